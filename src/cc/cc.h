@@ -1,0 +1,88 @@
+/*
+ * Congestion control behind one interface: a const table of functions an algorithm, a fixed-size
+ * state inside the QP, parameters with names, units and sources. What the transport reads for every
+ * packet (pace, window, next_event) stands in the open; the functions are called only for feedback
+ * and when something is due. Timers are evaluated lazily: an idle QP costs no event.
+ */
+#ifndef RS_CC_CC_H
+#define RS_CC_CC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/error.h"
+#include "base/time.h"
+
+enum { RS_CC_STATE_BYTES = 96 };
+
+struct rs_cc_params; /* an algorithm's own, shared by all QPs of a NIC */
+
+struct rs_cc {
+	int64_t rate;	    /* bits per second, of frame bytes; what the pace enforces */
+	struct rs_pace pace; /* of rate; the transport multiplies by the frame's bytes + 20 */
+	uint64_t window;    /* bytes that may be unacknowledged; UINT64_MAX: none */
+	rs_time next_event; /* on_time() is due at the first send at or after this; RS_NEVER: never */
+	int64_t byte_credit; /* counts down as bytes are sent; at <= 0 on_bytes() is due */
+	uint64_t state[RS_CC_STATE_BYTES / 8];
+};
+
+struct rs_cc_param {
+	const char *name;   /* as in `cc: {name: value}`: "g", "alpha_timer", "rate_ai" */
+	char unit;	    /* 't' time, 'r' rate, 'b' bytes, 'n' number, 'i' integer, 'o' on/off */
+	size_t offset;	    /* into the algorithm's params struct */
+	double min, max;    /* in ps, bit/s, bytes or plain */
+	const char *what;   /* one line, with the source of its default */
+};
+
+struct rs_cc_preset {
+	const char *name;	/* "paper", "mlx5", "ns-3" */
+	const char *source;
+	const void *params;	/* struct of the algorithm's own */
+};
+
+struct rs_cc_ops {
+	const char *name;	/* "dcqcn" */
+	const char *what;	/* one line */
+	size_t params_bytes;
+	const struct rs_cc_param *params; /* ended by a NULL name */
+	const struct rs_cc_preset *presets; /* the first is the default; ended by a NULL name */
+	bool needs_cnp;		/* the notification point sends CNPs for CE marks */
+	/* line_rate: bits per second of the port. Fills every field of cc. */
+	void (*init)(const struct rs_cc_params *p, struct rs_cc *cc, int64_t line_rate, rs_time now);
+	void (*on_time)(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now);
+	void (*on_bytes)(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now);
+	/* bytes newly acknowledged; rtt < 0: not measured; marked: the ACK echoes a congestion mark */
+	void (*on_ack)(const struct rs_cc_params *p, struct rs_cc *cc, uint32_t bytes, rs_time rtt,
+		       bool marked, rs_time now);
+	void (*on_cnp)(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now);
+	/* a NAK (timeout == false) or a timeout made the transport go back */
+	void (*on_loss)(const struct rs_cc_params *p, struct rs_cc *cc, bool timeout, rs_time now);
+	/* notification point: is a CNP due for a CE-marked packet of this QP? last: when the last was
+	 * sent, RS_NEVER never. NULL: no CNPs. */
+	bool (*cnp_due)(const struct rs_cc_params *p, rs_time last, rs_time now);
+};
+
+extern const struct rs_cc_ops rs_cc_none;  /* line rate, no window */
+extern const struct rs_cc_ops rs_cc_dcqcn;
+
+/* All algorithms, ended by NULL. */
+extern const struct rs_cc_ops *const rs_cc_all[];
+/* NULL when there is none of that name. */
+const struct rs_cc_ops *rs_cc_find(const char *name);
+
+/* A full params struct in the caller's buffer (ops->params_bytes): a preset by name (NULL: the
+ * default), then single values by name, as text with their unit. -EINVAL with e filled on an unknown
+ * preset or name (e lists those there are), a wrong unit, or a value out of range. */
+int rs_cc_params_init(const struct rs_cc_ops *ops, const char *preset, struct rs_cc_params *out,
+		      struct rs_error *e);
+int rs_cc_params_set(const struct rs_cc_ops *ops, struct rs_cc_params *out, const char *name,
+		     const char *value, struct rs_error *e);
+
+/* cc->rate and cc->pace together: the only way an algorithm changes the rate. */
+static inline void rs_cc_set_rate(struct rs_cc *cc, int64_t rate)
+{
+	cc->rate = rate;
+	cc->pace = rs_pace_of(rate);
+}
+
+#endif

@@ -1,0 +1,241 @@
+/*
+ * The NIC's transport: a pure state machine. It does no I/O, reads no clock, starts no thread and
+ * allocates nothing once its objects are made. Packets and the time go in; packets and the next
+ * deadline come out. The same code simulates and runs live.
+ *
+ * A port that can send asks rs_nic_tx(); an arrived packet goes to rs_nic_rx(); rs_nic_deadline()
+ * says when rs_nic_expire() is next due. Calls carry a time that never goes back.
+ *
+ * IBTA volume 1 chapters 9 (transport), 10 (software interface), 11 (verbs).
+ */
+#ifndef RS_RDMA_NIC_H
+#define RS_RDMA_NIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/error.h"
+#include "base/time.h"
+#include "cc/cc.h"
+#include "wire/packet.h"
+#include "wire/pool.h"
+
+struct rs_nic;
+struct rs_qp;
+struct rs_cq;
+
+/* Limits of one NIC; every table is allocated by rs_nic_create(), none grows on the data path. */
+struct rs_nic_config {
+	uint32_t endpoint;	/* this port's endpoint number: src of what it sends */
+	int64_t line_rate;	/* bits per second */
+	uint32_t max_qps;	/* at most 2^23 */
+	uint32_t max_mrs;
+	uint32_t max_cqs;
+	uint32_t first_qpn;	/* QPNs are first_qpn .. first_qpn + max_qps - 1; 0 and 1 are special */
+	bool ipv6;		/* for frame lengths */
+	struct rs_pool_list *free; /* where packets are taken from and given back */
+	const struct rs_cc_ops *cc; /* NULL: rs_cc_none */
+	const struct rs_cc_params *cc_params; /* borrowed */
+	uint8_t cnp_tos;	/* DSCP of CNPs << 2 | ECN; DSCP 48 on mlx5 */
+	uint8_t cnp_tc;
+	uint32_t ack_every;	/* coalescing: an ACK at message end and after so many packets; 1: each */
+	rs_time ack_delay;	/* longest that a due ACK may wait for coalescing; 0: none waits */
+	rs_time min_rto;	/* floor of the local ACK timeout, as vendors have (0: none) */
+	bool copy_payload;	/* false: payload pointers are NULL and no memory is touched */
+};
+
+/* -EINVAL (a limit out of range), -ENOMEM. */
+int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **nic, struct rs_error *e);
+void rs_nic_destroy(struct rs_nic *nic);
+
+/* ---- Memory: IBTA §10.6 ---- */
+
+enum rs_access {
+	RS_ACCESS_LOCAL_WRITE = 1,
+	RS_ACCESS_REMOTE_WRITE = 2,
+	RS_ACCESS_REMOTE_READ = 4,
+	RS_ACCESS_REMOTE_ATOMIC = 8,
+};
+
+/*
+ * Register [va, va + length). host: where its bytes are (borrowed until deregistered), NULL when
+ * copy_payload is false. One key serves as L_Key and R_Key; its low byte changes with each reuse of
+ * the entry, so that a stale key is refused. -ENOMEM at the limit, -EINVAL on an overflowing range.
+ */
+int rs_nic_reg_mr(struct rs_nic *nic, uint32_t pd, uint64_t va, uint64_t length, uint32_t access,
+		  void *host, uint32_t *key);
+/* -ENOENT on a key that is not there. */
+int rs_nic_dereg_mr(struct rs_nic *nic, uint32_t key);
+
+/* ---- Completion queues ---- */
+
+enum rs_wc_status { /* ibv_wc_status's order and values */
+	RS_WC_SUCCESS = 0,
+	RS_WC_LOC_LEN_ERR = 1,
+	RS_WC_LOC_QP_OP_ERR = 2,
+	RS_WC_LOC_PROT_ERR = 4,
+	RS_WC_WR_FLUSH_ERR = 5,
+	RS_WC_REM_INV_REQ_ERR = 9,
+	RS_WC_REM_ACCESS_ERR = 10,
+	RS_WC_REM_OP_ERR = 11,
+	RS_WC_RETRY_EXC_ERR = 12,
+	RS_WC_RNR_RETRY_EXC_ERR = 13,
+};
+
+enum rs_wr_op {
+	RS_WR_SEND,
+	RS_WR_SEND_IMM,
+	RS_WR_WRITE,
+	RS_WR_WRITE_IMM,
+	RS_WR_READ,
+	RS_WR_CMP_SWAP,
+	RS_WR_FETCH_ADD,
+	RS_WR_RECV, /* completions only: a receive consumed by SEND */
+	RS_WR_RECV_WRITE_IMM, /* completions only: a receive consumed by WRITE with immediate */
+};
+
+struct rs_cqe {
+	uint64_t wr_id;
+	uint32_t qpn;
+	uint32_t bytes;	   /* received, or read */
+	uint32_t imm;
+	uint8_t status;	   /* enum rs_wc_status */
+	uint8_t op;	   /* enum rs_wr_op */
+	uint8_t has_imm;
+	uint8_t solicited;
+};
+
+/* depth: entries, rounded up to a power of two. An overrun sets rs_cq_overrun() and loses the CQE. */
+int rs_nic_create_cq(struct rs_nic *nic, uint32_t depth, struct rs_cq **cq);
+void rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq);
+uint32_t rs_cq_poll(struct rs_cq *cq, struct rs_cqe *out, uint32_t max);
+bool rs_cq_overrun(const struct rs_cq *cq);
+
+/* ---- Queue pairs ---- */
+
+enum rs_qp_state { RS_QPS_RESET, RS_QPS_INIT, RS_QPS_RTR, RS_QPS_RTS, RS_QPS_SQD, RS_QPS_SQE,
+		   RS_QPS_ERR }; /* ibv_qp_state's order */
+
+struct rs_qp_init {
+	uint32_t pd;
+	struct rs_cq *send_cq, *recv_cq;
+	uint32_t max_send_wr, max_recv_wr; /* powers of two are used; at least 1 and 0 */
+	uint8_t max_send_sge, max_recv_sge; /* 1..16 */
+	uint8_t transport; /* enum rs_transport; RS_RC */
+	bool sq_sig_all;
+};
+
+struct rs_qp_attr {
+	uint32_t dest_endpoint;
+	uint32_t dest_qpn;
+	uint32_t sq_psn, rq_psn;
+	uint16_t path_mtu;	/* 256, 512, 1024, 2048 or 4096 */
+	uint16_t sport;		/* UDP source port */
+	uint16_t pkey;
+	uint8_t tos;		/* DSCP << 2 | ECN */
+	uint8_t tc;		/* traffic class: the port's queue */
+	uint8_t timeout;	/* local ACK timeout 4.096 us * 2^n; 0: off */
+	uint8_t retry_cnt;	/* 0..7 */
+	uint8_t rnr_retry;	/* 0..7; 7: for ever */
+	uint8_t min_rnr_timer;	/* code of table 45 */
+	uint8_t max_rd_atomic;	/* as requester: outstanding READs and atomics */
+	uint8_t max_dest_rd_atomic; /* as responder */
+	uint32_t access;	/* enum rs_access: remote rights of this QP */
+};
+
+int rs_nic_create_qp(struct rs_nic *nic, const struct rs_qp_init *i, struct rs_qp **qp);
+/* Packets in flight to it are dropped on arrival. */
+void rs_nic_destroy_qp(struct rs_nic *nic, struct rs_qp *qp);
+/* RESET -> INIT -> RTR -> RTS with all attributes checked, in one call: what a connection manager
+ * ends with. -EINVAL names nothing: the caller checked. */
+int rs_qp_connect(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr *a, rs_time now);
+/* One transition of figure 124 (§10.3.1), or any state -> ERR or RESET. */
+int rs_qp_modify(struct rs_nic *nic, struct rs_qp *qp, enum rs_qp_state to,
+		 const struct rs_qp_attr *a, rs_time now);
+uint32_t rs_qp_num(const struct rs_qp *qp);
+enum rs_qp_state rs_qp_get_state(const struct rs_qp *qp);
+struct rs_qp *rs_nic_find_qp(struct rs_nic *nic, uint32_t qpn);
+/* For reports and tests. */
+const struct rs_cc *rs_qp_cc(const struct rs_qp *qp);
+/* A word that the owner keeps with the QP, returned for a CQE's qpn in constant time. */
+void rs_qp_set_user(struct rs_qp *qp, uint64_t user);
+uint64_t rs_qp_get_user(const struct rs_qp *qp);
+
+struct rs_sge {
+	uint64_t va;
+	uint32_t length;
+	uint32_t lkey;
+};
+
+enum rs_wr_flags { RS_WR_SIGNALED = 1, RS_WR_SOLICITED = 2, RS_WR_FENCE = 4 };
+
+struct rs_send_wr {
+	uint64_t wr_id;
+	uint8_t op;	/* enum rs_wr_op */
+	uint8_t flags;
+	uint8_t n_sge;
+	uint32_t imm;
+	const struct rs_sge *sge; /* copied */
+	uint64_t remote_va;
+	uint32_t rkey;
+	uint64_t swap_add, compare;
+};
+
+struct rs_recv_wr {
+	uint64_t wr_id;
+	uint8_t n_sge;
+	const struct rs_sge *sge;
+};
+
+/* -ENOMEM: queue full; -EINVAL: state, opcode, SGEs; a message is at most 2^31 bytes. */
+int rs_qp_post_send(struct rs_nic *nic, struct rs_qp *qp, const struct rs_send_wr *wr, rs_time now);
+int rs_qp_post_recv(struct rs_nic *nic, struct rs_qp *qp, const struct rs_recv_wr *wr);
+
+/* ---- Packets and time ---- */
+
+/*
+ * The next packet that the port may send now, the caller's until it is freed to a pool list; or NULL
+ * with *again the time at which to ask anew (RS_NEVER: not before rs_nic_rx(), a post or an expiry).
+ * paused: bit c set = class c may not send (802.1Qbb). CNPs and ACKs go before data of their class
+ * or a lower one. Constant time, whatever the number of QPs.
+ */
+struct rs_packet *rs_nic_tx(struct rs_nic *nic, uint8_t paused, rs_time now, rs_time *again);
+
+/* An arrived packet, ICRC already verified (or p->corrupt set). Takes the packet. */
+void rs_nic_rx(struct rs_nic *nic, struct rs_packet *p, rs_time now);
+
+/* When rs_nic_expire() is due: retransmission, RNR and delayed-ACK timers. RS_NEVER: none runs. */
+rs_time rs_nic_deadline(const struct rs_nic *nic);
+void rs_nic_expire(struct rs_nic *nic, rs_time now);
+
+/* Has any CQE been added since the last call? (A cheap poll for the owner.) */
+bool rs_nic_take_event(struct rs_nic *nic);
+
+/* Counters under the names of mlx5's hw_counters where one fits. */
+struct rs_nic_counters {
+	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* RoCE, frame bytes */
+	uint64_t tx_data_packets, tx_ack_packets;
+	uint64_t retransmitted_packets;
+	uint64_t out_of_sequence;	/* responder: arrived beyond the expected PSN */
+	uint64_t packet_seq_err;	/* requester: NAKs (sequence) received */
+	uint64_t duplicate_request;
+	uint64_t implied_nak_seq_err;	/* requester: a response skipped PSNs */
+	uint64_t local_ack_timeout_err;
+	uint64_t rnr_nak_retry_err;	/* requester: RNR NAKs received */
+	uint64_t req_remote_access_errors, resp_remote_access_errors;
+	uint64_t req_remote_invalid_request, resp_remote_invalid_request;
+	uint64_t req_cqe_error, resp_cqe_error, req_cqe_flush_error;
+	uint64_t np_ecn_marked_roce_packets, np_cnp_sent, rp_cnp_handled;
+	uint64_t rx_icrc_encapsulated;	/* dropped: bad ICRC */
+	uint64_t rx_dropped;		/* dropped: no such QP, wrong state, malformed, strange source */
+	uint64_t tx_no_packet;		/* the slab was empty: sending was put off */
+};
+
+const struct rs_nic_counters *rs_nic_get_counters(const struct rs_nic *nic);
+
+/* Bytes that one QP takes, its share of tables included, queues apart: for the report and a test. */
+uint32_t rs_qp_bytes(void);
+
+/* Invariants of every QP and queue, for tests: asserts. Slow. */
+void rs_nic_check(const struct rs_nic *nic);
+
+#endif

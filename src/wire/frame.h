@@ -1,0 +1,64 @@
+/*
+ * Bytes <-> struct rs_packet. A struct rs_frame holds what the engine leaves out: MAC and IP
+ * addresses, VLAN tag, TTL, identification, ports. Decoding then encoding gives the same bytes.
+ */
+#ifndef RS_WIRE_FRAME_H
+#define RS_WIRE_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/error.h"
+#include "wire/packet.h"
+
+struct rs_frame {
+	uint8_t dmac[6], smac[6];
+	bool vlan;
+	uint16_t vlan_tci;
+	bool ipv6;
+	uint8_t sip[16], dip[16]; /* IPv4 as ::ffff:a.b.c.d, as in a RoCEv2 GID */
+	uint8_t ttl;		  /* hop limit */
+	uint16_t ip_id;		  /* IPv4 identification */
+	uint16_t ip_frag;	  /* IPv4 flags and fragment offset, host order (0x4000 = DF) */
+	uint32_t flow_label;	  /* IPv6 */
+	uint16_t dport;
+	uint16_t udp_checksum;
+	uint32_t bth_reserved;	  /* reserved bits as received: ICRC covers most of them */
+	uint8_t tver;		  /* BTH transport version */
+	uint32_t ext_reserved;	  /* reserved bits of the extended header that has some */
+	uint8_t reserved[RS_CNP_PAYLOAD]; /* of a CNP */
+	uint32_t icrc;		  /* as received, in the order in which it stands */
+	bool icrc_ok;
+	bool has_fcs;
+};
+
+enum rs_decode {
+	RS_DECODE_OK = 0,
+	RS_DECODE_OTHER,     /* a well-formed frame that is not RoCEv2 (ARP, TCP, another port) */
+	RS_DECODE_TRUNCATED, /* a length field says more than is there */
+	RS_DECODE_MALFORMED, /* a field holds what its standard forbids */
+};
+
+/*
+ * Decode an Ethernet frame without FCS, n bytes. p->payload points into bytes. On anything but
+ * RS_DECODE_OK, why (may be NULL) says packet field, expected and found. Never reads past n.
+ * The ICRC is checked into f->icrc_ok; a bad one is no decode error. PFC frames decode too.
+ */
+enum rs_decode rs_frame_decode(const uint8_t *bytes, size_t n, struct rs_frame *f,
+			       struct rs_packet *p, struct rs_error *why);
+
+/*
+ * Encode into out (capacity cap): lengths, IPv4 checksum and ICRC are computed, the FCS is not
+ * appended. A NULL p->payload stands for payload_bytes zero bytes. Returns the length, or -EMSGSIZE.
+ */
+long rs_frame_encode(const struct rs_frame *f, const struct rs_packet *p, uint8_t *out, size_t cap);
+
+/* ICRC (IBTA §7.8, annex A17.3.3) of an encoded frame that starts at its IP header, without the
+ * trailing ICRC; value in host order, to be stored little-endian first byte first. */
+uint32_t rs_icrc(const uint8_t *ip, size_t n, bool ipv6);
+
+/* A frame with the addresses that a simulated endpoint has: MAC 02:00:00:xx:xx:xx, IPv4
+ * 10.x.y.z of endpoint number + 1 (or IPv6 fd00::n), DF, TTL 64. */
+void rs_frame_of_endpoints(struct rs_frame *f, uint32_t src, uint32_t dst, bool ipv6);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * The packet slab. Packets are named by 32-bit indices and never move: the slab is one reservation
+ * of address space, touched only as it grows. Free packets wait in first-in first-out lists, one a
+ * host, so that a flow's packets stay neighbours; a list that grows long spills half to the slab's
+ * common list. One slab belongs to one thread.
+ */
+#ifndef RS_WIRE_POOL_H
+#define RS_WIRE_POOL_H
+
+#include <stdint.h>
+#include "wire/packet.h"
+
+struct rs_pool {
+	struct rs_packet *base;
+	uint32_t capacity; /* limit; rs_pool_alloc() returns NULL at it */
+	uint32_t fresh;	   /* first index never used */
+	uint32_t spill_head, spill_count; /* common list, last in first out */
+};
+
+/* A free list of one owner. */
+struct rs_pool_list {
+	struct rs_pool *pool;
+	uint32_t head, tail, count;
+};
+
+enum { RS_POOL_LIST_MAX = 256 }; /* above it half is spilled */
+
+/* capacity: packets, at most 2^31. -ENOMEM when the address space cannot be had. */
+int rs_pool_init(struct rs_pool *p, uint32_t capacity);
+void rs_pool_fini(struct rs_pool *p);
+void rs_pool_list_init(struct rs_pool_list *l, struct rs_pool *p);
+
+static inline struct rs_packet *rs_pool_at(const struct rs_pool *p, uint32_t i)
+{
+	return &p->base[i];
+}
+
+static inline uint32_t rs_pool_index(const struct rs_pool *p, const struct rs_packet *k)
+{
+	return (uint32_t)(k - p->base);
+}
+
+/* Packets in use now: taken and not given back. Lists' free packets are not counted as used. */
+struct rs_packet *rs_pool_refill(struct rs_pool_list *l);
+void rs_pool_spill(struct rs_pool_list *l);
+
+/* NULL at the slab's limit. The packet's fields are whatever they were: the taker fills them. */
+static inline struct rs_packet *rs_pool_alloc(struct rs_pool_list *l)
+{
+	struct rs_packet *k;
+
+	if (__builtin_expect(l->head == RS_NO_PACKET, 0))
+		return rs_pool_refill(l);
+	k = rs_pool_at(l->pool, l->head);
+	l->head = k->next;
+	l->count--;
+	return k;
+}
+
+static inline void rs_pool_free(struct rs_pool_list *l, struct rs_packet *k)
+{
+	uint32_t i = rs_pool_index(l->pool, k);
+
+	k->next = RS_NO_PACKET;
+	if (l->head == RS_NO_PACKET)
+		l->head = i;
+	else
+		rs_pool_at(l->pool, l->tail)->next = i;
+	l->tail = i;
+	if (__builtin_expect(++l->count > RS_POOL_LIST_MAX, 0))
+		rs_pool_spill(l);
+}
+
+#endif

@@ -1,0 +1,147 @@
+/*
+ * RoCEv2 on the wire: every header, field and constant. IBTA volume 1 chapter 9 (BTH and extended
+ * headers, §9.2, §9.3), annex A17 (RoCEv2), IEEE 802.3, 802.1Q, RFC 791, 768, 8200.
+ */
+#ifndef RS_WIRE_ROCE_H
+#define RS_WIRE_ROCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	RS_UDP_PORT = 4791, /* A17.9.1 */
+
+	RS_ETH_BYTES = 14,
+	RS_VLAN_BYTES = 4,
+	RS_IPV4_BYTES = 20,
+	RS_IPV6_BYTES = 40,
+	RS_UDP_BYTES = 8,
+	RS_BTH_BYTES = 12,
+	RS_RETH_BYTES = 16,
+	RS_AETH_BYTES = 4,
+	RS_IMM_BYTES = 4,
+	RS_IETH_BYTES = 4,
+	RS_ATOMIC_ETH_BYTES = 28,
+	RS_ATOMIC_ACK_BYTES = 8,
+	RS_DETH_BYTES = 8,
+	RS_XRCETH_BYTES = 4,
+	RS_ICRC_BYTES = 4,
+	RS_FCS_BYTES = 4,
+	RS_PREAMBLE_IPG_BYTES = 20, /* preamble + SFD 8, inter-packet gap 12: 802.3 clauses 3, 4 */
+	RS_ETH_MIN_FRAME = 64,	    /* with FCS */
+	RS_CNP_PAYLOAD = 16,	    /* reserved bytes of a CNP: A17.9.3 */
+	RS_PFC_FRAME = 64,	    /* 802.1Q clause 36 */
+
+	RS_PSN_MASK = 0xffffff,
+	RS_QPN_MASK = 0xffffff,
+	RS_MAX_PAYLOAD = 4096,
+	RS_MAX_HEADERS = 160, /* no RoCEv2 packet has more header bytes, FCS included */
+};
+
+/* BTH opcodes: transport in the top three bits, operation in the low five (table 38). */
+enum rs_transport { RS_RC = 0x00, RS_UC = 0x20, RS_RD = 0x40, RS_UD = 0x60, RS_CNP_T = 0x80,
+		    RS_XRC = 0xa0 };
+enum rs_op {
+	RS_OP_SEND_FIRST = 0,
+	RS_OP_SEND_MIDDLE,
+	RS_OP_SEND_LAST,
+	RS_OP_SEND_LAST_IMM,
+	RS_OP_SEND_ONLY,
+	RS_OP_SEND_ONLY_IMM,
+	RS_OP_WRITE_FIRST,
+	RS_OP_WRITE_MIDDLE,
+	RS_OP_WRITE_LAST,
+	RS_OP_WRITE_LAST_IMM,
+	RS_OP_WRITE_ONLY,
+	RS_OP_WRITE_ONLY_IMM,
+	RS_OP_READ_REQUEST,
+	RS_OP_READ_RESPONSE_FIRST,
+	RS_OP_READ_RESPONSE_MIDDLE,
+	RS_OP_READ_RESPONSE_LAST,
+	RS_OP_READ_RESPONSE_ONLY,
+	RS_OP_ACKNOWLEDGE,
+	RS_OP_ATOMIC_ACKNOWLEDGE,
+	RS_OP_CMP_SWAP,
+	RS_OP_FETCH_ADD,
+	RS_OP_SEND_LAST_INV = 22,
+	RS_OP_SEND_ONLY_INV,
+	RS_OP_FLUSH = 28,
+	RS_OP_ATOMIC_WRITE,
+	RS_OPCODE_CNP = 0x81,
+};
+
+/* What an opcode carries and where it stands in a message: one table for the whole tree. */
+enum rs_opcode_flags {
+	RS_F_VALID = 1 << 0,
+	RS_F_RETH = 1 << 1,
+	RS_F_AETH = 1 << 2,
+	RS_F_IMM = 1 << 3,
+	RS_F_IETH = 1 << 4,
+	RS_F_ATOMIC = 1 << 5,
+	RS_F_ATOMIC_ACK = 1 << 6,
+	RS_F_DETH = 1 << 7,
+	RS_F_XRCETH = 1 << 8,
+	RS_F_PAYLOAD = 1 << 9,
+	RS_F_FIRST = 1 << 10,  /* First or Only */
+	RS_F_LAST = 1 << 11,   /* Last or Only */
+	RS_F_SEND = 1 << 12,
+	RS_F_WRITE = 1 << 13,
+	RS_F_REQUEST = 1 << 14,
+	RS_F_RESPONSE = 1 << 15,
+	RS_F_READ = 1 << 16,   /* READ request or response */
+	RS_F_CNP = 1 << 17,
+	RS_F_FETH = 1 << 18,   /* FLUSH extended header */
+};
+
+struct rs_opcode {
+	const char *name; /* "RC SEND First"; NULL where the opcode is reserved */
+	uint32_t flags;
+	uint8_t ext_bytes; /* extended headers after the BTH */
+};
+
+extern const struct rs_opcode rs_opcodes[256];
+
+/* AETH syndrome: two bits of kind, five of value (table 45). */
+enum {
+	RS_SYN_ACK = 0x00,
+	RS_SYN_RNR = 0x20,
+	RS_SYN_NAK = 0x60,
+	RS_SYN_KIND = 0x60,
+	RS_SYN_VALUE = 0x1f,
+	RS_NAK_PSN_SEQ = 0x60,
+	RS_NAK_INVALID_REQUEST = 0x61,
+	RS_NAK_REMOTE_ACCESS = 0x62,
+	RS_NAK_REMOTE_OPERATIONAL = 0x63,
+	RS_NAK_INVALID_RD = 0x64,
+	RS_CREDIT_INVALID = 0x1f, /* "no credit information" */
+};
+
+/* BTH flag bits, as struct rs_packet keeps them. */
+enum {
+	RS_BTH_SE = 1 << 0,
+	RS_BTH_MIGREQ = 1 << 1,
+	RS_BTH_ACKREQ = 1 << 2,
+	RS_BTH_FECN = 1 << 3,
+	RS_BTH_BECN = 1 << 4,
+};
+
+enum rs_ecn { RS_ECN_NOT_ECT = 0, RS_ECN_ECT1 = 1, RS_ECN_ECT0 = 2, RS_ECN_CE = 3 }; /* RFC 3168 */
+
+/* a - b in the 24-bit PSN circle, in [-2^23, 2^23) (§9.7.2). */
+static inline int32_t rs_psn_diff(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+static inline uint32_t rs_psn_add(uint32_t a, uint32_t n)
+{
+	return (a + n) & RS_PSN_MASK;
+}
+
+/* Pad bytes that round a payload up to four (BTH PadCnt). */
+static inline unsigned rs_pad(uint32_t payload)
+{
+	return (0u - payload) & 3;
+}
+
+#endif
