@@ -32,6 +32,8 @@ static inline rs_time rs_time_max(rs_time a, rs_time b)
 #define RS_GBPS INT64_C(1000000000)
 #define RS_MBPS INT64_C(1000000)
 
+__extension__ typedef unsigned __int128 rs_uint128; /* for products of two 64-bit numbers */
+
 /*
  * A rate turned into a multiplier, so that a serialization time costs one multiplication: Q16
  * picoseconds a byte. Exact to the picosecond for every rate that divides 8e12 (1, 10, 25, 40, 50,
@@ -48,7 +50,7 @@ static inline struct rs_pace rs_pace_of(int64_t rate)
 	struct rs_pace p = {0};
 
 	if (rate > 0)
-		p.q16 = (uint64_t)(((unsigned __int128)8 * 1000000000000 * 65536 +
+		p.q16 = (uint64_t)(((rs_uint128)8 * 1000000000000 * 65536 +
 				    (uint64_t)rate / 2) /
 				   (uint64_t)rate);
 	return p;
@@ -63,7 +65,7 @@ static inline rs_time rs_pace_time(struct rs_pace p, uint32_t bytes)
 /* The same for any number of bytes (messages, buffers). */
 static inline rs_time rs_pace_time_long(struct rs_pace p, uint64_t bytes)
 {
-	return (rs_time)(((unsigned __int128)p.q16 * bytes) >> 16);
+	return (rs_time)(((rs_uint128)p.q16 * bytes) >> 16);
 }
 
 #endif

@@ -61,6 +61,7 @@ struct rs_packet {
 		};
 	};
 	rs_time sent_at; /* when the transport handed it out: RTT of delay-based algorithms */
+	uint64_t spare;	 /* fills the line */
 };
 
 _Static_assert(offsetof(struct rs_packet, va) == 64, "line 0 is one cache line");
