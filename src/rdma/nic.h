@@ -41,6 +41,7 @@ struct rs_nic_config {
 	rs_time ack_delay;	/* longest that a due ACK may wait for coalescing; 0: none waits */
 	rs_time min_rto;	/* floor of the local ACK timeout, as vendors have (0: none) */
 	bool copy_payload;	/* false: payload pointers are NULL and no memory is touched */
+	bool ack_echo_ecn;	/* ns-3's preset: a marked packet's ACK has BECN set; no CNPs are sent */
 };
 
 /* -EINVAL (a limit out of range), -ENOMEM. */
@@ -197,6 +198,9 @@ int rs_qp_post_recv(struct rs_nic *nic, struct rs_qp *qp, const struct rs_recv_w
  * with *again the time at which to ask anew (RS_NEVER: not before rs_nic_rx(), a post or an expiry).
  * paused: bit c set = class c may not send (802.1Qbb). CNPs and ACKs go before data of their class
  * or a lower one. Constant time, whatever the number of QPs.
+ *
+ * With copy_payload, p->payload points into registered memory or, when it was gathered, into one of
+ * 64 buffers that are used in turn: who holds the packet longer than 63 calls copies the bytes.
  */
 struct rs_packet *rs_nic_tx(struct rs_nic *nic, uint8_t paused, rs_time now, rs_time *again);
 

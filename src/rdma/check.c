@@ -1,0 +1,113 @@
+/* The invariants of a NIC, for tests: slow and obvious. */
+#include "rdma/state.h"
+
+static void check_sends(const struct rs_qp *qp)
+{
+	uint32_t psn = qp->una_psn;
+	uint32_t head = qp->sq_head;
+
+	rs_assert(qp->sq_tail - head <= qp->sq_size);
+	rs_assert(qp->sq_send - head <= qp->sq_tail - head);
+	rs_assert(rs_psn_diff(qp->max_psn, qp->next_psn) >= 0);
+	rs_assert(rs_psn_diff(qp->next_psn, qp->una_psn) >= 0);
+	rs_assert(qp->sent >= qp->acked);
+	for (uint32_t i = head; i != qp->sq_tail; i++) {
+		const struct rs_swqe *w = rs_qp_swqe(qp, i);
+		uint32_t k = i == head ? qp->una_k : 0;
+
+		rs_assert(w->packets && k < w->packets && w->end > w->start);
+		rs_assert(rs_psn_add(w->first_psn, k) == psn);
+		if (i == qp->sq_send)
+			rs_assert(qp->next_psn == rs_psn_add(w->first_psn, qp->send_k));
+		psn = rs_psn_add(w->first_psn, w->packets);
+	}
+	if (qp->state >= RS_QPS_RTS && qp->state != RS_QPS_ERR)
+		rs_assert(psn == qp->post_psn);
+}
+
+static void check_outstanding(const struct rs_qp *qp)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = qp->sq_head; i != qp->sq_send; i++)
+		n += rs_qp_swqe(qp, i)->response;
+	rs_assert(n == qp->outstanding);
+	rs_assert(n <= qp->max_rd_atomic || !n);
+}
+
+static void check_places(const struct rs_nic *nic, const struct rs_qp *qp)
+{
+	rs_time due = rs_time_min(qp->deadline, qp->ack_deadline);
+	uint32_t at = nic->timers.place[qp->index];
+
+	rs_assert((qp->place == RS_PLACE_PACED) == rs_heap_has(&nic->paced, qp->index));
+	if (due != RS_NEVER)
+		rs_assert(at != RS_HEAP_OUT && nic->timers.entries[at].when <= due);
+	/* No QP that could send is forgotten. */
+	if (qp->place == RS_PLACE_NONE && qp->state != RS_QPS_ERR)
+		rs_assert(!rs_sched_ready(qp));
+	if ((qp->nak || (qp->flags & RS_QF_ACK_OWED)) && !(qp->flags & RS_QF_READ_PENDING))
+		rs_assert(qp->flags & RS_QF_ON_CONTROL);
+	/* In flight: something will move it. */
+	if (qp->next_psn != qp->una_psn && qp->rto)
+		rs_assert(qp->deadline != RS_NEVER);
+}
+
+static void check_receives(const struct rs_qp *qp)
+{
+	rs_assert(qp->rq_tail - qp->rq_head <= qp->rq_size);
+	if (qp->flags & RS_QF_RECEIVING)
+		rs_assert(qp->rq_tail != qp->rq_head && qp->message == RS_OP_SEND_FIRST);
+	rs_assert(qp->resource_count <= qp->resource_limit);
+	rs_assert(qp->resource_next <= qp->resource_count);
+}
+
+static void check_heap(const struct rs_heap *h)
+{
+	for (uint32_t i = 0; i < h->count; i++) {
+		rs_assert(h->place[h->entries[i].id] == i);
+		rs_assert(!i || h->entries[(i - 1) / 2].when <= h->entries[i].when);
+	}
+}
+
+/* A list's links agree both ways; returns its length. */
+static uint32_t check_list(const struct rs_nic *nic, const struct rs_list *l, enum rs_list_kind k)
+{
+	uint32_t n = 0, last = RS_NO_QP;
+
+	for (uint32_t i = l->head; i != RS_NO_QP; i = nic->qps[i].link[k].next) {
+		rs_assert(nic->qps[i].link[k].prev == last);
+		rs_assert(n++ < nic->c.max_qps);
+		last = i;
+	}
+	rs_assert(l->tail == last);
+	return n;
+}
+
+void rs_nic_check(const struct rs_nic *nic)
+{
+	uint32_t ready = 0, listed = 0, live = 0;
+
+	for (uint32_t i = 0; i < nic->qps_fresh; i++) {
+		const struct rs_qp *qp = &nic->qps[i];
+
+		if (!(qp->flags & RS_QF_USED))
+			continue;
+		live++;
+		check_sends(qp);
+		check_outstanding(qp);
+		check_receives(qp);
+		check_places(nic, qp);
+		ready += qp->place == RS_PLACE_READY;
+	}
+	for (unsigned c = 0; c < RS_CLASSES; c++) {
+		listed += check_list(nic, &nic->data[c], RS_LIST_DATA);
+		check_list(nic, &nic->control[c], RS_LIST_CONTROL);
+		rs_assert((nic->data_mask >> c & 1) == (nic->data[c].head != RS_NO_QP));
+		rs_assert((nic->control_mask >> c & 1) == (nic->control[c].head != RS_NO_QP));
+	}
+	check_list(nic, &nic->cnp, RS_LIST_CNP);
+	rs_assert(ready == listed && live == nic->qps_live);
+	check_heap(&nic->paced);
+	check_heap(&nic->timers);
+}

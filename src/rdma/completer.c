@@ -1,0 +1,212 @@
+/*
+ * The requester's receiving half: ACKs, NAKs, READ responses and atomic answers retire send
+ * requests in order. IBTA §9.7.5.1, §9.7.6, §9.7.7.
+ */
+#include "rdma/state.h"
+
+/*
+ * n more PSNs are acknowledged. Stops at a READ or atomic, which only its response completes: false
+ * then, and what came is an implied NAK of that response (§9.7.5.2.5).
+ */
+static inline bool acknowledge(struct rs_nic *nic, struct rs_qp *qp, uint32_t n)
+{
+	while (n) {
+		const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_head);
+		uint32_t left = w->packets - qp->una_k;
+
+		if (w->response)
+			return false;
+		if (n < left) {
+			qp->una_k += n;
+			qp->una_psn = rs_psn_add(qp->una_psn, n);
+			qp->acked =
+				w->start + w->first_extra + (uint64_t)qp->una_k * qp->middle_frame;
+			return true;
+		}
+		n -= left;
+		rs_qp_retire(nic, qp, RS_WC_SUCCESS, w->length);
+	}
+	return true;
+}
+
+static void update_credits(struct rs_qp *qp, const struct rs_packet *p)
+{
+	uint8_t code = rs_packet_syndrome(p) & RS_SYN_VALUE;
+
+	if (code == RS_CREDIT_INVALID) {
+		qp->flags &= ~(uint32_t)RS_QF_CREDITS;
+		return;
+	}
+	qp->flags |= RS_QF_CREDITS;
+	qp->lsn = rs_psn_add(rs_packet_msn(p), rs_credit_decode(code));
+}
+
+/* Something new was acknowledged: retry counts and timer start anew. */
+static void progress(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked, bool marked, rs_time now)
+{
+	rs_time rtt = -1;
+
+	qp->retries = qp->rnr_tries = 0;
+	qp->flags &= ~(uint32_t)RS_QF_IMPLIED;
+	if (rs_psn_diff(qp->una_psn, qp->next_psn) > 0)
+		rs_recover_rewind(qp);
+	if (!(qp->flags & RS_QF_RNR_WAIT)) {
+		qp->deadline = RS_NEVER;
+		if (qp->next_psn != qp->una_psn && qp->rto) {
+			qp->deadline = now + qp->rto;
+			rs_timer_arm(nic, qp, qp->deadline);
+		}
+	}
+	if ((qp->flags & RS_QF_RTT) && rs_psn_diff(qp->una_psn, qp->rtt_psn) > 0) {
+		qp->flags &= ~(uint32_t)RS_QF_RTT;
+		rtt = now - qp->rtt_at;
+	}
+	if (qp->acked != acked)
+		nic->cc->on_ack(nic->cc_params, &qp->cc, (uint32_t)(qp->acked - acked), rtt, marked,
+				now);
+}
+
+/* A response skipped an unanswered READ or atomic: ask again, once until something moves. */
+static void implied_nak(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
+{
+	if ((qp->flags & RS_QF_IMPLIED) || qp->next_psn == qp->una_psn)
+		return;
+	nic->counters.implied_nak_seq_err++;
+	if (rs_recover_go_back(nic, qp, false, now))
+		qp->flags |= RS_QF_IMPLIED;
+}
+
+static void fatal_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
+{
+	static const uint8_t status[] = {
+		[RS_NAK_INVALID_REQUEST & RS_SYN_VALUE] = RS_WC_REM_INV_REQ_ERR,
+		[RS_NAK_REMOTE_ACCESS & RS_SYN_VALUE] = RS_WC_REM_ACCESS_ERR,
+		[RS_NAK_REMOTE_OPERATIONAL & RS_SYN_VALUE] = RS_WC_REM_OP_ERR,
+	};
+
+	if (syndrome == RS_NAK_INVALID_REQUEST)
+		nic->counters.req_remote_invalid_request++;
+	if (syndrome == RS_NAK_REMOTE_ACCESS)
+		nic->counters.req_remote_access_errors++;
+	rs_qp_fail(nic, qp, status[syndrome & RS_SYN_VALUE]);
+}
+
+static void on_nak(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, rs_time now)
+{
+	uint8_t syndrome = rs_packet_syndrome(p);
+
+	if ((syndrome & RS_SYN_KIND) == RS_SYN_RNR) {
+		nic->counters.rnr_nak_retry_err++;
+		rs_recover_rnr(nic, qp, syndrome & RS_SYN_VALUE, now);
+		return;
+	}
+	if (syndrome == RS_NAK_PSN_SEQ) {
+		nic->counters.packet_seq_err++;
+		if (qp->next_psn != qp->una_psn)
+			rs_recover_go_back(nic, qp, false, now);
+		return;
+	}
+	if (syndrome <= RS_NAK_REMOTE_OPERATIONAL && syndrome > RS_NAK_PSN_SEQ)
+		fatal_nak(nic, qp, syndrome);
+	else
+		nic->counters.rx_dropped++;
+}
+
+static void on_ack(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, int32_t ahead,
+		   rs_time now)
+{
+	uint8_t kind = rs_packet_syndrome(p) & RS_SYN_KIND;
+	uint64_t acked = qp->acked;
+	uint32_t una = qp->una_psn;
+	bool whole;
+
+	if (kind == RS_SYN_ACK) {
+		if (ahead >= -1)
+			update_credits(qp, p);
+		ahead++;
+	}
+	if (ahead < 0)
+		return;
+	whole = acknowledge(nic, qp, (uint32_t)ahead);
+	if (__builtin_expect(qp->una_psn != una, 1))
+		progress(nic, qp, acked, nic->c.ack_echo_ecn && (p->bth_flags & RS_BTH_BECN), now);
+	if (__builtin_expect(!whole, 0))
+		implied_nak(nic, qp, now);
+	else if (__builtin_expect(kind != RS_SYN_ACK, 0))
+		on_nak(nic, qp, p, now);
+	rs_sched_kick(nic, qp);
+}
+
+/* Does the response fit the READ that it should answer? Its last packet may be short, no other. */
+static bool response_fits(const struct rs_qp *qp, const struct rs_swqe *w,
+			  const struct rs_packet *p, uint32_t f)
+{
+	bool last = qp->una_k + 1 == w->packets;
+
+	if (w->op != RS_WR_READ)
+		return (f & RS_F_ATOMIC_ACK) && p->payload_bytes == 0;
+	if (!(f & RS_F_READ) || !!(f & RS_F_LAST) != last)
+		return false;
+	return p->payload_bytes == (last ? w->length - qp->una_k * qp->mtu : qp->mtu);
+}
+
+static bool store_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w,
+			   const struct rs_packet *p)
+{
+	const struct rs_sge *sge = rs_qp_send_sge(qp, qp->sq_head);
+	uint64_t original = p->swap_add;
+
+	if (w->op == RS_WR_READ)
+		return rs_mr_scatter(nic, qp->pd, sge, w->n_sge, qp->una_k * qp->mtu, p->payload,
+				     p->payload_bytes);
+	return rs_mr_scatter(nic, qp->pd, sge, w->n_sge, 0, (const uint8_t *)&original, 8);
+}
+
+static void on_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
+			int32_t ahead, rs_time now)
+{
+	uint64_t acked = qp->acked;
+	uint32_t una = qp->una_psn;
+	const struct rs_swqe *w;
+
+	if (ahead < 0)
+		return;
+	if (!acknowledge(nic, qp, (uint32_t)ahead)) {
+		if (qp->una_psn != una)
+			progress(nic, qp, acked, false, now);
+		implied_nak(nic, qp, now);
+		rs_sched_kick(nic, qp);
+		return;
+	}
+	w = rs_qp_swqe(qp, qp->sq_head);
+	if (!w->response || !response_fits(qp, w, p, f)) {
+		nic->counters.rx_dropped++;
+	} else if (!store_response(nic, qp, w, p)) {
+		rs_qp_fail(nic, qp, RS_WC_LOC_PROT_ERR);
+		return;
+	} else if (qp->una_k + 1 == w->packets) {
+		rs_qp_retire(nic, qp, RS_WC_SUCCESS, w->length);
+	} else {
+		qp->una_k++;
+		qp->una_psn = rs_psn_add(qp->una_psn, 1);
+	}
+	if (qp->una_psn != una)
+		progress(nic, qp, acked, false, now);
+	rs_sched_kick(nic, qp);
+}
+
+void rs_comp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
+		rs_time now)
+{
+	int32_t ahead = rs_psn_diff(p->psn & RS_PSN_MASK, qp->una_psn);
+
+	if (qp->state < RS_QPS_RTS || qp->state == RS_QPS_ERR ||
+	    ahead >= (int32_t)((qp->max_psn - qp->una_psn) & RS_PSN_MASK)) {
+		nic->counters.rx_dropped++;
+		return;
+	}
+	if (f & (RS_F_READ | RS_F_ATOMIC_ACK))
+		on_response(nic, qp, p, f, ahead, now);
+	else
+		on_ack(nic, qp, p, ahead, now);
+}

@@ -1,0 +1,177 @@
+/* The NIC: its tables, and where an arrived packet goes. */
+#include "rdma/nic.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "rdma/state.h"
+
+static int check_config(const struct rs_nic_config *c, struct rs_error *e)
+{
+	if (!c->free)
+		return rs_error_set(e, -EINVAL, "a NIC needs a packet list");
+	if (!c->max_qps || c->max_qps > RS_MAX_QPS)
+		return rs_error_set(e, -EINVAL, "max_qps %u is not in 1..%d", c->max_qps,
+				    RS_MAX_QPS);
+	if (c->first_qpn < 2 || c->first_qpn > RS_QPN_MASK + 1u - c->max_qps)
+		return rs_error_set(e, -EINVAL, "first_qpn %u is not in 2..%u", c->first_qpn,
+				    RS_QPN_MASK + 1u - c->max_qps);
+	if (!c->max_cqs || c->max_mrs > RS_MAX_MRS)
+		return rs_error_set(e, -EINVAL, "max_cqs must be at least 1, max_mrs at most %d",
+				    RS_MAX_MRS);
+	if (c->line_rate <= 0 || c->cnp_tc >= RS_CLASSES || c->ack_delay < 0 || c->min_rto < 0)
+		return rs_error_set(e, -EINVAL, "a rate, class or time is out of range");
+	return 0;
+}
+
+static int alloc_tables(struct rs_nic *nic)
+{
+	const struct rs_nic_config *c = &nic->c;
+
+	nic->qps = calloc(c->max_qps, sizeof(*nic->qps));
+	nic->mrs = calloc(c->max_mrs ? c->max_mrs : 1, sizeof(*nic->mrs));
+	if (c->copy_payload)
+		nic->bounce = malloc((size_t)RS_BOUNCE_BUFFERS * RS_MAX_PAYLOAD);
+	if (!nic->qps || !nic->mrs || (c->copy_payload && !nic->bounce))
+		return -ENOMEM;
+	if (rs_heap_init(&nic->paced, c->max_qps) || rs_heap_init(&nic->timers, c->max_qps))
+		return -ENOMEM;
+	return 0;
+}
+
+int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **out, struct rs_error *e)
+{
+	int err = check_config(c, e);
+	struct rs_nic *nic;
+
+	if (err)
+		return err;
+	nic = calloc(1, sizeof(*nic));
+	if (!nic)
+		return rs_error_set(e, -ENOMEM, "no memory for a NIC");
+	nic->c = *c;
+	nic->cc = c->cc ? c->cc : &rs_cc_none;
+	nic->cc_params = c->cc_params;
+	nic->mr_free = UINT32_MAX;
+	nic->qp_free_head = nic->qp_free_tail = RS_NO_QP;
+	for (unsigned i = 0; i < RS_CLASSES; i++) {
+		rs_list_init(&nic->data[i]);
+		rs_list_init(&nic->control[i]);
+	}
+	rs_list_init(&nic->cnp);
+	nic->ack_frame = rs_frame_bytes(RS_OP_ACKNOWLEDGE, 0, c->ipv6);
+	nic->atomic_ack_frame = rs_frame_bytes(RS_OP_ATOMIC_ACKNOWLEDGE, 0, c->ipv6);
+	nic->cnp_frame = rs_frame_bytes(RS_OPCODE_CNP, RS_CNP_PAYLOAD, c->ipv6);
+	err = alloc_tables(nic);
+	if (err) {
+		rs_nic_destroy(nic);
+		return rs_error_set(e, err, "no memory for the tables of %u QPs", c->max_qps);
+	}
+	*out = nic;
+	return 0;
+}
+
+void rs_nic_destroy(struct rs_nic *nic)
+{
+	if (!nic)
+		return;
+	for (uint32_t i = 0; nic->qps && i < nic->qps_fresh; i++)
+		if (nic->qps[i].flags & RS_QF_USED)
+			rs_nic_destroy_qp(nic, &nic->qps[i]);
+	while (nic->cqs)
+		rs_nic_destroy_cq(nic, nic->cqs);
+	rs_heap_fini(&nic->paced);
+	rs_heap_fini(&nic->timers);
+	free(nic->qps);
+	free(nic->mrs);
+	free(nic->bounce);
+	free(nic);
+}
+
+struct rs_qp *rs_nic_find_qp(struct rs_nic *nic, uint32_t qpn)
+{
+	uint32_t i = qpn - nic->c.first_qpn;
+
+	return i < nic->qps_fresh && (nic->qps[i].flags & RS_QF_USED) ? &nic->qps[i] : NULL;
+}
+
+/* The congestion-marked packets of a data flow: a CNP to its source, or an echo in its ACK. */
+static void on_marked(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
+{
+	nic->counters.np_ecn_marked_roce_packets++;
+	if (nic->c.ack_echo_ecn) {
+		qp->flags |= RS_QF_ECHO;
+		return;
+	}
+	if (!nic->cc->cnp_due || !nic->cc->cnp_due(nic->cc_params, qp->last_cnp, now))
+		return;
+	qp->last_cnp = now;
+	rs_sched_cnp(nic, qp);
+}
+
+static void on_cnp(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
+{
+	nic->counters.rp_cnp_handled++;
+	nic->cc->on_cnp(nic->cc_params, &qp->cc, now);
+	rs_sched_kick(nic, qp);
+}
+
+static bool from_peer(const struct rs_qp *qp, const struct rs_packet *p)
+{
+	return qp->state >= RS_QPS_RTR && qp->state != RS_QPS_ERR && p->src == qp->dest_endpoint &&
+	       !((p->pkey ^ qp->pkey) & 0x7fff);
+}
+
+static void receive(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
+{
+	uint32_t f = rs_opcodes[p->opcode].flags;
+	struct rs_qp *qp = rs_nic_find_qp(nic, p->dest_qp);
+
+	if (__builtin_expect(p->kind != RS_KIND_ROCE || !qp || !from_peer(qp, p), 0)) {
+		nic->counters.rx_dropped++;
+		return;
+	}
+	if (__builtin_expect(p->opcode == RS_OPCODE_CNP, 0)) {
+		on_cnp(nic, qp, now);
+		return;
+	}
+	if (__builtin_expect((p->opcode & 0xe0) != qp->transport || !(f & RS_F_VALID) ||
+				     p->psn > RS_PSN_MASK,
+			     0)) {
+		nic->counters.rx_dropped++;
+		return;
+	}
+	if (f & RS_F_RESPONSE) {
+		if (__builtin_expect(rs_packet_ecn(p) == RS_ECN_CE && p->payload_bytes, 0))
+			on_marked(nic, qp, now);
+		rs_comp_rx(nic, qp, p, f, now);
+		return;
+	}
+	if (__builtin_expect(rs_packet_ecn(p) == RS_ECN_CE, 0))
+		on_marked(nic, qp, now);
+	rs_resp_rx(nic, qp, p, f, now);
+}
+
+void rs_nic_rx(struct rs_nic *nic, struct rs_packet *p, rs_time now)
+{
+	if (__builtin_expect(p->corrupt, 0)) {
+		nic->counters.rx_icrc_encapsulated++;
+	} else {
+		nic->counters.rx_packets++;
+		nic->counters.rx_bytes += p->frame_bytes;
+		receive(nic, p, now);
+	}
+	rs_pool_free(nic->c.free, p);
+}
+
+bool rs_nic_take_event(struct rs_nic *nic)
+{
+	bool event = nic->event;
+
+	nic->event = false;
+	return event;
+}
+
+const struct rs_nic_counters *rs_nic_get_counters(const struct rs_nic *nic)
+{
+	return &nic->counters;
+}

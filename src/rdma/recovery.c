@@ -1,0 +1,74 @@
+/* Go-back-N, retry counts and the deadlines behind them. IBTA §9.7.5.2, §9.7.6.1, §9.9.2. */
+#include "rdma/state.h"
+
+/* Table 45: RNR NAK timer codes. */
+const rs_time rs_rnr_timer[32] = {
+	655360 * RS_US, 10 * RS_US,     20 * RS_US,     30 * RS_US,     40 * RS_US,
+	60 * RS_US,     80 * RS_US,     120 * RS_US,    160 * RS_US,    240 * RS_US,
+	320 * RS_US,    480 * RS_US,    640 * RS_US,    960 * RS_US,    1280 * RS_US,
+	1920 * RS_US,   2560 * RS_US,   3840 * RS_US,   5120 * RS_US,   7680 * RS_US,
+	10240 * RS_US,  15360 * RS_US,  20480 * RS_US,  30720 * RS_US,  40960 * RS_US,
+	61440 * RS_US,  81920 * RS_US,  122880 * RS_US, 163840 * RS_US, 245760 * RS_US,
+	327680 * RS_US, 491520 * RS_US,
+};
+
+rs_time rs_rto(uint8_t timeout, rs_time floor)
+{
+	if (!timeout)
+		return 0;
+	return rs_time_max((4096 * RS_NS) << timeout, floor);
+}
+
+void rs_recover_rewind(struct rs_qp *qp)
+{
+	qp->sq_send = qp->sq_head;
+	qp->send_k = qp->una_k;
+	qp->next_psn = qp->una_psn;
+	qp->sent = qp->acked;
+	qp->outstanding = 0;
+	qp->flags &= ~(uint32_t)(RS_QF_RTT | RS_QF_BAD_LOCAL);
+}
+
+bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_time now)
+{
+	if (qp->retries >= qp->retry_cnt) {
+		rs_qp_fail(nic, qp, RS_WC_RETRY_EXC_ERR);
+		return false;
+	}
+	qp->retries++;
+	rs_recover_rewind(qp);
+	if (!(qp->flags & RS_QF_RNR_WAIT))
+		qp->deadline = RS_NEVER;
+	nic->cc->on_loss(nic->cc_params, &qp->cc, timeout, now);
+	rs_sched_kick(nic, qp);
+	return true;
+}
+
+void rs_recover_rnr(struct rs_nic *nic, struct rs_qp *qp, uint8_t timer, rs_time now)
+{
+	if (qp->next_psn == qp->una_psn)
+		return; /* a copy of one that already made the QP go back */
+	if (qp->rnr_retry < 7 && qp->rnr_tries >= qp->rnr_retry) {
+		rs_qp_fail(nic, qp, RS_WC_RNR_RETRY_EXC_ERR);
+		return;
+	}
+	if (qp->rnr_retry < 7)
+		qp->rnr_tries++;
+	rs_recover_rewind(qp);
+	qp->flags |= RS_QF_RNR_WAIT;
+	qp->deadline = now + rs_rnr_timer[timer & RS_SYN_VALUE];
+	rs_timer_arm(nic, qp, qp->deadline);
+}
+
+void rs_recover_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
+{
+	qp->deadline = RS_NEVER;
+	if (qp->flags & RS_QF_RNR_WAIT) {
+		qp->flags &= ~(uint32_t)RS_QF_RNR_WAIT;
+		rs_sched_kick(nic, qp);
+		return;
+	}
+	nic->counters.local_ack_timeout_err++;
+	qp->flags &= ~(uint32_t)RS_QF_IMPLIED;
+	rs_recover_go_back(nic, qp, true, now);
+}

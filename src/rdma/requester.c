@@ -1,0 +1,190 @@
+/*
+ * The requester's sending half: messages cut into packets by the path MTU, in PSN order, as far as
+ * window, credits, fences and the limit on READs and atomics allow. IBTA §9.7.
+ */
+#include "rdma/state.h"
+
+/* BTH opcodes of a message's packets. */
+static const struct {
+	uint8_t first, last, only;
+} opcodes[] = {
+	[RS_WR_SEND] = {RS_OP_SEND_FIRST, RS_OP_SEND_LAST, RS_OP_SEND_ONLY},
+	[RS_WR_SEND_IMM] = {RS_OP_SEND_FIRST, RS_OP_SEND_LAST_IMM, RS_OP_SEND_ONLY_IMM},
+	[RS_WR_WRITE] = {RS_OP_WRITE_FIRST, RS_OP_WRITE_LAST, RS_OP_WRITE_ONLY},
+	[RS_WR_WRITE_IMM] = {RS_OP_WRITE_FIRST, RS_OP_WRITE_LAST_IMM, RS_OP_WRITE_ONLY_IMM},
+	[RS_WR_READ] = {RS_OP_READ_REQUEST, RS_OP_READ_REQUEST, RS_OP_READ_REQUEST},
+	[RS_WR_CMP_SWAP] = {RS_OP_CMP_SWAP, RS_OP_CMP_SWAP, RS_OP_CMP_SWAP},
+	[RS_WR_FETCH_ADD] = {RS_OP_FETCH_ADD, RS_OP_FETCH_ADD, RS_OP_FETCH_ADD},
+};
+
+/* No credit for a message that consumes a receive: one packet probes, then it waits (§9.7.7.2.5).
+ */
+static bool limited(const struct rs_qp *qp, const struct rs_swqe *w)
+{
+	return w->wants_receive && (qp->flags & RS_QF_CREDITS) && rs_psn_diff(w->ssn, qp->lsn) > 0;
+}
+
+/* May the first packet of a message go? Fence and order: §10.8.3.3. */
+static bool may_start(const struct rs_qp *qp, const struct rs_swqe *w)
+{
+	if (qp->state == RS_QPS_SQD && qp->next_psn == qp->max_psn)
+		return false;
+	if ((w->flags & RS_WR_FENCE) && qp->outstanding)
+		return false;
+	if (w->response && qp->outstanding >= qp->max_rd_atomic)
+		return false;
+	return !limited(qp, w) || qp->una_psn == qp->next_psn;
+}
+
+bool rs_req_ready(const struct rs_qp *qp)
+{
+	const struct rs_swqe *w;
+	uint64_t flying = qp->sent - qp->acked;
+
+	if (qp->sq_send == qp->sq_tail || (qp->flags & RS_QF_RNR_WAIT))
+		return false;
+	if (flying && flying + qp->middle_frame > qp->cc.window)
+		return false;
+	if (__builtin_expect(rs_qp_in_flight(qp) >= RS_PSN_WINDOW, 0))
+		return false;
+	if (__builtin_expect(qp->flags & RS_QF_BAD_LOCAL, 0))
+		return qp->sq_send == qp->sq_head;
+	w = rs_qp_swqe(qp, qp->sq_send);
+	if (!qp->send_k || w->response)
+		return may_start(qp, w);
+	return __builtin_expect(!limited(qp, w), 1) || qp->sq_head != qp->sq_send || qp->una_k != 0;
+}
+
+/* The requester's own memory was refused: the error completes in its turn. */
+static bool bad_local(struct rs_nic *nic, struct rs_qp *qp)
+{
+	if (qp->sq_head == qp->sq_send)
+		rs_qp_fail(nic, qp, RS_WC_LOC_PROT_ERR);
+	else
+		qp->flags |= RS_QF_BAD_LOCAL;
+	return false;
+}
+
+static bool bind_payload(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w,
+			 struct rs_packet *p)
+{
+	if (!nic->c.copy_payload || !p->payload_bytes)
+		return true;
+	p->payload = rs_mr_gather(nic, qp->pd, rs_qp_send_sge(qp, qp->sq_send), w->n_sge,
+				  qp->send_k * qp->mtu, p->payload_bytes);
+	return p->payload != NULL;
+}
+
+/* First, Last and Only packets, READ requests and atomics: PSNs taken, 0 when refused. */
+static uint32_t fill_edge(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w,
+			  struct rs_packet *p)
+{
+	uint32_t k = qp->send_k, offset = k * qp->mtu;
+	bool last = k + 1 == w->packets;
+	uint32_t bytes = w->response ? 0 : last ? w->length - offset : qp->mtu;
+	uint8_t op = !k ? (last ? opcodes[w->op].only : opcodes[w->op].first)
+			: (last ? opcodes[w->op].last : w->middle);
+
+	if (!k && !rs_mr_check_sges(nic, qp->pd, rs_qp_send_sge(qp, qp->sq_send), w->n_sge,
+				    w->response ? RS_ACCESS_LOCAL_WRITE : 0))
+		return 0;
+	if (w->response)
+		op = opcodes[w->op].first;
+	op |= qp->transport;
+	rs_packet_head(nic, qp, p, op, rs_frame_bytes(op, bytes, nic->c.ipv6));
+	p->payload_bytes = (uint16_t)bytes;
+	p->imm = w->imm;
+	if (!k || w->response) {
+		p->va = w->remote_va + offset;
+		p->rkey = w->rkey;
+		p->dma_bytes = w->length - offset;
+		p->swap_add = w->swap_add;
+		p->compare = w->compare;
+	}
+	if (w->response) {
+		qp->outstanding++;
+		return w->packets - k;
+	}
+	if (last) {
+		p->bth_flags |= RS_BTH_ACKREQ;
+		if (w->flags & RS_WR_SOLICITED)
+			p->bth_flags |= RS_BTH_SE;
+	} else if (!k && limited(qp, w)) {
+		p->bth_flags |= RS_BTH_ACKREQ;
+	}
+	return 1;
+}
+
+static inline uint32_t fill_middle(struct rs_nic *nic, const struct rs_qp *qp,
+				   const struct rs_swqe *w, struct rs_packet *p)
+{
+	rs_packet_head(nic, qp, p, w->middle | qp->transport, qp->middle_frame);
+	p->payload_bytes = qp->mtu;
+	return 1;
+}
+
+/* An ACK is asked for at a message's end, every ack_every packets, and every half window. */
+static inline void request_ack(const struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p)
+{
+	if (++qp->unrequested == nic->c.ack_every || qp->sent - qp->requested >= qp->cc.window >> 1)
+		p->bth_flags |= RS_BTH_ACKREQ;
+	if (p->bth_flags & RS_BTH_ACKREQ) {
+		qp->unrequested = 0;
+		qp->requested = qp->sent;
+	}
+}
+
+static inline void time_rtt(struct rs_qp *qp, const struct rs_packet *p, rs_time now)
+{
+	if ((qp->flags & RS_QF_RTT) || !(p->bth_flags & RS_BTH_ACKREQ))
+		return;
+	qp->flags |= RS_QF_RTT;
+	qp->rtt_psn = p->psn;
+	qp->rtt_at = now;
+}
+
+static void advance(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w, uint32_t n)
+{
+	uint32_t end = rs_psn_add(qp->next_psn, n);
+
+	if (__builtin_expect(qp->next_psn == qp->max_psn, 1))
+		qp->max_psn = end;
+	else {
+		nic->counters.retransmitted_packets++;
+		if (rs_psn_diff(end, qp->max_psn) > 0)
+			qp->max_psn = end;
+	}
+	qp->next_psn = end;
+	qp->send_k += n;
+	if (qp->send_k == w->packets) {
+		qp->sq_send++;
+		qp->send_k = 0;
+	}
+}
+
+bool rs_req_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
+{
+	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_send);
+	bool fresh = qp->next_psn == qp->max_psn;
+	uint32_t n;
+
+	if (__builtin_expect(qp->flags & RS_QF_BAD_LOCAL, 0))
+		return bad_local(nic, qp);
+	if (__builtin_expect(qp->send_k && qp->send_k + 1 < w->packets && !w->response, 1))
+		n = fill_middle(nic, qp, w, p);
+	else
+		n = fill_edge(nic, qp, w, p);
+	if (!n || !bind_payload(nic, qp, w, p))
+		return bad_local(nic, qp);
+	p->psn = qp->next_psn;
+	qp->sent += p->frame_bytes;
+	request_ack(nic, qp, p);
+	if (fresh)
+		time_rtt(qp, p, now);
+	if (qp->deadline == RS_NEVER && qp->rto) {
+		qp->deadline = now + qp->rto;
+		rs_timer_arm(nic, qp, qp->deadline);
+	}
+	advance(nic, qp, w, n);
+	return true;
+}

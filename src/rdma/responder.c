@@ -1,0 +1,567 @@
+/*
+ * The responder: the checks of a request in the specification's order, each a function that says
+ * which AETH syndrome it earns, then its execution, and what is owed in answer. IBTA §9.7.4,
+ * §9.7.5.
+ */
+#include <string.h>
+#include "rdma/state.h"
+
+/* Verdicts beside the syndromes of NAKs, which are all above them. */
+enum { OK = 0, DROP = 1 };
+
+struct request {
+	const struct rs_packet *p;
+	uint32_t f;             /* enum rs_opcode_flags */
+	struct rs_mr *mr;       /* of a WRITE with bytes, READ or atomic */
+	uint8_t receive_status; /* enum rs_wc_status of the receive that the error belongs to */
+};
+
+uint32_t rs_credit_decode(uint8_t code)
+{
+	if (code < 2)
+		return code;
+	return (2u | (code & 1u)) << (code / 2u) >> 1;
+}
+
+uint8_t rs_credit_encode(uint32_t receives)
+{
+	unsigned e;
+
+	if (receives < 2)
+		return (uint8_t)receives;
+	e = 31u - (unsigned)__builtin_clz(receives);
+	return e > 15 ? 30 : (uint8_t)(2 * e + (receives >> (e - 1) & 1));
+}
+
+/* Receives that are free for messages not begun; a QP without a receive queue does not say. */
+uint8_t rs_resp_credits(const struct rs_qp *qp)
+{
+	if (!qp->rq_size)
+		return RS_CREDIT_INVALID;
+	return rs_credit_encode(qp->rq_tail - qp->rq_head - !!(qp->flags & RS_QF_RECEIVING));
+}
+
+/* ---- Resources: READs and atomics, oldest first ---- */
+
+static struct rs_resource *resource_at(const struct rs_qp *qp, unsigned i)
+{
+	unsigned at = qp->resource_head + i;
+
+	return &qp->resources[at >= qp->resource_limit ? at - qp->resource_limit : at];
+}
+
+static struct rs_resource *next_pending(struct rs_qp *qp)
+{
+	for (; qp->resource_next < qp->resource_count; qp->resource_next++) {
+		struct rs_resource *r = resource_at(qp, qp->resource_next);
+
+		if (r->pending)
+			return r;
+	}
+	return NULL;
+}
+
+/* Room for one more; NULL when the peer exceeds what it was granted. */
+static struct rs_resource *take_resource(struct rs_qp *qp)
+{
+	if (qp->resource_count == qp->resource_limit) {
+		qp->resource_head++;
+		if (qp->resource_head == qp->resource_limit)
+			qp->resource_head = 0;
+		qp->resource_count--;
+		if (qp->resource_next)
+			qp->resource_next--;
+	}
+	return resource_at(qp, qp->resource_count++);
+}
+
+static bool has_resource(const struct rs_qp *qp)
+{
+	return qp->resource_limit &&
+	       (qp->resource_count < qp->resource_limit || resource_at(qp, 0)->answered);
+}
+
+/* ---- What is owed ---- */
+
+void rs_resp_kick(struct rs_nic *nic, struct rs_qp *qp)
+{
+	const struct rs_resource *r = qp->resource_count ? next_pending(qp) : NULL;
+
+	if (r && !r->atomic) {
+		qp->flags |= RS_QF_READ_PENDING;
+		rs_sched_kick(nic, qp);
+		return;
+	}
+	qp->flags &= ~(uint32_t)RS_QF_READ_PENDING;
+	if (r || qp->nak || (qp->flags & RS_QF_ACK_OWED))
+		rs_sched_control(nic, qp);
+}
+
+static uint32_t aeth(const struct rs_qp *qp, uint8_t syndrome)
+{
+	return (uint32_t)syndrome << 24 | qp->msn;
+}
+
+static void fill_atomic_answer(struct rs_nic *nic, struct rs_qp *qp, struct rs_resource *r,
+			       struct rs_packet *p)
+{
+	rs_packet_head(nic, qp, p, RS_OP_ATOMIC_ACKNOWLEDGE | qp->transport, nic->atomic_ack_frame);
+	p->psn = r->psn;
+	p->aeth = aeth(qp, RS_SYN_ACK | rs_resp_credits(qp));
+	p->swap_add = r->original;
+	r->pending = false;
+	r->answered = true;
+}
+
+bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
+{
+	struct rs_resource *r = qp->resource_count ? next_pending(qp) : NULL;
+	uint32_t syndrome = qp->nak;
+
+	if (r && r->atomic) {
+		fill_atomic_answer(nic, qp, r, p);
+		return true;
+	}
+	if (r || !(qp->nak || (qp->flags & RS_QF_ACK_OWED)))
+		return false;
+	rs_packet_head(nic, qp, p, RS_OP_ACKNOWLEDGE | qp->transport, nic->ack_frame);
+	p->psn = syndrome ? qp->epsn : rs_psn_add(qp->epsn, RS_PSN_MASK);
+	p->aeth = aeth(qp, syndrome ? (uint8_t)syndrome : RS_SYN_ACK | rs_resp_credits(qp));
+	if (qp->flags & RS_QF_ECHO)
+		p->bth_flags |= RS_BTH_BECN;
+	qp->flags &= ~(uint32_t)(RS_QF_ACK_OWED | RS_QF_ECHO);
+	qp->nak = 0;
+	qp->unacked = 0;
+	qp->ack_deadline = RS_NEVER;
+	return true;
+}
+
+static uint8_t read_opcode(const struct rs_resource *r)
+{
+	if (r->packets == 1)
+		return RS_OP_READ_RESPONSE_ONLY;
+	if (!r->sent)
+		return RS_OP_READ_RESPONSE_FIRST;
+	return r->sent + 1 == r->packets ? RS_OP_READ_RESPONSE_LAST : RS_OP_READ_RESPONSE_MIDDLE;
+}
+
+static void refuse(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
+{
+	nic->counters.resp_cqe_error++;
+	if (syndrome == RS_NAK_INVALID_REQUEST)
+		nic->counters.resp_remote_invalid_request++;
+	if (syndrome == RS_NAK_REMOTE_ACCESS)
+		nic->counters.resp_remote_access_errors++;
+	rs_qp_fail(nic, qp, RS_WC_SUCCESS);
+	qp->nak = syndrome;
+	rs_sched_control(nic, qp);
+}
+
+bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
+{
+	struct rs_resource *r = next_pending(qp);
+	uint32_t offset = r->sent * qp->mtu;
+	uint32_t bytes = r->length - offset;
+	uint8_t op = read_opcode(r) | qp->transport;
+	struct rs_mr *m = NULL;
+
+	if (bytes > qp->mtu)
+		bytes = qp->mtu;
+	if (bytes) {
+		m = rs_mr_find(nic, r->rkey, qp->pd, r->va + offset, bytes, RS_ACCESS_REMOTE_READ);
+		if (!m) { /* deregistered since */
+			refuse(nic, qp, RS_NAK_REMOTE_ACCESS);
+			return false;
+		}
+	}
+	rs_packet_head(nic, qp, p, op, rs_frame_bytes(op, bytes, nic->c.ipv6));
+	p->payload_bytes = (uint16_t)bytes;
+	if (m && m->host)
+		p->payload = m->host + (r->va + offset - m->va);
+	p->psn = rs_psn_add(r->psn, r->sent);
+	p->aeth = aeth(qp, RS_SYN_ACK | rs_resp_credits(qp));
+	if (++r->sent == r->packets) {
+		r->pending = false;
+		r->answered = true;
+		rs_resp_kick(nic, qp);
+	}
+	return true;
+}
+
+static void owe_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
+{
+	qp->nak = syndrome;
+	qp->flags |= RS_QF_GAP;
+	rs_resp_kick(nic, qp);
+}
+
+/* An ACK for a request that was executed, or is a duplicate: at once, or after ack_delay. */
+static inline void owe_ack(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+			   rs_time now)
+{
+	bool full = ++qp->unacked >= nic->c.ack_every && nic->c.ack_every;
+
+	if (!full && !(p->bth_flags & RS_BTH_ACKREQ))
+		return;
+	if (!full && nic->c.ack_delay) {
+		if (qp->ack_deadline != RS_NEVER)
+			return;
+		qp->ack_deadline = now + nic->c.ack_delay;
+		rs_timer_arm(nic, qp, qp->ack_deadline);
+		return;
+	}
+	if (qp->flags & RS_QF_ACK_OWED)
+		return;
+	qp->flags |= RS_QF_ACK_OWED;
+	rs_resp_kick(nic, qp);
+}
+
+/* ---- Duplicates: §9.7.5.1.4 ---- */
+
+static void duplicate_read(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p)
+{
+	for (unsigned i = 0; i < qp->resource_count; i++) {
+		struct rs_resource *r = resource_at(qp, i);
+		uint32_t k = (p->psn - r->psn) & RS_PSN_MASK;
+
+		if (r->atomic || k >= r->packets)
+			continue;
+		if (p->rkey != r->rkey || p->va != r->va + (uint64_t)k * qp->mtu ||
+		    p->dma_bytes != r->length - k * qp->mtu)
+			break;
+		r->va = p->va;
+		r->length = p->dma_bytes;
+		r->psn = p->psn;
+		r->packets -= k;
+		r->sent = 0;
+		r->pending = true;
+		if (qp->resource_next > i)
+			qp->resource_next = (uint8_t)i;
+		rs_resp_kick(nic, qp);
+		return;
+	}
+	nic->counters.rx_dropped++;
+}
+
+static void duplicate_atomic(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p)
+{
+	for (unsigned i = 0; i < qp->resource_count; i++) {
+		struct rs_resource *r = resource_at(qp, i);
+
+		if (!r->atomic || r->psn != p->psn)
+			continue;
+		r->pending = true;
+		if (qp->resource_next > i)
+			qp->resource_next = (uint8_t)i;
+		rs_resp_kick(nic, qp);
+		return;
+	}
+	nic->counters.rx_dropped++;
+}
+
+static void duplicate(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
+		      rs_time now)
+{
+	nic->counters.duplicate_request++;
+	if (f & RS_F_READ)
+		duplicate_read(nic, qp, p);
+	else if (f & RS_F_ATOMIC)
+		duplicate_atomic(nic, qp, p);
+	else
+		owe_ack(nic, qp, p, now);
+}
+
+/* ---- The checks, in the order of §9.7.4.1 ---- */
+
+static inline uint8_t check_psn(struct rs_nic *nic, struct rs_qp *qp, const struct request *q,
+				rs_time now)
+{
+	int32_t ahead = rs_psn_diff(q->p->psn, qp->epsn);
+
+	if (__builtin_expect(!ahead, 1)) {
+		qp->flags &= ~(uint32_t)RS_QF_GAP;
+		qp->nak = 0;
+		return OK;
+	}
+	if (ahead < 0) {
+		duplicate(nic, qp, q->p, q->f, now);
+		return DROP;
+	}
+	nic->counters.out_of_sequence++;
+	if (!(qp->flags & RS_QF_GAP))
+		owe_nak(nic, qp, RS_NAK_PSN_SEQ);
+	return DROP;
+}
+
+/* A message's packets follow one another: First, Middle, Last of one kind. */
+static inline uint8_t check_op_seq(const struct rs_qp *qp, uint32_t f)
+{
+	bool first = f & (RS_F_FIRST | RS_F_READ | RS_F_ATOMIC);
+
+	if (first != (qp->message == RS_NO_MESSAGE))
+		return RS_NAK_INVALID_REQUEST;
+	if (first)
+		return OK;
+	return (f & RS_F_WRITE ? RS_OP_WRITE_FIRST : RS_OP_SEND_FIRST) == qp->message
+		       ? OK
+		       : RS_NAK_INVALID_REQUEST;
+}
+
+/* Is the operation known, and granted to the peer by this QP? */
+static inline uint8_t check_op_valid(const struct rs_qp *qp, uint8_t opcode, uint32_t f)
+{
+	uint32_t need = f & RS_F_WRITE    ? RS_ACCESS_REMOTE_WRITE
+			: f & RS_F_READ   ? RS_ACCESS_REMOTE_READ
+			: f & RS_F_ATOMIC ? RS_ACCESS_REMOTE_ATOMIC
+					  : 0;
+
+	if ((opcode & 0x1f) > RS_OP_FETCH_ADD ||
+	    !(f & (RS_F_WRITE | RS_F_READ | RS_F_ATOMIC | RS_F_SEND)))
+		return RS_NAK_INVALID_REQUEST;
+	return (qp->access & need) == need ? OK : RS_NAK_INVALID_REQUEST;
+}
+
+/* A receive for a SEND or an immediate; a place for a READ or atomic. */
+static inline uint8_t check_resource(const struct rs_qp *qp, uint32_t f)
+{
+	bool receive = (f & RS_F_SEND && f & RS_F_FIRST) || (f & RS_F_WRITE && f & RS_F_IMM);
+
+	if (receive && qp->rq_head == qp->rq_tail)
+		return RS_SYN_RNR | qp->rnr_timer;
+	if (f & (RS_F_READ | RS_F_ATOMIC) && !has_resource(qp))
+		return RS_NAK_INVALID_REQUEST;
+	return OK;
+}
+
+static uint8_t check_send_length(const struct rs_qp *qp, struct request *q)
+{
+	const struct rs_rwqe *r = &qp->rq[qp->rq_head & qp->rq_mask];
+
+	if (qp->received + (uint64_t)q->p->payload_bytes <= r->length)
+		return OK;
+	q->receive_status = RS_WC_LOC_LEN_ERR;
+	return RS_NAK_INVALID_REQUEST;
+}
+
+static uint8_t check_write_length(const struct rs_qp *qp, const struct request *q)
+{
+	uint32_t left = q->f & RS_F_FIRST ? q->p->dma_bytes : qp->w_left;
+
+	if (q->f & RS_F_LAST)
+		return q->p->payload_bytes == left ? OK : RS_NAK_INVALID_REQUEST;
+	return q->p->payload_bytes < left ? OK : RS_NAK_INVALID_REQUEST;
+}
+
+/* §9.7.4.1.6: full packets but the last, and neither more nor less than the message announced. */
+static inline uint8_t check_length(const struct rs_qp *qp, struct request *q)
+{
+	uint32_t n = q->p->payload_bytes;
+
+	if (q->f & (RS_F_READ | RS_F_ATOMIC)) {
+		if (q->f & RS_F_READ && q->p->dma_bytes > UINT32_C(1) << RS_MESSAGE_MAX_LOG2)
+			return RS_NAK_INVALID_REQUEST;
+		return n ? RS_NAK_INVALID_REQUEST : OK;
+	}
+	if (!(q->f & RS_F_LAST) ? n != qp->mtu : n > qp->mtu || (!n && !(q->f & RS_F_FIRST)))
+		return RS_NAK_INVALID_REQUEST;
+	return q->f & RS_F_WRITE ? check_write_length(qp, q) : check_send_length(qp, q);
+}
+
+/* The range of a WRITE is checked whole at its first packet; later ones check that the key lives.
+ */
+static inline uint8_t check_rkey(struct rs_nic *nic, const struct rs_qp *qp, struct request *q)
+{
+	const struct rs_packet *p = q->p;
+	uint64_t length = p->dma_bytes;
+
+	if (q->f & RS_F_SEND) {
+		const struct rs_rwqe *r = &qp->rq[qp->rq_head & qp->rq_mask];
+
+		if (!p->payload_bytes ||
+		    rs_mr_check_sges(nic, qp->pd, rs_qp_recv_sge(qp, qp->rq_head), r->n_sge,
+				     RS_ACCESS_LOCAL_WRITE))
+			return OK;
+		q->receive_status = RS_WC_LOC_PROT_ERR;
+		return RS_NAK_REMOTE_OPERATIONAL;
+	}
+	if (q->f & RS_F_WRITE && !(q->f & RS_F_FIRST)) {
+		q->mr = rs_mr_find(nic, qp->w_rkey, qp->pd, qp->w_va, qp->w_left,
+				   RS_ACCESS_REMOTE_WRITE);
+		return q->mr ? OK : RS_NAK_REMOTE_ACCESS;
+	}
+	if (q->f & RS_F_ATOMIC) {
+		if (p->va & 7)
+			return RS_NAK_INVALID_REQUEST;
+		length = 8;
+	}
+	if (!length)
+		return OK;
+	q->mr = rs_mr_find(nic, p->rkey, qp->pd, p->va, length,
+			   q->f & RS_F_WRITE  ? RS_ACCESS_REMOTE_WRITE
+			   : q->f & RS_F_READ ? RS_ACCESS_REMOTE_READ
+					      : RS_ACCESS_REMOTE_ATOMIC);
+	return q->mr ? OK : RS_NAK_REMOTE_ACCESS;
+}
+
+/* ---- Execution ---- */
+
+static void finish_receive(struct rs_nic *nic, struct rs_qp *qp, const struct request *q)
+{
+	struct rs_cqe e = {
+		.bytes = qp->received,
+		.imm = q->f & RS_F_IMM ? q->p->imm : 0,
+		.status = RS_WC_SUCCESS,
+		.op = q->f & RS_F_WRITE ? RS_WR_RECV_WRITE_IMM : RS_WR_RECV,
+		.has_imm = !!(q->f & RS_F_IMM),
+		.solicited = !!(q->p->bth_flags & RS_BTH_SE),
+	};
+
+	rs_qp_complete_receive(nic, qp, &e);
+}
+
+static inline void execute_write(struct rs_nic *nic, struct rs_qp *qp, const struct request *q)
+{
+	const struct rs_packet *p = q->p;
+
+	if (q->f & RS_F_FIRST) {
+		qp->w_va = p->va;
+		qp->w_rkey = p->rkey;
+		qp->w_left = p->dma_bytes;
+		qp->received = 0;
+		qp->message = RS_OP_WRITE_FIRST;
+	}
+	if (q->mr && q->mr->host && p->payload)
+		memcpy(q->mr->host + (qp->w_va - q->mr->va), p->payload, p->payload_bytes);
+	qp->w_va += p->payload_bytes;
+	qp->w_left -= p->payload_bytes;
+	qp->received += p->payload_bytes;
+	if (__builtin_expect(!(q->f & RS_F_LAST), 1))
+		return;
+	qp->message = RS_NO_MESSAGE;
+	qp->msn = rs_psn_add(qp->msn, 1);
+	if (q->f & RS_F_IMM)
+		finish_receive(nic, qp, q);
+}
+
+static void execute_send(struct rs_nic *nic, struct rs_qp *qp, const struct request *q)
+{
+	const struct rs_packet *p = q->p;
+
+	if (q->f & RS_F_FIRST) {
+		qp->received = 0;
+		qp->message = RS_OP_SEND_FIRST;
+		qp->flags |= RS_QF_RECEIVING;
+	}
+	rs_mr_scatter(nic, qp->pd, rs_qp_recv_sge(qp, qp->rq_head),
+		      qp->rq[qp->rq_head & qp->rq_mask].n_sge, qp->received, p->payload,
+		      p->payload_bytes);
+	qp->received += p->payload_bytes;
+	if (!(q->f & RS_F_LAST))
+		return;
+	qp->message = RS_NO_MESSAGE;
+	qp->flags &= ~(uint32_t)RS_QF_RECEIVING;
+	qp->msn = rs_psn_add(qp->msn, 1);
+	finish_receive(nic, qp, q);
+}
+
+/* The word is compared and stored in host order, as verbs have it. */
+static uint64_t do_atomic(const struct request *q)
+{
+	uint64_t old = 0, next;
+	uint8_t *at;
+
+	if (!q->mr->host)
+		return 0;
+	at = q->mr->host + (q->p->va - q->mr->va);
+	memcpy(&old, at, sizeof(old));
+	if ((q->p->opcode & 0x1f) == RS_OP_FETCH_ADD)
+		next = old + q->p->swap_add;
+	else
+		next = old == q->p->compare ? q->p->swap_add : old;
+	memcpy(at, &next, sizeof(next));
+	return old;
+}
+
+/* READs and atomics: remembered, then answered in order. Returns the PSNs taken. */
+static uint32_t execute_response(struct rs_nic *nic, struct rs_qp *qp, const struct request *q)
+{
+	const struct rs_packet *p = q->p;
+	struct rs_resource *r = take_resource(qp);
+
+	*r = (struct rs_resource){
+		.va = p->va,
+		.rkey = p->rkey,
+		.psn = p->psn,
+		.packets = 1,
+		.atomic = !!(q->f & RS_F_ATOMIC),
+		.pending = true,
+	};
+	if (r->atomic) {
+		r->original = do_atomic(q);
+	} else {
+		r->length = p->dma_bytes;
+		r->packets = rs_qp_packets(qp, r->length);
+	}
+	qp->msn = rs_psn_add(qp->msn, 1);
+	/* The answer acknowledges all that came before. */
+	qp->flags &= ~(uint32_t)RS_QF_ACK_OWED;
+	qp->ack_deadline = RS_NEVER;
+	qp->unacked = 0;
+	return r->packets;
+}
+
+static void execute(struct rs_nic *nic, struct rs_qp *qp, const struct request *q, rs_time now)
+{
+	if (__builtin_expect(q->f & (RS_F_READ | RS_F_ATOMIC), 0)) {
+		qp->epsn = rs_psn_add(qp->epsn, execute_response(nic, qp, q));
+		rs_resp_kick(nic, qp);
+		return;
+	}
+	qp->epsn = rs_psn_add(qp->epsn, 1);
+	if (q->f & RS_F_WRITE)
+		execute_write(nic, qp, q);
+	else
+		execute_send(nic, qp, q);
+	owe_ack(nic, qp, q->p, now);
+}
+
+/* A NAK that ends the connection; the receive under way completes with its own error. */
+static void reject(struct rs_nic *nic, struct rs_qp *qp, const struct request *q, uint8_t syndrome)
+{
+	struct rs_cqe e = {.status = q->receive_status, .op = RS_WR_RECV};
+
+	if (q->receive_status != RS_WC_SUCCESS)
+		rs_qp_complete_receive(nic, qp, &e);
+	refuse(nic, qp, syndrome);
+}
+
+void rs_resp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
+		rs_time now)
+{
+	struct request q = {.p = p, .f = f};
+	uint8_t v;
+
+	if (qp->state < RS_QPS_RTR || qp->state == RS_QPS_ERR ||
+	    (nic->c.copy_payload && p->payload_bytes && !p->payload)) {
+		nic->counters.rx_dropped++;
+		return;
+	}
+	v = check_psn(nic, qp, &q, now);
+	if (__builtin_expect(v == DROP, 0))
+		return;
+	v = check_op_seq(qp, f);
+	if (!v)
+		v = check_op_valid(qp, p->opcode, f);
+	if (!v)
+		v = check_resource(qp, f);
+	if (!v)
+		v = check_length(qp, &q);
+	if (!v)
+		v = check_rkey(nic, qp, &q);
+	if (__builtin_expect(!v, 1))
+		execute(nic, qp, &q, now);
+	else if ((v & RS_SYN_KIND) == RS_SYN_RNR)
+		owe_nak(nic, qp, v);
+	else
+		reject(nic, qp, &q, v);
+}

@@ -1,0 +1,235 @@
+/*
+ * Who sends next. Per traffic class, QPs that may send wait in a ring and take turns; QPs held by
+ * their pace wait in a heap; the others in neither. Classes are served in strict order, 7 first.
+ */
+#include "rdma/state.h"
+
+void rs_list_init(struct rs_list *l)
+{
+	l->head = l->tail = RS_NO_QP;
+}
+
+void rs_list_add(struct rs_nic *nic, struct rs_list *l, struct rs_qp *qp, enum rs_list_kind k)
+{
+	qp->link[k] = (struct rs_link){.next = RS_NO_QP, .prev = l->tail};
+	if (l->tail == RS_NO_QP)
+		l->head = qp->index;
+	else
+		nic->qps[l->tail].link[k].next = qp->index;
+	l->tail = qp->index;
+}
+
+void rs_list_del(struct rs_nic *nic, struct rs_list *l, struct rs_qp *qp, enum rs_list_kind k)
+{
+	struct rs_link n = qp->link[k];
+
+	if (n.prev == RS_NO_QP)
+		l->head = n.next;
+	else
+		nic->qps[n.prev].link[k].next = n.next;
+	if (n.next == RS_NO_QP)
+		l->tail = n.prev;
+	else
+		nic->qps[n.next].link[k].prev = n.prev;
+}
+
+static uint8_t class_bit(const struct rs_list *l, unsigned c)
+{
+	return (uint8_t)((l->head != RS_NO_QP) << c);
+}
+
+void rs_sched_add(struct rs_nic *nic, struct rs_qp *qp)
+{
+	rs_list_add(nic, &nic->data[qp->tc], qp, RS_LIST_DATA);
+	nic->data_mask |= (uint8_t)(1 << qp->tc);
+	qp->place = RS_PLACE_READY;
+}
+
+static void take_ready(struct rs_nic *nic, struct rs_qp *qp)
+{
+	unsigned c = qp->tc;
+
+	rs_list_del(nic, &nic->data[c], qp, RS_LIST_DATA);
+	nic->data_mask = (uint8_t)(nic->data_mask & ~(1 << c)) | class_bit(&nic->data[c], c);
+	qp->place = RS_PLACE_NONE;
+}
+
+void rs_sched_control(struct rs_nic *nic, struct rs_qp *qp)
+{
+	if (qp->flags & RS_QF_ON_CONTROL)
+		return;
+	qp->flags |= RS_QF_ON_CONTROL;
+	rs_list_add(nic, &nic->control[qp->tc], qp, RS_LIST_CONTROL);
+	nic->control_mask |= (uint8_t)(1 << qp->tc);
+}
+
+static void take_control(struct rs_nic *nic, struct rs_qp *qp)
+{
+	unsigned c = qp->tc;
+
+	rs_list_del(nic, &nic->control[c], qp, RS_LIST_CONTROL);
+	nic->control_mask =
+		(uint8_t)(nic->control_mask & ~(1 << c)) | class_bit(&nic->control[c], c);
+	qp->flags &= ~(uint32_t)RS_QF_ON_CONTROL;
+}
+
+void rs_sched_cnp(struct rs_nic *nic, struct rs_qp *qp)
+{
+	if (qp->flags & RS_QF_ON_CNP)
+		return;
+	qp->flags |= RS_QF_ON_CNP;
+	rs_list_add(nic, &nic->cnp, qp, RS_LIST_CNP);
+	nic->cnp_mask = (uint8_t)(1 << nic->c.cnp_tc);
+}
+
+static void take_cnp(struct rs_nic *nic, struct rs_qp *qp)
+{
+	rs_list_del(nic, &nic->cnp, qp, RS_LIST_CNP);
+	nic->cnp_mask = class_bit(&nic->cnp, nic->c.cnp_tc);
+	qp->flags &= ~(uint32_t)RS_QF_ON_CNP;
+}
+
+void rs_sched_forget(struct rs_nic *nic, struct rs_qp *qp)
+{
+	if (qp->place == RS_PLACE_READY)
+		take_ready(nic, qp);
+	else if (qp->place == RS_PLACE_PACED)
+		rs_heap_remove(&nic->paced, qp->index);
+	qp->place = RS_PLACE_NONE;
+	if (qp->flags & RS_QF_ON_CONTROL)
+		take_control(nic, qp);
+	if (qp->flags & RS_QF_ON_CNP)
+		take_cnp(nic, qp);
+}
+
+/* A CNP: A17.9.3. */
+static void send_cnp(struct rs_nic *nic, struct rs_packet *p)
+{
+	struct rs_qp *qp = &nic->qps[nic->cnp.head];
+
+	take_cnp(nic, qp);
+	rs_packet_head(nic, qp, p, RS_OPCODE_CNP, nic->cnp_frame);
+	p->tos = nic->c.cnp_tos;
+	p->tc = nic->c.cnp_tc;
+	p->bth_flags |= RS_BTH_BECN;
+	p->payload_bytes = RS_CNP_PAYLOAD;
+	p->psn = 0;
+	nic->counters.np_cnp_sent++;
+}
+
+static bool send_control(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_time now)
+{
+	while (nic->control[c].head != RS_NO_QP) {
+		struct rs_qp *qp = &nic->qps[nic->control[c].head];
+
+		take_control(nic, qp);
+		if (rs_resp_control(nic, qp, p, now)) {
+			rs_resp_kick(nic, qp);
+			nic->counters.tx_ack_packets++;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* One packet of the QP: a READ response or a request, in turns when it has both. */
+static bool send_one(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
+{
+	if (__builtin_expect(qp->flags & RS_QF_READ_PENDING, 0)) {
+		qp->flags ^= RS_QF_READ_TURN;
+		if ((qp->flags & RS_QF_READ_TURN) || !rs_req_ready(qp))
+			return rs_resp_read(nic, qp, p, now);
+	}
+	return rs_req_send(nic, qp, p, now);
+}
+
+static void pace(struct rs_nic *nic, struct rs_qp *qp, uint32_t frame, rs_time now)
+{
+	struct rs_cc *cc = &qp->cc;
+
+	qp->next_allowed = now + rs_pace_time(cc->pace, frame + RS_PREAMBLE_IPG_BYTES);
+	cc->byte_credit -= frame;
+	if (__builtin_expect(cc->byte_credit <= 0, 0))
+		nic->cc->on_bytes(nic->cc_params, cc, now);
+}
+
+static bool send_data(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_time now)
+{
+	while (nic->data[c].head != RS_NO_QP) {
+		struct rs_qp *qp = &nic->qps[nic->data[c].head];
+
+		if (now >= qp->cc.next_event)
+			nic->cc->on_time(nic->cc_params, &qp->cc, now);
+		if (!rs_sched_ready(qp)) {
+			take_ready(nic, qp);
+			continue;
+		}
+		if (qp->next_allowed > now) {
+			take_ready(nic, qp);
+			qp->place = RS_PLACE_PACED;
+			rs_heap_set(&nic->paced, qp->index, qp->next_allowed);
+			continue;
+		}
+		if (!send_one(nic, qp, p, now))
+			continue;
+		pace(nic, qp, p->frame_bytes, now);
+		nic->counters.tx_data_packets++;
+		if (qp->place == RS_PLACE_READY && nic->data[c].tail != qp->index) {
+			rs_list_del(nic, &nic->data[c], qp, RS_LIST_DATA);
+			rs_list_add(nic, &nic->data[c], qp, RS_LIST_DATA);
+		}
+		return true;
+	}
+	return false;
+}
+
+static bool send_class(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_time now)
+{
+	if (nic->cnp_mask >> c & 1) {
+		send_cnp(nic, p);
+		return true;
+	}
+	return send_control(nic, c, p, now) || send_data(nic, c, p, now);
+}
+
+static void release_paced(struct rs_nic *nic, rs_time now)
+{
+	while (rs_heap_top(&nic->paced) <= now) {
+		struct rs_qp *qp = &nic->qps[nic->paced.entries[0].id];
+
+		rs_heap_remove(&nic->paced, qp->index);
+		rs_sched_add(nic, qp);
+	}
+}
+
+struct rs_packet *rs_nic_tx(struct rs_nic *nic, uint8_t paused, rs_time now, rs_time *again)
+{
+	unsigned classes;
+	struct rs_packet *p;
+
+	*again = RS_NEVER;
+	release_paced(nic, now);
+	classes =
+		(unsigned)(nic->data_mask | nic->control_mask | nic->cnp_mask) & ~(unsigned)paused;
+	if (classes) {
+		p = rs_pool_alloc(nic->c.free);
+		if (__builtin_expect(!p, 0)) {
+			nic->counters.tx_no_packet++;
+			*again = now + RS_US;
+			return NULL;
+		}
+		do {
+			unsigned c = 31u - (unsigned)__builtin_clz(classes);
+
+			if (send_class(nic, c, p, now)) {
+				nic->counters.tx_packets++;
+				nic->counters.tx_bytes += p->frame_bytes;
+				return p;
+			}
+			classes &= ~(1u << c);
+		} while (classes);
+		rs_pool_free(nic->c.free, p);
+	}
+	*again = rs_heap_top(&nic->paced);
+	return NULL;
+}

@@ -1,0 +1,175 @@
+/* The NIC's own state and what its files ask of one another. Private to the room. */
+#ifndef RS_RDMA_STATE_H
+#define RS_RDMA_STATE_H
+
+#include "rdma/heap.h"
+#include "rdma/nic.h"
+#include "rdma/qp.h"
+
+enum {
+	RS_BOUNCE_BUFFERS = 64, /* a gathered payload lives for so many calls of rs_nic_tx() */
+	RS_MAX_QPS = 1 << 23,
+	RS_MAX_MRS = (1 << 24) - 1,
+	RS_MAX_CQ = 1 << 22,
+};
+
+#define RS_NO_QP UINT32_MAX
+
+struct rs_mr {
+	uint64_t va, length;
+	uint8_t *host;
+	uint32_t key; /* as last given out; its low byte is the generation */
+	uint32_t pd;
+	uint32_t next_free;
+	uint8_t access;
+	bool used;
+};
+
+struct rs_cq {
+	struct rs_cqe *ring;
+	uint32_t mask, head, tail;
+	uint32_t refs; /* QPs on it */
+	bool overrun;
+	struct rs_nic *nic;
+	struct rs_cq *next, **prev;
+};
+
+struct rs_list {
+	uint32_t head, tail;
+};
+
+struct rs_nic {
+	struct rs_nic_config c;
+	const struct rs_cc_ops *cc;
+	const struct rs_cc_params *cc_params;
+	struct rs_qp *qps;
+	uint32_t qps_fresh;                  /* entries never used */
+	uint32_t qp_free_head, qp_free_tail; /* first in, first out: a QPN rests before reuse */
+	uint32_t qps_live;
+	struct rs_mr *mrs;
+	uint32_t mrs_fresh, mr_free;
+	struct rs_cq *cqs;
+	uint32_t cqs_live;
+
+	/* Scheduling: bit c of a mask says that class c's list is not empty. */
+	struct rs_list data[RS_CLASSES], control[RS_CLASSES], cnp;
+	uint8_t data_mask, control_mask, cnp_mask;
+	bool event;
+	struct rs_heap paced, timers;
+
+	uint16_t ack_frame, cnp_frame, atomic_ack_frame;
+	uint8_t *bounce;
+	uint32_t bounce_next;
+	struct rs_nic_counters counters;
+};
+
+/* mr.c: §10.6. The entry of a key, or NULL when the key is stale, of another PD, lacks a right or
+ * does not cover [va, va + length). */
+struct rs_mr *rs_mr_find(struct rs_nic *nic, uint32_t key, uint32_t pd, uint64_t va,
+			 uint64_t length, uint32_t access);
+bool rs_mr_check_sges(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, unsigned n,
+		      uint32_t access);
+/* Bytes [offset, offset + length) of a list, as one piece: in place, or gathered to a bounce
+ * buffer. NULL when the memory is refused. */
+const uint8_t *rs_mr_gather(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, unsigned n,
+			    uint32_t offset, uint32_t length);
+/* False when the memory is refused; nothing is written then. */
+bool rs_mr_scatter(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, unsigned n,
+		   uint32_t offset, const uint8_t *bytes, uint32_t length);
+
+/* cq.c */
+void rs_cq_push(struct rs_cq *cq, const struct rs_cqe *e);
+
+/* qp.c: to ERR: the oldest send completes with status (RS_WC_SUCCESS: none is to blame), all
+ * others and the receives are flushed. */
+void rs_qp_fail(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status);
+/* Complete the oldest send. */
+void rs_qp_retire(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status, uint32_t bytes);
+void rs_qp_complete_receive(struct rs_nic *nic, struct rs_qp *qp, const struct rs_cqe *e);
+
+/* requester.c */
+bool rs_req_ready(const struct rs_qp *qp);
+bool rs_req_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now);
+
+/* responder.c */
+void rs_resp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
+		rs_time now);
+/* An ACK, NAK or atomic answer into p; false: none is owed. */
+bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now);
+bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now);
+/* Put the QP where its next owed response is sent from. */
+void rs_resp_kick(struct rs_nic *nic, struct rs_qp *qp);
+uint8_t rs_resp_credits(const struct rs_qp *qp);
+/* The number of receives that a credit code stands for: table 46. */
+uint32_t rs_credit_decode(uint8_t code);
+uint8_t rs_credit_encode(uint32_t receives);
+
+/* completer.c */
+void rs_comp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
+		rs_time now);
+
+/* recovery.c */
+rs_time rs_rto(uint8_t timeout, rs_time floor);
+extern const rs_time rs_rnr_timer[32];
+/* Send again from the oldest unacknowledged PSN. */
+void rs_recover_rewind(struct rs_qp *qp);
+/* One retry is spent; false: none was left, the QP is in ERR. */
+bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_time now);
+void rs_recover_rnr(struct rs_nic *nic, struct rs_qp *qp, uint8_t timer, rs_time now);
+void rs_recover_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now);
+
+/* sched.c */
+void rs_list_init(struct rs_list *l);
+void rs_list_add(struct rs_nic *nic, struct rs_list *l, struct rs_qp *qp, enum rs_list_kind k);
+void rs_list_del(struct rs_nic *nic, struct rs_list *l, struct rs_qp *qp, enum rs_list_kind k);
+void rs_sched_add(struct rs_nic *nic, struct rs_qp *qp);
+void rs_sched_control(struct rs_nic *nic, struct rs_qp *qp);
+void rs_sched_cnp(struct rs_nic *nic, struct rs_qp *qp);
+void rs_sched_forget(struct rs_nic *nic, struct rs_qp *qp);
+
+static inline bool rs_sched_ready(const struct rs_qp *qp)
+{
+	return (qp->flags & RS_QF_READ_PENDING) || rs_req_ready(qp);
+}
+
+/* Queue a QP that may have become able to send. */
+static inline void rs_sched_kick(struct rs_nic *nic, struct rs_qp *qp)
+{
+	if (qp->place == RS_PLACE_NONE && rs_sched_ready(qp))
+		rs_sched_add(nic, qp);
+}
+
+/* timer.c: the heap's entry is never later than the QP's own deadlines; it may be earlier, and is
+ * pushed forward when it fires, so that moving a deadline back costs nothing. */
+void rs_timer_insert(struct rs_nic *nic, struct rs_qp *qp, rs_time when);
+
+static inline void rs_timer_arm(struct rs_nic *nic, struct rs_qp *qp, rs_time when)
+{
+	uint32_t place = nic->timers.place[qp->index];
+
+	if (place == RS_HEAP_OUT || nic->timers.entries[place].when > when)
+		rs_timer_insert(nic, qp, when);
+}
+
+/* Fields that every packet of a QP shares. */
+static inline void rs_packet_head(const struct rs_nic *nic, const struct rs_qp *qp,
+				  struct rs_packet *p, uint8_t opcode, uint16_t frame)
+{
+	p->dst = qp->dest_endpoint;
+	p->src = nic->c.endpoint;
+	p->frame_bytes = frame;
+	p->sport = qp->sport;
+	p->tos = qp->tos;
+	p->tc = qp->tc;
+	p->kind = RS_KIND_ROCE;
+	p->opcode = opcode;
+	p->bth_flags = RS_BTH_MIGREQ;
+	p->corrupt = 0;
+	p->payload_bytes = 0;
+	p->dest_qp = qp->dest_qpn;
+	p->pkey = qp->pkey;
+	p->hops = 0;
+	p->payload = NULL;
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* Retransmission, RNR and delayed-ACK deadlines: one lazily updated heap entry a QP. */
+#include "rdma/state.h"
+
+void rs_timer_insert(struct rs_nic *nic, struct rs_qp *qp, rs_time when)
+{
+	rs_heap_set(&nic->timers, qp->index, when);
+}
+
+rs_time rs_nic_deadline(const struct rs_nic *nic)
+{
+	return rs_heap_top(&nic->timers);
+}
+
+void rs_nic_expire(struct rs_nic *nic, rs_time now)
+{
+	while (rs_heap_top(&nic->timers) <= now) {
+		struct rs_qp *qp = &nic->qps[nic->timers.entries[0].id];
+		rs_time due;
+
+		if (qp->ack_deadline <= now) {
+			qp->ack_deadline = RS_NEVER;
+			qp->flags |= RS_QF_ACK_OWED;
+			rs_resp_kick(nic, qp);
+		}
+		if (qp->deadline <= now)
+			rs_recover_expire(nic, qp, now);
+		due = rs_time_min(qp->deadline, qp->ack_deadline);
+		if (due == RS_NEVER)
+			rs_heap_remove(&nic->timers, qp->index);
+		else
+			rs_heap_set(&nic->timers, qp->index, due);
+	}
+}
