@@ -1,0 +1,194 @@
+/* Quantities as people write them. Values are read as decimal numbers, then scaled exactly. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/units.h"
+
+struct unit {
+	const char *name;
+	double scale;
+};
+
+static const struct unit rates[] = {
+	{"k", 1e3},    {"M", 1e6},    {"G", 1e9},    {"T", 1e12},    {"kbps", 1e3},   {"Mbps", 1e6},
+	{"Gbps", 1e9}, {"Tbps", 1e12}, {"kb/s", 1e3}, {"Mb/s", 1e6},  {"Gb/s", 1e9},   {"Tb/s", 1e12},
+	{"kbit/s", 1e3}, {"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}, {"bps", 1}, {"b/s", 1},
+	{"bit/s", 1},  {NULL, 0},
+};
+static const struct unit sizes[] = {
+	{"B", 1},	  {"kB", 1e3},		{"MB", 1e6},	      {"GB", 1e9},
+	{"TB", 1e12},	  {"KiB", 1024},	{"MiB", 1048576},     {"GiB", 1073741824},
+	{"TiB", 1099511627776.0}, {NULL, 0},
+};
+static const struct unit times[] = {
+	{"ps", 1},   {"ns", 1e3},  {"us", 1e6},	 {"µs", 1e6}, {"ms", 1e9},
+	{"s", 1e12}, {"min", 60e12}, {"h", 3600e12}, {NULL, 0},
+};
+
+/* A decimal number at s: *end behind it. Only digits, a point and an exponent: no hex, no "inf". */
+static bool decimal(const char *s, long double *value, const char **end)
+{
+	const char *p = s + (*s == '-');
+	char *stop;
+
+	if (!(*p >= '0' && *p <= '9') || (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')))
+		return false;
+	*value = strtold(s, &stop);
+	*end = stop;
+	return true;
+}
+
+static int quantity(const char *s, const struct unit *units, const char *kind, const char *fit,
+		    int64_t *out, struct rs_error *e)
+{
+	long double v;
+	const char *end;
+
+	if (!decimal(s, &v, &end))
+		return rs_error_set(e, -EINVAL, "expected %s such as %s, found '%s'", kind, fit, s);
+	while (*end == ' ')
+		end++;
+	if (!*end && v == 0) {
+		*out = 0;
+		return 0;
+	}
+	if (!*end)
+		return rs_error_set(e, -EINVAL, "%s needs a unit, as in %s; found '%s'", kind, fit, s);
+	for (; units->name; units++)
+		if (!strcmp(end, units->name))
+			break;
+	if (!units->name)
+		return rs_error_set(e, -EINVAL, "'%s' is no unit of %s; write it as in %s", end, kind,
+				    fit);
+	v *= (long double)units->scale;
+	if (v < 0)
+		return rs_error_set(e, -ERANGE, "%s cannot be negative: '%s'", kind, s);
+	if (!(v < 9.2e18L))
+		return rs_error_set(e, -ERANGE, "'%s' is too large", s);
+	*out = llroundl(v);
+	return 0;
+}
+
+int rs_parse_rate(const char *s, int64_t *rate, struct rs_error *e)
+{
+	return quantity(s, rates, "a rate", "400G or 5Mb/s (bits per second)", rate, e);
+}
+
+int rs_parse_bytes(const char *s, uint64_t *bytes, struct rs_error *e)
+{
+	int64_t v;
+	int err = quantity(s, sizes, "a size", "150kB, 16MiB or 64B", &v, e);
+
+	if (!err)
+		*bytes = (uint64_t)v;
+	return err;
+}
+
+int rs_parse_time(const char *s, rs_time *t, struct rs_error *e)
+{
+	return quantity(s, times, "a time", "500ns, 1us or 10ms", t, e);
+}
+
+int rs_parse_count(const char *s, double *n, struct rs_error *e)
+{
+	long double v;
+	const char *end;
+
+	if (!decimal(s, &v, &end) || *end)
+		return rs_error_set(e, -EINVAL, "expected a plain number such as 175e9, found '%s'", s);
+	if (v < 0 || !(v < 1e300L))
+		return rs_error_set(e, -ERANGE, "'%s' is out of range", s);
+	*n = (double)v;
+	return 0;
+}
+
+int rs_parse_int(const char *s, int64_t min, int64_t max, int64_t *n, struct rs_error *e)
+{
+	char *end;
+	long long v;
+
+	errno = 0;
+	v = strtoll(s, &end, 10);
+	if (end == s || *end || (s[0] != '-' && !(s[0] >= '0' && s[0] <= '9')))
+		return rs_error_set(e, -EINVAL, "expected a whole number, found '%s'", s);
+	if (errno || v < min || v > max)
+		return rs_error_set(e, -ERANGE,
+				    "expected a whole number from %" PRId64 " to %" PRId64
+				    ", found '%s'",
+				    min, max, s);
+	*n = v;
+	return 0;
+}
+
+/* The largest unit that leaves a whole number; a plain value in the smallest otherwise. */
+static char *exact(char *buf, size_t size, uint64_t v, const struct unit *units, unsigned n)
+{
+	while (n-- > 1)
+		if (v && v % (uint64_t)units[n].scale == 0)
+			break;
+	snprintf(buf, size, "%" PRIu64 "%s", v / (uint64_t)units[n].scale, units[n].name);
+	return buf;
+}
+
+char *rs_format_rate(char *buf, size_t size, int64_t rate)
+{
+	static const struct unit u[] = {{"bps", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
+
+	/* 1600G, not 2T of something that is not whole */
+	return exact(buf, size, (uint64_t)rate, u, rate % 1000000000000 ? 4 : 5);
+}
+
+char *rs_format_bytes(char *buf, size_t size, uint64_t bytes)
+{
+	static const struct unit binary[] = {{"B", 1}, {"KiB", 1024}, {"MiB", 1048576},
+					     {"GiB", 1073741824}};
+	static const struct unit metric[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}};
+
+	return bytes && bytes % 1000 == 0 ? exact(buf, size, bytes, metric, 4) :
+					    exact(buf, size, bytes, binary, 4);
+}
+
+char *rs_format_time(char *buf, size_t size, rs_time t)
+{
+	static const struct unit u[] = {{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}};
+
+	return exact(buf, size, (uint64_t)t, u, 5);
+}
+
+static char *human(char *buf, size_t size, double v, const struct unit *u, unsigned n)
+{
+	while (n > 1 && fabs(v) < u[n - 1].scale * 0.9995)
+		n--;
+	v /= u[n - 1].scale;
+	snprintf(buf, size, "%.*f %s", v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, u[n - 1].name);
+	return buf;
+}
+
+char *rs_human_rate(char *buf, size_t size, double rate)
+{
+	static const struct unit u[] = {{"b/s", 1}, {"kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9},
+					{"Tb/s", 1e12}};
+
+	return human(buf, size, rate, u, 5);
+}
+
+char *rs_human_bytes(char *buf, size_t size, double bytes)
+{
+	static const struct unit u[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
+
+	return human(buf, size, bytes, u, 5);
+}
+
+char *rs_human_time(char *buf, size_t size, rs_time t)
+{
+	static const struct unit u[] = {{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}};
+
+	if (t == RS_NEVER) {
+		snprintf(buf, size, "never");
+		return buf;
+	}
+	return human(buf, size, (double)t, u, 5);
+}
