@@ -1,0 +1,21 @@
+/* Private to cli/: one function a command, shared exit statuses and printing of errors. */
+#ifndef RS_CLI_CLI_H
+#define RS_CLI_CLI_H
+
+#include "base/error.h"
+
+enum rs_exit {
+	RS_EXIT_OK = 0,
+	RS_EXIT_INCOMPLETE = 1, /* the run ended, but a job did not finish */
+	RS_EXIT_INPUT = 2,	/* bad input or usage */
+	RS_EXIT_FAILED = 3,	/* memory, disk, a bug */
+};
+
+int rs_cmd_sim(int argc, char **argv);
+int rs_cmd_fabric(int argc, char **argv);
+
+/* "ripstop: file:line:column: what" and the hint, on standard error. Returns the exit status. */
+int rs_cli_error(const struct rs_error *e);
+int rs_cli_usage(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,79 @@
+/* ripstop: the RDMA fabric of an AI cluster, in software. One file a command. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "cli/cli.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *what;
+} commands[] = {
+	{"sim", rs_cmd_sim, "simulate a scenario: what holds it back, what each fix gives"},
+	{"fabric", rs_cmd_fabric, "show, check or convert the description of a fabric"},
+};
+
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+int rs_cli_error(const struct rs_error *e)
+{
+	char text[1600];
+
+	rs_error_text(e, text, sizeof(text));
+	fprintf(stderr, "ripstop: %s\n", text);
+	switch (e->code) {
+	case -ENOMEM:
+	case -EIO:
+	case -ENOSPC:
+		return RS_EXIT_FAILED;
+	default:
+		return RS_EXIT_INPUT;
+	}
+}
+
+int rs_cli_usage(const char *command, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "ripstop %s: ", command);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\nTry `ripstop %s --help`.\n", command);
+	return RS_EXIT_INPUT;
+}
+
+static int help(FILE *out)
+{
+	fputs("Usage: ripstop COMMAND [ARGUMENT...]\n\n"
+	      "The RDMA fabric of an AI cluster, simulated packet by packet.\n\n",
+	      out);
+	for (int i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].what);
+	fputs("\n  ripstop COMMAND --help     a command's options, with examples\n"
+	      "  ripstop --version\n\n"
+	      "Start with: ripstop sim scenarios/midnight.yaml\n"
+	      "Exit status: 0 done, 1 a job did not finish, 2 bad input, 3 out of memory or disk.\n",
+	      out);
+	return RS_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		help(stderr);
+		return RS_EXIT_INPUT;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+		return help(stdout);
+	if (!strcmp(argv[1], "--version")) {
+		puts("ripstop " RS_VERSION);
+		return RS_EXIT_OK;
+	}
+	for (int i = 0; i < COMMANDS; i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	fprintf(stderr, "ripstop: there is no command '%s'; there are: sim, fabric\n", argv[1]);
+	return RS_EXIT_INPUT;
+}

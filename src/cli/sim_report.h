@@ -1,0 +1,36 @@
+/* Private to cli/: what `ripstop sim` found, for people and for programs. */
+#ifndef RS_CLI_SIM_REPORT_H
+#define RS_CLI_SIM_REPORT_H
+
+#include <stdio.h>
+#include "sim/sim.h"
+
+enum rs_case_kind { RS_CASE_BASE, RS_CASE_COUNTERFACTUAL, RS_CASE_FIX, RS_CASE_IDEAL };
+
+struct rs_case_info {
+	enum rs_case_kind kind;
+	const char *name;	/* "inside the hosts", "NIC on the right socket" */
+	const char *how;	/* what the run changed, for people */
+	bool owns_fabric;
+	struct rs_fabric *fabric;
+};
+
+struct rs_sim_report {
+	const char *scenario;
+	uint64_t seed;
+	unsigned threads;
+	uint32_t n;		/* cases[0] is the scenario as described */
+	struct rs_sim_case *cases;
+	struct rs_case_info *info;
+	double wall_s, cpu_s;
+};
+
+/* What a run is judged by: the time of its first job (a step, a collective, the last flow's finish).
+ * RS_NEVER when it did not finish. */
+rs_time rs_case_time(const struct rs_sim_case *c);
+
+void rs_sim_print(const struct rs_sim_report *r, FILE *out);
+int rs_sim_json(const struct rs_sim_report *r, FILE *out);
+int rs_sim_csv(const struct rs_sim_report *r, FILE *out);
+
+#endif

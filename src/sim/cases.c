@@ -1,0 +1,49 @@
+/* Runs side by side: each a thread of its own, sharing nothing but the fabrics that they read. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "sim/sim.h"
+
+struct queue {
+	struct rs_sim_case *cases;
+	uint32_t n, next;
+};
+
+static void *worker(void *arg)
+{
+	struct queue *q = arg;
+
+	for (;;) {
+		uint32_t i = __atomic_fetch_add(&q->next, 1, __ATOMIC_RELAXED);
+
+		if (i >= q->n)
+			return NULL;
+		rs_sim_run(q->cases[i].fabric, &q->cases[i].options, &q->cases[i].result,
+			   &q->cases[i].error);
+	}
+}
+
+void rs_sim_run_all(struct rs_sim_case *cases, uint32_t n, unsigned threads)
+{
+	struct queue q = {cases, n, 0};
+	pthread_t id[64];
+	unsigned started = 0;
+
+	if (!threads) {
+		long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+		threads = cores > 0 ? (unsigned)cores : 1;
+	}
+	if (threads > n)
+		threads = n;
+	if (threads > 64)
+		threads = 64;
+	/* this thread works too; a thread that cannot start is done without */
+	for (unsigned i = 1; i < threads; i++)
+		if (!pthread_create(&id[started], NULL, worker, &q))
+			started++;
+	worker(&q);
+	for (unsigned i = 0; i < started; i++)
+		pthread_join(id[i], NULL);
+}

@@ -1,0 +1,531 @@
+/* The event loop: windows over nodes (engine.h), the network built from a description. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include "sim/engine.h"
+#include "sim/ideal.h"
+
+enum { RANDOM_LOSS = 1, HEADER_BYTES = 90, POOL_PACKETS = 1 << 28 };
+
+static double seconds(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs_packet *p,
+		  rs_time now)
+{
+	struct sim_link *l = &n->out[port];
+	rs_time serial = rs_pace_time(l->pace, rs_packet_link_bytes(p));
+	uint32_t i;
+
+	l->busy_until = now + serial;
+	l->bytes += rs_packet_link_bytes(p);
+	if (p->kind == RS_KIND_PFC)
+		n->pfc_hops++;
+	else if (p->payload_bytes)
+		n->data_hops++;
+	else
+		n->ack_hops++;
+	if (__builtin_expect(l->capture >= 0, 0))
+		rs_capture_packet(s->capture, l->capture, p, now);
+	if (__builtin_expect(l->loss != 0, 0) && p->kind != RS_KIND_PFC &&
+	    (rs_random_u64(&l->random) >> 32) < l->loss) {
+		n->losses++;
+		rs_pool_free(&n->free, p);
+		return;
+	}
+	p->when = now + l->delay + (l->header && l->header < serial ? l->header : serial);
+	p->next = RS_NO_PACKET;
+	i = rs_pool_index(&s->pool, p);
+	if (l->head == RS_NO_PACKET) {
+		l->head = i;
+		rs_tree_set(&s->nodes[l->to_node].tree, l->to_slot, p->when);
+	} else {
+		rs_pool_at(&s->pool, l->tail)->next = i;
+	}
+	l->tail = i;
+}
+
+/* ---- Switches ---- */
+
+static void switch_send(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time now)
+{
+	struct sim_link *l = &n->out[port];
+	uint32_t slot = port * SLOTS_SWITCH_PORT + SLOT_TX;
+	struct rs_packet *p;
+	rs_time again;
+
+	if (l->busy_until > now) {
+		rs_tree_set(&n->tree, slot, l->busy_until);
+		return;
+	}
+	p = rs_switch_tx(n->sw, port, now, &again);
+	if (!p) {
+		rs_tree_set(&n->tree, slot, again);
+		return;
+	}
+	sim_transmit(s, n, port, p, now);
+	/* a port that has nothing more finds out when the next packet comes, not by an event */
+	rs_tree_set(&n->tree, slot,
+		    rs_switch_port_empty(n->sw, port) ? RS_NEVER : l->busy_until);
+}
+
+static void switch_woken(struct rs_sim *s, struct sim_node *n, rs_time now)
+{
+	for (unsigned w = 0; w < (n->n_ports + 63) / 64; w++) {
+		uint64_t bits = rs_switch_woken(n->sw, w);
+
+		for (; bits; bits &= bits - 1)
+			switch_send(s, n, w * 64 + (unsigned)__builtin_ctzll(bits), now);
+	}
+}
+
+static void switch_deadline(struct sim_node *n)
+{
+	rs_time d = rs_switch_deadline(n->sw);
+
+	if (d == n->deadline)
+		return;
+	n->deadline = d;
+	rs_tree_set(&n->tree, n->n_ports * SLOTS_SWITCH_PORT, d);
+}
+
+static void switch_arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time now)
+{
+	struct sim_link *l = n->in[port];
+	struct rs_packet *p = rs_pool_at(&s->pool, l->head);
+	rs_time ready = now;
+	int out;
+
+	l->head = p->next;
+	rs_tree_set(&n->tree, port * SLOTS_SWITCH_PORT + SLOT_ARRIVAL,
+		    l->head == RS_NO_PACKET ? RS_NEVER : rs_pool_at(&s->pool, l->head)->when);
+	if (l->head != RS_NO_PACKET)
+		__builtin_prefetch(rs_pool_at(&s->pool, l->head));
+	if (l->header) {
+		rs_time serial = rs_pace_time(l->pace, rs_packet_link_bytes(p));
+
+		if (serial > l->header)
+			ready = now + serial - l->header;
+	}
+	p->hops++;
+	out = rs_switch_rx(n->sw, port, p, now, ready);
+	if (out >= 0)
+		switch_send(s, n, (uint32_t)out, now);
+}
+
+static void switch_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs_time now)
+{
+	uint32_t port = slot / SLOTS_SWITCH_PORT;
+
+	if (port == n->n_ports)
+		rs_switch_expire(n->sw, now);
+	else if (slot % SLOTS_SWITCH_PORT == SLOT_ARRIVAL)
+		switch_arrival(s, n, port, now);
+	else
+		switch_send(s, n, port, now);
+	if (__builtin_expect(rs_switch_any_woken(n->sw), 0))
+		switch_woken(s, n, now);
+	switch_deadline(n);
+}
+
+/* ---- The loop ---- */
+
+static void node_run(struct rs_sim *s, struct sim_node *n, rs_time end)
+{
+	uint64_t limit = (uint64_t)end << RS_TREE_SLOT_BITS;
+	uint64_t top;
+
+	while ((top = rs_tree_top(&n->tree)) < limit) {
+		uint32_t slot = (uint32_t)(top & (RS_TREE_SLOTS - 1));
+		rs_time now = rs_tree_time(top);
+
+		n->events++;
+		if (n->sw)
+			switch_event(s, n, slot, now);
+		else
+			sim_host_event(s, n, slot, now);
+	}
+}
+
+/* Returns false when nothing is left to happen. */
+static bool window_run(struct rs_sim *s)
+{
+	rs_time first = RS_NEVER;
+
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		first = rs_time_min(first, rs_tree_time(rs_tree_top(&s->nodes[i].tree)));
+	if (first == RS_NEVER)
+		return false;
+	s->now = first;
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		node_run(s, &s->nodes[i], first + s->window);
+	return true;
+}
+
+static int run(struct rs_sim *s, struct rs_error *e)
+{
+	rs_time limit = s->o->max_time ? s->o->max_time : RS_TREE_TIME_MAX - RS_S;
+	uint32_t windows = 0;
+
+	while (s->unfinished) {
+		if (!window_run(s))
+			return 0;
+		if (s->o->stop && *s->o->stop)
+			break;
+		if (s->now > limit)
+			break;
+		if (s->pool.fresh >= POOL_PACKETS - 1)
+			return rs_error_set(e, -ENOMEM, "more than %d packets are in flight",
+					    POOL_PACKETS);
+		if (s->capture && rs_capture_flush(s->capture, e))
+			return e->code;
+		if (s->o->progress && !(++windows & 0xfff))
+			s->o->progress(s->o->progress_arg, s->now, sim_workload_share(s));
+	}
+	s->r->stopped = s->unfinished != 0;
+	return 0;
+}
+
+/* ---- Building ---- */
+
+static int tree_init(struct rs_sim *s, struct sim_node *n, uint32_t slots, struct rs_error *e)
+{
+	uint32_t leaves = 2;
+
+	if (slots > RS_TREE_SLOTS)
+		return rs_error_set(e, -E2BIG, "a node has %u queue slots; the limit is %u", slots,
+				    RS_TREE_SLOTS);
+	while (leaves < slots)
+		leaves *= 2;
+	n->tree.leaves = leaves;
+	n->tree.key = rs_arena_alloc(s->arena, 2 * (size_t)leaves, sizeof(uint64_t));
+	if (!n->tree.key)
+		return -ENOMEM;
+	memset(n->tree.key, 0xff, 2 * (size_t)leaves * sizeof(uint64_t));
+	return 0;
+}
+
+static uint32_t node_of(const struct rs_sim *s, const struct rs_link_end *e, uint32_t *port)
+{
+	if (e->is_switch) {
+		*port = e->port;
+		return s->n_hosts + e->id;
+	}
+	*port = e->id - s->f->hosts[s->f->endpoints[e->id].host].first_endpoint;
+	return s->f->endpoints[e->id].host;
+}
+
+static void direction(struct rs_sim *s, uint32_t index, bool reverse)
+{
+	const struct rs_fabric *f = s->f;
+	const struct rs_fabric_link *fl = &f->links[index];
+	uint32_t from_port, to_port;
+	uint32_t from = node_of(s, reverse ? &fl->b : &fl->a, &from_port);
+	uint32_t to = node_of(s, reverse ? &fl->a : &fl->b, &to_port);
+	struct sim_link *l = &s->nodes[from].out[from_port];
+	bool to_switch = to >= s->n_hosts;
+
+	*l = (struct sim_link){
+		.head = RS_NO_PACKET,
+		.to_node = to,
+		.to_port = to_port,
+		.to_slot = to_switch ? to_port * SLOTS_SWITCH_PORT + SLOT_ARRIVAL :
+				       sim_host_arrival_slot(to_port),
+		.pace = rs_pace_of(fl->rate),
+		.rate = fl->rate,
+		.delay = fl->delay + (to_switch ? f->qos.switch_latency : 0),
+		.loss = s->o->ideal.no_loss ? 0 : (uint64_t)ldexp(fl->loss, 32),
+		.random = rs_random_stream(s->o->seed, 2 * (uint64_t)index + reverse, RANDOM_LOSS),
+		.capture = -1,
+	};
+	if (to_switch && f->qos.cut_through)
+		l->header = rs_pace_time(l->pace, HEADER_BYTES);
+	s->nodes[to].in[to_port] = l;
+	/* nothing crosses sooner than the delay and its first bytes' serialization */
+	s->window = rs_time_min(s->window, l->delay + (l->header ? l->header :
+						       rs_pace_time(l->pace, RS_ETH_MIN_FRAME +
+									     RS_PREAMBLE_IPG_BYTES)));
+}
+
+static int node_init(struct rs_sim *s, uint32_t i, uint32_t ports, uint32_t slots,
+		     struct rs_error *e)
+{
+	struct sim_node *n = &s->nodes[i];
+
+	n->n_ports = ports;
+	n->deadline = RS_NEVER;
+	n->out = rs_arena_alloc(s->arena, ports ? ports : 1, sizeof(*n->out));
+	n->in = rs_arena_alloc(s->arena, ports ? ports : 1, sizeof(*n->in));
+	if (!n->out || !n->in)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	for (uint32_t p = 0; p < ports; p++)
+		n->out[p].head = RS_NO_PACKET;
+	rs_pool_list_init(&n->free, &s->pool);
+	return tree_init(s, n, slots, e);
+}
+
+static void qos_class(const struct rs_sim *s, unsigned tc, struct rs_switch_class *c)
+{
+	const struct rs_qos_class *q = &s->f->qos.tc[tc];
+
+	*c = (struct rs_switch_class){
+		.lossless = q->lossless && s->f->qos.pfc && !s->o->ideal.no_pause,
+		.alpha_shift = q->alpha_shift,
+		.reserve = q->reserved,
+		.xon_offset = q->xon_offset,
+		.ecn = q->ecn && s->f->qos.ecn_on,
+		.kmin = q->kmin,
+		.kmax = q->kmax,
+		.pmax = (uint32_t)(q->pmax * 65536),
+		.weight = q->weight,
+	};
+}
+
+static void switch_port(const struct rs_sim *s, const struct sim_link *l,
+			struct rs_switch_port *p)
+{
+	const struct rs_qos *q = &s->f->qos;
+	const struct rs_qos_class *data = &q->tc[q->data_tc];
+	uint32_t quanta = rs_pfc_response_quanta(l->rate);
+
+	p->rate = l->rate;
+	p->headroom = (uint64_t)((double)rs_pfc_headroom(l->rate, l->delay, q->max_frame, quanta) *
+				 q->headroom_scale);
+	if (data->ecn_rate) {
+		double scale = (double)l->rate / (double)data->ecn_rate;
+
+		p->kmin = (uint64_t)((double)data->kmin * scale);
+		p->kmax = (uint64_t)((double)data->kmax * scale);
+	}
+}
+
+static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
+{
+	const struct rs_fabric *f = s->f;
+	struct sim_node *n = &s->nodes[s->n_hosts + i];
+	struct rs_switch_port *ports = rs_arena_alloc(s->arena, n->n_ports + 1u, sizeof(*ports));
+	struct rs_switch_config c = {
+		.id = i,
+		.seed = s->o->seed,
+		.n_ports = n->n_ports,
+		.ports = ports,
+		.buffer = s->o->ideal.no_pause || !f->qos.buffer ? UINT64_C(1) << 44 :
+								    f->qos.buffer,
+		.cell = f->qos.cell,
+		.pause_quanta = f->qos.pause_quanta,
+		.pfc_watchdog = f->qos.watchdog,
+		.mark_at_dequeue = f->qos.mark_at_dequeue,
+		.routing = s->o->ideal.spread ? RS_ROUTE_ADAPTIVE :
+			   f->qos.routing == RS_FABRIC_SPRAY ? RS_ROUTE_SPRAY :
+			   f->qos.routing == RS_FABRIC_ADAPTIVE ? RS_ROUTE_ADAPTIVE :
+								  RS_ROUTE_ECMP,
+		.routes = {
+			.group_of = f->routes.group_of,
+			.n_endpoints = f->n_endpoints,
+			.set_of = f->routes.set_of[i],
+			.ports = f->routes.ports[i],
+			.my_group = f->routes.group_of_switch[i],
+			.local_port = f->routes.local_port[i],
+			.local_index = f->routes.local_index,
+		},
+		.pool = &s->pool,
+		.free = &n->free,
+	};
+
+	if (!ports)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	for (unsigned p = 0; p < n->n_ports; p++)
+		switch_port(s, &n->out[p], &ports[p]);
+	for (unsigned t = 0; t < RS_TCS; t++)
+		qos_class(s, t, &c.classes[t]);
+	memcpy(c.tc_of_dscp, f->qos.tc_of_dscp, sizeof(c.tc_of_dscp));
+	return rs_switch_create(&c, &n->sw, e);
+}
+
+static int congestion_control(struct rs_sim *s, struct rs_error *e)
+{
+	const struct rs_cc_conf *c = &s->f->cc;
+	const char *kind = s->o->ideal.no_cc ? "none" : c->kind ? c->kind : "dcqcn";
+	int err;
+
+	s->cc = rs_cc_find(kind);
+	if (!s->cc) {
+		rs_error_at(e, -EINVAL, c->at, "no congestion control is called '%s'", kind);
+		rs_error_hint(e, "there are: dcqcn, none");
+		return -EINVAL;
+	}
+	s->cc_params = rs_arena_alloc(s->arena, 1, s->cc->params_bytes + 1);
+	if (!s->cc_params)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	if (s->o->ideal.no_cc)
+		return rs_cc_params_init(s->cc, NULL, s->cc_params, e);
+	err = rs_cc_params_init(s->cc, c->preset, s->cc_params, e);
+	if (err && e && !e->line) {
+		struct rs_error inner = *e;
+
+		e->code = 0;
+		rs_error_at(e, err, c->at, "%s", inner.what);
+		rs_error_hint(e, "%s", inner.hint);
+	}
+	for (uint32_t i = 0; !err && i < c->n; i++) {
+		struct rs_error inner = {0};
+
+		err = rs_cc_params_set(s->cc, s->cc_params, c->kv[i].key, c->kv[i].value, &inner);
+		if (err) {
+			rs_error_at(e, err, c->kv[i].at, "%s", inner.what);
+			rs_error_hint(e, "%s", inner.hint);
+		}
+	}
+	return err;
+}
+
+static int build(struct rs_sim *s, struct rs_error *e)
+{
+	const struct rs_fabric *f;
+	struct rs_fabric *ideal;
+	int err;
+
+	if (s->o->ideal.network) {
+		if ((err = rs_sim_ideal_network(s->f, s->arena, &ideal, e)))
+			return err;
+		s->f = ideal;
+	}
+	f = s->f;
+	s->n_hosts = f->n_hosts;
+	s->n_nodes = f->n_hosts + f->n_switches;
+	s->nodes = rs_arena_alloc(s->arena, s->n_nodes, sizeof(*s->nodes));
+	if (!s->nodes)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	if ((err = congestion_control(s, e)) || (err = rs_pool_init(&s->pool, POOL_PACKETS)))
+		return err;
+	for (uint32_t i = 0; i < f->n_hosts; i++)
+		if ((err = node_init(s, i, f->hosts[i].n_endpoints,
+				     sim_host_slots(f->hosts[i].n_endpoints), e)))
+			return err;
+	for (uint32_t i = 0; i < f->n_switches; i++)
+		if ((err = node_init(s, s->n_hosts + i, f->switches[i].n_ports,
+				     f->switches[i].n_ports * SLOTS_SWITCH_PORT + 1u, e)))
+			return err;
+	s->window = RS_S;
+	for (uint32_t i = 0; i < f->n_links; i++) {
+		direction(s, i, false);
+		direction(s, i, true);
+	}
+	for (uint32_t i = 0; i < f->n_switches; i++)
+		if ((err = switch_create(s, i, e)))
+			return err;
+	for (uint32_t i = 0; i < f->n_hosts; i++)
+		if ((err = sim_host_create(s, i, e)))
+			return err;
+	if (s->o->pcap && (err = rs_capture_open(s, e)))
+		return err;
+	return sim_workload_create(s, e);
+}
+
+/* ---- The end ---- */
+
+static void collect_switch(struct rs_sim *s, struct sim_node *n)
+{
+	const struct rs_switch_counters *c = rs_switch_get_counters(n->sw);
+	struct rs_sim_counters *r = &s->r->counters;
+
+	r->drops += c->drops + c->unroutable + c->watchdog_drops;
+	r->ecn_marked += c->ecn_marked;
+	r->pauses += c->pauses_sent;
+	if (c->max_buffer > r->max_buffer)
+		r->max_buffer = c->max_buffer;
+	for (uint32_t p = 0; p < n->n_ports; p++) {
+		const struct rs_switch_port_counters *pc = rs_switch_port_counters(n->sw, p);
+
+		if (pc->max_queue > r->max_queue)
+			r->max_queue = pc->max_queue;
+		r->paused += pc->paused;
+	}
+}
+
+static void collect(struct rs_sim *s)
+{
+	struct rs_sim_counters *r = &s->r->counters;
+
+	for (uint32_t i = 0; i < s->n_nodes; i++) {
+		struct sim_node *n = &s->nodes[i];
+
+		r->events += n->events;
+		r->packet_hops += n->data_hops;
+		r->ack_hops += n->ack_hops;
+		r->pfc_hops += n->pfc_hops;
+		r->link_losses += n->losses;
+		if (n->sw)
+			collect_switch(s, n);
+		else
+			sim_host_collect(s, n);
+	}
+	s->r->packets_peak = s->pool.fresh;
+	s->r->qp_bytes = rs_qp_bytes();
+	sim_workload_collect(s);
+}
+
+static void destroy(struct rs_sim *s)
+{
+	for (uint32_t i = 0; s->nodes && i < s->n_nodes; i++) {
+		if (s->nodes[i].sw)
+			rs_switch_destroy(s->nodes[i].sw);
+		if (s->nodes[i].host)
+			sim_host_destroy(s->nodes[i].host);
+	}
+	if (s->pool.base)
+		rs_pool_fini(&s->pool);
+	rs_arena_destroy(s->arena);
+}
+
+int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o, struct rs_sim_result **out,
+	       struct rs_error *e)
+{
+	struct rs_sim s = {.f = f, .o = o, .arena = rs_arena_create(0)};
+	struct rs_arena *ra = rs_arena_create(0);
+	double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_THREAD_CPUTIME_ID);
+	int err = -ENOMEM;
+
+	*out = NULL;
+	s.r = ra ? rs_arena_alloc(ra, 1, sizeof(*s.r)) : NULL;
+	if (s.r && s.arena) {
+		s.r->arena = ra;
+		err = build(&s, e);
+		if (!err)
+			err = run(&s, e);
+		if (!err) {
+			collect(&s);
+			s.r->complete = s.unfinished == 0;
+		}
+		if (s.capture) {
+			int closed = rs_capture_close(s.capture, e);
+
+			err = err ? err : closed;
+		}
+	}
+	if (err == -ENOMEM)
+		rs_error_set(e, err, "out of memory");
+	destroy(&s);
+	if (err) {
+		rs_arena_destroy(ra);
+		return err;
+	}
+	s.r->wall_s = seconds(CLOCK_MONOTONIC) - wall;
+	s.r->cpu_s = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	*out = s.r;
+	return 0;
+}
+
+void rs_sim_result_free(struct rs_sim_result *r)
+{
+	if (r)
+		rs_arena_destroy(r->arena);
+}

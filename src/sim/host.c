@@ -1,0 +1,478 @@
+/* A host node: NIC ports with PFC, DMA over the bus before sending and after receiving (models.md
+ * §17-§21), and a heap of what applications do next. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sim/host.h"
+
+enum { SLOT_NIC_ARRIVAL, SLOT_NIC_TX, SLOT_NIC_RX, SLOT_NIC_TIMER, SLOTS_NIC };
+
+uint32_t sim_host_slots(uint32_t n_endpoints)
+{
+	return n_endpoints * SLOTS_NIC + 1;
+}
+
+uint32_t sim_host_arrival_slot(uint32_t port)
+{
+	return port * SLOTS_NIC + SLOT_NIC_ARRIVAL;
+}
+
+struct sim_nic *sim_nic_of(struct rs_sim *s, uint32_t endpoint)
+{
+	uint32_t host = s->f->endpoints[endpoint].host;
+
+	return &s->nodes[host].host->nics[endpoint - s->f->hosts[host].first_endpoint];
+}
+
+static struct sim_node *node_of_nic(struct rs_sim *s, const struct sim_nic *k)
+{
+	return &s->nodes[s->f->endpoints[k->endpoint].host];
+}
+
+static uint32_t port_of_nic(const struct rs_sim *s, const struct sim_nic *k)
+{
+	return k->endpoint - s->f->hosts[s->f->endpoints[k->endpoint].host].first_endpoint;
+}
+
+/* ---- FIFOs of packets ---- */
+
+static void fifo_push(struct rs_sim *s, struct sim_fifo *q, struct rs_packet *p)
+{
+	uint32_t i = rs_pool_index(&s->pool, p);
+
+	p->next = RS_NO_PACKET;
+	if (q->head == RS_NO_PACKET)
+		q->head = i;
+	else
+		rs_pool_at(&s->pool, q->tail)->next = i;
+	q->tail = i;
+}
+
+static struct rs_packet *fifo_peek(struct rs_sim *s, const struct sim_fifo *q)
+{
+	return q->head == RS_NO_PACKET ? NULL : rs_pool_at(&s->pool, q->head);
+}
+
+static void fifo_pop(struct rs_sim *s, struct sim_fifo *q)
+{
+	q->head = rs_pool_at(&s->pool, q->head)->next;
+}
+
+/* ---- Applications' heap ---- */
+
+static bool earlier(const struct sim_app_event *a, const struct sim_app_event *b)
+{
+	return a->when < b->when || (a->when == b->when && a->seq < b->seq);
+}
+
+static void arm_app(struct rs_sim *s, struct sim_node *n)
+{
+	struct sim_host *h = n->host;
+
+	rs_tree_set(&n->tree, h->n_nics * SLOTS_NIC, h->n_heap ? h->heap[0].when : RS_NEVER);
+}
+
+void sim_app_schedule(struct rs_sim *s, uint32_t host, rs_time when, enum app_event type,
+		      uint32_t arg, uint64_t bytes)
+{
+	struct sim_node *n = &s->nodes[host];
+	struct sim_host *h = n->host;
+	uint32_t i = h->n_heap++;
+
+	if (i == h->heap_size) {
+		/* grows with the messages in flight, not with packets */
+		h->heap_size = h->heap_size ? 2 * h->heap_size : 64;
+		h->heap = realloc(h->heap, h->heap_size * sizeof(*h->heap));
+		rs_assert(h->heap);
+	}
+	h->heap[i] = (struct sim_app_event){when, h->seq++, bytes, arg, type};
+	for (; i && earlier(&h->heap[i], &h->heap[(i - 1) / 2]); i = (i - 1) / 2) {
+		struct sim_app_event t = h->heap[i];
+
+		h->heap[i] = h->heap[(i - 1) / 2];
+		h->heap[(i - 1) / 2] = t;
+	}
+	if (!i)
+		arm_app(s, n);
+}
+
+static struct sim_app_event app_pop(struct sim_host *h)
+{
+	struct sim_app_event top = h->heap[0], last = h->heap[--h->n_heap];
+	uint32_t i = 0, c;
+
+	while ((c = 2 * i + 1) < h->n_heap) {
+		if (c + 1 < h->n_heap && earlier(&h->heap[c + 1], &h->heap[c]))
+			c++;
+		if (!earlier(&h->heap[c], &last))
+			break;
+		h->heap[i] = h->heap[c];
+		i = c;
+	}
+	h->heap[i] = last;
+	return top;
+}
+
+/* ---- Sending ---- */
+
+static rs_time quanta_time(const struct sim_link *l, uint32_t quanta)
+{
+	return rs_pace_time_long(l->pace, (uint64_t)quanta * 64); /* 512 bit times */
+}
+
+static void send_pfc(struct rs_sim *s, struct sim_nic *k, rs_time now)
+{
+	struct sim_node *n = node_of_nic(s, k);
+	uint32_t port = port_of_nic(s, k);
+	struct rs_packet *p = rs_pool_alloc(&n->free);
+
+	if (!p)
+		return;
+	memset(p, 0, sizeof(*p));
+	p->kind = RS_KIND_PFC;
+	p->frame_bytes = RS_PFC_FRAME;
+	p->src = k->endpoint;
+	p->pfc_enable = k->pfc_due;
+	for (unsigned c = 0; c < RS_CLASSES; c++)
+		if (k->pausing >> c & 1)
+			p->pfc_quanta[c] = s->f->qos.pause_quanta;
+	k->pauses += (k->pfc_due & k->pausing) != 0;
+	k->pfc_due = 0;
+	k->refresh = k->pausing ? now + quanta_time(&n->out[port], s->f->qos.pause_quanta) / 2 :
+				  RS_NEVER;
+	sim_transmit(s, n, port, p, now);
+}
+
+/* Pull from the transport as far ahead of the wire as the NIC's read buffer allows; returns when the
+ * transport wants to be asked again. */
+static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
+{
+	struct sim_node *n = node_of_nic(s, k);
+	const struct rs_host_params *hp = &s->f->host_params;
+	rs_time again = RS_NEVER;
+
+	while (k->staged_bytes < hp->read_buffer) {
+		struct rs_packet *p = rs_nic_tx(k->nic, k->paused, now, &again);
+
+		if (!p)
+			return again;
+		if (p->payload_bytes) {
+			struct rs_qp *qp = rs_nic_find_qp(k->nic, p->src_qp);
+			struct rs_path *path = sim_qp_path(s, rs_qp_get_user(qp), true);
+			rs_time done = rs_bus_read(n->host->bus, path, p->payload_bytes, now, NULL);
+
+			p->when = rs_time_max(done + hp->nic_pipeline, k->stage_last);
+			k->stage_last = p->when;
+			k->staged_bytes += p->payload_bytes;
+			fifo_push(s, &k->stage, p);
+		} else {
+			fifo_push(s, &k->express, p);
+		}
+	}
+	return RS_NEVER; /* until the wire has taken something */
+}
+
+static rs_time send_staged(struct rs_sim *s, struct sim_nic *k, rs_time now)
+{
+	struct sim_node *n = node_of_nic(s, k);
+	uint32_t port = port_of_nic(s, k);
+	rs_time again = pull(s, k, now);
+	struct rs_packet *p = fifo_peek(s, &k->express);
+
+	if (p && !(k->paused >> p->tc & 1)) {
+		fifo_pop(s, &k->express);
+	} else {
+		p = fifo_peek(s, &k->stage);
+		if (!p || k->paused >> p->tc & 1)
+			return again;
+		if (p->when > now)
+			return rs_time_min(again, p->when);
+		fifo_pop(s, &k->stage);
+		k->staged_bytes -= p->payload_bytes;
+	}
+	sim_transmit(s, n, port, p, now);
+	return n->out[port].busy_until;
+}
+
+static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
+{
+	struct sim_node *n = node_of_nic(s, k);
+	uint32_t port = port_of_nic(s, k);
+	struct sim_link *l = &n->out[port];
+	uint32_t slot = port * SLOTS_NIC + SLOT_NIC_TX;
+	struct rs_packet *p;
+	rs_time again = l->busy_until;
+
+	if (l->busy_until <= now) {
+		if (k->pfc_due) {
+			send_pfc(s, k, now);
+			again = l->busy_until;
+		} else if (k->inside) {
+			again = send_staged(s, k, now);
+		} else {
+			p = rs_nic_tx(k->nic, k->paused, now, &again);
+			if (p) {
+				sim_transmit(s, n, port, p, now);
+				again = l->busy_until;
+			}
+		}
+	}
+	rs_tree_set(&n->tree, slot, again);
+}
+
+static void arm_timer(struct rs_sim *s, struct sim_nic *k)
+{
+	struct sim_node *n = node_of_nic(s, k);
+	rs_time t = rs_time_min(rs_nic_deadline(k->nic), k->refresh);
+	uint8_t m = k->paused;
+
+	for (; m; m &= (uint8_t)(m - 1))
+		t = rs_time_min(t, k->paused_until[__builtin_ctz(m)]);
+	rs_tree_set(&n->tree, port_of_nic(s, k) * SLOTS_NIC + SLOT_NIC_TIMER, t);
+}
+
+void sim_nic_kick(struct rs_sim *s, struct sim_nic *k, rs_time now)
+{
+	send_port(s, k, now);
+	arm_timer(s, k);
+}
+
+static void completions(struct rs_sim *s, struct sim_nic *k, rs_time now)
+{
+	struct rs_cqe c[16];
+	uint32_t n;
+
+	if (!rs_nic_take_event(k->nic))
+		return;
+	while ((n = rs_cq_poll(k->cq, c, 16)))
+		for (uint32_t i = 0; i < n; i++)
+			sim_app_completion(s, k, &c[i], now);
+}
+
+/* ---- Receiving ---- */
+
+static void pfc_received(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
+{
+	struct sim_node *n = node_of_nic(s, k);
+	const struct sim_link *l = &n->out[port_of_nic(s, k)];
+
+	for (unsigned c = 0; c < RS_CLASSES; c++) {
+		if (!(p->pfc_enable >> c & 1))
+			continue;
+		if (p->pfc_quanta[c]) {
+			k->paused |= (uint8_t)(1 << c);
+			k->paused_until[c] = now + quanta_time(l, p->pfc_quanta[c]);
+		} else {
+			k->paused &= (uint8_t)~(1 << c);
+		}
+	}
+	rs_pool_free(&n->free, p);
+}
+
+/* Ask the switch to stop when three quarters of the buffer are full, to go on at a half. */
+static void flow_control(struct rs_sim *s, struct sim_nic *k, const struct rs_packet *p)
+{
+	const struct rs_qos *q = &s->f->qos;
+	uint8_t bit = (uint8_t)(1 << p->tc);
+
+	if (!q->pfc || s->o->ideal.no_pause || !q->nic_buffer)
+		return;
+	if (k->rx_bytes > q->nic_buffer / 4 * 3 && q->tc[p->tc].lossless && !(k->pausing & bit)) {
+		k->pausing |= bit;
+		k->pfc_due |= bit;
+	} else if (k->pausing && k->rx_bytes < q->nic_buffer / 2) {
+		k->pfc_due |= k->pausing;
+		k->pausing = 0;
+	}
+}
+
+static void to_memory(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
+{
+	struct sim_node *n = node_of_nic(s, k);
+	struct rs_qp *qp = rs_nic_find_qp(k->nic, p->dest_qp);
+	const struct rs_qos *q = &s->f->qos;
+	rs_time accepted, visible;
+
+	if (!qp || (q->nic_buffer && !s->o->ideal.no_pause &&
+		    k->rx_bytes + p->frame_bytes > q->nic_buffer)) {
+		k->drops++;
+		rs_pool_free(&n->free, p);
+		return;
+	}
+	now += s->f->host_params.nic_pipeline;
+	visible = rs_bus_write(n->host->bus, sim_qp_path(s, rs_qp_get_user(qp), false),
+			       p->payload_bytes, now, &accepted);
+	sim_qp_visible(s, rs_qp_get_user(qp), visible);
+	k->rx_bytes += p->frame_bytes;
+	k->rx_last = rs_time_max(k->rx_last, accepted);
+	p->when = k->rx_last;
+	if (k->rx.head == RS_NO_PACKET)
+		rs_tree_set(&n->tree, port_of_nic(s, k) * SLOTS_NIC + SLOT_NIC_RX, p->when);
+	fifo_push(s, &k->rx, p);
+	flow_control(s, k, p);
+}
+
+static void arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time now)
+{
+	struct sim_nic *k = &n->host->nics[port];
+	struct sim_link *l = n->in[port];
+	struct rs_packet *p = rs_pool_at(&s->pool, l->head);
+
+	l->head = p->next;
+	rs_tree_set(&n->tree, port * SLOTS_NIC + SLOT_NIC_ARRIVAL,
+		    l->head == RS_NO_PACKET ? RS_NEVER : rs_pool_at(&s->pool, l->head)->when);
+	p->hops++;
+	if (p->kind == RS_KIND_PFC)
+		pfc_received(s, k, p, now);
+	else if (k->inside && p->payload_bytes)
+		to_memory(s, k, p, now);
+	else
+		rs_nic_rx(k->nic, p, now);
+}
+
+static void rx_done(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time now)
+{
+	struct sim_nic *k = &n->host->nics[port];
+	struct rs_packet *p = fifo_peek(s, &k->rx);
+
+	fifo_pop(s, &k->rx);
+	rs_tree_set(&n->tree, port * SLOTS_NIC + SLOT_NIC_RX,
+		    k->rx.head == RS_NO_PACKET ? RS_NEVER : fifo_peek(s, &k->rx)->when);
+	k->rx_bytes -= p->frame_bytes;
+	flow_control(s, k, p);
+	rs_nic_rx(k->nic, p, now);
+}
+
+static void timer(struct rs_sim *s, struct sim_nic *k, rs_time now)
+{
+	if (rs_nic_deadline(k->nic) <= now)
+		rs_nic_expire(k->nic, now);
+	for (unsigned c = 0; c < RS_CLASSES; c++)
+		if (k->paused >> c & 1 && k->paused_until[c] <= now)
+			k->paused &= (uint8_t)~(1 << c);
+	if (k->refresh <= now) {
+		k->refresh = RS_NEVER;
+		k->pfc_due |= k->pausing;
+	}
+}
+
+void sim_host_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs_time now)
+{
+	struct sim_host *h = n->host;
+	uint32_t port = slot / SLOTS_NIC;
+	struct sim_nic *k;
+
+	if (port == h->n_nics) {
+		while (h->n_heap && h->heap[0].when <= now) {
+			struct sim_app_event ev = app_pop(h);
+
+			sim_app_event(s, h->index, &ev);
+		}
+		arm_app(s, n);
+		return;
+	}
+	k = &h->nics[port];
+	switch (slot % SLOTS_NIC) {
+	case SLOT_NIC_ARRIVAL:
+		arrival(s, n, port, now);
+		break;
+	case SLOT_NIC_RX:
+		rx_done(s, n, port, now);
+		break;
+	case SLOT_NIC_TIMER:
+		timer(s, k, now);
+		break;
+	default:
+		break;
+	}
+	send_port(s, k, now);
+	completions(s, k, now);
+	arm_timer(s, k);
+}
+
+/* ---- Making and unmaking ---- */
+
+int sim_host_create(struct rs_sim *s, uint32_t host, struct rs_error *e)
+{
+	const struct rs_fabric_host *fh = &s->f->hosts[host];
+	struct sim_host *h = rs_arena_alloc(s->arena, 1, sizeof(*h));
+
+	if (!h)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	s->nodes[host].host = h;
+	h->index = host;
+	h->n_nics = fh->n_endpoints;
+	h->nics = rs_arena_alloc(s->arena, h->n_nics ? h->n_nics : 1, sizeof(*h->nics));
+	if (!h->nics)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	if (!fh->inside || s->o->ideal.host)
+		return 0;
+	return rs_bus_create(fh->inside, &s->f->host_params, &h->bus, e);
+}
+
+int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_error *e)
+{
+	const struct rs_fabric *f = s->f;
+	struct sim_nic *k = sim_nic_of(s, endpoint);
+	struct sim_node *n = node_of_nic(s, k);
+	uint32_t host = f->endpoints[endpoint].host;
+	struct rs_nic_config c = {
+		.endpoint = endpoint,
+		.line_rate = f->endpoints[endpoint].rate,
+		.max_qps = n_qps ? n_qps : 1,
+		.max_mrs = 1,
+		.max_cqs = 1,
+		.first_qpn = 16,
+		.ipv6 = f->transport.ipv6,
+		.free = &n->free,
+		.cc = s->cc,
+		.cc_params = s->cc_params,
+		.cnp_tos = (uint8_t)(f->qos.cnp_dscp << 2),
+		.cnp_tc = f->qos.cnp_tc,
+		.ack_every = f->transport.ack_every,
+		.ack_delay = f->transport.ack_delay,
+		.min_rto = f->transport.min_rto,
+		.ack_echo_ecn = f->transport.ack_echo,
+	};
+	int err;
+
+	k->endpoint = endpoint;
+	k->part = f->endpoints[endpoint].part;
+	k->inside = s->nodes[host].host->bus && k->part >= 0;
+	k->stage.head = k->express.head = k->rx.head = RS_NO_PACKET;
+	k->refresh = RS_NEVER;
+	err = rs_nic_create(&c, &k->nic, e);
+	if (!err)
+		err = rs_nic_create_cq(k->nic, 64 + 32 * (n_qps ? n_qps : 1), &k->cq);
+	return err ? rs_error_set(e, err, "no memory for a NIC with %u queue pairs", n_qps) : 0;
+}
+
+void sim_host_collect(struct rs_sim *s, struct sim_node *n)
+{
+	struct rs_sim_counters *r = &s->r->counters;
+
+	for (uint32_t i = 0; i < n->host->n_nics; i++) {
+		const struct sim_nic *k = &n->host->nics[i];
+		const struct rs_nic_counters *c = rs_nic_get_counters(k->nic);
+
+		r->data_packets += c->tx_data_packets;
+		r->ack_packets += c->tx_ack_packets;
+		r->cnps += c->np_cnp_sent;
+		r->retransmits += c->retransmitted_packets;
+		r->timeouts += c->local_ack_timeout_err;
+		r->naks += c->packet_seq_err;
+		r->rnr_naks += c->rnr_nak_retry_err;
+		r->nic_pauses += k->pauses;
+		r->nic_drops += k->drops + c->rx_dropped;
+	}
+}
+
+void sim_host_destroy(struct sim_host *h)
+{
+	for (uint32_t i = 0; h->nics && i < h->n_nics; i++)
+		if (h->nics[i].nic)
+			rs_nic_destroy(h->nics[i].nic);
+	if (h->bus)
+		rs_bus_destroy(h->bus);
+	free(h->heap);
+}

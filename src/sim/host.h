@@ -1,0 +1,83 @@
+/*
+ * Private to sim/: a host node. Its NICs, the bus that their DMA crosses, and the applications that
+ * run on it. All of it belongs to one node, so that it never waits for a window.
+ */
+#ifndef RS_SIM_HOST_H
+#define RS_SIM_HOST_H
+
+#include "host/host.h"
+#include "sim/engine.h"
+
+enum app_event {
+	APP_FLOW_START,	/* arg: connection */
+	APP_POST,	/* arg: connection; bytes: message (doorbell reached the NIC) */
+	APP_ARRIVED,	/* arg: connection: a message is visible to the receiver */
+	APP_SENT,	/* arg: connection: a message inside the host has left */
+	APP_COMPUTED,	/* arg: lane */
+	APP_COLL_START,	/* arg: rank of collective in bytes */
+};
+
+struct sim_app_event {
+	rs_time when;
+	uint64_t seq;
+	uint64_t bytes;
+	uint32_t arg;
+	enum app_event type;
+};
+
+struct sim_fifo {
+	uint32_t head, tail;
+};
+
+struct sim_nic {
+	struct rs_nic *nic;
+	struct rs_cq *cq;
+	uint32_t endpoint;
+	int part;
+	bool inside;		/* DMA crosses the bus */
+	uint8_t paused;		/* classes that the switch paused */
+	rs_time paused_until[RS_CLASSES];
+	/* transmit: pulled from the transport, its payload on the way from memory */
+	struct sim_fifo stage, express;
+	uint32_t staged_bytes;
+	rs_time stage_last;
+	/* receive: on the way to memory */
+	struct sim_fifo rx;
+	uint64_t rx_bytes;
+	rs_time rx_last;
+	uint8_t pausing;	/* classes that this NIC paused */
+	uint8_t pfc_due;	/* classes whose PAUSE or RESUME is to be sent */
+	rs_time refresh;
+	uint64_t pauses, drops;
+};
+
+struct sim_host {
+	uint32_t index;
+	struct rs_bus *bus;	/* NULL: plain */
+	uint32_t n_nics;
+	struct sim_nic *nics;
+	struct sim_app_event *heap;
+	uint32_t n_heap, heap_size;
+	uint64_t seq;
+};
+
+/* Makes the NIC of an endpoint, with room for n_qps. */
+int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_error *e);
+struct sim_nic *sim_nic_of(struct rs_sim *s, uint32_t endpoint);
+/* Something was posted: try to send. */
+void sim_nic_kick(struct rs_sim *s, struct sim_nic *k, rs_time now);
+
+/* A later event on this host. when >= now. -ENOMEM ends the run through an assertion: the heap's
+ * size is bounded by messages in flight. */
+void sim_app_schedule(struct rs_sim *s, uint32_t host, rs_time when, enum app_event type,
+		      uint32_t arg, uint64_t bytes);
+
+/* workload.c, called by the host */
+void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *ev);
+void sim_app_completion(struct rs_sim *s, struct sim_nic *k, const struct rs_cqe *c, rs_time now);
+/* The paths of a queue pair's DMA: reads of what it sends, writes of what it receives. */
+struct rs_path *sim_qp_path(struct rs_sim *s, uint64_t user, bool send);
+/* A payload for this queue pair becomes visible at `when`. */
+void sim_qp_visible(struct rs_sim *s, uint64_t user, rs_time when);
+
+#endif

@@ -1,0 +1,780 @@
+/* Jobs as hosts carry them out: flows as one WRITE each, collectives as lanes of steps whose messages
+ * are WRITEs with immediate, as NCCL's network transport sends them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sim/host.h"
+
+enum {
+	QPS_MAX = 16,
+	POSTS = 2,	       /* pieces of a long flow in the queue at a time */
+	PIECE = 1 << 30,       /* a message is at most 2^31 bytes (§9.7.7) */
+	SLOTS_MAX = 64,
+	REPEATS_MAX = 4096,
+	BUS_PIECE = 1 << 20,
+	ALL_ACCESS = RS_ACCESS_LOCAL_WRITE | RS_ACCESS_REMOTE_WRITE | RS_ACCESS_REMOTE_READ |
+		     RS_ACCESS_REMOTE_ATOMIC,
+};
+
+#define REGION (UINT64_C(1) << 46)
+
+/* The sending half is touched by the source's node alone, the receiving half by the destination's. */
+struct sim_conn {
+	/* both, constant */
+	uint32_t job, index;	    /* index: of the flow or of the plan's connection */
+	uint32_t src_endpoint, dst_endpoint, src_host, dst_host;
+	uint32_t src_rank, dst_rank;
+	bool flow, nvlink;
+	uint8_t n_qps;
+	uint32_t rkey;
+	struct rs_qp *qp[QPS_MAX];  /* the sender's */
+	struct rs_path from, to;    /* DMA paths: NIC to source memory, NIC to destination memory */
+	/* sending */
+	uint64_t to_post;	    /* flow: bytes not yet posted */
+	uint32_t outstanding;	    /* pieces or messages not yet completed */
+	uint32_t parts_left[SLOTS_MAX];
+	uint64_t sent, completed;   /* messages */
+	/* receiving */
+	uint64_t parts[QPS_MAX];    /* parts arrived, a queue pair */
+	uint64_t announced, arrived, consumed; /* messages */
+	rs_time visible;
+};
+
+struct sim_lane {
+	uint64_t i, n;
+	struct rs_step step;
+	bool loaded, computing;
+};
+
+struct sim_coll {
+	struct rs_coll *plan;
+	uint32_t job, first_conn;
+	struct sim_lane *lanes;	/* [rank * n_lanes + lane] */
+	uint32_t *left;		/* [rank]: lanes not at their end */
+	uint32_t *rep;		/* [rank]: repetitions done */
+	rs_time *first, *last;	/* [rank]: ends of the first and of the latest repetition */
+	uint32_t first_lane;	/* number of lanes[0] among all collectives' */
+	uint32_t repeat;
+	struct rs_path *inside;	/* [conn]: GPU to GPU */
+};
+
+struct sim_workload {
+	uint32_t n_conns, n_colls, n_flows, n_lanes;
+	struct sim_conn *conns;
+	struct sim_coll *colls;
+	uint32_t *coll_of_job;
+	uint64_t total;		/* flows and lanes */
+	uint32_t key;		/* every NIC has one region, made alike: one key */
+};
+
+static struct sim_coll *coll_of(struct rs_sim *s, uint32_t job)
+{
+	return &s->work->colls[s->work->coll_of_job[job]];
+}
+
+static struct sim_coll *coll_of_lane(struct rs_sim *s, uint32_t lane)
+{
+	uint32_t c = s->work->n_colls;
+
+	while (s->work->colls[--c].first_lane > lane)
+		;
+	return &s->work->colls[c];
+}
+
+/* ---- Messages ---- */
+
+static struct sim_conn *conn_of_user(struct rs_sim *s, uint64_t user)
+{
+	return &s->work->conns[user >> 1];
+}
+
+struct rs_path *sim_qp_path(struct rs_sim *s, uint64_t user, bool send)
+{
+	struct sim_conn *c = conn_of_user(s, user);
+
+	/* the receiver's queue pair reads nothing, the sender's writes nothing, in these workloads */
+	return user & 1 ? &c->to : &c->from;
+}
+
+void sim_qp_visible(struct rs_sim *s, uint64_t user, rs_time when)
+{
+	struct sim_conn *c = conn_of_user(s, user);
+
+	if (user & 1 && when > c->visible)
+		c->visible = when;
+}
+
+static void post_piece(struct rs_sim *s, struct sim_conn *c, unsigned q, enum rs_wr_op op,
+		       uint64_t bytes, rs_time now)
+{
+	struct sim_nic *k = sim_nic_of(s, c->src_endpoint);
+	struct rs_sge sge = {.va = 0, .length = (uint32_t)bytes, .lkey = c->rkey};
+	struct rs_send_wr wr = {
+		.wr_id = (uint64_t)(c - s->work->conns),
+		.op = (uint8_t)op,
+		.flags = RS_WR_SIGNALED,
+		.n_sge = 1,
+		.sge = &sge,
+		.remote_va = 0,
+		.rkey = c->rkey,
+	};
+	int err = rs_qp_post_send(k->nic, c->qp[q], &wr, now);
+
+	/* a queue pair in error takes nothing: its completion has told */
+	(void)err;
+}
+
+/* Bytes of part q when a message is dealt over n queue pairs. */
+static uint64_t part_bytes(uint64_t bytes, unsigned n, unsigned q)
+{
+	return bytes / n + (q < bytes % n);
+}
+
+static void post_message(struct rs_sim *s, struct sim_conn *c, uint64_t bytes, rs_time now)
+{
+	c->parts_left[c->sent++ % SLOTS_MAX] = c->n_qps;
+	for (unsigned q = 0; q < c->n_qps; q++)
+		post_piece(s, c, q, RS_WR_WRITE_IMM, part_bytes(bytes, c->n_qps, q), now);
+	sim_nic_kick(s, sim_nic_of(s, c->src_endpoint), now);
+}
+
+static void post_flow(struct rs_sim *s, struct sim_conn *c, rs_time now)
+{
+	while (c->to_post && c->outstanding < POSTS) {
+		uint64_t n = c->to_post < PIECE ? c->to_post : PIECE;
+
+		c->to_post -= n;
+		c->outstanding++;
+		post_piece(s, c, 0, RS_WR_WRITE, n, now);
+	}
+	sim_nic_kick(s, sim_nic_of(s, c->src_endpoint), now);
+}
+
+static void send_inside(struct rs_sim *s, struct sim_conn *c, const struct rs_path *path,
+			uint64_t bytes, rs_time now)
+{
+	struct rs_bus *bus = s->nodes[c->src_host].host->bus;
+	rs_time left = now, visible = now;
+
+	while (bus && bytes) {
+		uint32_t n = bytes < BUS_PIECE ? (uint32_t)bytes : BUS_PIECE;
+
+		visible = rs_bus_write(bus, path, n, now, &left);
+		bytes -= n;
+	}
+	sim_app_schedule(s, c->src_host, rs_time_max(left, now), APP_SENT,
+			 (uint32_t)(c - s->work->conns), 0);
+	sim_app_schedule(s, c->dst_host, rs_time_max(visible, now), APP_ARRIVED,
+			 (uint32_t)(c - s->work->conns), 1);
+}
+
+static void send_message(struct rs_sim *s, struct sim_coll *k, uint32_t conn, uint64_t bytes,
+			 rs_time now)
+{
+	struct sim_conn *c = &s->work->conns[k->first_conn + conn];
+	const struct rs_host_params *hp = &s->f->host_params;
+
+	c->outstanding++;
+	if (c->nvlink)
+		send_inside(s, c, &k->inside[conn], bytes, now);
+	else if (sim_nic_of(s, c->src_endpoint)->inside)
+		sim_app_schedule(s, c->src_host, now + hp->post + hp->mmio, APP_POST,
+				 (uint32_t)(c - s->work->conns), bytes);
+	else
+		post_message(s, c, bytes, now);
+}
+
+/* ---- Lanes ---- */
+
+static bool step_ready(struct rs_sim *s, struct sim_coll *k, uint32_t rank,
+		       const struct rs_step *st)
+{
+	const struct sim_lane *mine = &k->lanes[rank * k->plan->n_lanes];
+
+	for (unsigned i = 0; i < st->n_wait; i++)
+		if (mine[st->wait[i].lane].i < st->wait[i].count)
+			return false;
+	for (unsigned i = 0; i < st->n_recv; i++) {
+		const struct sim_conn *c = &s->work->conns[k->first_conn + st->recv[i].conn];
+
+		if (c->arrived == c->consumed)
+			return false;
+	}
+	for (unsigned i = 0; i < st->n_send; i++)
+		if (s->work->conns[k->first_conn + st->send[i].conn].outstanding >=
+		    k->plan->conf.slots)
+			return false;
+	return true;
+}
+
+static void step_send(struct rs_sim *s, struct sim_coll *k, struct sim_lane *l, rs_time now)
+{
+	struct rs_step st = l->step;
+
+	l->loaded = l->computing = false;
+	l->i++;
+	for (unsigned i = 0; i < st.n_send; i++)
+		send_message(s, k, st.send[i].conn, st.send[i].bytes, now);
+}
+
+/* One step of a lane, if it can be taken: true when something moved. */
+static bool lane_step(struct rs_sim *s, struct sim_coll *k, uint32_t rank, uint32_t lane, rs_time now)
+{
+	struct sim_lane *l = &k->lanes[rank * k->plan->n_lanes + lane];
+
+	if (l->computing || l->i == l->n)
+		return false;
+	if (!l->loaded) {
+		k->plan->step(k->plan, rank, lane, l->i, &l->step);
+		l->loaded = true;
+	}
+	if (!step_ready(s, k, rank, &l->step))
+		return false;
+	for (unsigned i = 0; i < l->step.n_recv; i++)
+		s->work->conns[k->first_conn + l->step.recv[i].conn].consumed++;
+	if (l->step.compute > 0) {
+		l->computing = true;
+		sim_app_schedule(s, rs_fabric_rank_host(s->f, rank), now + l->step.compute,
+				 APP_COMPUTED,
+				 k->first_lane + rank * k->plan->n_lanes + lane, 0);
+	} else {
+		step_send(s, k, l, now);
+	}
+	return true;
+}
+
+static bool rank_finished(const struct sim_coll *k, uint32_t rank)
+{
+	for (uint32_t l = 0; l < k->plan->n_lanes; l++) {
+		const struct sim_lane *lane = &k->lanes[rank * k->plan->n_lanes + l];
+
+		if (lane->computing || lane->i < lane->n)
+			return false;
+	}
+	return true;
+}
+
+static void rank_advance(struct rs_sim *s, struct sim_coll *k, uint32_t rank, rs_time now)
+{
+	bool moved;
+
+	if (k->rep[rank] == k->repeat)
+		return;
+	for (;;) {
+		do {
+			moved = false;
+			for (uint32_t l = 0; l < k->plan->n_lanes; l++)
+				while (lane_step(s, k, rank, l, now))
+					moved = true;
+		} while (moved);
+		if (!rank_finished(k, rank))
+			return;
+		if (!k->rep[rank])
+			k->first[rank] = now;
+		k->last[rank] = now;
+		if (++k->rep[rank] == k->repeat) {
+			s->unfinished--;
+			return;
+		}
+		for (uint32_t l = 0; l < k->plan->n_lanes; l++)
+			k->lanes[rank * k->plan->n_lanes + l].i = 0;
+	}
+}
+
+/* ---- What hosts tell ---- */
+
+static void message_arrived(struct rs_sim *s, struct sim_conn *c, uint64_t messages, rs_time now)
+{
+	c->arrived += messages;
+	rank_advance(s, coll_of(s, c->job), c->dst_rank, now);
+}
+
+static void message_sent(struct rs_sim *s, struct sim_conn *c, rs_time now)
+{
+	c->outstanding--;
+	rank_advance(s, coll_of(s, c->job), c->src_rank, now);
+}
+
+static void flow_completed(struct rs_sim *s, struct sim_conn *c, rs_time now)
+{
+	c->outstanding--;
+	if (c->to_post) {
+		post_flow(s, c, now);
+	} else if (!c->outstanding) {
+		s->r->flows[c->index].finish = now;
+		s->unfinished--;
+	}
+}
+
+void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *ev)
+{
+	struct sim_conn *c = &s->work->conns[ev->arg];
+	struct sim_coll *k;
+	uint32_t lane;
+
+	switch (ev->type) {
+	case APP_FLOW_START:
+		post_flow(s, c, ev->when);
+		break;
+	case APP_POST:
+		post_message(s, c, ev->bytes, ev->when);
+		break;
+	case APP_ARRIVED:
+		message_arrived(s, c, ev->bytes, ev->when);
+		break;
+	case APP_SENT:
+		message_sent(s, c, ev->when);
+		break;
+	case APP_COMPUTED:
+		k = coll_of_lane(s, ev->arg);
+		lane = ev->arg - k->first_lane;
+		step_send(s, k, &k->lanes[lane], ev->when);
+		rank_advance(s, k, lane / k->plan->n_lanes, ev->when);
+		break;
+	case APP_COLL_START:
+		rank_advance(s, coll_of(s, ev->arg), (uint32_t)ev->bytes, ev->when);
+		break;
+	}
+}
+
+/* A message is there when each of its parts is: queue pairs deliver in order, each for itself. The
+ * receiving queue pair's number within its connection is in the upper half of its wr_id. */
+static void part_arrived(struct rs_sim *s, struct sim_conn *c, struct sim_nic *k,
+			 const struct rs_cqe *e, rs_time now)
+{
+	struct rs_recv_wr again = {.wr_id = e->wr_id};
+	uint64_t least = UINT64_MAX;
+
+	c->parts[e->wr_id >> 32]++;
+	rs_qp_post_recv(k->nic, rs_nic_find_qp(k->nic, e->qpn), &again);
+	for (unsigned q = 0; q < c->n_qps; q++)
+		if (c->parts[q] < least)
+			least = c->parts[q];
+	if (least == c->announced)
+		return;
+	if (k->inside)
+		sim_app_schedule(s, c->dst_host,
+				 rs_time_max(now, c->visible) + s->f->host_params.poll, APP_ARRIVED,
+				 (uint32_t)(c - s->work->conns), least - c->announced);
+	else
+		message_arrived(s, c, least - c->announced, now);
+	c->announced = least;
+}
+
+static void part_sent(struct rs_sim *s, struct sim_conn *c, rs_time now)
+{
+	if (--c->parts_left[c->completed % SLOTS_MAX])
+		return;
+	c->completed++;
+	message_sent(s, c, now);
+}
+
+void sim_app_completion(struct rs_sim *s, struct sim_nic *k, const struct rs_cqe *e, rs_time now)
+{
+	struct sim_conn *c = &s->work->conns[(uint32_t)e->wr_id];
+
+	if (e->status != RS_WC_SUCCESS) {
+		/* the connection is gone; what hangs on it never finishes, and the report says so */
+		if (e->status != RS_WC_WR_FLUSH_ERR)
+			__atomic_fetch_add(&s->r->jobs[c->job].failed, 1, __ATOMIC_RELAXED);
+		if (c->flow && s->r->flows[c->index].finish == RS_NEVER && c->outstanding) {
+			c->outstanding = 0;
+			s->unfinished--;
+		}
+		return;
+	}
+	if (e->op == RS_WR_RECV_WRITE_IMM)
+		part_arrived(s, c, k, e, now);
+	else if (c->flow)
+		flow_completed(s, c, now);
+	else
+		part_sent(s, c, now);
+}
+
+/* ---- Making connections ---- */
+
+static int host_memory(const struct rs_fabric *f, uint32_t endpoint)
+{
+	const struct rs_host *h = f->hosts[f->endpoints[endpoint].host].inside;
+	int p = f->endpoints[endpoint].part;
+
+	while (h && p >= 0 && h->parts[p].kind != RS_PART_SOCKET)
+		p = h->parts[p].parent;
+	return p;
+}
+
+static int dma_path(struct rs_sim *s, uint32_t endpoint, int memory, struct rs_path *p,
+		    struct rs_error *e)
+{
+	const struct rs_fabric *f = s->f;
+	const struct rs_fabric_host *h = &f->hosts[f->endpoints[endpoint].host];
+	struct sim_host *sh = s->nodes[f->endpoints[endpoint].host].host;
+
+	if (!sh->bus || !sim_nic_of(s, endpoint)->inside)
+		return 0;
+	if (memory < 0 || rs_bus_path(sh->bus, f->endpoints[endpoint].part, memory, false, p))
+		return rs_error_set(e, -EINVAL,
+				    "host %s: no path from %s to the memory that it must reach", h->name,
+				    h->inside->parts[f->endpoints[endpoint].part].name);
+	return 0;
+}
+
+static int pair_up(struct rs_sim *s, struct sim_conn *c, unsigned q, uint32_t depth, uint8_t tc,
+		   struct rs_error *e)
+{
+	const struct rs_fabric *f = s->f;
+	struct sim_nic *a = sim_nic_of(s, c->src_endpoint), *b = sim_nic_of(s, c->dst_endpoint);
+	uint64_t id = (uint64_t)(c - s->work->conns);
+	struct rs_qp_init ia = {.pd = 1, .send_cq = a->cq, .recv_cq = a->cq, .max_send_wr = depth,
+				.max_recv_wr = 0, .max_send_sge = 1, .max_recv_sge = 1};
+	struct rs_qp_init ib = {.pd = 1, .send_cq = b->cq, .recv_cq = b->cq, .max_send_wr = 1,
+				.max_recv_wr = c->flow ? 0 : depth, .max_send_sge = 1,
+				.max_recv_sge = 1};
+	const struct rs_transport_conf *t = &f->transport;
+	struct rs_qp_attr at = {
+		.dest_endpoint = c->dst_endpoint,
+		.path_mtu = t->mtu,
+		.sport = (uint16_t)(0xc000 | (rs_mix64(s->o->seed ^ (id * QPS_MAX + q)) & 0x3fff)),
+		.pkey = 0xffff,
+		.tos = (uint8_t)(f->qos.tc[tc].dscp << 2 | (f->qos.tc[tc].ecn ? RS_ECN_ECT0 : 0)),
+		.tc = tc,
+		.timeout = t->timeout,
+		.retry_cnt = t->retry,
+		.rnr_retry = t->rnr_retry,
+		.min_rnr_timer = t->min_rnr_timer,
+		.max_rd_atomic = t->max_rd_atomic,
+		.max_dest_rd_atomic = t->max_rd_atomic,
+		.access = ALL_ACCESS,
+	};
+	struct rs_qp *qb;
+	int err;
+
+	if ((err = rs_nic_create_qp(a->nic, &ia, &c->qp[q])) ||
+	    (err = rs_nic_create_qp(b->nic, &ib, &qb)))
+		return rs_error_set(e, err, "no memory for a queue pair");
+	at.dest_qpn = rs_qp_num(qb);
+	err = rs_qp_connect(a->nic, c->qp[q], &at, 0);
+	at.dest_endpoint = c->src_endpoint;
+	at.dest_qpn = rs_qp_num(c->qp[q]);
+	err = err ? err : rs_qp_connect(b->nic, qb, &at, 0);
+	if (err)
+		return rs_error_set(e, err, "a queue pair refused its attributes");
+	rs_qp_set_user(c->qp[q], id << 1);
+	rs_qp_set_user(qb, id << 1 | 1);
+	for (uint32_t i = 0; !c->flow && i < depth; i++) {
+		struct rs_recv_wr r = {.wr_id = (uint64_t)q << 32 | id};
+
+		rs_qp_post_recv(b->nic, qb, &r);
+	}
+	return 0;
+}
+
+static int connect_conn(struct rs_sim *s, struct sim_conn *c, const struct rs_collective_conf *conf,
+			uint8_t tc, struct rs_error *e)
+{
+	const struct rs_fabric *f = s->f;
+	uint32_t depth = c->flow ? POSTS : conf->slots;
+	int err;
+
+	err = dma_path(s, c->src_endpoint,
+		       c->flow ? host_memory(f, c->src_endpoint) : rs_fabric_rank_part(f, c->src_rank),
+		       &c->from, e);
+	if (!err)
+		err = dma_path(s, c->dst_endpoint,
+			       c->flow ? host_memory(f, c->dst_endpoint) :
+					 rs_fabric_rank_part(f, c->dst_rank),
+			       &c->to, e);
+	for (unsigned q = 0; !err && q < c->n_qps; q++)
+		err = pair_up(s, c, q, depth, tc, e);
+	return err;
+}
+
+static int inside_path(struct rs_sim *s, struct sim_coll *k, uint32_t i, struct sim_conn *c,
+		       struct rs_error *e)
+{
+	struct rs_bus *bus = s->nodes[c->src_host].host->bus;
+	int a = rs_fabric_rank_part(s->f, c->src_rank), b = rs_fabric_rank_part(s->f, c->dst_rank);
+
+	if (!bus)
+		return 0;
+	if (!rs_bus_path(bus, a, b, true, &k->inside[i]) ||
+	    !rs_bus_path(bus, a, b, false, &k->inside[i]))
+		return 0;
+	return rs_error_set(e, -EINVAL, "host %s: no path between the GPUs of ranks %u and %u",
+			    s->f->hosts[c->src_host].name, c->src_rank, c->dst_rank);
+}
+
+/* Connections as plans and flows ask for them, queue pairs not yet made. */
+static void list_flows(struct rs_sim *s, uint32_t job, uint32_t *at, uint32_t *flow)
+{
+	const struct rs_job *j = &s->f->jobs[job];
+
+	for (uint32_t i = 0; i < j->n_flows; i++, (*at)++, (*flow)++) {
+		const struct rs_flow *fl = &j->flows[i];
+		struct sim_conn *c = &s->work->conns[*at];
+
+		*c = (struct sim_conn){.job = job, .index = *flow, .flow = true, .n_qps = 1,
+				       .src_endpoint = fl->src, .dst_endpoint = fl->dst,
+				       .to_post = fl->bytes};
+		c->src_host = s->f->endpoints[fl->src].host;
+		c->dst_host = s->f->endpoints[fl->dst].host;
+		s->r->flows[*flow] = (struct rs_sim_flow){job, fl->src, fl->dst, fl->bytes, fl->start,
+							  RS_NEVER};
+	}
+}
+
+static void list_coll(struct rs_sim *s, struct sim_coll *k, uint32_t *at)
+{
+	uint32_t qps = k->plan->conf.qps;
+
+	k->first_conn = *at;
+	for (uint32_t i = 0; i < k->plan->n_conns; i++, (*at)++) {
+		const struct rs_conn *p = &k->plan->conns[i];
+		struct sim_conn *c = &s->work->conns[*at];
+
+		*c = (struct sim_conn){.job = k->job, .index = i, .nvlink = p->nvlink,
+				       .n_qps = (uint8_t)(qps < 1 ? 1 : qps > QPS_MAX ? QPS_MAX : qps),
+				       .src_endpoint = p->src_endpoint,
+				       .dst_endpoint = p->dst_endpoint, .src_rank = p->src,
+				       .dst_rank = p->dst};
+		c->src_host = rs_fabric_rank_host(s->f, p->src);
+		c->dst_host = rs_fabric_rank_host(s->f, p->dst);
+	}
+}
+
+static int plan_job(struct rs_sim *s, uint32_t job, struct sim_coll *k, struct rs_error *e)
+{
+	const struct rs_job *j = &s->f->jobs[job];
+	struct rs_sim_job *r = &s->r->jobs[job];
+	struct rs_collective_conf conf = j->collective;
+	int err;
+
+	if (j->kind == RS_JOB_TRAIN) {
+		err = rs_train_plan(s->f, &j->train, &r->plan, e);
+		if (err)
+			return err;
+		conf = r->plan.bucket;
+		conf.repeat = r->plan.simulated_buckets;
+	}
+	if (!conf.slots || conf.slots > SLOTS_MAX)
+		return rs_error_at(e, -EINVAL, j->at, "slots must be 1 to %d", SLOTS_MAX);
+	if (!conf.repeat || conf.repeat > REPEATS_MAX)
+		return rs_error_at(e, -EINVAL, j->at, "repeat must be 1 to %d", REPEATS_MAX);
+	k->job = job;
+	k->repeat = conf.repeat;
+	err = rs_coll_plan(s->f, &conf, s->r->arena, &r->coll, e);
+	k->plan = r->coll;
+	return err;
+}
+
+static int lanes_create(struct rs_sim *s, struct sim_coll *k, struct rs_error *e)
+{
+	uint32_t n = k->plan->n_ranks, lanes = k->plan->n_lanes;
+
+	k->lanes = rs_arena_alloc(s->arena, (size_t)n * lanes, sizeof(*k->lanes));
+	k->rep = rs_arena_alloc(s->arena, n, sizeof(*k->rep));
+	k->first = rs_arena_alloc(s->arena, n, sizeof(*k->first));
+	k->last = rs_arena_alloc(s->arena, n, sizeof(*k->last));
+	k->inside = rs_arena_alloc(s->arena, k->plan->n_conns + 1u, sizeof(*k->inside));
+	if (!k->lanes || !k->rep || !k->first || !k->last || !k->inside)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	k->first_lane = s->work->n_lanes;
+	s->work->n_lanes += n * lanes;
+	for (uint32_t r = 0; r < n; r++)
+		for (uint32_t l = 0; l < lanes; l++)
+			k->lanes[r * lanes + l].n = k->plan->n_steps(k->plan, r, l);
+	s->unfinished += n;
+	for (uint32_t r = 0; r < n; r++)
+		sim_app_schedule(s, rs_fabric_rank_host(s->f, r), k->plan->conf.start,
+				 APP_COLL_START, k->job, r);
+	return 0;
+}
+
+static int nics_create(struct rs_sim *s, struct rs_error *e)
+{
+	const struct rs_fabric *f = s->f;
+	uint32_t *qps = calloc(f->n_endpoints + 1u, sizeof(*qps));
+	int err = qps ? 0 : rs_error_set(e, -ENOMEM, "out of memory");
+
+	for (uint32_t i = 0; qps && i < s->work->n_conns; i++) {
+		const struct sim_conn *c = &s->work->conns[i];
+
+		if (c->nvlink)
+			continue;
+		qps[c->src_endpoint] += c->n_qps;
+		qps[c->dst_endpoint] += c->n_qps;
+	}
+	for (uint32_t i = 0; !err && i < f->n_endpoints; i++) {
+		uint32_t key = 0;
+
+		err = sim_host_nic(s, i, qps[i], e);
+		if (!err)
+			err = rs_nic_reg_mr(sim_nic_of(s, i)->nic, 1, 0, REGION, ALL_ACCESS, NULL, &key);
+		rs_assert(err || !i || key == s->work->key);
+		s->work->key = key;
+	}
+	free(qps);
+	return err;
+}
+
+static uint8_t job_class(const struct rs_fabric *f, const struct sim_conn *c, uint32_t flow_in_job)
+{
+	const struct rs_job *j = &f->jobs[c->job];
+
+	if (c->flow)
+		return j->flows[flow_in_job].tc;
+	return j->kind == RS_JOB_TRAIN ? j->train.collective.tc : j->collective.tc;
+}
+
+static int conns_create(struct rs_sim *s, struct rs_error *e)
+{
+	struct sim_workload *w = s->work;
+	uint32_t job = UINT32_MAX, in_job = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < w->n_conns; i++) {
+		struct sim_conn *c = &w->conns[i];
+		struct sim_coll *k = c->flow ? NULL : coll_of(s, c->job);
+
+		in_job = c->job == job ? in_job + 1 : 0;
+		job = c->job;
+		if (c->nvlink) {
+			err = inside_path(s, k, c->index, c, e);
+			continue;
+		}
+		c->rkey = w->key;
+		err = connect_conn(s, c, k ? &k->plan->conf : NULL, job_class(s->f, c, in_job), e);
+		if (!err && c->flow)
+			sim_app_schedule(s, c->src_host, s->r->flows[c->index].start, APP_FLOW_START, i,
+					 0);
+	}
+	return err;
+}
+
+int sim_workload_create(struct rs_sim *s, struct rs_error *e)
+{
+	const struct rs_fabric *f = s->f;
+	struct sim_workload *w = rs_arena_alloc(s->arena, 1, sizeof(*w));
+	uint32_t at = 0, flow = 0;
+	int err = 0;
+
+	s->work = w;
+	s->r->n_jobs = f->n_jobs;
+	s->r->jobs = rs_arena_alloc(s->r->arena, f->n_jobs + 1u, sizeof(*s->r->jobs));
+	if (!w || !s->r->jobs)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	w->colls = rs_arena_alloc(s->arena, f->n_jobs + 1u, sizeof(*w->colls));
+	w->coll_of_job = rs_arena_alloc(s->arena, f->n_jobs + 1u, sizeof(*w->coll_of_job));
+	if (!w->colls || !w->coll_of_job)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	for (uint32_t j = 0; !err && j < f->n_jobs; j++) {
+		s->r->jobs[j].conf = &f->jobs[j];
+		if (f->jobs[j].kind == RS_JOB_FLOWS) {
+			w->n_flows += f->jobs[j].n_flows;
+			continue;
+		}
+		w->coll_of_job[j] = w->n_colls;
+		err = plan_job(s, j, &w->colls[w->n_colls++], e);
+		if (!err)
+			w->n_conns += w->colls[w->n_colls - 1].plan->n_conns;
+	}
+	if (err)
+		return err;
+	w->n_conns += w->n_flows;
+	w->conns = rs_arena_alloc(s->arena, w->n_conns + 1u, sizeof(*w->conns));
+	s->r->n_flows = w->n_flows;
+	s->r->flows = rs_arena_alloc(s->r->arena, w->n_flows + 1u, sizeof(*s->r->flows));
+	if (!w->conns || !s->r->flows)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	for (uint32_t j = 0; j < f->n_jobs; j++)
+		if (f->jobs[j].kind == RS_JOB_FLOWS)
+			list_flows(s, j, &at, &flow);
+		else
+			list_coll(s, coll_of(s, j), &at);
+	s->unfinished = w->n_flows;
+	if ((err = nics_create(s, e)) || (err = conns_create(s, e)))
+		return err;
+	for (uint32_t i = 0; !err && i < w->n_colls; i++)
+		err = lanes_create(s, &w->colls[i], e);
+	w->total = s->unfinished;
+	return err;
+}
+
+double sim_workload_share(const struct rs_sim *s)
+{
+	return s->work->total ? 1 - (double)s->unfinished / (double)s->work->total : 1;
+}
+
+/* ---- Results ---- */
+
+static void collect_coll(struct rs_sim *s, struct sim_coll *k)
+{
+	struct rs_sim_job *j = &s->r->jobs[k->job];
+	rs_time first = 0, last = 0;
+
+	j->start = k->plan->conf.start;
+	j->done = true;
+	for (uint32_t r = 0; r < k->plan->n_ranks; r++) {
+		if (k->rep[r] < k->repeat)
+			j->done = false;
+		first = rs_time_max(first, k->first[r]);
+		last = rs_time_max(last, k->last[r]);
+	}
+	j->finish = last;
+	j->first = first - j->start;
+	j->further = k->repeat > 1 ? (last - first) / (k->repeat - 1) : j->first;
+	if (j->conf->kind == RS_JOB_TRAIN && j->done)
+		rs_train_evaluate(&j->plan, &j->conf->train, j->first, j->further, &j->train);
+}
+
+void sim_workload_collect(struct rs_sim *s)
+{
+	struct rs_sim_result *r = s->r;
+
+	for (uint32_t i = 0; i < r->n_jobs; i++) {
+		r->jobs[i].done = r->jobs[i].conf->kind == RS_JOB_FLOWS;
+		r->jobs[i].start = RS_NEVER;
+	}
+	for (uint32_t i = 0; i < r->n_flows; i++) {
+		struct rs_sim_job *j = &r->jobs[r->flows[i].job];
+
+		j->start = rs_time_min(j->start, r->flows[i].start);
+		if (r->flows[i].finish == RS_NEVER)
+			j->done = false;
+		else
+			j->finish = rs_time_max(j->finish, r->flows[i].finish);
+	}
+	for (uint32_t i = 0; i < s->work->n_colls; i++)
+		collect_coll(s, &s->work->colls[i]);
+	for (uint32_t i = 0; i < r->n_jobs; i++) {
+		r->sim_time = rs_time_max(r->sim_time, r->jobs[i].finish);
+		if (r->jobs[i].start == RS_NEVER)
+			r->jobs[i].start = 0;
+	}
+	if (s->unfinished)
+		r->sim_time = rs_time_max(r->sim_time, s->now);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	rs_time x = *(const rs_time *)a, y = *(const rs_time *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+rs_time rs_sim_fct(const struct rs_sim_result *r, uint32_t job, double percentile)
+{
+	rs_time *t = malloc((r->n_flows + 1u) * sizeof(*t)), value = RS_NEVER;
+	uint32_t n = 0, at;
+
+	for (uint32_t i = 0; t && i < r->n_flows; i++)
+		if (r->flows[i].job == job && r->flows[i].finish != RS_NEVER)
+			t[n++] = r->flows[i].finish - r->flows[i].start;
+	if (n) {
+		qsort(t, n, sizeof(*t), by_time);
+		at = (uint32_t)(percentile / 100 * n);
+		value = t[at < n ? at : n - 1];
+	}
+	free(t);
+	return value;
+}
