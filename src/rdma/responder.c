@@ -336,8 +336,9 @@ static inline uint8_t check_resource(const struct rs_qp *qp, uint32_t f)
 static uint8_t check_send_length(const struct rs_qp *qp, struct request *q)
 {
 	const struct rs_rwqe *r = &qp->rq[qp->rq_head & qp->rq_mask];
+	uint64_t before = q->f & RS_F_FIRST ? 0 : qp->received;
 
-	if (qp->received + (uint64_t)q->p->payload_bytes <= r->length)
+	if (before + q->p->payload_bytes <= r->length)
 		return OK;
 	q->receive_status = RS_WC_LOC_LEN_ERR;
 	return RS_NAK_INVALID_REQUEST;

@@ -1,0 +1,56 @@
+/*
+ * A deterministic network between NICs that loses, duplicates, reorders, delays, marks and
+ * corrupts, and has strangers on it: everything from one seed, in virtual time.
+ */
+#ifndef RS_TESTS_HOSTILE_H
+#define RS_TESTS_HOSTILE_H
+
+#include "base/random.h"
+#include "rdma/nic.h"
+
+enum { HOSTILE_NICS = 3, HOSTILE_FLIGHTS = 1 << 14, HOSTILE_PACKETS = 1 << 16 };
+
+struct hostile_rates { /* of 65536 packets */
+	uint32_t lose, duplicate, delay, corrupt, mark, stranger;
+};
+
+struct hostile_flight {
+	struct rs_packet *p;
+	uint8_t *bytes; /* of the payload: a wire is a copy */
+	uint32_t to;
+	rs_time when;
+	uint64_t order;
+};
+
+struct hostile {
+	struct rs_pool pool;
+	struct rs_pool_list wire; /* copies and strangers are taken from here */
+	struct rs_pool_list lists[HOSTILE_NICS];
+	struct rs_nic *nics[HOSTILE_NICS];
+	struct hostile_rates rates;
+	struct rs_random random;
+	struct rs_time_of {
+		rs_time ask, free;
+	} port[HOSTILE_NICS];
+	struct hostile_flight flights[HOSTILE_FLIGHTS];
+	uint32_t flying;
+	uint64_t order;
+	rs_time now;
+	rs_time latency, jitter;
+	uint8_t paused; /* classes, toggled at random */
+	uint64_t lost, duplicated, delayed, corrupted, marked, strangers, delivered;
+};
+
+int hostile_init(struct hostile *h, const struct rs_nic_config *base, uint64_t seed);
+void hostile_fini(struct hostile *h);
+/* A NIC may have become able to send. */
+void hostile_wake(struct hostile *h, uint32_t nic);
+/* One event: a delivery, a timer, or a port's turn. False: nothing is left to happen. */
+bool hostile_step(struct hostile *h);
+uint64_t hostile_faults(const struct hostile *h);
+/* Packets taken from the slab and not given back. */
+uint32_t hostile_used(const struct hostile *h);
+/* A packet with random fields into a NIC, now. src: the endpoint that it claims. */
+void hostile_garbage(struct hostile *h, uint32_t to, uint32_t src);
+
+#endif

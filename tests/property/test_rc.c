@@ -1,0 +1,524 @@
+/*
+ * RC under the hostile network: whatever it does, each message arrives exactly once and in order,
+ * memory is as a model has it, every post completes, and no packet is lost to the slab.
+ *
+ * test_rc [--seed N] [--runs N]: one seed replays exactly.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "property/hostile.h"
+
+enum {
+	PAIRS = 4,
+	DEPTH = 8,
+	SLOT = 100 * 1000 + 64, /* a message and gaps between its pieces */
+	AREA = 128 * 1024,      /* that the peer reads, and that it writes */
+	WORDS = 8,
+	SIDE = 2 * DEPTH * SLOT + 2 * AREA + WORDS * 8,
+	PIECES = 4,
+	QUEUE = 1 << 12,
+};
+
+#define CHECK(c)                            \
+	do {                                \
+		if (!(c))                   \
+			fail(#c, __LINE__); \
+	} while (0)
+
+static char replay[128];
+
+static void fail(const char *what, int line)
+{
+	fprintf(stderr, "test_rc.c:%d: %s\n%s", line, what, replay);
+	exit(1);
+}
+
+static void on_abort(int signal)
+{
+	ssize_t n = write(2, replay, strlen(replay));
+
+	_exit(n < 0 ? 3 : 2);
+}
+
+struct message {
+	uint64_t id;
+	uint32_t length, offset;
+	uint32_t imm;
+	uint8_t op;
+	uint8_t n_sge;
+	struct rs_sge sge[PIECES];
+	uint64_t expect; /* of an atomic */
+};
+
+struct side {
+	uint32_t nic;
+	struct rs_qp *qp;
+	struct rs_cq *cq;
+	struct side *peer;
+	uint8_t *memory, *model; /* SIDE bytes; the model is of what the peer writes */
+	uint64_t va;
+	uint32_t key;
+	uint64_t posted, completed; /* sends */
+	uint64_t to_post;
+	uint64_t offered, received; /* receives */
+	uint64_t arrivals_due;      /* messages sent to this side that consume a receive */
+	struct message sends[DEPTH], receives[DEPTH];
+	struct message due[QUEUE]; /* what the next receives must hold */
+	bool broken;
+};
+
+struct world {
+	struct hostile net;
+	struct side sides[2 * PAIRS];
+	struct rs_random random;
+	uint32_t mtu;
+	bool gentle; /* no error may come: nothing but faults of the network */
+	uint64_t faults;
+};
+
+/* ---- Memory of a side: [send slots][receive slots][read area][write area][words] ---- */
+
+static uint32_t send_at(uint64_t i)
+{
+	return (uint32_t)(i % DEPTH) * SLOT;
+}
+
+static uint32_t receive_at(uint64_t i)
+{
+	return (uint32_t)(DEPTH + i % DEPTH) * SLOT;
+}
+
+enum { READ_AT = 2 * DEPTH * SLOT, WRITE_AT = READ_AT + AREA, WORDS_AT = WRITE_AT + AREA };
+
+static uint8_t byte_of(uint64_t id, uint32_t i)
+{
+	return (uint8_t)(id * 31 + i * 7 + (i >> 8));
+}
+
+static uint32_t below(struct world *w, uint32_t n)
+{
+	return rs_random_below(&w->random, n);
+}
+
+static uint32_t random_length(struct world *w)
+{
+	switch (below(w, 8)) {
+	case 0:
+		return below(w, 4);
+	case 1:
+		return w->mtu * below(w, 4);
+	case 2:
+		return w->mtu + below(w, 3) - 1;
+	case 3:
+		return below(w, 100 * 1000);
+	default:
+		return below(w, 4 * w->mtu);
+	}
+}
+
+/* Cut length bytes at a slot into pieces with gaps of up to 16 bytes. */
+static void cut(struct world *w, struct side *s, struct message *m, uint32_t at, uint32_t length)
+{
+	uint32_t left = length;
+
+	m->n_sge = (uint8_t)(1 + below(w, PIECES));
+	for (unsigned i = 0; i < m->n_sge; i++) {
+		uint32_t n = i + 1 == m->n_sge ? left : below(w, left + 1);
+
+		m->sge[i] = (struct rs_sge){.va = s->va + at, .length = n, .lkey = s->key};
+		at += n + below(w, 16);
+		left -= n;
+	}
+}
+
+static void fill(struct side *s, const struct message *m)
+{
+	uint32_t at = 0;
+
+	for (unsigned i = 0; i < m->n_sge; i++)
+		for (uint32_t k = 0; k < m->sge[i].length; k++)
+			s->memory[m->sge[i].va - s->va + k] = byte_of(m->id, at++);
+}
+
+/* Do the first n bytes of a list hold bytes [offset, offset + n) of pattern id? */
+static bool holds(const struct side *s, const struct message *m, uint64_t id, uint32_t offset,
+		  uint32_t n)
+{
+	uint32_t at = 0;
+
+	for (unsigned i = 0; i < m->n_sge; i++)
+		for (uint32_t k = 0; k < m->sge[i].length && at < n; k++, at++)
+			if (s->memory[m->sge[i].va - s->va + k] != byte_of(id, offset + at))
+				return false;
+	return at == n;
+}
+
+/* ---- Posting ---- */
+
+static void model_write(struct side *s, const struct message *m)
+{
+	uint8_t *to = s->peer->model + WRITE_AT + m->offset;
+
+	for (uint32_t k = 0; k < m->length; k++)
+		to[k] = byte_of(m->id, k);
+}
+
+static void model_atomic(struct side *s, struct message *m, const struct rs_send_wr *wr)
+{
+	uint64_t old, next;
+	uint8_t *at = s->peer->model + WORDS_AT + m->offset;
+
+	memcpy(&old, at, 8);
+	next = wr->op == RS_WR_FETCH_ADD ? old + wr->swap_add
+	       : old == wr->compare      ? wr->swap_add
+					 : old;
+	memcpy(at, &next, 8);
+	m->expect = old;
+}
+
+static void expect_arrival(struct side *s, const struct message *m)
+{
+	CHECK(s->peer->arrivals_due - s->peer->received < QUEUE);
+	s->peer->due[s->peer->arrivals_due++ % QUEUE] = *m;
+}
+
+static void aim(struct world *w, struct side *s, struct message *m, struct rs_send_wr *wr)
+{
+	uint32_t base = WRITE_AT;
+
+	if (wr->op == RS_WR_READ)
+		base = READ_AT;
+	m->offset = m->length < AREA ? below(w, AREA - m->length) : 0;
+	if (wr->op > RS_WR_READ) {
+		base = WORDS_AT;
+		m->offset = 8 * below(w, WORDS);
+	}
+	wr->remote_va = s->peer->va + base + m->offset;
+	wr->rkey = s->peer->key;
+}
+
+static void post_send(struct world *w, struct side *s)
+{
+	struct message *m = &s->sends[s->posted % DEPTH];
+	struct rs_send_wr wr = {
+		.wr_id = s->posted,
+		.op = (uint8_t)below(w, RS_WR_FETCH_ADD + 1),
+		.flags = (uint8_t)(below(w, 8) | RS_WR_SIGNALED),
+		.imm = (uint32_t)rs_random_u64(&w->random),
+		.swap_add = rs_random_u64(&w->random),
+	};
+
+	*m = (struct message){.id = rs_random_u64(&w->random), .imm = wr.imm, .op = wr.op};
+	m->length = wr.op > RS_WR_READ ? 8 : random_length(w);
+	aim(w, s, m, &wr);
+	cut(w, s, m, send_at(s->posted), m->length);
+	wr.sge = m->sge;
+	wr.n_sge = m->n_sge;
+	if (below(w, 2))
+		memcpy(&wr.compare, s->peer->model + WORDS_AT + (m->offset & 56), 8);
+	if (wr.op < RS_WR_READ)
+		fill(s, m);
+	CHECK(!rs_qp_post_send(w->net.nics[s->nic], s->qp, &wr, w->net.now));
+	s->posted++;
+	s->to_post--;
+	if (s->broken || s->peer->broken)
+		return;
+	if (wr.op == RS_WR_WRITE || wr.op == RS_WR_WRITE_IMM)
+		model_write(s, m);
+	if (wr.op > RS_WR_READ)
+		model_atomic(s, m, &wr);
+	if (wr.op <= RS_WR_SEND_IMM || wr.op == RS_WR_WRITE_IMM)
+		expect_arrival(s, m);
+}
+
+static void post_receive(struct world *w, struct side *s)
+{
+	struct message *m = &s->receives[s->offered % DEPTH];
+	struct rs_recv_wr wr = {.wr_id = s->offered};
+
+	*m = (struct message){0};
+	cut(w, s, m, receive_at(s->offered), 100 * 1000);
+	wr.sge = m->sge;
+	wr.n_sge = m->n_sge;
+	CHECK(!rs_qp_post_recv(w->net.nics[s->nic], s->qp, &wr));
+	s->offered++;
+}
+
+/* ---- Completions ---- */
+
+static void check_sent(struct world *w, struct side *s, const struct rs_cqe *e)
+{
+	const struct message *m = &s->sends[s->completed % DEPTH];
+	uint64_t original;
+
+	CHECK(e->wr_id == s->completed && e->op == m->op);
+	s->completed++;
+	if (e->status != RS_WC_SUCCESS) {
+		CHECK(!w->gentle);
+		s->broken = true;
+		return;
+	}
+	CHECK(!s->broken);
+	if (m->op == RS_WR_READ)
+		CHECK(holds(s, m, s->peer->va, m->offset, m->length));
+	if (m->op <= RS_WR_READ || s->peer->broken)
+		return;
+	for (uint32_t i = 0, at = 0; i < m->n_sge; i++) {
+		memcpy((uint8_t *)&original + at, s->memory + (m->sge[i].va - s->va),
+		       m->sge[i].length);
+		at += m->sge[i].length;
+	}
+	if (w->gentle)
+		CHECK(original == m->expect);
+}
+
+static void check_received(struct world *w, struct side *s, const struct rs_cqe *e)
+{
+	const struct message *r = &s->receives[s->received % DEPTH];
+	const struct message *m = &s->due[s->received % QUEUE];
+
+	CHECK(e->wr_id == s->received);
+	s->received++;
+	if (e->status != RS_WC_SUCCESS) {
+		CHECK(!w->gentle);
+		s->broken = true;
+		return;
+	}
+	if (!w->gentle)
+		return;
+	CHECK(s->received <= s->arrivals_due);
+	CHECK(e->has_imm == (m->op != RS_WR_SEND));
+	CHECK(!e->has_imm || e->imm == m->imm);
+	CHECK(e->bytes == m->length);
+	if (m->op == RS_WR_WRITE_IMM) {
+		CHECK(e->op == RS_WR_RECV_WRITE_IMM);
+		return;
+	}
+	CHECK(e->op == RS_WR_RECV);
+	CHECK(holds(s, r, m->id, 0, m->length));
+}
+
+static void poll(struct world *w, struct side *s)
+{
+	struct rs_cqe e;
+
+	while (rs_cq_poll(s->cq, &e, 1)) {
+		CHECK(e.qpn == rs_qp_num(s->qp));
+		if (e.op >= RS_WR_RECV)
+			check_received(w, s, &e);
+		else
+			check_sent(w, s, &e);
+	}
+}
+
+/* ---- A run ---- */
+
+static void make_side(struct world *w, struct side *s, uint32_t nic)
+{
+	struct rs_nic *n = w->net.nics[nic];
+	struct rs_qp_init init = {
+		.pd = 7,
+		.max_send_wr = DEPTH,
+		.max_recv_wr = DEPTH,
+		.max_send_sge = PIECES,
+		.max_recv_sge = PIECES,
+		.transport = RS_RC,
+	};
+
+	s->nic = nic;
+	s->va = rs_random_u64(&w->random) >> 8 & ~UINT64_C(7);
+	s->memory = calloc(1, SIDE);
+	s->model = calloc(1, SIDE);
+	CHECK(s->memory && s->model);
+	for (uint32_t i = 0; i < AREA; i++)
+		s->memory[READ_AT + i] = byte_of(s->va, i);
+	CHECK(!rs_nic_reg_mr(n, init.pd, s->va, SIDE, 15, s->memory, &s->key));
+	CHECK(!rs_nic_create_cq(n, 2 * DEPTH, &s->cq));
+	init.send_cq = init.recv_cq = s->cq;
+	CHECK(!rs_nic_create_qp(n, &init, &s->qp));
+}
+
+static void join(struct world *w, struct side *a, struct side *b)
+{
+	static const uint16_t mtus[] = {256, 512, 1024, 2048, 4096};
+	uint32_t psn[2] = {0xffffff - below(w, 64), below(w, 0x1000000)};
+	struct rs_qp_attr t = {
+		.path_mtu = mtus[below(w, 5)],
+		.pkey = 0xffff,
+		.tos = RS_ECN_ECT0,
+		.tc = (uint8_t)below(w, RS_CLASSES),
+		.timeout = 5,
+		.retry_cnt = w->gentle ? 7 : (uint8_t)below(w, 3),
+		.rnr_retry = w->gentle ? 7 : (uint8_t)below(w, 3),
+		.min_rnr_timer = 1,
+		.max_rd_atomic = (uint8_t)(1 + below(w, 4)),
+		.access = 15,
+	};
+
+	w->mtu = t.path_mtu;
+	t.max_dest_rd_atomic = t.max_rd_atomic;
+	a->peer = b;
+	b->peer = a;
+	for (int i = 0; i < 2; i++) {
+		struct side *s = i ? b : a;
+
+		t.dest_endpoint = s->peer->nic;
+		t.dest_qpn = rs_qp_num(s->peer->qp);
+		t.sq_psn = psn[i];
+		t.rq_psn = psn[!i];
+		CHECK(!rs_qp_connect(w->net.nics[s->nic], s->qp, &t, 0));
+		s->to_post = 4 + below(w, 24);
+	}
+}
+
+static struct hostile_rates random_rates(struct world *w)
+{
+	return (struct hostile_rates){
+		.lose = below(w, 3) * below(w, 1500),
+		.duplicate = below(w, 3) * below(w, 4000),
+		.delay = below(w, 3) * below(w, 4000),
+		.corrupt = below(w, 3) * below(w, 800),
+		.mark = below(w, 2000),
+		.stranger = below(w, 2) * below(w, 2000),
+	};
+}
+
+static void work(struct world *w)
+{
+	struct side *s = &w->sides[below(w, 2 * PAIRS)];
+
+	if (s->to_post && s->posted - s->completed < DEPTH && below(w, 4)) {
+		post_send(w, s);
+		hostile_wake(&w->net, s->nic);
+	}
+	if (s->offered - s->received < DEPTH && (s->offered < s->arrivals_due || below(w, 2)))
+		post_receive(w, s);
+	if (!w->gentle && !below(w, 64))
+		hostile_garbage(&w->net, s->nic, s->peer->nic);
+	if (!w->gentle && !below(w, 4096))
+		rs_qp_modify(w->net.nics[s->nic], s->qp, RS_QPS_ERR, NULL, w->net.now);
+}
+
+static bool busy(const struct world *w)
+{
+	for (int i = 0; i < 2 * PAIRS; i++)
+		if (w->sides[i].to_post || w->sides[i].posted != w->sides[i].completed)
+			return true;
+	return false;
+}
+
+static void drive(struct world *w)
+{
+	uint64_t steps = 0;
+
+	while (busy(w)) {
+		CHECK(++steps < 4000000);
+		if (!below(w, 8) || !hostile_step(&w->net))
+			work(w);
+		for (uint32_t i = 0; i < HOSTILE_NICS; i++) {
+			rs_nic_check(w->net.nics[i]);
+			if (!rs_nic_take_event(w->net.nics[i]))
+				continue;
+			for (int k = 0; k < 2 * PAIRS; k++)
+				if (w->sides[k].nic == i)
+					poll(w, &w->sides[k]);
+		}
+	}
+	w->net.rates = (struct hostile_rates){0};
+	w->net.paused = 0;
+	for (steps = 0; hostile_step(&w->net); steps++)
+		CHECK(steps < 1000000);
+}
+
+static void finish(struct world *w)
+{
+	for (int i = 0; i < 2 * PAIRS; i++) {
+		struct side *s = &w->sides[i];
+
+		poll(w, s);
+		CHECK(s->posted == s->completed);
+		CHECK(!rs_cq_overrun(s->cq));
+		if (!w->gentle)
+			continue;
+		CHECK(s->received == s->arrivals_due);
+		CHECK(!memcmp(s->memory + WRITE_AT, s->model + WRITE_AT, AREA + WORDS * 8));
+	}
+	CHECK(!w->net.flying && !hostile_used(&w->net));
+}
+
+static struct rs_nic_config random_config(struct world *w)
+{
+	return (struct rs_nic_config){
+		.line_rate = 100 * RS_GBPS,
+		.max_qps = 2 * PAIRS,
+		.max_mrs = 2 * PAIRS,
+		.max_cqs = 2 * PAIRS,
+		.ipv6 = below(w, 2),
+		.cnp_tos = 48 << 2,
+		.cnp_tc = 6,
+		.ack_every = below(w, 3) ? 1 + below(w, 16) : 0,
+		.ack_delay = below(w, 2) * RS_US,
+		.copy_payload = true,
+		.ack_echo_ecn = below(w, 2),
+	};
+}
+
+static uint64_t run(uint64_t seed)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct rs_nic_config c;
+	uint64_t faults;
+
+	CHECK(w);
+	w->random = rs_random_stream(seed, 1, 0x574f524b);
+	w->gentle = seed % 4 != 3;
+	c = random_config(w);
+	CHECK(!hostile_init(&w->net, &c, seed));
+	w->net.latency = RS_US;
+	w->net.jitter = 30 * RS_US;
+	w->net.rates = random_rates(w);
+	for (uint32_t i = 0; i < PAIRS; i++) {
+		make_side(w, &w->sides[2 * i], i % 2);
+		make_side(w, &w->sides[2 * i + 1], i < 3 ? (i % 2) ^ 1 : 2);
+		join(w, &w->sides[2 * i], &w->sides[2 * i + 1]);
+	}
+	drive(w);
+	finish(w);
+	faults = hostile_faults(&w->net);
+	hostile_fini(&w->net);
+	for (int i = 0; i < 2 * PAIRS; i++) {
+		free(w->sides[i].memory);
+		free(w->sides[i].model);
+	}
+	free(w);
+	return faults;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seed = 1, runs = 200, faults = 0;
+
+	for (int i = 1; i + 1 < argc; i += 2) {
+		if (!strcmp(argv[i], "--seed")) {
+			seed = strtoull(argv[i + 1], NULL, 10);
+			runs = 1;
+		} else if (!strcmp(argv[i], "--runs")) {
+			runs = strtoull(argv[i + 1], NULL, 10);
+		} else {
+			fprintf(stderr, "usage: test_rc [--seed N] [--runs N]\n");
+			return 2;
+		}
+	}
+	signal(SIGABRT, on_abort);
+	for (uint64_t i = 0; i < runs; i++) {
+		snprintf(replay, sizeof(replay), "replay: test_rc --seed %llu\n",
+			 (unsigned long long)(seed + i));
+		faults += run(seed + i);
+	}
+	printf("%llu runs, %llu faults injected\n", (unsigned long long)runs,
+	       (unsigned long long)faults);
+	return 0;
+}
