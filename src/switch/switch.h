@@ -93,6 +93,9 @@ int rs_switch_rx(struct rs_switch *sw, unsigned in, struct rs_packet *p, rs_time
  */
 struct rs_packet *rs_switch_tx(struct rs_switch *sw, unsigned out, rs_time now, rs_time *again);
 
+/* Nothing waits at this egress: asking rs_switch_tx() before the next rs_switch_rx() is idle. */
+bool rs_switch_port_empty(const struct rs_switch *sw, unsigned port);
+
 /* Bits of ports woken since the last call by rx or tx, besides rx's own answer; cleared. word:
  * ports 64*word.. . rs_switch_any_woken() first: it is one load. */
 bool rs_switch_any_woken(const struct rs_switch *sw);

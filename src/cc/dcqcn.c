@@ -1,0 +1,299 @@
+/* DCQCN (Zhu et al., SIGCOMM 2015; 802.1Qau): notification and reaction points. Timers are applied
+ * lazily, in the order in which they would have fired. */
+#include <string.h>
+#include "cc/cc.h"
+
+enum { ALPHA_ONE = 1 << 30 };
+
+struct dcqcn_params {
+	double g;		/* gain of alpha */
+	double alpha_initial;
+	int64_t alpha_timer;	/* ps: alpha's update period */
+	int64_t reduce_period;	/* ps: at most one cut in each */
+	int64_t cnp_interval;	/* ps: notification point, a QP */
+	int64_t increase_timer;	/* ps */
+	int64_t byte_counter;	/* bytes; 0: none */
+	int64_t stages;		/* F */
+	int64_t rate_ai, rate_hai, rate_min; /* bit/s */
+	double min_factor;	/* a cut leaves at least this share */
+	int64_t clamp_target;	/* on: the target falls to the rate at every cut */
+	int64_t delayed_cut;	/* on: cuts happen at the end of a period that saw feedback */
+};
+
+struct state {
+	int64_t target, line;
+	rs_time alpha_at;	/* last tick applied; valid while active */
+	rs_time cut_at;		/* next allowed cut, or the grid's next point */
+	rs_time increase_at;	/* next timer increase; RS_NEVER before the first cut */
+	uint32_t alpha;		/* Q30 */
+	uint16_t time_stage, byte_stage;
+	bool active;		/* limited: feedback came since the line rate was last reached */
+	bool alpha_fed;		/* feedback in this alpha period */
+	bool cut_due;		/* feedback since the last cut */
+	bool increased;		/* since the last cut, by timer */
+};
+
+_Static_assert(sizeof(struct state) <= RS_CC_STATE_BYTES, "the state lives in the QP");
+
+static struct state *state_of(struct rs_cc *cc)
+{
+	return (struct state *)cc->state;
+}
+
+static const struct dcqcn_params *params_of(const struct rs_cc_params *p)
+{
+	return (const struct dcqcn_params *)p;
+}
+
+/* ---- Alpha: (1-g) alpha (+ g when fed) a period ---- */
+
+static uint32_t keep(const struct dcqcn_params *p)
+{
+	return (uint32_t)(int64_t)((1 - p->g) * ALPHA_ONE + 0.5);
+}
+
+static uint64_t power(uint64_t base, uint64_t n)
+{
+	uint64_t r = ALPHA_ONE;
+
+	for (; n; n >>= 1, base = base * base >> 30)
+		if (n & 1)
+			r = r * base >> 30;
+	return r;
+}
+
+static void alpha_to(const struct dcqcn_params *p, struct state *s, rs_time now)
+{
+	uint64_t ticks, k = keep(p);
+
+	if (now < s->alpha_at + p->alpha_timer)
+		return;
+	ticks = (uint64_t)((now - s->alpha_at) / p->alpha_timer); /* at feedback only, not a packet */
+	s->alpha_at += (rs_time)ticks * p->alpha_timer;
+	if (s->alpha_fed) {
+		s->alpha = (uint32_t)((k * s->alpha >> 30) + (ALPHA_ONE - k));
+		s->alpha_fed = false;
+		ticks--;
+	}
+	if (ticks)
+		s->alpha = (uint32_t)(power(k, ticks) * s->alpha >> 30);
+}
+
+/* ---- Rates ---- */
+
+static void arm(const struct dcqcn_params *p, struct rs_cc *cc)
+{
+	struct state *s = state_of(cc);
+
+	cc->next_event = !s->active ? RS_NEVER : s->increase_at;
+	if (s->active && p->delayed_cut && s->cut_due && s->cut_at < cc->next_event)
+		cc->next_event = s->cut_at;
+}
+
+static void cut(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now)
+{
+	struct state *s = state_of(cc);
+	int64_t rate, floor = (int64_t)(p->min_factor * (double)cc->rate);
+
+	alpha_to(p, s, now);
+	/* mlx5: the target stays at consecutive cuts unless the timer raised the rate in between */
+	if (p->clamp_target || s->increased || cc->rate == s->line)
+		s->target = cc->rate;
+	rate = cc->rate - (int64_t)((rs_uint128)cc->rate * s->alpha >> 31);
+	rate = rate < floor ? floor : rate;
+	rs_cc_set_rate(cc, rate < p->rate_min ? p->rate_min : rate);
+	s->time_stage = s->byte_stage = 0;
+	s->increased = false;
+	s->cut_due = false;
+	s->increase_at = now + p->increase_timer;
+	cc->byte_credit = p->byte_counter ? p->byte_counter : INT64_MAX;
+}
+
+static void increase(const struct dcqcn_params *p, struct rs_cc *cc)
+{
+	struct state *s = state_of(cc);
+	int64_t most = s->time_stage > s->byte_stage ? s->time_stage : s->byte_stage;
+	int64_t least = s->time_stage < s->byte_stage ? s->time_stage : s->byte_stage;
+
+	/* without a byte counter the timer's stage alone decides */
+	if (!p->byte_counter)
+		least = most - 1;
+	if (least >= p->stages)
+		s->target += p->rate_hai * (p->byte_counter ? least - p->stages + 1 : 1);
+	else if (most > p->stages || (p->byte_counter && most >= p->stages))
+		s->target += p->rate_ai;
+	if (s->target > s->line)
+		s->target = s->line;
+	rs_cc_set_rate(cc, (cc->rate + s->target) / 2 + ((cc->rate + s->target) & 1));
+	if (cc->rate >= s->line - 1) {
+		/* the limiter is released: an unlimited queue pair costs no event */
+		rs_cc_set_rate(cc, s->line);
+		s->active = s->cut_due;
+		s->increase_at = s->active ? s->increase_at : RS_NEVER;
+		cc->byte_credit = INT64_MAX;
+	}
+}
+
+static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t line_rate, rs_time now)
+{
+	struct state *s = state_of(cc);
+
+	memset(cc, 0, sizeof(*cc));
+	rs_cc_set_rate(cc, line_rate);
+	cc->window = UINT64_MAX;
+	cc->next_event = RS_NEVER;
+	cc->byte_credit = INT64_MAX;
+	s->target = s->line = line_rate;
+	s->alpha = (uint32_t)(params_of(params)->alpha_initial * ALPHA_ONE);
+	s->increase_at = RS_NEVER;
+	s->alpha_at = now;
+}
+
+static void on_time(const struct rs_cc_params *params, struct rs_cc *cc, rs_time now)
+{
+	const struct dcqcn_params *p = params_of(params);
+	struct state *s = state_of(cc);
+
+	while (s->active && now >= cc->next_event) {
+		if (p->delayed_cut && s->cut_due && s->cut_at <= s->increase_at) {
+			cut(p, cc, s->cut_at);
+			s->cut_at += p->reduce_period;
+		} else {
+			s->time_stage++;
+			s->increased = true;
+			s->increase_at += p->increase_timer;
+			increase(p, cc);
+		}
+		arm(p, cc);
+	}
+}
+
+static void on_bytes(const struct rs_cc_params *params, struct rs_cc *cc, rs_time now)
+{
+	const struct dcqcn_params *p = params_of(params);
+	struct state *s = state_of(cc);
+
+	if (!s->active || !p->byte_counter) {
+		cc->byte_credit = INT64_MAX;
+		return;
+	}
+	cc->byte_credit += p->byte_counter;
+	if (cc->byte_credit <= 0)
+		cc->byte_credit = p->byte_counter;
+	s->byte_stage++;
+	increase(p, cc);
+	arm(p, cc);
+}
+
+static void feedback(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now)
+{
+	struct state *s = state_of(cc);
+
+	on_time((const struct rs_cc_params *)p, cc, now);
+	if (!s->active) {
+		s->active = true;
+		s->alpha = (uint32_t)(p->alpha_initial * ALPHA_ONE);
+		s->alpha_at = now;
+		s->alpha_fed = false;
+		s->cut_at = p->delayed_cut ? now + p->reduce_period : now;
+	}
+	alpha_to(p, s, now);
+	s->alpha_fed = true;
+	s->cut_due = true;
+	if (p->delayed_cut) {
+		if (s->cut_at <= now) {
+			int64_t behind = (now - s->cut_at) / p->reduce_period + 1;
+
+			s->cut_at += behind * p->reduce_period;
+		}
+	} else if (now >= s->cut_at) {
+		cut(p, cc, now);
+		s->cut_at = now + p->reduce_period;
+	}
+	arm(p, cc);
+}
+
+static void on_cnp(const struct rs_cc_params *params, struct rs_cc *cc, rs_time now)
+{
+	feedback(params_of(params), cc, now);
+}
+
+static void on_ack(const struct rs_cc_params *params, struct rs_cc *cc, uint32_t bytes, rs_time rtt,
+		   bool marked, rs_time now)
+{
+	if (marked)
+		feedback(params_of(params), cc, now);
+}
+
+static void on_loss(const struct rs_cc_params *params, struct rs_cc *cc, bool timeout, rs_time now)
+{
+	/* DCQCN does not react to loss: PFC is to prevent it */
+}
+
+static bool cnp_due(const struct rs_cc_params *params, rs_time last, rs_time now)
+{
+	return last == RS_NEVER || now - last >= params_of(params)->cnp_interval;
+}
+
+#define P(field) offsetof(struct dcqcn_params, field)
+static const struct rs_cc_param param_table[] = {
+	{"g", 'n', P(g), 1e-6, 1, "gain of alpha; paper 1/256, mlx5 5/1024 (DCE_TCP_G 1019)"},
+	{"alpha_initial", 'n', P(alpha_initial), 0, 1, "alpha at the first feedback; 1"},
+	{"alpha_timer", 't', P(alpha_timer), 1e3, 1e12, "alpha's period; paper 55us, mlx5 1us"},
+	{"reduce_period", 't', P(reduce_period), 1, 1e12,
+	 "at most one cut in each; paper 50us, mlx5 4us (RATE_REDUCE_MONITOR_PERIOD)"},
+	{"cnp_interval", 't', P(cnp_interval), 0, 1e12,
+	 "at most one CNP a QP in each; paper 50us, mlx5 4us (MIN_TIME_BETWEEN_CNPS)"},
+	{"increase_timer", 't', P(increase_timer), 1e3, 1e13, "paper 55us, mlx5 300us (RPG_TIME_RESET)"},
+	{"byte_counter", 'b', P(byte_counter), 0, 1e15, "0 none; paper 10MB, mlx5 2MB (RPG_BYTE_RESET)"},
+	{"stages", 'i', P(stages), 1, 1000, "fast recovery steps F; paper 5, mlx5 1 (RPG_THRESHOLD)"},
+	{"rate_ai", 'r', P(rate_ai), 1, 1e12, "additive step; paper 40M, mlx5 5M (RPG_AI_RATE)"},
+	{"rate_hai", 'r', P(rate_hai), 1, 1e12, "hyper step; paper 200M, mlx5 50M (RPG_HAI_RATE)"},
+	{"rate_min", 'r', P(rate_min), 1e3, 1e12, "floor; mlx5 1M (RPG_MIN_RATE)"},
+	{"min_factor", 'n', P(min_factor), 0, 1, "a cut leaves this share; 0.5 (RPG_MIN_DEC_FAC)"},
+	{"clamp_target", 'o', P(clamp_target), 0, 1, "the target falls at every cut; paper on"},
+	{"delayed_cut", 'o', P(delayed_cut), 0, 1, "cuts at the end of a period; ns-3 on"},
+	{0},
+};
+#undef P
+
+static const struct dcqcn_params mlx5 = {
+	.g = 5.0 / 1024, .alpha_initial = 1, .alpha_timer = 1 * RS_US, .reduce_period = 4 * RS_US,
+	.cnp_interval = 4 * RS_US, .increase_timer = 300 * RS_US, .byte_counter = 2000000,
+	.stages = 1, .rate_ai = 5 * RS_MBPS, .rate_hai = 50 * RS_MBPS, .rate_min = RS_MBPS,
+	.min_factor = 0.5,
+};
+static const struct dcqcn_params paper = {
+	.g = 1.0 / 256, .alpha_initial = 1, .alpha_timer = 55 * RS_US, .reduce_period = 50 * RS_US,
+	.cnp_interval = 50 * RS_US, .increase_timer = 55 * RS_US, .byte_counter = 10000000,
+	.stages = 5, .rate_ai = 40 * RS_MBPS, .rate_hai = 200 * RS_MBPS, .rate_min = RS_MBPS,
+	.min_factor = 0.5, .clamp_target = 1,
+};
+static const struct dcqcn_params ns3 = {
+	.g = 1.0 / 256, .alpha_initial = 1, .alpha_timer = 1 * RS_US, .reduce_period = 4 * RS_US,
+	.cnp_interval = 0, .increase_timer = 300 * RS_US, .byte_counter = 0, .stages = 1,
+	.rate_ai = 20 * RS_MBPS, .rate_hai = 200 * RS_MBPS, .rate_min = RS_GBPS, .min_factor = 0,
+	.delayed_cut = 1,
+};
+static const struct rs_cc_preset preset_table[] = {
+	{"mlx5", "mlxconfig of a ConnectX-5, DOCA documentation", &mlx5},
+	{"paper", "Zhu et al., SIGCOMM 2015, for 40 Gb/s", &paper},
+	{"ns-3", "the HPCC paper's ns-3, config.txt", &ns3},
+	{0},
+};
+
+const struct rs_cc_ops rs_cc_dcqcn = {
+	.name = "dcqcn",
+	.what = "DCQCN: CNPs for ECN marks, cuts by alpha, recovery by timer and byte counter",
+	.params_bytes = sizeof(struct dcqcn_params),
+	.params = param_table,
+	.presets = preset_table,
+	.needs_cnp = true,
+	.init = init,
+	.on_time = on_time,
+	.on_bytes = on_bytes,
+	.on_ack = on_ack,
+	.on_cnp = on_cnp,
+	.on_loss = on_loss,
+	.cnp_due = cnp_due,
+};

@@ -1,0 +1,47 @@
+/* No congestion control: line rate, no window. */
+#include "cc/cc.h"
+
+static void init(const struct rs_cc_params *p, struct rs_cc *cc, int64_t line_rate, rs_time now)
+{
+	*cc = (struct rs_cc){.window = UINT64_MAX, .next_event = RS_NEVER, .byte_credit = INT64_MAX};
+	rs_cc_set_rate(cc, line_rate);
+}
+
+static void on_time(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
+{
+	cc->next_event = RS_NEVER;
+}
+
+static void on_bytes(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
+{
+	cc->byte_credit = INT64_MAX;
+}
+
+static void on_ack(const struct rs_cc_params *p, struct rs_cc *cc, uint32_t bytes, rs_time rtt,
+		   bool marked, rs_time now)
+{
+}
+
+static void on_cnp(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
+{
+}
+
+static void on_loss(const struct rs_cc_params *p, struct rs_cc *cc, bool timeout, rs_time now)
+{
+}
+
+static const struct rs_cc_param no_params[] = {{0}};
+static const struct rs_cc_preset no_presets[] = {{0}};
+
+const struct rs_cc_ops rs_cc_none = {
+	.name = "none",
+	.what = "no congestion control: senders stay at line rate",
+	.params = no_params,
+	.presets = no_presets,
+	.init = init,
+	.on_time = on_time,
+	.on_bytes = on_bytes,
+	.on_ack = on_ack,
+	.on_cnp = on_cnp,
+	.on_loss = on_loss,
+};
