@@ -30,7 +30,7 @@ uint8_t rs_credit_encode(uint32_t receives)
 	if (receives < 2)
 		return (uint8_t)receives;
 	e = 31u - (unsigned)__builtin_clz(receives);
-	return e > 15 ? 30 : (uint8_t)(2 * e + (receives >> (e - 1) & 1));
+	return e >= 15 ? 30 : (uint8_t)(2 * e + (receives >> (e - 1) & 1));
 }
 
 /* Receives that are free for messages not begun; a QP without a receive queue does not say. */

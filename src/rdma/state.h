@@ -156,6 +156,7 @@ static inline void rs_packet_head(const struct rs_nic *nic, const struct rs_qp *
 				  struct rs_packet *p, uint8_t opcode, uint16_t frame)
 {
 	p->dst = qp->dest_endpoint;
+	p->src_qp = qp->qpn; /* so that the owner of the port knows whose packet it sends */
 	p->src = nic->c.endpoint;
 	p->frame_bytes = frame;
 	p->sport = qp->sport;

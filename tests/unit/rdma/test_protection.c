@@ -1,0 +1,235 @@
+/* Keys, ranges and rights at their boundaries: IBTA §10.6; nothing refused is read or written. */
+#include "unit/rdma/pair.h"
+
+static void no_change(struct rs_packet *p)
+{
+}
+
+static void wrong_key(struct rs_packet *p)
+{
+	p->rkey += 0x100;
+}
+
+static void next_generation(struct rs_packet *p)
+{
+	p->rkey++;
+}
+
+static void zero_key(struct rs_packet *p)
+{
+	p->rkey = 0;
+}
+
+static void to_the_last_byte(struct rs_packet *p)
+{
+	p->va = 0x1000 + PAIR_BYTES - 64;
+}
+
+static void past_the_last_byte(struct rs_packet *p)
+{
+	p->va = 0x1000 + PAIR_BYTES - 63;
+}
+
+static void before_the_first_byte(struct rs_packet *p)
+{
+	p->va = 0xfff;
+}
+
+static void around_the_end_of_addresses(struct rs_packet *p)
+{
+	p->va = UINT64_MAX - 10;
+}
+
+/* The status that a request of 64 bytes ends with; granted: rights of the region, of the QP. */
+static uint8_t outcome(uint8_t op, void (*alter)(struct rs_packet *), uint32_t region_access,
+		       uint32_t qp_access, uint32_t pd)
+{
+	uint32_t length = op >= RS_WR_CMP_SWAP ? 8 : 64;
+	struct pair t;
+	struct rs_packet *p;
+	uint8_t status;
+
+	pair_begin(&t);
+	t.attr.access = qp_access;
+	pair_connect(&t);
+	assert_int_equal(rs_nic_dereg_mr(t.nics[1], t.keys[1]), 0);
+	assert_int_equal(rs_nic_reg_mr(t.nics[1], pd, 0x1000, PAIR_BYTES, region_access,
+				       t.memory[1], &t.keys[1]),
+			 0);
+	memset(t.memory[0], 0xaa, length);
+	pair_post(&t, op, length);
+	p = pair_tx(&t, 0);
+	alter(p);
+	pair_rx(&t, 1, p);
+	pair_settle(&t);
+	status = pair_poll(&t, 0).status;
+	for (int i = 0; status && i < PAIR_BYTES; i++)
+		assert_int_equal(t.memory[1][i], 0);
+	for (uint32_t i = 0; status && i < length; i++)
+		assert_int_equal(t.memory[0][i], 0xaa);
+	pair_end(&t);
+	return status;
+}
+
+static void test_keys(void **state)
+{
+	assert_int_equal(outcome(RS_WR_WRITE, no_change, 15, 15, PAIR_PD), RS_WC_SUCCESS);
+	assert_int_equal(outcome(RS_WR_WRITE, wrong_key, 15, 15, PAIR_PD), RS_WC_REM_ACCESS_ERR);
+	assert_int_equal(outcome(RS_WR_READ, wrong_key, 15, 15, PAIR_PD), RS_WC_REM_ACCESS_ERR);
+	assert_int_equal(outcome(RS_WR_WRITE, next_generation, 15, 15, PAIR_PD),
+			 RS_WC_REM_ACCESS_ERR);
+	assert_int_equal(outcome(RS_WR_WRITE, zero_key, 15, 15, PAIR_PD), RS_WC_REM_ACCESS_ERR);
+	assert_int_equal(outcome(RS_WR_WRITE, no_change, 15, 15, PAIR_PD + 1),
+			 RS_WC_REM_ACCESS_ERR);
+}
+
+static void test_range_by_one_byte(void **state)
+{
+	static const uint8_t ops[] = {RS_WR_WRITE, RS_WR_READ};
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(outcome(ops[i], to_the_last_byte, 15, 15, PAIR_PD), 0);
+		assert_int_equal(outcome(ops[i], past_the_last_byte, 15, 15, PAIR_PD),
+				 RS_WC_REM_ACCESS_ERR);
+		assert_int_equal(outcome(ops[i], before_the_first_byte, 15, 15, PAIR_PD),
+				 RS_WC_REM_ACCESS_ERR);
+		assert_int_equal(outcome(ops[i], around_the_end_of_addresses, 15, 15, PAIR_PD),
+				 RS_WC_REM_ACCESS_ERR);
+	}
+}
+
+static void test_rights_of_region_and_qp(void **state)
+{
+	static const struct {
+		uint8_t op;
+		uint32_t need;
+	} rows[] = {{RS_WR_WRITE, RS_ACCESS_REMOTE_WRITE},
+		    {RS_WR_READ, RS_ACCESS_REMOTE_READ},
+		    {RS_WR_FETCH_ADD, RS_ACCESS_REMOTE_ATOMIC},
+		    {RS_WR_CMP_SWAP, RS_ACCESS_REMOTE_ATOMIC}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint32_t need = rows[i].need;
+
+		assert_int_equal(
+			outcome(rows[i].op, no_change, need | RS_ACCESS_LOCAL_WRITE, need, PAIR_PD),
+			RS_WC_SUCCESS);
+		assert_int_equal(outcome(rows[i].op, no_change, 15 & ~need, 15, PAIR_PD),
+				 RS_WC_REM_ACCESS_ERR);
+		assert_int_equal(outcome(rows[i].op, no_change, 15, 15 & ~need, PAIR_PD),
+				 RS_WC_REM_INV_REQ_ERR);
+	}
+}
+
+static void test_stale_key_after_reuse(void **state)
+{
+	struct pair t;
+	uint32_t key, old;
+
+	pair_start(&t);
+	old = t.keys[1];
+	assert_int_equal(rs_nic_dereg_mr(t.nics[1], old), 0);
+	assert_int_equal(rs_nic_dereg_mr(t.nics[1], old), -ENOENT);
+	assert_int_equal(
+		rs_nic_reg_mr(t.nics[1], PAIR_PD, 0x1000, PAIR_BYTES, 15, t.memory[1], &key), 0);
+	assert_int_equal(key >> 8, old >> 8);
+	assert_int_not_equal(key, old);
+	pair_post(&t, RS_WR_WRITE, 64);
+	pair_settle(&t);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_REM_ACCESS_ERR);
+	pair_end(&t);
+}
+
+static void test_region_withdrawn_in_the_middle_of_a_write(void **state)
+{
+	struct pair t;
+
+	pair_start(&t);
+	pair_post(&t, RS_WR_WRITE, 3 * PAIR_MTU);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	rs_nic_dereg_mr(t.nics[1], t.keys[1]);
+	pair_settle(&t);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_REM_ACCESS_ERR);
+	pair_end(&t);
+}
+
+/* The requester's own memory: the error completes after what was posted before it. */
+static void test_local_protection_error_in_its_turn(void **state)
+{
+	struct pair t;
+	struct rs_cqe e[3];
+	uint32_t key;
+
+	pair_start(&t);
+	key = t.keys[0];
+	pair_post(&t, RS_WR_WRITE, 64);
+	t.keys[0] += 0x100;
+	pair_post(&t, RS_WR_WRITE, 64);
+	t.keys[0] = key;
+	pair_post(&t, RS_WR_WRITE, 64);
+	pair_settle(&t);
+	assert_int_equal(rs_cq_poll(t.cqs[0], e, 3), 3);
+	assert_int_equal(e[0].status, RS_WC_SUCCESS);
+	assert_int_equal(e[1].status, RS_WC_LOC_PROT_ERR);
+	assert_int_equal(e[2].status, RS_WC_WR_FLUSH_ERR);
+	pair_end(&t);
+}
+
+static void test_registration_limits(void **state)
+{
+	struct pair t;
+	uint32_t key;
+
+	pair_start(&t);
+	assert_int_equal(rs_nic_reg_mr(t.nics[0], 1, UINT64_MAX - 5, 7, 1, t.memory[0], &key),
+			 -EINVAL);
+	assert_int_equal(
+		rs_nic_reg_mr(t.nics[0], 1, 0, 8, RS_ACCESS_REMOTE_WRITE, t.memory[0], &key),
+		-EINVAL);
+	assert_int_equal(rs_nic_reg_mr(t.nics[0], 1, 0, 8, 1, NULL, &key), -EINVAL);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(rs_nic_reg_mr(t.nics[0], 1, 0, 8, 1, t.memory[0], &key), 0);
+	assert_int_equal(rs_nic_reg_mr(t.nics[0], 1, 0, 8, 1, t.memory[0], &key), -ENOMEM);
+	pair_end(&t);
+}
+
+static void test_gather_and_scatter_across_pieces(void **state)
+{
+	struct pair t;
+	struct rs_sge out[3], in[2];
+	struct rs_send_wr wr = {.op = RS_WR_SEND, .n_sge = 3, .sge = out};
+	struct rs_recv_wr rr = {.n_sge = 2, .sge = in};
+
+	pair_start(&t);
+	for (int i = 0; i < PAIR_BYTES; i++)
+		t.memory[0][i] = (uint8_t)(i * 7 + (i >> 8));
+	for (unsigned i = 0; i < 3; i++)
+		out[i] = (struct rs_sge){0x1000 + 3000 * i, 700 + i, t.keys[0]};
+	in[0] = (struct rs_sge){0x1000 + 100, 1, t.keys[1]};
+	in[1] = (struct rs_sge){0x1000 + 200, 4000, t.keys[1]};
+	assert_int_equal(rs_qp_post_recv(t.nics[1], t.qps[1], &rr), 0);
+	assert_int_equal(rs_qp_post_send(t.nics[0], t.qps[0], &wr, 0), 0);
+	pair_settle(&t);
+	assert_int_equal(pair_poll(&t, 1).bytes, 2103);
+	assert_int_equal(t.memory[1][100], t.memory[0][0]);
+	assert_memory_equal(t.memory[1] + 200, t.memory[0] + 1, 699);
+	assert_memory_equal(t.memory[1] + 200 + 699, t.memory[0] + 3000, 701);
+	assert_memory_equal(t.memory[1] + 200 + 1400, t.memory[0] + 6000, 702);
+	pair_end(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_range_by_one_byte),
+		cmocka_unit_test(test_rights_of_region_and_qp),
+		cmocka_unit_test(test_stale_key_after_reuse),
+		cmocka_unit_test(test_region_withdrawn_in_the_middle_of_a_write),
+		cmocka_unit_test(test_local_protection_error_in_its_turn),
+		cmocka_unit_test(test_registration_limits),
+		cmocka_unit_test(test_gather_and_scatter_across_pieces),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+/* Time-outs, retry counts, RNR, credits and windows: IBTA §9.7.6, §9.7.7.2, tables 45 and 46. */
+#include "unit/rdma/pair.h"
+
+static void test_psn_arithmetic_wraps(void **state)
+{
+	assert_int_equal(rs_psn_diff(0, 0xffffff), 1);
+	assert_int_equal(rs_psn_diff(0xffffff, 0), -1);
+	assert_int_equal(rs_psn_diff(0x800000, 0), -0x800000);
+	assert_int_equal(rs_psn_diff(0x7fffff, 0), 0x7fffff);
+	assert_int_equal(rs_psn_add(0xfffffe, 5), 3);
+}
+
+static void test_timeout_values(void **state)
+{
+	assert_int_equal(rs_rto(0, 0), 0);
+	assert_int_equal(rs_rto(1, 0), 8192 * RS_NS);
+	assert_int_equal(rs_rto(14, 0), INT64_C(67108864) * RS_NS);
+	assert_int_equal(rs_rto(20, 0), INT64_C(4294967296) * RS_NS);
+	assert_int_equal(rs_rto(31, 0), INT64_C(8796093022208) * RS_NS);
+	assert_int_equal(rs_rto(1, RS_MS), RS_MS);
+	assert_int_equal(rs_rto(0, RS_MS), 0);
+}
+
+/* Table 45, in hundredths of a millisecond. */
+static void test_rnr_timer_values(void **state)
+{
+	static const uint32_t table[32] = {65536, 1,    2,    3,     4,     6,     8,     12,
+					   16,    24,   32,   48,    64,    96,    128,   192,
+					   256,   384,  512,  768,   1024,  1536,  2048,  3072,
+					   4096,  6144, 8192, 12288, 16384, 24576, 32768, 49152};
+
+	for (int i = 0; i < 32; i++)
+		assert_int_equal(rs_rnr_timer[i], table[i] * RS_MS / 100);
+}
+
+static void test_lost_tail_costs_one_timeout(void **state)
+{
+	struct pair t;
+	rs_time sent;
+
+	pair_start(&t);
+	pair_post(&t, RS_WR_WRITE, 3 * PAIR_MTU);
+	sent = t.now;
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	pair_drop(&t, 0, pair_tx(&t, 0));
+	pair_drop(&t, 1, pair_tx(&t, 1));
+	assert_int_equal(pair_expire(&t, 0), sent + rs_rto(14, 0));
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->local_ack_timeout_err, 1);
+	pair_settle(&t);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+	assert_int_equal(test_cc.timeouts, 1);
+	pair_end(&t);
+}
+
+static void test_an_ack_moves_the_deadline_without_a_heap_operation(void **state)
+{
+	struct pair t;
+	uint64_t moves;
+
+	pair_start(&t);
+	pair_post(&t, RS_WR_WRITE, 30 * PAIR_MTU);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	pair_rx(&t, 0, pair_tx(&t, 1));
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	moves = t.nics[0]->timers.moves;
+	for (int i = 0; i < 20; i++) {
+		pair_rx(&t, 0, pair_tx(&t, 1));
+		pair_rx(&t, 1, pair_tx(&t, 0));
+	}
+	assert_int_equal(t.nics[0]->timers.moves, moves);
+	pair_settle(&t);
+	pair_end(&t);
+}
+
+static void test_retries_run_out(void **state)
+{
+	struct pair t;
+	struct rs_packet *p;
+	struct rs_cqe e[2];
+
+	pair_start(&t);
+	pair_post(&t, RS_WR_WRITE, 64);
+	pair_post(&t, RS_WR_WRITE, 64);
+	for (int tries = 0; tries <= t.attr.retry_cnt; tries++) {
+		while ((p = pair_tx(&t, 0)))
+			pair_drop(&t, 0, p);
+		pair_expire(&t, 0);
+	}
+	assert_int_equal(rs_cq_poll(t.cqs[0], e, 2), 2);
+	assert_int_equal(e[0].status, RS_WC_RETRY_EXC_ERR);
+	assert_int_equal(e[1].status, RS_WC_WR_FLUSH_ERR);
+	assert_int_equal(rs_qp_get_state(t.qps[0]), RS_QPS_ERR);
+	assert_null(pair_tx(&t, 0));
+	pair_end(&t);
+}
+
+static void test_progress_resets_the_retry_count(void **state)
+{
+	struct pair t;
+	struct rs_packet *p;
+
+	pair_begin(&t);
+	t.config.ack_every = 1;
+	pair_connect(&t);
+	pair_post(&t, RS_WR_WRITE, 10 * PAIR_MTU);
+	for (int k = 0; k < 9; k++) { /* one packet a timeout gets through */
+		pair_rx(&t, 1, pair_tx(&t, 0));
+		while ((p = pair_tx(&t, 0)))
+			pair_drop(&t, 0, p);
+		pair_rx(&t, 0, pair_tx(&t, 1));
+		pair_expire(&t, 0);
+	}
+	pair_settle(&t);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+	pair_end(&t);
+}
+
+static void test_rnr_retries_run_out(void **state)
+{
+	struct pair t;
+	rs_time at;
+
+	pair_start(&t);
+	pair_post(&t, RS_WR_SEND, 64);
+	for (int i = 0; i < 3; i++) {
+		pair_rx(&t, 1, pair_tx(&t, 0));
+		pair_rx(&t, 0, pair_tx(&t, 1));
+		if (i == 2)
+			break;
+		at = t.now;
+		pair_expire(&t, 0);
+		assert_int_equal(t.now, at + rs_rnr_timer[12]);
+	}
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_RNR_RETRY_EXC_ERR);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->rnr_nak_retry_err, 3);
+	pair_end(&t);
+}
+
+static void test_ack_past_an_unanswered_read_is_an_implied_nak(void **state)
+{
+	struct pair t;
+	struct rs_packet *p;
+	struct rs_cqe e[2];
+
+	pair_start(&t);
+	memset(t.memory[1] + 0x8000, 0x77, 64);
+	pair_post(&t, RS_WR_READ, 64);
+	pair_post(&t, RS_WR_WRITE, 0);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	pair_drop(&t, 1, pair_tx(&t, 1));
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	p = pair_tx(&t, 1);
+	assert_int_equal(p->opcode, RS_OP_ACKNOWLEDGE);
+	pair_rx(&t, 0, p);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->implied_nak_seq_err, 1);
+	pair_settle(&t);
+	assert_int_equal(rs_cq_poll(t.cqs[0], e, 2), 2);
+	assert_int_equal(e[0].op, RS_WR_READ);
+	assert_int_equal(t.memory[0][63], 0x77);
+	pair_end(&t);
+}
+
+static void test_reads_outstanding_are_bounded(void **state)
+{
+	struct pair t;
+
+	pair_start(&t);
+	for (int i = 0; i < 5; i++)
+		pair_post(&t, RS_WR_READ, 8);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	assert_null(pair_tx(&t, 0));
+	pair_rx(&t, 0, pair_tx(&t, 1));
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	assert_null(pair_tx(&t, 0));
+	pair_settle(&t);
+	pair_end(&t);
+}
+
+static void test_fence_waits_for_reads(void **state)
+{
+	struct pair t;
+	struct rs_send_wr wr = {.op = RS_WR_WRITE, .flags = RS_WR_FENCE};
+
+	pair_start(&t);
+	pair_post(&t, RS_WR_READ, 8);
+	assert_int_equal(rs_qp_post_send(t.nics[0], t.qps[0], &wr, t.now), 0);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	assert_null(pair_tx(&t, 0));
+	pair_rx(&t, 0, pair_tx(&t, 1));
+	assert_int_equal(pair_tx(&t, 0)->opcode, RS_OP_WRITE_ONLY);
+	t.pool.fresh--; /* that packet stays here */
+	pair_end(&t);
+}
+
+static void test_window_bounds_what_is_in_flight(void **state)
+{
+	struct pair t;
+	uint32_t frame = rs_frame_bytes(RS_OP_WRITE_MIDDLE, PAIR_MTU, false);
+	struct rs_packet *p[4];
+
+	pair_begin(&t);
+	test_cc.window = 4 * frame; /* the first frame is 16 bytes longer: three fit */
+	pair_connect(&t);
+	pair_post(&t, RS_WR_WRITE, 10 * PAIR_MTU);
+	for (int i = 0; i < 3; i++)
+		p[i] = pair_tx(&t, 0);
+	assert_null(pair_tx(&t, 0));
+	assert_true(p[1]->bth_flags & RS_BTH_ACKREQ); /* half the window */
+	for (int i = 0; i < 3; i++)
+		pair_rx(&t, 1, p[i]);
+	pair_settle(&t);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+	pair_end(&t);
+}
+
+static void test_without_credit_one_packet_probes(void **state)
+{
+	struct pair t;
+	struct rs_packet *ack;
+
+	pair_start(&t);
+	pair_receive(&t, 4096);
+	pair_post(&t, RS_WR_SEND, 8);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	ack = pair_tx(&t, 1);
+	assert_int_equal(rs_packet_syndrome(ack), RS_SYN_ACK | 0);
+	pair_rx(&t, 0, ack);
+	pair_receive(&t, 4096);
+	pair_post(&t, RS_WR_SEND, 3 * PAIR_MTU);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	assert_null(pair_tx(&t, 0));
+	pair_rx(&t, 0, pair_tx(&t, 1)); /* acknowledged: it has its receive */
+	pair_settle(&t);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->rnr_nak_retry_err, 0);
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->rx_packets, 4);
+	pair_end(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_psn_arithmetic_wraps),
+		cmocka_unit_test(test_timeout_values),
+		cmocka_unit_test(test_rnr_timer_values),
+		cmocka_unit_test(test_lost_tail_costs_one_timeout),
+		cmocka_unit_test(test_an_ack_moves_the_deadline_without_a_heap_operation),
+		cmocka_unit_test(test_retries_run_out),
+		cmocka_unit_test(test_progress_resets_the_retry_count),
+		cmocka_unit_test(test_rnr_retries_run_out),
+		cmocka_unit_test(test_ack_past_an_unanswered_read_is_an_implied_nak),
+		cmocka_unit_test(test_reads_outstanding_are_bounded),
+		cmocka_unit_test(test_fence_waits_for_reads),
+		cmocka_unit_test(test_window_bounds_what_is_in_flight),
+		cmocka_unit_test(test_without_credit_one_packet_probes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

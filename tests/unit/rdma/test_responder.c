@@ -1,0 +1,436 @@
+/* The responder's checks and answers: IBTA §9.7.4, §9.7.5, table 45, table 46. */
+#include "unit/rdma/pair.h"
+
+static void test_responder_nak_once_per_gap(void **state)
+{
+	struct pair t;
+	struct rs_packet *p, *answer;
+
+	pair_start(&t);
+	assert_int_equal(pair_post(&t, RS_WR_WRITE, 5 * PAIR_MTU), 0);
+	pair_drop(&t, 0, pair_tx(&t, 0));
+	for (int i = 0; i < 4; i++) {
+		p = pair_tx(&t, 0);
+		pair_rx(&t, 1, p);
+	}
+	answer = pair_tx(&t, 1);
+	assert_non_null(answer);
+	assert_int_equal(answer->opcode, RS_OP_ACKNOWLEDGE);
+	assert_int_equal(rs_packet_syndrome(answer), RS_NAK_PSN_SEQ);
+	assert_int_equal(answer->psn, 0xfffffe);
+	assert_null(pair_tx(&t, 1));
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->out_of_sequence, 4);
+	pair_rx(&t, 0, answer);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->packet_seq_err, 1);
+	pair_settle(&t);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->retransmitted_packets, 5);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+	pair_end(&t);
+}
+
+static void test_responder_gap_that_closes_by_itself_is_not_naked(void **state)
+{
+	struct pair t;
+	struct rs_packet *first, *second;
+
+	pair_start(&t);
+	pair_post(&t, RS_WR_WRITE, 2 * PAIR_MTU);
+	first = pair_tx(&t, 0);
+	second = pair_tx(&t, 0);
+	pair_rx(&t, 1, second);
+	pair_rx(&t, 1, first);
+	first = pair_tx(&t, 1);
+	assert_int_equal(rs_packet_syndrome(first) & RS_SYN_KIND, RS_SYN_ACK);
+	assert_int_equal(first->psn, 0xfffffe);
+	pair_drop(&t, 1, first);
+	pair_expire(&t, 0);
+	pair_settle(&t);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+	pair_end(&t);
+}
+
+static void test_responder_duplicate_write_is_acknowledged_not_executed(void **state)
+{
+	struct pair t;
+	struct rs_packet *p, *ack;
+
+	pair_start(&t);
+	memset(t.memory[0], 0x11, 64);
+	pair_post(&t, RS_WR_WRITE, 64);
+	p = pair_tx(&t, 0);
+	pair_rx(&t, 1, p);
+	pair_drop(&t, 1, pair_tx(&t, 1));
+	memset(t.memory[1] + 0x8000, 0x22, 64);
+	pair_expire(&t, 0);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	ack = pair_tx(&t, 1);
+	assert_int_equal(ack->psn, 0xfffffe);
+	assert_int_equal(t.memory[1][0x8000], 0x22);
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->duplicate_request, 1);
+	pair_rx(&t, 0, ack);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+	pair_end(&t);
+}
+
+static void test_responder_duplicate_atomic_gets_the_saved_answer(void **state)
+{
+	struct pair t;
+	uint64_t word = 100, original;
+
+	pair_start(&t);
+	memcpy(t.memory[1] + 0x8000, &word, 8);
+	pair_post(&t, RS_WR_FETCH_ADD, 8);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	pair_drop(&t, 1, pair_tx(&t, 1));
+	pair_expire(&t, 0);
+	pair_settle(&t);
+	memcpy(&word, t.memory[1] + 0x8000, 8);
+	memcpy(&original, t.memory[0], 8);
+	assert_int_equal(word, 105);
+	assert_int_equal(original, 100);
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->duplicate_request, 1);
+	assert_int_equal(pair_poll(&t, 0).op, RS_WR_FETCH_ADD);
+	pair_end(&t);
+}
+
+static void test_responder_duplicate_read_is_executed_again(void **state)
+{
+	struct pair t;
+
+	pair_start(&t);
+	memset(t.memory[1] + 0x8000, 0x55, 3 * PAIR_MTU);
+	pair_post(&t, RS_WR_READ, 3 * PAIR_MTU);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	pair_rx(&t, 0, pair_tx(&t, 1)); /* First arrives, Middle and Last do not */
+	pair_drop(&t, 1, pair_tx(&t, 1));
+	pair_drop(&t, 1, pair_tx(&t, 1));
+	pair_expire(&t, 0);
+	pair_settle(&t);
+	assert_int_equal(pair_poll(&t, 0).bytes, 3 * PAIR_MTU);
+	assert_memory_equal(t.memory[0], t.memory[1] + 0x8000, 3 * PAIR_MTU);
+	/* what had arrived was not asked for again */
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->tx_data_packets, 5);
+	pair_end(&t);
+}
+
+static void test_responder_acks_are_merged(void **state)
+{
+	struct pair t;
+	struct rs_packet *ack;
+
+	pair_start(&t);
+	pair_post(&t, RS_WR_WRITE, 4 * PAIR_MTU);
+	for (int i = 0; i < 4; i++)
+		pair_rx(&t, 1, pair_tx(&t, 0));
+	ack = pair_tx(&t, 1);
+	assert_int_equal(ack->psn, rs_psn_add(0xfffffe, 3));
+	assert_int_equal(rs_packet_msn(ack), 1);
+	assert_null(pair_tx(&t, 1));
+	pair_rx(&t, 0, ack);
+	pair_end(&t);
+}
+
+static void test_responder_acks_every_so_many_packets(void **state)
+{
+	static const struct {
+		uint32_t every, acks;
+	} rows[] = {{1, 8}, {2, 4}, {4, 2}, {8, 1}, {0, 1}, {100, 1}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct pair t;
+
+		pair_begin(&t);
+		t.config.ack_every = rows[i].every;
+		pair_connect(&t);
+		pair_post(&t, RS_WR_WRITE, 8 * PAIR_MTU);
+		for (int k = 0; k < 8; k++) {
+			struct rs_packet *ack;
+
+			pair_rx(&t, 1, pair_tx(&t, 0));
+			ack = pair_tx(&t, 1);
+			if (ack)
+				pair_rx(&t, 0, ack);
+		}
+		assert_int_equal(rs_nic_get_counters(t.nics[1])->tx_ack_packets, rows[i].acks);
+		pair_end(&t);
+	}
+}
+
+static void test_responder_delayed_ack_waits_no_longer_than_its_delay(void **state)
+{
+	struct pair t;
+	rs_time sent;
+
+	pair_begin(&t);
+	t.config.ack_every = 16;
+	t.config.ack_delay = 2 * RS_US;
+	pair_connect(&t);
+	pair_post(&t, RS_WR_WRITE, 64);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	sent = t.now;
+	assert_null(pair_tx(&t, 1));
+	assert_int_equal(pair_expire(&t, 1), sent + 2 * RS_US);
+	pair_settle(&t);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+	pair_end(&t);
+}
+
+/* A request whose header one test row alters, and the NAK that it must earn. */
+static void expect_nak(uint8_t op, uint32_t length, void (*alter)(struct rs_packet *),
+		       uint8_t syndrome, uint8_t status)
+{
+	struct pair t;
+	struct rs_packet *p, *nak;
+
+	pair_start(&t);
+	pair_receive(&t, 4096);
+	pair_post(&t, op, length);
+	p = pair_tx(&t, 0);
+	alter(p);
+	pair_rx(&t, 1, p);
+	nak = pair_tx(&t, 1);
+	assert_non_null(nak);
+	assert_int_equal(rs_packet_syndrome(nak), syndrome);
+	assert_int_equal(rs_qp_get_state(t.qps[1]), RS_QPS_ERR);
+	pair_rx(&t, 0, nak);
+	assert_int_equal(pair_poll(&t, 0).status, status);
+	assert_int_equal(rs_qp_get_state(t.qps[0]), RS_QPS_ERR);
+	pair_end(&t);
+}
+
+static void middle_first(struct rs_packet *p)
+{
+	p->opcode = RS_OP_WRITE_MIDDLE;
+}
+
+static void unknown_op(struct rs_packet *p)
+{
+	p->opcode = RS_OP_SEND_ONLY_INV;
+}
+
+static void short_first(struct rs_packet *p)
+{
+	p->payload_bytes--;
+}
+
+static void more_than_announced(struct rs_packet *p)
+{
+	p->dma_bytes--;
+}
+
+static void odd_atomic(struct rs_packet *p)
+{
+	p->va++;
+}
+
+static void giant_read(struct rs_packet *p)
+{
+	p->dma_bytes = (1u << 31) + 1;
+}
+
+static void test_responder_checks_sequence_opcode_and_length(void **state)
+{
+	static const uint8_t naks = RS_NAK_INVALID_REQUEST, status = RS_WC_REM_INV_REQ_ERR;
+
+	expect_nak(RS_WR_WRITE, PAIR_MTU, middle_first, naks, status);
+	expect_nak(RS_WR_SEND, 64, unknown_op, naks, status);
+	expect_nak(RS_WR_WRITE, 2 * PAIR_MTU, short_first, naks, status);
+	expect_nak(RS_WR_WRITE, 64, more_than_announced, naks, status);
+	expect_nak(RS_WR_FETCH_ADD, 8, odd_atomic, naks, status);
+	expect_nak(RS_WR_READ, 8, giant_read, naks, status);
+}
+
+static void test_responder_send_longer_than_its_receive(void **state)
+{
+	struct pair t;
+	struct rs_cqe e;
+
+	pair_start(&t);
+	pair_receive(&t, 99);
+	pair_post(&t, RS_WR_SEND, 100);
+	pair_settle(&t);
+	e = pair_poll(&t, 1);
+	assert_int_equal(e.status, RS_WC_LOC_LEN_ERR);
+	assert_int_equal(e.wr_id, 9);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_REM_INV_REQ_ERR);
+	pair_end(&t);
+}
+
+static void test_responder_too_many_reads(void **state)
+{
+	struct pair t;
+
+	pair_begin(&t);
+	t.attr.max_rd_atomic = 3; /* against the grant of two */
+	pair_connect(&t);
+	for (int i = 0; i < 3; i++)
+		pair_post(&t, RS_WR_READ, 64);
+	for (int i = 0; i < 3; i++)
+		pair_rx(&t, 1, pair_tx(&t, 0));
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->resp_remote_invalid_request, 1);
+	pair_settle(&t);
+	pair_end(&t);
+}
+
+static void test_responder_rnr_then_success(void **state)
+{
+	struct pair t;
+	struct rs_packet *nak;
+	struct rs_cqe e;
+
+	pair_start(&t);
+	memcpy(t.memory[0], "hello", 5);
+	pair_post(&t, RS_WR_SEND_IMM, 5);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	nak = pair_tx(&t, 1);
+	assert_int_equal(rs_packet_syndrome(nak), RS_SYN_RNR | 12);
+	pair_rx(&t, 0, nak);
+	assert_null(pair_tx(&t, 0));
+	pair_receive(&t, 64);
+	pair_expire(&t, 0);
+	pair_settle(&t);
+	e = pair_poll(&t, 1);
+	assert_int_equal(e.op, RS_WR_RECV);
+	assert_int_equal(e.bytes, 5);
+	assert_true(e.has_imm);
+	assert_int_equal(e.imm, 0x1234);
+	assert_memory_equal(t.memory[1], "hello", 5);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+	pair_end(&t);
+}
+
+/* Table 46, written out. */
+static void test_credit_codes(void **state)
+{
+	static const uint32_t table[31] = {0,    1,    2,    3,     4,     6,     8,    12,
+					   16,   24,   32,   48,    64,    96,    128,  192,
+					   256,  384,  512,  768,   1024,  1536,  2048, 3072,
+					   4096, 6144, 8192, 12288, 16384, 24576, 32768};
+
+	for (uint8_t code = 0; code < 31; code++)
+		assert_int_equal(rs_credit_decode(code), table[code]);
+	for (uint32_t n = 0; n < 70000; n++) {
+		uint8_t slow = 30;
+
+		while (table[slow] > n)
+			slow--;
+		assert_int_equal(rs_credit_encode(n), slow);
+	}
+}
+
+static void test_ack_says_how_many_receives_wait(void **state)
+{
+	struct pair t;
+	struct rs_packet *ack;
+
+	pair_start(&t);
+	for (int i = 0; i < 8; i++)
+		pair_receive(&t, 64);
+	pair_post(&t, RS_WR_SEND, 5);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	ack = pair_tx(&t, 1);
+	assert_int_equal(rs_packet_syndrome(ack), RS_SYN_ACK | rs_credit_encode(7));
+	pair_rx(&t, 0, ack);
+	pair_end(&t);
+}
+
+static void test_marked_packet_earns_one_cnp_an_interval(void **state)
+{
+	struct pair t;
+	struct rs_packet *p;
+
+	pair_start(&t);
+	pair_post(&t, RS_WR_WRITE, 4 * PAIR_MTU);
+	for (int i = 0; i < 4; i++) {
+		p = pair_tx(&t, 0);
+		p->tos |= RS_ECN_CE;
+		pair_rx(&t, 1, p);
+	}
+	p = pair_tx(&t, 1);
+	assert_int_equal(p->opcode, RS_OPCODE_CNP);
+	assert_int_equal(p->dest_qp, rs_qp_num(t.qps[0]));
+	assert_int_equal(rs_packet_dscp(p), 48);
+	assert_int_equal(p->tc, 6);
+	assert_true(p->bth_flags & RS_BTH_BECN);
+	pair_rx(&t, 0, p);
+	pair_settle(&t);
+	assert_int_equal(test_cc.cnps, 1);
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->np_ecn_marked_roce_packets, 4);
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->np_cnp_sent, 1);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->rp_cnp_handled, 1);
+	pair_end(&t);
+}
+
+static void test_ack_echoes_the_mark_when_told_to(void **state)
+{
+	struct pair t;
+	struct rs_packet *p;
+
+	pair_begin(&t);
+	t.config.ack_echo_ecn = true;
+	pair_connect(&t);
+	pair_post(&t, RS_WR_WRITE, 2 * PAIR_MTU);
+	p = pair_tx(&t, 0);
+	p->tos |= RS_ECN_CE;
+	pair_rx(&t, 1, p);
+	p = pair_tx(&t, 1);
+	assert_int_equal(p->opcode, RS_OP_ACKNOWLEDGE);
+	assert_true(p->bth_flags & RS_BTH_BECN);
+	pair_rx(&t, 0, p);
+	assert_int_equal(test_cc.marked, 1);
+	pair_settle(&t);
+	assert_int_equal(test_cc.marked, 1);
+	assert_int_equal(test_cc.acks, 2);
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->np_cnp_sent, 0);
+	pair_end(&t);
+}
+
+static void test_stranger_and_stale_packets_are_dropped(void **state)
+{
+	struct pair t;
+	struct rs_packet *p;
+
+	pair_start(&t);
+	pair_post(&t, RS_WR_WRITE, 4 * PAIR_MTU);
+	p = pair_tx(&t, 0);
+	p->src = 5;
+	pair_rx(&t, 1, p);
+	p = pair_tx(&t, 0);
+	p->dest_qp += 1000;
+	pair_rx(&t, 1, p);
+	p = pair_tx(&t, 0);
+	p->pkey = 0x8001;
+	pair_rx(&t, 1, p);
+	p = pair_tx(&t, 0);
+	p->corrupt = 1;
+	pair_rx(&t, 1, p);
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->rx_dropped, 3);
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->rx_icrc_encapsulated, 1);
+	assert_null(pair_tx(&t, 1));
+	pair_end(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_responder_nak_once_per_gap),
+		cmocka_unit_test(test_responder_gap_that_closes_by_itself_is_not_naked),
+		cmocka_unit_test(test_responder_duplicate_write_is_acknowledged_not_executed),
+		cmocka_unit_test(test_responder_duplicate_atomic_gets_the_saved_answer),
+		cmocka_unit_test(test_responder_duplicate_read_is_executed_again),
+		cmocka_unit_test(test_responder_acks_are_merged),
+		cmocka_unit_test(test_responder_acks_every_so_many_packets),
+		cmocka_unit_test(test_responder_delayed_ack_waits_no_longer_than_its_delay),
+		cmocka_unit_test(test_responder_checks_sequence_opcode_and_length),
+		cmocka_unit_test(test_responder_send_longer_than_its_receive),
+		cmocka_unit_test(test_responder_too_many_reads),
+		cmocka_unit_test(test_responder_rnr_then_success),
+		cmocka_unit_test(test_credit_codes),
+		cmocka_unit_test(test_ack_says_how_many_receives_wait),
+		cmocka_unit_test(test_marked_packet_earns_one_cnp_an_interval),
+		cmocka_unit_test(test_ack_echoes_the_mark_when_told_to),
+		cmocka_unit_test(test_stranger_and_stale_packets_are_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
