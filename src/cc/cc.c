@@ -57,7 +57,8 @@ static int read_value(const struct rs_cc_param *p, const char *text, double *v, 
 	case 'o':
 		n = !strcmp(text, "true") || !strcmp(text, "on");
 		if (!n && strcmp(text, "false") && strcmp(text, "off"))
-			return rs_error_set(e, -EINVAL, "%s is true or false, not '%s'", p->name, text);
+			return rs_error_set(e, -EINVAL, "%s is true or false, not '%s'", p->name,
+					    text);
 		err = 0;
 		break;
 	default:
@@ -87,7 +88,8 @@ int rs_cc_params_set(const struct rs_cc_ops *ops, struct rs_cc_params *out, cons
 	if (err)
 		return err;
 	if (v < p->min || v > p->max)
-		return rs_error_set(e, -ERANGE, "%s is out of range: '%s' (%s)", name, value, p->what);
+		return rs_error_set(e, -ERANGE, "%s is out of range: '%s' (%s)", name, value,
+				    p->what);
 	at = (char *)out + p->offset;
 	if (p->unit == 'n')
 		*(double *)(void *)at = v;

@@ -6,31 +6,31 @@
 enum { ALPHA_ONE = 1 << 30 };
 
 struct dcqcn_params {
-	double g;		/* gain of alpha */
+	double g; /* gain of alpha */
 	double alpha_initial;
-	int64_t alpha_timer;	/* ps: alpha's update period */
-	int64_t reduce_period;	/* ps: at most one cut in each */
-	int64_t cnp_interval;	/* ps: notification point, a QP */
-	int64_t increase_timer;	/* ps */
-	int64_t byte_counter;	/* bytes; 0: none */
-	int64_t stages;		/* F */
+	int64_t alpha_timer;                 /* ps: alpha's update period */
+	int64_t reduce_period;               /* ps: at most one cut in each */
+	int64_t cnp_interval;                /* ps: notification point, a QP */
+	int64_t increase_timer;              /* ps */
+	int64_t byte_counter;                /* bytes; 0: none */
+	int64_t stages;                      /* F */
 	int64_t rate_ai, rate_hai, rate_min; /* bit/s */
-	double min_factor;	/* a cut leaves at least this share */
-	int64_t clamp_target;	/* on: the target falls to the rate at every cut */
-	int64_t delayed_cut;	/* on: cuts happen at the end of a period that saw feedback */
+	double min_factor;                   /* a cut leaves at least this share */
+	int64_t clamp_target;                /* on: the target falls to the rate at every cut */
+	int64_t delayed_cut; /* on: cuts happen at the end of a period that saw feedback */
 };
 
 struct state {
 	int64_t target, line;
-	rs_time alpha_at;	/* last tick applied; valid while active */
-	rs_time cut_at;		/* next allowed cut, or the grid's next point */
-	rs_time increase_at;	/* next timer increase; RS_NEVER before the first cut */
-	uint32_t alpha;		/* Q30 */
+	rs_time alpha_at;    /* last tick applied; valid while active */
+	rs_time cut_at;      /* next allowed cut, or the grid's next point */
+	rs_time increase_at; /* next timer increase; RS_NEVER before the first cut */
+	uint32_t alpha;      /* Q30 */
 	uint16_t time_stage, byte_stage;
-	bool active;		/* limited: feedback came since the line rate was last reached */
-	bool alpha_fed;		/* feedback in this alpha period */
-	bool cut_due;		/* feedback since the last cut */
-	bool increased;		/* since the last cut, by timer */
+	bool active;    /* limited: feedback came since the line rate was last reached */
+	bool alpha_fed; /* feedback in this alpha period */
+	bool cut_due;   /* feedback since the last cut */
+	bool increased; /* since the last cut, by timer */
 };
 
 _Static_assert(sizeof(struct state) <= RS_CC_STATE_BYTES, "the state lives in the QP");
@@ -68,7 +68,8 @@ static void alpha_to(const struct dcqcn_params *p, struct state *s, rs_time now)
 
 	if (now < s->alpha_at + p->alpha_timer)
 		return;
-	ticks = (uint64_t)((now - s->alpha_at) / p->alpha_timer); /* at feedback only, not a packet */
+	ticks = (uint64_t)((now - s->alpha_at) /
+			   p->alpha_timer); /* at feedback only, not a packet */
 	s->alpha_at += (rs_time)ticks * p->alpha_timer;
 	if (s->alpha_fed) {
 		s->alpha = (uint32_t)((k * s->alpha >> 30) + (ALPHA_ONE - k));
@@ -134,7 +135,8 @@ static void increase(const struct dcqcn_params *p, struct rs_cc *cc)
 	}
 }
 
-static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t line_rate, rs_time now)
+static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t line_rate,
+		 rs_time now)
 {
 	struct state *s = state_of(cc);
 
@@ -244,9 +246,12 @@ static const struct rs_cc_param param_table[] = {
 	 "at most one cut in each; paper 50us, mlx5 4us (RATE_REDUCE_MONITOR_PERIOD)"},
 	{"cnp_interval", 't', P(cnp_interval), 0, 1e12,
 	 "at most one CNP a QP in each; paper 50us, mlx5 4us (MIN_TIME_BETWEEN_CNPS)"},
-	{"increase_timer", 't', P(increase_timer), 1e3, 1e13, "paper 55us, mlx5 300us (RPG_TIME_RESET)"},
-	{"byte_counter", 'b', P(byte_counter), 0, 1e15, "0 none; paper 10MB, mlx5 2MB (RPG_BYTE_RESET)"},
-	{"stages", 'i', P(stages), 1, 1000, "fast recovery steps F; paper 5, mlx5 1 (RPG_THRESHOLD)"},
+	{"increase_timer", 't', P(increase_timer), 1e3, 1e13,
+	 "paper 55us, mlx5 300us (RPG_TIME_RESET)"},
+	{"byte_counter", 'b', P(byte_counter), 0, 1e15,
+	 "0 none; paper 10MB, mlx5 2MB (RPG_BYTE_RESET)"},
+	{"stages", 'i', P(stages), 1, 1000,
+	 "fast recovery steps F; paper 5, mlx5 1 (RPG_THRESHOLD)"},
 	{"rate_ai", 'r', P(rate_ai), 1, 1e12, "additive step; paper 40M, mlx5 5M (RPG_AI_RATE)"},
 	{"rate_hai", 'r', P(rate_hai), 1, 1e12, "hyper step; paper 200M, mlx5 50M (RPG_HAI_RATE)"},
 	{"rate_min", 'r', P(rate_min), 1e3, 1e12, "floor; mlx5 1M (RPG_MIN_RATE)"},
@@ -258,21 +263,47 @@ static const struct rs_cc_param param_table[] = {
 #undef P
 
 static const struct dcqcn_params mlx5 = {
-	.g = 5.0 / 1024, .alpha_initial = 1, .alpha_timer = 1 * RS_US, .reduce_period = 4 * RS_US,
-	.cnp_interval = 4 * RS_US, .increase_timer = 300 * RS_US, .byte_counter = 2000000,
-	.stages = 1, .rate_ai = 5 * RS_MBPS, .rate_hai = 50 * RS_MBPS, .rate_min = RS_MBPS,
+	.g = 5.0 / 1024,
+	.alpha_initial = 1,
+	.alpha_timer = 1 * RS_US,
+	.reduce_period = 4 * RS_US,
+	.cnp_interval = 4 * RS_US,
+	.increase_timer = 300 * RS_US,
+	.byte_counter = 2000000,
+	.stages = 1,
+	.rate_ai = 5 * RS_MBPS,
+	.rate_hai = 50 * RS_MBPS,
+	.rate_min = RS_MBPS,
 	.min_factor = 0.5,
 };
 static const struct dcqcn_params paper = {
-	.g = 1.0 / 256, .alpha_initial = 1, .alpha_timer = 55 * RS_US, .reduce_period = 50 * RS_US,
-	.cnp_interval = 50 * RS_US, .increase_timer = 55 * RS_US, .byte_counter = 10000000,
-	.stages = 5, .rate_ai = 40 * RS_MBPS, .rate_hai = 200 * RS_MBPS, .rate_min = RS_MBPS,
-	.min_factor = 0.5, .clamp_target = 1,
+	.g = 1.0 / 256,
+	.alpha_initial = 1,
+	.alpha_timer = 55 * RS_US,
+	.reduce_period = 50 * RS_US,
+	.cnp_interval = 50 * RS_US,
+	.increase_timer = 55 * RS_US,
+	.byte_counter = 10000000,
+	.stages = 5,
+	.rate_ai = 40 * RS_MBPS,
+	.rate_hai = 200 * RS_MBPS,
+	.rate_min = RS_MBPS,
+	.min_factor = 0.5,
+	.clamp_target = 1,
 };
 static const struct dcqcn_params ns3 = {
-	.g = 1.0 / 256, .alpha_initial = 1, .alpha_timer = 1 * RS_US, .reduce_period = 4 * RS_US,
-	.cnp_interval = 0, .increase_timer = 300 * RS_US, .byte_counter = 0, .stages = 1,
-	.rate_ai = 20 * RS_MBPS, .rate_hai = 200 * RS_MBPS, .rate_min = RS_GBPS, .min_factor = 0,
+	.g = 1.0 / 256,
+	.alpha_initial = 1,
+	.alpha_timer = 1 * RS_US,
+	.reduce_period = 4 * RS_US,
+	.cnp_interval = 0,
+	.increase_timer = 300 * RS_US,
+	.byte_counter = 0,
+	.stages = 1,
+	.rate_ai = 20 * RS_MBPS,
+	.rate_hai = 200 * RS_MBPS,
+	.rate_min = RS_GBPS,
+	.min_factor = 0,
 	.delayed_cut = 1,
 };
 static const struct rs_cc_preset preset_table[] = {

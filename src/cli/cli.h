@@ -7,8 +7,8 @@
 enum rs_exit {
 	RS_EXIT_OK = 0,
 	RS_EXIT_INCOMPLETE = 1, /* the run ended, but a job did not finish */
-	RS_EXIT_INPUT = 2,	/* bad input or usage */
-	RS_EXIT_FAILED = 3,	/* memory, disk, a bug */
+	RS_EXIT_INPUT = 2,      /* bad input or usage */
+	RS_EXIT_FAILED = 3,     /* memory, disk, a bug */
 };
 
 int rs_cmd_sim(int argc, char **argv);

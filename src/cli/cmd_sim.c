@@ -34,8 +34,10 @@ static void on_interrupt(int sig)
 static int help(void)
 {
 	fputs("Usage: ripstop sim [OPTION...] FILE\n\n"
-	      "Run the scenario of FILE (YAML or JSON; ripstop-fabric(5)) packet by packet, then the same\n"
-	      "with one thing made ideal at a time, and with each of its what-if list, side by side.\n\n"
+	      "Run the scenario of FILE (YAML or JSON; ripstop-fabric(5)) packet by packet, then "
+	      "the same\n"
+	      "with one thing made ideal at a time, and with each of its what-if list, side by "
+	      "side.\n\n"
 	      "  --json FILE|-       everything as JSON (docs/schema/)\n"
 	      "  --flows-csv FILE|-  each flow's start and finish\n"
 	      "  --pcap FILE         pcapng of links, as Wireshark opens it\n"
@@ -50,7 +52,8 @@ static int help(void)
 	      "Examples:\n"
 	      "  ripstop sim scenarios/midnight.yaml\n"
 	      "  ripstop sim --set fabric.network.rate=200G --json - scenarios/midnight.yaml\n\n"
-	      "Exit status: 0 done, 1 a job did not finish, 2 bad input, 3 out of memory or disk.\n",
+	      "Exit status: 0 done, 1 a job did not finish, 2 bad input, 3 out of memory or "
+	      "disk.\n",
 	      stdout);
 	return RS_EXIT_OK;
 }
@@ -202,16 +205,16 @@ static void add_counterfactuals(struct rs_sim_report *r, const struct options *o
 		add_case(r, o, f, RS_CASE_COUNTERFACTUAL, "placement on paths (ECMP collisions)",
 			 "each packet takes the least loaded path",
 			 (struct rs_sim_ideal){.spread = true}, false);
-	add_case(r, o, f, RS_CASE_COUNTERFACTUAL, "pauses (PFC)",
-		 "no PFC, buffers without end", (struct rs_sim_ideal){.no_pause = true}, false);
+	add_case(r, o, f, RS_CASE_COUNTERFACTUAL, "pauses (PFC)", "no PFC, buffers without end",
+		 (struct rs_sim_ideal){.no_pause = true}, false);
 	if (any_loss(f))
 		add_case(r, o, f, RS_CASE_COUNTERFACTUAL, "loss on links", "links lose nothing",
 			 (struct rs_sim_ideal){.no_loss = true}, false);
 	add_case(r, o, f, RS_CASE_COUNTERFACTUAL, "congestion control's cuts",
 		 "senders stay at line rate", (struct rs_sim_ideal){.no_cc = true}, false);
 	if (f->n_endpoints <= 1024)
-		add_case(r, o, f, RS_CASE_IDEAL, "everything ideal",
-			 "all of these together", all, false);
+		add_case(r, o, f, RS_CASE_IDEAL, "everything ideal", "all of these together", all,
+			 false);
 }
 
 static int add_whatifs(struct rs_sim_report *r, const struct options *o, const struct rs_fabric *f,
@@ -333,7 +336,8 @@ int rs_cmd_sim(int argc, char **argv)
 		return rs_cli_error(&e);
 	if (!f->n_jobs) {
 		rs_error_set(&e, -EINVAL, "%s: there is no workload to run", o.file);
-		rs_error_hint(&e, "add workload: [{flows: FILE.csv}], a collective or a train step");
+		rs_error_hint(&e,
+			      "add workload: [{flows: FILE.csv}], a collective or a train step");
 		rs_fabric_free(f);
 		return rs_cli_error(&e);
 	}

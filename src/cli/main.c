@@ -54,7 +54,8 @@ static int help(FILE *out)
 	fputs("\n  ripstop COMMAND --help     a command's options, with examples\n"
 	      "  ripstop --version\n\n"
 	      "Start with: ripstop sim scenarios/midnight.yaml\n"
-	      "Exit status: 0 done, 1 a job did not finish, 2 bad input, 3 out of memory or disk.\n",
+	      "Exit status: 0 done, 1 a job did not finish, 2 bad input, 3 out of memory or "
+	      "disk.\n",
 	      out);
 	return RS_EXIT_OK;
 }

@@ -131,7 +131,8 @@ static void diagnosis(struct rs_json *j, const struct rs_sim_report *r)
 
 		rs_json_object(j, NULL);
 		rs_json_string(j, "name", r->info[i].name);
-		rs_json_string(j, "kind", r->info[i].kind == RS_CASE_FIX ? "fix" : "counterfactual");
+		rs_json_string(j, "kind",
+			       r->info[i].kind == RS_CASE_FIX ? "fix" : "counterfactual");
 		time_ns(j, "time_ns", t);
 		if (both)
 			rs_json_number(j, "gain", 1 - (double)t / (double)base);

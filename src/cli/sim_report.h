@@ -9,8 +9,8 @@ enum rs_case_kind { RS_CASE_BASE, RS_CASE_COUNTERFACTUAL, RS_CASE_FIX, RS_CASE_I
 
 struct rs_case_info {
 	enum rs_case_kind kind;
-	const char *name;	/* "inside the hosts", "NIC on the right socket" */
-	const char *how;	/* what the run changed, for people */
+	const char *name; /* "inside the hosts", "NIC on the right socket" */
+	const char *how;  /* what the run changed, for people */
 	bool owns_fabric;
 	struct rs_fabric *fabric;
 };
@@ -19,14 +19,14 @@ struct rs_sim_report {
 	const char *scenario;
 	uint64_t seed;
 	unsigned threads;
-	uint32_t n;		/* cases[0] is the scenario as described */
+	uint32_t n; /* cases[0] is the scenario as described */
 	struct rs_sim_case *cases;
 	struct rs_case_info *info;
 	double wall_s, cpu_s;
 };
 
-/* What a run is judged by: the time of its first job (a step, a collective, the last flow's finish).
- * RS_NEVER when it did not finish. */
+/* What a run is judged by: the time of its first job (a step, a collective, the last flow's
+ * finish). RS_NEVER when it did not finish. */
 rs_time rs_case_time(const struct rs_sim_case *c);
 
 void rs_sim_print(const struct rs_sim_report *r, FILE *out);

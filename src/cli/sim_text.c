@@ -1,4 +1,5 @@
-/* What `ripstop sim` prints for people: what ran, what it took, what holds it back, what fixes give. */
+/* What `ripstop sim` prints for people: what ran, what it took, what holds it back, what fixes
+ * give. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,8 @@ rs_time rs_case_time(const struct rs_sim_case *c)
 	return j->finish - j->start;
 }
 
-static const char *const job_unit[] = {"the flows' completion", "the collective", "the training step"};
+static const char *const job_unit[] = {"the flows' completion", "the collective",
+				       "the training step"};
 
 /* ---- What was simulated ---- */
 
@@ -38,27 +40,30 @@ static void describe(const struct rs_sim_report *r, FILE *out)
 	if (f->about)
 		rs_paragraph(out, 0, "%s", f->about);
 	fputc('\n', out);
-	rs_paragraph(out, 0,
-		     "Simulated packet by packet: %u host%s, %u GPU%s, %u NIC port%s of %s, %u switch%s "
-		     "with %s of buffer each, path MTU %u, congestion control %s, PFC %s, seed %llu.",
-		     f->n_hosts, f->n_hosts == 1 ? "" : "s", f->n_gpus, f->n_gpus == 1 ? "" : "s",
-		     f->n_endpoints, f->n_endpoints == 1 ? "" : "s",
-		     rs_human_rate(rate, sizeof(rate), (double)f->endpoints[0].rate), f->n_switches,
-		     f->n_switches == 1 ? "" : "es",
-		     f->qos.buffer ? rs_human_bytes(size, sizeof(size), (double)f->qos.buffer) :
-				     "unlimited",
-		     f->transport.mtu, f->cc.kind ? f->cc.kind : "dcqcn", f->qos.pfc ? "on" : "off",
-		     (unsigned long long)r->seed);
+	rs_paragraph(
+		out, 0,
+		"Simulated packet by packet: %u host%s, %u GPU%s, %u NIC port%s of %s, %u switch%s "
+		"with %s of buffer each, path MTU %u, congestion control %s, PFC %s, seed %llu.",
+		f->n_hosts, f->n_hosts == 1 ? "" : "s", f->n_gpus, f->n_gpus == 1 ? "" : "s",
+		f->n_endpoints, f->n_endpoints == 1 ? "" : "s",
+		rs_human_rate(rate, sizeof(rate), (double)f->endpoints[0].rate), f->n_switches,
+		f->n_switches == 1 ? "" : "es",
+		f->qos.buffer ? rs_human_bytes(size, sizeof(size), (double)f->qos.buffer)
+			      : "unlimited",
+		f->transport.mtu, f->cc.kind ? f->cc.kind : "dcqcn", f->qos.pfc ? "on" : "off",
+		(unsigned long long)r->seed);
 	for (uint32_t i = 0; i < f->n_unknown && i < 8; i++)
 		rs_paragraph(out, 2, "Unknown: %s", f->unknown[i]);
 	if (f->n_unknown > 8)
 		rs_paragraph(out, 2, "and %u more unknowns; `ripstop fabric show` lists them",
 			     f->n_unknown - 8);
 	if (!s->complete)
-		rs_paragraph(out, 0, "%s",
-			     s->stopped ?
-				     "The run was stopped before its jobs ended: figures are partial." :
-				     "Some jobs cannot end: nothing more happens, yet they are not done.");
+		rs_paragraph(
+			out, 0, "%s",
+			s->stopped
+				? "The run was stopped before its jobs ended: figures are partial."
+				: "Some jobs cannot end: nothing more happens, yet they are not "
+				  "done.");
 	fputc('\n', out);
 }
 
@@ -95,7 +100,8 @@ static void print_collective(const struct rs_sim_job *j, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_train(const struct rs_sim_job *j, const struct rs_sim_report *r, uint32_t n, FILE *out)
+static void print_train(const struct rs_sim_job *j, const struct rs_sim_report *r, uint32_t n,
+			FILE *out)
 {
 	const struct rs_train_plan *p = &j->plan;
 	const struct rs_sim_job *ideal = NULL;
@@ -105,19 +111,22 @@ static void print_train(const struct rs_sim_job *j, const struct rs_sim_report *
 		if (r->info[i].kind == RS_CASE_IDEAL)
 			ideal = &r->cases[i].result->jobs[n];
 	fprintf(out, "Training step: data %u x tensor %u x pipeline %u\n", p->dp, p->tp, p->pp);
-	rs_paragraph(out, 2,
-		     "step %s = compute %s + exposed communication %s (of %s in all); compute is %.1f%% "
-		     "of the step.",
-		     rs_human_time(a, sizeof(a), j->train.step),
-		     rs_human_time(b, sizeof(b), j->train.compute),
-		     rs_human_time(c, sizeof(c), j->train.exposed),
-		     rs_human_time(d, sizeof(d), j->train.communication), 100 * j->train.efficiency);
+	rs_paragraph(
+		out, 2,
+		"step %s = compute %s + exposed communication %s (of %s in all); compute is %.1f%% "
+		"of the step.",
+		rs_human_time(a, sizeof(a), j->train.step),
+		rs_human_time(b, sizeof(b), j->train.compute),
+		rs_human_time(c, sizeof(c), j->train.exposed),
+		rs_human_time(d, sizeof(d), j->train.communication), 100 * j->train.efficiency);
 	if (ideal && ideal->done && j->train.step > 0)
-		rs_paragraph(out, 2,
-			     "Scaling efficiency against the same job with everything ideal: %.1f%%.",
-			     100 * (double)ideal->train.step / (double)j->train.step);
+		rs_paragraph(
+			out, 2,
+			"Scaling efficiency against the same job with everything ideal: %.1f%%.",
+			100 * (double)ideal->train.step / (double)j->train.step);
 	rs_paragraph(out, 2,
-		     "Run packet by packet: %u of %u gradient buckets of %s a GPU; extended: the others, "
+		     "Run packet by packet: %u of %u gradient buckets of %s a GPU; extended: the "
+		     "others, "
 		     "as the last of these (%s each, back to back).",
 		     p->simulated_buckets, p->n_buckets,
 		     rs_human_bytes(a, sizeof(a), (double)p->bucket_bytes),
@@ -144,7 +153,8 @@ static void print_flows(const struct rs_sim_report *r, uint32_t n, FILE *out)
 		rs_table_column(t, name[i], RS_RIGHT);
 	rs_table_row(t);
 	for (unsigned i = 0; i < 5; i++)
-		rs_table_cell(t, "%s", rs_human_time(text, sizeof(text), rs_sim_fct(s, n, percent[i])));
+		rs_table_cell(t, "%s",
+			      rs_human_time(text, sizeof(text), rs_sim_fct(s, n, percent[i])));
 	rs_table_print(t, out);
 	fputc('\n', out);
 }
@@ -153,18 +163,20 @@ static void print_counters(const struct rs_sim_counters *c, FILE *out)
 {
 	char q[32], p[32];
 
-	rs_paragraph(out, 0,
-		     "Counters: %llu data packets over %llu hops (acknowledgements and CNPs: %llu hops), "
-		     "%llu ECN marks, %llu CNPs, %llu pauses by switches and %llu by NICs (ports paused "
-		     "for %s in all), %llu drops, %llu retransmitted packets, %llu timeouts; longest "
-		     "queue %s.",
-		     (unsigned long long)c->data_packets, (unsigned long long)c->packet_hops,
-		     (unsigned long long)c->ack_hops, (unsigned long long)c->ecn_marked,
-		     (unsigned long long)c->cnps, (unsigned long long)c->pauses,
-		     (unsigned long long)c->nic_pauses, rs_human_time(p, sizeof(p), c->paused),
-		     (unsigned long long)(c->drops + c->nic_drops + c->link_losses),
-		     (unsigned long long)c->retransmits, (unsigned long long)c->timeouts,
-		     rs_human_bytes(q, sizeof(q), (double)c->max_queue));
+	rs_paragraph(
+		out, 0,
+		"Counters: %llu data packets over %llu hops (acknowledgements and CNPs: %llu "
+		"hops), "
+		"%llu ECN marks, %llu CNPs, %llu pauses by switches and %llu by NICs (ports paused "
+		"for %s in all), %llu drops, %llu retransmitted packets, %llu timeouts; longest "
+		"queue %s.",
+		(unsigned long long)c->data_packets, (unsigned long long)c->packet_hops,
+		(unsigned long long)c->ack_hops, (unsigned long long)c->ecn_marked,
+		(unsigned long long)c->cnps, (unsigned long long)c->pauses,
+		(unsigned long long)c->nic_pauses, rs_human_time(p, sizeof(p), c->paused),
+		(unsigned long long)(c->drops + c->nic_drops + c->link_losses),
+		(unsigned long long)c->retransmits, (unsigned long long)c->timeouts,
+		rs_human_bytes(q, sizeof(q), (double)c->max_queue));
 	fputc('\n', out);
 }
 
@@ -191,7 +203,8 @@ static uint32_t sorted(const struct rs_sim_report *r, enum rs_case_kind kind,
 	return n;
 }
 
-static void print_cases(const struct rs_sim_report *r, enum rs_case_kind kind, rs_time ideal, FILE *out)
+static void print_cases(const struct rs_sim_report *r, enum rs_case_kind kind, rs_time ideal,
+			FILE *out)
 {
 	const struct rs_sim_case **list = calloc(r->n + 1u, sizeof(*list));
 	rs_time base = rs_case_time(&r->cases[0]);
@@ -239,13 +252,14 @@ static void diagnose(const struct rs_sim_report *r, FILE *out)
 		if (r->info[i].kind == RS_CASE_IDEAL && rs_case_time(&r->cases[i]) != RS_NEVER)
 			ideal = rs_case_time(&r->cases[i]);
 	fputs("WHAT HOLDS IT BACK\n", out);
-	rs_paragraph(out, 0,
-		     "%s takes %s; with everything ideal %s: %.1f%% is lost. Each line is the same run "
-		     "with one thing made ideal; shares need not add up, since what one fault hides "
-		     "another shows.",
-		     job_unit[j->conf->kind], rs_human_time(a, sizeof(a), base),
-		     rs_human_time(b, sizeof(b), ideal),
-		     base > 0 ? 100 * (1 - (double)ideal / (double)base) : 0);
+	rs_paragraph(
+		out, 0,
+		"%s takes %s; with everything ideal %s: %.1f%% is lost. Each line is the same run "
+		"with one thing made ideal; shares need not add up, since what one fault hides "
+		"another shows.",
+		job_unit[j->conf->kind], rs_human_time(a, sizeof(a), base),
+		rs_human_time(b, sizeof(b), ideal),
+		base > 0 ? 100 * (1 - (double)ideal / (double)base) : 0);
 	print_cases(r, RS_CASE_COUNTERFACTUAL, ideal, out);
 	fputs("WHAT EACH FIX GIVES\n", out);
 	print_cases(r, RS_CASE_FIX, ideal, out);

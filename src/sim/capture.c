@@ -53,11 +53,12 @@ static bool chosen(const struct rs_sim *s, const struct rs_fabric_link *l)
 static int add_direction(struct rs_sim *s, const struct rs_link_end *from,
 			 const struct rs_link_end *to, struct rs_error *e)
 {
-	struct sim_node *n = &s->nodes[from->is_switch ? s->n_hosts + from->id :
-							 s->f->endpoints[from->id].host];
-	uint32_t port = from->is_switch ? from->port :
-					  from->id - s->f->hosts[s->f->endpoints[from->id].host]
-							     .first_endpoint;
+	struct sim_node *n =
+		&s->nodes[from->is_switch ? s->n_hosts + from->id : s->f->endpoints[from->id].host];
+	uint32_t port =
+		from->is_switch
+			? from->port
+			: from->id - s->f->hosts[s->f->endpoints[from->id].host].first_endpoint;
 	char name[160];
 	int i;
 
@@ -93,7 +94,8 @@ int rs_capture_open(struct rs_sim *s, struct rs_error *e)
 		err = err ? err : add_direction(s, &l->b, &l->a, e);
 	}
 	if (!err && !links) {
-		err = rs_error_set(e, -EINVAL, "no link of '%s' is in this fabric", s->o->pcap_links);
+		err = rs_error_set(e, -EINVAL, "no link of '%s' is in this fabric",
+				   s->o->pcap_links);
 		rs_error_hint(e, "names are those of `ripstop fabric show`, or all");
 	}
 	return err;
@@ -146,8 +148,8 @@ int rs_capture_flush(struct rs_capture *c, struct rs_error *e)
 		err = write_record(c, &c->r[i]);
 	c->n = 0;
 	return err ? rs_error_set(e, err, "%s: cannot write the capture: %s", c->s->o->pcap,
-				  strerror(-err)) :
-		     0;
+				  strerror(-err))
+		   : 0;
 }
 
 int rs_capture_close(struct rs_capture *c, struct rs_error *e)

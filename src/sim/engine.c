@@ -73,8 +73,7 @@ static void switch_send(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_
 	}
 	sim_transmit(s, n, port, p, now);
 	/* a port that has nothing more finds out when the next packet comes, not by an event */
-	rs_tree_set(&n->tree, slot,
-		    rs_switch_port_empty(n->sw, port) ? RS_NEVER : l->busy_until);
+	rs_tree_set(&n->tree, slot, rs_switch_port_empty(n->sw, port) ? RS_NEVER : l->busy_until);
 }
 
 static void switch_woken(struct rs_sim *s, struct sim_node *n, rs_time now)
@@ -237,8 +236,8 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 		.head = RS_NO_PACKET,
 		.to_node = to,
 		.to_port = to_port,
-		.to_slot = to_switch ? to_port * SLOTS_SWITCH_PORT + SLOT_ARRIVAL :
-				       sim_host_arrival_slot(to_port),
+		.to_slot = to_switch ? to_port * SLOTS_SWITCH_PORT + SLOT_ARRIVAL
+				     : sim_host_arrival_slot(to_port),
 		.pace = rs_pace_of(fl->rate),
 		.rate = fl->rate,
 		.delay = fl->delay + (to_switch ? f->qos.switch_latency : 0),
@@ -250,9 +249,11 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 		l->header = rs_pace_time(l->pace, HEADER_BYTES);
 	s->nodes[to].in[to_port] = l;
 	/* nothing crosses sooner than the delay and its first bytes' serialization */
-	s->window = rs_time_min(s->window, l->delay + (l->header ? l->header :
-						       rs_pace_time(l->pace, RS_ETH_MIN_FRAME +
-									     RS_PREAMBLE_IPG_BYTES)));
+	s->window = rs_time_min(
+		s->window,
+		l->delay + (l->header ? l->header
+				      : rs_pace_time(l->pace,
+						     RS_ETH_MIN_FRAME + RS_PREAMBLE_IPG_BYTES)));
 }
 
 static int node_init(struct rs_sim *s, uint32_t i, uint32_t ports, uint32_t slots,
@@ -289,8 +290,7 @@ static void qos_class(const struct rs_sim *s, unsigned tc, struct rs_switch_clas
 	};
 }
 
-static void switch_port(const struct rs_sim *s, const struct sim_link *l,
-			struct rs_switch_port *p)
+static void switch_port(const struct rs_sim *s, const struct sim_link *l, struct rs_switch_port *p)
 {
 	const struct rs_qos *q = &s->f->qos;
 	const struct rs_qos_class *data = &q->tc[q->data_tc];
@@ -317,25 +317,26 @@ static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
 		.seed = s->o->seed,
 		.n_ports = n->n_ports,
 		.ports = ports,
-		.buffer = s->o->ideal.no_pause || !f->qos.buffer ? UINT64_C(1) << 44 :
-								    f->qos.buffer,
+		.buffer =
+			s->o->ideal.no_pause || !f->qos.buffer ? UINT64_C(1) << 44 : f->qos.buffer,
 		.cell = f->qos.cell,
 		.pause_quanta = f->qos.pause_quanta,
 		.pfc_watchdog = f->qos.watchdog,
 		.mark_at_dequeue = f->qos.mark_at_dequeue,
-		.routing = s->o->ideal.spread ? RS_ROUTE_ADAPTIVE :
-			   f->qos.routing == RS_FABRIC_SPRAY ? RS_ROUTE_SPRAY :
-			   f->qos.routing == RS_FABRIC_ADAPTIVE ? RS_ROUTE_ADAPTIVE :
-								  RS_ROUTE_ECMP,
-		.routes = {
-			.group_of = f->routes.group_of,
-			.n_endpoints = f->n_endpoints,
-			.set_of = f->routes.set_of[i],
-			.ports = f->routes.ports[i],
-			.my_group = f->routes.group_of_switch[i],
-			.local_port = f->routes.local_port[i],
-			.local_index = f->routes.local_index,
-		},
+		.routing = s->o->ideal.spread                     ? RS_ROUTE_ADAPTIVE
+			   : f->qos.routing == RS_FABRIC_SPRAY    ? RS_ROUTE_SPRAY
+			   : f->qos.routing == RS_FABRIC_ADAPTIVE ? RS_ROUTE_ADAPTIVE
+								  : RS_ROUTE_ECMP,
+		.routes =
+			{
+				.group_of = f->routes.group_of,
+				.n_endpoints = f->n_endpoints,
+				.set_of = f->routes.set_of[i],
+				.ports = f->routes.ports[i],
+				.my_group = f->routes.group_of_switch[i],
+				.local_port = f->routes.local_port[i],
+				.local_index = f->routes.local_index,
+			},
 		.pool = &s->pool,
 		.free = &n->free,
 	};
@@ -486,8 +487,8 @@ static void destroy(struct rs_sim *s)
 	rs_arena_destroy(s->arena);
 }
 
-int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o, struct rs_sim_result **out,
-	       struct rs_error *e)
+int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o,
+	       struct rs_sim_result **out, struct rs_error *e)
 {
 	struct rs_sim s = {.f = f, .o = o, .arena = rs_arena_create(0)};
 	struct rs_arena *ra = rs_arena_create(0);

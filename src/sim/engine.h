@@ -19,30 +19,30 @@ struct sim_host;
 /* One direction of a link. */
 struct sim_link {
 	/* receiver's side */
-	uint32_t head;		/* packets on the wire, by arrival */
+	uint32_t head; /* packets on the wire, by arrival */
 	uint32_t to_node, to_slot, to_port;
 	/* sender's side */
 	uint32_t tail;
 	struct rs_pace pace;
-	rs_time delay;		/* propagation, and the latency of the switch at the far end */
-	rs_time header;		/* cut-through: time of the bytes that a switch waits for; else 0 */
+	rs_time delay;  /* propagation, and the latency of the switch at the far end */
+	rs_time header; /* cut-through: time of the bytes that a switch waits for; else 0 */
 	rs_time busy_until;
-	uint64_t loss;		/* of 2^32 */
+	uint64_t loss; /* of 2^32 */
 	struct rs_random random;
 	uint64_t bytes;
-	int capture;		/* interface of the capture; -1 none */
+	int capture; /* interface of the capture; -1 none */
 	int64_t rate;
 };
 
 struct sim_node {
 	struct rs_tree tree;
 	uint32_t n_ports;
-	struct sim_link *out;	/* [port] */
-	struct sim_link **in;	/* [port] */
-	struct rs_switch *sw;	/* a switch, or */
-	struct sim_host *host;	/* a host */
+	struct sim_link *out;  /* [port] */
+	struct sim_link **in;  /* [port] */
+	struct rs_switch *sw;  /* a switch, or */
+	struct sim_host *host; /* a host */
 	struct rs_pool_list free;
-	rs_time deadline;	/* switch: as armed */
+	rs_time deadline; /* switch: as armed */
 	/* counters */
 	uint64_t events, data_hops, ack_hops, pfc_hops, losses;
 };
@@ -56,10 +56,10 @@ struct rs_sim {
 	struct rs_arena *arena;
 	struct rs_pool pool;
 	uint32_t n_nodes, n_hosts;
-	struct sim_node *nodes;	/* hosts first, then switches */
+	struct sim_node *nodes; /* hosts first, then switches */
 	rs_time window;
-	rs_time now;		/* start of the present window */
-	uint64_t unfinished;	/* flows and lanes not at their end: read between windows only */
+	rs_time now;         /* start of the present window */
+	uint64_t unfinished; /* flows and lanes not at their end: read between windows only */
 	struct rs_sim_result *r;
 	const struct rs_cc_ops *cc;
 	struct rs_cc_params *cc_params;

@@ -138,13 +138,13 @@ static void send_pfc(struct rs_sim *s, struct sim_nic *k, rs_time now)
 			p->pfc_quanta[c] = s->f->qos.pause_quanta;
 	k->pauses += (k->pfc_due & k->pausing) != 0;
 	k->pfc_due = 0;
-	k->refresh = k->pausing ? now + quanta_time(&n->out[port], s->f->qos.pause_quanta) / 2 :
-				  RS_NEVER;
+	k->refresh = k->pausing ? now + quanta_time(&n->out[port], s->f->qos.pause_quanta) / 2
+				: RS_NEVER;
 	sim_transmit(s, n, port, p, now);
 }
 
-/* Pull from the transport as far ahead of the wire as the NIC's read buffer allows; returns when the
- * transport wants to be asked again. */
+/* Pull from the transport as far ahead of the wire as the NIC's read buffer allows; returns when
+ * the transport wants to be asked again. */
 static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
 	struct sim_node *n = node_of_nic(s, k);
@@ -263,7 +263,7 @@ static void pfc_received(struct rs_sim *s, struct sim_nic *k, struct rs_packet *
 			k->paused |= (uint8_t)(1 << c);
 			k->paused_until[c] = now + quanta_time(l, p->pfc_quanta[c]);
 		} else {
-			k->paused &= (uint8_t)~(1 << c);
+			k->paused &= (uint8_t) ~(1 << c);
 		}
 	}
 	rs_pool_free(&n->free, p);
@@ -349,7 +349,7 @@ static void timer(struct rs_sim *s, struct sim_nic *k, rs_time now)
 		rs_nic_expire(k->nic, now);
 	for (unsigned c = 0; c < RS_CLASSES; c++)
 		if (k->paused >> c & 1 && k->paused_until[c] <= now)
-			k->paused &= (uint8_t)~(1 << c);
+			k->paused &= (uint8_t) ~(1 << c);
 	if (k->refresh <= now) {
 		k->refresh = RS_NEVER;
 		k->pfc_due |= k->pausing;

@@ -9,12 +9,12 @@
 #include "sim/engine.h"
 
 enum app_event {
-	APP_FLOW_START,	/* arg: connection */
-	APP_POST,	/* arg: connection; bytes: message (doorbell reached the NIC) */
-	APP_ARRIVED,	/* arg: connection: a message is visible to the receiver */
-	APP_SENT,	/* arg: connection: a message inside the host has left */
-	APP_COMPUTED,	/* arg: lane */
-	APP_COLL_START,	/* arg: rank of collective in bytes */
+	APP_FLOW_START, /* arg: connection */
+	APP_POST,       /* arg: connection; bytes: message (doorbell reached the NIC) */
+	APP_ARRIVED,    /* arg: connection: a message is visible to the receiver */
+	APP_SENT,       /* arg: connection: a message inside the host has left */
+	APP_COMPUTED,   /* arg: lane */
+	APP_COLL_START, /* arg: rank of collective in bytes */
 };
 
 struct sim_app_event {
@@ -34,8 +34,8 @@ struct sim_nic {
 	struct rs_cq *cq;
 	uint32_t endpoint;
 	int part;
-	bool inside;		/* DMA crosses the bus */
-	uint8_t paused;		/* classes that the switch paused */
+	bool inside;    /* DMA crosses the bus */
+	uint8_t paused; /* classes that the switch paused */
 	rs_time paused_until[RS_CLASSES];
 	/* transmit: pulled from the transport, its payload on the way from memory */
 	struct sim_fifo stage, express;
@@ -45,15 +45,15 @@ struct sim_nic {
 	struct sim_fifo rx;
 	uint64_t rx_bytes;
 	rs_time rx_last;
-	uint8_t pausing;	/* classes that this NIC paused */
-	uint8_t pfc_due;	/* classes whose PAUSE or RESUME is to be sent */
+	uint8_t pausing; /* classes that this NIC paused */
+	uint8_t pfc_due; /* classes whose PAUSE or RESUME is to be sent */
 	rs_time refresh;
 	uint64_t pauses, drops;
 };
 
 struct sim_host {
 	uint32_t index;
-	struct rs_bus *bus;	/* NULL: plain */
+	struct rs_bus *bus; /* NULL: plain */
 	uint32_t n_nics;
 	struct sim_nic *nics;
 	struct sim_app_event *heap;

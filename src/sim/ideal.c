@@ -38,9 +38,9 @@ int rs_sim_ideal_network(const struct rs_fabric *f, struct rs_arena *a, struct r
 	struct rs_endpoint *ends = rs_arena_alloc(a, f->n_endpoints, sizeof(*ends));
 
 	if (f->n_endpoints > RS_SWITCH_PORTS_MAX)
-		return rs_error_set(e, -E2BIG,
-				    "the ideal network is one switch: at most %d endpoints, here %u",
-				    RS_SWITCH_PORTS_MAX, f->n_endpoints);
+		return rs_error_set(
+			e, -E2BIG, "the ideal network is one switch: at most %d endpoints, here %u",
+			RS_SWITCH_PORTS_MAX, f->n_endpoints);
 	if (!g || !sw || !links || !ends)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	*g = *f;

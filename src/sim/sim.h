@@ -1,6 +1,6 @@
 /*
- * The virtual-time world: runs a described fabric packet by packet. A run is a function of the fabric
- * and the seed alone: the same, bit for bit, however often and beside whatever it runs.
+ * The virtual-time world: runs a described fabric packet by packet. A run is a function of the
+ * fabric and the seed alone: the same, bit for bit, however often and beside whatever it runs.
  */
 #ifndef RS_SIM_SIM_H
 #define RS_SIM_SIM_H
@@ -14,20 +14,21 @@
 
 /* What a counterfactual takes away, one at a time. */
 struct rs_sim_ideal {
-	bool host;	/* nothing inside a host slows it: NICs reach memory at once */
-	bool network;	/* one switch without contention inside, of the NICs' own rate */
-	bool no_pause;	/* PFC off, switch and NIC buffers without end */
-	bool no_loss;	/* links lose nothing */
-	bool no_cc;	/* senders at line rate */
-	bool spread;	/* each packet takes the least loaded of its equal-cost paths */
+	bool host;     /* nothing inside a host slows it: NICs reach memory at once */
+	bool network;  /* one switch without contention inside, of the NICs' own rate */
+	bool no_pause; /* PFC off, switch and NIC buffers without end */
+	bool no_loss;  /* links lose nothing */
+	bool no_cc;    /* senders at line rate */
+	bool spread;   /* each packet takes the least loaded of its equal-cost paths */
 };
 
 struct rs_sim_options {
 	uint64_t seed;
 	struct rs_sim_ideal ideal;
-	rs_time max_time;	/* virtual; 0: the engine's limit of 2^52 ps (75 minutes) */
-	const char *pcap;	/* pcapng of the links named below; NULL: none */
-	const char *pcap_links; /* comma list of switch or host names, "all"; NULL: endpoint 0's link */
+	rs_time max_time; /* virtual; 0: the engine's limit of 2^52 ps (75 minutes) */
+	const char *pcap; /* pcapng of the links named below; NULL: none */
+	const char *
+		pcap_links; /* comma list of switch or host names, "all"; NULL: endpoint 0's link */
 	const volatile int *stop; /* non-zero ends the run at the next window; NULL: never */
 	void (*progress)(void *arg, rs_time now, double share); /* NULL: none */
 	void *progress_arg;
@@ -36,16 +37,17 @@ struct rs_sim_options {
 struct rs_sim_flow {
 	uint32_t job, src, dst;
 	uint64_t bytes;
-	rs_time start, finish; /* finish: the last acknowledgement reached the sender; RS_NEVER: not */
+	rs_time start,
+		finish; /* finish: the last acknowledgement reached the sender; RS_NEVER: not */
 };
 
 struct rs_sim_job {
 	const struct rs_job *conf;
 	bool done;
 	rs_time start, finish;
-	uint32_t failed;	/* queue pairs that ended in error */
+	uint32_t failed; /* queue pairs that ended in error */
 	/* collectives */
-	struct rs_coll *coll;	/* its plan; borrowed from the result */
+	struct rs_coll *coll;   /* its plan; borrowed from the result */
 	rs_time first, further; /* mean duration of the first and of each further repetition */
 	/* training */
 	struct rs_train_plan plan;
@@ -57,7 +59,7 @@ struct rs_sim_counters {
 	uint64_t drops, link_losses, ecn_marked, cnps, pauses, nic_pauses, retransmits;
 	uint64_t timeouts, naks, rnr_naks, nic_drops;
 	uint64_t max_buffer, max_queue;
-	rs_time paused;		/* port-time under PFC, summed */
+	rs_time paused; /* port-time under PFC, summed */
 };
 
 struct rs_sim_link {
@@ -69,22 +71,22 @@ struct rs_sim_link {
 
 struct rs_sim_result {
 	struct rs_arena *arena;
-	bool complete;		/* every job done */
-	bool stopped;		/* by stop or max_time */
+	bool complete; /* every job done */
+	bool stopped;  /* by stop or max_time */
 	rs_time sim_time;
 	uint32_t n_jobs, n_flows;
 	struct rs_sim_job *jobs;
 	struct rs_sim_flow *flows;
 	struct rs_sim_counters counters;
-	uint32_t n_links;	/* the busiest links of the network and of the hosts' insides */
+	uint32_t n_links; /* the busiest links of the network and of the hosts' insides */
 	struct rs_sim_link *links;
 	double wall_s, cpu_s;
 	uint64_t qp_bytes, packets_peak;
 };
 
 /* Runs f to the end of its jobs. f is only read. Negative errno with e filled. */
-int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o, struct rs_sim_result **out,
-	       struct rs_error *e);
+int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o,
+	       struct rs_sim_result **out, struct rs_error *e);
 void rs_sim_result_free(struct rs_sim_result *r);
 
 /* Nearest-rank percentile of the finished flows' completion times; RS_NEVER when there are none. */
@@ -96,7 +98,7 @@ struct rs_sim_case {
 	const struct rs_fabric *fabric;
 	struct rs_sim_options options;
 	struct rs_sim_result *result; /* out */
-	struct rs_error error;	      /* out; code 0: fine */
+	struct rs_error error;        /* out; code 0: fine */
 };
 /* threads: at most so many at a time; 0: one a core. Results do not depend on it. */
 void rs_sim_run_all(struct rs_sim_case *cases, uint32_t n, unsigned threads);

@@ -1,7 +1,7 @@
 /*
- * A node's own event queue: a winner tree with a slot for each thing that can happen next (an arrival
- * a link, a port that frees itself, a timer). Key: time in 52 bits (75 minutes of picoseconds) over
- * slot in 12, so that the order is total within a node and no stale event exists.
+ * A node's own event queue: a winner tree with a slot for each thing that can happen next (an
+ * arrival a link, a port that frees itself, a timer). Key: time in 52 bits (75 minutes of
+ * picoseconds) over slot in 12, so that the order is total within a node and no stale event exists.
  */
 #ifndef RS_SIM_TREE_H
 #define RS_SIM_TREE_H
@@ -11,18 +11,18 @@
 
 enum { RS_TREE_SLOT_BITS = 12, RS_TREE_SLOTS = 1 << RS_TREE_SLOT_BITS };
 #define RS_TREE_TIME_MAX (((rs_time)1 << 52) - 2)
-#define RS_TREE_IDLE UINT64_MAX
+#define RS_TREE_IDLE     UINT64_MAX
 
 struct rs_tree {
-	uint64_t *key;	 /* key[1] is the least; leaves from key[leaves] */
+	uint64_t *key;   /* key[1] is the least; leaves from key[leaves] */
 	uint32_t leaves; /* a power of two */
 };
 
 static inline void rs_tree_set(struct rs_tree *t, uint32_t slot, rs_time when)
 {
 	uint32_t i = t->leaves + slot;
-	uint64_t k = when > RS_TREE_TIME_MAX ? RS_TREE_IDLE :
-					       (uint64_t)when << RS_TREE_SLOT_BITS | slot;
+	uint64_t k =
+		when > RS_TREE_TIME_MAX ? RS_TREE_IDLE : (uint64_t)when << RS_TREE_SLOT_BITS | slot;
 
 	t->key[i] = k;
 	while (i > 1) {

@@ -1,5 +1,5 @@
-/* Jobs as hosts carry them out: flows as one WRITE each, collectives as lanes of steps whose messages
- * are WRITEs with immediate, as NCCL's network transport sends them. */
+/* Jobs as hosts carry them out: flows as one WRITE each, collectives as lanes of steps whose
+ * messages are WRITEs with immediate, as NCCL's network transport sends them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 
 enum {
 	QPS_MAX = 16,
-	POSTS = 2,	       /* pieces of a long flow in the queue at a time */
-	PIECE = 1 << 30,       /* a message is at most 2^31 bytes (§9.7.7) */
+	POSTS = 2,       /* pieces of a long flow in the queue at a time */
+	PIECE = 1 << 30, /* a message is at most 2^31 bytes (§9.7.7) */
 	SLOTS_MAX = 64,
 	REPEATS_MAX = 4096,
 	BUS_PIECE = 1 << 20,
@@ -18,24 +18,25 @@ enum {
 
 #define REGION (UINT64_C(1) << 46)
 
-/* The sending half is touched by the source's node alone, the receiving half by the destination's. */
+/* The sending half is touched by the source's node alone, the receiving half by the destination's.
+ */
 struct sim_conn {
 	/* both, constant */
-	uint32_t job, index;	    /* index: of the flow or of the plan's connection */
+	uint32_t job, index; /* index: of the flow or of the plan's connection */
 	uint32_t src_endpoint, dst_endpoint, src_host, dst_host;
 	uint32_t src_rank, dst_rank;
 	bool flow, nvlink;
 	uint8_t n_qps;
 	uint32_t rkey;
-	struct rs_qp *qp[QPS_MAX];  /* the sender's */
-	struct rs_path from, to;    /* DMA paths: NIC to source memory, NIC to destination memory */
+	struct rs_qp *qp[QPS_MAX]; /* the sender's */
+	struct rs_path from, to;   /* DMA paths: NIC to source memory, NIC to destination memory */
 	/* sending */
-	uint64_t to_post;	    /* flow: bytes not yet posted */
-	uint32_t outstanding;	    /* pieces or messages not yet completed */
+	uint64_t to_post;     /* flow: bytes not yet posted */
+	uint32_t outstanding; /* pieces or messages not yet completed */
 	uint32_t parts_left[SLOTS_MAX];
-	uint64_t sent, completed;   /* messages */
+	uint64_t sent, completed; /* messages */
 	/* receiving */
-	uint64_t parts[QPS_MAX];    /* parts arrived, a queue pair */
+	uint64_t parts[QPS_MAX];               /* parts arrived, a queue pair */
 	uint64_t announced, arrived, consumed; /* messages */
 	rs_time visible;
 };
@@ -49,13 +50,13 @@ struct sim_lane {
 struct sim_coll {
 	struct rs_coll *plan;
 	uint32_t job, first_conn;
-	struct sim_lane *lanes;	/* [rank * n_lanes + lane] */
-	uint32_t *left;		/* [rank]: lanes not at their end */
-	uint32_t *rep;		/* [rank]: repetitions done */
-	rs_time *first, *last;	/* [rank]: ends of the first and of the latest repetition */
-	uint32_t first_lane;	/* number of lanes[0] among all collectives' */
+	struct sim_lane *lanes; /* [rank * n_lanes + lane] */
+	uint32_t *left;         /* [rank]: lanes not at their end */
+	uint32_t *rep;          /* [rank]: repetitions done */
+	rs_time *first, *last;  /* [rank]: ends of the first and of the latest repetition */
+	uint32_t first_lane;    /* number of lanes[0] among all collectives' */
 	uint32_t repeat;
-	struct rs_path *inside;	/* [conn]: GPU to GPU */
+	struct rs_path *inside; /* [conn]: GPU to GPU */
 };
 
 struct sim_workload {
@@ -63,8 +64,8 @@ struct sim_workload {
 	struct sim_conn *conns;
 	struct sim_coll *colls;
 	uint32_t *coll_of_job;
-	uint64_t total;		/* flows and lanes */
-	uint32_t key;		/* every NIC has one region, made alike: one key */
+	uint64_t total; /* flows and lanes */
+	uint32_t key;   /* every NIC has one region, made alike: one key */
 };
 
 static struct sim_coll *coll_of(struct rs_sim *s, uint32_t job)
@@ -92,7 +93,8 @@ struct rs_path *sim_qp_path(struct rs_sim *s, uint64_t user, bool send)
 {
 	struct sim_conn *c = conn_of_user(s, user);
 
-	/* the receiver's queue pair reads nothing, the sender's writes nothing, in these workloads */
+	/* the receiver's queue pair reads nothing, the sender's writes nothing, in these workloads
+	 */
 	return user & 1 ? &c->to : &c->from;
 }
 
@@ -218,7 +220,8 @@ static void step_send(struct rs_sim *s, struct sim_coll *k, struct sim_lane *l, 
 }
 
 /* One step of a lane, if it can be taken: true when something moved. */
-static bool lane_step(struct rs_sim *s, struct sim_coll *k, uint32_t rank, uint32_t lane, rs_time now)
+static bool lane_step(struct rs_sim *s, struct sim_coll *k, uint32_t rank, uint32_t lane,
+		      rs_time now)
 {
 	struct sim_lane *l = &k->lanes[rank * k->plan->n_lanes + lane];
 
@@ -235,8 +238,7 @@ static bool lane_step(struct rs_sim *s, struct sim_coll *k, uint32_t rank, uint3
 	if (l->step.compute > 0) {
 		l->computing = true;
 		sim_app_schedule(s, rs_fabric_rank_host(s->f, rank), now + l->step.compute,
-				 APP_COMPUTED,
-				 k->first_lane + rank * k->plan->n_lanes + lane, 0);
+				 APP_COMPUTED, k->first_lane + rank * k->plan->n_lanes + lane, 0);
 	} else {
 		step_send(s, k, l, now);
 	}
@@ -374,7 +376,8 @@ void sim_app_completion(struct rs_sim *s, struct sim_nic *k, const struct rs_cqe
 	struct sim_conn *c = &s->work->conns[(uint32_t)e->wr_id];
 
 	if (e->status != RS_WC_SUCCESS) {
-		/* the connection is gone; what hangs on it never finishes, and the report says so */
+		/* the connection is gone; what hangs on it never finishes, and the report says so
+		 */
 		if (e->status != RS_WC_WR_FLUSH_ERR)
 			__atomic_fetch_add(&s->r->jobs[c->job].failed, 1, __ATOMIC_RELAXED);
 		if (c->flow && s->r->flows[c->index].finish == RS_NEVER && c->outstanding) {
@@ -414,8 +417,8 @@ static int dma_path(struct rs_sim *s, uint32_t endpoint, int memory, struct rs_p
 		return 0;
 	if (memory < 0 || rs_bus_path(sh->bus, f->endpoints[endpoint].part, memory, false, p))
 		return rs_error_set(e, -EINVAL,
-				    "host %s: no path from %s to the memory that it must reach", h->name,
-				    h->inside->parts[f->endpoints[endpoint].part].name);
+				    "host %s: no path from %s to the memory that it must reach",
+				    h->name, h->inside->parts[f->endpoints[endpoint].part].name);
 	return 0;
 }
 
@@ -425,10 +428,19 @@ static int pair_up(struct rs_sim *s, struct sim_conn *c, unsigned q, uint32_t de
 	const struct rs_fabric *f = s->f;
 	struct sim_nic *a = sim_nic_of(s, c->src_endpoint), *b = sim_nic_of(s, c->dst_endpoint);
 	uint64_t id = (uint64_t)(c - s->work->conns);
-	struct rs_qp_init ia = {.pd = 1, .send_cq = a->cq, .recv_cq = a->cq, .max_send_wr = depth,
-				.max_recv_wr = 0, .max_send_sge = 1, .max_recv_sge = 1};
-	struct rs_qp_init ib = {.pd = 1, .send_cq = b->cq, .recv_cq = b->cq, .max_send_wr = 1,
-				.max_recv_wr = c->flow ? 0 : depth, .max_send_sge = 1,
+	struct rs_qp_init ia = {.pd = 1,
+				.send_cq = a->cq,
+				.recv_cq = a->cq,
+				.max_send_wr = depth,
+				.max_recv_wr = 0,
+				.max_send_sge = 1,
+				.max_recv_sge = 1};
+	struct rs_qp_init ib = {.pd = 1,
+				.send_cq = b->cq,
+				.recv_cq = b->cq,
+				.max_send_wr = 1,
+				.max_recv_wr = c->flow ? 0 : depth,
+				.max_send_sge = 1,
 				.max_recv_sge = 1};
 	const struct rs_transport_conf *t = &f->transport;
 	struct rs_qp_attr at = {
@@ -477,12 +489,13 @@ static int connect_conn(struct rs_sim *s, struct sim_conn *c, const struct rs_co
 	int err;
 
 	err = dma_path(s, c->src_endpoint,
-		       c->flow ? host_memory(f, c->src_endpoint) : rs_fabric_rank_part(f, c->src_rank),
+		       c->flow ? host_memory(f, c->src_endpoint)
+			       : rs_fabric_rank_part(f, c->src_rank),
 		       &c->from, e);
 	if (!err)
 		err = dma_path(s, c->dst_endpoint,
-			       c->flow ? host_memory(f, c->dst_endpoint) :
-					 rs_fabric_rank_part(f, c->dst_rank),
+			       c->flow ? host_memory(f, c->dst_endpoint)
+				       : rs_fabric_rank_part(f, c->dst_rank),
 			       &c->to, e);
 	for (unsigned q = 0; !err && q < c->n_qps; q++)
 		err = pair_up(s, c, q, depth, tc, e);
@@ -513,13 +526,17 @@ static void list_flows(struct rs_sim *s, uint32_t job, uint32_t *at, uint32_t *f
 		const struct rs_flow *fl = &j->flows[i];
 		struct sim_conn *c = &s->work->conns[*at];
 
-		*c = (struct sim_conn){.job = job, .index = *flow, .flow = true, .n_qps = 1,
-				       .src_endpoint = fl->src, .dst_endpoint = fl->dst,
+		*c = (struct sim_conn){.job = job,
+				       .index = *flow,
+				       .flow = true,
+				       .n_qps = 1,
+				       .src_endpoint = fl->src,
+				       .dst_endpoint = fl->dst,
 				       .to_post = fl->bytes};
 		c->src_host = s->f->endpoints[fl->src].host;
 		c->dst_host = s->f->endpoints[fl->dst].host;
-		s->r->flows[*flow] = (struct rs_sim_flow){job, fl->src, fl->dst, fl->bytes, fl->start,
-							  RS_NEVER};
+		s->r->flows[*flow] =
+			(struct rs_sim_flow){job, fl->src, fl->dst, fl->bytes, fl->start, RS_NEVER};
 	}
 }
 
@@ -532,10 +549,15 @@ static void list_coll(struct rs_sim *s, struct sim_coll *k, uint32_t *at)
 		const struct rs_conn *p = &k->plan->conns[i];
 		struct sim_conn *c = &s->work->conns[*at];
 
-		*c = (struct sim_conn){.job = k->job, .index = i, .nvlink = p->nvlink,
-				       .n_qps = (uint8_t)(qps < 1 ? 1 : qps > QPS_MAX ? QPS_MAX : qps),
+		*c = (struct sim_conn){.job = k->job,
+				       .index = i,
+				       .nvlink = p->nvlink,
+				       .n_qps = (uint8_t)(qps < 1         ? 1
+							  : qps > QPS_MAX ? QPS_MAX
+									  : qps),
 				       .src_endpoint = p->src_endpoint,
-				       .dst_endpoint = p->dst_endpoint, .src_rank = p->src,
+				       .dst_endpoint = p->dst_endpoint,
+				       .src_rank = p->src,
 				       .dst_rank = p->dst};
 		c->src_host = rs_fabric_rank_host(s->f, p->src);
 		c->dst_host = rs_fabric_rank_host(s->f, p->dst);
@@ -609,7 +631,8 @@ static int nics_create(struct rs_sim *s, struct rs_error *e)
 
 		err = sim_host_nic(s, i, qps[i], e);
 		if (!err)
-			err = rs_nic_reg_mr(sim_nic_of(s, i)->nic, 1, 0, REGION, ALL_ACCESS, NULL, &key);
+			err = rs_nic_reg_mr(sim_nic_of(s, i)->nic, 1, 0, REGION, ALL_ACCESS, NULL,
+					    &key);
 		rs_assert(err || !i || key == s->work->key);
 		s->work->key = key;
 	}
@@ -645,8 +668,8 @@ static int conns_create(struct rs_sim *s, struct rs_error *e)
 		c->rkey = w->key;
 		err = connect_conn(s, c, k ? &k->plan->conf : NULL, job_class(s->f, c, in_job), e);
 		if (!err && c->flow)
-			sim_app_schedule(s, c->src_host, s->r->flows[c->index].start, APP_FLOW_START, i,
-					 0);
+			sim_app_schedule(s, c->src_host, s->r->flows[c->index].start,
+					 APP_FLOW_START, i, 0);
 	}
 	return err;
 }

@@ -1,4 +1,5 @@
-/* Admission to the shared buffer: reserve, dynamic threshold (Choudhury and Hahne 1998), headroom. */
+/* Admission to the shared buffer: reserve, dynamic threshold (Choudhury and Hahne 1998), headroom.
+ */
 #include "switch/state.h"
 
 /* T = free shared bytes << shift. */

@@ -1,4 +1,5 @@
-/* Priority-based flow control (802.1Q-2022 clause 36): frames, quanta, refresh, watchdog, headroom. */
+/* Priority-based flow control (802.1Q-2022 clause 36): frames, quanta, refresh, watchdog, headroom.
+ */
 #include <string.h>
 #include "switch/state.h"
 
@@ -21,7 +22,7 @@ void rs_pfc_set(struct rs_switch *sw, unsigned in, unsigned tc, bool pause, rs_t
 	if (pause)
 		p->pausing |= (uint8_t)(1 << tc);
 	else
-		p->pausing &= (uint8_t)~(1 << tc);
+		p->pausing &= (uint8_t) ~(1 << tc);
 	wake(sw, in);
 	(void)now;
 }
@@ -56,7 +57,7 @@ static void unpause(struct rs_switch *sw, unsigned port, unsigned tc, rs_time no
 {
 	struct port *p = &sw->port[port];
 
-	p->paused &= (uint8_t)~(1 << tc);
+	p->paused &= (uint8_t) ~(1 << tc);
 	p->c.paused += now - p->paused_since[tc];
 	wake(sw, port);
 }
@@ -104,7 +105,7 @@ static void watchdog(struct rs_switch *sw, unsigned port, unsigned tc, rs_time n
 		sw->c.watchdog_drops++;
 	}
 	q->bytes = 0;
-	p->filled &= (uint8_t)~(1 << tc);
+	p->filled &= (uint8_t) ~(1 << tc);
 	unpause(sw, port, tc, now);
 }
 
@@ -117,7 +118,8 @@ void rs_switch_expire(struct rs_switch *sw, rs_time now)
 		for (unsigned c = 0; p->paused && c < RS_CLASSES; c++) {
 			if (!(p->paused >> c & 1))
 				continue;
-			if (sw->cfg.pfc_watchdog && now >= p->paused_since[c] + sw->cfg.pfc_watchdog)
+			if (sw->cfg.pfc_watchdog &&
+			    now >= p->paused_since[c] + sw->cfg.pfc_watchdog)
 				watchdog(sw, i, c, now);
 			else if (p->paused_until[c] <= now)
 				unpause(sw, i, c, now);
@@ -138,8 +140,8 @@ uint32_t rs_pfc_response_quanta(int64_t rate)
 	static const struct {
 		int64_t rate;
 		uint32_t quanta;
-	} table[] = {{10 * RS_GBPS, 60},   {25 * RS_GBPS, 80},	 {40 * RS_GBPS, 118},
-		     {50 * RS_GBPS, 147},  {100 * RS_GBPS, 394}, {200 * RS_GBPS, 453}};
+	} table[] = {{10 * RS_GBPS, 60},  {25 * RS_GBPS, 80},   {40 * RS_GBPS, 118},
+		     {50 * RS_GBPS, 147}, {100 * RS_GBPS, 394}, {200 * RS_GBPS, 453}};
 
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (rate <= table[i].rate)
@@ -149,8 +151,8 @@ uint32_t rs_pfc_response_quanta(int64_t rate)
 
 uint64_t rs_pfc_headroom(int64_t rate, rs_time delay, uint32_t max_frame, uint32_t response_quanta)
 {
-	uint64_t cable = (uint64_t)((rs_uint128)2 * (uint64_t)delay * (uint64_t)rate / 8 /
-				    1000000000000);
+	uint64_t cable =
+		(uint64_t)((rs_uint128)2 * (uint64_t)delay * (uint64_t)rate / 8 / 1000000000000);
 
 	return 2 * ((uint64_t)max_frame + RS_PREAMBLE_IPG_BYTES) + RS_PFC_FRAME +
 	       RS_PREAMBLE_IPG_BYTES + cable + (uint64_t)response_quanta * 64;

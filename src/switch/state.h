@@ -11,16 +11,16 @@ struct queue {
 
 struct port {
 	/* egress */
-	uint8_t filled;		/* classes with packets */
-	uint8_t paused;		/* classes that the peer paused */
-	uint8_t pfc_due;	/* classes whose PAUSE or RESUME is to be sent */
-	uint8_t pausing;	/* classes that this ingress paused */
-	uint8_t turn;		/* DWRR: class being served */
+	uint8_t filled;  /* classes with packets */
+	uint8_t paused;  /* classes that the peer paused */
+	uint8_t pfc_due; /* classes whose PAUSE or RESUME is to be sent */
+	uint8_t pausing; /* classes that this ingress paused */
+	uint8_t turn;    /* DWRR: class being served */
 	bool wake;
 	int32_t deficit[RS_CLASSES];
 	struct queue q[RS_CLASSES];
 	/* ingress, a class */
-	uint64_t in_use[RS_CLASSES];	/* reserve and shared */
+	uint64_t in_use[RS_CLASSES]; /* reserve and shared */
 	uint64_t in_headroom[RS_CLASSES];
 	rs_time paused_until[RS_CLASSES], paused_since[RS_CLASSES];
 	rs_time refresh;
@@ -34,9 +34,9 @@ struct rs_switch {
 	struct rs_switch_config cfg;
 	struct rs_switch_class class[RS_CLASSES];
 	struct port *port;
-	uint64_t shared_used;	/* beyond reserves */
+	uint64_t shared_used; /* beyond reserves */
 	uint64_t shared_size;
-	uint64_t used;		/* all bytes held */
+	uint64_t used; /* all bytes held */
 	uint32_t hash_seed;
 	uint8_t strict, weighted; /* classes */
 	bool any_woken;

@@ -31,12 +31,14 @@ static int divide_buffer(struct rs_switch *sw, struct rs_error *e)
 			fixed += sw->class[t].reserve +
 				 (sw->class[t].lossless ? sw->port[i].headroom : 0);
 	if (fixed >= sw->cfg.buffer) {
-		rs_error_set(e, -EINVAL,
-			     "a switch's buffer of %llu bytes cannot hold the headroom and reserves of "
-			     "its %u ports, %llu bytes",
-			     (unsigned long long)sw->cfg.buffer, sw->cfg.n_ports,
-			     (unsigned long long)fixed);
-		rs_error_hint(e, "raise qos.buffer, shorten cables, or make fewer classes lossless");
+		rs_error_set(
+			e, -EINVAL,
+			"a switch's buffer of %llu bytes cannot hold the headroom and reserves of "
+			"its %u ports, %llu bytes",
+			(unsigned long long)sw->cfg.buffer, sw->cfg.n_ports,
+			(unsigned long long)fixed);
+		rs_error_hint(e,
+			      "raise qos.buffer, shorten cables, or make fewer classes lossless");
 		return -EINVAL;
 	}
 	sw->shared_size = sw->cfg.buffer - fixed;
@@ -170,7 +172,7 @@ struct rs_packet *rs_switch_tx(struct rs_switch *sw, unsigned port, rs_time now,
 	q->head = p->next;
 	q->bytes -= bytes;
 	if (q->head == RS_NO_PACKET)
-		out->filled &= (uint8_t)~(1 << tc);
+		out->filled &= (uint8_t) ~(1 << tc);
 	rs_buffer_release(sw, p->in_port, tc, bytes, now);
 	if (sw->cfg.mark_at_dequeue)
 		rs_ecn_mark(sw, out, tc, p);
@@ -204,7 +206,8 @@ rs_time rs_switch_deadline(const struct rs_switch *sw)
 	return sw->deadline;
 }
 
-const struct rs_switch_port_counters *rs_switch_port_counters(const struct rs_switch *sw, unsigned port)
+const struct rs_switch_port_counters *rs_switch_port_counters(const struct rs_switch *sw,
+							      unsigned port)
 {
 	return &sw->port[port].c;
 }

@@ -20,59 +20,61 @@ enum rs_switch_limits { RS_SWITCH_PORTS_MAX = 1024 };
 
 /* One traffic class, the same on every port. Bytes are those of the buffer (cells rounded up). */
 struct rs_switch_class {
-	bool lossless;		/* PFC on: pause at the ingress threshold, headroom above it */
-	int8_t alpha_shift;	/* dynamic threshold T = free << shift (shift < 0: >>) */
-	uint64_t reserve;	/* bytes guaranteed to an ingress port of this class */
-	uint64_t xon_offset;	/* resume when use <= T - this */
+	bool lossless;       /* PFC on: pause at the ingress threshold, headroom above it */
+	int8_t alpha_shift;  /* dynamic threshold T = free << shift (shift < 0: >>) */
+	uint64_t reserve;    /* bytes guaranteed to an ingress port of this class */
+	uint64_t xon_offset; /* resume when use <= T - this */
 	bool ecn;
-	uint64_t kmin, kmax;	/* egress queue bytes */
-	uint32_t pmax;		/* marking probability at kmax, in 1/65536; above kmax always */
-	uint8_t weight;		/* DWRR weight in the shares below; 0: strict, higher class first */
+	uint64_t kmin, kmax; /* egress queue bytes */
+	uint32_t pmax;       /* marking probability at kmax, in 1/65536; above kmax always */
+	uint8_t weight;      /* DWRR weight in the shares below; 0: strict, higher class first */
 };
 
 struct rs_switch_port {
-	int64_t rate;		/* bits per second */
-	uint64_t headroom;	/* bytes, an ingress port and lossless class */
-	/* ECN thresholds may scale with the port's rate: these override the class's when nonzero. */
+	int64_t rate;      /* bits per second */
+	uint64_t headroom; /* bytes, an ingress port and lossless class */
+	/* ECN thresholds may scale with the port's rate: these override the class's when nonzero.
+	 */
 	uint64_t kmin, kmax;
 };
 
 /* Equal-cost next hops: route[dst_group] indexes sets; a set is a run of ports. */
 struct rs_switch_routes {
-	/* Endpoint -> group (its edge switch); endpoints of this switch have a port of their own. */
+	/* Endpoint -> group (its edge switch); endpoints of this switch have a port of their own.
+	 */
 	const uint32_t *group_of; /* an entry an endpoint; shared by all switches; borrowed */
 	uint32_t n_endpoints;
-	const uint32_t *set_of;	  /* an entry a group: first << 8 | count; count 0: unreachable */
-	const uint16_t *ports;	  /* the sets' ports */
+	const uint32_t *set_of; /* an entry a group: first << 8 | count; count 0: unreachable */
+	const uint16_t *ports;  /* the sets' ports */
 	/* Directly attached: local_first <= endpoint < local_first + n_local use local_port[]. */
 	uint32_t my_group;
-	const uint16_t *local_port; /* endpoint -> port for endpoints whose group is my_group; indexed
-				     * by local_index[endpoint] */
+	const uint16_t *local_port;  /* endpoint -> port for endpoints whose group is my_group;
+				      * indexed  by local_index[endpoint] */
 	const uint16_t *local_index; /* an entry an endpoint; shared; borrowed */
 };
 
 enum rs_routing {
-	RS_ROUTE_ECMP,	   /* hash of source, destination, UDP source port */
-	RS_ROUTE_SPRAY,	   /* a port for each packet, uniformly at random */
+	RS_ROUTE_ECMP,     /* hash of source, destination, UDP source port */
+	RS_ROUTE_SPRAY,    /* a port for each packet, uniformly at random */
 	RS_ROUTE_ADAPTIVE, /* the least queue among the equal-cost ports, a packet */
 };
 
 struct rs_switch_config {
-	uint32_t id;		/* for random streams and the ECMP seed */
+	uint32_t id; /* for random streams and the ECMP seed */
 	uint64_t seed;
 	uint32_t n_ports;
-	const struct rs_switch_port *ports; /* copied */
+	const struct rs_switch_port *ports;         /* copied */
 	struct rs_switch_class classes[RS_CLASSES]; /* copied */
-	uint64_t buffer;	/* bytes shared by all; headroom and reserves come out of it */
-	uint32_t cell;		/* bytes; a packet takes ceil(frame/cell)*cell; 0 or 1: exact bytes */
-	uint16_t pause_quanta;	/* 65535 usual; refreshed at half */
-	rs_time pfc_watchdog;	/* a class paused for longer drops; 0: no watchdog */
-	bool mark_at_dequeue;	/* else at enqueue */
+	uint64_t buffer; /* bytes shared by all; headroom and reserves come out of it */
+	uint32_t cell;   /* bytes; a packet takes ceil(frame/cell)*cell; 0 or 1: exact bytes */
+	uint16_t pause_quanta; /* 65535 usual; refreshed at half */
+	rs_time pfc_watchdog;  /* a class paused for longer drops; 0: no watchdog */
+	bool mark_at_dequeue;  /* else at enqueue */
 	uint8_t tc_of_dscp[64];
 	enum rs_routing routing;
 	struct rs_switch_routes routes; /* borrowed arrays */
-	struct rs_pool *pool;	/* where packet indices live */
-	struct rs_pool_list *free; /* where dropped packets and PFC frames go and come from */
+	struct rs_pool *pool;           /* where packet indices live */
+	struct rs_pool_list *free;      /* where dropped packets and PFC frames go and come from */
 };
 
 int rs_switch_create(const struct rs_switch_config *c, struct rs_switch **sw, struct rs_error *e);
@@ -84,7 +86,8 @@ void rs_switch_destroy(struct rs_switch *sw);
  * send, or -1 (dropped, or a PFC frame that opened nothing). Ports that other effects woke (a PAUSE
  * to send, a RESUME received) are found by rs_switch_woken().
  */
-int rs_switch_rx(struct rs_switch *sw, unsigned in, struct rs_packet *p, rs_time now, rs_time ready);
+int rs_switch_rx(struct rs_switch *sw, unsigned in, struct rs_packet *p, rs_time now,
+		 rs_time ready);
 
 /*
  * The next packet that the port sends: PFC frames first, then by class. NULL with *again the time
@@ -107,12 +110,12 @@ void rs_switch_expire(struct rs_switch *sw, rs_time now);
 
 struct rs_switch_port_counters {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* data and control, PFC apart */
-	uint64_t tx_pauses, rx_pauses;	/* XOFF frames */
+	uint64_t tx_pauses, rx_pauses;                       /* XOFF frames */
 	uint64_t tx_resumes, rx_resumes;
-	uint64_t drops;			/* at ingress admission */
-	uint64_t ecn_marked;		/* at this egress */
-	uint64_t max_queue;		/* bytes, of one class's egress queue */
-	rs_time paused;			/* time that this egress was paused, any class */
+	uint64_t drops;      /* at ingress admission */
+	uint64_t ecn_marked; /* at this egress */
+	uint64_t max_queue;  /* bytes, of one class's egress queue */
+	rs_time paused;      /* time that this egress was paused, any class */
 };
 
 struct rs_switch_counters {
@@ -130,8 +133,8 @@ void rs_switch_check(const struct rs_switch *sw);
 
 /*
  * PFC headroom (802.1Q-2022 annex N; models.md §7): bytes that still arrive after the decision to
- * pause. rate: bits per second; delay: one way over the cable; max_frame with FCS, without preamble;
- * response: the peer's time to obey (802.3 31B.3.7 in quanta of 512 bit times).
+ * pause. rate: bits per second; delay: one way over the cable; max_frame with FCS, without
+ * preamble; response: the peer's time to obey (802.3 31B.3.7 in quanta of 512 bit times).
  */
 uint64_t rs_pfc_headroom(int64_t rate, rs_time delay, uint32_t max_frame, uint32_t response_quanta);
 /* 802.3 annex 31B.3.7's quanta for a port's rate. */

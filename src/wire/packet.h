@@ -47,7 +47,7 @@ struct rs_packet {
 	uint32_t rkey;
 	uint32_t dma_bytes;  /* RETH length */
 	uint32_t qkey;	     /* DETH */
-	uint32_t src_qp;     /* DETH */
+	uint32_t src_qp;     /* DETH; on every packet that rs_nic_tx() gives: whose it is */
 	union {
 		struct {
 			uint64_t swap_add; /* AtomicETH swap or add; AtomicAckETH original */
