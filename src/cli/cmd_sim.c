@@ -190,7 +190,8 @@ static bool any_loss(const struct rs_fabric *f)
 static void add_counterfactuals(struct rs_sim_report *r, const struct options *o,
 				struct rs_fabric *f)
 {
-	struct rs_sim_ideal all = {.network = true, .no_pause = true, .no_loss = true};
+	struct rs_sim_ideal all = {
+		.network = true, .no_pause = true, .no_loss = true, .no_cc = true};
 
 	if (any_inside(f))
 		add_case(r, o, f, RS_CASE_COUNTERFACTUAL, "inside the hosts",
@@ -286,7 +287,7 @@ static double now_s(clockid_t id)
 
 static int run_all(struct options *o, struct rs_fabric *f, struct rs_error *e)
 {
-	struct rs_sim_report r = {.scenario = o->file, .seed = o->sim.seed, .threads = o->threads};
+	struct rs_sim_report r = {.scenario = o->file, .seed = o->sim.seed};
 	struct rs_progress *p = rs_progress_create(stderr, o->quiet);
 	double wall = now_s(CLOCK_MONOTONIC), cpu = now_s(CLOCK_PROCESS_CPUTIME_ID);
 	int status = RS_EXIT_FAILED, err = 0;
@@ -306,7 +307,7 @@ static int run_all(struct options *o, struct rs_fabric *f, struct rs_error *e)
 		}
 	}
 	if (!err) {
-		rs_sim_run_all(r.cases, r.n, o->threads);
+		r.threads = rs_sim_run_all(r.cases, r.n, o->threads);
 		r.wall_s = now_s(CLOCK_MONOTONIC) - wall;
 		r.cpu_s = now_s(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	}

@@ -23,12 +23,16 @@ int rs_cli_error(const struct rs_error *e)
 	rs_error_text(e, text, sizeof(text));
 	fprintf(stderr, "ripstop: %s\n", text);
 	switch (e->code) {
-	case -ENOMEM:
-	case -EIO:
-	case -ENOSPC:
-		return RS_EXIT_FAILED;
-	default:
+	case -EINVAL:
+	case -ERANGE:
+	case -E2BIG:
+	case -ENOENT:
+	case -ENOTDIR:
+	case -EISDIR:
+	case -EACCES:
 		return RS_EXIT_INPUT;
+	default:
+		return RS_EXIT_FAILED;
 	}
 }
 

@@ -4,11 +4,6 @@
 #include "cli/sim_report.h"
 #include "report/report.h"
 
-static int64_t ns(rs_time t)
-{
-	return t / RS_NS;
-}
-
 static void time_ns(struct rs_json *j, const char *key, rs_time t)
 {
 	if (t == RS_NEVER)
@@ -93,7 +88,7 @@ static void flows(struct rs_json *j, const struct rs_sim_result *r)
 		rs_json_uint(j, "src", f->src);
 		rs_json_uint(j, "dst", f->dst);
 		rs_json_uint(j, "bytes", f->bytes);
-		rs_json_int(j, "start_ns", ns(f->start));
+		time_ns(j, "start_ns", f->start);
 		time_ns(j, "finish_ns", f->finish);
 		rs_json_end(j);
 	}

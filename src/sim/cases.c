@@ -24,7 +24,7 @@ static void *worker(void *arg)
 	}
 }
 
-void rs_sim_run_all(struct rs_sim_case *cases, uint32_t n, unsigned threads)
+unsigned rs_sim_run_all(struct rs_sim_case *cases, uint32_t n, unsigned threads)
 {
 	struct queue q = {cases, n, 0};
 	pthread_t id[64];
@@ -46,4 +46,5 @@ void rs_sim_run_all(struct rs_sim_case *cases, uint32_t n, unsigned threads)
 	worker(&q);
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(id[i], NULL);
+	return started + 1;
 }

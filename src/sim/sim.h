@@ -100,7 +100,8 @@ struct rs_sim_case {
 	struct rs_sim_result *result; /* out */
 	struct rs_error error;        /* out; code 0: fine */
 };
-/* threads: at most so many at a time; 0: one a core. Results do not depend on it. */
-void rs_sim_run_all(struct rs_sim_case *cases, uint32_t n, unsigned threads);
+/* threads: at most so many at a time; 0: one a core. Results do not depend on it. Returns how many
+ * there were. */
+unsigned rs_sim_run_all(struct rs_sim_case *cases, uint32_t n, unsigned threads);
 
 #endif

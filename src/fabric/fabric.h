@@ -1,0 +1,258 @@
+/*
+ * The one description: hosts with their insides, the network's graph, QoS, congestion control, the
+ * workload and the what-if list; the same struct whether a person wrote it, a generator made it or
+ * an importer read it. Everything lives in the fabric's arena.
+ */
+#ifndef RS_FABRIC_FABRIC_H
+#define RS_FABRIC_FABRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/time.h"
+#include "host/host.h"
+
+enum { RS_ENDPOINTS_MAX = 1 << 20, RS_FLOWS_MAX = 1000000, RS_TCS = 8 };
+
+/* An endpoint is a NIC's port: what a packet's source and destination name. Numbered from 0, host by
+ * host. */
+struct rs_endpoint {
+	uint32_t host;
+	int part;	    /* the NIC in hosts[host].inside; RS_NO_PART for a plain host */
+	uint32_t link;	    /* its link to the network */
+	uint32_t node;	    /* its leaf switch */
+	int64_t rate;
+	const char *name;   /* "h0/nic3"; plain: "h0" */
+};
+
+struct rs_fabric_host {
+	const char *name;
+	const struct rs_host *inside; /* NULL: plain, nothing inside to slow it; shared where alike */
+	uint32_t first_endpoint, n_endpoints;
+	uint32_t first_gpu, n_gpus; /* ranks of its GPUs; a plain host counts as one a NIC */
+};
+
+struct rs_fabric_switch {
+	const char *name;   /* "leaf0" */
+	uint8_t tier;	    /* 0 leaf, 1 spine, 2 core */
+	uint16_t n_ports;
+};
+
+/* An end of a link: a switch and its port, or an endpoint. */
+struct rs_link_end {
+	bool is_switch;
+	uint32_t id;	/* switch or endpoint */
+	uint16_t port;	/* of the switch */
+};
+struct rs_fabric_link {
+	struct rs_link_end a, b;
+	int64_t rate;
+	rs_time delay;	/* cable and receive-side FEC, one way */
+	double loss;	/* probability that a packet is lost: 0 healthy */
+};
+
+/* Where packets go: an edge-switch group an endpoint, sets of equal-cost ports a switch and group. */
+struct rs_routes {
+	uint32_t n_groups;	    /* switches with endpoints */
+	uint32_t *group_of;	    /* an entry an endpoint */
+	uint16_t *local_index;	    /* an entry an endpoint: its place among its edge switch's */
+	uint32_t *group_of_switch;  /* an entry a switch; UINT32_MAX: no endpoints */
+	uint32_t **set_of;	    /* [switch][group]: first << 8 | count */
+	uint16_t **ports;	    /* [switch]: the sets' ports, each set once */
+	uint16_t **local_port;	    /* [switch][local_index] */
+};
+
+struct rs_qos_class {
+	bool lossless;
+	int8_t alpha_shift;	/* T = free << shift */
+	bool ecn;
+	uint64_t kmin, kmax;	/* bytes at the rate below */
+	int64_t ecn_rate;	/* thresholds scale with port rate / this; 0: as they are */
+	double pmax;
+	uint8_t weight;		/* 0: strict */
+	uint8_t dscp;		/* what a NIC marks for this class */
+	uint64_t reserved, xon_offset;
+};
+
+struct rs_qos {
+	struct rs_qos_class tc[RS_TCS];
+	uint8_t tc_of_dscp[64];
+	uint8_t data_tc;	/* class of flows that name none; 3 */
+	uint8_t cnp_tc;		/* 6 */
+	uint8_t cnp_dscp;	/* 48 */
+	uint64_t buffer;	/* a switch; 0: infinite (ideal) */
+	uint32_t cell;
+	bool pfc;
+	bool ecn_on;
+	double headroom_scale;	/* 1: the formula's; 0.5: half of it, to see drops */
+	uint32_t max_frame;	/* in the headroom formula; 4200 */
+	uint16_t pause_quanta;
+	rs_time watchdog;
+	rs_time switch_latency;
+	bool cut_through;
+	bool mark_at_dequeue;
+	enum { RS_FABRIC_ECMP, RS_FABRIC_SPRAY, RS_FABRIC_ADAPTIVE } routing;
+	uint64_t nic_buffer;	/* receive buffer of a NIC; PFC towards the switch at 3/4 */
+};
+
+/* A parameter kept as written, for a room that fabric does not know (cc). */
+struct rs_kv {
+	const char *key, *value;
+	struct rs_where at;
+};
+
+struct rs_cc_conf {
+	const char *kind;	/* "dcqcn", "none" */
+	const char *preset;	/* NULL: default */
+	struct rs_where at;
+	uint32_t n;
+	struct rs_kv *kv;
+};
+
+struct rs_transport_conf {
+	uint16_t mtu;		/* path MTU */
+	bool ipv6;
+	uint8_t timeout, retry, rnr_retry, min_rnr_timer, max_rd_atomic;
+	uint32_t ack_every;
+	rs_time ack_delay;
+	rs_time min_rto;
+	bool ack_echo;		/* ns-3: congestion comes back as a bit of the ACK */
+};
+
+struct rs_flow {
+	rs_time start;
+	uint32_t src, dst;	/* endpoints */
+	uint64_t bytes;
+	uint8_t tc;
+};
+
+enum rs_coll_op { RS_COLL_ALL_REDUCE, RS_COLL_REDUCE_SCATTER, RS_COLL_ALL_GATHER,
+		  RS_COLL_BROADCAST, RS_COLL_ALL_TO_ALL };
+enum rs_coll_algorithm { RS_ALGO_RING, RS_ALGO_TREE, RS_ALGO_HIERARCHICAL, RS_ALGO_PAIRWISE };
+
+struct rs_collective_conf {
+	enum rs_coll_op op;
+	enum rs_coll_algorithm algorithm;
+	uint64_t bytes;		/* nccl-tests' size: of the buffer of a rank */
+	uint32_t n_ranks;	/* 0: all GPUs */
+	uint32_t channels;	/* default: 1; a flat ring uses a NIC a channel, round-robin */
+	uint32_t qps;		/* a connection */
+	uint64_t chunk;		/* pipelining unit; default 512 KiB (NCCL's step) */
+	uint32_t slots;		/* chunks in flight a connection; 8 (NCCL_STEPS) */
+	rs_time step_latency;	/* software a step: NCCL's network proxy; default 0, stated in docs */
+	uint32_t repeat;	/* run so many times back to back; 1 */
+	uint8_t tc;
+	rs_time start;
+	const char *type;	/* "float": for the table */
+	uint8_t type_bytes;
+};
+
+struct rs_train_conf {
+	double parameters;
+	uint8_t type_bytes;	/* gradients; bf16 2 */
+	double tokens;		/* a step, whole job */
+	uint32_t dp, tp, pp;	/* dp 0: from the ranks */
+	double flops;		/* achieved FLOP/s a GPU */
+	uint64_t bucket;	/* gradient bucket bytes */
+	double overlap;		/* share of the backward pass that communication may hide under; 1 */
+	uint64_t simulate;	/* bytes a rank simulated packet by packet; the rest is extended */
+	struct rs_collective_conf collective; /* how a bucket is all-reduced */
+};
+
+enum rs_job_kind { RS_JOB_FLOWS, RS_JOB_COLLECTIVE, RS_JOB_TRAIN };
+struct rs_job {
+	enum rs_job_kind kind;
+	const char *name;
+	struct rs_where at;
+	uint32_t n_flows;
+	struct rs_flow *flows;
+	struct rs_collective_conf collective;
+	struct rs_train_conf train;
+};
+
+struct rs_setting {
+	const char *path, *value; /* value as YAML flow text */
+	struct rs_where at;
+};
+struct rs_whatif {
+	const char *name;
+	uint32_t n;
+	struct rs_setting *set;
+};
+
+enum rs_network_kind { RS_NET_SINGLE, RS_NET_LEAF_SPINE, RS_NET_FAT_TREE, RS_NET_RAIL,
+		       RS_NET_EXPLICIT };
+
+/* What the network was made from, resolved: for writing it out again. */
+struct rs_network_conf {
+	uint32_t plain_hosts;	/* hosts that network.hosts or the topology made; 0: groups */
+	uint32_t nics;		/* of each of those */
+	uint32_t k, leaves, spines, hosts_per_leaf;
+	uint32_t links;		/* of a pair of switches */
+	int64_t rate, uplink_rate;
+	rs_time delay, uplink_delay;
+	double loss;
+};
+
+struct rs_fabric {
+	struct rs_arena *arena;
+	const char *name;	/* the file */
+	const char *title, *about; /* optional words of the author; NULL */
+	uint32_t n_hosts, n_endpoints, n_switches, n_links, n_gpus;
+	struct rs_fabric_host *hosts;
+	struct rs_endpoint *endpoints;
+	struct rs_fabric_switch *switches;
+	struct rs_fabric_link *links;
+	enum rs_network_kind kind;
+	struct rs_network_conf net;
+	struct rs_routes routes;
+	struct rs_qos qos;
+	struct rs_cc_conf cc;
+	struct rs_transport_conf transport;
+	struct rs_host_params host_params;
+	uint32_t n_jobs;
+	struct rs_job *jobs;
+	uint32_t n_whatifs;
+	struct rs_whatif *whatifs;
+	uint32_t n_unknown;	/* what sources did not say, one line each, for people */
+	const char **unknown;
+};
+
+/*
+ * Read a scenario or fabric file (YAML or JSON), apply settings in order (the same paths as --set),
+ * generate, import, route, check. -EINVAL with file, line, column, what was expected; -ENOENT;
+ * -E2BIG at a limit; -ENOMEM. Files named inside are relative to the file.
+ */
+int rs_fabric_load(const char *path, const struct rs_setting *set, uint32_t n_set,
+		   struct rs_fabric **out, struct rs_error *e);
+/* The same from memory: name is used in errors; base_dir for files named inside. For fuzzing. */
+int rs_fabric_load_text(const char *text, size_t n, const char *name, const char *base_dir,
+			const struct rs_setting *set, uint32_t n_set, struct rs_fabric **out,
+			struct rs_error *e);
+void rs_fabric_free(struct rs_fabric *f);
+
+/* A host from a NCCL topology or hwloc XML, recognised by content; in the arena. Refused with a
+ * reason that a person can act on. */
+int rs_host_import(const char *path, struct rs_arena *a, struct rs_host **out, struct rs_error *e);
+
+/* Canonical YAML of any input: reading it gives the same fabric, converting it the same text. */
+int rs_fabric_write(const struct rs_fabric *f, FILE *out);
+
+/* Facts for `fabric show`. */
+struct rs_network_facts {
+	uint32_t tiers, switches, host_links, fabric_links;
+	double oversubscription; /* worst leaf: rate down / rate up; 1 non-blocking; 0: one tier */
+	int64_t bisection;	 /* bits per second across the worst even split of leaves, one way */
+	uint32_t diameter;	 /* switches on the longest shortest path */
+};
+void rs_fabric_facts(const struct rs_fabric *f, struct rs_network_facts *out);
+
+/* GPU rank -> host, and the endpoint that is nearest to it (ties spread round-robin as NCCL does). */
+uint32_t rs_fabric_rank_host(const struct rs_fabric *f, uint32_t rank);
+uint32_t rs_fabric_rank_endpoint(const struct rs_fabric *f, uint32_t rank);
+/* The rank's GPU part in its host's inside, or RS_NO_PART for plain hosts. */
+int rs_fabric_rank_part(const struct rs_fabric *f, uint32_t rank);
+
+#endif

@@ -1,0 +1,179 @@
+/*
+ * Inside a server: sockets, PCIe, NICs, GPUs, memory, NVLink, as parts joined by links. A DMA's
+ * rate and latency come out of its path: latencies add, rates limit each link, what may be
+ * outstanding turns latency into rate. PIX, SYS, the NUMA penalty are names of paths, not constants.
+ */
+#ifndef RS_HOST_HOST_H
+#define RS_HOST_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/time.h"
+
+enum rs_part_kind {
+	RS_PART_SOCKET,	     /* a CPU package or NUMA domain: root complex and host memory */
+	RS_PART_PCI_BRIDGE,  /* a PCIe switch (all its ports) or a bridge; a root port is its link */
+	RS_PART_GPU,
+	RS_PART_NIC,	     /* one function with one port */
+	RS_PART_NVSWITCH,
+	RS_PART_OTHER,	     /* a device that moves no data here (NVMe, display) */
+};
+
+enum { RS_HOST_PARTS_MAX = 4096, RS_PATH_HOPS_MAX = 32, RS_NO_PART = -1 };
+
+/* A PCIe link up to the parent. 0 where the source does not say: unknown, never invented; an unknown
+ * link does not limit a simulation, and is reported. */
+struct rs_pcie {
+	uint8_t gen;	 /* 1..6 */
+	uint8_t lanes;	 /* 1..32 */
+	uint16_t mps;	 /* max payload size, bytes; 0: model default 256 */
+	uint16_t mrrs;	 /* max read request size; 0: model default 512 */
+};
+
+struct rs_part {
+	const char *name;	/* "gpu0", "nic0", "socket0"; unique in the host */
+	const char *model;	/* "H100", "ConnectX-7", "spr"; NULL unknown */
+	const char *busid;	/* PCI address; NULL none */
+	enum rs_part_kind kind;
+	int parent;		/* PCI parent: bridge or socket; RS_NO_PART for sockets, NVSwitches or
+				 * devices whose place is unknown */
+	int parent2;		/* Socket-Direct: a second attachment of the same NIC; else RS_NO_PART */
+	struct rs_pcie up, up2;	/* links to parent and parent2 */
+	int numa;		/* -1 unknown */
+	int64_t port_rate;	/* NIC: bits per second, 0 unknown */
+};
+
+/* Links that are not PCIe trees: socket interconnect, NVLink. Both directions alike. */
+enum rs_xlink_kind { RS_XLINK_SOCKET, RS_XLINK_NVLINK, RS_XLINK_C2C };
+struct rs_xlink {
+	int a, b;
+	enum rs_xlink_kind kind;
+	int64_t rate;	  /* bits per second, one direction, usable; 0: unknown, by the model's default */
+	rs_time latency;  /* one way; -1: by the model's default */
+	int64_t p2p_rate; /* socket link: what peer-to-peer DMA through both root complexes gets; 0:
+			   * by the CPU model's default; -1: not limited apart */
+};
+
+struct rs_host {
+	const char *name, *source; /* where the description came from: a file, "written out" */
+	const char *cpu;	/* CPU model class: skl icx spr emr gnr rome milan genoa turin; NULL unknown */
+	int n_parts, n_xlinks;
+	struct rs_part *parts;
+	struct rs_xlink *xlinks;
+};
+
+/* Parameters of the model, models.md §17-§23, each with its default: none is hard-wired. */
+struct rs_host_params {
+	rs_time phy_latency;	  /* 25 ns a PCIe link and direction */
+	rs_time switch_latency;	  /* 105 ns */
+	rs_time root_write;	  /* 200 ns: DMA write accepted by the root complex */
+	rs_time root_p2p;	  /* 150 ns: a turn in the root complex */
+	rs_time dram_read;	  /* so that an idle NIC-host read round trip is 550 ns */
+	rs_time gpu_write, gpu_read; /* 200 ns; so that a read round trip is 600 ns */
+	rs_time nvlink_hop;	  /* 1 us, GPU-NVSwitch-GPU */
+	rs_time nic_pipeline;	  /* 200 ns a direction */
+	rs_time post, mmio, poll; /* 75, 150, 75 ns */
+	uint32_t read_buffer;	  /* 64 kB outstanding reads a NIC function */
+	uint32_t tags;		  /* 256 */
+	uint32_t posted_data_credits; /* 2048 units of 16 B */
+	uint32_t posted_header_credits; /* 128 */
+	rs_time credit_latency;	  /* 400 ns */
+	uint32_t completion_chunk; /* 256 */
+	uint32_t header_write, header_completion, header_read; /* 24, 20, 24 B (Gen6: 16, 16, 16) */
+	double dll_efficiency;	  /* 0.97 */
+	double xlink_efficiency;  /* 0.70 of the raw socket link */
+};
+extern const struct rs_host_params rs_host_defaults;
+
+/* A socket interconnect's defaults by CPU class (models.md §18, §19); NULL for an unknown class. */
+struct rs_cpu_model {
+	const char *name, *what;
+	int64_t hop_rate;	/* raw, all links together, one direction */
+	rs_time hop_latency;
+	int64_t p2p_rate;	/* peer-to-peer through both root complexes */
+	double same_socket_p2p;	/* share of the link rate through one root complex */
+};
+const struct rs_cpu_model *rs_cpu_find(const char *name);
+
+int rs_host_find(const struct rs_host *h, const char *name); /* RS_NO_PART when absent */
+/* A description that can be simulated: no cycles, parents exist, names unique, limits kept. */
+int rs_host_check(const struct rs_host *h, struct rs_error *e);
+
+/* NCCL's and nvidia-smi's names of distances. */
+enum rs_distance { RS_DIST_SELF, RS_DIST_NVLINK, RS_DIST_PIX, RS_DIST_PXB, RS_DIST_PHB,
+		   RS_DIST_NODE, RS_DIST_SYS, RS_DIST_UNKNOWN };
+const char *rs_distance_name(enum rs_distance d);
+enum rs_distance rs_host_distance(const struct rs_host *h, int a, int b);
+
+/* ---- The bus: a host's links in motion ---- */
+
+/* Host memory of a socket is addressed as the socket part itself, GPU memory as the GPU part. */
+struct rs_bus;
+/* max_initiators: DMA engines (NIC functions, GPUs' copy engines). Allocates all that it will need. */
+int rs_bus_create(const struct rs_host *h, const struct rs_host_params *p, struct rs_bus **bus,
+		  struct rs_error *e);
+void rs_bus_destroy(struct rs_bus *bus);
+
+/* A path, prepared once: hops in both directions, latencies, limits. */
+struct rs_path {
+	uint8_t n_hops;
+	uint16_t hop[RS_PATH_HOPS_MAX];	/* indices of directed links of the bus, initiator -> target */
+	uint16_t back[RS_PATH_HOPS_MAX];
+	rs_time fixed;		/* latency of the elements, one way, without serialization */
+	rs_time fixed_back;
+	enum rs_distance distance;
+	uint16_t mps, mrrs, chunk;
+	bool unknown;		/* some link's rate is unknown and does not limit */
+	int initiator, target;
+};
+/* -ENOENT: no way from one part to the other. via_nvlink: GPU to GPU over NVLink where there is. */
+int rs_bus_path(const struct rs_bus *bus, int initiator, int target, bool via_nvlink,
+		struct rs_path *p);
+
+/*
+ * A DMA read of n bytes (at most 1 MiB) by the path's initiator, issued at now: reserves the links
+ * and returns when the last completion is in. Bounded by the initiator's tags and read buffer: an
+ * issue that they do not allow yet waits (in order). *issued (may be NULL): when it was issued.
+ */
+rs_time rs_bus_read(struct rs_bus *bus, const struct rs_path *p, uint32_t n, rs_time now,
+		    rs_time *issued);
+/*
+ * A posted write. Returns when the last byte is visible at the target; *accepted (may be NULL): when
+ * it has left the initiator (its credits were there, its first link sent it), so that a buffer there
+ * is free again.
+ */
+rs_time rs_bus_write(struct rs_bus *bus, const struct rs_path *p, uint32_t n, rs_time now,
+		     rs_time *accepted);
+/* GPU to GPU over NVLink, or a staged copy: as rs_bus_write without PCIe's credits. */
+
+/* Idle figures of a path by closed form, for reports: what a lone stream gets, and one small read's
+ * round trip or write's latency. */
+int64_t rs_path_read_rate(const struct rs_bus *bus, const struct rs_path *p, uint32_t n);
+int64_t rs_path_write_rate(const struct rs_bus *bus, const struct rs_path *p, uint32_t n);
+
+/* Directed links, for reports: name ("nic0->pci1"), busy time so far, bytes moved. */
+struct rs_bus_link_stat {
+	char name[64];
+	rs_time busy;
+	uint64_t bytes;
+	int64_t rate; /* 0 unknown */
+};
+int rs_bus_links(const struct rs_bus *bus);
+void rs_bus_link_stat(const struct rs_bus *bus, int link, struct rs_bus_link_stat *out);
+
+/* Usable rate of a PCIe link for TLP bytes: GT/s * lanes * encoding (Gen6: FLIT share). 0 unknown. */
+int64_t rs_pcie_rate(const struct rs_pcie *p);
+/* Goodput of back-to-back posted writes of n-byte blocks at the link's MPS. */
+int64_t rs_pcie_write_goodput(const struct rs_pcie *p, const struct rs_host_params *hp);
+
+/* ---- Memory registration: models.md §23 ---- */
+struct rs_mr_params {
+	rs_time base, page, huge_page, gpu_base, cache_hit;
+};
+extern const struct rs_mr_params rs_mr_defaults;
+rs_time rs_mr_register_time(const struct rs_mr_params *p, uint64_t bytes, uint64_t page_bytes,
+			    bool gpu);
+
+#endif
