@@ -11,8 +11,10 @@ help:
 	@echo "make build      build/release/bin/ripstop"
 	@echo "make bench      speed: packet-hops per CPU-second, instructions per packet"
 	@echo "make fuzz       fuzz every reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang)"
-	@echo "make format     clang-format over the tree;  make tidy: clang-tidy"
-	@echo "make install    into PREFIX=$(PREFIX);  make uninstall"
+	@echo "make format     clang-format over the tree"
+	@echo "make tidy       clang-tidy over the tree"
+	@echo "make install    the program, man pages and completion into PREFIX=$(PREFIX)"
+	@echo "make uninstall  remove what make install put there"
 	@echo "make clean      remove build/"
 
 setup:
@@ -46,10 +48,10 @@ tidy: build
 	@git ls-files 'src/*.c' | xargs clang-tidy -p build/release --quiet
 
 install: build
-	@cmake --install build/release --prefix $(PREFIX)
+	@cmake --install build/release --prefix "$(PREFIX)"
 
 uninstall:
-	@xargs rm -fv <build/release/install_manifest.txt
+	@cmake -DBUILD=build/release -P tools/cmake/uninstall.cmake
 
 clean:
 	@rm -rf build

@@ -1,0 +1,10 @@
+# Removes the files that the last install of this build listed.
+set(manifest ${BUILD}/install_manifest.txt)
+if(NOT EXISTS ${manifest})
+  message(FATAL_ERROR "nothing to uninstall: there is no ${manifest}")
+endif()
+file(STRINGS ${manifest} files)
+foreach(f ${files})
+  message(STATUS "Removing: $ENV{DESTDIR}${f}")
+  file(REMOVE "$ENV{DESTDIR}${f}")
+endforeach()

@@ -1,0 +1,56 @@
+# Completion of ripstop(1) for bash.
+
+_ripstop() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev= command= i
+	COMPREPLY=()
+	[ "$COMP_CWORD" -gt 0 ] && prev=${COMP_WORDS[COMP_CWORD - 1]}
+	[ "$COMP_CWORD" -gt 1 ] && command=${COMP_WORDS[1]}
+
+	case $command in
+	'')
+		COMPREPLY=($(compgen -W 'sim fabric help --help --version' -- "$cur"))
+		;;
+	sim)
+		case $prev in
+		--json | --flows-csv | --pcap)
+			compopt -o filenames 2>/dev/null
+			COMPREPLY=($(compgen -f -- "$cur"))
+			return
+			;;
+		--pcap-links)
+			COMPREPLY=($(compgen -W 'all' -- "$cur"))
+			return
+			;;
+		--seed | --set | --threads | --max-time)
+			return
+			;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--json --flows-csv --pcap --pcap-links --seed --set
+				--threads --max-time --no-diagnosis --quiet --help' -- "$cur"))
+		else
+			_ripstop_files "$cur" yaml yml json
+		fi
+		;;
+	fabric)
+		if [ "$COMP_CWORD" = 2 ]; then
+			COMPREPLY=($(compgen -W 'show check convert --help' -- "$cur"))
+		else
+			_ripstop_files "$cur" yaml yml json xml
+		fi
+		;;
+	esac
+}
+
+# Folders, and files with one of the endings.
+_ripstop_files() {
+	local word=$1 ending
+	shift
+	compopt -o filenames 2>/dev/null
+	COMPREPLY=($(compgen -d -- "$word"))
+	for ending; do
+		COMPREPLY+=($(compgen -f -X "!*.$ending" -- "$word"))
+	done
+}
+
+complete -F _ripstop ripstop
