@@ -42,7 +42,8 @@ static void update_credits(struct rs_qp *qp, const struct rs_packet *p)
 }
 
 /* Something new was acknowledged: retry counts and timer start anew. */
-static void progress(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked, bool marked, rs_time now)
+static inline void progress(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked, bool marked,
+			    rs_time now)
 {
 	rs_time rtt = -1;
 
@@ -67,7 +68,7 @@ static void progress(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked, bool 
 }
 
 /* A response skipped an unanswered READ or atomic: ask again, once until something moves. */
-static void implied_nak(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
+RS_COLD static void implied_nak(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 {
 	if ((qp->flags & RS_QF_IMPLIED) || qp->next_psn == qp->una_psn)
 		return;
@@ -76,7 +77,7 @@ static void implied_nak(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 		qp->flags |= RS_QF_IMPLIED;
 }
 
-static void fatal_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
+RS_COLD static void fatal_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
 {
 	static const uint8_t status[] = {
 		[RS_NAK_INVALID_REQUEST & RS_SYN_VALUE] = RS_WC_REM_INV_REQ_ERR,
@@ -91,7 +92,8 @@ static void fatal_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
 	rs_qp_fail(nic, qp, status[syndrome & RS_SYN_VALUE]);
 }
 
-static void on_nak(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, rs_time now)
+RS_COLD static void on_nak(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+			   rs_time now)
 {
 	uint8_t syndrome = rs_packet_syndrome(p);
 
@@ -162,8 +164,8 @@ static bool store_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs
 	return rs_mr_scatter(nic, qp->pd, sge, w->n_sge, 0, (const uint8_t *)&original, 8);
 }
 
-static void on_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
-			int32_t ahead, rs_time now)
+RS_APART static void on_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+				 uint32_t f, int32_t ahead, rs_time now)
 {
 	uint64_t acked = qp->acked;
 	uint32_t una = qp->una_psn;
@@ -200,8 +202,7 @@ void rs_comp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
 {
 	int32_t ahead = rs_psn_diff(p->psn & RS_PSN_MASK, qp->una_psn);
 
-	if (qp->state < RS_QPS_RTS || qp->state == RS_QPS_ERR ||
-	    ahead >= (int32_t)((qp->max_psn - qp->una_psn) & RS_PSN_MASK)) {
+	if (ahead >= (int32_t)((qp->max_psn - qp->una_psn) & RS_PSN_MASK)) {
 		nic->counters.rx_dropped++;
 		return;
 	}

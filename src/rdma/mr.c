@@ -30,12 +30,11 @@ int rs_nic_reg_mr(struct rs_nic *nic, uint32_t pd, uint64_t va, uint64_t length,
 		nic->mr_free = nic->mrs[i].next_free;
 	} else if (nic->mrs_fresh < nic->c.max_mrs) {
 		i = nic->mrs_fresh++;
-		nic->mrs[i].key = (i + 1) << 8;
+		nic->mrs[i].key = (i + 1) << 8 | 1;
 	} else {
 		return -ENOMEM;
 	}
 	m = &nic->mrs[i];
-	m->key = (m->key & ~0xffu) | ((m->key + 1) & 0xff);
 	m->va = va;
 	m->length = length;
 	m->host = nic->c.copy_payload ? host : NULL;
@@ -53,6 +52,8 @@ int rs_nic_dereg_mr(struct rs_nic *nic, uint32_t key)
 	if (!m)
 		return -ENOENT;
 	m->used = false;
+	/* Now, so that a WRITE under way sees it by comparing keys alone. */
+	m->key = (m->key & ~0xffu) | ((m->key + 1) & 0xff);
 	m->next_free = nic->mr_free;
 	nic->mr_free = (uint32_t)(m - nic->mrs);
 	return 0;

@@ -27,12 +27,14 @@ static int alloc_tables(struct rs_nic *nic)
 {
 	const struct rs_nic_config *c = &nic->c;
 
-	nic->qps = calloc(c->max_qps, sizeof(*nic->qps));
+	nic->qps_memory = calloc((size_t)c->max_qps + 1, sizeof(*nic->qps));
 	nic->mrs = calloc(c->max_mrs ? c->max_mrs : 1, sizeof(*nic->mrs));
 	if (c->copy_payload)
 		nic->bounce = malloc((size_t)RS_BOUNCE_BUFFERS * RS_MAX_PAYLOAD);
-	if (!nic->qps || !nic->mrs || (c->copy_payload && !nic->bounce))
+	if (!nic->qps_memory || !nic->mrs || (c->copy_payload && !nic->bounce))
 		return -ENOMEM;
+	nic->qps = (struct rs_qp *)(((uintptr_t)nic->qps_memory + RS_QP_BYTES_MAX - 1) &
+				    ~(uintptr_t)(RS_QP_BYTES_MAX - 1));
 	if (rs_heap_init(&nic->paced, c->max_qps) || rs_heap_init(&nic->timers, c->max_qps))
 		return -ENOMEM;
 	return 0;
@@ -81,7 +83,7 @@ void rs_nic_destroy(struct rs_nic *nic)
 		rs_nic_destroy_cq(nic, nic->cqs);
 	rs_heap_fini(&nic->paced);
 	rs_heap_fini(&nic->timers);
-	free(nic->qps);
+	free(nic->qps_memory);
 	free(nic->mrs);
 	free(nic->bounce);
 	free(nic);
@@ -95,7 +97,7 @@ struct rs_qp *rs_nic_find_qp(struct rs_nic *nic, uint32_t qpn)
 }
 
 /* The congestion-marked packets of a data flow: a CNP to its source, or an echo in its ACK. */
-static void on_marked(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
+RS_APART static void on_marked(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 {
 	nic->counters.np_ecn_marked_roce_packets++;
 	if (nic->c.ack_echo_ecn) {
@@ -108,7 +110,7 @@ static void on_marked(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 	rs_sched_cnp(nic, qp);
 }
 
-static void on_cnp(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
+RS_APART static void on_cnp(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 {
 	nic->counters.rp_cnp_handled++;
 	nic->cc->on_cnp(nic->cc_params, &qp->cc, now);
@@ -117,16 +119,18 @@ static void on_cnp(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 
 static bool from_peer(const struct rs_qp *qp, const struct rs_packet *p)
 {
-	return qp->state >= RS_QPS_RTR && qp->state != RS_QPS_ERR && p->src == qp->dest_endpoint &&
-	       !((p->pkey ^ qp->pkey) & 0x7fff);
+	return (uint8_t)(qp->state - RS_QPS_RTR) < RS_QPS_ERR - RS_QPS_RTR &&
+	       p->src == qp->dest_endpoint && !((p->pkey ^ qp->pkey) & 0x7fff);
 }
 
 static void receive(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
 {
 	uint32_t f = rs_opcodes[p->opcode].flags;
-	struct rs_qp *qp = rs_nic_find_qp(nic, p->dest_qp);
+	uint32_t index = p->dest_qp - nic->c.first_qpn;
+	struct rs_qp *qp = &nic->qps[index < nic->qps_fresh ? index : 0];
 
-	if (__builtin_expect(p->kind != RS_KIND_ROCE || !qp || !from_peer(qp, p), 0)) {
+	if (__builtin_expect(
+		    p->kind != RS_KIND_ROCE || index >= nic->qps_fresh || !from_peer(qp, p), 0)) {
 		nic->counters.rx_dropped++;
 		return;
 	}
@@ -134,9 +138,7 @@ static void receive(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
 		on_cnp(nic, qp, now);
 		return;
 	}
-	if (__builtin_expect((p->opcode & 0xe0) != qp->transport || !(f & RS_F_VALID) ||
-				     p->psn > RS_PSN_MASK,
-			     0)) {
+	if (__builtin_expect((p->opcode & 0xe0) != qp->transport || !(f & RS_F_VALID), 0)) {
 		nic->counters.rx_dropped++;
 		return;
 	}

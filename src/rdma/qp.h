@@ -86,8 +86,8 @@ enum rs_qp_flags {
 
 struct rs_qp {
 	/* Line 0: sending */
-	uint8_t state;     /* enum rs_qp_state */
-	uint8_t transport; /* enum rs_transport */
+	_Alignas(RS_QP_BYTES_MAX) uint8_t state; /* enum rs_qp_state */
+	uint8_t transport;                       /* enum rs_transport */
 	uint8_t tos, tc;
 	uint16_t sport, pkey;
 	uint32_t dest_endpoint, dest_qpn;
@@ -127,6 +127,7 @@ struct rs_qp {
 	uint8_t resource_next; /* ring place from which pending responses are looked for */
 	uint32_t unacked;      /* packets since the last ACK */
 	uint32_t w_rkey;       /* the WRITE under way */
+	uint32_t w_mr;         /* its region's entry */
 	uint64_t w_va;
 	uint32_t w_left;
 	uint32_t received; /* bytes of the message under way */
@@ -157,7 +158,8 @@ struct rs_qp {
 	struct rs_link link[RS_LISTS];
 };
 
-_Static_assert(sizeof(struct rs_qp) <= RS_QP_BYTES_MAX, "a QP is at most 512 bytes");
+/* At most, and by the alignment exactly: an index becomes an address by one shift. */
+_Static_assert(sizeof(struct rs_qp) == RS_QP_BYTES_MAX, "a QP is at most 512 bytes");
 _Static_assert(offsetof(struct rs_qp, sent) <= 64, "sending: one cache line");
 _Static_assert(offsetof(struct rs_qp, cc) <= 136, "acknowledgement: the next");
 

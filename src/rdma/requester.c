@@ -25,7 +25,7 @@ static bool limited(const struct rs_qp *qp, const struct rs_swqe *w)
 }
 
 /* May the first packet of a message go? Fence and order: §10.8.3.3. */
-static bool may_start(const struct rs_qp *qp, const struct rs_swqe *w)
+RS_APART static bool may_start(const struct rs_qp *qp, const struct rs_swqe *w)
 {
 	if (qp->state == RS_QPS_SQD && qp->next_psn == qp->max_psn)
 		return false;
@@ -56,7 +56,7 @@ bool rs_req_ready(const struct rs_qp *qp)
 }
 
 /* The requester's own memory was refused: the error completes in its turn. */
-static bool bad_local(struct rs_nic *nic, struct rs_qp *qp)
+RS_COLD static bool bad_local(struct rs_nic *nic, struct rs_qp *qp)
 {
 	if (qp->sq_head == qp->sq_send)
 		rs_qp_fail(nic, qp, RS_WC_LOC_PROT_ERR);
@@ -76,8 +76,8 @@ static bool bind_payload(struct rs_nic *nic, struct rs_qp *qp, const struct rs_s
 }
 
 /* First, Last and Only packets, READ requests and atomics: PSNs taken, 0 when refused. */
-static uint32_t fill_edge(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w,
-			  struct rs_packet *p)
+RS_APART static uint32_t fill_edge(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w,
+				   struct rs_packet *p)
 {
 	uint32_t k = qp->send_k, offset = k * qp->mtu;
 	bool last = k + 1 == w->packets;

@@ -102,8 +102,8 @@ static uint32_t aeth(const struct rs_qp *qp, uint8_t syndrome)
 	return (uint32_t)syndrome << 24 | qp->msn;
 }
 
-static void fill_atomic_answer(struct rs_nic *nic, struct rs_qp *qp, struct rs_resource *r,
-			       struct rs_packet *p)
+RS_APART static void fill_atomic_answer(struct rs_nic *nic, struct rs_qp *qp, struct rs_resource *r,
+					struct rs_packet *p)
 {
 	rs_packet_head(nic, qp, p, RS_OP_ATOMIC_ACKNOWLEDGE | qp->transport, nic->atomic_ack_frame);
 	p->psn = r->psn;
@@ -145,7 +145,7 @@ static uint8_t read_opcode(const struct rs_resource *r)
 	return r->sent + 1 == r->packets ? RS_OP_READ_RESPONSE_LAST : RS_OP_READ_RESPONSE_MIDDLE;
 }
 
-static void refuse(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
+RS_COLD static void refuse(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
 {
 	nic->counters.resp_cqe_error++;
 	if (syndrome == RS_NAK_INVALID_REQUEST)
@@ -188,7 +188,7 @@ bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_
 	return true;
 }
 
-static void owe_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
+RS_COLD static void owe_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
 {
 	qp->nak = syndrome;
 	qp->flags |= RS_QF_GAP;
@@ -213,7 +213,10 @@ static inline void owe_ack(struct rs_nic *nic, struct rs_qp *qp, const struct rs
 	if (qp->flags & RS_QF_ACK_OWED)
 		return;
 	qp->flags |= RS_QF_ACK_OWED;
-	rs_resp_kick(nic, qp);
+	if (qp->resource_count)
+		rs_resp_kick(nic, qp);
+	else
+		rs_sched_control(nic, qp);
 }
 
 /* ---- Duplicates: §9.7.5.1.4 ---- */
@@ -231,7 +234,7 @@ static void duplicate_read(struct rs_nic *nic, struct rs_qp *qp, const struct rs
 			break;
 		r->va = p->va;
 		r->length = p->dma_bytes;
-		r->psn = p->psn;
+		r->psn = rs_psn_add(r->psn, k);
 		r->packets -= k;
 		r->sent = 0;
 		r->pending = true;
@@ -248,7 +251,7 @@ static void duplicate_atomic(struct rs_nic *nic, struct rs_qp *qp, const struct 
 	for (unsigned i = 0; i < qp->resource_count; i++) {
 		struct rs_resource *r = resource_at(qp, i);
 
-		if (!r->atomic || r->psn != p->psn)
+		if (!r->atomic || r->psn != (p->psn & RS_PSN_MASK))
 			continue;
 		r->pending = true;
 		if (qp->resource_next > i)
@@ -259,8 +262,8 @@ static void duplicate_atomic(struct rs_nic *nic, struct rs_qp *qp, const struct 
 	nic->counters.rx_dropped++;
 }
 
-static void duplicate(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
-		      rs_time now)
+RS_COLD static void duplicate(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+			      uint32_t f, rs_time now)
 {
 	nic->counters.duplicate_request++;
 	if (f & RS_F_READ)
@@ -386,9 +389,8 @@ static inline uint8_t check_rkey(struct rs_nic *nic, const struct rs_qp *qp, str
 		return RS_NAK_REMOTE_OPERATIONAL;
 	}
 	if (q->f & RS_F_WRITE && !(q->f & RS_F_FIRST)) {
-		q->mr = rs_mr_find(nic, qp->w_rkey, qp->pd, qp->w_va, qp->w_left,
-				   RS_ACCESS_REMOTE_WRITE);
-		return q->mr ? OK : RS_NAK_REMOTE_ACCESS;
+		q->mr = &nic->mrs[qp->w_mr];
+		return q->mr->key == qp->w_rkey ? OK : RS_NAK_REMOTE_ACCESS;
 	}
 	if (q->f & RS_F_ATOMIC) {
 		if (p->va & 7)
@@ -406,7 +408,7 @@ static inline uint8_t check_rkey(struct rs_nic *nic, const struct rs_qp *qp, str
 
 /* ---- Execution ---- */
 
-static void finish_receive(struct rs_nic *nic, struct rs_qp *qp, const struct request *q)
+RS_APART static void finish_receive(struct rs_nic *nic, struct rs_qp *qp, const struct request *q)
 {
 	struct rs_cqe e = {
 		.bytes = qp->received,
@@ -427,6 +429,7 @@ static inline void execute_write(struct rs_nic *nic, struct rs_qp *qp, const str
 	if (q->f & RS_F_FIRST) {
 		qp->w_va = p->va;
 		qp->w_rkey = p->rkey;
+		qp->w_mr = q->mr ? (uint32_t)(q->mr - nic->mrs) : 0;
 		qp->w_left = p->dma_bytes;
 		qp->received = 0;
 		qp->message = RS_OP_WRITE_FIRST;
@@ -444,7 +447,7 @@ static inline void execute_write(struct rs_nic *nic, struct rs_qp *qp, const str
 		finish_receive(nic, qp, q);
 }
 
-static void execute_send(struct rs_nic *nic, struct rs_qp *qp, const struct request *q)
+RS_APART static void execute_send(struct rs_nic *nic, struct rs_qp *qp, const struct request *q)
 {
 	const struct rs_packet *p = q->p;
 
@@ -484,7 +487,8 @@ static uint64_t do_atomic(const struct request *q)
 }
 
 /* READs and atomics: remembered, then answered in order. Returns the PSNs taken. */
-static uint32_t execute_response(struct rs_nic *nic, struct rs_qp *qp, const struct request *q)
+RS_APART static uint32_t execute_response(struct rs_nic *nic, struct rs_qp *qp,
+					  const struct request *q)
 {
 	const struct rs_packet *p = q->p;
 	struct rs_resource *r = take_resource(qp);
@@ -492,7 +496,7 @@ static uint32_t execute_response(struct rs_nic *nic, struct rs_qp *qp, const str
 	*r = (struct rs_resource){
 		.va = p->va,
 		.rkey = p->rkey,
-		.psn = p->psn,
+		.psn = qp->epsn,
 		.packets = 1,
 		.atomic = !!(q->f & RS_F_ATOMIC),
 		.pending = true,
@@ -527,7 +531,8 @@ static void execute(struct rs_nic *nic, struct rs_qp *qp, const struct request *
 }
 
 /* A NAK that ends the connection; the receive under way completes with its own error. */
-static void reject(struct rs_nic *nic, struct rs_qp *qp, const struct request *q, uint8_t syndrome)
+RS_COLD static void reject(struct rs_nic *nic, struct rs_qp *qp, const struct request *q,
+			   uint8_t syndrome)
 {
 	struct rs_cqe e = {.status = q->receive_status, .op = RS_WR_RECV};
 
@@ -536,19 +541,40 @@ static void reject(struct rs_nic *nic, struct rs_qp *qp, const struct request *q
 	refuse(nic, qp, syndrome);
 }
 
-void rs_resp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
-		rs_time now)
+/*
+ * The next Middle of the WRITE under way, nothing owed but ACKs: all the checks below would pass,
+ * and are decided here in one go.
+ */
+static inline bool streams_on(const struct rs_nic *nic, const struct rs_qp *qp,
+			      const struct rs_packet *p)
+{
+	return (p->opcode & 0x1f) == RS_OP_WRITE_MIDDLE && p->psn == qp->epsn &&
+	       qp->message == RS_OP_WRITE_FIRST && p->payload_bytes == qp->mtu &&
+	       qp->w_left > qp->mtu && !(qp->flags & RS_QF_GAP) && !qp->nak &&
+	       nic->mrs[qp->w_mr].key == qp->w_rkey;
+}
+
+static inline void stream(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+			  rs_time now)
+{
+	const struct rs_mr *m = &nic->mrs[qp->w_mr];
+
+	if (m->host)
+		memcpy(m->host + (qp->w_va - m->va), p->payload, p->payload_bytes);
+	qp->w_va += p->payload_bytes;
+	qp->w_left -= p->payload_bytes;
+	qp->received += p->payload_bytes;
+	qp->epsn = rs_psn_add(qp->epsn, 1);
+	owe_ack(nic, qp, p, now);
+}
+
+RS_APART static void check_and_execute(struct rs_nic *nic, struct rs_qp *qp,
+				       const struct rs_packet *p, uint32_t f, rs_time now)
 {
 	struct request q = {.p = p, .f = f};
-	uint8_t v;
+	uint8_t v = check_psn(nic, qp, &q, now);
 
-	if (qp->state < RS_QPS_RTR || qp->state == RS_QPS_ERR ||
-	    (nic->c.copy_payload && p->payload_bytes && !p->payload)) {
-		nic->counters.rx_dropped++;
-		return;
-	}
-	v = check_psn(nic, qp, &q, now);
-	if (__builtin_expect(v == DROP, 0))
+	if (v == DROP)
 		return;
 	v = check_op_seq(qp, f);
 	if (!v)
@@ -559,10 +585,23 @@ void rs_resp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
 		v = check_length(qp, &q);
 	if (!v)
 		v = check_rkey(nic, qp, &q);
-	if (__builtin_expect(!v, 1))
+	if (!v)
 		execute(nic, qp, &q, now);
 	else if ((v & RS_SYN_KIND) == RS_SYN_RNR)
 		owe_nak(nic, qp, v);
 	else
 		reject(nic, qp, &q, v);
+}
+
+void rs_resp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
+		rs_time now)
+{
+	if (nic->c.copy_payload && p->payload_bytes && !p->payload) {
+		nic->counters.rx_dropped++;
+		return;
+	}
+	if (__builtin_expect(streams_on(nic, qp, p), 1))
+		stream(nic, qp, p, now);
+	else
+		check_and_execute(nic, qp, p, f, now);
 }

@@ -103,7 +103,7 @@ void rs_sched_forget(struct rs_nic *nic, struct rs_qp *qp)
 }
 
 /* A CNP: A17.9.3. */
-static void send_cnp(struct rs_nic *nic, struct rs_packet *p)
+RS_APART static void send_cnp(struct rs_nic *nic, struct rs_packet *p)
 {
 	struct rs_qp *qp = &nic->qps[nic->cnp.head];
 
@@ -124,12 +124,21 @@ static bool send_control(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs
 
 		take_control(nic, qp);
 		if (rs_resp_control(nic, qp, p, now)) {
-			rs_resp_kick(nic, qp);
+			if (qp->resource_count)
+				rs_resp_kick(nic, qp);
 			nic->counters.tx_ack_packets++;
 			return true;
 		}
 	}
 	return false;
+}
+
+/* Held by its pace: to the heap. */
+RS_APART static void hold(struct rs_nic *nic, struct rs_qp *qp)
+{
+	take_ready(nic, qp);
+	qp->place = RS_PLACE_PACED;
+	rs_heap_set(&nic->paced, qp->index, qp->next_allowed);
 }
 
 /* One packet of the QP: a READ response or a request, in turns when it has both. */
@@ -165,9 +174,7 @@ static bool send_data(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_ti
 			continue;
 		}
 		if (qp->next_allowed > now) {
-			take_ready(nic, qp);
-			qp->place = RS_PLACE_PACED;
-			rs_heap_set(&nic->paced, qp->index, qp->next_allowed);
+			hold(nic, qp);
 			continue;
 		}
 		if (!send_one(nic, qp, p, now))
@@ -192,7 +199,7 @@ static bool send_class(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_t
 	return send_control(nic, c, p, now) || send_data(nic, c, p, now);
 }
 
-static void release_paced(struct rs_nic *nic, rs_time now)
+RS_APART static void release_paced(struct rs_nic *nic, rs_time now)
 {
 	while (rs_heap_top(&nic->paced) <= now) {
 		struct rs_qp *qp = &nic->qps[nic->paced.entries[0].id];
@@ -208,7 +215,8 @@ struct rs_packet *rs_nic_tx(struct rs_nic *nic, uint8_t paused, rs_time now, rs_
 	struct rs_packet *p;
 
 	*again = RS_NEVER;
-	release_paced(nic, now);
+	if (rs_heap_top(&nic->paced) <= now)
+		release_paced(nic, now);
 	classes =
 		(unsigned)(nic->data_mask | nic->control_mask | nic->cnp_mask) & ~(unsigned)paused;
 	if (classes) {

@@ -15,6 +15,10 @@ enum {
 
 #define RS_NO_QP UINT32_MAX
 
+/* Kept out of the path of a streaming message: seldom, or never in a healthy run. */
+#define RS_APART __attribute__((noinline))
+#define RS_COLD  __attribute__((noinline, cold))
+
 struct rs_mr {
 	uint64_t va, length;
 	uint8_t *host;
@@ -43,6 +47,7 @@ struct rs_nic {
 	const struct rs_cc_ops *cc;
 	const struct rs_cc_params *cc_params;
 	struct rs_qp *qps;
+	void *qps_memory;                    /* that holds them, before alignment */
 	uint32_t qps_fresh;                  /* entries never used */
 	uint32_t qp_free_head, qp_free_tail; /* first in, first out: a QPN rests before reuse */
 	uint32_t qps_live;
