@@ -236,6 +236,9 @@ void rs_fabric_free(struct rs_fabric *f);
 /* A host from a NCCL topology or hwloc XML, recognised by content; in the arena. Refused with a
  * reason that a person can act on. */
 int rs_host_import(const char *path, struct rs_arena *a, struct rs_host **out, struct rs_error *e);
+/* The same from memory; text is followed by a NUL that n does not count. For fuzzing. */
+int rs_host_import_text(const char *text, size_t n, const char *name, struct rs_arena *a,
+			struct rs_host **out, struct rs_error *e);
 
 /* Canonical YAML of any input: reading it gives the same fabric, converting it the same text. */
 int rs_fabric_write(const struct rs_fabric *f, FILE *out);

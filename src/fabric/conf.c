@@ -1,0 +1,203 @@
+/* Traffic classes (802.1Qbb, 802.1Qaz, DSCP), congestion control, transport and the host model's
+ * parameters, each with its default. */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include "base/units.h"
+#include "fabric/load.h"
+
+const char *const routing_names[] = {"ecmp", "spray", "adaptive", NULL};
+
+static void class_defaults(struct rs_qos *q)
+{
+	for (int i = 0; i < RS_TCS; i++)
+		q->tc[i] = (struct rs_qos_class){
+			.kmin = 150000, .kmax = 1500000, .pmax = 1, .weight = 1, .dscp = (uint8_t)(8 * i)};
+	q->tc[3].lossless = q->tc[3].ecn = true;
+	q->tc[3].dscp = 26;
+	q->tc[6].weight = 0;
+	q->tc[6].dscp = 48;
+}
+
+static void load_class(struct load *l, struct rs_qos *q, const struct node *n)
+{
+	static const char *const known[] = {"class", "lossless", "alpha_shift", "ecn",
+					    "kmin",  "kmax",	 "ecn_rate",	"pmax",
+					    "weight", "dscp",	 "reserved",	"xon_offset", NULL};
+	struct rs_qos_class *c;
+	int64_t i = 0, shift;
+
+	if (!keys(l, n, "a class", known) || !need(l, n, "class", "a class"))
+		return;
+	get_int(l, n, "class", 0, RS_TCS - 1, &i);
+	c = &q->tc[i];
+	shift = c->alpha_shift;
+	get_bool(l, n, "lossless", &c->lossless);
+	get_int(l, n, "alpha_shift", -7, 7, &shift);
+	c->alpha_shift = (int8_t)shift;
+	get_bool(l, n, "ecn", &c->ecn);
+	get_bytes(l, n, "kmin", 0, UINT64_C(1) << 40, &c->kmin);
+	get_bytes(l, n, "kmax", 0, UINT64_C(1) << 40, &c->kmax);
+	get_rate(l, n, "ecn_rate", &c->ecn_rate);
+	get_number(l, n, "pmax", 0, 1, &c->pmax);
+	get_u8(l, n, "weight", 0, 100, &c->weight);
+	get_u8(l, n, "dscp", 0, 63, &c->dscp);
+	get_bytes(l, n, "reserved", 0, UINT64_C(1) << 30, &c->reserved);
+	get_bytes(l, n, "xon_offset", 0, UINT64_C(1) << 30, &c->xon_offset);
+	if (!l->err && c->kmin > c->kmax)
+		fail(l, -EINVAL, n->at, "kmin is above kmax");
+}
+
+static void load_dscp_map(struct load *l, struct rs_qos *q, const struct node *n)
+{
+	if (!l->err && n->kind != NODE_MAP)
+		fail(l, -EINVAL, n->at, "dscp: expected a mapping of DSCP to class, as {26: 3, 48: 6}");
+	for (const struct item *i = l->err ? NULL : n->first; i && !l->err; i = i->next) {
+		struct rs_error e = {0};
+		int64_t dscp = 0, tc = 0;
+		const char *s = scalar(l, i->value, "dscp");
+
+		if (rs_parse_int(i->key, 0, 63, &dscp, &e))
+			fail(l, -EINVAL, i->at, "dscp: %s", e.what);
+		else if (s && rs_parse_int(s, 0, RS_TCS - 1, &tc, &e))
+			fail(l, -EINVAL, i->value->at, "class of DSCP %s: %s", i->key, e.what);
+		q->tc_of_dscp[dscp] = (uint8_t)tc;
+	}
+}
+
+static void load_classes(struct load *l, struct rs_qos *q, const struct node *n)
+{
+	const struct node *list = get(n, "classes"), *map = get(n, "dscp");
+
+	if (list && is_list(l, list, "classes"))
+		for (const struct item *i = list->first; i && !l->err; i = i->next)
+			load_class(l, q, i->value);
+	for (int i = 0; i < RS_TCS; i++)
+		q->tc_of_dscp[q->tc[i].dscp] = (uint8_t)i;
+	if (map)
+		load_dscp_map(l, q, map);
+}
+
+void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
+{
+	static const char *const known[] = {
+		"classes",     "dscp",	     "data_class",     "cnp_class",   "cnp_dscp",
+		"buffer",      "cell",	     "pfc",	       "ecn",	      "headroom_scale",
+		"max_frame",   "pause_quanta", "watchdog",     "switch_latency", "cut_through",
+		"mark_at_dequeue", "routing", "nic_buffer", NULL};
+	struct rs_qos *q = &f->qos;
+	uint64_t cell = 144, frame = 4200;
+	int64_t quanta = 65535;
+	int routing = 0;
+
+	*q = (struct rs_qos){.data_tc = 3, .cnp_tc = 6, .buffer = 64000000, .pfc = true,
+			     .ecn_on = true, .headroom_scale = 1, .switch_latency = 500 * RS_NS,
+			     .nic_buffer = 1 << 20};
+	class_defaults(q);
+	if (n && !keys(l, n, "qos", known))
+		return;
+	load_classes(l, q, n);
+	get_u8(l, n, "data_class", 0, RS_TCS - 1, &q->data_tc);
+	get_u8(l, n, "cnp_class", 0, RS_TCS - 1, &q->cnp_tc);
+	q->cnp_dscp = q->tc[q->cnp_tc].dscp;
+	get_u8(l, n, "cnp_dscp", 0, 63, &q->cnp_dscp);
+	get_bytes(l, n, "buffer", 0, UINT64_C(1) << 40, &q->buffer);
+	get_bytes(l, n, "cell", 1, 16384, &cell);
+	get_bool(l, n, "pfc", &q->pfc);
+	get_bool(l, n, "ecn", &q->ecn_on);
+	get_number(l, n, "headroom_scale", 0, 100, &q->headroom_scale);
+	get_bytes(l, n, "max_frame", 64, 65535, &frame);
+	get_int(l, n, "pause_quanta", 1, 65535, &quanta);
+	get_time(l, n, "watchdog", 0, 100 * RS_S, &q->watchdog);
+	get_time(l, n, "switch_latency", 0, RS_MS, &q->switch_latency);
+	get_bool(l, n, "cut_through", &q->cut_through);
+	get_bool(l, n, "mark_at_dequeue", &q->mark_at_dequeue);
+	get_name(l, n, "routing", routing_names, &routing);
+	get_bytes(l, n, "nic_buffer", 16384, UINT64_C(1) << 40, &q->nic_buffer);
+	q->cell = (uint32_t)cell;
+	q->max_frame = (uint32_t)frame;
+	q->pause_quanta = (uint16_t)quanta;
+	q->routing = (typeof(q->routing))routing;
+}
+
+void load_cc(struct load *l, struct rs_fabric *f, const struct node *n)
+{
+	struct rs_cc_conf *c = &f->cc;
+
+	*c = (struct rs_cc_conf){.kind = "dcqcn"};
+	if (!n || l->err)
+		return;
+	c->at = n->at;
+	if (n->kind != NODE_MAP) {
+		fail(l, -EINVAL, n->at, "cc: expected a mapping such as {kind: dcqcn, preset: mlx5}");
+		return;
+	}
+	get_string(l, n, "kind", &c->kind);
+	get_string(l, n, "preset", &c->preset);
+	c->kv = take(l, n->n ? n->n : 1, sizeof(*c->kv));
+	for (const struct item *i = n->first; i && !l->err; i = i->next) {
+		const char *s = scalar(l, i->value, i->key);
+
+		if (s && strcmp(i->key, "kind") && strcmp(i->key, "preset"))
+			c->kv[c->n++] = (struct rs_kv){i->key, s, i->value->at};
+	}
+}
+
+void load_transport(struct load *l, struct rs_fabric *f, const struct node *n)
+{
+	static const char *const known[] = {"ipv6",	"timeout",	 "retry",    "rnr_retry",
+					    "min_rnr_timer", "max_rd_atomic", "ack_every",
+					    "ack_delay", "min_rto", "ack_echo", NULL};
+	struct rs_transport_conf *t = &f->transport;
+
+	*t = (struct rs_transport_conf){.mtu = 4096, .timeout = 14, .retry = 7, .rnr_retry = 7,
+					.min_rnr_timer = 12, .max_rd_atomic = 16, .ack_every = 8};
+	if (!n || !keys(l, n, "transport", known))
+		return;
+	get_bool(l, n, "ipv6", &t->ipv6);
+	get_u8(l, n, "timeout", 0, 31, &t->timeout);
+	get_u8(l, n, "retry", 0, 7, &t->retry);
+	get_u8(l, n, "rnr_retry", 0, 7, &t->rnr_retry);
+	get_u8(l, n, "min_rnr_timer", 0, 31, &t->min_rnr_timer);
+	get_u8(l, n, "max_rd_atomic", 1, 128, &t->max_rd_atomic);
+	get_u32(l, n, "ack_every", 1, 1 << 20, &t->ack_every);
+	get_time(l, n, "ack_delay", 0, RS_S, &t->ack_delay);
+	get_time(l, n, "min_rto", 0, 100 * RS_S, &t->min_rto);
+	get_bool(l, n, "ack_echo", &t->ack_echo);
+}
+
+struct host_time {
+	const char *key;
+	size_t at;
+};
+#define T(name) {#name, offsetof(struct rs_host_params, name)}
+static const struct host_time host_times[] = {
+	T(phy_latency), T(switch_latency), T(root_write), T(root_p2p), T(dram_read),
+	T(gpu_write),	T(gpu_read),	   T(nvlink_hop), T(nic_pipeline), T(post),
+	T(mmio),	T(poll),	   T(credit_latency), {NULL, 0}};
+static const struct host_time host_counts[] = {
+	T(read_buffer), T(tags), T(posted_data_credits), T(posted_header_credits),
+	T(completion_chunk), T(header_write), T(header_completion), T(header_read), {NULL, 0}};
+static const struct host_time host_shares[] = {T(dll_efficiency), T(xlink_efficiency), {NULL, 0}};
+#undef T
+
+void load_host_model(struct load *l, struct rs_fabric *f, const struct node *n)
+{
+	static const char *const known[] = {
+		"phy_latency", "switch_latency", "root_write", "root_p2p", "dram_read", "gpu_write",
+		"gpu_read", "nvlink_hop", "nic_pipeline", "post", "mmio", "poll", "credit_latency",
+		"read_buffer", "tags", "posted_data_credits", "posted_header_credits",
+		"completion_chunk", "header_write", "header_completion", "header_read",
+		"dll_efficiency", "xlink_efficiency", NULL};
+	char *p = (char *)&f->host_params;
+
+	f->host_params = rs_host_defaults;
+	if (!n || !keys(l, n, "host_model", known))
+		return;
+	for (const struct host_time *t = host_times; t->key; t++)
+		get_time(l, n, t->key, 0, RS_MS, (rs_time *)(void *)(p + t->at));
+	for (const struct host_time *t = host_counts; t->key; t++)
+		get_u32(l, n, t->key, 1, 1 << 24, (uint32_t *)(void *)(p + t->at));
+	for (const struct host_time *t = host_shares; t->key; t++)
+		get_number(l, n, t->key, 0.01, 1, (double *)(void *)(p + t->at));
+}

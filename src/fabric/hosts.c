@@ -1,0 +1,687 @@
+/* Host groups: written out, or like a file, overlaid, changed one by one; and which NIC is nearest to
+ * a GPU. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/units.h"
+#include "fabric/host_build.h"
+#include "fabric/load.h"
+
+enum { GROUPS_MAX = 1024, HOSTS_MAX = 1 << 20 };
+
+struct rs_part *part_add(struct load *l, struct rs_host *h, enum rs_part_kind kind, const char *name)
+{
+	unsigned n = (unsigned)h->n_parts;
+	struct rs_part *p = h->parts;
+
+	if (h->n_parts == RS_HOST_PARTS_MAX) {
+		fail(l, -E2BIG, (struct rs_where){l->name, 0, 0}, "a host of more than %d parts",
+		     RS_HOST_PARTS_MAX);
+		return NULL;
+	}
+	if (n < 16 ? !n : !(n & (n - 1))) {
+		p = take(l, n < 16 ? 16 : 2 * (size_t)n, sizeof(*p));
+		if (p && n)
+			memcpy(p, h->parts, n * sizeof(*p));
+		h->parts = p;
+	}
+	if (l->err)
+		return NULL;
+	p = &h->parts[h->n_parts++];
+	*p = (struct rs_part){.name = name, .kind = kind, .parent = RS_NO_PART,
+			      .parent2 = RS_NO_PART, .numa = -1};
+	return p;
+}
+
+struct rs_xlink *xlink_add(struct load *l, struct rs_host *h, int a, int b, enum rs_xlink_kind kind)
+{
+	unsigned n = (unsigned)h->n_xlinks;
+	struct rs_xlink *x = h->xlinks;
+
+	if (n < 16 ? !n : !(n & (n - 1))) {
+		x = take(l, n < 16 ? 16 : 2 * (size_t)n, sizeof(*x));
+		if (x && n)
+			memcpy(x, h->xlinks, n * sizeof(*x));
+		h->xlinks = x;
+	}
+	if (l->err)
+		return NULL;
+	x = &h->xlinks[h->n_xlinks++];
+	*x = (struct rs_xlink){.a = a, .b = b, .kind = kind, .latency = -1};
+	return x;
+}
+
+int part_find(const struct rs_host *h, const char *name)
+{
+	for (int i = 0; i < h->n_parts; i++)
+		if (!strcmp(h->parts[i].name, name))
+			return i;
+	return RS_NO_PART;
+}
+
+struct rs_host *host_copy(struct load *l, const struct rs_host *h)
+{
+	struct rs_host *c = take(l, 1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	*c = (struct rs_host){.name = h->name, .source = h->source, .cpu = h->cpu};
+	for (int i = 0; i < h->n_parts; i++) {
+		struct rs_part *p = part_add(l, c, h->parts[i].kind, h->parts[i].name);
+
+		if (p)
+			*p = h->parts[i];
+	}
+	for (int i = 0; i < h->n_xlinks; i++) {
+		struct rs_xlink *x = xlink_add(l, c, 0, 0, RS_XLINK_SOCKET);
+
+		if (x)
+			*x = h->xlinks[i];
+	}
+	return c;
+}
+
+/* Parts in the order of their kinds, so that a description written out reads back the same. */
+void host_sort(struct load *l, struct rs_host *h)
+{
+	int *at = take(l, (size_t)h->n_parts + 1, sizeof(*at)), n = 0;
+	struct rs_part *sorted = take(l, (size_t)h->n_parts + 1, sizeof(*sorted));
+
+	if (l->err)
+		return;
+	for (int kind = RS_PART_SOCKET; kind <= RS_PART_OTHER; kind++)
+		for (int i = 0; i < h->n_parts; i++)
+			if ((int)h->parts[i].kind == kind) {
+				at[i] = n;
+				sorted[n++] = h->parts[i];
+			}
+	for (int i = 0; i < n; i++) {
+		if (sorted[i].parent >= 0)
+			sorted[i].parent = at[sorted[i].parent];
+		if (sorted[i].parent2 >= 0)
+			sorted[i].parent2 = at[sorted[i].parent2];
+		h->parts[i] = sorted[i];
+	}
+	for (int i = 0; i < h->n_xlinks; i++) {
+		h->xlinks[i].a = at[h->xlinks[i].a];
+		h->xlinks[i].b = at[h->xlinks[i].b];
+	}
+}
+
+/* ---- Written out ---- */
+
+static void get_pcie(struct load *l, const struct node *map, const char *key, struct rs_pcie *out)
+{
+	const struct node *n = get(map, key);
+	unsigned gen, lanes;
+	const char *s;
+	int end = 0;
+
+	if (!n || l->err)
+		return;
+	if (n->kind == NODE_MAP) {
+		static const char *const known[] = {"gen", "lanes", "mps", "mrrs", NULL};
+		uint64_t mps = out->mps, mrrs = out->mrrs;
+
+		keys(l, n, key, known);
+		get_u8(l, n, "gen", 0, 6, &out->gen);
+		get_u8(l, n, "lanes", 0, 32, &out->lanes);
+		get_bytes(l, n, "mps", 0, 4096, &mps);
+		get_bytes(l, n, "mrrs", 0, 4096, &mrrs);
+		out->mps = (uint16_t)mps;
+		out->mrrs = (uint16_t)mrrs;
+		return;
+	}
+	s = n->text;
+	if (sscanf(s, "gen%1ux%2u%n", &gen, &lanes, &end) != 2 || s[end] || gen < 1 || gen > 6 ||
+	    lanes < 1 || lanes > 32) {
+		fail(l, -EINVAL, n->at, "%s: expected a link such as gen5x16, found '%s'", key, s);
+		return;
+	}
+	out->gen = (uint8_t)gen;
+	out->lanes = (uint8_t)lanes;
+}
+
+static const char *const part_keys[] = {"name",	 "model", "busid", "on",   "pcie",
+					"on2",	 "pcie2", "numa",  "rate", NULL};
+
+static void part_body(struct load *l, struct rs_part *p, const struct node *n)
+{
+	int64_t numa = p->numa;
+
+	get_string(l, n, "model", &p->model);
+	get_string(l, n, "busid", &p->busid);
+	get_pcie(l, n, "pcie", &p->up);
+	get_pcie(l, n, "pcie2", &p->up2);
+	get_int(l, n, "numa", -1, 4095, &numa);
+	get_rate(l, n, "rate", &p->port_rate);
+	p->numa = (int)numa;
+}
+
+static void part_of_list(struct load *l, struct rs_host *h, enum rs_part_kind kind,
+			 const struct node *n)
+{
+	const char *name = NULL;
+	struct rs_part *p;
+
+	if (!keys(l, n, "a device", part_keys) || !need(l, n, "name", "a device"))
+		return;
+	get_string(l, n, "name", &name);
+	if (!l->err && part_find(h, name) >= 0)
+		fail(l, -EINVAL, n->at, "the name '%s' is taken in this host", name);
+	p = l->err ? NULL : part_add(l, h, kind, name);
+	if (p)
+		part_body(l, p, n);
+}
+
+struct section {
+	const char *key, *prefix;
+	enum rs_part_kind kind;
+};
+static const struct section sections[] = {
+	{"sockets", "socket", RS_PART_SOCKET}, {"switches", "sw", RS_PART_PCI_BRIDGE},
+	{"gpus", "gpu", RS_PART_GPU},	       {"nics", "nic", RS_PART_NIC},
+	{"nvswitches", "nvswitch", RS_PART_NVSWITCH}, {"others", "other", RS_PART_OTHER},
+	{NULL, NULL, RS_PART_OTHER}};
+
+static void add_section(struct load *l, struct rs_host *h, const struct section *s,
+			const struct node *n)
+{
+	int64_t count = 0;
+
+	if (n->kind == NODE_LIST) {
+		for (const struct item *i = n->first; i && !l->err; i = i->next)
+			part_of_list(l, h, s->kind, i->value);
+		return;
+	}
+	if (s->kind != RS_PART_SOCKET) {
+		is_list(l, n, s->key);
+		return;
+	}
+	if (scalar(l, n, s->key)) {
+		struct rs_error e = {0};
+
+		if (rs_parse_int(n->text, 1, 64, &count, &e))
+			fail(l, -EINVAL, n->at, "sockets: %s", e.what);
+	}
+	for (int i = 0; i < count && !l->err; i++) {
+		struct rs_part *p = part_add(l, h, s->kind, rs_arena_printf(l->arena, "socket%d", i));
+
+		if (p)
+			p->numa = i;
+	}
+}
+
+static int find_part(struct load *l, const struct rs_host *h, const struct node *n)
+{
+	const char *s = scalar(l, n, "a part"), *names[64], *near;
+	int i = s ? part_find(h, s) : RS_NO_PART, k = 0;
+
+	if (!s || i >= 0)
+		return i;
+	for (int j = 0; j < h->n_parts && k < 63; j++)
+		names[k++] = h->parts[j].name;
+	names[k] = NULL;
+	near = nearest(s, names);
+	fail(l, -EINVAL, n->at, "the host has no part '%s'%s%s%s", s, near ? "; did you mean '" : "",
+	     near ? near : "", near ? "'?" : "");
+	return RS_NO_PART;
+}
+
+static void attach(struct load *l, struct rs_host *h, const struct node *n)
+{
+	const struct node *name = get(n, "name"), *on = get(n, "on"), *on2 = get(n, "on2");
+	struct rs_part *p = &h->parts[part_find(h, name->text)];
+
+	if (on)
+		p->parent = find_part(l, h, on);
+	if (on2)
+		p->parent2 = find_part(l, h, on2);
+}
+
+static void add_xlink(struct load *l, struct rs_host *h, const struct node *n)
+{
+	static const char *const known[] = {"a", "b", "kind", "rate", "latency", "p2p_rate", NULL};
+	static const char *const kinds[] = {"socket", "nvlink", "c2c", NULL};
+	const struct node *a, *b, *p2p;
+	struct rs_xlink *x;
+	int ia, ib, kind = 0;
+
+	if (!keys(l, n, "a cross link", known))
+		return;
+	a = need(l, n, "a", "a cross link");
+	b = need(l, n, "b", "a cross link");
+	if (!a || !b)
+		return;
+	ia = find_part(l, h, a);
+	ib = find_part(l, h, b);
+	get_name(l, n, "kind", kinds, &kind);
+	x = l->err ? NULL : xlink_add(l, h, ia, ib, (enum rs_xlink_kind)kind);
+	if (!x)
+		return;
+	p2p = get(n, "p2p_rate");
+	get_rate(l, n, "rate", &x->rate);
+	get_time(l, n, "latency", 0, RS_MS, &x->latency);
+	if (p2p && p2p->kind == NODE_SCALAR && !strcmp(p2p->text, "unlimited"))
+		x->p2p_rate = -1;
+	else
+		get_rate(l, n, "p2p_rate", &x->p2p_rate);
+}
+
+/* Sockets that no link joins are joined all to all, by the CPU model's defaults. */
+static void join_sockets(struct load *l, struct rs_host *h)
+{
+	for (int i = 0; i < h->n_xlinks; i++)
+		if (h->xlinks[i].kind == RS_XLINK_SOCKET)
+			return;
+	for (int i = 0; i < h->n_parts; i++)
+		for (int j = i + 1; j < h->n_parts; j++)
+			if (h->parts[i].kind == RS_PART_SOCKET && h->parts[j].kind == RS_PART_SOCKET)
+				xlink_add(l, h, i, j, RS_XLINK_SOCKET);
+}
+
+struct rs_host *host_written(struct load *l, const struct node *group)
+{
+	struct rs_host *h = take(l, 1, sizeof(*h));
+	const struct node *x = get(group, "xlinks");
+
+	if (!h)
+		return NULL;
+	h->source = "written out";
+	for (const struct section *s = sections; s->key; s++)
+		if (get(group, s->key))
+			add_section(l, h, s, get(group, s->key));
+	for (const struct section *s = sections; s->key; s++) {
+		const struct node *list = get(group, s->key);
+
+		if (list && list->kind == NODE_LIST)
+			for (const struct item *i = list->first; i && !l->err; i = i->next)
+				attach(l, h, i->value);
+	}
+	if (x && is_list(l, x, "xlinks"))
+		for (const struct item *i = x->first; i && !l->err; i = i->next)
+			add_xlink(l, h, i->value);
+	return h;
+}
+
+/* ---- Overlays and changes ---- */
+
+static void overlay_nvlink(struct load *l, struct rs_host *h, const struct node *n)
+{
+	static const char *const known[] = {"gpus", "rate", "latency", NULL};
+	const char *gpus = "all";
+	int64_t rate = 0;
+	rs_time latency = -1;
+	int sw = h->n_parts, before = h->n_parts;
+
+	if (!keys(l, n, "nvlink", known))
+		return;
+	get_string(l, n, "gpus", &gpus);
+	get_rate(l, n, "rate", &rate);
+	get_time(l, n, "latency", 0, RS_MS, &latency);
+	if (!l->err && strcmp(gpus, "all"))
+		fail(l, -EINVAL, n->at, "nvlink.gpus: expected 'all', found '%s'", gpus);
+	if (!l->err && part_find(h, "nvswitch0") >= 0)
+		fail(l, -EINVAL, n->at, "the host has its NVSwitches already; nvlink: adds the first");
+	if (l->err || !part_add(l, h, RS_PART_NVSWITCH, "nvswitch0"))
+		return;
+	for (int i = 0; i < before && !l->err; i++) {
+		struct rs_xlink *x;
+
+		if (h->parts[i].kind != RS_PART_GPU)
+			continue;
+		x = xlink_add(l, h, i, sw, RS_XLINK_NVLINK);
+		if (x) {
+			x->rate = rate;
+			x->latency = latency;
+		}
+	}
+}
+
+void host_overlay(struct load *l, struct rs_host *h, const struct node *n)
+{
+	const struct node *nvlink = get(n, "nvlink");
+
+	get_string(l, n, "cpu", &h->cpu);
+	get_string(l, n, "source", &h->source);
+	if (!l->err && h->cpu && !rs_cpu_find(h->cpu))
+		fail(l, -EINVAL, get(n, "cpu") ? get(n, "cpu")->at : n->at,
+		     "cpu: '%s' is no known CPU model; expected one of: skl, icx, spr, emr, gnr, rome, "
+		     "milan, genoa, turin", h->cpu);
+	if (nvlink && !l->err)
+		overlay_nvlink(l, h, nvlink);
+}
+
+static struct rs_part *changed(struct load *l, struct rs_host *h, const struct item *i)
+{
+	int p = part_find(h, i->key);
+
+	if (p < 0)
+		fail(l, -EINVAL, i->at, "the host has no part '%s'", i->key);
+	return l->err ? NULL : &h->parts[p];
+}
+
+static void change_link(struct load *l, struct rs_host *h, const struct item *i)
+{
+	struct rs_part *p = changed(l, h, i);
+	struct item one = {.key = "pcie", .at = i->at, .value = i->value};
+	struct node map = {.kind = NODE_MAP, .at = i->at, .n = 1, .first = &one, .last = &one};
+
+	if (p)
+		get_pcie(l, &map, "pcie", &p->up);
+}
+
+/* A move puts the part under another socket's own root port, or under a PCIe switch. */
+void host_change(struct load *l, struct rs_host *h, const struct node *n)
+{
+	const struct node *move = get(n, "move"), *link = get(n, "link");
+	struct rs_part *p;
+
+	if ((move && move->kind != NODE_MAP) || (link && link->kind != NODE_MAP)) {
+		fail(l, -EINVAL, n->at, "move and link are mappings, as {nic0: socket1}");
+		return;
+	}
+	for (const struct item *i = move ? move->first : NULL; i && !l->err; i = i->next) {
+		p = changed(l, h, i);
+		if (p)
+			p->parent = find_part(l, h, i->value);
+	}
+	for (const struct item *i = link ? link->first : NULL; i && !l->err; i = i->next)
+		change_link(l, h, i);
+}
+
+/* ---- Groups ---- */
+
+struct hosts {
+	struct load *l;
+	struct rs_fabric *f;
+	uint32_t room;
+};
+
+static const char *const group_keys[] = {
+	"name", "count", "first", "like", "cpu", "nvlink", "sockets", "switches", "gpus",
+	"nics", "nvswitches", "others", "xlinks", "source", NULL};
+
+static void finish(struct load *l, struct rs_host *h, struct rs_where at)
+{
+	struct rs_error e = {0};
+
+	if (!l->err)
+		join_sockets(l, h);
+	if (!l->err)
+		host_sort(l, h);
+	if (!l->err && rs_host_check(h, &e))
+		fail(l, -EINVAL, at, "%s", e.what);
+}
+
+static struct rs_host *inside_of(struct load *l, const struct node *n)
+{
+	const char *like = NULL;
+	struct rs_error e = {0};
+	struct rs_host *h = NULL;
+	int err;
+
+	get_string(l, n, "like", &like);
+	if (l->err)
+		return NULL;
+	if (!like) {
+		h = host_written(l, n);
+	} else {
+		for (const struct section *s = sections; s->key; s++)
+			if (get(n, s->key))
+				fail(l, -EINVAL, get(n, s->key)->at,
+				     "'%s' beside 'like': a host is written out or like a file", s->key);
+		err = l->err ? 0 : rs_host_import(beside(l, like), l->arena, &h, &e);
+		if (err)
+			fail(l, err, get(n, "like")->at, "%s", e.what);
+	}
+	if (h && !l->err)
+		host_overlay(l, h, n);
+	if (h && !l->err)
+		finish(l, h, n->at);
+	return l->err ? NULL : h;
+}
+
+static void add_group(struct hosts *b, const struct node *n)
+{
+	struct load *l = b->l;
+	const char *prefix = NULL;
+	struct rs_host *inside;
+	uint32_t count = 1, first = 0;
+
+	if (!keys(l, n, "a group of hosts", group_keys) || !need(l, n, "name", "a group of hosts"))
+		return;
+	get_string(l, n, "name", &prefix);
+	get_u32(l, n, "count", 1, HOSTS_MAX, &count);
+	get_u32(l, n, "first", 0, HOSTS_MAX, &first);
+	inside = inside_of(l, n);
+	if (!l->err && (uint64_t)b->f->n_hosts + count > HOSTS_MAX)
+		fail(l, -E2BIG, n->at, "more than %d hosts", HOSTS_MAX);
+	while (!l->err && b->f->n_hosts + count > b->room) {
+		struct rs_fabric_host *more;
+
+		b->room = b->room ? 2 * b->room : 64;
+		more = take(l, b->room, sizeof(*more));
+		if (more && b->f->n_hosts)
+			memcpy(more, b->f->hosts, b->f->n_hosts * sizeof(*more));
+		b->f->hosts = more;
+	}
+	for (uint32_t i = 0; i < count && !l->err; i++) {
+		struct rs_fabric_host *h = &b->f->hosts[b->f->n_hosts++];
+
+		h->name = rs_arena_printf(l->arena, "%s%u", prefix, first + i);
+		h->inside = inside;
+		if (!h->name)
+			fail(l, -ENOMEM, n->at, "out of memory");
+	}
+}
+
+static void change_host(struct hosts *b, const struct names *t, const struct node *n)
+{
+	static const char *const known[] = {"host", "move", "link", NULL};
+	struct load *l = b->l;
+	const char *name = NULL;
+	struct rs_host *h;
+	uint32_t id = 0;
+
+	if (!keys(l, n, "a change", known) || !need(l, n, "host", "a change"))
+		return;
+	get_string(l, n, "host", &name);
+	if (!l->err && !names_find(t, name, &id))
+		fail(l, -EINVAL, get(n, "host")->at, "there is no host '%s'", name);
+	h = l->err ? NULL : host_copy(l, b->f->hosts[id].inside);
+	if (!h)
+		return;
+	host_change(l, h, n);
+	finish(l, h, n->at);
+	b->f->hosts[id].inside = h;
+}
+
+static void count_parts(struct hosts *b, struct rs_fabric_host *h)
+{
+	h->first_endpoint = b->f->n_endpoints;
+	h->first_gpu = b->f->n_gpus;
+	for (int i = 0; i < h->inside->n_parts; i++) {
+		h->n_endpoints += h->inside->parts[i].kind == RS_PART_NIC;
+		h->n_gpus += h->inside->parts[i].kind == RS_PART_GPU;
+	}
+	b->f->n_endpoints += h->n_endpoints;
+	b->f->n_gpus += h->n_gpus;
+}
+
+static void name_nics(struct hosts *b, uint32_t host)
+{
+	struct rs_fabric_host *h = &b->f->hosts[host];
+	struct rs_endpoint *e = b->f->endpoints + h->first_endpoint;
+
+	for (int i = 0; i < h->inside->n_parts && !b->l->err; i++) {
+		const struct rs_part *p = &h->inside->parts[i];
+
+		if (p->kind != RS_PART_NIC)
+			continue;
+		*e = (struct rs_endpoint){.host = host, .part = i, .rate = p->port_rate};
+		e->name = rs_arena_printf(b->l->arena, "%s/%s", h->name, p->name);
+		if (!e++->name)
+			fail(b->l, -ENOMEM, (struct rs_where){0}, "out of memory");
+	}
+}
+
+/* One line a kind of thing that a source does not say. */
+static void say_unknown(struct load *l, struct rs_fabric *f, const struct rs_host *h,
+			const char *host)
+{
+	int links = 0, places = 0, sockets = 0, gpus = 0, nics = 0;
+	const char *lines[5] = {0};
+	int n = 0;
+
+	for (int i = 0; i < h->n_parts; i++) {
+		const struct rs_part *p = &h->parts[i];
+
+		sockets += p->kind == RS_PART_SOCKET;
+		gpus += p->kind == RS_PART_GPU;
+		nics += p->kind == RS_PART_NIC;
+		if (p->kind == RS_PART_SOCKET || p->kind == RS_PART_NVSWITCH)
+			continue;
+		places += p->parent < 0;
+		links += p->parent >= 0 && (!p->up.gen || !p->up.lanes);
+	}
+	if (links)
+		lines[n++] = rs_arena_printf(l->arena, "%s (%s): the speed of %d PCIe link%s; they do not "
+					     "limit here", host, h->source, links, links > 1 ? "s" : "");
+	if (places)
+		lines[n++] = rs_arena_printf(l->arena, "%s (%s): the place of %d device%s in the PCIe tree",
+					     host, h->source, places, places > 1 ? "s" : "");
+	if (!h->cpu && sockets > 1)
+		lines[n++] = rs_arena_printf(l->arena, "%s (%s): the CPU model, and so the rate between "
+					     "its sockets", host, h->source);
+	if (!gpus && !nics)
+		lines[n++] = rs_arena_printf(l->arena, "%s (%s): any GPU or NIC: the file shows no PCIe "
+					     "devices", host, h->source);
+	for (int i = 0; i < n && f->n_unknown < 64; i++)
+		if (lines[i])
+			f->unknown[f->n_unknown++] = lines[i];
+}
+
+static void finish_hosts(struct hosts *b)
+{
+	struct rs_fabric *f = b->f;
+	const struct rs_host *last = NULL;
+
+	for (uint32_t i = 0; i < f->n_hosts; i++)
+		count_parts(b, &f->hosts[i]);
+	f->endpoints = take(b->l, f->n_endpoints ? f->n_endpoints : 1, sizeof(*f->endpoints));
+	f->unknown = take(b->l, 64, sizeof(*f->unknown));
+	for (uint32_t i = 0; i < f->n_hosts && !b->l->err; i++) {
+		name_nics(b, i);
+		if (f->hosts[i].inside != last)
+			say_unknown(b->l, f, f->hosts[i].inside, f->hosts[i].name);
+		last = f->hosts[i].inside;
+	}
+	if (!b->l->err && !f->n_endpoints)
+		fail(b->l, -EINVAL, (struct rs_where){b->l->name, 0, 0},
+		     "none of the hosts has a NIC: nothing can be connected; write one out with nics:");
+}
+
+void load_hosts(struct load *l, struct rs_fabric *f, const struct node *fabric)
+{
+	const struct node *n = l->err ? NULL : get(fabric, "hosts");
+	const struct node *change = l->err ? NULL : get(fabric, "change");
+	struct hosts b = {l, f, 0};
+	struct names t;
+
+	if (!l->err && change && !n)
+		fail(l, -EINVAL, change->at, "change: there are no fabric.hosts to change");
+	if (!n || !is_list(l, n, "hosts"))
+		return;
+	if (n->n > GROUPS_MAX || !n->n)
+		fail(l, -E2BIG, n->at, "%u groups of hosts; expected 1 to %d", n->n, GROUPS_MAX);
+	for (const struct item *i = n->first; i && !l->err; i = i->next)
+		add_group(&b, i->value);
+	if (l->err || !names_create(l, &t, f->n_hosts))
+		return;
+	for (uint32_t i = 0; i < f->n_hosts; i++)
+		if (!names_add(&t, f->hosts[i].name, i)) {
+			fail(l, -EINVAL, n->at, "two hosts are named '%s'", f->hosts[i].name);
+			return;
+		}
+	if (change && is_list(l, change, "change"))
+		for (const struct item *i = change->first; i && !l->err; i = i->next)
+			change_host(&b, &t, i->value);
+	if (!l->err)
+		finish_hosts(&b);
+}
+
+/* ---- Ranks ---- */
+
+uint32_t rs_fabric_rank_host(const struct rs_fabric *f, uint32_t rank)
+{
+	uint32_t low = 0, high = f->n_hosts - 1;
+
+	while (low < high) {
+		uint32_t mid = (low + high + 1) / 2;
+
+		if (f->hosts[mid].first_gpu <= rank)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low;
+}
+
+static int nth(const struct rs_host *h, enum rs_part_kind kind, uint32_t n)
+{
+	for (int i = 0; i < h->n_parts; i++)
+		if (h->parts[i].kind == kind && !n--)
+			return i;
+	return RS_NO_PART;
+}
+
+int rs_fabric_rank_part(const struct rs_fabric *f, uint32_t rank)
+{
+	const struct rs_fabric_host *h = &f->hosts[rs_fabric_rank_host(f, rank)];
+
+	return h->inside ? nth(h->inside, RS_PART_GPU, rank - h->first_gpu) : RS_NO_PART;
+}
+
+/* The nearest NICs of a GPU; bit i of the result: the host's i-th NIC. */
+static uint64_t nearest_nics(const struct rs_host *h, int gpu)
+{
+	enum rs_distance best = RS_DIST_UNKNOWN;
+	uint64_t set = 0;
+	unsigned n = 0;
+
+	for (int i = 0; i < h->n_parts && n < 64; i++) {
+		enum rs_distance d;
+
+		if (h->parts[i].kind != RS_PART_NIC)
+			continue;
+		d = rs_host_distance(h, gpu, i);
+		if (d < best) {
+			best = d;
+			set = 0;
+		}
+		if (d == best)
+			set |= UINT64_C(1) << n;
+		n++;
+	}
+	return set;
+}
+
+uint32_t rs_fabric_rank_endpoint(const struct rs_fabric *f, uint32_t rank)
+{
+	const struct rs_fabric_host *h = &f->hosts[rs_fabric_rank_host(f, rank)];
+	uint32_t local = rank - h->first_gpu, before = 0;
+	uint64_t set;
+
+	if (!h->inside)
+		return h->first_endpoint + local;
+	set = nearest_nics(h->inside, nth(h->inside, RS_PART_GPU, local));
+	if (!set)
+		return h->first_endpoint;
+	for (uint32_t i = 0; i < local; i++)
+		before += nearest_nics(h->inside, nth(h->inside, RS_PART_GPU, i)) == set;
+	for (before %= (uint32_t)__builtin_popcountll(set); before; before--)
+		set &= set - 1;
+	return h->first_endpoint + (uint32_t)__builtin_ctzll(set);
+}

@@ -1,0 +1,46 @@
+/* Private to fabric/: the steps of a load, in order. Each leaves its error in l. */
+#ifndef RS_FABRIC_LOAD_H
+#define RS_FABRIC_LOAD_H
+
+#include "fabric/fabric.h"
+#include "fabric/tree.h"
+
+/* Names to numbers: open addressing, sized once. */
+struct names {
+	uint32_t size; /* a power of two */
+	struct {
+		const char *name;
+		uint32_t id;
+	} *slot;
+};
+bool names_create(struct load *l, struct names *t, uint32_t n);
+/* False when the name is there already. */
+bool names_add(struct names *t, const char *name, uint32_t id);
+bool names_find(const struct names *t, const char *name, uint32_t *id);
+
+void load_hosts(struct load *l, struct rs_fabric *f, const struct node *fabric);
+void load_host_model(struct load *l, struct rs_fabric *f, const struct node *n);
+void load_network(struct load *l, struct rs_fabric *f, const struct node *fabric);
+void build_routes(struct load *l, struct rs_fabric *f);
+void load_qos(struct load *l, struct rs_fabric *f, const struct node *n);
+void load_cc(struct load *l, struct rs_fabric *f, const struct node *n);
+void load_transport(struct load *l, struct rs_fabric *f, const struct node *n);
+void load_workload(struct load *l, struct rs_fabric *f, const struct node *n);
+void load_whatifs(struct load *l, struct rs_fabric *f, const struct node *n);
+/* A whole file, at most max bytes; NULL after an error. Freed by the caller. */
+char *read_file(struct load *l, const char *path, size_t max, struct rs_where at, size_t *n);
+/* path relative to the file that names it. */
+const char *beside(struct load *l, const char *path);
+
+/* The inside of a host being put together. */
+struct rs_host *host_written(struct load *l, const struct node *group);
+void host_overlay(struct load *l, struct rs_host *h, const struct node *group);
+struct rs_host *host_copy(struct load *l, const struct rs_host *h);
+void host_change(struct load *l, struct rs_host *h, const struct node *change);
+void host_sort(struct load *l, struct rs_host *h);
+
+/* Host groups' keys, network kinds, jobs: names in the order of the enums. */
+extern const char *const network_kinds[], *const routing_names[], *const coll_ops[],
+	*const coll_algorithms[];
+
+#endif

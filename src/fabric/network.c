@@ -1,0 +1,474 @@
+/* The graph of switches and links: generators and explicit lists. A switch's ports are numbered as its
+ * links are made: endpoints first. */
+#include <errno.h>
+#include <string.h>
+#include "fabric/load.h"
+
+enum { PORTS_MAX = 1024, SWITCHES_MAX = 1 << 16, LINKS_MAX = 1 << 22 };
+
+const char *const network_kinds[] = {"single-switch", "leaf-spine", "fat-tree", "rail", "explicit",
+				     NULL};
+
+struct builder {
+	struct load *l;
+	struct rs_fabric *f;
+	struct rs_where at;
+};
+
+static void switches(struct builder *b, uint32_t n)
+{
+	if (n > SWITCHES_MAX)
+		fail(b->l, -E2BIG, b->at, "%u switches; at most %d", n, SWITCHES_MAX);
+	b->f->switches = take(b->l, n ? n : 1, sizeof(*b->f->switches));
+}
+
+static void add_switches(struct builder *b, const char *prefix, uint8_t tier, uint32_t n)
+{
+	struct rs_fabric *f = b->f;
+
+	for (uint32_t i = 0; i < n && !b->l->err; i++) {
+		struct rs_fabric_switch *s = &f->switches[f->n_switches++];
+
+		s->tier = tier;
+		s->name = rs_arena_printf(b->l->arena, "%s%u", prefix, i);
+		if (!s->name)
+			fail(b->l, -ENOMEM, b->at, "out of memory");
+	}
+}
+
+static void space_for_links(struct builder *b, uint64_t n)
+{
+	if (n > LINKS_MAX)
+		fail(b->l, -E2BIG, b->at, "%llu links; at most %d", (unsigned long long)n, LINKS_MAX);
+	b->f->links = take(b->l, n ? n : 1, sizeof(*b->f->links));
+}
+
+static uint16_t port_of(struct builder *b, uint32_t sw)
+{
+	struct rs_fabric_switch *s = &b->f->switches[sw];
+
+	if (s->n_ports == PORTS_MAX) {
+		fail(b->l, -E2BIG, b->at, "switch %s needs more than %d ports", s->name, PORTS_MAX);
+		return 0;
+	}
+	return s->n_ports++;
+}
+
+static void host_link(struct builder *b, uint32_t ep, uint32_t sw)
+{
+	struct rs_fabric *f = b->f;
+	struct rs_endpoint *e = &f->endpoints[ep];
+
+	if (b->l->err)
+		return;
+	if (!e->rate || e->rate > f->net.rate)
+		e->rate = f->net.rate;
+	e->link = f->n_links;
+	e->node = sw;
+	f->links[f->n_links++] = (struct rs_fabric_link){
+		.a = {.id = ep},
+		.b = {true, sw, port_of(b, sw)},
+		.rate = e->rate,
+		.delay = f->net.delay,
+		.loss = f->net.loss,
+	};
+}
+
+static void switch_links(struct builder *b, uint32_t x, uint32_t y, uint32_t n)
+{
+	struct rs_fabric *f = b->f;
+
+	while (n-- && !b->l->err)
+		f->links[f->n_links++] = (struct rs_fabric_link){
+			.a = {true, x, port_of(b, x)},
+			.b = {true, y, port_of(b, y)},
+			.rate = f->net.uplink_rate,
+			.delay = f->net.uplink_delay,
+			.loss = f->net.loss,
+		};
+}
+
+static uint32_t leaf_of(const struct rs_fabric *f, uint32_t ep)
+{
+	uint32_t host = f->endpoints[ep].host;
+
+	switch (f->kind) {
+	case RS_NET_LEAF_SPINE:
+		return host / f->net.hosts_per_leaf;
+	case RS_NET_RAIL:
+		return (ep - f->hosts[host].first_endpoint) % f->net.leaves;
+	case RS_NET_FAT_TREE:
+		return ep / (f->net.k / 2);
+	default:
+		return 0;
+	}
+}
+
+static void single(struct builder *b)
+{
+	switches(b, 1);
+	add_switches(b, "switch", 0, 1);
+	space_for_links(b, b->f->n_endpoints);
+	for (uint32_t i = 0; i < b->f->n_endpoints; i++)
+		host_link(b, i, 0);
+}
+
+/* Links of a leaf-spine pair so that the fullest leaf is oversubscribed by no more than this. */
+static uint32_t pair_links(const struct builder *b, double oversubscription)
+{
+	const struct rs_fabric *f = b->f;
+	int64_t *down, most = 0;
+	double n;
+
+	down = take(b->l, f->net.leaves, sizeof(*down));
+	for (uint32_t i = 0; down && i < f->n_endpoints; i++) {
+		int64_t rate = f->endpoints[i].rate;
+		int64_t *d = &down[leaf_of(f, i)];
+
+		*d += rate && rate < f->net.rate ? rate : f->net.rate;
+		most = *d > most ? *d : most;
+	}
+	n = (double)most / oversubscription / (double)f->net.spines / (double)f->net.uplink_rate;
+	return n <= 1 ? 1 : n > PORTS_MAX ? PORTS_MAX : (uint32_t)(n + 0.999999);
+}
+
+static void leaf_spine(struct builder *b, const struct node *n)
+{
+	struct rs_fabric *f = b->f;
+	struct rs_network_conf *c = &f->net;
+	double oversubscription = 1;
+
+	get_u32(b->l, n, "spines", 0, PORTS_MAX, &c->spines);
+	get_number(b->l, n, "oversubscription", 0.01, 1000, &oversubscription);
+	if (b->l->err)
+		return;
+	if (f->kind == RS_NET_LEAF_SPINE && (uint64_t)c->leaves * c->hosts_per_leaf < f->n_hosts)
+		fail(b->l, -EINVAL, b->at, "%u hosts do not fit on %u leaves of %u", f->n_hosts,
+		     c->leaves, c->hosts_per_leaf);
+	if (!b->l->err && c->spines)
+		c->links = pair_links(b, oversubscription);
+	get_u32(b->l, n, "links", 1, PORTS_MAX, &c->links);
+	if (!c->spines)
+		c->links = 0;
+	switches(b, c->leaves + c->spines);
+	add_switches(b, "leaf", 0, c->leaves);
+	add_switches(b, "spine", 1, c->spines);
+	space_for_links(b, f->n_endpoints + (uint64_t)c->leaves * c->spines * c->links);
+	for (uint32_t i = 0; i < f->n_endpoints && !b->l->err; i++)
+		host_link(b, i, leaf_of(f, i));
+	for (uint32_t i = 0; i < c->leaves; i++)
+		for (uint32_t j = 0; j < c->spines; j++)
+			switch_links(b, i, c->leaves + j, c->links);
+}
+
+/* Three tiers of k-port switches: k pods of k/2 leaves and k/2 spines, k^2/4 cores. */
+static void fat_tree(struct builder *b)
+{
+	struct rs_fabric *f = b->f;
+	uint32_t half = f->net.k / 2, tier = f->net.k * half;
+
+	if (f->n_endpoints > tier * half)
+		fail(b->l, -EINVAL, b->at, "a fat tree of k %u has room for %u NICs, not %u", f->net.k,
+		     tier * half, f->n_endpoints);
+	switches(b, 2 * tier + half * half);
+	add_switches(b, "leaf", 0, tier);
+	add_switches(b, "spine", 1, tier);
+	add_switches(b, "core", 2, half * half);
+	space_for_links(b, f->n_endpoints + 2ull * tier * half);
+	for (uint32_t i = 0; i < f->n_endpoints && !b->l->err; i++)
+		host_link(b, i, leaf_of(f, i));
+	for (uint32_t i = 0; i < tier; i++)
+		for (uint32_t j = 0; j < half; j++)
+			switch_links(b, i, tier + i / half * half + j, 1);
+	for (uint32_t i = 0; i < tier; i++)
+		for (uint32_t j = 0; j < half; j++)
+			switch_links(b, tier + i, 2 * tier + i % half * half + j, 1);
+}
+
+/* ---- Explicit lists ---- */
+
+static const uint32_t SWITCH_BIT = 1u << 31;
+
+static void explicit_switches(struct builder *b, const struct node *list, struct names *t)
+{
+	struct rs_fabric *f = b->f;
+
+	switches(b, list->n);
+	for (const struct item *i = list->first; i && !b->l->err; i = i->next) {
+		static const char *const known[] = {"name", "tier", NULL};
+		struct rs_fabric_switch *s = &f->switches[f->n_switches];
+		const struct node *n = i->value;
+
+		if (n->kind == NODE_MAP) {
+			if (!keys(b->l, n, "a switch", known))
+				return;
+			get_u8(b->l, n, "tier", 0, 7, &s->tier);
+			n = need(b->l, n, "name", "a switch");
+		}
+		s->name = n ? scalar(b->l, n, "switches") : NULL;
+		if (s->name && !names_add(t, s->name, SWITCH_BIT | f->n_switches))
+			fail(b->l, -EINVAL, n->at, "the name '%s' is taken", s->name);
+		f->n_switches++;
+	}
+}
+
+static bool end_of(struct builder *b, const struct node *link, const char *key,
+		   const struct names *t, uint32_t *id)
+{
+	const struct node *n = need(b->l, link, key, "a link");
+	const char *s = n ? scalar(b->l, n, key) : NULL;
+
+	if (!s)
+		return false;
+	if (names_find(t, s, id))
+		return true;
+	fail(b->l, -EINVAL, n->at, "'%s' is neither a host, a host's NIC (h0/nic0) nor a switch", s);
+	return false;
+}
+
+static void explicit_link(struct builder *b, const struct node *n, const struct names *t,
+			  bool *linked)
+{
+	static const char *const known[] = {"a", "b", "rate", "delay", "loss", NULL};
+	struct rs_fabric *f = b->f;
+	struct rs_fabric_link link = {.rate = f->net.rate, .delay = f->net.delay, .loss = f->net.loss};
+	uint32_t a, c, swap;
+
+	if (!keys(b->l, n, "a link", known) || !end_of(b, n, "a", t, &a) || !end_of(b, n, "b", t, &c))
+		return;
+	get_rate(b->l, n, "rate", &link.rate);
+	get_time(b->l, n, "delay", RS_NS, 10 * RS_MS, &link.delay);
+	get_number(b->l, n, "loss", 0, 1, &link.loss);
+	if (!(c & SWITCH_BIT)) {
+		swap = a;
+		a = c;
+		c = swap;
+	}
+	if (!b->l->err && !(c & SWITCH_BIT))
+		fail(b->l, -EINVAL, n->at, "a link between two NICs; put a switch between them");
+	if (!b->l->err && a == c)
+		fail(b->l, -EINVAL, n->at, "a link from a switch to itself");
+	if (!b->l->err && !(a & SWITCH_BIT) && linked[a])
+		fail(b->l, -EINVAL, n->at, "a second link of %s; a NIC has one port",
+		     f->endpoints[a].name);
+	if (b->l->err)
+		return;
+	if (!(a & SWITCH_BIT)) {
+		struct rs_endpoint *e = &f->endpoints[a];
+
+		linked[a] = true;
+		if (e->rate && e->rate < link.rate)
+			link.rate = e->rate;
+		e->rate = link.rate;
+		e->link = f->n_links;
+		e->node = c & ~SWITCH_BIT;
+		link.a = (struct rs_link_end){.id = a};
+	} else {
+		link.a = (struct rs_link_end){true, a & ~SWITCH_BIT, port_of(b, a & ~SWITCH_BIT)};
+	}
+	link.b = (struct rs_link_end){true, c & ~SWITCH_BIT, port_of(b, c & ~SWITCH_BIT)};
+	f->links[f->n_links++] = link;
+}
+
+static void explicit_network(struct builder *b, const struct node *n)
+{
+	struct rs_fabric *f = b->f;
+	const struct node *sw = need(b->l, n, "switches", "an explicit network");
+	const struct node *links = need(b->l, n, "links", "an explicit network");
+	struct names t;
+	bool *linked;
+
+	if (!sw || !links || !is_list(b->l, sw, "switches") || !is_list(b->l, links, "links"))
+		return;
+	linked = take(b->l, f->n_endpoints, sizeof(*linked));
+	if (!names_create(b->l, &t, f->n_hosts + f->n_endpoints + sw->n))
+		return;
+	for (uint32_t i = 0; i < f->n_hosts; i++)
+		if (f->hosts[i].n_endpoints == 1)
+			names_add(&t, f->hosts[i].name, f->hosts[i].first_endpoint);
+	for (uint32_t i = 0; i < f->n_endpoints; i++)
+		names_add(&t, f->endpoints[i].name, i);
+	explicit_switches(b, sw, &t);
+	space_for_links(b, links->n);
+	for (const struct item *i = links->first; i && !b->l->err; i = i->next)
+		explicit_link(b, i->value, &t, linked);
+	for (uint32_t i = 0; i < f->n_endpoints && !b->l->err; i++)
+		if (!linked[i])
+			fail(b->l, -EINVAL, links->at, "%s has no link", f->endpoints[i].name);
+}
+
+/* ---- Plain hosts ---- */
+
+static void plain_host(struct builder *b, uint32_t h, const char *name)
+{
+	struct rs_fabric *f = b->f;
+	uint32_t nics = f->net.nics;
+
+	f->hosts[h] = (struct rs_fabric_host){.name = name,
+					      .first_endpoint = h * nics,
+					      .n_endpoints = nics,
+					      .first_gpu = h * nics,
+					      .n_gpus = nics};
+	for (uint32_t i = 0; i < nics && !b->l->err; i++) {
+		const char *ep = nics == 1 ? name :
+					     rs_arena_printf(b->l->arena, "%s/nic%u", name, i);
+
+		if (!ep)
+			fail(b->l, -ENOMEM, b->at, "out of memory");
+		f->endpoints[h * nics + i] =
+			(struct rs_endpoint){.host = h, .part = RS_NO_PART, .name = ep};
+	}
+}
+
+static uint64_t capacity(const struct rs_fabric *f)
+{
+	const struct rs_network_conf *c = &f->net;
+
+	switch (f->kind) {
+	case RS_NET_FAT_TREE:
+		return (uint64_t)c->k * c->k * c->k / 4 / c->nics;
+	case RS_NET_LEAF_SPINE:
+		return (uint64_t)c->leaves * c->hosts_per_leaf;
+	default:
+		return 0;
+	}
+}
+
+static void plain_hosts(struct builder *b, const struct node *n)
+{
+	struct rs_fabric *f = b->f;
+	const struct node *hosts = get(n, "hosts");
+	const struct item *named = NULL;
+	uint64_t count = capacity(f);
+	struct names t;
+	int64_t v = 0;
+
+	if (hosts && hosts->kind == NODE_LIST) {
+		count = hosts->n;
+		named = hosts->first;
+	} else if (hosts) {
+		get_int(b->l, n, "hosts", 1, RS_ENDPOINTS_MAX, &v);
+		count = (uint64_t)v;
+	}
+	if (!b->l->err && !count)
+		fail(b->l, -EINVAL, n->at, "how many hosts? give network.hosts or fabric.hosts");
+	if (!b->l->err && count * f->net.nics > RS_ENDPOINTS_MAX)
+		fail(b->l, -E2BIG, n->at, "more than %d endpoints", RS_ENDPOINTS_MAX);
+	if (b->l->err)
+		return;
+	f->n_hosts = f->net.plain_hosts = (uint32_t)count;
+	f->n_endpoints = f->n_gpus = f->n_hosts * f->net.nics;
+	f->hosts = take(b->l, f->n_hosts, sizeof(*f->hosts));
+	f->endpoints = take(b->l, f->n_endpoints, sizeof(*f->endpoints));
+	names_create(b->l, &t, named ? f->n_hosts : 1);
+	for (uint32_t h = 0; h < f->n_hosts && !b->l->err; h++) {
+		const char *name = named ? scalar(b->l, named->value, "hosts") :
+					   rs_arena_printf(b->l->arena, "h%u", h);
+
+		if (!name)
+			fail(b->l, -ENOMEM, b->at, "out of memory");
+		else if (named && !names_add(&t, name, h))
+			fail(b->l, -EINVAL, named->at, "the name '%s' is taken", name);
+		else
+			plain_host(b, h, name);
+		named = named ? named->next : NULL;
+	}
+}
+
+/* ---- The whole ---- */
+
+static const char *const shared_keys[] = {"kind", "hosts", "nics", "rate", "delay", "mtu", "loss", NULL};
+static const char *const spine_keys[] = {"kind",	"hosts",  "nics",	 "rate",
+					 "delay",	"mtu",	  "loss",	 "leaves",
+					 "spines",	"links",  "oversubscription", "uplink_rate",
+					 "uplink_delay", "hosts_per_leaf", NULL};
+static const char *const tree_keys[] = {"kind", "hosts", "nics", "rate", "delay", "mtu",
+					"loss", "k",	 "uplink_rate", "uplink_delay", NULL};
+static const char *const rail_keys[] = {"kind",	   "hosts",  "nics",	   "rate",
+					"delay",   "mtu",    "loss",	   "leaves",
+					"spines",  "links",  "oversubscription", "uplink_rate",
+					"uplink_delay", NULL};
+static const char *const explicit_keys[] = {"kind", "hosts", "nics", "rate",	 "delay",
+					    "mtu",  "loss",  "switches", "links", NULL};
+static const char *const *const keys_of_kind[] = {shared_keys, spine_keys, tree_keys, rail_keys,
+						  explicit_keys};
+
+static void parameters(struct builder *b, const struct node *n)
+{
+	struct rs_network_conf *c = &b->f->net;
+	struct load *l = b->l;
+	enum rs_network_kind kind = b->f->kind;
+
+	*c = (struct rs_network_conf){.nics = 1, .rate = 400 * RS_GBPS, .delay = 500 * RS_NS};
+	get_rate(l, n, "rate", &c->rate);
+	get_time(l, n, "delay", RS_NS, 10 * RS_MS, &c->delay);
+	get_number(l, n, "loss", 0, 1, &c->loss);
+	c->uplink_rate = c->rate;
+	c->uplink_delay = c->delay;
+	get_rate(l, n, "uplink_rate", &c->uplink_rate);
+	get_time(l, n, "uplink_delay", RS_NS, 10 * RS_MS, &c->uplink_delay);
+	get_u32(l, n, "nics", 1, 64, &c->nics);
+	if (kind == RS_NET_FAT_TREE && need(l, n, "k", "a fat tree"))
+		get_u32(l, n, "k", 2, 128, &c->k);
+	if (!l->err && c->k % 2)
+		fail(l, -EINVAL, get(n, "k")->at, "k: expected an even number, found %u", c->k);
+	if ((kind == RS_NET_LEAF_SPINE || kind == RS_NET_RAIL) &&
+	    need(l, n, "leaves", network_kinds[kind]))
+		get_u32(l, n, "leaves", 1, PORTS_MAX, &c->leaves);
+	if (kind == RS_NET_LEAF_SPINE && need(l, n, "spines", "leaf-spine"))
+		get_u32(l, n, "spines", 1, PORTS_MAX, &c->spines);
+	if (kind == RS_NET_RAIL)
+		c->spines = c->leaves > 1 ? (c->leaves + 1) / 2 : 0;
+	get_u32(l, n, "hosts_per_leaf", 1, PORTS_MAX, &c->hosts_per_leaf);
+}
+
+static void mtu(struct builder *b, const struct node *n)
+{
+	int64_t v = b->f->transport.mtu;
+
+	get_int(b->l, n, "mtu", 256, 4096, &v);
+	if (!b->l->err && (v & (v - 1)))
+		fail(b->l, -EINVAL, get(n, "mtu")->at,
+		     "mtu: expected a path MTU of 256, 512, 1024, 2048 or 4096, found %d", (int)v);
+	b->f->transport.mtu = (uint16_t)v;
+}
+
+void load_network(struct load *l, struct rs_fabric *f, const struct node *fabric)
+{
+	const struct node *n = l->err ? NULL : need(l, fabric, "network", "fabric");
+	struct builder b = {l, f, n ? n->at : fabric->at};
+	int kind = 0;
+
+	if (!n)
+		return;
+	if (n->kind == NODE_MAP && need(l, n, "kind", "network"))
+		get_name(l, n, "kind", network_kinds, &kind);
+	if (l->err || !keys(l, n, "network", keys_of_kind[kind]))
+		return;
+	f->kind = (enum rs_network_kind)kind;
+	parameters(&b, n);
+	mtu(&b, n);
+	if (f->n_hosts && (get(n, "hosts") || get(n, "nics")))
+		fail(l, -EINVAL, n->at, "network.hosts and network.nics are for a fabric without hosts");
+	if (!f->n_hosts)
+		plain_hosts(&b, n);
+	if (l->err)
+		return;
+	if (!f->net.hosts_per_leaf && f->net.leaves)
+		f->net.hosts_per_leaf = (f->n_hosts + f->net.leaves - 1) / f->net.leaves;
+	switch (f->kind) {
+	case RS_NET_SINGLE:
+		single(&b);
+		break;
+	case RS_NET_LEAF_SPINE:
+	case RS_NET_RAIL:
+		leaf_spine(&b, n);
+		break;
+	case RS_NET_FAT_TREE:
+		fat_tree(&b);
+		break;
+	case RS_NET_EXPLICIT:
+		explicit_network(&b, n);
+		break;
+	}
+}

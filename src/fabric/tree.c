@@ -1,0 +1,795 @@
+/* A YAML or JSON document as a tree with places, read from libfyaml's events under limits: aliases
+ * share nodes, so a "YAML bomb" costs no more than its text. */
+#include <ctype.h>
+#include <errno.h>
+#include <libfyaml.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/units.h"
+#include "fabric/tree.h"
+
+int fail(struct load *l, int code, struct rs_where at, const char *fmt, ...)
+{
+	char text[480];
+	va_list ap;
+
+	if (l->err)
+		return l->err;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	l->err = code;
+	return rs_error_at(l->e, code, at, "%s", text);
+}
+
+void *take(struct load *l, size_t n, size_t size)
+{
+	void *p = l->err ? NULL : rs_arena_alloc(l->arena, n, size);
+
+	if (!p && !l->err)
+		fail(l, -ENOMEM, (struct rs_where){0}, "out of memory");
+	return p;
+}
+
+char *take_string(struct load *l, const char *s)
+{
+	size_t n = strlen(s) + 1;
+	char *p = take(l, n, 1);
+
+	return p ? memcpy(p, s, n) : NULL;
+}
+
+/* ---- Reading ---- */
+
+struct anchor {
+	const char *name;
+	struct node *node;
+};
+struct reader {
+	struct load *l;
+	struct fy_parser *p;
+	const char *name;
+	uint32_t n_anchors;
+	struct anchor anchor[TREE_ANCHORS_MAX];
+};
+
+static struct rs_where place(struct reader *r, struct fy_token *t)
+{
+	const struct fy_mark *m = t ? fy_token_start_mark(t) : NULL;
+
+	return (struct rs_where){r->name, m ? m->line + 1 : 0, m ? m->column + 1 : 0};
+}
+
+static const char *token_text(struct reader *r, struct fy_token *t)
+{
+	size_t n = 0;
+	const char *s = t ? fy_token_get_text(t, &n) : NULL;
+	char *copy = take(r->l, n + 1, 1);
+
+	if (copy && s)
+		memcpy(copy, s, n);
+	if (copy && memchr(copy, 0, n))
+		fail(r->l, -EINVAL, place(r, t), "a NUL byte in a text");
+	return copy;
+}
+
+static struct node *node_new(struct load *l, enum node_kind kind, struct rs_where at)
+{
+	struct node *n;
+
+	if (++l->n_nodes > TREE_NODES_MAX) {
+		fail(l, -E2BIG, at, "more than %d values in one document", TREE_NODES_MAX);
+		return NULL;
+	}
+	n = take(l, 1, sizeof(*n));
+	if (n) {
+		n->kind = kind;
+		n->at = at;
+	}
+	return n;
+}
+
+bool same_key(const char *a, const char *b)
+{
+	for (; *a && *b; a++, b++)
+		if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_')))
+			return false;
+	return *a == *b;
+}
+
+static struct item *find(const struct node *map, const char *key)
+{
+	if (!map || map->kind != NODE_MAP)
+		return NULL;
+	for (struct item *i = map->first; i; i = i->next)
+		if (same_key(i->key, key))
+			return i;
+	return NULL;
+}
+
+static void append(struct load *l, struct node *to, const char *key, struct rs_where at,
+		   struct node *value)
+{
+	struct item *i = take(l, 1, sizeof(*i));
+
+	if (!i)
+		return;
+	*i = (struct item){key, at, value, NULL};
+	if (to->last)
+		to->last->next = i;
+	else
+		to->first = i;
+	to->last = i;
+	to->n++;
+}
+
+static void syntax_error(struct reader *r)
+{
+	struct fy_diag_error *err;
+	void *it = NULL;
+
+	err = fy_diag_errors_iterate(fy_parser_get_diag(r->p), &it);
+	if (err)
+		fail(r->l, -EINVAL, (struct rs_where){r->name, err->line, err->column},
+		     "not YAML: %s", err->msg);
+	else
+		fail(r->l, -EINVAL, (struct rs_where){r->name, 0, 0}, "not YAML");
+}
+
+static struct fy_event *next(struct reader *r)
+{
+	struct fy_event *ev = r->l->err ? NULL : fy_parser_parse(r->p);
+
+	if (!ev && !r->l->err)
+		syntax_error(r);
+	return ev;
+}
+
+static void remember(struct reader *r, struct fy_token *t, struct node *n)
+{
+	if (!t || !n)
+		return;
+	if (r->n_anchors == TREE_ANCHORS_MAX) {
+		fail(r->l, -E2BIG, n->at, "more than %d anchors", TREE_ANCHORS_MAX);
+		return;
+	}
+	r->anchor[r->n_anchors++] = (struct anchor){token_text(r, t), n};
+}
+
+static struct node *alias(struct reader *r, struct fy_token *t)
+{
+	const char *name = token_text(r, t);
+
+	for (uint32_t i = r->n_anchors; name && i--;)
+		if (!strcmp(r->anchor[i].name, name))
+			return r->anchor[i].node;
+	if (name)
+		fail(r->l, -EINVAL, place(r, t), "no anchor '&%s' is complete before this alias", name);
+	return NULL;
+}
+
+static struct node *value(struct reader *r, struct fy_event *ev, int depth);
+
+/* "<<: *base" brings in the keys that are not there. */
+static void merge(struct load *l, struct node *map)
+{
+	struct item *m = find(map, "<<"), **p = &map->first, *prev = NULL;
+
+	if (!m)
+		return;
+	if (!m->value || m->value->kind != NODE_MAP) {
+		fail(l, -EINVAL, m->at, "'<<' takes an alias of a mapping");
+		return;
+	}
+	for (; *p != m; p = &(*p)->next)
+		prev = *p;
+	*p = m->next;
+	if (map->last == m)
+		map->last = prev;
+	map->n--;
+	for (struct item *i = m->value->first; i && !l->err; i = i->next)
+		if (!find(map, i->key))
+			append(l, map, i->key, i->at, i->value);
+}
+
+static void map_body(struct reader *r, struct node *map, int depth)
+{
+	struct load *l = r->l;
+
+	for (;;) {
+		struct fy_event *ev = next(r);
+		struct rs_where at;
+		const char *key;
+
+		if (!ev || ev->type == FYET_MAPPING_END) {
+			fy_parser_event_free(r->p, ev);
+			break;
+		}
+		if (ev->type != FYET_SCALAR) {
+			fail(l, -EINVAL, map->at, "a key of this mapping is not a word");
+			fy_parser_event_free(r->p, ev);
+			return;
+		}
+		at = place(r, ev->scalar.value);
+		key = token_text(r, ev->scalar.value);
+		fy_parser_event_free(r->p, ev);
+		if (!key)
+			return;
+		if (find(map, key))
+			fail(l, -EINVAL, at, "'%s' is given twice", key);
+		if (map->n == TREE_KEYS_MAX)
+			fail(l, -E2BIG, at, "more than %d keys in one mapping", TREE_KEYS_MAX);
+		ev = next(r);
+		if (!ev)
+			return;
+		append(l, map, key, at, value(r, ev, depth));
+		if (l->err)
+			return;
+	}
+	if (!l->err)
+		merge(l, map);
+}
+
+static void list_body(struct reader *r, struct node *list, int depth)
+{
+	while (!r->l->err) {
+		struct fy_event *ev = next(r);
+		struct node *n;
+
+		if (!ev || ev->type == FYET_SEQUENCE_END) {
+			fy_parser_event_free(r->p, ev);
+			return;
+		}
+		n = value(r, ev, depth);
+		if (n)
+			append(r->l, list, NULL, n->at, n);
+	}
+}
+
+/* The node that ev begins; frees ev. */
+static struct node *value(struct reader *r, struct fy_event *ev, int depth)
+{
+	struct node *n = NULL;
+	struct fy_token *anchor = NULL;
+	enum fy_event_type type = ev->type;
+
+	if (type == FYET_SCALAR) {
+		n = node_new(r->l, NODE_SCALAR, place(r, ev->scalar.value));
+		if (n)
+			n->text = token_text(r, ev->scalar.value);
+		if (n && ev->scalar.value)
+			n->quoted = fy_token_scalar_style(ev->scalar.value) != FYSS_PLAIN;
+		anchor = ev->scalar.anchor;
+	} else if (type == FYET_ALIAS) {
+		n = alias(r, ev->alias.anchor);
+	} else if (type == FYET_MAPPING_START) {
+		n = node_new(r->l, NODE_MAP, place(r, ev->mapping_start.mapping_start));
+		anchor = ev->mapping_start.anchor;
+	} else if (type == FYET_SEQUENCE_START) {
+		n = node_new(r->l, NODE_LIST, place(r, ev->sequence_start.sequence_start));
+		anchor = ev->sequence_start.anchor;
+	} else {
+		fail(r->l, -EINVAL, (struct rs_where){r->name, 0, 0}, "the document ends early");
+	}
+	if (n && depth == TREE_DEPTH_MAX)
+		fail(r->l, -E2BIG, n->at, "nested more than %d deep", TREE_DEPTH_MAX);
+	if (n && type == FYET_MAPPING_START)
+		map_body(r, n, depth + 1);
+	if (n && type == FYET_SEQUENCE_START)
+		list_body(r, n, depth + 1);
+	remember(r, anchor, n);
+	fy_parser_event_free(r->p, ev);
+	return r->l->err ? NULL : n;
+}
+
+static struct node *document(struct reader *r)
+{
+	struct node *root = NULL;
+	struct fy_event *ev;
+
+	while ((ev = next(r))) {
+		enum fy_event_type type = ev->type;
+
+		if (type == FYET_STREAM_START || type == FYET_DOCUMENT_START ||
+		    type == FYET_DOCUMENT_END || type == FYET_STREAM_END) {
+			fy_parser_event_free(r->p, ev);
+			if (type == FYET_STREAM_END)
+				return root;
+			if (type == FYET_DOCUMENT_START && root)
+				fail(r->l, -EINVAL, (struct rs_where){r->name, 0, 0},
+				     "more than one document in the file");
+			continue;
+		}
+		root = value(r, ev, 0);
+	}
+	return NULL;
+}
+
+struct node *tree_parse(struct load *l, const char *text, size_t n, const char *name)
+{
+	struct fy_diag_cfg dc;
+	struct fy_diag *diag;
+	struct reader *r = NULL;
+	struct node *root = NULL;
+	struct rs_where at = {name, 0, 0};
+
+	if (n > TREE_BYTES_MAX) {
+		fail(l, -E2BIG, at, "larger than %d MiB", TREE_BYTES_MAX >> 20);
+		return NULL;
+	}
+	fy_diag_cfg_default(&dc);
+	dc.fp = NULL;
+	dc.colorize = false;
+	diag = fy_diag_create(&dc);
+	r = calloc(1, sizeof(*r));
+	if (diag && r) {
+		struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG, .diag = diag};
+
+		fy_diag_set_collect_errors(diag, true);
+		*r = (struct reader){.l = l, .name = name, .p = fy_parser_create(&cfg)};
+	}
+	if (!r || !r->p)
+		fail(l, -ENOMEM, at, "out of memory");
+	else if (fy_parser_set_string(r->p, n ? text : " ", n ? n : 1))
+		fail(l, -ENOMEM, at, "out of memory");
+	else
+		root = document(r);
+	if (!l->err && !root)
+		fail(l, -EINVAL, at, "an empty document");
+	if (r && r->p)
+		fy_parser_destroy(r->p);
+	if (diag)
+		fy_diag_destroy(diag);
+	free(r);
+	return l->err ? NULL : root;
+}
+
+/* ---- Settings ---- */
+
+static struct node *by_name(struct node *list, const char *name)
+{
+	for (struct item *i = list->first; i; i = i->next) {
+		const struct node *n = get(i->value, "name");
+
+		if (n && n->kind == NODE_SCALAR && !strcmp(n->text, name))
+			return i->value;
+		if (i->value->kind == NODE_MAP && i->value->n == 1 &&
+		    same_key(i->value->first->key, name))
+			return i->value;
+	}
+	return NULL;
+}
+
+static struct item *by_index(struct node *list, uint32_t index)
+{
+	struct item *i = list->first;
+
+	while (i && index--)
+		i = i->next;
+	return i;
+}
+
+/* The next step of a path: "hosts", "[3]", "3"; *path moves behind it. */
+static bool step(const char **path, char *buf, size_t size, bool *index)
+{
+	const char *p = *path, *end;
+
+	*index = *p == '[';
+	end = *index ? strchr(p, ']') : p + strcspn(p, ".[");
+	p += *index;
+	if (!end || end == p || (size_t)(end - p) >= size)
+		return false;
+	memcpy(buf, p, (size_t)(end - p));
+	buf[end - p] = '\0';
+	end += *index;
+	if (*end == '.' && !*++end)
+		return false;
+	*path = end;
+	return true;
+}
+
+static struct node **slot(struct load *l, struct node *in, const char *name, struct rs_where at,
+			  const char *path)
+{
+	struct item *i = NULL;
+	int64_t index;
+
+	if (in->kind == NODE_LIST) {
+		if (!rs_parse_int(name, 0, UINT32_MAX, &index, NULL))
+			i = by_index(in, (uint32_t)index);
+		for (i = i ? i : in->first; i && rs_parse_int(name, 0, UINT32_MAX, &index, NULL);)
+			if (i->value == by_name(in, name))
+				break;
+			else
+				i = i->next;
+		if (!i || (!rs_parse_int(name, 0, UINT32_MAX, &index, NULL) && index >= in->n)) {
+			fail(l, -EINVAL, at, "'%s': the list has no element '%s' (%u elements)", path,
+			     name, in->n);
+			return NULL;
+		}
+		return &i->value;
+	}
+	if (in->kind == NODE_SCALAR && *in->text) {
+		fail(l, -EINVAL, at, "'%s': '%s' is inside a plain value", path, name);
+		return NULL;
+	}
+	in->kind = NODE_MAP;
+	i = find(in, name);
+	if (!i)
+		append(l, in, take_string(l, name), at, node_new(l, NODE_MAP, at));
+	return l->err ? NULL : &(i ? i : in->last)->value;
+}
+
+void tree_set(struct load *l, struct node *root, const char *path, const char *text,
+	      struct rs_where at)
+{
+	struct node **where = &root;
+	const char *p = path;
+	char name[128];
+	bool index;
+	int depth = 0;
+
+	if (!*p)
+		fail(l, -EINVAL, at, "an empty path");
+	while (*p && !l->err) {
+		if (!step(&p, name, sizeof(name), &index) || ++depth > TREE_DEPTH_MAX) {
+			fail(l, -EINVAL, at,
+			     "'%s' is no path; expected one such as fabric.network.rate or "
+			     "workload[0].collective.bytes", path);
+			return;
+		}
+		where = slot(l, *where, name, at, path);
+		if (!where)
+			return;
+	}
+	if (!l->err)
+		*where = tree_parse(l, text, strlen(text), at.file ? at.file : "--set");
+}
+
+static bool plain(const char *s)
+{
+	if (!*s || !strcmp(s, "-") || !strcmp(s, "~") || *s == '-')
+		return false;
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && !strchr("_./+-", *s))
+			return false;
+	return true;
+}
+
+void tree_write_string(FILE *out, const char *s)
+{
+	if (plain(s)) {
+		fputs(s, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			fprintf(out, "\\%c", *s);
+		else if (iscntrl((unsigned char)*s))
+			fprintf(out, "\\x%02x", (unsigned char)*s);
+		else
+			fputc(*s, out);
+	}
+	fputc('"', out);
+}
+
+static bool write_flow(FILE *out, const struct node *n)
+{
+	if (ftell(out) > TREE_TEXT_MAX)
+		return false;
+	if (n->kind == NODE_SCALAR) {
+		tree_write_string(out, n->text);
+		return true;
+	}
+	fputc(n->kind == NODE_MAP ? '{' : '[', out);
+	for (struct item *i = n->first; i; i = i->next) {
+		if (i->key) {
+			tree_write_string(out, i->key);
+			fputs(": ", out);
+		}
+		if (!write_flow(out, i->value))
+			return false;
+		if (i->next)
+			fputs(", ", out);
+	}
+	fputc(n->kind == NODE_MAP ? '}' : ']', out);
+	return true;
+}
+
+const char *tree_text(struct load *l, const struct node *n)
+{
+	char *buf = NULL;
+	size_t size = 0;
+	FILE *out = l->err ? NULL : open_memstream(&buf, &size);
+	const char *s = NULL;
+
+	if (l->err)
+		return NULL;
+	if (out && !write_flow(out, n))
+		fail(l, -E2BIG, n->at, "a value of more than %d bytes", TREE_TEXT_MAX);
+	if (out && !fclose(out))
+		s = take_string(l, buf);
+	else
+		fail(l, -ENOMEM, n->at, "out of memory");
+	free(buf);
+	return s;
+}
+
+/* ---- Getters ---- */
+
+/* Edits that turn a into b: insertions, deletions, substitutions; words of up to 31 letters. */
+static unsigned edits(const char *a, const char *b)
+{
+	unsigned row[32], n = (unsigned)strnlen(b, 31);
+
+	for (unsigned j = 0; j <= n; j++)
+		row[j] = j;
+	for (unsigned i = 1; *a && i < 32; i++, a++) {
+		unsigned left_up = row[0];
+
+		row[0] = i;
+		for (unsigned j = 1; j <= n; j++) {
+			unsigned best = left_up + !(tolower((unsigned char)*a) == tolower((unsigned char)b[j - 1]));
+
+			left_up = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[n];
+}
+
+const char *nearest(const char *s, const char *const *names)
+{
+	const char *best = NULL;
+	unsigned least = (unsigned)strlen(s) / 3 + 2;
+
+	for (; *names; names++) {
+		unsigned d = edits(s, *names);
+
+		if (d < least) {
+			least = d;
+			best = *names;
+		}
+	}
+	return best;
+}
+
+static void list_names(char *buf, size_t size, const char *const *names)
+{
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (; *names && n < size; names++)
+		n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", *names);
+}
+
+static const char *const kind_names[] = {"a plain value", "a mapping", "a list"};
+
+bool keys(struct load *l, const struct node *n, const char *what, const char *const *known)
+{
+	char all[240];
+	const char *near;
+
+	if (l->err)
+		return false;
+	if (n->kind != NODE_MAP) {
+		fail(l, -EINVAL, n->at, "%s: expected a mapping (key: value), found %s", what,
+		     kind_names[n->kind]);
+		return false;
+	}
+	for (const struct item *i = n->first; i; i = i->next) {
+		const char *const *k = known;
+
+		while (*k && !same_key(*k, i->key))
+			k++;
+		if (*k)
+			continue;
+		near = nearest(i->key, known);
+		list_names(all, sizeof(all), known);
+		fail(l, -EINVAL, i->at, "%s has no key '%s'%s%s%s; expected one of: %s", what, i->key,
+		     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", all);
+		return false;
+	}
+	return true;
+}
+
+bool is_list(struct load *l, const struct node *n, const char *what)
+{
+	if (l->err)
+		return false;
+	if (n->kind != NODE_LIST)
+		fail(l, -EINVAL, n->at, "%s: expected a list, found %s", what, kind_names[n->kind]);
+	return !l->err;
+}
+
+const struct node *get(const struct node *map, const char *key)
+{
+	const struct item *i = find(map, key);
+
+	return i ? i->value : NULL;
+}
+
+const struct node *need(struct load *l, const struct node *map, const char *key, const char *what)
+{
+	const struct node *n = get(map, key);
+
+	if (!n)
+		fail(l, -EINVAL, map->at, "%s needs the key '%s'", what, key);
+	return n;
+}
+
+const char *scalar(struct load *l, const struct node *n, const char *what)
+{
+	if (l->err)
+		return NULL;
+	if (n->kind == NODE_SCALAR)
+		return n->text;
+	fail(l, -EINVAL, n->at, "%s: expected a plain value, found %s", what, kind_names[n->kind]);
+	return NULL;
+}
+
+static const char *text_of(struct load *l, const struct node *map, const char *key,
+			   const struct node **n)
+{
+	*n = get(map, key);
+	return *n ? scalar(l, *n, key) : NULL;
+}
+
+static void wrong(struct load *l, const struct node *n, const char *key, int code,
+		  const struct rs_error *e)
+{
+	if (code)
+		fail(l, code, n->at, "%s: %s", key, e->what);
+}
+
+void get_rate(struct load *l, const struct node *map, const char *key, int64_t *out)
+{
+	struct rs_error e = {0};
+	const struct node *n;
+	const char *s = text_of(l, map, key, &n);
+	int64_t v;
+
+	if (!s)
+		return;
+	wrong(l, n, key, rs_parse_rate(s, &v, &e), &e);
+	if (!l->err && (v < 1000 || v > 100000 * RS_GBPS))
+		fail(l, -ERANGE, n->at, "%s: expected a rate from 1kbps to 100T, found '%s'", key, s);
+	if (!l->err)
+		*out = v;
+}
+
+void get_time(struct load *l, const struct node *map, const char *key, rs_time min, rs_time max,
+	      rs_time *out)
+{
+	struct rs_error e = {0};
+	const struct node *n;
+	const char *s = text_of(l, map, key, &n);
+	char a[32], b[32];
+	rs_time v;
+
+	if (!s)
+		return;
+	wrong(l, n, key, rs_parse_time(s, &v, &e), &e);
+	if (!l->err && (v < min || v > max))
+		fail(l, -ERANGE, n->at, "%s: expected a time from %s to %s, found '%s'", key,
+		     rs_format_time(a, sizeof(a), min), rs_format_time(b, sizeof(b), max), s);
+	if (!l->err)
+		*out = v;
+}
+
+void get_bytes(struct load *l, const struct node *map, const char *key, uint64_t min, uint64_t max,
+	       uint64_t *out)
+{
+	struct rs_error e = {0};
+	const struct node *n;
+	const char *s = text_of(l, map, key, &n);
+	char a[32], b[32];
+	uint64_t v;
+
+	if (!s)
+		return;
+	wrong(l, n, key, rs_parse_bytes(s, &v, &e), &e);
+	if (!l->err && (v < min || v > max))
+		fail(l, -ERANGE, n->at, "%s: expected a size from %s to %s, found '%s'", key,
+		     rs_format_bytes(a, sizeof(a), min), rs_format_bytes(b, sizeof(b), max), s);
+	if (!l->err)
+		*out = v;
+}
+
+void get_int(struct load *l, const struct node *map, const char *key, int64_t min, int64_t max,
+	     int64_t *out)
+{
+	struct rs_error e = {0};
+	const struct node *n;
+	const char *s = text_of(l, map, key, &n);
+
+	if (s)
+		wrong(l, n, key, rs_parse_int(s, min, max, out, &e), &e);
+}
+
+void get_u8(struct load *l, const struct node *map, const char *key, int min, int max, uint8_t *out)
+{
+	int64_t v = *out;
+
+	get_int(l, map, key, min, max, &v);
+	*out = (uint8_t)v;
+}
+
+void get_u32(struct load *l, const struct node *map, const char *key, int64_t min, int64_t max,
+	     uint32_t *out)
+{
+	int64_t v = *out;
+
+	get_int(l, map, key, min, max, &v);
+	*out = (uint32_t)v;
+}
+
+void get_number(struct load *l, const struct node *map, const char *key, double min, double max,
+		double *out)
+{
+	struct rs_error e = {0};
+	const struct node *n;
+	const char *s = text_of(l, map, key, &n);
+	double v;
+
+	if (!s)
+		return;
+	wrong(l, n, key, rs_parse_count(s, &v, &e), &e);
+	if (!l->err && !(v >= min && v <= max))
+		fail(l, -ERANGE, n->at, "%s: expected a number from %g to %g, found '%s'", key, min,
+		     max, s);
+	if (!l->err)
+		*out = v;
+}
+
+void get_bool(struct load *l, const struct node *map, const char *key, bool *out)
+{
+	static const char *const words[] = {"false", "true", "no", "yes", "off", "on", NULL};
+	const struct node *n;
+	const char *s = text_of(l, map, key, &n);
+
+	for (int i = 0; s && words[i]; i++)
+		if (!strcmp(s, words[i])) {
+			*out = i & 1;
+			return;
+		}
+	if (s)
+		fail(l, -EINVAL, n->at, "%s: expected true or false, found '%s'", key, s);
+}
+
+void get_string(struct load *l, const struct node *map, const char *key, const char **out)
+{
+	const struct node *n;
+	const char *s = text_of(l, map, key, &n);
+
+	if (s && strlen(s) > 1000)
+		fail(l, -E2BIG, n->at, "%s: more than 1000 bytes", key);
+	else if (s)
+		*out = s;
+}
+
+void get_name(struct load *l, const struct node *map, const char *key, const char *const *names,
+	      int *out)
+{
+	const struct node *n;
+	const char *s = text_of(l, map, key, &n), *near;
+	char all[240];
+
+	for (int i = 0; s && names[i]; i++)
+		if (same_key(s, names[i])) {
+			*out = i;
+			return;
+		}
+	if (!s)
+		return;
+	near = nearest(s, names);
+	list_names(all, sizeof(all), names);
+	fail(l, -EINVAL, n->at, "%s: '%s' is not one of: %s%s%s%s", key, s, all,
+	     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}

@@ -1,0 +1,388 @@
+/* The workload: flows from a CSV (read as a stream, a line at a time) or written inline, collectives,
+ * training steps; and the what-if list. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/units.h"
+#include "fabric/load.h"
+
+enum { JOBS_MAX = 1024, WHATIFS_MAX = 64, LINE_MAX_BYTES = 1024, FIELDS_MAX = 5 };
+
+const char *const coll_ops[] = {"all-reduce", "reduce-scatter", "all-gather", "broadcast",
+				"all-to-all", NULL};
+const char *const coll_algorithms[] = {"ring", "tree", "hierarchical", "pairwise", NULL};
+
+/* ---- Flows ---- */
+
+struct flows {
+	struct load *l;
+	struct rs_fabric *f;
+	struct names *names;
+	struct rs_flow *flow;
+	uint32_t n, room;
+};
+
+static void endpoint(struct flows *w, const char *s, const char *what, struct rs_where at,
+		     uint32_t *out)
+{
+	int64_t v;
+
+	if (w->l->err || names_find(w->names, s, out))
+		return;
+	if (!rs_parse_int(s, 0, INT64_MAX, &v, NULL)) {
+		if (v < w->f->n_endpoints)
+			*out = (uint32_t)v;
+		else
+			fail(w->l, -EINVAL, at, "%s: there is no endpoint %s; there are %u, from 0", what,
+			     s, w->f->n_endpoints);
+		return;
+	}
+	fail(w->l, -EINVAL, at, "%s: there is no endpoint '%.80s'; expected a number below %u or a name "
+	     "such as %s", what, s, w->f->n_endpoints, w->f->endpoints[0].name);
+}
+
+static bool reachable(const struct rs_fabric *f, uint32_t src, uint32_t dst)
+{
+	uint32_t s = f->endpoints[src].node, group = f->routes.group_of[dst];
+
+	return f->routes.group_of_switch[s] == group || (f->routes.set_of[s][group] & 0xff);
+}
+
+static void check_flow(struct flows *w, const struct rs_flow *flow, struct rs_where at)
+{
+	if (w->l->err)
+		return;
+	if (!flow->bytes)
+		fail(w->l, -EINVAL, at, "a flow of zero bytes");
+	else if (flow->bytes > UINT64_C(1) << 46)
+		fail(w->l, -ERANGE, at, "a flow of more than 64 TiB");
+	else if (flow->src == flow->dst)
+		fail(w->l, -EINVAL, at, "a flow from %s to itself", w->f->endpoints[flow->src].name);
+	else if (!reachable(w->f, flow->src, flow->dst))
+		fail(w->l, -EINVAL, at, "no route from %s to %s", w->f->endpoints[flow->src].name,
+		     w->f->endpoints[flow->dst].name);
+}
+
+static void add_flow(struct flows *w, const struct rs_flow *flow, struct rs_where at)
+{
+	struct rs_flow *more;
+
+	check_flow(w, flow, at);
+	if (w->l->err)
+		return;
+	if (w->n == RS_FLOWS_MAX) {
+		fail(w->l, -E2BIG, at, "more than %d flows; split the workload or sample it",
+		     RS_FLOWS_MAX);
+		return;
+	}
+	if (w->n == w->room) {
+		w->room = w->room ? 2 * w->room : 256;
+		more = realloc(w->flow, w->room * sizeof(*more));
+		if (!more) {
+			fail(w->l, -ENOMEM, at, "out of memory");
+			return;
+		}
+		w->flow = more;
+	}
+	w->flow[w->n++] = *flow;
+}
+
+static char *trim(char *s)
+{
+	char *end;
+
+	s += strspn(s, " \t");
+	end = s + strlen(s);
+	while (end > s && (end[-1] == ' ' || end[-1] == '\t'))
+		*--end = '\0';
+	return s;
+}
+
+static void csv_number(struct flows *w, const char *s, const char *what, int64_t max,
+		       struct rs_where at, int64_t *out)
+{
+	struct rs_error e = {0};
+
+	if (!w->l->err && rs_parse_int(s, 0, max, out, &e))
+		fail(w->l, -EINVAL, at, "%s: %s", what, e.what);
+}
+
+static void csv_line(struct flows *w, char *line, struct rs_where at)
+{
+	static const char *const what[FIELDS_MAX] = {"start_ns", "src", "dst", "bytes", "class"};
+	struct rs_flow flow = {.tc = w->f->qos.data_tc};
+	struct rs_where where[FIELDS_MAX];
+	char *field[FIELDS_MAX], *rest = line;
+	int64_t start = 0, bytes = 0, tc = flow.tc;
+	unsigned n = 0;
+
+	while (rest && n < FIELDS_MAX) {
+		char *s = strsep(&rest, ",");
+
+		where[n] = (struct rs_where){at.file, at.line, (int)(s - line) + 1};
+		field[n++] = trim(s);
+	}
+	if (n < 4 || rest) {
+		fail(w->l, -EINVAL, at, "expected start_ns,src,dst,bytes[,class], found %s fields",
+		     rest ? "more than 5" : n == 1 ? "1" : n == 2 ? "2" : "3");
+		return;
+	}
+	csv_number(w, field[0], what[0], INT64_C(1) << 42, where[0], &start);
+	endpoint(w, field[1], what[1], where[1], &flow.src);
+	endpoint(w, field[2], what[2], where[2], &flow.dst);
+	csv_number(w, field[3], what[3], INT64_MAX, where[3], &bytes);
+	if (n == 5 && *field[4])
+		csv_number(w, field[4], what[4], RS_TCS - 1, where[4], &tc);
+	flow.start = start * RS_NS;
+	flow.bytes = (uint64_t)bytes;
+	flow.tc = (uint8_t)tc;
+	add_flow(w, &flow, where[3]);
+}
+
+static bool is_header(const char *line)
+{
+	return !strncmp(line, "start", 5);
+}
+
+static void csv(struct flows *w, const char *path, struct rs_where at)
+{
+	FILE *in = w->l->err ? NULL : fopen(path, "re");
+	char line[LINE_MAX_BYTES];
+	struct rs_where here = {path, 0, 1};
+	struct stat st;
+
+	if (w->l->err)
+		return;
+	if (!in || fstat(fileno(in), &st)) {
+		fail(w->l, -errno, at, "cannot read '%s': %s", path, strerror(errno));
+	} else if (S_ISDIR(st.st_mode)) {
+		fail(w->l, -EISDIR, at, "'%s' is a directory", path);
+	}
+	while (!w->l->err && fgets(line, sizeof(line), in)) {
+		size_t n = strlen(line);
+
+		here.line++;
+		if (n == sizeof(line) - 1 && line[n - 1] != '\n') {
+			fail(w->l, -EINVAL, here, "a line of more than %d bytes", LINE_MAX_BYTES - 2);
+			break;
+		}
+		while (n && (line[n - 1] == '\n' || line[n - 1] == '\r'))
+			line[--n] = '\0';
+		if (!n || line[0] == '#' || (here.line == 1 && is_header(line)))
+			continue;
+		csv_line(w, line, here);
+	}
+	if (in && ferror(in))
+		fail(w->l, -EIO, at, "cannot read '%s'", path);
+	if (in)
+		fclose(in);
+}
+
+static void inline_flow(struct flows *w, const struct node *n)
+{
+	static const char *const known[] = {"start", "src", "dst", "bytes", "class", NULL};
+	struct rs_flow flow = {.tc = w->f->qos.data_tc};
+	const struct node *src, *dst;
+	const char *s, *d;
+
+	if (!keys(w->l, n, "a flow", known))
+		return;
+	src = need(w->l, n, "src", "a flow");
+	dst = need(w->l, n, "dst", "a flow");
+	if (!need(w->l, n, "bytes", "a flow") || !src || !dst)
+		return;
+	s = scalar(w->l, src, "src");
+	d = scalar(w->l, dst, "dst");
+	get_time(w->l, n, "start", 0, 4000 * RS_S, &flow.start);
+	get_bytes(w->l, n, "bytes", 0, INT64_MAX, &flow.bytes);
+	get_u8(w->l, n, "class", 0, RS_TCS - 1, &flow.tc);
+	if (s && d) {
+		endpoint(w, s, "src", src->at, &flow.src);
+		endpoint(w, d, "dst", dst->at, &flow.dst);
+		add_flow(w, &flow, n->at);
+	}
+}
+
+static void load_flows(struct load *l, struct rs_fabric *f, struct names *names, struct rs_job *job,
+		       const struct node *n)
+{
+	struct flows w = {.l = l, .f = f, .names = names};
+
+	if (n->kind == NODE_LIST)
+		for (const struct item *i = n->first; i && !l->err; i = i->next)
+			inline_flow(&w, i->value);
+	else if (scalar(l, n, "flows"))
+		csv(&w, beside(l, n->text), n->at);
+	if (!l->err && !w.n)
+		fail(l, -EINVAL, n->at, "no flows in it");
+	job->kind = RS_JOB_FLOWS;
+	job->flows = take(l, w.n ? w.n : 1, sizeof(*job->flows));
+	if (!l->err)
+		memcpy(job->flows, w.flow, w.n * sizeof(*w.flow));
+	job->n_flows = w.n;
+	free(w.flow);
+}
+
+/* ---- Collectives and training ---- */
+
+#define COLLECTIVE_KEYS                                                                            \
+	"op", "algorithm", "bytes", "ranks", "channels", "qps", "chunk", "slots", "step_latency",  \
+		"repeat", "class", "start", "type", NULL
+
+static const char *const type_names[] = {"float", "half", "bfloat16", "double", "int8", "uint8",
+					 "int32", "int64", NULL};
+static const uint8_t type_sizes[] = {4, 2, 2, 8, 1, 1, 4, 8};
+
+static void get_type(struct load *l, const struct node *n, const char **name, uint8_t *bytes)
+{
+	int i = -1;
+
+	get_name(l, n, "type", type_names, &i);
+	if (i < 0 || l->err)
+		return;
+	if (name)
+		*name = type_names[i];
+	*bytes = type_sizes[i];
+}
+
+static void load_collective(struct load *l, struct rs_fabric *f, struct rs_collective_conf *c,
+			    const struct node *n)
+{
+	static const char *const known[] = {COLLECTIVE_KEYS};
+	int op = RS_COLL_ALL_REDUCE, algorithm;
+
+	*c = (struct rs_collective_conf){.channels = 1, .qps = 1, .chunk = 512 << 10, .slots = 8,
+					 .repeat = 1, .tc = f->qos.data_tc, .type = "float",
+					 .type_bytes = 4, .bytes = 1 << 20};
+	if (n && !keys(l, n, "collective", known))
+		return;
+	get_name(l, n, "op", coll_ops, &op);
+	algorithm = op == RS_COLL_ALL_TO_ALL ? RS_ALGO_PAIRWISE : RS_ALGO_RING;
+	get_name(l, n, "algorithm", coll_algorithms, &algorithm);
+	get_bytes(l, n, "bytes", 1, UINT64_C(1) << 44, &c->bytes);
+	get_u32(l, n, "ranks", 2, RS_ENDPOINTS_MAX, &c->n_ranks);
+	get_u32(l, n, "channels", 1, 64, &c->channels);
+	get_u32(l, n, "qps", 1, 64, &c->qps);
+	get_bytes(l, n, "chunk", 1024, 1 << 30, &c->chunk);
+	get_u32(l, n, "slots", 1, 1024, &c->slots);
+	get_time(l, n, "step_latency", 0, RS_S, &c->step_latency);
+	get_u32(l, n, "repeat", 1, 1000000, &c->repeat);
+	get_u8(l, n, "class", 0, RS_TCS - 1, &c->tc);
+	get_time(l, n, "start", 0, 4000 * RS_S, &c->start);
+	get_type(l, n, &c->type, &c->type_bytes);
+	c->op = (enum rs_coll_op)op;
+	c->algorithm = (enum rs_coll_algorithm)algorithm;
+	if (!l->err && c->n_ranks > f->n_gpus)
+		fail(l, -EINVAL, n->at, "%u ranks, but the fabric has %u GPUs", c->n_ranks, f->n_gpus);
+	if (!l->err && f->n_gpus < 2)
+		fail(l, -EINVAL, n ? n->at : (struct rs_where){0},
+		     "a collective needs two GPUs; the fabric has %u", f->n_gpus);
+}
+
+static void load_train(struct load *l, struct rs_fabric *f, struct rs_train_conf *t,
+		       const struct node *n)
+{
+	static const char *const known[] = {"parameters", "type", "tokens", "dp", "tp", "pp",
+					    "flops", "bucket", "overlap", "simulate", "collective", NULL};
+
+	*t = (struct rs_train_conf){.type_bytes = 2, .tp = 1, .pp = 1, .flops = 400e12,
+				    .bucket = 25 << 20, .overlap = 1, .simulate = 64 << 20};
+	if (!keys(l, n, "train", known) || !need(l, n, "parameters", "train") ||
+	    !need(l, n, "tokens", "train"))
+		return;
+	get_number(l, n, "parameters", 1, 1e16, &t->parameters);
+	get_type(l, n, NULL, &t->type_bytes);
+	get_number(l, n, "tokens", 1, 1e15, &t->tokens);
+	get_u32(l, n, "dp", 1, RS_ENDPOINTS_MAX, &t->dp);
+	get_u32(l, n, "tp", 1, RS_ENDPOINTS_MAX, &t->tp);
+	get_u32(l, n, "pp", 1, RS_ENDPOINTS_MAX, &t->pp);
+	get_number(l, n, "flops", 1, 1e18, &t->flops);
+	get_bytes(l, n, "bucket", 1024, UINT64_C(1) << 40, &t->bucket);
+	get_number(l, n, "overlap", 0, 1, &t->overlap);
+	get_bytes(l, n, "simulate", 1024, UINT64_C(1) << 44, &t->simulate);
+	load_collective(l, f, &t->collective, get(n, "collective"));
+}
+
+static void load_job(struct load *l, struct rs_fabric *f, struct names *names, struct rs_job *job,
+		     const struct node *n)
+{
+	static const char *const known[] = {"flows", "collective", "train", "name", NULL};
+	const struct node *flows, *coll, *train;
+
+	if (!keys(l, n, "a job", known))
+		return;
+	flows = get(n, "flows");
+	coll = get(n, "collective");
+	train = get(n, "train");
+	job->at = n->at;
+	job->name = flows ? "flows" : coll ? "collective" : "train";
+	get_string(l, n, "name", &job->name);
+	if (!l->err && !!flows + !!coll + !!train != 1)
+		fail(l, -EINVAL, n->at, "a job is one of flows, collective, train");
+	if (l->err)
+		return;
+	if (flows) {
+		load_flows(l, f, names, job, flows);
+	} else if (coll) {
+		job->kind = RS_JOB_COLLECTIVE;
+		load_collective(l, f, &job->collective, coll);
+	} else {
+		job->kind = RS_JOB_TRAIN;
+		load_train(l, f, &job->train, train);
+	}
+}
+
+static void name_endpoints(struct load *l, struct rs_fabric *f, struct names *t)
+{
+	if (!names_create(l, t, f->n_endpoints + f->n_hosts))
+		return;
+	for (uint32_t i = 0; i < f->n_endpoints; i++)
+		names_add(t, f->endpoints[i].name, i);
+	for (uint32_t i = 0; i < f->n_hosts; i++)
+		if (f->hosts[i].n_endpoints == 1)
+			names_add(t, f->hosts[i].name, f->hosts[i].first_endpoint);
+}
+
+void load_workload(struct load *l, struct rs_fabric *f, const struct node *n)
+{
+	struct names names;
+
+	if (!n || !is_list(l, n, "workload"))
+		return;
+	if (n->n > JOBS_MAX)
+		fail(l, -E2BIG, n->at, "more than %d jobs", JOBS_MAX);
+	f->jobs = take(l, n->n ? n->n : 1, sizeof(*f->jobs));
+	name_endpoints(l, f, &names);
+	for (const struct item *i = n->first; i && !l->err; i = i->next)
+		load_job(l, f, &names, &f->jobs[f->n_jobs++], i->value);
+}
+
+/* ---- What-if ---- */
+
+static void load_whatif(struct load *l, struct rs_whatif *w, const struct node *n)
+{
+	static const char *const known[] = {"name", "set", NULL};
+	const struct node *set;
+
+	if (!keys(l, n, "a what-if", known) || !need(l, n, "name", "a what-if"))
+		return;
+	get_string(l, n, "name", &w->name);
+	set = need(l, n, "set", "a what-if");
+	if (set && set->kind != NODE_MAP)
+		fail(l, -EINVAL, set->at, "set: expected paths and values, as {fabric.cc.kind: none}");
+	w->set = take(l, set && set->n ? set->n : 1, sizeof(*w->set));
+	for (const struct item *i = l->err ? NULL : set->first; i && !l->err; i = i->next)
+		w->set[w->n++] = (struct rs_setting){i->key, tree_text(l, i->value), i->value->at};
+}
+
+void load_whatifs(struct load *l, struct rs_fabric *f, const struct node *n)
+{
+	if (!n || !is_list(l, n, "what-if"))
+		return;
+	if (n->n > WHATIFS_MAX)
+		fail(l, -E2BIG, n->at, "more than %d what-ifs", WHATIFS_MAX);
+	f->whatifs = take(l, n->n ? n->n : 1, sizeof(*f->whatifs));
+	for (const struct item *i = n->first; i && !l->err; i = i->next)
+		load_whatif(l, &f->whatifs[f->n_whatifs++], i->value);
+}
