@@ -52,10 +52,13 @@ static inline void progress(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked
 	if (rs_psn_diff(qp->una_psn, qp->next_psn) > 0)
 		rs_recover_rewind(qp);
 	if (!(qp->flags & RS_QF_RNR_WAIT)) {
+		bool armed = qp->deadline != RS_NEVER; /* at an earlier time, which will do */
+
 		qp->deadline = RS_NEVER;
 		if (qp->next_psn != qp->una_psn && qp->rto) {
 			qp->deadline = now + qp->rto;
-			rs_timer_arm(nic, qp, qp->deadline);
+			if (!armed)
+				rs_timer_arm(nic, qp, qp->deadline);
 		}
 	}
 	if ((qp->flags & RS_QF_RTT) && rs_psn_diff(qp->una_psn, qp->rtt_psn) > 0) {

@@ -170,13 +170,13 @@ bool rs_req_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_t
 
 	if (__builtin_expect(qp->flags & RS_QF_BAD_LOCAL, 0))
 		return bad_local(nic, qp);
+	p->psn = qp->next_psn;
 	if (__builtin_expect(qp->send_k && qp->send_k + 1 < w->packets && !w->response, 1))
 		n = fill_middle(nic, qp, w, p);
 	else
 		n = fill_edge(nic, qp, w, p);
 	if (!n || !bind_payload(nic, qp, w, p))
 		return bad_local(nic, qp);
-	p->psn = qp->next_psn;
 	qp->sent += p->frame_bytes;
 	request_ack(nic, qp, p);
 	if (fresh)

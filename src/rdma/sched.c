@@ -63,7 +63,7 @@ void rs_sched_control(struct rs_nic *nic, struct rs_qp *qp)
 	nic->control_mask |= (uint8_t)(1 << qp->tc);
 }
 
-static void take_control(struct rs_nic *nic, struct rs_qp *qp)
+static inline void take_control(struct rs_nic *nic, struct rs_qp *qp)
 {
 	unsigned c = qp->tc;
 
@@ -169,7 +169,7 @@ static bool send_data(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_ti
 
 		if (now >= qp->cc.next_event)
 			nic->cc->on_time(nic->cc_params, &qp->cc, now);
-		if (!rs_sched_ready(qp)) {
+		if (!rs_req_streams(qp) && !rs_sched_ready(qp)) {
 			take_ready(nic, qp);
 			continue;
 		}
@@ -196,7 +196,9 @@ static bool send_class(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_t
 		send_cnp(nic, p);
 		return true;
 	}
-	return send_control(nic, c, p, now) || send_data(nic, c, p, now);
+	if (nic->control_mask >> c & 1 && send_control(nic, c, p, now))
+		return true;
+	return send_data(nic, c, p, now);
 }
 
 RS_APART static void release_paced(struct rs_nic *nic, rs_time now)

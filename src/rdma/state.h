@@ -94,6 +94,19 @@ void rs_qp_complete_receive(struct rs_nic *nic, struct rs_qp *qp, const struct r
 
 /* requester.c */
 bool rs_req_ready(const struct rs_qp *qp);
+
+/* A middle packet of a message that needs neither credit nor response, and room for it: the common
+ * case of rs_req_ready(). */
+static inline bool rs_req_streams(const struct rs_qp *qp)
+{
+	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_send);
+
+	return qp->send_k && qp->send_k + 1 < w->packets && !w->response && !w->wants_receive &&
+	       !(qp->flags & (RS_QF_RNR_WAIT | RS_QF_BAD_LOCAL | RS_QF_READ_PENDING)) &&
+	       (qp->sent == qp->acked ||
+		qp->sent - qp->acked + qp->middle_frame <= qp->cc.window) &&
+	       rs_qp_in_flight(qp) < RS_PSN_WINDOW;
+}
 bool rs_req_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now);
 
 /* responder.c */
