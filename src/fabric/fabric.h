@@ -147,6 +147,8 @@ struct rs_collective_conf {
 	rs_time start;
 	const char *type;	/* "float": for the table */
 	uint8_t type_bytes;
+	uint32_t stride;	/* ring: ranks r, r + stride, ... form a group; 0 or 1: neighbours */
+	uint32_t group;		/* members of a group; 0: n_ranks / stride. All groups run at once */
 };
 
 struct rs_train_conf {

@@ -1,0 +1,224 @@
+/* ripstop fabric show|check|convert FILE: a description as people read it, and as canonical YAML. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/units.h"
+#include "cli/cli.h"
+#include "fabric/fabric.h"
+#include "report/report.h"
+
+enum { SETS_MAX = 256 };
+
+static int help(FILE *out)
+{
+	fputs("Usage: ripstop fabric show|check|convert [--set PATH=VALUE]... [--output FILE] FILE\n\n"
+	      "  show      the hosts as trees, the network as a table\n"
+	      "  check     read it all; silent and 0 when it is good\n"
+	      "  convert   canonical YAML, on standard output or into --output\n\n"
+	      "Examples:\n"
+	      "  ripstop fabric show scenarios/midnight.yaml\n"
+	      "  ripstop fabric convert --output big.yaml --set fabric.network.k=16 tree.yaml\n\n"
+	      "Exit status: 0 good, 2 bad input, 3 out of memory or disk.\n",
+	      out);
+	return RS_EXIT_OK;
+}
+
+static const char *place(const struct rs_part *p, char *buf, size_t size)
+{
+	if (p->kind == RS_PART_SOCKET || p->kind == RS_PART_NVSWITCH)
+		return "";
+	if (!p->up.gen || !p->up.lanes)
+		return "unknown";
+	snprintf(buf, size, "Gen%u x%u", p->up.gen, p->up.lanes);
+	return buf;
+}
+
+static void part_row(struct rs_table *t, const struct rs_host *h, int i, unsigned depth)
+{
+	const struct rs_part *p = &h->parts[i];
+	char link[24], rate[32];
+
+	rs_table_tree_row(t, depth);
+	rs_table_cell(t, "%s", p->name);
+	rs_table_cell(t, "%s", p->model ? p->model : p->kind == RS_PART_SOCKET && h->cpu ? h->cpu : "");
+	rs_table_cell(t, "%s", place(p, link, sizeof(link)));
+	rs_table_cell(t, "%s", p->port_rate ? rs_format_rate(rate, sizeof(rate), p->port_rate) : "");
+	rs_table_cell(t, "%s%s", p->parent2 >= 0 ? "also on " : p->busid ? p->busid : "",
+		      p->parent2 >= 0 ? h->parts[p->parent2].name : "");
+	for (int c = 0; c < h->n_parts && depth < 60; c++)
+		if (h->parts[c].parent == i)
+			part_row(t, h, c, depth + 1);
+}
+
+static int show_host(const struct rs_fabric *f, uint32_t first, uint32_t n)
+{
+	const struct rs_host *h = f->hosts[first].inside;
+	struct rs_table *t = rs_table_create(NULL);
+
+	if (n == 1)
+		printf("Host %s (%s)\n", f->hosts[first].name, h->source);
+	else
+		printf("Hosts %s to %s, %u alike (%s)\n", f->hosts[first].name,
+		       f->hosts[first + n - 1].name, n, h->source);
+	if (!t)
+		return -ENOMEM;
+	rs_table_column(t, "device", RS_LEFT);
+	rs_table_column(t, "model", RS_LEFT);
+	rs_table_column(t, "PCIe link", RS_LEFT);
+	rs_table_column(t, "port", RS_RIGHT);
+	rs_table_column(t, "address", RS_LEFT);
+	for (int i = 0; i < h->n_parts; i++)
+		if (h->parts[i].parent < 0)
+			part_row(t, h, i, 0);
+	return rs_table_print(t, stdout);
+}
+
+static int show_hosts(const struct rs_fabric *f)
+{
+	int err = 0;
+
+	if (f->net.plain_hosts)
+		printf("%u plain hosts of %u NIC%s\n", f->n_hosts, f->net.nics,
+		       f->net.nics > 1 ? "s" : "");
+	for (uint32_t i = 0, n; !f->net.plain_hosts && !err && i < f->n_hosts; i += n) {
+		n = 1;
+		while (i + n < f->n_hosts && f->hosts[i + n].inside == f->hosts[i].inside)
+			n++;
+		err = show_host(f, i, n);
+		putchar('\n');
+	}
+	return err;
+}
+
+static void fact(struct rs_table *t, const char *name, const char *value)
+{
+	rs_table_row(t);
+	rs_table_cell(t, "%s", name);
+	rs_table_cell(t, "%s", value);
+}
+
+static int show_network(const struct rs_fabric *f)
+{
+	static const char *const kinds[] = {"single switch", "leaf-spine", "fat tree", "rail",
+					    "explicit"};
+	struct rs_table *t = rs_table_create("Network");
+	struct rs_network_facts x;
+	char buf[64];
+
+	if (!t)
+		return -ENOMEM;
+	rs_fabric_facts(f, &x);
+	rs_table_column(t, "what", RS_LEFT);
+	rs_table_column(t, "value", RS_RIGHT);
+	fact(t, "kind", kinds[f->kind]);
+	snprintf(buf, sizeof(buf), "%u", x.tiers);
+	fact(t, "tiers", buf);
+	snprintf(buf, sizeof(buf), "%u", x.switches);
+	fact(t, "switches", buf);
+	snprintf(buf, sizeof(buf), "%u", f->n_endpoints);
+	fact(t, "endpoints (NIC ports)", buf);
+	snprintf(buf, sizeof(buf), "%u", f->n_gpus);
+	fact(t, "ranks (GPUs)", buf);
+	snprintf(buf, sizeof(buf), "%u + %u", x.host_links, x.fabric_links);
+	fact(t, "links, to hosts + between switches", buf);
+	snprintf(buf, sizeof(buf), "%.2f", x.oversubscription);
+	fact(t, "oversubscription, worst leaf", x.oversubscription > 0 ? buf : "none: one tier");
+	fact(t, "bisection", rs_human_rate(buf, sizeof(buf), (double)x.bisection));
+	snprintf(buf, sizeof(buf), "%u", x.diameter);
+	fact(t, "switches on the longest path", buf);
+	return rs_table_print(t, stdout);
+}
+
+static int show(const struct rs_fabric *f)
+{
+	int err = show_hosts(f);
+
+	if (!err)
+		err = show_network(f);
+	if (!err && f->n_unknown)
+		puts("\nNot said by the sources, and so unknown:");
+	for (uint32_t i = 0; i < f->n_unknown; i++)
+		rs_paragraph(stdout, 2, "%s", f->unknown[i]);
+	return err;
+}
+
+static int convert(const struct rs_fabric *f, const char *path, struct rs_error *e)
+{
+	struct rs_outfile o;
+	int err = rs_outfile_open(&o, path, e);
+
+	if (err)
+		return err;
+	if (rs_fabric_write(f, o.f)) {
+		rs_outfile_abort(&o);
+		return rs_error_set(e, -EIO, "cannot write '%s'", path);
+	}
+	return rs_outfile_commit(&o, e);
+}
+
+struct arguments {
+	const char *verb, *file, *output;
+	struct rs_setting set[SETS_MAX];
+	uint32_t n_set;
+};
+
+static int setting(struct arguments *a, char *s)
+{
+	char *eq = s ? strchr(s, '=') : NULL;
+
+	if (!eq || eq == s || a->n_set == SETS_MAX)
+		return rs_cli_usage("fabric", "--set takes PATH=VALUE, at most %d times", SETS_MAX);
+	*eq = '\0';
+	a->set[a->n_set++] = (struct rs_setting){s, eq + 1, {"--set", 0, 0}};
+	return 0;
+}
+
+static int parse(struct arguments *a, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--set")) {
+			int err = setting(a, i + 1 < argc ? argv[i + 1] : NULL);
+
+			if (err)
+				return err;
+			i++;
+		} else if (!strcmp(argv[i], "--output") && i + 1 < argc) {
+			a->output = argv[++i];
+		} else if (argv[i][0] == '-' && argv[i][1]) {
+			return rs_cli_usage("fabric", "no option '%s'", argv[i]);
+		} else if (!a->verb) {
+			a->verb = argv[i];
+		} else if (!a->file) {
+			a->file = argv[i];
+		} else {
+			return rs_cli_usage("fabric", "one FILE at a time");
+		}
+	}
+	if (!a->verb || (strcmp(a->verb, "show") && strcmp(a->verb, "check") &&
+			 strcmp(a->verb, "convert")))
+		return rs_cli_usage("fabric", "expected show, check or convert");
+	return a->file ? 0 : rs_cli_usage("fabric", "%s: which FILE?", a->verb);
+}
+
+int rs_cmd_fabric(int argc, char **argv)
+{
+	struct arguments a = {.output = "-"};
+	struct rs_error e = {0};
+	struct rs_fabric *f;
+	int err;
+
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return help(stdout);
+	err = parse(&a, argc, argv);
+	if (err)
+		return err;
+	if (rs_fabric_load(a.file, a.set, a.n_set, &f, &e))
+		return rs_cli_error(&e);
+	if (!strcmp(a.verb, "show"))
+		err = show(f) ? rs_error_set(&e, -ENOMEM, "out of memory") : 0;
+	else if (!strcmp(a.verb, "convert"))
+		err = convert(f, a.output, &e);
+	rs_fabric_free(f);
+	return err ? rs_cli_error(&e) : RS_EXIT_OK;
+}

@@ -1,0 +1,395 @@
+/* Canonical YAML: every value written, in one order, so that reading it gives the same fabric and
+ * writing that the same text. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/units.h"
+#include "fabric/load.h"
+
+struct writer {
+	FILE *out;
+	char buf[40];
+};
+
+static void text(struct writer *w, const char *before, const char *key, const char *s)
+{
+	if (!s)
+		return;
+	fprintf(w->out, "%s%s: ", before, key);
+	tree_write_string(w->out, s);
+}
+
+static const char *rate(struct writer *w, int64_t v)
+{
+	return rs_format_rate(w->buf, sizeof(w->buf), v);
+}
+
+static const char *size(struct writer *w, uint64_t v)
+{
+	return rs_format_bytes(w->buf, sizeof(w->buf), v);
+}
+
+static const char *span(struct writer *w, rs_time v)
+{
+	return rs_format_time(w->buf, sizeof(w->buf), v);
+}
+
+static const char *yes(bool b)
+{
+	return b ? "true" : "false";
+}
+
+/* ---- Hosts ---- */
+
+static void pcie(struct writer *w, const char *key, const struct rs_pcie *p)
+{
+	if (!p->gen && !p->lanes && !p->mps && !p->mrrs)
+		return;
+	fprintf(w->out, ", %s: ", key);
+	if (p->gen && p->lanes && !p->mps && !p->mrrs)
+		fprintf(w->out, "gen%ux%u", p->gen, p->lanes);
+	else
+		fprintf(w->out, "{gen: %u, lanes: %u, mps: %uB, mrrs: %uB}", p->gen, p->lanes, p->mps,
+			p->mrrs);
+}
+
+static void part(struct writer *w, const struct rs_host *h, const struct rs_part *p)
+{
+	text(w, "        - {", "name", p->name);
+	text(w, ", ", "model", p->model);
+	text(w, ", ", "busid", p->busid);
+	if (p->parent >= 0)
+		text(w, ", ", "on", h->parts[p->parent].name);
+	pcie(w, "pcie", &p->up);
+	if (p->parent2 >= 0)
+		text(w, ", ", "on2", h->parts[p->parent2].name);
+	pcie(w, "pcie2", &p->up2);
+	if (p->numa >= 0)
+		fprintf(w->out, ", numa: %d", p->numa);
+	if (p->port_rate)
+		fprintf(w->out, ", rate: %s", rate(w, p->port_rate));
+	fputs("}\n", w->out);
+}
+
+static void xlink(struct writer *w, const struct rs_host *h, const struct rs_xlink *x)
+{
+	static const char *const kinds[] = {"socket", "nvlink", "c2c"};
+
+	text(w, "        - {", "a", h->parts[x->a].name);
+	text(w, ", ", "b", h->parts[x->b].name);
+	fprintf(w->out, ", kind: %s", kinds[x->kind]);
+	if (x->rate)
+		fprintf(w->out, ", rate: %s", rate(w, x->rate));
+	if (x->latency >= 0)
+		fprintf(w->out, ", latency: %s", span(w, x->latency));
+	if (x->p2p_rate < 0)
+		fputs(", p2p_rate: unlimited", w->out);
+	else if (x->p2p_rate)
+		fprintf(w->out, ", p2p_rate: %s", rate(w, x->p2p_rate));
+	fputs("}\n", w->out);
+}
+
+static void inside(struct writer *w, const struct rs_host *h)
+{
+	static const char *const sections[] = {"sockets", "switches", "gpus", "nics", "nvswitches",
+					       "others"};
+	int last = -1;
+
+	text(w, "      ", "cpu", h->cpu);
+	fputs(h->cpu ? "\n" : "", w->out);
+	text(w, "      ", "source", h->source);
+	fputc('\n', w->out);
+	for (int i = 0; i < h->n_parts; i++) {
+		if ((int)h->parts[i].kind != last)
+			fprintf(w->out, "      %s:\n", sections[h->parts[i].kind]);
+		last = (int)h->parts[i].kind;
+		part(w, h, &h->parts[i]);
+	}
+	if (h->n_xlinks)
+		fputs("      xlinks:\n", w->out);
+	for (int i = 0; i < h->n_xlinks; i++)
+		xlink(w, h, &h->xlinks[i]);
+}
+
+/* "h12" is prefix "h", number 12; a number of more than six digits stays with the prefix. */
+static size_t prefix_length(const char *name)
+{
+	size_t n = strlen(name), digits = 0;
+
+	while (n > 1 && digits < 6 && isdigit((unsigned char)name[n - 1])) {
+		n--;
+		digits++;
+	}
+	while (name[n] == '0' && name[n + 1])
+		n++;
+	return n;
+}
+
+static void hosts(struct writer *w, const struct rs_fabric *f)
+{
+	fputs("  hosts:\n", w->out);
+	for (uint32_t i = 0, n; i < f->n_hosts; i += n) {
+		const char *name = f->hosts[i].name;
+		size_t len = prefix_length(name);
+		unsigned long first = strtoul(name + len, NULL, 10);
+		char next[300];
+
+		for (n = 1; i + n < f->n_hosts; n++) {
+			snprintf(next, sizeof(next), "%.*s%lu", (int)len, name, first + n);
+			if (f->hosts[i + n].inside != f->hosts[i].inside ||
+			    strcmp(next, f->hosts[i + n].name))
+				break;
+		}
+		snprintf(next, sizeof(next), "%.*s", (int)len, name);
+		text(w, "    - ", "name", next);
+		fprintf(w->out, "\n      count: %u\n      first: %lu\n", n, first);
+		inside(w, f->hosts[i].inside);
+	}
+}
+
+/* ---- Network ---- */
+
+static void end(struct writer *w, const struct rs_fabric *f, const struct rs_link_end *e)
+{
+	tree_write_string(w->out, e->is_switch ? f->switches[e->id].name : f->endpoints[e->id].name);
+}
+
+static void explicit_lists(struct writer *w, const struct rs_fabric *f)
+{
+	fputs("    switches:\n", w->out);
+	for (uint32_t i = 0; i < f->n_switches; i++) {
+		text(w, "      - {", "name", f->switches[i].name);
+		fprintf(w->out, ", tier: %u}\n", f->switches[i].tier);
+	}
+	fputs("    links:\n", w->out);
+	for (uint32_t i = 0; i < f->n_links; i++) {
+		const struct rs_fabric_link *l = &f->links[i];
+
+		fputs("      - {a: ", w->out);
+		end(w, f, &l->a);
+		fputs(", b: ", w->out);
+		end(w, f, &l->b);
+		fprintf(w->out, ", rate: %s", rate(w, l->rate));
+		fprintf(w->out, ", delay: %s, loss: %.17g}\n", span(w, l->delay), l->loss);
+	}
+}
+
+static void plain_names(struct writer *w, const struct rs_fabric *f)
+{
+	if (f->kind != RS_NET_EXPLICIT) {
+		fprintf(w->out, "    hosts: %u\n", f->n_hosts);
+		return;
+	}
+	fputs("    hosts: [", w->out);
+	for (uint32_t i = 0; i < f->n_hosts; i++) {
+		fputs(i ? ", " : "", w->out);
+		tree_write_string(w->out, f->hosts[i].name);
+	}
+	fputs("]\n", w->out);
+}
+
+static void network(struct writer *w, const struct rs_fabric *f)
+{
+	const struct rs_network_conf *c = &f->net;
+	bool spines = f->kind == RS_NET_LEAF_SPINE || f->kind == RS_NET_RAIL;
+
+	fprintf(w->out, "  network:\n    kind: %s\n", network_kinds[f->kind]);
+	if (c->plain_hosts) {
+		plain_names(w, f);
+		fprintf(w->out, "    nics: %u\n", c->nics);
+	}
+	if (f->kind == RS_NET_FAT_TREE)
+		fprintf(w->out, "    k: %u\n", c->k);
+	if (spines)
+		fprintf(w->out, "    leaves: %u\n    spines: %u\n", c->leaves, c->spines);
+	if (spines && c->links)
+		fprintf(w->out, "    links: %u\n", c->links);
+	if (f->kind == RS_NET_LEAF_SPINE)
+		fprintf(w->out, "    hosts_per_leaf: %u\n", c->hosts_per_leaf);
+	fprintf(w->out, "    rate: %s\n", rate(w, c->rate));
+	fprintf(w->out, "    delay: %s\n", span(w, c->delay));
+	if (spines || f->kind == RS_NET_FAT_TREE) {
+		fprintf(w->out, "    uplink_rate: %s\n", rate(w, c->uplink_rate));
+		fprintf(w->out, "    uplink_delay: %s\n", span(w, c->uplink_delay));
+	}
+	fprintf(w->out, "    mtu: %u\n    loss: %.17g\n", f->transport.mtu, c->loss);
+	if (f->kind == RS_NET_EXPLICIT)
+		explicit_lists(w, f);
+}
+
+/* ---- Classes, congestion control, transport, host model ---- */
+
+static void qos_class(struct writer *w, const struct rs_qos_class *c, int i)
+{
+	fprintf(w->out, "      - {class: %d, lossless: %s, alpha_shift: %d, ecn: %s, kmin: %s", i,
+		yes(c->lossless), c->alpha_shift, yes(c->ecn), size(w, c->kmin));
+	fprintf(w->out, ", kmax: %s", size(w, c->kmax));
+	if (c->ecn_rate)
+		fprintf(w->out, ", ecn_rate: %s", rate(w, c->ecn_rate));
+	fprintf(w->out, ", pmax: %.17g, weight: %u, dscp: %u", c->pmax, c->weight, c->dscp);
+	fprintf(w->out, ", reserved: %s", size(w, c->reserved));
+	fprintf(w->out, ", xon_offset: %s}\n", size(w, c->xon_offset));
+}
+
+static void qos(struct writer *w, const struct rs_qos *q)
+{
+	fputs("  qos:\n    classes:\n", w->out);
+	for (int i = 0; i < RS_TCS; i++)
+		qos_class(w, &q->tc[i], i);
+	fputs("    dscp: {", w->out);
+	for (int i = 0; i < 64; i++)
+		fprintf(w->out, "%s%d: %u", i ? ", " : "", i, q->tc_of_dscp[i]);
+	fprintf(w->out, "}\n    data_class: %u\n    cnp_class: %u\n    cnp_dscp: %u\n", q->data_tc,
+		q->cnp_tc, q->cnp_dscp);
+	fprintf(w->out, "    buffer: %s\n    cell: %uB\n", size(w, q->buffer), q->cell);
+	fprintf(w->out, "    pfc: %s\n    ecn: %s\n    headroom_scale: %.17g\n", yes(q->pfc),
+		yes(q->ecn_on), q->headroom_scale);
+	fprintf(w->out, "    max_frame: %uB\n    pause_quanta: %u\n", q->max_frame, q->pause_quanta);
+	fprintf(w->out, "    watchdog: %s\n", span(w, q->watchdog));
+	fprintf(w->out, "    switch_latency: %s\n", span(w, q->switch_latency));
+	fprintf(w->out, "    cut_through: %s\n    mark_at_dequeue: %s\n    routing: %s\n",
+		yes(q->cut_through), yes(q->mark_at_dequeue), routing_names[q->routing]);
+	fprintf(w->out, "    nic_buffer: %s\n", size(w, q->nic_buffer));
+}
+
+static void cc(struct writer *w, const struct rs_cc_conf *c)
+{
+	text(w, "  cc:\n    ", "kind", c->kind);
+	text(w, "\n    ", "preset", c->preset);
+	for (uint32_t i = 0; i < c->n; i++)
+		text(w, "\n    ", c->kv[i].key, c->kv[i].value);
+	fputc('\n', w->out);
+}
+
+static void transport(struct writer *w, const struct rs_transport_conf *t)
+{
+	fprintf(w->out, "  transport:\n    ipv6: %s\n    timeout: %u\n    retry: %u\n    rnr_retry: %u\n",
+		yes(t->ipv6), t->timeout, t->retry, t->rnr_retry);
+	fprintf(w->out, "    min_rnr_timer: %u\n    max_rd_atomic: %u\n    ack_every: %u\n",
+		t->min_rnr_timer, t->max_rd_atomic, t->ack_every);
+	fprintf(w->out, "    ack_delay: %s\n", span(w, t->ack_delay));
+	fprintf(w->out, "    min_rto: %s\n    ack_echo: ", span(w, t->min_rto));
+	fprintf(w->out, "%s\n", yes(t->ack_echo));
+}
+
+static void host_model(struct writer *w, const struct rs_host_params *p)
+{
+	const struct {
+		const char *key;
+		rs_time v;
+	} times[] = {{"phy_latency", p->phy_latency}, {"switch_latency", p->switch_latency},
+		     {"root_write", p->root_write}, {"root_p2p", p->root_p2p},
+		     {"dram_read", p->dram_read}, {"gpu_write", p->gpu_write},
+		     {"gpu_read", p->gpu_read}, {"nvlink_hop", p->nvlink_hop},
+		     {"nic_pipeline", p->nic_pipeline}, {"post", p->post}, {"mmio", p->mmio},
+		     {"poll", p->poll}, {"credit_latency", p->credit_latency}};
+
+	fputs("  host_model:\n", w->out);
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		fprintf(w->out, "    %s: %s\n", times[i].key, span(w, times[i].v));
+	fprintf(w->out, "    read_buffer: %u\n    tags: %u\n    posted_data_credits: %u\n",
+		p->read_buffer, p->tags, p->posted_data_credits);
+	fprintf(w->out, "    posted_header_credits: %u\n    completion_chunk: %u\n",
+		p->posted_header_credits, p->completion_chunk);
+	fprintf(w->out, "    header_write: %u\n    header_completion: %u\n    header_read: %u\n",
+		p->header_write, p->header_completion, p->header_read);
+	fprintf(w->out, "    dll_efficiency: %.17g\n    xlink_efficiency: %.17g\n", p->dll_efficiency,
+		p->xlink_efficiency);
+}
+
+/* ---- Workload ---- */
+
+static void collective(struct writer *w, const struct rs_collective_conf *c, const char *key)
+{
+	fprintf(w->out, "%scollective: {op: %s, algorithm: %s, bytes: %s", key, coll_ops[c->op],
+		coll_algorithms[c->algorithm], size(w, c->bytes));
+	if (c->n_ranks)
+		fprintf(w->out, ", ranks: %u", c->n_ranks);
+	fprintf(w->out, ", channels: %u, qps: %u, chunk: %s", c->channels, c->qps, size(w, c->chunk));
+	fprintf(w->out, ", slots: %u, step_latency: %s", c->slots, span(w, c->step_latency));
+	fprintf(w->out, ", repeat: %u, class: %u, start: %s, type: %s}\n", c->repeat, c->tc,
+		span(w, c->start), c->type);
+}
+
+static void train(struct writer *w, const struct rs_train_conf *t)
+{
+	static const char *const type_of_size[] = {"", "int8", "bfloat16", "", "float", "", "", "",
+						   "double"};
+
+	fprintf(w->out, "    train:\n      parameters: %.17g\n      type: %s\n      tokens: %.17g\n",
+		t->parameters, type_of_size[t->type_bytes & 15], t->tokens);
+	if (t->dp)
+		fprintf(w->out, "      dp: %u\n", t->dp);
+	fprintf(w->out, "      tp: %u\n      pp: %u\n      flops: %.17g\n      bucket: %s\n", t->tp,
+		t->pp, t->flops, size(w, t->bucket));
+	fprintf(w->out, "      overlap: %.17g\n      simulate: %s\n", t->overlap, size(w, t->simulate));
+	collective(w, &t->collective, "      ");
+}
+
+static void flows(struct writer *w, const struct rs_fabric *f, const struct rs_job *j)
+{
+	fputs("    flows:\n", w->out);
+	for (uint32_t i = 0; i < j->n_flows; i++) {
+		const struct rs_flow *flow = &j->flows[i];
+
+		fprintf(w->out, "      - {start: %s", span(w, flow->start));
+		text(w, ", ", "src", f->endpoints[flow->src].name);
+		text(w, ", ", "dst", f->endpoints[flow->dst].name);
+		fprintf(w->out, ", bytes: %s, class: %u}\n", size(w, flow->bytes), flow->tc);
+	}
+}
+
+static void workload(struct writer *w, const struct rs_fabric *f)
+{
+	if (f->n_jobs)
+		fputs("workload:\n", w->out);
+	for (uint32_t i = 0; i < f->n_jobs; i++) {
+		text(w, "  - ", "name", f->jobs[i].name);
+		fputc('\n', w->out);
+		if (f->jobs[i].kind == RS_JOB_FLOWS)
+			flows(w, f, &f->jobs[i]);
+		else if (f->jobs[i].kind == RS_JOB_COLLECTIVE)
+			collective(w, &f->jobs[i].collective, "    ");
+		else
+			train(w, &f->jobs[i].train);
+	}
+}
+
+static void whatifs(struct writer *w, const struct rs_fabric *f)
+{
+	if (f->n_whatifs)
+		fputs("what-if:\n", w->out);
+	for (uint32_t i = 0; i < f->n_whatifs; i++) {
+		const struct rs_whatif *x = &f->whatifs[i];
+
+		text(w, "  - ", "name", x->name);
+		fputs(x->n ? "\n    set:\n" : "\n    set: {}\n", w->out);
+		for (uint32_t k = 0; k < x->n; k++) {
+			fputs("      ", w->out);
+			tree_write_string(w->out, x->set[k].path);
+			fprintf(w->out, ": %s\n", x->set[k].value);
+		}
+	}
+}
+
+int rs_fabric_write(const struct rs_fabric *f, FILE *out)
+{
+	struct writer w = {.out = out};
+
+	text(&w, "", "title", f->title);
+	fputs(f->title ? "\n" : "", out);
+	text(&w, "", "about", f->about);
+	fputs(f->about ? "\n" : "", out);
+	fputs("fabric:\n", out);
+	if (!f->net.plain_hosts)
+		hosts(&w, f);
+	network(&w, f);
+	qos(&w, &f->qos);
+	cc(&w, &f->cc);
+	transport(&w, &f->transport);
+	host_model(&w, &f->host_params);
+	workload(&w, f);
+	whatifs(&w, f);
+	return fflush(out) || ferror(out) ? -EIO : 0;
+}
