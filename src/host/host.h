@@ -111,7 +111,8 @@ enum rs_distance rs_host_distance(const struct rs_host *h, int a, int b);
 
 /* Host memory of a socket is addressed as the socket part itself, GPU memory as the GPU part. */
 struct rs_bus;
-/* max_initiators: DMA engines (NIC functions, GPUs' copy engines). Allocates all that it will need. */
+/* Sockets, NICs and GPUs are DMA engines. Allocates all that it will need. p NULL: the defaults.
+ * -EINVAL: a description that rs_host_check() refuses or a parameter out of range; -ENOMEM. */
 int rs_bus_create(const struct rs_host *h, const struct rs_host_params *p, struct rs_bus **bus,
 		  struct rs_error *e);
 void rs_bus_destroy(struct rs_bus *bus);
@@ -124,11 +125,19 @@ struct rs_path {
 	rs_time fixed;		/* latency of the elements, one way, without serialization */
 	rs_time fixed_back;
 	enum rs_distance distance;
-	uint16_t mps, mrrs, chunk;
-	bool unknown;		/* some link's rate is unknown and does not limit */
+	rs_time write_access, read_access; /* at the target */
+	uint32_t write_piece, read_piece;  /* a DMA is reserved in pieces of at most so many bytes */
+	uint16_t mps, mrrs, chunk;	   /* powers of two; their logarithms: */
+	uint8_t mps_shift, mrrs_shift, chunk_shift;
+	bool nvlink;		/* no TLPs, no credits, no tags */
+	bool unknown;		/* some link's rate, or a part's place, is unknown and does not limit */
 	int initiator, target;
 };
-/* -ENOENT: no way from one part to the other. via_nvlink: GPU to GPU over NVLink where there is. */
+/*
+ * -ENOENT: no way from one part to the other. -E2BIG: more than RS_PATH_HOPS_MAX hops. via_nvlink:
+ * GPU to GPU over NVLink where there is, else -ENOENT. A part whose place is unknown has a path
+ * without hops, marked unknown. Not for two threads on one bus at once.
+ */
 int rs_bus_path(const struct rs_bus *bus, int initiator, int target, bool via_nvlink,
 		struct rs_path *p);
 
@@ -142,7 +151,7 @@ rs_time rs_bus_read(struct rs_bus *bus, const struct rs_path *p, uint32_t n, rs_
 /*
  * A posted write. Returns when the last byte is visible at the target; *accepted (may be NULL): when
  * it has left the initiator (its credits were there, its first link sent it), so that a buffer there
- * is free again.
+ * is free again. A queue further down the path holds the credits back as long as it delays the write.
  */
 rs_time rs_bus_write(struct rs_bus *bus, const struct rs_path *p, uint32_t n, rs_time now,
 		     rs_time *accepted);
