@@ -49,8 +49,10 @@ static void check_places(const struct rs_nic *nic, const struct rs_qp *qp)
 	if ((qp->nak || (qp->flags & RS_QF_ACK_OWED)) && !(qp->flags & RS_QF_READ_PENDING))
 		rs_assert(qp->flags & RS_QF_ON_CONTROL);
 	/* In flight: something will move it. */
-	if (qp->next_psn != qp->una_psn && qp->rto)
+	if ((int64_t)(qp->requested - qp->acked) > 0 && qp->rto)
 		rs_assert(qp->deadline != RS_NEVER);
+	else if (qp->next_psn != qp->una_psn && qp->rto && !(qp->flags & RS_QF_RNR_WAIT))
+		rs_assert(qp->place != RS_PLACE_NONE);
 }
 
 static void check_receives(const struct rs_qp *qp)

@@ -55,7 +55,7 @@ static inline void progress(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked
 		bool armed = qp->deadline != RS_NEVER; /* at an earlier time, which will do */
 
 		qp->deadline = RS_NEVER;
-		if (qp->next_psn != qp->una_psn && qp->rto) {
+		if ((int64_t)(qp->requested - qp->acked) > 0 && qp->rto) {
 			qp->deadline = now + qp->rto;
 			if (!armed)
 				rs_timer_arm(nic, qp, qp->deadline);

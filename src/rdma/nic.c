@@ -54,6 +54,7 @@ int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **out, struct rs_
 	nic->cc = c->cc ? c->cc : &rs_cc_none;
 	nic->cc_params = c->cc_params;
 	nic->mr_free = UINT32_MAX;
+	nic->request_every = c->ack_every ? c->ack_every : RS_REQUEST_EVERY;
 	nic->qp_free_head = nic->qp_free_tail = RS_NO_QP;
 	for (unsigned i = 0; i < RS_CLASSES; i++) {
 		rs_list_init(&nic->data[i]);

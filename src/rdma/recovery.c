@@ -24,7 +24,7 @@ void rs_recover_rewind(struct rs_qp *qp)
 	qp->sq_send = qp->sq_head;
 	qp->send_k = qp->una_k;
 	qp->next_psn = qp->una_psn;
-	qp->sent = qp->acked;
+	qp->sent = qp->requested = qp->acked;
 	qp->outstanding = 0;
 	qp->flags &= ~(uint32_t)(RS_QF_RTT | RS_QF_BAD_LOCAL);
 }

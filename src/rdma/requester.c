@@ -52,7 +52,10 @@ bool rs_req_ready(const struct rs_qp *qp)
 	w = rs_qp_swqe(qp, qp->sq_send);
 	if (!qp->send_k || w->response)
 		return may_start(qp, w);
-	return __builtin_expect(!limited(qp, w), 1) || qp->sq_head != qp->sq_send || qp->una_k != 0;
+	/* Blocked only while an answer is due that brings credits, or shows that it has its
+	 * receive. */
+	return __builtin_expect(!limited(qp, w), 1) || qp->sq_head != qp->sq_send || qp->una_k ||
+	       (int64_t)(qp->requested - qp->acked) <= 0;
 }
 
 /* The requester's own memory was refused: the error completes in its turn. */
@@ -103,6 +106,7 @@ RS_APART static uint32_t fill_edge(struct rs_nic *nic, struct rs_qp *qp, const s
 	}
 	if (w->response) {
 		qp->outstanding++;
+		p->bth_flags |= RS_BTH_ACKREQ;
 		return w->packets - k;
 	}
 	if (last) {
@@ -123,14 +127,23 @@ static inline uint32_t fill_middle(struct rs_nic *nic, const struct rs_qp *qp,
 	return 1;
 }
 
-/* An ACK is asked for at a message's end, every ack_every packets, and every half window. */
-static inline void request_ack(const struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p)
+/*
+ * An ACK is asked for at a message's end, every ack_every packets, and every half window. The timer
+ * runs while an answer that was asked for is out (§9.7.6.1.3), however slowly the rest is paced.
+ */
+static inline void request_ack(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p,
+			       rs_time now)
 {
-	if (++qp->unrequested == nic->c.ack_every || qp->sent - qp->requested >= qp->cc.window >> 1)
+	if (++qp->unrequested >= nic->request_every ||
+	    qp->sent - qp->requested >= qp->cc.window >> 1)
 		p->bth_flags |= RS_BTH_ACKREQ;
-	if (p->bth_flags & RS_BTH_ACKREQ) {
-		qp->unrequested = 0;
-		qp->requested = qp->sent;
+	if (!(p->bth_flags & RS_BTH_ACKREQ))
+		return;
+	qp->unrequested = 0;
+	qp->requested = qp->sent;
+	if (qp->deadline == RS_NEVER && qp->rto) {
+		qp->deadline = now + qp->rto;
+		rs_timer_arm(nic, qp, qp->deadline);
 	}
 }
 
@@ -178,13 +191,9 @@ bool rs_req_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_t
 	if (!n || !bind_payload(nic, qp, w, p))
 		return bad_local(nic, qp);
 	qp->sent += p->frame_bytes;
-	request_ack(nic, qp, p);
+	request_ack(nic, qp, p, now);
 	if (fresh)
 		time_rtt(qp, p, now);
-	if (qp->deadline == RS_NEVER && qp->rto) {
-		qp->deadline = now + qp->rto;
-		rs_timer_arm(nic, qp, qp->deadline);
-	}
 	advance(nic, qp, w, n);
 	return true;
 }

@@ -7,7 +7,8 @@
 #include "rdma/qp.h"
 
 enum {
-	RS_BOUNCE_BUFFERS = 64, /* a gathered payload lives for so many calls of rs_nic_tx() */
+	RS_BOUNCE_BUFFERS = 64,     /* a gathered payload lives for so many calls of rs_nic_tx() */
+	RS_REQUEST_EVERY = 1 << 16, /* AckReqs of an endless message, well inside the PSN window */
 	RS_MAX_QPS = 1 << 23,
 	RS_MAX_MRS = (1 << 24) - 1,
 	RS_MAX_CQ = 1 << 22,
@@ -62,6 +63,7 @@ struct rs_nic {
 	bool event;
 	struct rs_heap paced, timers;
 
+	uint32_t request_every; /* packets between AckReqs at most */
 	uint16_t ack_frame, cnp_frame, atomic_ack_frame;
 	uint8_t *bounce;
 	uint32_t bounce_next;

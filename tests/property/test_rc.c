@@ -75,8 +75,9 @@ struct world {
 	struct side sides[2 * PAIRS];
 	struct rs_random random;
 	uint32_t mtu;
-	bool gentle; /* no error may come: nothing but faults of the network */
-	uint64_t faults;
+	bool gentle;  /* no error may come: nothing but faults of the network */
+	uint64_t cut; /* after so many steps all QPs are destroyed; 0: never */
+	uint64_t cc_params[64];
 };
 
 /* ---- Memory of a side: [send slots][receive slots][read area][write area][words] ---- */
@@ -410,12 +411,29 @@ static bool busy(const struct world *w)
 	return false;
 }
 
+/* All QPs go while their packets are in flight; what arrives later finds nobody. */
+static void destroy_all(struct world *w)
+{
+	for (int i = 0; i < 2 * PAIRS; i++) {
+		struct side *s = &w->sides[i];
+
+		poll(w, s);
+		rs_nic_destroy_qp(w->net.nics[s->nic], s->qp);
+		s->posted = s->completed;
+		s->to_post = 0;
+	}
+}
+
 static void drive(struct world *w)
 {
 	uint64_t steps = 0;
 
 	while (busy(w)) {
 		CHECK(++steps < 4000000);
+		if (steps == w->cut) {
+			destroy_all(w);
+			break;
+		}
 		if (!below(w, 8) || !hostile_step(&w->net))
 			work(w);
 		for (uint32_t i = 0; i < HOSTILE_NICS; i++) {
@@ -438,6 +456,8 @@ static void finish(struct world *w)
 	for (int i = 0; i < 2 * PAIRS; i++) {
 		struct side *s = &w->sides[i];
 
+		if (w->cut && !s->to_post && s->posted == s->completed)
+			continue;
 		poll(w, s);
 		CHECK(s->posted == s->completed);
 		CHECK(!rs_cq_overrun(s->cq));
@@ -451,7 +471,13 @@ static void finish(struct world *w)
 
 static struct rs_nic_config random_config(struct world *w)
 {
+	bool dcqcn = below(w, 2);
+
+	CHECK(rs_cc_dcqcn.params_bytes <= sizeof(w->cc_params));
+	CHECK(!rs_cc_params_init(&rs_cc_dcqcn, NULL, (struct rs_cc_params *)w->cc_params, NULL));
 	return (struct rs_nic_config){
+		.cc = dcqcn ? &rs_cc_dcqcn : &rs_cc_none,
+		.cc_params = dcqcn ? (struct rs_cc_params *)w->cc_params : NULL,
 		.line_rate = 100 * RS_GBPS,
 		.max_qps = 2 * PAIRS,
 		.max_mrs = 2 * PAIRS,
@@ -475,6 +501,8 @@ static uint64_t run(uint64_t seed)
 	CHECK(w);
 	w->random = rs_random_stream(seed, 1, 0x574f524b);
 	w->gentle = seed % 4 != 3;
+	if (!w->gentle && below(w, 2))
+		w->cut = 100 + below(w, 5000);
 	c = random_config(w);
 	CHECK(!hostile_init(&w->net, &c, seed));
 	w->net.latency = RS_US;
@@ -499,7 +527,7 @@ static uint64_t run(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-	uint64_t seed = 1, runs = 200, faults = 0;
+	uint64_t seed = 1, runs = 300, faults = 0;
 
 	for (int i = 1; i + 1 < argc; i += 2) {
 		if (!strcmp(argv[i], "--seed")) {

@@ -73,6 +73,28 @@ static void test_an_ack_moves_the_deadline_without_a_heap_operation(void **state
 	pair_end(&t);
 }
 
+/* A packet takes ten timeouts to pace, and no answer is due before the last: none fires. */
+static void test_slow_pace_is_no_timeout(void **state)
+{
+	struct pair t;
+	struct rs_packet *p;
+
+	pair_begin(&t);
+	test_cc.rate = 100 * RS_MBPS;
+	t.config.ack_every = 0;
+	t.attr.timeout = 1;
+	pair_connect(&t);
+	pair_post(&t, RS_WR_WRITE, 8 * PAIR_MTU);
+	while ((p = pair_tx(&t, 0))) {
+		rs_nic_expire(t.nics[0], t.now);
+		pair_rx(&t, 1, p);
+	}
+	pair_settle(&t);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->local_ack_timeout_err, 0);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+	pair_end(&t);
+}
+
 static void test_retries_run_out(void **state)
 {
 	struct pair t;
@@ -246,6 +268,7 @@ int main(void)
 		cmocka_unit_test(test_rnr_timer_values),
 		cmocka_unit_test(test_lost_tail_costs_one_timeout),
 		cmocka_unit_test(test_an_ack_moves_the_deadline_without_a_heap_operation),
+		cmocka_unit_test(test_slow_pace_is_no_timeout),
 		cmocka_unit_test(test_retries_run_out),
 		cmocka_unit_test(test_progress_resets_the_retry_count),
 		cmocka_unit_test(test_rnr_retries_run_out),
