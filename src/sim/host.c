@@ -286,30 +286,43 @@ static void flow_control(struct rs_sim *s, struct sim_nic *k, const struct rs_pa
 	}
 }
 
+/* The write of the packet at the head of the receive buffer: one at a time, so that reads of what is
+ * sent get their turn on the NIC's PCIe link between two. */
+static void rx_start(struct rs_sim *s, struct sim_nic *k, rs_time now)
+{
+	struct sim_node *n = node_of_nic(s, k);
+	struct rs_packet *p = fifo_peek(s, &k->rx);
+	rs_time accepted = RS_NEVER;
+	struct rs_qp *qp;
+
+	if (p) {
+		qp = rs_nic_find_qp(k->nic, p->dest_qp);
+		sim_qp_visible(s, rs_qp_get_user(qp),
+			       rs_bus_write(n->host->bus,
+					    sim_qp_path(s, rs_qp_get_user(qp), false),
+					    p->payload_bytes, now, &accepted));
+	}
+	rs_tree_set(&n->tree, port_of_nic(s, k) * SLOTS_NIC + SLOT_NIC_RX, accepted);
+}
+
 static void to_memory(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
 {
 	struct sim_node *n = node_of_nic(s, k);
-	struct rs_qp *qp = rs_nic_find_qp(k->nic, p->dest_qp);
 	const struct rs_qos *q = &s->f->qos;
-	rs_time accepted, visible;
+	bool idle = k->rx.head == RS_NO_PACKET;
 
-	if (!qp || (q->nic_buffer && !s->o->ideal.no_pause &&
-		    k->rx_bytes + p->frame_bytes > q->nic_buffer)) {
+	if (!rs_nic_find_qp(k->nic, p->dest_qp) ||
+	    (q->nic_buffer && !s->o->ideal.no_pause &&
+	     k->rx_bytes + p->frame_bytes > q->nic_buffer)) {
 		k->drops++;
 		rs_pool_free(&n->free, p);
 		return;
 	}
-	now += s->f->host_params.nic_pipeline;
-	visible = rs_bus_write(n->host->bus, sim_qp_path(s, rs_qp_get_user(qp), false),
-			       p->payload_bytes, now, &accepted);
-	sim_qp_visible(s, rs_qp_get_user(qp), visible);
 	k->rx_bytes += p->frame_bytes;
-	k->rx_last = rs_time_max(k->rx_last, accepted);
-	p->when = k->rx_last;
-	if (k->rx.head == RS_NO_PACKET)
-		rs_tree_set(&n->tree, port_of_nic(s, k) * SLOTS_NIC + SLOT_NIC_RX, p->when);
 	fifo_push(s, &k->rx, p);
 	flow_control(s, k, p);
+	if (idle)
+		rx_start(s, k, now + s->f->host_params.nic_pipeline);
 }
 
 static void arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time now)
@@ -336,10 +349,9 @@ static void rx_done(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time
 	struct rs_packet *p = fifo_peek(s, &k->rx);
 
 	fifo_pop(s, &k->rx);
-	rs_tree_set(&n->tree, port * SLOTS_NIC + SLOT_NIC_RX,
-		    k->rx.head == RS_NO_PACKET ? RS_NEVER : fifo_peek(s, &k->rx)->when);
 	k->rx_bytes -= p->frame_bytes;
 	flow_control(s, k, p);
+	rx_start(s, k, now);
 	rs_nic_rx(k->nic, p, now);
 }
 

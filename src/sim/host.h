@@ -44,7 +44,6 @@ struct sim_nic {
 	/* receive: on the way to memory */
 	struct sim_fifo rx;
 	uint64_t rx_bytes;
-	rs_time rx_last;
 	uint8_t pausing; /* classes that this NIC paused */
 	uint8_t pfc_due; /* classes whose PAUSE or RESUME is to be sent */
 	rs_time refresh;
