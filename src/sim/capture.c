@@ -59,7 +59,7 @@ static int add_direction(struct rs_sim *s, const struct rs_link_end *from,
 		from->is_switch
 			? from->port
 			: from->id - s->f->hosts[s->f->endpoints[from->id].host].first_endpoint;
-	char name[160];
+	char name[256];
 	int i;
 
 	snprintf(name, sizeof(name), "%s->%s", end_name(s->f, from), end_name(s->f, to));
