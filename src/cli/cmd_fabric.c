@@ -1,4 +1,5 @@
-/* ripstop fabric show|check|convert FILE: a description as people read it, and as canonical YAML. */
+/* ripstop fabric show|check|convert FILE: a description as people read it, and as canonical YAML.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,8 @@ enum { SETS_MAX = 256 };
 
 static int help(FILE *out)
 {
-	fputs("Usage: ripstop fabric show|check|convert [--set PATH=VALUE]... [--output FILE] FILE\n\n"
+	fputs("Usage: ripstop fabric show|check|convert [--set PATH=VALUE]... [--output FILE] "
+	      "FILE\n\n"
 	      "  show      the hosts as trees, the network as a table\n"
 	      "  check     read it all; silent and 0 when it is good\n"
 	      "  convert   canonical YAML, on standard output or into --output\n\n"
@@ -40,10 +42,17 @@ static void part_row(struct rs_table *t, const struct rs_host *h, int i, unsigne
 
 	rs_table_tree_row(t, depth);
 	rs_table_cell(t, "%s", p->name);
-	rs_table_cell(t, "%s", p->model ? p->model : p->kind == RS_PART_SOCKET && h->cpu ? h->cpu : "");
+	rs_table_cell(t, "%s",
+		      p->model                              ? p->model
+		      : p->kind == RS_PART_SOCKET && h->cpu ? h->cpu
+							    : "");
 	rs_table_cell(t, "%s", place(p, link, sizeof(link)));
-	rs_table_cell(t, "%s", p->port_rate ? rs_format_rate(rate, sizeof(rate), p->port_rate) : "");
-	rs_table_cell(t, "%s%s", p->parent2 >= 0 ? "also on " : p->busid ? p->busid : "",
+	rs_table_cell(t, "%s",
+		      p->port_rate ? rs_format_rate(rate, sizeof(rate), p->port_rate) : "");
+	rs_table_cell(t, "%s%s",
+		      p->parent2 >= 0 ? "also on "
+		      : p->busid      ? p->busid
+				      : "",
 		      p->parent2 >= 0 ? h->parts[p->parent2].name : "");
 	for (int c = 0; c < h->n_parts && depth < 60; c++)
 		if (h->parts[c].parent == i)
@@ -194,8 +203,8 @@ static int parse(struct arguments *a, int argc, char **argv)
 			return rs_cli_usage("fabric", "one FILE at a time");
 		}
 	}
-	if (!a->verb || (strcmp(a->verb, "show") && strcmp(a->verb, "check") &&
-			 strcmp(a->verb, "convert")))
+	if (!a->verb ||
+	    (strcmp(a->verb, "show") && strcmp(a->verb, "check") && strcmp(a->verb, "convert")))
 		return rs_cli_usage("fabric", "expected show, check or convert");
 	return a->file ? 0 : rs_cli_usage("fabric", "%s: which FILE?", a->verb);
 }

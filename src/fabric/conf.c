@@ -11,8 +11,11 @@ const char *const routing_names[] = {"ecmp", "spray", "adaptive", NULL};
 static void class_defaults(struct rs_qos *q)
 {
 	for (int i = 0; i < RS_TCS; i++)
-		q->tc[i] = (struct rs_qos_class){
-			.kmin = 150000, .kmax = 1500000, .pmax = 1, .weight = 1, .dscp = (uint8_t)(8 * i)};
+		q->tc[i] = (struct rs_qos_class){.kmin = 150000,
+						 .kmax = 1500000,
+						 .pmax = 1,
+						 .weight = 1,
+						 .dscp = (uint8_t)(8 * i)};
 	q->tc[3].lossless = q->tc[3].ecn = true;
 	q->tc[3].dscp = 26;
 	q->tc[6].weight = 0;
@@ -21,9 +24,9 @@ static void class_defaults(struct rs_qos *q)
 
 static void load_class(struct load *l, struct rs_qos *q, const struct node *n)
 {
-	static const char *const known[] = {"class", "lossless", "alpha_shift", "ecn",
-					    "kmin",  "kmax",	 "ecn_rate",	"pmax",
-					    "weight", "dscp",	 "reserved",	"xon_offset", NULL};
+	static const char *const known[] = {
+		"class", "lossless", "alpha_shift", "ecn",      "kmin",       "kmax", "ecn_rate",
+		"pmax",  "weight",   "dscp",        "reserved", "xon_offset", NULL};
 	struct rs_qos_class *c;
 	int64_t i = 0, shift;
 
@@ -51,7 +54,8 @@ static void load_class(struct load *l, struct rs_qos *q, const struct node *n)
 static void load_dscp_map(struct load *l, struct rs_qos *q, const struct node *n)
 {
 	if (!l->err && n->kind != NODE_MAP)
-		fail(l, -EINVAL, n->at, "dscp: expected a mapping of DSCP to class, as {26: 3, 48: 6}");
+		fail(l, -EINVAL, n->at,
+		     "dscp: expected a mapping of DSCP to class, as {26: 3, 48: 6}");
 	for (const struct item *i = l->err ? NULL : n->first; i && !l->err; i = i->next) {
 		struct rs_error e = {0};
 		int64_t dscp = 0, tc = 0;
@@ -81,17 +85,23 @@ static void load_classes(struct load *l, struct rs_qos *q, const struct node *n)
 void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
 {
 	static const char *const known[] = {
-		"classes",     "dscp",	     "data_class",     "cnp_class",   "cnp_dscp",
-		"buffer",      "cell",	     "pfc",	       "ecn",	      "headroom_scale",
-		"max_frame",   "pause_quanta", "watchdog",     "switch_latency", "cut_through",
-		"mark_at_dequeue", "routing", "nic_buffer", NULL};
+		"classes",  "dscp",           "data_class",  "cnp_class",
+		"cnp_dscp", "buffer",         "cell",        "pfc",
+		"ecn",      "headroom_scale", "max_frame",   "pause_quanta",
+		"watchdog", "switch_latency", "cut_through", "mark_at_dequeue",
+		"routing",  "nic_buffer",     NULL};
 	struct rs_qos *q = &f->qos;
 	uint64_t cell = 144, frame = 4200;
 	int64_t quanta = 65535;
 	int routing = 0;
 
-	*q = (struct rs_qos){.data_tc = 3, .cnp_tc = 6, .buffer = 64000000, .pfc = true,
-			     .ecn_on = true, .headroom_scale = 1, .switch_latency = 500 * RS_NS,
+	*q = (struct rs_qos){.data_tc = 3,
+			     .cnp_tc = 6,
+			     .buffer = 64000000,
+			     .pfc = true,
+			     .ecn_on = true,
+			     .headroom_scale = 1,
+			     .switch_latency = 500 * RS_NS,
 			     .nic_buffer = 1 << 20};
 	class_defaults(q);
 	if (n && !keys(l, n, "qos", known))
@@ -129,7 +139,8 @@ void load_cc(struct load *l, struct rs_fabric *f, const struct node *n)
 		return;
 	c->at = n->at;
 	if (n->kind != NODE_MAP) {
-		fail(l, -EINVAL, n->at, "cc: expected a mapping such as {kind: dcqcn, preset: mlx5}");
+		fail(l, -EINVAL, n->at,
+		     "cc: expected a mapping such as {kind: dcqcn, preset: mlx5}");
 		return;
 	}
 	get_string(l, n, "kind", &c->kind);
@@ -145,13 +156,19 @@ void load_cc(struct load *l, struct rs_fabric *f, const struct node *n)
 
 void load_transport(struct load *l, struct rs_fabric *f, const struct node *n)
 {
-	static const char *const known[] = {"ipv6",	"timeout",	 "retry",    "rnr_retry",
-					    "min_rnr_timer", "max_rd_atomic", "ack_every",
-					    "ack_delay", "min_rto", "ack_echo", NULL};
+	static const char *const known[] = {
+		"ipv6",          "timeout",       "retry",     "rnr_retry",
+		"min_rnr_timer", "max_rd_atomic", "ack_every", "ack_delay",
+		"min_rto",       "ack_echo",      NULL};
 	struct rs_transport_conf *t = &f->transport;
 
-	*t = (struct rs_transport_conf){.mtu = 4096, .timeout = 14, .retry = 7, .rnr_retry = 7,
-					.min_rnr_timer = 12, .max_rd_atomic = 16, .ack_every = 8};
+	*t = (struct rs_transport_conf){.mtu = 4096,
+					.timeout = 14,
+					.retry = 7,
+					.rnr_retry = 7,
+					.min_rnr_timer = 12,
+					.max_rd_atomic = 16,
+					.ack_every = 8};
 	if (!n || !keys(l, n, "transport", known))
 		return;
 	get_bool(l, n, "ipv6", &t->ipv6);
@@ -170,25 +187,52 @@ struct host_time {
 	const char *key;
 	size_t at;
 };
-#define T(name) {#name, offsetof(struct rs_host_params, name)}
+#define T(name)                                              \
+	{                                                    \
+#name, offsetof(struct rs_host_params, name) \
+	}
 static const struct host_time host_times[] = {
-	T(phy_latency), T(switch_latency), T(root_write), T(root_p2p), T(dram_read),
-	T(gpu_write),	T(gpu_read),	   T(nvlink_hop), T(nic_pipeline), T(post),
-	T(mmio),	T(poll),	   T(credit_latency), {NULL, 0}};
-static const struct host_time host_counts[] = {
-	T(read_buffer), T(tags), T(posted_data_credits), T(posted_header_credits),
-	T(completion_chunk), T(header_write), T(header_completion), T(header_read), {NULL, 0}};
+	T(phy_latency), T(switch_latency), T(root_write),     T(root_p2p),     T(dram_read),
+	T(gpu_write),   T(gpu_read),       T(nvlink_hop),     T(nic_pipeline), T(post),
+	T(mmio),        T(poll),           T(credit_latency), {NULL, 0}};
+static const struct host_time host_counts[] = {T(read_buffer),
+					       T(tags),
+					       T(posted_data_credits),
+					       T(posted_header_credits),
+					       T(completion_chunk),
+					       T(header_write),
+					       T(header_completion),
+					       T(header_read),
+					       {NULL, 0}};
 static const struct host_time host_shares[] = {T(dll_efficiency), T(xlink_efficiency), {NULL, 0}};
 #undef T
 
 void load_host_model(struct load *l, struct rs_fabric *f, const struct node *n)
 {
-	static const char *const known[] = {
-		"phy_latency", "switch_latency", "root_write", "root_p2p", "dram_read", "gpu_write",
-		"gpu_read", "nvlink_hop", "nic_pipeline", "post", "mmio", "poll", "credit_latency",
-		"read_buffer", "tags", "posted_data_credits", "posted_header_credits",
-		"completion_chunk", "header_write", "header_completion", "header_read",
-		"dll_efficiency", "xlink_efficiency", NULL};
+	static const char *const known[] = {"phy_latency",
+					    "switch_latency",
+					    "root_write",
+					    "root_p2p",
+					    "dram_read",
+					    "gpu_write",
+					    "gpu_read",
+					    "nvlink_hop",
+					    "nic_pipeline",
+					    "post",
+					    "mmio",
+					    "poll",
+					    "credit_latency",
+					    "read_buffer",
+					    "tags",
+					    "posted_data_credits",
+					    "posted_header_credits",
+					    "completion_chunk",
+					    "header_write",
+					    "header_completion",
+					    "header_read",
+					    "dll_efficiency",
+					    "xlink_efficiency",
+					    NULL};
 	char *p = (char *)&f->host_params;
 
 	f->host_params = rs_host_defaults;

@@ -50,8 +50,8 @@ static uint32_t diameter(const struct rs_fabric *f)
 		peer[b->id][b->port] = a->id;
 	}
 	for (uint32_t s = 0; peer && s < f->n_switches; s++)
-		for (uint32_t g = 0; f->routes.group_of_switch[s] != UINT32_MAX &&
-				     g < f->routes.n_groups; g++) {
+		for (uint32_t g = 0;
+		     f->routes.group_of_switch[s] != UINT32_MAX && g < f->routes.n_groups; g++) {
 			uint32_t n = hops(f, peer, s, g);
 
 			most = n > most ? n : most;
@@ -62,8 +62,8 @@ static uint32_t diameter(const struct rs_fabric *f)
 	return most;
 }
 
-/* The worst even split cuts, of each leaf, the lesser of what hangs on it and what leads up: the half
- * of the leaves with the least of it is what can cross. */
+/* The worst even split cuts, of each leaf, the lesser of what hangs on it and what leads up: the
+ * half of the leaves with the least of it is what can cross. */
 static int by_rate(const void *x, const void *y)
 {
 	int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
@@ -89,7 +89,9 @@ void rs_fabric_facts(const struct rs_fabric *f, struct rs_network_facts *out)
 				continue;
 			if (over > out->oversubscription)
 				out->oversubscription = over;
-			down[n++] = f->n_switches == 1 ? down[s] : down[s] < up[s] ? down[s] : up[s];
+			down[n++] = f->n_switches == 1 ? down[s]
+				    : down[s] < up[s]  ? down[s]
+						       : up[s];
 		}
 		qsort(down, n, sizeof(*down), by_rate);
 		for (uint32_t i = 0; i < n / 2; i++)

@@ -5,8 +5,10 @@
 #include "fabric/tree.h"
 #include "host/host.h"
 
-struct rs_part *part_add(struct load *l, struct rs_host *h, enum rs_part_kind kind, const char *name);
-struct rs_xlink *xlink_add(struct load *l, struct rs_host *h, int a, int b, enum rs_xlink_kind kind);
+struct rs_part *part_add(struct load *l, struct rs_host *h, enum rs_part_kind kind,
+			 const char *name);
+struct rs_xlink *xlink_add(struct load *l, struct rs_host *h, int a, int b,
+			   enum rs_xlink_kind kind);
 int part_find(const struct rs_host *h, const char *name);
 
 #endif

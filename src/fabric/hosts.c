@@ -1,5 +1,5 @@
-/* Host groups: written out, or like a file, overlaid, changed one by one; and which NIC is nearest to
- * a GPU. */
+/* Host groups: written out, or like a file, overlaid, changed one by one; and which NIC is nearest
+ * to a GPU. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 
 enum { GROUPS_MAX = 1024, HOSTS_MAX = 1 << 20 };
 
-struct rs_part *part_add(struct load *l, struct rs_host *h, enum rs_part_kind kind, const char *name)
+struct rs_part *part_add(struct load *l, struct rs_host *h, enum rs_part_kind kind,
+			 const char *name)
 {
 	unsigned n = (unsigned)h->n_parts;
 	struct rs_part *p = h->parts;
@@ -29,8 +30,11 @@ struct rs_part *part_add(struct load *l, struct rs_host *h, enum rs_part_kind ki
 	if (l->err)
 		return NULL;
 	p = &h->parts[h->n_parts++];
-	*p = (struct rs_part){.name = name, .kind = kind, .parent = RS_NO_PART,
-			      .parent2 = RS_NO_PART, .numa = -1};
+	*p = (struct rs_part){.name = name,
+			      .kind = kind,
+			      .parent = RS_NO_PART,
+			      .parent2 = RS_NO_PART,
+			      .numa = -1};
 	return p;
 }
 
@@ -143,8 +147,8 @@ static void get_pcie(struct load *l, const struct node *map, const char *key, st
 	out->lanes = (uint8_t)lanes;
 }
 
-static const char *const part_keys[] = {"name",	 "model", "busid", "on",   "pcie",
-					"on2",	 "pcie2", "numa",  "rate", NULL};
+static const char *const part_keys[] = {"name", "model", "busid", "on",   "pcie",
+					"on2",  "pcie2", "numa",  "rate", NULL};
 
 static void part_body(struct load *l, struct rs_part *p, const struct node *n)
 {
@@ -179,11 +183,13 @@ struct section {
 	const char *key, *prefix;
 	enum rs_part_kind kind;
 };
-static const struct section sections[] = {
-	{"sockets", "socket", RS_PART_SOCKET}, {"switches", "sw", RS_PART_PCI_BRIDGE},
-	{"gpus", "gpu", RS_PART_GPU},	       {"nics", "nic", RS_PART_NIC},
-	{"nvswitches", "nvswitch", RS_PART_NVSWITCH}, {"others", "other", RS_PART_OTHER},
-	{NULL, NULL, RS_PART_OTHER}};
+static const struct section sections[] = {{"sockets", "socket", RS_PART_SOCKET},
+					  {"switches", "sw", RS_PART_PCI_BRIDGE},
+					  {"gpus", "gpu", RS_PART_GPU},
+					  {"nics", "nic", RS_PART_NIC},
+					  {"nvswitches", "nvswitch", RS_PART_NVSWITCH},
+					  {"others", "other", RS_PART_OTHER},
+					  {NULL, NULL, RS_PART_OTHER}};
 
 static void add_section(struct load *l, struct rs_host *h, const struct section *s,
 			const struct node *n)
@@ -206,7 +212,8 @@ static void add_section(struct load *l, struct rs_host *h, const struct section 
 			fail(l, -EINVAL, n->at, "sockets: %s", e.what);
 	}
 	for (int i = 0; i < count && !l->err; i++) {
-		struct rs_part *p = part_add(l, h, s->kind, rs_arena_printf(l->arena, "socket%d", i));
+		struct rs_part *p =
+			part_add(l, h, s->kind, rs_arena_printf(l->arena, "socket%d", i));
 
 		if (p)
 			p->numa = i;
@@ -224,8 +231,8 @@ static int find_part(struct load *l, const struct rs_host *h, const struct node 
 		names[k++] = h->parts[j].name;
 	names[k] = NULL;
 	near = nearest(s, names);
-	fail(l, -EINVAL, n->at, "the host has no part '%s'%s%s%s", s, near ? "; did you mean '" : "",
-	     near ? near : "", near ? "'?" : "");
+	fail(l, -EINVAL, n->at, "the host has no part '%s'%s%s%s", s,
+	     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	return RS_NO_PART;
 }
 
@@ -277,7 +284,8 @@ static void join_sockets(struct load *l, struct rs_host *h)
 			return;
 	for (int i = 0; i < h->n_parts; i++)
 		for (int j = i + 1; j < h->n_parts; j++)
-			if (h->parts[i].kind == RS_PART_SOCKET && h->parts[j].kind == RS_PART_SOCKET)
+			if (h->parts[i].kind == RS_PART_SOCKET &&
+			    h->parts[j].kind == RS_PART_SOCKET)
 				xlink_add(l, h, i, j, RS_XLINK_SOCKET);
 }
 
@@ -323,7 +331,8 @@ static void overlay_nvlink(struct load *l, struct rs_host *h, const struct node 
 	if (!l->err && strcmp(gpus, "all"))
 		fail(l, -EINVAL, n->at, "nvlink.gpus: expected 'all', found '%s'", gpus);
 	if (!l->err && part_find(h, "nvswitch0") >= 0)
-		fail(l, -EINVAL, n->at, "the host has its NVSwitches already; nvlink: adds the first");
+		fail(l, -EINVAL, n->at,
+		     "the host has its NVSwitches already; nvlink: adds the first");
 	if (l->err || !part_add(l, h, RS_PART_NVSWITCH, "nvswitch0"))
 		return;
 	for (int i = 0; i < before && !l->err; i++) {
@@ -347,8 +356,10 @@ void host_overlay(struct load *l, struct rs_host *h, const struct node *n)
 	get_string(l, n, "source", &h->source);
 	if (!l->err && h->cpu && !rs_cpu_find(h->cpu))
 		fail(l, -EINVAL, get(n, "cpu") ? get(n, "cpu")->at : n->at,
-		     "cpu: '%s' is no known CPU model; expected one of: skl, icx, spr, emr, gnr, rome, "
-		     "milan, genoa, turin", h->cpu);
+		     "cpu: '%s' is no known CPU model; expected one of: skl, icx, spr, emr, gnr, "
+		     "rome, "
+		     "milan, genoa, turin",
+		     h->cpu);
 	if (nvlink && !l->err)
 		overlay_nvlink(l, h, nvlink);
 }
@@ -399,9 +410,9 @@ struct hosts {
 	uint32_t room;
 };
 
-static const char *const group_keys[] = {
-	"name", "count", "first", "like", "cpu", "nvlink", "sockets", "switches", "gpus",
-	"nics", "nvswitches", "others", "xlinks", "source", NULL};
+static const char *const group_keys[] = {"name",       "count",   "first",    "like",   "cpu",
+					 "nvlink",     "sockets", "switches", "gpus",   "nics",
+					 "nvswitches", "others",  "xlinks",   "source", NULL};
 
 static void finish(struct load *l, struct rs_host *h, struct rs_where at)
 {
@@ -431,7 +442,8 @@ static struct rs_host *inside_of(struct load *l, const struct node *n)
 		for (const struct section *s = sections; s->key; s++)
 			if (get(n, s->key))
 				fail(l, -EINVAL, get(n, s->key)->at,
-				     "'%s' beside 'like': a host is written out or like a file", s->key);
+				     "'%s' beside 'like': a host is written out or like a file",
+				     s->key);
 		err = l->err ? 0 : rs_host_import(beside(l, like), l->arena, &h, &e);
 		if (err)
 			fail(l, err, get(n, "like")->at, "%s", e.what);
@@ -547,17 +559,24 @@ static void say_unknown(struct load *l, struct rs_fabric *f, const struct rs_hos
 		links += p->parent >= 0 && (!p->up.gen || !p->up.lanes);
 	}
 	if (links)
-		lines[n++] = rs_arena_printf(l->arena, "%s (%s): the speed of %d PCIe link%s; they do not "
-					     "limit here", host, h->source, links, links > 1 ? "s" : "");
+		lines[n++] = rs_arena_printf(l->arena,
+					     "%s (%s): the speed of %d PCIe link%s; they do not "
+					     "limit here",
+					     host, h->source, links, links > 1 ? "s" : "");
 	if (places)
-		lines[n++] = rs_arena_printf(l->arena, "%s (%s): the place of %d device%s in the PCIe tree",
+		lines[n++] = rs_arena_printf(l->arena,
+					     "%s (%s): the place of %d device%s in the PCIe tree",
 					     host, h->source, places, places > 1 ? "s" : "");
 	if (!h->cpu && sockets > 1)
-		lines[n++] = rs_arena_printf(l->arena, "%s (%s): the CPU model, and so the rate between "
-					     "its sockets", host, h->source);
+		lines[n++] = rs_arena_printf(l->arena,
+					     "%s (%s): the CPU model, and so the rate between "
+					     "its sockets",
+					     host, h->source);
 	if (!gpus && !nics)
-		lines[n++] = rs_arena_printf(l->arena, "%s (%s): any GPU or NIC: the file shows no PCIe "
-					     "devices", host, h->source);
+		lines[n++] = rs_arena_printf(l->arena,
+					     "%s (%s): any GPU or NIC: the file shows no PCIe "
+					     "devices",
+					     host, h->source);
 	for (int i = 0; i < n && f->n_unknown < 64; i++)
 		if (lines[i])
 			f->unknown[f->n_unknown++] = lines[i];
@@ -580,7 +599,8 @@ static void finish_hosts(struct hosts *b)
 	}
 	if (!b->l->err && !f->n_endpoints)
 		fail(b->l, -EINVAL, (struct rs_where){b->l->name, 0, 0},
-		     "none of the hosts has a NIC: nothing can be connected; write one out with nics:");
+		     "none of the hosts has a NIC: nothing can be connected; write one out with "
+		     "nics:");
 }
 
 void load_hosts(struct load *l, struct rs_fabric *f, const struct node *fabric)

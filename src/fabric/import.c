@@ -11,18 +11,19 @@
 
 enum { XML_BYTES_MAX = 16 << 20, XML_DEPTH_MAX = 64 };
 
-/* CPUID family and model, extended fields added, as NCCL writes them, to the host room's classes. */
+/* CPUID family and model, extended fields added, as NCCL writes them, to the host room's classes.
+ */
 static const struct {
 	const char *vendor;
 	int family, first, last;
 	const char *cpu;
 } cpus[] = {
-	{"GenuineIntel", 6, 85, 85, "skl"},	 {"GenuineIntel", 6, 106, 108, "icx"},
-	{"GenuineIntel", 6, 143, 143, "spr"},	 {"GenuineIntel", 6, 207, 207, "emr"},
-	{"GenuineIntel", 6, 173, 174, "gnr"},	 {"AuthenticAMD", 143, 49, 49, "rome"},
-	{"AuthenticAMD", 175, 1, 1, "milan"},	 {"AuthenticAMD", 175, 17, 17, "genoa"},
-	{"AuthenticAMD", 191, 0, 255, "turin"},	 {"AuthenticAMD", 23, 49, 49, "rome"},
-	{"AuthenticAMD", 25, 1, 1, "milan"},	 {"AuthenticAMD", 25, 17, 17, "genoa"},
+	{"GenuineIntel", 6, 85, 85, "skl"},     {"GenuineIntel", 6, 106, 108, "icx"},
+	{"GenuineIntel", 6, 143, 143, "spr"},   {"GenuineIntel", 6, 207, 207, "emr"},
+	{"GenuineIntel", 6, 173, 174, "gnr"},   {"AuthenticAMD", 143, 49, 49, "rome"},
+	{"AuthenticAMD", 175, 1, 1, "milan"},   {"AuthenticAMD", 175, 17, 17, "genoa"},
+	{"AuthenticAMD", 191, 0, 255, "turin"}, {"AuthenticAMD", 23, 49, 49, "rome"},
+	{"AuthenticAMD", 25, 1, 1, "milan"},    {"AuthenticAMD", 25, 17, 17, "genoa"},
 	{"AuthenticAMD", 26, 0, 255, "turin"},
 };
 
@@ -199,7 +200,8 @@ static bool joined(const struct rs_host *h, int a, int b)
 	return false;
 }
 
-/* 25 GB/s a link and direction since Volta, 20 GB/s before (NVIDIA's white papers); xGMI: not said. */
+/* 25 GB/s a link and direction since Volta, 20 GB/s before (NVIDIA's white papers); xGMI: not said.
+ */
 static void nccl_nvlink(struct import *m, const xmlNode *n, int gpu, long sm)
 {
 	long count = number(m, n, "count", 0);
@@ -265,18 +267,23 @@ static void nccl(struct import *m, const xmlNode *root)
 			nccl_cpu(m, n);
 	nccl_links(m, root, 0);
 	if (!m->l->err && !m->n_socket)
-		fail(m->l, -EINVAL, xml_where(m, root), "a NCCL topology without a <cpu>; dump it again "
+		fail(m->l, -EINVAL, xml_where(m, root),
+		     "a NCCL topology without a <cpu>; dump it again "
 		     "with NCCL_TOPO_DUMP_FILE");
 }
 
 /* ---- hwloc ---- */
 
-/* hwloc knows a link's bandwidth only; the oldest generation that gives it with whole lanes up to 16
- * stands for it: the rate is the same. */
+/* hwloc knows a link's bandwidth only; the oldest generation that gives it with whole lanes up to
+ * 16 stands for it: the rate is the same. */
 static void link_of_bandwidth(double gigabytes, struct rs_pcie *up)
 {
-	static const double lane[] = {0.25, 0.5, 8 * 128 / 130.0 / 8, 16 * 128 / 130.0 / 8,
-				      32 * 128 / 130.0 / 8, 64 * 242 / 256.0 / 8};
+	static const double lane[] = {0.25,
+				      0.5,
+				      8 * 128 / 130.0 / 8,
+				      16 * 128 / 130.0 / 8,
+				      32 * 128 / 130.0 / 8,
+				      64 * 242 / 256.0 / 8};
 
 	for (uint8_t g = 0; g < 6 && gigabytes > 0.2; g++)
 		for (uint8_t lanes = 1; lanes <= 16; lanes *= 2)
@@ -351,8 +358,9 @@ static void hwloc_sockets(struct import *m, hwloc_topology_t t, hwloc_obj_t *pac
 		packages[i] = n ? o : NULL;
 		if (!p || !o)
 			continue;
-		p->numa = o->nodeset && hwloc_bitmap_weight(o->nodeset) == 1 ?
-				  hwloc_bitmap_first(o->nodeset) : -1;
+		p->numa = o->nodeset && hwloc_bitmap_weight(o->nodeset) == 1
+				  ? hwloc_bitmap_first(o->nodeset)
+				  : -1;
 		vendor = hwloc_obj_get_info_by_name(o, "CPUVendor");
 		family = hwloc_obj_get_info_by_name(o, "CPUFamilyNumber");
 		model = hwloc_obj_get_info_by_name(o, "CPUModelNumber");
@@ -402,7 +410,8 @@ static void hwloc_read(struct import *m, const char *text, size_t n)
 	if (hwloc_topology_set_xmlbuffer(t, text, (int)n + 1) ||
 	    hwloc_topology_set_io_types_filter(t, HWLOC_TYPE_FILTER_KEEP_ALL) ||
 	    hwloc_topology_load(t))
-		fail(m->l, -EINVAL, at, "hwloc cannot read this topology; write it again with "
+		fail(m->l, -EINVAL, at,
+		     "hwloc cannot read this topology; write it again with "
 		     "lstopo --whole-io FILE.xml");
 	else
 		hwloc_tree(m, t);
@@ -428,14 +437,23 @@ static void recognise(struct import *m, const char *text, size_t n)
 		     why && why->message ? why->message : "empty");
 	} else if (is(root, "system")) {
 		nccl(m, root);
+	} else if (is(root, "topology") &&
+		   strtol(attribute(m, root, "version"), NULL, 10) > HWLOC_API_VERSION >> 16) {
+		fail(m->l, -EINVAL, xml_where(m, root),
+		     "written by a newer hwloc than the one here "
+		     "(%d); write it again with lstopo --export-xml-flags v2",
+		     HWLOC_API_VERSION >> 16);
 	} else if (is(root, "topology")) {
 		hwloc_read(m, text, n);
 	} else if (is(root, "graphs")) {
-		fail(m->l, -EINVAL, xml_where(m, root), "a NCCL graph file, not a topology: it lists "
+		fail(m->l, -EINVAL, xml_where(m, root),
+		     "a NCCL graph file, not a topology: it lists "
 		     "rings, not devices; use the file that NCCL_TOPO_DUMP_FILE writes");
 	} else {
-		fail(m->l, -EINVAL, xml_where(m, root), "<%.40s> is neither a NCCL topology (<system>) "
-		     "nor a hwloc one (<topology>)", (const char *)root->name);
+		fail(m->l, -EINVAL, xml_where(m, root),
+		     "<%.40s> is neither a NCCL topology (<system>) "
+		     "nor a hwloc one (<topology>)",
+		     (const char *)root->name);
 	}
 	xmlFreeDoc(doc);
 }

@@ -102,7 +102,7 @@ const char *beside(struct load *l, const char *path)
 static void read_all(struct load *l, struct rs_fabric *f, const struct node *root)
 {
 	static const char *const top[] = {"fabric", "workload", "what-if", "title", "about", NULL};
-	static const char *const parts[] = {"hosts",	  "network",	"qos",	  "cc",
+	static const char *const parts[] = {"hosts",     "network",    "qos",    "cc",
 					    "transport", "host_model", "change", NULL};
 	const struct node *fabric;
 
@@ -171,8 +171,8 @@ int rs_fabric_load(const char *path, const struct rs_setting *set, uint32_t n_se
 	if (!text)
 		return l.err;
 	dir = strndup(slash ? path : ".", slash ? (size_t)(slash - path) + (slash == path) : 1);
-	err = dir ? rs_fabric_load_text(text, n, path, dir, set, n_set, out, e) :
-		    rs_error_set(e, -ENOMEM, "out of memory");
+	err = dir ? rs_fabric_load_text(text, n, path, dir, set, n_set, out, e)
+		  : rs_error_set(e, -ENOMEM, "out of memory");
 	free(dir);
 	free(text);
 	return err;

@@ -11,7 +11,7 @@ struct names {
 	struct {
 		const char *name;
 		uint32_t id;
-	} *slot;
+	} * slot;
 };
 bool names_create(struct load *l, struct names *t, uint32_t n);
 /* False when the name is there already. */
@@ -41,6 +41,6 @@ void host_sort(struct load *l, struct rs_host *h);
 
 /* Host groups' keys, network kinds, jobs: names in the order of the enums. */
 extern const char *const network_kinds[], *const routing_names[], *const coll_ops[],
-	*const coll_algorithms[];
+									  *const coll_algorithms[];
 
 #endif

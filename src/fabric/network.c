@@ -1,13 +1,13 @@
-/* The graph of switches and links: generators and explicit lists. A switch's ports are numbered as its
- * links are made: endpoints first. */
+/* The graph of switches and links: generators and explicit lists. A switch's ports are numbered as
+ * its links are made: endpoints first. */
 #include <errno.h>
 #include <string.h>
 #include "fabric/load.h"
 
 enum { PORTS_MAX = 1024, SWITCHES_MAX = 1 << 16, LINKS_MAX = 1 << 22 };
 
-const char *const network_kinds[] = {"single-switch", "leaf-spine", "fat-tree", "rail", "explicit",
-				     NULL};
+const char *const network_kinds[] = {"single-switch", "leaf-spine", "fat-tree",
+				     "rail",          "explicit",   NULL};
 
 struct builder {
 	struct load *l;
@@ -39,7 +39,8 @@ static void add_switches(struct builder *b, const char *prefix, uint8_t tier, ui
 static void space_for_links(struct builder *b, uint64_t n)
 {
 	if (n > LINKS_MAX)
-		fail(b->l, -E2BIG, b->at, "%llu links; at most %d", (unsigned long long)n, LINKS_MAX);
+		fail(b->l, -E2BIG, b->at, "%llu links; at most %d", (unsigned long long)n,
+		     LINKS_MAX);
 	b->f->links = take(b->l, n ? n : 1, sizeof(*b->f->links));
 }
 
@@ -168,8 +169,8 @@ static void fat_tree(struct builder *b)
 	uint32_t half = f->net.k / 2, tier = f->net.k * half;
 
 	if (f->n_endpoints > tier * half)
-		fail(b->l, -EINVAL, b->at, "a fat tree of k %u has room for %u NICs, not %u", f->net.k,
-		     tier * half, f->n_endpoints);
+		fail(b->l, -EINVAL, b->at, "a fat tree of k %u has room for %u NICs, not %u",
+		     f->net.k, tier * half, f->n_endpoints);
 	switches(b, 2 * tier + half * half);
 	add_switches(b, "leaf", 0, tier);
 	add_switches(b, "spine", 1, tier);
@@ -222,7 +223,8 @@ static bool end_of(struct builder *b, const struct node *link, const char *key,
 		return false;
 	if (names_find(t, s, id))
 		return true;
-	fail(b->l, -EINVAL, n->at, "'%s' is neither a host, a host's NIC (h0/nic0) nor a switch", s);
+	fail(b->l, -EINVAL, n->at, "'%s' is neither a host, a host's NIC (h0/nic0) nor a switch",
+	     s);
 	return false;
 }
 
@@ -231,10 +233,12 @@ static void explicit_link(struct builder *b, const struct node *n, const struct 
 {
 	static const char *const known[] = {"a", "b", "rate", "delay", "loss", NULL};
 	struct rs_fabric *f = b->f;
-	struct rs_fabric_link link = {.rate = f->net.rate, .delay = f->net.delay, .loss = f->net.loss};
+	struct rs_fabric_link link = {
+		.rate = f->net.rate, .delay = f->net.delay, .loss = f->net.loss};
 	uint32_t a, c, swap;
 
-	if (!keys(b->l, n, "a link", known) || !end_of(b, n, "a", t, &a) || !end_of(b, n, "b", t, &c))
+	if (!keys(b->l, n, "a link", known) || !end_of(b, n, "a", t, &a) ||
+	    !end_of(b, n, "b", t, &c))
 		return;
 	get_rate(b->l, n, "rate", &link.rate);
 	get_time(b->l, n, "delay", RS_NS, 10 * RS_MS, &link.delay);
@@ -310,8 +314,8 @@ static void plain_host(struct builder *b, uint32_t h, const char *name)
 					      .first_gpu = h * nics,
 					      .n_gpus = nics};
 	for (uint32_t i = 0; i < nics && !b->l->err; i++) {
-		const char *ep = nics == 1 ? name :
-					     rs_arena_printf(b->l->arena, "%s/nic%u", name, i);
+		const char *ep =
+			nics == 1 ? name : rs_arena_printf(b->l->arena, "%s/nic%u", name, i);
 
 		if (!ep)
 			fail(b->l, -ENOMEM, b->at, "out of memory");
@@ -362,8 +366,8 @@ static void plain_hosts(struct builder *b, const struct node *n)
 	f->endpoints = take(b->l, f->n_endpoints, sizeof(*f->endpoints));
 	names_create(b->l, &t, named ? f->n_hosts : 1);
 	for (uint32_t h = 0; h < f->n_hosts && !b->l->err; h++) {
-		const char *name = named ? scalar(b->l, named->value, "hosts") :
-					   rs_arena_printf(b->l->arena, "h%u", h);
+		const char *name = named ? scalar(b->l, named->value, "hosts")
+					 : rs_arena_printf(b->l->arena, "h%u", h);
 
 		if (!name)
 			fail(b->l, -ENOMEM, b->at, "out of memory");
@@ -377,18 +381,41 @@ static void plain_hosts(struct builder *b, const struct node *n)
 
 /* ---- The whole ---- */
 
-static const char *const shared_keys[] = {"kind", "hosts", "nics", "rate", "delay", "mtu", "loss", NULL};
-static const char *const spine_keys[] = {"kind",	"hosts",  "nics",	 "rate",
-					 "delay",	"mtu",	  "loss",	 "leaves",
-					 "spines",	"links",  "oversubscription", "uplink_rate",
-					 "uplink_delay", "hosts_per_leaf", NULL};
-static const char *const tree_keys[] = {"kind", "hosts", "nics", "rate", "delay", "mtu",
-					"loss", "k",	 "uplink_rate", "uplink_delay", NULL};
-static const char *const rail_keys[] = {"kind",	   "hosts",  "nics",	   "rate",
-					"delay",   "mtu",    "loss",	   "leaves",
-					"spines",  "links",  "oversubscription", "uplink_rate",
-					"uplink_delay", NULL};
-static const char *const explicit_keys[] = {"kind", "hosts", "nics", "rate",	 "delay",
+static const char *const shared_keys[] = {"kind",  "hosts", "nics", "rate",
+					  "delay", "mtu",   "loss", NULL};
+static const char *const spine_keys[] = {"kind",
+					 "hosts",
+					 "nics",
+					 "rate",
+					 "delay",
+					 "mtu",
+					 "loss",
+					 "leaves",
+					 "spines",
+					 "links",
+					 "oversubscription",
+					 "uplink_rate",
+					 "uplink_delay",
+					 "hosts_per_leaf",
+					 NULL};
+static const char *const tree_keys[] = {"kind",        "hosts",        "nics", "rate",
+					"delay",       "mtu",          "loss", "k",
+					"uplink_rate", "uplink_delay", NULL};
+static const char *const rail_keys[] = {"kind",
+					"hosts",
+					"nics",
+					"rate",
+					"delay",
+					"mtu",
+					"loss",
+					"leaves",
+					"spines",
+					"links",
+					"oversubscription",
+					"uplink_rate",
+					"uplink_delay",
+					NULL};
+static const char *const explicit_keys[] = {"kind", "hosts", "nics",     "rate",  "delay",
 					    "mtu",  "loss",  "switches", "links", NULL};
 static const char *const *const keys_of_kind[] = {shared_keys, spine_keys, tree_keys, rail_keys,
 						  explicit_keys};
@@ -449,7 +476,8 @@ void load_network(struct load *l, struct rs_fabric *f, const struct node *fabric
 	parameters(&b, n);
 	mtu(&b, n);
 	if (f->n_hosts && (get(n, "hosts") || get(n, "nics")))
-		fail(l, -EINVAL, n->at, "network.hosts and network.nics are for a fabric without hosts");
+		fail(l, -EINVAL, n->at,
+		     "network.hosts and network.nics are for a fabric without hosts");
 	if (!f->n_hosts)
 		plain_hosts(&b, n);
 	if (l->err)

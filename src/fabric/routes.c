@@ -1,5 +1,5 @@
-/* Routing tables from the graph: a breadth-first search from each switch that has endpoints; at every
- * switch the ports that lead one hop nearer are a set, kept once. */
+/* Routing tables from the graph: a breadth-first search from each switch that has endpoints; at
+ * every switch the ports that lead one hop nearer are a set, kept once. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -126,15 +126,17 @@ static void append(struct load *l, struct node *to, const char *key, struct rs_w
 
 static void syntax_error(struct reader *r)
 {
+	struct fy_diag *diag = fy_parser_get_diag(r->p);
 	struct fy_diag_error *err;
 	void *it = NULL;
 
-	err = fy_diag_errors_iterate(fy_parser_get_diag(r->p), &it);
+	err = fy_diag_errors_iterate(diag, &it);
 	if (err)
 		fail(r->l, -EINVAL, (struct rs_where){r->name, err->line, err->column},
 		     "not YAML: %s", err->msg);
 	else
 		fail(r->l, -EINVAL, (struct rs_where){r->name, 0, 0}, "not YAML");
+	fy_diag_unref(diag);
 }
 
 static struct fy_event *next(struct reader *r)
@@ -165,7 +167,8 @@ static struct node *alias(struct reader *r, struct fy_token *t)
 		if (!strcmp(r->anchor[i].name, name))
 			return r->anchor[i].node;
 	if (name)
-		fail(r->l, -EINVAL, place(r, t), "no anchor '&%s' is complete before this alias", name);
+		fail(r->l, -EINVAL, place(r, t), "no anchor '&%s' is complete before this alias",
+		     name);
 	return NULL;
 }
 
@@ -404,8 +407,8 @@ static struct node **slot(struct load *l, struct node *in, const char *name, str
 			else
 				i = i->next;
 		if (!i || (!rs_parse_int(name, 0, UINT32_MAX, &index, NULL) && index >= in->n)) {
-			fail(l, -EINVAL, at, "'%s': the list has no element '%s' (%u elements)", path,
-			     name, in->n);
+			fail(l, -EINVAL, at, "'%s': the list has no element '%s' (%u elements)",
+			     path, name, in->n);
 			return NULL;
 		}
 		return &i->value;
@@ -436,7 +439,8 @@ void tree_set(struct load *l, struct node *root, const char *path, const char *t
 		if (!step(&p, name, sizeof(name), &index) || ++depth > TREE_DEPTH_MAX) {
 			fail(l, -EINVAL, at,
 			     "'%s' is no path; expected one such as fabric.network.rate or "
-			     "workload[0].collective.bytes", path);
+			     "workload[0].collective.bytes",
+			     path);
 			return;
 		}
 		where = slot(l, *where, name, at, path);
@@ -531,7 +535,8 @@ static unsigned edits(const char *a, const char *b)
 
 		row[0] = i;
 		for (unsigned j = 1; j <= n; j++) {
-			unsigned best = left_up + !(tolower((unsigned char)*a) == tolower((unsigned char)b[j - 1]));
+			unsigned best = left_up + !(tolower((unsigned char)*a) ==
+						    tolower((unsigned char)b[j - 1]));
 
 			left_up = row[j];
 			if (row[j] + 1 < best)
@@ -592,8 +597,9 @@ bool keys(struct load *l, const struct node *n, const char *what, const char *co
 			continue;
 		near = nearest(i->key, known);
 		list_names(all, sizeof(all), known);
-		fail(l, -EINVAL, i->at, "%s has no key '%s'%s%s%s; expected one of: %s", what, i->key,
-		     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", all);
+		fail(l, -EINVAL, i->at, "%s has no key '%s'%s%s%s; expected one of: %s", what,
+		     i->key, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
+		     all);
 		return false;
 	}
 	return true;
@@ -659,7 +665,8 @@ void get_rate(struct load *l, const struct node *map, const char *key, int64_t *
 		return;
 	wrong(l, n, key, rs_parse_rate(s, &v, &e), &e);
 	if (!l->err && (v < 1000 || v > 100000 * RS_GBPS))
-		fail(l, -ERANGE, n->at, "%s: expected a rate from 1kbps to 100T, found '%s'", key, s);
+		fail(l, -ERANGE, n->at, "%s: expected a rate from 1kbps to 100T, found '%s'", key,
+		     s);
 	if (!l->err)
 		*out = v;
 }

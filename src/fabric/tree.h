@@ -76,7 +76,8 @@ void get_bytes(struct load *l, const struct node *map, const char *key, uint64_t
 	       uint64_t *out);
 void get_int(struct load *l, const struct node *map, const char *key, int64_t min, int64_t max,
 	     int64_t *out);
-void get_u8(struct load *l, const struct node *map, const char *key, int min, int max, uint8_t *out);
+void get_u8(struct load *l, const struct node *map, const char *key, int min, int max,
+	    uint8_t *out);
 void get_u32(struct load *l, const struct node *map, const char *key, int64_t min, int64_t max,
 	     uint32_t *out);
 void get_number(struct load *l, const struct node *map, const char *key, double min, double max,

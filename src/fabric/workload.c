@@ -1,5 +1,5 @@
-/* The workload: flows from a CSV (read as a stream, a line at a time) or written inline, collectives,
- * training steps; and the what-if list. */
+/* The workload: flows from a CSV (read as a stream, a line at a time) or written inline,
+ * collectives, training steps; and the what-if list. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 
 enum { JOBS_MAX = 1024, WHATIFS_MAX = 64, LINE_MAX_BYTES = 1024, FIELDS_MAX = 5 };
 
-const char *const coll_ops[] = {"all-reduce", "reduce-scatter", "all-gather", "broadcast",
-				"all-to-all", NULL};
+const char *const coll_ops[] = {"all-reduce", "reduce-scatter", "all-gather",
+				"broadcast",  "all-to-all",     NULL};
 const char *const coll_algorithms[] = {"ring", "tree", "hierarchical", "pairwise", NULL};
 
 /* ---- Flows ---- */
@@ -34,12 +34,14 @@ static void endpoint(struct flows *w, const char *s, const char *what, struct rs
 		if (v < w->f->n_endpoints)
 			*out = (uint32_t)v;
 		else
-			fail(w->l, -EINVAL, at, "%s: there is no endpoint %s; there are %u, from 0", what,
-			     s, w->f->n_endpoints);
+			fail(w->l, -EINVAL, at, "%s: there is no endpoint %s; there are %u, from 0",
+			     what, s, w->f->n_endpoints);
 		return;
 	}
-	fail(w->l, -EINVAL, at, "%s: there is no endpoint '%.80s'; expected a number below %u or a name "
-	     "such as %s", what, s, w->f->n_endpoints, w->f->endpoints[0].name);
+	fail(w->l, -EINVAL, at,
+	     "%s: there is no endpoint '%.80s'; expected a number below %u or a name "
+	     "such as %s",
+	     what, s, w->f->n_endpoints, w->f->endpoints[0].name);
 }
 
 static bool reachable(const struct rs_fabric *f, uint32_t src, uint32_t dst)
@@ -58,7 +60,8 @@ static void check_flow(struct flows *w, const struct rs_flow *flow, struct rs_wh
 	else if (flow->bytes > UINT64_C(1) << 46)
 		fail(w->l, -ERANGE, at, "a flow of more than 64 TiB");
 	else if (flow->src == flow->dst)
-		fail(w->l, -EINVAL, at, "a flow from %s to itself", w->f->endpoints[flow->src].name);
+		fail(w->l, -EINVAL, at, "a flow from %s to itself",
+		     w->f->endpoints[flow->src].name);
 	else if (!reachable(w->f, flow->src, flow->dst))
 		fail(w->l, -EINVAL, at, "no route from %s to %s", w->f->endpoints[flow->src].name,
 		     w->f->endpoints[flow->dst].name);
@@ -125,7 +128,10 @@ static void csv_line(struct flows *w, char *line, struct rs_where at)
 	}
 	if (n < 4 || rest) {
 		fail(w->l, -EINVAL, at, "expected start_ns,src,dst,bytes[,class], found %s fields",
-		     rest ? "more than 5" : n == 1 ? "1" : n == 2 ? "2" : "3");
+		     rest     ? "more than 5"
+		     : n == 1 ? "1"
+		     : n == 2 ? "2"
+			      : "3");
 		return;
 	}
 	csv_number(w, field[0], what[0], INT64_C(1) << 42, where[0], &start);
@@ -164,7 +170,8 @@ static void csv(struct flows *w, const char *path, struct rs_where at)
 
 		here.line++;
 		if (n == sizeof(line) - 1 && line[n - 1] != '\n') {
-			fail(w->l, -EINVAL, here, "a line of more than %d bytes", LINE_MAX_BYTES - 2);
+			fail(w->l, -EINVAL, here, "a line of more than %d bytes",
+			     LINE_MAX_BYTES - 2);
 			break;
 		}
 		while (n && (line[n - 1] == '\n' || line[n - 1] == '\r'))
@@ -226,12 +233,12 @@ static void load_flows(struct load *l, struct rs_fabric *f, struct names *names,
 
 /* ---- Collectives and training ---- */
 
-#define COLLECTIVE_KEYS                                                                            \
-	"op", "algorithm", "bytes", "ranks", "channels", "qps", "chunk", "slots", "step_latency",  \
+#define COLLECTIVE_KEYS                                                                           \
+	"op", "algorithm", "bytes", "ranks", "channels", "qps", "chunk", "slots", "step_latency", \
 		"repeat", "class", "start", "type", NULL
 
-static const char *const type_names[] = {"float", "half", "bfloat16", "double", "int8", "uint8",
-					 "int32", "int64", NULL};
+static const char *const type_names[] = {"float", "half",  "bfloat16", "double", "int8",
+					 "uint8", "int32", "int64",    NULL};
 static const uint8_t type_sizes[] = {4, 2, 2, 8, 1, 1, 4, 8};
 
 static void get_type(struct load *l, const struct node *n, const char **name, uint8_t *bytes)
@@ -252,9 +259,15 @@ static void load_collective(struct load *l, struct rs_fabric *f, struct rs_colle
 	static const char *const known[] = {COLLECTIVE_KEYS};
 	int op = RS_COLL_ALL_REDUCE, algorithm;
 
-	*c = (struct rs_collective_conf){.channels = 1, .qps = 1, .chunk = 512 << 10, .slots = 8,
-					 .repeat = 1, .tc = f->qos.data_tc, .type = "float",
-					 .type_bytes = 4, .bytes = 1 << 20};
+	*c = (struct rs_collective_conf){.channels = 1,
+					 .qps = 1,
+					 .chunk = 512 << 10,
+					 .slots = 8,
+					 .repeat = 1,
+					 .tc = f->qos.data_tc,
+					 .type = "float",
+					 .type_bytes = 4,
+					 .bytes = 1 << 20};
 	if (n && !keys(l, n, "collective", known))
 		return;
 	get_name(l, n, "op", coll_ops, &op);
@@ -274,7 +287,8 @@ static void load_collective(struct load *l, struct rs_fabric *f, struct rs_colle
 	c->op = (enum rs_coll_op)op;
 	c->algorithm = (enum rs_coll_algorithm)algorithm;
 	if (!l->err && c->n_ranks > f->n_gpus)
-		fail(l, -EINVAL, n->at, "%u ranks, but the fabric has %u GPUs", c->n_ranks, f->n_gpus);
+		fail(l, -EINVAL, n->at, "%u ranks, but the fabric has %u GPUs", c->n_ranks,
+		     f->n_gpus);
 	if (!l->err && f->n_gpus < 2)
 		fail(l, -EINVAL, n ? n->at : (struct rs_where){0},
 		     "a collective needs two GPUs; the fabric has %u", f->n_gpus);
@@ -283,11 +297,17 @@ static void load_collective(struct load *l, struct rs_fabric *f, struct rs_colle
 static void load_train(struct load *l, struct rs_fabric *f, struct rs_train_conf *t,
 		       const struct node *n)
 {
-	static const char *const known[] = {"parameters", "type", "tokens", "dp", "tp", "pp",
-					    "flops", "bucket", "overlap", "simulate", "collective", NULL};
+	static const char *const known[] = {"parameters", "type",     "tokens",     "dp",
+					    "tp",         "pp",       "flops",      "bucket",
+					    "overlap",    "simulate", "collective", NULL};
 
-	*t = (struct rs_train_conf){.type_bytes = 2, .tp = 1, .pp = 1, .flops = 400e12,
-				    .bucket = 25 << 20, .overlap = 1, .simulate = 64 << 20};
+	*t = (struct rs_train_conf){.type_bytes = 2,
+				    .tp = 1,
+				    .pp = 1,
+				    .flops = 400e12,
+				    .bucket = 25 << 20,
+				    .overlap = 1,
+				    .simulate = 64 << 20};
 	if (!keys(l, n, "train", known) || !need(l, n, "parameters", "train") ||
 	    !need(l, n, "tokens", "train"))
 		return;
@@ -370,7 +390,8 @@ static void load_whatif(struct load *l, struct rs_whatif *w, const struct node *
 	get_string(l, n, "name", &w->name);
 	set = need(l, n, "set", "a what-if");
 	if (set && set->kind != NODE_MAP)
-		fail(l, -EINVAL, set->at, "set: expected paths and values, as {fabric.cc.kind: none}");
+		fail(l, -EINVAL, set->at,
+		     "set: expected paths and values, as {fabric.cc.kind: none}");
 	w->set = take(l, set && set->n ? set->n : 1, sizeof(*w->set));
 	for (const struct item *i = l->err ? NULL : set->first; i && !l->err; i = i->next)
 		w->set[w->n++] = (struct rs_setting){i->key, tree_text(l, i->value), i->value->at};

@@ -50,8 +50,8 @@ static void pcie(struct writer *w, const char *key, const struct rs_pcie *p)
 	if (p->gen && p->lanes && !p->mps && !p->mrrs)
 		fprintf(w->out, "gen%ux%u", p->gen, p->lanes);
 	else
-		fprintf(w->out, "{gen: %u, lanes: %u, mps: %uB, mrrs: %uB}", p->gen, p->lanes, p->mps,
-			p->mrrs);
+		fprintf(w->out, "{gen: %u, lanes: %u, mps: %uB, mrrs: %uB}", p->gen, p->lanes,
+			p->mps, p->mrrs);
 }
 
 static void part(struct writer *w, const struct rs_host *h, const struct rs_part *p)
@@ -92,8 +92,8 @@ static void xlink(struct writer *w, const struct rs_host *h, const struct rs_xli
 
 static void inside(struct writer *w, const struct rs_host *h)
 {
-	static const char *const sections[] = {"sockets", "switches", "gpus", "nics", "nvswitches",
-					       "others"};
+	static const char *const sections[] = {"sockets", "switches",   "gpus",
+					       "nics",    "nvswitches", "others"};
 	int last = -1;
 
 	text(w, "      ", "cpu", h->cpu);
@@ -152,7 +152,8 @@ static void hosts(struct writer *w, const struct rs_fabric *f)
 
 static void end(struct writer *w, const struct rs_fabric *f, const struct rs_link_end *e)
 {
-	tree_write_string(w->out, e->is_switch ? f->switches[e->id].name : f->endpoints[e->id].name);
+	tree_write_string(w->out,
+			  e->is_switch ? f->switches[e->id].name : f->endpoints[e->id].name);
 }
 
 static void explicit_lists(struct writer *w, const struct rs_fabric *f)
@@ -245,7 +246,8 @@ static void qos(struct writer *w, const struct rs_qos *q)
 	fprintf(w->out, "    buffer: %s\n    cell: %uB\n", size(w, q->buffer), q->cell);
 	fprintf(w->out, "    pfc: %s\n    ecn: %s\n    headroom_scale: %.17g\n", yes(q->pfc),
 		yes(q->ecn_on), q->headroom_scale);
-	fprintf(w->out, "    max_frame: %uB\n    pause_quanta: %u\n", q->max_frame, q->pause_quanta);
+	fprintf(w->out, "    max_frame: %uB\n    pause_quanta: %u\n", q->max_frame,
+		q->pause_quanta);
 	fprintf(w->out, "    watchdog: %s\n", span(w, q->watchdog));
 	fprintf(w->out, "    switch_latency: %s\n", span(w, q->switch_latency));
 	fprintf(w->out, "    cut_through: %s\n    mark_at_dequeue: %s\n    routing: %s\n",
@@ -264,7 +266,8 @@ static void cc(struct writer *w, const struct rs_cc_conf *c)
 
 static void transport(struct writer *w, const struct rs_transport_conf *t)
 {
-	fprintf(w->out, "  transport:\n    ipv6: %s\n    timeout: %u\n    retry: %u\n    rnr_retry: %u\n",
+	fprintf(w->out,
+		"  transport:\n    ipv6: %s\n    timeout: %u\n    retry: %u\n    rnr_retry: %u\n",
 		yes(t->ipv6), t->timeout, t->retry, t->rnr_retry);
 	fprintf(w->out, "    min_rnr_timer: %u\n    max_rd_atomic: %u\n    ack_every: %u\n",
 		t->min_rnr_timer, t->max_rd_atomic, t->ack_every);
@@ -278,12 +281,19 @@ static void host_model(struct writer *w, const struct rs_host_params *p)
 	const struct {
 		const char *key;
 		rs_time v;
-	} times[] = {{"phy_latency", p->phy_latency}, {"switch_latency", p->switch_latency},
-		     {"root_write", p->root_write}, {"root_p2p", p->root_p2p},
-		     {"dram_read", p->dram_read}, {"gpu_write", p->gpu_write},
-		     {"gpu_read", p->gpu_read}, {"nvlink_hop", p->nvlink_hop},
-		     {"nic_pipeline", p->nic_pipeline}, {"post", p->post}, {"mmio", p->mmio},
-		     {"poll", p->poll}, {"credit_latency", p->credit_latency}};
+	} times[] = {{"phy_latency", p->phy_latency},
+		     {"switch_latency", p->switch_latency},
+		     {"root_write", p->root_write},
+		     {"root_p2p", p->root_p2p},
+		     {"dram_read", p->dram_read},
+		     {"gpu_write", p->gpu_write},
+		     {"gpu_read", p->gpu_read},
+		     {"nvlink_hop", p->nvlink_hop},
+		     {"nic_pipeline", p->nic_pipeline},
+		     {"post", p->post},
+		     {"mmio", p->mmio},
+		     {"poll", p->poll},
+		     {"credit_latency", p->credit_latency}};
 
 	fputs("  host_model:\n", w->out);
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
@@ -294,8 +304,8 @@ static void host_model(struct writer *w, const struct rs_host_params *p)
 		p->posted_header_credits, p->completion_chunk);
 	fprintf(w->out, "    header_write: %u\n    header_completion: %u\n    header_read: %u\n",
 		p->header_write, p->header_completion, p->header_read);
-	fprintf(w->out, "    dll_efficiency: %.17g\n    xlink_efficiency: %.17g\n", p->dll_efficiency,
-		p->xlink_efficiency);
+	fprintf(w->out, "    dll_efficiency: %.17g\n    xlink_efficiency: %.17g\n",
+		p->dll_efficiency, p->xlink_efficiency);
 }
 
 /* ---- Workload ---- */
@@ -306,7 +316,8 @@ static void collective(struct writer *w, const struct rs_collective_conf *c, con
 		coll_algorithms[c->algorithm], size(w, c->bytes));
 	if (c->n_ranks)
 		fprintf(w->out, ", ranks: %u", c->n_ranks);
-	fprintf(w->out, ", channels: %u, qps: %u, chunk: %s", c->channels, c->qps, size(w, c->chunk));
+	fprintf(w->out, ", channels: %u, qps: %u, chunk: %s", c->channels, c->qps,
+		size(w, c->chunk));
 	fprintf(w->out, ", slots: %u, step_latency: %s", c->slots, span(w, c->step_latency));
 	fprintf(w->out, ", repeat: %u, class: %u, start: %s, type: %s}\n", c->repeat, c->tc,
 		span(w, c->start), c->type);
@@ -314,16 +325,18 @@ static void collective(struct writer *w, const struct rs_collective_conf *c, con
 
 static void train(struct writer *w, const struct rs_train_conf *t)
 {
-	static const char *const type_of_size[] = {"", "int8", "bfloat16", "", "float", "", "", "",
-						   "double"};
+	static const char *const type_of_size[] = {"", "int8", "bfloat16", "",      "float",
+						   "", "",     "",         "double"};
 
-	fprintf(w->out, "    train:\n      parameters: %.17g\n      type: %s\n      tokens: %.17g\n",
+	fprintf(w->out,
+		"    train:\n      parameters: %.17g\n      type: %s\n      tokens: %.17g\n",
 		t->parameters, type_of_size[t->type_bytes & 15], t->tokens);
 	if (t->dp)
 		fprintf(w->out, "      dp: %u\n", t->dp);
 	fprintf(w->out, "      tp: %u\n      pp: %u\n      flops: %.17g\n      bucket: %s\n", t->tp,
 		t->pp, t->flops, size(w, t->bucket));
-	fprintf(w->out, "      overlap: %.17g\n      simulate: %s\n", t->overlap, size(w, t->simulate));
+	fprintf(w->out, "      overlap: %.17g\n      simulate: %s\n", t->overlap,
+		size(w, t->simulate));
 	collective(w, &t->collective, "      ");
 }
 

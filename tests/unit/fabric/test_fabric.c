@@ -1,0 +1,382 @@
+/* The description: what is read, what is refused and with which words, and that writing it out is
+ * the same fabric again. Routes are checked against a walk of the graph. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "fabric/fabric.h"
+
+#define DATA RS_SOURCE_DIR "/tests/data/hosts"
+
+static struct rs_fabric *load(const char *text)
+{
+	struct rs_error e = {0};
+	struct rs_fabric *f = NULL;
+
+	if (rs_fabric_load_text(text, strlen(text), "t.yaml", DATA, NULL, 0, &f, &e))
+		fail_msg("%d:%d: %s", e.line, e.column, e.what);
+	return f;
+}
+
+static void refused(const char *text, int line, const char *words)
+{
+	struct rs_error e = {0};
+	struct rs_fabric *f = NULL;
+
+	assert_true(rs_fabric_load_text(text, strlen(text), "t.yaml", DATA, NULL, 0, &f, &e) < 0);
+	if (!strstr(e.what, words) || (line && e.line != line))
+		fail_msg("expected '%s' in line %d, got line %d: %s", words, line, e.line, e.what);
+	assert_null(f);
+}
+
+static char *written(const struct rs_fabric *f)
+{
+	char *buf = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&buf, &n);
+
+	assert_int_equal(rs_fabric_write(f, out), 0);
+	fclose(out);
+	return buf;
+}
+
+static void converts_to_itself(struct rs_fabric *f)
+{
+	char *once = written(f), *twice;
+	struct rs_fabric *g = load(once);
+
+	twice = written(g);
+	assert_string_equal(once, twice);
+	assert_int_equal(f->n_endpoints, g->n_endpoints);
+	assert_int_equal(f->n_links, g->n_links);
+	assert_int_equal(f->n_unknown, g->n_unknown);
+	free(once);
+	free(twice);
+	rs_fabric_free(g);
+}
+
+/* From every source, every port of every set leads nearer; the destination's own switch comes last.
+ */
+static void walks_everywhere(const struct rs_fabric *f)
+{
+	for (uint32_t dst = 0; dst < f->n_endpoints; dst++)
+		for (uint32_t src = 0; src < f->n_endpoints; src++) {
+			uint32_t s = f->endpoints[src].node, hops = 0,
+				 group = f->routes.group_of[dst];
+
+			while (f->routes.group_of_switch[s] != group) {
+				uint32_t set = f->routes.set_of[s][group], n = set & 0xff;
+				uint16_t port;
+
+				assert_true(n > 0 && hops++ < 8);
+				port = f->routes.ports[s][(set >> 8) + (src + dst) % n];
+				for (uint32_t i = 0; i < f->n_links; i++) {
+					const struct rs_fabric_link *l = &f->links[i];
+
+					if (!l->a.is_switch)
+						continue;
+					if (l->a.id == s && l->a.port == port) {
+						s = l->b.id;
+						break;
+					}
+					if (l->b.id == s && l->b.port == port) {
+						s = l->a.id;
+						break;
+					}
+				}
+			}
+			assert_int_equal(f->routes.local_port[s][f->routes.local_index[dst]],
+					 f->links[f->endpoints[dst].link].b.port);
+		}
+}
+
+static void test_single_switch_of_plain_hosts(void **state)
+{
+	struct rs_fabric *f =
+		load("fabric:\n  network: {kind: single-switch, hosts: 4, rate: 100G, "
+		     "delay: 1us, mtu: 1024}\n");
+
+	assert_int_equal(f->n_endpoints, 4);
+	assert_int_equal(f->transport.mtu, 1024);
+	assert_string_equal(f->endpoints[3].name, "h3");
+	assert_true(f->links[0].rate == 100 * RS_GBPS && f->links[0].delay == RS_US);
+	walks_everywhere(f);
+	converts_to_itself(f);
+	rs_fabric_free(f);
+}
+
+static void test_fat_tree_has_k_cubed_quarter_hosts_and_quarter_k_squared_paths(void **state)
+{
+	struct rs_fabric *f = load("fabric: {network: {kind: fat-tree, k: 4}}");
+	struct rs_network_facts x;
+
+	rs_fabric_facts(f, &x);
+	assert_int_equal(f->n_endpoints, 16);
+	assert_int_equal(f->n_switches, 20);
+	assert_int_equal(x.diameter, 5);
+	assert_true(x.oversubscription == 1);
+	assert_int_equal(f->routes.set_of[0][7] & 0xff, 2);
+	walks_everywhere(f);
+	converts_to_itself(f);
+	rs_fabric_free(f);
+}
+
+static void test_leaf_spine_is_as_oversubscribed_as_asked(void **state)
+{
+	struct rs_fabric *f = load("fabric: {network: {kind: leaf-spine, leaves: 4, spines: 2, "
+				   "hosts_per_leaf: 8, oversubscription: 2}}");
+	struct rs_network_facts x;
+
+	rs_fabric_facts(f, &x);
+	assert_true(x.oversubscription == 2);
+	assert_int_equal(f->net.links, 2);
+	walks_everywhere(f);
+	converts_to_itself(f);
+	rs_fabric_free(f);
+}
+
+static const char ndv5[] =
+	"fabric:\n"
+	"  hosts:\n"
+	"    - {name: h, count: 4, like: azure-ndv5-topo.xml, "
+	"nvlink: {gpus: all, rate: 3600G}}\n"
+	"  network: {kind: rail, leaves: 8}\n"
+	"  change:\n"
+	"    - {host: h2, move: {nic0: socket1}, link: {nic0: {gen: 4, lanes: 8}}}\n"
+	"workload:\n"
+	"  - collective: {op: all-reduce, bytes: 1GiB}\n"
+	"what-if:\n"
+	"  - {name: slower, set: {fabric.network.rate: 200G}}\n";
+
+static void test_ndv5_rails_join_equal_nics_and_ranks_are_beside_theirs(void **state)
+{
+	struct rs_fabric *f = load(ndv5);
+
+	assert_int_equal(f->n_endpoints, 32);
+	assert_int_equal(f->n_gpus, 32);
+	for (uint32_t i = 0; i < 8; i++) {
+		assert_int_equal(f->endpoints[i].node, i);
+		assert_int_equal(rs_fabric_rank_endpoint(f, i), i);
+		assert_int_equal(rs_fabric_rank_host(f, i + 8), 1);
+	}
+	walks_everywhere(f);
+	converts_to_itself(f);
+	rs_fabric_free(f);
+}
+
+static void test_a_change_makes_one_host_different(void **state)
+{
+	struct rs_fabric *f = load(ndv5);
+	const struct rs_host *h = f->hosts[2].inside;
+	const struct rs_part *nic = &h->parts[rs_host_find(h, "nic0")];
+
+	assert_ptr_equal(f->hosts[0].inside, f->hosts[3].inside);
+	assert_ptr_not_equal(f->hosts[0].inside, h);
+	assert_string_equal(h->parts[nic->parent].name, "socket1");
+	assert_int_equal(nic->up.gen, 4);
+	assert_int_equal(nic->up.lanes, 8);
+	rs_fabric_free(f);
+}
+
+static void test_settings_change_values_by_path(void **state)
+{
+	struct rs_setting set[] = {{"fabric.network.rate", "200G", {"--set", 0, 0}},
+				   {"fabric.hosts.h.count", "2", {"--set", 0, 0}},
+				   {"fabric.change", "[]", {"--set", 0, 0}},
+				   {"fabric.cc.kind", "none", {"--set", 0, 0}},
+				   {"workload[0].collective.bytes", "64MiB", {"--set", 0, 0}}};
+	struct rs_fabric *f;
+	struct rs_error e = {0};
+
+	assert_int_equal(rs_fabric_load_text(ndv5, strlen(ndv5), "t", DATA, set, 5, &f, &e), 0);
+	assert_true(f->endpoints[0].rate == 200 * RS_GBPS);
+	assert_int_equal(f->n_hosts, 2);
+	assert_string_equal(f->cc.kind, "none");
+	assert_int_equal(f->jobs[0].collective.bytes, 64 << 20);
+	rs_fabric_free(f);
+}
+
+static void test_written_host_with_socket_direct(void **state)
+{
+	struct rs_fabric *f = load("fabric:\n"
+				   "  hosts:\n"
+				   "    - name: a\n"
+				   "      count: 2\n"
+				   "      cpu: spr\n"
+				   "      sockets: 2\n"
+				   "      switches: [{name: sw0, on: socket0, pcie: gen5x16}]\n"
+				   "      gpus: [{name: gpu0, on: sw0, pcie: gen5x16}]\n"
+				   "      nics: [{name: nic0, on: socket0, pcie: gen5x8, on2: "
+				   "socket1, pcie2: gen5x8}]\n"
+				   "  network: {kind: single-switch}\n");
+	const struct rs_host *h = f->hosts[1].inside;
+	const struct rs_part *nic = &h->parts[rs_host_find(h, "nic0")];
+
+	assert_string_equal(f->hosts[1].name, "a1");
+	assert_int_equal(nic->parent, 0);
+	assert_int_equal(nic->parent2, 1);
+	assert_int_equal(nic->up2.lanes, 8);
+	converts_to_itself(f);
+	rs_fabric_free(f);
+}
+
+static void test_errors_say_where_and_what_was_expected(void **state)
+{
+	refused("fabric:\n  netwrok: {}\n", 2, "did you mean 'network'?");
+	refused("fabric:\n  network: {kind: rial}\n", 2, "did you mean 'rail'?");
+	refused("fabric:\n  network:\n    kind: single-switch\n    hosts: 2\n    rate: 400\n", 5,
+		"needs a unit");
+	refused("fabric: {network: {kind: fat-tree, k: 5}}", 1, "even");
+	refused("fabric: [1, 2]\n", 1, "expected a mapping");
+	refused("fabric: {a: 1, a: 2}\n", 1, "twice");
+	refused("fabric: {network: {kind: single-switch", 0, "not YAML");
+	refused("", 0, "an empty document");
+	refused("fabric: {network: {kind: single-switch, hosts: 99999999999999999999}}", 1,
+		"whole number");
+	refused("fabric: {network: {kind: single-switch, hosts: 2}}\n"
+		"workload: [{flows: [{src: h0, dst: h0, bytes: 1MB}]}]",
+		2, "to itself");
+	refused("fabric: {network: {kind: single-switch, hosts: 2}}\n"
+		"workload: [{flows: [{src: h0, dst: h1, bytes: 0B}]}]",
+		2, "zero bytes");
+	refused("fabric: {network: {kind: single-switch, hosts: 2}}\n"
+		"workload: [{flows: [{src: h0, dst: h7, bytes: 1MB}]}]",
+		2, "no endpoint 'h7'");
+	refused("fabric: {hosts: [{name: h, like: azure-ncv4-graph.xml}], network: {kind: rail, "
+		"leaves: 1}}",
+		1, "a NCCL graph file, not a topology");
+}
+
+static void test_islands_have_no_route(void **state)
+{
+	refused("fabric:\n  network:\n    kind: explicit\n    hosts: [x, y]\n    switches: [s, t]\n"
+		"    links: [{a: x, b: s}, {a: y, b: t}]\n"
+		"workload: [{flows: [{src: x, dst: y, bytes: 1MB}]}]",
+		7, "no route from x to y");
+}
+
+static void test_a_bomb_of_aliases_costs_no_more_than_its_text(void **state)
+{
+	refused("a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\n"
+		"c: &c [*b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c]\n"
+		"e: &e [*d, *d, *d, *d, *d, *d, *d, *d]\nfabric: *e\n",
+		1, "no key 'a'");
+	refused("fabric: &a [*a]", 1, "no anchor");
+}
+
+static void csv_refused(const char *text, int code, int line, const char *words)
+{
+	char path[] = P_tmpdir "/rs-flows-XXXXXX", yaml[256];
+	int fd = mkstemp(path);
+	struct rs_error e = {0};
+	struct rs_fabric *f = NULL;
+	int err;
+
+	assert_true(fd >= 0);
+	assert_int_equal(dprintf(fd, "%s", text), (int)strlen(text));
+	close(fd);
+	snprintf(yaml, sizeof(yaml),
+		 "fabric: {network: {kind: single-switch, hosts: 3}}\n"
+		 "workload: [{flows: \"%s\"}]",
+		 path);
+	err = rs_fabric_load_text(yaml, strlen(yaml), "t", "/", NULL, 0, &f, &e);
+	unlink(path);
+	assert_int_equal(err, code);
+	if (code && (!strstr(e.what, words) || e.line != line))
+		fail_msg("line %d: %s", e.line, e.what);
+	rs_fabric_free(f);
+}
+
+static void test_csv_errors_name_their_line(void **state)
+{
+	csv_refused("start_ns,src,dst,bytes\n0,0,1,100\n0,h1,2,5,3\n", 0, 0, "");
+	csv_refused("0,0,1,100\n0,0,1\n", -EINVAL, 2, "expected start_ns");
+	csv_refused("0,0,3,100\n", -EINVAL, 1, "no endpoint 3");
+	csv_refused("0,0,1,99999999999999999999\n", -EINVAL, 1, "bytes");
+	csv_refused("0,0,1,0\n", -EINVAL, 1, "zero bytes");
+}
+
+static void test_more_flows_than_the_limit_are_refused_in_one_line(void **state)
+{
+	size_t n = RS_FLOWS_MAX + 1;
+	char *text = malloc(n * 8 + 1);
+
+	for (size_t i = 0; i < n; i++)
+		memcpy(text + i * 8, "0,0,1,9\n", 8);
+	text[n * 8] = '\0';
+	csv_refused(text, -E2BIG, RS_FLOWS_MAX + 1, "more than 1000000 flows");
+	free(text);
+}
+
+static void import_folder(const char *path)
+{
+	DIR *d = opendir(path);
+	struct dirent *f;
+
+	if (!d) {
+		print_message("%s is absent\n", path);
+		skip();
+	}
+	while ((f = readdir(d))) {
+		struct rs_arena *a;
+		struct rs_error e = {0};
+		struct rs_host *h;
+		char name[1024];
+		int err;
+
+		if (!strstr(f->d_name, ".xml"))
+			continue;
+		a = rs_arena_create(0);
+		snprintf(name, sizeof(name), "%s/%s", path, f->d_name);
+		err = rs_host_import(name, a, &h, &e);
+		if (strstr(f->d_name, "graph.xml"))
+			assert_non_null(strstr(e.what, "graph file"));
+		else if (err && strstr(e.what, "newer hwloc"))
+			assert_non_null(strstr(e.what, "lstopo"));
+		else if (err)
+			fail_msg("%s: %s", name, e.what);
+		else if (rs_host_check(h, &e))
+			fail_msg("%s: check: %s", name, e.what);
+		rs_arena_destroy(a);
+	}
+	closedir(d);
+}
+
+static void test_every_published_nccl_file_is_imported_or_refused(void **state)
+{
+	import_folder(RS_SHARED_DIR "/data/nccl-topo");
+}
+
+static void test_every_published_hwloc_file_is_imported(void **state)
+{
+	import_folder(RS_SHARED_DIR "/data/hwloc-xml");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_single_switch_of_plain_hosts),
+		cmocka_unit_test(
+			test_fat_tree_has_k_cubed_quarter_hosts_and_quarter_k_squared_paths),
+		cmocka_unit_test(test_leaf_spine_is_as_oversubscribed_as_asked),
+		cmocka_unit_test(test_ndv5_rails_join_equal_nics_and_ranks_are_beside_theirs),
+		cmocka_unit_test(test_a_change_makes_one_host_different),
+		cmocka_unit_test(test_settings_change_values_by_path),
+		cmocka_unit_test(test_written_host_with_socket_direct),
+		cmocka_unit_test(test_errors_say_where_and_what_was_expected),
+		cmocka_unit_test(test_islands_have_no_route),
+		cmocka_unit_test(test_a_bomb_of_aliases_costs_no_more_than_its_text),
+		cmocka_unit_test(test_csv_errors_name_their_line),
+		cmocka_unit_test(test_more_flows_than_the_limit_are_refused_in_one_line),
+		cmocka_unit_test(test_every_published_nccl_file_is_imported_or_refused),
+		cmocka_unit_test(test_every_published_hwloc_file_is_imported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
