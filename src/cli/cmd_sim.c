@@ -204,8 +204,8 @@ static void add_counterfactuals(struct rs_sim_report *r, const struct options *o
 			 (struct rs_sim_ideal){.network = true}, false);
 	if (f->n_switches > 1)
 		add_case(r, o, f, RS_CASE_COUNTERFACTUAL, "placement on paths (ECMP collisions)",
-			 "each packet takes the least loaded path",
-			 (struct rs_sim_ideal){.spread = true}, false);
+			 "flows are dealt over the equal-cost paths by destination",
+			 (struct rs_sim_ideal){.placed = true}, false);
 	add_case(r, o, f, RS_CASE_COUNTERFACTUAL, "pauses (PFC)", "no PFC, buffers without end",
 		 (struct rs_sim_ideal){.no_pause = true}, false);
 	if (any_loss(f))

@@ -323,7 +323,7 @@ static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
 		.pause_quanta = f->qos.pause_quanta,
 		.pfc_watchdog = f->qos.watchdog,
 		.mark_at_dequeue = f->qos.mark_at_dequeue,
-		.routing = s->o->ideal.spread                     ? RS_ROUTE_ADAPTIVE
+		.routing = s->o->ideal.placed                     ? RS_ROUTE_PLACED
 			   : f->qos.routing == RS_FABRIC_SPRAY    ? RS_ROUTE_SPRAY
 			   : f->qos.routing == RS_FABRIC_ADAPTIVE ? RS_ROUTE_ADAPTIVE
 								  : RS_ROUTE_ECMP,

@@ -19,7 +19,7 @@ struct rs_sim_ideal {
 	bool no_pause; /* PFC off, switch and NIC buffers without end */
 	bool no_loss;  /* links lose nothing */
 	bool no_cc;    /* senders at line rate */
-	bool spread;   /* each packet takes the least loaded of its equal-cost paths */
+	bool placed;   /* flows are dealt over equal-cost paths by destination: no collisions in rings */
 };
 
 struct rs_sim_options {

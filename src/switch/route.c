@@ -51,6 +51,8 @@ int rs_route(struct rs_switch *sw, const struct rs_packet *p)
 		at = least(sw, &r->ports[set >> 8], n);
 	} else if (sw->cfg.routing == RS_ROUTE_SPRAY) {
 		at = rs_random_below(&sw->random, n);
+	} else if (sw->cfg.routing == RS_ROUTE_PLACED) {
+		at = r->local_index[p->dst] % n; /* a division: counterfactual runs only */
 	} else {
 		hash = ((uint64_t)p->src << 32 | p->dst) * UINT64_C(0x9e3779b97f4a7c15);
 		hash = (hash ^ hash >> 29 ^ (uint64_t)p->sport << 17 ^ sw->hash_seed) *

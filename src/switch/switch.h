@@ -57,6 +57,8 @@ enum rs_routing {
 	RS_ROUTE_ECMP,     /* hash of source, destination, UDP source port */
 	RS_ROUTE_SPRAY,    /* a port for each packet, uniformly at random */
 	RS_ROUTE_ADAPTIVE, /* the least queue among the equal-cost ports, a packet */
+	RS_ROUTE_PLACED,   /* by the destination's place at its switch: no two flows of a shift
+			    * permutation collide in a Clos ("D mod K") */
 };
 
 struct rs_switch_config {
