@@ -585,8 +585,11 @@ static int plan_job(struct rs_sim *s, uint32_t job, struct sim_coll *k, struct r
 	k->job = job;
 	k->repeat = conf.repeat;
 	err = rs_coll_plan(s->f, &conf, s->r->arena, &r->coll, e);
+	if (err)
+		return err;
 	k->plan = r->coll;
-	return err;
+	k->inside = rs_arena_alloc(s->arena, k->plan->n_conns + 1u, sizeof(*k->inside));
+	return k->inside ? 0 : rs_error_set(e, -ENOMEM, "out of memory");
 }
 
 static int lanes_create(struct rs_sim *s, struct sim_coll *k, struct rs_error *e)
@@ -597,8 +600,7 @@ static int lanes_create(struct rs_sim *s, struct sim_coll *k, struct rs_error *e
 	k->rep = rs_arena_alloc(s->arena, n, sizeof(*k->rep));
 	k->first = rs_arena_alloc(s->arena, n, sizeof(*k->first));
 	k->last = rs_arena_alloc(s->arena, n, sizeof(*k->last));
-	k->inside = rs_arena_alloc(s->arena, k->plan->n_conns + 1u, sizeof(*k->inside));
-	if (!k->lanes || !k->rep || !k->first || !k->last || !k->inside)
+	if (!k->lanes || !k->rep || !k->first || !k->last)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	k->first_lane = s->work->n_lanes;
 	s->work->n_lanes += n * lanes;
