@@ -1,0 +1,49 @@
+#!/bin/sh
+# Bad input: one message that names the place, exit status 2, nothing half-written.
+set -u
+ripstop=$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+
+# refused WORDS TEXT: a scenario of that text is refused with those words.
+refused() {
+	printf '%s\n' "$2" >"$tmp/s.yaml"
+	"$ripstop" sim --json "$tmp/out.json" "$tmp/s.yaml" >"$tmp/stdout" 2>"$tmp/stderr"
+	status=$?
+	if [ $status != 2 ] || ! grep -q -- "$1" "$tmp/stderr" || [ -s "$tmp/stdout" ] ||
+		[ -e "$tmp/out.json" ] || [ "$(wc -l <"$tmp/stderr")" != 1 ]; then
+		echo "expected status 2 and '$1', got $status:"
+		cat "$tmp/stderr"
+		failed=1
+	fi
+}
+
+net='fabric: {network: {kind: single-switch, hosts: 2, rate: 100G, delay: 1us, mtu: 4096}}'
+flow='workload: [{flows: [{src: 0, dst: 1, bytes: 1MB}]}]'
+refused 's.yaml:1:' 'fabric: {netwrk: {kind: single-switch, hosts: 2}}'
+refused 'unit' "fabric: {network: {kind: single-switch, hosts: 2, rate: 100}}
+$flow"
+refused 's.yaml:2:.*zero' "$net
+workload: [{flows: [{src: 0, dst: 1, bytes: 0}]}]"
+refused 'endpoint' "$net
+workload: [{flows: [{src: 0, dst: 7, bytes: 1MB}]}]"
+refused 'itself' "$net
+workload: [{flows: [{src: 1, dst: 1, bytes: 1MB}]}]"
+refused 'large\|64 TiB\|out of range' "$net
+workload: [{flows: [{src: 0, dst: 1, bytes: 99999999999999999999GB}]}]"
+refused 'no workload\|workload' "$net"
+refused 's.yaml:2:1: not YAML' 'fabric: {network: {kind: single-switch, hosts: 2'
+refused 'cannot read\|No such file' "$net
+workload: [{flows: not-there.csv}]"
+refused 'parameter' "fabric: {network: {kind: single-switch, hosts: 2}, cc: {kind: dcqcn, gg: 1}}
+$flow"
+refused 'congestion control' "fabric: {network: {kind: single-switch, hosts: 2}, cc: {kind: none-such}}
+$flow"
+printf '0,0,1,1000\n0,0,1\n' >"$tmp/short.csv"
+refused 'short.csv:2' "$net
+workload: [{flows: short.csv}]"
+"$ripstop" sim 2>"$tmp/stderr" && failed=1
+"$ripstop" sim --seed x scenarios/incast.yaml 2>"$tmp/stderr"
+[ $? = 2 ] || failed=1
+exit $failed

@@ -1,0 +1,20 @@
+#!/bin/sh
+# The same seed gives the same JSON, engine apart, on one thread or two; another seed another.
+set -eu
+ripstop=$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+without_engine() { sed '/^  "engine": {/,/^  }/d' "$1"; }
+for scenario in incast one-nic; do
+	"$ripstop" sim --quiet --seed 5 --threads 1 --json "$tmp/a" scenarios/$scenario.yaml
+	"$ripstop" sim --quiet --seed 5 --threads 2 --json "$tmp/b" scenarios/$scenario.yaml
+	without_engine "$tmp/a" >"$tmp/a1"
+	without_engine "$tmp/b" >"$tmp/b1"
+	grep -q '"complete": true' "$tmp/a1"
+	grep -q '"packet_hops": [1-9]' "$tmp/a1"
+	cmp "$tmp/a1" "$tmp/b1"
+done
+"$ripstop" sim --quiet --no-diagnosis --seed 5 --flows-csv "$tmp/c" scenarios/incast.yaml
+"$ripstop" sim --quiet --no-diagnosis --seed 6 --flows-csv "$tmp/d" scenarios/incast.yaml
+[ "$(wc -l <"$tmp/c")" = 17 ]
+! cmp -s "$tmp/c" "$tmp/d"
