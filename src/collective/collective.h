@@ -28,6 +28,8 @@ struct rs_step {
 	struct {
 		uint32_t conn;
 		uint64_t bytes; /* of the message to wait for: the next one of this connection */
+		uint64_t offset; /* in the buffer (all-to-all: of the sender); the engine ignores it */
+		bool reduce;	 /* received data is added to what is there, not put in its place */
 	} recv[RS_STEP_FAN], send[RS_STEP_FAN];
 	struct {
 		uint32_t lane;  /* of the same rank */

@@ -1,0 +1,190 @@
+/*
+ * The flat ring, in NCCL's loops: each moves n chunks a channel, and a rank's step receives a
+ * chunk, reduces or copies it, and passes it on. The order visits the GPUs of a host, then the next
+ * host; every second host is walked backwards, so that both ends of a link between hosts are on one
+ * rail.
+ */
+#include <errno.h>
+#include "collective/plan.h"
+
+struct ring_plan {
+	struct piece all;
+	uint64_t chunk, loops;
+	uint32_t n; /* ranks of a ring */
+	uint32_t stride;
+	const uint32_t *order; /* [channel][ring][position]: rank */
+	const uint32_t *at;    /* [channel][rank]: index into that channel's order */
+};
+
+uint32_t ring_steps(enum ring_kind kind, uint32_t n)
+{
+	return kind == RING_ALL_REDUCE ? 2 * n - 1 : n;
+}
+
+struct ring_move ring_move(enum ring_kind kind, uint32_t n, uint32_t at, uint32_t k)
+{
+	uint32_t first = kind == RING_ALL_GATHER ? at : at + n - 1;
+
+	return (struct ring_move){
+		.chunk = (first + 2 * n - k) % n,
+		.recv = k > 0,
+		.send = k + 1 < ring_steps(kind, n),
+		.reduce = kind != RING_ALL_GATHER && k < n,
+	};
+}
+
+static const enum ring_kind kind_of_op[] = {
+	[RS_COLL_ALL_REDUCE] = RING_ALL_REDUCE,
+	[RS_COLL_REDUCE_SCATTER] = RING_REDUCE_SCATTER,
+	[RS_COLL_ALL_GATHER] = RING_ALL_GATHER,
+};
+
+static uint64_t n_steps(const struct rs_coll *c, uint32_t rank, uint32_t lane)
+{
+	const struct ring_plan *r = c->plan;
+
+	return c->conf.op == RS_COLL_BROADCAST
+		       ? r->loops
+		       : r->loops * ring_steps(kind_of_op[c->conf.op], r->n);
+}
+
+static struct piece piece_of(const struct rs_coll *c, uint32_t channel, uint64_t loop,
+			     uint32_t ring, uint32_t chunk)
+{
+	const struct ring_plan *r = c->plan;
+	uint32_t channels = c->conf.channels, owner;
+
+	if (c->conf.op == RS_COLL_ALL_REDUCE)
+		return piece_loop(piece_part(r->all, channels, channel), r->chunk, r->n, loop,
+				  chunk);
+	owner = r->order[(size_t)channel * c->n_ranks + ring + chunk] % (r->stride * r->n) /
+		r->stride;
+	return piece_chunk(piece_part(piece_part(r->all, r->n, owner), channels, channel), r->chunk,
+			   loop);
+}
+
+/* Connections are numbered by sender and channel. */
+static uint64_t conn_of(const struct rs_coll *c, uint32_t rank, uint32_t channel)
+{
+	return (uint64_t)channel * c->n_ranks + rank;
+}
+
+static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
+		 struct rs_step *out)
+{
+	const struct ring_plan *r = c->plan;
+	const uint32_t *order = r->order + (size_t)lane * c->n_ranks;
+	uint32_t index = r->at[(size_t)lane * c->n_ranks + rank], at = index % r->n;
+	uint32_t ring = index - at, prev = order[ring + (at + r->n - 1) % r->n];
+	enum ring_kind kind = kind_of_op[c->conf.op];
+	uint32_t steps = ring_steps(kind, r->n);
+	struct ring_move m = ring_move(kind, r->n, at, (uint32_t)(i % steps));
+	struct piece p = piece_of(c, lane, i / steps, ring, m.chunk);
+
+	*out = (struct rs_step){0};
+	if (m.recv)
+		step_recv(c, out, conn_of(c, prev, lane), p, m.reduce);
+	if (m.send)
+		step_send(c, out, conn_of(c, rank, lane), p);
+}
+
+/* The ring without the link that closes it: pieces run down the chain one behind another, from the
+ * ring's first rank. */
+static void step_broadcast(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
+			   struct rs_step *out)
+{
+	const struct ring_plan *r = c->plan;
+	const uint32_t *order = r->order + (size_t)lane * c->n_ranks;
+	const uint32_t *at = r->at + (size_t)lane * c->n_ranks;
+	uint32_t block = r->stride * r->n, root = rank / block * block + rank % r->stride;
+	uint32_t ring = at[rank] - at[rank] % r->n;
+	uint32_t place = (at[rank] + r->n - at[root]) % r->n;
+	struct piece p = piece_chunk(piece_part(r->all, c->conf.channels, lane), r->chunk, i);
+
+	*out = (struct rs_step){0};
+	if (place > 0)
+		step_recv(c, out,
+			  conn_of(c, order[ring + (at[rank] - ring + r->n - 1) % r->n], lane), p,
+			  false);
+	if (place + 1 < r->n)
+		step_send(c, out, conn_of(c, rank, lane), p);
+}
+
+/* ---- The order ---- */
+
+/* Ranks of one ring on one host, in the ring's order: where it enters differs by channel, so that
+ * each leaves by another GPU and NIC. */
+static void walk_host(uint32_t *order, const uint32_t *ranks, uint32_t n, uint32_t channel,
+		      uint32_t channels, bool backward)
+{
+	uint32_t enter = (uint32_t)(channels <= n ? (uint64_t)channel * n / channels : channel) % n;
+
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = ranks[backward ? (enter + 2 * n - 1 - i) % n : (enter + i) % n];
+}
+
+static void order_ring(struct planner *p, uint32_t first, uint32_t channel, uint32_t *ranks,
+		       uint32_t *order)
+{
+	uint32_t hosts = 0;
+
+	for (uint32_t i = 0; i < p->group; i++)
+		ranks[i] = first + i * p->stride;
+	for (uint32_t i = 0, n; i < p->group; i += n, hosts++) {
+		uint32_t host = rs_fabric_rank_host(p->f, ranks[i]);
+
+		for (n = 1; i + n < p->group; n++)
+			if (rs_fabric_rank_host(p->f, ranks[i + n]) != host)
+				break;
+		walk_host(order + i, ranks + i, n, channel, p->c->conf.channels, hosts & 1);
+	}
+}
+
+static void order_channel(struct planner *p, uint32_t channel, uint32_t *ranks, uint32_t *order,
+			  uint32_t *at)
+{
+	uint32_t block = p->stride * p->group, n = p->c->n_ranks;
+
+	for (uint32_t b = 0, ring = 0; b < n; b += block)
+		for (uint32_t i = 0; i < p->stride; i++, ring += p->group)
+			order_ring(p, b + i, channel, ranks, order + ring);
+	for (uint32_t i = 0; i < n; i++)
+		at[order[i]] = i;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t ring = i - i % p->group;
+
+		plan_connect(p, conn_of(p->c, order[i], channel), order[i],
+			     order[ring + (i - ring + 1) % p->group], channel);
+	}
+}
+
+int plan_ring(struct planner *p)
+{
+	struct rs_coll *c = p->c;
+	size_t n = (size_t)c->n_ranks * c->conf.channels;
+	struct ring_plan *r = plan_take(p, 1, sizeof(*r));
+	uint32_t *order = plan_take(p, n, sizeof(*order));
+	uint32_t *at = plan_take(p, n, sizeof(*at));
+	uint32_t *ranks = plan_take(p, p->group, sizeof(*ranks));
+	int err = plan_conns(p, n);
+
+	if (!r || !order || !at || !ranks || err)
+		return err ? err : -ENOMEM;
+	*r = (struct ring_plan){p->all, p->chunk, 0, p->group, p->stride, order, at};
+	for (uint32_t ch = 0; ch < c->conf.channels; ch++)
+		order_channel(p, ch, ranks, order + (size_t)ch * c->n_ranks,
+			      at + (size_t)ch * c->n_ranks);
+	if (c->conf.op == RS_COLL_ALL_REDUCE)
+		r->loops = ceil_div(piece_part(p->all, c->conf.channels, 0).n, p->chunk * p->group);
+	else if (c->conf.op == RS_COLL_BROADCAST)
+		r->loops = ceil_div(piece_part(p->all, c->conf.channels, 0).n, p->chunk);
+	else
+		r->loops =
+			ceil_div(piece_part(piece_part(p->all, p->group, 0), c->conf.channels, 0).n,
+				 p->chunk);
+	c->plan = r;
+	c->n_lanes = c->conf.channels;
+	c->n_steps = n_steps;
+	c->step = c->conf.op == RS_COLL_BROADCAST ? step_broadcast : step;
+	return 0;
+}

@@ -1,0 +1,530 @@
+/*
+ * Every algorithm against a slow twin: all ranks' steps run in a shuffled order over small buffers
+ * whose elements are sets of contributors. A message keeps its slot until its receiver takes it.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/random.h"
+#include "collective/collective.h"
+
+enum { RANKS_MAX = 64, SLOTS = 2 };
+
+struct message {
+	struct message *next;
+	uint64_t bytes, offset;
+	uint64_t data[];
+};
+struct queue {
+	struct message *head, **tail;
+	unsigned in_flight;
+	uint64_t sent, received;
+};
+struct twin {
+	const struct rs_coll *c;
+	uint64_t n;             /* elements */
+	uint64_t *buffer, *got; /* [rank][element]; got: all-to-all's output, by sender */
+	uint64_t *lane;
+	struct queue *q;
+	uint64_t *bytes_sent;
+};
+
+static struct rs_arena *arena;
+
+/* hosts of `gpus` ranks each, a NIC a GPU, nothing inside; the last may have fewer. */
+static struct rs_fabric *make_fabric(uint32_t ranks, uint32_t gpus)
+{
+	struct rs_fabric *f = rs_arena_alloc(arena, 1, sizeof(*f));
+
+	f->n_hosts = (ranks + gpus - 1) / gpus;
+	f->n_gpus = f->n_endpoints = ranks;
+	f->hosts = rs_arena_alloc(arena, f->n_hosts, sizeof(*f->hosts));
+	f->endpoints = rs_arena_alloc(arena, ranks, sizeof(*f->endpoints));
+	for (uint32_t h = 0; h < f->n_hosts; h++) {
+		f->hosts[h].first_gpu = f->hosts[h].first_endpoint = h * gpus;
+		f->hosts[h].n_gpus = ranks - h * gpus < gpus ? ranks - h * gpus : gpus;
+		f->hosts[h].n_endpoints = f->hosts[h].n_gpus;
+	}
+	for (uint32_t i = 0; i < ranks; i++) {
+		f->endpoints[i].host = i / gpus;
+		f->endpoints[i].part = RS_NO_PART;
+	}
+	return f;
+}
+
+static void part(uint64_t n, uint64_t parts, uint64_t i, uint64_t *from, uint64_t *to)
+{
+	*from = i * (n / parts) + (i < n % parts ? i : n % parts);
+	*to = *from + n / parts + (i < n % parts);
+}
+
+static uint32_t group_of(const struct rs_coll *c, uint32_t rank, uint32_t *member, uint32_t *size)
+{
+	uint32_t stride = c->conf.stride ? c->conf.stride : 1;
+	uint32_t n = c->conf.group ? c->conf.group : c->n_ranks / stride;
+
+	*member = rank % (stride * n) / stride;
+	*size = n;
+	return rank / (stride * n) * stride + rank % stride;
+}
+
+static uint64_t bit(uint32_t r)
+{
+	return UINT64_C(1) << r;
+}
+
+static void fill(struct twin *t)
+{
+	for (uint32_t r = 0; r < t->c->n_ranks; r++) {
+		uint32_t m, size;
+		uint64_t from = 0, to = t->n;
+
+		group_of(t->c, r, &m, &size);
+		if (t->c->conf.op == RS_COLL_ALL_GATHER)
+			part(t->n, size, m, &from, &to);
+		if (t->c->conf.op == RS_COLL_BROADCAST && m)
+			to = 0;
+		for (uint64_t i = from; i < to; i++)
+			t->buffer[r * t->n + i] = bit(r);
+	}
+}
+
+static void put(struct twin *t, const struct rs_step *s, unsigned k, uint32_t rank,
+		const struct message *m)
+{
+	const struct rs_conn *conn = &t->c->conns[s->recv[k].conn];
+	uint64_t type = t->c->conf.type_bytes;
+
+	for (uint64_t i = 0; i < m->bytes / type; i++) {
+		uint64_t *at = &t->buffer[rank * t->n + m->offset / type + i];
+
+		if (t->c->conf.op == RS_COLL_ALL_TO_ALL) {
+			t->got[rank * t->n + m->offset / type + i] += bit(conn->src);
+		} else if (s->recv[k].reduce) {
+			assert_int_equal(*at & m->data[i], 0);
+			*at |= m->data[i];
+		} else {
+			*at = m->data[i];
+		}
+	}
+}
+
+static void take(struct twin *t, const struct rs_step *s, unsigned k, uint32_t rank)
+{
+	struct queue *q = &t->q[s->recv[k].conn];
+	struct message *m = q->head;
+
+	assert_int_equal(t->c->conns[s->recv[k].conn].dst, rank);
+	assert_int_equal(m->bytes, s->recv[k].bytes);
+	assert_int_equal(m->offset, s->recv[k].offset);
+	put(t, s, k, rank, m);
+	q->head = m->next;
+	if (!q->head)
+		q->tail = &q->head;
+	q->in_flight--;
+	q->received++;
+	free(m);
+}
+
+static void give(struct twin *t, const struct rs_step *s, unsigned k, uint32_t rank)
+{
+	struct queue *q = &t->q[s->send[k].conn];
+	uint64_t type = t->c->conf.type_bytes, n = s->send[k].bytes / type;
+	struct message *m = malloc(sizeof(*m) + n * sizeof(m->data[0]));
+
+	assert_non_null(m);
+	assert_int_equal(t->c->conns[s->send[k].conn].src, rank);
+	assert_true(s->send[k].bytes > 0);
+	m->next = NULL;
+	m->bytes = s->send[k].bytes;
+	m->offset = s->send[k].offset;
+	memcpy(m->data, &t->buffer[rank * t->n + m->offset / type], n * sizeof(m->data[0]));
+	*q->tail = m;
+	q->tail = &m->next;
+	q->in_flight++;
+	q->sent++;
+	t->bytes_sent[rank] += m->bytes;
+}
+
+static bool try_step(struct twin *t, uint32_t rank, uint32_t lane)
+{
+	uint64_t *at = &t->lane[rank * t->c->n_lanes];
+	struct rs_step s;
+
+	if (at[lane] == t->c->n_steps(t->c, rank, lane))
+		return false;
+	t->c->step(t->c, rank, lane, at[lane], &s);
+	for (unsigned k = 0; k < s.n_wait; k++) {
+		assert_true(s.wait[k].count <= t->c->n_steps(t->c, rank, s.wait[k].lane));
+		if (at[s.wait[k].lane] < s.wait[k].count)
+			return false;
+	}
+	for (unsigned k = 0; k < s.n_recv; k++)
+		if (!t->q[s.recv[k].conn].head)
+			return false;
+	for (unsigned k = 0; k < s.n_send; k++)
+		if (t->q[s.send[k].conn].in_flight == t->c->conf.slots)
+			return false;
+	for (unsigned k = 0; k < s.n_recv; k++)
+		take(t, &s, k, rank);
+	for (unsigned k = 0; k < s.n_send; k++)
+		give(t, &s, k, rank);
+	at[lane]++;
+	return true;
+}
+
+/* Until nobody could move in a whole round; who goes first differs every round. */
+static void run_all(struct twin *t, struct rs_random *random)
+{
+	uint32_t n = t->c->n_ranks * t->c->n_lanes, idle = 0, i = 0;
+
+	for (uint64_t turn = 0; idle < 2 * n; turn++) {
+		if (turn % n == 0)
+			i = rs_random_below(random, n);
+		i = (i + 1) % n;
+		idle = try_step(t, i / t->c->n_lanes, i % t->c->n_lanes) ? 0 : idle + 1;
+	}
+	for (uint32_t r = 0; r < t->c->n_ranks; r++)
+		for (uint32_t l = 0; l < t->c->n_lanes; l++)
+			assert_int_equal(t->lane[r * t->c->n_lanes + l], t->c->n_steps(t->c, r, l));
+}
+
+static void check_rank(const struct twin *t, uint32_t r)
+{
+	uint32_t m, size, x, ignored, group = group_of(t->c, r, &m, &size);
+	uint64_t all = 0, first = 0, from = 0, to = t->n, own[RANKS_MAX];
+
+	for (uint32_t k = t->c->n_ranks; k-- > 0;)
+		if (group_of(t->c, k, &x, &ignored) == group) {
+			all |= bit(k);
+			first = bit(k);
+			own[x] = bit(k);
+		}
+	if (t->c->conf.op == RS_COLL_REDUCE_SCATTER || t->c->conf.op == RS_COLL_ALL_TO_ALL)
+		part(t->n, size, m, &from, &to);
+	for (uint64_t i = from; i < to; i++) {
+		uint64_t have = t->buffer[r * t->n + i], want = all;
+
+		if (t->c->conf.op == RS_COLL_BROADCAST)
+			want = first;
+		if (t->c->conf.op == RS_COLL_ALL_TO_ALL) {
+			have = t->got[r * t->n + i];
+			want = all & ~bit(r);
+		}
+		if (t->c->conf.op == RS_COLL_ALL_GATHER) {
+			uint64_t a = 0, b = 0;
+
+			for (x = 0; x < size; x++) {
+				part(t->n, size, x, &a, &b);
+				if (i >= a && i < b)
+					want = own[x];
+			}
+		}
+		assert_int_equal(have, want);
+	}
+}
+
+static void run_twin(const struct rs_coll *c, uint64_t seed)
+{
+	struct rs_random random = rs_random_stream(seed, 0, 1);
+	struct twin t = {.c = c, .n = c->conf.bytes / c->conf.type_bytes};
+
+	t.buffer = calloc(c->n_ranks * t.n, sizeof(*t.buffer));
+	t.got = calloc(c->n_ranks * t.n, sizeof(*t.got));
+	t.lane = calloc((size_t)c->n_ranks * c->n_lanes, sizeof(*t.lane));
+	t.q = calloc(c->n_conns, sizeof(*t.q));
+	t.bytes_sent = calloc(c->n_ranks, sizeof(*t.bytes_sent));
+	assert_true(t.buffer && t.got && t.lane && t.q && t.bytes_sent);
+	for (uint32_t i = 0; i < c->n_conns; i++) {
+		t.q[i].tail = &t.q[i].head;
+		assert_int_not_equal(c->conns[i].src, c->conns[i].dst);
+	}
+	fill(&t);
+	run_all(&t, &random);
+	for (uint32_t i = 0; i < c->n_conns; i++)
+		assert_int_equal(t.q[i].sent, t.q[i].received);
+	for (uint32_t r = 0; r < c->n_ranks; r++) {
+		check_rank(&t, r);
+		assert_int_equal(t.bytes_sent[r], rs_coll_bytes_sent(c, r));
+	}
+	free(t.buffer);
+	free(t.got);
+	free(t.lane);
+	free(t.q);
+	free(t.bytes_sent);
+}
+
+static struct rs_coll *plan(uint32_t ranks, uint32_t gpus, const struct rs_collective_conf *conf)
+{
+	struct rs_error e = {0};
+	struct rs_coll *c;
+
+	if (rs_coll_plan(make_fabric(ranks, gpus), conf, arena, &c, &e))
+		fail_msg("%s", e.what);
+	return c;
+}
+
+static const uint32_t rank_counts[] = {2, 3, 4, 7, 8, 16, 64};
+static const uint32_t gpu_counts[] = {1, 2, 4, 8};
+static const uint32_t sizes[] = {1, 5, 64, 1037};
+
+static void sweep(enum rs_coll_op op, enum rs_coll_algorithm algorithm, bool whole_hosts)
+{
+	struct rs_collective_conf conf = {
+		.op = op, .algorithm = algorithm, .type_bytes = 4, .chunk = 20, .slots = SLOTS};
+
+	for (unsigned n = 0; n < 7; n++)
+		for (unsigned g = 0; g < 4; g++)
+			for (unsigned s = 0; s < 4; s++)
+				for (conf.channels = 1; conf.channels < 4; conf.channels++) {
+					if (whole_hosts && rank_counts[n] % gpu_counts[g])
+						continue;
+					conf.bytes = sizes[s] * UINT64_C(4);
+					run_twin(plan(rank_counts[n], gpu_counts[g], &conf), s);
+				}
+}
+
+static void test_ring_all_reduce(void **state)
+{
+	sweep(RS_COLL_ALL_REDUCE, RS_ALGO_RING, false);
+}
+
+static void test_ring_reduce_scatter(void **state)
+{
+	sweep(RS_COLL_REDUCE_SCATTER, RS_ALGO_RING, false);
+}
+
+static void test_ring_all_gather(void **state)
+{
+	sweep(RS_COLL_ALL_GATHER, RS_ALGO_RING, false);
+}
+
+static void test_chain_broadcast(void **state)
+{
+	sweep(RS_COLL_BROADCAST, RS_ALGO_RING, false);
+}
+
+static void test_tree_all_reduce(void **state)
+{
+	sweep(RS_COLL_ALL_REDUCE, RS_ALGO_TREE, false);
+}
+
+static void test_tree_broadcast(void **state)
+{
+	sweep(RS_COLL_BROADCAST, RS_ALGO_TREE, false);
+}
+
+static void test_hierarchical_all_reduce(void **state)
+{
+	sweep(RS_COLL_ALL_REDUCE, RS_ALGO_HIERARCHICAL, true);
+}
+
+static void test_hierarchical_reduce_scatter(void **state)
+{
+	sweep(RS_COLL_REDUCE_SCATTER, RS_ALGO_HIERARCHICAL, true);
+}
+
+static void test_hierarchical_all_gather(void **state)
+{
+	sweep(RS_COLL_ALL_GATHER, RS_ALGO_HIERARCHICAL, true);
+}
+
+static void test_pairwise_all_to_all(void **state)
+{
+	sweep(RS_COLL_ALL_TO_ALL, RS_ALGO_PAIRWISE, false);
+}
+
+static void test_ring_groups_run_at_once(void **state)
+{
+	static const struct {
+		uint32_t ranks, stride, group;
+	} cases[] = {{8, 4, 0}, {16, 2, 4}, {64, 8, 0}, {64, 8, 4}, {12, 1, 3}, {6, 2, 3}};
+	static const enum rs_coll_op ops[] = {RS_COLL_ALL_REDUCE, RS_COLL_REDUCE_SCATTER,
+					      RS_COLL_ALL_GATHER, RS_COLL_BROADCAST};
+
+	for (unsigned i = 0; i < 6; i++)
+		for (unsigned o = 0; o < 4; o++) {
+			struct rs_collective_conf conf = {.op = ops[o],
+							  .bytes = 999,
+							  .chunk = 16,
+							  .slots = SLOTS,
+							  .type_bytes = 1,
+							  .channels = 2,
+							  .stride = cases[i].stride,
+							  .group = cases[i].group};
+
+			run_twin(plan(cases[i].ranks, 4, &conf), i);
+		}
+}
+
+/* models.md §28's bytes: exact where the buffer divides evenly. */
+static void test_bytes_sent_are_the_closed_forms(void **state)
+{
+	const uint64_t size = 64 * 64 * 1024;
+	struct rs_collective_conf conf = {.bytes = size, .chunk = 4096};
+	uint64_t sum = 0;
+
+	conf.op = RS_COLL_ALL_REDUCE;
+	assert_int_equal(rs_coll_bytes_sent(plan(8, 1, &conf), 3), size * 2 * 7 / 8);
+	assert_int_equal(plan(8, 1, &conf)->bus_numerator, 14);
+	conf.op = RS_COLL_REDUCE_SCATTER;
+	assert_int_equal(rs_coll_bytes_sent(plan(8, 1, &conf), 3), size * 7 / 8);
+	assert_int_equal(plan(8, 1, &conf)->count, size / 4 / 8);
+	conf.op = RS_COLL_ALL_GATHER;
+	assert_int_equal(rs_coll_bytes_sent(plan(8, 1, &conf), 3), size * 7 / 8);
+	conf.op = RS_COLL_ALL_TO_ALL;
+	conf.algorithm = RS_ALGO_PAIRWISE;
+	assert_int_equal(rs_coll_bytes_sent(plan(8, 1, &conf), 3), size * 7 / 8);
+	conf.op = RS_COLL_ALL_REDUCE;
+	conf.algorithm = RS_ALGO_TREE;
+	for (uint32_t r = 0; r < 8; r++)
+		sum += rs_coll_bytes_sent(plan(8, 1, &conf), r);
+	assert_int_equal(sum, size * 2 * 7);
+}
+
+/* Hierarchical: 2(N-1)/N * S/g through a NIC, 2(g-1)/g * S over NVLink. */
+static void test_hierarchical_bytes_by_network(void **state)
+{
+	const uint64_t size = 64 * 64 * 1024;
+	struct rs_collective_conf conf = {.op = RS_COLL_ALL_REDUCE,
+					  .bytes = size,
+					  .algorithm = RS_ALGO_HIERARCHICAL,
+					  .chunk = 4096,
+					  .channels = 2,
+					  .step_latency = RS_US};
+	struct rs_coll *c = plan(32, 8, &conf);
+	uint64_t bytes[2] = {0, 0};
+	struct rs_step s;
+
+	for (uint32_t l = 0; l < c->n_lanes; l++)
+		for (uint64_t i = 0; i < c->n_steps(c, 9, l); i++) {
+			bool net = false;
+
+			c->step(c, 9, l, i, &s);
+			for (unsigned k = 0; k < s.n_send; k++) {
+				net |= !c->conns[s.send[k].conn].nvlink;
+				bytes[c->conns[s.send[k].conn].nvlink] += s.send[k].bytes;
+			}
+			for (unsigned k = 0; k < s.n_recv; k++)
+				net |= !c->conns[s.recv[k].conn].nvlink;
+			assert_int_equal(s.compute, net ? RS_US : 0);
+		}
+	assert_int_equal(bytes[0], size / 8 * 2 * 3 / 4);
+	assert_int_equal(bytes[1], size * 2 * 7 / 8);
+}
+
+/* As many channels as NICs: each NIC sends for one, and hosts meet on the same rail. */
+static void test_ring_channels_use_all_nics(void **state)
+{
+	struct rs_collective_conf conf = {
+		.op = RS_COLL_ALL_REDUCE, .bytes = 1 << 20, .channels = 8};
+	struct rs_coll *c = plan(32, 8, &conf);
+	unsigned used[32] = {0};
+
+	for (uint32_t i = 0; i < c->n_conns; i++)
+		if (!c->conns[i].nvlink) {
+			used[c->conns[i].src_endpoint]++;
+			assert_int_equal(c->conns[i].src_endpoint % 8,
+					 c->conns[i].dst_endpoint % 8);
+		}
+	for (unsigned i = 0; i < 32; i++)
+		assert_int_equal(used[i], 1);
+}
+
+static void test_tree_is_log_deep_and_leaves_differ(void **state)
+{
+	struct rs_collective_conf conf = {
+		.op = RS_COLL_ALL_REDUCE, .bytes = 1 << 20, .algorithm = RS_ALGO_TREE};
+
+	for (uint32_t n = 2; n <= 64; n++) {
+		struct rs_coll *c = plan(n, 1, &conf);
+		unsigned leaf = 0;
+
+		for (uint32_t r = 0; r < n; r++) {
+			unsigned sends = 0;
+			struct rs_step s;
+
+			for (uint32_t tree = 0; tree < 2; tree++) {
+				c->step(c, r, 2 * tree, 0, &s);
+				sends += s.n_recv == 0;
+			}
+			leaf += sends == 2;
+		}
+		assert_true(leaf <= (n == 2 ? 0 : 1));
+	}
+}
+
+static void test_refusals(void **state)
+{
+	static const struct {
+		uint32_t ranks, gpus;
+		struct rs_collective_conf conf;
+	} cases[] = {
+		{1, 1, {.bytes = 64}},
+		{4, 1, {.bytes = 64, .n_ranks = 5}},
+		{4, 1, {.bytes = 2}},
+		{4, 1, {.bytes = 64, .op = RS_COLL_ALL_TO_ALL}},
+		{4, 1, {.bytes = 64, .op = RS_COLL_ALL_GATHER, .algorithm = RS_ALGO_TREE}},
+		{7, 2, {.bytes = 64, .algorithm = RS_ALGO_HIERARCHICAL}},
+		{8, 2, {.bytes = 64, .stride = 3}},
+		{8, 2, {.bytes = 64, .stride = 8}},
+		{8, 2, {.bytes = 64, .stride = 2, .group = 3}},
+		{8, 2, {.bytes = 64, .stride = 2, .algorithm = RS_ALGO_TREE}},
+		{8, 2, {.bytes = 64, .channels = 65}},
+		{8, 2, {.bytes = 64, .chunk = 1}},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rs_error e = {0};
+		struct rs_coll *c;
+
+		assert_int_equal(rs_coll_plan(make_fabric(cases[i].ranks, cases[i].gpus),
+					      &cases[i].conf, arena, &c, &e),
+				 -EINVAL);
+		assert_true(e.what[0]);
+		assert_null(c);
+	}
+}
+
+static int setup(void **state)
+{
+	arena = rs_arena_create(0);
+	return arena ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	rs_arena_destroy(arena);
+	return 0;
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_ring_all_reduce),
+		TEST(test_ring_reduce_scatter),
+		TEST(test_ring_all_gather),
+		TEST(test_chain_broadcast),
+		TEST(test_tree_all_reduce),
+		TEST(test_tree_broadcast),
+		TEST(test_hierarchical_all_reduce),
+		TEST(test_hierarchical_reduce_scatter),
+		TEST(test_hierarchical_all_gather),
+		TEST(test_pairwise_all_to_all),
+		TEST(test_ring_groups_run_at_once),
+		TEST(test_bytes_sent_are_the_closed_forms),
+		TEST(test_hierarchical_bytes_by_network),
+		TEST(test_ring_channels_use_all_nics),
+		TEST(test_tree_is_log_deep_and_leaves_differ),
+		TEST(test_refusals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
