@@ -22,7 +22,7 @@ static const rs_time hop_latency_unknown_cpu = 50 * RS_NS;
 
 struct link {
 	struct rs_pace pace;
-	rs_time free_at;
+	rs_time free_at; /* as seen from the issue: earlier by the latency of the way to here */
 	rs_time latency; /* of the link and of the element that it enters */
 	rs_time busy;
 	uint64_t bytes;
@@ -559,6 +559,7 @@ int rs_bus_path(const struct rs_bus *b, int initiator, int target, bool via_nvli
 /* When the first and the last TLP of a piece are at a place. */
 struct front {
 	rs_time head, tail;
+	rs_time way; /* latency of the elements passed so far */
 };
 
 struct load {
@@ -569,7 +570,8 @@ struct load {
 /*
  * Carry a piece over a row of links, which pass it on TLP by TLP. Returns when it is at the end;
  * *wait: how long the links after the first let it wait. A link takes it when it has come and the
- * link is free, and is then busy for all of it.
+ * link is free, and is then busy for all of it. Queues are kept in time of issue, so that a DMA
+ * reserved for later (far away) does not hold up one that is issued after it and there before it.
  */
 static inline struct front cross(struct rs_bus *b, const uint16_t *hop, unsigned n,
 				 const struct load *d, struct front at, rs_time *wait)
@@ -581,16 +583,17 @@ static inline struct front cross(struct rs_bus *b, const uint16_t *hop, unsigned
 		uint32_t header = l->header[d->kind], bytes = d->payload + d->tlps * header;
 		rs_time all = rs_pace_time(l->pace, bytes);
 		rs_time one = rs_pace_time(l->pace, d->first + header);
-		rs_time start = rs_time_max(at.head, l->free_at);
+		rs_time start = rs_time_max(at.head, l->free_at + at.way);
 
 		all_wait += start - at.head;
 		if (!i)
 			first_wait = all_wait;
-		l->free_at = start + all;
+		l->free_at = start + all - at.way;
 		l->busy += all;
 		l->bytes += bytes;
-		at.tail = rs_time_max(at.tail + one, l->free_at) + l->latency;
+		at.tail = rs_time_max(at.tail + one, start + all) + l->latency;
 		at.head = start + one + l->latency;
+		at.way += l->latency;
 	}
 	*wait = all_wait - first_wait;
 	return at;
@@ -648,9 +651,10 @@ static rs_time read_piece(struct rs_bus *b, const struct rs_path *p, uint32_t n,
 
 	now = acquire(w, n, k, now);
 	*issued = now;
-	at = cross(b, p->hop, p->n_hops, &request, (struct front){now, now}, &wait);
+	at = cross(b, p->hop, p->n_hops, &request, (struct front){now, now, 0}, &wait);
 	at.head += p->read_access;
 	at.tail += p->read_access;
+	at.way += p->read_access;
 	at = cross(b, p->back, p->n_hops, &data, at, &wait);
 	hold(w, n, k, at.head + ((at.tail - at.head) >> (31 - __builtin_clz(k))));
 	return at.tail;
@@ -668,7 +672,7 @@ static rs_time write_piece(struct rs_bus *b, const struct rs_path *p, uint32_t n
 
 	now = acquire(w, units, data.tlps, now);
 	started = rs_time_max(now, first->free_at);
-	at = cross(b, p->hop, p->n_hops, &data, (struct front){now, now}, &wait);
+	at = cross(b, p->hop, p->n_hops, &data, (struct front){now, now, 0}, &wait);
 	hold(w, units, data.tlps, started + b->p.credit_latency + wait);
 	*left = first->free_at;
 	return at.tail + p->write_access;
@@ -690,7 +694,8 @@ rs_time rs_bus_read(struct rs_bus *b, const struct rs_path *p, uint32_t n, rs_ti
 		if (issued)
 			*issued = now;
 		at = now + p->fixed;
-		return cross(b, p->back, p->n_hops, &data, (struct front){at, at}, &last).tail;
+		return cross(b, p->back, p->n_hops, &data, (struct front){at, at, p->fixed}, &last)
+			.tail;
 	}
 	done = read_piece(b, p, least(n, p->read_piece), now, &at);
 	for (uint32_t off = p->read_piece; off < n; off += p->read_piece)
@@ -711,7 +716,8 @@ rs_time rs_bus_write(struct rs_bus *b, const struct rs_path *p, uint32_t n, rs_t
 		struct load data = {TLP_WRITE, n, 1, least(n, p->mps)};
 		rs_time wait;
 
-		visible = cross(b, p->hop, p->n_hops, &data, (struct front){now, now}, &wait).tail;
+		visible =
+			cross(b, p->hop, p->n_hops, &data, (struct front){now, now, 0}, &wait).tail;
 		left = b->links[p->hop[0]].free_at;
 	} else {
 		visible = write_piece(b, p, least(n, p->write_piece), now, &left);

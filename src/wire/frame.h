@@ -27,10 +27,14 @@ struct rs_frame {
 	uint8_t tver;		  /* BTH transport version */
 	uint32_t ext_reserved;	  /* reserved bits of the extended header that has some */
 	uint8_t reserved[RS_CNP_PAYLOAD]; /* of a CNP */
-	uint32_t icrc;		  /* as received, in the order in which it stands */
+	uint8_t pad[3];		  /* pad bytes behind the payload: as many as rs_pad() says */
+	uint32_t icrc;		  /* as received, as rs_icrc() gives it */
 	bool icrc_ok;
-	bool has_fcs;
+	uint16_t trailer_bytes;	  /* behind the IP packet: Ethernet padding; encoded as they are */
+	const uint8_t *trailer;	  /* borrowed from the decoded bytes */
 };
+
+enum { RS_TRAILER_MAX = 64 }; /* more than Ethernet's padding, FCS included, is refused */
 
 enum rs_decode {
 	RS_DECODE_OK = 0,
@@ -42,14 +46,16 @@ enum rs_decode {
 /*
  * Decode an Ethernet frame without FCS, n bytes. p->payload points into bytes. On anything but
  * RS_DECODE_OK, why (may be NULL) says packet field, expected and found. Never reads past n.
- * The ICRC is checked into f->icrc_ok; a bad one is no decode error. PFC frames decode too.
+ * The ICRC is checked into f->icrc_ok (p->corrupt where it is bad); that is no decode error. PFC
+ * frames decode too. IPv4 options are refused: RoCEv2 has a header of five words (A17.3.2).
  */
 enum rs_decode rs_frame_decode(const uint8_t *bytes, size_t n, struct rs_frame *f,
 			       struct rs_packet *p, struct rs_error *why);
 
 /*
  * Encode into out (capacity cap): lengths, IPv4 checksum and ICRC are computed, the FCS is not
- * appended. A NULL p->payload stands for payload_bytes zero bytes. Returns the length, or -EMSGSIZE.
+ * appended; of a corrupt packet the ICRC is wrong. A NULL p->payload stands for payload_bytes zero
+ * bytes. Short frames are not padded (PFC is). Returns the length, or -EMSGSIZE.
  */
 long rs_frame_encode(const struct rs_frame *f, const struct rs_packet *p, uint8_t *out, size_t cap);
 

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include "base/error.h"
 #include "base/time.h"
@@ -22,7 +23,7 @@ int rs_pcapng_close(struct rs_pcapng_writer *w, struct rs_error *e);
 
 struct rs_pcap_reader;
 struct rs_pcap_packet {
-	rs_time when; /* since the epoch */
+	int64_t when_ns; /* nanoseconds since the epoch (rs_time spans 106 days only) */
 	uint32_t captured, original; /* bytes */
 	uint32_t interface;
 	const uint8_t *bytes; /* borrowed until the next call */

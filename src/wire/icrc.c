@@ -1,0 +1,27 @@
+/* The invariant CRC: what switches may change counts as ones (IBTA §7.8, annex A17.3.3). */
+#include <string.h>
+#include <isa-l/crc.h>
+#include "wire/frame.h"
+
+uint32_t rs_icrc(const uint8_t *ip, size_t n, bool ipv6)
+{
+	size_t udp = ipv6 ? RS_IPV6_BYTES : RS_IPV4_BYTES;
+	size_t head = udp + RS_UDP_BYTES + RS_BTH_BYTES;
+	uint8_t m[8 + RS_IPV6_BYTES + RS_UDP_BYTES + RS_BTH_BYTES];
+	uint8_t *h = m + 8;
+
+	rs_assert(n >= head);
+	memset(m, 0xff, 8); /* in place of the LRH */
+	memcpy(h, ip, head);
+	if (ipv6) {
+		h[0] |= 0x0f; /* traffic class, flow label, hop limit */
+		memset(h + 1, 0xff, 3);
+		h[7] = 0xff;
+	} else {
+		h[1] = h[8] = 0xff; /* type of service, time to live, checksum */
+		h[10] = h[11] = 0xff;
+	}
+	h[udp + 6] = h[udp + 7] = 0xff;   /* UDP checksum */
+	h[udp + RS_UDP_BYTES + 4] = 0xff; /* FECN, BECN and six reserved bits */
+	return crc32_gzip_refl(crc32_gzip_refl(0, m, 8 + head), ip + head, n - head);
+}
