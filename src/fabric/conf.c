@@ -127,7 +127,7 @@ void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
 	q->cell = (uint32_t)cell;
 	q->max_frame = (uint32_t)frame;
 	q->pause_quanta = (uint16_t)quanta;
-	q->routing = (typeof(q->routing))routing;
+	q->routing = (__typeof__(q->routing))routing;
 }
 
 void load_cc(struct load *l, struct rs_fabric *f, const struct node *n)

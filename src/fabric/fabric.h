@@ -208,6 +208,7 @@ struct rs_fabric {
 	struct rs_fabric_switch *switches;
 	struct rs_fabric_link *links;
 	enum rs_network_kind kind;
+	bool pair_by_index; /* a host's i-th GPU uses its i-th NIC, however far; else the nearest */
 	struct rs_network_conf net;
 	struct rs_routes routes;
 	struct rs_qos qos;
@@ -254,7 +255,8 @@ struct rs_network_facts {
 };
 void rs_fabric_facts(const struct rs_fabric *f, struct rs_network_facts *out);
 
-/* GPU rank -> host, and the endpoint that is nearest to it (ties spread round-robin as NCCL does). */
+/* GPU rank -> host, and the endpoint that it uses: the nearest (ties spread round-robin as NCCL does),
+ * or by index. */
 uint32_t rs_fabric_rank_host(const struct rs_fabric *f, uint32_t rank);
 uint32_t rs_fabric_rank_endpoint(const struct rs_fabric *f, uint32_t rank);
 /* The rank's GPU part in its host's inside, or RS_NO_PART for plain hosts. */

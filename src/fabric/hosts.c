@@ -696,6 +696,8 @@ uint32_t rs_fabric_rank_endpoint(const struct rs_fabric *f, uint32_t rank)
 
 	if (!h->inside)
 		return h->first_endpoint + local;
+	if (f->pair_by_index)
+		return h->first_endpoint + local % h->n_endpoints;
 	set = nearest_nics(h->inside, nth(h->inside, RS_PART_GPU, local));
 	if (!set)
 		return h->first_endpoint;

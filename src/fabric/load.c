@@ -102,8 +102,10 @@ const char *beside(struct load *l, const char *path)
 static void read_all(struct load *l, struct rs_fabric *f, const struct node *root)
 {
 	static const char *const top[] = {"fabric", "workload", "what-if", "title", "about", NULL};
-	static const char *const parts[] = {"hosts",     "network",    "qos",    "cc",
-					    "transport", "host_model", "change", NULL};
+	static const char *const parts[] = {"hosts",      "network", "qos",     "cc", "transport",
+					    "host_model", "change",  "pairing", NULL};
+	static const char *const pairings[] = {"nearest", "index", NULL};
+	int pairing = 0;
 	const struct node *fabric;
 
 	if (!keys(l, root, "the file", top))
@@ -115,6 +117,8 @@ static void read_all(struct load *l, struct rs_fabric *f, const struct node *roo
 		return;
 	load_host_model(l, f, get(fabric, "host_model"));
 	load_transport(l, f, get(fabric, "transport"));
+	get_name(l, fabric, "pairing", pairings, &pairing);
+	f->pair_by_index = pairing == 1;
 	load_hosts(l, f, fabric);
 	load_network(l, f, fabric);
 	build_routes(l, f);

@@ -5,7 +5,9 @@
 #include <string.h>
 #include "fabric/load.h"
 
-enum { SET_MAX = 255, FAR = UINT32_MAX };
+#define FAR UINT32_MAX
+
+enum { SET_MAX = 255 };
 
 struct neighbour {
 	uint32_t sw;

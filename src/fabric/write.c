@@ -401,6 +401,8 @@ int rs_fabric_write(const struct rs_fabric *f, FILE *out)
 	qos(&w, &f->qos);
 	cc(&w, &f->cc);
 	transport(&w, &f->transport);
+	if (f->pair_by_index)
+		fprintf(out, "  pairing: index\n");
 	host_model(&w, &f->host_params);
 	workload(&w, f);
 	whatifs(&w, f);
