@@ -90,6 +90,7 @@ static void flows(struct rs_json *j, const struct rs_sim_result *r)
 		rs_json_uint(j, "bytes", f->bytes);
 		time_ns(j, "start_ns", f->start);
 		time_ns(j, "finish_ns", f->finish);
+		time_ns(j, "delivered_ns", f->delivered);
 		rs_json_end(j);
 	}
 	rs_json_end(j);

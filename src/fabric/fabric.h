@@ -170,6 +170,7 @@ struct rs_job {
 	struct rs_where at;
 	uint32_t n_flows;
 	struct rs_flow *flows;
+	bool gpu_memory; /* flows run between the memories of the GPUs that use these NICs, not hosts' */
 	struct rs_collective_conf collective;
 	struct rs_train_conf train;
 };

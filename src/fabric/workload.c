@@ -327,8 +327,10 @@ static void load_train(struct load *l, struct rs_fabric *f, struct rs_train_conf
 static void load_job(struct load *l, struct rs_fabric *f, struct names *names, struct rs_job *job,
 		     const struct node *n)
 {
-	static const char *const known[] = {"flows", "collective", "train", "name", NULL};
+	static const char *const known[] = {"flows", "memory", "collective", "train", "name", NULL};
+	static const char *const memories[] = {"host", "gpu", NULL};
 	const struct node *flows, *coll, *train;
+	int memory = 0;
 
 	if (!keys(l, n, "a job", known))
 		return;
@@ -342,6 +344,11 @@ static void load_job(struct load *l, struct rs_fabric *f, struct names *names, s
 		fail(l, -EINVAL, n->at, "a job is one of flows, collective, train");
 	if (l->err)
 		return;
+	get_name(l, n, "memory", memories, &memory);
+	job->gpu_memory = memory == 1;
+	if (!flows && get(n, "memory"))
+		fail(l, -EINVAL, get(n, "memory")->at,
+		     "memory goes with flows: collectives use GPUs'");
 	if (flows) {
 		load_flows(l, f, names, job, flows);
 	} else if (coll) {

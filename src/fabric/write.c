@@ -342,7 +342,7 @@ static void train(struct writer *w, const struct rs_train_conf *t)
 
 static void flows(struct writer *w, const struct rs_fabric *f, const struct rs_job *j)
 {
-	fputs("    flows:\n", w->out);
+	fprintf(w->out, "    memory: %s\n    flows:\n", j->gpu_memory ? "gpu" : "host");
 	for (uint32_t i = 0; i < j->n_flows; i++) {
 		const struct rs_flow *flow = &j->flows[i];
 

@@ -19,7 +19,8 @@ struct rs_sim_ideal {
 	bool no_pause; /* PFC off, switch and NIC buffers without end */
 	bool no_loss;  /* links lose nothing */
 	bool no_cc;    /* senders at line rate */
-	bool placed;   /* flows are dealt over equal-cost paths by destination: no collisions in rings */
+	bool placed; /* flows are dealt over equal-cost paths by destination: no collisions in rings
+		      */
 };
 
 struct rs_sim_options {
@@ -37,8 +38,9 @@ struct rs_sim_options {
 struct rs_sim_flow {
 	uint32_t job, src, dst;
 	uint64_t bytes;
-	rs_time start,
-		finish; /* finish: the last acknowledgement reached the sender; RS_NEVER: not */
+	rs_time start, finish, /* the last acknowledgement reached the sender; RS_NEVER: not */
+		delivered; /* hosts with an inside: a poll of the receiver's memory sees the last
+			    * byte; RS_NEVER: plain hosts, or not finished */
 };
 
 struct rs_sim_job {

@@ -396,11 +396,18 @@ void sim_app_completion(struct rs_sim *s, struct sim_nic *k, const struct rs_cqe
 
 /* ---- Making connections ---- */
 
-static int host_memory(const struct rs_fabric *f, uint32_t endpoint)
+/* Where a flow's bytes are: in the memory of the NIC's socket, or of the first GPU that uses the
+ * NIC. */
+static int flow_memory(const struct rs_fabric *f, uint32_t endpoint, bool gpu)
 {
-	const struct rs_host *h = f->hosts[f->endpoints[endpoint].host].inside;
+	const struct rs_fabric_host *fh = &f->hosts[f->endpoints[endpoint].host];
+	const struct rs_host *h = fh->inside;
 	int p = f->endpoints[endpoint].part;
 
+	if (gpu)
+		for (uint32_t r = fh->first_gpu; r < fh->first_gpu + fh->n_gpus; r++)
+			if (rs_fabric_rank_endpoint(f, r) == endpoint)
+				return rs_fabric_rank_part(f, r);
 	while (h && p >= 0 && h->parts[p].kind != RS_PART_SOCKET)
 		p = h->parts[p].parent;
 	return p;
@@ -486,15 +493,16 @@ static int connect_conn(struct rs_sim *s, struct sim_conn *c, const struct rs_co
 {
 	const struct rs_fabric *f = s->f;
 	uint32_t depth = c->flow ? POSTS : conf->slots;
+	bool gpu = f->jobs[c->job].gpu_memory;
 	int err;
 
 	err = dma_path(s, c->src_endpoint,
-		       c->flow ? host_memory(f, c->src_endpoint)
+		       c->flow ? flow_memory(f, c->src_endpoint, gpu)
 			       : rs_fabric_rank_part(f, c->src_rank),
 		       &c->from, e);
 	if (!err)
 		err = dma_path(s, c->dst_endpoint,
-			       c->flow ? host_memory(f, c->dst_endpoint)
+			       c->flow ? flow_memory(f, c->dst_endpoint, gpu)
 				       : rs_fabric_rank_part(f, c->dst_rank),
 			       &c->to, e);
 	for (unsigned q = 0; !err && q < c->n_qps; q++)
@@ -535,8 +543,8 @@ static void list_flows(struct rs_sim *s, uint32_t job, uint32_t *at, uint32_t *f
 				       .to_post = fl->bytes};
 		c->src_host = s->f->endpoints[fl->src].host;
 		c->dst_host = s->f->endpoints[fl->dst].host;
-		s->r->flows[*flow] =
-			(struct rs_sim_flow){job, fl->src, fl->dst, fl->bytes, fl->start, RS_NEVER};
+		s->r->flows[*flow] = (struct rs_sim_flow){job,       fl->src,  fl->dst, fl->bytes,
+							  fl->start, RS_NEVER, RS_NEVER};
 	}
 }
 
@@ -651,6 +659,15 @@ static uint8_t job_class(const struct rs_fabric *f, const struct sim_conn *c, ui
 	return j->kind == RS_JOB_TRAIN ? j->train.collective.tc : j->collective.tc;
 }
 
+/* When a flow's first work request is in the NIC's hands. */
+static rs_time flow_posted(struct rs_sim *s, const struct sim_conn *c)
+{
+	const struct rs_host_params *hp = &s->f->host_params;
+	bool inside = sim_nic_of(s, c->src_endpoint)->inside;
+
+	return s->r->flows[c->index].start + (inside ? hp->post + hp->mmio : 0);
+}
+
 static int conns_create(struct rs_sim *s, struct rs_error *e)
 {
 	struct sim_workload *w = s->work;
@@ -670,8 +687,7 @@ static int conns_create(struct rs_sim *s, struct rs_error *e)
 		c->rkey = w->key;
 		err = connect_conn(s, c, k ? &k->plan->conf : NULL, job_class(s->f, c, in_job), e);
 		if (!err && c->flow)
-			sim_app_schedule(s, c->src_host, s->r->flows[c->index].start,
-					 APP_FLOW_START, i, 0);
+			sim_app_schedule(s, c->src_host, flow_posted(s, c), APP_FLOW_START, i, 0);
 	}
 	return err;
 }
@@ -752,6 +768,17 @@ static void collect_coll(struct rs_sim *s, struct sim_coll *k)
 		rs_train_evaluate(&j->plan, &j->conf->train, j->first, j->further, &j->train);
 }
 
+static void deliveries(struct rs_sim *s)
+{
+	for (uint32_t i = 0; i < s->work->n_conns; i++) {
+		struct sim_conn *c = &s->work->conns[i];
+		struct rs_sim_flow *fl = c->flow ? &s->r->flows[c->index] : NULL;
+
+		if (fl && c->visible && fl->finish != RS_NEVER)
+			fl->delivered = c->visible + s->f->host_params.poll;
+	}
+}
+
 void sim_workload_collect(struct rs_sim *s)
 {
 	struct rs_sim_result *r = s->r;
@@ -760,6 +787,7 @@ void sim_workload_collect(struct rs_sim *s)
 		r->jobs[i].done = r->jobs[i].conf->kind == RS_JOB_FLOWS;
 		r->jobs[i].start = RS_NEVER;
 	}
+	deliveries(s);
 	for (uint32_t i = 0; i < r->n_flows; i++) {
 		struct rs_sim_job *j = &r->jobs[r->flows[i].job];
 
