@@ -35,8 +35,10 @@ _ripstop() {
 	fabric)
 		if [ "$COMP_CWORD" = 2 ]; then
 			COMPREPLY=($(compgen -W 'show check convert --help' -- "$cur"))
-		else
-			_ripstop_files "$cur" yaml yml json xml
+		elif [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--set --output --help' -- "$cur"))
+		elif [ "$prev" != --set ]; then
+			_ripstop_files "$cur" yaml yml json
 		fi
 		;;
 	esac
