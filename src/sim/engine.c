@@ -86,16 +86,6 @@ static void switch_woken(struct rs_sim *s, struct sim_node *n, rs_time now)
 	}
 }
 
-static void switch_deadline(struct sim_node *n)
-{
-	rs_time d = rs_switch_deadline(n->sw);
-
-	if (d == n->deadline)
-		return;
-	n->deadline = d;
-	rs_tree_set(&n->tree, n->n_ports * SLOTS_SWITCH_PORT, d);
-}
-
 static void switch_arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time now)
 {
 	struct sim_link *l = n->in[port];
@@ -124,7 +114,7 @@ static void switch_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs
 {
 	uint32_t port = slot / SLOTS_SWITCH_PORT;
 
-	if (port == n->n_ports)
+	if (slot == SLOT_DEADLINE)
 		rs_switch_expire(n->sw, now);
 	else if (slot % SLOTS_SWITCH_PORT == SLOT_ARRIVAL)
 		switch_arrival(s, n, port, now);
@@ -132,20 +122,35 @@ static void switch_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs
 		switch_send(s, n, port, now);
 	if (__builtin_expect(rs_switch_any_woken(n->sw), 0))
 		switch_woken(s, n, now);
-	switch_deadline(n);
+	n->deadline = rs_switch_deadline(n->sw);
 }
 
 /* ---- The loop ---- */
 
+static rs_time node_next(const struct sim_node *n)
+{
+	return rs_time_min(n->deadline, rs_tree_time(rs_tree_top(&n->tree)));
+}
+
 static void node_run(struct rs_sim *s, struct sim_node *n, rs_time end)
 {
-	uint64_t limit = (uint64_t)end << RS_TREE_SLOT_BITS;
 	uint64_t top;
 
-	while ((top = rs_tree_top(&n->tree)) < limit) {
-		uint32_t slot = (uint32_t)(top & (RS_TREE_SLOTS - 1));
-		rs_time now = rs_tree_time(top);
+	for (;;) {
+		uint32_t slot;
+		rs_time now;
 
+		top = rs_tree_top(&n->tree);
+		slot = (uint32_t)(top & (RS_TREE_SLOTS - 1));
+		now = rs_tree_time(top);
+		/* a switch's timer is outside its tree: seldom due, and the tree is half as large
+		 */
+		if (__builtin_expect(n->deadline < now, 0)) {
+			slot = SLOT_DEADLINE;
+			now = n->deadline;
+		}
+		if (now >= end)
+			return;
 		n->events++;
 		if (n->sw)
 			switch_event(s, n, slot, now);
@@ -160,7 +165,7 @@ static bool window_run(struct rs_sim *s)
 	rs_time first = RS_NEVER;
 
 	for (uint32_t i = 0; i < s->n_nodes; i++)
-		first = rs_time_min(first, rs_tree_time(rs_tree_top(&s->nodes[i].tree)));
+		first = rs_time_min(first, node_next(&s->nodes[i]));
 	if (first == RS_NEVER)
 		return false;
 	s->now = first;
@@ -413,7 +418,7 @@ static int build(struct rs_sim *s, struct rs_error *e)
 			return err;
 	for (uint32_t i = 0; i < f->n_switches; i++)
 		if ((err = node_init(s, s->n_hosts + i, f->switches[i].n_ports,
-				     f->switches[i].n_ports * SLOTS_SWITCH_PORT + 1u, e)))
+				     f->switches[i].n_ports * SLOTS_SWITCH_PORT, e)))
 			return err;
 	s->window = RS_S;
 	for (uint32_t i = 0; i < f->n_links; i++) {

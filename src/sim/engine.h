@@ -42,13 +42,14 @@ struct sim_node {
 	struct rs_switch *sw;  /* a switch, or */
 	struct sim_host *host; /* a host */
 	struct rs_pool_list free;
-	rs_time deadline; /* switch: as armed */
+	rs_time deadline; /* a switch's timers: not in the tree */
 	/* counters */
 	uint64_t events, data_hops, ack_hops, pfc_hops, losses;
 };
 
-/* Slots: a switch has arrival and tx a port, then its timer. A host: see host.c. */
+/* Slots: a switch has arrival and tx a port. A host: see host.c. */
 enum { SLOT_ARRIVAL, SLOT_TX, SLOTS_SWITCH_PORT };
+enum { SLOT_DEADLINE = RS_TREE_SLOTS };
 
 struct rs_sim {
 	const struct rs_fabric *f;

@@ -24,6 +24,8 @@ static inline void rs_tree_set(struct rs_tree *t, uint32_t slot, rs_time when)
 	uint64_t k =
 		when > RS_TREE_TIME_MAX ? RS_TREE_IDLE : (uint64_t)when << RS_TREE_SLOT_BITS | slot;
 
+	if (t->key[i] == k)
+		return;
 	t->key[i] = k;
 	while (i > 1) {
 		uint64_t other = t->key[i ^ 1];
