@@ -45,7 +45,7 @@ static int help(void)
 	      "                      default: the first NIC's link\n"
 	      "  --seed N            another draw of ports, marks and losses (default 1)\n"
 	      "  --set PATH=VALUE    change the description; repeatable\n"
-	      "  --threads N         runs at a time (default: one a core)\n"
+	      "  --threads N         threads: a run each, or several for one run (default: one a core)\n"
 	      "  --max-time T        stop at this virtual time, such as 50ms\n"
 	      "  --no-diagnosis      the scenario alone, without counterfactuals and what-ifs\n"
 	      "  --quiet             no text, no progress\n\n"

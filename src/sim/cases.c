@@ -35,10 +35,14 @@ unsigned rs_sim_run_all(struct rs_sim_case *cases, uint32_t n, unsigned threads)
 
 		threads = cores > 0 ? (unsigned)cores : 1;
 	}
-	if (threads > n)
-		threads = n;
 	if (threads > 64)
 		threads = 64;
+	/* a thread a run while there are runs; what is left over is the runs' own */
+	for (uint32_t i = 0; i < n; i++)
+		if (!cases[i].options.threads)
+			cases[i].options.threads = n && threads > n ? threads / n : 1;
+	if (threads > n)
+		threads = n;
 	/* this thread works too; a thread that cannot start is done without */
 	for (unsigned i = 1; i < threads; i++)
 		if (!pthread_create(&id[started], NULL, worker, &q))
@@ -46,5 +50,5 @@ unsigned rs_sim_run_all(struct rs_sim_case *cases, uint32_t n, unsigned threads)
 	worker(&q);
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(id[i], NULL);
-	return started + 1;
+	return n == 1 && cases[0].result ? cases[0].result->threads : started + 1;
 }

@@ -8,7 +8,7 @@
 #include "sim/engine.h"
 #include "sim/ideal.h"
 
-enum { RANDOM_LOSS = 1, HEADER_BYTES = 90, POOL_PACKETS = 1 << 28 };
+enum { RANDOM_LOSS = 1, HEADER_BYTES = 90, POOL_PACKETS = 1 << 28, POOL_LEAST = 1 << 20 };
 
 static double seconds(clockid_t id)
 {
@@ -16,6 +16,39 @@ static double seconds(clockid_t id)
 
 	clock_gettime(id, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A CNP's sixteen reserved bytes are not data. */
+static inline void count_hop(struct sim_node *n, const struct rs_packet *p)
+{
+	if (p->payload_bytes && p->opcode != RS_OPCODE_CNP)
+		n->data_hops++;
+	else if (p->kind == RS_KIND_PFC)
+		n->pfc_hops++;
+	else
+		n->ack_hops++;
+}
+
+/* A link that is captured or that loses packets: false when p is lost. */
+static bool unplain(struct rs_sim *s, struct sim_node *n, struct sim_link *l, struct rs_packet *p,
+		    rs_time now)
+{
+	if (l->capture >= 0)
+		rs_capture_packet(s->capture, l->capture, p, now);
+	if (l->loss && p->kind != RS_KIND_PFC && (rs_random_u64(&l->random) >> 32) < l->loss) {
+		n->losses++;
+		rs_pool_free(&n->free, p);
+		return false;
+	}
+	return true;
+}
+
+static void post_far(struct rs_sim *s, struct sim_node *n, struct sim_link *l)
+{
+	struct sim_part *from = &s->parts[n->part];
+	uint32_t to = s->nodes[l->to_node].part;
+
+	from->box[to][from->n_box[to]++] = l;
 }
 
 void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs_packet *p,
@@ -27,26 +60,18 @@ void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs
 
 	l->busy_until = now + serial;
 	l->bytes += rs_packet_link_bytes(p);
-	if (p->kind == RS_KIND_PFC)
-		n->pfc_hops++;
-	else if (p->payload_bytes)
-		n->data_hops++;
-	else
-		n->ack_hops++;
-	if (__builtin_expect(l->capture >= 0, 0))
-		rs_capture_packet(s->capture, l->capture, p, now);
-	if (__builtin_expect(l->loss != 0, 0) && p->kind != RS_KIND_PFC &&
-	    (rs_random_u64(&l->random) >> 32) < l->loss) {
-		n->losses++;
-		rs_pool_free(&n->free, p);
+	count_hop(n, p);
+	if (__builtin_expect(!l->plain, 0) && !unplain(s, n, l, p, now))
 		return;
-	}
 	p->when = now + l->delay + (l->header && l->header < serial ? l->header : serial);
 	p->next = RS_NO_PACKET;
 	i = rs_pool_index(&s->pool, p);
 	if (l->head == RS_NO_PACKET) {
 		l->head = i;
-		rs_tree_set(&s->nodes[l->to_node].tree, l->to_slot, p->when);
+		if (__builtin_expect(!l->far, 1))
+			rs_tree_set(&s->nodes[l->to_node].tree, l->to_slot, p->when);
+		else
+			post_far(s, n, l);
 	} else {
 		rs_pool_at(&s->pool, l->tail)->next = i;
 	}
@@ -127,22 +152,20 @@ static void switch_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs
 
 /* ---- The loop ---- */
 
-static rs_time node_next(const struct sim_node *n)
+rs_time sim_node_next(const struct sim_node *n)
 {
 	return rs_time_min(n->deadline, rs_tree_time(rs_tree_top(&n->tree)));
 }
 
-static void node_run(struct rs_sim *s, struct sim_node *n, rs_time end)
+uint64_t sim_node_run(struct rs_sim *s, struct sim_node *n, rs_time end)
 {
-	uint64_t top;
+	uint64_t events = 0;
 
-	for (;;) {
-		uint32_t slot;
-		rs_time now;
+	for (;; events++) {
+		uint64_t top = rs_tree_top(&n->tree);
+		uint32_t slot = (uint32_t)(top & (RS_TREE_SLOTS - 1));
+		rs_time now = rs_tree_time(top);
 
-		top = rs_tree_top(&n->tree);
-		slot = (uint32_t)(top & (RS_TREE_SLOTS - 1));
-		now = rs_tree_time(top);
 		/* a switch's timer is outside its tree: seldom due, and the tree is half as large
 		 */
 		if (__builtin_expect(n->deadline < now, 0)) {
@@ -150,52 +173,14 @@ static void node_run(struct rs_sim *s, struct sim_node *n, rs_time end)
 			now = n->deadline;
 		}
 		if (now >= end)
-			return;
-		n->events++;
+			break;
 		if (n->sw)
 			switch_event(s, n, slot, now);
 		else
 			sim_host_event(s, n, slot, now);
 	}
-}
-
-/* Returns false when nothing is left to happen. */
-static bool window_run(struct rs_sim *s)
-{
-	rs_time first = RS_NEVER;
-
-	for (uint32_t i = 0; i < s->n_nodes; i++)
-		first = rs_time_min(first, node_next(&s->nodes[i]));
-	if (first == RS_NEVER)
-		return false;
-	s->now = first;
-	for (uint32_t i = 0; i < s->n_nodes; i++)
-		node_run(s, &s->nodes[i], first + s->window);
-	return true;
-}
-
-static int run(struct rs_sim *s, struct rs_error *e)
-{
-	rs_time limit = s->o->max_time ? s->o->max_time : RS_TREE_TIME_MAX - RS_S;
-	uint32_t windows = 0;
-
-	while (s->unfinished) {
-		if (!window_run(s))
-			return 0;
-		if (s->o->stop && *s->o->stop)
-			break;
-		if (s->now > limit)
-			break;
-		if (s->pool.fresh >= POOL_PACKETS - 1)
-			return rs_error_set(e, -ENOMEM, "more than %d packets are in flight",
-					    POOL_PACKETS);
-		if (s->capture && rs_capture_flush(s->capture, e))
-			return e->code;
-		if (s->o->progress && !(++windows & 0xfff))
-			s->o->progress(s->o->progress_arg, s->now, sim_workload_share(s));
-	}
-	s->r->stopped = s->unfinished != 0;
-	return 0;
+	n->events += events;
+	return events;
 }
 
 /* ---- Building ---- */
@@ -252,6 +237,7 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 	};
 	if (to_switch && f->qos.cut_through)
 		l->header = rs_pace_time(l->pace, HEADER_BYTES);
+	l->plain = l->loss == 0;
 	s->nodes[to].in[to_port] = l;
 	/* nothing crosses sooner than the delay and its first bytes' serialization */
 	s->window = rs_time_min(
@@ -274,7 +260,7 @@ static int node_init(struct rs_sim *s, uint32_t i, uint32_t ports, uint32_t slot
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	for (uint32_t p = 0; p < ports; p++)
 		n->out[p].head = RS_NO_PACKET;
-	rs_pool_list_init(&n->free, &s->pool);
+	rs_pool_list_init(&n->free, &s->parts[n->part].pool);
 	return tree_init(s, n, slots, e);
 }
 
@@ -393,6 +379,17 @@ static int congestion_control(struct rs_sim *s, struct rs_error *e)
 	return err;
 }
 
+/* Address space only; less where a limit on it is set. */
+static int pool_reserve(struct rs_sim *s)
+{
+	uint32_t packets = POOL_PACKETS;
+	int err;
+
+	while ((err = rs_pool_init(&s->pool, packets)) && packets > POOL_LEAST)
+		packets /= 2;
+	return err;
+}
+
 static int build(struct rs_sim *s, struct rs_error *e)
 {
 	const struct rs_fabric *f;
@@ -407,10 +404,8 @@ static int build(struct rs_sim *s, struct rs_error *e)
 	f = s->f;
 	s->n_hosts = f->n_hosts;
 	s->n_nodes = f->n_hosts + f->n_switches;
-	s->nodes = rs_arena_alloc(s->arena, s->n_nodes, sizeof(*s->nodes));
-	if (!s->nodes)
-		return rs_error_set(e, -ENOMEM, "out of memory");
-	if ((err = congestion_control(s, e)) || (err = rs_pool_init(&s->pool, POOL_PACKETS)))
+	if ((err = congestion_control(s, e)) || (err = pool_reserve(s)) ||
+	    (err = sim_parts_create(s, s->o->threads, e)))
 		return err;
 	for (uint32_t i = 0; i < f->n_hosts; i++)
 		if ((err = node_init(s, i, f->hosts[i].n_endpoints,
@@ -432,6 +427,8 @@ static int build(struct rs_sim *s, struct rs_error *e)
 		if ((err = sim_host_create(s, i, e)))
 			return err;
 	if (s->o->pcap && (err = rs_capture_open(s, e)))
+		return err;
+	if ((err = sim_parts_connect(s, e)))
 		return err;
 	return sim_workload_create(s, e);
 }
@@ -474,7 +471,9 @@ static void collect(struct rs_sim *s)
 		else
 			sim_host_collect(s, n);
 	}
-	s->r->packets_peak = s->pool.fresh;
+	for (uint32_t p = 0; p < s->n_parts; p++)
+		s->r->packets_peak +=
+			s->parts[p].pool.fresh - (p ? s->parts[p - 1].pool.capacity : 0);
 	s->r->qp_bytes = rs_qp_bytes();
 	sim_workload_collect(s);
 }
@@ -487,6 +486,7 @@ static void destroy(struct rs_sim *s)
 		if (s->nodes[i].host)
 			sim_host_destroy(s->nodes[i].host);
 	}
+	sim_parts_destroy(s);
 	if (s->pool.base)
 		rs_pool_fini(&s->pool);
 	rs_arena_destroy(s->arena);
@@ -506,7 +506,7 @@ int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o,
 		s.r->arena = ra;
 		err = build(&s, e);
 		if (!err)
-			err = run(&s, e);
+			err = sim_parts_run(&s, e);
 		if (!err) {
 			collect(&s);
 			s.r->complete = s.unfinished == 0;
@@ -525,7 +525,7 @@ int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o,
 		return err;
 	}
 	s.r->wall_s = seconds(CLOCK_MONOTONIC) - wall;
-	s.r->cpu_s = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	s.r->cpu_s += seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	*out = s.r;
 	return 0;
 }

@@ -16,27 +16,32 @@
 struct rs_capture;
 struct sim_host;
 
-/* One direction of a link. */
+/*
+ * One direction of a link. When its ends are in different parts there are two of it: the sender's
+ * gathers a window's packets, the receiver's (`far`) is given them when the window has ended.
+ */
 struct sim_link {
 	/* receiver's side */
 	uint32_t head; /* packets on the wire, by arrival */
 	uint32_t to_node, to_slot, to_port;
 	/* sender's side */
 	uint32_t tail;
+	bool plain;           /* nothing is captured, nothing lost */
+	struct sim_link *far; /* NULL: both ends are in one part */
 	struct rs_pace pace;
 	rs_time delay;  /* propagation, and the latency of the switch at the far end */
 	rs_time header; /* cut-through: time of the bytes that a switch waits for; else 0 */
 	rs_time busy_until;
+	uint64_t bytes;
 	uint64_t loss; /* of 2^32 */
 	struct rs_random random;
-	uint64_t bytes;
 	int capture; /* interface of the capture; -1 none */
 	int64_t rate;
 };
 
 struct sim_node {
 	struct rs_tree tree;
-	uint32_t n_ports;
+	uint32_t n_ports, part;
 	struct sim_link *out;  /* [port] */
 	struct sim_link **in;  /* [port] */
 	struct rs_switch *sw;  /* a switch, or */
@@ -45,22 +50,35 @@ struct sim_node {
 	rs_time deadline; /* a switch's timers: not in the tree */
 	/* counters */
 	uint64_t events, data_hops, ack_hops, pfc_hops, losses;
-};
+} __attribute__((aligned(64)));
 
 /* Slots: a switch has arrival and tx a port. A host: see host.c. */
 enum { SLOT_ARRIVAL, SLOT_TX, SLOTS_SWITCH_PORT };
 enum { SLOT_DEADLINE = RS_TREE_SLOTS };
+
+enum { SIM_PARTS_MAX = 64, SIM_LINE = 64 };
+
+/* The nodes that one thread runs, and what they send to other parts in a window. */
+struct sim_part {
+	struct rs_pool pool;
+	uint32_t *nodes, n_nodes;
+	rs_time next;                         /* the earliest thing that will happen here */
+	uint64_t events;                      /* in the latest window */
+	struct sim_link **box[SIM_PARTS_MAX]; /* [part]: links that lead there and are not empty */
+	uint32_t n_box[SIM_PARTS_MAX];
+} __attribute__((aligned(64)));
 
 struct rs_sim {
 	const struct rs_fabric *f;
 	const struct rs_sim_options *o;
 	struct rs_arena *arena;
 	struct rs_pool pool;
-	uint32_t n_nodes, n_hosts;
+	uint32_t n_nodes, n_hosts, n_parts;
 	struct sim_node *nodes; /* hosts first, then switches */
+	struct sim_part *parts;
 	rs_time window;
 	rs_time now;         /* start of the present window */
-	uint64_t unfinished; /* flows and lanes not at their end: read between windows only */
+	uint64_t unfinished; /* flows and ranks not at their end: read between windows only */
 	struct rs_sim_result *r;
 	const struct rs_cc_ops *cc;
 	struct rs_cc_params *cc_params;
@@ -71,6 +89,25 @@ struct rs_sim {
 /* Puts p on out[port] of n at `now`; the port must be free. */
 void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs_packet *p,
 		  rs_time now);
+
+/* A flow or a rank is at its end; any part's thread. */
+static inline void sim_finished(struct rs_sim *s)
+{
+	__atomic_fetch_sub(&s->unfinished, 1, __ATOMIC_RELAXED);
+}
+
+/* One node for all that happens before `end`: how many events. */
+uint64_t sim_node_run(struct rs_sim *s, struct sim_node *n, rs_time end);
+rs_time sim_node_next(const struct sim_node *n);
+
+/* parts.c: who runs which node, and the windows. */
+/* Deals the nodes out to at most `threads` parts; before links are made. */
+int sim_parts_create(struct rs_sim *s, unsigned threads, struct rs_error *e);
+/* After links and hosts are made: the far halves of the links that are cut. */
+int sim_parts_connect(struct rs_sim *s, struct rs_error *e);
+/* Runs to the end of the work, a limit, or the stop. */
+int sim_parts_run(struct rs_sim *s, struct rs_error *e);
+void sim_parts_destroy(struct rs_sim *s);
 
 /* host.c */
 int sim_host_create(struct rs_sim *s, uint32_t host, struct rs_error *e);

@@ -426,8 +426,8 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 {
 	const struct rs_fabric *f = s->f;
 	struct sim_nic *k = sim_nic_of(s, endpoint);
-	struct sim_node *n = node_of_nic(s, k);
 	uint32_t host = f->endpoints[endpoint].host;
+	struct sim_node *n = &s->nodes[host];
 	struct rs_nic_config c = {
 		.endpoint = endpoint,
 		.line_rate = f->endpoints[endpoint].rate,

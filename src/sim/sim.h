@@ -26,6 +26,7 @@ struct rs_sim_ideal {
 struct rs_sim_options {
 	uint64_t seed;
 	struct rs_sim_ideal ideal;
+	unsigned threads; /* that this run may use; 0 or 1: one. Results do not depend on it. */
 	rs_time max_time; /* virtual; 0: the engine's limit of 2^52 ps (75 minutes) */
 	const char *pcap; /* pcapng of the links named below; NULL: none */
 	const char *
@@ -83,6 +84,7 @@ struct rs_sim_result {
 	uint32_t n_links; /* the busiest links of the network and of the hosts' insides */
 	struct rs_sim_link *links;
 	double wall_s, cpu_s;
+	unsigned threads; /* that ran it */
 	uint64_t qp_bytes, packets_peak;
 };
 

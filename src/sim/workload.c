@@ -275,7 +275,7 @@ static void rank_advance(struct rs_sim *s, struct sim_coll *k, uint32_t rank, rs
 			k->first[rank] = now;
 		k->last[rank] = now;
 		if (++k->rep[rank] == k->repeat) {
-			s->unfinished--;
+			sim_finished(s);
 			return;
 		}
 		for (uint32_t l = 0; l < k->plan->n_lanes; l++)
@@ -304,7 +304,7 @@ static void flow_completed(struct rs_sim *s, struct sim_conn *c, rs_time now)
 		post_flow(s, c, now);
 	} else if (!c->outstanding) {
 		s->r->flows[c->index].finish = now;
-		s->unfinished--;
+		sim_finished(s);
 	}
 }
 
@@ -382,7 +382,7 @@ void sim_app_completion(struct rs_sim *s, struct sim_nic *k, const struct rs_cqe
 			__atomic_fetch_add(&s->r->jobs[c->job].failed, 1, __ATOMIC_RELAXED);
 		if (c->flow && s->r->flows[c->index].finish == RS_NEVER && c->outstanding) {
 			c->outstanding = 0;
-			s->unfinished--;
+			sim_finished(s);
 		}
 		return;
 	}

@@ -1,9 +1,20 @@
 /* The packet slab: one reservation of address space, free lists that spill half when long. */
 #include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include "base/error.h"
 #include "wire/pool.h"
+
+/* Free packets that one slab has too many of, in chains of CHUNK: the first packet of a chain names
+ * the next chain in its field dst. */
+struct rs_pool_exchange {
+	pthread_mutex_t lock;
+	uint32_t first;
+};
+
+enum { CHUNK = 2048, SPILL_MAX = 3 * CHUNK };
 
 int rs_pool_init(struct rs_pool *p, uint32_t capacity)
 {
@@ -31,11 +42,75 @@ void rs_pool_list_init(struct rs_pool_list *l, struct rs_pool *p)
 	*l = (struct rs_pool_list){.pool = p, .head = RS_NO_PACKET, .tail = RS_NO_PACKET};
 }
 
+int rs_pool_split(struct rs_pool *whole, struct rs_pool *const part[], uint32_t n)
+{
+	struct rs_pool_exchange *x = malloc(sizeof(*x));
+	uint32_t each = (whole->capacity - whole->fresh) / n;
+
+	if (!x)
+		return -ENOMEM;
+	x->first = RS_NO_PACKET;
+	pthread_mutex_init(&x->lock, NULL);
+	for (uint32_t i = 0; i < n; i++) {
+		*part[i] = (struct rs_pool){
+			.base = whole->base,
+			.fresh = whole->fresh + i * each,
+			.capacity = whole->fresh + (i + 1) * each,
+			.spill_head = RS_NO_PACKET,
+			.exchange = x,
+		};
+	}
+	return 0;
+}
+
+void rs_pool_join(struct rs_pool *const part[], uint32_t n)
+{
+	if (!n || !part[0]->exchange)
+		return;
+	pthread_mutex_destroy(&part[0]->exchange->lock);
+	free(part[0]->exchange);
+	for (uint32_t i = 0; i < n; i++)
+		part[i]->exchange = NULL;
+}
+
+static void give(struct rs_pool *p)
+{
+	struct rs_pool_exchange *x = p->exchange;
+	uint32_t first = p->spill_head, last = first;
+
+	for (uint32_t i = 1; i < CHUNK; i++)
+		last = rs_pool_at(p, last)->next;
+	p->spill_head = rs_pool_at(p, last)->next;
+	p->spill_count -= CHUNK;
+	rs_pool_at(p, last)->next = RS_NO_PACKET;
+	pthread_mutex_lock(&x->lock);
+	rs_pool_at(p, first)->dst = x->first;
+	__atomic_store_n(&x->first, first, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&x->lock);
+}
+
+static void take(struct rs_pool *p)
+{
+	struct rs_pool_exchange *x = p->exchange;
+
+	if (__atomic_load_n(&x->first, __ATOMIC_RELAXED) == RS_NO_PACKET)
+		return;
+	pthread_mutex_lock(&x->lock);
+	if (x->first != RS_NO_PACKET) {
+		p->spill_head = x->first;
+		p->spill_count = CHUNK;
+		__atomic_store_n(&x->first, rs_pool_at(p, x->first)->dst, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&x->lock);
+}
+
 struct rs_packet *rs_pool_refill(struct rs_pool_list *l)
 {
 	struct rs_pool *p = l->pool;
 	struct rs_packet *k;
 
+	if (p->spill_head == RS_NO_PACKET && p->exchange)
+		take(p);
 	if (p->spill_head != RS_NO_PACKET) {
 		k = rs_pool_at(p, p->spill_head);
 		p->spill_head = k->next;
@@ -62,4 +137,6 @@ void rs_pool_spill(struct rs_pool_list *l)
 		p->spill_head = i;
 		p->spill_count++;
 	}
+	if (p->exchange && p->spill_count > SPILL_MAX)
+		give(p);
 }

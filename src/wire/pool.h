@@ -2,7 +2,7 @@
  * The packet slab. Packets are named by 32-bit indices and never move: the slab is one reservation
  * of address space, touched only as it grows. Free packets wait in first-in first-out lists, one a
  * host, so that a flow's packets stay neighbours; a list that grows long spills half to the slab's
- * common list. One slab belongs to one thread.
+ * common list. One slab belongs to one thread; rs_pool_split() deals one out to several.
  */
 #ifndef RS_WIRE_POOL_H
 #define RS_WIRE_POOL_H
@@ -10,11 +10,14 @@
 #include <stdint.h>
 #include "wire/packet.h"
 
+struct rs_pool_exchange;
+
 struct rs_pool {
 	struct rs_packet *base;
 	uint32_t capacity; /* limit; rs_pool_alloc() returns NULL at it */
 	uint32_t fresh;	   /* first index never used */
 	uint32_t spill_head, spill_count; /* common list, last in first out */
+	struct rs_pool_exchange *exchange; /* of a split slab; NULL: of one thread */
 };
 
 /* A free list of one owner. */
@@ -28,6 +31,13 @@ enum { RS_POOL_LIST_MAX = 256 }; /* above it half is spilled */
 /* capacity: packets, at most 2^31. -ENOMEM when the address space cannot be had. */
 int rs_pool_init(struct rs_pool *p, uint32_t capacity);
 void rs_pool_fini(struct rs_pool *p);
+/*
+ * Deals the unused rest of `whole` out to n slabs, one a thread, that name packets alike: a packet
+ * may be freed in another slab than it was taken from. What gathers in one is handed on through an
+ * exchange, which rs_pool_join() frees. The parts need no rs_pool_fini(). -ENOMEM.
+ */
+int rs_pool_split(struct rs_pool *whole, struct rs_pool *const part[], uint32_t n);
+void rs_pool_join(struct rs_pool *const part[], uint32_t n);
 void rs_pool_list_init(struct rs_pool_list *l, struct rs_pool *p);
 
 static inline struct rs_packet *rs_pool_at(const struct rs_pool *p, uint32_t i)

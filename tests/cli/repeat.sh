@@ -18,3 +18,13 @@ done
 "$ripstop" sim --quiet --no-diagnosis --seed 6 --flows-csv "$tmp/d" scenarios/incast.yaml
 [ "$(wc -l <"$tmp/c")" = 17 ]
 ! cmp -s "$tmp/c" "$tmp/d"
+
+# one run in two or three parts, a thread each: the same bits as on one thread
+for threads in 1 2 3; do
+	"$ripstop" sim --quiet --no-diagnosis --threads $threads --json "$tmp/p$threads" \
+		bench/perm128.yaml
+	without_engine "$tmp/p$threads" >"$tmp/q$threads"
+done
+grep -q '"threads": 2' "$tmp/p2"
+cmp "$tmp/q1" "$tmp/q2"
+cmp "$tmp/q1" "$tmp/q3"
