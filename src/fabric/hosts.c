@@ -17,7 +17,7 @@ struct rs_part *part_add(struct load *l, struct rs_host *h, enum rs_part_kind ki
 	struct rs_part *p = h->parts;
 
 	if (h->n_parts == RS_HOST_PARTS_MAX) {
-		fail(l, -E2BIG, (struct rs_where){l->name, 0, 0}, "a host of more than %d parts",
+		fail(l, -E2BIG, (struct rs_where){l->name, 1, 1}, "a host of more than %d parts",
 		     RS_HOST_PARTS_MAX);
 		return NULL;
 	}
@@ -431,6 +431,7 @@ static struct rs_host *inside_of(struct load *l, const struct node *n)
 	const char *like = NULL;
 	struct rs_error e = {0};
 	struct rs_host *h = NULL;
+	char why[480];
 	int err;
 
 	get_string(l, n, "like", &like);
@@ -445,8 +446,10 @@ static struct rs_host *inside_of(struct load *l, const struct node *n)
 				     "'%s' beside 'like': a host is written out or like a file",
 				     s->key);
 		err = l->err ? 0 : rs_host_import(beside(l, like), l->arena, &h, &e);
-		if (err)
-			fail(l, err, get(n, "like")->at, "%s", e.what);
+		if (err) {
+			rs_error_text(&e, why, sizeof(why));
+			fail(l, err, get(n, "like")->at, "%s", why);
+		}
 	}
 	if (h && !l->err)
 		host_overlay(l, h, n);
@@ -598,7 +601,7 @@ static void finish_hosts(struct hosts *b)
 		last = f->hosts[i].inside;
 	}
 	if (!b->l->err && !f->n_endpoints)
-		fail(b->l, -EINVAL, (struct rs_where){b->l->name, 0, 0},
+		fail(b->l, -EINVAL, (struct rs_where){b->l->name, 1, 1},
 		     "none of the hosts has a NIC: nothing can be connected; write one out with "
 		     "nics:");
 }

@@ -375,7 +375,7 @@ static void hwloc_tree(struct import *m, hwloc_topology_t t)
 	hwloc_obj_t *packages, o = NULL;
 
 	if (n < 0 || n > 256) {
-		fail(m->l, -E2BIG, (struct rs_where){m->l->name, 0, 0}, "more than 256 packages");
+		fail(m->l, -E2BIG, (struct rs_where){m->l->name, 1, 1}, "more than 256 packages");
 		return;
 	}
 	packages = take(m->l, (size_t)n + 1, sizeof(hwloc_obj_t));
@@ -398,7 +398,7 @@ static void hwloc_tree(struct import *m, hwloc_topology_t t)
 
 static void hwloc_read(struct import *m, const char *text, size_t n)
 {
-	struct rs_where at = {m->l->name, 0, 0};
+	struct rs_where at = {m->l->name, 1, 1};
 	hwloc_topology_t t;
 
 	setenv("HWLOC_HIDE_ERRORS", "2", 0);
@@ -420,21 +420,37 @@ static void hwloc_read(struct import *m, const char *text, size_t n)
 
 /* ---- Either ---- */
 
+/* libxml2 reports a broken encoding here whatever the options say. */
+__attribute__((format(printf, 2, 3))) static void silent(void *context, const char *fmt, ...)
+{
+}
+
+static void not_xml(struct import *m)
+{
+	const xmlError *why = xmlGetLastError();
+	struct rs_where at = {m->l->name, why && why->line > 0 ? why->line : 1,
+			      why && why->int2 > 0 ? why->int2 : 1};
+
+	fail(m->l, -EINVAL, at, "not XML: %.*s",
+	     why && why->message ? (int)strcspn(why->message, "\n") : 5,
+	     why && why->message ? why->message : "empty");
+}
+
 static void recognise(struct import *m, const char *text, size_t n)
 {
-	struct rs_where at = {m->l->name, 0, 0};
-	xmlDoc *doc = xmlReadMemory(text, (int)n, NULL, NULL,
-				    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
-	const xmlNode *root = doc ? xmlDocGetRootElement(doc) : NULL;
+	xmlDoc *doc;
+	const xmlNode *root;
 
+	xmlResetLastError();
+	xmlSetGenericErrorFunc(NULL, silent);
+	doc = xmlReadMemory(text, (int)n, NULL, NULL,
+			    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+	root = doc ? xmlDocGetRootElement(doc) : NULL;
 	if (!root) {
-		const xmlError *why = xmlGetLastError();
-
-		at.line = why ? why->line : 0;
-		at.column = why ? why->int2 : 0;
-		fail(m->l, -EINVAL, at, "not XML: %.*s",
-		     why && why->message ? (int)strcspn(why->message, "\n") : 5,
-		     why && why->message ? why->message : "empty");
+		not_xml(m);
+	} else if (doc->intSubset && doc->intSubset->entities) {
+		fail(m->l, -EINVAL, (struct rs_where){m->l->name, 1, 1},
+		     "XML that defines entities: no topology has some");
 	} else if (is(root, "system")) {
 		nccl(m, root);
 	} else if (is(root, "topology") &&
@@ -456,12 +472,13 @@ static void recognise(struct import *m, const char *text, size_t n)
 		     (const char *)root->name);
 	}
 	xmlFreeDoc(doc);
+	xmlSetGenericErrorFunc(NULL, NULL);
 }
 
 int rs_host_import_text(const char *text, size_t n, const char *name, struct rs_arena *a,
 			struct rs_host **out, struct rs_error *e)
 {
-	struct rs_error own = {0};
+	struct rs_error own = {0}, why = {0};
 	struct load l = {.arena = a, .e = e ? e : &own, .name = name};
 	struct import m = {.l = &l};
 
@@ -470,12 +487,14 @@ int rs_host_import_text(const char *text, size_t n, const char *name, struct rs_
 	if (!m.h)
 		return l.err;
 	if (n > XML_BYTES_MAX)
-		return fail(&l, -E2BIG, (struct rs_where){name, 0, 0}, "more than 16 MiB of XML");
+		return fail(&l, -E2BIG, (struct rs_where){name, 1, 1}, "more than 16 MiB of XML");
 	m.h->source = take_string(&l, strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
 	if (!l.err)
 		recognise(&m, text, n);
 	if (!l.err)
 		host_sort(&l, m.h);
+	if (!l.err && rs_host_check(m.h, &why))
+		fail(&l, -EINVAL, (struct rs_where){name, 1, 1}, "%s", why.what);
 	if (l.err)
 		return l.err;
 	*out = m.h;

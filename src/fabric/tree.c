@@ -58,7 +58,7 @@ static struct rs_where place(struct reader *r, struct fy_token *t)
 {
 	const struct fy_mark *m = t ? fy_token_start_mark(t) : NULL;
 
-	return (struct rs_where){r->name, m ? m->line + 1 : 0, m ? m->column + 1 : 0};
+	return (struct rs_where){r->name, m ? m->line + 1 : 1, m ? m->column + 1 : 1};
 }
 
 static const char *token_text(struct reader *r, struct fy_token *t)
@@ -111,8 +111,11 @@ static struct item *find(const struct node *map, const char *key)
 static void append(struct load *l, struct node *to, const char *key, struct rs_where at,
 		   struct node *value)
 {
-	struct item *i = take(l, 1, sizeof(*i));
+	struct item *i;
 
+	if (++l->n_items > TREE_NODES_MAX)
+		fail(l, -E2BIG, at, "more than %d values in one document", TREE_NODES_MAX);
+	i = take(l, 1, sizeof(*i));
 	if (!i)
 		return;
 	*i = (struct item){key, at, value, NULL};
@@ -135,7 +138,7 @@ static void syntax_error(struct reader *r)
 		fail(r->l, -EINVAL, (struct rs_where){r->name, err->line, err->column},
 		     "not YAML: %s", err->msg);
 	else
-		fail(r->l, -EINVAL, (struct rs_where){r->name, 0, 0}, "not YAML");
+		fail(r->l, -EINVAL, (struct rs_where){r->name, 1, 1}, "not YAML");
 	fy_diag_unref(diag);
 }
 
@@ -191,9 +194,13 @@ static void merge(struct load *l, struct node *map)
 	if (map->last == m)
 		map->last = prev;
 	map->n--;
-	for (struct item *i = m->value->first; i && !l->err; i = i->next)
-		if (!find(map, i->key))
-			append(l, map, i->key, i->at, i->value);
+	for (struct item *i = m->value->first; i && !l->err; i = i->next) {
+		if (find(map, i->key))
+			continue;
+		if (map->n == TREE_KEYS_MAX)
+			fail(l, -E2BIG, m->at, "more than %d keys in one mapping", TREE_KEYS_MAX);
+		append(l, map, i->key, i->at, i->value);
+	}
 }
 
 static void map_body(struct reader *r, struct node *map, int depth)
@@ -273,7 +280,7 @@ static struct node *value(struct reader *r, struct fy_event *ev, int depth)
 		n = node_new(r->l, NODE_LIST, place(r, ev->sequence_start.sequence_start));
 		anchor = ev->sequence_start.anchor;
 	} else {
-		fail(r->l, -EINVAL, (struct rs_where){r->name, 0, 0}, "the document ends early");
+		fail(r->l, -EINVAL, (struct rs_where){r->name, 1, 1}, "the document ends early");
 	}
 	if (n && depth == TREE_DEPTH_MAX)
 		fail(r->l, -E2BIG, n->at, "nested more than %d deep", TREE_DEPTH_MAX);
@@ -300,7 +307,7 @@ static struct node *document(struct reader *r)
 			if (type == FYET_STREAM_END)
 				return root;
 			if (type == FYET_DOCUMENT_START && root)
-				fail(r->l, -EINVAL, (struct rs_where){r->name, 0, 0},
+				fail(r->l, -EINVAL, (struct rs_where){r->name, 1, 1},
 				     "more than one document in the file");
 			continue;
 		}
@@ -309,18 +316,67 @@ static struct node *document(struct reader *r)
 	return NULL;
 }
 
+/* Bytes of the character at s, of which n are there; 0 where YAML's character set (§5.1) or UTF-8
+ * (RFC 3629) has none such. */
+static size_t character(const unsigned char *s, size_t n)
+{
+	size_t more = *s < 0x80 ? 0 : *s >= 0xf0 ? 3 : *s >= 0xe0 ? 2 : 1;
+	uint32_t c = *s < 0x80 ? *s : *s & (0x3fu >> more);
+	static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+
+	if (*s >= 0x80 && (*s < 0xc2 || *s > 0xf4 || more >= n))
+		return 0;
+	for (size_t i = 1; i <= more; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	if (c < 0x20 ? c != '\t' && c != '\n' && c != '\r' : c >= 0x7f && c < 0xa0 && c != 0x85)
+		return 0;
+	if (c < least[more] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) || c == 0xfffe ||
+	    c == 0xffff)
+		return 0;
+	return more + 1;
+}
+
+/* What is no text at all is refused before the parser sees it. */
+static bool readable(struct load *l, const char *text, size_t n, const char *name)
+{
+	struct rs_where at = {name, 1, 1};
+	const unsigned char *s = (const unsigned char *)text, *end = s + n;
+
+	while (s < end) {
+		size_t bytes = character(s, (size_t)(end - s));
+
+		if (!bytes) {
+			fail(l, -EINVAL, at, "not text: the byte 0x%02x; expected YAML in UTF-8",
+			     *s);
+			return false;
+		}
+		at.column++;
+		if (*s == '\n') {
+			at.line++;
+			at.column = 1;
+		}
+		s += bytes;
+	}
+	return true;
+}
+
 struct node *tree_parse(struct load *l, const char *text, size_t n, const char *name)
 {
 	struct fy_diag_cfg dc;
 	struct fy_diag *diag;
 	struct reader *r = NULL;
 	struct node *root = NULL;
-	struct rs_where at = {name, 0, 0};
+	struct rs_where at = {name, 1, 1};
 
 	if (n > TREE_BYTES_MAX) {
 		fail(l, -E2BIG, at, "larger than %d MiB", TREE_BYTES_MAX >> 20);
 		return NULL;
 	}
+	if (l->err || !readable(l, text, n, name))
+		return NULL;
 	fy_diag_cfg_default(&dc);
 	dc.fp = NULL;
 	dc.colorize = false;

@@ -45,7 +45,7 @@ struct load {
 	struct rs_error *e;
 	int err;
 	const char *name, *base_dir;
-	uint32_t n_nodes;
+	uint32_t n_nodes, n_items; /* nodes are made once, aliases are items that share them */
 };
 
 struct node *tree_parse(struct load *l, const char *text, size_t n, const char *name);

@@ -1,9 +1,11 @@
 /* The workload: flows from a CSV (read as a stream, a line at a time) or written inline,
  * collectives, training steps; and the what-if list. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/units.h"
 #include "fabric/load.h"
 
@@ -146,44 +148,78 @@ static void csv_line(struct flows *w, char *line, struct rs_where at)
 	add_flow(w, &flow, where[3]);
 }
 
-static bool is_header(const char *line)
+/* The next line without its end: 1, or 0 at the end of the file. A line that is too long or holds a
+ * NUL byte is an error. */
+static int csv_read(struct flows *w, FILE *in, char line[LINE_MAX_BYTES], struct rs_where *at)
 {
-	return !strncmp(line, "start", 5);
+	size_t n = 0;
+	int c;
+
+	at->line++;
+	while ((c = getc_unlocked(in)) != EOF && c != '\n') {
+		at->column = (int)n + 1;
+		if (!c)
+			return fail(w->l, -EINVAL, *at, "a NUL byte: no text");
+		if (n == LINE_MAX_BYTES - 1)
+			return fail(w->l, -EINVAL, *at, "a line of more than %d bytes",
+				    LINE_MAX_BYTES - 1);
+		line[n++] = (char)c;
+	}
+	at->column = 1;
+	if (ferror(in))
+		return fail(w->l, -EIO, *at, "cannot read '%s'", at->file);
+	if (c == EOF && !n)
+		return 0;
+	while (n && line[n - 1] == '\r')
+		n--;
+	line[n] = '\0';
+	return 1;
+}
+
+/* Spreadsheets put a byte order mark before the first line. */
+static char *behind_mark(char *line)
+{
+	return strncmp(line, "\xef\xbb\xbf", 3) ? line : line + 3;
+}
+
+static void csv_lines(struct flows *w, FILE *in, const char *path)
+{
+	struct rs_where here = {path, 0, 1};
+	char line[LINE_MAX_BYTES];
+	bool first = true; /* the first line that says something may be a header */
+
+	while (!w->l->err && csv_read(w, in, line, &here) > 0) {
+		char *s = here.line == 1 ? behind_mark(line) : line;
+		bool header = first && !strncmp(s, "start", 5);
+
+		if (!s[strspn(s, " \t")] || *s == '#')
+			continue;
+		first = false;
+		if (!header)
+			csv_line(w, s, here);
+	}
 }
 
 static void csv(struct flows *w, const char *path, struct rs_where at)
 {
-	FILE *in = w->l->err ? NULL : fopen(path, "re");
-	char line[LINE_MAX_BYTES];
-	struct rs_where here = {path, 0, 1};
+	int fd = w->l->err ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *in = NULL;
 	struct stat st;
 
 	if (w->l->err)
 		return;
-	if (!in || fstat(fileno(in), &st)) {
+	if (fd < 0 || fstat(fd, &st))
 		fail(w->l, -errno, at, "cannot read '%s': %s", path, strerror(errno));
-	} else if (S_ISDIR(st.st_mode)) {
-		fail(w->l, -EISDIR, at, "'%s' is a directory", path);
-	}
-	while (!w->l->err && fgets(line, sizeof(line), in)) {
-		size_t n = strlen(line);
-
-		here.line++;
-		if (n == sizeof(line) - 1 && line[n - 1] != '\n') {
-			fail(w->l, -EINVAL, here, "a line of more than %d bytes",
-			     LINE_MAX_BYTES - 2);
-			break;
-		}
-		while (n && (line[n - 1] == '\n' || line[n - 1] == '\r'))
-			line[--n] = '\0';
-		if (!n || line[0] == '#' || (here.line == 1 && is_header(line)))
-			continue;
-		csv_line(w, line, here);
-	}
-	if (in && ferror(in))
-		fail(w->l, -EIO, at, "cannot read '%s'", path);
-	if (in)
+	else if (!S_ISREG(st.st_mode))
+		fail(w->l, -EINVAL, at, "'%s' is not a regular file", path);
+	else if (!(in = fdopen(fd, "r")))
+		fail(w->l, -ENOMEM, at, "out of memory");
+	if (in) {
+		csv_lines(w, in, path);
 		fclose(in);
+	} else if (fd >= 0) {
+		close(fd);
+	}
 }
 
 static void inline_flow(struct flows *w, const struct node *n)
@@ -290,7 +326,7 @@ static void load_collective(struct load *l, struct rs_fabric *f, struct rs_colle
 		fail(l, -EINVAL, n->at, "%u ranks, but the fabric has %u GPUs", c->n_ranks,
 		     f->n_gpus);
 	if (!l->err && f->n_gpus < 2)
-		fail(l, -EINVAL, n ? n->at : (struct rs_where){0},
+		fail(l, -EINVAL, n ? n->at : (struct rs_where){l->name, 1, 1},
 		     "a collective needs two GPUs; the fabric has %u", f->n_gpus);
 }
 
