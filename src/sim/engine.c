@@ -69,7 +69,7 @@ void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs
 	if (l->head == RS_NO_PACKET) {
 		l->head = i;
 		if (__builtin_expect(!l->far, 1))
-			rs_tree_set(&s->nodes[l->to_node].tree, l->to_slot, p->when);
+			sim_link_armed(s, l, p->when);
 		else
 			post_far(s, n, l);
 	} else {
@@ -152,11 +152,6 @@ static void switch_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs
 
 /* ---- The loop ---- */
 
-rs_time sim_node_next(const struct sim_node *n)
-{
-	return rs_time_min(n->deadline, rs_tree_time(rs_tree_top(&n->tree)));
-}
-
 uint64_t sim_node_run(struct rs_sim *s, struct sim_node *n, rs_time end)
 {
 	uint64_t events = 0;
@@ -172,8 +167,10 @@ uint64_t sim_node_run(struct rs_sim *s, struct sim_node *n, rs_time end)
 			slot = SLOT_DEADLINE;
 			now = n->deadline;
 		}
-		if (now >= end)
+		if (now >= end) {
+			*n->due = now;
 			break;
+		}
 		if (n->sw)
 			switch_event(s, n, slot, now);
 		else
@@ -261,6 +258,7 @@ static int node_init(struct rs_sim *s, uint32_t i, uint32_t ports, uint32_t slot
 	for (uint32_t p = 0; p < ports; p++)
 		n->out[p].head = RS_NO_PACKET;
 	rs_pool_list_init(&n->free, &s->parts[n->part].pool);
+	*n->due = 0; /* looked at in the first window */
 	return tree_init(s, n, slots, e);
 }
 

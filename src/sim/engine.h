@@ -28,6 +28,7 @@ struct sim_link {
 	uint32_t tail;
 	bool plain;           /* nothing is captured, nothing lost */
 	struct sim_link *far; /* NULL: both ends are in one part */
+	rs_time *due;         /* the receiving node's */
 	struct rs_pace pace;
 	rs_time delay;  /* propagation, and the latency of the switch at the far end */
 	rs_time header; /* cut-through: time of the bytes that a switch waits for; else 0 */
@@ -48,6 +49,7 @@ struct sim_node {
 	struct sim_host *host; /* a host */
 	struct rs_pool_list free;
 	rs_time deadline; /* a switch's timers: not in the tree */
+	rs_time *due;     /* in its part's list: the earliest thing that will happen here */
 	/* counters */
 	uint64_t events, data_hops, ack_hops, pfc_hops, losses;
 } __attribute__((aligned(64)));
@@ -62,8 +64,9 @@ enum { SIM_PARTS_MAX = 64, SIM_LINE = 64 };
 struct sim_part {
 	struct rs_pool pool;
 	uint32_t *nodes, n_nodes;
-	rs_time next;                         /* the earliest thing that will happen here */
-	uint64_t events;                      /* in the latest window */
+	rs_time *due;    /* [n_nodes] in the order of nodes: what is scanned between windows */
+	rs_time next;    /* the earliest thing that will happen here */
+	uint64_t events; /* in the latest window */
 	struct sim_link **box[SIM_PARTS_MAX]; /* [part]: links that lead there and are not empty */
 	uint32_t n_box[SIM_PARTS_MAX];
 } __attribute__((aligned(64)));
@@ -96,9 +99,16 @@ static inline void sim_finished(struct rs_sim *s)
 	__atomic_fetch_sub(&s->unfinished, 1, __ATOMIC_RELAXED);
 }
 
+/* The head of a link that was empty arrives at `when`. */
+static inline void sim_link_armed(struct rs_sim *s, const struct sim_link *l, rs_time when)
+{
+	rs_tree_set(&s->nodes[l->to_node].tree, l->to_slot, when);
+	if (when < *l->due)
+		*l->due = when;
+}
+
 /* One node for all that happens before `end`: how many events. */
 uint64_t sim_node_run(struct rs_sim *s, struct sim_node *n, rs_time end);
-rs_time sim_node_next(const struct sim_node *n);
 
 /* parts.c: who runs which node, and the windows. */
 /* Deals the nodes out to at most `threads` parts; before links are made. */

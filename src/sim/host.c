@@ -24,16 +24,6 @@ struct sim_nic *sim_nic_of(struct rs_sim *s, uint32_t endpoint)
 	return &s->nodes[host].host->nics[endpoint - s->f->hosts[host].first_endpoint];
 }
 
-static struct sim_node *node_of_nic(struct rs_sim *s, const struct sim_nic *k)
-{
-	return &s->nodes[s->f->endpoints[k->endpoint].host];
-}
-
-static uint32_t port_of_nic(const struct rs_sim *s, const struct sim_nic *k)
-{
-	return k->endpoint - s->f->hosts[s->f->endpoints[k->endpoint].host].first_endpoint;
-}
-
 /* ---- FIFOs of packets ---- */
 
 static void fifo_push(struct rs_sim *s, struct sim_fifo *q, struct rs_packet *p)
@@ -122,8 +112,8 @@ static rs_time quanta_time(const struct sim_link *l, uint32_t quanta)
 
 static void send_pfc(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
-	struct sim_node *n = node_of_nic(s, k);
-	uint32_t port = port_of_nic(s, k);
+	struct sim_node *n = k->node;
+	uint32_t port = k->port;
 	struct rs_packet *p = rs_pool_alloc(&n->free);
 
 	if (!p)
@@ -138,8 +128,7 @@ static void send_pfc(struct rs_sim *s, struct sim_nic *k, rs_time now)
 			p->pfc_quanta[c] = s->f->qos.pause_quanta;
 	k->pauses += (k->pfc_due & k->pausing) != 0;
 	k->pfc_due = 0;
-	k->refresh = k->pausing ? now + quanta_time(&n->out[port], s->f->qos.pause_quanta) / 2
-				: RS_NEVER;
+	k->refresh = k->pausing ? now + quanta_time(k->out, s->f->qos.pause_quanta) / 2 : RS_NEVER;
 	sim_transmit(s, n, port, p, now);
 }
 
@@ -147,7 +136,7 @@ static void send_pfc(struct rs_sim *s, struct sim_nic *k, rs_time now)
  * the transport wants to be asked again. */
 static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
-	struct sim_node *n = node_of_nic(s, k);
+	struct sim_node *n = k->node;
 	const struct rs_host_params *hp = &s->f->host_params;
 	rs_time again = RS_NEVER;
 
@@ -174,8 +163,8 @@ static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
 
 static rs_time send_staged(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
-	struct sim_node *n = node_of_nic(s, k);
-	uint32_t port = port_of_nic(s, k);
+	struct sim_node *n = k->node;
+	uint32_t port = k->port;
 	rs_time again = pull(s, k, now);
 	struct rs_packet *p = fifo_peek(s, &k->express);
 
@@ -191,14 +180,14 @@ static rs_time send_staged(struct rs_sim *s, struct sim_nic *k, rs_time now)
 		k->staged_bytes -= p->payload_bytes;
 	}
 	sim_transmit(s, n, port, p, now);
-	return n->out[port].busy_until;
+	return k->out->busy_until;
 }
 
 static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
-	struct sim_node *n = node_of_nic(s, k);
-	uint32_t port = port_of_nic(s, k);
-	struct sim_link *l = &n->out[port];
+	struct sim_node *n = k->node;
+	uint32_t port = k->port;
+	struct sim_link *l = k->out;
 	uint32_t slot = port * SLOTS_NIC + SLOT_NIC_TX;
 	struct rs_packet *p;
 	rs_time again = l->busy_until;
@@ -222,13 +211,13 @@ static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
 
 static void arm_timer(struct rs_sim *s, struct sim_nic *k)
 {
-	struct sim_node *n = node_of_nic(s, k);
+	struct sim_node *n = k->node;
 	rs_time t = rs_time_min(rs_nic_deadline(k->nic), k->refresh);
 	uint8_t m = k->paused;
 
 	for (; m; m &= (uint8_t)(m - 1))
 		t = rs_time_min(t, k->paused_until[__builtin_ctz(m)]);
-	rs_tree_set(&n->tree, port_of_nic(s, k) * SLOTS_NIC + SLOT_NIC_TIMER, t);
+	rs_tree_set(&n->tree, k->port * SLOTS_NIC + SLOT_NIC_TIMER, t);
 }
 
 void sim_nic_kick(struct rs_sim *s, struct sim_nic *k, rs_time now)
@@ -253,8 +242,8 @@ static void completions(struct rs_sim *s, struct sim_nic *k, rs_time now)
 
 static void pfc_received(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
 {
-	struct sim_node *n = node_of_nic(s, k);
-	const struct sim_link *l = &n->out[port_of_nic(s, k)];
+	struct sim_node *n = k->node;
+	const struct sim_link *l = &n->out[k->port];
 
 	for (unsigned c = 0; c < RS_CLASSES; c++) {
 		if (!(p->pfc_enable >> c & 1))
@@ -286,11 +275,11 @@ static void flow_control(struct rs_sim *s, struct sim_nic *k, const struct rs_pa
 	}
 }
 
-/* The write of the packet at the head of the receive buffer: one at a time, so that reads of what is
- * sent get their turn on the NIC's PCIe link between two. */
+/* The write of the packet at the head of the receive buffer: one at a time, so that reads of what
+ * is sent get their turn on the NIC's PCIe link between two. */
 static void rx_start(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
-	struct sim_node *n = node_of_nic(s, k);
+	struct sim_node *n = k->node;
 	struct rs_packet *p = fifo_peek(s, &k->rx);
 	rs_time accepted = RS_NEVER;
 	struct rs_qp *qp;
@@ -298,22 +287,20 @@ static void rx_start(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	if (p) {
 		qp = rs_nic_find_qp(k->nic, p->dest_qp);
 		sim_qp_visible(s, rs_qp_get_user(qp),
-			       rs_bus_write(n->host->bus,
-					    sim_qp_path(s, rs_qp_get_user(qp), false),
+			       rs_bus_write(n->host->bus, sim_qp_path(s, rs_qp_get_user(qp), false),
 					    p->payload_bytes, now, &accepted));
 	}
-	rs_tree_set(&n->tree, port_of_nic(s, k) * SLOTS_NIC + SLOT_NIC_RX, accepted);
+	rs_tree_set(&n->tree, k->port * SLOTS_NIC + SLOT_NIC_RX, accepted);
 }
 
 static void to_memory(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
 {
-	struct sim_node *n = node_of_nic(s, k);
+	struct sim_node *n = k->node;
 	const struct rs_qos *q = &s->f->qos;
 	bool idle = k->rx.head == RS_NO_PACKET;
 
-	if (!rs_nic_find_qp(k->nic, p->dest_qp) ||
-	    (q->nic_buffer && !s->o->ideal.no_pause &&
-	     k->rx_bytes + p->frame_bytes > q->nic_buffer)) {
+	if (!rs_nic_find_qp(k->nic, p->dest_qp) || (q->nic_buffer && !s->o->ideal.no_pause &&
+						    k->rx_bytes + p->frame_bytes > q->nic_buffer)) {
 		k->drops++;
 		rs_pool_free(&n->free, p);
 		return;
@@ -449,6 +436,9 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 	int err;
 
 	k->endpoint = endpoint;
+	k->node = n;
+	k->port = endpoint - f->hosts[host].first_endpoint;
+	k->out = &n->out[k->port];
 	k->part = f->endpoints[endpoint].part;
 	k->inside = s->nodes[host].host->bus && k->part >= 0;
 	k->stage.head = k->express.head = k->rx.head = RS_NO_PACKET;

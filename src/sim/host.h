@@ -31,6 +31,9 @@ struct sim_fifo {
 
 struct sim_nic {
 	struct rs_nic *nic;
+	struct sim_node *node;
+	struct sim_link *out;
+	uint32_t port;
 	struct rs_cq *cq;
 	uint32_t endpoint;
 	int part;

@@ -70,13 +70,15 @@ static int nodes_list(struct rs_sim *s)
 	for (uint32_t p = 0; p < s->n_parts; p++) {
 		s->parts[p].nodes =
 			rs_arena_alloc(s->arena, s->parts[p].n_nodes + 1u, sizeof(uint32_t));
-		if (!s->parts[p].nodes)
+		s->parts[p].due = lines_alloc(s->arena, s->parts[p].n_nodes + 1u, sizeof(rs_time));
+		if (!s->parts[p].nodes || !s->parts[p].due)
 			return -ENOMEM;
 		s->parts[p].n_nodes = 0;
 	}
 	for (uint32_t i = 0; i < s->n_nodes; i++) {
 		struct sim_part *p = &s->parts[s->nodes[i].part];
 
+		s->nodes[i].due = &p->due[p->n_nodes];
 		p->nodes[p->n_nodes++] = i;
 	}
 	return 0;
@@ -129,6 +131,7 @@ int sim_parts_connect(struct rs_sim *s, struct rs_error *e)
 		for (uint32_t p = 0; p < from->n_ports; p++) {
 			uint32_t to = s->nodes[from->out[p].to_node].part;
 
+			from->out[p].due = s->nodes[from->out[p].to_node].due;
 			if (!from->out[p].rate || to == from->part)
 				continue;
 			n[from->part][to]++;
@@ -224,8 +227,7 @@ static void receive(struct rs_sim *s, uint32_t me)
 
 			if (far->head == RS_NO_PACKET) {
 				far->head = near->head;
-				rs_tree_set(&s->nodes[far->to_node].tree, far->to_slot,
-					    rs_pool_at(&s->pool, near->head)->when);
+				sim_link_armed(s, far, rs_pool_at(&s->pool, near->head)->when);
 			} else {
 				rs_pool_at(&s->pool, far->tail)->next = near->head;
 			}
@@ -236,28 +238,36 @@ static void receive(struct rs_sim *s, uint32_t me)
 	}
 }
 
-static rs_time part_next(const struct rs_sim *s, const struct sim_part *p)
-{
-	rs_time next = RS_NEVER;
-
-	for (uint32_t i = 0; i < p->n_nodes; i++)
-		next = rs_time_min(next, sim_node_next(&s->nodes[p->nodes[i]]));
-	return next;
-}
-
+/* What a node needs first is on its way from memory while the one before it runs. */
 static void part_window(struct rs_sim *s, struct sim_part *p, rs_time end)
 {
 	uint64_t events = 0;
 
-	for (uint32_t i = 0; i < p->n_nodes; i++)
+	for (uint32_t i = 0; i < p->n_nodes; i++) {
+		if (p->due[i] >= end)
+			continue;
+		if (i + 2 < p->n_nodes) {
+			const struct sim_node *soon = &s->nodes[p->nodes[i + 1]];
+
+			__builtin_prefetch(&s->nodes[p->nodes[i + 2]]);
+			__builtin_prefetch(&soon->tree.key[soon->tree.leaves]);
+			__builtin_prefetch(soon->host ? (const void *)soon->host
+						      : (const void *)soon->sw);
+		}
 		events += sim_node_run(s, &s->nodes[p->nodes[i]], end);
+	}
 	p->events = events;
 }
 
 static void part_ready(struct rs_sim *s, uint32_t part)
 {
+	struct sim_part *p = &s->parts[part];
+	rs_time next = RS_NEVER;
+
 	receive(s, part);
-	s->parts[part].next = part_next(s, &s->parts[part]);
+	for (uint32_t i = 0; i < p->n_nodes; i++)
+		next = rs_time_min(next, p->due[i]);
+	p->next = next;
 }
 
 static rs_time earliest(const struct rs_sim *s)
