@@ -68,4 +68,13 @@ static inline rs_time rs_pace_time_long(struct rs_pace p, uint64_t bytes)
 	return (rs_time)(((rs_uint128)p.q16 * bytes) >> 16);
 }
 
+/*
+ * t cut to whole nanoseconds, as a simulator with such a clock does that divides in floating point:
+ * a whole number of them comes out a hair below, and is cut to one less.
+ */
+static inline rs_time rs_whole_ns(rs_time t)
+{
+	return t > 0 ? (t - 1) / RS_NS * RS_NS : 0;
+}
+
 #endif

@@ -119,6 +119,7 @@ struct rs_transport_conf {
 	rs_time ack_delay;
 	rs_time min_rto;
 	bool ack_echo;		/* ns-3: congestion comes back as a bit of the ACK */
+	enum { RS_FABRIC_ROCEV2, RS_FABRIC_NS3 } framing; /* header bytes and clock: wire/framing.h */
 };
 
 struct rs_flow {

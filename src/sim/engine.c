@@ -55,11 +55,12 @@ void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs
 		  rs_time now)
 {
 	struct sim_link *l = &n->out[port];
-	rs_time serial = rs_pace_time(l->pace, rs_packet_link_bytes(p));
+	uint32_t bytes = (uint32_t)p->frame_bytes + l->gap;
+	rs_time serial = rs_framing_time(l->pace, bytes, l->whole_ns);
 	uint32_t i;
 
 	l->busy_until = now + serial;
-	l->bytes += rs_packet_link_bytes(p);
+	l->bytes += bytes;
 	count_hop(n, p);
 	if (__builtin_expect(!l->plain, 0) && !unplain(s, n, l, p, now))
 		return;
@@ -124,7 +125,8 @@ static void switch_arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, 
 	if (l->head != RS_NO_PACKET)
 		__builtin_prefetch(rs_pool_at(&s->pool, l->head));
 	if (l->header) {
-		rs_time serial = rs_pace_time(l->pace, rs_packet_link_bytes(p));
+		rs_time serial = rs_framing_time(l->pace, (uint32_t)p->frame_bytes + l->gap,
+						 l->whole_ns);
 
 		if (serial > l->header)
 			ready = now + serial - l->header;
@@ -217,6 +219,7 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 	uint32_t from = node_of(s, reverse ? &fl->b : &fl->a, &from_port);
 	uint32_t to = node_of(s, reverse ? &fl->a : &fl->b, &to_port);
 	struct sim_link *l = &s->nodes[from].out[from_port];
+	const struct rs_framing *framing = &rs_framings[f->transport.framing];
 	bool to_switch = to >= s->n_hosts;
 
 	*l = (struct sim_link){
@@ -227,6 +230,8 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 				     : sim_host_arrival_slot(to_port),
 		.pace = rs_pace_of(fl->rate),
 		.rate = fl->rate,
+		.gap = framing->gap,
+		.whole_ns = framing->whole_ns,
 		.delay = fl->delay + (to_switch ? f->qos.switch_latency : 0),
 		.loss = s->o->ideal.no_loss ? 0 : (uint64_t)ldexp(fl->loss, 32),
 		.random = rs_random_stream(s->o->seed, 2 * (uint64_t)index + reverse, RANDOM_LOSS),
@@ -240,8 +245,8 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 	s->window = rs_time_min(
 		s->window,
 		l->delay + (l->header ? l->header
-				      : rs_pace_time(l->pace,
-						     RS_ETH_MIN_FRAME + RS_PREAMBLE_IPG_BYTES)));
+				      : rs_framing_time(l->pace, framing->pfc + framing->gap,
+							framing->whole_ns)));
 }
 
 static int node_init(struct rs_sim *s, uint32_t i, uint32_t ports, uint32_t slots,

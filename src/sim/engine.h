@@ -11,6 +11,7 @@
 #include "sim/sim.h"
 #include "sim/tree.h"
 #include "switch/switch.h"
+#include "wire/framing.h"
 #include "wire/pool.h"
 
 struct rs_capture;
@@ -27,6 +28,8 @@ struct sim_link {
 	/* sender's side */
 	uint32_t tail;
 	bool plain;           /* nothing is captured, nothing lost */
+	bool whole_ns;        /* serialization times are cut to whole nanoseconds */
+	uint16_t gap;         /* bytes that a frame takes beside itself */
 	struct sim_link *far; /* NULL: both ends are in one part */
 	rs_time *due;         /* the receiving node's */
 	struct rs_pace pace;
