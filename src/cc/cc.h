@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/time.h"
 
-enum { RS_CC_STATE_BYTES = 96 };
+enum { RS_CC_STATE_BYTES = 96, RS_CC_HOPS = 5 };
 
 struct rs_cc_params; /* an algorithm's own, shared by all QPs of a NIC */
 
@@ -24,6 +24,16 @@ struct rs_cc {
 	rs_time next_event; /* on_time() is due at the first send at or after this; RS_NEVER: never */
 	int64_t byte_credit; /* counts down as bytes are sent; at <= 0 on_bytes() is due */
 	uint64_t state[RS_CC_STATE_BYTES / 8];
+};
+
+/* One switch that a packet passed, as its in-band telemetry tells (HPCC, SIGCOMM 2019, §4.1). The
+ * counters start anew at powers of two: differences are taken modulo those. */
+struct rs_cc_hop {
+	uint32_t time;	    /* ns at which the packet left, modulo 2^24 */
+	uint32_t queue;	    /* bytes left behind it at that port */
+	uint64_t sent;	    /* bytes that the port had sent before it, modulo sent_wrap */
+	uint64_t sent_wrap; /* a power of two */
+	int64_t rate;	    /* of the port's link, bits per second */
 };
 
 struct rs_cc_param {
@@ -57,6 +67,13 @@ struct rs_cc_ops {
 	void (*on_cnp)(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now);
 	/* a NAK (timeout == false) or a timeout made the transport go back */
 	void (*on_loss)(const struct rs_cc_params *p, struct rs_cc *cc, bool timeout, rs_time now);
+	/* An ACK of data that switches stamped, after on_ack(); n <= RS_CC_HOPS hops in the order of
+	 * the data's path. acked, sent: running totals of bytes, acknowledged so far and handed out so
+	 * far. NULL: packets carry no telemetry. A new rate moves the time at which the next packet
+	 * may go. */
+	void (*on_telemetry)(const struct rs_cc_params *p, struct rs_cc *cc,
+			     const struct rs_cc_hop *hops, unsigned n, uint64_t acked,
+			     uint64_t sent, rs_time now);
 	/* notification point: is a CNP due for a CE-marked packet of this QP? last: when the last was
 	 * sent, RS_NEVER never. NULL: no CNPs. */
 	bool (*cnp_due)(const struct rs_cc_params *p, rs_time last, rs_time now);
