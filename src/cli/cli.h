@@ -2,7 +2,9 @@
 #ifndef RS_CLI_CLI_H
 #define RS_CLI_CLI_H
 
+#include <stdbool.h>
 #include "base/error.h"
+#include "sim/ranks.h"
 
 enum rs_exit {
 	RS_EXIT_OK = 0,
@@ -13,6 +15,12 @@ enum rs_exit {
 
 int rs_cmd_sim(int argc, char **argv);
 int rs_cmd_fabric(int argc, char **argv);
+
+/* Is this one of several processes that mpirun started? Then which, from 0. */
+bool rs_cli_ranks_wanted(uint32_t *me);
+/* Brings them together; rs_cli_ranks_end() when all have their results. */
+int rs_cli_ranks_start(struct rs_ranks *r, struct rs_error *e);
+void rs_cli_ranks_end(void);
 
 /* "ripstop: file:line:column: what" and the hint, on standard error. Returns the exit status. */
 int rs_cli_error(const struct rs_error *e);

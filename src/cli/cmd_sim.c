@@ -45,7 +45,8 @@ static int help(void)
 	      "                      default: the first NIC's link\n"
 	      "  --seed N            another draw of ports, marks and losses (default 1)\n"
 	      "  --set PATH=VALUE    change the description; repeatable\n"
-	      "  --threads N         threads: a run each, or several for one run (default: one a core)\n"
+	      "  --threads N         threads: a run each, or several for one run (default: one a "
+	      "core)\n"
 	      "  --max-time T        stop at this virtual time, such as 50ms\n"
 	      "  --no-diagnosis      the scenario alone, without counterfactuals and what-ifs\n"
 	      "  --quiet             no text, no progress\n\n"
@@ -323,28 +324,60 @@ static int run_all(struct options *o, struct rs_fabric *f, struct rs_error *e)
 	return status;
 }
 
+/* Only the first of the processes that share a run says anything. */
+static int quiet_process(struct options *o)
+{
+	o->quiet = true;
+	o->json = o->csv = NULL;
+	return freopen("/dev/null", "w", stdout) ? 0 : -errno;
+}
+
+static int run_shared(struct options *o, struct rs_fabric *f, struct rs_error *e)
+{
+	struct rs_ranks ranks;
+	int status;
+
+	if (o->sim.pcap)
+		return rs_cli_usage("sim", "--pcap needs a run in one process, not mpirun");
+	if (rs_cli_ranks_start(&ranks, e))
+		return rs_cli_error(e);
+	o->sim.ranks = &ranks;
+	o->threads = 1; /* runs one after another, in all processes in the same order */
+	status = run_all(o, f, e);
+	/* a process that failed leaves at once, so that mpirun ends the others */
+	if (status == RS_EXIT_OK || status == RS_EXIT_INCOMPLETE)
+		rs_cli_ranks_end();
+	return status;
+}
+
 int rs_cmd_sim(int argc, char **argv)
 {
 	struct options o = {.sim = {.seed = 1, .stop = &stop}};
 	struct sigaction sa = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND};
 	struct rs_error e = {0};
 	struct rs_fabric *f;
+	uint32_t me;
+	bool shared = rs_cli_ranks_wanted(&me);
 	int status = parse(argc, argv, &o);
 
 	if (status)
 		return status;
 	if (rs_fabric_load(o.file, o.set, o.n_set, &f, &e))
-		return rs_cli_error(&e);
+		return me ? RS_EXIT_INPUT : rs_cli_error(&e);
 	if (!f->n_jobs) {
 		rs_error_set(&e, -EINVAL, "%s: there is no workload to run", o.file);
 		rs_error_hint(&e,
 			      "add workload: [{flows: FILE.csv}], a collective or a train step");
 		rs_fabric_free(f);
-		return rs_cli_error(&e);
+		return me ? RS_EXIT_INPUT : rs_cli_error(&e);
+	}
+	if (me && quiet_process(&o)) {
+		rs_fabric_free(f);
+		return RS_EXIT_FAILED;
 	}
 	/* the first Ctrl-C ends the runs with what is known; the second ends the program */
 	sigaction(SIGINT, &sa, NULL);
-	status = run_all(&o, f, &e);
+	status = shared ? run_shared(&o, f, &e) : run_all(&o, f, &e);
 	rs_fabric_free(f);
 	return status;
 }

@@ -125,8 +125,8 @@ static void switch_arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, 
 	if (l->head != RS_NO_PACKET)
 		__builtin_prefetch(rs_pool_at(&s->pool, l->head));
 	if (l->header) {
-		rs_time serial = rs_framing_time(l->pace, (uint32_t)p->frame_bytes + l->gap,
-						 l->whole_ns);
+		rs_time serial =
+			rs_framing_time(l->pace, (uint32_t)p->frame_bytes + l->gap, l->whole_ns);
 
 		if (serial > l->header)
 			ready = now + serial - l->header;
@@ -224,6 +224,7 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 
 	*l = (struct sim_link){
 		.head = RS_NO_PACKET,
+		.from_node = from,
 		.to_node = to,
 		.to_port = to_port,
 		.to_slot = to_switch ? to_port * SLOTS_SWITCH_PORT + SLOT_ARRIVAL
@@ -457,9 +458,25 @@ static void collect_switch(struct rs_sim *s, struct sim_node *n)
 	}
 }
 
-static void collect(struct rs_sim *s)
+/* Sums and greatest values over the processes that share the run. */
+static int combine(struct rs_sim *s)
+{
+	struct rs_sim_counters *c = &s->r->counters;
+	int64_t most[2] = {(int64_t)c->max_buffer, (int64_t)c->max_queue};
+	int err = sim_ranks_combine(s, RS_RANKS_SUM, c, sizeof(*c) / sizeof(int64_t),
+				    sizeof(int64_t), 0);
+
+	if (!err)
+		err = sim_ranks_combine(s, RS_RANKS_MAX_OF, most, 2, sizeof(*most), 0);
+	c->max_buffer = (uint64_t)most[0];
+	c->max_queue = (uint64_t)most[1];
+	return err;
+}
+
+static int collect(struct rs_sim *s, struct rs_error *e)
 {
 	struct rs_sim_counters *r = &s->r->counters;
+	int err = 0;
 
 	for (uint32_t i = 0; i < s->n_nodes; i++) {
 		struct sim_node *n = &s->nodes[i];
@@ -478,7 +495,11 @@ static void collect(struct rs_sim *s)
 		s->r->packets_peak +=
 			s->parts[p].pool.fresh - (p ? s->parts[p - 1].pool.capacity : 0);
 	s->r->qp_bytes = rs_qp_bytes();
+	if (s->o->ranks && ((err = combine(s)) || (err = sim_workload_combine(s))))
+		return rs_error_set(e, err, "the other processes' results cannot be had: %s",
+				    strerror(-err));
 	sim_workload_collect(s);
+	return 0;
 }
 
 static void destroy(struct rs_sim *s)
@@ -509,9 +530,10 @@ int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o,
 		s.r->arena = ra;
 		err = build(&s, e);
 		if (!err)
-			err = sim_parts_run(&s, e);
+			err = s.o->ranks ? sim_ranks_run(&s, e) : sim_parts_run(&s, e);
+		if (!err)
+			err = collect(&s, e);
 		if (!err) {
-			collect(&s);
 			s.r->complete = s.unfinished == 0;
 		}
 		if (s.capture) {

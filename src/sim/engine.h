@@ -24,7 +24,7 @@ struct sim_host;
 struct sim_link {
 	/* receiver's side */
 	uint32_t head; /* packets on the wire, by arrival */
-	uint32_t to_node, to_slot, to_port;
+	uint32_t to_node, to_slot, to_port, from_node;
 	/* sender's side */
 	uint32_t tail;
 	bool plain;           /* nothing is captured, nothing lost */
@@ -84,6 +84,7 @@ struct rs_sim {
 	struct sim_part *parts;
 	rs_time window;
 	rs_time now;         /* start of the present window */
+	uint64_t left;       /* the same in all processes that share the run */
 	uint64_t unfinished; /* flows and ranks not at their end: read between windows only */
 	struct rs_sim_result *r;
 	const struct rs_cc_ops *cc;
@@ -120,7 +121,17 @@ int sim_parts_create(struct rs_sim *s, unsigned threads, struct rs_error *e);
 int sim_parts_connect(struct rs_sim *s, struct rs_error *e);
 /* Runs to the end of the work, a limit, or the stop. */
 int sim_parts_run(struct rs_sim *s, struct rs_error *e);
+/* A part's nodes for a window; the earliest thing that will happen in a part. */
+void sim_part_window(struct rs_sim *s, struct sim_part *p, rs_time end);
+rs_time sim_part_due(const struct sim_part *p);
 void sim_parts_destroy(struct rs_sim *s);
+
+/* ranks.c: the same with a part a process. */
+int sim_ranks_run(struct rs_sim *s, struct rs_error *e);
+/* The 64-bit field at `offset` of each of n elements of `size` bytes, combined over all processes.
+ */
+int sim_ranks_combine(struct rs_sim *s, enum rs_ranks_op op, void *array, size_t n, size_t size,
+		      size_t offset);
 
 /* host.c */
 int sim_host_create(struct rs_sim *s, uint32_t host, struct rs_error *e);
@@ -133,6 +144,8 @@ void sim_host_collect(struct rs_sim *s, struct sim_node *n);
 /* workload.c: flows and collectives, as hosts carry them out. */
 struct sim_workload;
 int sim_workload_create(struct rs_sim *s, struct rs_error *e);
+/* Before sim_workload_collect(): what other processes know of flows and collectives. */
+int sim_workload_combine(struct rs_sim *s);
 void sim_workload_collect(struct rs_sim *s);
 double sim_workload_share(const struct rs_sim *s);
 

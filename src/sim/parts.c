@@ -92,6 +92,8 @@ int sim_parts_create(struct rs_sim *s, unsigned threads, struct rs_error *e)
 	s->n_parts = threads < 1 || s->o->pcap ? 1 : threads;
 	if (s->n_parts > most)
 		s->n_parts = most ? most : 1;
+	if (s->o->ranks)
+		s->n_parts = s->o->ranks->n;
 	if (s->n_parts > SIM_PARTS_MAX)
 		s->n_parts = SIM_PARTS_MAX;
 	s->nodes = lines_alloc(s->arena, s->n_nodes, sizeof(*s->nodes));
@@ -239,7 +241,7 @@ static void receive(struct rs_sim *s, uint32_t me)
 }
 
 /* What a node needs first is on its way from memory while the one before it runs. */
-static void part_window(struct rs_sim *s, struct sim_part *p, rs_time end)
+void sim_part_window(struct rs_sim *s, struct sim_part *p, rs_time end)
 {
 	uint64_t events = 0;
 
@@ -259,15 +261,19 @@ static void part_window(struct rs_sim *s, struct sim_part *p, rs_time end)
 	p->events = events;
 }
 
-static void part_ready(struct rs_sim *s, uint32_t part)
+rs_time sim_part_due(const struct sim_part *p)
 {
-	struct sim_part *p = &s->parts[part];
 	rs_time next = RS_NEVER;
 
-	receive(s, part);
 	for (uint32_t i = 0; i < p->n_nodes; i++)
 		next = rs_time_min(next, p->due[i]);
-	p->next = next;
+	return next;
+}
+
+static void part_ready(struct rs_sim *s, uint32_t part)
+{
+	receive(s, part);
+	s->parts[part].next = sim_part_due(&s->parts[part]);
 }
 
 static rs_time earliest(const struct rs_sim *s)
@@ -318,7 +324,7 @@ static void run_alone(struct team *t, struct plan *plan)
 			return;
 		s->now = earliest(s);
 		for (uint32_t p = 0; p < s->n_parts; p++)
-			part_window(s, &s->parts[p], s->now + s->window);
+			sim_part_window(s, &s->parts[p], s->now + s->window);
 	}
 }
 
@@ -343,7 +349,7 @@ static void windows(struct member *m)
 		start = earliest(s);
 		if (start == RS_NEVER)
 			return;
-		part_window(s, &s->parts[m->part], start + s->window);
+		sim_part_window(s, &s->parts[m->part], start + s->window);
 		meet(&t->meeting, &m->spins);
 		part_ready(s, m->part);
 		if (!m->part) {

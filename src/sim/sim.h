@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "collective/collective.h"
 #include "fabric/fabric.h"
+#include "sim/ranks.h"
 
 /* What a counterfactual takes away, one at a time. */
 struct rs_sim_ideal {
@@ -27,8 +28,9 @@ struct rs_sim_options {
 	uint64_t seed;
 	struct rs_sim_ideal ideal;
 	unsigned threads; /* that this run may use; 0 or 1: one. Results do not depend on it. */
-	rs_time max_time; /* virtual; 0: the engine's limit of 2^52 ps (75 minutes) */
-	const char *pcap; /* pcapng of the links named below; NULL: none */
+	const struct rs_ranks *ranks; /* the processes that share this run; NULL: this one alone */
+	rs_time max_time;             /* virtual; 0: the engine's limit of 2^52 ps (75 minutes) */
+	const char *pcap;             /* pcapng of the links named below; NULL: none */
 	const char *
 		pcap_links; /* comma list of switch or host names, "all"; NULL: endpoint 0's link */
 	const volatile int *stop; /* non-zero ends the run at the next window; NULL: never */

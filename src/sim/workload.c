@@ -52,7 +52,7 @@ struct sim_coll {
 	uint32_t job, first_conn;
 	struct sim_lane *lanes; /* [rank * n_lanes + lane] */
 	uint32_t *left;         /* [rank]: lanes not at their end */
-	uint32_t *rep;          /* [rank]: repetitions done */
+	int64_t *rep;           /* [rank]: repetitions done */
 	rs_time *first, *last;  /* [rank]: ends of the first and of the latest repetition */
 	uint32_t first_lane;    /* number of lanes[0] among all collectives' */
 	uint32_t repeat;
@@ -777,6 +777,40 @@ static void deliveries(struct rs_sim *s)
 		if (fl && c->visible && fl->finish != RS_NEVER)
 			fl->delivered = c->visible + s->f->host_params.poll;
 	}
+}
+
+int sim_workload_combine(struct rs_sim *s)
+{
+	struct sim_workload *w = s->work;
+	struct rs_sim_result *r = s->r;
+	int64_t *failed = calloc(r->n_jobs + 1u, sizeof(*failed));
+	int err = failed ? 0 : -ENOMEM;
+
+	if (!err && r->n_flows)
+		err = sim_ranks_combine(s, RS_RANKS_MIN, r->flows, r->n_flows, sizeof(*r->flows),
+					offsetof(struct rs_sim_flow, finish));
+	if (!err && w->n_conns)
+		err = sim_ranks_combine(s, RS_RANKS_MAX_OF, w->conns, w->n_conns, sizeof(*w->conns),
+					offsetof(struct sim_conn, visible));
+	for (uint32_t i = 0; !err && i < w->n_colls; i++) {
+		struct sim_coll *k = &w->colls[i];
+		uint32_t n = k->plan->n_ranks;
+
+		err = sim_ranks_combine(s, RS_RANKS_MAX_OF, k->first, n, sizeof(*k->first), 0);
+		if (!err)
+			err = sim_ranks_combine(s, RS_RANKS_MAX_OF, k->last, n, sizeof(*k->last),
+						0);
+		if (!err)
+			err = sim_ranks_combine(s, RS_RANKS_MAX_OF, k->rep, n, sizeof(*k->rep), 0);
+	}
+	for (uint32_t i = 0; i < r->n_jobs && failed; i++)
+		failed[i] = r->jobs[i].failed;
+	if (!err)
+		err = sim_ranks_combine(s, RS_RANKS_SUM, failed, r->n_jobs, sizeof(*failed), 0);
+	for (uint32_t i = 0; i < r->n_jobs && !err; i++)
+		r->jobs[i].failed = (uint32_t)failed[i];
+	free(failed);
+	return err;
 }
 
 void sim_workload_collect(struct rs_sim *s)

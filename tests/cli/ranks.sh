@@ -1,0 +1,39 @@
+#!/bin/sh
+# A run shared by 2 and by 4 processes under Open MPI gives the bits of a run in one.
+set -eu
+ripstop=$1
+command -v mpirun >/dev/null 2>&1 || {
+	echo "skipped: no mpirun (openmpi-bin)"
+	exit 77
+}
+[ -e "$(dirname "$ripstop")/../lib/ripstop/ripstop-mpi.so" ] || {
+	echo "skipped: built without Open MPI (libopenmpi-dev)"
+	exit 77
+}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+without_engine() { sed '/^  "engine": {/,/^  }/d' "$1"; }
+same() {
+	name=$1
+	shift
+	"$ripstop" sim --quiet --json "$tmp/1" "$@"
+	without_engine "$tmp/1" >"$tmp/one"
+	grep -q '"complete": true' "$tmp/one"
+	for n in 2 4; do
+		mpirun --mca btl self,vader -n $n "$ripstop" sim --quiet --json "$tmp/n" "$@"
+		without_engine "$tmp/n" >"$tmp/many"
+		cmp "$tmp/one" "$tmp/many" || {
+			echo "$name: $n processes differ from one"
+			exit 1
+		}
+	done
+}
+same flows --no-diagnosis bench/perm128.yaml
+same what-ifs scenarios/incast.yaml
+same collective --no-diagnosis scenarios/one-nic.yaml
+# bad input: one message, status 2
+status=0
+mpirun -n 2 "$ripstop" sim --quiet no-such-file.yaml 2>"$tmp/err" || status=$?
+[ "$status" = 2 ]
+[ "$(grep -c 'no-such-file.yaml' "$tmp/err")" = 1 ]
