@@ -3,6 +3,7 @@
  * requests in order. IBTA §9.7.5.1, §9.7.6, §9.7.7.
  */
 #include "rdma/state.h"
+#include "wire/telemetry.h"
 
 /*
  * n more PSNs are acknowledged. Stops at a READ or atomic, which only its response completes: false
@@ -70,6 +71,31 @@ static inline void progress(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked
 				now);
 }
 
+/* The stamps that the data gathered on its way, for an algorithm that reads them. */
+RS_APART static void telemetry(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+			       rs_time now)
+{
+	struct rs_cc_hop hop[RS_CC_HOPS];
+	struct rs_pace old = qp->cc.pace;
+	unsigned n = 0;
+
+	for (; n < RS_INT_HOPS && p->int_hop[n]; n++) {
+		struct rs_int_stamp s;
+
+		rs_int_unpack(p->int_hop[n], nic->c.int_scale, &s);
+		hop[n] = (struct rs_cc_hop){.time = s.time,
+					    .queue = s.queue,
+					    .sent = s.sent,
+					    .sent_wrap = rs_int_wrap(nic->c.int_scale),
+					    .rate = s.rate};
+	}
+	if (!n)
+		return;
+	nic->cc->on_telemetry(nic->cc_params, &qp->cc, hop, n, qp->acked, qp->sent, now);
+	if (qp->cc.pace.q16 != old.q16)
+		rs_sched_repace(nic, qp, old, now);
+}
+
 /* A response skipped an unanswered READ or atomic: ask again, once until something moves. */
 RS_COLD static void implied_nak(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 {
@@ -135,6 +161,9 @@ static void on_ack(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet 
 	whole = acknowledge(nic, qp, (uint32_t)ahead);
 	if (__builtin_expect(qp->una_psn != una, 1))
 		progress(nic, qp, acked, nic->c.ack_echo_ecn && (p->bth_flags & RS_BTH_BECN), now);
+	if (__builtin_expect((p->bth_flags & RS_PACKET_INT) && nic->int_bytes, 0) &&
+	    qp->una_psn != una)
+		telemetry(nic, qp, p, now);
 	if (__builtin_expect(!whole, 0))
 		implied_nak(nic, qp, now);
 	else if (__builtin_expect(kind != RS_SYN_ACK, 0))

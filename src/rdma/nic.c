@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "rdma/state.h"
+#include "wire/telemetry.h"
 
 static int check_config(const struct rs_nic_config *c, struct rs_error *e)
 {
@@ -18,6 +20,8 @@ static int check_config(const struct rs_nic_config *c, struct rs_error *e)
 	if (!c->max_cqs || c->max_mrs > RS_MAX_MRS)
 		return rs_error_set(e, -EINVAL, "max_cqs must be at least 1, max_mrs at most %d",
 				    RS_MAX_MRS);
+	if (c->cc && c->cc->on_telemetry && !c->int_scale)
+		return rs_error_set(e, -EINVAL, "%s needs the telemetry's scale", c->cc->name);
 	if (c->line_rate <= 0 || c->cnp_tc >= RS_CLASSES || c->ack_delay < 0 || c->min_rto < 0)
 		return rs_error_set(e, -EINVAL, "a rate, class or time is out of range");
 	return 0;
@@ -31,13 +35,34 @@ static int alloc_tables(struct rs_nic *nic)
 	nic->mrs = calloc(c->max_mrs ? c->max_mrs : 1, sizeof(*nic->mrs));
 	if (c->copy_payload)
 		nic->bounce = malloc((size_t)RS_BOUNCE_BUFFERS * RS_MAX_PAYLOAD);
-	if (!nic->qps_memory || !nic->mrs || (c->copy_payload && !nic->bounce))
+	if (nic->int_bytes)
+		nic->int_hops = calloc((size_t)c->max_qps, sizeof(*nic->int_hops));
+	if (!nic->qps_memory || !nic->mrs || (c->copy_payload && !nic->bounce) ||
+	    (nic->int_bytes && !nic->int_hops))
 		return -ENOMEM;
 	nic->qps = (struct rs_qp *)(((uintptr_t)nic->qps_memory + RS_QP_BYTES_MAX - 1) &
 				    ~(uintptr_t)(RS_QP_BYTES_MAX - 1));
 	if (rs_heap_init(&nic->paced, c->max_qps) || rs_heap_init(&nic->timers, c->max_qps))
 		return -ENOMEM;
 	return 0;
+}
+
+static void set_framing(struct rs_nic *nic)
+{
+	const struct rs_nic_config *c = &nic->c;
+	const struct rs_framing *f = c->framing ? c->framing : &rs_framings[RS_FRAMING_ROCEV2];
+
+	nic->framing = f;
+	nic->gap = f->gap;
+	nic->whole_ns = f->whole_ns;
+	nic->int_bytes = nic->cc->on_telemetry ? RS_INT_BYTES : 0;
+	nic->ack_frame = rs_framing_ack(f, c->ipv6, nic->int_bytes);
+}
+
+uint16_t rs_nic_frame(const struct rs_nic *nic, uint8_t opcode, uint32_t payload)
+{
+	return rs_framing_data(nic->framing, opcode, payload, nic->c.ipv6,
+			       payload ? nic->int_bytes : 0);
 }
 
 int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **out, struct rs_error *e)
@@ -61,9 +86,11 @@ int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **out, struct rs_
 		rs_list_init(&nic->control[i]);
 	}
 	rs_list_init(&nic->cnp);
-	nic->ack_frame = rs_frame_bytes(RS_OP_ACKNOWLEDGE, 0, c->ipv6);
+	set_framing(nic);
 	nic->atomic_ack_frame = rs_frame_bytes(RS_OP_ATOMIC_ACKNOWLEDGE, 0, c->ipv6);
 	nic->cnp_frame = rs_frame_bytes(RS_OPCODE_CNP, RS_CNP_PAYLOAD, c->ipv6);
+	for (uint8_t t = 0; t < RS_CLASSES; t++)
+		nic->ack_class[t] = c->ack_unpaused ? RS_CLASSES - 1 : t;
 	err = alloc_tables(nic);
 	if (err) {
 		rs_nic_destroy(nic);
@@ -87,6 +114,7 @@ void rs_nic_destroy(struct rs_nic *nic)
 	free(nic->qps_memory);
 	free(nic->mrs);
 	free(nic->bounce);
+	free(nic->int_hops);
 	free(nic);
 }
 
@@ -151,6 +179,8 @@ static void receive(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
 	}
 	if (__builtin_expect(rs_packet_ecn(p) == RS_ECN_CE, 0))
 		on_marked(nic, qp, now);
+	if (__builtin_expect((p->bth_flags & RS_PACKET_INT) && nic->int_hops, 0))
+		memcpy(nic->int_hops[index], p->int_hop, sizeof(p->int_hop));
 	rs_resp_rx(nic, qp, p, f, now);
 }
 

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "cc/cc.h"
+#include "wire/framing.h"
 #include "wire/packet.h"
 #include "wire/pool.h"
 
@@ -42,6 +43,12 @@ struct rs_nic_config {
 	rs_time min_rto;	/* floor of the local ACK timeout, as vendors have (0: none) */
 	bool copy_payload;	/* false: payload pointers are NULL and no memory is touched */
 	bool ack_echo_ecn;	/* ns-3's preset: a marked packet's ACK has BECN set; no CNPs are sent */
+	const struct rs_framing *framing; /* NULL: RoCEv2's */
+	bool any_payload;	/* path_mtu may be any number of bytes, 64 to 4096: not RoCEv2 */
+	bool window_started;	/* a packet may go while less than the window is out, not only when it
+				 * fits in what is left: ns-3's rule */
+	bool ack_unpaused;	/* ACKs and NAKs go before all data, PFC or not: ns-3's rule */
+	uint32_t int_scale;	/* units of telemetry (wire/telemetry.h); needed where cc reads it */
 };
 
 /* -EINVAL (a limit out of range), -ENOMEM. */

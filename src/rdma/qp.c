@@ -145,10 +145,11 @@ static const uint8_t transitions[] = {
 	[RS_QPS_ERR] = 0,
 };
 
-static bool rtr_valid(const struct rs_qp_attr *a)
+static bool rtr_valid(const struct rs_nic *nic, const struct rs_qp_attr *a)
 {
-	bool mtu = a->path_mtu >= 256 && a->path_mtu <= RS_MAX_PAYLOAD &&
-		   !(a->path_mtu & (a->path_mtu - 1));
+	bool mtu = a->path_mtu >= (nic->c.any_payload ? 64 : 256) &&
+		   a->path_mtu <= RS_MAX_PAYLOAD &&
+		   (nic->c.any_payload || !(a->path_mtu & (a->path_mtu - 1)));
 
 	return mtu && a->dest_qpn <= RS_QPN_MASK && a->rq_psn <= RS_PSN_MASK &&
 	       a->tc < RS_CLASSES && a->min_rnr_timer <= 31 &&
@@ -163,7 +164,7 @@ static bool rts_valid(const struct rs_qp_attr *a)
 
 static int to_rtr(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr *a, rs_time now)
 {
-	if (!rtr_valid(a))
+	if (!rtr_valid(nic, a))
 		return -EINVAL;
 	if (a->max_dest_rd_atomic) {
 		qp->resources = calloc(a->max_dest_rd_atomic, sizeof(*qp->resources));
@@ -175,7 +176,8 @@ static int to_rtr(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr 
 	qp->dest_qpn = a->dest_qpn;
 	qp->epsn = a->rq_psn;
 	qp->mtu = a->path_mtu;
-	qp->middle_frame = rs_frame_bytes(RS_OP_WRITE_MIDDLE | qp->transport, qp->mtu, nic->c.ipv6);
+	qp->middle_frame = rs_nic_frame(nic, RS_OP_WRITE_MIDDLE | qp->transport, qp->mtu);
+	qp->window_room = nic->c.window_started ? 1 : qp->middle_frame;
 	qp->sport = a->sport;
 	qp->tos = a->tos;
 	qp->tc = a->tc;
@@ -266,7 +268,7 @@ int rs_qp_connect(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr 
 {
 	static const enum rs_qp_state way[] = {RS_QPS_INIT, RS_QPS_RTR, RS_QPS_RTS};
 
-	if (qp->state != RS_QPS_RESET || !rtr_valid(a) || !rts_valid(a))
+	if (qp->state != RS_QPS_RESET || !rtr_valid(nic, a) || !rts_valid(a))
 		return -EINVAL;
 	for (unsigned i = 0; i < sizeof(way) / sizeof(way[0]); i++) {
 		int err = rs_qp_modify(nic, qp, way[i], a, now);
@@ -394,12 +396,11 @@ static uint64_t message_frames(const struct rs_nic *nic, const struct rs_qp *qp,
 			     : (imm ? RS_OP_SEND_ONLY_IMM : RS_OP_SEND_ONLY);
 
 	if (w->response)
-		return rs_frame_bytes(w->middle | qp->transport, 0, nic->c.ipv6);
+		return rs_nic_frame(nic, w->middle | qp->transport, 0);
 	if (w->packets == 1)
-		return rs_frame_bytes(only | qp->transport, w->length, nic->c.ipv6);
+		return rs_nic_frame(nic, only | qp->transport, w->length);
 	return (uint64_t)w->first_extra + (uint64_t)(w->packets - 1) * qp->middle_frame +
-	       rs_frame_bytes(last | qp->transport, w->length - (w->packets - 1) * qp->mtu,
-			      nic->c.ipv6);
+	       rs_nic_frame(nic, last | qp->transport, w->length - (w->packets - 1) * qp->mtu);
 }
 
 static void fill_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_swqe *w,
@@ -425,7 +426,7 @@ static void fill_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_swqe *w,
 	};
 	w->packets = wr->op > RS_WR_READ ? 1 : rs_qp_packets(qp, bytes);
 	if (w->middle == RS_OP_WRITE_MIDDLE)
-		w->first_extra = RS_RETH_BYTES;
+		w->first_extra = nic->framing->data ? 0 : RS_RETH_BYTES;
 	w->end = w->start + message_frames(nic, qp, w);
 	qp->posted = w->end;
 	qp->post_ssn = w->ssn;

@@ -115,6 +115,7 @@ struct rs_qp {
 	uint8_t retries, rnr_tries;
 	uint8_t outstanding; /* READs and atomics sent and not answered */
 	uint32_t qpn;
+	uint16_t window_room; /* bytes that must be left in the window for a packet to go */
 
 	struct rs_cc cc;
 
@@ -183,6 +184,8 @@ static inline const struct rs_sge *rs_qp_recv_sge(const struct rs_qp *qp, uint32
 /* Packets of a message of length bytes: an empty one takes one too. Path MTUs are powers of two. */
 static inline uint32_t rs_qp_packets(const struct rs_qp *qp, uint32_t length)
 {
+	if (__builtin_expect(qp->mtu & (qp->mtu - 1), 0))
+		return length ? (length - 1) / qp->mtu + 1 : 1; /* rs_nic_config.any_payload */
 	return length ? ((length - 1) >> __builtin_ctz(qp->mtu)) + 1 : 1;
 }
 

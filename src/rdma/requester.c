@@ -2,6 +2,7 @@
  * The requester's sending half: messages cut into packets by the path MTU, in PSN order, as far as
  * window, credits, fences and the limit on READs and atomics allow. IBTA §9.7.
  */
+#include <string.h>
 #include "rdma/state.h"
 
 /* BTH opcodes of a message's packets. */
@@ -43,7 +44,7 @@ bool rs_req_ready(const struct rs_qp *qp)
 
 	if (qp->sq_send == qp->sq_tail || (qp->flags & RS_QF_RNR_WAIT))
 		return false;
-	if (flying && flying + qp->middle_frame > qp->cc.window)
+	if (flying && flying + qp->window_room > qp->cc.window)
 		return false;
 	if (__builtin_expect(rs_qp_in_flight(qp) >= RS_PSN_WINDOW, 0))
 		return false;
@@ -78,6 +79,13 @@ static bool bind_payload(struct rs_nic *nic, struct rs_qp *qp, const struct rs_s
 	return p->payload != NULL;
 }
 
+/* Room for switches' stamps; a request without payload has none. */
+RS_APART static void carry_telemetry(struct rs_packet *p)
+{
+	p->bth_flags |= RS_PACKET_INT;
+	memset(p->int_hop, 0, sizeof(p->int_hop));
+}
+
 /* First, Last and Only packets, READ requests and atomics: PSNs taken, 0 when refused. */
 RS_APART static uint32_t fill_edge(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w,
 				   struct rs_packet *p)
@@ -94,7 +102,7 @@ RS_APART static uint32_t fill_edge(struct rs_nic *nic, struct rs_qp *qp, const s
 	if (w->response)
 		op = opcodes[w->op].first;
 	op |= qp->transport;
-	rs_packet_head(nic, qp, p, op, rs_frame_bytes(op, bytes, nic->c.ipv6));
+	rs_packet_head(nic, qp, p, op, rs_nic_frame(nic, op, bytes));
 	p->payload_bytes = (uint16_t)bytes;
 	p->imm = w->imm;
 	if (!k || w->response) {
@@ -104,6 +112,8 @@ RS_APART static uint32_t fill_edge(struct rs_nic *nic, struct rs_qp *qp, const s
 		p->swap_add = w->swap_add;
 		p->compare = w->compare;
 	}
+	if (__builtin_expect(nic->int_bytes && bytes, 0))
+		carry_telemetry(p);
 	if (w->response) {
 		qp->outstanding++;
 		p->bth_flags |= RS_BTH_ACKREQ;
@@ -124,6 +134,8 @@ static inline uint32_t fill_middle(struct rs_nic *nic, const struct rs_qp *qp,
 {
 	rs_packet_head(nic, qp, p, w->middle | qp->transport, qp->middle_frame);
 	p->payload_bytes = qp->mtu;
+	if (__builtin_expect(nic->int_bytes, 0))
+		carry_telemetry(p);
 	return 1;
 }
 

@@ -129,6 +129,10 @@ bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, 
 	p->aeth = aeth(qp, syndrome ? (uint8_t)syndrome : RS_SYN_ACK | rs_resp_credits(qp));
 	if (qp->flags & RS_QF_ECHO)
 		p->bth_flags |= RS_BTH_BECN;
+	if (__builtin_expect(nic->int_hops != NULL, 0)) {
+		p->bth_flags |= RS_PACKET_INT;
+		memcpy(p->int_hop, nic->int_hops[qp->index], sizeof(p->int_hop));
+	}
 	qp->flags &= ~(uint32_t)(RS_QF_ACK_OWED | RS_QF_ECHO);
 	qp->nak = 0;
 	qp->unacked = 0;
@@ -174,7 +178,7 @@ bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_
 			return false;
 		}
 	}
-	rs_packet_head(nic, qp, p, op, rs_frame_bytes(op, bytes, nic->c.ipv6));
+	rs_packet_head(nic, qp, p, op, rs_framing_data(nic->framing, op, bytes, nic->c.ipv6, 0));
 	p->payload_bytes = (uint16_t)bytes;
 	if (m && m->host)
 		p->payload = m->host + (r->va + offset - m->va);

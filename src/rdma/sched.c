@@ -59,13 +59,13 @@ void rs_sched_control(struct rs_nic *nic, struct rs_qp *qp)
 	if (qp->flags & RS_QF_ON_CONTROL)
 		return;
 	qp->flags |= RS_QF_ON_CONTROL;
-	rs_list_add(nic, &nic->control[qp->tc], qp, RS_LIST_CONTROL);
-	nic->control_mask |= (uint8_t)(1 << qp->tc);
+	rs_list_add(nic, &nic->control[nic->ack_class[qp->tc]], qp, RS_LIST_CONTROL);
+	nic->control_mask |= (uint8_t)(1 << nic->ack_class[qp->tc]);
 }
 
 static inline void take_control(struct rs_nic *nic, struct rs_qp *qp)
 {
-	unsigned c = qp->tc;
+	unsigned c = nic->ack_class[qp->tc];
 
 	rs_list_del(nic, &nic->control[c], qp, RS_LIST_CONTROL);
 	nic->control_mask =
@@ -156,7 +156,7 @@ static void pace(struct rs_nic *nic, struct rs_qp *qp, uint32_t frame, rs_time n
 {
 	struct rs_cc *cc = &qp->cc;
 
-	qp->next_allowed = now + rs_pace_time(cc->pace, frame + RS_PREAMBLE_IPG_BYTES);
+	qp->next_allowed = now + rs_framing_time(cc->pace, frame + nic->gap, nic->whole_ns);
 	cc->byte_credit -= frame;
 	if (__builtin_expect(cc->byte_credit <= 0, 0))
 		nic->cc->on_bytes(nic->cc_params, cc, now);
@@ -188,6 +188,16 @@ static bool send_data(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_ti
 		return true;
 	}
 	return false;
+}
+
+void rs_sched_repace(struct rs_nic *nic, struct rs_qp *qp, struct rs_pace old, rs_time now)
+{
+	uint32_t bytes = (uint32_t)qp->middle_frame + nic->gap;
+
+	qp->next_allowed += rs_framing_time(qp->cc.pace, bytes, nic->whole_ns) -
+			    rs_framing_time(old, bytes, nic->whole_ns);
+	if (qp->place == RS_PLACE_PACED)
+		rs_heap_set(&nic->paced, qp->index, qp->next_allowed);
 }
 
 static bool send_class(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_time now)

@@ -63,7 +63,13 @@ struct rs_nic {
 	bool event;
 	struct rs_heap paced, timers;
 
-	uint32_t request_every; /* packets between AckReqs at most */
+	const struct rs_framing *framing;
+	uint64_t (*int_hops)[RS_INT_HOPS]; /* [QP]: stamps to be returned; NULL: no telemetry */
+	uint16_t int_bytes;                /* that telemetry adds to a packet; 0: none */
+	uint16_t gap;                      /* bytes that a frame takes on the link beside itself */
+	bool whole_ns;
+	uint8_t ack_class[RS_CLASSES]; /* where a QP's ACKs wait, by its class */
+	uint32_t request_every;        /* packets between AckReqs at most */
 	uint16_t ack_frame, cnp_frame, atomic_ack_frame;
 	uint8_t *bounce;
 	uint32_t bounce_next;
@@ -105,8 +111,7 @@ static inline bool rs_req_streams(const struct rs_qp *qp)
 
 	return qp->send_k && qp->send_k + 1 < w->packets && !w->response && !w->wants_receive &&
 	       !(qp->flags & (RS_QF_RNR_WAIT | RS_QF_BAD_LOCAL | RS_QF_READ_PENDING)) &&
-	       (qp->sent == qp->acked ||
-		qp->sent - qp->acked + qp->middle_frame <= qp->cc.window) &&
+	       (qp->sent == qp->acked || qp->sent - qp->acked + qp->window_room <= qp->cc.window) &&
 	       rs_qp_in_flight(qp) < RS_PSN_WINDOW;
 }
 bool rs_req_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now);
@@ -138,7 +143,12 @@ bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_t
 void rs_recover_rnr(struct rs_nic *nic, struct rs_qp *qp, uint8_t timer, rs_time now);
 void rs_recover_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now);
 
+/* nic.c: frame bytes of a packet with payload, or a request, as this NIC frames it. */
+uint16_t rs_nic_frame(const struct rs_nic *nic, uint8_t opcode, uint32_t payload);
+
 /* sched.c */
+/* The pace changed from `old`: the next packet's time moves with it. */
+void rs_sched_repace(struct rs_nic *nic, struct rs_qp *qp, struct rs_pace old, rs_time now);
 void rs_list_init(struct rs_list *l);
 void rs_list_add(struct rs_nic *nic, struct rs_list *l, struct rs_qp *qp, enum rs_list_kind k);
 void rs_list_del(struct rs_nic *nic, struct rs_list *l, struct rs_qp *qp, enum rs_list_kind k);

@@ -16,7 +16,11 @@ enum rs_packet_kind {
 	RS_KIND_PFC = 1, /* 802.1Qbb: classes in pfc_enable, quanta in pfc_quanta[] */
 };
 
-enum { RS_CLASSES = 8 };
+enum {
+	RS_CLASSES = 8,
+	RS_INT_HOPS = 5,
+	RS_PACKET_INT = 1 << 5, /* among the BTH flags, not on the wire: int_hop[] is the packet's */
+};
 
 struct rs_packet {
 	/* Line 0 */
@@ -29,7 +33,7 @@ struct rs_packet {
 	uint8_t tc;	     /* traffic class at the present hop */
 	uint8_t kind;	     /* enum rs_packet_kind */
 	uint8_t opcode;	     /* BTH */
-	uint8_t bth_flags;   /* RS_BTH_* */
+	uint8_t bth_flags;   /* RS_BTH_*, RS_PACKET_INT */
 	uint8_t corrupt;     /* set by a hostile network: ICRC will not verify; the NIC drops it */
 	uint16_t payload_bytes;
 	uint32_t dest_qp;
@@ -59,9 +63,10 @@ struct rs_packet {
 			uint8_t pfc_enable;		 /* class-enable vector */
 			uint16_t pfc_quanta[RS_CLASSES]; /* 512 bit times; 0 = XON */
 		};
+		/* In-band telemetry, a stamp a switch, 0 behind the last (wire/telemetry.h); never
+		 * on atomics and XRC's packets. Fills the line. */
+		uint64_t int_hop[RS_INT_HOPS];
 	};
-	rs_time sent_at; /* when the transport handed it out: RTT of delay-based algorithms */
-	uint64_t spare;	 /* fills the line */
 };
 
 _Static_assert(offsetof(struct rs_packet, va) == 64, "line 0 is one cache line");

@@ -1,0 +1,54 @@
+/*
+ * In-band telemetry as HPCC has it (Li et al., SIGCOMM 2019, §4.1 and its ns-3): eight bytes a hop,
+ * five hops, behind two bytes that count them. A switch stamps a data packet as it leaves its queue;
+ * the receiver returns the stamps in its ACK.
+ */
+#ifndef RS_WIRE_TELEMETRY_H
+#define RS_WIRE_TELEMETRY_H
+
+#include <stdint.h>
+#include "base/time.h"
+#include "wire/packet.h"
+
+enum {
+	RS_INT_BYTES = 2 + 8 * RS_INT_HOPS, /* on the wire, however many hops are used */
+	RS_INT_SENT_UNIT = 128,		    /* bytes, times the scale */
+	RS_INT_QUEUE_UNIT = 80,
+};
+
+/* A stamp: rate 4 bits, never 0; time 24, ns; sent 20; queue 16. */
+struct rs_int_stamp {
+	uint32_t time, queue; /* ns modulo 2^24; bytes */
+	uint64_t sent;	      /* bytes, modulo rs_int_wrap() */
+	int64_t rate;
+};
+
+/* The units of counters grow with the NICs' rate: 1 at 25 Gb/s, 4 at 100 Gb/s. */
+static inline uint32_t rs_int_scale(int64_t nic_rate)
+{
+	return nic_rate > 50 * RS_GBPS ? (uint32_t)(nic_rate / (25 * RS_GBPS))
+	       : nic_rate == 50 * RS_GBPS ? 2 : 1;
+}
+
+static inline uint64_t rs_int_wrap(uint32_t scale)
+{
+	return (UINT64_C(1) << 20) * RS_INT_SENT_UNIT * scale;
+}
+
+/* The code of a link's rate: the fastest that is not above it. 1..15. */
+uint8_t rs_int_rate_code(int64_t rate);
+uint64_t rs_int_pack(uint8_t rate_code, rs_time now, uint64_t sent, uint64_t queue,
+		     uint32_t scale);
+void rs_int_unpack(uint64_t stamp, uint32_t scale, struct rs_int_stamp *out);
+
+/* Into the first free place; a sixth hop is not recorded. */
+static inline void rs_int_push(struct rs_packet *p, uint64_t stamp)
+{
+	for (unsigned i = 0; i < RS_INT_HOPS; i++)
+		if (!p->int_hop[i]) {
+			p->int_hop[i] = stamp;
+			return;
+		}
+}
+
+#endif
