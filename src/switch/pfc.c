@@ -36,7 +36,7 @@ struct rs_packet *rs_pfc_frame(struct rs_switch *sw, unsigned port, rs_time now)
 		return NULL; /* due still: asked again with the next event */
 	memset(k, 0, sizeof(*k));
 	k->kind = RS_KIND_PFC;
-	k->frame_bytes = RS_PFC_FRAME;
+	k->frame_bytes = sw->cfg.pfc_frame ? sw->cfg.pfc_frame : RS_PFC_FRAME;
 	k->pfc_enable = p->pfc_due;
 	for (unsigned c = 0; c < RS_CLASSES; c++)
 		if (p->pausing >> c & p->pfc_due >> c & 1)
@@ -48,7 +48,8 @@ struct rs_packet *rs_pfc_frame(struct rs_switch *sw, unsigned port, rs_time now)
 		p->c.tx_resumes++;
 	}
 	p->pfc_due = 0;
-	p->refresh = p->pausing ? now + quanta(p, sw->cfg.pause_quanta) / 2 : RS_NEVER;
+	p->refresh = p->pausing && !sw->cfg.pause_holds ? now + quanta(p, sw->cfg.pause_quanta) / 2
+							: RS_NEVER;
 	rs_pfc_arm(sw, p->refresh);
 	return k;
 }
@@ -75,7 +76,8 @@ void rs_pfc_received(struct rs_switch *sw, unsigned port, struct rs_packet *k, r
 			if (!(p->paused >> c & 1))
 				p->paused_since[c] = now;
 			p->paused |= (uint8_t)(1 << c);
-			p->paused_until[c] = now + quanta(p, k->pfc_quanta[c]);
+			p->paused_until[c] =
+				sw->cfg.pause_holds ? RS_NEVER : now + quanta(p, k->pfc_quanta[c]);
 			rs_pfc_arm(sw, p->paused_until[c]);
 			if (sw->cfg.pfc_watchdog)
 				rs_pfc_arm(sw, p->paused_since[c] + sw->cfg.pfc_watchdog);

@@ -32,6 +32,14 @@ static uint32_t least(struct rs_switch *sw, const uint16_t *set, uint32_t n)
 	return best;
 }
 
+static uint16_t pinned_port(const struct rs_switch_pins *pins, const struct rs_packet *p)
+{
+	uint32_t first = pins->first[p->dst], n = pins->first[p->dst + 1] - first;
+	uint32_t i = p->dest_qp - pins->first_qpn;
+
+	return i < n ? pins->port[first + i] : RS_UNPINNED;
+}
+
 int rs_route(struct rs_switch *sw, const struct rs_packet *p)
 {
 	const struct rs_switch_routes *r = &sw->cfg.routes;
@@ -40,6 +48,12 @@ int rs_route(struct rs_switch *sw, const struct rs_packet *p)
 
 	if (p->dst >= r->n_endpoints)
 		return -1;
+	if (__builtin_expect(sw->cfg.pins.port != NULL, 0)) {
+		uint16_t pinned = pinned_port(&sw->cfg.pins, p);
+
+		if (pinned != RS_UNPINNED)
+			return pinned;
+	}
 	group = r->group_of[p->dst];
 	if (group == r->my_group)
 		return r->local_port[r->local_index[p->dst]];

@@ -27,6 +27,8 @@ struct port {
 	uint64_t kmin, kmax, headroom;
 	struct rs_pace pace;
 	int64_t rate;
+	int8_t alpha_add;
+	uint8_t rate_code; /* in telemetry */
 	struct rs_switch_port_counters c;
 };
 

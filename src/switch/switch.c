@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "switch/state.h"
+#include "wire/telemetry.h"
 
 enum { RANDOM_MARK = 2 };
 
@@ -17,6 +18,8 @@ static void make_port(struct rs_switch *sw, unsigned i)
 	p->kmin = c->kmin;
 	p->kmax = c->kmax;
 	p->refresh = RS_NEVER;
+	p->alpha_add = c->alpha_add;
+	p->rate_code = rs_int_rate_code(c->rate);
 	for (unsigned t = 0; t < RS_CLASSES; t++)
 		p->q[t].head = p->q[t].tail = RS_NO_PACKET;
 }
@@ -144,6 +147,17 @@ int rs_switch_rx(struct rs_switch *sw, unsigned in, struct rs_packet *p, rs_time
 	return to;
 }
 
+/* The queue is what this packet leaves behind; the bytes are those sent before it. */
+static void stamp(struct rs_switch *sw, const struct port *out, struct rs_packet *p, rs_time now)
+{
+	uint64_t queued = 0;
+
+	for (unsigned t = 0; t < RS_CLASSES; t++)
+		queued += out->q[t].bytes;
+	rs_int_push(p,
+		    rs_int_pack(out->rate_code, now, out->c.tx_bytes, queued, sw->cfg.int_scale));
+}
+
 struct rs_packet *rs_switch_tx(struct rs_switch *sw, unsigned port, rs_time now, rs_time *again)
 {
 	struct port *out = &sw->port[port];
@@ -176,6 +190,9 @@ struct rs_packet *rs_switch_tx(struct rs_switch *sw, unsigned port, rs_time now,
 	rs_buffer_release(sw, p->in_port, tc, bytes, now);
 	if (sw->cfg.mark_at_dequeue)
 		rs_ecn_mark(sw, out, tc, p);
+	if (__builtin_expect(sw->cfg.int_scale && p->payload_bytes && p->bth_flags & RS_PACKET_INT,
+			     0))
+		stamp(sw, out, p, now);
 	out->c.tx_packets++;
 	out->c.tx_bytes += p->frame_bytes;
 	return p;

@@ -36,7 +36,19 @@ struct rs_switch_port {
 	/* ECN thresholds may scale with the port's rate: these override the class's when nonzero.
 	 */
 	uint64_t kmin, kmax;
+	int8_t alpha_add; /* to the class's alpha_shift: a faster link's larger share */
 };
+
+/*
+ * Flows whose path is given, as a list of switches: they are known by destination and queue pair.
+ * An entry holds the egress port, RS_UNPINNED where the flow is routed as all others.
+ */
+struct rs_switch_pins {
+	const uint32_t *first; /* an entry an endpoint, and one behind; shared; borrowed */
+	const uint16_t *port;  /* [first[destination] + QPN - first_qpn] */
+	uint32_t first_qpn;
+};
+#define RS_UNPINNED UINT16_MAX
 
 /* Equal-cost next hops: route[dst_group] indexes sets; a set is a run of ports. */
 struct rs_switch_routes {
@@ -70,11 +82,15 @@ struct rs_switch_config {
 	uint64_t buffer; /* bytes shared by all; headroom and reserves come out of it */
 	uint32_t cell;   /* bytes; a packet takes ceil(frame/cell)*cell; 0 or 1: exact bytes */
 	uint16_t pause_quanta; /* 65535 usual; refreshed at half */
+	bool pause_holds;      /* until the RESUME: no quanta run out, nothing is refreshed */
+	uint16_t pfc_frame;    /* bytes of a PFC frame; 0: 802.1Q's 64 */
+	uint32_t int_scale;    /* stamp packets that carry telemetry, in these units; 0: do not */
 	rs_time pfc_watchdog;  /* a class paused for longer drops; 0: no watchdog */
 	bool mark_at_dequeue;  /* else at enqueue */
 	uint8_t tc_of_dscp[64];
 	enum rs_routing routing;
 	struct rs_switch_routes routes; /* borrowed arrays */
+	struct rs_switch_pins pins;     /* port NULL: none */
 	struct rs_pool *pool;           /* where packet indices live */
 	struct rs_pool_list *free;      /* where dropped packets and PFC frames go and come from */
 };
