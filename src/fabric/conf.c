@@ -22,6 +22,24 @@ static void class_defaults(struct rs_qos *q)
 	q->tc[6].dscp = 48;
 }
 
+/* The HPCC paper's ns-3, as it was measured (docs/validation.md); a port at 100 Gb/s. */
+static void ns3_defaults(struct rs_qos *q)
+{
+	struct rs_qos_class *c = &q->tc[3];
+
+	c->kmin = 400000;
+	c->kmax = 1600000;
+	c->ecn_rate = 100 * RS_GBPS;
+	c->pmax = 0.2;
+	c->alpha_shift = -3;
+	c->reserved = 4096;
+	c->xon_offset = 3072;
+	q->buffer = 32 << 20;
+	q->switch_latency = 0;
+	q->mark_at_dequeue = true;
+	q->pause_holds = q->headroom_delays = q->alpha_by_rate = true;
+}
+
 static void load_class(struct load *l, struct rs_qos *q, const struct node *n)
 {
 	static const char *const known[] = {
@@ -84,12 +102,17 @@ static void load_classes(struct load *l, struct rs_qos *q, const struct node *n)
 
 void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
 {
-	static const char *const known[] = {
-		"classes",  "dscp",           "data_class",  "cnp_class",
-		"cnp_dscp", "buffer",         "cell",        "pfc",
-		"ecn",      "headroom_scale", "max_frame",   "pause_quanta",
-		"watchdog", "switch_latency", "cut_through", "mark_at_dequeue",
-		"routing",  "nic_buffer",     NULL};
+	static const char *const known[] = {"classes",       "dscp",
+					    "data_class",    "cnp_class",
+					    "cnp_dscp",      "buffer",
+					    "cell",          "pfc",
+					    "ecn",           "headroom_scale",
+					    "max_frame",     "pause_quanta",
+					    "watchdog",      "switch_latency",
+					    "cut_through",   "mark_at_dequeue",
+					    "routing",       "nic_buffer",
+					    "pause_holds",   "headroom_delays",
+					    "alpha_by_rate", NULL};
 	struct rs_qos *q = &f->qos;
 	uint64_t cell = 144, frame = 4200;
 	int64_t quanta = 65535;
@@ -104,6 +127,10 @@ void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
 			     .switch_latency = 500 * RS_NS,
 			     .nic_buffer = 1 << 20};
 	class_defaults(q);
+	if (f->preset == RS_PRESET_NS3) {
+		ns3_defaults(q);
+		cell = 1;
+	}
 	if (n && !keys(l, n, "qos", known))
 		return;
 	load_classes(l, q, n);
@@ -123,6 +150,9 @@ void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
 	get_bool(l, n, "cut_through", &q->cut_through);
 	get_bool(l, n, "mark_at_dequeue", &q->mark_at_dequeue);
 	get_name(l, n, "routing", routing_names, &routing);
+	get_bool(l, n, "pause_holds", &q->pause_holds);
+	get_bool(l, n, "headroom_delays", &q->headroom_delays);
+	get_bool(l, n, "alpha_by_rate", &q->alpha_by_rate);
 	get_bytes(l, n, "nic_buffer", 16384, UINT64_C(1) << 40, &q->nic_buffer);
 	q->cell = (uint32_t)cell;
 	q->max_frame = (uint32_t)frame;
@@ -135,6 +165,8 @@ void load_cc(struct load *l, struct rs_fabric *f, const struct node *n)
 	struct rs_cc_conf *c = &f->cc;
 
 	*c = (struct rs_cc_conf){.kind = "dcqcn"};
+	if (f->preset == RS_PRESET_NS3)
+		c->preset = "ns-3";
 	if (!n || l->err)
 		return;
 	c->at = n->at;
@@ -144,6 +176,8 @@ void load_cc(struct load *l, struct rs_fabric *f, const struct node *n)
 		return;
 	}
 	get_string(l, n, "kind", &c->kind);
+	if (c->kind && !strcmp(c->kind, "none"))
+		c->preset = NULL;
 	get_string(l, n, "preset", &c->preset);
 	c->kv = take(l, n->n ? n->n : 1, sizeof(*c->kv));
 	for (const struct item *i = n->first; i && !l->err; i = i->next) {
@@ -154,13 +188,27 @@ void load_cc(struct load *l, struct rs_fabric *f, const struct node *n)
 	}
 }
 
+static void get_payload(struct load *l, const struct node *n, struct rs_transport_conf *t)
+{
+	uint64_t v = t->payload;
+
+	get_bytes(l, n, "payload", 0, 4096, &v);
+	if (!l->err && v && v < 64)
+		fail(l, -EINVAL, get(n, "payload")->at,
+		     "payload: expected 64 to 4096 bytes, or 0 for the path MTU");
+	t->payload = (uint16_t)v;
+}
+
 void load_transport(struct load *l, struct rs_fabric *f, const struct node *n)
 {
 	static const char *const known[] = {
-		"ipv6",          "timeout",       "retry",     "rnr_retry",
-		"min_rnr_timer", "max_rd_atomic", "ack_every", "ack_delay",
-		"min_rto",       "ack_echo",      NULL};
+		"ipv6",          "timeout",   "retry",          "rnr_retry",    "min_rnr_timer",
+		"max_rd_atomic", "ack_every", "ack_delay",      "min_rto",      "ack_echo",
+		"framing",       "payload",   "window_payload", "ack_unpaused", NULL};
+	static const char *const framings[] = {"rocev2", "ns-3", NULL};
 	struct rs_transport_conf *t = &f->transport;
+	int framing = 0;
+	int64_t payload = 0;
 
 	*t = (struct rs_transport_conf){.mtu = 4096,
 					.timeout = 14,
@@ -169,6 +217,15 @@ void load_transport(struct load *l, struct rs_fabric *f, const struct node *n)
 					.min_rnr_timer = 12,
 					.max_rd_atomic = 16,
 					.ack_every = 8};
+	if (f->preset == RS_PRESET_NS3) {
+		t->timeout = 0;
+		t->ack_every = 1;
+		framing = RS_FABRIC_NS3;
+		payload = 1000;
+		t->ack_echo = t->window_payload = t->ack_unpaused = true;
+	}
+	t->framing = (__typeof__(t->framing))framing;
+	t->payload = (uint16_t)payload;
 	if (!n || !keys(l, n, "transport", known))
 		return;
 	get_bool(l, n, "ipv6", &t->ipv6);
@@ -181,6 +238,14 @@ void load_transport(struct load *l, struct rs_fabric *f, const struct node *n)
 	get_time(l, n, "ack_delay", 0, RS_S, &t->ack_delay);
 	get_time(l, n, "min_rto", 0, 100 * RS_S, &t->min_rto);
 	get_bool(l, n, "ack_echo", &t->ack_echo);
+	get_name(l, n, "framing", framings, &framing);
+	t->framing = (__typeof__(t->framing))framing;
+	get_payload(l, n, t);
+	get_bool(l, n, "window_payload", &t->window_payload);
+	get_bool(l, n, "ack_unpaused", &t->ack_unpaused);
+	if (!l->err && t->window_payload && t->framing == RS_FABRIC_ROCEV2)
+		fail(l, -EINVAL, n->at,
+		     "window_payload needs framing: ns-3, whose headers have one length");
 }
 
 struct host_time {

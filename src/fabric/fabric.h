@@ -94,6 +94,9 @@ struct rs_qos {
 	bool cut_through;
 	bool mark_at_dequeue;
 	enum { RS_FABRIC_ECMP, RS_FABRIC_SPRAY, RS_FABRIC_ADAPTIVE } routing;
+	bool pause_holds;	/* ns-3: a PAUSE lasts until the RESUME, however long */
+	bool headroom_delays;	/* ns-3: headroom is what a link carries in three one-way delays */
+	bool alpha_by_rate;	/* ns-3: alpha doubles with each doubling of a port's rate above a NIC's */
 	uint64_t nic_buffer;	/* receive buffer of a NIC; PFC towards the switch at 3/4 */
 };
 
@@ -120,6 +123,18 @@ struct rs_transport_conf {
 	rs_time min_rto;
 	bool ack_echo;		/* ns-3: congestion comes back as a bit of the ACK */
 	enum { RS_FABRIC_ROCEV2, RS_FABRIC_NS3 } framing; /* header bytes and clock: wire/framing.h */
+	uint16_t payload;	/* bytes of a full packet; 0: the path MTU */
+	bool window_payload;	/* ns-3: windows count payload, of packets that were started */
+	bool ack_unpaused;	/* ns-3: PFC does not hold back ACKs in a NIC */
+};
+
+/* A path that is given: the egress port at each switch on it. */
+struct rs_pinned {
+	uint32_t n;
+	struct {
+		uint32_t sw;
+		uint16_t port;
+	} hop[];
 };
 
 struct rs_flow {
@@ -127,6 +142,7 @@ struct rs_flow {
 	uint32_t src, dst;	/* endpoints */
 	uint64_t bytes;
 	uint8_t tc;
+	const struct rs_pinned *path, *ack_path; /* of its data, of its ACKs; NULL: as routed */
 };
 
 enum rs_coll_op { RS_COLL_ALL_REDUCE, RS_COLL_REDUCE_SCATTER, RS_COLL_ALL_GATHER,
@@ -210,6 +226,7 @@ struct rs_fabric {
 	struct rs_fabric_switch *switches;
 	struct rs_fabric_link *links;
 	enum rs_network_kind kind;
+	enum { RS_PRESET_NONE, RS_PRESET_NS3 } preset; /* what the defaults below stand for */
 	bool pair_by_index; /* a host's i-th GPU uses its i-th NIC, however far; else the nearest */
 	struct rs_network_conf net;
 	struct rs_routes routes;

@@ -102,10 +102,12 @@ const char *beside(struct load *l, const char *path)
 static void read_all(struct load *l, struct rs_fabric *f, const struct node *root)
 {
 	static const char *const top[] = {"fabric", "workload", "what-if", "title", "about", NULL};
-	static const char *const parts[] = {"hosts",      "network", "qos",     "cc", "transport",
-					    "host_model", "change",  "pairing", NULL};
+	static const char *const parts[] = {"hosts",     "network",    "qos",    "cc",
+					    "transport", "host_model", "change", "pairing",
+					    "preset",    NULL};
+	static const char *const presets[] = {"none", "ns-3", NULL};
 	static const char *const pairings[] = {"nearest", "index", NULL};
-	int pairing = 0;
+	int pairing = 0, preset = 0;
 	const struct node *fabric;
 
 	if (!keys(l, root, "the file", top))
@@ -115,6 +117,8 @@ static void read_all(struct load *l, struct rs_fabric *f, const struct node *roo
 	fabric = need(l, root, "fabric", "the file");
 	if (!fabric || !keys(l, fabric, "fabric", parts))
 		return;
+	get_name(l, fabric, "preset", presets, &preset);
+	f->preset = (__typeof__(f->preset))preset;
 	load_host_model(l, f, get(fabric, "host_model"));
 	load_transport(l, f, get(fabric, "transport"));
 	get_name(l, fabric, "pairing", pairings, &pairing);

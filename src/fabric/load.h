@@ -26,6 +26,12 @@ void load_qos(struct load *l, struct rs_fabric *f, const struct node *n);
 void load_cc(struct load *l, struct rs_fabric *f, const struct node *n);
 void load_transport(struct load *l, struct rs_fabric *f, const struct node *n);
 void load_workload(struct load *l, struct rs_fabric *f, const struct node *n);
+/* Given paths: what they are looked up in, made once a load; a list of nodes for one flow; a CSV for
+ * a job's flows. ack: the paths are those of the ACKs. */
+struct paths;
+struct paths *paths_open(struct load *l, struct rs_fabric *f);
+void paths_list(struct paths *p, struct rs_flow *flow, const struct node *list, bool ack);
+void paths_csv(struct paths *p, struct rs_job *job, const struct node *n, bool ack);
 void load_whatifs(struct load *l, struct rs_fabric *f, const struct node *n);
 /* A whole file, at most max bytes; NULL after an error. Freed by the caller. */
 char *read_file(struct load *l, const char *path, size_t max, struct rs_where at, size_t *n);

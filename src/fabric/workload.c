@@ -21,6 +21,7 @@ struct flows {
 	struct load *l;
 	struct rs_fabric *f;
 	struct names *names;
+	struct paths *paths; /* made for the first flow that gives one */
 	struct rs_flow *flow;
 	uint32_t n, room;
 };
@@ -224,9 +225,10 @@ static void csv(struct flows *w, const char *path, struct rs_where at)
 
 static void inline_flow(struct flows *w, const struct node *n)
 {
-	static const char *const known[] = {"start", "src", "dst", "bytes", "class", NULL};
+	static const char *const known[] = {"start", "src",  "dst",      "bytes",
+					    "class", "path", "ack_path", NULL};
 	struct rs_flow flow = {.tc = w->f->qos.data_tc};
-	const struct node *src, *dst;
+	const struct node *src, *dst, *path = get(n, "path"), *acks = get(n, "ack_path");
 	const char *s, *d;
 
 	if (!keys(w->l, n, "a flow", known))
@@ -243,6 +245,12 @@ static void inline_flow(struct flows *w, const struct node *n)
 	if (s && d) {
 		endpoint(w, s, "src", src->at, &flow.src);
 		endpoint(w, d, "dst", dst->at, &flow.dst);
+		if (!w->l->err && (path || acks) && !w->paths)
+			w->paths = paths_open(w->l, w->f);
+		if (!w->l->err && path)
+			paths_list(w->paths, &flow, path, false);
+		if (!w->l->err && acks)
+			paths_list(w->paths, &flow, acks, true);
 		add_flow(w, &flow, n->at);
 	}
 }
@@ -360,10 +368,23 @@ static void load_train(struct load *l, struct rs_fabric *f, struct rs_train_conf
 	load_collective(l, f, &t->collective, get(n, "collective"));
 }
 
+static void load_paths(struct load *l, struct rs_fabric *f, struct rs_job *job,
+		       const struct node *n)
+{
+	const struct node *data = get(n, "paths"), *acks = get(n, "ack_paths");
+	struct paths *p = l->err || !(data || acks) ? NULL : paths_open(l, f);
+
+	if (p && data)
+		paths_csv(p, job, data, false);
+	if (p && acks)
+		paths_csv(p, job, acks, true);
+}
+
 static void load_job(struct load *l, struct rs_fabric *f, struct names *names, struct rs_job *job,
 		     const struct node *n)
 {
-	static const char *const known[] = {"flows", "memory", "collective", "train", "name", NULL};
+	static const char *const known[] = {"flows",      "memory", "paths", "ack_paths",
+					    "collective", "train",  "name",  NULL};
 	static const char *const memories[] = {"host", "gpu", NULL};
 	const struct node *flows, *coll, *train;
 	int memory = 0;
@@ -385,8 +406,11 @@ static void load_job(struct load *l, struct rs_fabric *f, struct names *names, s
 	if (!flows && get(n, "memory"))
 		fail(l, -EINVAL, get(n, "memory")->at,
 		     "memory goes with flows: collectives use GPUs'");
+	if (!flows && (get(n, "paths") || get(n, "ack_paths")))
+		fail(l, -EINVAL, n->at, "paths and ack_paths go with flows");
 	if (flows) {
 		load_flows(l, f, names, job, flows);
+		load_paths(l, f, job, n);
 	} else if (coll) {
 		job->kind = RS_JOB_COLLECTIVE;
 		load_collective(l, f, &job->collective, coll);

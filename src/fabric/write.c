@@ -252,6 +252,8 @@ static void qos(struct writer *w, const struct rs_qos *q)
 	fprintf(w->out, "    switch_latency: %s\n", span(w, q->switch_latency));
 	fprintf(w->out, "    cut_through: %s\n    mark_at_dequeue: %s\n    routing: %s\n",
 		yes(q->cut_through), yes(q->mark_at_dequeue), routing_names[q->routing]);
+	fprintf(w->out, "    pause_holds: %s\n    headroom_delays: %s\n    alpha_by_rate: %s\n",
+		yes(q->pause_holds), yes(q->headroom_delays), yes(q->alpha_by_rate));
 	fprintf(w->out, "    nic_buffer: %s\n", size(w, q->nic_buffer));
 }
 
@@ -273,7 +275,10 @@ static void transport(struct writer *w, const struct rs_transport_conf *t)
 		t->min_rnr_timer, t->max_rd_atomic, t->ack_every);
 	fprintf(w->out, "    ack_delay: %s\n", span(w, t->ack_delay));
 	fprintf(w->out, "    min_rto: %s\n    ack_echo: ", span(w, t->min_rto));
-	fprintf(w->out, "%s\n", yes(t->ack_echo));
+	fprintf(w->out, "%s\n    framing: %s\n    payload: %uB\n", yes(t->ack_echo),
+		t->framing == RS_FABRIC_NS3 ? "ns-3" : "rocev2", t->payload);
+	fprintf(w->out, "    window_payload: %s\n    ack_unpaused: %s\n", yes(t->window_payload),
+		yes(t->ack_unpaused));
 }
 
 static void host_model(struct writer *w, const struct rs_host_params *p)
@@ -340,6 +345,36 @@ static void train(struct writer *w, const struct rs_train_conf *t)
 	collective(w, &t->collective, "      ");
 }
 
+/* The node that a switch's port leads to. */
+static const char *neighbour(const struct rs_fabric *f, uint32_t sw, uint16_t port)
+{
+	for (uint32_t i = 0; i < f->n_links; i++) {
+		const struct rs_link_end *a = &f->links[i].a, *b = &f->links[i].b;
+
+		if (b->is_switch && b->id == sw && b->port == port)
+			return a->is_switch ? f->switches[a->id].name : f->endpoints[a->id].name;
+		if (a->is_switch && a->id == sw && a->port == port)
+			return f->switches[b->id].name;
+	}
+	return "?";
+}
+
+static void path(struct writer *w, const struct rs_fabric *f, const char *key,
+		 const struct rs_pinned *p, uint32_t from)
+{
+	if (!p)
+		return;
+	fprintf(w->out, ", %s: [", key);
+	tree_write_string(w->out, f->endpoints[from].name);
+	fputs(", ", w->out);
+	tree_write_string(w->out, f->switches[p->hop[0].sw].name);
+	for (uint32_t i = 0; i < p->n; i++) {
+		fputs(", ", w->out);
+		tree_write_string(w->out, neighbour(f, p->hop[i].sw, p->hop[i].port));
+	}
+	fputc(']', w->out);
+}
+
 static void flows(struct writer *w, const struct rs_fabric *f, const struct rs_job *j)
 {
 	fprintf(w->out, "    memory: %s\n    flows:\n", j->gpu_memory ? "gpu" : "host");
@@ -349,7 +384,10 @@ static void flows(struct writer *w, const struct rs_fabric *f, const struct rs_j
 		fprintf(w->out, "      - {start: %s", span(w, flow->start));
 		text(w, ", ", "src", f->endpoints[flow->src].name);
 		text(w, ", ", "dst", f->endpoints[flow->dst].name);
-		fprintf(w->out, ", bytes: %s, class: %u}\n", size(w, flow->bytes), flow->tc);
+		fprintf(w->out, ", bytes: %s, class: %u", size(w, flow->bytes), flow->tc);
+		path(w, f, "path", flow->path, flow->src);
+		path(w, f, "ack_path", flow->ack_path, flow->dst);
+		fputs("}\n", w->out);
 	}
 }
 

@@ -21,7 +21,7 @@ static inline bool acknowledge(struct rs_nic *nic, struct rs_qp *qp, uint32_t n)
 			qp->una_k += n;
 			qp->una_psn = rs_psn_add(qp->una_psn, n);
 			qp->acked =
-				w->start + w->first_extra + (uint64_t)qp->una_k * qp->middle_frame;
+				w->start + w->first_extra + (uint64_t)qp->una_k * qp->middle_count;
 			return true;
 		}
 		n -= left;

@@ -45,8 +45,8 @@ struct rs_nic_config {
 	bool ack_echo_ecn;	/* ns-3's preset: a marked packet's ACK has BECN set; no CNPs are sent */
 	const struct rs_framing *framing; /* NULL: RoCEv2's */
 	bool any_payload;	/* path_mtu may be any number of bytes, 64 to 4096: not RoCEv2 */
-	bool window_started;	/* a packet may go while less than the window is out, not only when it
-				 * fits in what is left: ns-3's rule */
+	bool window_payload;	/* windows and acknowledged bytes count payload, and a packet may go
+				 * while less than the window is out, not only when it fits: ns-3's */
 	bool ack_unpaused;	/* ACKs and NAKs go before all data, PFC or not: ns-3's rule */
 	uint32_t int_scale;	/* units of telemetry (wire/telemetry.h); needed where cc reads it */
 };

@@ -177,7 +177,8 @@ static int to_rtr(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr 
 	qp->epsn = a->rq_psn;
 	qp->mtu = a->path_mtu;
 	qp->middle_frame = rs_nic_frame(nic, RS_OP_WRITE_MIDDLE | qp->transport, qp->mtu);
-	qp->window_room = nic->c.window_started ? 1 : qp->middle_frame;
+	qp->middle_count = (uint16_t)(qp->middle_frame - nic->uncounted);
+	qp->window_room = nic->c.window_payload ? 1 : qp->middle_count;
 	qp->sport = a->sport;
 	qp->tos = a->tos;
 	qp->tc = a->tc;
@@ -427,7 +428,8 @@ static void fill_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_swqe *w,
 	w->packets = wr->op > RS_WR_READ ? 1 : rs_qp_packets(qp, bytes);
 	if (w->middle == RS_OP_WRITE_MIDDLE)
 		w->first_extra = nic->framing->data ? 0 : RS_RETH_BYTES;
-	w->end = w->start + message_frames(nic, qp, w);
+	w->end = w->start + message_frames(nic, qp, w) -
+		 (uint64_t)(w->response ? 1 : w->packets) * nic->uncounted;
 	qp->posted = w->end;
 	qp->post_ssn = w->ssn;
 	qp->post_psn = rs_psn_add(qp->post_psn, w->packets);

@@ -115,7 +115,8 @@ struct rs_qp {
 	uint8_t retries, rnr_tries;
 	uint8_t outstanding; /* READs and atomics sent and not answered */
 	uint32_t qpn;
-	uint16_t window_room; /* bytes that must be left in the window for a packet to go */
+	uint16_t window_room;  /* bytes that must be left in the window for a packet to go */
+	uint16_t middle_count; /* what a middle packet counts in sent, acked and the window */
 
 	struct rs_cc cc;
 

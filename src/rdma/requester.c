@@ -202,7 +202,7 @@ bool rs_req_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_t
 		n = fill_edge(nic, qp, w, p);
 	if (!n || !bind_payload(nic, qp, w, p))
 		return bad_local(nic, qp);
-	qp->sent += p->frame_bytes;
+	qp->sent += (uint32_t)p->frame_bytes - nic->uncounted;
 	request_ack(nic, qp, p, now);
 	if (fresh)
 		time_rtt(qp, p, now);

@@ -67,6 +67,7 @@ struct rs_nic {
 	uint64_t (*int_hops)[RS_INT_HOPS]; /* [QP]: stamps to be returned; NULL: no telemetry */
 	uint16_t int_bytes;                /* that telemetry adds to a packet; 0: none */
 	uint16_t gap;                      /* bytes that a frame takes on the link beside itself */
+	uint16_t uncounted;                /* bytes of a frame that windows do not count */
 	bool whole_ns;
 	uint8_t ack_class[RS_CLASSES]; /* where a QP's ACKs wait, by its class */
 	uint32_t request_every;        /* packets between AckReqs at most */

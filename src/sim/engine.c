@@ -7,6 +7,8 @@
 #include <time.h>
 #include "sim/engine.h"
 #include "sim/ideal.h"
+#include "sim/rtt.h"
+#include "wire/telemetry.h"
 
 enum { RANDOM_LOSS = 1, HEADER_BYTES = 90, POOL_PACKETS = 1 << 28, POOL_LEAST = 1 << 20 };
 
@@ -294,6 +296,10 @@ static void switch_port(const struct rs_sim *s, const struct sim_link *l, struct
 	p->rate = l->rate;
 	p->headroom = (uint64_t)((double)rs_pfc_headroom(l->rate, l->delay, q->max_frame, quanta) *
 				 q->headroom_scale);
+	if (q->headroom_delays)
+		p->headroom = 3 * rs_sim_bytes(l->rate, l->delay);
+	for (int64_t r = s->nic_rate; q->alpha_by_rate && r <= l->rate / 2; r *= 2)
+		p->alpha_add++;
 	if (data->ecn_rate) {
 		double scale = (double)l->rate / (double)data->ecn_rate;
 
@@ -316,6 +322,9 @@ static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
 			s->o->ideal.no_pause || !f->qos.buffer ? UINT64_C(1) << 44 : f->qos.buffer,
 		.cell = f->qos.cell,
 		.pause_quanta = f->qos.pause_quanta,
+		.pause_holds = f->qos.pause_holds,
+		.pfc_frame = rs_framings[f->transport.framing].pfc,
+		.int_scale = s->cc->on_telemetry ? rs_int_scale(s->nic_rate) : 0,
 		.pfc_watchdog = f->qos.watchdog,
 		.mark_at_dequeue = f->qos.mark_at_dequeue,
 		.routing = s->o->ideal.placed                     ? RS_ROUTE_PLACED
@@ -355,7 +364,7 @@ static int congestion_control(struct rs_sim *s, struct rs_error *e)
 	s->cc = rs_cc_find(kind);
 	if (!s->cc) {
 		rs_error_at(e, -EINVAL, c->at, "no congestion control is called '%s'", kind);
-		rs_error_hint(e, "there are: dcqcn, none");
+		rs_error_hint(e, "there are: dcqcn, hpcc, none");
 		return -EINVAL;
 	}
 	s->cc_params = rs_arena_alloc(s->arena, 1, s->cc->params_bytes + 1);
@@ -380,7 +389,7 @@ static int congestion_control(struct rs_sim *s, struct rs_error *e)
 			rs_error_hint(e, "%s", inner.hint);
 		}
 	}
-	return err;
+	return err ? err : rs_sim_base_rtt(s, e);
 }
 
 /* Address space only; less where a limit on it is set. */
@@ -408,6 +417,7 @@ static int build(struct rs_sim *s, struct rs_error *e)
 	f = s->f;
 	s->n_hosts = f->n_hosts;
 	s->n_nodes = f->n_hosts + f->n_switches;
+	s->nic_rate = rs_sim_nic_rate(f);
 	if ((err = congestion_control(s, e)) || (err = pool_reserve(s)) ||
 	    (err = sim_parts_create(s, s->o->threads, e)))
 		return err;
@@ -495,6 +505,9 @@ static int collect(struct rs_sim *s, struct rs_error *e)
 		s->r->packets_peak +=
 			s->parts[p].pool.fresh - (p ? s->parts[p - 1].pool.capacity : 0);
 	s->r->qp_bytes = rs_qp_bytes();
+	s->r->packet_bytes = sizeof(struct rs_packet);
+	s->r->port_bytes = rs_switch_port_bytes() + sizeof(struct sim_link) +
+			   sizeof(struct sim_link *) + 2 * SLOTS_SWITCH_PORT * sizeof(uint64_t);
 	if (s->o->ranks && ((err = combine(s)) || (err = sim_workload_combine(s))))
 		return rs_error_set(e, err, "the other processes' results cannot be had: %s",
 				    strerror(-err));

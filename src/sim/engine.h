@@ -87,10 +87,12 @@ struct rs_sim {
 	uint64_t left;       /* the same in all processes that share the run */
 	uint64_t unfinished; /* flows and ranks not at their end: read between windows only */
 	struct rs_sim_result *r;
+	int64_t nic_rate; /* the fastest NIC's */
 	const struct rs_cc_ops *cc;
 	struct rs_cc_params *cc_params;
 	struct rs_capture *capture;
 	struct sim_workload *work;
+	struct sim_pins *pins; /* NULL: no flow's path is given */
 };
 
 /* Puts p on out[port] of n at `now`; the port must be free. */
@@ -148,6 +150,14 @@ int sim_workload_create(struct rs_sim *s, struct rs_error *e);
 int sim_workload_combine(struct rs_sim *s);
 void sim_workload_collect(struct rs_sim *s);
 double sim_workload_share(const struct rs_sim *s);
+
+/* pins.c: given paths. qps: queue pairs an endpoint will have. */
+enum { SIM_FIRST_QPN = 16 };
+int sim_pins_create(struct rs_sim *s, const uint32_t *qps, struct rs_error *e);
+/* Packets to this queue pair take this path; NULL: as routed. */
+int sim_pin(struct rs_sim *s, uint32_t endpoint, uint32_t qpn, const struct rs_pinned *path,
+	    struct rs_error *e);
+void sim_pins_apply(struct rs_sim *s);
 
 /* capture.c */
 int rs_capture_open(struct rs_sim *s, struct rs_error *e);

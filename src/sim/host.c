@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sim/host.h"
+#include "wire/telemetry.h"
 
 enum { SLOT_NIC_ARRIVAL, SLOT_NIC_TX, SLOT_NIC_RX, SLOT_NIC_TIMER, SLOTS_NIC };
 
@@ -120,7 +121,7 @@ static void send_pfc(struct rs_sim *s, struct sim_nic *k, rs_time now)
 		return;
 	memset(p, 0, sizeof(*p));
 	p->kind = RS_KIND_PFC;
-	p->frame_bytes = RS_PFC_FRAME;
+	p->frame_bytes = rs_framings[s->f->transport.framing].pfc;
 	p->src = k->endpoint;
 	p->pfc_enable = k->pfc_due;
 	for (unsigned c = 0; c < RS_CLASSES; c++)
@@ -128,7 +129,9 @@ static void send_pfc(struct rs_sim *s, struct sim_nic *k, rs_time now)
 			p->pfc_quanta[c] = s->f->qos.pause_quanta;
 	k->pauses += (k->pfc_due & k->pausing) != 0;
 	k->pfc_due = 0;
-	k->refresh = k->pausing ? now + quanta_time(k->out, s->f->qos.pause_quanta) / 2 : RS_NEVER;
+	k->refresh = k->pausing && !s->f->qos.pause_holds
+			     ? now + quanta_time(k->out, s->f->qos.pause_quanta) / 2
+			     : RS_NEVER;
 	sim_transmit(s, n, port, p, now);
 }
 
@@ -250,7 +253,9 @@ static void pfc_received(struct rs_sim *s, struct sim_nic *k, struct rs_packet *
 			continue;
 		if (p->pfc_quanta[c]) {
 			k->paused |= (uint8_t)(1 << c);
-			k->paused_until[c] = now + quanta_time(l, p->pfc_quanta[c]);
+			k->paused_until[c] = s->f->qos.pause_holds
+						     ? RS_NEVER
+						     : now + quanta_time(l, p->pfc_quanta[c]);
 		} else {
 			k->paused &= (uint8_t) ~(1 << c);
 		}
@@ -421,7 +426,7 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 		.max_qps = n_qps ? n_qps : 1,
 		.max_mrs = 1,
 		.max_cqs = 1,
-		.first_qpn = 16,
+		.first_qpn = SIM_FIRST_QPN,
 		.ipv6 = f->transport.ipv6,
 		.free = &n->free,
 		.cc = s->cc,
@@ -432,6 +437,11 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 		.ack_delay = f->transport.ack_delay,
 		.min_rto = f->transport.min_rto,
 		.ack_echo_ecn = f->transport.ack_echo,
+		.framing = &rs_framings[f->transport.framing],
+		.any_payload = f->transport.payload != 0,
+		.window_payload = f->transport.window_payload,
+		.ack_unpaused = f->transport.ack_unpaused,
+		.int_scale = rs_int_scale(s->nic_rate),
 	};
 	int err;
 

@@ -87,7 +87,9 @@ struct rs_sim_result {
 	struct rs_sim_link *links;
 	double wall_s, cpu_s;
 	unsigned threads; /* that ran it */
-	uint64_t qp_bytes, packets_peak;
+	/* memory of a queue pair, of a packet in flight, of a switch's port with its link */
+	uint64_t qp_bytes, packet_bytes, port_bytes;
+	uint64_t packets_peak; /* packets in flight or free for reuse at the end */
 };
 
 /* Runs f to the end of its jobs. f is only read. Negative errno with e filled. */

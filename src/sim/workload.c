@@ -28,6 +28,7 @@ struct sim_conn {
 	bool flow, nvlink;
 	uint8_t n_qps;
 	uint32_t rkey;
+	uint32_t dst_qpn;          /* of the last of the receiver's queue pairs */
 	struct rs_qp *qp[QPS_MAX]; /* the sender's */
 	struct rs_path from, to;   /* DMA paths: NIC to source memory, NIC to destination memory */
 	/* sending */
@@ -452,7 +453,7 @@ static int pair_up(struct rs_sim *s, struct sim_conn *c, unsigned q, uint32_t de
 	const struct rs_transport_conf *t = &f->transport;
 	struct rs_qp_attr at = {
 		.dest_endpoint = c->dst_endpoint,
-		.path_mtu = t->mtu,
+		.path_mtu = t->payload ? t->payload : t->mtu,
 		.sport = (uint16_t)(0xc000 | (rs_mix64(s->o->seed ^ (id * QPS_MAX + q)) & 0x3fff)),
 		.pkey = 0xffff,
 		.tos = (uint8_t)(f->qos.tc[tc].dscp << 2 | (f->qos.tc[tc].ecn ? RS_ECN_ECT0 : 0)),
@@ -480,6 +481,7 @@ static int pair_up(struct rs_sim *s, struct sim_conn *c, unsigned q, uint32_t de
 		return rs_error_set(e, err, "a queue pair refused its attributes");
 	rs_qp_set_user(c->qp[q], id << 1);
 	rs_qp_set_user(qb, id << 1 | 1);
+	c->dst_qpn = rs_qp_num(qb);
 	for (uint32_t i = 0; !c->flow && i < depth; i++) {
 		struct rs_recv_wr r = {.wr_id = (uint64_t)q << 32 | id};
 
@@ -636,6 +638,7 @@ static int nics_create(struct rs_sim *s, struct rs_error *e)
 		qps[c->src_endpoint] += c->n_qps;
 		qps[c->dst_endpoint] += c->n_qps;
 	}
+	err = err ? err : sim_pins_create(s, qps, e);
 	for (uint32_t i = 0; !err && i < f->n_endpoints; i++) {
 		uint32_t key = 0;
 
@@ -668,6 +671,14 @@ static rs_time flow_posted(struct rs_sim *s, const struct sim_conn *c)
 	return s->r->flows[c->index].start + (inside ? hp->post + hp->mmio : 0);
 }
 
+static int pin_flow(struct rs_sim *s, const struct sim_conn *c, const struct rs_flow *f,
+		    struct rs_error *e)
+{
+	int err = sim_pin(s, c->dst_endpoint, c->dst_qpn, f->path, e);
+
+	return err ? err : sim_pin(s, c->src_endpoint, rs_qp_num(c->qp[0]), f->ack_path, e);
+}
+
 static int conns_create(struct rs_sim *s, struct rs_error *e)
 {
 	struct sim_workload *w = s->work;
@@ -686,6 +697,8 @@ static int conns_create(struct rs_sim *s, struct rs_error *e)
 		}
 		c->rkey = w->key;
 		err = connect_conn(s, c, k ? &k->plan->conf : NULL, job_class(s->f, c, in_job), e);
+		if (!err && c->flow)
+			err = pin_flow(s, c, &s->f->jobs[c->job].flows[in_job], e);
 		if (!err && c->flow)
 			sim_app_schedule(s, c->src_host, flow_posted(s, c), APP_FLOW_START, i, 0);
 	}
@@ -735,6 +748,7 @@ int sim_workload_create(struct rs_sim *s, struct rs_error *e)
 	s->unfinished = w->n_flows;
 	if ((err = nics_create(s, e)) || (err = conns_create(s, e)))
 		return err;
+	sim_pins_apply(s);
 	for (uint32_t i = 0; !err && i < w->n_colls; i++)
 		err = lanes_create(s, &w->colls[i], e);
 	w->total = s->unfinished;

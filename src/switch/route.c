@@ -48,8 +48,8 @@ int rs_route(struct rs_switch *sw, const struct rs_packet *p)
 
 	if (p->dst >= r->n_endpoints)
 		return -1;
-	if (__builtin_expect(sw->cfg.pins.port != NULL, 0)) {
-		uint16_t pinned = pinned_port(&sw->cfg.pins, p);
+	if (__builtin_expect(sw->pins.port != NULL, 0)) {
+		uint16_t pinned = pinned_port(&sw->pins, p);
 
 		if (pinned != RS_UNPINNED)
 			return pinned;

@@ -35,6 +35,7 @@ struct port {
 struct rs_switch {
 	struct rs_switch_config cfg;
 	struct rs_switch_class class[RS_CLASSES];
+	struct rs_switch_pins pins; /* port NULL: none */
 	struct port *port;
 	uint64_t shared_used; /* beyond reserves */
 	uint64_t shared_size;

@@ -90,6 +90,11 @@ void rs_switch_destroy(struct rs_switch *sw)
 	free(sw);
 }
 
+void rs_switch_pin(struct rs_switch *sw, const struct rs_switch_pins *pins)
+{
+	sw->pins = *pins;
+}
+
 /* ---- Packets ---- */
 
 static int drop(struct rs_switch *sw, unsigned in, struct rs_packet *p, uint64_t *why)
@@ -237,6 +242,11 @@ const struct rs_switch_counters *rs_switch_get_counters(const struct rs_switch *
 uint64_t rs_switch_queue_bytes(const struct rs_switch *sw, unsigned port, unsigned tc)
 {
 	return sw->port[port].q[tc].bytes;
+}
+
+uint64_t rs_switch_port_bytes(void)
+{
+	return sizeof(struct port);
 }
 
 uint64_t rs_switch_buffer_used(const struct rs_switch *sw)

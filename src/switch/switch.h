@@ -90,13 +90,14 @@ struct rs_switch_config {
 	uint8_t tc_of_dscp[64];
 	enum rs_routing routing;
 	struct rs_switch_routes routes; /* borrowed arrays */
-	struct rs_switch_pins pins;     /* port NULL: none */
 	struct rs_pool *pool;           /* where packet indices live */
 	struct rs_pool_list *free;      /* where dropped packets and PFC frames go and come from */
 };
 
 int rs_switch_create(const struct rs_switch_config *c, struct rs_switch **sw, struct rs_error *e);
 void rs_switch_destroy(struct rs_switch *sw);
+/* Before the first packet; the arrays are borrowed. */
+void rs_switch_pin(struct rs_switch *sw, const struct rs_switch_pins *pins);
 
 /*
  * A packet arrived (whole, unless the caller does cut-through: then `ready` is when its last byte
@@ -146,6 +147,8 @@ const struct rs_switch_port_counters *rs_switch_port_counters(const struct rs_sw
 const struct rs_switch_counters *rs_switch_get_counters(const struct rs_switch *sw);
 uint64_t rs_switch_queue_bytes(const struct rs_switch *sw, unsigned port, unsigned tc);
 uint64_t rs_switch_buffer_used(const struct rs_switch *sw);
+/* Memory of one port: for the report. */
+uint64_t rs_switch_port_bytes(void);
 /* Sums of queues, ingress counters and the buffer agree: asserts. Slow, for tests. */
 void rs_switch_check(const struct rs_switch *sw);
 

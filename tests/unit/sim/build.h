@@ -87,7 +87,8 @@ static inline struct hand *hand_single(uint32_t n, int64_t rate, rs_time delay, 
 static inline void hand_flow(struct hand *h, uint32_t src, uint32_t dst, uint64_t bytes,
 			     rs_time start)
 {
-	h->flows[h->n_flows++] = (struct rs_flow){start, src, dst, bytes, 3};
+	h->flows[h->n_flows++] = (struct rs_flow){
+		.start = start, .src = src, .dst = dst, .bytes = bytes, .tc = 3};
 	h->job.n_flows = h->n_flows;
 }
 

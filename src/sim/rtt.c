@@ -1,0 +1,160 @@
+/* The longest unloaded round trip of a fabric, along the first of equal-cost paths: the T of HPCC
+ * (SIGCOMM 2019, §3.2), and what a window of one bandwidth-delay product is taken from. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sim/rtt.h"
+#include "wire/telemetry.h"
+
+struct hop {
+	uint32_t to; /* switch */
+	rs_time there_and_back, serial;
+};
+
+struct network {
+	const struct rs_fabric *f;
+	uint32_t *first; /* [switch]: of its ports in hop[] */
+	struct hop *hop;
+	uint32_t *edge; /* [group]: its switch */
+	rs_time *host;  /* [group]: the slowest of its NICs' links, as a part of the round trip */
+	uint32_t data, ack;
+};
+
+int64_t rs_sim_nic_rate(const struct rs_fabric *f)
+{
+	int64_t most = 0;
+
+	for (uint32_t i = 0; i < f->n_endpoints; i++)
+		if (f->endpoints[i].rate > most)
+			most = f->endpoints[i].rate;
+	return most;
+}
+
+uint64_t rs_sim_bytes(int64_t rate, rs_time t)
+{
+	return (uint64_t)((rs_uint128)(uint64_t)rate * (uint64_t)t / 8 / RS_S);
+}
+
+static struct hop hop_of(const struct network *w, const struct rs_fabric_link *l)
+{
+	struct rs_pace p = rs_pace_of(l->rate);
+
+	return (struct hop){
+		.there_and_back = 2 * l->delay,
+		.serial = rs_pace_time(p, w->data) + rs_pace_time(p, w->ack),
+	};
+}
+
+static void fill(struct network *w)
+{
+	const struct rs_fabric *f = w->f;
+
+	for (uint32_t i = 0, at = 0; i < f->n_switches; at += f->switches[i++].n_ports)
+		w->first[i] = at;
+	for (uint32_t i = 0; i < f->n_links; i++) {
+		const struct rs_fabric_link *l = &f->links[i];
+		struct hop h = hop_of(w, l);
+
+		if (!l->a.is_switch) {
+			uint32_t g = f->routes.group_of[l->a.id];
+
+			w->host[g] = rs_time_max(w->host[g], h.there_and_back + h.serial);
+			w->edge[g] = l->b.id;
+			continue;
+		}
+		h.to = l->b.id;
+		w->hop[w->first[l->a.id] + l->a.port] = h;
+		h.to = l->a.id;
+		w->hop[w->first[l->b.id] + l->b.port] = h;
+	}
+}
+
+/* Of the links between two edge switches, and the switches passed, both ends included; RS_NEVER
+ * where there is no way. */
+static rs_time between(const struct network *w, uint32_t from, uint32_t to)
+{
+	const struct rs_routes *r = &w->f->routes;
+	rs_time latency = 2 * w->f->qos.switch_latency, t = latency;
+	uint32_t s = w->edge[from];
+
+	for (uint32_t n = 0; s != w->edge[to]; n++) {
+		uint32_t set = r->set_of[s][to];
+		const struct hop *h;
+
+		if (!(set & 0xff) || n > w->f->n_switches)
+			return RS_NEVER;
+		h = &w->hop[w->first[s] + r->ports[s][set >> 8]];
+		t += h->there_and_back + h->serial + latency;
+		s = h->to;
+	}
+	return t;
+}
+
+static rs_time longest(const struct network *w)
+{
+	rs_time most = 0;
+
+	for (uint32_t a = 0; a < w->f->routes.n_groups; a++)
+		for (uint32_t b = a; b < w->f->routes.n_groups; b++) {
+			rs_time t = between(w, a, b);
+
+			if (t != RS_NEVER)
+				most = rs_time_max(most, t + w->host[a] + w->host[b]);
+		}
+	return most;
+}
+
+rs_time rs_sim_longest_rtt(const struct rs_fabric *f, uint32_t packet_bytes, uint32_t ack_bytes)
+{
+	struct network w = {.f = f, .data = packet_bytes, .ack = ack_bytes};
+	uint32_t ports = 0, groups = f->routes.n_groups;
+	rs_time t = 0;
+
+	for (uint32_t i = 0; i < f->n_switches; i++)
+		ports += f->switches[i].n_ports;
+	w.first = calloc(f->n_switches + 1u, sizeof(*w.first));
+	w.hop = calloc(ports + 1u, sizeof(*w.hop));
+	w.edge = calloc(groups + 1u, sizeof(*w.edge));
+	w.host = calloc(groups + 1u, sizeof(*w.host));
+	if (w.first && w.hop && w.edge && w.host) {
+		fill(&w);
+		t = longest(&w);
+	}
+	free(w.first);
+	free(w.hop);
+	free(w.edge);
+	free(w.host);
+	return t;
+}
+
+static bool given(const struct rs_cc_conf *c, const char *name)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (!strcmp(c->kv[i].key, name))
+			return true;
+	return false;
+}
+
+int rs_sim_base_rtt(struct rs_sim *s, struct rs_error *e)
+{
+	const struct rs_transport_conf *t = &s->f->transport;
+	const struct rs_framing *g = &rs_framings[t->framing];
+	uint32_t payload = t->payload ? t->payload : t->mtu, data = payload, ack = 0;
+	const struct rs_cc_param *p = s->cc->params;
+	char text[32];
+
+	while (p->name && strcmp(p->name, "base_rtt"))
+		p++;
+	if (!p->name || given(&s->f->cc, "base_rtt") ||
+	    !(s->cc->on_telemetry || given(&s->f->cc, "window")))
+		return 0;
+	if (t->framing == RS_FABRIC_ROCEV2) {
+		uint16_t stamps = s->cc->on_telemetry ? RS_INT_BYTES : 0;
+
+		data = rs_framing_data(g, RS_OP_WRITE_MIDDLE, payload, t->ipv6, stamps) + g->gap;
+		ack = rs_framing_ack(g, t->ipv6, stamps) + g->gap;
+	}
+	snprintf(text, sizeof(text), "%lldps", (long long)rs_sim_longest_rtt(s->f, data, ack));
+	return rs_cc_params_set(s->cc, s->cc_params, "base_rtt", text, e);
+}
