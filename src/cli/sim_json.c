@@ -179,6 +179,10 @@ int rs_sim_json(const struct rs_sim_report *r, FILE *out)
 	rs_json_number(j, "cpu_s", r->cpu_s);
 	rs_json_int(j, "peak_rss_bytes", (int64_t)ru.ru_maxrss * 1024);
 	rs_json_uint(j, "threads", r->threads);
+	rs_json_uint(j, "qp_bytes", r->cases[0].result->qp_bytes);
+	rs_json_uint(j, "packet_bytes", r->cases[0].result->packet_bytes);
+	rs_json_uint(j, "port_bytes", r->cases[0].result->port_bytes);
+	rs_json_uint(j, "packets_peak", r->cases[0].result->packets_peak);
 	rs_json_end(j);
 	rs_json_end(j);
 	return rs_json_finish(j);

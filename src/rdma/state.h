@@ -200,7 +200,6 @@ static inline void rs_packet_head(const struct rs_nic *nic, const struct rs_qp *
 	p->payload_bytes = 0;
 	p->dest_qp = qp->dest_qpn;
 	p->pkey = qp->pkey;
-	p->hops = 0;
 	p->payload = NULL;
 }
 

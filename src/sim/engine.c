@@ -76,9 +76,10 @@ void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs
 		else
 			post_far(s, n, l);
 	} else {
-		rs_pool_at(&s->pool, l->tail)->next = i;
+		sim_link_append(s, l, i, p->when);
 	}
 	l->tail = i;
+	l->tail_when = p->when;
 }
 
 /* ---- Switches ---- */
@@ -121,11 +122,7 @@ static void switch_arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, 
 	rs_time ready = now;
 	int out;
 
-	l->head = p->next;
-	rs_tree_set(&n->tree, port * SLOTS_SWITCH_PORT + SLOT_ARRIVAL,
-		    l->head == RS_NO_PACKET ? RS_NEVER : rs_pool_at(&s->pool, l->head)->when);
-	if (l->head != RS_NO_PACKET)
-		__builtin_prefetch(rs_pool_at(&s->pool, l->head));
+	rs_tree_set(&n->tree, port * SLOTS_SWITCH_PORT + SLOT_ARRIVAL, sim_link_pop(s, l, p));
 	if (l->header) {
 		rs_time serial =
 			rs_framing_time(l->pace, (uint32_t)p->frame_bytes + l->gap, l->whole_ns);
@@ -133,7 +130,6 @@ static void switch_arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, 
 		if (serial > l->header)
 			ready = now + serial - l->header;
 	}
-	p->hops++;
 	out = rs_switch_rx(n->sw, port, p, now, ready);
 	if (out >= 0)
 		switch_send(s, n, (uint32_t)out, now);
@@ -234,7 +230,7 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 		.pace = rs_pace_of(fl->rate),
 		.rate = fl->rate,
 		.gap = framing->gap,
-		.whole_ns = framing->whole_ns,
+		.whole_ns = f->transport.whole_ns,
 		.delay = fl->delay + (to_switch ? f->qos.switch_latency : 0),
 		.loss = s->o->ideal.no_loss ? 0 : (uint64_t)ldexp(fl->loss, 32),
 		.random = rs_random_stream(s->o->seed, 2 * (uint64_t)index + reverse, RANDOM_LOSS),
@@ -249,7 +245,7 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 		s->window,
 		l->delay + (l->header ? l->header
 				      : rs_framing_time(l->pace, framing->pfc + framing->gap,
-							framing->whole_ns)));
+							f->transport.whole_ns)));
 }
 
 static int node_init(struct rs_sim *s, uint32_t i, uint32_t ports, uint32_t slots,

@@ -36,6 +36,7 @@ struct sim_link {
 	rs_time delay;  /* propagation, and the latency of the switch at the far end */
 	rs_time header; /* cut-through: time of the bytes that a switch waits for; else 0 */
 	rs_time busy_until;
+	rs_time tail_when; /* the tail's arrival */
 	uint64_t bytes;
 	uint64_t loss; /* of 2^32 */
 	struct rs_random random;
@@ -103,6 +104,28 @@ void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs
 static inline void sim_finished(struct rs_sim *s)
 {
 	__atomic_fetch_sub(&s->unfinished, 1, __ATOMIC_RELAXED);
+}
+
+/* Puts packet i behind the last of a link, which tells how much later it arrives: who takes the
+ * last one off need not touch this one, which is not in the cache by then. */
+static inline void sim_link_append(struct rs_sim *s, struct sim_link *l, uint32_t i, rs_time when)
+{
+	struct rs_packet *last = rs_pool_at(&s->pool, l->tail);
+	rs_time gap = when - l->tail_when;
+
+	last->next = i;
+	last->gap = gap < UINT32_MAX ? (uint32_t)gap : UINT32_MAX;
+}
+
+/* Takes the head p off a link: when the next arrives. */
+static inline rs_time sim_link_pop(struct rs_sim *s, struct sim_link *l, const struct rs_packet *p)
+{
+	l->head = p->next;
+	if (l->head == RS_NO_PACKET)
+		return RS_NEVER;
+	__builtin_prefetch(rs_pool_at(&s->pool, l->head));
+	return __builtin_expect(p->gap != UINT32_MAX, 1) ? p->when + p->gap
+							 : rs_pool_at(&s->pool, l->head)->when;
 }
 
 /* The head of a link that was empty arrives at `when`. */

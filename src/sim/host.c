@@ -323,10 +323,7 @@ static void arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time
 	struct sim_link *l = n->in[port];
 	struct rs_packet *p = rs_pool_at(&s->pool, l->head);
 
-	l->head = p->next;
-	rs_tree_set(&n->tree, port * SLOTS_NIC + SLOT_NIC_ARRIVAL,
-		    l->head == RS_NO_PACKET ? RS_NEVER : rs_pool_at(&s->pool, l->head)->when);
-	p->hops++;
+	rs_tree_set(&n->tree, port * SLOTS_NIC + SLOT_NIC_ARRIVAL, sim_link_pop(s, l, p));
 	if (p->kind == RS_KIND_PFC)
 		pfc_received(s, k, p, now);
 	else if (k->inside && p->payload_bytes)
@@ -438,6 +435,7 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 		.min_rto = f->transport.min_rto,
 		.ack_echo_ecn = f->transport.ack_echo,
 		.framing = &rs_framings[f->transport.framing],
+		.whole_ns = f->transport.whole_ns,
 		.any_payload = f->transport.payload != 0,
 		.window_payload = f->transport.window_payload,
 		.ack_unpaused = f->transport.ack_unpaused,

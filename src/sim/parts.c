@@ -231,32 +231,57 @@ static void receive(struct rs_sim *s, uint32_t me)
 				far->head = near->head;
 				sim_link_armed(s, far, rs_pool_at(&s->pool, near->head)->when);
 			} else {
-				rs_pool_at(&s->pool, far->tail)->next = near->head;
+				sim_link_append(s, far, near->head,
+						rs_pool_at(&s->pool, near->head)->when);
 			}
 			far->tail = near->tail;
+			far->tail_when = near->tail_when;
 			near->head = RS_NO_PACKET;
 		}
 		from->n_box[me] = 0;
 	}
 }
 
-/* What a node needs first is on its way from memory while the one before it runs. */
+/* The next node due in the window, from the i-th on. */
+static uint32_t due_from(const struct sim_part *p, uint32_t i, rs_time end)
+{
+	while (i < p->n_nodes && p->due[i] >= end)
+		i++;
+	return i;
+}
+
+/* What a node will need comes from memory while the two before it run: its own lines and its links
+ * first, then the packets that arrive on them. */
+static void fetch_links(const struct sim_node *n)
+{
+	__builtin_prefetch(&n->tree.key[n->tree.leaves]);
+	__builtin_prefetch(n->host ? (const void *)n->host : (const void *)n->sw);
+	for (uint32_t i = 0; i < n->n_ports; i++)
+		__builtin_prefetch(n->in[i]);
+}
+
+static void fetch_packets(const struct rs_sim *s, const struct sim_node *n)
+{
+	for (uint32_t i = 0; i < n->n_ports; i++)
+		if (n->in[i] && n->in[i]->head != RS_NO_PACKET)
+			__builtin_prefetch(rs_pool_at(&s->pool, n->in[i]->head));
+}
+
 void sim_part_window(struct rs_sim *s, struct sim_part *p, rs_time end)
 {
+	uint32_t i = due_from(p, 0, end), after = due_from(p, i + 1, end);
 	uint64_t events = 0;
 
-	for (uint32_t i = 0; i < p->n_nodes; i++) {
-		if (p->due[i] >= end)
-			continue;
-		if (i + 2 < p->n_nodes) {
-			const struct sim_node *soon = &s->nodes[p->nodes[i + 1]];
+	while (i < p->n_nodes) {
+		uint32_t later = due_from(p, after + 1, end);
 
-			__builtin_prefetch(&s->nodes[p->nodes[i + 2]]);
-			__builtin_prefetch(&soon->tree.key[soon->tree.leaves]);
-			__builtin_prefetch(soon->host ? (const void *)soon->host
-						      : (const void *)soon->sw);
-		}
+		if (later < p->n_nodes)
+			fetch_links(&s->nodes[p->nodes[later]]);
+		if (after < p->n_nodes)
+			fetch_packets(s, &s->nodes[p->nodes[after]]);
 		events += sim_node_run(s, &s->nodes[p->nodes[i]], end);
+		i = after;
+		after = later;
 	}
 	p->events = events;
 }

@@ -128,9 +128,10 @@ static int unpack_run(struct rs_sim *s, const struct run *run, const uint8_t *da
 			far->head = at;
 			sim_link_armed(s, far, p->when);
 		} else {
-			rs_pool_at(&s->pool, far->tail)->next = at;
+			sim_link_append(s, far, at, p->when);
 		}
 		far->tail = at;
+		far->tail_when = p->when;
 	}
 	return 0;
 }

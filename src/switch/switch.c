@@ -192,6 +192,8 @@ struct rs_packet *rs_switch_tx(struct rs_switch *sw, unsigned port, rs_time now,
 	q->bytes -= bytes;
 	if (q->head == RS_NO_PACKET)
 		out->filled &= (uint8_t) ~(1 << tc);
+	else
+		__builtin_prefetch(rs_pool_at(sw->cfg.pool, q->head));
 	rs_buffer_release(sw, p->in_port, tc, bytes, now);
 	if (sw->cfg.mark_at_dequeue)
 		rs_ecn_mark(sw, out, tc, p);

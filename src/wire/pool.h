@@ -64,6 +64,9 @@ static inline struct rs_packet *rs_pool_alloc(struct rs_pool_list *l)
 	k = rs_pool_at(l->pool, l->head);
 	l->head = k->next;
 	l->count--;
+	/* the next one was last used long ago: on its way until it is wanted */
+	if (__builtin_expect(l->head != RS_NO_PACKET, 1))
+		__builtin_prefetch(rs_pool_at(l->pool, l->head), 1);
 	return k;
 }
 
