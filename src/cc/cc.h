@@ -23,6 +23,7 @@ struct rs_cc {
 	uint64_t window;    /* bytes that may be unacknowledged; UINT64_MAX: none */
 	rs_time next_event; /* on_time() is due at the first send at or after this; RS_NEVER: never */
 	int64_t byte_credit; /* counts down as bytes are sent; at <= 0 on_bytes() is due */
+	uint32_t cuts, increases; /* for reports */
 	uint64_t state[RS_CC_STATE_BYTES / 8];
 };
 

@@ -18,6 +18,9 @@ struct dcqcn_params {
 	double min_factor;                   /* a cut leaves at least this share */
 	int64_t clamp_target;                /* on: the target falls to the rate at every cut */
 	int64_t delayed_cut; /* on: cuts happen at the end of a period that saw feedback */
+	int64_t release;     /* on: back at line rate, state and timers are forgotten */
+	int64_t window;      /* on: what is out is limited to rate x base_rtt */
+	int64_t base_rtt;    /* ps */
 };
 
 struct state {
@@ -91,6 +94,14 @@ static void arm(const struct dcqcn_params *p, struct rs_cc *cc)
 		cc->next_event = s->cut_at;
 }
 
+static void set_rate(const struct dcqcn_params *p, struct rs_cc *cc, int64_t rate)
+{
+	rs_cc_set_rate(cc, rate);
+	if (p->window)
+		cc->window =
+			(uint64_t)((rs_uint128)(uint64_t)rate * (uint64_t)p->base_rtt / 8 / RS_S);
+}
+
 static void cut(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now)
 {
 	struct state *s = state_of(cc);
@@ -102,7 +113,8 @@ static void cut(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now)
 		s->target = cc->rate;
 	rate = cc->rate - (int64_t)((rs_uint128)cc->rate * s->alpha >> 31);
 	rate = rate < floor ? floor : rate;
-	rs_cc_set_rate(cc, rate < p->rate_min ? p->rate_min : rate);
+	set_rate(p, cc, rate < p->rate_min ? p->rate_min : rate);
+	cc->cuts++;
 	s->time_stage = s->byte_stage = 0;
 	s->increased = false;
 	s->cut_due = false;
@@ -116,19 +128,21 @@ static void increase(const struct dcqcn_params *p, struct rs_cc *cc)
 	int64_t most = s->time_stage > s->byte_stage ? s->time_stage : s->byte_stage;
 	int64_t least = s->time_stage < s->byte_stage ? s->time_stage : s->byte_stage;
 
-	/* without a byte counter the timer's stage alone decides */
+	/* without a byte counter the timer's stage alone decides: F fast steps, one additive, then
+	 * hyper */
 	if (!p->byte_counter)
-		least = most - 1;
+		least = most - 2;
 	if (least >= p->stages)
 		s->target += p->rate_hai * (p->byte_counter ? least - p->stages + 1 : 1);
 	else if (most > p->stages || (p->byte_counter && most >= p->stages))
 		s->target += p->rate_ai;
 	if (s->target > s->line)
 		s->target = s->line;
-	rs_cc_set_rate(cc, (cc->rate + s->target) / 2 + ((cc->rate + s->target) & 1));
-	if (cc->rate >= s->line - 1) {
+	set_rate(p, cc, (cc->rate + s->target) / 2 + ((cc->rate + s->target) & 1));
+	cc->increases++;
+	if (p->release && cc->rate >= s->line - 1) {
 		/* the limiter is released: an unlimited queue pair costs no event */
-		rs_cc_set_rate(cc, s->line);
+		set_rate(p, cc, s->line);
 		s->active = s->cut_due;
 		s->increase_at = s->active ? s->increase_at : RS_NEVER;
 		cc->byte_credit = INT64_MAX;
@@ -141,8 +155,8 @@ static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t li
 	struct state *s = state_of(cc);
 
 	memset(cc, 0, sizeof(*cc));
-	rs_cc_set_rate(cc, line_rate);
 	cc->window = UINT64_MAX;
+	set_rate(params_of(params), cc, line_rate);
 	cc->next_event = RS_NEVER;
 	cc->byte_credit = INT64_MAX;
 	s->target = s->line = line_rate;
@@ -197,7 +211,8 @@ static void feedback(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now
 		s->alpha = (uint32_t)(p->alpha_initial * ALPHA_ONE);
 		s->alpha_at = now;
 		s->alpha_fed = false;
-		s->cut_at = p->delayed_cut ? now + p->reduce_period : now;
+		/* a nanosecond behind alpha's tick, and so it stays */
+		s->cut_at = p->delayed_cut ? now + p->reduce_period + RS_NS : now;
 	}
 	alpha_to(p, s, now);
 	s->alpha_fed = true;
@@ -258,6 +273,9 @@ static const struct rs_cc_param param_table[] = {
 	{"min_factor", 'n', P(min_factor), 0, 1, "a cut leaves this share; 0.5 (RPG_MIN_DEC_FAC)"},
 	{"clamp_target", 'o', P(clamp_target), 0, 1, "the target falls at every cut; paper on"},
 	{"delayed_cut", 'o', P(delayed_cut), 0, 1, "cuts at the end of a period; ns-3 on"},
+	{"release", 'o', P(release), 0, 1, "forget all when back at line rate; ns-3 off"},
+	{"window", 'o', P(window), 0, 1, "limit what is out to rate x base_rtt; off"},
+	{"base_rtt", 't', P(base_rtt), 0, 1e12, "of the window; the fabric's longest"},
 	{0},
 };
 #undef P
@@ -275,6 +293,7 @@ static const struct dcqcn_params mlx5 = {
 	.rate_hai = 50 * RS_MBPS,
 	.rate_min = RS_MBPS,
 	.min_factor = 0.5,
+	.release = 1,
 };
 static const struct dcqcn_params paper = {
 	.g = 1.0 / 256,
@@ -290,6 +309,7 @@ static const struct dcqcn_params paper = {
 	.rate_min = RS_MBPS,
 	.min_factor = 0.5,
 	.clamp_target = 1,
+	.release = 1,
 };
 static const struct dcqcn_params ns3 = {
 	.g = 1.0 / 256,

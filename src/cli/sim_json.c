@@ -106,7 +106,10 @@ static void counters(struct rs_json *j, const struct rs_sim_counters *c)
 	rs_json_uint(j, "drops", c->drops + c->nic_drops);
 	rs_json_uint(j, "link_losses", c->link_losses);
 	rs_json_uint(j, "ecn_marked", c->ecn_marked);
+	rs_json_uint(j, "data_marked", c->data_marked);
 	rs_json_uint(j, "cnps", c->cnps);
+	rs_json_uint(j, "cc_cuts", c->cc_cuts);
+	rs_json_uint(j, "cc_increases", c->cc_increases);
 	rs_json_uint(j, "pauses", c->pauses + c->nic_pauses);
 	rs_json_uint(j, "nic_pauses", c->nic_pauses);
 	rs_json_uint(j, "retransmits", c->retransmits);

@@ -122,8 +122,9 @@ struct rs_transport_conf {
 	rs_time ack_delay;
 	rs_time min_rto;
 	bool ack_echo;		/* ns-3: congestion comes back as a bit of the ACK */
-	enum { RS_FABRIC_ROCEV2, RS_FABRIC_NS3 } framing; /* header bytes and clock: wire/framing.h */
+	enum { RS_FABRIC_ROCEV2, RS_FABRIC_NS3 } framing; /* header bytes: wire/framing.h */
 	uint16_t payload;	/* bytes of a full packet; 0: the path MTU */
+	bool whole_ns;		/* ns-3: serialization times and paced gaps are cut to nanoseconds */
 	bool window_payload;	/* ns-3: windows count payload, of packets that were started */
 	bool ack_unpaused;	/* ns-3: PFC does not hold back ACKs in a NIC */
 };

@@ -56,7 +56,7 @@ static void set_framing(struct rs_nic *nic)
 
 	nic->framing = f;
 	nic->gap = f->gap;
-	nic->whole_ns = f->whole_ns;
+	nic->whole_ns = c->whole_ns;
 	nic->int_bytes = nic->cc->on_telemetry ? RS_INT_BYTES : 0;
 	nic->uncounted = c->window_payload ? (uint16_t)(f->data + nic->int_bytes) : 0;
 	nic->ack_frame = rs_framing_ack(f, c->ipv6, nic->int_bytes);

@@ -44,6 +44,7 @@ struct rs_nic_config {
 	bool copy_payload;	/* false: payload pointers are NULL and no memory is touched */
 	bool ack_echo_ecn;	/* ns-3's preset: a marked packet's ACK has BECN set; no CNPs are sent */
 	const struct rs_framing *framing; /* NULL: RoCEv2's */
+	bool whole_ns;		/* gaps between paced packets are cut to whole nanoseconds */
 	bool any_payload;	/* path_mtu may be any number of bytes, 64 to 4096: not RoCEv2 */
 	bool window_payload;	/* windows and acknowledged bytes count payload, and a packet may go
 				 * while less than the window is out, not only when it fits: ns-3's */

@@ -460,6 +460,7 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 {
 	struct rs_sim_counters *r = &s->r->counters;
+	struct rs_qp *qp;
 
 	for (uint32_t i = 0; i < n->host->n_nics; i++) {
 		const struct sim_nic *k = &n->host->nics[i];
@@ -468,12 +469,17 @@ void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 		r->data_packets += c->tx_data_packets;
 		r->ack_packets += c->tx_ack_packets;
 		r->cnps += c->np_cnp_sent;
+		r->data_marked += c->np_ecn_marked_roce_packets;
 		r->retransmits += c->retransmitted_packets;
 		r->timeouts += c->local_ack_timeout_err;
 		r->naks += c->packet_seq_err;
 		r->rnr_naks += c->rnr_nak_retry_err;
 		r->nic_pauses += k->pauses;
 		r->nic_drops += k->drops + c->rx_dropped;
+		for (uint32_t q = SIM_FIRST_QPN; (qp = rs_nic_find_qp(k->nic, q)); q++) {
+			r->cc_cuts += rs_qp_cc(qp)->cuts;
+			r->cc_increases += rs_qp_cc(qp)->increases;
+		}
 	}
 }
 

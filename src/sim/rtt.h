@@ -10,8 +10,8 @@ int64_t rs_sim_nic_rate(const struct rs_fabric *f);
 /* Bytes that a link of this rate carries in t. */
 uint64_t rs_sim_bytes(int64_t rate, rs_time t);
 
-/* The longest unloaded round trip between two NICs of the fabric: propagation and switches both ways,
- * a packet's serialization on each link one way. 0 when nothing is reached. */
+/* The longest unloaded round trip between two NICs of the fabric: propagation and switches both
+ * ways, a packet's serialization on each link one way. 0 when nothing is reached. */
 rs_time rs_sim_longest_rtt(const struct rs_fabric *f, uint32_t packet_bytes, uint32_t ack_bytes);
 
 /* Sets the algorithm's base_rtt to that, where it has one that matters and none is given. */

@@ -63,6 +63,8 @@ struct rs_sim_counters {
 	uint64_t data_packets, ack_packets, packet_hops, ack_hops, pfc_hops, events;
 	uint64_t drops, link_losses, ecn_marked, cnps, pauses, nic_pauses, retransmits;
 	uint64_t timeouts, naks, rnr_naks, nic_drops;
+	uint64_t data_marked;	    /* marked data packets that arrived */
+	uint64_t cc_cuts, cc_increases; /* by congestion control */
 	uint64_t max_buffer, max_queue;
 	rs_time paused; /* port-time under PFC, summed */
 };

@@ -7,8 +7,7 @@ const struct rs_framing rs_framings[RS_FRAMINGS] = {
 			       .pfc = RS_PFC_FRAME,
 			       .gap = RS_PREAMBLE_IPG_BYTES},
 	/* 14 + 20 + 8 + 6 before the payload; no FCS, preamble or gap */
-	[RS_FRAMING_NS3] =
-		{.name = "ns-3", .data = 48, .ack = 46, .least = 60, .pfc = 43, .whole_ns = true},
+	[RS_FRAMING_NS3] = {.name = "ns-3", .data = 48, .ack = 46, .least = 60, .pfc = 43},
 };
 
 uint16_t rs_framing_data(const struct rs_framing *f, uint8_t opcode, uint32_t payload, bool ipv6,

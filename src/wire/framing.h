@@ -19,7 +19,6 @@ struct rs_framing {
 	uint16_t least; /* a shorter ACK is padded to this */
 	uint16_t pfc;	/* an 802.1Qbb frame */
 	uint16_t gap;	/* what a frame takes on the link beside itself */
-	bool whole_ns;	/* a clock that ticks in nanoseconds and cuts what is between */
 };
 
 extern const struct rs_framing rs_framings[RS_FRAMINGS];
@@ -29,7 +28,8 @@ uint16_t rs_framing_data(const struct rs_framing *f, uint8_t opcode, uint32_t pa
 			 uint16_t telemetry);
 uint16_t rs_framing_ack(const struct rs_framing *f, bool ipv6, uint16_t telemetry);
 
-/* Time on a link or between two paced packets, in the framing's clock. */
+/* Time on a link or between two paced packets; whole_ns: of a clock that ticks in nanoseconds and
+ * cuts what is between. */
 static inline rs_time rs_framing_time(struct rs_pace pace, uint32_t bytes, bool whole_ns)
 {
 	rs_time t = rs_pace_time(pace, bytes);
