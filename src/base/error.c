@@ -13,7 +13,8 @@ static void put(char *buf, size_t size, const char *fmt, va_list ap)
 		memcpy(buf + size - 4, "...", 4);
 }
 
-static int fill(struct rs_error *e, int code, const struct rs_where *at, const char *fmt, va_list ap)
+static int fill(struct rs_error *e, int code, const struct rs_where *at, const char *fmt,
+		va_list ap)
 {
 	if (!e || e->code)
 		return code;
@@ -71,9 +72,14 @@ int rs_error_text(const struct rs_error *e, char *buf, size_t size)
 		snprintf(place, sizeof(place), "%s: ", e->file);
 	n = snprintf(buf, size, "%s%s%s%s%s", place, e->what, e->hint[0] ? " (" : "", e->hint,
 		     e->hint[0] ? ")" : "");
-	for (char *p = buf; size && *p; p++)
-		if (iscntrl((unsigned char)*p))
+	for (char *p = buf; size && *p; p++) {
+		bool c1 = (unsigned char)*p == 0xc2 && (p[1] & 0xe0) == 0x80; /* U+0080..U+009F */
+
+		if (iscntrl((unsigned char)*p) || c1)
 			*p = '?';
+		if (c1)
+			*++p = '?';
+	}
 	return n;
 }
 

@@ -56,7 +56,8 @@ static inline struct rs_pace rs_pace_of(int64_t rate)
 	return p;
 }
 
-/* Time that `bytes` (< 2^24) take. Rounded down to the picosecond. */
+/* Time that `bytes` take, rounded down to the picosecond: up to 2^24 bytes from 1 Mb/s on, up to 35
+ * kB at 1 kb/s (the product stays below 2^64). */
 static inline rs_time rs_pace_time(struct rs_pace p, uint32_t bytes)
 {
 	return (rs_time)((p.q16 * bytes) >> 16);
