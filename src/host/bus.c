@@ -10,7 +10,7 @@
 #include "host/route.h"
 
 enum {
-	PIECE = 4096,             /* a DMA is reserved in pieces of a RoCE packet at most */
+	PIECE = RS_BUS_PIECE,     /* a DMA is reserved in pieces of a RoCE packet at most */
 	IMPLIED_SOCKETS_MAX = 64, /* joined each to each where no link between sockets is given */
 	TAGS_MAX = 15360,         /* 14 bits, PCIe 6 */
 	CREDITS_MAX = 1 << 16,
@@ -729,6 +729,25 @@ rs_time rs_bus_write(struct rs_bus *b, const struct rs_path *p, uint32_t n, rs_t
 	if (accepted)
 		*accepted = left;
 	return visible;
+}
+
+rs_time rs_bus_write_ready(const struct rs_bus *b, const struct rs_path *p, uint32_t n, rs_time now)
+{
+	const struct window *w = &b->engines[p->initiator].write;
+	uint32_t units = w->units + ((n + 15) >> 4), slots = w->slots + pieces_of(n, p->mps_shift);
+
+	if (!p->n_hops || p->nvlink)
+		return now;
+	now = rs_time_max(now, w->last);
+	for (uint32_t i = w->head; i != w->tail && (units > w->units_max || slots > w->slots_max);
+	     i++) {
+		const struct hold *h = &w->ring[i & w->mask];
+
+		now = rs_time_max(now, h->release);
+		units -= h->units;
+		slots -= h->slots;
+	}
+	return now;
 }
 
 /* ---- Figures ---- */

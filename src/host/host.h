@@ -21,7 +21,7 @@ enum rs_part_kind {
 	RS_PART_OTHER,	     /* a device that moves no data here (NVMe, display) */
 };
 
-enum { RS_HOST_PARTS_MAX = 4096, RS_PATH_HOPS_MAX = 32, RS_NO_PART = -1 };
+enum { RS_HOST_PARTS_MAX = 4096, RS_PATH_HOPS_MAX = 32, RS_BUS_PIECE = 4096, RS_NO_PART = -1 };
 
 /* A PCIe link up to the parent. 0 where the source does not say: unknown, never invented; an unknown
  * link does not limit a simulation, and is reported. */
@@ -155,7 +155,13 @@ rs_time rs_bus_read(struct rs_bus *bus, const struct rs_path *p, uint32_t n, rs_
  */
 rs_time rs_bus_write(struct rs_bus *bus, const struct rs_path *p, uint32_t n, rs_time now,
 		     rs_time *accepted);
-/* GPU to GPU over NVLink, or a staged copy: as rs_bus_write without PCIe's credits. */
+/*
+ * When the initiator's posted credits allow a write of n bytes, as far as is known at now. Whoever
+ * writes much issues a piece of at most RS_BUS_PIECE at a time, each not before this, so that links
+ * are not reserved ahead while others could use them. now over NVLink, which has no credits here.
+ */
+rs_time rs_bus_write_ready(const struct rs_bus *bus, const struct rs_path *p, uint32_t n,
+			   rs_time now);
 
 /* Idle figures of a path by closed form, for reports: what a lone stream gets, and one small read's
  * round trip or write's latency. */

@@ -12,6 +12,7 @@ enum app_event {
 	APP_FLOW_START, /* arg: connection */
 	APP_POST,       /* arg: connection; bytes: message (doorbell reached the NIC) */
 	APP_ARRIVED,    /* arg: connection: a message is visible to the receiver */
+	APP_PIECE,      /* arg: connection: the next piece of a message inside the host may go */
 	APP_SENT,       /* arg: connection: a message inside the host has left */
 	APP_COMPUTED,   /* arg: lane */
 	APP_COLL_START, /* arg: rank of collective in bytes */

@@ -34,7 +34,10 @@ struct sim_conn {
 	/* sending */
 	uint64_t to_post;     /* flow: bytes not yet posted */
 	uint32_t outstanding; /* pieces or messages not yet completed */
-	uint32_t parts_left[SLOTS_MAX];
+	union {
+		uint32_t parts_left[SLOTS_MAX]; /* over the network: of a message's parts */
+		uint64_t left[SLOTS_MAX];       /* inside a host: of a message's bytes */
+	};
 	uint64_t sent, completed; /* messages */
 	/* receiving */
 	uint64_t parts[QPS_MAX];               /* parts arrived, a queue pair */
@@ -153,22 +156,38 @@ static void post_flow(struct rs_sim *s, struct sim_conn *c, rs_time now)
 	sim_nic_kick(s, sim_nic_of(s, c->src_endpoint), now);
 }
 
-static void send_inside(struct rs_sim *s, struct sim_conn *c, const struct rs_path *path,
-			uint64_t bytes, rs_time now)
+/*
+ * The next piece of the message at the head of a connection inside a host. Through PCIe a piece is
+ * issued when the one before has left and its credits are there: whoever shares the links gets its
+ * turn between two.
+ */
+static void inside_piece(struct rs_sim *s, struct sim_conn *c, rs_time now)
 {
 	struct rs_bus *bus = s->nodes[c->src_host].host->bus;
-	rs_time left = now, visible = now;
+	const struct rs_path *path = &coll_of(s, c->job)->inside[c->index];
+	uint32_t conn = (uint32_t)(c - s->work->conns), n;
+	uint64_t *left = &c->left[c->completed % SLOTS_MAX];
+	uint64_t most = path->nvlink ? BUS_PIECE : RS_BUS_PIECE;
+	rs_time gone = now, visible = now;
 
-	while (bus && bytes) {
-		uint32_t n = bytes < BUS_PIECE ? (uint32_t)bytes : BUS_PIECE;
-
-		visible = rs_bus_write(bus, path, n, now, &left);
-		bytes -= n;
+	if (!bus)
+		*left = 0;
+	n = (uint32_t)(*left < most ? *left : most);
+	if (n) {
+		visible = rs_bus_write(bus, path, n, now, &gone);
+		gone = rs_bus_write_ready(bus, path, n, rs_time_max(gone, now));
 	}
-	sim_app_schedule(s, c->src_host, rs_time_max(left, now), APP_SENT,
-			 (uint32_t)(c - s->work->conns), 0);
-	sim_app_schedule(s, c->dst_host, rs_time_max(visible, now), APP_ARRIVED,
-			 (uint32_t)(c - s->work->conns), 1);
+	*left -= n;
+	if (!*left)
+		sim_app_schedule(s, c->dst_host, rs_time_max(visible, now), APP_ARRIVED, conn, 1);
+	sim_app_schedule(s, c->src_host, gone, *left ? APP_PIECE : APP_SENT, conn, 0);
+}
+
+static void send_inside(struct rs_sim *s, struct sim_conn *c, uint64_t bytes, rs_time now)
+{
+	c->left[c->sent++ % SLOTS_MAX] = bytes;
+	if (c->sent - c->completed == 1)
+		inside_piece(s, c, now);
 }
 
 static void send_message(struct rs_sim *s, struct sim_coll *k, uint32_t conn, uint64_t bytes,
@@ -179,7 +198,7 @@ static void send_message(struct rs_sim *s, struct sim_coll *k, uint32_t conn, ui
 
 	c->outstanding++;
 	if (c->nvlink)
-		send_inside(s, c, &k->inside[conn], bytes, now);
+		send_inside(s, c, bytes, now);
 	else if (sim_nic_of(s, c->src_endpoint)->inside)
 		sim_app_schedule(s, c->src_host, now + hp->post + hp->mmio, APP_POST,
 				 (uint32_t)(c - s->work->conns), bytes);
@@ -325,7 +344,12 @@ void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *
 	case APP_ARRIVED:
 		message_arrived(s, c, ev->bytes, ev->when);
 		break;
+	case APP_PIECE:
+		inside_piece(s, c, ev->when);
+		break;
 	case APP_SENT:
+		if (++c->completed < c->sent)
+			inside_piece(s, c, ev->when);
 		message_sent(s, c, ev->when);
 		break;
 	case APP_COMPUTED:
