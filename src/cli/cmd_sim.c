@@ -15,7 +15,7 @@
 enum { SETS_MAX = 256, CASES_MAX = 256 };
 
 struct options {
-	const char *file, *json, *csv;
+	const char *file, *json, *csv, *rates;
 	struct rs_sim_options sim;
 	struct rs_setting set[SETS_MAX];
 	uint32_t n_set;
@@ -40,6 +40,8 @@ static int help(void)
 	      "side.\n\n"
 	      "  --json FILE|-       everything as JSON (docs/schema/)\n"
 	      "  --flows-csv FILE|-  each flow's start and finish\n"
+	      "  --rates-csv FILE|-  each flow's rate over time, as congestion control sets it\n"
+	      "  --rate-interval T   between two of those (default 5us)\n"
 	      "  --pcap FILE         pcapng of links, as Wireshark opens it\n"
 	      "  --pcap-links LIST   their ends: names as in `ripstop fabric show`, or all;\n"
 	      "                      default: the first NIC's link\n"
@@ -84,10 +86,13 @@ static int number(const char *option, const char *text, int64_t max, int64_t *ou
 
 static int parse(int argc, char **argv, struct options *o)
 {
+	enum { RATES = 300, RATE_INTERVAL };
 	enum { JSON = 256, CSV, PCAP, LINKS, SEED, SET, THREADS, MAX_TIME, NO_DIAGNOSIS, QUIET };
 	static const struct option table[] = {
 		{"json", required_argument, NULL, JSON},
 		{"flows-csv", required_argument, NULL, CSV},
+		{"rates-csv", required_argument, NULL, RATES},
+		{"rate-interval", required_argument, NULL, RATE_INTERVAL},
 		{"pcap", required_argument, NULL, PCAP},
 		{"pcap-links", required_argument, NULL, LINKS},
 		{"seed", required_argument, NULL, SEED},
@@ -111,6 +116,15 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case CSV:
 			o->csv = optarg;
+			break;
+		case RATES:
+			o->rates = optarg;
+			break;
+		case RATE_INTERVAL:
+			if (rs_parse_time(optarg, &o->sim.rate_interval, &e))
+				return rs_cli_usage("sim", "--rate-interval: %s", e.what);
+			if (o->sim.rate_interval < RS_NS)
+				return rs_cli_usage("sim", "--rate-interval takes 1ns or more");
 			break;
 		case PCAP:
 			o->sim.pcap = optarg;
@@ -167,6 +181,7 @@ static void add_case(struct rs_sim_report *r, const struct options *o, struct rs
 	c->options.ideal = ideal;
 	if (r->n) {
 		c->options.pcap = NULL;
+		c->options.rate_interval = 0;
 		c->options.progress = NULL;
 	}
 	r->info[r->n++] = (struct rs_case_info){kind, name, how, owns, f};
@@ -273,7 +288,10 @@ static int report(const struct options *o, struct rs_sim_report *r)
 		return rs_cli_error(&e);
 	if (o->csv && write_out(o->csv, r, rs_sim_csv, &e))
 		return rs_cli_error(&e);
-	if (!o->quiet && !(o->json && !strcmp(o->json, "-")) && !(o->csv && !strcmp(o->csv, "-")))
+	if (o->rates && write_out(o->rates, r, rs_sim_rates_csv, &e))
+		return rs_cli_error(&e);
+	if (!o->quiet && !(o->json && !strcmp(o->json, "-")) && !(o->csv && !strcmp(o->csv, "-")) &&
+	    !(o->rates && !strcmp(o->rates, "-")))
 		rs_sim_print(r, stdout);
 	return base->complete ? RS_EXIT_OK : RS_EXIT_INCOMPLETE;
 }
@@ -362,6 +380,10 @@ int rs_cmd_sim(int argc, char **argv)
 
 	if (status)
 		return status;
+	if (o.rates && shared)
+		return rs_cli_usage("sim", "--rates-csv is for one process");
+	if (o.rates && !o.sim.rate_interval)
+		o.sim.rate_interval = 5 * RS_US;
 	if (rs_fabric_load(o.file, o.set, o.n_set, &f, &e))
 		return me ? RS_EXIT_INPUT : rs_cli_error(&e);
 	if (!f->n_jobs) {

@@ -209,3 +209,14 @@ int rs_sim_csv(const struct rs_sim_report *r, FILE *out)
 	}
 	return ferror(out) ? -EIO : 0;
 }
+
+int rs_sim_rates_csv(const struct rs_sim_report *r, FILE *out)
+{
+	const struct rs_sim_result *s = r->cases[0].result;
+
+	fputs("time_ns,flow,rate_gbps\n", out);
+	for (uint64_t i = 0; i < s->n_rates; i++)
+		fprintf(out, "%.3f,%u,%.6f\n", (double)s->rates[i].when / RS_NS, s->rates[i].flow,
+			(double)s->rates[i].rate / RS_GBPS);
+	return ferror(out) ? -EIO : 0;
+}

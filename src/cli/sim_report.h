@@ -32,5 +32,6 @@ rs_time rs_case_time(const struct rs_sim_case *c);
 void rs_sim_print(const struct rs_sim_report *r, FILE *out);
 int rs_sim_json(const struct rs_sim_report *r, FILE *out);
 int rs_sim_csv(const struct rs_sim_report *r, FILE *out);
+int rs_sim_rates_csv(const struct rs_sim_report *r, FILE *out);
 
 #endif

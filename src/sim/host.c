@@ -135,6 +135,18 @@ static void send_pfc(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	sim_transmit(s, n, port, p, now);
 }
 
+/* A short message that the doorbell's own write brought: nothing is left to read. A processor can
+ * put only what it reads itself into it, which is not GPU memory. */
+static bool inlined(const struct rs_sim *s, const struct sim_node *n, const struct rs_path *path,
+		    const struct rs_packet *p)
+{
+	const struct rs_part *parts = s->f->hosts[n->host->index].inside->parts;
+
+	return p->payload_bytes <= s->f->host_params.inline_bytes &&
+	       (p->opcode == RS_OP_WRITE_ONLY || p->opcode == RS_OP_WRITE_ONLY_IMM) &&
+	       parts[path->target].kind == RS_PART_SOCKET;
+}
+
 /* Pull from the transport as far ahead of the wire as the NIC's read buffer allows; returns when
  * the transport wants to be asked again. */
 static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
@@ -151,7 +163,10 @@ static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
 		if (p->payload_bytes) {
 			struct rs_qp *qp = rs_nic_find_qp(k->nic, p->src_qp);
 			struct rs_path *path = sim_qp_path(s, rs_qp_get_user(qp), true);
-			rs_time done = rs_bus_read(n->host->bus, path, p->payload_bytes, now, NULL);
+			rs_time done = inlined(s, n, path, p)
+					       ? now
+					       : rs_bus_read(n->host->bus, path, p->payload_bytes,
+							     now, NULL);
 
 			p->when = rs_time_max(done + hp->nic_pipeline, k->stage_last);
 			k->stage_last = p->when;
@@ -457,6 +472,25 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 	return err ? rs_error_set(e, err, "no memory for a NIC with %u queue pairs", n_qps) : 0;
 }
 
+void sim_host_rate(struct rs_sim *s, uint32_t host, uint32_t flow, int64_t rate, rs_time now)
+{
+	struct sim_host *h = s->nodes[host].host;
+
+	if (h->n_rates == h->rates_size) {
+		uint32_t size = h->rates_size ? 2 * h->rates_size : 1024;
+		struct rs_sim_rate *more;
+
+		if (size > RS_SIM_RATES_MAX)
+			return;
+		more = realloc(h->rates, size * sizeof(*more));
+		if (!more)
+			return;
+		h->rates = more;
+		h->rates_size = size;
+	}
+	h->rates[h->n_rates++] = (struct rs_sim_rate){now, rate, flow};
+}
+
 void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 {
 	struct rs_sim_counters *r = &s->r->counters;
@@ -491,4 +525,5 @@ void sim_host_destroy(struct sim_host *h)
 	if (h->bus)
 		rs_bus_destroy(h->bus);
 	free(h->heap);
+	free(h->rates);
 }

@@ -16,6 +16,7 @@ enum app_event {
 	APP_SENT,       /* arg: connection: a message inside the host has left */
 	APP_COMPUTED,   /* arg: lane */
 	APP_COLL_START, /* arg: rank of collective in bytes */
+	APP_RATE,       /* arg: connection: its rate is sampled */
 };
 
 struct sim_app_event {
@@ -61,6 +62,8 @@ struct sim_host {
 	struct sim_nic *nics;
 	struct sim_app_event *heap;
 	uint32_t n_heap, heap_size;
+	struct rs_sim_rate *rates;
+	uint32_t n_rates, rates_size;
 	uint64_t seq;
 };
 
@@ -74,6 +77,9 @@ void sim_nic_kick(struct rs_sim *s, struct sim_nic *k, rs_time now);
  * size is bounded by messages in flight. */
 void sim_app_schedule(struct rs_sim *s, uint32_t host, rs_time when, enum app_event type,
 		      uint32_t arg, uint64_t bytes);
+
+/* Keeps a sample until the end. */
+void sim_host_rate(struct rs_sim *s, uint32_t host, uint32_t flow, int64_t rate, rs_time now);
 
 /* workload.c, called by the host */
 void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *ev);

@@ -33,6 +33,7 @@ struct rs_sim_options {
 	const char *pcap;             /* pcapng of the links named below; NULL: none */
 	const char *
 		pcap_links; /* comma list of switch or host names, "all"; NULL: endpoint 0's link */
+	rs_time rate_interval; /* sample flows' rates so often; 0: never */
 	const volatile int *stop; /* non-zero ends the run at the next window; NULL: never */
 	void (*progress)(void *arg, rs_time now, double share); /* NULL: none */
 	void *progress_arg;
@@ -45,6 +46,15 @@ struct rs_sim_flow {
 		delivered; /* hosts with an inside: a poll of the receiver's memory sees the last
 			    * byte; RS_NEVER: plain hosts, or not finished */
 };
+
+/* What congestion control lets a flow send at; from its start to its finish. */
+struct rs_sim_rate {
+	rs_time when;
+	int64_t rate;
+	uint32_t flow;
+};
+
+enum { RS_SIM_RATES_MAX = 1 << 22 }; /* samples a host; later ones are left out */
 
 struct rs_sim_job {
 	const struct rs_job *conf;
@@ -84,6 +94,8 @@ struct rs_sim_result {
 	uint32_t n_jobs, n_flows;
 	struct rs_sim_job *jobs;
 	struct rs_sim_flow *flows;
+	struct rs_sim_rate *rates; /* by time, then flow */
+	uint64_t n_rates;
 	struct rs_sim_counters counters;
 	uint32_t n_links; /* the busiest links of the network and of the hosts' insides */
 	struct rs_sim_link *links;

@@ -328,6 +328,15 @@ static void flow_completed(struct rs_sim *s, struct sim_conn *c, rs_time now)
 	}
 }
 
+static void sample_rate(struct rs_sim *s, struct sim_conn *c, rs_time now)
+{
+	if (s->r->flows[c->index].finish != RS_NEVER)
+		return;
+	sim_host_rate(s, c->src_host, c->index, rs_qp_cc(c->qp[0])->rate, now);
+	sim_app_schedule(s, c->src_host, now + s->o->rate_interval, APP_RATE,
+			 (uint32_t)(c - s->work->conns), 0);
+}
+
 void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *ev)
 {
 	struct sim_conn *c = &s->work->conns[ev->arg];
@@ -357,6 +366,9 @@ void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *
 		lane = ev->arg - k->first_lane;
 		step_send(s, k, &k->lanes[lane], ev->when);
 		rank_advance(s, k, lane / k->plan->n_lanes, ev->when);
+		break;
+	case APP_RATE:
+		sample_rate(s, c, ev->when);
 		break;
 	case APP_COLL_START:
 		rank_advance(s, coll_of(s, ev->arg), (uint32_t)ev->bytes, ev->when);
@@ -421,20 +433,23 @@ void sim_app_completion(struct rs_sim *s, struct sim_nic *k, const struct rs_cqe
 
 /* ---- Making connections ---- */
 
-/* Where a flow's bytes are: in the memory of the NIC's socket, or of the first GPU that uses the
- * NIC. */
-static int flow_memory(const struct rs_fabric *f, uint32_t endpoint, bool gpu)
+/* Where a flow's bytes are: in the memory of the NIC's socket, of the first other socket, or of the
+ * first GPU that uses the NIC (the socket's when none does). */
+static int flow_memory(const struct rs_fabric *f, uint32_t endpoint, enum rs_flow_memory memory)
 {
 	const struct rs_fabric_host *fh = &f->hosts[f->endpoints[endpoint].host];
 	const struct rs_host *h = fh->inside;
 	int p = f->endpoints[endpoint].part;
 
-	if (gpu)
+	if (memory == RS_MEMORY_GPU)
 		for (uint32_t r = fh->first_gpu; r < fh->first_gpu + fh->n_gpus; r++)
 			if (rs_fabric_rank_endpoint(f, r) == endpoint)
 				return rs_fabric_rank_part(f, r);
 	while (h && p >= 0 && h->parts[p].kind != RS_PART_SOCKET)
 		p = h->parts[p].parent;
+	for (int i = 0; memory == RS_MEMORY_FAR && h && i < h->n_parts; i++)
+		if (h->parts[i].kind == RS_PART_SOCKET && i != p)
+			return i;
 	return p;
 }
 
@@ -519,16 +534,16 @@ static int connect_conn(struct rs_sim *s, struct sim_conn *c, const struct rs_co
 {
 	const struct rs_fabric *f = s->f;
 	uint32_t depth = c->flow ? POSTS : conf->slots;
-	bool gpu = f->jobs[c->job].gpu_memory;
+	enum rs_flow_memory memory = f->jobs[c->job].memory;
 	int err;
 
 	err = dma_path(s, c->src_endpoint,
-		       c->flow ? flow_memory(f, c->src_endpoint, gpu)
+		       c->flow ? flow_memory(f, c->src_endpoint, memory)
 			       : rs_fabric_rank_part(f, c->src_rank),
 		       &c->from, e);
 	if (!err)
 		err = dma_path(s, c->dst_endpoint,
-			       c->flow ? flow_memory(f, c->dst_endpoint, gpu)
+			       c->flow ? flow_memory(f, c->dst_endpoint, memory)
 				       : rs_fabric_rank_part(f, c->dst_rank),
 			       &c->to, e);
 	for (unsigned q = 0; !err && q < c->n_qps; q++)
@@ -725,6 +740,8 @@ static int conns_create(struct rs_sim *s, struct rs_error *e)
 			err = pin_flow(s, c, &s->f->jobs[c->job].flows[in_job], e);
 		if (!err && c->flow)
 			sim_app_schedule(s, c->src_host, flow_posted(s, c), APP_FLOW_START, i, 0);
+		if (!err && c->flow && s->o->rate_interval)
+			sim_app_schedule(s, c->src_host, flow_posted(s, c), APP_RATE, i, 0);
 	}
 	return err;
 }
@@ -806,6 +823,35 @@ static void collect_coll(struct rs_sim *s, struct sim_coll *k)
 		rs_train_evaluate(&j->plan, &j->conf->train, j->first, j->further, &j->train);
 }
 
+static int by_when(const void *x, const void *y)
+{
+	const struct rs_sim_rate *a = x, *b = y;
+
+	if (a->when != b->when)
+		return a->when < b->when ? -1 : 1;
+	return a->flow < b->flow ? -1 : a->flow > b->flow;
+}
+
+static void collect_rates(struct rs_sim *s)
+{
+	struct rs_sim_result *r = s->r;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_hosts; i++)
+		n += s->nodes[i].host ? s->nodes[i].host->n_rates : 0;
+	r->rates = n ? rs_arena_alloc(r->arena, n, sizeof(*r->rates)) : NULL;
+	for (uint32_t i = 0; r->rates && i < s->n_hosts; i++) {
+		const struct sim_host *h = s->nodes[i].host;
+
+		if (!h || !h->n_rates)
+			continue;
+		memcpy(r->rates + r->n_rates, h->rates, h->n_rates * sizeof(*h->rates));
+		r->n_rates += h->n_rates;
+	}
+	if (r->n_rates)
+		qsort(r->rates, r->n_rates, sizeof(*r->rates), by_when);
+}
+
 static void deliveries(struct rs_sim *s)
 {
 	for (uint32_t i = 0; i < s->work->n_conns; i++) {
@@ -860,6 +906,7 @@ void sim_workload_collect(struct rs_sim *s)
 		r->jobs[i].start = RS_NEVER;
 	}
 	deliveries(s);
+	collect_rates(s);
 	for (uint32_t i = 0; i < r->n_flows; i++) {
 		struct rs_sim_job *j = &r->jobs[r->flows[i].job];
 
