@@ -15,6 +15,7 @@ enum rs_exit {
 
 int rs_cmd_sim(int argc, char **argv);
 int rs_cmd_fabric(int argc, char **argv);
+int rs_cmd_audit(int argc, char **argv);
 
 /* Is this one of several processes that mpirun started? Then which, from 0. */
 bool rs_cli_ranks_wanted(uint32_t *me);

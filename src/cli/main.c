@@ -12,6 +12,7 @@ static const struct {
 } commands[] = {
 	{"sim", rs_cmd_sim, "simulate a scenario: what holds it back, what each fix gives"},
 	{"fabric", rs_cmd_fabric, "show, check or convert the description of a fabric"},
+	{"audit", rs_cmd_audit, "read hosts and switches, find what is wrong, print the fix"},
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -79,6 +80,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < COMMANDS; i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	fprintf(stderr, "ripstop: there is no command '%s'; there are: sim, fabric\n", argv[1]);
+	fprintf(stderr, "ripstop: there is no command '%s'; there are:", argv[1]);
+	for (int i = 0; i < COMMANDS; i++)
+		fprintf(stderr, "%s %s", i ? "," : "", commands[i].name);
+	fputc('\n', stderr);
 	return RS_EXIT_INPUT;
 }

@@ -1,0 +1,211 @@
+/* The whole of an audit: rules over facts, causes joined to consequences, findings in order. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "audit/rule.h"
+
+int rs_audit_create(struct rs_audit **out)
+{
+	struct rs_audit *a = calloc(1, sizeof(*a));
+
+	*out = NULL;
+	if (!a)
+		return -ENOMEM;
+	a->arena = rs_arena_create(0);
+	a->facts = rs_facts_create();
+	if (!a->arena || !a->facts) {
+		rs_audit_destroy(a);
+		return -ENOMEM;
+	}
+	/* defaults of ../docs/audit.md; each may be set by a profile */
+	a->set = (struct rs_audit_settings){
+		.pause_note = 0.001,
+		.pause_fail = 0.01,
+		.cable_m = 30,
+		.p2p_rtt_us = 0.8,
+		.fec_warn_ber = 1e-5,
+		.flaps_per_day = 1,
+		.lossless = true,
+	};
+	*out = a;
+	return 0;
+}
+
+void rs_audit_destroy(struct rs_audit *a)
+{
+	if (!a)
+		return;
+	rs_facts_destroy(a->facts);
+	rs_arena_destroy(a->arena);
+	free(a->findings);
+	free(a->files);
+	free(a);
+}
+
+const struct rs_rule *rs_rule_find(const char *id)
+{
+	for (unsigned f = 0; rs_rule_families[f]; f++)
+		for (const struct rs_rule *r = rs_rule_families[f]; r->id; r++)
+			if (!strcmp(r->id, id) || !strcmp(r->name, id))
+				return r;
+	return NULL;
+}
+
+static bool listed(const struct rs_rule *r, const char *const *list)
+{
+	for (; list && *list; list++)
+		if (!strcmp(*list, r->id) || !strcmp(*list, r->name))
+			return true;
+	return false;
+}
+
+static int check_names(const char *const *list, struct rs_error *e)
+{
+	for (; list && *list; list++)
+		if (!rs_rule_find(*list)) {
+			rs_error_set(e, -EINVAL, "no check is called '%s'", *list);
+			rs_error_hint(e, "ripstop audit --list names them");
+			return -EINVAL;
+		}
+	return 0;
+}
+
+/* ---- Causes ---- */
+
+/* Which check's FAIL explains which other's, when they share a host. A cause comes before what it
+ * explains; the first that is there wins. docs/audit.md prints this table. */
+static const struct {
+	const char *cause, *effect;
+} because[] = {
+	{"N02", "N12"}, {"N02", "N14"}, {"X01", "C01"}, {"X01", "C04"}, {"X01", "C03"},
+	{"X01", "C05"}, {"X01", "S13"}, {"X01", "S01"}, {"X01", "R04"}, {"X01", "R06"},
+	{"X01", "R07"}, {"X03", "X01"}, {"R04", "C03"}, {"R05", "C03"}, {"R07", "C03"},
+	{"R07", "C01"}, {"S01", "C01"}, {"S02", "C01"}, {"S03", "S13"}, {"S02", "S13"},
+	{"S04", "C05"}, {"R10", "C05"}, {"P04", "C04"}, {"P05", "C04"}, {"P01", "C04"},
+	{"P04", "N12"}, {"P12", "N08"}, {"P12", "N12"}, {"P09", "P07"}, {"P09", "N08"},
+	{"P09", "P08"}, {"P07", "N08"}, {"R02", "N12"}, {"R03", "X02"}, {"X02", "N12"},
+	{"X02", "C08"}, {"L01", "C07"}, {"L02", "C07"}, {"L03", "L02"}, {"X04", "N12"},
+	{"X04", "N13"}, {"H07", "N12"}, {"H09", "N04"}, {"R01", "N02"}, {"S11", "R14"},
+	{"H05", "N12"}, {"S05", "C04"},
+};
+
+static bool shares_host(const struct rs_finding *a, const struct rs_finding *b)
+{
+	uint32_t n = a->n_subjects < RS_FINDING_SUBJECTS ? a->n_subjects : RS_FINDING_SUBJECTS;
+	uint32_t m = b->n_subjects < RS_FINDING_SUBJECTS ? b->n_subjects : RS_FINDING_SUBJECTS;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < m; k++)
+			if (!strcmp(a->subject[i].host, b->subject[k].host))
+				return true;
+	return false;
+}
+
+static void join(struct rs_finding *cause, struct rs_finding *effect)
+{
+	/* no circle: a cause's own causes do not lead back */
+	for (const struct rs_finding *f = cause; f; f = f->cause)
+		if (f == effect)
+			return;
+	effect->cause = cause;
+	if (cause->n_effects < RS_FINDING_EFFECTS)
+		cause->effect[cause->n_effects++] = effect;
+}
+
+static void find_causes(struct rs_audit *a)
+{
+	for (unsigned k = 0; k < sizeof(because) / sizeof(*because); k++)
+		for (uint32_t i = 0; i < a->n_findings; i++) {
+			struct rs_finding *cause = a->findings[i];
+
+			if (cause->verdict != RS_FAIL || strcmp(cause->rule->id, because[k].cause))
+				continue;
+			for (uint32_t j = 0; j < a->n_findings; j++) {
+				struct rs_finding *effect = a->findings[j];
+
+				if (effect != cause && !effect->cause &&
+				    effect->verdict == RS_FAIL &&
+				    !strcmp(effect->rule->id, because[k].effect) &&
+				    shares_host(cause, effect))
+					join(cause, effect);
+			}
+		}
+}
+
+/* ---- Order ---- */
+
+static int rank(const struct rs_finding *f)
+{
+	static const int of[] = {[RS_FAIL] = 0, [RS_UNKNOWN] = 1, [RS_PASS] = 2, [RS_NA] = 3};
+
+	return of[f->verdict];
+}
+
+/* Per cent that a finding costs; where no price is known, what its severity stands for. */
+static double cost(const struct rs_finding *f)
+{
+	static const double stands_for[] = {
+		[RS_INFO] = 0, [RS_MINOR] = 1, [RS_MAJOR] = 10, [RS_CRITICAL] = 50};
+
+	return f->price.priced ? -f->price.low : stands_for[f->severity];
+}
+
+static int order(const void *x, const void *y)
+{
+	const struct rs_finding *a = *(struct rs_finding *const *)x;
+	const struct rs_finding *b = *(struct rs_finding *const *)y;
+
+	if (a->suppressed != b->suppressed)
+		return a->suppressed ? 1 : -1;
+	if (rank(a) != rank(b))
+		return rank(a) - rank(b);
+	if (!a->cause != !b->cause)
+		return a->cause ? 1 : -1;
+	if (cost(a) != cost(b))
+		return cost(a) > cost(b) ? -1 : 1;
+	if (a->severity != b->severity)
+		return (int)b->severity - (int)a->severity;
+	if (a->confidence != b->confidence)
+		return (int)b->confidence - (int)a->confidence;
+	/* more that hangs on it: nearer to the root */
+	if (a->n_effects != b->n_effects)
+		return a->n_effects > b->n_effects ? -1 : 1;
+	if (strcmp(a->rule->id, b->rule->id))
+		return strcmp(a->rule->id, b->rule->id);
+	return a->order < b->order ? -1 : 1;
+}
+
+int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const *skip,
+		 struct rs_error *e)
+{
+	int err;
+
+	if ((err = check_names(only, e)) || (err = check_names(skip, e)))
+		return err;
+	rs_facts_seal(a->facts);
+	for (unsigned f = 0; rs_rule_families[f]; f++)
+		for (const struct rs_rule *r = rs_rule_families[f]; r->id; r++)
+			if ((!only || listed(r, only)) && !listed(r, skip))
+				r->run(a, r);
+	if (a->err)
+		return rs_error_set(e, a->err, "out of memory");
+	find_causes(a);
+	if (a->n_findings)
+		qsort(a->findings, a->n_findings, sizeof(struct rs_finding *), order);
+	return 0;
+}
+
+int rs_audit_status(const struct rs_audit *a, bool strict, bool allow_unknown)
+{
+	bool fail = false, unknown = false;
+
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		const struct rs_finding *f = a->findings[i];
+
+		if (f->suppressed)
+			continue;
+		fail |= f->verdict == RS_FAIL && f->severity >= (strict ? RS_MINOR : RS_MAJOR);
+		unknown |= f->verdict == RS_UNKNOWN && f->severity == RS_CRITICAL;
+	}
+	return fail ? 1 : unknown && !allow_unknown ? 3 : 0;
+}

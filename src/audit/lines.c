@@ -1,0 +1,114 @@
+/* Text files line by line, for readers: bounded, with escape sequences of terminals taken out. */
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "audit/reader.h"
+
+/* An ECMA-48 control sequence, ESC [ ... final byte: its length, 0 when it is none. */
+static size_t escape(const char *p, size_t left)
+{
+	size_t n = 2;
+
+	if (left < 2 || p[0] != '\033' || p[1] != '[')
+		return 0;
+	while (n < left && p[n] >= 0x20 && p[n] < 0x40)
+		n++;
+	return n < left ? n + 1 : n;
+}
+
+bool rs_line_next(const struct rs_input *in, struct rs_line *l)
+{
+	size_t n = 0, i = l->next;
+
+	if (i >= in->size)
+		return false;
+	l->number++;
+	l->indent = 0;
+	while (i < in->size && in->data[i] != '\n') {
+		size_t skip = escape(in->data + i, in->size - i);
+		char c = in->data[i];
+
+		if (skip) {
+			i += skip;
+			continue;
+		}
+		i++;
+		if (!n && (c == ' ' || c == '\t'))
+			l->indent = c == ' ' ? l->indent + 1 : (l->indent / 8 + 1) * 8;
+		else if (n < sizeof(l->text) - 1 && c && c != '\r')
+			l->text[n++] = c;
+	}
+	while (n && isspace((unsigned char)l->text[n - 1]))
+		n--;
+	l->text[n] = '\0';
+	l->next = i + 1;
+	return true;
+}
+
+bool rs_input_has(const struct rs_input *in, const char *text)
+{
+	return memmem(in->data, in->size < 65536 ? in->size : 65536, text, strlen(text)) != NULL;
+}
+
+static char *trim(char *p)
+{
+	size_t n;
+
+	while (isspace((unsigned char)*p))
+		p++;
+	n = strlen(p);
+	while (n && isspace((unsigned char)p[n - 1]))
+		p[--n] = '\0';
+	return p;
+}
+
+bool rs_line_pair(char *text, char separator, char **key, char **value)
+{
+	char *at = strchr(text, separator);
+
+	if (!at)
+		return false;
+	*at = '\0';
+	*key = trim(text);
+	*value = trim(at + 1);
+	return true;
+}
+
+unsigned rs_line_words(char *text, char **word, unsigned n)
+{
+	unsigned found = 0;
+	char *save = NULL;
+
+	for (char *w = strtok_r(text, " \t", &save); w && found < n;
+	     w = strtok_r(NULL, " \t", &save))
+		word[found++] = w;
+	return found;
+}
+
+int rs_input_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *at,
+		 const char *subject, const char *name, const char *fmt, ...)
+{
+	char value[RS_FACT_BYTES];
+	struct rs_fact f = {
+		.host = in->host,
+		.subject = subject,
+		.name = name,
+		.value = value,
+		.trust = in->trust,
+		.age = in->age,
+		.file = in->path,
+		.line = line,
+		.at = at,
+	};
+	va_list ap;
+	int err;
+
+	va_start(ap, fmt);
+	vsnprintf(value, sizeof(value), fmt, ap);
+	va_end(ap);
+	err = rs_facts_add(a->facts, &f);
+	if (err && !a->err)
+		a->err = err;
+	return err;
+}

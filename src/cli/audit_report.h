@@ -1,0 +1,22 @@
+/* Private to cli/: what `ripstop audit` writes. */
+#ifndef RS_CLI_AUDIT_REPORT_H
+#define RS_CLI_AUDIT_REPORT_H
+
+#include <stdio.h>
+#include "audit/audit.h"
+
+struct rs_audit_view {
+	bool verbose; /* passes, what does not apply, every subject */
+	bool colour;
+};
+
+extern const char *const rs_verdict_names[], *const rs_severity_names[],
+						     *const rs_confidence_names[];
+
+void rs_audit_print(const struct rs_audit *a, const struct rs_audit_view *v, FILE *out);
+int rs_audit_json(const struct rs_audit *a, FILE *out);
+void rs_audit_list(FILE *out);
+/* 0, or -ENOENT: there is no such check. */
+int rs_audit_explain(const char *id, FILE *out);
+
+#endif

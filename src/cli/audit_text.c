@@ -1,0 +1,224 @@
+/* `ripstop audit` for people: findings with their chain, evidence and fix, 100 columns wide. */
+#include <errno.h>
+#include <string.h>
+#include "audit/rule.h"
+#include "cli/audit_report.h"
+#include "report/report.h"
+
+const char *const rs_verdict_names[] = {"PASS", "FAIL", "UNKNOWN", "NA"};
+const char *const rs_severity_names[] = {"info", "minor", "major", "critical"};
+const char *const rs_confidence_names[] = {"low", "medium", "high"};
+
+static const char *colour(const struct rs_audit_view *v, const struct rs_finding *f)
+{
+	if (!v->colour)
+		return "";
+	if (f->verdict == RS_FAIL)
+		return f->severity >= RS_MAJOR ? "\033[1;31m" : "\033[33m";
+	return f->verdict == RS_PASS ? "\033[32m" : "\033[36m";
+}
+
+static void subjects(const struct rs_finding *f, const struct rs_audit_view *v, FILE *out)
+{
+	uint32_t n = f->n_subjects < RS_FINDING_SUBJECTS ? f->n_subjects : RS_FINDING_SUBJECTS;
+	uint32_t shown = v->verbose || n <= 4 ? n : 3;
+
+	for (uint32_t i = 0; i < shown; i++) {
+		const struct rs_finding_subject *s = &f->subject[i];
+
+		fprintf(out, "%s%s%s%s", i ? ", " : "", s->host, s->part ? ":" : "",
+			s->part ? s->part : "");
+	}
+	if (f->n_subjects > shown)
+		fprintf(out, " and %u more%s", f->n_subjects - shown, v->verbose ? "" : " (-v)");
+}
+
+static void price(const struct rs_finding *f, FILE *out)
+{
+	if (f->price.priced)
+		rs_paragraph(out, 2, "costs     %.0f-%.0f %% of %s (simulated: %s)", -f->price.high,
+			     -f->price.low, f->price.metric, f->price.assumes);
+	else if (f->price.assumes)
+		rs_paragraph(out, 2, "price     not priced: %s", f->price.assumes);
+}
+
+static void chain(const struct rs_finding *f, FILE *out)
+{
+	static const char *const mark[] = {[RS_PASS] = "ok",
+					   [RS_FAIL] = "BROKEN HERE",
+					   [RS_UNKNOWN] = "not seen",
+					   [RS_NA] = "-"};
+
+	for (uint32_t i = 0; i < f->n_stages; i++) {
+		const struct rs_finding_stage *s = &f->stage[i];
+
+		fprintf(out, "  %-9s %-16.16s %-18.18s %-36.36s %s\n", i ? "" : "chain", s->host,
+			s->stage, s->value, mark[s->verdict]);
+	}
+}
+
+static void evidence(const struct rs_finding *f, const struct rs_audit_view *v, FILE *out)
+{
+	uint32_t shown = v->verbose || f->n_facts <= 6 ? f->n_facts : 5;
+
+	for (uint32_t i = 0; i < shown; i++) {
+		const struct rs_fact *k = f->fact[i];
+		char at[320] = "";
+
+		if (k->at)
+			snprintf(at, sizeof(at), "#%s", k->at);
+		else if (k->line)
+			snprintf(at, sizeof(at), ":%u", k->line);
+		rs_paragraph(out, i ? 12 : 2, "%s%s%s  %s %s = %s", i ? "" : "evidence  ",
+			     k->file ? k->file : k->host, at, k->subject, k->name, k->value);
+	}
+	if (shown < f->n_facts)
+		rs_paragraph(out, 12, "and %u more (-v)", f->n_facts - shown);
+}
+
+static void fixes(const struct rs_finding *f, FILE *out)
+{
+	for (uint32_t i = 0; i < f->n_fixes; i++) {
+		const struct rs_finding_fix *x = &f->fix[i];
+		bool first = !i || f->fix[i - 1].choice != x->choice;
+
+		if (first)
+			fprintf(out, "  fix %-5s on %s%s%s%s\n",
+				f->fix[f->n_fixes - 1].choice > 1
+					? (const char *[]){"", "(a)", "(b)", "(c)",
+							   "(d)"}[x->choice & 3]
+					: "",
+				x->on, x->persistent ? "" : ", until the next boot",
+				x->interrupts ? "; interrupts: " : "",
+				x->interrupts ? x->interrupts : "");
+		/* a command is not broken over lines: it is to be copied */
+		fprintf(out, "            %s\n", x->command);
+		if (x->undo)
+			fprintf(out, "            undo: %s\n", x->undo);
+	}
+}
+
+static void needs(const struct rs_finding *f, FILE *out)
+{
+	for (uint32_t i = 0; i < f->n_needs; i++)
+		rs_paragraph(out, i ? 12 : 2, "%s%s: %s", i ? "" : "unseen    ", f->need[i].file,
+			     f->need[i].why);
+}
+
+static void finding(const struct rs_finding *f, const struct rs_audit_view *v, FILE *out)
+{
+	fprintf(out, "%s%-7s %s%s%s%s %s  ", colour(v, f), rs_verdict_names[f->verdict],
+		f->verdict == RS_FAIL ? rs_severity_names[f->severity] : "",
+		f->verdict == RS_FAIL ? "  " : "", f->rule->id, v->colour ? "\033[0m" : "",
+		f->rule->name);
+	subjects(f, v, out);
+	fputc('\n', out);
+	rs_paragraph(out, 2, "%s", f->title);
+	if (f->verdict == RS_FAIL)
+		price(f, out);
+	chain(f, out);
+	evidence(f, v, out);
+	if (f->why)
+		rs_paragraph(out, 2, "why       %s", f->why);
+	for (uint32_t i = 0; i < f->n_effects; i++)
+		rs_paragraph(out, i ? 12 : 2, "%s%s %s: %s", i ? "" : "explains  ",
+			     f->effect[i]->rule->id, f->effect[i]->rule->name, f->effect[i]->title);
+	fixes(f, out);
+	needs(f, out);
+	if (f->verdict == RS_FAIL)
+		rs_paragraph(out, 2, "authority %s; confidence %s", f->rule->authority,
+			     rs_confidence_names[f->confidence]);
+	fputc('\n', out);
+}
+
+/* What passed or could not be seen, a line a check: details with -v. */
+static void summary(const struct rs_audit *a, enum rs_verdict verdict, const char *title, FILE *out)
+{
+	const char *last = NULL;
+	uint32_t n = 0;
+	char line[4096] = "";
+
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		const struct rs_finding *f = a->findings[i];
+
+		if (f->verdict != verdict || f->suppressed || (last && !strcmp(last, f->rule->id)))
+			continue;
+		if (!strstr(line, f->rule->id)) {
+			snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%s %s",
+				 n ? ", " : "", f->rule->id, f->rule->name);
+			n++;
+		}
+		last = f->rule->id;
+	}
+	if (n)
+		rs_paragraph(out, 0, "%s (%u): %s", title, n, line);
+}
+
+static void inputs(const struct rs_audit *a, const struct rs_audit_view *v, FILE *out)
+{
+	uint32_t read = 0, strange = 0;
+
+	for (uint32_t i = 0; i < a->n_files; i++)
+		a->files[i].reader ? read++ : strange++;
+	fprintf(out,
+		"%u facts of %u hosts and switches from %u files; %u files were not "
+		"recognised%s\n\n",
+		rs_facts_count(a->facts), rs_facts_hosts(a->facts), read, strange,
+		strange && !v->verbose ? " (-v)" : "");
+	for (uint32_t i = 0; v->verbose && i < a->n_files; i++)
+		fprintf(out, "  %-14s %6u  %s\n",
+			a->files[i].reader ? a->files[i].reader : "not recognised",
+			a->files[i].facts, a->files[i].path);
+	if (v->verbose)
+		fputc('\n', out);
+}
+
+void rs_audit_print(const struct rs_audit *a, const struct rs_audit_view *v, FILE *out)
+{
+	uint32_t count[4] = {0}, suppressed = 0;
+
+	inputs(a, v, out);
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		const struct rs_finding *f = a->findings[i];
+
+		suppressed += f->suppressed;
+		if (f->suppressed)
+			continue;
+		count[f->verdict]++;
+		/* what a cause explains is printed with the cause */
+		if (v->verbose || (f->verdict == RS_FAIL && !f->cause) ||
+		    (f->verdict == RS_UNKNOWN && f->severity == RS_CRITICAL))
+			finding(f, v, out);
+	}
+	if (!v->verbose) {
+		summary(a, RS_UNKNOWN, "Not seen", out);
+		summary(a, RS_PASS, "Looked at and right", out);
+	}
+	fprintf(out, "%u FAIL, %u UNKNOWN, %u PASS, %u do not apply", count[RS_FAIL],
+		count[RS_UNKNOWN], count[RS_PASS], count[RS_NA]);
+	fprintf(out, suppressed ? ", %u suppressed\n" : "\n", suppressed);
+}
+
+void rs_audit_list(FILE *out)
+{
+	for (unsigned f = 0; rs_rule_families[f]; f++)
+		for (const struct rs_rule *r = rs_rule_families[f]; r->id; r++) {
+			fprintf(out, "%-4s %-24s %s\n", r->id, r->name,
+				rs_severity_names[r->severity]);
+			rs_paragraph(out, 5, "%s", r->criterion);
+		}
+}
+
+int rs_audit_explain(const char *id, FILE *out)
+{
+	const struct rs_rule *r = rs_rule_find(id);
+
+	if (!r)
+		return -ENOENT;
+	fprintf(out, "%s %s (%s)\n\n", r->id, r->name, rs_severity_names[r->severity]);
+	rs_paragraph(out, 0, "%s", r->explain);
+	fputc('\n', out);
+	rs_paragraph(out, 0, "Criterion: %s", r->criterion);
+	rs_paragraph(out, 0, "Authority: %s", r->authority);
+	return 0;
+}

@@ -1,0 +1,200 @@
+/* ripstop audit [PATH...]: read hosts and switches, judge them, print the exact fixes. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/audit_report.h"
+#include "cli/cli.h"
+#include "report/report.h"
+
+enum { LIST_MAX = 128 };
+
+struct options {
+	const char *json;
+	const char *only[LIST_MAX + 1], *skip[LIST_MAX + 1], *host[LIST_MAX], *since[LIST_MAX];
+	unsigned n_only, n_skip, n_host, n_since;
+	bool strict, allow_unknown, quiet;
+	struct rs_audit_view view;
+};
+
+static int help(void)
+{
+	fputs("Usage: ripstop audit [OPTION...] [PATH...]\n\n"
+	      "Read hosts and switches (files, directories, archives, in any mixture; without PATH "
+	      "this\n"
+	      "host), find what is wrong for RDMA, and print the exact fix. Nothing is changed.\n\n"
+	      "  --host NAME=PATH    what PATH holds is of the host or switch NAME; repeatable\n"
+	      "  --since PATH        an older snapshot of the same hosts: counters become rates\n"
+	      "  --json FILE|-       everything as JSON\n"
+	      "  --check ID          this check only; repeatable\n"
+	      "  --skip ID           not this check; repeatable\n"
+	      "  --list              all checks\n"
+	      "  --explain ID        what a check means, and its criterion\n"
+	      "  --strict            a minor FAIL makes the exit status 1, too\n"
+	      "  --allow-unknown     an UNKNOWN of a critical check leaves the exit status 0\n"
+	      "  -v, --verbose       what passed, what could not be seen, every file\n"
+	      "  --quiet             no text\n\n"
+	      "Examples:\n"
+	      "  ripstop audit snapshots/gpu01.tar.gz\n"
+	      "  ripstop audit --host leaf1=config_db.json hosts/\n\n"
+	      "Exit status: 0 nothing worse than minor, 1 a FAIL of major or worse, 2 bad input,\n"
+	      "3 no such FAIL, but a critical check could not be made.\n",
+	      stdout);
+	return RS_EXIT_OK;
+}
+
+static int append(const char **list, unsigned *n, const char *value, const char *option)
+{
+	if (*n == LIST_MAX)
+		return rs_cli_usage("audit", "at most %d %s", LIST_MAX, option);
+	list[(*n)++] = value;
+	return 0;
+}
+
+static int explain(const char *id)
+{
+	struct rs_error e = {0};
+
+	if (!rs_audit_explain(id, stdout))
+		exit(RS_EXIT_OK);
+	rs_error_set(&e, -ENOENT, "no check is called '%s'", id);
+	rs_error_hint(&e, "ripstop audit --list names them");
+	return rs_cli_error(&e);
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+	enum { JSON = 256, HOST, SINCE, CHECK, SKIP, LIST, EXPLAIN, STRICT, ALLOW, QUIET };
+	static const struct option table[] = {
+		{"json", required_argument, NULL, JSON},
+		{"host", required_argument, NULL, HOST},
+		{"since", required_argument, NULL, SINCE},
+		{"check", required_argument, NULL, CHECK},
+		{"skip", required_argument, NULL, SKIP},
+		{"list", no_argument, NULL, LIST},
+		{"explain", required_argument, NULL, EXPLAIN},
+		{"strict", no_argument, NULL, STRICT},
+		{"allow-unknown", no_argument, NULL, ALLOW},
+		{"verbose", no_argument, NULL, 'v'},
+		{"quiet", no_argument, NULL, QUIET},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	int c, err = 0;
+
+	optind = 1;
+	while (!err && (c = getopt_long(argc, argv, "hqv", table, NULL)) != -1) {
+		switch (c) {
+		case JSON:
+			o->json = optarg;
+			break;
+		case HOST:
+			if (!strchr(optarg, '=') || *optarg == '=')
+				return rs_cli_usage("audit", "--host takes NAME=PATH, not '%s'",
+						    optarg);
+			err = append(o->host, &o->n_host, optarg, "--host");
+			break;
+		case SINCE:
+			err = append(o->since, &o->n_since, optarg, "--since");
+			break;
+		case CHECK:
+			err = append(o->only, &o->n_only, optarg, "--check");
+			break;
+		case SKIP:
+			err = append(o->skip, &o->n_skip, optarg, "--skip");
+			break;
+		case LIST:
+			rs_audit_list(stdout);
+			exit(RS_EXIT_OK);
+		case EXPLAIN:
+			return explain(optarg);
+		case STRICT:
+			o->strict = true;
+			break;
+		case ALLOW:
+			o->allow_unknown = true;
+			break;
+		case 'v':
+			o->view.verbose = true;
+			break;
+		case 'q':
+		case QUIET:
+			o->quiet = true;
+			break;
+		case 'h':
+			help();
+			exit(RS_EXIT_OK);
+		default:
+			return rs_cli_usage("audit", "see the options");
+		}
+	}
+	return err;
+}
+
+static int read_named(struct rs_audit *a, const char *named, struct rs_error *e)
+{
+	const char *eq = strchr(named, '=');
+	char name[256];
+
+	if ((size_t)(eq - named) >= sizeof(name))
+		return rs_error_set(e, -EINVAL, "--host: the name is longer than 255 bytes");
+	memcpy(name, named, (size_t)(eq - named));
+	name[eq - named] = '\0';
+	return rs_audit_read(a, eq + 1, name, 0, e);
+}
+
+static int read_all(struct rs_audit *a, const struct options *o, char **path, int n,
+		    struct rs_error *e)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < o->n_host && !err; i++)
+		err = read_named(a, o->host[i], e);
+	for (int i = 0; i < n && !err; i++)
+		err = rs_audit_read(a, path[i], NULL, 0, e);
+	for (unsigned i = 0; i < o->n_since && !err; i++)
+		err = rs_audit_read(a, o->since[i], NULL, 1, e);
+	if (!err && !n && !o->n_host)
+		err = rs_audit_read_live(a, e);
+	return err;
+}
+
+static int write_json(const struct rs_audit *a, const char *path, struct rs_error *e)
+{
+	struct rs_outfile f;
+	int err = rs_outfile_open(&f, path, e);
+
+	if (err)
+		return err;
+	err = rs_audit_json(a, f.f);
+	if (!err)
+		return rs_outfile_commit(&f, e);
+	rs_outfile_abort(&f);
+	return rs_error_set(e, err, "%s: %s", path, strerror(-err));
+}
+
+int rs_cmd_audit(int argc, char **argv)
+{
+	struct options o = {.view.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
+	struct rs_error e = {0};
+	struct rs_audit *a;
+	int status = parse(argc, argv, &o), err;
+
+	if (status)
+		return status;
+	if (rs_audit_create(&a)) {
+		rs_error_set(&e, -ENOMEM, "out of memory");
+		return rs_cli_error(&e);
+	}
+	err = read_all(a, &o, argv + optind, argc - optind, &e);
+	if (!err)
+		err = rs_audit_run(a, o.n_only ? o.only : NULL, o.n_skip ? o.skip : NULL, &e);
+	if (!err && o.json)
+		err = write_json(a, o.json, &e);
+	if (!err && !o.quiet && !(o.json && !strcmp(o.json, "-")))
+		rs_audit_print(a, &o.view, stdout);
+	status = err ? rs_cli_error(&e) : rs_audit_status(a, o.strict, o.allow_unknown);
+	rs_audit_destroy(a);
+	return status;
+}
