@@ -299,6 +299,7 @@ void load_host_model(struct load *l, struct rs_fabric *f, const struct node *n)
 					    "header_read",
 					    "dll_efficiency",
 					    "xlink_efficiency",
+					    "inline",
 					    NULL};
 	char *p = (char *)&f->host_params;
 
@@ -311,4 +312,5 @@ void load_host_model(struct load *l, struct rs_fabric *f, const struct node *n)
 		get_u32(l, n, t->key, 1, 1 << 24, (uint32_t *)(void *)(p + t->at));
 	for (const struct host_time *t = host_shares; t->key; t++)
 		get_number(l, n, t->key, 0.01, 1, (double *)(void *)(p + t->at));
+	get_u32(l, n, "inline", 0, 1024, &f->host_params.inline_bytes);
 }

@@ -182,13 +182,18 @@ struct rs_train_conf {
 };
 
 enum rs_job_kind { RS_JOB_FLOWS, RS_JOB_COLLECTIVE, RS_JOB_TRAIN };
+
+/* Where a flow's bytes are, at both ends: the memory of the NIC's socket, of the GPU that uses this
+ * NIC, or of another socket than the NIC's. */
+enum rs_flow_memory { RS_MEMORY_HOST, RS_MEMORY_GPU, RS_MEMORY_FAR };
+extern const char *const rs_flow_memories[]; /* "host", "gpu", "far", NULL */
 struct rs_job {
 	enum rs_job_kind kind;
 	const char *name;
 	struct rs_where at;
 	uint32_t n_flows;
 	struct rs_flow *flows;
-	bool gpu_memory; /* flows run between the memories of the GPUs that use these NICs, not hosts' */
+	enum rs_flow_memory memory;
 	struct rs_collective_conf collective;
 	struct rs_train_conf train;
 };

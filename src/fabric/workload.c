@@ -344,6 +344,7 @@ static void load_train(struct load *l, struct rs_fabric *f, struct rs_train_conf
 	static const char *const known[] = {"parameters", "type",     "tokens",     "dp",
 					    "tp",         "pp",       "flops",      "bucket",
 					    "overlap",    "simulate", "collective", NULL};
+	const char *type = "bfloat16";
 
 	*t = (struct rs_train_conf){.type_bytes = 2,
 				    .tp = 1,
@@ -356,7 +357,7 @@ static void load_train(struct load *l, struct rs_fabric *f, struct rs_train_conf
 	    !need(l, n, "tokens", "train"))
 		return;
 	get_number(l, n, "parameters", 1, 1e16, &t->parameters);
-	get_type(l, n, NULL, &t->type_bytes);
+	get_type(l, n, &type, &t->type_bytes);
 	get_number(l, n, "tokens", 1, 1e15, &t->tokens);
 	get_u32(l, n, "dp", 1, RS_ENDPOINTS_MAX, &t->dp);
 	get_u32(l, n, "tp", 1, RS_ENDPOINTS_MAX, &t->tp);
@@ -366,6 +367,7 @@ static void load_train(struct load *l, struct rs_fabric *f, struct rs_train_conf
 	get_number(l, n, "overlap", 0, 1, &t->overlap);
 	get_bytes(l, n, "simulate", 1024, UINT64_C(1) << 44, &t->simulate);
 	load_collective(l, f, &t->collective, get(n, "collective"));
+	t->collective.type = type; /* buckets are of the gradients' */
 }
 
 static void load_paths(struct load *l, struct rs_fabric *f, struct rs_job *job,
@@ -380,12 +382,13 @@ static void load_paths(struct load *l, struct rs_fabric *f, struct rs_job *job,
 		paths_csv(p, job, acks, true);
 }
 
+const char *const rs_flow_memories[] = {"host", "gpu", "far", NULL};
+
 static void load_job(struct load *l, struct rs_fabric *f, struct names *names, struct rs_job *job,
 		     const struct node *n)
 {
 	static const char *const known[] = {"flows",      "memory", "paths", "ack_paths",
 					    "collective", "train",  "name",  NULL};
-	static const char *const memories[] = {"host", "gpu", NULL};
 	const struct node *flows, *coll, *train;
 	int memory = 0;
 
@@ -401,8 +404,8 @@ static void load_job(struct load *l, struct rs_fabric *f, struct names *names, s
 		fail(l, -EINVAL, n->at, "a job is one of flows, collective, train");
 	if (l->err)
 		return;
-	get_name(l, n, "memory", memories, &memory);
-	job->gpu_memory = memory == 1;
+	get_name(l, n, "memory", rs_flow_memories, &memory);
+	job->memory = (enum rs_flow_memory)memory;
 	if (!flows && get(n, "memory"))
 		fail(l, -EINVAL, get(n, "memory")->at,
 		     "memory goes with flows: collectives use GPUs'");

@@ -310,8 +310,8 @@ static void host_model(struct writer *w, const struct rs_host_params *p)
 		p->posted_header_credits, p->completion_chunk);
 	fprintf(w->out, "    header_write: %u\n    header_completion: %u\n    header_read: %u\n",
 		p->header_write, p->header_completion, p->header_read);
-	fprintf(w->out, "    dll_efficiency: %.17g\n    xlink_efficiency: %.17g\n",
-		p->dll_efficiency, p->xlink_efficiency);
+	fprintf(w->out, "    dll_efficiency: %.17g\n    xlink_efficiency: %.17g\n    inline: %u\n",
+		p->dll_efficiency, p->xlink_efficiency, p->inline_bytes);
 }
 
 /* ---- Workload ---- */
@@ -378,7 +378,7 @@ static void path(struct writer *w, const struct rs_fabric *f, const char *key,
 
 static void flows(struct writer *w, const struct rs_fabric *f, const struct rs_job *j)
 {
-	fprintf(w->out, "    memory: %s\n    flows:\n", j->gpu_memory ? "gpu" : "host");
+	fprintf(w->out, "    memory: %s\n    flows:\n", rs_flow_memories[j->memory]);
 	for (uint32_t i = 0; i < j->n_flows; i++) {
 		const struct rs_flow *flow = &j->flows[i];
 

@@ -77,6 +77,8 @@ struct rs_host_params {
 	rs_time post, mmio, poll; /* 75, 150, 75 ns */
 	uint32_t read_buffer;	  /* 64 kB outstanding reads a NIC function */
 	uint32_t tags;		  /* 256 */
+	uint32_t inline_bytes;	  /* 0: a message of host memory up to this is in the doorbell's
+				   * write itself, so that no DMA reads it (mlx5: 220 usual) */
 	uint32_t posted_data_credits; /* 2048 units of 16 B */
 	uint32_t posted_header_credits; /* 128 */
 	rs_time credit_latency;	  /* 400 ns */
