@@ -82,6 +82,7 @@ struct rs_cc_ops {
 
 extern const struct rs_cc_ops rs_cc_none;  /* line rate, no window */
 extern const struct rs_cc_ops rs_cc_dcqcn;
+extern const struct rs_cc_ops rs_cc_hpcc;  /* needs on_telemetry() */
 
 /* All algorithms, ended by NULL. */
 extern const struct rs_cc_ops *const rs_cc_all[];

@@ -1,0 +1,219 @@
+/* HPCC (Li et al., SIGCOMM 2019, algorithm 1): the rate follows how full in-band telemetry says the
+ * fullest link of the path is. In rates, as the paper's ns-3 has it: a window is rate x base RTT.
+ */
+#include <string.h>
+#include "cc/cc.h"
+
+struct hpcc_params {
+	double eta;        /* target utilization */
+	int64_t max_stage; /* additive steps before a multiplicative one */
+	int64_t rate_ai, rate_min;
+	int64_t base_rtt; /* ps: T */
+};
+
+struct hop {
+	uint32_t time, queue, sent; /* of the last ACK; sent in SENT_UNIT bytes */
+};
+
+struct state {
+	double u; /* utilization of the fullest link, averaged over about a round trip */
+	int64_t reference, line;
+	uint32_t update_at; /* low bits of `sent` at the last step of the reference */
+	uint16_t stage;
+	uint8_t n;   /* hops */
+	bool primed; /* a first ACK has told where counters stand */
+	struct hop hop[RS_CC_HOPS];
+};
+
+_Static_assert(sizeof(struct state) <= RS_CC_STATE_BYTES, "the state lives in the QP");
+
+enum { SENT_UNIT = 128, TIME_MASK = (1 << 24) - 1 };
+
+static struct state *state_of(struct rs_cc *cc)
+{
+	return (struct state *)cc->state;
+}
+
+static const struct hpcc_params *params_of(const struct rs_cc_params *p)
+{
+	return (const struct hpcc_params *)p;
+}
+
+/* Bytes that a path of base_rtt holds at this rate: W. */
+static uint64_t product(const struct hpcc_params *p, int64_t rate)
+{
+	uint64_t bytes = (uint64_t)((rs_uint128)(uint64_t)rate * (uint64_t)p->base_rtt / 8 / RS_S);
+
+	return bytes ? bytes : 1;
+}
+
+static void set_rate(const struct hpcc_params *p, struct rs_cc *cc, int64_t rate)
+{
+	rs_cc_set_rate(cc, rate);
+	cc->window = product(p, rate);
+}
+
+static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t line_rate,
+		 rs_time now)
+{
+	struct state *s = state_of(cc);
+
+	memset(cc, 0, sizeof(*cc));
+	cc->next_event = RS_NEVER;
+	cc->byte_credit = INT64_MAX;
+	set_rate(params_of(params), cc, line_rate);
+	s->reference = s->line = line_rate;
+	s->u = 1;
+}
+
+static void remember(struct state *s, const struct rs_cc_hop *hops, unsigned n)
+{
+	s->n = (uint8_t)n;
+	for (unsigned i = 0; i < n; i++)
+		s->hop[i] = (struct hop){.time = hops[i].time,
+					 .queue = hops[i].queue,
+					 .sent = (uint32_t)(hops[i].sent / SENT_UNIT)};
+}
+
+/* How full a link was since the last ACK: what it sent, and what waited, of what it can do in a
+ * base round trip. tau: the time since, ns. */
+static double utilization(const struct hpcc_params *p, const struct state *s, const struct hop *old,
+			  const struct rs_cc_hop *h, uint32_t tau)
+{
+	uint64_t sent = (h->sent - (uint64_t)old->sent * SENT_UNIT) & (h->sent_wrap - 1);
+	uint32_t queue = h->queue < old->queue ? h->queue : old->queue;
+
+	return (double)sent * 8e9 / (double)tau / (double)h->rate +
+	       (double)queue * (double)s->line / (double)h->rate / (double)product(p, s->line);
+}
+
+/* The fullest hop into the average; false when no time has passed anywhere. */
+static bool measure(const struct hpcc_params *p, struct state *s, const struct rs_cc_hop *hops,
+		    unsigned n)
+{
+	int64_t base = p->base_rtt / RS_NS, dt = 0;
+	double most = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t tau = (hops[i].time - s->hop[i].time) & TIME_MASK;
+		double u = tau ? utilization(p, s, &s->hop[i], &hops[i], tau) : 0;
+
+		if (u > most) {
+			most = u;
+			dt = tau;
+		}
+	}
+	if (!dt)
+		return false;
+	if (dt > base)
+		dt = base;
+	s->u = (s->u * (double)(base - dt) + most * (double)dt) / (double)base;
+	return true;
+}
+
+static void on_telemetry(const struct rs_cc_params *params, struct rs_cc *cc,
+			 const struct rs_cc_hop *hops, unsigned n, uint64_t acked, uint64_t sent,
+			 rs_time now)
+{
+	const struct hpcc_params *p = params_of(params);
+	struct state *s = state_of(cc);
+	bool round = (int32_t)((uint32_t)acked - s->update_at) > 0, measured, multiply;
+	int64_t rate;
+
+	if (!s->primed || n != s->n) {
+		s->primed = true;
+		s->update_at = (uint32_t)sent;
+		remember(s, hops, n);
+		return;
+	}
+	measured = measure(p, s, hops, n);
+	remember(s, hops, n);
+	if (measured) {
+		double c = s->u / p->eta;
+
+		multiply = c >= 1 || s->stage >= p->max_stage;
+		rate = (multiply ? (int64_t)((double)s->reference / c) : s->reference) + p->rate_ai;
+		rate = rate > s->line ? s->line : rate < p->rate_min ? p->rate_min : rate;
+		if (rate != cc->rate)
+			set_rate(p, cc, rate);
+		/* every ACK sets the rate, but from a reference that moves once a round trip, so
+		 * that no two react to the same queue */
+		if (round) {
+			s->reference = rate;
+			s->stage = multiply ? 0 : (uint16_t)(s->stage + 1);
+		}
+	}
+	if (round)
+		s->update_at = (uint32_t)sent;
+}
+
+static void on_time(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
+{
+	cc->next_event = RS_NEVER;
+}
+
+static void on_bytes(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
+{
+	cc->byte_credit = INT64_MAX;
+}
+
+static void on_ack(const struct rs_cc_params *p, struct rs_cc *cc, uint32_t bytes, rs_time rtt,
+		   bool marked, rs_time now)
+{
+	/* telemetry tells all; marks tell less */
+}
+
+static void on_cnp(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
+{
+}
+
+static void on_loss(const struct rs_cc_params *p, struct rs_cc *cc, bool timeout, rs_time now)
+{
+	/* HPCC does not react to loss: queues stay near empty, and PFC prevents it */
+}
+
+#define P(field) offsetof(struct hpcc_params, field)
+static const struct rs_cc_param param_table[] = {
+	{"eta", 'n', P(eta), 0.1, 1, "target utilization; 0.95"},
+	{"max_stage", 'i', P(max_stage), 0, 1000, "additive steps in a row; paper 5, ns-3 0"},
+	{"rate_ai", 'r', P(rate_ai), 1, 1e12, "additive step, W_AI / T; paper 50M, ns-3 40M"},
+	{"rate_min", 'r', P(rate_min), 1e3, 1e12, "floor; paper 100M, ns-3 1G"},
+	{"base_rtt", 't', P(base_rtt), 1e3, 1e12, "T; the simulator sets the fabric's longest"},
+	{0},
+};
+#undef P
+
+static const struct hpcc_params paper = {
+	.eta = 0.95,
+	.max_stage = 5,
+	.rate_ai = 50 * RS_MBPS,
+	.rate_min = 100 * RS_MBPS,
+	.base_rtt = 13 * RS_US,
+};
+static const struct hpcc_params ns3 = {
+	.eta = 0.95,
+	.max_stage = 0,
+	.rate_ai = 40 * RS_MBPS,
+	.rate_min = RS_GBPS,
+	.base_rtt = 13 * RS_US,
+};
+static const struct rs_cc_preset preset_table[] = {
+	{"paper", "Li et al., SIGCOMM 2019: eta 95%, maxStage 5, W_AI 80 B at T 13 us", &paper},
+	{"ns-3", "the HPCC paper's ns-3, config.txt", &ns3},
+	{0},
+};
+
+const struct rs_cc_ops rs_cc_hpcc = {
+	.name = "hpcc",
+	.what = "HPCC: in-band telemetry of every switch sets rate and window with each ACK",
+	.params_bytes = sizeof(struct hpcc_params),
+	.params = param_table,
+	.presets = preset_table,
+	.init = init,
+	.on_time = on_time,
+	.on_bytes = on_bytes,
+	.on_ack = on_ack,
+	.on_cnp = on_cnp,
+	.on_loss = on_loss,
+	.on_telemetry = on_telemetry,
+};
