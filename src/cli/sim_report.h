@@ -25,8 +25,8 @@ struct rs_sim_report {
 	double wall_s, cpu_s;
 };
 
-/* What a run is judged by: the time of its first job (a step, a collective, the last flow's
- * finish). RS_NEVER when it did not finish. */
+/* What a run is judged by: the time of its jobs, added: a step, a further repetition of a collective,
+ * flows from the first one's start to the last one's end. RS_NEVER when one did not finish. */
 rs_time rs_case_time(const struct rs_sim_case *c);
 
 void rs_sim_print(const struct rs_sim_report *r, FILE *out);
