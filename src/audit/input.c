@@ -307,6 +307,8 @@ static int names_read(int fd, char ***out, size_t *n_out)
 	size_t n = 0, room = 0;
 	struct dirent *de;
 
+	if (d)
+		rewinddir(d); /* the place in a directory is shared with what it was copied from */
 	while (d && (de = readdir(d))) {
 		if (!strcmp(de->d_name, ".") || !strcmp(de->d_name, ".."))
 			continue;

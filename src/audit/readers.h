@@ -1,9 +1,17 @@
-/* Private to audit/: the readers, a file each (read_NAME.c). */
+/* Private to audit/: the readers (read_NAME.c). */
 #ifndef RS_AUDIT_READERS_H
 #define RS_AUDIT_READERS_H
 
 #include "audit/reader.h"
 
 extern const struct rs_reader rs_reader_env;
+extern const struct rs_reader rs_reader_tree;
+extern const struct rs_reader rs_reader_listing;
+extern const struct rs_reader rs_reader_mlnx_qos;
+extern const struct rs_reader rs_reader_show_gids;
+extern const struct rs_reader rs_reader_ibdev2netdev;
+extern const struct rs_reader rs_reader_ibv_devinfo;
+extern const struct rs_reader rs_reader_traffic_class;
+extern const struct rs_reader rs_reader_counters;
 
 #endif

@@ -1,0 +1,289 @@
+/* What a file of sysfs, procfs or configfs says, by its path: Documentation/ABI of Linux, and
+ * mlx5's own directories (tc, ecn) of MLNX_OFED and DOCA-OFED. */
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "audit/place.h"
+
+enum { PARTS = 12, PART = 128 };
+
+/* A pattern's stars, in order, and the value, become subject and name: $1 the first star. */
+struct place {
+	const char *pattern; /* the end of the path; a star is one component or a part of one */
+	const char *subject, *name;
+	void (*value)(char *value); /* turns what the kernel prints into the fact; NULL: as it is */
+};
+
+/* "4: ACTIVE" -> "ACTIVE" */
+static void after_colon(char *v)
+{
+	char *p = strchr(v, ':');
+
+	if (p)
+		memmove(v, p + 1 + strspn(p + 1, " "), strlen(p + 1 + strspn(p + 1, " ")) + 1);
+}
+
+/* "Global tclass=106", "106", "" (unset) -> "106", "106", "unset" */
+static void tclass(char *v)
+{
+	char *p = strstr(v, "tclass=");
+
+	if (p)
+		memmove(v, p + 7, strlen(p + 7) + 1);
+	if (!*v)
+		strcpy(v, "unset");
+}
+
+/* "RoCE v2" -> "v2", "IB/RoCE v1" -> "v1" */
+static void gid_type(char *v)
+{
+	if (strstr(v, "v2"))
+		strcpy(v, "v2");
+	else if (strstr(v, "v1"))
+		strcpy(v, "v1");
+}
+
+/* "200 Gb/sec (4X HDR)" -> "200" */
+static void rate(char *v)
+{
+	char *end;
+	double gbps = strtod(v, &end);
+
+	if (end != v)
+		snprintf(v, 16, "%.0f", gbps);
+}
+
+/* "16.0 GT/s PCIe", "8 GT/s" -> tenths of GT/s; "Unknown" stays */
+static void speed(char *v)
+{
+	char *end;
+	double gts = strtod(v, &end);
+
+	if (end != v)
+		snprintf(v, 16, "%.0f", gts * 10);
+}
+
+static const struct place places[] = {
+	{"*/ports/*/hw_counters/*", "nic/$1", "counter/$3", NULL},
+	{"*/ports/*/counters/*", "nic/$1", "counter/$3", NULL},
+	{"*/ports/*/state", "nic/$1", "port_state", after_colon},
+	{"*/ports/*/phys_state", "nic/$1", "phys_state", after_colon},
+	{"*/ports/*/link_layer", "nic/$1", "link_layer", NULL},
+	{"*/ports/*/rate", "nic/$1", "rate_gbps", rate},
+	{"*/ports/*/gid_attrs/types/*", "nic/$1", "gid_type/$3", gid_type},
+	{"*/ports/*/gid_attrs/ndevs/*", "nic/$1", "gid_netdev/$3", NULL},
+	{"*/ports/*/gids/*", "nic/$1", "gid/$3", NULL},
+	{"infiniband/*/tc/*/traffic_class", "nic/$1", "tclass", tclass},
+	{"rdma_cm/*/ports/*/default_roce_tos", "nic/$1", "cm_tos", NULL},
+	{"rdma_cm/*/ports/*/default_roce_mode", "nic/$1", "cm_mode", NULL},
+	{"infiniband/*/fw_ver", "nic/$1", "firmware", NULL},
+	{"infiniband/*/board_id", "nic/$1", "board_id", NULL},
+	{"infiniband/*/hca_type", "nic/$1", "hca_type", NULL},
+	{"infiniband/*/node_guid", "nic/$1", "node_guid", NULL},
+	{"infiniband/*/sys_image_guid", "nic/$1", "sys_image_guid", NULL},
+	{"infiniband/*/device/numa_node", "nic/$1", "numa_node", NULL},
+	{"net/*/ecn/roce_np/enable/*", "netdev/$1", "ecn_np/$2", NULL},
+	{"net/*/ecn/roce_rp/enable/*", "netdev/$1", "ecn_rp/$2", NULL},
+	{"net/*/ecn/roce_np/cnp_dscp", "netdev/$1", "cnp_dscp", NULL},
+	{"net/*/ecn/roce_np/cnp_802p_prio", "netdev/$1", "cnp_prio", NULL},
+	{"net/*/ecn/roce_np/min_time_between_cnps", "netdev/$1", "cnp_gap_us", NULL},
+	{"net/*/qos/trust", "netdev/$1", "trust", NULL},
+	{"class/net/*/mtu", "netdev/$1", "mtu", NULL},
+	{"class/net/*/speed", "netdev/$1", "speed_mbps", NULL},
+	{"class/net/*/operstate", "netdev/$1", "operstate", NULL},
+	{"class/net/*/address", "netdev/$1", "mac", NULL},
+	{"class/net/*/device/numa_node", "netdev/$1", "numa_node", NULL},
+	{"class/net/*/device/sriov_numvfs", "netdev/$1", "sriov_numvfs", NULL},
+	{"devices/system/cpu/cpu0/cpuidle/state*/name", "host", "cpuidle/$1/name", NULL},
+	{"devices/system/cpu/cpu0/cpuidle/state*/latency", "host", "cpuidle/$1/latency_us", NULL},
+	{"devices/system/cpu/cpu0/cpuidle/state*/disable", "host", "cpuidle/$1/disable", NULL},
+	{"devices/system/cpu/cpu0/cpufreq/scaling_governor", "host", "governor", NULL},
+	{"devices/system/cpu/cpu0/cpufreq/scaling_driver", "host", "cpufreq_driver", NULL},
+	{"devices/system/node/online", "host", "numa_online", NULL},
+	{"sys/kernel/numa_balancing", "host", "numa_balancing", NULL},
+	{"sys/net/ipv4/conf/*/arp_ignore", "host", "arp_ignore/$1", NULL},
+	{"sys/net/ipv4/conf/*/arp_announce", "host", "arp_announce/$1", NULL},
+	{"sys/net/ipv4/conf/*/rp_filter", "host", "rp_filter/$1", NULL},
+	{"module/nvidia_peermem/version", "host", "module/nvidia_peermem", NULL},
+	{"kernel/mm/memory_peers/*/version", "host", "memory_peers/$1", NULL},
+	{"iommu_groups/*/type", "host", "iommu_group_type/$1", NULL},
+	{"proc/cmdline", "host", "cmdline", NULL},
+	{"proc/sys/kernel/osrelease", "host", "kernel", NULL},
+	{"*:*:*.?/vendor", "pci/$1:$2:$3.$4", "vendor", NULL},
+	{"*:*:*.?/device", "pci/$1:$2:$3.$4", "device", NULL},
+	{"*:*:*.?/class", "pci/$1:$2:$3.$4", "class", NULL},
+	{"*:*:*.?/numa_node", "pci/$1:$2:$3.$4", "numa_node", NULL},
+	{"*:*:*.?/current_link_speed", "pci/$1:$2:$3.$4", "link_speed", speed},
+	{"*:*:*.?/current_link_width", "pci/$1:$2:$3.$4", "link_width", NULL},
+	{"*:*:*.?/max_link_speed", "pci/$1:$2:$3.$4", "max_link_speed", speed},
+	{"*:*:*.?/max_link_width", "pci/$1:$2:$3.$4", "max_link_width", NULL},
+};
+
+/* As many of path's last components as the pattern has. */
+static const char *tail(const char *path, const char *pattern)
+{
+	unsigned slashes = 0;
+	const char *p = path + strlen(path);
+
+	for (const char *q = pattern; *q; q++)
+		slashes += *q == '/';
+	for (; p > path; p--)
+		if (p[-1] == '/' && !slashes--)
+			return p;
+	return slashes ? NULL : path;
+}
+
+/* Matches text with pattern; a star takes the least that does, within a component; '?' one byte.
+ * What they took goes to part[]. */
+static bool match(const char *pattern, const char *text, char part[][PART], unsigned *n)
+{
+	unsigned before = *n;
+
+	for (; *pattern; pattern++, text++) {
+		size_t k = 0;
+
+		if (*pattern == '?' || *pattern == '*') {
+			if (before >= PARTS)
+				return false;
+			if (*pattern == '?') {
+				if (!*text || *text == '/')
+					return false;
+				snprintf(part[before], PART, "%c", *text);
+				*n = before + 1;
+				return match(pattern + 1, text + 1, part, n);
+			}
+			for (k = 1; text[k - 1] && text[k - 1] != '/' && k < PART; k++) {
+				snprintf(part[before], PART, "%.*s", (int)k, text);
+				*n = before + 1;
+				if (match(pattern + 1, text + k, part, n))
+					return true;
+			}
+			return false;
+		}
+		if (*pattern != *text)
+			return false;
+	}
+	return !*text;
+}
+
+static void fill(char *out, size_t size, const char *form, char part[][PART])
+{
+	size_t n = 0;
+
+	for (; *form && n + 1 < size; form++) {
+		if (*form != '$') {
+			out[n++] = *form;
+			continue;
+		}
+		form++;
+		n += (size_t)snprintf(out + n, size - n, "%s", part[*form - '1']);
+		if (n >= size)
+			n = size - 1;
+	}
+	out[n] = '\0';
+}
+
+static const struct place *find(const char *path, char part[][PART])
+{
+	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		const char *end = tail(path, places[i].pattern);
+		unsigned n = 0;
+
+		if (end && match(places[i].pattern, end, part, &n))
+			return &places[i];
+	}
+	return NULL;
+}
+
+bool rs_place_known(const char *path)
+{
+	char part[PARTS][PART];
+
+	return find(path, part) != NULL;
+}
+
+/* The parent of a PCI function is the component before it: .../0000:16:00.0/0000:18:00.0/class */
+static int parent(struct rs_audit *a, const struct rs_input *in, const char *path, const char *pci)
+{
+	const char *last = strrchr(path, '/'), *own, *up;
+	char name[PART];
+
+	for (own = last; own > path && own[-1] != '/'; own--)
+		;
+	if (own <= path + 1)
+		return 0;
+	for (up = own - 1; up > path && up[-1] != '/'; up--)
+		;
+	snprintf(name, sizeof(name), "%.*s", (int)(own - 1 - up), up);
+	if (fnmatch("*:*:*.?", name, 0) && strncmp(name, "pci", 3))
+		return 0;
+	return rs_input_add(a, in, 0, NULL, pci, "parent", "%s", name);
+}
+
+int rs_place_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *path,
+		 const char *value)
+{
+	char part[PARTS][PART], subject[2 * PART], name[2 * PART], text[RS_FACT_BYTES];
+	const struct place *p = find(path, part);
+
+	if (!p)
+		return 0;
+	fill(subject, sizeof(subject), p->subject, part);
+	fill(name, sizeof(name), p->name, part);
+	snprintf(text, sizeof(text), "%s", value);
+	for (size_t n = strlen(text); n && isspace((unsigned char)text[n - 1]);)
+		text[--n] = '\0';
+	if (p->value)
+		p->value(text);
+	/* unset slots of the GID table read as zero; "" of other files is no value */
+	if (!*text)
+		return 1;
+	rs_input_add(a, in, line, NULL, subject, name, "%s", text);
+	if (!strncmp(subject, "pci/", 4) && !strcmp(name, "class"))
+		parent(a, in, path, subject);
+	return 1;
+}
+
+/* ---- Names of devices ---- */
+
+static bool begins(const char *text, const char *const *list)
+{
+	for (; *list; list++)
+		if (!strncmp(text, *list, strlen(*list)))
+			return true;
+	return false;
+}
+
+bool rs_is_rdma_name(const char *name)
+{
+	static const char *const rdma[] = {"mlx",   "roce", "ibp",  "bnxt_re", "irdma",
+					   "hfi1",  "qib",  "hns_", "erdma",   "efa_",
+					   "rdmap", "rxe",  "siw",  NULL};
+	const char *digit = name + strcspn(name, "0123456789");
+
+	return begins(name, rdma) || (strstr(name, "_bond_") && *digit);
+}
+
+static bool is_netdev_name(const char *name)
+{
+	static const char *const net[] = {"en",   "eth", "ib",  "bond", "hsn", "p", "swp",
+					  "rdma", "net", "gpu", "vf",   "br",  NULL};
+
+	return begins(name, net) && name[strcspn(name, "0123456789")];
+}
+
+void rs_input_device(const struct rs_input *in, char *out, size_t size)
+{
+	const char *base = strrchr(in->path, '/');
+	char name[256], *save = NULL;
+
+	snprintf(name, sizeof(name), "%s", base ? base + 1 : in->path);
+	snprintf(out, size, "unnamed");
+	for (char *w = strtok_r(name, "-. ", &save); w; w = strtok_r(NULL, "-. ", &save))
+		if (rs_is_rdma_name(w) || is_netdev_name(w)) {
+			snprintf(out, size, "%s", w);
+			return;
+		}
+}

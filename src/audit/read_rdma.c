@@ -1,0 +1,256 @@
+/* What RDMA tools print: show_gids, ibdev2netdev, ibv_devinfo [-v], a lone traffic class or
+ * counters whose device only the file's name tells. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "audit/place.h"
+#include "audit/readers.h"
+
+/* ---- show_gids ---- */
+
+static int score_gids(const struct rs_input *in)
+{
+	return rs_input_has(in, "n_gids_found") ||
+			       (rs_input_has(in, "DEV") && rs_input_has(in, "INDEX") &&
+				rs_input_has(in, "GID"))
+		       ? 90
+		       : 0;
+}
+
+static int read_gids(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_line l = {0};
+
+	while (rs_line_next(in, &l)) {
+		char *w[8], subject[160], name[64];
+		unsigned n = rs_line_words(l.text, w, 8), at = 4;
+
+		/* DEV PORT INDEX GID [IPv4] VER [NETDEV] */
+		if (n < 5 || !isdigit((unsigned char)*w[1]) || !strchr(w[3], ':'))
+			continue;
+		snprintf(subject, sizeof(subject), "nic/%s", w[0]);
+		snprintf(name, sizeof(name), "gid/%s", w[2]);
+		rs_input_add(a, in, l.number, NULL, subject, name, "%s", w[3]);
+		if (strchr(w[at], '.')) {
+			snprintf(name, sizeof(name), "gid_ipv4/%s", w[2]);
+			rs_input_add(a, in, l.number, NULL, subject, name, "%s", w[at++]);
+		}
+		if (at < n && *w[at] == 'v') {
+			snprintf(name, sizeof(name), "gid_type/%s", w[2]);
+			rs_input_add(a, in, l.number, NULL, subject, name, "%s", w[at++]);
+		}
+		if (at < n) {
+			snprintf(name, sizeof(name), "gid_netdev/%s", w[2]);
+			rs_input_add(a, in, l.number, NULL, subject, name, "%s", w[at]);
+			rs_input_add(a, in, l.number, NULL, subject, "netdev", "%s", w[at]);
+		}
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_show_gids = {
+	.name = "show_gids",
+	.what = "show_gids: each device's GID table",
+	.trust = RS_TRUST_TOOL,
+	.score = score_gids,
+	.read = read_gids,
+};
+
+/* ---- ibdev2netdev ---- */
+
+static int score_ibdev(const struct rs_input *in)
+{
+	return rs_input_has(in, " ==> ") && rs_input_has(in, " port ") ? 90 : 0;
+}
+
+static int read_ibdev(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_line l = {0};
+
+	while (rs_line_next(in, &l)) {
+		char ib[64], nd[64], state[16], subject[160];
+		int port;
+
+		if (sscanf(l.text, "%63s port %d ==> %63s (%15[A-Za-z])", ib, &port, nd, state) !=
+		    4)
+			continue;
+		snprintf(subject, sizeof(subject), "nic/%s", ib);
+		rs_input_add(a, in, l.number, NULL, subject, "netdev", "%s", nd);
+		rs_input_add(a, in, l.number, NULL, subject, "link", "%s", state);
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_ibdev2netdev = {
+	.name = "ibdev2netdev",
+	.what = "ibdev2netdev: each RDMA device's network interface and link",
+	.trust = RS_TRUST_TOOL,
+	.score = score_ibdev,
+	.read = read_ibdev,
+};
+
+/* ---- ibv_devinfo ---- */
+
+static int score_devinfo(const struct rs_input *in)
+{
+	return rs_input_has(in, "hca_id:") ? 95 : 0;
+}
+
+/* "4096 (5)" -> "4096", "PORT_ACTIVE (4)" -> "ACTIVE" */
+static void devinfo_value(char *v)
+{
+	char *p = strstr(v, " (");
+
+	if (p)
+		*p = '\0';
+	if (!strncmp(v, "PORT_", 5))
+		memmove(v, v + 5, strlen(v + 5) + 1);
+}
+
+/* "GID[  3]:  ::ffff:200.0.209.6, RoCE v2" */
+static bool devinfo_gid(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
+			const char *subject)
+{
+	char gid[128], type[32], name[64];
+	int index, n = sscanf(l->text, "GID[ %d]: %127[^,], %31[A-Za-z0-9 ]", &index, gid, type);
+
+	if (n < 2)
+		return false;
+	snprintf(name, sizeof(name), "gid/%d", index);
+	rs_input_add(a, in, l->number, NULL, subject, name, "%s", gid);
+	if (n == 3 && strchr(type, 'v')) {
+		snprintf(name, sizeof(name), "gid_type/%d", index);
+		rs_input_add(a, in, l->number, NULL, subject, name, "%s", strchr(type, 'v'));
+	}
+	return true;
+}
+
+static int read_devinfo(struct rs_audit *a, const struct rs_input *in)
+{
+	static const struct {
+		const char *key, *fact;
+	} known[] = {
+		{"state", "port_state"},          {"phys_state", "phys_state"},
+		{"active_mtu", "active_mtu"},     {"link_layer", "link_layer"},
+		{"fw_ver", "firmware"},           {"board_id", "board_id"},
+		{"node_guid", "node_guid"},       {"sys_image_guid", "sys_image_guid"},
+		{"vendor_id", "vendor_id"},       {"vendor_part_id", "vendor_part_id"},
+		{"active_speed", "active_speed"}, {"active_width", "active_width"},
+	};
+	char subject[160] = "nic/unnamed";
+	struct rs_line l = {0};
+
+	while (rs_line_next(in, &l)) {
+		char *key, *value;
+
+		if (devinfo_gid(a, in, &l, subject) || !rs_line_pair(l.text, ':', &key, &value))
+			continue;
+		if (!strcmp(key, "hca_id")) {
+			snprintf(subject, sizeof(subject), "nic/%s", value);
+			continue;
+		}
+		devinfo_value(value);
+		for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+			if (!strcmp(key, known[i].key))
+				rs_input_add(a, in, l.number, NULL, subject, known[i].fact, "%s",
+					     value);
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_ibv_devinfo = {
+	.name = "ibv_devinfo",
+	.what = "ibv_devinfo [-v]: ports, MTU, GIDs, firmware",
+	.trust = RS_TRUST_TOOL,
+	.score = score_devinfo,
+	.read = read_devinfo,
+};
+
+/* ---- A traffic class or a default ToS alone ---- */
+
+/* The content is a number or "Global tclass=N", or nothing at all: what it is, the file's name
+ * says. */
+static bool is_tclass(const struct rs_input *in)
+{
+	return strstr(in->path, "traffic_class") || rs_input_has(in, "Global tclass");
+}
+
+static bool is_tos(const struct rs_input *in)
+{
+	return strstr(in->path, "roce_tos") != NULL;
+}
+
+static int score_lone(const struct rs_input *in)
+{
+	return in->size < 64 && !strchr(in->data, ':') && (is_tclass(in) || is_tos(in)) ? 58 : 0;
+}
+
+static int read_lone(struct rs_audit *a, const struct rs_input *in)
+{
+	const char *p = strstr(in->data, "tclass=");
+	char device[128], subject[160], *end;
+	long value;
+
+	rs_input_device(in, device, sizeof(device));
+	snprintf(subject, sizeof(subject), "%s/%s", rs_is_rdma_name(device) ? "nic" : "netdev",
+		 device);
+	p = p ? p + 7 : in->data;
+	value = strtol(p, &end, 0);
+	if (end != p)
+		rs_input_add(a, in, 1, NULL, subject, is_tos(in) ? "cm_tos" : "tclass", "%ld",
+			     value);
+	else if (is_tclass(in))
+		rs_input_add(a, in, 1, NULL, subject, "tclass", "unset");
+	return a->err;
+}
+
+const struct rs_reader rs_reader_traffic_class = {
+	.name = "traffic_class",
+	.what = "a traffic class or default ToS alone in a file whose name tells the device",
+	.trust = RS_TRUST_DUMP,
+	.score = score_lone,
+	.read = read_lone,
+};
+
+/* ---- Counters: `name: value` ---- */
+
+static const char *const counter_names[] = {
+	"out_of_sequence", "local_ack_timeout_err", "np_cnp_sent",  "rx_prio0_bytes", "rx_packets",
+	"packet_seq_err",  "rx_discards_phy",       "PortXmitData", "lifespan",       NULL};
+
+static int score_counters(const struct rs_input *in)
+{
+	for (unsigned i = 0; counter_names[i]; i++)
+		if (rs_input_has(in, counter_names[i]))
+			return rs_input_has(in, "/sys/") ? 0 : 50;
+	return 0;
+}
+
+static int read_counters(struct rs_audit *a, const struct rs_input *in)
+{
+	char device[128], subject[160];
+	struct rs_line l = {0};
+
+	rs_input_device(in, device, sizeof(device));
+	snprintf(subject, sizeof(subject), "%s/%s", rs_is_rdma_name(device) ? "nic" : "netdev",
+		 device);
+	while (rs_line_next(in, &l)) {
+		char *key, *value, name[192];
+
+		if (!rs_line_pair(l.text, ':', &key, &value) || strchr(key, ' ') ||
+		    !isdigit((unsigned char)*value))
+			continue;
+		snprintf(name, sizeof(name), "counter/%s", key);
+		rs_input_add(a, in, l.number, NULL, subject, name, "%s", value);
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_counters = {
+	.name = "counters",
+	.what = "ethtool -S DEV, or hw_counters as `name: value`",
+	.trust = RS_TRUST_TOOL,
+	.score = score_counters,
+	.read = read_counters,
+};
