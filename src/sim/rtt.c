@@ -39,11 +39,11 @@ uint64_t rs_sim_bytes(int64_t rate, rs_time t)
 static struct hop hop_of(const struct network *w, const struct rs_fabric_link *l)
 {
 	struct rs_pace p = rs_pace_of(l->rate);
+	rs_time serial = rs_pace_time(p, w->data) + rs_pace_time(p, w->ack);
 
-	return (struct hop){
-		.there_and_back = 2 * l->delay,
-		.serial = rs_pace_time(p, w->data) + rs_pace_time(p, w->ack),
-	};
+	if (w->f->transport.whole_ns)
+		serial -= serial % RS_NS;
+	return (struct hop){.there_and_back = 2 * l->delay, .serial = serial};
 }
 
 static void fill(struct network *w)
