@@ -41,12 +41,13 @@ rs_time rs_case_time(const struct rs_sim_case *c)
 /* What the times compared are of, to begin a sentence with. */
 static const char *what_takes(const struct rs_sim_result *s, char *buf, size_t size)
 {
-	static const char *const unit[] = {"From the first flow's start to the last one's end it",
-					   "The collective", "The training step"};
+	static const char *const unit[] = {
+		"From the first flow's start to the last one's end it takes",
+		"The collective takes", "The training step takes"};
 
 	if (s->n_jobs == 1)
 		return unit[s->jobs[0].conf->kind];
-	snprintf(buf, size, "All %u jobs, their times added,", s->n_jobs);
+	snprintf(buf, size, "The %u jobs together (their times added) take", s->n_jobs);
 	return buf;
 }
 
@@ -378,8 +379,8 @@ static void sum_up(const struct rs_sim_report *r, const char *what, rs_time idea
 	char a[32], b[32];
 
 	fputs("IN SHORT\n", out);
-	rs_paragraph(out, 0, "%s takes %s; with everything ideal %s: %.1f%% of the time is lost.",
-		     what, rs_human_time(a, sizeof(a), base), rs_human_time(b, sizeof(b), ideal),
+	rs_paragraph(out, 0, "%s %s; with everything ideal %s: %.1f%% of the time is lost.", what,
+		     rs_human_time(a, sizeof(a), base), rs_human_time(b, sizeof(b), ideal),
 		     base > ideal ? 100 * (1 - (double)ideal / (double)base) : 0);
 	if (cause && rs_case_time(cause) < base && !no_change(base, rs_case_time(cause)))
 		rs_paragraph(out, 0, "What costs most: %s. Were that ideal, it would take %s.",

@@ -183,7 +183,6 @@ static rs_time send_staged(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
 	struct sim_node *n = k->node;
 	uint32_t port = k->port;
-	rs_time again = pull(s, k, now);
 	struct rs_packet *p = fifo_peek(s, &k->express);
 
 	if (p && !(k->paused >> p->tc & 1)) {
@@ -191,9 +190,9 @@ static rs_time send_staged(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	} else {
 		p = fifo_peek(s, &k->stage);
 		if (!p || k->paused >> p->tc & 1)
-			return again;
+			return RS_NEVER;
 		if (p->when > now)
-			return rs_time_min(again, p->when);
+			return p->when;
 		fifo_pop(s, &k->stage);
 		k->staged_bytes -= p->payload_bytes;
 	}
@@ -208,8 +207,10 @@ static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	struct sim_link *l = k->out;
 	uint32_t slot = port * SLOTS_NIC + SLOT_NIC_TX;
 	struct rs_packet *p;
-	rs_time again = l->busy_until;
+	rs_time again = l->busy_until, wants = RS_NEVER;
 
+	if (k->inside) /* while the wire is busy too: reads take longer than a packet */
+		wants = pull(s, k, now);
 	if (l->busy_until <= now) {
 		if (k->pfc_due) {
 			send_pfc(s, k, now);
@@ -224,7 +225,7 @@ static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
 			}
 		}
 	}
-	rs_tree_set(&n->tree, slot, again);
+	rs_tree_set(&n->tree, slot, rs_time_min(again, wants));
 }
 
 static void arm_timer(struct rs_sim *s, struct sim_nic *k)
