@@ -3,5 +3,7 @@
 #include "audit/rule.h"
 
 const struct rs_rule *const rs_rule_families[] = {
+	rs_rules_counters,
+	rs_rules_fabric,
 	NULL,
 };

@@ -1,0 +1,368 @@
+/* Checks of counters: deltas between two snapshots where there are two, else since boot, which is
+ * said. IBTA vol. 1 16.1.3.5 (PortCounters), mlx5's hw_counters. */
+#include <stdio.h>
+#include <string.h>
+#include "audit/qos.h"
+#include "audit/rule.h"
+
+/* What a counter rose by; *lifetime: since boot, for want of an older reading. -1: not known. */
+static int64_t rise(const struct rs_audit *a, const char *host, const char *subject,
+		    const char *counter, bool *lifetime, const struct rs_fact **fact)
+{
+	char name[128];
+	const struct rs_fact *now, *old;
+
+	snprintf(name, sizeof(name), "counter/%s", counter);
+	now = rs_facts_get(a->facts, host, subject, name);
+	old = rs_facts_get_old(a->facts, host, subject, name);
+	*fact = now;
+	*lifetime = !old;
+	if (!now || !now->numeric)
+		return -1;
+	/* a counter that fell was cleared: it counts from there */
+	return old && old->numeric && old->number <= now->number ? now->number - old->number
+								 : now->number;
+}
+
+static const char *since(bool lifetime)
+{
+	return lifetime ? "since boot or the last clearing" : "between the two snapshots";
+}
+
+/* ---- C01 ---- */
+
+static const char *const losses[] = {"local_ack_timeout_err", "packet_seq_err",
+				     "implied_nak_seq_err", NULL};
+
+static void c01(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *nic;
+		uint32_t at = 0;
+
+		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+			struct rs_finding *f = NULL;
+			bool seen = false;
+
+			for (unsigned k = 0; losses[k]; k++) {
+				const struct rs_fact *fact;
+				bool lifetime;
+				int64_t n = rise(a, host, nic, losses[k], &lifetime, &fact);
+
+				seen |= n >= 0;
+				if (n <= 0)
+					continue;
+				if (!f) {
+					f = rs_finding_new(
+						a, r, RS_FAIL, lifetime ? RS_MAJOR : RS_CRITICAL,
+						"packets were lost: %s rose by %lld, %s", losses[k],
+						(long long)n, since(lifetime));
+					rs_finding_subject(a, f, host, nic + 4);
+					if (f && lifetime)
+						f->confidence = RS_MEDIUM;
+					rs_finding_why(a, f,
+						       "a loss in RoCE costs a go-back-N; a "
+						       "timeout stalls "
+						       "the QP for 4.096 us x 2^timeout: 67 ms at "
+						       "14, 1.07 s at "
+						       "18, 4.3 s at 20");
+					rs_finding_need(a, f, "--since an older snapshot",
+							"whether it still rises");
+				}
+				rs_finding_fact(f, fact);
+			}
+			if (!f && seen) {
+				f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
+						   "no loss was counted");
+				rs_finding_subject(a, f, host, nic + 4);
+			}
+		}
+	}
+}
+
+/* ---- C03 ---- */
+
+static void c03_netdev(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const char *netdev)
+{
+	int64_t bytes[8], all = 0;
+	const struct rs_fact *fact[8];
+	int mask = rs_qos_pfc_mask(a, host, netdev + 7), most = 0;
+	bool seen = false, lifetime = true, paused = false;
+	struct rs_finding *f;
+
+	for (int p = 0; p < 8; p++) {
+		char rx[32], tx[32], pause[32];
+		const struct rs_fact *unused;
+		int64_t up, down;
+
+		snprintf(rx, sizeof(rx), "rx_prio%d_bytes", p);
+		snprintf(tx, sizeof(tx), "tx_prio%d_bytes", p);
+		snprintf(pause, sizeof(pause), "rx_prio%d_pause", p);
+		down = rise(a, host, netdev, rx, &lifetime, &fact[p]);
+		up = rise(a, host, netdev, tx, &lifetime, &unused);
+		seen |= down >= 0 || up >= 0;
+		bytes[p] = (down > 0 ? down : 0) + (up > 0 ? up : 0);
+		all += bytes[p];
+		most = bytes[p] > bytes[most] ? p : most;
+		paused |= rise(a, host, netdev, pause, &lifetime, &unused) >= 0;
+	}
+	if (!seen || !all)
+		return;
+	if (bytes[most] < all - all / 100 || most != 0) {
+		bool lossy = mask > 0 && !(mask >> most & 1);
+
+		f = rs_finding_new(a, r, lossy ? RS_FAIL : RS_PASS, RS_CRITICAL,
+				   "most bytes (%.0f %%) are on priority %d%s",
+				   100.0 * (double)bytes[most] / (double)all, most,
+				   lossy ? ", for which PFC is off" : "");
+	} else if (mask == 0 || (mask < 0 && !a->set.lossless)) {
+		return;
+	} else {
+		/* nobody marks: right only where no RDMA runs, or priority 0 is the lossless one */
+		bool lossy = mask < 0 || !(mask & 1);
+
+		f = rs_finding_new(a, r, lossy ? RS_FAIL : RS_PASS,
+				   mask < 0 && paused ? RS_MAJOR : RS_CRITICAL,
+				   "all bytes are on priority 0%s, %s",
+				   lossy ? mask < 0 ? ", and nothing shows PFC for it"
+						    : ", for which PFC is off"
+					 : "",
+				   since(lifetime));
+		if (f && mask < 0)
+			f->confidence = RS_MEDIUM;
+	}
+	rs_finding_subject(a, f, host, netdev + 7);
+	rs_finding_fact(f, fact[most]);
+	if (!f || f->verdict != RS_FAIL)
+		return;
+	rs_finding_why(a, f,
+		       "whatever the configuration says, this is where the traffic went: marking, "
+		       "trust or "
+		       "map do not do what was meant, and an incast drops packets");
+	rs_finding_fix(a, f, host, false, NULL, NULL, "mlnx_qos -i %s --trust dscp", netdev + 7);
+	rs_finding_fix(a, f, "all hosts of the job", true, NULL, "unset it",
+		       "NCCL_IB_TC=%d  # or the traffic class of the site's lossless DSCP", 106);
+	if (mask < 0)
+		rs_finding_need(a, f, rs_audit_text(a, "mlnx_qos -i %s", netdev + 7),
+				"which priorities are lossless");
+}
+
+/* Does RDMA run on this interface? Loss counters or QoS of its device say so; a plain NIC's bytes
+ * are on priority 0 by right. */
+static bool carries_rdma(const struct rs_audit *a, const char *host, const char *netdev)
+{
+	const char *nic;
+	uint32_t at = 0;
+	bool only = false;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *nd = rs_qos_netdev(a, host, nic + 4);
+
+		if (nd && !strcmp(nd, netdev + 7))
+			return true;
+		only |= !nd;
+	}
+	return only || rs_qos_pfc_mask(a, host, netdev + 7) > 0;
+}
+
+static void c03(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *netdev;
+		uint32_t at = 0;
+
+		while ((netdev = rs_facts_subject(a->facts, &at, host, "netdev/")))
+			if (carries_rdma(a, host, netdev))
+				c03_netdev(a, r, host, netdev);
+	}
+}
+
+/* ---- C05 ---- */
+
+static void c05(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *nic;
+		uint32_t at = 0;
+
+		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+			const struct rs_fact *mf, *sf, *jf;
+			bool lifetime;
+			int64_t marked =
+				rise(a, host, nic, "np_ecn_marked_roce_packets", &lifetime, &mf);
+			int64_t sent = rise(a, host, nic, "np_cnp_sent", &lifetime, &sf);
+			int64_t ignored = rise(a, host, nic, "rp_cnp_ignored", &lifetime, &jf);
+			struct rs_finding *f;
+
+			if (marked < 0 || sent < 0)
+				continue;
+			if (sent > 0 && !marked)
+				f = rs_finding_new(
+					a, r, RS_FAIL, RS_MAJOR,
+					"%lld CNPs were sent though no packet came marked: the NIC "
+					"answered loss, and no switch marks ECN",
+					(long long)sent);
+			else if (marked > 0 && !sent)
+				f = rs_finding_new(
+					a, r, RS_FAIL, RS_MAJOR,
+					"%lld packets came marked and no CNP was sent: the "
+					"notification point is off",
+					(long long)marked);
+			else if (ignored > 0)
+				f = rs_finding_new(
+					a, r, RS_FAIL, RS_MAJOR,
+					"%lld CNPs were ignored: the reaction point is off",
+					(long long)ignored);
+			else
+				f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
+						   "marks and CNPs are in balance");
+			rs_finding_subject(a, f, host, nic + 4);
+			rs_finding_fact(f, mf);
+			rs_finding_fact(f, sf);
+			rs_finding_fact(f, ignored > 0 ? jf : NULL);
+		}
+	}
+}
+
+/* ---- C07 ---- */
+
+/* IBTA vol. 1 16.1.3.5: these stop at their ceiling. */
+static const struct {
+	const char *name;
+	int64_t ceiling;
+	bool flap; /* else errors on the wire */
+} port_counters[] = {
+	{"link_downed", 255, true},
+	{"link_error_recovery", 255, true},
+	{"symbol_error", 65535, false},
+	{"port_rcv_errors", 65535, false},
+	{"local_link_integrity_errors", 15, false},
+	{"excessive_buffer_overrun_errors", 15, false},
+	{"link_down_events_phy", INT64_MAX, true},
+	{"rx_symbol_err_phy", INT64_MAX, false},
+};
+
+static void c07_port(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		     const char *subject)
+{
+	struct rs_finding *f = NULL;
+	bool seen = false;
+
+	for (unsigned k = 0; k < sizeof(port_counters) / sizeof(*port_counters); k++) {
+		const struct rs_fact *fact;
+		bool lifetime;
+		int64_t n = rise(a, host, subject, port_counters[k].name, &lifetime, &fact);
+
+		seen |= n >= 0;
+		if (n <= 0)
+			continue;
+		if (fact->number == port_counters[k].ceiling) {
+			struct rs_finding *full =
+				rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+					       "%s stands at %lld, where this counter stops: \"no "
+					       "increase\" proves nothing",
+					       port_counters[k].name, (long long)fact->number);
+
+			rs_finding_subject(a, full, host, strchr(subject, '/') + 1);
+			rs_finding_fact(full, fact);
+			rs_finding_why(
+				a, full,
+				"the port's counters of IBTA 16.1.3.5 are narrow and do not wrap");
+			rs_finding_fix(a, full, host, false, NULL, NULL,
+				       "perfquery -R -C %s -P 1  # clears them; read again later",
+				       strchr(subject, '/') + 1);
+			rs_finding_need(a, full, "a second reading after clearing",
+					"whether the link still goes down");
+			continue;
+		}
+		if (lifetime)
+			continue; /* one reading is no rate */
+		if (!f) {
+			f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+					   "%s rose by %lld between the snapshots",
+					   port_counters[k].name, (long long)n);
+			rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
+		}
+		rs_finding_fact(f, fact);
+	}
+	if (seen && !f && !a->err) {
+		f = rs_finding_new(a, r, RS_PASS, RS_MAJOR, "no error or flap shows an increase");
+		rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
+	}
+}
+
+static void c07(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *subject;
+		uint32_t at = 0;
+
+		while ((subject = rs_facts_subject(a->facts, &at, host, "")))
+			if (!strncmp(subject, "nic/", 4) || !strncmp(subject, "netdev/", 7))
+				c07_port(a, r, host, subject);
+	}
+}
+
+const struct rs_rule rs_rules_counters[] = {
+	{
+		.id = "C01",
+		.name = "loss-in-lossless-class",
+		.severity = RS_CRITICAL,
+		.criterion = "Sequence errors and timeouts do not rise where the class is lossless "
+			     "and nothing "
+			     "reorders on purpose.",
+		.authority = "IBTA vol. 1 9.7.5 and 9.9; mlx5's hw_counters",
+		.explain = "local_ack_timeout_err counts QPs that waited in vain for an "
+			   "acknowledgement; "
+			   "packet_seq_err and implied_nak_seq_err count gaps that the requester "
+			   "learnt of. In a "
+			   "lossless class none of them rises. out_of_sequence at the responder is "
+			   "left out: with "
+			   "adaptive routing it is expected.",
+		.run = c01,
+	},
+	{
+		.id = "C03",
+		.name = "used-priority",
+		.severity = RS_CRITICAL,
+		.criterion = "The priority that carries the bytes is one with PFC.",
+		.authority =
+			"mlx5's per-priority counters (ethtool -S); IEEE 802.1Q-2022 clause 36",
+		.explain = "rx_prioN_bytes and tx_prioN_bytes tell where the traffic really went, "
+			   "whatever the "
+			   "configuration says. All bytes on priority 0 with PFC on another means "
+			   "that marking, trust "
+			   "or map are broken.",
+		.run = c03,
+	},
+	{
+		.id = "C05",
+		.name = "cnp-balance",
+		.severity = RS_MAJOR,
+		.criterion = "Marked packets are answered with CNPs, CNPs come from marks, and "
+			     "none is ignored.",
+		.authority = "IBTA vol. 1 annex A17.9; DCQCN (SIGCOMM 2015) section 3",
+		.explain = "The notification point answers packets marked CE with CNPs; the "
+			   "reaction point slows down. "
+			   "Marks without CNPs: the first is off. CNPs without marks: the NIC "
+			   "answered loss, so no "
+			   "switch marks. Ignored CNPs: the second is off.",
+		.run = c05,
+	},
+	{
+		.id = "C07",
+		.name = "link-errors",
+		.severity = RS_MAJOR,
+		.criterion = "Link flaps and symbol errors do not rise between two readings; a "
+			     "counter at its ceiling "
+			     "tells nothing.",
+		.authority = "IBTA vol. 1 16.1.3.5 (widths of PortCounters)",
+		.explain = "link_downed and link_error_recovery are 8 bits wide, symbol_error 16, "
+			   "and stop at their "
+			   "ceiling. One reading is no rate: flaps at boot and at driver reloads "
+			   "are normal.",
+		.run = c07,
+	},
+	{0},
+};

@@ -1,0 +1,490 @@
+/* Checks across hosts and switches: the chain from traffic class to lossless queue, and what should
+ * be alike but differs. IEEE 802.1Q-2022 clause 36 (PFC), IBTA annex A17, NCCL's sources. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include "audit/nccl.h"
+#include "audit/qos.h"
+#include "audit/rule.h"
+
+enum { PORTS = 64, GROUPS = 64 };
+
+/* ---- X01: the chain ---- */
+
+/* What a switch does with a DSCP on a port. */
+struct hop {
+	const char *port;
+	int tc, lossless; /* -1: not known */
+	int ecn;
+	const struct rs_fact *map, *pfc;
+};
+
+static const struct rs_fact *port_fact(const struct rs_audit *a, const char *sw, const char *port,
+				       const char *fmt, int n)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), fmt, n);
+	return rs_facts_get(a->facts, sw, port, name);
+}
+
+static int number(const struct rs_fact *f, int otherwise)
+{
+	return f && f->numeric ? (int)f->number : otherwise;
+}
+
+static void hop_find(const struct rs_audit *a, const char *sw, const char *port, int dscp,
+		     struct hop *h)
+{
+	int group, queue;
+
+	*h = (struct hop){.port = port, .tc = -1, .lossless = -1, .ecn = -1};
+	h->map = port_fact(a, sw, port, "dscp_to_tc/%d", dscp);
+	h->tc = number(h->map, -1);
+	if (h->tc < 0)
+		return;
+	group = number(port_fact(a, sw, port, "tc_to_pg/%d", h->tc), h->tc);
+	queue = number(port_fact(a, sw, port, "tc_to_queue/%d", h->tc), h->tc);
+	h->pfc = port_fact(a, sw, port, "pfc/%d", group);
+	if (h->pfc)
+		h->lossless = number(h->pfc, 0) != 0;
+	else if (rs_facts_get(a->facts, sw, port, "pfc_seen"))
+		h->lossless = 0;
+	h->ecn = number(port_fact(a, sw, port, "queue/%d/ecn", queue), -1);
+}
+
+static const char *class_text(struct rs_audit *a, const struct hop *h)
+{
+	return rs_audit_text(a, "TC %d (%s)", h->tc, h->lossless ? "lossless" : "lossy");
+}
+
+/* The first port whose answer breaks the chain, else the first that has one; n: how many answer so.
+ */
+static bool switch_hop(const struct rs_audit *a, const char *sw, int dscp, struct hop *worst,
+		       unsigned *n)
+{
+	const char *port;
+	uint32_t at = 0;
+	bool found = false;
+
+	*n = 0;
+	while ((port = rs_facts_subject(a->facts, &at, sw, "port/"))) {
+		struct hop h;
+
+		hop_find(a, sw, port, dscp, &h);
+		if (h.tc < 0)
+			continue;
+		if (!found || (h.lossless == 0 && worst->lossless != 0)) {
+			*worst = h;
+			*n = 1;
+		} else if (h.tc == worst->tc && h.lossless == worst->lossless) {
+			++*n;
+		}
+		found = true;
+	}
+	return found;
+}
+
+struct chain {
+	const char *host;
+	struct rs_qos_port port;
+	enum rs_qp_kind kind;
+	struct rs_class c;
+	enum rs_verdict verdict;
+};
+
+static void host_stages(struct rs_audit *a, struct rs_finding *f, const struct chain *x)
+{
+	const struct rs_class *c = &x->c;
+
+	rs_finding_stage(a, f, x->host, "traffic class", c->tc < 0 ? RS_UNKNOWN : RS_PASS,
+			 c->tc < 0 ? "not known" : "%d, from %s", c->tc, c->tc_from);
+	if (c->tc >= 0)
+		rs_finding_stage(a, f, x->host, "DSCP", RS_PASS, "%d", c->dscp);
+	rs_finding_stage(a, f, x->host, "trust",
+			 !c->trust                    ? RS_UNKNOWN
+			 : c->untagged && c->dscp > 0 ? RS_FAIL
+						      : RS_PASS,
+			 "%s", c->trust ? c->trust->value : "not known");
+	if (c->priority >= 0)
+		rs_finding_stage(a, f, x->host, "priority", RS_PASS, "%d%s", c->priority,
+				 c->map_inferred ? " (inferred: DSCP / 8)"
+				 : c->untagged   ? " (no tag)"
+						 : "");
+	rs_finding_stage(a, f, x->host, "PFC",
+			 c->lossless < 0 ? RS_UNKNOWN
+			 : c->lossless   ? RS_PASS
+					 : RS_FAIL,
+			 "%s",
+			 c->lossless < 0 ? "not known"
+			 : c->lossless   ? "on"
+					 : "off for it");
+	rs_finding_fact(f, c->tc_fact);
+	rs_finding_fact(f, c->trust);
+	rs_finding_fact(f, c->map);
+	rs_finding_fact(f, c->pfc);
+}
+
+/* The only DSCP and priority that a host's own map leads to a lossless priority; -1: none. */
+static int lossless_dscp(const struct rs_audit *a, const char *host, const char *netdev, int mask)
+{
+	char subject[160];
+	const struct rs_fact *f;
+	uint32_t at = 0;
+	int inferred = -1;
+
+	snprintf(subject, sizeof(subject), "netdev/%s", netdev);
+	while ((f = rs_facts_next(a->facts, &at, host, subject, "dscp_to_prio/")))
+		if (!strcmp(f->subject, subject) && f->numeric && mask >> f->number & 1) {
+			int dscp = 0;
+
+			sscanf(f->name, "dscp_to_prio/%d", &dscp);
+			/* 26 is what most sites mark, where the map leaves the choice */
+			if (dscp == 26 || inferred < 0)
+				inferred = dscp;
+		}
+	for (int p = 0; inferred < 0 && p < 8; p++)
+		if (mask >> p & 1)
+			inferred = p * 8;
+	return inferred;
+}
+
+static void mark_fix(struct rs_audit *a, struct rs_finding *f, const struct chain *x, int dscp)
+{
+	const char *nic = *x->port.nic ? x->port.nic : "<rdma device>";
+
+	if (x->kind == RS_QP_CM) {
+		rs_finding_fix(a, f, x->host, false, NULL,
+			       rs_audit_text(a, "cma_roce_tos -d %s -t %d", nic, x->c.tc),
+			       "cma_roce_tos -d %s -t %d", nic, dscp * 4);
+		return;
+	}
+	rs_finding_fix(a, f, "all hosts of the job", true, NULL, "unset it",
+		       x->kind == RS_QP_GIN ? "NCCL_GIN_IB_TC=%d  # DSCP %d"
+					    : "NCCL_IB_TC=%d  # DSCP %d",
+		       dscp * 4, dscp);
+	if (x->kind == RS_QP_VERBS && x->c.tc_fact && !strcmp(x->c.tc_fact->name, "tclass"))
+		rs_finding_fix(a, f, x->host, false, NULL, NULL,
+			       "echo %d > /sys/class/infiniband/%s/tc/1/traffic_class", dscp * 4,
+			       nic);
+}
+
+static void host_fixes(struct rs_audit *a, struct rs_finding *f, const struct chain *x)
+{
+	int mask = rs_qos_pfc_mask(a, x->host, x->port.netdev);
+	const char *nd = x->port.netdev;
+
+	if (x->c.untagged) {
+		rs_finding_fix(a, f, x->host, false, NULL,
+			       rs_audit_text(a, "mlnx_qos -i %s --trust pcp", nd),
+			       "mlnx_qos -i %s --trust dscp", nd);
+		if (x->c.dscp > 0)
+			return;
+		rs_finding_choice(f);
+	}
+	if (mask > 0) {
+		mark_fix(a, f, x, lossless_dscp(a, x->host, nd, mask));
+		if (x->c.priority > 0) {
+			rs_finding_choice(f);
+			rs_finding_fix(a, f, x->host, false, NULL,
+				       rs_audit_text(a, "mlnx_qos -i %s --dscp2prio del,%d,%d", nd,
+						     x->c.dscp, __builtin_ctz((unsigned)mask)),
+				       "mlnx_qos -i %s --dscp2prio set,%d,%d", nd, x->c.dscp,
+				       __builtin_ctz((unsigned)mask));
+		}
+		return;
+	}
+	rs_finding_fix(a, f, x->host, false, "a few lost packets",
+		       rs_audit_text(a, "mlnx_qos -i %s --pfc 0,0,0,0,0,0,0,0", nd),
+		       "mlnx_qos -i %s --pfc %d,%d,%d,%d,%d,%d,%d,%d", nd, x->c.priority == 0,
+		       x->c.priority == 1, x->c.priority == 2, x->c.priority == 3,
+		       x->c.priority == 4, x->c.priority == 5, x->c.priority == 6,
+		       x->c.priority == 7);
+}
+
+static void switch_fixes(struct rs_audit *a, struct rs_finding *f, const struct chain *x,
+			 const char *sw, const struct hop *h)
+{
+	const char *os = rs_facts_value(a->facts, sw, "host", "os");
+	int lossless = -1, lossless_tc = -1;
+
+	for (int d = 0; d < 64 && lossless < 0; d++) {
+		struct hop other;
+
+		hop_find(a, sw, h->port, d, &other);
+		if (other.tc >= 0 && other.lossless == 1) {
+			lossless = d;
+			lossless_tc = other.tc;
+		}
+	}
+	if (lossless_tc >= 0 && os && !strcmp(os, "SONiC"))
+		rs_finding_fix(a, f, sw, false,
+			       "none when applied to a map in use; run config save",
+			       "restore the value in the patch",
+			       "echo '[{\"op\":\"replace\",\"path\":\"/DSCP_TO_TC_MAP/%s/%d\","
+			       "\"value\":\"%d\"}]' > fix.json && sudo config apply-patch fix.json",
+			       rs_facts_value(a->facts, sw, h->port, "dscp_to_tc_map")
+				       ? rs_facts_value(a->facts, sw, h->port, "dscp_to_tc_map")
+				       : "AZURE",
+			       x->c.dscp, lossless_tc);
+	else if (lossless_tc >= 0 && os && !strcmp(os, "EOS"))
+		rs_finding_fix(a, f, sw, true, NULL, NULL, "qos map dscp %d to traffic-class %d",
+			       x->c.dscp, lossless_tc);
+	else if (os && !strcmp(os, "Cumulus"))
+		rs_finding_fix(a, f, sw, true, NULL, NULL,
+			       "nv set qos roce mode lossless; nv config apply");
+	if (lossless >= 0) {
+		rs_finding_choice(f);
+		mark_fix(a, f, x, lossless);
+	}
+}
+
+static struct rs_finding *chain_finding(struct rs_audit *a, const struct rs_rule *r,
+					const struct chain *x, enum rs_verdict v, const char *title)
+{
+	struct rs_finding *f = rs_finding_new(a, r, v, RS_CRITICAL, "%s", title);
+
+	rs_finding_subject(a, f, x->host, *x->port.nic ? x->port.nic : x->port.netdev);
+	host_stages(a, f, x);
+	return f;
+}
+
+static void chain_broken_at_host(struct rs_audit *a, const struct rs_rule *r, const struct chain *x)
+{
+	struct rs_finding *f = chain_finding(
+		a, r, x, RS_FAIL,
+		rs_audit_text(a,
+			      "%s send DSCP %d, which is priority %d here, and PFC is off for it",
+			      rs_qp_kinds[x->kind], x->c.dscp, x->c.priority));
+
+	if (f && (x->c.map_inferred || !x->c.tc_fact))
+		f->confidence = RS_MEDIUM;
+	rs_finding_why(
+		a, f,
+		"RoCE traffic in a lossy priority is dropped when a queue fills; each loss costs "
+		"a go-back-N or a timeout, though another priority is lossless");
+	host_fixes(a, f, x);
+}
+
+/* Returns whether a switch was seen to break it. */
+static bool chain_at_switches(struct rs_audit *a, const struct rs_rule *r, const struct chain *x,
+			      unsigned *seen)
+{
+	bool broken = false;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *sw = rs_facts_host(a->facts, i);
+		struct rs_finding *f;
+		struct hop h;
+		unsigned n;
+
+		if (!rs_facts_is_switch(a->facts, sw) || !switch_hop(a, sw, x->c.dscp, &h, &n))
+			continue;
+		++*seen;
+		if (h.lossless != 0)
+			continue;
+		broken = true;
+		f = chain_finding(
+			a, r, x, RS_FAIL,
+			rs_audit_text(
+				a,
+				"the host protects DSCP %d with PFC, but %s puts it in TC %d, "
+				"which is lossy there",
+				x->c.dscp, sw, h.tc));
+		rs_finding_subject(a, f, sw, h.port + 5);
+		rs_finding_stage(a, f, sw, "class", RS_FAIL, "%s on %u ports", class_text(a, &h),
+				 n);
+		rs_finding_fact(f, h.map);
+		rs_finding_fact(f, h.pfc);
+		rs_finding_why(a, f,
+			       "PFC protects a class, not a number: both ends may pause the same "
+			       "priority while this traffic is in another");
+		switch_fixes(a, f, x, sw, &h);
+	}
+	return broken;
+}
+
+static void chain_judge(struct rs_audit *a, const struct rs_rule *r, struct chain *x)
+{
+	unsigned switches = 0;
+	struct rs_finding *f;
+
+	if (x->c.lossless == 0 && rs_qos_any_lossless(a)) {
+		chain_broken_at_host(a, r, x);
+		return;
+	}
+	if (x->c.lossless == 0) {
+		f = chain_finding(a, r, x, RS_NA,
+				  "no priority is lossless on anything that was seen: a lossy "
+				  "fabric, or PFC forgotten everywhere");
+		return;
+	}
+	if (x->c.dscp >= 0 && chain_at_switches(a, r, x, &switches))
+		return;
+	if (x->c.lossless < 0) {
+		f = chain_finding(a, r, x, RS_UNKNOWN, "the chain cannot be followed at the host");
+		if (x->c.tc < 0)
+			rs_finding_need(a, f,
+					"the job's environment, or "
+					"/sys/class/infiniband/<dev>/tc/1/traffic_class",
+					"the traffic class");
+		if (!x->c.trust || !x->c.pfc)
+			rs_finding_need(a, f, rs_audit_text(a, "mlnx_qos -i %s", x->port.netdev),
+					"trust, DSCP map and PFC");
+		return;
+	}
+	f = chain_finding(a, r, x, RS_PASS,
+			  rs_audit_text(a, "%s: DSCP %d is lossless as far as seen",
+					rs_qp_kinds[x->kind], x->c.dscp));
+	if (!switches)
+		rs_finding_need(a, f, "the switches' configuration", "what they do with the DSCP");
+}
+
+static bool same_chain(const struct chain *a, const struct chain *b)
+{
+	return a->kind == b->kind && a->c.tc == b->c.tc && a->c.priority == b->c.priority &&
+	       a->c.lossless == b->c.lossless && a->c.untagged == b->c.untagged;
+}
+
+/* One finding a cause: NICs that are alike are one, the rest are named in its subjects. */
+static void x01(struct rs_audit *a, const struct rs_rule *r)
+{
+	struct chain group[GROUPS];
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		struct rs_qos_port port[PORTS];
+		unsigned ports = rs_qos_ports(a, host, port, PORTS);
+
+		for (unsigned p = 0; p < ports; p++)
+			for (int kind = 0; kind < RS_QP_KINDS; kind++) {
+				struct chain x = {.host = host,
+						  .port = port[p],
+						  .kind = (enum rs_qp_kind)kind};
+				unsigned g = 0;
+
+				if (!rs_qos_class(a, host, x.port.nic, x.port.netdev, x.kind, &x.c))
+					continue;
+				while (g < n && !same_chain(&group[g], &x))
+					g++;
+				if (g < n || n == GROUPS)
+					continue;
+				group[n++] = x;
+			}
+	}
+	for (unsigned g = 0; g < n; g++)
+		chain_judge(a, r, &group[g]);
+}
+
+/* ---- X03: hosts that should be alike ---- */
+
+static void qos_text(const struct rs_audit *a, const char *host, const struct rs_qos_port *p,
+		     char *out, size_t size, const struct rs_fact **fact)
+{
+	char subject[160];
+	int mask = rs_qos_pfc_mask(a, host, p->netdev);
+	struct rs_class c;
+
+	snprintf(subject, sizeof(subject), "netdev/%s", p->netdev);
+	*fact = rs_facts_get(a->facts, host, subject, "trust");
+	rs_qos_class(a, host, p->nic, p->netdev, RS_QP_VERBS, &c);
+	snprintf(out, size, "trust %s, PFC %s%x, traffic class %d", *fact ? (*fact)->value : "?",
+		 mask < 0 ? "?" : "0x", mask < 0 ? 0 : (unsigned)mask, c.tc);
+}
+
+static void x03(struct rs_audit *a, const struct rs_rule *r)
+{
+	const char *of[GROUPS] = {NULL}, *who[GROUPS], *dev[GROUPS];
+	const struct rs_fact *fact[GROUPS];
+	unsigned n = 0, kinds = 0, hosts = 0;
+	struct rs_finding *f;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts) && n < GROUPS; i++) {
+		struct rs_qos_port port[PORTS];
+		const char *host = rs_facts_host(a->facts, i);
+		char text[256];
+
+		/* a host's NICs are judged against each other by X01; here the first stands for it
+		 */
+		if (rs_facts_is_switch(a->facts, host) || !rs_qos_ports(a, host, port, PORTS))
+			continue;
+		hosts++;
+		qos_text(a, host, &port[0], text, sizeof(text), &fact[n]);
+		who[n] = host;
+		dev[n] = rs_audit_text(a, "%s", port[0].netdev);
+		of[n++] = rs_audit_text(a, "%s", text);
+	}
+	for (unsigned i = 1; i < n; i++)
+		kinds += strcmp(of[i], of[0]) != 0;
+	if (hosts < 2)
+		return;
+	f = rs_finding_new(a, r, kinds ? RS_FAIL : RS_PASS, RS_CRITICAL,
+			   kinds ? "hosts that talk to each other classify RoCE traffic differently"
+				 : "trust, PFC and traffic class are alike on %u hosts",
+			   hosts);
+	for (unsigned i = 0; i < n; i++) {
+		rs_finding_subject(a, f, who[i], dev[i]);
+		rs_finding_fact(f, fact[i]);
+		if (kinds)
+			rs_finding_stage(a, f, who[i], dev[i],
+					 strcmp(of[i], of[0]) && n > 2 ? RS_FAIL : RS_NA, "%s",
+					 of[i]);
+	}
+	if (!kinds)
+		return;
+	rs_finding_why(
+		a, f,
+		"what one end marks and protects, the other end does not: one direction of every "
+		"connection is lossy");
+	for (unsigned i = 0; i < n; i++)
+		if (fact[i] && !strcasecmp(fact[i]->value, "pcp"))
+			rs_finding_fix(a, f, who[i], false, NULL,
+				       rs_audit_text(a, "mlnx_qos -i %s --trust pcp", dev[i]),
+				       "mlnx_qos -i %s --trust dscp", dev[i]);
+}
+
+const struct rs_rule rs_rules_fabric[] = {
+	{
+		.id = "X01",
+		.name = "chain",
+		.severity = RS_CRITICAL,
+		.criterion = "The traffic class that QPs use leads, through DSCP, trust, map and "
+			     "PFC of the host "
+			     "and each switch's map, to a lossless class everywhere.",
+		.authority =
+			"IEEE 802.1Q-2022 clause 36 (PFC); IBTA vol. 1 annex A17; NCCL's sources",
+		.explain = "A packet's traffic class becomes a DSCP (its upper six bits). The "
+			   "host's NIC "
+			   "trusts it or not, maps it to a priority, and PFC protects priorities. "
+			   "Each "
+			   "switch has maps of its own. The traffic is lossless only if every map "
+			   "on the "
+			   "way leads it to a class for which PFC is on. Any consistent choice is "
+			   "right: "
+			   "26 on priority 3 is a habit. The check follows the chain for each kind "
+			   "of QP, "
+			   "since the kernel's traffic_class reaches those made by ib_verbs and "
+			   "not those "
+			   "that a library makes through DevX.",
+		.run = x01,
+	},
+	{
+		.id = "X03",
+		.name = "qos-peers",
+		.severity = RS_CRITICAL,
+		.criterion =
+			"Trust, DSCP map, PFC and traffic class are equal on all hosts of a job.",
+		.authority =
+			"IEEE 802.1Q-2022 clause 36: PFC acts hop by hop, so both ends must agree",
+		.explain = "Both directions of a connection are classified by different machines: "
+			   "data by the "
+			   "sender's marking, and by the receiver's map for what comes back. A "
+			   "host that differs "
+			   "from its peers makes one direction lossy. With more than two hosts the "
+			   "odd ones are "
+			   "named; with two, both are.",
+		.run = x03,
+	},
+	{0},
+};
