@@ -13,5 +13,8 @@ extern const struct rs_reader rs_reader_ibdev2netdev;
 extern const struct rs_reader rs_reader_ibv_devinfo;
 extern const struct rs_reader rs_reader_traffic_class;
 extern const struct rs_reader rs_reader_counters;
+extern const struct rs_reader rs_reader_nccl_log;
+extern const struct rs_reader rs_reader_topo_m;
+extern const struct rs_reader rs_reader_sonic;
 
 #endif

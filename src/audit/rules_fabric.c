@@ -342,8 +342,10 @@ static void chain_judge(struct rs_audit *a, const struct rs_rule *r, struct chai
 
 static bool same_chain(const struct chain *a, const struct chain *b)
 {
-	return a->kind == b->kind && a->c.tc == b->c.tc && a->c.priority == b->c.priority &&
-	       a->c.lossless == b->c.lossless && a->c.untagged == b->c.untagged;
+	/* the same class by another way is the same chain; GIN's QPs are told apart */
+	return (a->kind == RS_QP_GIN) == (b->kind == RS_QP_GIN) && a->c.tc == b->c.tc &&
+	       a->c.priority == b->c.priority && a->c.lossless == b->c.lossless &&
+	       a->c.untagged == b->c.untagged;
 }
 
 /* One finding a cause: NICs that are alike are one, the rest are named in its subjects. */

@@ -1,0 +1,348 @@
+/* SONiC: CONFIG_DB as config_db.json or qos.json, tables nested or flat ("TABLE|KEY"), with names
+ * or
+ * "[TABLE|NAME]" references, ranges of queues, and `global`. Facts are those of every switch: a
+ * port's maps are followed here, so that rules join DSCP, class, group and queue by number. */
+#include <libfyaml.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "audit/readers.h"
+
+static int score(const struct rs_input *in)
+{
+	static const char *const tables[] = {
+		"\"PORT_QOS_MAP",    "\"DSCP_TO_TC_MAP", "\"DEVICE_METADATA",
+		"\"BUFFER_PG",       "\"BUFFER_PROFILE", "\"WRED_PROFILE",
+		"\"TC_TO_QUEUE_MAP", "\"PORT|Ethernet",  NULL};
+	int found = 0;
+	size_t at = 0;
+
+	while (at < in->size && strchr(" \t\r\n", in->data[at]))
+		at++;
+	if (at == in->size || in->data[at] != '{')
+		return 0;
+	for (unsigned i = 0; tables[i]; i++)
+		found += memmem(in->data, in->size, tables[i], strlen(tables[i])) != NULL;
+	return found ? 88 : 0;
+}
+
+struct db {
+	struct rs_audit *a;
+	const struct rs_input *in;
+	struct fy_node *root;
+};
+
+static const char *text_of(struct fy_node *n, char *buf, size_t size)
+{
+	size_t len;
+	const char *p = n ? fy_node_get_scalar(n, &len) : NULL;
+
+	if (!p || len >= size)
+		return NULL;
+	memcpy(buf, p, len);
+	buf[len] = '\0';
+	return buf;
+}
+
+static struct fy_node *member(struct fy_node *map, const char *key)
+{
+	return map && fy_node_is_mapping(map)
+		       ? fy_node_mapping_lookup_value_by_simple_key(map, key, FY_NT)
+		       : NULL;
+}
+
+/* TABLE's row KEY, nested or flat. */
+static struct fy_node *row(const struct db *d, const char *table, const char *key)
+{
+	struct fy_node *n = member(member(d->root, table), key);
+	char flat[256];
+
+	snprintf(flat, sizeof(flat), "%s|%s", table, key);
+	return n ? n : member(d->root, flat);
+}
+
+/* Each row of a table, nested or flat. */
+static void each(struct db *d, const char *table,
+		 void (*fn)(struct db *d, const char *key, struct fy_node *value, void *arg),
+		 void *arg)
+{
+	struct fy_node *nested = member(d->root, table);
+	struct fy_node_pair *p;
+	void *it = NULL;
+	size_t n = strlen(table);
+	char key[256];
+
+	while (nested && fy_node_is_mapping(nested) && (p = fy_node_mapping_iterate(nested, &it)))
+		if (text_of(fy_node_pair_key(p), key, sizeof(key)))
+			fn(d, key, fy_node_pair_value(p), arg);
+	for (it = NULL; (p = fy_node_mapping_iterate(d->root, &it));)
+		if (text_of(fy_node_pair_key(p), key, sizeof(key)) && !strncmp(key, table, n) &&
+		    key[n] == '|')
+			fn(d, key + n + 1, fy_node_pair_value(p), arg);
+}
+
+static void put(struct db *d, const char *at, const char *subject, const char *name,
+		const char *value)
+{
+	rs_input_add(d->a, d->in, 0, at, subject, name, "%s", value);
+}
+
+/* A reference: "AZURE" or "[DSCP_TO_TC_MAP|AZURE]" */
+static void plain_name(char *v)
+{
+	char *bar = strchr(v, '|'), *end = strchr(v, ']');
+
+	if (*v != '[' || !bar || !end)
+		return;
+	*end = '\0';
+	memmove(v, bar + 1, strlen(bar + 1) + 1);
+}
+
+struct follow {
+	const char *port, *table, *map, *fact;
+};
+
+/* Every entry of a map becomes a fact of the port that uses it. */
+static void follow_map(struct db *d, const struct follow *f)
+{
+	struct fy_node *map = row(d, f->table, f->map);
+	struct fy_node_pair *p;
+	void *it = NULL;
+
+	while (map && fy_node_is_mapping(map) && (p = fy_node_mapping_iterate(map, &it))) {
+		char key[32], value[32], at[320], name[64];
+
+		if (!text_of(fy_node_pair_key(p), key, sizeof(key)) ||
+		    !text_of(fy_node_pair_value(p), value, sizeof(value)))
+			continue;
+		snprintf(at, sizeof(at), "/%s/%s/%s", f->table, f->map, key);
+		snprintf(name, sizeof(name), "%s/%s", f->fact, key);
+		put(d, at, f->port, name, value);
+	}
+}
+
+static void pfc(struct db *d, const char *subject, const char *port, const char *list)
+{
+	char at[256];
+	bool on[8] = {false};
+
+	snprintf(at, sizeof(at), "/PORT_QOS_MAP/%s/pfc_enable", port);
+	for (const char *p = list; *p; p += strcspn(p, ","), p += *p == ',')
+		if (*p >= '0' && *p < '8')
+			on[*p - '0'] = true;
+	for (int i = 0; i < 8; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "pfc/%d", i);
+		put(d, at, subject, name, on[i] ? "1" : "0");
+	}
+}
+
+static void port_maps(struct db *d, const char *port, struct fy_node *v, void *arg)
+{
+	static const struct {
+		const char *key, *table, *fact;
+	} maps[] = {
+		{"dscp_to_tc_map", "DSCP_TO_TC_MAP", "dscp_to_tc"},
+		{"tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", "tc_to_pg"},
+		{"tc_to_queue_map", "TC_TO_QUEUE_MAP", "tc_to_queue"},
+		{"pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", "pfc_to_queue"},
+	};
+	char subject[192], value[256], at[320];
+
+	if (!strcmp(port, "global"))
+		return;
+	snprintf(subject, sizeof(subject), "port/%s", port);
+	for (unsigned i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+		struct fy_node *n = member(v, maps[i].key);
+		struct follow f = {subject, maps[i].table, value, maps[i].fact};
+
+		/* a platform may give the DSCP map for the whole switch */
+		if (!n && i == 0)
+			n = member(row(d, "PORT_QOS_MAP", "global"), maps[i].key);
+		if (!text_of(n, value, sizeof(value)))
+			continue;
+		plain_name(value);
+		snprintf(at, sizeof(at), "/PORT_QOS_MAP/%s/%s", port, maps[i].key);
+		put(d, at, subject, maps[i].key, value);
+		follow_map(d, &f);
+	}
+	put(d, at, subject, "pfc_seen", "1");
+	if (text_of(member(v, "pfc_enable"), value, sizeof(value)))
+		pfc(d, subject, port, value);
+	if (text_of(member(v, "pfcwd_sw_enable"), value, sizeof(value)))
+		put(d, NULL, subject, "watchdog", value);
+}
+
+/* "Ethernet0|3-4" or "Ethernet0,Ethernet4|3": each port and number. */
+static void each_port_queue(struct db *d, const char *key,
+			    void (*fn)(struct db *d, const char *port, int q, void *arg), void *arg)
+{
+	const char *bar = strchr(key, '|');
+	int from, to, n;
+
+	if (!bar || (n = sscanf(bar + 1, "%d-%d", &from, &to)) < 1)
+		return;
+	if (n == 1)
+		to = from;
+	for (const char *p = key; p < bar;) {
+		size_t len = strcspn(p, ",|");
+		char port[128];
+
+		snprintf(port, sizeof(port), "port/%.*s", (int)len, p);
+		for (int q = from; q <= to && q - from < 32; q++)
+			fn(d, port, q, arg);
+		p += len + 1;
+	}
+}
+
+static void fact_of_row(struct db *d, const char *table, const char *key, const char *field,
+			const char *subject, const char *fact_fmt, int q)
+{
+	char value[128], at[320], name[64];
+
+	if (!text_of(member(row(d, table, key), field), value, sizeof(value)))
+		return;
+	snprintf(at, sizeof(at), "/%s/%s/%s", table, key, field);
+	snprintf(name, sizeof(name), fact_fmt, q);
+	put(d, at, subject, name, value);
+}
+
+static void queue(struct db *d, const char *port, int q, void *arg)
+{
+	struct fy_node *v = arg;
+	char name[128], fact[64], value[64];
+
+	if (text_of(member(v, "wred_profile"), name, sizeof(name))) {
+		plain_name(name);
+		snprintf(fact, sizeof(fact), "queue/%d/wred", q);
+		put(d, NULL, port, fact, name);
+		if (text_of(member(row(d, "WRED_PROFILE", name), "ecn"), value, sizeof(value))) {
+			char at[320];
+
+			snprintf(at, sizeof(at), "/WRED_PROFILE/%s/ecn", name);
+			snprintf(fact, sizeof(fact), "queue/%d/ecn", q);
+			put(d, at, port, fact,
+			    !strcmp(value, "ecn_all") || strstr(value, "green") ? "1" : "0");
+		}
+		fact_of_row(d, "WRED_PROFILE", name, "green_min_threshold", port, "queue/%d/kmin",
+			    q);
+		fact_of_row(d, "WRED_PROFILE", name, "green_max_threshold", port, "queue/%d/kmax",
+			    q);
+		fact_of_row(d, "WRED_PROFILE", name, "green_drop_probability", port,
+			    "queue/%d/pmax", q);
+	}
+	if (text_of(member(v, "scheduler"), name, sizeof(name))) {
+		plain_name(name);
+		fact_of_row(d, "SCHEDULER", name, "type", port, "queue/%d/scheduler", q);
+		fact_of_row(d, "SCHEDULER", name, "weight", port, "queue/%d/weight", q);
+	}
+}
+
+static void queues(struct db *d, const char *key, struct fy_node *v, void *arg)
+{
+	each_port_queue(d, key, queue, v);
+}
+
+static void group(struct db *d, const char *port, int pg, void *arg)
+{
+	static const struct {
+		const char *field, *fact;
+	} fields[] = {
+		{"size", "pg/%d/reserve"},          {"xon", "pg/%d/xon"},
+		{"xon_offset", "pg/%d/xon_offset"}, {"xoff", "pg/%d/xoff"},
+		{"dynamic_th", "pg/%d/alpha"},      {"pool", "pg/%d/pool"},
+	};
+	struct fy_node *v = arg;
+	char name[128], fact[64];
+
+	if (!text_of(member(v, "profile"), name, sizeof(name)))
+		return;
+	plain_name(name);
+	snprintf(fact, sizeof(fact), "pg/%d/profile", pg);
+	put(d, NULL, port, fact, name);
+	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		fact_of_row(d, "BUFFER_PROFILE", name, fields[i].field, port, fields[i].fact, pg);
+}
+
+static void groups(struct db *d, const char *key, struct fy_node *v, void *arg)
+{
+	each_port_queue(d, key, group, v);
+}
+
+static void port(struct db *d, const char *name, struct fy_node *v, void *arg)
+{
+	static const struct {
+		const char *field, *fact;
+	} fields[] = {{"mtu", "mtu"},
+		      {"speed", "speed_mbps"},
+		      {"fec", "fec"},
+		      {"admin_status", "admin"},
+		      {"description", "description"}};
+	char subject[192], value[256], at[320];
+
+	snprintf(subject, sizeof(subject), "port/%s", name);
+	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		if (!text_of(member(v, fields[i].field), value, sizeof(value)))
+			continue;
+		snprintf(at, sizeof(at), "/PORT/%s/%s", name, fields[i].field);
+		put(d, at, subject, fields[i].fact, value);
+	}
+}
+
+static void pool(struct db *d, const char *name, struct fy_node *v, void *arg)
+{
+	char value[64], at[320], fact[192];
+
+	if (!text_of(member(v, "size"), value, sizeof(value)))
+		return;
+	snprintf(at, sizeof(at), "/BUFFER_POOL/%s/size", name);
+	snprintf(fact, sizeof(fact), "pool/%s/size", name);
+	put(d, at, "host", fact, value);
+}
+
+static void cable(struct db *d, const char *name, struct fy_node *v, void *arg)
+{
+	struct fy_node_pair *p;
+	void *it = NULL;
+
+	while (fy_node_is_mapping(v) && (p = fy_node_mapping_iterate(v, &it))) {
+		char key[128], subject[192], value[64], at[320];
+
+		if (!text_of(fy_node_pair_key(p), key, sizeof(key)) ||
+		    !text_of(fy_node_pair_value(p), value, sizeof(value)))
+			continue;
+		snprintf(subject, sizeof(subject), "port/%s", key);
+		snprintf(at, sizeof(at), "/CABLE_LENGTH/%s/%s", name, key);
+		value[strspn(value, "0123456789")] = '\0'; /* "40m" */
+		put(d, at, subject, "cable_m", value);
+	}
+}
+
+static int read_sonic(struct rs_audit *a, const struct rs_input *in)
+{
+	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_JSON_FORCE};
+	struct fy_document *doc = fy_document_build_from_string(&cfg, in->data, in->size);
+	struct db d = {.a = a, .in = in, .root = doc ? fy_document_root(doc) : NULL};
+
+	if (d.root && fy_node_is_mapping(d.root)) {
+		put(&d, NULL, "host", "role", "switch");
+		put(&d, NULL, "host", "os", "SONiC");
+		each(&d, "PORT_QOS_MAP", port_maps, NULL);
+		each(&d, "QUEUE", queues, NULL);
+		each(&d, "BUFFER_PG", groups, NULL);
+		each(&d, "PORT", port, NULL);
+		each(&d, "BUFFER_POOL", pool, NULL);
+		each(&d, "CABLE_LENGTH", cable, NULL);
+	}
+	fy_document_destroy(doc);
+	return a->err;
+}
+
+const struct rs_reader rs_reader_sonic = {
+	.name = "sonic",
+	.what = "SONiC's CONFIG_DB (config_db.json, qos.json): maps, PFC, ECN, buffers, ports",
+	.trust = RS_TRUST_INTENT,
+	.score = score,
+	.read = read_sonic,
+};
