@@ -202,10 +202,10 @@ static void get_payload(struct load *l, const struct node *n, struct rs_transpor
 void load_transport(struct load *l, struct rs_fabric *f, const struct node *n)
 {
 	static const char *const known[] = {
-		"ipv6",           "timeout",       "retry",     "rnr_retry",
-		"min_rnr_timer",  "max_rd_atomic", "ack_every", "ack_delay",
-		"min_rto",        "ack_echo",      "framing",   "payload",
-		"window_payload", "ack_unpaused",  "whole_ns",  NULL};
+		"ipv6",          "timeout",   "retry",          "rnr_retry",    "min_rnr_timer",
+		"max_rd_atomic", "ack_every", "ack_delay",      "min_rto",      "ack_echo",
+		"framing",       "payload",   "window_payload", "ack_unpaused", "whole_ns",
+		"pace_fixed",    NULL};
 	static const char *const framings[] = {"rocev2", "ns-3", NULL};
 	struct rs_transport_conf *t = &f->transport;
 	int framing = 0;
@@ -223,7 +223,8 @@ void load_transport(struct load *l, struct rs_fabric *f, const struct node *n)
 		t->ack_every = 1;
 		framing = RS_FABRIC_NS3;
 		payload = 1000;
-		t->ack_echo = t->whole_ns = t->window_payload = t->ack_unpaused = true;
+		t->ack_echo = t->whole_ns = t->pace_fixed = t->window_payload = t->ack_unpaused =
+			true;
 	}
 	t->framing = (__typeof__(t->framing))framing;
 	t->payload = (uint16_t)payload;
@@ -243,6 +244,7 @@ void load_transport(struct load *l, struct rs_fabric *f, const struct node *n)
 	t->framing = (__typeof__(t->framing))framing;
 	get_payload(l, n, t);
 	get_bool(l, n, "whole_ns", &t->whole_ns);
+	get_bool(l, n, "pace_fixed", &t->pace_fixed);
 	get_bool(l, n, "window_payload", &t->window_payload);
 	get_bool(l, n, "ack_unpaused", &t->ack_unpaused);
 	if (!l->err && t->window_payload && t->framing == RS_FABRIC_ROCEV2)

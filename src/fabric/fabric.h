@@ -125,6 +125,7 @@ struct rs_transport_conf {
 	enum { RS_FABRIC_ROCEV2, RS_FABRIC_NS3 } framing; /* header bytes: wire/framing.h */
 	uint16_t payload;	/* bytes of a full packet; 0: the path MTU */
 	bool whole_ns;		/* ns-3: serialization times and paced gaps are cut to nanoseconds */
+	bool pace_fixed;	/* ns-3: a rate that a timer raises does not hasten a waiting packet */
 	bool window_payload;	/* ns-3: windows count payload, of packets that were started */
 	bool ack_unpaused;	/* ns-3: PFC does not hold back ACKs in a NIC */
 };

@@ -277,7 +277,8 @@ static void transport(struct writer *w, const struct rs_transport_conf *t)
 	fprintf(w->out, "    min_rto: %s\n    ack_echo: ", span(w, t->min_rto));
 	fprintf(w->out, "%s\n    framing: %s\n    payload: %uB\n", yes(t->ack_echo),
 		t->framing == RS_FABRIC_NS3 ? "ns-3" : "rocev2", t->payload);
-	fprintf(w->out, "    whole_ns: %s\n", yes(t->whole_ns));
+	fprintf(w->out, "    whole_ns: %s\n    pace_fixed: %s\n", yes(t->whole_ns),
+		yes(t->pace_fixed));
 	fprintf(w->out, "    window_payload: %s\n    ack_unpaused: %s\n", yes(t->window_payload),
 		yes(t->ack_unpaused));
 }

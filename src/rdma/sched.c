@@ -133,12 +133,27 @@ static bool send_control(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs
 	return false;
 }
 
-/* Held by its pace: to the heap. */
+/* What was due at a time before now. A packet that waits at a low rate waits less at a higher one.
+ */
+RS_APART static void catch_up(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
+{
+	uint64_t old = qp->cc.pace.q16, pace;
+	rs_time left = qp->next_allowed - now;
+
+	nic->cc->on_time(nic->cc_params, &qp->cc, now);
+	pace = qp->cc.pace.q16;
+	if (left > 0 && pace < old && !nic->c.pace_fixed)
+		qp->next_allowed = now + (rs_time)((rs_uint128)(uint64_t)left * pace / old);
+}
+
+/* Held by its pace: to the heap, until it may go or its rate may change. */
 RS_APART static void hold(struct rs_nic *nic, struct rs_qp *qp)
 {
 	take_ready(nic, qp);
 	qp->place = RS_PLACE_PACED;
-	rs_heap_set(&nic->paced, qp->index, qp->next_allowed);
+	rs_heap_set(&nic->paced, qp->index,
+		    nic->c.pace_fixed ? qp->next_allowed
+				      : rs_time_min(qp->next_allowed, qp->cc.next_event));
 }
 
 /* One packet of the QP: a READ response or a request, in turns when it has both. */
@@ -168,7 +183,7 @@ static bool send_data(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_ti
 		struct rs_qp *qp = &nic->qps[nic->data[c].head];
 
 		if (now >= qp->cc.next_event)
-			nic->cc->on_time(nic->cc_params, &qp->cc, now);
+			catch_up(nic, qp, now);
 		if (!rs_req_streams(qp) && !rs_sched_ready(qp)) {
 			take_ready(nic, qp);
 			continue;

@@ -452,6 +452,7 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 		.ack_echo_ecn = f->transport.ack_echo,
 		.framing = &rs_framings[f->transport.framing],
 		.whole_ns = f->transport.whole_ns,
+		.pace_fixed = f->transport.pace_fixed,
 		.any_payload = f->transport.payload != 0,
 		.window_payload = f->transport.window_payload,
 		.ack_unpaused = f->transport.ack_unpaused,
