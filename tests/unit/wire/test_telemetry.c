@@ -1,0 +1,111 @@
+/* Stamps of in-band telemetry: what goes in comes out, to a unit, and counters start anew. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+#include "base/random.h"
+#include "wire/framing.h"
+#include "wire/telemetry.h"
+
+static void test_units_grow_with_the_nics_rate(void **state)
+{
+	assert_int_equal(rs_int_scale(10 * RS_GBPS), 1);
+	assert_int_equal(rs_int_scale(25 * RS_GBPS), 1);
+	assert_int_equal(rs_int_scale(50 * RS_GBPS), 2);
+	assert_int_equal(rs_int_scale(100 * RS_GBPS), 4);
+	assert_int_equal(rs_int_scale(400 * RS_GBPS), 16);
+	assert_int_equal(rs_int_wrap(4), (UINT64_C(1) << 20) * 512);
+}
+
+static void test_a_rate_reads_as_the_fastest_not_above_it(void **state)
+{
+	static const struct {
+		int64_t rate, reads;
+	} table[] = {{100 * RS_GBPS, 100 * RS_GBPS},
+		     {25 * RS_GBPS, 25 * RS_GBPS},
+		     {99 * RS_GBPS, 50 * RS_GBPS},
+		     {800 * RS_GBPS, 800 * RS_GBPS},
+		     {RS_MBPS, RS_GBPS},
+		     {INT64_C(9000) * RS_GBPS, 3200 * RS_GBPS}};
+	struct rs_int_stamp s;
+
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		uint64_t raw = rs_int_pack(rs_int_rate_code(table[i].rate), 0, 0, 0, 1);
+
+		assert_true(raw != 0); /* a stamp is never taken for an empty place */
+		rs_int_unpack(raw, 1, &s);
+		assert_int_equal(s.rate, table[i].reads);
+	}
+}
+
+static void test_what_goes_in_comes_out_to_a_unit(void **state)
+{
+	struct rs_random r = rs_random_stream(7, 1, 1);
+	struct rs_int_stamp s;
+
+	for (unsigned i = 0; i < 100000; i++) {
+		uint32_t scale = 1u << rs_random_below(&r, 6);
+		rs_time now = (rs_time)(rs_random_u64(&r) >> 14);
+		uint64_t sent = rs_random_u64(&r) >> 10, queue = rs_random_u64(&r) >> 44;
+		uint64_t most = UINT64_C(65535) * 80 * scale, unit = UINT64_C(80) * scale;
+
+		rs_int_unpack(rs_int_pack(6, now, sent, queue, scale), scale, &s);
+		assert_int_equal(s.time, (uint64_t)(now / 1000) % (1 << 24));
+		assert_int_equal(s.sent, sent % rs_int_wrap(scale) / (128 * scale) * (128 * scale));
+		assert_int_equal(s.queue, queue / unit * unit < most ? queue / unit * unit : most);
+	}
+}
+
+static void test_a_sixth_hop_is_not_recorded(void **state)
+{
+	struct rs_packet p;
+
+	memset(&p, 0, sizeof(p));
+	for (uint64_t i = 1; i <= 6; i++)
+		rs_int_push(&p, i);
+	for (uint64_t i = 0; i < 5; i++)
+		assert_int_equal(p.int_hop[i], i + 1);
+}
+
+static void test_frames_are_as_long_as_the_framing_says(void **state)
+{
+	const struct rs_framing *roce = &rs_framings[RS_FRAMING_ROCEV2];
+	const struct rs_framing *ns3 = &rs_framings[RS_FRAMING_NS3];
+
+	assert_int_equal(rs_framing_data(roce, RS_OP_WRITE_MIDDLE, 1024, false, 0),
+			 rs_frame_bytes(RS_OP_WRITE_MIDDLE, 1024, false));
+	assert_int_equal(rs_framing_data(ns3, RS_OP_WRITE_FIRST, 1000, false, 0), 1048);
+	assert_int_equal(rs_framing_data(ns3, RS_OP_WRITE_LAST, 10, false, 0), 58);
+	assert_int_equal(rs_framing_data(ns3, RS_OP_WRITE_MIDDLE, 1000, false, RS_INT_BYTES), 1090);
+	assert_int_equal(rs_framing_ack(roce, false, 0),
+			 rs_frame_bytes(RS_OP_ACKNOWLEDGE, 0, false));
+	assert_int_equal(rs_framing_ack(ns3, false, 0), 60);
+	assert_int_equal(rs_framing_ack(ns3, false, RS_INT_BYTES), 88);
+}
+
+static void test_a_clock_of_nanoseconds_cuts_and_never_sees_a_full_one(void **state)
+{
+	struct rs_pace p = rs_pace_of(100 * RS_GBPS);
+
+	assert_int_equal(rs_framing_time(p, 1048, false), 83840);
+	assert_int_equal(rs_framing_time(p, 1048, true), 83000);
+	assert_int_equal(rs_framing_time(p, 1050, true), 83000); /* 84 000 ps: a hair below */
+	assert_int_equal(rs_framing_time(p, 60, true), 4000);
+	assert_int_equal(rs_framing_time(p, 0, true), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_units_grow_with_the_nics_rate),
+		cmocka_unit_test(test_a_rate_reads_as_the_fastest_not_above_it),
+		cmocka_unit_test(test_what_goes_in_comes_out_to_a_unit),
+		cmocka_unit_test(test_a_sixth_hop_is_not_recorded),
+		cmocka_unit_test(test_frames_are_as_long_as_the_framing_says),
+		cmocka_unit_test(test_a_clock_of_nanoseconds_cuts_and_never_sees_a_full_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
