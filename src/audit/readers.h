@@ -16,5 +16,17 @@ extern const struct rs_reader rs_reader_counters;
 extern const struct rs_reader rs_reader_nccl_log;
 extern const struct rs_reader rs_reader_topo_m;
 extern const struct rs_reader rs_reader_sonic;
+extern const struct rs_reader rs_reader_lspci;
+extern const struct rs_reader rs_reader_lspci_tree;
+extern const struct rs_reader rs_reader_cmdline;
+extern const struct rs_reader rs_reader_dmesg;
+extern const struct rs_reader rs_reader_lsmod;
+extern const struct rs_reader rs_reader_cpuidle;
+extern const struct rs_reader rs_reader_ip;
+extern const struct rs_reader rs_reader_rails;
+extern const struct rs_reader rs_reader_route;
+extern const struct rs_reader rs_reader_ethtool_i;
+extern const struct rs_reader rs_reader_cpupower;
+extern const struct rs_reader rs_reader_nccl_xml;
 
 #endif

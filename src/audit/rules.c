@@ -3,7 +3,6 @@
 #include "audit/rule.h"
 
 const struct rs_rule *const rs_rule_families[] = {
-	rs_rules_counters,
-	rs_rules_fabric,
-	NULL,
+	rs_rules_pcie,   rs_rules_host, rs_rules_roce, rs_rules_counters,
+	rs_rules_fabric, rs_rules_nccl, NULL,
 };

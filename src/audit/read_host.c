@@ -1,0 +1,431 @@
+/* What an operating system's own tools print: command line, kernel log, modules, idle states,
+ * addresses, routes, ethtool -i, cpupower. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "audit/place.h"
+#include "audit/readers.h"
+
+/* ---- /proc/cmdline in a file of another name ---- */
+
+static int score_cmdline(const struct rs_input *in)
+{
+	return in->size < 8192 && (!strncmp(in->data, "BOOT_IMAGE=", 11) ||
+				   (rs_input_has(in, "root=") && rs_input_has(in, " ro ")))
+		       ? 80
+		       : 0;
+}
+
+static int read_cmdline(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_line l = {0};
+
+	if (rs_line_next(in, &l))
+		rs_input_add(a, in, l.number, NULL, "host", "cmdline", "%s", l.text);
+	return a->err;
+}
+
+const struct rs_reader rs_reader_cmdline = {
+	.name = "cmdline",
+	.what = "the kernel's command line",
+	.trust = RS_TRUST_DUMP,
+	.score = score_cmdline,
+	.read = read_cmdline,
+};
+
+/* ---- Kernel log ---- */
+
+static int score_dmesg(const struct rs_input *in)
+{
+	static const char *const marks[] = {"iommu: Default domain type",
+					    "mlx5_core 0000:",
+					    "pcieport 0000:",
+					    "Linux version ",
+					    "NVRM: ",
+					    "available PCIe bandwidth",
+					    NULL};
+
+	for (unsigned i = 0; marks[i]; i++)
+		if (rs_input_has(in, marks[i]))
+			return 55;
+	return 0;
+}
+
+static int read_dmesg(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_line l = {0};
+
+	while (rs_line_next(in, &l)) {
+		const char *p;
+		char value[64];
+
+		if ((p = strstr(l.text, "Default domain type: ")) &&
+		    sscanf(p + 21, "%63[A-Za-z]", value) == 1)
+			rs_input_add(a, in, l.number, NULL, "host", "iommu_default", "%s", value);
+		if ((p = strstr(l.text, "available PCIe bandwidth, limited by")))
+			rs_input_add(a, in, l.number, NULL, "host", "pcie_limited", "%s", l.text);
+		if ((p = strstr(l.text, "Hypervisor detected: ")))
+			rs_input_add(a, in, l.number, NULL, "host", "virtual", "%s", p + 21);
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_dmesg = {
+	.name = "kernel-log",
+	.what = "dmesg: IOMMU default, PCIe bandwidth warnings, hypervisor",
+	.trust = RS_TRUST_LOG,
+	.score = score_dmesg,
+	.read = read_dmesg,
+};
+
+/* ---- lsmod ---- */
+
+static int score_lsmod(const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	unsigned yes = 0, no = 0;
+
+	while (rs_line_next(in, &l) && l.number < 40) {
+		char name[64];
+		unsigned size, used;
+
+		if (!strncmp(l.text, "Module ", 7))
+			continue;
+		if (sscanf(l.text, "%63[a-z0-9_] %u %u", name, &size, &used) == 3 && size >= 4096)
+			yes++;
+		else if (*l.text)
+			no++;
+	}
+	return yes > 1 && !no ? 75 : 0;
+}
+
+static int read_lsmod(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_line l = {0};
+
+	rs_input_add(a, in, 0, NULL, "host", "modules_seen", "1");
+	while (rs_line_next(in, &l)) {
+		char *w[4], name[96], *save = NULL;
+		unsigned n = rs_line_words(l.text, w, 4);
+
+		if (n < 3)
+			continue;
+		snprintf(name, sizeof(name), "module/%s", w[0]);
+		rs_input_add(a, in, l.number, NULL, "host", name, "loaded");
+		/* who uses it is loaded, too */
+		for (char *u = n > 3 ? strtok_r(w[3], ",", &save) : NULL; u;
+		     u = strtok_r(NULL, ",", &save)) {
+			snprintf(name, sizeof(name), "module/%s", u);
+			rs_input_add(a, in, l.number, NULL, "host", name, "loaded");
+		}
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_lsmod = {
+	.name = "lsmod",
+	.what = "lsmod or /proc/modules",
+	.trust = RS_TRUST_TOOL,
+	.score = score_lsmod,
+	.read = read_lsmod,
+};
+
+/* ---- Idle states ---- */
+
+static bool idle_state(struct rs_line *l, int *state, char *name, int *latency, int *disable)
+{
+	*disable = -1;
+	if (sscanf(l->text, "state%d name=%63s latency=%d disable=%d", state, name, latency,
+		   disable) >= 3)
+		return true;
+	return false;
+}
+
+static int score_idle(const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	char name[64];
+	int s, latency, disable;
+
+	while (rs_line_next(in, &l) && l.number < 30)
+		if (idle_state(&l, &s, name, &latency, &disable))
+			return 70;
+	return rs_input_has(in, "Number of idle states:") ? 75 : 0;
+}
+
+static void idle_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, int state,
+		     const char *what, const char *text, int number)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "cpuidle/%d/%s", state, what);
+	if (text)
+		rs_input_add(a, in, line, NULL, "host", name, "%s", text);
+	else
+		rs_input_add(a, in, line, NULL, "host", name, "%d", number);
+}
+
+/* cpupower idle-info: "C2_ACPI (DISABLED) :" then "Latency: 170" */
+static int read_idle(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	int state = -1, latency, disable;
+	char name[64];
+
+	while (rs_line_next(in, &l)) {
+		char *key, *value;
+
+		if (idle_state(&l, &state, name, &latency, &disable)) {
+			idle_add(a, in, l.number, state, "name", name, 0);
+			idle_add(a, in, l.number, state, "latency_us", NULL, latency);
+			if (disable >= 0)
+				idle_add(a, in, l.number, state, "disable", NULL, disable);
+			continue;
+		}
+		if (!rs_line_pair(l.text, ':', &key, &value))
+			continue;
+		if (!strcmp(key, "Latency") && state >= 0) {
+			idle_add(a, in, l.number, state, "latency_us", value, 0);
+		} else if (!*value && (isupper((unsigned char)*key))) {
+			char *off = strstr(key, " (DISABLED)");
+
+			state++;
+			if (off)
+				*off = '\0';
+			idle_add(a, in, l.number, state, "name", key, 0);
+			idle_add(a, in, l.number, state, "disable", NULL, off != NULL);
+		}
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_cpuidle = {
+	.name = "cpuidle",
+	.what = "cpupower idle-info, or a table of /sys/.../cpuidle",
+	.trust = RS_TRUST_TOOL,
+	.score = score_idle,
+	.read = read_idle,
+};
+
+/* ---- ip addr / ip link / route ---- */
+
+static int score_ip(const struct rs_input *in)
+{
+	return (rs_input_has(in, " mtu ") &&
+		(rs_input_has(in, "qdisc") || rs_input_has(in, "mtu "))) ||
+			       rs_input_has(in, "link/ether")
+		       ? 60
+		       : 0;
+}
+
+static int read_ip(struct rs_audit *a, const struct rs_input *in)
+{
+	char subject[96] = "";
+	struct rs_line l = {0};
+	bool rx_errors = false;
+
+	while (rs_line_next(in, &l)) {
+		char dev[64], text[64];
+		int index, mtu;
+		const char *p;
+
+		/* "5: ens4np0: <...> mtu 1500", or a restated "eth1: mtu 4200" */
+		if (sscanf(l.text, "%d: %63[^:@]", &index, dev) == 2 ||
+		    (strstr(l.text, " mtu ") && sscanf(l.text, "%63[A-Za-z0-9_.]:", dev) == 1)) {
+			snprintf(subject, sizeof(subject), "netdev/%s", dev);
+			if ((p = strstr(l.text, "mtu ")) && sscanf(p, "mtu %d", &mtu) == 1)
+				rs_input_add(a, in, l.number, NULL, subject, "mtu", "%d", mtu);
+			if ((p = strstr(l.text, " state ")) && sscanf(p, " state %63s", text) == 1)
+				rs_input_add(a, in, l.number, NULL, subject, "operstate", "%s",
+					     text);
+			rx_errors = false;
+			continue;
+		}
+		if (!*subject)
+			continue;
+		if (!strncmp(l.text, "RX errors:", 10)) {
+			rx_errors = true;
+		} else if (rx_errors && sscanf(l.text, "%63[0-9]", text) == 1) {
+			rs_input_add(a, in, l.number, NULL, subject, "counter/rx_length_errors",
+				     "%s", text);
+			rx_errors = false;
+		} else if (sscanf(l.text, "inet %63s", text) == 1) {
+			rs_input_add(a, in, l.number, NULL, subject, "address", "%s", text);
+		}
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_ip = {
+	.name = "ip",
+	.what = "ip [-s] link, ip addr: MTU, state, addresses, length errors",
+	.trust = RS_TRUST_TOOL,
+	.score = score_ip,
+	.read = read_ip,
+};
+
+/* Lines of "NETDEV RDMADEV ADDRESS/PREFIX", as scripts over ip and ibdev2netdev print. */
+static bool rail(struct rs_line *l, char *netdev, char *rdma, char *address)
+{
+	char copy[sizeof(l->text)], *w[4];
+
+	memcpy(copy, l->text, sizeof(copy));
+	if (rs_line_words(copy, w, 4) != 3 || !rs_is_rdma_name(w[1]) || !strchr(w[2], '/') ||
+	    !isdigit((unsigned char)*w[2]))
+		return false;
+	snprintf(netdev, 64, "%s", w[0]);
+	snprintf(rdma, 64, "%s", w[1]);
+	snprintf(address, 64, "%s", w[2]);
+	return true;
+}
+
+static int score_rails(const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	char n[64], r[64], addr[64];
+
+	while (rs_line_next(in, &l) && l.number < 20)
+		if (rail(&l, n, r, addr))
+			return 60;
+	return 0;
+}
+
+static int read_rails(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	char n[64], r[64], addr[64], subject[96];
+
+	while (rs_line_next(in, &l)) {
+		if (!rail(&l, n, r, addr))
+			continue;
+		snprintf(subject, sizeof(subject), "nic/%s", r);
+		rs_input_add(a, in, l.number, NULL, subject, "netdev", "%s", n);
+		snprintf(subject, sizeof(subject), "netdev/%s", n);
+		rs_input_add(a, in, l.number, NULL, subject, "address", "%s", addr);
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_rails = {
+	.name = "rails",
+	.what = "lines of NETDEV RDMADEV ADDRESS/PREFIX",
+	.trust = RS_TRUST_TOOL,
+	.score = score_rails,
+	.read = read_rails,
+};
+
+/* ---- route -n, ip route ---- */
+
+static int score_route(const struct rs_input *in)
+{
+	if (rs_input_has(in, "Genmask") && rs_input_has(in, "Iface"))
+		return 80;
+	return rs_input_has(in, "default via ") || rs_input_has(in, " proto kernel scope link") ||
+			       rs_input_has(in, "connected routes")
+		       ? 65
+		       : 0;
+}
+
+static int read_route(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	char *w[10], name[96];
+
+	rs_input_add(a, in, 0, NULL, "host", "routes_seen", "1");
+	while (rs_line_next(in, &l)) {
+		unsigned n;
+		char via[64], dev[64], dst[64];
+
+		if (*l.text == '#')
+			continue;
+		if (sscanf(l.text, "%63s via %63s dev %63s", dst, via, dev) == 3) {
+			snprintf(name, sizeof(name), "route/%s", dst);
+			rs_input_add(a, in, l.number, NULL, "host", name, "%s via %s", dev, via);
+			continue;
+		}
+		if (sscanf(l.text, "%63s dev %63s", dst, dev) == 2) {
+			snprintf(name, sizeof(name), "route/%s", dst);
+			rs_input_add(a, in, l.number, NULL, "host", name, "%s", dev);
+			continue;
+		}
+		n = rs_line_words(l.text, w, 10);
+		if (n == 8 && strchr(w[0], '.')) {
+			snprintf(name, sizeof(name), "route/%s",
+				 strcmp(w[0], "0.0.0.0") ? w[0] : "default");
+			rs_input_add(a, in, l.number, NULL, "host", name, "%s via %s mask %s", w[7],
+				     w[1], w[2]);
+		}
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_route = {
+	.name = "routes",
+	.what = "route -n, ip route",
+	.trust = RS_TRUST_TOOL,
+	.score = score_route,
+	.read = read_route,
+};
+
+/* ---- ethtool -i, cpupower frequency-info ---- */
+
+static int score_ethtool_i(const struct rs_input *in)
+{
+	return rs_input_has(in, "firmware-version:") && rs_input_has(in, "driver:") ? 85 : 0;
+}
+
+static int read_ethtool_i(struct rs_audit *a, const struct rs_input *in)
+{
+	char device[128], subject[160];
+	struct rs_line l = {0};
+
+	rs_input_device(in, device, sizeof(device));
+	snprintf(subject, sizeof(subject), "netdev/%s", device);
+	while (rs_line_next(in, &l)) {
+		char *key, *value;
+
+		if (!rs_line_pair(l.text, ':', &key, &value) || !*value)
+			continue;
+		if (!strcmp(key, "driver") || !strcmp(key, "version") || !strcmp(key, "bus-info") ||
+		    !strcmp(key, "firmware-version"))
+			rs_input_add(a, in, l.number, NULL, subject, key, "%s", value);
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_ethtool_i = {
+	.name = "ethtool-i",
+	.what = "ethtool -i DEV: driver, firmware, bus address",
+	.trust = RS_TRUST_TOOL,
+	.score = score_ethtool_i,
+	.read = read_ethtool_i,
+};
+
+static int score_cpupower(const struct rs_input *in)
+{
+	return rs_input_has(in, "available cpufreq governors") ? 85 : 0;
+}
+
+static int read_cpupower(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_line l = {0};
+
+	while (rs_line_next(in, &l)) {
+		char value[64];
+
+		if (sscanf(l.text, "driver: %63s", value) == 1)
+			rs_input_add(a, in, l.number, NULL, "host", "cpufreq_driver", "%s", value);
+		if (sscanf(l.text, "The governor \"%63[a-z_]", value) == 1)
+			rs_input_add(a, in, l.number, NULL, "host", "governor", "%s", value);
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_cpupower = {
+	.name = "cpupower",
+	.what = "cpupower frequency-info: driver and governor",
+	.trust = RS_TRUST_TOOL,
+	.score = score_cpupower,
+	.read = read_cpupower,
+};

@@ -1,0 +1,150 @@
+/* Checks of the operating system: idle states, governor, peer memory, routes. */
+#include <stdio.h>
+#include <string.h>
+#include "audit/rule.h"
+
+/* ---- H01 ---- */
+
+enum { STATES = 16, SLOW_US = 10 };
+
+static void h01(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		struct rs_finding *f = NULL;
+		bool seen = false;
+		char command[128] = "cpupower idle-set";
+
+		for (int s = 0; s < STATES; s++) {
+			const struct rs_fact *latency, *disable, *name;
+			char fact[48];
+
+			snprintf(fact, sizeof(fact), "cpuidle/%d/latency_us", s);
+			latency = rs_facts_get(a->facts, host, "host", fact);
+			snprintf(fact, sizeof(fact), "cpuidle/%d/disable", s);
+			disable = rs_facts_get(a->facts, host, "host", fact);
+			snprintf(fact, sizeof(fact), "cpuidle/%d/name", s);
+			name = rs_facts_get(a->facts, host, "host", fact);
+			seen |= latency != NULL;
+			if (!latency || !latency->numeric || latency->number <= SLOW_US ||
+			    (disable && disable->numeric && disable->number))
+				continue;
+			if (!f) {
+				f = rs_finding_new(
+					a, r, RS_FAIL, RS_MAJOR,
+					"idle state %s takes %lld us to leave and is enabled",
+					name ? name->value : "?", (long long)latency->number);
+				rs_finding_subject(a, f, host, NULL);
+				rs_finding_why(
+					a, f,
+					"a CPU that waits for the NIC falls into it between "
+					"messages: each small read or interrupt then waits for "
+					"the wake-up");
+			}
+			rs_finding_fact(f, latency);
+			rs_finding_fact(f, disable);
+			snprintf(command + strlen(command), sizeof(command) - strlen(command),
+				 " -d %d", s);
+		}
+		if (f) {
+			rs_finding_fix(a, f, host, false, NULL, "cpupower idle-set -E", "%s",
+				       command);
+			rs_finding_fix(
+				a, f, host, true, "reboot", "remove them from the command line",
+				"processor.max_cstate=1 intel_idle.max_cstate=1  # kernel command "
+				"line");
+		} else if (seen) {
+			f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
+					   "no enabled idle state takes more than %d us to leave",
+					   SLOW_US);
+			rs_finding_subject(a, f, host, NULL);
+		}
+	}
+}
+
+/* ---- H02 ---- */
+
+static void h02(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const struct rs_fact *g = rs_facts_get(a->facts, host, "host", "governor");
+		struct rs_finding *f;
+		bool good;
+
+		if (!g)
+			continue;
+		good = !strcmp(g->value, "performance");
+		f = rs_finding_new(a, r, good ? RS_PASS : RS_FAIL, RS_MINOR, "the governor is %s",
+				   g->value);
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, g);
+		if (!good)
+			rs_finding_fix(a, f, host, false, NULL,
+				       rs_audit_text(a, "cpupower frequency-set -g %s", g->value),
+				       "cpupower frequency-set -g performance");
+	}
+}
+
+/* ---- H03 ---- */
+
+static void h03(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const struct rs_fact *b = rs_facts_get(a->facts, host, "host", "numa_balancing");
+		struct rs_finding *f;
+
+		if (!b || !b->numeric)
+			continue;
+		f = rs_finding_new(a, r, b->number ? RS_FAIL : RS_PASS, RS_MINOR,
+				   "automatic NUMA balancing is %s", b->number ? "on" : "off");
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, b);
+		if (b->number)
+			rs_finding_fix(a, f, host, false, NULL, "sysctl -w kernel.numa_balancing=1",
+				       "sysctl -w kernel.numa_balancing=0");
+	}
+}
+
+const struct rs_rule rs_rules_host[] = {
+	{
+		.id = "H01",
+		.name = "cpu-idle",
+		.severity = RS_MAJOR,
+		.criterion = "No enabled idle state takes more than 10 us to leave on CPUs that "
+			     "wait for a NIC.",
+		.authority = "Linux kernel, admin-guide/pm/cpuidle",
+		.explain =
+			"A core that has nothing to do for a while sinks into deeper idle states; "
+			"leaving them "
+			"takes up to hundreds of microseconds, which is many times an RDMA read. A "
+			"held PM QoS "
+			"request (/dev/cpu_dma_latency) masks states without their being disabled.",
+		.run = h01,
+	},
+	{
+		.id = "H02",
+		.name = "governor",
+		.severity = RS_MINOR,
+		.criterion = "The cpufreq governor is performance.",
+		.authority = "Linux kernel, admin-guide/pm/cpufreq",
+		.explain = "Other governors raise the clock only after load has come. "
+			   "intel_pstate's powersave is "
+			   "managed by hardware and milder, but still ramps.",
+		.run = h02,
+	},
+	{
+		.id = "H03",
+		.name = "numa-balancing",
+		.severity = RS_MINOR,
+		.criterion =
+			"Automatic NUMA balancing is off where jobs pin their memory and CPUs.",
+		.authority = "Linux kernel, admin-guide/sysctl/kernel (numa_balancing)",
+		.explain = "The kernel unmaps pages to learn who uses them; a pinned GPU job gains "
+			   "nothing and pays "
+			   "for the faults.",
+		.run = h03,
+	},
+	{0},
+};

@@ -1,0 +1,415 @@
+/* Checks of NCCL's environment and log, by version; read in NCCL's tagged sources. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "audit/nccl.h"
+#include "audit/rule.h"
+
+/* ---- N02 ---- */
+
+static void n02(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const struct rs_fact *f, *ib = NULL, *roce = NULL;
+		unsigned n_ib = 0, n_roce = 0;
+		char list[1024] = "";
+		const char *fewer;
+		struct rs_finding *x;
+		uint32_t at = 0;
+
+		while ((f = rs_facts_next(a->facts, &at, host, "nccl", "using_layer/"))) {
+			if (!strcmp(f->value, "IB")) {
+				ib = f;
+				n_ib++;
+			} else if (!strcmp(f->value, "RoCE")) {
+				roce = f;
+				n_roce++;
+			}
+		}
+		if (!n_ib && !n_roce)
+			continue;
+		if (!n_ib || !n_roce) {
+			x = rs_finding_new(a, r, RS_PASS, RS_CRITICAL, "all %u devices are %s",
+					   n_ib + n_roce, n_ib ? "InfiniBand" : "RoCE");
+			rs_finding_subject(a, x, host, NULL);
+			continue;
+		}
+		x = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+				   "NCCL uses %u InfiniBand and %u RoCE devices in one job", n_ib,
+				   n_roce);
+		rs_finding_subject(a, x, host, NULL);
+		rs_finding_fact(x, ib);
+		rs_finding_fact(x, roce);
+		/* the smaller group is the one that nobody meant */
+		fewer = n_ib < n_roce ? "IB" : "RoCE";
+		for (at = 0; (f = rs_facts_next(a->facts, &at, host, "nccl", "using_layer/"));) {
+			char name[64];
+			const char *dev;
+
+			snprintf(name, sizeof(name), "using/%s", f->name + 12);
+			dev = rs_facts_value(a->facts, host, "nccl", name);
+			if (!dev || !strcmp(f->value, fewer))
+				continue;
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
+				 *list ? "," : "", dev);
+		}
+		rs_finding_why(a, x,
+			       "a queue pair on InfiniBand and one on Ethernet cannot talk: the "
+			       "job hangs or "
+			       "falls back, depending on which rank picks which device");
+		rs_finding_fix(a, x, "all hosts of the job", true, NULL, "the former value",
+			       "NCCL_IB_HCA==%s", list);
+	}
+}
+
+/* ---- N07 ---- */
+
+static void n07(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const struct rs_fact *split =
+			rs_facts_get(a->facts, host, "env", "NCCL_IB_SPLIT_DATA_ON_QPS");
+		const struct rs_fact *seen;
+		uint32_t version = rs_nccl_version(a, host, &seen);
+		struct rs_finding *f;
+
+		if (!split || !split->numeric)
+			continue;
+		if (split->number && (!version || version >= rs_nccl_make(2, 20, 3))) {
+			f = rs_finding_new(
+				a, r, version ? RS_FAIL : RS_UNKNOWN, RS_MAJOR,
+				"NCCL_IB_SPLIT_DATA_ON_QPS=1, which is 0 by default since 2.20");
+			rs_finding_why(
+				a, f,
+				"each message is cut over all queue pairs: every piece waits for "
+				"the "
+				"slowest, and there are that many more packets and completions");
+			rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+				       "NCCL_IB_SPLIT_DATA_ON_QPS=1",
+				       "unset NCCL_IB_SPLIT_DATA_ON_QPS");
+			if (!version)
+				rs_finding_need(a, f, "NCCL's log, or NCCL_VERSION",
+						"which version reads it");
+		} else {
+			f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
+					   "data is not split over queue pairs");
+		}
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, split);
+		rs_finding_fact(f, seen);
+	}
+}
+
+/* ---- N11 ---- */
+
+static void n11(struct rs_audit *a, const struct rs_rule *r)
+{
+	static const char *const off[] = {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", NULL};
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+
+		for (unsigned k = 0; off[k]; k++) {
+			const struct rs_fact *v = rs_facts_get(a->facts, host, "env", off[k]);
+			struct rs_finding *f;
+
+			if (!v || !v->numeric || !v->number)
+				continue;
+			/* shared memory matters only where NVLink or P2P does not reach */
+			f = rs_finding_new(a, r, RS_FAIL, k ? RS_MINOR : RS_MAJOR, "%s=1", off[k]);
+			rs_finding_subject(a, f, host, NULL);
+			rs_finding_fact(f, v);
+			rs_finding_why(a, f,
+				       "transfers within the host leave the fastest way that the "
+				       "board has");
+			rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+				       rs_audit_text(a, "%s=1", off[k]), "unset %s", off[k]);
+		}
+	}
+}
+
+/* ---- N12 ---- */
+
+static const struct {
+	int status;
+	const char *name, *hint;
+} completions[] = {
+	{4, "local protection error",
+	 "the GPU's memory cannot be reached by the NIC: ACS redirection, the "
+	 "IOMMU or a missing nvidia_peermem"},
+	{5, "work request flushed", "a consequence: look for the first other error"},
+	{9, "remote invalid request", "the peer's queue pair was set up otherwise"},
+	{10, "remote access error", "the peer's registration or its key"},
+	{12, "transport retry counter exceeded",
+	 "the path: MTU, GID, routing, or packets lost for good"},
+	{13, "RNR retry counter exceeded", "the receiver posts too slowly"},
+};
+
+static void n12(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const struct rs_fact *e;
+		struct rs_finding *f;
+		uint32_t at = 0;
+
+		while ((e = rs_facts_next(a->facts, &at, host, "nccl", "completion_error"))) {
+			for (unsigned k = 0; k < sizeof(completions) / sizeof(*completions); k++) {
+				if (completions[k].status != e->number)
+					continue;
+				f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+						   "completion error %d, %s", completions[k].status,
+						   completions[k].name);
+				rs_finding_subject(a, f, host, NULL);
+				rs_finding_fact(f, e);
+				rs_finding_why(a, f, "what to look at: %s", completions[k].hint);
+				if (f)
+					f->confidence = RS_MEDIUM;
+			}
+			break;
+		}
+	}
+}
+
+/* ---- N13 and X04's host side: islands and rails ---- */
+
+/* GPUs that NVLink does not join are islands of their own. */
+static unsigned islands(const struct rs_audit *a, const char *host, unsigned *gpus)
+{
+	unsigned island[32], n = 0;
+	const struct rs_fact *f;
+	uint32_t at = 0;
+	unsigned top = 0;
+
+	for (unsigned i = 0; i < 32; i++)
+		island[i] = i;
+	while ((f = rs_facts_next(a->facts, &at, host, "topo", "distance/GPU"))) {
+		unsigned x, y;
+
+		if (sscanf(f->name, "distance/GPU%u/GPU%u", &x, &y) != 2 || x >= 32 || y >= 32)
+			continue;
+		top = x >= top ? x + 1 : top;
+		if (strncmp(f->value, "NV", 2))
+			continue;
+		for (unsigned i = 0, from = island[x], to = island[y]; i < 32; i++)
+			if (island[i] == from)
+				island[i] = to;
+	}
+	for (unsigned i = 0; i < top; i++) {
+		bool first = true;
+
+		for (unsigned k = 0; k < i; k++)
+			first &= island[k] != island[i];
+		n += first;
+	}
+	*gpus = top;
+	return n;
+}
+
+struct rail {
+	const char *nic;
+	uint32_t net, mask;
+	const struct rs_fact *address;
+};
+
+static bool network(const char *cidr, uint32_t *net, uint32_t *mask)
+{
+	unsigned b[4], bits;
+
+	if (sscanf(cidr, "%u.%u.%u.%u/%u", &b[0], &b[1], &b[2], &b[3], &bits) != 5 || bits > 32 ||
+	    b[0] > 255 || b[1] > 255 || b[2] > 255 || b[3] > 255)
+		return false;
+	*mask = bits ? UINT32_MAX << (32 - bits) : 0;
+	*net = (b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]) & *mask;
+	return true;
+}
+
+/* The host's rails: NICs that NCCL_IB_HCA names, with the network of their address. */
+static unsigned rails(const struct rs_audit *a, const char *host, struct rail *rail, unsigned most)
+{
+	const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA");
+	const char *nic;
+	unsigned n = 0;
+	uint32_t at = 0;
+
+	while (hca && n < most && (nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *netdev = rs_facts_value(a->facts, host, nic, "netdev");
+		const struct rs_fact *address;
+		char subject[128];
+
+		if (!netdev || !strstr(hca->value, nic + 4))
+			continue;
+		snprintf(subject, sizeof(subject), "netdev/%s", netdev);
+		address = rs_facts_get(a->facts, host, subject, "address");
+		if (!address || !network(address->value, &rail[n].net, &rail[n].mask))
+			continue;
+		rail[n].nic = nic + 4;
+		rail[n++].address = address;
+	}
+	return n;
+}
+
+/* Is there a route from the host that leads to this network, other than the one on the link? */
+static bool routed(const struct rs_audit *a, const char *host)
+{
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "host", "route/")))
+		if (strstr(f->value, "via") && !strstr(f->value, "via 0.0.0.0"))
+			return true;
+	return false;
+}
+
+static void n13(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const struct rs_fact *nodes = rs_facts_get(a->facts, host, "nccl", "nodes");
+		const struct rs_fact *disable = rs_nccl_env(a, host, "NCCL_NET_DISABLE_INTRA");
+		struct rail rail[32];
+		unsigned gpus, n_islands = islands(a, host, &gpus), n = rails(a, host, rail, 32);
+		bool disjoint = n > 1;
+		struct rs_finding *f;
+
+		for (unsigned k = 1; k < n; k++)
+			disjoint &= rail[k].net != rail[0].net;
+		if (!gpus || n_islands < 2 || !disjoint)
+			continue;
+		if ((disable && disable->number) || routed(a, host)) {
+			f = rs_finding_new(
+				a, r, RS_PASS, RS_CRITICAL,
+				"rails in disjoint networks, which are routed or not crossed");
+			rs_finding_subject(a, f, host, NULL);
+			continue;
+		}
+		f = rs_finding_new(
+			a, r, RS_FAIL, RS_CRITICAL,
+			"%u rails in disjoint networks without a route between them, and %u NVLink "
+			"islands a host: pairs of GPUs on different rails cannot connect",
+			n, n_islands);
+		rs_finding_subject(a, f, host, NULL);
+		for (unsigned k = 0; k < n; k++)
+			rs_finding_fact(f, rail[k].address);
+		rs_finding_fact(f, nodes);
+		rs_finding_fact(f, rs_nccl_env(a, host, "NCCL_CROSS_NIC"));
+		rs_finding_why(a, f,
+			       "islands of one host choose different NICs, so a ring joins one "
+			       "rail of a host to "
+			       "another rail of the next; NCCL_CROSS_NIC=0 governs the choice "
+			       "within a host only");
+		rs_finding_fix(a, f, host, true, NULL, "ip route del",
+			       "ip route add <the other rail's network> "
+			       "via <the rail's gateway>");
+		rs_finding_choice(f);
+		rs_finding_fix(a, f, "all hosts of the job", true, NULL, "unset it",
+			       "NCCL_NET_DISABLE_INTRA=1");
+		if (!rs_facts_get(a->facts, host, "host", "routes_seen")) {
+			rs_finding_need(a, f, "ip route", "whether the rails are routed");
+			f->confidence = RS_MEDIUM;
+		}
+	}
+}
+
+/* ---- N14 ---- */
+
+static void n14(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const struct rs_fact *socket = rs_facts_get(a->facts, host, "nccl", "via_socket");
+		struct rs_finding *f;
+
+		if (!socket)
+			continue;
+		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL, "NCCL sends over TCP (NET/Socket)");
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, socket);
+		rs_finding_fact(f, rs_nccl_env(a, host, "NCCL_IB_DISABLE"));
+		rs_finding_why(
+			a, f,
+			"no RDMA device was usable: NCCL_IB_DISABLE, a missing libibverbs or "
+			"/dev/infiniband in the container, or ports that are down");
+		if (rs_nccl_env(a, host, "NCCL_IB_DISABLE"))
+			rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+				       "NCCL_IB_DISABLE=1", "unset NCCL_IB_DISABLE");
+		rs_finding_need(a, f, "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,NET",
+				"why NET/IB was not used");
+	}
+}
+
+const struct rs_rule rs_rules_nccl[] = {
+	{
+		.id = "N02",
+		.name = "mixed-link-layer",
+		.severity = RS_CRITICAL,
+		.criterion = "All devices of a job have one link layer.",
+		.authority = "NCCL's sources (net_ib.cc): devices are matched by number, not by "
+			     "link layer",
+		.explain = "A storage or management bond of the host is RoCE while the rails are "
+			   "InfiniBand; unless "
+			   "NCCL_IB_HCA leaves it out, NCCL takes it as one more rail. Write the "
+			   "list with '=': a "
+			   "name without it is a prefix, mlx5_1 takes mlx5_10 to mlx5_19.",
+		.run = n02,
+	},
+	{
+		.id = "N07",
+		.name = "qps-and-split",
+		.severity = RS_MAJOR,
+		.criterion = "NCCL_IB_SPLIT_DATA_ON_QPS is not set to 1 on NCCL 2.20 and later.",
+		.authority = "NCCL's sources: 1 in 2.18 and 2.19, 0 since 2.20.3",
+		.explain = "More queue pairs give a hashing fabric more entropy; cutting each "
+			   "message over them costs. "
+			   "A fabric that sprays packets wants one queue pair.",
+		.run = n07,
+	},
+	{
+		.id = "N11",
+		.name = "p2p-or-shm-off",
+		.severity = RS_MAJOR,
+		.criterion = "NCCL_P2P_DISABLE and NCCL_SHM_DISABLE are not set.",
+		.authority = "NCCL's documentation of its environment",
+		.explain = "Both are left behind by tests. Without P2P, GPUs of a host talk "
+			   "through the CPU's memory.",
+		.run = n11,
+	},
+	{
+		.id = "N12",
+		.name = "completion-errors",
+		.severity = RS_MAJOR,
+		.criterion = "NCCL's log shows no completion with an error.",
+		.authority = "IBTA vol. 1 11.6.2 (completion return status); ibv_wc_status",
+		.explain = "The number is ibv_wc_status: 12 points at the path, 4 at the access to "
+			   "GPU memory, 13 at a "
+			   "slow receiver; 5 is a consequence of another.",
+		.run = n12,
+	},
+	{
+		.id = "N13",
+		.name = "rails-and-islands",
+		.severity = RS_CRITICAL,
+		.criterion =
+			"Where a host has several NVLink islands, its rails can reach each other.",
+		.authority = "NCCL's sources (graph/search.cc): NCCL_CROSS_NIC",
+		.explain = "With one NVLink domain a host, PXN brings each message to the NIC of "
+			   "its rail. With several, "
+			   "ranks of different islands use different NICs, and NCCL counts each "
+			   "island as a node: some "
+			   "connections join different rails.",
+		.run = n13,
+	},
+	{
+		.id = "N14",
+		.name = "socket-fallback",
+		.severity = RS_CRITICAL,
+		.criterion = "NCCL does not use NET/Socket where RDMA devices are there.",
+		.authority = "NCCL's log (via NET/Socket)",
+		.explain =
+			"NCCL falls back to TCP without an error. The log's transport lines tell.",
+		.run = n14,
+	},
+	{0},
+};

@@ -1,0 +1,582 @@
+/* Checks of PCIe and topology. PCI Express Base Specification: link rates and coding (chapter 4),
+ * ACS Control (7.7.11.3); NCCL's rules of GPUDirect. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "audit/nccl.h"
+#include "audit/rule.h"
+
+/* ---- P01 ---- */
+
+/* Gb/s of a link after line coding: 8/10 up to 5 GT/s, 128/130 to 32, 236/256 in FLIT mode. */
+static double link_gbps(int64_t tenths_gts, int64_t lanes)
+{
+	double coding = tenths_gts <= 50 ? 0.8 : tenths_gts <= 320 ? 128.0 / 130.0 : 236.0 / 256.0;
+
+	return (double)tenths_gts / 10 * (double)lanes * coding;
+}
+
+static const char *kind(const struct rs_audit *a, const char *host, const char *pci)
+{
+	const char *k = rs_facts_value(a->facts, host, pci, "kind");
+	const char *class = rs_facts_value(a->facts, host, pci, "class");
+
+	if (k || !class)
+		return k ? k : "";
+	if (!strncmp(class, "0x0302", 6) || !strncmp(class, "0x0300", 6))
+		return "gpu";
+	if (!strncmp(class, "0x0200", 6) || !strncmp(class, "0x0207", 6))
+		return "nic";
+	return !strncmp(class, "0x0604", 6) ? "bridge" : "other";
+}
+
+/* The rate of the ports behind a PCI function, by the RDMA devices that name it; 0: not known. */
+static int64_t port_rate(const struct rs_audit *a, const char *host, const char *pci)
+{
+	const char *nic;
+	uint32_t at = 0;
+	int64_t sum = 0;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *bdf = rs_facts_value(a->facts, host, nic, "pci");
+		int64_t rate;
+
+		if (bdf && !strcmp(bdf, pci + 4) &&
+		    rs_facts_number(a->facts, host, nic, "rate_gbps", &rate))
+			sum += rate;
+	}
+	return sum;
+}
+
+static bool link_of(const struct rs_audit *a, const char *host, const char *pci, int64_t *speed,
+		    int64_t *width)
+{
+	return rs_facts_number(a->facts, host, pci, "link_speed", speed) &&
+	       rs_facts_number(a->facts, host, pci, "link_width", width) && *speed > 0 &&
+	       *width > 0;
+}
+
+static void p01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *pci)
+{
+	int64_t speed, width, max_speed = 0, max_width = 0, rate = port_rate(a, host, pci);
+	bool virtual = rs_facts_get(a->facts, host, "host", "virtual") != NULL;
+	struct rs_finding *f;
+	double have, need;
+	bool trained_down;
+
+	if (!link_of(a, host, pci, &speed, &width) || virtual)
+		return;
+	rs_facts_number(a->facts, host, pci, "max_link_speed", &max_speed);
+	rs_facts_number(a->facts, host, pci, "max_link_width", &max_width);
+	trained_down = speed < max_speed;
+	/* TLPs at MPS 256: 24 bytes of framing, header and LCRC (PCIe chapters 2 to 4) */
+	have = link_gbps(speed, width) * 256 / 280;
+	/* RoCE at path MTU 4096: 82 bytes a packet beside the payload */
+	need = (double)rate * 4096 / 4178;
+	if (!rate && !trained_down) {
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+				   "%.1f GT/s x%lld, and the port's rate is not known",
+				   (double)speed / 10, (long long)width);
+		rs_finding_need(a, f, "/sys/class/infiniband/<dev>/ports/1/rate",
+				"what the slot must carry");
+	} else if (!rate || have < need * 0.98) {
+		f = rs_finding_new(a, r, RS_FAIL, trained_down || !rate ? RS_MAJOR : RS_MINOR,
+				   "the slot runs at %.1f GT/s x%lld: %.0f Gb/s of data%s%.0f%s%s",
+				   (double)speed / 10, (long long)width, have,
+				   rate ? ", for ports of " : " (link capable of ",
+				   rate ? (double)rate : (double)max_speed / 10,
+				   rate ? " Gb/s" : " GT/s)",
+				   trained_down ? "; it is capable of more: downtrained" : "");
+		rs_finding_why(
+			a, f,
+			trained_down ? "a link below what both ends can do was trained so by a "
+				       "bad contact, a retimer or the BIOS"
+				     : "the slot is what limits the NIC, by the platform's design");
+		if (trained_down) {
+			rs_finding_fix(a, f, host, true, "the slot's devices, and a reboot", NULL,
+				       "set the slot's speed to Auto in the BIOS; reseat the card");
+			rs_finding_choice(f);
+			rs_finding_fix(a, f, host, false, "the link, for some milliseconds", NULL,
+				       "setpci -s <bridge above %s> CAP_EXP+10.w=0020:0020",
+				       pci + 4);
+		}
+	} else {
+		f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
+				   "%.0f Gb/s of data for ports of %lld Gb/s", have,
+				   (long long)rate);
+	}
+	rs_finding_subject(a, f, host, pci + 4);
+	rs_finding_fact(f, rs_facts_get(a->facts, host, pci, "link_speed"));
+	rs_finding_fact(f, rs_facts_get(a->facts, host, pci, "link_width"));
+	rs_finding_fact(f, rs_facts_get(a->facts, host, pci, "max_link_speed"));
+}
+
+static void p01(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *pci;
+		uint32_t at = 0;
+
+		while ((pci = rs_facts_subject(a->facts, &at, host, "pci/")))
+			if (!strcmp(kind(a, host, pci), "nic"))
+				p01_nic(a, r, host, pci);
+	}
+}
+
+/* ---- P04, P05 ---- */
+
+enum { ACS_REDIRECT = 0x04, ACS_COMPLETION = 0x08, ACS_UPSTREAM = 0x10 };
+
+static bool passthrough(const char *cmdline)
+{
+	return strstr(cmdline, "iommu=pt") || strstr(cmdline, "iommu.passthrough=1") ||
+	       strstr(cmdline, "intel_iommu=off") || strstr(cmdline, "amd_iommu=off");
+}
+
+/* 1: addresses of DMA are translated; 0: they are not; -1: not known. */
+static int iommu_translates(const struct rs_audit *a, const char *host, const struct rs_fact **why)
+{
+	const struct rs_fact *cmdline = rs_facts_get(a->facts, host, "host", "cmdline");
+	const struct rs_fact *def = rs_facts_get(a->facts, host, "host", "iommu_default");
+
+	*why = def;
+	if (def)
+		return !strncasecmp(def->value, "Translated", 10);
+	*why = cmdline;
+	if (cmdline && passthrough(cmdline->value))
+		return 0;
+	/* a silent command line leaves it to the distribution's default */
+	return -1;
+}
+
+static bool is_guest(const struct rs_audit *a, const char *host)
+{
+	return rs_facts_get(a->facts, host, "host", "virtual") != NULL;
+}
+
+/* Has something below it, or is not known to be an endpoint: its ACS Control is a port's. */
+static bool is_port(const struct rs_audit *a, const char *host, const char *pci)
+{
+	const char *k = kind(a, host, pci);
+
+	return !*k || !strcmp(k, "bridge");
+}
+
+static void p04(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *pci;
+		struct rs_finding *f = NULL;
+		unsigned redirecting = 0, harmless = 0, unnamed = 0;
+		const struct rs_fact *why;
+		uint32_t at = 0;
+
+		while ((pci = rs_facts_subject(a->facts, &at, host, "pci/"))) {
+			const struct rs_fact *acs =
+				rs_facts_get(a->facts, host, pci, "acs_control");
+
+			if (!acs || !acs->numeric || !is_port(a, host, pci))
+				continue;
+			if (!(acs->number & (ACS_REDIRECT | ACS_COMPLETION | ACS_UPSTREAM))) {
+				harmless++;
+				continue;
+			}
+			if (!f) {
+				f = rs_finding_new(
+					a, r, is_guest(a, host) ? RS_NA : RS_FAIL, RS_CRITICAL,
+					"ACS redirects peer-to-peer requests at PCIe switch ports");
+				rs_finding_why(
+					a, f,
+					"each transfer between a GPU and a NIC below one switch "
+					"climbs to "
+					"the root complex and back instead of turning at the "
+					"switch; "
+					"perftest may still reach line rate, NCCL does not. Source "
+					"Validation alone is harmless and not counted");
+			}
+			redirecting++;
+			unnamed += !strncmp(pci, "pci/unnamed", 11);
+			rs_finding_subject(a, f, host, pci + 4);
+			rs_finding_fact(f, acs);
+			if (strncmp(pci, "pci/unnamed", 11))
+				rs_finding_fix(a, f, host, false, NULL,
+					       rs_audit_text(a, "setpci -s %s ECAP_ACS+6.w=%04llx",
+							     pci + 4, (long long)acs->number),
+					       "setpci -s %s ECAP_ACS+6.w=0000", pci + 4);
+		}
+		if (!redirecting && harmless) {
+			f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
+					   "no PCIe port of %u redirects peer-to-peer requests",
+					   harmless);
+			rs_finding_subject(a, f, host, NULL);
+			continue;
+		}
+		if (!f)
+			continue;
+		if (iommu_translates(a, host, &why) == 1)
+			rs_finding_fact(f, why);
+		rs_finding_fix(a, f, host, true, "reboot", "remove it from the command line",
+			       "pci=disable_acs_redir=<bridges>  # kernel command line");
+		if (unnamed) {
+			f->confidence = RS_MEDIUM;
+			rs_finding_need(
+				a, f, "lspci -vvv as root, whole",
+				"which ports these are, and whether a GPU and a NIC are below one");
+		}
+	}
+}
+
+static void p05(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *pci;
+		const struct rs_fact *why;
+		int translates = iommu_translates(a, host, &why);
+		bool redirected = false;
+		struct rs_finding *f;
+		uint32_t at = 0;
+
+		if (translates < 0)
+			continue;
+		while ((pci = rs_facts_subject(a->facts, &at, host, "pci/"))) {
+			int64_t acs;
+
+			redirected |= rs_facts_number(a->facts, host, pci, "acs_control", &acs) &&
+				      is_port(a, host, pci) &&
+				      acs & (ACS_REDIRECT | ACS_COMPLETION | ACS_UPSTREAM);
+		}
+		if (translates && redirected) {
+			f = rs_finding_new(
+				a, r, RS_FAIL, RS_MAJOR,
+				"the IOMMU translates DMA, and peer-to-peer requests are sent "
+				"through it");
+			rs_finding_fix(a, f, host, true, "reboot",
+				       "remove it from the command line",
+				       "iommu=pt  # kernel command line, with intel_iommu=on or "
+				       "amd_iommu=on; then update-grub");
+			rs_finding_why(
+				a, f,
+				"each peer-to-peer TLP is translated at the root complex; with "
+				"iommu=pt host devices keep their addresses");
+		} else {
+			f = rs_finding_new(
+				a, r, RS_PASS, RS_MAJOR,
+				translates ? "the IOMMU translates, off the peer-to-peer path"
+					   : "DMA is not translated");
+		}
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, why);
+	}
+}
+
+/* ---- P07 ---- */
+
+enum { GPUS = 32, NICS = 64 };
+
+static int distance_rank(const char *d)
+{
+	static const char *const order[] = {"X", "PIX", "PXB", "PHB", "NODE", "SYS"};
+
+	for (int i = 0; i < 6; i++)
+		if (!strcmp(d, order[i]))
+			return i;
+	return -1;
+}
+
+struct board {
+	unsigned gpus, nics;
+	int rank[GPUS][NICS];
+	const struct rs_fact *fact[GPUS][NICS];
+	char nic[NICS][64];
+	bool used[NICS];
+};
+
+/* NCCL_IB_HCA: a prefix list, '=' exact, '^' exclude; ":port" is cut. */
+static bool hca_selects(const char *list, const char *name)
+{
+	bool exclude = *list == '^', exact, hit = false;
+	char item[128];
+
+	list += exclude;
+	exact = *list == '=';
+	list += exact;
+	while (*list && !hit) {
+		size_t n = strcspn(list, ",");
+
+		snprintf(item, sizeof(item), "%.*s", (int)n, list);
+		item[strcspn(item, ":")] = '\0';
+		hit = *item && (exact ? !strcmp(name, item) : !strncmp(name, item, strlen(item)));
+		list += n + (list[n] == ',');
+	}
+	return hit != exclude;
+}
+
+static const char *nic_of_column(const struct rs_audit *a, const char *host, const char *column)
+{
+	char name[96];
+	const char *real;
+
+	snprintf(name, sizeof(name), "nic_name/%s", column);
+	real = rs_facts_value(a->facts, host, "topo", name);
+	return real ? real : column;
+}
+
+static void board_read(const struct rs_audit *a, const char *host, struct board *b)
+{
+	const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA"), *f;
+	uint32_t at = 0;
+
+	memset(b, 0, sizeof(*b));
+	while ((f = rs_facts_next(a->facts, &at, host, "topo", "distance/GPU"))) {
+		unsigned gpu, n = 0;
+		char column[64];
+		const char *nic;
+
+		if (sscanf(f->name, "distance/GPU%u/%63s", &gpu, column) != 2 || gpu >= GPUS ||
+		    !strncmp(column, "GPU", 3) || distance_rank(f->value) < 0)
+			continue;
+		nic = nic_of_column(a, host, column);
+		while (n < b->nics && strcmp(b->nic[n], nic))
+			n++;
+		if (n == NICS)
+			continue;
+		if (n == b->nics) {
+			snprintf(b->nic[b->nics++], sizeof(b->nic[0]), "%s", nic);
+			/* columns without a legend cannot be told from the list: all count */
+			b->used[n] =
+				!hca || !strncmp(nic, "NIC", 3) || hca_selects(hca->value, nic);
+		}
+		b->rank[gpu][n] = distance_rank(f->value);
+		b->fact[gpu][n] = f;
+		if (gpu >= b->gpus)
+			b->gpus = gpu + 1;
+	}
+}
+
+/* Augmenting paths (Kuhn): can every GPU have a NIC of its own no farther than `most`? */
+static bool assign(const struct board *b, unsigned gpu, int most, const bool *allowed, bool *seen,
+		   int *of)
+{
+	for (unsigned n = 0; n < b->nics; n++) {
+		if (!allowed[n] || seen[n] || !b->fact[gpu][n] || b->rank[gpu][n] > most)
+			continue;
+		seen[n] = true;
+		if (of[n] < 0 || assign(b, (unsigned)of[n], most, allowed, seen, of)) {
+			of[n] = (int)gpu;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The least distance at which all GPUs have a NIC; each a NIC of its own if there are enough. */
+static int best(const struct board *b, const bool *allowed)
+{
+	unsigned nics = 0;
+
+	for (unsigned n = 0; n < b->nics; n++)
+		nics += allowed[n];
+	for (int most = 1; most <= 5; most++) {
+		unsigned done = 0;
+		int of[NICS];
+
+		memset(of, 0xff, sizeof(of));
+		for (unsigned g = 0; g < b->gpus; g++) {
+			bool seen[NICS] = {false}, shared = false;
+
+			if (nics >= b->gpus) {
+				done += assign(b, g, most, allowed, seen, of);
+				continue;
+			}
+			for (unsigned n = 0; n < b->nics; n++)
+				shared |= allowed[n] && b->fact[g][n] && b->rank[g][n] <= most;
+			done += shared;
+		}
+		if (done == b->gpus)
+			return most;
+	}
+	return 6;
+}
+
+static void p07(struct rs_audit *a, const struct rs_rule *r)
+{
+	static const char *const name[] = {"X", "PIX", "PXB", "PHB", "NODE", "SYS", "nothing"};
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		bool all[NICS];
+		struct rs_finding *f;
+		struct board b;
+		int have, could;
+
+		board_read(a, host, &b);
+		if (!b.gpus || !b.nics)
+			continue;
+		memset(all, true, sizeof(all));
+		have = best(&b, b.used);
+		could = best(&b, all);
+		if (have > could) {
+			f = rs_finding_new(
+				a, r, RS_FAIL, RS_MAJOR,
+				"the NICs in use are %s from some GPU; with all of the board's it "
+				"would be %s",
+				name[have], name[could]);
+			rs_finding_why(a, f,
+				       "NCCL uses GPUDirect RDMA up to PXB by default; farther, "
+				       "data crosses "
+				       "the CPU or the socket interconnect");
+			rs_finding_fix(a, f, host, true, NULL, "the former value",
+				       "NCCL_IB_HCA==<the NICs nearest to the GPUs>  # see ripstop "
+				       "nccl-env");
+		} else {
+			f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
+					   "each GPU has a NIC at %s or nearer%s", name[have],
+					   have > 2 ? ", the best that the board offers" : "");
+		}
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, rs_nccl_env(a, host, "NCCL_IB_HCA"));
+	}
+}
+
+/* ---- P08, P09 ---- */
+
+static void p09(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *pci;
+		unsigned gpus = 0, nics = 0, flat = 0, without_node = 0;
+		const struct rs_fact *virtual = rs_facts_get(a->facts, host, "host", "virtual");
+		const struct rs_fact *some = NULL;
+		struct rs_finding *f;
+		uint32_t at = 0;
+
+		while ((pci = rs_facts_subject(a->facts, &at, host, "pci/"))) {
+			const char *k = kind(a, host, pci);
+			const struct rs_fact *above =
+				rs_facts_get(a->facts, host, pci, "bridges_above");
+			int64_t node;
+
+			if (strcmp(k, "gpu") && strcmp(k, "nic"))
+				continue;
+			gpus += *k == 'g';
+			nics += *k == 'n';
+			/* one bridge is the root port: a switch is one more */
+			if (above && above->numeric && above->number <= 1) {
+				flat++;
+				some = some ? some : above;
+			}
+			without_node += rs_facts_number(a->facts, host, pci, "numa_node", &node) &&
+					node < 0;
+		}
+		if (!gpus || !nics || flat < gpus + nics)
+			continue;
+		/* bare metal shows NUMA nodes, or has a switch on the way; a guest shows neither */
+		if (!virtual && without_node < gpus + nics)
+			continue;
+		if (rs_nccl_env(a, host, "NCCL_TOPO_FILE")) {
+			f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
+					   "a flat guest with NCCL_TOPO_FILE");
+			rs_finding_fact(f, rs_nccl_env(a, host, "NCCL_TOPO_FILE"));
+		} else {
+			f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+					   "%u GPUs and %u NICs on a flat PCI bus%s: no GPU shares "
+					   "a switch with "
+					   "a NIC, and there is no NCCL_TOPO_FILE",
+					   gpus, nics,
+					   without_node ? ", without NUMA nodes (-1)" : "");
+			rs_finding_why(a, f,
+				       "a virtual machine hides the PCIe tree, so NCCL cannot pair "
+				       "GPUs with their NICs "
+				       "and turns GPUDirect off. Link speeds that the guest shows "
+				       "for emulated "
+				       "ports (2.5 GT/s x1) are cosmetic");
+			rs_finding_fix(a, f, host, true, NULL, "unset it",
+				       "NCCL_TOPO_FILE=<XML made from the bare-metal twin: "
+				       "NCCL_TOPO_DUMP_FILE>");
+			rs_finding_choice(f);
+			rs_finding_fix(a, f, "the hypervisor", true, "the guest's restart", NULL,
+				       "give the guest NUMA cells and a pxb-pcie bus with switches "
+				       "a cell");
+			rs_finding_fact(f, some);
+			rs_finding_fact(f, virtual);
+		}
+		rs_finding_subject(a, f, host, NULL);
+	}
+}
+
+const struct rs_rule rs_rules_pcie[] = {
+	{
+		.id = "P01",
+		.name = "pcie-path-rate",
+		.severity = RS_MAJOR,
+		.criterion = "The slot's data rate, after coding and TLP headers, is at least the "
+			     "ports' RoCE "
+			     "goodput.",
+		.authority = "PCI Express Base Specification, chapters 2 to 4",
+		.explain = "Link rate is GT/s times lanes times coding (8/10 up to Gen2, 128/130 "
+			   "to Gen5), times "
+			   "256/280 for TLP headers at a payload of 256 bytes. A link below what "
+			   "both ends can do is "
+			   "downtrained: reseat, retimer, BIOS. A link at its maximum that is "
+			   "below the port's rate is "
+			   "the platform's design.",
+		.run = p01,
+	},
+	{
+		.id = "P04",
+		.name = "acs-on-gpu-nic-path",
+		.severity = RS_CRITICAL,
+		.criterion = "No PCIe switch port between a GPU and a NIC redirects peer-to-peer "
+			     "requests or "
+			     "completions.",
+		.authority = "PCI Express Base Specification 7.7.11.3 (ACS Control)",
+		.explain = "P2P Request Redirect (bit 2), Completion Redirect (3) and Upstream "
+			   "Forwarding (4) send "
+			   "traffic between two devices below one switch up to the root complex. "
+			   "Source Validation "
+			   "(bit 0) alone does not.",
+		.run = p04,
+	},
+	{
+		.id = "P05",
+		.name = "iommu-mode",
+		.severity = RS_MAJOR,
+		.criterion = "Where peer-to-peer traffic passes the root complex, the IOMMU does "
+			     "not translate it.",
+		.authority =
+			"Linux kernel, admin-guide/kernel-parameters (iommu, iommu.passthrough)",
+		.explain = "A translated domain makes each peer-to-peer TLP that reaches the root "
+			   "complex pay for a "
+			   "translation. iommu=pt leaves host devices untranslated and keeps the "
+			   "IOMMU for guests.",
+		.run = p05,
+	},
+	{
+		.id = "P07",
+		.name = "gpu-nic-affinity",
+		.severity = RS_MAJOR,
+		.criterion =
+			"Each GPU's NIC is as near as the best assignment on the board allows.",
+		.authority = "NCCL's topology levels (PIX, PXB, PHB, SYS)",
+		.explain = "The best assignment is found by bipartite matching over the distances, "
+			   "not by comparing "
+			   "index with index: a reversed order is as good. One NIC for many GPUs "
+			   "by design is a "
+			   "property.",
+		.run = p07,
+	},
+	{
+		.id = "P09",
+		.name = "vm-topology",
+		.severity = RS_CRITICAL,
+		.criterion = "A guest with GPUs and NICs shows their PCIe switches, or NCCL has a "
+			     "topology file.",
+		.authority = "NCCL's documentation of NCCL_TOPO_FILE",
+		.explain = "Hypervisors put passed-through devices on a flat bus. NCCL pairs a GPU "
+			   "with a NIC by their "
+			   "common switch; where there is none, it stays with the CPU.",
+		.run = p09,
+	},
+	{0},
+};

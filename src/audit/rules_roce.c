@@ -1,0 +1,260 @@
+/* Checks of RoCE on the host: GIDs, MTU, buffers. IBTA vol. 1 annex A17; the kernel's iboe_get_mtu.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "audit/nccl.h"
+#include "audit/qos.h"
+#include "audit/rule.h"
+
+/* ---- R02 ---- */
+
+static bool link_local(const char *gid)
+{
+	return !strncasecmp(gid, "fe8", 3) || !strncasecmp(gid, "fe9", 3) ||
+	       !strncasecmp(gid, "fea", 3) || !strncasecmp(gid, "feb", 3);
+}
+
+static bool all_zero(const char *gid)
+{
+	return strspn(gid, "0:") == strlen(gid);
+}
+
+static bool ipv4_mapped(const char *gid)
+{
+	return strcasestr(gid, "ffff:") != NULL && !link_local(gid);
+}
+
+struct gid {
+	const struct rs_fact *gid, *type;
+};
+
+static struct gid gid_at(const struct rs_audit *a, const char *host, const char *nic, int index)
+{
+	char name[32];
+	struct gid g;
+
+	snprintf(name, sizeof(name), "gid/%d", index);
+	g.gid = rs_facts_get(a->facts, host, nic, name);
+	snprintf(name, sizeof(name), "gid_type/%d", index);
+	g.type = rs_facts_get(a->facts, host, nic, name);
+	return g;
+}
+
+static bool usable(const struct gid *g)
+{
+	return g->gid && g->type && !strcmp(g->type->value, "v2") && !link_local(g->gid->value) &&
+	       !all_zero(g->gid->value);
+}
+
+/* IPv4 first, as NCCL and perftest prefer it. -1: none. */
+static int best_gid(const struct rs_audit *a, const char *host, const char *nic)
+{
+	int found = -1;
+
+	for (int i = 0; i < 256; i++) {
+		struct gid g = gid_at(a, host, nic, i);
+
+		if (!usable(&g))
+			continue;
+		if (ipv4_mapped(g.gid->value))
+			return i;
+		found = found < 0 ? i : found;
+	}
+	return found;
+}
+
+/* Has this device a GID table at all, and is it Ethernet? */
+static bool has_gids(const struct rs_audit *a, const char *host, const char *nic)
+{
+	const char *layer = rs_facts_value(a->facts, host, nic, "link_layer");
+	uint32_t at = 0;
+	const struct rs_fact *f;
+
+	if (layer && strcmp(layer, "Ethernet"))
+		return false;
+	while ((f = rs_facts_next(a->facts, &at, host, nic, "gid_type/")))
+		if (!strcmp(f->subject, nic))
+			return true;
+	return false;
+}
+
+static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *nic,
+		    const struct rs_fact *index)
+{
+	struct gid g = gid_at(a, host, nic, (int)index->number);
+	int best = best_gid(a, host, nic);
+	const char *what = NULL;
+	struct rs_finding *f;
+
+	if (!g.gid || all_zero(g.gid->value))
+		what = "is empty";
+	else if (g.type && strcmp(g.type->value, "v2"))
+		what = "is RoCE v1, which no router forwards";
+	else if (link_local(g.gid->value))
+		what = "is link-local, which no router forwards";
+	if (!what) {
+		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL, "GID %lld is routable RoCE v2",
+				   (long long)index->number);
+	} else if (best < 0) {
+		/* a port without an address of its own: not part of the job, or not configured */
+		return;
+	} else {
+		uint32_t version = rs_nccl_version(a, host, NULL);
+
+		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+				   "GID index %lld %s; index %d is RoCE v2 with an address",
+				   (long long)index->number, what, best);
+		rs_finding_why(a, f,
+			       "connections time out or reach only the same link (ibv_modify_qp: "
+			       "Connection timed out, completion error 12)");
+		if (!version || version >= rs_nccl_make(2, 21, 0))
+			rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+				       rs_audit_text(a, "NCCL_IB_GID_INDEX=%lld",
+						     (long long)index->number),
+				       "unset NCCL_IB_GID_INDEX  # NCCL >= 2.21 finds it");
+		rs_finding_choice(f);
+		rs_finding_fix(a, f, host, true, NULL,
+			       rs_audit_text(a, "NCCL_IB_GID_INDEX=%lld", (long long)index->number),
+			       "NCCL_IB_GID_INDEX=%d", best);
+	}
+	rs_finding_subject(a, f, host, nic + 4);
+	rs_finding_fact(f, index);
+	rs_finding_fact(f, g.gid);
+	rs_finding_fact(f, g.type);
+	if (what)
+		rs_finding_fact(f, gid_at(a, host, nic, best).gid);
+}
+
+static void r02(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *nic;
+		const struct rs_fact *index = rs_nccl_env(a, host, "NCCL_IB_GID_INDEX");
+		uint32_t at = 0;
+
+		if (!index || !index->numeric || index->number < 0)
+			continue;
+		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/")))
+			if (has_gids(a, host, nic))
+				r02_nic(a, r, host, nic, index);
+	}
+}
+
+/* ---- R03 ---- */
+
+/* The largest IB MTU that fits, as the kernel counts: netdev MTU less 96 (iboe_get_mtu). */
+static int ib_mtu(int64_t mtu)
+{
+	static const int sizes[] = {4096, 2048, 1024, 512, 256};
+
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		if (mtu - 96 >= sizes[i])
+			return sizes[i];
+	return 0;
+}
+
+static void r03(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		struct rs_qos_port port[64];
+		unsigned n = rs_qos_ports(a, host, port, 64);
+
+		for (unsigned p = 0; p < n; p++) {
+			char netdev[128];
+			struct rs_finding *f;
+			int64_t mtu;
+			int active;
+
+			snprintf(netdev, sizeof(netdev), "netdev/%s", port[p].netdev);
+			if (!rs_facts_number(a->facts, host, netdev, "mtu", &mtu))
+				continue;
+			active = ib_mtu(mtu);
+			f = rs_finding_new(
+				a, r, active < 4096 ? RS_FAIL : RS_PASS, RS_MINOR,
+				"netdev MTU %lld allows a path MTU of %d: %.1f %% of the wire is "
+				"payload",
+				(long long)mtu, active, 100.0 * active / (active + 82));
+			rs_finding_subject(a, f, host, port[p].netdev);
+			rs_finding_fact(f, rs_facts_get(a->facts, host, netdev, "mtu"));
+			if (active < 4096)
+				rs_finding_fix(
+					a, f, host, false, "the peers, until all have it",
+					rs_audit_text(a, "ip link set dev %s mtu %lld",
+						      port[p].netdev, (long long)mtu),
+					"ip link set dev %s mtu 9000  # on all hosts and switches",
+					port[p].netdev);
+		}
+	}
+}
+
+/* ---- R07: PFC without use, or on too many ---- */
+
+static void r07(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		struct rs_qos_port port[64];
+		unsigned n =
+			rs_facts_is_switch(a->facts, host) ? 0 : rs_qos_ports(a, host, port, 64);
+
+		for (unsigned p = 0; p < n; p++) {
+			int mask = rs_qos_pfc_mask(a, host, port[p].netdev);
+			unsigned on = mask > 0 ? (unsigned)__builtin_popcount((unsigned)mask) : 0;
+			struct rs_finding *f;
+
+			if (mask < 0)
+				continue;
+			f = rs_finding_new(
+				a, r, on > 2 ? RS_FAIL : RS_PASS, RS_MINOR,
+				on > 2 ? "PFC is on for %u priorities: each takes headroom, and a "
+					 "pause of one is as likely as of another"
+				       : "PFC is on for %u priorities",
+				on);
+			rs_finding_subject(a, f, host, port[p].netdev);
+		}
+	}
+}
+
+const struct rs_rule rs_rules_roce[] = {
+	{
+		.id = "R02",
+		.name = "gid",
+		.severity = RS_CRITICAL,
+		.criterion = "The GID index in use is a RoCE v2 entry with a routable address.",
+		.authority = "IBTA vol. 1 annex A17.4; RFC 4291 2.5.6 (link-local)",
+		.explain = "A port's GID table has an entry for each address and RoCE version; "
+			   "indices differ between "
+			   "vendors and move when addresses change. Index 3 is a habit, not a "
+			   "rule. From 2.21 NCCL "
+			   "chooses by itself when NCCL_IB_GID_INDEX is unset.",
+		.run = r02,
+	},
+	{
+		.id = "R03",
+		.name = "mtu",
+		.severity = RS_MINOR,
+		.criterion = "The network interface's MTU leaves room for a path MTU of 4096.",
+		.authority = "Linux iboe_get_mtu; IBTA vol. 1 annex A17 (headers)",
+		.explain = "The path MTU is the largest of 256 to 4096 that fits into the "
+			   "interface's MTU less 96 bytes. "
+			   "Each packet has 82 bytes beside its payload on Ethernet: 4096 gives "
+			   "98.0 %, 1024 gives "
+			   "92.6 %. 4200 is enough.",
+		.run = r03,
+	},
+	{
+		.id = "R07",
+		.name = "pfc-host",
+		.severity = RS_MINOR,
+		.criterion = "PFC is on for two priorities at most.",
+		.authority = "IEEE 802.1Q-2022 clause 36",
+		.explain = "Every lossless priority takes headroom on every port. That the "
+			   "priority in use is one of them "
+			   "is X01's business.",
+		.run = r07,
+	},
+	{0},
+};
