@@ -1,6 +1,6 @@
 /*
- * A host's links in motion. Each directed link serves in order of call; a DMA goes through its path
- * cut into TLPs, piece by piece, and reserves all its links when it is issued. docs/host.md.
+ * A host's links in motion. Each directed link serves in order of arrival; a DMA goes through its
+ * path cut into TLPs, piece by piece, and reserves all its links when it is issued. docs/host.md.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,22 +15,32 @@ enum {
 	TAGS_MAX = 15360,         /* 14 bits, PCIe 6 */
 	CREDITS_MAX = 1 << 16,
 	LINK_NAME = 64,
+	SPANS = 64, /* what lies ahead of a link: more than reads outstanding cut it into */
 	NO_LINK = 0xffff,
 };
 
 static const rs_time hop_latency_unknown_cpu = 50 * RS_NS;
+/* Calls come in order of time but for what a NIC's pipeline delays: remember so much of the past.
+ */
+static const rs_time remembered = 1 * RS_US;
+
+/* When a link is taken, in order and apart: spans[first..n). */
+struct span {
+	rs_time from, to;
+};
 
 struct link {
 	struct rs_pace pace;
-	rs_time free_at; /* as seen from the issue: earlier by the latency of the way to here */
 	rs_time latency; /* of the link and of the element that it enters */
 	rs_time busy;
 	uint64_t bytes;
 	uint32_t header[TLP_KINDS];
+	uint16_t first, n;
+	struct span spans[SPANS];
 };
 
-/* What is outstanding at an initiator: entries in order of issue, each with the time at which its
- * tags and buffer, or its credits, are free again. */
+/* What is outstanding at an initiator: entries in order of the time at which their tags and buffer,
+ * or their credits, are free again. */
 struct hold {
 	rs_time release;
 	uint32_t units, slots;
@@ -76,6 +86,7 @@ struct rs_bus {
 	struct engine *engines;
 	struct edge *edges;
 	int n_links, n_edges;
+	rs_time past; /* nothing is asked of links before this */
 };
 
 /* ---- Making it ---- */
@@ -559,7 +570,6 @@ int rs_bus_path(const struct rs_bus *b, int initiator, int target, bool via_nvli
 /* When the first and the last TLP of a piece are at a place. */
 struct front {
 	rs_time head, tail;
-	rs_time way; /* latency of the elements passed so far */
 };
 
 struct load {
@@ -567,35 +577,98 @@ struct load {
 	uint32_t payload, tlps, first; /* bytes; TLPs; bytes of the first TLP's payload */
 };
 
+/* What a crossing took: the first link from .. to, and what the links after it let it wait. */
+struct taken {
+	rs_time from, to, wait;
+};
+
+/* Room for one more span: forget the past, else close the gap that costs least, the last one. */
+static void make_room(struct link *l)
+{
+	if (!l->first) {
+		l->spans[l->n - 2].to = l->spans[l->n - 1].to;
+		l->n--;
+		return;
+	}
+	memmove(l->spans, l->spans + l->first, (l->n - l->first) * sizeof(*l->spans));
+	l->n = (uint16_t)(l->n - l->first);
+	l->first = 0;
+}
+
+/* Put one span in the place of spans[i..k). */
+static void replace_spans(struct link *l, unsigned i, unsigned k, struct span s)
+{
+	memmove(l->spans + i + 1, l->spans + k, (l->n - k) * sizeof(*l->spans));
+	l->spans[i] = s;
+	l->n = (uint16_t)(l->n + 1 - (k - i));
+}
+
 /*
- * Carry a piece over a row of links, which pass it on TLP by TLP. Returns when it is at the end;
- * *wait: how long the links after the first let it wait. A link takes it when it has come and the
- * link is free, and is then busy for all of it. Queues are kept in time of issue, so that a DMA
- * reserved for later (far away) does not hold up one that is issued after it and there before it.
+ * Take `work` of a link's time from `at` on, wherever it is idle: whoever is there first is served
+ * first, even when others were reserved before for later. *end: when the work is done. Returns when
+ * it begins.
+ */
+static inline rs_time take(struct link *l, rs_time past, rs_time at, rs_time work, rs_time *end)
+{
+	struct span s = {at, at};
+	unsigned i, k;
+	rs_time start;
+
+	*end = at;
+	if (!work)
+		return at;
+	while (l->first < l->n && l->spans[l->first].to <= past)
+		l->first++;
+	if (l->first == l->n)
+		l->first = l->n = 0;
+	if (l->n == SPANS)
+		make_room(l);
+	for (i = l->n; i > l->first && l->spans[i - 1].to >= at;)
+		i--;
+	k = i;
+	if (k < l->n && l->spans[k].from <= at)
+		s = l->spans[k++];
+	start = s.to;
+	for (; k < l->n && l->spans[k].from - s.to <= work; k++) {
+		work -= l->spans[k].from - s.to;
+		s.to = l->spans[k].to;
+		*end = l->spans[k].from;
+	}
+	if (work) {
+		s.to += work;
+		*end = s.to;
+	}
+	replace_spans(l, i, k, s);
+	return start;
+}
+
+/*
+ * Carry a piece over a row of links, which pass it on TLP by TLP. A link takes it when it has come
+ * and the link is idle.
  */
 static inline struct front cross(struct rs_bus *b, const uint16_t *hop, unsigned n,
-				 const struct load *d, struct front at, rs_time *wait)
+				 const struct load *d, struct front at, struct taken *got)
 {
-	rs_time first_wait = 0, all_wait = 0;
+	rs_time all_wait = 0;
 
+	*got = (struct taken){at.head, at.head, 0};
 	for (unsigned i = 0; i < n; i++) {
 		struct link *l = &b->links[hop[i]];
 		uint32_t header = l->header[d->kind], bytes = d->payload + d->tlps * header;
-		rs_time all = rs_pace_time(l->pace, bytes);
+		rs_time all = rs_pace_time(l->pace, bytes), end;
 		rs_time one = rs_pace_time(l->pace, d->first + header);
-		rs_time start = rs_time_max(at.head, l->free_at + at.way);
+		rs_time start = take(l, b->past, at.head, all, &end);
 
-		all_wait += start - at.head;
-		if (!i)
-			first_wait = all_wait;
-		l->free_at = start + all - at.way;
+		if (i)
+			all_wait += start - at.head;
+		else
+			*got = (struct taken){start, end, 0};
 		l->busy += all;
 		l->bytes += bytes;
-		at.tail = rs_time_max(at.tail + one, start + all) + l->latency;
+		at.tail = rs_time_max(at.tail + one, end) + l->latency;
 		at.head = start + one + l->latency;
-		at.way += l->latency;
 	}
-	*wait = all_wait - first_wait;
+	got->wait = all_wait;
 	return at;
 }
 
@@ -617,7 +690,12 @@ static inline rs_time acquire(struct window *w, uint32_t units, uint32_t slots, 
 
 static inline void hold(struct window *w, uint32_t units, uint32_t slots, rs_time release)
 {
-	w->ring[w->tail++ & w->mask] = (struct hold){release, units, slots};
+	uint32_t i = w->tail++;
+
+	/* what a short way gives back does not wait for what a long one holds */
+	for (; i != w->head && w->ring[(i - 1) & w->mask].release > release; i--)
+		w->ring[i & w->mask] = w->ring[(i - 1) & w->mask];
+	w->ring[i & w->mask] = (struct hold){release, units, slots};
 	w->units += units;
 	w->slots += slots;
 }
@@ -647,15 +725,14 @@ static rs_time read_piece(struct rs_bus *b, const struct rs_path *p, uint32_t n,
 	struct load request = {TLP_READ, 0, k, 0};
 	struct load data = {TLP_COMPLETION, n, pieces_of(n, p->chunk_shift), least(n, p->chunk)};
 	struct front at;
-	rs_time wait;
+	struct taken got;
 
 	now = acquire(w, n, k, now);
 	*issued = now;
-	at = cross(b, p->hop, p->n_hops, &request, (struct front){now, now, 0}, &wait);
+	at = cross(b, p->hop, p->n_hops, &request, (struct front){now, now}, &got);
 	at.head += p->read_access;
 	at.tail += p->read_access;
-	at.way += p->read_access;
-	at = cross(b, p->back, p->n_hops, &data, at, &wait);
+	at = cross(b, p->back, p->n_hops, &data, at, &got);
 	hold(w, n, k, at.head + ((at.tail - at.head) >> (31 - __builtin_clz(k))));
 	return at.tail;
 }
@@ -665,24 +742,23 @@ static rs_time write_piece(struct rs_bus *b, const struct rs_path *p, uint32_t n
 {
 	struct window *w = &b->engines[p->initiator].write;
 	struct load data = {TLP_WRITE, n, pieces_of(n, p->mps_shift), least(n, p->mps)};
-	const struct link *first = &b->links[p->hop[0]];
 	uint32_t units = (n + 15) >> 4;
 	struct front at;
-	rs_time wait, started;
+	struct taken got;
 
 	now = acquire(w, units, data.tlps, now);
-	started = rs_time_max(now, first->free_at);
-	at = cross(b, p->hop, p->n_hops, &data, (struct front){now, now, 0}, &wait);
-	hold(w, units, data.tlps, started + b->p.credit_latency + wait);
-	*left = first->free_at;
+	at = cross(b, p->hop, p->n_hops, &data, (struct front){now, now}, &got);
+	hold(w, units, data.tlps, got.from + b->p.credit_latency + got.wait);
+	*left = got.to;
 	return at.tail + p->write_access;
 }
 
 rs_time rs_bus_read(struct rs_bus *b, const struct rs_path *p, uint32_t n, rs_time now,
 		    rs_time *issued)
 {
-	rs_time done, at = now, last = now;
+	rs_time done, at = now;
 
+	b->past = now - remembered;
 	if (!p->n_hops) {
 		if (issued)
 			*issued = now;
@@ -690,12 +766,12 @@ rs_time rs_bus_read(struct rs_bus *b, const struct rs_path *p, uint32_t n, rs_ti
 	}
 	if (p->nvlink) {
 		struct load data = {TLP_COMPLETION, n, 1, least(n, p->chunk)};
+		struct taken got;
 
 		if (issued)
 			*issued = now;
 		at = now + p->fixed;
-		return cross(b, p->back, p->n_hops, &data, (struct front){at, at, p->fixed}, &last)
-			.tail;
+		return cross(b, p->back, p->n_hops, &data, (struct front){at, at}, &got).tail;
 	}
 	done = read_piece(b, p, least(n, p->read_piece), now, &at);
 	for (uint32_t off = p->read_piece; off < n; off += p->read_piece)
@@ -710,15 +786,15 @@ rs_time rs_bus_write(struct rs_bus *b, const struct rs_path *p, uint32_t n, rs_t
 {
 	rs_time visible, left = now;
 
+	b->past = now - remembered;
 	if (!p->n_hops) {
 		visible = now + p->fixed + p->write_access;
 	} else if (p->nvlink) {
 		struct load data = {TLP_WRITE, n, 1, least(n, p->mps)};
-		rs_time wait;
+		struct taken got;
 
-		visible =
-			cross(b, p->hop, p->n_hops, &data, (struct front){now, now, 0}, &wait).tail;
-		left = b->links[p->hop[0]].free_at;
+		visible = cross(b, p->hop, p->n_hops, &data, (struct front){now, now}, &got).tail;
+		left = got.to;
 	} else {
 		visible = write_piece(b, p, least(n, p->write_piece), now, &left);
 		for (uint32_t off = p->write_piece; off < n; off += p->write_piece)

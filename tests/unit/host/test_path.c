@@ -246,12 +246,13 @@ static void test_two_flows_share_a_link_alike(void **state)
 
 	sample_host(&s, "genoa", gen5x16);
 	b = bus_of(&s, NULL);
-	p[0] = path_of(b, NIC0, GPU0); /* both cross pci0->gpu0 */
-	p[1] = path_of(b, GPU1, GPU0);
+	p[0] = path_of(b, NIC1, GPU0); /* equally long; both cross socket0->pci0->gpu0 */
+	p[1] = path_of(b, GPU2, GPU0);
 	while (at[0] < 100 * RS_US || at[1] < 100 * RS_US) {
 		int i = at[1] < at[0];
 
 		rs_bus_write(b, &p[i], 4096, at[i], &at[i]);
+		at[i] = rs_bus_write_ready(b, &p[i], 4096, at[i]);
 		if (at[i] < 100 * RS_US)
 			bytes[i] += 4096;
 	}
