@@ -34,49 +34,62 @@ static const char *since(bool lifetime)
 static const char *const losses[] = {"local_ack_timeout_err", "packet_seq_err",
 				     "implied_nak_seq_err", NULL};
 
+/* One line for all that is right: n ports or devices of a host. */
+static void pass(struct rs_audit *a, const struct rs_rule *r, const char *host, unsigned n,
+		 const char *what)
+{
+	if (n)
+		rs_finding_subject(
+			a, rs_finding_new(a, r, RS_PASS, r->severity, "%s, on %u devices", what, n),
+			host, NULL);
+}
+
+static struct rs_finding *c01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host,
+				  const char *nic, bool *seen)
+{
+	struct rs_finding *f = NULL;
+
+	*seen = false;
+	for (unsigned k = 0; losses[k]; k++) {
+		const struct rs_fact *fact;
+		bool lifetime;
+		int64_t n = rise(a, host, nic, losses[k], &lifetime, &fact);
+
+		*seen |= n >= 0;
+		if (n <= 0)
+			continue;
+		if (!f) {
+			f = rs_finding_new(a, r, RS_FAIL, lifetime ? RS_MAJOR : RS_CRITICAL,
+					   "packets were lost: %s rose by %lld, %s", losses[k],
+					   (long long)n, since(lifetime));
+			rs_finding_subject(a, f, host, nic + 4);
+			if (f && lifetime)
+				f->confidence = RS_MEDIUM;
+			rs_finding_why(
+				a, f,
+				"a loss in RoCE costs a go-back-N; a timeout stalls the QP for "
+				"4.096 us x 2^timeout: 67 ms at 14, 1.07 s at 18, 4.3 s at 20");
+			rs_finding_need(a, f, "--since an older snapshot",
+					"whether it still rises");
+		}
+		rs_finding_fact(f, fact);
+	}
+	return f;
+}
+
 static void c01(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i), *nic;
+		unsigned right = 0;
 		uint32_t at = 0;
 
 		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
-			struct rs_finding *f = NULL;
-			bool seen = false;
+			bool seen;
 
-			for (unsigned k = 0; losses[k]; k++) {
-				const struct rs_fact *fact;
-				bool lifetime;
-				int64_t n = rise(a, host, nic, losses[k], &lifetime, &fact);
-
-				seen |= n >= 0;
-				if (n <= 0)
-					continue;
-				if (!f) {
-					f = rs_finding_new(
-						a, r, RS_FAIL, lifetime ? RS_MAJOR : RS_CRITICAL,
-						"packets were lost: %s rose by %lld, %s", losses[k],
-						(long long)n, since(lifetime));
-					rs_finding_subject(a, f, host, nic + 4);
-					if (f && lifetime)
-						f->confidence = RS_MEDIUM;
-					rs_finding_why(a, f,
-						       "a loss in RoCE costs a go-back-N; a "
-						       "timeout stalls "
-						       "the QP for 4.096 us x 2^timeout: 67 ms at "
-						       "14, 1.07 s at "
-						       "18, 4.3 s at 20");
-					rs_finding_need(a, f, "--since an older snapshot",
-							"whether it still rises");
-				}
-				rs_finding_fact(f, fact);
-			}
-			if (!f && seen) {
-				f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
-						   "no loss was counted");
-				rs_finding_subject(a, f, host, nic + 4);
-			}
+			right += !c01_nic(a, r, host, nic, &seen) && seen;
 		}
+		pass(a, r, host, right, "no loss was counted");
 	}
 }
 
@@ -231,20 +244,53 @@ static void c05(struct rs_audit *a, const struct rs_rule *r)
 static const struct {
 	const char *name;
 	int64_t ceiling;
-	bool flap; /* else errors on the wire */
 } port_counters[] = {
-	{"link_downed", 255, true},
-	{"link_error_recovery", 255, true},
-	{"symbol_error", 65535, false},
-	{"port_rcv_errors", 65535, false},
-	{"local_link_integrity_errors", 15, false},
-	{"excessive_buffer_overrun_errors", 15, false},
-	{"link_down_events_phy", INT64_MAX, true},
-	{"rx_symbol_err_phy", INT64_MAX, false},
+	{"link_downed", 255},
+	{"link_error_recovery", 255},
+	{"symbol_error", 65535},
+	{"port_rcv_errors", 65535},
+	{"local_link_integrity_errors", 15},
+	{"excessive_buffer_overrun_errors", 15},
+	{"link_down_events_phy", INT64_MAX},
+	{"rx_symbol_err_phy", INT64_MAX},
 };
 
+/* Ports of a host whose counter stands where it stops: one finding, for it says the same of all. */
+static void c07_full(struct rs_audit *a, const struct rs_rule *r, const char *host, unsigned k)
+{
+	struct rs_finding *f = NULL;
+	const char *subject;
+	uint32_t at = 0;
+
+	while ((subject = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const struct rs_fact *fact;
+		bool lifetime;
+
+		if (rise(a, host, subject, port_counters[k].name, &lifetime, &fact) < 0 ||
+		    fact->number != port_counters[k].ceiling)
+			continue;
+		if (!f) {
+			f = rs_finding_new(
+				a, r, RS_UNKNOWN, RS_MAJOR,
+				"%s stands at %lld, where this counter stops: \"no increase\" "
+				"proves nothing",
+				port_counters[k].name, (long long)fact->number);
+			rs_finding_why(
+				a, f,
+				"the port's counters of IBTA 16.1.3.5 are narrow and do not wrap");
+			rs_finding_need(a, f, "a second reading after clearing",
+					"whether it still rises");
+		}
+		rs_finding_subject(a, f, host, subject + 4);
+		rs_finding_fact(f, fact);
+		rs_finding_fix(a, f, host, false, NULL, NULL,
+			       "perfquery -R -C %s -P 1  # clears them; read again later",
+			       subject + 4);
+	}
+}
+
 static void c07_port(struct rs_audit *a, const struct rs_rule *r, const char *host,
-		     const char *subject)
+		     const char *subject, unsigned *right)
 {
 	struct rs_finding *f = NULL;
 	bool seen = false;
@@ -255,29 +301,9 @@ static void c07_port(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		int64_t n = rise(a, host, subject, port_counters[k].name, &lifetime, &fact);
 
 		seen |= n >= 0;
-		if (n <= 0)
+		/* one reading is no rate */
+		if (n <= 0 || lifetime || fact->number == port_counters[k].ceiling)
 			continue;
-		if (fact->number == port_counters[k].ceiling) {
-			struct rs_finding *full =
-				rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
-					       "%s stands at %lld, where this counter stops: \"no "
-					       "increase\" proves nothing",
-					       port_counters[k].name, (long long)fact->number);
-
-			rs_finding_subject(a, full, host, strchr(subject, '/') + 1);
-			rs_finding_fact(full, fact);
-			rs_finding_why(
-				a, full,
-				"the port's counters of IBTA 16.1.3.5 are narrow and do not wrap");
-			rs_finding_fix(a, full, host, false, NULL, NULL,
-				       "perfquery -R -C %s -P 1  # clears them; read again later",
-				       strchr(subject, '/') + 1);
-			rs_finding_need(a, full, "a second reading after clearing",
-					"whether the link still goes down");
-			continue;
-		}
-		if (lifetime)
-			continue; /* one reading is no rate */
 		if (!f) {
 			f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
 					   "%s rose by %lld between the snapshots",
@@ -286,21 +312,22 @@ static void c07_port(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		}
 		rs_finding_fact(f, fact);
 	}
-	if (seen && !f && !a->err) {
-		f = rs_finding_new(a, r, RS_PASS, RS_MAJOR, "no error or flap shows an increase");
-		rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
-	}
+	*right += seen && !f;
 }
 
 static void c07(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i), *subject;
+		unsigned right = 0;
 		uint32_t at = 0;
 
+		for (unsigned k = 0; k < sizeof(port_counters) / sizeof(*port_counters); k++)
+			c07_full(a, r, host, k);
 		while ((subject = rs_facts_subject(a->facts, &at, host, "")))
 			if (!strncmp(subject, "nic/", 4) || !strncmp(subject, "netdev/", 7))
-				c07_port(a, r, host, subject);
+				c07_port(a, r, host, subject, &right);
+		pass(a, r, host, right, "no error or flap shows an increase");
 	}
 }
 
