@@ -5,7 +5,18 @@
 
 /* ---- H01 ---- */
 
-enum { STATES = 16, SLOW_US = 10 };
+enum { STATES = 16, SLOW_US = 10, VERY_SLOW_US = 100 };
+
+/* Idle states cost where somebody waits for an RDMA device. */
+static bool uses_rdma(const struct rs_audit *a, const char *host)
+{
+	uint32_t at = 0;
+
+	if (rs_facts_subject(a->facts, &at, host, "nic/"))
+		return true;
+	at = 0;
+	return rs_facts_next(a->facts, &at, host, "netdev/", "trust") != NULL;
+}
 
 static void h01(struct rs_audit *a, const struct rs_rule *r)
 {
@@ -31,7 +42,10 @@ static void h01(struct rs_audit *a, const struct rs_rule *r)
 				continue;
 			if (!f) {
 				f = rs_finding_new(
-					a, r, RS_FAIL, RS_MAJOR,
+					a, r, RS_FAIL,
+					uses_rdma(a, host) && latency->number >= VERY_SLOW_US
+						? RS_MAJOR
+						: RS_MINOR,
 					"idle state %s takes %lld us to leave and is enabled",
 					name ? name->value : "?", (long long)latency->number);
 				rs_finding_subject(a, f, host, NULL);
