@@ -144,7 +144,8 @@ int rs_capture_flush(struct rs_capture *c, struct rs_error *e)
 {
 	int err = c->failed ? -ENOMEM : 0;
 
-	qsort(c->r, c->n, sizeof(*c->r), by_time);
+	if (c->n)
+		qsort(c->r, c->n, sizeof(*c->r), by_time);
 	for (size_t i = 0; !err && i < c->n; i++)
 		err = write_record(c, &c->r[i]);
 	c->n = 0;
