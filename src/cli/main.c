@@ -31,6 +31,11 @@ int rs_cli_error(const struct rs_error *e)
 	case -ENOTDIR:
 	case -EISDIR:
 	case -EACCES:
+	case -EPERM:
+	case -ELOOP:
+	case -ENAMETOOLONG:
+	case -EBADMSG:
+	case -EFBIG:
 		return RS_EXIT_INPUT;
 	default:
 		return RS_EXIT_FAILED;

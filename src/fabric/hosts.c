@@ -590,8 +590,14 @@ static void finish_hosts(struct hosts *b)
 	struct rs_fabric *f = b->f;
 	const struct rs_host *last = NULL;
 
-	for (uint32_t i = 0; i < f->n_hosts; i++)
+	for (uint32_t i = 0; i < f->n_hosts && !b->l->err; i++) {
 		count_parts(b, &f->hosts[i]);
+		if (f->n_endpoints > RS_ENDPOINTS_MAX || f->n_gpus > RS_ENDPOINTS_MAX)
+			fail(b->l, -E2BIG, (struct rs_where){b->l->name, 1, 1},
+			     "more than %d NICs or GPUs in all", RS_ENDPOINTS_MAX);
+	}
+	if (b->l->err)
+		return;
 	f->endpoints = take(b->l, f->n_endpoints ? f->n_endpoints : 1, sizeof(*f->endpoints));
 	f->unknown = take(b->l, 64, sizeof(*f->unknown));
 	for (uint32_t i = 0; i < f->n_hosts && !b->l->err; i++) {

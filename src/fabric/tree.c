@@ -339,28 +339,32 @@ static size_t character(const unsigned char *s, size_t n)
 	return more + 1;
 }
 
-/* What is no text at all is refused before the parser sees it. */
+/* What is no text at all, or would have the parser look too far ahead, is refused before. */
 static bool readable(struct load *l, const char *text, size_t n, const char *name)
 {
 	struct rs_where at = {name, 1, 1};
 	const unsigned char *s = (const unsigned char *)text, *end = s + n;
+	int open = 0;
 
-	while (s < end) {
+	while (s < end && !l->err) {
 		size_t bytes = character(s, (size_t)(end - s));
 
-		if (!bytes) {
+		if (!bytes)
 			fail(l, -EINVAL, at, "not text: the byte 0x%02x; expected YAML in UTF-8",
 			     *s);
-			return false;
-		}
-		at.column++;
+		open += *s == '[' || *s == '{';
+		open -= open && (*s == ']' || *s == '}');
+		if (open > TREE_OPEN_MAX)
+			fail(l, -E2BIG, at, "more than %d open brackets", TREE_OPEN_MAX);
+		if (++at.column > TREE_LINE_MAX)
+			fail(l, -E2BIG, at, "a line of more than %d characters", TREE_LINE_MAX);
 		if (*s == '\n') {
 			at.line++;
 			at.column = 1;
 		}
 		s += bytes;
 	}
-	return true;
+	return !l->err;
 }
 
 struct node *tree_parse(struct load *l, const char *text, size_t n, const char *name)

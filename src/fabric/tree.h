@@ -16,6 +16,9 @@ enum {
 	TREE_BYTES_MAX = 64 << 20,
 	TREE_NODES_MAX = 8 << 20,
 	TREE_DEPTH_MAX = 32,
+	TREE_LINE_MAX =
+		1 << 20, /* libfyaml keeps a line's tokens until it knows that they are no key */
+	TREE_OPEN_MAX = 1000, /* brackets, those in texts too: it looks ahead over all of them */
 	TREE_KEYS_MAX = 256,
 	TREE_ANCHORS_MAX = 1024,
 	TREE_TEXT_MAX = 1 << 20,

@@ -302,6 +302,14 @@ static void test_csv_errors_name_their_line(void **state)
 	csv_refused("0,0,1,0\n", -EINVAL, 1, "zero bytes");
 }
 
+static void test_a_csv_header_may_stand_behind_comments(void **state)
+{
+	csv_refused("# made by hand\n\n  \nstart_ns,src,dst,bytes\n0,0,1,100\n", 0, 0, "");
+	csv_refused("\xef\xbb\xbfstart_ns,src,dst,bytes\r\n0,0,1,100\r\n", 0, 0, "");
+	csv_refused("0,0,1,100\nstart_ns,src,dst,bytes\n", -EINVAL, 2, "start_ns");
+	csv_refused("start_ns,src,dst,bytes\n", -EINVAL, 2, "no flows");
+}
+
 static void test_more_flows_than_the_limit_are_refused_in_one_line(void **state)
 {
 	size_t n = RS_FLOWS_MAX + 1;
@@ -371,6 +379,7 @@ int main(void)
 		cmocka_unit_test(test_islands_have_no_route),
 		cmocka_unit_test(test_a_bomb_of_aliases_costs_no_more_than_its_text),
 		cmocka_unit_test(test_csv_errors_name_their_line),
+		cmocka_unit_test(test_a_csv_header_may_stand_behind_comments),
 		cmocka_unit_test(test_more_flows_than_the_limit_are_refused_in_one_line),
 		cmocka_unit_test(test_every_published_nccl_file_is_imported_or_refused),
 		cmocka_unit_test(test_every_published_hwloc_file_is_imported),
