@@ -1,69 +1,53 @@
-/* Admission to the shared buffer: reserve, dynamic threshold (Choudhury and Hahne 1998), headroom.
- */
+/* Admission to the shared buffer near its limits: dynamic threshold (Choudhury and Hahne 1998),
+ * headroom, XOFF and XON (802.1Q-2022 clause 36). state.h has the way of a packet far from them. */
 #include "switch/state.h"
 
-/* T = free shared bytes << shift. */
-static uint64_t threshold(const struct rs_switch *sw, const struct port *p, unsigned tc)
+bool rs_buffer_admit_tight(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes)
 {
-	uint64_t free = sw->shared_size > sw->shared_used ? sw->shared_size - sw->shared_used : 0;
-	int shift = sw->class[tc].alpha_shift + p->alpha_add;
+	struct share *s = &sw->port[in].in[tc];
+	bool lossless = sw->lossless >> tc & 1;
+	int64_t over = above_0(s->use + (int64_t)bytes);
+	int64_t more = over - above_0(s->use);
 
-	return shift >= 0 ? free << shift : free >> -shift;
-}
-
-/* Bytes of use above the reserve: what weighs on the shared pool. */
-static uint64_t over(uint64_t use, uint64_t reserve)
-{
-	return use > reserve ? use - reserve : 0;
-}
-
-bool rs_buffer_admit(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes, rs_time now)
-{
-	struct port *p = &sw->port[in];
-	const struct rs_switch_class *c = &sw->class[tc];
-	uint64_t before = over(p->in_use[tc], c->reserve);
-	uint64_t after = over(p->in_use[tc] + bytes, c->reserve);
-	uint64_t t = threshold(sw, p, tc);
-
-	if (p->in_headroom[tc] || (after && after > t)) {
-		if (!c->lossless || p->in_headroom[tc] + bytes > p->headroom)
+	/* with alpha above 1 the threshold alone would let a packet in that no longer fits */
+	if (s->headroom || (over && (over > threshold(s, sw->free) || more > sw->free))) {
+		if (!lossless || s->headroom + bytes > sw->port[in].headroom)
 			return false;
-		p->in_headroom[tc] += bytes;
+		s->headroom += bytes;
 	} else {
-		p->in_use[tc] += bytes;
-		sw->shared_used += after - before;
+		s->use += (int64_t)bytes;
+		sw->free -= more;
 	}
-	sw->used += bytes;
-	if (sw->used > sw->c.max_buffer)
-		sw->c.max_buffer = sw->used;
-	if (c->lossless && !(p->pausing >> tc & 1) &&
-	    (p->in_headroom[tc] || over(p->in_use[tc], c->reserve) >= threshold(sw, p, tc)))
-		rs_pfc_set(sw, in, tc, true, now);
+	hold(sw, bytes);
+	if (lossless && !s->pausing && (s->headroom || above_0(s->use) >= threshold(s, sw->free)))
+		rs_pfc_set(sw, in, tc, true);
 	return true;
 }
 
-void rs_buffer_release(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes, rs_time now)
+/* Headroom empties first. */
+void rs_buffer_release_pausing(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes)
 {
-	struct port *p = &sw->port[in];
-	const struct rs_switch_class *c = &sw->class[tc];
-	uint64_t from_headroom = bytes < p->in_headroom[tc] ? bytes : p->in_headroom[tc];
-	uint64_t rest = bytes - from_headroom;
-	uint64_t before = over(p->in_use[tc], c->reserve);
+	struct share *s = &sw->port[in].in[tc];
+	uint64_t from_headroom = bytes < s->headroom ? bytes : s->headroom;
+	int64_t use = s->use - (int64_t)(bytes - from_headroom);
 
-	sw->used -= bytes;
-	p->in_headroom[tc] -= from_headroom;
-	p->in_use[tc] -= rest;
-	sw->shared_used -= before - over(p->in_use[tc], c->reserve);
-	if (!(p->pausing >> tc & 1) || p->in_headroom[tc])
+	sw->free += above_0(s->use) - above_0(use);
+	s->use = use;
+	s->headroom -= from_headroom;
+	if (s->headroom)
 		return;
-	if (over(p->in_use[tc], c->reserve) + c->xon_offset <= threshold(sw, p, tc) ||
-	    !over(p->in_use[tc], c->reserve))
-		rs_pfc_set(sw, in, tc, false, now);
+	if (use <= 0 || use + (int64_t)sw->class[tc].xon_offset <= threshold(s, sw->free))
+		rs_pfc_set(sw, in, tc, false);
 }
 
 bool rs_buffer_egress_full(const struct rs_switch *sw, const struct port *out, unsigned tc,
 			   uint64_t bytes)
 {
-	return !sw->class[tc].lossless && out->q[tc].bytes + bytes > threshold(sw, out, tc) &&
-	       out->q[tc].bytes;
+	const struct rs_switch_class *c = &sw->class[tc];
+	uint64_t queued = out->q[tc].bytes;
+
+	if (c->egress_limit && queued + bytes > c->egress_limit)
+		return true;
+	return !c->lossless && queued &&
+	       queued + bytes > (uint64_t)threshold(&out->in[tc], sw->free);
 }

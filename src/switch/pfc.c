@@ -8,23 +8,23 @@ static rs_time quanta(const struct port *p, uint32_t n)
 	return rs_pace_time_long(p->pace, (uint64_t)n * 64); /* 512 bit times */
 }
 
-void rs_pfc_arm(struct rs_switch *sw, rs_time when)
+static void arm(struct rs_switch *sw, rs_time when)
 {
 	if (when < sw->deadline)
 		sw->deadline = when;
 }
 
-void rs_pfc_set(struct rs_switch *sw, unsigned in, unsigned tc, bool pause, rs_time now)
+void rs_pfc_set(struct rs_switch *sw, unsigned in, unsigned tc, bool pause)
 {
 	struct port *p = &sw->port[in];
 
+	p->in[tc].pausing = pause;
 	p->pfc_due |= (uint8_t)(1 << tc);
 	if (pause)
 		p->pausing |= (uint8_t)(1 << tc);
 	else
 		p->pausing &= (uint8_t) ~(1 << tc);
 	wake(sw, in);
-	(void)now;
 }
 
 struct rs_packet *rs_pfc_frame(struct rs_switch *sw, unsigned port, rs_time now)
@@ -37,11 +37,12 @@ struct rs_packet *rs_pfc_frame(struct rs_switch *sw, unsigned port, rs_time now)
 	memset(k, 0, sizeof(*k));
 	k->kind = RS_KIND_PFC;
 	k->frame_bytes = sw->cfg.pfc_frame ? sw->cfg.pfc_frame : RS_PFC_FRAME;
-	k->pfc_enable = p->pfc_due;
+	/* one timer refreshes all: so every frame renews all that are paused */
+	k->pfc_enable = p->pfc_due | p->pausing;
 	for (unsigned c = 0; c < RS_CLASSES; c++)
-		if (p->pausing >> c & p->pfc_due >> c & 1)
+		if (p->pausing >> c & 1)
 			k->pfc_quanta[c] = sw->cfg.pause_quanta;
-	if (p->pfc_due & p->pausing) {
+	if (p->pausing) {
 		p->c.tx_pauses++;
 		sw->c.pauses_sent++;
 	} else {
@@ -50,7 +51,7 @@ struct rs_packet *rs_pfc_frame(struct rs_switch *sw, unsigned port, rs_time now)
 	p->pfc_due = 0;
 	p->refresh = p->pausing && !sw->cfg.pause_holds ? now + quanta(p, sw->cfg.pause_quanta) / 2
 							: RS_NEVER;
-	rs_pfc_arm(sw, p->refresh);
+	arm(sw, p->refresh);
 	return k;
 }
 
@@ -59,32 +60,42 @@ static void unpause(struct rs_switch *sw, unsigned port, unsigned tc, rs_time no
 	struct port *p = &sw->port[port];
 
 	p->paused &= (uint8_t) ~(1 << tc);
-	p->c.paused += now - p->paused_since[tc];
+	p->c.paused += now - p->pause[tc].since;
 	wake(sw, port);
 }
 
+/* Of one class: its time may be renewed, or be over. */
+static void paused(struct rs_switch *sw, unsigned port, unsigned tc, uint16_t n, rs_time now)
+{
+	struct port *p = &sw->port[port];
+	struct pause *t = &p->pause[tc];
+
+	if (!n) {
+		if (p->paused >> tc & 1)
+			unpause(sw, port, tc, now);
+		return;
+	}
+	if (!(p->paused >> tc & 1))
+		t->since = now;
+	p->paused |= (uint8_t)(1 << tc);
+	t->until = sw->cfg.pause_holds ? RS_NEVER : now + quanta(p, n);
+	arm(sw, t->until);
+	if (sw->cfg.pfc_watchdog)
+		arm(sw, t->since + sw->cfg.pfc_watchdog);
+}
+
+/* Classes without PFC are not paused by it (802.1Q-2022 §36.1.1). */
 void rs_pfc_received(struct rs_switch *sw, unsigned port, struct rs_packet *k, rs_time now)
 {
 	struct port *p = &sw->port[port];
 	bool xoff = false;
 
-	for (unsigned c = 0; c < RS_CLASSES; c++) {
-		if (!(k->pfc_enable >> c & 1))
-			continue;
-		if (k->pfc_quanta[c]) {
-			xoff = true;
-			if (!(p->paused >> c & 1))
-				p->paused_since[c] = now;
-			p->paused |= (uint8_t)(1 << c);
-			p->paused_until[c] =
-				sw->cfg.pause_holds ? RS_NEVER : now + quanta(p, k->pfc_quanta[c]);
-			rs_pfc_arm(sw, p->paused_until[c]);
-			if (sw->cfg.pfc_watchdog)
-				rs_pfc_arm(sw, p->paused_since[c] + sw->cfg.pfc_watchdog);
-		} else if (p->paused >> c & 1) {
-			unpause(sw, port, c, now);
+	for (unsigned c = 0; c < RS_CLASSES; c++)
+		if (k->pfc_enable >> c & 1) {
+			xoff |= k->pfc_quanta[c] != 0;
+			if (sw->lossless >> c & 1)
+				paused(sw, port, c, k->pfc_quanta[c], now);
 		}
-	}
 	if (xoff)
 		p->c.rx_pauses++;
 	else
@@ -102,7 +113,7 @@ static void watchdog(struct rs_switch *sw, unsigned port, unsigned tc, rs_time n
 		struct rs_packet *k = rs_pool_at(sw->cfg.pool, q->head);
 
 		q->head = k->next;
-		rs_buffer_release(sw, k->in_port, tc, cells(sw, k->frame_bytes), now);
+		release(sw, k->in_port, tc, cells(sw, k->frame_bytes));
 		rs_pool_free(sw->cfg.free, k);
 		sw->c.watchdog_drops++;
 	}
@@ -111,29 +122,34 @@ static void watchdog(struct rs_switch *sw, unsigned port, unsigned tc, rs_time n
 	unpause(sw, port, tc, now);
 }
 
+static void expire_class(struct rs_switch *sw, unsigned port, unsigned tc, rs_time now)
+{
+	const struct pause *t = &sw->port[port].pause[tc];
+	rs_time dog = sw->cfg.pfc_watchdog ? t->since + sw->cfg.pfc_watchdog : RS_NEVER;
+
+	if (dog <= now)
+		watchdog(sw, port, tc, now);
+	else if (t->until <= now)
+		unpause(sw, port, tc, now);
+	else
+		arm(sw, rs_time_min(t->until, dog));
+}
+
 void rs_switch_expire(struct rs_switch *sw, rs_time now)
 {
 	sw->deadline = RS_NEVER;
 	for (unsigned i = 0; i < sw->cfg.n_ports; i++) {
 		struct port *p = &sw->port[i];
 
-		for (unsigned c = 0; p->paused && c < RS_CLASSES; c++) {
-			if (!(p->paused >> c & 1))
-				continue;
-			if (sw->cfg.pfc_watchdog &&
-			    now >= p->paused_since[c] + sw->cfg.pfc_watchdog)
-				watchdog(sw, i, c, now);
-			else if (p->paused_until[c] <= now)
-				unpause(sw, i, c, now);
-			else
-				rs_pfc_arm(sw, p->paused_until[c]);
-		}
+		for (unsigned c = 0; p->paused && c < RS_CLASSES; c++)
+			if (p->paused >> c & 1)
+				expire_class(sw, i, c, now);
 		if (p->refresh <= now) {
 			p->refresh = RS_NEVER;
 			p->pfc_due |= p->pausing;
 			wake(sw, i);
 		}
-		rs_pfc_arm(sw, p->refresh);
+		arm(sw, p->refresh);
 	}
 }
 
@@ -153,9 +169,27 @@ uint32_t rs_pfc_response_quanta(int64_t rate)
 
 uint64_t rs_pfc_headroom(int64_t rate, rs_time delay, uint32_t max_frame, uint32_t response_quanta)
 {
+	const rs_uint128 bit_s = (rs_uint128)8 * 1000000000000;
 	uint64_t cable =
-		(uint64_t)((rs_uint128)2 * (uint64_t)delay * (uint64_t)rate / 8 / 1000000000000);
+		(uint64_t)(((rs_uint128)2 * (uint64_t)delay * (uint64_t)rate + bit_s - 1) / bit_s);
 
 	return 2 * ((uint64_t)max_frame + RS_PREAMBLE_IPG_BYTES) + RS_PFC_FRAME +
 	       RS_PREAMBLE_IPG_BYTES + cable + (uint64_t)response_quanta * 64;
+}
+
+/* Worst are frames of one byte more than whole cells, or the shortest; the last may be cut off. */
+uint64_t rs_pfc_headroom_cells(uint64_t link_bytes, uint32_t cell)
+{
+	uint64_t cells, worst = link_bytes;
+
+	if (cell <= 1)
+		return link_bytes;
+	cells = (RS_ETH_MIN_FRAME + cell - 1) / cell;
+	for (uint64_t frame = RS_ETH_MIN_FRAME; cells <= 2 + RS_ETH_MIN_FRAME / cell; cells++) {
+		uint64_t room = (link_bytes / (frame + RS_PREAMBLE_IPG_BYTES) + 1) * cells * cell;
+
+		worst = room > worst ? room : worst;
+		frame = cells * cell + 1;
+	}
+	return worst;
 }

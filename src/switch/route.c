@@ -1,10 +1,6 @@
-/* Routing: ECMP by hash of the flow, a packet spray, or the least queue among equal-cost ports. */
+/* Routing policies other than the hash of state.h: pinned paths, packet spray, the least queue,
+ * flowlets (Sinha, Kandula and Katabi 2004), placement. */
 #include "switch/state.h"
-
-static uint32_t below(uint32_t hash, uint32_t n)
-{
-	return (uint32_t)((uint64_t)hash * n >> 32);
-}
 
 static uint64_t queued(const struct port *p)
 {
@@ -32,46 +28,41 @@ static uint32_t least(struct rs_switch *sw, const uint16_t *set, uint32_t n)
 	return best;
 }
 
-static uint16_t pinned_port(const struct rs_switch_pins *pins, const struct rs_packet *p)
+/* A pause in a flow longer than paths differ lets the rest take another path in order. Flows that
+ * share an entry of the table share their flowlet. */
+static uint32_t flowlet(struct rs_switch *sw, const struct rs_packet *p, const uint16_t *set,
+			uint32_t n, rs_time now)
 {
+	uint64_t flow = ((uint64_t)p->src << 32 | p->dst) ^ (uint64_t)p->sport << 40;
+	struct flowlet *f = &sw->flowlets[rs_mix64(flow ^ sw->hash_seed) % FLOWLETS];
+
+	/* n differs between destinations: an entry may have been another's */
+	if (now - f->last > sw->cfg.flowlet_gap || f->at >= n)
+		f->at = least(sw, set, n);
+	f->last = now;
+	return f->at;
+}
+
+uint32_t rs_route_choose(struct rs_switch *sw, const struct rs_packet *p, const uint16_t *set,
+			 uint32_t n, rs_time now)
+{
+	switch ((enum rs_routing)sw->routing) {
+	case RS_ROUTE_ADAPTIVE:
+		return least(sw, set, n);
+	case RS_ROUTE_FLOWLET:
+		return flowlet(sw, p, set, n, now);
+	case RS_ROUTE_PLACED: /* a division: counterfactual runs only */
+		return sw->local_index[p->dst] % n;
+	default:
+		return rs_random_below(&sw->random, n);
+	}
+}
+
+int rs_route_pinned(const struct rs_switch *sw, const struct rs_packet *p)
+{
+	const struct rs_switch_pins *pins = &sw->pins;
 	uint32_t first = pins->first[p->dst], n = pins->first[p->dst + 1] - first;
 	uint32_t i = p->dest_qp - pins->first_qpn;
 
 	return i < n ? pins->port[first + i] : RS_UNPINNED;
-}
-
-int rs_route(struct rs_switch *sw, const struct rs_packet *p)
-{
-	const struct rs_switch_routes *r = &sw->cfg.routes;
-	uint32_t group, set, n, at;
-	uint64_t hash;
-
-	if (p->dst >= r->n_endpoints)
-		return -1;
-	if (__builtin_expect(sw->pins.port != NULL, 0)) {
-		uint16_t pinned = pinned_port(&sw->pins, p);
-
-		if (pinned != RS_UNPINNED)
-			return pinned;
-	}
-	group = r->group_of[p->dst];
-	if (group == r->my_group)
-		return r->local_port[r->local_index[p->dst]];
-	set = r->set_of[group];
-	n = set & 0xff;
-	if (n <= 1)
-		return n ? r->ports[set >> 8] : -1;
-	if (sw->cfg.routing == RS_ROUTE_ADAPTIVE) {
-		at = least(sw, &r->ports[set >> 8], n);
-	} else if (sw->cfg.routing == RS_ROUTE_SPRAY) {
-		at = rs_random_below(&sw->random, n);
-	} else if (sw->cfg.routing == RS_ROUTE_PLACED) {
-		at = r->local_index[p->dst] % n; /* a division: counterfactual runs only */
-	} else {
-		hash = ((uint64_t)p->src << 32 | p->dst) * UINT64_C(0x9e3779b97f4a7c15);
-		hash = (hash ^ hash >> 29 ^ (uint64_t)p->sport << 17 ^ sw->hash_seed) *
-		       UINT64_C(0xbf58476d1ce4e5b9);
-		at = below((uint32_t)(hash >> 32), n);
-	}
-	return r->ports[(set >> 8) + at];
 }

@@ -1,5 +1,5 @@
-/* Egress scheduling: strict classes first, the highest first; then deficit round robin by weight
- * (802.1Q-2022 §8.6.8, Shreedhar and Varghese 1995). */
+/* Egress scheduling between classes: strict ones first, the highest first; then deficit round robin
+ * by weight (802.1Q-2022 §8.6.8, Shreedhar and Varghese 1995). */
 #include "switch/state.h"
 
 enum { QUANTUM = 1024 }; /* bytes a unit of weight */
@@ -10,13 +10,11 @@ unsigned rs_sched_pick(struct rs_switch *sw, struct port *out, uint8_t ready)
 
 	if (strict)
 		return 31u - (unsigned)__builtin_clz(strict);
-	if (!(ready & (uint8_t)(ready - 1)))
-		return (unsigned)__builtin_ctz(ready);
 	for (;;) {
 		unsigned c = out->turn;
 
 		if (ready >> c & 1) {
-			uint32_t bytes = rs_pool_at(sw->cfg.pool, out->q[c].head)->frame_bytes;
+			uint32_t bytes = sw->base[out->q[c].head].frame_bytes;
 
 			if (out->deficit[c] >= (int32_t)bytes) {
 				out->deficit[c] -= (int32_t)bytes;

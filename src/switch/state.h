@@ -1,65 +1,120 @@
-/* Private to switch/: ports, queues and the shared buffer as they lie in memory. */
+/* Private to switch/: ports, queues and the shared buffer as they lie in memory, and the parts of a
+ * hop that every packet takes. What few packets take is in the room's .c files. */
 #ifndef RS_SWITCH_STATE_H
 #define RS_SWITCH_STATE_H
 
+#include <stddef.h>
 #include "switch/switch.h"
 
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+enum { LINE = 64, ALPHA_BITS = 8, ALPHA_SHIFT_MAX = 10, CELL_BITS = 40 };
+
+/* An egress port's packets of a class. */
 struct queue {
 	uint32_t head, tail;
 	uint64_t bytes;
+	uint64_t kmin; /* marks begin above it; UINT64_MAX: none */
 };
 
-struct port {
-	/* egress */
-	uint8_t filled;  /* classes with packets */
-	uint8_t paused;  /* classes that the peer paused */
-	uint8_t pfc_due; /* classes whose PAUSE or RESUME is to be sent */
-	uint8_t pausing; /* classes that this ingress paused */
-	uint8_t turn;    /* DWRR: class being served */
-	bool wake;
-	int32_t deficit[RS_CLASSES];
-	struct queue q[RS_CLASSES];
-	/* ingress, a class */
-	uint64_t in_use[RS_CLASSES]; /* reserve and shared */
-	uint64_t in_headroom[RS_CLASSES];
-	rs_time paused_until[RS_CLASSES], paused_since[RS_CLASSES];
-	rs_time refresh;
-	uint64_t kmin, kmax, headroom;
-	struct rs_pace pace;
-	int64_t rate;
-	int8_t alpha_add;
-	uint8_t rate_code; /* in telemetry */
-	struct rs_switch_port_counters c;
+/* What an ingress port holds of a class. */
+struct share {
+	int64_t use; /* bytes outside headroom, less the reserve: above 0 they are the pool's */
+	uint64_t headroom; /* bytes in it; > 0 only while pausing */
+	uint32_t alpha;    /* threshold: free << ALPHA_BITS * alpha */
+	bool pausing;      /* PAUSE was asked for, RESUME not yet */
 };
+
+/* The egress as its peer paused it. */
+struct pause {
+	rs_time until, since;
+};
+
+/* 11 lines. The first is all of a port that every packet touches, besides a queue or a share. */
+struct port {
+	uint8_t filled;  /* egress: classes with packets */
+	uint8_t paused;  /* egress: classes that the peer paused */
+	uint8_t pfc_due; /* classes whose PAUSE or RESUME is to be sent */
+	uint8_t pausing; /* ingress: classes that it paused */
+	uint8_t turn;    /* DWRR: class being served */
+	uint8_t rate_code;
+	rs_time later; /* cut-through: until then a queued packet may still be arriving */
+	int64_t rate;
+	struct rs_switch_port_counters c;
+	rs_time refresh;
+	struct queue q[RS_CLASSES];
+	struct share in[RS_CLASSES];
+	int32_t deficit[RS_CLASSES];
+	uint64_t kmax, headroom;
+	struct rs_pace pace;
+	struct pause pause[RS_CLASSES];
+} __attribute__((aligned(LINE)));
+
+_Static_assert(offsetof(struct port, c.tx_pauses) == LINE, "what every packet counts is in line 0");
+
+/* A flowlet: packets of a flow that follow each other closely, all on one path. */
+struct flowlet {
+	rs_time last;
+	uint32_t at; /* in the set */
+};
+
+enum { FLOWLETS = 2048 };
 
 struct rs_switch {
-	struct rs_switch_config cfg;
-	struct rs_switch_class class[RS_CLASSES];
-	struct rs_switch_pins pins; /* port NULL: none */
 	struct port *port;
-	uint64_t shared_used; /* beyond reserves */
-	uint64_t shared_size;
-	uint64_t used; /* all bytes held */
+	struct rs_packet *base; /* the slab */
+	int64_t free;           /* bytes of the pool; below 0 never */
+	uint64_t used;          /* all bytes held */
+	const uint32_t *group_of, *set_of;
+	const uint16_t *ports;
+	uint32_t n_endpoints, my_group;
+
+	const uint16_t *local_port, *local_index;
+	uint64_t per_byte; /* cells a byte << CELL_BITS, rounded up */
+	uint32_t cell;
 	uint32_t hash_seed;
-	uint8_t strict, weighted; /* classes */
-	bool any_woken;
-	uint64_t *woken;
 	rs_time deadline;
+	struct rs_switch_counters c; /* max_buffer first */
+	uint32_t int_scale;
+	uint8_t lossless, limited; /* classes; limited: lossy, or of a limited queue */
+	uint8_t strict, weighted;
+	uint8_t routing;
+	bool pinned, mark_at_dequeue, any_woken;
+
+	uint8_t tc_of_dscp[64];
+	struct rs_switch_class class[RS_CLASSES];
+	struct rs_switch_pins pins;
+	uint64_t pool_size;
+	uint64_t *woken;
+	struct flowlet *flowlets;
 	struct rs_random random;
-	struct rs_switch_counters c;
-};
+	struct rs_switch_config cfg;
+} __attribute__((aligned(LINE)));
 
-/* cells */
-static inline uint64_t cells(const struct rs_switch *sw, uint32_t frame_bytes)
+/* buffer.c */
+bool rs_buffer_admit_tight(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes);
+void rs_buffer_release_pausing(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes);
+bool rs_buffer_egress_full(const struct rs_switch *sw, const struct port *out, unsigned tc,
+			   uint64_t bytes);
+/* ecn.c: the queue is above kmin */
+void rs_ecn_mark(struct rs_switch *sw, struct port *out, unsigned tc, struct rs_packet *p);
+/* route.c */
+int rs_route_pinned(const struct rs_switch *sw, const struct rs_packet *p);
+uint32_t rs_route_choose(struct rs_switch *sw, const struct rs_packet *p, const uint16_t *set,
+			 uint32_t n, rs_time now);
+/* sched.c: the class to serve among ready, more than one */
+unsigned rs_sched_pick(struct rs_switch *sw, struct port *out, uint8_t ready);
+/* pfc.c */
+struct rs_packet *rs_pfc_frame(struct rs_switch *sw, unsigned port, rs_time now);
+void rs_pfc_received(struct rs_switch *sw, unsigned port, struct rs_packet *p, rs_time now);
+void rs_pfc_set(struct rs_switch *sw, unsigned in, unsigned tc, bool pause);
+
+/* Bytes of whole cells: exact for every frame and cell up to 65535 bytes, as (2^40 / cell's
+ * rounding error) < cell and frame + cell < 2^17. */
+static inline uint32_t cells(const struct rs_switch *sw, uint32_t frame_bytes)
 {
-	uint32_t cell = sw->cfg.cell;
-	uint32_t n;
-
-	if (cell <= 1)
-		return frame_bytes;
-	/* the division is by a constant of the run; frames are few sizes, so it is foretold */
-	n = (frame_bytes + cell - 1) / cell;
-	return (uint64_t)n * cell;
+	return (uint32_t)((frame_bytes + sw->cell - 1) * sw->per_byte >> CELL_BITS) * sw->cell;
 }
 
 static inline void wake(struct rs_switch *sw, unsigned port)
@@ -68,21 +123,111 @@ static inline void wake(struct rs_switch *sw, unsigned port)
 	sw->woken[port >> 6] |= UINT64_C(1) << (port & 63);
 }
 
-/* buffer.c */
-bool rs_buffer_admit(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes, rs_time now);
-void rs_buffer_release(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes, rs_time now);
-bool rs_buffer_egress_full(const struct rs_switch *sw, const struct port *out, unsigned tc,
-			   uint64_t bytes);
-/* ecn.c */
-void rs_ecn_mark(struct rs_switch *sw, struct port *out, unsigned tc, struct rs_packet *p);
-/* route.c: the egress port, or -1 */
-int rs_route(struct rs_switch *sw, const struct rs_packet *p);
-/* sched.c: the class to serve among ready; ready != 0 */
-unsigned rs_sched_pick(struct rs_switch *sw, struct port *out, uint8_t ready);
-/* pfc.c */
-struct rs_packet *rs_pfc_frame(struct rs_switch *sw, unsigned port, rs_time now);
-void rs_pfc_received(struct rs_switch *sw, unsigned port, struct rs_packet *p, rs_time now);
-void rs_pfc_set(struct rs_switch *sw, unsigned in, unsigned tc, bool pause, rs_time now);
-void rs_pfc_arm(struct rs_switch *sw, rs_time when);
+/* ---- The shared buffer ---- */
+
+static inline int64_t above_0(int64_t x)
+{
+	return x > 0 ? x : 0;
+}
+
+static inline int64_t threshold(const struct share *s, int64_t free)
+{
+	return free * s->alpha >> ALPHA_BITS;
+}
+
+static inline void hold(struct rs_switch *sw, uint64_t bytes)
+{
+	sw->used += bytes;
+	if (sw->used > sw->c.max_buffer)
+		sw->c.max_buffer = sw->used;
+}
+
+/* Whoever stays under the threshold that holds with the packet in was under the one before it, uses
+ * no headroom and pauses nobody. */
+static inline bool admit(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes)
+{
+	struct share *s = &sw->port[in].in[tc];
+	int64_t use = s->use + (int64_t)bytes;
+	int64_t free = sw->free - (above_0(use) - above_0(s->use));
+
+	if (unlikely(s->pausing || above_0(use) >= threshold(s, free)))
+		return rs_buffer_admit_tight(sw, in, tc, bytes);
+	s->use = use;
+	sw->free = free;
+	hold(sw, bytes);
+	return true;
+}
+
+static inline void release(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes)
+{
+	struct share *s = &sw->port[in].in[tc];
+	int64_t use = s->use - (int64_t)bytes;
+
+	sw->used -= bytes;
+	if (unlikely(s->pausing)) {
+		rs_buffer_release_pausing(sw, in, tc, bytes);
+		return;
+	}
+	sw->free += above_0(s->use) - above_0(use);
+	s->use = use;
+}
+
+/* ---- Routing ---- */
+
+static inline int route(struct rs_switch *sw, const struct rs_packet *p, rs_time now)
+{
+	uint32_t group, set, n;
+	uint64_t hash;
+
+	if (unlikely(p->dst >= sw->n_endpoints))
+		return -1;
+	if (unlikely(sw->pinned)) {
+		int pinned = rs_route_pinned(sw, p);
+
+		if (pinned != RS_UNPINNED)
+			return pinned;
+	}
+	group = sw->group_of[p->dst];
+	if (group == sw->my_group)
+		return sw->local_port[sw->local_index[p->dst]];
+	set = sw->set_of[group];
+	n = set & 0xff;
+	if (n <= 1)
+		return n ? sw->ports[set >> 8] : -1;
+	if (unlikely(sw->routing != RS_ROUTE_ECMP))
+		return sw->ports[(set >> 8) + rs_route_choose(sw, p, &sw->ports[set >> 8], n, now)];
+	hash = ((uint64_t)p->src << 32 | p->dst) * UINT64_C(0x9e3779b97f4a7c15);
+	hash = (hash ^ hash >> 29 ^ (uint64_t)p->sport << 17 ^ sw->hash_seed) *
+	       UINT64_C(0xbf58476d1ce4e5b9);
+	return sw->ports[(set >> 8) + (uint32_t)((hash >> 32) * n >> 32)];
+}
+
+/* ---- Queues ---- */
+
+/* Strict classes first, the highest first; one class alone needs no turn. */
+static inline unsigned pick(struct rs_switch *sw, struct port *out, uint8_t ready)
+{
+	if (likely(!(ready & (ready - 1))))
+		return (unsigned)__builtin_ctz(ready);
+	return rs_sched_pick(sw, out, ready);
+}
+
+static inline void enqueue(struct rs_switch *sw, struct port *out, unsigned tc, struct rs_packet *p,
+			   uint64_t bytes)
+{
+	struct queue *q = &out->q[tc];
+	uint32_t index = (uint32_t)(p - sw->base);
+
+	p->next = RS_NO_PACKET;
+	if (q->head == RS_NO_PACKET)
+		q->head = index;
+	else
+		sw->base[q->tail].next = index;
+	q->tail = index;
+	q->bytes += bytes;
+	out->filled |= (uint8_t)(1u << tc);
+	if (q->bytes > out->c.max_queue)
+		out->c.max_queue = q->bytes;
+}
 
 #endif

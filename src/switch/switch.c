@@ -7,6 +7,12 @@
 
 enum { RANDOM_MARK = 2 };
 
+static uint32_t alpha(int shift)
+{
+	shift = shift > ALPHA_SHIFT_MAX ? ALPHA_SHIFT_MAX : shift;
+	return shift < -ALPHA_BITS ? 1 : UINT32_C(1) << (shift + ALPHA_BITS);
+}
+
 static void make_port(struct rs_switch *sw, unsigned i)
 {
 	struct port *p = &sw->port[i];
@@ -15,13 +21,17 @@ static void make_port(struct rs_switch *sw, unsigned i)
 	p->rate = c->rate;
 	p->pace = rs_pace_of(c->rate);
 	p->headroom = c->headroom;
-	p->kmin = c->kmin;
 	p->kmax = c->kmax;
 	p->refresh = RS_NEVER;
-	p->alpha_add = c->alpha_add;
 	p->rate_code = rs_int_rate_code(c->rate);
-	for (unsigned t = 0; t < RS_CLASSES; t++)
+	for (unsigned t = 0; t < RS_CLASSES; t++) {
+		const struct rs_switch_class *k = &sw->class[t];
+
 		p->q[t].head = p->q[t].tail = RS_NO_PACKET;
+		p->q[t].kmin = !k->ecn ? UINT64_MAX : c->kmin ? c->kmin : k->kmin;
+		p->in[t].alpha = alpha(k->alpha_shift + c->alpha_add);
+		p->in[t].use = -(int64_t)k->reserve;
+	}
 }
 
 /* Headroom of lossless classes and the reserves come out of the buffer; the rest is shared. */
@@ -44,37 +54,98 @@ static int divide_buffer(struct rs_switch *sw, struct rs_error *e)
 			      "raise qos.buffer, shorten cables, or make fewer classes lossless");
 		return -EINVAL;
 	}
-	sw->shared_size = sw->cfg.buffer - fixed;
+	sw->pool_size = sw->cfg.buffer - fixed;
+	sw->free = (int64_t)sw->pool_size;
 	return 0;
+}
+
+static int check_config(const struct rs_switch_config *c, struct rs_error *e)
+{
+	if (!c->n_ports || c->n_ports > RS_SWITCH_PORTS_MAX)
+		return rs_error_set(e, -EINVAL, "a switch has 1 to %d ports, not %u",
+				    RS_SWITCH_PORTS_MAX, c->n_ports);
+	if (c->cell > RS_SWITCH_CELL_MAX)
+		return rs_error_set(e, -EINVAL, "a switch's cell has at most %d bytes, not %u",
+				    RS_SWITCH_CELL_MAX, c->cell);
+	if (c->buffer > RS_SWITCH_BUFFER_MAX)
+		return rs_error_set(e, -EINVAL, "a switch's buffer has at most 16 TiB");
+	if (c->routing == RS_ROUTE_FLOWLET && c->flowlet_gap <= 0)
+		return rs_error_set(e, -EINVAL, "flowlet routing needs a gap above 0");
+	for (unsigned i = 0; i < 64; i++)
+		if (c->tc_of_dscp[i] >= RS_CLASSES)
+			return rs_error_set(e, -EINVAL, "DSCP %u has class %u; classes are 0 to 7",
+					    i, c->tc_of_dscp[i]);
+	return 0;
+}
+
+static int allocate(struct rs_switch *sw, struct rs_error *e)
+{
+	uint32_t n = sw->cfg.n_ports;
+
+	sw->port = aligned_alloc(LINE, n * sizeof(*sw->port));
+	sw->woken = calloc((n + 63) / 64, sizeof(*sw->woken));
+	if (sw->cfg.routing == RS_ROUTE_FLOWLET)
+		sw->flowlets = calloc(FLOWLETS, sizeof(*sw->flowlets));
+	if (!sw->port || !sw->woken || (sw->cfg.routing == RS_ROUTE_FLOWLET && !sw->flowlets))
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	memset(sw->port, 0, n * sizeof(*sw->port));
+	for (unsigned i = 0; sw->flowlets && i < FLOWLETS; i++)
+		sw->flowlets[i].at = UINT32_MAX;
+	return 0;
+}
+
+/* What every packet reads, beside each other. */
+static void make_hot(struct rs_switch *sw)
+{
+	const struct rs_switch_config *c = &sw->cfg;
+
+	sw->base = c->pool->base;
+	sw->group_of = c->routes.group_of;
+	sw->set_of = c->routes.set_of;
+	sw->ports = c->routes.ports;
+	sw->n_endpoints = c->routes.n_endpoints;
+	sw->my_group = c->routes.my_group;
+	sw->local_port = c->routes.local_port;
+	sw->local_index = c->routes.local_index;
+	sw->cell = c->cell ? c->cell : 1;
+	sw->per_byte = ((UINT64_C(1) << CELL_BITS) + sw->cell - 1) / sw->cell;
+	sw->hash_seed = (uint32_t)rs_mix64(c->seed ^ (uint64_t)c->id << 32);
+	sw->deadline = RS_NEVER;
+	sw->int_scale = c->int_scale;
+	sw->routing = (uint8_t)c->routing;
+	sw->mark_at_dequeue = c->mark_at_dequeue;
+	memcpy(sw->tc_of_dscp, c->tc_of_dscp, sizeof(sw->tc_of_dscp));
+	memcpy(sw->class, c->classes, sizeof(sw->class));
+	for (unsigned t = 0; t < RS_CLASSES; t++) {
+		uint8_t bit = (uint8_t)(1 << t);
+
+		*(sw->class[t].weight ? &sw->weighted : &sw->strict) |= bit;
+		if (sw->class[t].lossless)
+			sw->lossless |= bit;
+		if (!sw->class[t].lossless || sw->class[t].egress_limit)
+			sw->limited |= bit;
+	}
 }
 
 int rs_switch_create(const struct rs_switch_config *c, struct rs_switch **out, struct rs_error *e)
 {
 	struct rs_switch *sw;
-	int err;
+	int err = check_config(c, e);
 
-	if (!c->n_ports || c->n_ports > RS_SWITCH_PORTS_MAX)
-		return rs_error_set(e, -EINVAL, "a switch has 1 to %d ports, not %u",
-				    RS_SWITCH_PORTS_MAX, c->n_ports);
-	sw = calloc(1, sizeof(*sw));
+	if (err)
+		return err;
+	sw = aligned_alloc(LINE, sizeof(*sw));
 	if (!sw)
 		return rs_error_set(e, -ENOMEM, "out of memory");
+	memset(sw, 0, sizeof(*sw));
 	sw->cfg = *c;
-	memcpy(sw->class, c->classes, sizeof(sw->class));
-	sw->port = calloc(c->n_ports, sizeof(*sw->port));
-	sw->woken = calloc((c->n_ports + 63) / 64, sizeof(*sw->woken));
-	if (!sw->port || !sw->woken) {
-		rs_switch_destroy(sw);
-		return rs_error_set(e, -ENOMEM, "out of memory");
-	}
-	for (unsigned i = 0; i < c->n_ports; i++)
-		make_port(sw, i);
-	for (unsigned t = 0; t < RS_CLASSES; t++)
-		*(sw->class[t].weight ? &sw->weighted : &sw->strict) |= (uint8_t)(1 << t);
-	sw->deadline = RS_NEVER;
 	sw->random = rs_random_stream(c->seed, c->id, RANDOM_MARK);
-	sw->hash_seed = (uint32_t)rs_mix64(c->seed ^ (uint64_t)c->id << 32);
-	err = divide_buffer(sw, e);
+	make_hot(sw);
+	err = allocate(sw, e);
+	for (unsigned i = 0; !err && i < c->n_ports; i++)
+		make_port(sw, i);
+	if (!err)
+		err = divide_buffer(sw, e);
 	if (err) {
 		rs_switch_destroy(sw);
 		return err;
@@ -87,12 +158,14 @@ void rs_switch_destroy(struct rs_switch *sw)
 {
 	free(sw->port);
 	free(sw->woken);
+	free(sw->flowlets);
 	free(sw);
 }
 
 void rs_switch_pin(struct rs_switch *sw, const struct rs_switch_pins *pins)
 {
 	sw->pins = *pins;
+	sw->pinned = pins->port != NULL;
 }
 
 /* ---- Packets ---- */
@@ -107,47 +180,39 @@ static int drop(struct rs_switch *sw, unsigned in, struct rs_packet *p, uint64_t
 
 int rs_switch_rx(struct rs_switch *sw, unsigned in, struct rs_packet *p, rs_time now, rs_time ready)
 {
-	unsigned tc = sw->cfg.tc_of_dscp[p->tos >> 2];
-	struct port *out;
-	struct queue *q;
+	unsigned tc = sw->tc_of_dscp[p->tos >> 2];
+	struct port *from = &sw->port[in], *out;
 	uint64_t bytes;
-	uint32_t index;
 	int to;
 
-	if (__builtin_expect(p->kind == RS_KIND_PFC, 0)) {
+	if (unlikely(p->kind == RS_KIND_PFC)) {
 		rs_pfc_received(sw, in, p, now);
 		return -1;
 	}
-	sw->port[in].c.rx_packets++;
-	sw->port[in].c.rx_bytes += p->frame_bytes;
-	to = rs_route(sw, p);
-	if (to < 0)
+	from->c.rx_packets++;
+	from->c.rx_bytes += p->frame_bytes;
+	to = route(sw, p, now);
+	if (unlikely(to < 0))
 		return drop(sw, in, p, &sw->c.unroutable);
 	out = &sw->port[to];
 	bytes = cells(sw, p->frame_bytes);
-	if (rs_buffer_egress_full(sw, out, tc, bytes) || !rs_buffer_admit(sw, in, tc, bytes, now)) {
-		sw->c.drops_lossless += sw->class[tc].lossless;
+	if (unlikely((sw->limited >> tc & 1 && rs_buffer_egress_full(sw, out, tc, bytes)) ||
+		     !admit(sw, in, tc, bytes))) {
+		sw->c.drops_lossless += sw->lossless >> tc & 1;
 		return drop(sw, in, p, &sw->c.drops);
 	}
-	/* cut-through only where the line drains no faster than it fills, and nothing waits */
-	if (ready > now && out->rate <= sw->port[in].rate && !out->filled)
-		ready = now;
+	if (unlikely(ready > now)) {
+		/* cut-through only where the line drains no faster than it fills, and nothing waits
+		 */
+		if (out->rate <= from->rate && !out->filled)
+			ready = now;
+		out->later = rs_time_max(out->later, ready);
+	}
 	p->tc = (uint8_t)tc;
 	p->in_port = (uint16_t)in;
 	p->when = ready;
-	p->next = RS_NO_PACKET;
-	index = rs_pool_index(sw->cfg.pool, p);
-	q = &out->q[tc];
-	if (q->head == RS_NO_PACKET)
-		q->head = index;
-	else
-		rs_pool_at(sw->cfg.pool, q->tail)->next = index;
-	q->tail = index;
-	q->bytes += bytes;
-	out->filled |= (uint8_t)(1 << tc);
-	if (q->bytes > out->c.max_queue)
-		out->c.max_queue = q->bytes;
-	if (!sw->cfg.mark_at_dequeue)
+	enqueue(sw, out, tc, p, bytes);
+	if (unlikely(out->q[tc].bytes > out->q[tc].kmin) && !sw->mark_at_dequeue)
 		rs_ecn_mark(sw, out, tc, p);
 	return to;
 }
@@ -159,8 +224,25 @@ static void stamp(struct rs_switch *sw, const struct port *out, struct rs_packet
 
 	for (unsigned t = 0; t < RS_CLASSES; t++)
 		queued += out->q[t].bytes;
-	rs_int_push(p,
-		    rs_int_pack(out->rate_code, now, out->c.tx_bytes, queued, sw->cfg.int_scale));
+	rs_int_push(p, rs_int_pack(out->rate_code, now, out->c.tx_bytes, queued, sw->int_scale));
+}
+
+/* Of the ready classes those whose first packet is whole; else *again: when the first will be. */
+static uint8_t arrived(const struct rs_switch *sw, const struct port *out, uint8_t ready,
+		       rs_time now, rs_time *again)
+{
+	uint8_t whole = 0;
+
+	for (unsigned left = ready; left; left &= left - 1) {
+		unsigned tc = (unsigned)__builtin_ctz(left);
+		rs_time when = sw->base[out->q[tc].head].when;
+
+		if (when <= now)
+			whole |= (uint8_t)(1 << tc);
+		else
+			*again = rs_time_min(*again, when);
+	}
+	return whole;
 }
 
 struct rs_packet *rs_switch_tx(struct rs_switch *sw, unsigned port, rs_time now, rs_time *again)
@@ -173,32 +255,29 @@ struct rs_packet *rs_switch_tx(struct rs_switch *sw, unsigned port, rs_time now,
 	unsigned tc;
 
 	*again = RS_NEVER;
-	if (__builtin_expect(out->pfc_due != 0, 0)) {
+	if (unlikely(out->pfc_due != 0)) {
 		p = rs_pfc_frame(sw, port, now);
 		if (p)
 			return p;
 	}
+	if (unlikely(out->later > now))
+		ready = arrived(sw, out, ready, now, again);
 	if (!ready)
 		return NULL;
-	tc = rs_sched_pick(sw, out, ready);
+	tc = pick(sw, out, ready);
 	q = &out->q[tc];
-	p = rs_pool_at(sw->cfg.pool, q->head);
-	if (p->when > now) {
-		*again = p->when;
-		return NULL;
-	}
+	p = &sw->base[q->head];
 	bytes = cells(sw, p->frame_bytes);
 	q->head = p->next;
 	q->bytes -= bytes;
 	if (q->head == RS_NO_PACKET)
-		out->filled &= (uint8_t) ~(1 << tc);
+		out->filled &= (uint8_t) ~(1u << tc);
 	else
-		__builtin_prefetch(rs_pool_at(sw->cfg.pool, q->head));
-	rs_buffer_release(sw, p->in_port, tc, bytes, now);
-	if (sw->cfg.mark_at_dequeue)
+		__builtin_prefetch(&sw->base[q->head]);
+	release(sw, p->in_port, tc, bytes);
+	if (unlikely(q->bytes > q->kmin) && sw->mark_at_dequeue)
 		rs_ecn_mark(sw, out, tc, p);
-	if (__builtin_expect(sw->cfg.int_scale && p->payload_bytes && p->bth_flags & RS_PACKET_INT,
-			     0))
+	if (unlikely(sw->int_scale && p->payload_bytes && p->bth_flags & RS_PACKET_INT))
 		stamp(sw, out, p, now);
 	out->c.tx_packets++;
 	out->c.tx_bytes += p->frame_bytes;
@@ -256,23 +335,34 @@ uint64_t rs_switch_buffer_used(const struct rs_switch *sw)
 	return sw->used;
 }
 
+static void check_queue(const struct rs_switch *sw, const struct port *p, unsigned tc)
+{
+	uint64_t held = 0;
+
+	for (uint32_t k = p->q[tc].head; k != RS_NO_PACKET; k = sw->base[k].next)
+		held += cells(sw, sw->base[k].frame_bytes);
+	rs_assert(held == p->q[tc].bytes);
+	rs_assert(!held == !(p->filled >> tc & 1));
+	rs_assert(p->in[tc].pausing == (p->pausing >> tc & 1));
+	rs_assert(!p->in[tc].headroom || (p->in[tc].pausing && sw->lossless >> tc & 1));
+	rs_assert(p->in[tc].headroom <= p->headroom);
+}
+
 void rs_switch_check(const struct rs_switch *sw)
 {
-	uint64_t in = 0, out = 0, shared = 0;
+	uint64_t in = 0, out = 0, pool = 0;
 
 	for (unsigned i = 0; i < sw->cfg.n_ports; i++)
 		for (unsigned t = 0; t < RS_CLASSES; t++) {
 			const struct port *p = &sw->port[i];
-			uint64_t held = 0, use = p->in_use[t], reserve = sw->class[t].reserve;
+			const struct share *s = &p->in[t];
 
-			for (uint32_t k = p->q[t].head; k != RS_NO_PACKET;
-			     k = rs_pool_at(sw->cfg.pool, k)->next)
-				held += cells(sw, rs_pool_at(sw->cfg.pool, k)->frame_bytes);
-			rs_assert(held == p->q[t].bytes);
-			rs_assert(!held == !(p->filled >> t & 1));
-			out += held;
-			in += use + p->in_headroom[t];
-			shared += use > reserve ? use - reserve : 0;
+			check_queue(sw, p, t);
+			out += p->q[t].bytes;
+			in += (uint64_t)(s->use + (int64_t)sw->class[t].reserve) + s->headroom;
+			pool += (uint64_t)above_0(s->use);
 		}
-	rs_assert(in == sw->used && out == sw->used && shared == sw->shared_used);
+	rs_assert(in == sw->used && out == sw->used);
+	rs_assert(sw->free >= 0 && pool + (uint64_t)sw->free == sw->pool_size);
+	rs_assert(sw->used <= sw->cfg.buffer);
 }

@@ -16,14 +16,18 @@
 
 struct rs_switch;
 
-enum rs_switch_limits { RS_SWITCH_PORTS_MAX = 1024 };
+enum rs_switch_limits { RS_SWITCH_PORTS_MAX = 1024, RS_SWITCH_CELL_MAX = 65535 };
+#define RS_SWITCH_BUFFER_MAX (UINT64_C(1) << 44)
 
 /* One traffic class, the same on every port. Bytes are those of the buffer (cells rounded up). */
 struct rs_switch_class {
 	bool lossless;       /* PFC on: pause at the ingress threshold, headroom above it */
-	int8_t alpha_shift;  /* dynamic threshold T = free << shift (shift < 0: >>) */
+	int8_t alpha_shift;  /* dynamic threshold T = free << shift (shift < 0: >>); -8..10 */
 	uint64_t reserve;    /* bytes guaranteed to an ingress port of this class */
 	uint64_t xon_offset; /* resume when use <= T - this */
+	/* An egress queue of more drops the packet, lossless or not; 0: a lossless queue has no
+	 * end, a lossy one the dynamic threshold. */
+	uint64_t egress_limit;
 	bool ecn;
 	uint64_t kmin, kmax; /* egress queue bytes */
 	uint32_t pmax;       /* marking probability at kmax, in 1/65536; above kmax always */
@@ -36,7 +40,8 @@ struct rs_switch_port {
 	/* ECN thresholds may scale with the port's rate: these override the class's when nonzero.
 	 */
 	uint64_t kmin, kmax;
-	int8_t alpha_add; /* to the class's alpha_shift: a faster link's larger share */
+	/* to the class's alpha_shift: a faster link's larger share; the sum is cut to -8..10 */
+	int8_t alpha_add;
 };
 
 /*
@@ -69,6 +74,7 @@ enum rs_routing {
 	RS_ROUTE_ECMP,     /* hash of source, destination, UDP source port */
 	RS_ROUTE_SPRAY,    /* a port for each packet, uniformly at random */
 	RS_ROUTE_ADAPTIVE, /* the least queue among the equal-cost ports, a packet */
+	RS_ROUTE_FLOWLET,  /* the least queue, a flowlet: anew after a pause of flowlet_gap */
 	RS_ROUTE_PLACED,   /* by the destination's place at its switch: no two flows of a shift
 			    * permutation collide in a Clos ("D mod K") */
 };
@@ -89,6 +95,7 @@ struct rs_switch_config {
 	bool mark_at_dequeue;  /* else at enqueue */
 	uint8_t tc_of_dscp[64];
 	enum rs_routing routing;
+	rs_time flowlet_gap;
 	struct rs_switch_routes routes; /* borrowed arrays */
 	struct rs_pool *pool;           /* where packet indices live */
 	struct rs_pool_list *free;      /* where dropped packets and PFC frames go and come from */
@@ -129,17 +136,17 @@ void rs_switch_expire(struct rs_switch *sw, rs_time now);
 
 struct rs_switch_port_counters {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* data and control, PFC apart */
-	uint64_t tx_pauses, rx_pauses;                       /* XOFF frames */
+	uint64_t max_queue;            /* bytes, of one class's egress queue */
+	uint64_t tx_pauses, rx_pauses; /* frames that pause a class */
 	uint64_t tx_resumes, rx_resumes;
-	uint64_t drops;      /* at ingress admission */
-	uint64_t ecn_marked; /* at this egress */
-	uint64_t max_queue;  /* bytes, of one class's egress queue */
-	rs_time paused;      /* time that this egress was paused, any class */
+	uint64_t drops;      /* of packets that came in here: no room, no route */
+	uint64_t ecn_marked; /* at this egress; also packets that were marked already */
+	rs_time paused;      /* time that this egress was paused, summed over classes */
 };
 
 struct rs_switch_counters {
-	uint64_t drops, drops_lossless, ecn_marked, pauses_sent, unroutable, watchdog_drops;
 	uint64_t max_buffer; /* bytes in use at the peak */
+	uint64_t drops, drops_lossless, ecn_marked, pauses_sent, unroutable, watchdog_drops;
 };
 
 const struct rs_switch_port_counters *rs_switch_port_counters(const struct rs_switch *sw,
@@ -158,6 +165,8 @@ void rs_switch_check(const struct rs_switch *sw);
  * preamble; response: the peer's time to obey (802.3 31B.3.7 in quanta of 512 bit times).
  */
 uint64_t rs_pfc_headroom(int64_t rate, rs_time delay, uint32_t max_frame, uint32_t response_quanta);
+/* Buffer that so many bytes on a link may take: whole cells of the frames that fill them worst. */
+uint64_t rs_pfc_headroom_cells(uint64_t link_bytes, uint32_t cell);
 /* 802.3 annex 31B.3.7's quanta for a port's rate. */
 uint32_t rs_pfc_response_quanta(int64_t rate);
 
