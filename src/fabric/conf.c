@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "fabric/load.h"
 
-const char *const routing_names[] = {"ecmp", "spray", "adaptive", NULL};
+const char *const routing_names[] = {"ecmp", "spray", "adaptive", "flowlet", NULL};
 
 static void class_defaults(struct rs_qos *q)
 {
@@ -42,9 +42,10 @@ static void ns3_defaults(struct rs_qos *q)
 
 static void load_class(struct load *l, struct rs_qos *q, const struct node *n)
 {
-	static const char *const known[] = {
-		"class", "lossless", "alpha_shift", "ecn",      "kmin",       "kmax", "ecn_rate",
-		"pmax",  "weight",   "dscp",        "reserved", "xon_offset", NULL};
+	static const char *const known[] = {"class",        "lossless", "alpha_shift", "ecn",
+					    "kmin",         "kmax",     "ecn_rate",    "pmax",
+					    "weight",       "dscp",     "reserved",    "xon_offset",
+					    "egress_limit", NULL};
 	struct rs_qos_class *c;
 	int64_t i = 0, shift;
 
@@ -65,6 +66,7 @@ static void load_class(struct load *l, struct rs_qos *q, const struct node *n)
 	get_u8(l, n, "dscp", 0, 63, &c->dscp);
 	get_bytes(l, n, "reserved", 0, UINT64_C(1) << 30, &c->reserved);
 	get_bytes(l, n, "xon_offset", 0, UINT64_C(1) << 30, &c->xon_offset);
+	get_bytes(l, n, "egress_limit", 0, UINT64_C(1) << 40, &c->egress_limit);
 	if (!l->err && c->kmin > c->kmax)
 		fail(l, -EINVAL, n->at, "kmin is above kmax");
 }
@@ -102,17 +104,13 @@ static void load_classes(struct load *l, struct rs_qos *q, const struct node *n)
 
 void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
 {
-	static const char *const known[] = {"classes",       "dscp",
-					    "data_class",    "cnp_class",
-					    "cnp_dscp",      "buffer",
-					    "cell",          "pfc",
-					    "ecn",           "headroom_scale",
-					    "max_frame",     "pause_quanta",
-					    "watchdog",      "switch_latency",
-					    "cut_through",   "mark_at_dequeue",
-					    "routing",       "nic_buffer",
-					    "pause_holds",   "headroom_delays",
-					    "alpha_by_rate", NULL};
+	static const char *const known[] = {
+		"classes",       "dscp",           "data_class",  "cnp_class",
+		"cnp_dscp",      "buffer",         "cell",        "pfc",
+		"ecn",           "headroom_scale", "max_frame",   "pause_quanta",
+		"watchdog",      "switch_latency", "cut_through", "mark_at_dequeue",
+		"routing",       "nic_buffer",     "pause_holds", "headroom_delays",
+		"alpha_by_rate", "flowlet_gap",    NULL};
 	struct rs_qos *q = &f->qos;
 	uint64_t cell = 144, frame = 4200;
 	int64_t quanta = 65535;
@@ -125,6 +123,7 @@ void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
 			     .ecn_on = true,
 			     .headroom_scale = 1,
 			     .switch_latency = 500 * RS_NS,
+			     .flowlet_gap = 50 * RS_US,
 			     .nic_buffer = 1 << 20};
 	class_defaults(q);
 	if (f->preset == RS_PRESET_NS3) {
@@ -150,6 +149,7 @@ void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
 	get_bool(l, n, "cut_through", &q->cut_through);
 	get_bool(l, n, "mark_at_dequeue", &q->mark_at_dequeue);
 	get_name(l, n, "routing", routing_names, &routing);
+	get_time(l, n, "flowlet_gap", 1, RS_S, &q->flowlet_gap);
 	get_bool(l, n, "pause_holds", &q->pause_holds);
 	get_bool(l, n, "headroom_delays", &q->headroom_delays);
 	get_bool(l, n, "alpha_by_rate", &q->alpha_by_rate);

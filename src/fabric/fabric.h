@@ -74,6 +74,7 @@ struct rs_qos_class {
 	uint8_t weight;		/* 0: strict */
 	uint8_t dscp;		/* what a NIC marks for this class */
 	uint64_t reserved, xon_offset;
+	uint64_t egress_limit;	/* bytes of an egress queue; 0: none */
 };
 
 struct rs_qos {
@@ -93,7 +94,8 @@ struct rs_qos {
 	rs_time switch_latency;
 	bool cut_through;
 	bool mark_at_dequeue;
-	enum { RS_FABRIC_ECMP, RS_FABRIC_SPRAY, RS_FABRIC_ADAPTIVE } routing;
+	enum { RS_FABRIC_ECMP, RS_FABRIC_SPRAY, RS_FABRIC_ADAPTIVE, RS_FABRIC_FLOWLET } routing;
+	rs_time flowlet_gap;	/* of a flow: after it the flow takes another path */
 	bool pause_holds;	/* ns-3: a PAUSE lasts until the RESUME, however long */
 	bool headroom_delays;	/* ns-3: headroom is what a link carries in three one-way delays */
 	bool alpha_by_rate;	/* ns-3: alpha doubles with each doubling of a port's rate above a NIC's */

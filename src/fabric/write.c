@@ -230,7 +230,10 @@ static void qos_class(struct writer *w, const struct rs_qos_class *c, int i)
 		fprintf(w->out, ", ecn_rate: %s", rate(w, c->ecn_rate));
 	fprintf(w->out, ", pmax: %.17g, weight: %u, dscp: %u", c->pmax, c->weight, c->dscp);
 	fprintf(w->out, ", reserved: %s", size(w, c->reserved));
-	fprintf(w->out, ", xon_offset: %s}\n", size(w, c->xon_offset));
+	fprintf(w->out, ", xon_offset: %s", size(w, c->xon_offset));
+	if (c->egress_limit)
+		fprintf(w->out, ", egress_limit: %s", size(w, c->egress_limit));
+	fputs("}\n", w->out);
 }
 
 static void qos(struct writer *w, const struct rs_qos *q)
@@ -252,6 +255,7 @@ static void qos(struct writer *w, const struct rs_qos *q)
 	fprintf(w->out, "    switch_latency: %s\n", span(w, q->switch_latency));
 	fprintf(w->out, "    cut_through: %s\n    mark_at_dequeue: %s\n    routing: %s\n",
 		yes(q->cut_through), yes(q->mark_at_dequeue), routing_names[q->routing]);
+	fprintf(w->out, "    flowlet_gap: %s\n", span(w, q->flowlet_gap));
 	fprintf(w->out, "    pause_holds: %s\n    headroom_delays: %s\n    alpha_by_rate: %s\n",
 		yes(q->pause_holds), yes(q->headroom_delays), yes(q->alpha_by_rate));
 	fprintf(w->out, "    nic_buffer: %s\n", size(w, q->nic_buffer));

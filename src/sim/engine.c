@@ -275,6 +275,7 @@ static void qos_class(const struct rs_sim *s, unsigned tc, struct rs_switch_clas
 		.alpha_shift = q->alpha_shift,
 		.reserve = q->reserved,
 		.xon_offset = q->xon_offset,
+		.egress_limit = s->o->ideal.no_pause ? 0 : q->egress_limit,
 		.ecn = q->ecn && s->f->qos.ecn_on,
 		.kmin = q->kmin,
 		.kmax = q->kmax,
@@ -326,7 +327,9 @@ static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
 		.routing = s->o->ideal.placed                     ? RS_ROUTE_PLACED
 			   : f->qos.routing == RS_FABRIC_SPRAY    ? RS_ROUTE_SPRAY
 			   : f->qos.routing == RS_FABRIC_ADAPTIVE ? RS_ROUTE_ADAPTIVE
+			   : f->qos.routing == RS_FABRIC_FLOWLET  ? RS_ROUTE_FLOWLET
 								  : RS_ROUTE_ECMP,
+		.flowlet_gap = f->qos.flowlet_gap,
 		.routes =
 			{
 				.group_of = f->routes.group_of,
