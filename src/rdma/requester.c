@@ -140,14 +140,14 @@ static inline uint32_t fill_middle(struct rs_nic *nic, const struct rs_qp *qp,
 }
 
 /*
- * An ACK is asked for at a message's end, every ack_every packets, and every half window. The timer
+ * An ACK is asked for at a message's end and every ack_every packets; under a window for every
+ * packet, as it may shrink below what is out unasked, and nothing would open it again. The timer
  * runs while an answer that was asked for is out (§9.7.6.1.3), however slowly the rest is paced.
  */
 static inline void request_ack(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p,
 			       rs_time now)
 {
-	if (++qp->unrequested >= nic->request_every ||
-	    qp->sent - qp->requested >= qp->cc.window >> 1)
+	if (++qp->unrequested >= nic->request_every || (int64_t)qp->cc.window >= 0)
 		p->bth_flags |= RS_BTH_ACKREQ;
 	if (!(p->bth_flags & RS_BTH_ACKREQ))
 		return;

@@ -231,6 +231,38 @@ static void test_a_window_of_payload_lets_a_packet_start(void **state)
 	assert_int_equal(started(2000, false), 1);
 }
 
+/* The window falls to one packet with the first ACK, while many are out; ACKs are coalesced. */
+static void shrink(const struct rs_cc_params *p, struct rs_cc *cc, uint32_t bytes, rs_time rtt,
+		   bool marked, rs_time now)
+{
+	cc->window = 1;
+}
+
+static void test_a_window_that_shrinks_strands_nobody(void **state)
+{
+	struct rs_cc_ops ops = test_cc_ops;
+	struct rs_packet *p[16];
+	unsigned n = 0;
+	struct pair t;
+
+	ops.on_ack = shrink;
+	pair_begin(&t);
+	t.config.cc = &ops;
+	t.config.ack_every = 8;
+	t.attr.timeout = 0;
+	test_cc.window = 11 * PAIR_MTU;
+	pair_connect(&t);
+	assert_int_equal(pair_post(&t, RS_WR_WRITE, 30 * PAIR_MTU), 0);
+	while (n < 16 && (p[n] = pair_tx(&t, 0)))
+		n++;
+	assert_in_range(n, 9, 11);
+	for (unsigned i = 0; i < n; i++)
+		pair_rx(&t, 1, p[i]);
+	pair_settle(&t);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+	pair_end(&t);
+}
+
 /* ---- PFC and ACKs ---- */
 
 static bool ack_goes(bool unpaused)
@@ -270,6 +302,7 @@ int main(void)
 		cmocka_unit_test(test_any_payload_cuts_messages_so),
 		cmocka_unit_test(test_path_mtus_are_powers_of_two_otherwise),
 		cmocka_unit_test(test_a_window_of_payload_lets_a_packet_start),
+		cmocka_unit_test(test_a_window_that_shrinks_strands_nobody),
 		cmocka_unit_test(test_pfc_holds_back_acks_unless_told_otherwise),
 	};
 
