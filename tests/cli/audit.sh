@@ -1,0 +1,75 @@
+#!/bin/sh
+# ripstop audit on files, archives and rubbish; the score on real cases where ../shared is there.
+set -eu
+ripstop=$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+status() {
+	expected=$1
+	shift
+	got=0
+	"$@" >"$tmp/out" 2>"$tmp/err" || got=$?
+	[ "$got" = "$expected" ] || {
+		echo "status $got, not $expected: $*"
+		cat "$tmp/out" "$tmp/err"
+		exit 1
+	}
+}
+# two hosts, one of which does not trust what it is sent; as a directory and as an archive
+mkdir -p "$tmp/site/gpu01" "$tmp/site/gpu02"
+cat >"$tmp/site/gpu01/mlnx_qos-eth2.txt" <<E
+Priority trust state: dscp
+dscp2prio mapping:
+	prio:3 dscp:26,
+PFC configuration:
+	priority    0   1   2   3   4   5   6   7
+	enabled     0   0   0   1   0   0   0   0
+E
+sed 's/dscp$/pcp/' "$tmp/site/gpu01/mlnx_qos-eth2.txt" >"$tmp/site/gpu02/mlnx_qos-eth2.txt"
+echo 'export NCCL_IB_TC=106  # DSCP 26' >"$tmp/site/gpu01/job.env"
+cp "$tmp/site/gpu01/job.env" "$tmp/site/gpu02/"
+status 1 "$ripstop" audit "$tmp/site"
+grep -q 'FAIL.*X03' "$tmp/out"
+grep -q 'mlnx_qos -i eth2 --trust dscp' "$tmp/out"
+for how in 'czf site.tar.gz' 'cjf site.tar.bz2' 'cJf site.tar.xz'; do
+	(cd "$tmp" && tar $how site)
+done
+"$ripstop" audit --json "$tmp/one" --quiet "$tmp/site/gpu01" || :
+"$ripstop" audit --json "$tmp/two" --quiet "$tmp/site/gpu01" || :
+cmp "$tmp/one" "$tmp/two"
+status 0 "$ripstop" audit "$tmp/site/gpu01"
+status 0 "$ripstop" audit --check R07 "$tmp/site"
+status 0 "$ripstop" audit --skip X01 --skip X03 "$tmp/site"
+for archive in "$tmp"/site.tar.*; do
+	status 1 "$ripstop" audit --host gpu02="$archive" --check X01
+done
+# what cannot be read is refused with one message and status 2
+status 2 "$ripstop" audit "$tmp/none"
+status 2 "$ripstop" audit --check Z99 "$tmp/site"
+status 2 "$ripstop" audit --explain Z99
+(cd "$tmp" && tar cPf climb.tar ../"$(basename "$tmp")"/site/gpu01/job.env)
+status 2 "$ripstop" audit "$tmp/climb.tar"
+grep -q 'climbs out' "$tmp/err"
+head -c 300 "$tmp/site.tar.gz" >"$tmp/cut.tar.gz"
+status 2 "$ripstop" audit "$tmp/cut.tar.gz"
+# links in circles, binary rubbish, an empty file: read calmly
+mkdir "$tmp/odd"
+ln -s . "$tmp/odd/here"
+head -c 100000 /dev/urandom >"$tmp/odd/noise"
+: >"$tmp/odd/empty"
+status 0 "$ripstop" audit "$tmp/odd"
+status 0 "$ripstop" audit --list
+status 0 "$ripstop" audit --explain X01
+# this very machine: whatever it is, it is told calmly
+got=0
+"$ripstop" audit >"$tmp/out" 2>"$tmp/err" || got=$?
+[ "$got" != 2 ] && [ ! -s "$tmp/err" ]
+if [ -d ../shared/data/defects ]; then
+	tools/audit-score "$ripstop" ../shared/data >"$tmp/score" || {
+		cat "$tmp/score"
+		exit 1
+	}
+	tail -n 1 "$tmp/score"
+else
+	echo "no ../shared: the score on real cases is left out"
+fi
