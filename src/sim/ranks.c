@@ -50,11 +50,11 @@ static void *append(struct box *b, size_t bytes)
 static int pack_link(struct rs_sim *s, struct box *b, struct sim_link *l, rs_time *next)
 {
 	struct sim_node *from = &s->nodes[l->from_node];
-	struct run *run = append(b, sizeof(*run));
-	size_t at = b->bytes - sizeof(*run);
+	struct run head;
+	size_t at = b->bytes;
 	uint32_t i = l->head, n = 0;
 
-	if (!run)
+	if (!append(b, sizeof(head)))
 		return -ENOMEM;
 	*next = rs_time_min(*next, rs_pool_at(&s->pool, i)->when);
 	while (i != RS_NO_PACKET) {
@@ -68,8 +68,8 @@ static int pack_link(struct rs_sim *s, struct box *b, struct sim_link *l, rs_tim
 		n++;
 		rs_pool_free(&from->free, p);
 	}
-	*(struct run *)(b->data + at) =
-		(struct run){.from_node = l->from_node, .port = (uint32_t)(l - from->out), .n = n};
+	head = (struct run){.from_node = l->from_node, .port = (uint32_t)(l - from->out), .n = n};
+	memcpy(b->data + at, &head, sizeof(head));
 	l->head = RS_NO_PACKET;
 	return 0;
 }

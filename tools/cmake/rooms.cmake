@@ -50,6 +50,9 @@ endfunction()
 
 function(rs_test room file)
   get_filename_component(name ${file} NAME_WE)
+  if(TARGET ${name}) # two rooms may test a module of the same name
+    set(name ${name}_${room})
+  endif()
   add_executable(${name} ${file})
   target_link_libraries(${name} PRIVATE rs_${room} PkgConfig::CMOCKA)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
