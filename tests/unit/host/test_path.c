@@ -465,6 +465,33 @@ static void test_link_statistics_count_bytes_and_busy_time(void **state)
 	rs_bus_destroy(b);
 }
 
+/* GPU and NIC on two sockets: what the NIC moves, the hop moves, in the direction that it takes. */
+static void test_every_byte_of_a_far_gpu_crosses_the_hop_once(void **state)
+{
+	struct sample s;
+	struct rs_bus *b;
+	struct rs_path p;
+	uint64_t bytes[2] = {0};
+
+	sample_host(&s, "spr", gen5x16);
+	b = bus_of(&s, NULL);
+	p = path_of(b, NIC1, GPU3);
+	write_stream(b, &p, 4096, 1000);
+	read_stream(b, &p, 4096, 500);
+	for (int i = 0; i < rs_bus_links(b); i++) {
+		struct rs_bus_link_stat l;
+
+		rs_bus_link_stat(b, i, &l);
+		if (!strcmp(l.name, "socket0->socket1"))
+			bytes[0] = l.bytes;
+		if (!strcmp(l.name, "socket1->socket0"))
+			bytes[1] = l.bytes;
+	}
+	assert_int_equal(bytes[0], 1000 * 4096);
+	assert_int_equal(bytes[1], 500 * 4096);
+	rs_bus_destroy(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -478,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_outstanding_reads_bound_the_rate_by_littles_law),
 		cmocka_unit_test(test_two_flows_share_a_link_alike),
 		cmocka_unit_test(test_far_socket_gives_min_of_link_and_peer_to_peer),
+		cmocka_unit_test(test_every_byte_of_a_far_gpu_crosses_the_hop_once),
 		cmocka_unit_test(test_near_root_gives_80_percent_on_xeon_and_all_on_epyc),
 		cmocka_unit_test(test_host_memory_is_bound_by_neither_peer_to_peer),
 		cmocka_unit_test(test_slow_hop_down_the_path_holds_the_initiator_back),
