@@ -3,6 +3,7 @@
 #include <string.h>
 #include "wire/bytes.h"
 #include "wire/frame.h"
+#include "wire/telemetry.h"
 
 static uint8_t *put_bytes(uint8_t *b, const void *from, size_t n)
 {
@@ -138,11 +139,25 @@ static uint8_t *put_extended(uint8_t *b, const struct rs_frame *f, const struct 
 	return flags & RS_F_CNP ? put_bytes(b, f->reserved, RS_CNP_PAYLOAD) : b;
 }
 
+/* HPCC's header: how many hops, then the stamps, behind the extended headers. */
+static uint8_t *put_telemetry(uint8_t *b, const struct rs_packet *p)
+{
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < RS_INT_HOPS; i++) {
+		rs_put64(b + 2 + 8 * i, p->int_hop[i]);
+		n += p->int_hop[i] != 0;
+	}
+	rs_put16(b, n);
+	return b + RS_INT_BYTES;
+}
+
 long rs_frame_encode(const struct rs_frame *f, const struct rs_packet *p, uint8_t *out, size_t cap)
 {
 	size_t eth = RS_ETH_BYTES + (f->vlan ? RS_VLAN_BYTES : 0);
-	size_t roce = RS_BTH_BYTES + (size_t)rs_opcodes[p->opcode].ext_bytes + p->payload_bytes +
-		      rs_pad(p->payload_bytes) + RS_ICRC_BYTES;
+	size_t stamps = p->bth_flags & RS_PACKET_INT ? RS_INT_BYTES : 0;
+	size_t roce = RS_BTH_BYTES + (size_t)rs_opcodes[p->opcode].ext_bytes + stamps +
+		      p->payload_bytes + rs_pad(p->payload_bytes) + RS_ICRC_BYTES;
 	size_t ip = (f->ipv6 ? RS_IPV6_BYTES : RS_IPV4_BYTES) + RS_UDP_BYTES + roce;
 	uint32_t icrc;
 	uint8_t *b;
@@ -159,6 +174,8 @@ long rs_frame_encode(const struct rs_frame *f, const struct rs_packet *p, uint8_
 	rs_put16(b + 6, f->udp_checksum);
 	b = put_bth(b + RS_UDP_BYTES, f, p);
 	b = put_extended(b, f, p);
+	if (stamps)
+		b = put_telemetry(b, p);
 	b = put_bytes(b, p->payload, p->payload_bytes);
 	b = put_bytes(b, f->pad, rs_pad(p->payload_bytes));
 	icrc = rs_icrc(out + eth, ip - RS_ICRC_BYTES, f->ipv6);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 #include "base/random.h"
+#include "wire/frame.h"
 #include "wire/framing.h"
 #include "wire/telemetry.h"
 
@@ -69,6 +70,31 @@ static void test_a_sixth_hop_is_not_recorded(void **state)
 		assert_int_equal(p.int_hop[i], i + 1);
 }
 
+static void test_the_bytes_are_on_the_wire(void **state)
+{
+	static const uint8_t ops[] = {RS_OP_WRITE_MIDDLE, RS_OP_WRITE_FIRST, RS_OP_ACKNOWLEDGE};
+	uint8_t payload[1024] = {0}, bytes[2048];
+	struct rs_frame f;
+
+	rs_frame_of_endpoints(&f, 1, 2, false);
+	for (unsigned i = 0; i < sizeof(ops); i++) {
+		uint32_t n = ops[i] == RS_OP_ACKNOWLEDGE ? 0 : sizeof(payload);
+		struct rs_packet p = {.opcode = ops[i],
+				      .bth_flags = RS_PACKET_INT,
+				      .payload_bytes = (uint16_t)n,
+				      .payload = payload,
+				      .int_hop = {UINT64_C(0x6102030405060708), 9}};
+		long length = rs_frame_encode(&f, &p, bytes, sizeof(bytes));
+		const uint8_t *at = bytes + 14 + 20 + 8 + 12 + rs_opcodes[ops[i]].ext_bytes;
+		static const uint8_t expect[] = {0, 2, 0x61, 2, 3, 4, 5, 6, 7,
+						 8, 0, 0,    0, 0, 0, 0, 0, 9};
+
+		assert_int_equal(length + RS_FCS_BYTES,
+				 rs_frame_bytes(ops[i], n, false) + RS_INT_BYTES);
+		assert_memory_equal(at, expect, sizeof(expect));
+	}
+}
+
 static void test_frames_are_as_long_as_the_framing_says(void **state)
 {
 	const struct rs_framing *roce = &rs_framings[RS_FRAMING_ROCEV2];
@@ -103,6 +129,7 @@ int main(void)
 		cmocka_unit_test(test_a_rate_reads_as_the_fastest_not_above_it),
 		cmocka_unit_test(test_what_goes_in_comes_out_to_a_unit),
 		cmocka_unit_test(test_a_sixth_hop_is_not_recorded),
+		cmocka_unit_test(test_the_bytes_are_on_the_wire),
 		cmocka_unit_test(test_frames_are_as_long_as_the_framing_says),
 		cmocka_unit_test(test_a_clock_of_nanoseconds_cuts_and_never_sees_a_full_one),
 	};
