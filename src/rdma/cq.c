@@ -68,3 +68,25 @@ bool rs_cq_overrun(const struct rs_cq *cq)
 {
 	return cq->overrun;
 }
+
+int rs_cq_resize(struct rs_cq *cq, uint32_t depth)
+{
+	uint32_t n = 1, queued = cq->tail - cq->head;
+	struct rs_cqe *ring;
+
+	if (!depth || depth > RS_MAX_CQ || depth < queued)
+		return -EINVAL;
+	while (n < depth)
+		n *= 2;
+	ring = calloc(n, sizeof(*ring));
+	if (!ring)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < queued; i++)
+		ring[i] = cq->ring[(cq->head + i) & cq->mask];
+	free(cq->ring);
+	cq->ring = ring;
+	cq->mask = n - 1;
+	cq->head = 0;
+	cq->tail = queued;
+	return 0;
+}

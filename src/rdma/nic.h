@@ -119,6 +119,8 @@ int rs_nic_create_cq(struct rs_nic *nic, uint32_t depth, struct rs_cq **cq);
 void rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq);
 uint32_t rs_cq_poll(struct rs_cq *cq, struct rs_cqe *out, uint32_t max);
 bool rs_cq_overrun(const struct rs_cq *cq);
+/* Another depth; what is queued stays. -EINVAL: less than that, or out of range; -ENOMEM. */
+int rs_cq_resize(struct rs_cq *cq, uint32_t depth);
 
 /* ---- Queue pairs ---- */
 
@@ -199,6 +201,9 @@ struct rs_recv_wr {
 /* -ENOMEM: queue full; -EINVAL: state, opcode, SGEs; a message is at most 2^31 bytes. */
 int rs_qp_post_send(struct rs_nic *nic, struct rs_qp *qp, const struct rs_send_wr *wr, rs_time now);
 int rs_qp_post_recv(struct rs_nic *nic, struct rs_qp *qp, const struct rs_recv_wr *wr);
+/* Sends that can still be posted; receives that wait. */
+uint32_t rs_qp_send_room(const struct rs_qp *qp);
+uint32_t rs_qp_receives(const struct rs_qp *qp);
 
 /* ---- Packets and time ---- */
 

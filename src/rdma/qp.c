@@ -481,6 +481,16 @@ int rs_qp_post_recv(struct rs_nic *nic, struct rs_qp *qp, const struct rs_recv_w
 
 /* ---- Small things ---- */
 
+uint32_t rs_qp_send_room(const struct rs_qp *qp)
+{
+	return qp->sq_size - (qp->sq_tail - qp->sq_head);
+}
+
+uint32_t rs_qp_receives(const struct rs_qp *qp)
+{
+	return qp->rq_tail - qp->rq_head;
+}
+
 uint32_t rs_qp_num(const struct rs_qp *qp)
 {
 	return qp->qpn;

@@ -39,6 +39,9 @@ function(rs_room name)
     set(kind INTERFACE)
   else()
     add_library(rs_${name} STATIC ${sources})
+    # Also for the shared libraries of verbs/; hidden, so that calls inside cost no indirection.
+    set_target_properties(rs_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
+      C_VISIBILITY_PRESET hidden)
     set(kind PUBLIC)
   endif()
   target_link_libraries(rs_${name} ${kind} rs_options)

@@ -1,0 +1,185 @@
+/* An opened device: made, driven by whoever has its lock, closed; and what a fork does to it. */
+#include "live/live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "live/state.h"
+
+enum { LINE_RATE_GBPS = 8000 }; /* no pacing: the sockets are the limit */
+
+/* All devices of the process, for fork's handlers. */
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rs_live *all;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&all_lock);
+	for (struct rs_live *l = all; l; l = l->next)
+		pthread_mutex_lock(&l->lock);
+}
+
+static void after_fork_parent(void)
+{
+	for (struct rs_live *l = all; l; l = l->next)
+		pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&all_lock);
+}
+
+/* The child has the parent's sockets but not its threads: its copies of devices stay silent. */
+static void after_fork_child(void)
+{
+	for (struct rs_live *l = all; l; l = l->next) {
+		l->forked = true;
+		pthread_mutex_init(&l->lock, NULL);
+	}
+	pthread_mutex_init(&all_lock, NULL);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+static int64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+rs_time rs_live_now(struct rs_live *l)
+{
+	return (monotonic_ns() - l->epoch_ns) * RS_NS;
+}
+
+static int make_nic(struct rs_live *l, struct rs_error *e)
+{
+	struct rs_nic_config c = {
+		.endpoint = 0,
+		.line_rate = LINE_RATE_GBPS * RS_GBPS,
+		.max_qps = RS_LIVE_MAX_QPS,
+		.max_mrs = RS_LIVE_MAX_MRS,
+		.max_cqs = RS_LIVE_MAX_CQS,
+		.first_qpn = l->slot * RS_SLOT_QPNS,
+		.free = &l->free,
+		.cnp_tos = 48 << 2,
+		.ack_every = 16,
+		.copy_payload = true,
+	};
+
+	return rs_nic_create(&c, &l->nic, e);
+}
+
+static int make_parts(struct rs_live *l, struct rs_error *e)
+{
+	if (rs_pool_init(&l->pool, RS_POOL_PACKETS) || rs_paths_init(&l->paths) || rs_rx_init(l) ||
+	    rs_tx_init(l))
+		return rs_error_set(e, -ENOMEM, "no memory for a device's buffers");
+	rs_pool_list_init(&l->free, &l->pool);
+	return 0;
+}
+
+static void free_parts(struct rs_live *l)
+{
+	rs_steer_close(l);
+	rs_nic_destroy(l->nic);
+	rs_tx_fini(l);
+	rs_rx_fini(l);
+	rs_paths_fini(&l->paths);
+	rs_pool_fini(&l->pool);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+static void add_to_all(struct rs_live *l)
+{
+	pthread_mutex_lock(&all_lock);
+	l->next = all;
+	all = l;
+	pthread_mutex_unlock(&all_lock);
+}
+
+static void remove_from_all(struct rs_live *l)
+{
+	struct rs_live **at = &all;
+
+	pthread_mutex_lock(&all_lock);
+	while (*at && *at != l)
+		at = &(*at)->next;
+	if (*at)
+		*at = l->next;
+	pthread_mutex_unlock(&all_lock);
+}
+
+int rs_live_open(const struct rs_live_device *d, struct rs_live **out, struct rs_error *e)
+{
+	struct rs_live *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (!l)
+		return rs_error_set(e, -ENOMEM, "no memory for a device");
+	pthread_once(&once, watch_forks);
+	pthread_mutex_init(&l->lock, NULL);
+	l->device = *d;
+	l->epoch_ns = monotonic_ns();
+	err = make_parts(l, e);
+	if (!err)
+		err = rs_steer_open(l, e);
+	if (!err)
+		err = make_nic(l, e);
+	if (!err) {
+		err = rs_progress_start(l);
+		if (err)
+			rs_error_set(e, err, "cannot start a device's thread: %s", strerror(-err));
+	}
+	if (err) {
+		free_parts(l);
+		return err;
+	}
+	add_to_all(l);
+	*out = l;
+	return 0;
+}
+
+void rs_live_close(struct rs_live *l)
+{
+	remove_from_all(l);
+	rs_progress_stop(l);
+	free_parts(l);
+}
+
+void rs_live_lock(struct rs_live *l)
+{
+	pthread_mutex_lock(&l->lock);
+}
+
+void rs_live_unlock(struct rs_live *l)
+{
+	pthread_mutex_unlock(&l->lock);
+}
+
+struct rs_nic *rs_live_nic(struct rs_live *l)
+{
+	return l->nic;
+}
+
+const struct rs_live_device *rs_live_device(const struct rs_live *l)
+{
+	return &l->device;
+}
+
+void rs_live_on_event(struct rs_live *l, void (*fn)(void *arg), void *arg)
+{
+	l->on_event = fn;
+	l->event_arg = arg;
+}
+
+const struct rs_live_counters *rs_live_get_counters(const struct rs_live *l)
+{
+	return &l->counters;
+}

@@ -1,0 +1,102 @@
+/*
+ * The real-time world: the same rs_nic over UDP sockets (RoCEv2, IBTA annex A17). One struct
+ * rs_live is one opened device: an engine, its sockets, a lease of QPNs and a progress thread.
+ *
+ * The engine is single-threaded: whoever calls it, or anything here that says "locked", holds
+ * rs_live_lock(). The application drives it with rs_live_progress() as it polls; the thread does so
+ * when nobody polls.
+ */
+#ifndef RS_LIVE_LIVE_H
+#define RS_LIVE_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/error.h"
+#include "base/time.h"
+#include "rdma/nic.h"
+
+enum {
+	RS_LIVE_GIDS = 32, /* addresses of an interface that become GIDs; the rest are left out */
+	RS_LIVE_GID_TABLE = 64, /* gid_tbl_len: there are always empty places */
+	RS_LIVE_DEVICES = 64,
+	RS_LIVE_NAME = 64,
+	RS_LIVE_PATHS = 1 << 16, /* (own address, peer's address) pairs a device knows at once */
+	RS_LIVE_MAX_QPS = 1 << 15,
+	RS_LIVE_MAX_MRS = 1 << 18,
+	RS_LIVE_MAX_CQS = 1 << 15,
+};
+
+/* A network interface as a port of a NIC. */
+struct rs_netdev {
+	char name[16];
+	unsigned index;
+	uint32_t mtu; /* of IP packets */
+	bool up, loopback;
+	uint8_t mac[6];
+	uint8_t n_gids;
+	uint8_t gid[RS_LIVE_GIDS][16]; /* IPv4 as ::ffff:a.b.c.d, first; then IPv6 */
+};
+
+struct rs_live_device {
+	char name[RS_LIVE_NAME];
+	struct rs_netdev net;
+};
+
+/*
+ * The devices of this process: those that RIPSTOP_DEVICES names (NAME=NETDEV,...; set by ripstop
+ * exec), or one an interface that is up and has an address, called rs_INTERFACE. Returns how many;
+ * negative: -EINVAL or -ENODEV on a name that fits no usable interface, e saying which and why.
+ */
+int rs_live_devices(struct rs_live_device *out, unsigned max, struct rs_error *e);
+/* The name=netdev list itself, without looking at its text's meaning elsewhere: NAME[=NETDEV]. */
+int rs_live_device_parse(const char *spec, struct rs_live_device *out, struct rs_error *e);
+/* Read an interface anew. -ENODEV. */
+int rs_netdev_read(const char *name, struct rs_netdev *out, struct rs_error *e);
+/* The largest path MTU (256..4096) that its MTU carries: 96 bytes are kept for headers, as Linux
+ * does. 0: not even 256. */
+uint16_t rs_netdev_path_mtu(const struct rs_netdev *n);
+
+/* ---- An opened device ---- */
+
+struct rs_live;
+
+/* -EADDRINUSE: port 4791 is taken; -EAGAIN: all QPN leases are; e says what to do. */
+int rs_live_open(const struct rs_live_device *d, struct rs_live **out, struct rs_error *e);
+void rs_live_close(struct rs_live *l);
+
+void rs_live_lock(struct rs_live *l);
+void rs_live_unlock(struct rs_live *l);
+struct rs_nic *rs_live_nic(struct rs_live *l);
+const struct rs_live_device *rs_live_device(const struct rs_live *l);
+rs_time rs_live_now(struct rs_live *l);
+
+/* Locked: receive, run timers, send. True when something was received. */
+bool rs_live_progress(struct rs_live *l);
+/* Locked: send what a post made ready, and see that the thread wakes for its timers. */
+void rs_live_kick(struct rs_live *l);
+/* Locked: called after each progress that completed something. */
+void rs_live_on_event(struct rs_live *l, void (*fn)(void *arg), void *arg);
+
+/*
+ * Locked: the endpoint number that stands for packets from own GID sgid (an index) to dgid: what
+ * rs_qp_attr.dest_endpoint and address handles name. -EINVAL: no such own GID, or the two are not
+ * of one family; -ENOSPC: RS_LIVE_PATHS are in use. Each is counted; put gives it back.
+ */
+int rs_live_path_get(struct rs_live *l, unsigned sgid, const uint8_t dgid[16], uint32_t *endpoint);
+void rs_live_path_put(struct rs_live *l, uint32_t endpoint);
+/* Locked: the addresses of a packet's src or dst; false: no such path any more. */
+bool rs_live_path_gids(struct rs_live *l, uint32_t endpoint, uint8_t own[16], uint8_t peer[16]);
+
+/* Packets of the sockets, beside the engine's counters. */
+struct rs_live_counters {
+	uint64_t rx_datagrams, tx_datagrams;
+	uint64_t rx_calls, tx_calls;
+	uint64_t rx_malformed;       /* no RoCEv2 packet */
+	uint64_t rx_stranger;        /* from an address that no QP or address handle names */
+	uint64_t rx_stray, tx_stray; /* handed over between processes of this host */
+	uint64_t tx_refused;         /* the kernel refused to send: lost, the transport repeats */
+};
+const struct rs_live_counters *rs_live_get_counters(const struct rs_live *l);
+
+#endif

@@ -1,0 +1,223 @@
+/* Network interfaces as ports: which are usable, their addresses as GIDs (IBTA annex A17.4), MTU.
+ */
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "live/live.h"
+
+/* What Linux keeps for IP, UDP, BTH, extended headers and ICRC when it names an IB MTU. */
+enum { HEADER_ROOM = 96, PATH_MTU_MIN = 256, PATH_MTU_LEAST = 1024 };
+
+uint16_t rs_netdev_path_mtu(const struct rs_netdev *n)
+{
+	uint16_t mtu = RS_MAX_PAYLOAD;
+
+	while (mtu >= PATH_MTU_MIN && mtu + HEADER_ROOM > (int64_t)n->mtu)
+		mtu /= 2;
+	return mtu >= PATH_MTU_MIN ? mtu : 0;
+}
+
+static bool has_gid(const struct rs_netdev *n, const uint8_t gid[16])
+{
+	for (unsigned i = 0; i < n->n_gids; i++)
+		if (!memcmp(n->gid[i], gid, 16))
+			return true;
+	return false;
+}
+
+static void add_gid(struct rs_netdev *n, const uint8_t gid[16])
+{
+	if (n->n_gids < RS_LIVE_GIDS && !has_gid(n, gid))
+		memcpy(n->gid[n->n_gids++], gid, 16);
+}
+
+static void add_address(struct rs_netdev *n, const struct ifaddrs *a, int family)
+{
+	uint8_t gid[16] = {[10] = 0xff, [11] = 0xff};
+
+	if (!a->ifa_addr || a->ifa_addr->sa_family != family || strcmp(a->ifa_name, n->name) != 0)
+		return;
+	if (family == AF_INET)
+		memcpy(gid + 12, &((const struct sockaddr_in *)(const void *)a->ifa_addr)->sin_addr,
+		       4);
+	else
+		memcpy(gid, &((const struct sockaddr_in6 *)(const void *)a->ifa_addr)->sin6_addr,
+		       16);
+	add_gid(n, gid);
+}
+
+static int read_link(struct rs_netdev *n)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq r = {0};
+	int err = -ENODEV;
+
+	if (fd < 0)
+		return -errno;
+	memcpy(r.ifr_name, n->name, sizeof(n->name));
+	if (ioctl(fd, SIOCGIFFLAGS, &r) == 0) {
+		n->up = r.ifr_flags & IFF_UP;
+		n->loopback = r.ifr_flags & IFF_LOOPBACK;
+		err = ioctl(fd, SIOCGIFMTU, &r) ? -ENODEV : 0;
+		n->mtu = err ? 0 : (uint32_t)r.ifr_mtu;
+	}
+	if (!err && ioctl(fd, SIOCGIFHWADDR, &r) == 0)
+		memcpy(n->mac, r.ifr_hwaddr.sa_data, sizeof(n->mac));
+	close(fd);
+	return err;
+}
+
+static int read_with(const char *name, const struct ifaddrs *all, struct rs_netdev *n,
+		     struct rs_error *e)
+{
+	int err;
+
+	memset(n, 0, sizeof(*n));
+	n->index = strlen(name) < sizeof(n->name) ? if_nametoindex(name) : 0;
+	if (!n->index)
+		return rs_error_set(e, -ENODEV, "there is no network interface '%s'", name);
+	memcpy(n->name, name, strlen(name));
+	err = read_link(n);
+	if (err)
+		return rs_error_set(e, err, "cannot read network interface '%s'", name);
+	for (const struct ifaddrs *a = all; a; a = a->ifa_next)
+		add_address(n, a, AF_INET);
+	for (const struct ifaddrs *a = all; a; a = a->ifa_next)
+		add_address(n, a, AF_INET6);
+	return 0;
+}
+
+int rs_netdev_read(const char *name, struct rs_netdev *out, struct rs_error *e)
+{
+	struct ifaddrs *all;
+	int err;
+
+	if (getifaddrs(&all))
+		return rs_error_set(e, -errno, "cannot list the network interfaces' addresses");
+	err = read_with(name, all, out, e);
+	freeifaddrs(all);
+	return err;
+}
+
+/* Why an interface cannot be a RoCEv2 port; NULL: it can. */
+static const char *unusable(const struct rs_netdev *n)
+{
+	if (!n->up)
+		return "is down";
+	if (!n->n_gids)
+		return "has no IP address";
+	if (rs_netdev_path_mtu(n) < PATH_MTU_LEAST)
+		return "has an MTU too small for a path MTU of 1024 (1120 is needed)";
+	return NULL;
+}
+
+/* A device's name goes into paths and environment variables. */
+static bool name_valid(const char *name)
+{
+	static const char good[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+	size_t n = strlen(name);
+
+	return n && n < RS_LIVE_NAME && name[0] != '.' && strspn(name, good) == n;
+}
+
+static int default_netdev(struct rs_netdev *n, struct rs_error *e)
+{
+	struct rs_live_device all[RS_LIVE_DEVICES];
+	struct if_nameindex *list = if_nameindex();
+	int found = 0;
+
+	for (struct if_nameindex *i = list; i && i->if_index && found < RS_LIVE_DEVICES; i++)
+		if (!rs_netdev_read(i->if_name, &all[found].net, NULL) &&
+		    !unusable(&all[found].net))
+			found++;
+	if_freenameindex(list);
+	if (!found)
+		return rs_error_set(e, -ENODEV, "no network interface is usable");
+	*n = all[0].net;
+	for (int i = found - 1; i >= 0; i--)
+		if (!all[i].net.loopback)
+			*n = all[i].net;
+	return 0;
+}
+
+int rs_live_device_parse(const char *spec, struct rs_live_device *out, struct rs_error *e)
+{
+	const char *equals = strchr(spec, '=');
+	size_t n = equals ? (size_t)(equals - spec) : strlen(spec);
+	const char *why;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	if (n < sizeof(out->name))
+		memcpy(out->name, spec, n);
+	if (!name_valid(out->name))
+		return rs_error_set(e, -EINVAL,
+				    "expected a device as NAME or NAME=INTERFACE, found '%s'",
+				    spec);
+	err = equals ? rs_netdev_read(equals + 1, &out->net, e) : default_netdev(&out->net, e);
+	if (err)
+		return err;
+	why = unusable(&out->net);
+	if (!why)
+		return 0;
+	rs_error_set(e, -EINVAL, "network interface '%s' %s", out->net.name, why);
+	rs_error_hint(e, "ip link set %s up mtu 1500; ip address add A.B.C.D/24 dev %s",
+		      out->net.name, out->net.name);
+	return -EINVAL;
+}
+
+static int devices_of(const char *list, struct rs_live_device *out, unsigned max,
+		      struct rs_error *e)
+{
+	char *copy = strdup(list), *rest = NULL;
+	unsigned n = 0;
+	int err = copy ? 0 : -ENOMEM;
+
+	for (char *s = copy ? strtok_r(copy, ",", &rest) : NULL; s && !err && n < max;
+	     s = strtok_r(NULL, ",", &rest)) {
+		err = rs_live_device_parse(s, &out[n], e);
+		for (unsigned i = 0; !err && i < n; i++)
+			if (!strcmp(out[i].name, out[n].name))
+				err = rs_error_set(e, -EINVAL, "device '%s' is named twice",
+						   out[n].name);
+		n++;
+	}
+	free(copy);
+	return err ? err : (int)n;
+}
+
+int rs_live_devices(struct rs_live_device *out, unsigned max, struct rs_error *e)
+{
+	const char *list = getenv("RIPSTOP_DEVICES");
+	struct if_nameindex *all;
+	struct ifaddrs *addresses;
+	unsigned n = 0;
+
+	if (list && *list)
+		return devices_of(list, out, max, e);
+	all = if_nameindex();
+	if (!all || getifaddrs(&addresses)) {
+		if_freenameindex(all);
+		return rs_error_set(e, -ENODEV, "cannot list the network interfaces");
+	}
+	for (struct if_nameindex *i = all; i->if_index && n < max; i++) {
+		struct rs_live_device *d = &out[n];
+
+		memset(d, 0, sizeof(*d));
+		if (read_with(i->if_name, addresses, &d->net, NULL) || unusable(&d->net))
+			continue;
+		snprintf(d->name, sizeof(d->name), "rs_%s", d->net.name);
+		n++;
+	}
+	freeifaddrs(addresses);
+	if_freenameindex(all);
+	return (int)n;
+}

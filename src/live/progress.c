@@ -1,0 +1,168 @@
+/*
+ * Who drives the engine: the application as it polls, else a thread that sleeps in epoll. While the
+ * application polls, the thread looks only now and then whether it still does: being woken for each
+ * packet would take the core and the lock from it.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+#include "live/state.h"
+
+enum {
+	POLLING_NS = 100 * 1000, /* the application polled so lately: it drives */
+	LOOK_NS = 500 * 1000,    /* how often the thread looks whether it still does */
+	SLEEP_NS = 1000000000,   /* longest sleep */
+};
+
+static int64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* The next time at which something is due. */
+static rs_time deadline(const struct rs_live *l)
+{
+	return rs_time_min(rs_nic_deadline(l->nic), l->tx_again);
+}
+
+static bool drive(struct rs_live *l)
+{
+	bool any;
+
+	if (l->forked)
+		return false;
+	any = rs_rx_run(l);
+	if (rs_nic_deadline(l->nic) <= rs_live_now(l))
+		rs_nic_expire(l->nic, rs_live_now(l));
+	rs_tx_run(l);
+	if (rs_nic_take_event(l->nic) && l->on_event)
+		l->on_event(l->event_arg);
+	return any;
+}
+
+bool rs_live_progress(struct rs_live *l)
+{
+	atomic_store_explicit(&l->polled_ns, monotonic_ns(), memory_order_relaxed);
+	return drive(l);
+}
+
+static void wake(struct rs_live *l)
+{
+	uint64_t one = 1;
+
+	if (write(l->wake, &one, sizeof(one)) < 0 && errno != EAGAIN)
+		return;
+}
+
+void rs_live_kick(struct rs_live *l)
+{
+	if (l->forked)
+		return;
+	rs_tx_run(l);
+	if (rs_nic_take_event(l->nic) && l->on_event)
+		l->on_event(l->event_arg);
+	if (l->tx.blocked || deadline(l) < l->sleeping_until) {
+		l->sleeping_until = deadline(l);
+		wake(l);
+	}
+}
+
+static bool application_polls(struct rs_live *l)
+{
+	return monotonic_ns() - atomic_load_explicit(&l->polled_ns, memory_order_relaxed) <
+	       POLLING_NS;
+}
+
+/* Wait for a datagram, room to send, a kick or a deadline. */
+static void wait_events(struct rs_live *l)
+{
+	struct epoll_event events[4];
+	struct timespec ts;
+	int64_t ns = SLEEP_NS;
+	bool blocked;
+	uint64_t kicks;
+
+	rs_live_lock(l);
+	if (deadline(l) != RS_NEVER && (deadline(l) - rs_live_now(l)) / RS_NS < ns)
+		ns = (deadline(l) - rs_live_now(l)) / RS_NS;
+	l->sleeping_until = deadline(l);
+	blocked = l->tx.blocked;
+	rs_live_unlock(l);
+	if (ns < 0)
+		ns = 0;
+	ts = (struct timespec){ns / 1000000000, ns % 1000000000};
+	if (blocked) {
+		struct epoll_event out = {.events = EPOLLIN | EPOLLOUT, .data.fd = l->udp};
+
+		epoll_ctl(l->epoll, EPOLL_CTL_MOD, l->udp, &out);
+	}
+	epoll_pwait2(l->epoll, events, 4, &ts, NULL);
+	if (blocked) {
+		struct epoll_event in = {.events = EPOLLIN, .data.fd = l->udp};
+
+		epoll_ctl(l->epoll, EPOLL_CTL_MOD, l->udp, &in);
+	}
+	if (read(l->wake, &kicks, sizeof(kicks)) < 0 && errno != EAGAIN)
+		return;
+}
+
+static void *thread(void *arg)
+{
+	static const struct timespec look = {0, LOOK_NS};
+	struct rs_live *l = arg;
+
+	while (!atomic_load(&l->stop)) {
+		if (application_polls(l)) {
+			nanosleep(&look, NULL);
+			continue;
+		}
+		rs_live_lock(l);
+		drive(l);
+		rs_live_unlock(l);
+		wait_events(l);
+	}
+	return NULL;
+}
+
+static int watch(struct rs_live *l, int fd)
+{
+	struct epoll_event in = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &in) ? -errno : 0;
+}
+
+int rs_progress_start(struct rs_live *l)
+{
+	sigset_t every, old;
+	int err;
+
+	l->epoll = epoll_create1(EPOLL_CLOEXEC);
+	l->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (l->epoll < 0 || l->wake < 0 || watch(l, l->udp) || watch(l, l->stray) ||
+	    watch(l, l->wake))
+		return -errno;
+	l->sleeping_until = RS_NEVER;
+	/* Signals are the program's: none of its handlers runs on this thread. */
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &old);
+	err = -pthread_create(&l->thread, NULL, thread, l);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return err;
+}
+
+void rs_progress_stop(struct rs_live *l)
+{
+	if (!l->forked) {
+		atomic_store(&l->stop, true);
+		wake(l);
+		pthread_join(l->thread, NULL);
+	}
+	close(l->epoll);
+	close(l->wake);
+}

@@ -1,0 +1,57 @@
+/*
+ * What the processes of one host and user share about UDP port 4791: who holds which QPNs, and in
+ * which order their sockets joined the reuseport group. A file in memory, one a network namespace
+ * and user; the last to leave removes it, and whoever comes next reaps what a crash left.
+ */
+#ifndef RS_LIVE_REGISTRY_H
+#define RS_LIVE_REGISTRY_H
+
+#include <stdint.h>
+#include "base/error.h"
+
+enum {
+	RS_SLOTS = 256,     /* the top byte of a QPN */
+	RS_SLOT_FIRST = 1,  /* 0 has QP0 and QP1 */
+	RS_SLOT_LAST = 254, /* 255 has the multicast QPN */
+	RS_SLOT_QPNS = 1 << 16,
+	RS_CM_PORTS = 1024,
+};
+
+/* A port of rdma_cm (annex A11: the service ID's port space and port) and who listens on it. */
+struct rs_cm_port {
+	uint16_t space; /* RDMA_PS_*; 0: free */
+	uint16_t port;
+	uint8_t slot;
+	uint8_t listening;
+	uint16_t shared; /* several may hold it: REUSEADDR */
+	uint8_t gid[16]; /* all zero: any */
+};
+
+struct rs_registry;
+
+/* Join: a slot leased, its number in *slot. Between open and joined() the file is locked, so that
+ * sockets bind in the order that is noted. -EAGAIN: no slot is free. */
+int rs_registry_open(struct rs_registry **r, unsigned *slot, struct rs_error *e);
+void rs_registry_joined(struct rs_registry *r);
+/* Lock, so that the caller may close its socket; then leave() gives the slot back and frees r. */
+void rs_registry_lock(struct rs_registry *r);
+void rs_registry_unlock(struct rs_registry *r);
+void rs_registry_leave(struct rs_registry *r);
+/* In a fork's child: let go of the parent's lease without giving it back. */
+void rs_registry_abandon(struct rs_registry *r);
+
+/* The sockets in the group's order, as slots; returns how many. Locked. */
+unsigned rs_registry_order(const struct rs_registry *r, uint8_t order[RS_SLOTS]);
+/* Note where a probe found a slot's socket. Any time. */
+void rs_registry_found(struct rs_registry *r, unsigned slot, unsigned index);
+/* Is a slot leased to a live process? Cheap; may be out of date by a crash. */
+int rs_registry_leased(const struct rs_registry *r, unsigned slot);
+/* Free the slots of dead processes; returns how many. Locked. */
+unsigned rs_registry_reap(struct rs_registry *r);
+/* Which network namespace this is: names of sockets beside the file. */
+uint64_t rs_registry_netns(const struct rs_registry *r);
+
+/* rdma_cm's ports. Locked. */
+struct rs_cm_port *rs_registry_ports(struct rs_registry *r);
+
+#endif

@@ -1,0 +1,206 @@
+/* Datagrams to packets: batches from the kernel, coalesced blocks cut, headers written anew so that
+ * the one decoder of wire/ reads what a NIC would see. */
+#include <errno.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <string.h>
+#include "live/state.h"
+#include "wire/bytes.h"
+
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+enum { IPPROTO_UDP_ = 17, DF = 0x4000, DEST_QP_AT = 5 };
+
+int rs_rx_init(struct rs_live *l)
+{
+	l->rx.bytes = malloc(sizeof(*l->rx.bytes) * RS_RX_BATCH);
+	return l->rx.bytes ? 0 : -ENOMEM;
+}
+
+void rs_rx_fini(struct rs_live *l)
+{
+	free(l->rx.bytes);
+}
+
+static void write_ipv4(uint8_t *b, const struct rs_datagram *d)
+{
+	b[0] = 0x45;
+	b[1] = d->tos;
+	rs_put16(b + 2, (uint32_t)(RS_IPV4_BYTES + RS_UDP_BYTES + d->n));
+	rs_put16(b + 4, d->id);
+	rs_put16(b + 6, DF);
+	b[8] = 64;
+	b[9] = IPPROTO_UDP_;
+	rs_put16(b + 10, 0);
+	memcpy(b + 12, d->peer + 12, 4);
+	memcpy(b + 16, d->own + 12, 4);
+	rs_put16(b + 10, rs_internet_checksum(b, RS_IPV4_BYTES));
+}
+
+static void write_ipv6(uint8_t *b, const struct rs_datagram *d)
+{
+	rs_put32(b, UINT32_C(6) << 28 | (uint32_t)d->tos << 20);
+	rs_put16(b + 4, (uint32_t)(RS_UDP_BYTES + d->n));
+	b[6] = IPPROTO_UDP_;
+	b[7] = 64;
+	memcpy(b + 8, d->peer, 16);
+	memcpy(b + 24, d->own, 16);
+}
+
+/* The frame that held the datagram, from what the kernel tells of it. */
+static uint8_t *write_headers(const struct rs_datagram *d, size_t *n)
+{
+	bool ipv6 = !rs_gid_is_ipv4(d->peer);
+	size_t ip = ipv6 ? RS_IPV6_BYTES : RS_IPV4_BYTES;
+	uint8_t *udp = d->bytes - RS_UDP_BYTES, *frame = udp - ip - RS_ETH_BYTES;
+
+	memset(frame, 0, RS_ETH_BYTES);
+	rs_put16(frame + 12, ipv6 ? 0x86dd : 0x0800);
+	if (ipv6)
+		write_ipv6(frame + RS_ETH_BYTES, d);
+	else
+		write_ipv4(frame + RS_ETH_BYTES, d);
+	rs_put16(udp, d->sport);
+	rs_put16(udp + 2, RS_UDP_PORT);
+	rs_put16(udp + 4, (uint32_t)(RS_UDP_BYTES + d->n));
+	rs_put16(udp + 6, 0);
+	*n = RS_ETH_BYTES + ip + RS_UDP_BYTES + d->n;
+	return frame;
+}
+
+/* One RoCEv2 packet to the engine. */
+static void deliver(struct rs_live *l, struct rs_datagram *d)
+{
+	struct rs_packet *p = rs_pool_alloc(&l->free);
+	struct rs_frame f;
+	uint8_t *frame;
+	size_t n;
+
+	if (!p)
+		return;
+	frame = write_headers(d, &n);
+	if (rs_frame_decode(frame, n, &f, p, NULL) != RS_DECODE_OK) {
+		l->counters.rx_malformed++;
+		rs_pool_free(&l->free, p);
+		return;
+	}
+	if (p->corrupt && !f.ipv6)
+		p->corrupt = !rs_icrc_any_id(l, frame + RS_ETH_BYTES,
+					     n - RS_ETH_BYTES - RS_ICRC_BYTES, f.icrc);
+	p->src = rs_paths_find(&l->paths, d->own, d->peer);
+	if (p->src == UINT32_MAX && (p->opcode & 0xe0) == RS_UD)
+		p->src = rs_paths_temporary(l, d->own, d->peer);
+	if (p->src == UINT32_MAX) {
+		l->counters.rx_stranger++;
+		rs_pool_free(&l->free, p);
+		return;
+	}
+	p->dst = 0;
+	p->tc = 0;
+	rs_nic_rx(l->nic, p, rs_live_now(l));
+}
+
+static void take(struct rs_live *l, struct rs_datagram *d)
+{
+	unsigned slot;
+
+	if (d->n < RS_BTH_BYTES + RS_ICRC_BYTES) {
+		l->counters.rx_malformed++;
+		return;
+	}
+	slot = d->bytes[DEST_QP_AT];
+	if (slot == l->slot)
+		deliver(l, d);
+	else
+		rs_steer_hand_over(l, d, slot);
+}
+
+/* Strays that were handed over are not handed on: a wrong lease must not make a loop. */
+static void take_stray(struct rs_live *l, struct rs_datagram *d)
+{
+	if (d->n >= RS_BTH_BYTES + RS_ICRC_BYTES && d->bytes[DEST_QP_AT] == l->slot)
+		deliver(l, d);
+	else
+		l->counters.rx_malformed++;
+}
+
+/* Addresses, TOS and the size of segments. False: no address, so nobody's. */
+static bool read_control(struct msghdr *m, struct rs_datagram *d, size_t *segment)
+{
+	bool addressed = false;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		const uint8_t *data = CMSG_DATA(c);
+		struct in6_pktinfo info;
+		int value = 0;
+
+		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+			memcpy(&info, data, sizeof(info));
+			memcpy(d->own, &info.ipi6_addr, 16);
+			addressed = true;
+		} else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
+			d->tos = *data;
+		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
+			memcpy(&value, data, sizeof(value));
+			d->tos = (uint8_t)value;
+		} else if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
+			memcpy(&value, data, sizeof(value));
+			*segment = value > 0 ? (size_t)value : *segment;
+		}
+	}
+	return addressed;
+}
+
+static void take_block(struct rs_live *l, struct mmsghdr *m, unsigned i)
+{
+	size_t left = m->msg_len, segment = left;
+	struct rs_datagram d = {.bytes = l->rx.bytes[i] + RS_RX_HEAD};
+
+	l->counters.rx_datagrams++;
+	if ((m->msg_hdr.msg_flags & MSG_TRUNC) || !read_control(&m->msg_hdr, &d, &segment)) {
+		l->counters.rx_malformed++;
+		return;
+	}
+	memcpy(d.peer, &l->rx.from[i].sin6_addr, 16);
+	d.sport = ntohs(l->rx.from[i].sin6_port);
+	/* Each packet's headers overwrite the end of the one before, which is done with. */
+	for (; left; left -= d.n, d.bytes += d.n, d.id++) {
+		d.n = left < segment ? left : segment;
+		take(l, &d);
+		if (!d.n)
+			break;
+	}
+}
+
+bool rs_rx_run(struct rs_live *l)
+{
+	bool any = rs_steer_receive(l, take_stray);
+
+	for (unsigned round = 0; round < RS_RX_ROUNDS; round++) {
+		int n;
+
+		for (unsigned i = 0; i < RS_RX_BATCH; i++) {
+			l->rx.iov[i] = (struct iovec){l->rx.bytes[i] + RS_RX_HEAD,
+						      RS_RX_SLOT - RS_RX_HEAD};
+			l->rx.msg[i].msg_hdr =
+				(struct msghdr){.msg_name = &l->rx.from[i],
+						.msg_namelen = sizeof(l->rx.from[i]),
+						.msg_iov = &l->rx.iov[i],
+						.msg_iovlen = 1,
+						.msg_control = l->rx.control[i],
+						.msg_controllen = sizeof(l->rx.control[i])};
+		}
+		n = recvmmsg(l->udp, l->rx.msg, RS_RX_BATCH, MSG_DONTWAIT, NULL);
+		l->counters.rx_calls++;
+		if (n <= 0)
+			break;
+		for (int i = 0; i < n; i++)
+			take_block(l, &l->rx.msg[i], (unsigned)i);
+		any = true;
+		if (n < RS_RX_BATCH)
+			break;
+	}
+	return any;
+}

@@ -1,0 +1,153 @@
+/* An opened device's own state and what its files ask of one another. Private to the room. */
+#ifndef RS_LIVE_STATE_H
+#define RS_LIVE_STATE_H
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include "live/live.h"
+#include "live/registry.h"
+#include "wire/frame.h"
+
+enum {
+	RS_TX_BATCH = 64,   /* packets encoded before they are handed to the kernel */
+	RS_TX_SLOT = 4352,  /* bytes of one: headers of 62, payload 4096, extended headers, ICRC */
+	RS_TX_RUN_MAX = 60, /* segments of one send; the kernel takes 128 and 65,507 bytes */
+	RS_TX_RUN_BYTES = 65000,
+	RS_RX_BATCH = 16, /* datagrams, or blocks of coalesced ones, of one call */
+	RS_RX_HEAD = 64,  /* in front of a datagram: where its headers are written anew */
+	RS_RX_SLOT = RS_RX_HEAD + 65536,
+	RS_RX_ROUNDS = 4, /* calls of one rs_live_progress() at most */
+	RS_STRAY_BATCH = 64,
+	RS_TEMPORARY_PATHS = 1024, /* of strangers: datagrams' sources */
+	RS_POOL_PACKETS = 1 << 16,
+};
+
+/* A pair of addresses. Its number is the endpoint number of rs_packet. */
+struct rs_path {
+	uint8_t own[16], peer[16];
+	struct sockaddr_in6 to;
+	uint32_t refs;
+	uint32_t next; /* of its hash chain, or of the free list */
+	bool used, ipv6;
+};
+
+struct rs_paths {
+	struct rs_path *path;
+	uint32_t *bucket;
+	uint32_t fresh, free;
+	uint32_t temporary[RS_TEMPORARY_PATHS];
+	uint32_t temporary_next;
+};
+
+/* A send: one or more packets of equal length (the last may be shorter) to one path. */
+struct rs_run {
+	uint32_t path;
+	uint16_t first, count; /* of the batch's packets */
+	uint32_t bytes;
+	uint16_t segment;
+	uint8_t tos, slot;
+};
+
+struct rs_tx {
+	uint8_t (*bytes)[RS_TX_SLOT];
+	struct iovec iov[RS_TX_BATCH];
+	struct rs_run run[RS_TX_BATCH];
+	unsigned packets, runs, runs_sent;
+	bool gso, blocked;
+};
+
+struct rs_rx {
+	uint8_t (*bytes)[RS_RX_SLOT];
+	struct mmsghdr msg[RS_RX_BATCH];
+	struct iovec iov[RS_RX_BATCH];
+	struct sockaddr_in6 from[RS_RX_BATCH];
+	_Alignas(8) uint8_t control[RS_RX_BATCH][128];
+};
+
+/* A datagram as it left the kernel, or another process. */
+struct rs_datagram {
+	uint8_t own[16], peer[16];
+	uint16_t sport;
+	uint8_t tos;
+	uint16_t id;    /* the IPv4 identification that its sender should have used */
+	uint8_t *bytes; /* UDP payload; RS_RX_HEAD bytes before it are free */
+	size_t n;
+};
+
+/* Identifications that explain a CRC's difference: a basis for packets of one length. */
+struct rs_icrc_basis {
+	size_t n;
+	uint32_t row[16]; /* reduced: of the leading bit lead[i] */
+	uint8_t lead[16];
+};
+
+struct rs_live {
+	pthread_mutex_t lock;
+	struct rs_nic *nic;
+	struct rs_pool pool;
+	struct rs_pool_list free;
+	struct rs_live_device device;
+	struct rs_paths paths;
+	struct rs_tx tx;
+	struct rs_rx rx;
+	struct rs_registry *registry;
+	unsigned slot;
+	int udp, stray, epoll, wake; /* file descriptors */
+	struct rs_icrc_basis basis;
+	void (*on_event)(void *arg);
+	void *event_arg;
+	struct rs_live_counters counters;
+
+	int64_t epoch_ns;          /* of the monotonic clock: time 0 */
+	rs_time tx_again;          /* when pacing lets the next packet go */
+	rs_time sleeping_until;    /* of the thread */
+	_Atomic int64_t polled_ns; /* when the application last drove the engine */
+	pthread_t thread;
+	_Atomic bool stop;
+	bool forked;          /* this is a copy in a child: the parent has the sockets */
+	struct rs_live *next; /* of the process */
+};
+
+/* path.c */
+int rs_paths_init(struct rs_paths *p);
+void rs_paths_fini(struct rs_paths *p);
+/* UINT32_MAX: none. */
+uint32_t rs_paths_find(const struct rs_paths *p, const uint8_t own[16], const uint8_t peer[16]);
+/* One that lives until RS_TEMPORARY_PATHS others came: of a datagram's sender. */
+uint32_t rs_paths_temporary(struct rs_live *l, const uint8_t own[16], const uint8_t peer[16]);
+
+/* icrc.c: is the packet's ICRC right for some IPv4 identification? */
+bool rs_icrc_any_id(struct rs_live *l, const uint8_t *ip, size_t n, uint32_t received);
+
+/* rx.c */
+int rs_rx_init(struct rs_live *l);
+void rs_rx_fini(struct rs_live *l);
+bool rs_rx_run(struct rs_live *l);
+
+/* tx.c */
+int rs_tx_init(struct rs_live *l);
+void rs_tx_fini(struct rs_live *l);
+void rs_tx_run(struct rs_live *l);
+
+/* steer.c */
+int rs_steer_open(struct rs_live *l, struct rs_error *e);
+void rs_steer_close(struct rs_live *l);
+/* Hand a datagram to the process that holds its QPN's slot. */
+void rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned slot);
+/* What others handed over. */
+bool rs_steer_receive(struct rs_live *l, void (*take)(struct rs_live *l, struct rs_datagram *d));
+
+/* progress.c */
+int rs_progress_start(struct rs_live *l);
+void rs_progress_stop(struct rs_live *l);
+
+static inline bool rs_gid_is_ipv4(const uint8_t g[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !__builtin_memcmp(g, mapped, 12);
+}
+
+#endif

@@ -1,0 +1,244 @@
+/*
+ * UDP port 4791 shared by the processes of a host: a SO_REUSEPORT group whose classic BPF program
+ * picks the socket by the top byte of the BTH's destination QP (IBTA §9.2). The group's order is a
+ * hint kept in the registry; a datagram that lands in a wrong process is handed over by a Unix
+ * socket.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <netinet/udp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "live/state.h"
+#include "wire/bytes.h"
+
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+enum { DEST_QP_AT = 5, RECEIVE_BUFFER = 32 << 20, SEND_BUFFER = 8 << 20 };
+
+/* What goes before a handed-over datagram's bytes. */
+struct stray {
+	uint8_t own[16], peer[16];
+	uint16_t sport, id;
+	uint8_t tos;
+	uint8_t zero[3];
+};
+
+static int set_int(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value)) ? -errno : 0;
+}
+
+/* A large buffer where allowed; else what the administrator's limit gives. */
+static void set_buffers(int fd)
+{
+	if (set_int(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER))
+		set_int(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
+	if (set_int(fd, SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER))
+		set_int(fd, SOL_SOCKET, SO_SNDBUF, SEND_BUFFER);
+}
+
+static int set_options(int fd)
+{
+	static const struct {
+		int level, name, value;
+	} options[] = {
+		{IPPROTO_IPV6, IPV6_V6ONLY, 0},
+		{SOL_SOCKET, SO_REUSEPORT, 1},
+		/* DF and, not being connected, identification 0: what the ICRC covers */
+		{IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO},
+		{IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO},
+		{IPPROTO_IPV6, IPV6_RECVPKTINFO, 1},
+		{IPPROTO_IPV6, IPV6_RECVTCLASS, 1},
+		{IPPROTO_IP, IP_RECVTOS, 1},
+		{IPPROTO_IP, IP_MULTICAST_ALL, 0},
+		{SOL_UDP, UDP_GRO, 1},
+	};
+
+	for (unsigned i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		int err = set_int(fd, options[i].level, options[i].name, options[i].value);
+
+		if (err)
+			return err;
+	}
+	set_buffers(fd);
+	return 0;
+}
+
+/* Top byte of the destination QP -> place in the group; what is nobody's goes to place 0. */
+static void attach_program(struct rs_live *l)
+{
+	struct sock_filter code[2 * RS_SLOTS + 2];
+	uint8_t order[RS_SLOTS];
+	unsigned members = rs_registry_order(l->registry, order), n = 0;
+	struct sock_fprog program = {.filter = code};
+
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_B | BPF_ABS, DEST_QP_AT);
+	for (unsigned i = 0; i < members; i++) {
+		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, order[i], 0, 1);
+		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, i);
+	}
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+	program.len = (unsigned short)n;
+	/* Refused: packets are spread by hash, and handed over. */
+	setsockopt(l->udp, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program));
+}
+
+static int open_udp(struct rs_live *l, struct rs_error *e)
+{
+	struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(RS_UDP_PORT)};
+	int err;
+
+	l->udp = socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (l->udp < 0)
+		return rs_error_set(e, -errno, "cannot open a UDP socket of IPv6: %s",
+				    strerror(errno));
+	err = set_options(l->udp);
+	if (err)
+		return rs_error_set(e, err, "cannot set the options of the UDP socket: %s",
+				    strerror(-err));
+	if (bind(l->udp, (struct sockaddr *)&any, sizeof(any))) {
+		err = -errno;
+		rs_error_set(e, err, "cannot bind UDP port %d: %s", RS_UDP_PORT, strerror(-err));
+		if (err == -EADDRINUSE)
+			rs_error_hint(e,
+				      "the kernel's rdma_rxe or another user holds it: rmmod "
+				      "rdma_rxe, or look with ss -ulpn 'sport = %d'",
+				      RS_UDP_PORT);
+		return err;
+	}
+	return 0;
+}
+
+/* The socket's name, in the abstract space of the network namespace. */
+static socklen_t stray_name(const struct rs_live *l, unsigned slot, struct sockaddr_un *a)
+{
+	memset(a, 0, sizeof(*a));
+	a->sun_family = AF_UNIX;
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			   (size_t)snprintf(a->sun_path + 1, sizeof(a->sun_path) - 1,
+					    "ripstop-%u-%u", (unsigned)geteuid(), slot));
+}
+
+static int open_stray(struct rs_live *l, struct rs_error *e)
+{
+	struct sockaddr_un a;
+	socklen_t n = stray_name(l, l->slot, &a);
+
+	l->stray = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (l->stray < 0 || set_int(l->stray, SOL_SOCKET, SO_PASSCRED, 1) ||
+	    bind(l->stray, (struct sockaddr *)&a, n))
+		return rs_error_set(e, -errno, "cannot open the socket between processes: %s",
+				    strerror(errno));
+	return 0;
+}
+
+int rs_steer_open(struct rs_live *l, struct rs_error *e)
+{
+	int err;
+
+	l->udp = l->stray = -1;
+	err = rs_registry_open(&l->registry, &l->slot, e);
+	if (err)
+		return err;
+	err = open_udp(l, e);
+	if (!err)
+		err = open_stray(l, e);
+	if (!err) {
+		attach_program(l);
+		rs_registry_joined(l->registry);
+		return 0;
+	}
+	rs_steer_close(l);
+	return err;
+}
+
+void rs_steer_close(struct rs_live *l)
+{
+	if (!l->registry)
+		return;
+	if (l->forked)
+		rs_registry_abandon(l->registry);
+	else
+		rs_registry_lock(l->registry);
+	if (l->udp >= 0)
+		close(l->udp);
+	if (l->stray >= 0)
+		close(l->stray);
+	l->udp = l->stray = -1;
+	if (!l->forked)
+		rs_registry_leave(l->registry);
+	l->registry = NULL;
+}
+
+void rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned slot)
+{
+	struct stray head = {.sport = d->sport, .id = d->id, .tos = d->tos};
+	struct sockaddr_un to;
+	struct iovec iov[2] = {{&head, sizeof(head)}, {d->bytes, d->n}};
+	struct msghdr m = {.msg_name = &to, .msg_iov = iov, .msg_iovlen = 2};
+
+	if (slot == l->slot || !rs_registry_leased(l->registry, slot)) {
+		l->counters.rx_stranger++;
+		return;
+	}
+	memcpy(head.own, d->own, 16);
+	memcpy(head.peer, d->peer, 16);
+	m.msg_namelen = stray_name(l, slot, &to);
+	/* Full or gone: lost, as on a wire; the transport repeats. */
+	if (sendmsg(l->stray, &m, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+		l->counters.tx_stray++;
+}
+
+/* The sender's credentials, which the kernel vouches for: only this user's processes are heard. */
+static bool from_same_user(struct msghdr *m)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		struct ucred who;
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS)
+			continue;
+		memcpy(&who, CMSG_DATA(c), sizeof(who));
+		return who.uid == geteuid();
+	}
+	return false;
+}
+
+bool rs_steer_receive(struct rs_live *l, void (*take)(struct rs_live *l, struct rs_datagram *d))
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < RS_STRAY_BATCH; i++) {
+		uint8_t *bytes = l->rx.bytes[0] + RS_RX_HEAD;
+		_Alignas(8) uint8_t control[64];
+		struct stray head;
+		struct iovec iov[2] = {{&head, sizeof(head)}, {bytes, RS_TX_SLOT}};
+		struct msghdr m = {.msg_iov = iov,
+				   .msg_iovlen = 2,
+				   .msg_control = control,
+				   .msg_controllen = sizeof(control)};
+		ssize_t n = recvmsg(l->stray, &m, MSG_DONTWAIT);
+		struct rs_datagram d;
+
+		if (n < 0)
+			break;
+		if ((size_t)n <= sizeof(head) || (m.msg_flags & MSG_TRUNC) || !from_same_user(&m))
+			continue;
+		d = (struct rs_datagram){.sport = head.sport,
+					 .id = head.id,
+					 .tos = head.tos,
+					 .bytes = bytes,
+					 .n = (size_t)n - sizeof(head)};
+		memcpy(d.own, head.own, 16);
+		memcpy(d.peer, head.peer, 16);
+		l->counters.rx_stray++;
+		any = true;
+		take(l, &d);
+	}
+	return any;
+}

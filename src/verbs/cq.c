@@ -1,0 +1,461 @@
+/* Completion queues: polling in both styles, arming, events. IBTA §11.4.2. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "verbs/verbs.h"
+
+enum { HOLD_MIN = 16, DRAIN = 64 };
+
+/* Completion opcodes and flags by enum rs_wr_op. */
+static const enum ibv_wc_opcode opcodes[] = {
+	[RS_WR_SEND] = IBV_WC_SEND,
+	[RS_WR_SEND_IMM] = IBV_WC_SEND,
+	[RS_WR_WRITE] = IBV_WC_RDMA_WRITE,
+	[RS_WR_WRITE_IMM] = IBV_WC_RDMA_WRITE,
+	[RS_WR_READ] = IBV_WC_RDMA_READ,
+	[RS_WR_CMP_SWAP] = IBV_WC_COMP_SWAP,
+	[RS_WR_FETCH_ADD] = IBV_WC_FETCH_ADD,
+	[RS_WR_RECV] = IBV_WC_RECV,
+	[RS_WR_RECV_WRITE_IMM] = IBV_WC_RECV_RDMA_WITH_IMM,
+};
+
+static unsigned flags_of(const struct rs_cqe *e)
+{
+	return e->has_imm ? IBV_WC_WITH_IMM : 0;
+}
+
+static void fill_wc(const struct rs_cqe *e, struct ibv_wc *wc)
+{
+	*wc = (struct ibv_wc){
+		.wr_id = e->wr_id,
+		.status = (enum ibv_wc_status)e->status,
+		.opcode = opcodes[e->op],
+		.vendor_err = e->status,
+		.byte_len = e->bytes,
+		.qp_num = e->qpn,
+		.wc_flags = flags_of(e),
+	};
+	if (e->has_imm)
+		wc->imm_data = htobe32(e->imm);
+}
+
+/* ---- Completions held here ---- */
+
+static bool hold(struct rs_vcq *v, const struct rs_cqe *e)
+{
+	if (v->held_count == v->held_size) {
+		uint32_t size = v->held_size ? 2 * v->held_size : HOLD_MIN;
+		struct rs_cqe *more = malloc(size * sizeof(*more));
+
+		if (!more)
+			return false;
+		for (uint32_t i = 0; i < v->held_count; i++)
+			more[i] = v->held[(v->held_head + i) % v->held_size];
+		free(v->held);
+		v->held = more;
+		v->held_head = 0;
+		v->held_size = size;
+	}
+	v->held[(v->held_head + v->held_count++) % v->held_size] = *e;
+	return true;
+}
+
+static bool take_one(struct rs_vcq *v, struct rs_cqe *e)
+{
+	if (!v->held_count)
+		return rs_cq_poll(v->cq, e, 1) == 1;
+	*e = v->held[v->held_head];
+	v->held_head = (v->held_head + 1) % v->held_size;
+	v->held_count--;
+	return true;
+}
+
+/* All that the engine has, to here. Bounded by the queue's depth; true: one of them is solicited or
+ * an error. */
+static bool drain(struct rs_vcq *v)
+{
+	struct rs_cqe e[DRAIN];
+	bool solicited = false;
+	uint32_t n;
+
+	while (v->held_count <= (uint32_t)v->ex.cqe && (n = rs_cq_poll(v->cq, e, DRAIN)) > 0)
+		for (uint32_t i = 0; i < n; i++) {
+			solicited |= e[i].solicited || e[i].status != RS_WC_SUCCESS;
+			if (!hold(v, &e[i]))
+				return true;
+		}
+	return solicited;
+}
+
+void rs_vcq_forget_qp(struct rs_vctx *c, struct rs_vcq *v, uint32_t qpn)
+{
+	uint32_t kept = 0;
+
+	drain(v);
+	for (uint32_t i = 0; i < v->held_count; i++) {
+		const struct rs_cqe e = v->held[(v->held_head + i) % v->held_size];
+
+		if (e.qpn != qpn)
+			v->held[(v->held_head + kept++) % v->held_size] = e;
+	}
+	v->held_count = kept;
+}
+
+/* ---- Events ---- */
+
+static void disarm(struct rs_vctx *c, struct rs_vcq *v)
+{
+	struct rs_vcq **at = &c->armed;
+
+	while (*at && *at != v)
+		at = &(*at)->next_armed;
+	if (*at)
+		*at = v->next_armed;
+	v->on_armed = false;
+}
+
+static void report(struct rs_vcq *v)
+{
+	struct rs_vchannel *ch;
+
+	if (!v->ex.channel)
+		return;
+	ch = rs_container(v->ex.channel, struct rs_vchannel, base);
+	rs_vevents_add(&ch->events, v, RS_V_COMPLETION);
+}
+
+void rs_vcq_events(void *arg)
+{
+	struct rs_vctx *c = arg;
+
+	for (struct rs_vcq **at = &c->armed; *at;) {
+		struct rs_vcq *v = *at;
+		uint32_t before = v->held_count;
+		bool solicited = drain(v);
+
+		if (v->held_count == before || (v->solicited_only && !solicited)) {
+			at = &v->next_armed;
+			continue;
+		}
+		*at = v->next_armed;
+		v->on_armed = false;
+		report(v);
+	}
+}
+
+/* Armed for completions to come: those that lie in the queue are the application's to poll. */
+int rs_v_req_notify_cq(struct ibv_cq *cq, int solicited_only)
+{
+	struct rs_vctx *c = rs_vctx(cq->context);
+	struct rs_vcq *v = rs_vcq(cq);
+
+	rs_vctx_lock(c);
+	drain(v);
+	v->solicited_only = solicited_only && (!v->on_armed || v->solicited_only);
+	if (!v->on_armed) {
+		v->on_armed = true;
+		v->next_armed = c->armed;
+		c->armed = v;
+	}
+	rs_live_kick(c->live);
+	rs_vctx_unlock(c);
+	return 0;
+}
+
+/* ---- Polling ---- */
+
+int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	struct rs_vctx *c = rs_vctx(cq->context);
+	struct rs_vcq *v = rs_vcq(cq);
+	struct rs_cqe e;
+	int got = 0;
+
+	rs_vctx_lock(c);
+	while (got < n && take_one(v, &e))
+		fill_wc(&e, &wc[got++]);
+	if (!got) {
+		rs_live_progress(c->live);
+		while (got < n && take_one(v, &e))
+			fill_wc(&e, &wc[got++]);
+	}
+	rs_vctx_unlock(c);
+	return got;
+}
+
+static struct rs_vcq *of_ex(struct ibv_cq_ex *ex)
+{
+	return (struct rs_vcq *)(void *)ex;
+}
+
+static int take_now(struct rs_vcq *v)
+{
+	struct timespec t;
+
+	if (!take_one(v, &v->now))
+		return ENOENT;
+	v->ex.status = (enum ibv_wc_status)v->now.status;
+	v->ex.wr_id = v->now.wr_id;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	v->timestamp = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return 0;
+}
+
+static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+	struct rs_vctx *c = rs_vctx(ex->context);
+	struct rs_vcq *v = of_ex(ex);
+	int err;
+
+	if (attr->comp_mask)
+		return EINVAL;
+	rs_vctx_lock(c);
+	err = take_now(v);
+	if (err) {
+		rs_live_progress(c->live);
+		err = take_now(v);
+	}
+	rs_vctx_unlock(c);
+	return err;
+}
+
+static int next_poll(struct ibv_cq_ex *ex)
+{
+	struct rs_vctx *c = rs_vctx(ex->context);
+	int err;
+
+	rs_vctx_lock(c);
+	err = take_now(of_ex(ex));
+	rs_vctx_unlock(c);
+	return err;
+}
+
+static void end_poll(struct ibv_cq_ex *ex)
+{
+}
+
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ex)
+{
+	return opcodes[of_ex(ex)->now.op];
+}
+
+static uint32_t read_vendor_err(struct ibv_cq_ex *ex)
+{
+	return of_ex(ex)->now.status;
+}
+
+static uint32_t read_byte_len(struct ibv_cq_ex *ex)
+{
+	return of_ex(ex)->now.bytes;
+}
+
+static __be32 read_imm_data(struct ibv_cq_ex *ex)
+{
+	struct ibv_wc wc;
+
+	fill_wc(&of_ex(ex)->now, &wc);
+	return wc.imm_data;
+}
+
+static uint32_t read_qp_num(struct ibv_cq_ex *ex)
+{
+	return of_ex(ex)->now.qpn;
+}
+
+static uint32_t read_src_qp(struct ibv_cq_ex *ex)
+{
+	struct ibv_wc wc;
+
+	fill_wc(&of_ex(ex)->now, &wc);
+	return wc.src_qp;
+}
+
+static unsigned read_wc_flags(struct ibv_cq_ex *ex)
+{
+	return flags_of(&of_ex(ex)->now);
+}
+
+static uint32_t read_slid(struct ibv_cq_ex *ex)
+{
+	return 0;
+}
+
+static uint8_t read_sl(struct ibv_cq_ex *ex)
+{
+	struct ibv_wc wc;
+
+	fill_wc(&of_ex(ex)->now, &wc);
+	return wc.sl;
+}
+
+static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ex)
+{
+	return 0;
+}
+
+static uint64_t read_completion_ts(struct ibv_cq_ex *ex)
+{
+	return of_ex(ex)->timestamp;
+}
+
+static uint16_t read_cvlan(struct ibv_cq_ex *ex)
+{
+	return 0;
+}
+
+static uint32_t read_flow_tag(struct ibv_cq_ex *ex)
+{
+	return 0;
+}
+
+static void read_tm_info(struct ibv_cq_ex *ex, struct ibv_wc_tm_info *info)
+{
+	memset(info, 0, sizeof(*info));
+}
+
+static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ex)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void fill_ops(struct ibv_cq_ex *ex)
+{
+	ex->start_poll = start_poll;
+	ex->next_poll = next_poll;
+	ex->end_poll = end_poll;
+	ex->read_opcode = read_opcode;
+	ex->read_vendor_err = read_vendor_err;
+	ex->read_byte_len = read_byte_len;
+	ex->read_imm_data = read_imm_data;
+	ex->read_qp_num = read_qp_num;
+	ex->read_src_qp = read_src_qp;
+	ex->read_wc_flags = read_wc_flags;
+	ex->read_slid = read_slid;
+	ex->read_sl = read_sl;
+	ex->read_dlid_path_bits = read_dlid_path_bits;
+	ex->read_completion_ts = read_completion_ts;
+	ex->read_cvlan = read_cvlan;
+	ex->read_flow_tag = read_flow_tag;
+	ex->read_tm_info = read_tm_info;
+	ex->read_completion_wallclock_ns = read_completion_wallclock_ns;
+}
+
+/* ---- Life ---- */
+
+static struct rs_vcq *create(struct ibv_context *context, uint32_t cqe, void *cq_context,
+			     struct ibv_comp_channel *channel, uint32_t vector)
+{
+	struct rs_vctx *c = rs_vctx(context);
+	struct rs_vcq *v;
+	int err;
+
+	if (!cqe || cqe > RS_V_MAX_CQE || vector >= (uint32_t)context->num_comp_vectors) {
+		errno = EINVAL;
+		return NULL;
+	}
+	v = calloc(1, sizeof(*v));
+	if (!v) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	err = rs_nic_create_cq(rs_vctx_lock(c), cqe, &v->cq);
+	v->ex.handle = c->next_handle++;
+	if (!err && channel)
+		channel->refcnt++;
+	rs_vctx_unlock(c);
+	if (err) {
+		free(v);
+		errno = -err;
+		return NULL;
+	}
+	v->ex.context = context;
+	v->ex.channel = channel;
+	v->ex.cq_context = cq_context;
+	v->ex.cqe = (int)cqe;
+	pthread_mutex_init(&v->ex.mutex, NULL);
+	pthread_cond_init(&v->ex.cond, NULL);
+	fill_ops(&v->ex);
+	c->objects++;
+	return v;
+}
+
+RS_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+				       struct ibv_comp_channel *channel, int vector)
+{
+	struct rs_vcq *v;
+
+	if (cqe <= 0 || vector < 0) {
+		errno = EINVAL;
+		return NULL;
+	}
+	v = create(context, (uint32_t)cqe, cq_context, channel, (uint32_t)vector);
+	return v ? ibv_cq_ex_to_cq(&v->ex) : NULL;
+}
+
+struct ibv_cq_ex *rs_v_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *a)
+{
+	static const uint64_t fields = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+				       IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+	struct rs_vcq *v;
+
+	if ((a->wc_flags & ~fields) ||
+	    (a->comp_mask & ~(uint32_t)(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD))) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	v = create(context, a->cqe, a->cq_context, a->channel, a->comp_vector);
+	return v ? &v->ex : NULL;
+}
+
+/* Moderation delays events for fewer interrupts: there are none here. */
+int rs_v_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *a)
+{
+	return EOPNOTSUPP;
+}
+
+RS_EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+	struct rs_vctx *c = rs_vctx(cq->context);
+	struct rs_vcq *v = rs_vcq(cq);
+	int err;
+
+	if (cqe <= 0 || cqe > RS_V_MAX_CQE)
+		return EINVAL;
+	rs_vctx_lock(c);
+	drain(v);
+	err = (uint32_t)cqe < v->held_count ? -EINVAL : rs_cq_resize(v->cq, (uint32_t)cqe);
+	if (!err)
+		v->ex.cqe = cqe;
+	rs_vctx_unlock(c);
+	return -err;
+}
+
+RS_EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	struct rs_vctx *c = rs_vctx(cq->context);
+	struct rs_vcq *v = rs_vcq(cq);
+	struct rs_nic *nic = rs_vctx_lock(c);
+
+	if (v->refs) {
+		rs_vctx_unlock(c);
+		return EBUSY;
+	}
+	disarm(c, v);
+	if (v->ex.channel) {
+		rs_vevents_drop(&rs_container(v->ex.channel, struct rs_vchannel, base)->events, v);
+		v->ex.channel->refcnt--;
+	}
+	rs_vevents_drop(&c->async, v);
+	rs_nic_destroy_cq(nic, v->cq);
+	rs_vctx_unlock(c);
+	rs_vevents_wait_acks(&cq->mutex, &cq->cond, &cq->comp_events_completed, v->events_got);
+	rs_vevents_wait_acks(&cq->mutex, &cq->cond, &cq->async_events_completed, v->async_got);
+	c->objects--;
+	free(v->held);
+	free(v);
+	return 0;
+}

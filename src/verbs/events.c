@@ -1,0 +1,216 @@
+/* Events behind descriptors: completion channels and asynchronous events (IBTA §11.4.2, §11.6.3).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include "verbs/verbs.h"
+
+int rs_vevents_open(struct rs_vevents *v)
+{
+	v->head = NULL;
+	v->tail = &v->head;
+	v->fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+	return v->fd < 0 ? -errno : 0;
+}
+
+void rs_vevents_close(struct rs_vevents *v)
+{
+	while (v->head) {
+		struct rs_vevent *e = v->head;
+
+		v->head = e->next;
+		free(e);
+	}
+	if (v->fd >= 0)
+		close(v->fd);
+	v->fd = -1;
+}
+
+int rs_vevents_add(struct rs_vevents *v, void *object, enum ibv_event_type type)
+{
+	struct rs_vevent *e = malloc(sizeof(*e));
+	uint64_t one = 1;
+
+	if (!e)
+		return -ENOMEM;
+	*e = (struct rs_vevent){.object = object, .type = type};
+	*v->tail = e;
+	v->tail = &e->next;
+	return write(v->fd, &one, sizeof(one)) == sizeof(one) ? 0 : -errno;
+}
+
+/* The descriptor keeps counting it: who reads that finds nothing and waits on. */
+void rs_vevents_drop(struct rs_vevents *v, const void *object)
+{
+	for (struct rs_vevent **at = &v->head; *at;) {
+		struct rs_vevent *e = *at;
+
+		if (e->object != object) {
+			at = &e->next;
+			continue;
+		}
+		*at = e->next;
+		free(e);
+	}
+	v->tail = &v->head;
+	while (*v->tail)
+		v->tail = &(*v->tail)->next;
+}
+
+int rs_vevents_take(struct rs_vevents *v, struct rs_vctx *c, struct rs_vevent *out)
+{
+	for (;;) {
+		struct rs_vevent *e;
+		uint64_t one;
+
+		if (read(v->fd, &one, sizeof(one)) != sizeof(one))
+			return -1;
+		rs_vctx_lock(c);
+		e = v->head;
+		if (e) {
+			v->head = e->next;
+			if (!v->head)
+				v->tail = &v->head;
+			*out = *e;
+			/* counted before the lock goes: a destroy waits for its acknowledgement */
+			rs_vevent_got(out);
+			free(e);
+			rs_vctx_unlock(c);
+			return 0;
+		}
+		rs_vctx_unlock(c);
+	}
+}
+
+RS_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct rs_vchannel *ch = calloc(1, sizeof(*ch));
+	int err = ch ? rs_vevents_open(&ch->events) : -ENOMEM;
+
+	if (err) {
+		free(ch);
+		errno = -err;
+		return NULL;
+	}
+	ch->base.context = context;
+	ch->base.fd = ch->events.fd;
+	rs_vctx(context)->objects++;
+	return &ch->base;
+}
+
+RS_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	struct rs_vchannel *ch = rs_container(channel, struct rs_vchannel, base);
+
+	if (channel->refcnt)
+		return EBUSY;
+	rs_vctx(channel->context)->objects--;
+	rs_vevents_close(&ch->events);
+	free(ch);
+	return 0;
+}
+
+RS_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq,
+			       void **cq_context)
+{
+	struct rs_vchannel *ch = rs_container(channel, struct rs_vchannel, base);
+	struct rs_vevent e;
+
+	if (rs_vevents_take(&ch->events, rs_vctx(channel->context), &e))
+		return -1;
+	*cq = e.object;
+	*cq_context = (*cq)->cq_context;
+	return 0;
+}
+
+RS_EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
+{
+	pthread_mutex_lock(&cq->mutex);
+	cq->comp_events_completed += n;
+	pthread_cond_broadcast(&cq->cond);
+	pthread_mutex_unlock(&cq->mutex);
+}
+
+/* ---- Asynchronous events ---- */
+
+static bool about_cq(enum ibv_event_type t)
+{
+	return t == IBV_EVENT_CQ_ERR;
+}
+
+static bool about_srq(enum ibv_event_type t)
+{
+	return t == IBV_EVENT_SRQ_ERR || t == IBV_EVENT_SRQ_LIMIT_REACHED;
+}
+
+static bool about_qp(enum ibv_event_type t)
+{
+	return t == IBV_EVENT_QP_FATAL || t == IBV_EVENT_QP_REQ_ERR ||
+	       t == IBV_EVENT_QP_ACCESS_ERR || t == IBV_EVENT_COMM_EST ||
+	       t == IBV_EVENT_SQ_DRAINED || t == IBV_EVENT_PATH_MIG ||
+	       t == IBV_EVENT_PATH_MIG_ERR || t == IBV_EVENT_QP_LAST_WQE_REACHED;
+}
+
+void rs_vevent_got(const struct rs_vevent *e)
+{
+	if (e->type == RS_V_COMPLETION)
+		((struct rs_vcq *)e->object)->events_got++;
+	else if (about_cq(e->type))
+		((struct rs_vcq *)e->object)->async_got++;
+	else if (about_srq(e->type))
+		((struct rs_vsrq *)e->object)->events_got++;
+	else if (about_qp(e->type))
+		((struct rs_vqp *)e->object)->events_got++;
+}
+
+RS_EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	struct rs_vctx *c = rs_vctx(context);
+	struct rs_vevent e;
+
+	if (rs_vevents_take(&c->async, c, &e))
+		return -1;
+	memset(event, 0, sizeof(*event));
+	event->event_type = e.type;
+	if (about_cq(e.type))
+		event->element.cq = e.object;
+	else if (about_srq(e.type))
+		event->element.srq = e.object;
+	else if (about_qp(e.type))
+		event->element.qp = e.object;
+	else
+		event->element.port_num = RS_V_PORT;
+	return 0;
+}
+
+static void acknowledge(pthread_mutex_t *mutex, pthread_cond_t *cond, uint32_t *completed)
+{
+	pthread_mutex_lock(mutex);
+	(*completed)++;
+	pthread_cond_broadcast(cond);
+	pthread_mutex_unlock(mutex);
+}
+
+RS_EXPORT void ibv_ack_async_event(struct ibv_async_event *e)
+{
+	if (about_cq(e->event_type))
+		acknowledge(&e->element.cq->mutex, &e->element.cq->cond,
+			    &e->element.cq->async_events_completed);
+	else if (about_srq(e->event_type))
+		acknowledge(&e->element.srq->mutex, &e->element.srq->cond,
+			    &e->element.srq->events_completed);
+	else if (about_qp(e->event_type))
+		acknowledge(&e->element.qp->mutex, &e->element.qp->cond,
+			    &e->element.qp->events_completed);
+}
+
+void rs_vevents_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
+			  uint32_t got)
+{
+	pthread_mutex_lock(mutex);
+	while (*completed != got)
+		pthread_cond_wait(cond, mutex);
+	pthread_mutex_unlock(mutex);
+}

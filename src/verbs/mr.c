@@ -1,0 +1,425 @@
+/* Protection domains, memory regions, device memory: IBTA §10.6, §11.2.8. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "verbs/verbs.h"
+
+enum {
+	ACCESS_KNOWN = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+		       IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |
+		       IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB
+};
+enum { REMOTE_WRITES = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC };
+enum { DM_ALIGN = 4 };
+
+/* ibv_access_flags' first four bits are enum rs_access. */
+static uint32_t engine_access(unsigned access)
+{
+	return access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			 IBV_ACCESS_REMOTE_ATOMIC);
+}
+
+/* ---- Protection domains ---- */
+
+static struct ibv_pd *add_pd(struct rs_vctx *c, struct rs_vpd *parent)
+{
+	struct rs_vpd *pd = calloc(1, sizeof(*pd));
+
+	if (!pd) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	rs_vctx_lock(c);
+	pd->base.context = &c->v.context;
+	pd->base.handle = c->next_handle++;
+	pd->number = parent ? parent->number : ++c->next_pd;
+	pd->parent = parent;
+	pd->next = c->pds;
+	c->pds = pd;
+	rs_vctx_unlock(c);
+	if (parent)
+		parent->refs++;
+	c->objects++;
+	return &pd->base;
+}
+
+RS_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+	return add_pd(rs_vctx(context), NULL);
+}
+
+RS_EXPORT int ibv_dealloc_pd(struct ibv_pd *base)
+{
+	struct rs_vpd *pd = rs_vpd(base), **at;
+	struct rs_vctx *c = rs_vctx(base->context);
+
+	if (pd->refs)
+		return EBUSY;
+	rs_vctx_lock(c);
+	for (at = &c->pds; *at != pd; at = &(*at)->next)
+		;
+	*at = pd->next;
+	rs_vctx_unlock(c);
+	if (pd->parent)
+		pd->parent->refs--;
+	c->objects--;
+	free(pd);
+	return 0;
+}
+
+RS_EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t handle)
+{
+	struct rs_vctx *c = rs_vctx(context);
+	struct rs_vpd *pd;
+
+	rs_vctx_lock(c);
+	for (pd = c->pds; pd && pd->base.handle != handle; pd = pd->next)
+		;
+	rs_vctx_unlock(c);
+	errno = pd ? errno : EINVAL;
+	return pd ? &pd->base : NULL;
+}
+
+RS_EXPORT void ibv_unimport_pd(struct ibv_pd *pd)
+{
+}
+
+/* A parent domain only says who locks: the engine's own lock is always taken. */
+static struct ibv_pd *alloc_parent_domain(struct ibv_context *context,
+					  struct ibv_parent_domain_init_attr *a)
+{
+	if (!a->pd || (a->comp_mask & ~(uint32_t)(IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+						  IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT))) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return add_pd(rs_vctx(context), rs_vpd(a->pd));
+}
+
+static struct ibv_td *alloc_td(struct ibv_context *context, struct ibv_td_init_attr *a)
+{
+	struct rs_vtd *td = a->comp_mask ? NULL : calloc(1, sizeof(*td));
+
+	if (!td) {
+		errno = a->comp_mask ? EINVAL : ENOMEM;
+		return NULL;
+	}
+	td->base.context = context;
+	rs_vctx(context)->objects++;
+	return &td->base;
+}
+
+static int dealloc_td(struct ibv_td *td)
+{
+	rs_vctx(td->context)->objects--;
+	free(rs_container(td, struct rs_vtd, base));
+	return 0;
+}
+
+/* ---- Memory regions ---- */
+
+/* [va, va + length) of peers is at host. base.addr is what the application will see. */
+static struct ibv_mr *add_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t va,
+			     uint8_t *host, unsigned access)
+{
+	struct rs_vctx *c = rs_vctx(pd->context);
+	struct rs_vmr *mr = calloc(1, sizeof(*mr));
+	int err = mr ? 0 : -ENOMEM;
+	struct rs_nic *nic;
+
+	if (!err && ((access & ~IBV_ACCESS_OPTIONAL_RANGE & ~(unsigned)ACCESS_KNOWN) ||
+		     ((access & REMOTE_WRITES) && !(access & IBV_ACCESS_LOCAL_WRITE))))
+		err = -EINVAL;
+	if (err) {
+		free(mr);
+		errno = -err;
+		return NULL;
+	}
+	nic = rs_vctx_lock(c);
+	err = rs_nic_reg_mr(nic, rs_vpd(pd)->number, va, length, engine_access(access), host,
+			    &mr->key);
+	if (!err) {
+		mr->next = c->mrs;
+		c->mrs = mr;
+		mr->base.handle = c->next_handle++;
+	}
+	rs_vctx_unlock(c);
+	if (err) {
+		free(mr);
+		errno = -err;
+		return NULL;
+	}
+	mr->base.context = pd->context;
+	mr->base.pd = pd;
+	mr->base.addr = addr;
+	mr->base.length = length;
+	mr->base.lkey = mr->base.rkey = mr->key;
+	mr->access = access;
+	mr->host = host;
+	mr->va = va;
+	rs_vpd(pd)->refs++;
+	return &mr->base;
+}
+
+static struct ibv_mr *reg_host(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+			       unsigned access)
+{
+	/* Implicit on-demand paging: the whole address space, byte 0 left out. */
+	if (!addr && length == SIZE_MAX && (access & IBV_ACCESS_ON_DEMAND))
+		return add_mr(pd, addr, length, 1, (uint8_t *)1, access);
+	if (!addr && length) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (access & IBV_ACCESS_ZERO_BASED)
+		iova = 0;
+	return add_mr(pd, addr, length, iova, addr, access);
+}
+
+#undef ibv_reg_mr
+RS_EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	return reg_host(pd, addr, length, (uintptr_t)addr, (unsigned)access);
+}
+
+#undef ibv_reg_mr_iova
+RS_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length,
+					 uint64_t iova, int access)
+{
+	return reg_host(pd, addr, length, iova, (unsigned)access);
+}
+
+RS_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
+					  uint64_t iova, unsigned int access)
+{
+	return reg_host(pd, addr, length, iova, access);
+}
+
+RS_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+					   uint64_t iova, int fd, int access)
+{
+	errno = EOPNOTSUPP;
+	return NULL;
+}
+
+static void forget(struct rs_vctx *c, struct rs_vmr *mr)
+{
+	struct rs_vmr **at = &c->mrs;
+
+	while (*at != mr)
+		at = &(*at)->next;
+	*at = mr->next;
+}
+
+RS_EXPORT int ibv_dereg_mr(struct ibv_mr *base)
+{
+	struct rs_vmr *mr = rs_vmr(base);
+	struct rs_vctx *c = rs_vctx(base->context);
+	struct rs_nic *nic = rs_vctx_lock(c);
+
+	if (mr->refs) {
+		rs_vctx_unlock(c);
+		return EBUSY;
+	}
+	rs_nic_dereg_mr(nic, mr->key);
+	forget(c, mr);
+	rs_vctx_unlock(c);
+	rs_vpd(base->pd)->refs--;
+	if (mr->dm)
+		mr->dm->refs--;
+	free(mr);
+	return 0;
+}
+
+RS_EXPORT int ibv_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, void *addr,
+			   size_t length, int access)
+{
+	struct rs_vmr *mr = rs_vmr(base);
+	struct rs_vctx *c = rs_vctx(base->context);
+	unsigned rights = flags & IBV_REREG_MR_CHANGE_ACCESS ? (unsigned)access : mr->access;
+	struct ibv_pd *to = flags & IBV_REREG_MR_CHANGE_PD ? pd : base->pd;
+	void *at = flags & IBV_REREG_MR_CHANGE_TRANSLATION ? addr : base->addr;
+	size_t n = flags & IBV_REREG_MR_CHANGE_TRANSLATION ? length : base->length;
+	struct rs_nic *nic;
+	uint32_t key;
+	int err;
+
+	if ((flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) || !flags || !to || !at ||
+	    ((rights & REMOTE_WRITES) && !(rights & IBV_ACCESS_LOCAL_WRITE)) || mr->refs) {
+		errno = EINVAL;
+		return IBV_REREG_MR_ERR_INPUT;
+	}
+	nic = rs_vctx_lock(c);
+	err = rs_nic_reg_mr(nic, rs_vpd(to)->number, (uintptr_t)at, n, engine_access(rights), at,
+			    &key);
+	if (!err) {
+		rs_nic_dereg_mr(nic, mr->key);
+		mr->key = base->lkey = base->rkey = key;
+	}
+	rs_vctx_unlock(c);
+	if (err) {
+		errno = -err;
+		return IBV_REREG_MR_ERR_CMD;
+	}
+	rs_vpd(base->pd)->refs--;
+	rs_vpd(to)->refs++;
+	base->pd = to;
+	base->addr = at;
+	base->length = n;
+	mr->access = rights;
+	mr->host = at;
+	mr->va = (uintptr_t)at;
+	return 0;
+}
+
+RS_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
+{
+	struct rs_vctx *c = rs_vctx(pd->context);
+	struct rs_vmr *mr;
+
+	rs_vctx_lock(c);
+	for (mr = c->mrs; mr && mr->base.handle != handle; mr = mr->next)
+		;
+	rs_vctx_unlock(c);
+	errno = mr ? errno : EINVAL;
+	return mr ? &mr->base : NULL;
+}
+
+RS_EXPORT void ibv_unimport_mr(struct ibv_mr *mr)
+{
+}
+
+/* Advice: pages come when they are touched. It is checked all the same. */
+static int advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+		     struct ibv_sge *sge, uint32_t n)
+{
+	if (advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT ||
+	    (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH) || !n)
+		return EINVAL;
+	return 0;
+}
+
+/* ---- Device memory: host memory that only the calls below and keys reach ---- */
+
+static bool dm_range(const struct rs_vdm *dm, uint64_t offset, size_t n)
+{
+	return offset % DM_ALIGN == 0 && n % DM_ALIGN == 0 && offset <= dm->length &&
+	       n <= dm->length - offset;
+}
+
+static int copy_to_dm(struct ibv_dm *base, uint64_t offset, const void *from, size_t n)
+{
+	struct rs_vdm *dm = rs_container(base, struct rs_vdm, base);
+
+	if (!dm_range(dm, offset, n))
+		return EINVAL;
+	memcpy(dm->bytes + offset, from, n);
+	return 0;
+}
+
+static int copy_from_dm(void *to, struct ibv_dm *base, uint64_t offset, size_t n)
+{
+	struct rs_vdm *dm = rs_container(base, struct rs_vdm, base);
+
+	if (!dm_range(dm, offset, n))
+		return EINVAL;
+	memcpy(to, dm->bytes + offset, n);
+	return 0;
+}
+
+static struct ibv_dm *alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *a)
+{
+	struct rs_vctx *c = rs_vctx(context);
+	struct rs_vdm *dm;
+
+	if (a->comp_mask || !a->length || a->length > RS_V_MAX_DM || a->log_align_req > 12) {
+		errno = a->length > RS_V_MAX_DM ? ENOMEM : EINVAL;
+		return NULL;
+	}
+	dm = calloc(1, sizeof(*dm));
+	if (dm && posix_memalign((void **)&dm->bytes, 4096, (a->length + 4095) & ~(size_t)4095)) {
+		free(dm);
+		dm = NULL;
+	}
+	if (!dm) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	memset(dm->bytes, 0, a->length);
+	dm->length = a->length;
+	dm->base.context = context;
+	dm->base.memcpy_to_dm = copy_to_dm;
+	dm->base.memcpy_from_dm = copy_from_dm;
+	dm->base.comp_mask = IBV_DM_MASK_HANDLE;
+	rs_vctx_lock(c);
+	dm->base.handle = c->next_handle++;
+	dm->next = c->dms;
+	c->dms = dm;
+	rs_vctx_unlock(c);
+	c->objects++;
+	return &dm->base;
+}
+
+static int free_dm(struct ibv_dm *base)
+{
+	struct rs_vdm *dm = rs_container(base, struct rs_vdm, base), **at;
+	struct rs_vctx *c = rs_vctx(base->context);
+
+	if (dm->refs)
+		return EBUSY;
+	rs_vctx_lock(c);
+	for (at = &c->dms; *at != dm; at = &(*at)->next)
+		;
+	*at = dm->next;
+	rs_vctx_unlock(c);
+	c->objects--;
+	free(dm->bytes);
+	free(dm);
+	return 0;
+}
+
+static struct ibv_mr *reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *base, uint64_t offset,
+				size_t length, unsigned access)
+{
+	struct rs_vdm *dm = rs_container(base, struct rs_vdm, base);
+	struct ibv_mr *mr;
+
+	if (!(access & IBV_ACCESS_ZERO_BASED) || !dm_range(dm, offset, length)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	mr = add_mr(pd, NULL, length, 0, dm->bytes + offset, access);
+	if (mr) {
+		rs_vmr(mr)->dm = dm;
+		dm->refs++;
+	}
+	return mr;
+}
+
+RS_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle)
+{
+	struct rs_vctx *c = rs_vctx(context);
+	struct rs_vdm *dm;
+
+	rs_vctx_lock(c);
+	for (dm = c->dms; dm && dm->base.handle != handle; dm = dm->next)
+		;
+	rs_vctx_unlock(c);
+	errno = dm ? errno : EINVAL;
+	return dm ? &dm->base : NULL;
+}
+
+RS_EXPORT void ibv_unimport_dm(struct ibv_dm *dm)
+{
+}
+
+void rs_v_fill_memory_ops(struct verbs_context *v)
+{
+	v->alloc_parent_domain = alloc_parent_domain;
+	v->alloc_td = alloc_td;
+	v->dealloc_td = dealloc_td;
+	v->advise_mr = advise_mr;
+	v->alloc_dm = alloc_dm;
+	v->free_dm = free_dm;
+	v->reg_dm_mr = reg_dm_mr;
+}

@@ -1,0 +1,497 @@
+/* Queue pairs: creation, the states and their attributes (IBTA §11.2.5, tables of §10.3.1). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "verbs/verbs.h"
+
+/* ---- Which attributes a transition needs, and which it may have: §11.2.5.2 ---- */
+
+struct transition {
+	uint8_t from, to;
+	uint8_t types; /* bits of services */
+	int needs, may;
+};
+
+enum { RC = 1, UC = 2, UD = 4, XRC = 8 };
+enum {
+	ALT = IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE,
+	RTR_CONNECTED = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN,
+	RTR_RELIABLE = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+	RTS_RELIABLE =
+		IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC,
+	ANY_STATE = IBV_QP_CUR_STATE,
+};
+
+static const struct transition transitions[] = {
+	{IBV_QPS_RESET, IBV_QPS_INIT, UD, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, 0},
+	{IBV_QPS_RESET, IBV_QPS_INIT, RC | UC | XRC,
+	 IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0},
+	{IBV_QPS_INIT, IBV_QPS_INIT, UD, 0, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY},
+	{IBV_QPS_INIT, IBV_QPS_INIT, RC | UC | XRC, 0,
+	 IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
+	{IBV_QPS_INIT, IBV_QPS_RTR, UD, 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY},
+	{IBV_QPS_INIT, IBV_QPS_RTR, UC, RTR_CONNECTED,
+	 ALT | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX},
+	{IBV_QPS_INIT, IBV_QPS_RTR, RC | XRC, RTR_CONNECTED | RTR_RELIABLE,
+	 ALT | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX},
+	{IBV_QPS_RTR, IBV_QPS_RTS, UD, IBV_QP_SQ_PSN, ANY_STATE | IBV_QP_QKEY},
+	{IBV_QPS_RTR, IBV_QPS_RTS, UC, IBV_QP_SQ_PSN, ANY_STATE | ALT | IBV_QP_ACCESS_FLAGS},
+	{IBV_QPS_RTR, IBV_QPS_RTS, RC | XRC, IBV_QP_SQ_PSN | RTS_RELIABLE,
+	 ANY_STATE | ALT | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER},
+	{IBV_QPS_RTS, IBV_QPS_RTS, UD, 0, ANY_STATE | IBV_QP_QKEY},
+	{IBV_QPS_RTS, IBV_QPS_RTS, UC, 0, ANY_STATE | ALT | IBV_QP_ACCESS_FLAGS},
+	{IBV_QPS_RTS, IBV_QPS_RTS, RC | XRC, 0,
+	 ANY_STATE | ALT | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER},
+	{IBV_QPS_RTS, IBV_QPS_SQD, RC | UC | UD | XRC, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
+	{IBV_QPS_SQD, IBV_QPS_RTS, UD, 0, ANY_STATE | IBV_QP_QKEY},
+	{IBV_QPS_SQD, IBV_QPS_RTS, UC, 0, ANY_STATE | ALT | IBV_QP_ACCESS_FLAGS},
+	{IBV_QPS_SQD, IBV_QPS_RTS, RC | XRC, 0,
+	 ANY_STATE | ALT | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER},
+	{IBV_QPS_SQD, IBV_QPS_SQD, UD, 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY},
+	{IBV_QPS_SQD, IBV_QPS_SQD, UC, 0,
+	 IBV_QP_AV | ALT | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX},
+	{IBV_QPS_SQD, IBV_QPS_SQD, RC | XRC, 0,
+	 IBV_QP_PORT | IBV_QP_AV | RTS_RELIABLE | RTR_RELIABLE | ALT | IBV_QP_ACCESS_FLAGS |
+		 IBV_QP_PKEY_INDEX},
+	{IBV_QPS_SQE, IBV_QPS_RTS, UD, 0, ANY_STATE | IBV_QP_QKEY},
+	{IBV_QPS_SQE, IBV_QPS_RTS, UC, 0, ANY_STATE | IBV_QP_ACCESS_FLAGS},
+};
+
+static uint8_t service_of(enum ibv_qp_type t)
+{
+	switch (t) {
+	case IBV_QPT_RC:
+		return RC;
+	case IBV_QPT_UC:
+		return UC;
+	case IBV_QPT_UD:
+		return UD;
+	case IBV_QPT_XRC_SEND:
+	case IBV_QPT_XRC_RECV:
+		return XRC;
+	default:
+		return 0;
+	}
+}
+
+/* An XRC target has no requester, an initiator no responder: §11.2.5.2 with annex A14. */
+static int not_needed(enum ibv_qp_type t)
+{
+	if (t == IBV_QPT_XRC_SEND)
+		return RTR_RELIABLE;
+	return t == IBV_QPT_XRC_RECV ? IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC
+				     : 0;
+}
+
+static bool mask_valid(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to,
+		       int mask)
+{
+	int given = mask & ~IBV_QP_STATE;
+
+	if (to == IBV_QPS_RESET || to == IBV_QPS_ERR)
+		return !(given & ~ANY_STATE);
+	for (unsigned i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
+		const struct transition *t = &transitions[i];
+		int needs = t->needs & ~not_needed(type);
+
+		if (t->from != from || t->to != to || !(t->types & service_of(type)))
+			continue;
+		return (given & needs) == needs && !(given & ~(t->needs | t->may));
+	}
+	return false;
+}
+
+static bool values_valid(const struct rs_vqp *qp, const struct ibv_qp_attr *a, int mask)
+{
+	if ((mask & IBV_QP_PORT) && a->port_num != RS_V_PORT)
+		return false;
+	if ((mask & IBV_QP_PKEY_INDEX) && a->pkey_index)
+		return false;
+	if ((mask & IBV_QP_CUR_STATE) && a->cur_qp_state != qp->attr.qp_state)
+		return false;
+	if ((mask & IBV_QP_PATH_MTU) && (a->path_mtu < IBV_MTU_256 || a->path_mtu > IBV_MTU_4096))
+		return false;
+	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && a->max_rd_atomic > RS_V_MAX_RD_ATOMIC)
+		return false;
+	if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) && a->max_dest_rd_atomic > RS_V_MAX_RD_ATOMIC)
+		return false;
+	if ((mask & IBV_QP_AV) && !a->ah_attr.is_global)
+		return false;
+	return !(mask & IBV_QP_PATH_MIG_STATE) || a->path_mig_state == IBV_MIG_MIGRATED;
+}
+
+static void remember(struct ibv_qp_attr *to, const struct ibv_qp_attr *a, int mask)
+{
+	static const struct {
+		int bit;
+		size_t offset, size;
+	} fields[] = {
+#define FIELD(bit, name) \
+	{bit, offsetof(struct ibv_qp_attr, name), sizeof(((struct ibv_qp_attr *)0)->name)}
+		FIELD(IBV_QP_ACCESS_FLAGS, qp_access_flags),
+		FIELD(IBV_QP_PKEY_INDEX, pkey_index),
+		FIELD(IBV_QP_PORT, port_num),
+		FIELD(IBV_QP_QKEY, qkey),
+		FIELD(IBV_QP_AV, ah_attr),
+		FIELD(IBV_QP_PATH_MTU, path_mtu),
+		FIELD(IBV_QP_TIMEOUT, timeout),
+		FIELD(IBV_QP_RETRY_CNT, retry_cnt),
+		FIELD(IBV_QP_RNR_RETRY, rnr_retry),
+		FIELD(IBV_QP_RQ_PSN, rq_psn),
+		FIELD(IBV_QP_MAX_QP_RD_ATOMIC, max_rd_atomic),
+		FIELD(IBV_QP_MIN_RNR_TIMER, min_rnr_timer),
+		FIELD(IBV_QP_SQ_PSN, sq_psn),
+		FIELD(IBV_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic),
+		FIELD(IBV_QP_DEST_QPN, dest_qp_num),
+#undef FIELD
+	};
+
+	for (unsigned i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (mask & fields[i].bit)
+			memcpy((char *)to + fields[i].offset, (const char *)a + fields[i].offset,
+			       fields[i].size);
+}
+
+enum { ECT0 = 2, DSCP = 0xfc };
+
+static struct rs_qp_attr engine_attr(const struct rs_vqp *qp, const struct ibv_qp_attr *a)
+{
+	return (struct rs_qp_attr){
+		.dest_endpoint = qp->endpoint,
+		.dest_qpn = a->dest_qp_num & RS_QPN_MASK,
+		.sq_psn = a->sq_psn & RS_PSN_MASK,
+		.rq_psn = a->rq_psn & RS_PSN_MASK,
+		.path_mtu = (uint16_t)(a->path_mtu ? 128 << a->path_mtu : 1024),
+		.sport = RS_UDP_PORT,
+		.pkey = 0xffff,
+		.tos = (uint8_t)((a->ah_attr.grh.traffic_class & DSCP) | ECT0),
+		.timeout = a->timeout & 31,
+		.retry_cnt = a->retry_cnt & 7,
+		.rnr_retry = a->rnr_retry & 7,
+		.min_rnr_timer = a->min_rnr_timer & 31,
+		.max_rd_atomic = a->max_rd_atomic,
+		.max_dest_rd_atomic = a->max_dest_rd_atomic,
+		.access = a->qp_access_flags & 15u,
+	};
+}
+
+/* ---- Modify and query ---- */
+
+static void drop_path(struct rs_vctx *c, struct rs_vqp *qp)
+{
+	if (qp->has_path)
+		rs_live_path_put(c->live, qp->endpoint);
+	qp->has_path = false;
+}
+
+/* Locked. A reset QP starts anew: its completions leave the queues. */
+static void reset(struct rs_vctx *c, struct rs_vqp *qp)
+{
+	uint32_t qpn = rs_qp_num(qp->qp);
+
+	rs_qp_modify(rs_live_nic(c->live), qp->qp, RS_QPS_RESET, NULL, rs_live_now(c->live));
+	if (qp->ex.qp_base.send_cq)
+		rs_vcq_forget_qp(c, rs_vcq(qp->ex.qp_base.send_cq), qpn);
+	if (qp->ex.qp_base.recv_cq)
+		rs_vcq_forget_qp(c, rs_vcq(qp->ex.qp_base.recv_cq), qpn);
+	drop_path(c, qp);
+	qp->posted = 0;
+	memset(&qp->attr, 0, sizeof(qp->attr));
+}
+
+/* Locked. The state that the engine may have changed by itself. */
+static enum ibv_qp_state refresh(struct rs_vqp *qp)
+{
+	enum ibv_qp_state s = (enum ibv_qp_state)rs_qp_get_state(qp->qp);
+
+	qp->attr.qp_state = qp->attr.cur_qp_state = s;
+	qp->ex.qp_base.state = s;
+	return s;
+}
+
+static int modify(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_attr *a, int mask)
+{
+	enum ibv_qp_state from = refresh(qp);
+	enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : from;
+	struct ibv_qp_attr all = qp->attr;
+	struct rs_qp_attr e;
+	int err;
+
+	if (!mask_valid(qp->ex.qp_base.qp_type, from, to, mask) || !values_valid(qp, a, mask))
+		return EINVAL;
+	if (to == IBV_QPS_RESET) {
+		reset(c, qp);
+		return 0;
+	}
+	remember(&all, a, mask);
+	if (mask & IBV_QP_AV) {
+		uint32_t endpoint;
+
+		err = rs_live_path_get(c->live, a->ah_attr.grh.sgid_index, a->ah_attr.grh.dgid.raw,
+				       &endpoint);
+		if (err)
+			return -err;
+		drop_path(c, qp);
+		qp->endpoint = endpoint;
+		qp->has_path = true;
+	}
+	e = engine_attr(qp, &all);
+	err = rs_qp_modify(rs_live_nic(c->live), qp->qp, (enum rs_qp_state)to, &e,
+			   rs_live_now(c->live));
+	if (err)
+		return -err;
+	qp->attr = all;
+	rs_live_kick(c->live);
+	return 0;
+}
+
+RS_EXPORT int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
+{
+	struct rs_vctx *c = rs_vctx(base->context);
+	struct rs_vqp *qp = rs_vqp(base);
+	int err;
+
+	rs_vctx_lock(c);
+	err = modify(c, qp, a, mask);
+	refresh(qp);
+	rs_vctx_unlock(c);
+	return err;
+}
+
+RS_EXPORT int ibv_query_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask,
+			   struct ibv_qp_init_attr *init)
+{
+	struct rs_vctx *c = rs_vctx(base->context);
+	struct rs_vqp *qp = rs_vqp(base);
+
+	rs_vctx_lock(c);
+	refresh(qp);
+	*a = qp->attr;
+	rs_vctx_unlock(c);
+	a->cap = qp->cap;
+	a->path_mig_state = IBV_MIG_MIGRATED;
+	*init = (struct ibv_qp_init_attr){
+		.qp_context = base->qp_context,
+		.send_cq = base->send_cq,
+		.recv_cq = base->recv_cq,
+		.srq = base->srq,
+		.cap = qp->cap,
+		.qp_type = base->qp_type,
+		.sq_sig_all = qp->sq_sig_all,
+	};
+	return 0;
+}
+
+RS_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
+{
+	return 0; /* a lost packet's bytes come after its followers' are dropped, but not promised
+		   */
+}
+
+/* No options of the connection are negotiated (IBTA A20). */
+RS_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	return ece->options || ece->comp_mask ? EOPNOTSUPP : 0;
+}
+
+RS_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	memset(ece, 0, sizeof(*ece));
+	return 0;
+}
+
+/* ---- Life ---- */
+
+static bool caps_valid(const struct ibv_qp_cap *cap)
+{
+	return cap->max_send_wr <= RS_V_MAX_WR && cap->max_recv_wr <= RS_V_MAX_WR &&
+	       cap->max_send_sge <= RS_V_MAX_SGE && cap->max_recv_sge <= RS_V_MAX_SGE &&
+	       cap->max_inline_data <= RS_V_MAX_INLINE;
+}
+
+static uint32_t round_up(uint32_t n)
+{
+	uint32_t r = 1;
+
+	while (r < n)
+		r *= 2;
+	return r;
+}
+
+/* Locked. */
+static int make_inline(struct rs_vctx *c, struct rs_vqp *qp)
+{
+	uint32_t places = round_up(qp->cap.max_send_wr ? qp->cap.max_send_wr : 1);
+	size_t bytes;
+
+	qp->inline_mask = places - 1;
+	qp->inline_stride = (qp->cap.max_inline_data + 15) & ~15u;
+	bytes = (size_t)places * qp->inline_stride;
+	if (!bytes)
+		return 0;
+	qp->inline_bytes = calloc(1, bytes);
+	if (!qp->inline_bytes)
+		return -ENOMEM;
+	return rs_nic_reg_mr(rs_live_nic(c->live), qp->pd->number, (uintptr_t)qp->inline_bytes,
+			     bytes, 0, qp->inline_bytes, &qp->inline_key);
+}
+
+static void free_inline(struct rs_vctx *c, struct rs_vqp *qp)
+{
+	if (qp->inline_key)
+		rs_nic_dereg_mr(rs_live_nic(c->live), qp->inline_key);
+	free(qp->inline_bytes);
+}
+
+static void grant(struct rs_vqp *qp, const struct ibv_qp_init_attr_ex *a)
+{
+	qp->cap = a->cap;
+	if (!qp->cap.max_send_wr)
+		qp->cap.max_send_wr = 1;
+	if (!qp->cap.max_send_sge)
+		qp->cap.max_send_sge = 1;
+	if (!qp->cap.max_recv_sge)
+		qp->cap.max_recv_sge = 1;
+	if (a->srq)
+		qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
+}
+
+/* Locked. */
+static int make_engine_qp(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_init_attr_ex *a)
+{
+	struct rs_qp_init i = {
+		.pd = qp->pd->number,
+		.send_cq = rs_vcq(a->send_cq)->cq,
+		.recv_cq = rs_vcq(a->recv_cq)->cq,
+		.max_send_wr = qp->cap.max_send_wr,
+		.max_recv_wr = qp->cap.max_recv_wr,
+		.max_send_sge = (uint8_t)qp->cap.max_send_sge,
+		.max_recv_sge = (uint8_t)qp->cap.max_recv_sge,
+		.transport = RS_RC,
+		.sq_sig_all = a->sq_sig_all,
+	};
+	int err = rs_nic_create_qp(rs_live_nic(c->live), &i, &qp->qp);
+
+	if (err)
+		return err;
+	err = make_inline(c, qp);
+	if (err)
+		rs_nic_destroy_qp(rs_live_nic(c->live), qp->qp);
+	return err;
+}
+
+static int check_init(const struct ibv_qp_init_attr_ex *a)
+{
+	static const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+
+	if (a->comp_mask & ~known)
+		return EOPNOTSUPP;
+	if (a->qp_type != IBV_QPT_RC || a->srq)
+		return EOPNOTSUPP;
+	if (!(a->comp_mask & IBV_QP_INIT_ATTR_PD) || !a->pd || !a->send_cq || !a->recv_cq ||
+	    !caps_valid(&a->cap))
+		return EINVAL;
+	return 0;
+}
+
+static void fill_base(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_init_attr_ex *a)
+{
+	struct ibv_qp *b = &qp->ex.qp_base;
+
+	b->context = &c->v.context;
+	b->qp_context = a->qp_context;
+	b->pd = a->pd;
+	b->send_cq = a->send_cq;
+	b->recv_cq = a->recv_cq;
+	b->srq = a->srq;
+	b->qp_num = rs_qp_num(qp->qp);
+	b->handle = b->qp_num;
+	b->state = IBV_QPS_RESET;
+	b->qp_type = a->qp_type;
+	pthread_mutex_init(&b->mutex, NULL);
+	pthread_cond_init(&b->cond, NULL);
+}
+
+struct ibv_qp *rs_v_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *a)
+{
+	struct rs_vctx *c = rs_vctx(context);
+	int err = check_init(a);
+	struct rs_vqp *qp = err ? NULL : calloc(1, sizeof(*qp));
+
+	if (!qp) {
+		errno = err ? err : ENOMEM;
+		return NULL;
+	}
+	qp->pd = rs_vpd(a->pd);
+	qp->sq_sig_all = a->sq_sig_all;
+	grant(qp, a);
+	err = rs_v_build_init(qp, a->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS ? a->send_ops_flags
+										 : 0);
+	if (!err) {
+		rs_vctx_lock(c);
+		err = make_engine_qp(c, qp, a);
+		rs_vctx_unlock(c);
+	}
+	if (err) {
+		rs_v_build_fini(qp);
+		free(qp);
+		errno = -err;
+		return NULL;
+	}
+	fill_base(c, qp, a);
+	rs_qp_set_user(qp->qp, (uintptr_t)qp);
+	rs_vcq(a->send_cq)->refs++;
+	rs_vcq(a->recv_cq)->refs++;
+	qp->pd->refs++;
+	c->objects++;
+	a->cap = qp->cap;
+	return &qp->ex.qp_base;
+}
+
+RS_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
+{
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_context = a->qp_context,
+		.send_cq = a->send_cq,
+		.recv_cq = a->recv_cq,
+		.srq = a->srq,
+		.cap = a->cap,
+		.qp_type = a->qp_type,
+		.sq_sig_all = a->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+	struct ibv_qp *qp = rs_v_create_qp_ex(pd->context, &ex);
+
+	if (qp)
+		a->cap = ex.cap;
+	return qp;
+}
+
+RS_EXPORT int ibv_destroy_qp(struct ibv_qp *base)
+{
+	struct rs_vctx *c = rs_vctx(base->context);
+	struct rs_vqp *qp = rs_vqp(base);
+
+	rs_vctx_lock(c);
+	reset(c, qp);
+	rs_vevents_drop(&c->async, qp);
+	rs_nic_destroy_qp(rs_live_nic(c->live), qp->qp);
+	free_inline(c, qp);
+	rs_vcq(base->send_cq)->refs--;
+	rs_vcq(base->recv_cq)->refs--;
+	rs_vctx_unlock(c);
+	rs_vevents_wait_acks(&base->mutex, &base->cond, &base->events_completed, qp->events_got);
+	qp->pd->refs--;
+	c->objects--;
+	rs_v_build_fini(qp);
+	free(qp);
+	return 0;
+}
+
+RS_EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *base)
+{
+	struct rs_vqp *qp = rs_vqp(base);
+
+	return qp->build ? &qp->ex : NULL;
+}

@@ -1,0 +1,255 @@
+/*
+ * The objects of libibverbs.so.1 over a live device: each holds the public struct that the headers
+ * of libibverbs-dev define, first, and what stands behind it. One lock a context: the live
+ * device's.
+ */
+#ifndef RS_VERBS_VERBS_H
+#define RS_VERBS_VERBS_H
+
+#include <infiniband/verbs.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include "live/live.h"
+
+/* Functions that the library exports; everything else is hidden. */
+#define RS_EXPORT __attribute__((visibility("default")))
+
+#define rs_container(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+
+enum {
+	RS_V_MAX_SGE = 16,
+	RS_V_MAX_WR = 1 << 15,
+	RS_V_MAX_CQE = (1 << 22) - 1,
+	RS_V_MAX_INLINE = 1024,
+	RS_V_MAX_RD_ATOMIC = 16,
+	RS_V_MAX_DM = 1 << 20,
+	RS_V_MAX_SRQS = 1 << 14,
+	RS_V_MAX_PDS = 1 << 16,
+	RS_V_MAX_MSG = 1 << 30,
+	RS_V_COMP_VECTORS = 4,
+	RS_V_PORT = 1,
+};
+
+/* Among ibv_event_type's values: an entry of a completion channel. */
+#define RS_V_COMPLETION ((enum ibv_event_type)0x1000)
+
+/* ibv_device, then the pointer by which rdma-core's plug-ins tell their own devices. */
+struct rs_vdevice {
+	struct ibv_device base;
+	const void *mark;
+	struct rs_live_device live;
+	int index;
+	_Atomic int refs;
+};
+
+/* A queue of events behind an eventfd that counts them: a real descriptor to poll. */
+struct rs_vevents {
+	int fd;
+	struct rs_vevent *head, **tail;
+};
+
+struct rs_vevent {
+	struct rs_vevent *next;
+	void *object; /* a CQ, or what an asynchronous event is about */
+	enum ibv_event_type type;
+};
+
+struct rs_vctx {
+	struct verbs_context v; /* ends with the ibv_context that the application sees */
+	struct rs_live *live;
+	struct rs_vdevice *device;
+	struct rs_vcq *armed; /* CQs that wait to report an event */
+	struct rs_vevents async;
+	uint32_t next_pd, next_handle;
+	struct rs_vmr *mrs; /* for import by handle */
+	struct rs_vpd *pds;
+	struct rs_vdm *dms;
+	_Atomic int refs; /* opened once, and imported */
+	_Atomic int objects;
+	struct rs_vctx *next;
+};
+
+struct rs_vpd {
+	struct ibv_pd base;
+	uint32_t number; /* of the engine's protection domain: a parent domain has its parent's */
+	_Atomic int refs;
+	struct rs_vpd *parent, *next;
+	bool imported;
+};
+
+struct rs_vtd {
+	struct ibv_td base;
+	_Atomic int refs;
+};
+
+struct rs_vmr {
+	struct ibv_mr base;
+	uint32_t key;
+	uint32_t access;
+	uint32_t refs;     /* bound windows */
+	struct rs_vdm *dm; /* of device memory; NULL: the host's */
+	uint8_t *host;
+	uint64_t va;
+	bool imported;
+	struct rs_vmr *next;
+};
+
+struct rs_vdm {
+	struct ibv_dm base;
+	uint8_t *bytes;
+	size_t length;
+	_Atomic int refs;
+	bool imported;
+	struct rs_vdm *next;
+};
+
+struct rs_vchannel {
+	struct ibv_comp_channel base;
+	struct rs_vevents events;
+};
+
+struct rs_vcq {
+	struct ibv_cq_ex ex; /* every CQ is a full one */
+	struct rs_cq *cq;
+	/* Completions taken from the engine before they were asked for: to see what an armed CQ
+	 * holds, to leave a reset QP's out. */
+	struct rs_cqe *held;
+	uint32_t held_head, held_count, held_size;
+	struct rs_cqe now; /* of ibv_start_poll() */
+	uint64_t timestamp;
+	bool on_armed, solicited_only, polling, single, overrun_told;
+	uint32_t events_got, async_got; /* events handed to the application */
+	uint32_t refs;
+	struct rs_vcq *next_armed;
+};
+
+struct rs_vsrq {
+	struct ibv_srq base;
+	uint32_t max_wr, max_sge, limit;
+	enum ibv_srq_type type;
+	struct rs_vcq *cq;
+	struct rs_vpd *pd;
+	uint32_t refs, events_got;
+};
+
+struct rs_vah {
+	struct ibv_ah base;
+	uint32_t endpoint;
+	struct ibv_ah_attr attr;
+};
+
+struct rs_vqp {
+	struct ibv_qp_ex ex; /* begins with the ibv_qp */
+	struct rs_qp *qp;
+	struct rs_vpd *pd;
+	struct ibv_qp_attr attr; /* as set */
+	struct ibv_qp_cap cap;
+	bool sq_sig_all, has_path;
+	uint32_t endpoint;
+	uint32_t events_got;
+	/* Inline data: a place a work request, registered as a region of its own. */
+	uint8_t *inline_bytes;
+	uint32_t inline_key, inline_mask, inline_stride;
+	uint32_t posted;
+	struct rs_vbuild *build; /* of ibv_wr_start() */
+};
+
+static inline struct rs_vctx *rs_vctx(struct ibv_context *c)
+{
+	return rs_container(c, struct rs_vctx, v.context);
+}
+
+static inline struct rs_vpd *rs_vpd(struct ibv_pd *pd)
+{
+	return rs_container(pd, struct rs_vpd, base);
+}
+
+static inline struct rs_vmr *rs_vmr(struct ibv_mr *mr)
+{
+	return rs_container(mr, struct rs_vmr, base);
+}
+
+static inline struct rs_vcq *rs_vcq(struct ibv_cq *cq)
+{
+	return (struct rs_vcq *)(void *)cq;
+}
+
+static inline struct rs_vqp *rs_vqp(struct ibv_qp *qp)
+{
+	return (struct rs_vqp *)(void *)qp;
+}
+
+static inline struct ibv_qp *rs_vqp_base(struct rs_vqp *qp)
+{
+	return &qp->ex.qp_base;
+}
+
+static inline struct rs_nic *rs_vctx_lock(struct rs_vctx *c)
+{
+	rs_live_lock(c->live);
+	return rs_live_nic(c->live);
+}
+
+static inline void rs_vctx_unlock(struct rs_vctx *c)
+{
+	rs_live_unlock(c->live);
+}
+
+/* events.c */
+int rs_vevents_open(struct rs_vevents *v);
+void rs_vevents_close(struct rs_vevents *v);
+/* Locked. -ENOMEM: the event is lost. */
+int rs_vevents_add(struct rs_vevents *v, void *object, enum ibv_event_type type);
+/* Locked: what is queued about an object that goes away. */
+void rs_vevents_drop(struct rs_vevents *v, const void *object);
+/* The oldest event, waiting as the descriptor's flags say; lock is the live device's. -1 with
+ * errno. */
+int rs_vevents_take(struct rs_vevents *v, struct rs_vctx *c, struct rs_vevent *out);
+/* Locked: an event is about to be the application's. */
+void rs_vevent_got(const struct rs_vevent *e);
+/* Wait until the application acknowledged as many events as it got. */
+void rs_vevents_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
+			  uint32_t got);
+/* Locked: called by the live device after it completed something. */
+void rs_vcq_events(void *ctx);
+
+/* cq.c */
+void rs_vcq_forget_qp(struct rs_vctx *c, struct rs_vcq *cq, uint32_t qpn);
+int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+int rs_v_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+struct ibv_cq_ex *rs_v_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *a);
+int rs_v_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *a);
+
+/* post.c, build.c */
+uint8_t rs_v_flags(unsigned ibv);
+int rs_v_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int rs_v_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int rs_v_build_init(struct rs_vqp *qp, uint64_t ops);
+void rs_v_build_fini(struct rs_vqp *qp);
+/* Locked. A work request, its list already in the engine's form; inline data is copied. Positive
+ * errno. */
+int rs_v_post_one(struct rs_vctx *c, struct rs_vqp *qp, struct rs_send_wr *wr,
+		  const struct ibv_data_buf *inline_list, unsigned n_inline);
+
+/* qp.c */
+struct ibv_qp *rs_v_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *a);
+
+/* mr.c */
+void rs_v_fill_memory_ops(struct verbs_context *v);
+
+/* srq.c: what the engine's services beside RC add. */
+void rs_v_fill_services(struct ibv_device_attr *a);
+void rs_v_fill_services_ex(struct ibv_device_attr_ex *a);
+void rs_v_fill_srq_ops(struct verbs_context *v);
+
+/* query.c */
+int rs_v_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *a, size_t n);
+int rs_v_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_input *in,
+			 struct ibv_device_attr_ex *a, size_t n);
+int rs_v_query_rt_values(struct ibv_context *c, struct ibv_values_ex *values);
+
+/* device.c: for librdmacm.so.1. */
+struct rs_live *rs_verbs_live(struct ibv_context *c);
+
+#endif
