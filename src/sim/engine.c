@@ -320,6 +320,7 @@ static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
 		.cell = f->qos.cell,
 		.pause_quanta = f->qos.pause_quanta,
 		.pause_holds = f->qos.pause_holds,
+		.crossing_in_headroom = f->qos.headroom_delays,
 		.pfc_frame = rs_framings[f->transport.framing].pfc,
 		.int_scale = s->cc->on_telemetry ? rs_int_scale(s->nic_rate) : 0,
 		.pfc_watchdog = f->qos.watchdog,

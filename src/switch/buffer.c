@@ -9,8 +9,13 @@ bool rs_buffer_admit_tight(struct rs_switch *sw, unsigned in, unsigned tc, uint6
 	int64_t over = above_0(s->use + (int64_t)bytes);
 	int64_t more = over - above_0(s->use);
 
-	/* with alpha above 1 the threshold alone would let a packet in that no longer fits */
-	if (s->headroom || (over && (over > threshold(s, sw->free) || more > sw->free))) {
+	bool above = over && over > threshold(s, sw->free);
+
+	/* The frame that crosses the threshold is not of those that headroom is for: these come
+	 * after it. It is the pool's, while it fits: alpha above 1 would let in what does not. */
+	if (lossless && !s->pausing && !sw->cfg.crossing_in_headroom)
+		above = false;
+	if (s->headroom || above || more > sw->free) {
 		if (!lossless || s->headroom + bytes > sw->port[in].headroom)
 			return false;
 		s->headroom += bytes;
