@@ -128,13 +128,16 @@ static void increase(const struct dcqcn_params *p, struct rs_cc *cc)
 	int64_t most = s->time_stage > s->byte_stage ? s->time_stage : s->byte_stage;
 	int64_t least = s->time_stage < s->byte_stage ? s->time_stage : s->byte_stage;
 
-	/* without a byte counter the timer's stage alone decides: F fast steps, one additive, then
-	 * hyper */
-	if (!p->byte_counter)
-		least = most - 2;
-	if (least >= p->stages)
-		s->target += p->rate_hai * (p->byte_counter ? least - p->stages + 1 : 1);
-	else if (most > p->stages || (p->byte_counter && most >= p->stages))
+	/* figure 7 of the paper: fast while both are below F, hyper when both are above. Without a
+	 * byte counter the timer's stage alone decides, as ns-3 counts it: F fast steps, one
+	 * additive, then hyper, a step at a time. */
+	if (!p->byte_counter) {
+		least = most > p->stages + 1 ? p->stages + 1 : 0;
+		most--;
+	}
+	if (least > p->stages)
+		s->target += p->rate_hai * (least - p->stages);
+	else if (most >= p->stages)
 		s->target += p->rate_ai;
 	if (s->target > s->line)
 		s->target = s->line;
