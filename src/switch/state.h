@@ -117,6 +117,11 @@ static inline uint32_t cells(const struct rs_switch *sw, uint32_t frame_bytes)
 	return (uint32_t)((frame_bytes + sw->cell - 1) * sw->per_byte >> CELL_BITS) * sw->cell;
 }
 
+static inline uint64_t cells_a_byte(uint32_t cell)
+{
+	return ((UINT64_C(1) << CELL_BITS) + cell - 1) / cell;
+}
+
 static inline void wake(struct rs_switch *sw, unsigned port)
 {
 	sw->any_woken = true;

@@ -108,7 +108,7 @@ static void make_hot(struct rs_switch *sw)
 	sw->local_port = c->routes.local_port;
 	sw->local_index = c->routes.local_index;
 	sw->cell = c->cell ? c->cell : 1;
-	sw->per_byte = ((UINT64_C(1) << CELL_BITS) + sw->cell - 1) / sw->cell;
+	sw->per_byte = cells_a_byte(sw->cell);
 	sw->hash_seed = (uint32_t)rs_mix64(c->seed ^ (uint64_t)c->id << 32);
 	sw->deadline = RS_NEVER;
 	sw->int_scale = c->int_scale;

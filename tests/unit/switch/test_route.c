@@ -1,0 +1,248 @@
+/* Routing over equal-cost ports: the hash of a flow, spray, the least queue, flowlets, placement;
+ * pins. */
+#include "bed.h"
+
+static const uint16_t ports[] = {8, 9, 10, 11, 12, 13, 14, 15};
+enum { PORTS = 8 };
+
+static void route_bed(struct bed *b, enum rs_routing routing, unsigned n)
+{
+	bed_init(b, 16);
+	bed_set(b, ports, n);
+	b->c.routing = routing;
+	b->c.flowlet_gap = 10 * RS_US;
+	b->c.buffer = 1 << 30;
+	b->c.classes[0].lossless = true;
+	bed_start(b);
+}
+
+/* The port of one packet of the flow, which leaves at once unless it is to stay. */
+static int way(struct bed *b, uint32_t src, uint32_t dst, uint16_t sport, rs_time now, bool stay)
+{
+	struct rs_packet *p = bed_packet(b, 0, dst, 1000);
+	int to;
+
+	p->src = src;
+	p->sport = sport;
+	to = rs_switch_rx(b->sw, 0, p, now, now);
+	if (to >= 0 && !stay)
+		assert_int_equal(bed_out(b, (unsigned)to, now), 0);
+	return to;
+}
+
+static void test_an_endpoint_of_this_switch_has_its_port(void **state)
+{
+	struct bed b;
+
+	route_bed(&b, RS_ROUTE_SPRAY, PORTS);
+	for (unsigned e = 0; e < 16; e++)
+		assert_int_equal(way(&b, 100, e, 49152, 0, false), e);
+	bed_end(&b);
+}
+
+static void test_packets_to_nowhere_are_counted_and_dropped(void **state)
+{
+	struct bed b;
+
+	route_bed(&b, RS_ROUTE_ECMP, 0);
+	assert_int_equal(way(&b, 1, BED_FAR, 49152, 0, false), -1);     /* no port leads there */
+	assert_int_equal(way(&b, 1, 2 * BED_FAR, 49152, 0, false), -1); /* no such endpoint */
+	assert_int_equal(way(&b, 1, UINT32_MAX, 49152, 0, false), -1);
+	assert_int_equal(rs_switch_get_counters(b.sw)->unroutable, 3);
+	assert_int_equal(rs_switch_get_counters(b.sw)->drops, 0);
+	assert_int_equal(rs_switch_port_counters(b.sw, 0)->drops, 3);
+	bed_end(&b);
+}
+
+static void test_a_single_way_needs_no_choice(void **state)
+{
+	for (unsigned r = RS_ROUTE_ECMP; r <= RS_ROUTE_PLACED; r++) {
+		struct bed b;
+
+		route_bed(&b, (enum rs_routing)r, 1);
+		for (unsigned i = 0; i < 50; i++)
+			assert_int_equal(way(&b, i, BED_FAR + i, (uint16_t)i, 0, false), 8);
+		bed_end(&b);
+	}
+}
+
+/* Chi-square of n equal cells, 99.99 % below this for 7 and fewer degrees of freedom. */
+static double chi_square(const unsigned *count, unsigned n, unsigned total)
+{
+	double x = 0, want = (double)total / n;
+
+	for (unsigned i = 0; i < n; i++)
+		x += (count[i] - want) * (count[i] - want) / want;
+	return x;
+}
+#define CHI_SQUARE_MAX 29.9
+
+/* Flows that differ in the source port alone, in the source alone, in the destination alone. */
+static void test_ecmp_spreads_flows_evenly_and_keeps_each_on_its_way(void **state)
+{
+	for (unsigned n = 2; n <= PORTS; n++)
+		for (unsigned kind = 0; kind < 3; kind++) {
+			unsigned count[PORTS] = {0};
+			struct bed b;
+
+			route_bed(&b, RS_ROUTE_ECMP, n);
+			for (unsigned f = 0; f < 900; f++) {
+				uint32_t src = kind == 1 ? f : 5;
+				uint32_t dst = BED_FAR + (kind == 2 ? f : 5);
+				uint16_t sport = (uint16_t)(49152 + (kind == 0 ? f : 0));
+				int to = way(&b, src, dst, sport, 0, false);
+
+				assert_in_range(to, 8, 8 + n - 1);
+				count[to - 8]++;
+				for (unsigned i = 0; i < 3; i++)
+					assert_int_equal(way(&b, src, dst, sport, 0, false), to);
+			}
+			assert_true(chi_square(count, n, 900) < CHI_SQUARE_MAX);
+			bed_end(&b);
+		}
+}
+
+/* Tiers must not choose alike, or half of the second tier's ports stay idle. */
+static void test_two_switches_hash_independently(void **state)
+{
+	unsigned count[PORTS] = {0};
+	struct bed a, b;
+
+	route_bed(&a, RS_ROUTE_ECMP, 2);
+	route_bed(&b, RS_ROUTE_ECMP, PORTS);
+	rs_switch_destroy(b.sw);
+	b.c.id = 8;
+	bed_start(&b);
+	for (unsigned f = 0, n = 0; n < 800; f++)
+		if (way(&a, 3, BED_FAR + 4, (uint16_t)f, 0, false) == 8) {
+			count[way(&b, 3, BED_FAR + 4, (uint16_t)f, 0, false) - 8]++;
+			n++;
+		}
+	assert_true(chi_square(count, PORTS, 800) < CHI_SQUARE_MAX);
+	bed_end(&a);
+	bed_end(&b);
+}
+
+static void test_spray_spreads_one_flows_packets(void **state)
+{
+	unsigned count[PORTS] = {0};
+	struct bed b;
+
+	route_bed(&b, RS_ROUTE_SPRAY, PORTS);
+	for (unsigned i = 0; i < 4000; i++)
+		count[way(&b, 1, BED_FAR, 49152, 0, false) - 8]++;
+	assert_true(chi_square(count, PORTS, 4000) < CHI_SQUARE_MAX);
+	bed_end(&b);
+}
+
+static void test_adaptive_takes_the_least_queue(void **state)
+{
+	unsigned count[PORTS] = {0};
+	struct bed b;
+
+	route_bed(&b, RS_ROUTE_ADAPTIVE, PORTS);
+	/* packets that stay: each round of eight fills each port once */
+	for (unsigned round = 1; round < 20; round++) {
+		for (unsigned i = 0; i < PORTS; i++)
+			count[way(&b, 1, BED_FAR, 49152, 0, true) - 8]++;
+		for (unsigned i = 0; i < PORTS; i++)
+			assert_int_equal(count[i], round);
+	}
+	assert_int_equal(bed_out(&b, 11, 0), 0);
+	assert_int_equal(way(&b, 1, BED_FAR, 49152, 0, true), 11);
+	bed_end(&b);
+	/* among empty ones none is preferred */
+	memset(count, 0, sizeof(count));
+	route_bed(&b, RS_ROUTE_ADAPTIVE, PORTS);
+	for (unsigned i = 0; i < 4000; i++)
+		count[way(&b, 1, BED_FAR, 49152, 0, false) - 8]++;
+	assert_true(chi_square(count, PORTS, 4000) < CHI_SQUARE_MAX);
+	bed_end(&b);
+}
+
+/* While packets follow within the gap they share a way, however full; after it the least queue. */
+static void test_a_flowlet_keeps_its_way_until_a_gap(void **state)
+{
+	struct bed b;
+	rs_time now = RS_MS;
+	int first, next;
+
+	route_bed(&b, RS_ROUTE_FLOWLET, PORTS);
+	first = way(&b, 1, BED_FAR, 49152, now, true);
+	for (unsigned i = 0; i < 20; i++) {
+		now += 10 * RS_US;
+		assert_int_equal(way(&b, 1, BED_FAR, 49152, now, true), first);
+	}
+	now += 10 * RS_US + 1;
+	next = way(&b, 1, BED_FAR, 49152, now, true);
+	assert_int_not_equal(next, first);
+	assert_int_equal(way(&b, 1, BED_FAR, 49152, now, true), next);
+	bed_end(&b);
+}
+
+static void test_flowlets_of_flows_are_apart(void **state)
+{
+	unsigned count[PORTS] = {0};
+	struct bed b;
+
+	route_bed(&b, RS_ROUTE_FLOWLET, PORTS);
+	for (unsigned f = 0; f < 4000; f++)
+		count[way(&b, f, BED_FAR + f % 7, (uint16_t)f, RS_MS + f * RS_US, false) - 8]++;
+	assert_true(chi_square(count, PORTS, 4000) < CHI_SQUARE_MAX);
+	bed_end(&b);
+}
+
+/* By the destination's place: a shift permutation over as many ports collides nowhere. */
+static void test_placed_gives_each_destination_a_port(void **state)
+{
+	struct bed b;
+
+	route_bed(&b, RS_ROUTE_PLACED, PORTS);
+	for (unsigned d = 0; d < 40; d++)
+		assert_int_equal(way(&b, d + 3, BED_FAR + d, 1, 0, false), 8 + d % PORTS);
+	bed_end(&b);
+}
+
+static void test_pinned_flows_take_the_given_port_and_others_the_hash(void **state)
+{
+	static uint32_t first[2 * BED_FAR + 1];
+	static const uint16_t pin[] = {12, RS_UNPINNED};
+	const struct rs_switch_pins pins = {first, pin, 16};
+	struct bed b;
+	int hashed;
+
+	for (unsigned e = BED_FAR + 1; e <= 2 * BED_FAR; e++)
+		first[e] = 2;
+	route_bed(&b, RS_ROUTE_ECMP, PORTS);
+	hashed = way(&b, 1, BED_FAR, 49152, 0, false);
+	assert_int_not_equal(hashed, 12);
+	rs_switch_pin(b.sw, &pins);
+	for (unsigned qp = 15; qp < 20; qp++) {
+		struct rs_packet *p = bed_packet(&b, 0, BED_FAR, 1000);
+
+		p->src = 1;
+		p->sport = 49152;
+		p->dest_qp = qp;
+		assert_int_equal(rs_switch_rx(b.sw, 0, p, 0, 0), qp == 16 ? 12 : hashed);
+	}
+	bed_end(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_endpoint_of_this_switch_has_its_port),
+		cmocka_unit_test(test_packets_to_nowhere_are_counted_and_dropped),
+		cmocka_unit_test(test_a_single_way_needs_no_choice),
+		cmocka_unit_test(test_ecmp_spreads_flows_evenly_and_keeps_each_on_its_way),
+		cmocka_unit_test(test_two_switches_hash_independently),
+		cmocka_unit_test(test_spray_spreads_one_flows_packets),
+		cmocka_unit_test(test_adaptive_takes_the_least_queue),
+		cmocka_unit_test(test_a_flowlet_keeps_its_way_until_a_gap),
+		cmocka_unit_test(test_flowlets_of_flows_are_apart),
+		cmocka_unit_test(test_placed_gives_each_destination_a_port),
+		cmocka_unit_test(test_pinned_flows_take_the_given_port_and_others_the_hash),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
