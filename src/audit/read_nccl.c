@@ -170,7 +170,7 @@ static int read_topo(struct rs_audit *a, const struct rs_input *in)
 			continue;
 		}
 		if (sscanf(l.text, "NIC%31[0-9]: %63[A-Za-z0-9_]", name, nic) == 2) {
-			char legend[64];
+			char legend[128];
 
 			snprintf(legend, sizeof(legend), "nic_name/NIC%s", name);
 			rs_input_add(a, in, l.number, NULL, "topo", legend, "%s", nic);
