@@ -57,6 +57,13 @@ fresh
 sed -i 's/^3,.*/3,3,8,1000000,0,1100000,88040/' "$tmp/t/incast8/fct-dcqcn-exact.csv"
 expect 1 'none of the runs of seeds.csv' "$tmp/t/incast8"
 
+# a variant that is only shown, but three times as slow as can be
+fresh
+mkdir "$tmp/t/a b: #c"
+(cd "$tmp/t/incast8" && cp incast8.topo incast8.flows paths.csv "../a b: #c" &&
+	awk -F, -v OFS=, 'NR > 1 { $6 = $6 * 3 } 1' fct-dcqcn-exact.csv >"../a b: #c/fct-dcqcn.csv")
+expect 1 "another's altogether" "$tmp/t/a b: #c"
+
 fresh
 sed -i 's/^flow 0 .*/flow 0 zero 1 1000000 0/' "$tmp/t/single/single.flows"
 expect 2 "single.flows:2: expected a number, found 'zero'" "$tmp/t/single"
