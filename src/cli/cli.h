@@ -16,6 +16,12 @@ enum rs_exit {
 int rs_cmd_sim(int argc, char **argv);
 int rs_cmd_fabric(int argc, char **argv);
 int rs_cmd_audit(int argc, char **argv);
+int rs_cmd_exec(int argc, char **argv);
+int rs_cmd_devices(int argc, char **argv);
+int rs_cmd_libdir(int argc, char **argv);
+
+/* The folder of the drop-in libraries. -ENOENT. */
+int rs_cli_libdir(char *path, size_t size, struct rs_error *e);
 
 /* Is this one of several processes that mpirun started? Then which, from 0. */
 bool rs_cli_ranks_wanted(uint32_t *me);

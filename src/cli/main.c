@@ -12,6 +12,9 @@ static const struct {
 } commands[] = {
 	{"sim", rs_cmd_sim, "simulate a scenario: what holds it back, what each fix gives"},
 	{"fabric", rs_cmd_fabric, "show, check or convert the description of a fabric"},
+	{"exec", rs_cmd_exec, "run an RDMA program on RoCEv2 devices in software, real packets"},
+	{"devices", rs_cmd_devices, "the devices that a program under exec sees"},
+	{"libdir", rs_cmd_libdir, "the folder of the drop-in libraries, for LD_LIBRARY_PATH"},
 	{"audit", rs_cmd_audit, "read hosts and switches, find what is wrong, print the fix"},
 };
 

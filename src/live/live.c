@@ -54,7 +54,7 @@ static int64_t monotonic_ns(void)
 
 rs_time rs_live_now(struct rs_live *l)
 {
-	return (monotonic_ns() - l->epoch_ns) * RS_NS;
+	return rs_time_max((monotonic_ns() - l->epoch_ns) * RS_NS, l->floor);
 }
 
 static int make_nic(struct rs_live *l, struct rs_error *e)

@@ -71,7 +71,8 @@ struct rs_nic *rs_live_nic(struct rs_live *l);
 const struct rs_live_device *rs_live_device(const struct rs_live *l);
 rs_time rs_live_now(struct rs_live *l);
 
-/* Locked: receive, run timers, send. True when something was received. */
+/* Locked: receive, run timers, send. False when nothing came for a while: the caller, once it has
+ * unlocked, does well to yield the core to whoever shares it. */
 bool rs_live_progress(struct rs_live *l);
 /* Locked: send what a post made ready, and see that the thread wakes for its timers. */
 void rs_live_kick(struct rs_live *l);

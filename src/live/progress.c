@@ -14,7 +14,11 @@
 enum {
 	POLLING_NS = 100 * 1000, /* the application polled so lately: it drives */
 	LOOK_NS = 500 * 1000,    /* how often the thread looks whether it still does */
-	SLEEP_NS = 1000000000,   /* longest sleep */
+	/* A packet that waited for the end of a nap: the application polls now and then, but spins
+	 * on its memory (ib_write_lat). Then the thread does not nap for so long. */
+	WATCH_NS = 100 * 1000 * 1000,
+	SPIN_NS = 20 * 1000,   /* a poll in vain for so long: the peer may want the core */
+	SLEEP_NS = 1000000000, /* longest sleep */
 };
 
 static int64_t monotonic_ns(void)
@@ -48,8 +52,13 @@ static bool drive(struct rs_live *l)
 
 bool rs_live_progress(struct rs_live *l)
 {
-	atomic_store_explicit(&l->polled_ns, monotonic_ns(), memory_order_relaxed);
-	return drive(l);
+	int64_t now = monotonic_ns();
+
+	atomic_store_explicit(&l->polled_ns, now, memory_order_relaxed);
+	if (!drive(l))
+		return now - l->received_ns < SPIN_NS;
+	l->received_ns = now;
+	return true;
 }
 
 static void wake(struct rs_live *l)
@@ -116,15 +125,21 @@ static void *thread(void *arg)
 {
 	static const struct timespec look = {0, LOOK_NS};
 	struct rs_live *l = arg;
+	int64_t watch_until = 0;
 
 	while (!atomic_load(&l->stop)) {
-		if (application_polls(l)) {
+		bool napped = false;
+
+		while (application_polls(l) && monotonic_ns() >= watch_until) {
+			napped = true;
 			nanosleep(&look, NULL);
-			continue;
 		}
-		rs_live_lock(l);
-		drive(l);
-		rs_live_unlock(l);
+		/* In the way of an application that polls, and beaten to it: nothing to do here. */
+		if (pthread_mutex_trylock(&l->lock) == 0) {
+			if (drive(l) && napped)
+				watch_until = monotonic_ns() + WATCH_NS;
+			rs_live_unlock(l);
+		}
 		wait_events(l);
 	}
 	return NULL;

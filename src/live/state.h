@@ -101,10 +101,12 @@ struct rs_live {
 	struct rs_live_counters counters;
 
 	int64_t epoch_ns;          /* of the monotonic clock: time 0 */
+	rs_time floor; /* the engine's time runs ahead of the clock to here: a burst of paced packets */
 	rs_time tx_again;          /* when pacing lets the next packet go */
 	rs_time sleeping_until;    /* of the thread */
 	_Atomic int64_t polled_ns; /* when the application last drove the engine */
 	pthread_t thread;
+	int64_t received_ns; /* when the application's poll last found something */
 	_Atomic bool stop;
 	bool forked;          /* this is a copy in a child: the parent has the sockets */
 	struct rs_live *next; /* of the process */

@@ -13,6 +13,9 @@
 #define UDP_SEGMENT 103
 #endif
 
+/* Pacing is kept on average: packets due so soon go with those that are due. */
+#define AHEAD (16 * RS_US)
+
 int rs_tx_init(struct rs_live *l)
 {
 	l->tx.bytes = malloc(sizeof(*l->tx.bytes) * RS_TX_BATCH);
@@ -144,15 +147,20 @@ void rs_tx_run(struct rs_live *l)
 	struct rs_tx *t = &l->tx;
 
 	for (;;) {
-		rs_time now;
+		rs_time now, ahead;
 
 		t->blocked = t->runs && !flush(l);
 		if (t->blocked)
 			return;
 		now = rs_live_now(l);
+		ahead = now + AHEAD;
 		while (t->packets < RS_TX_BATCH) {
 			struct rs_packet *p = rs_nic_tx(l->nic, 0, now, &l->tx_again);
 
+			if (!p && l->tx_again <= ahead) {
+				l->floor = now = rs_time_max(now, l->tx_again);
+				continue;
+			}
 			if (!p)
 				break;
 			encode(l, p);

@@ -1,5 +1,6 @@
 /* Completion queues: polling in both styles, arming, events. IBTA §11.4.2. */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -169,6 +170,7 @@ int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct rs_vctx *c = rs_vctx(cq->context);
 	struct rs_vcq *v = rs_vcq(cq);
+	bool busy = true;
 	struct rs_cqe e;
 	int got = 0;
 
@@ -176,11 +178,13 @@ int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	while (got < n && take_one(v, &e))
 		fill_wc(&e, &wc[got++]);
 	if (!got) {
-		rs_live_progress(c->live);
+		busy = rs_live_progress(c->live);
 		while (got < n && take_one(v, &e))
 			fill_wc(&e, &wc[got++]);
 	}
 	rs_vctx_unlock(c);
+	if (!busy)
+		sched_yield();
 	return got;
 }
 
@@ -206,6 +210,7 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
 	struct rs_vctx *c = rs_vctx(ex->context);
 	struct rs_vcq *v = of_ex(ex);
+	bool busy = true;
 	int err;
 
 	if (attr->comp_mask)
@@ -213,10 +218,12 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	rs_vctx_lock(c);
 	err = take_now(v);
 	if (err) {
-		rs_live_progress(c->live);
+		busy = rs_live_progress(c->live);
 		err = take_now(v);
 	}
 	rs_vctx_unlock(c);
+	if (!busy)
+		sched_yield();
 	return err;
 }
 
@@ -379,7 +386,6 @@ static struct rs_vcq *create(struct ibv_context *context, uint32_t cqe, void *cq
 	pthread_mutex_init(&v->ex.mutex, NULL);
 	pthread_cond_init(&v->ex.cond, NULL);
 	fill_ops(&v->ex);
-	c->objects++;
 	return v;
 }
 
@@ -454,7 +460,6 @@ RS_EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 	rs_vctx_unlock(c);
 	rs_vevents_wait_acks(&cq->mutex, &cq->cond, &cq->comp_events_completed, v->events_got);
 	rs_vevents_wait_acks(&cq->mutex, &cq->cond, &cq->async_events_completed, v->async_got);
-	c->objects--;
 	free(v->held);
 	free(v);
 	return 0;

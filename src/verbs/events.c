@@ -96,7 +96,6 @@ RS_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *c
 	}
 	ch->base.context = context;
 	ch->base.fd = ch->events.fd;
-	rs_vctx(context)->objects++;
 	return &ch->base;
 }
 
@@ -106,7 +105,6 @@ RS_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 
 	if (channel->refcnt)
 		return EBUSY;
-	rs_vctx(channel->context)->objects--;
 	rs_vevents_close(&ch->events);
 	free(ch);
 	return 0;

@@ -39,7 +39,6 @@ static struct ibv_pd *add_pd(struct rs_vctx *c, struct rs_vpd *parent)
 	rs_vctx_unlock(c);
 	if (parent)
 		parent->refs++;
-	c->objects++;
 	return &pd->base;
 }
 
@@ -62,7 +61,6 @@ RS_EXPORT int ibv_dealloc_pd(struct ibv_pd *base)
 	rs_vctx_unlock(c);
 	if (pd->parent)
 		pd->parent->refs--;
-	c->objects--;
 	free(pd);
 	return 0;
 }
@@ -105,13 +103,11 @@ static struct ibv_td *alloc_td(struct ibv_context *context, struct ibv_td_init_a
 		return NULL;
 	}
 	td->base.context = context;
-	rs_vctx(context)->objects++;
 	return &td->base;
 }
 
 static int dealloc_td(struct ibv_td *td)
 {
-	rs_vctx(td->context)->objects--;
 	free(rs_container(td, struct rs_vtd, base));
 	return 0;
 }
@@ -356,7 +352,6 @@ static struct ibv_dm *alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_
 	dm->next = c->dms;
 	c->dms = dm;
 	rs_vctx_unlock(c);
-	c->objects++;
 	return &dm->base;
 }
 
@@ -372,7 +367,6 @@ static int free_dm(struct ibv_dm *base)
 		;
 	*at = dm->next;
 	rs_vctx_unlock(c);
-	c->objects--;
 	free(dm->bytes);
 	free(dm);
 	return 0;

@@ -443,7 +443,6 @@ struct ibv_qp *rs_v_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	rs_vcq(a->send_cq)->refs++;
 	rs_vcq(a->recv_cq)->refs++;
 	qp->pd->refs++;
-	c->objects++;
 	a->cap = qp->cap;
 	return &qp->ex.qp_base;
 }
@@ -483,7 +482,6 @@ RS_EXPORT int ibv_destroy_qp(struct ibv_qp *base)
 	rs_vctx_unlock(c);
 	rs_vevents_wait_acks(&base->mutex, &base->cond, &base->events_completed, qp->events_got);
 	qp->pd->refs--;
-	c->objects--;
 	rs_v_build_fini(qp);
 	free(qp);
 	return 0;

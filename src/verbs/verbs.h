@@ -66,7 +66,6 @@ struct rs_vctx {
 	struct rs_vpd *pds;
 	struct rs_vdm *dms;
 	_Atomic int refs; /* opened once, and imported */
-	_Atomic int objects;
 	struct rs_vctx *next;
 };
 
