@@ -355,7 +355,6 @@ static void print_cases(const struct rs_sim_report *r, enum rs_case_kind kind, r
 		rs_table_print(t, out);
 	if (n)
 		print_idle(list, n, base, out);
-	fputc('\n', out);
 	free(list);
 }
 
@@ -376,6 +375,7 @@ static void sum_up(const struct rs_sim_report *r, const char *what, rs_time idea
 	const struct rs_sim_case *cause = best(r, RS_CASE_COUNTERFACTUAL),
 				 *fix = best(r, RS_CASE_FIX);
 	rs_time base = rs_case_time(&r->cases[0]);
+	bool inside = cause && cause->options.ideal.host && r->cases[0].result->n_links;
 	char a[32], b[32];
 
 	fputs("IN SHORT\n", out);
@@ -383,8 +383,10 @@ static void sum_up(const struct rs_sim_report *r, const char *what, rs_time idea
 		     rs_human_time(a, sizeof(a), base), rs_human_time(b, sizeof(b), ideal),
 		     base > ideal ? 100 * (1 - (double)ideal / (double)base) : 0);
 	if (cause && rs_case_time(cause) < base && !no_change(base, rs_case_time(cause)))
-		rs_paragraph(out, 0, "What costs most: %s. Were that ideal, it would take %s.",
-			     cause->name, rs_human_time(a, sizeof(a), rs_case_time(cause)));
+		rs_paragraph(out, 0, "What costs most: %s%s%s. Were that ideal, it would take %s.",
+			     cause->name, inside ? ", where the busiest link is " : "",
+			     inside ? r->cases[0].result->links[0].name : "",
+			     rs_human_time(a, sizeof(a), rs_case_time(cause)));
 	if (fix && rs_case_time(fix) < base && !no_change(base, rs_case_time(fix)))
 		rs_paragraph(out, 0, "The best fix tried: %s. It would then take %s: %.1f%% less.",
 			     fix->name, rs_human_time(a, sizeof(a), rs_case_time(fix)),
@@ -392,6 +394,21 @@ static void sum_up(const struct rs_sim_report *r, const char *what, rs_time idea
 	else if (fix)
 		rs_paragraph(out, 0, "None of the fixes that were tried makes it faster.");
 	fputc('\n', out);
+}
+
+/* Where inside the hosts it is tight. */
+static void print_busiest(const struct rs_sim_result *s, FILE *out)
+{
+	char text[512];
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < s->n_links && i < 3 && s->sim_time > 0; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %.0f%%", at ? ", " : "",
+				       s->links[i].name,
+				       100 * (double)s->links[i].busy / (double)s->sim_time);
+	if (at)
+		rs_paragraph(out, 0, "Busiest links inside the hosts, share of the time run: %s.",
+			     text);
 }
 
 static void diagnose(const struct rs_sim_report *r, FILE *out)
@@ -410,9 +427,12 @@ static void diagnose(const struct rs_sim_report *r, FILE *out)
 		     "what one fault hides another shows. Without pauses, or without congestion "
 		     "control's cuts, a queue grows where there was none: that can be slower.");
 	print_cases(r, RS_CASE_COUNTERFACTUAL, ideal, out);
+	print_busiest(r->cases[0].result, out);
+	fputc('\n', out);
 	if (best(r, RS_CASE_FIX)) {
 		fputs("WHAT EACH FIX GIVES\n", out);
 		print_cases(r, RS_CASE_FIX, ideal, out);
+		fputc('\n', out);
 	}
 	sum_up(r, what_takes(r->cases[0].result, buf, sizeof(buf)), ideal, out);
 }

@@ -27,7 +27,7 @@ int rs_table_print(struct rs_table *t, FILE *out);
 /* A tree: depth 0 is a root. The same table with a tree in its first column. */
 void rs_table_tree_row(struct rs_table *t, unsigned depth);
 
-/* A paragraph wrapped at 100 columns with a left margin. */
+/* A paragraph with a left margin, wrapped at the terminal's width, at most 100 columns. */
 void rs_paragraph(FILE *out, unsigned margin, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* A horizontal bar of share (0..1) of width columns, in plain characters. */

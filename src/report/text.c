@@ -81,7 +81,7 @@ unsigned rs_report_columns(FILE *out)
 /* One line of the source text, its words filled into lines of the page. */
 static void fill(FILE *out, unsigned margin, char *line)
 {
-	size_t column = 0;
+	size_t column = 0, columns = rs_report_columns(out);
 	char *save;
 
 	for (char *word = strtok_r(line, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
@@ -89,7 +89,7 @@ static void fill(FILE *out, unsigned margin, char *line)
 
 		rs_report_clean(word);
 		width = rs_report_width(word, strlen(word));
-		if (column && column + 1 + width > RS_REPORT_COLUMNS) {
+		if (column && column + 1 + width > columns) {
 			fputc('\n', out);
 			column = 0;
 		}

@@ -1,11 +1,13 @@
 /* A host node: NIC ports with PFC, DMA over the bus before sending and after receiving (models.md
  * §17-§21), and a heap of what applications do next. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "sim/host.h"
 #include "wire/telemetry.h"
 
+enum { LINKS_KEPT = 8 };
 enum { SLOT_NIC_ARRIVAL, SLOT_NIC_TX, SLOT_NIC_RX, SLOT_NIC_TIMER, SLOTS_NIC };
 
 uint32_t sim_host_slots(uint32_t n_endpoints)
@@ -493,6 +495,38 @@ void sim_host_rate(struct rs_sim *s, uint32_t host, uint32_t flow, int64_t rate,
 	h->rates[h->n_rates++] = (struct rs_sim_rate){now, rate, flow};
 }
 
+/* Among the busiest so far, the busiest first; of equals the first seen. */
+static void keep_busiest(struct rs_sim_result *r, const char *host,
+			 const struct rs_bus_link_stat *l)
+{
+	uint32_t i = r->n_links;
+
+	if (i == LINKS_KEPT && r->links[i - 1].busy >= l->busy)
+		return;
+	if (i < LINKS_KEPT)
+		r->n_links++;
+	else
+		i--;
+	for (; i && r->links[i - 1].busy < l->busy; i--)
+		r->links[i] = r->links[i - 1];
+	r->links[i] = (struct rs_sim_link){.bytes = l->bytes, .busy = l->busy, .rate = l->rate};
+	snprintf(r->links[i].name, sizeof(r->links[i].name), "%.16s %.46s", host, l->name);
+}
+
+static void busiest_inside(struct rs_sim *s, const struct sim_host *h)
+{
+	struct rs_sim_result *r = s->r;
+	struct rs_bus_link_stat l;
+
+	if (!r->links)
+		r->links = rs_arena_alloc(r->arena, LINKS_KEPT, sizeof(*r->links));
+	for (int i = 0; r->links && i < rs_bus_links(h->bus); i++) {
+		rs_bus_link_stat(h->bus, i, &l);
+		if (l.busy)
+			keep_busiest(r, s->f->hosts[h->index].name, &l);
+	}
+}
+
 void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 {
 	struct rs_sim_counters *r = &s->r->counters;
@@ -517,6 +551,8 @@ void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 			r->cc_increases += rs_qp_cc(qp)->increases;
 		}
 	}
+	if (n->host->bus && !s->o->ranks)
+		busiest_inside(s, n->host);
 }
 
 void sim_host_destroy(struct sim_host *h)

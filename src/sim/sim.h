@@ -97,7 +97,7 @@ struct rs_sim_result {
 	struct rs_sim_rate *rates; /* by time, then flow */
 	uint64_t n_rates;
 	struct rs_sim_counters counters;
-	uint32_t n_links; /* the busiest links of the network and of the hosts' insides */
+	uint32_t n_links; /* the busiest links inside hosts, at most 8; none of a shared run */
 	struct rs_sim_link *links;
 	double wall_s, cpu_s;
 	unsigned threads; /* that ran it */

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Every scenario that the tree ships reads, converts and runs; what people read fits 100 columns and
+# ends with the answer.
+set -eu
+ripstop=$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+for f in scenarios/*.yaml; do
+	"$ripstop" fabric check "$f" >"$tmp/check"
+	"$ripstop" fabric convert "$f" >"$tmp/once.yaml"
+	"$ripstop" fabric convert "$tmp/once.yaml" | cmp - "$tmp/once.yaml"
+done
+for s in incast latency numa one-nic; do
+	"$ripstop" sim "scenarios/$s.yaml" >"$tmp/$s"
+	if awk 'length > 100 { exit 1 }' "$tmp/$s"; then :; else
+		echo "$s: a line of more than 100 columns" >&2
+		exit 1
+	fi
+	grep -q '^IN SHORT$' "$tmp/$s"
+	! grep -q -- '-[0-9.]*%' "$tmp/$s"
+done
+# both sockets' GPUs through one: the hop is what is full, and the answer names it
+grep -q 'the busiest link is h0 socket0->socket1 p2p' "$tmp/one-nic"
+grep -q 'The best fix tried: a NIC on each socket' "$tmp/one-nic"
+
+# a step's gradients go round a ring a rail; the healthy hosts lose next to nothing, one bad slot much
+set -- --set 'workload[0].train.simulate=1MiB' --set 'workload[0].train.bucket=8MiB'
+"$ripstop" sim --no-diagnosis "$@" scenarios/midnight-healthy.yaml >"$tmp/healthy"
+"$ripstop" sim --no-diagnosis "$@" scenarios/midnight-slot.yaml >"$tmp/slot"
+grep -q 'ring over 8 groups of 8 ranks' "$tmp/healthy"
+efficiency() { tr '\n' ' ' <"$1" | sed 's/.*compute is *\([0-9]*\).*/\1/'; }
+[ "$(efficiency "$tmp/healthy")" -ge 95 ]
+[ "$(efficiency "$tmp/slot")" -le 85 ]
