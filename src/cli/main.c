@@ -16,6 +16,7 @@ static const struct {
 	{"devices", rs_cmd_devices, "the devices that a program under exec sees"},
 	{"libdir", rs_cmd_libdir, "the folder of the drop-in libraries, for LD_LIBRARY_PATH"},
 	{"audit", rs_cmd_audit, "read hosts and switches, find what is wrong, print the fix"},
+	{"pcap", rs_cmd_pcap, "verify a RoCEv2 capture and tell what happened on the wire"},
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -112,7 +112,6 @@ RS_APART static void send_cnp(struct rs_nic *nic, struct rs_packet *p)
 	p->tos = nic->c.cnp_tos;
 	p->tc = nic->c.cnp_tc;
 	p->bth_flags |= RS_BTH_BECN;
-	p->payload_bytes = RS_CNP_PAYLOAD;
 	p->psn = 0;
 	nic->counters.np_cnp_sent++;
 }

@@ -20,10 +20,9 @@ static double seconds(clockid_t id)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A CNP's sixteen reserved bytes are not data. */
 static inline void count_hop(struct sim_node *n, const struct rs_packet *p)
 {
-	if (p->payload_bytes && p->opcode != RS_OPCODE_CNP)
+	if (p->payload_bytes)
 		n->data_hops++;
 	else if (p->kind == RS_KIND_PFC)
 		n->pfc_hops++;

@@ -7,6 +7,25 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 "$ripstop" sim --quiet --no-diagnosis --pcap "$tmp/p.pcapng" --pcap-links all \
 	--set 'workload[0].flows[0].bytes=200kB' scenarios/incast.yaml
+# our own judge first
+"$ripstop" pcap --json "$tmp/p.json" --quiet "$tmp/p.pcapng"
+grep -q '"roce": [1-9]' "$tmp/p.json"
+"$ripstop" pcap tests/golden/wire/rc-nak-seq-write.pcap | grep -q 'sent again.*after a NAK'
+for capture in tests/golden/wire/*.pcap; do
+	status=0
+	"$ripstop" pcap --quiet "$capture" || status=$?
+	case $capture in
+	*rc-flush*) [ "$status" = 1 ] ;;
+	*) [ "$status" = 0 ] ;;
+	esac
+done
+status=0
+"$ripstop" pcap --strict --quiet tests/golden/wire/rc-nak-seq-write.pcap || status=$?
+[ "$status" = 1 ]
+status=0
+head -c 30 tests/golden/wire/rc-read.pcap >"$tmp/cut"
+"$ripstop" pcap "$tmp/cut" 2>"$tmp/err" || status=$?
+[ "$status" = 2 ]
 command -v tshark >/dev/null 2>&1 || {
 	echo "tshark is not installed: the capture was written but not read"
 	exit 77

@@ -8,7 +8,7 @@ _ripstop() {
 
 	case $command in
 	'')
-		COMPREPLY=($(compgen -W 'sim fabric help --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'sim fabric audit pcap help --help --version' -- "$cur"))
 		;;
 	sim)
 		case $prev in
@@ -30,6 +30,28 @@ _ripstop() {
 				--threads --max-time --no-diagnosis --quiet --help' -- "$cur"))
 		else
 			_ripstop_files "$cur" yaml yml json
+		fi
+		;;
+	audit)
+		case $prev in
+		--check | --skip | --explain)
+			COMPREPLY=($(compgen -W "$(ripstop audit --list 2>/dev/null | sed -n 's/^\([A-Z][0-9]*\) .*/\1/p')" -- "$cur"))
+			return
+			;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--host --since --json --check --skip --list --explain --strict
+				--allow-unknown --verbose --quiet --help' -- "$cur"))
+		else
+			compopt -o filenames 2>/dev/null
+			COMPREPLY=($(compgen -f -- "$cur"))
+		fi
+		;;
+	pcap)
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--json --events --strict --quiet --help' -- "$cur"))
+		else
+			_ripstop_files "$cur" pcap pcapng
 		fi
 		;;
 	fabric)

@@ -1,0 +1,812 @@
+/* Third-party view of RoCEv2 connections: IBTA vol. 1 chapter 9.7 (reliable service), tables 45 and
+ * 46 (RNR timer), annex A17 (RoCEv2, CNP). */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "wire/follow.h"
+
+enum {
+	STREAMS_MAX = 1 << 16,
+	EVENTS_MAX = 1 << 20,
+	PAIRS_MAX = 1 << 14,
+	BUCKETS = 1 << 12,
+	GAPS = 64,    /* ranges of PSNs that are missing */
+	IDENTS = 256, /* of the latest requests: the same one twice is the same packet */
+	READS = 64,   /* READs and atomics of a stream whose answers are followed */
+};
+
+/* The same PSN again sooner than this, with nothing that asked for it, is the network's doing: the
+ * timers of hosts are longer. Later than NAK_NS it was a timer, not the NAK before it. */
+#define DUPLICATE_NS 100000
+#define NAK_NS       20000000
+/* DCQCN's notification point sends one CNP in 50 us for a flow (SIGCOMM 2015, section 3). */
+
+struct pair {
+	uint8_t a[16], b[16];
+	uint16_t mtu;
+};
+
+struct read {
+	uint32_t psn, n;   /* PSNs of its answers */
+	uint32_t answered; /* from psn on */
+};
+
+struct gap {
+	uint32_t psn, n;
+};
+
+struct ident {
+	uint32_t psn;
+	uint16_t ip_id;
+};
+
+struct stream {
+	struct rs_follow_stream s;
+	uint32_t next_in_bucket;
+	bool started;
+	uint32_t next;    /* PSN that the next new request has */
+	uint32_t unacked; /* the least PSN not acknowledged */
+	uint32_t last_psn, resend_to, resend_event;
+	enum rs_follow_cause resend_cause;
+	bool resending, ack_wanted;
+	int64_t last_nak_ns, last_rnr_ns, last_cnp_ns, last_request_ns, rnr_wait_ns;
+	uint32_t nak_psn, rnr_psn;
+	bool nak_seen, rnr_seen, in_message;
+	uint64_t open_bytes;
+	struct read read[READS];
+	unsigned n_reads, n_gaps;
+	struct gap gap[GAPS];
+	struct ident ident[IDENTS];
+	uint32_t first_psn;
+	uint32_t answers_at, cnps_at; /* interfaces; UINT32_MAX: none yet */
+};
+
+struct rs_follow {
+	struct pair *pair;
+	uint32_t n_pairs;
+	struct stream *stream;
+	uint32_t n_streams, streams_room;
+	uint32_t bucket[BUCKETS];
+	struct rs_follow_event *event;
+	uint32_t n_events, events_room;
+	struct rs_follow_totals t;
+	int64_t first_ns, now_ns;
+	uint32_t interface; /* of the packet at hand */
+	uint8_t again[RS_MAX_PAYLOAD + RS_MAX_HEADERS + RS_TRAILER_MAX];
+};
+
+const char *const rs_follow_causes[] = {"",          "NAK",        "RNR", "timeout",
+					"duplicate", "READ again", "late"};
+
+/* Table 45: the RNR timer's codes in units of 10 us. */
+static const uint32_t rnr_10us[32] = {65536, 1,    2,    3,     4,     6,     8,     12,
+				      16,    24,   32,   48,    64,    96,    128,   192,
+				      256,   384,  512,  768,   1024,  1536,  2048,  3072,
+				      4096,  6144, 8192, 12288, 16384, 24576, 32768, 49152};
+
+int rs_follow_create(struct rs_follow **out)
+{
+	struct rs_follow *f = calloc(1, sizeof(*f));
+
+	*out = f;
+	if (!f)
+		return -ENOMEM;
+	memset(f->bucket, 0xff, sizeof(f->bucket));
+	f->first_ns = INT64_MIN;
+	return 0;
+}
+
+void rs_follow_destroy(struct rs_follow *f)
+{
+	if (!f)
+		return;
+	free(f->pair);
+	free(f->stream);
+	free(f->event);
+	free(f);
+}
+
+void rs_follow_address(const uint8_t ip[16], char *out, size_t size)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (!memcmp(ip, mapped, 12))
+		snprintf(out, size, "%u.%u.%u.%u", ip[12], ip[13], ip[14], ip[15]);
+	else if (!inet_ntop(AF_INET6, ip, out, (socklen_t)size))
+		snprintf(out, size, "?");
+}
+
+/* ---- Path MTU ---- */
+
+static struct pair *pair_of(struct rs_follow *f, const uint8_t *a, const uint8_t *b, bool make)
+{
+	struct pair *more;
+
+	if (memcmp(a, b, 16) > 0) {
+		const uint8_t *t = a;
+
+		a = b;
+		b = t;
+	}
+	for (uint32_t i = 0; i < f->n_pairs; i++)
+		if (!memcmp(f->pair[i].a, a, 16) && !memcmp(f->pair[i].b, b, 16))
+			return &f->pair[i];
+	if (!make || f->n_pairs == PAIRS_MAX)
+		return NULL;
+	more = realloc(f->pair, (f->n_pairs + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	f->pair = more;
+	f->pair[f->n_pairs] = (struct pair){.mtu = 0};
+	memcpy(f->pair[f->n_pairs].a, a, 16);
+	memcpy(f->pair[f->n_pairs].b, b, 16);
+	return &f->pair[f->n_pairs++];
+}
+
+/* First and Middle packets are as long as the path MTU (9.2.6). */
+void rs_follow_learn(struct rs_follow *f, const uint8_t *frame, size_t n)
+{
+	struct rs_frame fr;
+	struct rs_packet p;
+	struct pair *pair;
+	uint32_t flags;
+
+	if (rs_frame_decode(frame, n, &fr, &p, NULL) != RS_DECODE_OK || p.kind != RS_KIND_ROCE)
+		return;
+	flags = rs_opcodes[p.opcode].flags;
+	if (!(flags & RS_F_PAYLOAD) || flags & (RS_F_LAST | RS_F_CNP | RS_F_DETH))
+		return;
+	pair = pair_of(f, fr.sip, fr.dip, true);
+	if (pair && p.payload_bytes > pair->mtu)
+		pair->mtu = p.payload_bytes;
+}
+
+/* ---- Events ---- */
+
+static struct rs_follow_event *event(struct rs_follow *f, enum rs_follow_kind kind,
+				     const struct stream *s, uint32_t psn)
+{
+	struct rs_follow_event *e;
+
+	if (f->n_events == f->events_room) {
+		uint32_t room = f->events_room ? 2 * f->events_room : 256;
+
+		if (f->n_events >= EVENTS_MAX)
+			return NULL;
+		e = realloc(f->event, room * sizeof(*e));
+		if (!e)
+			return NULL;
+		f->event = e;
+		f->events_room = room;
+	}
+	e = &f->event[f->n_events++];
+	*e = (struct rs_follow_event){
+		.kind = kind,
+		.packet = (uint32_t)f->t.frames,
+		.when_ns = f->now_ns,
+		.stream = s ? (uint32_t)(s - f->stream) : UINT32_MAX,
+		.psn = psn,
+	};
+	f->t.wrong += kind == RS_FOLLOW_WRONG;
+	return e;
+}
+
+static void wrong(struct rs_follow *f, const struct stream *s, uint32_t psn, const char *what)
+{
+	struct rs_follow_event *e = event(f, RS_FOLLOW_WRONG, s, psn);
+
+	if (e)
+		snprintf(e->what, sizeof(e->what), "%s", what);
+}
+
+/* ---- Streams ---- */
+
+static uint32_t hash(const uint8_t *sip, const uint8_t *dip, uint32_t qp)
+{
+	uint32_t h = qp * 2654435761u;
+
+	for (int i = 12; i < 16; i++)
+		h = (h ^ sip[i]) * 16777619u, h = (h ^ dip[i]) * 16777619u;
+	return (h ^ h >> 15) & (BUCKETS - 1);
+}
+
+/* Requests from sip to queue pair qp at dip. */
+static struct stream *stream_of(struct rs_follow *f, const uint8_t *sip, const uint8_t *dip,
+				uint32_t qp, uint8_t transport)
+{
+	uint32_t h = hash(sip, dip, qp), i;
+	const struct pair *pair;
+	struct stream *s;
+
+	for (i = f->bucket[h]; i != UINT32_MAX; i = f->stream[i].next_in_bucket) {
+		s = &f->stream[i];
+		if (s->s.dest_qp == qp && s->s.transport == transport &&
+		    !memcmp(s->s.sip, sip, 16) && !memcmp(s->s.dip, dip, 16))
+			return s;
+	}
+	if (f->n_streams == STREAMS_MAX)
+		return NULL;
+	if (f->n_streams == f->streams_room) {
+		uint32_t room = f->streams_room ? 2 * f->streams_room : 16;
+
+		s = realloc(f->stream, room * sizeof(*s));
+		if (!s)
+			return NULL;
+		f->stream = s;
+		f->streams_room = room;
+	}
+	s = &f->stream[f->n_streams];
+	memset(s, 0, sizeof(*s));
+	memcpy(s->s.sip, sip, 16);
+	memcpy(s->s.dip, dip, 16);
+	s->s.dest_qp = qp;
+	s->s.transport = transport;
+	s->s.interface = f->interface;
+	s->answers_at = s->cnps_at = UINT32_MAX;
+	pair = pair_of(f, sip, dip, false);
+	s->s.mtu = pair ? pair->mtu : 0;
+	s->s.first_ns = f->now_ns;
+	s->s.cnp_least_ns = INT64_MAX;
+	s->last_cnp_ns = INT64_MIN;
+	s->next_in_bucket = f->bucket[h];
+	f->bucket[h] = f->n_streams++;
+	return s;
+}
+
+/* The stream that an answer from `from` to queue pair qp at `to` belongs to: the one known by its
+ * requester's QPN, else the one that has this PSN out. */
+static struct stream *stream_answered(struct rs_follow *f, const uint8_t *from, const uint8_t *to,
+				      const struct rs_packet *p)
+{
+	struct stream *best = NULL;
+
+	for (uint32_t i = 0; i < f->n_streams; i++) {
+		struct stream *s = &f->stream[i];
+
+		if (s->s.transport != RS_RC || memcmp(s->s.sip, to, 16) ||
+		    memcmp(s->s.dip, from, 16))
+			continue;
+		if (s->s.peer_qp == p->dest_qp)
+			return s;
+		if (!s->s.peer_qp && s->started && rs_psn_diff(p->psn, s->next) < 0 &&
+		    rs_psn_diff(p->psn, s->unacked) >= -1 && !best)
+			best = s;
+	}
+	if (best)
+		best->s.peer_qp = p->dest_qp;
+	return best;
+}
+
+/* ---- Requests ---- */
+
+/* PSNs that a request takes: one, but a READ as many as its answers (9.7.4). */
+static uint32_t psns(const struct stream *s, const struct rs_packet *p)
+{
+	uint32_t mtu = s->s.mtu;
+
+	if (p->opcode != (RS_RC | RS_OP_READ_REQUEST) || !p->dma_bytes || !mtu)
+		return 1;
+	return (p->dma_bytes + mtu - 1) / mtu;
+}
+
+static bool answered_apart(uint8_t opcode)
+{
+	return opcode == (RS_RC | RS_OP_READ_REQUEST) || opcode == (RS_RC | RS_OP_CMP_SWAP) ||
+	       opcode == (RS_RC | RS_OP_FETCH_ADD) || opcode == (RS_RC | RS_OP_FLUSH) ||
+	       opcode == (RS_RC | RS_OP_ATOMIC_WRITE);
+}
+
+/* A packet that was never seen: from before the first, or out of a gap, which gets smaller. */
+static bool never_seen(struct stream *s, uint32_t psn)
+{
+	if (rs_psn_diff(psn, s->first_psn) < 0) {
+		if (s->s.packets < IDENTS)
+			return true;
+	}
+	for (unsigned i = 0; i < s->n_gaps; i++) {
+		struct gap *g = &s->gap[i];
+		int32_t at = rs_psn_diff(psn, g->psn);
+
+		if (at < 0 || at >= (int32_t)g->n)
+			continue;
+		/* what is left behind it stays missing; before it as well, as a gap of its own */
+		if (at > 0 && s->n_gaps < GAPS)
+			s->gap[s->n_gaps++] = (struct gap){g->psn, (uint32_t)at};
+		g->psn = rs_psn_add(psn, 1);
+		g->n -= (uint32_t)at + 1;
+		if (!g->n)
+			*g = s->gap[--s->n_gaps];
+		return true;
+	}
+	return false;
+}
+
+static bool same_packet(struct stream *s, uint32_t psn, uint16_t ip_id)
+{
+	struct ident *d = &s->ident[psn % IDENTS];
+	bool same = ip_id && d->psn == psn && d->ip_id == ip_id;
+
+	*d = (struct ident){psn, ip_id};
+	return same;
+}
+
+static enum rs_follow_cause cause_of(struct stream *s, const struct rs_packet *p, bool twice,
+				     int64_t now, int64_t *delay)
+{
+	bool missing = never_seen(s, p->psn);
+
+	*delay = now - s->last_request_ns;
+	if (twice)
+		return RS_CAUSE_DUPLICATE;
+	if (s->nak_seen && rs_psn_diff(p->psn, s->nak_psn) >= 0 && now - s->last_nak_ns < NAK_NS) {
+		*delay = now - s->last_nak_ns;
+		return RS_CAUSE_NAK;
+	}
+	if (s->rnr_seen && p->psn == s->rnr_psn) {
+		*delay = now - s->last_rnr_ns;
+		return RS_CAUSE_RNR;
+	}
+	if (missing && *delay < NAK_NS)
+		return RS_CAUSE_LATE;
+	for (unsigned i = 0; p->opcode == (RS_RC | RS_OP_READ_REQUEST) && i < s->n_reads; i++) {
+		int32_t at = rs_psn_diff(p->psn, s->read[i].psn);
+
+		if (at > 0 && at < (int32_t)s->read[i].n)
+			return RS_CAUSE_READ_LOSS;
+	}
+	return p->psn == s->last_psn && *delay < DUPLICATE_NS ? RS_CAUSE_DUPLICATE
+							      : RS_CAUSE_TIMEOUT;
+}
+
+/* Returns whether the requester sent it again: not if the network doubled or delayed it. */
+static bool went_back(struct rs_follow *f, struct stream *s, const struct rs_packet *p, bool twice)
+{
+	int64_t delay;
+	enum rs_follow_cause cause = cause_of(s, p, twice, f->now_ns, &delay);
+	struct rs_follow_event *e;
+
+	if (cause == RS_CAUSE_DUPLICATE || cause == RS_CAUSE_LATE) {
+		s->s.duplicates += cause == RS_CAUSE_DUPLICATE;
+		s->s.late += cause == RS_CAUSE_LATE;
+		return false;
+	}
+	if (cause == RS_CAUSE_RNR) {
+		int64_t least = s->rnr_wait_ns;
+
+		if (delay > s->s.longest_wait_ns)
+			s->s.longest_wait_ns = delay;
+		/* clocks of two machines may differ: a tenth is allowed */
+		if (delay < least - least / 10)
+			wrong(f, s, p->psn, "sent again before the RNR timer was over (9.7.5.2.8)");
+		s->rnr_seen = false;
+	}
+	if (cause == RS_CAUSE_TIMEOUT && delay > s->s.longest_wait_ns)
+		s->s.longest_wait_ns = delay;
+	if (cause == RS_CAUSE_NAK)
+		s->nak_seen = false;
+	s->resending = true;
+	s->resend_to = s->next;
+	s->resend_cause = cause;
+	s->s.resent_by[cause]++;
+	e = event(f, RS_FOLLOW_RESENT, s, p->psn);
+	if (e) {
+		e->cause = cause;
+		e->delay_ns = delay;
+		e->n = 1;
+		snprintf(e->what, sizeof(e->what), "from PSN 0x%06x, %d back", p->psn,
+			 rs_psn_diff(s->next, p->psn));
+		s->resend_event = f->n_events - 1;
+	}
+	return true;
+}
+
+static void count_message(struct stream *s, const struct rs_packet *p)
+{
+	uint32_t flags = rs_opcodes[p->opcode].flags;
+
+	if (flags & RS_F_FIRST) {
+		s->open_bytes = 0;
+		s->in_message = true;
+	}
+	s->open_bytes += p->payload_bytes;
+	if (!(flags & RS_F_LAST) || !s->in_message)
+		return;
+	s->in_message = false;
+	s->s.messages++;
+	if (p->opcode != (RS_RC | RS_OP_READ_REQUEST))
+		s->s.message_bytes += s->open_bytes;
+}
+
+static void order_of_message(struct rs_follow *f, struct stream *s, const struct rs_packet *p)
+{
+	uint32_t flags = rs_opcodes[p->opcode].flags;
+
+	/* 9.7.3.4: a message begins with First or Only, and goes on with Middle and Last */
+	if (flags & (RS_F_SEND | RS_F_WRITE)) {
+		if (flags & RS_F_FIRST && s->in_message)
+			wrong(f, s, p->psn,
+			      "a message begins before the one before it has ended (9.7.3.4)");
+		if (!(flags & RS_F_FIRST) && !s->in_message)
+			wrong(f, s, p->psn, "a message goes on that did not begin (9.7.3.4)");
+		if (!(flags & RS_F_LAST) && s->s.mtu && p->payload_bytes != s->s.mtu)
+			wrong(f, s, p->psn,
+			      "a First or Middle packet is not as long as the path MTU (9.2.6)");
+	}
+}
+
+static void new_request(struct rs_follow *f, struct stream *s, const struct rs_packet *p)
+{
+	int32_t ahead = s->started ? rs_psn_diff(p->psn, s->next) : 0;
+
+	if (ahead > 0) {
+		struct rs_follow_event *e = event(f, RS_FOLLOW_GAP, s, s->next);
+
+		s->s.gaps++;
+		s->s.gap_psns += (uint32_t)ahead;
+		if (e) {
+			e->n = (uint32_t)ahead;
+			snprintf(e->what, sizeof(e->what), "%d PSNs from 0x%06x were not seen",
+				 ahead, s->next);
+		}
+		if (s->n_gaps < GAPS)
+			s->gap[s->n_gaps++] = (struct gap){s->next, (uint32_t)ahead};
+		s->in_message = !(rs_opcodes[p->opcode].flags & RS_F_FIRST);
+	} else if (s->started) {
+		order_of_message(f, s, p);
+	} else {
+		/* the capture may have begun in the middle */
+		s->in_message = !(rs_opcodes[p->opcode].flags & RS_F_FIRST);
+		s->unacked = s->first_psn = p->psn;
+	}
+	s->started = true;
+	s->next = rs_psn_add(p->psn, psns(s, p));
+	if (answered_apart(p->opcode) && s->n_reads < READS)
+		s->read[s->n_reads++] = (struct read){.psn = p->psn, .n = psns(s, p)};
+	count_message(s, p);
+}
+
+static void request(struct rs_follow *f, struct stream *s, const struct rs_packet *p,
+		    uint16_t ip_id)
+{
+	bool old = s->started && rs_psn_diff(p->psn, s->next) < 0;
+	bool twice = same_packet(s, p->psn, ip_id);
+
+	s->s.packets++;
+	s->s.frame_bytes += p->frame_bytes;
+	s->s.payload_bytes += p->payload_bytes;
+	s->s.ect += rs_packet_ecn(p) != RS_ECN_NOT_ECT;
+	s->s.ce += rs_packet_ecn(p) == RS_ECN_CE;
+	s->s.last_ns = f->now_ns;
+	if (s->s.transport == RS_UD) {
+		s->s.messages++;
+		s->s.message_bytes += p->payload_bytes;
+		return;
+	}
+	if (old && s->s.transport == RS_UC) {
+		s->s.duplicates++;
+		return;
+	}
+	if (old) {
+		/* what is missing in between was lost once more */
+		bool going_on = !twice && s->resending && rs_psn_diff(p->psn, s->last_psn) > 0 &&
+				rs_psn_diff(p->psn, s->resend_to) < 0;
+
+		if (going_on) {
+			if (s->resend_event < f->n_events)
+				f->event[s->resend_event].n++;
+			s->s.resent_by[s->resend_cause]++;
+		} else if (!went_back(f, s, p, twice)) {
+			return;
+		}
+		s->s.resent++;
+		/* where a gap was: the message goes on from here */
+		s->in_message = !(rs_opcodes[p->opcode].flags & RS_F_LAST);
+	} else {
+		if (s->resending)
+			s->in_message = !(rs_opcodes[p->opcode].flags & RS_F_FIRST);
+		s->resending = false;
+		new_request(f, s, p);
+	}
+	s->ack_wanted |= (p->bth_flags & RS_BTH_ACKREQ) != 0 || answered_apart(p->opcode);
+	s->last_psn = p->psn;
+	s->last_request_ns = f->now_ns;
+}
+
+/* ---- Answers ---- */
+
+static void acknowledged(struct stream *s, uint32_t psn)
+{
+	if (rs_psn_diff(rs_psn_add(psn, 1), s->unacked) > 0)
+		s->unacked = rs_psn_add(psn, 1);
+	if (s->unacked == s->next)
+		s->ack_wanted = false;
+	while (s->n_reads && rs_psn_diff(s->unacked, rs_psn_add(s->read[0].psn, s->read[0].n)) >= 0)
+		memmove(s->read, s->read + 1, --s->n_reads * sizeof(*s->read));
+}
+
+static const char *nak_name(uint8_t syndrome)
+{
+	switch (syndrome) {
+	case RS_NAK_PSN_SEQ:
+		return "PSN sequence error";
+	case RS_NAK_INVALID_REQUEST:
+		return "invalid request";
+	case RS_NAK_REMOTE_ACCESS:
+		return "remote access error";
+	case RS_NAK_REMOTE_OPERATIONAL:
+		return "remote operational error";
+	case RS_NAK_INVALID_RD:
+		return "invalid RD request";
+	default:
+		return NULL;
+	}
+}
+
+static void nak(struct rs_follow *f, struct stream *s, const struct rs_packet *p)
+{
+	uint8_t syndrome = rs_packet_syndrome(p);
+	const char *name = nak_name(syndrome);
+	struct rs_follow_event *e;
+
+	s->s.naks++;
+	if (!name) {
+		wrong(f, s, p->psn, "a NAK with a reserved code (table 45)");
+		return;
+	}
+	if (syndrome == RS_NAK_PSN_SEQ) {
+		if (s->nak_seen && s->nak_psn == p->psn)
+			wrong(f, s, p->psn,
+			      "a second sequence NAK for one gap before anything came again "
+			      "(9.7.5.2.1)");
+		s->nak_seen = true;
+		s->nak_psn = p->psn;
+		s->last_nak_ns = f->now_ns;
+		/* everything before the expected PSN has arrived */
+		acknowledged(s, rs_psn_add(p->psn, RS_PSN_MASK));
+	} else {
+		s->s.failed = true;
+		s->ack_wanted = false;
+	}
+	e = event(f, RS_FOLLOW_NAK, s, p->psn);
+	if (e) {
+		e->delay_ns = f->now_ns - s->last_request_ns;
+		snprintf(e->what, sizeof(e->what), "%s%s", name,
+			 syndrome == RS_NAK_PSN_SEQ ? "" : ": ends the connection");
+	}
+}
+
+static void rnr(struct rs_follow *f, struct stream *s, const struct rs_packet *p)
+{
+	unsigned code = rs_packet_syndrome(p) & RS_SYN_VALUE;
+	struct rs_follow_event *e = event(f, RS_FOLLOW_RNR, s, p->psn);
+
+	s->s.rnr_naks++;
+	s->rnr_seen = true;
+	s->rnr_psn = p->psn;
+	s->last_rnr_ns = f->now_ns;
+	s->rnr_wait_ns = (int64_t)rnr_10us[code] * 10000;
+	if (e)
+		snprintf(e->what, sizeof(e->what), "receiver not ready: wait %.2f ms (code %u)",
+			 (double)rnr_10us[code] / 100, code);
+}
+
+/* Is this the first place where such packets were seen? A copy farther on tells nothing more. */
+static bool first_place(const struct rs_follow *f, uint32_t *at)
+{
+	if (*at == UINT32_MAX)
+		*at = f->interface;
+	return *at == f->interface;
+}
+
+static void answer(struct rs_follow *f, struct stream *s, const struct rs_packet *p)
+{
+	uint32_t flags = rs_opcodes[p->opcode].flags;
+
+	if (!first_place(f, &s->answers_at))
+		return;
+	s->s.becn += (p->bth_flags & RS_BTH_BECN) != 0;
+	s->s.last_ns = f->now_ns;
+	if (s->started && rs_psn_diff(p->psn, s->next) >= 0) {
+		wrong(f, s, p->psn, "an answer to a PSN that was not sent (9.7.5.1)");
+		return;
+	}
+	if (flags & RS_F_READ) {
+		bool again = rs_psn_diff(p->psn, s->unacked) < 0;
+
+		s->s.packets++;
+		s->s.frame_bytes += p->frame_bytes;
+		s->s.payload_bytes += p->payload_bytes;
+		if (again)
+			s->s.duplicates++;
+		else
+			s->s.message_bytes += p->payload_bytes;
+		/* of what was lost behind the capture nothing is known: answers count as received
+		 */
+		acknowledged(s, p->psn);
+		return;
+	}
+	s->s.acks++;
+	switch (flags & RS_F_AETH ? rs_packet_syndrome(p) & RS_SYN_KIND : RS_SYN_ACK) {
+	case RS_SYN_RNR:
+		rnr(f, s, p);
+		break;
+	case RS_SYN_NAK:
+		nak(f, s, p);
+		break;
+	default:
+		acknowledged(s, p->psn);
+		break;
+	}
+}
+
+static void cnp(struct rs_follow *f, const struct rs_frame *fr, const struct rs_packet *p)
+{
+	for (uint32_t i = 0; i < f->n_streams; i++) {
+		struct stream *s = &f->stream[i];
+		int64_t gap;
+
+		/* to the sender's queue pair: known once an answer named it */
+		if (memcmp(s->s.sip, fr->dip, 16) || memcmp(s->s.dip, fr->sip, 16) ||
+		    (s->s.peer_qp && s->s.peer_qp != p->dest_qp))
+			continue;
+		if (!first_place(f, &s->cnps_at))
+			return;
+		if (!s->s.cnps++) {
+			struct rs_follow_event *e = event(f, RS_FOLLOW_CNP, s, 0);
+
+			if (e)
+				snprintf(e->what, sizeof(e->what), "the first CNP");
+		} else {
+			gap = f->now_ns - s->last_cnp_ns;
+			if (gap < s->s.cnp_least_ns)
+				s->s.cnp_least_ns = gap;
+		}
+		s->last_cnp_ns = f->now_ns;
+		return;
+	}
+}
+
+/* ---- Connection management (IBTA chapter 12): MADs to queue pair 1 ---- */
+
+static void management(struct rs_follow *f, struct stream *s, const struct rs_packet *p)
+{
+	static const char *const names[] = {"REQ",  "MRA",  "REJ",      "REP",     "RTU",
+					    "DREQ", "DREP", "SIDR_REQ", "SIDR_REP"};
+	struct rs_follow_event *e;
+	unsigned id;
+
+	/* common MAD header: class at 1, attribute at 16 */
+	if (p->payload_bytes < 24 || p->payload[1] != 0x07)
+		return;
+	id = (unsigned)p->payload[16] << 8 | p->payload[17];
+	e = event(f, RS_FOLLOW_CM, s, p->psn);
+	if (!e)
+		return;
+	if (id >= 0x10 && id < 0x10 + sizeof(names) / sizeof(*names))
+		snprintf(e->what, sizeof(e->what), "CM %s", names[id - 0x10]);
+	else
+		snprintf(e->what, sizeof(e->what), "CM attribute 0x%04x", id);
+}
+
+/* ---- Packets ---- */
+
+static void check_bytes(struct rs_follow *f, const struct rs_frame *fr, const struct rs_packet *p,
+			const uint8_t *frame, size_t n)
+{
+	long again = rs_frame_encode(fr, p, f->again, sizeof(f->again));
+	size_t same =
+		fr->icrc_ok || p->kind != RS_KIND_ROCE ? n : n - RS_ICRC_BYTES - fr->trailer_bytes;
+
+	if (!fr->icrc_ok && p->kind == RS_KIND_ROCE) {
+		f->t.bad_icrc++;
+		wrong(f, NULL, p->psn, "the ICRC is not that of the bytes (7.8, A17.3.3)");
+	}
+	if (again < 0 || (size_t)again != n || memcmp(f->again, frame, same)) {
+		f->t.not_reencoded++;
+		wrong(f, NULL, p->psn, "encoding what was decoded gives other bytes");
+	}
+}
+
+static int undecoded(struct rs_follow *f, enum rs_decode d, const struct rs_error *why)
+{
+	if (d == RS_DECODE_OTHER) {
+		f->t.other++;
+		return 0;
+	}
+	f->t.truncated += d == RS_DECODE_TRUNCATED;
+	f->t.malformed += d == RS_DECODE_MALFORMED;
+	wrong(f, NULL, 0, why->what);
+	return 0;
+}
+
+int rs_follow_packet(struct rs_follow *f, uint32_t interface, int64_t when_ns, const uint8_t *frame,
+		     size_t n)
+{
+	struct rs_error why = {0};
+	struct rs_frame fr;
+	struct rs_packet p;
+	struct stream *s;
+	enum rs_decode d;
+	uint32_t flags;
+
+	if (f->first_ns == INT64_MIN)
+		f->first_ns = when_ns;
+	f->t.frames++;
+	f->interface = interface;
+	f->now_ns = when_ns - f->first_ns;
+	d = rs_frame_decode(frame, n, &fr, &p, &why);
+	if (d != RS_DECODE_OK)
+		return undecoded(f, d, &why);
+	check_bytes(f, &fr, &p, frame, n);
+	if (p.kind == RS_KIND_PFC) {
+		f->t.pfc++;
+		return 0;
+	}
+	f->t.roce++;
+	flags = rs_opcodes[p.opcode].flags;
+	if (flags & RS_F_CNP) {
+		cnp(f, &fr, &p);
+		return 0;
+	}
+	if (flags & RS_F_RESPONSE) {
+		s = stream_answered(f, fr.sip, fr.dip, &p);
+		if (s)
+			answer(f, s, &p);
+		return 0;
+	}
+	s = stream_of(f, fr.sip, fr.dip, p.dest_qp, p.opcode & 0xe0);
+	if (!s)
+		return f->n_streams == STREAMS_MAX ? 0 : -ENOMEM;
+	if (s->s.interface != interface)
+		return 0;
+	request(f, s, &p, fr.ipv6 ? 0 : fr.ip_id);
+	if (p.dest_qp == 1 && s->s.transport == RS_UD)
+		management(f, s, &p);
+	return 0;
+}
+
+int rs_follow_finish(struct rs_follow *f)
+{
+	for (uint32_t i = 0; i < f->n_streams; i++) {
+		struct stream *s = &f->stream[i];
+		struct rs_follow_event *e;
+
+		if (s->s.transport != RS_RC || !s->ack_wanted || s->unacked == s->next)
+			continue;
+		e = event(f, RS_FOLLOW_UNANSWERED, s, s->unacked);
+		if (!e)
+			return -ENOMEM;
+		e->n = (uint32_t)rs_psn_diff(s->next, s->unacked);
+		snprintf(e->what, sizeof(e->what),
+			 "%u PSNs from 0x%06x were not answered by the capture's end", e->n,
+			 s->unacked);
+	}
+	return 0;
+}
+
+const struct rs_follow_totals *rs_follow_totals(const struct rs_follow *f)
+{
+	return &f->t;
+}
+
+uint32_t rs_follow_streams(const struct rs_follow *f)
+{
+	return f->n_streams;
+}
+
+const struct rs_follow_stream *rs_follow_stream(const struct rs_follow *f, uint32_t i)
+{
+	return &f->stream[i].s;
+}
+
+uint32_t rs_follow_events(const struct rs_follow *f)
+{
+	return f->n_events;
+}
+
+const struct rs_follow_event *rs_follow_event(const struct rs_follow *f, uint32_t i)
+{
+	return &f->event[i];
+}

@@ -1,0 +1,252 @@
+/* The story that a capture tells: real ones of Linux soft-RoCE, and packets made for the purpose.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+#include "wire/follow.h"
+#include "wire/pcapng.h"
+
+static struct rs_follow *followed(const char *name)
+{
+	char path[512];
+	struct rs_error e = {0};
+	struct rs_follow *f;
+
+	snprintf(path, sizeof(path), "%s/tests/golden/wire/%s.pcap", RS_SOURCE_DIR, name);
+	assert_int_equal(rs_follow_create(&f), 0);
+	for (int pass = 0; pass < 2; pass++) {
+		struct rs_pcap_reader *r;
+		struct rs_pcap_packet k;
+
+		assert_int_equal(rs_pcap_open(path, &r, &e), 0);
+		while (rs_pcap_next(r, &k, &e) > 0)
+			if (pass)
+				rs_follow_packet(f, k.interface, k.when_ns, k.bytes, k.captured);
+			else
+				rs_follow_learn(f, k.bytes, k.captured);
+		rs_pcap_close(r);
+	}
+	assert_int_equal(rs_follow_finish(f), 0);
+	return f;
+}
+
+static unsigned count(const struct rs_follow *f, enum rs_follow_kind kind)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < rs_follow_events(f); i++)
+		n += rs_follow_event(f, i)->kind == kind;
+	return n;
+}
+
+static void test_plain_traffic_has_no_story(void **state)
+{
+	static const char *const plain[] = {"rc-write",     "rc-read",  "rc-send-multi", "rc-ipv6",
+					    "rc-fetch-add", "uc-write", "ud-send"};
+
+	for (unsigned i = 0; i < sizeof(plain) / sizeof(*plain); i++) {
+		struct rs_follow *f = followed(plain[i]);
+
+		assert_int_equal(rs_follow_totals(f)->wrong, 0);
+		assert_int_equal(rs_follow_events(f), 0);
+		assert_true(rs_follow_stream(f, 0)->messages > 0);
+		rs_follow_destroy(f);
+	}
+}
+
+static void test_lost_packet_comes_again_after_a_nak(void **state)
+{
+	struct rs_follow *f = followed("rc-nak-seq-write");
+	const struct rs_follow_stream *s = rs_follow_stream(f, 0);
+
+	assert_int_equal(rs_follow_totals(f)->wrong, 0);
+	assert_int_equal(s->naks, 1);
+	assert_int_equal(s->resent_by[RS_CAUSE_NAK], 2);
+	assert_int_equal(s->resent_by[RS_CAUSE_TIMEOUT], 0);
+	assert_int_equal(s->messages, 1);
+	rs_follow_destroy(f);
+}
+
+static void test_receiver_not_ready_is_waited_for(void **state)
+{
+	struct rs_follow *f = followed("rc-rnr");
+	const struct rs_follow_stream *s = rs_follow_stream(f, 0);
+
+	assert_int_equal(s->rnr_naks, 2);
+	assert_int_equal(s->resent_by[RS_CAUSE_RNR], 2);
+	/* code 20: 10.24 ms (table 45) */
+	assert_true(s->longest_wait_ns > 10240000);
+	assert_int_equal(rs_follow_totals(f)->wrong, 0);
+	rs_follow_destroy(f);
+}
+
+static void test_refused_access_ends_the_connection(void **state)
+{
+	struct rs_follow *f = followed("rc-nak-access-rkey");
+
+	assert_true(rs_follow_stream(f, 0)->failed);
+	assert_int_equal(count(f, RS_FOLLOW_NAK), 1);
+	assert_int_equal(count(f, RS_FOLLOW_UNANSWERED), 0);
+	rs_follow_destroy(f);
+}
+
+static void test_wrong_icrc_is_wrong(void **state)
+{
+	/* 6.12's FLUSH has an ICRC that the standard's rule does not give: two requests */
+	struct rs_follow *f = followed("rc-flush");
+
+	assert_int_equal(rs_follow_totals(f)->bad_icrc, 2);
+	assert_int_equal(rs_follow_totals(f)->wrong, 2);
+	rs_follow_destroy(f);
+}
+
+static void test_connection_management_is_named(void **state)
+{
+	struct rs_follow *f = followed("cm-rc");
+
+	assert_int_equal(count(f, RS_FOLLOW_CM), 5);
+	assert_string_equal(rs_follow_event(f, 0)->what, "CM REQ");
+	rs_follow_destroy(f);
+}
+
+/* ---- Packets made for the purpose ---- */
+
+struct scene {
+	struct rs_follow *f;
+	int64_t now;
+	uint16_t ip_id;
+};
+
+static void begin(struct scene *s)
+{
+	memset(s, 0, sizeof(*s));
+	assert_int_equal(rs_follow_create(&s->f), 0);
+}
+
+static void frame(struct scene *s, bool back, uint8_t opcode, uint32_t psn, uint16_t payload,
+		  uint32_t aeth, bool ackreq)
+{
+	uint8_t bytes[6000];
+	struct rs_frame fr;
+	struct rs_packet p = {0};
+	long n;
+
+	memset(&fr, 0, sizeof(fr));
+	rs_frame_of_endpoints(&fr, back, !back, false);
+	fr.ip_id = ++s->ip_id;
+	fr.dport = 4791;
+	p.opcode = opcode;
+	p.psn = psn;
+	p.pkey = 0xffff;
+	p.dest_qp = back ? 0x21 : 0x12;
+	p.payload_bytes = payload;
+	p.aeth = aeth;
+	p.bth_flags = ackreq ? RS_BTH_ACKREQ : 0;
+	p.sport = 0xc000;
+	n = rs_frame_encode(&fr, &p, bytes, sizeof(bytes));
+	assert_true(n > 0);
+	s->now += 1000;
+	assert_int_equal(rs_follow_packet(s->f, 0, s->now, bytes, (size_t)n), 0);
+}
+
+static void test_gap_and_late_packet_are_told_from_loss(void **state)
+{
+	struct scene s;
+
+	begin(&s);
+	frame(&s, false, RS_OP_SEND_ONLY, 10, 8, 0, false);
+	frame(&s, false, RS_OP_SEND_ONLY, 12, 8, 0, false);
+	assert_int_equal(count(s.f, RS_FOLLOW_GAP), 1);
+	frame(&s, false, RS_OP_SEND_ONLY, 11, 8, 0, false);
+	assert_int_equal(rs_follow_stream(s.f, 0)->late, 1);
+	assert_int_equal(rs_follow_stream(s.f, 0)->resent, 0);
+	assert_int_equal(rs_follow_totals(s.f)->wrong, 0);
+	rs_follow_destroy(s.f);
+}
+
+static void test_answer_to_what_was_not_sent_is_wrong(void **state)
+{
+	struct scene s;
+
+	begin(&s);
+	frame(&s, false, RS_OP_SEND_ONLY, 10, 8, 0, true);
+	frame(&s, true, RS_OP_ACKNOWLEDGE, 10, 0, 0x1f000001, false);
+	assert_int_equal(rs_follow_totals(s.f)->wrong, 0);
+	frame(&s, true, RS_OP_ACKNOWLEDGE, 11, 0, 0x1f000002, false);
+	assert_int_equal(rs_follow_totals(s.f)->wrong, 1);
+	rs_follow_destroy(s.f);
+}
+
+static void test_second_nak_for_one_gap_is_wrong(void **state)
+{
+	struct scene s;
+
+	begin(&s);
+	frame(&s, false, RS_OP_SEND_ONLY, 10, 8, 0, true);
+	frame(&s, false, RS_OP_SEND_ONLY, 11, 8, 0, true);
+	frame(&s, true, RS_OP_ACKNOWLEDGE, 10, 0, 0x60000000, false);
+	assert_int_equal(rs_follow_totals(s.f)->wrong, 0);
+	frame(&s, true, RS_OP_ACKNOWLEDGE, 10, 0, 0x60000000, false);
+	assert_int_equal(rs_follow_totals(s.f)->wrong, 1);
+	rs_follow_destroy(s.f);
+}
+
+static void test_too_hasty_after_rnr_is_wrong(void **state)
+{
+	struct scene s;
+
+	begin(&s);
+	frame(&s, false, RS_OP_SEND_ONLY, 10, 8, 0, true);
+	frame(&s, true, RS_OP_ACKNOWLEDGE, 10, 0, (uint32_t)(RS_SYN_RNR | 20) << 24, false);
+	frame(&s, false, RS_OP_SEND_ONLY, 10, 8, 0, true);
+	assert_int_equal(rs_follow_totals(s.f)->wrong, 1);
+	rs_follow_destroy(s.f);
+}
+
+static void test_message_that_does_not_begin_is_wrong(void **state)
+{
+	struct scene s;
+
+	begin(&s);
+	frame(&s, false, RS_OP_SEND_ONLY, 10, 8, 0, false);
+	frame(&s, false, RS_OP_SEND_LAST, 11, 8, 0, false);
+	assert_int_equal(rs_follow_totals(s.f)->wrong, 1);
+	rs_follow_destroy(s.f);
+}
+
+static void test_unanswered_request_is_told_at_the_end(void **state)
+{
+	struct scene s;
+
+	begin(&s);
+	frame(&s, false, RS_OP_SEND_ONLY, 0xffffff, 8, 0, true);
+	frame(&s, false, RS_OP_SEND_ONLY, 0, 8, 0, true);
+	assert_int_equal(rs_follow_finish(s.f), 0);
+	assert_int_equal(count(s.f, RS_FOLLOW_UNANSWERED), 1);
+	assert_int_equal(count(s.f, RS_FOLLOW_GAP), 0);
+	rs_follow_destroy(s.f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plain_traffic_has_no_story),
+		cmocka_unit_test(test_lost_packet_comes_again_after_a_nak),
+		cmocka_unit_test(test_receiver_not_ready_is_waited_for),
+		cmocka_unit_test(test_refused_access_ends_the_connection),
+		cmocka_unit_test(test_wrong_icrc_is_wrong),
+		cmocka_unit_test(test_connection_management_is_named),
+		cmocka_unit_test(test_gap_and_late_packet_are_told_from_loss),
+		cmocka_unit_test(test_answer_to_what_was_not_sent_is_wrong),
+		cmocka_unit_test(test_second_nak_for_one_gap_is_wrong),
+		cmocka_unit_test(test_too_hasty_after_rnr_is_wrong),
+		cmocka_unit_test(test_message_that_does_not_begin_is_wrong),
+		cmocka_unit_test(test_unanswered_request_is_told_at_the_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
