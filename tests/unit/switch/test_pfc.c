@@ -201,8 +201,8 @@ static void test_xoff_at_the_threshold_and_xon_an_offset_below(void **state)
 	lossless_bed(&b, 60000, 0, 3000);
 	bed_start(&b);
 	for (unsigned i = 0; i < 29; i++)
-		bed_in(&b, 0, TC, 1, 1000);
-	bed_in(&b, 0, TC, 1, 999);
+		bed_in(&b, 0, TC, 1, i == 3 ? 500 : 1000);
+	bed_in(&b, 0, TC, 1, 1499);
 	assert_int_equal(pfc(&b, 0, 0), -1);
 	assert_int_equal(bed_out(&b, 1, 0), TC);
 	bed_in(&b, 0, TC, 1, 1000);
@@ -214,7 +214,7 @@ static void test_xoff_at_the_threshold_and_xon_an_offset_below(void **state)
 	assert_int_equal(bed_out(&b, 1, 0), TC);
 	assert_int_equal(pfc(&b, 0, 0), -1); /* 29000 */
 	assert_int_equal(bed_out(&b, 1, 0), TC);
-	assert_int_equal(pfc(&b, 0, 0), XON); /* 28000 */
+	assert_int_equal(pfc(&b, 0, 0), XON); /* 28500 */
 	assert_int_equal(rs_switch_port_counters(b.sw, 0)->tx_pauses, 1);
 	assert_int_equal(rs_switch_port_counters(b.sw, 0)->tx_resumes, 1);
 	assert_int_equal(rs_switch_get_counters(b.sw)->pauses_sent, 1);
