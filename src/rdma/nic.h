@@ -23,6 +23,9 @@
 struct rs_nic;
 struct rs_qp;
 struct rs_cq;
+struct rs_srq;
+
+enum { RS_GRH_BYTES = 40, RS_MULTICAST_QPN = 0xffffff, RS_INLINE_MAX = 4096 };
 
 /* Limits of one NIC; every table is allocated by rs_nic_create(), none grows on the data path. */
 struct rs_nic_config {
@@ -31,6 +34,7 @@ struct rs_nic_config {
 	uint32_t max_qps;	/* at most 2^23 */
 	uint32_t max_mrs;
 	uint32_t max_cqs;
+	uint32_t max_srqs;	/* at most 2^16; their numbers are 1 .. max_srqs */
 	uint32_t first_qpn;	/* QPNs are first_qpn .. first_qpn + max_qps - 1; 0 and 1 are special */
 	bool ipv6;		/* for frame lengths */
 	struct rs_pool_list *free; /* where packets are taken from and given back */
@@ -50,6 +54,11 @@ struct rs_nic_config {
 	bool window_payload;	/* windows and acknowledged bytes count payload, and a packet may go
 				 * while less than the window is out, not only when it fits: ns-3's */
 	bool ack_unpaused;	/* ACKs and NAKs go before all data, PFC or not: ns-3's rule */
+	bool qp_counters;	/* keep struct rs_qp_counters for each QP */
+	/* UD: writes the 40 bytes before a datagram's payload (A17.4.5.2: an IPv6 header, or an
+	 * IPv4 header in the last 20). NULL: zeroes. */
+	void (*grh)(void *arg, const struct rs_packet *p, uint8_t out[RS_GRH_BYTES]);
+	void *grh_arg;
 	uint32_t int_scale;	/* units of telemetry (wire/telemetry.h); needed where cc reads it */
 };
 
@@ -59,11 +68,13 @@ void rs_nic_destroy(struct rs_nic *nic);
 
 /* ---- Memory: IBTA §10.6 ---- */
 
-enum rs_access {
+enum rs_access { /* ibv_access_flags' values */
 	RS_ACCESS_LOCAL_WRITE = 1,
 	RS_ACCESS_REMOTE_WRITE = 2,
 	RS_ACCESS_REMOTE_READ = 4,
 	RS_ACCESS_REMOTE_ATOMIC = 8,
+	RS_ACCESS_MW_BIND = 16,	  /* windows may be bound to the region */
+	RS_ACCESS_ZERO_BASED = 32, /* addresses of the region or window start at 0 */
 };
 
 /*
@@ -73,8 +84,25 @@ enum rs_access {
  */
 int rs_nic_reg_mr(struct rs_nic *nic, uint32_t pd, uint64_t va, uint64_t length, uint32_t access,
 		  void *host, uint32_t *key);
-/* -ENOENT on a key that is not there. */
+/* -ENOENT on a key that is not there, -EBUSY while a window is bound to it. */
 int rs_nic_dereg_mr(struct rs_nic *nic, uint32_t key);
+
+enum rs_rereg { RS_REREG_TRANSLATION = 1, RS_REREG_PD = 2, RS_REREG_ACCESS = 4 }; /* ibv's values */
+
+/*
+ * Change what the mask `what` names; the key stays. A WRITE under way to the region is refused from
+ * here on. Errors as of registration and -EBUSY as above; the region is unchanged then.
+ */
+int rs_nic_rereg_mr(struct rs_nic *nic, uint32_t key, uint32_t what, uint32_t pd, uint64_t va,
+		    uint64_t length, uint32_t access, void *host);
+
+/*
+ * Memory windows (§10.6.7), of type 1 or 2 (2B: R_Key and QP must match). They share the regions'
+ * table and limit. A window is bound by RS_WR_BIND_MW and loses its binding by RS_WR_LOCAL_INV or a
+ * peer's SEND with invalidate (type 2), by a bind of length 0 (type 1), and by deallocation.
+ */
+int rs_nic_alloc_mw(struct rs_nic *nic, uint32_t pd, unsigned type, uint32_t *key);
+int rs_nic_dealloc_mw(struct rs_nic *nic, uint32_t key);
 
 /* ---- Completion queues ---- */
 
@@ -84,6 +112,7 @@ enum rs_wc_status { /* ibv_wc_status's order and values */
 	RS_WC_LOC_QP_OP_ERR = 2,
 	RS_WC_LOC_PROT_ERR = 4,
 	RS_WC_WR_FLUSH_ERR = 5,
+	RS_WC_MW_BIND_ERR = 6, /* BIND_MW or LOCAL_INV refused */
 	RS_WC_REM_INV_REQ_ERR = 9,
 	RS_WC_REM_ACCESS_ERR = 10,
 	RS_WC_REM_OP_ERR = 11,
@@ -99,6 +128,9 @@ enum rs_wr_op {
 	RS_WR_READ,
 	RS_WR_CMP_SWAP,
 	RS_WR_FETCH_ADD,
+	RS_WR_SEND_INV,	 /* imm: the R_Key that the peer shall invalidate */
+	RS_WR_LOCAL_INV, /* imm: the R_Key; these two complete when all before them have */
+	RS_WR_BIND_MW,	 /* rkey: the window's new R_Key; bind */
 	RS_WR_RECV, /* completions only: a receive consumed by SEND */
 	RS_WR_RECV_WRITE_IMM, /* completions only: a receive consumed by WRITE with immediate */
 };
@@ -112,6 +144,15 @@ struct rs_cqe {
 	uint8_t op;	   /* enum rs_wr_op */
 	uint8_t has_imm;
 	uint8_t solicited;
+	uint32_t src_qp; /* UD: the sender's */
+	uint8_t flags;	 /* enum rs_cqe_flags */
+	uint8_t tos;	 /* UD: of the datagram */
+	uint16_t pkey;	 /* UD */
+};
+
+enum rs_cqe_flags {
+	RS_CQE_GRH = 1, /* the 40 bytes are there, and counted in bytes */
+	RS_CQE_INV = 2, /* imm is the R_Key that the peer invalidated */
 };
 
 /* depth: entries, rounded up to a power of two. An overrun sets rs_cq_overrun() and loses the CQE. */
@@ -119,8 +160,48 @@ int rs_nic_create_cq(struct rs_nic *nic, uint32_t depth, struct rs_cq **cq);
 void rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq);
 uint32_t rs_cq_poll(struct rs_cq *cq, struct rs_cqe *out, uint32_t max);
 bool rs_cq_overrun(const struct rs_cq *cq);
+/* CQEs that wait; drop those of one QP, as after its reset. */
+uint32_t rs_cq_waiting(const struct rs_cq *cq);
+void rs_cq_forget(struct rs_cq *cq, uint32_t qpn);
+/*
+ * Ask for one event at the next CQE that comes, or that is solicited or an error (§11.4.2.2). What
+ * already waits makes none. An arming for the next outdoes one for solicited ones.
+ */
+void rs_cq_arm(struct rs_cq *cq, bool solicited_only);
+/* The next CQ whose event came, in order; NULL: none. Each is once in the line at most. */
+struct rs_cq *rs_nic_poll_notified(struct rs_nic *nic);
+void rs_cq_set_user(struct rs_cq *cq, uint64_t user);
+uint64_t rs_cq_get_user(const struct rs_cq *cq);
 /* Another depth; what is queued stays. -EINVAL: less than that, or out of range; -ENOMEM. */
 int rs_cq_resize(struct rs_cq *cq, uint32_t depth);
+
+/* ---- Shared receive queues: §10.2.9; of XRC: annex A14 ---- */
+
+struct rs_srq_init {
+	uint32_t pd;
+	uint32_t max_wr;
+	uint8_t max_sge; /* 1..16 */
+	bool xrc;
+	uint32_t xrcd;	  /* XRC: the domain, a number of the caller's */
+	struct rs_cq *cq; /* XRC: where its receives complete */
+};
+
+struct rs_recv_wr;
+
+/* -EINVAL, -ENOMEM. */
+int rs_nic_create_srq(struct rs_nic *nic, const struct rs_srq_init *i, struct rs_srq **srq);
+/* -EBUSY while a QP is on it. Its receives are gone without completions (§11.2.6.4). */
+int rs_nic_destroy_srq(struct rs_nic *nic, struct rs_srq *srq);
+int rs_srq_post_recv(struct rs_nic *nic, struct rs_srq *srq, const struct rs_recv_wr *wr);
+/* One RS_EVENT_SRQ_LIMIT when fewer than limit receives wait; 0 disarms. -EINVAL: above max_wr. */
+int rs_srq_arm(struct rs_nic *nic, struct rs_srq *srq, uint32_t limit);
+/* -EINVAL: fewer than wait or than the limit; -ENOMEM. */
+int rs_srq_resize(struct rs_srq *srq, uint32_t max_wr);
+uint32_t rs_srq_receives(const struct rs_srq *srq);
+uint32_t rs_srq_limit(const struct rs_srq *srq); /* 0: not armed */
+uint32_t rs_srq_num(const struct rs_srq *srq);	 /* what XRCETH names */
+void rs_srq_set_user(struct rs_srq *srq, uint64_t user);
+uint64_t rs_srq_get_user(const struct rs_srq *srq);
 
 /* ---- Queue pairs ---- */
 
@@ -132,8 +213,30 @@ struct rs_qp_init {
 	struct rs_cq *send_cq, *recv_cq;
 	uint32_t max_send_wr, max_recv_wr; /* powers of two are used; at least 1 and 0 */
 	uint8_t max_send_sge, max_recv_sge; /* 1..16 */
-	uint8_t transport; /* enum rs_transport; RS_RC */
+	uint8_t transport; /* enum rs_transport: RS_RC, RS_UC, RS_UD, RS_XRC */
 	bool sq_sig_all;
+	bool xrc_target;     /* RS_XRC: the receiving end, without CQs; else the initiator */
+	uint32_t xrcd;	     /* of a target */
+	struct rs_srq *srq;  /* in place of receives of its own; not XRC */
+	uint32_t max_inline; /* bytes of RS_WR_INLINE, up to RS_INLINE_MAX */
+};
+
+enum rs_qp_mask { /* ibv_qp_attr_mask's values */
+	RS_QP_EN_SQD_NOTIFY = 1 << 2,
+	RS_QP_ACCESS = 1 << 3,
+	RS_QP_PKEY = 1 << 4,
+	RS_QP_QKEY = 1 << 6,
+	RS_QP_AV = 1 << 7, /* dest_endpoint, sport, tos, tc */
+	RS_QP_PATH_MTU = 1 << 8,
+	RS_QP_TIMEOUT = 1 << 9,
+	RS_QP_RETRY_CNT = 1 << 10,
+	RS_QP_RNR_RETRY = 1 << 11,
+	RS_QP_RQ_PSN = 1 << 12,
+	RS_QP_MAX_RD_ATOMIC = 1 << 13,
+	RS_QP_MIN_RNR_TIMER = 1 << 15,
+	RS_QP_SQ_PSN = 1 << 16,
+	RS_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
+	RS_QP_DEST_QPN = 1 << 20,
 };
 
 struct rs_qp_attr {
@@ -152,6 +255,8 @@ struct rs_qp_attr {
 	uint8_t max_rd_atomic;	/* as requester: outstanding READs and atomics */
 	uint8_t max_dest_rd_atomic; /* as responder */
 	uint32_t access;	/* enum rs_access: remote rights of this QP */
+	uint32_t qkey;		/* UD */
+	bool sqd_notify;	/* RTS -> SQD: RS_EVENT_SQ_DRAINED when it is */
 };
 
 int rs_nic_create_qp(struct rs_nic *nic, const struct rs_qp_init *i, struct rs_qp **qp);
@@ -163,6 +268,19 @@ int rs_qp_connect(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr 
 /* One transition of figure 124 (§10.3.1), or any state -> ERR or RESET. */
 int rs_qp_modify(struct rs_nic *nic, struct rs_qp *qp, enum rs_qp_state to,
 		 const struct rs_qp_attr *a, rs_time now);
+/*
+ * The same with only the attributes that mask names (enum rs_qp_mask): RTS -> RTS, SQD -> SQD and
+ * the transitions' optional attributes. Which ones a transition needs is the caller's to check
+ * (§11.2.5.2); a value out of range is -EINVAL, and nothing is changed then.
+ */
+int rs_qp_modify_mask(struct rs_nic *nic, struct rs_qp *qp, enum rs_qp_state to,
+		      const struct rs_qp_attr *a, uint32_t mask, rs_time now);
+/* As they are: sq_psn and rq_psn are those of the next packets. */
+void rs_qp_query(const struct rs_qp *qp, struct rs_qp_attr *a);
+/* UD: datagrams to a group's endpoint number (p->dst of an arrived packet to RS_MULTICAST_QPN) reach
+ * the QP too. -EINVAL: not UD; -ENOMEM: 4096 attachments; -ENOENT. Attaching twice is once. */
+int rs_qp_attach(struct rs_nic *nic, struct rs_qp *qp, uint32_t group);
+int rs_qp_detach(struct rs_nic *nic, struct rs_qp *qp, uint32_t group);
 uint32_t rs_qp_num(const struct rs_qp *qp);
 enum rs_qp_state rs_qp_get_state(const struct rs_qp *qp);
 struct rs_qp *rs_nic_find_qp(struct rs_nic *nic, uint32_t qpn);
@@ -178,7 +296,25 @@ struct rs_sge {
 	uint32_t lkey;
 };
 
-enum rs_wr_flags { RS_WR_SIGNALED = 1, RS_WR_SOLICITED = 2, RS_WR_FENCE = 4 };
+enum rs_wr_flags {
+	RS_WR_SIGNALED = 1,
+	RS_WR_SOLICITED = 2,
+	RS_WR_FENCE = 4,
+	RS_WR_INLINE = 8, /* the SGEs' va are plain addresses, read at the post; keys are ignored */
+};
+
+/* Where a datagram goes: an address handle's content, and a number that the owner gave a path. */
+struct rs_ah {
+	uint32_t endpoint;
+	uint16_t sport;
+	uint8_t tos, tc;
+};
+
+struct rs_bind {
+	uint64_t va, length; /* of the region; length 0 unbinds a window of type 1 */
+	uint32_t mr_key;
+	uint32_t access; /* remote rights, RS_ACCESS_ZERO_BASED */
+};
 
 struct rs_send_wr {
 	uint64_t wr_id;
@@ -190,6 +326,11 @@ struct rs_send_wr {
 	uint64_t remote_va;
 	uint32_t rkey;
 	uint64_t swap_add, compare;
+	uint32_t srqn;	   /* XRC: the peer's SRQ */
+	struct rs_ah ah;   /* UD */
+	uint32_t dest_qpn; /* UD */
+	uint32_t qkey;	   /* UD; with bit 31 set the QP's own goes instead (§10.2.5) */
+	struct rs_bind bind;
 };
 
 struct rs_recv_wr {
@@ -228,6 +369,30 @@ void rs_nic_expire(struct rs_nic *nic, rs_time now);
 /* Has any CQE been added since the last call? (A cheap poll for the owner.) */
 bool rs_nic_take_event(struct rs_nic *nic);
 
+/* ---- Asynchronous events: §11.6.3 ---- */
+
+enum rs_event_type {
+	RS_EVENT_CQ_ERR,	/* overrun */
+	RS_EVENT_QP_FATAL,
+	RS_EVENT_QP_REQ_ERR,	/* responder: invalid request */
+	RS_EVENT_QP_ACCESS_ERR, /* responder: access refused */
+	RS_EVENT_COMM_EST,	/* a first request in RTR */
+	RS_EVENT_SQ_DRAINED,
+	RS_EVENT_SRQ_LIMIT,
+	RS_EVENT_LAST_WQE, /* a QP on an SRQ reached ERR and takes no more receives */
+};
+
+struct rs_event {
+	enum rs_event_type type;
+	struct rs_qp *qp; /* the one that the type names; the others are NULL */
+	struct rs_cq *cq;
+	struct rs_srq *srq;
+};
+
+/* In order; false: none. 256 wait at most, later ones are counted in events_lost. What concerns a
+ * destroyed object is gone. */
+bool rs_nic_poll_event(struct rs_nic *nic, struct rs_event *e);
+
 /* Counters under the names of mlx5's hw_counters where one fits. */
 struct rs_nic_counters {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* RoCE, frame bytes */
@@ -245,10 +410,28 @@ struct rs_nic_counters {
 	uint64_t np_ecn_marked_roce_packets, np_cnp_sent, rp_cnp_handled;
 	uint64_t rx_icrc_encapsulated;	/* dropped: bad ICRC */
 	uint64_t rx_dropped;		/* dropped: no such QP, wrong state, malformed, strange source */
+	uint64_t bad_pkey, bad_qkey;	/* dropped; also in rx_dropped */
+	uint64_t uc_ud_dropped;		/* messages that unreliable services dropped, IBTA's rules */
+	uint64_t events_lost;
 	uint64_t tx_no_packet;		/* the slab was empty: sending was put off */
 };
 
 const struct rs_nic_counters *rs_nic_get_counters(const struct rs_nic *nic);
+
+/* The same of one QP: what goes wrong, and congestion. */
+struct rs_qp_counters {
+	uint64_t retransmitted_packets;
+	uint64_t out_of_sequence, packet_seq_err, duplicate_request, implied_nak_seq_err;
+	uint64_t local_ack_timeout_err, rnr_nak_retry_err;
+	uint64_t req_remote_access_errors, resp_remote_access_errors;
+	uint64_t req_remote_invalid_request, resp_remote_invalid_request;
+	uint64_t req_cqe_error, resp_cqe_error;
+	uint64_t np_ecn_marked_roce_packets, np_cnp_sent, rp_cnp_handled;
+	uint64_t uc_ud_dropped;
+};
+
+/* NULL without rs_nic_config.qp_counters. */
+const struct rs_qp_counters *rs_qp_get_counters(const struct rs_nic *nic, const struct rs_qp *qp);
 
 /* Bytes that one QP takes, its share of tables included, queues apart: for the report and a test. */
 uint32_t rs_qp_bytes(void);
