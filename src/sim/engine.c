@@ -283,15 +283,19 @@ static void qos_class(const struct rs_sim *s, unsigned tc, struct rs_switch_clas
 	};
 }
 
-static void switch_port(const struct rs_sim *s, const struct sim_link *l, struct rs_switch_port *p)
+/* in: what comes this way; its delay has the pipeline that a packet passes before its admission. */
+static void switch_port(const struct rs_sim *s, const struct sim_link *l, const struct sim_link *in,
+			struct rs_switch_port *p)
 {
 	const struct rs_qos *q = &s->f->qos;
 	const struct rs_qos_class *data = &q->tc[q->data_tc];
-	uint32_t quanta = rs_pfc_response_quanta(l->rate);
+	rs_time delay = (l->delay + in->delay + 1) / 2;
+	uint64_t headroom =
+		rs_pfc_headroom(l->rate, delay, q->max_frame, rs_pfc_response_quanta(l->rate));
 
 	p->rate = l->rate;
-	p->headroom = (uint64_t)((double)rs_pfc_headroom(l->rate, l->delay, q->max_frame, quanta) *
-				 q->headroom_scale);
+	p->headroom =
+		rs_pfc_headroom_cells((uint64_t)((double)headroom * q->headroom_scale), q->cell);
 	if (q->headroom_delays)
 		p->headroom = 3 * rs_sim_bytes(l->rate, l->delay);
 	for (int64_t r = s->nic_rate; q->alpha_by_rate && r <= l->rate / 2; r *= 2)
@@ -347,7 +351,7 @@ static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
 	if (!ports)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	for (unsigned p = 0; p < n->n_ports; p++)
-		switch_port(s, &n->out[p], &ports[p]);
+		switch_port(s, &n->out[p], n->in[p], &ports[p]);
 	for (unsigned t = 0; t < RS_TCS; t++)
 		qos_class(s, t, &c.classes[t]);
 	memcpy(c.tc_of_dscp, f->qos.tc_of_dscp, sizeof(c.tc_of_dscp));

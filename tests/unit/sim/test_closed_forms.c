@@ -117,6 +117,27 @@ static void test_halved_headroom_drops(void **state)
 	hand_free(h);
 }
 
+/* Frames of a cell and some bytes, a cable longer than the peer's response, a pipeline before the
+ * buffer: the headroom counts cells, and what is on the way in. */
+static void test_small_frames_in_cells_lose_nothing(void **state)
+{
+	struct hand *h = hand_single(9, 400 * RS_GBPS, 5 * RS_US, 256);
+	struct rs_sim_result *r;
+
+	h->f.qos.buffer = 12000000;
+	h->f.qos.cell = 144;
+	h->f.qos.max_frame = 400;
+	h->f.qos.switch_latency = 500 * RS_NS;
+	h->f.qos.ecn_on = false;
+	for (uint32_t i = 0; i < 8; i++)
+		hand_flow(h, i, 8, 4000000, 0);
+	r = run(h, (struct rs_sim_options){0});
+	assert_true(r->counters.pauses > 0);
+	assert_int_equal(r->counters.drops, 0);
+	rs_sim_result_free(r);
+	hand_free(h);
+}
+
 static void test_lost_packets_come_again(void **state)
 {
 	struct hand *h = hand_single(2, 100 * RS_GBPS, RS_US, 1024);
@@ -177,6 +198,7 @@ int main(void)
 		cmocka_unit_test(test_goodput_is_payload_over_overhead),
 		cmocka_unit_test(test_incast_is_lossless_and_shares_the_link),
 		cmocka_unit_test(test_halved_headroom_drops),
+		cmocka_unit_test(test_small_frames_in_cells_lose_nothing),
 		cmocka_unit_test(test_lost_packets_come_again),
 		cmocka_unit_test(test_dcqcn_keeps_the_queue_below_pfc),
 		cmocka_unit_test(test_a_seed_gives_the_same_run_bit_for_bit),
