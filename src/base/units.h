@@ -35,7 +35,7 @@ char *rs_format_bytes(char *buf, size_t size, uint64_t bytes);
 char *rs_format_time(char *buf, size_t size, rs_time t);
 
 /* For people: three significant digits ("391 Gb/s", "1.05 MB", "12.3 us"). Not parsed back. */
-char *rs_human_rate(char *buf, size_t size, double bits_per_second);
+char *rs_human_rate(char *buf, size_t size, double rate);
 char *rs_human_bytes(char *buf, size_t size, double bytes);
 char *rs_human_time(char *buf, size_t size, rs_time t);
 

@@ -56,7 +56,7 @@ static void load_class(struct load *l, struct rs_qos *q, const struct node *n)
 	shift = c->alpha_shift;
 	get_bool(l, n, "lossless", &c->lossless);
 	get_int(l, n, "alpha_shift", -7, 7, &shift);
-	c->alpha_shift = (int8_t)shift;
+	c->alpha_shift = (int)shift;
 	get_bool(l, n, "ecn", &c->ecn);
 	get_bytes(l, n, "kmin", 0, UINT64_C(1) << 40, &c->kmin);
 	get_bytes(l, n, "kmax", 0, UINT64_C(1) << 40, &c->kmax);
@@ -183,7 +183,7 @@ void load_cc(struct load *l, struct rs_fabric *f, const struct node *n)
 	for (const struct item *i = n->first; i && !l->err; i = i->next) {
 		const char *s = scalar(l, i->value, i->key);
 
-		if (s && strcmp(i->key, "kind") && strcmp(i->key, "preset"))
+		if (s && strcmp(i->key, "kind") != 0 && strcmp(i->key, "preset") != 0)
 			c->kv[c->n++] = (struct rs_kv){i->key, s, i->value->at};
 	}
 }

@@ -66,7 +66,7 @@ struct rs_routes {
 
 struct rs_qos_class {
 	bool lossless;
-	int8_t alpha_shift;	/* T = free << shift */
+	int alpha_shift;	/* T = free << shift */
 	bool ecn;
 	uint64_t kmin, kmax;	/* bytes at the rate below */
 	int64_t ecn_rate;	/* thresholds scale with port rate / this; 0: as they are */

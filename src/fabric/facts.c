@@ -37,7 +37,7 @@ static uint32_t hops(const struct rs_fabric *f, uint32_t **peer, uint32_t s, uin
 
 static uint32_t diameter(const struct rs_fabric *f)
 {
-	uint32_t **peer = calloc(f->n_switches, sizeof(*peer)), most = 0;
+	uint32_t **peer = calloc(f->n_switches + 1u, sizeof(*peer)), most = 0;
 
 	for (uint32_t s = 0; peer && s < f->n_switches; s++)
 		peer[s] = calloc(f->switches[s].n_ports + 1u, sizeof(**peer));

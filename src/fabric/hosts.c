@@ -14,8 +14,10 @@ struct rs_part *part_add(struct load *l, struct rs_host *h, enum rs_part_kind ki
 			 const char *name)
 {
 	unsigned n = (unsigned)h->n_parts;
-	struct rs_part *p = h->parts;
+	struct rs_part *p;
 
+	if (l->err)
+		return NULL;
 	if (h->n_parts == RS_HOST_PARTS_MAX) {
 		fail(l, -E2BIG, (struct rs_where){l->name, 1, 1}, "a host of more than %d parts",
 		     RS_HOST_PARTS_MAX);
@@ -23,12 +25,12 @@ struct rs_part *part_add(struct load *l, struct rs_host *h, enum rs_part_kind ki
 	}
 	if (n < 16 ? !n : !(n & (n - 1))) {
 		p = take(l, n < 16 ? 16 : 2 * (size_t)n, sizeof(*p));
-		if (p && n)
+		if (!p)
+			return NULL;
+		if (n)
 			memcpy(p, h->parts, n * sizeof(*p));
 		h->parts = p;
 	}
-	if (l->err)
-		return NULL;
 	p = &h->parts[h->n_parts++];
 	*p = (struct rs_part){.name = name,
 			      .kind = kind,
@@ -41,16 +43,18 @@ struct rs_part *part_add(struct load *l, struct rs_host *h, enum rs_part_kind ki
 struct rs_xlink *xlink_add(struct load *l, struct rs_host *h, int a, int b, enum rs_xlink_kind kind)
 {
 	unsigned n = (unsigned)h->n_xlinks;
-	struct rs_xlink *x = h->xlinks;
+	struct rs_xlink *x;
 
+	if (l->err)
+		return NULL;
 	if (n < 16 ? !n : !(n & (n - 1))) {
 		x = take(l, n < 16 ? 16 : 2 * (size_t)n, sizeof(*x));
-		if (x && n)
+		if (!x)
+			return NULL;
+		if (n)
 			memcpy(x, h->xlinks, n * sizeof(*x));
 		h->xlinks = x;
 	}
-	if (l->err)
-		return NULL;
 	x = &h->xlinks[h->n_xlinks++];
 	*x = (struct rs_xlink){.a = a, .b = b, .kind = kind, .latency = -1};
 	return x;
@@ -328,7 +332,7 @@ static void overlay_nvlink(struct load *l, struct rs_host *h, const struct node 
 	get_string(l, n, "gpus", &gpus);
 	get_rate(l, n, "rate", &rate);
 	get_time(l, n, "latency", 0, RS_MS, &latency);
-	if (!l->err && strcmp(gpus, "all"))
+	if (!l->err && strcmp(gpus, "all") != 0)
 		fail(l, -EINVAL, n->at, "nvlink.gpus: expected 'all', found '%s'", gpus);
 	if (!l->err && part_find(h, "nvswitch0") >= 0)
 		fail(l, -EINVAL, n->at,
@@ -468,6 +472,8 @@ static void add_group(struct hosts *b, const struct node *n)
 	if (!keys(l, n, "a group of hosts", group_keys) || !need(l, n, "name", "a group of hosts"))
 		return;
 	get_string(l, n, "name", &prefix);
+	if (prefix && !*prefix)
+		fail(l, -EINVAL, get(n, "name")->at, "an empty name of a group of hosts");
 	get_u32(l, n, "count", 1, HOSTS_MAX, &count);
 	get_u32(l, n, "first", 0, HOSTS_MAX, &first);
 	inside = inside_of(l, n);
@@ -478,7 +484,9 @@ static void add_group(struct hosts *b, const struct node *n)
 
 		b->room = b->room ? 2 * b->room : 64;
 		more = take(l, b->room, sizeof(*more));
-		if (more && b->f->n_hosts)
+		if (!more)
+			return;
+		if (b->f->n_hosts)
 			memcpy(more, b->f->hosts, b->f->n_hosts * sizeof(*more));
 		b->f->hosts = more;
 	}

@@ -50,37 +50,46 @@ bool names_find(const struct names *t, const char *name, uint32_t *id)
 	return false;
 }
 
-char *read_file(struct load *l, const char *path, size_t max, struct rs_where at, size_t *n)
+/* A regular file, opened without waiting for a writer; its size. -1 after an error. */
+static int open_regular(struct load *l, const char *path, size_t max, struct rs_where at,
+			size_t *size)
 {
-	struct stat st;
-	int fd = l->err ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char *buf = NULL;
-	ssize_t got = 1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st = {0};
 
-	*n = 0;
-	if (l->err)
-		return NULL;
 	if (fd < 0 || fstat(fd, &st))
 		fail(l, -errno, at, "cannot read '%s': %s", path, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
 		fail(l, -EINVAL, at, "'%s' is not a regular file", path);
 	else if ((uint64_t)st.st_size > max)
 		fail(l, -E2BIG, at, "'%s' is larger than %zu MiB", path, max >> 20);
-	if (!l->err) {
-		buf = malloc((size_t)st.st_size + 1);
-		if (!buf)
-			fail(l, -ENOMEM, at, "out of memory");
-	}
-	while (buf && *n < (size_t)st.st_size && got > 0) {
-		got = read(fd, buf + *n, (size_t)st.st_size - *n);
+	if (l->err && fd >= 0)
+		close(fd);
+	*size = (size_t)st.st_size;
+	return l->err ? -1 : fd;
+}
+
+char *read_file(struct load *l, const char *path, size_t max, struct rs_where at, size_t *n)
+{
+	size_t size = 0;
+	int fd = l->err ? -1 : open_regular(l, path, max, at, &size);
+	char *buf = fd < 0 ? NULL : malloc(size + 1);
+	ssize_t got = 1;
+
+	*n = 0;
+	if (fd < 0)
+		return NULL;
+	while (buf && *n < size && got > 0) {
+		got = read(fd, buf + *n, size - *n);
 		if (got > 0)
 			*n += (size_t)got;
 	}
-	if (got < 0)
+	if (!buf)
+		fail(l, -ENOMEM, at, "out of memory");
+	else if (got < 0)
 		fail(l, -EIO, at, "cannot read '%s': %s", path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	if (l->err) {
+	close(fd);
+	if (!buf || got < 0) {
 		free(buf);
 		return NULL;
 	}

@@ -40,9 +40,9 @@ const char *beside(struct load *l, const char *path);
 
 /* The inside of a host being put together. */
 struct rs_host *host_written(struct load *l, const struct node *group);
-void host_overlay(struct load *l, struct rs_host *h, const struct node *group);
+void host_overlay(struct load *l, struct rs_host *h, const struct node *n);
 struct rs_host *host_copy(struct load *l, const struct rs_host *h);
-void host_change(struct load *l, struct rs_host *h, const struct node *change);
+void host_change(struct load *l, struct rs_host *h, const struct node *n);
 void host_sort(struct load *l, struct rs_host *h);
 
 /* Host groups' keys, network kinds, jobs: names in the order of the enums. */

@@ -185,17 +185,23 @@ void paths_csv(struct paths *p, struct rs_job *job, const struct node *n, bool a
 {
 	struct rs_where at = {0, 0, 1};
 	char *text, *rest, *line;
+	bool first = true; /* the first line that says something may be a header */
 	size_t size = 0;
 
 	if (p->l->err || !scalar(p->l, n, "paths"))
 		return;
 	at.file = beside(p->l, n->text);
 	text = rest = p->l->err ? NULL : read_file(p->l, at.file, PATHS_BYTES_MAX, n->at, &size);
+	if (text && memchr(text, 0, size))
+		fail(p->l, -EINVAL, n->at, "'%s' holds a NUL byte: no text", at.file);
 	while (text && !p->l->err && (line = strsep(&rest, "\n"))) {
 		at.line++;
 		line[strcspn(line, "\r")] = '\0';
-		if (*line && *line != '#' && (at.line > 1 || strncmp(line, "flow", 4)))
+		if (!*line || *line == '#')
+			continue;
+		if (!first || strncmp(line, "flow", 4) != 0)
 			path_line(p, job, ack, line, at);
+		first = false;
 	}
 	free(text);
 }

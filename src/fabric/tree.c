@@ -392,9 +392,7 @@ struct node *tree_parse(struct load *l, const char *text, size_t n, const char *
 		fy_diag_set_collect_errors(diag, true);
 		*r = (struct reader){.l = l, .name = name, .p = fy_parser_create(&cfg)};
 	}
-	if (!r || !r->p)
-		fail(l, -ENOMEM, at, "out of memory");
-	else if (fy_parser_set_string(r->p, n ? text : " ", n ? n : 1))
+	if (!r || !r->p || fy_parser_set_string(r->p, n ? text : " ", n ? n : 1))
 		fail(l, -ENOMEM, at, "out of memory");
 	else
 		root = document(r);

@@ -52,8 +52,8 @@ struct load {
 };
 
 struct node *tree_parse(struct load *l, const char *text, size_t n, const char *name);
-/* Put value (YAML flow text) at a dotted path, making mappings on the way. */
-void tree_set(struct load *l, struct node *root, const char *path, const char *value,
+/* Put text (a value, YAML in flow style) at a dotted path, making mappings on the way. */
+void tree_set(struct load *l, struct node *root, const char *path, const char *text,
 	      struct rs_where at);
 /* The node as YAML flow text, in the arena. */
 const char *tree_text(struct load *l, const struct node *n);

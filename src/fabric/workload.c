@@ -269,7 +269,7 @@ static void load_flows(struct load *l, struct rs_fabric *f, struct names *names,
 		fail(l, -EINVAL, n->at, "no flows in it");
 	job->kind = RS_JOB_FLOWS;
 	job->flows = take(l, w.n ? w.n : 1, sizeof(*job->flows));
-	if (!l->err)
+	if (job->flows && w.flow)
 		memcpy(job->flows, w.flow, w.n * sizeof(*w.flow));
 	job->n_flows = w.n;
 	free(w.flow);
@@ -330,7 +330,7 @@ static void load_collective(struct load *l, struct rs_fabric *f, struct rs_colle
 	get_type(l, n, &c->type, &c->type_bytes);
 	c->op = (enum rs_coll_op)op;
 	c->algorithm = (enum rs_coll_algorithm)algorithm;
-	if (!l->err && c->n_ranks > f->n_gpus)
+	if (!l->err && n && c->n_ranks > f->n_gpus)
 		fail(l, -EINVAL, n->at, "%u ranks, but the fabric has %u GPUs", c->n_ranks,
 		     f->n_gpus);
 	if (!l->err && f->n_gpus < 2)
@@ -463,7 +463,7 @@ static void load_whatif(struct load *l, struct rs_whatif *w, const struct node *
 		fail(l, -EINVAL, set->at,
 		     "set: expected paths and values, as {fabric.cc.kind: none}");
 	w->set = take(l, set && set->n ? set->n : 1, sizeof(*w->set));
-	for (const struct item *i = l->err ? NULL : set->first; i && !l->err; i = i->next)
+	for (const struct item *i = l->err || !set ? NULL : set->first; i && !l->err; i = i->next)
 		w->set[w->n++] = (struct rs_setting){i->key, tree_text(l, i->value), i->value->at};
 }
 

@@ -133,12 +133,12 @@ static void hosts(struct writer *w, const struct rs_fabric *f)
 		const char *name = f->hosts[i].name;
 		size_t len = prefix_length(name);
 		unsigned long first = strtoul(name + len, NULL, 10);
-		char next[300];
+		char next[1100]; /* a prefix of up to 1000 bytes */
 
 		for (n = 1; i + n < f->n_hosts; n++) {
 			snprintf(next, sizeof(next), "%.*s%lu", (int)len, name, first + n);
 			if (f->hosts[i + n].inside != f->hosts[i].inside ||
-			    strcmp(next, f->hosts[i + n].name))
+			    strcmp(next, f->hosts[i + n].name) != 0)
 				break;
 		}
 		snprintf(next, sizeof(next), "%.*s", (int)len, name);

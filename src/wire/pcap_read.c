@@ -92,40 +92,51 @@ int rs_pcap_open_memory(const uint8_t *bytes, size_t n, const char *name,
 	return err;
 }
 
-static int read_whole(const char *path, FILE *f, uint8_t **bytes, size_t *n, struct rs_error *e)
+/* Freed by the caller; NULL after an error, which is in e. */
+static uint8_t *read_whole(const char *path, FILE *f, size_t *n, struct rs_error *e)
 {
+	uint8_t *bytes;
 	long size;
 
-	if (fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0 || fseek(f, 0, SEEK_SET))
-		return rs_error_set(e, -ESPIPE, "%s: not a plain file", path);
-	if (size > 1L << 30)
-		return rs_error_set(e, -EFBIG, "%s: larger than 1 GiB", path);
-	*bytes = malloc(size ? (size_t)size : 1);
-	if (!*bytes)
-		return rs_error_set(e, -ENOMEM, "out of memory");
-	*n = fread(*bytes, 1, (size_t)size, f);
-	if (ferror(f)) {
-		free(*bytes);
-		return rs_error_set(e, -EIO, "%s: cannot be read", path);
+	if (fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0 || fseek(f, 0, SEEK_SET)) {
+		rs_error_set(e, -ESPIPE, "%s: not a plain file", path);
+		return NULL;
 	}
-	return 0;
+	if (size > 1L << 30) {
+		rs_error_set(e, -EFBIG, "%s: larger than 1 GiB", path);
+		return NULL;
+	}
+	bytes = malloc(size ? (size_t)size : 1);
+	if (!bytes) {
+		rs_error_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	*n = fread(bytes, 1, (size_t)size, f);
+	if (ferror(f)) {
+		rs_error_set(e, -EIO, "%s: cannot be read", path);
+		free(bytes);
+		return NULL;
+	}
+	return bytes;
 }
 
 int rs_pcap_open(const char *path, struct rs_pcap_reader **r, struct rs_error *e)
 {
 	FILE *f = fopen(path, "rbe");
+	struct rs_error own = {0};
 	uint8_t *bytes;
-	size_t n;
+	size_t n = 0;
 	int err;
 
+	e = e ? e : &own;
 	if (!f) {
 		err = -errno;
 		return rs_error_set(e, err, "%s: %s", path, strerror(-err));
 	}
-	err = read_whole(path, f, &bytes, &n, e);
+	bytes = read_whole(path, f, &n, e);
 	fclose(f);
-	if (err)
-		return err;
+	if (!bytes)
+		return e->code;
 	err = rs_pcap_open_memory(bytes, n, path, r, e);
 	if (err)
 		free(bytes);

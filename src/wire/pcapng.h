@@ -12,7 +12,7 @@
 struct rs_pcapng_writer;
 
 /* Truncates path. One writer, many interfaces (links), each with a name. */
-int rs_pcapng_create(const char *path, struct rs_pcapng_writer **w, struct rs_error *e);
+int rs_pcapng_create(const char *path, struct rs_pcapng_writer **out, struct rs_error *e);
 /* Returns the interface's number, or a negative errno. */
 int rs_pcapng_add_interface(struct rs_pcapng_writer *w, const char *name);
 /* t from the run's start; resolution written is one nanosecond. */
@@ -33,7 +33,7 @@ struct rs_pcap_packet {
 int rs_pcap_open(const char *path, struct rs_pcap_reader **r, struct rs_error *e);
 /* The same over memory: for fuzzing. name is used in errors. */
 int rs_pcap_open_memory(const uint8_t *bytes, size_t n, const char *name,
-			struct rs_pcap_reader **r, struct rs_error *e);
+			struct rs_pcap_reader **out, struct rs_error *e);
 /* 1: a packet; 0: the end; negative: malformed, with e naming packet number and field. */
 int rs_pcap_next(struct rs_pcap_reader *r, struct rs_pcap_packet *p, struct rs_error *e);
 void rs_pcap_close(struct rs_pcap_reader *r);

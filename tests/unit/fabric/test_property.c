@@ -304,6 +304,35 @@ static void test_a_random_fabric_converts_to_itself(void **state)
 	}
 }
 
+/* Names up to their limit; what YAML would break a line at, or hide. */
+static void test_long_and_odd_names_convert_to_themselves(void **state)
+{
+	char name[991], *text, *once, *twice;
+	struct rs_fabric *f, *g;
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_true(
+		asprintf(&text,
+			 "title: \"\\u0085 \\u2028 \\x7f '\"\n"
+			 "fabric: {hosts: [{name: %s, count: 12, sockets: 1, nics: [{name: a}]}], "
+			 "network: {kind: single-switch}}\n"
+			 "workload: [{flows: [{src: %s11, dst: %s0/a, bytes: 1B}]}]\n",
+			 name, name, name) > 0);
+	f = load(text, 0);
+	once = written(f);
+	g = load(once, 0);
+	twice = written(g);
+	assert_string_equal(once, twice);
+	assert_string_equal(f->hosts[11].name, g->hosts[11].name);
+	assert_string_equal(f->title, g->title);
+	rs_fabric_free(f);
+	rs_fabric_free(g);
+	free(text);
+	free(once);
+	free(twice);
+}
+
 /* Cut anywhere, a description is refused with a place, or is still one. */
 static void test_every_prefix_is_refused_with_a_place_or_read(void **state)
 {
@@ -326,6 +355,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_random_fabric_converts_to_itself),
+		cmocka_unit_test(test_long_and_odd_names_convert_to_themselves),
 		cmocka_unit_test(test_every_prefix_is_refused_with_a_place_or_read),
 	};
 
