@@ -207,9 +207,11 @@ static void on_bytes(const struct rs_cc_params *params, struct rs_cc *cc, rs_tim
 static void feedback(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now)
 {
 	struct state *s = state_of(cc);
+	bool first;
 
 	on_time((const struct rs_cc_params *)p, cc, now);
-	if (!s->active) {
+	first = !s->active;
+	if (first) {
 		s->active = true;
 		s->alpha = (uint32_t)(p->alpha_initial * ALPHA_ONE);
 		s->alpha_at = now;
@@ -218,7 +220,8 @@ static void feedback(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now
 		s->cut_at = p->delayed_cut ? now + p->reduce_period + RS_NS : now;
 	}
 	alpha_to(p, s, now);
-	s->alpha_fed = true;
+	/* ns-3 does not count the first feedback into alpha's first period: alpha is 1 for it */
+	s->alpha_fed = !(first && p->delayed_cut);
 	s->cut_due = true;
 	if (p->delayed_cut) {
 		if (s->cut_at <= now) {

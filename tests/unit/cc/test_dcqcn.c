@@ -290,6 +290,8 @@ static void twin_mark(struct twin *t, rs_time now)
 		t->alpha_at = now + RS_US;
 		t->cut_at = now + 4 * RS_US + RS_NS;
 		t->inc_at = RS_NEVER;
+		t->marked = true;
+		return;
 	}
 	t->fed = t->marked = true;
 }
