@@ -31,3 +31,8 @@ grep -q 'ring over 8 groups of 8 ranks' "$tmp/healthy"
 efficiency() { tr '\n' ' ' <"$1" | sed 's/.*compute is *\([0-9]*\).*/\1/'; }
 [ "$(efficiency "$tmp/healthy")" -ge 95 ]
 [ "$(efficiency "$tmp/slot")" -le 85 ]
+
+# the documents' tables: a table that is known exactly, and a name that is not
+tools/midnight-table --ripstop "$ripstop" one-nic >"$tmp/table"
+grep -q '^| one dual-port NIC on socket 0 | 11.0 | 11.0 | 22.0 |' "$tmp/table"
+! tools/midnight-table --ripstop "$ripstop" no-such-table 2>/dev/null
