@@ -1,0 +1,62 @@
+# Shared by the tests of unmodified programs. Sourced; $ripstop is the program under test.
+# Exit status 77 skips: with the reason on standard output.
+
+tmp=$(mktemp -d)
+pids=
+cleanup() {
+	for p in $pids; do kill "$p" 2>/dev/null || :; done
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+
+skip() {
+	echo "skipped: $*"
+	exit 77
+}
+
+need() {
+	for p; do
+		command -v "$p" >/dev/null || skip "$p is not installed"
+	done
+}
+
+port=$((20000 + $$ % 20000))
+
+# Wait until somebody in the server's namespace listens on TCP port $port, 10 s at most.
+wait_listen() {
+	hex=$(printf ':%04X ' "$port")
+	i=0
+	while ! $1 cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q "$hex[0-9A-F]*:0000 0A"; do
+		kill -0 "$server" 2>/dev/null || return 0
+		i=$((i + 1))
+		[ $i -lt 200 ] || return 1
+		sleep 0.05
+	done
+}
+
+# pair PROGRAM ARGS...: a server and a client over $dev, both in time and with exit status 0.
+# $in_server, $in_client: prefixes (ip netns exec ...); $host: the server's address.
+in_server= in_client= host=127.0.0.1 dev=rs_lo
+pair() {
+	program=$1
+	shift
+	port=$((port + 1))
+	$in_server timeout 60 "$ripstop" exec -- "$program" -d $dev -p $port "$@" \
+		>"$tmp/server" 2>&1 &
+	server=$!
+	pids="$pids $server"
+	wait_listen "$in_server" || :
+	client=0
+	$in_client timeout 60 "$ripstop" exec -- "$program" -d ${peer_dev:-$dev} -p $port "$@" $host \
+		>"$tmp/client" 2>&1 || client=$?
+	status=0
+	wait $server || status=$?
+	if [ $client != 0 ] || [ $status != 0 ]; then
+		echo "FAILED: $program $*: client $client, server $status"
+		tail -n 5 "$tmp/client"
+		echo "-- server:"
+		tail -n 5 "$tmp/server"
+		exit 1
+	fi
+	echo "passed: $program $*"
+}
