@@ -12,7 +12,7 @@
 #include "cli/sim_report.h"
 #include "report/report.h"
 
-enum { SETS_MAX = 256, CASES_MAX = 256 };
+enum { SETS_MAX = 256, CASES_MAX = 256, PROPOSALS_MAX = 16 };
 
 struct options {
 	const char *file, *json, *csv, *rates;
@@ -254,6 +254,37 @@ static int add_whatifs(struct rs_sim_report *r, const struct options *o, const s
 	return 0;
 }
 
+/* Those that cannot be had here are left out: nobody asked for them. */
+static int add_proposals(struct rs_sim_report *r, const struct options *o,
+			 const struct rs_fabric *f, struct rs_error *e)
+{
+	struct rs_setting set[SETS_MAX + 1], tried[PROPOSALS_MAX];
+	const char *name[PROPOSALS_MAX];
+	uint32_t n = rs_propose(f, tried, name, PROPOSALS_MAX);
+
+	memcpy(set, o->set, o->n_set * sizeof(*set));
+	for (uint32_t i = 0; i < n && r->n < CASES_MAX; i++) {
+		struct rs_error refused = {0};
+		struct rs_fabric *g;
+		const char *own;
+
+		set[o->n_set] = tried[i];
+		if (rs_fabric_load(o->file, set, o->n_set + 1, &g, &refused)) {
+			if (refused.code == -ENOMEM)
+				return rs_error_set(e, -ENOMEM, "out of memory");
+			continue;
+		}
+		if (!rs_proposal_changes(f, g, &tried[i])) {
+			rs_fabric_free(g);
+			continue;
+		}
+		own = rs_arena_printf(f->arena, "%s (proposed)", name[i]);
+		add_case(r, o, g, RS_CASE_FIX, own ? own : name[i], NULL, (struct rs_sim_ideal){0},
+			 true);
+	}
+	return 0;
+}
+
 static void show_progress(void *arg, rs_time now, double share)
 {
 	char t[32];
@@ -323,6 +354,7 @@ static int run_all(struct options *o, struct rs_fabric *f, struct rs_error *e)
 		if (!o->no_diagnosis) {
 			add_counterfactuals(&r, o, f);
 			err = add_whatifs(&r, o, f, e);
+			err = err ? err : add_proposals(&r, o, f, e);
 		}
 	}
 	if (!err) {

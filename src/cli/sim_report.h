@@ -29,6 +29,14 @@ struct rs_sim_report {
  * flows from the first one's start to the last one's end. RS_NEVER when one did not finish. */
 rs_time rs_case_time(const struct rs_sim_case *c);
 
+/* Fixes to try that the what-if list does not have: settings, each with a name (in f's arena or
+ * constant). Returns how many, at most room. */
+uint32_t rs_propose(const struct rs_fabric *f, struct rs_setting *set, const char **name,
+		    uint32_t room);
+/* Whether g, f with a proposal, is another fabric at all. */
+bool rs_proposal_changes(const struct rs_fabric *f, const struct rs_fabric *g,
+			 const struct rs_setting *s);
+
 void rs_sim_print(const struct rs_sim_report *r, FILE *out);
 int rs_sim_json(const struct rs_sim_report *r, FILE *out);
 int rs_sim_csv(const struct rs_sim_report *r, FILE *out);

@@ -103,16 +103,17 @@ static void print_collective(const struct rs_sim_job *j, FILE *out)
 	const struct rs_coll *c = j->coll;
 	struct rs_table *t = rs_table_create(NULL);
 	double alg = gbps(c->conf.bytes, j->further);
+	char over[80];
 
-	fprintf(out, "%s%s, %s over ", rs_coll_op_name(c->conf.op),
-		j->conf->kind == RS_JOB_TRAIN ? " of a bucket of gradients" : "",
-		rs_coll_algorithm_name(c->conf.algorithm));
 	if (c->conf.group && c->conf.group < c->n_ranks)
-		fprintf(out, "%u groups of %u ranks each, all at once", c->n_ranks / c->conf.group,
-			c->conf.group);
+		snprintf(over, sizeof(over), "%u groups of %u ranks each, all at once",
+			 c->n_ranks / c->conf.group, c->conf.group);
 	else
-		fprintf(out, "%u ranks", c->n_ranks);
-	fprintf(out, "%s\n", j->done ? "" : ": did not finish");
+		snprintf(over, sizeof(over), "%u ranks", c->n_ranks);
+	rs_paragraph(out, 0, "%s%s, %s over %s%s", rs_coll_op_name(c->conf.op),
+		     j->conf->kind == RS_JOB_TRAIN ? " of a bucket of gradients" : "",
+		     rs_coll_algorithm_name(c->conf.algorithm), over,
+		     j->done ? "" : ": did not finish");
 	rs_table_column(t, "size (B)", RS_RIGHT);
 	rs_table_column(t, "count", RS_RIGHT);
 	rs_table_column(t, "type", RS_LEFT);
@@ -382,7 +383,7 @@ static void sum_up(const struct rs_sim_report *r, const char *what, rs_time idea
 	rs_paragraph(out, 0, "%s %s; with everything ideal %s: %.1f%% of the time is lost.", what,
 		     rs_human_time(a, sizeof(a), base), rs_human_time(b, sizeof(b), ideal),
 		     base > ideal ? 100 * (1 - (double)ideal / (double)base) : 0);
-	if (cause && rs_case_time(cause) < base && !no_change(base, rs_case_time(cause)))
+	if (cause && rs_case_time(cause) < base - base / 100)
 		rs_paragraph(out, 0, "What costs most: %s%s%s. Were that ideal, it would take %s.",
 			     cause->name, inside ? ", where the busiest link is " : "",
 			     inside ? r->cases[0].result->links[0].name : "",

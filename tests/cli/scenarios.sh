@@ -23,6 +23,18 @@ done
 grep -q 'the busiest link is h0 socket0->socket1 p2p' "$tmp/one-nic"
 grep -q 'The best fix tried: a NIC on each socket' "$tmp/one-nic"
 
+# without a what-if list the tool has ideas of its own, and only such as change something
+cat >"$tmp/plain.yaml" <<END
+fabric:
+  hosts: [{name: h, count: 2, like: $PWD/scenarios/hosts/ndv5.xml, cpu: spr, nvlink: {rate: 3600G}}]
+  network: {kind: rail, leaves: 8, rate: 400G, delay: 500ns, mtu: 1024}
+workload: [{collective: {op: all-reduce, bytes: 16MiB}}]
+END
+"$ripstop" sim "$tmp/plain.yaml" >"$tmp/plain"
+grep -q "The best fix tried: a channel for each of a host's 8 NICs (proposed)" "$tmp/plain"
+grep -q '^a path MTU of 4096 (proposed)' "$tmp/plain"
+! grep -q 'no change to single hosts' "$tmp/plain"
+
 # a step's gradients go round a ring a rail; the healthy hosts lose next to nothing, one bad slot much
 set -- --set 'workload[0].train.simulate=1MiB' --set 'workload[0].train.bucket=8MiB'
 "$ripstop" sim --no-diagnosis "$@" scenarios/midnight-healthy.yaml >"$tmp/healthy"
