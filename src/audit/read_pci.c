@@ -222,8 +222,8 @@ static int read_tree(struct rs_audit *a, const struct rs_input *in)
 		for (p = text + start; (p = strstr(p, "-[")); p += 2) {
 			unsigned bus;
 
-			if (sscanf(p, "-[%x", &bus) != 1 || strchr(p, ']') == NULL || n == 32)
-				continue;
+			if (sscanf(p, "-[%x", &bus) != 1 || strchr(p, ']') == NULL || n == 32 || !n)
+				continue; /* nothing hangs in the air: a root complex comes first */
 			open[n] = (struct column){(size_t)(p - text), bus, open[n - 1].depth + 1};
 			n++;
 		}

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "audit/readers.h"
+#include "base/text.h"
+
+enum { LINE_MAX_CHARACTERS = 1 << 20, OPEN_MAX = 64 }; /* CONFIG_DB is three deep */
 
 static int score(const struct rs_input *in)
 {
@@ -319,10 +322,29 @@ static void cable(struct db *d, const char *name, struct fy_node *v, void *arg)
 	}
 }
 
-static int read_sonic(struct rs_audit *a, const struct rs_input *in)
+/* Without a word on standard error about what is no JSON. */
+static struct fy_document *parse(const struct rs_input *in)
 {
 	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_JSON_FORCE};
-	struct fy_document *doc = fy_document_build_from_string(&cfg, in->data, in->size);
+	struct fy_document *doc;
+	struct fy_diag_cfg quiet;
+
+	if (rs_text_check(in->data, in->size, LINE_MAX_CHARACTERS, OPEN_MAX, NULL))
+		return NULL;
+	fy_diag_cfg_default(&quiet);
+	quiet.fp = NULL;
+	cfg.diag = fy_diag_create(&quiet);
+	if (!cfg.diag)
+		return NULL;
+	fy_diag_set_collect_errors(cfg.diag, true);
+	doc = fy_document_build_from_string(&cfg, in->data, in->size);
+	fy_diag_unref(cfg.diag);
+	return doc;
+}
+
+static int read_sonic(struct rs_audit *a, const struct rs_input *in)
+{
+	struct fy_document *doc = parse(in);
 	struct db d = {.a = a, .in = in, .root = doc ? fy_document_root(doc) : NULL};
 
 	if (d.root && fy_node_is_mapping(d.root)) {

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/text.h"
 #include "base/units.h"
 #include "fabric/tree.h"
 
@@ -316,54 +317,13 @@ static struct node *document(struct reader *r)
 	return NULL;
 }
 
-/* Bytes of the character at s, of which n are there; 0 where YAML's character set (§5.1) or UTF-8
- * (RFC 3629) has none such. */
-static size_t character(const unsigned char *s, size_t n)
-{
-	size_t more = *s < 0x80 ? 0 : *s >= 0xf0 ? 3 : *s >= 0xe0 ? 2 : 1;
-	uint32_t c = *s < 0x80 ? *s : *s & (0x3fu >> more);
-	static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-
-	if (*s >= 0x80 && (*s < 0xc2 || *s > 0xf4 || more >= n))
-		return 0;
-	for (size_t i = 1; i <= more; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	if (c < 0x20 ? c != '\t' && c != '\n' && c != '\r' : c >= 0x7f && c < 0xa0 && c != 0x85)
-		return 0;
-	if (c < least[more] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) || c == 0xfffe ||
-	    c == 0xffff)
-		return 0;
-	return more + 1;
-}
-
 /* What is no text at all, or would have the parser look too far ahead, is refused before. */
 static bool readable(struct load *l, const char *text, size_t n, const char *name)
 {
-	struct rs_where at = {name, 1, 1};
-	const unsigned char *s = (const unsigned char *)text, *end = s + n;
-	int open = 0;
+	struct rs_error e = {0};
 
-	while (s < end && !l->err) {
-		size_t bytes = character(s, (size_t)(end - s));
-
-		if (!bytes)
-			fail(l, -EINVAL, at, "not text: the byte 0x%02x; expected YAML in UTF-8",
-			     *s);
-		open += *s == '[' || *s == '{';
-		open -= open && (*s == ']' || *s == '}');
-		if (open > TREE_OPEN_MAX)
-			fail(l, -E2BIG, at, "more than %d open brackets", TREE_OPEN_MAX);
-		if (++at.column > TREE_LINE_MAX)
-			fail(l, -E2BIG, at, "a line of more than %d characters", TREE_LINE_MAX);
-		if (*s == '\n') {
-			at.line++;
-			at.column = 1;
-		}
-		s += bytes;
-	}
+	if (rs_text_check(text, n, TREE_LINE_MAX, TREE_OPEN_MAX, &e))
+		fail(l, e.code, (struct rs_where){name, e.line, e.column}, "%s", e.what);
 	return !l->err;
 }
 
