@@ -8,7 +8,7 @@ _ripstop() {
 
 	case $command in
 	'')
-		COMPREPLY=($(compgen -W 'sim fabric audit pcap help --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'sim fabric audit pcap exec devices libdir help --help --version' -- "$cur"))
 		;;
 	sim)
 		case $prev in
@@ -53,6 +53,16 @@ _ripstop() {
 		else
 			_ripstop_files "$cur" pcap pcapng
 		fi
+		;;
+	exec)
+		case $prev in
+		exec | --)
+			COMPREPLY=($(compgen -W '--dev --help' -c -- "$cur"))
+			;;
+		esac
+		;;
+	devices)
+		COMPREPLY=($(compgen -W '--json --help' -- "$cur"))
 		;;
 	fabric)
 		if [ "$COMP_CWORD" = 2 ]; then
