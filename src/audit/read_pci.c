@@ -194,6 +194,8 @@ static const char *kind_of(const char *text)
 	return NULL;
 }
 
+enum { INDENT_MAX = 1024 };
+
 static int read_tree(struct rs_audit *a, const struct rs_input *in)
 {
 	struct column open[32];
@@ -201,13 +203,14 @@ static int read_tree(struct rs_audit *a, const struct rs_input *in)
 	struct rs_line l = {0};
 
 	while (rs_line_next(in, &l)) {
-		char text[4096];
-		size_t start = 0;
+		char text[INDENT_MAX + sizeof(l.text)];
+		size_t start = 0, indent = l.indent < INDENT_MAX ? l.indent : INDENT_MAX;
 		const char *kind;
 		char *p;
 
 		/* columns count: put the blanks back */
-		snprintf(text, sizeof(text), "%*s%s", (int)l.indent, "", l.text);
+		memset(text, ' ', indent);
+		memcpy(text + indent, l.text, strlen(l.text) + 1);
 		if ((p = strstr(text, "-[")) && strchr(p, ':') &&
 		    sscanf(p, "-[%*x:%x]", &root) == 1) {
 			open[0] = (struct column){(size_t)(p - text), root, 0};
