@@ -15,7 +15,8 @@ static void check_sends(const struct rs_qp *qp)
 		const struct rs_swqe *w = rs_qp_swqe(qp, i);
 		uint32_t k = i == head ? qp->una_k : 0;
 
-		rs_assert(w->packets && k < w->packets && w->end > w->start);
+		rs_assert(w->packets || w->op > RS_WR_SEND_INV);
+		rs_assert(!w->packets || (k < w->packets && w->end > w->start));
 		rs_assert(rs_psn_add(w->first_psn, k) == psn);
 		if (i == qp->sq_send)
 			rs_assert(qp->next_psn == rs_psn_add(w->first_psn, qp->send_k));
@@ -57,7 +58,7 @@ static void check_places(const struct rs_nic *nic, const struct rs_qp *qp)
 
 static void check_receives(const struct rs_qp *qp)
 {
-	rs_assert(qp->rq_tail - qp->rq_head <= qp->rq_size);
+	rs_assert(qp->rq_tail - qp->rq_head <= (qp->flags & RS_QF_SRQ ? 1 : qp->rq_size));
 	if (qp->flags & RS_QF_RECEIVING)
 		rs_assert(qp->rq_tail != qp->rq_head && qp->message == RS_OP_SEND_FIRST);
 	rs_assert(qp->resource_count <= qp->resource_limit);

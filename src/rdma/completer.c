@@ -101,7 +101,7 @@ RS_COLD static void implied_nak(struct rs_nic *nic, struct rs_qp *qp, rs_time no
 {
 	if ((qp->flags & RS_QF_IMPLIED) || qp->next_psn == qp->una_psn)
 		return;
-	nic->counters.implied_nak_seq_err++;
+	RS_COUNT(nic, qp, implied_nak_seq_err);
 	if (rs_recover_go_back(nic, qp, false, now))
 		qp->flags |= RS_QF_IMPLIED;
 }
@@ -115,9 +115,9 @@ RS_COLD static void fatal_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t synd
 	};
 
 	if (syndrome == RS_NAK_INVALID_REQUEST)
-		nic->counters.req_remote_invalid_request++;
+		RS_COUNT(nic, qp, req_remote_invalid_request);
 	if (syndrome == RS_NAK_REMOTE_ACCESS)
-		nic->counters.req_remote_access_errors++;
+		RS_COUNT(nic, qp, req_remote_access_errors);
 	rs_qp_fail(nic, qp, status[syndrome & RS_SYN_VALUE]);
 }
 
@@ -127,12 +127,12 @@ RS_COLD static void on_nak(struct rs_nic *nic, struct rs_qp *qp, const struct rs
 	uint8_t syndrome = rs_packet_syndrome(p);
 
 	if ((syndrome & RS_SYN_KIND) == RS_SYN_RNR) {
-		nic->counters.rnr_nak_retry_err++;
+		RS_COUNT(nic, qp, rnr_nak_retry_err);
 		rs_recover_rnr(nic, qp, syndrome & RS_SYN_VALUE, now);
 		return;
 	}
 	if (syndrome == RS_NAK_PSN_SEQ) {
-		nic->counters.packet_seq_err++;
+		RS_COUNT(nic, qp, packet_seq_err);
 		if (qp->next_psn != qp->una_psn)
 			rs_recover_go_back(nic, qp, false, now);
 		return;

@@ -34,9 +34,59 @@ int rs_nic_create_cq(struct rs_nic *nic, uint32_t depth, struct rs_cq **out)
 	return 0;
 }
 
+/* ---- Notification: §11.4.2.2 ---- */
+
+RS_APART static void notify(struct rs_cq *cq, const struct rs_cqe *e)
+{
+	if (cq->armed == RS_ARM_SOLICITED && !e->solicited && e->status == RS_WC_SUCCESS)
+		return;
+	cq->armed = RS_ARM_NONE;
+	if (cq->notified)
+		return;
+	cq->notified = true;
+	cq->next_notified = NULL;
+	*cq->nic->notified_end = cq;
+	cq->nic->notified_end = &cq->next_notified;
+}
+
+void rs_cq_arm(struct rs_cq *cq, bool solicited_only)
+{
+	if (cq->armed != RS_ARM_NEXT)
+		cq->armed = solicited_only ? RS_ARM_SOLICITED : RS_ARM_NEXT;
+}
+
+struct rs_cq *rs_nic_poll_notified(struct rs_nic *nic)
+{
+	struct rs_cq *cq = nic->notified;
+
+	if (!cq)
+		return NULL;
+	nic->notified = cq->next_notified;
+	if (!nic->notified)
+		nic->notified_end = &nic->notified;
+	cq->notified = false;
+	return cq;
+}
+
+static void leave_line(struct rs_nic *nic, struct rs_cq *cq)
+{
+	struct rs_cq **at = &nic->notified;
+
+	while (*at != cq)
+		at = &(*at)->next_notified;
+	*at = cq->next_notified;
+	if (!*at)
+		nic->notified_end = at;
+}
+
+/* ---- Life ---- */
+
 void rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq)
 {
 	rs_assert(!cq->refs);
+	if (cq->notified)
+		leave_line(nic, cq);
+	rs_event_forget(nic, cq);
 	*cq->prev = cq->next;
 	if (cq->next)
 		cq->next->prev = cq->prev;
@@ -48,11 +98,15 @@ void rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq)
 void rs_cq_push(struct rs_cq *cq, const struct rs_cqe *e)
 {
 	cq->nic->event = true;
-	if (cq->tail - cq->head > cq->mask) {
+	if (__builtin_expect(cq->tail - cq->head > cq->mask, 0)) {
+		if (!cq->overrun)
+			rs_event_add(cq->nic, RS_EVENT_CQ_ERR, cq);
 		cq->overrun = true;
 		return;
 	}
 	cq->ring[cq->tail++ & cq->mask] = *e;
+	if (__builtin_expect(cq->armed, 0))
+		notify(cq, e);
 }
 
 uint32_t rs_cq_poll(struct rs_cq *cq, struct rs_cqe *out, uint32_t max)
@@ -62,6 +116,31 @@ uint32_t rs_cq_poll(struct rs_cq *cq, struct rs_cqe *out, uint32_t max)
 	while (n < max && cq->head != cq->tail)
 		out[n++] = cq->ring[cq->head++ & cq->mask];
 	return n;
+}
+
+uint32_t rs_cq_waiting(const struct rs_cq *cq)
+{
+	return cq->tail - cq->head;
+}
+
+void rs_cq_forget(struct rs_cq *cq, uint32_t qpn)
+{
+	uint32_t kept = cq->head;
+
+	for (uint32_t i = cq->head; i != cq->tail; i++)
+		if (cq->ring[i & cq->mask].qpn != qpn)
+			cq->ring[kept++ & cq->mask] = cq->ring[i & cq->mask];
+	cq->tail = kept;
+}
+
+void rs_cq_set_user(struct rs_cq *cq, uint64_t user)
+{
+	cq->user = user;
+}
+
+uint64_t rs_cq_get_user(const struct rs_cq *cq)
+{
+	return cq->user;
 }
 
 bool rs_cq_overrun(const struct rs_cq *cq)

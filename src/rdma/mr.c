@@ -13,34 +13,66 @@ static struct rs_mr *entry_of(struct rs_nic *nic, uint32_t key)
 	return &nic->mrs[i];
 }
 
-int rs_nic_reg_mr(struct rs_nic *nic, uint32_t pd, uint64_t va, uint64_t length, uint32_t access,
-		  void *host, uint32_t *key)
+static struct rs_mr *take_entry(struct rs_nic *nic)
 {
-	struct rs_mr *m;
-	uint32_t i;
+	uint32_t i = nic->mr_free;
 
-	if (va + length < va || access > 15 || (nic->c.copy_payload && length && !host))
-		return -EINVAL;
-	/* What a peer may write, the owner must be able to: §10.6.3.1. */
-	if ((access & (RS_ACCESS_REMOTE_WRITE | RS_ACCESS_REMOTE_ATOMIC)) &&
-	    !(access & RS_ACCESS_LOCAL_WRITE))
-		return -EINVAL;
-	if (nic->mr_free != UINT32_MAX) {
-		i = nic->mr_free;
+	if (i != UINT32_MAX) {
 		nic->mr_free = nic->mrs[i].next_free;
 	} else if (nic->mrs_fresh < nic->c.max_mrs) {
 		i = nic->mrs_fresh++;
 		nic->mrs[i].key = (i + 1) << 8 | 1;
 	} else {
-		return -ENOMEM;
+		return NULL;
 	}
-	m = &nic->mrs[i];
-	m->va = va;
+	nic->mrs[i].used = true;
+	nic->mrs[i].windows = 0;
+	nic->mrs[i].parent = RS_NO_MR;
+	return &nic->mrs[i];
+}
+
+static void give_entry(struct rs_nic *nic, struct rs_mr *m)
+{
+	m->used = false;
+	/* Now, so that a WRITE under way sees it by comparing keys alone. */
+	m->key = (m->key & ~0xffu) | ((m->key + 1) & 0xff);
+	m->next_free = nic->mr_free;
+	nic->mr_free = (uint32_t)(m - nic->mrs);
+}
+
+static bool region_valid(const struct rs_nic *nic, uint32_t pd, uint64_t va, uint64_t length,
+			 uint32_t access, const void *host)
+{
+	if (va + length < va || access > 63 || pd >= RS_PD_OF_QP ||
+	    (nic->c.copy_payload && length && !host))
+		return false;
+	/* What a peer may write, the owner must be able to: §10.6.3.1. */
+	return !(access & (RS_ACCESS_REMOTE_WRITE | RS_ACCESS_REMOTE_ATOMIC)) ||
+	       (access & RS_ACCESS_LOCAL_WRITE);
+}
+
+static void set_region(struct rs_nic *nic, struct rs_mr *m, uint32_t pd, uint64_t va,
+		       uint64_t length, uint32_t access, void *host)
+{
+	m->va = access & RS_ACCESS_ZERO_BASED ? 0 : va;
 	m->length = length;
 	m->host = nic->c.copy_payload ? host : NULL;
 	m->pd = pd;
-	m->access = (uint8_t)access;
-	m->used = true;
+	m->access = (uint8_t)(access | RS_LOCAL_READ);
+}
+
+int rs_nic_reg_mr(struct rs_nic *nic, uint32_t pd, uint64_t va, uint64_t length, uint32_t access,
+		  void *host, uint32_t *key)
+{
+	struct rs_mr *m;
+
+	if (!region_valid(nic, pd, va, length, access, host))
+		return -EINVAL;
+	m = take_entry(nic);
+	if (!m)
+		return -ENOMEM;
+	m->kind = RS_MR_REGION;
+	set_region(nic, m, pd, va, length, access, host);
 	*key = m->key;
 	return 0;
 }
@@ -49,15 +81,180 @@ int rs_nic_dereg_mr(struct rs_nic *nic, uint32_t key)
 {
 	struct rs_mr *m = entry_of(nic, key);
 
-	if (!m)
+	if (!m || m->kind != RS_MR_REGION)
 		return -ENOENT;
-	m->used = false;
-	/* Now, so that a WRITE under way sees it by comparing keys alone. */
-	m->key = (m->key & ~0xffu) | ((m->key + 1) & 0xff);
-	m->next_free = nic->mr_free;
-	nic->mr_free = (uint32_t)(m - nic->mrs);
+	if (m->windows)
+		return -EBUSY;
+	give_entry(nic, m);
 	return 0;
 }
+
+/* WRITEs under way to the entry were checked against what it was: refuse their next packets. */
+static void stop_writes(struct rs_nic *nic, const struct rs_mr *m)
+{
+	uint32_t at = (uint32_t)(m - nic->mrs);
+
+	for (uint32_t i = 0; i < nic->qps_fresh; i++)
+		if (nic->qps[i].w_mr == at)
+			nic->qps[i].w_rkey = 0;
+}
+
+int rs_nic_rereg_mr(struct rs_nic *nic, uint32_t key, uint32_t what, uint32_t pd, uint64_t va,
+		    uint64_t length, uint32_t access, void *host)
+{
+	struct rs_mr *m = entry_of(nic, key);
+	uint32_t kept = m ? m->access & 63u : 0;
+
+	if (!m || m->kind != RS_MR_REGION)
+		return -ENOENT;
+	if (!what || (what & ~7u))
+		return -EINVAL;
+	if (!(what & RS_REREG_PD))
+		pd = m->pd;
+	if (!(what & RS_REREG_ACCESS))
+		access = kept;
+	if (!(what & RS_REREG_TRANSLATION)) {
+		va = m->va;
+		length = m->length;
+		host = m->host;
+	}
+	if (!region_valid(nic, pd, va, length, access, host))
+		return -EINVAL;
+	if (m->windows)
+		return -EBUSY;
+	stop_writes(nic, m);
+	set_region(nic, m, pd, va, length, access, host);
+	return 0;
+}
+
+/* ---- Memory windows: §10.6.7 ---- */
+
+/* Keys of a window differ in their low byte from bind to bind. */
+static struct rs_mr *window_of(struct rs_nic *nic, uint32_t key)
+{
+	uint32_t i = (key >> 8) - 1;
+
+	if (i >= nic->mrs_fresh || !nic->mrs[i].used || nic->mrs[i].kind == RS_MR_REGION)
+		return NULL;
+	return &nic->mrs[i];
+}
+
+int rs_nic_alloc_mw(struct rs_nic *nic, uint32_t pd, unsigned type, uint32_t *key)
+{
+	struct rs_mr *m;
+
+	if ((type != 1 && type != 2) || pd >= RS_PD_OF_QP)
+		return -EINVAL;
+	m = take_entry(nic);
+	if (!m)
+		return -ENOMEM;
+	m->kind = type == 1 ? RS_MR_WINDOW_1 : RS_MR_WINDOW_2;
+	m->va = m->length = 0;
+	m->host = NULL;
+	m->access = 0;
+	m->own_pd = m->pd = pd;
+	*key = m->key;
+	return 0;
+}
+
+static void unbind(struct rs_nic *nic, struct rs_mr *m)
+{
+	if (m->parent == RS_NO_MR)
+		return;
+	stop_writes(nic, m);
+	nic->mrs[m->parent].windows--;
+	if (m->kind == RS_MR_WINDOW_2)
+		rs_nic_find_qp(nic, m->pd & ~RS_PD_OF_QP)->windows--;
+	m->parent = RS_NO_MR;
+	m->va = m->length = 0;
+	m->host = NULL;
+	m->access = 0;
+	m->pd = m->own_pd;
+}
+
+int rs_nic_dealloc_mw(struct rs_nic *nic, uint32_t key)
+{
+	struct rs_mr *m = window_of(nic, key);
+
+	if (!m)
+		return -ENOENT;
+	unbind(nic, m);
+	give_entry(nic, m);
+	return 0;
+}
+
+/* §10.6.7.2.1: may the window have these rights on these bytes of the region? */
+static bool bind_allowed(const struct rs_qp *qp, const struct rs_mr *window,
+			 const struct rs_mr *region, uint64_t va, uint64_t length, uint32_t access)
+{
+	uint32_t writes = RS_ACCESS_REMOTE_WRITE | RS_ACCESS_REMOTE_ATOMIC;
+	uint32_t rights = writes | RS_ACCESS_REMOTE_READ | RS_ACCESS_ZERO_BASED;
+
+	if (!region || region->kind != RS_MR_REGION || !(region->access & RS_ACCESS_MW_BIND))
+		return false;
+	if (region->pd != qp->pd || window->own_pd != qp->pd || (access & ~rights))
+		return false;
+	if ((access & writes) && !(region->access & RS_ACCESS_LOCAL_WRITE))
+		return false;
+	return va >= region->va && length <= region->length &&
+	       va - region->va <= region->length - length;
+}
+
+bool rs_mw_bind(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w)
+{
+	uint64_t va = w->remote_va, length = w->swap_add;
+	uint32_t access = (uint32_t)w->compare;
+	struct rs_mr *m = window_of(nic, w->rkey);
+	struct rs_mr *region = entry_of(nic, (uint32_t)(w->compare >> 32));
+	bool two = m && m->kind == RS_MR_WINDOW_2;
+
+	if (!m || m->own_pd != qp->pd)
+		return false;
+	/* One of type 2 is invalidated before it is bound anew; length 0 is type 1's way. */
+	if (two && (m->parent != RS_NO_MR || !length))
+		return false;
+	if (length && !bind_allowed(qp, m, region, va, length, access))
+		return false;
+	unbind(nic, m);
+	m->key = w->rkey;
+	if (!length)
+		return true;
+	m->parent = (uint32_t)(region - nic->mrs);
+	region->windows++;
+	m->va = access & RS_ACCESS_ZERO_BASED ? 0 : va;
+	m->length = length;
+	m->host = region->host ? region->host + (va - region->va) : NULL;
+	m->access = (uint8_t)access;
+	if (two) {
+		m->pd = RS_PD_OF_QP | qp->qpn;
+		qp->windows++;
+	}
+	return true;
+}
+
+bool rs_mw_may_invalidate(struct rs_nic *nic, const struct rs_qp *qp, uint32_t key)
+{
+	const struct rs_mr *m = entry_of(nic, key);
+
+	return m && m->kind == RS_MR_WINDOW_2 && m->pd == (RS_PD_OF_QP | qp->qpn);
+}
+
+bool rs_mw_invalidate(struct rs_nic *nic, struct rs_qp *qp, uint32_t key)
+{
+	if (!rs_mw_may_invalidate(nic, qp, key))
+		return false;
+	unbind(nic, entry_of(nic, key));
+	return true;
+}
+
+void rs_mw_forget_qp(struct rs_nic *nic, struct rs_qp *qp)
+{
+	for (uint32_t i = 0; qp->windows && i < nic->mrs_fresh; i++)
+		if (nic->mrs[i].used && nic->mrs[i].pd == (RS_PD_OF_QP | qp->qpn))
+			unbind(nic, &nic->mrs[i]);
+}
+
+/* ---- What a key gives ---- */
 
 struct rs_mr *rs_mr_find(struct rs_nic *nic, uint32_t key, uint32_t pd, uint64_t va,
 			 uint64_t length, uint32_t access)
@@ -106,7 +303,7 @@ const uint8_t *rs_mr_gather(struct rs_nic *nic, uint32_t pd, const struct rs_sge
 	uint8_t *out;
 
 	if (i < n && length <= sge[i].length - offset)
-		return host_of(nic, pd, &sge[i], offset, length, 0);
+		return host_of(nic, pd, &sge[i], offset, length, RS_LOCAL_READ);
 	out = nic->bounce + (size_t)(nic->bounce_next++ % RS_BOUNCE_BUFFERS) * RS_MAX_PAYLOAD;
 	for (uint32_t done = 0; done < length && i < n; i++, offset = 0) {
 		uint32_t piece = sge[i].length - offset;
@@ -116,7 +313,7 @@ const uint8_t *rs_mr_gather(struct rs_nic *nic, uint32_t pd, const struct rs_sge
 			piece = length - done;
 		if (!piece)
 			continue;
-		from = host_of(nic, pd, &sge[i], offset, piece, 0);
+		from = host_of(nic, pd, &sge[i], offset, piece, RS_LOCAL_READ);
 		if (!from)
 			return NULL;
 		memcpy(out + done, from, piece);

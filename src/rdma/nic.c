@@ -20,6 +20,8 @@ static int check_config(const struct rs_nic_config *c, struct rs_error *e)
 	if (!c->max_cqs || c->max_mrs > RS_MAX_MRS)
 		return rs_error_set(e, -EINVAL, "max_cqs must be at least 1, max_mrs at most %d",
 				    RS_MAX_MRS);
+	if (c->max_srqs > RS_MAX_SRQS)
+		return rs_error_set(e, -EINVAL, "max_srqs is above %d", RS_MAX_SRQS);
 	if (c->cc && c->cc->on_telemetry && !c->int_scale)
 		return rs_error_set(e, -EINVAL, "%s needs the telemetry's scale", c->cc->name);
 	if (c->window_payload && !(c->framing && c->framing->data))
@@ -39,6 +41,13 @@ static int alloc_tables(struct rs_nic *nic)
 		nic->bounce = malloc((size_t)RS_BOUNCE_BUFFERS * RS_MAX_PAYLOAD);
 	if (nic->int_bytes)
 		nic->int_hops = calloc((size_t)c->max_qps, sizeof(*nic->int_hops));
+	nic->events = calloc(RS_EVENTS, sizeof(*nic->events));
+	if (c->max_srqs)
+		nic->srqs = calloc(c->max_srqs, sizeof(struct rs_srq *));
+	if (c->qp_counters)
+		nic->qp_counters = calloc(c->max_qps, sizeof(*nic->qp_counters));
+	if (!nic->events || (c->max_srqs && !nic->srqs) || (c->qp_counters && !nic->qp_counters))
+		return -ENOMEM;
 	if (!nic->qps_memory || !nic->mrs || (c->copy_payload && !nic->bounce) ||
 	    (nic->int_bytes && !nic->int_hops))
 		return -ENOMEM;
@@ -82,6 +91,7 @@ int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **out, struct rs_
 	nic->cc = c->cc ? c->cc : &rs_cc_none;
 	nic->cc_params = c->cc_params;
 	nic->mr_free = UINT32_MAX;
+	nic->notified_end = &nic->notified;
 	nic->request_every = c->ack_every ? c->ack_every : RS_REQUEST_EVERY;
 	nic->qp_free_head = nic->qp_free_tail = RS_NO_QP;
 	for (unsigned i = 0; i < RS_CLASSES; i++) {
@@ -110,6 +120,9 @@ void rs_nic_destroy(struct rs_nic *nic)
 	for (uint32_t i = 0; nic->qps && i < nic->qps_fresh; i++)
 		if (nic->qps[i].flags & RS_QF_USED)
 			rs_nic_destroy_qp(nic, &nic->qps[i]);
+	for (uint32_t i = 0; nic->srqs && i < nic->c.max_srqs; i++)
+		if (nic->srqs[i])
+			rs_nic_destroy_srq(nic, nic->srqs[i]);
 	while (nic->cqs)
 		rs_nic_destroy_cq(nic, nic->cqs);
 	rs_heap_fini(&nic->paced);
@@ -118,6 +131,10 @@ void rs_nic_destroy(struct rs_nic *nic)
 	free(nic->mrs);
 	free(nic->bounce);
 	free(nic->int_hops);
+	free(nic->events);
+	free(nic->srqs);
+	free(nic->qp_counters);
+	free(nic->attached);
 	free(nic);
 }
 
@@ -131,7 +148,7 @@ struct rs_qp *rs_nic_find_qp(struct rs_nic *nic, uint32_t qpn)
 /* The congestion-marked packets of a data flow: a CNP to its source, or an echo in its ACK. */
 RS_APART static void on_marked(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 {
-	nic->counters.np_ecn_marked_roce_packets++;
+	RS_COUNT(nic, qp, np_ecn_marked_roce_packets);
 	if (nic->c.ack_echo_ecn) {
 		qp->flags |= RS_QF_ECHO;
 		return;
@@ -144,7 +161,7 @@ RS_APART static void on_marked(struct rs_nic *nic, struct rs_qp *qp, rs_time now
 
 RS_APART static void on_cnp(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 {
-	nic->counters.rp_cnp_handled++;
+	RS_COUNT(nic, qp, rp_cnp_handled);
 	nic->cc->on_cnp(nic->cc_params, &qp->cc, now);
 	rs_sched_kick(nic, qp);
 }
@@ -155,6 +172,23 @@ static bool from_peer(const struct rs_qp *qp, const struct rs_packet *p)
 	       p->src == qp->dest_endpoint && !((p->pkey ^ qp->pkey) & 0x7fff);
 }
 
+/* Not to a connected QP from its peer: a datagram, or it is dropped. */
+RS_APART static void stranger(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
+{
+	struct rs_qp *qp = rs_nic_find_qp(nic, p->dest_qp);
+
+	if (p->kind == RS_KIND_ROCE && p->dest_qp == RS_MULTICAST_QPN) {
+		rs_ud_multicast(nic, p, now);
+		return;
+	}
+	if (p->kind == RS_KIND_ROCE && qp && (qp->flags & RS_QF_UD)) {
+		rs_ud_rx(nic, qp, p, now);
+		return;
+	}
+	nic->counters.bad_pkey += qp && ((p->pkey ^ qp->pkey) & 0x7fff);
+	nic->counters.rx_dropped++;
+}
+
 static void receive(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
 {
 	uint32_t f = rs_opcodes[p->opcode].flags;
@@ -163,7 +197,7 @@ static void receive(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
 
 	if (__builtin_expect(
 		    p->kind != RS_KIND_ROCE || index >= nic->qps_fresh || !from_peer(qp, p), 0)) {
-		nic->counters.rx_dropped++;
+		stranger(nic, p, now);
 		return;
 	}
 	if (__builtin_expect(p->opcode == RS_OPCODE_CNP, 0)) {

@@ -15,25 +15,69 @@ static uint32_t round_up(uint32_t n)
 	return r;
 }
 
-static int alloc_queues(struct rs_qp *qp, const struct rs_qp_init *i)
+static struct rs_qp_more none;
+
+static int alloc_sends(struct rs_qp *qp, const struct rs_qp_init *i)
 {
-	uint32_t sends = round_up(i->max_send_wr), receives = round_up(i->max_recv_wr);
+	uint32_t sends = round_up(i->max_send_wr ? i->max_send_wr : 1);
+	uint8_t max_sge = i->max_send_sge ? i->max_send_sge : 1;
 
 	qp->sq = calloc(sends, sizeof(*qp->sq));
-	qp->send_sge = calloc((size_t)sends * i->max_send_sge, sizeof(*qp->send_sge));
+	qp->send_sge = calloc((size_t)sends * max_sge, sizeof(*qp->send_sge));
 	if (!qp->sq || !qp->send_sge)
 		return -ENOMEM;
 	qp->sq_mask = sends - 1;
 	qp->sq_size = sends;
-	if (!i->max_recv_wr)
+	qp->max_send_sge = max_sge;
+	return 0;
+}
+
+/* Receives from an SRQ pass through one place of the QP's own. */
+static int alloc_receives(struct rs_qp *qp, const struct rs_qp_init *i)
+{
+	bool shared = i->srq || i->xrc_target;
+	uint32_t receives = shared ? 1 : round_up(i->max_recv_wr);
+
+	qp->max_recv_sge = i->srq ? i->srq->max_sge : i->xrc_target ? RS_SGE_MAX : i->max_recv_sge;
+	if (!shared && !i->max_recv_wr)
 		return 0;
 	qp->rq = calloc(receives, sizeof(*qp->rq));
-	qp->recv_sge = calloc((size_t)receives * i->max_recv_sge, sizeof(*qp->recv_sge));
+	qp->recv_sge = calloc((size_t)receives * qp->max_recv_sge, sizeof(*qp->recv_sge));
 	if (!qp->rq || !qp->recv_sge)
 		return -ENOMEM;
 	qp->rq_mask = receives - 1;
-	qp->rq_size = receives;
+	qp->rq_size = shared ? 0 : receives;
 	return 0;
+}
+
+static int alloc_more(struct rs_qp *qp, const struct rs_qp_init *i)
+{
+	struct rs_qp_more *m;
+
+	qp->more = &none;
+	if (i->transport == RS_RC && !i->srq && !i->max_inline)
+		return 0;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	qp->more = m;
+	m->srq = i->srq;
+	m->xrcd = i->xrcd;
+	m->max_inline = i->max_inline;
+	m->stride = (i->max_inline + 15) & ~15u;
+	if (!m->stride)
+		return 0;
+	m->inlined = calloc(qp->sq_size, m->stride);
+	return m->inlined ? 0 : -ENOMEM;
+}
+
+static int alloc_queues(struct rs_qp *qp, const struct rs_qp_init *i)
+{
+	int err = alloc_sends(qp, i);
+
+	if (!err)
+		err = alloc_receives(qp, i);
+	return err ? err : alloc_more(qp, i);
 }
 
 static void free_queues(struct rs_qp *qp)
@@ -43,19 +87,55 @@ static void free_queues(struct rs_qp *qp)
 	free(qp->rq);
 	free(qp->recv_sge);
 	free(qp->resources);
+	if (qp->more && qp->more != &none) {
+		free(qp->more->inlined);
+		free(qp->more);
+	}
 	qp->sq = NULL;
 	qp->send_sge = NULL;
 	qp->rq = NULL;
 	qp->recv_sge = NULL;
 	qp->resources = NULL;
+	qp->more = &none;
+}
+
+static bool queues_valid(const struct rs_qp_init *i)
+{
+	bool sends = !i->xrc_target, receives = i->transport != RS_XRC;
+
+	if (sends && (!i->send_cq || !i->max_send_wr || !i->max_send_sge))
+		return false;
+	if (receives && (!i->recv_cq || (!i->srq && i->max_recv_wr && !i->max_recv_sge)))
+		return false;
+	if (!receives && (i->max_recv_wr || i->srq || i->recv_cq))
+		return false;
+	if (!sends && (i->send_cq || i->max_send_wr || i->max_inline))
+		return false;
+	return !i->srq || (!i->srq->xrc && !i->max_recv_wr);
 }
 
 static bool init_valid(const struct rs_qp_init *i)
 {
-	return i->send_cq && i->recv_cq && i->transport == RS_RC && i->max_send_wr &&
-	       i->max_send_wr <= RS_WR_MAX && i->max_recv_wr <= RS_WR_MAX && i->max_send_sge &&
+	bool service = i->transport == RS_RC || i->transport == RS_UC || i->transport == RS_UD ||
+		       i->transport == RS_XRC;
+
+	return service && queues_valid(i) && (!i->xrc_target || i->transport == RS_XRC) &&
+	       i->max_send_wr <= RS_WR_MAX && i->max_recv_wr <= RS_WR_MAX &&
 	       i->max_send_sge <= RS_SGE_MAX && i->max_recv_sge <= RS_SGE_MAX &&
-	       (i->max_recv_sge || !i->max_recv_wr);
+	       i->max_inline <= RS_INLINE_MAX && i->pd < RS_PD_OF_QP;
+}
+
+static uint32_t flags_of(const struct rs_qp_init *i)
+{
+	uint32_t f = RS_QF_USED | (i->sq_sig_all ? RS_QF_SIG_ALL : 0);
+
+	if (i->transport == RS_UC)
+		f |= RS_QF_UC;
+	if (i->transport == RS_UD)
+		f |= RS_QF_UD;
+	if (i->transport == RS_XRC)
+		f |= i->xrc_target ? RS_QF_TARGET : RS_QF_XRC;
+	return f | (i->srq || i->xrc_target ? RS_QF_SRQ : 0);
 }
 
 static uint32_t take_index(struct rs_nic *nic)
@@ -103,15 +183,19 @@ int rs_nic_create_qp(struct rs_nic *nic, const struct rs_qp_init *i, struct rs_q
 		return err;
 	}
 	qp->qpn = nic->c.first_qpn + index;
-	qp->flags = RS_QF_USED | (i->sq_sig_all ? RS_QF_SIG_ALL : 0);
+	qp->flags = flags_of(i);
 	qp->transport = i->transport;
 	qp->pd = i->pd;
-	qp->max_send_sge = i->max_send_sge;
-	qp->max_recv_sge = i->max_recv_sge;
 	qp->send_cq = i->send_cq;
 	qp->recv_cq = i->recv_cq;
-	qp->send_cq->refs++;
-	qp->recv_cq->refs++;
+	if (qp->send_cq)
+		qp->send_cq->refs++;
+	if (qp->recv_cq)
+		qp->recv_cq->refs++;
+	if (i->srq)
+		i->srq->refs++;
+	if (nic->qp_counters)
+		memset(&nic->qp_counters[index], 0, sizeof(*nic->qp_counters));
 	qp->deadline = qp->ack_deadline = RS_NEVER;
 	qp->message = RS_NO_MESSAGE;
 	nic->qps_live++;
@@ -123,8 +207,15 @@ void rs_nic_destroy_qp(struct rs_nic *nic, struct rs_qp *qp)
 {
 	rs_sched_forget(nic, qp);
 	rs_heap_remove(&nic->timers, qp->index);
-	qp->send_cq->refs--;
-	qp->recv_cq->refs--;
+	rs_event_forget(nic, qp);
+	rs_mw_forget_qp(nic, qp);
+	rs_ud_forget(nic, qp);
+	if (qp->send_cq)
+		qp->send_cq->refs--;
+	if (qp->recv_cq && !(qp->flags & RS_QF_TARGET))
+		qp->recv_cq->refs--;
+	if (qp->more->srq && !(qp->flags & RS_QF_TARGET))
+		qp->more->srq->refs--;
 	free_queues(qp);
 	qp->flags = 0;
 	qp->state = RS_QPS_RESET;
@@ -145,59 +236,133 @@ static const uint8_t transitions[] = {
 	[RS_QPS_ERR] = 0,
 };
 
-static bool rtr_valid(const struct rs_nic *nic, const struct rs_qp_attr *a)
-{
-	bool mtu = a->path_mtu >= (nic->c.any_payload ? 64 : 256) &&
-		   a->path_mtu <= RS_MAX_PAYLOAD &&
-		   (nic->c.any_payload || !(a->path_mtu & (a->path_mtu - 1)));
+/* What each transition sets when the caller does not say. */
+enum {
+	MASK_INIT = RS_QP_ACCESS | RS_QP_PKEY | RS_QP_QKEY,
+	MASK_RTR = RS_QP_AV | RS_QP_PATH_MTU | RS_QP_DEST_QPN | RS_QP_RQ_PSN | RS_QP_MIN_RNR_TIMER |
+		   RS_QP_MAX_DEST_RD_ATOMIC,
+	MASK_RTS = RS_QP_SQ_PSN | RS_QP_TIMEOUT | RS_QP_RETRY_CNT | RS_QP_RNR_RETRY |
+		   RS_QP_MAX_RD_ATOMIC,
+};
 
-	return mtu && a->dest_qpn <= RS_QPN_MASK && a->rq_psn <= RS_PSN_MASK &&
-	       a->tc < RS_CLASSES && a->min_rnr_timer <= 31 &&
-	       a->max_dest_rd_atomic <= RS_RD_ATOMIC_MAX;
+static bool mtu_valid(const struct rs_nic *nic, uint32_t mtu)
+{
+	return mtu >= (nic->c.any_payload ? 64 : 256) && mtu <= RS_MAX_PAYLOAD &&
+	       (nic->c.any_payload || !(mtu & (mtu - 1)));
 }
 
-static bool rts_valid(const struct rs_qp_attr *a)
+static bool values_valid(const struct rs_nic *nic, const struct rs_qp *qp,
+			 const struct rs_qp_attr *a, uint32_t mask)
 {
-	return a->sq_psn <= RS_PSN_MASK && a->timeout <= 31 && a->retry_cnt <= 7 &&
-	       a->rnr_retry <= 7 && a->max_rd_atomic <= RS_RD_ATOMIC_MAX;
+	if (qp->flags & RS_QF_UD)
+		mask &= ~(uint32_t)(RS_QP_AV | RS_QP_DEST_QPN);
+	return (!(mask & RS_QP_ACCESS) || a->access <= 15) &&
+	       (!(mask & RS_QP_PATH_MTU) || mtu_valid(nic, a->path_mtu)) &&
+	       (!(mask & RS_QP_DEST_QPN) || a->dest_qpn <= RS_QPN_MASK) &&
+	       (!(mask & RS_QP_RQ_PSN) || a->rq_psn <= RS_PSN_MASK) &&
+	       (!(mask & RS_QP_AV) || a->tc < RS_CLASSES) &&
+	       (!(mask & RS_QP_MIN_RNR_TIMER) || a->min_rnr_timer <= 31) &&
+	       (!(mask & RS_QP_MAX_DEST_RD_ATOMIC) || a->max_dest_rd_atomic <= RS_RD_ATOMIC_MAX) &&
+	       (!(mask & RS_QP_SQ_PSN) || a->sq_psn <= RS_PSN_MASK) &&
+	       (!(mask & RS_QP_TIMEOUT) || a->timeout <= 31) &&
+	       (!(mask & RS_QP_RETRY_CNT) || a->retry_cnt <= 7) &&
+	       (!(mask & RS_QP_RNR_RETRY) || a->rnr_retry <= 7) &&
+	       (!(mask & RS_QP_MAX_RD_ATOMIC) || a->max_rd_atomic <= RS_RD_ATOMIC_MAX);
 }
 
-static int to_rtr(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr *a, rs_time now)
+/* Another number of READs and atomics to remember; the newest ones stay. */
+static int set_resources(struct rs_qp *qp, uint8_t n)
 {
-	if (!rtr_valid(nic, a))
-		return -EINVAL;
-	if (a->max_dest_rd_atomic) {
-		qp->resources = calloc(a->max_dest_rd_atomic, sizeof(*qp->resources));
-		if (!qp->resources)
-			return -ENOMEM;
-	}
-	qp->resource_limit = a->max_dest_rd_atomic;
+	uint8_t kept = qp->resource_count < n ? qp->resource_count : n;
+	struct rs_resource *r = n ? calloc(n, sizeof(*r)) : NULL;
+
+	if (n && !r)
+		return -ENOMEM;
+	for (unsigned i = 0; i < kept; i++)
+		r[i] = qp->resources[(qp->resource_head + qp->resource_count - kept + i) %
+				     qp->resource_limit];
+	free(qp->resources);
+	qp->resources = r;
+	qp->resource_limit = n;
+	qp->resource_count = kept;
+	qp->resource_head = qp->resource_next = 0;
+	return 0;
+}
+
+/* A QP takes its place among those of its class anew when the class changes. */
+static void set_path(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr *a)
+{
+	rs_sched_forget(nic, qp);
 	qp->dest_endpoint = a->dest_endpoint;
-	qp->dest_qpn = a->dest_qpn;
-	qp->epsn = a->rq_psn;
-	qp->mtu = a->path_mtu;
-	qp->middle_frame = rs_nic_frame(nic, RS_OP_WRITE_MIDDLE | qp->transport, qp->mtu);
-	qp->middle_count = (uint16_t)(qp->middle_frame - nic->uncounted);
-	qp->window_room = nic->c.window_payload ? 1 : qp->middle_count;
 	qp->sport = a->sport;
 	qp->tos = a->tos;
 	qp->tc = a->tc;
-	qp->rnr_timer = a->min_rnr_timer;
-	qp->last_cnp = RS_NEVER;
-	nic->cc->init(nic->cc_params, &qp->cc, nic->c.line_rate, now);
-	return 0;
+	if (qp->state >= RS_QPS_RTR && qp->state != RS_QPS_ERR)
+		rs_resp_kick(nic, qp);
 }
 
-static int to_rts(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr *a)
+static void set_mtu(struct rs_nic *nic, struct rs_qp *qp, uint16_t mtu)
 {
-	if (!rts_valid(a))
-		return -EINVAL;
-	qp->next_psn = qp->una_psn = qp->max_psn = qp->post_psn = a->sq_psn;
-	qp->rto = rs_rto(a->timeout, nic->c.min_rto);
-	qp->retry_cnt = a->retry_cnt;
-	qp->rnr_retry = a->rnr_retry;
-	qp->max_rd_atomic = a->max_rd_atomic;
-	return 0;
+	qp->mtu = mtu;
+	qp->middle_frame = rs_nic_frame(nic, RS_OP_WRITE_MIDDLE | qp->transport, mtu);
+	qp->middle_count = (uint16_t)(qp->middle_frame - nic->uncounted);
+	qp->window_room = nic->c.window_payload ? 1 : qp->middle_count;
+}
+
+static void set_requester(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr *a,
+			  uint32_t mask)
+{
+	if (mask & RS_QP_SQ_PSN)
+		qp->next_psn = qp->una_psn = qp->max_psn = qp->post_psn = a->sq_psn;
+	if (mask & RS_QP_TIMEOUT) {
+		bool reliable = !(qp->flags & (RS_QF_UC | RS_QF_UD));
+
+		qp->timeout = a->timeout;
+		qp->rto = reliable ? rs_rto(a->timeout, nic->c.min_rto) : 0;
+	}
+	if (mask & RS_QP_RETRY_CNT)
+		qp->retry_cnt = a->retry_cnt;
+	if (mask & RS_QP_RNR_RETRY)
+		qp->rnr_retry = a->rnr_retry;
+	if (mask & RS_QP_MAX_RD_ATOMIC)
+		qp->max_rd_atomic = a->max_rd_atomic;
+}
+
+static void set_attributes(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr *a,
+			   uint32_t mask)
+{
+	if (mask & RS_QP_ACCESS)
+		qp->access = (uint8_t)a->access;
+	if (mask & RS_QP_PKEY)
+		qp->pkey = a->pkey;
+	if ((mask & RS_QP_QKEY) && (qp->flags & RS_QF_UD))
+		qp->more->qkey = a->qkey;
+	if (mask & RS_QP_PATH_MTU)
+		set_mtu(nic, qp, a->path_mtu);
+	if ((mask & RS_QP_AV) && !(qp->flags & RS_QF_UD))
+		set_path(nic, qp, a);
+	if ((mask & RS_QP_DEST_QPN) && !(qp->flags & RS_QF_UD))
+		qp->dest_qpn = a->dest_qpn;
+	if (mask & RS_QP_RQ_PSN)
+		qp->epsn = a->rq_psn;
+	if (mask & RS_QP_MIN_RNR_TIMER)
+		qp->rnr_timer = a->min_rnr_timer;
+	set_requester(nic, qp, a, mask);
+}
+
+/* A datagram's packets are as long as the port allows: the caller's path MTU, or the largest. */
+static void begin(struct rs_nic *nic, struct rs_qp *qp, uint32_t mask, rs_time now)
+{
+	if (qp->flags & RS_QF_UD) {
+		qp->dest_endpoint = UINT32_MAX;
+		if (!(mask & RS_QP_PATH_MTU))
+			set_mtu(nic, qp, RS_MAX_PAYLOAD);
+	}
+	qp->last_cnp = RS_NEVER;
+	qp->flags |= RS_QF_ESTABLISH;
+	nic->cc->init(nic->cc_params, &qp->cc, nic->c.line_rate, now);
+	if (qp->flags & RS_QF_UD)
+		rs_cc_none.init(NULL, &qp->cc, nic->c.line_rate, now);
 }
 
 static void to_reset(struct rs_nic *nic, struct rs_qp *qp)
@@ -206,11 +371,12 @@ static void to_reset(struct rs_nic *nic, struct rs_qp *qp)
 
 	rs_sched_forget(nic, qp);
 	rs_heap_remove(&nic->timers, qp->index);
+	rs_mw_forget_qp(nic, qp);
 	free(qp->resources);
 	memset(qp, 0, sizeof(*qp));
 	qp->index = old.index;
 	qp->qpn = old.qpn;
-	qp->flags = old.flags & (RS_QF_USED | RS_QF_SIG_ALL);
+	qp->flags = old.flags & RS_QF_LIFE;
 	qp->transport = old.transport;
 	qp->pd = old.pd;
 	qp->max_send_sge = old.max_send_sge;
@@ -226,15 +392,25 @@ static void to_reset(struct rs_nic *nic, struct rs_qp *qp)
 	qp->rq_size = old.rq_size;
 	qp->recv_sge = old.recv_sge;
 	qp->user = old.user;
+	qp->more = old.more;
 	qp->deadline = qp->ack_deadline = RS_NEVER;
 	qp->message = RS_NO_MESSAGE;
 }
 
-int rs_qp_modify(struct rs_nic *nic, struct rs_qp *qp, enum rs_qp_state to,
-		 const struct rs_qp_attr *a, rs_time now)
+/* What the queue began is done: §10.3.1.4. */
+RS_COLD static void report_drained(struct rs_nic *nic, struct rs_qp *qp)
+{
+	if (qp->una_psn != qp->max_psn || qp->una_k)
+		return;
+	qp->flags &= ~(uint32_t)RS_QF_DRAIN;
+	if (qp->state == RS_QPS_SQD)
+		rs_event_add(nic, RS_EVENT_SQ_DRAINED, qp);
+}
+
+int rs_qp_modify_mask(struct rs_nic *nic, struct rs_qp *qp, enum rs_qp_state to,
+		      const struct rs_qp_attr *a, uint32_t mask, rs_time now)
 {
 	enum rs_qp_state from = qp->state;
-	int err = 0;
 
 	if (to == RS_QPS_ERR) {
 		rs_qp_fail(nic, qp, RS_WC_SUCCESS);
@@ -246,30 +422,45 @@ int rs_qp_modify(struct rs_nic *nic, struct rs_qp *qp, enum rs_qp_state to,
 	}
 	if (to > RS_QPS_ERR || !(transitions[from] >> to & 1))
 		return -EINVAL;
-	if (!a && to <= RS_QPS_RTR)
+	if (mask && (!a || !values_valid(nic, qp, a, mask)))
 		return -EINVAL;
-	if (to == RS_QPS_INIT) {
-		if (a->access > 15)
-			return -EINVAL;
-		qp->access = (uint8_t)a->access;
-		qp->pkey = a->pkey;
-	} else if (to == RS_QPS_RTR) {
-		err = to_rtr(nic, qp, a, now);
-	} else if (from == RS_QPS_RTR) {
-		err = a ? to_rts(nic, qp, a) : -EINVAL;
-	}
-	if (err)
-		return err;
+	if (to == RS_QPS_RTR && !(qp->flags & RS_QF_UD) && !(mask & RS_QP_PATH_MTU))
+		return -EINVAL;
+	if ((mask & RS_QP_MAX_DEST_RD_ATOMIC) && set_resources(qp, a->max_dest_rd_atomic))
+		return -ENOMEM;
+	set_attributes(nic, qp, a, mask);
+	if (to == RS_QPS_RTR)
+		begin(nic, qp, mask, now);
 	qp->state = (uint8_t)to;
+	qp->flags &= ~(uint32_t)RS_QF_DRAIN;
+	if (to == RS_QPS_SQD && from == RS_QPS_RTS && (mask & RS_QP_EN_SQD_NOTIFY) &&
+	    a->sqd_notify) {
+		qp->flags |= RS_QF_DRAIN;
+		report_drained(nic, qp);
+	}
 	rs_sched_kick(nic, qp);
 	return 0;
+}
+
+int rs_qp_modify(struct rs_nic *nic, struct rs_qp *qp, enum rs_qp_state to,
+		 const struct rs_qp_attr *a, rs_time now)
+{
+	uint32_t mask = 0;
+
+	if (to == RS_QPS_INIT)
+		mask = MASK_INIT;
+	else if (to == RS_QPS_RTR)
+		mask = MASK_RTR;
+	else if (to == RS_QPS_RTS && qp->state == RS_QPS_RTR)
+		mask = MASK_RTS;
+	return rs_qp_modify_mask(nic, qp, to, a, mask, now);
 }
 
 int rs_qp_connect(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr *a, rs_time now)
 {
 	static const enum rs_qp_state way[] = {RS_QPS_INIT, RS_QPS_RTR, RS_QPS_RTS};
 
-	if (qp->state != RS_QPS_RESET || !rtr_valid(nic, a) || !rts_valid(a))
+	if (qp->state != RS_QPS_RESET || !values_valid(nic, qp, a, MASK_INIT | MASK_RTR | MASK_RTS))
 		return -EINVAL;
 	for (unsigned i = 0; i < sizeof(way) / sizeof(way[0]); i++) {
 		int err = rs_qp_modify(nic, qp, way[i], a, now);
@@ -280,6 +471,29 @@ int rs_qp_connect(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr 
 		}
 	}
 	return 0;
+}
+
+void rs_qp_query(const struct rs_qp *qp, struct rs_qp_attr *a)
+{
+	*a = (struct rs_qp_attr){
+		.dest_endpoint = qp->dest_endpoint,
+		.dest_qpn = qp->dest_qpn,
+		.sq_psn = qp->next_psn,
+		.rq_psn = qp->epsn,
+		.path_mtu = qp->mtu,
+		.sport = qp->sport,
+		.pkey = qp->pkey,
+		.tos = qp->tos,
+		.tc = qp->tc,
+		.timeout = qp->timeout,
+		.retry_cnt = qp->retry_cnt,
+		.rnr_retry = qp->rnr_retry,
+		.min_rnr_timer = qp->rnr_timer,
+		.max_rd_atomic = qp->max_rd_atomic,
+		.max_dest_rd_atomic = qp->resource_limit,
+		.access = qp->access,
+		.qkey = qp->more->qkey,
+	};
 }
 
 /* ---- Completion ---- */
@@ -301,8 +515,10 @@ void rs_qp_retire(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status
 	qp->una_k = 0;
 	qp->acked = w->end;
 	qp->sq_head++;
+	if (__builtin_expect(qp->flags & RS_QF_DRAIN, 0))
+		report_drained(nic, qp);
 	if (status != RS_WC_SUCCESS) {
-		nic->counters.req_cqe_error++;
+		RS_COUNT(nic, qp, req_cqe_error);
 		nic->counters.req_cqe_flush_error += status == RS_WC_WR_FLUSH_ERR;
 	} else if (!(w->flags & RS_WR_SIGNALED) && !(qp->flags & RS_QF_SIG_ALL)) {
 		return;
@@ -322,10 +538,8 @@ void rs_qp_complete_receive(struct rs_nic *nic, struct rs_qp *qp, const struct r
 	rs_cq_push(qp->recv_cq, &e);
 }
 
-static void flush(struct rs_nic *nic, struct rs_qp *qp)
+static void flush_sends(struct rs_nic *nic, struct rs_qp *qp)
 {
-	const struct rs_cqe e = {.status = RS_WC_WR_FLUSH_ERR, .op = RS_WR_RECV};
-
 	while (qp->sq_head != qp->sq_tail)
 		rs_qp_retire(nic, qp, RS_WC_WR_FLUSH_ERR, 0);
 	qp->sq_send = qp->sq_tail;
@@ -333,6 +547,12 @@ static void flush(struct rs_nic *nic, struct rs_qp *qp)
 	qp->outstanding = 0;
 	qp->next_psn = qp->max_psn = qp->una_psn;
 	qp->sent = qp->acked;
+}
+
+static void flush_receives(struct rs_nic *nic, struct rs_qp *qp)
+{
+	const struct rs_cqe e = {.status = RS_WC_WR_FLUSH_ERR, .op = RS_WR_RECV};
+
 	while (qp->rq_head != qp->rq_tail)
 		rs_qp_complete_receive(nic, qp, &e);
 }
@@ -344,22 +564,54 @@ void rs_qp_fail(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status)
 	qp->state = RS_QPS_ERR;
 	rs_sched_forget(nic, qp);
 	qp->deadline = qp->ack_deadline = RS_NEVER;
-	qp->flags &= RS_QF_USED | RS_QF_SIG_ALL;
+	qp->flags &= RS_QF_LIFE;
 	qp->nak = 0;
 	qp->resource_count = qp->resource_next = 0;
 	qp->message = RS_NO_MESSAGE;
 	if (status != RS_WC_SUCCESS && qp->sq_head != qp->sq_tail)
 		rs_qp_retire(nic, qp, status, 0);
-	flush(nic, qp);
+	flush_sends(nic, qp);
+	flush_receives(nic, qp);
+	if (qp->flags & RS_QF_SRQ)
+		rs_event_add(nic, RS_EVENT_LAST_WQE, qp);
+}
+
+void rs_qp_fail_send(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status)
+{
+	if (!(qp->flags & (RS_QF_UC | RS_QF_UD))) {
+		rs_qp_fail(nic, qp, status);
+		return;
+	}
+	rs_sched_forget(nic, qp);
+	qp->state = RS_QPS_SQE;
+	rs_qp_retire(nic, qp, status, 0);
+	flush_sends(nic, qp);
 }
 
 /* ---- Posting ---- */
 
 static const uint8_t middles[] = {
-	[RS_WR_SEND] = RS_OP_SEND_MIDDLE,    [RS_WR_SEND_IMM] = RS_OP_SEND_MIDDLE,
-	[RS_WR_WRITE] = RS_OP_WRITE_MIDDLE,  [RS_WR_WRITE_IMM] = RS_OP_WRITE_MIDDLE,
-	[RS_WR_READ] = RS_OP_READ_REQUEST,   [RS_WR_CMP_SWAP] = RS_OP_CMP_SWAP,
+	[RS_WR_SEND] = RS_OP_SEND_MIDDLE,
+	[RS_WR_SEND_IMM] = RS_OP_SEND_MIDDLE,
+	[RS_WR_WRITE] = RS_OP_WRITE_MIDDLE,
+	[RS_WR_WRITE_IMM] = RS_OP_WRITE_MIDDLE,
+	[RS_WR_READ] = RS_OP_READ_REQUEST,
+	[RS_WR_CMP_SWAP] = RS_OP_CMP_SWAP,
 	[RS_WR_FETCH_ADD] = RS_OP_FETCH_ADD,
+	[RS_WR_SEND_INV] = RS_OP_SEND_MIDDLE,
+	[RS_WR_LOCAL_INV] = 0,
+	[RS_WR_BIND_MW] = 0,
+};
+
+/* Table 65 (§10.7.2.2): what each service has; XRC as RC. */
+enum {
+	OPS_UD = 1 << RS_WR_SEND | 1 << RS_WR_SEND_IMM,
+	OPS_LOCAL = 1 << RS_WR_LOCAL_INV | 1 << RS_WR_BIND_MW,
+	OPS_UC = OPS_UD | 1 << RS_WR_WRITE | 1 << RS_WR_WRITE_IMM | OPS_LOCAL,
+	OPS_RC = OPS_UC | 1 << RS_WR_READ | 1 << RS_WR_CMP_SWAP | 1 << RS_WR_FETCH_ADD |
+		 1 << RS_WR_SEND_INV,
+	OPS_RESPONSE = 1 << RS_WR_READ | 1 << RS_WR_CMP_SWAP | 1 << RS_WR_FETCH_ADD,
+	OPS_RECEIVE = OPS_UD | 1 << RS_WR_WRITE_IMM | 1 << RS_WR_SEND_INV,
 };
 
 /* Sum of the list; -1: too long for a message. */
@@ -372,11 +624,28 @@ static int64_t sge_bytes(const struct rs_sge *sge, unsigned n)
 	return sum > UINT64_C(1) << RS_MESSAGE_MAX_LOG2 ? -1 : (int64_t)sum;
 }
 
+static uint32_t ops_of(const struct rs_qp *qp)
+{
+	if (qp->flags & RS_QF_TARGET)
+		return 0;
+	if (qp->flags & RS_QF_UD)
+		return OPS_UD;
+	return qp->flags & RS_QF_UC ? OPS_UC : OPS_RC;
+}
+
 static bool send_valid(const struct rs_qp *qp, const struct rs_send_wr *wr, int64_t bytes)
 {
-	bool atomic = wr->op == RS_WR_CMP_SWAP || wr->op == RS_WR_FETCH_ADD;
+	bool atomic = rs_op_atomic(wr->op);
 
-	if (wr->op > RS_WR_FETCH_ADD || wr->n_sge > qp->max_send_sge || bytes < 0)
+	if (wr->op > RS_WR_BIND_MW || !(ops_of(qp) >> wr->op & 1) || wr->n_sge > qp->max_send_sge ||
+	    bytes < 0)
+		return false;
+	if (OPS_LOCAL >> wr->op & 1)
+		return !wr->n_sge && !(wr->flags & RS_WR_INLINE);
+	if ((wr->flags & RS_WR_INLINE) &&
+	    ((OPS_RESPONSE >> wr->op & 1) || bytes > qp->more->max_inline))
+		return false;
+	if ((qp->flags & RS_QF_UD) && (bytes > qp->mtu || wr->ah.tc >= RS_CLASSES))
 		return false;
 	if (atomic && (bytes != 8 || (wr->remote_va & 7)))
 		return false;
@@ -390,7 +659,8 @@ static uint64_t message_frames(const struct rs_nic *nic, const struct rs_qp *qp,
 			       const struct rs_swqe *w)
 {
 	bool write = w->middle == RS_OP_WRITE_MIDDLE;
-	bool imm = w->op == RS_WR_SEND_IMM || w->op == RS_WR_WRITE_IMM;
+	/* ImmDt and IETH are of one length. */
+	bool imm = w->op == RS_WR_SEND_IMM || w->op == RS_WR_WRITE_IMM || w->op == RS_WR_SEND_INV;
 	uint8_t last = write ? (imm ? RS_OP_WRITE_LAST_IMM : RS_OP_WRITE_LAST)
 			     : (imm ? RS_OP_SEND_LAST_IMM : RS_OP_SEND_LAST);
 	uint8_t only = write ? (imm ? RS_OP_WRITE_ONLY_IMM : RS_OP_WRITE_ONLY)
@@ -420,12 +690,12 @@ static void fill_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_swqe *w,
 		.flags = wr->flags,
 		.n_sge = wr->n_sge,
 		.middle = middles[wr->op],
-		.response = wr->op >= RS_WR_READ,
-		.wants_receive = wr->op <= RS_WR_SEND_IMM || wr->op == RS_WR_WRITE_IMM,
+		.response = OPS_RESPONSE >> wr->op & 1,
+		.wants_receive = OPS_RECEIVE >> wr->op & 1,
 		.swap_add = wr->swap_add,
 		.compare = wr->compare,
 	};
-	w->packets = wr->op > RS_WR_READ ? 1 : rs_qp_packets(qp, bytes);
+	w->packets = rs_op_atomic(wr->op) ? 1 : rs_qp_packets(qp, bytes);
 	if (w->middle == RS_OP_WRITE_MIDDLE)
 		w->first_extra = nic->framing->data ? 0 : RS_RETH_BYTES;
 	w->end = w->start + message_frames(nic, qp, w) -
@@ -435,8 +705,58 @@ static void fill_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_swqe *w,
 	qp->post_psn = rs_psn_add(qp->post_psn, w->packets);
 }
 
+/* BIND_MW and LOCAL_INV take no PSN and no place among the messages. */
+static void fill_local(struct rs_qp *qp, struct rs_swqe *w, const struct rs_send_wr *wr)
+{
+	*w = (struct rs_swqe){
+		.start = qp->posted,
+		.end = qp->posted,
+		.wr_id = wr->wr_id,
+		.first_psn = qp->post_psn,
+		.ssn = qp->post_ssn,
+		.op = wr->op,
+		.flags = wr->flags,
+		.imm = wr->imm,
+		.rkey = wr->rkey,
+		.remote_va = wr->bind.va,
+		.swap_add = wr->bind.length,
+		.compare = (uint64_t)wr->bind.mr_key << 32 | wr->bind.access,
+	};
+	qp->flags |= RS_QF_LOCAL;
+}
+
+/* What XRC and UD have beside a message: rs_swqe_srqn() and datagram.c read it. */
+static void fill_other(const struct rs_qp *qp, struct rs_swqe *w, const struct rs_send_wr *wr)
+{
+	if (qp->flags & RS_QF_UD) {
+		w->remote_va = (uint64_t)wr->ah.endpoint << 32 | wr->dest_qpn;
+		w->rkey = wr->qkey >> 31 ? qp->more->qkey : wr->qkey;
+		w->swap_add = (uint64_t)wr->ah.sport << 16 | (uint64_t)wr->ah.tos << 8 | wr->ah.tc;
+	} else if (rs_op_atomic(w->op)) {
+		w->imm = wr->srqn;
+	} else {
+		w->swap_add = wr->srqn;
+	}
+}
+
+/* One SGE that no key covers; rs_req_payload() finds the bytes. */
+static void copy_inline(struct rs_qp *qp, const struct rs_send_wr *wr, struct rs_swqe *w)
+{
+	uint32_t at = qp->sq_tail & qp->sq_mask;
+	uint8_t *to = qp->more->inlined + (size_t)at * qp->more->stride;
+
+	for (unsigned i = 0; i < wr->n_sge; i++) {
+		if (wr->sge[i].length)
+			memcpy(to, (const void *)(uintptr_t)wr->sge[i].va, wr->sge[i].length);
+		to += wr->sge[i].length;
+	}
+	qp->send_sge[(size_t)at * qp->max_send_sge] = (struct rs_sge){.length = w->length};
+	w->n_sge = 1;
+}
+
 int rs_qp_post_send(struct rs_nic *nic, struct rs_qp *qp, const struct rs_send_wr *wr, rs_time now)
 {
+	struct rs_swqe *w;
 	int64_t bytes;
 
 	if (qp->state < RS_QPS_RTS || !qp->mtu)
@@ -446,13 +766,21 @@ int rs_qp_post_send(struct rs_nic *nic, struct rs_qp *qp, const struct rs_send_w
 		return -EINVAL;
 	if (qp->sq_tail - qp->sq_head >= qp->sq_size)
 		return -ENOMEM;
-	fill_send(nic, qp, rs_qp_swqe(qp, qp->sq_tail), wr, (uint32_t)bytes);
-	if (wr->n_sge)
+	w = rs_qp_swqe(qp, qp->sq_tail);
+	if (__builtin_expect(OPS_LOCAL >> wr->op & 1, 0))
+		fill_local(qp, w, wr);
+	else
+		fill_send(nic, qp, w, wr, (uint32_t)bytes);
+	if (__builtin_expect(qp->flags & (RS_QF_UD | RS_QF_XRC), 0) && w->packets)
+		fill_other(qp, w, wr);
+	if (wr->flags & RS_WR_INLINE && bytes)
+		copy_inline(qp, wr, w);
+	else if (wr->n_sge)
 		memcpy(&qp->send_sge[(size_t)(qp->sq_tail & qp->sq_mask) * qp->max_send_sge],
 		       wr->sge, wr->n_sge * sizeof(*wr->sge));
 	qp->sq_tail++;
-	if (qp->state == RS_QPS_ERR)
-		flush(nic, qp);
+	if (qp->state >= RS_QPS_SQE)
+		flush_sends(nic, qp);
 	rs_sched_kick(nic, qp);
 	return 0;
 }
@@ -461,7 +789,7 @@ int rs_qp_post_recv(struct rs_nic *nic, struct rs_qp *qp, const struct rs_recv_w
 {
 	int64_t bytes;
 
-	if (qp->state == RS_QPS_RESET || wr->n_sge > qp->max_recv_sge)
+	if (qp->state == RS_QPS_RESET || wr->n_sge > qp->max_recv_sge || (qp->flags & RS_QF_SRQ))
 		return -EINVAL;
 	bytes = sge_bytes(wr->sge, wr->n_sge);
 	if (bytes < 0)
@@ -475,7 +803,7 @@ int rs_qp_post_recv(struct rs_nic *nic, struct rs_qp *qp, const struct rs_recv_w
 		       wr->sge, wr->n_sge * sizeof(*wr->sge));
 	qp->rq_tail++;
 	if (qp->state == RS_QPS_ERR)
-		flush(nic, qp);
+		flush_receives(nic, qp);
 	return 0;
 }
 
@@ -514,6 +842,11 @@ void rs_qp_set_user(struct rs_qp *qp, uint64_t user)
 uint64_t rs_qp_get_user(const struct rs_qp *qp)
 {
 	return qp->user;
+}
+
+const struct rs_qp_counters *rs_qp_get_counters(const struct rs_nic *nic, const struct rs_qp *qp)
+{
+	return nic->qp_counters ? &nic->qp_counters[qp->index] : NULL;
 }
 
 uint32_t rs_qp_bytes(void)

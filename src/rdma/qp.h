@@ -17,13 +17,16 @@ enum {
 	RS_MESSAGE_MAX_LOG2 = 31,
 };
 
-/* A send work request, from its post to its completion. PSNs are fixed at the post. */
+/*
+ * A send work request, from its post to its completion. PSNs are fixed at the post. UD, BIND_MW and
+ * XRC keep what they alone have in fields that they have no other use for: fill_other() in qp.c.
+ */
 struct rs_swqe {
 	uint64_t start, end; /* frame bytes posted on the QP before, and with, this message */
 	uint64_t wr_id;
 	uint64_t remote_va;
 	uint32_t length;
-	uint32_t packets; /* PSNs that it takes: of a READ, its responses */
+	uint32_t packets; /* PSNs that it takes: of a READ, its responses; 0: BIND_MW, LOCAL_INV */
 	uint32_t first_psn;
 	uint32_t rkey;
 	uint32_t imm;
@@ -38,6 +41,17 @@ struct rs_swqe {
 	uint64_t swap_add, compare;
 };
 
+static inline bool rs_op_atomic(uint8_t op)
+{
+	return op == RS_WR_CMP_SWAP || op == RS_WR_FETCH_ADD;
+}
+
+/* Of XRC: the SRQ that XRCETH names. */
+static inline uint32_t rs_swqe_srqn(const struct rs_swqe *w)
+{
+	return rs_op_atomic(w->op) ? w->imm : (uint32_t)w->swap_add;
+}
+
 struct rs_rwqe {
 	uint64_t wr_id;
 	uint32_t length;
@@ -50,6 +64,7 @@ struct rs_resource {
 	uint64_t original; /* the atomic's answer */
 	uint32_t length;   /* bytes from va */
 	uint32_t rkey;
+	uint32_t pd;      /* that the key was found in */
 	uint32_t psn;     /* of va */
 	uint32_t packets; /* from psn */
 	uint32_t sent;    /* responses sent since it was last asked for */
@@ -82,6 +97,30 @@ enum rs_qp_flags {
 	RS_QF_USED = 1 << 12,
 	RS_QF_ON_CONTROL = 1 << 13,
 	RS_QF_ON_CNP = 1 << 14,
+	RS_QF_UC = 1 << 15,
+	RS_QF_UD = 1 << 16,
+	RS_QF_XRC = 1 << 17,       /* initiator */
+	RS_QF_TARGET = 1 << 18,    /* of XRC */
+	RS_QF_SRQ = 1 << 19,       /* receives come from an SRQ, one at a time, to rq[0] */
+	RS_QF_LOCAL = 1 << 20,     /* a BIND_MW or LOCAL_INV was posted */
+	RS_QF_ESTABLISH = 1 << 21, /* RTR, and no request came yet */
+	RS_QF_DRAIN = 1 << 22,     /* SQD: the owner wants to know when the queue is drained */
+	/* What lives as long as the QP. */
+	RS_QF_LIFE = RS_QF_USED | RS_QF_SIG_ALL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_TARGET |
+		     RS_QF_SRQ,
+	/* Sending, or a request's first look, is not RC's plain one. */
+	RS_QF_OTHER_TX = RS_QF_BAD_LOCAL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_LOCAL,
+	RS_QF_OTHER_RX = RS_QF_UC | RS_QF_UD | RS_QF_TARGET | RS_QF_XRC | RS_QF_ESTABLISH,
+};
+
+/* What only some QPs have; the others share an empty one. */
+struct rs_qp_more {
+	struct rs_srq *srq; /* of a target: the one that the request under way names */
+	uint8_t *inlined;   /* bytes of RS_WR_INLINE, stride apart */
+	uint32_t max_inline, stride;
+	uint32_t xrcd;
+	uint32_t qkey;
+	uint32_t groups; /* that it is attached to */
 };
 
 struct rs_qp {
@@ -146,6 +185,7 @@ struct rs_qp {
 	uint8_t retry_cnt, rnr_retry;
 	uint8_t max_rd_atomic;
 	uint8_t max_send_sge, max_recv_sge;
+	uint8_t timeout;
 	uint32_t pd;
 	uint32_t sq_size;
 	uint32_t post_psn; /* of the next post */
@@ -157,6 +197,8 @@ struct rs_qp {
 	struct rs_cq *send_cq, *recv_cq;
 	struct rs_sge *send_sge, *recv_sge;
 	uint64_t user;
+	struct rs_qp_more *more;
+	uint32_t windows; /* of type 2, bound to it */
 	struct rs_link link[RS_LISTS];
 };
 

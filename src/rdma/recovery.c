@@ -68,7 +68,7 @@ void rs_recover_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 		rs_sched_kick(nic, qp);
 		return;
 	}
-	nic->counters.local_ack_timeout_err++;
+	RS_COUNT(nic, qp, local_ack_timeout_err);
 	qp->flags &= ~(uint32_t)RS_QF_IMPLIED;
 	rs_recover_go_back(nic, qp, true, now);
 }

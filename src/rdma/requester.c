@@ -16,6 +16,7 @@ static const struct {
 	[RS_WR_READ] = {RS_OP_READ_REQUEST, RS_OP_READ_REQUEST, RS_OP_READ_REQUEST},
 	[RS_WR_CMP_SWAP] = {RS_OP_CMP_SWAP, RS_OP_CMP_SWAP, RS_OP_CMP_SWAP},
 	[RS_WR_FETCH_ADD] = {RS_OP_FETCH_ADD, RS_OP_FETCH_ADD, RS_OP_FETCH_ADD},
+	[RS_WR_SEND_INV] = {RS_OP_SEND_FIRST, RS_OP_SEND_LAST_INV, RS_OP_SEND_ONLY_INV},
 };
 
 /* No credit for a message that consumes a receive: one packet probes, then it waits (§9.7.7.2.5).
@@ -32,6 +33,9 @@ RS_APART static bool may_start(const struct rs_qp *qp, const struct rs_swqe *w)
 		return false;
 	if ((w->flags & RS_WR_FENCE) && qp->outstanding)
 		return false;
+	/* BIND_MW and LOCAL_INV: when all before them is done, and never twice. */
+	if (!w->packets)
+		return qp->sq_head == qp->sq_send;
 	if (w->response && qp->outstanding >= qp->max_rd_atomic)
 		return false;
 	return !limited(qp, w) || qp->una_psn == qp->next_psn;
@@ -63,20 +67,44 @@ bool rs_req_ready(const struct rs_qp *qp)
 RS_COLD static bool bad_local(struct rs_nic *nic, struct rs_qp *qp)
 {
 	if (qp->sq_head == qp->sq_send)
-		rs_qp_fail(nic, qp, RS_WC_LOC_PROT_ERR);
+		rs_qp_fail_send(nic, qp, RS_WC_LOC_PROT_ERR);
 	else
 		qp->flags |= RS_QF_BAD_LOCAL;
 	return false;
 }
 
-static bool bind_payload(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w,
-			 struct rs_packet *p)
+RS_APART static bool inlined(struct rs_qp *qp, const struct rs_swqe *w, struct rs_packet *p)
+{
+	const struct rs_qp_more *m = qp->more;
+
+	if (!(w->flags & RS_WR_INLINE))
+		return false;
+	p->payload = m->inlined + (size_t)(qp->sq_send & qp->sq_mask) * m->stride +
+		     (size_t)qp->send_k * qp->mtu;
+	return true;
+}
+
+static inline bool bind_payload(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w,
+				struct rs_packet *p)
 {
 	if (!nic->c.copy_payload || !p->payload_bytes)
 		return true;
 	p->payload = rs_mr_gather(nic, qp->pd, rs_qp_send_sge(qp, qp->sq_send), w->n_sge,
 				  qp->send_k * qp->mtu, p->payload_bytes);
-	return p->payload != NULL;
+	return __builtin_expect(p->payload != NULL, 1) || inlined(qp, w, p);
+}
+
+bool rs_req_payload(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w,
+		    struct rs_packet *p)
+{
+	return bind_payload(nic, qp, w, p);
+}
+
+bool rs_req_memory(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w)
+{
+	return rs_mr_check_sges(nic, qp->pd, rs_qp_send_sge(qp, qp->sq_send), w->n_sge,
+				w->response ? RS_ACCESS_LOCAL_WRITE : RS_LOCAL_READ) ||
+	       (w->flags & RS_WR_INLINE);
 }
 
 /* Room for switches' stamps; a request without payload has none. */
@@ -96,8 +124,7 @@ RS_APART static uint32_t fill_edge(struct rs_nic *nic, struct rs_qp *qp, const s
 	uint8_t op = !k ? (last ? opcodes[w->op].only : opcodes[w->op].first)
 			: (last ? opcodes[w->op].last : w->middle);
 
-	if (!k && !rs_mr_check_sges(nic, qp->pd, rs_qp_send_sge(qp, qp->sq_send), w->n_sge,
-				    w->response ? RS_ACCESS_LOCAL_WRITE : 0))
+	if (!k && !rs_req_memory(nic, qp, w))
 		return 0;
 	if (w->response)
 		op = opcodes[w->op].first;
@@ -175,7 +202,7 @@ static void advance(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *
 	if (__builtin_expect(qp->next_psn == qp->max_psn, 1))
 		qp->max_psn = end;
 	else {
-		nic->counters.retransmitted_packets++;
+		RS_COUNT(nic, qp, retransmitted_packets);
 		if (rs_psn_diff(end, qp->max_psn) > 0)
 			qp->max_psn = end;
 	}
@@ -187,14 +214,13 @@ static void advance(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *
 	}
 }
 
-bool rs_req_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
+static inline bool send_packet(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p,
+			       rs_time now)
 {
 	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_send);
 	bool fresh = qp->next_psn == qp->max_psn;
 	uint32_t n;
 
-	if (__builtin_expect(qp->flags & RS_QF_BAD_LOCAL, 0))
-		return bad_local(nic, qp);
 	p->psn = qp->next_psn;
 	if (__builtin_expect(qp->send_k && qp->send_k + 1 < w->packets && !w->response, 1))
 		n = fill_middle(nic, qp, w, p);
@@ -208,4 +234,62 @@ bool rs_req_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_t
 		time_rtt(qp, p, now);
 	advance(nic, qp, w, n);
 	return true;
+}
+
+/* BIND_MW and LOCAL_INV. No packet comes of it. */
+static bool run_local(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w)
+{
+	bool done =
+		w->op == RS_WR_BIND_MW ? rs_mw_bind(nic, qp, w) : rs_mw_invalidate(nic, qp, w->imm);
+
+	if (!done) {
+		rs_qp_fail_send(nic, qp, RS_WC_MW_BIND_ERR);
+		return false;
+	}
+	rs_qp_retire(nic, qp, RS_WC_SUCCESS, 0);
+	qp->sq_send = qp->sq_head;
+	return false;
+}
+
+/* Nothing will answer: what was sent is done (§9.8.2.1). */
+static void conclude(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p)
+{
+	p->bth_flags &= (uint8_t)~RS_BTH_ACKREQ;
+	if (qp->sq_send != qp->sq_head) {
+		rs_qp_retire(nic, qp, RS_WC_SUCCESS, rs_qp_swqe(qp, qp->sq_head)->length);
+	} else {
+		qp->una_psn = qp->next_psn;
+		qp->una_k = qp->send_k;
+		qp->acked = qp->sent;
+	}
+	qp->sent = qp->requested = qp->acked;
+}
+
+RS_APART static bool send_other(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p,
+				rs_time now)
+{
+	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_send);
+
+	if (qp->flags & RS_QF_BAD_LOCAL)
+		return bad_local(nic, qp);
+	if (!w->packets)
+		return run_local(nic, qp, w);
+	if (qp->flags & RS_QF_UD)
+		return rs_ud_send(nic, qp, p);
+	if (!send_packet(nic, qp, p, now))
+		return false;
+	if (qp->flags & RS_QF_XRC) {
+		p->bth_flags &= (uint8_t)~RS_PACKET_INT; /* its place is XRCETH's */
+		p->xrc_srqn = rs_swqe_srqn(w);
+	}
+	if (qp->flags & RS_QF_UC)
+		conclude(nic, qp, p);
+	return true;
+}
+
+bool rs_req_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
+{
+	if (__builtin_expect(qp->flags & RS_QF_OTHER_TX, 0))
+		return send_other(nic, qp, p, now);
+	return send_packet(nic, qp, p, now);
 }

@@ -151,11 +151,15 @@ static uint8_t read_opcode(const struct rs_resource *r)
 
 RS_COLD static void refuse(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
 {
-	nic->counters.resp_cqe_error++;
-	if (syndrome == RS_NAK_INVALID_REQUEST)
-		nic->counters.resp_remote_invalid_request++;
-	if (syndrome == RS_NAK_REMOTE_ACCESS)
-		nic->counters.resp_remote_access_errors++;
+	RS_COUNT(nic, qp, resp_cqe_error);
+	if (syndrome == RS_NAK_INVALID_REQUEST) {
+		RS_COUNT(nic, qp, resp_remote_invalid_request);
+		rs_event_add(nic, RS_EVENT_QP_REQ_ERR, qp);
+	}
+	if (syndrome == RS_NAK_REMOTE_ACCESS) {
+		RS_COUNT(nic, qp, resp_remote_access_errors);
+		rs_event_add(nic, RS_EVENT_QP_ACCESS_ERR, qp);
+	}
 	rs_qp_fail(nic, qp, RS_WC_SUCCESS);
 	qp->nak = syndrome;
 	rs_sched_control(nic, qp);
@@ -172,7 +176,7 @@ bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_
 	if (bytes > qp->mtu)
 		bytes = qp->mtu;
 	if (bytes) {
-		m = rs_mr_find(nic, r->rkey, qp->pd, r->va + offset, bytes, RS_ACCESS_REMOTE_READ);
+		m = rs_mr_find(nic, r->rkey, r->pd, r->va + offset, bytes, RS_ACCESS_REMOTE_READ);
 		if (!m) { /* deregistered since */
 			refuse(nic, qp, RS_NAK_REMOTE_ACCESS);
 			return false;
@@ -269,7 +273,7 @@ static void duplicate_atomic(struct rs_nic *nic, struct rs_qp *qp, const struct 
 RS_COLD static void duplicate(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
 			      uint32_t f, rs_time now)
 {
-	nic->counters.duplicate_request++;
+	RS_COUNT(nic, qp, duplicate_request);
 	if (f & RS_F_READ)
 		duplicate_read(nic, qp, p);
 	else if (f & RS_F_ATOMIC)
@@ -294,7 +298,7 @@ static inline uint8_t check_psn(struct rs_nic *nic, struct rs_qp *qp, const stru
 		duplicate(nic, qp, q->p, q->f, now);
 		return DROP;
 	}
-	nic->counters.out_of_sequence++;
+	RS_COUNT(nic, qp, out_of_sequence);
 	if (!(qp->flags & RS_QF_GAP))
 		owe_nak(nic, qp, RS_NAK_PSN_SEQ);
 	return DROP;
@@ -315,25 +319,25 @@ static inline uint8_t check_op_seq(const struct rs_qp *qp, uint32_t f)
 }
 
 /* Is the operation known, and granted to the peer by this QP? */
-static inline uint8_t check_op_valid(const struct rs_qp *qp, uint8_t opcode, uint32_t f)
+static inline uint8_t check_op_valid(const struct rs_qp *qp, uint32_t f)
 {
 	uint32_t need = f & RS_F_WRITE    ? RS_ACCESS_REMOTE_WRITE
 			: f & RS_F_READ   ? RS_ACCESS_REMOTE_READ
 			: f & RS_F_ATOMIC ? RS_ACCESS_REMOTE_ATOMIC
 					  : 0;
 
-	if ((opcode & 0x1f) > RS_OP_FETCH_ADD ||
-	    !(f & (RS_F_WRITE | RS_F_READ | RS_F_ATOMIC | RS_F_SEND)))
+	if (!(f & (RS_F_WRITE | RS_F_READ | RS_F_ATOMIC | RS_F_SEND)))
 		return RS_NAK_INVALID_REQUEST;
 	return (qp->access & need) == need ? OK : RS_NAK_INVALID_REQUEST;
 }
 
 /* A receive for a SEND or an immediate; a place for a READ or atomic. */
-static inline uint8_t check_resource(const struct rs_qp *qp, uint32_t f)
+static inline uint8_t check_resource(struct rs_nic *nic, struct rs_qp *qp, uint32_t f)
 {
 	bool receive = (f & RS_F_SEND && f & RS_F_FIRST) || (f & RS_F_WRITE && f & RS_F_IMM);
 
-	if (receive && qp->rq_head == qp->rq_tail)
+	if (receive && qp->rq_head == qp->rq_tail &&
+	    !((qp->flags & RS_QF_SRQ) && rs_srq_take(nic, qp)))
 		return RS_SYN_RNR | qp->rnr_timer;
 	if (f & (RS_F_READ | RS_F_ATOMIC) && !has_resource(qp))
 		return RS_NAK_INVALID_REQUEST;
@@ -381,10 +385,13 @@ static inline uint8_t check_rkey(struct rs_nic *nic, const struct rs_qp *qp, str
 {
 	const struct rs_packet *p = q->p;
 	uint64_t length = p->dma_bytes;
+	uint32_t need;
 
 	if (q->f & RS_F_SEND) {
 		const struct rs_rwqe *r = &qp->rq[qp->rq_head & qp->rq_mask];
 
+		if (q->f & RS_F_IETH && !rs_mw_may_invalidate(nic, qp, p->imm))
+			return RS_NAK_REMOTE_ACCESS;
 		if (!p->payload_bytes ||
 		    rs_mr_check_sges(nic, qp->pd, rs_qp_recv_sge(qp, qp->rq_head), r->n_sge,
 				     RS_ACCESS_LOCAL_WRITE))
@@ -403,10 +410,12 @@ static inline uint8_t check_rkey(struct rs_nic *nic, const struct rs_qp *qp, str
 	}
 	if (!length)
 		return OK;
-	q->mr = rs_mr_find(nic, p->rkey, qp->pd, p->va, length,
-			   q->f & RS_F_WRITE  ? RS_ACCESS_REMOTE_WRITE
-			   : q->f & RS_F_READ ? RS_ACCESS_REMOTE_READ
-					      : RS_ACCESS_REMOTE_ATOMIC);
+	need = q->f & RS_F_WRITE  ? RS_ACCESS_REMOTE_WRITE
+	       : q->f & RS_F_READ ? RS_ACCESS_REMOTE_READ
+				  : RS_ACCESS_REMOTE_ATOMIC;
+	q->mr = rs_mr_find(nic, p->rkey, qp->pd, p->va, length, need);
+	if (__builtin_expect(!q->mr, 0)) /* or a window of type 2, which is this QP's alone */
+		q->mr = rs_mr_find(nic, p->rkey, RS_PD_OF_QP | qp->qpn, p->va, length, need);
 	return q->mr ? OK : RS_NAK_REMOTE_ACCESS;
 }
 
@@ -423,6 +432,11 @@ RS_APART static void finish_receive(struct rs_nic *nic, struct rs_qp *qp, const 
 		.solicited = !!(q->p->bth_flags & RS_BTH_SE),
 	};
 
+	if (q->f & RS_F_IETH) {
+		rs_mw_invalidate(nic, qp, q->p->imm);
+		e.imm = q->p->imm;
+		e.flags = RS_CQE_INV;
+	}
 	rs_qp_complete_receive(nic, qp, &e);
 }
 
@@ -500,6 +514,7 @@ RS_APART static uint32_t execute_response(struct rs_nic *nic, struct rs_qp *qp,
 	*r = (struct rs_resource){
 		.va = p->va,
 		.rkey = p->rkey,
+		.pd = q->mr ? q->mr->pd : qp->pd,
 		.psn = qp->epsn,
 		.packets = 1,
 		.atomic = !!(q->f & RS_F_ATOMIC),
@@ -554,7 +569,7 @@ static inline bool streams_on(const struct rs_nic *nic, const struct rs_qp *qp,
 {
 	return (p->opcode & 0x1f) == RS_OP_WRITE_MIDDLE && p->psn == qp->epsn &&
 	       qp->message == RS_OP_WRITE_FIRST && p->payload_bytes == qp->mtu &&
-	       qp->w_left > qp->mtu && !(qp->flags & RS_QF_GAP) && !qp->nak &&
+	       qp->w_left > qp->mtu && !(qp->flags & (RS_QF_GAP | RS_QF_UC)) && !qp->nak &&
 	       nic->mrs[qp->w_mr].key == qp->w_rkey;
 }
 
@@ -572,19 +587,112 @@ static inline void stream(struct rs_nic *nic, struct rs_qp *qp, const struct rs_
 	owe_ack(nic, qp, p, now);
 }
 
+/* The message under way is given up; its receive waits for the next one. */
+static void abandon(struct rs_nic *nic, struct rs_qp *qp)
+{
+	qp->message = RS_NO_MESSAGE;
+	qp->flags &= ~(uint32_t)RS_QF_RECEIVING;
+	RS_COUNT(nic, qp, uc_ud_dropped);
+}
+
+/*
+ * UC: §9.8.2. A gap in the PSNs drops the message that it hits, and the next First or Only begins
+ * anew. What is refused is dropped silently, but for receive memory that is not the owner's.
+ */
+static void uc_rx(struct rs_nic *nic, struct rs_qp *qp, struct request *q)
+{
+	bool first = q->f & RS_F_FIRST;
+	uint8_t v;
+
+	if (qp->message != RS_NO_MESSAGE && (first || q->p->psn != qp->epsn))
+		abandon(nic, qp);
+	if (!first && qp->message == RS_NO_MESSAGE)
+		return;
+	qp->epsn = q->p->psn & RS_PSN_MASK;
+	v = check_op_seq(qp, q->f);
+	if (!v)
+		v = check_op_valid(qp, q->f);
+	if (!v)
+		v = check_resource(nic, qp, q->f);
+	if (!v)
+		v = check_length(qp, q);
+	if (!v)
+		v = check_rkey(nic, qp, q);
+	if (v && q->receive_status == RS_WC_LOC_PROT_ERR) {
+		struct rs_cqe e = {.status = q->receive_status, .op = RS_WR_RECV};
+
+		rs_qp_complete_receive(nic, qp, &e);
+		rs_qp_fail(nic, qp, RS_WC_SUCCESS);
+		return;
+	}
+	if (v) {
+		abandon(nic, qp);
+		return;
+	}
+	qp->epsn = rs_psn_add(qp->epsn, 1);
+	if (q->f & RS_F_WRITE)
+		execute_write(nic, qp, q);
+	else
+		execute_send(nic, qp, q);
+}
+
+/* XRC: the request's SRQ gives receive, completion queue and protection domain (A14.2.3). */
+static uint8_t check_xrc(struct rs_nic *nic, struct rs_qp *qp, const struct request *q)
+{
+	struct rs_srq *s = rs_srq_find(nic, q->p->xrc_srqn);
+
+	if (!s || !s->xrc || s->xrcd != qp->more->xrcd)
+		return RS_NAK_INVALID_REQUEST;
+	if (!(q->f & RS_F_FIRST))
+		return s == qp->more->srq ? OK : RS_NAK_INVALID_REQUEST;
+	qp->more->srq = s;
+	qp->recv_cq = s->cq;
+	qp->pd = s->pd;
+	return OK;
+}
+
+/* Before the checks of a request that is not plainly RC's. False: it is dealt with. */
+RS_APART static bool first_look(struct rs_nic *nic, struct rs_qp *qp, struct request *q,
+				rs_time now)
+{
+	if (qp->flags & RS_QF_UD) {
+		rs_ud_rx(nic, qp, q->p, now);
+		return false;
+	}
+	if (qp->flags & RS_QF_XRC) { /* an initiator responds to nothing */
+		nic->counters.rx_dropped++;
+		return false;
+	}
+	if (qp->flags & RS_QF_ESTABLISH) {
+		qp->flags &= ~(uint32_t)RS_QF_ESTABLISH;
+		if (qp->state == RS_QPS_RTR)
+			rs_event_add(nic, RS_EVENT_COMM_EST, qp);
+	}
+	if (qp->flags & RS_QF_UC) {
+		uc_rx(nic, qp, q);
+		return false;
+	}
+	return true;
+}
+
 RS_APART static void check_and_execute(struct rs_nic *nic, struct rs_qp *qp,
 				       const struct rs_packet *p, uint32_t f, rs_time now)
 {
 	struct request q = {.p = p, .f = f};
-	uint8_t v = check_psn(nic, qp, &q, now);
+	uint8_t v;
 
+	if (__builtin_expect(qp->flags & RS_QF_OTHER_RX, 0) && !first_look(nic, qp, &q, now))
+		return;
+	v = check_psn(nic, qp, &q, now);
 	if (v == DROP)
 		return;
 	v = check_op_seq(qp, f);
+	if (__builtin_expect(qp->flags & RS_QF_TARGET, 0) && !v)
+		v = check_xrc(nic, qp, &q);
 	if (!v)
-		v = check_op_valid(qp, p->opcode, f);
+		v = check_op_valid(qp, f);
 	if (!v)
-		v = check_resource(qp, f);
+		v = check_resource(nic, qp, f);
 	if (!v)
 		v = check_length(qp, &q);
 	if (!v)

@@ -113,7 +113,7 @@ RS_APART static void send_cnp(struct rs_nic *nic, struct rs_packet *p)
 	p->tc = nic->c.cnp_tc;
 	p->bth_flags |= RS_BTH_BECN;
 	p->psn = 0;
-	nic->counters.np_cnp_sent++;
+	RS_COUNT(nic, qp, np_cnp_sent);
 }
 
 static bool send_control(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_time now)

@@ -12,6 +12,9 @@ enum {
 	RS_MAX_QPS = 1 << 23,
 	RS_MAX_MRS = (1 << 24) - 1,
 	RS_MAX_CQ = 1 << 22,
+	RS_MAX_SRQS = 1 << 16,
+	RS_MAX_ATTACHED = 4096, /* QPs to multicast groups */
+	RS_EVENTS = 256,
 };
 
 #define RS_NO_QP UINT32_MAX
@@ -20,24 +23,63 @@ enum {
 #define RS_APART __attribute__((noinline))
 #define RS_COLD  __attribute__((noinline, cold))
 
+enum rs_mr_kind { RS_MR_REGION, RS_MR_WINDOW_1, RS_MR_WINDOW_2 };
+
+/* In a region's access beside enum rs_access: its owner may read it. Windows are not for owners. */
+#define RS_LOCAL_READ 0x80u
+
+/* PDs are below this; a window of type 2 that is bound has this plus its QP's number for a PD. */
+#define RS_PD_OF_QP 0x80000000u
+
 struct rs_mr {
 	uint64_t va, length;
 	uint8_t *host;
-	uint32_t key; /* as last given out; its low byte is the generation */
+	uint64_t windows; /* bound to the region */
+	uint32_t key;     /* as last given out; its low byte is the generation */
 	uint32_t pd;
 	uint32_t next_free;
+	uint32_t parent; /* of a window: the entry of its region; RS_NO_MR: not bound */
+	uint32_t own_pd; /* of a window */
 	uint8_t access;
 	bool used;
+	uint8_t kind; /* enum rs_mr_kind */
+};
+
+#define RS_NO_MR UINT32_MAX
+
+struct rs_srq {
+	struct rs_rwqe *rq;
+	struct rs_sge *sge;
+	uint32_t mask, head, tail;
+	uint32_t size, limit;
+	uint32_t refs; /* QPs on it */
+	uint32_t pd, xrcd;
+	uint32_t number;
+	uint8_t max_sge;
+	bool xrc;
+	struct rs_cq *cq; /* of XRC */
+	uint64_t user;
+};
+
+struct rs_attached {
+	uint32_t group;
+	uint32_t qp; /* index */
 };
 
 struct rs_cq {
 	struct rs_cqe *ring;
 	uint32_t mask, head, tail;
-	uint32_t refs; /* QPs on it */
+	uint32_t refs; /* QPs and SRQs on it */
 	bool overrun;
+	uint8_t armed; /* enum rs_arming */
+	bool notified; /* in the NIC's line */
+	struct rs_cq *next_notified;
+	uint64_t user;
 	struct rs_nic *nic;
 	struct rs_cq *next, **prev;
 };
+
+enum rs_arming { RS_ARM_NONE, RS_ARM_SOLICITED, RS_ARM_NEXT };
 
 struct rs_list {
 	uint32_t head, tail;
@@ -75,7 +117,23 @@ struct rs_nic {
 	uint8_t *bounce;
 	uint32_t bounce_next;
 	struct rs_nic_counters counters;
+	struct rs_qp_counters *qp_counters; /* [QP], or NULL */
+
+	struct rs_srq **srqs; /* [number - 1] */
+	struct rs_attached *attached;
+	uint32_t n_attached;
+	struct rs_cq *notified, **notified_end;
+	struct rs_event *events;
+	uint32_t events_head, events_tail;
 };
+
+/* Count for the NIC and for the QP. */
+#define RS_COUNT(nic, qp, field)                                     \
+	do {                                                         \
+		(nic)->counters.field++;                             \
+		if (__builtin_expect((nic)->qp_counters != NULL, 0)) \
+			(nic)->qp_counters[(qp)->index].field++;     \
+	} while (0)
 
 /* mr.c: §10.6. The entry of a key, or NULL when the key is stale, of another PD, lacks a right or
  * does not cover [va, va + length). */
@@ -87,6 +145,13 @@ bool rs_mr_check_sges(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge,
  * buffer. NULL when the memory is refused. */
 const uint8_t *rs_mr_gather(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, unsigned n,
 			    uint32_t offset, uint32_t length);
+/* BIND_MW and LOCAL_INV as they were posted; false: refused. */
+bool rs_mw_bind(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w);
+/* By LOCAL_INV or a peer's SEND; check alone leaves it as it is. */
+bool rs_mw_may_invalidate(struct rs_nic *nic, const struct rs_qp *qp, uint32_t key);
+bool rs_mw_invalidate(struct rs_nic *nic, struct rs_qp *qp, uint32_t key);
+/* The QP goes: its windows of type 2 are not bound any more. */
+void rs_mw_forget_qp(struct rs_nic *nic, struct rs_qp *qp);
 /* False when the memory is refused; nothing is written then. */
 bool rs_mr_scatter(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, unsigned n,
 		   uint32_t offset, const uint8_t *bytes, uint32_t length);
@@ -94,14 +159,35 @@ bool rs_mr_scatter(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, un
 /* cq.c */
 void rs_cq_push(struct rs_cq *cq, const struct rs_cqe *e);
 
+/* event.c: object is a QP, CQ or SRQ, as the type has it. */
+void rs_event_add(struct rs_nic *nic, enum rs_event_type type, void *object);
+void rs_event_forget(struct rs_nic *nic, const void *object);
+
+/* srq.c: the next receive becomes the QP's own; false: there is none. */
+bool rs_srq_take(struct rs_nic *nic, struct rs_qp *qp);
+struct rs_srq *rs_srq_find(const struct rs_nic *nic, uint32_t number);
+
+/* datagram.c: UD. */
+void rs_ud_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, rs_time now);
+void rs_ud_multicast(struct rs_nic *nic, const struct rs_packet *p, rs_time now);
+void rs_ud_forget(struct rs_nic *nic, struct rs_qp *qp);
+bool rs_ud_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p);
+
 /* qp.c: to ERR: the oldest send completes with status (RS_WC_SUCCESS: none is to blame), all
  * others and the receives are flushed. */
 void rs_qp_fail(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status);
+/* The requester's own error: RC and XRC go to ERR, UC and UD to SQE (§10.3.1.5). */
+void rs_qp_fail_send(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status);
 /* Complete the oldest send. */
 void rs_qp_retire(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status, uint32_t bytes);
 void rs_qp_complete_receive(struct rs_nic *nic, struct rs_qp *qp, const struct rs_cqe *e);
 
 /* requester.c */
+/* The payload of a packet from the memory of its work request; false: refused. */
+bool rs_req_payload(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w,
+		    struct rs_packet *p);
+/* Is the memory of a work request the owner's? */
+bool rs_req_memory(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w);
 bool rs_req_ready(const struct rs_qp *qp);
 
 /* A middle packet of a message that needs neither credit nor response, and room for it: the common

@@ -205,7 +205,7 @@ static void middle_first(struct rs_packet *p)
 
 static void unknown_op(struct rs_packet *p)
 {
-	p->opcode = RS_OP_SEND_ONLY_INV;
+	p->opcode = RS_OP_ATOMIC_WRITE;
 }
 
 static void short_first(struct rs_packet *p)
