@@ -5,6 +5,9 @@
 #include <string.h>
 #include "base/error.h"
 
+#undef rs_error_set
+#undef rs_error_at
+
 static void put(char *buf, size_t size, const char *fmt, va_list ap)
 {
 	int n = vsnprintf(buf, size, fmt, ap);

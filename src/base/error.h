@@ -31,6 +31,10 @@ int rs_error_set(struct rs_error *e, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int rs_error_at(struct rs_error *e, int code, struct rs_where at, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+#ifdef __clang_analyzer__ /* it does not look into another file to see that the code comes back */
+#define rs_error_set(e, code, ...) (rs_error_set(e, code, __VA_ARGS__), (code))
+#define rs_error_at(e, code, ...) (rs_error_at(e, code, __VA_ARGS__), (code))
+#endif
 /* Add the advice to an error just made. */
 void rs_error_hint(struct rs_error *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
