@@ -34,9 +34,9 @@ bench: build
 	@bench/run build/release
 
 fuzz:
-	@tools/setup clang
+	@tools/setup clang libclang-rt-dev
 	@cmake --preset fuzz >/dev/null
-	@cmake --build --preset fuzz
+	@cmake --build --preset fuzz --target fuzzers
 	@tools/fuzz build/fuzz $(FUZZ_SECONDS)
 
 format:
