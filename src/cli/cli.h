@@ -19,6 +19,7 @@ int rs_cmd_audit(int argc, char **argv);
 int rs_cmd_exec(int argc, char **argv);
 int rs_cmd_devices(int argc, char **argv);
 int rs_cmd_libdir(int argc, char **argv);
+int rs_cmd_counters(int argc, char **argv);
 int rs_cmd_pcap(int argc, char **argv);
 
 /* The folder of the drop-in libraries. -ENOENT. */

@@ -14,6 +14,7 @@ static const struct {
 	{"fabric", rs_cmd_fabric, "show, check or convert the description of a fabric"},
 	{"exec", rs_cmd_exec, "run an RDMA program on RoCEv2 devices in software, real packets"},
 	{"devices", rs_cmd_devices, "the devices that a program under exec sees"},
+	{"counters", rs_cmd_counters, "what the devices of running programs count"},
 	{"libdir", rs_cmd_libdir, "the folder of the drop-in libraries, for LD_LIBRARY_PATH"},
 	{"audit", rs_cmd_audit, "read hosts and switches, find what is wrong, print the fix"},
 	{"pcap", rs_cmd_pcap, "verify a RoCEv2 capture and tell what happened on the wire"},

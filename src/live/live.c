@@ -59,19 +59,26 @@ rs_time rs_live_now(struct rs_live *l)
 
 static int make_nic(struct rs_live *l, struct rs_error *e)
 {
+	uint32_t start = (uint32_t)(l->epoch_ns ^ l->epoch_ns >> 20);
 	struct rs_nic_config c = {
 		.endpoint = 0,
 		.line_rate = LINE_RATE_GBPS * RS_GBPS,
 		.max_qps = RS_LIVE_MAX_QPS,
 		.max_mrs = RS_LIVE_MAX_MRS,
 		.max_cqs = RS_LIVE_MAX_CQS,
-		.first_qpn = l->slot * RS_SLOT_QPNS,
+		/* not where the slot's last holder began: its peers may still be sending */
+		.first_qpn = l->slot * RS_SLOT_QPNS + start % (RS_SLOT_QPNS - RS_LIVE_MAX_QPS),
 		.free = &l->free,
 		.cnp_tos = 48 << 2,
 		.ack_every = 16,
 		.copy_payload = true,
+		.max_srqs = RS_LIVE_MAX_SRQS,
+		.qp_counters = true,
+		.grh = rs_group_grh,
+		.grh_arg = l,
 	};
 
+	l->first_qpn = c.first_qpn;
 	return rs_nic_create(&c, &l->nic, e);
 }
 

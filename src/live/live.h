@@ -25,6 +25,8 @@ enum {
 	RS_LIVE_MAX_QPS = 1 << 15,
 	RS_LIVE_MAX_MRS = 1 << 18,
 	RS_LIVE_MAX_CQS = 1 << 15,
+	RS_LIVE_MAX_SRQS = 1 << 14,
+	RS_LIVE_MAX_GROUPS = 64,
 };
 
 /* A network interface as a port of a NIC. */
@@ -88,6 +90,14 @@ int rs_live_path_get(struct rs_live *l, unsigned sgid, const uint8_t dgid[16], u
 void rs_live_path_put(struct rs_live *l, uint32_t endpoint);
 /* Locked: the addresses of a packet's src or dst; false: no such path any more. */
 bool rs_live_path_gids(struct rs_live *l, uint32_t endpoint, uint8_t own[16], uint8_t peer[16]);
+
+/*
+ * Locked: hear a multicast group; its number is what rs_qp_attach() takes. Counted; leave undoes
+ * one join. -EINVAL: no multicast address, or of a family that the device has none of; -ENOSPC.
+ */
+int rs_live_group_join(struct rs_live *l, const uint8_t gid[16], uint32_t *group);
+int rs_live_group_find(struct rs_live *l, const uint8_t gid[16], uint32_t *group);
+void rs_live_group_leave(struct rs_live *l, uint32_t group);
 
 /* Packets of the sockets, beside the engine's counters. */
 struct rs_live_counters {

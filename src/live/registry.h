@@ -48,6 +48,8 @@ void rs_registry_found(struct rs_registry *r, unsigned slot, unsigned index);
 int rs_registry_leased(const struct rs_registry *r, unsigned slot);
 /* Free the slots of dead processes; returns how many. Locked. */
 unsigned rs_registry_reap(struct rs_registry *r);
+/* Without joining: 1 for each slot of a live process. 0, or -ENOENT: there is no registry. */
+int rs_registry_peek(uint8_t leased[RS_SLOTS]);
 /* Which network namespace this is: names of sockets beside the file. */
 uint64_t rs_registry_netns(const struct rs_registry *r);
 

@@ -11,7 +11,7 @@
 #define UDP_GRO 104
 #endif
 
-enum { IPPROTO_UDP_ = 17, DF = 0x4000, DEST_QP_AT = 5 };
+enum { IPPROTO_UDP_ = 17, DF = 0x4000, DEST_QP_AT = 5, MULTICAST_SLOT = 0xff };
 
 int rs_rx_init(struct rs_live *l)
 {
@@ -97,7 +97,7 @@ static void deliver(struct rs_live *l, struct rs_datagram *d)
 		rs_pool_free(&l->free, p);
 		return;
 	}
-	p->dst = 0;
+	p->dst = p->dest_qp == RS_MULTICAST_QPN ? rs_group_of(l, d->own) : 0;
 	p->tc = 0;
 	rs_nic_rx(l->nic, p, rs_live_now(l));
 }
@@ -111,7 +111,7 @@ static void take(struct rs_live *l, struct rs_datagram *d)
 		return;
 	}
 	slot = d->bytes[DEST_QP_AT];
-	if (slot == l->slot)
+	if (slot == l->slot || slot == MULTICAST_SLOT)
 		deliver(l, d);
 	else
 		rs_steer_hand_over(l, d, slot);

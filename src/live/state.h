@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include "live/live.h"
 #include "live/registry.h"
 #include "wire/frame.h"
@@ -94,15 +95,21 @@ struct rs_live {
 	struct rs_rx rx;
 	struct rs_registry *registry;
 	unsigned slot;
+	uint32_t first_qpn;
 	int udp, stray, epoll, wake; /* file descriptors */
+	struct rs_group {
+		uint8_t gid[16];
+		uint32_t endpoint, refs;
+	} group[RS_LIVE_MAX_GROUPS];
 	struct rs_icrc_basis basis;
 	void (*on_event)(void *arg);
 	void *event_arg;
 	struct rs_live_counters counters;
 
-	int64_t epoch_ns;          /* of the monotonic clock: time 0 */
-	rs_time floor; /* the engine's time runs ahead of the clock to here: a burst of paced packets */
-	rs_time tx_again;          /* when pacing lets the next packet go */
+	int64_t epoch_ns; /* of the monotonic clock: time 0 */
+	rs_time floor;    /* the engine's time runs ahead of the clock to here: a burst of paced
+			     packets */
+	rs_time tx_again; /* when pacing lets the next packet go */
 	rs_time sleeping_until;    /* of the thread */
 	_Atomic int64_t polled_ns; /* when the application last drove the engine */
 	pthread_t thread;
@@ -119,6 +126,11 @@ void rs_paths_fini(struct rs_paths *p);
 uint32_t rs_paths_find(const struct rs_paths *p, const uint8_t own[16], const uint8_t peer[16]);
 /* One that lives until RS_TEMPORARY_PATHS others came: of a datagram's sender. */
 uint32_t rs_paths_temporary(struct rs_live *l, const uint8_t own[16], const uint8_t peer[16]);
+
+/* group.c: the number of a group that a datagram came to; UINT32_MAX: none that was joined. */
+uint32_t rs_group_of(const struct rs_live *l, const uint8_t gid[16]);
+/* The 40 bytes before a datagram's payload. */
+void rs_group_grh(void *live, const struct rs_packet *p, uint8_t out[RS_GRH_BYTES]);
 
 /* icrc.c: is the packet's ICRC right for some IPv4 identification? */
 bool rs_icrc_any_id(struct rs_live *l, const uint8_t *ip, size_t n, uint32_t received);
@@ -138,6 +150,10 @@ int rs_steer_open(struct rs_live *l, struct rs_error *e);
 void rs_steer_close(struct rs_live *l);
 /* Hand a datagram to the process that holds its QPN's slot. */
 void rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned slot);
+/* The name of a slot's socket between processes. */
+socklen_t rs_steer_name(unsigned slot, struct sockaddr_un *a);
+/* counters.c: was it a question for counters? Then it is answered. */
+bool rs_counters_answer(struct rs_live *l, const void *bytes, size_t n, const struct msghdr *from);
 /* What others handed over. */
 bool rs_steer_receive(struct rs_live *l, void (*take)(struct rs_live *l, struct rs_datagram *d));
 

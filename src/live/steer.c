@@ -116,7 +116,7 @@ static int open_udp(struct rs_live *l, struct rs_error *e)
 }
 
 /* The socket's name, in the abstract space of the network namespace. */
-static socklen_t stray_name(const struct rs_live *l, unsigned slot, struct sockaddr_un *a)
+socklen_t rs_steer_name(unsigned slot, struct sockaddr_un *a)
 {
 	memset(a, 0, sizeof(*a));
 	a->sun_family = AF_UNIX;
@@ -128,7 +128,7 @@ static socklen_t stray_name(const struct rs_live *l, unsigned slot, struct socka
 static int open_stray(struct rs_live *l, struct rs_error *e)
 {
 	struct sockaddr_un a;
-	socklen_t n = stray_name(l, l->slot, &a);
+	socklen_t n = rs_steer_name(l->slot, &a);
 
 	l->stray = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (l->stray < 0 || set_int(l->stray, SOL_SOCKET, SO_PASSCRED, 1) ||
@@ -189,7 +189,7 @@ void rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned
 	}
 	memcpy(head.own, d->own, 16);
 	memcpy(head.peer, d->peer, 16);
-	m.msg_namelen = stray_name(l, slot, &to);
+	m.msg_namelen = rs_steer_name(slot, &to);
 	/* Full or gone: lost, as on a wire; the transport repeats. */
 	if (sendmsg(l->stray, &m, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
 		l->counters.tx_stray++;
@@ -218,7 +218,10 @@ bool rs_steer_receive(struct rs_live *l, void (*take)(struct rs_live *l, struct 
 		_Alignas(8) uint8_t control[64];
 		struct stray head;
 		struct iovec iov[2] = {{&head, sizeof(head)}, {bytes, RS_TX_SLOT}};
-		struct msghdr m = {.msg_iov = iov,
+		struct sockaddr_un from;
+		struct msghdr m = {.msg_name = &from,
+				   .msg_namelen = sizeof(from),
+				   .msg_iov = iov,
 				   .msg_iovlen = 2,
 				   .msg_control = control,
 				   .msg_controllen = sizeof(control)};
@@ -227,7 +230,8 @@ bool rs_steer_receive(struct rs_live *l, void (*take)(struct rs_live *l, struct 
 
 		if (n < 0)
 			break;
-		if ((size_t)n <= sizeof(head) || (m.msg_flags & MSG_TRUNC) || !from_same_user(&m))
+		if ((m.msg_flags & MSG_TRUNC) || !from_same_user(&m) ||
+		    rs_counters_answer(l, &head, (size_t)n, &m) || (size_t)n <= sizeof(head))
 			continue;
 		d = (struct rs_datagram){.sport = head.sport,
 					 .id = head.id,

@@ -57,3 +57,94 @@ RS_EXPORT int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ib
 		*vid = 0xffff;
 	return 0;
 }
+
+/* ---- The sender of a datagram: from the 40 bytes before its payload (annex A17.4.5.2) ---- */
+
+enum { VERSION_IPV6 = 6, IPV4_AT = 20, SOURCE_IPV4 = 12, IPV4_BYTES = 4 };
+
+static int own_index(const struct rs_vctx *c, const uint8_t gid[16])
+{
+	const struct rs_netdev *n = &c->device->live.net;
+
+	for (int i = 0; i < n->n_gids; i++)
+		if (!memcmp(n->gid[i], gid, 16))
+			return i;
+	return -1;
+}
+
+RS_EXPORT int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc,
+				  struct ibv_grh *grh, struct ibv_ah_attr *attr)
+{
+	const uint8_t *b = (const uint8_t *)grh, *v4 = b + IPV4_AT;
+	bool ipv6 = be32toh(grh->version_tclass_flow) >> 28 == VERSION_IPV6;
+	uint8_t source[16] = {[10] = 0xff, [11] = 0xff}, own[16] = {[10] = 0xff, [11] = 0xff};
+	int index;
+
+	memset(attr, 0, sizeof(*attr));
+	if (port != RS_V_PORT || !(wc->wc_flags & IBV_WC_GRH)) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (ipv6) {
+		memcpy(source, grh->sgid.raw, 16);
+		memcpy(own, grh->dgid.raw, 16);
+	} else {
+		memcpy(source + 12, v4 + SOURCE_IPV4, IPV4_BYTES);
+		memcpy(own + 12, v4 + SOURCE_IPV4 + IPV4_BYTES, IPV4_BYTES);
+	}
+	index = own_index(rs_vctx(context), own);
+	if (index < 0) {
+		errno = ENOENT;
+		return -1;
+	}
+	attr->is_global = 1;
+	attr->port_num = port;
+	attr->sl = wc->sl & 7;
+	memcpy(attr->grh.dgid.raw, source, 16);
+	attr->grh.sgid_index = (uint8_t)index;
+	attr->grh.hop_limit = 64;
+	attr->grh.traffic_class = ipv6 ? (be32toh(grh->version_tclass_flow) >> 20) & 0xff : v4[1];
+	return 0;
+}
+
+RS_EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc,
+					       struct ibv_grh *grh, uint8_t port)
+{
+	struct ibv_ah_attr attr;
+
+	return ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr) ? NULL
+								      : ibv_create_ah(pd, &attr);
+}
+
+/* ---- Multicast (§10.5): the group's address is a GID, IPv4 ones mapped ---- */
+
+RS_EXPORT int ibv_attach_mcast(struct ibv_qp *base, const union ibv_gid *gid, uint16_t lid)
+{
+	struct rs_vctx *c = rs_vctx(base->context);
+	struct rs_nic *nic = rs_vctx_lock(c);
+	uint32_t group;
+	int err = rs_live_group_join(c->live, gid->raw, &group);
+
+	if (!err) {
+		err = rs_qp_attach(nic, rs_vqp(base)->qp, group);
+		if (err)
+			rs_live_group_leave(c->live, group);
+	}
+	rs_vctx_unlock(c);
+	return -err;
+}
+
+RS_EXPORT int ibv_detach_mcast(struct ibv_qp *base, const union ibv_gid *gid, uint16_t lid)
+{
+	struct rs_vctx *c = rs_vctx(base->context);
+	struct rs_nic *nic = rs_vctx_lock(c);
+	uint32_t group;
+	int err = rs_live_group_find(c->live, gid->raw, &group);
+
+	if (!err)
+		err = rs_qp_detach(nic, rs_vqp(base)->qp, group);
+	if (!err)
+		rs_live_group_leave(c->live, group);
+	rs_vctx_unlock(c);
+	return -err;
+}

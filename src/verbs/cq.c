@@ -6,27 +6,38 @@
 #include <time.h>
 #include "verbs/verbs.h"
 
-enum { HOLD_MIN = 16, DRAIN = 64 };
+/* What UCX looks for in a datagram's completion: the kind of its GRH (mlx5: RoCE v2 over IPv4,
+ * IPv6). */
+enum { SL_IPV4 = 0xa, SL_IPV6 = 0x9 };
 
 /* Completion opcodes and flags by enum rs_wr_op. */
 static const enum ibv_wc_opcode opcodes[] = {
-	[RS_WR_SEND] = IBV_WC_SEND,
-	[RS_WR_SEND_IMM] = IBV_WC_SEND,
-	[RS_WR_WRITE] = IBV_WC_RDMA_WRITE,
-	[RS_WR_WRITE_IMM] = IBV_WC_RDMA_WRITE,
-	[RS_WR_READ] = IBV_WC_RDMA_READ,
-	[RS_WR_CMP_SWAP] = IBV_WC_COMP_SWAP,
-	[RS_WR_FETCH_ADD] = IBV_WC_FETCH_ADD,
-	[RS_WR_RECV] = IBV_WC_RECV,
-	[RS_WR_RECV_WRITE_IMM] = IBV_WC_RECV_RDMA_WITH_IMM,
+	[RS_WR_SEND] = IBV_WC_SEND,           [RS_WR_SEND_IMM] = IBV_WC_SEND,
+	[RS_WR_WRITE] = IBV_WC_RDMA_WRITE,    [RS_WR_WRITE_IMM] = IBV_WC_RDMA_WRITE,
+	[RS_WR_READ] = IBV_WC_RDMA_READ,      [RS_WR_CMP_SWAP] = IBV_WC_COMP_SWAP,
+	[RS_WR_FETCH_ADD] = IBV_WC_FETCH_ADD, [RS_WR_SEND_INV] = IBV_WC_SEND,
+	[RS_WR_LOCAL_INV] = IBV_WC_LOCAL_INV, [RS_WR_BIND_MW] = IBV_WC_BIND_MW,
+	[RS_WR_RECV] = IBV_WC_RECV,           [RS_WR_RECV_WRITE_IMM] = IBV_WC_RECV_RDMA_WITH_IMM,
 };
 
 static unsigned flags_of(const struct rs_cqe *e)
 {
-	return e->has_imm ? IBV_WC_WITH_IMM : 0;
+	return (e->flags & RS_CQE_INV ? IBV_WC_WITH_INV
+		: e->has_imm          ? IBV_WC_WITH_IMM
+				      : 0) |
+	       (e->flags & RS_CQE_GRH ? IBV_WC_GRH : 0);
 }
 
-static void fill_wc(const struct rs_cqe *e, struct ibv_wc *wc)
+static uint8_t sl_of(const struct rs_vcq *v, const struct rs_cqe *e)
+{
+	const struct rs_netdev *n = &rs_vctx(v->ex.context)->device->live.net;
+
+	if (!(e->flags & RS_CQE_GRH))
+		return 0;
+	return n->n_gids && n->gid[0][10] == 0xff ? SL_IPV4 : SL_IPV6;
+}
+
+static void fill_wc(const struct rs_vcq *v, const struct rs_cqe *e, struct ibv_wc *wc)
 {
 	*wc = (struct ibv_wc){
 		.wr_id = e->wr_id,
@@ -35,86 +46,17 @@ static void fill_wc(const struct rs_cqe *e, struct ibv_wc *wc)
 		.vendor_err = e->status,
 		.byte_len = e->bytes,
 		.qp_num = e->qpn,
+		.src_qp = e->src_qp,
 		.wc_flags = flags_of(e),
+		.sl = sl_of(v, e),
 	};
-	if (e->has_imm)
+	if (e->flags & RS_CQE_INV)
+		wc->invalidated_rkey = e->imm;
+	else if (e->has_imm)
 		wc->imm_data = htobe32(e->imm);
 }
 
-/* ---- Completions held here ---- */
-
-static bool hold(struct rs_vcq *v, const struct rs_cqe *e)
-{
-	if (v->held_count == v->held_size) {
-		uint32_t size = v->held_size ? 2 * v->held_size : HOLD_MIN;
-		struct rs_cqe *more = malloc(size * sizeof(*more));
-
-		if (!more)
-			return false;
-		for (uint32_t i = 0; i < v->held_count; i++)
-			more[i] = v->held[(v->held_head + i) % v->held_size];
-		free(v->held);
-		v->held = more;
-		v->held_head = 0;
-		v->held_size = size;
-	}
-	v->held[(v->held_head + v->held_count++) % v->held_size] = *e;
-	return true;
-}
-
-static bool take_one(struct rs_vcq *v, struct rs_cqe *e)
-{
-	if (!v->held_count)
-		return rs_cq_poll(v->cq, e, 1) == 1;
-	*e = v->held[v->held_head];
-	v->held_head = (v->held_head + 1) % v->held_size;
-	v->held_count--;
-	return true;
-}
-
-/* All that the engine has, to here. Bounded by the queue's depth; true: one of them is solicited or
- * an error. */
-static bool drain(struct rs_vcq *v)
-{
-	struct rs_cqe e[DRAIN];
-	bool solicited = false;
-	uint32_t n;
-
-	while (v->held_count <= (uint32_t)v->ex.cqe && (n = rs_cq_poll(v->cq, e, DRAIN)) > 0)
-		for (uint32_t i = 0; i < n; i++) {
-			solicited |= e[i].solicited || e[i].status != RS_WC_SUCCESS;
-			if (!hold(v, &e[i]))
-				return true;
-		}
-	return solicited;
-}
-
-void rs_vcq_forget_qp(struct rs_vctx *c, struct rs_vcq *v, uint32_t qpn)
-{
-	uint32_t kept = 0;
-
-	drain(v);
-	for (uint32_t i = 0; i < v->held_count; i++) {
-		const struct rs_cqe e = v->held[(v->held_head + i) % v->held_size];
-
-		if (e.qpn != qpn)
-			v->held[(v->held_head + kept++) % v->held_size] = e;
-	}
-	v->held_count = kept;
-}
-
 /* ---- Events ---- */
-
-static void disarm(struct rs_vctx *c, struct rs_vcq *v)
-{
-	struct rs_vcq **at = &c->armed;
-
-	while (*at && *at != v)
-		at = &(*at)->next_armed;
-	if (*at)
-		*at = v->next_armed;
-	v->on_armed = false;
-}
 
 static void report(struct rs_vcq *v)
 {
@@ -126,22 +68,32 @@ static void report(struct rs_vcq *v)
 	rs_vevents_add(&ch->events, v, RS_V_COMPLETION);
 }
 
+static const enum ibv_event_type event_types[] = {
+	[RS_EVENT_CQ_ERR] = IBV_EVENT_CQ_ERR,
+	[RS_EVENT_QP_FATAL] = IBV_EVENT_QP_FATAL,
+	[RS_EVENT_QP_REQ_ERR] = IBV_EVENT_QP_REQ_ERR,
+	[RS_EVENT_QP_ACCESS_ERR] = IBV_EVENT_QP_ACCESS_ERR,
+	[RS_EVENT_COMM_EST] = IBV_EVENT_COMM_EST,
+	[RS_EVENT_SQ_DRAINED] = IBV_EVENT_SQ_DRAINED,
+	[RS_EVENT_SRQ_LIMIT] = IBV_EVENT_SRQ_LIMIT_REACHED,
+	[RS_EVENT_LAST_WQE] = IBV_EVENT_QP_LAST_WQE_REACHED,
+};
+
 void rs_vcq_events(void *arg)
 {
 	struct rs_vctx *c = arg;
+	struct rs_nic *nic = rs_live_nic(c->live);
+	struct rs_event e;
+	struct rs_cq *cq;
 
-	for (struct rs_vcq **at = &c->armed; *at;) {
-		struct rs_vcq *v = *at;
-		uint32_t before = v->held_count;
-		bool solicited = drain(v);
+	while ((cq = rs_nic_poll_notified(nic)) != NULL)
+		report((struct rs_vcq *)(uintptr_t)rs_cq_get_user(cq));
+	while (rs_nic_poll_event(nic, &e)) {
+		uint64_t object = e.qp   ? rs_qp_get_user(e.qp)
+				  : e.cq ? rs_cq_get_user(e.cq)
+					 : rs_srq_get_user(e.srq);
 
-		if (v->held_count == before || (v->solicited_only && !solicited)) {
-			at = &v->next_armed;
-			continue;
-		}
-		*at = v->next_armed;
-		v->on_armed = false;
-		report(v);
+		rs_vevents_add(&c->async, (void *)(uintptr_t)object, event_types[e.type]);
 	}
 }
 
@@ -149,16 +101,9 @@ void rs_vcq_events(void *arg)
 int rs_v_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
 	struct rs_vctx *c = rs_vctx(cq->context);
-	struct rs_vcq *v = rs_vcq(cq);
 
 	rs_vctx_lock(c);
-	drain(v);
-	v->solicited_only = solicited_only && (!v->on_armed || v->solicited_only);
-	if (!v->on_armed) {
-		v->on_armed = true;
-		v->next_armed = c->armed;
-		c->armed = v;
-	}
+	rs_cq_arm(rs_vcq(cq)->cq, solicited_only);
 	rs_live_kick(c->live);
 	rs_vctx_unlock(c);
 	return 0;
@@ -175,12 +120,12 @@ int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	int got = 0;
 
 	rs_vctx_lock(c);
-	while (got < n && take_one(v, &e))
-		fill_wc(&e, &wc[got++]);
+	while (got < n && rs_cq_poll(v->cq, &e, 1))
+		fill_wc(v, &e, &wc[got++]);
 	if (!got) {
 		busy = rs_live_progress(c->live);
-		while (got < n && take_one(v, &e))
-			fill_wc(&e, &wc[got++]);
+		while (got < n && rs_cq_poll(v->cq, &e, 1))
+			fill_wc(v, &e, &wc[got++]);
 	}
 	rs_vctx_unlock(c);
 	if (!busy)
@@ -197,7 +142,7 @@ static int take_now(struct rs_vcq *v)
 {
 	struct timespec t;
 
-	if (!take_one(v, &v->now))
+	if (!rs_cq_poll(v->cq, &v->now, 1))
 		return ENOENT;
 	v->ex.status = (enum ibv_wc_status)v->now.status;
 	v->ex.wr_id = v->now.wr_id;
@@ -261,7 +206,7 @@ static __be32 read_imm_data(struct ibv_cq_ex *ex)
 {
 	struct ibv_wc wc;
 
-	fill_wc(&of_ex(ex)->now, &wc);
+	fill_wc(of_ex(ex), &of_ex(ex)->now, &wc);
 	return wc.imm_data;
 }
 
@@ -274,7 +219,7 @@ static uint32_t read_src_qp(struct ibv_cq_ex *ex)
 {
 	struct ibv_wc wc;
 
-	fill_wc(&of_ex(ex)->now, &wc);
+	fill_wc(of_ex(ex), &of_ex(ex)->now, &wc);
 	return wc.src_qp;
 }
 
@@ -292,7 +237,7 @@ static uint8_t read_sl(struct ibv_cq_ex *ex)
 {
 	struct ibv_wc wc;
 
-	fill_wc(&of_ex(ex)->now, &wc);
+	fill_wc(of_ex(ex), &of_ex(ex)->now, &wc);
 	return wc.sl;
 }
 
@@ -379,6 +324,7 @@ static struct rs_vcq *create(struct ibv_context *context, uint32_t cqe, void *cq
 		errno = -err;
 		return NULL;
 	}
+	rs_cq_set_user(v->cq, (uintptr_t)v);
 	v->ex.context = context;
 	v->ex.channel = channel;
 	v->ex.cq_context = cq_context;
@@ -432,8 +378,7 @@ RS_EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 	if (cqe <= 0 || cqe > RS_V_MAX_CQE)
 		return EINVAL;
 	rs_vctx_lock(c);
-	drain(v);
-	err = (uint32_t)cqe < v->held_count ? -EINVAL : rs_cq_resize(v->cq, (uint32_t)cqe);
+	err = rs_cq_resize(v->cq, (uint32_t)cqe);
 	if (!err)
 		v->ex.cqe = cqe;
 	rs_vctx_unlock(c);
@@ -450,7 +395,6 @@ RS_EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 		rs_vctx_unlock(c);
 		return EBUSY;
 	}
-	disarm(c, v);
 	if (v->ex.channel) {
 		rs_vevents_drop(&rs_container(v->ex.channel, struct rs_vchannel, base)->events, v);
 		v->ex.channel->refcnt--;
@@ -460,7 +404,6 @@ RS_EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 	rs_vctx_unlock(c);
 	rs_vevents_wait_acks(&cq->mutex, &cq->cond, &cq->comp_events_completed, v->events_got);
 	rs_vevents_wait_acks(&cq->mutex, &cq->cond, &cq->async_events_completed, v->async_got);
-	free(v->held);
 	free(v);
 	return 0;
 }

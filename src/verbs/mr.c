@@ -12,7 +12,8 @@ enum {
 enum { REMOTE_WRITES = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC };
 enum { DM_ALIGN = 4 };
 
-/* ibv_access_flags' first four bits are enum rs_access. */
+/* ibv_access_flags' first bits are enum rs_access. A region that starts at 0 is given that address.
+ */
 static uint32_t engine_access(unsigned access)
 {
 	return access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
@@ -162,7 +163,7 @@ static struct ibv_mr *reg_host(struct ibv_pd *pd, void *addr, size_t length, uin
 {
 	/* Implicit on-demand paging: the whole address space, byte 0 left out. */
 	if (!addr && length == SIZE_MAX && (access & IBV_ACCESS_ON_DEMAND))
-		return add_mr(pd, addr, length, 1, (uint8_t *)1, access);
+		return add_mr(pd, addr, length - 1, 1, (uint8_t *)1, access);
 	if (!addr && length) {
 		errno = EINVAL;
 		return NULL;
@@ -213,11 +214,10 @@ RS_EXPORT int ibv_dereg_mr(struct ibv_mr *base)
 	struct rs_vctx *c = rs_vctx(base->context);
 	struct rs_nic *nic = rs_vctx_lock(c);
 
-	if (mr->refs) {
+	if (rs_nic_dereg_mr(nic, mr->key)) {
 		rs_vctx_unlock(c);
 		return EBUSY;
 	}
-	rs_nic_dereg_mr(nic, mr->key);
 	forget(c, mr);
 	rs_vctx_unlock(c);
 	rs_vpd(base->pd)->refs--;
@@ -237,21 +237,17 @@ RS_EXPORT int ibv_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, vo
 	void *at = flags & IBV_REREG_MR_CHANGE_TRANSLATION ? addr : base->addr;
 	size_t n = flags & IBV_REREG_MR_CHANGE_TRANSLATION ? length : base->length;
 	struct rs_nic *nic;
-	uint32_t key;
 	int err;
 
 	if ((flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) || !flags || !to || !at ||
-	    ((rights & REMOTE_WRITES) && !(rights & IBV_ACCESS_LOCAL_WRITE)) || mr->refs) {
+	    ((rights & REMOTE_WRITES) && !(rights & IBV_ACCESS_LOCAL_WRITE))) {
 		errno = EINVAL;
 		return IBV_REREG_MR_ERR_INPUT;
 	}
 	nic = rs_vctx_lock(c);
-	err = rs_nic_reg_mr(nic, rs_vpd(to)->number, (uintptr_t)at, n, engine_access(rights), at,
-			    &key);
-	if (!err) {
-		rs_nic_dereg_mr(nic, mr->key);
-		mr->key = base->lkey = base->rkey = key;
-	}
+	/* ibv_rereg_mr_flags are enum rs_rereg */
+	err = rs_nic_rereg_mr(nic, mr->key, (uint32_t)flags, rs_vpd(to)->number, (uintptr_t)at, n,
+			      engine_access(rights), at);
 	rs_vctx_unlock(c);
 	if (err) {
 		errno = -err;

@@ -14,9 +14,9 @@ static const uint8_t ops[] = {
 	[IBV_WR_RDMA_READ] = RS_WR_READ,
 	[IBV_WR_ATOMIC_CMP_AND_SWP] = RS_WR_CMP_SWAP,
 	[IBV_WR_ATOMIC_FETCH_AND_ADD] = RS_WR_FETCH_ADD,
-	[IBV_WR_LOCAL_INV] = NOT_HERE,
-	[IBV_WR_BIND_MW] = NOT_HERE,
-	[IBV_WR_SEND_WITH_INV] = NOT_HERE,
+	[IBV_WR_LOCAL_INV] = RS_WR_LOCAL_INV,
+	[IBV_WR_BIND_MW] = RS_WR_BIND_MW,
+	[IBV_WR_SEND_WITH_INV] = RS_WR_SEND_INV,
 	[IBV_WR_TSO] = NOT_HERE,
 };
 
@@ -24,53 +24,42 @@ uint8_t rs_v_flags(unsigned ibv)
 {
 	return (uint8_t)((ibv & IBV_SEND_SIGNALED ? RS_WR_SIGNALED : 0) |
 			 (ibv & IBV_SEND_SOLICITED ? RS_WR_SOLICITED : 0) |
-			 (ibv & IBV_SEND_FENCE ? RS_WR_FENCE : 0));
+			 (ibv & IBV_SEND_FENCE ? RS_WR_FENCE : 0) |
+			 (ibv & IBV_SEND_INLINE ? RS_WR_INLINE : 0));
 }
 
-/* Inline bytes wait in the place of their work request until it is completed. */
-static int copy_inline(struct rs_vqp *qp, struct rs_sge *out, const struct ibv_data_buf *list,
-		       unsigned n)
+/* The rest of a work request by its opcode; what an opcode does not use stays 0. */
+static void fill_rest(const struct rs_vqp *qp, const struct ibv_send_wr *w, struct rs_send_wr *wr)
 {
-	uint8_t *to = qp->inline_bytes + (size_t)(qp->posted & qp->inline_mask) * qp->inline_stride;
-	size_t sum = 0;
+	enum ibv_qp_type type = qp->ex.qp_base.qp_type;
 
-	for (unsigned i = 0; i < n; i++) {
-		if (list[i].length > qp->cap.max_inline_data - sum)
-			return EINVAL;
-		if (list[i].length)
-			memcpy(to + sum, list[i].addr, list[i].length);
-		sum += list[i].length;
+	if (type == IBV_QPT_UD) {
+		wr->ah = rs_v_ah(w->wr.ud.ah);
+		wr->dest_qpn = w->wr.ud.remote_qpn;
+		wr->qkey = w->wr.ud.remote_qkey;
+	} else if (wr->op == RS_WR_CMP_SWAP || wr->op == RS_WR_FETCH_ADD) {
+		bool swap = wr->op == RS_WR_CMP_SWAP;
+
+		wr->remote_va = w->wr.atomic.remote_addr;
+		wr->rkey = w->wr.atomic.rkey;
+		wr->swap_add = swap ? w->wr.atomic.swap : w->wr.atomic.compare_add;
+		wr->compare = swap ? w->wr.atomic.compare_add : 0;
+	} else if (wr->op == RS_WR_BIND_MW) {
+		wr->rkey = w->bind_mw.rkey;
+		wr->bind = rs_v_bind(&w->bind_mw.bind_info);
+	} else {
+		wr->remote_va = w->wr.rdma.remote_addr;
+		wr->rkey = w->wr.rdma.rkey;
 	}
-	*out = (struct rs_sge){
-		.va = (uintptr_t)to, .length = (uint32_t)sum, .lkey = qp->inline_key};
-	return 0;
-}
-
-int rs_v_post_one(struct rs_vctx *c, struct rs_vqp *qp, struct rs_send_wr *wr,
-		  const struct ibv_data_buf *inline_list, unsigned n_inline)
-{
-	struct rs_sge inlined;
-	int err;
-
-	if (inline_list) {
-		err = rs_qp_send_room(qp->qp) ? copy_inline(qp, &inlined, inline_list, n_inline)
-					      : ENOMEM;
-		if (err)
-			return err;
-		wr->sge = &inlined;
-		wr->n_sge = inlined.length ? 1 : 0;
-	}
-	err = rs_qp_post_send(rs_live_nic(c->live), qp->qp, wr, rs_live_now(c->live));
-	if (!err)
-		qp->posted++;
-	return -err;
+	if (wr->op == RS_WR_SEND_INV || wr->op == RS_WR_LOCAL_INV)
+		wr->imm = w->invalidate_rkey;
+	if (type == IBV_QPT_XRC_SEND)
+		wr->srqn = w->qp_type.xrc.remote_srqn;
 }
 
 static int post_one(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_send_wr *w)
 {
 	struct rs_sge sge[RS_V_MAX_SGE];
-	struct ibv_data_buf bufs[RS_V_MAX_SGE];
-	bool is_inline = w->send_flags & IBV_SEND_INLINE;
 	struct rs_send_wr wr = {
 		.wr_id = w->wr_id,
 		.op = (unsigned)w->opcode < sizeof(ops) ? ops[w->opcode] : NOT_HERE,
@@ -86,20 +75,11 @@ static int post_one(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_send_
 		const struct ibv_sge *s = &w->sg_list[i];
 
 		sge[i] = (struct rs_sge){.va = s->addr, .length = s->length, .lkey = s->lkey};
-		bufs[i] = (struct ibv_data_buf){(void *)(uintptr_t)s->addr, s->length};
 	}
-	if (w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		bool swap = w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
-
-		wr.remote_va = w->wr.atomic.remote_addr;
-		wr.rkey = w->wr.atomic.rkey;
-		wr.swap_add = swap ? w->wr.atomic.swap : w->wr.atomic.compare_add;
-		wr.compare = swap ? w->wr.atomic.compare_add : 0;
-	} else {
-		wr.remote_va = w->wr.rdma.remote_addr;
-		wr.rkey = w->wr.rdma.rkey;
-	}
-	return rs_v_post_one(c, qp, &wr, is_inline ? bufs : NULL, (unsigned)w->num_sge);
+	if (qp->ex.qp_base.qp_type == IBV_QPT_UD && !w->wr.ud.ah)
+		return EINVAL;
+	fill_rest(qp, w, &wr);
+	return -rs_qp_post_send(rs_live_nic(c->live), qp->qp, &wr, rs_live_now(c->live));
 }
 
 int rs_v_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)

@@ -154,6 +154,23 @@ static void remember(struct ibv_qp_attr *to, const struct ibv_qp_attr *a, int ma
 
 enum { ECT0 = 2, DSCP = 0xfc };
 
+/* ibv_qp_attr_mask's bits are enum rs_qp_mask; the engine has no use for the others. */
+#define ENGINE_MASK                                                                           \
+	((uint32_t)(RS_QP_EN_SQD_NOTIFY | RS_QP_ACCESS | RS_QP_PKEY | RS_QP_QKEY | RS_QP_AV | \
+		    RS_QP_PATH_MTU | RS_QP_TIMEOUT | RS_QP_RETRY_CNT | RS_QP_RNR_RETRY |      \
+		    RS_QP_RQ_PSN | RS_QP_MAX_RD_ATOMIC | RS_QP_MIN_RNR_TIMER | RS_QP_SQ_PSN | \
+		    RS_QP_MAX_DEST_RD_ATOMIC | RS_QP_DEST_QPN))
+
+/* What an address handle says, as the engine takes it. */
+struct rs_ah rs_v_ah(struct ibv_ah *ah)
+{
+	return (struct rs_ah){
+		.endpoint = rs_vah(ah)->endpoint,
+		.sport = RS_UDP_PORT,
+		.tos = (uint8_t)((rs_vah(ah)->attr.grh.traffic_class & DSCP) | ECT0),
+	};
+}
+
 static struct rs_qp_attr engine_attr(const struct rs_vqp *qp, const struct ibv_qp_attr *a)
 {
 	return (struct rs_qp_attr){
@@ -172,6 +189,8 @@ static struct rs_qp_attr engine_attr(const struct rs_vqp *qp, const struct ibv_q
 		.max_rd_atomic = a->max_rd_atomic,
 		.max_dest_rd_atomic = a->max_dest_rd_atomic,
 		.access = a->qp_access_flags & 15u,
+		.qkey = a->qkey,
+		.sqd_notify = a->en_sqd_async_notify,
 	};
 }
 
@@ -187,15 +206,12 @@ static void drop_path(struct rs_vctx *c, struct rs_vqp *qp)
 /* Locked. A reset QP starts anew: its completions leave the queues. */
 static void reset(struct rs_vctx *c, struct rs_vqp *qp)
 {
-	uint32_t qpn = rs_qp_num(qp->qp);
-
 	rs_qp_modify(rs_live_nic(c->live), qp->qp, RS_QPS_RESET, NULL, rs_live_now(c->live));
 	if (qp->ex.qp_base.send_cq)
-		rs_vcq_forget_qp(c, rs_vcq(qp->ex.qp_base.send_cq), qpn);
+		rs_cq_forget(rs_vcq(qp->ex.qp_base.send_cq)->cq, rs_qp_num(qp->qp));
 	if (qp->ex.qp_base.recv_cq)
-		rs_vcq_forget_qp(c, rs_vcq(qp->ex.qp_base.recv_cq), qpn);
+		rs_cq_forget(rs_vcq(qp->ex.qp_base.recv_cq)->cq, rs_qp_num(qp->qp));
 	drop_path(c, qp);
-	qp->posted = 0;
 	memset(&qp->attr, 0, sizeof(qp->attr));
 }
 
@@ -235,9 +251,10 @@ static int modify(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_attr
 		qp->endpoint = endpoint;
 		qp->has_path = true;
 	}
+	all.en_sqd_async_notify = (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) && a->en_sqd_async_notify;
 	e = engine_attr(qp, &all);
-	err = rs_qp_modify(rs_live_nic(c->live), qp->qp, (enum rs_qp_state)to, &e,
-			   rs_live_now(c->live));
+	err = rs_qp_modify_mask(rs_live_nic(c->live), qp->qp, (enum rs_qp_state)to, &e,
+				(uint32_t)mask & ENGINE_MASK, rs_live_now(c->live));
 	if (err)
 		return -err;
 	qp->attr = all;
@@ -263,10 +280,16 @@ RS_EXPORT int ibv_query_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask,
 {
 	struct rs_vctx *c = rs_vctx(base->context);
 	struct rs_vqp *qp = rs_vqp(base);
+	struct rs_qp_attr e;
 
 	rs_vctx_lock(c);
 	refresh(qp);
 	*a = qp->attr;
+	if (qp->attr.qp_state >= IBV_QPS_RTR && qp->attr.qp_state <= IBV_QPS_SQE) {
+		rs_qp_query(qp->qp, &e);
+		a->sq_psn = qp->attr.qp_state >= IBV_QPS_RTS ? e.sq_psn : 0;
+		a->rq_psn = e.rq_psn;
+	}
 	rs_vctx_unlock(c);
 	a->cap = qp->cap;
 	a->path_mig_state = IBV_MIG_MIGRATED;
@@ -309,40 +332,6 @@ static bool caps_valid(const struct ibv_qp_cap *cap)
 	       cap->max_inline_data <= RS_V_MAX_INLINE;
 }
 
-static uint32_t round_up(uint32_t n)
-{
-	uint32_t r = 1;
-
-	while (r < n)
-		r *= 2;
-	return r;
-}
-
-/* Locked. */
-static int make_inline(struct rs_vctx *c, struct rs_vqp *qp)
-{
-	uint32_t places = round_up(qp->cap.max_send_wr ? qp->cap.max_send_wr : 1);
-	size_t bytes;
-
-	qp->inline_mask = places - 1;
-	qp->inline_stride = (qp->cap.max_inline_data + 15) & ~15u;
-	bytes = (size_t)places * qp->inline_stride;
-	if (!bytes)
-		return 0;
-	qp->inline_bytes = calloc(1, bytes);
-	if (!qp->inline_bytes)
-		return -ENOMEM;
-	return rs_nic_reg_mr(rs_live_nic(c->live), qp->pd->number, (uintptr_t)qp->inline_bytes,
-			     bytes, 0, qp->inline_bytes, &qp->inline_key);
-}
-
-static void free_inline(struct rs_vctx *c, struct rs_vqp *qp)
-{
-	if (qp->inline_key)
-		rs_nic_dereg_mr(rs_live_nic(c->live), qp->inline_key);
-	free(qp->inline_bytes);
-}
-
 static void grant(struct rs_vqp *qp, const struct ibv_qp_init_attr_ex *a)
 {
 	qp->cap = a->cap;
@@ -352,44 +341,53 @@ static void grant(struct rs_vqp *qp, const struct ibv_qp_init_attr_ex *a)
 		qp->cap.max_send_sge = 1;
 	if (!qp->cap.max_recv_sge)
 		qp->cap.max_recv_sge = 1;
-	if (a->srq)
+	if (a->srq || a->qp_type == IBV_QPT_XRC_SEND)
 		qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
+	if (a->qp_type == IBV_QPT_XRC_RECV)
+		qp->cap = (struct ibv_qp_cap){0};
 }
+
+static const uint8_t transports[] = {
+	[IBV_QPT_RC] = RS_RC,        [IBV_QPT_UC] = RS_UC,        [IBV_QPT_UD] = RS_UD,
+	[IBV_QPT_XRC_SEND] = RS_XRC, [IBV_QPT_XRC_RECV] = RS_XRC,
+};
 
 /* Locked. */
 static int make_engine_qp(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_init_attr_ex *a)
 {
 	struct rs_qp_init i = {
-		.pd = qp->pd->number,
-		.send_cq = rs_vcq(a->send_cq)->cq,
-		.recv_cq = rs_vcq(a->recv_cq)->cq,
+		.pd = qp->pd ? qp->pd->number : 0,
+		.send_cq = a->send_cq ? rs_vcq(a->send_cq)->cq : NULL,
+		.recv_cq = a->recv_cq ? rs_vcq(a->recv_cq)->cq : NULL,
 		.max_send_wr = qp->cap.max_send_wr,
 		.max_recv_wr = qp->cap.max_recv_wr,
 		.max_send_sge = (uint8_t)qp->cap.max_send_sge,
 		.max_recv_sge = (uint8_t)qp->cap.max_recv_sge,
-		.transport = RS_RC,
+		.transport = transports[a->qp_type],
+		.xrc_target = a->qp_type == IBV_QPT_XRC_RECV,
+		.xrcd = qp->xrcd ? qp->xrcd->number : 0,
+		.srq = a->srq ? rs_vsrq(a->srq)->srq : NULL,
+		.max_inline = qp->cap.max_inline_data,
 		.sq_sig_all = a->sq_sig_all,
 	};
-	int err = rs_nic_create_qp(rs_live_nic(c->live), &i, &qp->qp);
 
-	if (err)
-		return err;
-	err = make_inline(c, qp);
-	if (err)
-		rs_nic_destroy_qp(rs_live_nic(c->live), qp->qp);
-	return err;
+	return rs_nic_create_qp(rs_live_nic(c->live), &i, &qp->qp);
 }
 
+/* An XRC target has a domain in place of a PD and CQs: annex A14. */
 static int check_init(const struct ibv_qp_init_attr_ex *a)
 {
-	static const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	static const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+				      IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	bool target = a->qp_type == IBV_QPT_XRC_RECV;
 
-	if (a->comp_mask & ~known)
+	if ((a->comp_mask & ~known) || !service_of(a->qp_type) ||
+	    ((a->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && a->create_flags))
 		return EOPNOTSUPP;
-	if (a->qp_type != IBV_QPT_RC || a->srq)
-		return EOPNOTSUPP;
-	if (!(a->comp_mask & IBV_QP_INIT_ATTR_PD) || !a->pd || !a->send_cq || !a->recv_cq ||
-	    !caps_valid(&a->cap))
+	if (target)
+		return (a->comp_mask & IBV_QP_INIT_ATTR_XRCD) && a->xrcd ? 0 : EINVAL;
+	if (!(a->comp_mask & IBV_QP_INIT_ATTR_PD) || !a->pd || !a->send_cq ||
+	    (!a->recv_cq && a->qp_type != IBV_QPT_XRC_SEND) || !caps_valid(&a->cap))
 		return EINVAL;
 	return 0;
 }
@@ -400,16 +398,34 @@ static void fill_base(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_
 
 	b->context = &c->v.context;
 	b->qp_context = a->qp_context;
-	b->pd = a->pd;
-	b->send_cq = a->send_cq;
-	b->recv_cq = a->recv_cq;
-	b->srq = a->srq;
+	b->pd = qp->pd ? &qp->pd->base : NULL;
+	b->send_cq = qp->xrcd ? NULL : a->send_cq;
+	b->recv_cq = qp->xrcd ? NULL : a->recv_cq;
+	b->srq = qp->xrcd ? NULL : a->srq;
 	b->qp_num = rs_qp_num(qp->qp);
 	b->handle = b->qp_num;
 	b->state = IBV_QPS_RESET;
 	b->qp_type = a->qp_type;
 	pthread_mutex_init(&b->mutex, NULL);
 	pthread_cond_init(&b->cond, NULL);
+}
+
+/* What must not go before the QP. */
+static void count_refs(struct rs_vqp *qp, int by)
+{
+	struct ibv_qp *b = &qp->ex.qp_base;
+	uint32_t n = (uint32_t)by;
+
+	if (b->send_cq)
+		rs_vcq(b->send_cq)->refs += n;
+	if (b->recv_cq)
+		rs_vcq(b->recv_cq)->refs += n;
+	if (b->srq)
+		rs_vsrq(b->srq)->refs += n;
+	if (qp->xrcd)
+		qp->xrcd->refs += n;
+	if (qp->pd)
+		qp->pd->refs += by;
 }
 
 struct ibv_qp *rs_v_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *a)
@@ -422,7 +438,8 @@ struct ibv_qp *rs_v_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 		errno = err ? err : ENOMEM;
 		return NULL;
 	}
-	qp->pd = rs_vpd(a->pd);
+	qp->pd = a->comp_mask & IBV_QP_INIT_ATTR_PD && a->pd ? rs_vpd(a->pd) : NULL;
+	qp->xrcd = a->qp_type == IBV_QPT_XRC_RECV ? rs_vxrcd(a->xrcd) : NULL;
 	qp->sq_sig_all = a->sq_sig_all;
 	grant(qp, a);
 	err = rs_v_build_init(qp, a->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS ? a->send_ops_flags
@@ -440,9 +457,7 @@ struct ibv_qp *rs_v_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	}
 	fill_base(c, qp, a);
 	rs_qp_set_user(qp->qp, (uintptr_t)qp);
-	rs_vcq(a->send_cq)->refs++;
-	rs_vcq(a->recv_cq)->refs++;
-	qp->pd->refs++;
+	count_refs(qp, 1);
 	a->cap = qp->cap;
 	return &qp->ex.qp_base;
 }
@@ -476,12 +491,9 @@ RS_EXPORT int ibv_destroy_qp(struct ibv_qp *base)
 	reset(c, qp);
 	rs_vevents_drop(&c->async, qp);
 	rs_nic_destroy_qp(rs_live_nic(c->live), qp->qp);
-	free_inline(c, qp);
-	rs_vcq(base->send_cq)->refs--;
-	rs_vcq(base->recv_cq)->refs--;
 	rs_vctx_unlock(c);
 	rs_vevents_wait_acks(&base->mutex, &base->cond, &base->events_completed, qp->events_got);
-	qp->pd->refs--;
+	count_refs(qp, -1);
 	rs_v_build_fini(qp);
 	free(qp);
 	return 0;

@@ -1,60 +1,272 @@
-/* Shared receive queues, multicast: what the device does not have yet says so (EOPNOTSUPP). */
+/* Shared receive queues and XRC domains: IBTA §10.2.9, annex A14. */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include "verbs/verbs.h"
 
-void rs_v_fill_srq_ops(struct verbs_context *v)
+/* ---- XRC domains ---- */
+
+static uint64_t inode_of(int fd)
 {
+	struct stat st;
+
+	return fd < 0 || fstat(fd, &st) ? 0 : (uint64_t)st.st_ino;
 }
 
-void rs_v_fill_services(struct ibv_device_attr *a)
+/* The domain that a file names, within this context; -1: a private one. */
+static struct ibv_xrcd *open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *a)
 {
+	static const uint32_t needed = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
+	struct rs_vctx *c = rs_vctx(context);
+	uint64_t inode = inode_of(a->fd);
+	struct rs_vxrcd *x, *same;
+
+	if ((a->comp_mask & needed) != needed || (a->fd >= 0 && !inode)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	x = calloc(1, sizeof(*x));
+	if (!x) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	x->base.context = context;
+	x->inode = inode;
+	rs_vctx_lock(c);
+	for (same = c->xrcds; same && (!inode || same->inode != inode); same = same->next)
+		;
+	x->number = same ? same->number : ++c->next_xrcd;
+	x->next = c->xrcds;
+	c->xrcds = x;
+	rs_vctx_unlock(c);
+	return &x->base;
 }
 
-void rs_v_fill_services_ex(struct ibv_device_attr_ex *a)
+static int close_xrcd(struct ibv_xrcd *base)
 {
+	struct rs_vxrcd *x = rs_vxrcd(base), **at;
+	struct rs_vctx *c = rs_vctx(base->context);
+
+	if (x->refs)
+		return EBUSY;
+	rs_vctx_lock(c);
+	for (at = &c->xrcds; *at != x; at = &(*at)->next)
+		;
+	*at = x->next;
+	rs_vctx_unlock(c);
+	free(x);
+	return 0;
 }
 
-RS_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+/* A target QP of this context's, by its number. */
+static struct ibv_qp *open_qp(struct ibv_context *context, struct ibv_qp_open_attr *a)
 {
 	errno = EOPNOTSUPP;
 	return NULL;
 }
 
-RS_EXPORT int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
+/* ---- Shared receive queues ---- */
+
+static int check(const struct ibv_srq_init_attr_ex *a)
 {
-	return EOPNOTSUPP;
+	enum ibv_srq_type type =
+		a->comp_mask & IBV_SRQ_INIT_ATTR_TYPE ? a->srq_type : IBV_SRQT_BASIC;
+
+	if (type != IBV_SRQT_BASIC && type != IBV_SRQT_XRC)
+		return EOPNOTSUPP;
+	if (!(a->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !a->pd)
+		return EINVAL;
+	if (type == IBV_SRQT_XRC && (!(a->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) || !a->xrcd ||
+				     !(a->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || !a->cq))
+		return EINVAL;
+	return a->attr.max_wr > RS_V_MAX_SRQ_WR || a->attr.max_sge > RS_V_MAX_SGE ? EINVAL : 0;
 }
 
-RS_EXPORT int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+static struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *a)
 {
-	return EOPNOTSUPP;
+	struct rs_vctx *c = rs_vctx(context);
+	bool xrc = (a->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) && a->srq_type == IBV_SRQT_XRC;
+	int err = check(a);
+	struct rs_vsrq *s = err ? NULL : calloc(1, sizeof(*s));
+	struct rs_srq_init i;
+
+	if (!s) {
+		errno = err ? err : ENOMEM;
+		return NULL;
+	}
+	s->pd = rs_vpd(a->pd);
+	s->max_wr = a->attr.max_wr ? a->attr.max_wr : 1;
+	s->max_sge = a->attr.max_sge ? a->attr.max_sge : 1;
+	s->cq = xrc ? rs_vcq(a->cq) : NULL;
+	s->xrcd = xrc ? rs_vxrcd(a->xrcd) : NULL;
+	i = (struct rs_srq_init){.pd = s->pd->number,
+				 .max_wr = s->max_wr,
+				 .max_sge = (uint8_t)s->max_sge,
+				 .xrc = xrc,
+				 .xrcd = xrc ? s->xrcd->number : 0,
+				 .cq = xrc ? s->cq->cq : NULL};
+	err = -rs_nic_create_srq(rs_vctx_lock(c), &i, &s->srq);
+	s->base.handle = c->next_handle++;
+	rs_vctx_unlock(c);
+	if (err) {
+		free(s);
+		errno = err;
+		return NULL;
+	}
+	s->base.context = context;
+	s->base.srq_context = a->srq_context;
+	s->base.pd = a->pd;
+	pthread_mutex_init(&s->base.mutex, NULL);
+	pthread_cond_init(&s->base.cond, NULL);
+	rs_srq_set_user(s->srq, (uintptr_t)s);
+	s->pd->refs++;
+	if (xrc) {
+		s->cq->refs++;
+		s->xrcd->refs++;
+	}
+	a->attr.max_wr = s->max_wr;
+	a->attr.max_sge = s->max_sge;
+	return &s->base;
+}
+
+RS_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
+{
+	struct ibv_srq_init_attr_ex ex = {
+		.srq_context = a->srq_context,
+		.attr = a->attr,
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = IBV_SRQT_BASIC,
+		.pd = pd,
+	};
+	struct ibv_srq *srq = create_srq_ex(pd->context, &ex);
+
+	if (srq)
+		a->attr = ex.attr;
+	return srq;
+}
+
+RS_EXPORT int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *a, int mask)
+{
+	struct rs_vctx *c = rs_vctx(srq->context);
+	struct rs_vsrq *s = rs_vsrq(srq);
+	struct rs_nic *nic;
+	int err = 0;
+
+	if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) ||
+	    ((mask & IBV_SRQ_MAX_WR) && (!a->max_wr || a->max_wr > RS_V_MAX_SRQ_WR)))
+		return EINVAL;
+	nic = rs_vctx_lock(c);
+	if (mask & IBV_SRQ_MAX_WR) {
+		err = rs_srq_resize(s->srq, a->max_wr);
+		s->max_wr = err ? s->max_wr : a->max_wr;
+	}
+	if (!err && (mask & IBV_SRQ_LIMIT))
+		err = rs_srq_arm(nic, s->srq, a->srq_limit);
+	rs_live_kick(c->live);
+	rs_vctx_unlock(c);
+	return -err;
+}
+
+RS_EXPORT int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *a)
+{
+	struct rs_vctx *c = rs_vctx(srq->context);
+	struct rs_vsrq *s = rs_vsrq(srq);
+
+	rs_vctx_lock(c);
+	*a = (struct ibv_srq_attr){s->max_wr, s->max_sge, rs_srq_limit(s->srq)};
+	rs_vctx_unlock(c);
+	return 0;
+}
+
+static int get_srq_num(struct ibv_srq *srq, uint32_t *number)
+{
+	*number = rs_srq_num(rs_vsrq(srq)->srq);
+	return 0;
 }
 
 RS_EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 {
-	return EOPNOTSUPP;
+	struct rs_vctx *c = rs_vctx(srq->context);
+	struct rs_vsrq *s = rs_vsrq(srq);
+	struct rs_nic *nic = rs_vctx_lock(c);
+	int err = s->refs ? -EBUSY : rs_nic_destroy_srq(nic, s->srq);
+
+	if (!err)
+		rs_vevents_drop(&c->async, s);
+	rs_vctx_unlock(c);
+	if (err)
+		return -err;
+	rs_vevents_wait_acks(&srq->mutex, &srq->cond, &srq->events_completed, s->events_got);
+	s->pd->refs--;
+	if (s->xrcd) {
+		s->cq->refs--;
+		s->xrcd->refs--;
+	}
+	free(s);
+	return 0;
 }
 
-RS_EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	return EOPNOTSUPP;
+	struct rs_vctx *c = rs_vctx(srq->context);
+	struct rs_vsrq *s = rs_vsrq(srq);
+	struct rs_nic *nic = rs_vctx_lock(c);
+	int err = 0;
+
+	for (; wr; wr = wr->next) {
+		struct rs_sge sge[RS_V_MAX_SGE];
+		struct rs_recv_wr r = {
+			.wr_id = wr->wr_id, .n_sge = (uint8_t)wr->num_sge, .sge = sge};
+
+		if (wr->num_sge < 0 || (uint32_t)wr->num_sge > s->max_sge)
+			err = EINVAL;
+		else if (rs_srq_receives(s->srq) >= s->max_wr)
+			err = ENOMEM;
+		for (int i = 0; !err && i < wr->num_sge; i++)
+			sge[i] = (struct rs_sge){wr->sg_list[i].addr, wr->sg_list[i].length,
+						 wr->sg_list[i].lkey};
+		if (!err)
+			err = -rs_srq_post_recv(nic, s->srq, &r);
+		if (err)
+			break;
+	}
+	if (err)
+		*bad = wr;
+	rs_live_kick(c->live);
+	rs_vctx_unlock(c);
+	return err;
 }
 
-RS_EXPORT int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+void rs_v_fill_srq_ops(struct verbs_context *v)
 {
-	return EOPNOTSUPP;
+	v->open_xrcd = open_xrcd;
+	v->close_xrcd = close_xrcd;
+	v->open_qp = open_qp;
+	v->create_srq_ex = create_srq_ex;
+	v->get_srq_num = get_srq_num;
+	v->context.ops.post_srq_recv = post_srq_recv;
 }
 
-RS_EXPORT int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc,
-				  struct ibv_grh *grh, struct ibv_ah_attr *attr)
+void rs_v_fill_services(struct ibv_device_attr *a)
 {
-	errno = EOPNOTSUPP;
-	return -1;
+	a->device_cap_flags |= IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW |
+			       IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS |
+			       IBV_DEVICE_SRQ_RESIZE;
+	a->max_mw = RS_LIVE_MAX_MRS;
+	a->max_srq = RS_LIVE_MAX_SRQS;
+	a->max_srq_wr = RS_V_MAX_SRQ_WR;
+	a->max_srq_sge = RS_V_MAX_SGE;
+	a->max_mcast_grp = RS_LIVE_MAX_GROUPS;
+	a->max_mcast_qp_attach = RS_V_MAX_MCAST_QPS;
+	a->max_total_mcast_qp_attach = RS_V_MAX_MCAST_QPS;
 }
 
-RS_EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc,
-					       struct ibv_grh *grh, uint8_t port)
+void rs_v_fill_services_ex(struct ibv_device_attr_ex *a)
 {
-	errno = EOPNOTSUPP;
-	return NULL;
+	a->odp_caps.per_transport_caps.uc_odp_caps =
+		IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE;
+	a->odp_caps.per_transport_caps.ud_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
+	a->odp_caps.per_transport_caps.rc_odp_caps |= IBV_ODP_SUPPORT_SRQ_RECV;
+	a->xrc_odp_caps = a->odp_caps.per_transport_caps.rc_odp_caps;
 }

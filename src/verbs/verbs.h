@@ -24,7 +24,8 @@ enum {
 	RS_V_MAX_INLINE = 1024,
 	RS_V_MAX_RD_ATOMIC = 16,
 	RS_V_MAX_DM = 1 << 20,
-	RS_V_MAX_SRQS = 1 << 14,
+	RS_V_MAX_MCAST_QPS = 4096,
+	RS_V_MAX_SRQ_WR = 1 << 15,
 	RS_V_MAX_PDS = 1 << 16,
 	RS_V_MAX_MSG = 1 << 30,
 	RS_V_COMP_VECTORS = 4,
@@ -59,12 +60,13 @@ struct rs_vctx {
 	struct verbs_context v; /* ends with the ibv_context that the application sees */
 	struct rs_live *live;
 	struct rs_vdevice *device;
-	struct rs_vcq *armed; /* CQs that wait to report an event */
 	struct rs_vevents async;
 	uint32_t next_pd, next_handle;
 	struct rs_vmr *mrs; /* for import by handle */
 	struct rs_vpd *pds;
 	struct rs_vdm *dms;
+	struct rs_vxrcd *xrcds;
+	uint32_t next_xrcd;
 	_Atomic int refs; /* opened once, and imported */
 	struct rs_vctx *next;
 };
@@ -111,25 +113,32 @@ struct rs_vchannel {
 struct rs_vcq {
 	struct ibv_cq_ex ex; /* every CQ is a full one */
 	struct rs_cq *cq;
-	/* Completions taken from the engine before they were asked for: to see what an armed CQ
-	 * holds, to leave a reset QP's out. */
-	struct rs_cqe *held;
-	uint32_t held_head, held_count, held_size;
 	struct rs_cqe now; /* of ibv_start_poll() */
 	uint64_t timestamp;
-	bool on_armed, solicited_only, polling, single, overrun_told;
 	uint32_t events_got, async_got; /* events handed to the application */
 	uint32_t refs;
-	struct rs_vcq *next_armed;
 };
 
 struct rs_vsrq {
 	struct ibv_srq base;
-	uint32_t max_wr, max_sge, limit;
-	enum ibv_srq_type type;
-	struct rs_vcq *cq;
+	struct rs_srq *srq;
+	uint32_t max_wr, max_sge;
+	struct rs_vcq *cq; /* of XRC */
+	struct rs_vxrcd *xrcd;
 	struct rs_vpd *pd;
 	uint32_t refs, events_got;
+};
+
+struct rs_vxrcd {
+	struct ibv_xrcd base;
+	uint32_t number;
+	uint32_t refs;
+	uint64_t inode; /* of the file that names it; 0: private */
+	struct rs_vxrcd *next;
+};
+
+struct rs_vmw {
+	struct ibv_mw base;
 };
 
 struct rs_vah {
@@ -142,15 +151,12 @@ struct rs_vqp {
 	struct ibv_qp_ex ex; /* begins with the ibv_qp */
 	struct rs_qp *qp;
 	struct rs_vpd *pd;
+	struct rs_vxrcd *xrcd;
 	struct ibv_qp_attr attr; /* as set */
 	struct ibv_qp_cap cap;
 	bool sq_sig_all, has_path;
 	uint32_t endpoint;
 	uint32_t events_got;
-	/* Inline data: a place a work request, registered as a region of its own. */
-	uint8_t *inline_bytes;
-	uint32_t inline_key, inline_mask, inline_stride;
-	uint32_t posted;
 	struct rs_vbuild *build; /* of ibv_wr_start() */
 };
 
@@ -172,6 +178,21 @@ static inline struct rs_vmr *rs_vmr(struct ibv_mr *mr)
 static inline struct rs_vcq *rs_vcq(struct ibv_cq *cq)
 {
 	return (struct rs_vcq *)(void *)cq;
+}
+
+static inline struct rs_vsrq *rs_vsrq(struct ibv_srq *srq)
+{
+	return rs_container(srq, struct rs_vsrq, base);
+}
+
+static inline struct rs_vah *rs_vah(struct ibv_ah *ah)
+{
+	return rs_container(ah, struct rs_vah, base);
+}
+
+static inline struct rs_vxrcd *rs_vxrcd(struct ibv_xrcd *x)
+{
+	return rs_container(x, struct rs_vxrcd, base);
 }
 
 static inline struct rs_vqp *rs_vqp(struct ibv_qp *qp)
@@ -214,7 +235,6 @@ void rs_vevents_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond, const ui
 void rs_vcq_events(void *ctx);
 
 /* cq.c */
-void rs_vcq_forget_qp(struct rs_vctx *c, struct rs_vcq *cq, uint32_t qpn);
 int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int rs_v_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 struct ibv_cq_ex *rs_v_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *a);
@@ -222,15 +242,14 @@ int rs_v_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *a);
 
 /* post.c, build.c */
 uint8_t rs_v_flags(unsigned ibv);
+/* An address handle as the engine has it. */
+struct rs_ah rs_v_ah(struct ibv_ah *ah);
+/* What a window is bound to; its engine key. */
+struct rs_bind rs_v_bind(const struct ibv_mw_bind_info *info);
 int rs_v_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int rs_v_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int rs_v_build_init(struct rs_vqp *qp, uint64_t ops);
 void rs_v_build_fini(struct rs_vqp *qp);
-/* Locked. A work request, its list already in the engine's form; inline data is copied. Positive
- * errno. */
-int rs_v_post_one(struct rs_vctx *c, struct rs_vqp *qp, struct rs_send_wr *wr,
-		  const struct ibv_data_buf *inline_list, unsigned n_inline);
-
 /* qp.c */
 struct ibv_qp *rs_v_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *a);
 
@@ -241,6 +260,9 @@ void rs_v_fill_memory_ops(struct verbs_context *v);
 void rs_v_fill_services(struct ibv_device_attr *a);
 void rs_v_fill_services_ex(struct ibv_device_attr_ex *a);
 void rs_v_fill_srq_ops(struct verbs_context *v);
+
+/* mw.c */
+void rs_v_fill_window_ops(struct verbs_context *v);
 
 /* query.c */
 int rs_v_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *a, size_t n);
