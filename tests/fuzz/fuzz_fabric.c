@@ -67,24 +67,50 @@ static void check_refusal(int err, const struct rs_error *e)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+/* Reads the text with some settings; what-ifs are read as the command does it. */
+static void try(const char *text, size_t n, const struct rs_setting *set, uint32_t n_set,
+		unsigned whatifs)
 {
 	struct rs_error e = {0};
 	struct rs_fabric *f = NULL;
-	char *text = malloc(n + 1);
-	int err;
+	int err = rs_fabric_load_text(text, n, "fuzz.yaml", "/nonexistent", set, n_set, &f, &e);
 
-	rs_assert(text);
+	if (err)
+		check_refusal(err, &e);
+	else
+		converts_to_itself(f);
+	for (uint32_t i = 0; !err && i < f->n_whatifs && i < whatifs; i++)
+		try(text, n, f->whatifs[i].set, f->whatifs[i].n, 0);
+	rs_fabric_free(f);
+}
+
+/* A first line "#set PATH=VALUE" is what --set would be given. */
+static bool setting(char *text, struct rs_setting *set)
+{
+	char *end = strchr(text, '\n'), *value = strchr(text, '=');
+
+	if (strncmp(text, "#set ", 5) != 0 || !end || !value || value > end)
+		return false;
+	*value = *end = '\0';
+	*set = (struct rs_setting){text + 5, value + 1, {"--set", 1, 1}};
+	return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+	struct rs_setting set;
+	char *text = malloc(n + 1), *head = malloc(n + 1);
+
+	rs_assert(text && head);
 	memcpy(text, bytes, n);
 	text[n] = '\0';
+	memcpy(head, text, n + 1);
 	if (!large(text)) {
-		err = rs_fabric_load_text(text, n, "fuzz.yaml", "/nonexistent", NULL, 0, &f, &e);
-		if (err)
-			check_refusal(err, &e);
-		else
-			converts_to_itself(f);
-		rs_fabric_free(f);
+		bool given = setting(head, &set);
+
+		try(text, n, given ? &set : NULL, given, 4);
 	}
+	free(head);
 	free(text);
 	return 0;
 }
