@@ -102,41 +102,19 @@ static void load_classes(struct load *l, struct rs_qos *q, const struct node *n)
 		load_dscp_map(l, q, map);
 }
 
-void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
-{
-	static const char *const known[] = {
-		"classes",       "dscp",           "data_class",  "cnp_class",
-		"cnp_dscp",      "buffer",         "cell",        "pfc",
-		"ecn",           "headroom_scale", "max_frame",   "pause_quanta",
-		"watchdog",      "switch_latency", "cut_through", "mark_at_dequeue",
-		"routing",       "nic_buffer",     "pause_holds", "headroom_delays",
-		"alpha_by_rate", "flowlet_gap",    NULL};
-	struct rs_qos *q = &f->qos;
-	uint64_t cell = 144, frame = 4200;
-	int64_t quanta = 65535;
-	int routing = 0;
+/* What is a switch's own. */
+#define SWITCH_KEYS                                                                             \
+	"classes", "dscp", "buffer", "cell", "pfc", "ecn", "headroom_scale", "max_frame",       \
+		"pause_quanta", "watchdog", "switch_latency", "cut_through", "mark_at_dequeue", \
+		"routing", "pause_holds", "headroom_delays", "alpha_by_rate", "flowlet_gap"
 
-	*q = (struct rs_qos){.data_tc = 3,
-			     .cnp_tc = 6,
-			     .buffer = 64000000,
-			     .pfc = true,
-			     .ecn_on = true,
-			     .headroom_scale = 1,
-			     .switch_latency = 500 * RS_NS,
-			     .flowlet_gap = 50 * RS_US,
-			     .nic_buffer = 1 << 20};
-	class_defaults(q);
-	if (f->preset == RS_PRESET_NS3) {
-		ns3_defaults(q);
-		cell = 1;
-	}
-	if (n && !keys(l, n, "qos", known))
-		return;
+static void load_switch(struct load *l, struct rs_qos *q, const struct node *n)
+{
+	uint64_t cell = q->cell, frame = q->max_frame;
+	int64_t quanta = q->pause_quanta;
+	int routing = (int)q->routing;
+
 	load_classes(l, q, n);
-	get_u8(l, n, "data_class", 0, RS_TCS - 1, &q->data_tc);
-	get_u8(l, n, "cnp_class", 0, RS_TCS - 1, &q->cnp_tc);
-	q->cnp_dscp = q->tc[q->cnp_tc].dscp;
-	get_u8(l, n, "cnp_dscp", 0, 63, &q->cnp_dscp);
 	get_bytes(l, n, "buffer", 0, UINT64_C(1) << 40, &q->buffer);
 	get_bytes(l, n, "cell", 1, 16384, &cell);
 	get_bool(l, n, "pfc", &q->pfc);
@@ -153,11 +131,66 @@ void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
 	get_bool(l, n, "pause_holds", &q->pause_holds);
 	get_bool(l, n, "headroom_delays", &q->headroom_delays);
 	get_bool(l, n, "alpha_by_rate", &q->alpha_by_rate);
-	get_bytes(l, n, "nic_buffer", 16384, UINT64_C(1) << 40, &q->nic_buffer);
 	q->cell = (uint32_t)cell;
 	q->max_frame = (uint32_t)frame;
 	q->pause_quanta = (uint16_t)quanta;
 	q->routing = (__typeof__(q->routing))routing;
+}
+
+const char *const tier_names[] = {"leaf", "spine", "core", NULL};
+
+/* qos.tiers: {leaf: {...}, spine: {...}}: what differs from the rest of qos there. */
+static void load_tiers(struct load *l, struct rs_fabric *f, const struct node *n)
+{
+	static const char *const known[] = {SWITCH_KEYS, NULL};
+
+	if (!n || !keys(l, n, "tiers", tier_names))
+		return;
+	for (int t = 0; t < RS_TIERS && !l->err; t++) {
+		const struct node *own = get(n, tier_names[t]);
+
+		if (!own || !keys(l, own, tier_names[t], known))
+			continue;
+		f->tier_qos[t] = take(l, 1, sizeof(*f->tier_qos[t]));
+		if (!f->tier_qos[t])
+			return;
+		*f->tier_qos[t] = f->qos;
+		load_switch(l, f->tier_qos[t], own);
+	}
+}
+
+void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
+{
+	static const char *const known[] = {SWITCH_KEYS,  "data_class", "cnp_class", "cnp_dscp",
+					    "nic_buffer", "tiers",      NULL};
+	struct rs_qos *q = &f->qos;
+
+	*q = (struct rs_qos){.data_tc = 3,
+			     .cnp_tc = 6,
+			     .buffer = 64000000,
+			     .cell = 144,
+			     .max_frame = 4200,
+			     .pause_quanta = 65535,
+			     .pfc = true,
+			     .ecn_on = true,
+			     .headroom_scale = 1,
+			     .switch_latency = 500 * RS_NS,
+			     .flowlet_gap = 50 * RS_US,
+			     .nic_buffer = 1 << 20};
+	class_defaults(q);
+	if (f->preset == RS_PRESET_NS3) {
+		ns3_defaults(q);
+		q->cell = 1;
+	}
+	if (n && !keys(l, n, "qos", known))
+		return;
+	load_switch(l, q, n);
+	get_u8(l, n, "data_class", 0, RS_TCS - 1, &q->data_tc);
+	get_u8(l, n, "cnp_class", 0, RS_TCS - 1, &q->cnp_tc);
+	q->cnp_dscp = q->tc[q->cnp_tc].dscp;
+	get_u8(l, n, "cnp_dscp", 0, 63, &q->cnp_dscp);
+	get_bytes(l, n, "nic_buffer", 16384, UINT64_C(1) << 40, &q->nic_buffer);
+	load_tiers(l, f, n ? get(n, "tiers") : NULL);
 }
 
 void load_cc(struct load *l, struct rs_fabric *f, const struct node *n)

@@ -14,7 +14,8 @@
 #include "base/time.h"
 #include "host/host.h"
 
-enum { RS_ENDPOINTS_MAX = 1 << 20, RS_FLOWS_MAX = 1000000, RS_TCS = 8 };
+enum { RS_TIERS = 3, /* leaf, spine, core */
+       RS_ENDPOINTS_MAX = 1 << 20, RS_FLOWS_MAX = 1000000, RS_TCS = 8 };
 
 /* An endpoint is a NIC's port: what a packet's source and destination name. Numbered from 0, host by
  * host. */
@@ -218,7 +219,7 @@ enum rs_network_kind { RS_NET_SINGLE, RS_NET_LEAF_SPINE, RS_NET_FAT_TREE, RS_NET
 struct rs_network_conf {
 	uint32_t plain_hosts;	/* hosts that network.hosts or the topology made; 0: groups */
 	uint32_t nics;		/* of each of those */
-	uint32_t k, leaves, spines, hosts_per_leaf;
+	uint32_t k, tiers, leaves, spines, hosts_per_leaf; /* tiers: of a fat tree */
 	uint32_t links;		/* of a pair of switches */
 	int64_t rate, uplink_rate;
 	rs_time delay, uplink_delay;
@@ -240,6 +241,7 @@ struct rs_fabric {
 	struct rs_network_conf net;
 	struct rs_routes routes;
 	struct rs_qos qos;
+	struct rs_qos *tier_qos[RS_TIERS]; /* of a tier's switches where it differs; NULL: qos */
 	struct rs_cc_conf cc;
 	struct rs_transport_conf transport;
 	struct rs_host_params host_params;
@@ -250,6 +252,14 @@ struct rs_fabric {
 	uint32_t n_unknown;	/* what sources did not say, one line each, for people */
 	const char **unknown;
 };
+
+/* What holds at a switch. */
+static inline const struct rs_qos *rs_fabric_qos(const struct rs_fabric *f, uint32_t sw)
+{
+	uint8_t tier = f->switches[sw].tier;
+
+	return tier < RS_TIERS && f->tier_qos[tier] ? f->tier_qos[tier] : &f->qos;
+}
 
 /*
  * Read a scenario or fabric file (YAML or JSON), apply settings in order (the same paths as --set),

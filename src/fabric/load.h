@@ -26,8 +26,8 @@ void load_qos(struct load *l, struct rs_fabric *f, const struct node *n);
 void load_cc(struct load *l, struct rs_fabric *f, const struct node *n);
 void load_transport(struct load *l, struct rs_fabric *f, const struct node *n);
 void load_workload(struct load *l, struct rs_fabric *f, const struct node *n);
-/* Given paths: what they are looked up in, made once a load; a list of nodes for one flow; a CSV for
- * a job's flows. ack: the paths are those of the ACKs. */
+/* Given paths: what they are looked up in, made once a load; a list of nodes for one flow; a CSV
+ * for a job's flows. ack: the paths are those of the ACKs. */
 struct paths;
 struct paths *paths_open(struct load *l, struct rs_fabric *f);
 void paths_list(struct paths *p, struct rs_flow *flow, const struct node *list, bool ack);
@@ -46,7 +46,7 @@ void host_change(struct load *l, struct rs_host *h, const struct node *n);
 void host_sort(struct load *l, struct rs_host *h);
 
 /* Host groups' keys, network kinds, jobs: names in the order of the enums. */
-extern const char *const network_kinds[], *const routing_names[], *const coll_ops[],
-									  *const coll_algorithms[];
+extern const char *const network_kinds[],
+	*const routing_names[], *const tier_names[], *const coll_ops[], *const coll_algorithms[];
 
 #endif

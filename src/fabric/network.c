@@ -162,8 +162,29 @@ static void leaf_spine(struct builder *b, const struct node *n)
 			switch_links(b, i, c->leaves + j, c->links);
 }
 
+/* Two tiers of k-port switches: k leaves, k/2 spines. */
+static void fat_tree_2(struct builder *b)
+{
+	struct rs_fabric *f = b->f;
+	uint32_t k = f->net.k, half = k / 2;
+
+	if (f->n_endpoints > k * half)
+		fail(b->l, -EINVAL, b->at,
+		     "a fat tree of k %u and two tiers has room for %u NICs, not %u", k, k * half,
+		     f->n_endpoints);
+	switches(b, k + half);
+	add_switches(b, "leaf", 0, k);
+	add_switches(b, "spine", 1, half);
+	space_for_links(b, f->n_endpoints + (uint64_t)k * half);
+	for (uint32_t i = 0; i < f->n_endpoints && !b->l->err; i++)
+		host_link(b, i, leaf_of(f, i));
+	for (uint32_t i = 0; i < k; i++)
+		for (uint32_t j = 0; j < half; j++)
+			switch_links(b, i, k + j, 1);
+}
+
 /* Three tiers of k-port switches: k pods of k/2 leaves and k/2 spines, k^2/4 cores. */
-static void fat_tree(struct builder *b)
+static void fat_tree_3(struct builder *b)
 {
 	struct rs_fabric *f = b->f;
 	uint32_t half = f->net.k / 2, tier = f->net.k * half;
@@ -330,7 +351,7 @@ static uint64_t capacity(const struct rs_fabric *f)
 
 	switch (f->kind) {
 	case RS_NET_FAT_TREE:
-		return (uint64_t)c->k * c->k * c->k / 4 / c->nics;
+		return (uint64_t)c->k * c->k / 2 * (c->tiers == 2 ? 1 : c->k / 2) / c->nics;
 	case RS_NET_LEAF_SPINE:
 		return (uint64_t)c->leaves * c->hosts_per_leaf;
 	default:
@@ -398,9 +419,9 @@ static const char *const spine_keys[] = {"kind",
 					 "uplink_delay",
 					 "hosts_per_leaf",
 					 NULL};
-static const char *const tree_keys[] = {"kind",        "hosts",        "nics", "rate",
-					"delay",       "mtu",          "loss", "k",
-					"uplink_rate", "uplink_delay", NULL};
+static const char *const tree_keys[] = {"kind",  "hosts",       "nics",         "rate",
+					"delay", "mtu",         "loss",         "k",
+					"tiers", "uplink_rate", "uplink_delay", NULL};
 static const char *const rail_keys[] = {"kind",
 					"hosts",
 					"nics",
@@ -437,6 +458,9 @@ static void parameters(struct builder *b, const struct node *n)
 	get_u32(l, n, "nics", 1, 64, &c->nics);
 	if (kind == RS_NET_FAT_TREE && need(l, n, "k", "a fat tree"))
 		get_u32(l, n, "k", 2, 128, &c->k);
+	c->tiers = 3;
+	if (kind == RS_NET_FAT_TREE)
+		get_u32(l, n, "tiers", 2, 3, &c->tiers);
 	if (!l->err && c->k % 2)
 		fail(l, -EINVAL, get(n, "k")->at, "k: expected an even number, found %u", c->k);
 	if ((kind == RS_NET_LEAF_SPINE || kind == RS_NET_RAIL) &&
@@ -493,7 +517,10 @@ void load_network(struct load *l, struct rs_fabric *f, const struct node *fabric
 		leaf_spine(&b, n);
 		break;
 	case RS_NET_FAT_TREE:
-		fat_tree(&b);
+		if (f->net.tiers == 2)
+			fat_tree_2(&b);
+		else
+			fat_tree_3(&b);
 		break;
 	case RS_NET_EXPLICIT:
 		explicit_network(&b, n);

@@ -201,7 +201,7 @@ static void network(struct writer *w, const struct rs_fabric *f)
 		fprintf(w->out, "    nics: %u\n", c->nics);
 	}
 	if (f->kind == RS_NET_FAT_TREE)
-		fprintf(w->out, "    k: %u\n", c->k);
+		fprintf(w->out, "    k: %u\n    tiers: %u\n", c->k, c->tiers);
 	if (spines)
 		fprintf(w->out, "    leaves: %u\n    spines: %u\n", c->leaves, c->spines);
 	if (spines && c->links)
@@ -221,9 +221,9 @@ static void network(struct writer *w, const struct rs_fabric *f)
 
 /* ---- Classes, congestion control, transport, host model ---- */
 
-static void qos_class(struct writer *w, const struct rs_qos_class *c, int i)
+static void qos_class(struct writer *w, const struct rs_qos_class *c, int i, const char *in)
 {
-	fprintf(w->out, "      - {class: %d, lossless: %s, alpha_shift: %d, ecn: %s, kmin: %s", i,
+	fprintf(w->out, "%s  - {class: %d, lossless: %s, alpha_shift: %d, ecn: %s, kmin: %s", in, i,
 		yes(c->lossless), c->alpha_shift, yes(c->ecn), size(w, c->kmin));
 	fprintf(w->out, ", kmax: %s", size(w, c->kmax));
 	if (c->ecn_rate)
@@ -236,29 +236,46 @@ static void qos_class(struct writer *w, const struct rs_qos_class *c, int i)
 	fputs("}\n", w->out);
 }
 
-static void qos(struct writer *w, const struct rs_qos *q)
+/* in: what each line is indented with. */
+static void qos_switch(struct writer *w, const struct rs_qos *q, const char *in)
 {
-	fputs("  qos:\n    classes:\n", w->out);
+	fprintf(w->out, "%sclasses:\n", in);
 	for (int i = 0; i < RS_TCS; i++)
-		qos_class(w, &q->tc[i], i);
-	fputs("    dscp: {", w->out);
+		qos_class(w, &q->tc[i], i, in);
+	fprintf(w->out, "%sdscp: {", in);
 	for (int i = 0; i < 64; i++)
 		fprintf(w->out, "%s%d: %u", i ? ", " : "", i, q->tc_of_dscp[i]);
-	fprintf(w->out, "}\n    data_class: %u\n    cnp_class: %u\n    cnp_dscp: %u\n", q->data_tc,
-		q->cnp_tc, q->cnp_dscp);
-	fprintf(w->out, "    buffer: %s\n    cell: %uB\n", size(w, q->buffer), q->cell);
-	fprintf(w->out, "    pfc: %s\n    ecn: %s\n    headroom_scale: %.17g\n", yes(q->pfc),
-		yes(q->ecn_on), q->headroom_scale);
-	fprintf(w->out, "    max_frame: %uB\n    pause_quanta: %u\n", q->max_frame,
+	fprintf(w->out, "}\n%sbuffer: %s\n%scell: %uB\n", in, size(w, q->buffer), in, q->cell);
+	fprintf(w->out, "%spfc: %s\n%secn: %s\n%sheadroom_scale: %.17g\n", in, yes(q->pfc), in,
+		yes(q->ecn_on), in, q->headroom_scale);
+	fprintf(w->out, "%smax_frame: %uB\n%spause_quanta: %u\n", in, q->max_frame, in,
 		q->pause_quanta);
-	fprintf(w->out, "    watchdog: %s\n", span(w, q->watchdog));
-	fprintf(w->out, "    switch_latency: %s\n", span(w, q->switch_latency));
-	fprintf(w->out, "    cut_through: %s\n    mark_at_dequeue: %s\n    routing: %s\n",
-		yes(q->cut_through), yes(q->mark_at_dequeue), routing_names[q->routing]);
-	fprintf(w->out, "    flowlet_gap: %s\n", span(w, q->flowlet_gap));
-	fprintf(w->out, "    pause_holds: %s\n    headroom_delays: %s\n    alpha_by_rate: %s\n",
-		yes(q->pause_holds), yes(q->headroom_delays), yes(q->alpha_by_rate));
+	fprintf(w->out, "%swatchdog: %s\n", in, span(w, q->watchdog));
+	fprintf(w->out, "%sswitch_latency: %s\n", in, span(w, q->switch_latency));
+	fprintf(w->out, "%scut_through: %s\n%smark_at_dequeue: %s\n%srouting: %s\n", in,
+		yes(q->cut_through), in, yes(q->mark_at_dequeue), in, routing_names[q->routing]);
+	fprintf(w->out, "%sflowlet_gap: %s\n", in, span(w, q->flowlet_gap));
+	fprintf(w->out, "%spause_holds: %s\n%sheadroom_delays: %s\n%salpha_by_rate: %s\n", in,
+		yes(q->pause_holds), in, yes(q->headroom_delays), in, yes(q->alpha_by_rate));
+}
+
+static void qos(struct writer *w, const struct rs_fabric *f)
+{
+	const struct rs_qos *q = &f->qos;
+	bool tiers = false;
+
+	fputs("  qos:\n", w->out);
+	qos_switch(w, q, "    ");
+	fprintf(w->out, "    data_class: %u\n    cnp_class: %u\n    cnp_dscp: %u\n", q->data_tc,
+		q->cnp_tc, q->cnp_dscp);
 	fprintf(w->out, "    nic_buffer: %s\n", size(w, q->nic_buffer));
+	for (int t = 0; t < RS_TIERS; t++) {
+		if (!f->tier_qos[t])
+			continue;
+		fprintf(w->out, "%s      %s:\n", tiers ? "" : "    tiers:\n", tier_names[t]);
+		qos_switch(w, f->tier_qos[t], "        ");
+		tiers = true;
+	}
 }
 
 static void cc(struct writer *w, const struct rs_cc_conf *c)
@@ -442,7 +459,7 @@ int rs_fabric_write(const struct rs_fabric *f, FILE *out)
 	if (!f->net.plain_hosts)
 		hosts(&w, f);
 	network(&w, f);
-	qos(&w, &f->qos);
+	qos(&w, f);
 	cc(&w, &f->cc);
 	transport(&w, &f->transport);
 	if (f->pair_by_index)

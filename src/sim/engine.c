@@ -218,6 +218,7 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 	struct sim_link *l = &s->nodes[from].out[from_port];
 	const struct rs_framing *framing = &rs_framings[f->transport.framing];
 	bool to_switch = to >= s->n_hosts;
+	const struct rs_qos *at = to_switch ? rs_fabric_qos(f, to - s->n_hosts) : &f->qos;
 
 	*l = (struct sim_link){
 		.head = RS_NO_PACKET,
@@ -230,12 +231,12 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 		.rate = fl->rate,
 		.gap = framing->gap,
 		.whole_ns = f->transport.whole_ns,
-		.delay = fl->delay + (to_switch ? f->qos.switch_latency : 0),
+		.delay = fl->delay + (to_switch ? at->switch_latency : 0),
 		.loss = s->o->ideal.no_loss ? 0 : (uint64_t)ldexp(fl->loss, 32),
 		.random = rs_random_stream(s->o->seed, 2 * (uint64_t)index + reverse, RANDOM_LOSS),
 		.capture = -1,
 	};
-	if (to_switch && f->qos.cut_through)
+	if (to_switch && at->cut_through)
 		l->header = rs_pace_time(l->pace, HEADER_BYTES);
 	l->plain = l->loss == 0;
 	s->nodes[to].in[to_port] = l;
@@ -265,17 +266,18 @@ static int node_init(struct rs_sim *s, uint32_t i, uint32_t ports, uint32_t slot
 	return tree_init(s, n, slots, e);
 }
 
-static void qos_class(const struct rs_sim *s, unsigned tc, struct rs_switch_class *c)
+static void qos_class(const struct rs_sim *s, const struct rs_qos *all, unsigned tc,
+		      struct rs_switch_class *c)
 {
-	const struct rs_qos_class *q = &s->f->qos.tc[tc];
+	const struct rs_qos_class *q = &all->tc[tc];
 
 	*c = (struct rs_switch_class){
-		.lossless = q->lossless && s->f->qos.pfc && !s->o->ideal.no_pause,
+		.lossless = q->lossless && all->pfc && !s->o->ideal.no_pause,
 		.alpha_shift = q->alpha_shift,
 		.reserve = q->reserved,
 		.xon_offset = q->xon_offset,
 		.egress_limit = s->o->ideal.no_pause ? 0 : q->egress_limit,
-		.ecn = q->ecn && s->f->qos.ecn_on,
+		.ecn = q->ecn && all->ecn_on,
 		.kmin = q->kmin,
 		.kmax = q->kmax,
 		.pmax = (uint32_t)(q->pmax * 65536),
@@ -284,10 +286,9 @@ static void qos_class(const struct rs_sim *s, unsigned tc, struct rs_switch_clas
 }
 
 /* in: what comes this way; its delay has the pipeline that a packet passes before its admission. */
-static void switch_port(const struct rs_sim *s, const struct sim_link *l, const struct sim_link *in,
-			struct rs_switch_port *p)
+static void switch_port(const struct rs_sim *s, const struct rs_qos *q, const struct sim_link *l,
+			const struct sim_link *in, struct rs_switch_port *p)
 {
-	const struct rs_qos *q = &s->f->qos;
 	const struct rs_qos_class *data = &q->tc[q->data_tc];
 	rs_time delay = (l->delay + in->delay + 1) / 2;
 	uint64_t headroom =
@@ -311,6 +312,7 @@ static void switch_port(const struct rs_sim *s, const struct sim_link *l, const 
 static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
 {
 	const struct rs_fabric *f = s->f;
+	const struct rs_qos *q = rs_fabric_qos(f, i);
 	struct sim_node *n = &s->nodes[s->n_hosts + i];
 	struct rs_switch_port *ports = rs_arena_alloc(s->arena, n->n_ports + 1u, sizeof(*ports));
 	struct rs_switch_config c = {
@@ -318,22 +320,21 @@ static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
 		.seed = s->o->seed,
 		.n_ports = n->n_ports,
 		.ports = ports,
-		.buffer =
-			s->o->ideal.no_pause || !f->qos.buffer ? UINT64_C(1) << 44 : f->qos.buffer,
-		.cell = f->qos.cell,
-		.pause_quanta = f->qos.pause_quanta,
-		.pause_holds = f->qos.pause_holds,
-		.crossing_in_headroom = f->qos.headroom_delays,
+		.buffer = s->o->ideal.no_pause || !q->buffer ? UINT64_C(1) << 44 : q->buffer,
+		.cell = q->cell,
+		.pause_quanta = q->pause_quanta,
+		.pause_holds = q->pause_holds,
+		.crossing_in_headroom = q->headroom_delays,
 		.pfc_frame = rs_framings[f->transport.framing].pfc,
 		.int_scale = s->cc->on_telemetry ? rs_int_scale(s->nic_rate) : 0,
-		.pfc_watchdog = f->qos.watchdog,
-		.mark_at_dequeue = f->qos.mark_at_dequeue,
-		.routing = s->o->ideal.placed                     ? RS_ROUTE_PLACED
-			   : f->qos.routing == RS_FABRIC_SPRAY    ? RS_ROUTE_SPRAY
-			   : f->qos.routing == RS_FABRIC_ADAPTIVE ? RS_ROUTE_ADAPTIVE
-			   : f->qos.routing == RS_FABRIC_FLOWLET  ? RS_ROUTE_FLOWLET
-								  : RS_ROUTE_ECMP,
-		.flowlet_gap = f->qos.flowlet_gap,
+		.pfc_watchdog = q->watchdog,
+		.mark_at_dequeue = q->mark_at_dequeue,
+		.routing = s->o->ideal.placed                 ? RS_ROUTE_PLACED
+			   : q->routing == RS_FABRIC_SPRAY    ? RS_ROUTE_SPRAY
+			   : q->routing == RS_FABRIC_ADAPTIVE ? RS_ROUTE_ADAPTIVE
+			   : q->routing == RS_FABRIC_FLOWLET  ? RS_ROUTE_FLOWLET
+							      : RS_ROUTE_ECMP,
+		.flowlet_gap = q->flowlet_gap,
 		.routes =
 			{
 				.group_of = f->routes.group_of,
@@ -351,10 +352,10 @@ static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
 	if (!ports)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	for (unsigned p = 0; p < n->n_ports; p++)
-		switch_port(s, &n->out[p], n->in[p], &ports[p]);
+		switch_port(s, q, &n->out[p], n->in[p], &ports[p]);
 	for (unsigned t = 0; t < RS_TCS; t++)
-		qos_class(s, t, &c.classes[t]);
-	memcpy(c.tc_of_dscp, f->qos.tc_of_dscp, sizeof(c.tc_of_dscp));
+		qos_class(s, q, t, &c.classes[t]);
+	memcpy(c.tc_of_dscp, q->tc_of_dscp, sizeof(c.tc_of_dscp));
 	return rs_switch_create(&c, &n->sw, e);
 }
 

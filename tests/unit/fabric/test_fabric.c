@@ -127,6 +127,48 @@ static void test_fat_tree_has_k_cubed_quarter_hosts_and_quarter_k_squared_paths(
 	rs_fabric_free(f);
 }
 
+static void test_fat_tree_of_two_tiers_has_half_k_squared_hosts(void **state)
+{
+	struct rs_fabric *f = load(
+		"fabric: {network: {kind: fat-tree, k: 8, tiers: 2, rate: 100G, delay: 1us}}\n");
+
+	assert_int_equal(f->n_hosts, 32);
+	assert_int_equal(f->n_switches, 12);
+	assert_int_equal(f->n_links, 64);
+	converts_to_itself(f);
+	rs_fabric_free(f);
+}
+
+static void test_switches_of_a_tier_may_differ(void **state)
+{
+	struct rs_fabric *f =
+		load("fabric:\n"
+		     "  network: {kind: fat-tree, k: 4, rate: 100G, delay: 1us}\n"
+		     "  qos:\n"
+		     "    buffer: 32MB\n"
+		     "    tiers:\n"
+		     "      spine: {buffer: 16MB, dscp: {26: 0}, cut_through: true}\n");
+	const struct rs_qos *leaf = rs_fabric_qos(f, 0), *spine = rs_fabric_qos(f, 8);
+
+	assert_int_equal(f->switches[8].tier, 1);
+	assert_int_equal(leaf->buffer, 32000000);
+	assert_int_equal(leaf->tc_of_dscp[26], 3);
+	assert_int_equal(spine->buffer, 16000000);
+	assert_int_equal(spine->tc_of_dscp[26], 0);
+	assert_true(spine->cut_through && !leaf->cut_through);
+	assert_ptr_equal(rs_fabric_qos(f, 16), leaf);
+	converts_to_itself(f);
+	rs_fabric_free(f);
+	refused("fabric:\n"
+		"  network: {kind: single-switch, hosts: 2, rate: 1G, delay: 1us}\n"
+		"  qos: {tiers: {leaves: {}}}\n",
+		3, "leaves");
+	refused("fabric:\n"
+		"  network: {kind: single-switch, hosts: 2, rate: 1G, delay: 1us}\n"
+		"  qos: {tiers: {leaf: {nic_buffer: 1MB}}}\n",
+		3, "nic_buffer");
+}
+
 static void test_leaf_spine_is_as_oversubscribed_as_asked(void **state)
 {
 	struct rs_fabric *f = load("fabric: {network: {kind: leaf-spine, leaves: 4, spines: 2, "
@@ -370,6 +412,8 @@ int main(void)
 		cmocka_unit_test(test_single_switch_of_plain_hosts),
 		cmocka_unit_test(
 			test_fat_tree_has_k_cubed_quarter_hosts_and_quarter_k_squared_paths),
+		cmocka_unit_test(test_fat_tree_of_two_tiers_has_half_k_squared_hosts),
+		cmocka_unit_test(test_switches_of_a_tier_may_differ),
 		cmocka_unit_test(test_leaf_spine_is_as_oversubscribed_as_asked),
 		cmocka_unit_test(test_ndv5_rails_join_equal_nics_and_ranks_are_beside_theirs),
 		cmocka_unit_test(test_a_change_makes_one_host_different),
