@@ -1,7 +1,10 @@
 /* Reads classic pcap (both byte orders, us and ns) and pcapng; every length is checked first. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "wire/bytes.h"
 #include "wire/pcapng.h"
 
@@ -92,27 +95,29 @@ int rs_pcap_open_memory(const uint8_t *bytes, size_t n, const char *name,
 	return err;
 }
 
-/* Freed by the caller; NULL after an error, which is in e. */
-static uint8_t *read_whole(const char *path, FILE *f, size_t *n, struct rs_error *e)
+/* The whole of an open file; freed by the caller; NULL after an error, which is in e. */
+static uint8_t *read_whole(const char *path, int fd, size_t *n, struct rs_error *e)
 {
+	struct stat st;
 	uint8_t *bytes;
-	long size;
+	ssize_t got = 1;
 
-	if (fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0 || fseek(f, 0, SEEK_SET)) {
-		rs_error_set(e, -ESPIPE, "%s: not a plain file", path);
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		rs_error_set(e, -EINVAL, "%s: not a regular file", path);
 		return NULL;
 	}
-	if (size > 1L << 30) {
+	if (st.st_size > 1L << 30) {
 		rs_error_set(e, -EFBIG, "%s: larger than 1 GiB", path);
 		return NULL;
 	}
-	bytes = malloc(size ? (size_t)size : 1);
+	bytes = malloc(st.st_size ? (size_t)st.st_size : 1);
 	if (!bytes) {
 		rs_error_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	*n = fread(bytes, 1, (size_t)size, f);
-	if (ferror(f)) {
+	for (*n = 0; got > 0 && *n<(size_t)st.st_size; *n += got> 0 ? (size_t)got : 0)
+		got = read(fd, bytes + *n, (size_t)st.st_size - *n);
+	if (got < 0) {
 		rs_error_set(e, -EIO, "%s: cannot be read", path);
 		free(bytes);
 		return NULL;
@@ -122,19 +127,19 @@ static uint8_t *read_whole(const char *path, FILE *f, size_t *n, struct rs_error
 
 int rs_pcap_open(const char *path, struct rs_pcap_reader **r, struct rs_error *e)
 {
-	FILE *f = fopen(path, "rbe");
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO is not waited for */
 	struct rs_error own = {0};
 	uint8_t *bytes;
 	size_t n = 0;
 	int err;
 
 	e = e ? e : &own;
-	if (!f) {
+	if (fd < 0) {
 		err = -errno;
 		return rs_error_set(e, err, "%s: %s", path, strerror(-err));
 	}
-	bytes = read_whole(path, f, &n, e);
-	fclose(f);
+	bytes = read_whole(path, fd, &n, e);
+	close(fd);
 	if (!bytes)
 		return e->code;
 	err = rs_pcap_open_memory(bytes, n, path, r, e);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/random.h"
 #include "wire/bytes.h"
@@ -373,6 +374,28 @@ static void test_broken_files_are_refused_with_the_field(void **state)
 	refused(&f, -EBADMSG, "captured length");
 }
 
+/* Nothing is waited for: a FIFO that nobody writes to would be for ever. */
+static void test_what_is_no_file_is_refused_at_once(void **state)
+{
+	static const char *const none[] = {"/tmp", "/dev/zero", "/nonexistent/x.pcap"};
+	struct rs_pcap_reader *r = NULL;
+	struct rs_error e;
+	char fifo[] = "/tmp/ripstop-fifo-XXXXXX";
+
+	for (unsigned i = 0; i < 3; i++) {
+		e = (struct rs_error){0};
+		assert_int_equal(rs_pcap_open(none[i], &r, &e), i < 2 ? -EINVAL : -ENOENT);
+		assert_non_null(strstr(e.what, none[i]));
+	}
+	assert_int_equal(close(mkstemp(fifo)), 0);
+	assert_int_equal(rs_pcap_open(fifo, &r, NULL), -EBADMSG); /* empty */
+	unlink(fifo);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_int_equal(rs_pcap_open(fifo, &r, NULL), -EINVAL);
+	unlink(fifo);
+	assert_null(r);
+}
+
 static void test_every_prefix_ends_in_a_packet_or_an_error(void **state)
 {
 	struct file files[] = {one_packet(), classic(false, true, 1)};
@@ -402,6 +425,7 @@ int main(void)
 		cmocka_unit_test(test_a_simple_packet_is_cut_at_the_snap_length),
 		cmocka_unit_test(test_a_second_section_starts_anew),
 		cmocka_unit_test(test_broken_files_are_refused_with_the_field),
+		cmocka_unit_test(test_what_is_no_file_is_refused_at_once),
 		cmocka_unit_test(test_every_prefix_ends_in_a_packet_or_an_error),
 	};
 
