@@ -2,12 +2,13 @@
  * RC under the hostile network: whatever it does, each message arrives exactly once and in order,
  * memory is as a model has it, every post completes, and no packet is lost to the slab.
  *
- * test_rc [--seed N] [--runs N]: one seed replays exactly.
+ * test_rc [--seed N] [--runs N] [--seconds N]: one seed replays exactly.
  */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "property/hostile.h"
 
@@ -525,28 +526,43 @@ static uint64_t run(uint64_t seed)
 	return faults;
 }
 
+static double elapsed(const struct timespec *since)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)(t.tv_sec - since->tv_sec) + (double)(t.tv_nsec - since->tv_nsec) / 1e9;
+}
+
 int main(int argc, char **argv)
 {
-	uint64_t seed = 1, runs = 300, faults = 0;
+	uint64_t seed = 1, runs = 200, seconds = 0, faults = 0, done = 0;
+	struct timespec began;
 
-	for (int i = 1; i + 1 < argc; i += 2) {
-		if (!strcmp(argv[i], "--seed")) {
-			seed = strtoull(argv[i + 1], NULL, 10);
+	for (int i = 1; i < argc; i += 2) {
+		uint64_t value = i + 1 < argc ? strtoull(argv[i + 1], NULL, 10) : 0;
+
+		if (i + 1 < argc && !strcmp(argv[i], "--seed")) {
+			seed = value;
 			runs = 1;
-		} else if (!strcmp(argv[i], "--runs")) {
-			runs = strtoull(argv[i + 1], NULL, 10);
+		} else if (i + 1 < argc && !strcmp(argv[i], "--runs")) {
+			runs = value;
+		} else if (i + 1 < argc && !strcmp(argv[i], "--seconds")) {
+			seconds = value;
+			runs = UINT64_MAX;
 		} else {
-			fprintf(stderr, "usage: test_rc [--seed N] [--runs N]\n");
+			fprintf(stderr, "usage: test_rc [--seed N] [--runs N] [--seconds N]\n");
 			return 2;
 		}
 	}
 	signal(SIGABRT, on_abort);
-	for (uint64_t i = 0; i < runs; i++) {
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	for (; done < runs && (!seconds || elapsed(&began) < (double)seconds); done++) {
 		snprintf(replay, sizeof(replay), "replay: test_rc --seed %llu\n",
-			 (unsigned long long)(seed + i));
-		faults += run(seed + i);
+			 (unsigned long long)(seed + done));
+		faults += run(seed + done);
 	}
-	printf("%llu runs, %llu faults injected\n", (unsigned long long)runs,
+	printf("%llu runs, %llu faults injected\n", (unsigned long long)done,
 	       (unsigned long long)faults);
 	return 0;
 }
