@@ -17,6 +17,8 @@ struct request {
 /* What was gathered since ibv_wr_start(). */
 struct rs_vbuild {
 	uint64_t ops;
+	pthread_mutex_t lock; /* from ibv_wr_start() to its end; not the device's: the application
+			       * may call other verbs in between */
 	struct request *request;
 	struct rs_sge *sge;
 	uint8_t *bytes;
@@ -259,10 +261,9 @@ static void clear(struct rs_vbuild *b)
 	b->err = 0;
 }
 
-/* The lock is held until ibv_wr_complete() or ibv_wr_abort(): one thread builds at a time. */
 static void wr_start(struct ibv_qp_ex *ex)
 {
-	rs_vctx_lock(rs_vctx(ex->qp_base.context));
+	pthread_mutex_lock(&of(ex)->lock);
 	clear(of(ex));
 }
 
@@ -292,17 +293,20 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	struct rs_vqp *qp = (struct rs_vqp *)(void *)ex;
 	int err = qp->build->err;
 
-	if (!err)
+	if (!err) {
+		rs_vctx_lock(c);
 		err = post(c, qp, qp->build);
-	rs_live_kick(c->live);
-	rs_vctx_unlock(c);
+		rs_live_kick(c->live);
+		rs_vctx_unlock(c);
+	}
+	pthread_mutex_unlock(&qp->build->lock);
 	return err;
 }
 
 static void wr_abort(struct ibv_qp_ex *ex)
 {
 	clear(of(ex));
-	rs_vctx_unlock(rs_vctx(ex->qp_base.context));
+	pthread_mutex_unlock(&of(ex)->lock);
 }
 
 int rs_v_build_init(struct rs_vqp *qp, uint64_t ops)
@@ -316,6 +320,7 @@ int rs_v_build_init(struct rs_vqp *qp, uint64_t ops)
 	qp->build = calloc(1, sizeof(*qp->build));
 	if (!qp->build)
 		return -ENOMEM;
+	pthread_mutex_init(&qp->build->lock, NULL);
 	qp->build->ops = ops;
 	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;

@@ -17,7 +17,7 @@ enum { DM_ALIGN = 4 };
 static uint32_t engine_access(unsigned access)
 {
 	return access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-			 IBV_ACCESS_REMOTE_ATOMIC);
+			 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND);
 }
 
 /* ---- Protection domains ---- */

@@ -100,6 +100,29 @@ RS_EXPORT const char *ibv_wc_status_str(enum ibv_wc_status s)
 	return NAME(names, s);
 }
 
+/* Exported for plug-ins of rdma-core 56; in no header of 44. */
+const char *ibv_wr_opcode_str(enum ibv_wr_opcode op);
+
+RS_EXPORT const char *ibv_wr_opcode_str(enum ibv_wr_opcode op)
+{
+	static const char *const names[] = {
+		[IBV_WR_RDMA_WRITE] = "RDMA_WRITE",
+		[IBV_WR_RDMA_WRITE_WITH_IMM] = "RDMA_WRITE_WITH_IMM",
+		[IBV_WR_SEND] = "SEND",
+		[IBV_WR_SEND_WITH_IMM] = "SEND_WITH_IMM",
+		[IBV_WR_RDMA_READ] = "RDMA_READ",
+		[IBV_WR_ATOMIC_CMP_AND_SWP] = "ATOMIC_CMP_AND_SWP",
+		[IBV_WR_ATOMIC_FETCH_AND_ADD] = "ATOMIC_FETCH_AND_ADD",
+		[IBV_WR_LOCAL_INV] = "LOCAL_INV",
+		[IBV_WR_BIND_MW] = "BIND_MW",
+		[IBV_WR_SEND_WITH_INV] = "SEND_WITH_INV",
+		[IBV_WR_TSO] = "TSO",
+		[IBV_WR_DRIVER1] = "DRIVER1",
+	};
+
+	return NAME(names, op);
+}
+
 /* Multiples of 2.5 Gb/s, and Mb/s. */
 static const struct {
 	int multiple, mbps;

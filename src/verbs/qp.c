@@ -358,7 +358,8 @@ static int make_engine_qp(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv
 	struct rs_qp_init i = {
 		.pd = qp->pd ? qp->pd->number : 0,
 		.send_cq = a->send_cq ? rs_vcq(a->send_cq)->cq : NULL,
-		.recv_cq = a->recv_cq ? rs_vcq(a->recv_cq)->cq : NULL,
+		.recv_cq = a->recv_cq && a->qp_type != IBV_QPT_XRC_SEND ? rs_vcq(a->recv_cq)->cq
+									: NULL,
 		.max_send_wr = qp->cap.max_send_wr,
 		.max_recv_wr = qp->cap.max_recv_wr,
 		.max_send_sge = (uint8_t)qp->cap.max_send_sge,

@@ -21,3 +21,12 @@ pair ib_send_lat -n 50 -e
 pair ib_write_lat -n 100 -I 128
 pair ib_send_bw -n 50 -m 256
 pair ib_write_bw -n 50 -x 1
+pair ib_write_bw -n 50 -c UC
+pair ib_send_bw -n 50 -c UC
+pair ib_send_bw -n 50 -c UD
+pair ib_send_lat -n 50 -c UD
+pair ib_send_bw -n 50 -c UD -e
+for verb in write read send atomic; do
+	pair ib_${verb}_bw -n 50 -c XRC
+done
+pair ib_send_bw -n 100 -r 64 --use-srq

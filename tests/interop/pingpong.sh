@@ -23,3 +23,11 @@ pair ibv_rc_pingpong -g 0 -n 100 -c -N
 pair ibv_rc_pingpong -g 0 -n 100 -c -t
 pair ibv_rc_pingpong -g 0 -n 100 -c -j
 pair ibv_rc_pingpong -g 0 -n 100 -c -o
+pair ibv_uc_pingpong -g 0 -n 100
+pair ibv_uc_pingpong -g 1 -n 100 -e
+pair ibv_ud_pingpong -g 0 -n 100
+pair ibv_ud_pingpong -g 1 -n 100 -e
+pair ibv_srq_pingpong -g 0 -n 100
+pair ibv_srq_pingpong -g 0 -n 100 -e
+pair ibv_xsrq_pingpong -g 0 -n 50
+pair ibv_xsrq_pingpong -g 0 -n 50 -e

@@ -1,0 +1,53 @@
+/* What librdmacm.so.1 takes from libibverbs.so.1: QP1 and rdma_cm's ports of an opened device. */
+#include "verbs/gsi.h"
+
+#include <string.h>
+
+RS_EXPORT unsigned rs_verbs_gsi_open(struct ibv_context *c, rs_gsi_fn *fn, void *arg)
+{
+	struct rs_live *l = rs_verbs_live(c);
+
+	rs_live_lock(l);
+	rs_live_gsi_on(l, fn, arg);
+	rs_live_unlock(l);
+	return rs_live_slot(l);
+}
+
+RS_EXPORT int rs_verbs_gsi_send(struct ibv_context *c, const struct rs_gsi_datagram *d)
+{
+	struct rs_live *l = rs_verbs_live(c);
+	int err;
+
+	rs_live_lock(l);
+	err = rs_live_gsi_send(l, d);
+	rs_live_unlock(l);
+	return err;
+}
+
+RS_EXPORT int rs_verbs_cm_bind(struct ibv_context *c, uint16_t space, uint16_t *port,
+			       const uint8_t gid[16], bool shared)
+{
+	return rs_live_cm_bind(rs_verbs_live(c), space, port, gid, shared);
+}
+
+RS_EXPORT int rs_verbs_cm_listen(struct ibv_context *c, uint16_t space, uint16_t port,
+				 const uint8_t gid[16])
+{
+	return rs_live_cm_listen(rs_verbs_live(c), space, port, gid);
+}
+
+RS_EXPORT void rs_verbs_cm_unbind(struct ibv_context *c, uint16_t space, uint16_t port,
+				  const uint8_t gid[16])
+{
+	rs_live_cm_unbind(rs_verbs_live(c), space, port, gid);
+}
+
+RS_EXPORT bool rs_verbs_has_gid(const struct ibv_device *d, const uint8_t gid[16])
+{
+	const struct rs_netdev *n = &((const struct rs_vdevice *)(const void *)d)->live.net;
+
+	for (unsigned i = 0; i < n->n_gids; i++)
+		if (!memcmp(n->gid[i], gid, 16))
+			return true;
+	return false;
+}

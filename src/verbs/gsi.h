@@ -1,0 +1,20 @@
+/* The door between our two libraries, exported under a version of our own (RIPSTOP_1): see
+ * live/gsi.h for what each does. */
+#ifndef RS_VERBS_GSI_H
+#define RS_VERBS_GSI_H
+
+#include "live/gsi.h"
+#include "verbs/verbs.h"
+
+/* Returns the slot, live/gsi.h's. fn is called on any thread, with the device locked. */
+unsigned rs_verbs_gsi_open(struct ibv_context *c, rs_gsi_fn *fn, void *arg);
+int rs_verbs_gsi_send(struct ibv_context *c, const struct rs_gsi_datagram *d);
+int rs_verbs_cm_bind(struct ibv_context *c, uint16_t space, uint16_t *port, const uint8_t gid[16],
+		     bool shared);
+int rs_verbs_cm_listen(struct ibv_context *c, uint16_t space, uint16_t port, const uint8_t gid[16]);
+void rs_verbs_cm_unbind(struct ibv_context *c, uint16_t space, uint16_t port,
+			const uint8_t gid[16]);
+/* Is the address one of the device's interface, opened or not? */
+bool rs_verbs_has_gid(const struct ibv_device *d, const uint8_t gid[16]);
+
+#endif
