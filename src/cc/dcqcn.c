@@ -1,5 +1,6 @@
-/* DCQCN (Zhu et al., SIGCOMM 2015; 802.1Qau): notification and reaction points. Timers are applied
- * lazily, in the order in which they would have fired. */
+/* DCQCN (Zhu et al., SIGCOMM 2015, section 3; 802.1Qau): notification and reaction points. Timers
+ * are applied lazily, in the order in which they would have fired: alpha's, the cut, the increase.
+ */
 #include <string.h>
 #include "cc/cc.h"
 
@@ -9,6 +10,7 @@ struct dcqcn_params {
 	double g; /* gain of alpha */
 	double alpha_initial;
 	int64_t alpha_timer;                 /* ps: alpha's update period */
+	int64_t alpha_at_cut;                /* on: fed at each cut, which starts its timer anew */
 	int64_t reduce_period;               /* ps: at most one cut in each */
 	int64_t cnp_interval;                /* ps: notification point, a QP */
 	int64_t increase_timer;              /* ps */
@@ -26,7 +28,7 @@ struct dcqcn_params {
 struct state {
 	int64_t target, line;
 	rs_time alpha_at;    /* last tick applied; valid while active */
-	rs_time cut_at;      /* next allowed cut, or the grid's next point */
+	rs_time cut_at;      /* when the next cut may come */
 	rs_time increase_at; /* next timer increase; RS_NEVER before the first cut */
 	uint32_t alpha;      /* Q30 */
 	uint16_t time_stage, byte_stage;
@@ -55,14 +57,26 @@ static uint32_t keep(const struct dcqcn_params *p)
 	return (uint32_t)(int64_t)((1 - p->g) * ALPHA_ONE + 0.5);
 }
 
+static uint64_t times(uint64_t a, uint64_t b)
+{
+	return (a * b + ALPHA_ONE / 2) >> 30;
+}
+
 static uint64_t power(uint64_t base, uint64_t n)
 {
 	uint64_t r = ALPHA_ONE;
 
-	for (; n; n >>= 1, base = base * base >> 30)
+	for (; n; n >>= 1, base = times(base, base))
 		if (n & 1)
-			r = r * base >> 30;
+			r = times(r, base);
 	return r;
+}
+
+static void feed_alpha(const struct dcqcn_params *p, struct state *s)
+{
+	uint64_t k = keep(p);
+
+	s->alpha = (uint32_t)(times(k, s->alpha) + ALPHA_ONE - k);
 }
 
 static void alpha_to(const struct dcqcn_params *p, struct state *s, rs_time now)
@@ -71,16 +85,16 @@ static void alpha_to(const struct dcqcn_params *p, struct state *s, rs_time now)
 
 	if (now < s->alpha_at + p->alpha_timer)
 		return;
-	ticks = (uint64_t)((now - s->alpha_at) /
-			   p->alpha_timer); /* at feedback only, not a packet */
+	/* at feedback and cuts only, not a packet */
+	ticks = (uint64_t)((now - s->alpha_at) / p->alpha_timer);
 	s->alpha_at += (rs_time)ticks * p->alpha_timer;
 	if (s->alpha_fed) {
-		s->alpha = (uint32_t)((k * s->alpha >> 30) + (ALPHA_ONE - k));
+		feed_alpha(p, s);
 		s->alpha_fed = false;
 		ticks--;
 	}
 	if (ticks)
-		s->alpha = (uint32_t)(power(k, ticks) * s->alpha >> 30);
+		s->alpha = (uint32_t)times(power(k, ticks), s->alpha);
 }
 
 /* ---- Rates ---- */
@@ -90,16 +104,26 @@ static void arm(const struct dcqcn_params *p, struct rs_cc *cc)
 	struct state *s = state_of(cc);
 
 	cc->next_event = !s->active ? RS_NEVER : s->increase_at;
-	if (s->active && p->delayed_cut && s->cut_due && s->cut_at < cc->next_event)
+	if (s->active && s->cut_due && s->cut_at < cc->next_event)
 		cc->next_event = s->cut_at;
 }
 
 static void set_rate(const struct dcqcn_params *p, struct rs_cc *cc, int64_t rate)
 {
 	rs_cc_set_rate(cc, rate);
-	if (p->window)
+	if (p->window) {
 		cc->window =
 			(uint64_t)((rs_uint128)(uint64_t)rate * (uint64_t)p->base_rtt / 8 / RS_S);
+		cc->window += !cc->window;
+	}
+}
+
+/* Also where the line is slower than the least rate. */
+static int64_t floored(const struct dcqcn_params *p, const struct state *s, int64_t rate)
+{
+	int64_t least = p->rate_min < s->line ? p->rate_min : s->line;
+
+	return rate < least ? least : rate;
 }
 
 static void cut(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now)
@@ -112,8 +136,11 @@ static void cut(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now)
 	if (p->clamp_target || s->increased || cc->rate == s->line)
 		s->target = cc->rate;
 	rate = cc->rate - (int64_t)((rs_uint128)cc->rate * s->alpha >> 31);
-	rate = rate < floor ? floor : rate;
-	set_rate(p, cc, rate < p->rate_min ? p->rate_min : rate);
+	set_rate(p, cc, floored(p, s, rate < floor ? floor : rate));
+	if (p->alpha_at_cut) {
+		feed_alpha(p, s);
+		s->alpha_at = now;
+	}
 	cc->cuts++;
 	s->time_stage = s->byte_stage = 0;
 	s->increased = false;
@@ -168,17 +195,39 @@ static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t li
 	s->alpha_at = now;
 }
 
+static void count(uint16_t *stage, uint64_t n)
+{
+	n += *stage;
+	*stage = n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
+}
+
+/* Increases that cannot raise anything are counted, not carried out one by one: an idle queue pair
+ * whose limiter is never released is caught up with in one step. */
+static void skip_at_line(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now)
+{
+	struct state *s = state_of(cc);
+	rs_time n = (now - s->increase_at) / p->increase_timer;
+
+	if (cc->rate < s->line || s->target < s->line || s->cut_due || n <= 0)
+		return;
+	count(&s->time_stage, (uint64_t)n);
+	cc->increases += (uint32_t)n;
+	s->increased = true;
+	s->increase_at += n * p->increase_timer;
+}
+
 static void on_time(const struct rs_cc_params *params, struct rs_cc *cc, rs_time now)
 {
 	const struct dcqcn_params *p = params_of(params);
 	struct state *s = state_of(cc);
 
 	while (s->active && now >= cc->next_event) {
-		if (p->delayed_cut && s->cut_due && s->cut_at <= s->increase_at) {
+		if (s->cut_due && s->cut_at <= s->increase_at) {
 			cut(p, cc, s->cut_at);
 			s->cut_at += p->reduce_period;
 		} else {
-			s->time_stage++;
+			skip_at_line(p, cc, now);
+			count(&s->time_stage, 1);
 			s->increased = true;
 			s->increase_at += p->increase_timer;
 			increase(p, cc);
@@ -199,9 +248,20 @@ static void on_bytes(const struct rs_cc_params *params, struct rs_cc *cc, rs_tim
 	cc->byte_credit += p->byte_counter;
 	if (cc->byte_credit <= 0)
 		cc->byte_credit = p->byte_counter;
-	s->byte_stage++;
+	count(&s->byte_stage, 1);
 	increase(p, cc);
 	arm(p, cc);
+}
+
+/* The first feedback since the line rate was last reached starts alpha and the grid of cuts. */
+static void activate(const struct dcqcn_params *p, struct state *s, rs_time now)
+{
+	s->active = true;
+	s->alpha = (uint32_t)(p->alpha_initial * ALPHA_ONE);
+	s->alpha_at = now;
+	s->alpha_fed = false;
+	/* a nanosecond behind alpha's tick, and so it stays */
+	s->cut_at = p->delayed_cut ? now + p->reduce_period + RS_NS : now;
 }
 
 static void feedback(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now)
@@ -211,24 +271,14 @@ static void feedback(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now
 
 	on_time((const struct rs_cc_params *)p, cc, now);
 	first = !s->active;
-	if (first) {
-		s->active = true;
-		s->alpha = (uint32_t)(p->alpha_initial * ALPHA_ONE);
-		s->alpha_at = now;
-		s->alpha_fed = false;
-		/* a nanosecond behind alpha's tick, and so it stays */
-		s->cut_at = p->delayed_cut ? now + p->reduce_period + RS_NS : now;
-	}
+	if (first)
+		activate(p, s, now);
 	alpha_to(p, s, now);
 	/* ns-3 does not count the first feedback into alpha's first period: alpha is 1 for it */
-	s->alpha_fed = !(first && p->delayed_cut);
+	s->alpha_fed = !p->alpha_at_cut && !(first && p->delayed_cut);
 	s->cut_due = true;
-	if (p->delayed_cut) {
-		if (s->cut_at <= now) {
-			int64_t behind = (now - s->cut_at) / p->reduce_period + 1;
-
-			s->cut_at += behind * p->reduce_period;
-		}
+	if (p->delayed_cut && s->cut_at <= now) {
+		s->cut_at += ((now - s->cut_at) / p->reduce_period + 1) * p->reduce_period;
 	} else if (now >= s->cut_at) {
 		cut(p, cc, now);
 		s->cut_at = now + p->reduce_period;
@@ -263,11 +313,13 @@ static const struct rs_cc_param param_table[] = {
 	{"g", 'n', P(g), 1e-6, 1, "gain of alpha; paper 1/256, mlx5 5/1024 (DCE_TCP_G 1019)"},
 	{"alpha_initial", 'n', P(alpha_initial), 0, 1, "alpha at the first feedback; 1"},
 	{"alpha_timer", 't', P(alpha_timer), 1e3, 1e12, "alpha's period; paper 55us, mlx5 1us"},
+	{"alpha_at_cut", 'o', P(alpha_at_cut), 0, 1,
+	 "alpha is fed at each cut, not once a period; paper on"},
 	{"reduce_period", 't', P(reduce_period), 1, 1e12,
-	 "at most one cut in each; paper 50us, mlx5 4us (RATE_REDUCE_MONITOR_PERIOD)"},
+	 "at most one cut in each; paper none, mlx5 4us (RATE_REDUCE_MONITOR_PERIOD)"},
 	{"cnp_interval", 't', P(cnp_interval), 0, 1e12,
 	 "at most one CNP a QP in each; paper 50us, mlx5 4us (MIN_TIME_BETWEEN_CNPS)"},
-	{"increase_timer", 't', P(increase_timer), 1e3, 1e13,
+	{"increase_timer", 't', P(increase_timer), 1e6, 1e13,
 	 "paper 55us, mlx5 300us (RPG_TIME_RESET)"},
 	{"byte_counter", 'b', P(byte_counter), 0, 1e15,
 	 "0 none; paper 10MB, mlx5 2MB (RPG_BYTE_RESET)"},
@@ -305,7 +357,8 @@ static const struct dcqcn_params paper = {
 	.g = 1.0 / 256,
 	.alpha_initial = 1,
 	.alpha_timer = 55 * RS_US,
-	.reduce_period = 50 * RS_US,
+	.alpha_at_cut = 1,
+	.reduce_period = 1, /* every CNP cuts: the receiver spaces them */
 	.cnp_interval = 50 * RS_US,
 	.increase_timer = 55 * RS_US,
 	.byte_counter = 10000000,

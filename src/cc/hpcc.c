@@ -42,8 +42,13 @@ static const struct hpcc_params *params_of(const struct rs_cc_params *p)
 /* Bytes that a path of base_rtt holds at this rate: W. */
 static uint64_t product(const struct hpcc_params *p, int64_t rate)
 {
-	uint64_t bytes = (uint64_t)((rs_uint128)(uint64_t)rate * (uint64_t)p->base_rtt / 8 / RS_S);
+	uint64_t bits, bytes;
 
+	/* by a constant, which is a multiplication, but for the longest of paths */
+	if (!__builtin_mul_overflow((uint64_t)rate, (uint64_t)p->base_rtt, &bits))
+		bytes = bits / (8 * (uint64_t)RS_S);
+	else
+		bytes = (uint64_t)((rs_uint128)(uint64_t)rate * (uint64_t)p->base_rtt / 8 / RS_S);
 	return bytes ? bytes : 1;
 }
 
@@ -75,40 +80,64 @@ static void remember(struct state *s, const struct rs_cc_hop *hops, unsigned n)
 					 .sent = (uint32_t)(hops[i].sent / SENT_UNIT)};
 }
 
-/* How full a link was since the last ACK: what it sent, and what waited, of what it can do in a
- * base round trip. tau: the time since, ns. */
-static double utilization(const struct hpcc_params *p, const struct state *s, const struct hop *old,
-			  const struct rs_cc_hop *h, uint32_t tau)
+/* How full a link was: of / by, divided only when it is known which link is the fullest. */
+struct fullness {
+	double of, by;
+	uint32_t tau; /* ns that it was measured over */
+};
+
+/* Since the last ACK: what a link sent in tau, and what waited, of what it can do in a base round
+ * trip: sent 8e9 / tau / rate + queue / product, as one fraction. */
+static struct fullness fullness(const struct state *s, const struct hop *old,
+				const struct rs_cc_hop *h, double line_product)
 {
 	uint64_t sent = (h->sent - (uint64_t)old->sent * SENT_UNIT) & (h->sent_wrap - 1);
 	uint32_t queue = h->queue < old->queue ? h->queue : old->queue;
+	uint32_t tau = (h->time - old->time) & TIME_MASK;
+	double span = (double)tau;
 
-	return (double)sent * 8e9 / (double)tau / (double)h->rate +
-	       (double)queue * (double)s->line / (double)h->rate / (double)product(p, s->line);
+	return (struct fullness){.of = (double)sent * 8e9 * line_product +
+				       (double)queue * (double)s->line * span,
+				 .by = span * (double)h->rate * line_product,
+				 .tau = tau};
 }
 
-/* The fullest hop into the average; false when no time has passed anywhere. */
+/* The fullest hop into the average; false when no time has passed anywhere. An ACK divides three
+ * times, all told: here by what was measured and by T, and once below for the rate, as algorithm 1
+ * does; a quotient of measurements has no reciprocal to keep. */
 static bool measure(const struct hpcc_params *p, struct state *s, const struct rs_cc_hop *hops,
 		    unsigned n)
 {
-	int64_t base = p->base_rtt / RS_NS, dt = 0;
-	double most = 0;
+	double base = (double)p->base_rtt / RS_NS, line_product = (double)product(p, s->line);
+	struct fullness most = {.of = 0, .by = 1};
+	double span;
 
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t tau = (hops[i].time - s->hop[i].time) & TIME_MASK;
-		double u = tau ? utilization(p, s, &s->hop[i], &hops[i], tau) : 0;
+		struct fullness f = fullness(s, &s->hop[i], &hops[i], line_product);
 
-		if (u > most) {
-			most = u;
-			dt = tau;
-		}
+		/* of two as full, the first: not whichever is rounded up */
+		if (f.by > 0 && f.of * most.by > most.of * f.by * (1 + 1e-12))
+			most = f;
 	}
-	if (!dt)
+	if (!most.tau)
 		return false;
-	if (dt > base)
-		dt = base;
-	s->u = (s->u * (double)(base - dt) + most * (double)dt) / (double)base;
+	span = (double)most.tau < base ? (double)most.tau : base;
+	s->u += (most.of / most.by - s->u) * (span / base);
 	return true;
+}
+
+/* The reference over how full the path is, in units of eta; the line where that is more. */
+static int64_t scaled(const struct hpcc_params *p, const struct state *s)
+{
+	double wanted = (double)s->reference * p->eta;
+
+	return wanted < (double)s->line * s->u ? (int64_t)(wanted / s->u) : s->line;
+}
+
+static int64_t limited(const struct hpcc_params *p, const struct state *s, int64_t rate)
+{
+	rate = rate < p->rate_min ? p->rate_min : rate;
+	return rate > s->line ? s->line : rate;
 }
 
 static void on_telemetry(const struct rs_cc_params *params, struct rs_cc *cc,
@@ -129,11 +158,8 @@ static void on_telemetry(const struct rs_cc_params *params, struct rs_cc *cc,
 	measured = measure(p, s, hops, n);
 	remember(s, hops, n);
 	if (measured) {
-		double c = s->u / p->eta;
-
-		multiply = c >= 1 || s->stage >= p->max_stage;
-		rate = (multiply ? (int64_t)((double)s->reference / c) : s->reference) + p->rate_ai;
-		rate = rate > s->line ? s->line : rate < p->rate_min ? p->rate_min : rate;
+		multiply = s->u >= p->eta || s->stage >= p->max_stage;
+		rate = limited(p, s, (multiply ? scaled(p, s) : s->reference) + p->rate_ai);
 		if (rate != cc->rate)
 			set_rate(p, cc, rate);
 		/* every ACK sets the rate, but from a reference that moves once a round trip, so

@@ -1,11 +1,13 @@
-/* DCQCN: the paper's and mlx5's reactions by example, and ns-3's against a twin that carries out
- * every timer when it fires, where the real one looks back. */
+/* DCQCN: reactions by example; every preset, and mixtures of them, against a twin that carries out
+ * every timer when it fires, where the real one looks back; parameters that must be refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/random.h"
@@ -62,8 +64,9 @@ static void test_starts_at_line_rate_and_costs_no_event(void **state)
 	end(&r);
 }
 
-/* §5.1: alpha is 1 at first, so that the first cut halves; one cut in 50 us. */
-static void test_the_first_cut_halves_and_the_next_waits_for_its_period(void **state)
+/* Alpha is 1 at first, so that the first cut halves. The paper's receiver spaces CNPs: each cuts.
+ */
+static void test_every_cnp_of_the_paper_cuts(void **state)
 {
 	struct run r;
 
@@ -71,11 +74,50 @@ static void test_the_first_cut_halves_and_the_next_waits_for_its_period(void **s
 	cnp(&r, 10 * RS_US);
 	assert_int_equal(r.cc.rate, LINE / 2);
 	cnp(&r, 59 * RS_US);
-	assert_int_equal(r.cc.rate, LINE / 2);
-	cnp(&r, 60 * RS_US);
-	/* alpha was fed all along: still 1 */
+	/* alpha was fed by each cut: still 1 */
 	assert_int_equal(r.cc.rate, LINE / 4);
 	assert_int_equal(r.cc.cuts, 2);
+	end(&r);
+}
+
+/* RATE_REDUCE_MONITOR_PERIOD: a CNP too early for a cut is not lost, but cuts when it may. */
+static void test_an_early_cnp_of_mlx5_cuts_at_the_end_of_its_period(void **state)
+{
+	struct run r;
+
+	begin(&r, "mlx5");
+	cnp(&r, 10 * RS_US);
+	assert_int_equal(r.cc.rate, LINE / 2);
+	cnp(&r, 13 * RS_US);
+	cnp(&r, 13 * RS_US + RS_NS);
+	assert_int_equal(rate_at(&r, 14 * RS_US - 1), LINE / 2);
+	assert_in_range(rate_at(&r, 14 * RS_US), LINE / 4, LINE / 4 + LINE / 100);
+	assert_int_equal(r.cc.cuts, 2);
+	rate_at(&r, 100 * RS_US);
+	assert_int_equal(r.cc.cuts, 2);
+	end(&r);
+}
+
+/* Equation 1: R (1 - alpha/2) with the alpha before, then (1 - g) alpha + g. Equation 2: (1 - g)
+ * alpha after each 55 us without a CNP. */
+static void test_alpha_and_rate_follow_the_equations_step_by_step(void **state)
+{
+	double alpha = 1, rate = LINE, g = 1.0 / 256;
+	rs_time t = 0;
+	struct run r;
+
+	begin(&r, "paper");
+	set(&r, "increase_timer", "10s");
+	set(&r, "rate_min", "1k");
+	for (unsigned i = 0; i < 12; i++) {
+		cnp(&r, t);
+		rate *= 1 - alpha / 2;
+		assert_true(fabs((double)r.cc.rate - rate) < 1e-7 * rate + 2);
+		alpha = (1 - g) * alpha + g;
+		for (unsigned k = 0; k < 37 * i; k++)
+			alpha *= 1 - g;
+		t += 55 * RS_US * 37 * i + 54 * RS_US;
+	}
 	end(&r);
 }
 
@@ -89,8 +131,7 @@ static void test_alpha_forgets(void **state)
 	set(&r, "increase_timer", "1s");
 	cnp(&r, 0);
 	cnp(&r, 55 * RS_US * 256);
-	/* the first tick was fed; 255 were not, and the new feedback is for the next tick */
-	alpha = pow(1 - 1.0 / 256, 255);
+	alpha = pow(1 - 1.0 / 256, 256);
 	assert_true(fabs((double)r.cc.rate / (LINE / 2) - (1 - alpha / 2)) < 1e-6);
 	end(&r);
 }
@@ -227,55 +268,110 @@ static void test_a_window_follows_the_rate(void **state)
 	end(&r);
 }
 
-/* ---- ns-3's: everything when it happens ---- */
+/* ---- The twin: everything when it happens ---- */
 
-struct twin {
-	double alpha;
-	int64_t rate, target;
-	rs_time alpha_at, cut_at, inc_at;
-	bool started, fed, marked, increased;
-	unsigned stage;
+struct rule { /* as the presets' sources have them, written down once more */
+	const char *preset;
+	double g;
+	uint32_t silence; /* ns, long enough to recover in, or nearly */
+	rs_time alpha, reduce, increase;
+	int64_t bytes, ai, hai, min;
+	unsigned stages;
+	bool clamp, grid, alpha_at_cut, release;
 };
 
-static void twin_cut(struct twin *t)
+static const struct rule mlx5 = {"mlx5",       5.0 / 1024,  10000000, RS_US,
+				 4 * RS_US,    300 * RS_US, 2000000,  5 * RS_MBPS,
+				 50 * RS_MBPS, RS_MBPS,     1,        .release = true};
+static const struct rule paper = {"paper",
+				  1.0 / 256,
+				  100000000,
+				  55 * RS_US,
+				  1,
+				  55 * RS_US,
+				  10000000,
+				  40 * RS_MBPS,
+				  200 * RS_MBPS,
+				  RS_MBPS,
+				  5,
+				  .clamp = true,
+				  .alpha_at_cut = true,
+				  .release = true};
+static const struct rule ns3 = {"ns-3",        1.0 / 256,   10000000, RS_US,
+				4 * RS_US,     300 * RS_US, 0,        20 * RS_MBPS,
+				200 * RS_MBPS, RS_GBPS,     1,        .grid = true};
+
+struct twin {
+	const struct rule *rule;
+	double alpha;
+	int64_t rate, target, left;
+	rs_time alpha_at, cut_at, inc_at; /* when each comes next */
+	bool active, counting, fed, marked, increased;
+	unsigned time, bytes;
+};
+
+static void twin_cut(struct twin *t, rs_time now)
 {
-	if (t->marked) {
-		if (t->increased || t->rate == LINE)
-			t->target = t->rate;
-		t->rate = (int64_t)((double)t->rate * (1 - t->alpha / 2));
-		t->rate = t->rate < RS_GBPS ? RS_GBPS : t->rate;
-		t->stage = 0;
-		t->increased = t->marked = false;
-		t->inc_at = t->cut_at + 300 * RS_US;
+	const struct rule *u = t->rule;
+
+	if (u->clamp || t->increased || t->rate == LINE)
+		t->target = t->rate;
+	t->rate = (int64_t)((double)t->rate * (1 - t->alpha / 2));
+	t->rate = t->rate < u->min ? u->min : t->rate;
+	t->time = t->bytes = 0;
+	t->increased = t->marked = false;
+	t->inc_at = now + u->increase;
+	t->left = u->bytes;
+	t->counting = u->bytes > 0;
+	if (u->alpha_at_cut) {
+		t->alpha = t->alpha * (1 - u->g) + u->g;
+		t->alpha_at = now + u->alpha;
 	}
-	t->cut_at += 4 * RS_US;
+}
+
+static int64_t twin_step(const struct twin *t)
+{
+	const struct rule *u = t->rule;
+	unsigned most = t->time > t->bytes ? t->time : t->bytes;
+	unsigned least = t->time + t->bytes - most;
+
+	if (!u->bytes) /* ns-3: by the number of increases before this */
+		return most - 1 < u->stages ? 0 : most - 1 == u->stages ? u->ai : u->hai;
+	return most < u->stages ? 0 : least > u->stages ? (least - u->stages) * u->hai : u->ai;
 }
 
 static void twin_increase(struct twin *t)
 {
-	if (t->stage >= 1)
-		t->target += t->stage == 1 ? 20 * RS_MBPS : 200 * RS_MBPS;
+	t->target += twin_step(t);
 	t->target = t->target > LINE ? LINE : t->target;
-	t->rate = (t->rate + t->target) / 2;
-	t->stage++;
-	t->increased = true;
-	t->inc_at += 300 * RS_US;
+	t->rate = (t->rate + t->target + 1) / 2;
+	if (t->rule->release && t->rate >= LINE - 1) {
+		t->rate = LINE;
+		t->counting = false;
+		t->active = t->marked;
+	}
 }
 
 static void twin_to(struct twin *t, rs_time now)
 {
-	while (t->started) {
-		rs_time next = rs_time_min(t->alpha_at, rs_time_min(t->cut_at, t->inc_at));
+	while (t->active) {
+		rs_time cut = t->marked || t->rule->grid ? t->cut_at : RS_NEVER;
+		rs_time next = rs_time_min(t->alpha_at, rs_time_min(cut, t->inc_at));
 
 		if (next > now)
 			return;
 		if (next == t->alpha_at) {
-			t->alpha = t->alpha * 255 / 256 + (t->fed ? 1.0 / 256 : 0);
+			t->alpha = t->alpha * (1 - t->rule->g) + (t->fed ? t->rule->g : 0);
 			t->fed = false;
-			t->alpha_at += RS_US;
-		} else if (next == t->cut_at) {
-			twin_cut(t);
+			t->alpha_at += t->rule->alpha;
+		} else if (next == cut) {
+			if (t->marked)
+				twin_cut(t, cut);
+			t->cut_at += t->rule->reduce;
 		} else {
+			t->time++;
+			t->increased = true;
+			t->inc_at += t->rule->increase;
 			twin_increase(t);
 		}
 	}
@@ -283,60 +379,270 @@ static void twin_to(struct twin *t, rs_time now)
 
 static void twin_mark(struct twin *t, rs_time now)
 {
-	twin_to(t, now);
-	if (!t->started) {
-		t->started = true;
+	const struct rule *u = t->rule;
+	bool first = !t->active;
+
+	if (first) {
+		t->active = true;
 		t->alpha = 1;
-		t->alpha_at = now + RS_US;
-		t->cut_at = now + 4 * RS_US + RS_NS;
+		t->alpha_at = now + u->alpha;
+		t->cut_at = u->grid ? now + u->reduce + RS_NS : now;
 		t->inc_at = RS_NEVER;
-		t->marked = true;
-		return;
 	}
-	t->fed = t->marked = true;
+	t->fed = !u->alpha_at_cut && !(first && u->grid);
+	t->marked = true;
+	if (!u->grid && now >= t->cut_at) {
+		twin_cut(t, now);
+		t->cut_at = now + u->reduce;
+	}
+}
+
+static void twin_send(struct twin *t, int64_t bytes)
+{
+	if (!t->active || !t->counting)
+		return;
+	t->left -= bytes;
+	if (t->left > 0)
+		return;
+	t->left += t->rule->bytes;
+	t->bytes++;
+	twin_increase(t);
+}
+
+static void send(struct run *r, int64_t bytes, rs_time now)
+{
+	r->cc.byte_credit -= bytes;
+	if (r->cc.byte_credit <= 0)
+		rs_cc_dcqcn.on_bytes(r->params, &r->cc, now);
+}
+
+/* Bursts, and silences long enough to recover in; the real one is called now and then only. */
+static void trace(const struct rule *u, struct rs_random *random, unsigned *cuts,
+		  unsigned *released)
+{
+	struct twin t = {.rule = u, .rate = LINE, .target = LINE};
+	unsigned shape = rs_random_below(random, 4);
+	rs_time now = 12345 * RS_NS;
+	struct run r;
+
+	begin(&r, u->preset);
+	for (unsigned i = 0; i < 400; i++) {
+		uint32_t span =
+			rs_random_below(random, 30 << shape) ? 3000u << shape * 2 : u->silence;
+		uint32_t what = rs_random_below(random, 8);
+		int64_t bytes = (int64_t)rs_random_below(random, 2000000);
+
+		now += (rs_time)(1 + rs_random_below(random, span)) * RS_NS;
+		twin_to(&t, now + 500); /* never at the time of a timer */
+		if (what < 4) {
+			twin_mark(&t, now + 500);
+			what & 1 ? cnp(&r, now + 500)
+				 : rs_cc_dcqcn.on_ack(r.params, &r.cc, 1000, -1, true, now + 500);
+		} else if (what < 6) {
+			rate_at(&r, now + 500);
+			twin_send(&t, bytes);
+			send(&r, bytes, now + 500);
+		} else if (what == 6) {
+			rs_cc_dcqcn.on_ack(r.params, &r.cc, 1000, -1, false, now + 500);
+			continue;
+		}
+		if (llabs(rate_at(&r, now + 500) - t.rate) > t.rate / 1000000 + 20)
+			fail_msg("%s, step %u: %lld, twin %lld", u->preset, i, (long long)r.cc.rate,
+				 (long long)t.rate);
+		*released += r.cc.cuts && !t.active;
+		assert_true(t.active == (r.cc.next_event != RS_NEVER));
+	}
+	*cuts += r.cc.cuts;
+	end(&r);
+}
+
+static void follows(const struct rule *u, uint32_t seed)
+{
+	struct rs_random random = rs_random_stream(seed, 1, 1);
+	unsigned cuts = 0, released = 0;
+
+	for (unsigned i = 0; i < 2000; i++)
+		trace(u, &random, &cuts, &released);
+	assert_true(cuts > 20000);
+	assert_true(!u->release || released > 300);
+}
+
+static void test_mlx5_looked_back_equals_mlx5_carried_out(void **state)
+{
+	follows(&mlx5, 11);
+}
+
+static void test_the_paper_looked_back_equals_the_paper_carried_out(void **state)
+{
+	follows(&paper, 12);
 }
 
 static void test_ns3_looked_back_equals_ns3_carried_out(void **state)
 {
-	struct rs_random random = rs_random_stream(11, 1, 1);
+	follows(&ns3, 13);
+}
 
-	for (unsigned round = 0; round < 30; round++) {
-		struct twin t = {.rate = LINE,
-				 .target = LINE,
-				 .alpha_at = RS_NEVER,
-				 .cut_at = RS_NEVER,
-				 .inc_at = RS_NEVER};
-		rs_time now = 12345 * RS_NS;
+/* ---- When it is called must not matter ---- */
+
+/* The same feedback; one is asked for its rate at every microsecond, one at feedback alone. */
+static void test_lazy_equals_eager(void **state)
+{
+	static const char *const presets[] = {"mlx5", "paper", "ns-3"};
+	struct rs_random random = rs_random_stream(17, 1, 1);
+
+	for (unsigned i = 0; i < 60; i++) {
+		struct run lazy, eager;
+		rs_time now = 0;
+
+		begin(&lazy, presets[i % 3]);
+		begin(&eager, presets[i % 3]);
+		for (unsigned k = 0; k < 40; k++) {
+			uint32_t wait = rs_random_below(&random, k % 5 ? 30 : 3000);
+
+			for (uint32_t us = 0; us < wait; us++)
+				rate_at(&eager, now += RS_US);
+			cnp(&lazy, now);
+			cnp(&eager, now);
+			assert_memory_equal(&lazy.cc, &eager.cc, sizeof(lazy.cc));
+		}
+		end(&lazy);
+		end(&eager);
+	}
+}
+
+/* A limiter that is never released is caught up with after hours without carrying out each timer.
+ */
+static void test_a_long_silence_costs_nothing(void **state)
+{
+	struct run r;
+
+	begin(&r, "ns-3");
+	set(&r, "increase_timer", "1us");
+	cnp(&r, 0);
+	rate_at(&r, RS_S);
+	assert_int_equal(r.cc.rate, LINE);
+	rate_at(&r, 9000 * RS_S);
+	assert_int_equal(r.cc.rate, LINE);
+	assert_in_range(r.cc.next_event, 9000 * RS_S, 9000 * RS_S + RS_US);
+	cnp(&r, 9000 * RS_S + 1);
+	assert_true(rate_at(&r, 9001 * RS_S) == LINE && r.cc.cuts == 2);
+	end(&r);
+}
+
+/* ---- Parameters ---- */
+
+/* Any mixture of values at and between their limits: the rate stays between floor and line. */
+static void test_the_rate_stays_within_its_limits_whatever_the_parameters(void **state)
+{
+	static const char *const presets[] = {"mlx5", "paper", "ns-3"};
+	struct rs_random random = rs_random_stream(19, 1, 1);
+
+	for (unsigned round = 0; round < 3000; round++) {
+		const struct rs_cc_param *p = rs_cc_dcqcn.params;
+		int64_t least = 1000;
+		rs_time now = 0;
 		struct run r;
 
-		begin(&r, "ns-3");
-		for (unsigned i = 0; i < 3000; i++) {
-			/* bursts of marks, and silences long enough to recover in */
-			uint32_t span = rs_random_below(&random, 50) ? 3000 : 900000;
+		begin(&r, presets[round % 3]);
+		for (; p->name; p++) {
+			double share = rs_random_below(&random, 3) / 2.0;
+			double v = p->min * pow(p->max / fmax(p->min, 1e-3), share);
+			char text[64];
 
-			now += (rs_time)(1 + rs_random_below(&random, span)) * RS_NS + 500;
-			now -= now % RS_NS - 500; /* never at the time of a timer */
-			twin_to(&t, now);
-			if (llabs(rate_at(&r, now) - t.rate) > t.rate / 100000 + 100)
-				fail_msg("round %u step %u: %lld, twin %lld", round, i,
-					 (long long)r.cc.rate, (long long)t.rate);
-			if (rs_random_below(&random, 3)) {
-				twin_mark(&t, now);
-				rs_cc_dcqcn.on_ack(r.params, &r.cc, 1000, -1, true, now);
-			} else {
-				rs_cc_dcqcn.on_ack(r.params, &r.cc, 1000, -1, false, now);
-			}
+			if (rs_random_below(&random, 2))
+				continue;
+			v = fmin(fmax(v, p->min), p->max);
+			if (p->unit == 'o')
+				snprintf(text, sizeof(text), "%s", v > 0 ? "on" : "off");
+			else
+				snprintf(text, sizeof(text), p->unit == 'n' ? "%.9g" : "%.0f%s", v,
+					 p->unit == 't'   ? "ps"
+					 : p->unit == 'b' ? "B"
+					 : p->unit == 'r' ? "bps"
+							  : "");
+			set(&r, p->name, text);
 		}
-		assert_true(r.cc.cuts > 100 && r.cc.increases > 10);
+		for (unsigned i = 0; i < 60; i++) {
+			now += (rs_time)rs_random_below(&random, 2000) * RS_US + 1;
+			send(&r, (int64_t)rs_random_below(&random, 1 << 20), now);
+			if (rs_random_below(&random, 2))
+				cnp(&r, now);
+			assert_in_range(rate_at(&r, now), least, LINE);
+			assert_true(r.cc.window > 0 && r.cc.byte_credit > 0);
+		}
 		end(&r);
 	}
+}
+
+static void test_a_floor_above_the_line_is_the_line(void **state)
+{
+	struct run r;
+
+	begin(&r, "mlx5");
+	set(&r, "rate_min", "200G");
+	cnp(&r, 0);
+	assert_int_equal(r.cc.rate, LINE);
+	end(&r);
+}
+
+static void test_bad_parameters_are_refused_with_a_reason(void **state)
+{
+	static const struct {
+		const char *name, *value, *why;
+	} bad[] = {
+		{"gain", "0.1", "no parameter 'gain'"},
+		{"g", "2", "out of range"},
+		{"g", "0", "out of range"},
+		{"g", "nan", "expected a plain number"},
+		{"g", "fast", "expected a plain number"},
+		{"alpha_timer", "1", "a time needs a unit"},
+		{"alpha_timer", "-1us", "cannot be negative"},
+		{"alpha_timer", "0s", "out of range"},
+		{"rate_ai", "5", "a rate needs a unit"},
+		{"rate_ai", "99999999T", "too large"},
+		{"byte_counter", "many", "expected a size"},
+		{"stages", "0", "out of range"},
+		{"stages", "1.5", "expected a whole number"},
+		{"window", "maybe", "true or false"},
+		{"increase_timer", "1ns", "out of range"},
+		{"", "1", "no parameter ''"},
+	};
+	struct rs_cc_params *p = malloc(rs_cc_dcqcn.params_bytes);
+	struct rs_cc_params *before = malloc(rs_cc_dcqcn.params_bytes);
+
+	assert_true(p && before);
+	assert_int_equal(rs_cc_params_init(&rs_cc_dcqcn, NULL, p, NULL), 0);
+	memcpy(before, p, rs_cc_dcqcn.params_bytes);
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct rs_error e = {0};
+
+		assert_true(rs_cc_params_set(&rs_cc_dcqcn, p, bad[i].name, bad[i].value, &e) < 0);
+		if (!strstr(e.what, bad[i].why))
+			fail_msg("%s: %s: '%s'", bad[i].name, bad[i].value, e.what);
+		assert_memory_equal(p, before, rs_cc_dcqcn.params_bytes);
+	}
+	free(p);
+	free(before);
+}
+
+static void test_an_unknown_preset_names_those_there_are(void **state)
+{
+	struct rs_cc_params *p = malloc(rs_cc_dcqcn.params_bytes);
+	struct rs_error e = {0};
+
+	assert_non_null(p);
+	assert_int_equal(rs_cc_params_init(&rs_cc_dcqcn, "best", p, &e), -EINVAL);
+	assert_non_null(strstr(e.hint, "mlx5 paper ns-3"));
+	free(p);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_starts_at_line_rate_and_costs_no_event),
-		cmocka_unit_test(test_the_first_cut_halves_and_the_next_waits_for_its_period),
+		cmocka_unit_test(test_every_cnp_of_the_paper_cuts),
+		cmocka_unit_test(test_an_early_cnp_of_mlx5_cuts_at_the_end_of_its_period),
+		cmocka_unit_test(test_alpha_and_rate_follow_the_equations_step_by_step),
 		cmocka_unit_test(test_alpha_forgets),
 		cmocka_unit_test(test_recovery_by_the_timer),
 		cmocka_unit_test(test_the_byte_counter_counts_as_a_stage_of_its_own),
@@ -346,7 +652,15 @@ int main(void)
 		cmocka_unit_test(test_the_floor_holds),
 		cmocka_unit_test(test_one_cnp_in_an_interval),
 		cmocka_unit_test(test_a_window_follows_the_rate),
+		cmocka_unit_test(test_mlx5_looked_back_equals_mlx5_carried_out),
+		cmocka_unit_test(test_the_paper_looked_back_equals_the_paper_carried_out),
 		cmocka_unit_test(test_ns3_looked_back_equals_ns3_carried_out),
+		cmocka_unit_test(test_lazy_equals_eager),
+		cmocka_unit_test(test_a_long_silence_costs_nothing),
+		cmocka_unit_test(test_the_rate_stays_within_its_limits_whatever_the_parameters),
+		cmocka_unit_test(test_a_floor_above_the_line_is_the_line),
+		cmocka_unit_test(test_bad_parameters_are_refused_with_a_reason),
+		cmocka_unit_test(test_an_unknown_preset_names_those_there_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

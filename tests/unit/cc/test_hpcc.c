@@ -187,7 +187,7 @@ static void twin_ack(struct twin *t, const uint64_t *time, const uint64_t *sent,
 		uint32_t q = queue[i] < t->queue[i] ? queue[i] : t->queue[i];
 		double u = (double)(sent[i] - t->sent[i]) * 8e9 / dt / LINE + (double)q / 52000;
 
-		if (u > most) {
+		if (u > most * (1 + 1e-12)) { /* of equals the first */
 			most = u;
 			tau = dt < T_NS ? dt : T_NS;
 		}
