@@ -11,7 +11,7 @@
 #define UDP_GRO 104
 #endif
 
-enum { IPPROTO_UDP_ = 17, DF = 0x4000, DEST_QP_AT = 5, MULTICAST_SLOT = 0xff };
+enum { IPPROTO_UDP_ = 17, DF = 0x4000, DEST_QP_AT = 5, MULTICAST_SLOT = 0xff, SPECIAL_SLOT = 0 };
 
 int rs_rx_init(struct rs_live *l)
 {
@@ -89,6 +89,11 @@ static void deliver(struct rs_live *l, struct rs_datagram *d)
 	if (p->corrupt && !f.ipv6)
 		p->corrupt = !rs_icrc_any_id(l, frame + RS_ETH_BYTES,
 					     n - RS_ETH_BYTES - RS_ICRC_BYTES, f.icrc);
+	if (p->dest_qp == RS_GSI_QPN) {
+		rs_gsi_receive(l, d, p);
+		rs_pool_free(&l->free, p);
+		return;
+	}
 	p->src = rs_paths_find(&l->paths, d->own, d->peer);
 	if (p->src == UINT32_MAX && (p->opcode & 0xe0) == RS_UD)
 		p->src = rs_paths_temporary(l, d->own, d->peer);
@@ -111,6 +116,8 @@ static void take(struct rs_live *l, struct rs_datagram *d)
 		return;
 	}
 	slot = d->bytes[DEST_QP_AT];
+	if (slot == SPECIAL_SLOT)
+		slot = rs_gsi_slot(l, d);
 	if (slot == l->slot || slot == MULTICAST_SLOT)
 		deliver(l, d);
 	else
@@ -120,7 +127,8 @@ static void take(struct rs_live *l, struct rs_datagram *d)
 /* Strays that were handed over are not handed on: a wrong lease must not make a loop. */
 static void take_stray(struct rs_live *l, struct rs_datagram *d)
 {
-	if (d->n >= RS_BTH_BYTES + RS_ICRC_BYTES && d->bytes[DEST_QP_AT] == l->slot)
+	if (d->n >= RS_BTH_BYTES + RS_ICRC_BYTES &&
+	    (d->bytes[DEST_QP_AT] == l->slot || d->bytes[DEST_QP_AT] == SPECIAL_SLOT))
 		deliver(l, d);
 	else
 		l->counters.rx_malformed++;

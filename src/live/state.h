@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include "live/gsi.h"
 #include "live/live.h"
 #include "live/registry.h"
 #include "wire/frame.h"
@@ -23,6 +24,7 @@ enum {
 	RS_STRAY_BATCH = 64,
 	RS_TEMPORARY_PATHS = 1024, /* of strangers: datagrams' sources */
 	RS_POOL_PACKETS = 1 << 16,
+	RS_GSI_QPN = 1,
 };
 
 /* A pair of addresses. Its number is the endpoint number of rs_packet. */
@@ -104,6 +106,8 @@ struct rs_live {
 	struct rs_icrc_basis basis;
 	void (*on_event)(void *arg);
 	void *event_arg;
+	rs_gsi_fn *gsi_fn;
+	void *gsi_arg;
 	struct rs_live_counters counters;
 
 	int64_t epoch_ns; /* of the monotonic clock: time 0 */
@@ -134,6 +138,10 @@ void rs_group_grh(void *live, const struct rs_packet *p, uint8_t out[RS_GRH_BYTE
 
 /* icrc.c: is the packet's ICRC right for some IPv4 identification? */
 bool rs_icrc_any_id(struct rs_live *l, const uint8_t *ip, size_t n, uint32_t received);
+
+/* gsi.c: the slot that a datagram to QP0 or QP1 is for; one that arrived there. */
+unsigned rs_gsi_slot(const struct rs_live *l, const struct rs_datagram *d);
+void rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct rs_packet *p);
 
 /* rx.c */
 int rs_rx_init(struct rs_live *l);

@@ -1,0 +1,233 @@
+/* QP1's datagrams: UD SEND Only with Q_Key 0x80010000 (IBTA §13.5.3), and whose they are. */
+#include "live/gsi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "live/state.h"
+#include "wire/bytes.h"
+
+enum {
+	CLASS_AT = 1,
+	CLASS_CM = 7,
+	ATTRIBUTE_AT = 16,
+	CM_REQ = 0x10,
+	CM_SIDR_REQ = 0x17,
+	CM_SIDR_REP = 0x18,
+	LOCAL_ID_AT = 24,
+	REMOTE_ID_AT = 28,
+	SERVICE_AT = 32,
+	FIRST_EPHEMERAL = 32768,
+};
+#define GSI_QKEY UINT32_C(0x80010000)
+
+void rs_live_gsi_on(struct rs_live *l, rs_gsi_fn *fn, void *arg)
+{
+	l->gsi_fn = fn;
+	l->gsi_arg = arg;
+}
+
+unsigned rs_live_slot(const struct rs_live *l)
+{
+	return l->slot;
+}
+
+static bool same_place(const uint8_t a[16], const uint8_t b[16])
+{
+	static const uint8_t any[16];
+
+	return !memcmp(a, b, 16) || !memcmp(a, any, 16) || !memcmp(b, any, 16);
+}
+
+/* The slot that listens on a service ID at an address; 0: none does. */
+static unsigned listener(const struct rs_live *l, const uint8_t *service, const uint8_t gid[16])
+{
+	const struct rs_cm_port *p = rs_registry_ports(l->registry);
+	uint16_t space = (uint16_t)rs_get16(service + 4), port = (uint16_t)rs_get16(service + 6);
+
+	for (unsigned i = 0; i < RS_CM_PORTS; i++)
+		if (p[i].space == space && p[i].port == port && p[i].listening &&
+		    same_place(p[i].gid, gid) && rs_registry_leased(l->registry, p[i].slot))
+			return p[i].slot;
+	return 0;
+}
+
+unsigned rs_gsi_slot(const struct rs_live *l, const struct rs_datagram *d)
+{
+	const uint8_t *mad = d->bytes + RS_BTH_BYTES + RS_DETH_BYTES;
+	unsigned attribute, slot;
+
+	if (d->n < RS_BTH_BYTES + RS_DETH_BYTES + RS_MAD_BYTES + RS_ICRC_BYTES ||
+	    mad[CLASS_AT] != CLASS_CM)
+		return l->slot;
+	attribute = rs_get16(mad + ATTRIBUTE_AT);
+	if (attribute == CM_REQ || attribute == CM_SIDR_REQ)
+		slot = listener(l, mad + SERVICE_AT, d->own);
+	else
+		slot = mad[attribute == CM_SIDR_REP ? LOCAL_ID_AT : REMOTE_ID_AT];
+	return slot && rs_registry_leased(l->registry, slot) ? slot : l->slot;
+}
+
+void rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct rs_packet *p)
+{
+	struct rs_gsi_datagram g = {.src_qp = p->src_qp};
+
+	if (p->corrupt || p->opcode != (RS_UD | RS_OP_SEND_ONLY) || p->qkey != GSI_QKEY ||
+	    p->payload_bytes != RS_MAD_BYTES || !l->gsi_fn) {
+		l->counters.rx_stranger++;
+		return;
+	}
+	memcpy(g.own, d->own, 16);
+	memcpy(g.peer, d->peer, 16);
+	memcpy(g.mad, p->payload, RS_MAD_BYTES);
+	l->gsi_fn(l->gsi_arg, &g);
+}
+
+int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d)
+{
+	uint8_t frame[RS_MAD_BYTES + RS_MAX_HEADERS];
+	bool ipv6 = !rs_gid_is_ipv4(d->peer);
+	struct rs_frame f = {.ipv6 = ipv6, .ttl = 64, .dport = RS_UDP_PORT};
+	struct rs_packet p = {.opcode = RS_UD | RS_OP_SEND_ONLY,
+			      .dest_qp = RS_GSI_QPN,
+			      .src_qp = RS_GSI_QPN,
+			      .qkey = GSI_QKEY,
+			      .pkey = 0xffff,
+			      .sport = RS_UDP_PORT,
+			      .payload = d->mad,
+			      .payload_bytes = RS_MAD_BYTES};
+	size_t head = RS_ETH_BYTES + (ipv6 ? RS_IPV6_BYTES : RS_IPV4_BYTES) + RS_UDP_BYTES;
+	struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_port = htons(RS_UDP_PORT)};
+	struct in6_pktinfo from = {0};
+	_Alignas(8) uint8_t control[64] = {0};
+	struct iovec iov = {frame + head, 0};
+	struct msghdr m = {.msg_name = &to,
+			   .msg_namelen = sizeof(to),
+			   .msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = control,
+			   .msg_controllen = CMSG_SPACE(sizeof(from))};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	long n;
+
+	if (l->forked)
+		return -ENODEV;
+	memcpy(f.sip, d->own, 16);
+	memcpy(f.dip, d->peer, 16);
+	f.ip_frag = ipv6 ? 0 : 0x4000;
+	n = rs_frame_encode(&f, &p, frame, sizeof(frame));
+	if (n < 0)
+		return (int)n;
+	iov.iov_len = (size_t)n - head;
+	memcpy(&to.sin6_addr, d->peer, 16);
+	memcpy(&from.ipi6_addr, d->own, 16);
+	if (IN6_IS_ADDR_LINKLOCAL(&to.sin6_addr))
+		to.sin6_scope_id = from.ipi6_ifindex = l->device.net.index;
+	c->cmsg_level = IPPROTO_IPV6;
+	c->cmsg_type = IPV6_PKTINFO;
+	c->cmsg_len = CMSG_LEN(sizeof(from));
+	memcpy(CMSG_DATA(c), &from, sizeof(from));
+	l->counters.tx_calls++;
+	if (sendmsg(l->udp, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+		l->counters.tx_refused++;
+		return -errno;
+	}
+	l->counters.tx_datagrams++;
+	return 0;
+}
+
+/* ---- Ports ---- */
+
+static bool taken(const struct rs_cm_port *p, uint16_t space, uint16_t port, const uint8_t gid[16],
+		  bool shared)
+{
+	for (unsigned i = 0; i < RS_CM_PORTS; i++)
+		if (p[i].space == space && p[i].port == port && same_place(p[i].gid, gid) &&
+		    !(shared && p[i].shared))
+			return true;
+	return false;
+}
+
+static uint16_t pick(const struct rs_live *l, const struct rs_cm_port *p, uint16_t space,
+		     const uint8_t gid[16])
+{
+	unsigned n = UINT16_MAX + 1 - FIRST_EPHEMERAL;
+	unsigned start = (unsigned)(rs_live_now((struct rs_live *)l) / RS_US) + l->slot * 97;
+
+	for (unsigned i = 0; i < n; i++) {
+		uint16_t port = (uint16_t)(FIRST_EPHEMERAL + (start + i) % n);
+
+		if (!taken(p, space, port, gid, false))
+			return port;
+	}
+	return 0;
+}
+
+int rs_live_cm_bind(struct rs_live *l, uint16_t space, uint16_t *port, const uint8_t gid[16],
+		    bool shared)
+{
+	struct rs_cm_port *p = rs_registry_ports(l->registry);
+	unsigned i = 0;
+	int err = 0;
+
+	rs_registry_lock(l->registry);
+	if (!*port)
+		*port = pick(l, p, space, gid);
+	else if (taken(p, space, *port, gid, shared))
+		err = -EADDRINUSE;
+	while (i < RS_CM_PORTS && p[i].space)
+		i++;
+	if (!err && (i == RS_CM_PORTS || !*port))
+		err = -ENOSPC;
+	if (!err) {
+		p[i] = (struct rs_cm_port){
+			.space = space, .port = *port, .slot = (uint8_t)l->slot, .shared = shared};
+		memcpy(p[i].gid, gid, 16);
+	}
+	rs_registry_unlock(l->registry);
+	return err;
+}
+
+static struct rs_cm_port *find(struct rs_live *l, uint16_t space, uint16_t port,
+			       const uint8_t gid[16])
+{
+	struct rs_cm_port *p = rs_registry_ports(l->registry);
+
+	for (unsigned i = 0; i < RS_CM_PORTS; i++)
+		if (p[i].space == space && p[i].port == port && p[i].slot == l->slot &&
+		    !memcmp(p[i].gid, gid, 16))
+			return &p[i];
+	return NULL;
+}
+
+int rs_live_cm_listen(struct rs_live *l, uint16_t space, uint16_t port, const uint8_t gid[16])
+{
+	struct rs_cm_port *p = rs_registry_ports(l->registry), *mine;
+	int err = 0;
+
+	rs_registry_lock(l->registry);
+	mine = find(l, space, port, gid);
+	for (unsigned i = 0; mine && i < RS_CM_PORTS; i++)
+		if (p[i].space == space && p[i].port == port && p[i].listening &&
+		    same_place(p[i].gid, gid))
+			err = -EADDRINUSE;
+	if (!mine)
+		err = -EINVAL;
+	if (!err)
+		mine->listening = 1;
+	rs_registry_unlock(l->registry);
+	return err;
+}
+
+void rs_live_cm_unbind(struct rs_live *l, uint16_t space, uint16_t port, const uint8_t gid[16])
+{
+	struct rs_cm_port *mine;
+
+	if (l->forked)
+		return;
+	rs_registry_lock(l->registry);
+	mine = find(l, space, port, gid);
+	if (mine)
+		memset(mine, 0, sizeof(*mine));
+	rs_registry_unlock(l->registry);
+}

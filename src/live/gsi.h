@@ -1,0 +1,41 @@
+/*
+ * QP1 of a live device: management datagrams (IBTA §13.3, §13.5) in and out, and the ports of
+ * rdma_cm (annex A11) that the processes of a host share. Of all processes' sockets one hears QP1;
+ * it hands each datagram to the process that it is for: a request by its service ID, any other by
+ * the top byte of the communication ID that it answers, which is its maker's slot.
+ */
+#ifndef RS_LIVE_GSI_H
+#define RS_LIVE_GSI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "live/live.h"
+
+enum { RS_MAD_BYTES = 256 };
+
+struct rs_gsi_datagram {
+	uint8_t own[16], peer[16]; /* GIDs */
+	uint32_t src_qp;
+	uint8_t mad[RS_MAD_BYTES];
+};
+
+typedef void rs_gsi_fn(void *arg, const struct rs_gsi_datagram *d);
+
+/* Locked: what arrives goes to fn, which is called locked. */
+void rs_live_gsi_on(struct rs_live *l, rs_gsi_fn *fn, void *arg);
+/* Locked: send from an own GID. Negative errno of the socket; what is lost is lost. */
+int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d);
+/* The top byte of communication IDs that find their way back to this device. */
+unsigned rs_live_slot(const struct rs_live *l);
+
+/*
+ * Take a port of a port space (RDMA_PS_*) at a GID, all zero: at any; *port 0 picks a free one.
+ * shared: others that share may have it too, as with SO_REUSEADDR. -EADDRINUSE, -ENOSPC.
+ */
+int rs_live_cm_bind(struct rs_live *l, uint16_t space, uint16_t *port, const uint8_t gid[16],
+		    bool shared);
+/* Requests for a port that was taken come here. -EADDRINUSE: another listens. */
+int rs_live_cm_listen(struct rs_live *l, uint16_t space, uint16_t port, const uint8_t gid[16]);
+void rs_live_cm_unbind(struct rs_live *l, uint16_t space, uint16_t port, const uint8_t gid[16]);
+
+#endif
