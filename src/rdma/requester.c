@@ -31,11 +31,13 @@ RS_APART static bool may_start(const struct rs_qp *qp, const struct rs_swqe *w)
 {
 	if (qp->state == RS_QPS_SQD && qp->next_psn == qp->max_psn)
 		return false;
-	if ((w->flags & RS_WR_FENCE) && qp->outstanding)
-		return false;
-	/* BIND_MW and LOCAL_INV: when all before them is done, and never twice. */
-	if (!w->packets)
-		return qp->sq_head == qp->sq_send;
+	if (__builtin_expect(w->flags & RS_WR_FENCE, 0)) {
+		if (qp->outstanding)
+			return false;
+		/* BIND_MW and LOCAL_INV: when all before them is done, and never twice. */
+		if (!w->packets)
+			return qp->sq_head == qp->sq_send;
+	}
 	if (w->response && qp->outstanding >= qp->max_rd_atomic)
 		return false;
 	return !limited(qp, w) || qp->una_psn == qp->next_psn;
@@ -131,7 +133,8 @@ RS_APART static uint32_t fill_edge(struct rs_nic *nic, struct rs_qp *qp, const s
 	op |= qp->transport;
 	rs_packet_head(nic, qp, p, op, rs_nic_frame(nic, op, bytes));
 	p->payload_bytes = (uint16_t)bytes;
-	p->imm = w->imm;
+	if (rs_opcodes[p->opcode].flags & (RS_F_IMM | RS_F_IETH))
+		p->imm = w->imm;
 	if (!k || w->response) {
 		p->va = w->remote_va + offset;
 		p->rkey = w->rkey;

@@ -39,7 +39,7 @@ struct rs_packet {
 	uint32_t dest_qp;
 	uint32_t psn;
 	uint32_t aeth;	     /* syndrome << 24 | MSN; ACKs and READ responses */
-	uint32_t imm;	     /* ImmDt, or IETH's R_Key; host order of the big-endian field */
+	uint32_t src_qp;     /* DETH; on every packet that rs_nic_tx() gives: whose it is */
 	uint16_t pkey;
 	uint16_t in_port;    /* scratch of the switch that holds the packet: ingress port */
 	uint32_t gap;	     /* scratch of a link: ps from `when` to that of the next packet */
@@ -51,7 +51,7 @@ struct rs_packet {
 	uint32_t rkey;
 	uint32_t dma_bytes;  /* RETH length */
 	uint32_t qkey;	     /* DETH */
-	uint32_t src_qp;     /* DETH; on every packet that rs_nic_tx() gives: whose it is */
+	uint32_t imm;	     /* ImmDt, or IETH's R_Key; host order of the big-endian field */
 	union {
 		struct {
 			uint64_t swap_add; /* AtomicETH swap or add; AtomicAckETH original */
