@@ -25,7 +25,7 @@ static inline bool acknowledge(struct rs_nic *nic, struct rs_qp *qp, uint32_t n)
 			return true;
 		}
 		n -= left;
-		rs_qp_retire(nic, qp, RS_WC_SUCCESS, w->length);
+		rs_qp_retire_as(nic, qp, RS_WC_SUCCESS, w->length);
 	}
 	return true;
 }

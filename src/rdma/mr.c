@@ -8,9 +8,7 @@ static struct rs_mr *entry_of(struct rs_nic *nic, uint32_t key)
 {
 	uint32_t i = (key >> 8) - 1;
 
-	if (i >= nic->mrs_fresh || !nic->mrs[i].used || nic->mrs[i].key != key)
-		return NULL;
-	return &nic->mrs[i];
+	return i < nic->mrs_fresh && nic->mrs[i].key == key ? &nic->mrs[i] : NULL;
 }
 
 static struct rs_mr *take_entry(struct rs_nic *nic)
@@ -21,10 +19,11 @@ static struct rs_mr *take_entry(struct rs_nic *nic)
 		nic->mr_free = nic->mrs[i].next_free;
 	} else if (nic->mrs_fresh < nic->c.max_mrs) {
 		i = nic->mrs_fresh++;
-		nic->mrs[i].key = (i + 1) << 8 | 1;
+		nic->mrs[i].key = 1;
 	} else {
 		return NULL;
 	}
+	nic->mrs[i].key |= (i + 1) << 8;
 	nic->mrs[i].used = true;
 	nic->mrs[i].windows = 0;
 	nic->mrs[i].parent = RS_NO_MR;
@@ -34,8 +33,9 @@ static struct rs_mr *take_entry(struct rs_nic *nic)
 static void give_entry(struct rs_nic *nic, struct rs_mr *m)
 {
 	m->used = false;
-	/* Now, so that a WRITE under way sees it by comparing keys alone. */
-	m->key = (m->key & ~0xffu) | ((m->key + 1) & 0xff);
+	/* No key at all until it is given out again, so that whoever compares keys, as a WRITE
+	 * under way does, need look at nothing else. */
+	m->key = (m->key + 1) & 0xff;
 	m->next_free = nic->mr_free;
 	nic->mr_free = (uint32_t)(m - nic->mrs);
 }
@@ -96,7 +96,7 @@ static void stop_writes(struct rs_nic *nic, const struct rs_mr *m)
 
 	for (uint32_t i = 0; i < nic->qps_fresh; i++)
 		if (nic->qps[i].w_mr == at)
-			nic->qps[i].w_rkey = 0;
+			nic->qps[i].w_rkey = RS_NO_KEY;
 }
 
 int rs_nic_rereg_mr(struct rs_nic *nic, uint32_t key, uint32_t what, uint32_t pd, uint64_t va,

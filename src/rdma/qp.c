@@ -138,6 +138,26 @@ static uint32_t flags_of(const struct rs_qp_init *i)
 	return f | (i->srq || i->xrc_target ? RS_QF_SRQ : 0);
 }
 
+/* Table 65 (§10.7.2.2): what each service has; XRC as RC. */
+enum {
+	OPS_UD = 1 << RS_WR_SEND | 1 << RS_WR_SEND_IMM,
+	OPS_LOCAL = 1 << RS_WR_LOCAL_INV | 1 << RS_WR_BIND_MW,
+	OPS_UC = OPS_UD | 1 << RS_WR_WRITE | 1 << RS_WR_WRITE_IMM | OPS_LOCAL,
+	OPS_RC = OPS_UC | 1 << RS_WR_READ | 1 << RS_WR_CMP_SWAP | 1 << RS_WR_FETCH_ADD |
+		 1 << RS_WR_SEND_INV,
+	OPS_RESPONSE = 1 << RS_WR_READ | 1 << RS_WR_CMP_SWAP | 1 << RS_WR_FETCH_ADD,
+	OPS_RECEIVE = OPS_UD | 1 << RS_WR_WRITE_IMM | 1 << RS_WR_SEND_INV,
+};
+
+static uint16_t ops_of(uint32_t flags)
+{
+	if (flags & RS_QF_TARGET)
+		return 0;
+	if (flags & RS_QF_UD)
+		return OPS_UD;
+	return flags & RS_QF_UC ? OPS_UC : OPS_RC;
+}
+
 static uint32_t take_index(struct rs_nic *nic)
 {
 	uint32_t i = nic->qp_free_head;
@@ -185,6 +205,7 @@ int rs_nic_create_qp(struct rs_nic *nic, const struct rs_qp_init *i, struct rs_q
 	qp->qpn = nic->c.first_qpn + index;
 	qp->flags = flags_of(i);
 	qp->transport = i->transport;
+	qp->ops = ops_of(qp->flags);
 	qp->pd = i->pd;
 	qp->send_cq = i->send_cq;
 	qp->recv_cq = i->recv_cq;
@@ -378,6 +399,7 @@ static void to_reset(struct rs_nic *nic, struct rs_qp *qp)
 	qp->qpn = old.qpn;
 	qp->flags = old.flags & RS_QF_LIFE;
 	qp->transport = old.transport;
+	qp->ops = old.ops;
 	qp->pd = old.pd;
 	qp->max_send_sge = old.max_send_sge;
 	qp->max_recv_sge = old.max_recv_sge;
@@ -395,16 +417,6 @@ static void to_reset(struct rs_nic *nic, struct rs_qp *qp)
 	qp->more = old.more;
 	qp->deadline = qp->ack_deadline = RS_NEVER;
 	qp->message = RS_NO_MESSAGE;
-}
-
-/* What the queue began is done: §10.3.1.4. */
-RS_COLD static void report_drained(struct rs_nic *nic, struct rs_qp *qp)
-{
-	if (qp->una_psn != qp->max_psn || qp->una_k)
-		return;
-	qp->flags &= ~(uint32_t)RS_QF_DRAIN;
-	if (qp->state == RS_QPS_SQD)
-		rs_event_add(nic, RS_EVENT_SQ_DRAINED, qp);
 }
 
 int rs_qp_modify_mask(struct rs_nic *nic, struct rs_qp *qp, enum rs_qp_state to,
@@ -436,7 +448,7 @@ int rs_qp_modify_mask(struct rs_nic *nic, struct rs_qp *qp, enum rs_qp_state to,
 	if (to == RS_QPS_SQD && from == RS_QPS_RTS && (mask & RS_QP_EN_SQD_NOTIFY) &&
 	    a->sqd_notify) {
 		qp->flags |= RS_QF_DRAIN;
-		report_drained(nic, qp);
+		rs_qp_report_drained(nic, qp);
 	}
 	rs_sched_kick(nic, qp);
 	return 0;
@@ -498,44 +510,39 @@ void rs_qp_query(const struct rs_qp *qp, struct rs_qp_attr *a)
 
 /* ---- Completion ---- */
 
-void rs_qp_retire(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status, uint32_t bytes)
+/* What the queue began is done: §10.3.1.4. */
+RS_COLD void rs_qp_report_drained(struct rs_nic *nic, struct rs_qp *qp)
 {
-	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_head);
-	struct rs_cqe e = {
-		.wr_id = w->wr_id,
-		.qpn = qp->qpn,
-		.bytes = bytes,
-		.status = (uint8_t)status,
-		.op = w->op,
-	};
-
-	if (w->response && (int32_t)(qp->sq_head - qp->sq_send) < 0 && qp->outstanding)
-		qp->outstanding--;
-	qp->una_psn = rs_psn_add(w->first_psn, w->packets);
-	qp->una_k = 0;
-	qp->acked = w->end;
-	qp->sq_head++;
-	if (__builtin_expect(qp->flags & RS_QF_DRAIN, 0))
-		report_drained(nic, qp);
-	if (status != RS_WC_SUCCESS) {
-		RS_COUNT(nic, qp, req_cqe_error);
-		nic->counters.req_cqe_flush_error += status == RS_WC_WR_FLUSH_ERR;
-	} else if (!(w->flags & RS_WR_SIGNALED) && !(qp->flags & RS_QF_SIG_ALL)) {
+	if (qp->una_psn != qp->max_psn || qp->una_k)
 		return;
-	}
-	rs_cq_push(qp->send_cq, &e);
+	qp->flags &= ~(uint32_t)RS_QF_DRAIN;
+	if (qp->state == RS_QPS_SQD)
+		rs_event_add(nic, RS_EVENT_SQ_DRAINED, qp);
 }
 
-void rs_qp_complete_receive(struct rs_nic *nic, struct rs_qp *qp, const struct rs_cqe *from)
+RS_COLD static void count_error(struct rs_nic *nic, const struct rs_qp *qp,
+				enum rs_wc_status status)
 {
-	struct rs_cqe e = *from;
+	RS_COUNT(nic, qp, req_cqe_error);
+	nic->counters.req_cqe_flush_error += status == RS_WC_WR_FLUSH_ERR;
+}
 
-	e.wr_id = qp->rq[qp->rq_head & qp->rq_mask].wr_id;
-	e.qpn = qp->qpn;
+RS_APART void rs_qp_retire(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status,
+			   uint32_t bytes)
+{
+	if (status != RS_WC_SUCCESS)
+		count_error(nic, qp, status);
+	rs_qp_retire_as(nic, qp, status, bytes);
+}
+
+void rs_qp_complete_receive(struct rs_nic *nic, struct rs_qp *qp, struct rs_cqe *e)
+{
+	e->wr_id = qp->rq[qp->rq_head & qp->rq_mask].wr_id;
+	e->qpn = qp->qpn;
 	qp->rq_head++;
-	if (qp->flags & RS_QF_RECEIVING && e.status != RS_WC_SUCCESS)
+	if (qp->flags & RS_QF_RECEIVING && e->status != RS_WC_SUCCESS)
 		qp->flags &= ~(uint32_t)RS_QF_RECEIVING;
-	rs_cq_push(qp->recv_cq, &e);
+	rs_cq_push(qp->recv_cq, e);
 }
 
 static void flush_sends(struct rs_nic *nic, struct rs_qp *qp)
@@ -551,7 +558,7 @@ static void flush_sends(struct rs_nic *nic, struct rs_qp *qp)
 
 static void flush_receives(struct rs_nic *nic, struct rs_qp *qp)
 {
-	const struct rs_cqe e = {.status = RS_WC_WR_FLUSH_ERR, .op = RS_WR_RECV};
+	struct rs_cqe e = {.status = RS_WC_WR_FLUSH_ERR, .op = RS_WR_RECV};
 
 	while (qp->rq_head != qp->rq_tail)
 		rs_qp_complete_receive(nic, qp, &e);
@@ -603,17 +610,6 @@ static const uint8_t middles[] = {
 	[RS_WR_BIND_MW] = 0,
 };
 
-/* Table 65 (§10.7.2.2): what each service has; XRC as RC. */
-enum {
-	OPS_UD = 1 << RS_WR_SEND | 1 << RS_WR_SEND_IMM,
-	OPS_LOCAL = 1 << RS_WR_LOCAL_INV | 1 << RS_WR_BIND_MW,
-	OPS_UC = OPS_UD | 1 << RS_WR_WRITE | 1 << RS_WR_WRITE_IMM | OPS_LOCAL,
-	OPS_RC = OPS_UC | 1 << RS_WR_READ | 1 << RS_WR_CMP_SWAP | 1 << RS_WR_FETCH_ADD |
-		 1 << RS_WR_SEND_INV,
-	OPS_RESPONSE = 1 << RS_WR_READ | 1 << RS_WR_CMP_SWAP | 1 << RS_WR_FETCH_ADD,
-	OPS_RECEIVE = OPS_UD | 1 << RS_WR_WRITE_IMM | 1 << RS_WR_SEND_INV,
-};
-
 /* Sum of the list; -1: too long for a message. */
 static int64_t sge_bytes(const struct rs_sge *sge, unsigned n)
 {
@@ -624,34 +620,34 @@ static int64_t sge_bytes(const struct rs_sge *sge, unsigned n)
 	return sum > UINT64_C(1) << RS_MESSAGE_MAX_LOG2 ? -1 : (int64_t)sum;
 }
 
-static uint32_t ops_of(const struct rs_qp *qp)
+/* What is not a plain SEND or WRITE from registered memory. */
+RS_APART static bool other_valid(const struct rs_qp *qp, const struct rs_send_wr *wr,
+				 uint32_t bytes)
 {
-	if (qp->flags & RS_QF_TARGET)
-		return 0;
-	if (qp->flags & RS_QF_UD)
-		return OPS_UD;
-	return qp->flags & RS_QF_UC ? OPS_UC : OPS_RC;
+	bool response = OPS_RESPONSE >> wr->op & 1;
+
+	if (OPS_LOCAL >> wr->op & 1)
+		return !wr->n_sge && !(wr->flags & RS_WR_INLINE);
+	if ((wr->flags & RS_WR_INLINE) && (response || bytes > qp->more->max_inline))
+		return false;
+	if ((qp->flags & RS_QF_UD) && (bytes > qp->mtu || wr->ah.tc >= RS_CLASSES))
+		return false;
+	if (rs_op_atomic(wr->op) && (bytes != 8 || (wr->remote_va & 7)))
+		return false;
+	if (response && !qp->max_rd_atomic)
+		return false;
+	return wr->op != RS_WR_READ || rs_qp_packets(qp, bytes) <= RS_PSN_WINDOW;
 }
 
 static bool send_valid(const struct rs_qp *qp, const struct rs_send_wr *wr, int64_t bytes)
 {
-	bool atomic = rs_op_atomic(wr->op);
-
-	if (wr->op > RS_WR_BIND_MW || !(ops_of(qp) >> wr->op & 1) || wr->n_sge > qp->max_send_sge ||
+	if (wr->op > RS_WR_BIND_MW || !(qp->ops >> wr->op & 1) || wr->n_sge > qp->max_send_sge ||
 	    bytes < 0)
 		return false;
-	if (OPS_LOCAL >> wr->op & 1)
-		return !wr->n_sge && !(wr->flags & RS_WR_INLINE);
-	if ((wr->flags & RS_WR_INLINE) &&
-	    ((OPS_RESPONSE >> wr->op & 1) || bytes > qp->more->max_inline))
-		return false;
-	if ((qp->flags & RS_QF_UD) && (bytes > qp->mtu || wr->ah.tc >= RS_CLASSES))
-		return false;
-	if (atomic && (bytes != 8 || (wr->remote_va & 7)))
-		return false;
-	if ((atomic || wr->op == RS_WR_READ) && !qp->max_rd_atomic)
-		return false;
-	return wr->op != RS_WR_READ || rs_qp_packets(qp, (uint32_t)bytes) <= RS_PSN_WINDOW;
+	if (((OPS_LOCAL | OPS_RESPONSE) >> wr->op & 1) || (wr->flags & RS_WR_INLINE) ||
+	    (qp->flags & RS_QF_UD))
+		return other_valid(qp, wr, (uint32_t)bytes);
+	return true;
 }
 
 /* Frame bytes of the whole message, as its packets will have them. */
@@ -715,7 +711,7 @@ static void fill_local(struct rs_qp *qp, struct rs_swqe *w, const struct rs_send
 		.first_psn = qp->post_psn,
 		.ssn = qp->post_ssn,
 		.op = wr->op,
-		.flags = wr->flags,
+		.flags = wr->flags | RS_WR_FENCE, /* where may_start() looks */
 		.imm = wr->imm,
 		.rkey = wr->rkey,
 		.remote_va = wr->bind.va,

@@ -156,6 +156,7 @@ struct rs_qp {
 	uint32_t qpn;
 	uint16_t window_room;  /* bytes that must be left in the window for a packet to go */
 	uint16_t middle_count; /* what a middle packet counts in sent, acked and the window */
+	uint16_t ops;          /* bit o: the service has enum rs_wr_op o */
 
 	struct rs_cc cc;
 

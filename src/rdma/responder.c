@@ -432,7 +432,7 @@ RS_APART static void finish_receive(struct rs_nic *nic, struct rs_qp *qp, const 
 		.solicited = !!(q->p->bth_flags & RS_BTH_SE),
 	};
 
-	if (q->f & RS_F_IETH) {
+	if (__builtin_expect(q->f & RS_F_IETH, 0)) {
 		rs_mw_invalidate(nic, qp, q->p->imm);
 		e.imm = q->p->imm;
 		e.flags = RS_CQE_INV;

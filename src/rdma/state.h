@@ -10,7 +10,7 @@ enum {
 	RS_BOUNCE_BUFFERS = 64,     /* a gathered payload lives for so many calls of rs_nic_tx() */
 	RS_REQUEST_EVERY = 1 << 16, /* AckReqs of an endless message, well inside the PSN window */
 	RS_MAX_QPS = 1 << 23,
-	RS_MAX_MRS = (1 << 24) - 1,
+	RS_MAX_MRS = (1 << 24) - 2,
 	RS_MAX_CQ = 1 << 22,
 	RS_MAX_SRQS = 1 << 16,
 	RS_MAX_ATTACHED = 4096, /* QPs to multicast groups */
@@ -42,10 +42,14 @@ struct rs_mr {
 	uint32_t own_pd; /* of a window */
 	uint8_t access;
 	bool used;
-	uint8_t kind; /* enum rs_mr_kind */
+	uint8_t kind;      /* enum rs_mr_kind */
+	uint8_t unused[8]; /* 64 bytes: an index becomes an address by a shift */
 };
 
-#define RS_NO_MR UINT32_MAX
+_Static_assert(sizeof(struct rs_mr) == 64, "see above");
+
+#define RS_NO_MR  UINT32_MAX
+#define RS_NO_KEY UINT32_MAX /* RS_MAX_MRS keeps it from being one */
 
 struct rs_srq {
 	struct rs_rwqe *rq;
@@ -180,7 +184,36 @@ void rs_qp_fail(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status);
 void rs_qp_fail_send(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status);
 /* Complete the oldest send. */
 void rs_qp_retire(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status, uint32_t bytes);
-void rs_qp_complete_receive(struct rs_nic *nic, struct rs_qp *qp, const struct rs_cqe *e);
+/* The oldest receive, with what e says; its wr_id and qpn are filled in. */
+void rs_qp_complete_receive(struct rs_nic *nic, struct rs_qp *qp, struct rs_cqe *e);
+
+/* SQD: tell the owner once all that the queue began is done. */
+void rs_qp_report_drained(struct rs_nic *nic, struct rs_qp *qp);
+
+/* rs_qp_retire() but for errors' counters: in line where messages end in success. */
+static inline void rs_qp_retire_as(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status,
+				   uint32_t bytes)
+{
+	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_head);
+	struct rs_cqe e = {
+		.wr_id = w->wr_id,
+		.qpn = qp->qpn,
+		.bytes = bytes,
+		.status = (uint8_t)status,
+		.op = w->op,
+	};
+
+	if (w->response && (int32_t)(qp->sq_head - qp->sq_send) < 0 && qp->outstanding)
+		qp->outstanding--;
+	qp->una_psn = rs_psn_add(w->first_psn, w->packets);
+	qp->una_k = 0;
+	qp->acked = w->end;
+	qp->sq_head++;
+	if (__builtin_expect(qp->flags & RS_QF_DRAIN, 0))
+		rs_qp_report_drained(nic, qp);
+	if (status != RS_WC_SUCCESS || (w->flags & RS_WR_SIGNALED) || (qp->flags & RS_QF_SIG_ALL))
+		rs_cq_push(qp->send_cq, &e);
+}
 
 /* requester.c */
 /* The payload of a packet from the memory of its work request; false: refused. */
