@@ -1,0 +1,222 @@
+/* The live world's parts that need no network: path MTUs, ICRCs with a hidden identification,
+ * paths, leases of queue pair numbers. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "live/state.h"
+#include "wire/bytes.h"
+
+static void test_path_mtu_leaves_room_for_headers(void **state)
+{
+	static const struct {
+		uint32_t mtu;
+		uint16_t path;
+	} cases[] = {{65536, 4096}, {9000, 4096}, {4192, 4096}, {4191, 2048}, {2144, 2048},
+		     {2143, 1024},  {1500, 1024}, {1120, 1024}, {1119, 512},  {608, 512},
+		     {607, 256},    {352, 256},   {351, 0},     {0, 0}};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rs_netdev n = {.mtu = cases[i].mtu};
+
+		assert_int_equal(rs_netdev_path_mtu(&n), cases[i].path);
+	}
+}
+
+static void test_device_names_are_checked(void **state)
+{
+	static const char *const bad[] = {"",
+					  "=lo",
+					  "a/b=lo",
+					  ".x=lo",
+					  "a b=lo",
+					  "x=no-such-if",
+					  "x=0123456789012345678901234567890"};
+	struct rs_live_device d;
+	struct rs_error e;
+
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		e = (struct rs_error){0};
+		assert_true(rs_live_device_parse(bad[i], &d, &e) < 0);
+		assert_true(e.what[0]);
+	}
+}
+
+/* An IPv4 packet of n bytes up to its ICRC, with identification id. */
+static void make_packet(uint8_t *ip, size_t n, uint16_t id, uint32_t seed)
+{
+	for (size_t i = 0; i < n; i++)
+		ip[i] = (uint8_t)((seed + i * 2654435761u) >> 13);
+	ip[0] = 0x45;
+	rs_put16(ip + 2, (uint32_t)n + 4);
+	rs_put16(ip + 4, id);
+}
+
+static void test_icrc_is_right_for_every_identification_and_wrong_for_a_flipped_bit(void **state)
+{
+	static const size_t lengths[] = {40, 60, 300, 1068, 4140};
+	struct rs_live *l = calloc(1, sizeof(*l));
+	uint8_t ip[4200];
+	uint32_t right;
+
+	assert_non_null(l);
+	for (unsigned k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
+		size_t n = lengths[k];
+
+		for (uint32_t id = 0; id < 65536; id += k ? 977 : 1) {
+			make_packet(ip, n, (uint16_t)id, k);
+			right = rs_icrc(ip, n, false);
+			rs_put16(ip + 4, 0);
+			assert_true(rs_icrc_any_id(l, ip, n, right));
+		}
+		make_packet(ip, n, 0, k);
+		right = rs_icrc(ip, n, false);
+		/* past the fields that the ICRC masks */
+		for (size_t bit = 8 * 33; bit < 8 * n; bit += 7) {
+			ip[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			assert_false(rs_icrc_any_id(l, ip, n, right));
+			ip[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		}
+	}
+	free(l);
+}
+
+enum { TWIN = 200 };
+
+static void peer_of(unsigned i, uint8_t gid[16])
+{
+	memset(gid, 0, 16);
+	gid[10] = gid[11] = 0xff;
+	rs_put32(gid + 12, 0x0a000000 + i);
+}
+
+/* Beside a table of reference counts. */
+static void test_paths_are_counted_and_forgotten(void **state)
+{
+	struct rs_live *l = calloc(1, sizeof(*l));
+	uint32_t refs[TWIN] = {0}, number[TWIN], x = 12345;
+	uint8_t gid[16], own[16], peer[16];
+
+	assert_non_null(l);
+	assert_int_equal(rs_paths_init(&l->paths), 0);
+	l->device.net.n_gids = 1;
+	peer_of(999, l->device.net.gid[0]);
+	for (unsigned step = 0; step < 20000; step++) {
+		unsigned i = (x = x * 1664525 + 1013904223) >> 8 & 0xffff;
+
+		i %= TWIN;
+		peer_of(i, gid);
+		if (x >> 31) {
+			assert_int_equal(rs_live_path_get(l, 0, gid, &number[i]), 0);
+			refs[i]++;
+		} else if (refs[i]) {
+			rs_live_path_put(l, number[i]);
+			refs[i]--;
+		}
+		assert_int_equal(rs_paths_find(&l->paths, l->device.net.gid[0], gid),
+				 refs[i] ? number[i] : UINT32_MAX);
+		if (refs[i]) {
+			assert_true(rs_live_path_gids(l, number[i], own, peer));
+			assert_memory_equal(peer, gid, 16);
+		}
+	}
+	memset(gid, 0xfd, 16);
+	assert_int_equal(rs_live_path_get(l, 0, gid, &number[0]), -EINVAL); /* IPv6 from IPv4 */
+	assert_int_equal(rs_live_path_get(l, 1, gid, &number[0]), -EINVAL); /* no such GID */
+	rs_paths_fini(&l->paths);
+	free(l);
+}
+
+static void test_strangers_paths_are_bounded(void **state)
+{
+	struct rs_live *l = calloc(1, sizeof(*l));
+	uint8_t own[16], gid[16];
+	uint32_t kept;
+
+	assert_non_null(l);
+	assert_int_equal(rs_paths_init(&l->paths), 0);
+	peer_of(0, own);
+	l->device.net.n_gids = 1;
+	memcpy(l->device.net.gid[0], own, 16);
+	peer_of(7, gid);
+	assert_int_equal(rs_live_path_get(l, 0, gid, &kept), 0);
+	for (unsigned i = 1; i < 5 * RS_TEMPORARY_PATHS; i++) {
+		peer_of(i, gid);
+		assert_int_not_equal(rs_paths_temporary(l, own, gid), UINT32_MAX);
+	}
+	assert_true(l->paths.fresh <= RS_TEMPORARY_PATHS + 2);
+	peer_of(7, gid); /* what a QP holds stays */
+	assert_int_equal(rs_paths_find(&l->paths, own, gid), kept);
+	rs_paths_fini(&l->paths);
+	free(l);
+}
+
+static void test_leases_differ_keep_the_groups_order_and_survive_a_crash(void **state)
+{
+	struct rs_registry *r[3];
+	unsigned slot[3], crashed;
+	uint8_t order[RS_SLOTS];
+	struct rs_error e = {0};
+	int status, pipes[2];
+	pid_t child;
+
+	assert_int_equal(pipe(pipes), 0);
+	child = fork();
+	if (!child) {
+		if (rs_registry_open(&r[0], &slot[0], NULL))
+			_exit(1);
+		rs_registry_joined(r[0]);
+		_exit(write(pipes[1], &slot[0], sizeof(slot[0])) != sizeof(slot[0]));
+	}
+	waitpid(child, &status, 0);
+	if (status)
+		skip(); /* no place for a registry here */
+	assert_int_equal(read(pipes[0], &crashed, sizeof(crashed)), sizeof(crashed));
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(rs_registry_open(&r[i], &slot[i], &e), 0);
+		rs_registry_joined(r[i]);
+		assert_true(slot[i] >= RS_SLOT_FIRST && slot[i] <= RS_SLOT_LAST);
+		assert_true(rs_registry_leased(r[i], slot[i]));
+	}
+	assert_false(rs_registry_leased(r[0], crashed) && crashed != slot[0] &&
+		     crashed != slot[1] && crashed != slot[2]);
+	assert_true(slot[0] != slot[1] && slot[1] != slot[2] && slot[0] != slot[2]);
+	rs_registry_lock(r[0]);
+	{
+		unsigned n = rs_registry_order(r[0], order);
+
+		assert_int_equal(order[n - 1], slot[2]);
+		assert_int_equal(order[n - 3], slot[0]);
+		rs_registry_leave(r[0]); /* and lets go of the lock */
+		rs_registry_lock(r[1]);
+		assert_int_equal(rs_registry_order(r[1], order), n - 1);
+		assert_int_equal(order[n - 3], slot[2]); /* the last took its place */
+		assert_int_equal(order[n - 2], slot[1]);
+		rs_registry_leave(r[1]);
+		rs_registry_lock(r[2]);
+		rs_registry_leave(r[2]);
+	}
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_path_mtu_leaves_room_for_headers),
+		cmocka_unit_test(test_device_names_are_checked),
+		cmocka_unit_test(
+			test_icrc_is_right_for_every_identification_and_wrong_for_a_flipped_bit),
+		cmocka_unit_test(test_paths_are_counted_and_forgotten),
+		cmocka_unit_test(test_strangers_paths_are_bounded),
+		cmocka_unit_test(test_leases_differ_keep_the_groups_order_and_survive_a_crash),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
