@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "live/state.h"
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 enum { PROTOCOL_UDP = 17, HOPS = 64, IPV4_AT = RS_GRH_BYTES - RS_IPV4_BYTES };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "live/state.h"
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 enum {
 	CLASS_AT = 1,

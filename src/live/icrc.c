@@ -6,7 +6,7 @@
 #include <isa-l/crc.h>
 #include <string.h>
 #include "live/state.h"
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 enum { ID_AT = 4 };
 

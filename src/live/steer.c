@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "live/state.h"
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104

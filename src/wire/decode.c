@@ -2,7 +2,7 @@
  * §9.3, annex A17; IEEE 802.1Q clause 36. */
 #include <errno.h>
 #include <string.h>
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/frame.h"
 
 enum { TYPE_VLAN = 0x8100, TYPE_IPV4 = 0x0800, TYPE_IPV6 = 0x86dd, TYPE_CONTROL = 0x8808 };

@@ -1,7 +1,7 @@
 /* Packets to frames: the reverse of decode.c, with lengths, checksum and ICRC computed. */
 #include <errno.h>
 #include <string.h>
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/frame.h"
 #include "wire/telemetry.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/pcapng.h"
 
 enum { ETHERNET = 1, INTERFACES_MAX = 65536, SECTION = 0x0a0d0d0a, BYTE_ORDER_MAGIC = 0x1a2b3c4d };

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include "packets.h"
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 enum { ROOM = RS_MAX_PAYLOAD + RS_MAX_HEADERS + RS_TRAILER_MAX };
 

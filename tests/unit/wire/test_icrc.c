@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/random.h"
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/frame.h"
 
 /* CRC-32 of Ethernet (802.3 §3.2.9): polynomial 04C11DB7, bits of a byte lowest first. */

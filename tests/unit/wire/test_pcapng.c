@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/random.h"
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/pcapng.h"
 
 static char path[] = "/tmp/ripstop-pcapng-XXXXXX";
