@@ -83,6 +83,7 @@ struct rs_cc_ops {
 extern const struct rs_cc_ops rs_cc_none;  /* line rate, no window */
 extern const struct rs_cc_ops rs_cc_dcqcn;
 extern const struct rs_cc_ops rs_cc_hpcc;  /* needs on_telemetry() */
+extern const struct rs_cc_ops rs_cc_swift; /* reads on_ack()'s round trips */
 
 /* All algorithms, ended by NULL. */
 extern const struct rs_cc_ops *const rs_cc_all[];

@@ -363,12 +363,16 @@ static int congestion_control(struct rs_sim *s, struct rs_error *e)
 {
 	const struct rs_cc_conf *c = &s->f->cc;
 	const char *kind = s->o->ideal.no_cc ? "none" : c->kind ? c->kind : "dcqcn";
+	char list[120] = "";
 	int err;
 
 	s->cc = rs_cc_find(kind);
 	if (!s->cc) {
 		rs_error_at(e, -EINVAL, c->at, "no congestion control is called '%s'", kind);
-		rs_error_hint(e, "there are: dcqcn, hpcc, none");
+		for (unsigned i = 0; rs_cc_all[i]; i++)
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), " %s",
+				 rs_cc_all[i]->name);
+		rs_error_hint(e, "there are:%s", list);
 		return -EINVAL;
 	}
 	s->cc_params = rs_arena_alloc(s->arena, 1, s->cc->params_bytes + 1);
