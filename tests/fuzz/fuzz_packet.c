@@ -3,7 +3,7 @@
 #include <string.h>
 #include "base/error.h"
 #include "fuzz.h"
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/frame.h"
 
 enum { IPV4_CHECKSUM = 10 };

@@ -45,6 +45,6 @@ done
 clean "runs side by side" "$ripstop" sim --threads 4 "$tmp/small.yaml"
 clean "the incident, what-ifs side by side" "$ripstop" sim --threads 4 \
 	--set fabric.network.rate=100G scenarios/one-nic.yaml
-clean "every unit and property test" ctest --test-dir "$build" -E '^(cli|house|fuzz)_' -j2 \
+clean "every unit and property test" ctest --test-dir "$build" -E '^(cli|house|fuzz|interop)_' -j2 \
 	--output-on-failure
 exit $failed
