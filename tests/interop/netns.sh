@@ -44,7 +44,7 @@ if command -v tcpdump >/dev/null && command -v ethtool >/dev/null; then
 	for ns in $a $b; do
 		ip netns exec $ns ethtool -K veth0 tx-udp-segmentation off >/dev/null
 	done
-	$in_server tcpdump -U -i veth0 -s 0 -w "$tmp/wire.pcap" udp port 4791 2>"$tmp/tcpdump" &
+	$in_server tcpdump -U --immediate-mode -B 65536 -i veth0 -s 0 -w "$tmp/wire.pcap" udp port 4791 2>"$tmp/tcpdump" &
 	capture=$!
 	pids="$pids $capture"
 	i=0

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "live/state.h"
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 static void test_path_mtu_leaves_room_for_headers(void **state)
 {
