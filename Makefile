@@ -1,9 +1,11 @@
 # Two commands: make demo, make check. Each sets up everything on a fresh Debian 12.
 # Thin over CMake: see CMakePresets.json.
-.PHONY: help demo check build bench fuzz format tidy install uninstall clean setup
+.PHONY: help demo check build bench fuzz soak format tidy install uninstall clean setup
 .DEFAULT_GOAL := help
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 600
+SOAK_FROM ?= 1
 
 help:
 	@echo "make demo       what holds a training job back, and what each fix gives (under 2 minutes)"
@@ -11,6 +13,7 @@ help:
 	@echo "make build      build/release/bin/ripstop"
 	@echo "make bench      speed: packet-hops per CPU-second, instructions per packet"
 	@echo "make fuzz       fuzz every reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang)"
+	@echo "make soak       the transport under a hostile network for SOAK_SECONDS=$(SOAK_SECONDS)"
 	@echo "make format     clang-format over the tree"
 	@echo "make tidy       clang-tidy over the tree"
 	@echo "make install    the program, man pages and completion into PREFIX=$(PREFIX)"
@@ -38,6 +41,9 @@ fuzz:
 	@cmake --preset fuzz >/dev/null
 	@cmake --build --preset fuzz --target fuzzers
 	@tools/fuzz build/fuzz $(FUZZ_SECONDS)
+
+soak: build
+	@tools/soak build/release $(SOAK_SECONDS) $(SOAK_FROM)
 
 format:
 	@tools/setup clang-format

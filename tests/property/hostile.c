@@ -1,8 +1,12 @@
 /* The network of hostile.h. */
 #include "property/hostile.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 int hostile_init(struct hostile *h, const struct rs_nic_config *base, uint64_t seed)
 {
@@ -50,7 +54,7 @@ static void fly(struct hostile *h, struct rs_packet *p, rs_time when)
 
 	if (h->flying == HOSTILE_FLIGHTS) {
 		rs_pool_free(&h->wire, p);
-		h->lost++;
+		h->count.lost++;
 		return;
 	}
 	f = &h->flights[h->flying++];
@@ -100,8 +104,17 @@ void hostile_garbage(struct hostile *h, uint32_t to, uint32_t src)
 		p->dest_qp = near;
 	if (rs_random_below(r, 8))
 		p->psn &= RS_PSN_MASK;
-	h->strangers++;
+	h->count.strangers++;
 	fly(h, p, h->now + rs_random_below(r, 1000) * RS_NS);
+}
+
+static bool dark(struct hostile *h, uint32_t nic)
+{
+	if (h->now < h->dark_until[nic])
+		return true;
+	if (chance(h, h->rates.dark))
+		h->dark_until[nic] = h->now + (rs_time)rs_random_below(&h->random, 100) * RS_US;
+	return false;
 }
 
 /* The wire's mercy on one packet. */
@@ -109,28 +122,33 @@ static void transmit(struct hostile *h, uint32_t from, struct rs_packet *p)
 {
 	rs_time when = h->now + h->latency;
 
+	if (dark(h, from) || h->now < h->dark_until[p->dst % HOSTILE_NICS]) {
+		h->count.darkened++;
+		rs_pool_free(&h->lists[from], p);
+		return;
+	}
 	if (chance(h, h->rates.stranger))
 		hostile_garbage(h, p->dst, (p->dst + 1 + rs_random_below(&h->random, 7)) + 100);
 	if (chance(h, h->rates.lose)) {
-		h->lost++;
+		h->count.lost++;
 		rs_pool_free(&h->lists[from], p);
 		return;
 	}
 	if (chance(h, h->rates.corrupt)) {
 		p->corrupt = 1;
-		h->corrupted++;
+		h->count.corrupted++;
 	}
 	if (chance(h, h->rates.mark)) {
 		p->tos |= RS_ECN_CE;
-		h->marked++;
+		h->count.marked++;
 	}
 	if (chance(h, h->rates.delay)) {
 		when += (rs_time)rs_random_below(&h->random, (uint32_t)(h->jitter / RS_NS)) * RS_NS;
-		h->delayed++;
+		h->count.delayed++;
 	}
 	if (chance(h, h->rates.duplicate)) {
 		copy_flies(h, p, when + (rs_time)rs_random_below(&h->random, 20000) * RS_NS);
-		h->duplicated++;
+		h->count.duplicated++;
 	}
 	fly(h, p, when);
 }
@@ -175,7 +193,7 @@ static void deliver(struct hostile *h, uint32_t i)
 	struct hostile_flight f = h->flights[i];
 
 	h->flights[i] = h->flights[--h->flying];
-	h->delivered++;
+	h->count.delivered++;
 	rs_nic_rx(h->nics[f.to], f.p, h->now);
 	free(f.bytes);
 	hostile_wake(h, f.to);
@@ -215,11 +233,6 @@ bool hostile_step(struct hostile *h)
 	return true;
 }
 
-uint64_t hostile_faults(const struct hostile *h)
-{
-	return h->lost + h->duplicated + h->delayed + h->corrupted + h->strangers;
-}
-
 uint32_t hostile_used(const struct hostile *h)
 {
 	uint32_t idle = h->pool.spill_count + h->wire.count;
@@ -227,4 +240,107 @@ uint32_t hostile_used(const struct hostile *h)
 	for (uint32_t i = 0; i < HOSTILE_NICS; i++)
 		idle += h->lists[i].count;
 	return h->pool.fresh - idle;
+}
+
+/* ---- A program of such runs ---- */
+
+static char replay[128];
+
+_Noreturn void hostile_fail(const char *what, const char *file, int line)
+{
+	const char *base = strrchr(file, '/');
+
+	fprintf(stderr, "%s:%d: %s\n%s", base ? base + 1 : file, line, what, replay);
+	exit(1);
+}
+
+static void on_abort(int signal)
+{
+	ssize_t n = write(2, replay, strlen(replay));
+
+	_exit(n < 0 ? 3 : 2);
+}
+
+void hostile_add(struct hostile_counts *sum, const struct hostile_counts *c)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)c;
+
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+static double elapsed(const struct timespec *since)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)(t.tv_sec - since->tv_sec) + (double)(t.tv_nsec - since->tv_nsec) / 1e9;
+}
+
+static void print_counts(const char *name, uint64_t first, const struct hostile_counts *c,
+			 double seconds)
+{
+	const struct {
+		const char *what;
+		uint64_t n;
+	} rows[] = {
+		{"lost", c->lost},
+		{"lost in the dark", c->darkened},
+		{"duplicated", c->duplicated},
+		{"delayed", c->delayed},
+		{"corrupted", c->corrupted},
+		{"strangers' packets", c->strangers},
+	};
+	uint64_t faults = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		faults += rows[i].n;
+	printf("%s: seeds %llu to %llu, %llu messages, %llu packets delivered (%llu marked), "
+	       "%llu faults injected in %.0f s of wall clock, %.0f s of CPU\n",
+	       name, (unsigned long long)first, (unsigned long long)(first + c->runs - 1),
+	       (unsigned long long)c->messages, (unsigned long long)c->delivered,
+	       (unsigned long long)c->marked, (unsigned long long)faults, seconds,
+	       (double)clock() / CLOCKS_PER_SEC);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		printf("  %12llu %s\n", (unsigned long long)rows[i].n, rows[i].what);
+}
+
+int hostile_main(int argc, char **argv, const char *name, uint64_t runs,
+		 void (*run)(uint64_t seed, struct hostile_counts *sum))
+{
+	uint64_t first = 1, seconds = 0;
+	struct hostile_counts sum = {0};
+	struct timespec began;
+
+	for (int i = 1; i < argc; i += 2) {
+		char *end = "";
+		uint64_t value = i + 1 < argc ? strtoull(argv[i + 1], &end, 10) : 0;
+
+		if (i + 1 < argc && !*end && !strcmp(argv[i], "--seed")) {
+			first = value;
+			runs = 1;
+		} else if (i + 1 < argc && !*end && !strcmp(argv[i], "--from")) {
+			first = value;
+		} else if (i + 1 < argc && !*end && !strcmp(argv[i], "--runs")) {
+			runs = value;
+		} else if (i + 1 < argc && !*end && !strcmp(argv[i], "--seconds")) {
+			seconds = value;
+			runs = UINT64_MAX;
+		} else {
+			fprintf(stderr,
+				"usage: %s [--seed N] [--from N] [--runs N] [--seconds N]\n", name);
+			return 2;
+		}
+	}
+	signal(SIGABRT, on_abort);
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	while (sum.runs < runs && (!seconds || elapsed(&began) < (double)seconds)) {
+		snprintf(replay, sizeof(replay), "replay: %s --seed %llu\n", name,
+			 (unsigned long long)(first + sum.runs));
+		run(first + sum.runs, &sum);
+		sum.runs++;
+	}
+	print_counts(name, first, &sum, elapsed(&began));
+	return 0;
 }

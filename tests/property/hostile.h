@@ -1,6 +1,6 @@
 /*
- * A deterministic network between NICs that loses, duplicates, reorders, delays, marks and
- * corrupts, and has strangers on it: everything from one seed, in virtual time.
+ * A deterministic network between NICs that loses, duplicates, reorders, delays, marks, corrupts
+ * and goes dark, and has strangers on it: everything from one seed, in virtual time.
  */
 #ifndef RS_TESTS_HOSTILE_H
 #define RS_TESTS_HOSTILE_H
@@ -12,6 +12,12 @@ enum { HOSTILE_NICS = 3, HOSTILE_FLIGHTS = 1 << 14, HOSTILE_PACKETS = 1 << 16 };
 
 struct hostile_rates { /* of 65536 packets */
 	uint32_t lose, duplicate, delay, corrupt, mark, stranger;
+	uint32_t dark; /* begin a time in which this port neither sends nor hears */
+};
+
+struct hostile_counts {
+	uint64_t runs, messages, delivered, marked; /* a mark is no fault */
+	uint64_t lost, darkened, duplicated, delayed, corrupted, strangers;
 };
 
 struct hostile_flight {
@@ -38,7 +44,8 @@ struct hostile {
 	rs_time now;
 	rs_time latency, jitter;
 	uint8_t paused; /* classes, toggled at random */
-	uint64_t lost, duplicated, delayed, corrupted, marked, strangers, delivered;
+	rs_time dark_until[HOSTILE_NICS];
+	struct hostile_counts count;
 };
 
 int hostile_init(struct hostile *h, const struct rs_nic_config *base, uint64_t seed);
@@ -47,10 +54,23 @@ void hostile_fini(struct hostile *h);
 void hostile_wake(struct hostile *h, uint32_t nic);
 /* One event: a delivery, a timer, or a port's turn. False: nothing is left to happen. */
 bool hostile_step(struct hostile *h);
-uint64_t hostile_faults(const struct hostile *h);
 /* Packets taken from the slab and not given back. */
 uint32_t hostile_used(const struct hostile *h);
 /* A packet with random fields into a NIC, now. src: the endpoint that it claims. */
 void hostile_garbage(struct hostile *h, uint32_t to, uint32_t src);
+
+/* ---- A program of such runs ---- */
+
+#define HOSTILE_CHECK(c) ((c) ? (void)0 : hostile_fail(#c, __FILE__, __LINE__))
+
+/* Says what did not hold and how to see it again; exit status 1. */
+_Noreturn void hostile_fail(const char *what, const char *file, int line);
+/*
+ * main() of a test: runs of consecutive seeds, the counts of all printed at the end.
+ * [--seed N] [--from N] [--runs N] [--seconds N]; --seed is --from and one run.
+ */
+int hostile_main(int argc, char **argv, const char *name, uint64_t runs,
+		 void (*run)(uint64_t seed, struct hostile_counts *sum));
+void hostile_add(struct hostile_counts *sum, const struct hostile_counts *c);
 
 #endif

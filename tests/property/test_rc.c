@@ -2,14 +2,10 @@
  * RC under the hostile network: whatever it does, each message arrives exactly once and in order,
  * memory is as a model has it, every post completes, and no packet is lost to the slab.
  *
- * test_rc [--seed N] [--runs N] [--seconds N]: one seed replays exactly.
+ * test_rc [--seed N] [--from N] [--runs N] [--seconds N]: one seed replays exactly.
  */
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 #include "property/hostile.h"
 
 enum {
@@ -23,26 +19,7 @@ enum {
 	QUEUE = 1 << 12,
 };
 
-#define CHECK(c)                            \
-	do {                                \
-		if (!(c))                   \
-			fail(#c, __LINE__); \
-	} while (0)
-
-static char replay[128];
-
-static void fail(const char *what, int line)
-{
-	fprintf(stderr, "test_rc.c:%d: %s\n%s", line, what, replay);
-	exit(1);
-}
-
-static void on_abort(int signal)
-{
-	ssize_t n = write(2, replay, strlen(replay));
-
-	_exit(n < 0 ? 3 : 2);
-}
+#define CHECK HOSTILE_CHECK
 
 struct message {
 	uint64_t id;
@@ -225,6 +202,7 @@ static void post_send(struct world *w, struct side *s)
 		fill(s, m);
 	CHECK(!rs_qp_post_send(w->net.nics[s->nic], s->qp, &wr, w->net.now));
 	s->posted++;
+	w->net.count.messages++;
 	s->to_post--;
 	if (s->broken || s->peer->broken)
 		return;
@@ -385,6 +363,7 @@ static struct hostile_rates random_rates(struct world *w)
 		.corrupt = below(w, 3) * below(w, 800),
 		.mark = below(w, 2000),
 		.stranger = below(w, 2) * below(w, 2000),
+		.dark = below(w, 3) * below(w, 12),
 	};
 }
 
@@ -493,11 +472,10 @@ static struct rs_nic_config random_config(struct world *w)
 	};
 }
 
-static uint64_t run(uint64_t seed)
+static void run(uint64_t seed, struct hostile_counts *sum)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	struct rs_nic_config c;
-	uint64_t faults;
 
 	CHECK(w);
 	w->random = rs_random_stream(seed, 1, 0x574f524b);
@@ -516,53 +494,16 @@ static uint64_t run(uint64_t seed)
 	}
 	drive(w);
 	finish(w);
-	faults = hostile_faults(&w->net);
+	hostile_add(sum, &w->net.count);
 	hostile_fini(&w->net);
 	for (int i = 0; i < 2 * PAIRS; i++) {
 		free(w->sides[i].memory);
 		free(w->sides[i].model);
 	}
 	free(w);
-	return faults;
-}
-
-static double elapsed(const struct timespec *since)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)(t.tv_sec - since->tv_sec) + (double)(t.tv_nsec - since->tv_nsec) / 1e9;
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t seed = 1, runs = 200, seconds = 0, faults = 0, done = 0;
-	struct timespec began;
-
-	for (int i = 1; i < argc; i += 2) {
-		uint64_t value = i + 1 < argc ? strtoull(argv[i + 1], NULL, 10) : 0;
-
-		if (i + 1 < argc && !strcmp(argv[i], "--seed")) {
-			seed = value;
-			runs = 1;
-		} else if (i + 1 < argc && !strcmp(argv[i], "--runs")) {
-			runs = value;
-		} else if (i + 1 < argc && !strcmp(argv[i], "--seconds")) {
-			seconds = value;
-			runs = UINT64_MAX;
-		} else {
-			fprintf(stderr, "usage: test_rc [--seed N] [--runs N] [--seconds N]\n");
-			return 2;
-		}
-	}
-	signal(SIGABRT, on_abort);
-	clock_gettime(CLOCK_MONOTONIC, &began);
-	for (; done < runs && (!seconds || elapsed(&began) < (double)seconds); done++) {
-		snprintf(replay, sizeof(replay), "replay: test_rc --seed %llu\n",
-			 (unsigned long long)(seed + done));
-		faults += run(seed + done);
-	}
-	printf("%llu runs, %llu faults injected\n", (unsigned long long)done,
-	       (unsigned long long)faults);
-	return 0;
+	return hostile_main(argc, argv, "test_rc", 200, run);
 }

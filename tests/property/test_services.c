@@ -7,14 +7,10 @@
  * at all; every post completes once, in order; no byte outside what was granted changes; no packet
  * is lost to the slab.
  *
- * test_services [--seed N] [--runs N] [--seconds N]: one seed replays exactly.
+ * test_services [--seed N] [--from N] [--runs N] [--seconds N]: one seed replays exactly.
  */
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 #include "property/hostile.h"
 
 enum kind { RC, RC_SHARED, UC, UD, UD_SHARED, XRC, KINDS };
@@ -39,26 +35,7 @@ enum {
 	POOLS = SIDES + 2 * HOSTILE_NICS,
 };
 
-#define CHECK(c)                            \
-	do {                                \
-		if (!(c))                   \
-			fail(#c, __LINE__); \
-	} while (0)
-
-static char replay[128];
-
-static void fail(const char *what, int line)
-{
-	fprintf(stderr, "test_services.c:%d: %s\n%s", line, what, replay);
-	exit(1);
-}
-
-static void on_abort(int signal)
-{
-	ssize_t n = write(2, replay, strlen(replay));
-
-	_exit(n < 0 ? 3 : 2);
-}
+#define CHECK HOSTILE_CHECK
 
 /* Receives: of one QP, or of an SRQ that several share. */
 struct pool {
@@ -108,9 +85,9 @@ struct world {
 	struct rs_cq *xrc_cq[HOSTILE_NICS];
 	uint32_t mtu;
 	bool gentle;
-	bool uc; /* some link is UC, which takes whatever comes from its peer's address for its own */
+	bool uc; /* some link is UC, which takes whatever comes from its peer's address for its own
+		  */
 	uint32_t rebuilt;
-	uint64_t messages;
 };
 
 static uint32_t below(struct world *w, uint32_t n)
@@ -234,7 +211,7 @@ static void post(struct world *w, struct side *s, struct message m)
 	if (consumes(m.op) && !unreliable(s))
 		s->peer->arrivals[s->peer->due++] = (uint32_t)s->posted;
 	s->sent[s->posted++] = m;
-	w->messages++;
+	w->net.count.messages++;
 	hostile_wake(&w->net, s->nic);
 }
 
@@ -647,6 +624,7 @@ static struct hostile_rates random_rates(struct world *w)
 		.corrupt = below(w, 3) * below(w, 800),
 		.mark = below(w, 2000),
 		.stranger = below(w, 2) * below(w, 2000),
+		.dark = below(w, 3) * below(w, 12),
 	};
 }
 
@@ -692,17 +670,15 @@ static void start(struct world *w, uint64_t seed)
 		connect(w, &w->sides[i]);
 }
 
-static uint64_t run(uint64_t seed, uint64_t *messages)
+static void run(uint64_t seed, struct hostile_counts *sum)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	uint64_t faults;
 
 	CHECK(w);
 	start(w, seed);
 	drive(w);
 	finish(w);
-	faults = hostile_faults(&w->net);
-	*messages += w->messages;
+	hostile_add(sum, &w->net.count);
 	hostile_fini(&w->net);
 	for (int i = 0; i < SIDES; i++) {
 		free(w->sides[i].memory);
@@ -711,47 +687,9 @@ static uint64_t run(uint64_t seed, uint64_t *messages)
 	for (int i = 0; i < POOLS; i++)
 		free(w->pools[i].memory);
 	free(w);
-	return faults;
-}
-
-static double elapsed(const struct timespec *since)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)(t.tv_sec - since->tv_sec) + (double)(t.tv_nsec - since->tv_nsec) / 1e9;
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t seed = 1, runs = 120, seconds = 0, faults = 0, messages = 0, done = 0;
-	struct timespec began;
-
-	for (int i = 1; i < argc; i += 2) {
-		uint64_t value = i + 1 < argc ? strtoull(argv[i + 1], NULL, 10) : 0;
-
-		if (i + 1 < argc && !strcmp(argv[i], "--seed")) {
-			seed = value;
-			runs = 1;
-		} else if (i + 1 < argc && !strcmp(argv[i], "--runs")) {
-			runs = value;
-		} else if (i + 1 < argc && !strcmp(argv[i], "--seconds")) {
-			seconds = value;
-			runs = UINT64_MAX;
-		} else {
-			fprintf(stderr,
-				"usage: test_services [--seed N] [--runs N] [--seconds N]\n");
-			return 2;
-		}
-	}
-	signal(SIGABRT, on_abort);
-	clock_gettime(CLOCK_MONOTONIC, &began);
-	for (; done < runs && (!seconds || elapsed(&began) < (double)seconds); done++) {
-		snprintf(replay, sizeof(replay), "replay: test_services --seed %llu\n",
-			 (unsigned long long)(seed + done));
-		faults += run(seed + done, &messages);
-	}
-	printf("%llu runs, %llu messages, %llu faults injected\n", (unsigned long long)done,
-	       (unsigned long long)messages, (unsigned long long)faults);
-	return 0;
+	return hostile_main(argc, argv, "test_services", 120, run);
 }
