@@ -1,0 +1,559 @@
+/* The connection's states: what each message does in each (IBTA §12.9.5-12.9.7), and its timeouts.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "verbs/cm/cm.h"
+#include "base/bytes.h"
+
+/* Rejected messages, as REJ and MRA name them. */
+enum { ABOUT_REQ, ABOUT_REP, ABOUT_OTHER };
+
+static void reply(struct ibv_context *verbs, const struct rs_gsi_datagram *to, struct rs_cm_msg *m)
+{
+	struct rs_gsi_datagram d = {0};
+
+	memcpy(d.own, to->own, 16);
+	memcpy(d.peer, to->peer, 16);
+	if (!rs_cm_encode(m, d.mad))
+		rs_verbs_gsi_send(verbs, &d);
+}
+
+static int transmit(struct rs_cm_id *id)
+{
+	struct rs_gsi_datagram d = {0};
+
+	memcpy(d.own, id->own, 16);
+	memcpy(d.peer, id->peer, 16);
+	memcpy(d.mad, id->mad, RS_MAD_BYTES);
+	return rs_verbs_gsi_send(id->dev->verbs, &d);
+}
+
+/* repeat: until it is answered, RS_CM_TRIES times. */
+static int send_msg(struct rs_cm_id *id, struct rs_cm_msg *m, const void *data, unsigned n,
+		    bool repeat)
+{
+	int err;
+
+	if (n > rs_cm_private_max(m->kind))
+		return -EINVAL;
+	m->tid = id->tid;
+	if (n)
+		memcpy(m->private_data, data, n);
+	m->private_length = (uint8_t)n;
+	err = rs_cm_encode(m, id->mad);
+	if (err)
+		return err;
+	id->tries = 1;
+	id->due_ms = repeat ? rs_cm_now_ms() + RS_CM_RETRY_MS : 0;
+	/* The network may refuse for a while: what is repeated may get through later. */
+	err = transmit(id);
+	if (repeat)
+		rs_cm_wake();
+	return repeat ? 0 : err;
+}
+
+static uint64_t service_of(const struct rs_cm_id *id, uint16_t port)
+{
+	return (uint64_t)id->base.ps << 16 | port;
+}
+
+static uint16_t dst_port(struct rs_cm_id *id)
+{
+	return be16toh(rdma_get_dst_port(&id->base));
+}
+
+/* A REQ's or SIDR_REQ's private data: A11's header, then the application's. */
+static int prefix(struct rs_cm_id *id, uint8_t *out, const void *data, unsigned n, unsigned max)
+{
+	struct rs_cm_ip ip = {.version = 6, .port = id->port};
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (n + RS_CM_IP_BYTES > max)
+		return -EINVAL;
+	if (!memcmp(id->own, mapped, 12))
+		ip.version = 4;
+	memcpy(ip.src, id->own, 16);
+	memcpy(ip.dst, id->peer, 16);
+	rs_cm_ip_encode(&ip, out);
+	if (n)
+		memcpy(out + RS_CM_IP_BYTES, data, n);
+	return (int)n + RS_CM_IP_BYTES;
+}
+
+static int send_sidr_req(struct rs_cm_id *id, const void *data, unsigned n)
+{
+	struct rs_cm_msg m = {.kind = RS_CM_SIDR_REQ,
+			      .local_id = id->local_id,
+			      .pkey = 0xffff,
+			      .service_id = service_of(id, dst_port(id))};
+	uint8_t bytes[RS_CM_PRIVATE_MAX];
+	int total = prefix(id, bytes, data, n, rs_cm_private_max(RS_CM_SIDR_REQ));
+
+	if (total < 0)
+		return total;
+	id->state = RS_CM_REQ_SENT;
+	return send_msg(id, &m, bytes, (unsigned)total, true);
+}
+
+static uint8_t transport_of(enum ibv_qp_type t)
+{
+	if (t == IBV_QPT_XRC_SEND)
+		return RS_CM_EXTENDED;
+	return t == IBV_QPT_UC ? RS_CM_UC : RS_CM_RC;
+}
+
+int rs_cm_send_req(struct rs_cm_id *id, const void *data, unsigned n)
+{
+	struct rs_cm_msg m = {.kind = RS_CM_REQ,
+			      .local_id = id->local_id,
+			      .service_id = service_of(id, dst_port(id)),
+			      .guid = be64toh(ibv_get_device_guid(id->dev->verbs->device)),
+			      .qpn = id->qpn,
+			      .psn = id->psn,
+			      .responder_resources = id->responder_resources,
+			      .initiator_depth = id->initiator_depth,
+			      .remote_timeout = RS_CM_TIMEOUT,
+			      .local_timeout = RS_CM_TIMEOUT,
+			      .transport = transport_of(id->base.qp_type),
+			      .extended_transport = id->base.qp_type == IBV_QPT_XRC_SEND,
+			      .retry_count = id->retry_count,
+			      .rnr_retry = id->rnr_retry,
+			      .pkey = 0xffff,
+			      .mtu = id->mtu,
+			      .max_retries = RS_CM_TRIES,
+			      .srq = id->srq,
+			      .path = {.slid = 0xffff,
+				       .dlid = 0xffff,
+				       .hop_limit = 64,
+				       .traffic_class = id->tos,
+				       .ack_timeout = id->ack_timeout}};
+	uint8_t bytes[RS_CM_PRIVATE_MAX];
+	int total;
+
+	if (id->base.ps == RDMA_PS_UDP)
+		return send_sidr_req(id, data, n);
+	total = prefix(id, bytes, data, n, rs_cm_private_max(RS_CM_REQ));
+	if (total < 0)
+		return total;
+	memcpy(m.path.sgid, id->own, 16);
+	memcpy(m.path.dgid, id->peer, 16);
+	id->state = RS_CM_REQ_SENT;
+	return send_msg(id, &m, bytes, (unsigned)total, true);
+}
+
+int rs_cm_send_rep(struct rs_cm_id *id, const void *data, unsigned n)
+{
+	struct rs_cm_msg m = {.kind = RS_CM_REP,
+			      .local_id = id->local_id,
+			      .remote_id = id->remote_id,
+			      .qpn = id->qpn,
+			      .psn = id->psn,
+			      .responder_resources = id->responder_resources,
+			      .initiator_depth = id->initiator_depth,
+			      .ack_delay = 15,
+			      .rnr_retry = id->rnr_retry,
+			      .srq = id->srq,
+			      .guid = be64toh(ibv_get_device_guid(id->dev->verbs->device))};
+
+	id->state = RS_CM_REP_SENT;
+	return send_msg(id, &m, data, n, true);
+}
+
+int rs_cm_send_rtu(struct rs_cm_id *id)
+{
+	struct rs_cm_msg m = {
+		.kind = RS_CM_RTU, .local_id = id->local_id, .remote_id = id->remote_id};
+
+	id->state = RS_CM_ESTABLISHED;
+	send_msg(id, &m, NULL, 0, false);
+	return 0;
+}
+
+int rs_cm_send_rej(struct rs_cm_id *id, unsigned reason, const void *data, unsigned n)
+{
+	struct rs_cm_msg m = {.kind = RS_CM_REJ,
+			      .local_id = id->local_id,
+			      .remote_id = id->remote_id,
+			      .what = id->passive ? ABOUT_REQ : ABOUT_REP,
+			      .reason = (uint16_t)reason};
+
+	id->state = RS_CM_CLOSED;
+	return send_msg(id, &m, data, n, false);
+}
+
+int rs_cm_send_dreq(struct rs_cm_id *id)
+{
+	struct rs_cm_msg m = {.kind = RS_CM_DREQ,
+			      .local_id = id->local_id,
+			      .remote_id = id->remote_id,
+			      .qpn = id->remote_qpn};
+
+	id->state = RS_CM_DREQ_SENT;
+	return send_msg(id, &m, NULL, 0, true);
+}
+
+int rs_cm_send_sidr_rep(struct rs_cm_id *id, unsigned status, const void *data, unsigned n)
+{
+	struct rs_cm_msg m = {.kind = RS_CM_SIDR_REP,
+			      .local_id = id->remote_id,
+			      .reason = (uint16_t)status,
+			      .qpn = id->qpn,
+			      .qkey = id->qkey,
+			      .service_id = service_of(id, id->port)};
+
+	id->state = status ? RS_CM_CLOSED : RS_CM_ESTABLISHED;
+	return send_msg(id, &m, data, n, false);
+}
+
+/* ---- What arrives ---- */
+
+static struct rs_cm_id *find_local(uint32_t local, const struct rs_gsi_datagram *d)
+{
+	for (struct rs_cm_id *id = rs_cm_all(); id; id = id->next)
+		if (id->local_id == local && id->state != RS_CM_IDLE && id->state != RS_CM_LISTEN &&
+		    !memcmp(id->peer, d->peer, 16))
+			return id;
+	return NULL;
+}
+
+static struct rs_cm_id *find_passive(uint32_t remote, const struct rs_gsi_datagram *d)
+{
+	for (struct rs_cm_id *id = rs_cm_all(); id; id = id->next)
+		if (id->passive && id->remote_id == remote && id->state != RS_CM_CLOSED &&
+		    !memcmp(id->peer, d->peer, 16) && !memcmp(id->own, d->own, 16))
+			return id;
+	return NULL;
+}
+
+static struct rs_cm_id *find_listener(const struct rs_cm_msg *m, const uint8_t own[16])
+{
+	static const uint8_t any[16];
+
+	for (struct rs_cm_id *id = rs_cm_all(); id; id = id->next)
+		if (id->state == RS_CM_LISTEN && service_of(id, id->port) == m->service_id &&
+		    (!memcmp(id->bound_gid, any, 16) || !memcmp(id->bound_gid, own, 16)))
+			return id;
+	return NULL;
+}
+
+static void post_private(struct rs_cm_event *e, const uint8_t *data, unsigned n)
+{
+	memcpy(e->private_data, data, n);
+	if (e->id->base.ps == RDMA_PS_UDP) {
+		e->base.param.ud.private_data = e->private_data;
+		e->base.param.ud.private_data_len = (uint8_t)n;
+	} else {
+		e->base.param.conn.private_data = e->private_data;
+		e->base.param.conn.private_data_len = (uint8_t)n;
+	}
+}
+
+static void refuse(const struct rs_gsi_datagram *d, const struct rs_cm_msg *m, unsigned reason)
+{
+	struct rs_cm_dev *dev = rs_cm_device(d->own);
+	struct rs_cm_msg out = {.kind = RS_CM_REJ,
+				.tid = m->tid,
+				.remote_id = m->local_id,
+				.what = m->kind == RS_CM_REP ? ABOUT_REP : ABOUT_REQ,
+				.reason = (uint16_t)reason};
+
+	if (m->kind == RS_CM_SIDR_REQ)
+		out = (struct rs_cm_msg){.kind = RS_CM_SIDR_REP,
+					 .tid = m->tid,
+					 .local_id = m->local_id,
+					 .reason = 1, /* service ID not supported */
+					 .service_id = m->service_id};
+	if (dev)
+		reply(dev->verbs, d, &out);
+}
+
+/* A new identifier for a request, on the listener's channel. */
+static struct rs_cm_id *make_passive(struct rs_cm_id *listener, const struct rs_gsi_datagram *d,
+				     const struct rs_cm_msg *m, const struct rs_cm_ip *ip)
+{
+	struct rs_cm_dev *dev = rs_cm_device(d->own);
+	struct rs_cm_id *id = dev ? rs_cm_new(listener->base.channel, listener->base.context,
+					      listener->base.ps, listener->base.qp_type)
+				  : NULL;
+
+	if (!id)
+		return NULL;
+	id->dev = dev;
+	id->base.verbs = dev->verbs;
+	id->base.port_num = RS_V_PORT;
+	id->passive = true;
+	id->listener = listener;
+	id->state = RS_CM_REQ_RCVD;
+	id->port = listener->port;
+	id->tos = m->path.traffic_class;
+	id->local_id = dev->slot << 24 | (rs_cm_random() & 0xffffff);
+	id->remote_id = m->local_id;
+	id->tid = m->tid;
+	memcpy(id->own, d->own, 16);
+	memcpy(id->peer, d->peer, 16);
+	rs_cm_addr_of(id->own, id->port, &id->base.route.addr.src_storage);
+	rs_cm_addr_of(id->peer, ip->port, &id->base.route.addr.dst_storage);
+	rs_cm_set_path(id);
+	rs_cm_add(id);
+	listener->backlog++;
+	return id;
+}
+
+static void on_request(const struct rs_gsi_datagram *d, const struct rs_cm_msg *m)
+{
+	struct rs_cm_id *id = find_passive(m->local_id, d), *listener;
+	struct rs_cm_event *e;
+	struct rs_cm_ip ip;
+
+	if (id && id->state == RS_CM_REQ_RCVD && m->kind == RS_CM_REQ) {
+		/* The application takes its time: the peer shall wait. */
+		struct rs_cm_msg mra = {.kind = RS_CM_MRA,
+					.tid = m->tid,
+					.local_id = id->local_id,
+					.remote_id = m->local_id,
+					.what = ABOUT_REQ,
+					.local_timeout = RS_CM_TIMEOUT + 2};
+
+		reply(id->dev->verbs, d, &mra);
+		return;
+	}
+	if (id) { /* our answer was lost */
+		if (id->state != RS_CM_REQ_RCVD && id->tries)
+			transmit(id);
+		return;
+	}
+	listener = find_listener(m, d->own);
+	if (!listener || !rs_cm_ip_decode(m->private_data, &ip)) {
+		refuse(d, m, RS_REJ_INVALID_SERVICE);
+		return;
+	}
+	id = listener->backlog < RS_CM_BACKLOG ? make_passive(listener, d, m, &ip) : NULL;
+	if (!id) {
+		refuse(d, m, RS_REJ_NO_RESOURCES);
+		return;
+	}
+	id->remote_qpn = m->qpn;
+	id->remote_psn = m->psn;
+	id->mtu = m->mtu;
+	id->srq = false;
+	id->retry_count = m->retry_count;
+	id->rnr_retry = m->rnr_retry;
+	if (m->kind == RS_CM_REQ)
+		id->ack_timeout = m->path.ack_timeout;
+	/* From here: what the peer may start is what we must hold, and the other way round. */
+	id->responder_resources = m->initiator_depth;
+	id->initiator_depth = m->responder_resources;
+	e = rs_cm_post(id, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	if (!e) {
+		listener->backlog--;
+		rs_cm_remove(id);
+		free(id);
+		return;
+	}
+	if (m->kind == RS_CM_REQ)
+		e->base.param.conn =
+			(struct rdma_conn_param){.responder_resources = id->responder_resources,
+						 .initiator_depth = id->initiator_depth,
+						 .flow_control = m->flow_control,
+						 .retry_count = m->retry_count,
+						 .rnr_retry_count = m->rnr_retry,
+						 .srq = m->srq,
+						 .qp_num = m->qpn};
+	post_private(e, m->private_data + RS_CM_IP_BYTES, m->private_length - RS_CM_IP_BYTES);
+}
+
+static void post_connected(struct rs_cm_id *id, enum rdma_cm_event_type type,
+			   const struct rs_cm_msg *m)
+{
+	struct rs_cm_event *e = rs_cm_post(id, type, 0);
+
+	if (!e)
+		return;
+	e->base.param.conn =
+		(struct rdma_conn_param){.responder_resources = id->responder_resources,
+					 .initiator_depth = id->initiator_depth,
+					 .flow_control = m->flow_control,
+					 .retry_count = id->retry_count,
+					 .rnr_retry_count = id->rnr_retry,
+					 .srq = m->srq,
+					 .qp_num = id->remote_qpn};
+	if (m->kind == RS_CM_REP)
+		post_private(e, m->private_data, m->private_length);
+}
+
+static void on_rep(struct rs_cm_id *id, const struct rs_cm_msg *m)
+{
+	int err;
+
+	if (id->state == RS_CM_ESTABLISHED && !id->passive && m->local_id == id->remote_id) {
+		transmit(id); /* our RTU was lost */
+		return;
+	}
+	if (id->state != RS_CM_REQ_SENT || id->base.ps == RDMA_PS_UDP)
+		return;
+	id->due_ms = 0;
+	id->remote_id = m->local_id;
+	id->remote_qpn = m->qpn;
+	id->remote_psn = m->psn;
+	id->rnr_retry = m->rnr_retry;
+	id->responder_resources = m->initiator_depth;
+	id->initiator_depth = m->responder_resources;
+	if (!id->base.qp) {
+		id->state = RS_CM_REP_RCVD;
+		post_connected(id, RDMA_CM_EVENT_CONNECT_RESPONSE, m);
+		return;
+	}
+	err = rs_cm_qp_to(id, IBV_QPS_RTR);
+	if (!err)
+		err = rs_cm_qp_to(id, IBV_QPS_RTS);
+	if (err) {
+		rs_cm_qp_to(id, IBV_QPS_ERR);
+		rs_cm_send_rej(id, RS_REJ_CONSUMER, NULL, 0);
+		rs_cm_post(id, RDMA_CM_EVENT_CONNECT_ERROR, -err);
+		return;
+	}
+	rs_cm_send_rtu(id);
+	post_connected(id, RDMA_CM_EVENT_ESTABLISHED, m);
+}
+
+static void on_rtu(struct rs_cm_id *id, const struct rs_cm_msg *m)
+{
+	if (id->state != RS_CM_REP_SENT)
+		return;
+	id->due_ms = 0;
+	id->state = RS_CM_ESTABLISHED;
+	post_connected(id, RDMA_CM_EVENT_ESTABLISHED, m);
+}
+
+static void on_rej(struct rs_cm_id *id, const struct rs_cm_msg *m)
+{
+	struct rs_cm_event *e;
+
+	if (id->state != RS_CM_REQ_SENT && id->state != RS_CM_REP_SENT &&
+	    id->state != RS_CM_REP_RCVD && id->state != RS_CM_ESTABLISHED)
+		return;
+	id->due_ms = 0;
+	id->state = RS_CM_CLOSED;
+	rs_cm_qp_to(id, IBV_QPS_ERR);
+	e = rs_cm_post(id, RDMA_CM_EVENT_REJECTED, m->reason);
+	if (e)
+		post_private(e, m->private_data, m->private_length);
+}
+
+/* Over. After TimeWait nothing of the connection is under way any more: its QP may be used anew. */
+static void post_disconnected(struct rs_cm_id *id)
+{
+	id->state = RS_CM_CLOSED;
+	id->due_ms = id->ghost ? 0 : rs_cm_now_ms() + RS_CM_TIMEWAIT_MS;
+	rs_cm_post(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	rs_cm_wake();
+}
+
+static void on_dreq(struct rs_cm_id *id, const struct rs_gsi_datagram *d, const struct rs_cm_msg *m)
+{
+	struct rs_cm_msg drep = {.kind = RS_CM_DREP,
+				 .tid = m->tid,
+				 .local_id = m->remote_id,
+				 .remote_id = m->local_id};
+	struct rs_cm_dev *dev = id ? id->dev : rs_cm_device(d->own);
+
+	if (id && m->local_id != id->remote_id)
+		return;
+	if (dev)
+		reply(dev->verbs, d, &drep);
+	if (!id || (id->state != RS_CM_ESTABLISHED && id->state != RS_CM_REP_SENT &&
+		    id->state != RS_CM_DREQ_SENT))
+		return;
+	post_disconnected(id);
+}
+
+static void on_drep(struct rs_cm_id *id)
+{
+	if (id->state == RS_CM_DREQ_SENT)
+		post_disconnected(id);
+}
+
+static void on_sidr_rep(struct rs_cm_id *id, const struct rs_cm_msg *m)
+{
+	struct rs_cm_event *e;
+
+	if (id->state != RS_CM_REQ_SENT || id->base.ps != RDMA_PS_UDP)
+		return;
+	id->due_ms = 0;
+	id->state = m->reason ? RS_CM_CLOSED : RS_CM_ESTABLISHED;
+	id->remote_qpn = m->qpn;
+	e = rs_cm_post(id, m->reason ? RDMA_CM_EVENT_UNREACHABLE : RDMA_CM_EVENT_ESTABLISHED,
+		       m->reason);
+	if (!e)
+		return;
+	post_private(e, m->private_data, m->private_length);
+	rs_cm_fill_ah(id, id->peer, &e->base.param.ud.ah_attr);
+	e->base.param.ud.qp_num = m->qpn;
+	e->base.param.ud.qkey = m->qkey;
+}
+
+/* The peer needs longer than it said (§12.6.6). */
+static void on_mra(struct rs_cm_id *id, const struct rs_cm_msg *m)
+{
+	int64_t ms = (INT64_C(4096) << m->local_timeout) / 1000000;
+
+	if (id->due_ms)
+		id->due_ms = rs_cm_now_ms() + ms + RS_CM_RETRY_MS;
+}
+
+void rs_cm_receive(const struct rs_gsi_datagram *d)
+{
+	struct rs_cm_msg m;
+	struct rs_cm_id *id;
+
+	if (rs_cm_decode(d->mad, &m))
+		return;
+	if (m.kind == RS_CM_REQ || m.kind == RS_CM_SIDR_REQ) {
+		on_request(d, &m);
+		return;
+	}
+	id = find_local(m.kind == RS_CM_SIDR_REP ? m.local_id : m.remote_id, d);
+	if (m.kind == RS_CM_DREQ)
+		on_dreq(id, d, &m);
+	if (!id && m.kind == RS_CM_REP)
+		refuse(d, &m, RS_REJ_INVALID_ID);
+	if (!id)
+		return;
+	if (m.kind == RS_CM_REP)
+		on_rep(id, &m);
+	else if (m.kind == RS_CM_RTU)
+		on_rtu(id, &m);
+	else if (m.kind == RS_CM_REJ)
+		on_rej(id, &m);
+	else if (m.kind == RS_CM_DREP)
+		on_drep(id);
+	else if (m.kind == RS_CM_SIDR_REP)
+		on_sidr_rep(id, &m);
+	else if (m.kind == RS_CM_MRA)
+		on_mra(id, &m);
+}
+
+void rs_cm_expire(struct rs_cm_id *id, int64_t now)
+{
+	enum rs_cm_state was = id->state;
+
+	if (was == RS_CM_CLOSED) {
+		id->due_ms = 0;
+		rs_cm_post(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+		return;
+	}
+	if (id->tries++ < RS_CM_TRIES) {
+		id->due_ms = now + RS_CM_RETRY_MS;
+		transmit(id);
+		return;
+	}
+	if (was == RS_CM_DREQ_SENT) {
+		post_disconnected(id);
+		return;
+	}
+	id->due_ms = 0;
+	id->state = RS_CM_CLOSED;
+	rs_cm_qp_to(id, IBV_QPS_ERR);
+	rs_cm_post(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+}
