@@ -113,6 +113,9 @@ int rs_audit_read(struct rs_audit *a, const char *path, const char *host, uint8_
 		  struct rs_error *e);
 /* Reads this host: sysfs, procfs, PCI configuration space, netlink. Nothing is written. */
 int rs_audit_read_live(struct rs_audit *a, struct rs_error *e);
+/* Reads a text as if it were the file `path` of a host, read now; host NULL: this host. */
+int rs_audit_read_text(struct rs_audit *a, const char *host, const char *path, const char *text,
+		       struct rs_error *e);
 
 /* Applies the rules (only those listed; NULL: all; skip wins) and puts the findings in order. */
 int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const *skip,

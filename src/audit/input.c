@@ -81,7 +81,7 @@ int rs_read_input(struct rs_audit *a, const struct rs_input *in)
 
 	if (!reader)
 		return 0;
-	own.trust = reader->trust;
+	own.trust = in->live && reader->trust == RS_TRUST_DUMP ? RS_TRUST_LIVE : reader->trust;
 	err = reader->read(a, &own);
 	if (!err)
 		err = remember(a, in->host, in->path, reader->name,

@@ -14,6 +14,7 @@ struct rs_input {
 	const char *data;  /* ends with a NUL that size does not count */
 	size_t size;
 	uint8_t age, trust; /* trust: what add() gives unless told otherwise */
+	bool live;          /* read from the kernel now, not from a copy */
 };
 
 struct rs_reader {

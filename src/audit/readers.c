@@ -2,6 +2,7 @@
 #include "audit/readers.h"
 
 const struct rs_reader *const rs_readers[] = {
+	&rs_reader_facts,
 	&rs_reader_env,
 	&rs_reader_tree,
 	&rs_reader_listing,

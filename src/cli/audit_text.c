@@ -173,11 +173,61 @@ static void inputs(const struct rs_audit *a, const struct rs_audit_view *v, FILE
 		fputc('\n', out);
 }
 
+/* The first so many hosts: what each is made of, as far as was seen, and what it does not show. */
+enum { HOSTS_SHOWN = 8 };
+
+static uint32_t subjects_of(const struct rs_audit *a, const char *host, const char *prefix)
+{
+	uint32_t at = 0, n = 0;
+
+	while (rs_facts_subject(a->facts, &at, host, prefix))
+		n++;
+	return n;
+}
+
+static void host_line(const struct rs_audit *a, const char *host, FILE *out)
+{
+	uint32_t nics = subjects_of(a, host, "nic/"), at = 0, hidden = 0, gpus = 0;
+	uint32_t pci = subjects_of(a, host, "pci/"), netdevs = subjects_of(a, host, "netdev/");
+	const struct rs_fact *f;
+	char unread[512] = "";
+
+	if (!nics && !pci && !netdevs)
+		return;
+	while ((f = rs_facts_next(a->facts, &at, host, "pci/", "kind")))
+		gpus += !strcmp(f->value, "gpu");
+	for (at = 0; (f = rs_facts_next(a->facts, &at, host, "pci/", "config"));)
+		hidden += !strcmp(f->value, "access denied");
+	if (hidden)
+		snprintf(unread, sizeof(unread),
+			 "configuration space of %u PCI functions: needs root", hidden);
+	for (at = 0; (f = rs_facts_next(a->facts, &at, host, "host", "unreadable"));)
+		snprintf(unread + strlen(unread), sizeof(unread) - strlen(unread), "%s%s",
+			 *unread ? "; " : "", f->value);
+	rs_paragraph(out, 0, "%s: %u RDMA devices, %u GPUs, %u interfaces, %u PCI functions%s",
+		     host, nics, gpus, netdevs, pci,
+		     nics ? "" : ". Without an RDMA device most checks have nothing to judge");
+	if (*unread)
+		rs_paragraph(out, 2, "unreadable %s", unread);
+}
+
+static void hosts(const struct rs_audit *a, FILE *out)
+{
+	uint32_t n = rs_facts_hosts(a->facts), shown = n <= HOSTS_SHOWN ? n : 0;
+
+	for (uint32_t i = 0; i < shown; i++)
+		if (!rs_facts_is_switch(a->facts, rs_facts_host(a->facts, i)))
+			host_line(a, rs_facts_host(a->facts, i), out);
+	if (shown)
+		fputc('\n', out);
+}
+
 void rs_audit_print(const struct rs_audit *a, const struct rs_audit_view *v, FILE *out)
 {
 	uint32_t count[4] = {0}, suppressed = 0;
 
 	inputs(a, v, out);
+	hosts(a, out);
 	for (uint32_t i = 0; i < a->n_findings; i++) {
 		const struct rs_finding *f = a->findings[i];
 

@@ -155,8 +155,10 @@ static int read_all(struct rs_audit *a, const struct options *o, char **path, in
 		err = rs_audit_read(a, path[i], NULL, 0, e);
 	for (unsigned i = 0; i < o->n_since && !err; i++)
 		err = rs_audit_read(a, o->since[i], NULL, 1, e);
-	if (!err && !n && !o->n_host)
+	if (!err && !n && !o->n_host) {
 		err = rs_audit_read_live(a, e);
+		err = err ? err : rs_audit_read_devices(a, e);
+	}
 	return err;
 }
 
