@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "audit/reader.h"
+#include "audit/snapshot.h"
 
 enum {
 	DEPTH_MAX = 24,
@@ -206,10 +207,41 @@ static int entry_read(struct archive *ar, struct content *c)
 	return err;
 }
 
-static int entry(struct walk *w, struct archive *ar, struct archive_entry *en, const char *host,
+/* Whose the entries of an archive are: a directory marked as a snapshot is a host of its own. */
+struct owner {
+	const char *host; /* of what is not below a marked directory */
+	char marked[256];
+	bool forced;
+};
+
+/* "gpu01/ripstop-snapshot" marks gpu01. */
+static void find_mark(struct owner *o, const char *name)
+{
+	const char *slash = strrchr(name, '/'), *from = slash;
+
+	if (o->forced || !slash || slash == name || strcmp(slash + 1, RS_SNAPSHOT_MARK))
+		return;
+	while (from > name && from[-1] != '/')
+		from--;
+	snprintf(o->marked, sizeof(o->marked), "%.*s", (int)(slash - from), from);
+}
+
+/* The host of an entry; inner becomes its path below the host's directory. */
+static const char *owner_of(const struct owner *o, const char **inner)
+{
+	size_t n = strlen(o->marked);
+	const char *at = n ? strstr(*inner, o->marked) : NULL;
+
+	if (!at || at[n] != '/' || (at > *inner && at[-1] != '/'))
+		return o->host;
+	*inner = at + n + 1;
+	return o->marked;
+}
+
+static int entry(struct walk *w, struct archive *ar, struct archive_entry *en, struct owner *o,
 		 const char *path)
 {
-	const char *name = archive_entry_pathname(en);
+	const char *name = archive_entry_pathname(en), *inner = name, *host;
 	struct content c = {0};
 	char full[4096];
 	int err;
@@ -224,12 +256,14 @@ static int entry(struct walk *w, struct archive *ar, struct archive_entry *en, c
 	}
 	if (archive_entry_filetype(en) != AE_IFREG)
 		return 0;
+	find_mark(o, name);
+	host = owner_of(o, &inner);
 	snprintf(full, sizeof(full), "%s:%s", path, name);
 	err = entry_read(ar, &c);
 	if (!err)
 		err = count(w, full, c.size);
 	if (!err)
-		err = recognise(w, host, full, name, c.data, c.size);
+		err = recognise(w, host, full, inner, c.data, c.size);
 	free(c.data);
 	return err;
 }
@@ -237,6 +271,7 @@ static int entry(struct walk *w, struct archive *ar, struct archive_entry *en, c
 static int archive_walk(struct walk *w, const char *host, const char *path, const char *data,
 			size_t size)
 {
+	struct owner o = {.host = host, .forced = w->host != NULL};
 	struct archive *ar = archive_read_new();
 	struct archive_entry *en;
 	int r = ARCHIVE_FATAL, err = 0;
@@ -249,7 +284,7 @@ static int archive_walk(struct walk *w, const char *host, const char *path, cons
 	if (!archive_read_open_memory(ar, data, size))
 		while (!err && (r = archive_read_next_header(ar, &en)) >= ARCHIVE_WARN &&
 		       r != ARCHIVE_EOF)
-			err = entry(w, ar, en, host, path);
+			err = entry(w, ar, en, &o, path);
 	if (!err && r < ARCHIVE_WARN)
 		err = rs_error_set(w->e, -EINVAL, "%s: %s", path,
 				   archive_error_string(ar) ? archive_error_string(ar)

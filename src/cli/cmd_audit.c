@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "audit/snapshot.h"
 #include "cli/audit_report.h"
 #include "cli/cli.h"
 #include "report/report.h"
@@ -11,10 +12,10 @@
 enum { LIST_MAX = 128 };
 
 struct options {
-	const char *json;
+	const char *json, *collect, *key;
 	const char *only[LIST_MAX + 1], *skip[LIST_MAX + 1], *host[LIST_MAX], *since[LIST_MAX];
 	unsigned n_only, n_skip, n_host, n_since;
-	bool strict, allow_unknown, quiet;
+	bool strict, allow_unknown, quiet, anonymise;
 	struct rs_audit_view view;
 };
 
@@ -27,6 +28,10 @@ static int help(void)
 	      "  --host NAME=PATH    what PATH holds is of the host or switch NAME; repeatable\n"
 	      "  --since PATH        an older snapshot of the same hosts: counters become rates\n"
 	      "  --json FILE|-       everything as JSON\n"
+	      "  --collect FILE      write a snapshot of this host (.tar.gz, .tar.xz, .zip, ...)\n"
+	      "  --anonymise[=KEY]   in it mask addresses, GUIDs, serials, the host's name; hosts "
+	      "that\n"
+	      "                      were collected with the same KEY still match\n"
 	      "  --check ID          this check only; repeatable\n"
 	      "  --skip ID           not this check; repeatable\n"
 	      "  --list              all checks\n"
@@ -37,7 +42,8 @@ static int help(void)
 	      "  --quiet             no text\n\n"
 	      "Examples:\n"
 	      "  ripstop audit snapshots/gpu01.tar.gz\n"
-	      "  ripstop audit --host leaf1=config_db.json hosts/\n\n"
+	      "  ripstop audit --host leaf1=config_db.json hosts/\n"
+	      "  ripstop audit --collect gpu01.tar.gz\n\n"
 	      "Exit status: 0 nothing worse than minor, 1 a FAIL of major or worse, 2 bad input,\n"
 	      "3 no such FAIL, but a critical check could not be made.\n",
 	      stdout);
@@ -65,7 +71,20 @@ static int explain(const char *id)
 
 static int parse(int argc, char **argv, struct options *o)
 {
-	enum { JSON = 256, HOST, SINCE, CHECK, SKIP, LIST, EXPLAIN, STRICT, ALLOW, QUIET };
+	enum {
+		JSON = 256,
+		HOST,
+		SINCE,
+		CHECK,
+		SKIP,
+		LIST,
+		EXPLAIN,
+		STRICT,
+		ALLOW,
+		QUIET,
+		COLLECT,
+		ANONYMISE
+	};
 	static const struct option table[] = {
 		{"json", required_argument, NULL, JSON},
 		{"host", required_argument, NULL, HOST},
@@ -76,6 +95,9 @@ static int parse(int argc, char **argv, struct options *o)
 		{"explain", required_argument, NULL, EXPLAIN},
 		{"strict", no_argument, NULL, STRICT},
 		{"allow-unknown", no_argument, NULL, ALLOW},
+		{"collect", required_argument, NULL, COLLECT},
+		{"anonymise", optional_argument, NULL, ANONYMISE},
+		{"anonymize", optional_argument, NULL, ANONYMISE},
 		{"verbose", no_argument, NULL, 'v'},
 		{"quiet", no_argument, NULL, QUIET},
 		{"help", no_argument, NULL, 'h'},
@@ -114,6 +136,13 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case ALLOW:
 			o->allow_unknown = true;
+			break;
+		case COLLECT:
+			o->collect = optarg;
+			break;
+		case ANONYMISE:
+			o->anonymise = true;
+			o->key = optarg;
 			break;
 		case 'v':
 			o->view.verbose = true;
@@ -176,6 +205,22 @@ static int write_json(const struct rs_audit *a, const char *path, struct rs_erro
 	return rs_error_set(e, err, "%s: %s", path, strerror(-err));
 }
 
+static int collect(const struct options *o, int n)
+{
+	struct rs_collected count;
+	struct rs_error e = {0};
+
+	if (n || o->n_host || o->n_since || o->json)
+		return rs_cli_usage("audit", "--collect writes a snapshot of this host and does "
+					     "nothing else");
+	if (rs_audit_collect(o->collect, o->anonymise, o->key, &count, &e))
+		return rs_cli_error(&e);
+	if (!o->quiet)
+		printf("%s: %u files of %s, %.1f KiB\n", o->collect, count.files, count.host,
+		       (double)count.bytes / 1024);
+	return RS_EXIT_OK;
+}
+
 int rs_cmd_audit(int argc, char **argv)
 {
 	struct options o = {.view.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
@@ -185,6 +230,10 @@ int rs_cmd_audit(int argc, char **argv)
 
 	if (status)
 		return status;
+	if (o.anonymise && !o.collect)
+		return rs_cli_usage("audit", "--anonymise goes with --collect");
+	if (o.collect)
+		return collect(&o, argc - optind);
 	if (rs_audit_create(&a)) {
 		rs_error_set(&e, -ENOMEM, "out of memory");
 		return rs_cli_error(&e);

@@ -64,6 +64,28 @@ status 0 "$ripstop" audit --explain X01
 got=0
 "$ripstop" audit >"$tmp/out" 2>"$tmp/err" || got=$?
 [ "$got" != 2 ] && [ ! -s "$tmp/err" ]
+# collected, this machine gives the same verdicts elsewhere; masked, too, and names nobody
+verdicts() {
+	sed -n 's/^ *"\(id\|verdict\|severity\)": \(.*\),$/\2/p' "$1"
+}
+"$ripstop" audit --quiet --json "$tmp/live.json" || :
+status 0 "$ripstop" audit --collect "$tmp/snap.tar.gz"
+"$ripstop" audit --quiet --json "$tmp/snap.json" "$tmp/snap.tar.gz" || :
+verdicts "$tmp/live.json" >"$tmp/live.ids"
+verdicts "$tmp/snap.json" >"$tmp/snap.ids"
+cmp "$tmp/live.ids" "$tmp/snap.ids"
+grep -q "\"name\": \"$(hostname)\"" "$tmp/snap.json"
+for how in .tar.xz .zip; do
+	status 0 "$ripstop" audit --collect "$tmp/masked$how" --anonymise=a-key
+	"$ripstop" audit --quiet --json "$tmp/masked.json" "$tmp/masked$how" || :
+	verdicts "$tmp/masked.json" >"$tmp/masked.ids"
+	cmp "$tmp/live.ids" "$tmp/masked.ids"
+	! grep -q "\"name\": \"$(hostname)\"" "$tmp/masked.json"
+done
+status 2 "$ripstop" audit --collect "$tmp/none/x.tar.gz"
+status 2 "$ripstop" audit --anonymise "$tmp/site"
+status 2 "$ripstop" audit --collect "$tmp/x.tar.gz" "$tmp/site"
+[ ! -e "$tmp/x.tar.gz" ]
 if [ -d ../shared/data/defects ]; then
 	tools/audit-score "$ripstop" ../shared/data >"$tmp/score" || {
 		cat "$tmp/score"
