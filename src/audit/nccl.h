@@ -13,4 +13,13 @@ const struct rs_fact *rs_nccl_env(const struct rs_audit *a, const char *host, co
 bool rs_nccl_env_seen(const struct rs_audit *a, const char *host);
 uint32_t rs_nccl_make(unsigned major, unsigned minor, unsigned patch);
 
+/* A variable that some release reads: since, until (as rs_nccl_make(); 0: before the first release
+ * that was looked at, and still). Ended by NULL; in the order of names. nccl_names.c. */
+struct rs_nccl_name {
+	const char *name;
+	uint32_t since, until;
+};
+extern const struct rs_nccl_name rs_nccl_names[];
+extern const uint32_t rs_nccl_names_last; /* the last release that was looked at */
+
 #endif

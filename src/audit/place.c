@@ -65,6 +65,23 @@ static void speed(char *v)
 		snprintf(v, 16, "%.0f", gts * 10);
 }
 
+/* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  560.35" -> "open" */
+static void gpu_module(char *v)
+{
+	if (strstr(v, "Open Kernel Module"))
+		strcpy(v, "open");
+	else if (strstr(v, "Kernel Module"))
+		strcpy(v, "proprietary");
+	else
+		*v = '\0';
+}
+
+/* "35736.52 60234.42" -> "35736" */
+static void whole_seconds(char *v)
+{
+	v[strspn(v, "0123456789")] = '\0';
+}
+
 static const struct place places[] = {
 	{"*/ports/*/hw_counters/*", "nic/$1", "counter/$3", NULL},
 	{"*/ports/*/counters/*", "nic/$1", "counter/$3", NULL},
@@ -109,6 +126,9 @@ static const struct place places[] = {
 	{"module/nvidia_peermem/version", "host", "module/nvidia_peermem", NULL},
 	{"kernel/mm/memory_peers/*/version", "host", "memory_peers/$1", NULL},
 	{"iommu_groups/*/type", "host", "iommu_group_type/$1", NULL},
+	{"module/nvidia/version", "host", "module/nvidia", NULL},
+	{"driver/nvidia/version", "host", "gpu_module", gpu_module},
+	{"proc/uptime", "host", "uptime_s", whole_seconds},
 	{"proc/cmdline", "host", "cmdline", NULL},
 	{"proc/sys/kernel/osrelease", "host", "kernel", NULL},
 	{"*:*:*.?/vendor", "pci/$1:$2:$3.$4", "vendor", NULL},

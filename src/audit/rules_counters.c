@@ -2,26 +2,23 @@
  * said. IBTA vol. 1 16.1.3.5 (PortCounters), mlx5's hw_counters. */
 #include <stdio.h>
 #include <string.h>
+#include "audit/look.h"
 #include "audit/qos.h"
 #include "audit/rule.h"
 
-/* What a counter rose by; *lifetime: since boot, for want of an older reading. -1: not known. */
+/* By how much a counter rose; -1: not known. */
 static int64_t rise(const struct rs_audit *a, const char *host, const char *subject,
 		    const char *counter, bool *lifetime, const struct rs_fact **fact)
 {
-	char name[128];
-	const struct rs_fact *now, *old;
+	struct rs_rise r;
 
-	snprintf(name, sizeof(name), "counter/%s", counter);
-	now = rs_facts_get(a->facts, host, subject, name);
-	old = rs_facts_get_old(a->facts, host, subject, name);
-	*fact = now;
-	*lifetime = !old;
-	if (!now || !now->numeric)
+	*fact = NULL;
+	*lifetime = true;
+	if (!rs_look_rise(a, host, subject, counter, &r))
 		return -1;
-	/* a counter that fell was cleared: it counts from there */
-	return old && old->numeric && old->number <= now->number ? now->number - old->number
-								 : now->number;
+	*fact = r.now;
+	*lifetime = r.lifetime;
+	return r.by;
 }
 
 static const char *since(bool lifetime)

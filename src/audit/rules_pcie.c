@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/look.h"
 #include "audit/nccl.h"
 #include "audit/rule.h"
 
@@ -17,38 +18,6 @@ static double link_gbps(int64_t tenths_gts, int64_t lanes)
 	return (double)tenths_gts / 10 * (double)lanes * coding;
 }
 
-static const char *kind(const struct rs_audit *a, const char *host, const char *pci)
-{
-	const char *k = rs_facts_value(a->facts, host, pci, "kind");
-	const char *class = rs_facts_value(a->facts, host, pci, "class");
-
-	if (k || !class)
-		return k ? k : "";
-	if (!strncmp(class, "0x0302", 6) || !strncmp(class, "0x0300", 6))
-		return "gpu";
-	if (!strncmp(class, "0x0200", 6) || !strncmp(class, "0x0207", 6))
-		return "nic";
-	return !strncmp(class, "0x0604", 6) ? "bridge" : "other";
-}
-
-/* The rate of the ports behind a PCI function, by the RDMA devices that name it; 0: not known. */
-static int64_t port_rate(const struct rs_audit *a, const char *host, const char *pci)
-{
-	const char *nic;
-	uint32_t at = 0;
-	int64_t sum = 0;
-
-	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
-		const char *bdf = rs_facts_value(a->facts, host, nic, "pci");
-		int64_t rate;
-
-		if (bdf && !strcmp(bdf, pci + 4) &&
-		    rs_facts_number(a->facts, host, nic, "rate_gbps", &rate))
-			sum += rate;
-	}
-	return sum;
-}
-
 static bool link_of(const struct rs_audit *a, const char *host, const char *pci, int64_t *speed,
 		    int64_t *width)
 {
@@ -59,8 +28,8 @@ static bool link_of(const struct rs_audit *a, const char *host, const char *pci,
 
 static void p01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *pci)
 {
-	int64_t speed, width, max_speed = 0, max_width = 0, rate = port_rate(a, host, pci);
-	bool virtual = rs_facts_get(a->facts, host, "host", "virtual") != NULL;
+	int64_t speed, width, max_speed = 0, max_width = 0, rate = rs_look_rate(a, host, pci);
+	bool virtual = rs_look_guest(a, host);
 	struct rs_finding *f;
 	double have, need;
 	bool trained_down;
@@ -119,7 +88,7 @@ static void p01(struct rs_audit *a, const struct rs_rule *r)
 		uint32_t at = 0;
 
 		while ((pci = rs_facts_subject(a->facts, &at, host, "pci/")))
-			if (!strcmp(kind(a, host, pci), "nic"))
+			if (!strcmp(rs_look_kind(a, host, pci), "nic"))
 				p01_nic(a, r, host, pci);
 	}
 }
@@ -150,15 +119,10 @@ static int iommu_translates(const struct rs_audit *a, const char *host, const st
 	return -1;
 }
 
-static bool is_guest(const struct rs_audit *a, const char *host)
-{
-	return rs_facts_get(a->facts, host, "host", "virtual") != NULL;
-}
-
 /* Has something below it, or is not known to be an endpoint: its ACS Control is a port's. */
 static bool is_port(const struct rs_audit *a, const char *host, const char *pci)
 {
-	const char *k = kind(a, host, pci);
+	const char *k = rs_look_kind(a, host, pci);
 
 	return !*k || !strcmp(k, "bridge");
 }
@@ -184,7 +148,7 @@ static void p04(struct rs_audit *a, const struct rs_rule *r)
 			}
 			if (!f) {
 				f = rs_finding_new(
-					a, r, is_guest(a, host) ? RS_NA : RS_FAIL, RS_CRITICAL,
+					a, r, rs_look_guest(a, host) ? RS_NA : RS_FAIL, RS_CRITICAL,
 					"ACS redirects peer-to-peer requests at PCIe switch ports");
 				rs_finding_why(
 					a, f,
@@ -292,26 +256,6 @@ struct board {
 	bool used[NICS];
 };
 
-/* NCCL_IB_HCA: a prefix list, '=' exact, '^' exclude; ":port" is cut. */
-static bool hca_selects(const char *list, const char *name)
-{
-	bool exclude = *list == '^', exact, hit = false;
-	char item[128];
-
-	list += exclude;
-	exact = *list == '=';
-	list += exact;
-	while (*list && !hit) {
-		size_t n = strcspn(list, ",");
-
-		snprintf(item, sizeof(item), "%.*s", (int)n, list);
-		item[strcspn(item, ":")] = '\0';
-		hit = *item && (exact ? !strcmp(name, item) : !strncmp(name, item, strlen(item)));
-		list += n + (list[n] == ',');
-	}
-	return hit != exclude;
-}
-
 static const char *nic_of_column(const struct rs_audit *a, const char *host, const char *column)
 {
 	char name[96];
@@ -345,7 +289,7 @@ static void board_read(const struct rs_audit *a, const char *host, struct board 
 			snprintf(b->nic[b->nics++], sizeof(b->nic[0]), "%s", nic);
 			/* columns without a legend cannot be told from the list: all count */
 			b->used[n] =
-				!hca || !strncmp(nic, "NIC", 3) || hca_selects(hca->value, nic);
+				!hca || !strncmp(nic, "NIC", 3) || rs_look_hca(hca->value, nic);
 		}
 		b->rank[gpu][n] = distance_rank(f->value);
 		b->fact[gpu][n] = f;
@@ -452,7 +396,7 @@ static void p09(struct rs_audit *a, const struct rs_rule *r)
 		uint32_t at = 0;
 
 		while ((pci = rs_facts_subject(a->facts, &at, host, "pci/"))) {
-			const char *k = kind(a, host, pci);
+			const char *k = rs_look_kind(a, host, pci);
 			const struct rs_fact *above =
 				rs_facts_get(a->facts, host, pci, "bridges_above");
 			int64_t node;

@@ -1,0 +1,330 @@
+/* Questions that several families of checks ask: kinds of functions, the PCI tree, distances, what
+ * a counter did. IBTA vol. 1 16.1.3.5 (widths of PortCounters). */
+#include "audit/look.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "audit/rule.h"
+
+const struct rs_fact *rs_look(const struct rs_audit *a, const char *host, const char *subject,
+			      const char *name_fmt, ...)
+{
+	char name[192];
+	va_list ap;
+
+	va_start(ap, name_fmt);
+	vsnprintf(name, sizeof(name), name_fmt, ap);
+	va_end(ap);
+	return rs_facts_get(a->facts, host, subject, name);
+}
+
+int64_t rs_look_number(const struct rs_audit *a, const char *host, const char *subject,
+		       const char *name, int64_t otherwise)
+{
+	int64_t n;
+
+	return rs_facts_number(a->facts, host, subject, name, &n) ? n : otherwise;
+}
+
+bool rs_look_any(const struct rs_audit *a, const char *host, const char *subject, const char *name)
+{
+	uint32_t at = 0;
+
+	return rs_facts_next(a->facts, &at, host, subject, name) != NULL;
+}
+
+/* ---- Devices ---- */
+
+const char *rs_look_kind(const struct rs_audit *a, const char *host, const char *pci)
+{
+	static const struct {
+		const char *class, *kind;
+	} classes[] = {
+		{"0x0302", "gpu"}, {"0x0300", "gpu"},    {"0x0200", "nic"},
+		{"0x0207", "nic"}, {"0x0604", "bridge"},
+	};
+	const char *k = rs_facts_value(a->facts, host, pci, "kind");
+	const char *class = rs_facts_value(a->facts, host, pci, "class");
+
+	if (k || !class)
+		return k ? k : "";
+	for (unsigned i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+		if (!strncmp(class, classes[i].class, 6))
+			return classes[i].kind;
+	return "other";
+}
+
+bool rs_look_guest(const struct rs_audit *a, const char *host)
+{
+	return rs_facts_get(a->facts, host, "host", "virtual") != NULL;
+}
+
+bool rs_look_has_gpu(const struct rs_audit *a, const char *host)
+{
+	const char *pci;
+	uint32_t at = 0;
+
+	if (rs_look_any(a, host, "topo", "distance/GPU") || rs_look_any(a, host, "gpu/", "") ||
+	    rs_facts_get(a->facts, host, "host", "module/nvidia"))
+		return true;
+	while ((pci = rs_facts_subject(a->facts, &at, host, "pci/")))
+		if (!strcmp(rs_look_kind(a, host, pci), "gpu"))
+			return true;
+	return false;
+}
+
+bool rs_look_has_rdma(const struct rs_audit *a, const char *host)
+{
+	uint32_t at = 0;
+
+	return rs_facts_subject(a->facts, &at, host, "nic/") != NULL;
+}
+
+bool rs_look_pci_of(const struct rs_audit *a, const char *host, const char *nic, char *out,
+		    size_t size)
+{
+	const char *bdf = rs_facts_value(a->facts, host, nic, "pci");
+	const char *netdev = rs_facts_value(a->facts, host, nic, "netdev");
+	char subject[160];
+
+	if (!bdf && netdev) {
+		snprintf(subject, sizeof(subject), "netdev/%s", netdev);
+		bdf = rs_facts_value(a->facts, host, subject, "bus-info");
+	}
+	if (!bdf)
+		return false;
+	/* lspci without -D leaves the domain out */
+	snprintf(out, size, "pci/%s%s", strlen(bdf) == 7 ? "0000:" : "", bdf);
+	return true;
+}
+
+const char *rs_look_nic_at(const struct rs_audit *a, const char *host, const char *pci)
+{
+	const char *nic;
+	uint32_t at = 0;
+	char own[160];
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/")))
+		if (rs_look_pci_of(a, host, nic, own, sizeof(own)) && !strcmp(own, pci))
+			return nic;
+	return NULL;
+}
+
+int64_t rs_look_rate(const struct rs_audit *a, const char *host, const char *pci)
+{
+	const char *nic;
+	uint32_t at = 0;
+	int64_t sum = 0;
+	char own[160];
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/")))
+		if (rs_look_pci_of(a, host, nic, own, sizeof(own)) && !strcmp(own, pci))
+			sum += rs_look_number(a, host, nic, "rate_gbps", 0);
+	return sum;
+}
+
+/* ---- The tree ---- */
+
+/* The bridge whose secondary bus a function is on: "pci/0000:18:00.0" is on bus 18. */
+static const char *bridge_of_bus(const struct rs_audit *a, const char *host, const char *pci)
+{
+	unsigned domain, bus, of, from, to;
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	if (sscanf(pci, "pci/%x:%x:", &domain, &bus) != 2)
+		return NULL;
+	while ((f = rs_facts_next(a->facts, &at, host, "pci/", "secondary_bus")))
+		if (sscanf(f->subject, "pci/%x:", &of) == 1 && of == domain &&
+		    sscanf(f->value, "%u-%u", &from, &to) == 2 && from == bus)
+			return f->subject;
+	return NULL;
+}
+
+unsigned rs_look_above(const struct rs_audit *a, const char *host, const char *pci,
+		       const char **bridge, unsigned most)
+{
+	unsigned n = 0;
+
+	while (n < most) {
+		const struct rs_fact *up = rs_facts_get(a->facts, host, pci, "parent");
+		const char *next = NULL, *s;
+		uint32_t at = 0;
+		char name[160];
+
+		if (up && !strncmp(up->value, "pci", 3))
+			break;
+		if (up) {
+			snprintf(name, sizeof(name), "pci/%s", up->value);
+			while (!next && (s = rs_facts_subject(a->facts, &at, host, name)))
+				next = strcmp(s, name) ? NULL : s;
+		} else {
+			next = bridge_of_bus(a, host, pci);
+		}
+		for (unsigned i = 0; next && i < n; i++)
+			if (!strcmp(bridge[i], next))
+				return n; /* a circle: what was read is not a tree */
+		if (!next || !strcmp(next, pci))
+			break;
+		bridge[n++] = pci = next;
+	}
+	return n;
+}
+
+/* ---- Distances ---- */
+
+const char *const rs_near_name[] = {"X", "PIX", "PXB", "PHB", "NODE", "SYS"};
+
+static int near(const char *word)
+{
+	for (int i = RS_PIX; i <= RS_SYS; i++)
+		if (!strcmp(word, rs_near_name[i]))
+			return i;
+	return RS_NEAR_UNKNOWN;
+}
+
+/* Does this column of topo -m stand for the device? By the legend, or by its own name. */
+static bool column_is(const struct rs_audit *a, const char *host, const char *column,
+		      const char *nic)
+{
+	const struct rs_fact *real = rs_look(a, host, "topo", "nic_name/%s", column);
+
+	return !strcmp(real ? real->value : column, nic);
+}
+
+static int by_tree(const struct rs_audit *a, const char *host, const char *nic)
+{
+	const char *mine[16], *theirs[16], *pci;
+	unsigned n, m;
+	int best = RS_NEAR_UNKNOWN;
+	uint32_t at = 0;
+	char own[160];
+
+	if (!rs_look_pci_of(a, host, nic, own, sizeof(own)) ||
+	    !(n = rs_look_above(a, host, own, mine, 16)))
+		return best;
+	while ((pci = rs_facts_subject(a->facts, &at, host, "pci/"))) {
+		int d = RS_NEAR_UNKNOWN;
+
+		if (strcmp(rs_look_kind(a, host, pci), "gpu"))
+			continue;
+		m = rs_look_above(a, host, pci, theirs, 16);
+		for (unsigned i = 0; i < n && d < 0; i++)
+			for (unsigned k = 0; k < m && d < 0; k++)
+				if (!strcmp(mine[i], theirs[k]))
+					d = !i && !k ? RS_PIX : RS_PXB;
+		if (d > 0 && (best < 0 || d < best))
+			best = d;
+	}
+	return best;
+}
+
+int rs_look_nearest(const struct rs_audit *a, const char *host, const char *nic)
+{
+	const struct rs_fact *f;
+	int best = RS_NEAR_UNKNOWN;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "topo", "distance/GPU"))) {
+		char column[64];
+		int d = near(f->value);
+
+		if (sscanf(f->name, "distance/GPU%*u/%63s", column) != 1 || d < 0 ||
+		    !strncmp(column, "GPU", 3) || !column_is(a, host, column, nic + 4))
+			continue;
+		best = best < 0 || d < best ? d : best;
+	}
+	return best < 0 ? by_tree(a, host, nic) : best;
+}
+
+bool rs_look_hca(const char *list, const char *name)
+{
+	bool exclude = *list == '^', exact, hit = false;
+	char item[128];
+
+	list += exclude;
+	exact = *list == '=';
+	list += exact;
+	while (*list && !hit) {
+		size_t n = strcspn(list, ",");
+
+		snprintf(item, sizeof(item), "%.*s", (int)n, list);
+		item[strcspn(item, ":")] = '\0';
+		hit = *item && (exact ? !strcmp(name, item) : !strncmp(name, item, strlen(item)));
+		list += n + (list[n] == ',');
+	}
+	return hit != exclude;
+}
+
+/* ---- Counters ---- */
+
+int64_t rs_look_ceiling(const char *counter)
+{
+	static const struct {
+		const char *name;
+		int64_t at;
+	} narrow[] = {
+		{"link_downed", 255},
+		{"link_error_recovery", 255},
+		{"symbol_error", 65535},
+		{"port_rcv_errors", 65535},
+		{"port_xmit_discards", 65535},
+		{"VL15_dropped", 65535},
+		{"local_link_integrity_errors", 15},
+		{"excessive_buffer_overrun_errors", 15},
+		{"port_xmit_wait", UINT32_MAX},
+	};
+
+	for (unsigned i = 0; i < sizeof(narrow) / sizeof(*narrow); i++)
+		if (!strcmp(counter, narrow[i].name))
+			return narrow[i].at;
+	return INT64_MAX;
+}
+
+/* Seconds between the two snapshots, by their clocks or by their uptimes; of one: since boot. */
+static double elapsed(const struct rs_audit *a, const char *host, bool lifetime)
+{
+	static const char *const clocks[] = {"time", "uptime_s"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct rs_fact *now = rs_facts_get(a->facts, host, "host", clocks[i]);
+		const struct rs_fact *old = rs_facts_get_old(a->facts, host, "host", clocks[i]);
+
+		if (lifetime && i && now && now->numeric && now->number > 0)
+			return (double)now->number;
+		if (!lifetime && now && old && now->numeric && old->numeric &&
+		    now->number > old->number)
+			return (double)(now->number - old->number);
+	}
+	return 0;
+}
+
+bool rs_look_rise(const struct rs_audit *a, const char *host, const char *subject,
+		  const char *counter, struct rs_rise *r)
+{
+	const struct rs_fact *now = rs_look(a, host, subject, "counter/%s", counter), *old;
+	char name[192];
+
+	snprintf(name, sizeof(name), "counter/%s", counter);
+	old = rs_facts_get_old(a->facts, host, subject, name);
+	if (!now || !now->numeric)
+		return false;
+	*r = (struct rs_rise){.now = now, .by = now->number, .lifetime = true};
+	if (old && old->numeric) {
+		r->lifetime = false;
+		r->cleared = old->number > now->number;
+		r->by = r->cleared ? now->number : now->number - old->number;
+	}
+	r->full = now->number == rs_look_ceiling(counter);
+	r->seconds = elapsed(a, host, r->lifetime);
+	return true;
+}
+
+const char *rs_look_since(struct rs_audit *a, const struct rs_rise *r)
+{
+	if (r->lifetime)
+		return "since boot or the last clearing";
+	if (r->seconds > 0)
+		return rs_audit_text(a, "in the %.0f s between the two snapshots", r->seconds);
+	return "between the two snapshots";
+}
