@@ -17,6 +17,7 @@ struct dcqcn_params {
 	int64_t byte_counter;                /* bytes; 0: none */
 	int64_t stages;                      /* F */
 	int64_t rate_ai, rate_hai, rate_min; /* bit/s */
+	int64_t rate_max;                    /* bit/s; 0: the line's */
 	double min_factor;                   /* a cut leaves at least this share */
 	int64_t clamp_target;                /* on: the target falls to the rate at every cut */
 	int64_t delayed_cut; /* on: cuts happen at the end of a period that saw feedback */
@@ -26,7 +27,9 @@ struct dcqcn_params {
 };
 
 struct state {
-	int64_t target, line;
+	int64_t target;
+	int64_t line;        /* where the limiter begins and is released: rate_max, or full */
+	int64_t full;        /* the port's */
 	rs_time alpha_at;    /* last tick applied; valid while active */
 	rs_time cut_at;      /* when the next cut may come */
 	rs_time increase_at; /* next timer increase; RS_NEVER before the first cut */
@@ -172,7 +175,7 @@ static void increase(const struct dcqcn_params *p, struct rs_cc *cc)
 	cc->increases++;
 	if (p->release && cc->rate >= s->line - 1) {
 		/* the limiter is released: an unlimited queue pair costs no event */
-		set_rate(p, cc, s->line);
+		set_rate(p, cc, s->full);
 		s->active = s->cut_due;
 		s->increase_at = s->active ? s->increase_at : RS_NEVER;
 		cc->byte_credit = INT64_MAX;
@@ -183,13 +186,15 @@ static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t li
 		 rs_time now)
 {
 	struct state *s = state_of(cc);
+	int64_t most = params_of(params)->rate_max;
 
 	memset(cc, 0, sizeof(*cc));
 	cc->window = UINT64_MAX;
 	set_rate(params_of(params), cc, line_rate);
 	cc->next_event = RS_NEVER;
 	cc->byte_credit = INT64_MAX;
-	s->target = s->line = line_rate;
+	s->full = line_rate;
+	s->target = s->line = most && most < line_rate ? most : line_rate;
 	s->alpha = (uint32_t)(params_of(params)->alpha_initial * ALPHA_ONE);
 	s->increase_at = RS_NEVER;
 	s->alpha_at = now;
@@ -254,8 +259,12 @@ static void on_bytes(const struct rs_cc_params *params, struct rs_cc *cc, rs_tim
 }
 
 /* The first feedback since the line rate was last reached starts alpha and the grid of cuts. */
-static void activate(const struct dcqcn_params *p, struct state *s, rs_time now)
+static void activate(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now)
 {
+	struct state *s = state_of(cc);
+
+	if (cc->rate > s->line)
+		set_rate(p, cc, s->line);
 	s->active = true;
 	s->alpha = (uint32_t)(p->alpha_initial * ALPHA_ONE);
 	s->alpha_at = now;
@@ -272,7 +281,7 @@ static void feedback(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now
 	on_time((const struct rs_cc_params *)p, cc, now);
 	first = !s->active;
 	if (first)
-		activate(p, s, now);
+		activate(p, cc, now);
 	alpha_to(p, s, now);
 	/* ns-3 does not count the first feedback into alpha's first period: alpha is 1 for it */
 	s->alpha_fed = !p->alpha_at_cut && !(first && p->delayed_cut);
@@ -328,6 +337,8 @@ static const struct rs_cc_param param_table[] = {
 	{"rate_ai", 'r', P(rate_ai), 1, 1e12, "additive step; paper 40M, mlx5 5M (RPG_AI_RATE)"},
 	{"rate_hai", 'r', P(rate_hai), 1, 1e12, "hyper step; paper 200M, mlx5 50M (RPG_HAI_RATE)"},
 	{"rate_min", 'r', P(rate_min), 1e3, 1e12, "floor; mlx5 1M (RPG_MIN_RATE)"},
+	{"rate_max", 'r', P(rate_max), 0, 1e13,
+	 "limits begin and end here; 0 at the line's rate (RPG_MAX_RATE)"},
 	{"min_factor", 'n', P(min_factor), 0, 1, "a cut leaves this share; 0.5 (RPG_MIN_DEC_FAC)"},
 	{"clamp_target", 'o', P(clamp_target), 0, 1, "the target falls at every cut; paper on"},
 	{"delayed_cut", 'o', P(delayed_cut), 0, 1, "cuts at the end of a period; ns-3 on"},

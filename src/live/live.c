@@ -52,9 +52,14 @@ static int64_t monotonic_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+rs_time rs_live_clock(const struct rs_live *l)
+{
+	return (monotonic_ns() - l->epoch_ns) * RS_NS;
+}
+
 rs_time rs_live_now(struct rs_live *l)
 {
-	return rs_time_max((monotonic_ns() - l->epoch_ns) * RS_NS, l->floor);
+	return rs_time_max(rs_live_clock(l), l->floor);
 }
 
 static int make_nic(struct rs_live *l, struct rs_error *e)
@@ -62,7 +67,10 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 	uint32_t start = (uint32_t)(l->epoch_ns ^ l->epoch_ns >> 20);
 	struct rs_nic_config c = {
 		.endpoint = 0,
-		.line_rate = LINE_RATE_GBPS * RS_GBPS,
+		.line_rate = l->congestion.rate ? l->congestion.rate : LINE_RATE_GBPS * RS_GBPS,
+		.cc = l->congestion.ops,
+		.cc_params = (const struct rs_cc_params *)(const void *)l->congestion.params,
+		.pace_late = RS_PACE_LATE,
 		.max_qps = RS_LIVE_MAX_QPS,
 		.max_mrs = RS_LIVE_MAX_MRS,
 		.max_cqs = RS_LIVE_MAX_CQS,
@@ -79,6 +87,7 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 	};
 
 	l->first_qpn = c.first_qpn;
+	l->port_pace = rs_pace_of(l->congestion.rate);
 	return rs_nic_create(&c, &l->nic, e);
 }
 
@@ -134,7 +143,10 @@ int rs_live_open(const struct rs_live_device *d, struct rs_live **out, struct rs
 	pthread_mutex_init(&l->lock, NULL);
 	l->device = *d;
 	l->epoch_ns = monotonic_ns();
-	err = make_parts(l, e);
+	err = rs_congestion_read(&l->congestion, getenv("RIPSTOP_CC"), getenv("RIPSTOP_CC_SET"),
+				 getenv("RIPSTOP_RATE"), rs_congestion_speed(d->net.name), e);
+	if (!err)
+		err = make_parts(l, e);
 	if (!err)
 		err = rs_steer_open(l, e);
 	if (!err)

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 #include "live/state.h"
@@ -127,6 +128,7 @@ static void *thread(void *arg)
 	struct rs_live *l = arg;
 	int64_t watch_until = 0;
 
+	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* 50 us are three packets at 2 Gb/s */
 	while (!atomic_load(&l->stop)) {
 		bool napped = false;
 

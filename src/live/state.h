@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include "live/congestion.h"
 #include "live/gsi.h"
 #include "live/live.h"
 #include "live/registry.h"
@@ -26,6 +27,9 @@ enum {
 	RS_POOL_PACKETS = 1 << 16,
 	RS_GSI_QPN = 1,
 };
+
+/* Packets that pacing lets go while everybody sleeps go at once then, up to so much of them. */
+#define RS_PACE_LATE (200 * RS_US)
 
 /* A pair of addresses. Its number is the endpoint number of rs_packet. */
 struct rs_path {
@@ -104,6 +108,7 @@ struct rs_live {
 		uint32_t endpoint, refs;
 	} group[RS_LIVE_MAX_GROUPS];
 	struct rs_icrc_basis basis;
+	struct rs_congestion congestion;
 	void (*on_event)(void *arg);
 	void *event_arg;
 	rs_gsi_fn *gsi_fn;
@@ -114,6 +119,8 @@ struct rs_live {
 	rs_time floor;    /* the engine's time runs ahead of the clock to here: a burst of paced
 			     packets */
 	rs_time tx_again; /* when pacing lets the next packet go */
+	struct rs_pace port_pace; /* RIPSTOP_RATE; infinitely fast without */
+	rs_time port_free;        /* when the port has sent what was given to it */
 	rs_time sleeping_until;    /* of the thread */
 	_Atomic int64_t polled_ns; /* when the application last drove the engine */
 	pthread_t thread;
@@ -122,6 +129,9 @@ struct rs_live {
 	bool forked;          /* this is a copy in a child: the parent has the sockets */
 	struct rs_live *next; /* of the process */
 };
+
+/* live.c: rs_live_now() without the bursts */
+rs_time rs_live_clock(const struct rs_live *l);
 
 /* path.c */
 int rs_paths_init(struct rs_paths *p);

@@ -142,6 +142,21 @@ static bool flush(struct rs_live *l)
 	return true;
 }
 
+/* The port is still sending what it has. */
+static bool port_busy(struct rs_live *l, rs_time ahead)
+{
+	if (l->port_free <= ahead)
+		return false;
+	l->tx_again = l->port_free;
+	return true;
+}
+
+static void occupy_port(struct rs_live *l, const struct rs_packet *p, rs_time now)
+{
+	l->port_free = rs_time_max(l->port_free, now - RS_PACE_LATE) +
+		       rs_pace_time(l->port_pace, rs_packet_link_bytes(p));
+}
+
 void rs_tx_run(struct rs_live *l)
 {
 	struct rs_tx *t = &l->tx;
@@ -152,9 +167,9 @@ void rs_tx_run(struct rs_live *l)
 		t->blocked = t->runs && !flush(l);
 		if (t->blocked)
 			return;
-		now = rs_live_now(l);
-		ahead = now + AHEAD;
-		while (t->packets < RS_TX_BATCH) {
+		ahead = rs_live_clock(l) + AHEAD;
+		now = rs_time_max(ahead - AHEAD, l->floor);
+		while (t->packets < RS_TX_BATCH && !port_busy(l, ahead)) {
 			struct rs_packet *p = rs_nic_tx(l->nic, 0, now, &l->tx_again);
 
 			if (!p && l->tx_again <= ahead) {
@@ -163,6 +178,7 @@ void rs_tx_run(struct rs_live *l)
 			}
 			if (!p)
 				break;
+			occupy_port(l, p, now);
 			encode(l, p);
 			rs_pool_free(&l->free, p);
 		}

@@ -26,7 +26,8 @@ static int check_config(const struct rs_nic_config *c, struct rs_error *e)
 		return rs_error_set(e, -EINVAL, "%s needs the telemetry's scale", c->cc->name);
 	if (c->window_payload && !(c->framing && c->framing->data))
 		return rs_error_set(e, -EINVAL, "windows of payload need headers of one length");
-	if (c->line_rate <= 0 || c->cnp_tc >= RS_CLASSES || c->ack_delay < 0 || c->min_rto < 0)
+	if (c->line_rate <= 0 || c->cnp_tc >= RS_CLASSES || c->ack_delay < 0 || c->min_rto < 0 ||
+	    c->pace_late < 0)
 		return rs_error_set(e, -EINVAL, "a rate, class or time is out of range");
 	return 0;
 }
@@ -66,6 +67,7 @@ static void set_framing(struct rs_nic *nic)
 	nic->framing = f;
 	nic->gap = f->gap;
 	nic->whole_ns = c->whole_ns;
+	nic->pace_late = c->pace_late;
 	nic->int_bytes = nic->cc->on_telemetry ? RS_INT_BYTES : 0;
 	nic->uncounted = c->window_payload ? (uint16_t)(f->data + nic->int_bytes) : 0;
 	nic->ack_frame = rs_framing_ack(f, c->ipv6, nic->int_bytes);

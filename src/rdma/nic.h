@@ -50,6 +50,8 @@ struct rs_nic_config {
 	const struct rs_framing *framing; /* NULL: RoCEv2's */
 	bool whole_ns;		/* gaps between paced packets are cut to whole nanoseconds */
 	bool pace_fixed;	/* a rate that a timer raises does not hasten a packet that waits: ns-3's */
+	rs_time pace_late;	/* a paced packet that leaves late by no more does not put off those
+				 * behind it: for clocks that oversleep */
 	bool any_payload;	/* path_mtu may be any number of bytes, 64 to 4096: not RoCEv2 */
 	bool window_payload;	/* windows and acknowledged bytes count payload, and a packet may go
 				 * while less than the window is out, not only when it fits: ns-3's */

@@ -170,7 +170,8 @@ static void pace(struct rs_nic *nic, struct rs_qp *qp, uint32_t frame, rs_time n
 {
 	struct rs_cc *cc = &qp->cc;
 
-	qp->next_allowed = now + rs_framing_time(cc->pace, frame + nic->gap, nic->whole_ns);
+	qp->next_allowed = rs_time_max(qp->next_allowed, now - nic->pace_late) +
+			   rs_framing_time(cc->pace, frame + nic->gap, nic->whole_ns);
 	cc->byte_credit -= frame;
 	if (__builtin_expect(cc->byte_credit <= 0, 0))
 		nic->cc->on_bytes(nic->cc_params, cc, now);

@@ -115,6 +115,7 @@ struct rs_nic {
 	uint16_t gap;                      /* bytes that a frame takes on the link beside itself */
 	uint16_t uncounted;                /* bytes of a frame that windows do not count */
 	bool whole_ns;
+	rs_time pace_late;
 	uint8_t ack_class[RS_CLASSES]; /* where a QP's ACKs wait, by its class */
 	uint32_t request_every;        /* packets between AckReqs at most */
 	uint16_t ack_frame, cnp_frame, atomic_ack_frame;

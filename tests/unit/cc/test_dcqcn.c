@@ -585,6 +585,27 @@ static void test_a_floor_above_the_line_is_the_line(void **state)
 	end(&r);
 }
 
+/* RPG_MAX_RATE: limits begin and end below what the port can do. */
+static void test_limits_begin_and_end_at_rate_max(void **state)
+{
+	struct run r;
+
+	begin(&r, "mlx5");
+	set(&r, "rate_max", "10G");
+	assert_int_equal(r.cc.rate, LINE);
+	cnp(&r, 0);
+	assert_int_equal(r.cc.rate, 5 * RS_GBPS);
+	for (rs_time now = 0; r.cc.next_event != RS_NEVER; now += 10 * RS_US) {
+		assert_true(rate_at(&r, now) < 10 * RS_GBPS || r.cc.rate == LINE);
+		assert_true(now < RS_S);
+	}
+	assert_int_equal(r.cc.rate, LINE);
+	set(&r, "rate_max", "400G"); /* more than the port's: nothing is limited there */
+	cnp(&r, 0);
+	assert_int_equal(r.cc.rate, LINE / 2);
+	end(&r);
+}
+
 static void test_bad_parameters_are_refused_with_a_reason(void **state)
 {
 	static const struct {
@@ -659,6 +680,7 @@ int main(void)
 		cmocka_unit_test(test_a_long_silence_costs_nothing),
 		cmocka_unit_test(test_the_rate_stays_within_its_limits_whatever_the_parameters),
 		cmocka_unit_test(test_a_floor_above_the_line_is_the_line),
+		cmocka_unit_test(test_limits_begin_and_end_at_rate_max),
 		cmocka_unit_test(test_bad_parameters_are_refused_with_a_reason),
 		cmocka_unit_test(test_an_unknown_preset_names_those_there_are),
 	};

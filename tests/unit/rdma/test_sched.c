@@ -63,6 +63,38 @@ static void test_pace_is_exact(void **state)
 	pair_end(&t);
 }
 
+/* A clock that oversleeps: what is late by no more than pace_late goes at once, at the same rate on
+ * the whole; what is later is not caught up with. */
+static void test_a_late_packet_does_not_put_off_those_behind_it(void **state)
+{
+	struct pair t;
+	struct rs_qp *qps[1];
+	struct rs_packet *p;
+	rs_time again, begun, gap;
+	unsigned sent = 0;
+
+	pair_begin(&t);
+	test_cc.rate = 10 * RS_GBPS;
+	t.config.pace_late = 100 * RS_US;
+	many(&t, 1, qps);
+	pair_drop(&t, 0, pair_tx(&t, 0)); /* it has a RETH: longer */
+	p = pair_tx(&t, 0);
+	gap = rs_packet_link_bytes(p) * 800;
+	begun = t.now;
+	pair_drop(&t, 0, p);
+	t.now += 101 * gap / 2; /* 50 are due, all within pace_late */
+	assert_true(101 * gap / 2 < 100 * RS_US);
+	for (; (p = rs_nic_tx(t.nics[0], 0, t.now, &again)); sent++)
+		pair_drop(&t, 0, p);
+	assert_int_equal(sent, 50);
+	assert_int_equal(again, begun + 51 * gap);
+	t.now = RS_S;
+	for (sent = 0; (p = rs_nic_tx(t.nics[0], 0, t.now, &again)); sent++)
+		pair_drop(&t, 0, p);
+	assert_int_equal(sent, 100 * RS_US / gap + 1);
+	pair_end(&t);
+}
+
 /* At line rate the next packet may go exactly when the port is free: no heap operation. */
 static void test_line_rate_costs_no_heap_operation(void **state)
 {
@@ -225,6 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ready_qps_take_turns),
 		cmocka_unit_test(test_pace_is_exact),
+		cmocka_unit_test(test_a_late_packet_does_not_put_off_those_behind_it),
 		cmocka_unit_test(test_line_rate_costs_no_heap_operation),
 		cmocka_unit_test(test_again_says_when),
 		cmocka_unit_test(test_paused_class_waits_and_others_do_not),

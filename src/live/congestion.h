@@ -1,0 +1,32 @@
+/*
+ * A device's congestion control and its port's rate, as the environment says: RIPSTOP_CC,
+ * RIPSTOP_CC_SET, RIPSTOP_RATE (docs/run.md).
+ */
+#ifndef RS_LIVE_CONGESTION_H
+#define RS_LIVE_CONGESTION_H
+
+#include <stdint.h>
+#include "base/error.h"
+#include "cc/cc.h"
+#include "live/live.h"
+
+enum { RS_CONGESTION_PARAMS = 256 };
+
+struct rs_congestion {
+	const struct rs_cc_ops *ops;
+	int64_t rate; /* of the port; 0: as fast as the sockets take packets */
+	uint64_t params[RS_CONGESTION_PARAMS / 8];
+};
+
+/*
+ * kind: "dcqcn", "dcqcn:PRESET" or "none"; set: "name=value,..." of its parameters; rate: the
+ * port's, such as "25G". Each may be NULL or empty: DCQCN as mlx5 has it, no limit of the port.
+ * speed: the interface's, which the reaction point begins at; 0: unknown. -EINVAL, -ERANGE.
+ */
+int rs_congestion_read(struct rs_congestion *c, const char *kind, const char *set, const char *rate,
+		       int64_t speed, struct rs_error *e);
+
+/* Bits per second that the kernel names for the interface; 0: none. */
+int64_t rs_congestion_speed(const char *netdev);
+
+#endif

@@ -1,0 +1,117 @@
+/* Congestion control as the environment chooses it: what it means, what is refused and why. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "live/congestion.h"
+
+#define FREE (8000 * RS_GBPS)
+
+static const struct rs_cc_params *params(const struct rs_congestion *c)
+{
+	return (const struct rs_cc_params *)(const void *)c->params;
+}
+
+/* The rate that the first CNP leaves: alpha is 1, so half of where the limit began. */
+static int64_t first_cut(const struct rs_congestion *c)
+{
+	struct rs_cc cc;
+
+	c->ops->init(params(c), &cc, c->rate ? c->rate : FREE, 0);
+	assert_int_equal(cc.rate, c->rate ? c->rate : FREE);
+	c->ops->on_cnp(params(c), &cc, RS_US);
+	return cc.rate;
+}
+
+static void test_without_a_word_it_is_dcqcn_from_the_links_speed(void **state)
+{
+	struct rs_congestion c;
+
+	assert_int_equal(rs_congestion_read(&c, NULL, NULL, NULL, 100 * RS_GBPS, NULL), 0);
+	assert_ptr_equal(c.ops, &rs_cc_dcqcn);
+	assert_int_equal(c.rate, 0);
+	assert_int_equal(first_cut(&c), 50 * RS_GBPS);
+	assert_int_equal(rs_congestion_read(&c, "", "", "", 10 * RS_GBPS, NULL), 0);
+	assert_int_equal(first_cut(&c), 5 * RS_GBPS);
+	assert_int_equal(rs_congestion_read(&c, "dcqcn", NULL, NULL, 0, NULL), 0);
+	assert_int_equal(first_cut(&c), 25 * RS_GBPS / 2);
+}
+
+static void test_a_rate_is_the_ports_and_the_limits(void **state)
+{
+	struct rs_congestion c;
+
+	assert_int_equal(rs_congestion_read(&c, "dcqcn", NULL, "2G", 10 * RS_GBPS, NULL), 0);
+	assert_int_equal(c.rate, 2 * RS_GBPS);
+	assert_int_equal(first_cut(&c), RS_GBPS);
+	assert_int_equal(rs_congestion_read(&c, "none", NULL, "2G", 10 * RS_GBPS, NULL), 0);
+	assert_int_equal(c.rate, 2 * RS_GBPS);
+	assert_int_equal(first_cut(&c), 2 * RS_GBPS);
+}
+
+static void test_presets_and_parameters_are_the_simulators(void **state)
+{
+	struct rs_congestion c;
+
+	assert_int_equal(rs_congestion_read(&c, "dcqcn:paper", NULL, NULL, 0, NULL), 0);
+	assert_true(c.ops->cnp_due(params(&c), 0, 50 * RS_US));
+	assert_false(c.ops->cnp_due(params(&c), 0, 49 * RS_US));
+	assert_int_equal(
+		rs_congestion_read(&c, NULL, "cnp_interval=7us,rate_max=4G", NULL, 0, NULL), 0);
+	assert_true(c.ops->cnp_due(params(&c), 0, 7 * RS_US));
+	assert_false(c.ops->cnp_due(params(&c), 0, 6 * RS_US));
+	assert_int_equal(first_cut(&c), 2 * RS_GBPS);
+}
+
+static void test_what_is_wrong_is_named(void **state)
+{
+	static const struct {
+		const char *kind, *set, *rate;
+		int err;
+		const char *what;
+	} cases[] = {
+		{"hpcc", NULL, NULL, -EINVAL, "'hpcc'"},
+		{"dcqcnx", NULL, NULL, -EINVAL, "'dcqcnx'"},
+		{"dcqcn:none", NULL, NULL, -EINVAL, "preset 'none'"},
+		{"none:paper", NULL, NULL, -EINVAL, "preset 'paper'"},
+		{"dcqcn", "gain=1", NULL, -EINVAL, "'gain'"},
+		{"dcqcn", "g", NULL, -EINVAL, "expected NAME=VALUE, found 'g'"},
+		{"dcqcn", "g=2", NULL, -ERANGE, "g is out of range"},
+		{"dcqcn", "stages=1,alpha_timer=3", NULL, -EINVAL, "unit"},
+		{"none", "g=0.1", NULL, -EINVAL, "'g'"},
+		{NULL, NULL, "2", -EINVAL, "unit"},
+		{NULL, NULL, "1k", -ERANGE, "below 1M"},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rs_error e = {0};
+		struct rs_congestion c;
+
+		assert_int_equal(
+			rs_congestion_read(&c, cases[i].kind, cases[i].set, cases[i].rate, 0, &e),
+			cases[i].err);
+		assert_non_null(strstr(e.what, cases[i].what));
+	}
+}
+
+static void test_an_interface_without_a_speed_has_none(void **state)
+{
+	assert_int_equal(rs_congestion_speed("lo"), 0);
+	assert_int_equal(rs_congestion_speed("no-such-if"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_a_word_it_is_dcqcn_from_the_links_speed),
+		cmocka_unit_test(test_a_rate_is_the_ports_and_the_limits),
+		cmocka_unit_test(test_presets_and_parameters_are_the_simulators),
+		cmocka_unit_test(test_what_is_wrong_is_named),
+		cmocka_unit_test(test_an_interface_without_a_speed_has_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
