@@ -8,13 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 #include "cli/cli.h"
+#include "cli/view.h"
 #include "live/live.h"
 
 enum { DEVICES_TEXT = 4096, NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
 
 static int help(FILE *out)
 {
-	fputs("Usage: ripstop exec [--dev NAME[=INTERFACE]]... [--] PROGRAM [ARGUMENT...]\n\n"
+	fputs("Usage: ripstop exec [--dev NAME[=INTERFACE]]... [--no-view] [--] PROGRAM "
+	      "[ARGUMENT...]\n\n"
 	      "Runs a program that uses libibverbs on RoCEv2 devices in software: real packets, "
 	      "UDP\n"
 	      "port 4791, on the network interfaces that there are. No RDMA hardware, no kernel\n"
@@ -22,7 +24,9 @@ static int help(FILE *out)
 	      "  --dev NAME[=INTERFACE]  a device on an interface (else on the first that is "
 	      "usable\n"
 	      "                          and not the loopback). Default: one device an interface,\n"
-	      "                          called rs_INTERFACE\n\n"
+	      "                          called rs_INTERFACE\n"
+	      "  --no-view               leave /sys and /dev as they are: programs that look for\n"
+	      "                          RDMA devices there (UCX, NCCL) then find none\n\n"
 	      "Examples:\n"
 	      "  ripstop exec ibv_devinfo -v\n"
 	      "  ripstop exec -- ib_write_bw -d rs_eth0\n"
@@ -91,21 +95,45 @@ static int add_device(char list[DEVICES_TEXT], const char *spec, struct rs_error
 }
 
 /* Open one and close it: what would fail in the program fails here, with a word on why. */
-static int try_devices(struct rs_error *e)
+static int try_device(const struct rs_live_device *d, int n, struct rs_error *e)
+{
+	struct rs_live *l;
+	int err;
+
+	if (!n) {
+		rs_error_set(e, -ENODEV,
+			     "no network interface is up with an address and an MTU of 1120");
+		rs_error_hint(e, "ip link set lo up");
+		return -ENODEV;
+	}
+	err = rs_live_open(d, &l, e);
+	if (!err)
+		rs_live_close(l);
+	return err;
+}
+
+/* Most programs need no view: where there can be none, the others are told why they find nothing.
+ */
+static void enter_view(const struct rs_live_device *d, int n)
+{
+	struct rs_error e = {0};
+
+	if (rs_cli_view_enter(d, (unsigned)n, &e))
+		fprintf(stderr,
+			"ripstop exec: %s; programs that look for devices there, such as UCX and "
+			"NCCL, find none (--no-view: without this note)\n",
+			e.what);
+}
+
+static int prepare(bool view, struct rs_error *e)
 {
 	struct rs_live_device *d = calloc(RS_LIVE_DEVICES, sizeof(*d));
 	int n = d ? rs_live_devices(d, RS_LIVE_DEVICES, e) : -ENOMEM, err = n < 0 ? n : 0;
-	struct rs_live *l;
 
-	if (!n) {
-		err = rs_error_set(e, -ENODEV,
-				   "no network interface is up with an address and an MTU of 1120");
-		rs_error_hint(e, "ip link set lo up");
-	}
 	if (!err)
-		err = rs_live_open(&d[0], &l, e);
-	if (!err)
-		rs_live_close(l);
+		err = try_device(d, n, e);
+	if (!err && view)
+		enter_view(d, n);
 	free(d);
 	return err;
 }
@@ -139,16 +167,22 @@ int rs_cmd_exec(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"dev", required_argument, NULL, 'd'},
+		{"no-view", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
 	char list[DEVICES_TEXT] = "", libdir[PATH_MAX];
 	struct rs_error e = {0};
+	bool view = true;
 	int o;
 
 	while ((o = getopt_long(argc, argv, "+h", options, NULL)) != -1) {
 		if (o == 'h')
 			return help(stdout);
+		if (o == 'v') {
+			view = false;
+			continue;
+		}
 		if (o != 'd')
 			return rs_cli_usage("exec", "see the options");
 		if (add_device(list, optarg, &e)) {
@@ -160,7 +194,7 @@ int rs_cmd_exec(int argc, char **argv)
 		return rs_cli_usage("exec", "expected a program to run");
 	if (*list && setenv("RIPSTOP_DEVICES", list, 1))
 		return RS_EXIT_FAILED;
-	if (rs_cli_libdir(libdir, sizeof(libdir), &e) || try_devices(&e)) {
+	if (rs_cli_libdir(libdir, sizeof(libdir), &e) || prepare(view, &e)) {
 		rs_cli_error(&e);
 		return RS_EXIT_INPUT;
 	}

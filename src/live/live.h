@@ -58,6 +58,8 @@ int rs_netdev_read(const char *name, struct rs_netdev *out, struct rs_error *e);
 /* The largest path MTU (256..4096) that its MTU carries: 96 bytes are kept for headers, as Linux
  * does. 0: not even 256. */
 uint16_t rs_netdev_path_mtu(const struct rs_netdev *n);
+/* The GUID of the node whose port it is. */
+void rs_netdev_guid(const struct rs_netdev *n, uint8_t guid[8]);
 
 /* ---- An opened device ---- */
 

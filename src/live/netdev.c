@@ -24,6 +24,20 @@ uint16_t rs_netdev_path_mtu(const struct rs_netdev *n)
 	return mtu >= PATH_MTU_MIN ? mtu : 0;
 }
 
+/* An EUI-64 of the MAC address (IBTA §10.2.3), locally administered where it has none. */
+void rs_netdev_guid(const struct rs_netdev *n, uint8_t guid[8])
+{
+	static const uint8_t none[6];
+
+	memcpy(guid, n->mac, 3);
+	guid[0] ^= 2;
+	guid[3] = 0xff;
+	guid[4] = 0xfe;
+	memcpy(guid + 5, n->mac + 3, 3);
+	if (!memcmp(n->mac, none, sizeof(none)))
+		guid[7] = (uint8_t)n->index;
+}
+
 static bool has_gid(const struct rs_netdev *n, const uint8_t gid[16])
 {
 	for (unsigned i = 0; i < n->n_gids; i++)

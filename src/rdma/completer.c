@@ -177,8 +177,10 @@ static bool response_fits(const struct rs_qp *qp, const struct rs_swqe *w,
 {
 	bool last = qp->una_k + 1 == w->packets;
 
-	if (w->op != RS_WR_READ)
+	if (rs_op_atomic(w->op))
 		return (f & RS_F_ATOMIC_ACK) && p->payload_bytes == 0;
+	if (w->op == RS_WR_ATOMIC_WRITE) /* by an empty READ response: annex A19 */
+		return (f & RS_F_READ) && (f & RS_F_FIRST) && (f & RS_F_LAST) && !p->payload_bytes;
 	if (!(f & RS_F_READ) || !!(f & RS_F_LAST) != last)
 		return false;
 	return p->payload_bytes == (last ? w->length - qp->una_k * qp->mtu : qp->mtu);
@@ -190,6 +192,8 @@ static bool store_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs
 	const struct rs_sge *sge = rs_qp_send_sge(qp, qp->sq_head);
 	uint64_t original = p->swap_add;
 
+	if (w->op == RS_WR_ATOMIC_WRITE)
+		return true;
 	if (w->op == RS_WR_READ)
 		return rs_mr_scatter(nic, qp->pd, sge, w->n_sge, qp->una_k * qp->mtu, p->payload,
 				     p->payload_bytes);

@@ -133,6 +133,7 @@ enum rs_wr_op {
 	RS_WR_SEND_INV,	 /* imm: the R_Key that the peer shall invalidate */
 	RS_WR_LOCAL_INV, /* imm: the R_Key; these two complete when all before them have */
 	RS_WR_BIND_MW,	 /* rkey: the window's new R_Key; bind */
+	RS_WR_ATOMIC_WRITE, /* RC: eight bytes, aligned at the peer (annex A19) */
 	RS_WR_RECV, /* completions only: a receive consumed by SEND */
 	RS_WR_RECV_WRITE_IMM, /* completions only: a receive consumed by WRITE with immediate */
 };

@@ -138,14 +138,16 @@ static uint32_t flags_of(const struct rs_qp_init *i)
 	return f | (i->srq || i->xrc_target ? RS_QF_SRQ : 0);
 }
 
-/* Table 65 (§10.7.2.2): what each service has; XRC as RC. */
+/* Table 65 (§10.7.2.2): what each service has; XRC as RC, but that annex A19 is RC's alone. */
 enum {
 	OPS_UD = 1 << RS_WR_SEND | 1 << RS_WR_SEND_IMM,
 	OPS_LOCAL = 1 << RS_WR_LOCAL_INV | 1 << RS_WR_BIND_MW,
 	OPS_UC = OPS_UD | 1 << RS_WR_WRITE | 1 << RS_WR_WRITE_IMM | OPS_LOCAL,
 	OPS_RC = OPS_UC | 1 << RS_WR_READ | 1 << RS_WR_CMP_SWAP | 1 << RS_WR_FETCH_ADD |
-		 1 << RS_WR_SEND_INV,
-	OPS_RESPONSE = 1 << RS_WR_READ | 1 << RS_WR_CMP_SWAP | 1 << RS_WR_FETCH_ADD,
+		 1 << RS_WR_SEND_INV | 1 << RS_WR_ATOMIC_WRITE,
+	OPS_XRC = OPS_RC & ~(1 << RS_WR_ATOMIC_WRITE),
+	OPS_RESPONSE = 1 << RS_WR_READ | 1 << RS_WR_CMP_SWAP | 1 << RS_WR_FETCH_ADD |
+		       1 << RS_WR_ATOMIC_WRITE,
 	OPS_RECEIVE = OPS_UD | 1 << RS_WR_WRITE_IMM | 1 << RS_WR_SEND_INV,
 };
 
@@ -155,6 +157,8 @@ static uint16_t ops_of(uint32_t flags)
 		return 0;
 	if (flags & RS_QF_UD)
 		return OPS_UD;
+	if (flags & RS_QF_XRC)
+		return OPS_XRC;
 	return flags & RS_QF_UC ? OPS_UC : OPS_RC;
 }
 
@@ -608,6 +612,7 @@ static const uint8_t middles[] = {
 	[RS_WR_SEND_INV] = RS_OP_SEND_MIDDLE,
 	[RS_WR_LOCAL_INV] = 0,
 	[RS_WR_BIND_MW] = 0,
+	[RS_WR_ATOMIC_WRITE] = RS_OP_ATOMIC_WRITE,
 };
 
 /* Sum of the list; -1: too long for a message. */
@@ -628,11 +633,13 @@ RS_APART static bool other_valid(const struct rs_qp *qp, const struct rs_send_wr
 
 	if (OPS_LOCAL >> wr->op & 1)
 		return !wr->n_sge && !(wr->flags & RS_WR_INLINE);
-	if ((wr->flags & RS_WR_INLINE) && (response || bytes > qp->more->max_inline))
+	if ((wr->flags & RS_WR_INLINE) &&
+	    ((response && wr->op != RS_WR_ATOMIC_WRITE) || bytes > qp->more->max_inline))
 		return false;
 	if ((qp->flags & RS_QF_UD) && (bytes > qp->mtu || wr->ah.tc >= RS_CLASSES))
 		return false;
-	if (rs_op_atomic(wr->op) && (bytes != 8 || (wr->remote_va & 7)))
+	if ((rs_op_atomic(wr->op) || wr->op == RS_WR_ATOMIC_WRITE) &&
+	    (bytes != 8 || (wr->remote_va & 7)))
 		return false;
 	if (response && !qp->max_rd_atomic)
 		return false;
@@ -641,8 +648,8 @@ RS_APART static bool other_valid(const struct rs_qp *qp, const struct rs_send_wr
 
 static bool send_valid(const struct rs_qp *qp, const struct rs_send_wr *wr, int64_t bytes)
 {
-	if (wr->op > RS_WR_BIND_MW || !(qp->ops >> wr->op & 1) || wr->n_sge > qp->max_send_sge ||
-	    bytes < 0)
+	if (wr->op > RS_WR_ATOMIC_WRITE || !(qp->ops >> wr->op & 1) ||
+	    wr->n_sge > qp->max_send_sge || bytes < 0)
 		return false;
 	if (((OPS_LOCAL | OPS_RESPONSE) >> wr->op & 1) || (wr->flags & RS_WR_INLINE) ||
 	    (qp->flags & RS_QF_UD))
@@ -663,7 +670,8 @@ static uint64_t message_frames(const struct rs_nic *nic, const struct rs_qp *qp,
 			     : (imm ? RS_OP_SEND_ONLY_IMM : RS_OP_SEND_ONLY);
 
 	if (w->response)
-		return rs_nic_frame(nic, w->middle | qp->transport, 0);
+		return rs_nic_frame(nic, w->middle | qp->transport,
+				    rs_swqe_carries(w) ? w->length : 0);
 	if (w->packets == 1)
 		return rs_nic_frame(nic, only | qp->transport, w->length);
 	return (uint64_t)w->first_extra + (uint64_t)(w->packets - 1) * qp->middle_frame +

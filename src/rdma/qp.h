@@ -46,6 +46,12 @@ static inline bool rs_op_atomic(uint8_t op)
 	return op == RS_WR_CMP_SWAP || op == RS_WR_FETCH_ADD;
 }
 
+/* Do its packets have a payload? Not READ requests and atomics. */
+static inline bool rs_swqe_carries(const struct rs_swqe *w)
+{
+	return !w->response || w->op == RS_WR_ATOMIC_WRITE;
+}
+
 /* Of XRC: the SRQ that XRCETH names. */
 static inline uint32_t rs_swqe_srqn(const struct rs_swqe *w)
 {
@@ -68,9 +74,10 @@ struct rs_resource {
 	uint32_t psn;     /* of va */
 	uint32_t packets; /* from psn */
 	uint32_t sent;    /* responses sent since it was last asked for */
-	bool atomic;
-	bool pending;  /* asked for, not all sent */
-	bool answered; /* sent whole at least once: may be evicted */
+	bool atomic;      /* answered by one packet, in place of a READ's */
+	bool written;     /* ATOMIC WRITE: the answer has no word */
+	bool pending;     /* asked for, not all sent */
+	bool answered;    /* sent whole at least once: may be evicted */
 };
 
 enum rs_place { RS_PLACE_NONE, RS_PLACE_READY, RS_PLACE_PACED };

@@ -17,6 +17,7 @@ static const struct {
 	[RS_WR_CMP_SWAP] = {RS_OP_CMP_SWAP, RS_OP_CMP_SWAP, RS_OP_CMP_SWAP},
 	[RS_WR_FETCH_ADD] = {RS_OP_FETCH_ADD, RS_OP_FETCH_ADD, RS_OP_FETCH_ADD},
 	[RS_WR_SEND_INV] = {RS_OP_SEND_FIRST, RS_OP_SEND_LAST_INV, RS_OP_SEND_ONLY_INV},
+	[RS_WR_ATOMIC_WRITE] = {RS_OP_ATOMIC_WRITE, RS_OP_ATOMIC_WRITE, RS_OP_ATOMIC_WRITE},
 };
 
 /* No credit for a message that consumes a receive: one packet probes, then it waits (§9.7.7.2.5).
@@ -105,7 +106,7 @@ bool rs_req_payload(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *
 bool rs_req_memory(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w)
 {
 	return rs_mr_check_sges(nic, qp->pd, rs_qp_send_sge(qp, qp->sq_send), w->n_sge,
-				w->response ? RS_ACCESS_LOCAL_WRITE : RS_LOCAL_READ) ||
+				rs_swqe_carries(w) ? RS_LOCAL_READ : RS_ACCESS_LOCAL_WRITE) ||
 	       (w->flags & RS_WR_INLINE);
 }
 
@@ -122,7 +123,7 @@ RS_APART static uint32_t fill_edge(struct rs_nic *nic, struct rs_qp *qp, const s
 {
 	uint32_t k = qp->send_k, offset = k * qp->mtu;
 	bool last = k + 1 == w->packets;
-	uint32_t bytes = w->response ? 0 : last ? w->length - offset : qp->mtu;
+	uint32_t bytes = !rs_swqe_carries(w) ? 0 : last ? w->length - offset : qp->mtu;
 	uint8_t op = !k ? (last ? opcodes[w->op].only : opcodes[w->op].first)
 			: (last ? opcodes[w->op].last : w->middle);
 

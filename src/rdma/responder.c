@@ -8,6 +8,9 @@
 
 /* Verdicts beside the syndromes of NAKs, which are all above them. */
 enum { OK = 0, DROP = 1 };
+enum { ATOMIC_BYTES = 8 };
+/* Answered by a response of their own: a place among the resources each. */
+enum { ANSWERED = RS_F_READ | RS_F_ATOMIC | RS_F_ATOMIC_WRITE };
 
 struct request {
 	const struct rs_packet *p;
@@ -105,7 +108,12 @@ static uint32_t aeth(const struct rs_qp *qp, uint8_t syndrome)
 RS_APART static void fill_atomic_answer(struct rs_nic *nic, struct rs_qp *qp, struct rs_resource *r,
 					struct rs_packet *p)
 {
-	rs_packet_head(nic, qp, p, RS_OP_ATOMIC_ACKNOWLEDGE | qp->transport, nic->atomic_ack_frame);
+	uint8_t op =
+		(r->written ? RS_OP_READ_RESPONSE_ONLY : RS_OP_ATOMIC_ACKNOWLEDGE) | qp->transport;
+
+	rs_packet_head(nic, qp, p, op,
+		       r->written ? rs_framing_data(nic->framing, op, 0, nic->c.ipv6, 0)
+				  : nic->atomic_ack_frame);
 	p->psn = r->psn;
 	p->aeth = aeth(qp, RS_SYN_ACK | rs_resp_credits(qp));
 	p->swap_add = r->original;
@@ -276,7 +284,7 @@ RS_COLD static void duplicate(struct rs_nic *nic, struct rs_qp *qp, const struct
 	RS_COUNT(nic, qp, duplicate_request);
 	if (f & RS_F_READ)
 		duplicate_read(nic, qp, p);
-	else if (f & RS_F_ATOMIC)
+	else if (f & (RS_F_ATOMIC | RS_F_ATOMIC_WRITE))
 		duplicate_atomic(nic, qp, p);
 	else
 		owe_ack(nic, qp, p, now);
@@ -321,12 +329,12 @@ static inline uint8_t check_op_seq(const struct rs_qp *qp, uint32_t f)
 /* Is the operation known, and granted to the peer by this QP? */
 static inline uint8_t check_op_valid(const struct rs_qp *qp, uint32_t f)
 {
-	uint32_t need = f & RS_F_WRITE    ? RS_ACCESS_REMOTE_WRITE
-			: f & RS_F_READ   ? RS_ACCESS_REMOTE_READ
-			: f & RS_F_ATOMIC ? RS_ACCESS_REMOTE_ATOMIC
-					  : 0;
+	uint32_t need = f & (RS_F_WRITE | RS_F_ATOMIC_WRITE) ? RS_ACCESS_REMOTE_WRITE
+			: f & RS_F_READ                      ? RS_ACCESS_REMOTE_READ
+			: f & RS_F_ATOMIC                    ? RS_ACCESS_REMOTE_ATOMIC
+							     : 0;
 
-	if (!(f & (RS_F_WRITE | RS_F_READ | RS_F_ATOMIC | RS_F_SEND)))
+	if (!(f & (RS_F_WRITE | ANSWERED | RS_F_SEND)))
 		return RS_NAK_INVALID_REQUEST;
 	return (qp->access & need) == need ? OK : RS_NAK_INVALID_REQUEST;
 }
@@ -339,7 +347,7 @@ static inline uint8_t check_resource(struct rs_nic *nic, struct rs_qp *qp, uint3
 	if (receive && qp->rq_head == qp->rq_tail &&
 	    !((qp->flags & RS_QF_SRQ) && rs_srq_take(nic, qp)))
 		return RS_SYN_RNR | qp->rnr_timer;
-	if (f & (RS_F_READ | RS_F_ATOMIC) && !has_resource(qp))
+	if (f & ANSWERED && !has_resource(qp))
 		return RS_NAK_INVALID_REQUEST;
 	return OK;
 }
@@ -369,6 +377,8 @@ static inline uint8_t check_length(const struct rs_qp *qp, struct request *q)
 {
 	uint32_t n = q->p->payload_bytes;
 
+	if (q->f & RS_F_ATOMIC_WRITE)
+		return n == ATOMIC_BYTES && q->p->dma_bytes == n ? OK : RS_NAK_INVALID_REQUEST;
 	if (q->f & (RS_F_READ | RS_F_ATOMIC)) {
 		if (q->f & RS_F_READ && q->p->dma_bytes > UINT32_C(1) << RS_MESSAGE_MAX_LOG2)
 			return RS_NAK_INVALID_REQUEST;
@@ -403,16 +413,16 @@ static inline uint8_t check_rkey(struct rs_nic *nic, const struct rs_qp *qp, str
 		q->mr = &nic->mrs[qp->w_mr];
 		return q->mr->key == qp->w_rkey ? OK : RS_NAK_REMOTE_ACCESS;
 	}
-	if (q->f & RS_F_ATOMIC) {
-		if (p->va & 7)
+	if (q->f & (RS_F_ATOMIC | RS_F_ATOMIC_WRITE)) {
+		if (p->va & (ATOMIC_BYTES - 1))
 			return RS_NAK_INVALID_REQUEST;
-		length = 8;
+		length = ATOMIC_BYTES;
 	}
 	if (!length)
 		return OK;
-	need = q->f & RS_F_WRITE  ? RS_ACCESS_REMOTE_WRITE
-	       : q->f & RS_F_READ ? RS_ACCESS_REMOTE_READ
-				  : RS_ACCESS_REMOTE_ATOMIC;
+	need = q->f & (RS_F_WRITE | RS_F_ATOMIC_WRITE) ? RS_ACCESS_REMOTE_WRITE
+	       : q->f & RS_F_READ                      ? RS_ACCESS_REMOTE_READ
+						       : RS_ACCESS_REMOTE_ATOMIC;
 	q->mr = rs_mr_find(nic, p->rkey, qp->pd, p->va, length, need);
 	if (__builtin_expect(!q->mr, 0)) /* or a window of type 2, which is this QP's alone */
 		q->mr = rs_mr_find(nic, p->rkey, RS_PD_OF_QP | qp->qpn, p->va, length, need);
@@ -504,6 +514,22 @@ static uint64_t do_atomic(const struct request *q)
 	return old;
 }
 
+/* Eight bytes, which nobody sees by halves where the region lies as its addresses say. */
+static void do_atomic_write(const struct request *q)
+{
+	uint8_t *at;
+	uint64_t value;
+
+	if (!q->mr->host || !q->p->payload)
+		return;
+	at = q->mr->host + (q->p->va - q->mr->va);
+	memcpy(&value, q->p->payload, sizeof(value));
+	if ((uintptr_t)at % sizeof(value))
+		memcpy(at, &value, sizeof(value));
+	else
+		__atomic_store_n((uint64_t *)(void *)at, value, __ATOMIC_RELEASE);
+}
+
 /* READs and atomics: remembered, then answered in order. Returns the PSNs taken. */
 RS_APART static uint32_t execute_response(struct rs_nic *nic, struct rs_qp *qp,
 					  const struct request *q)
@@ -517,10 +543,13 @@ RS_APART static uint32_t execute_response(struct rs_nic *nic, struct rs_qp *qp,
 		.pd = q->mr ? q->mr->pd : qp->pd,
 		.psn = qp->epsn,
 		.packets = 1,
-		.atomic = !!(q->f & RS_F_ATOMIC),
+		.atomic = !(q->f & RS_F_READ),
+		.written = !!(q->f & RS_F_ATOMIC_WRITE),
 		.pending = true,
 	};
-	if (r->atomic) {
+	if (r->written) {
+		do_atomic_write(q);
+	} else if (r->atomic) {
 		r->original = do_atomic(q);
 	} else {
 		r->length = p->dma_bytes;
@@ -536,7 +565,7 @@ RS_APART static uint32_t execute_response(struct rs_nic *nic, struct rs_qp *qp,
 
 static void execute(struct rs_nic *nic, struct rs_qp *qp, const struct request *q, rs_time now)
 {
-	if (__builtin_expect(q->f & (RS_F_READ | RS_F_ATOMIC), 0)) {
+	if (__builtin_expect(q->f & ANSWERED, 0)) {
 		qp->epsn = rs_psn_add(qp->epsn, execute_response(nic, qp, q));
 		rs_resp_kick(nic, qp);
 		return;

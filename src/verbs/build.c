@@ -5,7 +5,11 @@
 #include <string.h>
 #include "verbs/verbs.h"
 
-enum { BUILD_MAX = RS_V_MAX_WR, OPS = IBV_QP_EX_WITH_TSO - 1 };
+enum {
+	ATOMIC_BYTES = 8,
+	BUILD_MAX = RS_V_MAX_WR,
+	OPS = (IBV_QP_EX_WITH_TSO - 1) | IBV_QP_EX_WITH_ATOMIC_WRITE
+};
 
 struct request {
 	struct rs_send_wr wr;
@@ -164,6 +168,19 @@ static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint3
 	wr_set_sge_list(ex, 1, &s);
 }
 
+static void take_bytes(struct rs_vbuild *b, struct request *r, size_t n,
+		       const struct ibv_data_buf *list)
+{
+	r->is_inline = true;
+	r->bytes = b->n_bytes;
+	for (size_t i = 0; i < n; i++) {
+		if (list[i].length)
+			memcpy(b->bytes + b->n_bytes, list[i].addr, list[i].length);
+		b->n_bytes += (uint32_t)list[i].length;
+	}
+	r->n_bytes = b->n_bytes - r->bytes;
+}
+
 static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_data_buf *list)
 {
 	struct rs_vbuild *b = of(ex);
@@ -180,14 +197,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct
 		b->err = ENOMEM;
 	if (b->err)
 		return;
-	r->is_inline = true;
-	r->bytes = b->n_bytes;
-	r->n_bytes = (uint32_t)sum;
-	for (size_t i = 0; i < n; i++) {
-		if (list[i].length)
-			memcpy(b->bytes + b->n_bytes, list[i].addr, list[i].length);
-		b->n_bytes += (uint32_t)list[i].length;
-	}
+	take_bytes(b, r, n, list);
 }
 
 static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
@@ -243,16 +253,25 @@ static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t srqn)
 		r->wr.srqn = srqn;
 }
 
-/* Segmentation of a TCP stream, and ATOMIC WRITE: not offered at creation, so never rightly called.
- */
+/* Segmentation of a TCP stream: not offered at creation, so never rightly called. */
 static void wr_send_tso(struct ibv_qp_ex *ex, void *header, uint16_t n, uint16_t mss)
 {
 	of(ex)->err = of(ex)->err ? of(ex)->err : EOPNOTSUPP;
 }
 
+/* The value is taken here, whatever inline data the QP was granted: rs_v_build_inline(). */
 static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t va, const void *value)
 {
-	of(ex)->err = of(ex)->err ? of(ex)->err : EOPNOTSUPP;
+	struct ibv_data_buf d = {(void *)(uintptr_t)value, ATOMIC_BYTES};
+	struct rs_vbuild *b = of(ex);
+
+	add_rdma(ex, IBV_QP_EX_WITH_ATOMIC_WRITE, RS_WR_ATOMIC_WRITE, rkey, va, 0);
+	if (b->err)
+		return;
+	if (grow((void **)&b->bytes, &b->bytes_size, b->n_bytes, ATOMIC_BYTES, 1))
+		take_bytes(b, last(b), 1, &d);
+	else
+		b->err = ENOMEM;
 }
 
 static void clear(struct rs_vbuild *b)
@@ -344,6 +363,11 @@ int rs_v_build_init(struct rs_vqp *qp, uint64_t ops)
 	ex->wr_abort = wr_abort;
 	ex->wr_atomic_write = wr_atomic_write;
 	return 0;
+}
+
+uint32_t rs_v_build_inline(const struct rs_vqp *qp)
+{
+	return qp->build && (qp->build->ops & IBV_QP_EX_WITH_ATOMIC_WRITE) ? ATOMIC_BYTES : 0;
 }
 
 void rs_v_build_fini(struct rs_vqp *qp)

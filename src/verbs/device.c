@@ -108,19 +108,12 @@ RS_EXPORT int ibv_get_device_index(struct ibv_device *d)
 	return rs_container(d, struct rs_vdevice, base)->index;
 }
 
-/* An EUI-64 of the interface's MAC address, locally administered where it has none. */
 RS_EXPORT __be64 ibv_get_device_guid(struct ibv_device *d)
 {
-	const struct rs_netdev *n = &rs_container(d, struct rs_vdevice, base)->live.net;
-	uint8_t guid[8] = {n->mac[0] ^ 2, n->mac[1], n->mac[2], 0xff,
-			   0xfe,          n->mac[3], n->mac[4], n->mac[5]};
-	uint8_t any = 0;
+	uint8_t guid[8];
 	__be64 out;
 
-	for (unsigned i = 0; i < 6; i++)
-		any |= n->mac[i];
-	if (!any)
-		guid[7] = (uint8_t)n->index;
+	rs_netdev_guid(&rs_container(d, struct rs_vdevice, base)->live.net, guid);
 	memcpy(&out, guid, sizeof(out));
 	return out;
 }

@@ -18,6 +18,11 @@ static const uint8_t ops[] = {
 	[IBV_WR_BIND_MW] = RS_WR_BIND_MW,
 	[IBV_WR_SEND_WITH_INV] = RS_WR_SEND_INV,
 	[IBV_WR_TSO] = NOT_HERE,
+	[IBV_WR_DRIVER1] = NOT_HERE, /* and those up to the next, which this header has not */
+	[IBV_WR_DRIVER1 + 1] = NOT_HERE,
+	[IBV_WR_DRIVER1 + 2] = NOT_HERE,
+	[IBV_WR_DRIVER1 + 3] = NOT_HERE,
+	[IBV_WR_ATOMIC_WRITE] = RS_WR_ATOMIC_WRITE,
 };
 
 uint8_t rs_v_flags(unsigned ibv)

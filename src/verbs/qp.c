@@ -368,7 +368,9 @@ static int make_engine_qp(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv
 		.xrc_target = a->qp_type == IBV_QPT_XRC_RECV,
 		.xrcd = qp->xrcd ? qp->xrcd->number : 0,
 		.srq = a->srq ? rs_vsrq(a->srq)->srq : NULL,
-		.max_inline = qp->cap.max_inline_data,
+		.max_inline = qp->cap.max_inline_data > rs_v_build_inline(qp)
+				      ? qp->cap.max_inline_data
+				      : rs_v_build_inline(qp),
 		.sq_sig_all = a->sq_sig_all,
 	};
 

@@ -250,6 +250,8 @@ int rs_v_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 int rs_v_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int rs_v_build_init(struct rs_vqp *qp, uint64_t ops);
 void rs_v_build_fini(struct rs_vqp *qp);
+/* Inline bytes that its operations need, whatever the application asked for. */
+uint32_t rs_v_build_inline(const struct rs_vqp *qp);
 /* qp.c */
 struct ibv_qp *rs_v_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *a);
 

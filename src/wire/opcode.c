@@ -61,7 +61,8 @@ const struct rs_opcode rs_opcodes[256] = {
 	[0x1c] = {"RC FLUSH",
 		  RS_F_VALID | RS_F_FETH | RS_F_RETH | RS_F_FIRST | RS_F_LAST | RS_F_REQUEST, 20},
 	[0x1d] = {"RC ATOMIC WRITE",
-		  RS_F_VALID | RS_F_RETH | RS_F_PAYLOAD | RS_F_FIRST | RS_F_LAST | RS_F_REQUEST,
+		  RS_F_VALID | RS_F_RETH | RS_F_PAYLOAD | RS_F_FIRST | RS_F_LAST | RS_F_REQUEST |
+			  RS_F_ATOMIC_WRITE,
 		  16},
 	[0x20] = {"UC SEND First",
 		  RS_F_VALID | RS_F_PAYLOAD | RS_F_FIRST | RS_F_SEND | RS_F_REQUEST, 0},

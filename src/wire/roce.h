@@ -91,6 +91,7 @@ enum rs_opcode_flags {
 	RS_F_READ = 1 << 16,   /* READ request or response */
 	RS_F_CNP = 1 << 17,
 	RS_F_FETH = 1 << 18,   /* FLUSH extended header */
+	RS_F_ATOMIC_WRITE = 1 << 19,
 };
 
 struct rs_opcode {

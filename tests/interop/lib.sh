@@ -20,7 +20,7 @@ need() {
 	done
 }
 
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 10000)) # below those that the kernel gives out
 
 # Wait until somebody in the server's namespace listens on TCP port $port, 10 s at most.
 wait_listen() {
@@ -59,4 +59,27 @@ pair() {
 		exit 1
 	fi
 	echo "passed: $program $*"
+}
+
+# two SERVER CLIENT: two shell commands, each under ripstop exec, both in time and with exit status 0.
+# The client starts when somebody listens on TCP port $port, or after $settle seconds where that is
+# set. Their output: $tmp/server, $tmp/client.
+settle=
+two() {
+	$in_server timeout 60 "$ripstop" exec -- sh -c "$1" >"$tmp/server" 2>&1 &
+	server=$!
+	pids="$pids $server"
+	if [ -n "$settle" ]; then sleep "$settle"; else wait_listen "$in_server" || :; fi
+	client=0
+	$in_client timeout 60 "$ripstop" exec -- sh -c "$2" >"$tmp/client" 2>&1 || client=$?
+	status=0
+	wait $server || status=$?
+	if [ $client != 0 ] || [ $status != 0 ]; then
+		echo "FAILED: $2: client $client, server $status"
+		tail -n 8 "$tmp/client"
+		echo "-- server: $1"
+		tail -n 8 "$tmp/server"
+		exit 1
+	fi
+	echo "passed: $2"
 }

@@ -106,7 +106,8 @@ static void test_rights_of_region_and_qp(void **state)
 	} rows[] = {{RS_WR_WRITE, RS_ACCESS_REMOTE_WRITE},
 		    {RS_WR_READ, RS_ACCESS_REMOTE_READ},
 		    {RS_WR_FETCH_ADD, RS_ACCESS_REMOTE_ATOMIC},
-		    {RS_WR_CMP_SWAP, RS_ACCESS_REMOTE_ATOMIC}};
+		    {RS_WR_CMP_SWAP, RS_ACCESS_REMOTE_ATOMIC},
+		    {RS_WR_ATOMIC_WRITE, RS_ACCESS_REMOTE_WRITE}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint32_t need = rows[i].need;

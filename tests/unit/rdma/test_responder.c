@@ -93,6 +93,25 @@ static void test_responder_duplicate_atomic_gets_the_saved_answer(void **state)
 	pair_end(&t);
 }
 
+static void test_responder_atomic_write_is_done_once(void **state)
+{
+	struct pair t;
+
+	pair_start(&t);
+	memset(t.memory[0], 0x5a, 8);
+	pair_post(&t, RS_WR_ATOMIC_WRITE, 8);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	assert_memory_equal(t.memory[1] + 0x8000, t.memory[0], 8);
+	pair_drop(&t, 1, pair_tx(&t, 1));
+	memset(t.memory[1] + 0x8000, 0x11, 8); /* the peer's own store, later */
+	pair_expire(&t, 0);
+	pair_settle(&t);
+	assert_int_equal(t.memory[1][0x8000], 0x11);
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->duplicate_request, 1);
+	assert_int_equal(pair_poll(&t, 0).op, RS_WR_ATOMIC_WRITE);
+	pair_end(&t);
+}
+
 static void test_responder_duplicate_read_is_executed_again(void **state)
 {
 	struct pair t;
@@ -205,7 +224,7 @@ static void middle_first(struct rs_packet *p)
 
 static void unknown_op(struct rs_packet *p)
 {
-	p->opcode = RS_OP_ATOMIC_WRITE;
+	p->opcode = RS_OP_FLUSH;
 }
 
 static void short_first(struct rs_packet *p)
@@ -416,6 +435,7 @@ int main(void)
 		cmocka_unit_test(test_responder_nak_once_per_gap),
 		cmocka_unit_test(test_responder_gap_that_closes_by_itself_is_not_naked),
 		cmocka_unit_test(test_responder_duplicate_write_is_acknowledged_not_executed),
+		cmocka_unit_test(test_responder_atomic_write_is_done_once),
 		cmocka_unit_test(test_responder_duplicate_atomic_gets_the_saved_answer),
 		cmocka_unit_test(test_responder_duplicate_read_is_executed_again),
 		cmocka_unit_test(test_responder_acks_are_merged),
