@@ -137,10 +137,15 @@ RS_COLD static void on_nak(struct rs_nic *nic, struct rs_qp *qp, const struct rs
 			rs_recover_go_back(nic, qp, false, now);
 		return;
 	}
-	if (syndrome <= RS_NAK_REMOTE_OPERATIONAL && syndrome > RS_NAK_PSN_SEQ)
-		fatal_nak(nic, qp, syndrome);
-	else
-		nic->counters.rx_dropped++;
+	fatal_nak(nic, qp, syndrome);
+}
+
+/* Table 45. */
+static bool reserved(uint8_t syndrome)
+{
+	uint8_t kind = syndrome & RS_SYN_KIND;
+
+	return kind != RS_SYN_RNR && (kind != RS_SYN_NAK || syndrome > RS_NAK_REMOTE_OPERATIONAL);
 }
 
 static void on_ack(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, int32_t ahead,
@@ -155,6 +160,9 @@ static void on_ack(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet 
 		if (ahead >= -1)
 			update_credits(qp, p);
 		ahead++;
+	} else if (reserved(rs_packet_syndrome(p))) {
+		nic->counters.rx_dropped++;
+		return;
 	}
 	if (ahead < 0)
 		return;

@@ -248,7 +248,7 @@ struct rs_qp_attr {
 	uint32_t sq_psn, rq_psn;
 	uint16_t path_mtu;	/* 256, 512, 1024, 2048 or 4096 */
 	uint16_t sport;		/* UDP source port */
-	uint16_t pkey;
+	uint16_t pkey;		/* of a full member */
 	uint8_t tos;		/* DSCP << 2 | ECN */
 	uint8_t tc;		/* traffic class: the port's queue */
 	uint8_t timeout;	/* local ACK timeout 4.096 us * 2^n; 0: off */

@@ -282,6 +282,7 @@ static bool values_valid(const struct rs_nic *nic, const struct rs_qp *qp,
 	if (qp->flags & RS_QF_UD)
 		mask &= ~(uint32_t)(RS_QP_AV | RS_QP_DEST_QPN);
 	return (!(mask & RS_QP_ACCESS) || a->access <= 15) &&
+	       (!(mask & RS_QP_PKEY) || a->pkey > RS_PKEY_FULL) &&
 	       (!(mask & RS_QP_PATH_MTU) || mtu_valid(nic, a->path_mtu)) &&
 	       (!(mask & RS_QP_DEST_QPN) || a->dest_qpn <= RS_QPN_MASK) &&
 	       (!(mask & RS_QP_RQ_PSN) || a->rq_psn <= RS_PSN_MASK) &&

@@ -121,6 +121,39 @@ RS_APART static void fill_atomic_answer(struct rs_nic *nic, struct rs_qp *qp, st
 	r->answered = true;
 }
 
+/* The end of the connection; the NAK that says so is made by the caller. */
+RS_COLD static void fail(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
+{
+	RS_COUNT(nic, qp, resp_cqe_error);
+	if (syndrome == RS_NAK_INVALID_REQUEST) {
+		RS_COUNT(nic, qp, resp_remote_invalid_request);
+		rs_event_add(nic, RS_EVENT_QP_REQ_ERR, qp);
+	}
+	if (syndrome == RS_NAK_REMOTE_ACCESS) {
+		RS_COUNT(nic, qp, resp_remote_access_errors);
+		rs_event_add(nic, RS_EVENT_QP_ACCESS_ERR, qp);
+	}
+	rs_qp_fail(nic, qp, RS_WC_SUCCESS);
+}
+
+RS_COLD static void refuse_now(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
+{
+	fail(nic, qp, syndrome);
+	qp->nak = syndrome;
+	rs_sched_control(nic, qp);
+}
+
+/* What was asked before is answered before the NAK (§9.7.5.1.1), and no more is taken. */
+RS_COLD static void refuse(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
+{
+	if (!qp->resource_count || !next_pending(qp)) {
+		refuse_now(nic, qp, syndrome);
+		return;
+	}
+	qp->nak = syndrome;
+	qp->flags |= RS_QF_REFUSED;
+}
+
 bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
 {
 	struct rs_resource *r = qp->resource_count ? next_pending(qp) : NULL;
@@ -145,6 +178,8 @@ bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, 
 	qp->nak = 0;
 	qp->unacked = 0;
 	qp->ack_deadline = RS_NEVER;
+	if (__builtin_expect(qp->flags & RS_QF_REFUSED, 0))
+		fail(nic, qp, (uint8_t)syndrome);
 	return true;
 }
 
@@ -155,22 +190,6 @@ static uint8_t read_opcode(const struct rs_resource *r)
 	if (!r->sent)
 		return RS_OP_READ_RESPONSE_FIRST;
 	return r->sent + 1 == r->packets ? RS_OP_READ_RESPONSE_LAST : RS_OP_READ_RESPONSE_MIDDLE;
-}
-
-RS_COLD static void refuse(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
-{
-	RS_COUNT(nic, qp, resp_cqe_error);
-	if (syndrome == RS_NAK_INVALID_REQUEST) {
-		RS_COUNT(nic, qp, resp_remote_invalid_request);
-		rs_event_add(nic, RS_EVENT_QP_REQ_ERR, qp);
-	}
-	if (syndrome == RS_NAK_REMOTE_ACCESS) {
-		RS_COUNT(nic, qp, resp_remote_access_errors);
-		rs_event_add(nic, RS_EVENT_QP_ACCESS_ERR, qp);
-	}
-	rs_qp_fail(nic, qp, RS_WC_SUCCESS);
-	qp->nak = syndrome;
-	rs_sched_control(nic, qp);
 }
 
 bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
@@ -185,8 +204,9 @@ bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_
 		bytes = qp->mtu;
 	if (bytes) {
 		m = rs_mr_find(nic, r->rkey, r->pd, r->va + offset, bytes, RS_ACCESS_REMOTE_READ);
-		if (!m) { /* deregistered since */
-			refuse(nic, qp, RS_NAK_REMOTE_ACCESS);
+		if (!m) { /* deregistered since: the NAK stands in this response's place */
+			qp->epsn = rs_psn_add(r->psn, r->sent);
+			refuse_now(nic, qp, RS_NAK_REMOTE_ACCESS);
 			return false;
 		}
 	}
@@ -688,7 +708,8 @@ RS_APART static bool first_look(struct rs_nic *nic, struct rs_qp *qp, struct req
 		rs_ud_rx(nic, qp, q->p, now);
 		return false;
 	}
-	if (qp->flags & RS_QF_XRC) { /* an initiator responds to nothing */
+	/* an initiator responds to nothing, nor who waits to say no */
+	if (qp->flags & (RS_QF_XRC | RS_QF_REFUSED)) {
 		nic->counters.rx_dropped++;
 		return false;
 	}

@@ -192,8 +192,12 @@ static bool send_data(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_ti
 			hold(nic, qp);
 			continue;
 		}
-		if (!send_one(nic, qp, p, now))
+		if (!send_one(nic, qp, p, now)) {
+			/* a READ response that is refused in its turn leaves a NAK */
+			if (qp->nak && send_control(nic, nic->ack_class[c], p, now))
+				return true;
 			continue;
+		}
 		pace(nic, qp, p->frame_bytes, now);
 		nic->counters.tx_data_packets++;
 		if (qp->place == RS_PLACE_READY && nic->data[c].tail != qp->index) {

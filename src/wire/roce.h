@@ -32,6 +32,7 @@ enum {
 	RS_CNP_PAYLOAD = 16,	    /* reserved bytes of a CNP: A17.9.3 */
 	RS_PFC_FRAME = 64,	    /* 802.1Q clause 36 */
 
+	RS_PKEY_FULL = 0x8000, /* membership; alone it is no partition: §10.9.1.2 */
 	RS_PSN_MASK = 0xffffff,
 	RS_QPN_MASK = 0xffffff,
 	RS_MAX_PAYLOAD = 4096,

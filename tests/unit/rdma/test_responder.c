@@ -278,6 +278,7 @@ static void test_responder_send_longer_than_its_receive(void **state)
 static void test_responder_too_many_reads(void **state)
 {
 	struct pair t;
+	struct rs_cqe e[3];
 
 	pair_begin(&t);
 	t.attr.max_rd_atomic = 3; /* against the grant of two */
@@ -286,8 +287,11 @@ static void test_responder_too_many_reads(void **state)
 		pair_post(&t, RS_WR_READ, 64);
 	for (int i = 0; i < 3; i++)
 		pair_rx(&t, 1, pair_tx(&t, 0));
-	assert_int_equal(rs_nic_get_counters(t.nics[1])->resp_remote_invalid_request, 1);
 	pair_settle(&t);
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->resp_remote_invalid_request, 1);
+	assert_int_equal(rs_cq_poll(t.cqs[0], e, 3), 3);
+	assert_int_equal(e[1].status, RS_WC_SUCCESS);
+	assert_int_equal(e[2].status, RS_WC_REM_INV_REQ_ERR);
 	pair_end(&t);
 }
 
