@@ -271,6 +271,22 @@ static int pci_function(struct job *j, const char *link, struct rs_fact_text *fa
 	return err;
 }
 
+/* The PCI function that a device is, or is on: a virtio device is one below its function. */
+static bool function_of(const char *path, char *out, size_t size)
+{
+	char real[PATH_MAX];
+	bool found = false;
+
+	if (!realpath(path, real))
+		return false;
+	for (char *save = NULL, *w = strtok_r(real, "/", &save); w; w = strtok_r(NULL, "/", &save))
+		if (!fnmatch("*:*:*.?", w, 0)) {
+			snprintf(out, size, "%s", w);
+			found = true;
+		}
+	return found;
+}
+
 /* Interfaces and RDMA devices: the PCI function and driver that they are. */
 static void device_links(const struct rs_probe *p, const char *class, const char *kind,
 			 struct rs_fact_text *facts)
@@ -286,7 +302,7 @@ static void device_links(const struct rs_probe *p, const char *class, const char
 
 		snprintf(subject, sizeof(subject), "%s/%s", kind, name);
 		snprintf(path, sizeof(path), "%s/device", g.gl_pathv[i]);
-		if (link_base(path, to, sizeof(to)) && !fnmatch("*:*:*.?", to, 0))
+		if (function_of(path, to, sizeof(to)))
 			rs_fact_line(facts, subject, "pci", "%s", to);
 		snprintf(path, sizeof(path), "%s/device/driver", g.gl_pathv[i]);
 		if (link_base(path, to, sizeof(to)))

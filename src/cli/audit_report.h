@@ -16,6 +16,8 @@ extern const char *const rs_verdict_names[], *const rs_severity_names[],
 void rs_audit_print(const struct rs_audit *a, const struct rs_audit_view *v, FILE *out);
 int rs_audit_json(const struct rs_audit *a, FILE *out);
 void rs_audit_list(FILE *out);
+/* Hosts as trees, after rs_facts_seal(). */
+int rs_audit_show(struct rs_audit *a, FILE *out, struct rs_error *e);
 /* Under `ripstop exec`: adds Ripstop's own devices to an audit of this host. */
 int rs_audit_read_devices(struct rs_audit *a, struct rs_error *e);
 /* 0, or -ENOENT: there is no such check. */

@@ -15,7 +15,7 @@ struct options {
 	const char *json, *collect, *key;
 	const char *only[LIST_MAX + 1], *skip[LIST_MAX + 1], *host[LIST_MAX], *since[LIST_MAX];
 	unsigned n_only, n_skip, n_host, n_since;
-	bool strict, allow_unknown, quiet, anonymise;
+	bool strict, allow_unknown, quiet, anonymise, show;
 	struct rs_audit_view view;
 };
 
@@ -28,6 +28,8 @@ static int help(void)
 	      "  --host NAME=PATH    what PATH holds is of the host or switch NAME; repeatable\n"
 	      "  --since PATH        an older snapshot of the same hosts: counters become rates\n"
 	      "  --json FILE|-       everything as JSON\n"
+	      "  --show              each host as a tree: links, NUMA nodes, distances of GPUs and "
+	      "NICs\n"
 	      "  --collect FILE      write a snapshot of this host (.tar.gz, .tar.xz, .zip, ...)\n"
 	      "  --anonymise[=KEY]   in it mask addresses, GUIDs, serials, the host's name; hosts "
 	      "that\n"
@@ -83,7 +85,8 @@ static int parse(int argc, char **argv, struct options *o)
 		ALLOW,
 		QUIET,
 		COLLECT,
-		ANONYMISE
+		ANONYMISE,
+		SHOW
 	};
 	static const struct option table[] = {
 		{"json", required_argument, NULL, JSON},
@@ -95,6 +98,7 @@ static int parse(int argc, char **argv, struct options *o)
 		{"explain", required_argument, NULL, EXPLAIN},
 		{"strict", no_argument, NULL, STRICT},
 		{"allow-unknown", no_argument, NULL, ALLOW},
+		{"show", no_argument, NULL, SHOW},
 		{"collect", required_argument, NULL, COLLECT},
 		{"anonymise", optional_argument, NULL, ANONYMISE},
 		{"anonymize", optional_argument, NULL, ANONYMISE},
@@ -136,6 +140,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case ALLOW:
 			o->allow_unknown = true;
+			break;
+		case SHOW:
+			o->show = true;
 			break;
 		case COLLECT:
 			o->collect = optarg;
@@ -239,6 +246,12 @@ int rs_cmd_audit(int argc, char **argv)
 		return rs_cli_error(&e);
 	}
 	err = read_all(a, &o, argv + optind, argc - optind, &e);
+	if (!err && o.show) {
+		rs_facts_seal(a->facts);
+		err = rs_audit_show(a, stdout, &e);
+		rs_audit_destroy(a);
+		return err ? rs_cli_error(&e) : RS_EXIT_OK;
+	}
 	if (!err)
 		err = rs_audit_run(a, o.n_only ? o.only : NULL, o.n_skip ? o.skip : NULL, &e);
 	if (!err && o.json)

@@ -64,6 +64,23 @@ status 0 "$ripstop" audit --explain X01
 got=0
 "$ripstop" audit >"$tmp/out" 2>"$tmp/err" || got=$?
 [ "$got" != 2 ] && [ ! -s "$tmp/err" ]
+# a host as a tree: what its links run at, how far is what
+mkdir -p "$tmp/tree/sys/devices"
+for f in "00:01.0/0000:01:00.0 0x030200 32.0 0" "00:02.0/0000:02:00.0 0x020000 16.0 0"; do
+	set -- $f
+	d="$tmp/tree/sys/devices/pci0000:00/0000:$1"
+	mkdir -p "$d"
+	echo 0x060400 >"${d%/*}/class"
+	echo "$2" >"$d/class"
+	echo "$3 GT/s PCIe" >"$d/current_link_speed"
+	echo 16 >"$d/current_link_width"
+	echo "32.0 GT/s PCIe" >"$d/max_link_speed"
+	echo "$4" >"$d/numa_node"
+done
+status 0 "$ripstop" audit --show "$tmp/tree"
+grep -q 'Gen4 x16, of Gen5 x16' "$tmp/out"
+grep -q 'gpu0 *PHB' "$tmp/out"
+status 0 "$ripstop" audit --show
 # collected, this machine gives the same verdicts elsewhere; masked, too, and names nobody
 verdicts() {
 	sed -n 's/^ *"\(id\|verdict\|severity\)": \(.*\),$/\2/p' "$1"
