@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include "audit/rule.h"
 
 const struct rs_fact *rs_look(const struct rs_audit *a, const char *host, const char *subject,
@@ -44,10 +45,15 @@ const char *rs_look_kind(const struct rs_audit *a, const char *host, const char 
 		{"0x0207", "nic"}, {"0x0604", "bridge"},
 	};
 	const char *k = rs_facts_value(a->facts, host, pci, "kind");
-	const char *class = rs_facts_value(a->facts, host, pci, "class");
+	const char *class = rs_facts_value(a->facts, host, pci, "class"), *vendor;
 
 	if (k || !class)
 		return k ? k : "";
+	/* an Ethernet controller of another maker may do RDMA, but most do not: lspci's reader and
+	 * the live one say the same */
+	vendor = rs_facts_value(a->facts, host, pci, "vendor");
+	if (!strncmp(class, "0x0200", 6) && vendor && strcasecmp(vendor, "0x15b3"))
+		return "ethernet";
 	for (unsigned i = 0; i < sizeof(classes) / sizeof(*classes); i++)
 		if (!strncmp(class, classes[i].class, 6))
 			return classes[i].kind;

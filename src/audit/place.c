@@ -76,6 +76,31 @@ static void gpu_module(char *v)
 		*v = '\0';
 }
 
+/* The total of a list of errors: "... TOTAL_ERR_COR 5" -> "5"; a line of one kind says nothing. */
+static void aer_total(char *v)
+{
+	char *p = strstr(v, "TOTAL_ERR_");
+
+	p = p ? strchr(p, ' ') : NULL;
+	if (p)
+		memmove(v, p + 1, strlen(p + 1) + 1);
+	else
+		*v = '\0';
+}
+
+/* A function's regions, a line each: the size of the second in MiB. That is BAR1 of NVIDIA's GPUs,
+ * whose BAR0 has 32 bits. */
+static void bar1(char *v)
+{
+	unsigned long long start, end;
+	char *line = strchr(v, '\n');
+
+	if (line && sscanf(line, " %llx %llx", &start, &end) == 2 && end > start)
+		snprintf(v, 24, "%llu", (end - start + 1) >> 20);
+	else
+		*v = '\0';
+}
+
 /* "35736.52 60234.42" -> "35736" */
 static void whole_seconds(char *v)
 {
@@ -134,6 +159,13 @@ static const struct place places[] = {
 	{"*:*:*.?/vendor", "pci/$1:$2:$3.$4", "vendor", NULL},
 	{"*:*:*.?/device", "pci/$1:$2:$3.$4", "device", NULL},
 	{"*:*:*.?/class", "pci/$1:$2:$3.$4", "class", NULL},
+	{"*:*:*.?/aer_dev_correctable", "pci/$1:$2:$3.$4", "counter/aer_correctable", aer_total},
+	{"*:*:*.?/aer_dev_nonfatal", "pci/$1:$2:$3.$4", "counter/aer_nonfatal", aer_total},
+	{"*:*:*.?/aer_dev_fatal", "pci/$1:$2:$3.$4", "counter/aer_fatal", aer_total},
+	{"*:*:*.?/resource", "pci/$1:$2:$3.$4", "bar1_mib", bar1},
+	{"*:*:*.?/sriov_numvfs", "pci/$1:$2:$3.$4", "sriov_numvfs", NULL},
+	{"*:*:*.?/sriov_totalvfs", "pci/$1:$2:$3.$4", "sriov_totalvfs", NULL},
+	{"*:*:*.?/local_cpulist", "pci/$1:$2:$3.$4", "local_cpus", NULL},
 	{"*:*:*.?/numa_node", "pci/$1:$2:$3.$4", "numa_node", NULL},
 	{"*:*:*.?/current_link_speed", "pci/$1:$2:$3.$4", "link_speed", speed},
 	{"*:*:*.?/current_link_width", "pci/$1:$2:$3.$4", "link_width", NULL},

@@ -125,6 +125,8 @@ static void detail(struct device *d, const char *text)
 			     "access denied");
 	if (strstr(text, "RlxdOrd+") || strstr(text, "RlxdOrd-"))
 		put(d, "relaxed_ordering", "%ld", strstr(text, "RlxdOrd+") != NULL);
+	if ((p = strstr(text, "10BitTagReq")))
+		put(d, "ten_bit_tag", "%ld", p[11] == '+');
 	if (strstr(text, "PhantFunc") && (strstr(text, "ExtTag+") || strstr(text, "ExtTag-")) &&
 	    strstr(text, "NoSnoop"))
 		put(d, "ext_tag", "%ld", strstr(text, "ExtTag+") != NULL);

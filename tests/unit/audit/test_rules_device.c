@@ -55,9 +55,249 @@ static void test_absence_needs_a_whole_list(void **state)
 	assert_int_equal(verdict("P12", facts), RS_FAIL);
 }
 
+/* ---- P02 ---- */
+
+#define PORT                                                 \
+	{                                                    \
+		"a", "pci/0000:16:00.0", "kind", "bridge", 0 \
+	}
+#define NIC_BELOW                                                    \
+	{"a", "pci/0000:17:00.0", "kind", "nic", 0},                 \
+	{                                                            \
+		"a", "pci/0000:17:00.0", "parent", "0000:16:00.0", 0 \
+	}
+#define GPU_BELOW                                                    \
+	{"a", "pci/0000:18:00.0", "kind", "gpu", 0},                 \
+	{                                                            \
+		"a", "pci/0000:18:00.0", "parent", "0000:16:00.0", 0 \
+	}
+#define MPS(bus, mps, max)                                      \
+	{"a", "pci/0000:" bus ":00.0", "mps", mps, 0},          \
+	{                                                       \
+		"a", "pci/0000:" bus ":00.0", "mps_max", max, 0 \
+	}
+
+static void test_payload_is_what_the_path_takes(void **state)
+{
+	assert_int_equal(verdict("P02", FACTS(PORT, NIC_BELOW, MPS("16", "512", "512"),
+					      MPS("17", "512", "512"))),
+			 RS_PASS);
+	assert_int_equal(verdict("P02", FACTS(PORT, NIC_BELOW, MPS("16", "128", "512"),
+					      MPS("17", "128", "512"))),
+			 RS_FAIL);
+	/* a peer that takes 256 holds all of them to it */
+	assert_int_equal(verdict("P02", FACTS(PORT, NIC_BELOW, GPU_BELOW, MPS("16", "256", "512"),
+					      MPS("17", "256", "512"), MPS("18", "256", "256"))),
+			 RS_PASS);
+	/* the ports above are not known */
+	assert_int_equal(verdict("P02", FACTS(NIC_BELOW, MPS("17", "256", "512"))), RS_UNKNOWN);
+	assert_int_equal(verdict("P02", FACTS(NIC_BELOW, {"a", "pci/0000:17:00.0", "config",
+							  "access denied", 0})),
+			 RS_UNKNOWN);
+}
+
+static void test_payload_larger_than_the_port_above_is_malformed(void **state)
+{
+	struct judged j = judge(
+		"P02", FACTS(PORT, NIC_BELOW, MPS("16", "256", "512"), MPS("17", "512", "512")));
+
+	assert_int_equal(j.a->findings[0]->verdict, RS_FAIL);
+	assert_int_equal(j.a->findings[0]->severity, RS_MAJOR);
+	rs_audit_destroy(j.a);
+}
+
+/* ---- P03 ---- */
+
+#define READS(mrrs, ext, rate)                                 \
+	NIC_BELOW, {"a", "pci/0000:17:00.0", "mrrs", mrrs, 0}, \
+		{"a", "pci/0000:17:00.0", "ext_tag", ext, 0},  \
+		{"a", "nic/m", "pci", "0000:17:00.0", 0},      \
+	{                                                      \
+		"a", "nic/m", "rate_gbps", rate, 0             \
+	}
+
+static void test_reads_in_flight_carry_the_rate(void **state)
+{
+	/* 32 tags of 512 bytes over 0.8 us: 164 Gb/s */
+	assert_int_equal(verdict("P03", FACTS(READS("512", "0", "200"))), RS_FAIL);
+	assert_int_equal(verdict("P03", FACTS(READS("512", "0", "100"))), RS_PASS);
+	/* 4096 is not needed with 256 tags */
+	assert_int_equal(verdict("P03", FACTS(READS("512", "1", "400"))), RS_PASS);
+	/* the port's rate is not known */
+	assert_int_equal(
+		verdict("P03", FACTS(NIC_BELOW, {"a", "pci/0000:17:00.0", "mrrs", "512", 0})),
+		RS_NA);
+}
+
+static void test_undo_of_a_read_request_size_is_the_former_one(void **state)
+{
+	struct judged j = judge("P03", FACTS(READS("512", "0", "400")));
+
+	assert_string_equal(j.a->findings[0]->fix[0].undo,
+			    "setpci -s 0000:17:00.0 CAP_EXP+8.w=2000:7000");
+	rs_audit_destroy(j.a);
+}
+
+/* ---- P06 ---- */
+
+static void test_translation_by_the_nic_matters_in_guests(void **state)
+{
+#define GUEST {"a", "host", "virtual", "KVM", 0}
+#define ATS(v)                                       \
+	{                                            \
+		"a", "pci/0000:17:00.0", "ats", v, 0 \
+	}
+	assert_int_equal(verdict("P06", FACTS(GUEST, NIC_BELOW, GPU_BELOW, ATS("0"))), RS_FAIL);
+	assert_int_equal(verdict("P06", FACTS(GUEST, NIC_BELOW, GPU_BELOW, ATS("1"))), RS_PASS);
+	/* bare metal: off is right */
+	assert_int_equal(verdict("P06", FACTS(NIC_BELOW, GPU_BELOW, ATS("0"))), RS_NA);
+	assert_int_equal(
+		verdict("P06", FACTS(GUEST, NIC_BELOW, GPU_BELOW,
+				     {"a", "pci/0000:17:00.0", "config", "access denied", 0})),
+		RS_UNKNOWN);
+}
+
+/* ---- P08 ---- */
+
+static void test_each_device_has_a_numa_node(void **state)
+{
+#define NODE(v) {"a", "pci/0000:17:00.0", "numa_node", v, 0}
+#define ONLINE(v)                                \
+	{                                        \
+		"a", "host", "numa_online", v, 0 \
+	}
+	assert_int_equal(verdict("P08", FACTS(NIC_BELOW, NODE("-1"), ONLINE("0-1"))), RS_FAIL);
+	assert_int_equal(verdict("P08", FACTS(NIC_BELOW, NODE("1"), ONLINE("0-1"))), RS_PASS);
+	/* one node: -1 is normal */
+	assert_int_equal(verdict("P08", FACTS(NIC_BELOW, NODE("-1"), ONLINE("0"))), RS_PASS);
+	assert_int_equal(verdict("P08", FACTS(NIC_BELOW, NODE("-1"))), RS_UNKNOWN);
+	/* two sources disagree */
+	assert_int_equal(verdict("P08", FACTS(NIC_BELOW, NODE("1"), NODE("0"), ONLINE("0-1"))),
+			 RS_UNKNOWN);
+}
+
+/* ---- P10 ---- */
+
+static void test_socket_direct_reaches_both_sockets(void **state)
+{
+#define HALF(nic, bdf, node)                                           \
+	{"a", "nic/" nic, "sys_image_guid", "0c42:a103:0075:3272", 0}, \
+		{"a", "nic/" nic, "pci", bdf, 0}, {"a", "nic/" nic, "numa_node", node, 0}
+	assert_int_equal(verdict("P10", FACTS(HALF("m0", "0000:17:00.0", "0"),
+					      HALF("m1", "0000:af:00.0", "1"))),
+			 RS_PASS);
+	assert_int_equal(verdict("P10", FACTS(HALF("m0", "0000:17:00.0", "0"),
+					      HALF("m1", "0000:af:00.0", "0"))),
+			 RS_FAIL);
+	/* two ports of one slot */
+	assert_int_equal(verdict("P10", FACTS(HALF("m0", "0000:17:00.0", "0"),
+					      HALF("m1", "0000:17:00.1", "0"))),
+			 RS_NA);
+	assert_int_equal(verdict("P10", FACTS({"a", "nic/m0", "sys_image_guid", "x", 0},
+					      {"a", "nic/m0", "pci", "0000:17:00.0", 0},
+					      {"a", "nic/m1", "sys_image_guid", "x", 0},
+					      {"a", "nic/m1", "pci", "0000:af:00.0", 0})),
+			 RS_UNKNOWN);
+}
+
+/* ---- P11 ---- */
+
+static void test_writes_may_be_ordered_loosely(void **state)
+{
+#define LOOSE(v)                                                  \
+	{                                                         \
+		"a", "pci/0000:17:00.0", "relaxed_ordering", v, 0 \
+	}
+	struct judged j;
+
+	assert_int_equal(verdict("P11", FACTS(NIC_BELOW, GPU_BELOW, LOOSE("1"))), RS_PASS);
+	j = judge("P11", FACTS(NIC_BELOW, GPU_BELOW, LOOSE("0")));
+	assert_int_equal(j.a->findings[0]->severity, RS_MINOR);
+	rs_audit_destroy(j.a);
+	j = judge("P11", FACTS(NIC_BELOW, GPU_BELOW, LOOSE("0"),
+			       {"a", "host", "cpu_vendor", "AuthenticAMD", 0}));
+	assert_int_equal(j.a->findings[0]->severity, RS_MAJOR);
+	rs_audit_destroy(j.a);
+	/* nothing says; no GPU: no matter */
+	assert_int_equal(verdict("P11", FACTS(NIC_BELOW, GPU_BELOW)), RS_NA);
+	assert_int_equal(verdict("P11", FACTS(NIC_BELOW, LOOSE("0"))), RS_NA);
+}
+
+/* ---- P13 ---- */
+
+static void test_bar_maps_the_gpus_memory(void **state)
+{
+#define BAR(v) {"a", "pci/0000:18:00.0", "bar1_mib", v, 0}
+#define FB(v)                                           \
+	{                                               \
+		"a", "pci/0000:18:00.0", "fb_mib", v, 0 \
+	}
+	assert_int_equal(verdict("P13", FACTS(GPU_BELOW, BAR("131072"), FB("81559"))), RS_PASS);
+	assert_int_equal(verdict("P13", FACTS(GPU_BELOW, BAR("256"), FB("81559"))), RS_FAIL);
+	assert_int_equal(verdict("P13", FACTS(GPU_BELOW, BAR("256"))), RS_FAIL);
+	/* a display card's is small by right */
+	assert_int_equal(verdict("P13", FACTS({"a", "pci/0000:18:00.0", "class", "0x030000", 0},
+					      BAR("256"))),
+			 RS_NA);
+	assert_int_equal(verdict("P13", FACTS(GPU_BELOW)), RS_NA);
+}
+
+/* ---- P14 ---- */
+
+static void test_errors_are_a_rate(void **state)
+{
+#define AER(kind, now, old)                                     \
+	{"a", "pci/0000:17:00.0", "counter/aer_" kind, now, 0}, \
+		{"a", "pci/0000:17:00.0", "counter/aer_" kind, old, 1}
+#define HOUR                                       \
+	{"a", "host", "uptime_s", "7200", 0},      \
+	{                                          \
+		"a", "host", "uptime_s", "3600", 1 \
+	}
+	assert_int_equal(verdict("P14", FACTS(AER("nonfatal", "4", "3"))), RS_FAIL);
+	assert_int_equal(verdict("P14", FACTS(AER("nonfatal", "4", "4"))), RS_PASS);
+	/* 60 an hour is one a minute; 61 is more */
+	assert_int_equal(verdict("P14", FACTS(HOUR, AER("correctable", "60", "0"))), RS_PASS);
+	assert_int_equal(verdict("P14", FACTS(HOUR, AER("correctable", "61", "0"))), RS_FAIL);
+	assert_int_equal(verdict("P14", FACTS(AER("correctable", "61", "0"))), RS_UNKNOWN);
+	assert_int_equal(
+		verdict("P14", FACTS({"a", "pci/0000:17:00.0", "counter/aer_fatal", "1", 0})),
+		RS_UNKNOWN);
+}
+
+static void test_kernel_log_names_the_narrow_link(void **state)
+{
+	struct judged j =
+		judge("P14", FACTS({"a", "host", "pcie_limited",
+				    "[ 12.3] mlx5_core 0000:17:00.0: 63.008 Gb/s available PCIe "
+				    "bandwidth, limited by 8.0 GT/s PCIe x8 link at 0000:16:00.0 "
+				    "(capable of 126.016 Gb/s with 8.0 GT/s PCIe x16 link)",
+				    0}));
+
+	assert_int_equal(j.a->findings[0]->verdict, RS_FAIL);
+	assert_string_equal(j.a->findings[0]->subject[0].part, "0000:16:00.0");
+	rs_audit_destroy(j.a);
+	assert_int_equal(verdict("P14", FACTS({"a", "host", "kernel_error/1",
+					       "NVRM: Xid (PCI:0000:18:00): 79, GPU has fallen off "
+					       "the bus.",
+					       0})),
+			 RS_FAIL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_payload_is_what_the_path_takes),
+		cmocka_unit_test(test_payload_larger_than_the_port_above_is_malformed),
+		cmocka_unit_test(test_reads_in_flight_carry_the_rate),
+		cmocka_unit_test(test_undo_of_a_read_request_size_is_the_former_one),
+		cmocka_unit_test(test_translation_by_the_nic_matters_in_guests),
+		cmocka_unit_test(test_each_device_has_a_numa_node),
+		cmocka_unit_test(test_socket_direct_reaches_both_sockets),
+		cmocka_unit_test(test_writes_may_be_ordered_loosely),
+		cmocka_unit_test(test_bar_maps_the_gpus_memory),
+		cmocka_unit_test(test_errors_are_a_rate),
+		cmocka_unit_test(test_kernel_log_names_the_narrow_link),
 		cmocka_unit_test(test_gpu_memory_can_be_registered),
 		cmocka_unit_test(test_peer_memory_depends_on_the_release),
 		cmocka_unit_test(test_absence_needs_a_whole_list),
