@@ -1,15 +1,11 @@
-/* SONiC: CONFIG_DB as config_db.json or qos.json, tables nested or flat ("TABLE|KEY"), with names
- * or
+/* SONiC: CONFIG_DB as config_db.json or qos.json, tables nested or flat ("TABLE|KEY"), names or
  * "[TABLE|NAME]" references, ranges of queues, and `global`. Facts are those of every switch: a
  * port's maps are followed here, so that rules join DSCP, class, group and queue by number. */
-#include <libfyaml.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "audit/readers.h"
-#include "base/text.h"
-
-enum { LINE_MAX_CHARACTERS = 1 << 20, OPEN_MAX = 64 }; /* CONFIG_DB is three deep */
+#include "audit/tree.h"
 
 static int score(const struct rs_input *in)
 {
@@ -33,35 +29,17 @@ struct db {
 	struct rs_audit *a;
 	const struct rs_input *in;
 	struct fy_node *root;
+	bool queues; /* the table QUEUE is there: who is not in it has no profile */
 };
-
-static const char *text_of(struct fy_node *n, char *buf, size_t size)
-{
-	size_t len;
-	const char *p = n ? fy_node_get_scalar(n, &len) : NULL;
-
-	if (!p || len >= size)
-		return NULL;
-	memcpy(buf, p, len);
-	buf[len] = '\0';
-	return buf;
-}
-
-static struct fy_node *member(struct fy_node *map, const char *key)
-{
-	return map && fy_node_is_mapping(map)
-		       ? fy_node_mapping_lookup_value_by_simple_key(map, key, FY_NT)
-		       : NULL;
-}
 
 /* TABLE's row KEY, nested or flat. */
 static struct fy_node *row(const struct db *d, const char *table, const char *key)
 {
-	struct fy_node *n = member(member(d->root, table), key);
+	struct fy_node *n = rs_tree_member(rs_tree_member(d->root, table), key);
 	char flat[256];
 
 	snprintf(flat, sizeof(flat), "%s|%s", table, key);
-	return n ? n : member(d->root, flat);
+	return n ? n : rs_tree_member(d->root, flat);
 }
 
 /* Each row of a table, nested or flat. */
@@ -69,18 +47,18 @@ static void each(struct db *d, const char *table,
 		 void (*fn)(struct db *d, const char *key, struct fy_node *value, void *arg),
 		 void *arg)
 {
-	struct fy_node *nested = member(d->root, table);
+	struct fy_node *nested = rs_tree_member(d->root, table);
 	struct fy_node_pair *p;
 	void *it = NULL;
 	size_t n = strlen(table);
 	char key[256];
 
 	while (nested && fy_node_is_mapping(nested) && (p = fy_node_mapping_iterate(nested, &it)))
-		if (text_of(fy_node_pair_key(p), key, sizeof(key)))
+		if (rs_tree_text(fy_node_pair_key(p), key, sizeof(key)))
 			fn(d, key, fy_node_pair_value(p), arg);
 	for (it = NULL; (p = fy_node_mapping_iterate(d->root, &it));)
-		if (text_of(fy_node_pair_key(p), key, sizeof(key)) && !strncmp(key, table, n) &&
-		    key[n] == '|')
+		if (rs_tree_text(fy_node_pair_key(p), key, sizeof(key)) &&
+		    !strncmp(key, table, n) && key[n] == '|')
 			fn(d, key + n + 1, fy_node_pair_value(p), arg);
 }
 
@@ -115,8 +93,8 @@ static void follow_map(struct db *d, const struct follow *f)
 	while (map && fy_node_is_mapping(map) && (p = fy_node_mapping_iterate(map, &it))) {
 		char key[32], value[32], at[320], name[64];
 
-		if (!text_of(fy_node_pair_key(p), key, sizeof(key)) ||
-		    !text_of(fy_node_pair_value(p), value, sizeof(value)))
+		if (!rs_tree_text(fy_node_pair_key(p), key, sizeof(key)) ||
+		    !rs_tree_text(fy_node_pair_value(p), value, sizeof(value)))
 			continue;
 		snprintf(at, sizeof(at), "/%s/%s/%s", f->table, f->map, key);
 		snprintf(name, sizeof(name), "%s/%s", f->fact, key);
@@ -157,24 +135,28 @@ static void port_maps(struct db *d, const char *port, struct fy_node *v, void *a
 		return;
 	snprintf(subject, sizeof(subject), "port/%s", port);
 	for (unsigned i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
-		struct fy_node *n = member(v, maps[i].key);
+		struct fy_node *n = rs_tree_member(v, maps[i].key);
 		struct follow f = {subject, maps[i].table, value, maps[i].fact};
 
 		/* a platform may give the DSCP map for the whole switch */
 		if (!n && i == 0)
-			n = member(row(d, "PORT_QOS_MAP", "global"), maps[i].key);
-		if (!text_of(n, value, sizeof(value)))
+			n = rs_tree_member(row(d, "PORT_QOS_MAP", "global"), maps[i].key);
+		if (!rs_tree_text(n, value, sizeof(value)))
 			continue;
 		plain_name(value);
 		snprintf(at, sizeof(at), "/PORT_QOS_MAP/%s/%s", port, maps[i].key);
 		put(d, at, subject, maps[i].key, value);
 		follow_map(d, &f);
 	}
-	put(d, at, subject, "pfc_seen", "1");
-	if (text_of(member(v, "pfc_enable"), value, sizeof(value)))
+	put(d, NULL, subject, "pfc_seen", "1");
+	if (rs_tree_text(rs_tree_member(v, "pfc_enable"), value, sizeof(value)))
 		pfc(d, subject, port, value);
-	if (text_of(member(v, "pfcwd_sw_enable"), value, sizeof(value)))
-		put(d, NULL, subject, "watchdog", value);
+	if (rs_tree_member(v, "dscp_to_tc_map"))
+		put(d, NULL, subject, "trust", "dscp");
+	else if (rs_tree_member(v, "dot1p_to_tc_map"))
+		put(d, NULL, subject, "trust", "pcp");
+	if (rs_tree_text(rs_tree_member(v, "pfcwd_sw_enable"), value, sizeof(value)))
+		put(d, NULL, subject, "watchdog", *value ? "on" : "off");
 }
 
 /* "Ethernet0|3-4" or "Ethernet0,Ethernet4|3": each port and number. */
@@ -204,7 +186,7 @@ static void fact_of_row(struct db *d, const char *table, const char *key, const 
 {
 	char value[128], at[320], name[64];
 
-	if (!text_of(member(row(d, table, key), field), value, sizeof(value)))
+	if (!rs_tree_text(rs_tree_member(row(d, table, key), field), value, sizeof(value)))
 		return;
 	snprintf(at, sizeof(at), "/%s/%s/%s", table, key, field);
 	snprintf(name, sizeof(name), fact_fmt, q);
@@ -216,11 +198,12 @@ static void queue(struct db *d, const char *port, int q, void *arg)
 	struct fy_node *v = arg;
 	char name[128], fact[64], value[64];
 
-	if (text_of(member(v, "wred_profile"), name, sizeof(name))) {
+	if (rs_tree_text(rs_tree_member(v, "wred_profile"), name, sizeof(name))) {
 		plain_name(name);
 		snprintf(fact, sizeof(fact), "queue/%d/wred", q);
 		put(d, NULL, port, fact, name);
-		if (text_of(member(row(d, "WRED_PROFILE", name), "ecn"), value, sizeof(value))) {
+		if (rs_tree_text(rs_tree_member(row(d, "WRED_PROFILE", name), "ecn"), value,
+				 sizeof(value))) {
 			char at[320];
 
 			snprintf(at, sizeof(at), "/WRED_PROFILE/%s/ecn", name);
@@ -235,7 +218,7 @@ static void queue(struct db *d, const char *port, int q, void *arg)
 		fact_of_row(d, "WRED_PROFILE", name, "green_drop_probability", port,
 			    "queue/%d/pmax", q);
 	}
-	if (text_of(member(v, "scheduler"), name, sizeof(name))) {
+	if (rs_tree_text(rs_tree_member(v, "scheduler"), name, sizeof(name))) {
 		plain_name(name);
 		fact_of_row(d, "SCHEDULER", name, "type", port, "queue/%d/scheduler", q);
 		fact_of_row(d, "SCHEDULER", name, "weight", port, "queue/%d/weight", q);
@@ -244,6 +227,7 @@ static void queue(struct db *d, const char *port, int q, void *arg)
 
 static void queues(struct db *d, const char *key, struct fy_node *v, void *arg)
 {
+	d->queues = true;
 	each_port_queue(d, key, queue, v);
 }
 
@@ -255,11 +239,12 @@ static void group(struct db *d, const char *port, int pg, void *arg)
 		{"size", "pg/%d/reserve"},          {"xon", "pg/%d/xon"},
 		{"xon_offset", "pg/%d/xon_offset"}, {"xoff", "pg/%d/xoff"},
 		{"dynamic_th", "pg/%d/alpha"},      {"pool", "pg/%d/pool"},
+		{"static_th", "pg/%d/static"},
 	};
 	struct fy_node *v = arg;
 	char name[128], fact[64];
 
-	if (!text_of(member(v, "profile"), name, sizeof(name)))
+	if (!rs_tree_text(rs_tree_member(v, "profile"), name, sizeof(name)))
 		return;
 	plain_name(name);
 	snprintf(fact, sizeof(fact), "pg/%d/profile", pg);
@@ -273,22 +258,32 @@ static void groups(struct db *d, const char *key, struct fy_node *v, void *arg)
 	each_port_queue(d, key, group, v);
 }
 
+/* "0,1,2,3" is four lanes. */
+static void count_lanes(char *list, size_t size)
+{
+	int n = 1;
+
+	for (const char *p = list; *p; p++)
+		n += *p == ',';
+	snprintf(list, size, "%d", n);
+}
+
 static void port(struct db *d, const char *name, struct fy_node *v, void *arg)
 {
 	static const struct {
 		const char *field, *fact;
-	} fields[] = {{"mtu", "mtu"},
-		      {"speed", "speed_mbps"},
-		      {"fec", "fec"},
-		      {"admin_status", "admin"},
-		      {"description", "description"}};
+	} fields[] = {{"mtu", "mtu"},     {"speed", "speed_mbps"},
+		      {"fec", "fec"},     {"admin_status", "admin"},
+		      {"lanes", "lanes"}, {"description", "description"}};
 	char subject[192], value[256], at[320];
 
 	snprintf(subject, sizeof(subject), "port/%s", name);
 	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
-		if (!text_of(member(v, fields[i].field), value, sizeof(value)))
+		if (!rs_tree_text(rs_tree_member(v, fields[i].field), value, sizeof(value)))
 			continue;
 		snprintf(at, sizeof(at), "/PORT/%s/%s", name, fields[i].field);
+		if (!strcmp(fields[i].field, "lanes"))
+			count_lanes(value, sizeof(value));
 		put(d, at, subject, fields[i].fact, value);
 	}
 }
@@ -297,11 +292,104 @@ static void pool(struct db *d, const char *name, struct fy_node *v, void *arg)
 {
 	char value[64], at[320], fact[192];
 
-	if (!text_of(member(v, "size"), value, sizeof(value)))
+	if (!rs_tree_text(rs_tree_member(v, "size"), value, sizeof(value)))
 		return;
 	snprintf(at, sizeof(at), "/BUFFER_POOL/%s/size", name);
 	snprintf(fact, sizeof(fact), "pool/%s/size", name);
 	put(d, at, "host", fact, value);
+	if (!rs_tree_text(rs_tree_member(v, "xoff"), value, sizeof(value)))
+		return;
+	snprintf(at, sizeof(at), "/BUFFER_POOL/%s/xoff", name);
+	snprintf(fact, sizeof(fact), "pool/%s/shared_headroom", name);
+	put(d, at, "host", fact, value);
+}
+
+/* Detection and restoration in milliseconds, by port; GLOBAL has the interval of polling. */
+static void watchdog(struct db *d, const char *name, struct fy_node *v, void *arg)
+{
+	static const struct {
+		const char *field, *fact;
+	} fields[] = {{"detection_time", "watchdog/detection_ms"},
+		      {"restoration_time", "watchdog/restoration_ms"},
+		      {"action", "watchdog/action"}};
+	char subject[192], value[64], at[320];
+
+	if (!strcmp(name, "GLOBAL"))
+		return;
+	snprintf(subject, sizeof(subject), "port/%s", name);
+	snprintf(at, sizeof(at), "/PFC_WD/%s", name);
+	put(d, at, subject, "watchdog", "on");
+	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		if (!rs_tree_text(rs_tree_member(v, fields[i].field), value, sizeof(value)))
+			continue;
+		snprintf(at, sizeof(at), "/PFC_WD/%s/%s", name, fields[i].field);
+		put(d, at, subject, fields[i].fact, value);
+	}
+}
+
+static void metadata(struct db *d, const char *name, struct fy_node *v, void *arg)
+{
+	static const struct {
+		const char *field, *fact;
+	} fields[] = {{"hostname", "hostname"},
+		      {"hwsku", "model"},
+		      {"type", "tier"},
+		      {"buffer_model", "buffer_model"},
+		      {"default_pfcwd_status", "watchdog_default"}};
+	char value[128], at[128];
+
+	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		if (!rs_tree_text(rs_tree_member(v, fields[i].field), value, sizeof(value)))
+			continue;
+		snprintf(at, sizeof(at), "/DEVICE_METADATA/localhost/%s", fields[i].field);
+		put(d, at, "host", fields[i].fact, value);
+	}
+}
+
+static void neighbour(struct db *d, const char *name, struct fy_node *v, void *arg)
+{
+	char subject[192], value[128], at[320], tier[64];
+
+	snprintf(subject, sizeof(subject), "port/%s", name);
+	snprintf(at, sizeof(at), "/DEVICE_NEIGHBOR/%s", name);
+	if (rs_tree_text(rs_tree_member(v, "port"), value, sizeof(value)))
+		put(d, at, subject, "neighbour_port", value);
+	if (!rs_tree_text(rs_tree_member(v, "name"), value, sizeof(value)))
+		return;
+	put(d, at, subject, "neighbour", value);
+	if (rs_tree_text(rs_tree_member(row(d, "DEVICE_NEIGHBOR_METADATA", value), "type"), tier,
+			 sizeof(tier)))
+		put(d, at, subject, "neighbour_tier", tier);
+}
+
+static void default_lossless(struct db *d, const char *name, struct fy_node *v, void *arg)
+{
+	char value[64];
+
+	if (rs_tree_text(rs_tree_member(v, "default_dynamic_th"), value, sizeof(value)))
+		put(d, "/DEFAULT_LOSSLESS_BUFFER_PARAMETER", "host", "default_alpha", value);
+	if (rs_tree_text(rs_tree_member(v, "over_subscribe_ratio"), value, sizeof(value)))
+		put(d, "/DEFAULT_LOSSLESS_BUFFER_PARAMETER", "host", "over_subscribe", value);
+}
+
+static void hashing(struct db *d, const char *name, struct fy_node *v, void *arg)
+{
+	struct fy_node *list = rs_tree_member(v, "ecmp_hash"), *item;
+	bool found = false, any = false;
+	char value[64];
+	void *it = NULL;
+
+	if (!list)
+		list = rs_tree_member(v, "ecmp_hash@");
+	if (list && fy_node_is_sequence(list))
+		while ((item = fy_node_sequence_iterate(list, &it))) {
+			any = true;
+			found |= rs_tree_text(item, value, sizeof(value)) &&
+				 !strcmp(value, "L4_SRC_PORT");
+		}
+	if (any)
+		put(d, "/SWITCH_HASH/GLOBAL/ecmp_hash", "host", "hash/l4_source",
+		    found ? "1" : "0");
 }
 
 static void cable(struct db *d, const char *name, struct fy_node *v, void *arg)
@@ -312,8 +400,8 @@ static void cable(struct db *d, const char *name, struct fy_node *v, void *arg)
 	while (fy_node_is_mapping(v) && (p = fy_node_mapping_iterate(v, &it))) {
 		char key[128], subject[192], value[64], at[320];
 
-		if (!text_of(fy_node_pair_key(p), key, sizeof(key)) ||
-		    !text_of(fy_node_pair_value(p), value, sizeof(value)))
+		if (!rs_tree_text(fy_node_pair_key(p), key, sizeof(key)) ||
+		    !rs_tree_text(fy_node_pair_value(p), value, sizeof(value)))
 			continue;
 		snprintf(subject, sizeof(subject), "port/%s", key);
 		snprintf(at, sizeof(at), "/CABLE_LENGTH/%s/%s", name, key);
@@ -322,29 +410,9 @@ static void cable(struct db *d, const char *name, struct fy_node *v, void *arg)
 	}
 }
 
-/* Without a word on standard error about what is no JSON. */
-static struct fy_document *parse(const struct rs_input *in)
-{
-	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_JSON_FORCE};
-	struct fy_document *doc;
-	struct fy_diag_cfg quiet;
-
-	if (rs_text_check(in->data, in->size, LINE_MAX_CHARACTERS, OPEN_MAX, NULL))
-		return NULL;
-	fy_diag_cfg_default(&quiet);
-	quiet.fp = NULL;
-	cfg.diag = fy_diag_create(&quiet);
-	if (!cfg.diag)
-		return NULL;
-	fy_diag_set_collect_errors(cfg.diag, true);
-	doc = fy_document_build_from_string(&cfg, in->data, in->size);
-	fy_diag_unref(cfg.diag);
-	return doc;
-}
-
 static int read_sonic(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *doc = parse(in);
+	struct fy_document *doc = rs_tree_parse(in);
 	struct db d = {.a = a, .in = in, .root = doc ? fy_document_root(doc) : NULL};
 
 	if (d.root && fy_node_is_mapping(d.root)) {
@@ -352,10 +420,17 @@ static int read_sonic(struct rs_audit *a, const struct rs_input *in)
 		put(&d, NULL, "host", "os", "SONiC");
 		each(&d, "PORT_QOS_MAP", port_maps, NULL);
 		each(&d, "QUEUE", queues, NULL);
+		if (d.queues)
+			put(&d, NULL, "host", "queues_seen", "1");
 		each(&d, "BUFFER_PG", groups, NULL);
 		each(&d, "PORT", port, NULL);
 		each(&d, "BUFFER_POOL", pool, NULL);
 		each(&d, "CABLE_LENGTH", cable, NULL);
+		each(&d, "PFC_WD", watchdog, NULL);
+		each(&d, "DEVICE_METADATA", metadata, NULL);
+		each(&d, "DEVICE_NEIGHBOR", neighbour, NULL);
+		each(&d, "DEFAULT_LOSSLESS_BUFFER_PARAMETER", default_lossless, NULL);
+		each(&d, "SWITCH_HASH", hashing, NULL);
 	}
 	fy_document_destroy(doc);
 	return a->err;

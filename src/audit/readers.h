@@ -29,5 +29,16 @@ extern const struct rs_reader rs_reader_route;
 extern const struct rs_reader rs_reader_ethtool_i;
 extern const struct rs_reader rs_reader_cpupower;
 extern const struct rs_reader rs_reader_nccl_xml;
+extern const struct rs_reader rs_reader_junos;
+extern const struct rs_reader rs_reader_nvue;
+extern const struct rs_reader rs_reader_nv_show;
+extern const struct rs_reader rs_reader_eos;
+extern const struct rs_reader rs_reader_lldp_json;
+extern const struct rs_reader rs_reader_lldp_keys;
+extern const struct rs_reader rs_reader_lldp_text;
+extern const struct rs_reader rs_reader_lldp_xml;
+extern const struct rs_reader rs_reader_ibnetdiscover;
+extern const struct rs_reader rs_reader_netq;
+extern const struct rs_reader rs_reader_sonic_counters;
 
 #endif

@@ -1,0 +1,63 @@
+/* JSON (RFC 8259) and YAML 1.2 through libfyaml, with limits that keep its costs low. */
+#include <string.h>
+#include "audit/tree.h"
+#include "base/text.h"
+
+enum { LINE_MAX_CHARACTERS = 1 << 20, OPEN_MAX = 64 };
+
+static bool is_json(const struct rs_input *in)
+{
+	size_t at = 0;
+
+	while (at < in->size && strchr(" \t\r\n", in->data[at]))
+		at++;
+	return at < in->size && (in->data[at] == '{' || in->data[at] == '[');
+}
+
+struct fy_document *rs_tree_parse(const struct rs_input *in)
+{
+	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET};
+	struct fy_document *doc;
+	struct fy_diag_cfg quiet;
+
+	if (rs_text_check(in->data, in->size, LINE_MAX_CHARACTERS, OPEN_MAX, NULL))
+		return NULL;
+	if (is_json(in))
+		cfg.flags |= FYPCF_JSON_FORCE;
+	fy_diag_cfg_default(&quiet);
+	quiet.fp = NULL;
+	cfg.diag = fy_diag_create(&quiet);
+	if (!cfg.diag)
+		return NULL;
+	fy_diag_set_collect_errors(cfg.diag, true);
+	doc = fy_document_build_from_string(&cfg, in->data, in->size);
+	fy_diag_unref(cfg.diag);
+	return doc;
+}
+
+struct fy_node *rs_tree_member(struct fy_node *n, const char *key)
+{
+	return n && fy_node_is_mapping(n)
+		       ? fy_node_mapping_lookup_value_by_simple_key(n, key, FY_NT)
+		       : NULL;
+}
+
+const char *rs_tree_text(struct fy_node *n, char *buf, size_t size)
+{
+	size_t len;
+	const char *p = n ? fy_node_get_scalar(n, &len) : NULL;
+
+	if (!p || len >= size)
+		return NULL;
+	memcpy(buf, p, len);
+	buf[len] = '\0';
+	return buf;
+}
+
+uint32_t rs_tree_line(struct fy_node *n)
+{
+	struct fy_token *t = n ? fy_node_get_scalar_token(n) : NULL;
+	const struct fy_mark *m = t ? fy_token_start_mark(t) : NULL;
+
+	return m ? (uint32_t)m->line + 1 : 0;
+}

@@ -1,0 +1,17 @@
+/* Private to audit/: JSON and YAML of strangers, parsed without a word on standard error. */
+#ifndef RS_AUDIT_TREE_H
+#define RS_AUDIT_TREE_H
+
+#include <libfyaml.h>
+#include "audit/reader.h"
+
+/* NULL: not JSON or YAML, over a limit, or no memory. Destroy with fy_document_destroy(). */
+struct fy_document *rs_tree_parse(const struct rs_input *in);
+/* A member of a mapping; NULL when there is none or n is no mapping. */
+struct fy_node *rs_tree_member(struct fy_node *n, const char *key);
+/* A scalar's text; NULL when it is none or longer than the buffer. */
+const char *rs_tree_text(struct fy_node *n, char *buf, size_t size);
+/* The line, from 1; 0: not known. */
+uint32_t rs_tree_line(struct fy_node *n);
+
+#endif

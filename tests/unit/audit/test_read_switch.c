@@ -1,0 +1,564 @@
+/* Switch configuration and neighbours, as each vendor writes them: what is read, what is not
+ * made up, and that two spellings of one configuration are one. */
+#include <stdlib.h>
+#include "reading.h"
+
+/* ---- Junos ---- */
+
+static const char junos_braces[] =
+	"system {\n    host-name leaf7;\n}\n"
+	"interfaces {\n"
+	"    et-0/0/1 {\n        number-of-sub-ports 2;\n"
+	"        speed 400g;\n    }\n"
+	"    et-0/0/1:0 {\n        mtu 9216;\n"
+	"        unit 0 {\n            family inet {\n"
+	"                mtu 9170;\n            }\n        }\n    }\n"
+	"    xe-0/0/9 {\n        disable;\n    }\n"
+	"    inactive: et-0/0/5 {\n        mtu 1500;\n    }\n}\n"
+	"class-of-service {\n"
+	"    classifiers {\n        dscp d1 {\n"
+	"            forwarding-class CNP {\n"
+	"                loss-priority low code-points cs6;\n            }\n"
+	"            forwarding-class RDMA {\n"
+	"                loss-priority low code-points [ 101000 101001 ];\n"
+	"            }\n        }\n    }\n"
+	"    drop-profiles {\n        dp {\n            interpolate {\n"
+	"                fill-level [ 40 80 ];\n"
+	"                drop-probability [ 0 100 ];\n            }\n"
+	"        }\n    }\n"
+	"    forwarding-classes {\n"
+	"        class CNP queue-num 6;\n"
+	"        class RDMA queue-num 4 no-loss pfc-priority 5;\n    }\n"
+	"    congestion-notification-profile {\n        cnp {\n"
+	"            pfc-watchdog;\n            input {\n"
+	"                dscp {\n                    code-point 101000 {\n"
+	"                        pfc;\n                    }\n"
+	"                }\n            }\n        }\n    }\n"
+	"    interfaces {\n        et-* {\n"
+	"            congestion-notification-profile cnp;\n"
+	"            scheduler-map sm;\n            unit * {\n"
+	"                classifiers {\n                    dscp d1;\n"
+	"                }\n            }\n        }\n    }\n"
+	"    scheduler-maps {\n        sm {\n"
+	"            forwarding-class RDMA scheduler s1;\n        }\n    }\n"
+	"    schedulers {\n        s1 {\n"
+	"            drop-profile-map loss-priority any protocol any "
+	"drop-profile dp;\n"
+	"            explicit-congestion-notification;\n        }\n"
+	"    }\n}\n";
+
+static const char junos_set[] =
+	"set system host-name leaf7\n"
+	"set interfaces et-0/0/1 number-of-sub-ports 2\n"
+	"set interfaces et-0/0/1 speed 400g\n"
+	"set interfaces et-0/0/1:0 mtu 9216\n"
+	"set interfaces et-0/0/1:0 unit 0 family inet mtu 9170\n"
+	"set interfaces xe-0/0/9 disable\n"
+	"set interfaces et-0/0/5 mtu 1500\n"
+	"deactivate interfaces et-0/0/5\n"
+	"set class-of-service classifiers dscp d1 forwarding-class CNP loss-priority low "
+	"code-points cs6\n"
+	"set class-of-service classifiers dscp d1 forwarding-class RDMA loss-priority low "
+	"code-points 101000\n"
+	"set class-of-service classifiers dscp d1 forwarding-class RDMA loss-priority low "
+	"code-points 101001\n"
+	"set class-of-service drop-profiles dp interpolate fill-level 40\n"
+	"set class-of-service drop-profiles dp interpolate fill-level 80\n"
+	"set class-of-service forwarding-classes class CNP queue-num 6\n"
+	"set class-of-service forwarding-classes class RDMA queue-num 4\n"
+	"set class-of-service forwarding-classes class RDMA no-loss\n"
+	"set class-of-service forwarding-classes class RDMA pfc-priority 5\n"
+	"set class-of-service congestion-notification-profile cnp pfc-watchdog\n"
+	"set class-of-service congestion-notification-profile cnp input dscp code-point 101000 "
+	"pfc\n"
+	"set class-of-service interfaces et-* congestion-notification-profile cnp\n"
+	"set class-of-service interfaces et-* scheduler-map sm\n"
+	"set class-of-service interfaces et-* unit * classifiers dscp d1\n"
+	"set class-of-service scheduler-maps sm forwarding-class RDMA scheduler s1\n"
+	"set class-of-service schedulers s1 drop-profile-map loss-priority any protocol any "
+	"drop-profile dp\n"
+	"set class-of-service schedulers s1 explicit-congestion-notification\n";
+
+static void check_junos(const struct rs_audit *a)
+{
+	const char *port = "port/et-0/0/1:0";
+
+	expect(a, "host", "os", "Junos");
+	expect(a, "host", "hostname", "leaf7");
+	expect(a, port, "speed_mbps", "400000");
+	expect(a, port, "mtu", "9216");
+	expect(a, port, "mtu_ip", "9170");
+	/* the class is the queue; PFC has a number of its own */
+	expect(a, port, "dscp_to_tc/40", "4");
+	expect(a, port, "dscp_to_tc/41", "4");
+	expect(a, port, "dscp_to_tc/48", "6");
+	expect(a, port, "tc_to_pg/4", "5");
+	expect(a, port, "pfc/5", "1");
+	expect(a, port, "pfc/3", NULL);
+	expect(a, port, "pfc_dscp/40", "1");
+	expect(a, port, "pfc_dscp/41", NULL);
+	expect(a, port, "queue/4/ecn", "1");
+	expect(a, port, "queue/4/kmin_percent", "40");
+	expect(a, port, "queue/4/kmax_percent", "80");
+	expect(a, port, "watchdog", "on");
+	expect(a, port, "watchdog/detection_ms", "200");
+	/* a port that is split, one that is switched off by the editor, one that no wildcard means
+	 */
+	assert_int_equal(facts(a, "port/et-0/0/1", "pfc/"), facts(a, port, "pfc/"));
+	assert_int_equal(facts(a, "port/et-0/0/5", ""), 0);
+	assert_int_equal(facts(a, "port/xe-0/0/9", "dscp_to_tc"), 0);
+	expect(a, "port/xe-0/0/9", "admin", "down");
+}
+
+static void test_junos_reads_the_same_in_braces_and_as_set_lines(void **state)
+{
+	struct rs_audit *a = reading(junos_braces), *b = reading(junos_set);
+
+	check_junos(a);
+	check_junos(b);
+	assert_int_equal(facts(a, "", ""), facts(b, "", ""));
+	rs_audit_destroy(a);
+	rs_audit_destroy(b);
+}
+
+static void test_junos_group_that_is_applied_counts_as_written(void **state)
+{
+	struct rs_audit *a =
+		reading("set groups G class-of-service forwarding-classes class X queue-num 4\n"
+			"set groups G class-of-service classifiers dscp d forwarding-class X "
+			"loss-priority low code-points 000001\n"
+			"set groups G class-of-service interfaces et-0/0/1 unit 0 classifiers dscp "
+			"d\n"
+			"set system host-name a\nset interfaces et-0/0/1 mtu 9000\n"
+			"set apply-groups G\n");
+
+	expect(a, "port/et-0/0/1", "dscp_to_tc/1", "4");
+	rs_audit_destroy(a);
+}
+
+static void test_junos_stanza_alone_speaks_of_its_wildcard(void **state)
+{
+	const char *from = strstr(junos_braces, "class-of-service {");
+	struct rs_audit *a = reading(from);
+
+	expect(a, "port/et-*", "dscp_to_tc/40", "4");
+	expect(a, "port/et-*", "pfc/5", "1");
+	rs_audit_destroy(a);
+}
+
+static void test_junos_default_class_gives_way_to_a_queue_in_use(void **state)
+{
+	struct rs_audit *a = reading(strstr(junos_braces, "class-of-service {"));
+
+	/* the built-in class no-loss has queue 4 and priority 4: RDMA took the queue */
+	expect(a, "port/et-*", "pfc/4", NULL);
+	rs_audit_destroy(a);
+}
+
+static void test_junos_cut_short_is_read_as_far_as_it_goes(void **state)
+{
+	for (size_t n = 120; n < sizeof(junos_braces); n += 37) {
+		char *cut = strndup(junos_braces, n);
+		struct rs_input in = {
+			.host = "h", .path = "f", .inner = "f", .data = cut, .size = n};
+		struct rs_audit *a;
+
+		assert_int_equal(rs_audit_create(&a), 0);
+		assert_true(rs_read_input(a, &in) >= 0);
+		assert_int_equal(a->err, 0);
+		rs_audit_destroy(a);
+		free(cut);
+	}
+}
+
+/* ---- EOS ---- */
+
+static const char eos[] =
+	"! device: leaf3\n!\nhostname leaf3\n!\n"
+	"qos profile RDMA\n   qos trust dscp\n   !\n"
+	"   tx-queue 5\n      bandwidth percent 60\n"
+	"      random-detect ecn minimum-threshold 320 kbytes maximum-threshold 1 "
+	"mbytes max-mark-probability 90\n"
+	"   !\n   priority-flow-control on\n"
+	"   priority-flow-control priority 5 no-drop\n"
+	"   priority-flow-control pause watchdog\n!\n"
+	"interface Ethernet1/1\n   mtu 9214\n   speed 400g-8\n"
+	"   no switchport\n   error-correction encoding reed-solomon\n"
+	"   service-profile RDMA\n!\n"
+	"interface Ethernet2/1\n   service-profile RDMA\n   qos trust cos\n"
+	"   comment\n   priority-flow-control priority 0 no-drop\n   EOF\n!\n"
+	"interface Ethernet3/1\n   priority-flow-control priority 5 no-drop\n!\n"
+	"interface Ethernet1/1.100\n   mtu 1500\n!\n"
+	"qos map dscp 40 41-43 to traffic-class 5\n"
+	"qos map traffic-class 5 to tx-queue 5\n"
+	"priority-flow-control pause watchdog default timeout 0.2\n";
+
+static void test_eos_profile_counts_where_it_is_used(void **state)
+{
+	struct rs_audit *a = reading(eos);
+
+	expect(a, "host", "hostname", "leaf3");
+	expect(a, "port/Ethernet1/1", "trust", "dscp");
+	expect(a, "port/Ethernet1/1", "pfc/5", "1");
+	expect(a, "port/Ethernet1/1", "mtu_ip", "9214");
+	expect(a, "port/Ethernet1/1", "speed_mbps", "400000");
+	expect(a, "port/Ethernet1/1", "fec", "rs");
+	expect(a, "port/Ethernet1/1", "queue/5/kmin", "320000");
+	expect(a, "port/Ethernet1/1", "queue/5/kmax", "1000000");
+	expect(a, "port/Ethernet1/1", "watchdog", "on");
+	expect(a, "port/*", "dscp_to_tc/42", "5");
+	expect(a, "port/*", "watchdog/detection_ms", "200");
+	rs_audit_destroy(a);
+}
+
+static void test_eos_interface_wins_over_its_profile(void **state)
+{
+	struct rs_audit *a = reading(eos);
+
+	expect(a, "port/Ethernet2/1", "trust", "pcp");
+	expect(a, "port/Ethernet2/1", "pfc/5", "1");
+	/* a comment is no configuration */
+	expect(a, "port/Ethernet2/1", "pfc/0", NULL);
+	rs_audit_destroy(a);
+}
+
+static void test_eos_no_drop_without_flow_control_on_protects_nothing(void **state)
+{
+	struct rs_audit *a = reading(eos);
+
+	expect(a, "port/Ethernet3/1", "pfc/5", "0");
+	assert_int_equal(facts(a, "port/Ethernet1/1.100", ""), 0);
+	rs_audit_destroy(a);
+}
+
+/* ---- Cumulus ---- */
+
+static void check_nvue(const struct rs_audit *a)
+{
+	expect(a, "host", "os", "Cumulus");
+	expect(a, "port/swp2", "mtu", "9216");
+	expect(a, "port/swp3", "mtu", NULL);
+	expect(a, "port/swp1s1", "speed_mbps", "400000");
+	expect(a, "port/*", "dscp_to_tc/40", "5");
+	expect(a, "port/*", "dscp_to_tc/26", "3");
+	expect(a, "port/*", "pfc/5", "1");
+	expect(a, "port/*", "queue/5/kmin", "200000");
+	expect(a, "host", "roce_mode", "lossless");
+	expect(a, "host", "ar", "on");
+}
+
+static void test_nvue_reads_the_same_as_lines_yaml_and_json(void **state)
+{
+	struct rs_audit *a =
+		reading("cumulus@leaf:~$ nv set qos roce mode lossless\n"
+			"nv set qos mapping default-global dscp 40 switch-priority 5\n"
+			"nv set qos pfc default-global switch-priority 5\n"
+			"nv set qos congestion-control default-global traffic-class 5 "
+			"min-threshold-bytes 200000\n"
+			"nv set interface swp1-2 link mtu 9216\n"
+			"nv set interface swp1s0-1 link speed 400G\n"
+			"nv set router adaptive-routing enable on\n"
+			"nv set interface swp3 link mtu 1500\nnv unset interface swp3 link mtu\n");
+	struct rs_audit *b = reading(
+		"- header:\n    nvue-api-version: nvue_v1\n"
+		"- set:\n    interface:\n      swp1-2:\n        link:\n          mtu: 9216\n"
+		"      swp1s0-1:\n        link:\n          speed: 400G\n"
+		"    qos:\n      roce:\n        mode: lossless\n"
+		"      mapping:\n        default-global:\n          dscp:\n            '40':\n"
+		"              switch-priority: 5\n"
+		"      pfc:\n        default-global:\n          switch-priority: 5\n"
+		"      congestion-control:\n        default-global:\n          traffic-class:\n"
+		"            '5':\n              min-threshold-bytes: 200000\n"
+		"    router:\n      adaptive-routing:\n        enable: on\n");
+	struct rs_audit *c = reading(
+		"[{\"header\": {\"nvue-api-version\": \"nvue_v1\"}}, {\"set\": {"
+		"\"interface\": {\"swp1-2\": {\"link\": {\"mtu\": 9216}},"
+		"\"swp1s0-1\": {\"link\": {\"speed\": \"400G\"}}},"
+		"\"qos\": {\"roce\": {\"mode\": \"lossless\"}, \"mapping\": {\"default-global\": "
+		"{\"dscp\": {\"40\": {\"switch-priority\": 5}}}},"
+		"\"pfc\": {\"default-global\": {\"switch-priority\": 5}},"
+		"\"congestion-control\": {\"default-global\": {\"traffic-class\": {\"5\": "
+		"{\"min-threshold-bytes\": 200000}}}}},"
+		"\"router\": {\"adaptive-routing\": {\"enable\": \"on\"}}}}]");
+
+	check_nvue(a);
+	check_nvue(b);
+	check_nvue(c);
+	rs_audit_destroy(a);
+	rs_audit_destroy(b);
+	rs_audit_destroy(c);
+}
+
+static void test_nvue_roce_switched_off_says_nothing(void **state)
+{
+	struct rs_audit *a = reading("nv set qos roce enable off\nnv set interface swp1 link mtu "
+				     "9216\n");
+
+	expect(a, "host", "roce_mode", NULL);
+	expect(a, "port/*", "pfc/3", NULL);
+	rs_audit_destroy(a);
+}
+
+static const char nv_show[] = "cumulus@leaf:~$ nv show interface swp5 qos roce status\n"
+			      "                    operational    applied  description\n"
+			      "------------------  -------------  -------  -----------------\n"
+			      "congestion-control\n"
+			      "  enabled-tc        0,5                     Congestion config\n"
+			      "  max-threshold     1.43 MB                 Congestion config\n"
+			      "  min-threshold     153.00 KB               Congestion config\n"
+			      "pfc\n"
+			      "  pfc-priority      5                       switch-prio\n"
+			      "  tx-enabled        yes                     PFC Tx\n"
+			      "trust\n"
+			      "  trust-mode        pcp,dscp                Trust\n"
+			      "mode                lossless       lossy    Roce Mode\n"
+			      "\nRoCE PCP/DSCP->SP mapping configurations\n=======\n"
+			      "          pcp  dscp  switch-prio\n    ----  ---  ----  -----------\n"
+			      "    roce  5    40    5\n"
+			      "\nRoCE SP->TC mapping and ETS configurations\n=======\n"
+			      "          switch-prio  traffic-class  scheduler-weight\n"
+			      "    ----  -----------  -------------  ----------------\n"
+			      "    roce  5            5              dwrr-50%\n";
+
+static void test_nv_show_tells_operational_from_applied(void **state)
+{
+	struct rs_audit *a = reading(nv_show);
+
+	expect(a, "port/swp5", "pfc/5", "1");
+	expect(a, "port/swp5", "pfc/3", "0");
+	expect(a, "port/swp5", "dscp_to_tc/40", "5");
+	expect(a, "port/swp5", "tc_to_queue/5", "5");
+	expect(a, "port/swp5", "queue/5/kmin", "156672"); /* 153 times 1024 */
+	expect(a, "port/swp5", "operational/mode", "lossless");
+	expect(a, "port/swp5", "applied/mode", "lossy");
+	/* a column that is empty differs from nothing */
+	expect(a, "port/swp5", "applied/pfc/pfc-priority", NULL);
+	rs_audit_destroy(a);
+}
+
+static void test_nv_show_takes_the_port_from_the_name_of_the_file(void **state)
+{
+	const char *text = strchr(nv_show, '\n') + 1;
+	struct rs_audit *a = reading_as("leaf1/swp7s1-roce.txt", text, strlen(text));
+
+	expect(a, "port/swp7s1", "pfc/5", "1");
+	rs_audit_destroy(a);
+	a = reading_as("leaf1/nv-show-qos-roce.txt", text, strlen(text));
+	expect(a, "port/*", "pfc/5", "1");
+	rs_audit_destroy(a);
+}
+
+/* ---- LLDP ---- */
+
+static void check_lldp(const struct rs_audit *a)
+{
+	expect(a, "netdev/eth4", "neighbour", "leaf1");
+	expect(a, "netdev/eth4", "neighbour_port", "swp8");
+	expect(a, "netdev/eth4", "neighbour_mfs", "9216");
+	expect(a, "netdev/eth4", "neighbour_pfc", "0x08");
+	expect(a, "netdev/eth5", "neighbour", "leaf2");
+	expect(a, "netdev/eth5", "neighbour_pfc", NULL);
+}
+
+static void test_lldp_reads_the_same_in_all_of_lldpctls_formats(void **state)
+{
+	static const char *const formats[] = {
+		/* json */
+		"{\"lldp\": {\"interface\": [{\"eth4\": {\"via\": \"LLDP\", \"chassis\": "
+		"{\"leaf1\": {\"id\": {\"type\": \"mac\", \"value\": \"00:11:22:33:44:55\"}, "
+		"\"descr\": \"x\"}}, \"port\": {\"id\": {\"type\": \"ifname\", \"value\": "
+		"\"swp8\"}, \"mfs\": \"9216\"}, \"unknown-tlvs\": {\"unknown-tlv\": {\"oui\": "
+		"\"00,80,C2\", \"subtype\": \"11\", \"len\": \"2\", \"value\": \"04,08\"}}}},"
+		"{\"eth5\": {\"chassis\": {\"leaf2\": {\"id\": {\"type\": \"mac\", \"value\": "
+		"\"00:11:22:33:44:56\"}}}, \"port\": {\"id\": {\"type\": \"ifname\", "
+		"\"value\": \"swp9\"}}}}]}}",
+		/* json, one interface an object beside the other */
+		"{\"lldp\": {\"interface\": {\"eth4\": {\"chassis\": {\"leaf1\": {\"id\": "
+		"{\"type\": \"mac\", \"value\": \"0\"}}}, \"port\": {\"id\": {\"type\": "
+		"\"ifname\", \"value\": \"swp8\"}, \"mfs\": \"9216\"}, \"unknown-tlvs\": "
+		"{\"unknown-tlv\": [{\"oui\": \"00,12,0F\", \"subtype\": \"11\", \"value\": "
+		"\"01,02\"}, {\"oui\": \"00,80,c2\", \"subtype\": \"11\", \"value\": "
+		"\"04,08\"}]}}, \"eth5\": {\"chassis\": {\"leaf2\": {\"id\": {\"type\": "
+		"\"mac\", \"value\": \"1\"}}}}}}}",
+		/* json0 */
+		"{\"lldp\": [{\"interface\": [{\"name\": \"eth4\", \"chassis\": [{\"id\": "
+		"[{\"type\": \"mac\", \"value\": \"0\"}], \"name\": [{\"value\": \"leaf1\"}]}], "
+		"\"port\": [{\"id\": [{\"type\": \"ifname\", \"value\": \"swp8\"}], \"mfs\": "
+		"[{\"value\": \"9216\"}]}], \"unknown-tlvs\": [{\"unknown-tlv\": [{\"oui\": "
+		"\"00,80,C2\", \"subtype\": \"11\", \"len\": \"2\", \"value\": \"04,08\"}]}]},"
+		"{\"name\": \"eth5\", \"chassis\": [{\"name\": [{\"value\": \"leaf2\"}]}]}]}]}",
+		/* keyvalue */
+		"lldp.eth4.via=LLDP\nlldp.eth4.chassis.mac=00:11\nlldp.eth4.chassis.name=leaf1\n"
+		"lldp.eth4.port.ifname=swp8\nlldp.eth4.port.mfs=9216\n"
+		"lldp.eth4.unknown-tlvs.unknown-tlv.oui=00,80,C2\n"
+		"lldp.eth4.unknown-tlvs.unknown-tlv.subtype=11\n"
+		"lldp.eth4.unknown-tlvs.unknown-tlv.value=04,08\n"
+		"lldp.eth5.chassis.name=leaf2\nlldp.eth5.port.ifname=swp9\n",
+		/* text */
+		"-----\nLLDP neighbors:\n-----\n"
+		"Interface:    eth4, via: LLDP, RID: 1, Time: 0 day, 00:01:02\n"
+		"  Chassis:\n    ChassisID:    mac 00:11:22:33:44:55\n    SysName:      leaf1\n"
+		"  Port:\n    PortID:       ifname swp8\n    MFS:          9216\n"
+		"  Unknown TLVs:\n    TLV:          OUI: 00,80,C2, SubType: 11, Len: 2 04,08\n"
+		"-----\nInterface:    eth5, via: LLDP, RID: 2\n  Chassis:\n"
+		"    SysName:      leaf2\n",
+		/* xml */
+		"<?xml version=\"1.0\"?>\n<lldp label=\"LLDP neighbors\">\n"
+		"<interface label=\"Interface\" name=\"eth4\" via=\"LLDP\">\n"
+		"<chassis><id type=\"mac\">00:11</id><name>leaf1</name></chassis>\n"
+		"<port><id type=\"ifname\">swp8</id><mfs>9216</mfs></port>\n"
+		"<unknown-tlvs><unknown-tlv oui=\"00,80,C2\" subtype=\"11\" len=\"2\">04,08"
+		"</unknown-tlv></unknown-tlvs></interface>\n"
+		"<interface name=\"eth5\"><chassis><name>leaf2</name></chassis></interface>\n"
+		"</lldp>\n",
+	};
+
+	for (unsigned i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		struct rs_audit *a = reading(formats[i]);
+
+		check_lldp(a);
+		rs_audit_destroy(a);
+	}
+}
+
+static void test_lldp_on_a_switch_is_of_its_ports(void **state)
+{
+	struct rs_audit *a = reading("lldp.Ethernet8.chassis.name=gpu01\n"
+				     "lldp.Ethernet8.port.ifname=eth2\n");
+
+	expect(a, "port/Ethernet8", "neighbour", "gpu01");
+	rs_audit_destroy(a);
+}
+
+static void test_lldp_without_neighbours_says_nothing(void **state)
+{
+	struct rs_audit *a = reading("{\"lldp\":{}}");
+
+	assert_int_equal(rs_facts_count(a->facts), 0);
+	rs_audit_destroy(a);
+}
+
+/* ---- Cables ---- */
+
+static void test_cables_of_an_infiniband_fabric(void **state)
+{
+	struct rs_audit *a = reading(
+		"# Topology\nvendid=0x2c9\ndevid=0xd2f2\nswitchguid=0x1(1)\n"
+		"Switch\t65 \"S-1\"\t\t# \"MF0;LEAF-04:MQM9701/U1\" enhanced port 0 lid 73\n"
+		"[1]\t\"H-2\"[1](2) \t\t# \"gpu01 mlx5_5\" lid 647 4xNDR\n\n"
+		"vendid=0x2c9\ndevid=0x1021\ncaguid=0x2\n"
+		"Ca\t1 \"H-2\"\t\t# \"gpu01 mlx5_5\"\n"
+		"[1](2) \t\"S-1\"[17]\t\t# lid 657 lmc 0 \"MF0;LEAF-04:MQM9701/U1\" lid 73 4xNDR\n"
+		"Ca\t1 \"H-3\"\t\t# \"MT4129 ConnectX7   Mellanox Technologies\"\n"
+		"[1](3) \t\"S-1\"[18]\t\t# lid 658 lmc 0 \"MF0;LEAF-04:MQM9701/U1\" lid 73 "
+		"4xNDR\n");
+
+	expect(a, "cable/gpu01/mlx5_5", "neighbour", "LEAF-04");
+	expect(a, "cable/gpu01/mlx5_5", "neighbour_port", "17");
+	expect(a, "cable/gpu01/mlx5_5", "rate", "4xNDR");
+	/* a name that the driver gave names nobody */
+	assert_int_equal(facts(a, "cable/", "neighbour_port"), 1);
+	rs_audit_destroy(a);
+}
+
+static void test_cables_of_netq_are_a_host_at_one_end(void **state)
+{
+	struct rs_audit *a = reading(
+		"[{\"links\": [{\"compounded_links\": [{\"id\": \"x\", \"interfaces\": "
+		"[{\"interface\": \"swp17s0\", \"node\": \"leaf9\"}, {\"interface\": "
+		"\"ens4f0np0\", \"node\": \"gpu12\"}]}, {\"id\": \"y\", \"interfaces\": "
+		"[{\"interface\": \"swp1\", \"node\": \"leaf9\"}, {\"interface\": \"swp2\", "
+		"\"node\": \"spine1\"}]}]}]}]");
+
+	expect(a, "cable/gpu12/ens4f0np0", "neighbour", "leaf9");
+	expect(a, "cable/gpu12/ens4f0np0", "neighbour_port", "swp17s0");
+	assert_int_equal(facts(a, "cable/", "neighbour_port"), 1);
+	rs_audit_destroy(a);
+}
+
+/* ---- SONiC ---- */
+
+static void test_sonic_nested_and_flat_are_one(void **state)
+{
+	static const char *const forms[] = {
+		"{\"PORT_QOS_MAP\": {\"Ethernet0\": {\"dscp_to_tc_map\": \"A\", \"pfc_enable\": "
+		"\"5\"}}, \"DSCP_TO_TC_MAP\": {\"A\": {\"40\": \"5\"}}, \"PORT\": {\"Ethernet0\": "
+		"{\"lanes\": \"0,1,2,3\", \"speed\": \"400000\"}}, \"PFC_WD\": {\"Ethernet0\": "
+		"{\"detection_time\": \"200\"}}}",
+		"{\"PORT_QOS_MAP|Ethernet0\": {\"dscp_to_tc_map\": \"[DSCP_TO_TC_MAP|A]\", "
+		"\"pfc_enable\": \"5\"}, \"DSCP_TO_TC_MAP|A\": {\"40\": \"5\"}, "
+		"\"PORT|Ethernet0\": {\"lanes\": \"0,1,2,3\", \"speed\": \"400000\"}, "
+		"\"PFC_WD|Ethernet0\": {\"detection_time\": \"200\"}}",
+	};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rs_audit *a = reading(forms[i]);
+
+		expect(a, "port/Ethernet0", "dscp_to_tc/40", "5");
+		expect(a, "port/Ethernet0", "pfc/5", "1");
+		expect(a, "port/Ethernet0", "pfc/3", "0");
+		expect(a, "port/Ethernet0", "lanes", "4");
+		expect(a, "port/Ethernet0", "watchdog/detection_ms", "200");
+		rs_audit_destroy(a);
+	}
+}
+
+static void test_sonic_counters_go_to_the_port_that_the_map_names(void **state)
+{
+	static const char *const forms[] = {
+		"{\"COUNTERS:oid:0x1\": {\"SAI_PORT_STAT_PFC_3_TX_PKTS\": \"7\", "
+		"\"SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S12\": \"4\"}, "
+		"\"COUNTERS:oid:0x2\": {\"SAI_QUEUE_STAT_DROPPED_PACKETS\": \"9\", "
+		"\"PFC_WD_STATUS\": \"stormed\"}, "
+		"\"COUNTERS:oid:0x3\": {\"SAI_PORT_STAT_PFC_3_TX_PKTS\": \"1\"}, "
+		"\"COUNTERS_PORT_NAME_MAP\": {\"Ethernet4\": \"oid:0x1\"}, "
+		"\"COUNTERS_QUEUE_NAME_MAP\": {\"Ethernet4:3\": \"oid:0x2\"}}",
+		"{\"COUNTERS:oid:0x1\": {\"type\": \"hash\", \"value\": "
+		"{\"SAI_PORT_STAT_PFC_3_TX_PKTS\": \"7\", "
+		"\"SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S12\": \"4\"}}, "
+		"\"COUNTERS:oid:0x2\": {\"type\": \"hash\", \"value\": "
+		"{\"SAI_QUEUE_STAT_DROPPED_PACKETS\": \"9\", \"PFC_WD_STATUS\": \"stormed\"}}, "
+		"\"COUNTERS_PORT_NAME_MAP\": {\"type\": \"hash\", \"value\": {\"Ethernet4\": "
+		"\"oid:0x1\"}}, \"COUNTERS_QUEUE_NAME_MAP\": {\"value\": {\"Ethernet4:3\": "
+		"\"oid:0x2\"}}}",
+	};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rs_audit *a = reading(forms[i]);
+
+		expect(a, "port/Ethernet4", "counter/pfc_tx/3", "7");
+		expect(a, "port/Ethernet4", "counter/fec_bin/12", "4");
+		expect(a, "port/Ethernet4", "counter/queue/3/dropped", "9");
+		expect(a, "port/Ethernet4", "watchdog/3/status", "stormed");
+		/* an object that no map names is nobody's */
+		assert_int_equal(facts(a, "port/", ""), 4);
+		rs_audit_destroy(a);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_junos_reads_the_same_in_braces_and_as_set_lines),
+		cmocka_unit_test(test_junos_group_that_is_applied_counts_as_written),
+		cmocka_unit_test(test_junos_stanza_alone_speaks_of_its_wildcard),
+		cmocka_unit_test(test_junos_default_class_gives_way_to_a_queue_in_use),
+		cmocka_unit_test(test_junos_cut_short_is_read_as_far_as_it_goes),
+		cmocka_unit_test(test_eos_profile_counts_where_it_is_used),
+		cmocka_unit_test(test_eos_interface_wins_over_its_profile),
+		cmocka_unit_test(test_eos_no_drop_without_flow_control_on_protects_nothing),
+		cmocka_unit_test(test_nvue_reads_the_same_as_lines_yaml_and_json),
+		cmocka_unit_test(test_nvue_roce_switched_off_says_nothing),
+		cmocka_unit_test(test_nv_show_tells_operational_from_applied),
+		cmocka_unit_test(test_nv_show_takes_the_port_from_the_name_of_the_file),
+		cmocka_unit_test(test_lldp_reads_the_same_in_all_of_lldpctls_formats),
+		cmocka_unit_test(test_lldp_on_a_switch_is_of_its_ports),
+		cmocka_unit_test(test_lldp_without_neighbours_says_nothing),
+		cmocka_unit_test(test_cables_of_an_infiniband_fabric),
+		cmocka_unit_test(test_cables_of_netq_are_a_host_at_one_end),
+		cmocka_unit_test(test_sonic_nested_and_flat_are_one),
+		cmocka_unit_test(test_sonic_counters_go_to_the_port_that_the_map_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
