@@ -12,11 +12,19 @@ enum {
 	CLASS_CM = 7,
 	ATTRIBUTE_AT = 16,
 	CM_REQ = 0x10,
+	CM_REJ = 0x12,
+	CM_DREQ = 0x15,
+	CM_DREP = 0x16,
 	CM_SIDR_REQ = 0x17,
 	CM_SIDR_REP = 0x18,
 	LOCAL_ID_AT = 24,
 	REMOTE_ID_AT = 28,
 	SERVICE_AT = 32,
+	REASON_AT = 34,      /* of a REJ */
+	SIDR_STATUS_AT = 28, /* of a SIDR_REP */
+	ID_BYTES = 4,
+	NO_SUCH_SERVICE = 8,
+	SIDR_UNSUPPORTED = 1,
 	FIRST_EPHEMERAL = 32768,
 };
 #define GSI_QKEY UINT32_C(0x80010000)
@@ -52,6 +60,18 @@ static unsigned listener(const struct rs_live *l, const uint8_t *service, const 
 	return 0;
 }
 
+/* Datagrams are rare enough to ask who lives each time: what is for a dead process is answered
+ * here. */
+static unsigned alive(const struct rs_live *l, unsigned slot)
+{
+	if (!slot || slot == l->slot)
+		return l->slot;
+	rs_registry_lock(l->registry);
+	rs_registry_reap(l->registry);
+	rs_registry_unlock(l->registry);
+	return rs_registry_leased(l->registry, slot) ? slot : l->slot;
+}
+
 unsigned rs_gsi_slot(const struct rs_live *l, const struct rs_datagram *d)
 {
 	const uint8_t *mad = d->bytes + RS_BTH_BYTES + RS_DETH_BYTES;
@@ -65,7 +85,46 @@ unsigned rs_gsi_slot(const struct rs_live *l, const struct rs_datagram *d)
 		slot = listener(l, mad + SERVICE_AT, d->own);
 	else
 		slot = mad[attribute == CM_SIDR_REP ? LOCAL_ID_AT : REMOTE_ID_AT];
-	return slot && rs_registry_leased(l->registry, slot) ? slot : l->slot;
+	return alive(l, slot);
+}
+
+/*
+ * No connection manager is here to answer: nobody listens (§12.6.7.2, reason 8; §12.11.2, status
+ * 1), or the connection was a dead process's, so it is over (§12.9.8.4).
+ */
+static bool answer(const uint8_t *request, uint8_t *out)
+{
+	unsigned attribute = rs_get16(request + ATTRIBUTE_AT);
+
+	if (request[CLASS_AT] != CLASS_CM)
+		return false;
+	memcpy(out, request, ATTRIBUTE_AT);
+	memcpy(out + REMOTE_ID_AT, request + LOCAL_ID_AT, ID_BYTES);
+	if (attribute == CM_REQ) {
+		rs_put16(out + ATTRIBUTE_AT, CM_REJ);
+		rs_put16(out + REASON_AT, NO_SUCH_SERVICE);
+	} else if (attribute == CM_SIDR_REQ) {
+		rs_put16(out + ATTRIBUTE_AT, CM_SIDR_REP);
+		memcpy(out + LOCAL_ID_AT, request + LOCAL_ID_AT, ID_BYTES);
+		memset(out + REMOTE_ID_AT, 0, ID_BYTES);
+		out[SIDR_STATUS_AT] = SIDR_UNSUPPORTED;
+	} else if (attribute == CM_DREQ) {
+		rs_put16(out + ATTRIBUTE_AT, CM_DREP);
+		memcpy(out + LOCAL_ID_AT, request + REMOTE_ID_AT, ID_BYTES);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void answer_alone(struct rs_live *l, const struct rs_gsi_datagram *request)
+{
+	struct rs_gsi_datagram out = {0};
+
+	memcpy(out.own, request->own, 16);
+	memcpy(out.peer, request->peer, 16);
+	if (answer(request->mad, out.mad))
+		rs_live_gsi_send(l, &out);
 }
 
 void rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct rs_packet *p)
@@ -73,14 +132,17 @@ void rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct
 	struct rs_gsi_datagram g = {.src_qp = p->src_qp};
 
 	if (p->corrupt || p->opcode != (RS_UD | RS_OP_SEND_ONLY) || p->qkey != GSI_QKEY ||
-	    p->payload_bytes != RS_MAD_BYTES || !l->gsi_fn) {
+	    p->payload_bytes != RS_MAD_BYTES) {
 		l->counters.rx_stranger++;
 		return;
 	}
 	memcpy(g.own, d->own, 16);
 	memcpy(g.peer, d->peer, 16);
 	memcpy(g.mad, p->payload, RS_MAD_BYTES);
-	l->gsi_fn(l->gsi_arg, &g);
+	if (l->gsi_fn)
+		l->gsi_fn(l->gsi_arg, &g);
+	else
+		answer_alone(l, &g);
 }
 
 int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d)

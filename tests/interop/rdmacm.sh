@@ -1,12 +1,44 @@
 #!/bin/sh
-# Programs of librdmacm over the loopback: connections made by management datagrams on QP1.
+# Programs of librdmacm, connections made by management datagrams on QP1: rdmacm-utils, perftest -R,
+# qperf; over the loopback, and as root between two network namespaces over IPv4 and IPv6.
 set -eu
 ripstop=$1
 . "$(dirname "$0")/lib.sh"
-need rping rdma_server rdma_client
+need rping ucmatose udaddy mckey cmtime rdma_server rdma_client rdma_xserver rdma_xclient ib_write_bw
 
-# both SERVER... -- CLIENT...: both in time and with exit status 0. $delay: until the server listens
-delay=0.3
+fail() {
+	echo "FAILED: $*"
+	tail -n 5 "$tmp/server"
+	echo "-- client:"
+	tail -n 5 "$tmp/client"
+	exit 1
+}
+
+# Wait until a process listens on rdma_cm port $1: its entry in the processes' registry (space, port,
+# slot, listening), 5 s at most; mckey does not listen, qperf on TCP.
+wait_cm() {
+	entry=$(printf '(\\x06|\\x11|\\x3f)\\x01\\x%02x\\x%02x.\\x01' $(($1 & 255)) $(($1 >> 8)))
+	i=0
+	until LC_ALL=C grep -qsaP "$entry" /dev/shm/ripstop-*; do
+		i=$((i + 1))
+		[ $i -lt 100 ] || return 0
+		sleep 0.05
+	done
+}
+
+# serve COMMAND: start a server in the background and wait until it listens
+serve() {
+	$in_server timeout 20 "$ripstop" exec -- "$@" >"$tmp/server" 2>&1 &
+	server=$!
+	pids="$pids $server"
+	case $1 in
+	mckey | qperf) sleep 0.5 ;;
+	udaddy) wait_cm 7174 ;;
+	*) wait_cm $port ;;
+	esac
+}
+
+# both SERVER... -- CLIENT...: both in time and with exit status 0
 both() {
 	words=
 	while [ "$1" != -- ]; do
@@ -14,27 +46,107 @@ both() {
 		shift
 	done
 	shift
-	$in_server timeout 20 "$ripstop" exec -- $words >"$tmp/server" 2>&1 &
-	server=$!
-	pids="$pids $server"
-	sleep $delay
+	serve $words
 	client=0
 	$in_client timeout 20 "$ripstop" exec -- "$@" >"$tmp/client" 2>&1 || client=$?
 	status=0
 	wait $server || status=$?
-	if [ $client != 0 ] || [ $status != 0 ]; then
-		echo "FAILED:$words: $status; $*: $client"
-		tail -n 5 "$tmp/server"
-		echo "-- client:"
-		tail -n 5 "$tmp/client"
-		exit 1
-	fi
+	[ $client = 0 ] && [ $status = 0 ] || fail "$words: $status; $*: $client"
+	port=$((port + 1))
 	echo "passed:$words"
 }
 
+# all HOST ANY: what works over any path; ANY is the family's wildcard
+all() {
+	both rping -s -a $1 -p $port -C 10 -v -- rping -c -a $1 -p $port -C 10 -v
+	[ "$(grep -c 'ping data: rdma-ping-' "$tmp/client")" = 10 ] || fail "not ten pings"
+	[ $2 = :: ] || both rdma_server -p $port -- rdma_client -s $1 -p $port # listens on IPv4
+	both ucmatose -b $2 -p $port -c 4 -C 20 -- ucmatose -s $1 -p $port -c 4 -C 20
+	both udaddy -b $2 -c 4 -C 10 -- udaddy -s $1 -c 4 -C 10 # -p is the port space
+}
+
+all 127.0.0.1 0.0.0.0
+all ::1 ::
+both rdma_xserver -p $port -- rdma_xclient -s 127.0.0.1 -p $port
+both rdma_xserver -p $port -c x -- rdma_xclient -s 127.0.0.1 -p $port -c x
+
+# multicast, by its sender to itself and to another process
+group() { # ADDRESS-A ADDRESS-B GROUP
+	both mckey -b $1 -m $3 -C 5 -- mckey -b $2 -m $3 -C 5 -s
+	grep -q 'joined dgid' "$tmp/client" || fail "not joined"
+}
+group 127.0.0.1 127.0.0.1 239.7.7.1
+both mckey -b 127.0.0.1 -m 239.7.7.2 -c 2 -- mckey -b 127.0.0.1 -m 239.7.7.2 -c 2 -s -o
+
+# nobody listens: refused at once, not after retries
+client=0
+timeout 5 "$ripstop" exec -- rping -c -a 127.0.0.1 -p $port -C 1 >"$tmp/client" 2>&1 || client=$?
+[ $client != 0 ] && [ $client != 124 ] || fail "rping to nobody: $client"
+
+# a server that serves for ever, killed: the next takes its port
+"$ripstop" exec -- rping -s -P -a 127.0.0.1 -p $port -C 3 >"$tmp/server" 2>&1 &
+server=$!
+pids="$pids $server"
+wait_cm $port
+for i in 1 2; do
+	timeout 10 "$ripstop" exec -- rping -c -a 127.0.0.1 -p $port -C 3 >"$tmp/client" 2>&1 ||
+		fail "rping to a persistent server"
+done
+kill -9 $server
+wait $server 2>/dev/null || :
+both rping -s -a 127.0.0.1 -p $port -C 3 -- rping -c -a 127.0.0.1 -p $port -C 3
+
+# a hundred connections at once
+serve cmtime -p $port
+timeout 20 "$ripstop" exec -- cmtime -s 127.0.0.1 -p $port -c 100 >"$tmp/client" 2>&1 || fail "cmtime"
+grep -q '^disconnect' "$tmp/client" || fail "cmtime has no table"
+kill $server
+wait $server 2>/dev/null || :
 port=$((port + 1))
-both rping -s -a $host -p $port -C 10 -v -- rping -c -a $host -p $port -C 10 -v
-[ "$(grep -c 'ping data: rdma-ping-' "$tmp/client")" = 10 ]
-port=$((port + 1))
-both rdma_server -p $port -- rdma_client -s $host -p $port
+echo "passed: cmtime"
+
+for p in ib_write_bw ib_write_lat ib_read_bw ib_read_lat ib_send_bw ib_send_lat ib_atomic_bw ib_atomic_lat; do
+	command -v $p >/dev/null || continue
+	both $p -R -p $port -n 100 -- $p -R -p $port -n 100 127.0.0.1
+done
+both ib_send_bw -R -q 4 -p $port -n 100 -- ib_send_bw -R -q 4 -p $port -n 100 127.0.0.1
+both ib_send_lat -R -e -p $port -n 100 -- ib_send_lat -R -e -p $port -n 100 127.0.0.1
+both ib_send_bw -R -c UD -p $port -n 100 -- ib_send_bw -R -c UD -p $port -n 100 127.0.0.1
+
+if command -v qperf >/dev/null; then
+	serve qperf -lp $port
+	timeout 20 "$ripstop" exec -- qperf -lp $port 127.0.0.1 -cm1 -t 1 rc_bw rc_lat rc_rdma_read_bw quit \
+		>"$tmp/client" 2>&1 || fail "qperf"
+	[ "$(grep -c -e 'bw *=' -e 'latency *=' "$tmp/client")" = 3 ] || fail "qperf measured less than asked"
+	port=$((port + 1))
+	echo "passed: qperf"
+fi
+
+# between two namespaces
+[ "$(id -u)" = 0 ] && command -v ip >/dev/null || {
+	echo "passed: rdmacm (without namespaces: not root)"
+	exit 0
+}
+a=rca$$ b=rcb$$
+ip netns add $a 2>/dev/null || {
+	echo "passed: rdmacm (namespaces cannot be made)"
+	exit 0
+}
+trap 'ip netns del $a 2>/dev/null; ip netns del $b 2>/dev/null; cleanup' EXIT
+ip netns add $b
+ip link add veth0 netns $a type veth peer name veth0 netns $b
+n=1
+for ns in $a $b; do
+	ip -n $ns link set lo up
+	ip -n $ns link set veth0 mtu 4200 up
+	ip -n $ns address add 10.78.0.$n/24 dev veth0
+	ip -n $ns address add fd78::$n/64 dev veth0 nodad
+	n=$((n + 1))
+done
+in_server="ip netns exec $a" in_client="ip netns exec $b"
+all 10.78.0.1 0.0.0.0
+all fd78::1 ::
+group 10.78.0.1 10.78.0.2 239.7.7.3
+group fd78::1 fd78::2 ff05::77
+both ib_write_bw -R -p $port -n 100 -- ib_write_bw -R -p $port -n 100 10.78.0.1
 echo "passed: rdmacm"

@@ -16,8 +16,12 @@
 enum {
 	RS_CM_TRIES = 15,   /* of one message */
 	RS_CM_TIMEOUT = 20, /* 4.096 us * 2^20 = 4.3 s: what the peer is told to wait, as Linux */
-	RS_CM_RETRY_MS = 1000, /* between our tries */
-	RS_CM_INBOX = 1024,    /* datagrams that wait for the thread; more are lost */
+	/* Between our tries: twice as long each time. Within a host datagrams go through a Unix
+	 * socket that holds ten, so the first comes soon. */
+	RS_CM_RETRY_MS = 64,
+	RS_CM_RETRY_MAX_MS = 1024,
+	RS_CM_NOT_YET = 3,  /* tries that "nobody listens" does not end */
+	RS_CM_INBOX = 1024, /* datagrams that wait for the thread; more are lost */
 	RS_CM_BACKLOG = 1024,
 	RS_CM_ACK_TIMEOUT = 15,  /* 134 ms: of the transport, unless an option says otherwise */
 	RS_CM_MIN_RNR = 12,      /* 0.64 ms */
@@ -69,7 +73,7 @@ struct rs_cm_id {
 	struct rs_cm_id *next;
 	struct rs_cm_dev *dev, *port_dev; /* port_dev: whose slot holds the port */
 	enum rs_cm_state state;
-	bool sync, own_channel, shared, bound, passive, ghost;
+	bool sync, own_channel, shared, bound, passive, ghost, family_only;
 	uint16_t port; /* host order */
 	uint8_t bound_gid[16];
 	uint8_t own[16], peer[16];

@@ -134,6 +134,7 @@ static void use_device(struct rs_cm_id *id, struct rs_cm_dev *d)
 {
 	id->dev = d;
 	id->base.verbs = d->verbs;
+	id->base.pd = d->pd;
 	id->base.port_num = RS_V_PORT;
 	if (!id->local_id)
 		id->local_id = d->slot << 24 | (rs_cm_random() & 0xffffff);
@@ -599,7 +600,9 @@ RS_EXPORT int rdma_set_option(struct rdma_cm_id *base, int level, int name, void
 		id->ack_timeout = *(uint8_t *)value;
 	} else if (name == RDMA_OPTION_ID_REUSEADDR) {
 		id->shared = flag != 0;
-	} else if (name != RDMA_OPTION_ID_AFONLY) {
+	} else if (name == RDMA_OPTION_ID_AFONLY) {
+		id->family_only = flag != 0;
+	} else {
 		return rs_cm_fail(ENOSYS);
 	}
 	return 0;

@@ -1,6 +1,7 @@
 /* The connection's states: what each message does in each (IBTA §12.9.5-12.9.7), and its timeouts.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include "verbs/cm/cm.h"
@@ -29,6 +30,14 @@ static int transmit(struct rs_cm_id *id)
 	return rs_verbs_gsi_send(id->dev->verbs, &d);
 }
 
+/* How long an answer to this try is waited for. */
+static int64_t patience(const struct rs_cm_id *id)
+{
+	int64_t ms = INT64_C(1) * RS_CM_RETRY_MS << (id->tries - 1);
+
+	return ms < RS_CM_RETRY_MAX_MS ? ms : RS_CM_RETRY_MAX_MS;
+}
+
 /* repeat: until it is answered, RS_CM_TRIES times. */
 static int send_msg(struct rs_cm_id *id, struct rs_cm_msg *m, const void *data, unsigned n,
 		    bool repeat)
@@ -45,7 +54,7 @@ static int send_msg(struct rs_cm_id *id, struct rs_cm_msg *m, const void *data, 
 	if (err)
 		return err;
 	id->tries = 1;
-	id->due_ms = repeat ? rs_cm_now_ms() + RS_CM_RETRY_MS : 0;
+	id->due_ms = repeat ? rs_cm_now_ms() + patience(id) : 0;
 	/* The network may refuse for a while: what is repeated may get through later. */
 	err = transmit(id);
 	if (repeat)
@@ -226,13 +235,24 @@ static struct rs_cm_id *find_passive(uint32_t remote, const struct rs_gsi_datagr
 	return NULL;
 }
 
-static struct rs_cm_id *find_listener(const struct rs_cm_msg *m, const uint8_t own[16])
+/* Does a listener hear an address: its own, or any of its family? :: hears IPv4 too. */
+static bool hears(const struct rs_cm_id *id, const uint8_t own[16])
 {
 	static const uint8_t any[16];
+	bool ipv4 = IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)own);
 
+	if (memcmp(id->bound_gid, any, 16) != 0)
+		return !memcmp(id->bound_gid, own, 16);
+	if (id->base.route.addr.src_addr.sa_family == AF_INET)
+		return ipv4;
+	return !ipv4 || !id->family_only;
+}
+
+static struct rs_cm_id *find_listener(const struct rs_cm_msg *m, const uint8_t own[16])
+{
 	for (struct rs_cm_id *id = rs_cm_all(); id; id = id->next)
 		if (id->state == RS_CM_LISTEN && service_of(id, id->port) == m->service_id &&
-		    (!memcmp(id->bound_gid, any, 16) || !memcmp(id->bound_gid, own, 16)))
+		    hears(id, own))
 			return id;
 	return NULL;
 }
@@ -281,6 +301,7 @@ static struct rs_cm_id *make_passive(struct rs_cm_id *listener, const struct rs_
 		return NULL;
 	id->dev = dev;
 	id->base.verbs = dev->verbs;
+	id->base.pd = dev->pd;
 	id->base.port_num = RS_V_PORT;
 	id->passive = true;
 	id->listener = listener;
@@ -433,6 +454,11 @@ static void on_rej(struct rs_cm_id *id, const struct rs_cm_msg *m)
 	if (id->state != RS_CM_REQ_SENT && id->state != RS_CM_REP_SENT &&
 	    id->state != RS_CM_REP_RCVD && id->state != RS_CM_ESTABLISHED)
 		return;
+	/* perftest's server listens anew between its two connections, and may not be there yet: the
+	 * request goes on for a while (64 + 128 + 256 ms). */
+	if (id->state == RS_CM_REQ_SENT && m->reason == RS_REJ_INVALID_SERVICE &&
+	    id->tries <= RS_CM_NOT_YET)
+		return;
 	id->due_ms = 0;
 	id->state = RS_CM_CLOSED;
 	rs_cm_qp_to(id, IBV_QPS_ERR);
@@ -544,7 +570,7 @@ void rs_cm_expire(struct rs_cm_id *id, int64_t now)
 		return;
 	}
 	if (id->tries++ < RS_CM_TRIES) {
-		id->due_ms = now + RS_CM_RETRY_MS;
+		id->due_ms = now + patience(id);
 		transmit(id);
 		return;
 	}

@@ -6,7 +6,13 @@
 #include <string.h>
 #include "verbs/cm/cm.h"
 
-enum { HOPS = 64, GIDS = RS_LIVE_GID_TABLE };
+enum {
+	HOPS = 64,
+	GIDS = RS_LIVE_GID_TABLE,
+	/* Adapters grant what is left of a work request's slot; rdma_xclient asks for none and
+	 * sends 16 bytes inline. */
+	LEAST_INLINE = 64,
+};
 
 static uint8_t least(uint8_t a, uint8_t b)
 {
@@ -246,6 +252,8 @@ RS_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *base, struct ibv_qp_init_attr
 		return rs_cm_fail(err);
 	if (!a.srq && a.qp_type != IBV_QPT_XRC_SEND)
 		a.srq = base->srq;
+	if (a.cap.max_inline_data < LEAST_INLINE && a.qp_type != IBV_QPT_XRC_RECV)
+		a.cap.max_inline_data = LEAST_INLINE;
 	if (make_cqs(id, &a)) {
 		err = errno;
 		destroy_cqs(base);
@@ -358,12 +366,12 @@ RS_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *base, struct ibv_srq_init_at
 
 RS_EXPORT int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_srq_init_attr *a)
 {
-	struct ibv_srq_init_attr_ex ex = {.srq_context = a->srq_context,
-					  .attr = a->attr,
-					  .comp_mask = IBV_SRQ_INIT_ATTR_TYPE |
-						       (pd ? IBV_SRQ_INIT_ATTR_PD : 0),
-					  .srq_type = IBV_SRQT_BASIC,
-					  .pd = pd};
+	struct ibv_srq_init_attr_ex ex = {
+		.srq_context = a->srq_context,
+		.attr = a->attr,
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | (pd ? IBV_SRQ_INIT_ATTR_PD : 0),
+		.srq_type = id->qp_type == IBV_QPT_XRC_RECV ? IBV_SRQT_XRC : IBV_SRQT_BASIC,
+		.pd = pd};
 	int rc = rdma_create_srq_ex(id, &ex);
 
 	if (!rc)
