@@ -28,13 +28,20 @@ bool rs_cm_gid_of(const struct sockaddr *a, uint8_t gid[16], uint16_t *port)
 	return true;
 }
 
+bool rs_cm_is_ipv4(const uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(gid, mapped, sizeof(mapped));
+}
+
 void rs_cm_addr_of(const uint8_t gid[16], uint16_t port, struct sockaddr_storage *a)
 {
 	struct sockaddr_in *v4 = (void *)a;
 	struct sockaddr_in6 *v6 = (void *)a;
 
 	memset(a, 0, sizeof(*a));
-	if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)gid)) {
+	if (rs_cm_is_ipv4(gid)) {
 		v4->sin_family = AF_INET;
 		v4->sin_port = htons(port);
 		memcpy(&v4->sin_addr, gid + 12, 4);

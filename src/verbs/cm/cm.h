@@ -152,6 +152,7 @@ void rs_cm_fill_ah(struct rs_cm_id *id, const uint8_t dgid[16], struct ibv_ah_at
 
 /* addr.c */
 bool rs_cm_gid_of(const struct sockaddr *a, uint8_t gid[16], uint16_t *port);
+bool rs_cm_is_ipv4(const uint8_t gid[16]);
 void rs_cm_addr_of(const uint8_t gid[16], uint16_t port, struct sockaddr_storage *a);
 
 #endif

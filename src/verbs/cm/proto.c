@@ -1,7 +1,6 @@
 /* The connection's states: what each message does in each (IBTA §12.9.5-12.9.7), and its timeouts.
  */
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include "verbs/cm/cm.h"
@@ -76,11 +75,10 @@ static uint16_t dst_port(struct rs_cm_id *id)
 static int prefix(struct rs_cm_id *id, uint8_t *out, const void *data, unsigned n, unsigned max)
 {
 	struct rs_cm_ip ip = {.version = 6, .port = id->port};
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
 	if (n + RS_CM_IP_BYTES > max)
 		return -EINVAL;
-	if (!memcmp(id->own, mapped, 12))
+	if (rs_cm_is_ipv4(id->own))
 		ip.version = 4;
 	memcpy(ip.src, id->own, 16);
 	memcpy(ip.dst, id->peer, 16);
@@ -239,7 +237,7 @@ static struct rs_cm_id *find_passive(uint32_t remote, const struct rs_gsi_datagr
 static bool hears(const struct rs_cm_id *id, const uint8_t own[16])
 {
 	static const uint8_t any[16];
-	bool ipv4 = IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)own);
+	bool ipv4 = rs_cm_is_ipv4(own);
 
 	if (memcmp(id->bound_gid, any, 16) != 0)
 		return !memcmp(id->bound_gid, own, 16);
