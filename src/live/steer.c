@@ -71,12 +71,11 @@ static int set_options(int fd)
 }
 
 /* Top byte of the destination QP -> place in the group; what is nobody's goes to place 0. */
-static void attach_program(struct rs_live *l)
+static void attach_program(int fd, const uint8_t order[RS_SLOTS], unsigned members)
 {
 	struct sock_filter code[2 * RS_SLOTS + 2];
-	uint8_t order[RS_SLOTS];
-	unsigned members = rs_registry_order(l->registry, order), n = 0;
 	struct sock_fprog program = {.filter = code};
+	unsigned n = 0;
 
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_B | BPF_ABS, DEST_QP_AT);
 	for (unsigned i = 0; i < members; i++) {
@@ -86,7 +85,30 @@ static void attach_program(struct rs_live *l)
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
 	program.len = (unsigned short)n;
 	/* Refused: packets are spread by hash, and handed over. */
-	setsockopt(l->udp, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program));
+	setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program));
+}
+
+static void join_program(struct rs_live *l)
+{
+	uint8_t order[RS_SLOTS];
+	unsigned members = rs_registry_order(l->registry, order);
+
+	attach_program(l->udp, order, members);
+}
+
+/* For those who stay: the last of the group takes the place of who leaves. The program outlives the
+ * socket that it was attached by. */
+static void leave_program(struct rs_live *l)
+{
+	uint8_t order[RS_SLOTS];
+	unsigned members = rs_registry_order(l->registry, order), mine = 0;
+
+	while (mine < members && order[mine] != l->slot)
+		mine++;
+	if (mine == members || members == 1)
+		return;
+	order[mine] = order[members - 1];
+	attach_program(l->udp, order, members - 1);
 }
 
 static int open_udp(struct rs_live *l, struct rs_error *e)
@@ -150,7 +172,7 @@ int rs_steer_open(struct rs_live *l, struct rs_error *e)
 	if (!err)
 		err = open_stray(l, e);
 	if (!err) {
-		attach_program(l);
+		join_program(l);
 		rs_registry_joined(l->registry);
 		return 0;
 	}
@@ -166,6 +188,8 @@ void rs_steer_close(struct rs_live *l)
 		rs_registry_abandon(l->registry);
 	else
 		rs_registry_lock(l->registry);
+	if (!l->forked && l->udp >= 0)
+		leave_program(l);
 	if (l->udp >= 0)
 		close(l->udp);
 	if (l->stray >= 0)
