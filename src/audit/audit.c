@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include "audit/profile.h"
 #include "audit/rule.h"
 
 int rs_audit_create(struct rs_audit **out)
@@ -118,12 +120,13 @@ static void find_causes(struct rs_audit *a)
 		for (uint32_t i = 0; i < a->n_findings; i++) {
 			struct rs_finding *cause = a->findings[i];
 
-			if (cause->verdict != RS_FAIL || strcmp(cause->rule->id, because[k].cause))
+			if (cause->verdict != RS_FAIL || cause->suppressed ||
+			    strcmp(cause->rule->id, because[k].cause))
 				continue;
 			for (uint32_t j = 0; j < a->n_findings; j++) {
 				struct rs_finding *effect = a->findings[j];
 
-				if (effect != cause && !effect->cause &&
+				if (effect != cause && !effect->cause && !effect->suppressed &&
 				    effect->verdict == RS_FAIL &&
 				    !strcmp(effect->rule->id, because[k].effect) &&
 				    shares_host(cause, effect))
@@ -175,6 +178,18 @@ static int order(const void *x, const void *y)
 	return a->order < b->order ? -1 : 1;
 }
 
+/* What the profile accepts explains nothing and is explained by nothing. */
+static void accept(struct rs_audit *a)
+{
+	time_t now = time(NULL);
+	struct tm day;
+	char today[16];
+
+	gmtime_r(&now, &day);
+	strftime(today, sizeof(today), "%Y-%m-%d", &day);
+	rs_profile_suppress(a, today);
+}
+
 int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const *skip,
 		 struct rs_error *e)
 {
@@ -183,12 +198,16 @@ int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const 
 	if ((err = check_names(only, e)) || (err = check_names(skip, e)))
 		return err;
 	rs_facts_seal(a->facts);
+	if (!only && a->profile && a->profile->n_only)
+		only = a->profile->only;
 	for (unsigned f = 0; rs_rule_families[f]; f++)
 		for (const struct rs_rule *r = rs_rule_families[f]; r->id; r++)
-			if ((!only || listed(r, only)) && !listed(r, skip))
+			if ((!only || listed(r, only)) && !listed(r, skip) &&
+			    !(a->profile && listed(r, a->profile->skip)))
 				r->run(a, r);
 	if (a->err)
 		return rs_error_set(e, a->err, "out of memory");
+	accept(a);
 	find_causes(a);
 	if (a->n_findings)
 		qsort(a->findings, a->n_findings, sizeof(struct rs_finding *), order);

@@ -17,6 +17,7 @@ enum rs_severity { RS_INFO, RS_MINOR, RS_MAJOR, RS_CRITICAL };
 enum rs_confidence { RS_LOW, RS_MEDIUM, RS_HIGH };
 
 struct rs_rule;
+struct rs_profile;
 
 struct rs_finding_subject {
 	const char *host, *part; /* part: "mlx5_2", "Ethernet8"; NULL: the whole host */
@@ -89,7 +90,8 @@ struct rs_audit {
 				       * severity, id */
 	uint32_t n_files, files_room;
 	struct rs_input_file *files;
-	int err; /* the first failure inside a reader or a rule: memory */
+	struct rs_profile *profile; /* profile.h; NULL: none */
+	int err;                    /* the first failure inside a reader or a rule: memory */
 	struct rs_audit_settings {
 		double pause_note, pause_fail; /* C04: share of time */
 		double cable_m;                /* S03, R08 where nothing says */

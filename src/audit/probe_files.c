@@ -427,9 +427,12 @@ int rs_probe_log(const struct rs_probe *p)
 static int give_time(const struct rs_probe *p)
 {
 	struct rs_fact_text t = {0};
+	struct timespec up;
 
-	/* two snapshots' counters become rates by it */
-	rs_fact_line(&t, "host", "collected_at", "%lld", (long long)time(NULL));
+	/* two snapshots' counters become rates by these */
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	rs_fact_line(&t, "host", "time", "%lld", (long long)time(NULL));
+	rs_fact_line(&t, "host", "uptime_s", "%lld", (long long)up.tv_sec);
 	return rs_probe_emit(p, "ripstop/time.facts", &t);
 }
 

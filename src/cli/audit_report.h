@@ -15,6 +15,10 @@ extern const char *const rs_verdict_names[], *const rs_severity_names[],
 
 void rs_audit_print(const struct rs_audit *a, const struct rs_audit_view *v, FILE *out);
 int rs_audit_json(const struct rs_audit *a, FILE *out);
+int rs_audit_sarif(const struct rs_audit *a, FILE *out);
+int rs_audit_junit(const struct rs_audit *a, bool strict, FILE *out);
+int rs_audit_prometheus(const struct rs_audit *a, FILE *out);
+int rs_audit_fix_script(const struct rs_audit *a, FILE *out);
 void rs_audit_list(FILE *out);
 /* Hosts as trees, after rs_facts_seal(). */
 int rs_audit_show(struct rs_audit *a, FILE *out, struct rs_error *e);

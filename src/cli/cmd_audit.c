@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "audit/profile.h"
 #include "audit/snapshot.h"
 #include "cli/audit_report.h"
 #include "cli/cli.h"
@@ -11,8 +12,11 @@
 
 enum { LIST_MAX = 128 };
 
+enum format { JSON, SARIF, JUNIT, PROMETHEUS, FIX_SCRIPT, FORMATS };
+
 struct options {
-	const char *json, *collect, *key;
+	const char *file[FORMATS]; /* by enum format */
+	const char *collect, *key, *profile;
 	const char *only[LIST_MAX + 1], *skip[LIST_MAX + 1], *host[LIST_MAX], *since[LIST_MAX];
 	unsigned n_only, n_skip, n_host, n_since;
 	bool strict, allow_unknown, quiet, anonymise, show;
@@ -30,6 +34,10 @@ static int help(void)
 	      "  --json FILE|-       everything as JSON\n"
 	      "  --show              each host as a tree: links, NUMA nodes, distances of GPUs and "
 	      "NICs\n"
+	      "  --sarif FILE|-      findings as SARIF 2.1.0\n"
+	      "  --junit FILE|-      findings as JUnit XML: FAIL of major or worse fails\n"
+	      "  --prometheus FILE|- findings as Prometheus text, for a textfile collector\n"
+	      "  --fix-script FILE|- the fixes as a script to be read first; nothing is executed\n"
 	      "  --collect FILE      write a snapshot of this host (.tar.gz, .tar.xz, .zip, ...)\n"
 	      "  --anonymise[=KEY]   in it mask addresses, GUIDs, serials, the host's name; hosts "
 	      "that\n"
@@ -38,6 +46,7 @@ static int help(void)
 	      "  --skip ID           not this check; repeatable\n"
 	      "  --list              all checks\n"
 	      "  --explain ID        what a check means, and its criterion\n"
+	      "  --profile FILE      the site's own expectations and thresholds, what it accepts\n"
 	      "  --strict            a minor FAIL makes the exit status 1, too\n"
 	      "  --allow-unknown     an UNKNOWN of a critical check leaves the exit status 0\n"
 	      "  -v, --verbose       what passed, what could not be seen, every file\n"
@@ -74,7 +83,8 @@ static int explain(const char *id)
 static int parse(int argc, char **argv, struct options *o)
 {
 	enum {
-		JSON = 256,
+		FIRST = 256, /* and the formats */
+		LAST = FIRST + FORMATS,
 		HOST,
 		SINCE,
 		CHECK,
@@ -86,10 +96,15 @@ static int parse(int argc, char **argv, struct options *o)
 		QUIET,
 		COLLECT,
 		ANONYMISE,
-		SHOW
+		SHOW,
+		PROFILE,
 	};
 	static const struct option table[] = {
-		{"json", required_argument, NULL, JSON},
+		{"json", required_argument, NULL, FIRST + JSON},
+		{"sarif", required_argument, NULL, FIRST + SARIF},
+		{"junit", required_argument, NULL, FIRST + JUNIT},
+		{"prometheus", required_argument, NULL, FIRST + PROMETHEUS},
+		{"fix-script", required_argument, NULL, FIRST + FIX_SCRIPT},
 		{"host", required_argument, NULL, HOST},
 		{"since", required_argument, NULL, SINCE},
 		{"check", required_argument, NULL, CHECK},
@@ -98,6 +113,7 @@ static int parse(int argc, char **argv, struct options *o)
 		{"explain", required_argument, NULL, EXPLAIN},
 		{"strict", no_argument, NULL, STRICT},
 		{"allow-unknown", no_argument, NULL, ALLOW},
+		{"profile", required_argument, NULL, PROFILE},
 		{"show", no_argument, NULL, SHOW},
 		{"collect", required_argument, NULL, COLLECT},
 		{"anonymise", optional_argument, NULL, ANONYMISE},
@@ -111,10 +127,11 @@ static int parse(int argc, char **argv, struct options *o)
 
 	optind = 1;
 	while (!err && (c = getopt_long(argc, argv, "hqv", table, NULL)) != -1) {
+		if (c >= FIRST && c < LAST) {
+			o->file[c - FIRST] = optarg;
+			continue;
+		}
 		switch (c) {
-		case JSON:
-			o->json = optarg;
-			break;
 		case HOST:
 			if (!strchr(optarg, '=') || *optarg == '=')
 				return rs_cli_usage("audit", "--host takes NAME=PATH, not '%s'",
@@ -140,6 +157,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case ALLOW:
 			o->allow_unknown = true;
+			break;
+		case PROFILE:
+			o->profile = optarg;
 			break;
 		case SHOW:
 			o->show = true;
@@ -198,18 +218,54 @@ static int read_all(struct rs_audit *a, const struct options *o, char **path, in
 	return err;
 }
 
-static int write_json(const struct rs_audit *a, const char *path, struct rs_error *e)
+static int write_format(const struct rs_audit *a, const struct options *o, enum format what,
+			FILE *f)
 {
-	struct rs_outfile f;
-	int err = rs_outfile_open(&f, path, e);
+	switch (what) {
+	case JSON:
+		return rs_audit_json(a, f);
+	case SARIF:
+		return rs_audit_sarif(a, f);
+	case JUNIT:
+		return rs_audit_junit(a, o->strict, f);
+	case PROMETHEUS:
+		return rs_audit_prometheus(a, f);
+	default:
+		return rs_audit_fix_script(a, f);
+	}
+}
 
-	if (err)
-		return err;
-	err = rs_audit_json(a, f.f);
-	if (!err)
-		return rs_outfile_commit(&f, e);
-	rs_outfile_abort(&f);
-	return rs_error_set(e, err, "%s: %s", path, strerror(-err));
+static int write_files(const struct rs_audit *a, const struct options *o, struct rs_error *e)
+{
+	for (int i = 0; i < FORMATS; i++) {
+		struct rs_outfile f;
+		int err;
+
+		if (!o->file[i])
+			continue;
+		err = rs_outfile_open(&f, o->file[i], e);
+		if (err)
+			return err;
+		err = write_format(a, o, (enum format)i, f.f);
+		if (err) {
+			rs_outfile_abort(&f);
+			return rs_error_set(e, err, "%s: %s", o->file[i], strerror(-err));
+		}
+		err = rs_outfile_commit(&f, e);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Standard output takes one thing. */
+static unsigned to_stdout(const struct options *o)
+{
+	unsigned n = 0;
+
+	for (int i = 0; i < FORMATS; i++)
+		n += o->file[i] && !strcmp(o->file[i], "-");
+	return n;
 }
 
 static int collect(const struct options *o, int n)
@@ -217,7 +273,7 @@ static int collect(const struct options *o, int n)
 	struct rs_collected count;
 	struct rs_error e = {0};
 
-	if (n || o->n_host || o->n_since || o->json)
+	if (n || o->n_host || o->n_since || o->file[JSON])
 		return rs_cli_usage("audit", "--collect writes a snapshot of this host and does "
 					     "nothing else");
 	if (rs_audit_collect(o->collect, o->anonymise, o->key, &count, &e))
@@ -239,13 +295,17 @@ int rs_cmd_audit(int argc, char **argv)
 		return status;
 	if (o.anonymise && !o.collect)
 		return rs_cli_usage("audit", "--anonymise goes with --collect");
+	if (to_stdout(&o) > 1)
+		return rs_cli_usage("audit", "one format at a time on standard output");
 	if (o.collect)
 		return collect(&o, argc - optind);
 	if (rs_audit_create(&a)) {
 		rs_error_set(&e, -ENOMEM, "out of memory");
 		return rs_cli_error(&e);
 	}
-	err = read_all(a, &o, argv + optind, argc - optind, &e);
+	err = o.profile ? rs_audit_profile(a, o.profile, &e) : 0;
+	if (!err)
+		err = read_all(a, &o, argv + optind, argc - optind, &e);
 	if (!err && o.show) {
 		rs_facts_seal(a->facts);
 		err = rs_audit_show(a, stdout, &e);
@@ -254,9 +314,9 @@ int rs_cmd_audit(int argc, char **argv)
 	}
 	if (!err)
 		err = rs_audit_run(a, o.n_only ? o.only : NULL, o.n_skip ? o.skip : NULL, &e);
-	if (!err && o.json)
-		err = write_json(a, o.json, &e);
-	if (!err && !o.quiet && !(o.json && !strcmp(o.json, "-")))
+	if (!err)
+		err = write_files(a, &o, &e);
+	if (!err && !o.quiet && !to_stdout(&o))
 		rs_audit_print(a, &o.view, stdout);
 	status = err ? rs_cli_error(&e) : rs_audit_status(a, o.strict, o.allow_unknown);
 	rs_audit_destroy(a);

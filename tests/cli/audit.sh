@@ -64,6 +64,75 @@ status 0 "$ripstop" audit --explain X01
 got=0
 "$ripstop" audit >"$tmp/out" 2>"$tmp/err" || got=$?
 [ "$got" != 2 ] && [ ! -s "$tmp/err" ]
+# for other programs: valid, complete, one at a time on standard output
+for f in json sarif; do
+	status 1 "$ripstop" audit --$f - "$tmp/site"
+	python3 -c 'import json, sys; json.load(sys.stdin)' <"$tmp/out"
+done
+grep -q '"kind": "fail"' "$tmp/out"
+status 1 "$ripstop" audit --junit - "$tmp/site"
+python3 -c 'import sys, xml.etree.ElementTree as t
+s = t.parse(sys.stdin).getroot()[0]
+assert int(s.get("failures")) == len(s.findall("testcase/failure")) > 0
+assert int(s.get("tests")) == len(s)' <"$tmp/out"
+status 1 "$ripstop" audit --prometheus - "$tmp/site"
+grep -q '^ripstop_audit_fail{check="X03".*host="gpu02".*} 1$' "$tmp/out"
+! grep -vE '^(#.*|[a-z_]+(\{.*\})? [0-9]+)$' "$tmp/out" || exit 1
+status 2 "$ripstop" audit --json - --sarif - "$tmp/site"
+status 2 "$ripstop" audit --json "$tmp/none/x" "$tmp/site"
+# the script of fixes: shell, refuses unread, does the same twice; a stranger's name starts nothing
+status 1 "$ripstop" audit --fix-script "$tmp/fix.sh" "$tmp/site"
+sh -n "$tmp/fix.sh"
+status 2 sh "$tmp/fix.sh" gpu02
+grep -q gpu02 "$tmp/err"
+mkdir "$tmp/bin"
+printf '#!/bin/sh\necho "$0 $*" >>%s/ran\n' "$tmp" >"$tmp/bin/mlnx_qos"
+chmod +x "$tmp/bin/mlnx_qos"
+for again in 1 2; do
+	status 0 env REVIEWED=yes PATH="$tmp/bin:$PATH" sh "$tmp/fix.sh" gpu02
+done
+[ "$(sort -u "$tmp/ran" | grep -c -- '-i eth2 --trust dscp')" = 1 ]
+status 2 env REVIEWED=yes sh "$tmp/fix.sh" nobody
+mkdir -p "$tmp/evil/gpu01" "$tmp/evil/gpu02"
+cp "$tmp/site/gpu01/"* "$tmp/evil/gpu01"
+cp "$tmp/site/gpu02/job.env" "$tmp/evil/gpu02"
+cp "$tmp/site/gpu02/mlnx_qos-eth2.txt" "$tmp/evil/gpu02/mlnx_qos-eth2;touch pwned.txt"
+cp "$tmp/site/gpu02/mlnx_qos-eth2.txt" "$tmp/evil/gpu02/mlnx_qos-eth3\$(touch pwned).txt"
+"$ripstop" audit --quiet --fix-script "$tmp/fix.sh" "$tmp/evil" || :
+(cd "$tmp" && for t in gpu02; do
+	REVIEWED=yes PATH="$tmp/bin:$PATH" sh fix.sh $t
+done) >/dev/null
+[ ! -e "$tmp/pwned" ]
+# what a site expects
+cat >"$tmp/profile.yaml" <<E
+settings: {lossless: yes}
+expect:
+  - name: trust of all ports
+    subject: netdev/eth*
+    facts: {trust: dscp}
+    severity: critical
+suppress:
+  - {check: X03, reason: known, until: 2099-12-31}
+  - {check: X01, reason: known}
+E
+status 1 "$ripstop" audit --profile "$tmp/profile.yaml" "$tmp/site"
+grep -q 'critical  E01 site-expectation  gpu02:eth2' "$tmp/out"
+! grep -q '^FAIL.*X03' "$tmp/out" || exit 1
+grep -q 'suppressed$' "$tmp/out"
+status 0 "$ripstop" audit --profile "$tmp/profile.yaml" --skip E01 "$tmp/site"
+echo 'expect: [{subject: x}]' >"$tmp/profile.yaml"
+status 2 "$ripstop" audit --profile "$tmp/profile.yaml" "$tmp/site"
+grep -q 'profile.yaml:1:' "$tmp/err"
+# counters are judged by how they rose between two snapshots
+for age in old new; do
+	d="$tmp/$age/gpu01/sys/class/infiniband/mlx5_0/ports/1"
+	mkdir -p "$d/hw_counters"
+	echo 5 >"$d/hw_counters/local_ack_timeout_err"
+done
+status 0 "$ripstop" audit --since "$tmp/old/gpu01" --check C01 "$tmp/new/gpu01"
+echo 905 >"$tmp/new/gpu01/sys/class/infiniband/mlx5_0/ports/1/hw_counters/local_ack_timeout_err"
+"$ripstop" audit --since "$tmp/old/gpu01" --check C01 -v "$tmp/new/gpu01" >"$tmp/out" || :
+grep -q 'rose by 900' "$tmp/out"
 # a host as a tree: what its links run at, how far is what
 mkdir -p "$tmp/tree/sys/devices"
 for f in "00:01.0/0000:01:00.0 0x030200 32.0 0" "00:02.0/0000:02:00.0 0x020000 16.0 0"; do

@@ -1,0 +1,431 @@
+/* A site's expectations as YAML, read by the same grammar as descriptions of fabrics: what is not
+ * understood is refused with its line. */
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "audit/profile.h"
+#include "audit/rule.h"
+#include "fabric/tree.h"
+
+enum { PROFILE_BYTES_MAX = 4 << 20 };
+
+static const char *const severities[] = {"info", "minor", "major", "critical", NULL};
+
+/* ---- Reading ---- */
+
+static void settings(struct load *l, struct rs_audit *a, const struct node *n)
+{
+	static const char *const known[] = {
+		"pause_note",   "pause_fail",    "cable_m",  "p2p_rtt_us",
+		"fec_warn_ber", "flaps_per_day", "lossless", NULL};
+
+	if (!n || !keys(l, n, "settings", known))
+		return;
+	get_number(l, n, "pause_note", 0, 1, &a->set.pause_note);
+	get_number(l, n, "pause_fail", 0, 1, &a->set.pause_fail);
+	get_number(l, n, "cable_m", 0, 100000, &a->set.cable_m);
+	get_number(l, n, "p2p_rtt_us", 0, 1000, &a->set.p2p_rtt_us);
+	get_number(l, n, "fec_warn_ber", 0, 1, &a->set.fec_warn_ber);
+	get_number(l, n, "flaps_per_day", 0, 1e6, &a->set.flaps_per_day);
+	get_bool(l, n, "lossless", &a->set.lossless);
+}
+
+static const char **names(struct load *l, const struct node *n, const char *what, uint32_t *count)
+{
+	const char **list;
+	uint32_t i = 0;
+
+	*count = 0;
+	if (!n)
+		return NULL;
+	if (n->kind == NODE_SCALAR) {
+		list = take(l, 2, sizeof(*list));
+		if (list)
+			list[0] = scalar(l, n, what);
+		*count = list && !l->err;
+		return list;
+	}
+	if (!is_list(l, n, what))
+		return NULL;
+	list = take(l, n->n + 1u, sizeof(*list));
+	for (const struct item *it = n->first; it && list && !l->err; it = it->next)
+		list[i++] = scalar(l, it->value, what);
+	*count = i;
+	return list;
+}
+
+static const char **checks(struct load *l, const struct node *n, const char *what, uint32_t *count)
+{
+	const char **list = names(l, n, what, count);
+
+	for (uint32_t i = 0; i < *count && !l->err; i++)
+		if (!rs_rule_find(list[i]))
+			fail(l, -EINVAL, n->at, "no check is called '%s'", list[i]);
+	return list;
+}
+
+static struct rs_profile_value *values(struct load *l, const struct node *n, const char *what,
+				       uint32_t *count)
+{
+	struct rs_profile_value *v;
+	uint32_t i = 0;
+
+	*count = 0;
+	if (!n)
+		return NULL;
+	if (n->kind != NODE_MAP) {
+		fail(l, -EINVAL, n->at, "%s: expected {fact: value, ...}", what);
+		return NULL;
+	}
+	v = take(l, n->n + 1u, sizeof(*v));
+	for (const struct item *it = n->first; it && v && !l->err; it = it->next, i++) {
+		v[i].name = it->key;
+		v[i].is = names(l, it->value, it->key, &v[i].n);
+		if (!l->err && !v[i].n)
+			fail(l, -EINVAL, it->at, "%s: expected a value", it->key);
+	}
+	*count = i;
+	return v;
+}
+
+static void expectation(struct load *l, const struct node *n, struct rs_profile_expectation *x)
+{
+	static const char *const known[] = {"name",  "hosts", "subject", "severity",
+					    "count", "where", "facts",   NULL};
+	int severity = RS_MAJOR;
+
+	*x = (struct rs_profile_expectation){.host = "*", .count = -1, .at = n->at};
+	if (!keys(l, n, "an expectation", known))
+		return;
+	if (!need(l, n, "subject", "an expectation"))
+		return;
+	get_string(l, n, "name", &x->name);
+	get_string(l, n, "hosts", &x->host);
+	get_string(l, n, "subject", &x->subject);
+	get_name(l, n, "severity", severities, &severity);
+	get_int(l, n, "count", 0, 100000, &x->count);
+	x->severity = (enum rs_severity)severity;
+	x->where = values(l, get(n, "where"), "where", &x->n_where);
+	x->facts = values(l, get(n, "facts"), "facts", &x->n_facts);
+	if (!l->err && !x->n_facts && x->count < 0)
+		fail(l, -EINVAL, n->at, "an expectation without facts or a count expects nothing");
+	if (!x->name)
+		x->name = x->subject;
+}
+
+static bool is_day(const char *s)
+{
+	for (int i = 0; i < 10; i++)
+		if (i == 4 || i == 7 ? s[i] != '-' : !isdigit((unsigned char)s[i]))
+			return false;
+	return !s[10];
+}
+
+static void suppression(struct load *l, const struct node *n, struct rs_profile_suppression *x)
+{
+	static const char *const known[] = {"check", "hosts", "part", "reason", "until", NULL};
+
+	if (!keys(l, n, "a suppression", known) || !need(l, n, "check", "a suppression") ||
+	    !need(l, n, "reason", "a suppression"))
+		return;
+	get_string(l, n, "check", &x->check);
+	get_string(l, n, "hosts", &x->host);
+	get_string(l, n, "part", &x->part);
+	get_string(l, n, "reason", &x->reason);
+	get_string(l, n, "until", &x->until);
+	if (!l->err && !rs_rule_find(x->check))
+		fail(l, -EINVAL, get(n, "check")->at, "no check is called '%s'", x->check);
+	if (!l->err && x->until && !is_day(x->until))
+		fail(l, -EINVAL, get(n, "until")->at,
+		     "expected a day such as 2027-01-31, found '%s'", x->until);
+}
+
+static void whole(struct load *l, struct rs_audit *a, struct rs_profile *p, const struct node *root)
+{
+	static const char *const known[] = {"settings", "expect", "suppress",
+					    "check",    "skip",   NULL};
+	const struct node *list;
+
+	if (!keys(l, root, "a profile", known))
+		return;
+	settings(l, a, get(root, "settings"));
+	p->only = checks(l, get(root, "check"), "check", &p->n_only);
+	p->skip = checks(l, get(root, "skip"), "skip", &p->n_skip);
+	list = get(root, "expect");
+	if (list && is_list(l, list, "expect")) {
+		p->expect = take(l, list->n + 1u, sizeof(*p->expect));
+		for (const struct item *it = list->first; it && !l->err; it = it->next)
+			expectation(l, it->value, &p->expect[p->n_expect++]);
+	}
+	list = get(root, "suppress");
+	if (list && is_list(l, list, "suppress")) {
+		p->suppress = take(l, list->n + 1u, sizeof(*p->suppress));
+		for (const struct item *it = list->first; it && !l->err; it = it->next)
+			suppression(l, it->value, &p->suppress[p->n_suppress++]);
+	}
+}
+
+int rs_audit_profile_text(struct rs_audit *a, const char *text, size_t n, const char *name,
+			  struct rs_error *e)
+{
+	struct rs_error own = {0};
+	struct load l = {.arena = a->arena, .e = e ? e : &own, .base_dir = "."};
+	struct rs_profile *p;
+	struct node *root;
+
+	if (a->profile)
+		return rs_error_set(e, -EINVAL, "%s: one profile at a time", name);
+	l.name = take_string(&l, name);
+	p = take(&l, 1, sizeof(*p));
+	root = tree_parse(&l, text, n, l.name);
+	if (!l.err) {
+		p->path = l.name;
+		whole(&l, a, p, root);
+	}
+	if (!l.err)
+		a->profile = p;
+	return l.err;
+}
+
+int rs_audit_profile(struct rs_audit *a, const char *path, struct rs_error *e)
+{
+	FILE *f = fopen(path, "re");
+	char *text;
+	size_t n;
+	int err;
+
+	if (!f)
+		return rs_error_set(e, -errno, "%s: %s", path, strerror(errno));
+	text = malloc(PROFILE_BYTES_MAX + 1);
+	if (!text) {
+		fclose(f);
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	}
+	errno = 0;
+	n = fread(text, 1, PROFILE_BYTES_MAX + 1, f);
+	err = ferror(f) ? -(errno ? errno : EIO) : 0;
+	fclose(f);
+	if (err)
+		err = rs_error_set(e, err, "%s: %s", path, strerror(-err));
+	else if (n > PROFILE_BYTES_MAX)
+		err = rs_error_set(e, -E2BIG, "%s: longer than 4 MiB", path);
+	else {
+		text[n] = '\0';
+		err = rs_audit_profile_text(a, text, n, path, e);
+	}
+	free(text);
+	return err;
+}
+
+/* ---- Values ---- */
+
+bool rs_profile_meets(const char *value, const char *expected)
+{
+	static const struct {
+		const char *sign;
+		int less, equal, more;
+	} signs[] = {
+		{">=", 0, 1, 1}, {"<=", 1, 1, 0}, {"!=", 1, 0, 1},
+		{">", 0, 0, 1},  {"<", 1, 0, 0},  {"=", 0, 1, 0},
+	};
+
+	for (unsigned i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
+		size_t n = strlen(signs[i].sign);
+		int c;
+
+		if (strncmp(expected, signs[i].sign, n))
+			continue;
+		expected += n + strspn(expected + n, " ");
+		/* of two releases only the number counts: v28.39.1002 and 28.39.1002 are one */
+		c = rs_facts_compare(
+			value + (*value == 'v' && isdigit((unsigned char)value[1])),
+			expected + (*expected == 'v' && isdigit((unsigned char)expected[1])));
+		return c < 0 ? signs[i].less : c > 0 ? signs[i].more : signs[i].equal;
+	}
+	return !fnmatch(expected, value, 0);
+}
+
+static bool meets_any(const char *value, const struct rs_profile_value *v)
+{
+	for (uint32_t i = 0; i < v->n; i++)
+		if (rs_profile_meets(value, v->is[i]))
+			return true;
+	return false;
+}
+
+/* ---- E01 ---- */
+
+struct tally {
+	struct rs_finding *f;
+	uint32_t looked, wrong, unseen;
+};
+
+static bool concerns(const struct rs_audit *a, const struct rs_profile_expectation *x,
+		     const char *host, const char *subject)
+{
+	if (fnmatch(x->subject, subject, 0))
+		return false;
+	for (uint32_t i = 0; i < x->n_where; i++) {
+		const char *v = rs_facts_value(a->facts, host, subject, x->where[i].name);
+
+		if (!v || !meets_any(v, &x->where[i]))
+			return false;
+	}
+	return true;
+}
+
+static const char *expected_text(struct rs_audit *a, const struct rs_profile_value *v)
+{
+	const char *text = v->is[0];
+
+	for (uint32_t i = 1; i < v->n; i++)
+		text = rs_audit_text(a, "%s or %s", text, v->is[i]);
+	return text;
+}
+
+static void wrong(struct rs_audit *a, const struct rs_rule *r, struct tally *t,
+		  const struct rs_profile_expectation *x, const char *host, const char *subject,
+		  const char *title)
+{
+	if (!t->wrong++) {
+		t->f = rs_finding_new(a, r, RS_FAIL, x->severity, "%s: %s", x->name, title);
+		rs_finding_why(a, t->f, "%s:%d expects it", a->profile->path, x->at.line);
+		rs_finding_unpriced(a, t->f, "what the site expects has no model");
+	}
+	rs_finding_subject(a, t->f, host, strchr(subject, '/') ? strchr(subject, '/') + 1 : NULL);
+}
+
+static void unseen(struct rs_audit *a, const struct rs_rule *r, struct tally *t,
+		   const struct rs_profile_expectation *x, const char *host, const char *subject,
+		   const char *name)
+{
+	struct rs_finding *f;
+
+	if (t->unseen++)
+		return;
+	f = rs_finding_new(a, r, RS_UNKNOWN, x->severity, "%s: %s of %s is not known", x->name,
+			   name, subject);
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_need(a, f, name, "%s:%d expects it of %s", a->profile->path, x->at.line,
+			x->subject);
+}
+
+static void subject(struct rs_audit *a, const struct rs_rule *r, struct tally *t,
+		    const struct rs_profile_expectation *x, const char *host, const char *s)
+{
+	const char *bad = NULL;
+
+	t->looked++;
+	for (uint32_t i = 0; i < x->n_facts; i++) {
+		const struct rs_profile_value *v = &x->facts[i];
+		const struct rs_fact *k = rs_facts_get(a->facts, host, s, v->name);
+
+		if (!k) {
+			unseen(a, r, t, x, host, s, v->name);
+			continue;
+		}
+		if (meets_any(k->value, v))
+			continue;
+		if (!bad) {
+			bad = rs_audit_text(a, "%s of %s is %s, expected %s", v->name, s, k->value,
+					    expected_text(a, v));
+			wrong(a, r, t, x, host, s, bad);
+		}
+		rs_finding_fact(t->f, k);
+	}
+}
+
+static void expect(struct rs_audit *a, const struct rs_rule *r,
+		   const struct rs_profile_expectation *x)
+{
+	struct tally t = {0};
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *s;
+		uint32_t at = 0;
+		int64_t n = 0;
+
+		if (fnmatch(x->host, host, 0))
+			continue;
+		while ((s = rs_facts_subject(a->facts, &at, host, ""))) {
+			if (!concerns(a, x, host, s))
+				continue;
+			n++;
+			subject(a, r, &t, x, host, s);
+		}
+		if (x->count >= 0 && n != x->count)
+			wrong(a, r, &t, x, host, "host",
+			      rs_audit_text(a, "%lld of them on %s, expected %lld", (long long)n,
+					    host, (long long)x->count));
+	}
+	if (!t.wrong && !t.unseen)
+		rs_finding_new(a, r, t.looked ? RS_PASS : RS_NA, x->severity,
+			       t.looked ? "%s: as the site expects (%u looked at)"
+					: "%s: nothing like it was seen (%u)",
+			       x->name, t.looked);
+}
+
+static void e01(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; a->profile && i < a->profile->n_expect; i++)
+		expect(a, r, &a->profile->expect[i]);
+}
+
+const struct rs_rule rs_rules_site[] = {
+	{
+		.id = "E01",
+		.name = "site-expectation",
+		.severity = RS_CRITICAL,
+		.criterion = "what the profile (--profile) expects of hosts holds",
+		.authority = "the site's own profile",
+		.explain = "A site knows what it bought and decided: firmware releases, numbers of "
+			   "NICs and GPUs, link rates, settings. A profile says so in YAML, for "
+			   "subjects picked by pattern and by what else is known of them, and each "
+			   "expectation is judged on all hosts. What was not seen is UNKNOWN.",
+		.run = e01,
+	},
+	{0},
+};
+
+/* ---- Suppressions ---- */
+
+static bool covers(const struct rs_profile_suppression *x, const struct rs_finding *f)
+{
+	uint32_t n = f->n_subjects < RS_FINDING_SUBJECTS ? f->n_subjects : RS_FINDING_SUBJECTS;
+
+	if (strcmp(x->check, f->rule->id) && strcmp(x->check, f->rule->name))
+		return false;
+	/* all that it is about: one host more is news */
+	for (uint32_t i = 0; i < n; i++) {
+		const struct rs_finding_subject *s = &f->subject[i];
+
+		if ((x->host && fnmatch(x->host, s->host, 0)) ||
+		    (x->part && (!s->part || fnmatch(x->part, s->part, 0))))
+			return false;
+	}
+	return f->n_subjects <= RS_FINDING_SUBJECTS && (n || !x->host);
+}
+
+void rs_profile_suppress(struct rs_audit *a, const char *today)
+{
+	for (uint32_t i = 0; a->profile && i < a->n_findings; i++)
+		for (uint32_t k = 0; k < a->profile->n_suppress; k++) {
+			const struct rs_profile_suppression *x = &a->profile->suppress[k];
+			struct rs_finding *f = a->findings[i];
+
+			if (f->verdict == RS_PASS || f->verdict == RS_NA || !covers(x, f))
+				continue;
+			if (x->until && strcmp(today, x->until) > 0) {
+				if (!f->why)
+					rs_finding_why(a, f, "its suppression ended on %s",
+						       x->until);
+				continue;
+			}
+			f->suppressed = true;
+			f->suppressed_why = x->reason;
+		}
+}
