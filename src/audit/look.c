@@ -54,6 +54,10 @@ const char *rs_look_kind(const struct rs_audit *a, const char *host, const char 
 	vendor = rs_facts_value(a->facts, host, pci, "vendor");
 	if (!strncmp(class, "0x0200", 6) && vendor && strcasecmp(vendor, "0x15b3"))
 		return "ethernet";
+	/* a management controller's screen is no GPU */
+	if (!strncmp(class, "0x0300", 6) && vendor && strcasecmp(vendor, "0x10de") &&
+	    strcasecmp(vendor, "0x1002"))
+		return "other";
 	for (unsigned i = 0; i < sizeof(classes) / sizeof(*classes); i++)
 		if (!strncmp(class, classes[i].class, 6))
 			return classes[i].kind;

@@ -192,6 +192,50 @@ static void r03(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- R07: PFC without use, or on too many ---- */
 
+/* Pause of the whole link (802.3 annex 31B) beside PFC: which of the two answers is left to the
+ * NIC. */
+static const struct rs_fact *global_pause(const struct rs_audit *a, const char *host,
+					  const char *netdev)
+{
+	static const char *const ways[] = {"pause_rx", "pause_tx"};
+	char subject[160];
+
+	snprintf(subject, sizeof(subject), "netdev/%s", netdev);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct rs_fact *f = rs_facts_get(a->facts, host, subject, ways[i]);
+
+		if (f && f->numeric && f->number)
+			return f;
+	}
+	return NULL;
+}
+
+static void r07_port(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		     const char *netdev, int mask)
+{
+	unsigned on = (unsigned)__builtin_popcount((unsigned)mask);
+	const struct rs_fact *pause = mask ? global_pause(a, host, netdev) : NULL;
+	struct rs_finding *f;
+
+	if (pause) {
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+				   "global pause is on together with PFC for %u priorities", on);
+		rs_finding_fact(f, pause);
+		rs_finding_why(a, f, "a global pause stops lossy and lossless traffic alike");
+		rs_finding_fix(a, f, host, false, "the link, for a moment",
+			       rs_audit_text(a, "ethtool -A %s rx on tx on", netdev),
+			       "ethtool -A %s rx off tx off", netdev);
+	} else {
+		f = rs_finding_new(
+			a, r, on > 2 ? RS_FAIL : RS_PASS, RS_MINOR,
+			on > 2 ? "PFC is on for %u priorities: each takes headroom, and a "
+				 "pause of one is as likely as of another"
+			       : "PFC is on for %u priorities",
+			on);
+	}
+	rs_finding_subject(a, f, host, netdev);
+}
+
 static void r07(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -202,18 +246,9 @@ static void r07(struct rs_audit *a, const struct rs_rule *r)
 
 		for (unsigned p = 0; p < n; p++) {
 			int mask = rs_qos_pfc_mask(a, host, port[p].netdev);
-			unsigned on = mask > 0 ? (unsigned)__builtin_popcount((unsigned)mask) : 0;
-			struct rs_finding *f;
 
-			if (mask < 0)
-				continue;
-			f = rs_finding_new(
-				a, r, on > 2 ? RS_FAIL : RS_PASS, RS_MINOR,
-				on > 2 ? "PFC is on for %u priorities: each takes headroom, and a "
-					 "pause of one is as likely as of another"
-				       : "PFC is on for %u priorities",
-				on);
-			rs_finding_subject(a, f, host, port[p].netdev);
+			if (mask >= 0)
+				r07_port(a, r, host, port[p].netdev, mask);
 		}
 	}
 }
@@ -248,9 +283,10 @@ const struct rs_rule rs_rules_roce[] = {
 	{
 		.id = "R07",
 		.name = "pfc-host",
-		.severity = RS_MINOR,
-		.criterion = "PFC is on for two priorities at most.",
-		.authority = "IEEE 802.1Q-2022 clause 36",
+		.severity = RS_MAJOR,
+		.criterion =
+			"PFC is on for two priorities at most, and global pause is off beside it.",
+		.authority = "IEEE 802.1Q-2022 clause 36; IEEE 802.3 annex 31B",
 		.explain = "Every lossless priority takes headroom on every port. That the "
 			   "priority in use is one of them "
 			   "is X01's business.",
