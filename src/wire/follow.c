@@ -10,11 +10,12 @@
 enum {
 	STREAMS_MAX = 1 << 16,
 	EVENTS_MAX = 1 << 20,
-	PAIRS_MAX = 1 << 14,
+	PATHS_MAX = 1 << 16,
 	BUCKETS = 1 << 12,
 	GAPS = 64,    /* ranges of PSNs that are missing */
 	IDENTS = 256, /* of the latest requests: the same one twice is the same packet */
-	READS = 64,   /* READs and atomics of a stream whose answers are followed */
+	ANY_QP = 1 << 24,
+	READS = 64, /* READs and atomics of a stream whose answers are followed */
 };
 
 /* The same PSN again sooner than this, with nothing that asked for it, is the network's doing: the
@@ -23,9 +24,13 @@ enum {
 #define NAK_NS       20000000
 /* DCQCN's notification point sends one CNP in 50 us for a flow (SIGCOMM 2015, section 3). */
 
-struct pair {
-	uint8_t a[16], b[16];
-	uint16_t mtu;
+/* Packets from one address to a queue pair at another; with ANY_QP between two addresses. */
+struct path {
+	uint8_t sip[16], dip[16];
+	uint32_t qp, next_in_bucket;
+	uint32_t read_psn; /* of its first READ, whose responses tell the path MTU as well */
+	uint16_t mtu;      /* 0: not known */
+	bool reads;
 };
 
 struct read {
@@ -64,8 +69,10 @@ struct stream {
 };
 
 struct rs_follow {
-	struct pair *pair;
-	uint32_t n_pairs;
+	struct path *path;
+	uint32_t n_paths, paths_room;
+	uint32_t path_bucket[BUCKETS];
+	uint32_t unknown_reads; /* paths whose READs' path MTU is not known */
 	struct stream *stream;
 	uint32_t n_streams, streams_room;
 	uint32_t bucket[BUCKETS];
@@ -94,6 +101,7 @@ int rs_follow_create(struct rs_follow **out)
 	if (!f)
 		return -ENOMEM;
 	memset(f->bucket, 0xff, sizeof(f->bucket));
+	memset(f->path_bucket, 0xff, sizeof(f->path_bucket));
 	f->first_ns = INT64_MIN;
 	return 0;
 }
@@ -102,7 +110,7 @@ void rs_follow_destroy(struct rs_follow *f)
 {
 	if (!f)
 		return;
-	free(f->pair);
+	free(f->path);
 	free(f->stream);
 	free(f->event);
 	free(f);
@@ -118,31 +126,97 @@ void rs_follow_address(const uint8_t ip[16], char *out, size_t size)
 		snprintf(out, size, "?");
 }
 
+static uint32_t hash(const uint8_t *sip, const uint8_t *dip, uint32_t qp)
+{
+	uint32_t h = qp * 2654435761u;
+
+	for (int i = 12; i < 16; i++)
+		h = (h ^ sip[i]) * 16777619u, h = (h ^ dip[i]) * 16777619u;
+	return (h ^ h >> 15) & (BUCKETS - 1);
+}
+
 /* ---- Path MTU ---- */
 
-static struct pair *pair_of(struct rs_follow *f, const uint8_t *a, const uint8_t *b, bool make)
+static struct path *find_path(const struct rs_follow *f, const uint8_t *sip, const uint8_t *dip,
+			      uint32_t qp)
 {
-	struct pair *more;
+	for (uint32_t i = f->path_bucket[hash(sip, dip, qp)]; i != UINT32_MAX;
+	     i = f->path[i].next_in_bucket) {
+		struct path *p = &f->path[i];
 
-	if (memcmp(a, b, 16) > 0) {
-		const uint8_t *t = a;
-
-		a = b;
-		b = t;
+		if (p->qp == qp && !memcmp(p->sip, sip, 16) && !memcmp(p->dip, dip, 16))
+			return p;
 	}
-	for (uint32_t i = 0; i < f->n_pairs; i++)
-		if (!memcmp(f->pair[i].a, a, 16) && !memcmp(f->pair[i].b, b, 16))
-			return &f->pair[i];
-	if (!make || f->n_pairs == PAIRS_MAX)
-		return NULL;
-	more = realloc(f->pair, (f->n_pairs + 1) * sizeof(*more));
-	if (!more)
-		return NULL;
-	f->pair = more;
-	f->pair[f->n_pairs] = (struct pair){.mtu = 0};
-	memcpy(f->pair[f->n_pairs].a, a, 16);
-	memcpy(f->pair[f->n_pairs].b, b, 16);
-	return &f->pair[f->n_pairs++];
+	return NULL;
+}
+
+/* NULL: no memory, or too many; what is not known is guessed then. */
+static struct path *make_path(struct rs_follow *f, const uint8_t *sip, const uint8_t *dip,
+			      uint32_t qp)
+{
+	struct path *p = find_path(f, sip, dip, qp);
+	uint32_t h = hash(sip, dip, qp);
+
+	if (p || f->n_paths == PATHS_MAX)
+		return p;
+	if (f->n_paths == f->paths_room) {
+		uint32_t room = f->paths_room ? 2 * f->paths_room : 64;
+
+		p = realloc(f->path, room * sizeof(*p));
+		if (!p)
+			return NULL;
+		f->path = p;
+		f->paths_room = room;
+	}
+	p = &f->path[f->n_paths];
+	*p = (struct path){.qp = qp, .next_in_bucket = f->path_bucket[h]};
+	memcpy(p->sip, sip, 16);
+	memcpy(p->dip, dip, 16);
+	f->path_bucket[h] = f->n_paths++;
+	return p;
+}
+
+static void learn_mtu(struct rs_follow *f, struct path *p, uint16_t mtu)
+{
+	if (!p || mtu <= p->mtu)
+		return;
+	f->unknown_reads -= p->reads && !p->mtu;
+	p->mtu = mtu;
+}
+
+static void learn_read(struct rs_follow *f, const struct rs_frame *fr, const struct rs_packet *p)
+{
+	struct path *path = make_path(f, fr->sip, fr->dip, p->dest_qp);
+
+	if (!path || path->reads)
+		return;
+	path->reads = true;
+	path->read_psn = p->psn;
+	f->unknown_reads += !path->mtu;
+}
+
+/* A response names the requester's queue pair, not the one that it comes from: the READ before it
+ * that is nearest in PSNs tells. */
+static void learn_response(struct rs_follow *f, const struct rs_frame *fr,
+			   const struct rs_packet *p)
+{
+	struct path *best = NULL;
+
+	for (uint32_t i = 0; f->unknown_reads && i < f->n_paths; i++) {
+		struct path *c = &f->path[i];
+
+		if (!c->reads || memcmp(c->sip, fr->dip, 16) || memcmp(c->dip, fr->sip, 16) ||
+		    rs_psn_diff(p->psn, c->read_psn) < 0)
+			continue;
+		if (!best || rs_psn_diff(c->read_psn, best->read_psn) > 0)
+			best = c;
+	}
+	learn_mtu(f, best, p->payload_bytes);
+}
+
+static bool swapped(const struct rs_frame *fr)
+{
+	return memcmp(fr->sip, fr->dip, 16) > 0;
 }
 
 /* First and Middle packets are as long as the path MTU (9.2.6). */
@@ -150,17 +224,37 @@ void rs_follow_learn(struct rs_follow *f, const uint8_t *frame, size_t n)
 {
 	struct rs_frame fr;
 	struct rs_packet p;
-	struct pair *pair;
 	uint32_t flags;
 
 	if (rs_frame_decode(frame, n, &fr, &p, NULL) != RS_DECODE_OK || p.kind != RS_KIND_ROCE)
 		return;
 	flags = rs_opcodes[p.opcode].flags;
+	if (p.opcode == (RS_RC | RS_OP_READ_REQUEST))
+		learn_read(f, &fr, &p);
 	if (!(flags & RS_F_PAYLOAD) || flags & (RS_F_LAST | RS_F_CNP | RS_F_DETH))
 		return;
-	pair = pair_of(f, fr.sip, fr.dip, true);
-	if (pair && p.payload_bytes > pair->mtu)
-		pair->mtu = p.payload_bytes;
+	if (flags & RS_F_RESPONSE)
+		learn_response(f, &fr, &p);
+	else
+		learn_mtu(f, make_path(f, fr.sip, fr.dip, p.dest_qp), p.payload_bytes);
+	learn_mtu(f,
+		  make_path(f, swapped(&fr) ? fr.dip : fr.sip, swapped(&fr) ? fr.sip : fr.dip,
+			    ANY_QP),
+		  p.payload_bytes);
+}
+
+/* Of requests to a queue pair; of a path without a message of several packets the largest between
+ * the two addresses. */
+static uint16_t path_mtu(const struct rs_follow *f, const uint8_t *sip, const uint8_t *dip,
+			 uint32_t qp)
+{
+	bool swap = memcmp(sip, dip, 16) > 0;
+	const struct path *p = find_path(f, sip, dip, qp);
+
+	if (p && p->mtu)
+		return p->mtu;
+	p = find_path(f, swap ? dip : sip, swap ? sip : dip, ANY_QP);
+	return p ? p->mtu : 0;
 }
 
 /* ---- Events ---- */
@@ -203,21 +297,11 @@ static void wrong(struct rs_follow *f, const struct stream *s, uint32_t psn, con
 
 /* ---- Streams ---- */
 
-static uint32_t hash(const uint8_t *sip, const uint8_t *dip, uint32_t qp)
-{
-	uint32_t h = qp * 2654435761u;
-
-	for (int i = 12; i < 16; i++)
-		h = (h ^ sip[i]) * 16777619u, h = (h ^ dip[i]) * 16777619u;
-	return (h ^ h >> 15) & (BUCKETS - 1);
-}
-
 /* Requests from sip to queue pair qp at dip. */
 static struct stream *stream_of(struct rs_follow *f, const uint8_t *sip, const uint8_t *dip,
 				uint32_t qp, uint8_t transport)
 {
 	uint32_t h = hash(sip, dip, qp), i;
-	const struct pair *pair;
 	struct stream *s;
 
 	for (i = f->bucket[h]; i != UINT32_MAX; i = f->stream[i].next_in_bucket) {
@@ -245,8 +329,7 @@ static struct stream *stream_of(struct rs_follow *f, const uint8_t *sip, const u
 	s->s.transport = transport;
 	s->s.interface = f->interface;
 	s->answers_at = s->cnps_at = UINT32_MAX;
-	pair = pair_of(f, sip, dip, false);
-	s->s.mtu = pair ? pair->mtu : 0;
+	s->s.mtu = path_mtu(f, sip, dip, qp);
 	s->s.first_ns = f->now_ns;
 	s->s.cnp_least_ns = INT64_MAX;
 	s->last_cnp_ns = INT64_MIN;

@@ -73,7 +73,7 @@ struct rs_follow_totals {
 int rs_follow_create(struct rs_follow **f);
 void rs_follow_destroy(struct rs_follow *f);
 
-/* First pass: learns the path MTU between addresses from messages of several packets. */
+/* First pass: learns the path MTU to each queue pair from messages of several packets. */
 void rs_follow_learn(struct rs_follow *f, const uint8_t *frame, size_t n);
 /*
  * Second pass. interface: where it was captured; of a packet seen at several places on its way the

@@ -65,7 +65,7 @@ static void rtr_attr(struct rs_cm_id *id, struct ibv_qp_attr *a, int *mask)
 	rs_cm_fill_ah(id, id->peer, &a->ah_attr);
 	a->path_mtu = (enum ibv_mtu)id->mtu;
 	a->dest_qp_num = id->remote_qpn;
-	a->rq_psn = id->remote_psn;
+	a->rq_psn = id->psn; /* "starting PSN": where the other side begins (§12.7.31) */
 	*mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 	if (id->base.qp_type == IBV_QPT_UC)
 		return;
@@ -78,7 +78,7 @@ static void rtr_attr(struct rs_cm_id *id, struct ibv_qp_attr *a, int *mask)
 
 static void rts_attr(struct rs_cm_id *id, struct ibv_qp_attr *a, int *mask)
 {
-	a->sq_psn = id->psn;
+	a->sq_psn = id->remote_psn;
 	*mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
 	if (id->base.qp_type == IBV_QPT_UD || id->base.qp_type == IBV_QPT_UC)
 		return;

@@ -231,6 +231,55 @@ static void test_unanswered_request_is_told_at_the_end(void **state)
 	rs_follow_destroy(s.f);
 }
 
+/* Two connections between the same addresses, one READs with a path MTU of 256, one WRITEs with
+ * 1024: a READ takes as many PSNs as it has answers. */
+static void test_path_mtu_is_a_connections_own(void **state)
+{
+	static const struct {
+		bool back;
+		uint8_t opcode;
+		uint32_t qp, psn;
+		uint16_t payload;
+	} rows[] = {
+		{false, RS_OP_READ_REQUEST, 0x30, 500, 0},
+		{true, RS_OP_READ_RESPONSE_FIRST, 0x40, 500, 256},
+		{false, RS_OP_WRITE_FIRST, 0x31, 90, 1024},
+		{true, RS_OP_READ_RESPONSE_MIDDLE, 0x40, 501, 256},
+		{false, RS_OP_WRITE_LAST, 0x31, 91, 1},
+		{true, RS_OP_READ_RESPONSE_LAST, 0x40, 502, 88},
+		{true, RS_OP_ACKNOWLEDGE, 0x41, 91, 0},
+		{false, RS_OP_READ_REQUEST, 0x30, 503, 0},
+	};
+	struct rs_follow *f;
+	uint8_t bytes[6000];
+
+	assert_int_equal(rs_follow_create(&f), 0);
+	for (unsigned i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		unsigned k = i % (sizeof(rows) / sizeof(rows[0]));
+		struct rs_packet p = {.opcode = rows[k].opcode,
+				      .psn = rows[k].psn,
+				      .pkey = 0xffff,
+				      .dest_qp = rows[k].qp,
+				      .payload_bytes = rows[k].payload,
+				      .dma_bytes = k == 2 ? 1025 : 600};
+		struct rs_frame fr;
+		long n;
+
+		rs_frame_of_endpoints(&fr, rows[k].back, !rows[k].back, false);
+		n = rs_frame_encode(&fr, &p, bytes, sizeof(bytes));
+		assert_true(n > 0);
+		if (i == k)
+			rs_follow_learn(f, bytes, (size_t)n);
+		else
+			rs_follow_packet(f, 0, 1000 * (int64_t)i, bytes, (size_t)n);
+	}
+	assert_int_equal(rs_follow_totals(f)->wrong, 0);
+	assert_int_equal(rs_follow_stream(f, 0)->mtu, 256);
+	assert_int_equal(rs_follow_stream(f, 1)->mtu, 1024);
+	assert_int_equal(rs_follow_stream(f, 0)->gaps, 0);
+	rs_follow_destroy(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +295,7 @@ int main(void)
 		cmocka_unit_test(test_too_hasty_after_rnr_is_wrong),
 		cmocka_unit_test(test_message_that_does_not_begin_is_wrong),
 		cmocka_unit_test(test_unanswered_request_is_told_at_the_end),
+		cmocka_unit_test(test_path_mtu_is_a_connections_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
