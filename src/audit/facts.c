@@ -337,6 +337,13 @@ const struct rs_fact *rs_facts_next(const struct rs_facts *s, uint32_t *at, cons
 	return NULL;
 }
 
+uint32_t rs_facts_seek(const struct rs_facts *s, const char *host, const char *subject)
+{
+	struct rs_fact key = {.host = host, .subject = subject, .name = ""};
+
+	return lower(s, &key);
+}
+
 const char *rs_facts_subject(const struct rs_facts *s, uint32_t *at, const char *host,
 			     const char *prefix)
 {

@@ -72,6 +72,10 @@ const char *rs_facts_value(const struct rs_facts *s, const char *host, const cha
 const struct rs_fact *rs_facts_next(const struct rs_facts *s, uint32_t *at, const char *host,
 				    const char *subject, const char *name);
 
+/* Where the facts of one subject begin: an *at for rs_facts_next(), whose order keeps a subject's
+ * facts together. */
+uint32_t rs_facts_seek(const struct rs_facts *s, const char *host, const char *subject);
+
 /* Hosts and switches, in the order of their names. */
 uint32_t rs_facts_hosts(const struct rs_facts *s);
 const char *rs_facts_host(const struct rs_facts *s, uint32_t i);

@@ -179,6 +179,13 @@ static void classifier(struct junos *j, const char *port, const struct rs_statem
 		 "code-points ?",
 		 name);
 	say(j, b->line, port, "trust", "dscp");
+	for (unsigned i = 0; i < j->n_classes; i++)
+		if (j->class[i].queue >= 0) {
+			char fact[64];
+
+			snprintf(fact, sizeof(fact), "class/%d/name", j->class[i].queue);
+			say(j, j->class[i].line, port, fact, "%s", j->class[i].name);
+		}
 	say(j, b->line, port, "dscp_to_tc_map", "%s", name);
 	while ((s = rs_config_next(&j->cos, &at, pattern, got))) {
 		struct class *c = class_of(j, got[0], false);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/hop.h"
 #include "audit/nccl.h"
 #include "audit/qos.h"
 #include "audit/rule.h"
@@ -11,71 +12,37 @@ enum { PORTS = 64, GROUPS = 64 };
 
 /* ---- X01: the chain ---- */
 
-/* What a switch does with a DSCP on a port. */
-struct hop {
-	const char *port;
-	int tc, lossless; /* -1: not known */
-	int ecn;
-	const struct rs_fact *map, *pfc;
-};
-
-static const struct rs_fact *port_fact(const struct rs_audit *a, const char *sw, const char *port,
-				       const char *fmt, int n)
+static const char *class_text(struct rs_audit *a, const struct rs_hop *h)
 {
-	char name[64];
-
-	snprintf(name, sizeof(name), fmt, n);
-	return rs_facts_get(a->facts, sw, port, name);
-}
-
-static int number(const struct rs_fact *f, int otherwise)
-{
-	return f && f->numeric ? (int)f->number : otherwise;
-}
-
-static void hop_find(const struct rs_audit *a, const char *sw, const char *port, int dscp,
-		     struct hop *h)
-{
-	int group, queue;
-
-	*h = (struct hop){.port = port, .tc = -1, .lossless = -1, .ecn = -1};
-	h->map = port_fact(a, sw, port, "dscp_to_tc/%d", dscp);
-	h->tc = number(h->map, -1);
-	if (h->tc < 0)
-		return;
-	group = number(port_fact(a, sw, port, "tc_to_pg/%d", h->tc), h->tc);
-	queue = number(port_fact(a, sw, port, "tc_to_queue/%d", h->tc), h->tc);
-	h->pfc = port_fact(a, sw, port, "pfc/%d", group);
-	if (h->pfc)
-		h->lossless = number(h->pfc, 0) != 0;
-	else if (rs_facts_get(a->facts, sw, port, "pfc_seen"))
-		h->lossless = 0;
-	h->ecn = number(port_fact(a, sw, port, "queue/%d/ecn", queue), -1);
-}
-
-static const char *class_text(struct rs_audit *a, const struct hop *h)
-{
-	return rs_audit_text(a, "TC %d (%s)", h->tc, h->lossless ? "lossless" : "lossy");
+	if (h->untrusted)
+		return "does not trust DSCP";
+	return rs_audit_text(a, "TC %d (%s%s)", h->tc, h->lossless ? "lossless" : "lossy",
+			     h->inferred ? ", by default" : "");
 }
 
 /* The first port whose answer breaks the chain, else the first that has one; n: how many answer so.
- */
-static bool switch_hop(const struct rs_audit *a, const char *sw, int dscp, struct hop *worst,
-		       unsigned *n)
+ * Ports that say nothing of classes or PFC carry storage or management: none of these. */
+static bool switch_hop(const struct rs_audit *a, const char *sw, int dscp, struct rs_hop *worst,
+		       struct rs_hop_view *where, unsigned *n)
 {
+	struct rs_hop_site site;
 	const char *port;
 	uint32_t at = 0;
 	bool found = false;
 
 	*n = 0;
-	while ((port = rs_facts_subject(a->facts, &at, sw, "port/"))) {
-		struct hop h;
+	rs_hop_site(a, sw, &site);
+	while ((port = rs_hop_port(a, &at, sw))) {
+		struct rs_hop_view v;
+		struct rs_hop h;
 
-		hop_find(a, sw, port, dscp, &h);
-		if (h.tc < 0)
+		rs_hop_view(a, sw, port, &v);
+		rs_hop_find(&v, dscp, &h);
+		if ((h.tc < 0 && !(h.untrusted && v.mask)) || !rs_hop_carries(&v, &site))
 			continue;
 		if (!found || (h.lossless == 0 && worst->lossless != 0)) {
 			*worst = h;
+			*where = v;
 			*n = 1;
 		} else if (h.tc == worst->tc && h.lossless == worst->lossless) {
 			++*n;
@@ -202,40 +169,54 @@ static void host_fixes(struct rs_audit *a, struct rs_finding *f, const struct ch
 		       x->c.priority == 7);
 }
 
-static void switch_fixes(struct rs_audit *a, struct rs_finding *f, const struct chain *x,
-			 const char *sw, const struct hop *h)
+/* Marked as the switch wants it, the host's own map must lead there too. */
+static void host_follows(struct rs_audit *a, struct rs_finding *f, const struct chain *x, int dscp)
 {
-	const char *os = rs_facts_value(a->facts, sw, "host", "os");
+	const char *nd = x->port.netdev, *subject = rs_audit_text(a, "netdev/%s", nd);
+	int64_t is = dscp / 8;
+
+	rs_facts_number(a->facts, x->host, subject, rs_audit_text(a, "dscp_to_prio/%d", dscp), &is);
+	if (x->c.lossless == 1 && is != x->c.priority)
+		rs_finding_fix(
+			a, f, x->host, false, NULL,
+			rs_audit_text(a, "mlnx_qos -i %s --dscp2prio set,%d,%d", nd, dscp, (int)is),
+			"mlnx_qos -i %s --dscp2prio set,%d,%d", nd, dscp, x->c.priority);
+}
+
+static void switch_fixes(struct rs_audit *a, struct rs_finding *f, const struct chain *x,
+			 const struct rs_hop_view *v, const struct rs_hop *h)
+{
+	const char *sw = v->sw;
 	int lossless = -1, lossless_tc = -1;
 
+	if (h->untrusted) {
+		rs_hop_fix_trust(a, f, sw, v->port);
+		return;
+	}
 	for (int d = 0; d < 64 && lossless < 0; d++) {
-		struct hop other;
+		struct rs_hop other;
 
-		hop_find(a, sw, h->port, d, &other);
-		if (other.tc >= 0 && other.lossless == 1) {
+		rs_hop_find(v, d, &other);
+		if (other.lossless == 1 && !other.inferred) {
 			lossless = d;
 			lossless_tc = other.tc;
 		}
 	}
-	if (lossless_tc >= 0 && os && !strcmp(os, "SONiC"))
-		rs_finding_fix(a, f, sw, false,
-			       "none when applied to a map in use; run config save",
-			       "restore the value in the patch",
-			       "echo '[{\"op\":\"replace\",\"path\":\"/DSCP_TO_TC_MAP/%s/%d\","
-			       "\"value\":\"%d\"}]' > fix.json && sudo config apply-patch fix.json",
-			       rs_facts_value(a->facts, sw, h->port, "dscp_to_tc_map")
-				       ? rs_facts_value(a->facts, sw, h->port, "dscp_to_tc_map")
-				       : "AZURE",
-			       x->c.dscp, lossless_tc);
-	else if (lossless_tc >= 0 && os && !strcmp(os, "EOS"))
-		rs_finding_fix(a, f, sw, true, NULL, NULL, "qos map dscp %d to traffic-class %d",
-			       x->c.dscp, lossless_tc);
-	else if (os && !strcmp(os, "Cumulus"))
-		rs_finding_fix(a, f, sw, true, NULL, NULL,
+	/* the class is the lossless one, but PFC is off for it */
+	if (lossless < 0 && h->group >= 0 && !h->inferred)
+		rs_hop_fix_pfc(a, f, sw, v->port, h->group, x->c.dscp);
+	else if (lossless >= 0 && lossless_tc == h->tc)
+		rs_hop_fix_pfc(a, f, sw, v->port, h->group, x->c.dscp);
+	else if (lossless_tc >= 0)
+		rs_hop_fix_class(a, f, sw, v->port, x->c.dscp, lossless_tc);
+	else if (!strcmp(rs_hop_os(a, sw), "Cumulus"))
+		rs_finding_fix(a, f, sw, true, "buffers are reprogrammed: a few lost packets",
+			       "nv unset qos roce; nv config apply",
 			       "nv set qos roce mode lossless; nv config apply");
-	if (lossless >= 0) {
+	if (lossless >= 0 && lossless != x->c.dscp) {
 		rs_finding_choice(f);
 		mark_fix(a, f, x, lossless);
+		host_follows(a, f, x, lossless);
 	}
 }
 
@@ -266,6 +247,19 @@ static void chain_broken_at_host(struct rs_audit *a, const struct rs_rule *r, co
 	host_fixes(a, f, x);
 }
 
+static const char *broken_title(struct rs_audit *a, const struct chain *x, const char *sw,
+				const struct rs_hop *h)
+{
+	const char *who =
+		rs_audit_text(a, "%sDSCP %d%s", x->c.lossless == 1 ? "the host protects " : "",
+			      x->c.dscp, x->c.lossless == 1 ? " with PFC" : "");
+
+	if (h->untrusted)
+		return rs_audit_text(a, "%s, but %s does not look at the DSCP there", who, sw);
+	return rs_audit_text(a, "%s%s %s puts it in TC %d, which is lossy there", who,
+			     x->c.lossless == 1 ? ", but" : ":", sw, h->tc);
+}
+
 /* Returns whether a switch was seen to break it. */
 static bool chain_at_switches(struct rs_audit *a, const struct rs_rule *r, const struct chain *x,
 			      unsigned *seen)
@@ -275,31 +269,29 @@ static bool chain_at_switches(struct rs_audit *a, const struct rs_rule *r, const
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *sw = rs_facts_host(a->facts, i);
 		struct rs_finding *f;
-		struct hop h;
+		struct rs_hop_view v;
+		struct rs_hop h;
 		unsigned n;
 
-		if (!rs_facts_is_switch(a->facts, sw) || !switch_hop(a, sw, x->c.dscp, &h, &n))
+		if (!rs_facts_is_switch(a->facts, sw) || !switch_hop(a, sw, x->c.dscp, &h, &v, &n))
 			continue;
 		++*seen;
 		if (h.lossless != 0)
 			continue;
 		broken = true;
-		f = chain_finding(
-			a, r, x, RS_FAIL,
-			rs_audit_text(
-				a,
-				"the host protects DSCP %d with PFC, but %s puts it in TC %d, "
-				"which is lossy there",
-				x->c.dscp, sw, h.tc));
-		rs_finding_subject(a, f, sw, h.port + 5);
-		rs_finding_stage(a, f, sw, "class", RS_FAIL, "%s on %u ports", class_text(a, &h),
-				 n);
+		f = chain_finding(a, r, x, RS_FAIL, broken_title(a, x, sw, &h));
+		if (f && (h.inferred || (h.untrusted && !v.trust)))
+			f->confidence = RS_MEDIUM;
+		rs_finding_subject(a, f, sw, rs_hop_name(v.port));
+		rs_finding_stage(a, f, sw, "class", RS_FAIL, "%s on %u port%s", class_text(a, &h),
+				 n, n == 1 ? "" : "s");
+		rs_finding_fact(f, v.trust);
 		rs_finding_fact(f, h.map);
 		rs_finding_fact(f, h.pfc);
 		rs_finding_why(a, f,
 			       "PFC protects a class, not a number: both ends may pause the same "
 			       "priority while this traffic is in another");
-		switch_fixes(a, f, x, sw, &h);
+		switch_fixes(a, f, x, &v, &h);
 	}
 	return broken;
 }

@@ -1,0 +1,31 @@
+/* Private to audit/: one finding for what is equal on many ports of many switches. */
+#ifndef RS_AUDIT_GATHER_H
+#define RS_AUDIT_GATHER_H
+
+#include "audit/hop.h"
+#include "audit/rule.h"
+
+enum { RS_GATHER_FACTS = 8 /* of the first ports; the rest are named alone */ };
+
+struct rs_gather {
+	struct rs_audit *a;
+	const struct rs_rule *r;
+	struct rs_finding *f;
+	const char *title;        /* of the first */
+	const char *sw, *port;    /* the last that failed */
+	unsigned ports, switches; /* that failed */
+	unsigned passed, unknown; /* ports that were right, and that could not be judged */
+	struct rs_hop_site site;  /* of the switch at hand */
+	bool new_switch;          /* the last one is the first of its switch: say its fix */
+};
+
+/* One more port that fails. NULL facts are passed over. */
+void rs_gather_fail(struct rs_gather *g, enum rs_severity s, const char *sw, const char *port,
+		    const struct rs_fact *one, const struct rs_fact *two, const char *title_fmt,
+		    ...) __attribute__((format(printf, 7, 8)));
+/* Ends it: the title says how many; without a FAIL a PASS or an UNKNOWN that names what is
+ * missing; nothing where nothing applied. */
+void rs_gather_end(struct rs_gather *g, const char *why, const char *passed, const char *unknown,
+		   const char *file, const char *what);
+
+#endif
