@@ -144,13 +144,15 @@ static int rank(const struct rs_finding *f)
 	return of[f->verdict];
 }
 
-/* Per cent that a finding costs; where no price is known, what its severity stands for. */
+/* Per cent that a finding costs, and at least what its severity stands for: a price is that of one
+ * load, on which a critical finding may not show. */
 static double cost(const struct rs_finding *f)
 {
 	static const double stands_for[] = {
 		[RS_INFO] = 0, [RS_MINOR] = 1, [RS_MAJOR] = 10, [RS_CRITICAL] = 50};
+	double priced = f->price.priced ? -f->price.low : 0;
 
-	return f->price.priced ? -f->price.low : stands_for[f->severity];
+	return priced > stands_for[f->severity] ? priced : stands_for[f->severity];
 }
 
 static int order(const void *x, const void *y)
@@ -176,6 +178,12 @@ static int order(const void *x, const void *y)
 	if (strcmp(a->rule->id, b->rule->id))
 		return strcmp(a->rule->id, b->rule->id);
 	return a->order < b->order ? -1 : 1;
+}
+
+void rs_audit_sort(struct rs_audit *a)
+{
+	if (a->n_findings)
+		qsort(a->findings, a->n_findings, sizeof(struct rs_finding *), order);
 }
 
 /* What the profile accepts explains nothing and is explained by nothing. */
@@ -209,8 +217,7 @@ int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const 
 		return rs_error_set(e, a->err, "out of memory");
 	accept(a);
 	find_causes(a);
-	if (a->n_findings)
-		qsort(a->findings, a->n_findings, sizeof(struct rs_finding *), order);
+	rs_audit_sort(a);
 	return 0;
 }
 

@@ -39,7 +39,9 @@ struct rs_finding_need {
 struct rs_price {
 	bool priced;
 	double low, high;    /* per cent of the metric, negative: lost */
-	const char *metric;  /* "all-reduce bus bandwidth" */
+	double as_is, fixed; /* the metric itself, in `unit` */
+	const char *unit;    /* "GB/s" */
+	const char *metric;  /* "all-reduce bandwidth" */
 	const char *assumes; /* "ring, 256 MiB, 64 ranks"; not priced: why not */
 };
 
@@ -122,6 +124,9 @@ int rs_audit_read_text(struct rs_audit *a, const char *host, const char *path, c
 /* Applies the rules (only those listed; NULL: all; skip wins) and puts the findings in order. */
 int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const *skip,
 		 struct rs_error *e);
+
+/* Puts the findings in order again, after their prices were found. */
+void rs_audit_sort(struct rs_audit *a);
 
 /* Of the findings not suppressed: 0, 1 (FAIL of major or worse), 3 (UNKNOWN of a critical rule). */
 int rs_audit_status(const struct rs_audit *a, bool strict, bool allow_unknown);

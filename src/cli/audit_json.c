@@ -93,6 +93,9 @@ static void price(struct rs_json *j, const struct rs_finding *f)
 	rs_json_number(j, NULL, f->price.low);
 	rs_json_number(j, NULL, f->price.high);
 	rs_json_end(j);
+	rs_json_number(j, "as_is", f->price.as_is);
+	rs_json_number(j, "fixed", f->price.fixed);
+	rs_json_string(j, "unit", f->price.unit);
 	rs_json_string(j, "model", "sim");
 	rs_json_string(j, "assumes", f->price.assumes);
 	rs_json_end(j);

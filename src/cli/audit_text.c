@@ -1,6 +1,7 @@
 /* `ripstop audit` for people: findings with their chain, evidence and fix, 100 columns wide. */
 #include <errno.h>
 #include <string.h>
+#include "audit/look.h"
 #include "audit/rule.h"
 #include "cli/audit_report.h"
 #include "report/report.h"
@@ -35,9 +36,15 @@ static void subjects(const struct rs_finding *f, const struct rs_audit_view *v, 
 
 static void price(const struct rs_finding *f, FILE *out)
 {
-	if (f->price.priced)
-		rs_paragraph(out, 2, "costs     %.0f-%.0f %% of %s (simulated: %s)", -f->price.high,
-			     -f->price.low, f->price.metric, f->price.assumes);
+	double lost = -f->price.low;
+
+	if (f->price.priced && lost < 1)
+		rs_paragraph(out, 2, "costs     less than 1 %% of %s as simulated: %s",
+			     f->price.metric, f->price.assumes);
+	else if (f->price.priced)
+		rs_paragraph(out, 2, "costs     %.0f %% of %s: %.3g -> %.3g %s when fixed (%s)",
+			     lost, f->price.metric, f->price.as_is, f->price.fixed, f->price.unit,
+			     f->price.assumes);
 	else if (f->price.assumes)
 		rs_paragraph(out, 2, "price     not priced: %s", f->price.assumes);
 }
@@ -191,11 +198,12 @@ static void host_line(const struct rs_audit *a, const char *host, FILE *out)
 	uint32_t pci = subjects_of(a, host, "pci/"), netdevs = subjects_of(a, host, "netdev/");
 	const struct rs_fact *f;
 	char unread[512] = "";
+	const char *s;
 
 	if (!nics && !pci && !netdevs)
 		return;
-	while ((f = rs_facts_next(a->facts, &at, host, "pci/", "kind")))
-		gpus += !strcmp(f->value, "gpu");
+	while ((s = rs_facts_subject(a->facts, &at, host, "pci/")))
+		gpus += !strcmp(rs_look_kind(a, host, s), "gpu");
 	for (at = 0; (f = rs_facts_next(a->facts, &at, host, "pci/", "config"));)
 		hidden += !strcmp(f->value, "access denied");
 	if (hidden)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "audit/cluster.h"
 #include "audit/profile.h"
 #include "audit/snapshot.h"
 #include "cli/audit_report.h"
@@ -12,7 +13,7 @@
 
 enum { LIST_MAX = 128 };
 
-enum format { JSON, SARIF, JUNIT, PROMETHEUS, FIX_SCRIPT, FORMATS };
+enum format { JSON, SARIF, JUNIT, PROMETHEUS, FIX_SCRIPT, FABRIC, FORMATS };
 
 struct options {
 	const char *file[FORMATS]; /* by enum format */
@@ -20,6 +21,7 @@ struct options {
 	const char *only[LIST_MAX + 1], *skip[LIST_MAX + 1], *host[LIST_MAX], *since[LIST_MAX];
 	unsigned n_only, n_skip, n_host, n_since;
 	bool strict, allow_unknown, quiet, anonymise, show;
+	enum rs_audit_pricing price;
 	struct rs_audit_view view;
 };
 
@@ -38,6 +40,7 @@ static int help(void)
 	      "  --junit FILE|-      findings as JUnit XML: FAIL of major or worse fails\n"
 	      "  --prometheus FILE|- findings as Prometheus text, for a textfile collector\n"
 	      "  --fix-script FILE|- the fixes as a script to be read first; nothing is executed\n"
+	      "  --fabric FILE|-     the audited hosts as a description for ripstop sim\n"
 	      "  --collect FILE      write a snapshot of this host (.tar.gz, .tar.xz, .zip, ...)\n"
 	      "  --anonymise[=KEY]   in it mask addresses, GUIDs, serials, the host's name; hosts "
 	      "that\n"
@@ -47,6 +50,8 @@ static int help(void)
 	      "  --list              all checks\n"
 	      "  --explain ID        what a check means, and its criterion\n"
 	      "  --profile FILE      the site's own expectations and thresholds, what it accepts\n"
+	      "  --price WHICH       what a FAIL costs, by simulation: fast (the default), full, "
+	      "none\n"
 	      "  --strict            a minor FAIL makes the exit status 1, too\n"
 	      "  --allow-unknown     an UNKNOWN of a critical check leaves the exit status 0\n"
 	      "  -v, --verbose       what passed, what could not be seen, every file\n"
@@ -80,6 +85,18 @@ static int explain(const char *id)
 	return rs_cli_error(&e);
 }
 
+static int pricing(const char *name, enum rs_audit_pricing *out)
+{
+	static const char *const names[] = {"none", "fast", "full"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i])) {
+			*out = (enum rs_audit_pricing)i;
+			return 0;
+		}
+	return rs_cli_usage("audit", "--price takes fast, full or none, not '%s'", name);
+}
+
 static int parse(int argc, char **argv, struct options *o)
 {
 	enum {
@@ -98,6 +115,7 @@ static int parse(int argc, char **argv, struct options *o)
 		ANONYMISE,
 		SHOW,
 		PROFILE,
+		PRICE,
 	};
 	static const struct option table[] = {
 		{"json", required_argument, NULL, FIRST + JSON},
@@ -105,6 +123,7 @@ static int parse(int argc, char **argv, struct options *o)
 		{"junit", required_argument, NULL, FIRST + JUNIT},
 		{"prometheus", required_argument, NULL, FIRST + PROMETHEUS},
 		{"fix-script", required_argument, NULL, FIRST + FIX_SCRIPT},
+		{"fabric", required_argument, NULL, FIRST + FABRIC},
 		{"host", required_argument, NULL, HOST},
 		{"since", required_argument, NULL, SINCE},
 		{"check", required_argument, NULL, CHECK},
@@ -114,6 +133,7 @@ static int parse(int argc, char **argv, struct options *o)
 		{"strict", no_argument, NULL, STRICT},
 		{"allow-unknown", no_argument, NULL, ALLOW},
 		{"profile", required_argument, NULL, PROFILE},
+		{"price", required_argument, NULL, PRICE},
 		{"show", no_argument, NULL, SHOW},
 		{"collect", required_argument, NULL, COLLECT},
 		{"anonymise", optional_argument, NULL, ANONYMISE},
@@ -160,6 +180,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case PROFILE:
 			o->profile = optarg;
+			break;
+		case PRICE:
+			err = pricing(optarg, &o->price);
 			break;
 		case SHOW:
 			o->show = true;
@@ -218,9 +241,12 @@ static int read_all(struct rs_audit *a, const struct options *o, char **path, in
 	return err;
 }
 
-static int write_format(const struct rs_audit *a, const struct options *o, enum format what,
-			FILE *f)
+static int write_format(struct rs_audit *a, const struct options *o, enum format what, FILE *f,
+			struct rs_error *e)
 {
+	struct rs_cluster c;
+	int err;
+
 	switch (what) {
 	case JSON:
 		return rs_audit_json(a, f);
@@ -230,12 +256,15 @@ static int write_format(const struct rs_audit *a, const struct options *o, enum 
 		return rs_audit_junit(a, o->strict, f);
 	case PROMETHEUS:
 		return rs_audit_prometheus(a, f);
-	default:
+	case FIX_SCRIPT:
 		return rs_audit_fix_script(a, f);
+	default:
+		err = rs_audit_cluster(a, NULL, RS_CLUSTER_HOSTS, &c, e);
+		return err ? err : rs_cluster_write(&c, f);
 	}
 }
 
-static int write_files(const struct rs_audit *a, const struct options *o, struct rs_error *e)
+static int write_files(struct rs_audit *a, const struct options *o, struct rs_error *e)
 {
 	for (int i = 0; i < FORMATS; i++) {
 		struct rs_outfile f;
@@ -246,7 +275,7 @@ static int write_files(const struct rs_audit *a, const struct options *o, struct
 		err = rs_outfile_open(&f, o->file[i], e);
 		if (err)
 			return err;
-		err = write_format(a, o, (enum format)i, f.f);
+		err = write_format(a, o, (enum format)i, f.f, e);
 		if (err) {
 			rs_outfile_abort(&f);
 			return rs_error_set(e, err, "%s: %s", o->file[i], strerror(-err));
@@ -286,7 +315,8 @@ static int collect(const struct options *o, int n)
 
 int rs_cmd_audit(int argc, char **argv)
 {
-	struct options o = {.view.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
+	struct options o = {.price = RS_PRICE_FAST,
+			    .view.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
 	struct rs_error e = {0};
 	struct rs_audit *a;
 	int status = parse(argc, argv, &o), err;
@@ -314,6 +344,8 @@ int rs_cmd_audit(int argc, char **argv)
 	}
 	if (!err)
 		err = rs_audit_run(a, o.n_only ? o.only : NULL, o.n_skip ? o.skip : NULL, &e);
+	if (!err)
+		err = rs_audit_price(a, o.price, &e);
 	if (!err)
 		err = write_files(a, &o, &e);
 	if (!err && !o.quiet && !to_stdout(&o))

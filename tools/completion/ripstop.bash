@@ -34,13 +34,17 @@ _ripstop() {
 		;;
 	audit)
 		case $prev in
+		--price)
+			COMPREPLY=($(compgen -W 'fast full none' -- "$cur"))
+			return
+			;;
 		--check | --skip | --explain)
 			COMPREPLY=($(compgen -W "$(ripstop audit --list 2>/dev/null | sed -n 's/^\([A-Z][0-9]*\) .*/\1/p')" -- "$cur"))
 			return
 			;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--host --since --profile --json --sarif --junit --prometheus --fix-script --show --collect --anonymise --check --skip --list --explain --strict
+			COMPREPLY=($(compgen -W '--host --since --profile --price --fabric --json --sarif --junit --prometheus --fix-script --show --collect --anonymise --check --skip --list --explain --strict
 				--allow-unknown --verbose --quiet --help' -- "$cur"))
 		else
 			compopt -o filenames 2>/dev/null
