@@ -36,6 +36,7 @@ struct path {
 struct read {
 	uint32_t psn, n;   /* PSNs of its answers */
 	uint32_t answered; /* from psn on */
+	bool missing;      /* an answer behind that was seen */
 };
 
 struct gap {
@@ -57,6 +58,7 @@ struct stream {
 	enum rs_follow_cause resend_cause;
 	bool resending, ack_wanted;
 	int64_t last_nak_ns, last_rnr_ns, last_cnp_ns, last_request_ns, rnr_wait_ns;
+	int64_t last_answer_ns;
 	uint32_t nak_psn, rnr_psn;
 	bool nak_seen, rnr_seen, in_message;
 	uint64_t open_bytes;
@@ -415,6 +417,38 @@ static bool same_packet(struct stream *s, uint32_t psn, uint16_t ip_id)
 	return same;
 }
 
+static unsigned reads(const struct stream *s)
+{
+	return s->n_reads < READS ? s->n_reads : READS;
+}
+
+/* Is a READ asked for again from within, or because its first answer was passed over? */
+static bool answer_missing(const struct stream *s, uint32_t psn)
+{
+	for (unsigned i = 0; i < reads(s); i++) {
+		const struct read *r = &s->read[i];
+		int32_t at = rs_psn_diff(psn, r->psn);
+
+		if (at >= 0 && at < (int32_t)r->n && (at || (!r->answered && r->missing)))
+			return true;
+	}
+	return false;
+}
+
+/* An answer to PSN psn came; of the READ that it belongs to, if it is a response. */
+static void note_answer(struct stream *s, uint32_t psn, bool response)
+{
+	for (unsigned i = 0; i < reads(s); i++) {
+		struct read *r = &s->read[i];
+		int32_t at = rs_psn_diff(psn, r->psn);
+
+		if (response && at == (int32_t)r->answered && r->answered < r->n)
+			r->answered++;
+		else if (at > (int32_t)r->answered)
+			r->missing = r->answered < r->n;
+	}
+}
+
 static enum rs_follow_cause cause_of(struct stream *s, const struct rs_packet *p, bool twice,
 				     int64_t now, int64_t *delay)
 {
@@ -433,12 +467,9 @@ static enum rs_follow_cause cause_of(struct stream *s, const struct rs_packet *p
 	}
 	if (missing && *delay < NAK_NS)
 		return RS_CAUSE_LATE;
-	for (unsigned i = 0; p->opcode == (RS_RC | RS_OP_READ_REQUEST) && i < s->n_reads; i++) {
-		int32_t at = rs_psn_diff(p->psn, s->read[i].psn);
-
-		if (at > 0 && at < (int32_t)s->read[i].n)
-			return RS_CAUSE_READ_LOSS;
-	}
+	if (p->opcode == (RS_RC | RS_OP_READ_REQUEST) && answer_missing(s, p->psn) &&
+	    (*delay < NAK_NS || now - s->last_answer_ns < NAK_NS))
+		return RS_CAUSE_READ_LOSS;
 	return p->psn == s->last_psn && *delay < DUPLICATE_NS ? RS_CAUSE_DUPLICATE
 							      : RS_CAUSE_TIMEOUT;
 }
@@ -545,8 +576,8 @@ static void new_request(struct rs_follow *f, struct stream *s, const struct rs_p
 	}
 	s->started = true;
 	s->next = rs_psn_add(p->psn, psns(s, p));
-	if (answered_apart(p->opcode) && s->n_reads < READS)
-		s->read[s->n_reads++] = (struct read){.psn = p->psn, .n = psns(s, p)};
+	if (answered_apart(p->opcode))
+		s->read[s->n_reads++ % READS] = (struct read){.psn = p->psn, .n = psns(s, p)};
 	count_message(s, p);
 }
 
@@ -605,8 +636,6 @@ static void acknowledged(struct stream *s, uint32_t psn)
 		s->unacked = rs_psn_add(psn, 1);
 	if (s->unacked == s->next)
 		s->ack_wanted = false;
-	while (s->n_reads && rs_psn_diff(s->unacked, rs_psn_add(s->read[0].psn, s->read[0].n)) >= 0)
-		memmove(s->read, s->read + 1, --s->n_reads * sizeof(*s->read));
 }
 
 static const char *nak_name(uint8_t syndrome)
@@ -695,6 +724,8 @@ static void answer(struct rs_follow *f, struct stream *s, const struct rs_packet
 		wrong(f, s, p->psn, "an answer to a PSN that was not sent (9.7.5.1)");
 		return;
 	}
+	s->last_answer_ns = f->now_ns;
+	note_answer(s, p->psn, flags & (RS_F_READ | RS_F_ATOMIC_ACK));
 	if (flags & RS_F_READ) {
 		bool again = rs_psn_diff(p->psn, s->unacked) < 0;
 
