@@ -1,7 +1,7 @@
 /*
  * Every service at once under the hostile network: RC with and without SRQs, UC, UD and XRC, with
- * memory windows, invalidation, fences, inline data, READs, atomics, RNR, errors, flushes and QPs
- * destroyed with packets in flight.
+ * memory windows, invalidation, fences, inline data, READs, atomics, ATOMIC WRITE, RNR, errors,
+ * flushes and QPs destroyed with packets in flight.
  *
  * What must hold: reliable messages arrive once and in order; unreliable ones arrive whole or not
  * at all; every post completes once, in order; no byte outside what was granted changes; no packet
@@ -146,6 +146,8 @@ static uint8_t random_op(struct world *w, const struct side *s)
 		return RS_WR_SEND_IMM;
 	if (s->kind == UC)
 		return below(w, 3) ? RS_WR_SEND_IMM : RS_WR_WRITE;
+	if (s->kind != XRC && !below(w, 8))
+		return RS_WR_ATOMIC_WRITE;
 	return reliable[below(w, 6)];
 }
 
@@ -157,7 +159,12 @@ static bool consumes(uint8_t op)
 static void aim(struct world *w, struct side *s, struct message *m, struct rs_send_wr *wr)
 {
 	uint32_t offset = below(w, AREA - (m->length < AREA ? m->length : 0));
+	bool writes = m->op == RS_WR_WRITE || m->op == RS_WR_WRITE_IMM;
 
+	if (m->op == RS_WR_ATOMIC_WRITE) {
+		offset &= ~7u;
+		writes = true;
+	}
 	wr->remote_va = s->peer->va + AREA_AT + offset;
 	wr->rkey = m->key = s->peer->key;
 	if (m->op == RS_WR_FETCH_ADD)
@@ -175,8 +182,7 @@ static void aim(struct world *w, struct side *s, struct message *m, struct rs_se
 		m->forbidden = !below(w, 8);
 		wr->qkey = m->forbidden ? QKEY + 1 : QKEY;
 	}
-	for (uint32_t i = 0; (m->op == RS_WR_WRITE || m->op == RS_WR_WRITE_IMM) && i < m->length;
-	     i++)
+	for (uint32_t i = 0; writes && i < m->length; i++)
 		s->peer->model[GUARD + offset + i] = byte_of(m->id, i);
 }
 
@@ -219,7 +225,7 @@ static void post_message(struct world *w, struct side *s)
 {
 	struct message m = {.id = rs_random_u64(&w->random), .op = random_op(w, s)};
 
-	m.length = m.op == RS_WR_FETCH_ADD ? 8 : random_length(w, s);
+	m.length = m.op == RS_WR_FETCH_ADD || m.op == RS_WR_ATOMIC_WRITE ? 8 : random_length(w, s);
 	if (m.op == RS_WR_READ && m.length >= AREA)
 		m.length = AREA - 1;
 	if (m.op == RS_WR_WRITE || m.op == RS_WR_WRITE_IMM)
