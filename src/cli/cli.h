@@ -21,6 +21,7 @@ int rs_cmd_devices(int argc, char **argv);
 int rs_cmd_libdir(int argc, char **argv);
 int rs_cmd_counters(int argc, char **argv);
 int rs_cmd_pcap(int argc, char **argv);
+int rs_cmd_switch(int argc, char **argv);
 
 /* The folder of the drop-in libraries. -ENOENT. */
 int rs_cli_libdir(char *path, size_t size, struct rs_error *e);

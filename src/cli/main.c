@@ -15,6 +15,8 @@ static const struct {
 	{"exec", rs_cmd_exec, "run an RDMA program on RoCEv2 devices in software, real packets"},
 	{"devices", rs_cmd_devices, "the devices that a program under exec sees"},
 	{"counters", rs_cmd_counters, "what the devices of running programs count"},
+	{"switch", rs_cmd_switch,
+	 "a switch between network interfaces that marks, with classes and PFC"},
 	{"libdir", rs_cmd_libdir, "the folder of the drop-in libraries, for LD_LIBRARY_PATH"},
 	{"audit", rs_cmd_audit, "read hosts and switches, find what is wrong, print the fix"},
 	{"pcap", rs_cmd_pcap, "verify a RoCEv2 capture and tell what happened on the wire"},

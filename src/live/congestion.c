@@ -15,6 +15,13 @@
 /* Where the kernel knows no speed: what a virtual machine's link is likely to have at most. */
 #define START_UNKNOWN (25 * RS_GBPS)
 
+/* Feedback between processes is too slow for the timers of NICs: mlx5's alpha is forgotten between
+ * two CNPs, and queues do not shrink. */
+#define SOFTWARE "software"
+
+/* Steps of the rate, as shares of where limits begin: twice the paper's, for ten times its time. */
+enum { AI_OF_START = 500, HAI_OF_START = 100 };
+
 /* HPCC needs switches that stamp packets; Swift's round trips are the NIC's own, which the sockets'
  * time stamps are not. */
 static const struct rs_cc_ops *const offered[] = {&rs_cc_dcqcn, &rs_cc_none};
@@ -44,6 +51,7 @@ static int read_kind(struct rs_congestion *c, const char *kind, struct rs_error 
 {
 	const char *name = kind && *kind ? kind : rs_cc_dcqcn.name;
 	size_t n = strcspn(name, ":");
+	const char *preset = name[n] ? name + n + 1 : NULL;
 	struct rs_error why = {0};
 
 	c->ops = find(name, n);
@@ -53,8 +61,11 @@ static int read_kind(struct rs_congestion *c, const char *kind, struct rs_error 
 		rs_error_hint(e, "dcqcn, dcqcn:PRESET or none");
 		return -EINVAL;
 	}
+	if (!preset && c->ops == &rs_cc_dcqcn)
+		preset = SOFTWARE;
+	c->scaled = preset && !strcmp(preset, SOFTWARE);
 	rs_assert(c->ops->params_bytes <= sizeof(c->params));
-	if (rs_cc_params_init(c->ops, name[n] ? name + n + 1 : NULL, params_of(c), &why))
+	if (rs_cc_params_init(c->ops, preset, params_of(c), &why))
 		return in_variable(e, "RIPSTOP_CC", &why);
 	return 0;
 }
@@ -85,16 +96,30 @@ static int set_all(struct rs_congestion *c, const char *set, struct rs_error *e)
 	return err;
 }
 
-/* Where limits begin: at the port's rate where it is given, else at the interface's speed. A rate
- * that no link has would take a dozen cuts to come down from. */
-static int set_start(struct rs_congestion *c, int64_t speed, struct rs_error *e)
+static int set_rate(struct rs_congestion *c, const char *name, int64_t rate, struct rs_error *e)
 {
 	char text[32];
 
-	if (c->rate || c->ops != &rs_cc_dcqcn)
+	rs_format_rate(text, sizeof(text), rate);
+	return rs_cc_params_set(c->ops, params_of(c), name, text, e);
+}
+
+/* Where limits begin: at the port's rate where it is given, else at the interface's speed. A rate
+ * that no link has would take a dozen cuts to come down from. Steps that suit it, too: those of a
+ * fast link would fill a slow one's queue at once. */
+static int set_start(struct rs_congestion *c, int64_t speed, struct rs_error *e)
+{
+	int64_t start = c->rate ? c->rate : speed ? speed : START_UNKNOWN;
+	int err;
+
+	if (c->ops != &rs_cc_dcqcn)
 		return 0;
-	rs_format_rate(text, sizeof(text), speed ? speed : START_UNKNOWN);
-	return rs_cc_params_set(c->ops, params_of(c), "rate_max", text, e);
+	err = set_rate(c, "rate_max", start, e);
+	if (!err && c->scaled)
+		err = set_rate(c, "rate_ai", start / AI_OF_START, e);
+	if (!err && c->scaled)
+		err = set_rate(c, "rate_hai", start / HAI_OF_START, e);
+	return err;
 }
 
 int rs_congestion_read(struct rs_congestion *c, const char *kind, const char *set, const char *rate,

@@ -5,6 +5,7 @@
 #ifndef RS_LIVE_CONGESTION_H
 #define RS_LIVE_CONGESTION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/error.h"
 #include "cc/cc.h"
@@ -15,13 +16,14 @@ enum { RS_CONGESTION_PARAMS = 256 };
 struct rs_congestion {
 	const struct rs_cc_ops *ops;
 	int64_t rate; /* of the port; 0: as fast as the sockets take packets */
+	bool scaled;  /* its steps go by the rate where limits begin */
 	uint64_t params[RS_CONGESTION_PARAMS / 8];
 };
 
 /*
  * kind: "dcqcn", "dcqcn:PRESET" or "none"; set: "name=value,..." of its parameters; rate: the
- * port's, such as "25G". Each may be NULL or empty: DCQCN as mlx5 has it, no limit of the port.
- * speed: the interface's, which the reaction point begins at; 0: unknown. -EINVAL, -ERANGE.
+ * port's, such as "25G". Each may be NULL or empty: DCQCN with its preset for software, a port
+ * without a limit. speed: the interface's, which limits begin at; 0: unknown. -EINVAL, -ERANGE.
  */
 int rs_congestion_read(struct rs_congestion *c, const char *kind, const char *set, const char *rate,
 		       int64_t speed, struct rs_error *e);

@@ -8,7 +8,7 @@ _ripstop() {
 
 	case $command in
 	'')
-		COMPREPLY=($(compgen -W 'sim fabric audit pcap exec devices libdir help --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'sim fabric audit pcap exec devices switch libdir help --help --version' -- "$cur"))
 		;;
 	sim)
 		case $prev in
@@ -64,6 +64,18 @@ _ripstop() {
 			COMPREPLY=($(compgen -W '--dev --help' -c -- "$cur"))
 			;;
 		esac
+		;;
+	switch)
+		case $prev in
+		--rate | --ecn | --buffer | --limit | --class | --weight | --pfc)
+			return
+			;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--rate --ecn --buffer --limit --class --weight --pfc --json --help' -- "$cur"))
+		else
+			COMPREPLY=($(compgen -W "$(ls /sys/class/net 2>/dev/null)" -- "$cur"))
+		fi
 		;;
 	devices)
 		COMPREPLY=($(compgen -W '--json --help' -- "$cur"))

@@ -40,6 +40,48 @@ static void test_without_a_word_it_is_dcqcn_from_the_links_speed(void **state)
 	assert_int_equal(first_cut(&c), 25 * RS_GBPS / 2);
 }
 
+/* The step that one timer adds to the target of a rate that was cut twice. */
+static int64_t step_of(const struct rs_congestion *c, rs_time between)
+{
+	int64_t target, cut;
+	struct rs_cc cc;
+
+	c->ops->init(params(c), &cc, FREE, 0);
+	c->ops->on_cnp(params(c), &cc, 0);
+	c->ops->on_time(params(c), &cc, between);
+	target = cc.rate;
+	c->ops->on_cnp(params(c), &cc, between);
+	cut = cc.rate;
+	assert_true(cut < target);
+	c->ops->on_time(params(c), &cc, cc.next_event);
+	return 2 * cc.rate - cut - target;
+}
+
+/* The preset for software takes its steps from there. */
+static void test_steps_go_by_where_limits_begin(void **state)
+{
+	static const struct {
+		const char *kind, *set;
+		int64_t speed, step;
+		rs_time between;
+	} cases[] = {
+		{NULL, "stages=1", 10 * RS_GBPS, 20 * RS_MBPS, 501 * RS_US},
+		{"dcqcn:software", "stages=1", RS_GBPS, 2 * RS_MBPS, 501 * RS_US},
+		{NULL, "stages=1,rate_ai=7M", 10 * RS_GBPS, 7 * RS_MBPS, 501 * RS_US},
+		{"dcqcn:paper", "stages=1", 10 * RS_GBPS, 40 * RS_MBPS, 10 * RS_US},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rs_congestion c;
+
+		assert_int_equal(rs_congestion_read(&c, cases[i].kind, cases[i].set, NULL,
+						    cases[i].speed, NULL),
+				 0);
+		assert_in_range(step_of(&c, cases[i].between), cases[i].step - 2,
+				cases[i].step + 2);
+	}
+}
+
 static void test_a_rate_is_the_ports_and_the_limits(void **state)
 {
 	struct rs_congestion c;
@@ -107,6 +149,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_a_word_it_is_dcqcn_from_the_links_speed),
+		cmocka_unit_test(test_steps_go_by_where_limits_begin),
 		cmocka_unit_test(test_a_rate_is_the_ports_and_the_limits),
 		cmocka_unit_test(test_presets_and_parameters_are_the_simulators),
 		cmocka_unit_test(test_what_is_wrong_is_named),

@@ -1,0 +1,212 @@
+/* Frames of interfaces and bursts cut into packets, as Linux's udp_gso does: identifications count
+ * up, lengths and checksums are each packet's own (RFC 768, RFC 791, RFC 8200). */
+#include "live/raw.h"
+
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "base/bytes.h"
+
+#ifndef PACKET_IGNORE_OUTGOING
+#define PACKET_IGNORE_OUTGOING 23
+#endif
+#ifndef VIRTIO_NET_HDR_GSO_UDP_L4
+#define VIRTIO_NET_HDR_GSO_UDP_L4 5
+#endif
+
+enum {
+	ETH = 14,
+	IPV4_LEAST = 20,
+	IPV6 = 40,
+	UDP = 8,
+	UDP_CHECK_AT = 6,
+	RECEIVE_BUFFER = 64 << 20,
+	SEND_BUFFER = 16 << 20,
+};
+
+/* ---- Headers ---- */
+
+static uint8_t *ip_of(struct rs_raw *r)
+{
+	return r->head + ETH;
+}
+
+/* Bytes of the IP header; 0: none that is whole. */
+static unsigned read_ip(struct rs_raw *r, const uint8_t *ip, size_t n, uint16_t ethertype)
+{
+	unsigned bytes;
+
+	if (ethertype == ETH_P_IPV6 && n >= IPV6 && ip[0] >> 4 == 6) {
+		r->ip_version = 6;
+		r->tos = (uint8_t)(rs_get16(ip) >> 4);
+		return IPV6;
+	}
+	if (ethertype != ETH_P_IP || n < IPV4_LEAST || ip[0] >> 4 != 4)
+		return 0;
+	bytes = (ip[0] & 15u) * 4;
+	if (bytes < IPV4_LEAST || bytes > n)
+		return 0;
+	r->ip_version = 4;
+	r->tos = ip[1];
+	return bytes;
+}
+
+static bool is_udp(const struct rs_raw *r, const uint8_t *ip)
+{
+	return r->ip_version == 6 ? ip[6] == IPPROTO_UDP
+				  : r->ip_version == 4 && ip[9] == IPPROTO_UDP;
+}
+
+/* The sum that a checksum left to hardware starts from: addresses, protocol, length. */
+static uint16_t pseudo_header(const struct rs_raw *r, const uint8_t *ip, uint32_t udp_bytes)
+{
+	unsigned from = r->ip_version == 6 ? 8 : 12, n = r->ip_version == 6 ? 32 : 8;
+	uint32_t sum = IPPROTO_UDP + udp_bytes;
+
+	for (unsigned i = 0; i < n; i += 2)
+		sum += rs_get16(ip + from + i);
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)sum;
+}
+
+static void sum_ipv4(uint8_t *ip)
+{
+	rs_put16(ip + 10, 0);
+	rs_put16(ip + 10, rs_internet_checksum(ip, (ip[0] & 15u) * 4));
+}
+
+void rs_raw_set_tos(struct rs_raw *r, uint8_t tos)
+{
+	uint8_t *ip = ip_of(r);
+
+	r->tos = tos;
+	if (r->ip_version == 6) {
+		rs_put16(ip, 6u << 12 | (unsigned)tos << 4 | (ip[1] & 15u));
+	} else {
+		ip[1] = tos;
+		sum_ipv4(ip);
+	}
+}
+
+/* ---- Bursts ---- */
+
+bool rs_raw_begin(struct rs_raw_burst *b, const uint8_t *frame, size_t n,
+		  const struct virtio_net_hdr *vnet)
+{
+	unsigned head = ETH, ip;
+
+	*b = (struct rs_raw_burst){.more = true};
+	if (n < ETH || n > RS_RAW_FRAME_MAX)
+		return false;
+	ip = read_ip(&b->all, frame + ETH, n - ETH, rs_get16(frame + 12));
+	head += ip;
+	if ((vnet->gso_type & ~VIRTIO_NET_HDR_GSO_ECN) == VIRTIO_NET_HDR_GSO_UDP_L4) {
+		if (!ip || !is_udp(&b->all, frame + ETH) || n < head + UDP || !vnet->gso_size)
+			return false;
+		head += UDP;
+		b->segment = vnet->gso_size;
+		b->ip_id = b->all.ip_version == 4 ? rs_get16(frame + ETH + 4) : 0;
+	}
+	memcpy(b->all.head, frame, head);
+	b->all.head_bytes = (uint8_t)head;
+	b->all.rest = frame + head;
+	b->all.rest_bytes = (uint32_t)(n - head);
+	b->all.vnet = *vnet;
+	b->all.vnet.flags &= VIRTIO_NET_HDR_F_NEEDS_CSUM;
+	return true;
+}
+
+/* The headers of one packet with so many bytes of payload. */
+static void write_lengths(struct rs_raw *r, uint32_t payload, uint16_t id)
+{
+	uint8_t *ip = ip_of(r), *udp = r->head + r->head_bytes - UDP;
+	uint32_t udp_bytes = UDP + payload;
+
+	if (r->ip_version == 6) {
+		rs_put16(ip + 4, udp_bytes);
+	} else {
+		rs_put16(ip + 2, r->head_bytes - ETH + payload);
+		rs_put16(ip + 4, id);
+		sum_ipv4(ip);
+	}
+	rs_put16(udp + 4, udp_bytes);
+	if (r->vnet.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)
+		rs_put16(udp + UDP_CHECK_AT, pseudo_header(r, ip, udp_bytes));
+}
+
+bool rs_raw_next(struct rs_raw_burst *b, struct rs_raw *out)
+{
+	uint32_t n = b->all.rest_bytes;
+
+	if (!b->more)
+		return false;
+	*out = b->all;
+	if (b->segment) {
+		n = n < b->segment ? n : b->segment;
+		out->vnet.gso_type = VIRTIO_NET_HDR_GSO_NONE;
+		out->vnet.gso_size = 0;
+		write_lengths(out, n, b->ip_id++);
+		out->rest_bytes = n;
+	}
+	b->all.rest += n;
+	b->all.rest_bytes -= n;
+	b->more = b->all.rest_bytes > 0;
+	return true;
+}
+
+/* ---- Sockets ---- */
+
+static int set_int(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value)) ? -errno : 0;
+}
+
+static int set_options(int fd, int index)
+{
+	struct packet_mreq all = {.mr_ifindex = index, .mr_type = PACKET_MR_PROMISC};
+	int err = set_int(fd, SOL_PACKET, PACKET_VNET_HDR, 1);
+
+	if (!err)
+		err = set_int(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1);
+	if (!err)
+		err = set_int(fd, SOL_PACKET, PACKET_AUXDATA, 1);
+	if (!err && setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all)))
+		err = -errno;
+	if (set_int(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER))
+		set_int(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
+	if (set_int(fd, SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER))
+		set_int(fd, SOL_SOCKET, SO_SNDBUF, SEND_BUFFER);
+	return err;
+}
+
+int rs_raw_open(const char *netdev, int *fd, struct rs_error *e)
+{
+	struct sockaddr_ll at = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
+	int err;
+
+	at.sll_ifindex = (int)if_nametoindex(netdev);
+	if (!at.sll_ifindex)
+		return rs_error_set(e, -ENODEV, "there is no network interface '%s'", netdev);
+	/* protocol 0: nothing arrives before the options are set */
+	*fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (*fd < 0) {
+		err = -errno;
+		rs_error_set(e, err, "cannot open a packet socket: %s", strerror(-err));
+		rs_error_hint(e, "it needs CAP_NET_RAW in this network namespace: root, or "
+				 "unshare -rn");
+		return err;
+	}
+	err = set_options(*fd, at.sll_ifindex);
+	if (!err && bind(*fd, (struct sockaddr *)&at, sizeof(at)))
+		err = -errno;
+	if (!err)
+		return 0;
+	close(*fd);
+	return rs_error_set(e, err, "cannot take the frames of '%s': %s", netdev, strerror(-err));
+}
