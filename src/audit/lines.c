@@ -98,7 +98,7 @@ int rs_input_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, c
 		.trust = in->trust,
 		.age = in->age,
 		.file = in->path,
-		.line = line,
+		.line = line ? line + in->first_line : 0,
 		.at = at,
 	};
 	va_list ap;

@@ -315,12 +315,12 @@ static bool begins(const char *text, const char *const *list)
 
 bool rs_is_rdma_name(const char *name)
 {
-	static const char *const rdma[] = {"mlx",   "roce", "ibp",  "bnxt_re", "irdma",
-					   "hfi1",  "qib",  "hns_", "erdma",   "efa_",
-					   "rdmap", "rxe",  "siw",  NULL};
+	static const char *const rdma[] = {"mlx4",  "mlx5",  "roce", "ibp",  "bnxt_re",
+					   "irdma", "hfi1",  "qib",  "hns_", "erdma",
+					   "efa_",  "rdmap", "rxe",  "siw",  NULL};
 	const char *digit = name + strcspn(name, "0123456789");
 
-	return begins(name, rdma) || (strstr(name, "_bond_") && *digit);
+	return *digit && (begins(name, rdma) || strstr(name, "_bond_"));
 }
 
 static bool is_netdev_name(const char *name)
@@ -334,9 +334,14 @@ static bool is_netdev_name(const char *name)
 void rs_input_device(const struct rs_input *in, char *out, size_t size)
 {
 	const char *base = strrchr(in->path, '/');
-	char name[256], *save = NULL;
+	char name[512], *save = NULL;
 
-	snprintf(name, sizeof(name), "%s", base ? base + 1 : in->path);
+	/* the command that printed it knows best */
+	if (in->command)
+		snprintf(name, sizeof(name), "%s",
+			 strchr(in->command, ' ') ? strchr(in->command, ' ') : "");
+	else
+		snprintf(name, sizeof(name), "%s", base ? base + 1 : in->path);
 	snprintf(out, size, "unnamed");
 	for (char *w = strtok_r(name, "-. ", &save); w; w = strtok_r(NULL, "-. ", &save))
 		if (rs_is_rdma_name(w) || is_netdev_name(w)) {

@@ -18,4 +18,7 @@ void rs_input_device(const struct rs_input *in, char *out, size_t size);
  */
 bool rs_is_rdma_name(const char *name);
 
+/* A PCI address at the beginning of a text, "16:00.0" or "0000:16:00.0", with its domain. */
+bool rs_pci_address(const char *text, char *full, size_t size);
+
 #endif

@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "audit/place.h"
 #include "audit/readers.h"
 
-static bool is_bdf(const char *p, char *full, size_t size)
+bool rs_pci_address(const char *p, char *full, size_t size)
 {
 	unsigned domain, bus, dev, fn;
 	int n = 0;
@@ -73,6 +74,17 @@ static void acs(const struct device *d, const char *p)
 	put(d, "acs_control", "0x%02lx", value);
 }
 
+/* "64G]", "256M]": BAR1 of NVIDIA's GPUs in MiB. */
+static void region(const struct device *d, const char *size)
+{
+	char unit;
+	long n;
+
+	if (sscanf(size, "%ld%c", &n, &unit) == 2 && n > 0 && (unit == 'M' || unit == 'G') &&
+	    n < 1 << 20)
+		put(d, "bar1_mib", "%ld", unit == 'G' ? n * 1024 : n);
+}
+
 static void header(struct device *d, const char *bdf, const char *text)
 {
 	const char *kind = "other";
@@ -120,6 +132,8 @@ static void detail(struct device *d, const char *text)
 	} else if ((p = strstr(text, "DevCap: MaxPayload ")) &&
 		   sscanf(p, "DevCap: MaxPayload %d", &n) == 1)
 		put(d, "mps_max", "%ld", n);
+	else if (!strncmp(text, "Region 1: Memory at ", 20) && (p = strstr(text, "[size=")))
+		region(d, p + 6);
 	else if (strstr(text, "Capabilities: <access denied>"))
 		rs_input_add(d->a, d->in, d->line, NULL, d->subject, "config", "%s",
 			     "access denied");
@@ -144,7 +158,7 @@ static int read_vvv(struct rs_audit *a, const struct rs_input *in)
 		const char *p;
 
 		d.line = l.number;
-		if (!l.indent && is_bdf(l.text, bdf, sizeof(bdf))) {
+		if (!l.indent && rs_pci_address(l.text, bdf, sizeof(bdf))) {
 			header(&d, bdf, l.text);
 			continue;
 		}

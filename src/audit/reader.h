@@ -13,8 +13,10 @@ struct rs_input {
 	const char *inner; /* below the host's directory or within the archive: "sys/class/..." */
 	const char *data;  /* ends with a NUL that size does not count */
 	size_t size;
-	uint8_t age, trust; /* trust: what add() gives unless told otherwise */
-	bool live;          /* read from the kernel now, not from a copy */
+	const char *command; /* of a part of a report: what printed it; NULL */
+	uint32_t first_line; /* of a part: lines of the file before it */
+	uint8_t age, trust;  /* trust: what add() gives unless told otherwise */
+	bool live;           /* read from the kernel now, not from a copy */
 };
 
 struct rs_reader {

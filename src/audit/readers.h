@@ -40,5 +40,25 @@ extern const struct rs_reader rs_reader_lldp_xml;
 extern const struct rs_reader rs_reader_ibnetdiscover;
 extern const struct rs_reader rs_reader_netq;
 extern const struct rs_reader rs_reader_sonic_counters;
+extern const struct rs_reader rs_reader_report;
+extern const struct rs_reader rs_reader_lspci_dump;
+extern const struct rs_reader rs_reader_pci_config;
+extern const struct rs_reader rs_reader_nvidia_smi;
+extern const struct rs_reader rs_reader_nvlink;
+extern const struct rs_reader rs_reader_mlxconfig;
+extern const struct rs_reader rs_reader_mlxlink;
+extern const struct rs_reader rs_reader_mlxreg;
+extern const struct rs_reader rs_reader_ethtool;
+extern const struct rs_reader rs_reader_rdma;
+extern const struct rs_reader rs_reader_rdma_json;
+extern const struct rs_reader rs_reader_ibstat;
+extern const struct rs_reader rs_reader_ip_json;
+extern const struct rs_reader rs_reader_ip_rule;
+extern const struct rs_reader rs_reader_bonding;
+extern const struct rs_reader rs_reader_sysctl;
+extern const struct rs_reader rs_reader_numactl;
+extern const struct rs_reader rs_reader_lscpu;
+extern const struct rs_reader rs_reader_limits;
+extern const struct rs_reader rs_reader_interrupts;
 
 #endif

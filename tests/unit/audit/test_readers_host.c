@@ -1,0 +1,466 @@
+/* Readers of a host's tools: what each takes from a sample, that a sample cut anywhere invents
+ * nothing, and that files in ../shared are read or said to be unknown. */
+#include <dirent.h>
+#include <stdlib.h>
+#include "audit/reader.h"
+#include "judge.h"
+
+/* libfyaml 0.7.12 keeps some memory when it refuses a text: its own, and not what is looked for here.
+ * LeakSanitizer asks this function. */
+const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:libfyaml\n";
+}
+
+struct sample {
+	const char *reader, *path, *text;
+	struct {
+		const char *subject, *name, *value;
+	} fact[8];
+};
+
+/* An audit that has read one text, as a file would be. */
+static struct rs_audit *read_text(const char *path, const char *text, size_t n)
+{
+	char *copy = malloc(n + 1);
+	struct rs_input in = {.host = "a", .path = path, .inner = path, .data = copy, .size = n};
+	struct rs_audit *a;
+
+	assert_non_null(copy);
+	memcpy(copy, text, n);
+	copy[n] = '\0';
+	assert_int_equal(rs_audit_create(&a), 0);
+	assert_true(rs_read_input(a, &in) >= 0);
+	assert_int_equal(a->err, 0);
+	rs_facts_seal(a->facts);
+	free(copy);
+	return a;
+}
+
+static const struct sample samples[] = {
+	{"nvidia-smi",
+	 "smi.txt",
+	 "==============NVSMI LOG==============\n\n"
+	 "Driver Version                            : 575.51.03\n"
+	 "Attached GPUs                             : 1\n"
+	 "GPU 00000000:1B:00.0\n"
+	 "    Product Name                          : NVIDIA H100 80GB HBM3\n"
+	 "    MIG Mode\n"
+	 "        Current                           : Disabled\n"
+	 "    PCI\n"
+	 "        GPU Link Info\n"
+	 "            PCIe Generation\n"
+	 "                Max                       : 5\n"
+	 "                Current                   : 1\n"
+	 "            Link Width\n"
+	 "                Max                       : 16x\n"
+	 "                Current                   : 8x\n"
+	 "    FB Memory Usage\n"
+	 "        Total                             : 81559 MiB\n"
+	 "        Free                              : 81000 MiB\n"
+	 "    BAR1 Memory Usage\n"
+	 "        Total                             : 131072 MiB\n",
+	 {{"host", "gpu_driver", "575.51.03"},
+	  {"pci/0000:1b:00.0", "bar1_mib", "131072"},
+	  {"pci/0000:1b:00.0", "fb_mib", "81559"},
+	  {"pci/0000:1b:00.0", "max_link_speed", "320"},
+	  {"pci/0000:1b:00.0", "link_width", "8"},
+	  /* an idle GPU's speed says nothing; MIG is off */
+	  {"pci/0000:1b:00.0", "link_speed", NULL},
+	  {"pci/0000:1b:00.0", "mig", NULL}}},
+	{"nvidia-smi-nvlink",
+	 "nvlink.txt",
+	 "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-5269b708)\n\t Link 0: 25 GB/s\n"
+	 "\t Link 1: <inactive>\nGPU 1: NVIDIA A100 (UUID: GPU-1)\n"
+	 "NVML: Unable to retrieve NVLink information as all links are inactive\n",
+	 {{"gpu/0", "nvlink/0", "25.000"},
+	  {"gpu/0", "nvlink/1", "inactive"},
+	  {"gpu/1", "nvlink", "inactive"}}},
+	{"mlxconfig",
+	 "mlxconfig.txt",
+	 "Device #1:\n----------\n\nDevice type:    ConnectX7\nName:           MCX75310AAS-NEA_Ax\n"
+	 "Device:         0000:17:00.0\n\n"
+	 "Configurations:                              Default         Current         Next Boot\n"
+	 "*        LINK_TYPE_P1                        IB(1)           IB(1)           ETH(2)\n"
+	 "         SRIOV_EN                            False(0)        False(0)        False(0)\n"
+	 "         PCI_WR_ORDERING                     per_mkey(0)     per_mkey(0)     "
+	 "per_mkey(0)\n",
+	 {{"pci/0000:17:00.0", "config/LINK_TYPE_P1", "2"},
+	  {"pci/0000:17:00.0", "config_current/LINK_TYPE_P1", "1"},
+	  {"pci/0000:17:00.0", "config_default/SRIOV_EN", "0"},
+	  {"pci/0000:17:00.0", "config/PCI_WR_ORDERING", "0"},
+	  {"pci/0000:17:00.0", "device_type", "ConnectX7"}}},
+	{"mlxlink",
+	 "mlxlink-mlx5_0.txt",
+	 "Operational Info\n----------------\nState                           : Active\n"
+	 "Physical state                  : LinkUp\nSpeed                           : NDR\n"
+	 "FEC                             : Standard_RS-FEC - (544,514)\n"
+	 "Raw Physical BER                : 2E-08\nTemperature [C]                 : 52 [-5..75]\n"
+	 "Voltage [mV]                    : N/A\n",
+	 {{"nic/mlx5_0", "link/fec", "Standard_RS-FEC - (544,514)"},
+	  {"nic/mlx5_0", "link/raw_ber", "2E-08"},
+	  {"nic/mlx5_0", "module/temperature", "52 [-5..75]"},
+	  {"nic/mlx5_0", "module/voltage", NULL}}},
+	{"mlxreg",
+	 "roce_accl-mlx5_0.txt",
+	 "Field Name                          | Data\n=========\n"
+	 "roce_adp_retrans_en                 | 0x00000001\n"
+	 "roce_slow_restart_en                | 0x00000000\n",
+	 {{"nic/mlx5_0", "roce_accl/roce_adp_retrans_en", "0x00000001"},
+	  {"nic/mlx5_0", "roce_accl/roce_slow_restart_en", "0x00000000"}}},
+	{"ethtool",
+	 "ethtool.txt",
+	 "Settings for eth4:\n\tSpeed: 400000Mb/s\n\tLanes: 4\n\tDuplex: Full\n"
+	 "\tAuto-negotiation: off\n\tLink detected: yes\n"
+	 "Pause parameters for eth4:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\toff\n"
+	 "Ring parameters for eth4:\nPre-set maximums:\nRX:\t\t8192\n"
+	 "Current hardware settings:\nRX:\t\t1024\n"
+	 "FEC parameters for eth4:\nSupported/Configured FEC encodings: Auto RS\n"
+	 "Active FEC encoding: RS\n",
+	 {{"netdev/eth4", "speed_mbps", "400000"},
+	  {"netdev/eth4", "pause_rx", "1"},
+	  {"netdev/eth4", "pause_tx", "0"},
+	  {"netdev/eth4", "ring_rx_max", "8192"},
+	  {"netdev/eth4", "ring_rx", "1024"},
+	  {"netdev/eth4", "fec", "rs"}}},
+	{"ethtool",
+	 "k.txt",
+	 "Features for eth4:\nrx-checksumming: on\nlarge-receive-offload: off [fixed]\n",
+	 {{"netdev/eth4", "feature/rx-checksumming", "1"},
+	  {"netdev/eth4", "feature/large-receive-offload", "0"}}},
+	{"ethtool",
+	 "ethtool-m-eth4.txt",
+	 "\tIdentifier                                : 0x1e (QSFP+ or later with CMIS)\n"
+	 "\tVendor name                               : NVIDIA\n"
+	 "\tModule temperature                        : 47.45 degrees C\n"
+	 "\tModule temperature high warning threshold : 75.00 degrees C\n"
+	 "\tRcvr signal avg optical power(Channel 1)  : 1.0 mW / 0.00 dBm\n",
+	 {{"netdev/eth4", "module/vendor", "NVIDIA"},
+	  {"netdev/eth4", "module/temperature_warn", "75.00 degrees C"},
+	  {"netdev/eth4", "module/rx_power/1", "1.0 mW / 0.00 dBm"}}},
+	{"rdma",
+	 "rdma.txt",
+	 "link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev eth4 \n"
+	 "link mlx5_0/1 rx_write_requests 7 out_of_sequence 3 \n",
+	 {{"nic/mlx5_0", "port_state", "ACTIVE"},
+	  {"nic/mlx5_0", "phys_state", "LinkUp"},
+	  {"nic/mlx5_0", "netdev", "eth4"},
+	  {"nic/mlx5_0", "counter/out_of_sequence", "3"}}},
+	{"rdma-json",
+	 "rdma.json",
+	 "[{\"ifindex\":0,\"ifname\":\"mlx5_0\",\"port\":1,\"state\":\"ACTIVE\","
+	 "\"physical_state\":\"LINK_UP\",\"netdev\":\"eth4\"}]",
+	 {{"nic/mlx5_0", "port_state", "ACTIVE"},
+	  {"nic/mlx5_0", "phys_state", "LinkUp"},
+	  {"nic/mlx5_0", "counter/port", NULL}}},
+	{"ibstat",
+	 "ibstat.txt",
+	 "CA 'mlx5_0'\n\tCA type: MT4129\n\tFirmware version: 28.41.1000\n\tPort 1:\n"
+	 "\t\tState: Active\n\t\tPhysical state: LinkUp\n\t\tRate: 400\n"
+	 "\t\tLink layer: InfiniBand\n",
+	 {{"nic/mlx5_0", "port_state", "ACTIVE"},
+	  {"nic/mlx5_0", "rate_gbps", "400"},
+	  {"nic/mlx5_0", "link_layer", "InfiniBand"},
+	  {"nic/mlx5_0", "hca_type", "MT4129"}}},
+	{"ip-json",
+	 "addr.json",
+	 "[{\"ifindex\":4,\"ifname\":\"eth4\",\"mtu\":9000,\"operstate\":\"UP\","
+	 "\"parentdev\":\"0000:17:00.0\",\"vfinfo_list\":[{\"vf\":0,\"trust\":false,"
+	 "\"rate\":{\"max_tx\":0}}],"
+	 "\"addr_info\":[{\"family\":\"inet\",\"local\":\"10.1.0.5\",\"prefixlen\":16}]}]",
+	 {{"netdev/eth4", "mtu", "9000"},
+	  {"netdev/eth4", "address", "10.1.0.5/16"},
+	  {"netdev/eth4", "bus-info", "0000:17:00.0"},
+	  {"netdev/eth4", "vf/0/trust", "false"}}},
+	{"ip-json",
+	 "route.json",
+	 "[{\"dst\":\"default\",\"gateway\":\"10.0.0.1\",\"dev\":\"eth0\"},"
+	 "{\"dst\":\"10.1.0.0/16\",\"dev\":\"eth4\"}]",
+	 {{"host", "route/default", "eth0 via 10.0.0.1"},
+	  {"host", "route/10.1.0.0/16", "eth4"},
+	  {"host", "routes_seen", "1"}}},
+	{"ip-json",
+	 "rule.json",
+	 "[{\"priority\":0,\"src\":\"all\",\"table\":\"local\"},"
+	 "{\"priority\":100,\"src\":\"10.1.0.5\",\"table\":\"101\"}]",
+	 {{"host", "rule/1", "from 10.1.0.5 lookup 101"}, {"host", "rules_seen", "1"}}},
+	{"ip-rule",
+	 "rule.txt",
+	 "0:\tfrom all lookup local\n100:\tfrom 10.1.0.5 lookup 101\n",
+	 {{"host", "rule/1", "from 10.1.0.5 lookup 101"}}},
+	{"bonding",
+	 "bond0",
+	 "Ethernet Channel Bonding Driver: v6.8\n\nBonding Mode: IEEE 802.3ad Dynamic link "
+	 "aggregation\nTransmit Hash Policy: layer3+4 (1)\n\nSlave Interface: eth4\n\n"
+	 "Slave Interface: eth5\n",
+	 {{"bond/bond0", "xmit_hash_policy", "layer3+4 (1)"},
+	  {"bond/bond0", "slaves", "eth4 eth5"}}},
+	{"sysctl",
+	 "sysctl.txt",
+	 "kernel.numa_balancing = 1\nnet.ipv4.conf.all.arp_ignore = 1\n"
+	 "net.ipv4.conf.eth4/100.rp_filter = 2\nvm.nr_hugepages = 0\n",
+	 {{"host", "numa_balancing", "1"},
+	  {"host", "arp_ignore/all", "1"},
+	  {"host", "rp_filter/eth4.100", "2"},
+	  {"host", "hugepages", "0"}}},
+	{"numactl",
+	 "numa.txt",
+	 "available: 2 nodes (0-1)\nnode 0 cpus: 0 1 2 3\nnode 0 size: 193129 MB\n",
+	 {{"host", "numa_online", "0-1"}, {"host", "numa_cpus/0", "0 1 2 3"}}},
+	{"lscpu",
+	 "lscpu.txt",
+	 "Architecture:          x86_64\nCPU(s):                64\nVendor ID:             "
+	 "AuthenticAMD\nNUMA:\n  NUMA node(s):        2\n  NUMA node0 CPU(s):   0-31\n",
+	 {{"host", "cpu_vendor", "AuthenticAMD"},
+	  {"host", "numa_online", "0-1"},
+	  {"host", "numa_cpus/0", "0-31"}}},
+	{"limits",
+	 "limits",
+	 "Limit                     Soft Limit           Hard Limit           Units     \n"
+	 "Max locked memory         65536                65536                bytes     \n",
+	 {{"host", "memlock", "65536"}}},
+	{"limits",
+	 "ulimit.txt",
+	 "max locked memory           (kbytes, -l) 64\n",
+	 {{"host", "memlock", "65536"}}},
+	{"limits",
+	 "limits.conf",
+	 "# comment\nroot soft memlock 64\n* soft memlock unlimited\n",
+	 {{"host", "memlock", "unlimited"}}},
+	{"interrupts",
+	 "interrupts",
+	 "           CPU0       CPU1       \n"
+	 "  98:          0         12   PCI-MSI 524288-edge      mlx5_comp3@pci:0000:17:00.0\n"
+	 " NMI:          1          1   Non-maskable interrupts\n",
+	 {{"irq/98", "action", "mlx5_comp3@pci:0000:17:00.0"}}},
+	{"report",
+	 "report.md",
+	 "# Host\n```\n$ numactl -H\navailable: 2 nodes (0-1)\nnode 0 cpus: 0 1\n```\ntext\n"
+	 "```\n# ethtool -a eth4\nPause parameters for eth4:\nRX:\t\ton\n"
+	 "[root@a ~]# cat /proc/sys/kernel/numa_balancing\n1\n```\n",
+	 {{"host", "numa_online", "0-1"},
+	  {"netdev/eth4", "pause_rx", "1"},
+	  {"host", "numa_balancing", "1"}}},
+};
+
+static void test_each_reader_takes_its_facts(void **state)
+{
+	for (unsigned i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
+		const struct sample *s = &samples[i];
+		struct rs_audit *a = read_text(s->path, s->text, strlen(s->text));
+
+		assert_true(a->n_files > 0);
+		assert_string_equal(a->files[a->n_files - 1].reader, s->reader);
+		for (unsigned k = 0; k < 8 && s->fact[k].subject; k++) {
+			const char *v =
+				rs_facts_value(a->facts, "a", s->fact[k].subject, s->fact[k].name);
+
+			if (!s->fact[k].value)
+				assert_null(v);
+			else if (!v || strcmp(v, s->fact[k].value))
+				fail_msg("%s: %s %s is %s, not %s", s->path, s->fact[k].subject,
+					 s->fact[k].name, v ? v : "unknown", s->fact[k].value);
+		}
+		rs_audit_destroy(a);
+	}
+}
+
+/* What a cut text says, the whole one says, too: but for the value that the cut is in. */
+static void test_a_cut_text_invents_nothing(void **state)
+{
+	for (unsigned i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
+		const struct sample *s = &samples[i];
+		size_t n = strlen(s->text);
+		struct rs_audit *whole = read_text(s->path, s->text, n);
+
+		for (size_t cut = 0; cut < n; cut += 7) {
+			struct rs_audit *a = read_text(s->path, s->text, cut);
+			const struct rs_fact *f;
+			unsigned strange = 0;
+			uint32_t at = 0;
+
+			while ((f = rs_facts_next(a->facts, &at, "a", "", "")))
+				strange += !rs_facts_value(whole->facts, "a", f->subject, f->name);
+			/* "config/SRIOV_E", "irq/9": the name that was cut in two */
+			assert_true(strange <= 2);
+			rs_audit_destroy(a);
+		}
+		rs_audit_destroy(whole);
+	}
+}
+
+static void test_lines_of_a_part_are_the_files(void **state)
+{
+	const char *text =
+		"a\nb\n```\n$ numactl -H\navailable: 2 nodes (0-1)\nnode 0 cpus: 0\n```\n";
+	struct rs_audit *a = read_text("r.md", text, strlen(text));
+
+	assert_int_equal(rs_facts_get(a->facts, "a", "host", "numa_online")->line, 5);
+	rs_audit_destroy(a);
+}
+
+/* ---- Configuration space ---- */
+
+static void hex(char *out, size_t room, const uint8_t *byte, unsigned size)
+{
+	size_t n = (size_t)snprintf(out, room, "17:00.0 Infiniband controller: Mellanox\n");
+
+	for (unsigned i = 0; i < size; i++) {
+		if (i % 16 == 0)
+			n += (size_t)snprintf(out + n, room - n, "%02x:", i);
+		n += (size_t)snprintf(out + n, room - n, " %02x%s", byte[i],
+				      i % 16 == 15 ? "\n" : "");
+	}
+}
+
+static void test_configuration_space_is_decoded(void **state)
+{
+	uint8_t b[4096] = {0xb3, 0x15, 0x21, 0x10};
+	static char text[16384];
+	struct rs_audit *a;
+
+	b[6] = 0x10;          /* has capabilities */
+	b[10] = 7, b[11] = 2; /* InfiniBand controller */
+	b[0x34] = 0x60;
+	b[0x60] = 0x10, b[0x62] = 2; /* Express, version 2, endpoint */
+	b[0x64] = 2;                 /* up to 512 bytes */
+	b[0x68] = 0x30,
+	b[0x69] = 0x51; /* relaxed ordering, payload 256, tags of 8 bits, reads 4096 */
+	b[0x6c] = 0x05, b[0x6d] = 0x01;                 /* 32 GT/s, x16 */
+	b[0x72] = 0x04, b[0x73] = 0x01;                 /* 16 GT/s, x16 */
+	b[0x100] = 0x0d, b[0x102] = 1, b[0x103] = 0x12; /* ACS, next at 0x120 */
+	b[0x106] = 0x1d;
+	b[0x120] = 0x0f, b[0x122] = 1; /* ATS, the last */
+	b[0x127] = 0x80;
+	hex(text, sizeof(text), b, 4096);
+	a = read_text("lspci-xxxx.txt", text, strlen(text));
+	assert_int_equal(rs_facts_get(a->facts, "a", "pci/0000:17:00.0", "mps_max")->number, 512);
+	assert_int_equal(rs_facts_get(a->facts, "a", "pci/0000:17:00.0", "mps")->number, 256);
+	assert_int_equal(rs_facts_get(a->facts, "a", "pci/0000:17:00.0", "mrrs")->number, 4096);
+	assert_int_equal(rs_facts_get(a->facts, "a", "pci/0000:17:00.0", "ext_tag")->number, 1);
+	assert_int_equal(
+		rs_facts_get(a->facts, "a", "pci/0000:17:00.0", "relaxed_ordering")->number, 1);
+	assert_int_equal(rs_facts_get(a->facts, "a", "pci/0000:17:00.0", "max_link_speed")->number,
+			 320);
+	assert_int_equal(rs_facts_get(a->facts, "a", "pci/0000:17:00.0", "link_speed")->number,
+			 160);
+	assert_int_equal(rs_facts_get(a->facts, "a", "pci/0000:17:00.0", "link_width")->number, 16);
+	assert_int_equal(rs_facts_get(a->facts, "a", "pci/0000:17:00.0", "acs_control")->number,
+			 0x1d);
+	assert_int_equal(rs_facts_get(a->facts, "a", "pci/0000:17:00.0", "ats")->number, 1);
+	rs_audit_destroy(a);
+}
+
+static void test_sixty_four_bytes_hide_the_rest(void **state)
+{
+	uint8_t b[64] = {0xb3, 0x15, 0x21, 0x10, 0, 0, 0x10};
+	static char text[1024];
+	struct rs_audit *a;
+
+	hex(text, sizeof(text), b, 64);
+	a = read_text("lspci-x.txt", text, strlen(text));
+	assert_non_null(rs_facts_get(a->facts, "a", "pci/0000:17:00.0", "config"));
+	assert_null(rs_facts_get(a->facts, "a", "pci/0000:17:00.0", "mps"));
+	rs_audit_destroy(a);
+	/* the same in binary, of sysfs */
+	a = read_text("sys/bus/pci/devices/0000:17:00.0/config", (const char *)b, sizeof(b));
+	assert_non_null(rs_facts_get(a->facts, "a", "pci/0000:17:00.0", "config"));
+	rs_audit_destroy(a);
+}
+
+/* ---- ../shared ---- */
+
+static const char *const folders[] = {"cmd-output",     "mlxconfig", "mlnx_qos",
+				      "perf",           "logs",      "host-report",
+				      "sysfs-snapshot", "topo-m",    "nccl-env"};
+/* Those that their sources or the data's index call right. */
+static const char *const healthy[] = {"mlnx_qos/att-netarbiter",
+				      "mlnx_qos/spiderpool-prio5",
+				      "mlxconfig/cx5-daytona3",
+				      "topo-m/h100-8x8-healthy",
+				      "topo-m/h100-vm-reversed-9nic",
+				      "nccl-env",
+				      "cmd-output",
+				      "perf",
+				      "host-report/asus-esc8000a-e12.md"};
+
+static unsigned failures(const char *path)
+{
+	struct rs_error e = {0};
+	struct rs_audit *a;
+	unsigned n = 0;
+
+	assert_int_equal(rs_audit_create(&a), 0);
+	assert_int_equal(rs_audit_read(a, path, NULL, 0, &e), 0);
+	assert_int_equal(rs_audit_run(a, NULL, NULL, &e), 0);
+	for (uint32_t i = 0; i < a->n_findings; i++)
+		if (a->findings[i]->verdict == RS_FAIL) {
+			print_message("%s: %s %s\n", path, a->findings[i]->rule->id,
+				      a->findings[i]->title);
+			n++;
+		}
+	rs_audit_destroy(a);
+	return n;
+}
+
+static bool shared(const char *what, char *path, size_t size)
+{
+	DIR *d = opendir(RS_SHARED_DIR "/data");
+
+	if (!d) {
+		print_message("skipped: no ../shared/data\n");
+		return false;
+	}
+	closedir(d);
+	snprintf(path, size, "%s/data/%s", RS_SHARED_DIR, what);
+	return true;
+}
+
+static void test_healthy_hosts_are_not_accused(void **state)
+{
+	char path[512];
+
+	for (unsigned i = 0; i < sizeof(healthy) / sizeof(*healthy); i++) {
+		if (!shared(healthy[i], path, sizeof(path)))
+			skip();
+		assert_int_equal(failures(path), 0);
+	}
+}
+
+static void test_every_fixture_is_read_or_said_to_be_unknown(void **state)
+{
+	char path[512];
+
+	for (unsigned i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		struct rs_error e = {0};
+		struct rs_audit *a;
+
+		if (!shared(folders[i], path, sizeof(path)))
+			skip();
+		assert_int_equal(rs_audit_create(&a), 0);
+		assert_int_equal(rs_audit_read(a, path, NULL, 0, &e), 0);
+		assert_true(a->n_files > 0);
+		for (uint32_t f = 0; f < a->n_files; f++)
+			if (a->files[f].reader && strcmp(a->files[f].reader, "report"))
+				assert_true(a->files[f].path && *a->files[f].path);
+		assert_int_equal(rs_audit_run(a, NULL, NULL, &e), 0);
+		rs_audit_destroy(a);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_reader_takes_its_facts),
+		cmocka_unit_test(test_a_cut_text_invents_nothing),
+		cmocka_unit_test(test_lines_of_a_part_are_the_files),
+		cmocka_unit_test(test_configuration_space_is_decoded),
+		cmocka_unit_test(test_sixty_four_bytes_hide_the_rest),
+		cmocka_unit_test(test_healthy_hosts_are_not_accused),
+		cmocka_unit_test(test_every_fixture_is_read_or_said_to_be_unknown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
