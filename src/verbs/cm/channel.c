@@ -144,6 +144,16 @@ static struct rs_cm_event *pop(struct rs_cm_channel *c)
 	return e;
 }
 
+bool rs_cm_pending(struct rdma_event_channel *channel)
+{
+	bool any;
+
+	pthread_mutex_lock(&rs_cm_lock);
+	any = channel_of(channel)->head != NULL;
+	pthread_mutex_unlock(&rs_cm_lock);
+	return any;
+}
+
 RS_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
 {
 	struct rs_cm_event *e;

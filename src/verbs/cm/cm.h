@@ -128,6 +128,8 @@ struct rs_cm_id *rs_cm_new(struct rdma_event_channel *channel, void *context,
 			   enum rdma_port_space ps, enum ibv_qp_type type);
 /* Locked: queue an event; NULL: no memory, lost. */
 struct rs_cm_event *rs_cm_post(struct rs_cm_id *id, enum rdma_cm_event_type type, int status);
+/* Not locked: does an event wait? Cheaper than to ask for one. */
+bool rs_cm_pending(struct rdma_event_channel *channel);
 void rs_cm_drop_events(struct rs_cm_id *id);
 /* Not locked. What a synchronous identifier's call waits for: 0, or -1 with errno. */
 int rs_cm_wait(struct rs_cm_id *id);

@@ -165,6 +165,13 @@ void rs_cm_set_path(struct rs_cm_id *id)
 	id->base.route.num_paths = 1;
 }
 
+static bool is_loopback(const uint8_t gid[16])
+{
+	static const uint8_t v6[16] = {[15] = 1}, v4[13] = {[10] = 0xff, [11] = 0xff, [12] = 127};
+
+	return !memcmp(gid, v6, sizeof(v6)) || !memcmp(gid, v4, sizeof(v4));
+}
+
 static int bind_locked(struct rs_cm_id *id, const struct sockaddr *a)
 {
 	struct rs_cm_dev *d = NULL;
@@ -175,10 +182,15 @@ static int bind_locked(struct rs_cm_id *id, const struct sockaddr *a)
 		return EINVAL;
 	if (!rs_cm_gid_of(a, gid, &id->port))
 		return EAFNOSUPPORT;
-	if (!is_any(gid)) {
+	if (!is_any(gid))
 		d = rs_cm_device(gid);
-		if (!d)
-			return ENODEV;
+	/* Where no device is the loopback's, its address is any, as the kernel has it: so libfabric
+	 * asks what there is. */
+	if (!d && is_loopback(gid))
+		memset(gid, 0, sizeof(gid));
+	if (!d && !is_any(gid))
+		return ENODEV;
+	if (d) {
 		use_device(id, d);
 		memcpy(id->own, gid, 16);
 	}

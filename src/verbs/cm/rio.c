@@ -1,0 +1,345 @@
+/* Bytes through rsockets: the calls that send and receive, and mapped buffers (riomap, riowrite).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include "verbs/cm/rsocket.h"
+
+static struct rs_sock *take(int fd)
+{
+	struct rs_sock *s = rs_sock_of(fd);
+
+	if (s)
+		pthread_mutex_lock(&s->lock);
+	else
+		errno = EBADF;
+	return s;
+}
+
+static bool waits(const struct rs_sock *s, int flags)
+{
+	return !(s->flags & O_NONBLOCK) && !(flags & MSG_DONTWAIT);
+}
+
+/* ---- Out ---- */
+
+static bool pending(const struct rs_sock *s)
+{
+	return s->state == RS_SOCK_CONNECTING || s->state == RS_SOCK_ACCEPTING;
+}
+
+static bool sendable(const struct rs_sock *s)
+{
+	return !pending(s) &&
+	       (s->state != RS_SOCK_CONNECTED || !s->may_write || rs_sock_can_send(s));
+}
+
+static bool speakable(const struct rs_sock *s)
+{
+	return s->state != RS_SOCK_CONNECTED || s->controls < RS_SOCK_CONTROLS;
+}
+
+/* Can bytes still go out at all? An errno value. */
+static int writable(struct rs_sock *s)
+{
+	int err = s->error;
+
+	if (s->state == RS_SOCK_FAILED && err) {
+		s->error = 0;
+		return err;
+	}
+	if (s->state < RS_SOCK_CONNECTING)
+		return ENOTCONN;
+	return s->state != RS_SOCK_CONNECTED || !s->may_write ? EPIPE : 0;
+}
+
+/* offset: -1: the stream; else a mapped buffer. An errno value once nothing more goes. */
+static int send_step(struct rs_sock *s, const uint8_t *bytes, size_t n, int64_t offset, bool wait,
+		     size_t *done)
+{
+	int err = s->state < RS_SOCK_CONNECTING ? ENOTCONN : rs_sock_wait(s, sendable, !wait);
+	ssize_t some;
+
+	if (!err)
+		err = writable(s);
+	while (!err && !rs_sock_send_maps(s)) {
+		err = rs_sock_wait(s, speakable, !wait);
+		if (!err)
+			err = writable(s);
+	}
+	if (err)
+		return err;
+	some = offset < 0 ? (ssize_t)rs_sock_send_some(s, bytes, n)
+			  : rs_sock_write_some(s, bytes, n, (uint64_t)offset);
+	if (some <= 0)
+		return some < 0 ? EINVAL : EIO;
+	*done += (size_t)some;
+	return 0;
+}
+
+/* As much as may go: all, when it may wait. -1 with errno: nothing. */
+static ssize_t send_locked(struct rs_sock *s, const uint8_t *bytes, size_t n, int64_t offset,
+			   int flags)
+{
+	size_t done = 0;
+	int err = 0;
+
+	while (!err && done < n)
+		err = send_step(s, bytes + done, n - done,
+				offset < 0 ? offset : offset + (int64_t)done, waits(s, flags),
+				&done);
+	if (!done && err) {
+		errno = err;
+		return -1;
+	}
+	return (ssize_t)done;
+}
+
+RS_EXPORT ssize_t rsend(int fd, const void *buf, size_t n, int flags)
+{
+	struct rs_sock *s = take(fd);
+	ssize_t rc;
+
+	if (!s)
+		return -1;
+	rc = send_locked(s, buf, n, -1, flags);
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+RS_EXPORT ssize_t rsendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *a,
+			  socklen_t len)
+{
+	return a || len ? rs_cm_fail(EISCONN) : rsend(fd, buf, n, flags);
+}
+
+static ssize_t send_vector(int fd, const struct iovec *iov, size_t n, int flags)
+{
+	struct rs_sock *s = take(fd);
+	ssize_t total = 0;
+
+	if (!s)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		ssize_t rc = send_locked(s, iov[i].iov_base, iov[i].iov_len, -1, flags);
+
+		if (rc < 0 && !total)
+			total = -1;
+		if (rc > 0)
+			total += rc;
+		if (rc < (ssize_t)iov[i].iov_len)
+			break;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return total;
+}
+
+RS_EXPORT ssize_t rsendmsg(int fd, const struct msghdr *m, int flags)
+{
+	return m->msg_controllen ? rs_cm_fail(ENOTSUP)
+				 : send_vector(fd, m->msg_iov, m->msg_iovlen, flags);
+}
+
+RS_EXPORT ssize_t rwrite(int fd, const void *buf, size_t n)
+{
+	return rsend(fd, buf, n, 0);
+}
+
+RS_EXPORT ssize_t rwritev(int fd, const struct iovec *iov, int n)
+{
+	return n < 0 ? rs_cm_fail(EINVAL) : send_vector(fd, iov, (size_t)n, 0);
+}
+
+/* ---- In ---- */
+
+static bool readable(const struct rs_sock *s)
+{
+	return !pending(s) && (s->r_ready || !s->may_read || s->state != RS_SOCK_CONNECTED);
+}
+
+static ssize_t receive_locked(struct rs_sock *s, uint8_t *buf, size_t n, int flags)
+{
+	size_t done = 0;
+	int err = s->state < RS_SOCK_CONNECTING ? ENOTCONN : 0;
+
+	while (!err && done < n) {
+		err = rs_sock_wait(s, readable, !waits(s, flags));
+		if (err || !s->r_ready)
+			break;
+		done += rs_sock_read_some(s, buf + done, n - done, flags & MSG_PEEK);
+		rs_sock_progress(s); /* what was read may be offered anew */
+		if (!(flags & MSG_WAITALL) || (flags & MSG_PEEK))
+			break;
+	}
+	if (!done && !err && n && s->state == RS_SOCK_FAILED) {
+		err = s->error;
+		s->error = 0;
+	}
+	if (done || !err)
+		return (ssize_t)done;
+	errno = err;
+	return -1;
+}
+
+RS_EXPORT ssize_t rrecv(int fd, void *buf, size_t n, int flags)
+{
+	struct rs_sock *s = take(fd);
+	ssize_t rc;
+
+	if (!s)
+		return -1;
+	rc = receive_locked(s, buf, n, flags);
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+RS_EXPORT ssize_t rrecvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *a,
+			    socklen_t *len)
+{
+	ssize_t rc = rrecv(fd, buf, n, flags);
+
+	if (rc > 0 && a && len)
+		rgetpeername(fd, a, len);
+	return rc;
+}
+
+/* Waits for the first byte only. */
+static ssize_t receive_vector(int fd, const struct iovec *iov, size_t n, int flags)
+{
+	struct rs_sock *s = take(fd);
+	ssize_t total = 0;
+
+	if (!s)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		ssize_t rc = receive_locked(s, iov[i].iov_base, iov[i].iov_len,
+					    total ? flags | MSG_DONTWAIT : flags);
+
+		if (rc < 0 && !total)
+			total = -1;
+		if (rc > 0)
+			total += rc;
+		if (rc < (ssize_t)iov[i].iov_len)
+			break;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return total;
+}
+
+RS_EXPORT ssize_t rrecvmsg(int fd, struct msghdr *m, int flags)
+{
+	ssize_t rc;
+
+	if (m->msg_controllen)
+		return rs_cm_fail(ENOTSUP);
+	rc = receive_vector(fd, m->msg_iov, m->msg_iovlen, flags);
+	m->msg_flags = 0;
+	if (rc > 0 && m->msg_name)
+		rgetpeername(fd, m->msg_name, &m->msg_namelen);
+	return rc;
+}
+
+RS_EXPORT ssize_t rread(int fd, void *buf, size_t n)
+{
+	return rrecv(fd, buf, n, 0);
+}
+
+RS_EXPORT ssize_t rreadv(int fd, const struct iovec *iov, int n)
+{
+	return n < 0 ? rs_cm_fail(EINVAL) : receive_vector(fd, iov, (size_t)n, 0);
+}
+
+/* ---- Mapped buffers ---- */
+
+/* A free entry of the peer's table; -1: all are used. */
+static int free_entry(const struct rs_sock *s)
+{
+	for (unsigned i = 0; i < s->n_peer_iomaps; i++) {
+		const struct rs_sock_map *m = s->maps;
+
+		while (m && m->index != (int)i)
+			m = m->next;
+		if (!m)
+			return (int)i;
+	}
+	return -1;
+}
+
+static int map_locked(struct rs_sock *s, void *buf, size_t n, int prot, off_t *offset)
+{
+	struct rs_sock_map *m;
+	int index = prot & PROT_WRITE ? free_entry(s) : -1;
+
+	if (s->state != RS_SOCK_CONNECTED && s->state != RS_SOCK_ACCEPTING)
+		return ENOTCONN;
+	if (!n || n > UINT32_MAX || (prot & ~PROT_WRITE))
+		return EINVAL;
+	if ((prot & PROT_WRITE) && index < 0)
+		return ENOBUFS;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return ENOMEM;
+	m->mr = ibv_reg_mr(s->id->pd, buf, n,
+			   IBV_ACCESS_LOCAL_WRITE | (prot ? IBV_ACCESS_REMOTE_WRITE : 0));
+	if (!m->mr) {
+		free(m);
+		return errno;
+	}
+	if (*offset == -1)
+		*offset = (off_t)((uintptr_t)buf & INT64_MAX);
+	m->offset = (uint64_t)*offset;
+	m->index = index;
+	m->pending = index >= 0;
+	m->next = s->maps;
+	s->maps = m;
+	return 0;
+}
+
+RS_EXPORT off_t riomap(int fd, void *buf, size_t n, int prot, int flags, off_t offset)
+{
+	struct rs_sock *s = take(fd);
+	int err;
+
+	if (!s)
+		return -1;
+	err = map_locked(s, buf, n, prot, &offset);
+	pthread_mutex_unlock(&s->lock);
+	return err ? rs_cm_fail(err) : offset;
+}
+
+RS_EXPORT int riounmap(int fd, void *buf, size_t n)
+{
+	struct rs_sock *s = take(fd);
+	struct rs_sock_map **at, *m;
+
+	if (!s)
+		return -1;
+	for (at = &s->maps; *at && ((*at)->mr->addr != buf || (*at)->mr->length != n);)
+		at = &(*at)->next;
+	m = *at;
+	if (m) {
+		*at = m->next;
+		ibv_dereg_mr(m->mr);
+		free(m);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return m ? 0 : rs_cm_fail(EINVAL);
+}
+
+RS_EXPORT size_t riowrite(int fd, const void *buf, size_t n, off_t offset, int flags)
+{
+	struct rs_sock *s = take(fd);
+	ssize_t rc;
+
+	if (!s)
+		return (size_t)-1;
+	if (offset < 0) {
+		errno = EINVAL;
+		rc = -1;
+	} else {
+		rc = send_locked(s, buf, n, offset, flags);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return (size_t)rc;
+}

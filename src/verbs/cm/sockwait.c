@@ -1,0 +1,279 @@
+/* Waiting on rsockets: one by itself, or many beside the kernel's descriptors (rpoll, rselect). */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include "verbs/cm/rsocket.h"
+
+enum {
+	SPINS = 32,     /* looks before a sleep: an answer is often quick */
+	SLICE_MS = 100, /* another thread may have taken the event that we sleep for */
+};
+
+/* Not before all that came was read: rstream takes it for an error. */
+static short hung_up(const struct rs_sock *s)
+{
+	return s->r_ready ? 0 : POLLHUP;
+}
+
+static short connected_events(const struct rs_sock *s)
+{
+	short e = 0;
+
+	if (s->r_ready || !s->may_read)
+		e |= POLLIN;
+	if (s->may_write ? rs_sock_can_send(s) : !s->may_read)
+		e |= POLLOUT;
+	if (!s->may_read && !s->may_write)
+		e |= hung_up(s);
+	return e;
+}
+
+short rs_sock_events(struct rs_sock *s)
+{
+	rs_sock_progress(s);
+	switch (s->state) {
+	case RS_SOCK_NEW:
+	case RS_SOCK_BOUND:
+		return POLLOUT | POLLHUP; /* as TCP's */
+	case RS_SOCK_LISTENING:
+		return rs_cm_pending(s->channel) ? POLLIN : 0;
+	case RS_SOCK_CONNECTED:
+		return connected_events(s);
+	case RS_SOCK_OVER:
+		return (short)(POLLIN | POLLOUT | hung_up(s));
+	case RS_SOCK_FAILED:
+		return POLLIN | POLLOUT | POLLHUP | POLLERR;
+	default:
+		return 0;
+	}
+}
+
+/* What may wake: the connection's events, and its completions. */
+static unsigned arm(struct rs_sock *s, struct pollfd out[2])
+{
+	out[0] = (struct pollfd){.fd = s->channel->fd, .events = POLLIN};
+	if (!s->cq)
+		return 1;
+	ibv_req_notify_cq(s->cq, 0);
+	out[1] = (struct pollfd){.fd = s->completions->fd, .events = POLLIN};
+	return 2;
+}
+
+static void disarm(struct rs_sock *s)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	while (s->completions && !ibv_get_cq_event(s->completions, &cq, &context))
+		ibv_ack_cq_events(cq, 1);
+}
+
+/* Called locked, sleeps unlocked. An errno value. */
+static int sleep_on(struct rs_sock *s, bool (*ready)(const struct rs_sock *s))
+{
+	struct pollfd fds[2];
+	unsigned n = arm(s, fds);
+	int rc = 0, err;
+
+	/* What came before it was armed raises no event. */
+	rs_sock_progress(s);
+	if (ready(s))
+		return 0;
+	pthread_mutex_unlock(&s->lock);
+	rc = poll(fds, n, SLICE_MS);
+	err = errno;
+	pthread_mutex_lock(&s->lock);
+	disarm(s);
+	return rc < 0 ? err : 0;
+}
+
+int rs_sock_wait(struct rs_sock *s, bool (*ready)(const struct rs_sock *s), bool once)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < (once ? 1 : SPINS); i++) {
+		rs_sock_progress(s);
+		if (ready(s))
+			return 0;
+	}
+	if (once)
+		return EAGAIN;
+	while (!err && !ready(s)) {
+		if (s->waiting) {
+			pthread_cond_wait(&s->progressed, &s->lock);
+			continue;
+		}
+		s->waiting = true;
+		err = sleep_on(s, ready);
+		s->waiting = false;
+		rs_sock_progress(s);
+		pthread_cond_broadcast(&s->progressed);
+	}
+	return err;
+}
+
+/* ---- rpoll ---- */
+
+static int64_t now_ms(void)
+{
+	return rs_cm_now_ms();
+}
+
+/* What holds now. real has room for n: the kernel's descriptors, ours as -1. */
+static int look(struct pollfd *fds, nfds_t n, struct pollfd *real)
+{
+	int count = 0;
+
+	for (nfds_t i = 0; i < n; i++) {
+		real[i] = fds[i];
+		if (rs_sock_of(fds[i].fd))
+			real[i].fd = -1;
+	}
+	if (poll(real, n, 0) < 0)
+		return -1;
+	for (nfds_t i = 0; i < n; i++) {
+		struct rs_sock *s = rs_sock_of(fds[i].fd);
+
+		fds[i].revents = real[i].revents;
+		if (s) {
+			pthread_mutex_lock(&s->lock);
+			fds[i].revents = (short)(rs_sock_events(s) &
+						 (fds[i].events | POLLERR | POLLHUP | POLLNVAL));
+			pthread_mutex_unlock(&s->lock);
+		}
+		count += fds[i].revents != 0;
+	}
+	return count;
+}
+
+/* Arm all of ours; how many descriptors to sleep on (at most 2 n), 0: something holds already. */
+static nfds_t arm_all(struct pollfd *fds, nfds_t n, struct pollfd *real)
+{
+	nfds_t out = 0;
+
+	for (nfds_t i = 0; i < n; i++) {
+		struct rs_sock *s = rs_sock_of(fds[i].fd);
+		short holds = 0;
+
+		if (!s) {
+			real[out++] = fds[i];
+			continue;
+		}
+		pthread_mutex_lock(&s->lock);
+		out += arm(s, real + out);
+		holds = rs_sock_events(s);
+		pthread_mutex_unlock(&s->lock);
+		if (holds & (fds[i].events | POLLERR | POLLHUP))
+			return 0;
+	}
+	return out;
+}
+
+static void disarm_all(const struct pollfd *fds, nfds_t n)
+{
+	for (nfds_t i = 0; i < n; i++) {
+		struct rs_sock *s = rs_sock_of(fds[i].fd);
+
+		if (!s)
+			continue;
+		pthread_mutex_lock(&s->lock);
+		disarm(s);
+		pthread_mutex_unlock(&s->lock);
+	}
+}
+
+static bool some_ours(const struct pollfd *fds, nfds_t n)
+{
+	for (nfds_t i = 0; i < n; i++)
+		if (rs_sock_of(fds[i].fd))
+			return true;
+	return false;
+}
+
+/* Sleep until something may hold, or the deadline (-1: none). False with errno. */
+static bool sleep_on_all(struct pollfd *fds, nfds_t n, struct pollfd *real, int64_t deadline)
+{
+	nfds_t m = arm_all(fds, n, real);
+	int64_t ms = deadline < 0 ? SLICE_MS : deadline - now_ms();
+	int rc = 0;
+
+	if (m && ms > 0)
+		rc = poll(real, m, ms < SLICE_MS ? (int)ms : SLICE_MS);
+	disarm_all(fds, n);
+	return rc >= 0;
+}
+
+RS_EXPORT int rpoll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	int64_t deadline = timeout < 0 ? -1 : now_ms() + timeout;
+	struct pollfd *real;
+	int count;
+
+	if (!some_ours(fds, n))
+		return poll(fds, n, timeout);
+	real = calloc(n, 2 * sizeof(*real));
+	if (!real)
+		return rs_cm_fail(ENOMEM);
+	for (;;) {
+		count = look(fds, n, real);
+		if (count || !timeout || (deadline >= 0 && now_ms() >= deadline))
+			break;
+		if (!sleep_on_all(fds, n, real, deadline)) {
+			count = -1;
+			break;
+		}
+	}
+	free(real);
+	return count;
+}
+
+/* ---- rselect, by rpoll ---- */
+
+static nfds_t to_poll(int n, const fd_set *r, const fd_set *w, const fd_set *x, struct pollfd *fds)
+{
+	nfds_t out = 0;
+
+	for (int fd = 0; fd < n; fd++) {
+		short events = (short)((r && FD_ISSET(fd, r) ? POLLIN : 0) |
+				       (w && FD_ISSET(fd, w) ? POLLOUT : 0) |
+				       (x && FD_ISSET(fd, x) ? POLLPRI : 0));
+
+		if (events)
+			fds[out++] = (struct pollfd){.fd = fd, .events = events};
+	}
+	return out;
+}
+
+static int note(int fd, short got, short wanted, short mask, fd_set *set)
+{
+	if (!set || !(wanted & mask))
+		return 0;
+	if (got & (mask | (mask == POLLPRI ? 0 : POLLERR | POLLHUP)))
+		return 1;
+	FD_CLR(fd, set);
+	return 0;
+}
+
+RS_EXPORT int rselect(int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *timeout)
+{
+	int ms = timeout ? (int)(timeout->tv_sec * 1000 + (timeout->tv_usec + 999) / 1000) : -1;
+	struct pollfd fds[FD_SETSIZE];
+	nfds_t m;
+	int count = 0;
+
+	if (n < 0 || n > FD_SETSIZE)
+		return rs_cm_fail(EINVAL);
+	m = to_poll(n, r, w, x, fds);
+	if (rpoll(fds, m, ms) < 0)
+		return -1;
+	for (nfds_t i = 0; i < m; i++) {
+		short got = fds[i].revents, wanted = fds[i].events;
+
+		if (got & POLLNVAL)
+			return rs_cm_fail(EBADF);
+		count += note(fds[i].fd, got, wanted, POLLIN, r) +
+			 note(fds[i].fd, got, wanted, POLLOUT, w) +
+			 note(fds[i].fd, got, wanted, POLLPRI, x);
+	}
+	return count;
+}
