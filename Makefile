@@ -1,6 +1,6 @@
 # Two commands: make demo, make check. Each sets up everything on a fresh Debian 12.
 # Thin over CMake: see CMakePresets.json.
-.PHONY: help demo check build bench fuzz soak format tidy install uninstall clean setup
+.PHONY: help demo check check-rxe build bench fuzz soak format tidy install uninstall clean setup
 .DEFAULT_GOAL := help
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
@@ -10,6 +10,7 @@ SOAK_FROM ?= 1
 help:
 	@echo "make demo       what holds a training job back, and what each fix gives (under 2 minutes)"
 	@echo "make check      build, check the include law, run every test, again under ASan and UBSan"
+	@echo "make check-rxe  beside the kernel's soft-RoCE in a virtual machine (2 minutes, root)"
 	@echo "make build      build/release/bin/ripstop"
 	@echo "make bench      speed: packet-hops per CPU-second, instructions per packet"
 	@echo "make fuzz       fuzz every reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang)"
@@ -32,6 +33,10 @@ demo: build
 
 check: setup
 	@tools/check
+
+check-rxe: build
+	@tools/setup qemu-system-x86 busybox-static cpio kmod tcpdump ethtool
+	@tests/interop/rxe.sh build/release/bin/ripstop || [ $$? = 77 ]
 
 bench: build
 	@bench/run build/release
