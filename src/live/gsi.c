@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "live/grant.h"
 #include "live/state.h"
 #include "base/bytes.h"
 
@@ -78,8 +79,12 @@ unsigned rs_gsi_slot(const struct rs_live *l, const struct rs_datagram *d)
 	unsigned attribute, slot;
 
 	if (d->n < RS_BTH_BYTES + RS_DETH_BYTES + RS_MAD_BYTES + RS_ICRC_BYTES ||
-	    mad[CLASS_AT] != CLASS_CM)
+	    (mad[CLASS_AT] != CLASS_CM && mad[CLASS_AT] != RS_GRANT_CLASS))
 		return l->slot;
+	if (mad[CLASS_AT] == RS_GRANT_CLASS) {
+		slot = rs_grant_slot(mad);
+		return rs_registry_leased(l->registry, slot) ? slot : l->slot;
+	}
 	attribute = rs_get16(mad + ATTRIBUTE_AT);
 	if (attribute == CM_REQ || attribute == CM_SIDR_REQ)
 		slot = listener(l, mad + SERVICE_AT, d->own);
@@ -134,6 +139,10 @@ void rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct
 	if (p->corrupt || p->opcode != (RS_UD | RS_OP_SEND_ONLY) || p->qkey != GSI_QKEY ||
 	    p->payload_bytes != RS_MAD_BYTES) {
 		l->counters.rx_stranger++;
+		return;
+	}
+	if (p->payload[CLASS_AT] == RS_GRANT_CLASS) {
+		rs_grant_receive(l, d, p->payload);
 		return;
 	}
 	memcpy(g.own, d->own, 16);

@@ -80,6 +80,9 @@ rs_time rs_live_now(struct rs_live *l);
 bool rs_live_progress(struct rs_live *l);
 /* Locked: send what a post made ready, and see that the thread wakes for its timers. */
 void rs_live_kick(struct rs_live *l);
+/* The same after posts to a queue pair of RC, or XRC's initiator. While much is on its way to its
+ * peer and the application polls, what was posted waits for the next poll: sends go in batches. */
+void rs_live_posted(struct rs_live *l, struct rs_qp *qp);
 /* Locked: called after each progress that completed something. */
 void rs_live_on_event(struct rs_live *l, void (*fn)(void *arg), void *arg);
 

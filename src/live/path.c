@@ -69,6 +69,7 @@ static uint32_t add(struct rs_live *l, const uint8_t own[16], const uint8_t peer
 {
 	struct rs_paths *p = &l->paths;
 	uint32_t i = p->free, *bucket = &p->bucket[hash(own, peer)];
+	uint16_t generation;
 	struct rs_path *k;
 
 	if (i != NONE)
@@ -78,7 +79,9 @@ static uint32_t add(struct rs_live *l, const uint8_t own[16], const uint8_t peer
 	else
 		return NONE;
 	k = &p->path[i];
+	generation = k->generation;
 	memset(k, 0, sizeof(*k));
+	k->generation = (uint16_t)(generation + 1);
 	memcpy(k->own, own, 16);
 	memcpy(k->peer, peer, 16);
 	k->ipv6 = !rs_gid_is_ipv4(peer);

@@ -18,8 +18,9 @@ enum {
 	/* A packet that waited for the end of a nap: the application polls now and then, but spins
 	 * on its memory (ib_write_lat). Then the thread does not nap for so long. */
 	WATCH_NS = 100 * 1000 * 1000,
-	SPIN_NS = 20 * 1000,   /* a poll in vain for so long: the peer may want the core */
-	SLEEP_NS = 1000000000, /* longest sleep */
+	SPIN_NS = 20 * 1000,     /* a poll in vain for so long: the peer may want the core */
+	SLEEP_NS = 1000000000,   /* longest sleep */
+	DEFER_BYTES = 256 << 10, /* on their way: a post may wait for the next poll */
 };
 
 static int64_t monotonic_ns(void)
@@ -33,7 +34,7 @@ static int64_t monotonic_ns(void)
 /* The next time at which something is due. */
 static rs_time deadline(const struct rs_live *l)
 {
-	return rs_time_min(rs_nic_deadline(l->nic), l->tx_again);
+	return rs_time_min(rs_time_min(rs_nic_deadline(l->nic), l->tx_again), l->flight.look_at);
 }
 
 static bool drive(struct rs_live *l)
@@ -45,6 +46,7 @@ static bool drive(struct rs_live *l)
 	any = rs_rx_run(l);
 	if (rs_nic_deadline(l->nic) <= rs_live_now(l))
 		rs_nic_expire(l->nic, rs_live_now(l));
+	rs_flight_look(l, rs_live_now(l));
 	rs_tx_run(l);
 	if (rs_nic_take_event(l->nic) && l->on_event)
 		l->on_event(l->event_arg);
@@ -87,6 +89,15 @@ static bool application_polls(struct rs_live *l)
 {
 	return monotonic_ns() - atomic_load_explicit(&l->polled_ns, memory_order_relaxed) <
 	       POLLING_NS;
+}
+
+void rs_live_posted(struct rs_live *l, struct rs_qp *qp)
+{
+	if (l->forked)
+		return;
+	/* An ACK of what flies, or the thread's next look, brings a drive if no poll does. */
+	if (rs_flight_join(l, qp) < DEFER_BYTES || !application_polls(l))
+		rs_live_kick(l);
 }
 
 /* Wait for a datagram, room to send, a kick or a deadline. */

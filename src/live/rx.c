@@ -1,6 +1,7 @@
 /* Datagrams to packets: batches from the kernel, coalesced blocks cut, headers written anew so that
  * the one decoder of wire/ reads what a NIC would see. */
 #include <errno.h>
+#include <isa-l/crc.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,76 @@ static uint8_t *write_headers(const struct rs_datagram *d, size_t *n)
 	return frame;
 }
 
+/* Extended headers that are read here; packets with others, and all that looks odd, go through
+ * wire/'s decoder. */
+enum {
+	OTHER_HEADERS = RS_F_XRCETH | RS_F_DETH | RS_F_FETH | RS_F_ATOMIC | RS_F_ATOMIC_ACK |
+			RS_F_IMM | RS_F_IETH | RS_F_CNP,
+	PAD_AND_VERSION = 0x3f,
+};
+
+static void read_bth(const uint8_t *b, struct rs_packet *p)
+{
+	p->opcode = b[0];
+	p->bth_flags = (uint8_t)((b[1] & 0x80 ? RS_BTH_SE : 0) | (b[1] & 0x40 ? RS_BTH_MIGREQ : 0) |
+				 (b[4] & 0x80 ? RS_BTH_FECN : 0) | (b[4] & 0x40 ? RS_BTH_BECN : 0) |
+				 (b[8] & 0x80 ? RS_BTH_ACKREQ : 0));
+	p->pkey = (uint16_t)rs_get16(b + 2);
+	p->dest_qp = rs_get24(b + 5);
+	p->psn = rs_get24(b + 9);
+}
+
+/* The packets of bulk transfers: BTH, RETH or AETH, payload without pad. False: another kind, or
+ * its ICRC is not that for the identification which its place in the block stands for. */
+static bool decode_plain(struct rs_live *l, const struct rs_datagram *d, struct rs_packet *p)
+{
+	const uint8_t *b = d->bytes;
+	const struct rs_opcode *op = &rs_opcodes[b[0]];
+	size_t head = RS_BTH_BYTES + op->ext_bytes;
+	const struct rs_path *path = &l->paths.path[d->path];
+	uint32_t crc;
+
+	if (!(op->flags & RS_F_VALID) || op->flags & OTHER_HEADERS || b[1] & PAD_AND_VERSION ||
+	    d->path == UINT32_MAX || d->id >= RS_ICRC_IDS || d->n % 4 ||
+	    d->n < head + RS_ICRC_BYTES || d->n > head + RS_ICRC_BYTES + RS_MAX_PAYLOAD ||
+	    (d->n > head + RS_ICRC_BYTES && !(op->flags & RS_F_PAYLOAD)))
+		return false;
+	crc = rs_icrc_head(&l->rx.icrc, path, d->path, true, d->sport, b, d->n, d->id);
+	crc = crc32_gzip_refl(crc, b + RS_BTH_BYTES, d->n - RS_BTH_BYTES - RS_ICRC_BYTES);
+	if (crc != rs_get32_le(b + d->n - RS_ICRC_BYTES))
+		return false;
+	memset(p, 0, offsetof(struct rs_packet, va));
+	p->next = RS_NO_PACKET;
+	read_bth(b, p);
+	p->tos = d->tos;
+	p->sport = d->sport;
+	p->payload = b + head;
+	p->payload_bytes = (uint16_t)(d->n - head - RS_ICRC_BYTES);
+	p->frame_bytes = rs_frame_bytes(p->opcode, p->payload_bytes, path->ipv6);
+	b += RS_BTH_BYTES;
+	if (op->flags & RS_F_RETH) {
+		p->va = rs_get64(b);
+		p->rkey = rs_get32(b + 8);
+		p->dma_bytes = rs_get32(b + 12);
+	} else if (op->flags & RS_F_AETH) {
+		p->aeth = rs_get32(b);
+	}
+	p->src = d->path;
+	return true;
+}
+
+static void give(struct rs_live *l, struct rs_packet *p, rs_time now)
+{
+	bool response = rs_opcodes[p->opcode].flags & RS_F_RESPONSE;
+	bool lost =
+		(p->opcode & 0x1f) == RS_OP_ACKNOWLEDGE && rs_packet_syndrome(p) == RS_NAK_PSN_SEQ;
+	uint32_t qpn = p->dest_qp;
+
+	rs_nic_rx(l->nic, p, now);
+	if (response)
+		rs_flight_acked(l, qpn, lost);
+}
+
 /* One RoCEv2 packet to the engine. */
 static void deliver(struct rs_live *l, struct rs_datagram *d)
 {
@@ -80,6 +151,10 @@ static void deliver(struct rs_live *l, struct rs_datagram *d)
 
 	if (!p)
 		return;
+	if (decode_plain(l, d, p)) {
+		give(l, p, d->now);
+		return;
+	}
 	frame = write_headers(d, &n);
 	if (rs_frame_decode(frame, n, &f, p, NULL) != RS_DECODE_OK) {
 		l->counters.rx_malformed++;
@@ -94,7 +169,7 @@ static void deliver(struct rs_live *l, struct rs_datagram *d)
 		rs_pool_free(&l->free, p);
 		return;
 	}
-	p->src = rs_paths_find(&l->paths, d->own, d->peer);
+	p->src = d->path;
 	if (p->src == UINT32_MAX && (p->opcode & 0xe0) == RS_UD)
 		p->src = rs_paths_temporary(l, d->own, d->peer);
 	if (p->src == UINT32_MAX) {
@@ -104,7 +179,7 @@ static void deliver(struct rs_live *l, struct rs_datagram *d)
 	}
 	p->dst = p->dest_qp == RS_MULTICAST_QPN ? rs_group_of(l, d->own) : 0;
 	p->tc = 0;
-	rs_nic_rx(l->nic, p, rs_live_now(l));
+	give(l, p, d->now);
 }
 
 static void take(struct rs_live *l, struct rs_datagram *d)
@@ -127,6 +202,8 @@ static void take(struct rs_live *l, struct rs_datagram *d)
 /* Strays that were handed over are not handed on: a wrong lease must not make a loop. */
 static void take_stray(struct rs_live *l, struct rs_datagram *d)
 {
+	d->path = rs_paths_find(&l->paths, d->own, d->peer);
+	d->now = rs_live_now(l);
 	if (d->n >= RS_BTH_BYTES + RS_ICRC_BYTES &&
 	    (d->bytes[DEST_QP_AT] == l->slot || d->bytes[DEST_QP_AT] == SPECIAL_SLOT))
 		deliver(l, d);
@@ -173,6 +250,8 @@ static void take_block(struct rs_live *l, struct mmsghdr *m, unsigned i)
 	}
 	memcpy(d.peer, &l->rx.from[i].sin6_addr, 16);
 	d.sport = ntohs(l->rx.from[i].sin6_port);
+	d.path = rs_paths_find(&l->paths, d.own, d.peer);
+	d.now = rs_live_now(l);
 	/* Each packet's headers overwrite the end of the one before, which is done with. */
 	for (; left; left -= d.n, d.bytes += d.n, d.id++) {
 		d.n = left < segment ? left : segment;

@@ -8,16 +8,22 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include "live/congestion.h"
+#include "live/flight.h"
+#include "live/grant.h"
 #include "live/gsi.h"
 #include "live/live.h"
 #include "live/registry.h"
 #include "wire/frame.h"
 
 enum {
-	RS_TX_BATCH = 64,   /* packets encoded before they are handed to the kernel */
+	RS_TX_BATCH = 128,  /* packets encoded before they are handed to the kernel */
 	RS_TX_SLOT = 4352,  /* bytes of one: headers of 62, payload 4096, extended headers, ICRC */
-	RS_TX_RUN_MAX = 60, /* segments of one send; the kernel takes 128 and 65,507 bytes */
-	RS_TX_RUN_BYTES = 65000,
+	RS_TX_RUN_MAX = 64, /* segments of one send: Linux's UDP_MAX_SEGMENTS before 6.13 */
+	RS_TX_RUN_BYTES = 65000, /* the kernel takes 65,507 */
+	/* Payloads from here on are sent from where they lie, shorter ones copied: a piece costs
+	 * the kernel more than copying 1024 bytes, less than 4096. */
+	RS_TX_BY_REFERENCE = 2048,
+	RS_TX_ACKS = 64,  /* ACKs that go behind a batch's data */
 	RS_RX_BATCH = 16, /* datagrams, or blocks of coalesced ones, of one call */
 	RS_RX_HEAD = 64,  /* in front of a datagram: where its headers are written anew */
 	RS_RX_SLOT = RS_RX_HEAD + 65536,
@@ -25,6 +31,8 @@ enum {
 	RS_STRAY_BATCH = 64,
 	RS_TEMPORARY_PATHS = 1024, /* of strangers: datagrams' sources */
 	RS_POOL_PACKETS = 1 << 16,
+	RS_ICRC_IDS = 64, /* identifications whose share of the ICRC is in a table */
+	RS_ICRC_STREAMS = 256,
 	RS_GSI_QPN = 1,
 };
 
@@ -36,7 +44,8 @@ struct rs_path {
 	uint8_t own[16], peer[16];
 	struct sockaddr_in6 to;
 	uint32_t refs;
-	uint32_t next; /* of its hash chain, or of the free list */
+	uint32_t next;       /* of its hash chain, or of the free list */
+	uint16_t generation; /* counts the pairs of addresses that had this number */
 	bool used, ipv6;
 };
 
@@ -51,18 +60,34 @@ struct rs_paths {
 /* A send: one or more packets of equal length (the last may be shorter) to one path. */
 struct rs_run {
 	uint32_t path;
-	uint16_t first, count; /* of the batch's packets */
-	uint32_t bytes;
+	uint16_t first, pieces; /* of the batch's pieces */
+	uint16_t count;         /* packets */
 	uint16_t segment;
+	uint32_t bytes;
 	uint8_t tos, slot;
 };
 
+/* ICRCs' registers behind the headers of a stream: packets that differ in PSN and segment only. */
+struct rs_icrc_stream {
+	uint64_t key[2];
+	uint32_t value;
+};
+
+struct rs_icrc_cache {
+	struct rs_icrc_stream stream[RS_ICRC_STREAMS];
+};
+
+/* A batch: headers, trailers and copied payloads lie behind one another in bytes; the pieces point
+ * to them and to the payloads that are not copied. */
 struct rs_tx {
-	uint8_t (*bytes)[RS_TX_SLOT];
-	struct iovec iov[RS_TX_BATCH];
+	uint8_t *bytes, *spare;
+	size_t used;
+	struct iovec piece[3 * RS_TX_BATCH];
 	struct rs_run run[RS_TX_BATCH];
-	unsigned packets, runs, runs_sent;
-	bool gso, blocked;
+	struct rs_packet *ack[RS_TX_ACKS];
+	unsigned packets, pieces, runs, runs_sent, acks;
+	bool gso, blocked, settled;
+	struct rs_icrc_cache icrc;
 };
 
 struct rs_rx {
@@ -71,6 +96,7 @@ struct rs_rx {
 	struct iovec iov[RS_RX_BATCH];
 	struct sockaddr_in6 from[RS_RX_BATCH];
 	_Alignas(8) uint8_t control[RS_RX_BATCH][128];
+	struct rs_icrc_cache icrc;
 };
 
 /* A datagram as it left the kernel, or another process. */
@@ -81,6 +107,8 @@ struct rs_datagram {
 	uint16_t id;    /* the IPv4 identification that its sender should have used */
 	uint8_t *bytes; /* UDP payload; RS_RX_HEAD bytes before it are free */
 	size_t n;
+	uint32_t path; /* UINT32_MAX: of a stranger */
+	rs_time now;
 };
 
 /* Identifications that explain a CRC's difference: a basis for packets of one length. */
@@ -109,6 +137,8 @@ struct rs_live {
 	} group[RS_LIVE_MAX_GROUPS];
 	struct rs_icrc_basis basis;
 	struct rs_congestion congestion;
+	struct rs_flight flight;
+	struct rs_grants grants;
 	void (*on_event)(void *arg);
 	void *event_arg;
 	rs_gsi_fn *gsi_fn;
@@ -119,8 +149,8 @@ struct rs_live {
 	rs_time floor;    /* the engine's time runs ahead of the clock to here: a burst of paced
 			     packets */
 	rs_time tx_again; /* when pacing lets the next packet go */
-	struct rs_pace port_pace; /* RIPSTOP_RATE; infinitely fast without */
-	rs_time port_free;        /* when the port has sent what was given to it */
+	struct rs_pace port_pace;  /* RIPSTOP_RATE; infinitely fast without */
+	rs_time port_free;         /* when the port has sent what was given to it */
 	rs_time sleeping_until;    /* of the thread */
 	_Atomic int64_t polled_ns; /* when the application last drove the engine */
 	pthread_t thread;
@@ -148,6 +178,19 @@ void rs_group_grh(void *live, const struct rs_packet *p, uint8_t out[RS_GRH_BYTE
 
 /* icrc.c: is the packet's ICRC right for some IPv4 identification? */
 bool rs_icrc_any_id(struct rs_live *l, const uint8_t *ip, size_t n, uint32_t received);
+/* Once, before the next. */
+void rs_icrc_init(void);
+/*
+ * The CRC up to the end of the BTH, to be continued over what follows it: of a datagram of n bytes
+ * from or, arrived, to this end of the path of that number. id < RS_ICRC_IDS.
+ */
+uint32_t rs_icrc_head(struct rs_icrc_cache *c, const struct rs_path *path, uint32_t number,
+		      bool arrived, uint16_t sport, const uint8_t *bth, size_t n, unsigned id);
+
+/* encode.c: the next packet of a batch, into its last run or, then it returns true, a new one. */
+bool rs_tx_encode(struct rs_live *l, struct rs_packet *p);
+/* All payloads into the batch's own memory: it must wait, and they will not. */
+void rs_tx_settle(struct rs_tx *t);
 
 /* gsi.c: the slot that a datagram to QP0 or QP1 is for; one that arrived there. */
 unsigned rs_gsi_slot(const struct rs_live *l, const struct rs_datagram *d);

@@ -9,17 +9,20 @@
 #include <netinet/udp.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include "live/state.h"
 #include "base/bytes.h"
+#include "base/units.h"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104
 #endif
 
 enum { DEST_QP_AT = 5, RECEIVE_BUFFER = 32 << 20, SEND_BUFFER = 8 << 20 };
+enum { BUFFER_MIN = 64 << 10, BUFFER_MAX = 1 << 30 };
 
 /* What goes before a handed-over datagram's bytes. */
 struct stray {
@@ -34,13 +37,28 @@ static int set_int(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value)) ? -errno : 0;
 }
 
-/* A large buffer where allowed; else what the administrator's limit gives. */
-static void set_buffers(int fd)
+/*
+ * A large buffer where allowed; else what the administrator's limit gives, of which Linux makes
+ * twice as much. RIPSTOP_BUFFER asks for another size, as a process without rights would.
+ */
+static int set_buffers(int fd, struct rs_error *e)
 {
+	const char *wish = getenv("RIPSTOP_BUFFER");
+	uint64_t bytes;
+
+	if (wish) {
+		int err = rs_parse_bytes(wish, &bytes, e);
+
+		if (!err && (bytes < BUFFER_MIN || bytes > BUFFER_MAX))
+			err = rs_error_set(e, -ERANGE, "RIPSTOP_BUFFER=%s is not in 64KiB..1GiB",
+					   wish);
+		return err ? err : set_int(fd, SOL_SOCKET, SO_RCVBUF, (int)bytes);
+	}
 	if (set_int(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER))
 		set_int(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
 	if (set_int(fd, SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER))
 		set_int(fd, SOL_SOCKET, SO_SNDBUF, SEND_BUFFER);
+	return 0;
 }
 
 static int set_options(int fd)
@@ -66,7 +84,6 @@ static int set_options(int fd)
 		if (err)
 			return err;
 	}
-	set_buffers(fd);
 	return 0;
 }
 
@@ -124,6 +141,9 @@ static int open_udp(struct rs_live *l, struct rs_error *e)
 	if (err)
 		return rs_error_set(e, err, "cannot set the options of the UDP socket: %s",
 				    strerror(-err));
+	err = set_buffers(l->udp, e);
+	if (err)
+		return err;
 	if (bind(l->udp, (struct sockaddr *)&any, sizeof(any))) {
 		err = -errno;
 		rs_error_set(e, err, "cannot bind UDP port %d: %s", RS_UDP_PORT, strerror(-err));

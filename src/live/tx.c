@@ -1,8 +1,4 @@
-/*
- * Packets to datagrams: encoded by wire/, gathered into runs that the kernel segments
- * (UDP_SEGMENT): one path, one TOS, one length, one slot of destination QPs. Segment k has
- * identification k.
- */
+/* Sends to the kernel: batches of them in one call, ACKs behind data. */
 #include <errno.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
@@ -18,65 +14,17 @@
 
 int rs_tx_init(struct rs_live *l)
 {
-	l->tx.bytes = malloc(sizeof(*l->tx.bytes) * RS_TX_BATCH);
+	l->tx.bytes = malloc((size_t)RS_TX_SLOT * RS_TX_BATCH);
+	l->tx.spare = malloc((size_t)RS_TX_SLOT * RS_TX_BATCH);
 	l->tx.gso = true;
 	l->tx_again = RS_NEVER;
-	return l->tx.bytes ? 0 : -ENOMEM;
+	return l->tx.bytes && l->tx.spare ? 0 : -ENOMEM;
 }
 
 void rs_tx_fini(struct rs_live *l)
 {
 	free(l->tx.bytes);
-}
-
-/* Bytes of UDP payload: what lies between the UDP header and the FCS. */
-static uint32_t datagram_bytes(const struct rs_packet *p)
-{
-	return RS_BTH_BYTES + rs_opcodes[p->opcode].ext_bytes + p->payload_bytes +
-	       rs_pad(p->payload_bytes) + RS_ICRC_BYTES;
-}
-
-/* Does p continue the last run? The kernel steers a whole send by its first packet. */
-static bool continues(const struct rs_tx *t, const struct rs_packet *p, uint32_t n)
-{
-	const struct rs_run *r = &t->run[t->runs - 1];
-
-	return t->gso && t->runs && r->path == p->dst && r->tos == p->tos && n <= r->segment &&
-	       r->bytes == (uint32_t)r->count * r->segment && r->count < RS_TX_RUN_MAX &&
-	       r->bytes + n <= RS_TX_RUN_BYTES && r->slot == p->dest_qp >> 16;
-}
-
-static void encode(struct rs_live *l, struct rs_packet *p)
-{
-	struct rs_tx *t = &l->tx;
-	const struct rs_path *path = &l->paths.path[p->dst < l->paths.fresh ? p->dst : 0];
-	uint32_t n = datagram_bytes(p), head;
-	struct rs_frame f = {.ipv6 = path->ipv6, .ttl = 64, .dport = RS_UDP_PORT};
-	bool more = continues(t, p, n);
-	struct rs_run *r;
-
-	if (p->dst >= l->paths.fresh || !path->used) {
-		l->counters.tx_refused++;
-		return;
-	}
-	if (!more)
-		t->run[t->runs++] = (struct rs_run){.path = p->dst,
-						    .first = (uint16_t)t->packets,
-						    .segment = (uint16_t)n,
-						    .tos = p->tos,
-						    .slot = (uint8_t)(p->dest_qp >> 16)};
-	r = &t->run[t->runs - 1];
-	memcpy(f.sip, path->own, 16);
-	memcpy(f.dip, path->peer, 16);
-	f.ip_frag = path->ipv6 ? 0 : 0x4000;
-	f.ip_id = path->ipv6 ? 0 : r->count;
-	p->sport = RS_UDP_PORT; /* the one that the socket has */
-	rs_frame_encode(&f, p, t->bytes[t->packets], RS_TX_SLOT);
-	head = RS_ETH_BYTES + (path->ipv6 ? RS_IPV6_BYTES : RS_IPV4_BYTES) + RS_UDP_BYTES;
-	t->iov[t->packets] = (struct iovec){t->bytes[t->packets] + head, n};
-	t->packets++;
-	r->count++;
-	r->bytes += n;
+	free(l->tx.spare);
 }
 
 static void put_control(struct msghdr *m, uint8_t *at, int level, int type, const void *data,
@@ -100,8 +48,8 @@ static void address(struct rs_live *l, const struct rs_run *r, struct msghdr *m,
 	memcpy(&from.ipi6_addr, path->own, 16);
 	*m = (struct msghdr){.msg_name = &path->to,
 			     .msg_namelen = sizeof(path->to),
-			     .msg_iov = &l->tx.iov[r->first],
-			     .msg_iovlen = r->count,
+			     .msg_iov = &l->tx.piece[r->first],
+			     .msg_iovlen = r->pieces,
 			     .msg_control = control};
 	put_control(m, control, IPPROTO_IPV6, IPV6_PKTINFO, &from, sizeof(from));
 	if (path->ipv6)
@@ -125,8 +73,10 @@ static bool flush(struct rs_live *l)
 		int n = sendmmsg(l->udp, &m[t->runs_sent], t->runs - t->runs_sent, MSG_DONTWAIT);
 
 		l->counters.tx_calls++;
-		if (n < 0 && (errno == EAGAIN || errno == ENOBUFS))
+		if (n < 0 && (errno == EAGAIN || errno == ENOBUFS)) {
+			rs_tx_settle(t);
 			return false;
+		}
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
@@ -138,7 +88,9 @@ static bool flush(struct rs_live *l)
 		t->runs_sent += (unsigned)n;
 		l->counters.tx_datagrams += (unsigned)n;
 	}
-	t->packets = t->runs = t->runs_sent = 0;
+	t->packets = t->pieces = t->runs = t->runs_sent = 0;
+	t->used = 0;
+	t->settled = false;
 	return true;
 }
 
@@ -157,6 +109,38 @@ static void occupy_port(struct rs_live *l, const struct rs_packet *p, rs_time no
 		       rs_pace_time(l->port_pace, rs_packet_link_bytes(p));
 }
 
+/* An ACK, and not one that says what went wrong: it may arrive behind what was sent after it. */
+static bool may_wait(const struct rs_packet *p)
+{
+	return p->opcode == (RS_RC | RS_OP_ACKNOWLEDGE) &&
+	       (rs_packet_syndrome(p) & RS_SYN_KIND) == RS_SYN_ACK;
+}
+
+/* Data first: the peer waits for it more than for its ACKs, which may then share its send. */
+static void take(struct rs_live *l, struct rs_packet *p, rs_time now)
+{
+	struct rs_tx *t = &l->tx;
+
+	if (may_wait(p) && t->acks < RS_TX_ACKS) {
+		t->ack[t->acks++] = p;
+		return;
+	}
+	rs_flight_before(l, p, now);
+	rs_flight_after(l, p, rs_tx_encode(l, p), now);
+	rs_pool_free(&l->free, p);
+}
+
+static void take_acks(struct rs_live *l)
+{
+	struct rs_tx *t = &l->tx;
+
+	for (unsigned i = 0; i < t->acks; i++) {
+		rs_tx_encode(l, t->ack[i]);
+		rs_pool_free(&l->free, t->ack[i]);
+	}
+	t->acks = 0;
+}
+
 void rs_tx_run(struct rs_live *l)
 {
 	struct rs_tx *t = &l->tx;
@@ -169,7 +153,7 @@ void rs_tx_run(struct rs_live *l)
 			return;
 		ahead = rs_live_clock(l) + AHEAD;
 		now = rs_time_max(ahead - AHEAD, l->floor);
-		while (t->packets < RS_TX_BATCH && !port_busy(l, ahead)) {
+		while (t->packets + t->acks < RS_TX_BATCH && !port_busy(l, ahead)) {
 			struct rs_packet *p = rs_nic_tx(l->nic, 0, now, &l->tx_again);
 
 			if (!p && l->tx_again <= ahead) {
@@ -179,9 +163,9 @@ void rs_tx_run(struct rs_live *l)
 			if (!p)
 				break;
 			occupy_port(l, p, now);
-			encode(l, p);
-			rs_pool_free(&l->free, p);
+			take(l, p, now);
 		}
+		take_acks(l);
 		if (!t->packets)
 			return;
 	}

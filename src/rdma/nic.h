@@ -349,6 +349,15 @@ int rs_qp_post_recv(struct rs_nic *nic, struct rs_qp *qp, const struct rs_recv_w
 uint32_t rs_qp_send_room(const struct rs_qp *qp);
 uint32_t rs_qp_receives(const struct rs_qp *qp);
 
+/*
+ * For an owner that knows what the peer can take: a held QP sends no requests, its answers go on.
+ * The bytes of frames that were sent and are not acknowledged; an ACK asked for by a request that
+ * rs_nic_tx() gave just now and whose message goes on.
+ */
+void rs_qp_hold(struct rs_nic *nic, struct rs_qp *qp, bool held);
+uint64_t rs_qp_unacked(const struct rs_qp *qp);
+void rs_qp_ask_ack(struct rs_nic *nic, struct rs_packet *p, rs_time now);
+
 /* ---- Packets and time ---- */
 
 /*
@@ -358,7 +367,7 @@ uint32_t rs_qp_receives(const struct rs_qp *qp);
  * or a lower one. Constant time, whatever the number of QPs.
  *
  * With copy_payload, p->payload points into registered memory or, when it was gathered, into one of
- * 64 buffers that are used in turn: who holds the packet longer than 63 calls copies the bytes.
+ * 256 buffers that are used in turn: who holds the packet longer than 255 calls copies the bytes.
  */
 struct rs_packet *rs_nic_tx(struct rs_nic *nic, uint8_t paused, rs_time now, rs_time *again);
 

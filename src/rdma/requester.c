@@ -49,7 +49,7 @@ bool rs_req_ready(const struct rs_qp *qp)
 	const struct rs_swqe *w;
 	uint64_t flying = qp->sent - qp->acked;
 
-	if (qp->sq_send == qp->sq_tail || (qp->flags & RS_QF_RNR_WAIT))
+	if (qp->sq_send == qp->sq_tail || (qp->flags & (RS_QF_RNR_WAIT | RS_QF_HELD)))
 		return false;
 	if (flying && flying + qp->window_room > qp->cc.window)
 		return false;
@@ -289,6 +289,16 @@ RS_APART static bool send_other(struct rs_nic *nic, struct rs_qp *qp, struct rs_
 	if (qp->flags & RS_QF_UC)
 		conclude(nic, qp, p);
 	return true;
+}
+
+void rs_qp_ask_ack(struct rs_nic *nic, struct rs_packet *p, rs_time now)
+{
+	struct rs_qp *qp = &nic->qps[p->src_qp - nic->c.first_qpn];
+
+	if (p->bth_flags & RS_BTH_ACKREQ)
+		return;
+	p->bth_flags |= RS_BTH_ACKREQ;
+	request_ack(nic, qp, p, now);
 }
 
 bool rs_req_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)

@@ -102,6 +102,21 @@ void rs_sched_forget(struct rs_nic *nic, struct rs_qp *qp)
 		take_cnp(nic, qp);
 }
 
+void rs_qp_hold(struct rs_nic *nic, struct rs_qp *qp, bool held)
+{
+	if (held) {
+		qp->flags |= RS_QF_HELD;
+		return;
+	}
+	qp->flags &= ~(uint32_t)RS_QF_HELD;
+	rs_sched_kick(nic, qp);
+}
+
+uint64_t rs_qp_unacked(const struct rs_qp *qp)
+{
+	return qp->sent - qp->acked;
+}
+
 /* A CNP: A17.9.3. */
 RS_APART static void send_cnp(struct rs_nic *nic, struct rs_packet *p)
 {

@@ -7,7 +7,7 @@
 #include "rdma/qp.h"
 
 enum {
-	RS_BOUNCE_BUFFERS = 64,     /* a gathered payload lives for so many calls of rs_nic_tx() */
+	RS_BOUNCE_BUFFERS = 256,    /* a gathered payload lives for so many calls of rs_nic_tx() */
 	RS_REQUEST_EVERY = 1 << 16, /* AckReqs of an endless message, well inside the PSN window */
 	RS_MAX_QPS = 1 << 23,
 	RS_MAX_MRS = (1 << 24) - 2,
@@ -231,7 +231,8 @@ static inline bool rs_req_streams(const struct rs_qp *qp)
 	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_send);
 
 	return qp->send_k && qp->send_k + 1 < w->packets && !w->response && !w->wants_receive &&
-	       !(qp->flags & (RS_QF_RNR_WAIT | RS_QF_BAD_LOCAL | RS_QF_READ_PENDING)) &&
+	       !(qp->flags &
+		 (RS_QF_RNR_WAIT | RS_QF_BAD_LOCAL | RS_QF_READ_PENDING | RS_QF_HELD)) &&
 	       (qp->sent == qp->acked || qp->sent - qp->acked + qp->window_room <= qp->cc.window) &&
 	       rs_qp_in_flight(qp) < RS_PSN_WINDOW;
 }

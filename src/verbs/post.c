@@ -87,6 +87,16 @@ static int post_one(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_send_
 	return -rs_qp_post_send(rs_live_nic(c->live), qp->qp, &wr, rs_live_now(c->live));
 }
 
+void rs_v_posted(struct rs_vctx *c, struct rs_vqp *qp)
+{
+	enum ibv_qp_type type = qp->ex.qp_base.qp_type;
+
+	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND)
+		rs_live_posted(c->live, qp->qp);
+	else
+		rs_live_kick(c->live);
+}
+
 int rs_v_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct rs_vctx *c = rs_vctx(base->context);
@@ -97,7 +107,7 @@ int rs_v_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_
 		err = post_one(c, rs_vqp(base), wr);
 	if (err)
 		*bad = wr;
-	rs_live_kick(c->live);
+	rs_v_posted(c, rs_vqp(base));
 	rs_vctx_unlock(c);
 	return err;
 }

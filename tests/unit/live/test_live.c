@@ -206,6 +206,134 @@ static void test_leases_differ_keep_the_groups_order_and_survive_a_crash(void **
 	close(pipes[1]);
 }
 
+static uint32_t draw(uint32_t *x)
+{
+	return *x = *x * 1664525 + 1013904223;
+}
+
+/* A packet as the engine gives it; its payload lies in bytes. */
+static void random_packet(struct rs_packet *p, uint32_t *x, const uint8_t *bytes)
+{
+	static const uint8_t opcodes[] = {
+		RS_OP_SEND_FIRST,        RS_OP_SEND_MIDDLE,         RS_OP_SEND_LAST,
+		RS_OP_SEND_ONLY,         RS_OP_SEND_LAST_IMM,       RS_OP_WRITE_FIRST,
+		RS_OP_WRITE_LAST,        RS_OP_WRITE_MIDDLE,        RS_OP_WRITE_ONLY,
+		RS_OP_WRITE_ONLY_IMM,    RS_OP_ACKNOWLEDGE,         RS_OP_READ_REQUEST,
+		RS_OP_CMP_SWAP,          RS_OP_READ_RESPONSE_FIRST, RS_UD | RS_OP_SEND_ONLY,
+		RS_OP_ATOMIC_ACKNOWLEDGE};
+
+	memset(p, 0, sizeof(*p));
+	p->opcode = opcodes[(draw(x) >> 16) % sizeof(opcodes)];
+	if (rs_opcodes[p->opcode].flags & RS_F_PAYLOAD)
+		p->payload_bytes = (uint16_t)((draw(x) >> 12) % 4097);
+	if (draw(x) >> 31)
+		p->payload_bytes &= 0x1000; /* none, or the most */
+	p->payload = p->payload_bytes ? bytes : NULL;
+	p->bth_flags = (uint8_t)(draw(x) >> 20 & (RS_BTH_SE | RS_BTH_MIGREQ | RS_BTH_ACKREQ));
+	p->dest_qp = draw(x) >> 24 & 1 ? 0x010203 : 0x01ffff;
+	p->psn = draw(x) >> 8;
+	p->pkey = 0xffff;
+	p->aeth = draw(x);
+	p->src_qp = draw(x) >> 8;
+	p->qkey = draw(x);
+	p->va = (uint64_t)draw(x) << 32 | draw(x);
+	p->rkey = draw(x);
+	p->dma_bytes = draw(x);
+	p->imm = draw(x);
+	p->swap_add = draw(x);
+	p->compare = draw(x);
+	p->sport = RS_UDP_PORT;
+	p->tos = (uint8_t)(draw(x) >> 30);
+}
+
+/* What wire/ makes of the same packet, its UDP payload compared. */
+static void assert_encoded(const struct rs_live *l, const struct rs_packet *p, unsigned id,
+			   const uint8_t *got, size_t n)
+{
+	const struct rs_path *path = &l->paths.path[p->dst];
+	struct rs_frame f = {.ipv6 = path->ipv6,
+			     .ttl = 64,
+			     .dport = RS_UDP_PORT,
+			     .ip_id = path->ipv6 ? 0 : (uint16_t)id,
+			     .ip_frag = path->ipv6 ? 0 : 0x4000};
+	size_t head = RS_ETH_BYTES + (path->ipv6 ? RS_IPV6_BYTES : RS_IPV4_BYTES) + RS_UDP_BYTES;
+	uint8_t frame[RS_TX_SLOT];
+	long all;
+
+	memcpy(f.sip, path->own, 16);
+	memcpy(f.dip, path->peer, 16);
+	all = rs_frame_encode(&f, p, frame, sizeof(frame));
+	assert_int_equal((size_t)all - head, n);
+	assert_memory_equal(frame + head, got, n);
+}
+
+static void test_encoded_bytes_are_those_of_wire_wherever_payloads_lie(void **state)
+{
+	struct rs_live *l = calloc(1, sizeof(*l));
+	uint8_t own[2][16] = {{0}}, peer[2][16] = {{0}}, *bytes = malloc(8192),
+		*flat = malloc(70000);
+	struct rs_packet p[RS_TX_BATCH];
+	uint32_t x = 7, ends[2];
+
+	assert_non_null(l);
+	rs_icrc_init();
+	assert_int_equal(rs_tx_init(l), 0);
+	assert_int_equal(rs_paths_init(&l->paths), 0);
+	peer_of(1, own[0]);
+	peer_of(2, peer[0]);
+	own[1][0] = peer[1][0] = 0xfd;
+	own[1][15] = 3;
+	for (unsigned i = 0; i < 2; i++)
+		ends[i] = rs_paths_temporary(l, own[i], peer[i]);
+	for (unsigned i = 0; i < 8192; i++)
+		bytes[i] = (uint8_t)(draw(&x) >> 16);
+	for (unsigned round = 0; round < 300; round++) {
+		unsigned n = 1 + draw(&x) % RS_TX_BATCH, sent = 0;
+
+		l->tx.packets = l->tx.pieces = l->tx.runs = l->tx.runs_sent = 0;
+		l->tx.used = 0;
+		l->tx.settled = false;
+		for (unsigned i = 0; i < n; i++) {
+			random_packet(&p[i], &x, bytes + (draw(&x) >> 20));
+			if (i && draw(&x) >> 30) { /* the same once more: a run */
+				p[i] = p[i - 1];
+				p[i].psn++;
+			}
+			p[i].dst = ends[draw(&x) >> 24 & 1];
+			rs_tx_encode(l, &p[i]);
+		}
+		if (round & 1)
+			rs_tx_settle(&l->tx);
+		for (unsigned i = 0; i < l->tx.runs; i++) {
+			const struct rs_run *r = &l->tx.run[i];
+			size_t at = 0;
+
+			for (unsigned k = 0; k < r->pieces; k++) {
+				const struct iovec *v = &l->tx.piece[r->first + k];
+
+				memcpy(flat + at, v->iov_base, v->iov_len);
+				at += v->iov_len;
+			}
+			assert_int_equal(at, r->bytes);
+			assert_true(at <= RS_TX_RUN_BYTES);
+			for (unsigned k = 0; k < r->count; k++, sent++) {
+				size_t from = (size_t)k * r->segment;
+				bool last = k + 1 == r->count;
+
+				assert_int_equal(p[sent].dst, r->path);
+				assert_encoded(l, &p[sent], k, flat + from,
+					       last ? at - from : r->segment);
+			}
+		}
+		assert_int_equal(sent, n);
+	}
+	rs_tx_fini(l);
+	rs_paths_fini(&l->paths);
+	free(bytes);
+	free(flat);
+	free(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +342,7 @@ int main(void)
 		cmocka_unit_test(
 			test_icrc_is_right_for_every_identification_and_wrong_for_a_flipped_bit),
 		cmocka_unit_test(test_paths_are_counted_and_forgotten),
+		cmocka_unit_test(test_encoded_bytes_are_those_of_wire_wherever_payloads_lie),
 		cmocka_unit_test(test_strangers_paths_are_bounded),
 		cmocka_unit_test(test_leases_differ_keep_the_groups_order_and_survive_a_crash),
 	};

@@ -1,0 +1,198 @@
+/*
+ * Packets into sends that the kernel segments (UDP_SEGMENT): one path, one TOS, one length, one
+ * slot of destination QPs. Long payloads are named where they lie, the rest is written once.
+ * Segment k has identification k.
+ */
+#include <isa-l/crc.h>
+#include <string.h>
+#include "live/state.h"
+#include "base/bytes.h"
+
+/* Extended headers that are written here; packets with others go through wire/'s encoder. */
+enum {
+	OTHER_HEADERS = RS_F_XRCETH | RS_F_DETH | RS_F_FETH | RS_F_ATOMIC | RS_F_ATOMIC_ACK |
+			RS_F_IMM | RS_F_IETH | RS_F_CNP,
+};
+
+/* Bytes of UDP payload: what lies between the UDP header and the FCS. */
+static uint32_t datagram_bytes(const struct rs_packet *p)
+{
+	return RS_BTH_BYTES + rs_opcodes[p->opcode].ext_bytes + p->payload_bytes +
+	       rs_pad(p->payload_bytes) + RS_ICRC_BYTES;
+}
+
+/* Does p continue the last run? The kernel steers a whole send by its first packet. */
+static bool continues(const struct rs_tx *t, const struct rs_packet *p, uint32_t n)
+{
+	const struct rs_run *r = &t->run[t->runs - 1];
+
+	return t->gso && t->runs && r->path == p->dst && r->tos == p->tos && n <= r->segment &&
+	       r->bytes == (uint32_t)r->count * r->segment && r->count < RS_TX_RUN_MAX &&
+	       r->bytes + n <= RS_TX_RUN_BYTES && r->slot == p->dest_qp >> 16;
+}
+
+static struct rs_run *begin_run(struct rs_tx *t, const struct rs_packet *p, uint32_t n)
+{
+	struct rs_run *r = &t->run[t->runs++];
+
+	*r = (struct rs_run){.path = p->dst,
+			     .first = (uint16_t)t->pieces,
+			     .segment = (uint16_t)n,
+			     .tos = p->tos,
+			     .slot = (uint8_t)(p->dest_qp >> 16)};
+	return r;
+}
+
+static void add_piece(struct rs_tx *t, struct rs_run *r, const uint8_t *at, size_t n)
+{
+	t->piece[t->pieces++] = (struct iovec){(void *)(uintptr_t)at, n};
+	r->pieces++;
+}
+
+/* The next n bytes of the batch's memory, which are written: they lengthen the run's last piece
+ * where they lie behind it. */
+static void take_bytes(struct rs_tx *t, struct rs_run *r, size_t n)
+{
+	uint8_t *at = t->bytes + t->used;
+	struct iovec *last = r->pieces ? &t->piece[t->pieces - 1] : NULL;
+
+	if (last && (uint8_t *)last->iov_base + last->iov_len == at)
+		last->iov_len += n;
+	else
+		add_piece(t, r, at, n);
+	t->used += n;
+}
+
+/* BTH and RETH or AETH; returns their bytes. IBTA §9.2, §9.3. */
+static size_t write_headers(uint8_t *b, const struct rs_packet *p)
+{
+	uint32_t flags = rs_opcodes[p->opcode].flags;
+	unsigned f = p->bth_flags;
+
+	b[0] = p->opcode;
+	b[1] = (uint8_t)((f & RS_BTH_SE ? 0x80 : 0) | (f & RS_BTH_MIGREQ ? 0x40 : 0) |
+			 rs_pad(p->payload_bytes) << 4);
+	rs_put16(b + 2, p->pkey);
+	b[4] = (uint8_t)((f & RS_BTH_FECN ? 0x80 : 0) | (f & RS_BTH_BECN ? 0x40 : 0));
+	rs_put24(b + 5, p->dest_qp);
+	b[8] = f & RS_BTH_ACKREQ ? 0x80 : 0;
+	rs_put24(b + 9, p->psn);
+	if (flags & RS_F_RETH) {
+		rs_put64(b + RS_BTH_BYTES, p->va);
+		rs_put32(b + RS_BTH_BYTES + 8, p->rkey);
+		rs_put32(b + RS_BTH_BYTES + 12, p->dma_bytes);
+		return RS_BTH_BYTES + RS_RETH_BYTES;
+	}
+	if (flags & RS_F_AETH) {
+		rs_put32(b + RS_BTH_BYTES, p->aeth);
+		return RS_BTH_BYTES + RS_AETH_BYTES;
+	}
+	return RS_BTH_BYTES;
+}
+
+/* One piece: headers, payload, pad and ICRC behind one another. */
+static void write_copied(struct rs_tx *t, struct rs_run *r, const struct rs_packet *p, size_t head,
+			 uint32_t crc)
+{
+	uint8_t *b = t->bytes + t->used;
+	size_t n = head + p->payload_bytes;
+
+	if (p->payload_bytes)
+		memcpy(b + head, p->payload, p->payload_bytes);
+	memset(b + n, 0, rs_pad(p->payload_bytes));
+	n += rs_pad(p->payload_bytes);
+	rs_put32_le(b + n, crc32_gzip_refl(crc, b + RS_BTH_BYTES, n - RS_BTH_BYTES));
+	take_bytes(t, r, n + RS_ICRC_BYTES);
+}
+
+static void write_referred(struct rs_tx *t, struct rs_run *r, const struct rs_packet *p,
+			   size_t head, uint32_t crc)
+{
+	size_t pad = rs_pad(p->payload_bytes);
+	uint8_t *b = t->bytes + t->used;
+
+	if (head > RS_BTH_BYTES)
+		crc = crc32_gzip_refl(crc, b + RS_BTH_BYTES, head - RS_BTH_BYTES);
+	crc = crc32_gzip_refl(crc, p->payload, p->payload_bytes);
+	take_bytes(t, r, head);
+	add_piece(t, r, p->payload, p->payload_bytes);
+	b += head;
+	if (pad) {
+		memset(b, 0, pad);
+		crc = crc32_gzip_refl(crc, b, pad);
+	}
+	rs_put32_le(b + pad, crc);
+	take_bytes(t, r, pad + RS_ICRC_BYTES);
+}
+
+/* As wire/ has it, and cut out of the frame. */
+static void write_other(struct rs_tx *t, struct rs_run *r, const struct rs_packet *p,
+			const struct rs_path *path, uint32_t n)
+{
+	struct rs_frame f = {.ipv6 = path->ipv6, .ttl = 64, .dport = RS_UDP_PORT};
+	size_t head = RS_ETH_BYTES + (path->ipv6 ? RS_IPV6_BYTES : RS_IPV4_BYTES) + RS_UDP_BYTES;
+	uint8_t frame[RS_TX_SLOT];
+
+	memcpy(f.sip, path->own, 16);
+	memcpy(f.dip, path->peer, 16);
+	f.ip_frag = path->ipv6 ? 0 : 0x4000;
+	f.ip_id = path->ipv6 ? 0 : r->count;
+	rs_frame_encode(&f, p, frame, sizeof(frame));
+	memcpy(t->bytes + t->used, frame + head, n);
+	take_bytes(t, r, n);
+}
+
+bool rs_tx_encode(struct rs_live *l, struct rs_packet *p)
+{
+	struct rs_tx *t = &l->tx;
+	const struct rs_path *path = &l->paths.path[p->dst < l->paths.fresh ? p->dst : 0];
+	uint32_t n = datagram_bytes(p), crc;
+	struct rs_run *r;
+	size_t head;
+
+	if (p->dst >= l->paths.fresh || !path->used) {
+		l->counters.tx_refused++;
+		return true;
+	}
+	p->sport = RS_UDP_PORT; /* the one that the socket has */
+	r = continues(t, p, n) ? &t->run[t->runs - 1] : begin_run(t, p, n);
+	if (rs_opcodes[p->opcode].flags & OTHER_HEADERS || p->bth_flags & RS_PACKET_INT ||
+	    (p->payload_bytes && !p->payload)) {
+		write_other(t, r, p, path, n);
+	} else {
+		uint8_t *b = t->bytes + t->used;
+
+		head = write_headers(b, p);
+		crc = rs_icrc_head(&t->icrc, path, p->dst, false, RS_UDP_PORT, b, n, r->count);
+		if (p->payload_bytes < RS_TX_BY_REFERENCE)
+			write_copied(t, r, p, head, crc);
+		else
+			write_referred(t, r, p, head, crc);
+	}
+	t->packets++;
+	r->count++;
+	r->bytes += n;
+	return r->count == 1;
+}
+
+void rs_tx_settle(struct rs_tx *t)
+{
+	uint8_t *at = t->spare;
+
+	if (t->settled)
+		return;
+	t->settled = true;
+	for (unsigned i = t->runs_sent; i < t->runs; i++) {
+		struct rs_run *r = &t->run[i];
+		uint8_t *start = at;
+
+		for (unsigned k = 0; k < r->pieces; k++) {
+			const struct iovec *v = &t->piece[r->first + k];
+
+			memcpy(at, v->iov_base, v->iov_len);
+			at += v->iov_len;
+		}
+		t->piece[r->first] = (struct iovec){start, (size_t)(at - start)};
+		r->pieces = 1;
+	}
+}

@@ -1,0 +1,69 @@
+/* Windows towards peers' sockets. Private to the room; all of it locked. */
+#ifndef RS_LIVE_FLIGHT_H
+#define RS_LIVE_FLIGHT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/time.h"
+
+struct rs_live;
+struct rs_packet;
+struct rs_qp;
+
+enum {
+	RS_FLIGHT_PEERS = 4096,
+	RS_FLIGHT_BUCKETS = 1024,
+	/* Of a peer that has not said what it can take: Linux's least default (rmem_default), as it
+	 * charges a socket. More than 16 packets fit: what an ACK is asked for anyway. */
+	RS_FLIGHT_UNKNOWN = 212992,
+};
+
+#define RS_FLIGHT_ASK_EVERY (1000 * RS_MS)
+
+struct rs_flight_peer {
+	uint32_t path;
+	uint16_t generation;
+	uint8_t slot;
+	bool used, closed;
+	bool whole;  /* what goes as one send arrives as one */
+	bool silent; /* an ACK was waited for in vain: what was sent may lie there still */
+	uint64_t window, charged;
+	int32_t first; /* its queue pairs */
+	int32_t next;  /* of its hash chain, or of the free list */
+	rs_time asked_at;
+};
+
+struct rs_flight_qp {
+	int32_t peer, next, prev;
+	uint64_t bytes, charged;
+	uint64_t timeouts;
+};
+
+struct rs_flight {
+	struct rs_flight_qp *qp; /* by QPN */
+	struct rs_flight_peer *peer;
+	int32_t bucket[RS_FLIGHT_BUCKETS];
+	int32_t fresh, free;
+	int32_t closed;
+	uint64_t timeouts; /* of the device, that were looked at */
+	rs_time look_at; /* at closed ones, whose queue pairs may have gone; RS_NEVER: there is none
+			  */
+};
+
+int rs_flight_init(struct rs_flight *f);
+void rs_flight_fini(struct rs_flight *f);
+/* Before a queue pair sends: it shares its peer's window, and is held while that is closed. Returns
+ * what is on its way to the peer. */
+uint64_t rs_flight_join(struct rs_live *l, struct rs_qp *qp);
+/* A packet is about to be encoded, and was: alone in its send, or behind another. */
+void rs_flight_before(struct rs_live *l, struct rs_packet *p, rs_time now);
+void rs_flight_after(struct rs_live *l, const struct rs_packet *p, bool alone, rs_time now);
+/* A response came for a queue pair; lost: it says that something was. */
+void rs_flight_acked(struct rs_live *l, uint32_t qpn, bool lost);
+/* Timers ran. */
+void rs_flight_look(struct rs_live *l, rs_time now);
+/* The peer that the sockets of an address and slot are; negative: none. What it can take. */
+int32_t rs_flight_find(const struct rs_live *l, uint32_t path, uint8_t slot);
+void rs_flight_granted(struct rs_live *l, int32_t peer, uint64_t bytes, bool whole);
+
+#endif

@@ -1,0 +1,65 @@
+#!/bin/sh
+# With the socket buffers of a process without rights (Linux's default, 212,992 bytes) nothing is lost:
+# what is in flight stays within what the peer can hold. In a network namespace of its own, so that the
+# counters are of this test's processes alone.
+set -eu
+if [ "${2:-}" != inside ]; then
+	for how in 'unshare -n' 'unshare -rn'; do
+		$how true 2>/dev/null && exec $how "$0" "$1" inside
+	done
+	echo "skipped: no network namespace can be made"
+	exit 77
+fi
+ripstop=$1
+. "$(dirname "$0")/lib.sh"
+need ib_write_bw ip
+ip link set lo up
+export RIPSTOP_BUFFER=212992B
+
+# lossless PROGRAM ARGS...: for two seconds of traffic, looked at while both sides are there.
+lossless() {
+	port=$((port + 1))
+	timeout 60 "$ripstop" exec -- "$@" -d $dev -p $port -D 2 >"$tmp/server" 2>&1 &
+	server=$!
+	pids="$pids $server"
+	wait_listen "" || :
+	timeout 60 "$ripstop" exec -- "$@" -d $dev -p $port -D 2 127.0.0.1 >"$tmp/client" 2>&1 &
+	client=$!
+	pids="$pids $client"
+	: >"$tmp/seen"
+	while kill -0 $client 2>/dev/null; do
+		"$ripstop" counters --json >"$tmp/now" 2>/dev/null && cat "$tmp/now" >>"$tmp/seen"
+		sleep 0.2
+	done
+	wait $client $server || {
+		echo "FAILED: $*"
+		tail -n 5 "$tmp/client" "$tmp/server"
+		exit 1
+	}
+	grep -q '"tx_data_packets": [1-9][0-9][0-9][0-9]' "$tmp/seen" || {
+		echo "FAILED: $*: no traffic was seen"
+		exit 1
+	}
+	for counter in out_of_sequence packet_seq_err; do
+		if grep "\"$counter\": [1-9]" "$tmp/seen"; then
+			echo "FAILED: $*: $counter"
+			exit 1
+		fi
+	done
+	echo "passed: $* loses nothing"
+}
+
+lossless ib_write_bw -s 65536
+lossless ib_write_bw -s 1048576 -m 1024
+lossless ib_write_bw -s 2 -q 16
+lossless ib_write_bw -s 32768 -q 32 -b
+lossless ib_send_bw -s 8192 -q 4
+pair ib_write_bw -a -n 20
+
+status=0
+RIPSTOP_BUFFER=1kB "$ripstop" exec -- ibv_devinfo -d rs_lo -v >"$tmp/out" 2>"$tmp/err" || status=$?
+grep -q RIPSTOP_BUFFER "$tmp/err" || {
+	echo "FAILED: a buffer too small gives $status: $(cat "$tmp/err")"
+	exit 1
+}
+echo "passed: flight"
