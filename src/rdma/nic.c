@@ -247,3 +247,32 @@ const struct rs_nic_counters *rs_nic_get_counters(const struct rs_nic *nic)
 {
 	return &nic->counters;
 }
+
+static void prefetch_lines(const void *p, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += 64)
+		__builtin_prefetch((const char *)p + at);
+}
+
+/* Its first queue pairs: those that there are in a ring, or of a host that sends one flow. */
+static uint32_t few_qps(const struct rs_nic *nic)
+{
+	return nic->qps_fresh < 2 ? nic->qps_fresh : 2;
+}
+
+void rs_nic_prefetch(const struct rs_nic *nic, unsigned step)
+{
+	if (step == 0) {
+		prefetch_lines(nic, sizeof(*nic));
+	} else if (step == 1) {
+		prefetch_lines(nic->qps, few_qps(nic) * sizeof(*nic->qps));
+		__builtin_prefetch(nic->paced.entries);
+		__builtin_prefetch(nic->timers.entries);
+	} else {
+		for (uint32_t i = 0; i < few_qps(nic); i++) {
+			const struct rs_qp *qp = &nic->qps[i];
+
+			__builtin_prefetch(&qp->sq[qp->sq_send & qp->sq_mask]);
+		}
+	}
+}

@@ -65,6 +65,9 @@ struct rs_nic_config {
 };
 
 /* -EINVAL (a limit out of range), -ENOMEM. */
+/* Asks memory for what packets touch: 0 of the NIC itself, then 1 of its first queue
+ * pairs, 2 of their requests. */
+void rs_nic_prefetch(const struct rs_nic *nic, unsigned step);
 int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **nic, struct rs_error *e);
 void rs_nic_destroy(struct rs_nic *nic);
 

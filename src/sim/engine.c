@@ -134,6 +134,37 @@ static void switch_arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, 
 		switch_send(s, n, (uint32_t)out, now);
 }
 
+/* A port that packets come from is one that their ACKs, or what they are ACKs of, go to. */
+static void fetch_ports(const struct rs_sim *s, const struct sim_node *n)
+{
+	for (uint32_t i = 0; i < n->n_ports; i++) {
+		if (!n->in[i] || n->in[i]->head == RS_NO_PACKET)
+			continue;
+		__builtin_prefetch(rs_pool_at(&s->pool, n->in[i]->head));
+		__builtin_prefetch(&n->out[i]);
+		__builtin_prefetch(&n->out[i].delay);
+		rs_switch_prefetch(n->sw, i);
+	}
+}
+
+static void fetch_waiting(const struct sim_node *n)
+{
+	for (uint32_t i = 0; i < n->n_ports; i++)
+		if (n->in[i] && n->in[i]->head != RS_NO_PACKET)
+			rs_switch_prefetch_waiting(n->sw, i);
+}
+
+void sim_switch_fetch(const struct rs_sim *s, const struct sim_node *n, unsigned step)
+{
+	if (step == 0)
+		for (uint32_t i = 0; i < n->n_ports; i++)
+			__builtin_prefetch(n->in[i]);
+	else if (step == 1)
+		fetch_ports(s, n);
+	else if (step == 2)
+		fetch_waiting(n);
+}
+
 static void switch_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs_time now)
 {
 	uint32_t port = slot / SLOTS_SWITCH_PORT;
@@ -191,7 +222,7 @@ static int tree_init(struct rs_sim *s, struct sim_node *n, uint32_t slots, struc
 	while (leaves < slots)
 		leaves *= 2;
 	n->tree.leaves = leaves;
-	n->tree.key = rs_arena_alloc(s->arena, 2 * (size_t)leaves, sizeof(uint64_t));
+	n->tree.key = sim_lines_alloc(s->arena, 2 * (size_t)leaves, sizeof(uint64_t));
 	if (!n->tree.key)
 		return -ENOMEM;
 	memset(n->tree.key, 0xff, 2 * (size_t)leaves * sizeof(uint64_t));
@@ -255,7 +286,7 @@ static int node_init(struct rs_sim *s, uint32_t i, uint32_t ports, uint32_t slot
 
 	n->n_ports = ports;
 	n->deadline = RS_NEVER;
-	n->out = rs_arena_alloc(s->arena, ports ? ports : 1, sizeof(*n->out));
+	n->out = sim_lines_alloc(s->arena, ports ? ports : 1, sizeof(*n->out));
 	n->in = rs_arena_alloc(s->arena, ports ? ports : 1, sizeof(*n->in));
 	if (!n->out || !n->in)
 		return rs_error_set(e, -ENOMEM, "out of memory");

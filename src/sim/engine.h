@@ -22,27 +22,27 @@ struct sim_host;
  * gathers a window's packets, the receiver's (`far`) is given them when the window has ended.
  */
 struct sim_link {
-	/* receiver's side */
-	uint32_t head; /* packets on the wire, by arrival */
-	uint32_t to_node, to_slot, to_port, from_node;
-	/* sender's side */
-	uint32_t tail;
+	uint32_t head, tail; /* packets on the wire, by arrival */
+	uint32_t to_node, to_slot, to_port;
+	uint16_t gap;         /* bytes that a frame takes beside itself */
 	bool plain;           /* nothing is captured, nothing lost */
 	bool whole_ns;        /* serialization times are cut to whole nanoseconds */
-	uint16_t gap;         /* bytes that a frame takes beside itself */
 	struct sim_link *far; /* NULL: both ends are in one part */
 	rs_time *due;         /* the receiving node's */
 	struct rs_pace pace;
-	rs_time delay;  /* propagation, and the latency of the switch at the far end */
-	rs_time header; /* cut-through: time of the bytes that a switch waits for; else 0 */
 	rs_time busy_until;
+	/* the second line */
+	rs_time delay;     /* propagation, and the latency of the switch at the far end */
+	rs_time header;    /* cut-through: time of the bytes that a switch waits for; else 0 */
 	rs_time tail_when; /* the tail's arrival */
 	uint64_t bytes;
-	uint64_t loss; /* of 2^32 */
-	struct rs_random random;
-	int capture; /* interface of the capture; -1 none */
 	int64_t rate;
-};
+	uint64_t loss; /* of 2^32 */
+	uint32_t from_node;
+	int capture; /* interface of the capture; -1 none */
+	/* seldom */
+	struct rs_random random;
+} __attribute__((aligned(64)));
 
 struct sim_node {
 	struct rs_tree tree;
@@ -144,6 +144,8 @@ uint64_t sim_node_run(struct rs_sim *s, struct sim_node *n, rs_time end);
 int sim_parts_create(struct rs_sim *s, unsigned threads, struct rs_error *e);
 /* After links and hosts are made: the far halves of the links that are cut. */
 int sim_parts_connect(struct rs_sim *s, struct rs_error *e);
+/* n * size zeroed bytes at the start of a cache line; NULL: no memory. */
+void *sim_lines_alloc(struct rs_arena *a, size_t n, size_t size);
 /* Runs to the end of the work, a limit, or the stop. */
 int sim_parts_run(struct rs_sim *s, struct rs_error *e);
 /* A part's nodes for a window; the earliest thing that will happen in a part. */
@@ -161,6 +163,9 @@ int sim_ranks_combine(struct rs_sim *s, enum rs_ranks_op op, void *array, size_t
 /* host.c */
 int sim_host_create(struct rs_sim *s, uint32_t host, struct rs_error *e);
 void sim_host_destroy(struct sim_host *h);
+/* Asks memory for what a node will touch, in steps: each reads what the one before it fetched. */
+void sim_host_fetch(const struct rs_sim *s, const struct sim_node *n, unsigned step);
+void sim_switch_fetch(const struct rs_sim *s, const struct sim_node *n, unsigned step);
 void sim_host_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs_time now);
 uint32_t sim_host_slots(uint32_t n_endpoints);
 uint32_t sim_host_arrival_slot(uint32_t port);

@@ -409,6 +409,43 @@ void sim_host_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs_time
 	arm_timer(s, k);
 }
 
+static void fetch_links(const struct sim_node *n)
+{
+	const struct sim_host *h = n->host;
+
+	for (uint32_t i = 0; i < n->n_ports; i++) {
+		__builtin_prefetch(n->in[i]);
+		__builtin_prefetch(&n->out[i]);
+		__builtin_prefetch(&n->out[i].delay);
+	}
+	for (size_t at = 0; at < h->n_nics * sizeof(*h->nics); at += SIM_LINE)
+		__builtin_prefetch((const char *)h->nics + at);
+}
+
+static void fetch_packets(const struct rs_sim *s, const struct sim_node *n)
+{
+	for (uint32_t i = 0; i < n->n_ports; i++)
+		if (n->in[i] && n->in[i]->head != RS_NO_PACKET)
+			__builtin_prefetch(rs_pool_at(&s->pool, n->in[i]->head));
+	if (n->free.head != RS_NO_PACKET)
+		__builtin_prefetch(rs_pool_at(&s->pool, n->free.head), 1);
+}
+
+void sim_host_fetch(const struct rs_sim *s, const struct sim_node *n, unsigned step)
+{
+	const struct sim_host *h = n->host;
+
+	if (step == 0) {
+		fetch_links(n);
+		return;
+	}
+	if (step == 1)
+		fetch_packets(s, n);
+	for (uint32_t i = 0; i < h->n_nics; i++)
+		if (h->nics[i].nic)
+			rs_nic_prefetch(h->nics[i].nic, step - 1);
+}
+
 /* ---- Making and unmaking ---- */
 
 int sim_host_create(struct rs_sim *s, uint32_t host, struct rs_error *e)
@@ -421,7 +458,7 @@ int sim_host_create(struct rs_sim *s, uint32_t host, struct rs_error *e)
 	s->nodes[host].host = h;
 	h->index = host;
 	h->n_nics = fh->n_endpoints;
-	h->nics = rs_arena_alloc(s->arena, h->n_nics ? h->n_nics : 1, sizeof(*h->nics));
+	h->nics = sim_lines_alloc(s->arena, h->n_nics ? h->n_nics : 1, sizeof(*h->nics));
 	if (!h->nics)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	if (!fh->inside || s->o->ideal.host)

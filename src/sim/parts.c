@@ -56,7 +56,7 @@ static void deal(struct rs_sim *s)
 	}
 }
 
-static void *lines_alloc(struct rs_arena *a, size_t n, size_t size)
+void *sim_lines_alloc(struct rs_arena *a, size_t n, size_t size)
 {
 	uintptr_t p = (uintptr_t)rs_arena_alloc(a, n * size + SIM_LINE, 1);
 
@@ -70,7 +70,8 @@ static int nodes_list(struct rs_sim *s)
 	for (uint32_t p = 0; p < s->n_parts; p++) {
 		s->parts[p].nodes =
 			rs_arena_alloc(s->arena, s->parts[p].n_nodes + 1u, sizeof(uint32_t));
-		s->parts[p].due = lines_alloc(s->arena, s->parts[p].n_nodes + 1u, sizeof(rs_time));
+		s->parts[p].due =
+			sim_lines_alloc(s->arena, s->parts[p].n_nodes + 1u, sizeof(rs_time));
 		if (!s->parts[p].nodes || !s->parts[p].due)
 			return -ENOMEM;
 		s->parts[p].n_nodes = 0;
@@ -96,8 +97,8 @@ int sim_parts_create(struct rs_sim *s, unsigned threads, struct rs_error *e)
 		s->n_parts = s->o->ranks->n;
 	if (s->n_parts > SIM_PARTS_MAX)
 		s->n_parts = SIM_PARTS_MAX;
-	s->nodes = lines_alloc(s->arena, s->n_nodes, sizeof(*s->nodes));
-	s->parts = lines_alloc(s->arena, s->n_parts, sizeof(*s->parts));
+	s->nodes = sim_lines_alloc(s->arena, s->n_nodes, sizeof(*s->nodes));
+	s->parts = sim_lines_alloc(s->arena, s->n_parts, sizeof(*s->parts));
 	if (!s->nodes || !s->parts)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	deal(s);
@@ -113,7 +114,7 @@ int sim_parts_create(struct rs_sim *s, unsigned threads, struct rs_error *e)
 static int cut(struct rs_sim *s, struct sim_link *near)
 {
 	struct sim_node *to = &s->nodes[near->to_node];
-	struct sim_link *far = lines_alloc(s->arena, 1, sizeof(*far));
+	struct sim_link *far = sim_lines_alloc(s->arena, 1, sizeof(*far));
 
 	if (!far)
 		return -ENOMEM;
@@ -250,38 +251,57 @@ static uint32_t due_from(const struct sim_part *p, uint32_t i, rs_time end)
 	return i;
 }
 
-/* What a node will need comes from memory while the two before it run: its own lines and its links
- * first, then the packets that arrive on them. */
-static void fetch_links(const struct sim_node *n)
+/* What a node will need comes from memory while the few before it run, in AHEAD steps, as each
+ * reads pointers that the one before it fetched. Without: 1.4 times the time at 1,024 hosts. */
+enum { AHEAD = 6 };
+
+static void fetch_node(const struct sim_node *n)
 {
-	__builtin_prefetch(&n->tree.key[n->tree.leaves]);
-	__builtin_prefetch(n->host ? (const void *)n->host : (const void *)n->sw);
-	for (uint32_t i = 0; i < n->n_ports; i++)
-		__builtin_prefetch(n->in[i]);
+	for (size_t at = 0; at < sizeof(*n); at += SIM_LINE)
+		__builtin_prefetch((const char *)n + at);
 }
 
-static void fetch_packets(const struct rs_sim *s, const struct sim_node *n)
+static void fetch_queue(const struct sim_node *n)
 {
-	for (uint32_t i = 0; i < n->n_ports; i++)
-		if (n->in[i] && n->in[i]->head != RS_NO_PACKET)
-			__builtin_prefetch(rs_pool_at(&s->pool, n->in[i]->head));
+	for (uint32_t i = 0; i < 2 * n->tree.leaves; i += SIM_LINE / sizeof(*n->tree.key))
+		__builtin_prefetch(&n->tree.key[i]);
+	for (uint32_t i = 0; i < n->n_ports; i += SIM_LINE / sizeof(*n->in))
+		__builtin_prefetch(&n->in[i]);
+	if (n->host)
+		__builtin_prefetch(n->host);
+	else
+		__builtin_prefetch(n->sw);
+}
+
+static void fetch(const struct rs_sim *s, const struct sim_node *n, unsigned step)
+{
+	if (step == 0)
+		fetch_node(n);
+	else if (step == 1)
+		fetch_queue(n);
+	else if (n->host)
+		sim_host_fetch(s, n, step - 2);
+	else
+		sim_switch_fetch(s, n, step - 2);
 }
 
 void sim_part_window(struct rs_sim *s, struct sim_part *p, rs_time end)
 {
-	uint32_t i = due_from(p, 0, end), after = due_from(p, i + 1, end);
+	uint32_t i = due_from(p, 0, end), next[AHEAD];
 	uint64_t events = 0;
 
+	next[0] = due_from(p, i + 1, end);
+	for (unsigned k = 1; k < AHEAD - 1; k++)
+		next[k] = due_from(p, next[k - 1] + 1, end);
 	while (i < p->n_nodes) {
-		uint32_t later = due_from(p, after + 1, end);
-
-		if (later < p->n_nodes)
-			fetch_links(&s->nodes[p->nodes[later]]);
-		if (after < p->n_nodes)
-			fetch_packets(s, &s->nodes[p->nodes[after]]);
+		next[AHEAD - 1] = due_from(p, next[AHEAD - 2] + 1, end);
+		for (unsigned k = 0; k < AHEAD; k++)
+			if (next[k] < p->n_nodes)
+				fetch(s, &s->nodes[p->nodes[next[k]]], AHEAD - 1 - k);
 		events += sim_node_run(s, &s->nodes[p->nodes[i]], end);
-		i = after;
-		after = later;
+		i = next[0];
+		for (unsigned k = 1; k < AHEAD; k++)
+			next[k - 1] = next[k];
 	}
 	p->events = events;
 }

@@ -81,6 +81,7 @@ struct rs_switch {
 	uint8_t strict, weighted;
 	uint8_t routing;
 	bool pinned, mark_at_dequeue, any_woken;
+	uint8_t latest; /* class of the latest packet */
 
 	uint8_t tc_of_dscp[64];
 	struct rs_switch_class class[RS_CLASSES];

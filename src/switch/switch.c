@@ -208,7 +208,7 @@ int rs_switch_rx(struct rs_switch *sw, unsigned in, struct rs_packet *p, rs_time
 			ready = now;
 		out->later = rs_time_max(out->later, ready);
 	}
-	p->tc = (uint8_t)tc;
+	p->tc = sw->latest = (uint8_t)tc;
 	p->in_port = (uint16_t)in;
 	p->when = ready;
 	enqueue(sw, out, tc, p, bytes);
@@ -365,4 +365,21 @@ void rs_switch_check(const struct rs_switch *sw)
 	rs_assert(in == sw->used && out == sw->used);
 	rs_assert(sw->free >= 0 && pool + (uint64_t)sw->free == sw->pool_size);
 	rs_assert(sw->used <= sw->cfg.buffer);
+}
+
+void rs_switch_prefetch(const struct rs_switch *sw, unsigned port)
+{
+	const struct port *p = &sw->port[port];
+
+	__builtin_prefetch(p);
+	__builtin_prefetch(&p->q[sw->latest]);
+	__builtin_prefetch(&p->in[sw->latest]);
+}
+
+void rs_switch_prefetch_waiting(const struct rs_switch *sw, unsigned port)
+{
+	uint32_t head = sw->port[port].q[sw->latest].head;
+
+	if (head != RS_NO_PACKET)
+		__builtin_prefetch(&sw->base[head]);
 }

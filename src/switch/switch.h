@@ -108,6 +108,10 @@ void rs_switch_destroy(struct rs_switch *sw);
 /* Before the first packet; the arrays are borrowed. */
 void rs_switch_pin(struct rs_switch *sw, const struct rs_switch_pins *pins);
 
+/* Asks memory for what packets from or to a port touch of it, then for the first that waits there. */
+void rs_switch_prefetch(const struct rs_switch *sw, unsigned port);
+void rs_switch_prefetch_waiting(const struct rs_switch *sw, unsigned port);
+
 /*
  * A packet arrived (whole, unless the caller does cut-through: then `ready` is when its last byte
  * will be in; else ready == now). Takes the packet. Returns the port that may now have something to
