@@ -55,6 +55,7 @@ void rs_gather_end(struct rs_gather *g, const char *why, const char *passed, con
 	}
 	if (!g->unknown)
 		return;
-	f = rs_finding_new(g->a, g->r, RS_UNKNOWN, g->r->severity, "%s", unknown);
+	f = rs_finding_new(g->a, g->r, RS_UNKNOWN, g->unseen ? g->unseen : g->r->severity, "%s",
+			   unknown);
 	rs_finding_need(g->a, f, file, "%s", what);
 }

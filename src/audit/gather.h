@@ -15,6 +15,7 @@ struct rs_gather {
 	const char *sw, *port;    /* the last that failed */
 	unsigned ports, switches; /* that failed */
 	unsigned passed, unknown; /* ports that were right, and that could not be judged */
+	enum rs_severity unseen;  /* of an UNKNOWN; RS_INFO: the rule's */
 	struct rs_hop_site site;  /* of the switch at hand */
 	bool new_switch;          /* the last one is the first of its switch: say its fix */
 };

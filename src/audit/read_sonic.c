@@ -9,10 +9,11 @@
 
 static int score(const struct rs_input *in)
 {
-	static const char *const tables[] = {
-		"\"PORT_QOS_MAP",    "\"DSCP_TO_TC_MAP", "\"DEVICE_METADATA",
-		"\"BUFFER_PG",       "\"BUFFER_PROFILE", "\"WRED_PROFILE",
-		"\"TC_TO_QUEUE_MAP", "\"PORT|Ethernet",  NULL};
+	static const char *const tables[] = {"\"PORT_QOS_MAP",     "\"DSCP_TO_TC_MAP",
+					     "\"DEVICE_METADATA",  "\"BUFFER_PG",
+					     "\"BUFFER_PROFILE",   "\"WRED_PROFILE",
+					     "\"TC_TO_QUEUE_MAP",  "\"PORT|Ethernet",
+					     "\"TRANSCEIVER_DOM_", NULL};
 	int found = 0;
 	size_t at = 0;
 
@@ -362,6 +363,32 @@ static void neighbour(struct db *d, const char *name, struct fy_node *v, void *a
 		put(d, at, subject, "neighbour_tier", tier);
 }
 
+/* STATE_DB, where it was dumped beside: the module's readings and its own thresholds. */
+static void module(struct db *d, const char *name, struct fy_node *v, void *arg)
+{
+	static const struct {
+		const char *field, *fact;
+	} fields[] = {{"temperature", "module/temperature"},
+		      {"temphighwarning", "module/temperature_warn"},
+		      {"rxpowerlowwarning", "module/rx_power_low_warn"},
+		      {"txpowerlowwarning", "module/tx_power_low_warn"}};
+	char subject[192], value[64], field[32], fact[32];
+
+	v = rs_tree_member(v, "value") ? rs_tree_member(v, "value") : v;
+	snprintf(subject, sizeof(subject), "port/%s", name);
+	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		if (rs_tree_text(rs_tree_member(v, fields[i].field), value, sizeof(value)))
+			put(d, NULL, subject, fields[i].fact, value);
+	for (int lane = 1; lane <= 8; lane++)
+		for (int tx = 0; tx < 2; tx++) {
+			snprintf(field, sizeof(field), "%s%dpower", tx ? "tx" : "rx", lane);
+			snprintf(fact, sizeof(fact), "module/%s_power/%d", tx ? "tx" : "rx", lane);
+			if (rs_tree_text(rs_tree_member(v, field), value, sizeof(value)) &&
+			    strcmp(value, "N/A"))
+				put(d, NULL, subject, fact, value);
+		}
+}
+
 static void default_lossless(struct db *d, const char *name, struct fy_node *v, void *arg)
 {
 	char value[64];
@@ -431,6 +458,8 @@ static int read_sonic(struct rs_audit *a, const struct rs_input *in)
 		each(&d, "DEVICE_NEIGHBOR", neighbour, NULL);
 		each(&d, "DEFAULT_LOSSLESS_BUFFER_PARAMETER", default_lossless, NULL);
 		each(&d, "SWITCH_HASH", hashing, NULL);
+		each(&d, "TRANSCEIVER_DOM_SENSOR", module, NULL);
+		each(&d, "TRANSCEIVER_DOM_THRESHOLD", module, NULL);
 	}
 	fy_document_destroy(doc);
 	return a->err;

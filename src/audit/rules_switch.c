@@ -662,6 +662,7 @@ static void s08(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_gather g = gather(a, r), now = gather(a, r);
 
+	g.unseen = RS_MAJOR;
 	each_port(&now, s08_storm);
 	if (now.f)
 		rs_gather_end(&now,
