@@ -252,7 +252,7 @@ static uint32_t due_from(const struct sim_part *p, uint32_t i, rs_time end)
 }
 
 /* What a node will need comes from memory while the few before it run, in AHEAD steps, as each
- * reads pointers that the one before it fetched. Without: 1.4 times the time at 1,024 hosts. */
+ * reads pointers that the one before it fetched. Without: 1.2 times the time at 1,024 hosts. */
 enum { AHEAD = 6 };
 
 static void fetch_node(const struct sim_node *n)
