@@ -8,7 +8,7 @@ _ripstop() {
 
 	case $command in
 	'')
-		COMPREPLY=($(compgen -W 'sim fabric audit pcap exec devices switch libdir help --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'sim fabric audit nccl-env explain pcap exec devices switch libdir help --help --version' -- "$cur"))
 		;;
 	sim)
 		case $prev in
@@ -46,6 +46,22 @@ _ripstop() {
 		if [[ $cur == -* ]]; then
 			COMPREPLY=($(compgen -W '--host --since --profile --price --fabric --json --sarif --junit --prometheus --fix-script --show --collect --anonymise --check --skip --list --explain --strict
 				--allow-unknown --verbose --quiet --help' -- "$cur"))
+		else
+			compopt -o filenames 2>/dev/null
+			COMPREPLY=($(compgen -f -- "$cur"))
+		fi
+		;;
+	nccl-env)
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--nccl --output --help' -- "$cur"))
+		else
+			compopt -o filenames 2>/dev/null
+			COMPREPLY=($(compgen -f -- "$cur"))
+		fi
+		;;
+	explain)
+		if [ "$COMP_CWORD" = 2 ]; then
+			COMPREPLY=($(compgen -W "--list --help $(ripstop explain --list 2>/dev/null | cut -d' ' -f1)" -- "$cur"))
 		else
 			compopt -o filenames 2>/dev/null
 			COMPREPLY=($(compgen -f -- "$cur"))

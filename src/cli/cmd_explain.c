@@ -1,0 +1,195 @@
+/* ripstop explain SYMPTOM [PATH...]: which checks to look at for a symptom, in order, with what
+ * each would show; over snapshots it walks them itself. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "audit/rule.h"
+#include "audit/symptom.h"
+#include "cli/audit_report.h"
+#include "cli/cli.h"
+#include "report/report.h"
+
+static int help(void)
+{
+	fputs("Usage: ripstop explain [--list] SYMPTOM [PATH...]\n\n"
+	      "A symptom, in words or by name: the checks to look at, in order, and what each "
+	      "would "
+	      "show.\nWith PATHs (as ripstop audit takes them) the checks are made: what was "
+	      "found, "
+	      "what was\nruled out, what could not be seen and is to be fetched next.\n\n"
+	      "  --list   the symptoms\n\n"
+	      "Examples:\n"
+	      "  ripstop explain \"800G link but 500G goodput\"\n"
+	      "  ripstop explain timeouts gpu01.tar.gz gpu02.tar.gz leaf1.json\n\n"
+	      "Exit status: 0 nothing found (or no PATH), 1 a cause was found, 2 bad input.\n",
+	      stdout);
+	return RS_EXIT_OK;
+}
+
+static int list(void)
+{
+	for (const struct rs_symptom *s = rs_symptoms; s->name; s++)
+		printf("%-18s %s\n", s->name, s->title);
+	return RS_EXIT_OK;
+}
+
+static void head(const struct rs_symptom *s)
+{
+	printf("%s: %s\n\n", s->name, s->title);
+	rs_paragraph(stdout, 0, "%s", s->first);
+	putchar('\n');
+}
+
+static int tell(const struct rs_symptom *s)
+{
+	unsigned n = 0;
+
+	head(s);
+	for (unsigned i = 0; i < RS_SYMPTOM_STEPS && s->step[i].check; i++) {
+		const struct rs_rule *r = rs_rule_find(s->step[i].check);
+
+		if (!r)
+			continue;
+		printf("%2u. %s %s\n", ++n, r->id, r->name);
+		rs_paragraph(stdout, 4, "%s", s->step[i].shows);
+		rs_paragraph(stdout, 4, "Right is: %s", r->criterion);
+	}
+	fputs("\nWith snapshots of the hosts and switches these are made at once: ripstop explain ",
+	      stdout);
+	printf("%s PATH...\nripstop audit --collect FILE makes one of a host.\n", s->name);
+	return RS_EXIT_OK;
+}
+
+/* ---- Over snapshots ---- */
+
+struct walk {
+	unsigned found, unseen, right;
+};
+
+static void failed(const struct rs_finding *f)
+{
+	rs_paragraph(stdout, 6, "%s%s%s: %s", f->n_subjects ? f->subject[0].host : "",
+		     f->n_subjects && f->subject[0].part ? ":" : "",
+		     f->n_subjects && f->subject[0].part ? f->subject[0].part : "", f->title);
+	if (f->n_subjects > 1)
+		rs_paragraph(stdout, 6, "and %u more", f->n_subjects - 1);
+	if (f->price.priced)
+		rs_paragraph(stdout, 6, "costs %.0f %% of %s: %.3g -> %.3g %s when fixed",
+			     -f->price.low, f->price.metric, f->price.as_is, f->price.fixed,
+			     f->price.unit);
+	for (uint32_t i = 0; i < f->n_fixes && f->fix[i].choice == f->fix[0].choice; i++)
+		printf("      fix on %s: %s\n", f->fix[i].on, f->fix[i].command);
+}
+
+static void unseen(const struct rs_finding *f)
+{
+	rs_paragraph(stdout, 6, "%s%s", f->n_subjects ? f->subject[0].host : "",
+		     f->n_subjects ? "" : "not seen");
+	for (uint32_t i = 0; i < f->n_needs; i++)
+		rs_paragraph(stdout, 6, "fetch %s: %s", f->need[i].file, f->need[i].why);
+}
+
+static void step(const struct rs_audit *a, const struct rs_rule *r, const char *shows,
+		 struct walk *w)
+{
+	unsigned count[4] = {0}, shown = 0;
+	enum rs_verdict v;
+
+	for (uint32_t i = 0; i < a->n_findings; i++)
+		if (a->findings[i]->rule == r && !a->findings[i]->suppressed)
+			count[a->findings[i]->verdict]++;
+	v = count[RS_FAIL]      ? RS_FAIL
+	    : count[RS_UNKNOWN] ? RS_UNKNOWN
+	    : count[RS_PASS]    ? RS_PASS
+				: RS_NA;
+	printf("  %-8s %s %s\n", (const char *[]){"ok", "FOUND", "not seen", "no word"}[v], r->id,
+	       r->name);
+	if (v == RS_FAIL)
+		rs_paragraph(stdout, 6, "%s", shows);
+	for (uint32_t i = 0; i < a->n_findings && shown < 4; i++) {
+		const struct rs_finding *f = a->findings[i];
+
+		if (f->rule != r || f->verdict != v || f->suppressed)
+			continue;
+		if (v == RS_FAIL)
+			failed(f);
+		else if (v == RS_UNKNOWN)
+			unseen(f);
+		shown++;
+	}
+	w->found += v == RS_FAIL;
+	w->unseen += v == RS_UNKNOWN || v == RS_NA;
+	w->right += v == RS_PASS;
+}
+
+static int walk(const struct rs_symptom *s, struct rs_audit *a, char **path, int n,
+		struct rs_error *e)
+{
+	const char *only[RS_SYMPTOM_STEPS + 1] = {NULL};
+	struct walk w = {0};
+	unsigned k = 0;
+	int err = 0;
+
+	for (unsigned i = 0; i < RS_SYMPTOM_STEPS && s->step[i].check; i++)
+		if (rs_rule_find(s->step[i].check))
+			only[k++] = s->step[i].check;
+	for (int i = 0; i < n && !err; i++)
+		err = rs_audit_read(a, path[i], NULL, 0, e);
+	if (!err)
+		err = rs_audit_run(a, only, NULL, e);
+	if (!err)
+		err = rs_audit_price(a, RS_PRICE_FAST, e);
+	if (err)
+		return rs_cli_error(e);
+	head(s);
+	for (unsigned i = 0; i < RS_SYMPTOM_STEPS && s->step[i].check; i++)
+		if (rs_rule_find(s->step[i].check))
+			step(a, rs_rule_find(s->step[i].check), s->step[i].shows, &w);
+	printf("\n%u found, %u ruled out, %u not seen\n", w.found, w.right, w.unseen);
+	if (w.found)
+		fputs("Mend the first that was found, then look again: later ones may follow from "
+		      "it.\n",
+		      stdout);
+	return w.found ? RS_EXIT_INCOMPLETE : RS_EXIT_OK;
+}
+
+int rs_cmd_explain(int argc, char **argv)
+{
+	static const struct option table[] = {
+		{"list", no_argument, NULL, 'l'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	const struct rs_symptom *s;
+	struct rs_error e = {0};
+	struct rs_audit *a;
+	int c, status;
+
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+		if (c == 'h')
+			return help();
+		if (c == 'l')
+			return list();
+		return rs_cli_usage("explain", "see the options");
+	}
+	if (optind == argc)
+		return rs_cli_usage("explain", "which symptom? --list names those known");
+	s = rs_symptom_find(argv[optind]);
+	if (!s) {
+		rs_error_set(&e, -EINVAL, "no one symptom fits '%s'", argv[optind]);
+		rs_error_hint(&e, "ripstop explain --list names those known; or say more of it");
+		return rs_cli_error(&e);
+	}
+	if (optind + 1 == argc)
+		return tell(s);
+	if (rs_audit_create(&a)) {
+		rs_error_set(&e, -ENOMEM, "out of memory");
+		return rs_cli_error(&e);
+	}
+	status = walk(s, a, argv + optind + 1, argc - optind - 1, &e);
+	rs_audit_destroy(a);
+	return status;
+}

@@ -1,0 +1,59 @@
+#!/bin/sh
+# ripstop nccl-env and ripstop explain, from outside.
+set -eu
+ripstop=$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+status() {
+	expected=$1
+	shift
+	got=0
+	"$@" >"$tmp/out" 2>"$tmp/err" || got=$?
+	[ "$got" = "$expected" ] || {
+		echo "status $got, not $expected: $*"
+		cat "$tmp/out" "$tmp/err"
+		exit 1
+	}
+}
+for h in gpu01 gpu02; do
+	mkdir -p "$tmp/site/$h"
+	cat >"$tmp/site/$h/mlnx_qos-eth2.txt" <<Q
+Priority trust state: dscp
+dscp2prio mapping:
+	prio:5 dscp:47,46,45,44,43,42,41,40,
+PFC configuration:
+	priority    0   1   2   3   4   5   6   7
+	enabled     0   0   0   0   0   1   0   0
+Q
+done
+# an environment file: a shell takes it as it is, each value after its reason
+status 0 "$ripstop" nccl-env --nccl 2.21.5 "$tmp/site"
+grep -q '^# NCCL 2.21.5' "$tmp/out"
+grep -q '^NCCL_IB_TC=160$' "$tmp/out"
+(
+	. "$tmp/out"
+	[ "$NCCL_IB_TC" = 160 ]
+)
+status 0 "$ripstop" nccl-env --output "$tmp/env" "$tmp/site"
+grep -q 'release of NCCL is not known' "$tmp/env"
+grep -B 4 '^NCCL_IB_TC=' "$tmp/env" | grep -q '^# DSCP 40'
+status 0 "$ripstop" nccl-env
+status 0 "$ripstop" nccl-env --help
+status 2 "$ripstop" nccl-env --nccl two "$tmp/site"
+status 2 "$ripstop" nccl-env "$tmp/none"
+status 2 "$ripstop" nccl-env --what
+# a symptom: told, then walked over snapshots
+status 0 "$ripstop" explain --list
+grep -q '^timeouts ' "$tmp/out"
+status 0 "$ripstop" explain '800G link but 500G goodput'
+grep -q '^ 1. P01 pcie-path-rate' "$tmp/out"
+status 0 "$ripstop" explain timeouts "$tmp/site"
+grep -q '^0 found' "$tmp/out"
+sed -i 's/state: dscp/state: pcp/' "$tmp/site/gpu02/mlnx_qos-eth2.txt"
+status 1 "$ripstop" explain timeouts "$tmp/site"
+grep -q '^  FOUND *X03' "$tmp/out"
+grep -q 'fix on gpu02: mlnx_qos -i eth2 --trust dscp' "$tmp/out"
+status 2 "$ripstop" explain 'the coffee is cold'
+grep -q -- '--list' "$tmp/err"
+status 2 "$ripstop" explain
+status 2 "$ripstop" explain timeouts "$tmp/none"
