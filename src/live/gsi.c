@@ -207,6 +207,14 @@ int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d)
 	return 0;
 }
 
+void rs_live_gsi_drain(struct rs_live *l)
+{
+	if (l->forked)
+		return;
+	rs_rx_run(l);
+	rs_live_kick(l);
+}
+
 /* ---- Ports ---- */
 
 static bool taken(const struct rs_cm_port *p, uint16_t space, uint16_t port, const uint8_t gid[16],

@@ -25,6 +25,11 @@ typedef void rs_gsi_fn(void *arg, const struct rs_gsi_datagram *d);
 void rs_live_gsi_on(struct rs_live *l, rs_gsi_fn *fn, void *arg);
 /* Locked: send from an own GID. Negative errno of the socket; what is lost is lost. */
 int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d);
+/*
+ * Locked: take what lies in the socket, for other processes too. What is sent to this host may have
+ * come to our own socket, and would be lost if the process ended now. Not from within a rs_gsi_fn.
+ */
+void rs_live_gsi_drain(struct rs_live *l);
 /* The top byte of communication IDs that find their way back to this device. */
 unsigned rs_live_slot(const struct rs_live *l);
 

@@ -20,8 +20,18 @@ RS_EXPORT int rs_verbs_gsi_send(struct ibv_context *c, const struct rs_gsi_datag
 
 	rs_live_lock(l);
 	err = rs_live_gsi_send(l, d);
+	rs_live_gsi_drain(l);
 	rs_live_unlock(l);
 	return err;
+}
+
+RS_EXPORT void rs_verbs_gsi_drain(struct ibv_context *c)
+{
+	struct rs_live *l = rs_verbs_live(c);
+
+	rs_live_lock(l);
+	rs_live_gsi_drain(l);
+	rs_live_unlock(l);
 }
 
 RS_EXPORT int rs_verbs_cm_bind(struct ibv_context *c, uint16_t space, uint16_t *port,

@@ -248,6 +248,23 @@ struct rs_cm_dev *rs_cm_any_device(void)
 	return devices ? devices : find_device(NULL);
 }
 
+/*
+ * The process exits: peers are told, as the kernel would when the program's files are closed, and
+ * what lies in our sockets for other processes is handed over. Whoever holds the lock may never
+ * give it back.
+ */
+__attribute__((destructor)) static void say_goodbye(void)
+{
+	if (!running || pthread_mutex_trylock(&rs_cm_lock))
+		return;
+	for (struct rs_cm_id *id = ids; id; id = id->next)
+		if (id->state == RS_CM_ESTABLISHED && id->base.ps != RDMA_PS_UDP)
+			rs_cm_send_dreq(id);
+	for (struct rs_cm_dev *d = devices; d; d = d->next)
+		rs_verbs_gsi_drain(d->verbs);
+	pthread_mutex_unlock(&rs_cm_lock);
+}
+
 RS_EXPORT struct ibv_context **rdma_get_devices(int *num)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);

@@ -566,7 +566,7 @@ static int prepare_ep(struct rs_cm_id *id, struct rdma_addrinfo *res, struct ibv
 RS_EXPORT int rdma_create_ep(struct rdma_cm_id **out, struct rdma_addrinfo *res, struct ibv_pd *pd,
 			     struct ibv_qp_init_attr *a)
 {
-	struct rdma_cm_id *id;
+	struct rdma_cm_id *id = NULL;
 	int err;
 
 	if (create(NULL, &id, NULL, (enum rdma_port_space)res->ai_port_space,
