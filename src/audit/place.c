@@ -137,6 +137,7 @@ static const struct place places[] = {
 	{"class/net/*/operstate", "netdev/$1", "operstate", NULL},
 	{"class/net/*/address", "netdev/$1", "mac", NULL},
 	{"class/net/*/device/numa_node", "netdev/$1", "numa_node", NULL},
+	{"class/net/*/device/sriov_totalvfs", "netdev/$1", "sriov_totalvfs", NULL},
 	{"class/net/*/device/sriov_numvfs", "netdev/$1", "sriov_numvfs", NULL},
 	{"devices/system/cpu/cpu0/cpuidle/state*/name", "host", "cpuidle/$1/name", NULL},
 	{"devices/system/cpu/cpu0/cpuidle/state*/latency", "host", "cpuidle/$1/latency_us", NULL},

@@ -58,5 +58,6 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_lscpu,
 	&rs_reader_limits,
 	&rs_reader_interrupts,
+	&rs_reader_kubernetes,
 	NULL,
 };

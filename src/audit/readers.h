@@ -60,5 +60,6 @@ extern const struct rs_reader rs_reader_numactl;
 extern const struct rs_reader rs_reader_lscpu;
 extern const struct rs_reader rs_reader_limits;
 extern const struct rs_reader rs_reader_interrupts;
+extern const struct rs_reader rs_reader_kubernetes;
 
 #endif
