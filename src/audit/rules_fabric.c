@@ -387,9 +387,24 @@ static void qos_text(const struct rs_audit *a, const char *host, const struct rs
 		 mask < 0 ? "?" : "0x", mask < 0 ? 0 : (unsigned)mask, c.tc);
 }
 
+/* What more than half of three or more say; NULL: nobody knows which is meant. */
+static const char *majority(const char *const *of, unsigned n)
+{
+	for (unsigned i = 0; n > 2 && i < n; i++) {
+		unsigned same = 0;
+
+		for (unsigned k = 0; k < n; k++)
+			same += !strcmp(of[i], of[k]);
+		if (2 * same > n)
+			return of[i];
+	}
+	return NULL;
+}
+
 static void x03(struct rs_audit *a, const struct rs_rule *r)
 {
 	const char *of[GROUPS] = {NULL}, *who[GROUPS], *dev[GROUPS];
+	const char *usual;
 	const struct rs_fact *fact[GROUPS];
 	unsigned n = 0, kinds = 0, hosts = 0;
 	struct rs_finding *f;
@@ -413,16 +428,20 @@ static void x03(struct rs_audit *a, const struct rs_rule *r)
 		kinds += strcmp(of[i], of[0]) != 0;
 	if (hosts < 2)
 		return;
+	usual = majority(of, n);
 	f = rs_finding_new(a, r, kinds ? RS_FAIL : RS_PASS, RS_CRITICAL,
 			   kinds ? "hosts that talk to each other classify RoCE traffic differently"
 				 : "trust, PFC and traffic class are alike on %u hosts",
 			   hosts);
 	for (unsigned i = 0; i < n; i++) {
+		/* with a majority the odd ones out; without, all */
+		if (kinds && usual && !strcmp(of[i], usual))
+			continue;
 		rs_finding_subject(a, f, who[i], dev[i]);
 		rs_finding_fact(f, fact[i]);
 		if (kinds)
 			rs_finding_stage(a, f, who[i], dev[i],
-					 strcmp(of[i], of[0]) && n > 2 ? RS_FAIL : RS_NA, "%s",
+					 usual && strcmp(of[i], usual) ? RS_FAIL : RS_NA, "%s",
 					 of[i]);
 	}
 	if (!kinds)

@@ -136,7 +136,31 @@ static void test_healthy_switches_are_not_accused(void **state)
 	no_fail("lldp");
 	no_fail("fabric/topograph-netq-topologyGraph.json");
 	no_fail("fabric/superbench-ib_traffic_topo_aware_ibnetdiscover.txt");
-	no_fail("fabric/topograph-ibnetdiscover-dgx.out");
+}
+
+/* Of the DGX pod's 122 named hosts one has two cables swapped, as the file shows. */
+static void test_real_pod_has_one_pair_of_swapped_cables(void **state)
+{
+	const char *list[] = {"X04", NULL};
+	struct rs_error e = {0};
+	const struct rs_finding *f;
+	struct rs_audit *a;
+
+	if (absent())
+		return;
+	assert_int_equal(rs_audit_create(&a), 0);
+	assert_int_equal(rs_audit_read(a,
+				       RS_SHARED_DIR "/data/fabric/topograph-ibnetdiscover-dgx.out",
+				       NULL, 0, &e),
+			 0);
+	assert_int_equal(rs_audit_run(a, list, NULL, &e), 0);
+	assert_int_equal(a->n_findings, 1);
+	f = a->findings[0];
+	assert_int_equal(f->verdict, RS_FAIL);
+	assert_int_equal(f->n_subjects, 2);
+	assert_string_equal(f->subject[0].host, "b08-p1-dgx-08-c01");
+	assert_string_equal(f->subject[1].host, "b08-p1-dgx-08-c01");
+	rs_audit_destroy(a);
 }
 
 /* Leaf 1 sends DSCP 26 to queue 4, whose PFC priority is 3: numbers that differ by right. */
@@ -167,6 +191,7 @@ int main(void)
 		cmocka_unit_test(test_each_file_is_recognised_by_its_content),
 		cmocka_unit_test(test_no_fact_is_out_of_range),
 		cmocka_unit_test(test_healthy_switches_are_not_accused),
+		cmocka_unit_test(test_real_pod_has_one_pair_of_swapped_cables),
 		cmocka_unit_test(test_junos_fixture_is_read_as_its_comment_says),
 	};
 
