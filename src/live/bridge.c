@@ -23,7 +23,7 @@ enum {
 	ROUNDS = 4,     /* calls of one port before the others have their turn */
 	NAP_NS = 20000, /* of a port that is busy: packets that are due meanwhile go together */
 	SLEEP_NS = 100000000,
-	STEPS = 4096, /* of a queue's percentiles */
+	STEPS = 16384, /* of a queue's percentiles */
 	PACKETS = 1 << 16,
 	BYTES_A_BLOCK = 2048, /* of buffer */
 	BLOCKS_LEAST = 1024,

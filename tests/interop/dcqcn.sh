@@ -49,12 +49,12 @@ pids="$pids $switch"
 # of each at most: less than the switch holds.
 export RIPSTOP_RATE=400M
 flow() { # FLOW MESSAGES
-	ip netns exec $sw-0 timeout 60 "$ripstop" exec -- ib_send_bw -d rs_eth0 -m 4096 -e -t 8 \
+	ip netns exec $sw-0 timeout 60 "$ripstop" exec -- ib_send_bw -d rs_eth0 -m 4096 -e -t 8 -u 18 \
 		-p $((port + $1)) -n $2 >"$tmp/end.server$1" 2>&1 &
 	pids="$pids $!"
 	ip netns exec $sw-$1 timeout 60 sh -c '
 		i=0
-		until '"'$ripstop'"' exec -- ib_send_bw -d rs_eth0 -m 4096 -e -t 8 -p '$((port + $1))' \
+		until '"'$ripstop'"' exec -- ib_send_bw -d rs_eth0 -m 4096 -e -t 8 -u 18 -p '$((port + $1))' \
 			-n '$2' 10.78.0.1; do
 			i=$((i + 1)); [ $i -lt 20 ] || exit 1; sleep 0.2
 		done' >"$tmp/end.client$1" 2>&1 &
