@@ -53,6 +53,15 @@ int rs_error_at(struct rs_error *e, int code, struct rs_where at, const char *fm
 	return code;
 }
 
+void rs_error_place(struct rs_error *e, struct rs_where at)
+{
+	if (!e || !e->code || e->file[0] || !at.file)
+		return;
+	snprintf(e->file, sizeof(e->file), "%s", at.file);
+	e->line = at.line;
+	e->column = at.column;
+}
+
 void rs_error_hint(struct rs_error *e, const char *fmt, ...)
 {
 	va_list ap;

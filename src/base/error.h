@@ -35,6 +35,8 @@ int rs_error_at(struct rs_error *e, int code, struct rs_where at, const char *fm
 #define rs_error_set(e, code, ...) (rs_error_set(e, code, __VA_ARGS__), (code))
 #define rs_error_at(e, code, ...) (rs_error_at(e, code, __VA_ARGS__), (code))
 #endif
+/* Say where, if the error does not say so itself. */
+void rs_error_place(struct rs_error *e, struct rs_where at);
 /* Add the advice to an error just made. */
 void rs_error_hint(struct rs_error *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

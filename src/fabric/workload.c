@@ -277,9 +277,9 @@ static void load_flows(struct load *l, struct rs_fabric *f, struct names *names,
 
 /* ---- Collectives and training ---- */
 
-#define COLLECTIVE_KEYS                                                                           \
-	"op", "algorithm", "bytes", "ranks", "channels", "qps", "chunk", "slots", "step_latency", \
-		"repeat", "class", "start", "type", NULL
+#define COLLECTIVE_KEYS                                                                     \
+	"op", "algorithm", "bytes", "ranks", "group", "stride", "channels", "qps", "chunk", \
+		"slots", "step_latency", "repeat", "class", "start", "type", NULL
 
 static const char *const type_names[] = {"float", "half",  "bfloat16", "double", "int8",
 					 "uint8", "int32", "int64",    NULL};
@@ -319,6 +319,8 @@ static void load_collective(struct load *l, struct rs_fabric *f, struct rs_colle
 	get_name(l, n, "algorithm", coll_algorithms, &algorithm);
 	get_bytes(l, n, "bytes", 1, UINT64_C(1) << 44, &c->bytes);
 	get_u32(l, n, "ranks", 2, RS_ENDPOINTS_MAX, &c->n_ranks);
+	get_u32(l, n, "group", 2, RS_ENDPOINTS_MAX, &c->group);
+	get_u32(l, n, "stride", 1, RS_ENDPOINTS_MAX, &c->stride);
 	get_u32(l, n, "channels", 1, 64, &c->channels);
 	get_u32(l, n, "qps", 1, 64, &c->qps);
 	get_bytes(l, n, "chunk", 1024, 1 << 30, &c->chunk);
@@ -367,6 +369,9 @@ static void load_train(struct load *l, struct rs_fabric *f, struct rs_train_conf
 	get_number(l, n, "overlap", 0, 1, &t->overlap);
 	get_bytes(l, n, "simulate", 1024, UINT64_C(1) << 44, &t->simulate);
 	load_collective(l, f, &t->collective, get(n, "collective"));
+	if (!l->err && (t->collective.group || t->collective.stride))
+		fail(l, -EINVAL, get(n, "collective")->at,
+		     "a training step's groups come from dp and tp: leave out group and stride");
 	t->collective.type = type; /* buckets are of the gradients' */
 }
 

@@ -344,6 +344,10 @@ static void collective(struct writer *w, const struct rs_collective_conf *c, con
 		coll_algorithms[c->algorithm], size(w, c->bytes));
 	if (c->n_ranks)
 		fprintf(w->out, ", ranks: %u", c->n_ranks);
+	if (c->group)
+		fprintf(w->out, ", group: %u", c->group);
+	if (c->stride)
+		fprintf(w->out, ", stride: %u", c->stride);
 	fprintf(w->out, ", channels: %u, qps: %u, chunk: %s", c->channels, c->qps,
 		size(w, c->chunk));
 	fprintf(w->out, ", slots: %u, step_latency: %s", c->slots, span(w, c->step_latency));

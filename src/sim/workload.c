@@ -622,8 +622,10 @@ static int plan_job(struct rs_sim *s, uint32_t job, struct sim_coll *k, struct r
 
 	if (j->kind == RS_JOB_TRAIN) {
 		err = rs_train_plan(s->f, &j->train, &r->plan, e);
-		if (err)
+		if (err) {
+			rs_error_place(e, j->at);
 			return err;
+		}
 		conf = r->plan.bucket;
 		conf.repeat = r->plan.simulated_buckets;
 	}
@@ -634,8 +636,10 @@ static int plan_job(struct rs_sim *s, uint32_t job, struct sim_coll *k, struct r
 	k->job = job;
 	k->repeat = conf.repeat;
 	err = rs_coll_plan(s->f, &conf, s->r->arena, &r->coll, e);
-	if (err)
+	if (err) {
+		rs_error_place(e, j->at);
 		return err;
+	}
 	k->plan = r->coll;
 	k->inside = rs_arena_alloc(s->arena, k->plan->n_conns + 1u, sizeof(*k->inside));
 	return k->inside ? 0 : rs_error_set(e, -ENOMEM, "out of memory");

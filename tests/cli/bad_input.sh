@@ -26,6 +26,8 @@ refused 'unit' "fabric: {network: {kind: single-switch, hosts: 2, rate: 100}}
 $flow"
 refused 's.yaml:2:.*zero' "$net
 workload: [{flows: [{src: 0, dst: 1, bytes: 0}]}]"
+refused 's.yaml:2:.*do not divide into groups of 3' "$net
+workload: [{collective: {bytes: 1MiB, group: 3}}]"
 refused 'endpoint' "$net
 workload: [{flows: [{src: 0, dst: 7, bytes: 1MB}]}]"
 refused 'itself' "$net
