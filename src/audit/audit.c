@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "audit/nccl.h"
 #include "audit/profile.h"
 #include "audit/rule.h"
 
@@ -206,6 +207,7 @@ int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const 
 	if ((err = check_names(only, e)) || (err = check_names(skip, e)))
 		return err;
 	rs_facts_seal(a->facts);
+	rs_nccl_find_jobs(a);
 	if (!only && a->profile && a->profile->n_only)
 		only = a->profile->only;
 	for (unsigned f = 0; rs_rule_families[f]; f++)

@@ -93,7 +93,9 @@ struct rs_audit {
 	uint32_t n_files, files_room;
 	struct rs_input_file *files;
 	struct rs_profile *profile; /* profile.h; NULL: none */
-	int err;                    /* the first failure inside a reader or a rule: memory */
+	const char **jobs;          /* hosts that are no machine, but a job's environment: nccl.c */
+	uint32_t n_jobs;
+	int err; /* the first failure inside a reader or a rule: memory */
 	struct rs_audit_settings {
 		double pause_note, pause_fail; /* C04: share of time */
 		double cable_m;                /* S03, R08 where nothing says */

@@ -1,4 +1,5 @@
 /* A job's environment and the version of NCCL that reads it. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "audit/nccl.h"
@@ -35,17 +36,29 @@ static bool is_job(const struct rs_audit *a, const char *host)
 	return true;
 }
 
+void rs_nccl_find_jobs(struct rs_audit *a)
+{
+	uint32_t hosts = rs_facts_hosts(a->facts), at;
+
+	a->n_jobs = 0;
+	a->jobs = rs_arena_alloc(a->arena, hosts ? hosts : 1, sizeof(*a->jobs));
+	if (!a->jobs)
+		a->err = -ENOMEM;
+	for (uint32_t i = 0; a->jobs && i < hosts; i++) {
+		const char *host = rs_facts_host(a->facts, i);
+
+		at = 0;
+		if (rs_facts_next(a->facts, &at, host, "env", "") && is_job(a, host))
+			a->jobs[a->n_jobs++] = host;
+	}
+}
+
 const struct rs_fact *rs_nccl_env(const struct rs_audit *a, const char *host, const char *name)
 {
 	const struct rs_fact *f = rs_facts_get(a->facts, host, "env", name);
 
-	for (uint32_t i = 0; !f && i < rs_facts_hosts(a->facts); i++) {
-		const char *other = rs_facts_host(a->facts, i);
-
-		f = rs_facts_get(a->facts, other, "env", name);
-		if (f && !is_job(a, other))
-			f = NULL;
-	}
+	for (uint32_t i = 0; !f && i < a->n_jobs; i++)
+		f = rs_facts_get(a->facts, a->jobs[i], "env", name);
 	return f;
 }
 
@@ -53,13 +66,5 @@ bool rs_nccl_env_seen(const struct rs_audit *a, const char *host)
 {
 	uint32_t at = 0;
 
-	if (rs_facts_next(a->facts, &at, host, "env", ""))
-		return true;
-	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
-		at = 0;
-		if (rs_facts_next(a->facts, &at, rs_facts_host(a->facts, i), "env", "") &&
-		    is_job(a, rs_facts_host(a->facts, i)))
-			return true;
-	}
-	return false;
+	return a->n_jobs || rs_facts_next(a->facts, &at, host, "env", "");
 }

@@ -11,6 +11,9 @@ uint32_t rs_nccl_version(const struct rs_audit *a, const char *host, const struc
 const struct rs_fact *rs_nccl_env(const struct rs_audit *a, const char *host, const char *name);
 /* Was an environment or a log seen at all, so that "not set" means something? */
 bool rs_nccl_env_seen(const struct rs_audit *a, const char *host);
+/* Looks for jobs' environments once, so that rs_nccl_env() need not ask each host; after the facts
+ * are sealed. */
+void rs_nccl_find_jobs(struct rs_audit *a);
 uint32_t rs_nccl_make(unsigned major, unsigned minor, unsigned patch);
 
 /* A variable that some release reads: since, until (as rs_nccl_make(); 0: before the first release

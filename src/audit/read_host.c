@@ -44,6 +44,9 @@ static int score_dmesg(const struct rs_input *in)
 					    "Linux version ",
 					    "NVRM: ",
 					    "available PCIe bandwidth",
+					    ": lost carrier",
+					    ": Lost carrier",
+					    ": Link down",
 					    NULL};
 
 	for (unsigned i = 0; marks[i]; i++)
@@ -52,13 +55,90 @@ static int score_dmesg(const struct rs_input *in)
 	return 0;
 }
 
+/* Faults of GPUs and NICs. Xids of an application's own making are not the device's: 13, 31, 43, 45
+ * (NVIDIA's list of Xid errors). */
+static bool is_fault(const char *text)
+{
+	static const struct {
+		const char *who, *what;
+	} faults[] = {
+		{"mlx5_core", "health compromised"},
+		{"mlx5_core", "assert_var"},
+		{"mlx5_core", "device's health"},
+		{"mlx5_core", "fatal error"},
+		{"mlx5_core", "firmware is in"},
+		{"mlx5_core", "timeout. Will cause a leak"},
+		{"NVRM", "fallen off the bus"},
+		{"NVRM", "RmInitAdapter failed"},
+		{"AER", "Uncorrected"},
+		{"AER", "severity=Fatal"},
+	};
+	const char *p = strstr(text, "NVRM: Xid");
+	int xid;
+
+	if (p && (p = strchr(p, ')')) && sscanf(p, "): %d", &xid) == 1)
+		return xid != 13 && xid != 31 && xid != 43 && xid != 45;
+	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		if (strstr(text, faults[i].who) && strstr(text, faults[i].what))
+			return true;
+	return false;
+}
+
+/* Seconds of a line's own clock: "[ 1234.5]" since boot, "Aug 17 06:18:01" of a year of 31-day
+ * months, "2025-08-17T06:18:01" likewise. Differences of a day are right but at a month's end. */
+static bool clock_of(const char *text, long *seconds)
+{
+	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	unsigned year, month, day, h, m, s;
+	const char *at;
+	char name[4];
+	double since;
+
+	if (sscanf(text, "[ %lf]", &since) == 1 && since >= 0 && since < 1e12) {
+		*seconds = (long)since;
+		return true;
+	}
+	if (sscanf(text, "%4u-%2u-%2u%*1[T ]%2u:%2u:%2u", &year, &month, &day, &h, &m, &s) != 6) {
+		if (sscanf(text, "%3[A-Za-z] %2u %2u:%2u:%2u", name, &day, &h, &m, &s) != 5 ||
+		    !(at = strstr(months, name)))
+			return false;
+		month = (unsigned)(at - months) / 3;
+	}
+	*seconds = (((long)month * 31 + day) * 24 + h) * 3600 + m * 60 + s;
+	return true;
+}
+
+/* "ib6: lost carrier", "mlx5_core 0000:17:00.0 eth4: Link down", "eth0: NIC Link is Down": whose.
+ */
+static bool link_lost(const char *text, char *device, size_t size)
+{
+	static const char *const ends[] = {": lost carrier", ": Lost carrier", ": Link down",
+					   ": NIC Link is Down", ": link down"};
+
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		const char *end = strstr(text, ends[i]), *p = end;
+
+		while (p && p > text && p[-1] != ' ')
+			p--;
+		if (p && end > p) {
+			snprintf(device, size, "%.*s", (int)(end - p < 63 ? end - p : 63), p);
+			return true;
+		}
+	}
+	return false;
+}
+
+enum { KEPT = 4096, AFTER_START = 120 /* seconds in which links come and go by right */ };
+
 static int read_dmesg(struct rs_audit *a, const struct rs_input *in)
 {
+	unsigned faults = 0, flaps = 0;
+	long now = 0, started = -AFTER_START;
 	struct rs_line l = {0};
 
 	while (rs_line_next(in, &l)) {
 		const char *p;
-		char value[64];
+		char value[64], subject[96], name[48];
 
 		if ((p = strstr(l.text, "Default domain type: ")) &&
 		    sscanf(p + 21, "%63[A-Za-z]", value) == 1)
@@ -67,13 +147,32 @@ static int read_dmesg(struct rs_audit *a, const struct rs_input *in)
 			rs_input_add(a, in, l.number, NULL, "host", "pcie_limited", "%s", l.text);
 		if ((p = strstr(l.text, "Hypervisor detected: ")))
 			rs_input_add(a, in, l.number, NULL, "host", "virtual", "%s", p + 21);
+		if (is_fault(l.text) && faults < KEPT) {
+			snprintf(name, sizeof(name), "kernel_error/%u", ++faults);
+			rs_input_add(a, in, l.number, NULL, "host", name, "%s", l.text);
+		}
+		if (!clock_of(l.text, &now))
+			continue;
+		/* the kernel's own clock begins at its start */
+		if (*l.text == '[' && started < 0)
+			started = 0;
+		if (strstr(l.text, "Linux version ") || strstr(l.text, "firmware version: "))
+			started = now;
+		if (link_lost(l.text, value, sizeof(value)) && now - started >= AFTER_START &&
+		    flaps < KEPT) {
+			snprintf(subject, sizeof(subject), "netdev/%s", value);
+			snprintf(name, sizeof(name), "flap/%u", ++flaps);
+			rs_input_add(a, in, l.number, NULL, subject, name, "%ld", now);
+		}
 	}
 	return a->err;
 }
 
 const struct rs_reader rs_reader_dmesg = {
 	.name = "kernel-log",
-	.what = "dmesg: IOMMU default, PCIe bandwidth warnings, hypervisor",
+	.what = "dmesg, syslog: IOMMU default, PCIe bandwidth, hypervisor, faults of GPUs and "
+		"NICs, "
+		"links lost",
 	.trust = RS_TRUST_LOG,
 	.score = score_dmesg,
 	.read = read_dmesg,

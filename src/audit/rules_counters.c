@@ -312,6 +312,81 @@ static void c07_port(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	*right += seen && !f;
 }
 
+/* The most links lost within a day. */
+static unsigned worst_day(const int64_t *t, unsigned n)
+{
+	enum { DAY = 24 * 3600 };
+	unsigned worst = 0, from = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		while (from < i && t[i] - t[from] >= DAY)
+			from++;
+		worst = i - from + 1 > worst ? i - from + 1 : worst;
+	}
+	return worst;
+}
+
+static void c07_log(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		    const char *subject)
+{
+	enum { FLAPS = 4096 };
+	const struct rs_fact *f, *last = NULL;
+	struct rs_finding *x;
+	int64_t t[FLAPS];
+	unsigned n = 0, most;
+	uint32_t at = 0;
+
+	while (n < FLAPS && (f = rs_facts_next(a->facts, &at, host, subject, "flap/")))
+		if (!strcmp(f->subject, subject) && f->numeric) {
+			t[n++] = f->number;
+			last = f;
+		}
+	most = worst_day(t, n);
+	if ((double)most <= a->set.flaps_per_day)
+		return;
+	x = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "the link was lost %u times within a day",
+			   most);
+	rs_finding_subject(a, x, host, strchr(subject, '/') + 1);
+	rs_finding_fact(x, last);
+	rs_finding_why(a, x,
+		       "a cable, a module or a port that fails now and then: each loss stops "
+		       "the job for as long as its retries take");
+	rs_finding_fix(a, x, host, true, "the link", NULL,
+		       "clean and reseat the cable of %s, then exchange it; look at mlxlink -m -c",
+		       strchr(subject, '/') + 1);
+	rs_finding_need(a, x, "the log around it", "whether an operator or a driver did it");
+}
+
+/* Ports whose traffic is the same to the byte: one file was copied, nothing was read. */
+static void c07_copied(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const int64_t large = (int64_t)1 << 32;
+	const char *nic, *other;
+	uint32_t at = 0;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		int64_t v = rs_look_number(a, host, nic, "counter/port_xmit_data", 0);
+		uint32_t next = at;
+		struct rs_finding *f;
+		unsigned same = 0;
+
+		if (v < large)
+			continue;
+		while ((other = rs_facts_subject(a->facts, &next, host, "nic/")))
+			same += rs_look_number(a, host, other, "counter/port_xmit_data", 0) == v;
+		if (same < 2)
+			continue;
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MINOR,
+				   "%u ports have sent the same number of words (%lld): a copied "
+				   "file, no reading",
+				   same + 1, (long long)v);
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, rs_look(a, host, nic, "counter/port_xmit_data"));
+		rs_finding_need(a, f, "counters read anew", "what these ports did");
+		return;
+	}
+}
+
 static void c07(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -322,8 +397,11 @@ static void c07(struct rs_audit *a, const struct rs_rule *r)
 		for (unsigned k = 0; k < sizeof(port_counters) / sizeof(*port_counters); k++)
 			c07_full(a, r, host, k);
 		while ((subject = rs_facts_subject(a->facts, &at, host, "")))
-			if (!strncmp(subject, "nic/", 4) || !strncmp(subject, "netdev/", 7))
+			if (!strncmp(subject, "nic/", 4) || !strncmp(subject, "netdev/", 7)) {
 				c07_port(a, r, host, subject, &right);
+				c07_log(a, r, host, subject);
+			}
+		c07_copied(a, r, host);
 		pass(a, r, host, right, "no error or flap shows an increase");
 	}
 }
@@ -378,14 +456,16 @@ const struct rs_rule rs_rules_counters[] = {
 		.id = "C07",
 		.name = "link-errors",
 		.severity = RS_MAJOR,
-		.criterion = "Link flaps and symbol errors do not rise between two readings; a "
-			     "counter at its ceiling "
-			     "tells nothing.",
-		.authority = "IBTA vol. 1 16.1.3.5 (widths of PortCounters)",
+		.criterion = "Link flaps and symbol errors do not rise between two readings; a log "
+			     "shows at most flaps_per_day (1) losses of a link in 24 h.",
+		.authority =
+			"IBTA vol. 1 16.1.3.5 (widths of PortCounters); the flaps of a day are "
+			"AzNHC's default, settable",
 		.explain = "link_downed and link_error_recovery are 8 bits wide, symbol_error 16, "
 			   "and stop at their "
 			   "ceiling. One reading is no rate: flaps at boot and at driver reloads "
-			   "are normal.",
+			   "are normal, and "
+			   "those within two minutes of a driver's start in a log do not count.",
 		.run = c07,
 	},
 	{0},

@@ -1,4 +1,5 @@
 /* Counters of pressure: a rate where there are two readings, a hint where there is one. */
+#include "audit/reader.h"
 #include "judge.h"
 
 #define NOW(subject, counter, value)                       \
@@ -112,6 +113,71 @@ static void test_discards_are_a_rate_and_ceilings_prove_nothing(void **state)
 			 RS_UNKNOWN);
 }
 
+/* ---- C07's other halves ---- */
+
+#define FLAP(n, at)                                 \
+	{                                           \
+		"a", "netdev/ib6", "flap/" n, at, 0 \
+	}
+
+static void test_losses_of_a_link_within_a_day(void **state)
+{
+	assert_int_equal(verdict("C07", FACTS(FLAP("1", "1000"), FLAP("2", "87399"))), RS_FAIL);
+	/* a day apart */
+	assert_int_equal(verdict("C07", FACTS(FLAP("1", "1000"), FLAP("2", "87400"))), RS_NA);
+	assert_int_equal(verdict("C07", FACTS(FLAP("1", "1000"))), RS_NA);
+}
+
+static void test_copied_counters_are_no_reading(void **state)
+{
+#define SENT(nic, v) {"a", "nic/" nic, "counter/port_xmit_data", v, 0}
+	assert_int_equal(
+		verdict("C07", FACTS(SENT("m0", "230442669431839"), SENT("m1", "230442669431839"),
+				     SENT("m2", "230442669431839"))),
+		RS_UNKNOWN);
+	/* idle ports are alike by right */
+	assert_int_equal(verdict("C07", FACTS(SENT("m0", "0"), SENT("m1", "0"), SENT("m2", "0"))),
+			 RS_NA);
+}
+
+static struct rs_audit *log_of(const char *text)
+{
+	struct rs_input in = {.host = "a",
+			      .path = "syslog",
+			      .inner = "syslog",
+			      .data = text,
+			      .size = strlen(text)};
+	struct rs_audit *a;
+
+	assert_int_equal(rs_audit_create(&a), 0);
+	assert_int_equal(rs_read_input(a, &in), 1);
+	rs_facts_seal(a->facts);
+	return a;
+}
+
+static void test_log_tells_faults_and_losses_apart_from_starts(void **state)
+{
+	struct rs_audit *a = log_of(
+		"[    5.1] mlx5_core 0000:17:00.0: firmware version: 28.41.1000\n"
+		"[    9.0] mlx5_core 0000:17:00.0 eth4: Link down\n"
+		"[ 4000.0] mlx5_core 0000:17:00.0 eth4: Link down\n"
+		"[ 4100.0] NVRM: Xid (PCI:0000:18:00): 79, pid=1, GPU has fallen off the bus.\n"
+		"[ 4101.0] NVRM: Xid (PCI:0000:18:00): 31, pid=1, MMU fault of an application\n");
+
+	/* nine seconds after the driver's start a link is still coming up */
+	assert_int_equal(rs_facts_get(a->facts, "a", "netdev/eth4", "flap/1")->number, 4000);
+	assert_null(rs_facts_get(a->facts, "a", "netdev/eth4", "flap/2"));
+	assert_non_null(rs_facts_get(a->facts, "a", "host", "kernel_error/1"));
+	assert_null(rs_facts_get(a->facts, "a", "host", "kernel_error/2"));
+	rs_audit_destroy(a);
+	a = log_of("Aug 17 06:18:01 vm systemd-networkd[5398]: ib6: lost carrier\n"
+		   "Aug 18 06:18:01 vm systemd-networkd[5398]: ib6: lost carrier\n");
+	assert_int_equal(rs_facts_get(a->facts, "a", "netdev/ib6", "flap/2")->number -
+				 rs_facts_get(a->facts, "a", "netdev/ib6", "flap/1")->number,
+			 24 * 3600);
+	rs_audit_destroy(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -121,6 +187,9 @@ int main(void)
 		cmocka_unit_test(test_storm_of_pause_is_critical),
 		cmocka_unit_test(test_flushes_are_no_errors),
 		cmocka_unit_test(test_discards_are_a_rate_and_ceilings_prove_nothing),
+		cmocka_unit_test(test_losses_of_a_link_within_a_day),
+		cmocka_unit_test(test_copied_counters_are_no_reading),
+		cmocka_unit_test(test_log_tells_faults_and_losses_apart_from_starts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
