@@ -285,6 +285,42 @@ static void test_a_lossless_class_pauses_its_sender(void **state)
 	assert_int_equal(r.port[0].c.tx_resumes, 1);
 }
 
+/* Class 0 of what goes to host 1 waits, class 1 does not. */
+static void send_pause(struct bed *t, unsigned from, uint16_t quanta)
+{
+	struct rs_packet p = {.kind = RS_KIND_PFC, .pfc_enable = 1, .pfc_quanta = {quanta}};
+	struct rs_frame f = {.dmac = {0x01, 0x80, 0xc2, 0, 0, 0x01}};
+	uint8_t frame[64];
+	long n = rs_frame_encode(&f, &p, frame, sizeof(frame));
+
+	assert_true(n > 0);
+	send_frame(t, from, frame, (size_t)n);
+}
+
+static void test_a_pause_is_obeyed_until_it_ends(void **state)
+{
+	static struct rs_bridge_report r;
+	struct bed t;
+
+	begin(&t);
+	t.c.tc_of_dscp[1] = 1;
+	t.c.classes[0].lossless = true;  /* others are not paused */
+	t.c.port[1].rate = 10 * RS_MBPS; /* 65535 quanta are 3.4 s */
+	start(&t);
+	send_pause(&t, 1, UINT16_MAX);
+	send_packet(&t, 1, 0, 1, 0);
+	expect(&t, 0, 1); /* so the PAUSE before it has been read */
+	send_packet(&t, 0, 1, 2, 0);
+	send_packet(&t, 0, 1, 3, 1 << 2);
+	expect(&t, 1, 3);
+	send_pause(&t, 1, 0);
+	expect(&t, 1, 2);
+	halt(&t, &r);
+	assert_int_equal(r.port[1].c.rx_pauses, 1);
+	assert_int_equal(r.port[1].c.rx_resumes, 1);
+	assert_true(r.port[1].c.paused > 0);
+}
+
 static void test_what_is_no_frame_is_counted(void **state)
 {
 	static struct rs_bridge_report r;
@@ -326,6 +362,7 @@ int main(void)
 		cmocka_unit_test(test_strict_classes_overtake),
 		cmocka_unit_test(test_a_full_buffer_drops_and_counts),
 		cmocka_unit_test(test_a_lossless_class_pauses_its_sender),
+		cmocka_unit_test(test_a_pause_is_obeyed_until_it_ends),
 		cmocka_unit_test(test_what_is_no_frame_is_counted),
 		cmocka_unit_test(test_a_switch_needs_two_ports_and_rates),
 	};
