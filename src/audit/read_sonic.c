@@ -26,21 +26,66 @@ static int score(const struct rs_input *in)
 	return found ? 88 : 0;
 }
 
+struct entry {
+	const char *key; /* libfyaml's, not ended by NUL */
+	size_t n;
+	struct fy_node *value;
+};
+
 struct db {
 	struct rs_audit *a;
 	const struct rs_input *in;
 	struct fy_node *root;
+	struct entry *entry;
+	size_t n;
 	bool queues; /* the table QUEUE is there: who is not in it has no profile */
 };
+
+static int by_key(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+	size_t n = a->n < b->n ? a->n : b->n;
+	int c = memcmp(a->key, b->key, n);
+
+	return c ? c : (a->n > b->n) - (a->n < b->n);
+}
+
+/* The root's members in order: a switch has thousands, and each port looks up tens. */
+static bool index_root(struct db *d)
+{
+	struct fy_node_pair *p;
+	void *it = NULL;
+	int n = fy_node_mapping_item_count(d->root);
+
+	d->entry = calloc((size_t)(n > 0 ? n : 0) + 1, sizeof(*d->entry));
+	while (d->entry && d->n < (size_t)n && (p = fy_node_mapping_iterate(d->root, &it))) {
+		struct entry *e = &d->entry[d->n];
+
+		e->key = fy_node_get_scalar(fy_node_pair_key(p), &e->n);
+		e->value = fy_node_pair_value(p);
+		d->n += e->key != NULL;
+	}
+	if (d->n)
+		qsort(d->entry, d->n, sizeof(*d->entry), by_key);
+	return d->entry != NULL;
+}
+
+static struct fy_node *at_root(const struct db *d, const char *name)
+{
+	struct entry key = {name, strlen(name), NULL}, *e;
+
+	e = d->n ? bsearch(&key, d->entry, d->n, sizeof(key), by_key) : NULL;
+	return e ? e->value : NULL;
+}
 
 /* TABLE's row KEY, nested or flat. */
 static struct fy_node *row(const struct db *d, const char *table, const char *key)
 {
-	struct fy_node *n = rs_tree_member(rs_tree_member(d->root, table), key);
+	struct fy_node *n = rs_tree_member(at_root(d, table), key);
 	char flat[256];
 
 	snprintf(flat, sizeof(flat), "%s|%s", table, key);
-	return n ? n : rs_tree_member(d->root, flat);
+	return n ? n : at_root(d, flat);
 }
 
 /* Each row of a table, nested or flat. */
@@ -48,7 +93,7 @@ static void each(struct db *d, const char *table,
 		 void (*fn)(struct db *d, const char *key, struct fy_node *value, void *arg),
 		 void *arg)
 {
-	struct fy_node *nested = rs_tree_member(d->root, table);
+	struct fy_node *nested = at_root(d, table);
 	struct fy_node_pair *p;
 	void *it = NULL;
 	size_t n = strlen(table);
@@ -442,7 +487,7 @@ static int read_sonic(struct rs_audit *a, const struct rs_input *in)
 	struct fy_document *doc = rs_tree_parse(in);
 	struct db d = {.a = a, .in = in, .root = doc ? fy_document_root(doc) : NULL};
 
-	if (d.root && fy_node_is_mapping(d.root)) {
+	if (d.root && fy_node_is_mapping(d.root) && index_root(&d)) {
 		put(&d, NULL, "host", "role", "switch");
 		put(&d, NULL, "host", "os", "SONiC");
 		each(&d, "PORT_QOS_MAP", port_maps, NULL);
@@ -461,6 +506,7 @@ static int read_sonic(struct rs_audit *a, const struct rs_input *in)
 		each(&d, "TRANSCEIVER_DOM_SENSOR", module, NULL);
 		each(&d, "TRANSCEIVER_DOM_THRESHOLD", module, NULL);
 	}
+	free(d.entry);
 	fy_document_destroy(doc);
 	return a->err;
 }

@@ -3,7 +3,7 @@
 #include "audit/tree.h"
 #include "base/text.h"
 
-enum { LINE_MAX_CHARACTERS = 1 << 20, OPEN_MAX = 64 };
+enum { LINE_MAX_CHARACTERS = 1 << 26, OPEN_MAX = 64 };
 
 static bool is_json(const struct rs_input *in)
 {
@@ -16,7 +16,8 @@ static bool is_json(const struct rs_input *in)
 
 struct fy_document *rs_tree_parse(const struct rs_input *in)
 {
-	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET};
+	/* looking for duplicate keys costs the square of a mapping's size */
+	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_ALLOW_DUPLICATE_KEYS};
 	struct fy_document *doc;
 	struct fy_diag_cfg quiet;
 
