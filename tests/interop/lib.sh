@@ -1,6 +1,15 @@
 # Shared by the tests of unmodified programs. Sourced; $ripstop is the program under test.
 # Exit status 77 skips: with the reason on standard output.
 
+# In a network namespace of its own, where it can be: UDP port 4791 is then nobody else's, whatever
+# runs beside. An ordinary user gets one in a user namespace.
+if [ -z "${RS_OWN_NET-}" ] && command -v ip >/dev/null; then
+	for unshare in "unshare -n" "unshare -Urn"; do
+		$unshare ip link set lo up 2>/dev/null || continue
+		RS_OWN_NET=1 exec $unshare sh -c 'ip link set lo up && exec "$@"' sh "$0" "$@"
+	done
+fi
+
 tmp=$(mktemp -d)
 pids=
 cleanup() {
@@ -20,6 +29,7 @@ need() {
 	done
 }
 
+limit=60 # seconds that a program may take
 port=$((20000 + $$ % 10000)) # below those that the kernel gives out
 
 # Wait until somebody in the server's namespace listens on TCP port $port, 10 s at most.
@@ -34,6 +44,12 @@ wait_listen() {
 	done
 }
 
+# A failed program's output: its errors come first, as its other output is buffered.
+said() {
+	sed -n '1,4p' "$1"
+	[ "$(wc -l <"$1")" -lt 5 ] || tail -n 6 "$1"
+}
+
 # pair PROGRAM ARGS...: a server and a client over $dev, both in time and with exit status 0.
 # $in_server, $in_client: prefixes (ip netns exec ...); $host: the server's address.
 in_server= in_client= host=127.0.0.1 dev=rs_lo
@@ -41,21 +57,21 @@ pair() {
 	program=$1
 	shift
 	port=$((port + 1))
-	$in_server timeout 60 "$ripstop" exec -- "$program" -d $dev -p $port "$@" \
+	$in_server timeout $limit "$ripstop" exec -- "$program" -d $dev -p $port "$@" \
 		>"$tmp/server" 2>&1 &
 	server=$!
 	pids="$pids $server"
 	wait_listen "$in_server" || :
 	client=0
-	$in_client timeout 60 "$ripstop" exec -- "$program" -d ${peer_dev:-$dev} -p $port "$@" $host \
+	$in_client timeout $limit "$ripstop" exec -- "$program" -d ${peer_dev:-$dev} -p $port "$@" $host \
 		>"$tmp/client" 2>&1 || client=$?
 	status=0
 	wait $server || status=$?
 	if [ $client != 0 ] || [ $status != 0 ]; then
 		echo "FAILED: $program $*: client $client, server $status"
-		tail -n 5 "$tmp/client"
+		said "$tmp/client"
 		echo "-- server:"
-		tail -n 5 "$tmp/server"
+		said "$tmp/server"
 		exit 1
 	fi
 	echo "passed: $program $*"
@@ -63,15 +79,15 @@ pair() {
 
 # two SERVER CLIENT: two shell commands, each under ripstop exec, both in time and with exit status 0.
 # The client starts when somebody listens on TCP port $port, or after $settle seconds where that is
-# set. Their output: $tmp/server, $tmp/client.
-settle=
+# set. Their output: $tmp/server, $tmp/client. $with: options of ripstop exec.
+settle= with=
 two() {
-	$in_server timeout 60 "$ripstop" exec -- sh -c "$1" >"$tmp/server" 2>&1 &
+	$in_server timeout $limit "$ripstop" exec $with -- sh -c "$1" >"$tmp/server" 2>&1 &
 	server=$!
 	pids="$pids $server"
 	if [ -n "$settle" ]; then sleep "$settle"; else wait_listen "$in_server" || :; fi
 	client=0
-	$in_client timeout 60 "$ripstop" exec -- sh -c "$2" >"$tmp/client" 2>&1 || client=$?
+	$in_client timeout $limit "$ripstop" exec $with -- sh -c "$2" >"$tmp/client" 2>&1 || client=$?
 	status=0
 	wait $server || status=$?
 	if [ $client != 0 ] || [ $status != 0 ]; then

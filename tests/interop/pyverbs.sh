@@ -12,7 +12,7 @@ cp -r $suite "$tmp/tests"
 gunzip -qf "$tmp"/tests/*.gz
 cd "$tmp/tests"
 
-without=later
+without=
 [ -e "$("$ripstop" libdir)/librdmacm.so.1" ] || without="$without rdmacm"
 pages=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
 [ "$(cat $pages 2>/dev/null || echo 0)" -ge 8 ] || without="$without hugepages"

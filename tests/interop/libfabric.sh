@@ -1,0 +1,36 @@
+#!/bin/sh
+# libfabric's ping-pong over its verbs provider: connected endpoints (rdma_cm), datagrams, and the
+# layers that make reliable datagrams of either; data is checked. libfabric leaves the loopback out,
+# so it runs over the first other interface.
+set -eu
+ripstop=$1
+. "$(dirname "$0")/lib.sh"
+need fi_pingpong
+[ -e "$("$ripstop" libdir)/librdmacm.so.1" ] || skip "the drop-in librdmacm is not built"
+
+if [ -n "${RS_OWN_NET-}" ]; then # nothing but the loopback is here
+	ip link add rsfi0 type veth peer name rsfi1 || skip "veth cannot be made"
+	ip address add 10.76.0.1/24 dev rsfi0
+	ip link set rsfi0 up && ip link set rsfi1 up
+	with="--dev rs_fi=rsfi0"
+else
+	with="--dev rs_fi"
+fi
+"$ripstop" exec $with -- "$ripstop" devices >"$tmp/devices" || skip "no interface is usable"
+host=$(sed -n 's/.*::ffff:\([0-9.]*\)$/\1/p' "$tmp/devices" | head -n 1)
+case $host in
+'' | 127.*) skip "no interface beside the loopback has an IPv4 address" ;;
+esac
+
+# pingpong PROVIDER TYPE SIZE
+pingpong() {
+	port=$((port + 1))
+	two "exec fi_pingpong -p '$1' -e $2 -S $3 -c -I 20 -B $port" \
+		"exec fi_pingpong -p '$1' -e $2 -S $3 -c -I 20 -P $port $host"
+}
+for size in 1 65536; do
+	pingpong verbs msg $size
+	pingpong 'verbs;ofi_rxm' rdm $size
+done
+pingpong 'verbs;ofi_rxd' rdm 4096
+pingpong verbs dgram 1000
