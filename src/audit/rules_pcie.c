@@ -26,59 +26,166 @@ static bool link_of(const struct rs_audit *a, const char *host, const char *pci,
 	       *width > 0;
 }
 
+enum { ABOVE = 16 };
+
+/* The rate of the active ports behind a hop: of the functions in this very slot, or below this
+ * bridge. 0: not known. */
+static int64_t rate_behind(const struct rs_audit *a, const char *host, const char *hop, bool slot)
+{
+	const char *nic, *above[ABOVE];
+	int64_t sum = 0;
+	uint32_t at = 0;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *state = rs_facts_value(a->facts, host, nic, "port_state");
+		bool behind = false;
+		char own[160];
+
+		if (!rs_look_pci_of(a, host, nic, own, sizeof(own)) ||
+		    (state && strcasecmp(state, "ACTIVE")))
+			continue;
+		/* functions of a card share its slot: 18:00.0 and 18:00.1 */
+		if (slot)
+			behind = strlen(own) == strlen(hop) && !strncmp(own, hop, strlen(hop) - 1);
+		else
+			for (unsigned i = rs_look_above(a, host, own, above, ABOVE);
+			     i-- && !behind;)
+				behind = !strcmp(above[i], hop);
+		if (behind)
+			sum += rs_look_number(a, host, nic, "rate_gbps", 0);
+	}
+	return sum;
+}
+
+struct link {
+	const char *at;               /* the function whose Link Status it is */
+	int64_t speed, width, rate;   /* rate: of the ports behind it */
+	int64_t can_speed, can_width; /* what both ends can do; 0: not known */
+	double have, need;            /* Gb/s of data */
+};
+
+static bool link_read(const struct rs_audit *a, const char *host, const char *pci, const char *up,
+		      bool slot, struct link *l)
+{
+	int64_t other;
+
+	*l = (struct link){.at = pci};
+	if (!link_of(a, host, pci, &l->speed, &l->width))
+		return false;
+	l->can_speed = rs_look_number(a, host, pci, "max_link_speed", 0);
+	/* a slot wired narrower than the card is the platform's design: both ends must be known */
+	if (up) {
+		other = rs_look_number(a, host, up, "max_link_speed", 0);
+		if (other && other < l->can_speed)
+			l->can_speed = other;
+		other = rs_look_number(a, host, up, "max_link_width", 0);
+		l->can_width = rs_look_number(a, host, pci, "max_link_width", 0);
+		l->can_width = other < l->can_width ? other : l->can_width;
+	}
+	l->rate = rate_behind(a, host, pci, slot);
+	/* TLPs at MPS 256: 24 bytes of framing, header and LCRC (PCIe chapters 2 to 4) */
+	l->have = link_gbps(l->speed, l->width) * 256 / 280;
+	/* RoCE at path MTU 4096: 82 bytes a packet beside the payload */
+	l->need = (double)l->rate * 4096 / 4178;
+	return true;
+}
+
+static bool trained_down(const struct link *l)
+{
+	return l->speed < l->can_speed || (l->can_width && l->width < l->can_width);
+}
+
+/* The link on the way to the root that leaves the least of what is needed; without rates, the NIC's
+ * own. false: no link is known. */
+static bool worst_link(const struct rs_audit *a, const char *host, const char *pci, struct link *w)
+{
+	const char *above[ABOVE];
+	unsigned n = rs_look_above(a, host, pci, above, ABOVE);
+	struct link l;
+	bool found = link_read(a, host, pci, n ? above[0] : NULL, true, w);
+
+	/* a bridge's own Link Status is of the link above it when it is a switch's upstream port; a
+	 * downstream or root port's repeats what the function below it says */
+	for (unsigned i = 0; i < n; i++) {
+		if (!link_read(a, host, above[i], i + 1 < n ? above[i + 1] : NULL, false, &l) ||
+		    !l.rate)
+			continue;
+		if (!found || l.have / l.need < w->have / (w->need > 0 ? w->need : 1e9))
+			*w = l;
+		found = true;
+	}
+	return found;
+}
+
+static void p01_fail(struct rs_audit *a, struct rs_finding *f, const char *host, const char *pci,
+		     const struct link *l)
+{
+	const char *above[ABOVE];
+
+	rs_finding_why(a, f,
+		       trained_down(l)
+			       ? "a link below what both ends can do was trained so by a bad "
+				 "contact, a retimer or the BIOS"
+			       : "this link is what limits the NIC, by the platform's design");
+	if (!trained_down(l))
+		return;
+	rs_finding_fix(a, f, host, true, "the slot's devices, and a reboot", NULL,
+		       "set the slot's speed to Auto in the BIOS; reseat the card");
+	rs_finding_choice(f);
+	if (rs_look_above(a, host, l->at, above, ABOVE))
+		rs_finding_fix(a, f, host, false, "the link, for some milliseconds", NULL,
+			       "setpci -s %s CAP_EXP+10.w=0020:0020", above[0] + 4);
+	else
+		rs_finding_fix(a, f, host, false, "the link, for some milliseconds", NULL,
+			       "setpci -s <bridge above %s> CAP_EXP+10.w=0020:0020", pci + 4);
+}
+
 static void p01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *pci)
 {
-	int64_t speed, width, max_speed = 0, max_width = 0, rate = rs_look_rate(a, host, pci);
-	bool virtual = rs_look_guest(a, host);
+	const char *where;
 	struct rs_finding *f;
-	double have, need;
-	bool trained_down;
+	struct link l;
+	bool down;
 
-	if (!link_of(a, host, pci, &speed, &width) || virtual)
+	/* a hypervisor's links are emulated: cosmetic */
+	if (rs_look_guest(a, host) || !worst_link(a, host, pci, &l))
 		return;
-	rs_facts_number(a->facts, host, pci, "max_link_speed", &max_speed);
-	rs_facts_number(a->facts, host, pci, "max_link_width", &max_width);
-	trained_down = speed < max_speed;
-	/* TLPs at MPS 256: 24 bytes of framing, header and LCRC (PCIe chapters 2 to 4) */
-	have = link_gbps(speed, width) * 256 / 280;
-	/* RoCE at path MTU 4096: 82 bytes a packet beside the payload */
-	need = (double)rate * 4096 / 4178;
-	if (!rate && !trained_down) {
+	down = trained_down(&l);
+	where = strcmp(l.at, pci) ? rs_audit_text(a, "the link at %s on its way", l.at + 4)
+				  : "the slot";
+	if (!l.rate && !down) {
 		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
 				   "%.1f GT/s x%lld, and the port's rate is not known",
-				   (double)speed / 10, (long long)width);
+				   (double)l.speed / 10, (long long)l.width);
 		rs_finding_need(a, f, "/sys/class/infiniband/<dev>/ports/1/rate",
 				"what the slot must carry");
-	} else if (!rate || have < need * 0.98) {
-		f = rs_finding_new(a, r, RS_FAIL, trained_down || !rate ? RS_MAJOR : RS_MINOR,
-				   "the slot runs at %.1f GT/s x%lld: %.0f Gb/s of data%s%.0f%s%s",
-				   (double)speed / 10, (long long)width, have,
-				   rate ? ", for ports of " : " (link capable of ",
-				   rate ? (double)rate : (double)max_speed / 10,
-				   rate ? " Gb/s" : " GT/s)",
-				   trained_down ? "; it is capable of more: downtrained" : "");
-		rs_finding_why(
-			a, f,
-			trained_down ? "a link below what both ends can do was trained so by a "
-				       "bad contact, a retimer or the BIOS"
-				     : "the slot is what limits the NIC, by the platform's design");
-		if (trained_down) {
-			rs_finding_fix(a, f, host, true, "the slot's devices, and a reboot", NULL,
-				       "set the slot's speed to Auto in the BIOS; reseat the card");
-			rs_finding_choice(f);
-			rs_finding_fix(a, f, host, false, "the link, for some milliseconds", NULL,
-				       "setpci -s <bridge above %s> CAP_EXP+10.w=0020:0020",
-				       pci + 4);
-		}
+	} else if (!l.rate) {
+		f = rs_finding_new(
+			a, r, RS_FAIL, RS_MAJOR,
+			"%s runs at %.1f GT/s x%lld and is capable of %.1f GT/s%s: "
+			"downtrained",
+			where, (double)l.speed / 10, (long long)l.width, (double)l.can_speed / 10,
+			l.can_width ? rs_audit_text(a, " x%lld", (long long)l.can_width) : "");
+		p01_fail(a, f, host, pci, &l);
+	} else if (l.have < l.need * 0.98) {
+		f = rs_finding_new(a, r, RS_FAIL, down ? RS_MAJOR : RS_MINOR,
+				   "%s runs at %.1f GT/s x%lld: %.0f Gb/s of data, for ports of "
+				   "%lld Gb/s%s",
+				   where, (double)l.speed / 10, (long long)l.width, l.have,
+				   (long long)l.rate,
+				   down ? "; it is capable of more: downtrained" : "");
+		p01_fail(a, f, host, pci, &l);
 	} else {
 		f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
-				   "%.0f Gb/s of data for ports of %lld Gb/s", have,
-				   (long long)rate);
+				   "%.0f Gb/s of data for ports of %lld Gb/s", l.have,
+				   (long long)l.rate);
 	}
 	rs_finding_subject(a, f, host, pci + 4);
-	rs_finding_fact(f, rs_facts_get(a->facts, host, pci, "link_speed"));
-	rs_finding_fact(f, rs_facts_get(a->facts, host, pci, "link_width"));
-	rs_finding_fact(f, rs_facts_get(a->facts, host, pci, "max_link_speed"));
+	if (strcmp(l.at, pci))
+		rs_finding_subject(a, f, host, l.at + 4);
+	rs_finding_fact(f, rs_facts_get(a->facts, host, l.at, "link_speed"));
+	rs_finding_fact(f, rs_facts_get(a->facts, host, l.at, "link_width"));
+	rs_finding_fact(f, rs_facts_get(a->facts, host, l.at, "max_link_speed"));
 }
 
 static void p01(struct rs_audit *a, const struct rs_rule *r)
@@ -108,10 +215,20 @@ static int iommu_translates(const struct rs_audit *a, const char *host, const st
 {
 	const struct rs_fact *cmdline = rs_facts_get(a->facts, host, "host", "cmdline");
 	const struct rs_fact *def = rs_facts_get(a->facts, host, "host", "iommu_default");
+	const struct rs_fact *group;
+	uint32_t at = 0;
 
 	*why = def;
 	if (def)
 		return !strncasecmp(def->value, "Translated", 10);
+	/* sysfs: the domain of each group; one that translates is enough to ask which */
+	while ((group = rs_facts_next(a->facts, &at, host, "host", "iommu_group_type/"))) {
+		*why = group;
+		if (strcmp(group->value, "identity"))
+			return 1;
+	}
+	if (*why)
+		return 0;
 	*why = cmdline;
 	if (cmdline && passthrough(cmdline->value))
 		return 0;
@@ -127,68 +244,178 @@ static bool is_port(const struct rs_audit *a, const char *host, const char *pci)
 	return !*k || !strcmp(k, "bridge");
 }
 
+/* How GPUs and NICs of a host meet, as far as the tree is known. */
+struct meeting {
+	bool known; /* a GPU and a NIC with the bridges above them */
+	bool below; /* some pair meets below a switch */
+	unsigned n;
+	const char *port[64]; /* ports between such a pair and where it meets */
+};
+
+static void add_ports(struct meeting *m, const char *const *above, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		bool has = false;
+
+		for (unsigned k = 0; k < m->n; k++)
+			has |= !strcmp(m->port[k], above[i]);
+		if (!has && m->n < 64)
+			m->port[m->n++] = above[i];
+	}
+}
+
+static void meet(const struct rs_audit *a, const char *host, const char *gpu, const char *nic,
+		 struct meeting *m)
+{
+	const char *x[ABOVE], *y[ABOVE];
+	unsigned n = rs_look_above(a, host, gpu, x, ABOVE);
+	unsigned k = rs_look_above(a, host, nic, y, ABOVE);
+
+	m->known |= n && k;
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned j = 0; j < k; j++)
+			if (!strcmp(x[i], y[j])) {
+				m->below = true;
+				add_ports(m, x, i);
+				add_ports(m, y, j);
+				return;
+			}
+}
+
+static struct meeting meetings(const struct rs_audit *a, const char *host)
+{
+	struct meeting m = {.known = false};
+	const char *gpu, *nic;
+	uint32_t at = 0;
+
+	while ((gpu = rs_facts_subject(a->facts, &at, host, "pci/"))) {
+		uint32_t next = 0;
+
+		if (strcmp(rs_look_kind(a, host, gpu), "gpu"))
+			continue;
+		while ((nic = rs_facts_subject(a->facts, &next, host, "pci/")))
+			if (!strcmp(rs_look_kind(a, host, nic), "nic"))
+				meet(a, host, gpu, nic, &m);
+	}
+	return m;
+}
+
+/* Does this port lie between a GPU and a NIC? Where the tree is not known, it may. */
+static bool between(const struct meeting *m, const char *pci)
+{
+	for (unsigned i = 0; i < m->n; i++)
+		if (!strcmp(m->port[i], pci))
+			return true;
+	return !m->known;
+}
+
+static bool redirects(const struct rs_fact *acs)
+{
+	return acs && acs->numeric && acs->number & (ACS_REDIRECT | ACS_COMPLETION | ACS_UPSTREAM);
+}
+
+static void p04_port(struct rs_audit *a, struct rs_finding *f, const char *host, const char *pci,
+		     const struct rs_fact *acs)
+{
+	rs_finding_subject(a, f, host, pci + 4);
+	rs_finding_fact(f, acs);
+	if (strncmp(pci, "pci/unnamed", 11))
+		rs_finding_fix(a, f, host, false, NULL,
+			       rs_audit_text(a, "setpci -s %s ECAP_ACS+6.w=%04llx", pci + 4,
+					     (long long)acs->number),
+			       "setpci -s %s ECAP_ACS+6.w=0000", pci + 4);
+}
+
+static void p04_done(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		     const struct meeting *m, unsigned harmless, unsigned elsewhere)
+{
+	struct rs_finding *f;
+
+	if (elsewhere && m->known && !m->below)
+		f = rs_finding_new(a, r, RS_NA, RS_CRITICAL,
+				   "ACS redirects at %u ports; GPUs and NICs meet at the root "
+				   "complex alone, where redirection changes nothing (P05 counts)",
+				   elsewhere);
+	else if (elsewhere)
+		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
+				   "no port between a GPU and a NIC redirects; %u elsewhere do",
+				   elsewhere);
+	else if (harmless)
+		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
+				   "no PCIe port of %u redirects peer-to-peer requests", harmless);
+	else
+		return;
+	rs_finding_subject(a, f, host, NULL);
+}
+
+static void p04_host(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	struct meeting m = meetings(a, host);
+	unsigned harmless = 0, elsewhere = 0, unnamed = 0;
+	struct rs_finding *f = NULL;
+	const struct rs_fact *why;
+	const char *pci;
+	uint32_t at = 0;
+
+	while ((pci = rs_facts_subject(a->facts, &at, host, "pci/"))) {
+		const struct rs_fact *acs = rs_facts_get(a->facts, host, pci, "acs_control");
+
+		if (!acs || !acs->numeric || !is_port(a, host, pci))
+			continue;
+		if (!redirects(acs) || !between(&m, pci)) {
+			harmless += !redirects(acs);
+			elsewhere += redirects(acs);
+			continue;
+		}
+		if (!f) {
+			f = rs_finding_new(
+				a, r, rs_look_guest(a, host) ? RS_NA : RS_FAIL, RS_CRITICAL,
+				"ACS redirects peer-to-peer requests at PCIe switch ports");
+			rs_finding_why(
+				a, f,
+				"each transfer between a GPU and a NIC below one switch climbs "
+				"to the root complex and back instead of turning at the "
+				"switch; perftest may still reach line rate, NCCL does not. "
+				"Source Validation alone is harmless and not counted");
+		}
+		unnamed += !strncmp(pci, "pci/unnamed", 11);
+		p04_port(a, f, host, pci, acs);
+	}
+	if (!f) {
+		p04_done(a, r, host, &m, harmless, elsewhere);
+		return;
+	}
+	if (iommu_translates(a, host, &why) == 1)
+		rs_finding_fact(f, why);
+	rs_finding_fix(a, f, host, true, "reboot", "remove it from the command line",
+		       "pci=disable_acs_redir=<bridges>  # kernel command line");
+	if (!unnamed && m.known)
+		return;
+	f->confidence = RS_MEDIUM;
+	rs_finding_need(a, f, "lspci -vvv as root, whole",
+			"which ports these are, and whether a GPU and a NIC are below one");
+}
+
 static void p04(struct rs_audit *a, const struct rs_rule *r)
 {
-	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
-		const char *host = rs_facts_host(a->facts, i), *pci;
-		struct rs_finding *f = NULL;
-		unsigned redirecting = 0, harmless = 0, unnamed = 0;
-		const struct rs_fact *why;
-		uint32_t at = 0;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		p04_host(a, r, rs_facts_host(a->facts, i));
+}
 
-		while ((pci = rs_facts_subject(a->facts, &at, host, "pci/"))) {
-			const struct rs_fact *acs =
-				rs_facts_get(a->facts, host, pci, "acs_control");
+/* A silent command line says nothing: what the distribution chose, the kernel's log does. */
+static void p05_unknown(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *cmdline = rs_facts_get(a->facts, host, "host", "cmdline");
+	struct rs_finding *f;
 
-			if (!acs || !acs->numeric || !is_port(a, host, pci))
-				continue;
-			if (!(acs->number & (ACS_REDIRECT | ACS_COMPLETION | ACS_UPSTREAM))) {
-				harmless++;
-				continue;
-			}
-			if (!f) {
-				f = rs_finding_new(
-					a, r, rs_look_guest(a, host) ? RS_NA : RS_FAIL, RS_CRITICAL,
-					"ACS redirects peer-to-peer requests at PCIe switch ports");
-				rs_finding_why(
-					a, f,
-					"each transfer between a GPU and a NIC below one switch "
-					"climbs to "
-					"the root complex and back instead of turning at the "
-					"switch; "
-					"perftest may still reach line rate, NCCL does not. Source "
-					"Validation alone is harmless and not counted");
-			}
-			redirecting++;
-			unnamed += !strncmp(pci, "pci/unnamed", 11);
-			rs_finding_subject(a, f, host, pci + 4);
-			rs_finding_fact(f, acs);
-			if (strncmp(pci, "pci/unnamed", 11))
-				rs_finding_fix(a, f, host, false, NULL,
-					       rs_audit_text(a, "setpci -s %s ECAP_ACS+6.w=%04llx",
-							     pci + 4, (long long)acs->number),
-					       "setpci -s %s ECAP_ACS+6.w=0000", pci + 4);
-		}
-		if (!redirecting && harmless) {
-			f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
-					   "no PCIe port of %u redirects peer-to-peer requests",
-					   harmless);
-			rs_finding_subject(a, f, host, NULL);
-			continue;
-		}
-		if (!f)
-			continue;
-		if (iommu_translates(a, host, &why) == 1)
-			rs_finding_fact(f, why);
-		rs_finding_fix(a, f, host, true, "reboot", "remove it from the command line",
-			       "pci=disable_acs_redir=<bridges>  # kernel command line");
-		if (unnamed) {
-			f->confidence = RS_MEDIUM;
-			rs_finding_need(
-				a, f, "lspci -vvv as root, whole",
-				"which ports these are, and whether a GPU and a NIC are below one");
-		}
-	}
+	if (!cmdline || !rs_look_has_gpu(a, host) || !rs_look_has_rdma(a, host))
+		return;
+	f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+			   "the command line does not say whether DMA is translated");
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, cmdline);
+	rs_finding_need(a, f, "dmesg | grep -i iommu, /sys/kernel/iommu_groups/*/type",
+			"the distribution's default");
 }
 
 static void p05(struct rs_audit *a, const struct rs_rule *r)
@@ -197,18 +424,18 @@ static void p05(struct rs_audit *a, const struct rs_rule *r)
 		const char *host = rs_facts_host(a->facts, i), *pci;
 		const struct rs_fact *why;
 		int translates = iommu_translates(a, host, &why);
+		struct meeting m = meetings(a, host);
 		bool redirected = false;
 		struct rs_finding *f;
 		uint32_t at = 0;
 
-		if (translates < 0)
+		if (translates < 0) {
+			p05_unknown(a, r, host);
 			continue;
+		}
 		while ((pci = rs_facts_subject(a->facts, &at, host, "pci/"))) {
-			int64_t acs;
-
-			redirected |= rs_facts_number(a->facts, host, pci, "acs_control", &acs) &&
-				      is_port(a, host, pci) &&
-				      acs & (ACS_REDIRECT | ACS_COMPLETION | ACS_UPSTREAM);
+			redirected |= redirects(rs_facts_get(a->facts, host, pci, "acs_control")) &&
+				      is_port(a, host, pci) && between(&m, pci);
 		}
 		if (translates && redirected) {
 			f = rs_finding_new(
@@ -223,6 +450,14 @@ static void p05(struct rs_audit *a, const struct rs_rule *r)
 				a, f,
 				"each peer-to-peer TLP is translated at the root complex; with "
 				"iommu=pt host devices keep their addresses");
+		} else if (translates && m.known && !m.below) {
+			f = rs_finding_new(
+				a, r, RS_FAIL, RS_INFO,
+				"the IOMMU translates what GPUs and NICs send each other: "
+				"they meet at the root complex alone");
+			rs_finding_why(a, f,
+				       "NCCL uses no GPUDirect so far by default; where it is "
+				       "forced, iommu=pt spares the translation");
 		} else {
 			f = rs_finding_new(
 				a, r, RS_PASS, RS_MAJOR,

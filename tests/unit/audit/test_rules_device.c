@@ -284,6 +284,139 @@ static void test_kernel_log_names_the_narrow_link(void **state)
 			 RS_FAIL);
 }
 
+/* ---- P01, P04, P05 by the tree ---- */
+
+/* 15:00.0 (upstream) > 16:00.0 and 16:01.0 (downstream) > the NIC 17:00.0, the GPU 18:00.0 */
+#define UNDER(bus, kind, parent)                          \
+	{"a", "pci/0000:" bus, "kind", kind, 0},          \
+	{                                                 \
+		"a", "pci/0000:" bus, "parent", parent, 0 \
+	}
+#define SWITCH                                                  \
+	UNDER("15:00.0", "bridge", "0000:14:00.0"),             \
+		{"a", "pci/0000:14:00.0", "kind", "bridge", 0}, \
+		UNDER("16:00.0", "bridge", "0000:15:00.0"),     \
+		UNDER("16:01.0", "bridge", "0000:15:00.0"),     \
+		UNDER("17:00.0", "nic", "0000:16:00.0"), UNDER("18:00.0", "gpu", "0000:16:01.0")
+#define LINK(bus, speed, width)                              \
+	{"a", "pci/0000:" bus, "link_speed", speed, 0},      \
+	{                                                    \
+		"a", "pci/0000:" bus, "link_width", width, 0 \
+	}
+#define MAX(bus, speed, width)                                   \
+	{"a", "pci/0000:" bus, "max_link_speed", speed, 0},      \
+	{                                                        \
+		"a", "pci/0000:" bus, "max_link_width", width, 0 \
+	}
+#define PORT400                                     \
+	{"a", "nic/m", "pci", "0000:17:00.0", 0},   \
+	{                                           \
+		"a", "nic/m", "rate_gbps", "400", 0 \
+	}
+
+static void test_narrowest_link_of_the_way_is_named(void **state)
+{
+	struct judged j =
+		judge("P01", FACTS(SWITCH, PORT400, LINK("17:00.0", "320", "16"),
+				   LINK("15:00.0", "160", "8"), MAX("15:00.0", "320", "16"),
+				   MAX("14:00.0", "320", "16")));
+
+	assert_int_equal(j.a->findings[0]->verdict, RS_FAIL);
+	assert_int_equal(j.a->findings[0]->severity, RS_MAJOR);
+	assert_string_equal(j.a->findings[0]->subject[1].part, "0000:15:00.0");
+	assert_string_equal(j.a->findings[0]->fix[1].command,
+			    "setpci -s 0000:14:00.0 CAP_EXP+10.w=0020:0020");
+	rs_audit_destroy(j.a);
+	assert_int_equal(verdict("P01", FACTS(SWITCH, PORT400, LINK("17:00.0", "320", "16"),
+					      LINK("15:00.0", "320", "16"))),
+			 RS_PASS);
+}
+
+static void test_width_is_judged_by_both_ends(void **state)
+{
+	struct judged j;
+
+	/* both can x16, trained at x8 */
+	j = judge("P01", FACTS(SWITCH, PORT400, LINK("17:00.0", "320", "8"),
+			       MAX("17:00.0", "320", "16"), MAX("16:00.0", "320", "16")));
+	assert_int_equal(j.a->findings[0]->severity, RS_MAJOR);
+	rs_audit_destroy(j.a);
+	/* a slot wired x8 is the platform's design */
+	j = judge("P01", FACTS(SWITCH, PORT400, LINK("17:00.0", "320", "8"),
+			       MAX("17:00.0", "320", "16"), MAX("16:00.0", "320", "8")));
+	assert_int_equal(j.a->findings[0]->severity, RS_MINOR);
+	rs_audit_destroy(j.a);
+}
+
+static void test_ports_that_are_down_need_no_rate(void **state)
+{
+	assert_int_equal(verdict("P01", FACTS(SWITCH, PORT400, LINK("17:00.0", "160", "16"),
+					      {"a", "nic/m2", "pci", "0000:17:00.1", 0},
+					      {"a", "nic/m2", "rate_gbps", "400", 0},
+					      {"a", "nic/m2", "port_state", "DOWN", 0},
+					      {"a", "nic/m", "rate_gbps", "200", 0})),
+			 RS_FAIL);
+	assert_int_equal(verdict("P01", FACTS(SWITCH, {"a", "nic/m", "pci", "0000:17:00.0", 0},
+					      {"a", "nic/m", "rate_gbps", "200", 0},
+					      LINK("17:00.0", "160", "16"),
+					      {"a", "nic/m2", "pci", "0000:17:00.1", 0},
+					      {"a", "nic/m2", "rate_gbps", "200", 0},
+					      {"a", "nic/m2", "port_state", "DOWN", 0})),
+			 RS_PASS);
+	/* both up: 400 Gb/s through a slot of 230 */
+	assert_int_equal(verdict("P01", FACTS(SWITCH, {"a", "nic/m", "pci", "0000:17:00.0", 0},
+					      {"a", "nic/m", "rate_gbps", "200", 0},
+					      LINK("17:00.0", "160", "16"),
+					      {"a", "nic/m2", "pci", "0000:17:00.1", 0},
+					      {"a", "nic/m2", "rate_gbps", "200", 0})),
+			 RS_FAIL);
+}
+
+#define ACS(bus, v)                                       \
+	{                                                 \
+		"a", "pci/0000:" bus, "acs_control", v, 0 \
+	}
+
+static void test_redirection_counts_between_gpu_and_nic(void **state)
+{
+	struct judged j =
+		judge("P04", FACTS(SWITCH, ACS("16:00.0", "0x1d"), ACS("14:00.0", "0x1d")));
+
+	/* the downstream port, not the root port above the switch */
+	assert_int_equal(j.a->findings[0]->verdict, RS_FAIL);
+	assert_int_equal(j.a->findings[0]->n_subjects, 1);
+	assert_string_equal(j.a->findings[0]->subject[0].part, "0000:16:00.0");
+	rs_audit_destroy(j.a);
+	assert_int_equal(
+		verdict("P04", FACTS(SWITCH, ACS("16:00.0", "0x01"), ACS("14:00.0", "0x1d"))),
+		RS_PASS);
+}
+
+#define APART                                                   \
+	{"a", "pci/0000:14:00.0", "kind", "bridge", 0},         \
+		{"a", "pci/0000:24:00.0", "kind", "bridge", 0}, \
+		UNDER("17:00.0", "nic", "0000:14:00.0"), UNDER("18:00.0", "gpu", "0000:24:00.0")
+
+static void test_root_complex_alone_makes_redirection_moot(void **state)
+{
+	struct judged j;
+
+	assert_int_equal(verdict("P04", FACTS(APART, ACS("14:00.0", "0x1d"))), RS_NA);
+	j = judge("P05", FACTS(APART, ACS("14:00.0", "0x1d"),
+			       {"a", "host", "iommu_default", "Translated", 0}));
+	assert_int_equal(j.a->findings[0]->severity, RS_INFO);
+	rs_audit_destroy(j.a);
+	assert_int_equal(verdict("P05", FACTS(SWITCH, ACS("16:00.0", "0x1d"),
+					      {"a", "host", "iommu_group_type/3", "DMA-FQ", 0})),
+			 RS_FAIL);
+	assert_int_equal(verdict("P05", FACTS(SWITCH, ACS("16:00.0", "0x1d"),
+					      {"a", "host", "iommu_group_type/3", "identity", 0})),
+			 RS_PASS);
+	/* a silent command line */
+	assert_int_equal(verdict("P05", FACTS(SWITCH, PORT400, {"a", "host", "cmdline", "ro", 0})),
+			 RS_UNKNOWN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +431,11 @@ int main(void)
 		cmocka_unit_test(test_bar_maps_the_gpus_memory),
 		cmocka_unit_test(test_errors_are_a_rate),
 		cmocka_unit_test(test_kernel_log_names_the_narrow_link),
+		cmocka_unit_test(test_narrowest_link_of_the_way_is_named),
+		cmocka_unit_test(test_width_is_judged_by_both_ends),
+		cmocka_unit_test(test_ports_that_are_down_need_no_rate),
+		cmocka_unit_test(test_redirection_counts_between_gpu_and_nic),
+		cmocka_unit_test(test_root_complex_alone_makes_redirection_moot),
 		cmocka_unit_test(test_gpu_memory_can_be_registered),
 		cmocka_unit_test(test_peer_memory_depends_on_the_release),
 		cmocka_unit_test(test_absence_needs_a_whole_list),
