@@ -17,6 +17,8 @@ enum {
 	DEPTH_MAX = 24,
 	FILES_MAX = 400000,
 	NESTED_MAX = 3,            /* archives in archives */
+	NAMES_MAX = 4096,          /* files of a directory that are asked for a name of their own */
+	NAME_BYTES = 1 << 16,      /* of each, to find it */
 	FILE_BYTES_MAX = 64 << 20, /* of one file; a log longer than this is read so far */
 };
 #define TOTAL_BYTES_MAX ((uint64_t)4 << 30) /* unpacked */
@@ -29,6 +31,7 @@ struct walk {
 	uint32_t files;
 	uint64_t bytes;
 	unsigned nested;
+	bool split; /* the directory's files are of several machines, by their own names */
 };
 
 static int recognise(struct walk *w, const char *host, const char *path, const char *inner,
@@ -293,9 +296,17 @@ static int archive_walk(struct walk *w, const char *host, const char *path, cons
 	return err;
 }
 
+static bool own_name(const struct rs_input *in, char *out, size_t size)
+{
+	const struct rs_reader *reader = best(in);
+
+	return reader && reader->own_name && reader->own_name(in, out, size);
+}
+
 static int recognise(struct walk *w, const char *host, const char *path, const char *inner,
 		     char *data, size_t size)
 {
+	char own[128];
 	struct rs_input in = {
 		.host = host,
 		.path = path,
@@ -314,6 +325,8 @@ static int recognise(struct walk *w, const char *host, const char *path, const c
 		w->nested--;
 		return err;
 	}
+	if (w->split && !strchr(inner, '/') && own_name(&in, own, sizeof(own)))
+		in.host = host = own;
 	if (!rs_read_input(w->a, &in) && remember(w->a, host, path, NULL, 0))
 		return -ENOMEM;
 	return w->a->err;
@@ -478,6 +491,45 @@ static int hosts(struct walk *w, int fd, const char *path, char **name, size_t n
 	return err;
 }
 
+/* The name that a file's beginning gives its machine; false: none. */
+static bool names_itself(int dir, const char *name, char *out, size_t size)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	struct rs_input in = {.host = "", .path = name, .inner = name};
+	bool found = false;
+	struct stat st;
+	char *begin;
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	begin = !fstat(fd, &st) && S_ISREG(st.st_mode) ? malloc(NAME_BYTES + 1) : NULL;
+	if (begin && (n = read(fd, begin, NAME_BYTES)) > 0) {
+		begin[n] = '\0';
+		in.data = begin;
+		in.size = (size_t)n;
+		found = own_name(&in, out, size);
+	}
+	free(begin);
+	close(fd);
+	return found;
+}
+
+/* Configurations of two machines side by side: each is read as the machine that it names. */
+static bool several_machines(int fd, char **name, size_t n)
+{
+	char first[128] = "", next[128];
+
+	for (size_t i = 0; i < n && i < NAMES_MAX; i++) {
+		if (!names_itself(fd, name[i], next, sizeof(next)))
+			continue;
+		if (*first && strcmp(first, next))
+			return true;
+		snprintf(first, sizeof(first), "%s", next);
+	}
+	return false;
+}
+
 static int top_directory(struct walk *w, int fd, const char *path)
 {
 	char base[256], **name;
@@ -485,10 +537,12 @@ static int top_directory(struct walk *w, int fd, const char *path)
 	int err = names_read(fd, &name, &n);
 
 	base_name(path, base, sizeof(base));
-	if (!err && !w->host && holds_hosts(fd, name, n))
+	if (!err && !w->host && holds_hosts(fd, name, n)) {
 		err = hosts(w, fd, path, name, n);
-	else if (!err)
+	} else if (!err) {
+		w->split = !w->host && several_machines(fd, name, n);
 		err = directory(w, fd, w->host ? w->host : base, path, "", 0);
+	}
 	names_free(name, n);
 	return err;
 }

@@ -51,6 +51,24 @@ bool rs_input_has(const struct rs_input *in, const char *text)
 	return memmem(in->data, in->size < 65536 ? in->size : 65536, text, strlen(text)) != NULL;
 }
 
+bool rs_input_word(const struct rs_input *in, const char *key, char *out, size_t size)
+{
+	size_t look = in->size < 65536 ? in->size : 65536, n = 0;
+	const char *p = memmem(in->data, look, key, strlen(key));
+
+	if (!p)
+		return false;
+	/* the data ends with a NUL, which is no part of a word */
+	for (p += strlen(key); *p == ' ' || *p == '"' || *p == ':';)
+		p++;
+	while (n + 1 < size && isgraph((unsigned char)p[n]) && !strchr("\";,{}/", p[n])) {
+		out[n] = p[n];
+		n++;
+	}
+	out[n] = '\0';
+	return n > 0;
+}
+
 static char *trim(char *p)
 {
 	size_t n;

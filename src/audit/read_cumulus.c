@@ -388,12 +388,19 @@ static int read_set(struct rs_audit *a, const struct rs_input *in)
 	return a->err;
 }
 
+static bool own_name(const struct rs_input *in, char *out, size_t size)
+{
+	return rs_input_word(in, "nv set system hostname ", out, size) ||
+	       rs_input_word(in, " hostname:", out, size);
+}
+
 const struct rs_reader rs_reader_nvue = {
 	.name = "nvue",
 	.what = "Cumulus NVUE configuration: nv set lines, nv config show -o yaml or json",
 	.trust = RS_TRUST_INTENT,
 	.score = score_set,
 	.read = read_set,
+	.own_name = own_name,
 };
 
 /* ---- nv show qos roce, nv show interface X qos roce [status|counters] ---- */

@@ -380,10 +380,16 @@ static int read_eos(struct rs_audit *a, const struct rs_input *in)
 	return a->err;
 }
 
+static bool own_name(const struct rs_input *in, char *out, size_t size)
+{
+	return rs_input_word(in, "\nhostname ", out, size);
+}
+
 const struct rs_reader rs_reader_eos = {
 	.name = "eos",
 	.what = "Arista EOS running-config: DSCP and queue maps, PFC, ECN, watchdog, MTU, FEC",
 	.trust = RS_TRUST_INTENT,
 	.score = score,
 	.read = read_eos,
+	.own_name = own_name,
 };

@@ -596,10 +596,16 @@ static int read_junos(struct rs_audit *a, const struct rs_input *in)
 	return a->err;
 }
 
+static bool own_name(const struct rs_input *in, char *out, size_t size)
+{
+	return rs_input_word(in, "host-name ", out, size);
+}
+
 const struct rs_reader rs_reader_junos = {
 	.name = "junos",
 	.what = "Junos configuration, braces or set lines: classifiers, PFC, ECN, watchdog, MTU",
 	.trust = RS_TRUST_INTENT,
 	.score = score,
 	.read = read_junos,
+	.own_name = own_name,
 };

@@ -511,10 +511,17 @@ static int read_sonic(struct rs_audit *a, const struct rs_input *in)
 	return a->err;
 }
 
+static bool own_name(const struct rs_input *in, char *out, size_t size)
+{
+	return rs_input_has(in, "\"DEVICE_METADATA") &&
+	       rs_input_word(in, "\"hostname\"", out, size);
+}
+
 const struct rs_reader rs_reader_sonic = {
 	.name = "sonic",
 	.what = "SONiC's CONFIG_DB (config_db.json, qos.json): maps, PFC, ECN, buffers, ports",
 	.trust = RS_TRUST_INTENT,
 	.score = score,
 	.read = read_sonic,
+	.own_name = own_name,
 };

@@ -28,7 +28,14 @@ struct rs_reader {
 	/* Adds facts; what it does not understand it passes over. Negative errno on memory alone.
 	 */
 	int (*read)(struct rs_audit *a, const struct rs_input *in);
+	/* What the machine is called in its own configuration; false: nowhere. Files of one
+	 * directory that say two names are of two machines. NULL: such files say none. */
+	bool (*own_name)(const struct rs_input *in, char *out, size_t size);
 };
+
+/* For own_name(): the word behind the first `key` in the first 64 KiB, up to a blank or one of
+ * "\";,". */
+bool rs_input_word(const struct rs_input *in, const char *key, char *out, size_t size);
 
 /* All readers, ended by NULL: readers.c. */
 extern const struct rs_reader *const rs_readers[];

@@ -1,6 +1,7 @@
 /* Switch configuration and neighbours, as each vendor writes them: what is read, what is not
  * made up, and that two spellings of one configuration are one. */
 #include <stdlib.h>
+#include <unistd.h>
 #include "reading.h"
 
 /* ---- Junos ---- */
@@ -169,6 +170,58 @@ static void test_junos_cut_short_is_read_as_far_as_it_goes(void **state)
 		rs_audit_destroy(a);
 		free(cut);
 	}
+}
+
+/* ---- Several machines in one directory ---- */
+
+static void put_file(const char *dir, const char *name, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void test_configurations_side_by_side_are_machines(void **state)
+{
+	static const char *const names[] = {"a.conf", "b.conf", "c.txt"};
+	char dir[] = "/tmp/ripstop-test-XXXXXX", path[256];
+	struct rs_error e = {0};
+	struct rs_audit *a;
+
+	assert_non_null(mkdtemp(dir));
+	put_file(dir, names[0], "set system host-name l1\nset interfaces et-0/0/1 mtu 9000\n");
+	put_file(dir, names[2], "FEC parameters for eth9:\nActive FEC encoding: RS\n");
+	/* one that names itself is the directory's machine */
+	assert_int_equal(rs_audit_create(&a), 0);
+	assert_int_equal(rs_audit_read(a, dir, NULL, 0, &e), 0);
+	rs_facts_seal(a->facts);
+	assert_int_equal(rs_facts_hosts(a->facts), 1);
+	rs_audit_destroy(a);
+	/* two that name themselves are two; what names nobody stays the directory's */
+	put_file(dir, names[1], "set system host-name l2\nset interfaces et-0/0/1 mtu 9000\n");
+	assert_int_equal(rs_audit_create(&a), 0);
+	assert_int_equal(rs_audit_read(a, dir, NULL, 0, &e), 0);
+	rs_facts_seal(a->facts);
+	assert_int_equal(rs_facts_hosts(a->facts), 3);
+	assert_non_null(rs_facts_get(a->facts, "l1", "port/et-0/0/1", "mtu"));
+	assert_non_null(rs_facts_get(a->facts, "l2", "port/et-0/0/1", "mtu"));
+	rs_audit_destroy(a);
+	/* unless the user says whose they are */
+	assert_int_equal(rs_audit_create(&a), 0);
+	assert_int_equal(rs_audit_read(a, dir, "leaf", 0, &e), 0);
+	rs_facts_seal(a->facts);
+	assert_int_equal(rs_facts_hosts(a->facts), 1);
+	rs_audit_destroy(a);
+	for (unsigned i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		unlink(path);
+	}
+	rmdir(dir);
 }
 
 /* ---- EOS ---- */
@@ -544,6 +597,7 @@ int main(void)
 		cmocka_unit_test(test_junos_stanza_alone_speaks_of_its_wildcard),
 		cmocka_unit_test(test_junos_default_class_gives_way_to_a_queue_in_use),
 		cmocka_unit_test(test_junos_cut_short_is_read_as_far_as_it_goes),
+		cmocka_unit_test(test_configurations_side_by_side_are_machines),
 		cmocka_unit_test(test_eos_profile_counts_where_it_is_used),
 		cmocka_unit_test(test_eos_interface_wins_over_its_profile),
 		cmocka_unit_test(test_eos_no_drop_without_flow_control_on_protects_nothing),
