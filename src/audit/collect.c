@@ -3,6 +3,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,16 @@
 #include "audit/probe.h"
 #include "audit/snapshot.h"
 
+enum { SHORT_MAX = 512 };
+
 struct collection {
 	struct archive *ar;
 	const char *dir;
 	const struct rs_mask *mask; /* NULL: as it is */
 	time_t now;
 	struct rs_collected *count;
+	char *files; /* the short ones */
+	size_t n, room;
 };
 
 static int put(struct collection *c, const char *path, const char *data, size_t size)
@@ -44,18 +49,49 @@ static int put(struct collection *c, const char *path, const char *data, size_t 
 	return err;
 }
 
+/* A file of one short line whose place says what it is: kept among others. */
+static bool is_short(const char *path, const char *data, size_t size)
+{
+	size_t line = strcspn(data, "\n");
+
+	return size <= SHORT_MAX && line + 1 >= size && !memchr(data, '\t', size) &&
+	       !memchr(data, '\r', size) &&
+	       (!strncmp(path, "sys/", 4) || !strncmp(path, "proc/sys/", 9));
+}
+
+static int keep(struct collection *c, const char *path, const char *data)
+{
+	size_t n = strlen(path) + SHORT_MAX + 64;
+
+	if (c->n + n > c->room) {
+		size_t room = 2 * (c->n + n);
+		char *more = realloc(c->files, room);
+
+		if (!more)
+			return -ENOMEM;
+		c->files = more;
+		c->room = room;
+	}
+	c->n += (size_t)snprintf(c->files + c->n, c->room - c->n, "%s%s\t%.*s\n",
+				 c->n ? "" : RS_SNAPSHOT_FILES "\n", path, (int)strcspn(data, "\n"),
+				 data);
+	c->count->files++;
+	return 0;
+}
+
 static int file(void *arg, const char *path, const char *data, size_t size)
 {
 	struct collection *c = arg;
-	char *masked;
+	char *masked = NULL;
 	int err;
 
-	if (!c->mask)
-		return put(c, path, data, size);
-	masked = rs_mask_text(c->mask, data, size, &size);
-	if (!masked)
-		return -ENOMEM;
-	err = put(c, path, masked, size);
+	if (c->mask) {
+		masked = rs_mask_text(c->mask, data, size, &size);
+		if (!masked)
+			return -ENOMEM;
+		data = masked;
+	}
+	err = is_short(path, data, size) ? keep(c, path, data) : put(c, path, data, size);
 	free(masked);
 	return err;
 }
@@ -90,6 +126,8 @@ static int fill(struct archive *ar, const char *path, const char *tmp, struct co
 	err = mark(c);
 	if (!err)
 		err = rs_probe_all(&p);
+	if (!err && c->n)
+		err = put(c, "ripstop/files", c->files, c->n);
 	if (archive_write_close(ar) != ARCHIVE_OK && !err)
 		err = archive_errno(ar) > 0 ? -archive_errno(ar) : -EIO;
 	return err ? rs_error_set(e, err, "%s: %s", path, strerror(-err)) : 0;
@@ -120,6 +158,7 @@ int rs_audit_collect(const char *path, bool anonymise, const char *key, struct r
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	err = fill(c.ar, path, tmp, &c, e);
 	archive_write_free(c.ar);
+	free(c.files);
 	if (!err && rename(tmp, path))
 		err = rs_error_set(e, -errno, "%s: %s", path, strerror(errno));
 	if (err)

@@ -80,12 +80,43 @@ static int strings_grow(struct strings *t)
 	return 0;
 }
 
+/* Control bytes of a stranger's file drive no terminal and break no line. */
+static bool has_controls(const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 127)
+			return true;
+	return false;
+}
+
+static const char *intern(struct rs_facts *s, const char *text, size_t n);
+
+static const char *intern_shown(struct rs_facts *s, const char *text, size_t n)
+{
+	char *copy = malloc(n + 1);
+	const char *kept;
+
+	if (!copy)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		copy[i] = text[i] == '\t'                                  ? ' '
+			  : (unsigned char)text[i] < ' ' || text[i] == 127 ? '?'
+									   : text[i];
+	copy[n] = '\0';
+	kept = intern(s, copy, n);
+	free(copy);
+	return kept;
+}
+
 static const char *intern(struct rs_facts *s, const char *text, size_t n)
 {
 	struct strings *t = &s->strings;
-	uint64_t h = hash(text, n);
+	uint64_t h;
 	char *copy;
 
+	if (has_controls(text, n))
+		return intern_shown(s, text, n);
+	h = hash(text, n);
 	if (2 * (t->used + 1) > t->size && strings_grow(t))
 		return NULL;
 	for (; t->slot[h & (t->size - 1)]; h++) {

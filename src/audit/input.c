@@ -15,7 +15,11 @@
 
 enum {
 	DEPTH_MAX = 24,
-	FILES_MAX = 400000,
+	FILES_MAX = 8000000,
+	ENTRIES_MAX = 400000, /* of one archive */
+	RATIO_MAX = 400,      /* of unpacked to packed, once that is much: gzip ends at 1032 */
+	RATIO_FROM = 64 << 20,
+	LOOK_BYTES = 1 << 20,      /* of a file, to find its reader */
 	NESTED_MAX = 3,            /* archives in archives */
 	NAMES_MAX = 4096,          /* files of a directory that are asked for a name of their own */
 	NAME_BYTES = 1 << 16,      /* of each, to find it */
@@ -39,6 +43,17 @@ static int recognise(struct walk *w, const char *host, const char *path, const c
 
 /* ---- Files ---- */
 
+/* As it may be shown. */
+static const char *shown_text(struct rs_audit *a, const char *text)
+{
+	char *copy = rs_arena_strdup(a->arena, text);
+
+	for (char *p = copy; p && *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 127)
+			*p = '?';
+	return copy;
+}
+
 static int remember(struct rs_audit *a, const char *host, const char *path, const char *reader,
 		    uint32_t facts)
 {
@@ -52,15 +67,15 @@ static int remember(struct rs_audit *a, const char *host, const char *path, cons
 		a->files_room = room;
 	}
 	a->files[a->n_files++] = (struct rs_input_file){
-		.host = rs_arena_strdup(a->arena, host),
-		.path = rs_arena_strdup(a->arena, path),
+		.host = shown_text(a, host),
+		.path = shown_text(a, path),
 		.reader = reader,
 		.facts = facts,
 	};
 	return 0;
 }
 
-static const struct rs_reader *best(const struct rs_input *in)
+static const struct rs_reader *highest(const struct rs_input *in)
 {
 	const struct rs_reader *reader = NULL;
 	int most = 0;
@@ -73,6 +88,27 @@ static const struct rs_reader *best(const struct rs_input *in)
 			reader = rs_readers[i];
 		}
 	}
+	return reader;
+}
+
+/* What a file is, its beginning tells: each reader looks at that, however long the file is. */
+static const struct rs_reader *best(const struct rs_input *in)
+{
+	struct rs_input begin = *in;
+	const struct rs_reader *reader;
+	char *copy;
+
+	if (in->size <= LOOK_BYTES)
+		return highest(in);
+	copy = malloc(LOOK_BYTES + 1);
+	if (!copy)
+		return highest(in);
+	memcpy(copy, in->data, LOOK_BYTES);
+	copy[LOOK_BYTES] = '\0';
+	begin.data = copy;
+	begin.size = LOOK_BYTES;
+	reader = highest(&begin);
+	free(copy);
 	return reader;
 }
 
@@ -106,7 +142,7 @@ static int count(struct walk *w, const char *path, uint64_t bytes)
 {
 	w->bytes += bytes;
 	if (++w->files > FILES_MAX)
-		return over(w, path, "more than 400,000 files");
+		return over(w, path, "more than 8,000,000 files");
 	return w->bytes > TOTAL_BYTES_MAX ? over(w, path, "more than 4 GiB unpacked") : 0;
 }
 
@@ -198,15 +234,32 @@ static bool path_hostile(const char *p)
 	return false;
 }
 
-static int entry_read(struct archive *ar, struct content *c)
+/* One archive's own: what it was packed into, what came out of it so far. */
+struct unpacked {
+	size_t packed;
+	uint64_t bytes;
+	uint32_t entries;
+};
+
+/* Reads an entry to its end, though no more than FILE_BYTES_MAX is kept: what an entry holds is
+ * counted before the next is looked for, which would unpack it unseen. */
+static int entry_read(struct walk *w, struct archive *ar, struct content *c, struct unpacked *u,
+		      const char *path)
 {
 	char buf[65536];
 	la_ssize_t n;
 	int err = content_add(c, "", 0);
 
-	while (!err && c->size < FILE_BYTES_MAX &&
-	       (n = archive_read_data(ar, buf, sizeof(buf))) > 0)
-		err = content_add(c, buf, (size_t)n);
+	while (!err && (n = archive_read_data(ar, buf, sizeof(buf))) > 0) {
+		u->bytes += (uint64_t)n;
+		w->bytes += (uint64_t)n;
+		if (w->bytes > TOTAL_BYTES_MAX)
+			return over(w, path, "more than 4 GiB unpacked");
+		if (u->bytes > RATIO_FROM && u->bytes / RATIO_MAX > u->packed)
+			return over(w, path, "unpacks to more than 400 times its size");
+		if (c->size < FILE_BYTES_MAX)
+			err = content_add(c, buf, (size_t)n);
+	}
 	return err;
 }
 
@@ -242,13 +295,15 @@ static const char *owner_of(const struct owner *o, const char **inner)
 }
 
 static int entry(struct walk *w, struct archive *ar, struct archive_entry *en, struct owner *o,
-		 const char *path)
+		 struct unpacked *u, const char *path)
 {
 	const char *name = archive_entry_pathname(en), *inner = name, *host;
 	struct content c = {0};
 	char full[4096];
 	int err;
 
+	if (++u->entries > ENTRIES_MAX)
+		return over(w, path, "more than 400,000 entries");
 	if (!name || archive_entry_filetype(en) == AE_IFDIR)
 		return 0;
 	if (path_hostile(name)) {
@@ -262,9 +317,9 @@ static int entry(struct walk *w, struct archive *ar, struct archive_entry *en, s
 	find_mark(o, name);
 	host = owner_of(o, &inner);
 	snprintf(full, sizeof(full), "%s:%s", path, name);
-	err = entry_read(ar, &c);
+	err = entry_read(w, ar, &c, u, path);
 	if (!err)
-		err = count(w, full, c.size);
+		err = count(w, full, 0);
 	if (!err)
 		err = recognise(w, host, full, inner, c.data, c.size);
 	free(c.data);
@@ -275,6 +330,7 @@ static int archive_walk(struct walk *w, const char *host, const char *path, cons
 			size_t size)
 {
 	struct owner o = {.host = host, .forced = w->host != NULL};
+	struct unpacked u = {.packed = size};
 	struct archive *ar = archive_read_new();
 	struct archive_entry *en;
 	int r = ARCHIVE_FATAL, err = 0;
@@ -287,7 +343,7 @@ static int archive_walk(struct walk *w, const char *host, const char *path, cons
 	if (!archive_read_open_memory(ar, data, size))
 		while (!err && (r = archive_read_next_header(ar, &en)) >= ARCHIVE_WARN &&
 		       r != ARCHIVE_EOF)
-			err = entry(w, ar, en, &o, path);
+			err = entry(w, ar, en, &o, &u, path);
 	if (!err && r < ARCHIVE_WARN)
 		err = rs_error_set(w->e, -EINVAL, "%s: %s", path,
 				   archive_error_string(ar) ? archive_error_string(ar)

@@ -243,10 +243,37 @@ static void fill(char *out, size_t size, const char *form, char part[][PART])
 	out[n] = '\0';
 }
 
+/* Could the ends fit? From the last component on, those without a star must be equal: most patterns
+ * are done with after one comparison. */
+static bool may_match(const char *path, const char *pattern)
+{
+	const char *p = path + strlen(path), *q = pattern + strlen(pattern);
+
+	for (;;) {
+		const char *from_p = p, *from_q = q;
+		bool star = false;
+
+		while (from_p > path && from_p[-1] != '/')
+			from_p--;
+		while (from_q > pattern && from_q[-1] != '/')
+			star |= *--from_q == '*' || *from_q == '?';
+		if (!star &&
+		    (p - from_p != q - from_q || memcmp(from_p, from_q, (size_t)(p - from_p)) != 0))
+			return false;
+		if (from_q == pattern)
+			return true;
+		if (from_p == path)
+			return false;
+		p = from_p - 1;
+		q = from_q - 1;
+	}
+}
+
 static const struct place *find(const char *path, char part[][PART])
 {
 	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		const char *end = tail(path, places[i].pattern);
+		const char *end =
+			may_match(path, places[i].pattern) ? tail(path, places[i].pattern) : NULL;
 		unsigned n = 0;
 
 		if (end && match(places[i].pattern, end, part, &n))

@@ -5,6 +5,7 @@
 #include "audit/reader.h"
 
 extern const struct rs_reader rs_reader_facts;
+extern const struct rs_reader rs_reader_files;
 extern const struct rs_reader rs_reader_env;
 extern const struct rs_reader rs_reader_tree;
 extern const struct rs_reader rs_reader_listing;

@@ -40,6 +40,17 @@ static void test_most_trusted_wins_then_the_first(void **state)
 	rs_facts_destroy(s);
 }
 
+static void test_control_bytes_drive_no_terminal(void **state)
+{
+	struct rs_facts *s = rs_facts_create();
+
+	add(s, "h\033[31m", "nic/a", "name", "a\tb\nc\x7f", RS_TRUST_LOG, 0);
+	rs_facts_seal(s);
+	assert_string_equal(rs_facts_host(s, 0), "h?[31m");
+	assert_string_equal(rs_facts_value(s, "h?[31m", "nic/a", "name"), "a b?c?");
+	rs_facts_destroy(s);
+}
+
 static void test_old_snapshot_is_apart(void **state)
 {
 	struct rs_facts *s = rs_facts_create();
@@ -130,6 +141,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_natural_order_counts_digits_as_numbers),
 		cmocka_unit_test(test_most_trusted_wins_then_the_first),
+		cmocka_unit_test(test_control_bytes_drive_no_terminal),
 		cmocka_unit_test(test_old_snapshot_is_apart),
 		cmocka_unit_test(test_numbers_are_whole_or_none),
 		cmocka_unit_test(test_looked_up_as_searched),
