@@ -16,7 +16,10 @@ static const char *class_text(struct rs_audit *a, const struct rs_hop *h)
 {
 	if (h->untrusted)
 		return "does not trust DSCP";
-	return rs_audit_text(a, "TC %d (%s%s)", h->tc, h->lossless ? "lossless" : "lossy",
+	return rs_audit_text(a, "TC %d (%s%s)", h->tc,
+			     h->lossless == 1   ? "lossless"
+			     : h->lossless == 0 ? "lossy"
+						: "PFC not known",
 			     h->inferred ? ", by default" : "");
 }
 
@@ -296,6 +299,46 @@ static bool chain_at_switches(struct rs_audit *a, const struct rs_rule *r, const
 	return broken;
 }
 
+/* The host's buffer of the priority, as far as it was printed; R08 judges its size. */
+static void buffer_stage(struct rs_audit *a, struct rs_finding *f, const struct chain *x)
+{
+	const char *subject = rs_audit_text(a, "netdev/%s", x->port.netdev), *buffer, *size;
+
+	buffer = rs_facts_value(a->facts, x->host, subject,
+				rs_audit_text(a, "prio_buffer/%d", x->c.priority));
+	size = buffer ? rs_facts_value(a->facts, x->host, subject,
+				       rs_audit_text(a, "buffer_size/%s", buffer))
+		      : NULL;
+	rs_finding_stage(a, f, x->host, "buffer", buffer ? RS_PASS : RS_UNKNOWN, "%s%s%s%s",
+			 buffer ? buffer : "not known", size ? " of " : "", size ? size : "",
+			 size ? " B" : "");
+	if (!buffer)
+		rs_finding_need(a, f, rs_audit_text(a, "dcb buffer show dev %s", x->port.netdev),
+				"the buffer of the priority");
+}
+
+/* What each switch makes of it, where nothing breaks the chain. */
+static void switch_stages(struct rs_audit *a, struct rs_finding *f, const struct chain *x)
+{
+	for (uint32_t i = 0; f && i < rs_facts_hosts(a->facts); i++) {
+		const char *sw = rs_facts_host(a->facts, i);
+		struct rs_hop_view v;
+		struct rs_hop h;
+		unsigned n;
+
+		if (!rs_facts_is_switch(a->facts, sw) || !switch_hop(a, sw, x->c.dscp, &h, &v, &n))
+			continue;
+		rs_finding_stage(a, f, sw, "class", h.lossless == 1 ? RS_PASS : RS_UNKNOWN,
+				 "%s on %u port%s", class_text(a, &h), n, n == 1 ? "" : "s");
+		rs_finding_stage(a, f, sw, "queue", h.ecn < 0 ? RS_UNKNOWN : RS_PASS, "%d, %s",
+				 h.queue,
+				 h.ecn == 1   ? "marks ECN"
+				 : h.ecn == 0 ? "does not mark (S04)"
+					      : "marking not known");
+		rs_finding_fact(f, h.map);
+	}
+}
+
 static void chain_judge(struct rs_audit *a, const struct rs_rule *r, struct chain *x)
 {
 	unsigned switches = 0;
@@ -328,6 +371,8 @@ static void chain_judge(struct rs_audit *a, const struct rs_rule *r, struct chai
 	f = chain_finding(a, r, x, RS_PASS,
 			  rs_audit_text(a, "%s: DSCP %d is lossless as far as seen",
 					rs_qp_kinds[x->kind], x->c.dscp));
+	buffer_stage(a, f, x);
+	switch_stages(a, f, x);
 	if (!switches)
 		rs_finding_need(a, f, "the switches' configuration", "what they do with the DSCP");
 }

@@ -1053,10 +1053,39 @@ static void s13_port(struct rs_gather *g, const struct rs_hop_view *v)
 	s13_queues(g, v);
 }
 
+/* How long the neighbour had a lossless priority of this port stopped, of the time between two
+ * snapshots: a host that does not drain, or a switch that is full. */
+static void s13_paused(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	for (int p = -1; p < RS_HOP_PRIORITIES; p++) {
+		const char *who = rs_facts_value(g->a->facts, v->sw, v->port, "neighbour");
+		const char *name = p < 0 ? "rx_pause_us" : rs_audit_text(g->a, "pfc_rx_us/%d", p);
+		struct rs_rise r;
+		double share;
+
+		if (!rs_look_rise(g->a, v->sw, v->port, name, &r) || r.lifetime || r.seconds <= 0)
+			continue;
+		share = (double)r.by / 1e6 / r.seconds;
+		if (share <= g->a->set.pause_fail) {
+			g->passed++;
+			continue;
+		}
+		rs_gather_fail(g, RS_MAJOR, v->sw, v->port, r.now, NULL,
+			       "%s: %s had this port stopped for %.1f%% of the time %s", v->sw,
+			       who ? who : "its neighbour", 100 * share, rs_look_since(g->a, &r));
+	}
+}
+
 static void s13(struct rs_audit *a, const struct rs_rule *r)
 {
-	struct rs_gather g = gather(a, r);
+	struct rs_gather g = gather(a, r), paused = gather(a, r);
 
+	each_port(&paused, s13_paused);
+	if (paused.f)
+		rs_gather_end(&paused,
+			      "who sends pauses does not drain: a host by its PCIe path, IOMMU or "
+			      "memory, a switch by congestion behind it",
+			      "", "", "", "");
 	each_port(&g, s13_port);
 	if (g.f) {
 		rs_finding_need(a, g.f, "--since an older snapshot", "whether it still rises");

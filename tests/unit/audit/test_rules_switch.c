@@ -562,6 +562,21 @@ static void test_drops_without_pauses_are_flow_control_that_does_not_work(void *
 		RS_PASS);
 }
 
+static void test_neighbour_that_stops_a_port(void **state)
+{
+#define STOPPED(us)                                                                          \
+	SWITCH("SONiC"), OF("e0", "neighbour", "gpu7"), OF("e0", "counter/pfc_rx_us/3", us), \
+		{"leaf", "port/e0", "counter/pfc_rx_us/3", "1000", 1},                       \
+		{"leaf", "host", "time", "1100", 0}, {"leaf", "host", "time", "1000", 1}
+	/* 100 s: 1% is a second */
+	assert_int_equal(severity("S13", FACTS(STOPPED("1002000"))), RS_MAJOR);
+	assert_int_equal(verdict("S13", FACTS(STOPPED("1000000"))), RS_NA);
+	/* one reading has no time */
+	assert_int_equal(verdict("S13", FACTS(SWITCH("SONiC"),
+					      OF("e0", "counter/pfc_rx_us/3", "999999999"))),
+			 RS_NA);
+}
+
 /* ---- S14, S15 ---- */
 
 static void test_few_priorities_are_lossless(void **state)
@@ -661,6 +676,7 @@ int main(void)
 		cmocka_unit_test(test_drops_in_a_lossless_queue),
 		cmocka_unit_test(test_drops_between_two_snapshots),
 		cmocka_unit_test(test_drops_without_pauses_are_flow_control_that_does_not_work),
+		cmocka_unit_test(test_neighbour_that_stops_a_port),
 		cmocka_unit_test(test_few_priorities_are_lossless),
 		cmocka_unit_test(test_what_is_set_is_in_force),
 		cmocka_unit_test(test_chain_breaks_at_a_port_that_does_not_trust),
