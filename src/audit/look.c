@@ -266,6 +266,26 @@ bool rs_look_hca(const char *list, const char *name)
 	return hit != exclude;
 }
 
+int rs_look_sprays(const struct rs_audit *a, const struct rs_fact **which)
+{
+	static const char *const yes[] = {"on", "enabled", "1", "true", "yes"};
+	int known = -1;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const struct rs_fact *f = rs_facts_get(a->facts, host, "host", "ar");
+		bool on = false;
+
+		if (!f || !rs_facts_is_switch(a->facts, host))
+			continue;
+		for (unsigned k = 0; k < sizeof(yes) / sizeof(*yes); k++)
+			on |= !strcasecmp(f->value, yes[k]);
+		*which = f;
+		known = on || known == 1;
+	}
+	return known;
+}
+
 /* ---- Counters ---- */
 
 int64_t rs_look_ceiling(const char *counter)

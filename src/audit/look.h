@@ -38,6 +38,9 @@ int rs_look_nearest(const struct rs_audit *a, const char *host, const char *nic)
 /* NCCL_IB_HCA: a list of prefixes; '=' exact, '^' exclude. */
 bool rs_look_hca(const char *list, const char *name);
 
+/* Do the switches that were seen spray packets over paths? 1, 0; -1: not known. */
+int rs_look_sprays(const struct rs_audit *a, const struct rs_fact **which);
+
 /* What a counter did: between two snapshots where there are two, else since boot. */
 struct rs_rise {
 	int64_t by;     /* how much it rose; of one reading: its value */

@@ -74,6 +74,38 @@ static struct rs_finding *c01_nic(struct rs_audit *a, const struct rs_rule *r, c
 	return f;
 }
 
+/* Discards that the NIC counts by priority: in a lossless one there are none. */
+static void c01_discards(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const char *netdev;
+	uint32_t at = 0;
+
+	while ((netdev = rs_facts_subject(a->facts, &at, host, "netdev/"))) {
+		int mask = rs_qos_pfc_mask(a, host, netdev + 7);
+
+		for (int p = 0; mask > 0 && p < 8; p++) {
+			struct rs_finding *f;
+			struct rs_rise c;
+			char name[32];
+
+			snprintf(name, sizeof(name), "rx_prio%d_discards", p);
+			if (!(mask >> p & 1) || !rs_look_rise(a, host, netdev, name, &c) ||
+			    c.by <= 0)
+				continue;
+			f = rs_finding_new(a, r, RS_FAIL, c.lifetime ? RS_MAJOR : RS_CRITICAL,
+					   "lossless priority %d discarded %lld packets, %s", p,
+					   (long long)c.by, rs_look_since(a, &c));
+			rs_finding_subject(a, f, host, netdev + 7);
+			rs_finding_fact(f, c.now);
+			rs_finding_why(a, f,
+				       "the buffer was full although PFC is on: XOFF came too "
+				       "late (R08), or the switch does not heed it (S02)");
+			if (f && c.lifetime)
+				f->confidence = RS_MEDIUM;
+		}
+	}
+}
+
 static void c01(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -86,6 +118,7 @@ static void c01(struct rs_audit *a, const struct rs_rule *r)
 
 			right += !c01_nic(a, r, host, nic, &seen) && seen;
 		}
+		c01_discards(a, r, host);
 		pass(a, r, host, right, "no loss was counted");
 	}
 }
@@ -190,8 +223,51 @@ static void c03(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- C05 ---- */
 
+/* Receivers send CNPs, and no sender that was seen has handled one: they are lost, or the reaction
+ * points are off. Needs readings of both sides. */
+static void c05_hosts(struct rs_audit *a, const struct rs_rule *r)
+{
+	const struct rs_fact *sent = NULL, *idle = NULL;
+	int64_t all_sent = 0, all_handled = 0;
+	unsigned hosts = 0;
+	struct rs_finding *f;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *nic;
+		bool both = false;
+		uint32_t at = 0;
+
+		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+			struct rs_rise s, h;
+
+			if (!rs_look_rise(a, host, nic, "np_cnp_sent", &s) ||
+			    !rs_look_rise(a, host, nic, "rp_cnp_handled", &h))
+				continue;
+			both = true;
+			all_sent += s.by;
+			all_handled += h.by;
+			sent = s.by > 0 && !sent ? s.now : sent;
+			idle = !h.by && !idle ? h.now : idle;
+		}
+		hosts += both;
+	}
+	if (hosts < 2 || all_sent <= 0 || all_handled > 0)
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+			   "%lld CNPs were sent on %u hosts and none was handled: they are lost on "
+			   "the way, or the reaction points are off",
+			   (long long)all_sent, hosts);
+	rs_finding_subject(a, f, sent->host, NULL);
+	rs_finding_fact(f, sent);
+	rs_finding_fact(f, idle);
+	rs_finding_need(a, f, "counters of all senders", "whether they were among those read");
+	if (f)
+		f->confidence = RS_MEDIUM;
+}
+
 static void c05(struct rs_audit *a, const struct rs_rule *r)
 {
+	c05_hosts(a, r);
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i), *nic;
 		uint32_t at = 0;

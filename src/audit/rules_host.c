@@ -88,6 +88,8 @@ static void h02(struct rs_audit *a, const struct rs_rule *r)
 
 		if (!g)
 			continue;
+		/* hardware-managed drivers call their milder policy powersave, too: still it ramps
+		 */
 		good = !strcmp(g->value, "performance");
 		f = rs_finding_new(a, r, good ? RS_PASS : RS_FAIL, RS_MINOR, "the governor is %s",
 				   g->value);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "audit/look.h"
 #include "audit/nccl.h"
 #include "audit/rule.h"
 
@@ -65,6 +66,35 @@ static void n02(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- N07 ---- */
 
+static void n07_qps(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	enum { MANY = 16 };
+	const struct rs_fact *q = rs_facts_get(a->facts, host, "env", "NCCL_IB_QPS_PER_CONNECTION");
+	const struct rs_fact *sw = NULL;
+	int spray = rs_look_sprays(a, &sw);
+	const char *what = NULL;
+	struct rs_finding *f;
+
+	if (!q || !q->numeric)
+		return;
+	if (q->number > MANY)
+		what = "that many are more state than a NIC keeps at hand";
+	else if (spray == 1 && q->number > 1)
+		what = "the switches spray each packet: one queue pair is enough";
+	else if (spray == 0 && q->number < 2)
+		what = "the switches hash by flow: a single flow a connection collides";
+	f = rs_finding_new(a, r, what ? RS_FAIL : RS_PASS, RS_MINOR,
+			   "%lld queue pairs a connection%s%s", (long long)q->number,
+			   what ? ": " : "", what ? what : "");
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, q);
+	rs_finding_fact(f, what ? sw : NULL);
+	if (what)
+		rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+			       rs_audit_text(a, "NCCL_IB_QPS_PER_CONNECTION=%s", q->value),
+			       "NCCL_IB_QPS_PER_CONNECTION=%d  # measure it", spray == 1 ? 1 : 4);
+}
+
 static void n07(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -75,6 +105,7 @@ static void n07(struct rs_audit *a, const struct rs_rule *r)
 		uint32_t version = rs_nccl_version(a, host, &seen);
 		struct rs_finding *f;
 
+		n07_qps(a, r, host);
 		if (!split || !split->numeric)
 			continue;
 		if (split->number && (!version || version >= rs_nccl_make(2, 20, 3))) {
@@ -104,6 +135,56 @@ static void n07(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- N11 ---- */
 
+/* Does the board join GPUs by NVLink, and how near are those that it does not? */
+static void gpu_pairs(const struct rs_audit *a, const char *host, bool *nvlink, bool *pcie)
+{
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	*nvlink = *pcie = false;
+	while ((f = rs_facts_next(a->facts, &at, host, "topo", "distance/GPU"))) {
+		if (!strstr(f->name + 9, "/GPU"))
+			continue;
+		*nvlink |= !strncmp(f->value, "NV", 2);
+		*pcie |= !strcmp(f->value, "PIX") || !strcmp(f->value, "PXB");
+	}
+}
+
+/* NCCL_P2P_LEVEL nearer than what the board offers: LOC forbids all, NVL what PCIe switches join.
+ */
+static void n11_level(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *v = rs_facts_get(a->facts, host, "env", "NCCL_P2P_LEVEL");
+	bool nvlink, pcie, none, nvl;
+	struct rs_finding *f;
+
+	if (!v)
+		return;
+	gpu_pairs(a, host, &nvlink, &pcie);
+	none = !strcmp(v->value, "LOC") || !strcmp(v->value, "0");
+	nvl = !strcmp(v->value, "NVL");
+	if (!nvlink && !pcie) {
+		if (!none)
+			return;
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+				   "NCCL_P2P_LEVEL=%s; what the board offers is not known",
+				   v->value);
+		rs_finding_need(a, f, "nvidia-smi topo -m", "how GPUs are joined");
+	} else if (none || (nvl && pcie && !nvlink)) {
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+				   "NCCL_P2P_LEVEL=%s forbids what the board offers (%s)", v->value,
+				   nvlink ? "NVLink" : "PCIe switches");
+		rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+			       rs_audit_text(a, "NCCL_P2P_LEVEL=%s", v->value),
+			       "unset NCCL_P2P_LEVEL");
+	} else {
+		f = rs_finding_new(a, r, RS_PASS, RS_MAJOR, "NCCL_P2P_LEVEL=%s fits the board",
+				   v->value);
+	}
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, v);
+}
+
 static void n11(struct rs_audit *a, const struct rs_rule *r)
 {
 	static const char *const off[] = {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", NULL};
@@ -111,6 +192,7 @@ static void n11(struct rs_audit *a, const struct rs_rule *r)
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
 
+		n11_level(a, r, host);
 		for (unsigned k = 0; off[k]; k++) {
 			const struct rs_fact *v = rs_facts_get(a->facts, host, "env", off[k]);
 			struct rs_finding *f;

@@ -561,32 +561,10 @@ static void r13(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- R14 ---- */
 
-/* Do the switches that were seen spray packets? 1, 0; -1: not known. */
-static int sprays(const struct rs_audit *a, const struct rs_fact **which)
-{
-	int known = -1;
-
-	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
-		const char *host = rs_facts_host(a->facts, i);
-		const struct rs_fact *f;
-		uint32_t at_ = 0;
-
-		while (rs_facts_is_switch(a->facts, host) &&
-		       (f = rs_facts_next(a->facts, &at_, host, "", "adaptive_routing"))) {
-			bool on = !strcasecmp(f->value, "on") || !strcasecmp(f->value, "enabled") ||
-				  !strcmp(f->value, "1") || !strcasecmp(f->value, "true");
-
-			*which = f;
-			known = on || known == 1;
-		}
-	}
-	return known;
-}
-
 static void r14(struct rs_audit *a, const struct rs_rule *r)
 {
 	const struct rs_fact *sw = NULL;
-	int spray = sprays(a, &sw);
+	int spray = rs_look_sprays(a, &sw);
 
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
@@ -618,6 +596,9 @@ static void r14(struct rs_audit *a, const struct rs_rule *r)
 		if (spray < 0)
 			rs_finding_need(a, f, "the switches' configuration",
 					"whether they use adaptive routing");
+		/* a switch may balance by flowlets, which stay in order */
+		if (f && bad)
+			f->confidence = RS_MEDIUM;
 		if (bad)
 			rs_finding_fix(a, f, "all hosts of the job", true, NULL,
 				       on ? "NCCL_IB_ADAPTIVE_ROUTING=1"

@@ -127,18 +127,56 @@ static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		rs_finding_fact(f, gid_at(a, host, nic, best).gid);
 }
 
+/* NCCL's own choice where the index is not set: 0 up to 2.20, from 2.21 on the entry it finds. */
+static void r02_unset(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		      const char *nic, uint32_t version)
+{
+	int best = best_gid(a, host, nic);
+	struct gid first = gid_at(a, host, nic, 0);
+	struct rs_finding *f;
+
+	/* a port without an address of its own is not part of the job */
+	if (best < 0)
+		return;
+	if (!version) {
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
+				   "NCCL_IB_GID_INDEX is not set: 0 up to NCCL 2.20, then chosen");
+		rs_finding_need(a, f, "NCCL's log, or NCCL_VERSION", "which release it is");
+	} else if (version >= rs_nccl_make(2, 21, 0) || usable(&first)) {
+		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
+				   "NCCL takes GID %d, routable RoCE v2",
+				   version >= rs_nccl_make(2, 21, 0) ? best : 0);
+	} else {
+		f = rs_finding_new(
+			a, r, RS_FAIL, RS_CRITICAL,
+			"this release takes GID 0 when NCCL_IB_GID_INDEX is not set; index "
+			"%d is RoCE v2 with an address",
+			best);
+		rs_finding_fix(a, f, host, true, NULL, "unset NCCL_IB_GID_INDEX",
+			       "NCCL_IB_GID_INDEX=%d", best);
+	}
+	rs_finding_subject(a, f, host, nic + 4);
+	rs_finding_fact(f, first.gid);
+	rs_finding_fact(f, gid_at(a, host, nic, best).gid);
+}
+
 static void r02(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i), *nic;
 		const struct rs_fact *index = rs_nccl_env(a, host, "NCCL_IB_GID_INDEX");
-		uint32_t at = 0;
+		uint32_t version = rs_nccl_version(a, host, NULL), at = 0;
 
-		if (!index || !index->numeric || index->number < 0)
+		if (!index && !rs_nccl_env_seen(a, host))
 			continue;
-		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/")))
-			if (has_gids(a, host, nic))
+		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+			if (!has_gids(a, host, nic))
+				continue;
+			if (index && index->numeric && index->number >= 0)
 				r02_nic(a, r, host, nic, index);
+			else
+				r02_unset(a, r, host, nic, version);
+		}
 	}
 }
 
@@ -155,13 +193,48 @@ static int ib_mtu(int64_t mtu)
 	return 0;
 }
 
+/* What the port says it uses, against what its interface leaves room for. */
+static void r03_active(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const char *nic)
+{
+	const struct rs_fact *active = rs_facts_get(a->facts, host, nic, "active_mtu");
+	const char *state = rs_facts_value(a->facts, host, nic, "port_state");
+	const char *layer = rs_facts_value(a->facts, host, nic, "link_layer");
+	const char *netdev = rs_facts_value(a->facts, host, nic, "netdev");
+	char subject[160];
+	struct rs_finding *f;
+	int64_t mtu;
+
+	snprintf(subject, sizeof(subject), "netdev/%s", netdev ? netdev : "");
+	if (!active || !active->numeric || !layer || strcmp(layer, "Ethernet") ||
+	    (state && strcmp(state, "ACTIVE")) || !netdev ||
+	    !rs_facts_number(a->facts, host, subject, "mtu", &mtu) || ib_mtu(mtu) == active->number)
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+			   "the port uses a path MTU of %lld; its interface's MTU %lld leaves room "
+			   "for %d",
+			   (long long)active->number, (long long)mtu, ib_mtu(mtu));
+	rs_finding_subject(a, f, host, nic + 4);
+	rs_finding_fact(f, active);
+	rs_finding_fact(f, rs_facts_get(a->facts, host, subject, "mtu"));
+	rs_finding_why(a, f,
+		       "the two were read at different times, or the driver did not follow: "
+		       "peers that agree on the larger lose every full packet");
+	rs_finding_fix(a, f, host, false, "the link, for a moment", NULL,
+		       "ip link set dev %s down; ip link set dev %s up", netdev, netdev);
+}
+
 static void r03(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
 		struct rs_qos_port port[64];
 		unsigned n = rs_qos_ports(a, host, port, 64);
+		const char *nic;
+		uint32_t at = 0;
 
+		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/")))
+			r03_active(a, r, host, nic);
 		for (unsigned p = 0; p < n; p++) {
 			char netdev[128];
 			struct rs_finding *f;
@@ -270,8 +343,10 @@ const struct rs_rule rs_rules_roce[] = {
 	{
 		.id = "R03",
 		.name = "mtu",
-		.severity = RS_MINOR,
-		.criterion = "The network interface's MTU leaves room for a path MTU of 4096.",
+		.severity = RS_CRITICAL,
+		.criterion =
+			"The network interface's MTU leaves room for a path MTU of 4096, and the "
+			"port uses what fits.",
 		.authority = "Linux iboe_get_mtu; IBTA vol. 1 annex A17 (headers)",
 		.explain = "The path MTU is the largest of 256 to 4096 that fits into the "
 			   "interface's MTU less 96 bytes. "

@@ -409,6 +409,87 @@ static void test_split_by_hand_depends_on_the_version(void **state)
 	assert_int_equal(verdict("N07", FACTS({"a", "env", split, "0", 0})), RS_PASS);
 }
 
+static void test_queue_pairs_suit_the_switches(void **state)
+{
+	static const char *const qps = "NCCL_IB_QPS_PER_CONNECTION";
+
+	assert_int_equal(verdict("N07", FACTS({"a", "env", qps, "4", 0})), RS_PASS);
+	assert_int_equal(verdict("N07", FACTS({"a", "env", qps, "64", 0})), RS_FAIL);
+	assert_int_equal(verdict("N07", FACTS({"a", "env", qps, "4", 0},
+					      {"leaf", "host", "role", "switch", 0},
+					      {"leaf", "host", "ar", "on", 0})),
+			 RS_FAIL);
+	assert_int_equal(verdict("N07", FACTS({"a", "env", qps, "1", 0},
+					      {"leaf", "host", "role", "switch", 0},
+					      {"leaf", "host", "ar", "off", 0})),
+			 RS_FAIL);
+}
+
+static void test_level_of_p2p_leaves_what_the_board_offers(void **state)
+{
+#define NVLINK {"a", "topo", "distance/GPU0/GPU1", "NV18", 0}
+#define LEVEL(v)                                   \
+	{                                          \
+		"a", "env", "NCCL_P2P_LEVEL", v, 0 \
+	}
+	assert_int_equal(verdict("N11", FACTS(NVLINK, LEVEL("LOC"))), RS_FAIL);
+	/* NVLink is nearer than PIX */
+	assert_int_equal(verdict("N11", FACTS(NVLINK, LEVEL("PIX"))), RS_PASS);
+	assert_int_equal(
+		verdict("N11", FACTS({"a", "topo", "distance/GPU0/GPU1", "PIX", 0}, LEVEL("NVL"))),
+		RS_FAIL);
+	assert_int_equal(verdict("N11", FACTS(LEVEL("LOC"))), RS_UNKNOWN);
+}
+
+static void test_gid_that_a_release_chooses_by_itself(void **state)
+{
+#define TABLE                                                                         \
+	{"a", "nic/m", "gid/0", "fe80::1", 0}, {"a", "nic/m", "gid_type/0", "v1", 0}, \
+		{"a", "nic/m", "gid/3", "::ffff:10.0.0.1", 0},                        \
+		{"a", "nic/m", "gid_type/3", "v2", 0}, {"a", "env", "NCCL_DEBUG", "WARN", 0}
+#define RELEASE(v)                           \
+	{                                    \
+		"a", "nccl", "version", v, 0 \
+	}
+	assert_int_equal(verdict("R02", FACTS(TABLE, RELEASE("2.20.5"))), RS_FAIL);
+	assert_int_equal(verdict("R02", FACTS(TABLE, RELEASE("2.21.5"))), RS_PASS);
+	assert_int_equal(verdict("R02", FACTS(TABLE)), RS_UNKNOWN);
+}
+
+static void test_port_uses_the_mtu_that_its_interface_leaves(void **state)
+{
+#define MTUS(active, mtu)                                                                     \
+	{"a", "nic/m", "active_mtu", active, 0}, {"a", "nic/m", "link_layer", "Ethernet", 0}, \
+		{"a", "nic/m", "netdev", "e0", 0}, {"a", "netdev/e0", "mtu", mtu, 0}
+	assert_int_equal(verdict("R03", FACTS(MTUS("1024", "9000"))), RS_FAIL);
+	assert_int_equal(verdict("R03", FACTS(MTUS("4096", "4200"))), RS_NA);
+	/* a port that is down uses none */
+	assert_int_equal(verdict("R03", FACTS(MTUS("1024", "9000"),
+					      {"a", "nic/m", "port_state", "DOWN", 0})),
+			 RS_NA);
+}
+
+static void test_cnps_are_handled_somewhere(void **state)
+{
+#define CNPS(h, sent, handled)                        \
+	{h, "nic/m", "counter/np_cnp_sent", sent, 0}, \
+		{h, "nic/m", "counter/rp_cnp_handled", handled, 0}
+	assert_int_equal(verdict("C05", FACTS(CNPS("a", "9", "0"), CNPS("b", "0", "0"))), RS_FAIL);
+	assert_int_equal(verdict("C05", FACTS(CNPS("a", "9", "0"), CNPS("b", "0", "9"))), RS_NA);
+	/* one host alone is no other's sender */
+	assert_int_equal(verdict("C05", FACTS(CNPS("a", "9", "0"))), RS_NA);
+}
+
+static void test_lossless_priority_discards_nothing(void **state)
+{
+#define DROPS(p)                                                    \
+	{"a", "netdev/e", "counter/rx_prio" p "_discards", "7", 0}, \
+		{"a", "netdev/e", "pfc/3", "1", 0}
+	assert_int_equal(verdict("C01", FACTS(DROPS("3"))), RS_FAIL);
+	/* a lossy one may */
+	assert_int_equal(verdict("C01", FACTS(DROPS("0"))), RS_NA);
+}
+
 #define ISLANDS                                                                                 \
 	{"a", "topo", "distance/GPU0/GPU1", "NV18", 0},                                         \
 		{"a", "topo", "distance/GPU0/GPU2", "SYS", 0},                                  \
@@ -505,6 +586,12 @@ int main(void)
 		cmocka_unit_test(test_mtu_of_4200_is_enough),
 		cmocka_unit_test(test_link_layers_are_not_mixed),
 		cmocka_unit_test(test_split_by_hand_depends_on_the_version),
+		cmocka_unit_test(test_queue_pairs_suit_the_switches),
+		cmocka_unit_test(test_level_of_p2p_leaves_what_the_board_offers),
+		cmocka_unit_test(test_gid_that_a_release_chooses_by_itself),
+		cmocka_unit_test(test_port_uses_the_mtu_that_its_interface_leaves),
+		cmocka_unit_test(test_cnps_are_handled_somewhere),
+		cmocka_unit_test(test_lossless_priority_discards_nothing),
 		cmocka_unit_test(test_islands_need_rails_that_reach_each_other),
 		cmocka_unit_test(test_completions_and_fallback),
 		cmocka_unit_test(test_consequences_fold_under_their_cause),

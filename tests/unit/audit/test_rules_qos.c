@@ -176,10 +176,10 @@ static void test_recovery_from_loss_matters_on_lossy_fabrics(void **state)
 static void test_ordering_is_the_same_at_both_ends(void **state)
 {
 #define ADAPTIVE(v) {"a", "env", "NCCL_IB_ADAPTIVE_ROUTING", v, 0}
-#define SPRAY(v)                                         \
-	{"leaf", "host", "role", "switch", 0},           \
-	{                                                \
-		"leaf", "host", "adaptive_routing", v, 0 \
+#define SPRAY(v)                               \
+	{"leaf", "host", "role", "switch", 0}, \
+	{                                      \
+		"leaf", "host", "ar", v, 0     \
 	}
 	assert_int_equal(verdict("R14", FACTS(SITE, ADAPTIVE("1"), SPRAY("on"))), RS_PASS);
 	assert_int_equal(verdict("R14", FACTS(SITE, ADAPTIVE("1"), SPRAY("off"))), RS_FAIL);
