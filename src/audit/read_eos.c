@@ -1,6 +1,7 @@
-/* Arista EOS running-config: QoS maps and profiles, PFC, ECN, interfaces. Traffic class, PFC
- * priority and transmit queue have one number unless mapped. What a running-config leaves out has
- * EOS' default; that is left to the rules, here only what is written counts. */
+/* Arista EOS: running-config and three tables of `show`. QoS maps and profiles, PFC, ECN,
+ * interfaces. Traffic class, PFC priority and transmit queue have one number unless mapped. What a
+ * running-config leaves out has EOS' default; that is left to the rules, here only what is written
+ * counts. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -392,4 +393,105 @@ const struct rs_reader rs_reader_eos = {
 	.score = score,
 	.read = read_eos,
 	.own_name = own_name,
+};
+
+/* ---- show interfaces status, show lldp neighbors, show priority-flow-control counters ---- */
+
+enum table { NO_TABLE, STATUS, NEIGHBOURS, PAUSES };
+
+static enum table heading(const char *text)
+{
+	if (strncmp(text, "Port", 4))
+		return NO_TABLE;
+	if (strstr(text, "Neighbor Device ID") && strstr(text, "Neighbor Port ID"))
+		return NEIGHBOURS;
+	if (strstr(text, "Status") && strstr(text, "Vlan") && strstr(text, "Speed"))
+		return STATUS;
+	return strstr(text, "RxPfc") && strstr(text, "TxPfc") ? PAUSES : NO_TABLE;
+}
+
+static int score_show(const struct rs_input *in)
+{
+	struct rs_line l = {.number = 0};
+
+	for (unsigned i = 0; i < 40 && rs_line_next(in, &l); i++)
+		if (heading(l.text) != NO_TABLE)
+			return 83;
+	return 0;
+}
+
+/* "Et1/1" is Ethernet1/1; false: no port. */
+static bool port_name(const char *word, char *out, size_t size)
+{
+	if (strncmp(word, "Et", 2) || !isdigit((unsigned char)word[2]))
+		return false;
+	snprintf(out, size, "Ethernet%.40s", word + 2);
+	return true;
+}
+
+/* "connected", "notconnect", "disabled" stands behind a name that may have blanks; the speed two
+ * words behind it. */
+static void status_row(struct eos *e, uint32_t line, const char *port, char **w, unsigned n)
+{
+	static const char *const states[] = {"connected", "notconnect", "disabled", "errdisabled",
+					     "inactive"};
+
+	for (unsigned i = 1; i + 3 < n; i++)
+		for (unsigned k = 0; k < sizeof(states) / sizeof(*states); k++) {
+			const char *speed =
+				w[i + 3] + (w[i + 3][0] == 'a' && w[i + 3][1] == '-') * 2;
+
+			if (strcmp(w[i], states[k]))
+				continue;
+			say(e, line, port, "link_state", "%s", w[i]);
+			if (k == 2)
+				say(e, line, port, "admin", "down");
+			if (speed_mbps(speed) && k == 0)
+				say(e, line, port, "speed_mbps", "%d", speed_mbps(speed));
+			return;
+		}
+}
+
+static void row(struct eos *e, enum table t, uint32_t line, char **w, unsigned n)
+{
+	char port[64];
+
+	if (!n || !port_name(w[0], port, sizeof(port)))
+		return;
+	if (t == STATUS) {
+		status_row(e, line, port, w, n);
+	} else if (t == NEIGHBOURS && n >= 3) {
+		say(e, line, port, "neighbour", "%s", w[1]);
+		say(e, line, port, "neighbour_port", "%s", w[2]);
+	} else if (t == PAUSES && n == 3) {
+		say(e, line, port, "counter/rx_pause", "%s", w[1]);
+		say(e, line, port, "counter/tx_pause", "%s", w[2]);
+	}
+}
+
+static int read_show(struct rs_audit *a, const struct rs_input *in)
+{
+	struct eos e = {.a = a, .in = in};
+	struct rs_line l = {.number = 0};
+	enum table t = NO_TABLE;
+	char *w[16];
+
+	say(&e, 0, NULL, "role", "switch");
+	say(&e, 0, NULL, "os", "EOS");
+	while (rs_line_next(in, &l)) {
+		enum table next = heading(l.text);
+
+		t = next != NO_TABLE ? next : l.text[0] ? t : NO_TABLE;
+		if (next == NO_TABLE && t != NO_TABLE)
+			row(&e, t, l.number, w, rs_line_words(l.text, w, 16));
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_eos_show = {
+	.name = "eos-show",
+	.what = "Arista EOS show interfaces status, lldp neighbors, priority-flow-control counters",
+	.trust = RS_TRUST_TOOL,
+	.score = score_show,
+	.read = read_show,
 };

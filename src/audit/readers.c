@@ -32,6 +32,7 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_nvue,
 	&rs_reader_nv_show,
 	&rs_reader_eos,
+	&rs_reader_eos_show,
 	&rs_reader_lldp_json,
 	&rs_reader_lldp_keys,
 	&rs_reader_lldp_text,

@@ -34,6 +34,7 @@ extern const struct rs_reader rs_reader_junos;
 extern const struct rs_reader rs_reader_nvue;
 extern const struct rs_reader rs_reader_nv_show;
 extern const struct rs_reader rs_reader_eos;
+extern const struct rs_reader rs_reader_eos_show;
 extern const struct rs_reader rs_reader_lldp_json;
 extern const struct rs_reader rs_reader_lldp_keys;
 extern const struct rs_reader rs_reader_lldp_text;

@@ -284,6 +284,35 @@ static void test_eos_no_drop_without_flow_control_on_protects_nothing(void **sta
 	rs_audit_destroy(a);
 }
 
+static void test_eos_tables_of_show(void **state)
+{
+	struct rs_audit *a = reading(
+		"leaf3#show interfaces status\n"
+		"Port       Name            Status       Vlan     Duplex Speed  Type         "
+		"Flags\n"
+		"Et1/1      to gpu 01       connected    routed   full   400G   400GBASE-DR4\n"
+		"Et2/1                      notconnect   1        full   400G   Not Present\n"
+		"Et3/1      spare           disabled     1        full   400G   Not Present\n"
+		"Et4        old             connected    1        a-full a-100G 100GBASE-CR4\n\n"
+		"leaf3#show lldp neighbors\n"
+		"Port          Neighbor Device ID       Neighbor Port ID    TTL\n"
+		"---------- ------------------------ ---------------------- ---\n"
+		"Et1/1         gpu01                    eth2                120\n\n"
+		"leaf3#show priority-flow-control counters\n"
+		"Port           RxPfc           TxPfc\n"
+		"Et1/1             12               7\n");
+
+	expect(a, "port/Ethernet1/1", "speed_mbps", "400000");
+	expect(a, "port/Ethernet1/1", "neighbour", "gpu01");
+	expect(a, "port/Ethernet1/1", "neighbour_port", "eth2");
+	expect(a, "port/Ethernet1/1", "counter/tx_pause", "7");
+	expect(a, "port/Ethernet4", "speed_mbps", "100000");
+	/* a port without a link has no speed */
+	expect(a, "port/Ethernet2/1", "speed_mbps", NULL);
+	expect(a, "port/Ethernet3/1", "admin", "down");
+	rs_audit_destroy(a);
+}
+
 /* ---- Cumulus ---- */
 
 static void check_nvue(const struct rs_audit *a)
@@ -601,6 +630,7 @@ int main(void)
 		cmocka_unit_test(test_eos_profile_counts_where_it_is_used),
 		cmocka_unit_test(test_eos_interface_wins_over_its_profile),
 		cmocka_unit_test(test_eos_no_drop_without_flow_control_on_protects_nothing),
+		cmocka_unit_test(test_eos_tables_of_show),
 		cmocka_unit_test(test_nvue_reads_the_same_as_lines_yaml_and_json),
 		cmocka_unit_test(test_nvue_roce_switched_off_says_nothing),
 		cmocka_unit_test(test_nv_show_tells_operational_from_applied),
