@@ -27,6 +27,8 @@ int rs_cmd_switch(int argc, char **argv);
 
 /* The folder of the drop-in libraries. -ENOENT. */
 int rs_cli_libdir(char *path, size_t size, struct rs_error *e);
+/* There is no device: an error that says why of each interface. Returns -ENODEV. */
+int rs_cli_no_device(struct rs_error *e);
 
 /* Is this one of several processes that mpirun started? Then which, from 0. */
 bool rs_cli_ranks_wanted(uint32_t *me);

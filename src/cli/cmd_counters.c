@@ -168,18 +168,62 @@ static void json_device(void *arg, const struct rs_live_report *r)
 	rs_json_end(j);
 }
 
-/* A device's name is letters, digits and _-. : nothing to escape in a label. */
-static void prometheus_device(void *arg, const struct rs_live_report *r)
+/* ---- Prometheus: all samples of a metric together, so the reports are kept ---- */
+
+struct reports {
+	struct rs_live_report *report;
+	size_t n;
+	bool no_memory;
+};
+
+static void keep(void *arg, const struct rs_live_report *r)
 {
-	for (unsigned i = 0; i < DEVICE_COUNTERS; i++)
-		printf("ripstop_%s_total{device=\"%s\",pid=\"%u\"} %llu\n", device_counters[i].name,
-		       r->device, r->pid, (unsigned long long)value(r, &device_counters[i]));
-	for (uint32_t k = 0; k < r->listed; k++)
-		for (unsigned i = 0; i < QP_COUNTERS; i++)
-			printf("ripstop_qp_%s_total{device=\"%s\",pid=\"%u\",qpn=\"%u\"} %llu\n",
-			       qp_counters[i].name, r->device, r->pid, r->qp[k].qpn,
-			       (unsigned long long)value(&r->qp[k], &qp_counters[i]));
+	struct reports *all = arg;
+	struct rs_live_report *p = realloc(all->report, (all->n + 1) * sizeof(*p));
+
+	if (!p) {
+		all->no_memory = true;
+		return;
+	}
+	all->report = p;
+	all->report[all->n++] = *r;
 }
+
+/* A device's name is letters, digits and _-. : nothing to escape in a label. */
+static void prometheus_devices(const struct reports *all, const struct counter *c)
+{
+	printf("# TYPE ripstop_%s_total counter\n", c->name);
+	for (size_t i = 0; i < all->n; i++)
+		printf("ripstop_%s_total{device=\"%s\",pid=\"%u\"} %llu\n", c->name,
+		       all->report[i].device, all->report[i].pid,
+		       (unsigned long long)value(&all->report[i], c));
+}
+
+static void prometheus_qps(const struct reports *all, const struct counter *c)
+{
+	printf("# TYPE ripstop_qp_%s_total counter\n", c->name);
+	for (size_t i = 0; i < all->n; i++)
+		for (uint32_t k = 0; k < all->report[i].listed; k++)
+			printf("ripstop_qp_%s_total{device=\"%s\",pid=\"%u\",qpn=\"%u\"} %llu\n",
+			       c->name, all->report[i].device, all->report[i].pid,
+			       all->report[i].qp[k].qpn,
+			       (unsigned long long)value(&all->report[i].qp[k], c));
+}
+
+static int once_prometheus(void)
+{
+	struct reports all = {0};
+	int n = rs_live_reports(keep, &all);
+
+	for (unsigned i = 0; all.n && i < DEVICE_COUNTERS; i++)
+		prometheus_devices(&all, &device_counters[i]);
+	for (unsigned i = 0; all.n && i < QP_COUNTERS; i++)
+		prometheus_qps(&all, &qp_counters[i]);
+	free(all.report);
+	return all.no_memory ? -ENOMEM : n;
+}
+
+/* ---- Asking ---- */
 
 static int once_json(void)
 {
@@ -198,9 +242,9 @@ static int once_json(void)
 
 static int once(char format)
 {
-	int n = format == 'j'
-			? once_json()
-			: rs_live_reports(format == 'p' ? prometheus_device : text_device, NULL);
+	int n = format == 'j'   ? once_json()
+		: format == 'p' ? once_prometheus()
+				: rs_live_reports(text_device, NULL);
 
 	if (n == -ENOENT)
 		n = 0;

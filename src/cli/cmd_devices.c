@@ -1,6 +1,8 @@
 /* ripstop devices: the RoCEv2 devices that a program under ripstop exec sees. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <getopt.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,30 @@ static int help(FILE *out)
 	      "Exit status: 0, 2 when a named device cannot be.\n",
 	      out);
 	return RS_EXIT_OK;
+}
+
+int rs_cli_no_device(struct rs_error *e)
+{
+	struct if_nameindex *all = if_nameindex();
+	char text[400] = "";
+	size_t n = 0;
+
+	for (struct if_nameindex *i = all; i && i->if_index && n < sizeof(text) - 1; i++) {
+		struct rs_live_device *d = calloc(1, sizeof(*d));
+		struct rs_error why = {0};
+		char spec[IF_NAMESIZE + 8];
+
+		snprintf(spec, sizeof(spec), "any=%s", i->if_name);
+		if (d && rs_live_device_parse(spec, d, &why))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s %s", n ? ";" : ":",
+					      why.what);
+		free(d);
+	}
+	if_freenameindex(all);
+	rs_error_set(e, -ENODEV, "no network interface is usable%s", text);
+	rs_error_hint(e, "one must be up, have an IP address and an MTU of 1120: ip link set lo up "
+			 "is enough for programs on this host");
+	return -ENODEV;
 }
 
 static const char *gid_text(const uint8_t gid[16], char *buf)
@@ -110,6 +136,10 @@ int rs_cmd_devices(int argc, char **argv)
 		return e.code ? rs_cli_error(&e), RS_EXIT_INPUT : RS_EXIT_FAILED;
 	}
 	err = json ? print_json(d, n) : print_table(d, n);
+	if (!n) {
+		rs_cli_no_device(&e);
+		rs_cli_error(&e);
+	}
 	free(d);
 	return err ? RS_EXIT_FAILED : RS_EXIT_OK;
 }

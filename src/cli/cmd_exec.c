@@ -100,12 +100,8 @@ static int try_device(const struct rs_live_device *d, int n, struct rs_error *e)
 	struct rs_live *l;
 	int err;
 
-	if (!n) {
-		rs_error_set(e, -ENODEV,
-			     "no network interface is up with an address and an MTU of 1120");
-		rs_error_hint(e, "ip link set lo up");
-		return -ENODEV;
-	}
+	if (!n)
+		return rs_cli_no_device(e);
 	err = rs_live_open(d, &l, e);
 	if (!err)
 		rs_live_close(l);

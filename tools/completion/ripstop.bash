@@ -8,7 +8,7 @@ _ripstop() {
 
 	case $command in
 	'')
-		COMPREPLY=($(compgen -W 'sim fabric audit nccl-env explain pcap exec devices switch libdir help --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'sim fabric audit nccl-env explain pcap exec devices counters switch libdir help --help --version' -- "$cur"))
 		;;
 	sim)
 		case $prev in
@@ -77,7 +77,7 @@ _ripstop() {
 	exec)
 		case $prev in
 		exec | --)
-			COMPREPLY=($(compgen -W '--dev --help' -c -- "$cur"))
+			COMPREPLY=($(compgen -W '--dev --no-view --help' -c -- "$cur"))
 			;;
 		esac
 		;;
@@ -95,6 +95,9 @@ _ripstop() {
 		;;
 	devices)
 		COMPREPLY=($(compgen -W '--json --help' -- "$cur"))
+		;;
+	counters)
+		COMPREPLY=($(compgen -W '--watch --json --prometheus --help' -- "$cur"))
 		;;
 	fabric)
 		if [ "$COMP_CWORD" = 2 ]; then
