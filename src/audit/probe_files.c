@@ -23,7 +23,8 @@ enum {
 
 /* Braces hold alternatives, as in glob(7). */
 static const char *const places[] = {
-	"/proc/{cmdline,modules,meminfo,version,interrupts}",
+	"/proc/{cmdline,modules,meminfo,version,interrupts,uptime}",
+	"/proc/irq/*/smp_affinity_list",
 	"/proc/sys/kernel/{osrelease,numa_balancing,hostname}",
 	"/proc/sys/vm/{nr_hugepages,zone_reclaim_mode,swappiness}",
 	"/proc/sys/net/core/{rmem_max,wmem_max,netdev_max_backlog,somaxconn,busy_poll}",

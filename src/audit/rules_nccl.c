@@ -345,6 +345,37 @@ static bool routed(const struct rs_audit *a, const char *host)
 	return false;
 }
 
+/* NCCL's count of nodes against the hosts that its ranks need, a rank a GPU. */
+static void n13_count(struct rs_audit *a, const struct rs_rule *r, const char *host, unsigned gpus)
+{
+	const struct rs_fact *nodes = rs_facts_get(a->facts, host, "nccl", "nodes");
+	const struct rs_fact *ranks = rs_facts_get(a->facts, host, "nccl", "ranks");
+	struct rs_finding *f;
+	int64_t hosts;
+
+	if (!nodes || !ranks || !nodes->numeric || !ranks->numeric || !gpus || ranks->number < 1)
+		return;
+	hosts = (ranks->number + gpus - 1) / gpus;
+	/* jobs may leave GPUs out: only whole hosts are counted, and only too many nodes are wrong
+	 */
+	if (ranks->number % gpus || nodes->number <= hosts)
+		return;
+	f = rs_finding_new(
+		a, r, RS_FAIL, RS_MAJOR,
+		"NCCL counts %lld nodes for %lld ranks, which fill %lld hosts of %u GPUs",
+		(long long)nodes->number, (long long)ranks->number, (long long)hosts, gpus);
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, nodes);
+	rs_finding_fact(f, ranks);
+	rs_finding_why(a, f,
+		       "a host is split: its GPUs are separate NVLink islands, or containers of "
+		       "one host have different host ids; traffic within it goes out");
+	rs_finding_fix(a, f, "all hosts of the job", true, NULL, "unset NCCL_HOSTID",
+		       "NCCL_HOSTID=<the host's name>  # when containers of one host differ in it");
+	if (f)
+		f->confidence = RS_MEDIUM;
+}
+
 static void n13(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -358,8 +389,10 @@ static void n13(struct rs_audit *a, const struct rs_rule *r)
 
 		for (unsigned k = 1; k < n; k++)
 			disjoint &= rail[k].net != rail[0].net;
-		if (!gpus || n_islands < 2 || !disjoint)
+		if (!gpus || n_islands < 2 || !disjoint) {
+			n13_count(a, r, host, gpus);
 			continue;
+		}
 		if ((disable && disable->number) || routed(a, host)) {
 			f = rs_finding_new(
 				a, r, RS_PASS, RS_CRITICAL,

@@ -578,6 +578,22 @@ static int best(const struct board *b, const bool *allowed)
 	return 6;
 }
 
+/* The board's NICs that are this near to some GPU, as a list. */
+static const char *nearest_nics(struct rs_audit *a, const struct board *b, int most)
+{
+	const char *text = "";
+
+	for (unsigned n = 0; n < b->nics; n++) {
+		bool near = false;
+
+		for (unsigned g = 0; g < b->gpus; g++)
+			near |= b->fact[g][n] && b->rank[g][n] <= most;
+		if (near)
+			text = rs_audit_text(a, "%s%s%s", text, *text ? "," : "", b->nic[n]);
+	}
+	return text;
+}
+
 static void p07(struct rs_audit *a, const struct rs_rule *r)
 {
 	static const char *const name[] = {"X", "PIX", "PXB", "PHB", "NODE", "SYS", "nothing"};
@@ -605,9 +621,10 @@ static void p07(struct rs_audit *a, const struct rs_rule *r)
 				       "NCCL uses GPUDirect RDMA up to PXB by default; farther, "
 				       "data crosses "
 				       "the CPU or the socket interconnect");
-			rs_finding_fix(a, f, host, true, NULL, "the former value",
-				       "NCCL_IB_HCA==<the NICs nearest to the GPUs>  # see ripstop "
-				       "nccl-env");
+			rs_finding_fix(a, f, host, true, NULL,
+				       rs_audit_text(a, "NCCL_IB_HCA=%s",
+						     rs_nccl_env(a, host, "NCCL_IB_HCA")->value),
+				       "NCCL_IB_HCA==%s", nearest_nics(a, &b, could));
 		} else {
 			f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
 					   "each GPU has a NIC at %s or nearer%s", name[have],
@@ -619,6 +636,18 @@ static void p07(struct rs_audit *a, const struct rs_rule *r)
 }
 
 /* ---- P08, P09 ---- */
+
+/* What a cloud's daemon leaves where NCCL looks by itself: a fact out of it. */
+static const struct rs_fact *cloud_file(const struct rs_audit *a, const char *host)
+{
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "pci/", "")))
+		if (strstr(f->file, "virtualTopology.xml"))
+			return f;
+	return NULL;
+}
 
 static void p09(struct rs_audit *a, const struct rs_rule *r)
 {
@@ -653,10 +682,11 @@ static void p09(struct rs_audit *a, const struct rs_rule *r)
 		/* bare metal shows NUMA nodes, or has a switch on the way; a guest shows neither */
 		if (!virtual && without_node < gpus + nics)
 			continue;
-		if (rs_nccl_env(a, host, "NCCL_TOPO_FILE")) {
+		if (rs_nccl_env(a, host, "NCCL_TOPO_FILE") || cloud_file(a, host)) {
 			f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
-					   "a flat guest with NCCL_TOPO_FILE");
+					   "a flat guest with a topology file");
 			rs_finding_fact(f, rs_nccl_env(a, host, "NCCL_TOPO_FILE"));
+			rs_finding_fact(f, cloud_file(a, host));
 		} else {
 			f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
 					   "%u GPUs and %u NICs on a flat PCI bus%s: no GPU shares "

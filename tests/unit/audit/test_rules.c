@@ -296,8 +296,11 @@ static void test_reversed_order_of_nics_is_as_good(void **state)
 
 static void test_near_nic_left_out_of_the_list(void **state)
 {
-	assert_int_equal(verdict("P07", FACTS(CROSSED, {"a", "env", "NCCL_IB_HCA", "=mlx5_0", 0})),
-			 RS_FAIL);
+	struct judged j = judge("P07", FACTS(CROSSED, {"a", "env", "NCCL_IB_HCA", "=mlx5_0", 0}));
+
+	assert_int_equal(j.a->findings[0]->verdict, RS_FAIL);
+	assert_string_equal(j.a->findings[0]->fix[0].command, "NCCL_IB_HCA==mlx5_0,mlx5_1");
+	rs_audit_destroy(j.a);
 }
 
 #define FLAT(numa)                                                  \
@@ -518,6 +521,20 @@ static void test_islands_need_rails_that_reach_each_other(void **state)
 		RS_PASS);
 }
 
+static void test_nodes_are_not_more_than_hosts(void **state)
+{
+#define JOB(nodes, ranks) {"a", "nccl", "nodes", nodes, 0}, {"a", "nccl", "ranks", ranks, 0}
+#define FOUR_GPUS                                            \
+	{                                                    \
+		"a", "topo", "distance/GPU3/GPU0", "NV18", 0 \
+	}
+	assert_int_equal(verdict("N13", FACTS(FOUR_GPUS, JOB("4", "8"))), RS_FAIL);
+	assert_int_equal(verdict("N13", FACTS(FOUR_GPUS, JOB("2", "8"))), RS_NA);
+	/* a job that leaves GPUs out */
+	assert_int_equal(verdict("N13", FACTS(FOUR_GPUS, JOB("3", "6"))), RS_NA);
+	assert_int_equal(verdict("N13", FACTS(JOB("4", "8"))), RS_NA);
+}
+
 static void test_completions_and_fallback(void **state)
 {
 	assert_int_equal(verdict("N12", FACTS({"a", "nccl", "completion_error", "12", 0})),
@@ -593,6 +610,7 @@ int main(void)
 		cmocka_unit_test(test_cnps_are_handled_somewhere),
 		cmocka_unit_test(test_lossless_priority_discards_nothing),
 		cmocka_unit_test(test_islands_need_rails_that_reach_each_other),
+		cmocka_unit_test(test_nodes_are_not_more_than_hosts),
 		cmocka_unit_test(test_completions_and_fallback),
 		cmocka_unit_test(test_consequences_fold_under_their_cause),
 		cmocka_unit_test(test_every_check_is_described),
