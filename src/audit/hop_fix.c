@@ -108,7 +108,7 @@ void rs_hop_fix_pfc(struct rs_audit *a, struct rs_finding *f, const char *sw, co
 	const char *p = name_of(port);
 
 	if (is(a, sw, "SONiC"))
-		rs_finding_fix(a, f, sw, false, REPROGRAM,
+		rs_finding_fix(a, f, sw, true, REPROGRAM,
 			       rs_audit_text(a, "sudo config interface pfc priority %s %d off", p,
 					     priority),
 			       "sudo config interface pfc priority %s %d on && sudo config save -y",
@@ -149,7 +149,7 @@ void rs_hop_fix_ecn(struct rs_audit *a, struct rs_finding *f, const char *sw, co
 			       "sudo ecnconfig -p %s -gmin %lld -gmax %lld -gdrop 100",
 			       w ? w->value : "AZURE_LOSSLESS", lo, hi);
 		if (!w)
-			rs_finding_fix(a, f, sw, false, NULL,
+			rs_finding_fix(a, f, sw, true, NULL,
 				       rs_audit_text(a, "sudo ecnconfig -q %d off", queue),
 				       "sudo ecnconfig -q %d on && sudo config save -y", queue);
 	} else if (is(a, sw, "EOS")) {
@@ -213,7 +213,7 @@ void rs_hop_fix_mtu(struct rs_audit *a, struct rs_finding *f, const char *sw, co
 	long long n = (long long)mtu;
 
 	if (is(a, sw, "SONiC"))
-		rs_finding_fix(a, f, sw, false, flap,
+		rs_finding_fix(a, f, sw, true, flap,
 			       rs_audit_text(a, "sudo config interface mtu %s %s", p, was),
 			       "sudo config interface mtu %s %lld && sudo config save -y", p, n);
 	else if (is(a, sw, "Cumulus"))
@@ -234,7 +234,7 @@ void rs_hop_fix_fec(struct rs_audit *a, struct rs_finding *f, const char *sw, co
 	const char *p = name_of(port), *was = fact_text(a, sw, port, "fec", "auto");
 
 	if (is(a, sw, "SONiC"))
-		rs_finding_fix(a, f, sw, false, "link flap",
+		rs_finding_fix(a, f, sw, true, "link flap",
 			       rs_audit_text(a, "sudo config interface fec %s %s", p, was),
 			       "sudo config interface fec %s rs && sudo config save -y", p);
 	else if (is(a, sw, "EOS"))
@@ -258,7 +258,7 @@ void rs_hop_fix_speed(struct rs_audit *a, struct rs_finding *f, const char *sw, 
 	long long n = (long long)mbps;
 
 	if (is(a, sw, "SONiC"))
-		rs_finding_fix(a, f, sw, false, "link flap",
+		rs_finding_fix(a, f, sw, true, "link flap",
 			       rs_audit_text(a, "sudo config interface speed %s %s", p, was),
 			       "sudo config interface speed %s %lld && sudo config save -y", p, n);
 	else if (is(a, sw, "EOS"))

@@ -234,6 +234,7 @@ static void fact_of_row(struct db *d, const char *table, const char *key, const 
 
 	if (!rs_tree_text(rs_tree_member(row(d, table, key), field), value, sizeof(value)))
 		return;
+	plain_name(value);
 	snprintf(at, sizeof(at), "/%s/%s/%s", table, key, field);
 	snprintf(name, sizeof(name), fact_fmt, q);
 	put(d, at, subject, name, value);

@@ -250,6 +250,15 @@ static void chain_broken_at_host(struct rs_audit *a, const struct rs_rule *r, co
 	host_fixes(a, f, x);
 }
 
+/* Is this priority protected on other ports of the switch? Then one port lacks it. */
+static bool in_use(const struct rs_audit *a, const char *sw, int priority)
+{
+	struct rs_hop_site site;
+
+	rs_hop_site(a, sw, &site);
+	return priority < RS_HOP_PRIORITIES && site.mask >> priority & 1;
+}
+
 static const char *broken_title(struct rs_audit *a, const struct chain *x, const char *sw,
 				const struct rs_hop *h)
 {
@@ -259,6 +268,9 @@ static const char *broken_title(struct rs_audit *a, const struct chain *x, const
 
 	if (h->untrusted)
 		return rs_audit_text(a, "%s, but %s does not look at the DSCP there", who, sw);
+	if (h->group >= 0 && in_use(a, sw, h->group))
+		return rs_audit_text(a, "%s%s %s has PFC off for its priority %d on a port", who,
+				     x->c.lossless == 1 ? ", but" : ":", sw, h->group);
 	return rs_audit_text(a, "%s%s %s puts it in TC %d, which is lossy there", who,
 			     x->c.lossless == 1 ? ", but" : ":", sw, h->tc);
 }
