@@ -24,9 +24,9 @@ static uint32_t datagram_bytes(const struct rs_packet *p)
 /* Does p continue the last run? The kernel steers a whole send by its first packet. */
 static bool continues(const struct rs_tx *t, const struct rs_packet *p, uint32_t n)
 {
-	const struct rs_run *r = &t->run[t->runs - 1];
+	const struct rs_run *r = t->runs ? &t->run[t->runs - 1] : NULL;
 
-	return t->gso && t->runs && r->path == p->dst && r->tos == p->tos && n <= r->segment &&
+	return t->gso && r && r->path == p->dst && r->tos == p->tos && n <= r->segment &&
 	       r->bytes == (uint32_t)r->count * r->segment && r->count < RS_TX_RUN_MAX &&
 	       r->bytes + n <= RS_TX_RUN_BYTES && r->slot == p->dest_qp >> 16;
 }
