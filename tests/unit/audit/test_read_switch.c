@@ -618,6 +618,104 @@ static void test_sonic_counters_go_to_the_port_that_the_map_names(void **state)
 	}
 }
 
+static const char sonic_show[] =
+	"admin@leaf:~$ show pfc counters\n"
+	"  Port Rx    PFC0    PFC1    PFC2    PFC3    PFC4    PFC5    PFC6    PFC7\n"
+	"---------  ------  ------  ------  ------  ------  ------  ------  ------\n"
+	"Ethernet0       0       0       0   1,203       0       0       0       0\n\n"
+	"  Port Tx    PFC0    PFC1    PFC2    PFC3    PFC4    PFC5    PFC6    PFC7\n"
+	"---------  ------  ------  ------  ------  ------  ------  ------  ------\n"
+	"Ethernet0       0       0       0      11       0       0       0       0\n\n"
+	"admin@leaf:~$ show queue counters Ethernet0\n"
+	"     Port    TxQ    Counter/pkts    Counter/bytes    Drop/pkts    Drop/bytes\n"
+	"---------  -----  --------------  ---------------  -----------  ------------\n"
+	"Ethernet0    UC3              52               70           19             76\n"
+	"Ethernet0    MC8             N/A              N/A          N/A            N/A\n\n"
+	"admin@leaf:~$ show interfaces status\n"
+	"  Interface            Lanes    Speed    MTU    FEC    Alias    Vlan    Oper    Admin\n"
+	"-----------  ---------------  -------  -----  -----  -------  ------  ------  -------\n"
+	"  Ethernet0          0,1,2,3     400G   9100     rs     etp1  routed      up       up\n"
+	"  Ethernet4          4,5,6,7     100G   9100    N/A     etp2   trunk    down     down\n\n"
+	"admin@leaf:~$ show pfc priority\nInterface    Lossless priorities\n"
+	"-----------  ---------------------\nEthernet0    3,4\nEthernet4    N/A\n\n"
+	"admin@leaf:~$ show pfcwd stats\n"
+	"      QUEUE       STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP\n"
+	"-----------  -----------  -------------------------  ------------  ------------\n"
+	"Ethernet0:3      stormed                        1/0       100/300       100/300\n\n"
+	"admin@leaf:~$ show pfcwd config\n"
+	"     PORT    ACTION    DETECTION TIME    RESTORATION TIME\n"
+	"---------  --------  ----------------  ------------------\n"
+	"Ethernet0      drop               600                 700\n\n"
+	"admin@leaf:~$ show priority-group watermark headroom\nIngress headroom per PG:\n"
+	"     Port    PG0    PG1    PG2    PG3    PG4    PG5    PG6    PG7\n"
+	"---------  -----  -----  -----  -----  -----  -----  -----  -----\n"
+	"Ethernet0    900    901    902    903    904    905    906    907\n\n"
+	"admin@leaf:~$ show priority-group drop counters\nIngress PG dropped packets:\n"
+	"     Port    PG0    PG1    PG2    PG3    PG4    PG5    PG6    PG7\n"
+	"---------  -----  -----  -----  -----  -----  -----  -----  -----\n"
+	"Ethernet0      0      1      2      3      4      5      6      7\n\n"
+	"admin@leaf:~$ show interfaces counters fec-stats\n"
+	"    IFACE    STATE    FEC_CORR    FEC_UNCORR    FEC_SYMBOL_ERR    FEC_PRE_BER\n"
+	"---------  -------  ----------  ------------  ----------------  -------------\n"
+	"Ethernet0        U     130,402             3                 4       1.21e-05\n\n"
+	"admin@leaf:~$ show lldp table\nCapability codes: (R) Router, (B) Bridge, (O) Other\n"
+	"LocalPort    RemoteDevice    RemotePortID    Capability    RemotePortDescr\n"
+	"-----------  --------------  --------------  ------------  -----------------\n"
+	"Ethernet0    gpu07           eth2            O             eth2\n";
+
+static void test_sonic_tables_of_show(void **state)
+{
+	static const struct {
+		const char *name, *value;
+	} known[] = {{"counter/pfc_rx/3", "1203"},
+		     {"counter/pfc_tx/3", "11"},
+		     {"counter/queue/3/dropped", "19"},
+		     {"speed_mbps", "400000"},
+		     {"lanes", "4"},
+		     {"fec", "rs"},
+		     {"pfc/4", "1"},
+		     {"pfc/5", "0"},
+		     {"watchdog/3/status", "stormed"},
+		     {"watchdog/3/detected", "1"},
+		     {"watchdog/3/restored", "0"},
+		     {"watchdog/restoration_ms", "700"},
+		     {"counter/pg/3/dropped", "3"},
+		     {"counter/fec_uncorrectable", "3"},
+		     {"link/raw_ber", "1.21e-05"},
+		     {"neighbour", "gpu07"},
+		     {"neighbour_port", "eth2"},
+		     {"counter/queue/8/dropped", NULL}};
+	struct rs_audit *a = reading(sonic_show);
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+		expect(a, "port/Ethernet0", known[i].name, known[i].value);
+	expect(a, "port/Ethernet4", "admin", "down");
+	expect(a, "port/Ethernet4", "fec", NULL);
+	expect(a, "port/Ethernet4", "pfc/3", "0");
+	/* watermarks look alike and are no drops: each group has one figure */
+	assert_int_equal(facts(a, "port/Ethernet0", "counter/pg/"), 8);
+	rs_audit_destroy(a);
+}
+
+static void test_nv_show_as_json_is_the_same(void **state)
+{
+	struct rs_audit *a = reading(
+		"{\"congestion-control\": {\"enabled-tc\": \"0,5\", \"max-threshold\": \"1.43 "
+		"MB\", "
+		"\"min-threshold\": \"153.00 KB\"}, \"mode\": \"lossless\", \"pfc\": "
+		"{\"pfc-priority\": \"5\", \"rx-enabled\": \"yes\", \"tx-enabled\": \"no\"}, "
+		"\"trust\": {\"trust-mode\": \"pcp,dscp\"}}");
+
+	expect(a, "port/*", "pfc/5", "1");
+	expect(a, "port/*", "pfc_tx", "0");
+	expect(a, "port/*", "queue/5/kmin", "156672");
+	expect(a, "host", "roce_mode", "lossless");
+	rs_audit_destroy(a);
+	a = reading("{\"tx-roce-stats\": {\"roce-packets\": 7, \"unicast-no-buffer-discard\": 3}}");
+	expect(a, "port/*", "counter/lossless_tx_discards", "3");
+	rs_audit_destroy(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -635,6 +733,8 @@ int main(void)
 		cmocka_unit_test(test_nvue_roce_switched_off_says_nothing),
 		cmocka_unit_test(test_nv_show_tells_operational_from_applied),
 		cmocka_unit_test(test_nv_show_takes_the_port_from_the_name_of_the_file),
+		cmocka_unit_test(test_sonic_tables_of_show),
+		cmocka_unit_test(test_nv_show_as_json_is_the_same),
 		cmocka_unit_test(test_lldp_reads_the_same_in_all_of_lldpctls_formats),
 		cmocka_unit_test(test_lldp_on_a_switch_is_of_its_ports),
 		cmocka_unit_test(test_lldp_without_neighbours_says_nothing),
