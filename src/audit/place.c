@@ -372,8 +372,10 @@ void rs_input_device(const struct rs_input *in, char *out, size_t size)
 		snprintf(name, sizeof(name), "%s", base ? base + 1 : in->path);
 	snprintf(out, size, "unnamed");
 	for (char *w = strtok_r(name, "-. ", &save); w; w = strtok_r(NULL, "-. ", &save))
-		if (rs_is_rdma_name(w) || is_netdev_name(w)) {
-			snprintf(out, size, "%s", w);
-			return;
-		}
+		/* "ethtool_-a_eth0", as collectors name what a command printed */
+		for (char *p = w; p; p = strchr(p, '_') ? strchr(p, '_') + 1 : NULL)
+			if (rs_is_rdma_name(p) || is_netdev_name(p)) {
+				snprintf(out, size, "%s", p);
+				return;
+			}
 }

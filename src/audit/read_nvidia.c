@@ -141,6 +141,31 @@ const struct rs_reader rs_reader_nvidia_smi = {
 	.read = read_q,
 };
 
+/* ---- /proc/driver/nvidia/version ---- */
+
+static int score_nvrm(const struct rs_input *in)
+{
+	return !strncmp(in->data, "NVRM version:", 13) ? 88 : 0;
+}
+
+static int read_nvrm(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_line l = {0};
+
+	while (rs_line_next(in, &l))
+		if (!strncmp(l.text, "NVRM version:", 13))
+			rs_place_add(a, in, l.number, "/proc/driver/nvidia/version", l.text);
+	return a->err;
+}
+
+const struct rs_reader rs_reader_nvrm = {
+	.name = "nvidia-version",
+	.what = "/proc/driver/nvidia/version: open or proprietary kernel module",
+	.trust = RS_TRUST_DUMP,
+	.score = score_nvrm,
+	.read = read_nvrm,
+};
+
 /* ---- nvlink --status ---- */
 
 static int score_nvlink(const struct rs_input *in)

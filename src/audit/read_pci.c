@@ -183,6 +183,54 @@ const struct rs_reader rs_reader_lspci = {
 	.read = read_vvv,
 };
 
+/* ---- lspci, lspci -nn: a line a function ---- */
+
+/* "0001:00:00.0 3D controller [0302]: NVIDIA Corporation ..." */
+static bool listed(const char *text, char *full, size_t size)
+{
+	const char *p;
+
+	if (!rs_pci_address(text, full, size))
+		return false;
+	p = strchr(text, ' ');
+	return p && isalnum((unsigned char)p[1]) && strstr(p, ": ");
+}
+
+static int score_list(const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	unsigned yes = 0, no = 0;
+	char full[32];
+
+	while (rs_line_next(in, &l) && l.number < 40) {
+		yes += !l.indent && listed(l.text, full, sizeof(full));
+		no += *l.text && (l.indent || !listed(l.text, full, sizeof(full)));
+	}
+	return yes && yes > no ? 72 : 0;
+}
+
+static int read_list(struct rs_audit *a, const struct rs_input *in)
+{
+	struct device d = {.a = a, .in = in};
+	struct rs_line l = {0};
+	char full[32];
+
+	while (rs_line_next(in, &l)) {
+		d.line = l.number;
+		if (!l.indent && listed(l.text, full, sizeof(full)))
+			header(&d, full, l.text);
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_lspci_list = {
+	.name = "lspci-list",
+	.what = "lspci, lspci -nn: which functions the host has",
+	.trust = RS_TRUST_TOOL,
+	.score = score_list,
+	.read = read_list,
+};
+
 /* ---- lspci -tv ---- */
 
 static int score_tree(const struct rs_input *in)

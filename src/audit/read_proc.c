@@ -64,6 +64,57 @@ const struct rs_reader rs_reader_sysctl = {
 	.read = read_sysctl,
 };
 
+/* ---- uname -a, uname -r ---- */
+
+/* "Linux gpu01 6.8.0-45-generic #45-Ubuntu SMP ... x86_64 GNU/Linux", or the release alone. */
+static bool release_of(const char *text, char *out)
+{
+	unsigned major, minor;
+	int used = 0;
+
+	if (!strncmp(text, "Linux version ", 14)) /* /proc/version */
+		text += 14;
+	else if (!strncmp(text, "Linux ", 6) && sscanf(text, "Linux %*s %n", &used) == 0 && used)
+		text += used;
+	else if (strchr(text, ' '))
+		return false;
+	return sscanf(text, "%u.%u.%*u", &major, &minor) == 2 && major >= 2 && major < 100 &&
+	       sscanf(text, "%63s", out) == 1;
+}
+
+static int score_uname(const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	char release[64];
+
+	if (in->size > 1024 || !rs_line_next(in, &l))
+		return 0;
+	/* a release alone is a word like any other: the command or a suffix must tell */
+	return release_of(l.text, release) &&
+			       (strncmp(l.text, "Linux ", 6) == 0 || strchr(release, '-') != NULL ||
+				(in->command && !strncmp(in->command, "uname", 5)))
+		       ? 70
+		       : 0;
+}
+
+static int read_uname(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	char release[64];
+
+	if (rs_line_next(in, &l) && release_of(l.text, release))
+		rs_input_add(a, in, l.number, NULL, "host", "kernel", "%s", release);
+	return a->err;
+}
+
+const struct rs_reader rs_reader_uname = {
+	.name = "uname",
+	.what = "uname -a, uname -r, /proc/version: the kernel's release",
+	.trust = RS_TRUST_TOOL,
+	.score = score_uname,
+	.read = read_uname,
+};
+
 /* ---- numactl -H, lscpu ---- */
 
 static int score_numa(const struct rs_input *in)

@@ -62,5 +62,10 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_limits,
 	&rs_reader_interrupts,
 	&rs_reader_kubernetes,
+	&rs_reader_dcb,
+	&rs_reader_dcb_json,
+	&rs_reader_uname,
+	&rs_reader_nvrm,
+	&rs_reader_lspci_list,
 	NULL,
 };

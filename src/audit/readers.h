@@ -64,5 +64,10 @@ extern const struct rs_reader rs_reader_lscpu;
 extern const struct rs_reader rs_reader_limits;
 extern const struct rs_reader rs_reader_interrupts;
 extern const struct rs_reader rs_reader_kubernetes;
+extern const struct rs_reader rs_reader_dcb;
+extern const struct rs_reader rs_reader_dcb_json;
+extern const struct rs_reader rs_reader_uname;
+extern const struct rs_reader rs_reader_nvrm;
+extern const struct rs_reader rs_reader_lspci_list;
 
 #endif
