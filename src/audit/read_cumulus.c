@@ -222,9 +222,11 @@ static void quality(struct nvue *v, const struct rs_statement *s)
 				 "traffic-class ?",
 				 got))
 		say_each(v, s->line, "*", "tc_to_queue/%d", got[0], got[1]);
-	else if (rs_config_match(s, "qos pfc default-global switch-priority ?", got))
+	else if (rs_config_match(s, "qos pfc default-global switch-priority ?", got)) {
+		/* the others have none */
+		say(v, s->line, "*", "pfc_seen", "1");
 		say_each(v, s->line, "*", "pfc/%d", got[0], "1");
-	else if (rs_config_match(s, "qos pfc default-global cable-length ?", got))
+	} else if (rs_config_match(s, "qos pfc default-global cable-length ?", got))
 		say(v, s->line, "*", "cable_m", "%s", got[0]);
 	else if (rs_config_match(s, "qos pfc default-global tx ?", got))
 		say(v, s->line, "*", "pfc_tx", "%d", on(got[0]));
