@@ -3,6 +3,7 @@
 # soft-RoCE: each program both ways, every packet captured and judged by ripstop pcap.
 set -eu
 ripstop=$1
+RS_OWN_NET=1 # it makes its own, and fetches the kernel
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/vm.sh"
 vm_need

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Unmodified programs on drop-in libraries that are built with sanitizers: the run-time is preloaded,
+# since the programs are not. ThreadSanitizer sees the library's threads (events), AddressSanitizer and
+# UBSan its memory. Not part of make check: two builds of its own, and minutes.
+# usage: tests/house/programs.sh [BUILD-DIRECTORY]: BUILD-DIRECTORY/tsan and /asan
+set -eu
+. "$(dirname "$0")/../interop/lib.sh"
+cd "$(dirname "$0")/../.."
+build=${1:-build/programs}
+mkdir -p "$build"
+build=$(cd "$build" && pwd)
+need ibv_rc_pingpong ib_write_bw
+failed=0
+
+# both PROGRAM ARGS...: server and client over the loopback, both with status 0 and no report
+both() {
+	port=$((port + 1))
+	env $options LD_PRELOAD="$preload" LD_LIBRARY_PATH="$dir" timeout 120 "$@" -d rs_lo -p $port \
+		>"$tmp/server" 2>&1 &
+	server=$!
+	pids="$pids $server"
+	wait_listen "" || :
+	client=0 status=0
+	env $options LD_PRELOAD="$preload" LD_LIBRARY_PATH="$dir" timeout 120 "$@" -d rs_lo -p $port \
+		127.0.0.1 >"$tmp/client" 2>&1 || client=$?
+	wait $server || status=$?
+	if [ $client = 0 ] && [ $status = 0 ] &&
+		! grep -q 'WARNING: ThreadSanitizer\|ERROR: \(Address\|Leak\)Sanitizer\|runtime error' \
+			"$tmp/server" "$tmp/client"; then
+		echo "$kind: $*: clean"
+		return
+	fi
+	echo "$kind: $*: client $client, server $status: FAILED"
+	head -n 40 "$tmp/server" "$tmp/client"
+	failed=1
+}
+
+for kind in tsan asan; do
+	case $kind in
+	tsan) sanitize=thread ;;
+	asan) sanitize=address,undefined ;;
+	esac
+	cmake -S . -B "$build/$kind" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+		-DRS_SANITIZE=$sanitize >"$tmp/log" &&
+		cmake --build "$build/$kind" --target ripstop ibverbs rdmacm >>"$tmp/log" 2>&1 || {
+		tail -n 20 "$tmp/log"
+		exit 1
+	}
+	preload=$(cc -print-file-name=lib$kind.so)
+	[ -e "$preload" ] || skip "the compiler has no lib$kind.so"
+	dir=$("$build/$kind/bin/ripstop" libdir)
+	options="TSAN_OPTIONS=exitcode=66 UBSAN_OPTIONS=halt_on_error=1"
+	for p in rc uc ud srq xsrq; do
+		both ibv_${p}_pingpong -g 0 -n 50 -e
+	done
+	both ibv_rc_pingpong -g 0 -n 100 -c -s 100000
+	# perftest itself leaks the list of devices and more
+	options="$options ASAN_OPTIONS=detect_leaks=0"
+	for p in write read atomic; do
+		both ib_${p}_bw -n 20 -F
+	done
+	both ib_send_bw -n 50 -F -e
+	both ib_write_bw -n 20 -F -q 4 -b
+done
+exit $failed
