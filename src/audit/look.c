@@ -120,6 +120,20 @@ const char *rs_look_nic_at(const struct rs_audit *a, const char *host, const cha
 	return NULL;
 }
 
+int64_t rs_look_port_rate(const struct rs_audit *a, const char *host, const char *nic)
+{
+	const char *netdev = rs_facts_value(a->facts, host, nic, "netdev");
+	int64_t rate = rs_look_number(a, host, nic, "rate_gbps", 0), mbps;
+	char subject[160];
+
+	if (rate > 0 || !netdev)
+		return rate > 0 ? rate : 0;
+	snprintf(subject, sizeof(subject), "netdev/%s", netdev);
+	mbps = rs_look_number(a, host, subject, "speed_mbps", 0);
+	/* -1: the link is down; 4294967295 is -1 in old tools */
+	return mbps > 0 && mbps < INT32_MAX ? mbps / 1000 : 0;
+}
+
 int64_t rs_look_rate(const struct rs_audit *a, const char *host, const char *pci)
 {
 	const char *nic;
@@ -129,7 +143,7 @@ int64_t rs_look_rate(const struct rs_audit *a, const char *host, const char *pci
 
 	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/")))
 		if (rs_look_pci_of(a, host, nic, own, sizeof(own)) && !strcmp(own, pci))
-			sum += rs_look_number(a, host, nic, "rate_gbps", 0);
+			sum += rs_look_port_rate(a, host, nic);
 	return sum;
 }
 

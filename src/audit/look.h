@@ -21,6 +21,8 @@ bool rs_look_any(const struct rs_audit *a, const char *host, const char *subject
 /* The RDMA device of a PCI function ("nic/mlx5_0"), and the port rate behind one, summed. */
 const char *rs_look_nic_at(const struct rs_audit *a, const char *host, const char *pci);
 int64_t rs_look_rate(const struct rs_audit *a, const char *host, const char *pci);
+/* Gb/s of an RDMA device's port: its own fact, or its interface's speed; 0: not known. */
+int64_t rs_look_port_rate(const struct rs_audit *a, const char *host, const char *nic);
 /* The PCI function of an RDMA device ("pci/0000:18:00.0"): its own fact, or its netdev's. */
 bool rs_look_pci_of(const struct rs_audit *a, const char *host, const char *nic, char *out,
 		    size_t size);

@@ -204,7 +204,7 @@ static void find_devices(const struct rs_audit *a, const char *host, struct devi
 			continue;
 		*d = (struct device){.subject = subject, .name = subject + 4, .active = -1};
 		d->layer = rs_facts_value(a->facts, host, subject, "link_layer");
-		d->rate = rs_look_number(a, host, subject, "rate_gbps", 0);
+		d->rate = rs_look_port_rate(a, host, subject);
 		d->near = rs_look_nearest(a, host, subject);
 		if (state)
 			d->active = !strcmp(state, "ACTIVE") || !strcmp(state, "Active");
@@ -216,12 +216,12 @@ static void find_devices(const struct rs_audit *a, const char *host, struct devi
 
 /* Are these all that the host has? One device's file says nothing of others; a lister names several
  * and the state of each. */
-static bool whole(const struct devices *s)
+static bool whole(const struct rs_audit *a, const char *host, const struct devices *s)
 {
 	for (unsigned i = 0; i < s->n; i++)
 		if (s->d[i].active < 0)
 			return false;
-	return s->n > 1;
+	return s->n > 1 || (s->n && rs_look(a, host, s->d[0].subject, "node_guid"));
 }
 
 static const struct device *by_name(const struct devices *s, const char *name)
@@ -315,7 +315,7 @@ static void n03_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		rs_finding_fix(a, f, "all hosts of the job", true, NULL,
 			       rs_audit_text(a, "NCCL_IB_HCA=%s", hca->value), "NCCL_IB_HCA=%s=%s",
 			       *hca->value == '^' ? "^" : "", list_of(a, &s, wanted));
-	} else if (digits && !whole(&s)) {
+	} else if (digits && !whole(a, host, &s)) {
 		unknown_devices(a, r, host, hca,
 				"names without '=' are beginnings: which devices they match is "
 				"not known");
@@ -429,7 +429,7 @@ static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	struct devices s;
 
 	find_devices(a, host, &s);
-	if (!whole(&s)) {
+	if (!whole(a, host, &s)) {
 		if (hca)
 			unknown_devices(a, r, host, hca,
 					"whether NCCL_IB_HCA names each rail is not known");

@@ -471,7 +471,7 @@ static int64_t best_rate(const struct rs_audit *a, const char *host, const char 
 	while (board && (other = rs_facts_subject(a->facts, &at, host, "nic/"))) {
 		const char *b = rs_facts_value(a->facts, host, other, "board_id");
 		const char *l = rs_facts_value(a->facts, host, other, "link_layer");
-		int64_t rate = rs_look_number(a, host, other, "rate_gbps", 0);
+		int64_t rate = rs_look_port_rate(a, host, other);
 
 		if (b && !strcmp(b, board) && (!l || !layer || !strcmp(l, layer)) &&
 		    is_rail(a, host, other) && rate > best)
@@ -489,7 +489,7 @@ static void h09_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
 		const struct rs_fact *state = rs_facts_get(a->facts, host, nic, "port_state");
 		const struct rs_fact *phys = rs_facts_get(a->facts, host, nic, "phys_state");
-		int64_t rate = rs_look_number(a, host, nic, "rate_gbps", 0);
+		int64_t rate = rs_look_port_rate(a, host, nic);
 		struct rs_finding *f = NULL;
 
 		if (!state || !is_rail(a, host, nic))

@@ -52,7 +52,7 @@ static int64_t rate_behind(const struct rs_audit *a, const char *host, const cha
 			     i-- && !behind;)
 				behind = !strcmp(above[i], hop);
 		if (behind)
-			sum += rs_look_number(a, host, nic, "rate_gbps", 0);
+			sum += rs_look_port_rate(a, host, nic);
 	}
 	return sum;
 }

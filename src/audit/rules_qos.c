@@ -203,14 +203,13 @@ static void r06(struct rs_audit *a, const struct rs_rule *r)
 
 static int64_t port_rate(const struct rs_audit *a, const struct port *p)
 {
-	int64_t mbps = rs_look_number(a, p->host, p->subject, "speed_mbps", 0);
+	int64_t mbps = rs_look_number(a, p->host, p->subject, "speed_mbps", 0), rate = 0;
 	char nic[128];
 
 	snprintf(nic, sizeof(nic), "nic/%s", p->nic);
-	return *p->nic && rs_look_number(a, p->host, nic, "rate_gbps", 0) > 0
-		       ? rs_look_number(a, p->host, nic, "rate_gbps", 0)
-	       : mbps > 0 ? mbps / 1000
-			  : 0;
+	if (*p->nic)
+		rate = rs_look_port_rate(a, p->host, nic);
+	return rate ? rate : mbps > 0 ? mbps / 1000 : 0;
 }
 
 static void r08_port(struct rs_audit *a, const struct rs_rule *r, const struct port *p)

@@ -292,7 +292,8 @@ static void r07_port(struct rs_audit *a, const struct rs_rule *r, const char *ho
 
 	if (pause) {
 		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
-				   "global pause is on together with PFC for %u priorities", on);
+				   "global pause is on together with PFC for %u priorit%s", on,
+				   on == 1 ? "y" : "ies");
 		rs_finding_fact(f, pause);
 		rs_finding_why(a, f, "a global pause stops lossy and lossless traffic alike");
 		rs_finding_fix(a, f, host, false, "the link, for a moment",
