@@ -199,6 +199,14 @@ int rs_hop_queue(const struct rs_hop_view *v, int priority)
 
 /* ---- A switch's ports ---- */
 
+/* "leaf1" and "leaf1.dc.example": LLDP may give the whole domain name. */
+static bool same_name(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "."), m = strcspn(b, ".");
+
+	return !strcmp(a, b) || (n == m && n && (!a[n] || !b[m]) && !strncmp(a, b, n));
+}
+
 const char *rs_hop_port(const struct rs_audit *a, uint32_t *at, const char *sw)
 {
 	const char *port, *admin;
@@ -239,7 +247,7 @@ bool rs_hop_carries(const struct rs_hop_view *v, const struct rs_hop_site *s)
 		return true;
 	who = rs_facts_value(v->a->facts, v->sw, v->port, "neighbour");
 	for (uint32_t i = 0; who && i < rs_facts_hosts(v->a->facts); i++)
-		if (!strcmp(rs_facts_host(v->a->facts, i), who))
+		if (same_name(rs_facts_host(v->a->facts, i), who))
 			return true;
 	return false;
 }
@@ -290,20 +298,26 @@ static const char *switch_named(const struct rs_audit *a, const char *name)
 		if (!rs_facts_is_switch(a->facts, sw))
 			continue;
 		own = rs_facts_value(a->facts, sw, "host", "hostname");
-		if (!strcmp(sw, name) || (own && !strcmp(own, name)))
+		if (same_name(sw, name) || (own && same_name(own, name)))
 			return sw;
 	}
 	return NULL;
 }
 
-static const char *port_named(const struct rs_audit *a, const char *sw, const char *name)
+/* By its name or its alias: SONiC sends the alias, and the name as description. */
+static const char *port_named(const struct rs_audit *a, const char *sw, const char *name,
+			      const char *description)
 {
 	uint32_t at = 0;
 	const char *port;
 
-	while ((port = rs_facts_subject(a->facts, &at, sw, "port/")))
-		if (!strcmp(port + 5, name))
+	while ((port = rs_facts_subject(a->facts, &at, sw, "port/"))) {
+		const char *alias = rs_facts_value(a->facts, sw, port, "alias");
+
+		if (!strcmp(port + 5, name) || (alias && !strcmp(alias, name)) ||
+		    (description && !strcmp(port + 5, description)))
 			return port;
+	}
 	return NULL;
 }
 
@@ -321,7 +335,7 @@ static bool listed_peer(const struct rs_audit *a, const char *host, const char *
 			const char *who = rs_facts_value(a->facts, *sw, *port, "neighbour");
 			const char *where = rs_facts_value(a->facts, *sw, *port, "neighbour_port");
 
-			if (who && where && !strcmp(who, host) && !strcmp(where, netdev))
+			if (who && where && same_name(who, host) && !strcmp(where, netdev))
 				return true;
 		}
 	}
@@ -338,6 +352,9 @@ bool rs_hop_peer(const struct rs_audit *a, const char *host, const char *netdev,
 	name = rs_facts_value(a->facts, host, subject, "neighbour");
 	where = rs_facts_value(a->facts, host, subject, "neighbour_port");
 	*sw = name ? switch_named(a, name) : NULL;
-	*port = *sw && where ? port_named(a, *sw, where) : NULL;
+	*port = *sw && where ? port_named(a, *sw, where,
+					  rs_facts_value(a->facts, host, subject,
+							 "neighbour_port_descr"))
+			     : NULL;
 	return *port || listed_peer(a, host, netdev, sw, port);
 }

@@ -10,7 +10,7 @@
 #include "audit/look.h"
 #include "audit/qos.h"
 
-enum { DEMANDS = 32 };
+enum { DEMANDS = 32, HOST_PORTS = 64 };
 
 static struct rs_gather gather(struct rs_audit *a, const struct rs_rule *r)
 {
@@ -178,11 +178,42 @@ static void s02_port(struct rs_gather *g, const struct rs_hop_view *v)
 	}
 }
 
+/* What a host's switch says of its PFC by LLDP (802.1Qaz), where the switch itself was not seen. */
+static void s02_lldp(struct rs_gather *g, const char *host)
+{
+	struct rs_qos_port port[HOST_PORTS];
+	unsigned n = rs_qos_ports(g->a, host, port, HOST_PORTS);
+
+	for (unsigned i = 0; i < n; i++) {
+		const char *subject = rs_audit_text(g->a, "netdev/%s", port[i].netdev);
+		const struct rs_fact *said = rs_look(g->a, host, subject, "neighbour_pfc");
+		int mask = rs_qos_pfc_mask(g->a, host, port[i].netdev);
+
+		if (!said || !said->numeric || mask <= 0)
+			continue;
+		if (!(mask & ~said->number)) {
+			g->passed++;
+			continue;
+		}
+		rs_gather_fail(g, RS_CRITICAL, host, rs_audit_text(g->a, "port/%s", port[i].netdev),
+			       said,
+			       rs_look(g->a, host, subject, "pfc/%d",
+				       __builtin_ctz((unsigned)(mask & ~said->number))),
+			       "%s protects priority %d, its switch says by LLDP that it does not",
+			       host, __builtin_ctz((unsigned)(mask & ~said->number)));
+		if (g->f)
+			g->f->confidence = RS_MEDIUM;
+	}
+}
+
 static void s02(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_gather g = gather(a, r);
 
 	each_port(&g, s02_port);
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		if (!switch_at(a, i))
+			s02_lldp(&g, rs_facts_host(a->facts, i));
 	rs_gather_end(
 		&g,
 		"a port in the path without PFC drops what it cannot hold, whatever the other "
@@ -877,6 +908,32 @@ static void s10(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- S11: hash and adaptive routing ---- */
 
+/* Two tiers with one seed choose alike: what the first puts on one link the second does too. */
+static void s11_seeds(struct rs_gather *g, const char *x, const char *y)
+{
+	const struct rs_fact *mine = rs_look(g->a, x, "host", "hash/seed");
+	const struct rs_fact *theirs = rs_look(g->a, y, "host", "hash/seed");
+	const char *a = rs_facts_value(g->a->facts, x, "host", "tier");
+	const char *b = rs_facts_value(g->a->facts, y, "host", "tier");
+	bool linked = a && b && strcmp(a, b) != 0;
+	const char *port;
+	uint32_t at = 0;
+
+	if (!mine || !theirs || strcmp(mine->value, theirs->value))
+		return;
+	while (!linked && (port = rs_hop_port(g->a, &at, x))) {
+		const char *who = rs_facts_value(g->a->facts, x, port, "neighbour");
+
+		linked = who && !strcmp(who, y);
+	}
+	if (!linked)
+		return;
+	rs_gather_fail(g, RS_MINOR, x, NULL, mine, theirs,
+		       "%s and %s, one above the other, have one hash seed (%s)", x, y,
+		       mine->value);
+	rs_finding_subject(g->a, g->f, y, NULL);
+}
+
 static void s11(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_gather g = gather(a, r);
@@ -914,6 +971,10 @@ static void s11(struct rs_audit *a, const struct rs_rule *r)
 		else if (ar)
 			without = sw;
 	}
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		for (uint32_t k = 0; switch_at(a, i) && k < i; k++)
+			if (switch_at(a, k))
+				s11_seeds(&g, switch_at(a, k), switch_at(a, i));
 	if (with && without) {
 		rs_gather_fail(&g, RS_MAJOR, without, NULL, rs_look(a, without, "host", "ar"),
 			       rs_look(a, with, "host", "ar"),

@@ -170,6 +170,21 @@ static void test_lossy_switch_has_nothing_to_protect(void **state)
 			 RS_NA);
 }
 
+static void test_switch_that_is_seen_by_lldp_alone(void **state)
+{
+	assert_int_equal(verdict("S02", FACTS(HOST("106"),
+					      {"gpu", "netdev/eth0", "neighbour_pfc", "0x08", 0})),
+			 RS_PASS);
+	assert_int_equal(verdict("S02", FACTS(HOST("106"),
+					      {"gpu", "netdev/eth0", "neighbour_pfc", "0x10", 0})),
+			 RS_FAIL);
+	/* more than the host asks for is none of its concern; nothing said is nothing known */
+	assert_int_equal(verdict("S02", FACTS(HOST("106"),
+					      {"gpu", "netdev/eth0", "neighbour_pfc", "0x18", 0})),
+			 RS_PASS);
+	assert_int_equal(verdict("S02", FACTS(HOST("106"))), RS_NA);
+}
+
 /* ---- S03 ---- */
 
 #define ROOM(bytes, cable)                                                                   \
@@ -425,6 +440,24 @@ static void test_mtu_is_counted_as_the_system_counts_it(void **state)
 		RS_FAIL);
 }
 
+static void test_port_is_found_by_alias_and_whole_names(void **state)
+{
+	assert_int_equal(
+		verdict("S09", FACTS(SWITCH("SONiC"), OF("Ethernet0", "mtu", "4200"),
+				     OF("Ethernet0", "alias", "etp1"),
+				     {"gpu", "netdev/eth0", "mtu", "9000", 0},
+				     {"gpu", "netdev/eth0", "neighbour", "leaf.dc.example", 0},
+				     {"gpu", "netdev/eth0", "neighbour_port", "etp1", 0})),
+		RS_FAIL);
+	/* leaf and leaf2 are two */
+	assert_int_equal(
+		verdict("S09", FACTS(SWITCH("SONiC"), OF("Ethernet0", "mtu", "4200"),
+				     {"gpu", "netdev/eth0", "mtu", "9000", 0},
+				     {"gpu", "netdev/eth0", "neighbour", "leaf2", 0},
+				     {"gpu", "netdev/eth0", "neighbour_port", "Ethernet0", 0})),
+		RS_NA);
+}
+
 static void test_mtu_by_lldp(void **state)
 {
 	assert_int_equal(verdict("S09", FACTS({"gpu", "netdev/eth0", "mtu", "9000", 0},
@@ -489,6 +522,20 @@ static void test_adaptive_routing_everywhere_or_nowhere(void **state)
 	assert_int_equal(verdict("S11", FACTS(SWITCH("Cumulus"), {"leaf", "host", "ar", "on", 0},
 					      {"spine", "host", "role", "switch", 0},
 					      {"spine", "host", "ar", "on", 0})),
+			 RS_NA);
+}
+
+static void test_tiers_have_seeds_of_their_own(void **state)
+{
+#define SEED(name, tier_name, seed)                                                \
+	{name, "host", "role", "switch", 0}, {name, "host", "tier", tier_name, 0}, \
+		{name, "host", "hash/seed", seed, 0}
+	assert_int_equal(severity("S11", FACTS(SEED("l", "Leaf", "5"), SEED("s", "Spine", "5"))),
+			 RS_MINOR);
+	assert_int_equal(verdict("S11", FACTS(SEED("l", "Leaf", "5"), SEED("s", "Spine", "6"))),
+			 RS_NA);
+	/* twins side by side may have one */
+	assert_int_equal(verdict("S11", FACTS(SEED("l1", "Leaf", "5"), SEED("l2", "Leaf", "5"))),
 			 RS_NA);
 }
 
@@ -648,6 +695,7 @@ int main(void)
 		cmocka_unit_test(test_port_that_is_down_is_passed_over),
 		cmocka_unit_test(test_flow_control_in_one_direction_only),
 		cmocka_unit_test(test_lossy_switch_has_nothing_to_protect),
+		cmocka_unit_test(test_switch_that_is_seen_by_lldp_alone),
 		cmocka_unit_test(test_headroom_at_400g_over_100_metres),
 		cmocka_unit_test(test_headroom_that_the_switch_computes),
 		cmocka_unit_test(test_headroom_without_the_speed_is_unknown),
@@ -667,11 +715,13 @@ int main(void)
 		cmocka_unit_test(test_storm_is_told_apart_from_one_that_ended),
 		cmocka_unit_test(test_port_takes_the_hosts_packets),
 		cmocka_unit_test(test_mtu_is_counted_as_the_system_counts_it),
+		cmocka_unit_test(test_port_is_found_by_alias_and_whole_names),
 		cmocka_unit_test(test_mtu_by_lldp),
 		cmocka_unit_test(test_twins_differ),
 		cmocka_unit_test(test_switches_of_two_roles_are_no_twins),
 		cmocka_unit_test(test_hash_has_the_source_port),
 		cmocka_unit_test(test_adaptive_routing_everywhere_or_nowhere),
+		cmocka_unit_test(test_tiers_have_seeds_of_their_own),
 		cmocka_unit_test(test_uplinks_are_summed_against_downlinks),
 		cmocka_unit_test(test_drops_in_a_lossless_queue),
 		cmocka_unit_test(test_drops_between_two_snapshots),
