@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAGIC = 0x52697073, LAYOUT = 2, OPEN_TRIES = 64 };
+enum { MAGIC = 0x52697073, LAYOUT = 2, OPEN_TRIES = 64, NAME_TRIES = 4 };
 
 struct slot {
 	int32_t pid;    /* 0: free */
@@ -149,13 +149,29 @@ static int map(struct rs_registry *r)
 	return 0;
 }
 
-static void name_file(struct rs_registry *r, const char *folder)
+/* Another user's file may have the name: uid 0 of a user namespace is anyone outside, and a
+ * namespace's number is used again. Then the next name serves. */
+static void name_file(struct rs_registry *r, const char *folder, unsigned try)
 {
 	struct stat ns;
+	int n;
 
 	r->netns = stat("/proc/self/ns/net", &ns) ? 0 : (uint64_t)ns.st_ino;
-	snprintf(r->path, sizeof(r->path), "%s/ripstop-%u-%llu", folder, (unsigned)geteuid(),
-		 (unsigned long long)r->netns);
+	n = snprintf(r->path, sizeof(r->path), "%s/ripstop-%u-%llu", folder, (unsigned)geteuid(),
+		     (unsigned long long)r->netns);
+	if (try && n > 0 && (size_t)n < sizeof(r->path))
+		snprintf(r->path + n, sizeof(r->path) - (size_t)n, ".%u", try);
+}
+
+static int open_in(struct rs_registry *r, const char *folder)
+{
+	int err = -EACCES;
+
+	for (unsigned try = 0; err == -EACCES && try < NAME_TRIES; try++) {
+		name_file(r, folder, try);
+		err = open_locked(r);
+	}
+	return err;
 }
 
 int rs_registry_open(struct rs_registry **out, unsigned *slot, struct rs_error *e)
@@ -166,12 +182,9 @@ int rs_registry_open(struct rs_registry **out, unsigned *slot, struct rs_error *
 
 	if (!r)
 		return rs_error_set(e, -ENOMEM, "no memory for the registry");
-	name_file(r, "/dev/shm");
-	err = open_locked(r);
-	if (err && runtime && *runtime == '/') {
-		name_file(r, runtime);
-		err = open_locked(r);
-	}
+	err = open_in(r, "/dev/shm");
+	if (err && runtime && *runtime == '/')
+		err = open_in(r, runtime);
 	if (err) {
 		rs_error_set(e, err, "cannot open the registry %s: %s", r->path, strerror(-err));
 		rs_error_hint(e, "a writable /dev/shm or XDG_RUNTIME_DIR is needed");
@@ -263,8 +276,11 @@ static int peek_in(const char *folder, uint8_t leased[RS_SLOTS])
 
 	if (!s)
 		return -ENOMEM;
-	name_file(&r, folder);
-	r.fd = open(r.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	r.fd = -1;
+	for (unsigned try = 0; r.fd < 0 && try < NAME_TRIES && (!try || errno == EACCES); try++) {
+		name_file(&r, folder, try);
+		r.fd = open(r.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	}
 	if (r.fd < 0 || read(r.fd, s, sizeof(*s)) != (ssize_t)sizeof(*s) || s->magic != MAGIC ||
 	    s->layout != LAYOUT)
 		err = -ENOENT;

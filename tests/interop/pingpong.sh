@@ -49,7 +49,7 @@ for gid in 0 1; do
 	pair ibv_rc_pingpong -g $gid -n 100 -c
 	pair ibv_rc_pingpong -g $gid -n 100 -c -e
 done
-for style in -N -t -j -o "-o -P" "-O -P" "-N -t -e" "-s 1000003 -m 4096" "-r 1 -s 1"; do
+for style in -N -t -j -o "-o -P" "-O -P" "-N -t" "-N -e" "-s 1000003 -m 4096" "-r 1 -s 1"; do
 	pair ibv_rc_pingpong -g 0 -n 50 -c $style
 done
 for program in ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong ibv_xsrq_pingpong; do
