@@ -17,7 +17,14 @@ struct rs_facts {
 	struct strings strings;
 	struct rs_fact *fact;
 	uint32_t n, room;
+	/* found when sealed: hosts with their first facts (and one past the last), and for each
+	 * fact the next one of another subject */
 	const char **host;
+	uint32_t *first, *next;
+	/* numbers from 1 by the interned strings: a fact by host, subject, name and age (the most
+	 * trusted), a host by its name */
+	uint32_t *by_name, *by_host;
+	uint32_t names, hosts; /* sizes of these: powers of two */
 	uint32_t n_hosts;
 	bool sealed;
 };
@@ -44,6 +51,10 @@ void rs_facts_destroy(struct rs_facts *s)
 	free(s->strings.slot);
 	free(s->fact);
 	free(s->host);
+	free(s->first);
+	free(s->next);
+	free(s->by_name);
+	free(s->by_host);
 	free(s);
 }
 
@@ -269,6 +280,87 @@ static int order(const void *x, const void *y)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
+/* Interned strings are told apart by where they are. */
+static uint64_t mix(uint64_t h, const void *p)
+{
+	h = (h ^ (uint64_t)(uintptr_t)p) * UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 32;
+}
+
+static uint64_t name_hash(const struct rs_fact *f)
+{
+	return mix(mix(mix(f->age, f->host), f->subject), f->name);
+}
+
+static bool same_name(const struct rs_fact *a, const struct rs_fact *b)
+{
+	return a->name == b->name && a->subject == b->subject && a->host == b->host &&
+	       a->age == b->age;
+}
+
+/* Facts are in order: of one name the first is the most trusted. */
+static void index_names(struct rs_facts *s)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint64_t h = name_hash(&s->fact[i]);
+
+		if (i && same_name(&s->fact[i], &s->fact[i - 1]))
+			continue;
+		while (s->by_name[h & (s->names - 1)])
+			h++;
+		s->by_name[h & (s->names - 1)] = i + 1;
+	}
+}
+
+static void index_hosts(struct rs_facts *s)
+{
+	while (s->hosts < 2 * (uint64_t)s->n_hosts)
+		s->hosts *= 2;
+	s->by_host = calloc(s->hosts, sizeof(*s->by_host));
+	if (!s->by_host) {
+		s->n_hosts = 0;
+		return;
+	}
+	for (uint32_t i = 0; i < s->n_hosts; i++) {
+		uint64_t h = mix(0, s->host[i]);
+
+		while (s->by_host[h & (s->hosts - 1)])
+			h++;
+		s->by_host[h & (s->hosts - 1)] = i + 1;
+	}
+}
+
+/* Without memory for it the store is as if it were empty: callers find nothing, and add no more. */
+static void index_facts(struct rs_facts *s)
+{
+	s->names = s->hosts = 16;
+	while (s->names < 2 * (uint64_t)s->n)
+		s->names *= 2;
+	s->host = calloc(s->n + 1u, sizeof(*s->host));
+	s->first = calloc(s->n + 1u, sizeof(*s->first));
+	s->next = calloc(s->n + 1u, sizeof(*s->next));
+	s->by_name = calloc(s->names, sizeof(*s->by_name));
+	if (!s->host || !s->first || !s->next || !s->by_name) {
+		s->n = 0;
+		return;
+	}
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!i || s->fact[i].host != s->fact[i - 1].host) {
+			s->first[s->n_hosts] = i;
+			s->host[s->n_hosts++] = s->fact[i].host;
+		}
+	s->first[s->n_hosts] = s->n;
+	for (uint32_t i = s->n; i--;) {
+		const struct rs_fact *f = &s->fact[i];
+		bool same = i + 1 < s->n && f[1].subject == f->subject && f[1].host == f->host &&
+			    f[1].age == f->age;
+
+		s->next[i] = same ? s->next[i + 1] : i + 1;
+	}
+	index_names(s);
+	index_hosts(s);
+}
+
 void rs_facts_seal(struct rs_facts *s)
 {
 	if (s->sealed)
@@ -278,24 +370,50 @@ void rs_facts_seal(struct rs_facts *s)
 		s->fact[i].number = i;
 	if (s->n)
 		qsort(s->fact, s->n, sizeof(*s->fact), order);
-	s->host = calloc(s->n + 1u, sizeof(*s->host));
-	for (uint32_t i = 0; i < s->n; i++) {
+	for (uint32_t i = 0; i < s->n; i++)
 		find_number(&s->fact[i]);
-		if (s->host && (!i || s->fact[i].host != s->fact[i - 1].host))
-			s->host[s->n_hosts++] = s->fact[i].host;
-	}
+	index_facts(s);
 }
 
-/* The first fact not less than the key. */
-static uint32_t lower(const struct rs_facts *s, const struct rs_fact *key)
+/* The interned string; NULL: no fact has it. */
+static const char *known(const struct rs_facts *s, const char *text)
 {
-	uint32_t lo = 0, hi = s->n;
+	const struct strings *t = &s->strings;
+	uint64_t h = hash(text, strlen(text));
+
+	for (; t->size && t->slot[h & (t->size - 1)]; h++)
+		if (!strcmp(t->slot[h & (t->size - 1)], text))
+			return t->slot[h & (t->size - 1)];
+	return NULL;
+}
+
+/* Which of the hosts it is; n_hosts: none. */
+static uint32_t find_host(const struct rs_facts *s, const char *host)
+{
+	const char *name = known(s, host);
 
 	rs_assert(s->sealed);
+	if (!name || !s->n_hosts)
+		return s->n_hosts;
+	for (uint64_t h = mix(0, name); s->by_host[h & (s->hosts - 1)]; h++) {
+		uint32_t i = s->by_host[h & (s->hosts - 1)] - 1;
+
+		if (s->host[i] == name)
+			return i;
+	}
+	return s->n_hosts;
+}
+
+/* The first fact of a host that is not less than the key, whose host does not matter. */
+static uint32_t lower(const struct rs_facts *s, uint32_t h, struct rs_fact key)
+{
+	uint32_t lo = s->first[h], hi = s->first[h + 1];
+
+	key.host = s->host[h];
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (by_key(&s->fact[mid], key) < 0)
+		if (by_key(&s->fact[mid], &key) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -306,10 +424,19 @@ static uint32_t lower(const struct rs_facts *s, const struct rs_fact *key)
 static const struct rs_fact *get(const struct rs_facts *s, const char *host, const char *subject,
 				 const char *name, uint8_t age)
 {
-	struct rs_fact key = {.host = host, .subject = subject, .name = name, .age = age};
-	uint32_t i = lower(s, &key);
+	struct rs_fact key = {.age = age};
 
-	return i < s->n && !by_key(&s->fact[i], &key) ? &s->fact[i] : NULL;
+	rs_assert(s->sealed);
+	if (!s->n || !(key.host = known(s, host)) || !(key.subject = known(s, subject)) ||
+	    !(key.name = known(s, name)))
+		return NULL;
+	for (uint64_t h = name_hash(&key); s->by_name[h & (s->names - 1)]; h++) {
+		const struct rs_fact *f = &s->fact[s->by_name[h & (s->names - 1)] - 1];
+
+		if (same_name(f, &key))
+			return f;
+	}
+	return NULL;
 }
 
 const struct rs_fact *rs_facts_get(const struct rs_facts *s, const char *host, const char *subject,
@@ -351,18 +478,24 @@ static bool begins(const char *text, const char *prefix)
 const struct rs_fact *rs_facts_next(const struct rs_facts *s, uint32_t *at, const char *host,
 				    const char *subject, const char *name)
 {
-	uint32_t i = *at;
+	uint32_t h = find_host(s, host), i, end;
 
-	if (!i) {
-		struct rs_fact key = {.host = host, .subject = "", .name = ""};
-
-		i = lower(s, &key);
+	if (h == s->n_hosts) {
+		*at = s->n + 1;
+		return NULL;
 	}
-	for (; i < s->n && !compare(s->fact[i].host, host) && !s->fact[i].age; i++) {
-		if (!begins(s->fact[i].subject, subject) || !begins(s->fact[i].name, name))
+	i = *at ? *at : s->first[h];
+	end = s->first[h + 1];
+	while (i < end && !s->fact[i].age) {
+		if (!begins(s->fact[i].subject, subject)) {
+			i = s->next[i];
 			continue;
-		*at = i + 1;
-		return &s->fact[i];
+		}
+		if (begins(s->fact[i].name, name)) {
+			*at = i + 1;
+			return &s->fact[i];
+		}
+		i++;
 	}
 	*at = s->n + 1;
 	return NULL;
@@ -370,22 +503,22 @@ const struct rs_fact *rs_facts_next(const struct rs_facts *s, uint32_t *at, cons
 
 uint32_t rs_facts_seek(const struct rs_facts *s, const char *host, const char *subject)
 {
-	struct rs_fact key = {.host = host, .subject = subject, .name = ""};
+	struct rs_fact key = {.subject = subject, .name = ""};
+	uint32_t h = find_host(s, host);
 
-	return lower(s, &key);
+	return h == s->n_hosts ? s->n + 1 : lower(s, h, key);
 }
 
 const char *rs_facts_subject(const struct rs_facts *s, uint32_t *at, const char *host,
 			     const char *prefix)
 {
 	const struct rs_fact *f;
-	/* *at is one past the fact whose subject was given last */
-	const char *last = *at && *at <= s->n ? s->fact[*at - 1].subject : NULL;
 
-	while ((f = rs_facts_next(s, at, host, prefix, "")))
-		if (f->subject != last)
-			return f->subject;
-	return NULL;
+	/* *at is one past the fact whose subject was given last */
+	if (*at && *at <= s->n)
+		*at = s->next[*at - 1];
+	f = rs_facts_next(s, at, host, prefix, "");
+	return f ? f->subject : NULL;
 }
 
 uint32_t rs_facts_hosts(const struct rs_facts *s)
