@@ -8,6 +8,7 @@
 
 /* Rejected messages, as REJ and MRA name them. */
 enum { ABOUT_REQ, ABOUT_REP, ABOUT_OTHER };
+enum { SIDR_UNSUPPORTED = 1 }; /* §12.11.2.2: no such service ID */
 
 static void reply(struct ibv_context *verbs, const struct rs_gsi_datagram *to, struct rs_cm_msg *m)
 {
@@ -280,7 +281,7 @@ static void refuse(const struct rs_gsi_datagram *d, const struct rs_cm_msg *m, u
 		out = (struct rs_cm_msg){.kind = RS_CM_SIDR_REP,
 					 .tid = m->tid,
 					 .local_id = m->local_id,
-					 .reason = 1, /* service ID not supported */
+					 .reason = SIDR_UNSUPPORTED,
 					 .service_id = m->service_id};
 	if (dev)
 		reply(dev->verbs, d, &out);
@@ -445,17 +446,23 @@ static void on_rtu(struct rs_cm_id *id, const struct rs_cm_msg *m)
 	post_connected(id, RDMA_CM_EVENT_ESTABLISHED, m);
 }
 
+/* "Nobody listens": perftest's server listens anew between its two connections, and may not be
+ * there yet. The request goes on for a while (64 + 128 + 256 + 512 ms). */
+static bool not_yet(const struct rs_cm_id *id)
+{
+	return id->tries <= RS_CM_NOT_YET;
+}
+
 static void on_rej(struct rs_cm_id *id, const struct rs_cm_msg *m)
 {
 	struct rs_cm_event *e;
 
+	/* Of what was established nothing is refused any more: that is about a REQ sent twice,
+	 * which came when the listener had gone. */
 	if (id->state != RS_CM_REQ_SENT && id->state != RS_CM_REP_SENT &&
-	    id->state != RS_CM_REP_RCVD && id->state != RS_CM_ESTABLISHED)
+	    (id->state != RS_CM_REP_RCVD || m->reason == RS_REJ_INVALID_SERVICE))
 		return;
-	/* perftest's server listens anew between its two connections, and may not be there yet: the
-	 * request goes on for a while (64 + 128 + 256 ms). */
-	if (id->state == RS_CM_REQ_SENT && m->reason == RS_REJ_INVALID_SERVICE &&
-	    id->tries <= RS_CM_NOT_YET)
+	if (id->state == RS_CM_REQ_SENT && m->reason == RS_REJ_INVALID_SERVICE && not_yet(id))
 		return;
 	id->due_ms = 0;
 	id->state = RS_CM_CLOSED;
@@ -503,6 +510,8 @@ static void on_sidr_rep(struct rs_cm_id *id, const struct rs_cm_msg *m)
 	struct rs_cm_event *e;
 
 	if (id->state != RS_CM_REQ_SENT || id->base.ps != RDMA_PS_UDP)
+		return;
+	if (m->reason == SIDR_UNSUPPORTED && not_yet(id))
 		return;
 	id->due_ms = 0;
 	id->state = m->reason ? RS_CM_CLOSED : RS_CM_ESTABLISHED;

@@ -509,6 +509,43 @@ static void test_connects_and_disconnects_over_a_lossy_network(void **state)
 		connect_once(i % 2 ? 30 : 0);
 }
 
+/* A REQ sent twice, the second when the listener had gone: its refusal comes late. */
+static void test_a_late_refusal_does_not_end_a_connection(void **state)
+{
+	struct rs_cm_msg rep = {.kind = RS_CM_REP, .local_id = 5, .qpn = 9};
+	struct rs_cm_msg rej = {.kind = RS_CM_REJ, .reason = RS_REJ_INVALID_SERVICE};
+	struct rdma_event_channel *c = make_channel();
+	struct rdma_cm_id *id = ready(c, RDMA_PS_TCP);
+	struct rdma_conn_param p = {0};
+	struct rs_gsi_datagram d = {.src_qp = 1};
+	struct rdma_cm_event *e;
+
+	make_qp(id);
+	assert_int_equal(rdma_connect(id, &p), 0);
+	memcpy(d.own, host_a, 16);
+	memcpy(d.peer, host_b, 16);
+	rep.remote_id = rej.remote_id = rs_cm_id(id)->local_id;
+	assert_int_equal(rs_cm_encode(&rep, d.mad), 0);
+	receive(&d);
+	assert_int_equal(rdma_get_cm_event(c, &e), 0);
+	assert_int_equal(e->event, RDMA_CM_EVENT_ESTABLISHED);
+	rdma_ack_cm_event(e);
+	assert_int_equal(rs_cm_encode(&rej, d.mad), 0);
+	receive(&d);
+	assert_int_equal(rdma_get_cm_event(c, &e), -1);
+	assert_int_equal(id->qp->state, IBV_QPS_RTS);
+	rdma_destroy_qp(id);
+	n_sent = 0;
+	rdma_destroy_id(id);
+	assert_int_equal(n_sent, 1); /* goodbye, which a host that knows nothing of it answers */
+	d = crossed(&sent[0]);
+	receive(&d);
+	assert_int_equal(n_sent, 2);
+	d = crossed(&sent[1]);
+	receive(&d);
+	rdma_destroy_event_channel(c);
+}
+
 static void test_gives_up_after_fifteen_tries(void **state)
 {
 	struct rdma_event_channel *c = make_channel();
@@ -535,6 +572,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_bytes_are_no_messages),
 		cmocka_unit_test(test_connects_and_disconnects_over_a_lossy_network),
+		cmocka_unit_test(test_a_late_refusal_does_not_end_a_connection),
 		cmocka_unit_test(test_gives_up_after_fifteen_tries),
 		cmocka_unit_test(test_hostile_messages_leave_what_can_be_destroyed),
 	};
