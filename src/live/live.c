@@ -43,8 +43,22 @@ static void after_fork_child(void)
 	pthread_mutex_init(&all_lock, NULL);
 }
 
+/* What was received is acknowledged, though the program ends without closing its devices. */
+static void at_exit(void)
+{
+	pthread_mutex_lock(&all_lock);
+	for (struct rs_live *l = all; l; l = l->next) {
+		if (pthread_mutex_trylock(&l->lock))
+			continue; /* whoever drives it sees to it, or was stopped while it did */
+		rs_tx_flush_acks(l);
+		pthread_mutex_unlock(&l->lock);
+	}
+	pthread_mutex_unlock(&all_lock);
+}
+
 static void begin(void)
 {
+	atexit(at_exit);
 	rs_icrc_init();
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
@@ -178,6 +192,7 @@ void rs_live_close(struct rs_live *l)
 {
 	remove_from_all(l);
 	rs_progress_stop(l);
+	rs_tx_flush_acks(l);
 	free_parts(l);
 }
 

@@ -78,6 +78,8 @@ rs_time rs_live_now(struct rs_live *l);
 /* Locked: receive, run timers, send. False when nothing came for a while: the caller, once it has
  * unlocked, does well to yield the core to whoever shares it. */
 bool rs_live_progress(struct rs_live *l);
+/* Locked: the application polls, though there was no need to drive. */
+void rs_live_polled(struct rs_live *l);
 /* Locked: send what a post made ready, and see that the thread wakes for its timers. */
 void rs_live_kick(struct rs_live *l);
 /* The same after posts to a queue pair of RC, or XRC's initiator. While much is on its way to its

@@ -134,6 +134,7 @@ void rs_live_path_put(struct rs_live *l, uint32_t endpoint)
 	struct rs_path *k = &l->paths.path[endpoint];
 
 	rs_assert(endpoint < l->paths.fresh && k->used && k->refs);
+	rs_tx_flush_acks(l);
 	if (--k->refs == 0)
 		forget(&l->paths, endpoint);
 }

@@ -18,8 +18,13 @@ enum {
 	/* A packet that waited for the end of a nap: the application polls now and then, but spins
 	 * on its memory (ib_write_lat). Then the thread does not nap for so long. */
 	WATCH_NS = 100 * 1000 * 1000,
-	SPIN_NS = 20 * 1000,     /* a poll in vain for so long: the peer may want the core */
-	SLEEP_NS = 1000000000,   /* longest sleep */
+	SPIN_NS = 20 * 1000,   /* a poll in vain for so long: the peer may want the core */
+	SLEEP_NS = 1000000000, /* longest sleep */
+	STRAY_NS = 20 * 1000,  /* packets that landed in another process are few */
+	/* A stream: so much in blocks with no longer gaps, and how long it is left to gather. */
+	STREAM_BYTES = 512 << 10,
+	STREAM_GAP_NS = 100 * 1000,
+	PAUSE_NS = 40 * 1000,
 	DEFER_BYTES = 256 << 10, /* on their way: a post may wait for the next poll */
 };
 
@@ -37,17 +42,47 @@ static rs_time deadline(const struct rs_live *l)
 	return rs_time_min(rs_time_min(rs_nic_deadline(l->nic), l->tx_again), l->flight.look_at);
 }
 
-static bool drive(struct rs_live *l)
+/* Is the application at its polls? Then the thread keeps out of its way. */
+static bool polled_within(struct rs_live *l, int64_t now, int64_t ns)
 {
-	bool any;
+	return now - atomic_load_explicit(&l->polled_ns, memory_order_relaxed) < ns;
+}
+
+/*
+ * Looking at a socket for each datagram that comes costs its sender the lines that both write, and
+ * an ACK each. A stream is left to gather for a while. Who answers with data of its own is not one.
+ */
+static void judge_stream(struct rs_live *l, bool any, uint64_t data_before, int64_t now)
+{
+	if (rs_nic_get_counters(l->nic)->tx_data_packets != data_before ||
+	    now - l->bulk_ns > STREAM_GAP_NS)
+		l->bulk = 0;
+	if (any)
+		l->bulk_ns = now;
+	if (any && l->bulk >= STREAM_BYTES)
+		l->pause_until = now + PAUSE_NS;
+}
+
+static bool drive(struct rs_live *l, bool look, int64_t now_ns)
+{
+	uint64_t data_before = rs_nic_get_counters(l->nic)->tx_data_packets;
+	bool strays = now_ns - l->stray_ns > STRAY_NS, any = false;
+	rs_time now;
 
 	if (l->forked)
 		return false;
-	any = rs_rx_run(l);
-	if (rs_nic_deadline(l->nic) <= rs_live_now(l))
-		rs_nic_expire(l->nic, rs_live_now(l));
-	rs_flight_look(l, rs_live_now(l));
+	if (look)
+		any = rs_rx_run(l, strays);
+	if (strays)
+		l->stray_ns = now_ns;
+	now = rs_live_now(l);
+	if (rs_nic_deadline(l->nic) <= now)
+		rs_nic_expire(l->nic, now);
+	rs_flight_look(l, now);
+	l->tx.may_hold = !l->bulk && polled_within(l, now_ns, LOOK_NS);
 	rs_tx_run(l);
+	if (look)
+		judge_stream(l, any, data_before, now_ns);
 	if (rs_nic_take_event(l->nic) && l->on_event)
 		l->on_event(l->event_arg);
 	return any;
@@ -56,12 +91,18 @@ static bool drive(struct rs_live *l)
 bool rs_live_progress(struct rs_live *l)
 {
 	int64_t now = monotonic_ns();
+	bool look = now >= l->pause_until;
 
 	atomic_store_explicit(&l->polled_ns, now, memory_order_relaxed);
-	if (!drive(l))
-		return now - l->received_ns < SPIN_NS;
+	if (!drive(l, look, now))
+		return !look || now - l->received_ns < SPIN_NS;
 	l->received_ns = now;
 	return true;
+}
+
+void rs_live_polled(struct rs_live *l)
+{
+	atomic_store_explicit(&l->polled_ns, monotonic_ns(), memory_order_relaxed);
 }
 
 static void wake(struct rs_live *l)
@@ -87,8 +128,7 @@ void rs_live_kick(struct rs_live *l)
 
 static bool application_polls(struct rs_live *l)
 {
-	return monotonic_ns() - atomic_load_explicit(&l->polled_ns, memory_order_relaxed) <
-	       POLLING_NS;
+	return polled_within(l, monotonic_ns(), POLLING_NS);
 }
 
 void rs_live_posted(struct rs_live *l, struct rs_qp *qp)
@@ -112,6 +152,8 @@ static void wait_events(struct rs_live *l)
 	rs_live_lock(l);
 	if (deadline(l) != RS_NEVER && (deadline(l) - rs_live_now(l)) / RS_NS < ns)
 		ns = (deadline(l) - rs_live_now(l)) / RS_NS;
+	if (l->tx.acks && ns > RS_ACK_HOLD / RS_NS)
+		ns = RS_ACK_HOLD / RS_NS;
 	l->sleeping_until = deadline(l);
 	blocked = l->tx.blocked;
 	rs_live_unlock(l);
@@ -135,13 +177,13 @@ static void wait_events(struct rs_live *l)
 
 static void *thread(void *arg)
 {
-	static const struct timespec look = {0, LOOK_NS};
+	static const struct timespec look = {0, LOOK_NS}, pause = {0, PAUSE_NS};
 	struct rs_live *l = arg;
 	int64_t watch_until = 0;
 
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* 50 us are three packets at 2 Gb/s */
 	while (!atomic_load(&l->stop)) {
-		bool napped = false;
+		bool napped = false, stream = false;
 
 		while (application_polls(l) && monotonic_ns() >= watch_until) {
 			napped = true;
@@ -149,11 +191,15 @@ static void *thread(void *arg)
 		}
 		/* In the way of an application that polls, and beaten to it: nothing to do here. */
 		if (pthread_mutex_trylock(&l->lock) == 0) {
-			if (drive(l) && napped)
+			if (drive(l, true, monotonic_ns()) && napped)
 				watch_until = monotonic_ns() + WATCH_NS;
+			stream = l->pause_until > monotonic_ns();
 			rs_live_unlock(l);
 		}
-		wait_events(l);
+		if (stream)
+			nanosleep(&pause, NULL);
+		else
+			wait_events(l);
 	}
 	return NULL;
 }

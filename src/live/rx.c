@@ -131,11 +131,14 @@ static bool decode_plain(struct rs_live *l, const struct rs_datagram *d, struct 
 
 static void give(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
-	bool response = rs_opcodes[p->opcode].flags & RS_F_RESPONSE;
+	uint32_t f = rs_opcodes[p->opcode].flags;
+	bool response = f & RS_F_RESPONSE;
 	bool lost =
 		(p->opcode & 0x1f) == RS_OP_ACKNOWLEDGE && rs_packet_syndrome(p) == RS_NAK_PSN_SEQ;
 	uint32_t qpn = p->dest_qp;
 
+	if (f & RS_F_LAST && f & (RS_F_SEND | RS_F_IMM))
+		l->tx.urgent = true;
 	rs_nic_rx(l->nic, p, now);
 	if (response)
 		rs_flight_acked(l, qpn, lost);
@@ -244,6 +247,8 @@ static void take_block(struct rs_live *l, struct mmsghdr *m, unsigned i)
 	struct rs_datagram d = {.bytes = l->rx.bytes[i] + RS_RX_HEAD};
 
 	l->counters.rx_datagrams++;
+	if (left >= RS_RX_BULK)
+		l->bulk += left;
 	if ((m->msg_hdr.msg_flags & MSG_TRUNC) || !read_control(&m->msg_hdr, &d, &segment)) {
 		l->counters.rx_malformed++;
 		return;
@@ -261,9 +266,9 @@ static void take_block(struct rs_live *l, struct mmsghdr *m, unsigned i)
 	}
 }
 
-bool rs_rx_run(struct rs_live *l)
+bool rs_rx_run(struct rs_live *l, bool strays)
 {
-	bool any = rs_steer_receive(l, take_stray);
+	bool any = strays && rs_steer_receive(l, take_stray);
 
 	for (unsigned round = 0; round < RS_RX_ROUNDS; round++) {
 		int n;

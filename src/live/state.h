@@ -27,7 +27,8 @@ enum {
 	RS_RX_BATCH = 16, /* datagrams, or blocks of coalesced ones, of one call */
 	RS_RX_HEAD = 64,  /* in front of a datagram: where its headers are written anew */
 	RS_RX_SLOT = RS_RX_HEAD + 65536,
-	RS_RX_ROUNDS = 4, /* calls of one rs_live_progress() at most */
+	RS_RX_BULK = 16 << 10, /* bytes of a datagram that belongs to a stream of them */
+	RS_RX_ROUNDS = 4,      /* calls of one rs_live_progress() at most */
 	RS_STRAY_BATCH = 64,
 	RS_TEMPORARY_PATHS = 1024, /* of strangers: datagrams' sources */
 	RS_POOL_PACKETS = 1 << 16,
@@ -35,6 +36,9 @@ enum {
 	RS_ICRC_STREAMS = 256,
 	RS_GSI_QPN = 1,
 };
+
+/* How long ACKs may wait for data while the application polls. */
+#define RS_ACK_HOLD (5 * RS_US)
 
 /* Packets that pacing lets go while everybody sleeps go at once then, up to so much of them. */
 #define RS_PACE_LATE (200 * RS_US)
@@ -86,7 +90,10 @@ struct rs_tx {
 	struct rs_run run[RS_TX_BATCH];
 	struct rs_packet *ack[RS_TX_ACKS];
 	unsigned packets, pieces, runs, runs_sent, acks;
+	rs_time acks_since;
 	bool gso, blocked, settled;
+	bool may_hold; /* ACKs, for data to come: the application is polling */
+	bool urgent;   /* what they acknowledge, a completion tells the application of */
 	struct rs_icrc_cache icrc;
 };
 
@@ -155,6 +162,11 @@ struct rs_live {
 	_Atomic int64_t polled_ns; /* when the application last drove the engine */
 	pthread_t thread;
 	int64_t received_ns; /* when the application's poll last found something */
+	int64_t stray_ns;    /* when the socket between processes was last looked at */
+	/* A stream of large blocks: bytes of it in one go, when the last came, and until when it is
+	 * left to gather in the socket. */
+	uint64_t bulk;
+	int64_t bulk_ns, pause_until;
 	_Atomic bool stop;
 	bool forked;          /* this is a copy in a child: the parent has the sockets */
 	struct rs_live *next; /* of the process */
@@ -199,12 +211,14 @@ void rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct
 /* rx.c */
 int rs_rx_init(struct rs_live *l);
 void rs_rx_fini(struct rs_live *l);
-bool rs_rx_run(struct rs_live *l);
+bool rs_rx_run(struct rs_live *l, bool strays);
 
 /* tx.c */
 int rs_tx_init(struct rs_live *l);
 void rs_tx_fini(struct rs_live *l);
 void rs_tx_run(struct rs_live *l);
+/* ACKs that wait for data, at once. */
+void rs_tx_flush_acks(struct rs_live *l);
 
 /* steer.c */
 int rs_steer_open(struct rs_live *l, struct rs_error *e);

@@ -116,13 +116,28 @@ static bool may_wait(const struct rs_packet *p)
 	       (rs_packet_syndrome(p) & RS_SYN_KIND) == RS_SYN_ACK;
 }
 
-/* Data first: the peer waits for it more than for its ACKs, which may then share its send. */
-static void take(struct rs_live *l, struct rs_packet *p, rs_time now)
+/* One that acknowledges more takes the place of one that waits. */
+static void hold(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
 	struct rs_tx *t = &l->tx;
 
-	if (may_wait(p) && t->acks < RS_TX_ACKS) {
-		t->ack[t->acks++] = p;
+	for (unsigned i = 0; i < t->acks; i++) {
+		if (t->ack[i]->src_qp != p->src_qp || t->ack[i]->dst != p->dst)
+			continue;
+		rs_pool_free(&l->free, t->ack[i]);
+		t->ack[i] = p;
+		return;
+	}
+	if (!t->acks)
+		t->acks_since = now;
+	t->ack[t->acks++] = p;
+}
+
+/* Data first: the peer waits for it more than for its ACKs, which may then share its send. */
+static void take(struct rs_live *l, struct rs_packet *p, rs_time now)
+{
+	if (may_wait(p) && l->tx.acks < RS_TX_ACKS) {
+		hold(l, p, now);
 		return;
 	}
 	rs_flight_before(l, p, now);
@@ -139,6 +154,24 @@ static void take_acks(struct rs_live *l)
 		rs_pool_free(&l->free, t->ack[i]);
 	}
 	t->acks = 0;
+	t->urgent = false;
+}
+
+/* May ACKs wait a little for the data that the application may be about to answer with? */
+static bool acks_wait(const struct rs_live *l, rs_time now)
+{
+	const struct rs_tx *t = &l->tx;
+
+	return !t->packets && t->may_hold && !t->urgent && t->acks < RS_TX_ACKS &&
+	       now - t->acks_since < RS_ACK_HOLD;
+}
+
+void rs_tx_flush_acks(struct rs_live *l)
+{
+	if (!l->tx.acks || l->forked)
+		return;
+	l->tx.urgent = true;
+	rs_tx_run(l);
 }
 
 void rs_tx_run(struct rs_live *l)
@@ -165,7 +198,8 @@ void rs_tx_run(struct rs_live *l)
 			occupy_port(l, p, now);
 			take(l, p, now);
 		}
-		take_acks(l);
+		if (!acks_wait(l, now))
+			take_acks(l);
 		if (!t->packets)
 			return;
 	}

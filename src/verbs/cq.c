@@ -133,6 +133,8 @@ int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 		busy = rs_live_progress(c->live);
 		while (got < n && rs_cq_poll(v->cq, &e, 1))
 			fill_wc(v, &e, &wc[got++]);
+	} else {
+		rs_live_polled(c->live);
 	}
 	rs_vctx_unlock(c);
 	if (!busy)
@@ -172,6 +174,8 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	if (err) {
 		busy = rs_live_progress(c->live);
 		err = take_now(v);
+	} else {
+		rs_live_polled(c->live);
 	}
 	rs_vctx_unlock(c);
 	if (!busy)
