@@ -17,7 +17,9 @@ struct rs_gather {
 	unsigned passed, unknown; /* ports that were right, and that could not be judged */
 	enum rs_severity unseen;  /* of an UNKNOWN; RS_INFO: the rule's */
 	struct rs_hop_site site;  /* of the switch at hand */
-	bool new_switch;          /* the last one is the first of its switch: say its fix */
+	int cnp;                  /* S06, S07: the DSCP of CNPs, and who says so */
+	const struct rs_fact *cnp_fact;
+	bool new_switch; /* the last one is the first of its switch: say its fix */
 };
 
 /* One more port that fails. NULL facts are passed over. */

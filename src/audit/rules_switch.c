@@ -478,6 +478,8 @@ static int cnp_dscp(const struct rs_audit *a, const struct rs_fact **fact)
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		uint32_t at = 0;
 
+		if (switch_at(a, i))
+			continue;
 		*fact = rs_facts_next(a->facts, &at, rs_facts_host(a->facts, i), "netdev/",
 				      "cnp_dscp");
 		if (*fact && (*fact)->numeric && (*fact)->number >= 0 && (*fact)->number < 64)
@@ -503,8 +505,8 @@ static bool shares_lossless(const struct rs_hop_view *v, const struct rs_hop *cn
 static void s06_port(struct rs_gather *g, const struct rs_hop_view *v)
 {
 	const char *sw = v->sw, *port = v->port;
-	const struct rs_fact *said, *dropped;
-	int dscp = cnp_dscp(g->a, &said);
+	const struct rs_fact *said = g->cnp_fact, *dropped;
+	int dscp = g->cnp;
 	struct rs_hop h, best;
 
 	if (!v->mask || !v->classifies)
@@ -552,6 +554,7 @@ static void s06(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_gather g = gather(a, r);
 
+	g.cnp = cnp_dscp(a, &g.cnp_fact);
 	each_port(&g, s06_port);
 	rs_gather_end(&g,
 		      "a notification that waits behind the congestion that it reports comes too "
@@ -588,8 +591,7 @@ static int strict_for_users(const struct rs_hop_view *v, int cnp)
 static void s07_port(struct rs_gather *g, const struct rs_hop_view *v)
 {
 	const char *sw = v->sw, *port = v->port;
-	const struct rs_fact *said;
-	int cnp = cnp_dscp(g->a, &said), dscp;
+	int cnp = g->cnp, dscp;
 	int64_t sum = 0;
 
 	if (!v->mask || !queues_seen(g->a, sw, port))
@@ -621,6 +623,7 @@ static void s07(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_gather g = gather(a, r);
 
+	g.cnp = cnp_dscp(a, &g.cnp_fact);
 	each_port(&g, s07_port);
 	rs_gather_end(&g, "what may be filled at will is not to starve the training traffic",
 		      "ports whose schedulers leave the lossless queue its share", "", "", "");
