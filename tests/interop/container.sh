@@ -1,0 +1,72 @@
+#!/bin/sh
+# The recipes of docs/run.md in what containers are made of: an ordinary user in user, network, mount
+# and process namespaces, with a /dev/shm of its own; as under Docker's default profile, without
+# capabilities and further namespaces; and two pods joined by a network.
+set -eu
+ripstop=$1
+docs=$(cd "$(dirname "$0")/../../docs" && pwd)
+RS_OWN_NET=1 # each container has its own
+. "$(dirname "$0")/lib.sh"
+need ibv_rc_pingpong ib_write_bw setpriv unshare nsenter ip
+
+as_user=
+[ "$(id -u)" != 0 ] || as_user="setpriv --reuid 65534 --regid 65534 --clear-groups"
+chmod 755 "$tmp"
+mkdir -p "$tmp/usr/bin" "$tmp/usr/lib" "$tmp/home"
+chmod 777 "$tmp/home"
+cp "$ripstop" "$tmp/usr/bin/ripstop" # as installed: the program, and the libraries beside it
+cp -r "$(dirname "$(dirname "$("$ripstop" libdir)")")/ripstop" "$tmp/usr/lib/"
+chmod -R a+rX "$tmp/usr"
+$as_user unshare -Urnm --pid --fork true 2>/dev/null || skip "namespaces are not allowed to users here"
+
+# container SCRIPT: as an ordinary user in a container of its own
+container() {
+	$as_user env PATH="$tmp/usr/bin:$PATH" HOME="$tmp/home" TMPDIR="$tmp/home" TMP="$tmp/home" \
+		timeout 100 unshare -Urnm --pid --fork --mount-proc sh -ec "
+			cd '$tmp/home'
+			mount -t tmpfs -o mode=1777 shm /dev/shm
+			ip link set lo up
+			$1" >"$tmp/out" 2>&1
+}
+passes() {
+	container "$2" || {
+		echo "FAILED: $1"
+		tail -n 20 "$tmp/out"
+		exit 1
+	}
+	echo "passed: $1"
+}
+pair_here='
+	ripstop exec -- ibv_rc_pingpong -d rs_lo -g 0 -n 100 -c >server.log & sleep 1
+	ripstop exec -- ibv_rc_pingpong -d rs_lo -g 0 -n 100 -c 127.0.0.1
+	wait; [ -z "$(ls /dev/shm)" ]'
+passes "a container" "$pair_here"
+
+# Docker's default: nothing but the network is the container's; a note says what will not work
+passes "no capabilities, no namespaces" "
+	echo 0 >/proc/sys/user/max_user_namespaces
+	cat >inner <<'INNER'
+$pair_here
+	ripstop exec true 2>&1 | grep -q 'no private view.*UCX and NCCL'
+	[ -z \"\$(ripstop exec --no-view true 2>&1)\" ]
+INNER
+	exec setpriv --bounding-set -all --inh-caps -all sh -e ./inner"
+
+# The job of docs/run.md, as it stands there
+sed -n '/<!-- tried: a job -->/,/^```$/p' "$docs/run.md" | sed '/^<!--/d; /^```/d' >"$tmp/home/job.sh"
+[ "$(grep -c 'ripstop exec' "$tmp/home/job.sh")" -ge 2 ] || {
+	echo "FAILED: docs/run.md has no job to try"
+	exit 1
+}
+passes "the job of docs/run.md" "sh -ex ./job.sh"
+
+# Two pods: the first makes the network, as the cluster's plug-in does.
+passes "two pods" "
+	unshare -n sleep 50 & pod=\$!
+	while [ \"\$(readlink /proc/\$pod/ns/net)\" = \"\$(readlink /proc/self/ns/net)\" ]; do sleep 0.05; done
+	ip link add eth0 mtu 1450 type veth peer name eth0 netns \$pod mtu 1450
+	ip address add 10.244.0.2/24 dev eth0 && ip link set eth0 up
+	nsenter -t \$pod -n sh -c 'ip address add 10.244.0.3/24 dev eth0 && ip link set eth0 up'
+	nsenter -t \$pod -n ripstop exec -- ib_write_bw -d rs_eth0 -n 100 >server.log 2>&1 & sleep 1
+	ripstop exec -- ib_write_bw -d rs_eth0 -n 100 10.244.0.3 >client.log
+	wait %2 2>/dev/null || wait \$! ; grep -q '^ *65536 *100 ' client.log; kill \$pod"
