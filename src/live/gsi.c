@@ -211,7 +211,7 @@ void rs_live_gsi_drain(struct rs_live *l)
 {
 	if (l->forked)
 		return;
-	rs_rx_run(l);
+	rs_rx_run(l, true);
 	rs_live_kick(l);
 }
 
