@@ -129,8 +129,7 @@ static void detail(struct device *d, const char *text)
 	else if (sscanf(text, "MaxPayload %d bytes, MaxReadReq %d bytes", &n, &m) == 2) {
 		put(d, "mps", "%ld", n);
 		put(d, "mrrs", "%ld", m);
-	} else if ((p = strstr(text, "DevCap: MaxPayload ")) &&
-		   sscanf(p, "DevCap: MaxPayload %d", &n) == 1)
+	} else if (sscanf(text, "DevCap: MaxPayload %d", &n) == 1) /* a blank of a form is any */
 		put(d, "mps_max", "%ld", n);
 	else if (!strncmp(text, "Region 1: Memory at ", 20) && (p = strstr(text, "[size=")))
 		region(d, p + 6);
