@@ -11,13 +11,16 @@
 #include "audit/config.h"
 #include "audit/readers.h"
 
-enum { RANGE_MAX = 512 };
+enum { RANGE_MAX = 512, BOUND = 512, BUDGET = 500000 };
 
 struct nvue {
 	struct rs_audit *a;
 	const struct rs_input *in;
 	struct rs_config c;
-	char port[64]; /* of `nv show interface`; "*": all */
+	char port[64];                           /* of `nv show interface`; "*": all */
+	const struct rs_statement *bound[BOUND]; /* interfaces with a profile of their own */
+	unsigned n_bound;
+	uint32_t budget; /* how often a profile's statement may still be said of a port */
 };
 
 static void __attribute__((format(printf, 5, 6)))
@@ -204,45 +207,43 @@ static void roce_mode(struct nvue *v)
 	}
 }
 
-/* Statements of the default profile speak of all ports: "default-global". */
-static void quality(struct nvue *v, const struct rs_statement *s)
+/* One statement of a profile, `qos KIND PROFILE ...`, for a port that has it. */
+static void quality(struct nvue *v, const struct rs_statement *s, const char *port)
 {
 	const char *got[RS_CONFIG_CAPTURES];
+	uint32_t at = s->line;
 
-	if (rs_config_match(s, "qos mapping default-global trust ?", got))
-		say(v, s->line, "*", "trust", "%s",
-		    !strcmp(got[0], "l3")     ? "dscp"
-		    : !strcmp(got[0], "both") ? "pcp,dscp"
-		    : !strcmp(got[0], "l2")   ? "pcp"
-					      : got[0]);
-	else if (rs_config_match(s, "qos mapping default-global dscp ? switch-priority ?", got))
-		say_each(v, s->line, "*", "dscp_to_tc/%d", got[0], got[1]);
-	else if (rs_config_match(s,
-				 "qos egress-queue-mapping default-global switch-priority ? "
-				 "traffic-class ?",
-				 got))
-		say_each(v, s->line, "*", "tc_to_queue/%d", got[0], got[1]);
-	else if (rs_config_match(s, "qos pfc default-global switch-priority ?", got)) {
+	if (rs_config_match(s, "qos mapping ? trust ?", got)) {
+		say(v, at, port, "trust", "%s",
+		    !strcmp(got[1], "l3")     ? "dscp"
+		    : !strcmp(got[1], "both") ? "pcp,dscp"
+		    : !strcmp(got[1], "l2")   ? "pcp"
+					      : got[1]);
+	} else if (rs_config_match(s, "qos mapping ? dscp ? switch-priority ?", got)) {
+		say_each(v, at, port, "dscp_to_tc/%d", got[1], got[2]);
+	} else if (rs_config_match(s,
+				   "qos egress-queue-mapping ? switch-priority ? traffic-class ?",
+				   got)) {
+		say_each(v, at, port, "tc_to_queue/%d", got[1], got[2]);
+	} else if (rs_config_match(s, "qos pfc ? switch-priority ?", got)) {
 		/* the others have none */
-		say(v, s->line, "*", "pfc_seen", "1");
-		say_each(v, s->line, "*", "pfc/%d", got[0], "1");
-	} else if (rs_config_match(s, "qos pfc default-global cable-length ?", got))
-		say(v, s->line, "*", "cable_m", "%s", got[0]);
-	else if (rs_config_match(s, "qos pfc default-global tx ?", got))
-		say(v, s->line, "*", "pfc_tx", "%d", on(got[0]));
-	else if (rs_config_match(s, "qos pfc default-global rx ?", got))
-		say(v, s->line, "*", "pfc_rx", "%d", on(got[0]));
-	else if (rs_config_match(s, "qos egress-scheduler default-global traffic-class ? mode ?",
-				 got))
-		say_each(v, s->line, "*", "queue/%d/scheduler", got[0],
-			 !strcasecmp(got[1], "strict") ? "STRICT" : "DWRR");
-	else if (rs_config_match(s,
-				 "qos egress-scheduler default-global traffic-class ? bw-percent ?",
-				 got))
-		say_each(v, s->line, "*", "queue/%d/weight", got[0], got[1]);
+		say(v, at, port, "pfc_seen", "1");
+		say_each(v, at, port, "pfc/%d", got[1], "1");
+	} else if (rs_config_match(s, "qos pfc ? cable-length ?", got)) {
+		say(v, at, port, "cable_m", "%s", got[1]);
+	} else if (rs_config_match(s, "qos pfc ? tx ?", got)) {
+		say(v, at, port, "pfc_tx", "%d", on(got[1]));
+	} else if (rs_config_match(s, "qos pfc ? rx ?", got)) {
+		say(v, at, port, "pfc_rx", "%d", on(got[1]));
+	} else if (rs_config_match(s, "qos egress-scheduler ? traffic-class ? mode ?", got)) {
+		say_each(v, at, port, "queue/%d/scheduler", got[1],
+			 !strcasecmp(got[2], "strict") ? "STRICT" : "DWRR");
+	} else if (rs_config_match(s, "qos egress-scheduler ? traffic-class ? bw-percent ?", got)) {
+		say_each(v, at, port, "queue/%d/weight", got[1], got[2]);
+	}
 }
 
-static void congestion(struct nvue *v, const struct rs_statement *s)
+static void congestion(struct nvue *v, const struct rs_statement *s, const char *port)
 {
 	static const struct {
 		const char *word, *fact;
@@ -253,18 +254,62 @@ static void congestion(struct nvue *v, const struct rs_statement *s)
 			  {"probability", "queue/%d/pmax"}};
 	const char *got[RS_CONFIG_CAPTURES];
 
-	if (!rs_config_match(s, "qos congestion-control default-global traffic-class ? ? ?", got))
+	if (!rs_config_match(s, "qos congestion-control ? traffic-class ? ? ?", got))
 		return;
-	if (!strcmp(got[1], "ecn"))
-		say_each(v, s->line, "*", "queue/%d/ecn", got[0], on(got[2]) ? "1" : "0");
+	if (!strcmp(got[2], "ecn"))
+		say_each(v, s->line, port, "queue/%d/ecn", got[1], on(got[3]) ? "1" : "0");
 	for (unsigned i = 0; i < sizeof(thresholds) / sizeof(*thresholds); i++) {
 		char value[32];
 
-		if (strcmp(got[1], thresholds[i].word) || bytes(got[2]) < 0)
+		if (strcmp(got[2], thresholds[i].word) || bytes(got[3]) < 0)
 			continue;
-		snprintf(value, sizeof(value), "%lld", (long long)bytes(got[2]));
-		say_each(v, s->line, "*", thresholds[i].fact, got[0], value);
+		snprintf(value, sizeof(value), "%lld", (long long)bytes(got[3]));
+		say_each(v, s->line, port, thresholds[i].fact, got[1], value);
 	}
+}
+
+struct applied {
+	struct nvue *v;
+	const struct rs_statement *s;
+};
+
+static void apply(void *arg, const char *port)
+{
+	struct applied *x = arg;
+
+	if (!x->v->budget)
+		return;
+	x->v->budget--;
+	quality(x->v, x->s, port);
+	congestion(x->v, x->s, port);
+}
+
+/* "default-global" speaks of all ports, another profile of those that have it. */
+static void profile(struct nvue *v, const struct rs_statement *s)
+{
+	struct applied x = {v, s};
+	const char *got[RS_CONFIG_CAPTURES];
+
+	if (s->n < 4 || strcmp(s->word[0], "qos"))
+		return;
+	if (!strcmp(s->word[2], "default-global")) {
+		apply(&x, "*");
+		return;
+	}
+	for (unsigned i = 0; i < v->n_bound; i++)
+		if (rs_config_match(v->bound[i], "interface ? qos ? profile ?", got) &&
+		    !strcmp(got[1], s->word[1]) && !strcmp(got[2], s->word[2]))
+			each_port(got[0], apply, &x);
+}
+
+static void find_bound(struct nvue *v)
+{
+	uint32_t at = 0;
+	const struct rs_statement *s;
+
+	while (v->n_bound < BOUND &&
+	       (s = rs_config_next(&v->c, &at, "interface ? qos ? profile ?", NULL)))
+		v->bound[v->n_bound++] = s;
 }
 
 static int64_t speed_mbps(const char *v)
@@ -310,11 +355,37 @@ static void interface(struct nvue *v, const struct rs_statement *s)
 	}
 }
 
+static void say_no_pfc(void *arg, const char *port)
+{
+	const struct named *x = arg;
+	char name[16];
+
+	for (int p = 0; p < 8 && x->v->budget; p++, x->v->budget--) {
+		snprintf(name, sizeof(name), "pfc/%d", p);
+		say(x->v, x->line, port, name, "0");
+	}
+}
+
+/* A port with a PFC profile of its own has no priority but that profile's. */
+static void no_others(struct nvue *v)
+{
+	const char *got[RS_CONFIG_CAPTURES];
+
+	for (unsigned i = 0; i < v->n_bound; i++) {
+		struct named x = {v, v->bound[i]->line, NULL, NULL};
+
+		if (rs_config_match(v->bound[i], "interface ? qos pfc profile ?", got) &&
+		    strcmp(got[1], "default-global"))
+			each_port(got[0], say_no_pfc, &x);
+	}
+}
+
 static void statements(struct nvue *v)
 {
 	const char *got[RS_CONFIG_CAPTURES];
 
 	is_cumulus(v);
+	find_bound(v);
 	for (uint32_t i = 0; i < v->c.n; i++) {
 		struct rs_statement s = v->c.at[i];
 
@@ -326,11 +397,11 @@ static void statements(struct nvue *v)
 			say(v, s.line, NULL, "hash/l4_source", "%d", on(got[0]));
 		else if (rs_config_match(&s, "system forwarding hash-seed ?", got))
 			say(v, s.line, NULL, "hash/seed", "%s", got[0]);
-		quality(v, &s);
-		congestion(v, &s);
+		profile(v, &s);
 		interface(v, &s);
 	}
 	/* last: what is set by itself wins over what the one word stands for */
+	no_others(v);
 	roce_mode(v);
 }
 
@@ -374,7 +445,7 @@ static int score_set(const struct rs_input *in)
 
 static int read_set(struct rs_audit *a, const struct rs_input *in)
 {
-	struct nvue v = {.a = a, .in = in};
+	struct nvue v = {.a = a, .in = in, .budget = BUDGET};
 
 	if (rs_config_create(&v.c))
 		return -ENOMEM;

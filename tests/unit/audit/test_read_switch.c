@@ -371,6 +371,24 @@ static void test_nvue_reads_the_same_as_lines_yaml_and_json(void **state)
 	rs_audit_destroy(c);
 }
 
+static void test_nvue_profile_is_of_the_ports_that_have_it(void **state)
+{
+	struct rs_audit *a = reading("nv set qos pfc default-global switch-priority 3\n"
+				     "nv set qos pfc gpu switch-priority 5\n"
+				     "nv set qos mapping gpu dscp 40-47 switch-priority 5\n"
+				     "nv set interface swp1-2 qos pfc profile gpu\n"
+				     "nv set interface swp2 qos mapping profile gpu\n"
+				     "nv set interface swp3 link mtu 9216\n");
+
+	expect(a, "port/swp1", "pfc/5", "1");
+	expect(a, "port/swp1", "pfc/3", "0");
+	expect(a, "port/swp2", "dscp_to_tc/40", "5");
+	expect(a, "port/swp1", "dscp_to_tc/40", NULL);
+	expect(a, "port/swp3", "pfc/5", NULL);
+	expect(a, "port/*", "pfc/3", "1");
+	rs_audit_destroy(a);
+}
+
 static void test_nvue_roce_switched_off_says_nothing(void **state)
 {
 	struct rs_audit *a = reading("nv set qos roce enable off\nnv set interface swp1 link mtu "
@@ -730,6 +748,7 @@ int main(void)
 		cmocka_unit_test(test_eos_no_drop_without_flow_control_on_protects_nothing),
 		cmocka_unit_test(test_eos_tables_of_show),
 		cmocka_unit_test(test_nvue_reads_the_same_as_lines_yaml_and_json),
+		cmocka_unit_test(test_nvue_profile_is_of_the_ports_that_have_it),
 		cmocka_unit_test(test_nvue_roce_switched_off_says_nothing),
 		cmocka_unit_test(test_nv_show_tells_operational_from_applied),
 		cmocka_unit_test(test_nv_show_takes_the_port_from_the_name_of_the_file),
