@@ -29,6 +29,9 @@ static int score_vvv(const struct rs_input *in)
 {
 	if (rs_input_has(in, "LnkSta:") || rs_input_has(in, "ACSCtl:"))
 		return 85;
+	/* virtual devices have no links */
+	if (rs_input_has(in, "\tControl: I/O") || rs_input_has(in, "\tFlags: bus master"))
+		return 80;
 	return rs_input_has(in, "ACS_CTRL=") ? 60 : 0;
 }
 

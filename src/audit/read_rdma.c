@@ -59,9 +59,22 @@ const struct rs_reader rs_reader_show_gids = {
 
 /* ---- ibdev2netdev ---- */
 
+static bool ibdev_line(const char *text, char *ib, char *nd, char *state)
+{
+	int port;
+
+	return sscanf(text, "%63s port %d ==> %63s (%15[A-Za-z])", ib, &port, nd, state) == 4;
+}
+
 static int score_ibdev(const struct rs_input *in)
 {
-	return rs_input_has(in, " ==> ") && rs_input_has(in, " port ") ? 90 : 0;
+	char ib[64], nd[64], state[16];
+	struct rs_line l = {0};
+
+	while (rs_line_next(in, &l) && l.number < 40)
+		if (ibdev_line(l.text, ib, nd, state))
+			return 90;
+	return 0;
 }
 
 static int read_ibdev(struct rs_audit *a, const struct rs_input *in)
@@ -70,10 +83,8 @@ static int read_ibdev(struct rs_audit *a, const struct rs_input *in)
 
 	while (rs_line_next(in, &l)) {
 		char ib[64], nd[64], state[16], subject[160];
-		int port;
 
-		if (sscanf(l.text, "%63s port %d ==> %63s (%15[A-Za-z])", ib, &port, nd, state) !=
-		    4)
+		if (!ibdev_line(l.text, ib, nd, state))
 			continue;
 		snprintf(subject, sizeof(subject), "nic/%s", ib);
 		rs_input_add(a, in, l.number, NULL, subject, "netdev", "%s", nd);
@@ -215,9 +226,17 @@ const struct rs_reader rs_reader_traffic_class = {
 
 /* ---- Counters: `name: value` ---- */
 
-static const char *const counter_names[] = {
-	"out_of_sequence", "local_ack_timeout_err", "np_cnp_sent",  "rx_prio0_bytes", "rx_packets",
-	"packet_seq_err",  "rx_discards_phy",       "PortXmitData", "lifespan",       NULL};
+static const char *const counter_names[] = {"out_of_sequence",
+					    "local_ack_timeout_err",
+					    "np_cnp_sent",
+					    "rx_prio0_bytes",
+					    "rx_packets",
+					    "packet_seq_err",
+					    "rx_discards_phy",
+					    "PortXmitData",
+					    "lifespan",
+					    "NIC statistics:",
+					    NULL};
 
 static int score_counters(const struct rs_input *in)
 {
