@@ -92,6 +92,15 @@ static const struct {
 	{"R01", "N02"}, {"S11", "R14"}, {"H05", "N12"}, {"S05", "C04"},
 };
 
+bool rs_audit_because(uint32_t i, const char **cause, const char **effect)
+{
+	if (i >= sizeof(because) / sizeof(*because))
+		return false;
+	*cause = because[i].cause;
+	*effect = because[i].effect;
+	return true;
+}
+
 static bool shares_host(const struct rs_finding *a, const struct rs_finding *b)
 {
 	uint32_t n = a->n_subjects < RS_FINDING_SUBJECTS ? a->n_subjects : RS_FINDING_SUBJECTS;

@@ -26,6 +26,8 @@ extern const struct rs_rule rs_rules_pcie[], rs_rules_host[], rs_rules_roce[], r
 extern const struct rs_rule *const rs_rule_families[]; /* ended by NULL */
 
 const struct rs_rule *rs_rule_find(const char *id);
+/* The i-th pair of checks of which one's FAIL explains the other's; false at the end. */
+bool rs_audit_because(uint32_t i, const char **cause, const char **effect);
 
 /* NULL only without memory: then a->err is set and the calls below do nothing with NULL. */
 struct rs_finding *rs_finding_new(struct rs_audit *a, const struct rs_rule *r, enum rs_verdict v,

@@ -23,6 +23,7 @@ int rs_audit_junit(const struct rs_audit *a, bool strict, FILE *out);
 int rs_audit_prometheus(const struct rs_audit *a, FILE *out);
 int rs_audit_fix_script(const struct rs_audit *a, FILE *out);
 void rs_audit_list(FILE *out);
+void rs_audit_markdown(FILE *out);
 /* Hosts as trees, after rs_facts_seal(). */
 int rs_audit_show(struct rs_audit *a, FILE *out, struct rs_error *e);
 /* Under `ripstop exec`: adds Ripstop's own devices to an audit of this host. */

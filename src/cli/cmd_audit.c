@@ -48,6 +48,7 @@ static int help(void)
 	      "  --check ID          this check only; repeatable\n"
 	      "  --skip ID           not this check; repeatable\n"
 	      "  --list              all checks\n"
+	      "  --markdown          checks, causes and readers, as docs/audit.md has them\n"
 	      "  --explain ID        what a check means, and its criterion\n"
 	      "  --profile FILE      the site's own expectations and thresholds, what it accepts\n"
 	      "  --price WHICH       what a FAIL costs, by simulation: fast (the default), full, "
@@ -116,6 +117,7 @@ static int parse(int argc, char **argv, struct options *o)
 		SHOW,
 		PROFILE,
 		PRICE,
+		MARKDOWN,
 	};
 	static const struct option table[] = {
 		{"json", required_argument, NULL, FIRST + JSON},
@@ -129,6 +131,7 @@ static int parse(int argc, char **argv, struct options *o)
 		{"check", required_argument, NULL, CHECK},
 		{"skip", required_argument, NULL, SKIP},
 		{"list", no_argument, NULL, LIST},
+		{"markdown", no_argument, NULL, MARKDOWN},
 		{"explain", required_argument, NULL, EXPLAIN},
 		{"strict", no_argument, NULL, STRICT},
 		{"allow-unknown", no_argument, NULL, ALLOW},
@@ -169,6 +172,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case LIST:
 			rs_audit_list(stdout);
+			exit(RS_EXIT_OK);
+		case MARKDOWN:
+			rs_audit_markdown(stdout);
 			exit(RS_EXIT_OK);
 		case EXPLAIN:
 			return explain(optarg);

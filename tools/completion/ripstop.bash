@@ -44,7 +44,7 @@ _ripstop() {
 			;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--host --since --profile --price --fabric --json --sarif --junit --prometheus --fix-script --show --collect --anonymise --check --skip --list --explain --strict
+			COMPREPLY=($(compgen -W '--host --since --profile --price --fabric --json --sarif --junit --prometheus --fix-script --show --collect --anonymise --check --skip --list --markdown --explain --strict
 				--allow-unknown --verbose --quiet --help' -- "$cur"))
 		else
 			compopt -o filenames 2>/dev/null
