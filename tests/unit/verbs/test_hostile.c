@@ -267,8 +267,10 @@ static unsigned count_ids(void)
 {
 	unsigned n = 0;
 
+	pthread_mutex_lock(&rs_cm_lock); /* its thread lays ghosts */
 	for (struct rs_cm_id *id = rs_cm_all(); id; id = id->next)
 		n += !id->ghost;
+	pthread_mutex_unlock(&rs_cm_lock);
 	return n;
 }
 
@@ -302,13 +304,32 @@ static void test_random_bytes_are_no_messages(void **state)
 static uint32_t some_id(bool local)
 {
 	unsigned n = draw(MAX_IDS);
-	struct rs_cm_id *id = rs_cm_all();
+	struct rs_cm_id *id;
+	uint32_t out = 0;
 
 	if (!draw(8))
 		return draw(UINT32_MAX);
+	pthread_mutex_lock(&rs_cm_lock);
+	id = rs_cm_all();
 	while (id && id->next && n--)
 		id = id->next;
-	return id ? local ? id->local_id : id->remote_id : 0;
+	if (id)
+		out = local ? id->local_id : id->remote_id;
+	pthread_mutex_unlock(&rs_cm_lock);
+	return out;
+}
+
+/* One that is left over; NULL: none. */
+static struct rdma_cm_id *left_over(void)
+{
+	struct rs_cm_id *id;
+
+	pthread_mutex_lock(&rs_cm_lock);
+	id = rs_cm_all();
+	while (id && id->ghost)
+		id = id->next;
+	pthread_mutex_unlock(&rs_cm_lock);
+	return id ? &id->base : NULL;
 }
 
 static struct rs_gsi_datagram hostile(void)
@@ -407,13 +428,9 @@ static void test_hostile_messages_leave_what_can_be_destroyed(void **state)
 	rdma_destroy_id(mine);
 	rdma_destroy_id(l[0]);
 	rdma_destroy_id(l[1]);
-	while (count_ids()) {
-		struct rdma_cm_id *id = &rs_cm_all()->base;
-
-		if (rs_cm_all()->ghost)
-			break;
-		rdma_destroy_qp(id);
-		rdma_destroy_id(id);
+	while ((mine = left_over())) {
+		rdma_destroy_qp(mine);
+		rdma_destroy_id(mine);
 	}
 	rdma_destroy_event_channel(c);
 	rdma_destroy_event_channel(ours);
