@@ -8,7 +8,7 @@
 #include "audit/qos.h"
 #include "audit/rule.h"
 
-enum { VOTES = 4096, CABLES = 32768, LEAVES = 64, NAMED = 6 };
+enum { VOTES = 4096, CABLES = 32768, LEAVES = 64, NAMED = 6, GROUPS = 64 };
 
 /* ---- Votes ---- */
 
@@ -268,10 +268,25 @@ static const char *majority(const struct cable *c, unsigned n)
 	return NULL;
 }
 
+static void wrong_leaf(struct rs_audit *a, const struct rs_rule *r, const struct cable *c,
+		       const char *leaf, struct rs_finding **f, const char *what)
+{
+	if (!*f)
+		*f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+				    "%s: %s of %s is on %s, of the other hosts on %s", what, c->dev,
+				    c->node, c->leaf, leaf);
+	rs_finding_subject(a, *f, c->node, c->dev);
+	rs_finding_fact(*f, c->fact);
+	if (*f && (*f)->n_fixes < NAMED)
+		rs_finding_fix(a, *f, c->node, true, "link down while it is moved", NULL,
+			       "move the cable of %s from %s port %s to %s", c->dev, c->leaf,
+			       c->port, leaf);
+}
+
 /* Nodes of one group have the same leaves; a device that is on another leaf than in most of them
  * was swapped with another. */
 static void x04_group(struct rs_audit *a, const struct rs_rule *r, const struct cable *c,
-		      unsigned n, struct rs_finding **f, unsigned *checked, unsigned *swapped)
+		      unsigned n, struct rs_finding **f, unsigned *checked)
 {
 	for (unsigned from = 0, to; from < n; from = to) {
 		const char *leaf;
@@ -280,37 +295,83 @@ static void x04_group(struct rs_audit *a, const struct rs_rule *r, const struct 
 			to++;
 		leaf = to - from >= 3 ? majority(c + from, to - from) : NULL;
 		*checked += leaf != NULL;
-		for (unsigned i = from; leaf && i < to; i++) {
-			if (!strcmp(c[i].leaf, leaf))
+		for (unsigned i = from; leaf && i < to; i++)
+			if (strcmp(c[i].leaf, leaf))
+				wrong_leaf(a, r, &c[i], leaf, f, "cables are swapped");
+	}
+}
+
+/* One cable of c[0..n), a node's, on a leaf where no other of the group g[0..m) has that device,
+ * and all its others where they have theirs: it went to a foreign leaf. -1: no such cable. */
+static int stray(const struct cable *c, unsigned n, const struct cable *g, unsigned m,
+		 const char **leaf)
+{
+	unsigned right = 0, wrong = 0;
+	int found = -1;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned from = 0, to;
+
+		while (from < m && strcmp(g[from].dev, c[i].dev))
+			from++;
+		for (to = from; to < m && !strcmp(g[to].dev, c[i].dev);)
+			to++;
+		if (to - from < 3 || !majority(g + from, to - from))
+			continue;
+		if (!strcmp(majority(g + from, to - from), c[i].leaf)) {
+			right++;
+		} else {
+			wrong++;
+			found = (int)i;
+			*leaf = majority(g + from, to - from);
+		}
+	}
+	return wrong == 1 && right >= 2 ? found : -1;
+}
+
+static bool same_group(const struct cable *x, const struct cable *y)
+{
+	return !strcmp(x->leaves, y->leaves);
+}
+
+/* A node whose leaves are nobody else's, held against each group of three or more (nine cables of
+ * three NICs or more each: less is no rail). */
+static void x04_strays(struct rs_audit *a, const struct rs_rule *r, const struct cable *c,
+		       unsigned n, struct rs_finding **f)
+{
+	unsigned big[GROUPS][2], groups = 0;
+
+	for (unsigned from = 0, to; from < n; from = to) {
+		for (to = from; to < n && same_group(&c[to], &c[from]);)
+			to++;
+		if (to - from < 9 || groups == GROUPS || !strcmp(c[from].node, c[to - 1].node))
+			continue;
+		big[groups][0] = from;
+		big[groups++][1] = to - from;
+	}
+	for (unsigned from = 0, to; from < n; from = to) {
+		const char *leaf = NULL;
+		bool alone = true;
+
+		for (to = from; to < n && same_group(&c[to], &c[from]); to++)
+			alone &= !strcmp(c[to].node, c[from].node);
+		for (unsigned g = 0; alone && g < groups; g++) {
+			int i = stray(c + from, to - from, c + big[g][0], big[g][1], &leaf);
+
+			if (i < 0)
 				continue;
-			++*swapped;
-			if (!*f)
-				*f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
-						    "cables are swapped: %s of %s is on %s, of the "
-						    "other hosts on %s",
-						    c[i].dev, c[i].node, c[i].leaf, leaf);
-			rs_finding_subject(a, *f, c[i].node, c[i].dev);
-			rs_finding_fact(*f, c[i].fact);
-			if (*f && (*f)->n_fixes < NAMED)
-				rs_finding_fix(a, *f, c[i].node, true,
-					       "link down while it is moved", NULL,
-					       "move the cable of %s from %s port %s to %s",
-					       c[i].dev, c[i].leaf, c[i].port, leaf);
+			wrong_leaf(a, r, &c[from + (unsigned)i], leaf, f,
+				   "a cable is on a foreign leaf");
+			break;
 		}
 	}
 }
 
-static void x04(struct rs_audit *a, const struct rs_rule *r)
+/* Cables by the leaves of their nodes, those of nodes with one cable left out. */
+static unsigned by_groups(struct rs_audit *a, struct cable *c, unsigned n)
 {
-	struct cable *c = calloc(CABLES, sizeof(*c));
-	unsigned n, kept = 0, checked = 0, swapped = 0;
-	struct rs_finding *f = NULL;
+	unsigned kept = 0;
 
-	if (!c) {
-		a->err = a->err ? a->err : -12;
-		return;
-	}
-	n = take_cables(a, c);
 	qsort(c, n, sizeof(*c), by_node);
 	for (unsigned from = 0, to; from < n; from = to) {
 		const char *leaves;
@@ -324,20 +385,33 @@ static void x04(struct rs_audit *a, const struct rs_rule *r)
 		}
 	}
 	qsort(c, kept, sizeof(*c), by_leaves);
-	for (unsigned from = 0, to; from < kept; from = to) {
-		for (to = from; to < kept && !strcmp(c[to].leaves, c[from].leaves);)
-			to++;
-		x04_group(a, r, c + from, to - from, &f, &checked, &swapped);
+	return kept;
+}
+
+static void x04(struct rs_audit *a, const struct rs_rule *r)
+{
+	struct cable *c = calloc(CABLES, sizeof(*c));
+	struct rs_finding *f = NULL;
+	unsigned n, checked = 0;
+
+	if (!c) {
+		a->err = a->err ? a->err : -12;
+		return;
 	}
-	if (f) {
+	n = by_groups(a, c, take_cables(a, c));
+	for (unsigned from = 0, to; from < n; from = to) {
+		for (to = from; to < n && same_group(&c[to], &c[from]);)
+			to++;
+		x04_group(a, r, c + from, to - from, &f, &checked);
+	}
+	x04_strays(a, r, c, n, &f);
+	if (f)
 		rs_finding_why(a, f,
 			       "NCCL pairs NICs of one index; with swapped cables that traffic "
 			       "crosses the spine, or meets another rail that has no route");
-	} else if (checked) {
-		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
-				   "%u devices are on one leaf in all hosts of their group",
-				   checked);
-	}
+	else if (checked)
+		rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
+			       "%u devices are on one leaf in all hosts of their group", checked);
 	free(c);
 }
 

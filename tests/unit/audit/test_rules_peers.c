@@ -114,6 +114,35 @@ static void test_pods_have_leaves_of_their_own(void **state)
 			 RS_PASS);
 }
 
+static void test_cable_on_a_foreign_leaf(void **state)
+{
+#define FOUR(h, one, two, three, four) \
+	PLUG(h, "m0", one), PLUG(h, "m1", two), PLUG(h, "m2", three), PLUG(h, "m3", four)
+	struct judged j = judge(
+		"X04", FACTS(FOUR("a", "L1", "L2", "L3", "L4"), FOUR("b", "L1", "L2", "L3", "L4"),
+			     FOUR("c", "L1", "L2", "L3", "L4"), FOUR("d", "L1", "L2", "L9", "L4")));
+	const struct rs_finding *f = j.a->findings[0];
+
+	assert_int_equal(f->verdict, RS_FAIL);
+	assert_int_equal(f->n_subjects, 1);
+	assert_string_equal(f->subject[0].host, "d");
+	assert_string_equal(f->subject[0].part, "m2");
+	rs_audit_destroy(j.a);
+	/* a host of another pod shares one leaf by chance */
+	assert_int_equal(verdict("X04", FACTS(FOUR("a", "L1", "L2", "L3", "L4"),
+					      FOUR("b", "L1", "L2", "L3", "L4"),
+					      FOUR("c", "L1", "L2", "L3", "L4"),
+					      FOUR("d", "L1", "L7", "L8", "L9"))),
+			 RS_PASS);
+	/* a cable that is out is no cable elsewhere */
+	assert_int_equal(
+		verdict("X04",
+			FACTS(FOUR("a", "L1", "L2", "L3", "L4"), FOUR("b", "L1", "L2", "L3", "L4"),
+			      FOUR("c", "L1", "L2", "L3", "L4"), PLUG("d", "m0", "L1"),
+			      PLUG("d", "m1", "L2"), PLUG("d", "m3", "L4"))),
+		RS_PASS);
+}
+
 static void test_two_hosts_have_no_majority(void **state)
 {
 	assert_int_equal(verdict("X04", FACTS(RAILS("a", "L1", "L2"), RAILS("b", "L2", "L1"))),
@@ -266,6 +295,7 @@ int main(void)
 		cmocka_unit_test(test_rails_are_on_their_leaves),
 		cmocka_unit_test(test_swapped_cables_are_a_pair),
 		cmocka_unit_test(test_pods_have_leaves_of_their_own),
+		cmocka_unit_test(test_cable_on_a_foreign_leaf),
 		cmocka_unit_test(test_two_hosts_have_no_majority),
 		cmocka_unit_test(test_rails_by_lldp_at_the_hosts),
 		cmocka_unit_test(test_firmware_by_board),
