@@ -264,7 +264,10 @@ void rs_hop_fix_speed(struct rs_audit *a, struct rs_finding *f, const char *sw, 
 	else if (is(a, sw, "EOS"))
 		rs_finding_fix(a, f, sw, true, "link flap",
 			       rs_audit_text(a, "interface %s; no speed", p),
-			       "interface %s; speed forced %lldgfull", p, n / 1000);
+			       n < 200000 ? "interface %s; speed forced %lldgfull"
+					  : "interface %s; speed %lldg-8  # -4 where a lane is "
+					    "100G",
+			       p, n / 1000);
 	else if (is(a, sw, "Junos"))
 		rs_finding_fix(a, f, sw, true, "link flap", "rollback 1; commit",
 			       "set interfaces %s speed %lldg; commit", p, n / 1000);

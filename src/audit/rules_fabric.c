@@ -458,6 +458,44 @@ static const char *majority(const char *const *of, unsigned n)
 	return NULL;
 }
 
+/* A setting that some hosts print and others do not: only those that do are compared. */
+static void x03_setting(struct rs_audit *a, const struct rs_rule *r, const char *name,
+			const char *what)
+{
+	const struct rs_fact *of[GROUPS], *f;
+	const char *text[GROUPS], *usual;
+	struct rs_finding *finding;
+	unsigned n = 0, kinds = 0;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts) && n < GROUPS; i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		struct rs_qos_port port[PORTS];
+
+		/* as above, a host's first NIC stands for it */
+		if (rs_facts_is_switch(a->facts, host) || !rs_qos_ports(a, host, port, PORTS))
+			continue;
+		f = rs_facts_get(a->facts, host, rs_audit_text(a, "netdev/%s", port[0].netdev),
+				 name);
+		if (!f)
+			continue;
+		of[n] = f;
+		text[n++] = f->value;
+	}
+	for (unsigned i = 1; i < n; i++)
+		kinds += strcmp(text[i], text[0]) != 0;
+	if (!kinds)
+		return;
+	usual = majority(text, n);
+	finding = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "%s differs between hosts of the job",
+				 what);
+	for (unsigned i = 0; i < n; i++) {
+		if (usual && !strcmp(text[i], usual))
+			continue;
+		rs_finding_subject(a, finding, of[i]->host, of[i]->subject + 7);
+		rs_finding_fact(finding, of[i]);
+	}
+}
+
 static void x03(struct rs_audit *a, const struct rs_rule *r)
 {
 	const char *of[GROUPS] = {NULL}, *who[GROUPS], *dev[GROUPS];
@@ -485,6 +523,8 @@ static void x03(struct rs_audit *a, const struct rs_rule *r)
 		kinds += strcmp(of[i], of[0]) != 0;
 	if (hosts < 2)
 		return;
+	x03_setting(a, r, "cnp_dscp", "the DSCP of CNPs");
+	x03_setting(a, r, "cable_m", "the cable length that headroom is made for");
 	usual = majority(of, n);
 	f = rs_finding_new(a, r, kinds ? RS_FAIL : RS_PASS, RS_CRITICAL,
 			   kinds ? "hosts that talk to each other classify RoCE traffic differently"

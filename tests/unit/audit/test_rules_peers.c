@@ -73,6 +73,23 @@ static void test_odd_one_of_three_is_named_whoever_is_first(void **state)
 		named("X03", FACTS(QOS("a", "pcp"), QOS("b", "dscp")), who, sizeof(who)), "a b ");
 }
 
+static void test_cnps_have_one_dscp(void **state)
+{
+	char who[64];
+
+	assert_string_equal(named("X03",
+				  FACTS(QOS("a", "dscp"), QOS("b", "dscp"), QOS("c", "dscp"),
+					{"a", "netdev/e", "cnp_dscp", "48", 0},
+					{"b", "netdev/e", "cnp_dscp", "46", 0},
+					{"c", "netdev/e", "cnp_dscp", "48", 0}),
+				  who, sizeof(who)),
+			    "b ");
+	/* a host that does not print it is not another */
+	assert_int_equal(verdict("X03", FACTS(QOS("a", "dscp"), QOS("b", "dscp"),
+					      {"a", "netdev/e", "cnp_dscp", "48", 0})),
+			 RS_PASS);
+}
+
 /* ---- X04 ---- */
 
 #define PLUG(h, dev, leaf)                                         \
@@ -292,6 +309,7 @@ int main(void)
 		cmocka_unit_test(test_active_mtu_is_equal),
 		cmocka_unit_test(test_management_nics_have_an_mtu_of_their_own),
 		cmocka_unit_test(test_odd_one_of_three_is_named_whoever_is_first),
+		cmocka_unit_test(test_cnps_have_one_dscp),
 		cmocka_unit_test(test_rails_are_on_their_leaves),
 		cmocka_unit_test(test_swapped_cables_are_a_pair),
 		cmocka_unit_test(test_pods_have_leaves_of_their_own),
