@@ -21,7 +21,7 @@ struct rs_probe {
 int rs_probe_files(const struct rs_probe *p);
 /* PCI configuration space, by libpci. */
 int rs_probe_pci(const struct rs_probe *p);
-/* Netlink: DCB, ethtool, rdma, devlink. */
+/* Netlink: addresses, routes, DCB, ethtool, rdma, devlink. */
 int rs_probe_netlink(const struct rs_probe *p);
 /* The kernel's log: the lines on PCI, IOMMU, GPUs and NICs. */
 int rs_probe_log(const struct rs_probe *p);
@@ -41,6 +41,7 @@ int rs_probe_emit(const struct rs_probe *p, const char *path, struct rs_fact_tex
 
 /* One netlink answer's facts; msg is a whole struct nlmsghdr. For tests, too. */
 struct nlmsghdr;
+void rs_netlink_route(struct rs_fact_text *t, const struct nlmsghdr *msg);
 void rs_netlink_dcb(struct rs_fact_text *t, const struct nlmsghdr *msg);
 void rs_netlink_ethtool(struct rs_fact_text *t, const struct nlmsghdr *msg);
 void rs_netlink_rdma(struct rs_fact_text *t, const struct nlmsghdr *msg);

@@ -1,5 +1,6 @@
 /* What the kernel says by netlink, none of which needs root: DCB (IEEE 802.1Qaz ETS, PFC and
  * application priorities), ethtool, RDMA devices, devlink. Asked with libmnl; nothing is set. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <libmnl/libmnl.h>
@@ -7,6 +8,7 @@
 #include <linux/devlink.h>
 #include <linux/ethtool.h>
 #include <linux/ethtool_netlink.h>
+#include <linux/fib_rules.h>
 #include <linux/genetlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -179,6 +181,86 @@ void rs_netlink_dcb(struct rs_fact_text *t, const struct nlmsghdr *msg)
 			     number(&top, DCB_ATTR_DCBX) & DCB_CAP_DCBX_HOST
 				     ? "OS controlled"
 				     : "firmware controlled");
+}
+
+/* ---- Addresses, routes, rules: IPv4, of the main table ---- */
+
+static bool ipv4(const struct attrs *a, int type, char out[INET_ADDRSTRLEN])
+{
+	return has(a, type, 4) &&
+	       inet_ntop(AF_INET, mnl_attr_get_payload(a->of[type]), out, INET_ADDRSTRLEN);
+}
+
+static void address(struct rs_fact_text *t, const struct nlmsghdr *msg)
+{
+	const struct ifaddrmsg *m = mnl_nlmsg_get_payload(msg);
+	char name[IFNAMSIZ], nd[IFNAMSIZ + 8], ip[INET_ADDRSTRLEN];
+	struct attrs a = {0};
+
+	mnl_attr_parse(msg, sizeof(*m), keep, &a);
+	if (!if_indextoname(m->ifa_index, name) ||
+	    !ipv4(&a, a.of[IFA_LOCAL] ? IFA_LOCAL : IFA_ADDRESS, ip))
+		return;
+	snprintf(nd, sizeof(nd), "netdev/%s", name);
+	rs_fact_line(t, nd, "address", "%s/%u", ip, m->ifa_prefixlen);
+}
+
+static void route(struct rs_fact_text *t, const struct nlmsghdr *msg)
+{
+	const struct rtmsg *m = mnl_nlmsg_get_payload(msg);
+	char fact[64], to[INET_ADDRSTRLEN], via[INET_ADDRSTRLEN], name[IFNAMSIZ];
+	struct attrs a = {0};
+	bool gateway;
+
+	mnl_attr_parse(msg, sizeof(*m), keep, &a);
+	if (m->rtm_table != RT_TABLE_MAIN || m->rtm_type != RTN_UNICAST || !has(&a, RTA_OIF, 4) ||
+	    !if_indextoname((unsigned)number(&a, RTA_OIF), name))
+		return;
+	if (ipv4(&a, RTA_DST, to))
+		snprintf(fact, sizeof(fact), "route/%s/%u", to, m->rtm_dst_len);
+	else
+		snprintf(fact, sizeof(fact), "route/default");
+	gateway = ipv4(&a, RTA_GATEWAY, via);
+	rs_fact_line(t, "host", fact, "%s%s%s", name, gateway ? " via " : "", gateway ? via : "");
+}
+
+/* "from 10.1.0.5 lookup 101": rules by source alone are what multihoming needs. */
+static void rule(struct rs_fact_text *t, const struct nlmsghdr *msg)
+{
+	const struct fib_rule_hdr *m = mnl_nlmsg_get_payload(msg);
+	char fact[32], from[INET_ADDRSTRLEN];
+	struct attrs a = {0};
+	uint64_t table;
+
+	mnl_attr_parse(msg, sizeof(*m), keep, &a);
+	table = has(&a, FRA_TABLE, 4) ? number(&a, FRA_TABLE) : m->table;
+	if (!ipv4(&a, FRA_SRC, from))
+		return;
+	snprintf(fact, sizeof(fact), "rule/%" PRIu64,
+		 has(&a, FRA_PRIORITY, 4) ? number(&a, FRA_PRIORITY) : 0);
+	if (m->src_len < 32)
+		rs_fact_line(t, "host", fact, "from %s/%u lookup %" PRIu64, from, m->src_len,
+			     table);
+	else
+		rs_fact_line(t, "host", fact, "from %s lookup %" PRIu64, from, table);
+}
+
+void rs_netlink_route(struct rs_fact_text *t, const struct nlmsghdr *msg)
+{
+	static const struct {
+		uint16_t type;
+		size_t header;
+		void (*read)(struct rs_fact_text *t, const struct nlmsghdr *msg);
+	} kinds[] = {
+		{RTM_NEWADDR, sizeof(struct ifaddrmsg), address},
+		{RTM_NEWROUTE, sizeof(struct rtmsg), route},
+		{RTM_NEWRULE, sizeof(struct fib_rule_hdr), rule},
+	};
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (msg->nlmsg_type == kinds[i].type &&
+		    mnl_nlmsg_get_payload_len(msg) >= kinds[i].header)
+			kinds[i].read(t, msg);
 }
 
 /* ---- ethtool ---- */
@@ -521,6 +603,29 @@ static void ask_dcb(struct ask *q)
 	if_freenameindex(list);
 }
 
+static void ask_route(struct ask *q)
+{
+	static const struct {
+		uint16_t type;
+		const char *seen; /* that there was no other is a fact, too */
+	} gets[] = {
+		{RTM_GETADDR, NULL},
+		{RTM_GETROUTE, "routes_seen"},
+		{RTM_GETRULE, "rules_seen"},
+	};
+
+	q->read = rs_netlink_route;
+	for (unsigned i = 0; i < sizeof(gets) / sizeof(*gets); i++) {
+		struct nlmsghdr *h = request(q, gets[i].type, NLM_F_DUMP);
+
+		/* struct ifaddrmsg, rtmsg and fib_rule_hdr all begin with the family; the kernel
+		 * takes the shortest of them as a question for all */
+		*(uint8_t *)mnl_nlmsg_put_extra_header(h, sizeof(struct rtmsg)) = AF_INET;
+		if (!converse(q, h, answer, q) && gets[i].seen)
+			rs_fact_line(&q->text, "host", gets[i].seen, "1");
+	}
+}
+
 static void ask_rdma(struct ask *q)
 {
 	static const unsigned cmds[] = {RDMA_NLDEV_CMD_GET, RDMA_NLDEV_CMD_PORT_GET};
@@ -546,6 +651,7 @@ int rs_probe_netlink(const struct rs_probe *p)
 		void (*ask)(struct ask *q);
 		const char *file;
 	} sources[] = {
+		{NETLINK_ROUTE, ask_route, "ripstop/route.facts"},
 		{NETLINK_ROUTE, ask_dcb, "ripstop/dcb.facts"},
 		{NETLINK_GENERIC, ask_ethtool, "ripstop/ethtool.facts"},
 		{NETLINK_RDMA, ask_rdma, "ripstop/rdma.facts"},

@@ -1,12 +1,15 @@
 /* The live carrier: files of a host's tree, netlink answers built as the kernel builds them,
  * secrets hidden. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/dcbnl.h>
 #include <linux/ethtool.h>
 #include <linux/ethtool_netlink.h>
+#include <linux/fib_rules.h>
 #include <linux/genetlink.h>
 #include <linux/rtnetlink.h>
+#include <net/if.h>
 #include <rdma/rdma_netlink.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -121,6 +124,43 @@ static void test_ethtool_tells_rings_and_fec(void **state)
 	rs_netlink_ethtool(&t, h);
 	has_line(&t, "netdev/eth4 fec = rs\n");
 	has_line(&t, "netdev/eth4 counter/fec_uncorrectable_blocks = 5\n");
+	free_text(&t);
+}
+
+static void test_addresses_routes_and_rules_are_as_tools_print_them(void **state)
+{
+	struct nlmsghdr *h = mnl_nlmsg_put_header(msg.bytes);
+	struct ifaddrmsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
+	struct fib_rule_hdr *r;
+	struct rs_fact_text t = {0};
+	struct rtmsg *to;
+
+	h->nlmsg_type = RTM_NEWADDR;
+	m->ifa_index = if_nametoindex("lo");
+	m->ifa_prefixlen = 8;
+	mnl_attr_put_u32(h, IFA_LOCAL, htonl(0x7f000001));
+	rs_netlink_route(&t, h);
+	has_line(&t, "netdev/lo address = 127.0.0.1/8\n");
+	h = mnl_nlmsg_put_header(msg.bytes);
+	to = mnl_nlmsg_put_extra_header(h, sizeof(*to));
+	h->nlmsg_type = RTM_NEWROUTE;
+	to->rtm_table = RT_TABLE_MAIN;
+	to->rtm_type = RTN_UNICAST;
+	to->rtm_dst_len = 16;
+	mnl_attr_put_u32(h, RTA_DST, htonl(0x0a020000));
+	mnl_attr_put_u32(h, RTA_OIF, if_nametoindex("lo"));
+	mnl_attr_put_u32(h, RTA_GATEWAY, htonl(0x0a010001));
+	rs_netlink_route(&t, h);
+	has_line(&t, "host route/10.2.0.0/16 = lo via 10.1.0.1\n");
+	h = mnl_nlmsg_put_header(msg.bytes);
+	r = mnl_nlmsg_put_extra_header(h, sizeof(*r));
+	h->nlmsg_type = RTM_NEWRULE;
+	r->src_len = 32;
+	mnl_attr_put_u32(h, FRA_SRC, htonl(0x0a010005));
+	mnl_attr_put_u32(h, FRA_TABLE, 101);
+	mnl_attr_put_u32(h, FRA_PRIORITY, 7);
+	rs_netlink_route(&t, h);
+	has_line(&t, "host rule/7 = from 10.1.0.5 lookup 101\n");
 	free_text(&t);
 }
 
@@ -288,6 +328,7 @@ int main(void)
 		cmocka_unit_test(test_dcb_tells_pfc_ets_and_dscp),
 		cmocka_unit_test(test_dcb_attributes_cut_short_say_nothing),
 		cmocka_unit_test(test_ethtool_tells_rings_and_fec),
+		cmocka_unit_test(test_addresses_routes_and_rules_are_as_tools_print_them),
 		cmocka_unit_test(test_rdma_tells_device_and_port),
 		cmocka_unit_test(test_secrets_lose_their_value_and_nothing_else_does),
 		cmocka_unit_test(test_tree_gives_functions_by_what_is_above_them),
