@@ -23,6 +23,7 @@ static void h01(struct rs_audit *a, const struct rs_rule *r)
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
 		struct rs_finding *f = NULL;
+		const struct rs_fact *blind = NULL;
 		bool seen = false;
 		char command[128] = "cpupower idle-set";
 
@@ -37,6 +38,11 @@ static void h01(struct rs_audit *a, const struct rs_rule *r)
 			snprintf(fact, sizeof(fact), "cpuidle/%d/name", s);
 			name = rs_facts_get(a->facts, host, "host", fact);
 			seen |= latency != NULL;
+			/* slow, and nothing says whether it is enabled */
+			if (latency && latency->numeric && latency->number > SLOW_US && !disable)
+				blind = blind ? blind : latency;
+			if (!disable)
+				continue;
 			if (!latency || !latency->numeric || latency->number <= SLOW_US ||
 			    (disable && disable->numeric && disable->number))
 				continue;
@@ -67,6 +73,16 @@ static void h01(struct rs_audit *a, const struct rs_rule *r)
 				a, f, host, true, "reboot", "remove them from the command line",
 				"processor.max_cstate=1 intel_idle.max_cstate=1  # kernel command "
 				"line");
+		} else if (blind) {
+			f = rs_finding_new(a, r, RS_UNKNOWN,
+					   uses_rdma(a, host) ? RS_MAJOR : RS_MINOR,
+					   "an idle state takes %lld us to leave; whether it is "
+					   "enabled is not known",
+					   (long long)blind->number);
+			rs_finding_subject(a, f, host, NULL);
+			rs_finding_fact(f, blind);
+			rs_finding_need(a, f, "/sys/devices/system/cpu/cpu0/cpuidle/state*/disable",
+					"whether CPUs fall into it");
 		} else if (seen) {
 			f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
 					   "no enabled idle state takes more than %d us to leave",

@@ -175,6 +175,7 @@ struct device {
 	int near;                   /* to the nearest GPU, enum rs_near */
 	int active;                 /* 1, 0; -1: not known */
 	bool selected;
+	bool named; /* by the list itself, not by a beginning or by what is left */
 };
 
 struct devices {
@@ -349,12 +350,28 @@ struct rails {
 	const char *layer;
 	int64_t rate;
 	bool near_known;
+	bool enough; /* as many near ones are in use as there are GPUs: others are for storage */
 };
 
-static struct rails rails_of(const struct devices *s)
+static unsigned count_gpus(const struct rs_audit *a, const char *host)
 {
-	unsigned ib = 0, eth = 0;
-	struct rails r = {NULL, 0, false};
+	unsigned top = 0, n = 0, x;
+	const struct rs_fact *f;
+	const char *pci;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "topo", "distance/GPU")))
+		if (sscanf(f->name, "distance/GPU%u/", &x) == 1 && x < 1024 && x >= top)
+			top = x + 1;
+	for (at = 0; !top && (pci = rs_facts_subject(a->facts, &at, host, "pci/"));)
+		n += !strcmp(rs_look_kind(a, host, pci), "gpu");
+	return top ? top : n;
+}
+
+static struct rails rails_of(const struct rs_audit *a, const char *host, const struct devices *s)
+{
+	unsigned ib = 0, eth = 0, near = 0, gpus = count_gpus(a, host);
+	struct rails r = {.layer = NULL};
 
 	for (unsigned i = 0; i < s->n; i++) {
 		const struct device *d = &s->d[i];
@@ -364,8 +381,10 @@ static struct rails rails_of(const struct devices *s)
 		ib += d->layer && !strcmp(d->layer, "InfiniBand");
 		eth += d->layer && !strcmp(d->layer, "Ethernet");
 		r.rate = d->rate > r.rate ? d->rate : r.rate;
-		r.near_known |= d->near > 0 && d->near <= RS_PXB;
+		near += d->near > 0 && d->near <= RS_PXB;
 	}
+	r.near_known = near > 0;
+	r.enough = gpus && near >= gpus;
 	r.layer = ib > eth ? "InfiniBand" : eth ? "Ethernet" : NULL;
 	return r;
 }
@@ -383,12 +402,16 @@ static const char *wrong_with(struct rs_audit *a, const struct device *d, const 
 	*s = RS_CRITICAL;
 	if (!d->selected) {
 		/* it must be clear that it is a rail: by its distance to a GPU */
-		if (is_rail(d, r) && r->near_known && d->near > 0 && d->near <= RS_PXB)
+		if (is_rail(d, r) && r->near_known && !r->enough && d->near > 0 &&
+		    d->near <= RS_PXB)
 			return *s = RS_MAJOR,
 			       rs_audit_text(a, "leaves out %s, which is %s from a GPU", d->name,
 					     rs_near_name[d->near]);
 		return NULL;
 	}
+	/* what a beginning takes NCCL passes over when it is down */
+	if (!d->active && !d->named)
+		return NULL;
 	if (!d->active)
 		return rs_audit_text(a, "takes %s, whose port is not active", d->name);
 	if (r->layer && d->layer && strcmp(d->layer, r->layer))
@@ -435,10 +458,12 @@ static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 					"whether NCCL_IB_HCA names each rail is not known");
 		return;
 	}
-	for (unsigned i = 0; i < s.n; i++)
+	for (unsigned i = 0; i < s.n; i++) {
 		/* without a list NCCL takes every port that is active */
 		s.d[i].selected = hca ? rs_look_hca(list, s.d[i].name) : s.d[i].active > 0;
-	rails = rails_of(&s);
+		s.d[i].named = *list != '^' && is_item(list + (*list == '='), s.d[i].name);
+	}
+	rails = rails_of(a, host, &s);
 	for (unsigned i = 0; i <= s.n; i++) {
 		severity = RS_CRITICAL;
 		if (i < s.n)

@@ -335,6 +335,9 @@ static void test_slow_idle_state(void **state)
 			 RS_PASS);
 	assert_int_equal(verdict("H01", FACTS({"a", "host", "cpuidle/0/latency_us", "0", 0})),
 			 RS_PASS);
+	/* slow, and nothing says whether it is enabled */
+	assert_int_equal(verdict("H01", FACTS({"a", "host", "cpuidle/2/latency_us", "133", 0})),
+			 RS_UNKNOWN);
 	assert_int_equal(verdict("H01", FACTS({"a", "host", "kernel", "6.1", 0})), RS_NA);
 }
 

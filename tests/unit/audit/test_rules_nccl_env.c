@@ -157,6 +157,21 @@ static void test_rail_next_to_a_gpu_is_left_out(void **state)
 	rs_audit_destroy(j.a);
 }
 
+static void test_what_only_looks_like_a_wrong_list(void **state)
+{
+	/* a beginning takes a port that is down: NCCL passes over it */
+	assert_int_equal(verdict("N04", FACTS(RAIL("mlx5_0"), RAIL("mlx5_2"),
+					      NIC("mlx5_1", "DOWN", "InfiniBand", "400"),
+					      ENV("NCCL_IB_HCA", "mlx5"))),
+			 RS_PASS);
+	/* a NIC of storage next to the GPU, whose own is in use */
+	assert_int_equal(
+		verdict("N04", FACTS(RAIL("mlx5_0"), RAIL("mlx5_1"), ENV("NCCL_IB_HCA", "=mlx5_0"),
+				     {"a", "topo", "distance/GPU0/mlx5_0", "PIX", 0},
+				     {"a", "topo", "distance/GPU0/mlx5_1", "PXB", 0})),
+		RS_PASS);
+}
+
 /* ---- N08 ---- */
 
 #define NEAR                                                  \
@@ -249,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_matching_a_list_agrees_with_a_plain_twin),
 		cmocka_unit_test(test_each_rail_is_listed_and_active),
 		cmocka_unit_test(test_rail_next_to_a_gpu_is_left_out),
+		cmocka_unit_test(test_what_only_looks_like_a_wrong_list),
 		cmocka_unit_test(test_gpudirect_is_used_where_it_can_be),
 		cmocka_unit_test(test_topology_file_is_this_hosts),
 		cmocka_unit_test(test_pins_of_a_test),
