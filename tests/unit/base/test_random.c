@@ -117,6 +117,69 @@ static void test_below_is_even_and_below(void **state)
 	}
 }
 
+/* The slow twin: SplitMix64 as published, a state that advances, multiplied by adding. */
+static uint64_t slow_product(uint64_t a, uint64_t b)
+{
+	uint64_t sum = 0;
+
+	for (; b; b >>= 1, a += a)
+		if (b & 1)
+			sum += a;
+	return sum;
+}
+
+static uint64_t slow_mix(uint64_t x)
+{
+	x = slow_product(x ^ x / (UINT64_C(1) << 30), UINT64_C(0xbf58476d1ce4e5b9));
+	x = slow_product(x ^ x / (UINT64_C(1) << 27), UINT64_C(0x94d049bb133111eb));
+	return x ^ x / (UINT64_C(1) << 31);
+}
+
+static const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+
+static uint64_t slow_begin(uint64_t seed, uint64_t entity, uint32_t purpose)
+{
+	return slow_mix(slow_mix(seed + golden) ^ (slow_product(entity, golden) + purpose));
+}
+
+static uint64_t slow_next(uint64_t *state)
+{
+	*state += golden;
+	return slow_mix(*state);
+}
+
+static uint32_t slow_below(uint64_t *state, uint32_t n)
+{
+	return (uint32_t)(slow_product(slow_next(state) >> 32, n) >> 32);
+}
+
+/* Many streams, drawn from in any order, by both kinds of draw, and begun anew. */
+static void test_streams_draw_as_their_twins_in_any_order(void **state)
+{
+	enum { STREAMS = 300, DRAWS = 60000 };
+	static struct rs_random fast[STREAMS];
+	static uint64_t slow[STREAMS];
+	uint64_t who = 1;
+
+	for (uint32_t i = 0; i < STREAMS; i++) {
+		fast[i] = rs_random_stream(i % 7, i, i % 3);
+		slow[i] = slow_begin(i % 7, i, i % 3);
+	}
+	for (uint32_t i = 0; i < DRAWS; i++) {
+		uint64_t choice = slow_next(&who);
+		uint32_t k = choice % STREAMS, n = (uint32_t)(choice >> 32) | 1;
+
+		if (choice >> 20 & 1)
+			assert_true(rs_random_u64(&fast[k]) == slow_next(&slow[k]));
+		else
+			assert_int_equal(rs_random_below(&fast[k], n), slow_below(&slow[k], n));
+		if (choice >> 21 & 63)
+			continue;
+		fast[k] = rs_random_stream(choice, k, n);
+		slow[k] = slow_begin(choice, k, n);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +188,7 @@ int main(void)
 		cmocka_unit_test(test_no_two_streams_begin_alike),
 		cmocka_unit_test(test_streams_are_independent),
 		cmocka_unit_test(test_below_is_even_and_below),
+		cmocka_unit_test(test_streams_draw_as_their_twins_in_any_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
