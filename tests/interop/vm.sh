@@ -117,7 +117,7 @@ vm_boot() {
 	ip -n $ns address add 10.77.0.1/24 dev tap0
 	ip -n $ns address add fd77::1/64 dev tap0 nodad
 	ip netns exec $ns qemu-system-x86_64 -machine q35 -accel "${RS_VM_ACCEL:-tcg,thread=multi}" \
-		-cpu max -smp 2 -m 1536 -nodefaults -no-reboot -display none -monitor none \
+		-cpu "${RS_VM_CPU:-max}" -smp 2 -m 1536 -nodefaults -no-reboot -display none -monitor none \
 		-kernel "$kernel_dir"/boot/vmlinuz-* -initrd "$tmp/initrd.gz" \
 		-append "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on" \
 		-fsdev local,id=root,path=/,security_model=none,readonly=on,multidevs=remap \
