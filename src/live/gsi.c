@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "live/grant.h"
 #include "live/state.h"
 #include "base/bytes.h"
@@ -27,6 +28,8 @@ enum {
 	NO_SUCH_SERVICE = 8,
 	SIDR_UNSUPPORTED = 1,
 	FIRST_EPHEMERAL = 32768,
+	LOCKABLE_NS = 50 * 1000 * 1000, /* another thread has it for less than that */
+	SECOND_NS = 1000000000,
 };
 #define GSI_QKEY UINT32_C(0x80010000)
 
@@ -213,6 +216,22 @@ void rs_live_gsi_drain(struct rs_live *l)
 		return;
 	rs_rx_run(l, true);
 	rs_live_kick(l);
+}
+
+bool rs_live_gsi_lockable(struct rs_live *l)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += LOCKABLE_NS;
+	if (until.tv_nsec >= SECOND_NS) {
+		until.tv_nsec -= SECOND_NS;
+		until.tv_sec++;
+	}
+	if (pthread_mutex_clocklock(&l->lock, CLOCK_MONOTONIC, &until))
+		return false;
+	pthread_mutex_unlock(&l->lock);
+	return true;
 }
 
 /* ---- Ports ---- */

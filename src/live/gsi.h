@@ -30,6 +30,9 @@ int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d);
  * come to our own socket, and would be lost if the process ended now. Not from within a rs_gsi_fn.
  */
 void rs_live_gsi_drain(struct rs_live *l);
+/* Not locked: could the lock be had now? Not if a signal interrupted this thread while it had it.
+ */
+bool rs_live_gsi_lockable(struct rs_live *l);
 /* The top byte of communication IDs that find their way back to this device. */
 unsigned rs_live_slot(const struct rs_live *l);
 

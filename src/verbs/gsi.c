@@ -34,6 +34,11 @@ RS_EXPORT void rs_verbs_gsi_drain(struct ibv_context *c)
 	rs_live_unlock(l);
 }
 
+RS_EXPORT bool rs_verbs_gsi_lockable(struct ibv_context *c)
+{
+	return rs_live_gsi_lockable(rs_verbs_live(c));
+}
+
 RS_EXPORT int rs_verbs_cm_bind(struct ibv_context *c, uint16_t space, uint16_t *port,
 			       const uint8_t gid[16], bool shared)
 {

@@ -11,6 +11,8 @@ unsigned rs_verbs_gsi_open(struct ibv_context *c, rs_gsi_fn *fn, void *arg);
 int rs_verbs_gsi_send(struct ibv_context *c, const struct rs_gsi_datagram *d);
 /* Take what lies in the device's socket, for others too: it goes with the process. */
 void rs_verbs_gsi_drain(struct ibv_context *c);
+/* As the process exits, perhaps by a signal: can the device still be used? */
+bool rs_verbs_gsi_lockable(struct ibv_context *c);
 int rs_verbs_cm_bind(struct ibv_context *c, uint16_t space, uint16_t *port, const uint8_t gid[16],
 		     bool shared);
 int rs_verbs_cm_listen(struct ibv_context *c, uint16_t space, uint16_t port, const uint8_t gid[16]);

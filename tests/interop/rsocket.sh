@@ -85,6 +85,18 @@ if cc -O1 -o "$tmp/check" "$here/rsocket_stream.c" -lrdmacm 2>"$tmp/client"; the
 		port=$((port + 1))
 		echo "passed: 10 MB each way over $host, $how"
 	done
+	# one side exits in a signal handler, in the middle of anything: both end, the other one is told
+	for i in 1 2 3 4 5; do
+		serve "$tmp/check" 127.0.0.1 $port 100000000000 exit server
+		client=0
+		timeout 20 "$ripstop" exec -- "$tmp/check" 127.0.0.1 $port 100000000000 poll client \
+			>"$tmp/client" 2>&1 || client=$?
+		status=0
+		wait $server || status=$?
+		[ $client = 1 ] && [ $status = 0 ] || fail "exit in a handler: server $status, client $client"
+		port=$((port + 1))
+	done
+	echo "passed: exit in a signal handler"
 	# nobody there
 	client=0
 	timeout 10 "$ripstop" exec -- "$tmp/check" 127.0.0.1 $port 1 blocking client >"$tmp/client" 2>&1 || client=$?

@@ -1,13 +1,16 @@
 /* Sends a known stream both ways over an rsocket, in pieces of random size, and checks each byte
- * that comes. usage: rsocket_stream ADDRESS PORT BYTES nonblocking|blocking|poll server|client */
+ * that comes. usage: rsocket_stream ADDRESS PORT BYTES nonblocking|blocking|poll|exit server|client
+ * exit: a signal handler ends the program after 0.3 s, wherever it is. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <rdma/rsocket.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 enum { PIECE = 300000, SMALL = 20000 };
 
@@ -89,6 +92,19 @@ static int open_stream(const char *address, const char *port, int server)
 	return fd;
 }
 
+static void leave(int sig)
+{
+	exit(0);
+}
+
+static void leave_soon(void)
+{
+	struct itimerval t = {.it_value = {0, 300000}};
+
+	signal(SIGALRM, leave);
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	int fd, flags, polls, server;
@@ -102,6 +118,8 @@ int main(int argc, char **argv)
 	polls = !strcmp(argv[4], "poll");
 	flags = !strcmp(argv[4], "blocking") ? 0 : MSG_DONTWAIT;
 	fd = open_stream(argv[1], argv[2], server);
+	if (!strcmp(argv[4], "exit"))
+		leave_soon();
 	while (sent < total || received < total) {
 		struct pollfd p = {.fd = fd,
 				   .events = (short)((sent < total ? POLLOUT : 0) |

@@ -255,12 +255,16 @@ struct rs_cm_dev *rs_cm_any_device(void)
  */
 __attribute__((destructor)) static void say_goodbye(void)
 {
+	bool lockable = true;
+
 	if (!running || pthread_mutex_trylock(&rs_cm_lock))
 		return;
-	for (struct rs_cm_id *id = ids; id; id = id->next)
+	for (struct rs_cm_dev *d = devices; d; d = d->next)
+		lockable = lockable && rs_verbs_gsi_lockable(d->verbs);
+	for (struct rs_cm_id *id = ids; lockable && id; id = id->next)
 		if (id->state == RS_CM_ESTABLISHED && id->base.ps != RDMA_PS_UDP)
 			rs_cm_send_dreq(id);
-	for (struct rs_cm_dev *d = devices; d; d = d->next)
+	for (struct rs_cm_dev *d = devices; lockable && d; d = d->next)
 		rs_verbs_gsi_drain(d->verbs);
 	pthread_mutex_unlock(&rs_cm_lock);
 }

@@ -163,6 +163,11 @@ void rs_verbs_gsi_drain(struct ibv_context *c)
 {
 }
 
+bool rs_verbs_gsi_lockable(struct ibv_context *c)
+{
+	return true;
+}
+
 int rs_verbs_cm_bind(struct ibv_context *c, uint16_t space, uint16_t *port, const uint8_t gid[16],
 		     bool shared)
 {
