@@ -5,6 +5,7 @@
 #include <string.h>
 #include "audit/place.h"
 #include "audit/readers.h"
+#include "audit/tree.h"
 
 /* What a device's name stands for: a PCI address, an RDMA device, or MST's own name. */
 static void subject_of(const char *device, char *out, size_t size)
@@ -145,40 +146,42 @@ static int score_link(const struct rs_input *in)
 		       : 0;
 }
 
+/* What mlxlink prints, as text and as JSON, and the facts that it is. */
+static const struct {
+	const char *key, *fact;
+} link_facts[] = {
+	{"State", "link/state"},
+	{"Physical state", "link/phys_state"},
+	{"Speed", "link/speed"},
+	{"Width", "link/width"},
+	{"FEC", "link/fec"},
+	{"Loopback Mode", "link/loopback"},
+	{"Auto Negotiation", "link/autoneg"},
+	{"Recommendation", "link/recommendation"},
+	{"Raw Physical BER", "link/raw_ber"},
+	{"Effective Physical BER", "link/effective_ber"},
+	{"Symbol BER", "link/symbol_ber"},
+	{"Raw Physical Errors Per Lane", "link/raw_errors"},
+	{"Effective Physical Errors", "counter/effective_errors"},
+	{"Symbol Errors", "counter/symbol_errors"},
+	{"Link Down Counter", "counter/link_down_events_phy"},
+	{"Link Error Recovery Counter", "counter/link_error_recovery"},
+	{"Temperature [C]", "module/temperature"},
+	{"Voltage [mV]", "module/voltage"},
+	{"Rx Power Current [dBm]", "module/rx_power"},
+	{"Tx Power Current [dBm]", "module/tx_power"},
+	{"Vendor Name", "module/vendor"},
+	{"Vendor Part Number", "module/part"},
+	{"Vendor Serial Number", "module/serial"},
+	{"FW Version", "module/firmware"},
+	{"Cable Type", "module/type"},
+	{"Cable/Module Length [m]", "module/length"},
+	{"Time Since Last Clear [Min]", "link/minutes_since_clear"},
+};
+
 /* "NDR", "400G", "NDR4x": what it says, as it says it; BERs as numbers of their own. */
 static int read_link(struct rs_audit *a, const struct rs_input *in)
 {
-	static const struct {
-		const char *key, *fact;
-	} known[] = {
-		{"State", "link/state"},
-		{"Physical state", "link/phys_state"},
-		{"Speed", "link/speed"},
-		{"Width", "link/width"},
-		{"FEC", "link/fec"},
-		{"Loopback Mode", "link/loopback"},
-		{"Auto Negotiation", "link/autoneg"},
-		{"Recommendation", "link/recommendation"},
-		{"Raw Physical BER", "link/raw_ber"},
-		{"Effective Physical BER", "link/effective_ber"},
-		{"Symbol BER", "link/symbol_ber"},
-		{"Raw Physical Errors Per Lane", "link/raw_errors"},
-		{"Effective Physical Errors", "counter/effective_errors"},
-		{"Symbol Errors", "counter/symbol_errors"},
-		{"Link Down Counter", "counter/link_down_events_phy"},
-		{"Link Error Recovery Counter", "counter/link_error_recovery"},
-		{"Temperature [C]", "module/temperature"},
-		{"Voltage [mV]", "module/voltage"},
-		{"Rx Power Current [dBm]", "module/rx_power"},
-		{"Tx Power Current [dBm]", "module/tx_power"},
-		{"Vendor Name", "module/vendor"},
-		{"Vendor Part Number", "module/part"},
-		{"Vendor Serial Number", "module/serial"},
-		{"FW Version", "module/firmware"},
-		{"Cable Type", "module/type"},
-		{"Cable/Module Length [m]", "module/length"},
-		{"Time Since Last Clear [Min]", "link/minutes_since_clear"},
-	};
 	char subject[96], device[128];
 	struct rs_line l = {0};
 
@@ -191,10 +194,10 @@ static int read_link(struct rs_audit *a, const struct rs_input *in)
 
 		if (!rs_line_pair(l.text, ':', &key, &value) || !*value || !strcmp(value, "N/A"))
 			continue;
-		for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
-			if (!strcmp(key, known[i].key))
-				rs_input_add(a, in, l.number, NULL, subject, known[i].fact, "%s",
-					     value);
+		for (unsigned i = 0; i < sizeof(link_facts) / sizeof(*link_facts); i++)
+			if (!strcmp(key, link_facts[i].key))
+				rs_input_add(a, in, l.number, NULL, subject, link_facts[i].fact,
+					     "%s", value);
 	}
 	return a->err;
 }
@@ -205,6 +208,75 @@ const struct rs_reader rs_reader_mlxlink = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_link,
 	.read = read_link,
+};
+
+/* ---- mlxlink --json ---- */
+
+static int score_link_json(const struct rs_input *in)
+{
+	const char *p = in->data + strspn(in->data, " \t\r\n");
+
+	return *p == '{' && rs_input_has(in, "\"Operational Info\"") ? 93 : 0;
+}
+
+/* Members anywhere below whose names the table knows; lists per lane are joined as the text is. */
+static void members(struct rs_audit *a, const struct rs_input *in, const char *subject,
+		    struct fy_node *n, unsigned depth)
+{
+	enum { DEPTH_MAX = 16 };
+	struct fy_node_pair *p;
+	void *iter = NULL;
+
+	if (!n || depth > DEPTH_MAX || !fy_node_is_mapping(n))
+		return;
+	while ((p = fy_node_mapping_iterate(n, &iter))) {
+		struct fy_node *v = fy_node_pair_value(p), *list, *item;
+		char key[128], value[512] = "", lane[64];
+		void *each = NULL;
+
+		if (!v || !rs_tree_text(fy_node_pair_key(p), key, sizeof(key)))
+			continue;
+		list = fy_node_is_sequence(v) ? v : rs_tree_member(v, "values");
+		if (list && fy_node_is_sequence(list))
+			while ((item = fy_node_sequence_iterate(list, &each)))
+				if (rs_tree_text(item, lane, sizeof(lane)))
+					snprintf(value + strlen(value),
+						 sizeof(value) - strlen(value), "%s%s",
+						 *value ? "," : "", lane);
+		if (!*value && !rs_tree_text(v, value, sizeof(value))) {
+			members(a, in, subject, v, depth + 1);
+			continue;
+		}
+		if (!*value || !strcmp(value, "N/A"))
+			continue;
+		for (unsigned i = 0; i < sizeof(link_facts) / sizeof(*link_facts); i++)
+			if (!strcmp(key, link_facts[i].key))
+				rs_input_add(a, in, rs_tree_line(v), NULL, subject,
+					     link_facts[i].fact, "%s", value);
+	}
+}
+
+static int read_link_json(struct rs_audit *a, const struct rs_input *in)
+{
+	struct fy_document *d = rs_tree_parse(in);
+	char subject[96], device[128];
+
+	rs_input_device(in, device, sizeof(device));
+	subject_of(device, subject, sizeof(subject));
+	if (!strncmp(subject, "mst/", 4) && strncmp(device, "unnamed", 7))
+		snprintf(subject, sizeof(subject), "netdev/%.64s", device);
+	if (d)
+		members(a, in, subject, fy_document_root(d), 0);
+	fy_document_destroy(d);
+	return a->err;
+}
+
+const struct rs_reader rs_reader_mlxlink_json = {
+	.name = "mlxlink-json",
+	.what = "mlxlink --json",
+	.trust = RS_TRUST_TOOL,
+	.score = score_link_json,
+	.read = read_link_json,
 };
 
 /* ---- mlxreg ROCE_ACCL ---- */

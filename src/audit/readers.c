@@ -67,5 +67,6 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_uname,
 	&rs_reader_nvrm,
 	&rs_reader_lspci_list,
+	&rs_reader_mlxlink_json,
 	NULL,
 };

@@ -69,5 +69,6 @@ extern const struct rs_reader rs_reader_dcb_json;
 extern const struct rs_reader rs_reader_uname;
 extern const struct rs_reader rs_reader_nvrm;
 extern const struct rs_reader rs_reader_lspci_list;
+extern const struct rs_reader rs_reader_mlxlink_json;
 
 #endif
