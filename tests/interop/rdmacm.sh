@@ -139,6 +139,34 @@ for ns in $a $b; do
 	n=$((n + 1))
 done
 in_server="ip netns exec $a" in_client="ip netns exec $b"
+if command -v tcpdump >/dev/null && command -v ethtool >/dev/null; then
+	# the datagrams on the wire, judged: segments are cut before the capture, as a NIC would
+	for ns in $a $b; do
+		ip netns exec $ns ethtool -K veth0 tx-udp-segmentation off >/dev/null
+	done
+	$in_server tcpdump -U --immediate-mode -B 65536 -i veth0 -s 0 -w "$tmp/wire.pcap" udp port 4791 \
+		2>"$tmp/tcpdump" &
+	capture=$!
+	pids="$pids $capture"
+	i=0
+	until grep -q listening "$tmp/tcpdump" || [ $i = 100 ]; do
+		i=$((i + 1))
+		sleep 0.05
+	done
+	both rping -s -a 10.78.0.1 -p $port -C 10 -v -- rping -c -a 10.78.0.1 -p $port -C 10 -v
+	sleep 0.5
+	kill $capture
+	wait $capture || :
+	"$ripstop" pcap "$tmp/wire.pcap" >"$tmp/story" || {
+		cat "$tmp/story"
+		fail "something is wrong on the wire"
+	}
+	grep -q '^Right: .* 0 with a wrong ICRC' "$tmp/story" || fail "$(cat "$tmp/story")"
+	for ns in $a $b; do
+		ip netns exec $ns ethtool -K veth0 tx-udp-segmentation on >/dev/null
+	done
+	echo "passed: the wire"
+fi
 all 10.78.0.1 0.0.0.0
 all fd78::1 ::
 both mckey -b 10.78.0.1 -m 239.7.7.3 -C 5 -- mckey -b 10.78.0.2 -m 239.7.7.3 -C 5 -s
