@@ -17,7 +17,7 @@ static const char *const programs[] = {
 	"setpci",      "sysctl",     "ip",      "ethtool",      "cpupower",
 	"modprobe",    "systemctl",  "dcb",     "devlink",      "rdma",
 	"echo",        "nv",         "config",  "cma_roce_tos", "cma_roce_mode",
-	"update-grub", "nvidia-smi", "tc",
+	"update-grub", "nvidia-smi", "tc",      "printf",
 };
 
 /* Where a redirection of echo may lead: settings of the kernel, drop-in files of their own. */

@@ -186,6 +186,14 @@ status 0 "$ripstop" sim --quiet "$tmp/cluster.yaml"
 status 1 "$ripstop" audit "$tmp/site"
 [ "$(grep -c '^FAIL' "$tmp/out")" = "$(grep -cE '^  (costs|price)' "$tmp/out")" ]
 grep -q 'costs [0-9]* % of incast goodput' "$tmp/out"
+# under ripstop exec its devices are seen, and nothing is held against them
+if "$ripstop" exec true 2>/dev/null; then
+	got=0
+	"$ripstop" exec -- "$ripstop" audit >"$tmp/out" 2>"$tmp/err" || got=$?
+	[ "$got" != 1 ] && [ "$got" != 2 ]
+	grep -q ': [1-9][0-9]* RDMA device' "$tmp/out"
+	grep -q '^0 FAIL' "$tmp/out"
+fi
 # collected, this machine gives the same verdicts elsewhere; masked, too, and names nobody
 verdicts() {
 	sed -n 's/^ *"\(id\|verdict\|severity\)": \(.*\),$/\2/p' "$1"
