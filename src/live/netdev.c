@@ -142,6 +142,13 @@ static bool name_valid(const char *name)
 	return n && n < RS_LIVE_NAME && name[0] != '.' && strspn(name, good) == n;
 }
 
+/* IPv4 addresses come first among the GIDs. */
+static bool has_ipv4(const struct rs_netdev *n)
+{
+	return n->n_gids && n->gid[0][10] == 0xff;
+}
+
+/* The first that is not the loopback, rather one with an IPv4 address. */
 static int default_netdev(struct rs_netdev *n, struct rs_error *e)
 {
 	struct rs_live_device all[RS_LIVE_DEVICES];
@@ -157,7 +164,7 @@ static int default_netdev(struct rs_netdev *n, struct rs_error *e)
 		return rs_error_set(e, -ENODEV, "no network interface is usable");
 	*n = all[0].net;
 	for (int i = found - 1; i >= 0; i--)
-		if (!all[i].net.loopback)
+		if (!all[i].net.loopback && (n->loopback || has_ipv4(&all[i].net) || !has_ipv4(n)))
 			*n = all[i].net;
 	return 0;
 }

@@ -35,6 +35,13 @@ refused "'small' has an MTU too small for a path MTU of 1024 .1120 is needed." \
 	"$ripstop" exec --dev mine=small true
 ip link set small mtu 1120
 "$ripstop" exec --dev mine=small true
+# without a name for it: not the loopback, and not the one that has no IPv4 address
+"$ripstop" exec --dev mine -- "$ripstop" devices >"$tmp/out"
+grep -q '^mine *small ' "$tmp/out" || {
+	echo "FAILED: --dev chose another interface:"
+	cat "$tmp/out"
+	exit 1
+}
 
 # Port 4791 held by a socket that does not share it, as the kernel's rdma_rxe does.
 for family in AF_INET AF_INET6; do
