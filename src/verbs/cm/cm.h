@@ -83,10 +83,10 @@ struct rs_cm_id {
 	bool srq;
 	uint8_t mad[RS_MAD_BYTES]; /* sent again until it is answered */
 	unsigned tries;
-	int64_t due_ms;  /* 0: nothing is */
-	unsigned events; /* got and not yet acknowledged */
-	unsigned backlog;
-	struct rs_cm_id *listener; /* of a request that was not yet taken */
+	int64_t due_ms;                 /* 0: nothing is */
+	unsigned events;                /* got and not yet acknowledged */
+	unsigned backlog, backlog_most; /* of a listener: requests not yet taken */
+	struct rs_cm_id *listener;      /* of a request that was not yet taken */
 	struct rs_cm_group *groups;
 	bool made_cqs;
 	struct ibv_qp_init_attr qp_init; /* of rdma_create_ep()'s listener */

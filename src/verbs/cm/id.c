@@ -368,6 +368,9 @@ RS_EXPORT int rdma_listen(struct rdma_cm_id *base, int backlog)
 					  id->bound_gid);
 	if (!err)
 		id->state = RS_CM_LISTEN;
+	/* 0: as many as there may be, as Linux */
+	id->backlog_most =
+		backlog > 0 && backlog < RS_CM_BACKLOG ? (unsigned)backlog : RS_CM_BACKLOG;
 	pthread_mutex_unlock(&rs_cm_lock);
 	return err ? rs_cm_fail(err) : 0;
 }

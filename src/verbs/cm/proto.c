@@ -348,7 +348,10 @@ static void on_request(const struct rs_gsi_datagram *d, const struct rs_cm_msg *
 		refuse(d, m, RS_REJ_INVALID_SERVICE);
 		return;
 	}
-	id = listener->backlog < RS_CM_BACKLOG ? make_passive(listener, d, m, &ip) : NULL;
+	/* Full: the peer asks again, and finds room once some were taken. */
+	if (listener->backlog >= listener->backlog_most)
+		return;
+	id = make_passive(listener, d, m, &ip);
 	if (!id) {
 		refuse(d, m, RS_REJ_NO_RESOURCES);
 		return;

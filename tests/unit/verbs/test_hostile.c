@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "verbs/cm/cm.h"
 
-enum { SENT = 4096, PORT = 7471, ROUNDS = 60000, MAX_IDS = 24 };
+enum { SENT = 4096, PORT = 7471, ROUNDS = 60000, MAX_IDS = 24, BACKLOG = 8 };
 
 static const uint8_t host_a[16] = {[10] = 0xff, 0xff, 10, 0, 0, 1};
 static const uint8_t host_b[16] = {[10] = 0xff, 0xff, 10, 0, 0, 2};
@@ -240,7 +240,7 @@ static struct rdma_cm_id *listener(struct rdma_event_channel *c, enum rdma_port_
 
 	assert_int_equal(rdma_create_id(c, &id, NULL, ps), 0);
 	assert_int_equal(rdma_bind_addr(id, (struct sockaddr *)&a), 0);
-	assert_int_equal(rdma_listen(id, 8), 0);
+	assert_int_equal(rdma_listen(id, BACKLOG), 0);
 	return id;
 }
 
@@ -568,6 +568,42 @@ static void test_a_late_refusal_does_not_end_a_connection(void **state)
 	rdma_destroy_event_channel(c);
 }
 
+static void test_holds_no_more_requests_than_its_backlog(void **state)
+{
+	struct rs_cm_msg m = {.kind = RS_CM_REQ, .service_id = (uint64_t)RDMA_PS_TCP << 16 | PORT};
+	struct rdma_event_channel *c = make_channel();
+	struct rdma_cm_id *l = listener(c, RDMA_PS_TCP);
+	struct rs_cm_ip ip = {.version = 4, .port = 1};
+	struct rs_gsi_datagram d = {.src_qp = 1};
+	struct rdma_cm_event *e;
+	unsigned got = 0;
+
+	memcpy(d.own, host_b, 16);
+	memcpy(d.peer, host_a, 16);
+	rs_cm_ip_encode(&ip, m.private_data);
+	m.private_length = RS_CM_IP_BYTES;
+	n_sent = 0;
+	for (unsigned round = 0; round < 2; round++) {
+		for (m.local_id = 1; m.local_id <= BACKLOG + 1; m.local_id++) {
+			assert_int_equal(rs_cm_encode(&m, d.mad), 0);
+			receive(&d);
+		}
+		while (!rdma_get_cm_event(c, &e)) {
+			struct rdma_cm_id *id = e->id;
+
+			got++;
+			rdma_ack_cm_event(e);
+			assert_int_equal(round && got <= BACKLOG, 0);
+			if (round)
+				rdma_destroy_id(id);
+		}
+		assert_int_equal(got, round ? BACKLOG + 1 : BACKLOG);
+	}
+	while ((l = left_over()))
+		rdma_destroy_id(l);
+	rdma_destroy_event_channel(c);
+}
+
 static void test_gives_up_after_fifteen_tries(void **state)
 {
 	struct rdma_event_channel *c = make_channel();
@@ -595,6 +631,7 @@ int main(void)
 		cmocka_unit_test(test_random_bytes_are_no_messages),
 		cmocka_unit_test(test_connects_and_disconnects_over_a_lossy_network),
 		cmocka_unit_test(test_a_late_refusal_does_not_end_a_connection),
+		cmocka_unit_test(test_holds_no_more_requests_than_its_backlog),
 		cmocka_unit_test(test_gives_up_after_fifteen_tries),
 		cmocka_unit_test(test_hostile_messages_leave_what_can_be_destroyed),
 	};
