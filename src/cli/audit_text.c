@@ -1,5 +1,6 @@
 /* `ripstop audit` for people: findings with their chain, evidence and fix, 100 columns wide. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "audit/look.h"
 #include "audit/rule.h"
@@ -181,7 +182,7 @@ static void inputs(const struct rs_audit *a, const struct rs_audit_view *v, FILE
 }
 
 /* The first so many hosts: what each is made of, as far as was seen, and what it does not show. */
-enum { HOSTS_SHOWN = 8 };
+enum { HOSTS_SHOWN = 8, OTHERS_SHOWN = 6 };
 
 static uint32_t subjects_of(const struct rs_audit *a, const char *host, const char *prefix)
 {
@@ -230,8 +231,45 @@ static void hosts(const struct rs_audit *a, FILE *out)
 		fputc('\n', out);
 }
 
+/* Is it printed in full? What a cause explains is printed with the cause. */
+static bool shown(const struct rs_finding *f, const struct rs_audit_view *v)
+{
+	return !f->suppressed && (v->verbose || (f->verdict == RS_FAIL && !f->cause) ||
+				  (f->verdict == RS_UNKNOWN && f->severity == RS_CRITICAL));
+}
+
+/* The same of other hosts: told in a line, not again. */
+static void others(const struct rs_audit *a, uint32_t first, const struct rs_audit_view *v,
+		   bool *done, FILE *out)
+{
+	const struct rs_finding *f = a->findings[first];
+	char line[1024] = "", more[32];
+	uint32_t n = 0;
+
+	for (uint32_t i = first + 1; i < a->n_findings; i++) {
+		const struct rs_finding *g = a->findings[i];
+		size_t used = strlen(line);
+
+		if (g->rule != f->rule || g->verdict != f->verdict || !shown(g, v) ||
+		    strcmp(g->title, f->title))
+			continue;
+		done[i] = true;
+		if (n++ < OTHERS_SHOWN && g->n_subjects)
+			snprintf(line + used, sizeof(line) - used, "%s%s%s%s", used ? ", " : "",
+				 g->subject[0].host, g->subject[0].part ? ":" : "",
+				 g->subject[0].part ? g->subject[0].part : "");
+	}
+	snprintf(more, sizeof(more), " and %u more", n - OTHERS_SHOWN);
+	if (n)
+		rs_paragraph(out, 2, "also      %s%s%s", line, n > OTHERS_SHOWN ? more : "",
+			     f->n_fixes ? "; their fixes: -v, --fix-script" : "");
+	if (n)
+		fputc('\n', out);
+}
+
 void rs_audit_print(const struct rs_audit *a, const struct rs_audit_view *v, FILE *out)
 {
+	bool *done = calloc(a->n_findings + 1u, sizeof(*done));
 	uint32_t count[4] = {0}, suppressed = 0;
 
 	inputs(a, v, out);
@@ -243,11 +281,13 @@ void rs_audit_print(const struct rs_audit *a, const struct rs_audit_view *v, FIL
 		if (f->suppressed)
 			continue;
 		count[f->verdict]++;
-		/* what a cause explains is printed with the cause */
-		if (v->verbose || (f->verdict == RS_FAIL && !f->cause) ||
-		    (f->verdict == RS_UNKNOWN && f->severity == RS_CRITICAL))
-			finding(f, v, out);
+		if (!shown(f, v) || (done && done[i]))
+			continue;
+		finding(f, v, out);
+		if (done && !v->verbose)
+			others(a, i, v, done, out);
 	}
+	free(done);
 	if (!v->verbose) {
 		summary(a, RS_UNKNOWN, "Not seen", out);
 		summary(a, RS_PASS, "Looked at and right", out);

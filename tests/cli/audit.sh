@@ -216,6 +216,16 @@ status 2 "$ripstop" audit --price cheap "$tmp/cluster"
 status 1 "$ripstop" audit --check P01 --quiet --fabric "$tmp/cluster.yaml" "$tmp/cluster"
 status 0 "$ripstop" fabric check "$tmp/cluster.yaml"
 status 0 "$ripstop" sim --quiet "$tmp/cluster.yaml"
+# the same of several hosts is told once
+for h in gpu03 gpu04; do
+	cp -r "$tmp/cluster/gpu02" "$tmp/cluster/$h"
+done
+status 1 "$ripstop" audit --check P01 --price none "$tmp/cluster"
+[ "$(grep -c '^FAIL' "$tmp/out")" = 1 ]
+grep -q 'also *gpu03:0000:02:00.0, gpu04:0000:02:00.0; their fixes' "$tmp/out"
+grep -q '^3 FAIL' "$tmp/out"
+status 1 "$ripstop" audit -v --check P01 --price none "$tmp/cluster"
+[ "$(grep -c '^FAIL' "$tmp/out")" = 3 ]
 # each FAIL has a price or says why not; a lossy class costs what go-back-N costs
 status 1 "$ripstop" audit "$tmp/site"
 [ "$(grep -c '^FAIL' "$tmp/out")" = "$(grep -cE '^  (costs|price)' "$tmp/out")" ]
