@@ -13,8 +13,9 @@
 #include "live/state.h"
 
 enum {
-	POLLING_NS = 100 * 1000, /* the application polled so lately: it drives */
-	LOOK_NS = 500 * 1000,    /* how often the thread looks whether it still does */
+	POLLING_NS = 100 * 1000,     /* the application polled so lately: it drives */
+	ACTIVE_NS = 5 * 1000 * 1000, /* or now and then: it may be about to answer */
+	LOOK_NS = 500 * 1000,        /* how often the thread looks whether it still does */
 	/* A packet that waited for the end of a nap: the application polls now and then, but spins
 	 * on its memory (ib_write_lat). Then the thread does not nap for so long. */
 	WATCH_NS = 100 * 1000 * 1000,
@@ -79,7 +80,9 @@ static bool drive(struct rs_live *l, bool look, int64_t now_ns)
 	if (rs_nic_deadline(l->nic) <= now)
 		rs_nic_expire(l->nic, now);
 	rs_flight_look(l, now);
-	l->tx.may_hold = !l->bulk && polled_within(l, now_ns, LOOK_NS);
+	l->tx.hold = l->bulk || !polled_within(l, now_ns, ACTIVE_NS) ? 0
+		     : polled_within(l, now_ns, POLLING_NS)          ? RS_ACK_HOLD_POLLED
+								     : RS_ACK_HOLD;
 	rs_tx_run(l);
 	if (look)
 		judge_stream(l, any, data_before, now_ns);

@@ -271,9 +271,10 @@ bool rs_rx_run(struct rs_live *l, bool strays)
 	bool any = strays && rs_steer_receive(l, take_stray);
 
 	for (unsigned round = 0; round < RS_RX_ROUNDS; round++) {
+		unsigned want = l->rx.many ? RS_RX_BATCH : 2;
 		int n;
 
-		for (unsigned i = 0; i < RS_RX_BATCH; i++) {
+		for (unsigned i = 0; i < want; i++) {
 			l->rx.iov[i] = (struct iovec){l->rx.bytes[i] + RS_RX_HEAD,
 						      RS_RX_SLOT - RS_RX_HEAD};
 			l->rx.msg[i].msg_hdr =
@@ -284,14 +285,15 @@ bool rs_rx_run(struct rs_live *l, bool strays)
 						.msg_control = l->rx.control[i],
 						.msg_controllen = sizeof(l->rx.control[i])};
 		}
-		n = recvmmsg(l->udp, l->rx.msg, RS_RX_BATCH, MSG_DONTWAIT, NULL);
+		n = recvmmsg(l->udp, l->rx.msg, want, MSG_DONTWAIT, NULL);
 		l->counters.rx_calls++;
 		if (n <= 0)
 			break;
 		for (int i = 0; i < n; i++)
 			take_block(l, &l->rx.msg[i], (unsigned)i);
 		any = true;
-		if (n < RS_RX_BATCH)
+		l->rx.many = n > 1;
+		if ((unsigned)n < want)
 			break;
 	}
 	return any;

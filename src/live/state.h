@@ -37,8 +37,9 @@ enum {
 	RS_GSI_QPN = 1,
 };
 
-/* How long ACKs may wait for data while the application polls. */
-#define RS_ACK_HOLD (5 * RS_US)
+/* How long ACKs may wait for data while the application polls, and while it spins on its memory. */
+#define RS_ACK_HOLD_POLLED (5 * RS_US)
+#define RS_ACK_HOLD        (20 * RS_US)
 
 /* Packets that pacing lets go while everybody sleeps go at once then, up to so much of them. */
 #define RS_PACE_LATE (200 * RS_US)
@@ -92,14 +93,15 @@ struct rs_tx {
 	unsigned packets, pieces, runs, runs_sent, acks;
 	rs_time acks_since;
 	bool gso, blocked, settled;
-	bool may_hold; /* ACKs, for data to come: the application is polling */
-	bool urgent;   /* what they acknowledge, a completion tells the application of */
+	rs_time hold; /* how long ACKs may wait for data to come */
+	bool urgent;  /* what they acknowledge, a completion tells the application of */
 	struct rs_icrc_cache icrc;
 };
 
 struct rs_rx {
 	uint8_t (*bytes)[RS_RX_SLOT];
 	struct mmsghdr msg[RS_RX_BATCH];
+	bool many; /* the last call that found any found several */
 	struct iovec iov[RS_RX_BATCH];
 	struct sockaddr_in6 from[RS_RX_BATCH];
 	_Alignas(8) uint8_t control[RS_RX_BATCH][128];

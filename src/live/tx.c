@@ -162,8 +162,7 @@ static bool acks_wait(const struct rs_live *l, rs_time now)
 {
 	const struct rs_tx *t = &l->tx;
 
-	return !t->packets && t->may_hold && !t->urgent && t->acks < RS_TX_ACKS &&
-	       now - t->acks_since < RS_ACK_HOLD;
+	return !t->packets && !t->urgent && t->acks < RS_TX_ACKS && now - t->acks_since < t->hold;
 }
 
 void rs_tx_flush_acks(struct rs_live *l)

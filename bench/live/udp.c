@@ -1,0 +1,230 @@
+/*
+ * What UDP sockets alone reach, as the limit of a RoCEv2 NIC in user space: a stream of segmented
+ * sends (UDP_SEGMENT, UDP_GRO), and a ping-pong of small datagrams that spins. Nothing is computed
+ * and nobody looks at the bytes.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/udp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+enum {
+	BATCH = 32, /* messages a system call */
+	MESSAGE_MAX = 65507,
+	SEGMENTS_MAX = 64,
+	BUFFER = 32 << 20,
+	SLOTS = 32, /* 2 MB in all: what a cache holds */
+	SLOT = 65536,
+	PINGS = 20000,
+	PING_BYTES = 34, /* BTH, RETH, 2 bytes, ICRC of a WRITE, as the notes' measurement */
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double cpu(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+}
+
+static void die(const char *what)
+{
+	fprintf(stderr, "udp: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void set(int fd, int level, int name, int value)
+{
+	if (setsockopt(fd, level, name, &value, sizeof(value)))
+		die("setsockopt");
+}
+
+/* Bound to a port, and with an address given, connected to it. */
+static int open_socket(int port, const char *peer)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), size = BUFFER;
+
+	if (fd < 0)
+		die("socket");
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	if (!peer && bind(fd, (struct sockaddr *)&a, sizeof(a)))
+		die("bind");
+	if (peer && inet_pton(AF_INET, peer, &a.sin_addr) != 1)
+		die(peer);
+	if (peer && connect(fd, (struct sockaddr *)&a, sizeof(a)))
+		die("connect");
+	return fd;
+}
+
+static void fill(struct mmsghdr *m, struct iovec *iov, uint8_t *bytes, size_t n)
+{
+	for (unsigned i = 0; i < BATCH; i++) {
+		iov[i] = (struct iovec){bytes + (size_t)i * SLOT, n};
+		m[i] = (struct mmsghdr){.msg_hdr = {.msg_iov = &iov[i], .msg_iovlen = 1}};
+	}
+}
+
+static uint8_t *memory(void)
+{
+	uint8_t *bytes = malloc((size_t)SLOTS * SLOT);
+
+	if (!bytes)
+		die("malloc");
+	memset(bytes, 1, (size_t)SLOTS * SLOT);
+	return bytes;
+}
+
+static void send_stream(const char *peer, int port, unsigned segment, double seconds)
+{
+	unsigned per = MESSAGE_MAX / segment < SEGMENTS_MAX ? MESSAGE_MAX / segment : SEGMENTS_MAX;
+	int fd = open_socket(port, peer);
+	struct mmsghdr m[BATCH];
+	struct iovec iov[BATCH];
+	uint64_t bytes = 0;
+	double begin, used;
+
+	set(fd, SOL_UDP, UDP_SEGMENT, (int)segment);
+	fill(m, iov, memory(), (size_t)per * segment);
+	begin = now();
+	used = cpu();
+	while (now() - begin < seconds) {
+		int n = sendmmsg(fd, m, BATCH, 0);
+
+		if (n < 0 && errno != ENOBUFS && errno != ECONNREFUSED)
+			die("sendmmsg");
+		bytes += n > 0 ? (uint64_t)n * per * segment : 0;
+	}
+	printf("sent %.3f Gb/s, cpu %.3f\n", (double)bytes * 8e-9 / (now() - begin),
+	       (cpu() - used) / (now() - begin));
+}
+
+/* Until nothing has come for half a second. */
+static void receive_stream(int port)
+{
+	struct timeval idle = {0, 500000};
+	int fd = open_socket(port, NULL);
+	double begin = 0, end = 0, used = 0, used_end = 0;
+	struct mmsghdr m[BATCH];
+	struct iovec iov[BATCH];
+	uint64_t bytes = 0;
+
+	set(fd, SOL_UDP, UDP_GRO, 1);
+	fill(m, iov, memory(), SLOT);
+	for (;;) {
+		int n = recvmmsg(fd, m, BATCH, MSG_WAITFORONE, NULL);
+
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0)
+			die("recvmmsg");
+		end = now();
+		used_end = cpu();
+		if (begin == 0) {
+			begin = end;
+			used = used_end;
+			setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));
+			continue; /* time runs from here */
+		}
+		for (int i = 0; i < n; i++)
+			bytes += m[i].msg_len;
+	}
+	printf("received %.3f Gb/s, cpu %.3f\n", (double)bytes * 8e-9 / (end - begin),
+	       (used_end - used) / (end - begin));
+}
+
+static void pong(int port)
+{
+	struct timeval limit = {10, 0};
+	int fd = open_socket(port, NULL);
+	struct sockaddr_in from;
+	uint8_t b[PING_BYTES];
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	for (unsigned i = 0; i < PINGS;) {
+		socklen_t length = sizeof(from);
+		ssize_t n = recvfrom(fd, b, sizeof(b), i ? MSG_DONTWAIT : 0,
+				     (struct sockaddr *)&from, &length);
+
+		if (n < 0 && errno == EAGAIN && i)
+			continue;
+		if (n < 0)
+			die("nobody pings");
+		if (sendto(fd, b, sizeof(b), 0, (struct sockaddr *)&from, length) < 0)
+			die("sendto");
+		i++;
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void ping(const char *peer, int port)
+{
+	static double took[PINGS];
+	int fd = open_socket(port, peer);
+	uint8_t b[PING_BYTES] = {0};
+
+	for (unsigned i = 0; i < PINGS; i++) {
+		double begin = now();
+
+		if (send(fd, b, sizeof(b), 0) < 0)
+			die("send");
+		while (recv(fd, b, sizeof(b), MSG_DONTWAIT) < 0) {
+			if (errno != EAGAIN)
+				die("recv");
+			if (now() - begin > 5)
+				die("no answer");
+		}
+		took[i] = (now() - begin) * 0.5e6;
+	}
+	qsort(took, PINGS, sizeof(took[0]), by_value);
+	printf("half %.3f us, p99 %.3f\n", took[PINGS / 2], took[PINGS * 99 / 100]);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 6 && !strcmp(argv[1], "send"))
+		send_stream(argv[2], atoi(argv[3]), (unsigned)atoi(argv[4]), atof(argv[5]));
+	else if (argc == 3 && !strcmp(argv[1], "receive"))
+		receive_stream(atoi(argv[2]));
+	else if (argc == 3 && !strcmp(argv[1], "pong"))
+		pong(atoi(argv[2]));
+	else if (argc == 4 && !strcmp(argv[1], "ping"))
+		ping(argv[2], atoi(argv[3]));
+	else {
+		fprintf(stderr, "usage: udp send ADDRESS PORT SEGMENT SECONDS | udp receive PORT |"
+				" udp pong PORT | udp ping ADDRESS PORT\n");
+		return 2;
+	}
+	return 0;
+}
