@@ -5,6 +5,8 @@
 #include <string.h>
 #include "rdma/state.h"
 
+enum { IPV6 = 6 }; /* an IP header's version */
+
 static bool drop(struct rs_nic *nic, struct rs_qp *qp)
 {
 	RS_COUNT(nic, qp, uc_ud_dropped);
@@ -61,6 +63,8 @@ void rs_ud_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, r
 	n = qp->rq[qp->rq_head & qp->rq_mask].n_sge;
 	if (nic->c.grh && nic->c.copy_payload)
 		nic->c.grh(nic->c.grh_arg, p, grh);
+	if (grh[0] >> 4 == IPV6)
+		e.flags |= RS_CQE_GRH_IPV6;
 	if (!rs_mr_scatter(nic, qp->pd, sge, n, 0, grh, RS_GRH_BYTES)) {
 		e = (struct rs_cqe){.status = RS_WC_LOC_PROT_ERR, .op = RS_WR_RECV};
 		rs_qp_complete_receive(nic, qp, &e);

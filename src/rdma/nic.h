@@ -159,6 +159,7 @@ struct rs_cqe {
 enum rs_cqe_flags {
 	RS_CQE_GRH = 1, /* the 40 bytes are there, and counted in bytes */
 	RS_CQE_INV = 2, /* imm is the R_Key that the peer invalidated */
+	RS_CQE_GRH_IPV6 = 4, /* the 40 bytes are an IPv6 header: of one of IPv4, the last 20 */
 };
 
 /* depth: entries, rounded up to a power of two. An overrun sets rs_cq_overrun() and loses the CQE. */

@@ -35,16 +35,14 @@ static unsigned flags_of(const struct rs_cqe *e)
 	       (e->flags & RS_CQE_GRH ? IBV_WC_GRH : 0);
 }
 
-static uint8_t sl_of(const struct rs_vcq *v, const struct rs_cqe *e)
+static uint8_t sl_of(const struct rs_cqe *e)
 {
-	const struct rs_netdev *n = &rs_vctx(v->ex.context)->device->live.net;
-
 	if (!(e->flags & RS_CQE_GRH))
 		return 0;
-	return n->n_gids && n->gid[0][10] == 0xff ? SL_IPV4 : SL_IPV6;
+	return e->flags & RS_CQE_GRH_IPV6 ? SL_IPV6 : SL_IPV4;
 }
 
-static void fill_wc(const struct rs_vcq *v, const struct rs_cqe *e, struct ibv_wc *wc)
+static void fill_wc(const struct rs_cqe *e, struct ibv_wc *wc)
 {
 	*wc = (struct ibv_wc){
 		.wr_id = e->wr_id,
@@ -55,7 +53,7 @@ static void fill_wc(const struct rs_vcq *v, const struct rs_cqe *e, struct ibv_w
 		.qp_num = e->qpn,
 		.src_qp = e->src_qp,
 		.wc_flags = flags_of(e),
-		.sl = sl_of(v, e),
+		.sl = sl_of(e),
 	};
 	if (e->flags & RS_CQE_INV)
 		wc->invalidated_rkey = e->imm;
@@ -128,11 +126,11 @@ int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 
 	rs_vctx_lock(c);
 	while (got < n && rs_cq_poll(v->cq, &e, 1))
-		fill_wc(v, &e, &wc[got++]);
+		fill_wc(&e, &wc[got++]);
 	if (!got) {
 		busy = rs_live_progress(c->live);
 		while (got < n && rs_cq_poll(v->cq, &e, 1))
-			fill_wc(v, &e, &wc[got++]);
+			fill_wc(&e, &wc[got++]);
 	} else {
 		rs_live_polled(c->live);
 	}
@@ -217,7 +215,7 @@ static __be32 read_imm_data(struct ibv_cq_ex *ex)
 {
 	struct ibv_wc wc;
 
-	fill_wc(of_ex(ex), &of_ex(ex)->now, &wc);
+	fill_wc(&of_ex(ex)->now, &wc);
 	return wc.imm_data;
 }
 
@@ -230,7 +228,7 @@ static uint32_t read_src_qp(struct ibv_cq_ex *ex)
 {
 	struct ibv_wc wc;
 
-	fill_wc(of_ex(ex), &of_ex(ex)->now, &wc);
+	fill_wc(&of_ex(ex)->now, &wc);
 	return wc.src_qp;
 }
 
@@ -248,7 +246,7 @@ static uint8_t read_sl(struct ibv_cq_ex *ex)
 {
 	struct ibv_wc wc;
 
-	fill_wc(of_ex(ex), &of_ex(ex)->now, &wc);
+	fill_wc(&of_ex(ex)->now, &wc);
 	return wc.sl;
 }
 

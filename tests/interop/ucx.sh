@@ -32,6 +32,11 @@ perf rc_v rc_verbs -t ucp_am_bw -n 200 -w 10 -s 65536
 perf rc_v rc_verbs -t ucp_fadd -n 100 -w 5 -s 8
 perf ud_verbs ud_verbs -t tag_bw -n 50 -w 5 -s 65536
 
+export UCX_IB_GID_INDEX=1 # the loopback's IPv6 address
+perf rc_v rc_verbs -t tag_lat -n 50 -w 5 -s 8
+perf ud_verbs ud_verbs -t tag_lat -n 50 -w 5 -s 8
+unset UCX_IB_GID_INDEX
+
 # without UCX's protocols: the transports by themselves
 for transport in rc_verbs ud_verbs; do
 	port=$((port + 1))
