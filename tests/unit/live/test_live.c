@@ -334,6 +334,111 @@ static void test_encoded_bytes_are_those_of_wire_wherever_payloads_lie(void **st
 	free(l);
 }
 
+/* What a NIC with two queue pairs to one socket sends until it stops; the last PSN of each. */
+static unsigned send_all(struct rs_live *l, const struct rs_qp *qp, uint32_t last[2], bool *asked)
+{
+	rs_time now = RS_S, again = 0;
+	unsigned n = 0;
+
+	while (again != RS_NEVER) {
+		struct rs_packet *p = rs_nic_tx(l->nic, 0, now, &again);
+
+		now = rs_time_max(now, again == RS_NEVER ? now : again);
+		if (!p)
+			continue;
+		again = 0;
+		rs_flight_before(l, p, now);
+		rs_flight_after(l, p, true, now);
+		last[p->src_qp != rs_qp_num(qp)] = p->psn;
+		*asked = p->bth_flags & RS_BTH_ACKREQ;
+		rs_pool_free(&l->free, p);
+		n++;
+	}
+	return n;
+}
+
+static void acknowledge(struct rs_live *l, uint32_t endpoint, uint32_t qpn, uint32_t psn)
+{
+	struct rs_packet *p = rs_pool_alloc(&l->free);
+
+	memset(p, 0, sizeof(*p));
+	p->opcode = RS_OP_ACKNOWLEDGE;
+	p->src = endpoint;
+	p->dest_qp = qpn;
+	p->pkey = 0xffff;
+	p->psn = psn;
+	p->aeth = (uint32_t)RS_CREDIT_INVALID << 24;
+	rs_nic_rx(l->nic, p, RS_S);
+	rs_flight_acked(l, qpn, false);
+}
+
+static void test_queue_pairs_share_what_their_peers_socket_holds(void **state)
+{
+	struct rs_live *l = calloc(1, sizeof(*l));
+	struct rs_nic_config c = {.line_rate = 8000 * RS_GBPS,
+				  .max_qps = 2,
+				  .max_mrs = 1,
+				  .max_cqs = 1,
+				  .first_qpn = 0x10000,
+				  .ack_every = 16,
+				  .qp_counters = true};
+	struct rs_qp_init init = {.max_send_wr = 4, .max_send_sge = 1, .sq_sig_all = true};
+	struct rs_qp_attr a = {
+		.dest_qpn = 0x050001, .path_mtu = 4096, .pkey = 0xffff, .timeout = 14};
+	struct rs_sge sge = {.va = 0, .length = 1 << 20};
+	struct rs_send_wr wr = {.op = RS_WR_WRITE, .n_sge = 1, .sge = &sge};
+	const struct rs_flight_peer *peer;
+	struct rs_qp *qp[2];
+	uint32_t last[2] = {0};
+	uint8_t gid[16];
+	unsigned n;
+	bool asked = false;
+
+	assert_non_null(l);
+	assert_int_equal(rs_pool_init(&l->pool, 4096), 0);
+	rs_pool_list_init(&l->free, &l->pool);
+	assert_int_equal(rs_paths_init(&l->paths), 0);
+	assert_int_equal(rs_flight_init(&l->flight), 0);
+	l->udp = -1; /* nobody answers how much it takes */
+	l->device.net.n_gids = 1;
+	peer_of(1, l->device.net.gid[0]);
+	peer_of(2, gid);
+	assert_int_equal(rs_live_path_get(l, 0, gid, &a.dest_endpoint), 0);
+	c.free = &l->free;
+	l->first_qpn = c.first_qpn;
+	assert_int_equal(rs_nic_create(&c, &l->nic, NULL), 0);
+	assert_int_equal(rs_nic_create_cq(l->nic, 16, &init.send_cq), 0);
+	init.recv_cq = init.send_cq;
+	assert_int_equal(rs_nic_reg_mr(l->nic, 0, 0, 1 << 20, 0, NULL, &sge.lkey), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(rs_nic_create_qp(l->nic, &init, &qp[i]), 0);
+		assert_int_equal(rs_qp_connect(l->nic, qp[i], &a, 0), 0);
+		assert_int_equal(rs_qp_post_send(l->nic, qp[i], &wr, RS_S), 0);
+		rs_flight_join(l, qp[i]);
+	}
+	n = send_all(l, qp[0], last, &asked);
+	assert_true(n > 16 && n < 2 * 256); /* not all of it */
+	assert_true(asked);                 /* the ACK that opens the window again */
+	peer = &l->flight.peer[rs_flight_find(l, a.dest_endpoint, 5)];
+	assert_true(peer->closed);
+	assert_in_range(peer->charged, RS_FLIGHT_UNKNOWN, RS_FLIGHT_UNKNOWN + 3 * 8192);
+	acknowledge(l, a.dest_endpoint, rs_qp_num(qp[0]), last[0]);
+	acknowledge(l, a.dest_endpoint, rs_qp_num(qp[1]), last[1]);
+	assert_false(peer->closed);
+	assert_int_equal(peer->charged, 0);
+	assert_in_range(send_all(l, qp[0], last, &asked), n - 2, n + 2); /* as much once more */
+	rs_flight_granted(l, rs_flight_find(l, a.dest_endpoint, 5), 8 << 20, true);
+	assert_false(peer->closed);
+	assert_in_range(2 * n + send_all(l, qp[0], last, &asked), 510, 514); /* the rest */
+	rs_nic_destroy_qp(l->nic, qp[0]);
+	rs_nic_destroy_qp(l->nic, qp[1]);
+	rs_nic_destroy(l->nic);
+	rs_flight_fini(&l->flight);
+	rs_paths_fini(&l->paths);
+	rs_pool_fini(&l->pool);
+	free(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +448,7 @@ int main(void)
 			test_icrc_is_right_for_every_identification_and_wrong_for_a_flipped_bit),
 		cmocka_unit_test(test_paths_are_counted_and_forgotten),
 		cmocka_unit_test(test_encoded_bytes_are_those_of_wire_wherever_payloads_lie),
+		cmocka_unit_test(test_queue_pairs_share_what_their_peers_socket_holds),
 		cmocka_unit_test(test_strangers_paths_are_bounded),
 		cmocka_unit_test(test_leases_differ_keep_the_groups_order_and_survive_a_crash),
 	};
