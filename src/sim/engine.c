@@ -83,7 +83,11 @@ void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs
 
 /* ---- Switches ---- */
 
-static void switch_send(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time now)
+/* What every packet takes is worth a copy here: the software switch calls it too, so that the
+ * compiler would leave it where it is (8 % of a hop). */
+#define INLINE_ALL __attribute__((flatten))
+
+INLINE_ALL static void switch_send(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time now)
 {
 	struct sim_link *l = &n->out[port];
 	uint32_t slot = port * SLOTS_SWITCH_PORT + SLOT_TX;
@@ -114,7 +118,8 @@ static void switch_woken(struct rs_sim *s, struct sim_node *n, rs_time now)
 	}
 }
 
-static void switch_arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time now)
+INLINE_ALL static void switch_arrival(struct rs_sim *s, struct sim_node *n, uint32_t port,
+				      rs_time now)
 {
 	struct sim_link *l = n->in[port];
 	struct rs_packet *p = rs_pool_at(&s->pool, l->head);
