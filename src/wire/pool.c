@@ -1,4 +1,4 @@
-/* The packet slab: one reservation of address space, free lists that spill half when long. */
+/* The packet slab: one reservation of address space, free lists of magazines. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -7,14 +7,15 @@
 #include "base/error.h"
 #include "wire/pool.h"
 
-/* Free packets that one slab has too many of, in chains of CHUNK: the first packet of a chain names
- * the next chain in its field dst. */
+/* Free packets that one slab has too many of, in chains of magazines. The first packet of a
+ * magazine names the next one in its field dst; the first of a chain the next chain in its field
+ * src. */
 struct rs_pool_exchange {
 	pthread_mutex_t lock;
 	uint32_t first;
 };
 
-enum { CHUNK = 2048, SPILL_MAX = 3 * CHUNK };
+enum { CHAIN = 16, CHUNK = CHAIN * RS_POOL_MAGAZINE, SPILL_MAX = 3 * CHUNK };
 
 int rs_pool_init(struct rs_pool *p, uint32_t capacity)
 {
@@ -41,7 +42,7 @@ void rs_pool_fini(struct rs_pool *p)
 
 void rs_pool_list_init(struct rs_pool_list *l, struct rs_pool *p)
 {
-	*l = (struct rs_pool_list){.pool = p, .head = RS_NO_PACKET, .tail = RS_NO_PACKET};
+	*l = (struct rs_pool_list){.pool = p, .head = RS_NO_PACKET, .full = RS_NO_PACKET};
 }
 
 int rs_pool_split(struct rs_pool *whole, struct rs_pool *const part[], uint32_t n)
@@ -80,13 +81,13 @@ static void give(struct rs_pool *p)
 	struct rs_pool_exchange *x = p->exchange;
 	uint32_t first = p->spill_head, last = first;
 
-	for (uint32_t i = 1; i < CHUNK; i++)
-		last = rs_pool_at(p, last)->next;
-	p->spill_head = rs_pool_at(p, last)->next;
+	for (uint32_t i = 1; i < CHAIN; i++)
+		last = rs_pool_at(p, last)->dst;
+	p->spill_head = rs_pool_at(p, last)->dst;
 	p->spill_count -= CHUNK;
-	rs_pool_at(p, last)->next = RS_NO_PACKET;
+	rs_pool_at(p, last)->dst = RS_NO_PACKET;
 	pthread_mutex_lock(&x->lock);
-	rs_pool_at(p, first)->dst = x->first;
+	rs_pool_at(p, first)->src = x->first;
 	__atomic_store_n(&x->first, first, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&x->lock);
 }
@@ -101,7 +102,7 @@ static void take(struct rs_pool *p)
 	if (x->first != RS_NO_PACKET) {
 		p->spill_head = x->first;
 		p->spill_count = CHUNK;
-		__atomic_store_n(&x->first, rs_pool_at(p, x->first)->dst, __ATOMIC_RELAXED);
+		__atomic_store_n(&x->first, rs_pool_at(p, x->first)->src, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&x->lock);
 }
@@ -109,36 +110,40 @@ static void take(struct rs_pool *p)
 struct rs_packet *rs_pool_refill(struct rs_pool_list *l)
 {
 	struct rs_pool *p = l->pool;
-	struct rs_packet *k;
 
+	if (l->full != RS_NO_PACKET) {
+		l->head = l->full;
+		l->full = RS_NO_PACKET;
+		l->count = RS_POOL_MAGAZINE;
+		return rs_pool_take(l);
+	}
 	if (p->spill_head == RS_NO_PACKET && p->exchange)
 		take(p);
 	if (p->spill_head != RS_NO_PACKET) {
-		k = rs_pool_at(p, p->spill_head);
-		p->spill_head = k->next;
-		p->spill_count--;
-		return k;
+		l->head = p->spill_head;
+		l->count = RS_POOL_MAGAZINE;
+		p->spill_head = rs_pool_at(p, l->head)->dst;
+		p->spill_count -= RS_POOL_MAGAZINE;
+		return rs_pool_take(l);
 	}
 	if (p->fresh == p->capacity)
 		return NULL;
 	return rs_pool_at(p, p->fresh++);
 }
 
-/* The older half goes to the common list: the younger half is still in the cache. */
+/* The older magazine goes to the common list: the younger one is still in the cache. */
 void rs_pool_spill(struct rs_pool_list *l)
 {
 	struct rs_pool *p = l->pool;
 
-	for (uint32_t n = l->count / 2; n; n--) {
-		struct rs_packet *k = rs_pool_at(p, l->head);
-		uint32_t i = l->head;
-
-		l->head = k->next;
-		l->count--;
-		k->next = p->spill_head;
-		p->spill_head = i;
-		p->spill_count++;
+	if (l->full != RS_NO_PACKET) {
+		rs_pool_at(p, l->full)->dst = p->spill_head;
+		p->spill_head = l->full;
+		p->spill_count += RS_POOL_MAGAZINE;
+		if (p->exchange && p->spill_count > SPILL_MAX)
+			give(p);
 	}
-	if (p->exchange && p->spill_count > SPILL_MAX)
-		give(p);
+	l->full = l->head;
+	l->head = RS_NO_PACKET;
+	l->count = 0;
 }

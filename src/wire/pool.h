@@ -1,8 +1,9 @@
 /*
  * The packet slab. Packets are named by 32-bit indices and never move: the slab is one reservation
- * of address space, touched only as it grows. Free packets wait in first-in first-out lists, one a
- * host, so that a flow's packets stay neighbours; a list that grows long spills half to the slab's
- * common list. One slab belongs to one thread; rs_pool_split() deals one out to several.
+ * of address space, touched only as it grows. Free packets wait in last-in first-out lists, one a
+ * host: the next one wanted is still in the cache. A list holds one magazine that is being used and
+ * at most one full one; more go whole to the slab's common list. One slab belongs to one thread;
+ * rs_pool_split() deals one out to several.
  */
 #ifndef RS_WIRE_POOL_H
 #define RS_WIRE_POOL_H
@@ -14,19 +15,20 @@ struct rs_pool_exchange;
 
 struct rs_pool {
 	struct rs_packet *base;
-	uint32_t capacity; /* limit; rs_pool_alloc() returns NULL at it */
-	uint32_t fresh;	   /* first index never used */
-	uint32_t spill_head, spill_count; /* common list, last in first out */
+	uint32_t capacity;                 /* limit; rs_pool_alloc() returns NULL at it */
+	uint32_t fresh;                    /* first index never used */
+	uint32_t spill_head, spill_count;  /* full magazines in common; packets in them */
 	struct rs_pool_exchange *exchange; /* of a split slab; NULL: of one thread */
 };
 
 /* A free list of one owner. */
 struct rs_pool_list {
 	struct rs_pool *pool;
-	uint32_t head, tail, count;
+	uint32_t head, count; /* the magazine in use */
+	uint32_t full;        /* first of a full one; RS_NO_PACKET: none */
 };
 
-enum { RS_POOL_LIST_MAX = 256 }; /* above it half is spilled */
+enum { RS_POOL_MAGAZINE = 128, RS_POOL_LIST_MAX = 2 * RS_POOL_MAGAZINE };
 
 /* capacity: packets, at most 2^31. -ENOMEM when the address space cannot be had. */
 int rs_pool_init(struct rs_pool *p, uint32_t capacity);
@@ -50,38 +52,43 @@ static inline uint32_t rs_pool_index(const struct rs_pool *p, const struct rs_pa
 	return (uint32_t)(k - p->base);
 }
 
-/* Packets in use now: taken and not given back. Lists' free packets are not counted as used. */
+/* Free packets in a list. */
+static inline uint32_t rs_pool_list_count(const struct rs_pool_list *l)
+{
+	return l->count + (l->full == RS_NO_PACKET ? 0 : RS_POOL_MAGAZINE);
+}
+
+/* The seldom halves of alloc and free: another magazine, or a fresh packet; room for one more. */
 struct rs_packet *rs_pool_refill(struct rs_pool_list *l);
 void rs_pool_spill(struct rs_pool_list *l);
 
-/* NULL at the slab's limit. The packet's fields are whatever they were: the taker fills them. */
-static inline struct rs_packet *rs_pool_alloc(struct rs_pool_list *l)
+static inline struct rs_packet *rs_pool_take(struct rs_pool_list *l)
 {
-	struct rs_packet *k;
+	struct rs_packet *k = rs_pool_at(l->pool, l->head);
 
-	if (__builtin_expect(l->head == RS_NO_PACKET, 0))
-		return rs_pool_refill(l);
-	k = rs_pool_at(l->pool, l->head);
 	l->head = k->next;
 	l->count--;
-	/* the next one was last used long ago: on its way until it is wanted */
+	/* on its way until it is wanted */
 	if (__builtin_expect(l->head != RS_NO_PACKET, 1))
 		__builtin_prefetch(rs_pool_at(l->pool, l->head), 1);
 	return k;
 }
 
+/* NULL at the slab's limit. The packet's fields are whatever they were: the taker fills them. */
+static inline struct rs_packet *rs_pool_alloc(struct rs_pool_list *l)
+{
+	if (__builtin_expect(l->head == RS_NO_PACKET, 0))
+		return rs_pool_refill(l);
+	return rs_pool_take(l);
+}
+
 static inline void rs_pool_free(struct rs_pool_list *l, struct rs_packet *k)
 {
-	uint32_t i = rs_pool_index(l->pool, k);
-
-	k->next = RS_NO_PACKET;
-	if (l->head == RS_NO_PACKET)
-		l->head = i;
-	else
-		rs_pool_at(l->pool, l->tail)->next = i;
-	l->tail = i;
-	if (__builtin_expect(++l->count > RS_POOL_LIST_MAX, 0))
+	if (__builtin_expect(l->count == RS_POOL_MAGAZINE, 0))
 		rs_pool_spill(l);
+	k->next = l->head;
+	l->head = rs_pool_index(l->pool, k);
+	l->count++;
 }
 
 #endif

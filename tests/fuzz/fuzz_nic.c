@@ -161,7 +161,7 @@ static void end(struct bench *b)
 {
 	rs_nic_destroy(b->nic);
 	/* no packet is lost to the slab */
-	rs_assert(b->pool.fresh == b->pool.spill_count + b->list.count);
+	rs_assert(b->pool.fresh == b->pool.spill_count + rs_pool_list_count(&b->list));
 	rs_pool_fini(&b->pool);
 	free(b->memory);
 }

@@ -235,10 +235,10 @@ bool hostile_step(struct hostile *h)
 
 uint32_t hostile_used(const struct hostile *h)
 {
-	uint32_t idle = h->pool.spill_count + h->wire.count;
+	uint32_t idle = h->pool.spill_count + rs_pool_list_count(&h->wire);
 
 	for (uint32_t i = 0; i < HOSTILE_NICS; i++)
-		idle += h->lists[i].count;
+		idle += rs_pool_list_count(&h->lists[i]);
 	return h->pool.fresh - idle;
 }
 

@@ -174,8 +174,8 @@ static void end(struct world *w)
 		unlink(w->path[i]);
 		free(w->memory[i]);
 	}
-	assert_int_equal(w->pool.fresh,
-			 w->pool.spill_count + w->lists[0].count + w->lists[1].count);
+	assert_int_equal(w->pool.fresh, w->pool.spill_count + rs_pool_list_count(&w->lists[0]) +
+						rs_pool_list_count(&w->lists[1]));
 	rs_pool_fini(&w->pool);
 	free(w);
 }

@@ -169,8 +169,8 @@ static inline void pair_end(struct pair *t)
 {
 	rs_nic_check(t->nics[0]);
 	rs_nic_check(t->nics[1]);
-	assert_int_equal(t->pool.fresh,
-			 t->pool.spill_count + t->lists[0].count + t->lists[1].count);
+	assert_int_equal(t->pool.fresh, t->pool.spill_count + rs_pool_list_count(&t->lists[0]) +
+						rs_pool_list_count(&t->lists[1]));
 	rs_nic_destroy(t->nics[0]);
 	rs_nic_destroy(t->nics[1]);
 	rs_pool_fini(&t->pool);

@@ -54,31 +54,37 @@ static void give(struct twin *t, unsigned l, unsigned which)
 	rs_pool_free(&t->list[l], k);
 }
 
+/* A chain of free packets that nobody else has: how many. */
+static uint32_t chain(const struct twin *t, uint8_t *seen, uint32_t i)
+{
+	uint32_t n = 0;
+
+	for (; i != RS_NO_PACKET; i = t->pool.base[i].next, n++)
+		assert_true(!seen[i]++ && !t->used[i]);
+	return n;
+}
+
 /* Every packet is held, fresh, spilled or in exactly one list; counts tell the truth. */
 static void check(const struct twin *t)
 {
 	static uint8_t seen[CAPACITY];
-	uint32_t n = 0, total = t->n + (CAPACITY - t->pool.fresh);
+	uint32_t spilled = 0, total = t->n + (CAPACITY - t->pool.fresh);
 
 	memset(seen, 0, sizeof(seen));
-	for (uint32_t i = t->pool.spill_head; i != RS_NO_PACKET; i = t->pool.base[i].next, n++)
-		assert_true(!seen[i]++ && !t->used[i]);
-	assert_int_equal(n, t->pool.spill_count);
-	total += n;
+	for (uint32_t i = t->pool.spill_head; i != RS_NO_PACKET; i = t->pool.base[i].dst) {
+		assert_int_equal(chain(t, seen, i), RS_POOL_MAGAZINE);
+		spilled += RS_POOL_MAGAZINE;
+	}
+	assert_int_equal(spilled, t->pool.spill_count);
+	total += spilled;
 	for (unsigned l = 0; l < LISTS; l++) {
-		uint32_t last = RS_NO_PACKET;
+		const struct rs_pool_list *list = &t->list[l];
 
-		n = 0;
-		for (uint32_t i = t->list[l].head; i != RS_NO_PACKET; i = t->pool.base[i].next) {
-			assert_true(!seen[i]++ && !t->used[i]);
-			last = i;
-			n++;
-		}
-		assert_int_equal(n, t->list[l].count);
-		assert_true(n <= RS_POOL_LIST_MAX);
-		if (n)
-			assert_int_equal(last, t->list[l].tail);
-		total += n;
+		assert_int_equal(chain(t, seen, list->head), list->count);
+		if (list->full != RS_NO_PACKET)
+			assert_int_equal(chain(t, seen, list->full), RS_POOL_MAGAZINE);
+		assert_true(rs_pool_list_count(list) <= RS_POOL_LIST_MAX);
+		total += rs_pool_list_count(list);
 	}
 	assert_int_equal(total, CAPACITY);
 }
@@ -125,8 +131,8 @@ static void test_the_slab_says_no_at_its_limit_and_yes_after_a_return(void **sta
 	rs_pool_fini(&p);
 }
 
-/* First in, first out, so that a flow's packets stay neighbours. */
-static void test_a_list_gives_back_in_the_order_of_return(void **state)
+/* Last in, first out: what is taken next was touched last. */
+static void test_a_list_gives_the_latest_return_first(void **state)
 {
 	struct rs_packet *k[RS_POOL_LIST_MAX];
 	struct rs_pool_list l;
@@ -138,9 +144,37 @@ static void test_a_list_gives_back_in_the_order_of_return(void **state)
 		k[i] = rs_pool_alloc(&l);
 	for (unsigned i = 0; i < RS_POOL_LIST_MAX; i++)
 		rs_pool_free(&l, k[i * 7 % RS_POOL_LIST_MAX]);
-	for (unsigned i = 0; i < RS_POOL_LIST_MAX; i++)
+	for (unsigned i = RS_POOL_LIST_MAX; i-- > 0;)
 		assert_ptr_equal(rs_pool_alloc(&l), k[i * 7 % RS_POOL_LIST_MAX]);
 	rs_pool_fini(&p);
+}
+
+/* Two slabs of one: what gathers in one is had again in the other, before anything is fresh. */
+static void test_what_gathers_in_a_part_goes_to_the_others(void **state)
+{
+	enum { EACH = 20000 };
+	static struct rs_packet *k[EACH];
+	struct rs_pool whole, a, b, *parts[] = {&a, &b};
+	struct rs_pool_list la, lb;
+
+	assert_int_equal(rs_pool_init(&whole, 2 * EACH), 0);
+	assert_int_equal(rs_pool_split(&whole, parts, 2), 0);
+	rs_pool_list_init(&la, &a);
+	rs_pool_list_init(&lb, &b);
+	for (unsigned round = 0; round < 5; round++) {
+		for (unsigned i = 0; i < EACH; i++)
+			assert_non_null(k[i] = rs_pool_alloc(&la));
+		for (unsigned i = 0; i < EACH; i++)
+			rs_pool_free(&lb, k[i]);
+		for (unsigned i = 0; i < EACH; i++)
+			assert_non_null(k[i] = rs_pool_alloc(&lb));
+		for (unsigned i = 0; i < EACH; i++)
+			rs_pool_free(&la, k[i]);
+	}
+	assert_int_equal(a.fresh, EACH);
+	assert_int_equal(b.fresh, EACH); /* of its own it used none */
+	rs_pool_join(parts, 2);
+	rs_pool_fini(&whole);
 }
 
 int main(void)
@@ -148,7 +182,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_slab_gives_each_packet_to_one_holder),
 		cmocka_unit_test(test_the_slab_says_no_at_its_limit_and_yes_after_a_return),
-		cmocka_unit_test(test_a_list_gives_back_in_the_order_of_return),
+		cmocka_unit_test(test_a_list_gives_the_latest_return_first),
+		cmocka_unit_test(test_what_gathers_in_a_part_goes_to_the_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
