@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/look.h"
 #include "audit/nccl.h"
 #include "audit/qos.h"
 
@@ -168,6 +169,29 @@ int rs_qos_pfc_mask(const struct rs_audit *a, const char *host, const char *netd
 	return mask;
 }
 
+int rs_qos_lossless_dscp(const struct rs_audit *a, const char *host, const char *netdev, int mask)
+{
+	char subject[160];
+	const struct rs_fact *f;
+	uint32_t at = 0;
+	int inferred = -1;
+
+	snprintf(subject, sizeof(subject), "netdev/%s", netdev);
+	while ((f = rs_facts_next(a->facts, &at, host, subject, "dscp_to_prio/")))
+		if (!strcmp(f->subject, subject) && f->numeric && mask >> f->number & 1) {
+			int dscp = 0;
+
+			sscanf(f->name, "dscp_to_prio/%d", &dscp);
+			/* 26 is what most sites mark, where the map leaves the choice */
+			if (dscp == 26 || inferred < 0)
+				inferred = dscp;
+		}
+	for (int p = 0; inferred < 0 && p < 8; p++)
+		if (mask >> p & 1)
+			inferred = p * 8;
+	return inferred;
+}
+
 bool rs_qos_any_lossless(const struct rs_audit *a)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -189,33 +213,61 @@ static bool has_port(const struct rs_qos_port *port, unsigned n, const char *net
 	return false;
 }
 
-unsigned rs_qos_ports(const struct rs_audit *a, const char *host, struct rs_qos_port *port,
-		      unsigned most)
+/* Does the job leave this device out? It is of storage or management then. */
+static bool left_out(const struct rs_audit *a, const char *host, const char *nic)
 {
-	const char *subject;
-	unsigned n = 0;
+	const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA");
+
+	return hca && !rs_look_hca(hca->value, nic);
+}
+
+static bool has_qos(const struct rs_audit *a, const char *host, const char *netdev)
+{
+	return of_netdev(a, host, netdev, "trust", 0) || rs_qos_pfc_mask(a, host, netdev) >= 0;
+}
+
+/* all: those too that NCCL_IB_HCA does not name. */
+static unsigned find_ports(const struct rs_audit *a, const char *host, struct rs_qos_port *port,
+			   unsigned most, bool all)
+{
+	const char *skipped[64], *subject;
+	unsigned n = 0, n_skipped = 0;
 	uint32_t at = 0;
 
 	while (n < most && (subject = rs_facts_subject(a->facts, &at, host, "nic/"))) {
 		const char *netdev = rs_qos_netdev(a, host, subject + 4);
 
-		if (!netdev || has_port(port, n, netdev) ||
-		    (!of_netdev(a, host, netdev, "trust", 0) &&
-		     rs_qos_pfc_mask(a, host, netdev) < 0))
+		if (!netdev || has_port(port, n, netdev) || !has_qos(a, host, netdev))
 			continue;
+		if (!all && left_out(a, host, subject + 4)) {
+			if (n_skipped < 64)
+				skipped[n_skipped++] = netdev;
+			continue;
+		}
 		snprintf(port[n].nic, sizeof(port[n].nic), "%s", subject + 4);
 		snprintf(port[n].netdev, sizeof(port[n].netdev), "%s", netdev);
 		n++;
 	}
 	/* interfaces whose RDMA device nothing names */
 	for (at = 0; n < most && (subject = rs_facts_subject(a->facts, &at, host, "netdev/"));) {
-		if (has_port(port, n, subject + 7) ||
-		    (!rs_facts_get(a->facts, host, subject, "trust") &&
-		     rs_qos_pfc_mask(a, host, subject + 7) < 0))
+		bool skip = has_port(port, n, subject + 7) || !has_qos(a, host, subject + 7);
+
+		for (unsigned k = 0; k < n_skipped; k++)
+			skip |= !strcmp(skipped[k], subject + 7);
+		if (skip)
 			continue;
 		port[n].nic[0] = '\0';
 		snprintf(port[n].netdev, sizeof(port[n].netdev), "%s", subject + 7);
 		n++;
 	}
 	return n;
+}
+
+unsigned rs_qos_ports(const struct rs_audit *a, const char *host, struct rs_qos_port *port,
+		      unsigned most)
+{
+	unsigned n = find_ports(a, host, port, most, false);
+
+	/* a list of devices that this host does not have tells nothing of it */
+	return n ? n : find_ports(a, host, port, most, true);
 }

@@ -23,10 +23,13 @@ bool rs_qos_class(const struct rs_audit *a, const char *host, const char *nic, c
 		  enum rs_qp_kind kind, struct rs_class *c);
 /* Bit p: PFC is on for priority p; -1: no PFC row was seen. */
 int rs_qos_pfc_mask(const struct rs_audit *a, const char *host, const char *netdev);
+/* A DSCP that the host's map leads to a priority of the mask, 26 if that does; -1: none. */
+int rs_qos_lossless_dscp(const struct rs_audit *a, const char *host, const char *netdev, int mask);
 /* Is any priority lossless on any host's NIC or switch port that was seen? */
 bool rs_qos_any_lossless(const struct rs_audit *a);
 
-/* The NICs of a host that take part: those with a netdev that has QoS facts; each netdev once.
+/* The NICs of a host that take part: those that NCCL_IB_HCA names, where it names any, with a
+ * netdev that has QoS facts; each netdev once.
  * Returns how many, at most `most`; nic[i] may be "" where only the netdev is known. */
 struct rs_qos_port {
 	char nic[96], netdev[96];

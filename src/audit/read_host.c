@@ -11,8 +11,15 @@
 
 static int score_cmdline(const struct rs_input *in)
 {
-	return in->size < 8192 && (!strncmp(in->data, "BOOT_IMAGE=", 11) ||
-				   (rs_input_has(in, "root=") && rs_input_has(in, " ro ")))
+	const char *end = strchr(in->data, '\n');
+
+	/* one line; without a boot loader's BOOT_IMAGE the root file system tells */
+	if (in->size >= 8192 || (end && end[1 + strspn(end + 1, " \t\r\n")]))
+		return 0;
+	return !strncmp(in->data, "BOOT_IMAGE=", 11) ||
+			       (rs_input_has(in, "root=") &&
+				(rs_input_has(in, " ro") || rs_input_has(in, " rw") ||
+				 rs_input_has(in, " quiet") || rs_input_has(in, "iommu")))
 		       ? 80
 		       : 0;
 }
@@ -234,11 +241,19 @@ const struct rs_reader rs_reader_lsmod = {
 
 static bool idle_state(struct rs_line *l, int *state, char *name, int *latency, int *disable)
 {
+	const char *p = strstr(l->text, "name="), *at = strstr(l->text, "latency=");
+	const char *off = strstr(l->text, "disable="), *s = l->text;
+
 	*disable = -1;
-	if (sscanf(l->text, "state%d name=%63s latency=%d disable=%d", state, name, latency,
-		   disable) >= 3)
-		return true;
-	return false;
+	if (!p || !at || sscanf(p, "name=%63s", name) != 1 ||
+	    sscanf(at, "latency=%d", latency) != 1)
+		return false;
+	if (off && sscanf(off, "disable=%d", disable) != 1)
+		*disable = -1;
+	/* the last "stateN" before the values: a path may stand before it */
+	while ((s = strstr(s, "state")) && sscanf(s, "state%d", state) != 1)
+		s++;
+	return s && s < p;
 }
 
 static int score_idle(const struct rs_input *in)

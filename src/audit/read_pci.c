@@ -88,11 +88,29 @@ static void region(const struct device *d, const char *size)
 		put(d, "bar1_mib", "%ld", unit == 'G' ? n * 1024 : n);
 }
 
+/* -n has numbers for words: "17:00.0 0200: 15b3:1021 (rev a1)" */
+static bool numbers(const struct device *d, const char *text)
+{
+	const char *p = strchr(text, ' ');
+	unsigned class, vendor, device;
+	int used = 0;
+
+	if (!p || sscanf(p, " %4x: %4x:%4x%n", &class, &vendor, &device, &used) != 3 || !used)
+		return false;
+	put(d, "class", "0x%04lx", class);
+	put(d, "vendor", "0x%04lx", vendor);
+	put(d, "device", "0x%04lx", device);
+	return true;
+}
+
 static void header(struct device *d, const char *bdf, const char *text)
 {
 	const char *kind = "other";
 
 	snprintf(d->subject, sizeof(d->subject), "pci/%s", bdf);
+	/* an address alone, before a register: what it is was not said */
+	if (!strstr(text, ": "))
+		return;
 	if (strstr(text, "PCI bridge"))
 		kind = "bridge";
 	else if (strstr(text, "NVIDIA") &&
@@ -105,7 +123,8 @@ static void header(struct device *d, const char *bdf, const char *text)
 				       strstr(text, "Infiniband")
 			       ? "nic"
 			       : "ethernet";
-	rs_input_add(d->a, d->in, d->line, NULL, d->subject, "kind", "%s", kind);
+	if (!numbers(d, text))
+		rs_input_add(d->a, d->in, d->line, NULL, d->subject, "kind", "%s", kind);
 	rs_input_add(d->a, d->in, d->line, NULL, d->subject, "lspci", "%s", text);
 }
 
@@ -162,7 +181,8 @@ static int read_vvv(struct rs_audit *a, const struct rs_input *in)
 		d.line = l.number;
 		if (!l.indent && rs_pci_address(l.text, bdf, sizeof(bdf))) {
 			header(&d, bdf, l.text);
-			continue;
+			if (!strstr(l.text, "ACS_CTRL="))
+				continue;
 		}
 		/* a dump of registers without their functions: each is a port of its own */
 		if (!strcmp(d.subject, "pci/unnamed") || !strncmp(d.subject, "pci/unnamed-", 12))
@@ -176,6 +196,46 @@ static int read_vvv(struct rs_audit *a, const struct rs_input *in)
 	}
 	return a->err;
 }
+
+/* ---- setpci -s BDF ECAP_ACS+6.w ---- */
+
+static bool asked(const struct rs_input *in, char *bdf, size_t size)
+{
+	const char *p = in->command ? strstr(in->command, "-s ") : NULL;
+	char word[32];
+
+	return p && strstr(in->command, "setpci") && strstr(in->command, "ECAP_ACS+") &&
+	       sscanf(p + 3, "%31s", word) == 1 && rs_pci_address(word, bdf, size);
+}
+
+static int score_setpci(const struct rs_input *in)
+{
+	char bdf[32];
+	unsigned value;
+
+	return asked(in, bdf, sizeof(bdf)) && sscanf(in->data, "%x", &value) == 1 ? 90 : 0;
+}
+
+static int read_setpci(struct rs_audit *a, const struct rs_input *in)
+{
+	struct device d = {.a = a, .in = in, .line = 1};
+	char bdf[32];
+	unsigned value;
+
+	if (!asked(in, bdf, sizeof(bdf)) || sscanf(in->data, "%x", &value) != 1)
+		return a->err;
+	snprintf(d.subject, sizeof(d.subject), "pci/%s", bdf);
+	put(&d, "acs_control", "0x%02lx", (long)value);
+	return a->err;
+}
+
+const struct rs_reader rs_reader_setpci = {
+	.name = "setpci",
+	.what = "setpci -s BDF ECAP_ACS+6.w behind its prompt: ACS Control of a port",
+	.trust = RS_TRUST_DUMP,
+	.score = score_setpci,
+	.read = read_setpci,
+};
 
 const struct rs_reader rs_reader_lspci = {
 	.name = "lspci",

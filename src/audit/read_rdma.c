@@ -226,17 +226,10 @@ const struct rs_reader rs_reader_traffic_class = {
 
 /* ---- Counters: `name: value` ---- */
 
-static const char *const counter_names[] = {"out_of_sequence",
-					    "local_ack_timeout_err",
-					    "np_cnp_sent",
-					    "rx_prio0_bytes",
-					    "rx_packets",
-					    "packet_seq_err",
-					    "rx_discards_phy",
-					    "PortXmitData",
-					    "lifespan",
-					    "NIC statistics:",
-					    NULL};
+static const char *const counter_names[] = {
+	"out_of_sequence", "LinkDownedCounter", "local_ack_timeout_err", "np_cnp_sent",
+	"rx_prio0_bytes",  "rx_packets",        "packet_seq_err",        "rx_discards_phy",
+	"PortXmitData",    "lifespan",          "NIC statistics:",       NULL};
 
 static int score_counters(const struct rs_input *in)
 {
@@ -244,6 +237,38 @@ static int score_counters(const struct rs_input *in)
 		if (rs_input_has(in, counter_names[i]))
 			return rs_input_has(in, "/sys/") ? 0 : 50;
 	return 0;
+}
+
+/* perfquery's names of PortCounters and PortCountersExtended, and sysfs's of the same ones (IBTA
+ * vol. 1 16.1.3.5, 16.1.4.11). */
+static const char *kernel_name(const char *key)
+{
+	static const struct {
+		const char *said, *name;
+	} known[] = {
+		{"SymbolErrorCounter", "symbol_error"},
+		{"LinkErrorRecoveryCounter", "link_error_recovery"},
+		{"LinkDownedCounter", "link_downed"},
+		{"PortRcvErrors", "port_rcv_errors"},
+		{"PortRcvRemotePhysicalErrors", "port_rcv_remote_physical_errors"},
+		{"PortRcvSwitchRelayErrors", "port_rcv_switch_relay_errors"},
+		{"PortXmitDiscards", "port_xmit_discards"},
+		{"PortXmitConstraintErrors", "port_xmit_constraint_errors"},
+		{"PortRcvConstraintErrors", "port_rcv_constraint_errors"},
+		{"LocalLinkIntegrityErrors", "local_link_integrity_errors"},
+		{"ExcessiveBufferOverrunErrors", "excessive_buffer_overrun_errors"},
+		{"VL15Dropped", "VL15_dropped"},
+		{"PortXmitData", "port_xmit_data"},
+		{"PortRcvData", "port_rcv_data"},
+		{"PortXmitPkts", "port_xmit_packets"},
+		{"PortRcvPkts", "port_rcv_packets"},
+		{"PortXmitWait", "port_xmit_wait"},
+	};
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(key, known[i].said))
+			return known[i].name;
+	return key;
 }
 
 static int read_counters(struct rs_audit *a, const struct rs_input *in)
@@ -257,10 +282,9 @@ static int read_counters(struct rs_audit *a, const struct rs_input *in)
 	while (rs_line_next(in, &l)) {
 		char *key, *value, name[192];
 
-		if (!rs_line_pair(l.text, ':', &key, &value) || strchr(key, ' ') ||
-		    !isdigit((unsigned char)*value))
+		if (!rs_line_pair(l.text, ':', &key, &value) || strchr(key, ' ') || !isdigit((unsigned char)*(value += strspn(value, "."))))
 			continue;
-		snprintf(name, sizeof(name), "counter/%s", key);
+		snprintf(name, sizeof(name), "counter/%.160s", kernel_name(key));
 		rs_input_add(a, in, l.number, NULL, subject, name, "%s", value);
 	}
 	return a->err;
@@ -268,7 +292,7 @@ static int read_counters(struct rs_audit *a, const struct rs_input *in)
 
 const struct rs_reader rs_reader_counters = {
 	.name = "counters",
-	.what = "ethtool -S DEV, or hw_counters as `name: value`",
+	.what = "ethtool -S DEV, perfquery, or hw_counters as `name: value`",
 	.trust = RS_TRUST_TOOL,
 	.score = score_counters,
 	.read = read_counters,

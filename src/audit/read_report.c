@@ -16,7 +16,7 @@ static const char *const commands[] = {
 	"mlnx_qos", "rdma",         "ibstat",   "ibv_devinfo", "lscpu",     "numactl",
 	"sysctl",   "show_gids",    "cat",      "dcb",         "dmesg",     "lsmod",
 	"ulimit",   "ibdev2netdev", "route",    "cpupower",    "mstconfig", "mlxreg",
-	"uname",    "env",          "printenv", NULL,
+	"uname",    "env",          "printenv", "setpci",      NULL,
 };
 
 static bool is_command(const char *p)

@@ -17,6 +17,7 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_topo_m,
 	&rs_reader_sonic,
 	&rs_reader_lspci,
+	&rs_reader_setpci,
 	&rs_reader_lspci_tree,
 	&rs_reader_cmdline,
 	&rs_reader_dmesg,

@@ -20,6 +20,7 @@ extern const struct rs_reader rs_reader_topo_m;
 extern const struct rs_reader rs_reader_sonic;
 extern const struct rs_reader rs_reader_lspci;
 extern const struct rs_reader rs_reader_lspci_tree;
+extern const struct rs_reader rs_reader_setpci;
 extern const struct rs_reader rs_reader_cmdline;
 extern const struct rs_reader rs_reader_dmesg;
 extern const struct rs_reader rs_reader_lsmod;

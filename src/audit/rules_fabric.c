@@ -95,30 +95,6 @@ static void host_stages(struct rs_audit *a, struct rs_finding *f, const struct c
 	rs_finding_fact(f, c->pfc);
 }
 
-/* The only DSCP and priority that a host's own map leads to a lossless priority; -1: none. */
-static int lossless_dscp(const struct rs_audit *a, const char *host, const char *netdev, int mask)
-{
-	char subject[160];
-	const struct rs_fact *f;
-	uint32_t at = 0;
-	int inferred = -1;
-
-	snprintf(subject, sizeof(subject), "netdev/%s", netdev);
-	while ((f = rs_facts_next(a->facts, &at, host, subject, "dscp_to_prio/")))
-		if (!strcmp(f->subject, subject) && f->numeric && mask >> f->number & 1) {
-			int dscp = 0;
-
-			sscanf(f->name, "dscp_to_prio/%d", &dscp);
-			/* 26 is what most sites mark, where the map leaves the choice */
-			if (dscp == 26 || inferred < 0)
-				inferred = dscp;
-		}
-	for (int p = 0; inferred < 0 && p < 8; p++)
-		if (mask >> p & 1)
-			inferred = p * 8;
-	return inferred;
-}
-
 static void mark_fix(struct rs_audit *a, struct rs_finding *f, const struct chain *x, int dscp)
 {
 	const char *nic = *x->port.nic ? x->port.nic : "<rdma device>";
@@ -153,7 +129,7 @@ static void host_fixes(struct rs_audit *a, struct rs_finding *f, const struct ch
 		rs_finding_choice(f);
 	}
 	if (mask > 0) {
-		mark_fix(a, f, x, lossless_dscp(a, x->host, nd, mask));
+		mark_fix(a, f, x, rs_qos_lossless_dscp(a, x->host, nd, mask));
 		if (x->c.priority > 0) {
 			rs_finding_choice(f);
 			rs_finding_fix(a, f, x->host, false, NULL,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "audit/look.h"
 #include "audit/nccl.h"
+#include "audit/rails.h"
 #include "audit/rule.h"
 
 /* ---- N02 ---- */
@@ -255,111 +256,39 @@ static void n12(struct rs_audit *a, const struct rs_rule *r)
 	}
 }
 
-/* ---- N13 and X04's host side: islands and rails ---- */
-
-/* GPUs that NVLink does not join are islands of their own. */
-static unsigned islands(const struct rs_audit *a, const char *host, unsigned *gpus)
-{
-	unsigned island[32], n = 0;
-	const struct rs_fact *f;
-	uint32_t at = 0;
-	unsigned top = 0;
-
-	for (unsigned i = 0; i < 32; i++)
-		island[i] = i;
-	while ((f = rs_facts_next(a->facts, &at, host, "topo", "distance/GPU"))) {
-		unsigned x, y;
-
-		if (sscanf(f->name, "distance/GPU%u/GPU%u", &x, &y) != 2 || x >= 32 || y >= 32)
-			continue;
-		top = x >= top ? x + 1 : top;
-		if (strncmp(f->value, "NV", 2))
-			continue;
-		for (unsigned i = 0, from = island[x], to = island[y]; i < 32; i++)
-			if (island[i] == from)
-				island[i] = to;
-	}
-	for (unsigned i = 0; i < top; i++) {
-		bool first = true;
-
-		for (unsigned k = 0; k < i; k++)
-			first &= island[k] != island[i];
-		n += first;
-	}
-	*gpus = top;
-	return n;
-}
-
-struct rail {
-	const char *nic;
-	uint32_t net, mask;
-	const struct rs_fact *address;
-};
-
-static bool network(const char *cidr, uint32_t *net, uint32_t *mask)
-{
-	unsigned b[4], bits;
-
-	if (sscanf(cidr, "%u.%u.%u.%u/%u", &b[0], &b[1], &b[2], &b[3], &bits) != 5 || bits > 32 ||
-	    b[0] > 255 || b[1] > 255 || b[2] > 255 || b[3] > 255)
-		return false;
-	*mask = bits ? UINT32_MAX << (32 - bits) : 0;
-	*net = (b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]) & *mask;
-	return true;
-}
-
-/* The host's rails: NICs that NCCL_IB_HCA names, with the network of their address. */
-static unsigned rails(const struct rs_audit *a, const char *host, struct rail *rail, unsigned most)
-{
-	const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA");
-	const char *nic;
-	unsigned n = 0;
-	uint32_t at = 0;
-
-	while (hca && n < most && (nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
-		const char *netdev = rs_facts_value(a->facts, host, nic, "netdev");
-		const struct rs_fact *address;
-		char subject[128];
-
-		if (!netdev || !strstr(hca->value, nic + 4))
-			continue;
-		snprintf(subject, sizeof(subject), "netdev/%s", netdev);
-		address = rs_facts_get(a->facts, host, subject, "address");
-		if (!address || !network(address->value, &rail[n].net, &rail[n].mask))
-			continue;
-		rail[n].nic = nic + 4;
-		rail[n++].address = address;
-	}
-	return n;
-}
-
-/* Is there a route from the host that leads to this network, other than the one on the link? */
-static bool routed(const struct rs_audit *a, const char *host)
-{
-	const struct rs_fact *f;
-	uint32_t at = 0;
-
-	while ((f = rs_facts_next(a->facts, &at, host, "host", "route/")))
-		if (strstr(f->value, "via") && !strstr(f->value, "via 0.0.0.0"))
-			return true;
-	return false;
-}
+/* ---- N13 ---- */
 
 /* NCCL's count of nodes against the hosts that its ranks need, a rank a GPU. */
-static void n13_count(struct rs_audit *a, const struct rs_rule *r, const char *host, unsigned gpus)
+static void n13_host(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
 	const struct rs_fact *nodes = rs_facts_get(a->facts, host, "nccl", "nodes");
 	const struct rs_fact *ranks = rs_facts_get(a->facts, host, "nccl", "ranks");
 	struct rs_finding *f;
+	unsigned gpus, n_islands = rs_rails_islands(a, host, &gpus);
 	int64_t hosts;
 
-	if (!nodes || !ranks || !nodes->numeric || !ranks->numeric || !gpus || ranks->number < 1)
+	if (!nodes || !ranks || !nodes->numeric || !ranks->numeric || ranks->number < 1)
 		return;
+	if (!gpus) {
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+				   "NCCL counts %lld nodes for %lld ranks; how many GPUs a host "
+				   "has is not known",
+				   (long long)nodes->number, (long long)ranks->number);
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, nodes);
+		rs_finding_need(a, f, "nvidia-smi topo -m", "how many GPUs a host has");
+		return;
+	}
 	hosts = (ranks->number + gpus - 1) / gpus;
 	/* jobs may leave GPUs out: only whole hosts are counted, and only too many nodes are wrong
 	 */
-	if (ranks->number % gpus || nodes->number <= hosts)
+	if (ranks->number % gpus || nodes->number <= hosts) {
+		f = rs_finding_new(a, r, RS_PASS, RS_MAJOR, "%lld nodes for %lld ranks",
+				   (long long)nodes->number, (long long)ranks->number);
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, nodes);
 		return;
+	}
 	f = rs_finding_new(
 		a, r, RS_FAIL, RS_MAJOR,
 		"NCCL counts %lld nodes for %lld ranks, which fill %lld hosts of %u GPUs",
@@ -367,65 +296,29 @@ static void n13_count(struct rs_audit *a, const struct rs_rule *r, const char *h
 	rs_finding_subject(a, f, host, NULL);
 	rs_finding_fact(f, nodes);
 	rs_finding_fact(f, ranks);
+	rs_finding_fact(f, rs_nccl_env(a, host, "NCCL_HOSTID"));
+	if (n_islands > 1 && nodes->number == hosts * n_islands) {
+		rs_finding_why(a, f,
+			       "each of the %u NVLink islands of a host is counted as a node: "
+			       "what they send each other leaves by the NICs",
+			       n_islands);
+		rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+			       "unset NCCL_NET_DISABLE_INTRA", "NCCL_NET_DISABLE_INTRA=1");
+		return;
+	}
 	rs_finding_why(a, f,
-		       "a host is split: its GPUs are separate NVLink islands, or containers of "
-		       "one host have different host ids; traffic within it goes out");
-	rs_finding_fix(a, f, "all hosts of the job", true, NULL, "unset NCCL_HOSTID",
-		       "NCCL_HOSTID=<the host's name>  # when containers of one host differ in it");
+		       "a host is split: containers of one host have different host ids, or its "
+		       "GPUs cannot reach each other; traffic within it goes out");
+	rs_finding_fix(a, f, host, true, NULL, "unset NCCL_HOSTID",
+		       "NCCL_HOSTID=%s  # the same in all containers of a host", host);
 	if (f)
 		f->confidence = RS_MEDIUM;
 }
 
 static void n13(struct rs_audit *a, const struct rs_rule *r)
 {
-	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
-		const char *host = rs_facts_host(a->facts, i);
-		const struct rs_fact *nodes = rs_facts_get(a->facts, host, "nccl", "nodes");
-		const struct rs_fact *disable = rs_nccl_env(a, host, "NCCL_NET_DISABLE_INTRA");
-		struct rail rail[32];
-		unsigned gpus, n_islands = islands(a, host, &gpus), n = rails(a, host, rail, 32);
-		bool disjoint = n > 1;
-		struct rs_finding *f;
-
-		for (unsigned k = 1; k < n; k++)
-			disjoint &= rail[k].net != rail[0].net;
-		if (!gpus || n_islands < 2 || !disjoint) {
-			n13_count(a, r, host, gpus);
-			continue;
-		}
-		if ((disable && disable->number) || routed(a, host)) {
-			f = rs_finding_new(
-				a, r, RS_PASS, RS_CRITICAL,
-				"rails in disjoint networks, which are routed or not crossed");
-			rs_finding_subject(a, f, host, NULL);
-			continue;
-		}
-		f = rs_finding_new(
-			a, r, RS_FAIL, RS_CRITICAL,
-			"%u rails in disjoint networks without a route between them, and %u NVLink "
-			"islands a host: pairs of GPUs on different rails cannot connect",
-			n, n_islands);
-		rs_finding_subject(a, f, host, NULL);
-		for (unsigned k = 0; k < n; k++)
-			rs_finding_fact(f, rail[k].address);
-		rs_finding_fact(f, nodes);
-		rs_finding_fact(f, rs_nccl_env(a, host, "NCCL_CROSS_NIC"));
-		rs_finding_why(a, f,
-			       "islands of one host choose different NICs, so a ring joins one "
-			       "rail of a host to "
-			       "another rail of the next; NCCL_CROSS_NIC=0 governs the choice "
-			       "within a host only");
-		rs_finding_fix(a, f, host, true, NULL, "ip route del",
-			       "ip route add <the other rail's network> "
-			       "via <the rail's gateway>");
-		rs_finding_choice(f);
-		rs_finding_fix(a, f, "all hosts of the job", true, NULL, "unset it",
-			       "NCCL_NET_DISABLE_INTRA=1");
-		if (!rs_facts_get(a->facts, host, "host", "routes_seen")) {
-			rs_finding_need(a, f, "ip route", "whether the rails are routed");
-			f->confidence = RS_MEDIUM;
-		}
-	}
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		n13_host(a, r, rs_facts_host(a->facts, i));
 }
 
 /* ---- N14 ---- */
@@ -504,16 +397,14 @@ const struct rs_rule rs_rules_nccl[] = {
 	},
 	{
 		.id = "N13",
-		.name = "rails-and-islands",
-		.severity = RS_CRITICAL,
-		.criterion =
-			"Where a host has several NVLink islands, its rails can reach each other.",
-		.authority = "NCCL's sources (graph/search.cc): NCCL_CROSS_NIC",
-		.explain = "With one NVLink domain a host, PXN brings each message to the NIC of "
-			   "its rail. With several, "
-			   "ranks of different islands use different NICs, and NCCL counts each "
-			   "island as a node: some "
-			   "connections join different rails.",
+		.name = "nodes-count",
+		.severity = RS_MAJOR,
+		.criterion = "NCCL counts as many nodes as the job has hosts.",
+		.authority = "NCCL's log (nNodes, nRanks); NCCL_HOSTID in its documentation",
+		.explain = "NCCL takes ranks for one node when they share a host id and can reach "
+			   "each other. A host of several NVLink islands, or containers with ids "
+			   "of their own, count as several: X04 tells whether their rails reach "
+			   "each other.",
 		.run = n13,
 	},
 	{

@@ -18,6 +18,14 @@ static double link_gbps(int64_t tenths_gts, int64_t lanes)
 	return (double)tenths_gts / 10 * (double)lanes * coding;
 }
 
+/* hwloc keeps a link's bandwidth after coding alone, in GB/s. */
+static double link_bandwidth(const struct rs_audit *a, const char *host, const char *pci)
+{
+	const char *v = rs_facts_value(a->facts, host, pci, "link_gbytes");
+
+	return v ? strtod(v, NULL) * 8 : 0;
+}
+
 static bool link_of(const struct rs_audit *a, const char *host, const char *pci, int64_t *speed,
 		    int64_t *width)
 {
@@ -61,6 +69,7 @@ struct link {
 	const char *at;               /* the function whose Link Status it is */
 	int64_t speed, width, rate;   /* rate: of the ports behind it */
 	int64_t can_speed, can_width; /* what both ends can do; 0: not known */
+	double coded;                 /* Gb/s, where speed and width are not known */
 	double have, need;            /* Gb/s of data */
 };
 
@@ -70,8 +79,14 @@ static bool link_read(const struct rs_audit *a, const char *host, const char *pc
 	int64_t other;
 
 	*l = (struct link){.at = pci};
-	if (!link_of(a, host, pci, &l->speed, &l->width))
-		return false;
+	if (!link_of(a, host, pci, &l->speed, &l->width)) {
+		l->speed = l->width = 0;
+		l->coded = link_bandwidth(a, host, pci);
+		l->rate = rate_behind(a, host, pci, slot);
+		l->have = l->coded * 256 / 280;
+		l->need = (double)l->rate * 4096 / 4178;
+		return l->coded > 0;
+	}
 	l->can_speed = rs_look_number(a, host, pci, "max_link_speed", 0);
 	/* a slot wired narrower than the card is the platform's design: both ends must be known */
 	if (up) {
@@ -140,6 +155,14 @@ static void p01_fail(struct rs_audit *a, struct rs_finding *f, const char *host,
 			       "setpci -s <bridge above %s> CAP_EXP+10.w=0020:0020", pci + 4);
 }
 
+/* "16.0 GT/s x16", or what hwloc knows of it. */
+static const char *runs_at(struct rs_audit *a, const struct link *l)
+{
+	if (!l->width)
+		return rs_audit_text(a, "%.2f GB/s", l->coded / 8);
+	return rs_audit_text(a, "%.1f GT/s x%lld", (double)l->speed / 10, (long long)l->width);
+}
+
 static void p01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *pci)
 {
 	const char *where;
@@ -155,24 +178,20 @@ static void p01_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 				  : "the slot";
 	if (!l.rate && !down) {
 		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
-				   "%.1f GT/s x%lld, and the port's rate is not known",
-				   (double)l.speed / 10, (long long)l.width);
+				   "%s, and the port's rate is not known", runs_at(a, &l));
 		rs_finding_need(a, f, "/sys/class/infiniband/<dev>/ports/1/rate",
 				"what the slot must carry");
 	} else if (!l.rate) {
-		f = rs_finding_new(
-			a, r, RS_FAIL, RS_MAJOR,
-			"%s runs at %.1f GT/s x%lld and is capable of %.1f GT/s%s: "
-			"downtrained",
-			where, (double)l.speed / 10, (long long)l.width, (double)l.can_speed / 10,
-			l.can_width ? rs_audit_text(a, " x%lld", (long long)l.can_width) : "");
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+				   "%s runs at %s and is capable of %.1f GT/s%s: downtrained",
+				   where, runs_at(a, &l), (double)l.can_speed / 10,
+				   l.can_width ? rs_audit_text(a, " x%lld", (long long)l.can_width)
+					       : "");
 		p01_fail(a, f, host, pci, &l);
 	} else if (l.have < l.need * 0.98) {
 		f = rs_finding_new(a, r, RS_FAIL, down ? RS_MAJOR : RS_MINOR,
-				   "%s runs at %.1f GT/s x%lld: %.0f Gb/s of data, for ports of "
-				   "%lld Gb/s%s",
-				   where, (double)l.speed / 10, (long long)l.width, l.have,
-				   (long long)l.rate,
+				   "%s runs at %s: %.0f Gb/s of data, for ports of %lld Gb/s%s",
+				   where, runs_at(a, &l), l.have, (long long)l.rate,
 				   down ? "; it is capable of more: downtrained" : "");
 		p01_fail(a, f, host, pci, &l);
 	} else {
@@ -185,6 +204,8 @@ static void p01_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		rs_finding_subject(a, f, host, l.at + 4);
 	rs_finding_fact(f, rs_facts_get(a->facts, host, l.at, "link_speed"));
 	rs_finding_fact(f, rs_facts_get(a->facts, host, l.at, "link_width"));
+	if (!l.width)
+		rs_finding_fact(f, rs_facts_get(a->facts, host, l.at, "link_gbytes"));
 	rs_finding_fact(f, rs_facts_get(a->facts, host, l.at, "max_link_speed"));
 }
 
@@ -282,6 +303,23 @@ static void meet(const struct rs_audit *a, const char *host, const char *gpu, co
 			}
 }
 
+/* nvidia-smi shows pairs of GPUs and NICs, and none meets below the root complex. */
+static bool apart(const struct rs_audit *a, const char *host)
+{
+	const char *nic;
+	uint32_t at = 0;
+	bool seen = false;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		int near = rs_look_nearest(a, host, nic);
+
+		if (near > 0 && near <= RS_PXB)
+			return false;
+		seen |= near > 0;
+	}
+	return seen;
+}
+
 static struct meeting meetings(const struct rs_audit *a, const char *host)
 {
 	struct meeting m = {.known = false};
@@ -297,6 +335,9 @@ static struct meeting meetings(const struct rs_audit *a, const char *host)
 			if (!strcmp(rs_look_kind(a, host, nic), "nic"))
 				meet(a, host, gpu, nic, &m);
 	}
+	/* without a tree nvidia-smi's matrix tells whether they meet below a switch at all */
+	if (!m.known)
+		m.known = apart(a, host);
 	return m;
 }
 
@@ -649,6 +690,63 @@ static const struct rs_fact *cloud_file(const struct rs_audit *a, const char *ho
 	return NULL;
 }
 
+static void p09_judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		      const struct rs_fact *some, const char *what)
+{
+	const struct rs_fact *virtual = rs_facts_get(a->facts, host, "host", "virtual");
+	struct rs_finding *f;
+
+	if (rs_nccl_env(a, host, "NCCL_TOPO_FILE") || cloud_file(a, host)) {
+		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL, "a flat guest with a topology file");
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, rs_nccl_env(a, host, "NCCL_TOPO_FILE"));
+		rs_finding_fact(f, cloud_file(a, host));
+		return;
+	}
+	f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL, "%s, and there is no NCCL_TOPO_FILE", what);
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_why(a, f,
+		       "a virtual machine hides the PCIe tree, so NCCL cannot pair GPUs with their "
+		       "NICs and turns GPUDirect off. Link speeds that the guest shows for "
+		       "emulated ports (2.5 GT/s x1) are cosmetic");
+	rs_finding_fix(a, f, host, true, NULL, "unset NCCL_TOPO_FILE",
+		       "NCCL_TOPO_FILE=<XML made from the bare-metal twin: NCCL_TOPO_DUMP_FILE>");
+	rs_finding_choice(f);
+	rs_finding_fix(a, f, "the hypervisor", true, "the guest's restart", NULL,
+		       "give the guest NUMA cells and a pxb-pcie bus with switches a cell");
+	rs_finding_fact(f, some);
+	rs_finding_fact(f, virtual);
+}
+
+/* nvidia-smi's matrix of a guest: several GPUs and NICs, and all pairs are alike and far. */
+static void p09_matrix(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *f, *first = NULL;
+	unsigned gpus = 0, pairs = 0, x;
+	uint32_t at = 0;
+
+	if (!rs_look_guest(a, host))
+		return;
+	while ((f = rs_facts_next(a->facts, &at, host, "topo", "distance/GPU"))) {
+		char column[64];
+
+		if (sscanf(f->name, "distance/GPU%u/%63s", &x, column) != 2 ||
+		    !strncmp(column, "GPU", 3))
+			continue;
+		first = first ? first : f;
+		gpus = x >= gpus ? x + 1 : gpus;
+		pairs++;
+		if (strcmp(f->value, first->value) || !strcmp(f->value, "PIX") ||
+		    !strcmp(f->value, "PXB"))
+			return;
+	}
+	if (gpus < 2 || pairs < 2 * gpus)
+		return;
+	p09_judge(a, r, host, first,
+		  rs_audit_text(a, "all %u pairs of GPUs and NICs of this guest are %s", pairs,
+				first->value));
+}
+
 static void p09(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -656,7 +754,6 @@ static void p09(struct rs_audit *a, const struct rs_rule *r)
 		unsigned gpus = 0, nics = 0, flat = 0, without_node = 0;
 		const struct rs_fact *virtual = rs_facts_get(a->facts, host, "host", "virtual");
 		const struct rs_fact *some = NULL;
-		struct rs_finding *f;
 		uint32_t at = 0;
 
 		while ((pci = rs_facts_subject(a->facts, &at, host, "pci/"))) {
@@ -677,40 +774,19 @@ static void p09(struct rs_audit *a, const struct rs_rule *r)
 			without_node += rs_facts_number(a->facts, host, pci, "numa_node", &node) &&
 					node < 0;
 		}
+		if (!gpus && !nics)
+			p09_matrix(a, r, host);
 		if (!gpus || !nics || flat < gpus + nics)
 			continue;
 		/* bare metal shows NUMA nodes, or has a switch on the way; a guest shows neither */
 		if (!virtual && without_node < gpus + nics)
 			continue;
-		if (rs_nccl_env(a, host, "NCCL_TOPO_FILE") || cloud_file(a, host)) {
-			f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
-					   "a flat guest with a topology file");
-			rs_finding_fact(f, rs_nccl_env(a, host, "NCCL_TOPO_FILE"));
-			rs_finding_fact(f, cloud_file(a, host));
-		} else {
-			f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
-					   "%u GPUs and %u NICs on a flat PCI bus%s: no GPU shares "
-					   "a switch with "
-					   "a NIC, and there is no NCCL_TOPO_FILE",
-					   gpus, nics,
-					   without_node ? ", without NUMA nodes (-1)" : "");
-			rs_finding_why(a, f,
-				       "a virtual machine hides the PCIe tree, so NCCL cannot pair "
-				       "GPUs with their NICs "
-				       "and turns GPUDirect off. Link speeds that the guest shows "
-				       "for emulated "
-				       "ports (2.5 GT/s x1) are cosmetic");
-			rs_finding_fix(a, f, host, true, NULL, "unset it",
-				       "NCCL_TOPO_FILE=<XML made from the bare-metal twin: "
-				       "NCCL_TOPO_DUMP_FILE>");
-			rs_finding_choice(f);
-			rs_finding_fix(a, f, "the hypervisor", true, "the guest's restart", NULL,
-				       "give the guest NUMA cells and a pxb-pcie bus with switches "
-				       "a cell");
-			rs_finding_fact(f, some);
-			rs_finding_fact(f, virtual);
-		}
-		rs_finding_subject(a, f, host, NULL);
+		p09_judge(a, r, host, some,
+			  rs_audit_text(a,
+					"%u GPUs and %u NICs on a flat PCI bus%s: no GPU shares a "
+					"switch with a NIC",
+					gpus, nics,
+					without_node ? ", without NUMA nodes (-1)" : ""));
 	}
 }
 

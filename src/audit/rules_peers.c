@@ -6,6 +6,7 @@
 #include "audit/hop.h"
 #include "audit/look.h"
 #include "audit/qos.h"
+#include "audit/rails.h"
 #include "audit/rule.h"
 
 enum { VOTES = 4096, CABLES = 32768, LEAVES = 64, NAMED = 6, GROUPS = 64 };
@@ -413,6 +414,8 @@ static void x04(struct rs_audit *a, const struct rs_rule *r)
 		rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
 			       "%u devices are on one leaf in all hosts of their group", checked);
 	free(c);
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		rs_rails_judge(a, r, rs_facts_host(a->facts, i));
 }
 
 /* ---- X05: versions ---- */
@@ -679,12 +682,16 @@ const struct rs_rule rs_rules_peers[] = {
 	 "The fastest NIC of a host that is up stands for it. Versions differ in where the smaller "
 	 "of both ends is taken, so that any difference is told.",
 	 x02},
-	{"X04", "rail-wiring", RS_CRITICAL, "A NIC of one name is on one leaf in all hosts.",
+	{"X04", "rail-wiring", RS_CRITICAL,
+	 "A NIC of one name is on one leaf in all hosts; rails reach each other where NCCL "
+	 "crosses them.",
 	 "Rail-optimised networks; LLDP (IEEE 802.1AB), ibnetdiscover, NetQ",
 	 "Hosts whose NICs together reach the same leaves are a group; in it each device is to be "
 	 "on "
 	 "the leaf where most have it. Two swapped cables keep the set and break the order. Groups "
-	 "of fewer than three hosts have no majority and are not judged.",
+	 "of fewer than three hosts have no majority and are not judged. Where a host has several "
+	 "NVLink islands, or PXN is off, GPUs on different rails talk to each other: rails in "
+	 "networks of their own then need a route.",
 	 x04},
 	{"X05", "versions", RS_MAJOR,
 	 "NICs of one board have one firmware; hosts one kernel, driver and NCCL; switches one "

@@ -3,96 +3,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include "audit/gid.h"
 #include "audit/nccl.h"
 #include "audit/qos.h"
 #include "audit/rule.h"
 
 /* ---- R02 ---- */
 
-static bool link_local(const char *gid)
-{
-	return !strncasecmp(gid, "fe8", 3) || !strncasecmp(gid, "fe9", 3) ||
-	       !strncasecmp(gid, "fea", 3) || !strncasecmp(gid, "feb", 3);
-}
-
-static bool all_zero(const char *gid)
-{
-	return strspn(gid, "0:") == strlen(gid);
-}
-
-static bool ipv4_mapped(const char *gid)
-{
-	return strcasestr(gid, "ffff:") != NULL && !link_local(gid);
-}
-
-struct gid {
-	const struct rs_fact *gid, *type;
-};
-
-static struct gid gid_at(const struct rs_audit *a, const char *host, const char *nic, int index)
-{
-	char name[32];
-	struct gid g;
-
-	snprintf(name, sizeof(name), "gid/%d", index);
-	g.gid = rs_facts_get(a->facts, host, nic, name);
-	snprintf(name, sizeof(name), "gid_type/%d", index);
-	g.type = rs_facts_get(a->facts, host, nic, name);
-	return g;
-}
-
-static bool usable(const struct gid *g)
-{
-	return g->gid && g->type && !strcmp(g->type->value, "v2") && !link_local(g->gid->value) &&
-	       !all_zero(g->gid->value);
-}
-
-/* IPv4 first, as NCCL and perftest prefer it. -1: none. */
-static int best_gid(const struct rs_audit *a, const char *host, const char *nic)
-{
-	int found = -1;
-
-	for (int i = 0; i < 256; i++) {
-		struct gid g = gid_at(a, host, nic, i);
-
-		if (!usable(&g))
-			continue;
-		if (ipv4_mapped(g.gid->value))
-			return i;
-		found = found < 0 ? i : found;
-	}
-	return found;
-}
-
-/* Has this device a GID table at all, and is it Ethernet? */
-static bool has_gids(const struct rs_audit *a, const char *host, const char *nic)
-{
-	const char *layer = rs_facts_value(a->facts, host, nic, "link_layer");
-	uint32_t at = 0;
-	const struct rs_fact *f;
-
-	if (layer && strcmp(layer, "Ethernet"))
-		return false;
-	while ((f = rs_facts_next(a->facts, &at, host, nic, "gid_type/")))
-		if (!strcmp(f->subject, nic))
-			return true;
-	return false;
-}
-
 static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *nic,
 		    const struct rs_fact *index)
 {
-	struct gid g = gid_at(a, host, nic, (int)index->number);
-	int best = best_gid(a, host, nic);
+	struct rs_gid g = rs_gid_at(a, host, nic, (int)index->number);
+	int best = rs_gid_best(a, host, nic);
 	const char *what = NULL;
 	struct rs_finding *f;
 
-	if (!g.gid || all_zero(g.gid->value))
+	if (!g.gid || rs_gid_zero(g.gid->value))
 		what = "is empty";
 	else if (g.type && strcmp(g.type->value, "v2"))
 		what = "is RoCE v1, which no router forwards";
-	else if (link_local(g.gid->value))
+	else if (rs_gid_link_local(g.gid->value))
 		what = "is link-local, which no router forwards";
 	if (!what) {
 		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL, "GID %lld is routable RoCE v2",
@@ -124,15 +54,15 @@ static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 	rs_finding_fact(f, g.gid);
 	rs_finding_fact(f, g.type);
 	if (what)
-		rs_finding_fact(f, gid_at(a, host, nic, best).gid);
+		rs_finding_fact(f, rs_gid_at(a, host, nic, best).gid);
 }
 
 /* NCCL's own choice where the index is not set: 0 up to 2.20, from 2.21 on the entry it finds. */
 static void r02_unset(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		      const char *nic, uint32_t version)
 {
-	int best = best_gid(a, host, nic);
-	struct gid first = gid_at(a, host, nic, 0);
+	int best = rs_gid_best(a, host, nic);
+	struct rs_gid first = rs_gid_at(a, host, nic, 0);
 	struct rs_finding *f;
 
 	/* a port without an address of its own is not part of the job */
@@ -142,7 +72,7 @@ static void r02_unset(struct rs_audit *a, const struct rs_rule *r, const char *h
 		f = rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
 				   "NCCL_IB_GID_INDEX is not set: 0 up to NCCL 2.20, then chosen");
 		rs_finding_need(a, f, "NCCL's log, or NCCL_VERSION", "which release it is");
-	} else if (version >= rs_nccl_make(2, 21, 0) || usable(&first)) {
+	} else if (version >= rs_nccl_make(2, 21, 0) || rs_gid_usable(&first)) {
 		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
 				   "NCCL takes GID %d, routable RoCE v2",
 				   version >= rs_nccl_make(2, 21, 0) ? best : 0);
@@ -157,7 +87,7 @@ static void r02_unset(struct rs_audit *a, const struct rs_rule *r, const char *h
 	}
 	rs_finding_subject(a, f, host, nic + 4);
 	rs_finding_fact(f, first.gid);
-	rs_finding_fact(f, gid_at(a, host, nic, best).gid);
+	rs_finding_fact(f, rs_gid_at(a, host, nic, best).gid);
 }
 
 static void r02(struct rs_audit *a, const struct rs_rule *r)
@@ -167,10 +97,11 @@ static void r02(struct rs_audit *a, const struct rs_rule *r)
 		const struct rs_fact *index = rs_nccl_env(a, host, "NCCL_IB_GID_INDEX");
 		uint32_t version = rs_nccl_version(a, host, NULL), at = 0;
 
-		if (!index && !rs_nccl_env_seen(a, host))
+		if (!index && !rs_nccl_env_seen(a, host) &&
+		    !rs_facts_get(a->facts, host, "nccl", "version"))
 			continue;
 		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
-			if (!has_gids(a, host, nic))
+			if (!rs_gid_table(a, host, nic))
 				continue;
 			if (index && index->numeric && index->number >= 0)
 				r02_nic(a, r, host, nic, index);

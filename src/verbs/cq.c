@@ -94,11 +94,13 @@ void rs_vcq_events(void *arg)
 	while ((cq = rs_nic_poll_notified(nic)) != NULL)
 		report((struct rs_vcq *)(uintptr_t)rs_cq_get_user(cq));
 	while (rs_nic_poll_event(nic, &e)) {
-		uint64_t object = e.qp   ? rs_qp_get_user(e.qp)
-				  : e.cq ? rs_cq_get_user(e.cq)
-					 : rs_srq_get_user(e.srq);
+		uint64_t object = e.cq ? rs_cq_get_user(e.cq) : e.srq ? rs_srq_get_user(e.srq) : 0;
 
-		rs_vevents_add(&c->async, (void *)(uintptr_t)object, event_types[e.type]);
+		if (e.qp)
+			rs_v_handle_event(c, (struct rs_vqp *)(uintptr_t)rs_qp_get_user(e.qp),
+					  event_types[e.type]);
+		else
+			rs_vevents_add(&c->async, (void *)(uintptr_t)object, event_types[e.type]);
 	}
 }
 

@@ -149,6 +149,7 @@ static void fill_ops(struct rs_vctx *c)
 	v->create_qp_ex = rs_v_create_qp_ex;
 	rs_v_fill_memory_ops(v);
 	rs_v_fill_srq_ops(v);
+	rs_v_fill_xrc_ops(v);
 	rs_v_fill_window_ops(v);
 }
 

@@ -265,12 +265,12 @@ static int modify(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_attr
 RS_EXPORT int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
 {
 	struct rs_vctx *c = rs_vctx(base->context);
-	struct rs_vqp *qp = rs_vqp(base);
+	struct rs_vqp *qp = rs_vqp(base)->made;
 	int err;
 
 	rs_vctx_lock(c);
 	err = modify(c, qp, a, mask);
-	refresh(qp);
+	base->state = refresh(qp);
 	rs_vctx_unlock(c);
 	return err;
 }
@@ -279,11 +279,11 @@ RS_EXPORT int ibv_query_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask,
 			   struct ibv_qp_init_attr *init)
 {
 	struct rs_vctx *c = rs_vctx(base->context);
-	struct rs_vqp *qp = rs_vqp(base);
+	struct rs_vqp *qp = rs_vqp(base)->made;
 	struct rs_qp_attr e;
 
 	rs_vctx_lock(c);
-	refresh(qp);
+	base->state = refresh(qp);
 	*a = qp->attr;
 	if (qp->attr.qp_state >= IBV_QPS_RTR && qp->attr.qp_state <= IBV_QPS_SQE) {
 		rs_qp_query(qp->qp, &e);
@@ -366,7 +366,7 @@ static int make_engine_qp(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv
 		.max_recv_sge = (uint8_t)qp->cap.max_recv_sge,
 		.transport = transports[a->qp_type],
 		.xrc_target = a->qp_type == IBV_QPT_XRC_RECV,
-		.xrcd = qp->xrcd ? qp->xrcd->number : 0,
+		.xrcd = qp->domain,
 		.srq = a->srq ? rs_vsrq(a->srq)->srq : NULL,
 		.max_inline = qp->cap.max_inline_data > rs_v_build_inline(qp)
 				      ? qp->cap.max_inline_data
@@ -443,6 +443,7 @@ struct ibv_qp *rs_v_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	}
 	qp->pd = a->comp_mask & IBV_QP_INIT_ATTR_PD && a->pd ? rs_vpd(a->pd) : NULL;
 	qp->xrcd = a->qp_type == IBV_QPT_XRC_RECV ? rs_vxrcd(a->xrcd) : NULL;
+	qp->domain = qp->xrcd ? qp->xrcd->number : 0;
 	qp->sq_sig_all = a->sq_sig_all;
 	grant(qp, a);
 	err = rs_v_build_init(qp, a->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS ? a->send_ops_flags
@@ -459,6 +460,7 @@ struct ibv_qp *rs_v_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 		return NULL;
 	}
 	fill_base(c, qp, a);
+	rs_v_handle_add(qp, qp);
 	rs_qp_set_user(qp->qp, (uintptr_t)qp);
 	count_refs(qp, 1);
 	a->cap = qp->cap;
@@ -491,14 +493,16 @@ RS_EXPORT int ibv_destroy_qp(struct ibv_qp *base)
 	struct rs_vqp *qp = rs_vqp(base);
 
 	rs_vctx_lock(c);
-	reset(c, qp);
+	if (rs_v_handle_remove(qp)) {
+		reset(c, qp->made);
+		rs_nic_destroy_qp(rs_live_nic(c->live), qp->qp);
+	}
 	rs_vevents_drop(&c->async, qp);
-	rs_nic_destroy_qp(rs_live_nic(c->live), qp->qp);
 	rs_vctx_unlock(c);
 	rs_vevents_wait_acks(&base->mutex, &base->cond, &base->events_completed, qp->events_got);
 	count_refs(qp, -1);
 	rs_v_build_fini(qp);
-	free(qp);
+	rs_v_handle_free(c, qp);
 	return 0;
 }
 

@@ -1,72 +1,8 @@
-/* Shared receive queues and XRC domains: IBTA §10.2.9, annex A14. */
+/* Shared receive queues, of XRC too: IBTA §10.2.9, annex A14. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "verbs/verbs.h"
-
-/* ---- XRC domains ---- */
-
-static uint64_t inode_of(int fd)
-{
-	struct stat st;
-
-	return fd < 0 || fstat(fd, &st) ? 0 : (uint64_t)st.st_ino;
-}
-
-/* The domain that a file names, within this context; -1: a private one. */
-static struct ibv_xrcd *open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *a)
-{
-	static const uint32_t needed = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
-	struct rs_vctx *c = rs_vctx(context);
-	uint64_t inode = inode_of(a->fd);
-	struct rs_vxrcd *x, *same;
-
-	if ((a->comp_mask & needed) != needed || (a->fd >= 0 && !inode)) {
-		errno = EINVAL;
-		return NULL;
-	}
-	x = calloc(1, sizeof(*x));
-	if (!x) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	x->base.context = context;
-	x->inode = inode;
-	rs_vctx_lock(c);
-	for (same = c->xrcds; same && (!inode || same->inode != inode); same = same->next)
-		;
-	x->number = same ? same->number : ++c->next_xrcd;
-	x->next = c->xrcds;
-	c->xrcds = x;
-	rs_vctx_unlock(c);
-	return &x->base;
-}
-
-static int close_xrcd(struct ibv_xrcd *base)
-{
-	struct rs_vxrcd *x = rs_vxrcd(base), **at;
-	struct rs_vctx *c = rs_vctx(base->context);
-
-	if (x->refs)
-		return EBUSY;
-	rs_vctx_lock(c);
-	for (at = &c->xrcds; *at != x; at = &(*at)->next)
-		;
-	*at = x->next;
-	rs_vctx_unlock(c);
-	free(x);
-	return 0;
-}
-
-/* A target QP of this context's, by its number. */
-static struct ibv_qp *open_qp(struct ibv_context *context, struct ibv_qp_open_attr *a)
-{
-	errno = EOPNOTSUPP;
-	return NULL;
-}
-
-/* ---- Shared receive queues ---- */
 
 static int check(const struct ibv_srq_init_attr_ex *a)
 {
@@ -240,9 +176,6 @@ static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv
 
 void rs_v_fill_srq_ops(struct verbs_context *v)
 {
-	v->open_xrcd = open_xrcd;
-	v->close_xrcd = close_xrcd;
-	v->open_qp = open_qp;
 	v->create_srq_ex = create_srq_ex;
 	v->get_srq_num = get_srq_num;
 	v->context.ops.post_srq_recv = post_srq_recv;

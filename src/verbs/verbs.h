@@ -133,7 +133,7 @@ struct rs_vxrcd {
 	struct ibv_xrcd base;
 	uint32_t number;
 	uint32_t refs;
-	uint64_t inode; /* of the file that names it; 0: private */
+	uint64_t inode, volume; /* of the file that names it; inode 0: private */
 	struct rs_vxrcd *next;
 };
 
@@ -152,12 +152,18 @@ struct rs_vqp {
 	struct rs_qp *qp;
 	struct rs_vpd *pd;
 	struct rs_vxrcd *xrcd;
+	uint32_t domain;         /* the number of a target's */
 	struct ibv_qp_attr attr; /* as set */
 	struct ibv_qp_cap cap;
 	bool sq_sig_all, has_path;
 	uint32_t endpoint;
 	uint32_t events_got;
 	struct rs_vbuild *build; /* of ibv_wr_start() */
+	/* An XRC target may have more handles than the one that made it: ibv_open_qp(). */
+	struct rs_vqp *made;  /* that one, which has the state; itself, when it is */
+	struct rs_vqp *first; /* of made: the handles in use */
+	struct rs_vqp *next;
+	uint32_t handles; /* of made: memory that waits for the last */
 };
 
 static inline struct rs_vctx *rs_vctx(struct ibv_context *c)
@@ -254,6 +260,14 @@ int rs_v_build_init(struct rs_vqp *qp, uint64_t ops);
 void rs_v_build_fini(struct rs_vqp *qp);
 /* Inline bytes that its operations need, whatever the application asked for. */
 uint32_t rs_v_build_inline(const struct rs_vqp *qp);
+/* xrc.c: locked, but for rs_v_handle_free(). */
+void rs_v_handle_add(struct rs_vqp *made, struct rs_vqp *handle);
+/* True: it was the last, and the queue pair itself goes. */
+bool rs_v_handle_remove(struct rs_vqp *handle);
+void rs_v_handle_free(struct rs_vctx *c, struct rs_vqp *handle);
+/* An asynchronous event of the queue pair: each handle has one (A14.3.6). */
+void rs_v_handle_event(struct rs_vctx *c, struct rs_vqp *made, enum ibv_event_type type);
+void rs_v_fill_xrc_ops(struct verbs_context *v);
 /* qp.c */
 struct ibv_qp *rs_v_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *a);
 

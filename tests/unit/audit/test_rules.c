@@ -137,8 +137,13 @@ static void test_peers_that_differ_in_trust_are_named(void **state)
 static void test_loss_since_boot_is_said_to_be_since_boot(void **state)
 {
 	struct judged j =
-		judge("C01", FACTS({"a", "nic/m", "counter/local_ack_timeout_err", "12", 0}));
+		judge("C01", FACTS({"a", "nic/m", "counter/local_ack_timeout_err", "12", 0},
+				   {"a", "netdev/eth4", "pfc/3", "1", 0}));
 
+	/* of a class that need not be lossless one reading is a hint */
+	assert_int_equal(
+		verdict("C01", FACTS({"a", "nic/m", "counter/local_ack_timeout_err", "12", 0})),
+		RS_UNKNOWN);
 	assert_int_equal(j.a->findings[0]->verdict, RS_FAIL);
 	assert_int_equal(j.a->findings[0]->severity, RS_MAJOR);
 	assert_int_equal(j.a->findings[0]->confidence, RS_MEDIUM);
@@ -511,17 +516,22 @@ static void test_lossless_priority_discards_nothing(void **state)
 static void test_islands_need_rails_that_reach_each_other(void **state)
 {
 	assert_int_equal(
-		verdict("N13", FACTS(ISLANDS, {"a", "netdev/e1", "address", "10.2.0.5/16", 0})),
+		verdict("X04", FACTS(ISLANDS, {"a", "netdev/e1", "address", "10.2.0.5/16", 0})),
 		RS_FAIL);
 	/* one network */
 	assert_int_equal(
-		verdict("N13", FACTS(ISLANDS, {"a", "netdev/e1", "address", "10.1.0.6/16", 0})),
+		verdict("X04", FACTS(ISLANDS, {"a", "netdev/e1", "address", "10.1.0.6/16", 0})),
 		RS_NA);
 	/* routed */
 	assert_int_equal(
-		verdict("N13", FACTS(ISLANDS, {"a", "netdev/e1", "address", "10.2.0.5/16", 0},
+		verdict("X04", FACTS(ISLANDS, {"a", "netdev/e1", "address", "10.2.0.5/16", 0},
 				     {"a", "host", "route/10.2.0.0/16", "e0 via 10.1.0.1", 0})),
 		RS_PASS);
+	/* the management port's default route leads no queue pair of a rail anywhere */
+	assert_int_equal(
+		verdict("X04", FACTS(ISLANDS, {"a", "netdev/e1", "address", "10.2.0.5/16", 0},
+				     {"a", "host", "route/default", "eno1 via 10.9.0.1", 0})),
+		RS_FAIL);
 }
 
 static void test_nodes_are_not_more_than_hosts(void **state)
@@ -532,10 +542,10 @@ static void test_nodes_are_not_more_than_hosts(void **state)
 		"a", "topo", "distance/GPU3/GPU0", "NV18", 0 \
 	}
 	assert_int_equal(verdict("N13", FACTS(FOUR_GPUS, JOB("4", "8"))), RS_FAIL);
-	assert_int_equal(verdict("N13", FACTS(FOUR_GPUS, JOB("2", "8"))), RS_NA);
+	assert_int_equal(verdict("N13", FACTS(FOUR_GPUS, JOB("2", "8"))), RS_PASS);
 	/* a job that leaves GPUs out */
-	assert_int_equal(verdict("N13", FACTS(FOUR_GPUS, JOB("3", "6"))), RS_NA);
-	assert_int_equal(verdict("N13", FACTS(JOB("4", "8"))), RS_NA);
+	assert_int_equal(verdict("N13", FACTS(FOUR_GPUS, JOB("3", "6"))), RS_PASS);
+	assert_int_equal(verdict("N13", FACTS(JOB("4", "8"))), RS_UNKNOWN);
 }
 
 static void test_completions_and_fallback(void **state)
@@ -554,8 +564,10 @@ static void test_consequences_fold_under_their_cause(void **state)
 					    {"a", "nic/mlx5_0", "counter/packet_seq_err", "9", 0}));
 
 	assert_string_equal(j.a->findings[0]->rule->id, "X01");
-	assert_int_equal(j.a->findings[0]->n_effects, 1);
+	assert_int_equal(j.a->findings[0]->n_effects, 2);
 	assert_string_equal(j.a->findings[0]->effect[0]->rule->id, "C01");
+	/* the job's variable is the same fact, told once */
+	assert_string_equal(j.a->findings[0]->effect[1]->rule->id, "N06");
 	assert_int_equal(rs_audit_status(j.a, false, false), 1);
 	rs_audit_destroy(j.a);
 }
