@@ -5,13 +5,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "audit/reader.h"
 #include "audit/snapshot.h"
+#include "audit/ttar.h"
 
 enum {
 	DEPTH_MAX = 24,
@@ -34,6 +37,8 @@ struct walk {
 	uint8_t age;
 	uint32_t files;
 	uint64_t bytes;
+	int top;       /* the directory that was named; -1: a file was */
+	size_t prefix; /* of paths shown: how long what was named is */
 	unsigned nested;
 	bool split; /* the directory's files are of several machines, by their own names */
 };
@@ -180,13 +185,32 @@ static int file_read(int fd, struct content *c)
 	return err;
 }
 
+/* A link may lead to another file below what was named, and not out of it: a snapshot from
+ * elsewhere would show files of this machine. */
+static int open_below(const struct walk *w, int dir, const char *name, const char *path)
+{
+	struct open_how how = {.flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC,
+			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+	long fd;
+
+	if (w->top < 0)
+		return openat(dir, name, (int)how.flags);
+	fd = syscall(SYS_openat2, w->top, path + w->prefix, &how, sizeof(how));
+	/* kernels before 5.6, and sandboxes that do not know the call: no link at all */
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		return openat(dir, name, (int)how.flags | O_NOFOLLOW);
+	return (int)fd;
+}
+
 static int file(struct walk *w, int dir, const char *name, const char *host, const char *path,
 		const char *inner)
 {
+	int fd = open_below(w, dir, name, path), err;
 	struct content c = {0};
 	struct stat st;
-	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
 
+	if (fd < 0 && (errno == EXDEV || errno == ELOOP))
+		return remember(w->a, host, path, NULL, 0);
 	/* a file of sysfs may refuse to be read: then its fact is not known */
 	if (fd < 0)
 		return 0;
@@ -294,36 +318,70 @@ static const char *owner_of(const struct owner *o, const char **inner)
 	return o->marked;
 }
 
+static int refuse_path(struct walk *w, const char *path, const char *name)
+{
+	rs_error_set(w->e, -EINVAL, "%s: holds the path '%s', which climbs out of it", path, name);
+	rs_error_hint(w->e, "nothing was written; do not unpack it elsewhere either");
+	return -EINVAL;
+}
+
+/* A file out of an archive. */
+static int member(struct walk *w, struct owner *o, const char *path, const char *name, char *data,
+		  size_t size)
+{
+	const char *inner = name, *host;
+	char full[4096];
+	int err;
+
+	find_mark(o, name);
+	host = owner_of(o, &inner);
+	snprintf(full, sizeof(full), "%s:%s", path, name);
+	err = count(w, full, 0);
+	return err ? err : recognise(w, host, full, inner, data, size);
+}
+
 static int entry(struct walk *w, struct archive *ar, struct archive_entry *en, struct owner *o,
 		 struct unpacked *u, const char *path)
 {
-	const char *name = archive_entry_pathname(en), *inner = name, *host;
+	const char *name = archive_entry_pathname(en);
 	struct content c = {0};
-	char full[4096];
 	int err;
 
 	if (++u->entries > ENTRIES_MAX)
 		return over(w, path, "more than 400,000 entries");
 	if (!name || archive_entry_filetype(en) == AE_IFDIR)
 		return 0;
-	if (path_hostile(name)) {
-		rs_error_set(w->e, -EINVAL, "%s: holds the path '%s', which climbs out of it", path,
-			     name);
-		rs_error_hint(w->e, "nothing was written; do not unpack it elsewhere either");
-		return -EINVAL;
-	}
+	if (path_hostile(name))
+		return refuse_path(w, path, name);
 	if (archive_entry_filetype(en) != AE_IFREG)
 		return 0;
-	find_mark(o, name);
-	host = owner_of(o, &inner);
-	snprintf(full, sizeof(full), "%s:%s", path, name);
 	err = entry_read(w, ar, &c, u, path);
 	if (!err)
-		err = count(w, full, 0);
-	if (!err)
-		err = recognise(w, host, full, inner, c.data, c.size);
+		err = member(w, o, path, name, c.data, c.size);
 	free(c.data);
 	return err;
+}
+
+/* An archive as text: no larger than what it is in. */
+static int ttar_walk(struct walk *w, const char *host, const char *path, const char *data,
+		     size_t size)
+{
+	struct owner o = {.host = host, .forced = w->host != NULL};
+	struct rs_ttar t = {.data = data, .size = size};
+	int err = 0, r = 0;
+
+	for (uint32_t n = 0; !err && (r = rs_ttar_next(&t)) > 0;) {
+		if (++n > ENTRIES_MAX)
+			err = over(w, path, "more than 400,000 entries");
+		else if (path_hostile(t.path))
+			err = refuse_path(w, path, t.path);
+		else
+			err = member(w, &o, path, t.path, t.file, t.n);
+	}
+	rs_ttar_end(&t);
+	if (!err && r == -EINVAL)
+		return rs_error_set(w->e, r, "%s:%u: %s", path, t.line, t.why);
+	return err ? err : r;
 }
 
 static int archive_walk(struct walk *w, const char *host, const char *path, const char *data,
@@ -378,6 +436,14 @@ static int recognise(struct walk *w, const char *host, const char *path, const c
 			return over(w, path, "archives within archives within archives");
 		w->nested++;
 		err = archive_walk(w, host, path, data, size);
+		w->nested--;
+		return err;
+	}
+	if (rs_ttar_is(data, size)) {
+		if (w->nested == NESTED_MAX)
+			return over(w, path, "archives within archives within archives");
+		w->nested++;
+		err = ttar_walk(w, host, path, data, size);
 		w->nested--;
 		return err;
 	}
@@ -606,9 +672,9 @@ static int top_directory(struct walk *w, int fd, const char *path)
 /* "gpu01.tar.gz" is the host gpu01. */
 static void host_of_file(const char *path, char *out, size_t size)
 {
-	static const char *const endings[] = {".gz",  ".bz2",  ".xz",   ".zst", ".tar",
-					      ".tgz", ".tbz2", ".zip",  ".txt", ".json",
-					      ".xml", ".log",  ".conf", ".cfg"};
+	static const char *const endings[] = {".gz",   ".bz2", ".xz",   ".zst",  ".tar",
+					      ".ttar", ".tgz", ".tbz2", ".zip",  ".txt",
+					      ".json", ".xml", ".log",  ".conf", ".cfg"};
 	bool cut = true;
 
 	base_name(path, out, size);
@@ -628,7 +694,7 @@ static void host_of_file(const char *path, char *out, size_t size)
 int rs_audit_read(struct rs_audit *a, const char *path, const char *host, uint8_t age,
 		  struct rs_error *e)
 {
-	struct walk w = {.a = a, .e = e, .host = host, .age = age};
+	struct walk w = {.a = a, .e = e, .host = host, .age = age, .top = -1};
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
 	char found[256], shown[4096];
 	struct stat st;
@@ -643,6 +709,8 @@ int rs_audit_read(struct rs_audit *a, const char *path, const char *host, uint8_
 	for (size_t n = strlen(shown); n > 1 && shown[n - 1] == '/';)
 		shown[--n] = '\0';
 	if (S_ISDIR(st.st_mode)) {
+		w.top = fd;
+		w.prefix = strlen(shown) + 1;
 		err = top_directory(&w, fd, shown);
 	} else if (S_ISREG(st.st_mode)) {
 		host_of_file(path, found, sizeof(found));

@@ -41,8 +41,8 @@ const char *rs_look_kind(const struct rs_audit *a, const char *host, const char 
 	static const struct {
 		const char *class, *kind;
 	} classes[] = {
-		{"0x0302", "gpu"}, {"0x0300", "gpu"},    {"0x0200", "nic"},
-		{"0x0207", "nic"}, {"0x0604", "bridge"},
+		{"0x0302", "gpu"},    {"0x0300", "gpu"}, {"0x0200", "nic"}, {"0x0207", "nic"},
+		{"0x0604", "bridge"}, {"0x0380", "gpu"}, {"0x1200", "gpu"},
 	};
 	const char *k = rs_facts_value(a->facts, host, pci, "kind");
 	const char *class = rs_facts_value(a->facts, host, pci, "class"), *vendor;
@@ -54,9 +54,10 @@ const char *rs_look_kind(const struct rs_audit *a, const char *host, const char 
 	vendor = rs_facts_value(a->facts, host, pci, "vendor");
 	if (!strncmp(class, "0x0200", 6) && vendor && strcasecmp(vendor, "0x15b3"))
 		return "ethernet";
-	/* a management controller's screen is no GPU */
-	if (!strncmp(class, "0x0300", 6) && vendor && strcasecmp(vendor, "0x10de") &&
-	    strcasecmp(vendor, "0x1002"))
+	/* a management controller's screen is no GPU, nor is every accelerator */
+	if ((!strncmp(class, "0x0300", 6) || !strncmp(class, "0x0380", 6) ||
+	     !strncmp(class, "0x1200", 6)) &&
+	    vendor && strcasecmp(vendor, "0x10de") && strcasecmp(vendor, "0x1002"))
 		return "other";
 	for (unsigned i = 0; i < sizeof(classes) / sizeof(*classes); i++)
 		if (!strncmp(class, classes[i].class, 6))
@@ -64,9 +65,31 @@ const char *rs_look_kind(const struct rs_audit *a, const char *host, const char 
 	return "other";
 }
 
+/* What hypervisors call their machines in SMBIOS (DSP0134, system information). A cloud's vendor
+ * alone tells nothing: its metal machines have the same. */
+static bool named_as_guest(const char *vendor, const char *product)
+{
+	static const char *const vendors[] = {"QEMU",      "VMware", "innotek GmbH", "Xen",
+					      "Parallels", "Bochs",  "OpenStack"};
+	static const char *const products[] = {
+		"KVM",       "Virtual Machine",       "HVM domU",   "VirtualBox", "VMware",
+		"OpenStack", "Google Compute Engine", "Standard PC"};
+
+	for (unsigned i = 0; vendor && i < sizeof(vendors) / sizeof(*vendors); i++)
+		if (!strncmp(vendor, vendors[i], strlen(vendors[i])))
+			return true;
+	for (unsigned i = 0; product && i < sizeof(products) / sizeof(*products); i++)
+		if (!strncmp(product, products[i], strlen(products[i])))
+			return true;
+	/* "p5.48xlarge" is a guest, "i3.metal" is not */
+	return vendor && product && !strcmp(vendor, "Amazon EC2") && !strstr(product, "metal");
+}
+
 bool rs_look_guest(const struct rs_audit *a, const char *host)
 {
-	return rs_facts_get(a->facts, host, "host", "virtual") != NULL;
+	return rs_facts_get(a->facts, host, "host", "virtual") ||
+	       named_as_guest(rs_facts_value(a->facts, host, "host", "dmi_vendor"),
+			      rs_facts_value(a->facts, host, "host", "dmi_product"));
 }
 
 bool rs_look_has_gpu(const struct rs_audit *a, const char *host)

@@ -65,6 +65,24 @@ static int find_bus(const struct rs_host *h, const char *busid)
 	return RS_NO_PART;
 }
 
+/* hwloc keeps a bandwidth alone: the oldest generation that has it with whole lanes up to 16 stands
+ * for it, the rate is the same. An idle GPU's says nothing. */
+static void link_of_bandwidth(const struct build *b, const char *pci, bool idles,
+			      struct rs_pcie *up)
+{
+	static const double lane[] = {0.25, 0.5, 128 / 130.0, 256 / 130.0, 512 / 130.0, 7.375};
+	const char *v = rs_facts_value(b->a->facts, b->host, pci, "link_gbytes");
+	double gbytes = v && !idles ? strtod(v, NULL) : 0;
+
+	for (uint8_t g = 0; g < 6 && gbytes > 0.2; g++)
+		for (uint8_t lanes = 1; lanes <= 16; lanes *= 2)
+			if (gbytes > 0.97 * lane[g] * lanes && gbytes < 1.03 * lane[g] * lanes) {
+				up->gen = g + 1;
+				up->lanes = lanes;
+				return;
+			}
+}
+
 /* What the link runs at; an idle GPU's slows down, so that its width and its best rate tell more.
  */
 static struct rs_pcie link_of(const struct build *b, const char *pci, bool idles)
@@ -74,18 +92,22 @@ static struct rs_pcie link_of(const struct build *b, const char *pci, bool idles
 	int64_t best = rs_look_number(b->a, b->host, pci, "max_link_speed", 0);
 	int64_t mps = rs_look_number(b->a, b->host, pci, "mps", 0);
 	int64_t mrrs = rs_look_number(b->a, b->host, pci, "mrrs", 0);
+	struct rs_pcie up;
 
 	if (idles && best > speed)
 		speed = best;
 	/* 63 and 255 are what a link that is down shows */
 	if (width < 1 || width > 32)
 		width = 0;
-	return (struct rs_pcie){
+	up = (struct rs_pcie){
 		.gen = (uint8_t)rs_audit_pcie_gen(speed),
 		.lanes = (uint8_t)width,
 		.mps = mps >= 128 && mps <= 4096 ? (uint16_t)mps : 0,
 		.mrrs = mrrs >= 128 && mrrs <= 4096 ? (uint16_t)mrrs : 0,
 	};
+	if (!up.gen && !up.lanes)
+		link_of_bandwidth(b, pci, idles, &up);
+	return up;
 }
 
 static int socket(struct build *b, int numa)

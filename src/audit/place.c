@@ -159,6 +159,9 @@ static const struct place places[] = {
 	{"class/net/*/bonding/mode", "bond/$1", "mode", NULL},
 	{"class/net/*/bonding/xmit_hash_policy", "bond/$1", "xmit_hash_policy", NULL},
 	{"class/net/*/bonding/slaves", "bond/$1", "slaves", NULL},
+	{"dmi/id/sys_vendor", "host", "dmi_vendor", NULL},
+	{"dmi/id/product_name", "host", "dmi_product", NULL},
+	{"hypervisor/type", "host", "virtual", NULL},
 	{"proc/uptime", "host", "uptime_s", whole_seconds},
 	{"proc/cmdline", "host", "cmdline", NULL},
 	{"proc/sys/kernel/osrelease", "host", "kernel", NULL},
@@ -351,12 +354,27 @@ bool rs_is_rdma_name(const char *name)
 	return *digit && (begins(name, rdma) || strstr(name, "_bond_"));
 }
 
+/* systemd's names (eno1, enp1s0f0np0, ibp25s0) and those of old kernels and of fabrics; no word of
+ * a tool ("ethtool_S_eth4", "perfquery_eth4"). A representor ends with "_1". */
 static bool is_netdev_name(const char *name)
 {
-	static const char *const net[] = {"en",   "eth", "ib",  "bond", "hsn", "p", "swp",
-					  "rdma", "net", "gpu", "vf",   "br",  NULL};
+	static const struct {
+		const char *prefix, *then;
+	} net[] = {{"en", "opsxPd"}, {"eth", NULL}, {"ib", "psx"}, {"ib", NULL},   {"bond", NULL},
+		   {"hsn", NULL},    {"p", NULL},   {"swp", NULL}, {"rdma", NULL}, {"net", NULL},
+		   {"gpu", NULL},    {"vf", NULL},  {"br", NULL}};
+	const char *tail = strchr(name, '_');
 
-	return begins(name, net) && name[strcspn(name, "0123456789")];
+	if (tail && (!tail[1] || tail[1 + strspn(tail + 1, "0123456789")]))
+		return false;
+	for (unsigned i = 0; i < sizeof(net) / sizeof(*net); i++) {
+		size_t n = strlen(net[i].prefix);
+
+		if (!strncmp(name, net[i].prefix, n) && name[n] &&
+		    strchr(net[i].then ? net[i].then : "0123456789", name[n]))
+			return name[strcspn(name, "0123456789")] != '\0';
+	}
+	return false;
 }
 
 void rs_input_device(const struct rs_input *in, char *out, size_t size)

@@ -7,6 +7,7 @@
 #include <strings.h>
 #include "audit/place.h"
 #include "audit/readers.h"
+#include "audit/tree.h"
 
 /* Headings, in front of the device's name. */
 static const struct {
@@ -243,6 +244,121 @@ static int read_ethtool(struct rs_audit *a, const struct rs_input *in)
 	}
 	return a->err;
 }
+
+/* ---- ethtool --json ---- */
+
+static const struct {
+	const char *key, *fact;
+	enum { NUMBER, SWITCH } kind;
+} json_facts[] = {
+	{"speed", "speed_mbps", NUMBER},
+	{"lanes", "lanes", NUMBER},
+	{"auto-negotiation", "autoneg", SWITCH},
+	{"link-detected", "carrier", SWITCH},
+	{"autonegotiate", "pause_autoneg", SWITCH},
+	{"rx-max", "ring_rx_max", NUMBER},
+	{"tx-max", "ring_tx_max", NUMBER},
+	{"combined-max", "channels_max", NUMBER},
+	{"combined-count", "channels", NUMBER},
+	{"combined", "channels", NUMBER},
+	{"rx-usecs", "coalesce_rx_us", NUMBER},
+	{"tx-usecs", "coalesce_tx_us", NUMBER},
+	{"rx-frames", "coalesce_rx_frames", NUMBER},
+	{"tx-frames", "coalesce_tx_frames", NUMBER},
+	{"adaptive-rx", "coalesce_adaptive_rx", SWITCH},
+};
+
+static int score_json(const struct rs_input *in)
+{
+	static const char *const keys[] = {
+		"\"rx-checksumming\"", "\"autonegotiate\"", "\"rx-max\"",     "\"combined-max\"",
+		"\"link-detected\"",   "\"adaptive-rx\"",   "\"rx_packets\"", "\"rx_prio0_bytes\""};
+
+	if (in->data[strspn(in->data, " \t\r\n")] != '[' || !rs_input_has(in, "\"ifname\"") ||
+	    rs_input_has(in, "\"mtu\""))
+		return 0;
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (rs_input_has(in, keys[i]))
+			return 89;
+	return 0;
+}
+
+/* What -a calls rx and tx are switches, what -g calls so are numbers. */
+static void json_rx_tx(struct state *s, uint32_t line, const char *key, const char *value)
+{
+	char name[32];
+	bool number = isdigit((unsigned char)*value);
+
+	snprintf(name, sizeof(name), number ? "ring_%s" : "pause_%s", key);
+	if (number)
+		put(s, line, name, value);
+	else if (!strcmp(value, "true") || !strcmp(value, "false"))
+		put(s, line, name, *value == 't' ? "1" : "0");
+}
+
+static void json_member(struct state *s, struct fy_node *n, const char *key)
+{
+	struct fy_node *active = rs_tree_member(n, "active");
+	char value[64], name[192];
+
+	/* a feature of -k is an object */
+	if (rs_tree_text(active, value, sizeof(value))) {
+		snprintf(name, sizeof(name), "feature/%.160s", key);
+		put(s, rs_tree_line(active), name, *value == 't' ? "1" : "0");
+		return;
+	}
+	if (!rs_tree_text(n, value, sizeof(value)))
+		return;
+	if (!strcmp(key, "rx") || !strcmp(key, "tx")) {
+		json_rx_tx(s, rs_tree_line(n), key, value);
+		return;
+	}
+	for (unsigned i = 0; i < sizeof(json_facts) / sizeof(*json_facts); i++)
+		if (!strcmp(key, json_facts[i].key)) {
+			if (json_facts[i].kind == SWITCH)
+				put(s, rs_tree_line(n), json_facts[i].fact,
+				    *value == 't' ? "1" : "0");
+			else if (isdigit((unsigned char)*value))
+				put(s, rs_tree_line(n), json_facts[i].fact, value);
+			return;
+		}
+	/* -S: names of counters have underscores where settings have hyphens */
+	if (strchr(key, '_') && strspn(value, "0123456789") == strlen(value)) {
+		snprintf(name, sizeof(name), "counter/%.160s", key);
+		put(s, rs_tree_line(n), name, value);
+	}
+}
+
+static int read_json(struct rs_audit *a, const struct rs_input *in)
+{
+	struct fy_document *d = rs_tree_parse(in);
+	struct fy_node *root = d ? fy_document_root(d) : NULL, *n;
+	struct state s = {.a = a, .in = in};
+	void *iter = NULL;
+
+	while (root && fy_node_is_sequence(root) && (n = fy_node_sequence_iterate(root, &iter))) {
+		char device[64], key[160];
+		struct fy_node_pair *p;
+		void *each = NULL;
+
+		if (!rs_tree_text(rs_tree_member(n, "ifname"), device, sizeof(device)))
+			continue;
+		snprintf(s.subject, sizeof(s.subject), "netdev/%s", device);
+		while ((p = fy_node_mapping_iterate(n, &each)))
+			if (rs_tree_text(fy_node_pair_key(p), key, sizeof(key)))
+				json_member(&s, fy_node_pair_value(p), key);
+	}
+	fy_document_destroy(d);
+	return a->err;
+}
+
+const struct rs_reader rs_reader_ethtool_json = {
+	.name = "ethtool-json",
+	.what = "ethtool --json DEV, -k, -a, -c, -g, -l, -S",
+	.trust = RS_TRUST_TOOL,
+	.score = score_json,
+	.read = read_json,
+};
 
 const struct rs_reader rs_reader_ethtool = {
 	.name = "ethtool",

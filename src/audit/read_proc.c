@@ -167,27 +167,37 @@ static int read_lscpu(struct rs_audit *a, const struct rs_input *in)
 		{"Socket(s)", "sockets"},          {"CPU(s)", "cpus"},
 		{"Thread(s) per core", "threads"}, {"Hypervisor vendor", "virtual"},
 	};
+	char name[64], online[1024] = "";
+	unsigned node, listed = 0;
 	struct rs_line l = {0};
-	char name[64];
-	unsigned node;
+	int nodes = -1;
 
 	while (rs_line_next(in, &l)) {
 		char *key, *value;
 
-		if (!rs_line_pair(l.text, ':', &key, &value) || !*value)
+		if (!rs_line_pair(l.text, ':', &key, &value))
 			continue;
-		for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+		/* nodes need not be numbered one after another; one of memory alone has no CPUs */
+		if (sscanf(key, "NUMA node%u CPU(s)", &node) == 1 && node < 1024) {
+			size_t n = strlen(online);
+
+			listed++;
+			snprintf(online + n, sizeof(online) - n, "%s%u", n ? "," : "", node);
+			snprintf(name, sizeof(name), "numa_cpus/%u", node);
+			if (*value)
+				rs_input_add(a, in, l.number, NULL, "host", name, "%s", value);
+			continue;
+		}
+		if (!strcmp(key, "NUMA node(s)"))
+			nodes = atoi(value);
+		for (unsigned i = 0; *value && i < sizeof(known) / sizeof(*known); i++)
 			if (!strcmp(key, known[i].key))
 				rs_input_add(a, in, l.number, NULL, "host", known[i].fact, "%s",
 					     value);
-		if (!strcmp(key, "NUMA node(s)") && atoi(value) > 0)
-			rs_input_add(a, in, l.number, NULL, "host", "numa_online",
-				     atoi(value) > 1 ? "0-%d" : "%d", atoi(value) - 1);
-		else if (sscanf(key, "NUMA node%u CPU(s)", &node) == 1 && node < 1024) {
-			snprintf(name, sizeof(name), "numa_cpus/%u", node);
-			rs_input_add(a, in, l.number, NULL, "host", name, "%s", value);
-		}
 	}
+	/* a text that was cut lists fewer */
+	if (*online && (nodes < 0 || (int)listed == nodes))
+		rs_input_add(a, in, 0, NULL, "host", "numa_online", "%s", online);
 	return a->err;
 }
 
@@ -199,13 +209,55 @@ const struct rs_reader rs_reader_lscpu = {
 	.read = read_lscpu,
 };
 
+/* ---- /proc/cpuinfo ---- */
+
+static int score_cpuinfo(const struct rs_input *in)
+{
+	return !strncmp(in->data, "processor\t:", 11) ? 88 : 0;
+}
+
+/* The first processor stands for all. The flag is CPUID leaf 1, ECX bit 31: only a hypervisor sets
+ * it. */
+static int read_cpuinfo(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_line l = {0};
+
+	while (rs_line_next(in, &l) && *l.text) {
+		char *key, *value;
+
+		if (!rs_line_pair(l.text, ':', &key, &value) || !*value)
+			continue;
+		if (!strcmp(key, "vendor_id"))
+			rs_input_add(a, in, l.number, NULL, "host", "cpu_vendor", "%s", value);
+		else if (!strcmp(key, "model name"))
+			rs_input_add(a, in, l.number, NULL, "host", "cpu_model", "%s", value);
+		else if (!strcmp(key, "flags") && strstr(value, " hypervisor"))
+			rs_input_add(a, in, l.number, NULL, "host", "virtual",
+				     "the processor's hypervisor flag");
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_cpuinfo = {
+	.name = "cpuinfo",
+	.what = "/proc/cpuinfo: the processor, and whether a hypervisor is below it",
+	.trust = RS_TRUST_DUMP,
+	.score = score_cpuinfo,
+	.read = read_cpuinfo,
+};
+
 /* ---- Limits ---- */
 
 static int score_limits(const struct rs_input *in)
 {
 	struct rs_line l = {0};
+	unsigned pid;
 	char type[16];
+	const char *p = strstr(in->path, "proc/");
 
+	/* in a copy of /proc: of a process that is no job's, it may have lowered its own */
+	if (p && !in->command && sscanf(p, "proc/%u/limits", &pid) == 1)
+		return 0;
 	if (rs_input_has(in, "Max locked memory") || rs_input_has(in, "max locked memory"))
 		return 90;
 	while (rs_line_next(in, &l) && l.number < 200)

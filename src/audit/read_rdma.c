@@ -282,7 +282,8 @@ static int read_counters(struct rs_audit *a, const struct rs_input *in)
 	while (rs_line_next(in, &l)) {
 		char *key, *value, name[192];
 
-		if (!rs_line_pair(l.text, ':', &key, &value) || strchr(key, ' ') || !isdigit((unsigned char)*(value += strspn(value, "."))))
+		if (!rs_line_pair(l.text, ':', &key, &value) || strchr(key, ' ') ||
+		    !isdigit((unsigned char)*(value += strspn(value, "."))))
 			continue;
 		snprintf(name, sizeof(name), "counter/%.160s", kernel_name(key));
 		rs_input_add(a, in, l.number, NULL, subject, name, "%s", value);

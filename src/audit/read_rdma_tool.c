@@ -105,7 +105,12 @@ static int score_rdma_json(const struct rs_input *in)
 			       (rs_input_has(in, "\"physical_state\"") ||
 				rs_input_has(in, "\"node_guid\"") ||
 				(rs_input_has(in, "\"port\"") &&
-				 rs_input_has(in, "local_ack_timeout_err")))
+				 (rs_input_has(in, "local_ack_timeout_err") ||
+				  rs_input_has(in, "out_of_sequence") ||
+				  rs_input_has(in, "rx_write_requests"))))
+		       ? 90
+	       : (*in->data == '[' || *in->data == '{') && rs_input_has(in, "\"netns\"") &&
+			       rs_input_has(in, "\"copy-on-fork\"")
 		       ? 90
 		       : 0;
 }
@@ -122,8 +127,12 @@ static void object(struct rs_audit *a, const struct rs_input *in, struct fy_node
 	struct fy_node_pair *p;
 	void *iter = NULL;
 	char subject[96], name[160], key[128], value[256];
-	const char *text = rs_tree_text(rs_tree_member(n, "ifname"), value, sizeof(value));
+	struct fy_node *netns = rs_tree_member(n, "netns");
+	const char *text = rs_tree_text(netns, value, sizeof(value));
 
+	if (text)
+		rs_input_add(a, in, rs_tree_line(netns), NULL, "host", "rdma_netns", "%s", text);
+	text = rs_tree_text(rs_tree_member(n, "ifname"), value, sizeof(value));
 	if (!text)
 		return;
 	snprintf(subject, sizeof(subject), "nic/%.80s", text);
@@ -168,7 +177,7 @@ static int read_rdma_json(struct rs_audit *a, const struct rs_input *in)
 
 const struct rs_reader rs_reader_rdma_json = {
 	.name = "rdma-json",
-	.what = "rdma -j link, dev, statistic",
+	.what = "rdma -j link, dev, statistic, system",
 	.trust = RS_TRUST_TOOL,
 	.score = score_rdma_json,
 	.read = read_rdma_json,

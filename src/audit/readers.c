@@ -69,5 +69,8 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_nvrm,
 	&rs_reader_lspci_list,
 	&rs_reader_mlxlink_json,
+	&rs_reader_hwloc,
+	&rs_reader_cpuinfo,
+	&rs_reader_ethtool_json,
 	NULL,
 };

@@ -71,5 +71,8 @@ extern const struct rs_reader rs_reader_uname;
 extern const struct rs_reader rs_reader_nvrm;
 extern const struct rs_reader rs_reader_lspci_list;
 extern const struct rs_reader rs_reader_mlxlink_json;
+extern const struct rs_reader rs_reader_hwloc;
+extern const struct rs_reader rs_reader_cpuinfo;
+extern const struct rs_reader rs_reader_ethtool_json;
 
 #endif

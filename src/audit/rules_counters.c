@@ -45,6 +45,7 @@ static struct rs_finding *c01_nic(struct rs_audit *a, const struct rs_rule *r, c
 				  const char *nic, bool *seen)
 {
 	struct rs_finding *f = NULL;
+	bool hint;
 
 	*seen = false;
 	for (unsigned k = 0; losses[k]; k++) {
@@ -56,10 +57,17 @@ static struct rs_finding *c01_nic(struct rs_audit *a, const struct rs_rule *r, c
 		if (n <= 0)
 			continue;
 		if (!f) {
-			f = rs_finding_new(a, r, RS_FAIL, lifetime ? RS_MAJOR : RS_CRITICAL,
+			/* one reading of a class that need not be lossless: a peer that was
+			 * rebooted counts as much */
+			hint = lifetime && !rs_qos_any_lossless(a);
+			f = rs_finding_new(a, r, hint ? RS_UNKNOWN : RS_FAIL,
+					   lifetime ? RS_MAJOR : RS_CRITICAL,
 					   "packets were lost: %s rose by %lld, %s", losses[k],
 					   (long long)n, since(lifetime));
 			rs_finding_subject(a, f, host, nic + 4);
+			if (hint)
+				rs_finding_need(a, f, "mlnx_qos -i <dev>",
+						"whether the class is lossless");
 			if (f && lifetime)
 				f->confidence = RS_MEDIUM;
 			rs_finding_why(

@@ -45,6 +45,7 @@ static void link_cell(const struct show *s, const struct rs_part *p)
 {
 	char subject[64], of[48] = "";
 	int64_t speed, width;
+	const char *gbytes;
 	unsigned gen;
 
 	if (p->kind == RS_PART_SOCKET) {
@@ -57,7 +58,11 @@ static void link_cell(const struct show *s, const struct rs_part *p)
 	gen = rs_audit_pcie_gen(speed);
 	if (gen && p->up.gen && (gen > p->up.gen || width > p->up.lanes))
 		snprintf(of, sizeof(of), ", of Gen%u x%d", gen, width ? (int)width : p->up.lanes);
-	if (p->up.gen && p->up.lanes)
+	/* hwloc's bandwidth is that of several links */
+	gbytes = rs_facts_value(s->a->facts, s->host, subject, "link_gbytes");
+	if (gbytes && !rs_facts_get(s->a->facts, s->host, subject, "link_speed"))
+		rs_table_cell(s->t, "%.2f GB/s", strtod(gbytes, NULL));
+	else if (p->up.gen && p->up.lanes)
 		rs_table_cell(s->t, "Gen%u x%u%s", p->up.gen, p->up.lanes, of);
 	else
 		rs_table_cell(s->t, "%s", "not known");

@@ -120,6 +120,20 @@ open("bad.xz", "wb").write(b"\xfd7zXZ\x00" + bytes(64))
 lie = tarfile.TarInfo("big"); lie.size = 1 << 40
 open("lie.tar", "wb").write(lie.tobuf() + b"x" * 512)
 
+# archives as text: climbing, cut, of too many lines
+ruler = "# ttar - - - - - - - - - - - - - - - - - -\n"
+open("climb5.ttar", "w").write(ruler + "Path: a/../../x\nLines: 1\nx\nMode: 644\n")
+open("cut.ttar", "w").write(ruler + "Path: sys/x\nLines: 7\nx\n")
+open("lie.ttar", "w").write(ruler + "Path: sys/x\nLines: 18446744073709551615\nx\n")
+
+# a tree whose links lead out of it, and to a file of its own
+os.makedirs("out/host")
+open("out/host/real.env", "w").write("NCCL_IB_TC=106\n")
+os.symlink("real.env", "out/host/own")
+os.symlink("../../whole.env", "out/host/out1")
+os.symlink(os.path.abspath("whole.env"), "out/host/out2")
+open("whole.env", "w").write("NCCL_IB_TC=104\n")
+
 # trees: a hundred deep, with circles, a pipe, a gigantic sparse file
 os.makedirs("tree/host/sys")
 os.symlink("..", "tree/host/sys/up")
@@ -134,7 +148,7 @@ os.makedirs(p)
 open("odd\n\033[31mname.env", "w").write("NCCL_IB_TC=106\n")
 P
 
-for f in climb1.tar.gz climb2.tar.gz climb3.tar climb4.zip; do
+for f in climb1.tar.gz climb2.tar.gz climb3.tar climb4.zip climb5.ttar; do
 	refused 'climbs out' $f
 done
 for f in bomb.tar.gz bomb.tar.bz2 bomb.tar.xz many.zip raw.gz nested-bomb.tar; do
@@ -142,7 +156,7 @@ for f in bomb.tar.gz bomb.tar.bz2 bomb.tar.xz many.zip raw.gz nested-bomb.tar; d
 done
 refused 'archives within archives' deep.tar.gz
 [ ! -e crowd.tar.gz ] || refused '400,000 entries' crowd.tar.gz
-for f in cut.tar.gz bad.zip bad.xz lie.tar; do
+for f in cut.tar.gz bad.zip bad.xz lie.tar cut.ttar lie.ttar; do
 	refused $f $f
 done
 refused '24 deep' deep
@@ -152,6 +166,9 @@ refused 'neither a file nor a directory' tree/host/pipe
 read_calmly links.tar.gz
 grep -q '1 facts of' stdout
 read_calmly tree
+# its own file twice, and none of this machine's
+read_calmly out
+grep -q '2 facts of 1 hosts and switches from 2 files; 2 files were not recognised' stdout
 # a name drives no terminal
 read_calmly -v ./odd*
 ! grep -q "$(printf '\033\[31m')" stdout || exit 1

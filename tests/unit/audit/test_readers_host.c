@@ -155,6 +155,67 @@ static const struct sample samples[] = {
 	 {{"nic/mlx5_0", "port_state", "ACTIVE"},
 	  {"nic/mlx5_0", "phys_state", "LinkUp"},
 	  {"nic/mlx5_0", "counter/port", NULL}}},
+	{"rdma-json",
+	 "statistic.json",
+	 "[{\"ifname\":\"mlx5_0\",\"port\":1,\"rx_write_requests\":44,\"out_of_sequence\":5}]",
+	 {{"nic/mlx5_0", "counter/out_of_sequence", "5"}, {"nic/mlx5_0", "counter/port", NULL}}},
+	{"rdma-json",
+	 "system.json",
+	 "{\"netns\":\"exclusive\",\"copy-on-fork\":\"on\"}",
+	 {{"host", "rdma_netns", "exclusive"}}},
+	{"counters",
+	 "ethtool_S_eth4.txt",
+	 "NIC statistics:\n     rx_prio3_pause: 5\n     rx_discards_phy: 0\n",
+	 {{"netdev/eth4", "counter/rx_prio3_pause", "5"},
+	  {"netdev/eth4", "counter/rx_discards_phy", "0"}}},
+	{"counters",
+	 "perfquery-mlx5_0.txt",
+	 "# Port counters: Lid 13 port 1 (CapMask: 0x5A00)\nPortSelect:......................1\n"
+	 "LinkDownedCounter:...............3\nPortXmitData:....................123456\n"
+	 "CounterSelect:...................0x0000\n",
+	 {{"nic/mlx5_0", "counter/link_downed", "3"},
+	  {"nic/mlx5_0", "counter/port_xmit_data", "123456"}}},
+	{"ethtool-json",
+	 "k.json",
+	 "[ {\"ifname\": \"eth4\", \"rx-checksumming\": {\"active\": true, \"fixed\": false},"
+	 " \"large-receive-offload\": {\"active\": false}} ]",
+	 {{"netdev/eth4", "feature/rx-checksumming", "1"},
+	  {"netdev/eth4", "feature/large-receive-offload", "0"}}},
+	{"ethtool-json",
+	 "a.json",
+	 "[ {\"ifname\": \"eth4\", \"autonegotiate\": false, \"rx\": true, \"tx\": false} ]",
+	 {{"netdev/eth4", "pause_rx", "1"}, {"netdev/eth4", "pause_tx", "0"}}},
+	{"ethtool-json",
+	 "g.json",
+	 "[ {\"ifname\": \"eth4\", \"rx-max\": 8192, \"rx\": 1024, \"tx-max\": 8192, \"tx\": 512} "
+	 "]",
+	 {{"netdev/eth4", "ring_rx_max", "8192"},
+	  {"netdev/eth4", "ring_rx", "1024"},
+	  {"netdev/eth4", "pause_rx", NULL}}},
+	{"cpuinfo",
+	 "cpuinfo",
+	 "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R)\n"
+	 "flags\t\t: fpu vme hypervisor lahf_lm\n\nprocessor\t: 1\n",
+	 {{"host", "cpu_vendor", "GenuineIntel"},
+	  {"host", "virtual", "the processor's hypervisor flag"}}},
+	{"lscpu",
+	 "lscpu.txt",
+	 "Architecture:        ppc64le\nCPU(s):              160\nNUMA node(s):        3\n"
+	 "NUMA node0 CPU(s):   0-79\nNUMA node8 CPU(s):   80-159\nNUMA node252 CPU(s):\n",
+	 {{"host", "numa_online", "0,8,252"},
+	  {"host", "numa_cpus/8", "80-159"},
+	  {"host", "numa_cpus/252", NULL}}},
+	{"cmdline",
+	 "grub.txt",
+	 "root=/dev/nvme0n1p2 rw initrd=initramfs.img amd_iommu=on iommu=pt\n",
+	 {{"host", "cmdline",
+	   "root=/dev/nvme0n1p2 rw initrd=initramfs.img amd_iommu=on iommu=pt"}}},
+	{"lspci-list",
+	 "lspci.txt",
+	 "17:00.0 0200: 15b3:1021\n18:00.0 0302: 10de:2330 (rev a1)\n",
+	 {{"pci/0000:17:00.0", "class", "0x0200"},
+	  {"pci/0000:18:00.0", "vendor", "0x10de"},
+	  {"pci/0000:18:00.0", "kind", NULL}}},
 	{"ibstat",
 	 "ibstat.txt",
 	 "CA 'mlx5_0'\n\tCA type: MT4129\n\tFirmware version: 28.41.1000\n\tPort 1:\n"
@@ -212,9 +273,10 @@ static const struct sample samples[] = {
 	{"lscpu",
 	 "lscpu.txt",
 	 "Architecture:          x86_64\nCPU(s):                64\nVendor ID:             "
-	 "AuthenticAMD\nNUMA:\n  NUMA node(s):        2\n  NUMA node0 CPU(s):   0-31\n",
+	 "AuthenticAMD\nNUMA:\n  NUMA node(s):        2\n  NUMA node0 CPU(s):   0-31\n"
+	 "  NUMA node1 CPU(s):   32-63\n",
 	 {{"host", "cpu_vendor", "AuthenticAMD"},
-	  {"host", "numa_online", "0-1"},
+	  {"host", "numa_online", "0,1"},
 	  {"host", "numa_cpus/0", "0-31"}}},
 	{"limits",
 	 "limits",
@@ -429,7 +491,8 @@ static void test_healthy_hosts_are_not_accused(void **state)
 	}
 }
 
-/* Trees of sysfs that hwloc, gpud and Prometheus keep: real machines, nothing known to be wrong. */
+/* Trees of sysfs that hwloc, gpud and Prometheus keep: real machines, nothing known to be wrong but
+ * the governor of one, which says powersave. */
 static void test_snapshots_of_sysfs_are_not_accused(void **state)
 {
 	char path[512], one[1024];
@@ -444,7 +507,7 @@ static void test_snapshots_of_sysfs_are_not_accused(void **state)
 		if (*e->d_name == '.')
 			continue;
 		snprintf(one, sizeof(one), "%s/%s", path, e->d_name);
-		assert_int_equal(failures(one), 0);
+		assert_int_equal(failures(one), strcmp(e->d_name, "node_exporter-sys.ttar") == 0);
 	}
 	closedir(d);
 }
