@@ -58,7 +58,7 @@ void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs
 	struct sim_link *l = &n->out[port];
 	uint32_t bytes = (uint32_t)p->frame_bytes + l->gap;
 	rs_time serial = rs_framing_time(l->pace, bytes, l->whole_ns);
-	uint32_t i;
+	bool idle = sim_link_idle(l);
 
 	l->busy_until = now + serial;
 	l->bytes += bytes;
@@ -66,22 +66,32 @@ void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs
 	if (__builtin_expect(!l->plain, 0) && !unplain(s, n, l, p, now))
 		return;
 	p->when = now + l->delay + (l->header && l->header < serial ? l->header : serial);
-	p->next = RS_NO_PACKET;
-	i = rs_pool_index(&s->pool, p);
-	if (l->head == RS_NO_PACKET) {
-		l->head = i;
-		if (__builtin_expect(!l->far, 1))
-			sim_link_armed(s, l, p->when);
-		else
-			post_far(s, n, l);
-	} else {
-		sim_link_append(s, l, i, p->when);
-	}
-	l->tail = i;
-	l->tail_when = p->when;
+	sim_link_append(l, rs_pool_index(&s->pool, p), p->when);
+	if (!idle)
+		return;
+	if (__builtin_expect(!l->far, 1))
+		sim_link_armed(s, l, p->when);
+	else
+		post_far(s, n, l);
+}
+
+void sim_link_grow(struct sim_link *l)
+{
+	uint32_t size = l->size ? 2 * l->size : SIM_RING_LEAST;
+	struct sim_flight *ring = calloc(size, sizeof(*ring));
+
+	rs_assert(ring);
+	for (uint32_t i = l->head; i != l->tail; i++)
+		ring[i & (size - 1)] = *sim_link_flight(l, i);
+	free(l->ring);
+	l->ring = ring;
+	l->size = size;
 }
 
 /* ---- Switches ---- */
+
+/* Packets behind the head of a link that memory is asked for. */
+enum { LOOK = 2 };
 
 /* What every packet takes is worth a copy here: the software switch calls it too, so that the
  * compiler would leave it where it is (8 % of a hop). */
@@ -122,11 +132,12 @@ INLINE_ALL static void switch_arrival(struct rs_sim *s, struct sim_node *n, uint
 				      rs_time now)
 {
 	struct sim_link *l = n->in[port];
-	struct rs_packet *p = rs_pool_at(&s->pool, l->head);
+	struct rs_packet *p = sim_link_head(s, l);
 	rs_time ready = now;
 	int out;
 
-	rs_tree_set(&n->tree, port * SLOTS_SWITCH_PORT + SLOT_ARRIVAL, sim_link_pop(s, l, p));
+	sim_link_fetch(s, l, LOOK);
+	rs_tree_set(&n->tree, port * SLOTS_SWITCH_PORT + SLOT_ARRIVAL, sim_link_pop(s, l, now));
 	if (l->header) {
 		rs_time serial =
 			rs_framing_time(l->pace, (uint32_t)p->frame_bytes + l->gap, l->whole_ns);
@@ -140,23 +151,29 @@ INLINE_ALL static void switch_arrival(struct rs_sim *s, struct sim_node *n, uint
 }
 
 /* A port that packets come from is one that their ACKs, or what they are ACKs of, go to. */
-static void fetch_ports(const struct rs_sim *s, const struct sim_node *n)
+static void fetch_ports(const struct sim_node *n)
 {
 	for (uint32_t i = 0; i < n->n_ports; i++) {
-		if (!n->in[i] || n->in[i]->head == RS_NO_PACKET)
+		const struct sim_link *l = n->in[i];
+
+		if (!l || sim_link_idle(l))
 			continue;
-		__builtin_prefetch(rs_pool_at(&s->pool, n->in[i]->head));
+		__builtin_prefetch(sim_link_flight(l, l->head));
 		__builtin_prefetch(&n->out[i]);
 		__builtin_prefetch(&n->out[i].delay);
 		rs_switch_prefetch(n->sw, i);
 	}
 }
 
-static void fetch_waiting(const struct sim_node *n)
+static void fetch_packets(const struct rs_sim *s, const struct sim_node *n)
 {
-	for (uint32_t i = 0; i < n->n_ports; i++)
-		if (n->in[i] && n->in[i]->head != RS_NO_PACKET)
-			rs_switch_prefetch_waiting(n->sw, i);
+	for (uint32_t i = 0; i < n->n_ports; i++) {
+		if (!n->in[i] || sim_link_idle(n->in[i]))
+			continue;
+		for (unsigned k = 0; k < LOOK; k++)
+			sim_link_fetch(s, n->in[i], k);
+		rs_switch_prefetch_waiting(n->sw, i);
+	}
 }
 
 void sim_switch_fetch(const struct rs_sim *s, const struct sim_node *n, unsigned step)
@@ -165,9 +182,9 @@ void sim_switch_fetch(const struct rs_sim *s, const struct sim_node *n, unsigned
 		for (uint32_t i = 0; i < n->n_ports; i++)
 			__builtin_prefetch(n->in[i]);
 	else if (step == 1)
-		fetch_ports(s, n);
+		fetch_ports(n);
 	else if (step == 2)
-		fetch_waiting(n);
+		fetch_packets(s, n);
 }
 
 static void switch_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs_time now)
@@ -257,7 +274,6 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 	const struct rs_qos *at = to_switch ? rs_fabric_qos(f, to - s->n_hosts) : &f->qos;
 
 	*l = (struct sim_link){
-		.head = RS_NO_PACKET,
 		.from_node = from,
 		.to_node = to,
 		.to_port = to_port,
@@ -295,8 +311,6 @@ static int node_init(struct rs_sim *s, uint32_t i, uint32_t ports, uint32_t slot
 	n->in = rs_arena_alloc(s->arena, ports ? ports : 1, sizeof(*n->in));
 	if (!n->out || !n->in)
 		return rs_error_set(e, -ENOMEM, "out of memory");
-	for (uint32_t p = 0; p < ports; p++)
-		n->out[p].head = RS_NO_PACKET;
 	rs_pool_list_init(&n->free, &s->parts[n->part].pool);
 	*n->due = 0; /* looked at in the first window */
 	return tree_init(s, n, slots, e);
@@ -551,7 +565,8 @@ static int collect(struct rs_sim *s, struct rs_error *e)
 	s->r->qp_bytes = rs_qp_bytes();
 	s->r->packet_bytes = sizeof(struct rs_packet);
 	s->r->port_bytes = rs_switch_port_bytes() + sizeof(struct sim_link) +
-			   sizeof(struct sim_link *) + 2 * SLOTS_SWITCH_PORT * sizeof(uint64_t);
+			   sizeof(struct sim_link *) + 2 * SLOTS_SWITCH_PORT * sizeof(uint64_t) +
+			   SIM_RING_LEAST * sizeof(struct sim_flight);
 	if (s->o->ranks && ((err = combine(s)) || (err = sim_workload_combine(s))))
 		return rs_error_set(e, err, "the other processes' results cannot be had: %s",
 				    strerror(-err));
@@ -566,6 +581,11 @@ static void destroy(struct rs_sim *s)
 			rs_switch_destroy(s->nodes[i].sw);
 		if (s->nodes[i].host)
 			sim_host_destroy(s->nodes[i].host);
+		for (uint32_t p = 0; s->nodes[i].out && p < s->nodes[i].n_ports; p++) {
+			free(s->nodes[i].out[p].ring);
+			if (s->nodes[i].out[p].far)
+				free(s->nodes[i].out[p].far->ring);
+		}
 	}
 	sim_parts_destroy(s);
 	if (s->pool.base)

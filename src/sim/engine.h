@@ -17,18 +17,25 @@
 struct rs_capture;
 struct sim_host;
 
+/* A packet on a link, and how much later than the one before it it arrives (UINT32_MAX: see its
+ * field when): whoever takes one off knows those behind it without touching them. */
+struct sim_flight {
+	uint32_t packet, gap;
+};
+
 /*
  * One direction of a link. When its ends are in different parts there are two of it: the sender's
  * gathers a window's packets, the receiver's (`far`) is given them when the window has ended.
  */
 struct sim_link {
-	uint32_t head, tail; /* packets on the wire, by arrival */
-	uint32_t to_node, to_slot, to_port;
-	uint16_t gap;         /* bytes that a frame takes beside itself */
-	bool plain;           /* nothing is captured, nothing lost */
-	bool whole_ns;        /* serialization times are cut to whole nanoseconds */
-	struct sim_link *far; /* NULL: both ends are in one part */
-	rs_time *due;         /* the receiving node's */
+	struct sim_flight *ring; /* packets on the wire, by arrival; malloc, grows */
+	uint32_t head, tail;     /* counts: flight n is ring[n & (size - 1)] */
+	uint32_t size;           /* a power of two, or 0 */
+	uint32_t to_node, to_slot;
+	uint16_t gap;  /* bytes that a frame takes beside itself */
+	bool plain;    /* nothing is captured, nothing lost */
+	bool whole_ns; /* serialization times are cut to whole nanoseconds */
+	rs_time *due;  /* the receiving node's */
 	struct rs_pace pace;
 	rs_time busy_until;
 	/* the second line */
@@ -37,10 +44,12 @@ struct sim_link {
 	rs_time tail_when; /* the tail's arrival */
 	uint64_t bytes;
 	int64_t rate;
-	uint64_t loss; /* of 2^32 */
+	uint64_t loss;        /* of 2^32 */
+	struct sim_link *far; /* NULL: both ends are in one part */
 	uint32_t from_node;
 	int capture; /* interface of the capture; -1 none */
 	/* seldom */
+	uint32_t to_port;
 	struct rs_random random;
 } __attribute__((aligned(64)));
 
@@ -62,7 +71,7 @@ struct sim_node {
 enum { SLOT_ARRIVAL, SLOT_TX, SLOTS_SWITCH_PORT };
 enum { SLOT_DEADLINE = RS_TREE_SLOTS };
 
-enum { SIM_PARTS_MAX = 64, SIM_LINE = 64 };
+enum { SIM_PARTS_MAX = 64, SIM_LINE = 64, SIM_RING_LEAST = 16 };
 
 /* The nodes that one thread runs, and what they send to other parts in a window. */
 struct sim_part {
@@ -106,26 +115,55 @@ static inline void sim_finished(struct rs_sim *s)
 	__atomic_fetch_sub(&s->unfinished, 1, __ATOMIC_RELAXED);
 }
 
-/* Puts packet i behind the last of a link, which tells how much later it arrives: who takes the
- * last one off need not touch this one, which is not in the cache by then. */
-static inline void sim_link_append(struct rs_sim *s, struct sim_link *l, uint32_t i, rs_time when)
+static inline bool sim_link_idle(const struct sim_link *l)
 {
-	struct rs_packet *last = rs_pool_at(&s->pool, l->tail);
-	rs_time gap = when - l->tail_when;
-
-	last->next = i;
-	last->gap = gap < UINT32_MAX ? (uint32_t)gap : UINT32_MAX;
+	return l->head == l->tail;
 }
 
-/* Takes the head p off a link: when the next arrives. */
-static inline rs_time sim_link_pop(struct rs_sim *s, struct sim_link *l, const struct rs_packet *p)
+static inline const struct sim_flight *sim_link_flight(const struct sim_link *l, uint32_t n)
 {
-	l->head = p->next;
-	if (l->head == RS_NO_PACKET)
+	return &l->ring[n & (l->size - 1)];
+}
+
+/* Room for twice as many; memory that cannot be had ends the run through an assertion. */
+void sim_link_grow(struct sim_link *l);
+
+/* Puts packet i behind the last of a link. */
+static inline void sim_link_append(struct sim_link *l, uint32_t i, rs_time when)
+{
+	rs_time gap = when - l->tail_when;
+
+	if (__builtin_expect(l->tail - l->head == l->size, 0))
+		sim_link_grow(l);
+	l->ring[l->tail++ & (l->size - 1)] =
+		(struct sim_flight){i, gap < UINT32_MAX ? (uint32_t)gap : UINT32_MAX};
+	l->tail_when = when;
+}
+
+/* The head of a link, which is not idle. */
+static inline struct rs_packet *sim_link_head(const struct rs_sim *s, const struct sim_link *l)
+{
+	return rs_pool_at(&s->pool, sim_link_flight(l, l->head)->packet);
+}
+
+/* Asks memory for the packet `places` behind the head: any packet when there are not so many. */
+static inline void sim_link_fetch(const struct rs_sim *s, const struct sim_link *l, uint32_t places)
+{
+	__builtin_prefetch(rs_pool_at(&s->pool, sim_link_flight(l, l->head + places)->packet));
+}
+
+/* Takes the head, which arrives at `now`, off a link: when the next arrives. */
+static inline rs_time sim_link_pop(const struct rs_sim *s, struct sim_link *l, rs_time now)
+{
+	const struct sim_flight *next;
+
+	l->head++;
+	if (sim_link_idle(l))
 		return RS_NEVER;
-	__builtin_prefetch(rs_pool_at(&s->pool, l->head));
-	return __builtin_expect(p->gap != UINT32_MAX, 1) ? p->when + p->gap
-							 : rs_pool_at(&s->pool, l->head)->when;
+	next = sim_link_flight(l, l->head);
+	return __builtin_expect(next->gap != UINT32_MAX, 1)
+		       ? now + next->gap
+		       : rs_pool_at(&s->pool, next->packet)->when;
 }
 
 /* The head of a link that was empty arrives at `when`. */

@@ -8,6 +8,9 @@
 #include "wire/telemetry.h"
 
 enum { LINKS_KEPT = 8 };
+/* Packets behind the head of a link that memory is asked for: an event is shorter than its latency.
+ */
+enum { LOOK = 4 };
 enum { SLOT_NIC_ARRIVAL, SLOT_NIC_TX, SLOT_NIC_RX, SLOT_NIC_TIMER, SLOTS_NIC };
 
 uint32_t sim_host_slots(uint32_t n_endpoints)
@@ -339,9 +342,10 @@ static void arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time
 {
 	struct sim_nic *k = &n->host->nics[port];
 	struct sim_link *l = n->in[port];
-	struct rs_packet *p = rs_pool_at(&s->pool, l->head);
+	struct rs_packet *p = sim_link_head(s, l);
 
-	rs_tree_set(&n->tree, port * SLOTS_NIC + SLOT_NIC_ARRIVAL, sim_link_pop(s, l, p));
+	sim_link_fetch(s, l, LOOK);
+	rs_tree_set(&n->tree, port * SLOTS_NIC + SLOT_NIC_ARRIVAL, sim_link_pop(s, l, now));
 	if (p->kind == RS_KIND_PFC)
 		pfc_received(s, k, p, now);
 	else if (k->inside && p->payload_bytes)
@@ -422,13 +426,20 @@ static void fetch_links(const struct sim_node *n)
 		__builtin_prefetch((const char *)h->nics + at);
 }
 
+static void fetch_flights(const struct rs_sim *s, const struct sim_node *n)
+{
+	for (uint32_t i = 0; i < n->n_ports; i++)
+		if (n->in[i] && !sim_link_idle(n->in[i]))
+			__builtin_prefetch(sim_link_flight(n->in[i], n->in[i]->head));
+	if (n->free.head != RS_NO_PACKET)
+		__builtin_prefetch(rs_pool_at(&s->pool, n->free.head), 1);
+}
+
 static void fetch_packets(const struct rs_sim *s, const struct sim_node *n)
 {
 	for (uint32_t i = 0; i < n->n_ports; i++)
-		if (n->in[i] && n->in[i]->head != RS_NO_PACKET)
-			__builtin_prefetch(rs_pool_at(&s->pool, n->in[i]->head));
-	if (n->free.head != RS_NO_PACKET)
-		__builtin_prefetch(rs_pool_at(&s->pool, n->free.head), 1);
+		for (unsigned k = 0; n->in[i] && !sim_link_idle(n->in[i]) && k < LOOK; k++)
+			sim_link_fetch(s, n->in[i], k);
 }
 
 void sim_host_fetch(const struct rs_sim *s, const struct sim_node *n, unsigned step)
@@ -440,6 +451,8 @@ void sim_host_fetch(const struct rs_sim *s, const struct sim_node *n, unsigned s
 		return;
 	}
 	if (step == 1)
+		fetch_flights(s, n);
+	else if (step == 2)
 		fetch_packets(s, n);
 	for (uint32_t i = 0; i < h->n_nics; i++)
 		if (h->nics[i].nic)

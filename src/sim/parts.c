@@ -219,6 +219,16 @@ struct member {
 	pthread_t thread;
 };
 
+static void join(const struct rs_sim *s, struct sim_link *near, struct sim_link *far)
+{
+	rs_time when = sim_link_head(s, near)->when;
+
+	while (!sim_link_idle(near)) {
+		sim_link_append(far, sim_link_flight(near, near->head)->packet, when);
+		when = sim_link_pop(s, near, when);
+	}
+}
+
 /* What other parts sent in the window joins the links that lead here. */
 static void receive(struct rs_sim *s, uint32_t me)
 {
@@ -228,16 +238,9 @@ static void receive(struct rs_sim *s, uint32_t me)
 		for (uint32_t i = 0; i < from->n_box[me]; i++) {
 			struct sim_link *near = from->box[me][i], *far = near->far;
 
-			if (far->head == RS_NO_PACKET) {
-				far->head = near->head;
-				sim_link_armed(s, far, rs_pool_at(&s->pool, near->head)->when);
-			} else {
-				sim_link_append(s, far, near->head,
-						rs_pool_at(&s->pool, near->head)->when);
-			}
-			far->tail = near->tail;
-			far->tail_when = near->tail_when;
-			near->head = RS_NO_PACKET;
+			if (sim_link_idle(far))
+				sim_link_armed(s, far, sim_link_head(s, near)->when);
+			join(s, near, far);
 		}
 		from->n_box[me] = 0;
 	}

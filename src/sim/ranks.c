@@ -52,25 +52,22 @@ static int pack_link(struct rs_sim *s, struct box *b, struct sim_link *l, rs_tim
 	struct sim_node *from = &s->nodes[l->from_node];
 	struct run head;
 	size_t at = b->bytes;
-	uint32_t i = l->head, n = 0;
+	uint32_t n = l->tail - l->head;
 
 	if (!append(b, sizeof(head)))
 		return -ENOMEM;
-	*next = rs_time_min(*next, rs_pool_at(&s->pool, i)->when);
-	while (i != RS_NO_PACKET) {
-		struct rs_packet *p = rs_pool_at(&s->pool, i);
+	*next = rs_time_min(*next, sim_link_head(s, l)->when);
+	for (; !sim_link_idle(l); l->head++) {
+		struct rs_packet *p = sim_link_head(s, l);
 		struct rs_packet *copy = append(b, sizeof(*p));
 
 		if (!copy)
 			return -ENOMEM;
 		memcpy(copy, p, sizeof(*p));
-		i = p->next;
-		n++;
 		rs_pool_free(&from->free, p);
 	}
 	head = (struct run){.from_node = l->from_node, .port = (uint32_t)(l - from->out), .n = n};
 	memcpy(b->data + at, &head, sizeof(head));
-	l->head = RS_NO_PACKET;
 	return 0;
 }
 
@@ -123,15 +120,9 @@ static int unpack_run(struct rs_sim *s, const struct run *run, const uint8_t *da
 			return -ENOMEM;
 		at = rs_pool_index(&s->pool, p);
 		memcpy(p, data + i * sizeof(*p), sizeof(*p));
-		p->next = RS_NO_PACKET;
-		if (far->head == RS_NO_PACKET) {
-			far->head = at;
+		if (sim_link_idle(far))
 			sim_link_armed(s, far, p->when);
-		} else {
-			sim_link_append(s, far, at, p->when);
-		}
-		far->tail = at;
-		far->tail_when = p->when;
+		sim_link_append(far, at, p->when);
 	}
 	return 0;
 }
