@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "base/socket.h"
 #include "base/units.h"
 
 /* Where the kernel knows no speed: what a virtual machine's link is likely to have at most. */
@@ -145,7 +146,7 @@ int64_t rs_congestion_speed(const char *netdev)
 {
 	struct ethtool_cmd link = {.cmd = ETHTOOL_GSET};
 	struct ifreq r = {.ifr_data = (void *)&link};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = rs_socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	uint32_t mbps;
 	int err;
 

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "base/socket.h"
 #include "live/live.h"
 
 /* What Linux keeps for IP, UDP, BTH, extended headers and ICRC when it names an IB MTU. */
@@ -69,7 +70,7 @@ static void add_address(struct rs_netdev *n, const struct ifaddrs *a, int family
 
 static int read_link(struct rs_netdev *n)
 {
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = rs_socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifreq r = {0};
 	int err = -ENODEV;
 

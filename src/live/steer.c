@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "live/state.h"
 #include "base/bytes.h"
+#include "base/socket.h"
 #include "base/units.h"
 
 #ifndef UDP_GRO
@@ -133,7 +134,7 @@ static int open_udp(struct rs_live *l, struct rs_error *e)
 	struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(RS_UDP_PORT)};
 	int err;
 
-	l->udp = socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	l->udp = rs_socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (l->udp < 0)
 		return rs_error_set(e, -errno, "cannot open a UDP socket of IPv6: %s",
 				    strerror(errno));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/socket.h"
 #include "verbs/cm/cm.h"
 
 enum { TRIES_MAX = 7, SIDR_REJECT = 2 };
@@ -223,7 +224,7 @@ static bool route(const uint8_t dst[16], uint32_t scope, uint8_t src[16])
 {
 	struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_port = htobe16(4791)}, from;
 	socklen_t n = sizeof(from);
-	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0), no = 0;
+	int fd = rs_socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0), no = 0;
 	bool ok;
 
 	memcpy(&to.sin6_addr, dst, 16);

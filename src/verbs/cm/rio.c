@@ -83,7 +83,7 @@ static ssize_t send_locked(struct rs_sock *s, const uint8_t *bytes, size_t n, in
 			   int flags)
 {
 	size_t done = 0;
-	int err = 0;
+	int err = s->dgram ? EOPNOTSUPP : 0; /* of a mapped buffer: it has none */
 
 	while (!err && done < n)
 		err = send_step(s, bytes + done, n - done,
@@ -96,34 +96,24 @@ static ssize_t send_locked(struct rs_sock *s, const uint8_t *bytes, size_t n, in
 	return (ssize_t)done;
 }
 
-RS_EXPORT ssize_t rsend(int fd, const void *buf, size_t n, int flags)
+/* a: where a datagram goes; NULL: to the peer. */
+static ssize_t send_vector(int fd, const struct iovec *iov, size_t n, int flags,
+			   const struct sockaddr *a)
 {
 	struct rs_sock *s = take(fd);
-	ssize_t rc;
+	ssize_t total = 0, rc;
 
 	if (!s)
 		return -1;
-	rc = send_locked(s, buf, n, -1, flags);
-	pthread_mutex_unlock(&s->lock);
-	return rc;
-}
-
-RS_EXPORT ssize_t rsendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *a,
-			  socklen_t len)
-{
-	return a || len ? rs_cm_fail(EISCONN) : rsend(fd, buf, n, flags);
-}
-
-static ssize_t send_vector(int fd, const struct iovec *iov, size_t n, int flags)
-{
-	struct rs_sock *s = take(fd);
-	ssize_t total = 0;
-
-	if (!s)
-		return -1;
+	if (s->dgram) {
+		total = rs_dgram_send(s, iov, n, flags, a);
+		n = 0;
+	} else if (a) {
+		total = rs_cm_fail(EISCONN);
+		n = 0;
+	}
 	for (size_t i = 0; i < n; i++) {
-		ssize_t rc = send_locked(s, iov[i].iov_base, iov[i].iov_len, -1, flags);
-
+		rc = send_locked(s, iov[i].iov_base, iov[i].iov_len, -1, flags);
 		if (rc < 0 && !total)
 			total = -1;
 		if (rc > 0)
@@ -135,10 +125,26 @@ static ssize_t send_vector(int fd, const struct iovec *iov, size_t n, int flags)
 	return total;
 }
 
+RS_EXPORT ssize_t rsend(int fd, const void *buf, size_t n, int flags)
+{
+	struct iovec v = {(void *)(uintptr_t)buf, n};
+
+	return send_vector(fd, &v, 1, flags, NULL);
+}
+
+RS_EXPORT ssize_t rsendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *a,
+			  socklen_t len)
+{
+	struct iovec v = {(void *)(uintptr_t)buf, n};
+
+	return send_vector(fd, &v, 1, flags, len ? a : NULL);
+}
+
 RS_EXPORT ssize_t rsendmsg(int fd, const struct msghdr *m, int flags)
 {
 	return m->msg_controllen ? rs_cm_fail(ENOTSUP)
-				 : send_vector(fd, m->msg_iov, m->msg_iovlen, flags);
+				 : send_vector(fd, m->msg_iov, m->msg_iovlen, flags,
+					       m->msg_namelen ? m->msg_name : NULL);
 }
 
 RS_EXPORT ssize_t rwrite(int fd, const void *buf, size_t n)
@@ -148,7 +154,7 @@ RS_EXPORT ssize_t rwrite(int fd, const void *buf, size_t n)
 
 RS_EXPORT ssize_t rwritev(int fd, const struct iovec *iov, int n)
 {
-	return n < 0 ? rs_cm_fail(EINVAL) : send_vector(fd, iov, (size_t)n, 0);
+	return n < 0 ? rs_cm_fail(EINVAL) : send_vector(fd, iov, (size_t)n, 0, NULL);
 }
 
 /* ---- In ---- */
@@ -182,40 +188,22 @@ static ssize_t receive_locked(struct rs_sock *s, uint8_t *buf, size_t n, int fla
 	return -1;
 }
 
-RS_EXPORT ssize_t rrecv(int fd, void *buf, size_t n, int flags)
+/* A stream waits for the first byte only. flags: of the call, then those of msg_flags. */
+static ssize_t receive_vector(int fd, const struct iovec *iov, size_t n, int *flags,
+			      struct sockaddr *a, socklen_t *len)
 {
 	struct rs_sock *s = take(fd);
-	ssize_t rc;
+	ssize_t total = 0, rc;
+	bool stream;
 
 	if (!s)
 		return -1;
-	rc = receive_locked(s, buf, n, flags);
-	pthread_mutex_unlock(&s->lock);
-	return rc;
-}
-
-RS_EXPORT ssize_t rrecvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *a,
-			    socklen_t *len)
-{
-	ssize_t rc = rrecv(fd, buf, n, flags);
-
-	if (rc > 0 && a && len)
-		rgetpeername(fd, a, len);
-	return rc;
-}
-
-/* Waits for the first byte only. */
-static ssize_t receive_vector(int fd, const struct iovec *iov, size_t n, int flags)
-{
-	struct rs_sock *s = take(fd);
-	ssize_t total = 0;
-
-	if (!s)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		ssize_t rc = receive_locked(s, iov[i].iov_base, iov[i].iov_len,
-					    total ? flags | MSG_DONTWAIT : flags);
-
+	stream = !s->dgram;
+	if (!stream)
+		total = rs_dgram_receive(s, iov, n, flags, a, len);
+	for (size_t i = 0; stream && i < n; i++) {
+		rc = receive_locked(s, iov[i].iov_base, iov[i].iov_len,
+				    total ? *flags | MSG_DONTWAIT : *flags);
 		if (rc < 0 && !total)
 			total = -1;
 		if (rc > 0)
@@ -224,7 +212,27 @@ static ssize_t receive_vector(int fd, const struct iovec *iov, size_t n, int fla
 			break;
 	}
 	pthread_mutex_unlock(&s->lock);
+	if (!stream)
+		return total;
+	*flags = 0;
+	if (total > 0 && a && len)
+		rgetpeername(fd, a, len);
 	return total;
+}
+
+RS_EXPORT ssize_t rrecv(int fd, void *buf, size_t n, int flags)
+{
+	struct iovec v = {buf, n};
+
+	return receive_vector(fd, &v, 1, &flags, NULL, NULL);
+}
+
+RS_EXPORT ssize_t rrecvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *a,
+			    socklen_t *len)
+{
+	struct iovec v = {buf, n};
+
+	return receive_vector(fd, &v, 1, &flags, a, len);
 }
 
 RS_EXPORT ssize_t rrecvmsg(int fd, struct msghdr *m, int flags)
@@ -233,10 +241,8 @@ RS_EXPORT ssize_t rrecvmsg(int fd, struct msghdr *m, int flags)
 
 	if (m->msg_controllen)
 		return rs_cm_fail(ENOTSUP);
-	rc = receive_vector(fd, m->msg_iov, m->msg_iovlen, flags);
-	m->msg_flags = 0;
-	if (rc > 0 && m->msg_name)
-		rgetpeername(fd, m->msg_name, &m->msg_namelen);
+	rc = receive_vector(fd, m->msg_iov, m->msg_iovlen, &flags, m->msg_name, &m->msg_namelen);
+	m->msg_flags = rc < 0 ? 0 : flags;
 	return rc;
 }
 
@@ -247,7 +253,9 @@ RS_EXPORT ssize_t rread(int fd, void *buf, size_t n)
 
 RS_EXPORT ssize_t rreadv(int fd, const struct iovec *iov, int n)
 {
-	return n < 0 ? rs_cm_fail(EINVAL) : receive_vector(fd, iov, (size_t)n, 0);
+	int flags = 0;
+
+	return n < 0 ? rs_cm_fail(EINVAL) : receive_vector(fd, iov, (size_t)n, &flags, NULL, NULL);
 }
 
 /* ---- Mapped buffers ---- */
@@ -271,6 +279,8 @@ static int map_locked(struct rs_sock *s, void *buf, size_t n, int prot, off_t *o
 	struct rs_sock_map *m;
 	int index = prot & PROT_WRITE ? free_entry(s) : -1;
 
+	if (s->dgram)
+		return EOPNOTSUPP;
 	if (s->state != RS_SOCK_CONNECTED && s->state != RS_SOCK_ACCEPTING)
 		return ENOTCONN;
 	if (!n || n > UINT32_MAX || (prot & ~PROT_WRITE))

@@ -1,5 +1,5 @@
-/* The calls of rsocket(7): sockets whose stream is RDMA. Made, named, connected, shut; their
- * options. */
+/* The calls of rsocket(7): sockets whose stream, or datagrams, are RDMA. Made, named, connected,
+ * shut; their options. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -46,8 +46,10 @@ static int finish(struct rs_sock *s, int err)
 
 static void destroy(struct rs_sock *s)
 {
-	if (s->fd >= 0)
+	if (s->fd >= 0 && s->fd < RS_SOCK_MAX)
 		socks[s->fd] = NULL;
+	if (s->dgram)
+		rs_dgram_unmake(s);
 	rs_sock_unmake(s);
 	if (s->id)
 		rdma_destroy_id(s->id);
@@ -67,8 +69,7 @@ static uint32_t from_environment(const char *name, uint32_t otherwise, uint32_t 
 	return text && *text && !*end && v && v <= most ? (uint32_t)v : otherwise;
 }
 
-/* With its channel, so with its number. NULL with errno. */
-static struct rs_sock *make(const struct rs_sock *like)
+static struct rs_sock *make_any(const struct rs_sock *like)
 {
 	struct rs_sock *s = calloc(1, sizeof(*s));
 
@@ -93,6 +94,16 @@ static struct rs_sock *make(const struct rs_sock *like)
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->progressed, NULL);
 	s->fd = -1;
+	return s;
+}
+
+/* Of a stream: with its channel, so with its number. NULL with errno. */
+static struct rs_sock *make(const struct rs_sock *like)
+{
+	struct rs_sock *s = make_any(like);
+
+	if (!s)
+		return NULL;
 	s->channel = rdma_create_event_channel();
 	if (!s->channel || s->channel->fd >= RS_SOCK_MAX) {
 		destroy(s);
@@ -110,6 +121,24 @@ static int publish(struct rs_sock *s)
 	return s->fd;
 }
 
+static int make_datagrams(int domain, int type)
+{
+	struct rs_sock *s = make_any(NULL);
+	int err;
+
+	if (!s)
+		return -1;
+	s->domain = domain;
+	s->flags = type & SOCK_NONBLOCK ? O_NONBLOCK : 0;
+	err = rs_dgram_make(s);
+	if (err) {
+		destroy(s);
+		return rs_cm_fail(err);
+	}
+	socks[s->fd] = s;
+	return s->fd;
+}
+
 RS_EXPORT int rsocket(int domain, int type, int protocol)
 {
 	struct rs_sock *s;
@@ -117,6 +146,8 @@ RS_EXPORT int rsocket(int domain, int type, int protocol)
 
 	if (domain != PF_INET && domain != PF_INET6)
 		return rs_cm_fail(EAFNOSUPPORT);
+	if ((type & TYPE_MASK) == SOCK_DGRAM && (!protocol || protocol == IPPROTO_UDP))
+		return make_datagrams(domain, type);
 	if ((type & TYPE_MASK) != SOCK_STREAM || (protocol && protocol != IPPROTO_TCP))
 		return rs_cm_fail(EPROTONOSUPPORT);
 	s = make(NULL);
@@ -153,7 +184,9 @@ RS_EXPORT int rbind(int fd, const struct sockaddr *a, socklen_t n)
 {
 	struct rs_sock *s = take(fd);
 
-	return s ? finish(s, bind_locked(s, a)) : -1;
+	if (!s)
+		return -1;
+	return finish(s, s->dgram ? rs_dgram_bind(s, a, n) : bind_locked(s, a));
 }
 
 RS_EXPORT int rlisten(int fd, int backlog)
@@ -163,7 +196,9 @@ RS_EXPORT int rlisten(int fd, int backlog)
 
 	if (!s)
 		return -1;
-	if (s->state > RS_SOCK_LISTENING)
+	if (s->dgram)
+		err = EOPNOTSUPP;
+	else if (s->state > RS_SOCK_LISTENING)
 		err = EINVAL;
 	else if (s->state != RS_SOCK_LISTENING && rdma_listen(s->id, backlog))
 		err = errno;
@@ -186,28 +221,37 @@ RS_EXPORT int rgetsockname(int fd, struct sockaddr *a, socklen_t *n)
 {
 	struct rs_sock *s = take(fd);
 
+	struct sockaddr_storage own;
+	int err = 0;
+
 	if (!s)
 		return -1;
-	if (s->id->route.addr.src_storage.ss_family) {
-		name(&s->id->route.addr.src_storage, a, n);
-	} else {
-		struct sockaddr_storage none = {.ss_family = (sa_family_t)s->domain};
-
-		name(&none, a, n);
-	}
-	return finish(s, 0);
+	own = (struct sockaddr_storage){.ss_family = (sa_family_t)s->domain};
+	if (s->dgram)
+		err = rs_dgram_own(s, &own);
+	else if (s->id->route.addr.src_storage.ss_family)
+		own = s->id->route.addr.src_storage;
+	if (!err)
+		name(&own, a, n);
+	return finish(s, err);
 }
 
 RS_EXPORT int rgetpeername(int fd, struct sockaddr *a, socklen_t *n)
 {
 	struct rs_sock *s = take(fd);
-	int err;
+	struct sockaddr_storage peer;
+	int err = 0;
 
 	if (!s)
 		return -1;
-	err = s->id->route.addr.dst_storage.ss_family ? 0 : ENOTCONN;
+	if (s->dgram)
+		err = rs_dgram_peer(s, &peer);
+	else
+		peer = s->id->route.addr.dst_storage;
+	if (!err && !peer.ss_family)
+		err = ENOTCONN;
 	if (!err)
-		name(&s->id->route.addr.dst_storage, a, n);
+		name(&peer, a, n);
 	return finish(s, err);
 }
 
@@ -299,7 +343,9 @@ RS_EXPORT int rconnect(int fd, const struct sockaddr *a, socklen_t n)
 {
 	struct rs_sock *s = take(fd);
 
-	return s ? finish(s, connect_locked(s, a)) : -1;
+	if (!s)
+		return -1;
+	return finish(s, s->dgram ? rs_dgram_connect(s, a) : connect_locked(s, a));
 }
 
 /* A request, as a socket of its own that answers. NULL: it was refused. */
@@ -385,7 +431,7 @@ RS_EXPORT int raccept(int fd, struct sockaddr *a, socklen_t *n)
 	if (!l)
 		return -1;
 	if (l->state != RS_SOCK_LISTENING)
-		return finish(l, EINVAL);
+		return finish(l, l->dgram ? EOPNOTSUPP : EINVAL);
 	while (!s && !err) {
 		s = next_request(l);
 		if (!s)
@@ -434,6 +480,10 @@ RS_EXPORT int rshutdown(int fd, int how)
 
 	if (!s)
 		return -1;
+	if (s->dgram) {
+		s->may_read &= how == SHUT_WR;
+		return finish(s, 0);
+	}
 	if (s->state == RS_SOCK_ACCEPTING)
 		rs_sock_wait(s, connected, false);
 	if (s->state < RS_SOCK_CONNECTED)
@@ -524,7 +574,7 @@ static int set_option(struct rs_sock *s, int level, int which, const void *value
 		memcpy(&s->linger, value, sizeof(s->linger));
 		return 0;
 	}
-	if (!at)
+	if (!at || (s->dgram && level == IPPROTO_TCP))
 		return level == SOL_RDMA ? EOPNOTSUPP : ENOPROTOOPT;
 	if (n < sizeof(v))
 		return EINVAL;
@@ -533,6 +583,8 @@ static int set_option(struct rs_sock *s, int level, int which, const void *value
 	    (level == SOL_SOCKET && (which == SO_SNDBUF || which == SO_RCVBUF)))
 		return set_size(s, level, which, v);
 	*at = v;
+	if (s->dgram)
+		rs_dgram_option(s, level, which, v);
 	return 0;
 }
 
@@ -558,7 +610,9 @@ static int get_option(struct rs_sock *s, int level, int which, void *value, sock
 		rs_sock_progress(s);
 		v = take_error(s);
 	} else if (level == SOL_SOCKET && which == SO_TYPE) {
-		v = SOCK_STREAM;
+		v = s->dgram ? SOCK_DGRAM : SOCK_STREAM;
+	} else if (s->dgram && level == IPPROTO_TCP) {
+		return ENOPROTOOPT;
 	} else if (level == IPPROTO_TCP && which == TCP_MAXSEG) {
 		v = s->id->verbs ? 128 << rs_cm_id(s->id)->mtu : 0;
 	} else if (at) {
@@ -596,7 +650,7 @@ RS_EXPORT int rfcntl(int fd, int cmd, ...)
 	else if (cmd == F_SETFL)
 		s->flags = value & O_NONBLOCK;
 	else if (cmd == F_GETFD || cmd == F_SETFD)
-		rc = fcntl(s->channel->fd, cmd, value);
+		rc = fcntl(s->fd, cmd, value);
 	else
 		rc = rs_cm_fail(ENOTSUP);
 	leave(s);

@@ -1,7 +1,7 @@
 /*
- * Stream rsockets inside: a byte stream over RDMA WRITEs with immediate data into the peer's
+ * rsockets inside. Streams: a byte stream over RDMA WRITEs with immediate data into the peer's
  * receive buffer, wire-compatible with librdmacm's (its docs/rsocket, protocol version 1;
- * rsocket(7)).
+ * rsocket(7)). Datagrams: dgram.c.
  */
 #ifndef RS_VERBS_CM_RSOCKET_H
 #define RS_VERBS_CM_RSOCKET_H
@@ -19,6 +19,7 @@ enum {
 	RS_SOCK_TRANSFER = 64 * 1024, /* bytes of one WRITE at most */
 	RS_SOCK_IOMAPS = 128,
 	RS_SOCK_VERSION = 1,
+	RS_SOCK_DATAGRAM = 2048 - 24, /* bytes at most: librdmacm receives 2048 with its header */
 };
 
 enum rs_sock_state {
@@ -105,6 +106,8 @@ struct rs_sock {
 	uint64_t peer_iomap;
 	unsigned n_peer_iomaps;
 	struct rs_sock_map *maps;
+
+	struct rs_dgram *dgram; /* of datagrams: then there is no id, and fd is an epoll's */
 };
 
 static inline struct rs_sock_iomap *rs_sock_iomaps(struct rs_sock *s)
@@ -130,6 +133,25 @@ ssize_t rs_sock_write_some(struct rs_sock *s, const uint8_t *bytes, size_t n, ui
 /* False: not now. */
 bool rs_sock_send_maps(struct rs_sock *s);
 bool rs_sock_say(struct rs_sock *s, bool goodbye);
+
+/* dgram.c: locked. 0 or an errno value. */
+int rs_dgram_make(struct rs_sock *s);
+void rs_dgram_unmake(struct rs_sock *s);
+int rs_dgram_bind(struct rs_sock *s, const struct sockaddr *a, socklen_t n);
+int rs_dgram_connect(struct rs_sock *s, const struct sockaddr *a);
+int rs_dgram_own(struct rs_sock *s, struct sockaddr_storage *a);
+int rs_dgram_peer(struct rs_sock *s, struct sockaddr_storage *a);
+void rs_dgram_option(struct rs_sock *s, int level, int which, int value);
+/* -1 with errno. a: NULL: to the peer. */
+ssize_t rs_dgram_send(struct rs_sock *s, const struct iovec *v, size_t n, int flags,
+		      const struct sockaddr *a);
+/* flags: of the call, then those of msg_flags. a, len: whence, or NULL. */
+ssize_t rs_dgram_receive(struct rs_sock *s, const struct iovec *v, size_t n, int *flags,
+			 struct sockaddr *a, socklen_t *len);
+void rs_dgram_progress(struct rs_sock *s);
+short rs_dgram_events(struct rs_sock *s);
+void rs_dgram_arm(struct rs_sock *s);
+void rs_dgram_disarm(struct rs_sock *s);
 
 /* sockwait.c. The events of poll(2) that hold now; locked. */
 short rs_sock_events(struct rs_sock *s);

@@ -30,6 +30,8 @@ static short connected_events(const struct rs_sock *s)
 
 short rs_sock_events(struct rs_sock *s)
 {
+	if (s->dgram)
+		return rs_dgram_events(s);
 	rs_sock_progress(s);
 	switch (s->state) {
 	case RS_SOCK_NEW:
@@ -51,6 +53,11 @@ short rs_sock_events(struct rs_sock *s)
 /* What may wake: the connection's events, and its completions. */
 static unsigned arm(struct rs_sock *s, struct pollfd out[2])
 {
+	if (s->dgram) {
+		rs_dgram_arm(s);
+		out[0] = (struct pollfd){.fd = s->fd, .events = POLLIN};
+		return 1;
+	}
 	out[0] = (struct pollfd){.fd = s->channel->fd, .events = POLLIN};
 	if (!s->cq)
 		return 1;
@@ -64,6 +71,10 @@ static void disarm(struct rs_sock *s)
 	struct ibv_cq *cq;
 	void *context;
 
+	if (s->dgram) {
+		rs_dgram_disarm(s);
+		return;
+	}
 	while (s->completions && !ibv_get_cq_event(s->completions, &cq, &context))
 		ibv_ack_cq_events(cq, 1);
 }

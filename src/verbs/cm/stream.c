@@ -470,6 +470,10 @@ void rs_sock_progress(struct rs_sock *s)
 {
 	struct rdma_cm_event *e;
 
+	if (s->dgram) {
+		rs_dgram_progress(s);
+		return;
+	}
 	if (s->state == RS_SOCK_LISTENING || s->state <= RS_SOCK_BOUND)
 		return;
 	take_completions(s);
