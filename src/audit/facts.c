@@ -26,8 +26,13 @@ struct rs_facts {
 	uint32_t *by_name, *by_host;
 	uint32_t names, hosts; /* sizes of these: powers of two */
 	uint32_t n_hosts;
+	/* what known() found last for a text at an address: callers ask for the same again and
+	 * again */
+	const char **memo;
 	bool sealed;
 };
+
+enum { MEMO = 4096 };
 
 struct rs_facts *rs_facts_create(void)
 {
@@ -36,8 +41,9 @@ struct rs_facts *rs_facts_create(void)
 	if (!s)
 		return NULL;
 	s->arena = rs_arena_create(0);
-	if (!s->arena) {
-		free(s);
+	s->memo = calloc(MEMO, sizeof(*s->memo));
+	if (!s->arena || !s->memo) {
+		rs_facts_destroy(s);
 		return NULL;
 	}
 	return s;
@@ -55,6 +61,7 @@ void rs_facts_destroy(struct rs_facts *s)
 	free(s->next);
 	free(s->by_name);
 	free(s->by_host);
+	free(s->memo);
 	free(s);
 }
 
@@ -378,12 +385,17 @@ void rs_facts_seal(struct rs_facts *s)
 /* The interned string; NULL: no fact has it. */
 static const char *known(const struct rs_facts *s, const char *text)
 {
+	const char **memo = &s->memo[mix(0, text) & (MEMO - 1)];
 	const struct strings *t = &s->strings;
-	uint64_t h = hash(text, strlen(text));
+	uint64_t h;
 
+	/* at the same address another text may stand by now, but not where strings are kept */
+	if (*memo && (*memo == text || !strcmp(*memo, text)))
+		return *memo;
+	h = hash(text, strlen(text));
 	for (; t->size && t->slot[h & (t->size - 1)]; h++)
 		if (!strcmp(t->slot[h & (t->size - 1)], text))
-			return t->slot[h & (t->size - 1)];
+			return *memo = t->slot[h & (t->size - 1)];
 	return NULL;
 }
 

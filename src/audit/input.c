@@ -92,6 +92,8 @@ static const struct rs_reader *highest(const struct rs_input *in)
 			most = score;
 			reader = rs_readers[i];
 		}
+		if (most == 100)
+			break; /* certainly: a mark of its own */
 	}
 	return reader;
 }

@@ -17,14 +17,29 @@ static size_t escape(const char *p, size_t left)
 	return n < left ? n + 1 : n;
 }
 
+/* Most lines have nothing to take out: as they are, all at once. 0: not such a line. */
+static size_t plain(const struct rs_input *in, struct rs_line *l)
+{
+	const char *from = in->data + l->next, *end = memchr(from, '\n', in->size - l->next);
+	size_t n = end ? (size_t)(end - from) : 0;
+
+	if (!n || n >= sizeof(l->text) || *from == ' ' || *from == '\t' ||
+	    memchr(from, '\033', n) || memchr(from, '\r', n) || memchr(from, '\0', n))
+		return 0;
+	memcpy(l->text, from, n);
+	return n;
+}
+
 bool rs_line_next(const struct rs_input *in, struct rs_line *l)
 {
-	size_t n = 0, i = l->next;
+	size_t n, i = l->next;
 
 	if (i >= in->size)
 		return false;
 	l->number++;
 	l->indent = 0;
+	n = plain(in, l);
+	i += n;
 	while (i < in->size && in->data[i] != '\n') {
 		size_t skip = escape(in->data + i, in->size - i);
 		char c = in->data[i];

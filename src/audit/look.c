@@ -203,8 +203,9 @@ unsigned rs_look_above(const struct rs_audit *a, const char *host, const char *p
 			break;
 		if (up) {
 			snprintf(name, sizeof(name), "pci/%s", up->value);
-			while (!next && (s = rs_facts_subject(a->facts, &at, host, name)))
-				next = strcmp(s, name) ? NULL : s;
+			at = rs_facts_seek(a->facts, host, name);
+			s = rs_facts_subject(a->facts, &at, host, name);
+			next = s && !strcmp(s, name) ? s : NULL;
 		} else {
 			next = bridge_of_bus(a, host, pci);
 		}
@@ -321,6 +322,15 @@ int rs_look_sprays(const struct rs_audit *a, const struct rs_fact **which)
 		known = on || known == 1;
 	}
 	return known;
+}
+
+const char *rs_look_mft(struct rs_audit *a, const char *host, const char *nic)
+{
+	char pci[160];
+
+	if (rs_look_pci_of(a, host, nic, pci, sizeof(pci)))
+		return rs_audit_text(a, "%s", pci + strlen("pci/"));
+	return strchr(nic, '/') ? strchr(nic, '/') + 1 : nic;
 }
 
 /* ---- Counters ---- */

@@ -27,6 +27,9 @@ int64_t rs_look_port_rate(const struct rs_audit *a, const char *host, const char
 bool rs_look_pci_of(const struct rs_audit *a, const char *host, const char *nic, char *out,
 		    size_t size);
 
+/* What Mellanox's firmware tools call a device: its PCI address, else its own name. */
+const char *rs_look_mft(struct rs_audit *a, const char *host, const char *nic);
+
 /* Bridges above a function, nearest first, as subjects; how many, at most `most`. By the parent of
  * sysfs and XML, else by the bus numbers of lspci. */
 unsigned rs_look_above(const struct rs_audit *a, const char *host, const char *pci,

@@ -11,7 +11,9 @@ enum { PARTS = 12, PART = 128 };
 
 /* A pattern's stars, in order, and the value, become subject and name: $1 the first star. */
 struct place {
-	const char *pattern; /* the end of the path; a star is one component or a part of one */
+	/* the end of a path and its last component; a star is one component or a part of one, as
+	 * the last one the whole */
+	const char *dir, *last;
 	const char *subject, *name;
 	void (*value)(char *value); /* turns what the kernel prints into the fact; NULL: as it is */
 };
@@ -108,78 +110,79 @@ static void whole_seconds(char *v)
 }
 
 static const struct place places[] = {
-	{"*/ports/*/hw_counters/*", "nic/$1", "counter/$3", NULL},
-	{"*/ports/*/counters/*", "nic/$1", "counter/$3", NULL},
-	{"*/ports/*/state", "nic/$1", "port_state", after_colon},
-	{"*/ports/*/phys_state", "nic/$1", "phys_state", after_colon},
-	{"*/ports/*/link_layer", "nic/$1", "link_layer", NULL},
-	{"*/ports/*/rate", "nic/$1", "rate_gbps", rate},
-	{"*/ports/*/gid_attrs/types/*", "nic/$1", "gid_type/$3", gid_type},
-	{"*/ports/*/gid_attrs/ndevs/*", "nic/$1", "gid_netdev/$3", NULL},
-	{"*/ports/*/gids/*", "nic/$1", "gid/$3", NULL},
-	{"infiniband/*/tc/*/traffic_class", "nic/$1", "tclass", tclass},
-	{"rdma_cm/*/ports/*/default_roce_tos", "nic/$1", "cm_tos", NULL},
-	{"rdma_cm/*/ports/*/default_roce_mode", "nic/$1", "cm_mode", NULL},
-	{"infiniband/*/fw_ver", "nic/$1", "firmware", NULL},
-	{"infiniband/*/board_id", "nic/$1", "board_id", NULL},
-	{"infiniband/*/hca_type", "nic/$1", "hca_type", NULL},
-	{"infiniband/*/node_guid", "nic/$1", "node_guid", NULL},
-	{"infiniband/*/sys_image_guid", "nic/$1", "sys_image_guid", NULL},
-	{"infiniband/*/device/numa_node", "nic/$1", "numa_node", NULL},
-	{"net/*/ecn/roce_np/enable/*", "netdev/$1", "ecn_np/$2", NULL},
-	{"net/*/ecn/roce_rp/enable/*", "netdev/$1", "ecn_rp/$2", NULL},
-	{"net/*/ecn/roce_np/cnp_dscp", "netdev/$1", "cnp_dscp", NULL},
-	{"net/*/ecn/roce_np/cnp_802p_prio", "netdev/$1", "cnp_prio", NULL},
-	{"net/*/ecn/roce_np/min_time_between_cnps", "netdev/$1", "cnp_gap_us", NULL},
-	{"net/*/qos/trust", "netdev/$1", "trust", NULL},
-	{"class/net/*/mtu", "netdev/$1", "mtu", NULL},
-	{"class/net/*/speed", "netdev/$1", "speed_mbps", NULL},
-	{"class/net/*/operstate", "netdev/$1", "operstate", NULL},
-	{"class/net/*/address", "netdev/$1", "mac", NULL},
-	{"class/net/*/device/numa_node", "netdev/$1", "numa_node", NULL},
-	{"class/net/*/device/sriov_totalvfs", "netdev/$1", "sriov_totalvfs", NULL},
-	{"class/net/*/device/sriov_numvfs", "netdev/$1", "sriov_numvfs", NULL},
-	{"devices/system/cpu/cpu0/cpuidle/state*/name", "host", "cpuidle/$1/name", NULL},
-	{"devices/system/cpu/cpu0/cpuidle/state*/latency", "host", "cpuidle/$1/latency_us", NULL},
-	{"devices/system/cpu/cpu0/cpuidle/state*/disable", "host", "cpuidle/$1/disable", NULL},
-	{"devices/system/cpu/cpu0/cpufreq/scaling_governor", "host", "governor", NULL},
-	{"devices/system/cpu/cpu0/cpufreq/scaling_driver", "host", "cpufreq_driver", NULL},
-	{"devices/system/node/online", "host", "numa_online", NULL},
-	{"sys/kernel/numa_balancing", "host", "numa_balancing", NULL},
-	{"sys/net/ipv4/conf/*/arp_ignore", "host", "arp_ignore/$1", NULL},
-	{"sys/net/ipv4/conf/*/arp_announce", "host", "arp_announce/$1", NULL},
-	{"sys/net/ipv4/conf/*/rp_filter", "host", "rp_filter/$1", NULL},
-	{"module/nvidia_peermem/version", "host", "module/nvidia_peermem", NULL},
-	{"kernel/mm/memory_peers/*/version", "host", "memory_peers/$1", NULL},
-	{"iommu_groups/*/type", "host", "iommu_group_type/$1", NULL},
-	{"module/nvidia/version", "host", "module/nvidia", NULL},
-	{"driver/nvidia/version", "host", "gpu_module", gpu_module},
-	{"proc/irq/*/smp_affinity_list", "irq/$1", "cpus", NULL},
-	{"sys/vm/nr_hugepages", "host", "hugepages", NULL},
-	{"class/net/*/bonding/mode", "bond/$1", "mode", NULL},
-	{"class/net/*/bonding/xmit_hash_policy", "bond/$1", "xmit_hash_policy", NULL},
-	{"class/net/*/bonding/slaves", "bond/$1", "slaves", NULL},
-	{"dmi/id/sys_vendor", "host", "dmi_vendor", NULL},
-	{"dmi/id/product_name", "host", "dmi_product", NULL},
-	{"hypervisor/type", "host", "virtual", NULL},
-	{"proc/uptime", "host", "uptime_s", whole_seconds},
-	{"proc/cmdline", "host", "cmdline", NULL},
-	{"proc/sys/kernel/osrelease", "host", "kernel", NULL},
-	{"*:*:*.?/vendor", "pci/$1:$2:$3.$4", "vendor", NULL},
-	{"*:*:*.?/device", "pci/$1:$2:$3.$4", "device", NULL},
-	{"*:*:*.?/class", "pci/$1:$2:$3.$4", "class", NULL},
-	{"*:*:*.?/aer_dev_correctable", "pci/$1:$2:$3.$4", "counter/aer_correctable", aer_total},
-	{"*:*:*.?/aer_dev_nonfatal", "pci/$1:$2:$3.$4", "counter/aer_nonfatal", aer_total},
-	{"*:*:*.?/aer_dev_fatal", "pci/$1:$2:$3.$4", "counter/aer_fatal", aer_total},
-	{"*:*:*.?/resource", "pci/$1:$2:$3.$4", "bar1_mib", bar1},
-	{"*:*:*.?/sriov_numvfs", "pci/$1:$2:$3.$4", "sriov_numvfs", NULL},
-	{"*:*:*.?/sriov_totalvfs", "pci/$1:$2:$3.$4", "sriov_totalvfs", NULL},
-	{"*:*:*.?/local_cpulist", "pci/$1:$2:$3.$4", "local_cpus", NULL},
-	{"*:*:*.?/numa_node", "pci/$1:$2:$3.$4", "numa_node", NULL},
-	{"*:*:*.?/current_link_speed", "pci/$1:$2:$3.$4", "link_speed", speed},
-	{"*:*:*.?/current_link_width", "pci/$1:$2:$3.$4", "link_width", NULL},
-	{"*:*:*.?/max_link_speed", "pci/$1:$2:$3.$4", "max_link_speed", speed},
-	{"*:*:*.?/max_link_width", "pci/$1:$2:$3.$4", "max_link_width", NULL},
+	{"*/ports/*/hw_counters", "*", "nic/$1", "counter/$3", NULL},
+	{"*/ports/*/counters", "*", "nic/$1", "counter/$3", NULL},
+	{"*/ports/*", "state", "nic/$1", "port_state", after_colon},
+	{"*/ports/*", "phys_state", "nic/$1", "phys_state", after_colon},
+	{"*/ports/*", "link_layer", "nic/$1", "link_layer", NULL},
+	{"*/ports/*", "rate", "nic/$1", "rate_gbps", rate},
+	{"*/ports/*/gid_attrs/types", "*", "nic/$1", "gid_type/$3", gid_type},
+	{"*/ports/*/gid_attrs/ndevs", "*", "nic/$1", "gid_netdev/$3", NULL},
+	{"*/ports/*/gids", "*", "nic/$1", "gid/$3", NULL},
+	{"infiniband/*/tc/*", "traffic_class", "nic/$1", "tclass", tclass},
+	{"rdma_cm/*/ports/*", "default_roce_tos", "nic/$1", "cm_tos", NULL},
+	{"rdma_cm/*/ports/*", "default_roce_mode", "nic/$1", "cm_mode", NULL},
+	{"infiniband/*", "fw_ver", "nic/$1", "firmware", NULL},
+	{"infiniband/*", "board_id", "nic/$1", "board_id", NULL},
+	{"infiniband/*", "hca_type", "nic/$1", "hca_type", NULL},
+	{"infiniband/*", "node_guid", "nic/$1", "node_guid", NULL},
+	{"infiniband/*", "sys_image_guid", "nic/$1", "sys_image_guid", NULL},
+	{"infiniband/*/device", "numa_node", "nic/$1", "numa_node", NULL},
+	{"net/*/ecn/roce_np/enable", "*", "netdev/$1", "ecn_np/$2", NULL},
+	{"net/*/ecn/roce_rp/enable", "*", "netdev/$1", "ecn_rp/$2", NULL},
+	{"net/*/ecn/roce_np", "cnp_dscp", "netdev/$1", "cnp_dscp", NULL},
+	{"net/*/ecn/roce_np", "cnp_802p_prio", "netdev/$1", "cnp_prio", NULL},
+	{"net/*/ecn/roce_np", "min_time_between_cnps", "netdev/$1", "cnp_gap_us", NULL},
+	{"net/*/qos", "trust", "netdev/$1", "trust", NULL},
+	{"class/net/*", "mtu", "netdev/$1", "mtu", NULL},
+	{"class/net/*", "speed", "netdev/$1", "speed_mbps", NULL},
+	{"class/net/*", "operstate", "netdev/$1", "operstate", NULL},
+	{"class/net/*", "address", "netdev/$1", "mac", NULL},
+	{"class/net/*/device", "numa_node", "netdev/$1", "numa_node", NULL},
+	{"class/net/*/device", "sriov_totalvfs", "netdev/$1", "sriov_totalvfs", NULL},
+	{"class/net/*/device", "sriov_numvfs", "netdev/$1", "sriov_numvfs", NULL},
+	{"devices/system/cpu/cpu0/cpuidle/state*", "name", "host", "cpuidle/$1/name", NULL},
+	{"devices/system/cpu/cpu0/cpuidle/state*", "latency", "host", "cpuidle/$1/latency_us",
+	 NULL},
+	{"devices/system/cpu/cpu0/cpuidle/state*", "disable", "host", "cpuidle/$1/disable", NULL},
+	{"devices/system/cpu/cpu0/cpufreq", "scaling_governor", "host", "governor", NULL},
+	{"devices/system/cpu/cpu0/cpufreq", "scaling_driver", "host", "cpufreq_driver", NULL},
+	{"devices/system/node", "online", "host", "numa_online", NULL},
+	{"sys/kernel", "numa_balancing", "host", "numa_balancing", NULL},
+	{"sys/net/ipv4/conf/*", "arp_ignore", "host", "arp_ignore/$1", NULL},
+	{"sys/net/ipv4/conf/*", "arp_announce", "host", "arp_announce/$1", NULL},
+	{"sys/net/ipv4/conf/*", "rp_filter", "host", "rp_filter/$1", NULL},
+	{"module/nvidia_peermem", "version", "host", "module/nvidia_peermem", NULL},
+	{"kernel/mm/memory_peers/*", "version", "host", "memory_peers/$1", NULL},
+	{"iommu_groups/*", "type", "host", "iommu_group_type/$1", NULL},
+	{"module/nvidia", "version", "host", "module/nvidia", NULL},
+	{"driver/nvidia", "version", "host", "gpu_module", gpu_module},
+	{"proc/irq/*", "smp_affinity_list", "irq/$1", "cpus", NULL},
+	{"sys/vm", "nr_hugepages", "host", "hugepages", NULL},
+	{"class/net/*/bonding", "mode", "bond/$1", "mode", NULL},
+	{"class/net/*/bonding", "xmit_hash_policy", "bond/$1", "xmit_hash_policy", NULL},
+	{"class/net/*/bonding", "slaves", "bond/$1", "slaves", NULL},
+	{"dmi/id", "sys_vendor", "host", "dmi_vendor", NULL},
+	{"dmi/id", "product_name", "host", "dmi_product", NULL},
+	{"hypervisor", "type", "host", "virtual", NULL},
+	{"proc", "uptime", "host", "uptime_s", whole_seconds},
+	{"proc", "cmdline", "host", "cmdline", NULL},
+	{"proc/sys/kernel", "osrelease", "host", "kernel", NULL},
+	{"*:*:*.?", "vendor", "pci/$1:$2:$3.$4", "vendor", NULL},
+	{"*:*:*.?", "device", "pci/$1:$2:$3.$4", "device", NULL},
+	{"*:*:*.?", "class", "pci/$1:$2:$3.$4", "class", NULL},
+	{"*:*:*.?", "aer_dev_correctable", "pci/$1:$2:$3.$4", "counter/aer_correctable", aer_total},
+	{"*:*:*.?", "aer_dev_nonfatal", "pci/$1:$2:$3.$4", "counter/aer_nonfatal", aer_total},
+	{"*:*:*.?", "aer_dev_fatal", "pci/$1:$2:$3.$4", "counter/aer_fatal", aer_total},
+	{"*:*:*.?", "resource", "pci/$1:$2:$3.$4", "bar1_mib", bar1},
+	{"*:*:*.?", "sriov_numvfs", "pci/$1:$2:$3.$4", "sriov_numvfs", NULL},
+	{"*:*:*.?", "sriov_totalvfs", "pci/$1:$2:$3.$4", "sriov_totalvfs", NULL},
+	{"*:*:*.?", "local_cpulist", "pci/$1:$2:$3.$4", "local_cpus", NULL},
+	{"*:*:*.?", "numa_node", "pci/$1:$2:$3.$4", "numa_node", NULL},
+	{"*:*:*.?", "current_link_speed", "pci/$1:$2:$3.$4", "link_speed", speed},
+	{"*:*:*.?", "current_link_width", "pci/$1:$2:$3.$4", "link_width", NULL},
+	{"*:*:*.?", "max_link_speed", "pci/$1:$2:$3.$4", "max_link_speed", speed},
+	{"*:*:*.?", "max_link_width", "pci/$1:$2:$3.$4", "max_link_width", NULL},
 };
 
 /* As many of path's last components as the pattern has. */
@@ -274,13 +277,28 @@ static bool may_match(const char *path, const char *pattern)
 
 static const struct place *find(const char *path, char part[][PART])
 {
+	const char *slash = strrchr(path, '/');
+	char dir[512];
+
+	if (!slash || !slash[1] || strlen(slash) > PART || (size_t)(slash - path) >= sizeof(dir))
+		return NULL;
+	memcpy(dir, path, (size_t)(slash - path));
+	dir[slash - path] = '\0';
 	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		const char *end =
-			may_match(path, places[i].pattern) ? tail(path, places[i].pattern) : NULL;
+		const struct place *p = &places[i];
+		bool any = *p->last == '*';
+		const char *end;
 		unsigned n = 0;
 
-		if (end && match(places[i].pattern, end, part, &n))
-			return &places[i];
+		if ((!any && (*p->last != slash[1] || strcmp(p->last, slash + 1) != 0)) ||
+		    !may_match(dir, p->dir))
+			continue;
+		end = tail(dir, p->dir);
+		if (!end || !match(p->dir, end, part, &n) || n == PARTS)
+			continue;
+		if (any)
+			snprintf(part[n], PART, "%s", slash + 1);
+		return p;
 	}
 	return NULL;
 }
