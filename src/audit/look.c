@@ -188,24 +188,31 @@ static const char *bridge_of_bus(const struct rs_audit *a, const char *host, con
 	return NULL;
 }
 
+/* A subject that has any fact, as the store spells it; NULL: none. */
+static const char *listed(const struct rs_audit *a, const char *host, const char *subject)
+{
+	uint32_t at = rs_facts_seek(a->facts, host, subject);
+	const char *s = rs_facts_subject(a->facts, &at, host, subject);
+
+	return s && !strcmp(s, subject) ? s : NULL;
+}
+
 unsigned rs_look_above(const struct rs_audit *a, const char *host, const char *pci,
 		       const char **bridge, unsigned most)
 {
 	unsigned n = 0;
 
 	while (n < most) {
-		const struct rs_fact *up = rs_facts_get(a->facts, host, pci, "parent");
-		const char *next = NULL, *s;
-		uint32_t at = 0;
+		const struct rs_fact *up = rs_facts_get(a->facts, host, pci, "parent"), *above;
+		const char *next;
 		char name[160];
 
 		if (up && !strncmp(up->value, "pci", 3))
 			break;
 		if (up) {
 			snprintf(name, sizeof(name), "pci/%s", up->value);
-			at = rs_facts_seek(a->facts, host, name);
-			s = rs_facts_subject(a->facts, &at, host, name);
-			next = s && !strcmp(s, name) ? s : NULL;
+			above = rs_facts_get(a->facts, host, name, "parent");
+			next = above ? above->subject : listed(a, host, name);
 		} else {
 			next = bridge_of_bus(a, host, pci);
 		}
@@ -240,28 +247,41 @@ static bool column_is(const struct rs_audit *a, const char *host, const char *co
 	return !strcmp(real ? real->value : column, nic);
 }
 
+/* Where the ways of two functions to the root meet: at one switch, behind several, or at the root
+ * complex of one socket or two. */
+int rs_look_between(const struct rs_audit *a, const char *host, const char *x, const char *y)
+{
+	const char *mine[16], *theirs[16];
+	unsigned n = rs_look_above(a, host, x, mine, 16), m = rs_look_above(a, host, y, theirs, 16);
+	int64_t p = rs_look_number(a, host, x, "numa_node", -1);
+	int64_t q = rs_look_number(a, host, y, "numa_node", -1);
+
+	/* a switch is its upstream port and a downstream port for each function */
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; k < m; k++)
+			if (!strcmp(mine[i], theirs[k]))
+				return i <= 1 && k <= 1 ? RS_PIX : RS_PXB;
+	if (p < 0 || q < 0)
+		return RS_NEAR_UNKNOWN;
+	return p == q ? RS_NODE : RS_SYS;
+}
+
 static int by_tree(const struct rs_audit *a, const char *host, const char *nic)
 {
-	const char *mine[16], *theirs[16], *pci;
-	unsigned n, m;
 	int best = RS_NEAR_UNKNOWN;
 	uint32_t at = 0;
+	const char *pci;
 	char own[160];
 
-	if (!rs_look_pci_of(a, host, nic, own, sizeof(own)) ||
-	    !(n = rs_look_above(a, host, own, mine, 16)))
+	if (!rs_look_pci_of(a, host, nic, own, sizeof(own)))
 		return best;
 	while ((pci = rs_facts_subject(a->facts, &at, host, "pci/"))) {
-		int d = RS_NEAR_UNKNOWN;
+		int d;
 
 		if (strcmp(rs_look_kind(a, host, pci), "gpu"))
 			continue;
-		m = rs_look_above(a, host, pci, theirs, 16);
-		for (unsigned i = 0; i < n && d < 0; i++)
-			for (unsigned k = 0; k < m && d < 0; k++)
-				if (!strcmp(mine[i], theirs[k]))
-					d = !i && !k ? RS_PIX : RS_PXB;
-		if (d > 0 && (best < 0 || d < best))
+		d = rs_look_between(a, host, own, pci);
+		if (d > 0 && d <= RS_PXB && (best < 0 || d < best))
 			best = d;
 	}
 	return best;

@@ -219,10 +219,12 @@ static bool match(const char *pattern, const char *text, char part[][PART], unsi
 				return match(pattern + 1, text + 1, part, n);
 			}
 			for (k = 1; text[k - 1] && text[k - 1] != '/' && k < PART; k++) {
-				snprintf(part[before], PART, "%.*s", (int)k, text);
 				*n = before + 1;
-				if (match(pattern + 1, text + k, part, n))
-					return true;
+				if (!match(pattern + 1, text + k, part, n))
+					continue;
+				memcpy(part[before], text, k);
+				part[before][k] = '\0';
+				return true;
 			}
 			return false;
 		}
