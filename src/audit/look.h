@@ -38,6 +38,8 @@ unsigned rs_look_above(const struct rs_audit *a, const char *host, const char *p
 /* Distances between GPUs and NICs: topo -m where it was read, else from the PCI tree. */
 enum rs_near { RS_PIX = 1, RS_PXB, RS_PHB, RS_NODE, RS_SYS, RS_NEAR_UNKNOWN = -1 };
 extern const char *const rs_near_name[]; /* by enum rs_near */
+/* enum rs_near of two functions by the tree and their sockets. */
+int rs_look_between(const struct rs_audit *a, const char *host, const char *x, const char *y);
 int rs_look_nearest(const struct rs_audit *a, const char *host, const char *nic);
 
 /* NCCL_IB_HCA: a list of prefixes; '=' exact, '^' exclude. */
