@@ -9,8 +9,8 @@
 #include "wire/pcapng.h"
 
 struct options {
-	const char *file, *json;
-	uint32_t events; /* at most so many lines of the story */
+	const char *file, *json; /* "-": standard output */
+	uint32_t events;         /* at most so many lines of the story */
 	bool quiet, strict;
 };
 
@@ -19,12 +19,11 @@ enum { EVENTS_SHOWN = 40 };
 static int help(void)
 {
 	fputs("Usage: ripstop pcap [OPTION...] FILE\n\n"
-	      "Decode a RoCEv2 capture (pcap or pcapng, Ethernet), verify ICRC and headers, encode "
-	      "each\n"
+	      "Decode a RoCEv2 capture (pcap or pcapng), verify ICRC and headers, encode each\n"
 	      "packet again and compare, follow each queue pair: gaps, retransmissions with their "
 	      "cause,\n"
 	      "NAKs, RNR waits, CNPs, ECN marks, goodput.\n\n"
-	      "  --json FILE|-   everything as JSON\n"
+	      "  --json[=OUT]    everything as JSON, to standard output or a file\n"
 	      "  --events N      at most N lines of what happened (default 40; 0: none)\n"
 	      "  --strict        losses, retransmissions and NAKs make the exit status 1, too\n"
 	      "  --quiet         no text\n\n"
@@ -35,25 +34,57 @@ static int help(void)
 	return RS_EXIT_OK;
 }
 
+/* What stands by itself: FILE, and OUT behind --json. json_at: how many came before --json. */
+static int name_files(const char *const *words, int n, int json_at, struct options *o)
+{
+	struct rs_pcap_reader *r;
+
+	if (!n)
+		return rs_cli_usage("pcap", "which FILE?");
+	if (n == 1 || json_at < 0 || json_at > 1)
+		o->file = words[0];
+	else
+		o->file = words[!json_at];
+	if (n == 1 && json_at >= 0)
+		o->json = "-";
+	if (n > 2 || (n == 2 && (json_at < 0 || json_at > 1)))
+		return rs_cli_usage("pcap", "one FILE at a time");
+	if (n == 1)
+		return 0;
+	o->json = words[json_at];
+	/* a second capture is no place to write to */
+	if (strcmp(o->json, "-") == 0 || rs_pcap_open(o->json, &r, NULL))
+		return 0;
+	rs_pcap_close(r);
+	return rs_cli_usage("pcap", "one FILE at a time: --json would overwrite the capture %s",
+			    o->json);
+}
+
 static int parse(int argc, char **argv, struct options *o)
 {
-	enum { JSON = 256, EVENTS, STRICT, QUIET };
+	enum { JSON = 256, EVENTS, STRICT, QUIET, WORD = 1, WORDS = 3 };
 	static const struct option table[] = {
-		{"json", required_argument, NULL, JSON},
+		{"json", optional_argument, NULL, JSON},
 		{"events", required_argument, NULL, EVENTS},
 		{"strict", no_argument, NULL, STRICT},
 		{"quiet", no_argument, NULL, QUIET},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
+	const char *words[WORDS] = {0};
+	int c, n = 0, json_at = -1;
 	char *end;
-	int c;
 
 	optind = 1;
-	while ((c = getopt_long(argc, argv, "hq", table, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "-hq", table, NULL)) != -1) {
 		switch (c) {
+		case WORD:
+			if (n < WORDS)
+				words[n++] = optarg;
+			break;
 		case JSON:
 			o->json = optarg;
+			json_at = optarg ? -1 : n;
 			break;
 		case EVENTS:
 			o->events = (uint32_t)strtoul(optarg, &end, 10);
@@ -75,10 +106,10 @@ static int parse(int argc, char **argv, struct options *o)
 			return rs_cli_usage("pcap", "see the options");
 		}
 	}
-	if (optind + 1 != argc)
-		return rs_cli_usage("pcap", optind == argc ? "which FILE?" : "one FILE at a time");
-	o->file = argv[optind];
-	return 0;
+	for (; optind < argc; optind++) /* behind -- */
+		if (n < WORDS)
+			words[n++] = argv[optind];
+	return name_files(words, n, json_at, o);
 }
 
 /* ---- Text ---- */
@@ -151,6 +182,26 @@ static int streams(const struct rs_follow *f, FILE *out)
 	return rs_table_print(t, out);
 }
 
+/* How far apart the CNPs that a requester got were (DCQCN's notification point has a least
+ * interval). */
+static void cnps(const struct rs_follow *f, FILE *out)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < rs_follow_streams(f); i++) {
+		const struct rs_follow_stream *s = rs_follow_stream(f, i);
+
+		if (s->cnps < 2)
+			continue;
+		if (!any)
+			fputs("\nCNPs (stream, counted from the table):\n", out);
+		any = true;
+		fprintf(out, "%4u: %llu, %.1f us apart at least, %.1f us on average\n", i + 1,
+			(unsigned long long)s->cnps, (double)s->cnp_least_ns / 1e3,
+			(double)s->cnp_span_ns / 1e3 / (double)(s->cnps - 1));
+	}
+}
+
 static const char *const kind_names[] = {"WRONG", "gap", "sent again", "NAK",
 					 "RNR",   "CNP", "CM",         "unanswered"};
 
@@ -202,7 +253,14 @@ static void text(const struct rs_follow *f, const struct options *o, FILE *out)
 		fputc('\n', out);
 		streams(f, out);
 	}
+	cnps(f, out);
 	story(f, o, out);
+	if (t->cut)
+		fprintf(out,
+			"\nOf %llu packets the capture kept the first bytes only: their ICRCs are "
+			"not "
+			"known (tcpdump: -s 0)\n",
+			(unsigned long long)t->cut);
 	fprintf(out,
 		"\n%s: %llu truncated, %llu malformed, %llu with a wrong ICRC, %llu that encode to "
 		"other "
@@ -248,8 +306,11 @@ static void json_stream(struct rs_json *j, const struct rs_follow_stream *s)
 	rs_json_uint(j, "ect_packets", s->ect);
 	rs_json_uint(j, "ce_packets", s->ce);
 	rs_json_uint(j, "cnps", s->cnps);
-	if (s->cnps > 1)
+	if (s->cnps > 1) {
 		rs_json_number(j, "least_cnp_interval_us", (double)s->cnp_least_ns / 1e3);
+		rs_json_number(j, "mean_cnp_interval_us",
+			       (double)s->cnp_span_ns / 1e3 / (double)(s->cnps - 1));
+	}
 	rs_json_number(j, "longest_wait_ms", (double)s->longest_wait_ns / 1e6);
 	rs_json_number(j, "goodput_gbps", goodput(s));
 	rs_json_bool(j, "failed", s->failed);
@@ -286,6 +347,7 @@ static int json(const struct rs_follow *f, const struct options *o, FILE *out)
 	rs_json_uint(j, "roce", t->roce);
 	rs_json_uint(j, "pfc", t->pfc);
 	rs_json_uint(j, "other", t->other);
+	rs_json_uint(j, "cut", t->cut);
 	rs_json_uint(j, "truncated", t->truncated);
 	rs_json_uint(j, "malformed", t->malformed);
 	rs_json_uint(j, "bad_icrc", t->bad_icrc);
@@ -305,6 +367,7 @@ static int json(const struct rs_follow *f, const struct options *o, FILE *out)
 
 /* ---- The command ---- */
 
+/* -ENODATA: all but a last packet that the file ends in. */
 static int pass(struct rs_follow *f, const char *path, bool learn, struct rs_error *e)
 {
 	struct rs_pcap_reader *r;
@@ -314,10 +377,13 @@ static int pass(struct rs_follow *f, const char *path, bool learn, struct rs_err
 	if (err)
 		return err;
 	while (!err && (got = rs_pcap_next(r, &k, e)) > 0) {
-		if (learn)
-			rs_follow_learn(f, k.bytes, k.captured);
-		else
-			err = rs_follow_packet(f, k.interface, k.when_ns, k.bytes, k.captured);
+		if (k.foreign && !learn)
+			rs_follow_foreign(f);
+		else if (!k.foreign && learn)
+			rs_follow_learn_part(f, k.bytes, k.captured, k.original);
+		else if (!k.foreign)
+			err = rs_follow_part(f, k.interface, k.when_ns, k.bytes, k.captured,
+					     k.original);
 	}
 	rs_pcap_close(r);
 	if (err)
@@ -355,7 +421,7 @@ static bool lossy(const struct rs_follow *f)
 int rs_cmd_pcap(int argc, char **argv)
 {
 	struct options o = {.events = EVENTS_SHOWN};
-	struct rs_error e = {0};
+	struct rs_error e = {0}, cut = {0};
 	struct rs_follow *f;
 	int status = parse(argc, argv, &o), err;
 
@@ -365,19 +431,26 @@ int rs_cmd_pcap(int argc, char **argv)
 	if (err)
 		rs_error_set(&e, err, "out of memory");
 	if (!err)
-		err = pass(f, o.file, true, &e);
-	if (!err)
+		err = pass(f, o.file, true, &cut);
+	if (err && err != -ENODATA)
+		e = cut;
+	else
 		err = pass(f, o.file, false, &e);
+	if (err == -ENODATA)
+		err = 0; /* told below, behind what is there */
 	if (!err && (err = rs_follow_finish(f)))
 		rs_error_set(&e, err, "out of memory");
 	if (!err && o.json)
 		err = write_json(f, &o, &e);
-	if (!err && !o.quiet && !(o.json && !strcmp(o.json, "-")))
+	if (!err && !o.quiet && !(o.json && !strcmp(o.json, "-")) &&
+	    (rs_follow_totals(f)->frames || !cut.code))
 		text(f, &o, stdout);
-	if (err)
-		status = rs_cli_error(&e);
-	else
+	if (err || cut.code) {
+		fflush(stdout);
+		status = rs_cli_error(err ? &e : &cut);
+	} else {
 		status = rs_follow_totals(f)->wrong || (o.strict && lossy(f)) ? 1 : RS_EXIT_OK;
+	}
 	rs_follow_destroy(f);
 	return status;
 }

@@ -45,6 +45,8 @@ int rs_cli_error(const struct rs_error *e)
 	case -ELOOP:
 	case -ENAMETOOLONG:
 	case -EBADMSG:
+	case -ENODATA:
+	case -EPROTONOSUPPORT:
 	case -EFBIG:
 		return RS_EXIT_INPUT;
 	default:

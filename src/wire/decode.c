@@ -11,6 +11,7 @@ enum { PFC_OPCODE = 0x0101, PROTOCOL_UDP = 17, IPV4_MORE_AND_OFFSET = 0x3fff };
 /* What is left to read, and what it is read into. */
 struct input {
 	const uint8_t *b, *end;
+	size_t cut; /* bytes behind end that were on the wire and are not here */
 	struct rs_frame *f;
 	struct rs_packet *p;
 	struct rs_error *why;
@@ -19,6 +20,12 @@ struct input {
 static size_t left(const struct input *in)
 {
 	return (size_t)(in->end - in->b);
+}
+
+/* As long as it was on the wire. */
+static size_t whole(const struct input *in)
+{
+	return left(in) + in->cut;
 }
 
 static enum rs_decode refuse(struct input *in, enum rs_decode r, const char *field,
@@ -30,7 +37,8 @@ static enum rs_decode refuse(struct input *in, enum rs_decode r, const char *fie
 
 static enum rs_decode truncated(struct input *in, const char *header, size_t needs)
 {
-	return refuse(in, RS_DECODE_TRUNCATED, header, (unsigned)needs, (unsigned)left(in));
+	return refuse(in, in->cut ? RS_DECODE_CUT : RS_DECODE_TRUNCATED, header, (unsigned)needs,
+		      (unsigned)left(in));
 }
 
 static enum rs_decode other(struct input *in, const char *what)
@@ -71,8 +79,14 @@ static enum rs_decode cut(struct input *in, size_t bytes, size_t least, const ch
 
 	if (bytes < least)
 		return refuse(in, RS_DECODE_MALFORMED, field, (unsigned)least, (unsigned)bytes);
-	if (bytes > left(in))
-		return refuse(in, RS_DECODE_TRUNCATED, field, (unsigned)left(in), (unsigned)bytes);
+	if (bytes > whole(in))
+		return refuse(in, RS_DECODE_TRUNCATED, field, (unsigned)whole(in), (unsigned)bytes);
+	if (bytes > left(in)) {
+		in->cut = bytes - left(in);
+		in->f->cut = true;
+		return RS_DECODE_OK;
+	}
+	in->cut = 0;
 	trailer = left(in) - bytes;
 	if (trailer > RS_TRAILER_MAX)
 		return refuse(in, RS_DECODE_MALFORMED, "bytes behind the IP packet", RS_TRAILER_MAX,
@@ -98,7 +112,9 @@ static enum rs_decode decode_ipv4(struct input *in)
 		return other(in, "IPv4 protocol");
 	if (rs_get16(b + 6) & IPV4_MORE_AND_OFFSET)
 		return other(in, "IPv4 fragment");
-	if (left(in) >= header + 4 && rs_get16(b + header + 2) != RS_UDP_PORT)
+	if (left(in) < header + RS_UDP_BYTES)
+		return truncated(in, "bytes of IPv4 and UDP headers", header + RS_UDP_BYTES);
+	if (rs_get16(b + header + 2) != RS_UDP_PORT)
 		return other(in, "UDP destination port");
 	if (header != RS_IPV4_BYTES)
 		return refuse(in, RS_DECODE_MALFORMED, "IPv4 header length (no options)",
@@ -131,6 +147,8 @@ static enum rs_decode decode_ipv6(struct input *in)
 		return refuse(in, RS_DECODE_MALFORMED, "IPv6 version", 6, b[0] >> 4);
 	if (b[6] != PROTOCOL_UDP)
 		return other(in, "IPv6 next header");
+	if (left(in) < RS_IPV6_BYTES + RS_UDP_BYTES)
+		return truncated(in, "bytes of IPv6 and UDP headers", RS_IPV6_BYTES + RS_UDP_BYTES);
 	r = cut(in, (size_t)RS_IPV6_BYTES + rs_get16(b + 4), RS_IPV6_BYTES + RS_UDP_BYTES,
 		"IPv6 header and payload length");
 	if (r)
@@ -149,8 +167,8 @@ static enum rs_decode decode_udp(struct input *in)
 {
 	if (rs_get16(in->b + 2) != RS_UDP_PORT)
 		return other(in, "UDP destination port");
-	if (rs_get16(in->b + 4) != left(in))
-		return refuse(in, RS_DECODE_MALFORMED, "UDP length", (unsigned)left(in),
+	if (rs_get16(in->b + 4) != whole(in))
+		return refuse(in, RS_DECODE_MALFORMED, "UDP length", (unsigned)whole(in),
 			      rs_get16(in->b + 4));
 	in->p->sport = rs_get16(in->b);
 	in->f->dport = RS_UDP_PORT;
@@ -232,7 +250,7 @@ static void decode_extended(struct input *in, uint32_t flags)
 /* in holds what follows the extended headers: payload, pad, ICRC. */
 static enum rs_decode decode_payload(struct input *in, uint32_t flags, unsigned pad)
 {
-	size_t n = left(in) - RS_ICRC_BYTES;
+	size_t n = whole(in) - RS_ICRC_BYTES;
 
 	if (n % 4)
 		return refuse(in, RS_DECODE_MALFORMED, "payload and pad bytes modulo 4", 0,
@@ -248,8 +266,10 @@ static enum rs_decode decode_payload(struct input *in, uint32_t flags, unsigned 
 			      (unsigned)n);
 	if (!n && pad)
 		return refuse(in, RS_DECODE_MALFORMED, "BTH pad count", 0, pad);
-	in->p->payload = in->b;
 	in->p->payload_bytes = (uint16_t)n;
+	if (in->cut)
+		return RS_DECODE_OK;
+	in->p->payload = in->b;
 	memcpy(in->f->pad, in->b + n, pad);
 	return RS_DECODE_OK;
 }
@@ -260,9 +280,11 @@ static enum rs_decode decode_roce(struct input *in, const uint8_t *ip)
 	unsigned pad;
 	enum rs_decode r;
 
-	if (left(in) < RS_BTH_BYTES + RS_ICRC_BYTES)
+	if (whole(in) < RS_BTH_BYTES + RS_ICRC_BYTES)
 		return refuse(in, RS_DECODE_MALFORMED, "bytes of BTH and ICRC",
-			      RS_BTH_BYTES + RS_ICRC_BYTES, (unsigned)left(in));
+			      RS_BTH_BYTES + RS_ICRC_BYTES, (unsigned)whole(in));
+	if (left(in) < RS_BTH_BYTES)
+		return truncated(in, "bytes of BTH", RS_BTH_BYTES);
 	in->p->opcode = in->b[0];
 	op = &rs_opcodes[in->b[0]];
 	pad = in->b[1] >> 4 & 3;
@@ -271,12 +293,14 @@ static enum rs_decode decode_roce(struct input *in, const uint8_t *ip)
 		return RS_DECODE_MALFORMED;
 	}
 	decode_bth(in);
-	if (left(in) < (size_t)op->ext_bytes + RS_ICRC_BYTES)
+	if (whole(in) < (size_t)op->ext_bytes + RS_ICRC_BYTES)
 		return refuse(in, RS_DECODE_MALFORMED, "bytes of extended headers and ICRC",
-			      op->ext_bytes + RS_ICRC_BYTES, (unsigned)left(in));
+			      op->ext_bytes + RS_ICRC_BYTES, (unsigned)whole(in));
+	if (left(in) < op->ext_bytes)
+		return truncated(in, "bytes of extended headers", op->ext_bytes);
 	decode_extended(in, op->flags);
 	r = decode_payload(in, op->flags, pad);
-	if (r)
+	if (r || in->cut)
 		return r;
 	in->f->icrc = rs_get32_le(in->end - RS_ICRC_BYTES);
 	in->f->icrc_ok =
@@ -304,7 +328,18 @@ static enum rs_decode decode_ip(struct input *in, uint16_t type)
 enum rs_decode rs_frame_decode(const uint8_t *bytes, size_t n, struct rs_frame *f,
 			       struct rs_packet *p, struct rs_error *why)
 {
-	struct input in = {.b = bytes, .end = bytes + n, .f = f, .p = p, .why = why};
+	return rs_frame_decode_part(bytes, n, n, f, p, why);
+}
+
+enum rs_decode rs_frame_decode_part(const uint8_t *bytes, size_t n, size_t on_wire,
+				    struct rs_frame *f, struct rs_packet *p, struct rs_error *why)
+{
+	struct input in = {.b = bytes,
+			   .end = bytes + n,
+			   .cut = on_wire > n ? on_wire - n : 0,
+			   .f = f,
+			   .p = p,
+			   .why = why};
 	uint16_t type;
 	enum rs_decode r;
 
@@ -329,7 +364,7 @@ enum rs_decode rs_frame_decode(const uint8_t *bytes, size_t n, struct rs_frame *
 	r = type == TYPE_CONTROL && !f->vlan ? decode_pfc(&in) : decode_ip(&in, type);
 	if (r)
 		return r;
-	n += RS_FCS_BYTES;
+	n = (on_wire > n ? on_wire : n) + RS_FCS_BYTES;
 	p->frame_bytes = (uint16_t)(n < RS_ETH_MIN_FRAME ? RS_ETH_MIN_FRAME : n);
 	return RS_DECODE_OK;
 }

@@ -51,9 +51,11 @@ struct ident {
 struct stream {
 	struct rs_follow_stream s;
 	uint32_t next_in_bucket;
-	bool started;
-	uint32_t next;    /* PSN that the next new request has */
-	uint32_t unacked; /* the least PSN not acknowledged */
+	bool started, guessed; /* guessed: whose peer_qp it is */
+	uint16_t sport;
+	uint32_t asked_psn; /* of the latest packet that asks for an answer */
+	uint32_t next;      /* PSN that the next new request has */
+	uint32_t unacked;   /* the least PSN not acknowledged */
 	uint32_t last_psn, resend_to, resend_event;
 	enum rs_follow_cause resend_cause;
 	bool resending, ack_wanted;
@@ -135,6 +137,22 @@ static uint32_t hash(const uint8_t *sip, const uint8_t *dip, uint32_t qp)
 	for (int i = 12; i < 16; i++)
 		h = (h ^ sip[i]) * 16777619u, h = (h ^ dip[i]) * 16777619u;
 	return (h ^ h >> 15) & (BUCKETS - 1);
+}
+
+/* RC's and XRC's operations have the same lower bits (9.2.1, table 38). */
+static bool is_reliable(uint8_t transport)
+{
+	return transport == RS_RC || transport == RS_XRC;
+}
+
+static bool is(uint8_t opcode, uint8_t operation)
+{
+	return is_reliable(opcode & 0xe0) && (opcode & 0x1f) == operation;
+}
+
+static bool is_read(uint8_t opcode)
+{
+	return is(opcode, RS_OP_READ_REQUEST);
 }
 
 /* ---- Path MTU ---- */
@@ -221,17 +239,23 @@ static bool swapped(const struct rs_frame *fr)
 	return memcmp(fr->sip, fr->dip, 16) > 0;
 }
 
-/* First and Middle packets are as long as the path MTU (9.2.6). */
 void rs_follow_learn(struct rs_follow *f, const uint8_t *frame, size_t n)
+{
+	rs_follow_learn_part(f, frame, n, n);
+}
+
+/* First and Middle packets are as long as the path MTU (9.2.6). */
+void rs_follow_learn_part(struct rs_follow *f, const uint8_t *frame, size_t n, size_t on_wire)
 {
 	struct rs_frame fr;
 	struct rs_packet p;
 	uint32_t flags;
 
-	if (rs_frame_decode(frame, n, &fr, &p, NULL) != RS_DECODE_OK || p.kind != RS_KIND_ROCE)
+	if (rs_frame_decode_part(frame, n, on_wire, &fr, &p, NULL) != RS_DECODE_OK ||
+	    p.kind != RS_KIND_ROCE)
 		return;
 	flags = rs_opcodes[p.opcode].flags;
-	if (p.opcode == (RS_RC | RS_OP_READ_REQUEST))
+	if (is_read(p.opcode))
 		learn_read(f, &fr, &p);
 	if (!(flags & RS_F_PAYLOAD) || flags & (RS_F_LAST | RS_F_CNP | RS_F_DETH))
 		return;
@@ -340,27 +364,51 @@ static struct stream *stream_of(struct rs_follow *f, const uint8_t *sip, const u
 	return s;
 }
 
-/* The stream that an answer from `from` to queue pair qp at `to` belongs to: the one known by its
- * requester's QPN, else the one that has this PSN out. */
+/* May this answer be to what the stream has sent and was not answered? */
+static bool fits(const struct stream *s, const struct rs_packet *p)
+{
+	return s->started && rs_psn_diff(p->psn, s->next) < 0 &&
+	       rs_psn_diff(p->psn, s->unacked) >= -1;
+}
+
+/* Of two that fit, the better guess: its source port (many NICs give a connection one, both ways),
+ * or the packet that asked for an answer. */
+static unsigned likeness(const struct stream *s, const struct rs_packet *p)
+{
+	return (s->sport == p->sport) * 2u + (s->ack_wanted && s->asked_psn == p->psn);
+}
+
+/*
+ * The stream that an answer from `from` to queue pair p->dest_qp at `to` belongs to. Only the
+ * requester's QPN is named: a stream is taken for that queue pair's until an answer does not fit it
+ * and does fit one that has none, as when queue pairs were connected with the same first PSN.
+ */
 static struct stream *stream_answered(struct rs_follow *f, const uint8_t *from, const uint8_t *to,
 				      const struct rs_packet *p)
 {
-	struct stream *best = NULL;
+	struct stream *best = NULL, *known = NULL;
 
 	for (uint32_t i = 0; i < f->n_streams; i++) {
 		struct stream *s = &f->stream[i];
 
-		if (s->s.transport != RS_RC || memcmp(s->s.sip, to, 16) ||
+		if (s->s.transport != (p->opcode & 0xe0) || memcmp(s->s.sip, to, 16) ||
 		    memcmp(s->s.dip, from, 16))
 			continue;
-		if (s->s.peer_qp == p->dest_qp)
-			return s;
-		if (!s->s.peer_qp && s->started && rs_psn_diff(p->psn, s->next) < 0 &&
-		    rs_psn_diff(p->psn, s->unacked) >= -1 && !best)
+		if (s->s.peer_qp == p->dest_qp) {
+			if (!s->guessed || (s->started && rs_psn_diff(p->psn, s->next) < 0))
+				return s;
+			known = s;
+		} else if (!s->s.peer_qp && fits(s, p) &&
+			   (!best || likeness(s, p) > likeness(best, p))) {
 			best = s;
+		}
 	}
-	if (best)
-		best->s.peer_qp = p->dest_qp;
+	if (!best)
+		return known;
+	if (known)
+		known->s.peer_qp = 0;
+	best->s.peer_qp = p->dest_qp;
+	best->guessed = true;
 	return best;
 }
 
@@ -371,16 +419,15 @@ static uint32_t psns(const struct stream *s, const struct rs_packet *p)
 {
 	uint32_t mtu = s->s.mtu;
 
-	if (p->opcode != (RS_RC | RS_OP_READ_REQUEST) || !p->dma_bytes || !mtu)
+	if (!is_read(p->opcode) || !p->dma_bytes || !mtu)
 		return 1;
 	return (p->dma_bytes + mtu - 1) / mtu;
 }
 
 static bool answered_apart(uint8_t opcode)
 {
-	return opcode == (RS_RC | RS_OP_READ_REQUEST) || opcode == (RS_RC | RS_OP_CMP_SWAP) ||
-	       opcode == (RS_RC | RS_OP_FETCH_ADD) || opcode == (RS_RC | RS_OP_FLUSH) ||
-	       opcode == (RS_RC | RS_OP_ATOMIC_WRITE);
+	return is_read(opcode) || is(opcode, RS_OP_CMP_SWAP) || is(opcode, RS_OP_FETCH_ADD) ||
+	       is(opcode, RS_OP_FLUSH) || is(opcode, RS_OP_ATOMIC_WRITE);
 }
 
 /* A packet that was never seen: from before the first, or out of a gap, which gets smaller. */
@@ -467,7 +514,7 @@ static enum rs_follow_cause cause_of(struct stream *s, const struct rs_packet *p
 	}
 	if (missing && *delay < NAK_NS)
 		return RS_CAUSE_LATE;
-	if (p->opcode == (RS_RC | RS_OP_READ_REQUEST) && answer_missing(s, p->psn) &&
+	if (is_read(p->opcode) && answer_missing(s, p->psn) &&
 	    (*delay < NAK_NS || now - s->last_answer_ns < NAK_NS))
 		return RS_CAUSE_READ_LOSS;
 	return p->psn == s->last_psn && *delay < DUPLICATE_NS ? RS_CAUSE_DUPLICATE
@@ -529,7 +576,7 @@ static void count_message(struct stream *s, const struct rs_packet *p)
 		return;
 	s->in_message = false;
 	s->s.messages++;
-	if (p->opcode != (RS_RC | RS_OP_READ_REQUEST))
+	if (!is_read(p->opcode))
 		s->s.message_bytes += s->open_bytes;
 }
 
@@ -587,6 +634,7 @@ static void request(struct rs_follow *f, struct stream *s, const struct rs_packe
 	bool old = s->started && rs_psn_diff(p->psn, s->next) < 0;
 	bool twice = same_packet(s, p->psn, ip_id);
 
+	s->sport = p->sport;
 	s->s.packets++;
 	s->s.frame_bytes += p->frame_bytes;
 	s->s.payload_bytes += p->payload_bytes;
@@ -623,7 +671,10 @@ static void request(struct rs_follow *f, struct stream *s, const struct rs_packe
 		s->resending = false;
 		new_request(f, s, p);
 	}
-	s->ack_wanted |= (p->bth_flags & RS_BTH_ACKREQ) != 0 || answered_apart(p->opcode);
+	if (p->bth_flags & RS_BTH_ACKREQ || answered_apart(p->opcode)) {
+		s->ack_wanted = true;
+		s->asked_psn = p->psn;
+	}
 	s->last_psn = p->psn;
 	s->last_request_ns = f->now_ns;
 }
@@ -776,6 +827,7 @@ static void cnp(struct rs_follow *f, const struct rs_frame *fr, const struct rs_
 			gap = f->now_ns - s->last_cnp_ns;
 			if (gap < s->s.cnp_least_ns)
 				s->s.cnp_least_ns = gap;
+			s->s.cnp_span_ns += gap;
 		}
 		s->last_cnp_ns = f->now_ns;
 		return;
@@ -792,7 +844,7 @@ static void management(struct rs_follow *f, struct stream *s, const struct rs_pa
 	unsigned id;
 
 	/* common MAD header: class at 1, attribute at 16 */
-	if (p->payload_bytes < 24 || p->payload[1] != 0x07)
+	if (!p->payload || p->payload_bytes < 24 || p->payload[1] != 0x07)
 		return;
 	id = (unsigned)p->payload[16] << 8 | p->payload[17];
 	e = event(f, RS_FOLLOW_CM, s, p->psn);
@@ -809,9 +861,15 @@ static void management(struct rs_follow *f, struct stream *s, const struct rs_pa
 static void check_bytes(struct rs_follow *f, const struct rs_frame *fr, const struct rs_packet *p,
 			const uint8_t *frame, size_t n)
 {
-	long again = rs_frame_encode(fr, p, f->again, sizeof(f->again));
+	long again;
 	size_t same =
 		fr->icrc_ok || p->kind != RS_KIND_ROCE ? n : n - RS_ICRC_BYTES - fr->trailer_bytes;
+
+	if (fr->cut) {
+		f->t.cut++;
+		return;
+	}
+	again = rs_frame_encode(fr, p, f->again, sizeof(f->again));
 
 	if (!fr->icrc_ok && p->kind == RS_KIND_ROCE) {
 		f->t.bad_icrc++;
@@ -825,8 +883,9 @@ static void check_bytes(struct rs_follow *f, const struct rs_frame *fr, const st
 
 static int undecoded(struct rs_follow *f, enum rs_decode d, const struct rs_error *why)
 {
-	if (d == RS_DECODE_OTHER) {
-		f->t.other++;
+	if (d == RS_DECODE_OTHER || d == RS_DECODE_CUT) {
+		f->t.other += d == RS_DECODE_OTHER;
+		f->t.cut += d == RS_DECODE_CUT;
 		return 0;
 	}
 	f->t.truncated += d == RS_DECODE_TRUNCATED;
@@ -837,6 +896,18 @@ static int undecoded(struct rs_follow *f, enum rs_decode d, const struct rs_erro
 
 int rs_follow_packet(struct rs_follow *f, uint32_t interface, int64_t when_ns, const uint8_t *frame,
 		     size_t n)
+{
+	return rs_follow_part(f, interface, when_ns, frame, n, n);
+}
+
+void rs_follow_foreign(struct rs_follow *f)
+{
+	f->t.frames++;
+	f->t.other++;
+}
+
+int rs_follow_part(struct rs_follow *f, uint32_t interface, int64_t when_ns, const uint8_t *frame,
+		   size_t n, size_t on_wire)
 {
 	struct rs_error why = {0};
 	struct rs_frame fr;
@@ -850,7 +921,7 @@ int rs_follow_packet(struct rs_follow *f, uint32_t interface, int64_t when_ns, c
 	f->t.frames++;
 	f->interface = interface;
 	f->now_ns = when_ns - f->first_ns;
-	d = rs_frame_decode(frame, n, &fr, &p, &why);
+	d = rs_frame_decode_part(frame, n, on_wire, &fr, &p, &why);
 	if (d != RS_DECODE_OK)
 		return undecoded(f, d, &why);
 	check_bytes(f, &fr, &p, frame, n);
@@ -887,7 +958,7 @@ int rs_follow_finish(struct rs_follow *f)
 		struct stream *s = &f->stream[i];
 		struct rs_follow_event *e;
 
-		if (s->s.transport != RS_RC || !s->ack_wanted || s->unacked == s->next)
+		if (!is_reliable(s->s.transport) || !s->ack_wanted || s->unacked == s->next)
 			continue;
 		e = event(f, RS_FOLLOW_UNANSWERED, s, s->unacked);
 		if (!e)

@@ -62,12 +62,14 @@ struct rs_follow_stream {
 	uint64_t late;                /* packets that came after later ones */
 	uint64_t ect, ce, becn, cnps; /* marks on requests; CNPs that came back */
 	int64_t cnp_least_ns;         /* between two CNPs; INT64_MAX: fewer than two */
+	int64_t cnp_span_ns;          /* from the first CNP to the last */
 	int64_t longest_wait_ns;      /* RNR and timeouts */
 	bool failed;                  /* a NAK that ends the connection */
 };
 
 struct rs_follow_totals {
 	uint64_t frames, roce, other, truncated, malformed, bad_icrc, not_reencoded, pfc, wrong;
+	uint64_t cut; /* the capture kept their first bytes only: ICRC and payload are not known */
 };
 
 int rs_follow_create(struct rs_follow **f);
@@ -75,12 +77,18 @@ void rs_follow_destroy(struct rs_follow *f);
 
 /* First pass: learns the path MTU to each queue pair from messages of several packets. */
 void rs_follow_learn(struct rs_follow *f, const uint8_t *frame, size_t n);
+/* Of a frame of which the capture kept n bytes. */
+void rs_follow_learn_part(struct rs_follow *f, const uint8_t *frame, size_t n, size_t on_wire);
 /*
  * Second pass. interface: where it was captured; of a packet seen at several places on its way the
  * first is followed. -ENOMEM; a frame that is not RoCEv2 is counted and passed over.
  */
 int rs_follow_packet(struct rs_follow *f, uint32_t interface, int64_t when_ns, const uint8_t *frame,
 		     size_t n);
+int rs_follow_part(struct rs_follow *f, uint32_t interface, int64_t when_ns, const uint8_t *frame,
+		   size_t n, size_t on_wire);
+/* A frame of a link layer that is not known. */
+void rs_follow_foreign(struct rs_follow *f);
 /* After the last. */
 int rs_follow_finish(struct rs_follow *f);
 

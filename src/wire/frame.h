@@ -17,21 +17,22 @@ struct rs_frame {
 	uint16_t vlan_tci;
 	bool ipv6;
 	uint8_t sip[16], dip[16]; /* IPv4 as ::ffff:a.b.c.d, as in a RoCEv2 GID */
-	uint8_t ttl;		  /* hop limit */
-	uint16_t ip_id;		  /* IPv4 identification */
-	uint16_t ip_frag;	  /* IPv4 flags and fragment offset, host order (0x4000 = DF) */
-	uint32_t flow_label;	  /* IPv6 */
+	uint8_t ttl;              /* hop limit */
+	uint16_t ip_id;           /* IPv4 identification */
+	uint16_t ip_frag;         /* IPv4 flags and fragment offset, host order (0x4000 = DF) */
+	uint32_t flow_label;      /* IPv6 */
 	uint16_t dport;
 	uint16_t udp_checksum;
-	uint32_t bth_reserved;	  /* reserved bits as received: ICRC covers most of them */
-	uint8_t tver;		  /* BTH transport version */
-	uint32_t ext_reserved;	  /* reserved bits of the extended header that has some */
+	uint32_t bth_reserved;            /* reserved bits as received: ICRC covers most of them */
+	uint8_t tver;                     /* BTH transport version */
+	uint32_t ext_reserved;            /* reserved bits of the extended header that has some */
 	uint8_t reserved[RS_CNP_PAYLOAD]; /* of a CNP */
-	uint8_t pad[3];		  /* pad bytes behind the payload: as many as rs_pad() says */
-	uint32_t icrc;		  /* as received, as rs_icrc() gives it */
+	uint8_t pad[3]; /* pad bytes behind the payload: as many as rs_pad() says */
+	uint32_t icrc;  /* as received, as rs_icrc() gives it */
 	bool icrc_ok;
-	uint16_t trailer_bytes;	  /* behind the IP packet: Ethernet padding; encoded as they are */
-	const uint8_t *trailer;	  /* borrowed from the decoded bytes */
+	bool cut; /* the payload's end and the ICRC are not here: neither is looked at */
+	uint16_t trailer_bytes; /* behind the IP packet: Ethernet padding; encoded as they are */
+	const uint8_t *trailer; /* borrowed from the decoded bytes */
 };
 
 enum { RS_TRAILER_MAX = 64 }; /* more than Ethernet's padding, FCS included, is refused */
@@ -41,6 +42,7 @@ enum rs_decode {
 	RS_DECODE_OTHER,     /* a well-formed frame that is not RoCEv2 (ARP, TCP, another port) */
 	RS_DECODE_TRUNCATED, /* a length field says more than is there */
 	RS_DECODE_MALFORMED, /* a field holds what its standard forbids */
+	RS_DECODE_CUT,       /* the capture holds less than the headers */
 };
 
 /*
@@ -51,6 +53,13 @@ enum rs_decode {
  */
 enum rs_decode rs_frame_decode(const uint8_t *bytes, size_t n, struct rs_frame *f,
 			       struct rs_packet *p, struct rs_error *why);
+
+/*
+ * The same of a frame that was on_wire bytes long and of which the first n were kept (a capture's
+ * snap length): f->cut says that p->payload is NULL and the ICRC was not checked.
+ */
+enum rs_decode rs_frame_decode_part(const uint8_t *bytes, size_t n, size_t on_wire,
+				    struct rs_frame *f, struct rs_packet *p, struct rs_error *why);
 
 /*
  * Encode into out (capacity cap): lengths, IPv4 checksum and ICRC are computed, the FCS is not

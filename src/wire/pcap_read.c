@@ -1,4 +1,5 @@
-/* Reads classic pcap (both byte orders, us and ns) and pcapng; every length is checked first. */
+/* Reads classic pcap (both byte orders, us and ns) and pcapng; every length is checked first.
+ * Frames of other link layers become Ethernet's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -6,10 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/bytes.h"
+#include "wire/link.h"
 #include "wire/pcapng.h"
 
-enum { ETHERNET = 1, INTERFACES_MAX = 65536, SECTION = 0x0a0d0d0a, BYTE_ORDER_MAGIC = 0x1a2b3c4d };
-enum { IDB = 1, SPB = 3, EPB = 6, OPT_TSRESOL = 9, OPT_TSOFFSET = 14 };
+enum { CAPTURED_MAX = 1 << 20, BLOCK_MAX = 1 << 24 }; /* what writers keep to */
+enum { INTERFACES_MAX = 65536, SECTION = 0x0a0d0d0a, BYTE_ORDER_MAGIC = 0x1a2b3c4d };
+enum { IDB = 1, PB = 2, SPB = 3, EPB = 6, OPT_TSRESOL = 9, OPT_TSOFFSET = 14 };
 
 struct interface {
 	uint16_t link;
@@ -23,9 +26,11 @@ struct rs_pcap_reader {
 	const uint8_t *b, *end;
 	char name[256];
 	bool ng, little, nano;
+	uint32_t link;                /* of a classic one */
 	struct interface *interfaces; /* of this section */
 	uint32_t n_interfaces, cap_interfaces;
 	uint64_t packets;
+	uint8_t *room; /* of frames that were converted */
 };
 
 static uint32_t get32(const struct rs_pcap_reader *r, const uint8_t *b)
@@ -43,6 +48,14 @@ static size_t left(const struct rs_pcap_reader *r)
 	return (size_t)(r->end - r->b);
 }
 
+/* The file ends in the middle of a record, as when its writer was killed. */
+static int ends(struct rs_pcap_reader *r, struct rs_error *e)
+{
+	r->b = r->end;
+	return rs_error_set(e, -ENODATA, "%s: the file ends in the middle of packet %llu", r->name,
+			    (unsigned long long)r->packets + 1);
+}
+
 static int bad(struct rs_pcap_reader *r, struct rs_error *e, const char *field, uint64_t found)
 {
 	r->b = r->end;
@@ -53,7 +66,6 @@ static int bad(struct rs_pcap_reader *r, struct rs_error *e, const char *field, 
 static int open_classic(struct rs_pcap_reader *r, struct rs_error *e)
 {
 	uint32_t magic = rs_get32(r->b);
-	uint32_t link;
 
 	r->little = magic == 0xd4c3b2a1 || magic == 0x4d3cb2a1;
 	r->nano = magic == 0xa1b23c4d || magic == 0x4d3cb2a1;
@@ -62,11 +74,11 @@ static int open_classic(struct rs_pcap_reader *r, struct rs_error *e)
 	if (left(r) < 24)
 		return rs_error_set(e, -EBADMSG, "%s: file header: expected 24 bytes, found %zu",
 				    r->name, left(r));
-	link = get32(r, r->b + 20) & 0x0fffffff;
-	if (link != ETHERNET)
+	r->link = get32(r, r->b + 20) & 0xffff; /* above: the length of an FCS */
+	if (!rs_link_known(r->link))
 		return rs_error_set(e, -EPROTONOSUPPORT,
-				    "%s: link type: expected 1 (Ethernet), found %u", r->name,
-				    link);
+				    "%s: link type %u: not one that is read here (%s)", r->name,
+				    r->link, rs_link_names);
 	r->b += 24;
 	return 0;
 }
@@ -81,6 +93,11 @@ int rs_pcap_open_memory(const uint8_t *bytes, size_t n, const char *name,
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	r->b = bytes;
 	r->end = bytes + n;
+	r->room = malloc(RS_LINK_ROOM);
+	if (!r->room) {
+		free(r);
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	}
 	snprintf(r->name, sizeof(r->name), "%s", name);
 	if (n < 4)
 		err = rs_error_set(e, -EBADMSG, "%s: neither pcap nor pcapng", name);
@@ -150,26 +167,45 @@ int rs_pcap_open(const char *path, struct rs_pcap_reader **r, struct rs_error *e
 	return err;
 }
 
+/* What is too short for its own link layer has no bytes then. */
+static int deliver(struct rs_pcap_reader *r, uint32_t link, struct rs_pcap_packet *p)
+{
+	struct rs_link_frame f = {p->bytes, p->captured, p->original, 0};
+
+	r->packets++;
+	if (f.original < f.captured)
+		f.original = p->original = f.captured;
+	p->foreign = !rs_link_known(link) || !rs_link_to_ethernet(link, &f, r->room);
+	if (p->foreign)
+		return 1;
+	p->bytes = f.bytes;
+	p->captured = f.captured;
+	p->original = f.original;
+	p->interface |= f.place << 16;
+	return 1;
+}
+
 static int next_classic(struct rs_pcap_reader *r, struct rs_pcap_packet *p, struct rs_error *e)
 {
 	uint32_t fraction;
 
 	if (left(r) < 16)
-		return bad(r, e, "record header bytes", left(r));
+		return ends(r, e);
 	fraction = get32(r, r->b + 4);
 	p->captured = get32(r, r->b + 8);
 	p->original = get32(r, r->b + 12);
 	p->interface = 0;
 	if (fraction >= (r->nano ? 1000000000u : 1000000u))
 		return bad(r, e, "fraction of a second", fraction);
-	if (p->captured > left(r) - 16)
+	if (p->captured > CAPTURED_MAX)
 		return bad(r, e, "captured length", p->captured);
+	if (p->captured > left(r) - 16)
+		return ends(r, e);
 	p->when_ns =
 		(int64_t)get32(r, r->b) * 1000000000 + (int64_t)fraction * (r->nano ? 1 : 1000);
 	p->bytes = r->b + 16;
 	r->b += 16 + p->captured;
-	r->packets++;
-	return 1;
+	return deliver(r, r->link, p);
 }
 
 /* A section begins: its byte order, and no interfaces yet. b: the block, at least 12 bytes. */
@@ -262,31 +298,28 @@ static bool nanoseconds(const struct interface *i, uint64_t units, int64_t *ns)
 static int packet_block(struct rs_pcap_reader *r, uint32_t type, const uint8_t *b, uint32_t length,
 			struct rs_pcap_packet *p, struct rs_error *e)
 {
-	uint32_t head = type == EPB ? 28 : 12;
+	uint32_t head = type == SPB ? 12 : 28;
 	const struct interface *i;
 	uint64_t units = 0;
 
 	if (length < head + 4)
 		return bad(r, e, "packet block length", length);
-	p->interface = type == EPB ? get32(r, b + 8) : 0;
+	p->interface = type == EPB ? get32(r, b + 8) : type == PB ? get16(r, b + 8) : 0;
 	if (p->interface >= r->n_interfaces)
 		return bad(r, e, "interface", p->interface);
 	i = &r->interfaces[p->interface];
-	if (i->link != ETHERNET)
-		return bad(r, e, "link type (1 is Ethernet)", i->link);
 	p->original = get32(r, b + head - 4);
-	p->captured = type == EPB ? get32(r, b + 20) : p->original;
+	p->captured = type == SPB ? p->original : get32(r, b + 20);
 	if (type == SPB && i->snaplen && p->captured > i->snaplen)
 		p->captured = i->snaplen;
-	if (type == EPB)
+	if (type != SPB)
 		units = (uint64_t)get32(r, b + 12) << 32 | get32(r, b + 16);
 	if (p->captured > length - head - 4)
 		return bad(r, e, "captured length", p->captured);
 	if (!nanoseconds(i, units, &p->when_ns))
 		return bad(r, e, "time", units);
 	p->bytes = b + head;
-	r->packets++;
-	return 1;
+	return deliver(r, i->link, p);
 }
 
 /* The next block: 1 where it held a packet, 0 where not. */
@@ -297,19 +330,22 @@ static int next_block(struct rs_pcap_reader *r, struct rs_pcap_packet *p, struct
 	int err;
 
 	if (left(r) < 12)
-		return bad(r, e, "block bytes", left(r));
+		return ends(r, e);
 	if (rs_get32(b) == SECTION && (err = begin_section(r, e)))
 		return err;
 	type = get32(r, b);
 	length = get32(r, b + 4);
-	if (length < 12 || length % 4 || length > left(r))
+	if (length < 12 || length % 4 || length > BLOCK_MAX)
 		return bad(r, e, "block length", length);
+	if (length > left(r))
+		return ends(r, e);
 	if (get32(r, b + length - 4) != length)
 		return bad(r, e, "block length repeated", get32(r, b + length - 4));
 	r->b += length;
 	if (type == IDB)
 		return add_interface(r, b, length, e);
-	return type == EPB || type == SPB ? packet_block(r, type, b, length, p, e) : 0;
+	return type == EPB || type == SPB || type == PB ? packet_block(r, type, b, length, p, e)
+							: 0;
 }
 
 int rs_pcap_next(struct rs_pcap_reader *r, struct rs_pcap_packet *p, struct rs_error *e)
@@ -329,5 +365,6 @@ void rs_pcap_close(struct rs_pcap_reader *r)
 		return;
 	free(r->interfaces);
 	free(r->owned);
+	free(r->room);
 	free(r);
 }

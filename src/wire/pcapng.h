@@ -23,18 +23,20 @@ int rs_pcapng_close(struct rs_pcapng_writer *w, struct rs_error *e);
 
 struct rs_pcap_reader;
 struct rs_pcap_packet {
-	int64_t when_ns; /* nanoseconds since the epoch (rs_time spans 106 days only) */
+	int64_t when_ns;             /* nanoseconds since the epoch (rs_time spans 106 days only) */
 	uint32_t captured, original; /* bytes */
-	uint32_t interface;
+	uint32_t interface; /* and, above 16 bits, the place in a cooked capture (wire/link.h) */
+	bool foreign;       /* of a link layer that is not known: the bytes are no Ethernet frame */
 	const uint8_t *bytes; /* borrowed until the next call */
 };
 
-/* Ethernet link type only. Reads the whole of a file of at most 1 GiB. */
+/* Ethernet, and what wire/link.h makes Ethernet of. Reads the whole of a file of at most 1 GiB. */
 int rs_pcap_open(const char *path, struct rs_pcap_reader **r, struct rs_error *e);
 /* The same over memory: for fuzzing. name is used in errors. */
 int rs_pcap_open_memory(const uint8_t *bytes, size_t n, const char *name,
 			struct rs_pcap_reader **out, struct rs_error *e);
-/* 1: a packet; 0: the end; negative: malformed, with e naming packet number and field. */
+/* 1: a packet; 0: the end; -ENODATA: the end, in the middle of a packet; else negative: malformed,
+ * with e naming packet number and field. */
 int rs_pcap_next(struct rs_pcap_reader *r, struct rs_pcap_packet *p, struct rs_error *e);
 void rs_pcap_close(struct rs_pcap_reader *r);
 

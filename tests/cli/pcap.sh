@@ -26,6 +26,12 @@ status=0
 head -c 30 tests/golden/wire/rc-read.pcap >"$tmp/cut"
 "$ripstop" pcap "$tmp/cut" 2>"$tmp/err" || status=$?
 [ "$status" = 2 ]
+python3 tests/cli/pcap_forms.py "$ripstop" tests/golden/wire
+# a second capture is not written over
+cp tests/golden/wire/rc-read.pcap "$tmp/a.pcap"
+status=0
+"$ripstop" pcap --json "$tmp/a.pcap" "$tmp/cut" 2>"$tmp/err" || status=$?
+[ "$status" = 2 ] && cmp "$tmp/a.pcap" tests/golden/wire/rc-read.pcap
 command -v tshark >/dev/null 2>&1 || {
 	echo "tshark is not installed: the capture was written but not read"
 	exit 77

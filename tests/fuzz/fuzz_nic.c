@@ -350,7 +350,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		return 0;
 	begin(&b);
 	for (unsigned i = 0; i < FRAMES_MAX && rs_pcap_next(r, &k, &e) > 0; i++)
-		arrive(&b, k.bytes, k.captured);
+		if (!k.foreign)
+			arrive(&b, k.bytes, k.captured);
 	rs_pcap_close(r);
 	end(&b);
 	return 0;

@@ -1,18 +1,23 @@
-/* The capture reader: every packet lies inside the file, the end is reached, an error is the last
+/* The capture reader: every packet's bytes are there, the end is reached, an error is the last
  * thing said. Packets go on to the decoder. */
 #include "base/error.h"
 #include "fuzz.h"
 #include "wire/frame.h"
 #include "wire/pcapng.h"
 
-static void check_packet(const struct rs_pcap_packet *k, const uint8_t *bytes, size_t n)
+/* In the file, or in the reader's room after its link layer was taken off: not beyond either. */
+static void check_packet(const struct rs_pcap_packet *k, size_t n)
 {
 	struct rs_packet p;
 	struct rs_frame f;
+	unsigned sum = 0;
 
-	rs_assert(k->bytes >= bytes && k->bytes <= bytes + n);
-	rs_assert(k->captured <= (size_t)(bytes + n - k->bytes));
-	rs_frame_decode(k->bytes, k->captured, &f, &p, NULL);
+	rs_assert(k->captured <= n + 64 && k->captured <= k->original);
+	for (uint32_t i = 0; i < k->captured; i++)
+		sum += k->bytes[i]; /* a sanitizer looks */
+	rs_assert(sum <= 255 * k->captured);
+	if (!k->foreign)
+		rs_frame_decode_part(k->bytes, k->captured, k->original, &f, &p, NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
@@ -28,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		return 0;
 	}
 	while ((got = rs_pcap_next(r, &k, &e)) > 0) {
-		check_packet(&k, bytes, n);
+		check_packet(&k, n);
 		rs_assert(++packets <= n / 16); /* no record is shorter */
 	}
 	rs_assert(!got || (e.code == got && e.what[0]));

@@ -127,8 +127,8 @@ static void begin(struct scene *s)
 	assert_int_equal(rs_follow_create(&s->f), 0);
 }
 
-static void frame(struct scene *s, bool back, uint8_t opcode, uint32_t psn, uint16_t payload,
-		  uint32_t aeth, bool ackreq)
+static void frame_to(struct scene *s, uint32_t qp, bool back, uint8_t opcode, uint32_t psn,
+		     uint16_t payload, uint32_t aeth, bool ackreq)
 {
 	uint8_t bytes[6000];
 	struct rs_frame fr;
@@ -142,7 +142,7 @@ static void frame(struct scene *s, bool back, uint8_t opcode, uint32_t psn, uint
 	p.opcode = opcode;
 	p.psn = psn;
 	p.pkey = 0xffff;
-	p.dest_qp = back ? 0x21 : 0x12;
+	p.dest_qp = qp;
 	p.payload_bytes = payload;
 	p.aeth = aeth;
 	p.bth_flags = ackreq ? RS_BTH_ACKREQ : 0;
@@ -151,6 +151,12 @@ static void frame(struct scene *s, bool back, uint8_t opcode, uint32_t psn, uint
 	assert_true(n > 0);
 	s->now += 1000;
 	assert_int_equal(rs_follow_packet(s->f, 0, s->now, bytes, (size_t)n), 0);
+}
+
+static void frame(struct scene *s, bool back, uint8_t opcode, uint32_t psn, uint16_t payload,
+		  uint32_t aeth, bool ackreq)
+{
+	frame_to(s, back ? 0x21 : 0x12, back, opcode, psn, payload, aeth, ackreq);
 }
 
 static void test_gap_and_late_packet_are_told_from_loss(void **state)
@@ -231,6 +237,48 @@ static void test_unanswered_request_is_told_at_the_end(void **state)
 	rs_follow_destroy(s.f);
 }
 
+static void test_xrc_is_followed_as_rc_is(void **state)
+{
+	struct scene s;
+
+	begin(&s);
+	frame(&s, false, RS_XRC | RS_OP_SEND_ONLY, 10, 8, 0, true);
+	frame(&s, true, RS_XRC | RS_OP_ACKNOWLEDGE, 10, 0, 0x1f000001, false);
+	frame(&s, false, RS_XRC | RS_OP_SEND_ONLY, 12, 8, 0, true);
+	frame(&s, true, RS_XRC | RS_OP_ACKNOWLEDGE, 11, 0, 0x60000001, false);
+	frame(&s, false, RS_XRC | RS_OP_SEND_ONLY, 11, 8, 0, true);
+	frame(&s, false, RS_XRC | RS_OP_SEND_ONLY, 12, 8, 0, true);
+	assert_int_equal(rs_follow_finish(s.f), 0);
+	assert_int_equal(rs_follow_streams(s.f), 1);
+	assert_int_equal(rs_follow_stream(s.f, 0)->acks, 2);
+	assert_int_equal(rs_follow_stream(s.f, 0)->naks, 1);
+	assert_int_equal(rs_follow_stream(s.f, 0)->resent_by[RS_CAUSE_NAK], 2);
+	assert_int_equal(count(s.f, RS_FOLLOW_UNANSWERED), 1);
+	assert_int_equal(rs_follow_totals(s.f)->wrong, 0);
+	rs_follow_destroy(s.f);
+}
+
+/* NCCL connects all its queue pairs with PSN 0: an answer names the requester's queue pair only. */
+static void test_queue_pairs_with_the_same_psns_find_their_answers(void **state)
+{
+	struct scene s;
+
+	begin(&s);
+	frame_to(&s, 0x12, false, RS_OP_SEND_ONLY, 0, 8, 0, true);
+	frame_to(&s, 0x13, false, RS_OP_SEND_ONLY, 0, 8, 0, false);
+	for (uint32_t psn = 1; psn < 6; psn++)
+		frame_to(&s, 0x13, false, RS_OP_SEND_ONLY, psn, 8, 0, psn == 5);
+	frame_to(&s, 0x31, true, RS_OP_ACKNOWLEDGE, 0, 0, 0x1f000001, false); /* to 0x13's */
+	frame_to(&s, 0x31, true, RS_OP_ACKNOWLEDGE, 5, 0, 0x1f000006, false);
+	frame_to(&s, 0x21, true, RS_OP_ACKNOWLEDGE, 0, 0, 0x1f000001, false);
+	assert_int_equal(rs_follow_totals(s.f)->wrong, 0);
+	assert_int_equal(rs_follow_stream(s.f, 0)->peer_qp, 0x21);
+	assert_int_equal(rs_follow_stream(s.f, 1)->peer_qp, 0x31);
+	frame_to(&s, 0x31, true, RS_OP_ACKNOWLEDGE, 6, 0, 0x1f000007, false);
+	assert_int_equal(rs_follow_totals(s.f)->wrong, 1);
+	rs_follow_destroy(s.f);
+}
+
 /* Two connections between the same addresses, one READs with a path MTU of 256, one WRITEs with
  * 1024: a READ takes as many PSNs as it has answers. */
 static void test_path_mtu_is_a_connections_own(void **state)
@@ -295,6 +343,8 @@ int main(void)
 		cmocka_unit_test(test_too_hasty_after_rnr_is_wrong),
 		cmocka_unit_test(test_message_that_does_not_begin_is_wrong),
 		cmocka_unit_test(test_unanswered_request_is_told_at_the_end),
+		cmocka_unit_test(test_xrc_is_followed_as_rc_is),
+		cmocka_unit_test(test_queue_pairs_with_the_same_psns_find_their_answers),
 		cmocka_unit_test(test_path_mtu_is_a_connections_own),
 	};
 
