@@ -21,12 +21,30 @@ static uint32_t datagram_bytes(const struct rs_packet *p)
 	       rs_pad(p->payload_bytes) + RS_ICRC_BYTES;
 }
 
+/*
+ * A WRITE's First is longer than what follows it, so that only one of that can share its send. One
+ * does only where the rest then needs a send less: two short sends cost more than a single packet
+ * and a full one.
+ */
+static bool goes_before(const struct rs_packet *p, uint32_t n)
+{
+	uint32_t f = rs_opcodes[p->opcode].flags, per, rest;
+
+	if (!(f & RS_F_RETH) || f & RS_F_LAST || !p->payload_bytes)
+		return false;
+	per = RS_TX_RUN_BYTES / (n - RS_RETH_BYTES);
+	per = per < RS_TX_RUN_MAX ? per : RS_TX_RUN_MAX;
+	rest = (p->dma_bytes - 1) / p->payload_bytes;
+	return rest % per != 1;
+}
+
 /* Does p continue the last run? The kernel steers a whole send by its first packet. */
 static bool continues(const struct rs_tx *t, const struct rs_packet *p, uint32_t n)
 {
 	const struct rs_run *r = t->runs ? &t->run[t->runs - 1] : NULL;
 
-	return t->gso && r && r->path == p->dst && r->tos == p->tos && n <= r->segment &&
+	return t->gso && r && r->path == p->dst && r->tos == p->tos &&
+	       (r->equal ? n == r->segment : n <= r->segment) &&
 	       r->bytes == (uint32_t)r->count * r->segment && r->count < RS_TX_RUN_MAX &&
 	       r->bytes + n <= RS_TX_RUN_BYTES && r->slot == p->dest_qp >> 16;
 }
@@ -39,6 +57,7 @@ static struct rs_run *begin_run(struct rs_tx *t, const struct rs_packet *p, uint
 			     .first = (uint16_t)t->pieces,
 			     .segment = (uint16_t)n,
 			     .tos = p->tos,
+			     .equal = goes_before(p, n),
 			     .slot = (uint8_t)(p->dest_qp >> 16)};
 	return r;
 }

@@ -60,12 +60,18 @@ static uint64_t window(const struct rs_flight_peer *p)
 
 /* ---- Which queue pairs share ---- */
 
+static void uncharge(struct rs_flight *f, struct rs_flight_peer *p, uint64_t bytes)
+{
+	p->charged -= bytes;
+	f->charged -= bytes;
+}
+
 static void leave(struct rs_flight *f, int32_t i)
 {
 	struct rs_flight_qp *q = &f->qp[i];
 	struct rs_flight_peer *p = &f->peer[q->peer];
 
-	p->charged -= q->charged;
+	uncharge(f, p, q->charged);
 	if (q->prev == NONE)
 		p->first = q->next;
 	else
@@ -95,7 +101,7 @@ static void recount_qp(struct rs_live *l, int32_t i)
 	if (left >= q->bytes)
 		return;
 	charged = left ? q->charged * left / q->bytes : 0;
-	l->flight.peer[q->peer].charged -= q->charged - charged;
+	uncharge(&l->flight, &l->flight.peer[q->peer], q->charged - charged);
 	q->charged = charged;
 	q->bytes = left;
 }
@@ -339,6 +345,7 @@ void rs_flight_after(struct rs_live *l, const struct rs_packet *p, bool alone, r
 	q->bytes += p->frame_bytes;
 	q->charged += charge;
 	peer->charged += charge;
+	f->charged += charge;
 	if (peer->charged >= window(peer) && !peer->closed)
 		close_window(l, peer, now);
 	else if (peer->closed) {

@@ -46,6 +46,7 @@ struct rs_flight {
 	int32_t fresh, free;
 	int32_t closed;
 	uint64_t timeouts; /* of the device, that were looked at */
+	uint64_t charged;  /* towards all peers */
 	rs_time look_at; /* at closed ones, whose queue pairs may have gone; RS_NEVER: there is none
 			  */
 };

@@ -26,7 +26,10 @@ enum {
 	GET = 0x01,
 	GET_RESPONSE = 0x81,
 	LAYOUT = 1,
-	RESERVE = 8, /* the part of a buffer that is left for ACKs and datagrams */
+	/* Eighths of a buffer that are not granted: one for ACKs and datagrams, two as Linux counts
+	 * what was read as lying there still, up to a quarter, until all was. */
+	EIGHTHS = 8,
+	RESERVED = 3,
 	VENDOR = 0x525053,
 };
 
@@ -104,7 +107,7 @@ static void forget(struct rs_grants *g, rs_time now)
 static void answer(struct rs_live *l, const struct rs_asker *a)
 {
 	send_mad(l, a->own, a->peer, GET_RESPONSE, a->slot, (uint8_t)l->slot,
-		 (l->grants.buffer - l->grants.buffer / RESERVE) / l->grants.n);
+		 l->grants.buffer / EIGHTHS * (EIGHTHS - RESERVED) / l->grants.n);
 }
 
 /* One asks: to the others less is left when it is new. */

@@ -214,7 +214,9 @@ void rs_live_gsi_drain(struct rs_live *l)
 {
 	if (l->forked)
 		return;
-	rs_rx_run(l, true);
+	for (unsigned i = 0; i < RS_RX_ROUNDS && rs_rx_run(l) != RS_RX_NONE; i++)
+		;
+	rs_rx_strays(l);
 	rs_live_kick(l);
 }
 

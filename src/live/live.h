@@ -75,9 +75,11 @@ struct rs_nic *rs_live_nic(struct rs_live *l);
 const struct rs_live_device *rs_live_device(const struct rs_live *l);
 rs_time rs_live_now(struct rs_live *l);
 
-/* Locked: receive, run timers, send. False when nothing came for a while: the caller, once it has
- * unlocked, does well to yield the core to whoever shares it. */
+/* Locked: receive, run timers, send. False when nothing came for a while, or is to be expected for
+ * one: the caller, once it has unlocked, does well to rest. */
 bool rs_live_progress(struct rs_live *l);
+/* Not locked: yield the core to whoever shares it, or sleep while much is on its way. */
+void rs_live_rest(struct rs_live *l);
 /* Locked: the application polls, though there was no need to drive. */
 void rs_live_polled(struct rs_live *l);
 /* Locked: send what a post made ready, and see that the thread wakes for its timers. */

@@ -4,6 +4,7 @@
  * packet would take the core and the lock from it.
  */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -24,9 +25,15 @@ enum {
 	STRAY_NS = 20 * 1000,  /* packets that landed in another process are few */
 	/* A stream: so much in blocks with no longer gaps, and how long it is left to gather. */
 	STREAM_BYTES = 512 << 10,
-	STREAM_GAP_NS = 100 * 1000,
-	PAUSE_NS = 40 * 1000,
+	STREAM_GAP_NS = 400 * 1000,
+	PAUSE_NS = 80 * 1000,
+	PAUSE_MIN_NS = 10 * 1000,
+	PAUSE_BYTES_A_NS = 64,   /* of buffer: an eighth of it fills at 8 bytes a ns */
 	DEFER_BYTES = 256 << 10, /* on their way: a post may wait for the next poll */
+	/* On their way for longer than a short sleep takes, however much it oversleeps. */
+	REST_BYTES = 1536 << 10,
+	REST_NS = 20 * 1000,
+	REST_LATE_NS = 100 * 1000,
 };
 
 static int64_t monotonic_ns(void)
@@ -49,9 +56,18 @@ static bool polled_within(struct rs_live *l, int64_t now, int64_t ns)
 	return now - atomic_load_explicit(&l->polled_ns, memory_order_relaxed) < ns;
 }
 
+/* So long that what its senders send meanwhile is little to the socket. */
+static int64_t pause_ns(const struct rs_live *l)
+{
+	int64_t ns = (int64_t)(l->grants.buffer / PAUSE_BYTES_A_NS);
+
+	return ns < PAUSE_NS ? ns : PAUSE_NS;
+}
+
 /*
  * Looking at a socket for each datagram that comes costs its sender the lines that both write, and
- * an ACK each. A stream is left to gather for a while. Who answers with data of its own is not one.
+ * an ACK each. A stream is left to gather for a while, once nothing is left of it. Who answers with
+ * data of its own is not one.
  */
 static void judge_stream(struct rs_live *l, bool any, uint64_t data_before, int64_t now)
 {
@@ -60,23 +76,15 @@ static void judge_stream(struct rs_live *l, bool any, uint64_t data_before, int6
 		l->bulk = 0;
 	if (any)
 		l->bulk_ns = now;
-	if (any && l->bulk >= STREAM_BYTES)
-		l->pause_until = now + PAUSE_NS;
+	if (any && !l->more && l->bulk >= STREAM_BYTES && pause_ns(l) >= PAUSE_MIN_NS)
+		l->pause_until = monotonic_ns() + pause_ns(l);
 }
 
-static bool drive(struct rs_live *l, bool look, int64_t now_ns)
+/* What is due, and what that and the packets that came made ready to send. */
+static void act(struct rs_live *l, int64_t now_ns)
 {
-	uint64_t data_before = rs_nic_get_counters(l->nic)->tx_data_packets;
-	bool strays = now_ns - l->stray_ns > STRAY_NS, any = false;
-	rs_time now;
+	rs_time now = rs_live_now(l);
 
-	if (l->forked)
-		return false;
-	if (look)
-		any = rs_rx_run(l, strays);
-	if (strays)
-		l->stray_ns = now_ns;
-	now = rs_live_now(l);
 	if (rs_nic_deadline(l->nic) <= now)
 		rs_nic_expire(l->nic, now);
 	rs_flight_look(l, now);
@@ -84,11 +92,47 @@ static bool drive(struct rs_live *l, bool look, int64_t now_ns)
 		     : polled_within(l, now_ns, POLLING_NS)          ? RS_ACK_HOLD_POLLED
 								     : RS_ACK_HOLD;
 	rs_tx_run(l);
+}
+
+/* ACKs go after each batch: their peer may wait for them to send more. */
+static bool receive(struct rs_live *l, int64_t now_ns)
+{
+	enum rs_rx_found found = rs_rx_run(l);
+	bool any = found != RS_RX_NONE;
+
+	if (now_ns - l->stray_ns > STRAY_NS) {
+		l->stray_ns = now_ns;
+		any |= rs_rx_strays(l);
+	}
+	for (unsigned i = 1; i < RS_RX_ROUNDS && found == RS_RX_MORE; i++) {
+		act(l, now_ns);
+		found = rs_rx_run(l);
+	}
+	l->more = found == RS_RX_MORE;
+	return any;
+}
+
+static bool drive(struct rs_live *l, bool look, int64_t now_ns)
+{
+	uint64_t data_before = rs_nic_get_counters(l->nic)->tx_data_packets;
+	bool any;
+
+	if (l->forked)
+		return false;
+	any = look && receive(l, now_ns);
+	act(l, now_ns);
 	if (look)
 		judge_stream(l, any, data_before, now_ns);
 	if (rs_nic_take_event(l->nic) && l->on_event)
 		l->on_event(l->event_arg);
 	return any;
+}
+
+/* Much is on its way, nothing is due: looking for ACKs time and again brings none sooner. */
+static bool may_rest(struct rs_live *l)
+{
+	return l->flight.charged >= REST_BYTES && !l->tx.blocked &&
+	       deadline(l) - rs_live_clock(l) > REST_LATE_NS * RS_NS;
 }
 
 bool rs_live_progress(struct rs_live *l)
@@ -97,10 +141,33 @@ bool rs_live_progress(struct rs_live *l)
 	bool look = now >= l->pause_until;
 
 	atomic_store_explicit(&l->polled_ns, now, memory_order_relaxed);
-	if (!drive(l, look, now))
-		return !look || now - l->received_ns < SPIN_NS;
-	l->received_ns = now;
-	return true;
+	l->polling = true;
+	if (drive(l, look, now)) {
+		l->received_ns = now;
+		l->polling = l->rest = false;
+		return true;
+	}
+	l->polling = false;
+	l->rest = look && may_rest(l);
+	return !l->rest && (!look || now - l->received_ns < SPIN_NS);
+}
+
+void rs_live_rest(struct rs_live *l)
+{
+	static const struct timespec rest = {0, REST_NS};
+
+	if (l->rest)
+		nanosleep(&rest, NULL);
+	else
+		sched_yield();
+}
+
+/* Whoever polls and sends for long is still at it. */
+void rs_progress_sent(struct rs_live *l, rs_time now)
+{
+	if (l->polling)
+		atomic_store_explicit(&l->polled_ns, l->epoch_ns + now / RS_NS,
+				      memory_order_relaxed);
 }
 
 void rs_live_polled(struct rs_live *l)
@@ -180,13 +247,14 @@ static void wait_events(struct rs_live *l)
 
 static void *thread(void *arg)
 {
-	static const struct timespec look = {0, LOOK_NS}, pause = {0, PAUSE_NS};
+	static const struct timespec look = {0, LOOK_NS};
 	struct rs_live *l = arg;
 	int64_t watch_until = 0;
 
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* 50 us are three packets at 2 Gb/s */
 	while (!atomic_load(&l->stop)) {
-		bool napped = false, stream = false;
+		struct timespec pause = {0, 0};
+		bool napped = false;
 
 		while (application_polls(l) && monotonic_ns() >= watch_until) {
 			napped = true;
@@ -196,10 +264,10 @@ static void *thread(void *arg)
 		if (pthread_mutex_trylock(&l->lock) == 0) {
 			if (drive(l, true, monotonic_ns()) && napped)
 				watch_until = monotonic_ns() + WATCH_NS;
-			stream = l->pause_until > monotonic_ns();
+			pause.tv_nsec = l->pause_until - monotonic_ns();
 			rs_live_unlock(l);
 		}
-		if (stream)
+		if (pause.tv_nsec > 0)
 			nanosleep(&pause, NULL);
 		else
 			wait_events(l);

@@ -214,6 +214,11 @@ static void take_stray(struct rs_live *l, struct rs_datagram *d)
 		l->counters.rx_malformed++;
 }
 
+bool rs_rx_strays(struct rs_live *l)
+{
+	return rs_steer_receive(l, take_stray);
+}
+
 /* Addresses, TOS and the size of segments. False: no address, so nobody's. */
 static bool read_control(struct msghdr *m, struct rs_datagram *d, size_t *segment)
 {
@@ -266,35 +271,36 @@ static void take_block(struct rs_live *l, struct mmsghdr *m, unsigned i)
 	}
 }
 
-bool rs_rx_run(struct rs_live *l, bool strays)
+/* One datagram while they come singly: whoever waits for it does not wait for a look at the next.
+ */
+static unsigned wanted(const struct rs_rx *rx)
 {
-	bool any = strays && rs_steer_receive(l, take_stray);
+	return rx->in_a_row >= RS_RX_SINGLY ? RS_RX_BATCH : 1;
+}
 
-	for (unsigned round = 0; round < RS_RX_ROUNDS; round++) {
-		unsigned want = l->rx.many ? RS_RX_BATCH : 2;
-		int n;
+enum rs_rx_found rs_rx_run(struct rs_live *l)
+{
+	struct rs_rx *rx = &l->rx;
+	unsigned want = wanted(rx);
+	int n;
 
-		for (unsigned i = 0; i < want; i++) {
-			l->rx.iov[i] = (struct iovec){l->rx.bytes[i] + RS_RX_HEAD,
-						      RS_RX_SLOT - RS_RX_HEAD};
-			l->rx.msg[i].msg_hdr =
-				(struct msghdr){.msg_name = &l->rx.from[i],
-						.msg_namelen = sizeof(l->rx.from[i]),
-						.msg_iov = &l->rx.iov[i],
-						.msg_iovlen = 1,
-						.msg_control = l->rx.control[i],
-						.msg_controllen = sizeof(l->rx.control[i])};
-		}
-		n = recvmmsg(l->udp, l->rx.msg, want, MSG_DONTWAIT, NULL);
-		l->counters.rx_calls++;
-		if (n <= 0)
-			break;
-		for (int i = 0; i < n; i++)
-			take_block(l, &l->rx.msg[i], (unsigned)i);
-		any = true;
-		l->rx.many = n > 1;
-		if ((unsigned)n < want)
-			break;
+	for (unsigned i = 0; i < want; i++) {
+		rx->iov[i] = (struct iovec){rx->bytes[i] + RS_RX_HEAD, RS_RX_SLOT - RS_RX_HEAD};
+		rx->msg[i].msg_hdr = (struct msghdr){.msg_name = &rx->from[i],
+						     .msg_namelen = sizeof(rx->from[i]),
+						     .msg_iov = &rx->iov[i],
+						     .msg_iovlen = 1,
+						     .msg_control = rx->control[i],
+						     .msg_controllen = sizeof(rx->control[i])};
 	}
-	return any;
+	n = recvmmsg(l->udp, rx->msg, want, MSG_DONTWAIT, NULL);
+	l->counters.rx_calls++;
+	if (n <= 0) {
+		rx->in_a_row = 0;
+		return RS_RX_NONE;
+	}
+	for (int i = 0; i < n; i++)
+		take_block(l, &rx->msg[i], (unsigned)i);
+	rx->in_a_row++;
+	return (unsigned)n == want && want > 1 ? RS_RX_MORE : RS_RX_SOME;
 }

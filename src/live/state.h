@@ -28,6 +28,7 @@ enum {
 	RS_RX_HEAD = 64,  /* in front of a datagram: where its headers are written anew */
 	RS_RX_SLOT = RS_RX_HEAD + 65536,
 	RS_RX_BULK = 16 << 10, /* bytes of a datagram that belongs to a stream of them */
+	RS_RX_SINGLY = 2,      /* calls in a row that find one until more are asked for */
 	RS_RX_ROUNDS = 4,      /* calls of one rs_live_progress() at most */
 	RS_STRAY_BATCH = 64,
 	RS_TEMPORARY_PATHS = 1024, /* of strangers: datagrams' sources */
@@ -70,6 +71,7 @@ struct rs_run {
 	uint16_t segment;
 	uint32_t bytes;
 	uint8_t tos, slot;
+	bool equal; /* what is shorter begins another */
 };
 
 /* ICRCs' registers behind the headers of a stream: packets that differ in PSN and segment only. */
@@ -101,7 +103,7 @@ struct rs_tx {
 struct rs_rx {
 	uint8_t (*bytes)[RS_RX_SLOT];
 	struct mmsghdr msg[RS_RX_BATCH];
-	bool many; /* the last call that found any found several */
+	unsigned in_a_row; /* calls that found any */
 	struct iovec iov[RS_RX_BATCH];
 	struct sockaddr_in6 from[RS_RX_BATCH];
 	_Alignas(8) uint8_t control[RS_RX_BATCH][128];
@@ -169,6 +171,9 @@ struct rs_live {
 	 * left to gather in the socket. */
 	uint64_t bulk;
 	int64_t bulk_ns, pause_until;
+	bool more;         /* the last look left some in the socket */
+	bool polling;      /* the application drives */
+	_Atomic bool rest; /* after a poll in vain: it may sleep a little */
 	_Atomic bool stop;
 	bool forked;          /* this is a copy in a child: the parent has the sockets */
 	struct rs_live *next; /* of the process */
@@ -213,7 +218,11 @@ void rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct
 /* rx.c */
 int rs_rx_init(struct rs_live *l);
 void rs_rx_fini(struct rs_live *l);
-bool rs_rx_run(struct rs_live *l, bool strays);
+enum rs_rx_found { RS_RX_NONE, RS_RX_SOME, RS_RX_MORE /* there may be more */ };
+/* One call to the kernel. */
+enum rs_rx_found rs_rx_run(struct rs_live *l);
+/* What other processes handed over. */
+bool rs_rx_strays(struct rs_live *l);
 
 /* tx.c */
 int rs_tx_init(struct rs_live *l);
@@ -237,6 +246,8 @@ bool rs_steer_receive(struct rs_live *l, void (*take)(struct rs_live *l, struct 
 /* progress.c */
 int rs_progress_start(struct rs_live *l);
 void rs_progress_stop(struct rs_live *l);
+/* A batch was sent, by the clock at now. */
+void rs_progress_sent(struct rs_live *l, rs_time now);
 
 static inline bool rs_gid_is_ipv4(const uint8_t g[16])
 {

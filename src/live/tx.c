@@ -184,6 +184,7 @@ void rs_tx_run(struct rs_live *l)
 		if (t->blocked)
 			return;
 		ahead = rs_live_clock(l) + AHEAD;
+		rs_progress_sent(l, ahead - AHEAD);
 		now = rs_time_max(ahead - AHEAD, l->floor);
 		while (t->packets + t->acks < RS_TX_BATCH && !port_busy(l, ahead)) {
 			struct rs_packet *p = rs_nic_tx(l->nic, 0, now, &l->tx_again);

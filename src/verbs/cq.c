@@ -1,6 +1,5 @@
 /* Completion queues: polling in both styles, arming, events. IBTA §11.4.2. */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -138,7 +137,7 @@ int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	}
 	rs_vctx_unlock(c);
 	if (!busy)
-		sched_yield();
+		rs_live_rest(c->live);
 	return got;
 }
 
@@ -179,7 +178,7 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	}
 	rs_vctx_unlock(c);
 	if (!busy)
-		sched_yield();
+		rs_live_rest(c->live);
 	return err;
 }
 
