@@ -176,6 +176,8 @@ int rs_qos_lossless_dscp(const struct rs_audit *a, const char *host, const char 
 	uint32_t at = 0;
 	int inferred = -1;
 
+	if (mask <= 0)
+		return -1;
 	snprintf(subject, sizeof(subject), "netdev/%s", netdev);
 	while ((f = rs_facts_next(a->facts, &at, host, subject, "dscp_to_prio/")))
 		if (!strcmp(f->subject, subject) && f->numeric && mask >> f->number & 1) {

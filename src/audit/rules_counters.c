@@ -141,6 +141,7 @@ static void c03_netdev(struct rs_audit *a, const struct rs_rule *r, const char *
 	int mask = rs_qos_pfc_mask(a, host, netdev + 7), most = 0;
 	bool seen = false, lifetime = true, paused = false;
 	struct rs_finding *f;
+	int dscp;
 
 	for (int p = 0; p < 8; p++) {
 		char rx[32], tx[32], pause[32];
@@ -192,8 +193,11 @@ static void c03_netdev(struct rs_audit *a, const struct rs_rule *r, const char *
 		       "trust or "
 		       "map do not do what was meant, and an incast drops packets");
 	rs_finding_fix(a, f, host, false, NULL, NULL, "mlnx_qos -i %s --trust dscp", netdev + 7);
-	rs_finding_fix(a, f, "all hosts of the job", true, NULL, "unset it",
-		       "NCCL_IB_TC=%d  # or the traffic class of the site's lossless DSCP", 106);
+	dscp = rs_qos_lossless_dscp(a, host, netdev + 7, mask);
+	rs_finding_fix(a, f, "all hosts of the job", true, NULL, "unset NCCL_IB_TC",
+		       "NCCL_IB_TC=%d  # DSCP %d%s", dscp < 0 ? 104 : dscp * 4,
+		       dscp < 0 ? 26 : dscp,
+		       dscp < 0 ? ", where that is the site's lossless one" : "");
 	if (mask < 0)
 		rs_finding_need(a, f, rs_audit_text(a, "mlnx_qos -i %s", netdev + 7),
 				"which priorities are lossless");

@@ -289,6 +289,9 @@ static void p03_function(struct rs_audit *a, const struct rs_rule *r, const char
 	double gbps;
 	int tags;
 
+	if (*kind == 'n' && !rs_facts_get(a->facts, host, pci, "mrrs") &&
+	    hidden(a, r, host, pci, "MaxReadReq"))
+		return;
 	if (*kind != 'n' || !rate || !rs_facts_number(a->facts, host, pci, "mrrs", &mrrs) ||
 	    !rs_facts_number(a->facts, host, pci, "ext_tag", &ext))
 		return;
@@ -538,7 +541,8 @@ static void p11_function(struct rs_audit *a, const struct rs_rule *r, const char
 	bool unused = env && env->numeric && !env->number;
 	struct rs_finding *f;
 
-	if (*kind != 'n' || !rs_look_has_gpu(a, host) || (!on && !env))
+	if (*kind != 'n' || !rs_look_has_gpu(a, host) ||
+	    (!on && hidden(a, r, host, pci, "relaxed ordering")) || (!on && !env))
 		return;
 	if (on && on->numeric && !on->number) {
 		f = rs_finding_new(a, r, RS_FAIL, matters ? RS_MAJOR : RS_MINOR,
@@ -546,6 +550,14 @@ static void p11_function(struct rs_audit *a, const struct rs_rule *r, const char
 		rs_finding_fix(a, f, host, false, NULL,
 			       rs_audit_text(a, "setpci -s %s CAP_EXP+8.w=0000:0010", pci + 4),
 			       "setpci -s %s CAP_EXP+8.w=0010:0010", pci + 4);
+		rs_finding_choice(f);
+		rs_finding_fix(
+			a, f, host, true, "the NIC's reset, before the next line",
+			rs_audit_text(a, "mlxconfig -d %s set ADVANCED_PCI_SETTINGS=0", pci + 4),
+			"mlxconfig -d %s set ADVANCED_PCI_SETTINGS=1", pci + 4);
+		rs_finding_fix(a, f, host, true, "the NIC's reset; forced for all software",
+			       rs_audit_text(a, "mlxconfig -d %s set PCI_WR_ORDERING=0", pci + 4),
+			       "mlxconfig -d %s set PCI_WR_ORDERING=1", pci + 4);
 	} else if (unused && !log) {
 		f = rs_finding_new(a, r, RS_FAIL, matters ? RS_MAJOR : RS_MINOR,
 				   "NCCL_IB_PCI_RELAXED_ORDERING=0: NCCL does not ask for it");
@@ -604,9 +616,38 @@ static void p13_function(struct rs_audit *a, const struct rs_rule *r, const char
 		       "BIOS: Above 4G Decoding and Resizable BAR on");
 }
 
+/* A machine that was looked at from inside, and not one GPU's BARs were shown. */
+static void p13_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	struct rs_finding *f;
+	const char *pci;
+	uint32_t at = 0;
+	bool gpu = false;
+
+	if (!rs_look_has_rdma(a, host) || (!rs_facts_get(a->facts, host, "host", "kernel") &&
+					   !rs_facts_get(a->facts, host, "host", "cmdline")))
+		return;
+	while ((pci = rs_facts_subject(a->facts, &at, host, "pci/"))) {
+		const char *vendor = rs_facts_value(a->facts, host, pci, "vendor");
+
+		if (rs_facts_get(a->facts, host, pci, "bar1_mib"))
+			return;
+		gpu |= !strcmp(rs_look_kind(a, host, pci), "gpu") &&
+		       (!vendor || !strcasecmp(vendor, "0x10de"));
+	}
+	if (!gpu)
+		return;
+	f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR, "the size of the GPUs' BAR1 is not known");
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_need(a, f, "nvidia-smi -q, or /sys/bus/pci/devices/<gpu>/resource",
+			"whether all of a GPU's memory can be reached");
+}
+
 static void p13(struct rs_audit *a, const struct rs_rule *r)
 {
 	each(a, r, p13_function);
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		p13_unseen(a, r, rs_facts_host(a->facts, i));
 }
 
 /* ---- P14 ---- */

@@ -1,6 +1,7 @@
 /* Checks of the operating system: idle states, governor, peer memory, routes. */
 #include <stdio.h>
 #include <string.h>
+#include "audit/look.h"
 #include "audit/rule.h"
 
 /* ---- H01 ---- */
@@ -94,6 +95,32 @@ static void h01(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- H02 ---- */
 
+/* Is this a machine that was looked at from inside, rather than one file of it? */
+static bool looked_at(const struct rs_audit *a, const char *host)
+{
+	static const char *const signs[] = {"cmdline", "kernel", "numa_online", "cpu_vendor"};
+	bool inside = false;
+
+	for (unsigned i = 0; i < sizeof(signs) / sizeof(*signs); i++)
+		inside |= rs_facts_get(a->facts, host, "host", signs[i]) != NULL;
+	return inside && uses_rdma(a, host) && !rs_facts_is_switch(a->facts, host);
+}
+
+static void h02_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	bool guest = rs_look_guest(a, host);
+	struct rs_finding *f;
+
+	if (!looked_at(a, host))
+		return;
+	f = rs_finding_new(a, r, guest ? RS_NA : RS_UNKNOWN, RS_MINOR,
+			   guest ? "a guest has no cpufreq" : "the governor is not known");
+	rs_finding_subject(a, f, host, NULL);
+	if (!guest)
+		rs_finding_need(a, f, "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+				"whether CPUs ramp down");
+}
+
 static void h02(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -102,8 +129,10 @@ static void h02(struct rs_audit *a, const struct rs_rule *r)
 		struct rs_finding *f;
 		bool good;
 
-		if (!g)
+		if (!g) {
+			h02_unseen(a, r, host);
 			continue;
+		}
 		/* hardware-managed drivers call their milder policy powersave, too: still it ramps
 		 */
 		good = !strcmp(g->value, "performance");
@@ -120,22 +149,42 @@ static void h02(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- H03 ---- */
 
+static void h03_fix(struct rs_audit *a, struct rs_finding *f, const char *host)
+{
+	rs_finding_fix(a, f, host, false, NULL, "sysctl -w kernel.numa_balancing=1",
+		       "sysctl -w kernel.numa_balancing=0");
+	rs_finding_fix(a, f, host, true, NULL, "rm /etc/sysctl.d/90-numa-balancing.conf",
+		       "echo kernel.numa_balancing=0 > /etc/sysctl.d/90-numa-balancing.conf");
+}
+
 static void h03(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
 		const struct rs_fact *b = rs_facts_get(a->facts, host, "host", "numa_balancing");
+		const char *nodes;
 		struct rs_finding *f;
 
+		if ((!b || !b->numeric) && looked_at(a, host) && rs_look_has_gpu(a, host)) {
+			f = rs_finding_new(a, r, RS_UNKNOWN, RS_MINOR,
+					   "whether the kernel moves memory between NUMA nodes is "
+					   "not known");
+			rs_finding_subject(a, f, host, NULL);
+			rs_finding_need(a, f, "/proc/sys/kernel/numa_balancing",
+					"whether it is off while jobs pin");
+		}
 		if (!b || !b->numeric)
+			continue;
+		/* one node has nothing to balance */
+		nodes = rs_facts_value(a->facts, host, "host", "numa_online");
+		if (nodes && !strpbrk(nodes, ",-"))
 			continue;
 		f = rs_finding_new(a, r, b->number ? RS_FAIL : RS_PASS, RS_MINOR,
 				   "automatic NUMA balancing is %s", b->number ? "on" : "off");
 		rs_finding_subject(a, f, host, NULL);
 		rs_finding_fact(f, b);
 		if (b->number)
-			rs_finding_fix(a, f, host, false, NULL, "sysctl -w kernel.numa_balancing=1",
-				       "sysctl -w kernel.numa_balancing=0");
+			h03_fix(a, f, host);
 	}
 }
 

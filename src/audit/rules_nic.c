@@ -54,6 +54,33 @@ static bool function_of(const char *action, char *pci, size_t size)
 	return true;
 }
 
+/* The interface of a function ("pci/0000:17:00.0"). */
+static const char *netdev_of(struct rs_audit *a, const char *host, const char *pci)
+{
+	const char *nic;
+	uint32_t at = 0;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *netdev = rs_facts_value(a->facts, host, nic, "netdev");
+		char own[160];
+
+		if (netdev && rs_look_pci_of(a, host, nic, own, sizeof(own)) && !strcmp(own, pci))
+			return netdev;
+	}
+	return "<netdev>";
+}
+
+static void h04_fix(struct rs_audit *a, struct rs_finding *f, const char *host, const char *pci)
+{
+	int64_t node = rs_look_number(a, host, pci, "numa_node", -1);
+
+	rs_finding_fix(a, f, host, true, NULL, "systemctl enable --now irqbalance",
+		       "systemctl disable --now irqbalance");
+	rs_finding_fix(a, f, host, false, NULL, NULL, "set_irq_affinity_bynode.sh %s %s",
+		       node < 0 ? "<node>" : rs_audit_text(a, "%lld", (long long)node),
+		       netdev_of(a, host, pci));
+}
+
 static void h04_host(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
 	uint8_t mine[CPUS / 8], local[CPUS / 8];
@@ -89,9 +116,7 @@ static void h04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 				       "each wake-up crosses the sockets; software that polls "
 				       "(NCCL) takes few of them, so this costs it next to "
 				       "nothing");
-			rs_finding_fix(a, f, host, false, NULL, "systemctl enable --now irqbalance",
-				       "systemctl disable --now irqbalance; "
-				       "set_irq_affinity_bynode.sh <node> <netdev>");
+			h04_fix(a, f, host, pci);
 			rs_finding_unpriced(a, f, "polling data paths take few interrupts");
 		}
 		rs_finding_fact(f, cpus);
@@ -120,6 +145,21 @@ static void h04(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- H05 ---- */
 
+static void h05_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	struct rs_finding *f;
+
+	/* a machine that was looked at from inside, not one file of it */
+	if (!rs_look_has_rdma(a, host) || (!rs_facts_get(a->facts, host, "host", "kernel") &&
+					   !rs_facts_get(a->facts, host, "host", "cmdline")))
+		return;
+	f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+			   "how much memory a job may lock is not known");
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_need(a, f, "/proc/<pid of slurmd, containerd or kubelet>/limits",
+			"whether registering memory can fail");
+}
+
 static void h05(struct rs_audit *a, const struct rs_rule *r)
 {
 	const int64_t enough = (int64_t)1 << 30; /* what a rank registers at the least */
@@ -131,8 +171,10 @@ static void h05(struct rs_audit *a, const struct rs_rule *r)
 		bool low, own;
 		struct rs_finding *f;
 
-		if (!m)
+		if (!m) {
+			h05_unseen(a, r, host);
 			continue;
+		}
 		low = m->numeric && m->number < enough;
 		/* the limit of the shell that audits is not the job's */
 		own = strstr(m->file, "self/limits") != NULL;
@@ -266,6 +308,21 @@ static int64_t conf(const struct rs_audit *a, const char *host, const char *what
 	return all > own ? all : own;
 }
 
+/* The gateway of a default route by this interface; NULL: none is known. */
+static const char *gateway_of(struct rs_audit *a, const char *host, const char *netdev)
+{
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "host", "route/default"))) {
+		char dev[64], via[64];
+
+		if (sscanf(f->value, "%63s via %63s", dev, via) == 2 && !strcmp(dev, netdev))
+			return rs_audit_text(a, "%s", via);
+	}
+	return NULL;
+}
+
 static void h07_fix(struct rs_audit *a, struct rs_finding *f, const char *host,
 		    const struct home *h, unsigned n)
 {
@@ -273,15 +330,23 @@ static void h07_fix(struct rs_audit *a, struct rs_finding *f, const char *host,
 		       "sysctl -w net.ipv4.conf.all.arp_ignore=0 net.ipv4.conf.all.arp_announce=0",
 		       "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2 "
 		       "net.ipv4.conf.all.rp_filter=2");
-	for (unsigned i = 0; i < n && i < 8; i++) {
+	for (unsigned i = 0; i < n && i < 6; i++) {
 		int ip = (int)strcspn(h[i].address->value, "/");
+		const char *gateway = gateway_of(a, host, h[i].netdev);
 
 		rs_finding_fix(a, f, host, false, NULL,
 			       rs_audit_text(a, "ip rule del from %.*s table %u", ip,
 					     h[i].address->value, 101 + i),
-			       "ip rule add from %.*s table %u; ip route add default via <gateway> "
-			       "dev %s table %u",
-			       ip, h[i].address->value, 101 + i, h[i].netdev, 101 + i);
+			       "ip rule add from %.*s table %u", ip, h[i].address->value, 101 + i);
+		rs_finding_fix(a, f, host, false, NULL,
+			       rs_audit_text(a, "ip route flush table %u", 101 + i),
+			       "ip route replace %s dev %s src %.*s table %u",
+			       gateway ? rs_audit_text(a, "default via %s", gateway)
+				       : rs_audit_text(a, "%u.%u.%u.%u/%d", h[i].net >> 24,
+						       h[i].net >> 16 & 255, h[i].net >> 8 & 255,
+						       h[i].net & 255,
+						       __builtin_popcount(h[i].mask)),
+			       h[i].netdev, ip, h[i].address->value, 101 + i);
 	}
 }
 
@@ -424,10 +489,25 @@ static void h08_bond(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	rs_finding_fact(f, mode);
 	rs_finding_fact(f, hash);
 	rs_finding_fact(f, slaves);
-	if (what)
-		rs_finding_fix(a, f, host, true, "the bond's link", "the former options",
-			       "bond-mode 802.3ad, bond-xmit-hash-policy layer3+4, both ports of "
-			       "one card");
+	if (!what)
+		return;
+	if (card == 0)
+		rs_finding_fix(a, f, host, true, "the bond's link", NULL,
+			       "bond both ports of one card, or leave the two unbonded as rails");
+	if (mode && !lacp && !backup)
+		rs_finding_fix(a, f, host, false, "the bond's link",
+			       rs_audit_text(a, "the same with: mode %s", mode->value),
+			       "ip link set %s down; ip link set %s type bond mode 802.3ad "
+			       "xmit_hash_policy layer3+4; ip link set %s up  # without ports; "
+			       "add them again afterwards",
+			       bond + 5, bond + 5, bond + 5);
+	else if (lacp)
+		rs_finding_fix(
+			a, f, host, false, NULL,
+			hash ? rs_audit_text(a, "ip link set %s type bond xmit_hash_policy %.*s",
+					     bond + 5, (int)strcspn(hash->value, " "), hash->value)
+			     : NULL,
+			"ip link set %s type bond xmit_hash_policy layer3+4", bond + 5);
 }
 
 static void h08(struct rs_audit *a, const struct rs_rule *r)
@@ -473,8 +553,9 @@ static int64_t best_rate(const struct rs_audit *a, const char *host, const char 
 		const char *l = rs_facts_value(a->facts, host, other, "link_layer");
 		int64_t rate = rs_look_port_rate(a, host, other);
 
-		if (b && !strcmp(b, board) && (!l || !layer || !strcmp(l, layer)) &&
-		    is_rail(a, host, other) && rate > best)
+		/* the last question is the dearest */
+		if (rate > best && b && !strcmp(b, board) && (!l || !layer || !strcmp(l, layer)) &&
+		    is_rail(a, host, other))
 			best = rate;
 	}
 	return best;
@@ -482,8 +563,8 @@ static int64_t best_rate(const struct rs_audit *a, const char *host, const char 
 
 static void h09_host(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
+	const char *nic, *blind = NULL;
 	unsigned right = 0;
-	const char *nic;
 	uint32_t at = 0;
 
 	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
@@ -492,6 +573,8 @@ static void h09_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		int64_t rate = rs_look_port_rate(a, host, nic);
 		struct rs_finding *f = NULL;
 
+		if (!state && is_rail(a, host, nic))
+			blind = blind ? blind : nic;
 		if (!state || !is_rail(a, host, nic))
 			continue;
 		if (strcasecmp(state->value, "ACTIVE"))
@@ -518,6 +601,14 @@ static void h09_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 			       "switch's port",
 			       nic + 4);
 	}
+	if (blind) {
+		struct rs_finding *f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+						      "the state of a rail's port is not known");
+
+		rs_finding_subject(a, f, host, blind + 4);
+		rs_finding_need(a, f, "ibstat, or /sys/class/infiniband/*/ports/1/state",
+				"whether each rail is up, and at which rate");
+	}
 	if (right)
 		rs_finding_subject(a,
 				   rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
@@ -537,8 +628,9 @@ static void h09(struct rs_audit *a, const struct rs_rule *r)
 
 static void r01(struct rs_audit *a, const struct rs_rule *r)
 {
-	const struct rs_fact *ib = NULL, *eth = NULL;
-	unsigned n_ib = 0, n_eth = 0;
+	const struct rs_fact *ib = NULL, *eth = NULL, *odd;
+	unsigned n_ib = 0, n_eth = 0, blind = 0;
+	const char *unseen = NULL, *dev;
 	struct rs_finding *f;
 
 	/* within a host it is N02 and N04; here hosts of one job against each other */
@@ -552,11 +644,22 @@ static void r01(struct rs_audit *a, const struct rs_rule *r)
 
 			if (l && is_rail(a, host, nic))
 				mine[!strcmp(l->value, "Ethernet")] = l;
+			else if (!l && is_rail(a, host, nic))
+				unseen = blind++ ? unseen : host;
 		}
 		n_ib += mine[0] && !mine[1];
 		n_eth += mine[1] && !mine[0];
 		ib = mine[0] && !mine[1] && !ib ? mine[0] : ib;
 		eth = mine[1] && !mine[0] && !eth ? mine[1] : eth;
+	}
+	if ((!ib || !eth) && blind && ib != eth) {
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
+				   "the link layer of %u rails is not known; the others are %s",
+				   blind, ib ? "InfiniBand" : "Ethernet");
+		rs_finding_subject(a, f, unseen, NULL);
+		rs_finding_need(a, f, "ibstat, or /sys/class/infiniband/*/ports/1/link_layer",
+				"whether all hosts of the job have one link layer");
+		return;
 	}
 	if (!ib || !eth) {
 		if (n_ib + n_eth > 1)
@@ -575,11 +678,14 @@ static void r01(struct rs_audit *a, const struct rs_rule *r)
 	rs_finding_fact(f, ib);
 	rs_finding_fact(f, eth);
 	rs_finding_why(a, f, "queue pairs of the two cannot connect");
+	odd = n_eth < n_ib ? eth : ib;
+	dev = rs_look_mft(a, odd->host, odd->subject);
 	rs_finding_fix(
-		a, f, n_eth < n_ib ? eth->host : ib->host, true, "the NIC's reset",
-		rs_audit_text(a, "mlxconfig -d <dev> set LINK_TYPE_P1=%d", n_eth < n_ib ? 2 : 1),
-		"mlxconfig -d <dev> set LINK_TYPE_P1=%d; mlxfwreset -d <dev> reset",
-		n_eth < n_ib ? 1 : 2);
+		a, f, odd->host, true, NULL,
+		rs_audit_text(a, "mlxconfig -d %s set LINK_TYPE_P1=%d", dev, odd == eth ? 2 : 1),
+		"mlxconfig -d %s set LINK_TYPE_P1=%d", dev, odd == eth ? 1 : 2);
+	rs_finding_fix(a, f, odd->host, false, "the NIC's reset", NULL, "mlxfwreset -d %s reset",
+		       dev);
 }
 
 const struct rs_rule rs_rules_nic[] = {

@@ -367,6 +367,17 @@ static void p04_port(struct rs_audit *a, struct rs_finding *f, const char *host,
 			       "setpci -s %s ECAP_ACS+6.w=0000", pci + 4);
 }
 
+/* Registers of no port between a GPU and a NIC were shown: neither ACS nor Device Control. */
+static bool hidden_ports(const struct rs_audit *a, const char *host, const struct meeting *m)
+{
+	if (!m->below || rs_look_guest(a, host))
+		return false;
+	for (unsigned i = 0; i < m->n; i++)
+		if (rs_facts_get(a->facts, host, m->port[i], "mps"))
+			return false;
+	return true;
+}
+
 static void p04_done(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		     const struct meeting *m, unsigned harmless, unsigned elsewhere)
 {
@@ -377,15 +388,23 @@ static void p04_done(struct rs_audit *a, const struct rs_rule *r, const char *ho
 				   "ACS redirects at %u ports; GPUs and NICs meet at the root "
 				   "complex alone, where redirection changes nothing (P05 counts)",
 				   elsewhere);
-	else if (elsewhere)
+	else if (elsewhere && (!m->below || harmless))
 		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
 				   "no port between a GPU and a NIC redirects; %u elsewhere do",
 				   elsewhere);
 	else if (harmless)
 		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
 				   "no PCIe port of %u redirects peer-to-peer requests", harmless);
-	else
+	else if (hidden_ports(a, host, m)) {
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
+				   "GPUs and NICs meet below a PCIe switch; what ACS does at its "
+				   "ports was not shown");
+		rs_finding_need(a, f, "lspci -vvv as root",
+				"ACSCtl lies beyond byte 64 of configuration space, which users do "
+				"not see");
+	} else {
 		return;
+	}
 	rs_finding_subject(a, f, host, NULL);
 }
 
@@ -542,6 +561,42 @@ static const char *nic_of_column(const struct rs_audit *a, const char *host, con
 	return real ? real : column;
 }
 
+/* The same of the PCI tree and the sockets, where all pairs are known. */
+static void board_of_tree(const struct rs_audit *a, const char *host, struct board *b)
+{
+	const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA");
+	const char *gpu, *nic;
+	uint32_t at = 0;
+
+	if (rs_look_guest(a, host))
+		return;
+	while (b->gpus < GPUS && (gpu = rs_facts_subject(a->facts, &at, host, "pci/"))) {
+		uint32_t next = 0, own;
+
+		if (strcmp(rs_look_kind(a, host, gpu), "gpu"))
+			continue;
+		b->nics = 0;
+		while (b->nics < NICS && (nic = rs_facts_subject(a->facts, &next, host, "nic/"))) {
+			char pci[160];
+			int d;
+
+			if (!rs_look_pci_of(a, host, nic, pci, sizeof(pci)))
+				continue;
+			d = rs_look_between(a, host, gpu, pci);
+			if (d < 0) {
+				b->gpus = b->nics = 0;
+				return;
+			}
+			snprintf(b->nic[b->nics], sizeof(b->nic[0]), "%s", nic + 4);
+			b->used[b->nics] = !hca || rs_look_hca(hca->value, nic + 4);
+			b->rank[b->gpus][b->nics] = d;
+			own = rs_facts_seek(a->facts, host, nic);
+			b->fact[b->gpus][b->nics++] = rs_facts_next(a->facts, &own, host, nic, "");
+		}
+		b->gpus++;
+	}
+}
+
 static void board_read(const struct rs_audit *a, const char *host, struct board *b)
 {
 	const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA"), *f;
@@ -572,6 +627,8 @@ static void board_read(const struct rs_audit *a, const char *host, struct board 
 		if (gpu >= b->gpus)
 			b->gpus = gpu + 1;
 	}
+	if (!b->gpus)
+		board_of_tree(a, host, b);
 }
 
 /* Augmenting paths (Kuhn): can every GPU have a NIC of its own no farther than `most`? */
@@ -647,6 +704,14 @@ static void p07(struct rs_audit *a, const struct rs_rule *r)
 		int have, could;
 
 		board_read(a, host, &b);
+		if ((!b.gpus || !b.nics) && !rs_look_guest(a, host) && rs_look_has_gpu(a, host) &&
+		    rs_look_has_rdma(a, host)) {
+			f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+					   "how near GPUs and NICs are is not known");
+			rs_finding_subject(a, f, host, NULL);
+			rs_finding_need(a, f, "nvidia-smi topo -m, or lspci -tv",
+					"whether each GPU uses the NIC next to it");
+		}
 		if (!b.gpus || !b.nics)
 			continue;
 		memset(all, true, sizeof(all));
@@ -739,6 +804,17 @@ static void p09_matrix(struct rs_audit *a, const struct rs_rule *r, const char *
 		if (strcmp(f->value, first->value) || !strcmp(f->value, "PIX") ||
 		    !strcmp(f->value, "PXB"))
 			return;
+	}
+	if (!pairs && rs_look_has_gpu(a, host) && rs_look_has_rdma(a, host) &&
+	    !rs_nccl_env(a, host, "NCCL_TOPO_FILE")) {
+		struct rs_finding *u =
+			rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
+				       "a guest with GPUs and NICs; what it sees of PCIe is not "
+				       "known");
+
+		rs_finding_subject(a, u, host, NULL);
+		rs_finding_need(a, u, "lspci -tv, or nvidia-smi topo -m",
+				"whether GPUs and NICs are below switches");
 	}
 	if (gpus < 2 || pairs < 2 * gpus)
 		return;

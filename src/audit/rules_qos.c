@@ -170,6 +170,15 @@ static void r06_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 	int lossless = p->mask > 0 ? __builtin_ctz((unsigned)p->mask) : -1;
 	struct rs_finding *f;
 
+	if (c->dscp > 0 && p->mask > 0 && !c->trust) {
+		f = at(a, p,
+		       rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
+				      "which priority DSCP %d has is not known", c->dscp));
+		rs_finding_fact(f, c->tc_fact);
+		rs_finding_need(a, f, rs_audit_text(a, "dcb app show dev %s", p->netdev),
+				"the map from DSCP to priority");
+		return;
+	}
 	if (c->dscp <= 0 || c->untagged || c->priority < 0 || p->mask < 0)
 		return;
 	if (p->mask > 0 && !(p->mask >> c->priority & 1)) {
@@ -212,12 +221,29 @@ static int64_t port_rate(const struct rs_audit *a, const struct port *p)
 	return rate ? rate : mbps > 0 ? mbps / 1000 : 0;
 }
 
+/* A row of eight as mlnx_qos takes it, as it is now; NULL: not all of it is known. */
+static const char *row(struct rs_audit *a, const struct port *p, const char *option,
+		       const char *name)
+{
+	const char *text = rs_audit_text(a, "mlnx_qos -i %s %s ", p->netdev, option);
+
+	for (int q = 0; q < 8; q++) {
+		const struct rs_fact *f = of(a, p, rs_audit_text(a, name, q));
+
+		if (!f)
+			return NULL;
+		text = rs_audit_text(a, "%s%s%s", text, q ? "," : "", f->value);
+	}
+	return text;
+}
+
 static void r08_port(struct rs_audit *a, const struct rs_rule *r, const struct port *p)
 {
 	int prio = p->mask > 0 ? __builtin_ctz((unsigned)p->mask) : -1;
 	const struct rs_fact *buffer, *size, *other = NULL;
 	int64_t rate = port_rate(a, p), mtu = rs_look_number(a, p->host, p->subject, "mtu", 9000);
 	double cable = (double)rs_look_number(a, p->host, p->subject, "cable_m", -1), xoff;
+	const char *was, *want;
 	struct rs_finding *f;
 
 	if (prio < 0)
@@ -270,12 +296,16 @@ static void r08_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 			       "pauses too late"
 			     : "what is on the wire when XOFF is sent does not fit: it is "
 			       "dropped");
-	rs_finding_fix(a, f, p->host, false, "the port's buffers, for a moment", NULL,
-		       "mlnx_qos -i %s --prio2buffer %s", p->netdev,
-		       rs_audit_text(a, "%d,%d,%d,%d,%d,%d,%d,%d", p->mask & 1, p->mask >> 1 & 1,
-				     p->mask >> 2 & 1, p->mask >> 3 & 1, p->mask >> 4 & 1,
-				     p->mask >> 5 & 1, p->mask >> 6 & 1, p->mask >> 7 & 1));
-	rs_finding_fix(a, f, p->host, false, "the port's buffers, for a moment", NULL,
+	was = row(a, p, "--prio2buffer", "prio_buffer/%d");
+	want = rs_audit_text(a, "mlnx_qos -i %s --prio2buffer %d,%d,%d,%d,%d,%d,%d,%d", p->netdev,
+			     p->mask & 1, p->mask >> 1 & 1, p->mask >> 2 & 1, p->mask >> 3 & 1,
+			     p->mask >> 4 & 1, p->mask >> 5 & 1, p->mask >> 6 & 1,
+			     p->mask >> 7 & 1);
+	if (!was || strcmp(was, want))
+		rs_finding_fix(a, f, p->host, false, "the port's buffers, for a moment", was, "%s",
+			       want);
+	rs_finding_fix(a, f, p->host, false, "the port's buffers, for a moment",
+		       row(a, p, "--buffer_size", "buffer_size/%d"),
 		       "mlnx_qos -i %s --buffer_size 19872,%.0f,0,0,0,0,0,0", p->netdev,
 		       xoff * 1.5);
 }
@@ -306,6 +336,34 @@ static bool carries_data(const struct rs_audit *a, const struct port *p, int tc)
 	return false;
 }
 
+/* RoCE has most of it, CNPs and the network's own come first, the rest share what is left. */
+static void r09_fix(struct rs_audit *a, struct rs_finding *f, const struct port *p, int tc)
+{
+	const char *tsa = "", *share = "", *was_tsa = "", *was = "";
+	int strict = tc == 6 ? 7 : 6;
+	bool known = true;
+
+	for (int t = 0; t < 8; t++) {
+		const struct rs_fact *w = rs_look(a, p->host, p->subject, "tc/%d/bandwidth", t);
+		const struct rs_fact *is = rs_look(a, p->host, p->subject, "tc/%d/tsa", t);
+		const char *comma = t ? "," : "";
+
+		tsa = rs_audit_text(a, "%s%s%s", tsa, comma, t == strict ? "strict" : "ets");
+		share = rs_audit_text(a, "%s%s%d", share, comma,
+				      t == strict ? 0
+				      : t == tc   ? 70
+						  : 5);
+		known &= is != NULL;
+		was_tsa = rs_audit_text(a, "%s%s%s", was_tsa, comma, is ? is->value : "");
+		was = rs_audit_text(a, "%s%s%s", was, comma, w ? w->value : "0");
+	}
+	rs_finding_fix(a, f, p->host, false, NULL,
+		       known ? rs_audit_text(a, "mlnx_qos -i %s --tsa %s --tcbw %s", p->netdev,
+					     was_tsa, was)
+			     : NULL,
+		       "mlnx_qos -i %s --tsa %s --tcbw %s", p->netdev, tsa, share);
+}
+
 static void r09_port(struct rs_audit *a, const struct rs_rule *r, const struct port *p)
 {
 	int prio = p->c.priority > 0 ? p->c.priority
@@ -317,6 +375,14 @@ static void r09_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 	const char *what = NULL;
 	struct rs_finding *f;
 
+	if (prio >= 0 && p->mask > 0 && tc < 0) {
+		f = at(a, p,
+		       rs_finding_new(a, r, RS_UNKNOWN, RS_MINOR,
+				      "which share of the port priority %d has is not known",
+				      prio));
+		rs_finding_need(a, f, rs_audit_text(a, "dcb ets show dev %s", p->netdev),
+				"its traffic class and that class's share");
+	}
 	if (tc < 0 || !(tsa = rs_look(a, p->host, p->subject, "tc/%d/tsa", tc)))
 		return;
 	share = rs_look(a, p->host, p->subject, "tc/%d/bandwidth", tc);
@@ -346,11 +412,11 @@ static void r09_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 	rs_finding_fact(f, tsa);
 	rs_finding_fact(f, share);
 	rs_finding_fact(f, limit);
-	if (what)
+	if (limit && what && strstr(what, "limited"))
 		rs_finding_fix(a, f, p->host, false, NULL, NULL,
-			       "mlnx_qos -i %s --tsa ets,ets,ets,ets,ets,ets,strict,ets --tcbw "
-			       "5,5,5,70,5,5,0,5  # RoCE in class 3",
-			       p->netdev);
+			       "mlnx_qos -i %s --ratelimit 0,0,0,0,0,0,0,0", p->netdev);
+	else if (what)
+		r09_fix(a, f, p, tc);
 }
 
 static void r09(struct rs_audit *a, const struct rs_rule *r)
@@ -371,8 +437,20 @@ static void r10_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 	np = rs_look(a, p->host, p->subject, "ecn_np/%d", prio);
 	rp = rs_look(a, p->host, p->subject, "ecn_rp/%d", prio);
 	off = np && np->numeric && !np->number ? np : rp && rp->numeric && !rp->number ? rp : NULL;
-	if (!np && !rp)
-		return; /* newer kernels keep them in debugfs */
+	if (!np && !rp) {
+		if (p->mask <= 0)
+			return;
+		f = at(a, p,
+		       rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+				      "whether DCQCN is on for priority %d is not known", prio));
+		rs_finding_need(a, f,
+				rs_audit_text(a,
+					      "/sys/class/net/%s/ecn/roce_{np,rp}/enable/%d, or "
+					      "mlx5's cc_params in debugfs",
+					      p->netdev, prio),
+				"newer kernels keep it in debugfs, for root alone");
+		return;
+	}
 	f = at(a, p,
 	       rs_finding_new(a, r,
 			      off        ? RS_FAIL
@@ -409,12 +487,43 @@ static void r10(struct rs_audit *a, const struct rs_rule *r)
 	each(a, r, r10_port);
 }
 
+/* A parameter of the NIC's firmware, whatever its device is called in the file: config/NAME of any
+ * device of the host, the same on all. NULL: not known, or not the same. */
+static const struct rs_fact *parameter(const struct rs_audit *a, const char *host, const char *name)
+{
+	const struct rs_fact *f, *first = NULL;
+	char full[96];
+	uint32_t at_ = 0;
+
+	snprintf(full, sizeof(full), "config/%s", name);
+	while ((f = rs_facts_next(a->facts, &at_, host, "", full))) {
+		if (strcmp(f->name, full))
+			continue;
+		if (first && strcmp(first->value, f->value))
+			return NULL;
+		first = first ? first : f;
+	}
+	return first;
+}
+
 static void r11_port(struct rs_audit *a, const struct rs_rule *r, const struct port *p)
 {
 	const struct rs_fact *dscp = of(a, p, "cnp_dscp"), *map;
 	struct rs_finding *f;
 	int64_t prio;
 
+	dscp = dscp ? dscp : parameter(a, p->host, "CNP_DSCP_P1");
+	if (!dscp && p->mask > 0 && p->c.priority >= 0) {
+		f = at(a, p,
+		       rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+				      "which DSCP CNPs have is not known"));
+		rs_finding_need(a, f,
+				rs_audit_text(a,
+					      "/sys/class/net/%s/ecn/roce_np/cnp_dscp, or "
+					      "mlxconfig's CNP_DSCP_P1",
+					      p->netdev),
+				"whether CNPs wait behind the data");
+	}
 	if (!dscp || !dscp->numeric || p->c.priority < 0 || !p->c.trust)
 		return;
 	map = rs_look(a, p->host, p->subject, "dscp_to_prio/%s", dscp->value);
@@ -447,31 +556,13 @@ static void r11(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- R12 ---- */
 
-/* A parameter of the NIC's firmware, whatever its device is called in the file: config/NAME of any
- * device of the host, the same on all. NULL: not known, or not the same. */
-static const struct rs_fact *parameter(const struct rs_audit *a, const char *host, const char *name)
-{
-	const struct rs_fact *f, *first = NULL;
-	char full[96];
-	uint32_t at_ = 0;
-
-	snprintf(full, sizeof(full), "config/%s", name);
-	while ((f = rs_facts_next(a->facts, &at_, host, "", full))) {
-		if (strcmp(f->name, full))
-			continue;
-		if (first && strcmp(first->value, f->value))
-			return NULL;
-		first = first ? first : f;
-	}
-	return first;
-}
-
 static void r12_port(struct rs_audit *a, const struct rs_rule *r, const struct port *p)
 {
 	const struct rs_fact *mode = of(a, p, "dcbx");
 	const struct rs_fact *willing = parameter(a, p->host, "DCBX_WILLING_P1");
 	const struct rs_fact *listens = parameter(a, p->host, "LLDP_NB_RX_MODE_P1");
-	bool firmware = mode && !strncasecmp(mode->value, "firmware", 8);
+	bool firmware = mode && (!strncasecmp(mode->value, "firmware", 8) ||
+				 !strncasecmp(mode->value, "fw", 2));
 	bool deaf = listens && listens->numeric && !listens->number;
 	bool stubborn = willing && willing->numeric && !willing->number;
 	struct rs_finding *f;
@@ -514,6 +605,22 @@ static void r12(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- R13 ---- */
 
+/* A fabric that was seen to be lossy, and nothing says how its NICs recover. */
+static void r13_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	struct rs_qos_port port[PORTS];
+	unsigned n = rs_qos_ports(a, host, port, PORTS);
+	struct rs_finding *f;
+
+	if (!n || rs_qos_pfc_mask(a, host, port[0].netdev) < 0)
+		return;
+	f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+			   "the fabric is lossy; how NICs recover from loss is not known");
+	rs_finding_subject(a, f, host, port[0].netdev);
+	rs_finding_need(a, f, "mlxreg -d <dev> --reg_name ROCE_ACCL --get, as root",
+			"adaptive retransmission and slow restart");
+}
+
 static void r13(struct rs_audit *a, const struct rs_rule *r)
 {
 	static const char *const wanted[] = {"roce_adp_retrans_en", "roce_slow_restart_en"};
@@ -521,6 +628,7 @@ static void r13(struct rs_audit *a, const struct rs_rule *r)
 
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i), *s;
+		bool seen = false;
 		uint32_t at_ = 0;
 
 		while ((s = rs_facts_subject(a->facts, &at_, host, ""))) {
@@ -536,6 +644,7 @@ static void r13(struct rs_audit *a, const struct rs_rule *r)
 			}
 			if (!any)
 				continue;
+			seen = true;
 			f = rs_finding_new(a, r, off && !lossless ? RS_FAIL : RS_PASS, RS_MAJOR,
 					   off && !lossless ? "%s is off on a lossy fabric"
 					   : lossless ? "the fabric is lossless: either is right"
@@ -548,13 +657,25 @@ static void r13(struct rs_audit *a, const struct rs_rule *r)
 			rs_finding_why(a, f,
 				       "a lost packet then costs a full timeout, and the sender "
 				       "starts again at full rate");
+			rs_finding_fix(a, f, host, false, NULL,
+				       rs_audit_text(a,
+						     "mlxreg -d %s --reg_name ROCE_ACCL --set "
+						     "\"%s=0x0\" --yes",
+						     rs_look_mft(a, host, s),
+						     strchr(off->name, '/') + 1),
+				       "mlxreg -d %s --reg_name ROCE_ACCL --set "
+				       "\"roce_adp_retrans_en=0x1,roce_slow_restart_en=0x1\" --yes",
+				       rs_look_mft(a, host, s));
 			rs_finding_fix(
-				a, f, host, false, NULL,
-				"mlxreg -d <dev> --reg_name ROCE_ACCL --set "
-				"\"roce_adp_retrans_en=0x0,roce_slow_restart_en=0x0\" --yes",
-				"mlxreg -d <dev> --reg_name ROCE_ACCL --set "
-				"\"roce_adp_retrans_en=0x1,roce_slow_restart_en=0x1\" --yes");
+				a, f, host, true, "the NIC's reset",
+				rs_audit_text(a, "mlxconfig -d %s set RDMA_SELECTIVE_REPEAT_EN=0",
+					      rs_look_mft(a, host, s)),
+				"mlxconfig -d %s set RDMA_SELECTIVE_REPEAT_EN=1  # where the "
+				"firmware has it",
+				rs_look_mft(a, host, s));
 		}
+		if (!seen && !lossless && !rs_facts_is_switch(a->facts, host))
+			r13_unseen(a, r, host);
 	}
 }
 
@@ -572,7 +693,9 @@ static void r14(struct rs_audit *a, const struct rs_rule *r)
 		bool roce = rs_look_any(a, host, "netdev/", "trust"), on, bad;
 		struct rs_finding *f;
 
-		if (rs_facts_is_switch(a->facts, host) || !roce || (!env && !forced))
+		/* left out, it is 0 on RoCE: told where switches are seen to spray */
+		if (rs_facts_is_switch(a->facts, host) || !roce ||
+		    (!env && !forced && (spray != 1 || !rs_nccl_env_seen(a, host))))
 			continue;
 		on = (env && env->numeric && env->number) ||
 		     (forced && forced->numeric && forced->number);
@@ -599,10 +722,12 @@ static void r14(struct rs_audit *a, const struct rs_rule *r)
 		if (f && bad)
 			f->confidence = RS_MEDIUM;
 		if (bad)
-			rs_finding_fix(a, f, "all hosts of the job", true, NULL,
-				       on ? "NCCL_IB_ADAPTIVE_ROUTING=1"
-					  : "NCCL_IB_ADAPTIVE_ROUTING=0",
-				       "NCCL_IB_ADAPTIVE_ROUTING=%d", !on);
+			rs_finding_fix(
+				a, f, "all hosts of the job", true, NULL,
+				env  ? rs_audit_text(a, "NCCL_IB_ADAPTIVE_ROUTING=%s", env->value)
+				: on ? "NCCL_IB_ADAPTIVE_ROUTING=1"
+				     : "unset NCCL_IB_ADAPTIVE_ROUTING",
+				"NCCL_IB_ADAPTIVE_ROUTING=%d", !on);
 	}
 }
 
@@ -634,17 +759,29 @@ static void r15(struct rs_audit *a, const struct rs_rule *r)
 				rs_finding_why(a, f,
 					       "what works today changes at the next power "
 					       "cycle, or was never activated");
-				rs_finding_fix(
-					a, f, host, true, "the NIC's reset", NULL,
-					"mlxfwreset -d <dev> reset  # or: mlxconfig -d <dev> "
-					"set %s=%s",
-					now->name + 15, now->value);
+				rs_finding_fix(a, f, host, false, "the NIC's reset", NULL,
+					       "mlxfwreset -d %s reset  # what was set is meant",
+					       rs_look_mft(a, host, now->subject));
+				rs_finding_choice(f);
+				rs_finding_fix(a, f, host, true, NULL,
+					       rs_audit_text(a, "mlxconfig -d %s set %s=%s",
+							     rs_look_mft(a, host, now->subject),
+							     now->name + 15, next->value),
+					       "mlxconfig -d %s set %s=%s  # what is now is meant",
+					       rs_look_mft(a, host, now->subject), now->name + 15,
+					       now->value);
 			}
 			rs_finding_subject(a, f, host, strchr(now->subject, '/') + 1);
 			rs_finding_fact(f, now);
 			rs_finding_fact(f, next);
 		}
-		if (!f && same)
+		if (!f && !same && rs_look_any(a, host, "", "config/")) {
+			f = rs_finding_new(a, r, RS_UNKNOWN, RS_MINOR,
+					   "the firmware's parameters are listed for the next boot "
+					   "alone");
+			rs_finding_subject(a, f, host, NULL);
+			rs_finding_need(a, f, "mlxconfig -d <dev> -e q", "what is in use now");
+		} else if (!f && same)
 			rs_finding_subject(a,
 					   rs_finding_new(a, r, RS_PASS, RS_MINOR,
 							  "%u firmware parameters are the same "

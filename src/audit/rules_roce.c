@@ -155,12 +155,28 @@ static void r03_active(struct rs_audit *a, const struct rs_rule *r, const char *
 		       "ip link set dev %s down; ip link set dev %s up", netdev, netdev);
 }
 
+/* One finding a host names all interfaces whose MTU nothing says. */
+static void r03_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const struct rs_qos_port *port, struct rs_finding **f)
+{
+	if (!strcmp(port->netdev, "unnamed"))
+		return;
+	if (!*f) {
+		*f = rs_finding_new(a, r, RS_UNKNOWN, RS_MINOR,
+				    "the MTU of a RoCE interface is not known");
+		rs_finding_need(a, *f, rs_audit_text(a, "ip link show dev %s", port->netdev),
+				"whether a path MTU of 4096 fits");
+	}
+	rs_finding_subject(a, *f, host, port->netdev);
+}
+
 static void r03(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
 		struct rs_qos_port port[64];
 		unsigned n = rs_qos_ports(a, host, port, 64);
+		struct rs_finding *unseen = NULL;
 		const char *nic;
 		uint32_t at = 0;
 
@@ -173,8 +189,10 @@ static void r03(struct rs_audit *a, const struct rs_rule *r)
 			int active;
 
 			snprintf(netdev, sizeof(netdev), "netdev/%s", port[p].netdev);
-			if (!rs_facts_number(a->facts, host, netdev, "mtu", &mtu))
+			if (!rs_facts_number(a->facts, host, netdev, "mtu", &mtu)) {
+				r03_unseen(a, r, host, &port[p], &unseen);
 				continue;
+			}
 			active = ib_mtu(mtu);
 			f = rs_finding_new(
 				a, r, active < 4096 ? RS_FAIL : RS_PASS, RS_MINOR,
@@ -241,6 +259,48 @@ static void r07_port(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	rs_finding_subject(a, f, host, netdev);
 }
 
+static void r07_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const char *netdev)
+{
+	struct rs_finding *f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+					      "for which priorities PFC is on is not known");
+
+	rs_finding_subject(a, f, host, netdev);
+	rs_finding_need(a, f,
+			rs_audit_text(a, "dcb pfc show dev %s, or mlnx_qos -i %s", netdev, netdev),
+			"which priorities are lossless at the host");
+}
+
+/* Is it known which class the job's queue pairs have on this port? */
+static bool sends(const struct rs_audit *a, const char *host, const struct rs_qos_port *port,
+		  struct rs_class *c)
+{
+	return rs_qos_class(a, host, port->nic, port->netdev, RS_QP_VERBS, c) && c->tc >= 0 &&
+	       c->priority >= 0;
+}
+
+/* The fabric is lossless elsewhere, and nothing is here. */
+static void r07_off(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		    const char *netdev, const struct rs_class *c)
+{
+	struct rs_finding *f = rs_finding_new(
+		a, r, RS_FAIL, RS_CRITICAL,
+		"PFC is off for all priorities; RoCE has priority %d here, and other ports of the "
+		"fabric have PFC",
+		c->priority);
+
+	rs_finding_subject(a, f, host, netdev);
+	rs_finding_fact(f, c->pfc);
+	rs_finding_why(a, f,
+		       "this port neither pauses its switch when its buffer fills nor heeds the "
+		       "switch's pauses");
+	rs_finding_fix(a, f, host, false, "a few lost packets",
+		       rs_audit_text(a, "mlnx_qos -i %s --pfc 0,0,0,0,0,0,0,0", netdev),
+		       "mlnx_qos -i %s --pfc %d,%d,%d,%d,%d,%d,%d,%d", netdev, c->priority == 0,
+		       c->priority == 1, c->priority == 2, c->priority == 3, c->priority == 4,
+		       c->priority == 5, c->priority == 6, c->priority == 7);
+}
+
 static void r07(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -248,11 +308,16 @@ static void r07(struct rs_audit *a, const struct rs_rule *r)
 		struct rs_qos_port port[64];
 		unsigned n =
 			rs_facts_is_switch(a->facts, host) ? 0 : rs_qos_ports(a, host, port, 64);
+		struct rs_class c;
 
 		for (unsigned p = 0; p < n; p++) {
 			int mask = rs_qos_pfc_mask(a, host, port[p].netdev);
 
-			if (mask >= 0)
+			if (mask < 0)
+				r07_unseen(a, r, host, port[p].netdev);
+			else if (!mask && rs_qos_any_lossless(a) && sends(a, host, &port[p], &c))
+				r07_off(a, r, host, port[p].netdev, &c);
+			else
 				r07_port(a, r, host, port[p].netdev, mask);
 		}
 	}
@@ -290,9 +355,10 @@ const struct rs_rule rs_rules_roce[] = {
 	{
 		.id = "R07",
 		.name = "pfc-host",
-		.severity = RS_MAJOR,
+		.severity = RS_CRITICAL,
 		.criterion =
-			"PFC is on for two priorities at most, and global pause is off beside it.",
+			"Where the fabric is lossless PFC is on for RoCE's priority, for two at "
+			"most, and global pause is off beside it.",
 		.authority = "IEEE 802.1Q-2022 clause 36; IEEE 802.3 annex 31B",
 		.explain = "Every lossless priority takes headroom on every port. That the "
 			   "priority in use is one of them "

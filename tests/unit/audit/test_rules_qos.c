@@ -76,7 +76,7 @@ static void test_global_pause_beside_pfc(void **state)
 	assert_int_equal(
 		verdict("R07", FACTS(NIC, DSCP_TRUST, ND("pfc/3", "0"), ND("pause_rx", "1"))),
 		RS_PASS);
-	assert_int_equal(verdict("R07", FACTS(NIC, DSCP_TRUST)), RS_NA);
+	assert_int_equal(verdict("R07", FACTS(NIC, DSCP_TRUST)), RS_UNKNOWN);
 }
 
 #define ROOM(size)                                                                     \
@@ -118,7 +118,7 @@ static void test_class_of_roce_is_not_starved(void **state)
 	assert_int_equal(verdict("R09", FACTS(SITE, CLASSES("ets", "70", "ets", "30"),
 					      ND("prio_to_tc/6", "6"), ND("tc/6/tsa", "strict"))),
 			 RS_PASS);
-	assert_int_equal(verdict("R09", FACTS(SITE)), RS_NA);
+	assert_int_equal(verdict("R09", FACTS(SITE)), RS_UNKNOWN);
 }
 
 static void test_both_halves_of_dcqcn_are_on(void **state)
@@ -140,7 +140,7 @@ static void test_cnps_have_a_class_of_their_own(void **state)
 	assert_int_equal(
 		verdict("R11", FACTS(SITE, ND("cnp_dscp", "48"), ND("dscp_to_prio/48", "3"))),
 		RS_FAIL);
-	assert_int_equal(verdict("R11", FACTS(SITE)), RS_NA);
+	assert_int_equal(verdict("R11", FACTS(SITE)), RS_UNKNOWN);
 }
 
 static void test_quality_of_service_has_one_owner(void **state)
@@ -201,7 +201,7 @@ static void test_what_changes_at_the_next_boot(void **state)
 	assert_int_equal(verdict("R15", FACTS(NOW("1"), NEXT("1"))), RS_PASS);
 	assert_int_equal(verdict("R15", FACTS(NOW("1"), NEXT("0"))), RS_FAIL);
 	/* the listing has one column */
-	assert_int_equal(verdict("R15", FACTS(NEXT("0"))), RS_NA);
+	assert_int_equal(verdict("R15", FACTS(NEXT("0"))), RS_UNKNOWN);
 }
 
 static void test_infiniband_has_no_priorities(void **state)
