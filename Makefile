@@ -13,7 +13,7 @@ help:
 	@echo "make check-rxe  beside the kernel's soft-RoCE in a virtual machine (2 minutes, root)"
 	@echo "make build      build/release/bin/ripstop"
 	@echo "make bench      speed: packet-hops per CPU-second, instructions per packet"
-	@echo "make fuzz       fuzz every reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang)"
+	@echo "make fuzz       fuzz every reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each with libFuzzer, then AFL++"
 	@echo "make soak       the transport under a hostile network for SOAK_SECONDS=$(SOAK_SECONDS)"
 	@echo "make format     clang-format over the tree"
 	@echo "make tidy       clang-tidy over the tree"
@@ -42,7 +42,7 @@ bench: build
 	@bench/run build/release
 
 fuzz:
-	@tools/setup clang libclang-rt-dev
+	@tools/setup clang libclang-rt-dev afl++
 	@cmake --preset fuzz >/dev/null
 	@cmake --build --preset fuzz --target fuzzers
 	@tools/fuzz build/fuzz $(FUZZ_SECONDS)
