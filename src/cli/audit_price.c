@@ -231,6 +231,27 @@ static void turn_cc_on(struct pricing *p, struct rs_cluster *as_is, struct rs_cl
 	as_is->cc = false;
 }
 
+/* A job goes at the pace of its slowest rail: as it is, all have the least rate that was seen. */
+static void mend_rate(struct pricing *p, struct rs_cluster *as_is, struct rs_cluster *fixed)
+{
+	int64_t least = 0;
+
+	for (uint32_t i = 0; i < p->f->n_facts; i++) {
+		const struct rs_fact *k = p->f->fact[i];
+		int64_t unit = !strcmp(k->name, "rate_gbps")    ? INT64_C(1000000000)
+			       : !strcmp(k->name, "speed_mbps") ? 1000000
+								: 0;
+
+		if (unit && k->numeric && k->number > 0 && k->number < INT64_MAX / unit &&
+		    (!least || k->number * unit < least))
+			least = k->number * unit;
+	}
+	as_is->rate = least;
+	if (!least || least >= fixed->rate)
+		p->why_not = "no port of it is known to be slower than the rest, and a job that "
+			     "needs one that is down does not run";
+}
+
 static const struct {
 	const char *id;
 	cure *cure;      /* NULL: why it has no price */
@@ -253,6 +274,12 @@ static const struct {
 	{"C03", right_class, "in a lossy class without marks; go-back-N"},
 	{"R07", make_lossless, "without PFC the class drops when its buffer is full; go-back-N"},
 	{"S02", make_lossless, "without PFC the class drops when its buffer is full; go-back-N"},
+	{"R08", make_lossless, "an upper bound: as if PFC without headroom saved nothing"},
+	{"S03", make_lossless, "an upper bound: as if PFC without headroom saved nothing"},
+	{"N06", right_class, "in a lossy class without marks; go-back-N"},
+	{"H09", mend_rate, "all rails at the pace of the slowest"},
+	{"L04", mend_rate, "all rails at the pace of the slowest"},
+	{"C05", turn_ecn_on, "as if no mark were heeded, pauses alone"},
 	{"S04", turn_ecn_on, "no marks, pauses alone"},
 	{"S05", turn_ecn_on, "an upper bound: as if marks never came before pauses"},
 	{"R10", turn_cc_on, "senders at line rate, pauses alone"},
@@ -269,8 +296,21 @@ static const struct {
 	{"H02", NULL, "a CPU's clock has no model"},
 	{"H03", NULL, "page migration has no model"},
 	{"N07", NULL, "how NCCL splits data over queue pairs has no model"},
-	{"H09", NULL, "a job that needs the port does not run at all"},
 	{"R02", NULL, "a connection that is not made has no rate"},
+	{"N05", NULL, "a connection that is not made has no rate"},
+	{"N12", NULL, "a connection that breaks has no rate"},
+	{"N10", NULL, "NCCL's choice of algorithms has no model"},
+	{"P10", NULL, "which side's buffers a GPU uses is not known"},
+	{"P11", NULL, "the order of writes in a root complex has no model"},
+	{"R14", NULL, "the paths between switches, which it depends on, are not known"},
+	{"S11", NULL, "the paths between switches, which it depends on, are not known"},
+	{"X04", NULL, "the paths between leaves, which crossed rails take, are not known"},
+	{"S07", NULL, "how much the other classes carry is not known"},
+	{"S12", NULL, "which hosts a job spans is not known: ripstop sim tells"},
+	{"L01", NULL, "a link that flaps or stays down has no rate"},
+	{"L02", NULL, "how often frames are lost at the job's load is not known"},
+	{"C07", NULL, "how often the link will be lost is not known"},
+	{"C08", NULL, "how often frames are lost at the job's load is not known"},
 	{"N02", NULL, "a connection that is not made has no rate"},
 	{"N13", NULL, "a connection that is not made has no rate"},
 	{"C01", NULL, "what causes the loss is priced, where it was found"},

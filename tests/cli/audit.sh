@@ -226,6 +226,21 @@ grep -q 'also *gpu03:0000:02:00.0, gpu04:0000:02:00.0; their fixes' "$tmp/out"
 grep -q '^3 FAIL' "$tmp/out"
 status 1 "$ripstop" audit -v --check P01 --price none "$tmp/cluster"
 [ "$(grep -c '^FAIL' "$tmp/out")" = 3 ]
+# a slow rail costs what it is slower; one that is down has no rate
+slow='# ripstop facts 1\nenv NCCL_IB_HCA = mlx5\n'
+for n in 0 1; do
+	slow="${slow}nic/mlx5_$n board_id = MT1\nnic/mlx5_$n link_layer = Ethernet\n"
+done
+slow="${slow}nic/mlx5_0 port_state = ACTIVE\nnic/mlx5_0 rate_gbps = 400\n"
+mkdir -p "$tmp/rail"
+# shellcheck disable=SC2059
+printf "${slow}nic/mlx5_1 port_state = ACTIVE\nnic/mlx5_1 rate_gbps = 100\n" >"$tmp/rail/facts"
+status 1 "$ripstop" audit --check H09 "$tmp/rail"
+grep -q 'costs 7[0-9] % of all-reduce bandwidth' "$tmp/out"
+# shellcheck disable=SC2059
+printf "${slow}nic/mlx5_1 port_state = DOWN\nnic/mlx5_1 rate_gbps = 400\n" >"$tmp/rail/facts"
+status 1 "$ripstop" audit --check H09 "$tmp/rail"
+grep -q 'not priced: no port of it' "$tmp/out"
 # each FAIL has a price or says why not; a lossy class costs what go-back-N costs
 status 1 "$ripstop" audit "$tmp/site"
 [ "$(grep -c '^FAIL' "$tmp/out")" = "$(grep -cE '^  (costs|price)' "$tmp/out")" ]
