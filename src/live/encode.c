@@ -3,10 +3,10 @@
  * slot of destination QPs. Long payloads are named where they lie, the rest is written once.
  * Segment k has identification k.
  */
-#include <isa-l/crc.h>
 #include <string.h>
 #include "live/state.h"
 #include "base/bytes.h"
+#include "wire/crc.h"
 
 /* Extended headers that are written here; packets with others go through wire/'s encoder. */
 enum {
@@ -120,7 +120,7 @@ static void write_copied(struct rs_tx *t, struct rs_run *r, const struct rs_pack
 		memcpy(b + head, p->payload, p->payload_bytes);
 	memset(b + n, 0, rs_pad(p->payload_bytes));
 	n += rs_pad(p->payload_bytes);
-	rs_put32_le(b + n, crc32_gzip_refl(crc, b + RS_BTH_BYTES, n - RS_BTH_BYTES));
+	rs_put32_le(b + n, rs_crc32(crc, b + RS_BTH_BYTES, n - RS_BTH_BYTES));
 	take_bytes(t, r, n + RS_ICRC_BYTES);
 }
 
@@ -131,14 +131,14 @@ static void write_referred(struct rs_tx *t, struct rs_run *r, const struct rs_pa
 	uint8_t *b = t->bytes + t->used;
 
 	if (head > RS_BTH_BYTES)
-		crc = crc32_gzip_refl(crc, b + RS_BTH_BYTES, head - RS_BTH_BYTES);
-	crc = crc32_gzip_refl(crc, p->payload, p->payload_bytes);
+		crc = rs_crc32(crc, b + RS_BTH_BYTES, head - RS_BTH_BYTES);
+	crc = rs_crc32(crc, p->payload, p->payload_bytes);
 	take_bytes(t, r, head);
 	add_piece(t, r, p->payload, p->payload_bytes);
 	b += head;
 	if (pad) {
 		memset(b, 0, pad);
-		crc = crc32_gzip_refl(crc, b, pad);
+		crc = rs_crc32(crc, b, pad);
 	}
 	rs_put32_le(b + pad, crc);
 	take_bytes(t, r, pad + RS_ICRC_BYTES);

@@ -4,10 +4,10 @@
  * identification 0 lies in the span of the 16 single-bit differences. That checks 16 of 32 bits.
  * By the same linearity the headers' share comes from tables: it changes with PSN and segment only.
  */
-#include <isa-l/crc.h>
 #include <string.h>
 #include "live/state.h"
 #include "base/bytes.h"
+#include "wire/crc.h"
 
 enum { ID_AT = 4 };
 
@@ -16,14 +16,14 @@ static void make_basis(struct rs_icrc_basis *b, size_t n)
 {
 	static const uint8_t zeros[4096 + 160];
 	size_t behind = n - ID_AT - 2;
-	uint32_t none = crc32_gzip_refl(crc32_gzip_refl(0, zeros, 2), zeros, behind);
+	uint32_t none = rs_crc32(rs_crc32(0, zeros, 2), zeros, behind);
 
 	for (unsigned i = 0; i < 16; i++) {
 		uint8_t id[2] = {0, 0};
 		uint32_t row;
 
 		rs_put16(id, 1u << i);
-		row = crc32_gzip_refl(crc32_gzip_refl(0, id, 2), zeros, behind) ^ none;
+		row = rs_crc32(rs_crc32(0, id, 2), zeros, behind) ^ none;
 		for (unsigned k = 0; k < i; k++)
 			if (row >> b->lead[k] & 1)
 				row ^= b->row[k];
@@ -80,13 +80,13 @@ static void fill_ids(void)
 	static const uint8_t zeros[HEAD_MAX];
 	size_t at = MASKED_LRH + ID_AT;
 	size_t n = MASKED_LRH + RS_IPV4_BYTES + RS_UDP_BYTES + BTH_FIXED;
-	uint32_t none = crc32_gzip_refl(0, zeros, n);
+	uint32_t none = rs_crc32(0, zeros, n);
 
 	for (uint32_t k = 0; k < RS_ICRC_IDS; k++) {
 		uint8_t head[HEAD_MAX] = {0};
 
 		rs_put16(head + at, k);
-		id_delta[k] = crc32_gzip_refl(0, head, n) ^ none;
+		id_delta[k] = rs_crc32(0, head, n) ^ none;
 	}
 }
 
@@ -125,7 +125,7 @@ static uint32_t head_register(const struct rs_path *path, bool arrived, uint16_t
 	rs_put16(udp + 4, (uint32_t)(RS_UDP_BYTES + n));
 	memcpy(udp + RS_UDP_BYTES, bth, BTH_FIXED);
 	udp[RS_UDP_BYTES + 4] = 0xff; /* FECN, BECN */
-	return ~crc32_gzip_refl(0, m, (size_t)(udp + RS_UDP_BYTES + BTH_FIXED - m));
+	return ~rs_crc32(0, m, (size_t)(udp + RS_UDP_BYTES + BTH_FIXED - m));
 }
 
 uint32_t rs_icrc_head(struct rs_icrc_cache *c, const struct rs_path *path, uint32_t number,

@@ -1,12 +1,12 @@
 /* Datagrams to packets: batches from the kernel, coalesced blocks cut, headers written anew so that
  * the one decoder of wire/ reads what a NIC would see. */
 #include <errno.h>
-#include <isa-l/crc.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
 #include "live/state.h"
 #include "base/bytes.h"
+#include "wire/crc.h"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104
@@ -106,7 +106,7 @@ static bool decode_plain(struct rs_live *l, const struct rs_datagram *d, struct 
 	    (d->n > head + RS_ICRC_BYTES && !(op->flags & RS_F_PAYLOAD)))
 		return false;
 	crc = rs_icrc_head(&l->rx.icrc, path, d->path, true, d->sport, b, d->n, d->id);
-	crc = crc32_gzip_refl(crc, b + RS_BTH_BYTES, d->n - RS_BTH_BYTES - RS_ICRC_BYTES);
+	crc = rs_crc32(crc, b + RS_BTH_BYTES, d->n - RS_BTH_BYTES - RS_ICRC_BYTES);
 	if (crc != rs_get32_le(b + d->n - RS_ICRC_BYTES))
 		return false;
 	memset(p, 0, offsetof(struct rs_packet, va));

@@ -1,6 +1,7 @@
 /* The invariant CRC: what switches may change counts as ones (IBTA §7.8, annex A17.3.3). */
 #include <string.h>
-#include <isa-l/crc.h>
+
+#include "wire/crc.h"
 #include "wire/frame.h"
 
 uint32_t rs_icrc(const uint8_t *ip, size_t n, bool ipv6)
@@ -23,5 +24,5 @@ uint32_t rs_icrc(const uint8_t *ip, size_t n, bool ipv6)
 	}
 	h[udp + 6] = h[udp + 7] = 0xff;   /* UDP checksum */
 	h[udp + RS_UDP_BYTES + 4] = 0xff; /* FECN, BECN and six reserved bits */
-	return crc32_gzip_refl(crc32_gzip_refl(0, m, 8 + head), ip + head, n - head);
+	return rs_crc32(rs_crc32(0, m, 8 + head), ip + head, n - head);
 }

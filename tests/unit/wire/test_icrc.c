@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/random.h"
 #include "base/bytes.h"
+#include "wire/crc.h"
 #include "wire/frame.h"
 
 /* CRC-32 of Ethernet (802.3 §3.2.9): polynomial 04C11DB7, bits of a byte lowest first. */
@@ -88,11 +89,35 @@ static void test_an_acknowledgement_of_linux_verifies(void **state)
 	assert_int_equal(rs_get32_le(b + n - 4), rs_icrc(b + 14, n - 18, false));
 }
 
+/* The way without carry-less multiplication, in pieces as well. */
+static void test_crc_by_words_is_the_twins(void **state)
+{
+	struct rs_random r = rs_random_stream(4, 5, 6);
+	static uint8_t b[5000];
+
+	for (unsigned i = 0; i < sizeof(b); i++)
+		b[i] = (uint8_t)rs_random_u64(&r);
+	for (unsigned i = 0; i < 1500; i++) {
+		size_t n = i < 200 ? i : rs_random_u64(&r) % 4200;
+		size_t at = rs_random_u64(&r) % 64, cut = n ? rs_random_u64(&r) % n : 0;
+		uint32_t crc = 0xffffffff;
+
+		for (size_t k = 0; k < n; k++)
+			crc = crc_byte(crc, b[at + k]);
+		assert_int_equal(rs_crc32_words(0, b + at, n), ~crc);
+		assert_int_equal(
+			rs_crc32_words(rs_crc32_words(0, b + at, cut), b + at + cut, n - cut),
+			~crc);
+		assert_int_equal(rs_crc32(0, b + at, n), ~crc);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_icrc_is_the_twins),
 		cmocka_unit_test(test_the_twin_gives_the_check_value_of_crc32),
+		cmocka_unit_test(test_crc_by_words_is_the_twins),
 		cmocka_unit_test(test_an_acknowledgement_of_linux_verifies),
 	};
 
