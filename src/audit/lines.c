@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "audit/reader.h"
+#include "audit/secrets.h"
 
 /* An ECMA-48 control sequence, ESC [ ... final byte: its length, 0 when it is none. */
 static size_t escape(const char *p, size_t left)
@@ -140,6 +141,11 @@ int rs_input_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, c
 	va_start(ap, fmt);
 	vsnprintf(value, sizeof(value), fmt, ap);
 	va_end(ap);
+	/* what a finding quotes goes to tickets and chats */
+	if (!strcmp(subject, "env") && rs_secrets_name(name, strlen(name)))
+		snprintf(value, sizeof(value), "***");
+	else if (!strcmp(name, "cmdline"))
+		rs_secrets_hide(value);
 	err = rs_facts_add(a->facts, &f);
 	if (err && !a->err)
 		a->err = err;

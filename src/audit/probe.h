@@ -47,7 +47,4 @@ void rs_netlink_ethtool(struct rs_fact_text *t, const struct nlmsghdr *msg);
 void rs_netlink_rdma(struct rs_fact_text *t, const struct nlmsghdr *msg);
 void rs_netlink_devlink(struct rs_fact_text *t, const struct nlmsghdr *msg);
 
-/* Words "key=value" whose key speaks of a secret lose their value; in place. */
-void rs_probe_hide_secrets(char *text);
-
 #endif

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "audit/probe.h"
+#include "audit/secrets.h"
 
 enum {
 	FILE_BYTES_MAX = 8 << 20,
@@ -99,42 +100,6 @@ static const char *const of_pci[] = {
 	"label",
 };
 
-/* ---- Secrets ---- */
-
-static bool secret_key(const char *key, size_t n)
-{
-	static const char *const known[] = {"password", "passwd",   "secret",  "token",
-					    "apikey",   "api_key",  "private", "credential",
-					    "authkey",  "auth_key", "luks.key"};
-	char lower[128];
-
-	if (n >= sizeof(lower))
-		return true;
-	for (size_t i = 0; i < n; i++)
-		lower[i] = key[i] >= 'A' && key[i] <= 'Z' ? (char)(key[i] | 0x20) : key[i];
-	lower[n] = '\0';
-	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (strstr(lower, known[i]))
-			return true;
-	return false;
-}
-
-void rs_probe_hide_secrets(char *text)
-{
-	static const char blank[] = " \t\n\"'";
-
-	for (char *w = text; *w;) {
-		size_t n = strcspn(w, blank), key;
-
-		key = strcspn(w, "=");
-		if (key < n && secret_key(w, key))
-			for (size_t i = key + 1; i < n; i++)
-				w[i] = '*';
-		w += n;
-		w += strspn(w, blank);
-	}
-}
-
 /* ---- Reading ---- */
 
 struct text {
@@ -198,7 +163,7 @@ static int give(struct job *j, const char *real, const char *shown)
 	}
 	if (err)
 		return err == -ENOMEM ? err : 0;
-	rs_probe_hide_secrets(t.data);
+	rs_secrets_hide(t.data);
 	/* most slots of a GID table are empty, and there are hundreds */
 	if (t.size && strncmp(t.data, "0000:0000:0000:0000:0000:0000:0000:0000", 39))
 		err = j->p->file(j->p->arg, shown, t.data, t.size);
@@ -397,7 +362,7 @@ static int give_log(const struct rs_probe *p, char *log)
 			n += (size_t)sprintf(out + n, "%s\n", text);
 	}
 	if (n) {
-		rs_probe_hide_secrets(out);
+		rs_secrets_hide(out);
 		err = p->file(p->arg, "ripstop/dmesg.txt", out, n);
 	}
 	free(out);

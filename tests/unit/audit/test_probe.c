@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "audit/probe.h"
+#include "audit/secrets.h"
 #include "unit/audit/judge.h"
 
 static union {
@@ -189,11 +190,12 @@ static void test_rdma_tells_device_and_port(void **state)
 static void test_secrets_lose_their_value_and_nothing_else_does(void **state)
 {
 	char text[] = "root=/dev/sda1 iommu=pt rd.luks.key=abc PASSWORD=hunter2 quiet\n"
-		      "NCCL_IB_TC=106 MY_TOKEN=xyz nosecret";
+		      "NCCL_IB_TC=106 MY_TOKEN=xyz nosecret ds=nocloud;s=http://u:pw@h/x?a@b";
 
-	rs_probe_hide_secrets(text);
+	rs_secrets_hide(text);
 	assert_string_equal(text, "root=/dev/sda1 iommu=pt rd.luks.key=*** PASSWORD=******* quiet\n"
-				  "NCCL_IB_TC=106 MY_TOKEN=*** nosecret");
+				  "NCCL_IB_TC=106 MY_TOKEN=*** nosecret "
+				  "ds=nocloud;s=http://****@h/x?a@b");
 }
 
 /* ---- A tree ---- */
