@@ -9,7 +9,7 @@
 #include "audit/audit.h"
 #include "host/host.h"
 
-enum { RS_CLUSTER_HOSTS = 16 };
+enum { RS_CLUSTER_HOSTS = 1024 };
 
 /* What a price is measured on. */
 enum rs_cluster_load {

@@ -247,12 +247,31 @@ static int read_all(struct rs_audit *a, const struct options *o, char **path, in
 	return err;
 }
 
+/* One GPU alone has nobody to talk to: its host gets a twin, which the description says. */
+static int write_fabric(struct rs_audit *a, FILE *f, struct rs_error *e)
+{
+	struct rs_cluster c;
+	int err = rs_audit_cluster(a, NULL, RS_CLUSTER_HOSTS, &c, e);
+
+	if (err)
+		return err;
+	fputs("# audited hosts, by ripstop audit --fabric; the network between them was not "
+	      "audited\n",
+	      f);
+	if (c.rate_assumed)
+		fputs("# no port's rate is known: 400 Gb/s is assumed\n", f);
+	if (c.n == RS_CLUSTER_HOSTS && rs_facts_hosts(a->facts) > c.n)
+		fprintf(f, "# the first %d of the audited hosts\n", RS_CLUSTER_HOSTS);
+	if (c.n == 1 && c.gpus < 2) {
+		fputs("# one host of one GPU was audited: the second is its twin\n", f);
+		c.host[c.n++] = c.host[0];
+	}
+	return rs_cluster_write(&c, f);
+}
+
 static int write_format(struct rs_audit *a, const struct options *o, enum format what, FILE *f,
 			struct rs_error *e)
 {
-	struct rs_cluster c;
-	int err;
-
 	switch (what) {
 	case JSON:
 		return rs_audit_json(a, f);
@@ -265,8 +284,7 @@ static int write_format(struct rs_audit *a, const struct options *o, enum format
 	case FIX_SCRIPT:
 		return rs_audit_fix_script(a, f);
 	default:
-		err = rs_audit_cluster(a, NULL, RS_CLUSTER_HOSTS, &c, e);
-		return err ? err : rs_cluster_write(&c, f);
+		return write_fabric(a, f, e);
 	}
 }
 

@@ -216,6 +216,10 @@ status 2 "$ripstop" audit --price cheap "$tmp/cluster"
 status 1 "$ripstop" audit --check P01 --quiet --fabric "$tmp/cluster.yaml" "$tmp/cluster"
 status 0 "$ripstop" fabric check "$tmp/cluster.yaml"
 status 0 "$ripstop" sim --quiet "$tmp/cluster.yaml"
+# a host alone gets a twin, so that it has somebody to talk to
+status 0 "$ripstop" audit --quiet --price none --check P04 --fabric "$tmp/alone.yaml" "$tmp/cluster/gpu01"
+grep -q 'the second is its twin' "$tmp/alone.yaml"
+status 0 "$ripstop" sim --quiet "$tmp/alone.yaml"
 # the same of several hosts is told once
 for h in gpu03 gpu04; do
 	cp -r "$tmp/cluster/gpu02" "$tmp/cluster/$h"
