@@ -122,6 +122,7 @@ static int make_parts(struct rs_live *l, struct rs_error *e)
 
 static void free_parts(struct rs_live *l)
 {
+	rs_shm_close(l);
 	rs_steer_close(l);
 	rs_nic_destroy(l->nic);
 	rs_tx_fini(l);
@@ -170,6 +171,8 @@ int rs_live_open(const struct rs_live_device *d, struct rs_live **out, struct rs
 		err = make_parts(l, e);
 	if (!err)
 		err = rs_steer_open(l, e);
+	if (!err)
+		err = rs_shm_open(l);
 	if (!err) {
 		rs_grant_init(l);
 		err = make_nic(l, e);

@@ -28,7 +28,9 @@ enum {
 	STREAM_GAP_NS = 400 * 1000,
 	PAUSE_NS = 80 * 1000,
 	PAUSE_MIN_NS = 10 * 1000,
-	PAUSE_BYTES_A_NS = 64,   /* of buffer: an eighth of it fills at 8 bytes a ns */
+	PAUSE_BYTES_A_NS = 64, /* of buffer: an eighth of it fills at 8 bytes a ns */
+	RING_LOOK_NS = 30 * 1000,
+	RING_SPIN_NS = 50 * 1000,
 	DEFER_BYTES = 256 << 10, /* on their way: a post may wait for the next poll */
 	/* On their way for longer than a short sleep takes, however much it oversleeps. */
 	REST_BYTES = 1536 << 10,
@@ -47,7 +49,8 @@ static int64_t monotonic_ns(void)
 /* The next time at which something is due. */
 static rs_time deadline(const struct rs_live *l)
 {
-	return rs_time_min(rs_time_min(rs_nic_deadline(l->nic), l->tx_again), l->flight.look_at);
+	return rs_time_min(rs_time_min(rs_nic_deadline(l->nic), l->tx_again),
+			   rs_time_min(l->flight.look_at, rs_shm_again(l)));
 }
 
 /* Is the application at its polls? Then the thread keeps out of its way. */
@@ -80,6 +83,23 @@ static void judge_stream(struct rs_live *l, bool any, uint64_t data_before, int6
 		l->pause_until = monotonic_ns() + pause_ns(l);
 }
 
+static void wake(struct rs_live *l)
+{
+	uint64_t one = 1;
+
+	if (write(l->wake, &one, sizeof(one)) < 0 && errno != EAGAIN)
+		return;
+}
+
+/* The thread sees to ACKs that wait, if the application does not come back. */
+static void watch_acks(struct rs_live *l)
+{
+	if (!l->tx.acks || l->tx.acks_since + RS_ACK_HOLD >= l->sleeping_until)
+		return;
+	l->sleeping_until = l->tx.acks_since + RS_ACK_HOLD;
+	wake(l);
+}
+
 /* What is due, and what that and the packets that came made ready to send. */
 static void act(struct rs_live *l, int64_t now_ns)
 {
@@ -92,6 +112,7 @@ static void act(struct rs_live *l, int64_t now_ns)
 		     : polled_within(l, now_ns, POLLING_NS)          ? RS_ACK_HOLD_POLLED
 								     : RS_ACK_HOLD;
 	rs_tx_run(l);
+	watch_acks(l);
 }
 
 /* ACKs go after each batch: their peer may wait for them to send more. */
@@ -109,6 +130,7 @@ static bool receive(struct rs_live *l, int64_t now_ns)
 		found = rs_rx_run(l);
 	}
 	l->more = found == RS_RX_MORE;
+	l->socket_ns = now_ns;
 	return any;
 }
 
@@ -119,7 +141,9 @@ static bool drive(struct rs_live *l, bool look, int64_t now_ns)
 
 	if (l->forked)
 		return false;
+	look = look && rs_shm_quiet(l, now_ns);
 	any = look && receive(l, now_ns);
+	any |= rs_shm_receive(l, now_ns);
 	act(l, now_ns);
 	if (look)
 		judge_stream(l, any, data_before, now_ns);
@@ -175,14 +199,6 @@ void rs_live_polled(struct rs_live *l)
 	atomic_store_explicit(&l->polled_ns, monotonic_ns(), memory_order_relaxed);
 }
 
-static void wake(struct rs_live *l)
-{
-	uint64_t one = 1;
-
-	if (write(l->wake, &one, sizeof(one)) < 0 && errno != EAGAIN)
-		return;
-}
-
 void rs_live_kick(struct rs_live *l)
 {
 	if (l->forked)
@@ -226,6 +242,8 @@ static void wait_events(struct rs_live *l)
 		ns = RS_ACK_HOLD / RS_NS;
 	l->sleeping_until = deadline(l);
 	blocked = l->tx.blocked;
+	if (!rs_shm_sleep(l))
+		ns = 0;
 	rs_live_unlock(l);
 	if (ns < 0)
 		ns = 0;
@@ -243,6 +261,23 @@ static void wait_events(struct rs_live *l)
 	}
 	if (read(l->wake, &kicks, sizeof(kicks)) < 0 && errno != EAGAIN)
 		return;
+}
+
+/*
+ * Rings bring packets, and nobody is woken for each: while the application polls they are looked at
+ * now and then, for what it spins on in its memory; else until they are silent. False: they are.
+ * No yield: Linux takes a whole slice for each, and on a shared core that adds up to stalls.
+ */
+static bool mind_rings(struct rs_live *l)
+{
+	static const struct timespec look = {0, RING_LOOK_NS};
+	int64_t now = monotonic_ns();
+
+	if (application_polls(l) && rs_shm_heard_within(l, now, ACTIVE_NS)) {
+		nanosleep(&look, NULL);
+		return true;
+	}
+	return rs_shm_heard_within(l, now, RING_SPIN_NS);
 }
 
 static void *thread(void *arg)
@@ -269,7 +304,7 @@ static void *thread(void *arg)
 		}
 		if (pause.tv_nsec > 0)
 			nanosleep(&pause, NULL);
-		else
+		else if (!mind_rings(l))
 			wait_events(l);
 	}
 	return NULL;

@@ -9,14 +9,17 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MAGIC = 0x52697073, LAYOUT = 2, OPEN_TRIES = 64, NAME_TRIES = 4 };
+enum { MAGIC = 0x52697073, LAYOUT = 3, OPEN_TRIES = 64, NAME_TRIES = 4 };
 
 struct slot {
 	int32_t pid;    /* 0: free */
 	uint32_t index; /* place in the reuseport group */
 	uint64_t start; /* of the process, in ticks since boot: a pid is reused */
+	uint32_t lease; /* counts those of the slot */
+	uint32_t rings; /* lease, where the process takes rings */
 };
 
 struct shared {
@@ -98,6 +101,8 @@ static int lease(struct rs_registry *r)
 
 		if (s->slot[i].pid)
 			continue;
+		s->slot[i].lease++;
+		s->slot[i].rings = 0;
 		s->slot[i].pid = getpid();
 		s->slot[i].start = start_of(getpid());
 		s->slot[i].index = s->members++;
@@ -265,6 +270,40 @@ void rs_registry_found(struct rs_registry *r, unsigned slot, unsigned index)
 int rs_registry_leased(const struct rs_registry *r, unsigned slot)
 {
 	return slot < RS_SLOTS && __atomic_load_n(&r->s->slot[slot].pid, __ATOMIC_RELAXED) != 0;
+}
+
+void rs_registry_offer_rings(struct rs_registry *r)
+{
+	struct slot *k = &r->s->slot[r->slot];
+
+	__atomic_store_n(&k->rings, k->lease ? k->lease : 1, __ATOMIC_RELEASE);
+}
+
+uint32_t rs_registry_rings(const struct rs_registry *r, unsigned slot)
+{
+	const struct slot *k = &r->s->slot[slot % RS_SLOTS];
+
+	return __atomic_load_n(&k->pid, __ATOMIC_RELAXED)
+		       ? __atomic_load_n(&k->rings, __ATOMIC_ACQUIRE)
+		       : 0;
+}
+
+int rs_registry_process(const struct rs_registry *r, unsigned slot, int32_t *pid)
+{
+	const struct slot *k = &r->s->slot[slot % RS_SLOTS];
+	int fd;
+
+	*pid = __atomic_load_n(&k->pid, __ATOMIC_RELAXED);
+	if (*pid <= 0)
+		return -ESRCH;
+	fd = (int)syscall(SYS_pidfd_open, *pid, 0);
+	if (fd < 0)
+		return -errno;
+	/* Looked at with the process held: it is the one that leased. */
+	if (start_of(*pid) == k->start && k->pid == *pid)
+		return fd;
+	close(fd);
+	return -ESRCH;
 }
 
 /* The file of this name, if it is a registry of ours. */

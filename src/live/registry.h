@@ -46,6 +46,13 @@ unsigned rs_registry_order(const struct rs_registry *r, uint8_t order[RS_SLOTS])
 void rs_registry_found(struct rs_registry *r, unsigned slot, unsigned index);
 /* Is a slot leased to a live process? Cheap; may be out of date by a crash. */
 int rs_registry_leased(const struct rs_registry *r, unsigned slot);
+/* This process takes rings in shared memory (live/shm.h). */
+void rs_registry_offer_rings(struct rs_registry *r);
+/* A slot's lease: a number that no two of its leases share; 0: nobody's, or one that takes no rings.
+ * As cheap. */
+uint32_t rs_registry_rings(const struct rs_registry *r, unsigned slot);
+/* A descriptor of the live process that has the lease, and its pid. -ESRCH: it is gone. */
+int rs_registry_process(const struct rs_registry *r, unsigned slot, int32_t *pid);
 /* Free the slots of dead processes; returns how many. Locked. */
 unsigned rs_registry_reap(struct rs_registry *r);
 /* Without joining: 1 for each slot of a live process. 0, or -ENOENT: there is no registry. */

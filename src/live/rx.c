@@ -129,7 +129,7 @@ static bool decode_plain(struct rs_live *l, const struct rs_datagram *d, struct 
 	return true;
 }
 
-static void give(struct rs_live *l, struct rs_packet *p, rs_time now)
+void rs_rx_give(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
 	uint32_t f = rs_opcodes[p->opcode].flags;
 	bool response = f & RS_F_RESPONSE;
@@ -155,7 +155,7 @@ static void deliver(struct rs_live *l, struct rs_datagram *d)
 	if (!p)
 		return;
 	if (decode_plain(l, d, p)) {
-		give(l, p, d->now);
+		rs_rx_give(l, p, d->now);
 		return;
 	}
 	frame = write_headers(d, &n);
@@ -182,7 +182,7 @@ static void deliver(struct rs_live *l, struct rs_datagram *d)
 	}
 	p->dst = p->dest_qp == RS_MULTICAST_QPN ? rs_group_of(l, d->own) : 0;
 	p->tc = 0;
-	give(l, p, d->now);
+	rs_rx_give(l, p, d->now);
 }
 
 static void take(struct rs_live *l, struct rs_datagram *d)

@@ -13,6 +13,7 @@
 #include "live/gsi.h"
 #include "live/live.h"
 #include "live/registry.h"
+#include "live/shm.h"
 #include "wire/frame.h"
 
 enum {
@@ -45,6 +46,8 @@ enum {
 /* Packets that pacing lets go while everybody sleeps go at once then, up to so much of them. */
 #define RS_PACE_LATE (200 * RS_US)
 
+enum rs_path_place { RS_PATH_UNASKED, RS_PATH_HERE, RS_PATH_ELSEWHERE };
+
 /* A pair of addresses. Its number is the endpoint number of rs_packet. */
 struct rs_path {
 	uint8_t own[16], peer[16];
@@ -53,6 +56,7 @@ struct rs_path {
 	uint32_t next;       /* of its hash chain, or of the free list */
 	uint16_t generation; /* counts the pairs of addresses that had this number */
 	bool used, ipv6;
+	uint8_t place; /* of the peer: enum rs_path_place */
 };
 
 struct rs_paths {
@@ -96,6 +100,7 @@ struct rs_tx {
 	rs_time acks_since;
 	bool gso, blocked, settled;
 	rs_time hold; /* how long ACKs may wait for data to come */
+	bool carried; /* a ring took packets of this pass */
 	bool urgent;  /* what they acknowledge, a completion tells the application of */
 	struct rs_icrc_cache icrc;
 };
@@ -150,6 +155,8 @@ struct rs_live {
 	struct rs_congestion congestion;
 	struct rs_flight flight;
 	struct rs_grants grants;
+	struct rs_shm *shm; /* NULL: off */
+	int64_t socket_ns;  /* when the socket was last looked at */
 	void (*on_event)(void *arg);
 	void *event_arg;
 	rs_gsi_fn *gsi_fn;
@@ -216,6 +223,8 @@ unsigned rs_gsi_slot(const struct rs_live *l, const struct rs_datagram *d);
 void rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct rs_packet *p);
 
 /* rx.c */
+/* A packet that arrived, its addresses and ICRC right. Takes it. */
+void rs_rx_give(struct rs_live *l, struct rs_packet *p, rs_time now);
 int rs_rx_init(struct rs_live *l);
 void rs_rx_fini(struct rs_live *l);
 enum rs_rx_found { RS_RX_NONE, RS_RX_SOME, RS_RX_MORE /* there may be more */ };

@@ -240,18 +240,27 @@ void rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned
 		l->counters.tx_stray++;
 }
 
-/* The sender's credentials, which the kernel vouches for: only this user's processes are heard. */
-static bool from_same_user(struct msghdr *m)
+/* The sender's credentials, which the kernel vouches for: only this user's processes are heard. Its
+ * pid, and the descriptor that it passed or -1, which is the caller's to close. */
+static bool from_same_user(struct msghdr *m, int32_t *pid, int *fd)
 {
+	bool same = false;
+
+	*fd = -1;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		struct ucred who;
 
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS)
+		if (c->cmsg_level != SOL_SOCKET)
 			continue;
-		memcpy(&who, CMSG_DATA(c), sizeof(who));
-		return who.uid == geteuid();
+		if (c->cmsg_type == SCM_RIGHTS) { /* there is room for one */
+			memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+		} else if (c->cmsg_type == SCM_CREDENTIALS) {
+			memcpy(&who, CMSG_DATA(c), sizeof(who));
+			*pid = who.pid;
+			same = who.uid == geteuid();
+		}
 	}
-	return false;
+	return same;
 }
 
 bool rs_steer_receive(struct rs_live *l, void (*take)(struct rs_live *l, struct rs_datagram *d))
@@ -260,7 +269,8 @@ bool rs_steer_receive(struct rs_live *l, void (*take)(struct rs_live *l, struct 
 
 	for (unsigned i = 0; i < RS_STRAY_BATCH; i++) {
 		uint8_t *bytes = l->rx.bytes[0] + RS_RX_HEAD;
-		_Alignas(8) uint8_t control[64];
+		_Alignas(8)
+			uint8_t control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
 		struct stray head;
 		struct iovec iov[2] = {{&head, sizeof(head)}, {bytes, RS_TX_SLOT}};
 		struct sockaddr_un from;
@@ -270,12 +280,19 @@ bool rs_steer_receive(struct rs_live *l, void (*take)(struct rs_live *l, struct 
 				   .msg_iovlen = 2,
 				   .msg_control = control,
 				   .msg_controllen = sizeof(control)};
-		ssize_t n = recvmsg(l->stray, &m, MSG_DONTWAIT);
+		ssize_t n = recvmsg(l->stray, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 		struct rs_datagram d;
+		bool ours;
+		int32_t pid;
+		int fd;
 
 		if (n < 0)
 			break;
-		if ((m.msg_flags & MSG_TRUNC) || !from_same_user(&m) ||
+		ours = from_same_user(&m, &pid, &fd);
+		if (!ours && fd >= 0)
+			close(fd);
+		if ((m.msg_flags & MSG_TRUNC) || !ours ||
+		    rs_shm_heard(l, &head, (size_t)n, pid, fd) ||
 		    rs_counters_answer(l, &head, (size_t)n, &m) || (size_t)n <= sizeof(head))
 			continue;
 		d = (struct rs_datagram){.sport = head.sport,

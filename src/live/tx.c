@@ -140,20 +140,26 @@ static void take(struct rs_live *l, struct rs_packet *p, rs_time now)
 		hold(l, p, now);
 		return;
 	}
-	rs_flight_before(l, p, now);
-	rs_flight_after(l, p, rs_tx_encode(l, p), now);
+	if (rs_shm_send(l, p, now)) {
+		l->tx.carried = true;
+	} else {
+		rs_flight_before(l, p, now);
+		rs_flight_after(l, p, rs_tx_encode(l, p), now);
+	}
 	rs_pool_free(&l->free, p);
 }
 
-static void take_acks(struct rs_live *l)
+static void take_acks(struct rs_live *l, rs_time now)
 {
 	struct rs_tx *t = &l->tx;
 
-	for (unsigned i = 0; i < t->acks; i++) {
-		rs_tx_encode(l, t->ack[i]);
-		rs_pool_free(&l->free, t->ack[i]);
+	while (t->acks && !rs_shm_blocked(l, now)) {
+		struct rs_packet *p = t->ack[--t->acks];
+
+		if (!rs_shm_send(l, p, now))
+			rs_tx_encode(l, p);
+		rs_pool_free(&l->free, p);
 	}
-	t->acks = 0;
 	t->urgent = false;
 }
 
@@ -162,7 +168,8 @@ static bool acks_wait(const struct rs_live *l, rs_time now)
 {
 	const struct rs_tx *t = &l->tx;
 
-	return !t->packets && !t->urgent && t->acks < RS_TX_ACKS && now - t->acks_since < t->hold;
+	return !t->packets && !t->carried && !t->urgent && t->acks < RS_TX_ACKS &&
+	       now - t->acks_since < t->hold;
 }
 
 void rs_tx_flush_acks(struct rs_live *l)
@@ -173,7 +180,7 @@ void rs_tx_flush_acks(struct rs_live *l)
 	rs_tx_run(l);
 }
 
-void rs_tx_run(struct rs_live *l)
+static void run(struct rs_live *l)
 {
 	struct rs_tx *t = &l->tx;
 
@@ -186,7 +193,8 @@ void rs_tx_run(struct rs_live *l)
 		ahead = rs_live_clock(l) + AHEAD;
 		rs_progress_sent(l, ahead - AHEAD);
 		now = rs_time_max(ahead - AHEAD, l->floor);
-		while (t->packets + t->acks < RS_TX_BATCH && !port_busy(l, ahead)) {
+		while (t->packets + t->acks < RS_TX_BATCH && !port_busy(l, ahead) &&
+		       !rs_shm_blocked(l, now)) {
 			struct rs_packet *p = rs_nic_tx(l->nic, 0, now, &l->tx_again);
 
 			if (!p && l->tx_again <= ahead) {
@@ -199,8 +207,15 @@ void rs_tx_run(struct rs_live *l)
 			take(l, p, now);
 		}
 		if (!acks_wait(l, now))
-			take_acks(l);
+			take_acks(l, now);
 		if (!t->packets)
 			return;
 	}
+}
+
+void rs_tx_run(struct rs_live *l)
+{
+	l->tx.carried = false;
+	run(l);
+	rs_shm_wake(l);
 }

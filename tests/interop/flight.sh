@@ -14,7 +14,7 @@ ripstop=$1
 . "$(dirname "$0")/lib.sh"
 need ib_write_bw ip
 ip link set lo up
-export RIPSTOP_BUFFER=212992B
+export RIPSTOP_BUFFER=212992B RIPSTOP_SHM=off
 
 # lossless PROGRAM ARGS...: for two seconds of traffic, looked at while both sides are there.
 lossless() {

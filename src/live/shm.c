@@ -1,0 +1,590 @@
+/*
+ * Rings between the processes of one host and user: made, announced, written, read and given up. A
+ * ring that cannot be had, or whose reader is gone, leaves its packets to the wire; what was in it
+ * is lost, as on one, and the transport repeats it.
+ */
+#include "live/shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "live/shm_state.h"
+
+enum { HELLO = 1, BELL = 2 };
+enum {
+	SEALS = F_SEAL_SHRINK | F_SEAL_GROW,
+	BUSY_NS = 1000 * 1000, /* a ring brought something so lately */
+	SOCKET_NS = 10 * 1000, /* how often the socket is looked at then */
+};
+
+#define ATTACH_WITHIN (100 * RS_MS) /* who has not mapped its ring by then never will */
+/* A full ring that nobody reads for so long: its packets are lost, as in a socket that is full,
+ * until somebody does. */
+#define STALL_MAX   RS_S
+#define LOOK_AGAIN  (50 * RS_US)
+#define CHECK_EVERY (100 * RS_MS)
+
+/* What one process tells another: as long as no head of a packet that is handed over is. */
+struct hello {
+	char magic[8];
+	uint32_t what, slot, lease, zero;
+};
+
+_Static_assert(sizeof(struct hello) <= RS_SHM_HELLO_MAX, "it is read in one go");
+
+static const char magic[8] = "RSRINGS";
+
+static bool wanted(const struct rs_live *l)
+{
+	const char *e = getenv("RIPSTOP_SHM");
+
+	return !l->congestion.rate && !(e && !strcmp(e, "off"));
+}
+
+int rs_shm_open(struct rs_live *l)
+{
+	if (!wanted(l))
+		return 0;
+	l->shm = calloc(1, sizeof(*l->shm));
+	if (!l->shm)
+		return -ENOMEM;
+	if (getrandom(&l->shm->cookie, sizeof(l->shm->cookie), 0) < 0)
+		l->shm->cookie = (uintptr_t)l ^ (uint64_t)l->epoch_ns;
+	rs_registry_offer_rings(l->registry);
+	return 0;
+}
+
+/* ---- Addresses of this host ---- */
+
+static bool bindable(const struct rs_live *l, const uint8_t gid[16])
+{
+	struct sockaddr_in6 a = {.sin6_family = AF_INET6};
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool ok;
+
+	memcpy(&a.sin6_addr, gid, 16);
+	if (IN6_IS_ADDR_LINKLOCAL(&a.sin6_addr))
+		a.sin6_scope_id = l->device.net.index;
+	ok = fd >= 0 && !IN6_IS_ADDR_MULTICAST(&a.sin6_addr) &&
+	     !IN6_IS_ADDR_UNSPECIFIED(&a.sin6_addr) &&
+	     bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0;
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* Is the peer an address of this host's? Asked once a path. */
+static bool is_here(struct rs_live *l, struct rs_path *p)
+{
+	if (p->place == RS_PATH_UNASKED)
+		p->place = bindable(l, p->peer) ? RS_PATH_HERE : RS_PATH_ELSEWHERE;
+	return p->place == RS_PATH_HERE;
+}
+
+/* ---- Telling ---- */
+
+static bool tell(struct rs_live *l, unsigned slot, uint32_t what, uint32_t lease, int fd)
+{
+	struct hello h = {.what = what, .slot = l->slot, .lease = lease};
+	_Alignas(8) uint8_t control[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec iov = {&h, sizeof(h)};
+	struct sockaddr_un to;
+	struct msghdr m = {.msg_name = &to, .msg_iov = &iov, .msg_iovlen = 1};
+
+	memcpy(h.magic, magic, sizeof(magic));
+	m.msg_namelen = rs_steer_name(slot, &to);
+	if (fd >= 0) {
+		struct cmsghdr *c;
+
+		m.msg_control = control;
+		m.msg_controllen = sizeof(control);
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	return sendmsg(l->stray, &m, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+}
+
+/* ---- The sender's end ---- */
+
+static void close_out(struct rs_shm *s, unsigned slot)
+{
+	struct rs_shm_out *o = s->out[slot];
+
+	s->out[slot] = NULL;
+	if (!o)
+		return;
+	if (o->w.ring)
+		munmap(o->w.ring, sizeof(*o->w.ring));
+	if (o->pidfd >= 0)
+		close(o->pidfd);
+	free(o);
+}
+
+/* Sealed: the reader's mapping of it cannot be made to end early. */
+static int make_ring(struct rs_live *l, struct rs_shm_out *o)
+{
+	int fd = memfd_create("ripstop", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, sizeof(*o->w.ring)) || fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL))
+		goto bad;
+	o->w.ring = mmap(NULL, sizeof(*o->w.ring), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (o->w.ring == MAP_FAILED) {
+		o->w.ring = NULL;
+		goto bad;
+	}
+	o->w.ring->magic = RS_SHM_MAGIC;
+	o->w.ring->layout = RS_SHM_LAYOUT;
+	o->w.ring->lines = RS_SHM_LINES;
+	o->w.ring->cookie_at = (uintptr_t)&l->shm->cookie;
+	o->w.ring->cookie = l->shm->cookie;
+	return fd;
+bad:
+	close(fd);
+	return -ENOMEM;
+}
+
+APART static struct rs_shm_out *open_out(struct rs_live *l, unsigned slot, uint32_t lease,
+					 rs_time now)
+{
+	struct rs_shm *s = l->shm;
+	struct rs_shm_out *o = calloc(1, sizeof(*o));
+	int fd = -1;
+
+	close_out(s, slot);
+	s->refused[slot] = lease; /* until it is there */
+	if (!o)
+		return NULL;
+	s->out[slot] = o;
+	o->lease = lease;
+	o->made = now;
+	o->pidfd = rs_registry_process(l->registry, slot, &o->pid);
+	if (o->pidfd >= 0)
+		fd = make_ring(l, o);
+	if (fd < 0 || !tell(l, slot, HELLO, lease, fd)) {
+		if (fd >= 0)
+			close(fd);
+		close_out(s, slot);
+		return NULL;
+	}
+	close(fd);
+	s->refused[slot] = 0;
+	return o;
+}
+
+/* No ring for this holder of the slot any more. */
+static void give_up(struct rs_shm *s, unsigned slot)
+{
+	s->refused[slot] = s->out[slot]->lease;
+	if (s->waiting.slot == slot)
+		s->waiting.slot = 0;
+	close_out(s, slot);
+}
+
+/* The ring towards the holder of a slot; NULL: there is none. */
+static struct rs_shm_out *out_to(struct rs_live *l, unsigned slot, rs_time now)
+{
+	struct rs_shm *s = l->shm;
+	uint32_t lease = rs_registry_rings(l->registry, slot);
+	struct rs_shm_out *o = s->out[slot];
+
+	if (__builtin_expect(o && o->lease == lease, 1))
+		return o;
+	if (o)
+		give_up(s, slot);
+	if (!lease || slot == l->slot || s->refused[slot] == lease)
+		return NULL;
+	return open_out(l, slot, lease, now);
+}
+
+static void note_written(struct rs_shm *s, struct rs_shm_out *o, unsigned slot)
+{
+	if (o->written)
+		return;
+	o->written = true;
+	s->written[s->n_written++] = (uint8_t)slot;
+}
+
+/* The reader learns whose packets a path's are. */
+APART static bool tell_path(struct rs_live *l, struct rs_shm_out *o, uint32_t number)
+{
+	const struct rs_path *p = &l->paths.path[number];
+	struct rs_shm_record r = {.kind = RS_SHM_PATH, .path = (uint16_t)number};
+	uint8_t gids[32];
+
+	memcpy(gids, p->own, 16);
+	memcpy(gids + 16, p->peer, 16);
+	if (!rs_shm_write(&o->w, &r, gids, sizeof(gids)))
+		return false;
+	o->told[number] = p->generation + 1u;
+	return true;
+}
+
+/* A packet for which there is no room waits, and all others behind it. */
+APART static void wait_for_room(struct rs_shm *s, unsigned slot, const struct rs_shm_record *r,
+				const struct rs_packet *p, rs_time now)
+{
+	if (s->out[slot]->deaf)
+		return;
+	s->waiting.slot = slot;
+	memcpy(&s->waiting.record, r, sizeof(*r));
+	s->waiting.n = p->payload_bytes;
+	if (p->payload_bytes)
+		memcpy(s->waiting.payload, p->payload, p->payload_bytes);
+	s->waiting.since = now;
+}
+
+bool rs_shm_send(struct rs_live *l, struct rs_packet *p, rs_time now)
+{
+	unsigned slot = p->dest_qp >> 16;
+	struct rs_shm_record r;
+	struct rs_shm_out *o;
+	struct rs_path *path;
+
+	if (!l->shm || p->dst >= RS_SHM_PATHS || p->dst >= l->paths.fresh ||
+	    p->dest_qp == RS_MULTICAST_QPN || p->opcode == RS_OPCODE_CNP)
+		return false;
+	path = &l->paths.path[p->dst];
+	if (!path->used || !is_here(l, path))
+		return false;
+	o = out_to(l, slot, now);
+	if (!o)
+		return false;
+	rs_shm_pack(p, &r);
+	r.path = (uint16_t)p->dst;
+	if ((o->told[p->dst] != path->generation + 1u && !tell_path(l, o, p->dst)) ||
+	    !rs_shm_write(&o->w, &r, p->payload, p->payload_bytes))
+		wait_for_room(l->shm, slot, &r, p, now);
+	else
+		o->deaf = false;
+	note_written(l->shm, o, slot);
+	l->counters.tx_shared++;
+	return true;
+}
+
+/* Nobody maps the ring, or reads it: what waits is lost. */
+APART static bool retry(struct rs_live *l, rs_time now)
+{
+	struct rs_shm *s = l->shm;
+	unsigned slot = s->waiting.slot;
+	struct rs_shm_out *o = s->out[slot];
+	uint32_t path = s->waiting.record.path;
+
+	if (o && (o->told[path] == l->paths.path[path].generation + 1u || tell_path(l, o, path)) &&
+	    rs_shm_write(&o->w, &s->waiting.record, s->waiting.payload, s->waiting.n)) {
+		note_written(s, o, slot);
+		s->waiting.slot = 0;
+		return true;
+	}
+	if (o && now - s->waiting.since < STALL_MAX)
+		return false;
+	if (o)
+		o->deaf = true;
+	s->waiting.slot = 0;
+	return true;
+}
+
+bool rs_shm_blocked(struct rs_live *l, rs_time now)
+{
+	return l->shm && l->shm->waiting.slot && !retry(l, now);
+}
+
+void rs_shm_wake(struct rs_live *l)
+{
+	struct rs_shm *s = l->shm;
+
+	if (!s || !s->n_written)
+		return;
+	/* Its word that it sleeps is looked at after the packets are there: see rs_shm_sleep(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	for (unsigned i = 0; i < s->n_written; i++) {
+		struct rs_shm_out *o = s->out[s->written[i]];
+
+		if (!o)
+			continue;
+		o->written = false;
+		/* Not told, as its socket is full of what it has not read: it is about to. */
+		if (atomic_load_explicit(&o->w.ring->asleep, memory_order_relaxed) &&
+		    atomic_exchange(&o->w.ring->asleep, 0) &&
+		    !tell(l, s->written[i], BELL, o->lease, -1))
+			atomic_store(&o->w.ring->asleep, 1);
+	}
+	s->n_written = 0;
+}
+
+/* ---- The receiver's end ---- */
+
+static void close_in(struct rs_shm *s, unsigned slot)
+{
+	struct rs_shm_in *in = s->in[slot];
+	unsigned i = 0;
+
+	s->in[slot] = NULL;
+	if (!in)
+		return;
+	while (s->in_slot[i] != slot)
+		i++;
+	s->in_slot[i] = s->in_slot[--s->ins];
+	munmap(in->r.ring, sizeof(*in->r.ring));
+	if (in->pidfd >= 0)
+		close(in->pidfd);
+	free(in);
+}
+
+/* A ring is what its sender should have made, and cannot shrink under the reader. */
+static struct rs_shm_ring *map_ring(int fd)
+{
+	struct rs_shm_ring *ring;
+	struct stat st;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) ||
+	    st.st_size != (off_t)sizeof(*ring))
+		return NULL;
+	ring = mmap(NULL, sizeof(*ring), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ring == MAP_FAILED)
+		return NULL;
+	if (ring->magic == RS_SHM_MAGIC && ring->layout == RS_SHM_LAYOUT &&
+	    ring->lines == RS_SHM_LINES)
+		return ring;
+	munmap(ring, sizeof(*ring));
+	return NULL;
+}
+
+/* Its memory can be read if a word of it is what its ring says. */
+static bool can_read(const struct rs_shm_in *in)
+{
+	uint64_t seen = 0;
+	struct iovec mine = {&seen, sizeof(seen)};
+	struct iovec theirs = {(void *)(uintptr_t)in->r.ring->cookie_at, sizeof(seen)};
+
+	return process_vm_readv(in->pid, &mine, 1, &theirs, 1, 0) == (ssize_t)sizeof(seen) &&
+	       seen == in->r.ring->cookie;
+}
+
+static bool attach(struct rs_live *l, const struct hello *h, int32_t pid, int fd)
+{
+	struct rs_shm *s = l->shm;
+	struct rs_shm_in *in;
+	int32_t leased;
+
+	if (h->slot < RS_SLOT_FIRST || h->slot > RS_SLOT_LAST || h->slot == l->slot ||
+	    h->lease != rs_registry_rings(l->registry, l->slot))
+		return false;
+	in = calloc(1, sizeof(*in));
+	if (!in)
+		return false;
+	in->r.ring = map_ring(fd);
+	in->pidfd = in->r.ring ? rs_registry_process(l->registry, h->slot, &leased) : -1;
+	if (!in->r.ring || in->pidfd < 0 || leased != pid) {
+		if (in->r.ring)
+			munmap(in->r.ring, sizeof(*in->r.ring));
+		if (in->pidfd >= 0)
+			close(in->pidfd);
+		free(in);
+		return false;
+	}
+	in->pid = pid;
+	in->lease = rs_registry_rings(l->registry, h->slot);
+	close_in(s, h->slot);
+	s->in[h->slot] = in;
+	s->in_slot[s->ins++] = (uint8_t)h->slot;
+	if (can_read(in))
+		atomic_store(&in->r.ring->pulls, 1);
+	atomic_store(&in->r.ring->attached, 1);
+	return true;
+}
+
+bool rs_shm_heard(struct rs_live *l, const void *bytes, size_t n, int32_t pid, int fd)
+{
+	struct hello h;
+
+	if (n == sizeof(h)) {
+		memcpy(&h, bytes, sizeof(h));
+		if (!memcmp(h.magic, magic, sizeof(magic))) {
+			if (h.what == HELLO && fd >= 0 && l->shm)
+				attach(l, &h, pid, fd);
+			if (fd >= 0)
+				close(fd);
+			return true;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return false;
+}
+
+/* Only addresses of this host are talked for here: others' packets come by the wire. */
+APART static void learn_path(struct rs_live *l, struct rs_shm_in *in, const struct rs_shm_record *r,
+			     const uint8_t *gids)
+{
+	struct rs_shm_path *p;
+
+	if (r->path >= RS_SHM_PATHS || r->payload_bytes != 32)
+		return;
+	p = &in->path[r->path];
+	memcpy(p->peer, gids, 16);
+	memcpy(p->own, gids + 16, 16);
+	p->placed = false;
+	p->known = bindable(l, p->peer) && bindable(l, p->own);
+}
+
+/* The path of this device that a record came by; UINT32_MAX: a stranger's. */
+static uint32_t path_of(struct rs_live *l, struct rs_shm_in *in, const struct rs_shm_record *r)
+{
+	struct rs_shm_path *p = &in->path[r->path % RS_SHM_PATHS];
+
+	if (!p->known)
+		return UINT32_MAX;
+	if (p->placed && l->paths.path[p->path].used &&
+	    l->paths.path[p->path].generation == p->generation)
+		return p->path;
+	p->path = rs_paths_find(&l->paths, p->own, p->peer);
+	if (p->path == UINT32_MAX && (r->opcode & 0xe0) == RS_UD)
+		p->path = rs_paths_temporary(l, p->own, p->peer);
+	p->placed = p->path != UINT32_MAX;
+	if (p->placed)
+		p->generation = l->paths.path[p->path].generation;
+	return p->path;
+}
+
+static void take_packet(struct rs_live *l, struct rs_shm_in *in, const struct rs_shm_record *r,
+			const uint8_t *payload, rs_time now)
+{
+	struct rs_packet *p = rs_pool_alloc(&l->free);
+
+	if (!p)
+		return;
+	if (!rs_shm_unpack(r, payload, p)) {
+		l->counters.rx_malformed++;
+		rs_pool_free(&l->free, p);
+		return;
+	}
+	p->src = path_of(l, in, r);
+	if (p->src == UINT32_MAX || p->dest_qp >> 16 != l->slot) {
+		l->counters.rx_stranger++;
+		rs_pool_free(&l->free, p);
+		return;
+	}
+	p->frame_bytes = rs_frame_bytes(p->opcode, p->payload_bytes, l->paths.path[p->src].ipv6);
+	l->counters.rx_shared++;
+	rs_rx_give(l, p, now);
+}
+
+static bool read_ring(struct rs_live *l, struct rs_shm_in *in)
+{
+	struct rs_shm_record r;
+	const uint8_t *payload;
+	unsigned n = 0;
+	rs_time now;
+
+	if (!rs_shm_waiting(&in->r))
+		return false;
+	now = rs_live_now(l);
+	while (n < RS_SHM_ROUND && rs_shm_read(&in->r, &r, &payload)) {
+		if (r.kind == RS_SHM_PATH)
+			learn_path(l, in, &r, payload);
+		else if (r.kind == RS_SHM_PACKET)
+			take_packet(l, in, &r, payload, now);
+		n++;
+	}
+	rs_shm_release(&in->r);
+	return n;
+}
+
+/* Who is gone, or never came. What it wrote last was read. */
+APART static void check(struct rs_live *l, rs_time now)
+{
+	struct rs_shm *s = l->shm;
+
+	s->checked_at = now;
+	for (unsigned slot = RS_SLOT_FIRST; slot <= RS_SLOT_LAST; slot++) {
+		struct rs_shm_out *o = s->out[slot];
+		struct rs_shm_in *in = s->in[slot];
+		struct pollfd gone = {.events = POLLIN};
+
+		gone.fd = o ? o->pidfd : -1;
+		if (o && ((poll(&gone, 1, 0) > 0) || atomic_load(&o->w.ring->refused) ||
+			  (!atomic_load(&o->w.ring->attached) && now - o->made > ATTACH_WITHIN)))
+			give_up(s, slot);
+		gone.fd = in ? in->pidfd : -1;
+		if (in &&
+		    (poll(&gone, 1, 0) > 0 || rs_registry_rings(l->registry, slot) != in->lease))
+			close_in(s, slot);
+	}
+}
+
+bool rs_shm_receive(struct rs_live *l, int64_t now_ns)
+{
+	struct rs_shm *s = l->shm;
+	bool any = false;
+
+	if (!s)
+		return false;
+	for (unsigned i = 0; i < s->ins; i++)
+		any |= read_ring(l, s->in[s->in_slot[i]]);
+	if (any)
+		atomic_store_explicit(&s->heard_ns, now_ns, memory_order_relaxed);
+	if (__builtin_expect(rs_live_clock(l) - s->checked_at > CHECK_EVERY, 0))
+		check(l, rs_live_clock(l));
+	return any;
+}
+
+bool rs_shm_heard_within(const struct rs_live *l, int64_t now_ns, int64_t ns)
+{
+	return l->shm &&
+	       now_ns - atomic_load_explicit(&l->shm->heard_ns, memory_order_relaxed) < ns;
+}
+
+bool rs_shm_quiet(const struct rs_live *l, int64_t now_ns)
+{
+	return !rs_shm_heard_within(l, now_ns, BUSY_NS) || now_ns - l->socket_ns > SOCKET_NS;
+}
+
+bool rs_shm_sleep(struct rs_live *l)
+{
+	struct rs_shm *s = l->shm;
+	bool waiting = false;
+
+	if (!s || !s->ins)
+		return true;
+	for (unsigned i = 0; i < s->ins; i++)
+		atomic_store_explicit(&s->in[s->in_slot[i]]->r.ring->asleep, 1,
+				      memory_order_relaxed);
+	/* Either the writer sees the word, or its packet is seen here. */
+	atomic_thread_fence(memory_order_seq_cst);
+	for (unsigned i = 0; i < s->ins; i++)
+		waiting |= rs_shm_waiting(&s->in[s->in_slot[i]]->r);
+	return !waiting;
+}
+
+rs_time rs_shm_again(const struct rs_live *l)
+{
+	return l->shm && l->shm->waiting.slot ? rs_live_clock(l) + LOOK_AGAIN : RS_NEVER;
+}
+
+void rs_shm_close(struct rs_live *l)
+{
+	struct rs_shm *s = l->shm;
+
+	if (!s)
+		return;
+	for (unsigned slot = 0; slot < RS_SHM_PEERS; slot++) {
+		close_out(s, slot);
+		close_in(s, slot);
+	}
+	free(s);
+	l->shm = NULL;
+}

@@ -1,0 +1,122 @@
+/*
+ * A ring of packets in memory that two processes share: one writes, one reads. A record is a line
+ * of 64 bytes, which a short payload fits in, and the lines of a longer payload. Whatever the other
+ * side writes there is a claim: a record is copied out once, and the copy is checked.
+ */
+#ifndef RS_LIVE_SHM_RING_H
+#define RS_LIVE_SHM_RING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "wire/packet.h"
+
+enum {
+	RS_SHM_LINE = 64,
+	RS_SHM_LINES = 8192, /* of a ring's records: 512 KiB */
+	RS_SHM_SMALL = 16,   /* a payload up to here is in the record's own line */
+	RS_SHM_TICKETS = 64, /* runs of packets whose payload is not in the ring */
+	RS_SHM_MAGIC = 0x52735368,
+	RS_SHM_LAYOUT = 1,
+};
+
+enum rs_shm_kind {
+	RS_SHM_PACKET = 1,
+	RS_SHM_SKIP, /* the rest of the ring is unused: on from its start */
+	RS_SHM_PATH, /* whose packets those of this path are; payload: sender's, receiver's address
+		      */
+	RS_SHM_RUN,  /* packets of one message, their payload in the sender's memory */
+	RS_SHM_KINDS,
+};
+
+/* Fields that no packet has both of share a place. */
+struct rs_shm_record {
+	_Atomic uint32_t seq; /* says that the record is there */
+	uint8_t kind;
+	uint8_t opcode;
+	uint8_t bth_flags;
+	uint8_t tos;
+	uint16_t pkey;
+	uint16_t payload_bytes; /* in the ring */
+	uint32_t dest_qp;
+	uint32_t psn;
+	uint32_t aeth_imm;
+	uint64_t va;
+	uint32_t rkey_qkey;
+	uint32_t dma_bytes;
+	uint32_t src_qp_srqn;
+	uint16_t path;    /* the sender's number of it */
+	uint16_t packets; /* of a run */
+	union {
+		struct {
+			uint64_t swap_add, compare;
+		} atomic;
+		struct {
+			uint64_t at;    /* in the sender's memory */
+			uint32_t bytes; /* of all packets */
+			uint32_t ticket;
+		} run;
+		uint8_t small[RS_SHM_SMALL];
+	} u;
+};
+
+_Static_assert(sizeof(struct rs_shm_record) == RS_SHM_LINE, "one cache line");
+
+/* A run's share of the copying: shm_bulk.c. */
+struct rs_shm_ticket {
+	_Alignas(RS_SHM_LINE) _Atomic uint32_t pull; /* enum rs_shm_pull */
+	_Atomic uint32_t push;                       /* enum rs_shm_push */
+	uint64_t push_to;
+	uint32_t push_bytes;
+	uint32_t number; /* of the run, its low 32 bits: the sender's */
+};
+
+/* The memory of a ring. Who writes a line is named. */
+struct rs_shm_ring {
+	uint32_t magic, layout; /* the sender, once */
+	uint32_t lines;
+	_Alignas(RS_SHM_LINE) _Atomic uint64_t head;   /* the receiver: lines read */
+	_Atomic uint64_t runs_done;                    /* the receiver */
+	_Alignas(RS_SHM_LINE) _Atomic uint32_t asleep; /* set by the receiver, cleared by both */
+	_Atomic uint32_t attached, refused;            /* the receiver */
+	_Atomic uint32_t pulls; /* the receiver: it can read the sender's memory */
+	_Alignas(RS_SHM_LINE) uint64_t cookie_at, cookie; /* the sender, once: what to try it on */
+	struct rs_shm_ticket ticket[RS_SHM_TICKETS];
+	_Alignas(RS_SHM_LINE) uint8_t line[RS_SHM_LINES][RS_SHM_LINE];
+};
+
+/* ---- Writing ---- */
+
+struct rs_shm_writer {
+	struct rs_shm_ring *ring;
+	uint64_t tail; /* lines written */
+	uint64_t head; /* as last seen */
+};
+
+/* A record with n bytes behind it, or in it where they are few and its union is free. False: no
+ * room. r's seq is not looked at. */
+bool rs_shm_write(struct rs_shm_writer *w, struct rs_shm_record *r, const void *payload, size_t n);
+/* The record for a packet, but for path and payload. */
+void rs_shm_pack(const struct rs_packet *p, struct rs_shm_record *r);
+
+/* ---- Reading ---- */
+
+struct rs_shm_reader {
+	struct rs_shm_ring *ring;
+	uint64_t head;
+	uint64_t told; /* head as the writer knows it */
+	bool broken;   /* the writer does not keep to the rules: nothing more is read */
+};
+
+/* The next record, copied, and its payload: in the ring, or in *out. Both last until the next call;
+ * the payload's bytes may change under the reader's eyes. False: there is none. */
+bool rs_shm_read(struct rs_shm_reader *r, struct rs_shm_record *out, const uint8_t **payload);
+/* Is there one? */
+bool rs_shm_waiting(const struct rs_shm_reader *r);
+/* What was read may be written over. */
+void rs_shm_release(struct rs_shm_reader *r);
+/* The packet of a record: false, and it is none that the wire could have brought. */
+bool rs_shm_unpack(const struct rs_shm_record *r, const uint8_t *payload, struct rs_packet *p);
+
+#endif
