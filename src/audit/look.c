@@ -336,6 +336,7 @@ int rs_look_sprays(const struct rs_audit *a, const struct rs_fact **which)
 
 		if (!f || !rs_facts_is_switch(a->facts, host))
 			continue;
+		/* "flowlet": balanced by load, in order */
 		for (unsigned k = 0; k < sizeof(yes) / sizeof(*yes); k++)
 			on |= !strcasecmp(f->value, yes[k]);
 		*which = f;

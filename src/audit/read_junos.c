@@ -542,8 +542,13 @@ static void host(struct junos *j)
 		snprintf(name, sizeof(name), "pool/%s/percent", got[0]);
 		say(j, s->line, NULL, name, "%s", got[1]);
 	}
-	if ((s = rs_config_find(&j->c, "forwarding-options enhanced-hash-key ecmp-dlb *", got)))
+	/* dynamic load balancing by flowlets or whole flows keeps packets in order */
+	if ((s = rs_config_find(&j->c, "forwarding-options enhanced-hash-key ecmp-dlb per-packet",
+				got)))
 		say(j, s->line, NULL, "ar", "on");
+	else if ((s = rs_config_find(&j->c, "forwarding-options enhanced-hash-key ecmp-dlb *",
+				     got)))
+		say(j, s->line, NULL, "ar", "flowlet");
 	if ((s = rs_config_find(&j->c, "forwarding-options enhanced-hash-key hash-seed ?", got)))
 		say(j, s->line, NULL, "hash/seed", "%s", got[0]);
 	if ((s = rs_config_find(

@@ -734,6 +734,23 @@ static void test_nv_show_as_json_is_the_same(void **state)
 	rs_audit_destroy(a);
 }
 
+static void test_junos_balances_by_flowlets_or_by_packets(void **state)
+{
+	struct rs_audit *a = reading("set system host-name leaf1\n"
+				     "set class-of-service interfaces et-0/0/0 scheduler-map m\n"
+				     "set forwarding-options enhanced-hash-key ecmp-dlb flowlet "
+				     "inactivity-interval 128\n");
+
+	expect(a, "host", "ar", "flowlet");
+	rs_audit_destroy(a);
+	a = reading("set system host-name leaf1\n"
+		    "set class-of-service interfaces et-0/0/0 scheduler-map m\n"
+		    "set forwarding-options enhanced-hash-key ecmp-dlb per-packet\n");
+	expect(a, "host", "ar", "on");
+	rs_audit_destroy(a);
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -747,6 +764,7 @@ int main(void)
 		cmocka_unit_test(test_eos_interface_wins_over_its_profile),
 		cmocka_unit_test(test_eos_no_drop_without_flow_control_on_protects_nothing),
 		cmocka_unit_test(test_eos_tables_of_show),
+		cmocka_unit_test(test_junos_balances_by_flowlets_or_by_packets),
 		cmocka_unit_test(test_nvue_reads_the_same_as_lines_yaml_and_json),
 		cmocka_unit_test(test_nvue_profile_is_of_the_ports_that_have_it),
 		cmocka_unit_test(test_nvue_roce_switched_off_says_nothing),

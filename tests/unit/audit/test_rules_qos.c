@@ -184,6 +184,8 @@ static void test_ordering_is_the_same_at_both_ends(void **state)
 	assert_int_equal(verdict("R14", FACTS(SITE, ADAPTIVE("1"), SPRAY("on"))), RS_PASS);
 	assert_int_equal(verdict("R14", FACTS(SITE, ADAPTIVE("1"), SPRAY("off"))), RS_FAIL);
 	assert_int_equal(verdict("R14", FACTS(SITE, ADAPTIVE("0"), SPRAY("on"))), RS_FAIL);
+	/* flowlets stay in order */
+	assert_int_equal(verdict("R14", FACTS(SITE, ADAPTIVE("0"), SPRAY("flowlet"))), RS_PASS);
 	assert_int_equal(verdict("R14", FACTS(SITE, ADAPTIVE("1"))), RS_UNKNOWN);
 	/* on InfiniBand it is the default */
 	assert_int_equal(
