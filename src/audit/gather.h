@@ -19,6 +19,11 @@ struct rs_gather {
 	struct rs_hop_site site;  /* of the switch at hand */
 	int cnp;                  /* S06, S07: the DSCP of CNPs, and who says so */
 	const struct rs_fact *cnp_fact;
+	struct { /* S05: who is stopped first on a switch, by priority */
+		const char *sw, *where[8];
+		double depth[8];
+		const struct rs_fact *why[8];
+	} stop;
 	bool new_switch; /* the last one is the first of its switch: say its fix */
 };
 

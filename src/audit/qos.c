@@ -194,6 +194,16 @@ int rs_qos_lossless_dscp(const struct rs_audit *a, const char *host, const char 
 	return inferred;
 }
 
+int rs_qos_path_mtu(int64_t mtu)
+{
+	static const int sizes[] = {4096, 2048, 1024, 512, 256};
+
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		if (mtu - 96 >= sizes[i])
+			return sizes[i];
+	return 0;
+}
+
 bool rs_qos_any_lossless(const struct rs_audit *a)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {

@@ -25,6 +25,9 @@ bool rs_qos_class(const struct rs_audit *a, const char *host, const char *nic, c
 int rs_qos_pfc_mask(const struct rs_audit *a, const char *host, const char *netdev);
 /* A DSCP that the host's map leads to a priority of the mask, 26 if that does; -1: none. */
 int rs_qos_lossless_dscp(const struct rs_audit *a, const char *host, const char *netdev, int mask);
+/* The largest path MTU that fits into an interface's, as the kernel counts: less 96 bytes
+ * (iboe_get_mtu). */
+int rs_qos_path_mtu(int64_t mtu);
 /* Is any priority lossless on any host's NIC or switch port that was seen? */
 bool rs_qos_any_lossless(const struct rs_audit *a);
 

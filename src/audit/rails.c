@@ -84,23 +84,30 @@ static bool used(struct rs_audit *a, const char *host, const char *nic)
 	return near > 0 && near <= RS_PXB;
 }
 
-static unsigned find_rails(struct rs_audit *a, const char *host, struct rail *rail)
+/* blind: RoCE devices of the job whose address is not known. */
+static unsigned find_rails(struct rs_audit *a, const char *host, struct rail *rail, unsigned *blind)
 {
 	const char *nic;
 	unsigned n = 0;
 	uint32_t at = 0;
 
+	*blind = 0;
 	while (n < RAILS && (nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
 		const char *netdev = rs_facts_value(a->facts, host, nic, "netdev");
-		const struct rs_fact *address;
+		const char *layer = rs_facts_value(a->facts, host, nic, "link_layer");
+		const struct rs_fact *address = NULL;
 		char subject[128];
 
-		if (!netdev || !used(a, host, nic + 4))
+		if (!used(a, host, nic + 4))
 			continue;
-		snprintf(subject, sizeof(subject), "netdev/%s", netdev);
-		address = rs_facts_get(a->facts, host, subject, "address");
-		if (!address || !network(address->value, &rail[n].net, &rail[n].mask))
+		if (netdev) {
+			snprintf(subject, sizeof(subject), "netdev/%s", netdev);
+			address = rs_facts_get(a->facts, host, subject, "address");
+		}
+		if (!address || !network(address->value, &rail[n].net, &rail[n].mask)) {
+			*blind += layer && !strcmp(layer, "Ethernet");
 			continue;
+		}
 		rail[n].nic = nic + 4;
 		rail[n].netdev = netdev;
 		rail[n++].address = address;
@@ -194,13 +201,23 @@ void rs_rails_judge(struct rs_audit *a, const struct rs_rule *r, const char *hos
 {
 	const struct rs_fact *pxn = rs_nccl_env(a, host, "NCCL_PXN_DISABLE");
 	struct rail rail[RAILS];
-	unsigned gpus, n_islands = rs_rails_islands(a, host, &gpus), n = find_rails(a, host, rail);
+	unsigned gpus, blind, n_islands = rs_rails_islands(a, host, &gpus);
+	unsigned n = find_rails(a, host, rail, &blind);
 	bool disjoint = n > 1;
 	struct rs_finding *f;
 
 	for (unsigned k = 1; k < n; k++)
 		disjoint &= rail[k].net != rail[0].net;
-	if (!disjoint || gpus < 2 || (n_islands < 2 && !is_on(pxn)))
+	if (gpus < 2 || (n_islands < 2 && !is_on(pxn)))
+		return;
+	if (n < 2 && n + blind > 1) {
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
+				   "GPUs of this host use different rails and talk across them; "
+				   "whether rails reach each other is not known");
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_need(a, f, "ip addr, and ip route", "the rails' networks");
+	}
+	if (!disjoint)
 		return;
 	if (is_on(rs_nccl_env(a, host, "NCCL_NET_DISABLE_INTRA")) || routed(a, host, rail, n)) {
 		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,

@@ -79,6 +79,29 @@ static int64_t bytes(const char *number, const char *unit)
 					 : -1;
 }
 
+/* The same, or a time of the queue at the port's rate, or segments, whose size is the platform's.
+ */
+static int64_t amount(const char *number, const char *unit, const char **as)
+{
+	static const struct {
+		const char *unit, *as;
+		int64_t times;
+	} others[] = {{"segments", "_segments", 1},
+		      {"nanoseconds", "_ns", 1},
+		      {"microseconds", "_ns", 1000},
+		      {"milliseconds", "_ns", 1000000}};
+	char *end;
+	long n = strtol(number, &end, 10);
+
+	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strcmp(unit, others[i].unit) && !*end && end != number && n >= 0 &&
+		    n < 1000000000) {
+			*as = others[i].as;
+			return n * others[i].times;
+		}
+	return bytes(number, unit);
+}
+
 /* "random-detect ecn minimum-threshold 320 kbytes maximum-threshold 320 kbytes
  * max-mark-probability 90", after the queue's number. */
 static void marking(struct eos *e, const struct port *p, const struct rs_statement *s, unsigned at,
@@ -96,13 +119,15 @@ static void marking(struct eos *e, const struct port *p, const struct rs_stateme
 	say(e, s->line, p->name, name, "1");
 	for (unsigned i = at + 2; i + 2 < s->n; i++)
 		for (unsigned k = 0; k < 2; k++) {
-			int64_t n = strcmp(s->word[i], limits[k].word)
-					    ? -1
-					    : bytes(s->word[i + 1], s->word[i + 2]);
+			const char *as = "";
+			int64_t n;
 
+			if (strcmp(s->word[i], limits[k].word))
+				continue;
+			n = amount(s->word[i + 1], s->word[i + 2], &as);
 			if (n < 0)
 				continue;
-			snprintf(name, sizeof(name), "queue/%d/%s", queue, limits[k].fact);
+			snprintf(name, sizeof(name), "queue/%d/%s%s", queue, limits[k].fact, as);
 			say(e, s->line, p->name, name, "%lld", (long long)n);
 		}
 	for (unsigned i = at + 2; i + 1 < s->n; i++)

@@ -133,6 +133,29 @@ static void c01(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- C03 ---- */
 
+/* A lossless RoCE interface whose device's counters were read, but not its bytes by priority. */
+static void c03_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const char *netdev)
+{
+	struct rs_finding *f;
+	const char *nic;
+	uint32_t at = 0;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *nd = rs_qos_netdev(a, host, nic + 4);
+
+		if (nd && !strcmp(nd, netdev + 7) && rs_look_any(a, host, nic, "counter/"))
+			break;
+	}
+	if (!nic)
+		return;
+	f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+			   "which priority carries the bytes is not known");
+	rs_finding_subject(a, f, host, netdev + 7);
+	rs_finding_need(a, f, rs_audit_text(a, "ethtool -S %s", netdev + 7),
+			"whether RoCE's bytes are on a lossless priority");
+}
+
 static void c03_netdev(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		       const char *netdev)
 {
@@ -159,6 +182,8 @@ static void c03_netdev(struct rs_audit *a, const struct rs_rule *r, const char *
 		most = bytes[p] > bytes[most] ? p : most;
 		paused |= rise(a, host, netdev, pause, &lifetime, &unused) >= 0;
 	}
+	if (!seen && mask > 0)
+		c03_unseen(a, r, host, netdev);
 	if (!seen || !all)
 		return;
 	if (bytes[most] < all - all / 100 || most != 0) {
@@ -277,6 +302,20 @@ static void c05_hosts(struct rs_audit *a, const struct rs_rule *r)
 		f->confidence = RS_MEDIUM;
 }
 
+static void c05_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const char *nic, const struct rs_fact *sent)
+{
+	struct rs_finding *f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+					      "%s CNPs were sent; whether packets came marked is "
+					      "not known",
+					      sent->value);
+
+	rs_finding_subject(a, f, host, nic + 4);
+	rs_finding_fact(f, sent);
+	rs_finding_need(a, f, "hw_counters/np_ecn_marked_roce_packets",
+			"whether CNPs answer marks or loss");
+}
+
 static void c05(struct rs_audit *a, const struct rs_rule *r)
 {
 	c05_hosts(a, r);
@@ -293,6 +332,8 @@ static void c05(struct rs_audit *a, const struct rs_rule *r)
 			int64_t ignored = rise(a, host, nic, "rp_cnp_ignored", &lifetime, &jf);
 			struct rs_finding *f;
 
+			if (marked < 0 && sent > 0)
+				c05_unseen(a, r, host, nic, sf);
 			if (marked < 0 || sent < 0)
 				continue;
 			if (sent > 0 && !marked)

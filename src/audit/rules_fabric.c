@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 #include "audit/hop.h"
+#include "audit/look.h"
 #include "audit/nccl.h"
 #include "audit/qos.h"
 #include "audit/rule.h"
@@ -416,8 +417,9 @@ static void qos_text(const struct rs_audit *a, const char *host, const struct rs
 	snprintf(subject, sizeof(subject), "netdev/%s", p->netdev);
 	*fact = rs_facts_get(a->facts, host, subject, "trust");
 	rs_qos_class(a, host, p->nic, p->netdev, RS_QP_VERBS, &c);
-	snprintf(out, size, "trust %s, PFC %s%x, traffic class %d", *fact ? (*fact)->value : "?",
-		 mask < 0 ? "?" : "0x", mask < 0 ? 0 : (unsigned)mask, c.tc);
+	snprintf(out, size, "trust %s, PFC %s%x, traffic class %d, priority %d",
+		 *fact ? (*fact)->value : "?", mask < 0 ? "?" : "0x", mask < 0 ? 0 : (unsigned)mask,
+		 c.tc, c.untagged ? 0 : c.priority);
 }
 
 /* What more than half of three or more say; NULL: nobody knows which is meant. */
@@ -472,6 +474,28 @@ static void x03_setting(struct rs_audit *a, const struct rs_rule *r, const char 
 	}
 }
 
+/* One host's QoS was read; other hosts with RDMA devices are there, and theirs was not. */
+static void x03_unseen(struct rs_audit *a, const struct rs_rule *r, const char *known)
+{
+	const char *blind = NULL;
+	struct rs_finding *f;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+
+		if (!blind && strcmp(host, known) && !rs_facts_is_switch(a->facts, host) &&
+		    rs_look_has_rdma(a, host))
+			blind = host;
+	}
+	if (!blind)
+		return;
+	f = rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
+			   "trust and PFC of %s are known, those of %s are not", known, blind);
+	rs_finding_subject(a, f, blind, NULL);
+	rs_finding_need(a, f, "mlnx_qos -i <netdev>, or dcb app and dcb pfc",
+			"whether both ends classify alike");
+}
+
 static void x03(struct rs_audit *a, const struct rs_rule *r)
 {
 	const char *of[GROUPS] = {NULL}, *who[GROUPS], *dev[GROUPS];
@@ -497,6 +521,8 @@ static void x03(struct rs_audit *a, const struct rs_rule *r)
 	}
 	for (unsigned i = 1; i < n; i++)
 		kinds += strcmp(of[i], of[0]) != 0;
+	if (hosts == 1)
+		x03_unseen(a, r, who[0]);
 	if (hosts < 2)
 		return;
 	x03_setting(a, r, "cnp_dscp", "the DSCP of CNPs");

@@ -271,6 +271,23 @@ static const char *k03_network(struct rs_audit *a, const char *host, const char 
 	return NULL;
 }
 
+/* What the definition is to take: its own resource, else an RDMA one that the pod asks for. */
+static const char *k03_resource(const struct rs_audit *a, const char *host, const char *pod,
+				const struct rs_fact *nad)
+{
+	const char *own =
+		nad ? rs_facts_value(a->facts, nad->host, nad->subject, "resource") : NULL;
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	if (own)
+		return own;
+	while ((f = rs_facts_next(a->facts, &at, host, pod, "resource/")))
+		if (!strcmp(f->subject, pod) && is_rdma(a, f->name + 9))
+			return f->name + 9;
+	return "nvidia.com/<the device plugin's resource>";
+}
+
 static void k03_pod(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *pod)
 {
 	const struct rs_fact *annotation = rs_facts_get(a->facts, host, pod, "networks"),
@@ -278,13 +295,16 @@ static void k03_pod(struct rs_audit *a, const struct rs_rule *r, const char *hos
 	bool any = anywhere(a, "k8s/nad/", "name", NULL) != NULL;
 	struct network net[NETWORKS];
 	unsigned n = networks(annotation ? annotation->value : NULL, net, NETWORKS);
-	const char *what = NULL;
+	const char *what = NULL, *resource;
 	struct rs_finding *f;
+	unsigned at = 0;
 
 	if (!n)
 		return;
-	for (unsigned i = 0; i < n && any && !what; i++)
+	for (unsigned i = 0; i < n && any && !what; i++) {
 		what = k03_network(a, host, pod, &net[i], &nad);
+		at = i;
+	}
 	f = rs_finding_new(a, r,
 			   !any   ? RS_UNKNOWN
 			   : what ? RS_FAIL
@@ -304,11 +324,23 @@ static void k03_pod(struct rs_audit *a, const struct rs_rule *r, const char *hos
 	rs_finding_why(a, f,
 		       "the pod does not start, or starts with an interface whose RDMA device "
 		       "is not in its namespace");
-	rs_finding_fix(a, f, "the cluster", true, NULL, "kubectl delete the definition",
-		       "kind: NetworkAttachmentDefinition; metadata: {name: %s, annotations: "
-		       "{k8s.v1.cni.cncf.io/resourceName: <resource>}}; spec: {config: "
-		       "'{\"plugins\":[{\"type\":\"sriov\"},{\"type\":\"rdma\"}]}'}",
-		       net[0].name);
+	resource = k03_resource(a, host, pod, nad);
+	rs_finding_fix(a, f, "the cluster", true, NULL,
+		       rs_audit_text(a, "kubectl -n %s delete net-attach-def %s", net[at].space,
+				     net[at].name),
+		       "kubectl apply -f - <<'EOF'\n"
+		       "apiVersion: k8s.cni.cncf.io/v1\n"
+		       "kind: NetworkAttachmentDefinition\n"
+		       "metadata:\n"
+		       "  name: %s\n"
+		       "  namespace: %s\n"
+		       "  annotations: {k8s.v1.cni.cncf.io/resourceName: %s}\n"
+		       "spec:\n"
+		       "  config: '{\"cniVersion\": \"0.3.1\", \"name\": \"%s\", \"plugins\": "
+		       "[{\"type\": \"sriov\", \"ipam\": {\"type\": \"whereabouts\"}}, "
+		       "{\"type\": \"rdma\"}]}'\n"
+		       "EOF",
+		       net[at].name, net[at].space, resource, net[at].name);
 	rs_finding_fix(a, f, "each node", true, "before any pod", "rdma system set netns shared",
 		       "rdma system set netns exclusive");
 }
@@ -380,6 +412,31 @@ static const char *k04_nodes(struct rs_audit *a, const char *pfs, int64_t vfs, i
 	return NULL;
 }
 
+/* What the NICs that the policy names have: the least of their limits, and their MTU. */
+static void k04_fix(struct rs_audit *a, struct rs_finding *f, const char *policy,
+		    const struct rs_fact *pfs, int64_t vfs)
+{
+	const char *name = strrchr(policy, '/') + 1, *p = pfs ? pfs->value : "";
+	int64_t most = vfs, mtu = 9000;
+	char pf[64], subject[80];
+
+	while (next_pf(&p, pf, sizeof(pf)))
+		for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+			const char *host = rs_facts_host(a->facts, i);
+			int64_t n;
+
+			snprintf(subject, sizeof(subject), "netdev/%s", pf);
+			n = rs_look_number(a, host, subject, "sriov_totalvfs", most);
+			most = n < most ? n : most;
+			mtu = rs_look_number(a, host, subject, "mtu", mtu);
+		}
+	rs_finding_fix(a, f, "the cluster", true, "the nodes' drain", NULL,
+		       "kubectl -n sriov-network-operator patch sriovnetworknodepolicy %s --type "
+		       "merge -p '{\"spec\": {\"isRdma\": true, \"deviceType\": \"netdevice\", "
+		       "\"mtu\": %lld, \"numVfs\": %lld}}'",
+		       name, (long long)mtu, (long long)most);
+}
+
 static void k04_policy(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		       const char *policy)
 {
@@ -416,11 +473,7 @@ static void k04_policy(struct rs_audit *a, const struct rs_rule *r, const char *
 	rs_finding_fact(f, pfs);
 	rs_finding_fact(f, fact);
 	if (what)
-		rs_finding_fix(a, f, "the cluster", true, "the nodes' drain", NULL,
-			       "kind: SriovNetworkNodePolicy; spec: {isRdma: true, deviceType: "
-			       "netdevice, mtu: <the fabric's>, numVfs: <at most "
-			       "sriov_totalvfs>, resourceName: %s}",
-			       resource ? resource : "<resource>");
+		k04_fix(a, f, policy, pfs, vfs);
 }
 
 static void k04(struct rs_audit *a, const struct rs_rule *r)
@@ -464,7 +517,13 @@ static void k05_netdev(struct rs_audit *a, const struct rs_rule *r, const char *
 		rs_finding_fix(a, f, host, false, NULL, NULL, "ip link set %s vf %u %s", netdev + 7,
 			       vf, fix);
 	}
-	if (f)
+	if (!seen && rs_look_number(a, host, netdev, "sriov_numvfs", 0) > 0) {
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+				   "what its host sets for virtual functions is not known");
+		rs_finding_subject(a, f, host, netdev + 7);
+		rs_finding_need(a, f, rs_audit_text(a, "ip -j -d link show %s", netdev + 7),
+				"their link state, trust and rate limit");
+	} else if (f)
 		rs_finding_why(a, f,
 			       "a pod's virtual function follows what its host sets; its "
 			       "quality of service is the physical function's");
@@ -536,9 +595,29 @@ static void k06_kubelet(struct rs_audit *a, const struct rs_rule *r, const char 
 		       "topologyManagerPolicy: single-numa-node  # with cpuManagerPolicy: static");
 }
 
+/* Pods with GPUs and virtual functions, and no kubelet's configuration. */
+static void k06_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const char *pod)
+{
+	const struct rs_fact *some;
+	struct rs_finding *f;
+
+	if (!gpus(a, host, pod) || !devices(a, host, pod, &some))
+		return;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		if (rs_look_any(a, rs_facts_host(a->facts, i), "k8s/kubelet", ""))
+			return;
+	f = rs_finding_new(a, r, RS_UNKNOWN, RS_MINOR,
+			   "whether the pod's GPUs and virtual functions share a socket is not "
+			   "known");
+	rs_finding_subject(a, f, host, pod + 4);
+	rs_finding_need(a, f, "/var/lib/kubelet/config.yaml of the nodes", "topologyManagerPolicy");
+}
+
 static void k06(struct rs_audit *a, const struct rs_rule *r)
 {
 	each(a, r, "k8s/pod/", k06_pod);
+	each(a, r, "k8s/pod/", k06_unseen);
 	each(a, r, "k8s/kubelet", k06_kubelet);
 }
 

@@ -256,6 +256,9 @@ static void l02_link(struct rs_gather *g, const char *host, const char *subject)
 			       "corrects",
 			       host, ber, deepest);
 	g->passed += known && g->ports == before;
+	/* mlxlink without -c */
+	g->unknown +=
+		!known && rs_look(g->a, host, subject, "link/fec") && is_pam4(g->a, host, subject);
 }
 
 static void l02(struct rs_audit *a, const struct rs_rule *r)
@@ -270,7 +273,10 @@ static void l02(struct rs_audit *a, const struct rs_rule *r)
 	rs_gather_end(&g,
 		      "a codeword that cannot be corrected is a lost frame; RoCE answers with "
 		      "go-back-N",
-		      "links whose bit errors FEC corrects", "", "", "");
+		      "links whose bit errors FEC corrects",
+		      "the bit errors of fast links are not known",
+		      "mlxlink -d <device> -c, or the switch's FEC counters",
+		      "errors before FEC and beyond it");
 }
 
 /* ---- L03: modules ---- */
@@ -449,6 +455,22 @@ static void l04_peer(struct rs_gather *g, const char *host, const char *subject)
 			       (long long)theirs);
 }
 
+/* Is there another NIC of this board, whose rate is known? */
+static bool has_twin(const struct rs_audit *a, const char *host, const char *nic, const char *board)
+{
+	const char *other;
+	uint32_t at = 0;
+
+	while ((other = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *b = rs_facts_value(a->facts, host, other, "board_id");
+
+		if (strcmp(other, nic) && b && !strcmp(b, board) &&
+		    rs_look(a, host, other, "rate_gbps"))
+			return true;
+	}
+	return false;
+}
+
 /* A NIC slower than another of the same board in the same host. Other boards are other by right. */
 static void l04_sibling(struct rs_gather *g, const char *host, const char *nic)
 {
@@ -457,6 +479,8 @@ static void l04_sibling(struct rs_gather *g, const char *host, const char *nic)
 	const char *state = rs_facts_value(g->a->facts, host, nic, "port_state");
 	uint32_t at = 0;
 
+	if (!strncmp(nic, "nic/", 4) && board && !rate && state && !strcasecmp(state, "ACTIVE"))
+		g->unknown += has_twin(g->a, host, nic, board);
 	if (strncmp(nic, "nic/", 4) || !board || !rate || !rate->numeric ||
 	    (state && strcasecmp(state, "ACTIVE") && !strstr(state, "ACTIVE")))
 		return;
@@ -475,9 +499,11 @@ static void l04_sibling(struct rs_gather *g, const char *host, const char *nic)
 	rs_gather_fail(g, RS_CRITICAL, host, as_port(g->a, nic), rate, best,
 		       "%s: a NIC runs at %lldG, its twin %s at %lldG", host,
 		       (long long)rate->number, best->subject + 4, (long long)best->number);
-	rs_finding_fix(g->a, g->f, host, false, "link flap", NULL,
-		       "mlxlink -d %s -p 1 --speeds %lldG  # then look at module and cable",
-		       nic + 4, (long long)best->number);
+	rs_finding_fix(g->a, g->f, host, false, "link flap",
+		       rs_audit_text(g->a, "mlxlink -d %s -p 1 --speeds %lldG_4X", nic + 4,
+				     (long long)rate->number),
+		       "mlxlink -d %s -p 1 --speeds %lldG_%dX  # then look at module and cable",
+		       nic + 4, (long long)best->number, best->number >= 800 ? 8 : 4);
 }
 
 static void l04_link(struct rs_gather *g, const char *host, const char *subject)
@@ -494,7 +520,10 @@ static void l04(struct rs_audit *a, const struct rs_rule *r)
 	rs_gather_end(&g,
 		      "a ring runs at the rate of its slowest link, and a collective with all NICs "
 		      "waits for that one",
-		      "links with the speed of their other end and of their twins", "", "", "");
+		      "links with the speed of their other end and of their twins",
+		      "the rate of a NIC with twins is not known",
+		      "ibstat, or /sys/class/infiniband/*/ports/1/rate",
+		      "whether it is as fast as its twins");
 }
 
 const struct rs_rule rs_rules_links[] = {

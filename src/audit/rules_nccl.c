@@ -2,12 +2,66 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "audit/look.h"
 #include "audit/nccl.h"
 #include "audit/rails.h"
 #include "audit/rule.h"
 
 /* ---- N02 ---- */
+
+/* Without a log: what the list, or NCCL's own choice of all that is up, would take. */
+static void n02_devices(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA");
+	const struct rs_fact *ib = NULL, *eth = NULL;
+	const char *nic, *blind = NULL, *lists[2] = {"", ""};
+	unsigned n[2] = {0, 0};
+	struct rs_finding *x;
+	uint32_t at = 0;
+
+	if (!rs_nccl_env_seen(a, host))
+		return;
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const struct rs_fact *l = rs_facts_get(a->facts, host, nic, "link_layer");
+		const char *state = rs_facts_value(a->facts, host, nic, "port_state");
+		int k = l && !strcmp(l->value, "Ethernet");
+
+		if (hca ? !rs_look_hca(hca->value, nic + 4)
+			: state && strcasecmp(state, "ACTIVE") != 0)
+			continue;
+		if (!l) {
+			blind = nic;
+			continue;
+		}
+		*(k ? &eth : &ib) = l;
+		lists[k] = rs_audit_text(a, "%s%s%s", lists[k], n[k]++ ? "," : "", nic + 4);
+	}
+	if (!n[0] && !n[1])
+		return;
+	if (n[0] && n[1]) {
+		x = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+				   "%s takes %u InfiniBand and %u RoCE devices",
+				   hca ? "NCCL_IB_HCA" : "NCCL's own choice", n[0], n[1]);
+		rs_finding_fix(a, x, "all hosts of the job", true, NULL,
+			       hca ? rs_audit_text(a, "NCCL_IB_HCA=%s", hca->value)
+				   : "unset NCCL_IB_HCA",
+			       "NCCL_IB_HCA==%s", lists[n[1] > n[0]]);
+	} else if (blind) {
+		x = rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
+				   "the link layer of %s, which the job takes, is not known",
+				   blind + 4);
+		rs_finding_need(a, x, "ibstat, or /sys/class/infiniband/*/ports/1/link_layer",
+				"whether all devices of the job are of one kind");
+	} else {
+		x = rs_finding_new(a, r, RS_PASS, RS_CRITICAL, "all %u devices are %s", n[0] + n[1],
+				   n[0] ? "InfiniBand" : "RoCE");
+	}
+	rs_finding_subject(a, x, host, NULL);
+	rs_finding_fact(x, ib);
+	rs_finding_fact(x, eth);
+	rs_finding_fact(x, hca);
+}
 
 static void n02(struct rs_audit *a, const struct rs_rule *r)
 {
@@ -29,8 +83,10 @@ static void n02(struct rs_audit *a, const struct rs_rule *r)
 				n_roce++;
 			}
 		}
-		if (!n_ib && !n_roce)
+		if (!n_ib && !n_roce) {
+			n02_devices(a, r, host);
 			continue;
+		}
 		if (!n_ib || !n_roce) {
 			x = rs_finding_new(a, r, RS_PASS, RS_CRITICAL, "all %u devices are %s",
 					   n_ib + n_roce, n_ib ? "InfiniBand" : "RoCE");
@@ -82,7 +138,7 @@ static void n07_qps(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		what = "that many are more state than a NIC keeps at hand";
 	else if (spray == 1 && q->number > 1)
 		what = "the switches spray each packet: one queue pair is enough";
-	else if (spray == 0 && q->number < 2)
+	else if (spray == 0 && strcmp(sw->value, "flowlet") != 0 && q->number < 2)
 		what = "the switches hash by flow: a single flow a connection collides";
 	f = rs_finding_new(a, r, what ? RS_FAIL : RS_PASS, RS_MINOR,
 			   "%lld queue pairs a connection%s%s", (long long)q->number,
@@ -193,6 +249,8 @@ static void n11(struct rs_audit *a, const struct rs_rule *r)
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
 
+		uint32_t before = a->n_findings;
+
 		n11_level(a, r, host);
 		for (unsigned k = 0; off[k]; k++) {
 			const struct rs_fact *v = rs_facts_get(a->facts, host, "env", off[k]);
@@ -210,6 +268,11 @@ static void n11(struct rs_audit *a, const struct rs_rule *r)
 			rs_finding_fix(a, f, "all hosts of the job", true, NULL,
 				       rs_audit_text(a, "%s=1", off[k]), "unset %s", off[k]);
 		}
+		if (a->n_findings == before && rs_look_any(a, host, "env", "NCCL_"))
+			rs_finding_subject(a,
+					   rs_finding_new(a, r, RS_PASS, RS_MAJOR,
+							  "neither P2P nor shared memory is off"),
+					   host, NULL);
 	}
 }
 
@@ -230,28 +293,58 @@ static const struct {
 	{13, "RNR retry counter exceeded", "the receiver posts too slowly"},
 };
 
+static const struct rs_fact *completion(const struct rs_audit *a, const char *host, bool flush)
+{
+	const struct rs_fact *e;
+	uint32_t at = 0;
+
+	while ((e = rs_facts_next(a->facts, &at, host, "nccl", "completion_error")))
+		if (e->numeric && (e->number == 5) == flush)
+			return e;
+	return NULL;
+}
+
+static void n12_judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		      const struct rs_fact *e)
+{
+	struct rs_finding *f = NULL;
+
+	for (unsigned k = 0; k < sizeof(completions) / sizeof(*completions); k++) {
+		if (completions[k].status != e->number)
+			continue;
+		/* a flush alone is what another rank's error left behind */
+		f = rs_finding_new(a, r, e->number == 5 ? RS_UNKNOWN : RS_FAIL, RS_MAJOR,
+				   "completion error %d, %s", completions[k].status,
+				   completions[k].name);
+		rs_finding_why(a, f, "what to look at: %s", completions[k].hint);
+	}
+	if (!f)
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR, "completion error %lld",
+				   (long long)e->number);
+	if (f && f->verdict == RS_UNKNOWN)
+		rs_finding_need(a, f, "the logs of all ranks", "which rank's error came first");
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, e);
+	if (f)
+		f->confidence = RS_MEDIUM;
+}
+
 static void n12(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
-		const struct rs_fact *e;
+		const struct rs_fact *log = rs_facts_get(a->facts, host, "nccl", "log");
+		const struct rs_fact *e = completion(a, host, false);
 		struct rs_finding *f;
-		uint32_t at = 0;
 
-		while ((e = rs_facts_next(a->facts, &at, host, "nccl", "completion_error"))) {
-			for (unsigned k = 0; k < sizeof(completions) / sizeof(*completions); k++) {
-				if (completions[k].status != e->number)
-					continue;
-				f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
-						   "completion error %d, %s", completions[k].status,
-						   completions[k].name);
-				rs_finding_subject(a, f, host, NULL);
-				rs_finding_fact(f, e);
-				rs_finding_why(a, f, "what to look at: %s", completions[k].hint);
-				if (f)
-					f->confidence = RS_MEDIUM;
-			}
-			break;
+		e = e ? e : completion(a, host, true);
+		if (e) {
+			n12_judge(a, r, host, e);
+		} else if (log) {
+			f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
+					   "NCCL's log has no completion in error");
+			rs_finding_subject(a, f, host, NULL);
+			rs_finding_fact(f, log);
 		}
 	}
 }
@@ -323,28 +416,72 @@ static void n13(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- N14 ---- */
 
+/* A port that is up, or a device in NCCL's own list: RDMA could be used. */
+static const struct rs_fact *usable_rdma(const struct rs_audit *a, const char *host)
+{
+	const struct rs_fact *f = rs_facts_get(a->facts, host, "nccl", "using/0");
+	uint32_t at = 0;
+
+	if (f)
+		return f;
+	while ((f = rs_facts_next(a->facts, &at, host, "nic/", "port_state")))
+		if (!strcasecmp(f->value, "ACTIVE"))
+			return f;
+	at = 0;
+	while ((f = rs_facts_next(a->facts, &at, host, "nic/", "link")))
+		if (!strcmp(f->name, "link") && !strcmp(f->value, "Up"))
+			return f;
+	return NULL;
+}
+
+static void n14_socket(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const struct rs_fact *socket)
+{
+	const struct rs_fact *off = rs_nccl_env(a, host, "NCCL_IB_DISABLE");
+	const struct rs_fact *up = usable_rdma(a, host);
+	bool disabled = off && off->numeric && off->number;
+	struct rs_finding *f = rs_finding_new(a, r, up || disabled ? RS_FAIL : RS_UNKNOWN,
+					      RS_CRITICAL, "NCCL sends over TCP (NET/Socket)%s",
+					      disabled ? ": NCCL_IB_DISABLE forbids RDMA"
+					      : up     ? ", and RDMA devices are there"
+						       : "");
+
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, socket);
+	rs_finding_fact(f, disabled ? off : up);
+	rs_finding_why(a, f, "%s",
+		       disabled ? "one variable turns RDMA off for the whole job"
+				: "no RDMA device was usable: a missing libibverbs or "
+				  "/dev/infiniband in the container, ports that are down, or a "
+				  "list that names none");
+	if (disabled)
+		rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+			       rs_audit_text(a, "NCCL_IB_DISABLE=%s", off->value),
+			       "unset NCCL_IB_DISABLE");
+	else
+		rs_finding_need(a, f, "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,NET",
+				"why NET/IB was not used");
+	if (!up && !disabled)
+		rs_finding_need(a, f, "ibv_devinfo, inside the container",
+				"whether the job has RDMA devices at all");
+}
+
 static void n14(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
 		const struct rs_fact *socket = rs_facts_get(a->facts, host, "nccl", "via_socket");
+		const struct rs_fact *ib = rs_facts_get(a->facts, host, "nccl", "via_ib_gdr");
 		struct rs_finding *f;
 
-		if (!socket)
-			continue;
-		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL, "NCCL sends over TCP (NET/Socket)");
-		rs_finding_subject(a, f, host, NULL);
-		rs_finding_fact(f, socket);
-		rs_finding_fact(f, rs_nccl_env(a, host, "NCCL_IB_DISABLE"));
-		rs_finding_why(
-			a, f,
-			"no RDMA device was usable: NCCL_IB_DISABLE, a missing libibverbs or "
-			"/dev/infiniband in the container, or ports that are down");
-		if (rs_nccl_env(a, host, "NCCL_IB_DISABLE"))
-			rs_finding_fix(a, f, "all hosts of the job", true, NULL,
-				       "NCCL_IB_DISABLE=1", "unset NCCL_IB_DISABLE");
-		rs_finding_need(a, f, "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,NET",
-				"why NET/IB was not used");
+		ib = ib ? ib : rs_facts_get(a->facts, host, "nccl", "via_ib");
+		if (socket) {
+			n14_socket(a, r, host, socket);
+		} else if (ib) {
+			f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL, "NCCL sends by RDMA");
+			rs_finding_subject(a, f, host, NULL);
+			rs_finding_fact(f, ib);
+		}
 	}
 }
 

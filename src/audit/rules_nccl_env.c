@@ -736,6 +736,7 @@ static void n10(struct rs_audit *a, const struct rs_rule *r)
 
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
+		uint32_t before = a->n_findings;
 
 		for (unsigned k = 0; pins[k]; k++) {
 			const struct rs_fact *v = rs_facts_get(a->facts, host, "env", pins[k]);
@@ -756,6 +757,11 @@ static void n10(struct rs_audit *a, const struct rs_rule *r)
 				       rs_audit_text(a, "%s=%s", v->name, v->value), "unset %s",
 				       v->name);
 		}
+		if (a->n_findings == before && rs_look_any(a, host, "env", "NCCL_"))
+			rs_finding_subject(a,
+					   rs_finding_new(a, r, RS_PASS, RS_MINOR,
+							  "nothing is pinned for all operations"),
+					   host, NULL);
 	}
 }
 

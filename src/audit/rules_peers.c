@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "audit/bundles.h"
 #include "audit/hop.h"
 #include "audit/look.h"
 #include "audit/qos.h"
@@ -131,10 +132,85 @@ static const char *main_nic(const struct rs_audit *a, const char *host, const ch
 	return best;
 }
 
+/* The MTU of the interface that stands for a host. */
+static const struct rs_fact *main_mtu(const struct rs_audit *a, const char *host, const char **part)
+{
+	struct rs_qos_port port[1];
+	const char *nic = main_nic(a, host, "netdev"), *netdev;
+	const struct rs_fact *f;
+
+	netdev = nic ? rs_facts_value(a->facts, host, nic, "netdev") : NULL;
+	if (!netdev && rs_qos_ports(a, host, port, 1))
+		netdev = port[0].netdev;
+	f = netdev ? rs_facts_get(a->facts, host,
+				  rs_audit_text((struct rs_audit *)a, "netdev/%s", netdev), "mtu")
+		   : NULL;
+	*part = f ? strchr(f->subject, '/') + 1 : NULL;
+	return f && f->numeric ? f : NULL;
+}
+
+/* Interfaces differ: it matters as far as path MTUs do. */
+static void x02_interfaces(struct rs_audit *a, const struct rs_rule *r, struct ballot *b, bool told)
+{
+	bool paths = false;
+	struct rs_finding *f;
+
+	b->n = 0;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = host_at(a, i), *part;
+		const struct rs_fact *mtu = host ? main_mtu(a, host, &part) : NULL;
+
+		if (mtu)
+			vote(b, host, part, mtu->value, mtu);
+	}
+	for (unsigned i = 1; i < b->n; i++)
+		paths |= rs_qos_path_mtu(b->vote[i].fact->number) !=
+			 rs_qos_path_mtu(b->vote[0].fact->number);
+	f = result(a, r, b, paths && !told ? RS_CRITICAL : RS_MINOR, "the MTU of RoCE interfaces");
+	if (!f || f->verdict != RS_FAIL)
+		return;
+	rs_finding_why(a, f, "%s",
+		       paths ? "their path MTUs differ, too: the larger end's packets are dropped"
+			     : "RoCE's path MTU is the same in both; other traffic's is not");
+	for (unsigned i = 0; i < b->n && f->n_fixes < NAMED; i++)
+		if (odd(b, i))
+			rs_finding_fix(a, f, b->vote[i].host, false, "connections of the interface",
+				       rs_audit_text(a, "ip link set %s mtu %s", b->vote[i].part,
+						     b->vote[i].value),
+				       "ip link set %s mtu %s", b->vote[i].part,
+				       b->winner ? b->winner : "9000");
+}
+
+/* One host's MTU is known and another's is not. */
+static void x02_unseen(struct rs_audit *a, const struct rs_rule *r)
+{
+	const char *blind = NULL, *part;
+	struct rs_finding *f;
+	unsigned known = 0;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = host_at(a, i);
+
+		if (!host || !rs_look_has_rdma(a, host))
+			continue;
+		if (main_nic(a, host, "active_mtu") || main_mtu(a, host, &part))
+			known++;
+		else
+			blind = blind ? blind : host;
+	}
+	if (!known || !blind)
+		return;
+	f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR, "the MTU of %s is not known, that of %u %s",
+			   blind, known, known == 1 ? "other is" : "others is");
+	rs_finding_subject(a, f, blind, NULL);
+	rs_finding_need(a, f, "ibv_devinfo, or ip link", "whether it is the peers'");
+}
+
 static void x02(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_finding *f;
 	struct ballot b;
+	bool told;
 
 	if (!open_ballot(a, &b))
 		return;
@@ -147,7 +223,8 @@ static void x02(struct rs_audit *a, const struct rs_rule *r)
 			vote(&b, host, nic + 4, mtu->value, mtu);
 	}
 	f = result(a, r, &b, RS_CRITICAL, "the active MTU of RDMA ports");
-	if (f && f->verdict == RS_FAIL) {
+	told = f && f->verdict == RS_FAIL;
+	if (told) {
 		rs_finding_why(
 			a, f,
 			"an RC connection takes one path MTU: who takes its own larger one "
@@ -164,7 +241,9 @@ static void x02(struct rs_audit *a, const struct rs_rule *r)
 					       nd ? nd : "<netdev>");
 		}
 	}
+	x02_interfaces(a, r, &b, told);
 	free(b.vote);
+	x02_unseen(a, r);
 }
 
 /* ---- X04: rails ---- */
@@ -470,6 +549,73 @@ static void x05_hosts(struct rs_audit *a, const struct rs_rule *r, struct ballot
 	result(a, r, b, RS_MAJOR, what);
 }
 
+/* An interface's driver and firmware by one tool: does the package know that branch? */
+static void x05_pair(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		     const char *netdev, unsigned *right, struct rs_finding **strange)
+{
+	const char *driver = rs_facts_value(a->facts, host, netdev, "driver");
+	const struct rs_fact *package = rs_look(a, host, netdev, "version");
+	const struct rs_fact *fw = rs_look(a, host, netdev, "firmware-version");
+	const struct rs_bundle *b;
+	struct rs_finding *f;
+	unsigned branch;
+
+	if (!driver || strcmp(driver, "mlx5_core") || !package || !fw)
+		return;
+	b = rs_bundle_find(package->value, fw->value);
+	if (!b) {
+		if (!*strange) {
+			*strange = rs_finding_new(a, r, RS_UNKNOWN, RS_MINOR,
+						  "whether driver %s and firmware %.40s belong "
+						  "together is not known",
+						  package->value, fw->value);
+			rs_finding_need(a, *strange, "the vendor's release notes of the driver",
+					"which firmware it brings along");
+		}
+		rs_finding_subject(a, *strange, host, strchr(netdev, '/') + 1);
+		rs_finding_fact(*strange, package);
+		rs_finding_fact(*strange, fw);
+		return;
+	}
+	if (sscanf(fw->value, "%*u.%u.", &branch) != 1 || branch >= b->firmware) {
+		++*right;
+		return;
+	}
+	f = rs_finding_new(a, r, RS_FAIL, RS_MINOR,
+			   "firmware %.40s is older than what driver %s brings along (%u.%u)",
+			   fw->value, package->value, b->family, b->firmware);
+	rs_finding_subject(a, f, host, strchr(netdev, '/') + 1);
+	rs_finding_fact(f, package);
+	rs_finding_fact(f, fw);
+	rs_finding_why(a, f,
+		       "a driver offers what its own firmware knows; on an older one features are "
+		       "missing, and the pair was not tested (vendor's table as of %s)",
+		       b->seen);
+	rs_finding_fix(a, f, host, true, "reset of the NIC, or a reboot", NULL,
+		       "mlxup --query; mlxup -u  # or the board vendor's image of %u.%u", b->family,
+		       b->firmware);
+}
+
+static void x05_pairs(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = host_at(a, i), *netdev;
+		struct rs_finding *strange = NULL;
+		unsigned right = 0;
+		uint32_t at = 0;
+
+		while (host && (netdev = rs_facts_subject(a->facts, &at, host, "netdev/")))
+			x05_pair(a, r, host, netdev, &right, &strange);
+		if (right)
+			rs_finding_subject(a,
+					   rs_finding_new(a, r, RS_PASS, RS_MINOR,
+							  "driver and firmware belong together, on "
+							  "%u interface%s",
+							  right, right == 1 ? "" : "s"),
+					   host, NULL);
+	}
+}
+
 static void x05(struct rs_audit *a, const struct rs_rule *r)
 {
 	const char *board[64];
@@ -495,7 +641,8 @@ static void x05(struct rs_audit *a, const struct rs_rule *r)
 	for (unsigned k = 0; k < n; k++)
 		x05_board(a, r, &b, board[k]);
 	x05_hosts(a, r, &b, "host", "kernel", "the kernel");
-	x05_hosts(a, r, &b, "host", "module/nvidia", "the GPU driver");
+	x05_hosts(a, r, &b, "host", "gpu_driver", "the GPU driver");
+	x05_hosts(a, r, &b, "host", "cuda", "CUDA");
 	x05_hosts(a, r, &b, "nccl", "version", "NCCL");
 	b.n = 0;
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -507,6 +654,7 @@ static void x05(struct rs_audit *a, const struct rs_rule *r)
 	}
 	result(a, r, &b, RS_MAJOR, "the switches' system");
 	free(b.vote);
+	x05_pairs(a, r);
 }
 
 /* ---- X06: the environment ---- */
@@ -570,6 +718,7 @@ static void x06_judge(struct rs_audit *a, const struct rs_rule *r, struct ballot
 static void x06(struct rs_audit *a, const struct rs_rule *r)
 {
 	unsigned seen = 0, alike = 0, differ = 0;
+	const char *blind = NULL;
 	struct ballot b;
 
 	if (!open_ballot(a, &b))
@@ -579,6 +728,8 @@ static void x06(struct rs_audit *a, const struct rs_rule *r)
 		const struct rs_fact *e;
 		uint32_t at = 0;
 
+		if (host && !rs_look_any(a, host, "env", "NCCL_") && rs_look_has_rdma(a, host))
+			blind = blind ? blind : host;
 		if (!host || !rs_look_any(a, host, "env", "NCCL_"))
 			continue;
 		seen++;
@@ -595,6 +746,16 @@ static void x06(struct rs_audit *a, const struct rs_rule *r)
 		rs_finding_new(a, r, RS_PASS, RS_MAJOR,
 			       "%u variables of NCCL are alike on %u hosts", alike, seen);
 	free(b.vote);
+	if (seen && blind && !a->n_jobs) {
+		struct rs_finding *f = rs_finding_new(
+			a, r, RS_UNKNOWN, RS_MAJOR,
+			"NCCL's environment of %u host%s was read, that of %s was not", seen,
+			seen == 1 ? "" : "s", blind);
+
+		rs_finding_subject(a, f, blind, NULL);
+		rs_finding_need(a, f, "/proc/<pid of a rank>/environ, or the job's environment",
+				"whether its ranks have the same variables");
+	}
 }
 
 /* ---- X07: hardware ---- */
@@ -645,6 +806,19 @@ static const char *boards(struct rs_audit *a, const char *host)
 	return n ? text : NULL;
 }
 
+static void x07_two(struct rs_audit *a, const struct rs_rule *r, struct ballot *b, const char *what)
+{
+	struct rs_finding *f;
+
+	if (b->n != 2 || !strcmp(b->vote[0].value, b->vote[1].value))
+		return;
+	f = rs_finding_new(a, r, RS_UNKNOWN, RS_MINOR, "%s differs between two hosts", what);
+	rs_finding_subject(a, f, b->vote[0].host, NULL);
+	rs_finding_subject(a, f, b->vote[1].host, NULL);
+	rs_finding_need(a, f, "a third host, or a profile of what this model has (--profile)",
+			"which of the two is meant, if they are one model at all");
+}
+
 static void x07(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct ballot gpus, nics;
@@ -662,6 +836,8 @@ static void x07(struct rs_audit *a, const struct rs_rule *r)
 		vote(&nics, host, NULL, boards(a, host), NULL);
 	}
 	/* of two hosts that differ nobody knows which is meant, nor whether they are one model */
+	x07_two(a, r, &gpus, "where GPUs are on PCIe");
+	x07_two(a, r, &nics, "the set of NICs");
 	if (gpus.n > 2) {
 		count(&gpus);
 		if (gpus.kinds < 2 || gpus.winner)
@@ -697,8 +873,10 @@ const struct rs_rule rs_rules_peers[] = {
 	 "NICs of one board have one firmware; hosts one kernel, driver and NCCL; switches one "
 	 "system.",
 	 "Vendors support combinations; a fleet has one",
-	 "Any one release is right: what differs is told, and the minority named. Whether firmware "
-	 "and driver belong together is the vendor's table, which is not part of this program.",
+	 "Any one release is right: what differs is told, and the minority named. Which firmware a "
+	 "driver package brings along is in the vendor's tables (src/audit/bundles.c, with the "
+	 "date "
+	 "when they were read); a pair that is not there is UNKNOWN.",
 	 x05},
 	{"X06", "env-drift", RS_MAJOR, "NCCL's variables are equal on all hosts.",
 	 "NCCL's environment is read by each rank on its own",

@@ -113,17 +113,6 @@ static void r02(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- R03 ---- */
 
-/* The largest IB MTU that fits, as the kernel counts: netdev MTU less 96 (iboe_get_mtu). */
-static int ib_mtu(int64_t mtu)
-{
-	static const int sizes[] = {4096, 2048, 1024, 512, 256};
-
-	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
-		if (mtu - 96 >= sizes[i])
-			return sizes[i];
-	return 0;
-}
-
 /* What the port says it uses, against what its interface leaves room for. */
 static void r03_active(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		       const char *nic)
@@ -139,12 +128,13 @@ static void r03_active(struct rs_audit *a, const struct rs_rule *r, const char *
 	snprintf(subject, sizeof(subject), "netdev/%s", netdev ? netdev : "");
 	if (!active || !active->numeric || !layer || strcmp(layer, "Ethernet") ||
 	    (state && strcmp(state, "ACTIVE")) || !netdev ||
-	    !rs_facts_number(a->facts, host, subject, "mtu", &mtu) || ib_mtu(mtu) == active->number)
+	    !rs_facts_number(a->facts, host, subject, "mtu", &mtu) ||
+	    rs_qos_path_mtu(mtu) == active->number)
 		return;
 	f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
 			   "the port uses a path MTU of %lld; its interface's MTU %lld leaves room "
 			   "for %d",
-			   (long long)active->number, (long long)mtu, ib_mtu(mtu));
+			   (long long)active->number, (long long)mtu, rs_qos_path_mtu(mtu));
 	rs_finding_subject(a, f, host, nic + 4);
 	rs_finding_fact(f, active);
 	rs_finding_fact(f, rs_facts_get(a->facts, host, subject, "mtu"));
@@ -193,7 +183,7 @@ static void r03(struct rs_audit *a, const struct rs_rule *r)
 				r03_unseen(a, r, host, &port[p], &unseen);
 				continue;
 			}
-			active = ib_mtu(mtu);
+			active = rs_qos_path_mtu(mtu);
 			f = rs_finding_new(
 				a, r, active < 4096 ? RS_FAIL : RS_PASS, RS_MINOR,
 				"netdev MTU %lld allows a path MTU of %d: %.1f %% of the wire is "

@@ -142,6 +142,22 @@ static void s01(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- S02: PFC where the class goes ---- */
 
+/* Hosts protect a class, this port classifies, and nothing says for what PFC is on. */
+static bool pfc_hidden(const struct rs_gather *g, const struct rs_hop_view *v)
+{
+	if (!v->classifies || v->mask || v->pfc_seen || g->site.mask)
+		return false;
+	for (uint32_t i = 0; i < rs_facts_hosts(g->a->facts); i++) {
+		const char *host = rs_facts_host(g->a->facts, i);
+		struct rs_qos_port port[1];
+
+		if (!rs_facts_is_switch(g->a->facts, host) && rs_qos_ports(g->a, host, port, 1) &&
+		    rs_qos_pfc_mask(g->a, host, port[0].netdev) > 0)
+			return true;
+	}
+	return false;
+}
+
 /* The DSCP map of this port leads to a class that other ports protect, and here nobody does. */
 static void s02_port(struct rs_gather *g, const struct rs_hop_view *v)
 {
@@ -151,6 +167,10 @@ static void s02_port(struct rs_gather *g, const struct rs_hop_view *v)
 	int64_t tx = rs_hop_number(g->a, sw, port, "pfc_tx", 1);
 	struct rs_hop h;
 
+	if (pfc_hidden(g, v)) {
+		g->unknown++;
+		return;
+	}
 	if (here && (!rx || !tx)) {
 		rs_gather_fail(g, RS_CRITICAL, sw, port,
 			       rs_hop_fact(g->a, sw, port, rx ? "pfc_tx" : "pfc_rx"), NULL,
@@ -218,7 +238,11 @@ static void s02(struct rs_audit *a, const struct rs_rule *r)
 		&g,
 		"a port in the path without PFC drops what it cannot hold, whatever the other "
 		"ports do",
-		"ports with PFC on, both ways", "", "", "");
+		"ports with PFC on, both ways",
+		"hosts protect a class; for which priorities switch ports have PFC is not known",
+		"PORT_QOS_MAP of config_db.json, show priority-flow-control, show "
+		"class-of-service congestion-notification",
+		"PFC of each port");
 }
 
 /* ---- S03: headroom ---- */
@@ -415,41 +439,90 @@ static double xoff_depth(const struct rs_audit *a, const char *sw, const char *p
 	return k / (1 + k) * (double)size->number;
 }
 
+/* What stands in bytes, or in time at the port's rate (EOS). Negative: not known. */
+static double threshold(const struct rs_hop_view *v, int q, const char *which,
+			const struct rs_fact **fact)
+{
+	const struct rs_fact *ns;
+	double mbps;
+
+	*fact = rs_hop_fact(v->a, v->sw, v->port, "queue/%d/%s", q, which);
+	if (*fact && (*fact)->numeric)
+		return (double)(*fact)->number;
+	ns = rs_hop_fact(v->a, v->sw, v->port, "queue/%d/%s_ns", q, which);
+	mbps = (double)rs_hop_number(v->a, v->sw, v->port, "speed_mbps", -1);
+	if (!ns || !ns->numeric || mbps <= 0)
+		return -1;
+	*fact = ns;
+	return (double)ns->number * mbps / 8000;
+}
+
+/* The ingress of this switch that PFC stops first, and where: whichever port a packet came by, its
+ * own threshold counts. Negative: not known of any. */
+static double first_stop(const struct rs_hop_view *of, int p, const struct rs_fact **why,
+			 const char **where)
+{
+	double least = -1;
+	const char *port;
+	uint32_t at = 0;
+
+	while ((port = rs_hop_port(of->a, &at, of->sw))) {
+		const struct rs_fact *on = rs_hop_fact(of->a, of->sw, port, "pfc/%d", p), *w;
+		double d = on && on->numeric && on->number ? xoff_depth(of->a, of->sw, port, p, &w)
+							   : -1;
+
+		if (d < 0 || (least >= 0 && d >= least))
+			continue;
+		least = d;
+		*why = w;
+		*where = port;
+	}
+	return least;
+}
+
+/* Both thresholds against what n ingresses hold together when the first of them is stopped: with
+ * n = 1 least, n alpha / (1 + n alpha) of the pool with dynamic thresholds. */
 static void s05_port(struct rs_gather *g, const struct rs_hop_view *v)
 {
-	const char *sw = v->sw, *port = v->port;
-	unsigned mask = v->mask;
-
+	/* ports of one switch come one after another: its ingresses are asked once */
+	if (g->stop.sw != v->sw) {
+		for (int p = 0; p < 8; p++)
+			g->stop.depth[p] = first_stop(v, p, &g->stop.why[p], &g->stop.where[p]);
+		g->stop.sw = v->sw;
+	}
 	for (int p = 0; p < 8; p++) {
-		int q = mask >> p & 1 ? rs_hop_queue(v, p) : -1;
-		const struct rs_fact *kmin = rs_hop_fact(g->a, sw, port, "queue/%d/kmin", q), *why;
-		const struct rs_fact *kmax = rs_hop_fact(g->a, sw, port, "queue/%d/kmax", q);
-		double depth;
+		int q = v->mask >> p & 1 ? rs_hop_queue(v, p) : -1;
+		const struct rs_fact *low, *high;
+		double kmin = q < 0 ? -1 : threshold(v, q, "kmin", &low);
+		double kmax = q < 0 ? -1 : threshold(v, q, "kmax", &high);
+		double depth = g->stop.depth[p];
+		bool always;
 
-		if (q >= 0 && !kmin && rs_hop_fact(g->a, sw, port, "queue/%d/kmin_percent", q))
+		if (q >= 0 && kmin < 0 &&
+		    (rs_hop_fact(g->a, v->sw, v->port, "queue/%d/kmin_percent", q) ||
+		     rs_hop_fact(g->a, v->sw, v->port, "queue/%d/kmin_segments", q)))
 			g->unknown++;
-		if (q < 0 || !kmin || !kmin->numeric)
+		if (q < 0 || kmin < 0)
 			continue;
-		depth = xoff_depth(g->a, sw, port, p, &why);
 		if (depth < 0) {
 			g->unknown++;
-		} else if ((double)kmin->number >= depth ||
-			   (kmax && kmax->numeric && (double)kmax->number >= depth)) {
-			bool always = (double)kmin->number >= depth;
-
-			rs_gather_fail(g, always ? RS_MAJOR : RS_MINOR, sw, port, kmin, why,
-				       "on %s queue %d begins to mark at %lld B and marks all at "
-				       "%lld B, PFC stops one sender at %.0f B: %s",
-				       sw, q, (long long)kmin->number,
-				       (long long)(kmax ? kmax->number : kmin->number), depth,
-				       always ? "PFC always comes first"
-					      : "marking is not certain when PFC starts");
-			if (g->new_switch)
-				rs_hop_fix_ecn(g->a, g->f, sw, port, q, (int64_t)(depth / 10),
-					       (int64_t)(depth / 2));
-		} else {
-			g->passed++;
+			continue;
 		}
+		if (kmin < depth && kmax < depth) {
+			g->passed++;
+			continue;
+		}
+		always = kmin >= depth;
+		rs_gather_fail(g, always ? RS_MAJOR : RS_MINOR, v->sw, v->port, low, g->stop.why[p],
+			       "on %s queue %d begins to mark at %.0f B and marks all at %.0f B, "
+			       "PFC stops one sender (on %s) at %.0f B: %s",
+			       v->sw, q, kmin, kmax < 0 ? kmin : kmax,
+			       rs_hop_name(g->stop.where[p]), depth,
+			       always ? "PFC always comes first"
+				      : "marking is not certain when PFC starts");
+		if (g->new_switch)
+			rs_hop_fix_ecn(g->a, g->f, v->sw, v->port, q, (int64_t)(depth / 10),
+				       (int64_t)(depth / 2));
 	}
 }
 
@@ -464,7 +537,8 @@ static void s05(struct rs_audit *a, const struct rs_rule *r)
 		      "lossless queues that mark before PFC stops anyone",
 		      "whether marking begins before PFC is not known: the size of the shared pool "
 		      "is not",
-		      "the sizes of the shared buffer: SONiC BUFFER_POOL and BUFFER_PG, Junos show "
+		      "the sizes of the shared buffer, and on EOS of a segment: SONiC BUFFER_POOL "
+		      "and BUFFER_PG, Junos show "
 		      "class-of-service shared-buffer, Cumulus nv show interface <port> qos roce "
 		      "status",
 		      "the pool's size and alpha");
@@ -594,6 +668,8 @@ static void s07_port(struct rs_gather *g, const struct rs_hop_view *v)
 	int cnp = g->cnp, dscp;
 	int64_t sum = 0;
 
+	if (v->mask && !queues_seen(g->a, sw, port))
+		g->unknown++;
 	if (!v->mask || !queues_seen(g->a, sw, port))
 		return;
 	/* EOS takes per cents, which cannot exceed a hundred; others take weights */
@@ -626,7 +702,10 @@ static void s07(struct rs_audit *a, const struct rs_rule *r)
 	g.cnp = cnp_dscp(a, &g.cnp_fact);
 	each_port(&g, s07_port);
 	rs_gather_end(&g, "what may be filled at will is not to starve the training traffic",
-		      "ports whose schedulers leave the lossless queue its share", "", "", "");
+		      "ports whose schedulers leave the lossless queue its share",
+		      "how queues are scheduled is not known",
+		      "QUEUE and SCHEDULER of config_db.json, show qos interfaces",
+		      "what is served before the lossless queue");
 }
 
 /* ---- S08: the PFC watchdog ---- */
@@ -762,6 +841,8 @@ static void s09_netdev(struct rs_gather *g, const char *host, const char *netdev
 		rs_hop_fix_mtu(g->a, g->f, sw, port, mtu->number);
 		return;
 	}
+	if ((!mfs || !mfs->numeric) && rs_hop_peer(g->a, host, netdev + 7, &sw, &port))
+		g->unknown++;
 	if (!mfs || !mfs->numeric || mfs->number < 64)
 		return;
 	/* some name their MTU instead of the frame: only what is beyond doubt fails */
@@ -799,7 +880,10 @@ static void s09(struct rs_audit *a, const struct rs_rule *r)
 	rs_gather_end(&g,
 		      "a frame that is too long is dropped without a word; short messages still "
 		      "pass, so that jobs hang instead of failing",
-		      "interfaces whose switch port takes their packets", "", "", "");
+		      "interfaces whose switch port takes their packets",
+		      "which packets a host's switch port takes is not known",
+		      "the switch's configuration of the port, or lldpctl with its frame size",
+		      "the port's MTU");
 }
 
 /* ---- S10: twins ---- */
@@ -883,6 +967,7 @@ static void s10_pair(struct rs_gather *g, const char *x, const char *y)
 		}
 	}
 	g->passed += compared != 0;
+	g->unknown += !compared;
 }
 
 static void s10(struct rs_audit *a, const struct rs_rule *r)
@@ -906,7 +991,9 @@ static void s10(struct rs_audit *a, const struct rs_rule *r)
 	rs_gather_end(&g,
 		      "flows that ECMP spreads over twins meet another class, threshold or "
 		      "protection by chance of their hash",
-		      "pairs of switches that are alike in QoS", "", "", "");
+		      "pairs of switches that are alike in QoS",
+		      "switches of one role have no QoS in common that could be compared",
+		      "the whole configuration of both", "maps, PFC, thresholds");
 }
 
 /* ---- S11: hash and adaptive routing ---- */
@@ -939,7 +1026,7 @@ static void s11_seeds(struct rs_gather *g, const char *x, const char *y)
 
 static void s11(struct rs_audit *a, const struct rs_rule *r)
 {
-	struct rs_gather g = gather(a, r);
+	struct rs_gather g = {.a = a, .r = r, .unseen = RS_MINOR};
 	const char *with = NULL, *without = NULL;
 
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -968,8 +1055,10 @@ static void s11(struct rs_audit *a, const struct rs_rule *r)
 					       "no-l4-source-port; commit");
 		} else if (l4) {
 			g.passed++;
+		} else if (sw && !ar) {
+			g.unknown++;
 		}
-		if (ar && !strcmp(ar, "on"))
+		if (ar && strcmp(ar, "off") != 0)
 			with = sw;
 		else if (ar)
 			without = sw;
@@ -991,7 +1080,11 @@ static void s11(struct rs_audit *a, const struct rs_rule *r)
 	rs_gather_end(&g,
 		      "RoCE's only entropy is the UDP source port; without it all QPs of a pair of "
 		      "hosts share one link",
-		      "switches whose hash has the source port", "", "", "");
+		      "switches whose hash has the source port",
+		      "what switches hash by, and whether they spray, is not known",
+		      "SWITCH_HASH of config_db.json, nv show system forwarding, show "
+		      "forwarding-options enhanced-hash-key, show load-balance profile",
+		      "whether the UDP source port is in it");
 }
 
 /* ---- S12: oversubscription ---- */
@@ -999,6 +1092,7 @@ static void s11(struct rs_audit *a, const struct rs_rule *r)
 static void s12_switch(struct rs_audit *a, const struct rs_rule *r, const char *sw)
 {
 	double down = 0, up = 0;
+	unsigned blind = 0;
 	uint32_t at = 0;
 	const char *port;
 	struct rs_finding *f;
@@ -1011,12 +1105,20 @@ static void s12_switch(struct rs_audit *a, const struct rs_rule *r, const char *
 
 		for (uint32_t i = 0; who && i < rs_facts_hosts(a->facts); i++)
 			is_switch |= switch_at(a, i) && !strcmp(rs_facts_host(a->facts, i), who);
+		blind += who && gbps <= 0;
 		if (!who || gbps <= 0)
 			continue;
 		if (is_switch)
 			up += gbps;
 		else
 			down += gbps;
+	}
+	if (blind && (up <= 0 || down <= 0)) {
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_INFO,
+				   "neighbours of %s are known, the speed of their links is not",
+				   sw);
+		rs_finding_subject(a, f, sw, NULL);
+		rs_finding_need(a, f, "show interfaces status", "the speed of each link");
 	}
 	if (up <= 0 || down <= 0)
 		return;
@@ -1098,6 +1200,7 @@ static void s13_port(struct rs_gather *g, const struct rs_hop_view *v)
 	const char *sw = v->sw, *port = v->port;
 	static const char *const names[] = {"lossless_tx_discards", "lossless_rx_discards"};
 	const char *mode = rs_facts_value(g->a->facts, sw, "host", "roce_mode");
+	unsigned before = g->passed, failed = g->ports;
 
 	for (unsigned i = 0; i < 2; i++) {
 		struct rs_rise dropped, rx, tx;
@@ -1115,6 +1218,9 @@ static void s13_port(struct rs_gather *g, const struct rs_hop_view *v)
 			 i ? "RoCE on reception" : "RoCE on sending");
 	}
 	s13_queues(g, v);
+	/* lossless, and neither drops nor pauses were read */
+	if (v->mask && g->passed == before && g->ports == failed)
+		g->unknown++;
 }
 
 /* How long the neighbour had a lossless priority of this port stopped, of the time between two
@@ -1142,7 +1248,7 @@ static void s13_paused(struct rs_gather *g, const struct rs_hop_view *v)
 
 static void s13(struct rs_audit *a, const struct rs_rule *r)
 {
-	struct rs_gather g = gather(a, r), paused = gather(a, r);
+	struct rs_gather g = {.a = a, .r = r, .unseen = RS_MINOR}, paused = gather(a, r);
 
 	each_port(&paused, s13_paused);
 	if (paused.f)
@@ -1159,7 +1265,10 @@ static void s13(struct rs_audit *a, const struct rs_rule *r)
 	rs_gather_end(&g,
 		      "a lossless class that drops has headroom too small, PFC off on the way, or "
 		      "a peer that does not obey; each drop costs a go-back-N",
-		      "lossless queues without drops", "", "", "");
+		      "lossless queues without drops", "whether lossless queues drop is not known",
+		      "SONiC show queue counters and show pfc counters, Cumulus nv show interface "
+		      "<port> qos roce counters, EOS show interfaces counters queue drops",
+		      "drops and pauses");
 }
 
 /* ---- S14: too many lossless classes ---- */
@@ -1170,6 +1279,7 @@ static void s14_port(struct rs_gather *g, const struct rs_hop_view *v)
 	unsigned mask = v->mask;
 	int n = __builtin_popcount(mask);
 
+	g->unknown += pfc_hidden(g, v);
 	if (n > 2)
 		rs_gather_fail(g, RS_MINOR, sw, port,
 			       rs_hop_fact(g->a, sw, port, "pfc/%d", __builtin_ctz(mask)), NULL,
@@ -1186,7 +1296,9 @@ static void s14(struct rs_audit *a, const struct rs_rule *r)
 	rs_gather_end(&g,
 		      "each lossless priority of each port reserves headroom that the shared pool "
 		      "then lacks",
-		      "ports with at most two lossless priorities", "", "", "");
+		      "ports with at most two lossless priorities",
+		      "how many priorities are lossless is not known",
+		      "the switch's PFC configuration", "PFC of each port");
 }
 
 /* ---- S15: configured and not in force ---- */
@@ -1220,8 +1332,10 @@ static void s15_port(struct rs_gather *g, const struct rs_hop_view *v)
 		if (strncmp(f->name, "applied/", 8))
 			continue;
 		is = rs_look(g->a, sw, port, "operational/%s", f->name + 8);
-		if (!is)
+		if (!is) {
+			g->unknown++;
 			continue;
+		}
 		if (in_force(f->value, is->value)) {
 			g->passed++;
 			continue;
@@ -1236,13 +1350,91 @@ static void s15_port(struct rs_gather *g, const struct rs_hop_view *v)
 	}
 }
 
+/* What makes the saved configuration the running one, and the other way round. */
+static void s15_fix(struct rs_audit *a, struct rs_finding *f, const char *sw)
+{
+	static const struct {
+		const char *os, *keep, *back, *interrupts;
+	} ways[] = {
+		{"SONiC", "sudo config save -y", "sudo config reload -y",
+		 "all ports, for a minute"},
+		{"EOS", "copy running-config startup-config", "configure replace startup-config",
+		 "what differs"},
+		{"Junos", "commit", "rollback 0", NULL},
+		{"Cumulus", "nv config save", "nv config apply startup", "what differs"},
+	};
+
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		if (strcmp(ways[i].os, rs_hop_os(a, sw)))
+			continue;
+		rs_finding_fix(a, f, sw, true, NULL, NULL, "%s  # what runs is meant",
+			       ways[i].keep);
+		rs_finding_choice(f);
+		rs_finding_fix(a, f, sw, true, ways[i].interrupts, NULL,
+			       "%s  # what is saved is meant", ways[i].back);
+	}
+}
+
+/* Is this of a switch's configuration, rather than a counter or a neighbour? */
+static bool is_setting(const char *name)
+{
+	static const char *const settings[] = {
+		"dscp_to_tc/", "tc_to_pg/", "tc_to_queue/", "pfc/",       "queue/",   "pg/",
+		"trust",       "mtu",       "fec",          "speed_mbps", "watchdog", "cable_m"};
+
+	for (unsigned i = 0; i < sizeof(settings) / sizeof(*settings); i++)
+		if (!strncmp(name, settings[i], strlen(settings[i])))
+			return !strstr(name, "/dropped") && !strstr(name, "/status") &&
+			       !strstr(name, "/detected") && !strstr(name, "/restored");
+	return false;
+}
+
+/* Two files of one switch that are whole configurations: the one saved and the one running. What
+ * they say differently is lost at the next boot, or not in force yet. */
+static void s15_files(struct rs_gather *g, const char *sw)
+{
+	const struct rs_fact *f, *before = NULL;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(g->a->facts, &at, sw, "port/", ""))) {
+		bool same = before && !strcmp(before->subject, f->subject) &&
+			    !strcmp(before->name, f->name);
+
+		if (same && is_setting(f->name) && strcmp(before->file, f->file)) {
+			if (in_force(before->value, f->value)) {
+				g->passed++;
+			} else {
+				rs_gather_fail(g, RS_MAJOR, sw, f->subject, before, f,
+					       "%s is %s in one configuration of %s and %s in "
+					       "another: what runs is not what is saved",
+					       f->name, before->value, sw, f->value);
+				if (g->new_switch)
+					s15_fix(g->a, g->f, sw);
+			}
+		}
+		before = f;
+	}
+}
+
 static void s15(struct rs_audit *a, const struct rs_rule *r)
 {
-	struct rs_gather g = gather(a, r);
+	struct rs_gather g = gather(a, r), files = gather(a, r);
 
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		if (switch_at(a, i))
+			s15_files(&files, switch_at(a, i));
+	if (files.f || files.passed)
+		rs_gather_end(&files,
+			      "at the next boot the switch comes up with what is saved: a change "
+			      "that was never saved is lost, one that was saved and never loaded "
+			      "comes unasked",
+			      "settings that are alike in the saved and the running configuration",
+			      "", "", "");
 	each_port(&g, s15_port);
 	rs_gather_end(&g, "what was set does nothing until it is in force",
-		      "settings that are in force", "", "", "");
+		      "settings that are in force", "whether what is set is in force is not known",
+		      "nv show interface <port> qos roce status (operational beside applied)",
+		      "the operational values");
 }
 
 #define PFC_STANDARD "IEEE 802.1Q-2022 clause 36 (PFC)"
@@ -1276,12 +1468,15 @@ const struct rs_rule rs_rules_switch[] = {
 	 "very queue of the class, which may have another number than the priority.",
 	 s04},
 	{"S05", "ecn-before-pfc", RS_MAJOR,
-	 "Kmin lies below the depth at which one ingress crosses XOFF.",
+	 "Kmin lies below the depth at which the first ingress crosses XOFF.",
 	 "DCQCN (SIGCOMM 2015) section 4; SAI dynamic thresholds",
 	 "With a dynamic threshold alpha one ingress is stopped at alpha / (1 + alpha) of the "
 	 "shared "
-	 "pool. Marking must begin before, and be certain before, or senders are paused without "
-	 "ever having been told to slow down.",
+	 "pool, n of them together at n alpha / (1 + n alpha): one alone is the first, and of a "
+	 "switch's ports the one with the least threshold. Marking must begin before, and be "
+	 "certain "
+	 "before, or senders are paused without ever having been told to slow down. Thresholds in "
+	 "time count at the port's rate; those in segments or per cent need the platform's sizes.",
 	 s05},
 	{"S06", "cnp-queue", RS_MAJOR,
 	 "CNPs have a queue of their own, not the lossless one, and are not dropped early.",
@@ -1335,8 +1530,12 @@ const struct rs_rule rs_rules_switch[] = {
 	 s13},
 	{"S14", "lossless-sprawl", RS_MINOR, "At most two priorities are lossless on a port.",
 	 PFC_STANDARD, "Headroom is reserved for each, used or not.", s14},
-	{"S15", "not-applied", RS_MAJOR, "What is configured is in force.",
-	 "Cumulus nv show: columns operational and applied",
-	 "Sizes are rounded to cells of the buffer: within a tenth they are one setting.", s15},
+	{"S15", "not-applied", RS_MAJOR, "What is configured is in force, and what runs is saved.",
+	 "Cumulus nv show: columns operational and applied; SONiC config_db.json beside show "
+	 "runningconfiguration; EOS startup-config beside running-config",
+	 "Two configurations of one switch are held against each other setting by setting; so are "
+	 "the columns of nv show. Sizes are rounded to cells of the buffer: within a tenth they "
+	 "are one setting. A Junos candidate that is not committed is not read.",
+	 s15},
 	{0},
 };

@@ -285,7 +285,7 @@ static void test_gpus_are_in_the_same_places(void **state)
 static void test_two_hosts_that_differ_may_be_two_models(void **state)
 {
 	assert_int_equal(verdict("X07", FACTS(GPU("a", "0000:19:00.0"), GPU("b", "0000:3b:00.0"))),
-			 RS_NA);
+			 RS_UNKNOWN);
 	assert_int_equal(verdict("X07", FACTS(GPU("a", "0000:19:00.0"), GPU("b", "0000:3b:00.0"),
 					      GPU("c", "0000:5e:00.0"))),
 			 RS_NA);
