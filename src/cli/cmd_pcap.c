@@ -255,6 +255,12 @@ static void text(const struct rs_follow *f, const struct options *o, FILE *out)
 	}
 	cnps(f, out);
 	story(f, o, out);
+	if (t->merged)
+		fprintf(out,
+			"\n%llu frames were several packets each, merged by a host's offload: "
+			"taken "
+			"apart\n",
+			(unsigned long long)t->merged);
 	if (t->cut)
 		fprintf(out,
 			"\nOf %llu packets the capture kept the first bytes only: their ICRCs are "
@@ -347,6 +353,7 @@ static int json(const struct rs_follow *f, const struct options *o, FILE *out)
 	rs_json_uint(j, "roce", t->roce);
 	rs_json_uint(j, "pfc", t->pfc);
 	rs_json_uint(j, "other", t->other);
+	rs_json_uint(j, "merged", t->merged);
 	rs_json_uint(j, "cut", t->cut);
 	rs_json_uint(j, "truncated", t->truncated);
 	rs_json_uint(j, "malformed", t->malformed);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "wire/follow.h"
+#include "wire/segment.h"
 
 enum {
 	STREAMS_MAX = 1 << 16,
@@ -15,6 +16,8 @@ enum {
 	GAPS = 64,    /* ranges of PSNs that are missing */
 	IDENTS = 256, /* of the latest requests: the same one twice is the same packet */
 	ANY_QP = 1 << 24,
+	SEARCHES_MAX = 4096, /* in vain, for the packets that a wrong one may consist of */
+	EARLY = 64,
 	READS = 64, /* READs and atomics of a stream whose answers are followed */
 };
 
@@ -52,6 +55,8 @@ struct stream {
 	struct rs_follow_stream s;
 	uint32_t next_in_bucket;
 	bool started, guessed; /* guessed: whose peer_qp it is */
+	bool ids_repeat;       /* identifications go back: they do not tell packets apart */
+	uint16_t last_id;
 	uint16_t sport;
 	uint32_t asked_psn; /* of the latest packet that asks for an answer */
 	uint32_t next;      /* PSN that the next new request has */
@@ -69,6 +74,8 @@ struct stream {
 	struct gap gap[GAPS];
 	struct ident ident[IDENTS];
 	uint32_t first_psn;
+	uint32_t early[EARLY]; /* events: answers to PSNs that were not seen yet */
+	unsigned n_early;
 	uint32_t answers_at, cnps_at; /* interfaces; UINT32_MAX: none yet */
 };
 
@@ -85,6 +92,8 @@ struct rs_follow {
 	struct rs_follow_totals t;
 	int64_t first_ns, now_ns;
 	uint32_t interface; /* of the packet at hand */
+	size_t segment;     /* of the latest merged frame */
+	unsigned not_merged;
 	uint8_t again[RS_MAX_PAYLOAD + RS_MAX_HEADERS + RS_TRAILER_MAX];
 };
 
@@ -153,6 +162,27 @@ static bool is(uint8_t opcode, uint8_t operation)
 static bool is_read(uint8_t opcode)
 {
 	return is(opcode, RS_OP_READ_REQUEST);
+}
+
+/* Is the frame several packets that a host has merged? Where its ICRC is right it is one. */
+static bool merged(struct rs_follow *f, const uint8_t *frame, size_t n, size_t on_wire,
+		   struct rs_segments *s)
+{
+	struct rs_frame fr;
+	struct rs_packet p;
+	enum rs_decode d;
+
+	if (on_wire > n || f->not_merged == SEARCHES_MAX)
+		return false;
+	d = rs_frame_decode(frame, n, &fr, &p, NULL);
+	if (d == RS_DECODE_OTHER || (d == RS_DECODE_OK && (fr.icrc_ok || p.kind != RS_KIND_ROCE)))
+		return false;
+	if (!rs_segments_find(frame, n, f->segment, s)) {
+		f->not_merged++;
+		return false;
+	}
+	f->segment = s->size;
+	return true;
 }
 
 /* ---- Path MTU ---- */
@@ -239,13 +269,8 @@ static bool swapped(const struct rs_frame *fr)
 	return memcmp(fr->sip, fr->dip, 16) > 0;
 }
 
-void rs_follow_learn(struct rs_follow *f, const uint8_t *frame, size_t n)
-{
-	rs_follow_learn_part(f, frame, n, n);
-}
-
 /* First and Middle packets are as long as the path MTU (9.2.6). */
-void rs_follow_learn_part(struct rs_follow *f, const uint8_t *frame, size_t n, size_t on_wire)
+static void learn(struct rs_follow *f, const uint8_t *frame, size_t n, size_t on_wire)
 {
 	struct rs_frame fr;
 	struct rs_packet p;
@@ -267,6 +292,27 @@ void rs_follow_learn_part(struct rs_follow *f, const uint8_t *frame, size_t n, s
 		  make_path(f, swapped(&fr) ? fr.dip : fr.sip, swapped(&fr) ? fr.sip : fr.dip,
 			    ANY_QP),
 		  p.payload_bytes);
+}
+
+void rs_follow_learn_part(struct rs_follow *f, const uint8_t *frame, size_t n, size_t on_wire)
+{
+	struct rs_segments s;
+	uint8_t room[RS_SEGMENT_ROOM];
+
+	if (!merged(f, frame, n, on_wire, &s)) {
+		learn(f, frame, n, on_wire);
+		return;
+	}
+	for (unsigned k = 0; k < s.n; k++) {
+		size_t bytes = rs_segment_get(&s, k, room);
+
+		learn(f, room, bytes, bytes);
+	}
+}
+
+void rs_follow_learn(struct rs_follow *f, const uint8_t *frame, size_t n)
+{
+	rs_follow_learn_part(f, frame, n, n);
 }
 
 /* Of requests to a queue pair; of a path without a message of several packets the largest between
@@ -597,6 +643,25 @@ static void order_of_message(struct rs_follow *f, struct stream *s, const struct
 	}
 }
 
+/* A gap covers what was answered: the request was sent, and the capture missed it. */
+static void forgive(struct rs_follow *f, struct stream *s, uint32_t psn)
+{
+	unsigned left = 0;
+
+	for (unsigned i = 0; i < s->n_early; i++) {
+		struct rs_follow_event *e = &f->event[s->early[i]];
+
+		if (rs_psn_diff(e->psn, psn) >= 0) {
+			s->early[left++] = s->early[i];
+			continue;
+		}
+		e->kind = RS_FOLLOW_GAP;
+		snprintf(e->what, sizeof(e->what), "an answer to a request that was not captured");
+		f->t.wrong--;
+	}
+	s->n_early = left;
+}
+
 static void new_request(struct rs_follow *f, struct stream *s, const struct rs_packet *p)
 {
 	int32_t ahead = s->started ? rs_psn_diff(p->psn, s->next) : 0;
@@ -606,6 +671,7 @@ static void new_request(struct rs_follow *f, struct stream *s, const struct rs_p
 
 		s->s.gaps++;
 		s->s.gap_psns += (uint32_t)ahead;
+		forgive(f, s, p->psn);
 		if (e) {
 			e->n = (uint32_t)ahead;
 			snprintf(e->what, sizeof(e->what), "%d PSNs from 0x%06x were not seen",
@@ -634,6 +700,10 @@ static void request(struct rs_follow *f, struct stream *s, const struct rs_packe
 	bool old = s->started && rs_psn_diff(p->psn, s->next) < 0;
 	bool twice = same_packet(s, p->psn, ip_id);
 
+	/* segmentation offload numbers the packets of each send from the same identification on */
+	s->ids_repeat |= s->started && !old && (uint16_t)(ip_id - s->last_id - 1) >= 0x7fff;
+	s->last_id = ip_id;
+	twice &= !s->ids_repeat;
 	s->sport = p->sport;
 	s->s.packets++;
 	s->s.frame_bytes += p->frame_bytes;
@@ -773,6 +843,8 @@ static void answer(struct rs_follow *f, struct stream *s, const struct rs_packet
 	s->s.last_ns = f->now_ns;
 	if (s->started && rs_psn_diff(p->psn, s->next) >= 0) {
 		wrong(f, s, p->psn, "an answer to a PSN that was not sent (9.7.5.1)");
+		if (s->n_early < EARLY && f->n_events)
+			s->early[s->n_early++] = f->n_events - 1;
 		return;
 	}
 	s->last_answer_ns = f->now_ns;
@@ -894,20 +966,7 @@ static int undecoded(struct rs_follow *f, enum rs_decode d, const struct rs_erro
 	return 0;
 }
 
-int rs_follow_packet(struct rs_follow *f, uint32_t interface, int64_t when_ns, const uint8_t *frame,
-		     size_t n)
-{
-	return rs_follow_part(f, interface, when_ns, frame, n, n);
-}
-
-void rs_follow_foreign(struct rs_follow *f)
-{
-	f->t.frames++;
-	f->t.other++;
-}
-
-int rs_follow_part(struct rs_follow *f, uint32_t interface, int64_t when_ns, const uint8_t *frame,
-		   size_t n, size_t on_wire)
+static int one(struct rs_follow *f, const uint8_t *frame, size_t n, size_t on_wire)
 {
 	struct rs_error why = {0};
 	struct rs_frame fr;
@@ -916,11 +975,6 @@ int rs_follow_part(struct rs_follow *f, uint32_t interface, int64_t when_ns, con
 	enum rs_decode d;
 	uint32_t flags;
 
-	if (f->first_ns == INT64_MIN)
-		f->first_ns = when_ns;
-	f->t.frames++;
-	f->interface = interface;
-	f->now_ns = when_ns - f->first_ns;
 	d = rs_frame_decode_part(frame, n, on_wire, &fr, &p, &why);
 	if (d != RS_DECODE_OK)
 		return undecoded(f, d, &why);
@@ -944,12 +998,47 @@ int rs_follow_part(struct rs_follow *f, uint32_t interface, int64_t when_ns, con
 	s = stream_of(f, fr.sip, fr.dip, p.dest_qp, p.opcode & 0xe0);
 	if (!s)
 		return f->n_streams == STREAMS_MAX ? 0 : -ENOMEM;
-	if (s->s.interface != interface)
+	if (s->s.interface != f->interface)
 		return 0;
 	request(f, s, &p, fr.ipv6 ? 0 : fr.ip_id);
 	if (p.dest_qp == 1 && s->s.transport == RS_UD)
 		management(f, s, &p);
 	return 0;
+}
+
+int rs_follow_packet(struct rs_follow *f, uint32_t interface, int64_t when_ns, const uint8_t *frame,
+		     size_t n)
+{
+	return rs_follow_part(f, interface, when_ns, frame, n, n);
+}
+
+void rs_follow_foreign(struct rs_follow *f)
+{
+	f->t.frames++;
+	f->t.other++;
+}
+
+int rs_follow_part(struct rs_follow *f, uint32_t interface, int64_t when_ns, const uint8_t *frame,
+		   size_t n, size_t on_wire)
+{
+	struct rs_segments s;
+	uint8_t room[RS_SEGMENT_ROOM];
+	int err = 0;
+
+	if (f->first_ns == INT64_MIN)
+		f->first_ns = when_ns;
+	f->t.frames++;
+	f->interface = interface;
+	f->now_ns = when_ns - f->first_ns;
+	if (!merged(f, frame, n, on_wire, &s))
+		return one(f, frame, n, on_wire);
+	f->t.merged++;
+	for (unsigned k = 0; !err && k < s.n; k++) {
+		size_t bytes = rs_segment_get(&s, k, room);
+
+		err = one(f, room, bytes, bytes);
+	}
+	return err;
 }
 
 int rs_follow_finish(struct rs_follow *f)

@@ -69,6 +69,7 @@ struct rs_follow_stream {
 
 struct rs_follow_totals {
 	uint64_t frames, roce, other, truncated, malformed, bad_icrc, not_reencoded, pfc, wrong;
+	uint64_t merged; /* frames of several packets (wire/segment.h); roce counts these */
 	uint64_t cut; /* the capture kept their first bytes only: ICRC and payload are not known */
 };
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/bytes.h"
 #include "wire/follow.h"
 #include "wire/pcapng.h"
 
@@ -184,6 +185,13 @@ static void test_answer_to_what_was_not_sent_is_wrong(void **state)
 	assert_int_equal(rs_follow_totals(s.f)->wrong, 0);
 	frame(&s, true, RS_OP_ACKNOWLEDGE, 11, 0, 0x1f000002, false);
 	assert_int_equal(rs_follow_totals(s.f)->wrong, 1);
+	/* but the capture had missed it, as what follows says */
+	frame(&s, false, RS_OP_SEND_ONLY, 12, 8, 0, true);
+	assert_int_equal(rs_follow_totals(s.f)->wrong, 0);
+	assert_int_equal(count(s.f, RS_FOLLOW_WRONG), 0);
+	frame(&s, true, RS_OP_ACKNOWLEDGE, 13, 0, 0x1f000002, false);
+	frame(&s, false, RS_OP_SEND_ONLY, 13, 8, 0, true);
+	assert_int_equal(rs_follow_totals(s.f)->wrong, 1);
 	rs_follow_destroy(s.f);
 }
 
@@ -279,6 +287,53 @@ static void test_queue_pairs_with_the_same_psns_find_their_answers(void **state)
 	rs_follow_destroy(s.f);
 }
 
+/* As a host's own capture shows what its network card cuts: one IP packet, three ICRCs. */
+static void test_merged_packets_are_taken_apart(void **state)
+{
+	for (unsigned ipv6 = 0; ipv6 < 2; ipv6++) {
+		uint8_t whole[8000], piece[2000];
+		size_t head = ipv6 ? 62 : 42, n = head;
+		struct rs_packet p = {.dest_qp = 0x12, .pkey = 0xffff, .sport = 0xc000};
+		struct rs_frame fr;
+		struct scene s;
+
+		begin(&s);
+		rs_frame_of_endpoints(&fr, 0, 1, ipv6);
+		fr.dport = 4791;
+		for (unsigned k = 0; k < 3; k++) {
+			long m;
+
+			p.opcode = k < 2 ? RS_OP_WRITE_MIDDLE : RS_OP_WRITE_LAST;
+			p.psn = rs_psn_add(0xffffff, k);
+			p.payload_bytes = k < 2 ? 1024 : 77;
+			fr.ip_id = (uint16_t)k;
+			m = rs_frame_encode(&fr, &p, piece, sizeof(piece));
+			if (!k)
+				memcpy(whole, piece, head);
+			memcpy(whole + n, piece + head, (size_t)m - head);
+			n += (size_t)m - head;
+		}
+		rs_put16(whole + head - 4, (uint32_t)(n - head + 8));
+		rs_put16(whole + 14 + (ipv6 ? 4 : 2), (uint32_t)(n - 14 - (ipv6 ? 40 : 0)));
+		if (!ipv6) {
+			rs_put16(whole + 24, 0);
+			rs_put16(whole + 24, rs_internet_checksum(whole + 14, 20));
+		}
+		rs_follow_learn(s.f, whole, n);
+		assert_int_equal(rs_follow_packet(s.f, 0, 0, whole, n), 0);
+		assert_int_equal(rs_follow_totals(s.f)->frames, 1);
+		assert_int_equal(rs_follow_totals(s.f)->merged, 1);
+		assert_int_equal(rs_follow_totals(s.f)->roce, 3);
+		assert_int_equal(rs_follow_totals(s.f)->wrong, 0);
+		assert_int_equal(rs_follow_stream(s.f, 0)->mtu, 1024);
+		/* a wrong byte in the first: not taken apart, and wrong */
+		whole[head + 40] ^= 1;
+		rs_follow_packet(s.f, 0, 0, whole, n);
+		assert_int_equal(rs_follow_totals(s.f)->wrong, 1);
+		rs_follow_destroy(s.f);
+	}
+}
+
 /* Two connections between the same addresses, one READs with a path MTU of 256, one WRITEs with
  * 1024: a READ takes as many PSNs as it has answers. */
 static void test_path_mtu_is_a_connections_own(void **state)
@@ -343,6 +398,7 @@ int main(void)
 		cmocka_unit_test(test_too_hasty_after_rnr_is_wrong),
 		cmocka_unit_test(test_message_that_does_not_begin_is_wrong),
 		cmocka_unit_test(test_unanswered_request_is_told_at_the_end),
+		cmocka_unit_test(test_merged_packets_are_taken_apart),
 		cmocka_unit_test(test_xrc_is_followed_as_rc_is),
 		cmocka_unit_test(test_queue_pairs_with_the_same_psns_find_their_answers),
 		cmocka_unit_test(test_path_mtu_is_a_connections_own),
