@@ -35,6 +35,27 @@ both() {
 	failed=1
 }
 
+# alone PROGRAM ARGS...: by itself; status 1 for what it finds
+alone() {
+	out=$(mktemp "$tmp/alone.XXXXXX") status=0
+	env $options LD_PRELOAD="$preload" LD_LIBRARY_PATH="$dir" timeout 120 "$@" >"$out" 2>&1 || status=$?
+	name="$kind: $(basename "$1")"
+	shift
+	if [ $status = 0 ] && ! grep -q 'Sanitizer\|runtime error' "$out"; then
+		echo "$name $*: clean"
+		return 0
+	fi
+	echo "$name $*: $status: FAILED"
+	head -n 60 "$out"
+	return 1
+}
+
+# What the tests' own programs do: handles of a queue pair, datagram sockets, streams.
+programs="xrc dgram rsocket_stream"
+for p in $programs; do
+	cc -O1 -o "$tmp/$p" "tests/interop/$p.c" -lrdmacm -libverbs
+done
+
 for kind in tsan asan; do
 	case $kind in
 	tsan) sanitize=thread ;;
@@ -54,6 +75,17 @@ for kind in tsan asan; do
 		both ibv_${p}_pingpong -g 0 -n 50 -e
 	done
 	both ibv_rc_pingpong -g 0 -n 100 -c -s 100000
+	alone "$tmp/xrc" || failed=1
+	alone "$tmp/dgram" 127.0.0.1 || failed=1
+	alone "$tmp/dgram" ::1 || failed=1
+	for how in blocking poll; do
+		port=$((port + 1))
+		alone "$tmp/rsocket_stream" 127.0.0.1 $port 2000000 $how server &
+		server=$!
+		sleep 2
+		alone "$tmp/rsocket_stream" 127.0.0.1 $port 2000000 $how client || failed=1
+		wait $server || failed=1
+	done
 	# perftest itself leaks the list of devices and more
 	options="$options ASAN_OPTIONS=detect_leaks=0"
 	for p in write read atomic; do
