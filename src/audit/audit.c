@@ -27,7 +27,9 @@ int rs_audit_create(struct rs_audit **out)
 		.cable_m = 30,
 		.p2p_rtt_us = 0.8,
 		.fec_warn_ber = 1e-5,
+		.fec_warn_bin = 12,
 		.flaps_per_day = 1,
+		.idle_us = 10,
 		.lossless = true,
 	};
 	*out = a;

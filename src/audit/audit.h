@@ -101,7 +101,9 @@ struct rs_audit {
 		double cable_m;                /* S03, R08 where nothing says */
 		double p2p_rtt_us;             /* P03 */
 		double fec_warn_ber;           /* L02 */
+		double fec_warn_bin;           /* L02: symbols corrected in one codeword */
 		double flaps_per_day;          /* C07 */
+		double idle_us;                /* H01: exit latency of an idle state */
 		bool lossless; /* the site means its RoCE class to be lossless; default true */
 	} set;
 };

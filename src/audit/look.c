@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/place.h"
 #include "audit/rule.h"
 
 const struct rs_fact *rs_look(const struct rs_audit *a, const char *host, const char *subject,
@@ -42,10 +43,11 @@ const char *rs_look_kind(const struct rs_audit *a, const char *host, const char 
 		const char *class, *kind;
 	} classes[] = {
 		{"0x0302", "gpu"},    {"0x0300", "gpu"}, {"0x0200", "nic"}, {"0x0207", "nic"},
-		{"0x0604", "bridge"}, {"0x0380", "gpu"}, {"0x1200", "gpu"},
+		{"0x0604", "bridge"}, {"0x0380", "gpu"}, {"0x1200", "gpu"}, {"0x0280", "nic"},
 	};
 	const char *k = rs_facts_value(a->facts, host, pci, "kind");
 	const char *class = rs_facts_value(a->facts, host, pci, "class"), *vendor;
+	int64_t device;
 
 	if (k || !class)
 		return k ? k : "";
@@ -54,10 +56,17 @@ const char *rs_look_kind(const struct rs_audit *a, const char *host, const char 
 	vendor = rs_facts_value(a->facts, host, pci, "vendor");
 	if (!strncmp(class, "0x0200", 6) && vendor && strcasecmp(vendor, "0x15b3"))
 		return "ethernet";
+	/* ConnectX-3 and -4 on InfiniBand say "other network controller" */
+	if (!strncmp(class, "0x0280", 6) && (!vendor || strcasecmp(vendor, "0x15b3")))
+		return "other";
 	/* a management controller's screen is no GPU, nor is every accelerator */
 	if ((!strncmp(class, "0x0300", 6) || !strncmp(class, "0x0380", 6) ||
 	     !strncmp(class, "0x1200", 6)) &&
 	    vendor && strcasecmp(vendor, "0x10de") && strcasecmp(vendor, "0x1002"))
+		return "other";
+	device = rs_look_number(a, host, pci, "device", RS_AMD_COMPUTES);
+	if (!strncmp(class, "0x0300", 6) && vendor && !strcasecmp(vendor, "0x1002") &&
+	    device < RS_AMD_COMPUTES)
 		return "other";
 	for (unsigned i = 0; i < sizeof(classes) / sizeof(*classes); i++)
 		if (!strncmp(class, classes[i].class, 6))

@@ -20,8 +20,8 @@ static const char *const severities[] = {"info", "minor", "major", "critical", N
 static void settings(struct load *l, struct rs_audit *a, const struct node *n)
 {
 	static const char *const known[] = {
-		"pause_note",   "pause_fail",    "cable_m",  "p2p_rtt_us",
-		"fec_warn_ber", "flaps_per_day", "lossless", NULL};
+		"pause_note",   "pause_fail",    "cable_m", "p2p_rtt_us", "fec_warn_ber",
+		"fec_warn_bin", "flaps_per_day", "idle_us", "lossless",   NULL};
 
 	if (!n || !keys(l, n, "settings", known))
 		return;
@@ -30,6 +30,8 @@ static void settings(struct load *l, struct rs_audit *a, const struct node *n)
 	get_number(l, n, "cable_m", 0, 100000, &a->set.cable_m);
 	get_number(l, n, "p2p_rtt_us", 0, 1000, &a->set.p2p_rtt_us);
 	get_number(l, n, "fec_warn_ber", 0, 1, &a->set.fec_warn_ber);
+	get_number(l, n, "fec_warn_bin", 1, 16, &a->set.fec_warn_bin);
+	get_number(l, n, "idle_us", 0, 1e6, &a->set.idle_us);
 	get_number(l, n, "flaps_per_day", 0, 1e6, &a->set.flaps_per_day);
 	get_bool(l, n, "lossless", &a->set.lossless);
 }

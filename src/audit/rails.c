@@ -177,20 +177,33 @@ static bool is_on(const struct rs_fact *f)
 	return f && f->numeric && f->number;
 }
 
+/* The router of a rail, where some route names it. */
+static const char *gateway(struct rs_audit *a, const char *host, const struct rail *r)
+{
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "host", "route/"))) {
+		char dev[64], via[64];
+
+		if (sscanf(f->value, "%63s via %63s", dev, via) == 2 && !strcmp(dev, r->netdev) &&
+		    strcmp(via, "0.0.0.0") != 0)
+			return rs_audit_text(a, "%s", via);
+	}
+	return rs_audit_text(a, "<the router of %s>", cidr(a, r));
+}
+
 static void fixes(struct rs_audit *a, struct rs_finding *f, const char *host,
 		  const struct rail *rail, unsigned n)
 {
-	for (unsigned k = 0; k < n; k++) {
+	for (unsigned k = 0; k < n && k < 8; k++) {
 		const struct rail *to = &rail[(k + 1) % n];
-		unsigned gw = rail[k].net + (~rail[k].mask ? 1 : 0);
-		const char *command = rs_audit_text(a, "ip route add %s via %u.%u.%u.%u dev %s",
-						    cidr(a, to), gw >> 24, gw >> 16 & 255,
-						    gw >> 8 & 255, gw & 255, rail[k].netdev);
 
 		rs_finding_fix(
 			a, f, host, false, NULL,
 			rs_audit_text(a, "ip route del %s dev %s", cidr(a, to), rail[k].netdev),
-			"%s  # the gateway is a guess: the network's first address", command);
+			"ip route add %s via %s dev %s", cidr(a, to), gateway(a, host, &rail[k]),
+			rail[k].netdev);
 	}
 	rs_finding_choice(f);
 	rs_finding_fix(a, f, "all hosts of the job", true, NULL, "unset NCCL_NET_DISABLE_INTRA",

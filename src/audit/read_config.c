@@ -90,9 +90,10 @@ static void extended(const struct space *s)
 	}
 }
 
-static const char *kind(unsigned class, unsigned vendor)
+static const char *kind(unsigned class, unsigned vendor, unsigned device)
 {
-	bool gpus = vendor == 0x10de || vendor == 0x1002;
+	bool gpus = vendor == 0x10de ||
+		    (vendor == 0x1002 && (class != 0x0300 || device >= RS_AMD_COMPUTES));
 
 	switch (class) {
 	case 0x0604:
@@ -105,6 +106,8 @@ static const char *kind(unsigned class, unsigned vendor)
 		return gpus ? "gpu" : "other";
 	case 0x0200:
 		return vendor == 0x15b3 ? "nic" : "ethernet";
+	case 0x0280:
+		return vendor == 0x15b3 ? "nic" : "other";
 	case 0x0207:
 		return "nic";
 	default:
@@ -123,7 +126,7 @@ static void decode(const struct space *s)
 	put(s, "device", "0x%04lx", word(s, 2));
 	if (!s->named)
 		rs_input_add(s->a, s->in, s->line, NULL, s->subject, "kind", "%s",
-			     kind(word(s, 10), word(s, 0)));
+			     kind(word(s, 10), word(s, 0), word(s, 2)));
 	if ((s->byte[14] & 0x7f) == 1)
 		rs_input_add(s->a, s->in, s->line, NULL, s->subject, "secondary_bus", "%u-%u",
 			     s->byte[25], s->byte[26]);

@@ -6,7 +6,7 @@
 
 /* ---- H01 ---- */
 
-enum { STATES = 16, SLOW_US = 10, VERY_SLOW_US = 100 };
+enum { STATES = 16, VERY_SLOW_US = 100 };
 
 /* Idle states cost where somebody waits for an RDMA device. */
 static bool uses_rdma(const struct rs_audit *a, const char *host)
@@ -40,11 +40,13 @@ static void h01(struct rs_audit *a, const struct rs_rule *r)
 			name = rs_facts_get(a->facts, host, "host", fact);
 			seen |= latency != NULL;
 			/* slow, and nothing says whether it is enabled */
-			if (latency && latency->numeric && latency->number > SLOW_US && !disable)
+			if (latency && latency->numeric &&
+			    (double)latency->number > a->set.idle_us && !disable)
 				blind = blind ? blind : latency;
 			if (!disable)
 				continue;
-			if (!latency || !latency->numeric || latency->number <= SLOW_US ||
+			if (!latency || !latency->numeric ||
+			    (double)latency->number <= a->set.idle_us ||
 			    (disable && disable->numeric && disable->number))
 				continue;
 			if (!f) {
@@ -86,8 +88,8 @@ static void h01(struct rs_audit *a, const struct rs_rule *r)
 					"whether CPUs fall into it");
 		} else if (seen) {
 			f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
-					   "no enabled idle state takes more than %d us to leave",
-					   SLOW_US);
+					   "no enabled idle state takes more than %g us to leave",
+					   a->set.idle_us);
 			rs_finding_subject(a, f, host, NULL);
 		}
 	}

@@ -250,7 +250,7 @@ static void l02_link(struct rs_gather *g, const char *host, const char *subject)
 		rs_gather_fail(g, RS_MAJOR, host, as_port(g->a, subject), raw ? raw : deep, NULL,
 			       "%s: %.1e bit errors before FEC, beyond what it bears (2.4e-4)",
 			       host, ber);
-	else if (ber > g->a->set.fec_warn_ber || (ber >= 0 && deepest >= 12))
+	else if (ber > g->a->set.fec_warn_ber || (ber >= 0 && deepest >= g->a->set.fec_warn_bin))
 		rs_gather_fail(g, RS_MINOR, host, as_port(g->a, subject), raw ? raw : deep, NULL,
 			       "%s: %.1e bit errors before FEC, up to %d of the 15 symbols that it "
 			       "corrects",
@@ -536,8 +536,8 @@ const struct rs_rule rs_rules_links[] = {
 	 "No codeword is beyond correction; bit errors before FEC stay below 2.4e-4.",
 	 "IEEE 802.3 clauses 119 and 120 (RS(544,514) bears 2.4e-4)",
 	 "Errors before FEC are by design. Beyond 2.4e-4 codewords are lost. Of a histogram bin i "
-	 "holds codewords with i bad symbols of 15 that can be corrected: a filled bin of 12 or "
-	 "more, or more than the settable 1e-5, is a minor finding.",
+	 "holds codewords with i bad symbols of 15 that can be corrected: a filled bin of 12 "
+	 "(fec_warn_bin) or more, or more than 1e-5 (fec_warn_ber), is a minor finding.",
 	 l02},
 	{"L03", "module", RS_MAJOR, "Temperature and light lie within the module's own thresholds.",
 	 "CMIS page 02h; SFF-8636 page 03h; SFF-8472",

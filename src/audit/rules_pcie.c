@@ -413,6 +413,7 @@ static void p04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	struct meeting m = meetings(a, host);
 	unsigned harmless = 0, elsewhere = 0, unnamed = 0;
 	struct rs_finding *f = NULL;
+	const char *ports = "";
 	const struct rs_fact *why;
 	const char *pci;
 	uint32_t at = 0;
@@ -439,6 +440,7 @@ static void p04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 				"Source Validation alone is harmless and not counted");
 		}
 		unnamed += !strncmp(pci, "pci/unnamed", 11);
+		ports = rs_audit_text(a, "%s%s%s", ports, *ports ? ";" : "", pci + 4);
 		p04_port(a, f, host, pci, acs);
 	}
 	if (!f) {
@@ -448,7 +450,8 @@ static void p04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	if (iommu_translates(a, host, &why) == 1)
 		rs_finding_fact(f, why);
 	rs_finding_fix(a, f, host, true, "reboot", "remove it from the command line",
-		       "pci=disable_acs_redir=<bridges>  # kernel command line");
+		       "pci=disable_acs_redir=%s  # kernel command line",
+		       *ports && !unnamed ? ports : "<bridges>");
 	if (!unnamed && m.known)
 		return;
 	f->confidence = RS_MEDIUM;

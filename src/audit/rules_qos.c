@@ -475,11 +475,16 @@ static void r10_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 		       off == np ? "marked packets bring no CNP: senders do not slow down, "
 				   "and PFC alone is left"
 				 : "CNPs come and the sender ignores them");
-	rs_finding_fix(a, f, p->host, false, NULL,
-		       rs_audit_text(a, "echo 0 > /sys/class/net/%s/ecn/roce_%s/enable/%d",
-				     p->netdev, off == np ? "np" : "rp", prio),
-		       "for d in np rp; do echo 1 > /sys/class/net/%s/ecn/roce_$d/enable/%d; done",
-		       p->netdev, prio);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct rs_fact *half = i ? rp : np;
+		const char *way = rs_audit_text(a, "/sys/class/net/%s/ecn/roce_%s/enable/%d",
+						p->netdev, i ? "rp" : "np", prio);
+
+		if (!half || (half->numeric && !half->number))
+			rs_finding_fix(a, f, p->host, false, NULL,
+				       half ? rs_audit_text(a, "echo 0 > %s", way) : NULL,
+				       "echo 1 > %s", way);
+	}
 }
 
 static void r10(struct rs_audit *a, const struct rs_rule *r)

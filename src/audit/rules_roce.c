@@ -113,6 +113,25 @@ static void r02(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- R03 ---- */
 
+/* The port's own word, where nothing says its interface's MTU. */
+static void r03_small(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		      const char *nic, const struct rs_fact *active)
+{
+	struct rs_finding *f;
+
+	if (active->number >= 4096)
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, RS_MINOR,
+			   "the port uses a path MTU of %lld: %.1f %% of the wire is payload",
+			   (long long)active->number,
+			   100.0 * (double)active->number / (double)(active->number + 82));
+	rs_finding_subject(a, f, host, nic + 4);
+	rs_finding_fact(f, active);
+	rs_finding_fix(a, f, host, false, "the peers, until all have it", NULL,
+		       "ip link set dev <netdev of %s> mtu 9000  # on all hosts and switches",
+		       nic + 4);
+}
+
 /* What the port says it uses, against what its interface leaves room for. */
 static void r03_active(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		       const char *nic)
@@ -127,9 +146,13 @@ static void r03_active(struct rs_audit *a, const struct rs_rule *r, const char *
 
 	snprintf(subject, sizeof(subject), "netdev/%s", netdev ? netdev : "");
 	if (!active || !active->numeric || !layer || strcmp(layer, "Ethernet") ||
-	    (state && strcmp(state, "ACTIVE")) || !netdev ||
-	    !rs_facts_number(a->facts, host, subject, "mtu", &mtu) ||
-	    rs_qos_path_mtu(mtu) == active->number)
+	    (state && strcmp(state, "ACTIVE")))
+		return;
+	if (!netdev || !rs_facts_number(a->facts, host, subject, "mtu", &mtu)) {
+		r03_small(a, r, host, nic, active);
+		return;
+	}
+	if (rs_qos_path_mtu(mtu) == active->number)
 		return;
 	f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
 			   "the port uses a path MTU of %lld; its interface's MTU %lld leaves room "

@@ -97,17 +97,23 @@ static enum kind classify(const char *text, char *command, const char **remark)
 	if (!strncmp(command, "NCCL_", 5) || !strncmp(command, "unset NCCL_", 11) ||
 	    !strncmp(command, "UCX_", 4))
 		return KIND_ENV;
+	/* it is quoted once more where it is used */
 	if (strstr(*remark, "kernel command line"))
-		return KIND_KERNEL;
+		return strchr(command, '\'') || strchr(command, '$') || strchr(command, '`')
+			       ? KIND_MANUAL
+			       : KIND_KERNEL;
 	return is_safe(command) ? KIND_RUN : KIND_MANUAL;
 }
 
-/* On one line, whatever it holds. */
+/* Behind '#', line by line, whatever it holds. */
 static void comment(FILE *out, const char *indent, const char *label, const char *text)
 {
 	fprintf(out, "%s# %s", indent, label);
 	for (; *text; text++)
-		fputc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
+		if (*text == '\n')
+			fprintf(out, "\n%s#   ", indent);
+		else
+			fputc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
 	fputc('\n', out);
 }
 
@@ -163,12 +169,35 @@ static void fix(const struct rs_finding_fix *x, bool first_choice, FILE *out)
 		command_line(out, kind, command);
 }
 
-static void of_finding(const struct rs_finding *f, const char *target, FILE *out)
+static bool wanted(const struct rs_finding *f)
 {
+	return f->verdict == RS_FAIL && !f->suppressed && f->n_fixes;
+}
+
+/* Was this very command said for this target by a finding before, or before in this one? Findings
+ * on many hosts end with the same line for the job. */
+static bool said(const struct rs_audit *a, uint32_t finding, uint32_t n)
+{
+	const struct rs_finding_fix *x = &a->findings[finding]->fix[n];
+
+	for (uint32_t k = 0; k <= finding; k++) {
+		const struct rs_finding *f = a->findings[k];
+		uint32_t most = k == finding ? n : f->n_fixes;
+
+		for (uint32_t i = 0; wanted(f) && i < most; i++)
+			if (!strcmp(f->fix[i].on, x->on) && !strcmp(f->fix[i].command, x->command))
+				return true;
+	}
+	return false;
+}
+
+static void of_finding(const struct rs_audit *a, uint32_t finding, const char *target, FILE *out)
+{
+	const struct rs_finding *f = a->findings[finding];
 	bool named = false;
 
 	for (uint32_t i = 0; i < f->n_fixes; i++) {
-		if (strcmp(f->fix[i].on, target))
+		if (strcmp(f->fix[i].on, target) || said(a, finding, i))
 			continue;
 		if (!named) {
 			fprintf(out, "\t# %s %s, %s\n", f->rule->id, f->rule->name,
@@ -178,11 +207,6 @@ static void of_finding(const struct rs_finding *f, const char *target, FILE *out
 		}
 		fix(&f->fix[i], f->fix[i].choice == f->fix[0].choice, out);
 	}
-}
-
-static bool wanted(const struct rs_finding *f)
-{
-	return f->verdict == RS_FAIL && !f->suppressed && f->n_fixes;
 }
 
 /* Hosts and switches, each once, in the order in which they come. */
@@ -209,40 +233,94 @@ static const char head[] =
 	"executed.\n"
 	"# Lines after BY HAND are for a person, lines after instead are the alternatives.\n"
 	"# Running it twice leaves what running it once left.\n"
-	"set -eu\n"
-	"run() {\n"
-	"\techo \"+ $1\"\n"
-	"\teval \"$1\"\n"
-	"}\n"
-	"absent() { # an ip rule: added unless it is there\n"
-	"\teval \"ip rule del $1\" 2>/dev/null || :\n"
-	"\trun \"ip rule add $1\"\n"
-	"}\n"
-	"environment() {\n"
-	"\techo \"in the environment of the job, on all its hosts: $1\"\n"
-	"}\n"
-	"kernel_argument() {\n"
-	"\tfor word in $1; do\n"
-	"\t\tcase \" $(cat /proc/cmdline) \" in\n"
-	"\t\t*\" $word \"*) continue ;;\n"
-	"\t\tesac\n"
-	"\t\tif command -v grubby >/dev/null; then\n"
-	"\t\t\trun \"grubby --update-kernel=ALL --args=$word\"\n"
-	"\t\telse\n"
-	"\t\t\techo \"add to GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub: $word\"\n"
-	"\t\tfi\n"
-	"\tdone\n"
-	"}\n";
+	"set -eu\n";
+
+/* What the script calls, in the order in which one needs the other; only what is used is there. */
+static const struct {
+	const char *call, *text;
+	bool needs_run;
+} helpers[] = {
+	{"\trun ", "run() {\n\techo \"+ $1\"\n\teval \"$1\"\n}\n", false},
+	{"\tabsent ",
+	 "absent() { # an ip rule: added unless it is there\n"
+	 "\teval \"ip rule del $1\" 2>/dev/null || :\n"
+	 "\trun \"ip rule add $1\"\n"
+	 "}\n",
+	 true},
+	{"\tenvironment ",
+	 "environment() {\n"
+	 "\techo \"in the environment of the job, on all its hosts: $1\"\n"
+	 "}\n",
+	 false},
+	{"\tkernel_argument ",
+	 "kernel_argument() {\n"
+	 "\tfor word in $1; do\n"
+	 "\t\tcase \" $(cat /proc/cmdline) \" in\n"
+	 "\t\t*\" $word \"*) continue ;;\n"
+	 "\t\tesac\n"
+	 "\t\tif command -v grubby >/dev/null; then\n"
+	 "\t\t\trun \"grubby --update-kernel=ALL --args='$word'\"\n"
+	 "\t\telse\n"
+	 "\t\t\techo \"add to GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub: $word\"\n"
+	 "\t\tfi\n"
+	 "\tdone\n"
+	 "}\n",
+	 true},
+};
+
+/* A line of the body that begins so, which no comment does. */
+static bool calls(const char *body, const char *call)
+{
+	for (const char *p = body; (p = strstr(p, call)); p++)
+		if (p == body || p[-1] == '\n')
+			return true;
+	return false;
+}
+
+static void write_helpers(const char *body, FILE *out)
+{
+	bool run = false;
+
+	for (unsigned i = 0; i < sizeof(helpers) / sizeof(*helpers); i++)
+		run |= calls(body, helpers[i].call) && (!i || helpers[i].needs_run);
+	for (unsigned i = 0; i < sizeof(helpers) / sizeof(*helpers); i++)
+		if (i ? calls(body, helpers[i].call) : run)
+			fputs(helpers[i].text, out);
+}
+
+static void write_body(const struct rs_audit *a, const char *const *list, uint32_t n, FILE *out)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		quoted(out, list[i]);
+		fputs(")\n\t:\n", out);
+		for (uint32_t k = 0; k < a->n_findings; k++)
+			if (wanted(a->findings[k]))
+				of_finding(a, k, list[i], out);
+		fputs("\t;;\n", out);
+	}
+}
 
 int rs_audit_fix_script(const struct rs_audit *a, FILE *out)
 {
 	const char **list = calloc(TARGETS_MAX, sizeof(*list));
+	char *body = NULL;
+	size_t size = 0;
+	FILE *memory = list ? open_memstream(&body, &size) : NULL;
 	uint32_t n;
 
-	if (!list)
+	if (!memory) {
+		free(list);
 		return -ENOMEM;
+	}
 	n = targets(a, list);
+	write_body(a, list, n, memory);
+	if (fclose(memory)) {
+		free(body);
+		free(list);
+		return -ENOMEM;
+	}
 	fputs(head, out);
+	write_helpers(body, out);
 	fputs("if [ $# != 1 ] || [ \"${REVIEWED-}\" != yes ]; then\n"
 	      "\techo \"read $0 first; then: REVIEWED=yes sh $0 TARGET\" >&2\n"
 	      "\techo \"targets:\" >&2\n",
@@ -253,15 +331,9 @@ int rs_audit_fix_script(const struct rs_audit *a, FILE *out)
 		fputs(" >&2\n", out);
 	}
 	fputs("\texit 2\nfi\ncase $1 in\n", out);
-	for (uint32_t i = 0; i < n; i++) {
-		quoted(out, list[i]);
-		fputs(")\n\t:\n", out);
-		for (uint32_t k = 0; k < a->n_findings; k++)
-			if (wanted(a->findings[k]))
-				of_finding(a->findings[k], list[i], out);
-		fputs("\t;;\n", out);
-	}
+	fputs(body, out);
 	fputs("*)\n\techo \"$0: no such target: $1\" >&2\n\texit 2\n\t;;\nesac\n", out);
+	free(body);
 	free(list);
 	return ferror(out) ? -EIO : 0;
 }

@@ -119,6 +119,31 @@ static void test_a_bandwidth_is_judged_against_the_ports(void **state)
 	(void)state;
 }
 
+static void test_not_every_display_and_network_controller_counts(void **state)
+{
+	static const struct {
+		const char *class, *vendor, *device, *kind;
+	} known[] = {
+		{"0x0300", "0x1002", "0x515e", "other"}, /* ES1000 */
+		{"0x0300", "0x1002", "0x744c", "gpu"},   /* RX 7900 */
+		{"0x0380", "0x1002", "0x740c", "gpu"},   /* MI250 */
+		{"0x1200", "0x1002", "0x74a1", "gpu"},   /* MI300X */
+		{"0x1200", "0x8086", "0x0b25", "other"}, /* DSA */
+		{"0x0280", "0x15b3", "0x1003", "nic"},   /* ConnectX-3 */
+		{"0x0280", "0x8086", "0x2725", "other"}, /* Wi-Fi */
+	};
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		struct judged j = judge("P09", FACTS({"h", "pci/0", "class", known[i].class, 0},
+						     {"h", "pci/0", "vendor", known[i].vendor, 0},
+						     {"h", "pci/0", "device", known[i].device, 0}));
+
+		assert_string_equal(rs_look_kind(j.a, "h", "pci/0"), known[i].kind);
+		rs_audit_destroy(j.a);
+	}
+	(void)state;
+}
+
 static void test_a_machine_that_smbios_calls_a_guests_is_one(void **state)
 {
 	static const struct {
@@ -149,6 +174,7 @@ int main(void)
 		cmocka_unit_test(test_the_tree_becomes_facts_in_each_format),
 		cmocka_unit_test(test_devices_of_the_whole_machine_have_no_node),
 		cmocka_unit_test(test_the_model_takes_the_bandwidth_of_busy_devices),
+		cmocka_unit_test(test_not_every_display_and_network_controller_counts),
 		cmocka_unit_test(test_a_machine_that_smbios_calls_a_guests_is_one),
 		cmocka_unit_test(test_a_bandwidth_is_judged_against_the_ports),
 	};

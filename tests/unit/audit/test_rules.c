@@ -390,6 +390,13 @@ static void test_mtu_of_4200_is_enough(void **state)
 		verdict("R03", FACTS(GOOD_NIC("a"), {"a", "netdev/eth0", "mtu", "1500", 0})),
 		RS_FAIL);
 	assert_int_equal(verdict("R03", FACTS(GOOD_NIC("a"))), RS_NA);
+	/* the port's own word does where its interface's MTU was not seen */
+	assert_int_equal(verdict("R03", FACTS({"a", "nic/m", "active_mtu", "1024", 0},
+					      {"a", "nic/m", "link_layer", "Ethernet", 0})),
+			 RS_FAIL);
+	assert_int_equal(verdict("R03", FACTS({"a", "nic/m", "active_mtu", "2048", 0},
+					      {"a", "nic/m", "link_layer", "InfiniBand", 0})),
+			 RS_NA);
 }
 
 /* ---- NCCL ---- */
