@@ -87,6 +87,9 @@ void rs_live_kick(struct rs_live *l);
 /* The same after posts to a queue pair of RC, or XRC's initiator. While much is on its way to its
  * peer and the application polls, what was posted waits for the next poll: sends go in batches. */
 void rs_live_posted(struct rs_live *l, struct rs_qp *qp);
+/* Locked: before a region is deregistered or changed, after a queue pair is reset or destroyed: no
+ * process of this host reads or writes their memory behind the engine's back from here on. */
+void rs_live_settle(struct rs_live *l);
 /* Locked: called after each progress that completed something. */
 void rs_live_on_event(struct rs_live *l, void (*fn)(void *arg), void *arg);
 

@@ -232,17 +232,43 @@ APART static bool tell_path(struct rs_live *l, struct rs_shm_out *o, uint32_t nu
 	return true;
 }
 
+static bool knows_path(const struct rs_live *l, const struct rs_shm_out *o, uint32_t path)
+{
+	return o->told[path] == l->paths.path[path].generation + 1u;
+}
+
+static void note_runs(struct rs_shm *s, struct rs_shm_out *o, unsigned slot)
+{
+	if (o->running)
+		return;
+	o->running = true;
+	s->out_slot[s->outs++] = (uint8_t)slot;
+}
+
+static bool write_record(struct rs_live *l, unsigned slot, struct rs_shm_record *r,
+			 const void *payload, size_t n)
+{
+	struct rs_shm_out *o = l->shm->out[slot];
+
+	if (!knows_path(l, o, r->path) && !tell_path(l, o, r->path))
+		return false;
+	if (r->kind != RS_SHM_RUN)
+		return rs_shm_write(&o->w, r, payload, n);
+	note_runs(l->shm, o, slot);
+	return rs_shm_write_run(o, r);
+}
+
 /* A packet for which there is no room waits, and all others behind it. */
 APART static void wait_for_room(struct rs_shm *s, unsigned slot, const struct rs_shm_record *r,
-				const struct rs_packet *p, rs_time now)
+				const void *payload, size_t n, rs_time now)
 {
 	if (s->out[slot]->deaf)
 		return;
 	s->waiting.slot = slot;
 	memcpy(&s->waiting.record, r, sizeof(*r));
-	s->waiting.n = p->payload_bytes;
-	if (p->payload_bytes)
-		memcpy(s->waiting.payload, p->payload, p->payload_bytes);
+	s->waiting.n = n;
+	if (n)
+		memcpy(s->waiting.payload, payload, n);
 	s->waiting.since = now;
 }
 
@@ -252,6 +278,7 @@ bool rs_shm_send(struct rs_live *l, struct rs_packet *p, rs_time now)
 	struct rs_shm_record r;
 	struct rs_shm_out *o;
 	struct rs_path *path;
+	size_t n;
 
 	if (!l->shm || p->dst >= RS_SHM_PATHS || p->dst >= l->paths.fresh ||
 	    p->dest_qp == RS_MULTICAST_QPN || p->opcode == RS_OPCODE_CNP)
@@ -262,11 +289,14 @@ bool rs_shm_send(struct rs_live *l, struct rs_packet *p, rs_time now)
 	o = out_to(l, slot, now);
 	if (!o)
 		return false;
-	rs_shm_pack(p, &r);
+	n = p->payload_bytes;
+	if (n && rs_shm_make_run(l, o, p, &r, now))
+		n = 0;
+	else
+		rs_shm_pack(p, &r);
 	r.path = (uint16_t)p->dst;
-	if ((o->told[p->dst] != path->generation + 1u && !tell_path(l, o, p->dst)) ||
-	    !rs_shm_write(&o->w, &r, p->payload, p->payload_bytes))
-		wait_for_room(l->shm, slot, &r, p, now);
+	if (!write_record(l, slot, &r, p->payload, n))
+		wait_for_room(l->shm, slot, &r, p->payload, n, now);
 	else
 		o->deaf = false;
 	note_written(l->shm, o, slot);
@@ -274,23 +304,25 @@ bool rs_shm_send(struct rs_live *l, struct rs_packet *p, rs_time now)
 	return true;
 }
 
-/* Nobody maps the ring, or reads it: what waits is lost. */
+/* Nobody reads the ring for long: what waits is lost. */
 APART static bool retry(struct rs_live *l, rs_time now)
 {
 	struct rs_shm *s = l->shm;
 	unsigned slot = s->waiting.slot;
 	struct rs_shm_out *o = s->out[slot];
-	uint32_t path = s->waiting.record.path;
+	const struct rs_shm_record *r = &s->waiting.record;
+	/* of a run, its request may be over */
+	bool stale = r->kind == RS_SHM_RUN && !rs_nic_awaits(l->nic, r->aeth_imm, r->psn);
 
-	if (o && (o->told[path] == l->paths.path[path].generation + 1u || tell_path(l, o, path)) &&
-	    rs_shm_write(&o->w, &s->waiting.record, s->waiting.payload, s->waiting.n)) {
+	if (o && !stale &&
+	    write_record(l, slot, &s->waiting.record, s->waiting.payload, s->waiting.n)) {
 		note_written(s, o, slot);
 		s->waiting.slot = 0;
 		return true;
 	}
-	if (o && now - s->waiting.since < STALL_MAX)
+	if (o && !stale && now - s->waiting.since < STALL_MAX)
 		return false;
-	if (o)
+	if (o && !stale)
 		o->deaf = true;
 	s->waiting.slot = 0;
 	return true;
@@ -442,7 +474,7 @@ APART static void learn_path(struct rs_live *l, struct rs_shm_in *in, const stru
 }
 
 /* The path of this device that a record came by; UINT32_MAX: a stranger's. */
-static uint32_t path_of(struct rs_live *l, struct rs_shm_in *in, const struct rs_shm_record *r)
+uint32_t rs_shm_path_of(struct rs_live *l, struct rs_shm_in *in, const struct rs_shm_record *r)
 {
 	struct rs_shm_path *p = &in->path[r->path % RS_SHM_PATHS];
 
@@ -472,7 +504,7 @@ static void take_packet(struct rs_live *l, struct rs_shm_in *in, const struct rs
 		rs_pool_free(&l->free, p);
 		return;
 	}
-	p->src = path_of(l, in, r);
+	p->src = rs_shm_path_of(l, in, r);
 	if (p->src == UINT32_MAX || p->dest_qp >> 16 != l->slot) {
 		l->counters.rx_stranger++;
 		rs_pool_free(&l->free, p);
@@ -483,25 +515,43 @@ static void take_packet(struct rs_live *l, struct rs_shm_in *in, const struct rs
 	rs_rx_give(l, p, now);
 }
 
-static bool read_ring(struct rs_live *l, struct rs_shm_in *in)
+/* While runs are being copied, only more of them begin. False: what comes has to wait. */
+static bool take_record(struct rs_live *l, struct rs_shm_in *in, rs_time now)
 {
 	struct rs_shm_record r;
 	const uint8_t *payload;
+
+	if (in->pending && (in->pending == RS_SHM_PENDING || !rs_shm_next_is_run(&in->r)))
+		return false;
+	if (!rs_shm_read(&in->r, &r, &payload))
+		return false;
+	if (r.kind == RS_SHM_RUN)
+		rs_shm_begin_run(l, in, &r, now);
+	else if (in->pending)
+		return rs_shm_break(&in->r); /* it was one when it was looked at */
+	else if (r.kind == RS_SHM_PATH)
+		learn_path(l, in, &r, payload);
+	else
+		take_packet(l, in, &r, payload, now);
+	return true;
+}
+
+static bool read_ring(struct rs_live *l, struct rs_shm_in *in)
+{
 	unsigned n = 0;
+	bool finished;
 	rs_time now;
 
-	if (!rs_shm_waiting(&in->r))
+	if (!in->pending && !rs_shm_waiting(&in->r))
 		return false;
 	now = rs_live_now(l);
-	while (n < RS_SHM_ROUND && rs_shm_read(&in->r, &r, &payload)) {
-		if (r.kind == RS_SHM_PATH)
-			learn_path(l, in, &r, payload);
-		else if (r.kind == RS_SHM_PACKET)
-			take_packet(l, in, &r, payload, now);
+	finished = rs_shm_finish_runs(l, in, now);
+	while (n < RS_SHM_ROUND && take_record(l, in, now)) {
+		finished |= rs_shm_finish_runs(l, in, now);
 		n++;
 	}
 	rs_shm_release(&in->r);
-	return n;
+	return n || finished;
 }
 
 /* Who is gone, or never came. What it wrote last was read. */
@@ -529,7 +579,7 @@ APART static void check(struct rs_live *l, rs_time now)
 bool rs_shm_receive(struct rs_live *l, int64_t now_ns)
 {
 	struct rs_shm *s = l->shm;
-	bool any = false;
+	bool any = s && s->outs && rs_shm_push(l);
 
 	if (!s)
 		return false;
@@ -537,6 +587,10 @@ bool rs_shm_receive(struct rs_live *l, int64_t now_ns)
 		any |= read_ring(l, s->in[s->in_slot[i]]);
 	if (any)
 		atomic_store_explicit(&s->heard_ns, now_ns, memory_order_relaxed);
+	if (s->outs && rs_nic_get_counters(l->nic)->req_cqe_error != s->errors) {
+		s->errors = rs_nic_get_counters(l->nic)->req_cqe_error;
+		rs_shm_forbid(l);
+	}
 	if (__builtin_expect(rs_live_clock(l) - s->checked_at > CHECK_EVERY, 0))
 		check(l, rs_live_clock(l));
 	return any;
@@ -572,7 +626,26 @@ bool rs_shm_sleep(struct rs_live *l)
 
 rs_time rs_shm_again(const struct rs_live *l)
 {
-	return l->shm && l->shm->waiting.slot ? rs_live_clock(l) + LOOK_AGAIN : RS_NEVER;
+	const struct rs_shm *s = l->shm;
+	bool look = s && s->waiting.slot;
+
+	for (unsigned i = 0; s && !look && i < s->ins; i++)
+		look = s->in[s->in_slot[i]]->pending;
+	return look ? rs_live_clock(l) + LOOK_AGAIN : RS_NEVER;
+}
+
+void rs_shm_settle(struct rs_live *l)
+{
+	if (!l->shm)
+		return;
+	rs_shm_revoke_all(l);
+	rs_shm_forbid(l);
+}
+
+void rs_live_settle(struct rs_live *l)
+{
+	if (!l->forked)
+		rs_shm_settle(l);
 }
 
 void rs_shm_close(struct rs_live *l)
@@ -581,10 +654,13 @@ void rs_shm_close(struct rs_live *l)
 
 	if (!s)
 		return;
+	if (!l->forked)
+		rs_shm_settle(l);
 	for (unsigned slot = 0; slot < RS_SHM_PEERS; slot++) {
 		close_out(s, slot);
 		close_in(s, slot);
 	}
+	free(s->bounce);
 	free(s);
 	l->shm = NULL;
 }

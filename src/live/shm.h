@@ -42,6 +42,9 @@ bool rs_shm_quiet(const struct rs_live *l, int64_t now_ns);
 bool rs_shm_sleep(struct rs_live *l);
 /* When it wants to be looked at again though nobody wakes. */
 rs_time rs_shm_again(const struct rs_live *l);
+/* Memory is about to leave the engine, or requests are over: no peer copies from or to what is not
+ * the engine's any more. */
+void rs_shm_settle(struct rs_live *l);
 /* A datagram of a process of this user; fd: that it passed, or -1, taken over in any case. */
 bool rs_shm_heard(struct rs_live *l, const void *bytes, size_t n, int32_t pid, int fd);
 

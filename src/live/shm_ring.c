@@ -112,7 +112,12 @@ bool rs_shm_waiting(const struct rs_shm_reader *r)
 	       atomic_load_explicit(&at->seq, memory_order_acquire) == seq_at(r->head);
 }
 
-static bool broken(struct rs_shm_reader *r)
+bool rs_shm_next_is_run(const struct rs_shm_reader *r)
+{
+	return rs_shm_waiting(r) && record_at(r->ring, r->head)->kind == RS_SHM_RUN;
+}
+
+bool rs_shm_break(struct rs_shm_reader *r)
 {
 	r->broken = true;
 	atomic_store_explicit(&r->ring->refused, 1, memory_order_release);
@@ -133,7 +138,7 @@ bool rs_shm_read(struct rs_shm_reader *r, struct rs_shm_record *out, const uint8
 		}
 		if (out->kind == RS_SHM_SKIP || !out->kind || out->kind >= RS_SHM_KINDS ||
 		    out->payload_bytes > RS_MAX_PAYLOAD)
-			return broken(r);
+			return rs_shm_break(r);
 		if (out->payload_bytes <= RS_SHM_SMALL && takes_small(out)) {
 			*payload = out->u.small;
 		} else {
@@ -141,7 +146,7 @@ bool rs_shm_read(struct rs_shm_reader *r, struct rs_shm_record *out, const uint8
 			lines += (out->payload_bytes + RS_SHM_LINE - 1u) / RS_SHM_LINE;
 		}
 		if (lines > left)
-			return broken(r);
+			return rs_shm_break(r);
 		r->head += lines;
 		return true;
 	}

@@ -45,9 +45,9 @@ struct rs_shm_record {
 	uint64_t va;
 	uint32_t rkey_qkey;
 	uint32_t dma_bytes;
-	uint32_t src_qp_srqn;
-	uint16_t path;    /* the sender's number of it */
-	uint16_t packets; /* of a run */
+	uint32_t src_qp_srqn; /* of a run: bytes of each packet but the last */
+	uint16_t path;        /* the sender's number of it */
+	uint16_t packets;     /* of a run */
 	union {
 		struct {
 			uint64_t swap_add, compare;
@@ -55,7 +55,7 @@ struct rs_shm_record {
 		struct {
 			uint64_t at;    /* in the sender's memory */
 			uint32_t bytes; /* of all packets */
-			uint32_t ticket;
+			uint32_t last;  /* the message ends with them */
 		} run;
 		uint8_t small[RS_SHM_SMALL];
 	} u;
@@ -63,13 +63,31 @@ struct rs_shm_record {
 
 _Static_assert(sizeof(struct rs_shm_record) == RS_SHM_LINE, "one cache line");
 
-/* A run's share of the copying: shm_bulk.c. */
+enum {
+	RS_SHM_RUN_MAX = 256 << 10, /* bytes of a run */
+	RS_SHM_RUN_MIN = 16 << 10,  /* of a message that is worth one */
+};
+
+/* The receiver copies from the sender's memory; the sender may forbid it. */
+enum rs_shm_pull { RS_SHM_PULL_IDLE, RS_SHM_PULL_BUSY, RS_SHM_PULL_FORBIDDEN };
+
+/* The receiver grants a part of the run's place to the sender, who copies there. */
+enum rs_shm_push {
+	RS_SHM_PUSH_UNDECIDED,
+	RS_SHM_PUSH_GRANTED,
+	RS_SHM_PUSH_TAKEN,
+	RS_SHM_PUSH_DONE,
+	RS_SHM_PUSH_FAILED,
+	RS_SHM_PUSH_NONE, /* not granted, or not any more */
+};
+
+/* A run's share of the copying: shm_bulk.c. The n-th run of a ring has ticket n % RS_SHM_TICKETS.
+ */
 struct rs_shm_ticket {
 	_Alignas(RS_SHM_LINE) _Atomic uint32_t pull; /* enum rs_shm_pull */
 	_Atomic uint32_t push;                       /* enum rs_shm_push */
 	uint64_t push_to;
 	uint32_t push_bytes;
-	uint32_t number; /* of the run, its low 32 bits: the sender's */
 };
 
 /* The memory of a ring. Who writes a line is named. */
@@ -112,8 +130,11 @@ struct rs_shm_reader {
 /* The next record, copied, and its payload: in the ring, or in *out. Both last until the next call;
  * the payload's bytes may change under the reader's eyes. False: there is none. */
 bool rs_shm_read(struct rs_shm_reader *r, struct rs_shm_record *out, const uint8_t **payload);
-/* Is there one? */
+/* Is there one? And, if so, a run? */
+bool rs_shm_next_is_run(const struct rs_shm_reader *r);
 bool rs_shm_waiting(const struct rs_shm_reader *r);
+/* The writer does not keep to the rules: false. */
+bool rs_shm_break(struct rs_shm_reader *r);
 /* What was read may be written over. */
 void rs_shm_release(struct rs_shm_reader *r);
 /* The packet of a record: false, and it is none that the wire could have brought. */

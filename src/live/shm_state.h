@@ -16,6 +16,26 @@ struct rs_shm_path {
 	bool known, placed;
 };
 
+enum { RS_SHM_PENDING = 8 /* runs that are copied at once */ };
+
+/* A run that was sent. */
+struct rs_shm_sent {
+	const uint8_t *at;
+	uint32_t bytes, qpn, psn;
+	bool forbidden; /* its request is over: nobody copies any more */
+};
+
+/* A run that came and is not executed yet. */
+struct rs_shm_run {
+	struct rs_packet p; /* its first packet's headers */
+	uint64_t at;
+	uint32_t bytes, packets, mtu;
+	uint32_t granted; /* bytes from the start */
+	uint8_t *place;   /* NULL: nothing was copied, all is done in its turn */
+	bool last, failed;
+	rs_time since;
+};
+
 struct rs_shm_out {
 	struct rs_shm_writer w;
 	uint32_t lease; /* of the peer's slot; the ring is for its holder alone */
@@ -23,7 +43,10 @@ struct rs_shm_out {
 	int pidfd;
 	bool written; /* since it was last woken */
 	bool deaf;    /* it does not read */
+	bool running; /* in the line of those to whom runs are on their way */
 	rs_time made;
+	uint64_t runs, looked, runs_done; /* sent; of which the grants were looked at; executed */
+	struct rs_shm_sent sent[RS_SHM_TICKETS];
 	uint32_t told[RS_SHM_PATHS]; /* generation of a path that it knows, plus 1 */
 };
 
@@ -32,6 +55,10 @@ struct rs_shm_in {
 	uint32_t lease;
 	int32_t pid;
 	int pidfd;
+	bool no_grants; /* the sender cannot write to this process */
+	unsigned pending;
+	uint64_t runs_done; /* the oldest pending run's number */
+	struct rs_shm_run run[RS_SHM_PENDING];
 	struct rs_shm_path path[RS_SHM_PATHS];
 };
 
@@ -43,6 +70,10 @@ struct rs_shm {
 	uint8_t in_slot[RS_SHM_PEERS]; /* those that there are */
 	uint8_t written[RS_SHM_PEERS];
 	unsigned ins, n_written;
+	uint8_t out_slot[RS_SHM_PEERS]; /* those to whom runs are on their way */
+	unsigned outs;
+	uint64_t errors; /* of requests, when it was last looked whose runs are over */
+	uint8_t *bounce; /* RS_SHM_RUN_MAX bytes, once there was need */
 	rs_time checked_at;
 	_Atomic int64_t heard_ns; /* when a ring last brought something */
 	struct {
@@ -53,5 +84,26 @@ struct rs_shm {
 		rs_time since;
 	} waiting;
 };
+
+/* shm.c: the path of this device that a record came by; UINT32_MAX: a stranger's. */
+uint32_t rs_shm_path_of(struct rs_live *l, struct rs_shm_in *in, const struct rs_shm_record *r);
+
+/* shm_bulk.c */
+/* Makes a run of a packet that the engine gave, where it is worth it. */
+bool rs_shm_make_run(struct rs_live *l, struct rs_shm_out *o, struct rs_packet *p,
+		     struct rs_shm_record *r, rs_time now);
+/* False: no room. */
+bool rs_shm_write_run(struct rs_shm_out *o, struct rs_shm_record *r);
+/* Copies what peers granted; true: any. */
+bool rs_shm_push(struct rs_live *l);
+/* A run that came. */
+void rs_shm_begin_run(struct rs_live *l, struct rs_shm_in *in, const struct rs_shm_record *r,
+		      rs_time now);
+/* Executes those that are copied, in order; true: any. */
+bool rs_shm_finish_runs(struct rs_live *l, struct rs_shm_in *in, rs_time now);
+/* Runs of requests that are over are not read any more. */
+void rs_shm_forbid(struct rs_live *l);
+/* No peer writes to this process's memory from here on, nor will by what was granted. */
+void rs_shm_revoke_all(struct rs_live *l);
 
 #endif

@@ -378,6 +378,34 @@ struct rs_packet *rs_nic_tx(struct rs_nic *nic, uint8_t paused, rs_time now, rs_
 /* An arrived packet, ICRC already verified (or p->corrupt set). Takes the packet. */
 void rs_nic_rx(struct rs_nic *nic, struct rs_packet *p, rs_time now);
 
+/*
+ * Runs: for two NICs whose owner can copy from one's memory to the other's. A run is packets of one
+ * WRITE that follow one another, in their place one packet with the first's headers.
+ *
+ * The sender's: p, which rs_nic_tx() gave just now, is made to stand for those that follow it, up to
+ * max bytes, where their payload lies behind its own. Returns how many packets it stands for, with
+ * *bytes of payload, and *last: with them the message ends. 1: p is what it was.
+ */
+uint32_t rs_nic_tx_run(struct rs_nic *nic, struct rs_packet *p, uint32_t max, uint32_t *bytes,
+		       bool *last, rs_time now);
+/* Was the PSN sent by this QP, in a request that is not acknowledged yet? Then the memory of its
+ * payload is still the request's. */
+bool rs_nic_awaits(struct rs_nic *nic, uint32_t qpn, uint32_t psn);
+/*
+ * The receiver's: where bytes of a WRITE to p->va go, by p's QP, source, P_Key and R_Key as they are
+ * now; NULL where they may not, or not by this way. ahead: PSNs of runs that are to be executed
+ * before; p's must be the one behind them.
+ */
+uint8_t *rs_nic_run_place(struct rs_nic *nic, const struct rs_packet *p, uint32_t bytes,
+			  uint32_t ahead);
+/*
+ * The payload of a run is where rs_nic_run_place() said: execute it, all checks made anew. False: it
+ * is not what the QP expects, and nothing was done: its packets are to come one by one. p stays the
+ * caller's.
+ */
+bool rs_nic_rx_run(struct rs_nic *nic, const struct rs_packet *p, uint32_t packets, uint32_t bytes,
+		   bool last, const uint8_t *place, rs_time now);
+
 /* When rs_nic_expire() is due: retransmission, RNR and delayed-ACK timers. RS_NEVER: none runs. */
 rs_time rs_nic_deadline(const struct rs_nic *nic);
 void rs_nic_expire(struct rs_nic *nic, rs_time now);

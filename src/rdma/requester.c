@@ -307,3 +307,61 @@ bool rs_req_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_t
 		return send_other(nic, qp, p, now);
 	return send_packet(nic, qp, p, now);
 }
+
+/* ---- Runs: see nic.h ---- */
+
+/* Packets that may follow p in its run, p not counted. */
+static uint32_t run_room(const struct rs_qp *qp, const struct rs_swqe *w, const struct rs_packet *p,
+			 uint32_t max)
+{
+	uint32_t op = p->opcode & 0x1fu, n;
+
+	if ((p->opcode & 0xe0) != RS_RC || (op != RS_OP_WRITE_FIRST && op != RS_OP_WRITE_MIDDLE) ||
+	    !p->payload || !qp->send_k || rs_psn_add(p->psn, 1) != qp->next_psn ||
+	    max < qp->mtu || w->n_sge != 1 || (w->flags & RS_WR_INLINE) || (int64_t)qp->cc.window >= 0)
+		return 0;
+	n = w->packets - qp->send_k - (w->op != RS_WR_WRITE); /* an immediate's packet goes alone */
+	if (n >= max / qp->mtu)
+		n = max / qp->mtu - 1;
+	return rs_qp_in_flight(qp) + n < RS_PSN_WINDOW ? n : 0;
+}
+
+uint32_t rs_nic_tx_run(struct rs_nic *nic, struct rs_packet *p, uint32_t max, uint32_t *bytes,
+		       bool *last, rs_time now)
+{
+	struct rs_qp *qp = &nic->qps[p->src_qp - nic->c.first_qpn];
+	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_send);
+	const struct rs_sge *sge = rs_qp_send_sge(qp, qp->sq_send);
+	uint32_t n = run_room(qp, w, p, max), more, offset = qp->send_k * qp->mtu;
+	uint64_t before = qp->sent;
+
+	*bytes = p->payload_bytes;
+	*last = false;
+	if (!n)
+		return 1;
+	*last = qp->send_k + n == w->packets;
+	more = *last ? w->length - offset : n * qp->mtu;
+	if (!rs_mr_find(nic, sge->lkey, qp->pd, sge->va + offset, more, RS_LOCAL_READ)) {
+		*last = false;
+		return 1;
+	}
+	*bytes += more;
+	p->va = w->remote_va + offset - qp->mtu;
+	p->rkey = w->rkey;
+	qp->sent = *last ? w->end : qp->sent + (uint64_t)n * qp->middle_count;
+	p->bth_flags |= RS_BTH_ACKREQ;
+	request_ack(nic, qp, p, now);
+	nic->counters.tx_packets += n;
+	nic->counters.tx_data_packets += n;
+	nic->counters.tx_bytes += qp->sent - before;
+	advance(nic, qp, w, n);
+	return n + 1;
+}
+
+bool rs_nic_awaits(struct rs_nic *nic, uint32_t qpn, uint32_t psn)
+{
+	const struct rs_qp *qp = rs_nic_find_qp(nic, qpn);
+
+	return qp && qp->state >= RS_QPS_RTS && qp->state <= RS_QPS_SQD &&
+	       rs_psn_diff(psn, qp->una_psn) >= 0 && rs_psn_diff(psn, qp->max_psn) < 0;
+}

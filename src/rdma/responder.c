@@ -767,3 +767,92 @@ void rs_resp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
 	else
 		check_and_execute(nic, qp, p, f, now);
 }
+
+/* ---- Runs: see nic.h ---- */
+
+/* The QP of a run, in a state to execute it; NULL: not so simply. */
+static struct rs_qp *run_qp(struct rs_nic *nic, const struct rs_packet *p)
+{
+	struct rs_qp *qp = rs_nic_find_qp(nic, p->dest_qp);
+	uint32_t op = p->opcode & 0x1fu;
+
+	if (!qp || qp->state < RS_QPS_RTR || qp->state > RS_QPS_SQD || qp->transport != RS_RC ||
+	    (qp->flags & RS_QF_OTHER_RX) || p->src != qp->dest_endpoint ||
+	    ((p->pkey ^ qp->pkey) & 0x7fff) || (p->opcode & 0xe0) != RS_RC ||
+	    (op != RS_OP_WRITE_FIRST && op != RS_OP_WRITE_MIDDLE) ||
+	    !(qp->access & RS_ACCESS_REMOTE_WRITE))
+		return NULL;
+	return qp;
+}
+
+/* A region of the QP's; windows may be lost by the peer's own requests in the meantime. */
+static struct rs_mr *run_region(struct rs_nic *nic, const struct rs_qp *qp,
+				const struct rs_packet *p, uint64_t bytes)
+{
+	struct rs_mr *m = rs_mr_find(nic, p->rkey, qp->pd, p->va, bytes, RS_ACCESS_REMOTE_WRITE);
+
+	return m && m->kind == RS_MR_REGION && m->host ? m : NULL;
+}
+
+uint8_t *rs_nic_run_place(struct rs_nic *nic, const struct rs_packet *p, uint32_t bytes,
+			  uint32_t ahead)
+{
+	struct rs_qp *qp = run_qp(nic, p);
+	const struct rs_mr *m;
+
+	if (!qp || p->psn != rs_psn_add(qp->epsn, ahead))
+		return NULL;
+	m = run_region(nic, qp, p, bytes);
+	return m ? m->host + (p->va - m->va) : NULL;
+}
+
+/* Full packets but the last, of the message that was announced. */
+static bool run_fits(const struct rs_qp *qp, bool first, const struct rs_packet *p,
+		     uint32_t packets, uint32_t bytes, bool last)
+{
+	uint32_t left = first ? p->dma_bytes : qp->w_left;
+
+	if (first != (qp->message == RS_NO_MESSAGE) ||
+	    (!first && (qp->message != RS_OP_WRITE_FIRST || p->va != qp->w_va)) || !packets ||
+	    packets > RS_PSN_WINDOW || bytes > (uint64_t)packets * qp->mtu)
+		return false;
+	if (last)
+		return bytes == left && bytes > (uint64_t)(packets - 1) * qp->mtu;
+	return bytes < left && bytes == (uint64_t)packets * qp->mtu;
+}
+
+bool rs_nic_rx_run(struct rs_nic *nic, const struct rs_packet *p, uint32_t packets, uint32_t bytes,
+		   bool last, const uint8_t *place, rs_time now)
+{
+	bool first = (p->opcode & 0x1f) == RS_OP_WRITE_FIRST;
+	struct rs_qp *qp = run_qp(nic, p);
+	struct rs_mr *m;
+
+	if (!qp || p->psn != qp->epsn || !run_fits(qp, first, p, packets, bytes, last))
+		return false;
+	m = run_region(nic, qp, p, first ? p->dma_bytes : bytes);
+	if (!m || m->host + (p->va - m->va) != place ||
+	    (!first && (qp->w_rkey != m->key || qp->w_mr != (uint32_t)(m - nic->mrs))))
+		return false;
+	qp->flags &= ~(uint32_t)RS_QF_GAP;
+	qp->nak = 0;
+	if (first) {
+		qp->w_rkey = p->rkey;
+		qp->w_mr = (uint32_t)(m - nic->mrs);
+		qp->w_va = p->va;
+		qp->w_left = p->dma_bytes;
+		qp->received = 0;
+	}
+	qp->w_va += bytes;
+	qp->w_left -= bytes;
+	qp->received += bytes;
+	qp->message = last ? RS_NO_MESSAGE : RS_OP_WRITE_FIRST;
+	qp->epsn = rs_psn_add(qp->epsn, packets);
+	if (last)
+		qp->msn = rs_psn_add(qp->msn, 1);
+	qp->unacked += packets - 1;
+	nic->counters.rx_packets += packets;
+	nic->counters.rx_bytes += bytes + packets * (uint64_t)(p->frame_bytes - p->payload_bytes);
+	owe_ack(nic, qp, p, now);
+	return true;
+}

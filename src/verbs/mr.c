@@ -214,6 +214,7 @@ RS_EXPORT int ibv_dereg_mr(struct ibv_mr *base)
 	struct rs_vctx *c = rs_vctx(base->context);
 	struct rs_nic *nic = rs_vctx_lock(c);
 
+	rs_live_settle(c->live);
 	if (rs_nic_dereg_mr(nic, mr->key)) {
 		rs_vctx_unlock(c);
 		return EBUSY;
@@ -245,6 +246,7 @@ RS_EXPORT int ibv_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, vo
 		return IBV_REREG_MR_ERR_INPUT;
 	}
 	nic = rs_vctx_lock(c);
+	rs_live_settle(c->live);
 	/* ibv_rereg_mr_flags are enum rs_rereg */
 	err = rs_nic_rereg_mr(nic, mr->key, (uint32_t)flags, rs_vpd(to)->number, (uintptr_t)at, n,
 			      engine_access(rights), at);

@@ -207,6 +207,7 @@ static void drop_path(struct rs_vctx *c, struct rs_vqp *qp)
 static void reset(struct rs_vctx *c, struct rs_vqp *qp)
 {
 	rs_qp_modify(rs_live_nic(c->live), qp->qp, RS_QPS_RESET, NULL, rs_live_now(c->live));
+	rs_live_settle(c->live);
 	if (qp->ex.qp_base.send_cq)
 		rs_cq_forget(rs_vcq(qp->ex.qp_base.send_cq)->cq, rs_qp_num(qp->qp));
 	if (qp->ex.qp_base.recv_cq)
@@ -258,6 +259,8 @@ static int modify(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_attr
 	if (err)
 		return -err;
 	qp->attr = all;
+	if (to == IBV_QPS_ERR)
+		rs_live_settle(c->live);
 	rs_live_kick(c->live);
 	return 0;
 }

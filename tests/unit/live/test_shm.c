@@ -1,0 +1,706 @@
+/*
+ * The path between processes of one host: the ring beside a queue of copies, a ring full of lies,
+ * and the real transport over it, two devices each with its own engine, beside plain memory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "live/shm_state.h"
+
+static uint64_t seed;
+
+static uint32_t draw(uint32_t below)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)((seed >> 33) % below);
+}
+
+/* ---- The ring ---- */
+
+static struct rs_shm_ring *new_ring(void)
+{
+	void *p = mmap(NULL, sizeof(struct rs_shm_ring), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(p != MAP_FAILED);
+	return p;
+}
+
+static void free_ring(struct rs_shm_ring *r)
+{
+	munmap(r, sizeof(*r));
+}
+
+struct copy {
+	struct rs_packet p;
+	uint8_t payload[RS_MAX_PAYLOAD];
+};
+
+enum { COPIES = 8192 };
+
+/* Opcodes that carry the fields which share a place in a record. */
+static const uint8_t opcodes[] = {
+	RS_RC | RS_OP_WRITE_ONLY,         RS_RC | RS_OP_WRITE_ONLY_IMM,
+	RS_RC | RS_OP_SEND_ONLY,          RS_RC | RS_OP_ACKNOWLEDGE,
+	RS_RC | RS_OP_FETCH_ADD,          RS_RC | RS_OP_ATOMIC_ACKNOWLEDGE,
+	RS_RC | RS_OP_READ_RESPONSE_ONLY, RS_UD | RS_OP_SEND_ONLY_IMM,
+	RS_XRC | RS_OP_CMP_SWAP,          RS_XRC | RS_OP_SEND_ONLY,
+};
+
+static void draw_packet(struct copy *c)
+{
+	struct rs_packet *p = &c->p;
+	uint32_t f;
+
+	memset(p, 0, sizeof(*p));
+	p->opcode = opcodes[draw(sizeof(opcodes))];
+	f = rs_opcodes[p->opcode].flags;
+	p->bth_flags = (uint8_t)draw(8);
+	p->tos = (uint8_t)(draw(64) << 2);
+	p->pkey = (uint16_t)draw(65536);
+	p->dest_qp = draw(1 << 24);
+	p->psn = draw(1 << 24);
+	if (f & (RS_F_AETH | RS_F_ATOMIC_ACK))
+		p->aeth = draw(1u << 31);
+	if (f & (RS_F_IMM | RS_F_IETH))
+		p->imm = draw(1u << 31);
+	if (f & (RS_F_RETH | RS_F_ATOMIC)) {
+		p->va = (uint64_t)draw(1u << 31) << 20;
+		p->rkey = draw(1u << 31);
+	}
+	if (f & RS_F_RETH)
+		p->dma_bytes = draw(1u << 31);
+	if (f & RS_F_DETH) {
+		p->qkey = draw(1u << 31);
+		p->src_qp = draw(1 << 24);
+	}
+	if (f & RS_F_XRCETH)
+		p->xrc_srqn = draw(1 << 24);
+	if (f & (RS_F_ATOMIC | RS_F_ATOMIC_ACK)) {
+		p->swap_add = (uint64_t)draw(1u << 31) << 9;
+		p->compare = f & RS_F_ATOMIC ? draw(1u << 31) : 0;
+	}
+	if (f & RS_F_PAYLOAD)
+		p->payload_bytes = (uint16_t)(draw(2) ? draw(20) : draw(RS_MAX_PAYLOAD + 1));
+	for (unsigned i = 0; i < p->payload_bytes; i++)
+		c->payload[i] = (uint8_t)draw(256);
+}
+
+static void check_packet(const struct rs_packet *p, const struct copy *c)
+{
+	const struct rs_packet *k = &c->p;
+
+	assert_int_equal(p->opcode, k->opcode);
+	assert_int_equal(p->bth_flags, k->bth_flags);
+	assert_int_equal(p->tos, k->tos);
+	assert_int_equal(p->pkey, k->pkey);
+	assert_int_equal(p->dest_qp, k->dest_qp);
+	assert_int_equal(p->psn, k->psn);
+	assert_int_equal(p->aeth, k->aeth);
+	assert_int_equal(p->imm, k->imm);
+	assert_int_equal(p->va, k->va);
+	assert_int_equal(p->rkey, k->rkey);
+	assert_int_equal(p->dma_bytes, k->dma_bytes);
+	assert_int_equal(p->qkey, k->qkey);
+	assert_int_equal(p->swap_add, k->swap_add);
+	assert_int_equal(p->compare, k->compare);
+	assert_int_equal(p->payload_bytes, k->payload_bytes);
+	assert_memory_equal(p->payload, c->payload, k->payload_bytes);
+	if (rs_opcodes[p->opcode].flags & RS_F_DETH)
+		assert_int_equal(p->src_qp, k->src_qp);
+	if (rs_opcodes[p->opcode].flags & RS_F_XRCETH)
+		assert_int_equal(p->xrc_srqn, k->xrc_srqn);
+}
+
+static void test_ring_gives_what_was_written_in_order(void **state)
+{
+	struct copy *twin = calloc(COPIES, sizeof(*twin));
+	struct rs_shm_writer w = {.ring = new_ring()};
+	struct rs_shm_reader r = {.ring = w.ring};
+	unsigned head = 0, tail = 0, full = 0;
+
+	assert_non_null(twin);
+	seed = 1;
+	for (unsigned step = 0; step < 60000; step++) {
+		bool write = draw(100) < (step / 5000 % 2 ? 45u : 60u);
+		struct copy *c = &twin[(write ? tail : head) % COPIES];
+		struct rs_shm_record rec = {0};
+		const uint8_t *payload;
+		struct rs_packet p;
+
+		if (write) {
+			draw_packet(c);
+			rs_shm_pack(&c->p, &rec);
+			rec.path = 7;
+			if (!rs_shm_write(&w, &rec, c->payload, c->p.payload_bytes)) {
+				/* no sooner than a record could not be placed */
+				assert_true(w.tail - r.told + 2 * 66 > RS_SHM_LINES);
+				full++;
+				continue;
+			}
+			tail++;
+			continue;
+		}
+		assert_int_equal(rs_shm_waiting(&r), head != tail);
+		if (head == tail) {
+			assert_false(rs_shm_read(&r, &rec, &payload));
+			continue;
+		}
+		assert_true(rs_shm_read(&r, &rec, &payload));
+		assert_int_equal(rec.path, 7);
+		assert_true(rs_shm_unpack(&rec, payload, &p));
+		check_packet(&p, c);
+		head++;
+		if (draw(3) == 0)
+			rs_shm_release(&r);
+	}
+	assert_true(full > 10 && w.tail > 8 * RS_SHM_LINES);
+	free_ring(w.ring);
+	free(twin);
+}
+
+/* Whatever lies in it, a reader ends, and its payloads are in the ring. */
+static void test_ring_of_lies_is_read_without_harm(void **state)
+{
+	struct rs_shm_ring *ring = new_ring();
+	unsigned packets = 0, breaks = 0;
+
+	seed = 2;
+	for (unsigned round = 0; round < 3000; round++) {
+		struct rs_shm_reader r = {.ring = ring, .head = draw(3 * RS_SHM_LINES)};
+		struct rs_shm_record rec;
+		const uint8_t *payload;
+		struct rs_packet p;
+
+		r.told = r.head;
+		for (unsigned i = 0; i < 64; i++) {
+			uint64_t line = r.head + i;
+			struct rs_shm_record *at =
+				(struct rs_shm_record *)(void *)ring->line[line % RS_SHM_LINES];
+
+			for (unsigned k = 0; k < sizeof(*at); k++)
+				((uint8_t *)at)[k] = (uint8_t)draw(256);
+			at->seq = (uint32_t)line | 0x80000000u;
+			at->kind = (uint8_t)draw(draw(20) ? RS_SHM_KINDS : 256);
+			at->dest_qp &= 0xffffff;
+			at->psn &= 0xffffff;
+			if (draw(4))
+				at->payload_bytes = (uint16_t)draw(RS_MAX_PAYLOAD + 1);
+		}
+		for (unsigned n = 0; rs_shm_read(&r, &rec, &payload); n++) {
+			assert_true(n <= 64);
+			assert_true(payload == rec.u.small ||
+				    (payload >= ring->line[0] &&
+				     payload + rec.payload_bytes <= ring->line[RS_SHM_LINES]));
+			packets += rs_shm_unpack(&rec, payload, &p);
+		}
+		breaks += r.broken;
+		if (r.broken)
+			assert_false(rs_shm_read(&r, &rec, &payload));
+	}
+	assert_true(packets > 100 && breaks > 100);
+	free_ring(ring);
+}
+
+/* The reader's place is a claim: one beyond what was written, or going back, opens no room. */
+static void test_writer_believes_no_impossible_place(void **state)
+{
+	struct rs_shm_writer w = {.ring = new_ring()};
+	uint8_t payload[RS_MAX_PAYLOAD] = {0};
+	struct rs_shm_record rec = {.kind = RS_SHM_PACKET, .opcode = RS_RC | RS_OP_SEND_ONLY};
+
+	while (rs_shm_write(&w, &rec, payload, sizeof(payload)))
+		;
+	w.ring->head = w.tail + 1;
+	assert_false(rs_shm_write(&w, &rec, payload, sizeof(payload)));
+	w.ring->head = UINT64_MAX;
+	assert_false(rs_shm_write(&w, &rec, payload, sizeof(payload)));
+	w.ring->head = w.tail;
+	assert_true(rs_shm_write(&w, &rec, payload, sizeof(payload)));
+	w.ring->head = 0;
+	assert_true(rs_shm_write(&w, &rec, payload, sizeof(payload)));
+	free_ring(w.ring);
+}
+
+/* ---- The transport over it ---- */
+
+enum {
+	PD = 3,
+	CONSTANT = 1 << 20, /* a device's memory: what is sent and read, */
+	WRITTEN = 1 << 20,  /* what the peer writes to, */
+	SCRATCH = 1 << 20,  /* and where READs and SENDs land */
+	MEMORY = CONSTANT + WRITTEN + SCRATCH,
+	LONGEST = 600 << 10,
+	DEPTH = 32,
+};
+
+struct end {
+	struct rs_live *l;
+	struct rs_qp *qp;
+	struct rs_cq *cq;
+	uint32_t key;
+	uint8_t *memory;
+	uint8_t *twin; /* of WRITTEN */
+	unsigned posted, done, failed;
+	uint8_t status;
+};
+
+static const uint8_t loopback[16] = {[10] = 0xff, [11] = 0xff, 127, 0, 0, 1};
+
+static bool open_end(struct end *e)
+{
+	struct rs_live_device d;
+	struct rs_error why = {0};
+	struct rs_qp_init init = {
+		.pd = PD,
+		.max_send_wr = DEPTH,
+		.max_recv_wr = DEPTH,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.transport = RS_RC,
+		.sq_sig_all = true,
+	};
+	bool good;
+
+	if (rs_live_device_parse("x=lo", &d, &why) || rs_live_open(&d, &e->l, &why)) {
+		print_message("%s\n", why.what);
+		return false;
+	}
+	e->memory = calloc(1, MEMORY);
+	e->twin = calloc(1, WRITTEN);
+	for (unsigned i = 0; i < CONSTANT; i++)
+		e->memory[i] = (uint8_t)draw(256);
+	rs_live_lock(e->l);
+	good = !rs_nic_create_cq(rs_live_nic(e->l), 4 * DEPTH, &e->cq);
+	init.send_cq = init.recv_cq = e->cq;
+	good = good && !rs_nic_create_qp(rs_live_nic(e->l), &init, &e->qp) &&
+	       !rs_nic_reg_mr(rs_live_nic(e->l), PD, (uintptr_t)e->memory, MEMORY, 15, e->memory,
+			      &e->key);
+	rs_live_unlock(e->l);
+	return good;
+}
+
+static void close_end(struct end *e)
+{
+	rs_live_close(e->l);
+	free(e->memory);
+	free(e->twin);
+}
+
+static void connect_end(struct end *e, uint32_t peer_qpn, uint16_t mtu, uint8_t timeout)
+{
+	struct rs_qp_attr a = {
+		.dest_qpn = peer_qpn,
+		.path_mtu = mtu,
+		.pkey = 0xffff,
+		.timeout = timeout,
+		.retry_cnt = 1,
+		.rnr_retry = 7,
+		.min_rnr_timer = 1,
+		.max_rd_atomic = 4,
+		.max_dest_rd_atomic = 4,
+		.access = 15,
+	};
+
+	rs_live_lock(e->l);
+	assert_int_equal(rs_live_path_get(e->l, 0, loopback, &a.dest_endpoint), 0);
+	assert_int_equal(rs_qp_connect(rs_live_nic(e->l), e->qp, &a, rs_live_now(e->l)), 0);
+	rs_live_unlock(e->l);
+}
+
+static void progress(struct end *e)
+{
+	struct rs_cqe c;
+
+	rs_live_lock(e->l);
+	rs_live_progress(e->l);
+	while (rs_cq_poll(e->cq, &c, 1)) {
+		if (c.status != RS_WC_SUCCESS) {
+			e->failed++;
+			e->status = e->status ? e->status : c.status;
+		}
+		e->done += c.op != RS_WR_RECV && c.op != RS_WR_RECV_WRITE_IMM;
+	}
+	rs_live_unlock(e->l);
+}
+
+/* One place for the SENDs that come, so long as any may. */
+static void post_receives(struct end *e)
+{
+	struct rs_sge s = {(uintptr_t)(e->memory + CONSTANT + WRITTEN), SCRATCH / 2, e->key};
+	struct rs_recv_wr wr = {.n_sge = 1, .sge = &s};
+
+	rs_live_lock(e->l);
+	while (rs_qp_receives(e->qp) < DEPTH)
+		assert_int_equal(rs_qp_post_recv(rs_live_nic(e->l), e->qp, &wr), 0);
+	rs_live_kick(e->l);
+	rs_live_unlock(e->l);
+}
+
+static int post(struct end *e, uint8_t op, uint32_t at, uint32_t length, const struct end *to,
+		uint32_t remote)
+{
+	struct rs_sge s = {(uintptr_t)(e->memory + at), length, e->key};
+	struct rs_send_wr wr = {.op = op,
+				.n_sge = 1,
+				.sge = &s,
+				.remote_va = (uintptr_t)(to->memory + remote),
+				.rkey = to->key,
+				.swap_add = 3};
+	int err;
+
+	rs_live_lock(e->l);
+	err = rs_qp_post_send(rs_live_nic(e->l), e->qp, &wr, rs_live_now(e->l));
+	rs_live_posted(e->l, e->qp);
+	rs_live_unlock(e->l);
+	e->posted += !err;
+	return err;
+}
+
+/* A request, and what it does to the peer's memory in the order of requests. */
+static void post_any(struct end *e, struct end *to)
+{
+	static const uint8_t ops[] = {RS_WR_WRITE, RS_WR_WRITE, RS_WR_WRITE,    RS_WR_WRITE_IMM,
+				      RS_WR_READ,  RS_WR_SEND,  RS_WR_FETCH_ADD};
+	uint8_t op = ops[draw(sizeof(ops))];
+	uint32_t n = draw(3) ? draw(LONGEST) : draw(5000), at = draw(CONSTANT - n);
+	/* often the same place, which later requests overwrite */
+	uint32_t to_at = CONSTANT + (draw(2) ? 4096 * draw(4) : draw(WRITTEN - n));
+	uint64_t word;
+
+	if (op == RS_WR_SEND)
+		n = n < SCRATCH / 2 ? n : SCRATCH / 2;
+	if (op == RS_WR_READ) {
+		assert_int_equal(post(e, op, CONSTANT + WRITTEN + SCRATCH / 2, n / 2, to, at), 0);
+	} else if (op == RS_WR_FETCH_ADD) {
+		to_at &= ~7u;
+		assert_int_equal(post(e, op, CONSTANT + WRITTEN + SCRATCH / 2, 8, to, to_at), 0);
+		memcpy(&word, to->twin + to_at - CONSTANT, 8);
+		word += 3;
+		memcpy(to->twin + to_at - CONSTANT, &word, 8);
+	} else {
+		assert_int_equal(post(e, op, at, n, to, to_at), 0);
+		if (op != RS_WR_SEND)
+			memcpy(to->twin + to_at - CONSTANT, e->memory + at, n);
+	}
+}
+
+static void run_random(unsigned ops, uint16_t mtu)
+{
+	struct end a = {0}, b = {0};
+	unsigned idle = 0;
+
+	if (!open_end(&a) || !open_end(&b))
+		skip();
+	connect_end(&a, rs_qp_num(b.qp), mtu, 18);
+	connect_end(&b, rs_qp_num(a.qp), mtu, 18);
+	while (a.done < ops || b.done < ops) {
+		unsigned before = a.done + b.done;
+
+		post_receives(&a);
+		post_receives(&b);
+		while (a.posted < ops && a.posted - a.done < DEPTH && draw(3))
+			post_any(&a, &b);
+		while (b.posted < ops && b.posted - b.done < DEPTH && draw(3))
+			post_any(&b, &a);
+		progress(&a);
+		progress(&b);
+		idle = a.done + b.done == before ? idle + 1 : 0;
+		if (idle > 1000)
+			usleep(50);
+		assert_true(idle < 200000);
+	}
+	assert_int_equal(a.failed + b.failed, 0);
+	assert_memory_equal(a.memory + CONSTANT, a.twin, WRITTEN);
+	assert_memory_equal(b.memory + CONSTANT, b.twin, WRITTEN);
+	assert_true(rs_live_get_counters(a.l)->rx_shared > ops);
+	assert_int_equal(rs_live_get_counters(a.l)->rx_datagrams, 0);
+	close_end(&a);
+	close_end(&b);
+}
+
+static void test_requests_over_rings_do_what_they_do_to_plain_memory(void **state)
+{
+	static const uint16_t mtus[] = {256, 1024, 4096};
+
+	for (unsigned i = 0; i < 3; i++) {
+		seed = 100 + i;
+		run_random(150, mtus[i]);
+	}
+}
+
+/* Nothing is written to a region from the moment that its deregistration returns. */
+static void test_deregistered_memory_is_not_written_any_more(void **state)
+{
+	unsigned refused = 0;
+
+	for (unsigned round = 0; round < 20; round++) {
+		struct end a = {0}, b = {0};
+
+		seed = 200 + round;
+		if (!open_end(&a) || !open_end(&b))
+			skip();
+		connect_end(&a, rs_qp_num(b.qp), 4096, 18);
+		connect_end(&b, rs_qp_num(a.qp), 4096, 18);
+		for (unsigned i = 0; i < DEPTH; i++)
+			assert_int_equal(post(&a, RS_WR_WRITE, 0, LONGEST, &b, CONSTANT), 0);
+		for (unsigned i = 0; i < round; i++) {
+			progress(&a);
+			progress(&b);
+		}
+		rs_live_lock(b.l);
+		rs_live_settle(b.l);
+		assert_int_equal(rs_nic_dereg_mr(rs_live_nic(b.l), b.key), 0);
+		memset(b.memory + CONSTANT, 0x77, WRITTEN);
+		rs_live_unlock(b.l);
+		for (unsigned i = 0; i < 100000 && !a.failed && a.done < DEPTH; i++) {
+			progress(&a);
+			progress(&b);
+		}
+		refused += a.failed;
+		assert_true(a.status == RS_WC_REM_ACCESS_ERR || (!a.failed && a.done == DEPTH));
+		for (unsigned i = 0; i < WRITTEN; i++)
+			assert_int_equal(b.memory[CONSTANT + i], 0x77);
+		close_end(&a);
+		close_end(&b);
+	}
+	assert_true(refused > 0);
+}
+
+/* A queue pair that is destroyed with requests on their way: its memory is not read any more. */
+static void test_memory_of_requests_that_are_over_is_not_read(void **state)
+{
+	for (unsigned round = 0; round < 20; round++) {
+		struct end a = {0}, b = {0};
+
+		seed = 300 + round;
+		if (!open_end(&a) || !open_end(&b))
+			skip();
+		memset(a.memory, 0x11, CONSTANT);
+		connect_end(&a, rs_qp_num(b.qp), 4096, 18);
+		connect_end(&b, rs_qp_num(a.qp), 4096, 18);
+		for (unsigned i = 0; i < DEPTH; i++)
+			assert_int_equal(post(&a, RS_WR_WRITE, 0, LONGEST, &b, CONSTANT), 0);
+		for (unsigned i = 0; i < round; i++) {
+			progress(&a);
+			progress(&b);
+		}
+		rs_live_lock(a.l);
+		rs_nic_destroy_qp(rs_live_nic(a.l), a.qp);
+		rs_live_settle(a.l);
+		memset(a.memory, 0x22, CONSTANT);
+		rs_live_unlock(a.l);
+		for (unsigned i = 0; i < 300; i++) {
+			progress(&a);
+			progress(&b);
+		}
+		for (unsigned i = 0; i < WRITTEN; i++)
+			assert_int_not_equal(b.memory[CONSTANT + i], 0x22);
+		close_end(&a);
+		close_end(&b);
+	}
+}
+
+/* ---- Other processes ---- */
+
+struct offer {
+	uint32_t qpn, key;
+	uint8_t *memory;
+};
+
+/* Takes what comes until it is killed. */
+static void peer_process(int in, int out)
+{
+	struct end e = {0};
+	struct offer o;
+	uint32_t qpn;
+
+	if (!open_end(&e))
+		_exit(1);
+	o = (struct offer){rs_qp_num(e.qp), e.key, e.memory};
+	if (write(out, &o, sizeof(o)) != sizeof(o) || read(in, &qpn, sizeof(qpn)) != sizeof(qpn))
+		_exit(1);
+	connect_end(&e, qpn, 4096, 8);
+	if (write(out, &qpn, sizeof(qpn)) != sizeof(qpn))
+		_exit(1);
+	for (;;)
+		progress(&e);
+}
+
+static void test_killed_peer_ends_requests_and_nothing_hangs(void **state)
+{
+	int to[2], from[2], status;
+	struct end a = {0}, b = {0};
+	struct offer o;
+	uint32_t qpn;
+	pid_t peer, child;
+
+	assert_int_equal(pipe(to) | pipe(from), 0);
+	seed = 400;
+	peer = fork();
+	if (!peer)
+		peer_process(to[0], from[1]);
+	if (!open_end(&a))
+		skip();
+	assert_int_equal(read(from[0], &o, sizeof(o)), sizeof(o));
+	qpn = rs_qp_num(a.qp);
+	assert_int_equal(write(to[1], &qpn, sizeof(qpn)), sizeof(qpn));
+	assert_int_equal(read(from[0], &qpn, sizeof(qpn)), sizeof(qpn));
+	connect_end(&a, o.qpn, 4096, 8);
+	b.memory = o.memory;
+	b.key = o.key;
+	while (a.done < 100) {
+		if (a.posted - a.done < DEPTH)
+			assert_int_equal(post(&a, RS_WR_WRITE, 0, LONGEST, &b, CONSTANT), 0);
+		progress(&a);
+	}
+	assert_int_equal(a.failed, 0);
+	assert_true(rs_live_get_counters(a.l)->tx_shared > 100);
+	/* a copy of this process says nothing in its name */
+	child = fork();
+	if (!child) {
+		rs_live_close(a.l);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	for (unsigned more = a.done + 50; a.done < more;) {
+		if (a.posted - a.done < DEPTH)
+			assert_int_equal(post(&a, RS_WR_WRITE, 0, LONGEST, &b, CONSTANT), 0);
+		progress(&a);
+	}
+	assert_int_equal(a.failed, 0);
+	kill(peer, SIGKILL);
+	while (!a.failed) {
+		if (a.posted - a.done < DEPTH)
+			post(&a, RS_WR_WRITE, 0, LONGEST, &b, CONSTANT);
+		progress(&a);
+		usleep(100);
+	}
+	assert_int_equal(a.status, RS_WC_RETRY_EXC_ERR);
+	assert_int_equal(waitpid(peer, &status, 0), peer);
+	close_end(&a);
+	close(to[0]), close(to[1]), close(from[0]), close(from[1]);
+}
+
+/* What is no ring of that slot's process, or could shrink under its reader, is not mapped. */
+static void test_rings_that_are_none_are_not_taken(void **state)
+{
+	struct {
+		char magic[8];
+		uint32_t what, slot, lease, zero;
+	} hello = {.magic = "RSRINGS", .what = 1};
+	struct end a = {0}, b = {0};
+	int fd;
+
+	seed = 500;
+	if (!open_end(&a) || !open_end(&b))
+		skip();
+	rs_live_lock(a.l);
+	hello.slot = b.l->slot;
+	hello.lease = rs_registry_rings(a.l->registry, a.l->slot);
+	for (unsigned i = 0; i < 6; i++) {
+		size_t bytes = sizeof(struct rs_shm_ring) - (i == 1);
+		int32_t pid = i == 3 ? 1 : getpid();
+		struct rs_shm_ring *ring;
+
+		fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		assert_true(fd >= 0);
+		assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+		if (i != 0)
+			fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+		ring = mmap(NULL, sizeof(*ring), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		ring->magic = i == 2 ? 1 : RS_SHM_MAGIC;
+		ring->layout = RS_SHM_LAYOUT;
+		ring->lines = RS_SHM_LINES;
+		munmap(ring, sizeof(*ring));
+		hello.lease += i == 4;
+		assert_true(rs_shm_heard(a.l, &hello, sizeof(hello), pid, fd));
+		hello.lease -= i == 4;
+		assert_int_equal(fcntl(fd, F_GETFD), -1); /* closed */
+		if (i < 5)
+			assert_null(a.l->shm->in[hello.slot]);
+		else
+			assert_non_null(a.l->shm->in[hello.slot]); /* as it should be */
+	}
+	assert_false(rs_shm_heard(a.l, "RSREPORT", 8, getpid(), -1));
+	rs_live_unlock(a.l);
+	close_end(&a);
+	close_end(&b);
+}
+
+/* A process of the same user that lies in its ring and its tickets: the reader goes on, or stops.
+ */
+static void test_lies_of_a_peer_do_no_harm(void **state)
+{
+	struct end a = {0}, b = {0};
+	unsigned stopped = 0;
+
+	seed = 600;
+	for (unsigned round = 0; round < 30; round++) {
+		struct rs_shm_out *o;
+
+		memset(&a, 0, sizeof(a));
+		memset(&b, 0, sizeof(b));
+		if (!open_end(&a) || !open_end(&b))
+			skip();
+		connect_end(&a, rs_qp_num(b.qp), 4096, 14);
+		connect_end(&b, rs_qp_num(a.qp), 4096, 14);
+		for (unsigned i = 0; i < 8; i++)
+			assert_int_equal(post(&a, RS_WR_WRITE, 0, LONGEST, &b, CONSTANT), 0);
+		rs_live_lock(a.l);
+		o = a.l->shm->out[b.l->slot];
+		assert_non_null(o);
+		for (unsigned i = 0; i < 4000; i++) {
+			uint64_t line = o->w.tail - 1 - draw(12);
+			uint8_t *at = o->w.ring->line[line % RS_SHM_LINES];
+
+			/* all but the word that says where it is */
+			at[4 + draw(60)] = (uint8_t)draw(256);
+			if (i % 16 == 0)
+				((uint8_t *)&o->w.ring->ticket[draw(RS_SHM_TICKETS)])[draw(24)] =
+					(uint8_t)draw(8);
+			if (i % 400 == 0) {
+				rs_live_unlock(a.l);
+				progress(&b);
+				rs_live_lock(a.l);
+			}
+		}
+		rs_live_unlock(a.l);
+		for (unsigned i = 0; i < 50; i++) {
+			progress(&a);
+			progress(&b);
+		}
+		stopped += b.l->shm->in[a.l->slot] ? b.l->shm->in[a.l->slot]->r.broken : 1;
+		close_end(&a);
+		close_end(&b);
+	}
+	assert_true(stopped > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ring_gives_what_was_written_in_order),
+		cmocka_unit_test(test_ring_of_lies_is_read_without_harm),
+		cmocka_unit_test(test_writer_believes_no_impossible_place),
+		cmocka_unit_test(test_requests_over_rings_do_what_they_do_to_plain_memory),
+		cmocka_unit_test(test_deregistered_memory_is_not_written_any_more),
+		cmocka_unit_test(test_memory_of_requests_that_are_over_is_not_read),
+		cmocka_unit_test(test_killed_peer_ends_requests_and_nothing_hangs),
+		cmocka_unit_test(test_rings_that_are_none_are_not_taken),
+		cmocka_unit_test(test_lies_of_a_peer_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
