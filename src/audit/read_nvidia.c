@@ -1,5 +1,6 @@
 /* nvidia-smi -q (bus address, BAR1, memory, link, MIG, versions) and nvidia-smi nvlink --status. */
 #include <ctype.h>
+#include <libxml/parser.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,115 @@ const struct rs_reader rs_reader_nvidia_smi = {
 	.trust = RS_TRUST_TOOL,
 	.score = score,
 	.read = read_q,
+};
+
+/* ---- nvidia-smi -q -x ---- */
+
+static int score_xml(const struct rs_input *in)
+{
+	return rs_input_has(in, "<nvidia_smi_log>") ? 93 : 0;
+}
+
+/* An element by its names below another, "pci/pci_gpu_link_info"; NULL: there is none. */
+static xmlNode *below(xmlNode *n, const char *path)
+{
+	while (n && *path) {
+		size_t len = strcspn(path, "/");
+		xmlNode *c = n->children;
+
+		while (c && (c->type != XML_ELEMENT_NODE || strlen((const char *)c->name) != len ||
+			     strncmp((const char *)c->name, path, len) != 0))
+			c = c->next;
+		n = c;
+		path += len + (path[len] == '/');
+	}
+	return n;
+}
+
+/* Its text without blanks around it; false: empty, or what it does not have. */
+static bool text_below(xmlNode *n, const char *path, char *out, size_t size, uint32_t *line)
+{
+	xmlNode *at = below(n, path);
+	xmlChar *v = at ? xmlNodeGetContent(at) : NULL;
+	const char *p = v ? (const char *)v + strspn((const char *)v, " \t\r\n") : "";
+
+	snprintf(out, size, "%.*s", (int)strcspn(p, "\r\n"), p);
+	*line = at ? (uint32_t)xmlGetLineNo(at) : 0;
+	xmlFree(v);
+	return *out && strcmp(out, "N/A") != 0;
+}
+
+static void gpu_xml(struct state *s, xmlNode *n)
+{
+	static const struct {
+		const char *path, *fact;
+		enum { TEXT, NUMBER, GENERATION } kind;
+	} known[] = {
+		{"product_name", "product", TEXT},
+		{"vbios_version", "vbios", TEXT},
+		{"performance_state", "pstate", TEXT},
+		{"persistence_mode", "persistence", TEXT},
+		{"uuid", "uuid", TEXT},
+		{"serial", "serial", TEXT},
+		{"addressing_mode", "addressing", TEXT},
+		{"bar1_memory_usage/total", "bar1_mib", NUMBER},
+		{"fb_memory_usage/total", "fb_mib", NUMBER},
+		{"pci/pci_gpu_link_info/link_widths/max_link_width", "max_link_width", NUMBER},
+		{"pci/pci_gpu_link_info/link_widths/current_link_width", "link_width", NUMBER},
+		{"pci/pci_gpu_link_info/pcie_gen/max_link_gen", "max_link_speed", GENERATION},
+	};
+	char value[256], number[32];
+	uint32_t line;
+
+	put(s, (uint32_t)xmlGetLineNo(n), "kind", "gpu");
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (!text_below(n, known[i].path, value, sizeof(value), &line))
+			continue;
+		if (known[i].kind == TEXT)
+			put(s, line, known[i].fact, value);
+		else if (known[i].kind == NUMBER && leading(value, number, sizeof(number)))
+			put(s, line, known[i].fact, number);
+		else if (known[i].kind == GENERATION && *speed_of(value))
+			put(s, line, known[i].fact, speed_of(value));
+	}
+	if (text_below(n, "mig_mode/current_mig", value, sizeof(value), &line) &&
+	    !strcmp(value, "Enabled"))
+		put(s, line, "mig", "1");
+}
+
+static int read_xml(struct rs_audit *a, const struct rs_input *in)
+{
+	xmlDoc *doc = xmlReadMemory(in->data, (int)in->size, NULL, NULL,
+				    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+	xmlNode *root = doc ? xmlDocGetRootElement(doc) : NULL;
+	struct state s = {.a = a, .in = in};
+	char value[256];
+	uint32_t line;
+
+	if (text_below(root, "driver_version", value, sizeof(value), &line))
+		rs_input_add(a, in, line, NULL, "host", "gpu_driver", "%s", value);
+	if (text_below(root, "cuda_version", value, sizeof(value), &line))
+		rs_input_add(a, in, line, NULL, "host", "cuda", "%s", value);
+	for (xmlNode *c = root ? root->children : NULL; c; c = c->next) {
+		xmlChar *id = c->type == XML_ELEMENT_NODE && !strcmp((const char *)c->name, "gpu")
+				      ? xmlGetProp(c, (const xmlChar *)"id")
+				      : NULL;
+
+		snprintf(value, sizeof(value), "GPU %s", id ? (const char *)id : "");
+		if (id && gpu(&s, value))
+			gpu_xml(&s, c);
+		xmlFree(id);
+	}
+	xmlFreeDoc(doc);
+	return a->err;
+}
+
+const struct rs_reader rs_reader_nvidia_smi_xml = {
+	.name = "nvidia-smi-xml",
+	.what = "nvidia-smi -q -x: the same as XML",
+	.trust = RS_TRUST_TOOL,
+	.score = score_xml,
+	.read = read_xml,
 };
 
 /* ---- /proc/driver/nvidia/version ---- */

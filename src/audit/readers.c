@@ -72,5 +72,6 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_hwloc,
 	&rs_reader_cpuinfo,
 	&rs_reader_ethtool_json,
+	&rs_reader_nvidia_smi_xml,
 	NULL,
 };

@@ -70,6 +70,25 @@ static const struct sample samples[] = {
 	  /* an idle GPU's speed says nothing; MIG is off */
 	  {"pci/0000:1b:00.0", "link_speed", NULL},
 	  {"pci/0000:1b:00.0", "mig", NULL}}},
+	{"nvidia-smi-xml",
+	 "smi.xml",
+	 "<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v12.dtd\">\n"
+	 "<nvidia_smi_log>\n<driver_version>575.51.03</driver_version>\n"
+	 "<gpu id=\"00000000:1B:00.0\">\n<product_name>NVIDIA H100 80GB HBM3</product_name>\n"
+	 "<serial>N/A</serial><mig_mode><current_mig>Disabled</current_mig></mig_mode>\n"
+	 "<pci><pci_gpu_link_info><pcie_gen><max_link_gen>5</max_link_gen>"
+	 "<current_link_gen>1</current_link_gen></pcie_gen><link_widths>"
+	 "<current_link_width>8x</current_link_width></link_widths></pci_gpu_link_info></pci>\n"
+	 "<bar1_memory_usage>\n<total>131072 MiB</total></bar1_memory_usage>\n</gpu>\n"
+	 "</nvidia_smi_log>\n",
+	 {{"host", "gpu_driver", "575.51.03"},
+	  {"pci/0000:1b:00.0", "product", "NVIDIA H100 80GB HBM3"},
+	  {"pci/0000:1b:00.0", "bar1_mib", "131072"},
+	  {"pci/0000:1b:00.0", "max_link_speed", "320"},
+	  {"pci/0000:1b:00.0", "link_width", "8"},
+	  {"pci/0000:1b:00.0", "link_speed", NULL},
+	  {"pci/0000:1b:00.0", "serial", NULL},
+	  {"pci/0000:1b:00.0", "mig", NULL}}},
 	{"nvidia-smi-nvlink",
 	 "nvlink.txt",
 	 "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-5269b708)\n\t Link 0: 25 GB/s\n"
