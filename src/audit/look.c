@@ -119,7 +119,8 @@ bool rs_look_has_rdma(const struct rs_audit *a, const char *host)
 {
 	uint32_t at = 0;
 
-	return rs_facts_subject(a->facts, &at, host, "nic/") != NULL;
+	return rs_facts_subject(a->facts, &at, host, "nic/") ||
+	       rs_facts_get(a->facts, host, "nccl", "using/0");
 }
 
 bool rs_look_pci_of(const struct rs_audit *a, const char *host, const char *nic, char *out,

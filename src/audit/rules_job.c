@@ -42,6 +42,26 @@ static struct tables ask_tables(const struct rs_audit *a, const char *host, int 
 	return t;
 }
 
+/* The job's devices that are known are all InfiniBand. */
+static bool all_infiniband(const struct rs_audit *a, const char *host)
+{
+	const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA");
+	const char *nic;
+	uint32_t at = 0;
+	bool any = false;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *l = rs_facts_value(a->facts, host, nic, "link_layer");
+
+		if (!l || (hca && !rs_look_hca(hca->value, nic + 4)))
+			continue;
+		if (strcmp(l, "InfiniBand"))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 static void n05_bad(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		    const struct rs_fact *index, const struct tables *t, uint32_t release)
 {
@@ -82,6 +102,8 @@ static void n05_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	if (chosen && release >= rs_nccl_make(2, 21, 0)) {
 		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
 				   "the index is left to NCCL, which finds a routable entry");
+	} else if (!t.seen && all_infiniband(a, host)) {
+		return; /* its GIDs have no types */
 	} else if (!t.seen) {
 		f = rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
 				   "NCCL_IB_GID_INDEX=%s: what it is on this host was not seen",

@@ -547,6 +547,25 @@ static int gdr_level(const char *v)
 	return -1;
 }
 
+/* The same by nvidia-smi's columns, where no list of devices was read. */
+static void reach_by_matrix(const struct rs_audit *a, const char *host, int *nearest, int *farthest)
+{
+	const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA"), *f;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "topo", "nic_name/"))) {
+		char subject[160];
+		int d;
+
+		snprintf(subject, sizeof(subject), "nic/%s", f->value);
+		d = rs_look_nearest(a, host, subject);
+		if (d < 0 || (hca && !rs_look_hca(hca->value, f->value)))
+			continue;
+		*nearest = *nearest < 0 || d < *nearest ? d : *nearest;
+		*farthest = d > *farthest ? d : *farthest;
+	}
+}
+
 /* The nearest and the farthest of the devices in use from their nearest GPU. false: not known. */
 static bool reach(const struct rs_audit *a, const char *host, int *nearest, int *farthest)
 {
@@ -563,6 +582,8 @@ static bool reach(const struct rs_audit *a, const char *host, int *nearest, int 
 		*nearest = *nearest < 0 || d < *nearest ? d : *nearest;
 		*farthest = d > *farthest ? d : *farthest;
 	}
+	if (!s.n)
+		reach_by_matrix(a, host, nearest, farthest);
 	return *nearest > 0;
 }
 

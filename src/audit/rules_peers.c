@@ -302,6 +302,10 @@ static unsigned take_cables(struct rs_audit *a, struct cable *c)
 		}
 		if (rs_facts_is_switch(a->facts, host))
 			continue;
+		/* without a list of RDMA devices each interface with a neighbour counts */
+		if (!rs_look_has_rdma(a, host))
+			for (at = 0; (s = rs_facts_subject(a->facts, &at, host, "netdev/"));)
+				take_cable(a, c, &n, host, host, s + 7, s);
 		for (at = 0; (s = rs_facts_subject(a->facts, &at, host, "nic/"));) {
 			const char *nd = rs_qos_netdev(a, host, s + 4);
 

@@ -1389,31 +1389,114 @@ static bool is_setting(const char *name)
 	return false;
 }
 
+/* What a switch has where nothing is said of it. */
+static bool is_default(const char *value)
+{
+	static const char *const off[] = {"0", "off", "false", "no", "none", "disable", "disabled"};
+
+	for (unsigned i = 0; i < sizeof(off) / sizeof(*off); i++)
+		if (!strcasecmp(value, off[i]))
+			return true;
+	return false;
+}
+
+enum { GROUP = 512, FILES = 8 };
+
+/* Settings of one kind ("pfc/") of one port, by all files that have some. */
+struct group {
+	const struct rs_fact *f[GROUP];
+	unsigned n, n_files;
+	const char *file[FILES];
+};
+
+static void s15_differs(struct rs_gather *g, const struct rs_fact *one, const struct rs_fact *two,
+			const char *lacks)
+{
+	const char *sw = one->host;
+
+	if (two)
+		rs_gather_fail(g, RS_MAJOR, sw, one->subject, one, two,
+			       "%s is %s in one configuration of %s and %s in another: what runs "
+			       "is not what is saved",
+			       one->name, one->value, sw, two->value);
+	else
+		rs_gather_fail(g, RS_MAJOR, sw, one->subject, one, NULL,
+			       "%s is %s in one configuration of %s and not set in another (%s): "
+			       "what runs is not what is saved",
+			       one->name, one->value, sw, lacks);
+	if (g->new_switch)
+		s15_fix(g->a, g->f, sw);
+}
+
+static const struct rs_fact *in_file(const struct group *s, const char *name, const char *file)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (!strcmp(s->f[i]->name, name) && !strcmp(s->f[i]->file, file))
+			return s->f[i];
+	return NULL;
+}
+
+static void s15_group(struct rs_gather *g, const struct group *s)
+{
+	if (s->n_files < 2)
+		return;
+	for (unsigned i = 0; i < s->n; i++) {
+		const struct rs_fact *f = s->f[i];
+
+		for (unsigned k = 0; k < s->n_files; k++) {
+			const struct rs_fact *other = in_file(s, f->name, s->file[k]);
+
+			if (!strcmp(s->file[k], f->file))
+				continue;
+			if (other ? !in_force(f->value, other->value) : !is_default(f->value)) {
+				/* a pair is told once */
+				if (!other || strcmp(f->file, other->file) < 0)
+					s15_differs(g, f, other, s->file[k]);
+			} else {
+				g->passed++;
+			}
+		}
+	}
+}
+
+/* "pfc/3" and "pfc/4" are of one kind, "mtu" is one of its own. */
+static bool same_kind(const struct rs_fact *x, const struct rs_fact *y)
+{
+	size_t n = strcspn(x->name, "/");
+
+	return !strcmp(x->subject, y->subject) && n == strcspn(y->name, "/") &&
+	       !strncmp(x->name, y->name, n);
+}
+
+static void group_add(struct group *s, const struct rs_fact *f)
+{
+	unsigned k = 0;
+
+	while (k < s->n_files && strcmp(s->file[k], f->file))
+		k++;
+	if (k == s->n_files && k < FILES)
+		s->file[s->n_files++] = f->file;
+	if (k < FILES && s->n < GROUP)
+		s->f[s->n++] = f;
+}
+
 /* Two files of one switch that are whole configurations: the one saved and the one running. What
  * they say differently is lost at the next boot, or not in force yet. */
 static void s15_files(struct rs_gather *g, const char *sw)
 {
-	const struct rs_fact *f, *before = NULL;
+	struct group s = {.n = 0};
+	const struct rs_fact *f;
 	uint32_t at = 0;
 
 	while ((f = rs_facts_next(g->a->facts, &at, sw, "port/", ""))) {
-		bool same = before && !strcmp(before->subject, f->subject) &&
-			    !strcmp(before->name, f->name);
-
-		if (same && is_setting(f->name) && strcmp(before->file, f->file)) {
-			if (in_force(before->value, f->value)) {
-				g->passed++;
-			} else {
-				rs_gather_fail(g, RS_MAJOR, sw, f->subject, before, f,
-					       "%s is %s in one configuration of %s and %s in "
-					       "another: what runs is not what is saved",
-					       f->name, before->value, sw, f->value);
-				if (g->new_switch)
-					s15_fix(g->a, g->f, sw);
-			}
+		if (s.n && !same_kind(s.f[0], f)) {
+			s15_group(g, &s);
+			s.n = s.n_files = 0;
 		}
-		before = f;
+		if (is_setting(f->name))
+			group_add(&s, f);
 	}
+	s15_group(g, &s);
 }
 
 static void s15(struct rs_audit *a, const struct rs_rule *r)
