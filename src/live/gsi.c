@@ -56,12 +56,15 @@ static unsigned listener(const struct rs_live *l, const uint8_t *service, const 
 {
 	const struct rs_cm_port *p = rs_registry_ports(l->registry);
 	uint16_t space = (uint16_t)rs_get16(service + 4), port = (uint16_t)rs_get16(service + 6);
+	unsigned slot = 0;
 
-	for (unsigned i = 0; i < RS_CM_PORTS; i++)
+	rs_registry_lock(l->registry);
+	for (unsigned i = 0; i < RS_CM_PORTS && !slot; i++)
 		if (p[i].space == space && p[i].port == port && p[i].listening &&
 		    same_place(p[i].gid, gid) && rs_registry_leased(l->registry, p[i].slot))
-			return p[i].slot;
-	return 0;
+			slot = p[i].slot;
+	rs_registry_unlock(l->registry);
+	return slot;
 }
 
 /* Datagrams are rare enough to ask who lives each time: what is for a dead process is answered

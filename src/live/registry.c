@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ struct shared {
 };
 
 struct rs_registry {
+	pthread_mutex_t threads; /* of this process: a file's lock is all of theirs */
 	int fd;
 	unsigned slot;
 	uint64_t netns;
@@ -187,6 +189,7 @@ int rs_registry_open(struct rs_registry **out, unsigned *slot, struct rs_error *
 
 	if (!r)
 		return rs_error_set(e, -ENOMEM, "no memory for the registry");
+	pthread_mutex_init(&r->threads, NULL);
 	err = open_in(r, "/dev/shm");
 	if (err && runtime && *runtime == '/')
 		err = open_in(r, runtime);
@@ -222,6 +225,7 @@ void rs_registry_joined(struct rs_registry *r)
 
 void rs_registry_lock(struct rs_registry *r)
 {
+	pthread_mutex_lock(&r->threads);
 	while (flock(r->fd, LOCK_EX) && errno == EINTR)
 		;
 }
@@ -229,6 +233,7 @@ void rs_registry_lock(struct rs_registry *r)
 void rs_registry_unlock(struct rs_registry *r)
 {
 	flock(r->fd, LOCK_UN);
+	pthread_mutex_unlock(&r->threads);
 }
 
 void rs_registry_leave(struct rs_registry *r)
@@ -240,6 +245,7 @@ void rs_registry_leave(struct rs_registry *r)
 		last &= r->s->slot[i].pid == 0;
 	if (last)
 		unlink(r->path);
+	pthread_mutex_unlock(&r->threads);
 	rs_registry_abandon(r);
 }
 
