@@ -105,6 +105,14 @@ static bool clock_of(const char *text, long *seconds)
 		*seconds = (long)since;
 		return true;
 	}
+	/* dmesg -T: "[Sat Nov 21 14:00:00 2026]" */
+	if (sscanf(text, "[%*3[A-Za-z] %3[A-Za-z] %2u %2u:%2u:%2u %4u]", name, &day, &h, &m, &s,
+		   &year) == 6 &&
+	    (at = strstr(months, name))) {
+		month = (unsigned)(at - months) / 3;
+		*seconds = (((long)month * 31 + day) * 24 + h) * 3600 + m * 60 + s;
+		return true;
+	}
 	if (sscanf(text, "%4u-%2u-%2u%*1[T ]%2u:%2u:%2u", &year, &month, &day, &h, &m, &s) != 6) {
 		if (sscanf(text, "%3[A-Za-z] %2u %2u:%2u:%2u", name, &day, &h, &m, &s) != 5 ||
 		    !(at = strstr(months, name)))
@@ -161,7 +169,7 @@ static int read_dmesg(struct rs_audit *a, const struct rs_input *in)
 		if (!clock_of(l.text, &now))
 			continue;
 		/* the kernel's own clock begins at its start */
-		if (*l.text == '[' && started < 0)
+		if (*l.text == '[' && !isalpha((unsigned char)l.text[1]) && started < 0)
 			started = 0;
 		if (strstr(l.text, "Linux version ") || strstr(l.text, "firmware version: "))
 			started = now;
@@ -187,20 +195,28 @@ const struct rs_reader rs_reader_dmesg = {
 
 /* ---- lsmod ---- */
 
+/* "name size used [by]": sizes are whole pages. false: another line. */
+static bool module_line(char *text, char **w, unsigned *n)
+{
+	*n = rs_line_words(text, w, 4);
+	return *n >= 3 && strspn(w[0], "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(w[0]) &&
+	       strspn(w[1], "0123456789") == strlen(w[1]) &&
+	       strspn(w[2], "0123456789") == strlen(w[2]) && atol(w[1]) >= 4096;
+}
+
 static int score_lsmod(const struct rs_input *in)
 {
 	struct rs_line l = {0};
-	unsigned yes = 0, no = 0;
+	unsigned yes = 0, no = 0, n;
 
 	while (rs_line_next(in, &l) && l.number < 40) {
-		char name[64];
-		unsigned size, used;
+		char *w[4];
 
-		if (!strncmp(l.text, "Module ", 7))
+		if (!*l.text || !strncmp(l.text, "Module ", 7))
 			continue;
-		if (sscanf(l.text, "%63[a-z0-9_] %u %u", name, &size, &used) == 3 && size >= 4096)
+		if (module_line(l.text, w, &n))
 			yes++;
-		else if (*l.text)
+		else
 			no++;
 	}
 	return yes > 1 && !no ? 75 : 0;
@@ -213,15 +229,17 @@ static int read_lsmod(struct rs_audit *a, const struct rs_input *in)
 	rs_input_add(a, in, 0, NULL, "host", "modules_seen", "1");
 	while (rs_line_next(in, &l)) {
 		char *w[4], name[96], *save = NULL;
-		unsigned n = rs_line_words(l.text, w, 4);
+		unsigned n;
 
-		if (n < 3)
+		if (!module_line(l.text, w, &n))
 			continue;
 		snprintf(name, sizeof(name), "module/%s", w[0]);
 		rs_input_add(a, in, l.number, NULL, "host", name, "loaded");
-		/* who uses it is loaded, too */
+		/* who uses it is loaded, too; /proc/modules has "-" for nobody */
 		for (char *u = n > 3 ? strtok_r(w[3], ",", &save) : NULL; u;
 		     u = strtok_r(NULL, ",", &save)) {
+			if (*u == '-' || *u == '[')
+				continue;
 			snprintf(name, sizeof(name), "module/%s", u);
 			rs_input_add(a, in, l.number, NULL, "host", name, "loaded");
 		}
@@ -333,6 +351,33 @@ static int score_ip(const struct rs_input *in)
 		       : 0;
 }
 
+/* "vf 1 link/ether ..., max_tx_rate 100Mbps, link-state enable, trust on": facts as of `ip -j`. */
+static void virtual_function(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
+			     const char *subject, int vf)
+{
+	static const struct {
+		const char *key, *fact;
+	} known[] = {
+		{", trust ", "trust"},
+		{", link-state ", "link_state"},
+		{", max_tx_rate ", "max_tx_rate"},
+	};
+	char name[64], value[32];
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		const char *p = strstr(l->text, known[i].key);
+
+		if (!p || sscanf(p + strlen(known[i].key), "%31[^, ]", value) != 1)
+			continue;
+		/* JSON's words and numbers */
+		if (!strcmp(known[i].fact, "trust"))
+			snprintf(value, sizeof(value), strncmp(value, "on", 2) ? "false" : "true");
+		value[strcspn(value, "M")] = '\0';
+		snprintf(name, sizeof(name), "vf/%d/%s", vf, known[i].fact);
+		rs_input_add(a, in, l->number, NULL, subject, name, "%s", value);
+	}
+}
+
 static int read_ip(struct rs_audit *a, const struct rs_input *in)
 {
 	char subject[96] = "";
@@ -366,7 +411,12 @@ static int read_ip(struct rs_audit *a, const struct rs_input *in)
 			rx_errors = false;
 		} else if (sscanf(l.text, "inet %63s", text) == 1) {
 			rs_input_add(a, in, l.number, NULL, subject, "address", "%s", text);
+		} else if (sscanf(l.text, "vf %d ", &index) == 1 && index >= 0) {
+			virtual_function(a, in, &l, subject, index);
 		}
+		if ((p = strstr(l.text, " parentbus pci parentdev ")) &&
+		    sscanf(p, " parentbus pci parentdev %63s", text) == 1)
+			rs_input_add(a, in, l.number, NULL, subject, "bus-info", "%s", text);
 	}
 	return a->err;
 }
@@ -377,6 +427,66 @@ const struct rs_reader rs_reader_ip = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_ip,
 	.read = read_ip,
+};
+
+/* ip -br addr: "eth4  UP  10.1.0.5/16 fe80::1/64"; ip -br link: "eth4  UP  MAC <FLAGS>" */
+static bool brief(char *text, char **w, unsigned *n)
+{
+	static const char *const states[] = {"UP", "DOWN", "UNKNOWN", "LOWERLAYERDOWN", "DORMANT"};
+
+	*n = rs_line_words(text, w, 16);
+	for (unsigned i = 0; *n >= 2 && i < sizeof(states) / sizeof(*states); i++)
+		if (!strcmp(w[1], states[i]))
+			return *n == 2 || strchr(w[2], '/') || strchr(w[2], ':');
+	return false;
+}
+
+static int score_brief(const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	unsigned yes = 0, no = 0, n;
+	char *w[16];
+
+	while (rs_line_next(in, &l) && l.number < 40) {
+		if (!*l.text)
+			continue;
+		if (brief(l.text, w, &n))
+			yes++;
+		else
+			no++;
+	}
+	return yes && !no ? 70 : 0;
+}
+
+static int read_brief(struct rs_audit *a, const struct rs_input *in)
+{
+	char *w[16], subject[96];
+	struct rs_line l = {0};
+	unsigned n;
+
+	while (rs_line_next(in, &l)) {
+		if (!brief(l.text, w, &n))
+			continue;
+		/* "eth4.100@eth4" */
+		snprintf(subject, sizeof(subject), "netdev/%.*s", (int)strcspn(w[0], "@"), w[0]);
+		rs_input_add(a, in, l.number, NULL, subject, "operstate", "%s", w[1]);
+		for (unsigned i = 2; i < n; i++)
+			if (strchr(w[i], '/'))
+				rs_input_add(a, in, l.number, NULL, subject,
+					     strchr(w[i], ':') ? "address6" : "address", "%s",
+					     w[i]);
+			else if (strlen(w[i]) == 17 && w[i][2] == ':')
+				rs_input_add(a, in, l.number, NULL, subject, "mac", "%s", w[i]);
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_ip_brief = {
+	.name = "ip-brief",
+	.what = "ip -br addr, ip -br link: states and addresses",
+	.trust = RS_TRUST_TOOL,
+	.score = score_brief,
+	.read = read_brief,
 };
 
 /* Lines of "NETDEV RDMADEV ADDRESS/PREFIX", as scripts over ip and ibdev2netdev print. */

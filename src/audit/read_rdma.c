@@ -59,11 +59,17 @@ const struct rs_reader rs_reader_show_gids = {
 
 /* ---- ibdev2netdev ---- */
 
+/* With -v the address is in front, and the card and its firmware stand between. */
 static bool ibdev_line(const char *text, char *ib, char *nd, char *state)
 {
+	const char *p = strstr(text, " port ");
+	char address[64];
 	int port;
 
-	return sscanf(text, "%63s port %d ==> %63s (%15[A-Za-z])", ib, &port, nd, state) == 4;
+	return p && sscanf(p, " port %d%*[^=]==> %63s (%15[A-Za-z])", &port, nd, state) == 3 &&
+	       (rs_pci_address(text, address, sizeof(address))
+			? sscanf(text, "%*s %63s", ib) == 1
+			: sscanf(text, "%63s port", ib) == 1);
 }
 
 static int score_ibdev(const struct rs_input *in)
@@ -83,19 +89,25 @@ static int read_ibdev(struct rs_audit *a, const struct rs_input *in)
 
 	while (rs_line_next(in, &l)) {
 		char ib[64], nd[64], state[16], subject[160];
+		const char *fw;
 
 		if (!ibdev_line(l.text, ib, nd, state))
 			continue;
 		snprintf(subject, sizeof(subject), "nic/%s", ib);
 		rs_input_add(a, in, l.number, NULL, subject, "netdev", "%s", nd);
 		rs_input_add(a, in, l.number, NULL, subject, "link", "%s", state);
+		if (rs_pci_address(l.text, nd, sizeof(nd)))
+			rs_input_add(a, in, l.number, NULL, subject, "pci", "%s", nd);
+		fw = strstr(l.text, " fw ");
+		if (fw && sscanf(fw, " fw %63s", nd) == 1)
+			rs_input_add(a, in, l.number, NULL, subject, "firmware", "%s", nd);
 	}
 	return a->err;
 }
 
 const struct rs_reader rs_reader_ibdev2netdev = {
 	.name = "ibdev2netdev",
-	.what = "ibdev2netdev: each RDMA device's network interface and link",
+	.what = "ibdev2netdev [-v]: each RDMA device's network interface and link",
 	.trust = RS_TRUST_TOOL,
 	.score = score_ibdev,
 	.read = read_ibdev,

@@ -89,6 +89,59 @@ static const struct sample samples[] = {
 	  {"pci/0000:1b:00.0", "link_speed", NULL},
 	  {"pci/0000:1b:00.0", "serial", NULL},
 	  {"pci/0000:1b:00.0", "mig", NULL}}},
+	{"ibdev2netdev",
+	 "ibdev.txt",
+	 "0000:17:00.0 mlx5_0 (MT4129 - MCX75310AAS-NEAT) NVIDIA ConnectX-7 card fw 28.39.1002 "
+	 "port 1 (ACTIVE) ==> enp23s0np0 (Up)\n",
+	 {{"nic/mlx5_0", "netdev", "enp23s0np0"},
+	  {"nic/mlx5_0", "link", "Up"},
+	  {"nic/mlx5_0", "pci", "0000:17:00.0"},
+	  {"nic/mlx5_0", "firmware", "28.39.1002"}}},
+	{"ibdev2netdev",
+	 "ibdev.txt",
+	 "mlx5_0 port 1 ==> eth01 (Up)\nmlx5_1 port 1 ==> eth02 (Down)\n",
+	 {{"nic/mlx5_1", "netdev", "eth02"}, {"nic/mlx5_1", "link", "Down"}}},
+	{"ip-brief",
+	 "br.txt",
+	 "lo               UNKNOWN        127.0.0.1/8 ::1/128\n"
+	 "eth4             UP             10.1.0.5/16 fe80::1/64\n",
+	 {{"netdev/eth4", "address", "10.1.0.5/16"},
+	  {"netdev/eth4", "operstate", "UP"},
+	  {"netdev/eth4", "address6", "fe80::1/64"}}},
+	{"ip",
+	 "link.txt",
+	 "5: eth4: <BROADCAST,UP> mtu 9000 qdisc mq state UP mode DEFAULT\n"
+	 "    link/ether 10:70:fd:00:00:01 brd ff:ff:ff:ff:ff:ff parentbus pci parentdev "
+	 "0000:17:00.0\n"
+	 "    vf 1     link/ether 00:00:00:00:00:00 brd ff:ff:ff:ff:ff:ff, max_tx_rate 100Mbps, "
+	 "link-state enable, trust on, query_rss off\n",
+	 {{"netdev/eth4", "mtu", "9000"},
+	  {"netdev/eth4", "bus-info", "0000:17:00.0"},
+	  {"netdev/eth4", "vf/1/trust", "true"},
+	  {"netdev/eth4", "vf/1/link_state", "enable"},
+	  {"netdev/eth4", "vf/1/max_tx_rate", "100"}}},
+	{"kernel-log",
+	 "dmesg.txt",
+	 "[Sat Nov 21 14:00:00 2026] Linux version 6.8.0\n"
+	 "[Sat Nov 21 14:00:09 2026] mlx5_core 0000:17:00.0 eth4: Link down\n"
+	 "[Sat Nov 21 15:10:01 2026] mlx5_core 0000:17:00.0 eth4: Link down\n",
+	 /* the first belongs to the boot */
+	 {{"netdev/eth4", "flap/1", "28653001"}, {"netdev/eth4", "flap/2", NULL}}},
+	{"kernel-log",
+	 "journal.txt",
+	 "2026-11-21T14:10:01+0000 gpu01 kernel: mlx5_core 0000:17:00.0 eth4: Link down\n"
+	 "2026-11-21T14:20:01+0000 gpu01 kernel: NVRM: Xid (PCI:0000:18:00): 79, GPU has fallen "
+	 "off "
+	 "the bus.\n",
+	 /* a log is no list of modules */
+	 {{"netdev/eth4", "flap/1", "31327801"}, {"host", "module/mlx5_core", NULL}}},
+	{"lsmod",
+	 "modules",
+	 "nvidia_peermem 16384 0 - Live 0x0000000000000000\n"
+	 "ib_core 462848 2 mlx5_ib,ib_cm, Live 0x0000000000000000\n",
+	 {{"host", "module/nvidia_peermem", "loaded"},
+	  {"host", "module/mlx5_ib", "loaded"},
+	  {"host", "module/-", NULL}}},
 	{"nvidia-smi-nvlink",
 	 "nvlink.txt",
 	 "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-5269b708)\n\t Link 0: 25 GB/s\n"
