@@ -47,17 +47,63 @@ static int64_t rate_of(const struct rs_audit *a, const char *host, const char *n
 	return rs_look_number(a, host, nic, "rate_gbps", 0);
 }
 
-/* A port of the job's rails: active, of the fastest rate, no bond beside single ports. */
+/* What most of the devices that are up are: one job cannot use both. NULL: nothing says. */
+static const char *main_layer(const struct rs_audit *a, const char *host)
+{
+	unsigned ib = 0, eth = 0;
+	const char *nic;
+	uint32_t at = 0;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *layer = rs_facts_value(a->facts, host, nic, "link_layer");
+		const char *state = rs_facts_value(a->facts, host, nic, "port_state");
+
+		if (!layer || (state && !strstr(state, "ACTIVE")))
+			continue;
+		ib += !strcmp(layer, "InfiniBand");
+		eth += !strcmp(layer, "Ethernet");
+	}
+	return ib && ib >= eth ? "InfiniBand" : eth ? "Ethernet" : NULL;
+}
+
+/* A port of the job's rails: active, of the fastest rate and of the link layer that most have, no
+ * bond beside single ports. */
 static bool is_rail(const struct rs_audit *a, const char *host, const char *nic, int64_t best,
 		    bool singles)
 {
 	const char *state = rs_facts_value(a->facts, host, nic, "port_state");
+	const char *layer = rs_facts_value(a->facts, host, nic, "link_layer");
+	const char *most = main_layer(a, host);
 
 	if (state && !strstr(state, "ACTIVE"))
+		return false;
+	if (layer && most && strcmp(layer, most))
 		return false;
 	if (singles && strstr(nic, "bond"))
 		return false;
 	return !best || rate_of(a, host, nic) == best;
+}
+
+/* The job's own list, where it leaves out nothing that is next to a GPU: other devices are for
+ * storage then. NULL: there is none to keep. */
+static const char *list_to_keep(const struct rs_audit *a, const char *host, int64_t best,
+				bool singles)
+{
+	const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA");
+	unsigned kept = 0;
+	const char *nic;
+	uint32_t at = 0;
+
+	while (hca && (nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		bool rail = is_rail(a, host, nic, best, singles);
+		int near = rs_look_nearest(a, host, nic);
+
+		if (rs_look_hca(hca->value, nic + 4))
+			kept += rail;
+		else if (rail && near > 0 && near <= RS_PXB)
+			return NULL;
+	}
+	return kept ? hca->value : NULL;
 }
 
 static void rails(const struct rs_audit *a, const char *host, struct nics *out)
@@ -65,7 +111,7 @@ static void rails(const struct rs_audit *a, const char *host, struct nics *out)
 	uint32_t at = 0;
 	int64_t best = 0;
 	bool singles = false;
-	const char *nic;
+	const char *nic, *chosen;
 
 	*out = (struct nics){.host = host};
 	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
@@ -75,11 +121,13 @@ static void rails(const struct rs_audit *a, const char *host, struct nics *out)
 		best = rate > best ? rate : best;
 		singles |= !strstr(nic, "bond");
 	}
+	chosen = list_to_keep(a, host, best, singles);
 	snprintf(out->text, sizeof(out->text), "=");
 	for (at = 0; (nic = rs_facts_subject(a->facts, &at, host, "nic/"));) {
 		size_t n = strlen(out->text);
 
-		if (out->n == NICS_MAX || !is_rail(a, host, nic, best, singles))
+		if (out->n == NICS_MAX || !is_rail(a, host, nic, best, singles) ||
+		    (chosen && !rs_look_hca(chosen, nic + 4)))
 			continue;
 		snprintf(out->text + n, sizeof(out->text) - n, "%s%s", out->n ? "," : "", nic + 4);
 		out->nic[out->n++] = nic + 4;
@@ -105,10 +153,12 @@ static void devices(struct job *j, const struct nics *h, uint32_t n)
 	for (uint32_t i = 0; i < (alike ? 1 : n); i++) {
 		if (!h[i].n)
 			continue;
-		reason = rs_audit_text(j->a,
-				       "%u of the %u RDMA devices: active, of the fastest rate, no "
-				       "bond beside them; the first = takes names exactly",
-				       h[i].n, h[i].of);
+		reason = rs_audit_text(
+			j->a,
+			"%u of the %u RDMA devices: active, of one link layer and the "
+			"fastest rate, no bond beside them, of the job's own list "
+			"where that is right; the first = takes names exactly",
+			h[i].n, h[i].of);
 		add(j, alike ? NULL : h[i].host, "NCCL_IB_HCA",
 		    rs_audit_text(j->a, "%s", h[i].text), reason);
 	}

@@ -41,7 +41,7 @@ const struct rs_symptom rs_symptoms[] = {
 		.name = "timeouts",
 		.title = "timeouts or retries in large all-reduce (status 12, local ack timeout)",
 		.words = "timeout timeouts retry retries exceeded status 12 ack large allreduce "
-			 "all-reduce hang stall err completion lost loss drop",
+			 "all-reduce stall err completion lost loss drop vendor 129 error",
 		.first = "Small jobs work because nothing fills a queue. What is lossless at one "
 			 "hop "
 			 "and not at the next shows only under load.",
@@ -145,7 +145,8 @@ const struct rs_symptom rs_symptoms[] = {
 		.name = "does-not-connect",
 		.title = "the job does not start or connect",
 		.words = "connect connection start hang init initialisation initialization "
-			 "unreachable refused bootstrap stuck never rendezvous fails",
+			 "unreachable refused bootstrap stuck never rendezvous fails hangs ping "
+			 "ibv_modify_qp",
 		.first = "Name resolution and the bootstrap network aside, a connection needs an "
 			 "active "
 			 "port, a routed GID of one type at both ends, and memory that may be "
@@ -203,7 +204,7 @@ const struct rs_symptom rs_symptoms[] = {
 	{
 		.name = "latency",
 		.title = "small messages are slow",
-		.words = "latency small messages microseconds us jitter tail slow ping short "
+		.words = "latency small messages microseconds us jitter tail slow short first "
 			 "variance",
 		.first =
 			"Measure with ib_write_lat between two idle hosts first; the tail, not the "
@@ -315,13 +316,25 @@ static size_t next_word(const char **p, char *out, size_t size)
 	return n;
 }
 
+/* "hang" and "hangs", "slow" and "slower": one stem, with an ending of three letters at most. */
+static bool same_stem(const char *x, size_t n, const char *y, size_t m)
+{
+	size_t common = n < m ? n : m;
+
+	if (n == m)
+		return !strncmp(x, y, n);
+	return common >= 4 && n + m - 2 * common <= 3 && !strncmp(x, y, common);
+}
+
 static bool listed(const char *word, const char *words)
 {
-	size_t n = strlen(word);
+	for (const char *p = words; *p; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
 
-	for (const char *p = words; (p = strstr(p, word)); p++)
-		if ((p == words || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
+		if (same_stem(word, strlen(word), p, n))
 			return true;
+		p += n;
+	}
 	return false;
 }
 
@@ -335,26 +348,48 @@ static double weight(const char *word)
 	return n ? 1.0 / n : 0;
 }
 
+static double score_of(const struct rs_symptom *s, const char *text)
+{
+	double score = 0;
+	char word[64];
+
+	while (next_word(&text, word, sizeof(word)))
+		if (listed(word, s->words))
+			score += weight(word);
+	return score;
+}
+
+unsigned rs_symptom_near(const char *text, const struct rs_symptom **out, unsigned most)
+{
+	unsigned n = 0;
+
+	/* few enough to be put in order by hand */
+	for (const struct rs_symptom *s = rs_symptoms; s->name; s++) {
+		double score = score_of(s, text);
+		unsigned at = n;
+
+		while (at && score > score_of(out[at - 1], text))
+			at--;
+		if (score <= 0 || at == most)
+			continue;
+		n += n < most;
+		for (unsigned k = n - 1; k > at; k--)
+			out[k] = out[k - 1];
+		out[at] = s;
+	}
+	return n;
+}
+
 const struct rs_symptom *rs_symptom_find(const char *text)
 {
-	const struct rs_symptom *best = NULL;
-	double most = 0;
+	const struct rs_symptom *near[2];
+	unsigned n;
 
-	for (const struct rs_symptom *s = rs_symptoms; s->name; s++) {
-		const char *p = text;
-		double score = 0;
-		char word[64];
-
+	for (const struct rs_symptom *s = rs_symptoms; s->name; s++)
 		if (!strcmp(s->name, text))
 			return s;
-		while (next_word(&p, word, sizeof(word)))
-			if (listed(word, s->words))
-				score += weight(word);
-		if (score > most)
-			best = s;
-		else if (score == most)
-			best = NULL;
-		most = score > most ? score : most;
-	}
-	return best;
+	n = rs_symptom_near(text, near, 2);
+	if (!n || (n > 1 && score_of(near[0], text) <= score_of(near[1], text)))
+		return NULL;
+	return near[0];
 }

@@ -25,4 +25,7 @@ extern const struct rs_symptom rs_symptoms[]; /* ended by one without name */
 /* By name, else the one that shares most words with the text; NULL: none, or several alike. */
 const struct rs_symptom *rs_symptom_find(const char *text);
 
+/* Those that share words with the text, the nearest first; how many, at most `most`. */
+unsigned rs_symptom_near(const char *text, const struct rs_symptom **out, unsigned most);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "audit/rule.h"
 #include "audit/symptom.h"
 #include "cli/audit_report.h"
@@ -155,6 +156,28 @@ static int walk(const struct rs_symptom *s, struct rs_audit *a, char **path, int
 	return w.found ? RS_EXIT_INCOMPLETE : RS_EXIT_OK;
 }
 
+static bool is_path(const char *word)
+{
+	return strchr(word, '/') || !access(word, F_OK);
+}
+
+/* None, or several alike: those that come near are named. */
+static int several(const char *text)
+{
+	const struct rs_symptom *near[3];
+	unsigned n = rs_symptom_near(text, near, 3);
+	struct rs_error e = {0};
+
+	rs_error_set(&e, -EINVAL, "no one symptom fits '%s'", text);
+	if (!n)
+		rs_error_hint(&e, "ripstop explain --list names those known; or say more of it");
+	else
+		rs_error_hint(&e, "near to it: %s%s%s%s%s; ripstop explain --list names all",
+			      near[0]->name, n > 1 ? ", " : "", n > 1 ? near[1]->name : "",
+			      n > 2 ? ", " : "", n > 2 ? near[2]->name : "");
+	return rs_cli_error(&e);
+}
+
 int rs_cmd_explain(int argc, char **argv)
 {
 	static const struct option table[] = {
@@ -165,6 +188,7 @@ int rs_cmd_explain(int argc, char **argv)
 	const struct rs_symptom *s;
 	struct rs_error e = {0};
 	struct rs_audit *a;
+	char text[512] = "";
 	int c, status;
 
 	optind = 1;
@@ -177,19 +201,20 @@ int rs_cmd_explain(int argc, char **argv)
 	}
 	if (optind == argc)
 		return rs_cli_usage("explain", "which symptom? --list names those known");
-	s = rs_symptom_find(argv[optind]);
-	if (!s) {
-		rs_error_set(&e, -EINVAL, "no one symptom fits '%s'", argv[optind]);
-		rs_error_hint(&e, "ripstop explain --list names those known; or say more of it");
-		return rs_cli_error(&e);
-	}
-	if (optind + 1 == argc)
+	/* words without quotes: up to the first that is a path */
+	for (; optind < argc && (!*text || !is_path(argv[optind])); optind++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", *text ? " " : "",
+			 argv[optind]);
+	s = rs_symptom_find(text);
+	if (!s)
+		return several(text);
+	if (optind == argc)
 		return tell(s);
 	if (rs_audit_create(&a)) {
 		rs_error_set(&e, -ENOMEM, "out of memory");
 		return rs_cli_error(&e);
 	}
-	status = walk(s, a, argv + optind + 1, argc - optind - 1, &e);
+	status = walk(s, a, argv + optind, argc - optind, &e);
 	rs_audit_destroy(a);
 	return status;
 }

@@ -53,6 +53,24 @@ static void test_no_list_where_all_devices_are_alike(void **state)
 	rs_audit_destroy(j.a);
 }
 
+static void test_one_link_layer_and_the_jobs_own_choice(void **state)
+{
+	struct rs_job_env e;
+	struct judged j = env_of(FACTS({"h", "nic/ibp1", "link_layer", "InfiniBand", 0},
+				       {"h", "nic/ibp2", "link_layer", "InfiniBand", 0},
+				       {"h", "nic/rocep9", "link_layer", "Ethernet", 0}),
+				 0, &e);
+
+	assert_string_equal(line(&e, "NCCL_IB_HCA")->value, "=ibp1,ibp2");
+	rs_audit_destroy(j.a);
+	/* the second is for storage: the job leaves it out, and it is near no GPU */
+	j = env_of(FACTS(PORT("h", "mlx5_0", "400", "ACTIVE"), PORT("h", "mlx5_1", "400", "ACTIVE"),
+			 {"h", "env", "NCCL_IB_HCA", "=mlx5_0", 0}),
+		   0, &e);
+	assert_string_equal(line(&e, "NCCL_IB_HCA")->value, "=mlx5_0");
+	rs_audit_destroy(j.a);
+}
+
 static void test_hosts_that_differ_get_a_line_each(void **state)
 {
 	struct rs_job_env e;
@@ -152,7 +170,12 @@ static void test_symptoms_are_found_by_words(void **state)
 		{"GPUDirect is not used", "no-gpudirect"},
 		{"Slow in a VM", "virtual-machine"},
 		{"pauses", "pauses"},
+		{"NCCL hangs", "does-not-connect"},
+		{"ping works but RDMA does not", "does-not-connect"},
+		{"job fails with error 12", "timeouts"},
+		{"the first message is slow", "latency"},
 	};
+	const struct rs_symptom *near[3];
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const struct rs_symptom *s = rs_symptom_find(cases[i].said);
@@ -162,6 +185,10 @@ static void test_symptoms_are_found_by_words(void **state)
 	}
 	assert_null(rs_symptom_find("the coffee is cold"));
 	assert_null(rs_symptom_find(""));
+	/* several are as near: they are named */
+	assert_null(rs_symptom_find("slow"));
+	assert_int_equal(rs_symptom_near("slow", near, 3), 3);
+	assert_int_equal(rs_symptom_near("the coffee is cold", near, 3), 0);
 }
 
 static void test_each_symptom_is_found_by_its_own_title(void **state)
@@ -189,6 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_devices_that_are_down_or_slow_are_left_out),
 		cmocka_unit_test(test_no_list_where_all_devices_are_alike),
+		cmocka_unit_test(test_one_link_layer_and_the_jobs_own_choice),
 		cmocka_unit_test(test_hosts_that_differ_get_a_line_each),
 		cmocka_unit_test(test_the_gid_index_is_told_to_old_releases_alone),
 		cmocka_unit_test(test_no_index_is_told_where_ports_differ),
