@@ -30,7 +30,8 @@ static int score_vvv(const struct rs_input *in)
 	if (rs_input_has(in, "LnkSta:") || rs_input_has(in, "ACSCtl:"))
 		return 85;
 	/* virtual devices have no links */
-	if (rs_input_has(in, "\tControl: I/O") || rs_input_has(in, "\tFlags: bus master"))
+	if (rs_input_has(in, "\tControl: I/O") || rs_input_has(in, "\tFlags: bus master") ||
+	    rs_input_has(in, "Capabilities: <access denied>"))
 		return 80;
 	return rs_input_has(in, "ACS_CTRL=") ? 60 : 0;
 }

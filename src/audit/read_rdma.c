@@ -129,6 +129,8 @@ static void devinfo_value(char *v)
 		*p = '\0';
 	if (!strncmp(v, "PORT_", 5))
 		memmove(v, v + 5, strlen(v + 5) + 1);
+	if (!strcmp(v, "LINK_UP"))
+		strcpy(v, "LinkUp");
 }
 
 /* "GID[  3]:  ::ffff:200.0.209.6, RoCE v2" */
@@ -192,27 +194,31 @@ const struct rs_reader rs_reader_ibv_devinfo = {
 
 /* ---- A traffic class or a default ToS alone ---- */
 
-/* The content is a number or "Global tclass=N", or nothing at all: what it is, the file's name
- * says. */
-static bool is_tclass(const struct rs_input *in)
+/* The content is a number or "Global tclass=N", or nothing at all: what it is, the file's name says
+ * or the command that printed it. */
+static bool said(const struct rs_input *in, const char *what)
 {
-	return strstr(in->path, "traffic_class") || rs_input_has(in, "Global tclass");
+	return strstr(in->command ? in->command : in->path, what) != NULL;
 }
 
-static bool is_tos(const struct rs_input *in)
+static bool is_tclass(const struct rs_input *in)
 {
-	return strstr(in->path, "roce_tos") != NULL;
+	return said(in, "traffic_class") || rs_input_has(in, "Global tclass");
 }
 
 static int score_lone(const struct rs_input *in)
 {
-	return in->size < 64 && !strchr(in->data, ':') && (is_tclass(in) || is_tos(in)) ? 58 : 0;
+	return in->size < 64 && !strchr(in->data, ':') &&
+			       (is_tclass(in) || said(in, "roce_tos") || said(in, "roce_mode"))
+		       ? 58
+		       : 0;
 }
 
 static int read_lone(struct rs_audit *a, const struct rs_input *in)
 {
 	const char *p = strstr(in->data, "tclass=");
 	char device[128], subject[160], *end;
+	struct rs_line l = {0};
 	long value;
 
 	rs_input_device(in, device, sizeof(device));
@@ -220,17 +226,22 @@ static int read_lone(struct rs_audit *a, const struct rs_input *in)
 		 device);
 	p = p ? p + 7 : in->data;
 	value = strtol(p, &end, 0);
+	while (rs_line_next(in, &l) && !*l.text)
+		;
 	if (end != p)
-		rs_input_add(a, in, 1, NULL, subject, is_tos(in) ? "cm_tos" : "tclass", "%ld",
-			     value);
-	else if (is_tclass(in))
+		rs_input_add(a, in, 1, NULL, subject, said(in, "roce_tos") ? "cm_tos" : "tclass",
+			     "%ld", value);
+	else if (is_tclass(in) && !*l.text)
 		rs_input_add(a, in, 1, NULL, subject, "tclass", "unset");
+	else if (said(in, "roce_mode") && strstr(l.text, "RoCE v"))
+		rs_input_add(a, in, l.number, NULL, subject, "cm_mode", "%s", l.text);
 	return a->err;
 }
 
 const struct rs_reader rs_reader_traffic_class = {
 	.name = "traffic_class",
-	.what = "a traffic class or default ToS alone in a file whose name tells the device",
+	.what = "a traffic class, default ToS or RoCE mode alone, as cma_roce_tos prints it: the "
+		"command or the file's name tells the device",
 	.trust = RS_TRUST_DUMP,
 	.score = score_lone,
 	.read = read_lone,

@@ -12,11 +12,12 @@ enum { PARTS_MAX = 4096 };
 
 /* Commands whose output some reader knows: behind "# ", where a comment could stand, too. */
 static const char *const commands[] = {
-	"ethtool",  "ip",           "lspci",    "nvidia-smi",  "mlxconfig", "mlxlink",
-	"mlnx_qos", "rdma",         "ibstat",   "ibv_devinfo", "lscpu",     "numactl",
-	"sysctl",   "show_gids",    "cat",      "dcb",         "dmesg",     "lsmod",
-	"ulimit",   "ibdev2netdev", "route",    "cpupower",    "mstconfig", "mlxreg",
-	"uname",    "env",          "printenv", "setpci",      NULL,
+	"ethtool",       "ip",           "lspci",    "nvidia-smi",  "mlxconfig", "mlxlink",
+	"mlnx_qos",      "rdma",         "ibstat",   "ibv_devinfo", "lscpu",     "numactl",
+	"sysctl",        "show_gids",    "cat",      "dcb",         "dmesg",     "lsmod",
+	"ulimit",        "ibdev2netdev", "route",    "cpupower",    "mstconfig", "mlxreg",
+	"uname",         "env",          "printenv", "setpci",      "perfquery", "cma_roce_tos",
+	"cma_roce_mode", "devlink",      NULL,
 };
 
 static bool is_command(const char *p)

@@ -142,6 +142,18 @@ static const struct sample samples[] = {
 	 {{"host", "module/nvidia_peermem", "loaded"},
 	  {"host", "module/mlx5_ib", "loaded"},
 	  {"host", "module/-", NULL}}},
+	{"report",
+	 "steps.txt",
+	 "# cma_roce_tos -d mlx5_0\n106\n# cma_roce_mode -d mlx5_0 -p 1\nRoCE v2\n"
+	 "# cat /sys/class/infiniband/mlx5_1/tc/1/traffic_class\nGlobal tclass=104\n",
+	 {{"nic/mlx5_0", "cm_tos", "106"},
+	  {"nic/mlx5_0", "cm_mode", "RoCE v2"},
+	  {"nic/mlx5_1", "tclass", "104"}}},
+	{"traffic_class",
+	 "traffic_class-mlx5_0.txt",
+	 "Permission denied\n",
+	 /* no word of it is no traffic class */
+	 {{"nic/mlx5_0", "tclass", NULL}}},
 	{"nvidia-smi-nvlink",
 	 "nvlink.txt",
 	 "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-5269b708)\n\t Link 0: 25 GB/s\n"
