@@ -90,15 +90,18 @@ static void log_line(struct rs_audit *a, const struct rs_input *in, const struct
 		/* "NCCL_IB_HCA set to mlx5" */
 		const char *start = p;
 		char name[96];
+		size_t len;
 
 		while (start > l->text && (isupper((unsigned char)start[-1]) ||
 					   isdigit((unsigned char)start[-1]) || start[-1] == '_'))
 			start--;
 		snprintf(name, sizeof(name), "%.*s", (int)(p - start), start);
+		p = strstr(p, " to ") + 4;
+		len = strcspn(p, " ");
+		/* the sentence's full stop: "eth0.100." has one of its own */
+		len -= len && p[len - 1] == '.';
 		if (!strncmp(name, "NCCL_", 5))
-			rs_input_add(a, in, l->number, NULL, "env", name, "%.*s",
-				     (int)strcspn(strstr(p, " to ") + 4, ". "),
-				     strstr(p, " to ") + 4);
+			rs_input_add(a, in, l->number, NULL, "env", name, "%.*s", (int)len, p);
 	}
 }
 

@@ -154,6 +154,18 @@ static const struct sample samples[] = {
 	 "Permission denied\n",
 	 /* no word of it is no traffic class */
 	 {{"nic/mlx5_0", "tclass", NULL}}},
+	{"nccl-log",
+	 "nccl.log",
+	 "gpu01:1:1 [0] NCCL INFO NCCL_SOCKET_IFNAME set by environment to eth0.100.\n"
+	 "gpu01:1:1 [0] NCCL INFO NCCL_IB_HCA set to =mlx5_0,mlx5_1\n"
+	 "gpu01:1:1 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB "
+	 "eth0:10.0.0.1<0>\nNCCL version 2.27.3+cuda12.9\n",
+	 {{"env", "NCCL_SOCKET_IFNAME", "eth0.100"},
+	  {"env", "NCCL_IB_HCA", "=mlx5_0,mlx5_1"},
+	  {"nccl", "using/1", "mlx5_1"},
+	  {"nccl", "using_layer/0", "RoCE"},
+	  {"nccl", "relaxed_ordering", "1"},
+	  {"nccl", "version", "2.27.3"}}},
 	{"nvidia-smi-nvlink",
 	 "nvlink.txt",
 	 "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-5269b708)\n\t Link 0: 25 GB/s\n"
