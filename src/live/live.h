@@ -58,6 +58,9 @@ int rs_netdev_read(const char *name, struct rs_netdev *out, struct rs_error *e);
 /* The largest path MTU (256..4096) that its MTU carries: 96 bytes are kept for headers, as Linux
  * does. 0: not even 256. */
 uint16_t rs_netdev_path_mtu(const struct rs_netdev *n);
+/* Does a packet socket of this network namespace take every frame of the interface, of loopback or of
+ * all interfaces, as tcpdump's do? False where that cannot be read. */
+bool rs_netdev_captured(unsigned index);
 /* The GUID of the node whose port it is. */
 void rs_netdev_guid(const struct rs_netdev *n, uint8_t guid[8]);
 

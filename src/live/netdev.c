@@ -25,6 +25,24 @@ uint16_t rs_netdev_path_mtu(const struct rs_netdev *n)
 	return mtu >= PATH_MTU_MIN ? mtu : 0;
 }
 
+/* packet(7): a line a socket; the protocol in hexadecimal, interface 0 where it is bound to none.
+ */
+bool rs_netdev_captured(unsigned index)
+{
+	enum { EVERY_PROTOCOL = 3, LOOPBACK = 1 }; /* ETH_P_ALL */
+	FILE *f = fopen("/proc/thread-self/net/packet", "re");
+	unsigned protocol, at;
+	bool found = false;
+	char line[200];
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%*s %*s %*s %x %u", &protocol, &at) == 2 &&
+			protocol == EVERY_PROTOCOL && (at == index || at <= LOOPBACK);
+	if (f)
+		fclose(f);
+	return found;
+}
+
 /* An EUI-64 of the MAC address (IBTA §10.2.3), locally administered where it has none. */
 void rs_netdev_guid(const struct rs_netdev *n, uint8_t guid[8])
 {

@@ -206,6 +206,11 @@ static struct rs_shm_out *out_to(struct rs_live *l, unsigned slot, rs_time now)
 		give_up(s, slot);
 	if (!lease || slot == l->slot || s->refused[slot] == lease)
 		return NULL;
+	/* whoever captures wants to see the packets */
+	if (rs_netdev_captured(l->device.net.index)) {
+		s->refused[slot] = lease;
+		return NULL;
+	}
 	return open_out(l, slot, lease, now);
 }
 
