@@ -465,6 +465,17 @@ static bool two_slots(const char *x, const char *y)
 	return n == strlen(y) && n > 2 && strncmp(x, y, n - 1) != 0;
 }
 
+static void p10_fix(struct rs_audit *a, struct rs_finding *f, const char *host, const char *pci)
+{
+	rs_finding_fix(a, f, host, true, NULL, NULL,
+		       "mlxconfig -d %s q PF_SD_GROUP STRAP_SD_OR_MH PCI_BUS00_WIDTH "
+		       "PCI_BUS00_SPEED  # what the firmware expects",
+		       pci);
+	rs_finding_fix(a, f, host, true, "power off", NULL,
+		       "move the auxiliary card or its harness to a slot of the other socket, with "
+		       "the lanes that the firmware expects");
+}
+
 static void p10_pair(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		     const char *nic[2], char pci[2][160])
 {
@@ -497,15 +508,47 @@ static void p10_pair(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		rs_finding_fact(f, width[i]);
 	}
 	if (what)
-		rs_finding_fix(a, f, host, true, "power off", NULL,
-			       "move the auxiliary card or its harness to a slot of the other "
-			       "socket; read mlxconfig's PF_SD_GROUP and PCI_BUSnn_WIDTH");
+		p10_fix(a, f, host, pci[0] + 4);
+}
+
+/* The firmware is set up for two halves, and one is seen: its harness, slot or lanes are missing.
+ */
+static void p10_half(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *group;
+	struct rs_finding *f;
+	const char *nic;
+	uint32_t at = 0;
+	char pci[160];
+
+	while ((group = rs_facts_next(a->facts, &at, host, "", "config/PF_SD_GROUP")))
+		if (group->numeric && group->number > 0)
+			break;
+	if (!group)
+		return;
+	at = 0;
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/")))
+		if (rs_look_pci_of(a, host, nic, pci, sizeof(pci)))
+			break;
+	if (!nic)
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+			   "Socket Direct: the firmware has group %lld, and one half alone is seen",
+			   (long long)group->number);
+	rs_finding_subject(a, f, host, nic + 4);
+	rs_finding_fact(f, group);
+	rs_finding_why(
+		a, f,
+		"the other half's harness, slot or bifurcation is missing: its socket's GPUs "
+		"cross to this one, and half of the lanes are unused");
+	p10_fix(a, f, host, pci + 4);
 }
 
 static void p10(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i), *nic[2];
+		unsigned pairs = 0;
 		uint32_t at = 0;
 
 		while ((nic[0] = rs_facts_subject(a->facts, &at, host, "nic/"))) {
@@ -521,10 +564,14 @@ static void p10(struct rs_audit *a, const struct rs_rule *r)
 
 				if (same && !strcmp(guid, same) &&
 				    rs_look_pci_of(a, host, nic[1], pci[1], sizeof(pci[1])) &&
-				    two_slots(pci[0], pci[1]))
+				    two_slots(pci[0], pci[1])) {
 					p10_pair(a, r, host, nic, pci);
+					pairs++;
+				}
 			}
 		}
+		if (!pairs)
+			p10_half(a, r, host);
 	}
 }
 

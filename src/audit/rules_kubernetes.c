@@ -412,11 +412,27 @@ static const char *k04_nodes(struct rs_audit *a, const char *pfs, int64_t vfs, i
 	return NULL;
 }
 
+/* What firmware tools call an interface's device. */
+static const char *mft_of(struct rs_audit *a, const char *host, const char *netdev)
+{
+	const char *nic;
+	uint32_t at = 0;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *own = rs_facts_value(a->facts, host, nic, "netdev");
+
+		if (own && !strcmp(own, netdev))
+			return rs_look_mft(a, host, nic);
+	}
+	return "<device>";
+}
+
 /* What the NICs that the policy names have: the least of their limits, and their MTU. */
 static void k04_fix(struct rs_audit *a, struct rs_finding *f, const char *policy,
 		    const struct rs_fact *pfs, int64_t vfs)
 {
 	const char *name = strrchr(policy, '/') + 1, *p = pfs ? pfs->value : "";
+	const char *short_of = NULL, *short_pf = "", *dev = "";
 	int64_t most = vfs, mtu = 9000;
 	char pf[64], subject[80];
 
@@ -427,7 +443,12 @@ static void k04_fix(struct rs_audit *a, struct rs_finding *f, const char *policy
 
 			snprintf(subject, sizeof(subject), "netdev/%s", pf);
 			n = rs_look_number(a, host, subject, "sriov_totalvfs", most);
-			most = n < most ? n : most;
+			if (n < most) {
+				most = n;
+				short_of = host;
+				short_pf = rs_audit_text(a, "%s", pf);
+				dev = mft_of(a, host, pf);
+			}
 			mtu = rs_look_number(a, host, subject, "mtu", mtu);
 		}
 	rs_finding_fix(a, f, "the cluster", true, "the nodes' drain", NULL,
@@ -435,6 +456,19 @@ static void k04_fix(struct rs_audit *a, struct rs_finding *f, const char *policy
 		       "merge -p '{\"spec\": {\"isRdma\": true, \"deviceType\": \"netdevice\", "
 		       "\"mtu\": %lld, \"numVfs\": %lld}}'",
 		       name, (long long)mtu, (long long)most);
+	if (most >= vfs || !short_of)
+		return;
+	/* or give the NIC as many */
+	rs_finding_choice(f);
+	rs_finding_fix(
+		a, f, short_of, true, "reboot",
+		rs_audit_text(a, "mlxconfig -d %s set NUM_OF_VFS=%lld", dev, (long long)most),
+		"mlxconfig -d %s set SRIOV_EN=1 NUM_OF_VFS=%lld", dev, (long long)vfs);
+	rs_finding_fix(a, f, short_of, false, "the functions there are now",
+		       rs_audit_text(a, "echo %lld > /sys/class/net/%s/device/sriov_numvfs",
+				     (long long)most, short_pf),
+		       "echo %lld > /sys/class/net/%s/device/sriov_numvfs", (long long)vfs,
+		       short_pf);
 }
 
 static void k04_policy(struct rs_audit *a, const struct rs_rule *r, const char *host,

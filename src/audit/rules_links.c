@@ -97,6 +97,19 @@ static const struct rs_fact *fec_fact(const struct rs_audit *a, const char *host
 	return f ? f : rs_look(a, host, subject, "link/fec");
 }
 
+/* " --fec_speed 400G_4X": of which speed and how many lanes; "": not known. */
+static const char *fec_speed(struct rs_gather *g, const char *host, const char *subject)
+{
+	const struct rs_fact *width = rs_look(g->a, host, subject, "link/width");
+	int64_t gbps = speed_of(g->a, host, subject) / 1000;
+	int64_t lanes = width ? atoi(width->value)
+			      : rs_look_number(g->a, host, subject, "lanes", gbps >= 800 ? 8 : 4);
+
+	return gbps > 0 && lanes > 0 ? rs_audit_text(g->a, " --fec_speed %lldG_%lldX",
+						     (long long)gbps, (long long)lanes)
+				     : "";
+}
+
 static void host_fec_fix(struct rs_gather *g, const char *host, const char *subject)
 {
 	const char *dev = strchr(subject, '/') + 1;
@@ -104,7 +117,7 @@ static void host_fec_fix(struct rs_gather *g, const char *host, const char *subj
 	if (!strncmp(subject, "nic/", 4))
 		rs_finding_fix(g->a, g->f, host, false, "link flap",
 			       rs_audit_text(g->a, "mlxlink -d %s -p 1 --fec AU", dev),
-			       "mlxlink -d %s -p 1 --fec RS", dev);
+			       "mlxlink -d %s -p 1 --fec RS%s", dev, fec_speed(g, host, subject));
 	else
 		rs_finding_fix(g->a, g->f, host, false, "link flap",
 			       rs_audit_text(g->a, "ethtool --set-fec %s encoding auto", dev),

@@ -312,7 +312,8 @@ static const struct {
 	{"C07", NULL, "how often the link will be lost is not known"},
 	{"C08", NULL, "how often frames are lost at the job's load is not known"},
 	{"N02", NULL, "a connection that is not made has no rate"},
-	{"N13", NULL, "a connection that is not made has no rate"},
+	{"N06", right_class, "in a lossy class without marks; go-back-N"},
+	{"N13", NULL, "how NCCL splits a job into nodes has no model"},
 	{"C01", NULL, "what causes the loss is priced, where it was found"},
 	{"C04", NULL, "what causes the pauses is priced, where it was found"},
 };
