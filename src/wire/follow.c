@@ -18,7 +18,8 @@ enum {
 	ANY_QP = 1 << 24,
 	SEARCHES_MAX = 4096, /* in vain, for the packets that a wrong one may consist of */
 	EARLY = 64,
-	READS = 64, /* READs and atomics of a stream whose answers are followed */
+	BEFORE = 4096, /* PSNs: a capture may begin in the middle */
+	READS = 64,    /* READs and atomics of a stream whose answers are followed */
 };
 
 /* The same PSN again sooner than this, with nothing that asked for it, is the network's doing: the
@@ -54,9 +55,9 @@ struct ident {
 struct stream {
 	struct rs_follow_stream s;
 	uint32_t next_in_bucket;
-	bool started, guessed; /* guessed: whose peer_qp it is */
-	bool ids_repeat;       /* identifications go back: they do not tell packets apart */
-	uint16_t last_id;
+	bool started, guessed;     /* guessed: whose peer_qp it is */
+	bool ids_repeat;           /* identifications go back: they do not tell packets apart */
+	uint16_t last_id, high_id; /* of the latest new request; the latest of all */
 	uint16_t sport;
 	uint32_t asked_psn; /* of the latest packet that asks for an answer */
 	uint32_t next;      /* PSN that the next new request has */
@@ -414,14 +415,15 @@ static struct stream *stream_of(struct rs_follow *f, const uint8_t *sip, const u
 static bool fits(const struct stream *s, const struct rs_packet *p)
 {
 	return s->started && rs_psn_diff(p->psn, s->next) < 0 &&
-	       rs_psn_diff(p->psn, s->unacked) >= -1;
+	       rs_psn_diff(p->psn, s->unacked) >= -BEFORE;
 }
 
 /* Of two that fit, the better guess: its source port (many NICs give a connection one, both ways),
  * or the packet that asked for an answer. */
 static unsigned likeness(const struct stream *s, const struct rs_packet *p)
 {
-	return (s->sport == p->sport) * 2u + (s->ack_wanted && s->asked_psn == p->psn);
+	return (rs_psn_diff(p->psn, s->unacked) >= -1) * 4u + (s->sport == p->sport) * 2u +
+	       (s->ack_wanted && s->asked_psn == p->psn);
 }
 
 /*
@@ -543,13 +545,15 @@ static void note_answer(struct stream *s, uint32_t psn, bool response)
 }
 
 static enum rs_follow_cause cause_of(struct stream *s, const struct rs_packet *p, bool twice,
-				     int64_t now, int64_t *delay)
+				     bool overtaken, int64_t now, int64_t *delay)
 {
 	bool missing = never_seen(s, p->psn);
 
 	*delay = now - s->last_request_ns;
 	if (twice)
 		return RS_CAUSE_DUPLICATE;
+	if (overtaken)
+		return RS_CAUSE_LATE;
 	if (s->nak_seen && rs_psn_diff(p->psn, s->nak_psn) >= 0 && now - s->last_nak_ns < NAK_NS) {
 		*delay = now - s->last_nak_ns;
 		return RS_CAUSE_NAK;
@@ -568,10 +572,11 @@ static enum rs_follow_cause cause_of(struct stream *s, const struct rs_packet *p
 }
 
 /* Returns whether the requester sent it again: not if the network doubled or delayed it. */
-static bool went_back(struct rs_follow *f, struct stream *s, const struct rs_packet *p, bool twice)
+static bool went_back(struct rs_follow *f, struct stream *s, const struct rs_packet *p, bool twice,
+		      bool overtaken)
 {
 	int64_t delay;
-	enum rs_follow_cause cause = cause_of(s, p, twice, f->now_ns, &delay);
+	enum rs_follow_cause cause = cause_of(s, p, twice, overtaken, f->now_ns, &delay);
 	struct rs_follow_event *e;
 
 	if (cause == RS_CAUSE_DUPLICATE || cause == RS_CAUSE_LATE) {
@@ -699,11 +704,18 @@ static void request(struct rs_follow *f, struct stream *s, const struct rs_packe
 {
 	bool old = s->started && rs_psn_diff(p->psn, s->next) < 0;
 	bool twice = same_packet(s, p->psn, ip_id);
+	bool overtaken; /* sent before what came before it */
 
 	/* segmentation offload numbers the packets of each send from the same identification on */
-	s->ids_repeat |= s->started && !old && (uint16_t)(ip_id - s->last_id - 1) >= 0x7fff;
-	s->last_id = ip_id;
+	if (!old) {
+		s->ids_repeat |= s->started && (uint16_t)(ip_id - s->last_id - 1) >= 0x7fff;
+		s->last_id = ip_id;
+	}
 	twice &= !s->ids_repeat;
+	overtaken = old && !twice && !s->ids_repeat && ip_id &&
+		    (uint16_t)(s->high_id - ip_id - 1) < 0x7ffe;
+	if (!overtaken)
+		s->high_id = ip_id;
 	s->sport = p->sport;
 	s->s.packets++;
 	s->s.frame_bytes += p->frame_bytes;
@@ -722,14 +734,15 @@ static void request(struct rs_follow *f, struct stream *s, const struct rs_packe
 	}
 	if (old) {
 		/* what is missing in between was lost once more */
-		bool going_on = !twice && s->resending && rs_psn_diff(p->psn, s->last_psn) > 0 &&
+		bool going_on = !twice && s->resending &&
+				(overtaken || rs_psn_diff(p->psn, s->last_psn) > 0) &&
 				rs_psn_diff(p->psn, s->resend_to) < 0;
 
 		if (going_on) {
 			if (s->resend_event < f->n_events)
 				f->event[s->resend_event].n++;
 			s->s.resent_by[s->resend_cause]++;
-		} else if (!went_back(f, s, p, twice)) {
+		} else if (!went_back(f, s, p, twice, overtaken)) {
 			return;
 		}
 		s->s.resent++;

@@ -72,6 +72,28 @@ static void test_lost_packet_comes_again_after_a_nak(void **state)
 	rs_follow_destroy(f);
 }
 
+/* Most packets overtaken by every fifth one: five NAKs, four timeouts, and what only came late is
+ * not sent again. */
+static void test_overtaken_packets_belong_to_their_retransmission(void **state)
+{
+	struct rs_follow *f = followed("rc-netem-reorder");
+	const struct rs_follow_stream *s = rs_follow_stream(f, 0);
+	unsigned timeouts = 0, naks = 0;
+
+	for (uint32_t i = 0; i < rs_follow_events(f); i++) {
+		const struct rs_follow_event *e = rs_follow_event(f, i);
+
+		timeouts += e->kind == RS_FOLLOW_RESENT && e->cause == RS_CAUSE_TIMEOUT;
+		naks += e->kind == RS_FOLLOW_RESENT && e->cause == RS_CAUSE_NAK;
+	}
+	assert_int_equal(rs_follow_totals(f)->wrong, 0);
+	assert_int_equal(s->naks, 5);
+	assert_int_equal(timeouts, 4);
+	assert_int_equal(naks, 1);
+	assert_int_equal(s->messages, 1);
+	rs_follow_destroy(f);
+}
+
 static void test_receiver_not_ready_is_waited_for(void **state)
 {
 	struct rs_follow *f = followed("rc-rnr");
@@ -388,6 +410,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain_traffic_has_no_story),
 		cmocka_unit_test(test_lost_packet_comes_again_after_a_nak),
+		cmocka_unit_test(test_overtaken_packets_belong_to_their_retransmission),
 		cmocka_unit_test(test_receiver_not_ready_is_waited_for),
 		cmocka_unit_test(test_refused_access_ends_the_connection),
 		cmocka_unit_test(test_wrong_icrc_is_wrong),
