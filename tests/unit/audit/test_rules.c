@@ -389,7 +389,7 @@ static void test_mtu_of_4200_is_enough(void **state)
 	assert_int_equal(
 		verdict("R03", FACTS(GOOD_NIC("a"), {"a", "netdev/eth0", "mtu", "1500", 0})),
 		RS_FAIL);
-	assert_int_equal(verdict("R03", FACTS(GOOD_NIC("a"))), RS_NA);
+	assert_int_equal(verdict("R03", FACTS(GOOD_NIC("a"))), RS_UNKNOWN);
 	/* the port's own word does where its interface's MTU was not seen */
 	assert_int_equal(verdict("R03", FACTS({"a", "nic/m", "active_mtu", "1024", 0},
 					      {"a", "nic/m", "link_layer", "Ethernet", 0})),
@@ -493,9 +493,10 @@ static void test_cnps_are_handled_somewhere(void **state)
 	{h, "nic/m", "counter/np_cnp_sent", sent, 0}, \
 		{h, "nic/m", "counter/rp_cnp_handled", handled, 0}
 	assert_int_equal(verdict("C05", FACTS(CNPS("a", "9", "0"), CNPS("b", "0", "0"))), RS_FAIL);
-	assert_int_equal(verdict("C05", FACTS(CNPS("a", "9", "0"), CNPS("b", "0", "9"))), RS_NA);
-	/* one host alone is no other's sender */
-	assert_int_equal(verdict("C05", FACTS(CNPS("a", "9", "0"))), RS_NA);
+	assert_int_equal(verdict("C05", FACTS(CNPS("a", "9", "0"), CNPS("b", "0", "9"))),
+			 RS_UNKNOWN);
+	/* one host alone is no other's sender; without marks nothing tells */
+	assert_int_equal(verdict("C05", FACTS(CNPS("a", "9", "0"))), RS_UNKNOWN);
 }
 
 static void test_lossless_priority_discards_nothing(void **state)
@@ -559,10 +560,14 @@ static void test_completions_and_fallback(void **state)
 {
 	assert_int_equal(verdict("N12", FACTS({"a", "nccl", "completion_error", "12", 0})),
 			 RS_FAIL);
-	assert_int_equal(verdict("N14", FACTS({"a", "nccl", "via_socket", "NET/Socket/0", 0})),
+	assert_int_equal(verdict("N14", FACTS({"a", "nccl", "via_socket", "NET/Socket/0", 0},
+					      {"a", "nic/m", "port_state", "ACTIVE", 0})),
 			 RS_FAIL);
+	/* whether there is a device at all was not seen */
+	assert_int_equal(verdict("N14", FACTS({"a", "nccl", "via_socket", "NET/Socket/0", 0})),
+			 RS_UNKNOWN);
 	assert_int_equal(verdict("N14", FACTS({"a", "nccl", "via_ib_gdr", "NET/IB/0/GDRDMA", 0})),
-			 RS_NA);
+			 RS_PASS);
 }
 
 static void test_consequences_fold_under_their_cause(void **state)
