@@ -1,6 +1,7 @@
 /* The shared registry: a file in /dev/shm (or XDG_RUNTIME_DIR), locked by flock, mapped by all. */
 #include "live/registry.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MAGIC = 0x52697073, LAYOUT = 3, OPEN_TRIES = 64, NAME_TRIES = 4 };
+enum { MAGIC = 0x52697073, LAYOUT = 4, OPEN_TRIES = 64, NAME_TRIES = 4, SWEEP_MAX = 4096 };
 
 struct slot {
 	int32_t pid;    /* 0: free */
@@ -181,10 +182,59 @@ static int open_in(struct rs_registry *r, const char *folder)
 	return err;
 }
 
+/*
+ * Each member holds a lock of its own kind on the file's first byte, which ends with it however it
+ * ends, and whatever process IDs mean to who asks: a file without one is nobody's.
+ */
+static struct flock member_lock(short type)
+{
+	return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_len = 1};
+}
+
+static void sweep_file(int folder, const char *name)
+{
+	struct flock lock = member_lock(F_WRLCK);
+	struct stat mine, named;
+	uint32_t head[2];
+	int fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	/* who has just opened it sees that its name is gone: open_locked() */
+	if (!flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &mine) && S_ISREG(mine.st_mode) &&
+	    mine.st_uid == geteuid() && pread(fd, head, sizeof(head), 0) == sizeof(head) &&
+	    head[0] == MAGIC && head[1] == LAYOUT && !fcntl(fd, F_OFD_GETLK, &lock) &&
+	    lock.l_type == F_UNLCK && !fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) &&
+	    named.st_ino == mine.st_ino)
+		unlinkat(folder, name, 0);
+	close(fd);
+}
+
+/* Programs that were killed as the last of their network namespace left its file: the next who is
+ * the first somewhere clears them away. */
+static void sweep(const struct rs_registry *r)
+{
+	const char *own = strrchr(r->path, '/') + 1;
+	char folder[sizeof(r->path)], prefix[64];
+	struct dirent *entry;
+	DIR *d;
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(own - r->path), r->path);
+	snprintf(prefix, sizeof(prefix), "ripstop-%u-", (unsigned)geteuid());
+	d = opendir(folder);
+	for (unsigned i = 0; d && i < SWEEP_MAX && (entry = readdir(d)) != NULL; i++)
+		if (!strncmp(entry->d_name, prefix, strlen(prefix)) &&
+		    strcmp(entry->d_name, own) != 0)
+			sweep_file(dirfd(d), entry->d_name);
+	if (d)
+		closedir(d);
+}
+
 int rs_registry_open(struct rs_registry **out, unsigned *slot, struct rs_error *e)
 {
 	struct rs_registry *r = calloc(1, sizeof(*r));
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	struct flock member;
 	int err;
 
 	if (!r)
@@ -213,6 +263,10 @@ int rs_registry_open(struct rs_registry **out, unsigned *slot, struct rs_error *
 		free(r);
 		return err;
 	}
+	member = member_lock(F_RDLCK);
+	fcntl(r->fd, F_OFD_SETLK, &member);
+	if (r->s->members <= 1)
+		sweep(r);
 	*slot = r->slot;
 	*out = r;
 	return 0;

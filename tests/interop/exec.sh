@@ -45,4 +45,37 @@ wait $client || status=$?
 [ $status != 0 ] && [ $status != 124 ] || fail "the survivor ended with $status"
 grep -q 'Failed status 12' "$tmp/client" || fail "$(cat "$tmp/client")" # IBV_WC_RETRY_EXC_ERR
 pair ibv_rc_pingpong -g 0 -n 100 -c
+
+# The last of a network namespace is killed, and the namespace goes: who comes next, anywhere, clears its file
+# away, and no living one's.
+if unshare -n true 2>/dev/null && [ -w /dev/shm ]; then
+	echo 'ip link set lo up
+	stat -Lc /dev/shm/ripstop-$(id -u)-%i /proc/self/ns/net >$tmp/$1
+	shift
+	exec "$ripstop" exec -- "$@"' >"$tmp/elsewhere"
+	export tmp ripstop
+	port=$((port + 1))
+	for who in dead alive; do
+		unshare -n sh "$tmp/elsewhere" $who ibv_rc_pingpong -d rs_lo -g 0 -p $port >/dev/null 2>&1 &
+		last=$!
+		pids="$pids $last"
+		i=0
+		until [ -s "$tmp/$who" ] && [ -s "$(cat "$tmp/$who")" ] || [ $i = 100 ]; do
+			i=$((i + 1))
+			sleep 0.05
+		done
+		[ $who = alive ] || {
+			sleep 0.3
+			kill -9 $last
+			wait $last 2>/dev/null || :
+			[ -e "$(cat "$tmp/dead")" ] || fail "nothing was left by who was killed"
+		}
+	done
+	unshare -n sh "$tmp/elsewhere" third ibv_devinfo >/dev/null
+	[ ! -e "$(cat "$tmp/dead")" ] || fail "$(cat "$tmp/dead") was left behind"
+	[ -e "$(cat "$tmp/alive")" ] || fail "a living program's registry was cleared away"
+	kill $last
+	wait $last 2>/dev/null || :
+	echo "passed: nothing left behind"
+fi
 echo "passed: exec"
