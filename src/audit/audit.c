@@ -247,5 +247,7 @@ int rs_audit_status(const struct rs_audit *a, bool strict, bool allow_unknown)
 		fail |= f->verdict == RS_FAIL && f->severity >= (strict ? RS_MINOR : RS_MAJOR);
 		unknown |= f->verdict == RS_UNKNOWN && f->severity == RS_CRITICAL;
 	}
+	/* nothing wrong with what nobody understood is no clean bill of health */
+	unknown |= !rs_facts_count(a->facts);
 	return fail ? 1 : unknown && !allow_unknown ? 3 : 0;
 }

@@ -251,8 +251,8 @@ const struct rs_reader rs_reader_cpuinfo = {
 static int score_limits(const struct rs_input *in)
 {
 	struct rs_line l = {0};
+	char type[16], value[16];
 	unsigned pid;
-	char type[16];
 	const char *p = strstr(in->path, "proc/");
 
 	/* in a copy of /proc: of a process that is no job's, it may have lowered its own */
@@ -261,7 +261,8 @@ static int score_limits(const struct rs_input *in)
 	if (rs_input_has(in, "Max locked memory") || rs_input_has(in, "max locked memory"))
 		return 90;
 	while (rs_line_next(in, &l) && l.number < 200)
-		if (*l.text != '#' && sscanf(l.text, "%*s %15[a-z-] memlock %*s", type) == 1 &&
+		if (*l.text != '#' &&
+		    sscanf(l.text, "%*s %15[a-z-] memlock %15s", type, value) == 2 &&
 		    (!strcmp(type, "soft") || !strcmp(type, "hard") || !strcmp(type, "-")))
 			return 85;
 	return 0;

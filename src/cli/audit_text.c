@@ -179,6 +179,11 @@ static void inputs(const struct rs_audit *a, const struct rs_audit_view *v, FILE
 			a->files[i].facts, a->files[i].path);
 	if (v->verbose)
 		fputc('\n', out);
+	if (!rs_facts_count(a->facts))
+		fputs("Nothing was judged: no fact is in what was named. docs/audit.md lists what "
+		      "is "
+		      "read.\n\n",
+		      out);
 }
 
 /* The first so many hosts: what each is made of, as far as was seen, and what it does not show. */

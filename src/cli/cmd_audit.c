@@ -62,7 +62,7 @@ static int help(void)
 	      "  ripstop audit --host leaf1=config_db.json hosts/\n"
 	      "  ripstop audit --collect gpu01.tar.gz\n\n"
 	      "Exit status: 0 nothing worse than minor, 1 a FAIL of major or worse, 2 bad input,\n"
-	      "3 no such FAIL, but a critical check could not be made.\n",
+	      "3 no such FAIL, but a critical check could not be made, or no fact was found.\n",
 	      stdout);
 	return RS_EXIT_OK;
 }

@@ -52,11 +52,13 @@ status 2 "$ripstop" audit "$tmp/climb.tar"
 grep -q 'climbs out' "$tmp/err"
 head -c 300 "$tmp/site.tar.gz" >"$tmp/cut.tar.gz"
 status 2 "$ripstop" audit "$tmp/cut.tar.gz"
-# links in circles, binary rubbish, an empty file: read calmly
+# links in circles, binary rubbish, an empty file: read calmly beside what is known; alone they are no healthy host
 mkdir "$tmp/odd"
 ln -s . "$tmp/odd/here"
 head -c 100000 /dev/urandom >"$tmp/odd/noise"
 : >"$tmp/odd/empty"
+status 3 "$ripstop" audit "$tmp/odd"
+echo BOOT_IMAGE=/vmlinuz root=/dev/sda ro >"$tmp/odd/grub"
 status 0 "$ripstop" audit "$tmp/odd"
 status 0 "$ripstop" audit --list
 status 0 "$ripstop" audit --explain X01

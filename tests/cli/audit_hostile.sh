@@ -136,6 +136,7 @@ open("whole.env", "w").write("NCCL_IB_TC=104\n")
 
 # trees: a hundred deep, with circles, a pipe, a gigantic sparse file
 os.makedirs("tree/host/sys")
+open("tree/host/job.env", "w").write("NCCL_IB_TC=106\n")
 os.symlink("..", "tree/host/sys/up")
 os.symlink("/", "tree/host/root")
 os.mkfifo("tree/host/pipe")
@@ -160,6 +161,16 @@ for f in cut.tar.gz bad.zip bad.xz lie.tar cut.ttar lie.ttar; do
 	refused $f $f
 done
 refused '24 deep' deep
+# what nobody understands is no healthy host
+mkdir -p empty
+head -c 5000 /dev/urandom >noise
+printf '{"lldp":{}}' >nobody.json
+for f in noise empty nobody.json; do
+	read_calmly $f
+	[ $got = 3 ]
+	grep -q 'Nothing was judged' stdout
+	"$ripstop" audit --allow-unknown --quiet $f
+done
 refused 'neither a file nor a directory' /dev/zero
 refused 'No such file' nothing
 refused 'neither a file nor a directory' tree/host/pipe

@@ -166,6 +166,15 @@ static const struct sample samples[] = {
 	  {"nccl", "using_layer/0", "RoCE"},
 	  {"nccl", "relaxed_ordering", "1"},
 	  {"nccl", "version", "2.27.3"}}},
+	{"limits",
+	 "limits.conf",
+	 "* soft nofile 1024\n* - memlock unlimited\n",
+	 {{"host", "memlock", "unlimited"}}},
+	{"kernel-log",
+	 "syslog",
+	 /* a dash between words is no limit */
+	 "2026-11-21T14:10:01+0000 - kernel: mlx5_core 0000:17:00.0 eth4: Link down\n",
+	 {{"netdev/eth4", "flap/1", "31327801"}}},
 	{"nvidia-smi-nvlink",
 	 "nvlink.txt",
 	 "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-5269b708)\n\t Link 0: 25 GB/s\n"
