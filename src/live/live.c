@@ -76,9 +76,15 @@ rs_time rs_live_clock(const struct rs_live *l)
 	return (monotonic_ns() - l->epoch_ns) * RS_NS;
 }
 
+rs_time rs_live_tick(struct rs_live *l)
+{
+	l->clock = rs_live_clock(l);
+	return l->clock;
+}
+
 rs_time rs_live_now(struct rs_live *l)
 {
-	return rs_time_max(rs_live_clock(l), l->floor);
+	return rs_time_max(rs_live_tick(l), l->floor);
 }
 
 static int make_nic(struct rs_live *l, struct rs_error *e)

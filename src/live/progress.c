@@ -20,6 +20,10 @@ enum {
 	/* A packet that waited for the end of a nap: the application polls now and then, but spins
 	 * on its memory (ib_write_lat). Then the thread does not nap for so long. */
 	WATCH_NS = 100 * 1000 * 1000,
+	/* Unless it turns out that it polled this shortly before, so many times in a row: the
+	 * thread only took the core from it. */
+	SHORTLY_NS = 10 * 1000,
+	NEEDLESS_MAX = 4,
 	SPIN_NS = 20 * 1000,   /* a poll in vain for so long: the peer may want the core */
 	SLEEP_NS = 1000000000, /* longest sleep */
 	STRAY_NS = 20 * 1000,  /* packets that landed in another process are few */
@@ -94,7 +98,7 @@ static void wake(struct rs_live *l)
 /* The thread sees to ACKs that wait, if the application does not come back. */
 static void watch_acks(struct rs_live *l)
 {
-	if (!l->tx.acks || l->tx.acks_since + RS_ACK_HOLD >= l->sleeping_until)
+	if (!l->polling || !l->tx.acks || l->tx.acks_since + RS_ACK_HOLD >= l->sleeping_until)
 		return;
 	l->sleeping_until = l->tx.acks_since + RS_ACK_HOLD;
 	wake(l);
@@ -103,15 +107,16 @@ static void watch_acks(struct rs_live *l)
 /* What is due, and what that and the packets that came made ready to send. */
 static void act(struct rs_live *l, int64_t now_ns)
 {
-	rs_time now = rs_live_now(l);
+	rs_time clock = rs_time_max(l->clock, (now_ns - l->epoch_ns) * RS_NS);
+	rs_time now = rs_time_max(clock, l->floor);
 
 	if (rs_nic_deadline(l->nic) <= now)
 		rs_nic_expire(l->nic, now);
 	rs_flight_look(l, now);
 	l->tx.hold = l->bulk || !polled_within(l, now_ns, ACTIVE_NS) ? 0
-		     : polled_within(l, now_ns, POLLING_NS)          ? RS_ACK_HOLD_POLLED
+		     : l->polling                                    ? RS_ACK_HOLD_POLLED
 								     : RS_ACK_HOLD;
-	rs_tx_run(l);
+	rs_tx_run_at(l, clock);
 	watch_acks(l);
 }
 
@@ -180,10 +185,13 @@ void rs_live_rest(struct rs_live *l)
 {
 	static const struct timespec rest = {0, REST_NS};
 
-	if (l->rest)
-		nanosleep(&rest, NULL);
-	else
+	if (!l->rest) {
 		sched_yield();
+		return;
+	}
+	/* The thread does not take over while the application oversleeps. */
+	atomic_store_explicit(&l->polled_ns, monotonic_ns() + REST_LATE_NS, memory_order_relaxed);
+	nanosleep(&rest, NULL);
 }
 
 /* Whoever polls and sends for long is still at it. */
@@ -238,9 +246,11 @@ static void wait_events(struct rs_live *l)
 	rs_live_lock(l);
 	if (deadline(l) != RS_NEVER && (deadline(l) - rs_live_now(l)) / RS_NS < ns)
 		ns = (deadline(l) - rs_live_now(l)) / RS_NS;
-	if (l->tx.acks && ns > RS_ACK_HOLD / RS_NS)
-		ns = RS_ACK_HOLD / RS_NS;
 	l->sleeping_until = deadline(l);
+	if (l->tx.acks && ns > RS_ACK_HOLD / RS_NS) {
+		ns = RS_ACK_HOLD / RS_NS;
+		l->sleeping_until = rs_live_now(l) + RS_ACK_HOLD;
+	}
 	blocked = l->tx.blocked;
 	if (!rs_shm_sleep(l))
 		ns = 0;
@@ -282,9 +292,10 @@ static bool mind_rings(struct rs_live *l)
 
 static void *thread(void *arg)
 {
-	static const struct timespec look = {0, LOOK_NS};
+	static const struct timespec look = {0, LOOK_NS}, shortly = {0, SHORTLY_NS};
 	struct rs_live *l = arg;
 	int64_t watch_until = 0;
+	unsigned needless = 0;
 
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* 50 us are three packets at 2 Gb/s */
 	while (!atomic_load(&l->stop)) {
@@ -295,6 +306,13 @@ static void *thread(void *arg)
 			napped = true;
 			nanosleep(&look, NULL);
 		}
+		if (!napped && polled_within(l, monotonic_ns(), SHORTLY_NS)) {
+			if (++needless == NEEDLESS_MAX)
+				watch_until = 0;
+			nanosleep(&shortly, NULL);
+			continue;
+		}
+		needless = 0;
 		/* In the way of an application that polls, and beaten to it: nothing to do here. */
 		if (pthread_mutex_trylock(&l->lock) == 0) {
 			if (drive(l, true, monotonic_ns()) && napped)

@@ -76,7 +76,9 @@ static uint8_t *write_headers(const struct rs_datagram *d, size_t *n)
 enum {
 	OTHER_HEADERS = RS_F_XRCETH | RS_F_DETH | RS_F_FETH | RS_F_ATOMIC | RS_F_ATOMIC_ACK |
 			RS_F_IMM | RS_F_IETH | RS_F_CNP,
-	PAD_AND_VERSION = 0x3f,
+	VERSION = 0x0f, /* beside the pad count, in the BTH's second byte */
+	PAD_SHIFT = 4,
+	PAD_MAX = 3,
 };
 
 static void read_bth(const uint8_t *b, struct rs_packet *p)
@@ -90,19 +92,20 @@ static void read_bth(const uint8_t *b, struct rs_packet *p)
 	p->psn = rs_get24(b + 9);
 }
 
-/* The packets of bulk transfers: BTH, RETH or AETH, payload without pad. False: another kind, or
+/* The packets that most are: BTH, RETH or AETH, payload. False: another kind, or
  * its ICRC is not that for the identification which its place in the block stands for. */
 static bool decode_plain(struct rs_live *l, const struct rs_datagram *d, struct rs_packet *p)
 {
 	const uint8_t *b = d->bytes;
 	const struct rs_opcode *op = &rs_opcodes[b[0]];
-	size_t head = RS_BTH_BYTES + op->ext_bytes;
+	size_t head = RS_BTH_BYTES + op->ext_bytes, pad = b[1] >> PAD_SHIFT & PAD_MAX;
 	const struct rs_path *path = &l->paths.path[d->path];
 	uint32_t crc;
 
-	if (!(op->flags & RS_F_VALID) || op->flags & OTHER_HEADERS || b[1] & PAD_AND_VERSION ||
+	if (!(op->flags & RS_F_VALID) || op->flags & OTHER_HEADERS || b[1] & VERSION ||
 	    d->path == UINT32_MAX || d->id >= RS_ICRC_IDS || d->n % 4 ||
-	    d->n < head + RS_ICRC_BYTES || d->n > head + RS_ICRC_BYTES + RS_MAX_PAYLOAD ||
+	    d->n < head + pad + !!pad + RS_ICRC_BYTES ||
+	    d->n > head + RS_ICRC_BYTES + RS_MAX_PAYLOAD ||
 	    (d->n > head + RS_ICRC_BYTES && !(op->flags & RS_F_PAYLOAD)))
 		return false;
 	crc = rs_icrc_head(&l->rx.icrc, path, d->path, true, d->sport, b, d->n, d->id);
@@ -115,7 +118,7 @@ static bool decode_plain(struct rs_live *l, const struct rs_datagram *d, struct 
 	p->tos = d->tos;
 	p->sport = d->sport;
 	p->payload = b + head;
-	p->payload_bytes = (uint16_t)(d->n - head - RS_ICRC_BYTES);
+	p->payload_bytes = (uint16_t)(d->n - head - pad - RS_ICRC_BYTES);
 	p->frame_bytes = rs_frame_bytes(p->opcode, p->payload_bytes, path->ipv6);
 	b += RS_BTH_BYTES;
 	if (op->flags & RS_F_RETH) {
@@ -261,7 +264,7 @@ static void take_block(struct rs_live *l, struct mmsghdr *m, unsigned i)
 	memcpy(d.peer, &l->rx.from[i].sin6_addr, 16);
 	d.sport = ntohs(l->rx.from[i].sin6_port);
 	d.path = rs_paths_find(&l->paths, d.own, d.peer);
-	d.now = rs_live_now(l);
+	d.now = rs_time_max(l->clock, l->floor);
 	/* Each packet's headers overwrite the end of the one before, which is done with. */
 	for (; left; left -= d.n, d.bytes += d.n, d.id++) {
 		d.n = left < segment ? left : segment;
@@ -299,6 +302,7 @@ enum rs_rx_found rs_rx_run(struct rs_live *l)
 		rx->in_a_row = 0;
 		return RS_RX_NONE;
 	}
+	rs_live_tick(l);
 	for (int i = 0; i < n; i++)
 		take_block(l, &rx->msg[i], (unsigned)i);
 	rx->in_a_row++;

@@ -102,6 +102,9 @@ struct rs_tx {
 	rs_time hold; /* how long ACKs may wait for data to come */
 	bool carried; /* a ring took packets of this pass */
 	bool urgent;  /* what they acknowledge, a completion tells the application of */
+	int tos;      /* the socket's own; negative: not known */
+	int tos_of_late;
+	unsigned tos_in_a_row;
 	struct rs_icrc_cache icrc;
 };
 
@@ -164,6 +167,7 @@ struct rs_live {
 	struct rs_live_counters counters;
 
 	int64_t epoch_ns; /* of the monotonic clock: time 0 */
+	rs_time clock;    /* as it was last read */
 	rs_time floor;    /* the engine's time runs ahead of the clock to here: a burst of paced
 			     packets */
 	rs_time tx_again; /* when pacing lets the next packet go */
@@ -188,6 +192,8 @@ struct rs_live {
 
 /* live.c: rs_live_now() without the bursts */
 rs_time rs_live_clock(const struct rs_live *l);
+/* The same, to be found in l->clock. */
+rs_time rs_live_tick(struct rs_live *l);
 
 /* path.c */
 int rs_paths_init(struct rs_paths *p);
@@ -237,6 +243,8 @@ bool rs_rx_strays(struct rs_live *l);
 int rs_tx_init(struct rs_live *l);
 void rs_tx_fini(struct rs_live *l);
 void rs_tx_run(struct rs_live *l);
+/* By a clock that was read just now. */
+void rs_tx_run_at(struct rs_live *l, rs_time clock);
 /* ACKs that wait for data, at once. */
 void rs_tx_flush_acks(struct rs_live *l);
 

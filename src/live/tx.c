@@ -12,11 +12,14 @@
 /* Pacing is kept on average: packets due so soon go with those that are due. */
 #define AHEAD (16 * RS_US)
 
+enum { TOS_IN_A_ROW = 16, TOS_UNKNOWN = -1 };
+
 int rs_tx_init(struct rs_live *l)
 {
 	l->tx.bytes = malloc((size_t)RS_TX_SLOT * RS_TX_BATCH);
 	l->tx.spare = malloc((size_t)RS_TX_SLOT * RS_TX_BATCH);
 	l->tx.gso = true;
+	l->tx.tos = l->tx.tos_of_late = TOS_UNKNOWN;
 	l->tx_again = RS_NEVER;
 	return l->tx.bytes && l->tx.spare ? 0 : -ENOMEM;
 }
@@ -52,12 +55,38 @@ static void address(struct rs_live *l, const struct rs_run *r, struct msghdr *m,
 			     .msg_iovlen = r->pieces,
 			     .msg_control = control};
 	put_control(m, control, IPPROTO_IPV6, IPV6_PKTINFO, &from, sizeof(from));
-	if (path->ipv6)
+	if (tos != l->tx.tos && path->ipv6)
 		put_control(m, control, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos));
-	else
+	else if (tos != l->tx.tos)
 		put_control(m, control, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
 	if (r->count > 1)
 		put_control(m, control, SOL_UDP, UDP_SEGMENT, &r->segment, sizeof(r->segment));
+}
+
+/* A TOS that many sends in a row have becomes the socket's own: to name it with each costs more. */
+static void adopt_tos(struct rs_live *l)
+{
+	struct rs_tx *t = &l->tx;
+	int tos = t->run[t->runs - 1].tos;
+
+	if (tos == t->tos || tos != t->tos_of_late)
+		t->tos_in_a_row = 0;
+	t->tos_of_late = tos;
+	if (tos == t->tos || ++t->tos_in_a_row < TOS_IN_A_ROW)
+		return;
+	if (!setsockopt(l->udp, IPPROTO_IP, IP_TOS, &tos, sizeof(tos)) &&
+	    !setsockopt(l->udp, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos)))
+		t->tos = tos;
+	else
+		t->tos = TOS_UNKNOWN;
+}
+
+/* The number of messages that were taken, or -1. */
+static int give(const struct rs_live *l, struct mmsghdr *m, unsigned n)
+{
+	if (n > 1)
+		return sendmmsg(l->udp, m, n, MSG_DONTWAIT);
+	return sendmsg(l->udp, &m->msg_hdr, MSG_DONTWAIT) < 0 ? -1 : 1;
 }
 
 /* Hand the runs to the kernel; false: its buffer is full, what is left waits. */
@@ -67,10 +96,11 @@ static bool flush(struct rs_live *l)
 	struct mmsghdr m[RS_TX_BATCH];
 	_Alignas(8) uint8_t control[RS_TX_BATCH][128];
 
+	adopt_tos(l);
 	for (unsigned i = t->runs_sent; i < t->runs; i++)
 		address(l, &t->run[i], &m[i].msg_hdr, control[i]);
 	while (t->runs_sent < t->runs) {
-		int n = sendmmsg(l->udp, &m[t->runs_sent], t->runs - t->runs_sent, MSG_DONTWAIT);
+		int n = give(l, &m[t->runs_sent], t->runs - t->runs_sent);
 
 		l->counters.tx_calls++;
 		if (n < 0 && (errno == EAGAIN || errno == ENOBUFS)) {
@@ -180,19 +210,22 @@ void rs_tx_flush_acks(struct rs_live *l)
 	rs_tx_run(l);
 }
 
-static void run(struct rs_live *l)
+static void run(struct rs_live *l, rs_time clock)
 {
 	struct rs_tx *t = &l->tx;
 
 	for (;;) {
 		rs_time now, ahead;
 
-		t->blocked = t->runs && !flush(l);
-		if (t->blocked)
-			return;
-		ahead = rs_live_clock(l) + AHEAD;
-		rs_progress_sent(l, ahead - AHEAD);
-		now = rs_time_max(ahead - AHEAD, l->floor);
+		if (t->runs) {
+			t->blocked = !flush(l);
+			if (t->blocked)
+				return;
+			clock = rs_live_tick(l);
+			rs_progress_sent(l, clock);
+		}
+		ahead = clock + AHEAD;
+		now = rs_time_max(clock, l->floor);
 		while (t->packets + t->acks < RS_TX_BATCH && !port_busy(l, ahead) &&
 		       !rs_shm_blocked(l, now)) {
 			struct rs_packet *p = rs_nic_tx(l->nic, 0, now, &l->tx_again);
@@ -215,7 +248,12 @@ static void run(struct rs_live *l)
 
 void rs_tx_run(struct rs_live *l)
 {
+	rs_tx_run_at(l, rs_live_tick(l));
+}
+
+void rs_tx_run_at(struct rs_live *l, rs_time clock)
+{
 	l->tx.carried = false;
-	run(l);
+	run(l, clock);
 	rs_shm_wake(l);
 }
