@@ -355,22 +355,23 @@ static const uint8_t transports[] = {
 	[IBV_QPT_XRC_SEND] = RS_XRC, [IBV_QPT_XRC_RECV] = RS_XRC,
 };
 
-/* Locked. */
+/* Locked. The queues that an XRC target was given say nothing: libfabric gives it some. */
 static int make_engine_qp(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_init_attr_ex *a)
 {
+	bool target = a->qp_type == IBV_QPT_XRC_RECV;
+	bool receives = !target && a->qp_type != IBV_QPT_XRC_SEND;
 	struct rs_qp_init i = {
 		.pd = qp->pd ? qp->pd->number : 0,
-		.send_cq = a->send_cq ? rs_vcq(a->send_cq)->cq : NULL,
-		.recv_cq = a->recv_cq && a->qp_type != IBV_QPT_XRC_SEND ? rs_vcq(a->recv_cq)->cq
-									: NULL,
+		.send_cq = a->send_cq && !target ? rs_vcq(a->send_cq)->cq : NULL,
+		.recv_cq = a->recv_cq && receives ? rs_vcq(a->recv_cq)->cq : NULL,
 		.max_send_wr = qp->cap.max_send_wr,
 		.max_recv_wr = qp->cap.max_recv_wr,
 		.max_send_sge = (uint8_t)qp->cap.max_send_sge,
 		.max_recv_sge = (uint8_t)qp->cap.max_recv_sge,
 		.transport = transports[a->qp_type],
-		.xrc_target = a->qp_type == IBV_QPT_XRC_RECV,
+		.xrc_target = target,
 		.xrcd = qp->domain,
-		.srq = a->srq ? rs_vsrq(a->srq)->srq : NULL,
+		.srq = a->srq && !target ? rs_vsrq(a->srq)->srq : NULL,
 		.max_inline = qp->cap.max_inline_data > rs_v_build_inline(qp)
 				      ? qp->cap.max_inline_data
 				      : rs_v_build_inline(qp),

@@ -34,3 +34,8 @@ for size in 1 65536; do
 done
 pingpong 'verbs;ofi_rxd' rdm 4096
 pingpong verbs dgram 1000
+# XRC: endpoints that share a connection and a receive queue
+export FI_VERBS_PREFER_XRC=1 FI_OFI_RXM_USE_SRX=1
+for size in 1 65536; do
+	pingpong 'verbs;ofi_rxm' rdm $size
+done

@@ -38,8 +38,13 @@ static struct ibv_xrcd *domain(int fd, int flags)
 
 static struct ibv_qp *target(struct ibv_xrcd *x)
 {
-	struct ibv_qp_init_attr_ex a = {
-		.qp_type = IBV_QPT_XRC_RECV, .comp_mask = IBV_QP_INIT_ATTR_XRCD, .xrcd = x};
+	/* the queues say nothing (libfabric gives it some), and are not held */
+	struct ibv_qp_init_attr_ex a = {.send_cq = cq,
+					.recv_cq = cq,
+					.srq = srq,
+					.qp_type = IBV_QPT_XRC_RECV,
+					.comp_mask = IBV_QP_INIT_ATTR_XRCD,
+					.xrcd = x};
 
 	return ibv_create_qp_ex(c, &a);
 }

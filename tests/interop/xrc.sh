@@ -1,6 +1,6 @@
 #!/bin/sh
-# XRC target queue pairs with several handles (ibv_open_qp), and libfabric's endpoints that share them.
-# A second argument is the option by which the libraries were built with a sanitizer: then the former alone.
+# XRC target queue pairs with several handles (ibv_open_qp). A second argument is the option by which the
+# libraries were built with a sanitizer.
 set -eu
 ripstop=$1
 here=$(cd "$(dirname "$0")" && pwd)
