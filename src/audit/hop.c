@@ -245,6 +245,9 @@ bool rs_hop_carries(const struct rs_hop_view *v, const struct rs_hop_site *s)
 	speed = rs_hop_number(v->a, v->sw, v->port, "speed_mbps", 0);
 	if (speed && speed == s->speed_mbps)
 		return true;
+	/* Junos and EOS classify where an interface is told to, SONiC's template on all ports */
+	if (!speed && !s->speed_mbps && v->classifies && (v->junos || v->eos))
+		return true;
 	who = rs_facts_value(v->a->facts, v->sw, v->port, "neighbour");
 	for (uint32_t i = 0; who && i < rs_facts_hosts(v->a->facts); i++)
 		if (same_name(rs_facts_host(v->a->facts, i), who))

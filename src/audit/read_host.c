@@ -263,6 +263,11 @@ static bool idle_state(struct rs_line *l, int *state, char *name, int *latency, 
 	const char *off = strstr(l->text, "disable="), *s = l->text;
 
 	*disable = -1;
+	/* what a loop over the directories echoes: "/sys/.../cpuidle/state2 C6 170 0" */
+	if (!p && (s = strstr(s, "cpuidle/state")) &&
+	    sscanf(s, "cpuidle/state%d %63s %d %d", state, name, latency, disable) == 4)
+		return true;
+	s = l->text;
 	if (!p || !at || sscanf(p, "name=%63s", name) != 1 ||
 	    sscanf(at, "latency=%d", latency) != 1)
 		return false;

@@ -256,6 +256,18 @@ static void congestion(struct junos *j, const char *port, const struct rs_statem
 			say_number(j, b->line, port, "pfc/%d", p, 1);
 }
 
+/* Where others have a profile and this port classifies without one, PFC is off here. */
+static void unprotected(struct junos *j, const char *port, const struct rs_statement *b)
+{
+	if (!rs_config_find(&j->cos, "class-of-service congestion-notification-profile ? *", NULL))
+		return;
+	say(j, b->line, port, "pfc_seen", "1");
+	for (unsigned i = 0; i < j->n_classes; i++)
+		if (j->class[i].queue >= 0 && j->class[i].priority >= 0)
+			say_number(j, j->class[i].line, port, "tc_to_pg/%d", j->class[i].queue,
+				   j->class[i].priority);
+}
+
 static void watchdog(struct junos *j, const char *port, const char *profile)
 {
 	const char *got[RS_CONFIG_CAPTURES];
@@ -395,6 +407,8 @@ static void bindings(struct junos *j, const char *port)
 	if (profile) {
 		congestion(j, port, profile);
 		watchdog(j, port, profile->word[profile->n - 1]);
+	} else if (dscp) {
+		unprotected(j, port, dscp);
 	}
 	if (schedulers)
 		scheduler_map(j, port, schedulers);

@@ -110,8 +110,12 @@ static int read_log(struct rs_audit *a, const struct rs_input *in)
 	struct rs_line l = {0};
 
 	rs_input_add(a, in, 0, NULL, "nccl", "log", "%s", in->path);
-	while (rs_line_next(in, &l))
+	while (rs_line_next(in, &l)) {
+		/* what started the job may stand above its log */
+		if (!strstr(l.text, "NCCL INFO") && !strstr(l.text, "NCCL WARN"))
+			rs_line_variables(a, in, &l, true);
 		log_line(a, in, &l);
+	}
 	return a->err;
 }
 

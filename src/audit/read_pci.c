@@ -209,20 +209,52 @@ static bool asked(const struct rs_input *in, char *bdf, size_t size)
 	       sscanf(p + 3, "%31s", word) == 1 && rs_pci_address(word, bdf, size);
 }
 
+/* "0000:9a:00.0  001d": a register of a port, where the file says that it is ACS Control. */
+static bool acs_row(const struct rs_line *l, char *bdf, size_t size, unsigned *value)
+{
+	char word[2][32], rest[8];
+
+	if (sscanf(l->text, "%31s %31s %7s", word[0], word[1], rest) != 2)
+		return false;
+	word[0][strcspn(word[0], "=,")] = '\0';
+	if (*word[0] && word[0][strlen(word[0]) - 1] == ':')
+		word[0][strlen(word[0]) - 1] = '\0';
+	return rs_pci_address(word[0], bdf, size) &&
+	       strspn(word[1], "0123456789abcdefABCDEFx") == strlen(word[1]) &&
+	       sscanf(word[1], "%x", value) == 1 && *value <= 0xffff;
+}
+
 static int score_setpci(const struct rs_input *in)
 {
+	struct rs_line l = {0};
 	char bdf[32];
 	unsigned value;
 
-	return asked(in, bdf, sizeof(bdf)) && sscanf(in->data, "%x", &value) == 1 ? 90 : 0;
+	if (asked(in, bdf, sizeof(bdf)) && sscanf(in->data, "%x", &value) == 1)
+		return 90;
+	if (!rs_input_has(in, "ECAP_ACS") && !rs_input_has(in, "ACSCtl") &&
+	    !rs_input_has(in, "ACS_CTRL"))
+		return 0;
+	while (rs_line_next(in, &l) && l.number < 40)
+		if (acs_row(&l, bdf, sizeof(bdf), &value))
+			return 86;
+	return 0;
 }
 
 static int read_setpci(struct rs_audit *a, const struct rs_input *in)
 {
 	struct device d = {.a = a, .in = in, .line = 1};
+	struct rs_line l = {0};
 	char bdf[32];
 	unsigned value;
 
+	while (!in->command && rs_line_next(in, &l)) {
+		if (!acs_row(&l, bdf, sizeof(bdf), &value))
+			continue;
+		d.line = l.number;
+		snprintf(d.subject, sizeof(d.subject), "pci/%s", bdf);
+		put(&d, "acs_control", "0x%02lx", (long)value);
+	}
 	if (!asked(in, bdf, sizeof(bdf)) || sscanf(in->data, "%x", &value) != 1)
 		return a->err;
 	snprintf(d.subject, sizeof(d.subject), "pci/%s", bdf);
@@ -232,7 +264,8 @@ static int read_setpci(struct rs_audit *a, const struct rs_input *in)
 
 const struct rs_reader rs_reader_setpci = {
 	.name = "setpci",
-	.what = "setpci -s BDF ECAP_ACS+6.w behind its prompt: ACS Control of a port",
+	.what = "setpci -s BDF ECAP_ACS+6.w behind its prompt, or a table of it: ACS Control of "
+		"ports",
 	.trust = RS_TRUST_DUMP,
 	.score = score_setpci,
 	.read = read_setpci,

@@ -63,6 +63,10 @@ bool rs_line_next(const struct rs_input *in, struct rs_line *l);
 bool rs_input_has(const struct rs_input *in, const char *text);
 /* "key: value" or "key = value": value trimmed, key cut at the separator. false: neither. */
 bool rs_line_pair(char *text, char separator, char **key, char **value);
+/* NCCL's and UCX's variables anywhere in a line, as launchers take them: "-x NCCL_ALGO=Ring",
+ * "--export=ALL,NCCL_ALGO=Ring". How many; each is added when add. */
+unsigned rs_line_variables(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
+			   bool add);
 /* Splits at blanks into at most n words; returns how many. */
 unsigned rs_line_words(char *text, char **word, unsigned n);
 
