@@ -398,7 +398,9 @@ static int archive_walk(struct walk *w, const char *host, const char *path, cons
 	if (!ar)
 		return -ENOMEM;
 	archive_read_support_filter_all(ar);
-	archive_read_support_format_all(ar);
+	/* not all of libarchive's: a compressed log may look like an mtree, whose errors it then has */
+	archive_read_support_format_tar(ar);
+	archive_read_support_format_zip(ar);
 	archive_read_support_format_raw(ar); /* a single compressed file */
 	if (!archive_read_open_memory(ar, data, size))
 		while (!err && (r = archive_read_next_header(ar, &en)) >= ARCHIVE_WARN &&

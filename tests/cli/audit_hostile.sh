@@ -120,6 +120,10 @@ open("bad.xz", "wb").write(b"\xfd7zXZ\x00" + bytes(64))
 lie = tarfile.TarInfo("big"); lie.size = 1 << 40
 open("lie.tar", "wb").write(lie.tobuf() + b"x" * 512)
 
+# a compressed text that looks like the beginning of an mtree is a text
+with gzip.open("changelog.gz", "wb") as g:
+    g.write(b"#mtree\n/set type=file\na b c\n%%%%\nNCCL_IB_TC=106\n")
+
 # archives as text: climbing, cut, of too many lines
 ruler = "# ttar - - - - - - - - - - - - - - - - - -\n"
 open("climb5.ttar", "w").write(ruler + "Path: a/../../x\nLines: 1\nx\nMode: 644\n")
@@ -176,6 +180,7 @@ refused 'No such file' nothing
 refused 'neither a file nor a directory' tree/host/pipe
 read_calmly links.tar.gz
 grep -q '1 facts of' stdout
+read_calmly changelog.gz
 read_calmly tree
 # its own file twice, and none of this machine's
 read_calmly out
