@@ -389,7 +389,7 @@ static const struct rs_fact *contradicts(const struct rs_audit *a, const char *h
 
 static void p08_host(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
-	unsigned online = nodes(a, host), known = 0, blind = 0;
+	unsigned online = nodes(a, host), known = 0, blind = 0, without = 0;
 	struct rs_finding *f = NULL;
 	const char *pci;
 	uint32_t at = 0;
@@ -402,6 +402,7 @@ static void p08_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		if ((strcmp(kind, "gpu") && strcmp(kind, "nic")) || !node || !node->numeric)
 			continue;
 		known++;
+		without += node->number < 0;
 		if (node->number >= 0 && (other = contradicts(a, host, pci, node))) {
 			x = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
 					   "two sources disagree on the NUMA node: %lld and %lld",
@@ -438,6 +439,10 @@ static void p08_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	} else if (known && online) {
 		f = rs_finding_new(a, r, RS_PASS, RS_MAJOR, "%u GPUs and NICs, %u NUMA node%s",
 				   known, online, online == 1 ? "" : "s");
+		rs_finding_subject(a, f, host, NULL);
+	} else if (known && !without) {
+		f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
+				   "each of %u GPUs and NICs has a NUMA node", known);
 		rs_finding_subject(a, f, host, NULL);
 	} else if (known) {
 		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,

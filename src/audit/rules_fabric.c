@@ -394,6 +394,10 @@ static void x01(struct rs_audit *a, const struct rs_rule *r)
 
 				if (!rs_qos_class(a, host, x.port.nic, x.port.netdev, x.kind, &x.c))
 					continue;
+				/* 0 is what configfs has where nobody set it, and NCCL does not
+				 * use RDMA-CM: R05 mentions it */
+				if (x.kind == RS_QP_CM && !x.c.tc)
+					continue;
 				while (g < n && !same_chain(&group[g], &x))
 					g++;
 				if (g < n || n == GROUPS)

@@ -133,7 +133,10 @@ static void r05_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 			continue;
 		differ = true;
 		f = at(a, p,
-		       rs_finding_new(a, r, RS_FAIL, k == RS_QP_GIN ? RS_CRITICAL : RS_MAJOR,
+		       rs_finding_new(a, r, RS_FAIL,
+				      k == RS_QP_GIN ? RS_CRITICAL
+				      : other.tc     ? RS_MAJOR
+						     : RS_MINOR,
 				      "%s leave with DSCP %d, %s with DSCP %d", rs_qp_kinds[0],
 				      main->dscp, rs_qp_kinds[k], other.dscp));
 		rs_finding_fact(f, main->tc_fact);
