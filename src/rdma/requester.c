@@ -317,8 +317,8 @@ static uint32_t run_room(const struct rs_qp *qp, const struct rs_swqe *w, const 
 	uint32_t op = p->opcode & 0x1fu, n;
 
 	if ((p->opcode & 0xe0) != RS_RC || (op != RS_OP_WRITE_FIRST && op != RS_OP_WRITE_MIDDLE) ||
-	    !p->payload || !qp->send_k || rs_psn_add(p->psn, 1) != qp->next_psn ||
-	    max < qp->mtu || w->n_sge != 1 || (w->flags & RS_WR_INLINE) || (int64_t)qp->cc.window >= 0)
+	    !p->payload || !qp->send_k || rs_psn_add(p->psn, 1) != qp->next_psn || max < qp->mtu ||
+	    w->n_sge != 1 || (w->flags & RS_WR_INLINE) || (int64_t)qp->cc.window >= 0)
 		return 0;
 	n = w->packets - qp->send_k - (w->op != RS_WR_WRITE); /* an immediate's packet goes alone */
 	if (n >= max / qp->mtu)
