@@ -12,6 +12,7 @@
  * ms (perftest's) come up to four times as late. */
 #define MIN_RTO (250 * RS_MS)
 
+enum { CLOCK_CYCLES = 1024 };   /* a moment: 0.3 to 0.5 us */
 enum { LINE_RATE_GBPS = 8000 }; /* no pacing: the sockets are the limit */
 
 /* All devices of the process, for fork's handlers. */
@@ -71,9 +72,30 @@ static int64_t monotonic_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* The processor's own counter, which takes a fifth of what the kernel's clock does, says whether
+ * that was read a moment ago. */
+int64_t rs_live_ns(void)
+{
+#if defined(__x86_64__)
+	static _Thread_local struct {
+		uint64_t cycles;
+		int64_t ns;
+	} read __attribute__((tls_model("initial-exec")));
+	uint64_t cycles = __builtin_ia32_rdtsc();
+
+	if (cycles - read.cycles >= CLOCK_CYCLES) {
+		read.cycles = cycles;
+		read.ns = monotonic_ns();
+	}
+	return read.ns;
+#else
+	return monotonic_ns();
+#endif
+}
+
 rs_time rs_live_clock(const struct rs_live *l)
 {
-	return (monotonic_ns() - l->epoch_ns) * RS_NS;
+	return (rs_live_ns() - l->epoch_ns) * RS_NS;
 }
 
 rs_time rs_live_tick(struct rs_live *l)

@@ -18,14 +18,15 @@
 #include <unistd.h>
 #include "live/shm_state.h"
 
-enum { HELLO = 1, BELL = 2 };
+enum { HELLO = 1, BELL = 2, REFUSAL = 3 };
 enum {
 	SEALS = F_SEAL_SHRINK | F_SEAL_GROW,
+	CHECK_NS = 100 * 1000 * 1000,
 	BUSY_NS = 1000 * 1000, /* a ring brought something so lately */
-	SOCKET_NS = 10 * 1000, /* how often the socket is looked at then */
+	SOCKET_NS = 20 * 1000, /* how often the socket is looked at then */
 };
 
-#define ATTACH_WITHIN (100 * RS_MS) /* who has not mapped its ring by then never will */
+#define ATTACH_WITHIN (3 * RS_S) /* who has not mapped its ring by then never will */
 /* A full ring that nobody reads for so long: its packets are lost, as in a socket that is full,
  * until somebody does. */
 #define STALL_MAX   RS_S
@@ -444,6 +445,14 @@ static bool attach(struct rs_live *l, const struct hello *h, int32_t pid, int fd
 	return true;
 }
 
+static void refused(struct rs_live *l, const struct hello *h, int32_t pid)
+{
+	struct rs_shm_out *o = l->shm && h->slot < RS_SHM_PEERS ? l->shm->out[h->slot] : NULL;
+
+	if (o && o->lease == h->lease && o->pid == pid)
+		give_up(l->shm, h->slot);
+}
+
 bool rs_shm_heard(struct rs_live *l, const void *bytes, size_t n, int32_t pid, int fd)
 {
 	struct hello h;
@@ -451,8 +460,10 @@ bool rs_shm_heard(struct rs_live *l, const void *bytes, size_t n, int32_t pid, i
 	if (n == sizeof(h)) {
 		memcpy(&h, bytes, sizeof(h));
 		if (!memcmp(h.magic, magic, sizeof(magic))) {
-			if (h.what == HELLO && fd >= 0 && l->shm)
-				attach(l, &h, pid, fd);
+			if (h.what == HELLO && (fd < 0 || !l->shm || !attach(l, &h, pid, fd)))
+				tell(l, h.slot & 0xff, REFUSAL, h.lease, -1);
+			if (h.what == REFUSAL)
+				refused(l, &h, pid);
 			if (fd >= 0)
 				close(fd);
 			return true;
@@ -564,7 +575,6 @@ APART static void check(struct rs_live *l, rs_time now)
 {
 	struct rs_shm *s = l->shm;
 
-	s->checked_at = now;
 	for (unsigned slot = RS_SLOT_FIRST; slot <= RS_SLOT_LAST; slot++) {
 		struct rs_shm_out *o = s->out[slot];
 		struct rs_shm_in *in = s->in[slot];
@@ -596,8 +606,10 @@ bool rs_shm_receive(struct rs_live *l, int64_t now_ns)
 		s->errors = rs_nic_get_counters(l->nic)->req_cqe_error;
 		rs_shm_forbid(l);
 	}
-	if (__builtin_expect(rs_live_clock(l) - s->checked_at > CHECK_EVERY, 0))
+	if (__builtin_expect(now_ns - s->checked_ns > CHECK_NS, 0)) {
+		s->checked_ns = now_ns;
 		check(l, rs_live_clock(l));
+	}
 	return any;
 }
 

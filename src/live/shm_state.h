@@ -74,7 +74,7 @@ struct rs_shm {
 	unsigned outs;
 	uint64_t errors; /* of requests, when it was last looked whose runs are over */
 	uint8_t *bounce; /* RS_SHM_RUN_MAX bytes, once there was need */
-	rs_time checked_at;
+	int64_t checked_ns;
 	_Atomic int64_t heard_ns; /* when a ring last brought something */
 	struct {
 		unsigned slot; /* 0: none waits */

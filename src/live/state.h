@@ -195,6 +195,9 @@ rs_time rs_live_clock(const struct rs_live *l);
 /* The same, to be found in l->clock. */
 rs_time rs_live_tick(struct rs_live *l);
 
+/* The monotonic clock, as it is or was less than a microsecond ago. */
+int64_t rs_live_ns(void);
+
 /* path.c */
 int rs_paths_init(struct rs_paths *p);
 void rs_paths_fini(struct rs_paths *p);
