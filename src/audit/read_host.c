@@ -558,33 +558,35 @@ static int score_route(const struct rs_input *in)
 
 static int read_route(struct rs_audit *a, const struct rs_input *in)
 {
+	char *w[10], name[96], text[160];
 	struct rs_line l = {0};
-	char *w[10], name[96];
+	/* a heading or a remark shows that it is a table, though it may be empty */
+	bool seen = rs_input_has(in, "Genmask") || rs_input_has(in, "connected routes");
 
-	rs_input_add(a, in, 0, NULL, "host", "routes_seen", "1");
+	if (seen)
+		rs_input_add(a, in, 0, NULL, "host", "routes_seen", "1");
 	while (rs_line_next(in, &l)) {
-		unsigned n;
 		char via[64], dev[64], dst[64];
 
 		if (*l.text == '#')
 			continue;
 		if (sscanf(l.text, "%63s via %63s dev %63s", dst, via, dev) == 3) {
-			snprintf(name, sizeof(name), "route/%s", dst);
-			rs_input_add(a, in, l.number, NULL, "host", name, "%s via %s", dev, via);
-			continue;
-		}
-		if (sscanf(l.text, "%63s dev %63s", dst, dev) == 2) {
-			snprintf(name, sizeof(name), "route/%s", dst);
-			rs_input_add(a, in, l.number, NULL, "host", name, "%s", dev);
-			continue;
-		}
-		n = rs_line_words(l.text, w, 10);
-		if (n == 8 && strchr(w[0], '.')) {
-			snprintf(name, sizeof(name), "route/%s",
+			snprintf(text, sizeof(text), "%s via %s", dev, via);
+		} else if (sscanf(l.text, "%63s dev %63s", dst, dev) == 2) {
+			snprintf(text, sizeof(text), "%s", dev);
+		} else if (rs_line_words(l.text, w, 10) == 8 && strchr(w[0], '.')) {
+			snprintf(dst, sizeof(dst), "%s",
 				 strcmp(w[0], "0.0.0.0") ? w[0] : "default");
-			rs_input_add(a, in, l.number, NULL, "host", name, "%s via %s mask %s", w[7],
-				     w[1], w[2]);
+			snprintf(text, sizeof(text), "%.40s via %.40s mask %.40s", w[7], w[1],
+				 w[2]);
+		} else {
+			continue;
 		}
+		if (!seen)
+			rs_input_add(a, in, 0, NULL, "host", "routes_seen", "1");
+		seen = true;
+		snprintf(name, sizeof(name), "route/%s", dst);
+		rs_input_add(a, in, l.number, NULL, "host", name, "%s", text);
 	}
 	return a->err;
 }

@@ -294,6 +294,13 @@ static const char *kernel_name(const char *key)
 	return key;
 }
 
+/* "rx_prio3_pause", "[0]: rx_ucast_packets" without its queue, "port.rx_bytes" */
+static bool is_counter(const char *key)
+{
+	return *key && strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				   "_.-") == strlen(key);
+}
+
 static int read_counters(struct rs_audit *a, const struct rs_input *in)
 {
 	char device[128], subject[160];
@@ -305,7 +312,7 @@ static int read_counters(struct rs_audit *a, const struct rs_input *in)
 	while (rs_line_next(in, &l)) {
 		char *key, *value, name[192];
 
-		if (!rs_line_pair(l.text, ':', &key, &value) || strchr(key, ' ') ||
+		if (!rs_line_pair(l.text, ':', &key, &value) || !is_counter(key) ||
 		    !isdigit((unsigned char)*(value += strspn(value, "."))))
 			continue;
 		snprintf(name, sizeof(name), "counter/%.160s", kernel_name(key));
