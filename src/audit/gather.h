@@ -24,7 +24,8 @@ struct rs_gather {
 		double depth[8];
 		const struct rs_fact *why[8];
 	} stop;
-	bool new_switch; /* the last one is the first of its switch: say its fix */
+	int hosts_protect; /* S02, S14: does some host have PFC? 1, 0; -1: not asked yet */
+	bool new_switch;   /* the last one is the first of its switch: say its fix */
 };
 
 /* One more port that fails. NULL facts are passed over. */

@@ -316,6 +316,8 @@ static void r07_off(struct rs_audit *a, const struct rs_rule *r, const char *hos
 
 static void r07(struct rs_audit *a, const struct rs_rule *r)
 {
+	bool lossless = rs_qos_any_lossless(a);
+
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
 		struct rs_qos_port port[64];
@@ -328,7 +330,7 @@ static void r07(struct rs_audit *a, const struct rs_rule *r)
 
 			if (mask < 0)
 				r07_unseen(a, r, host, port[p].netdev);
-			else if (!mask && rs_qos_any_lossless(a) && sends(a, host, &port[p], &c))
+			else if (!mask && lossless && sends(a, host, &port[p], &c))
 				r07_off(a, r, host, port[p].netdev, &c);
 			else
 				r07_port(a, r, host, port[p].netdev, mask);

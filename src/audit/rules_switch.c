@@ -14,7 +14,7 @@ enum { DEMANDS = 32, HOST_PORTS = 64 };
 
 static struct rs_gather gather(struct rs_audit *a, const struct rs_rule *r)
 {
-	return (struct rs_gather){.a = a, .r = r};
+	return (struct rs_gather){.a = a, .r = r, .hosts_protect = -1};
 }
 
 static const char *switch_at(const struct rs_audit *a, uint32_t i)
@@ -142,20 +142,27 @@ static void s01(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- S02: PFC where the class goes ---- */
 
-/* Hosts protect a class, this port classifies, and nothing says for what PFC is on. */
-static bool pfc_hidden(const struct rs_gather *g, const struct rs_hop_view *v)
+static bool hosts_protect(const struct rs_audit *a)
 {
-	if (!v->classifies || v->mask || v->pfc_seen || g->site.mask)
-		return false;
-	for (uint32_t i = 0; i < rs_facts_hosts(g->a->facts); i++) {
-		const char *host = rs_facts_host(g->a->facts, i);
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
 		struct rs_qos_port port[1];
 
-		if (!rs_facts_is_switch(g->a->facts, host) && rs_qos_ports(g->a, host, port, 1) &&
-		    rs_qos_pfc_mask(g->a, host, port[0].netdev) > 0)
+		if (!rs_facts_is_switch(a->facts, host) && rs_qos_ports(a, host, port, 1) &&
+		    rs_qos_pfc_mask(a, host, port[0].netdev) > 0)
 			return true;
 	}
 	return false;
+}
+
+/* Hosts protect a class, this port classifies, and nothing says for what PFC is on. */
+static bool pfc_hidden(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	if (!v->classifies || v->mask || v->pfc_seen || g->site.mask)
+		return false;
+	if (g->hosts_protect < 0)
+		g->hosts_protect = hosts_protect(g->a);
+	return g->hosts_protect;
 }
 
 /* The DSCP map of this port leads to a class that other ports protect, and here nobody does. */

@@ -174,30 +174,39 @@ static bool wanted(const struct rs_finding *f)
 	return f->verdict == RS_FAIL && !f->suppressed && f->n_fixes;
 }
 
-/* Was this very command said for this target by a finding before, or before in this one? Findings
- * on many hosts end with the same line for the job. */
-static bool said(const struct rs_audit *a, uint32_t finding, uint32_t n)
+/* What was said for one target: findings on many hosts end with the same line for the job. */
+struct said {
+	uint32_t n, room;
+	const char **command;
+	bool full; /* no memory: what follows may be said twice */
+};
+
+static bool is_new(struct said *s, const char *command)
 {
-	const struct rs_finding_fix *x = &a->findings[finding]->fix[n];
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!strcmp(s->command[i], command))
+			return false;
+	if (s->n == s->room && !s->full) {
+		uint32_t room = s->room ? 2 * s->room : 32;
+		const char **more = realloc(s->command, room * sizeof(*more));
 
-	for (uint32_t k = 0; k <= finding; k++) {
-		const struct rs_finding *f = a->findings[k];
-		uint32_t most = k == finding ? n : f->n_fixes;
-
-		for (uint32_t i = 0; wanted(f) && i < most; i++)
-			if (!strcmp(f->fix[i].on, x->on) && !strcmp(f->fix[i].command, x->command))
-				return true;
+		s->full = !more;
+		if (more) {
+			s->command = more;
+			s->room = room;
+		}
 	}
-	return false;
+	if (s->n < s->room)
+		s->command[s->n++] = command;
+	return true;
 }
 
-static void of_finding(const struct rs_audit *a, uint32_t finding, const char *target, FILE *out)
+static void of_finding(const struct rs_finding *f, const char *target, struct said *s, FILE *out)
 {
-	const struct rs_finding *f = a->findings[finding];
 	bool named = false;
 
 	for (uint32_t i = 0; i < f->n_fixes; i++) {
-		if (strcmp(f->fix[i].on, target) || said(a, finding, i))
+		if (strcmp(f->fix[i].on, target) || !is_new(s, f->fix[i].command))
 			continue;
 		if (!named) {
 			fprintf(out, "\t# %s %s, %s\n", f->rule->id, f->rule->name,
@@ -291,12 +300,15 @@ static void write_helpers(const char *body, FILE *out)
 static void write_body(const struct rs_audit *a, const char *const *list, uint32_t n, FILE *out)
 {
 	for (uint32_t i = 0; i < n; i++) {
+		struct said said = {.n = 0};
+
 		quoted(out, list[i]);
 		fputs(")\n\t:\n", out);
 		for (uint32_t k = 0; k < a->n_findings; k++)
 			if (wanted(a->findings[k]))
-				of_finding(a, k, list[i], out);
+				of_finding(a->findings[k], list[i], &said, out);
 		fputs("\t;;\n", out);
+		free(said.command);
 	}
 }
 
