@@ -138,6 +138,25 @@ os.symlink("../../whole.env", "out/host/out1")
 os.symlink(os.path.abspath("whole.env"), "out/host/out2")
 open("whole.env", "w").write("NCCL_IB_TC=104\n")
 
+# XML and YAML that grow when they are read, point elsewhere, go in circles, go deep
+ents = '<!ENTITY a0 "aaaaaaaaaa">' + "".join(f'<!ENTITY a{i} "{f"&a{i-1};" * 10}">' for i in range(1, 12))
+x = '<?xml version="1.0"?><!DOCTYPE %s [%s]>'
+open("laugh1.xml", "w").write(x % ("topology", ents) + '<topology version="2.0"><object type="Machine">'
+    '<info name="OSRelease" value="&a11;"/></object></topology>')
+open("laugh2.xml", "w").write(x % ("system", ents) + '<system version="1"><cpu numaid="&a11;">'
+    '<pci busid="&a11;" class="0x0302"/></cpu></system>')
+open("laugh3.xml", "w").write(x % ("nvidia_smi_log", ents) +
+    "<nvidia_smi_log><driver_version>&a11;</driver_version></nvidia_smi_log>")
+open("laugh4.xml", "w").write(x % ("lldp", ents) + '<lldp label="LLDP neighbors"><interface name="eth0" via="LLDP">'
+    "<chassis><name>&a11;</name></chassis></interface></lldp>")
+open("elsewhere.xml", "w").write(x % ("nvidia_smi_log", '<!ENTITY x SYSTEM "whole.env">') +
+    "<nvidia_smi_log><driver_version>&x;</driver_version></nvidia_smi_log>")
+open("deep.xml", "w").write('<topology version="2.0">' + '<object type="Group">' * 100000)
+open("laugh.yaml", "w").write("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"a{i}: &a{i} [{','.join([f'*a{i-1}'] * 10)}]\n" for i in range(1, 12)) + "apiVersion: v1\nkind: Pod\n")
+open("circle.yaml", "w").write("apiVersion: v1\nkind: Pod\nspec: &a\n  x: *a\n")
+open("deep.json", "w").write('{"PORT":' + "[" * 200000)
+
 # trees: a hundred deep, with circles, a pipe, a gigantic sparse file
 os.makedirs("tree/host/sys")
 open("tree/host/job.env", "w").write("NCCL_IB_TC=106\n")
@@ -169,11 +188,11 @@ refused '24 deep' deep
 mkdir -p empty
 head -c 5000 /dev/urandom >noise
 printf '{"lldp":{}}' >nobody.json
-for f in noise empty nobody.json; do
-	read_calmly $f
+for f in noise empty nobody.json laugh?.xml elsewhere.xml deep.xml laugh.yaml circle.yaml deep.json; do
+	read_calmly "$f"
 	[ $got = 3 ]
 	grep -q 'Nothing was judged' stdout
-	"$ripstop" audit --allow-unknown --quiet $f
+	"$ripstop" audit --allow-unknown --quiet "$f"
 done
 refused 'neither a file nor a directory' /dev/zero
 refused 'No such file' nothing
