@@ -10,7 +10,11 @@
 #include "wire/link.h"
 #include "wire/pcapng.h"
 
-enum { CAPTURED_MAX = 1 << 20, BLOCK_MAX = 1 << 24 }; /* what writers keep to */
+enum {
+	CAPTURED_MAX = 1 << 20,
+	BLOCK_MAX = 1 << 24,
+	ORIGINAL_MAX = 1 << 30
+}; /* what writers keep to */
 enum { INTERFACES_MAX = 65536, SECTION = 0x0a0d0d0a, BYTE_ORDER_MAGIC = 0x1a2b3c4d };
 enum { IDB = 1, PB = 2, SPB = 3, EPB = 6, OPT_TSRESOL = 9, OPT_TSOFFSET = 14 };
 
@@ -173,7 +177,7 @@ static int deliver(struct rs_pcap_reader *r, uint32_t link, struct rs_pcap_packe
 	struct rs_link_frame f = {p->bytes, p->captured, p->original, 0};
 
 	r->packets++;
-	if (f.original < f.captured)
+	if (f.original < f.captured || f.original > ORIGINAL_MAX) /* neither can be */
 		f.original = p->original = f.captured;
 	p->foreign = !rs_link_known(link) || !rs_link_to_ethernet(link, &f, r->room);
 	if (p->foreign)
