@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -398,7 +399,8 @@ static int archive_walk(struct walk *w, const char *host, const char *path, cons
 	if (!ar)
 		return -ENOMEM;
 	archive_read_support_filter_all(ar);
-	/* not all of libarchive's: a compressed log may look like an mtree, whose errors it then has */
+	/* not all of libarchive's: a compressed log may look like an mtree, whose errors it then
+	 * has */
 	archive_read_support_format_tar(ar);
 	archive_read_support_format_zip(ar);
 	archive_read_support_format_raw(ar); /* a single compressed file */
@@ -591,7 +593,49 @@ static void base_name(const char *path, char *out, size_t size)
 		snprintf(out, size, "host");
 }
 
-static int hosts(struct walk *w, int fd, const char *path, char **name, size_t n)
+/* "hosts", "switches": directories of a kind of machine, each with a directory in it. */
+static bool is_kind(const char *name)
+{
+	static const char *const kinds[] = {"host",    "hosts",    "node",     "nodes",  "server",
+					    "servers", "compute",  "computes", "gpus",   "machines",
+					    "switch",  "switches", "network",  "fabric", "leafs",
+					    "leaves",  "leaf",     "spines",   "spine",  "tors"};
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcasecmp(name, kinds[i]))
+			return true;
+	return false;
+}
+
+enum { KINDS_DEEP = 4 };
+
+/* Does this directory hold directories of machines and no file beside them? */
+static bool only_directories(int fd, char **name, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!is_directory(fd, name[i]) || of_a_host(name[i]))
+			return false;
+	return n > 0;
+}
+
+static int hosts(struct walk *w, int fd, const char *path, char **name, size_t n, unsigned deep);
+
+/* One entry of a directory of machines: a machine, or a kind of them. */
+static int machine(struct walk *w, int fd, const char *name, const char *path, unsigned deep)
+{
+	char **inside;
+	size_t n;
+	int err = names_read(fd, &inside, &n);
+
+	if (!err && deep < KINDS_DEEP && is_kind(name) && only_directories(fd, inside, n))
+		err = hosts(w, fd, path, inside, n, deep + 1);
+	else if (!err)
+		err = directory(w, fd, name, path, "", 1);
+	names_free(inside, n);
+	return err;
+}
+
+static int hosts(struct walk *w, int fd, const char *path, char **name, size_t n, unsigned deep)
 {
 	int err = 0;
 
@@ -611,7 +655,7 @@ static int hosts(struct walk *w, int fd, const char *path, char **name, size_t n
 		sub = openat(fd, name[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (sub < 0)
 			continue;
-		err = directory(w, sub, name[i], full, "", 1);
+		err = machine(w, sub, name[i], full, deep);
 		close(sub);
 	}
 	return err;
@@ -656,15 +700,23 @@ static bool several_machines(int fd, char **name, size_t n)
 	return false;
 }
 
-static int top_directory(struct walk *w, int fd, const char *path)
+static int top_directory(struct walk *w, int fd, const char *path, unsigned deep)
 {
-	char base[256], **name;
+	char base[256], full[4096], **name;
 	size_t n;
-	int err = names_read(fd, &name, &n);
+	int err = names_read(fd, &name, &n), sub = -1;
 
 	base_name(path, base, sizeof(base));
-	if (!err && !w->host && holds_hosts(fd, name, n)) {
-		err = hosts(w, fd, path, name, n);
+	/* a directory that holds one directory alone, or one kind of machines, is no machine */
+	if (!err && !w->host && n == 1 && deep < KINDS_DEEP && only_directories(fd, name, n))
+		sub = openat(fd, name[0], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (sub >= 0) {
+		snprintf(full, sizeof(full), "%s/%s", path, name[0]);
+		err = top_directory(w, sub, full, deep + 1);
+		close(sub);
+	} else if (!err && !w->host &&
+		   (holds_hosts(fd, name, n) || (is_kind(base) && only_directories(fd, name, n)))) {
+		err = hosts(w, fd, path, name, n, deep);
 	} else if (!err) {
 		w->split = !w->host && several_machines(fd, name, n);
 		err = directory(w, fd, w->host ? w->host : base, path, "", 0);
@@ -715,7 +767,7 @@ int rs_audit_read(struct rs_audit *a, const char *path, const char *host, uint8_
 	if (S_ISDIR(st.st_mode)) {
 		w.top = fd;
 		w.prefix = strlen(shown) + 1;
-		err = top_directory(&w, fd, shown);
+		err = top_directory(&w, fd, shown, 0);
 	} else if (S_ISREG(st.st_mode)) {
 		host_of_file(path, found, sizeof(found));
 		err = file(&w, AT_FDCWD, path, host ? host : found, shown, found);
