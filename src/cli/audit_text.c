@@ -162,6 +162,37 @@ static void summary(const struct rs_audit *a, enum rs_verdict verdict, const cha
 		rs_paragraph(out, 0, "%s (%u): %s", title, n, line);
 }
 
+/* A document that was recognised and gave nothing was cut, or is of a form that is not known. Files
+ * of which most say nothing are left out. */
+static void barren(const struct rs_audit *a, FILE *out)
+{
+	static const char *const often[] = {"sysfs",      "pci-config",    "limits",
+					    "kernel-log", "report",        "counters",
+					    "interrupts", "traffic_class", "cpuinfo"};
+	enum { NAMED = 4 };
+	char text[1024] = "";
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->n_files; i++) {
+		const struct rs_input_file *f = &a->files[i];
+		bool usual = !f->reader || f->facts;
+		size_t at = strlen(text);
+
+		for (unsigned k = 0; k < sizeof(often) / sizeof(*often) && !usual; k++)
+			usual = !strcmp(f->reader, often[k]);
+		if (!usual && n++ < NAMED)
+			snprintf(text + at, sizeof(text) - at, "%s%s (%s)", at ? ", " : "", f->path,
+				 f->reader);
+	}
+	if (!n)
+		return;
+	rs_paragraph(out, 0,
+		     "No fact came of %s%s: cut short, empty, or of a form that is not "
+		     "known.",
+		     text, n > NAMED ? " and others (-v)" : "");
+	fputc('\n', out);
+}
+
 static void inputs(const struct rs_audit *a, const struct rs_audit_view *v, FILE *out)
 {
 	uint32_t read = 0, strange = 0;
@@ -179,6 +210,7 @@ static void inputs(const struct rs_audit *a, const struct rs_audit_view *v, FILE
 			a->files[i].facts, a->files[i].path);
 	if (v->verbose)
 		fputc('\n', out);
+	barren(a, out);
 	if (!rs_facts_count(a->facts))
 		fputs("Nothing was judged: no fact is in what was named. docs/audit.md lists what "
 		      "is "

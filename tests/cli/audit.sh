@@ -58,6 +58,12 @@ ln -s . "$tmp/odd/here"
 head -c 100000 /dev/urandom >"$tmp/odd/noise"
 : >"$tmp/odd/empty"
 status 3 "$ripstop" audit "$tmp/odd"
+# a configuration that was cut is named
+printf '{"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4"}}, "DSCP_TO_TC_MAP": {"AZ' >"$tmp/odd/config_db.json"
+status 3 "$ripstop" audit "$tmp/odd"
+grep -q 'No fact came of' "$tmp/out"
+grep -q 'config_db.json (sonic)' "$tmp/out"
+rm "$tmp/odd/config_db.json"
 echo BOOT_IMAGE=/vmlinuz root=/dev/sda ro >"$tmp/odd/grub"
 status 0 "$ripstop" audit "$tmp/odd"
 status 0 "$ripstop" audit --list
