@@ -569,8 +569,52 @@ static void k05_netdev(struct rs_audit *a, const struct rs_rule *r, const char *
 			host, netdev + 7);
 }
 
+/* Fewer functions than a policy hands out: pods wait, or start without a rail. */
+static void k05_fewer(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		      const char *netdev)
+{
+	const struct rs_fact *have = rs_facts_get(a->facts, host, netdev, "sriov_numvfs"), *pfs;
+	struct rs_finding *f;
+	char pf[64];
+
+	if (!have || !have->numeric)
+		return;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *where = rs_facts_host(a->facts, i);
+		uint32_t at = 0;
+
+		while ((pfs = rs_facts_next(a->facts, &at, where, "k8s/policy/", "pfNames"))) {
+			int64_t want = rs_look_number(a, where, pfs->subject, "numVfs", 0);
+			const char *p = pfs->value;
+
+			while (next_pf(&p, pf, sizeof(pf))) {
+				if (strcmp(pf, netdev + 7) || have->number >= want)
+					continue;
+				f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+						   "%lld virtual functions, and policy %s hands "
+						   "out %lld",
+						   (long long)have->number,
+						   strrchr(pfs->subject, '/') + 1, (long long)want);
+				rs_finding_subject(a, f, host, netdev + 7);
+				rs_finding_fact(f, have);
+				rs_finding_fact(f, pfs);
+				rs_finding_why(a, f, "pods beyond that wait for a device");
+				rs_finding_fix(a, f, host, false, "the functions there are now",
+					       rs_audit_text(a,
+							     "echo %lld > /sys/class/net/%s/"
+							     "device/sriov_numvfs",
+							     (long long)have->number, pf),
+					       "echo %lld > /sys/class/net/%s/device/sriov_numvfs",
+					       (long long)want, pf);
+				return;
+			}
+		}
+	}
+}
+
 static void k05(struct rs_audit *a, const struct rs_rule *r)
 {
+	each(a, r, "netdev/", k05_fewer);
 	each(a, r, "netdev/", k05_netdev);
 }
 
@@ -708,7 +752,8 @@ const struct rs_rule rs_rules_kubernetes[] = {
 		.id = "K05",
 		.name = "vf",
 		.severity = RS_MAJOR,
-		.criterion = "Virtual functions are up, trusted and without a rate limit.",
+		.criterion = "Virtual functions are up, trusted and without a rate limit, and as "
+			     "many as a policy hands out.",
 		.authority = "ip-link(8), vf",
 		.explain = "The host decides over a function's link, rate and trust; quality of "
 			   "service is the physical function's: audit that.",
