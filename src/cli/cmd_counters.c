@@ -67,6 +67,8 @@ static const struct counter device_counters[] = {
 	LIVE(rx_stranger),
 	LIVE(rx_stray),
 	LIVE(tx_stray),
+	LIVE(rx_shared),
+	LIVE(tx_shared),
 	LIVE(tx_refused),
 };
 
