@@ -64,7 +64,7 @@ static void test_each_threshold_turns_a_verdict(void **state)
 		{"s", "host", "role", "switch", 0},          {"s", "host", "os", "SONiC", 0},
 		{"s", "port/e0", "dscp_to_tc/26", "3", 0},   {"s", "port/e0", "pfc/3", "1", 0},
 		{"s", "port/e0", "speed_mbps", "400000", 0}, {"s", "port/e0", "mtu", "9216", 0},
-		{"s", "port/e0", "pg/3/xoff", "127000", 0},   {NULL, NULL, NULL, NULL, 0}};
+		{"s", "port/e0", "pg/3/xoff", "127000", 0},  {NULL, NULL, NULL, NULL, 0}};
 	const struct told reads[] = {{"h", "pci/0000:17:00.0", "kind", "nic", 0},
 				     {"h", "pci/0000:17:00.0", "mrrs", "512", 0},
 				     {"h", "pci/0000:17:00.0", "ext_tag", "0", 0},
