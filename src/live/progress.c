@@ -196,7 +196,8 @@ bool rs_live_progress(struct rs_live *l)
 	l->polling = true;
 	if (drive(l, look, now)) {
 		l->received_ns = now;
-		l->polling = l->rest = false;
+		l->rest = false;
+		l->polling = false;
 		return true;
 	}
 	l->polling = false;
