@@ -434,7 +434,7 @@ static void p08_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 				       : "update the BIOS, or set its option for _PXM (NUMA nodes "
 					 "of PCIe)");
 		rs_finding_choice(f);
-		rs_finding_fix(a, f, host, true, NULL, "unset it",
+		rs_finding_fix(a, f, host, true, NULL, "unset NCCL_TOPO_FILE",
 			       "NCCL_TOPO_FILE=<XML with the numaid of each>");
 	} else if (known && online) {
 		f = rs_finding_new(a, r, RS_PASS, RS_MAJOR, "%u GPUs and NICs, %u NUMA node%s",

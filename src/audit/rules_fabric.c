@@ -96,9 +96,32 @@ static void host_stages(struct rs_audit *a, struct rs_finding *f, const struct c
 	rs_finding_fact(f, c->pfc);
 }
 
+/* The kernel's override wins over the job's variable: on each device of the host that has it. */
+static void override_fix(struct rs_audit *a, struct rs_finding *f, const struct chain *x, int dscp)
+{
+	enum { NAMED = 8 };
+	const char *nic;
+	unsigned n = 0;
+	uint32_t at = 0;
+
+	while (n < NAMED && (nic = rs_facts_subject(a->facts, &at, x->host, "nic/"))) {
+		const struct rs_fact *t = rs_facts_get(a->facts, x->host, nic, "tclass");
+
+		if (!t || strcmp(t->value, x->c.tc_fact->value) != 0)
+			continue;
+		n++;
+		rs_finding_fix(
+			a, f, x->host, false, NULL,
+			rs_audit_text(a, "echo %s > /sys/class/infiniband/%s/tc/1/traffic_class",
+				      t->numeric ? t->value : "0", nic + 4),
+			"echo %d > /sys/class/infiniband/%s/tc/1/traffic_class", dscp * 4, nic + 4);
+	}
+}
+
 static void mark_fix(struct rs_audit *a, struct rs_finding *f, const struct chain *x, int dscp)
 {
-	const char *nic = *x->port.nic ? x->port.nic : "<rdma device>";
+	const char *nic = *x->port.nic ? x->port.nic : "<rdma device>", *variable;
+	const struct rs_fact *set;
 
 	if (x->kind == RS_QP_CM) {
 		rs_finding_fix(a, f, x->host, false, NULL,
@@ -106,14 +129,14 @@ static void mark_fix(struct rs_audit *a, struct rs_finding *f, const struct chai
 			       "cma_roce_tos -d %s -t %d", nic, dscp * 4);
 		return;
 	}
-	rs_finding_fix(a, f, "all hosts of the job", true, NULL, "unset it",
-		       x->kind == RS_QP_GIN ? "NCCL_GIN_IB_TC=%d  # DSCP %d"
-					    : "NCCL_IB_TC=%d  # DSCP %d",
-		       dscp * 4, dscp);
+	variable = x->kind == RS_QP_GIN ? "NCCL_GIN_IB_TC" : "NCCL_IB_TC";
+	set = rs_nccl_env(a, x->host, variable);
+	rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+		       set ? rs_audit_text(a, "%s=%s", variable, set->value)
+			   : rs_audit_text(a, "unset %s", variable),
+		       "%s=%d  # DSCP %d", variable, dscp * 4, dscp);
 	if (x->kind == RS_QP_VERBS && x->c.tc_fact && !strcmp(x->c.tc_fact->name, "tclass"))
-		rs_finding_fix(a, f, x->host, false, NULL, NULL,
-			       "echo %d > /sys/class/infiniband/%s/tc/1/traffic_class", dscp * 4,
-			       nic);
+		override_fix(a, f, x, dscp);
 }
 
 static void host_fixes(struct rs_audit *a, struct rs_finding *f, const struct chain *x)

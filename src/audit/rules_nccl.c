@@ -67,7 +67,7 @@ static void n02(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
-		const struct rs_fact *f, *ib = NULL, *roce = NULL;
+		const struct rs_fact *f, *ib = NULL, *roce = NULL, *hca;
 		unsigned n_ib = 0, n_roce = 0;
 		char list[1024] = "";
 		const char *fewer;
@@ -116,7 +116,10 @@ static void n02(struct rs_audit *a, const struct rs_rule *r)
 			       "a queue pair on InfiniBand and one on Ethernet cannot talk: the "
 			       "job hangs or "
 			       "falls back, depending on which rank picks which device");
-		rs_finding_fix(a, x, "all hosts of the job", true, NULL, "the former value",
+		hca = rs_nccl_env(a, host, "NCCL_IB_HCA");
+		rs_finding_fix(a, x, "all hosts of the job", true, NULL,
+			       hca ? rs_audit_text(a, "NCCL_IB_HCA=%s", hca->value)
+				   : "unset NCCL_IB_HCA",
 			       "NCCL_IB_HCA==%s", list);
 	}
 }
