@@ -41,6 +41,7 @@ int rs_flight_init(struct rs_flight *f)
 		(struct rs_flight_peer){.window = WINDOW_MIN, .first = NONE, .next = NONE};
 	f->fresh = 1;
 	f->free = NONE;
+	f->due = NONE;
 	f->look_at = RS_NEVER;
 	return 0;
 }
@@ -53,9 +54,17 @@ void rs_flight_fini(struct rs_flight *f)
 	f->peer = NULL;
 }
 
-static uint64_t window(const struct rs_flight_peer *p)
+uint64_t rs_flight_window(const struct rs_flight_peer *p)
 {
 	return p->silent ? WINDOW_MIN : p->window;
+}
+
+/* Where nobody acknowledges some of what goes to a peer, half of the window is for the rest. */
+static bool full(const struct rs_flight_peer *p, uint64_t window)
+{
+	uint64_t loose = p->loose.sent - p->loose.gone;
+
+	return p->charged >= window || (loose && p->charged - loose >= window / 2);
 }
 
 /* ---- Which queue pairs share ---- */
@@ -149,10 +158,11 @@ static void sweep(struct rs_live *l)
 		if (!f->peer[i].used)
 			continue;
 		recount(l, &f->peer[i]);
-		if (f->peer[i].first != NONE)
+		if (f->peer[i].first != NONE || f->peer[i].loose.due)
 			continue;
 		f->peer[i].used = false;
-		f->closed -= f->peer[i].closed;
+		f->closed -= f->peer[i].closed + f->peer[i].loose.closed;
+		f->charged -= f->peer[i].charged;
 		unhash(f, i);
 	}
 }
@@ -192,6 +202,7 @@ static int32_t find_or_add(struct rs_live *l, uint32_t path, uint8_t slot)
 		.first = NONE,
 		.next = *bucket,
 		.asked_at = -RS_NEVER,
+		.loose.first_at = RS_NEVER,
 	};
 	*bucket = i;
 	return i;
@@ -204,7 +215,7 @@ static void hold_all(struct rs_live *l, const struct rs_flight_peer *p, bool hel
 	for (int32_t i = p->first; i != NONE; i = l->flight.qp[i].next) {
 		struct rs_qp *qp = rs_nic_find_qp(l->nic, l->first_qpn + (uint32_t)i);
 
-		if (qp)
+		if (qp && !l->flight.qp[i].loose)
 			rs_qp_hold(l->nic, qp, held);
 	}
 }
@@ -212,19 +223,20 @@ static void hold_all(struct rs_live *l, const struct rs_flight_peer *p, bool hel
 static void close_window(struct rs_live *l, struct rs_flight_peer *p, rs_time now)
 {
 	recount(l, p);
-	if (p->charged < window(p))
+	if (!full(p, rs_flight_window(p)))
 		return;
 	p->closed = true;
 	l->flight.closed++;
-	if (l->flight.look_at == RS_NEVER)
-		l->flight.look_at = now + LOOK_AGAIN;
+	l->flight.look_at = rs_time_min(l->flight.look_at, now + LOOK_AGAIN);
 	hold_all(l, p, true);
 }
 
 /* Not for each packet that is acknowledged: in quarters. */
-static void open_window(struct rs_live *l, struct rs_flight_peer *p)
+void rs_flight_open(struct rs_live *l, struct rs_flight_peer *p)
 {
-	if (!p->closed || p->charged > window(p) - window(p) / 4)
+	uint64_t window = rs_flight_window(p);
+
+	if (!p->closed || full(p, window - window / 4))
 		return;
 	p->closed = false;
 	l->flight.closed--;
@@ -263,23 +275,36 @@ void rs_flight_look(struct rs_live *l, rs_time now)
 		notice_timeouts(l);
 	if (now < f->look_at)
 		return;
+	f->look_at = RS_NEVER;
 	for (int32_t i = 0; i < f->fresh; i++) {
+		rs_loose_look(l, &f->peer[i], now);
 		if (!f->peer[i].closed)
 			continue;
 		recount(l, &f->peer[i]);
-		open_window(l, &f->peer[i]);
+		rs_flight_open(l, &f->peer[i]);
 	}
-	f->look_at = f->closed ? now + LOOK_AGAIN : RS_NEVER;
+	if (f->closed)
+		f->look_at = now + LOOK_AGAIN;
 }
 
 /* ---- What goes and comes ---- */
 
-static bool counts(const struct rs_packet *p)
-{
-	uint32_t transport = p->opcode & 0xe0u;
+enum kind { FREE, ACKNOWLEDGED, LOOSE };
 
-	return (transport == RS_RC || transport == RS_XRC) &&
-	       rs_opcodes[p->opcode].flags & RS_F_REQUEST;
+static bool unacknowledged(uint32_t transport)
+{
+	return transport == RS_UC || transport == RS_UD;
+}
+
+static enum kind kind_of(const struct rs_packet *p)
+{
+	uint32_t transport = p->opcode & 0xe0u, f = rs_opcodes[p->opcode].flags;
+
+	if (unacknowledged(transport))
+		return p->dest_qp <= RS_GSI_QPN || p->dest_qp == RS_MULTICAST_QPN ? FREE : LOOSE;
+	if (f & RS_F_REQUEST)
+		return transport == RS_RC || transport == RS_XRC ? ACKNOWLEDGED : FREE;
+	return f & RS_F_READ ? LOOSE : FREE;
 }
 
 /* The queue pair's peer: where its packets go now. */
@@ -319,16 +344,28 @@ void rs_flight_before(struct rs_live *l, struct rs_packet *p, rs_time now)
 	uint8_t slot = (uint8_t)(p->dest_qp >> 16);
 	struct rs_flight_peer *peer;
 
-	if (!counts(p) || p->dst >= l->paths.fresh)
+	if (kind_of(p) == FREE || p->dst >= l->paths.fresh)
 		return;
 	peer = peer_of(l, i, p->dst, slot);
+	l->flight.qp[i].loose = unacknowledged(p->opcode & 0xe0u);
 	if (now - RS_FLIGHT_ASK_EVERY > peer->asked_at && peer != &l->flight.peer[COMMON]) {
 		peer->asked_at = now;
-		rs_grant_ask(l, p->dst, slot);
+		rs_grant_ask(l, p->dst, slot, 0);
 	}
 	/* So that ACKs will open it again. */
-	if (peer->charged > window(peer) / 2)
+	if (kind_of(p) == ACKNOWLEDGED && peer->charged > rs_flight_window(peer) / 2)
 		rs_qp_ask_ack(l->nic, p, now);
+}
+
+/* A queue pair that came to a closed window: its requests, or its responses to READs. */
+static void hold_one(struct rs_live *l, uint32_t qpn, bool requests)
+{
+	struct rs_qp *qp = rs_nic_find_qp(l->nic, qpn);
+
+	if (qp && requests)
+		rs_qp_hold(l->nic, qp, true);
+	else if (qp)
+		rs_qp_hold_reads(l->nic, qp, true);
 }
 
 void rs_flight_after(struct rs_live *l, const struct rs_packet *p, bool alone, rs_time now)
@@ -336,24 +373,26 @@ void rs_flight_after(struct rs_live *l, const struct rs_packet *p, bool alone, r
 	struct rs_flight *f = &l->flight;
 	struct rs_flight_qp *q = &f->qp[(int32_t)(p->src_qp - l->first_qpn)];
 	struct rs_flight_peer *peer;
+	enum kind kind = kind_of(p);
 	uint64_t charge = p->frame_bytes;
 
-	if (!counts(p) || q->peer == NONE)
+	if (kind == FREE || q->peer == NONE)
 		return;
 	peer = &f->peer[q->peer];
 	charge += alone || !peer->whole ? charge + ALONE_BYTES : NEXT_BYTES;
+	if (kind == LOOSE) {
+		if (rs_loose_sent(l, peer, charge, now))
+			hold_one(l, p->src_qp, q->loose);
+		return;
+	}
 	q->bytes += p->frame_bytes;
 	q->charged += charge;
 	peer->charged += charge;
 	f->charged += charge;
-	if (peer->charged >= window(peer) && !peer->closed)
+	if (full(peer, rs_flight_window(peer)) && !peer->closed)
 		close_window(l, peer, now);
-	else if (peer->closed) {
-		struct rs_qp *qp = rs_nic_find_qp(l->nic, p->src_qp);
-
-		if (qp)
-			rs_qp_hold(l->nic, qp, true);
-	}
+	else if (peer->closed)
+		hold_one(l, p->src_qp, true);
 }
 
 void rs_flight_acked(struct rs_live *l, uint32_t qpn, bool lost)
@@ -371,7 +410,7 @@ void rs_flight_acked(struct rs_live *l, uint32_t qpn, bool lost)
 		p->window = p->window / 2 < WINDOW_MIN ? WINDOW_MIN : p->window / 2;
 	}
 	recount_qp(l, (int32_t)i);
-	open_window(l, p);
+	rs_flight_open(l, p);
 }
 
 void rs_flight_granted(struct rs_live *l, int32_t at, uint64_t bytes, bool whole)
@@ -380,5 +419,6 @@ void rs_flight_granted(struct rs_live *l, int32_t at, uint64_t bytes, bool whole
 
 	p->window = bytes < WINDOW_MIN ? WINDOW_MIN : bytes > WINDOW_MAX ? WINDOW_MAX : bytes;
 	p->whole = whole;
-	open_window(l, p);
+	p->ours = true;
+	rs_flight_open(l, p);
 }

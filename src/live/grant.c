@@ -17,6 +17,7 @@ enum {
 	CLASS_AT = 1,
 	CLASS_VERSION_AT = 2,
 	METHOD_AT = 3,
+	TRANSACTION_AT = 8,
 	OUI_AT = 37,
 	LAYOUT_AT = 40,
 	ASKER_AT = 41,
@@ -68,16 +69,20 @@ unsigned rs_grant_slot(const uint8_t *mad)
 }
 
 static void send_mad(struct rs_live *l, const uint8_t own[16], const uint8_t peer[16],
-		     uint8_t method, uint8_t asker, uint8_t granter, uint64_t bytes)
+		     uint8_t method, uint8_t asker, uint8_t granter, uint64_t bytes,
+		     uint32_t question)
 {
 	struct rs_gsi_datagram d = {.src_qp = RS_GSI_QPN};
 
+	if (question)
+		d.dest_qp = rs_grant_qpn(method == GET ? granter : asker);
 	memcpy(d.own, own, 16);
 	memcpy(d.peer, peer, 16);
 	d.mad[VERSION_AT] = 1;
 	d.mad[CLASS_AT] = RS_GRANT_CLASS;
 	d.mad[CLASS_VERSION_AT] = 1;
 	d.mad[METHOD_AT] = method;
+	rs_put64(d.mad + TRANSACTION_AT, question);
 	rs_put24(d.mad + OUI_AT, VENDOR);
 	d.mad[LAYOUT_AT] = LAYOUT;
 	d.mad[ASKER_AT] = asker;
@@ -87,11 +92,11 @@ static void send_mad(struct rs_live *l, const uint8_t own[16], const uint8_t pee
 	rs_live_gsi_send(l, &d); /* lost: asked again */
 }
 
-void rs_grant_ask(struct rs_live *l, uint32_t path, uint8_t slot)
+void rs_grant_ask(struct rs_live *l, uint32_t path, uint8_t slot, uint32_t question)
 {
 	const struct rs_path *p = &l->paths.path[path];
 
-	send_mad(l, p->own, p->peer, GET, (uint8_t)l->slot, slot, 0);
+	send_mad(l, p->own, p->peer, GET, (uint8_t)l->slot, slot, 0, question);
 }
 
 /* Those that are silent leave. */
@@ -104,14 +109,14 @@ static void forget(struct rs_grants *g, rs_time now)
 			i++;
 }
 
-static void answer(struct rs_live *l, const struct rs_asker *a)
+static void answer(struct rs_live *l, const struct rs_asker *a, uint32_t question)
 {
 	send_mad(l, a->own, a->peer, GET_RESPONSE, a->slot, (uint8_t)l->slot,
-		 l->grants.buffer / EIGHTHS * (EIGHTHS - RESERVED) / l->grants.n);
+		 l->grants.buffer / EIGHTHS * (EIGHTHS - RESERVED) / l->grants.n, question);
 }
 
 /* One asks: to the others less is left when it is new. */
-static void asked(struct rs_live *l, const struct rs_datagram *d, uint8_t slot)
+static void asked(struct rs_live *l, const struct rs_datagram *d, uint8_t slot, uint32_t question)
 {
 	struct rs_grants *g = &l->grants;
 	rs_time now = rs_live_now(l);
@@ -125,7 +130,7 @@ static void asked(struct rs_live *l, const struct rs_datagram *d, uint8_t slot)
 		return;
 	if (i < g->n) {
 		g->asker[i].heard = now;
-		answer(l, &g->asker[i]);
+		answer(l, &g->asker[i], question);
 		return;
 	}
 	g->asker[i].slot = slot;
@@ -133,24 +138,27 @@ static void asked(struct rs_live *l, const struct rs_datagram *d, uint8_t slot)
 	memcpy(g->asker[i].own, d->own, 16);
 	memcpy(g->asker[i].peer, d->peer, 16);
 	g->n++;
-	for (i = 0; i < g->n; i++)
-		answer(l, &g->asker[i]);
+	for (unsigned k = 0; k < g->n; k++)
+		answer(l, &g->asker[k], k == i ? question : 0);
 }
 
 void rs_grant_receive(struct rs_live *l, const struct rs_datagram *d, const uint8_t *mad)
 {
+	uint32_t question = rs_get32(mad + TRANSACTION_AT + 4);
 	int32_t peer;
 
 	if (mad[VERSION_AT] != 1 || rs_get24(mad + OUI_AT) != VENDOR || mad[LAYOUT_AT] != LAYOUT)
 		return;
 	if (mad[METHOD_AT] == GET && mad[GRANTER_AT] == l->slot) {
-		asked(l, d, mad[ASKER_AT]);
+		asked(l, d, mad[ASKER_AT], question);
 		return;
 	}
 	if (mad[METHOD_AT] != GET_RESPONSE || mad[ASKER_AT] != l->slot || d->path == UINT32_MAX)
 		return;
 	peer = rs_flight_find(l, d->path, mad[GRANTER_AT]);
-	if (peer >= 0)
-		rs_flight_granted(l, peer, rs_get64(mad + BYTES_AT),
-				  l->grants.host && rs_get64(mad + HOST_AT) == l->grants.host);
+	if (peer < 0)
+		return;
+	rs_flight_granted(l, peer, rs_get64(mad + BYTES_AT),
+			  l->grants.host && rs_get64(mad + HOST_AT) == l->grants.host);
+	rs_loose_answered(l, peer, question);
 }

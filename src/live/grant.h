@@ -25,7 +25,13 @@ struct rs_grants {
 };
 
 void rs_grant_init(struct rs_live *l);
-void rs_grant_ask(struct rs_live *l, uint32_t path, uint8_t slot);
+/* question: a number for an answer that comes behind all that was sent before; 0: any answer. */
+void rs_grant_ask(struct rs_live *l, uint32_t path, uint8_t slot, uint32_t question);
+/* Where such questions and their answers go: no queue pair has the number. */
+static inline uint32_t rs_grant_qpn(unsigned slot)
+{
+	return (uint32_t)slot << 16 | 0xffff;
+}
 /* The slot that a management datagram of the class is for. */
 unsigned rs_grant_slot(const uint8_t *mad);
 void rs_grant_receive(struct rs_live *l, const struct rs_datagram *d, const uint8_t *mad);

@@ -151,6 +151,10 @@ void rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct
 		rs_grant_receive(l, d, p->payload);
 		return;
 	}
+	if (p->dest_qp != RS_GSI_QPN) {
+		l->counters.rx_stranger++;
+		return;
+	}
 	memcpy(g.own, d->own, 16);
 	memcpy(g.peer, d->peer, 16);
 	memcpy(g.mad, p->payload, RS_MAD_BYTES);
@@ -166,7 +170,7 @@ int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d)
 	bool ipv6 = !rs_gid_is_ipv4(d->peer);
 	struct rs_frame f = {.ipv6 = ipv6, .ttl = 64, .dport = RS_UDP_PORT};
 	struct rs_packet p = {.opcode = RS_UD | RS_OP_SEND_ONLY,
-			      .dest_qp = RS_GSI_QPN,
+			      .dest_qp = d->dest_qp ? d->dest_qp : RS_GSI_QPN,
 			      .src_qp = RS_GSI_QPN,
 			      .qkey = GSI_QKEY,
 			      .pkey = 0xffff,

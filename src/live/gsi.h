@@ -15,7 +15,7 @@ enum { RS_MAD_BYTES = 256 };
 
 struct rs_gsi_datagram {
 	uint8_t own[16], peer[16]; /* GIDs */
-	uint32_t src_qp;
+	uint32_t src_qp, dest_qp;  /* dest_qp: of one to be sent; 0: QP1 */
 	uint8_t mad[RS_MAD_BYTES];
 };
 

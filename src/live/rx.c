@@ -170,7 +170,7 @@ static void deliver(struct rs_live *l, struct rs_datagram *d)
 	if (p->corrupt && !f.ipv6)
 		p->corrupt = !rs_icrc_any_id(l, frame + RS_ETH_BYTES,
 					     n - RS_ETH_BYTES - RS_ICRC_BYTES, f.icrc);
-	if (p->dest_qp == RS_GSI_QPN) {
+	if (p->dest_qp == RS_GSI_QPN || p->dest_qp == rs_grant_qpn(l->slot)) {
 		rs_gsi_receive(l, d, p);
 		rs_pool_free(&l->free, p);
 		return;

@@ -255,5 +255,7 @@ void rs_tx_run_at(struct rs_live *l, rs_time clock)
 {
 	l->tx.carried = false;
 	run(l, clock);
+	if (!l->tx.blocked)
+		rs_loose_flushed(l, rs_time_max(clock, l->floor));
 	rs_shm_wake(l);
 }

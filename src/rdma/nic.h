@@ -359,6 +359,8 @@ uint32_t rs_qp_receives(const struct rs_qp *qp);
  * rs_nic_tx() gave just now and whose message goes on.
  */
 void rs_qp_hold(struct rs_nic *nic, struct rs_qp *qp, bool held);
+/* The same of READ responses, and of the ACKs that come after them in order. */
+void rs_qp_hold_reads(struct rs_nic *nic, struct rs_qp *qp, bool held);
 uint64_t rs_qp_unacked(const struct rs_qp *qp);
 void rs_qp_ask_ack(struct rs_nic *nic, struct rs_packet *p, rs_time now);
 

@@ -114,6 +114,7 @@ enum rs_qp_flags {
 	RS_QF_DRAIN = 1 << 22,     /* SQD: the owner wants to know when the queue is drained */
 	RS_QF_HELD = 1 << 23,      /* by rs_qp_hold(): no requests */
 	RS_QF_REFUSED = 1 << 24,   /* nak ends the connection when what is owed is answered */
+	RS_QF_READS_HELD = 1 << 25, /* by rs_qp_hold_reads() */
 	/* What lives as long as the QP. */
 	RS_QF_LIFE = RS_QF_USED | RS_QF_SIG_ALL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_TARGET |
 		     RS_QF_SRQ,

@@ -112,6 +112,16 @@ void rs_qp_hold(struct rs_nic *nic, struct rs_qp *qp, bool held)
 	rs_sched_kick(nic, qp);
 }
 
+void rs_qp_hold_reads(struct rs_nic *nic, struct rs_qp *qp, bool held)
+{
+	if (held) {
+		qp->flags |= RS_QF_READS_HELD;
+		return;
+	}
+	qp->flags &= ~(uint32_t)RS_QF_READS_HELD;
+	rs_sched_kick(nic, qp);
+}
+
 uint64_t rs_qp_unacked(const struct rs_qp *qp)
 {
 	return qp->sent - qp->acked;
@@ -173,7 +183,7 @@ RS_APART static void hold(struct rs_nic *nic, struct rs_qp *qp)
 /* One packet of the QP: a READ response or a request, in turns when it has both. */
 static bool send_one(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
 {
-	if (__builtin_expect(qp->flags & RS_QF_READ_PENDING, 0)) {
+	if (__builtin_expect(rs_resp_streams(qp), 0)) {
 		qp->flags ^= RS_QF_READ_TURN;
 		if ((qp->flags & RS_QF_READ_TURN) || !rs_req_ready(qp))
 			return rs_resp_read(nic, qp, p, now);

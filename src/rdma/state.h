@@ -279,9 +279,15 @@ void rs_sched_control(struct rs_nic *nic, struct rs_qp *qp);
 void rs_sched_cnp(struct rs_nic *nic, struct rs_qp *qp);
 void rs_sched_forget(struct rs_nic *nic, struct rs_qp *qp);
 
+/* A READ response may go. */
+static inline bool rs_resp_streams(const struct rs_qp *qp)
+{
+	return (qp->flags & (RS_QF_READ_PENDING | RS_QF_READS_HELD)) == RS_QF_READ_PENDING;
+}
+
 static inline bool rs_sched_ready(const struct rs_qp *qp)
 {
-	return (qp->flags & RS_QF_READ_PENDING) || rs_req_ready(qp);
+	return rs_resp_streams(qp) || rs_req_ready(qp);
 }
 
 /* Queue a QP that may have become able to send. */

@@ -16,9 +16,13 @@ need ib_write_bw ip
 ip link set lo up
 export RIPSTOP_BUFFER=212992B RIPSTOP_SHM=off
 
+# Datagrams that found a socket's buffer full, here and ever since.
+dropped() { awk '/^Udp:/ && $2 ~ /^[0-9]/ { print $6 }' /proc/net/snmp; }
+
 # lossless PROGRAM ARGS...: for two seconds of traffic, looked at while both sides are there.
 lossless() {
 	port=$((port + 1))
+	before=$(dropped)
 	timeout 60 "$ripstop" exec -- "$@" -d $dev -p $port -D 2 >"$tmp/server" 2>&1 &
 	server=$!
 	pids="$pids $server"
@@ -46,6 +50,10 @@ lossless() {
 			exit 1
 		fi
 	done
+	[ "$(dropped)" = "$before" ] || {
+		echo "FAILED: $*: $(($(dropped) - before)) datagrams found no room"
+		exit 1
+	}
 	echo "passed: $* loses nothing"
 }
 
@@ -54,6 +62,11 @@ lossless ib_write_bw -s 1048576 -m 1024
 lossless ib_write_bw -s 2 -q 16
 lossless ib_write_bw -s 32768 -q 32 -b
 lossless ib_send_bw -s 8192 -q 4
+# nobody acknowledges these
+lossless ib_read_bw -s 65536
+lossless ib_read_bw -s 1048576 -q 4 -b
+lossless ib_write_bw -c UC -s 65536
+lossless ib_send_bw -c UD -s 4096
 pair ib_write_bw -a -n 20
 
 status=0

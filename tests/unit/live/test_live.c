@@ -439,6 +439,208 @@ static void test_queue_pairs_share_what_their_peers_socket_holds(void **state)
 	free(l);
 }
 
+/* ---- What nobody acknowledges ---- */
+
+enum { MESSAGE = 1 << 20, MESSAGE_PACKETS = MESSAGE / 4096, PEER_SLOT = 5 };
+
+/* A device without a socket, and one queue pair to a socket of a peer's. */
+struct loose {
+	struct rs_live *l;
+	struct rs_cq *cq;
+	struct rs_qp *qp;
+	uint32_t endpoint, key;
+	rs_time now;
+};
+
+static void open_loose(struct loose *t, uint8_t transport)
+{
+	struct rs_nic_config c = {.line_rate = 8000 * RS_GBPS,
+				  .max_qps = 1,
+				  .max_mrs = 1,
+				  .max_cqs = 1,
+				  .first_qpn = 0x10000,
+				  .ack_every = 16,
+				  .qp_counters = true};
+	struct rs_qp_init init = {
+		.max_send_wr = 4, .max_send_sge = 1, .transport = transport, .sq_sig_all = true};
+	struct rs_qp_attr a = {.dest_qpn = PEER_SLOT << 16 | 1,
+			       .path_mtu = 4096,
+			       .pkey = 0xffff,
+			       .access = RS_ACCESS_REMOTE_READ,
+			       .max_dest_rd_atomic = 4,
+			       .timeout = 14};
+	uint8_t gid[16];
+
+	*t = (struct loose){.l = calloc(1, sizeof(*t->l)), .now = RS_S};
+	assert_non_null(t->l);
+	assert_int_equal(rs_pool_init(&t->l->pool, 4096), 0);
+	rs_pool_list_init(&t->l->free, &t->l->pool);
+	assert_int_equal(rs_paths_init(&t->l->paths), 0);
+	assert_int_equal(rs_flight_init(&t->l->flight), 0);
+	t->l->udp = -1; /* questions go nowhere: the test answers */
+	t->l->device.net.n_gids = 1;
+	peer_of(1, t->l->device.net.gid[0]);
+	peer_of(2, gid);
+	assert_int_equal(rs_live_path_get(t->l, 0, gid, &t->endpoint), 0);
+	a.dest_endpoint = t->endpoint;
+	c.free = &t->l->free;
+	t->l->first_qpn = c.first_qpn;
+	assert_int_equal(rs_nic_create(&c, &t->l->nic, NULL), 0);
+	assert_int_equal(rs_nic_create_cq(t->l->nic, 16, &t->cq), 0);
+	init.send_cq = init.recv_cq = t->cq;
+	assert_int_equal(
+		rs_nic_reg_mr(t->l->nic, 0, 0, MESSAGE, RS_ACCESS_REMOTE_READ, NULL, &t->key), 0);
+	assert_int_equal(rs_nic_create_qp(t->l->nic, &init, &t->qp), 0);
+	assert_int_equal(rs_qp_connect(t->l->nic, t->qp, &a, 0), 0);
+}
+
+static void close_loose(struct loose *t)
+{
+	rs_nic_destroy_qp(t->l->nic, t->qp);
+	rs_nic_destroy(t->l->nic);
+	rs_flight_fini(&t->l->flight);
+	rs_paths_fini(&t->l->paths);
+	rs_pool_fini(&t->l->pool);
+	free(t->l);
+}
+
+static void write_message(struct loose *t)
+{
+	struct rs_sge sge = {.va = 0, .length = MESSAGE, .lkey = t->key};
+	struct rs_send_wr wr = {.op = RS_WR_WRITE, .n_sge = 1, .sge = &sge};
+
+	assert_int_equal(rs_qp_post_send(t->l->nic, t->qp, &wr, t->now), 0);
+}
+
+/* The peer READs all of the memory. */
+static void ask_to_read(struct loose *t)
+{
+	struct rs_packet *p = rs_pool_alloc(&t->l->free);
+
+	memset(p, 0, sizeof(*p));
+	p->opcode = RS_RC | RS_OP_READ_REQUEST;
+	p->src = t->endpoint;
+	p->dest_qp = rs_qp_num(t->qp);
+	p->pkey = 0xffff;
+	p->rkey = t->key;
+	p->dma_bytes = MESSAGE;
+	rs_nic_rx(t->l->nic, p, t->now);
+}
+
+/* All that goes now, each packet a send of its own. */
+static unsigned let_go(struct loose *t)
+{
+	rs_time again = 0;
+	unsigned n = 0;
+
+	while (again != RS_NEVER) {
+		struct rs_packet *p = rs_nic_tx(t->l->nic, 0, t->now, &again);
+
+		t->now = rs_time_max(t->now, again == RS_NEVER ? t->now : again);
+		if (!p)
+			continue;
+		again = 0;
+		rs_flight_before(t->l, p, t->now);
+		rs_flight_after(t->l, p, true, t->now);
+		rs_pool_free(&t->l->free, p);
+		n++;
+	}
+	rs_loose_flushed(t->l, t->now);
+	return n;
+}
+
+static struct rs_flight_peer *the_peer(struct loose *t)
+{
+	return &t->l->flight.peer[rs_flight_find(t->l, t->endpoint, PEER_SLOT)];
+}
+
+/* Of a peer that grants so much and answers each question: the packets between two answers. */
+static void assert_goes_in_windows(struct loose *t, uint64_t window)
+{
+	int32_t at = rs_flight_find(t->l, t->endpoint, PEER_SLOT);
+	struct rs_flight_peer *p = the_peer(t);
+	unsigned sent = 0, rounds = 0;
+
+	rs_flight_granted(t->l, at, window, true);
+	for (; sent < MESSAGE_PACKETS && rounds < MESSAGE_PACKETS; rounds++) {
+		uint32_t question;
+
+		sent += let_go(t);
+		question = p->loose.question;
+		assert_true(p->charged <= window + 2 * 4200 + 1024); /* one packet above at most */
+		assert_true(question != 0 || sent == MESSAGE_PACKETS);
+		rs_loose_answered(t->l, at, question + 1); /* an old one's answer */
+		assert_true(!p->loose.closed || let_go(t) == 0);
+		rs_loose_answered(t->l, at, question);
+	}
+	assert_int_equal(sent, MESSAGE_PACKETS);
+	assert_in_range(rounds, 2 * MESSAGE / window, 8 * MESSAGE / window); /* twice: the charge */
+	assert_false(p->loose.closed);
+}
+
+static void test_unreliable_packets_wait_for_the_peers_answers(void **state)
+{
+	struct loose t;
+	unsigned first;
+
+	open_loose(&t, RS_UC);
+	write_message(&t);
+	first = let_go(&t); /* the window of the unknown */
+	assert_in_range(first, 16, MESSAGE_PACKETS / 2);
+	assert_true(the_peer(&t)->loose.closed);
+	t.now += 50 * RS_MS; /* it never answers: no Ripstop, and no window */
+	rs_flight_look(t.l, t.now);
+	assert_int_equal(first + let_go(&t), MESSAGE_PACKETS);
+	assert_int_equal(the_peer(&t)->charged, 0);
+	write_message(&t); /* now it does */
+	assert_goes_in_windows(&t, 256 << 10);
+	close_loose(&t);
+}
+
+static void test_read_responses_wait_for_the_peers_answers(void **state)
+{
+	struct loose t;
+	unsigned first;
+
+	open_loose(&t, RS_RC);
+	ask_to_read(&t);
+	first = let_go(&t);
+	assert_in_range(first, 16, MESSAGE_PACKETS / 2);
+	assert_true(the_peer(&t)->loose.closed);
+	t.now += 50 * RS_MS;
+	rs_flight_look(t.l, t.now);
+	assert_int_equal(first + let_go(&t), MESSAGE_PACKETS);
+	ask_to_read(&t); /* a duplicate is answered again, whole */
+	assert_goes_in_windows(&t, 256 << 10);
+	close_loose(&t);
+}
+
+static void test_a_silent_peer_is_given_up(void **state)
+{
+	struct loose t;
+	uint32_t question;
+	unsigned n;
+
+	open_loose(&t, RS_UC);
+	write_message(&t);
+	n = let_go(&t);
+	rs_flight_granted(t.l, rs_flight_find(t.l, t.endpoint, PEER_SLOT), 128 << 10, true);
+	t.now += 15 * RS_MS;
+	rs_flight_look(t.l, t.now);
+	rs_loose_flushed(t.l, t.now);
+	question = the_peer(&t)->loose.question;
+	assert_true(question != 0);
+	t.now += 15 * RS_MS; /* lost: asked again */
+	rs_flight_look(t.l, t.now);
+	rs_loose_flushed(t.l, t.now);
+	assert_true(the_peer(&t)->loose.question != question);
+	assert_int_equal(let_go(&t), 0);
+	t.now += 300 * RS_MS;
+	rs_flight_look(t.l, t.now);
+	assert_int_equal(n + let_go(&t), MESSAGE_PACKETS);
+	close_loose(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +650,9 @@ int main(void)
 			test_icrc_is_right_for_every_identification_and_wrong_for_a_flipped_bit),
 		cmocka_unit_test(test_paths_are_counted_and_forgotten),
 		cmocka_unit_test(test_encoded_bytes_are_those_of_wire_wherever_payloads_lie),
+		cmocka_unit_test(test_unreliable_packets_wait_for_the_peers_answers),
+		cmocka_unit_test(test_read_responses_wait_for_the_peers_answers),
+		cmocka_unit_test(test_a_silent_peer_is_given_up),
 		cmocka_unit_test(test_queue_pairs_share_what_their_peers_socket_holds),
 		cmocka_unit_test(test_strangers_paths_are_bounded),
 		cmocka_unit_test(test_leases_differ_keep_the_groups_order_and_survive_a_crash),
