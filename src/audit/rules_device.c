@@ -582,6 +582,18 @@ static void p10(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- P11 ---- */
 
+/* PCI_WR_ORDERING=1: the firmware orders all writes loosely, whoever asks. */
+static bool forced(const struct rs_audit *a, const char *host)
+{
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "", "config/PCI_WR_ORDERING")))
+		if (strstr(f->value, "force_relax") || (f->numeric && f->number == 1))
+			return true;
+	return false;
+}
+
 static void p11_function(struct rs_audit *a, const struct rs_rule *r, const char *host,
 			 const char *pci, const char *kind)
 {
@@ -590,7 +602,9 @@ static void p11_function(struct rs_audit *a, const struct rs_rule *r, const char
 	const struct rs_fact *cpu = rs_facts_get(a->facts, host, "host", "cpu_vendor");
 	const struct rs_fact *log = rs_facts_get(a->facts, host, "nccl", "relaxed_ordering");
 	bool matters = rs_look_guest(a, host) || (cpu && strstr(cpu->value, "AMD"));
-	bool unused = env && env->numeric && !env->number;
+	uint32_t version = rs_nccl_version(a, host, NULL);
+	bool old = !env && version && version < rs_nccl_make(2, 12, 0);
+	bool unused = ((env && env->numeric && !env->number) || old) && !forced(a, host);
 	struct rs_finding *f;
 
 	if (*kind != 'n' || !rs_look_has_gpu(a, host) ||
@@ -611,11 +625,19 @@ static void p11_function(struct rs_audit *a, const struct rs_rule *r, const char
 			       rs_audit_text(a, "mlxconfig -d %s set PCI_WR_ORDERING=0", pci + 4),
 			       "mlxconfig -d %s set PCI_WR_ORDERING=1", pci + 4);
 	} else if (unused && !log) {
-		f = rs_finding_new(a, r, RS_FAIL, matters ? RS_MAJOR : RS_MINOR,
-				   "NCCL_IB_PCI_RELAXED_ORDERING=0: NCCL does not ask for it");
-		rs_finding_fix(a, f, "all hosts of the job", true, NULL,
-			       "NCCL_IB_PCI_RELAXED_ORDERING=0",
-			       "unset NCCL_IB_PCI_RELAXED_ORDERING  # 2 (when it can) since 2.12");
+		f = rs_finding_new(
+			a, r, RS_FAIL, matters ? RS_MAJOR : RS_MINOR,
+			old ? "NCCL before 2.12 does not ask for relaxed ordering by itself"
+			    : "NCCL_IB_PCI_RELAXED_ORDERING=0: NCCL does not ask for it");
+		if (old)
+			rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+				       "unset NCCL_IB_PCI_RELAXED_ORDERING",
+				       "NCCL_IB_PCI_RELAXED_ORDERING=1");
+		else
+			rs_finding_fix(
+				a, f, "all hosts of the job", true, NULL,
+				"NCCL_IB_PCI_RELAXED_ORDERING=0",
+				"unset NCCL_IB_PCI_RELAXED_ORDERING  # 2 (when it can) since 2.12");
 	} else if (on) {
 		f = rs_finding_new(a, r, RS_PASS, RS_MINOR, "the NIC may order its writes loosely");
 	} else {
