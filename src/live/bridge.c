@@ -1,5 +1,6 @@
 /* The switch in software: frames in from packet sockets, through src/switch, out again when their
  * port's rate allows. One thread, which sleeps in epoll. */
+#include "base/clock.h"
 #include "live/bridge.h"
 
 #include <errno.h>
@@ -105,10 +106,7 @@ struct rs_bridge {
 
 static rs_time clock_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return ((int64_t)t.tv_sec * 1000000000 + t.tv_nsec) * RS_NS;
+	return rs_clock_ns() * RS_NS;
 }
 
 /* ---- Blocks ---- */

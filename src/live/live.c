@@ -1,4 +1,5 @@
 /* An opened device: made, driven by whoever has its lock, closed; and what a fork does to it. */
+#include "base/clock.h"
 #include "live/live.h"
 
 #include <errno.h>
@@ -64,14 +65,6 @@ static void begin(void)
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
-static int64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* The processor's own counter, which takes a fifth of what the kernel's clock does, says whether
  * that was read a moment ago. */
 int64_t rs_live_ns(void)
@@ -85,11 +78,11 @@ int64_t rs_live_ns(void)
 
 	if (cycles - read.cycles >= CLOCK_CYCLES) {
 		read.cycles = cycles;
-		read.ns = monotonic_ns();
+		read.ns = rs_clock_ns();
 	}
 	return read.ns;
 #else
-	return monotonic_ns();
+	return rs_clock_ns();
 #endif
 }
 
@@ -192,7 +185,7 @@ int rs_live_open(const struct rs_live_device *d, struct rs_live **out, struct rs
 	pthread_once(&once, begin);
 	pthread_mutex_init(&l->lock, NULL);
 	l->device = *d;
-	l->epoch_ns = monotonic_ns();
+	l->epoch_ns = rs_clock_ns();
 	err = rs_congestion_read(&l->congestion, getenv("RIPSTOP_CC"), getenv("RIPSTOP_CC_SET"),
 				 getenv("RIPSTOP_RATE"), rs_congestion_speed(d->net.name), e);
 	if (!err)

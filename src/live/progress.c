@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "live/state.h"
 
 enum {
@@ -41,14 +42,6 @@ enum {
 	REST_NS = 20 * 1000,
 	REST_LATE_NS = 100 * 1000,
 };
-
-static int64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* The next time at which something is due. */
 static rs_time deadline(const struct rs_live *l)
@@ -84,7 +77,7 @@ static void judge_stream(struct rs_live *l, bool any, uint64_t data_before, int6
 	if (any)
 		l->bulk_ns = now;
 	if (any && !l->more && l->bulk >= STREAM_BYTES && pause_ns(l) >= PAUSE_MIN_NS)
-		l->pause_until = monotonic_ns() + pause_ns(l);
+		l->pause_until = rs_clock_ns() + pause_ns(l);
 }
 
 static void wake(struct rs_live *l)
@@ -214,7 +207,7 @@ void rs_live_rest(struct rs_live *l)
 		return;
 	}
 	/* The thread does not take over while the application oversleeps. */
-	atomic_store_explicit(&l->polled_ns, monotonic_ns() + REST_LATE_NS, memory_order_relaxed);
+	atomic_store_explicit(&l->polled_ns, rs_clock_ns() + REST_LATE_NS, memory_order_relaxed);
 	nanosleep(&rest, NULL);
 }
 
@@ -246,7 +239,7 @@ void rs_live_kick(struct rs_live *l)
 
 static bool application_polls(struct rs_live *l)
 {
-	return polled_within(l, monotonic_ns(), POLLING_NS);
+	return polled_within(l, rs_clock_ns(), POLLING_NS);
 }
 
 void rs_live_posted(struct rs_live *l, struct rs_qp *qp)
@@ -305,7 +298,7 @@ static void wait_events(struct rs_live *l)
 static bool mind_rings(struct rs_live *l)
 {
 	static const struct timespec look = {0, RING_LOOK_NS};
-	int64_t now = monotonic_ns();
+	int64_t now = rs_clock_ns();
 
 	if (application_polls(l) && rs_shm_heard_within(l, now, ACTIVE_NS)) {
 		nanosleep(&look, NULL);
@@ -326,11 +319,11 @@ static void *thread(void *arg)
 		struct timespec pause = {0, 0};
 		bool napped = false;
 
-		while (application_polls(l) && monotonic_ns() >= watch_until) {
+		while (application_polls(l) && rs_clock_ns() >= watch_until) {
 			napped = true;
 			nanosleep(&look, NULL);
 		}
-		if (!napped && polled_within(l, monotonic_ns(), SHORTLY_NS)) {
+		if (!napped && polled_within(l, rs_clock_ns(), SHORTLY_NS)) {
 			if (++needless == NEEDLESS_MAX)
 				watch_until = 0;
 			nanosleep(&shortly, NULL);
@@ -339,9 +332,9 @@ static void *thread(void *arg)
 		needless = 0;
 		/* In the way of an application that polls, and beaten to it: nothing to do here. */
 		if (pthread_mutex_trylock(&l->lock) == 0) {
-			if (drive(l, true, monotonic_ns()) && napped)
-				watch_until = monotonic_ns() + WATCH_NS;
-			pause.tv_nsec = l->pause_until - monotonic_ns();
+			if (drive(l, true, rs_clock_ns()) && napped)
+				watch_until = rs_clock_ns() + WATCH_NS;
+			pause.tv_nsec = l->pause_until - rs_clock_ns();
 			rs_live_unlock(l);
 		}
 		if (pause.tv_nsec > 0)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <time.h>
+#include "base/clock.h"
 #include "live/shm_state.h"
 
 enum { PUSHES = 4 /* of one ring in one go */, PAGE = 4096 };
@@ -131,14 +132,6 @@ bool rs_shm_push(struct rs_live *l)
 	return any;
 }
 
-static int64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static bool is_gone(int pidfd)
 {
 	struct pollfd p = {.fd = pidfd, .events = POLLIN};
@@ -149,14 +142,14 @@ static bool is_gone(int pidfd)
 /* Wait until the other side has done what it is at: a copy, whose length is bounded. */
 static bool wait_while(_Atomic uint32_t *word, uint32_t state, int pidfd)
 {
-	int64_t start = monotonic_ns(), now = start;
+	int64_t start = rs_clock_ns(), now = start;
 
 	while (atomic_load_explicit(word, memory_order_acquire) == state) {
 		if (now - start > 1000 * 1000 && is_gone(pidfd))
 			return false;
 		if ((now - start) * RS_NS > COPY_MAX)
 			return false;
-		now = monotonic_ns();
+		now = rs_clock_ns();
 	}
 	return true;
 }

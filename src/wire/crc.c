@@ -1,6 +1,7 @@
 /* CRC-32 without carry-less multiplication, and when that is the better way. */
 #include "wire/crc.h"
 #include <string.h>
+#include "base/clock.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -31,17 +32,8 @@ static void fill_table(void)
 static bool multiplies_slowly(void)
 {
 	unsigned a, b, c, d;
-	char name[13] = {0};
 
-	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_PCLMUL))
-		return true;
-	if (!(c & 1u << 31)) /* no hypervisor */
-		return false;
-	__cpuid(0x40000000, a, b, c, d);
-	memcpy(name, &b, 4);
-	memcpy(name + 4, &c, 4);
-	memcpy(name + 8, &d, 4);
-	return !strcmp(name, "TCGTCGTCGTCG");
+	return !__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_PCLMUL) || rs_machine_emulated();
 }
 #else
 static bool multiplies_slowly(void)
