@@ -16,7 +16,7 @@ enum {
 	GAPS = 64,    /* ranges of PSNs that are missing */
 	IDENTS = 256, /* of the latest requests: the same one twice is the same packet */
 	ANY_QP = 1 << 24,
-	SEARCHES_MAX = 4096, /* in vain, for the packets that a wrong one may consist of */
+	SEARCHES_MAX = 256, /* in vain, for the packets that a wrong one may consist of */
 	EARLY = 64,
 	BEFORE = 4096, /* PSNs: a capture may begin in the middle */
 	READS = 64,    /* READs and atomics of a stream whose answers are followed */

@@ -77,10 +77,21 @@ static bool right(struct rs_segments *s, size_t size, unsigned k)
 		       rs_icrc(b + s->ip, n - s->ip - RS_ICRC_BYTES, s->ipv6);
 }
 
+/* What follows the first is a transport header of the same partition: asked before the ICRC, which
+ * costs. */
+static bool begins_another(const struct rs_segments *s, size_t size)
+{
+	const uint8_t *first = s->frame + s->udp + RS_UDP_BYTES, *next = first + size;
+
+	return s->bytes - size >= SIZE_LEAST && rs_opcodes[next[0]].flags & RS_F_VALID &&
+	       !(next[1] & 15) && rs_get16(next + 2) == rs_get16(first + 2);
+}
+
 static bool fits(struct rs_segments *s, size_t size)
 {
 	if (size < SIZE_LEAST || size > SIZE_MOST || size >= s->bytes ||
-	    (s->bytes + size - 1) / size > RS_SEGMENTS_MAX || !right(s, size, 0))
+	    (s->bytes + size - 1) / size > RS_SEGMENTS_MAX || !begins_another(s, size) ||
+	    !right(s, size, 0))
 		return false;
 	s->n = (unsigned)((s->bytes + size - 1) / size);
 	return true;
