@@ -1,6 +1,7 @@
 #!/bin/sh
-# ripstop exec beside the kernel's soft-RoCE in one virtual machine, turn by turn over veth pairs of
-# the same MTU: ib_write_bw and ib_write_lat, medians. Not a test: figures for docs/testing.md.
+# ripstop exec beside the kernel's soft-RoCE in one virtual machine, turn by turn, medians: between
+# two processes of the machine, as soft-RoCE is there, and between two namespaces, over a veth pair
+# of the same MTU; and what a bare UDP ping-pong takes there. Not a test: figures for docs/testing.md.
 # usage: rxe-bench.sh RIPSTOP [ROUNDS]
 set -eu
 ripstop=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -49,6 +50,7 @@ sleep 1
 '
 echo "the guest is up: Linux $kernel"
 
+cc -std=gnu17 -D_GNU_SOURCE -O2 -o "$tmp/share/udp" "$(dirname "$0")/../../bench/live/udp.c"
 cat >"$tmp/share/bench" <<BENCH
 port=19000
 pair() { # SERVER-PREFIX CLIENT-PREFIX ADDRESS SERVER-DEVICE CLIENT-DEVICE PROGRAM ARGS...
@@ -73,14 +75,30 @@ rip() {
 	pair "ip netns exec a $ripstop exec --" "ip netns exec b $ripstop exec --" 10.2.0.1 \
 		"-d rs_va -x 0" "-d rs_vb -x 0" "\$@"
 }
+here() {
+	pair "ip netns exec a $ripstop exec --" "ip netns exec a $ripstop exec --" 10.2.0.1 \
+		"-d rs_va -x 0" "-d rs_va -x 0" "\$@"
+}
+floor() {
+	ip netns exec a /run/share/udp pong 18999 &
+	sleep 0.5
+	timeout 100 ip netns exec b /run/share/udp ping 10.2.0.1 18999
+	wait
+}
+echo "the guest's clock: \$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)"
 for round in \$(seq $rounds); do
 	for size in 65536 1048576; do
-		n=\$((20971520 / size))
+		n=\$((104857600 / size))
 		echo "bw \$size rxe \$(rxe ib_write_bw -m 4096 -s \$size -n \$n -t 16)"
 		echo "bw \$size ripstop \$(rip ib_write_bw -m 4096 -s \$size -n \$n -t 16)"
+		echo "bw \$size here \$(here ib_write_bw -m 4096 -s \$size -n \$n -t 16)"
 	done
-	echo "lat 2 rxe \$(rxe ib_write_lat -s 2 -n 1000)"
-	echo "lat 2 ripstop \$(rip ib_write_lat -s 2 -n 1000)"
+	echo "floor 2 udp \$(floor)"
+	for p in ib_write_lat ib_send_lat; do
+		echo "\$p 2 rxe \$(rxe \$p -s 2 -n 1000)"
+		echo "\$p 2 ripstop \$(rip \$p -s 2 -n 1000)"
+		echo "\$p 2 here \$(here \$p -s 2 -n 1000)"
+	done
 done
 BENCH
 sed -i 's/\$cat \$sp cat/$sp cat/' "$tmp/share/bench"
@@ -90,10 +108,11 @@ cat "$tmp/share/out.$vm_job"
 # bw: MB/s, the best and the average; lat: us, the least and the typical one
 awk '
 $1 == "bw" && $7 > 0 {v = $7; if ($6 > best[$1 $2 $3]) best[$1 $2 $3] = $6}
-$1 == "lat" && $8 > 0 && $8 != "inf" {
+$1 ~ /_lat$/ && $8 > 0 && $8 != "inf" {
 	v = $8
 	if (!best[$1 $2 $3] || $6 < best[$1 $2 $3]) best[$1 $2 $3] = $6
 }
+$1 == "floor" && $5 > 0 {v = $5; if (!best[$1 $2 $3] || v < best[$1 $2 $3]) best[$1 $2 $3] = v}
 v > 0 {k = $1 $2 $3; all[k] = all[k] " " v; v = 0}
 function median(s, a, n, i, j, t) {
 	n = split(s, a, " ")
@@ -102,15 +121,21 @@ function median(s, a, n, i, j, t) {
 			if (a[j] + 0 < a[i] + 0) {t = a[i]; a[i] = a[j]; a[j] = t}
 	return n ? a[int((n + 1) / 2)] : 0
 }
-function row(what, unit, k, r, p) {
+function row(what, unit, k, how, r, p) {
 	r = median(all[k "rxe"])
-	p = median(all[k "ripstop"])
-	printf "%s: rxe %.1f (best %.1f) %s, ripstop %.1f (best %.1f) %s, %.2f times (best %.2f)\n",
-		what, r, best[k "rxe"], unit, p, best[k "ripstop"], unit, r ? p / r : 0,
-		best[k "rxe"] ? best[k "ripstop"] / best[k "rxe"] : 0
+	p = median(all[k how])
+	printf "%-34s rxe %7.1f (best %6.1f) %s, ripstop %7.1f (best %6.1f): %.2f times (best %.2f)\n",
+		what, r, best[k "rxe"], unit, p, best[k how], r ? p / r : 0,
+		best[k "rxe"] ? best[k how] / best[k "rxe"] : 0
 }
 END {
-	row("ib_write_bw 64 KiB", "MB/s", "bw65536")
-	row("ib_write_bw 1 MiB", "MB/s", "bw1048576")
-	row("ib_write_lat 2 B", "us", "lat2")
+	for (i = split("ripstop here", how); i > 0; i--) {
+		way = how[i] == "here" ? "two processes" : "two namespaces"
+		row(way ", WRITE 64 KiB", "MB/s", "bw65536", how[i])
+		row(way ", WRITE 1 MiB", "MB/s", "bw1048576", how[i])
+		row(way ", WRITE 2 B, latency", "us", "ib_write_lat2", how[i])
+		row(way ", SEND 2 B, latency", "us", "ib_send_lat2", how[i])
+	}
+	printf "a bare UDP ping-pong between the namespaces, half a round trip: %.1f us\n",
+		median(all["floor2udp"])
 }' "$tmp/share/out.$vm_job"
