@@ -193,7 +193,7 @@ int rs_live_open(const struct rs_live_device *d, struct rs_live **out, struct rs
 	if (!err)
 		err = rs_steer_open(l, e);
 	if (!err)
-		err = rs_shm_open(l);
+		err = rs_shm_open(l, e);
 	if (!err) {
 		rs_grant_init(l);
 		err = make_nic(l, e);

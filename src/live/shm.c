@@ -43,20 +43,25 @@ _Static_assert(sizeof(struct hello) <= RS_SHM_HELLO_MAX, "it is read in one go")
 
 static const char magic[8] = "RSRINGS";
 
-static bool wanted(const struct rs_live *l)
+/* 1: yes. */
+static int wanted(const struct rs_live *l, struct rs_error *e)
 {
-	const char *e = getenv("RIPSTOP_SHM");
+	const char *wish = getenv("RIPSTOP_SHM");
 
-	return !l->congestion.rate && !(e && !strcmp(e, "off"));
+	if (wish && *wish && strcmp(wish, "on") != 0 && strcmp(wish, "off") != 0)
+		return rs_error_set(e, -EINVAL, "RIPSTOP_SHM=%s is neither on nor off", wish);
+	return !l->congestion.rate && !(wish && !strcmp(wish, "off"));
 }
 
-int rs_shm_open(struct rs_live *l)
+int rs_shm_open(struct rs_live *l, struct rs_error *e)
 {
-	if (!wanted(l))
-		return 0;
+	int on = wanted(l, e);
+
+	if (on <= 0)
+		return on;
 	l->shm = calloc(1, sizeof(*l->shm));
 	if (!l->shm)
-		return -ENOMEM;
+		return rs_error_set(e, -ENOMEM, "no memory for rings between processes");
 	if (getrandom(&l->shm->cookie, sizeof(l->shm->cookie), 0) < 0)
 		l->shm->cookie = (uintptr_t)l ^ (uint64_t)l->epoch_ns;
 	rs_registry_offer_rings(l->registry);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 #include "live/shm_ring.h"
+#include "base/error.h"
 #include "base/time.h"
 
 struct rs_live;
@@ -22,8 +23,8 @@ enum {
 	RS_SHM_HELLO_MAX = 64,
 };
 
-/* RIPSTOP_SHM=off, or a rate limit (RIPSTOP_RATE), leaves the path off: 0 then, too. */
-int rs_shm_open(struct rs_live *l);
+/* RIPSTOP_SHM=off, or a rate limit (RIPSTOP_RATE), leaves the path off: 0 then, too. -EINVAL. */
+int rs_shm_open(struct rs_live *l, struct rs_error *e);
 void rs_shm_close(struct rs_live *l);
 
 /* Does a ring carry the packet? Then it is done with but for freeing it. False: the wire's. */

@@ -198,11 +198,12 @@ static struct rs_shm_ticket *ticket_at(struct rs_shm_in *in, unsigned i)
 	return &in->r.ring->ticket[(in->runs_done + i) % RS_SHM_TICKETS];
 }
 
-/* Bytes [from, to) of a run to their place in dst, which holds the run. */
-static bool pull(struct rs_shm_in *in, struct rs_shm_ticket *t, const struct rs_shm_run *r,
-		 uint8_t *dst, uint32_t from, uint32_t to)
+/* Bytes [from, to) of a run to their place in dst, which holds the run, but its tail to itself. */
+static bool pull(struct rs_shm_in *in, struct rs_shm_ticket *t, struct rs_shm_run *r, uint8_t *dst,
+		 uint32_t from, uint32_t to)
 {
-	struct iovec mine = {dst + from, to - from};
+	uint32_t tail = to == r->bytes ? r->tail_bytes : 0;
+	struct iovec mine[2] = {{dst + from, to - from - tail}, {r->tail, tail}};
 	struct iovec theirs = {(void *)(uintptr_t)(r->at + from), to - from};
 	uint32_t idle = RS_SHM_PULL_IDLE, busy = RS_SHM_PULL_BUSY;
 	bool done;
@@ -211,7 +212,7 @@ static bool pull(struct rs_shm_in *in, struct rs_shm_ticket *t, const struct rs_
 		return true;
 	if (!atomic_compare_exchange_strong(&t->pull, &idle, RS_SHM_PULL_BUSY))
 		return false;
-	done = process_vm_readv(in->pid, &mine, 1, &theirs, 1, 0) == (ssize_t)(to - from);
+	done = process_vm_readv(in->pid, mine, 2, &theirs, 1, 0) == (ssize_t)(to - from);
 	atomic_compare_exchange_strong(&t->pull, &busy, RS_SHM_PULL_IDLE);
 	return done;
 }
@@ -259,15 +260,25 @@ static bool count_ahead(struct rs_shm_in *in, const struct rs_shm_run *run, uint
 	return true;
 }
 
-/* Would bytes that are read now be overwritten by older ones that the sender has yet to write? */
-static bool overlaps(struct rs_shm_in *in, const uint8_t *from, const uint8_t *to)
+static bool overlap(const uint8_t *a, size_t n, const uint8_t *b, size_t m)
 {
+	return a < b + m && b < a + n;
+}
+
+/* Would bytes that are copied now be overwritten by older ones: those that the sender has yet to
+ * write, or a tail? */
+static bool overlaps(struct rs_shm_in *in, const struct rs_shm_run *new)
+{
+	uint32_t early = new->bytes - new->tail_bytes;
+
 	for (unsigned i = 0; i < in->pending; i++) {
 		const struct rs_shm_run *r = run_at(in, i);
+		uint32_t push = atomic_load_explicit(&ticket_at(in, i)->push, memory_order_acquire);
 
-		if (r->place < to && from < r->place + r->granted &&
-		    atomic_load_explicit(&ticket_at(in, i)->push, memory_order_acquire) !=
-			    RS_SHM_PUSH_DONE)
+		if (overlap(r->place + r->bytes - r->tail_bytes, r->tail_bytes, new->place, early))
+			return true;
+		if (push != RS_SHM_PUSH_DONE &&
+		    overlap(r->place, r->granted, new->place + new->granted, early - new->granted))
 			return true;
 	}
 	return false;
@@ -306,13 +317,14 @@ void rs_shm_begin_run(struct rs_live *l, struct rs_shm_in *in, const struct rs_s
 	if (!r->failed && count_ahead(in, r, &ahead))
 		r->place = rs_nic_run_place(l->nic, &r->p, r->bytes, ahead);
 	r->granted = r->place ? first_half(r) : 0;
-	if (r->place && overlaps(in, r->place + r->granted, r->place + r->bytes))
+	r->tail_bytes = r->place ? RS_SHM_TAIL : 0;
+	if (r->place && (r->bytes < r->granted + RS_SHM_TAIL || overlaps(in, r)))
 		r->place = NULL;
 	if (r->place) {
 		grant(in, t, r);
 		r->failed = !pull(in, t, r, r->place, r->granted, r->bytes);
 	} else {
-		r->granted = 0;
+		r->granted = r->tail_bytes = 0;
 		atomic_store_explicit(&t->push, RS_SHM_PUSH_NONE, memory_order_release);
 	}
 	in->pending++;
@@ -320,10 +332,11 @@ void rs_shm_begin_run(struct rs_live *l, struct rs_shm_in *in, const struct rs_s
 
 /* Packet by packet, from a copy: what the engine has to say no to, or what is not in order. */
 static void give_singly(struct rs_live *l, struct rs_shm_in *in, struct rs_shm_ticket *t,
-			const struct rs_shm_run *r, rs_time now)
+			struct rs_shm_run *r, rs_time now)
 {
 	struct rs_shm *s = l->shm;
 
+	r->tail_bytes = 0; /* the copy is whole */
 	if (!s->bounce)
 		s->bounce = malloc(RS_SHM_RUN_MAX);
 	if (!s->bounce || !pull(in, t, r, s->bounce, 0, r->bytes))
@@ -395,10 +408,12 @@ static void execute(struct rs_live *l, struct rs_shm_in *in, struct rs_shm_run *
 		if (place && !pull(in, t, r, place, 0, r->bytes))
 			return;
 	}
-	if (place && rs_nic_rx_run(l->nic, &r->p, r->packets, r->bytes, r->last, place, now))
-		l->counters.rx_shared++;
-	else
+	if (!place || !rs_nic_rx_run(l->nic, &r->p, r->packets, r->bytes, r->last, place, now)) {
 		give_singly(l, in, t, r, now);
+		return;
+	}
+	memcpy(place + r->bytes - r->tail_bytes, r->tail, r->tail_bytes);
+	l->counters.rx_shared++;
 }
 
 bool rs_shm_finish_runs(struct rs_live *l, struct rs_shm_in *in, rs_time now)
@@ -436,7 +451,7 @@ void rs_shm_revoke_all(struct rs_live *l)
 				rs_shm_break(&in->r);
 			/* copied again in its turn, where the engine still allows it */
 			r->place = NULL;
-			r->granted = 0;
+			r->granted = r->tail_bytes = 0;
 		}
 	}
 }

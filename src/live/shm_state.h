@@ -16,7 +16,10 @@ struct rs_shm_path {
 	bool known, placed;
 };
 
-enum { RS_SHM_PENDING = 8 /* runs that are copied at once */ };
+enum {
+	RS_SHM_PENDING = 8, /* runs that are copied at once */
+	RS_SHM_TAIL = 64,   /* a run's last bytes, which programs look at */
+};
 
 /* A run that was sent. */
 struct rs_shm_sent {
@@ -32,6 +35,8 @@ struct rs_shm_run {
 	uint32_t bytes, packets, mtu;
 	uint32_t granted; /* bytes from the start */
 	uint8_t *place;   /* NULL: nothing was copied, all is done in its turn */
+	uint32_t tail_bytes;
+	uint8_t tail[RS_SHM_TAIL]; /* written when all before them are there */
 	bool last, failed;
 	rs_time since;
 };

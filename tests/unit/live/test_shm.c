@@ -395,7 +395,24 @@ static void post_any(struct end *e, struct end *to)
 	}
 }
 
-static void run_random(unsigned ops, uint16_t mtu)
+/* What the kernel allows the two: to copy both ways, the receiver alone, nobody. */
+enum copies { BOTH, RECEIVER, NOBODY };
+
+static void limit(struct end *e, enum copies allowed)
+{
+	struct rs_shm *s = e->l->shm;
+
+	rs_live_lock(e->l);
+	for (unsigned i = 0; i < RS_SHM_PEERS; i++) {
+		if (s->in[i] && allowed == RECEIVER)
+			s->in[i]->no_grants = true;
+		if (s->out[i] && allowed == NOBODY)
+			atomic_store(&s->out[i]->w.ring->pulls, 0);
+	}
+	rs_live_unlock(e->l);
+}
+
+static void run_random(unsigned ops, uint16_t mtu, enum copies allowed)
 {
 	struct end a = {0}, b = {0};
 	unsigned idle = 0;
@@ -407,6 +424,8 @@ static void run_random(unsigned ops, uint16_t mtu)
 	while (a.done < ops || b.done < ops) {
 		unsigned before = a.done + b.done;
 
+		limit(&a, allowed);
+		limit(&b, allowed);
 		post_receives(&a);
 		post_receives(&b);
 		while (a.posted < ops && a.posted - a.done < DEPTH && draw(3))
@@ -431,12 +450,43 @@ static void run_random(unsigned ops, uint16_t mtu)
 
 static void test_requests_over_rings_do_what_they_do_to_plain_memory(void **state)
 {
-	static const uint16_t mtus[] = {256, 1024, 4096};
+	static const struct {
+		uint16_t mtu;
+		enum copies allowed;
+	} cases[] = {{256, BOTH},      {1024, BOTH},     {4096, BOTH},
+		     {1024, RECEIVER}, {4096, RECEIVER}, {4096, NOBODY}};
 
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		seed = 100 + i;
-		run_random(150, mtus[i]);
+		run_random(150, cases[i].mtu, cases[i].allowed);
 	}
+}
+
+/* Programs wait for a WRITE's last byte: whoever sees it sees all. */
+static void test_last_byte_of_a_write_appears_last(void **state)
+{
+	enum { LENGTH = 40000 };
+	struct end a = {0}, b = {0};
+
+	seed = 150;
+	if (!open_end(&a) || !open_end(&b))
+		skip();
+	connect_end(&a, rs_qp_num(b.qp), 4096, 18);
+	connect_end(&b, rs_qp_num(a.qp), 4096, 18);
+	for (unsigned v = 1; v < 100; v++) {
+		volatile uint8_t *last = b.memory + CONSTANT + LENGTH - 1;
+
+		memset(a.memory, (int)v, LENGTH);
+		assert_int_equal(post(&a, RS_WR_WRITE, 0, LENGTH, &b, CONSTANT), 0);
+		while (*last != v)
+			progress(&b);
+		assert_memory_equal(b.memory + CONSTANT, a.memory, LENGTH);
+		while (a.done < v)
+			progress(&a);
+	}
+	assert_int_equal(a.failed, 0);
+	close_end(&a);
+	close_end(&b);
 }
 
 /* Nothing is written to a region from the moment that its deregistration returns. */
@@ -691,18 +741,58 @@ static void test_lies_of_a_peer_do_no_harm(void **state)
 	assert_true(stopped > 0);
 }
 
+/* Off on one side is off for both; what is neither on nor off is refused. */
+static void test_path_is_off_where_it_is_not_wanted(void **state)
+{
+	struct end a = {0}, b = {0};
+	struct rs_live_device d;
+	struct rs_error why = {0};
+	struct rs_live *l;
+
+	seed = 700;
+	if (rs_live_device_parse("x=lo", &d, &why))
+		skip();
+	setenv("RIPSTOP_SHM", "perhaps", 1);
+	assert_int_equal(rs_live_open(&d, &l, &why), -EINVAL);
+	assert_non_null(strstr(why.what, "RIPSTOP_SHM"));
+	setenv("RIPSTOP_SHM", "off", 1);
+	if (!open_end(&a))
+		skip();
+	unsetenv("RIPSTOP_SHM");
+	assert_true(open_end(&b));
+	connect_end(&a, rs_qp_num(b.qp), 4096, 18);
+	connect_end(&b, rs_qp_num(a.qp), 4096, 18);
+	assert_int_equal(post(&a, RS_WR_WRITE, 0, 100000, &b, CONSTANT), 0);
+	assert_int_equal(post(&b, RS_WR_WRITE, 0, 100000, &a, CONSTANT), 0);
+	while (!a.done || !b.done) {
+		progress(&a);
+		progress(&b);
+	}
+	assert_int_equal(a.failed + b.failed, 0);
+	assert_memory_equal(a.memory + CONSTANT, b.memory, 100000);
+	assert_memory_equal(b.memory + CONSTANT, a.memory, 100000);
+	assert_int_equal(rs_live_get_counters(a.l)->rx_shared, 0);
+	assert_int_equal(rs_live_get_counters(b.l)->rx_shared, 0);
+	assert_true(rs_live_get_counters(a.l)->rx_datagrams > 0);
+	close_end(&a);
+	close_end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		/* first: it forks, which sanitizers allow while there is one thread */
+		cmocka_unit_test(test_killed_peer_ends_requests_and_nothing_hangs),
 		cmocka_unit_test(test_ring_gives_what_was_written_in_order),
 		cmocka_unit_test(test_ring_of_lies_is_read_without_harm),
 		cmocka_unit_test(test_writer_believes_no_impossible_place),
 		cmocka_unit_test(test_requests_over_rings_do_what_they_do_to_plain_memory),
+		cmocka_unit_test(test_last_byte_of_a_write_appears_last),
 		cmocka_unit_test(test_deregistered_memory_is_not_written_any_more),
 		cmocka_unit_test(test_memory_of_requests_that_are_over_is_not_read),
-		cmocka_unit_test(test_killed_peer_ends_requests_and_nothing_hangs),
 		cmocka_unit_test(test_rings_that_are_none_are_not_taken),
 		cmocka_unit_test(test_lies_of_a_peer_do_no_harm),
+		cmocka_unit_test(test_path_is_off_where_it_is_not_wanted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
