@@ -18,10 +18,6 @@ void rs_input_device(const struct rs_input *in, char *out, size_t size);
  */
 bool rs_is_rdma_name(const char *name);
 
-/* Below it are ATI's screens of management controllers (ES1000 is 515e), not GPUs that compute: of
- * display controllers by AMD, a device's number (pci.ids; GCN and later). */
-enum { RS_AMD_COMPUTES = 0x6600 };
-
 /* A PCI address at the beginning of a text, "16:00.0" or "0000:16:00.0", with its domain. */
 bool rs_pci_address(const char *text, char *full, size_t size);
 

@@ -14,6 +14,10 @@
 #include "base/time.h"
 #include "host/host.h"
 
+/* Below it are ATI's screens of management controllers (ES1000 is 515e), not GPUs that compute: of
+ * display controllers by AMD, a device's number (pci.ids; GCN and later). */
+enum { RS_AMD_COMPUTES = 0x6600 };
+
 enum { RS_TIERS = 3, /* leaf, spine, core */
        RS_ENDPOINTS_MAX = 1 << 20, RS_FLOWS_MAX = 1000000, RS_TCS = 8 };
 

@@ -131,7 +131,8 @@ static enum rs_part_kind kind_of(struct reader *r, const xmlNode *n)
 		   &device) != 3)
 		return RS_PART_OTHER;
 	kind = import_class(class);
-	if (kind == RS_PART_GPU && vendor != 0x10de && vendor != 0x1002 && class >> 8 != 0x12)
+	if (kind == RS_PART_GPU && vendor != 0x10de && class >> 8 != 0x12 &&
+	    (vendor != 0x1002 || (class == 0x0300 && device < RS_AMD_COMPUTES)))
 		return RS_PART_OTHER;
 	if (kind == RS_PART_NIC && class != 0x0207 && vendor != 0x15b3 && !has_fabrics(r, n))
 		return RS_PART_OTHER;

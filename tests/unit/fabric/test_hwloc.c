@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <hwloc.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "fabric/fabric.h"
@@ -141,6 +142,42 @@ static void test_format_1_is_read_too(void **state)
 	rs_arena_destroy(a);
 }
 
+/* A board's own display is no GPU, whoever made it. */
+static void test_only_displays_that_compute_are_gpus(void **state)
+{
+	static const struct {
+		const char *type;
+		enum rs_part_kind kind;
+	} display[] = {
+		{"0300 [1002:515e] [1028:01e6] 02", RS_PART_OTHER}, /* ES1000 */
+		{"0300 [102b:0534] [1028:01e6] 02", RS_PART_OTHER}, /* Matrox G200 */
+		{"0300 [1002:66a1] [1002:0834] 02", RS_PART_GPU},   /* Instinct MI50 */
+		{"0380 [1002:740c] [1002:0b0c] 01", RS_PART_GPU},   /* Instinct MI250X */
+		{"0302 [10de:2330] [10de:16c1] a1", RS_PART_GPU},   /* H100 */
+	};
+
+	for (unsigned i = 0; i < sizeof(display) / sizeof(*display); i++) {
+		struct rs_arena *a = rs_arena_create(0);
+		struct rs_error e = {0};
+		struct rs_host *h;
+		char text[1024];
+
+		snprintf(text, sizeof(text),
+			 "<topology version='2.0'><object type='Machine' cpuset='0x1'>"
+			 "<object type='Package' cpuset='0x1'/>"
+			 "<object type='Bridge' bridge_type='0-1' depth='0' "
+			 "bridge_pci='0000:[00-ff]'>"
+			 "<object type='PCIDev' pci_busid='0000:03:00.0' pci_type='%s' "
+			 "pci_link_speed='4.0'/></object></object></topology>",
+			 display[i].type);
+		if (rs_host_import_text(text, strlen(text), "t.xml", a, &h, &e))
+			fail_msg("%s", e.what);
+		assert_non_null(by_busid(h, "0000:03:00.0"));
+		assert_int_equal(by_busid(h, "0000:03:00.0")->kind, display[i].kind);
+		rs_arena_destroy(a);
+	}
+}
+
 static void refused(const char *text, const char *words)
 {
 	struct rs_arena *a = rs_arena_create(0);
@@ -178,6 +215,7 @@ int main(void)
 		cmocka_unit_test(test_a_published_topology_is_what_hwloc_shows),
 		cmocka_unit_test(test_format_3_is_read_too),
 		cmocka_unit_test(test_format_1_is_read_too),
+		cmocka_unit_test(test_only_displays_that_compute_are_gpus),
 		cmocka_unit_test(test_hostile_xml_is_refused_with_a_reason),
 	};
 
