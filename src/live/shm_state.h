@@ -68,6 +68,7 @@ struct rs_shm_in {
 };
 
 struct rs_shm {
+	bool within;     /* between devices of one process, too: for tests */
 	uint64_t cookie; /* what a peer tries on whether it can read this process */
 	struct rs_shm_out *out[RS_SHM_PEERS]; /* by slot */
 	uint32_t refused[RS_SHM_PEERS];       /* lease of a holder that takes no ring */

@@ -281,6 +281,8 @@ static bool open_end(struct end *e)
 	for (unsigned i = 0; i < CONSTANT; i++)
 		e->memory[i] = (uint8_t)draw(256);
 	rs_live_lock(e->l);
+	if (e->l->shm)
+		e->l->shm->within = true;
 	good = !rs_nic_create_cq(rs_live_nic(e->l), 4 * DEPTH, &e->cq);
 	init.send_cq = init.recv_cq = e->cq;
 	good = good && !rs_nic_create_qp(rs_live_nic(e->l), &init, &e->qp) &&
