@@ -88,6 +88,12 @@ static void wake(struct rs_live *l)
 		return;
 }
 
+void rs_progress_rouse(struct rs_live *l)
+{
+	if (atomic_load(&l->sleeps))
+		wake(l);
+}
+
 /* The thread sees to ACKs that wait, if the application does not come back. */
 static void watch_acks(struct rs_live *l)
 {
@@ -269,6 +275,7 @@ static void wait_events(struct rs_live *l)
 		l->sleeping_until = rs_live_now(l) + RS_ACK_HOLD;
 	}
 	blocked = l->tx.blocked;
+	atomic_store(&l->sleeps, true);
 	if (!rs_shm_sleep(l))
 		ns = 0;
 	rs_live_unlock(l);
@@ -281,6 +288,7 @@ static void wait_events(struct rs_live *l)
 		epoll_ctl(l->epoll, EPOLL_CTL_MOD, l->udp, &out);
 	}
 	epoll_pwait2(l->epoll, events, 4, &ts, NULL);
+	atomic_store(&l->sleeps, false);
 	if (blocked) {
 		struct epoll_event in = {.events = EPOLLIN, .data.fd = l->udp};
 

@@ -472,6 +472,7 @@ bool rs_shm_heard(struct rs_live *l, const void *bytes, size_t n, int32_t pid, i
 				tell(l, h.slot & 0xff, REFUSAL, h.lease, -1);
 			if (h.what == REFUSAL)
 				refused(l, &h, pid);
+			rs_progress_rouse(l);
 			if (fd >= 0)
 				close(fd);
 			return true;

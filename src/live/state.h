@@ -174,6 +174,7 @@ struct rs_live {
 	struct rs_pace port_pace;  /* RIPSTOP_RATE; infinitely fast without */
 	rs_time port_free;         /* when the port has sent what was given to it */
 	rs_time sleeping_until;    /* of the thread */
+	_Atomic bool sleeps;       /* the thread does, and must be told of what rings bring */
 	_Atomic int64_t polled_ns; /* when the application last drove the engine */
 	pthread_t thread;
 	int64_t received_ns; /* when the application's poll last found something */
@@ -266,6 +267,8 @@ bool rs_steer_receive(struct rs_live *l, void (*take)(struct rs_live *l, struct 
 /* progress.c */
 int rs_progress_start(struct rs_live *l);
 void rs_progress_stop(struct rs_live *l);
+/* What was meant to wake the thread was read before it looked, so that it may sleep on. */
+void rs_progress_rouse(struct rs_live *l);
 /* A batch was sent, by the clock at now. */
 void rs_progress_sent(struct rs_live *l, rs_time now);
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "live/shm_state.h"
@@ -587,6 +588,39 @@ static void test_memory_of_requests_that_are_over_is_not_read(void **state)
 	}
 }
 
+/* A poll of the application may read the word that was to wake the thread, which then finds nothing
+ * and sleeps on, while the sender believes it awake: it is woken all the same. */
+static void test_thread_wakes_for_what_a_poll_read(void **state)
+{
+	static const struct timespec ms = {0, 1000 * 1000};
+	struct {
+		char magic[8];
+		uint32_t what, slot, lease, zero;
+	} bell = {.magic = "RSRINGS", .what = 2};
+	struct end a = {0};
+
+	if (!open_end(&a))
+		skip();
+	for (unsigned round = 0; round < 5; round++) {
+		bool slept = false, woke = false;
+
+		for (unsigned i = 0; i < 3000 && !slept; i++) {
+			nanosleep(&ms, NULL);
+			rs_live_lock(a.l);
+			slept = a.l->sleeps;
+			if (slept && rs_shm_heard(a.l, &bell, sizeof(bell), getpid(), -1))
+				for (unsigned k = 0; k < 300 && !woke; k++) {
+					nanosleep(&ms, NULL);
+					woke = !a.l->sleeps;
+				}
+			rs_live_unlock(a.l);
+		}
+		assert_true(slept);
+		assert_true(woke);
+	}
+	close_end(&a);
+}
+
 /* ---- Other processes ---- */
 
 struct offer {
@@ -818,6 +852,7 @@ int main(void)
 		cmocka_unit_test(test_last_byte_of_a_write_appears_last),
 		cmocka_unit_test(test_deregistered_memory_is_not_written_any_more),
 		cmocka_unit_test(test_memory_of_requests_that_are_over_is_not_read),
+		cmocka_unit_test(test_thread_wakes_for_what_a_poll_read),
 		cmocka_unit_test(test_rings_that_are_none_are_not_taken),
 		cmocka_unit_test(test_lies_of_a_peer_do_no_harm),
 		cmocka_unit_test(test_path_is_off_where_it_is_not_wanted),
