@@ -32,7 +32,10 @@ struct fy_document *rs_tree_parse(const struct rs_input *in)
 		return NULL;
 	fy_diag_set_collect_errors(cfg.diag, true);
 	doc = fy_document_build_from_string(&cfg, in->data, in->size);
-	fy_diag_unref(cfg.diag);
+	if (doc)
+		fy_diag_unref(cfg.diag);
+	else /* the errors that were gathered refer to it */
+		fy_diag_destroy(cfg.diag);
 	return doc;
 }
 
