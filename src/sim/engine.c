@@ -170,8 +170,7 @@ static void fetch_packets(const struct rs_sim *s, const struct sim_node *n)
 	for (uint32_t i = 0; i < n->n_ports; i++) {
 		if (!n->in[i] || sim_link_idle(n->in[i]))
 			continue;
-		for (unsigned k = 0; k < LOOK; k++)
-			sim_link_fetch(s, n->in[i], k);
+		sim_link_fetch_first(s, n->in[i], LOOK);
 		rs_switch_prefetch_waiting(n->sw, i);
 	}
 }
@@ -276,7 +275,6 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 	*l = (struct sim_link){
 		.from_node = from,
 		.to_node = to,
-		.to_port = to_port,
 		.to_slot = to_switch ? to_port * SLOTS_SWITCH_PORT + SLOT_ARRIVAL
 				     : sim_host_arrival_slot(to_port),
 		.pace = rs_pace_of(fl->rate),

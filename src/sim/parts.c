@@ -120,7 +120,9 @@ static int cut(struct rs_sim *s, struct sim_link *near)
 		return -ENOMEM;
 	*far = *near;
 	near->far = far;
-	to->in[near->to_port] = far;
+	for (uint32_t p = 0; p < to->n_ports; p++)
+		if (to->in[p] == near)
+			to->in[p] = far;
 	return 0;
 }
 
