@@ -1,11 +1,11 @@
 /* hwloc's XML (lstopo --whole-io FILE.xml), formats 1 to 3: the PCI tree with bridges, GPUs, NICs,
  * NUMA nodes. Of a link hwloc keeps the bandwidth alone, in GB/s. IBTA vol. 1 14.2.5.6 (states). */
 #include <errno.h>
-#include <libxml/parser.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "audit/readers.h"
+#include "audit/xml.h"
 
 enum { DEPTH_MAX = 64, NODES_MAX = 4096 };
 
@@ -27,23 +27,6 @@ struct place {
 	int numa;                      /* -1: none, or several */
 };
 
-static bool attribute(xmlNode *n, const char *name, char *buf, size_t size)
-{
-	xmlChar *v = xmlGetProp(n, (const xmlChar *)name);
-
-	*buf = '\0';
-	if (!v)
-		return false;
-	snprintf(buf, size, "%s", (const char *)v);
-	xmlFree(v);
-	return *buf != '\0';
-}
-
-static bool is_named(const xmlNode *n, const char *name)
-{
-	return n->type == XML_ELEMENT_NODE && !strcmp((const char *)n->name, name);
-}
-
 static void put(struct tree *t, xmlNode *n, const char *subject, const char *name,
 		const char *value)
 {
@@ -58,8 +41,8 @@ static void each_info(struct tree *t, xmlNode *n, const char *subject,
 	char name[64], value[256];
 
 	for (xmlNode *c = n->children; c; c = c->next)
-		if (is_named(c, "info") && attribute(c, "name", name, sizeof(name)) &&
-		    attribute(c, "value", value, sizeof(value)))
+		if (rs_xml_is(c, "info") && rs_xml_attribute(c, "name", name, sizeof(name)) &&
+		    rs_xml_attribute(c, "value", value, sizeof(value)))
 			fn(t, c, subject, name, value);
 }
 
@@ -138,8 +121,8 @@ static void os_device(struct tree *t, xmlNode *n, const struct place *p)
 {
 	char name[64], type[16], subject[96];
 
-	if (!*p->function || !attribute(n, "name", name, sizeof(name)) ||
-	    !attribute(n, "osdev_type", type, sizeof(type)) || !strncmp(name, "scif", 4))
+	if (!*p->function || !rs_xml_attribute(n, "name", name, sizeof(name)) ||
+	    !rs_xml_attribute(n, "osdev_type", type, sizeof(type)) || !strncmp(name, "scif", 4))
 		return;
 	if (is_device(t, type, 3, 32)) {
 		snprintf(subject, sizeof(subject), "nic/%s", name);
@@ -161,7 +144,7 @@ static void function(struct tree *t, xmlNode *n, const struct place *p, const ch
 	unsigned class, vendor, device, from, to, domain;
 	char text[128], value[32];
 
-	if (attribute(n, "pci_type", text, sizeof(text)) &&
+	if (rs_xml_attribute(n, "pci_type", text, sizeof(text)) &&
 	    sscanf(text, "%4x [%4x:%4x]", &class, &vendor, &device) == 3) {
 		snprintf(value, sizeof(value), "0x%04x", class);
 		put(t, n, subject, "class", value);
@@ -170,9 +153,9 @@ static void function(struct tree *t, xmlNode *n, const struct place *p, const ch
 		snprintf(value, sizeof(value), "0x%04x", device);
 		put(t, n, subject, "device", value);
 	}
-	if (attribute(n, "pci_link_speed", text, sizeof(text)) && strtod(text, NULL) > 0)
+	if (rs_xml_attribute(n, "pci_link_speed", text, sizeof(text)) && strtod(text, NULL) > 0)
 		put(t, n, subject, "link_gbytes", text);
-	if (attribute(n, "bridge_pci", text, sizeof(text)) &&
+	if (rs_xml_attribute(n, "bridge_pci", text, sizeof(text)) &&
 	    sscanf(text, "%8x:[%2x-%2x]", &domain, &from, &to) == 3) {
 		snprintf(value, sizeof(value), "%u-%u", from, to);
 		put(t, n, subject, "secondary_bus", value);
@@ -190,13 +173,13 @@ static void bridge_or_device(struct tree *t, xmlNode *n, struct place *p)
 	unsigned domain, bus, device, fn;
 	char text[64], subject[64];
 
-	if (attribute(n, "bridge_type", text, sizeof(text)) && *text == '0') {
-		if (attribute(n, "bridge_pci", text, sizeof(text)) &&
+	if (rs_xml_attribute(n, "bridge_type", text, sizeof(text)) && *text == '0') {
+		if (rs_xml_attribute(n, "bridge_pci", text, sizeof(text)) &&
 		    sscanf(text, "%8x:[%2x-", &domain, &bus) == 2)
 			snprintf(p->parent, sizeof(p->parent), "pci%04x:%02x", domain, bus);
 		return;
 	}
-	if (!attribute(n, "pci_busid", text, sizeof(text)) ||
+	if (!rs_xml_attribute(n, "pci_busid", text, sizeof(text)) ||
 	    sscanf(text, "%8x:%2x:%2x.%1x", &domain, &bus, &device, &fn) != 4)
 		return;
 	snprintf(p->function, sizeof(p->function), "%04x:%02x:%02x.%x", domain, bus, device, fn);
@@ -228,7 +211,7 @@ static void object(struct tree *t, xmlNode *n, struct place p, unsigned depth)
 	char type[32], text[256];
 	long index;
 
-	if (depth > DEPTH_MAX || !attribute(n, "type", type, sizeof(type)))
+	if (depth > DEPTH_MAX || !rs_xml_attribute(n, "type", type, sizeof(type)))
 		return;
 	if (!strcmp(type, "Bridge") || !strcmp(type, "PCIDev")) {
 		bridge_or_device(t, n, &p);
@@ -238,16 +221,17 @@ static void object(struct tree *t, xmlNode *n, struct place p, unsigned depth)
 		/* devices on the whole machine are near to no node of it */
 		bool whole = !strcmp(type, "Machine") || !strcmp(type, "System");
 
-		if (attribute(n, "nodeset", text, sizeof(text)))
+		if (rs_xml_attribute(n, "nodeset", text, sizeof(text)))
 			p.numa = whole ? -1 : only_one(text);
-		if (!strncmp(type, "NUMANode", 8) && attribute(n, "os_index", text, sizeof(text)) &&
+		if (!strncmp(type, "NUMANode", 8) &&
+		    rs_xml_attribute(n, "os_index", text, sizeof(text)) &&
 		    (index = strtol(text, NULL, 10)) >= 0 && index < NODES_MAX)
 			t->node[index] = true;
 		if (whole || !strcmp(type, "Package") || !strcmp(type, "Socket"))
 			each_info(t, n, "host", of_host);
 	}
 	for (xmlNode *c = n->children; c; c = c->next)
-		if (is_named(c, "object"))
+		if (rs_xml_is(c, "object"))
 			object(t, c, p, depth + 1);
 }
 
@@ -274,8 +258,7 @@ static void nodes_online(struct tree *t)
 
 static int read_hwloc(struct rs_audit *a, const struct rs_input *in)
 {
-	xmlDoc *doc = xmlReadMemory(in->data, (int)in->size, NULL, NULL,
-				    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+	xmlDoc *doc = rs_xml_read(in);
 	xmlNode *root = doc ? xmlDocGetRootElement(doc) : NULL;
 	struct tree *t = calloc(1, sizeof(*t));
 	char version[16];
@@ -285,10 +268,10 @@ static int read_hwloc(struct rs_audit *a, const struct rs_input *in)
 		return -ENOMEM;
 	}
 	*t = (struct tree){.a = a, .in = in};
-	if (root && attribute(root, "version", version, sizeof(version)))
+	if (root && rs_xml_attribute(root, "version", version, sizeof(version)))
 		t->format = strtol(version, NULL, 10);
 	for (xmlNode *c = root ? root->children : NULL; c; c = c->next)
-		if (is_named(c, "object"))
+		if (rs_xml_is(c, "object"))
 			object(t, c, (struct place){.numa = -1}, 0);
 	nodes_online(t);
 	free(t);

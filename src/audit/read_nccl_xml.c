@@ -1,9 +1,9 @@
 /* NCCL's topology XML (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE): the PCI tree with GPUs and NICs. */
-#include <libxml/parser.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "audit/readers.h"
+#include "audit/xml.h"
 
 enum { DEPTH_MAX = 32 };
 
@@ -21,17 +21,6 @@ struct tree {
 	char numa[16];
 };
 
-static bool attribute(xmlNode *n, const char *name, char *buf, size_t size)
-{
-	xmlChar *v = xmlGetProp(n, (const xmlChar *)name);
-
-	if (!v)
-		return false;
-	snprintf(buf, size, "%s", (const char *)v);
-	xmlFree(v);
-	return *buf != '\0';
-}
-
 static void put(struct tree *t, xmlNode *n, const char *subject, const char *name,
 		const char *value)
 {
@@ -43,16 +32,15 @@ static void nic(struct tree *t, xmlNode *n, const char *pci)
 	char name[64], value[64], subject[96];
 
 	for (xmlNode *c = n->children; c; c = c->next) {
-		if (c->type != XML_ELEMENT_NODE || strcmp((const char *)c->name, "net") ||
-		    !attribute(c, "name", name, sizeof(name)))
+		if (!rs_xml_is(c, "net") || !rs_xml_attribute(c, "name", name, sizeof(name)))
 			continue;
 		snprintf(subject, sizeof(subject), "nic/%s", name);
 		put(t, c, subject, "pci", pci + 4);
-		if (attribute(c, "speed", value, sizeof(value)) && atoi(value) > 0) {
+		if (rs_xml_attribute(c, "speed", value, sizeof(value)) && atoi(value) > 0) {
 			snprintf(value, sizeof(value), "%d", atoi(value) / 1000);
 			put(t, c, subject, "rate_gbps", value);
 		}
-		if (attribute(c, "gdr", value, sizeof(value)))
+		if (rs_xml_attribute(c, "gdr", value, sizeof(value)))
 			put(t, c, subject, "gdr", value);
 	}
 }
@@ -64,20 +52,21 @@ static void pci(struct tree *t, xmlNode *n, const char *parent, unsigned depth)
 
 	if (depth > DEPTH_MAX)
 		return;
-	if (attribute(n, "busid", bus, sizeof(bus))) {
+	if (rs_xml_attribute(n, "busid", bus, sizeof(bus))) {
 		snprintf(subject, sizeof(subject), "pci/%s", bus);
 		put(t, n, subject, "parent", parent);
 		put(t, n, subject, "bridges_above", depth ? "1" : "0");
 		if (*t->numa)
 			put(t, n, subject, "numa_node", t->numa);
 		/* 0 and "" are what a virtual machine shows: not known */
-		if (attribute(n, "link_speed", value, sizeof(value)) && (gts = atof(value)) > 0) {
+		if (rs_xml_attribute(n, "link_speed", value, sizeof(value)) &&
+		    (gts = atof(value)) > 0) {
 			snprintf(value, sizeof(value), "%.0f", gts * 10);
 			put(t, n, subject, "link_speed", value);
 		}
-		if (attribute(n, "link_width", value, sizeof(value)) && atoi(value) > 0)
+		if (rs_xml_attribute(n, "link_width", value, sizeof(value)) && atoi(value) > 0)
 			put(t, n, subject, "link_width", value);
-		if (attribute(n, "class", value, sizeof(value))) {
+		if (rs_xml_attribute(n, "class", value, sizeof(value))) {
 			const char *kind =
 				strncmp(value, "0x0302", 6) && strncmp(value, "0x0300", 6)
 					? strncmp(value, "0x0604", 6)
@@ -103,22 +92,21 @@ static void cpu(struct tree *t, xmlNode *n)
 	char value[64];
 
 	*t->numa = '\0';
-	if (attribute(n, "numaid", value, sizeof(value)))
+	if (rs_xml_attribute(n, "numaid", value, sizeof(value)))
 		snprintf(t->numa, sizeof(t->numa), "%.15s", value);
 	for (xmlNode *c = n->children; c; c = c->next)
-		if (c->type == XML_ELEMENT_NODE && !strcmp((const char *)c->name, "pci"))
+		if (rs_xml_is(c, "pci"))
 			pci(t, c, "root", 0);
 }
 
 static int read_nccl_xml(struct rs_audit *a, const struct rs_input *in)
 {
 	struct tree t = {.a = a, .in = in};
-	xmlDoc *doc = xmlReadMemory(in->data, (int)in->size, NULL, NULL,
-				    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+	xmlDoc *doc = rs_xml_read(in);
 	xmlNode *root = doc ? xmlDocGetRootElement(doc) : NULL;
 
 	for (xmlNode *c = root ? root->children : NULL; c; c = c->next)
-		if (c->type == XML_ELEMENT_NODE && !strcmp((const char *)c->name, "cpu"))
+		if (rs_xml_is(c, "cpu"))
 			cpu(&t, c);
 	xmlFreeDoc(doc);
 	return a->err;

@@ -1,0 +1,35 @@
+/* Private to audit/: an input as XML, and its elements. Nothing is fetched from elsewhere. */
+#ifndef RS_AUDIT_XML_H
+#define RS_AUDIT_XML_H
+
+#include <libxml/parser.h>
+#include <stdio.h>
+#include <string.h>
+#include "audit/reader.h"
+
+/* NULL: not XML. The caller frees it with xmlFreeDoc(). */
+static inline xmlDoc *rs_xml_read(const struct rs_input *in)
+{
+	return xmlReadMemory(in->data, (int)in->size, NULL, NULL,
+			     XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+}
+
+static inline bool rs_xml_is(const xmlNode *n, const char *name)
+{
+	return n->type == XML_ELEMENT_NODE && !strcmp((const char *)n->name, name);
+}
+
+/* False, and an empty text: it has none of this name, or an empty one. */
+static inline bool rs_xml_attribute(xmlNode *n, const char *name, char *buf, size_t size)
+{
+	xmlChar *v = xmlGetProp(n, (const xmlChar *)name);
+
+	*buf = '\0';
+	if (!v)
+		return false;
+	snprintf(buf, size, "%s", (const char *)v);
+	xmlFree(v);
+	return *buf != '\0';
+}
+
+#endif
