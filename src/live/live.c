@@ -1,12 +1,11 @@
 /* An opened device: made, driven by whoever has its lock, closed; and what a fork does to it. */
-#include "base/clock.h"
 #include "live/live.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "live/state.h"
 
 /* A process that does not run for a while is no lost packet; IBTA §9.9.2.1.1 lets a timeout of 67

@@ -148,6 +148,13 @@ static bool nothing_to_do(const struct rs_live *l)
 	       deadline(l) > rs_live_clock(l);
 }
 
+/* A completion that the application asked to be told of. */
+static void tell_event(struct rs_live *l)
+{
+	if (rs_nic_take_event(l->nic) && l->on_event)
+		l->on_event(l->event_arg);
+}
+
 /* The rings alone, which takes no time to speak of. */
 static bool drive_rings(struct rs_live *l, int64_t now_ns)
 {
@@ -155,8 +162,7 @@ static bool drive_rings(struct rs_live *l, int64_t now_ns)
 
 	if (any || !nothing_to_do(l))
 		act(l, now_ns);
-	if (rs_nic_take_event(l->nic) && l->on_event)
-		l->on_event(l->event_arg);
+	tell_event(l);
 	return any;
 }
 
@@ -174,8 +180,7 @@ static bool drive(struct rs_live *l, bool look, int64_t now_ns)
 	act(l, now_ns);
 	if (look)
 		judge_stream(l, any, data_before, now_ns);
-	if (rs_nic_take_event(l->nic) && l->on_event)
-		l->on_event(l->event_arg);
+	tell_event(l);
 	return any;
 }
 
@@ -235,8 +240,7 @@ void rs_live_kick(struct rs_live *l)
 	if (l->forked)
 		return;
 	rs_tx_run(l);
-	if (rs_nic_take_event(l->nic) && l->on_event)
-		l->on_event(l->event_arg);
+	tell_event(l);
 	if (l->tx.blocked || deadline(l) < l->sleeping_until) {
 		l->sleeping_until = deadline(l);
 		wake(l);

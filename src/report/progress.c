@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -60,14 +60,6 @@ void rs_progress_line(char *buf, size_t size, unsigned columns, double share, co
 	cut(buf, columns ? columns - 1 : 0);
 }
 
-static int64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 struct rs_progress *rs_progress_create(FILE *err, bool quiet)
 {
 	struct rs_progress *p = calloc(1, sizeof(*p));
@@ -77,7 +69,7 @@ struct rs_progress *rs_progress_create(FILE *err, bool quiet)
 		return NULL;
 	p->err = err;
 	p->shown = !quiet && fd >= 0 && isatty(fd);
-	rs_progress_begin(&p->pace, monotonic_ns());
+	rs_progress_begin(&p->pace, rs_clock_ns());
 	return p;
 }
 
@@ -86,7 +78,7 @@ void rs_progress_update(struct rs_progress *p, double share, const char *fmt, ..
 	char text[256], line[320];
 	va_list ap;
 
-	if (!p || !p->shown || !rs_progress_due(&p->pace, monotonic_ns()))
+	if (!p || !p->shown || !rs_progress_due(&p->pace, rs_clock_ns()))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
