@@ -51,15 +51,7 @@ for host in 127.0.0.1 ::1; do
 done
 
 [ -n "${RS_OWN_NET-}" ] && unshare -n true 2>/dev/null || skip "the rest: network namespaces cannot be made"
-unshare -n sleep 600 &
-peer=$!
-pids="$pids $peer"
-i=0
-until [ "$(readlink /proc/$peer/ns/net)" != "$(readlink /proc/self/ns/net)" ] || [ $i = 100 ]; do
-	i=$((i + 1))
-	sleep 0.05
-done
-in_server="nsenter -t $peer -n"
+peer_namespace
 ip link add dgram type veth peer name dgram netns $peer || skip "veth cannot be made"
 ip address add 10.79.0.2/24 dev dgram
 ip address add fd79::2/64 dev dgram nodad

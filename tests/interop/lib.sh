@@ -29,6 +29,19 @@ need() {
 	done
 }
 
+# A second namespace, named by a process that sleeps in it: $peer. $in_server runs a command there.
+peer_namespace() {
+	unshare -n sleep 600 &
+	peer=$!
+	pids="$pids $peer"
+	i=0
+	until [ "$(readlink /proc/$peer/ns/net)" != "$(readlink /proc/self/ns/net)" ] || [ $i = 100 ]; do
+		i=$((i + 1))
+		sleep 0.05
+	done
+	in_server="nsenter -t $peer -n"
+}
+
 limit=60 # seconds that a program may take
 port=$((20000 + $$ % 10000)) # below those that the kernel gives out
 

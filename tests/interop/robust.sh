@@ -49,15 +49,8 @@ echo "passed: come and go"
 
 [ -n "${RS_OWN_NET-}" ] && unshare -n true 2>/dev/null || skip "the rest: network namespaces cannot be made"
 # The peer is a second namespace, named by a process that sleeps in it.
-unshare -n sleep 600 &
-peer=$!
-pids=$peer
-i=0
-until [ "$(readlink /proc/$peer/ns/net)" != "$(readlink /proc/self/ns/net)" ] || [ $i = 100 ]; do
-	i=$((i + 1))
-	sleep 0.05
-done
-in_server="nsenter -t $peer -n" host=10.78.0.1 dev=rs_robust
+peer_namespace
+host=10.78.0.1 dev=rs_robust
 ip link add robust mtu 9000 type veth peer name robust netns $peer mtu 9000 || skip "veth cannot be made"
 ip address add 10.78.0.2/24 dev robust
 ip link set robust up

@@ -8,15 +8,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 need ibv_rc_pingpong ib_write_bw nsenter
 [ -n "${RS_OWN_NET-}" ] && unshare -n true 2>/dev/null || skip "network namespaces cannot be made"
 
-unshare -n sleep 600 &
-peer=$!
-pids=$peer
-i=0
-until [ "$(readlink /proc/$peer/ns/net)" != "$(readlink /proc/self/ns/net)" ] || [ $i = 100 ]; do
-	i=$((i + 1))
-	sleep 0.05
-done
-in_server="nsenter -t $peer -n" host=10.80.0.1 dev=rs_pair
+peer_namespace
+host=10.80.0.1 dev=rs_pair
 ip link add pair type veth peer name pair netns $peer || skip "veth cannot be made"
 ip address add 10.80.0.2/24 dev pair
 ip address add fd80::2/64 dev pair nodad
