@@ -1,10 +1,13 @@
 /*
  * What UDP sockets alone reach, as the limit of a RoCEv2 NIC in user space: a stream of segmented
  * sends (UDP_SEGMENT, UDP_GRO), and a ping-pong of small datagrams that spins. Nothing is computed
- * and nobody looks at the bytes.
+ * and nobody looks at the bytes; or, as WRITEs, a CRC-32 of them is computed, each message begins
+ * with a packet that is 16 bytes longer than the rest (a RETH) and therefore with a send of its
+ * own, and payloads lie apart from headers, in memory of the application's.
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <isa-l/crc.h>
 #include <netinet/udp.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -98,6 +101,103 @@ static uint8_t *memory(void)
 		die("malloc");
 	memset(bytes, 1, (size_t)SLOTS * SLOT);
 	return bytes;
+}
+
+enum { HEAD = 12, RETH = 16, TRAILER = 4, PIECES_MAX = 2 * SEGMENTS_MAX + 1, BURST = 16 };
+
+/* One send of a WRITE's packets: headers, a payload, the ICRC and the next packet's headers, and so
+ * on; payloads of up to 1024 bytes are copied between their headers, as pieces cost more. */
+struct part {
+	struct iovec iov[PIECES_MAX];
+	_Alignas(8) uint8_t control[CMSG_SPACE(sizeof(uint16_t))];
+	uint8_t heads[SEGMENTS_MAX][HEAD + RETH + TRAILER];
+	uint8_t copied[SLOT];
+};
+
+/* Returns the payload's bytes. */
+static size_t fill_part(struct part *p, struct mmsghdr *m, const uint8_t *payload, unsigned packets,
+			unsigned bytes, bool first)
+{
+	uint16_t segment = (uint16_t)(HEAD + bytes + TRAILER + (first ? RETH : 0));
+	struct cmsghdr *c = (struct cmsghdr *)(void *)p->control;
+	uint8_t *at = p->copied;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < packets; i++) {
+		size_t head = HEAD + (i || !first ? 0 : RETH);
+		uint32_t crc;
+
+		if (bytes <= 1024) {
+			memcpy(at + head, payload, bytes);
+			crc = crc32_gzip_refl(i, at + head, bytes);
+			memcpy(at + head + bytes, &crc, sizeof(crc));
+			at += head + bytes + TRAILER;
+		} else {
+			uint8_t *h = p->heads[i];
+
+			crc = crc32_gzip_refl(i, payload, bytes);
+			memcpy(h, &crc, sizeof(crc));
+			p->iov[n++] = (struct iovec){h, (i ? TRAILER : 0) + head};
+			p->iov[n++] = (struct iovec){(void *)(uintptr_t)payload, bytes};
+		}
+		payload += bytes;
+	}
+	p->iov[n] = n ? (struct iovec){p->heads[0], TRAILER}
+		      : (struct iovec){p->copied, (size_t)(at - p->copied)};
+	m->msg_hdr = (struct msghdr){.msg_iov = p->iov, .msg_iovlen = n + 1};
+	if (packets > 1) {
+		m->msg_hdr.msg_control = p->control;
+		m->msg_hdr.msg_controllen = sizeof(p->control);
+		c->cmsg_level = SOL_UDP;
+		c->cmsg_type = UDP_SEGMENT;
+		c->cmsg_len = CMSG_LEN(sizeof(segment));
+		memcpy(CMSG_DATA(c), &segment, sizeof(segment));
+	}
+	return (size_t)packets * bytes;
+}
+
+static void give(int fd, struct mmsghdr *m, unsigned n)
+{
+	for (unsigned sent = 0; sent < n;) {
+		int k = sendmmsg(fd, m + sent, n - sent, 0);
+
+		if (k < 0 && errno != ENOBUFS && errno != ECONNREFUSED)
+			die("sendmmsg");
+		sent += k > 0 ? (unsigned)k : 0;
+	}
+}
+
+/* WRITEs of so many bytes from one place, cut as an RC requester cuts them. */
+static void send_writes(const char *peer, int port, unsigned segment, double seconds, unsigned size)
+{
+	unsigned mtu = segment - HEAD - TRAILER, packets = size / mtu;
+	unsigned per = MESSAGE_MAX / segment < SEGMENTS_MAX ? MESSAGE_MAX / segment : SEGMENTS_MAX;
+	struct part *parts = malloc(sizeof(*parts) * BURST);
+	uint8_t *payload = malloc(size);
+	int fd = open_socket(port, peer);
+	struct mmsghdr m[BURST];
+	uint64_t bytes = 0;
+	double begin, used;
+
+	if (!parts || !payload)
+		die("malloc");
+	memset(payload, 1, size);
+	begin = now();
+	used = cpu();
+	for (unsigned n = 0, k = 0; now() - begin < seconds;) {
+		/* a second one beside the first where the rest then takes a send less */
+		unsigned lead = (packets - 1) % per == 1 ? 2 : 1;
+		unsigned left = packets - k, take = !k ? lead : left < per ? left : per;
+
+		bytes += fill_part(&parts[n], &m[n], payload + (size_t)k * mtu, take, mtu, !k);
+		k = take == left ? 0 : k + take;
+		if (++n == BURST) {
+			give(fd, m, n);
+			n = 0;
+		}
+	}
+	printf("sent %.3f Gb/s, cpu %.3f\n", (double)bytes * 8e-9 / (now() - begin),
+	       (cpu() - used) / (now() - begin));
 }
 
 static void send_stream(const char *peer, int port, unsigned segment, double seconds)
@@ -213,7 +313,10 @@ static void ping(const char *peer, int port)
 
 int main(int argc, char **argv)
 {
-	if (argc == 6 && !strcmp(argv[1], "send"))
+	if (argc == 7 && !strcmp(argv[1], "send"))
+		send_writes(argv[2], atoi(argv[3]), (unsigned)atoi(argv[4]), atof(argv[5]),
+			    (unsigned)atoi(argv[6]));
+	else if (argc == 6 && !strcmp(argv[1], "send"))
 		send_stream(argv[2], atoi(argv[3]), (unsigned)atoi(argv[4]), atof(argv[5]));
 	else if (argc == 3 && !strcmp(argv[1], "receive"))
 		receive_stream(atoi(argv[2]));
@@ -222,8 +325,9 @@ int main(int argc, char **argv)
 	else if (argc == 4 && !strcmp(argv[1], "ping"))
 		ping(argv[2], atoi(argv[3]));
 	else {
-		fprintf(stderr, "usage: udp send ADDRESS PORT SEGMENT SECONDS | udp receive PORT |"
-				" udp pong PORT | udp ping ADDRESS PORT\n");
+		fprintf(stderr,
+			"usage: udp send ADDRESS PORT SEGMENT SECONDS [SIZE] | udp receive PORT |"
+			" udp pong PORT | udp ping ADDRESS PORT\n");
 		return 2;
 	}
 	return 0;

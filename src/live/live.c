@@ -44,14 +44,17 @@ static void after_fork_child(void)
 	pthread_mutex_init(&all_lock, NULL);
 }
 
-/* What was received is acknowledged, though the program ends without closing its devices. */
+/* What was received is acknowledged and what was posted sent, though the program ends without
+ * closing its devices. */
 static void at_exit(void)
 {
 	pthread_mutex_lock(&all_lock);
 	for (struct rs_live *l = all; l; l = l->next) {
 		if (pthread_mutex_trylock(&l->lock))
 			continue; /* whoever drives it sees to it, or was stopped while it did */
-		rs_tx_flush_acks(l);
+		l->tx.urgent = true;
+		if (!l->forked)
+			rs_tx_run(l);
 		pthread_mutex_unlock(&l->lock);
 	}
 	pthread_mutex_unlock(&all_lock);

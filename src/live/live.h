@@ -87,6 +87,8 @@ void rs_live_rest(struct rs_live *l);
 void rs_live_polled(struct rs_live *l);
 /* Locked: send what a post made ready, and see that the thread wakes for its timers. */
 void rs_live_kick(struct rs_live *l);
+/* The same where the application asked to be told of a completion: it may poll no more. */
+void rs_live_awaited(struct rs_live *l);
 /* The same after posts to a queue pair of RC, or XRC's initiator. While much is on its way to its
  * peer and the application polls, what was posted waits for the next poll: sends go in batches. */
 void rs_live_posted(struct rs_live *l, struct rs_qp *qp);

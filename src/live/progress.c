@@ -1,12 +1,13 @@
 /*
- * Who drives the engine: the application as it polls, else a thread that sleeps in epoll. While the
- * application polls, the thread looks only now and then whether it still does: being woken for each
- * packet would take the core and the lock from it.
+ * Who drives the engine: the application as it polls, else a thread that sleeps in ppoll(), which
+ * leaves nothing at the sockets while it does not sleep (a set of epoll's is told of each datagram,
+ * by who sends it). While the application polls, the thread looks only now and then whether it
+ * still does: being woken for each packet would take the core and the lock from it.
  */
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -17,17 +18,22 @@
 enum {
 	POLLING_NS = 100 * 1000,     /* the application polled so lately: it drives */
 	ACTIVE_NS = 5 * 1000 * 1000, /* or now and then: it may be about to answer */
-	LOOK_NS = 500 * 1000,        /* how often the thread looks whether it still does */
+	/* How often the thread looks whether it still does: after a share of the time that it did,
+	 * as each look takes a core some 20 us from it. */
+	LOOK_NS = 500 * 1000,
+	LOOK_MAX_NS = 2 * 1000 * 1000,
+	LOOK_SHARE = 32,
 	/* A packet that waited for the end of a nap: the application polls now and then, but spins
 	 * on its memory (ib_write_lat). Then the thread does not nap for so long. */
 	WATCH_NS = 100 * 1000 * 1000,
-	/* Unless it turns out that it polled this shortly before, so many times in a row: the
-	 * thread only took the core from it. */
+	/* Unless it turns out that it polled this shortly before, or does so now, or nothing was
+	 * there, so many times in a row: the thread only took the core from it. */
 	SHORTLY_NS = 10 * 1000,
 	NEEDLESS_MAX = 4,
 	SPIN_NS = 20 * 1000,   /* a poll in vain for so long: the peer may want the core */
 	SLEEP_NS = 1000000000, /* longest sleep */
 	STRAY_NS = 20 * 1000,  /* packets that landed in another process are few */
+	STRAY_MAX_NS = 200 * 1000,
 	/* A stream: so much in blocks with no longer gaps, and how long it is left to gather. */
 	STREAM_BYTES = 512 << 10,
 	STREAM_GAP_NS = 400 * 1000,
@@ -37,6 +43,7 @@ enum {
 	RING_LOOK_NS = 30 * 1000,
 	RING_SPIN_NS = 50 * 1000,
 	DEFER_BYTES = 256 << 10, /* on their way: a post may wait for the next poll */
+	DEFER_POSTS = 8,         /* in a row without one: so may those that follow */
 	/* On their way for longer than a short sleep takes, however much it oversleeps. */
 	REST_BYTES = 1536 << 10,
 	REST_NS = 20 * 1000,
@@ -97,7 +104,11 @@ void rs_progress_rouse(struct rs_live *l)
 /* The thread sees to ACKs that wait, if the application does not come back. */
 static void watch_acks(struct rs_live *l)
 {
-	if (!l->polling || !l->tx.acks || l->tx.acks_since + RS_ACK_HOLD >= l->sleeping_until)
+	if (!l->tx.acks)
+		return;
+	atomic_store_explicit(&l->held, true, memory_order_relaxed);
+	if (!l->polling || l->tx.acks_since + RS_ACK_HOLD >= l->sleeping_until ||
+	    atomic_load(&l->naps))
 		return;
 	l->sleeping_until = l->tx.acks_since + RS_ACK_HOLD;
 	wake(l);
@@ -125,7 +136,8 @@ static bool receive(struct rs_live *l, int64_t now_ns)
 	enum rs_rx_found found = rs_rx_run(l);
 	bool any = found != RS_RX_NONE;
 
-	if (now_ns - l->stray_ns > STRAY_NS) {
+	/* what came is seen to first */
+	if (now_ns - l->stray_ns > (any ? STRAY_MAX_NS : STRAY_NS)) {
 		l->stray_ns = now_ns;
 		any |= rs_rx_strays(l);
 	}
@@ -197,6 +209,7 @@ bool rs_live_progress(struct rs_live *l)
 	bool look = now >= l->pause_until;
 
 	atomic_store_explicit(&l->polled_ns, now, memory_order_relaxed);
+	l->posts = 0;
 	l->polling = true;
 	if (drive(l, look, now)) {
 		l->received_ns = now;
@@ -232,6 +245,7 @@ void rs_progress_sent(struct rs_live *l, rs_time now)
 
 void rs_live_polled(struct rs_live *l)
 {
+	l->posts = 0;
 	atomic_store_explicit(&l->polled_ns, rs_live_ns(), memory_order_relaxed);
 }
 
@@ -243,8 +257,17 @@ void rs_live_kick(struct rs_live *l)
 	tell_event(l);
 	if (l->tx.blocked || deadline(l) < l->sleeping_until) {
 		l->sleeping_until = deadline(l);
-		wake(l);
+		/* Who naps looks at the deadline when it wakes. */
+		if (!atomic_load(&l->naps))
+			wake(l);
 	}
+}
+
+void rs_live_awaited(struct rs_live *l)
+{
+	rs_live_kick(l);
+	if (atomic_load(&l->naps))
+		wake(l);
 }
 
 static bool application_polls(struct rs_live *l)
@@ -257,17 +280,21 @@ void rs_live_posted(struct rs_live *l, struct rs_qp *qp)
 	if (l->forked)
 		return;
 	/* An ACK of what flies, or the thread's next look, brings a drive if no poll does. */
-	if (rs_flight_join(l, qp) < DEFER_BYTES || !application_polls(l))
+	l->deferred = (rs_flight_join(l, qp) >= DEFER_BYTES ||
+		       (++l->posts >= DEFER_POSTS && atomic_load(&l->naps))) &&
+		      application_polls(l);
+	if (!l->deferred)
 		rs_live_kick(l);
 }
 
 /* Wait for a datagram, room to send, a kick or a deadline. */
 static void wait_events(struct rs_live *l)
 {
-	struct epoll_event events[4];
+	struct pollfd f[] = {{.fd = l->udp, .events = POLLIN},
+			     {.fd = l->stray, .events = POLLIN},
+			     {.fd = l->wake, .events = POLLIN}};
 	struct timespec ts;
 	int64_t ns = SLEEP_NS;
-	bool blocked;
 	uint64_t kicks;
 
 	rs_live_lock(l);
@@ -278,26 +305,21 @@ static void wait_events(struct rs_live *l)
 		ns = RS_ACK_HOLD / RS_NS;
 		l->sleeping_until = rs_live_now(l) + RS_ACK_HOLD;
 	}
-	blocked = l->tx.blocked;
+	if (l->tx.blocked)
+		f[0].events |= POLLOUT;
 	atomic_store(&l->sleeps, true);
-	if (!rs_shm_sleep(l))
+	if (!rs_shm_sleep(l) || l->deferred)
 		ns = 0;
 	rs_live_unlock(l);
 	if (ns < 0)
 		ns = 0;
 	ts = (struct timespec){ns / 1000000000, ns % 1000000000};
-	if (blocked) {
-		struct epoll_event out = {.events = EPOLLIN | EPOLLOUT, .data.fd = l->udp};
-
-		epoll_ctl(l->epoll, EPOLL_CTL_MOD, l->udp, &out);
+	/* EINVAL: the process may have fewer descriptors than these from now on (RLIMIT_NOFILE) */
+	if (ppoll(f, sizeof(f) / sizeof(f[0]), &ts, NULL) < 0 && errno != EINTR) {
+		ts = (struct timespec){0, ns < LOOK_NS ? ns : LOOK_NS};
+		nanosleep(&ts, NULL);
 	}
-	epoll_pwait2(l->epoll, events, 4, &ts, NULL);
 	atomic_store(&l->sleeps, false);
-	if (blocked) {
-		struct epoll_event in = {.events = EPOLLIN, .data.fd = l->udp};
-
-		epoll_ctl(l->epoll, EPOLL_CTL_MOD, l->udp, &in);
-	}
 	if (read(l->wake, &kicks, sizeof(kicks)) < 0 && errno != EAGAIN)
 		return;
 }
@@ -319,9 +341,33 @@ static bool mind_rings(struct rs_live *l)
 	return rs_shm_heard_within(l, now, RING_SPIN_NS);
 }
 
+/* As long as the application polled already allows, unless ACKs may wait for its next poll. */
+static int64_t nap_ns(struct rs_live *l, int64_t since)
+{
+	int64_t ns = (rs_clock_ns() - since) / LOOK_SHARE;
+
+	if (atomic_exchange(&l->held, false) || ns < LOOK_NS)
+		return LOOK_NS;
+	return ns < LOOK_MAX_NS ? ns : LOOK_MAX_NS;
+}
+
+/* While the application polls: true when it still does. */
+static bool nap(struct rs_live *l, int64_t since)
+{
+	struct pollfd woken = {.fd = l->wake, .events = POLLIN};
+	struct timespec look = {0, nap_ns(l, since)};
+	uint64_t kicks;
+
+	atomic_store(&l->naps, true);
+	if (ppoll(&woken, 1, &look, NULL) < 0 && errno != EINTR)
+		nanosleep(&look, NULL); /* see wait_events() */
+	atomic_store(&l->naps, false);
+	return read(l->wake, &kicks, sizeof(kicks)) < 0 && application_polls(l);
+}
+
 static void *thread(void *arg)
 {
-	static const struct timespec look = {0, LOOK_NS}, shortly = {0, SHORTLY_NS};
+	static const struct timespec shortly = {0, SHORTLY_NS};
 	struct rs_live *l = arg;
 	int64_t watch_until = 0;
 	unsigned needless = 0;
@@ -331,24 +377,32 @@ static void *thread(void *arg)
 		struct timespec pause = {0, 0};
 		bool napped = false;
 
-		while (application_polls(l) && rs_clock_ns() >= watch_until) {
+		if (application_polls(l) && rs_clock_ns() >= watch_until) {
+			int64_t since = rs_clock_ns();
+
 			napped = true;
-			nanosleep(&look, NULL);
+			while (nap(l, since))
+				;
 		}
 		if (!napped && polled_within(l, rs_clock_ns(), SHORTLY_NS)) {
-			if (++needless == NEEDLESS_MAX)
+			if (++needless >= NEEDLESS_MAX)
 				watch_until = 0;
 			nanosleep(&shortly, NULL);
 			continue;
 		}
-		needless = 0;
 		/* In the way of an application that polls, and beaten to it: nothing to do here. */
+		needless++;
 		if (pthread_mutex_trylock(&l->lock) == 0) {
-			if (drive(l, true, rs_clock_ns()) && napped)
-				watch_until = rs_clock_ns() + WATCH_NS;
+			if (drive(l, true, rs_clock_ns())) {
+				needless = 0;
+				if (napped)
+					watch_until = rs_clock_ns() + WATCH_NS;
+			}
 			pause.tv_nsec = l->pause_until - rs_clock_ns();
 			rs_live_unlock(l);
 		}
+		if (needless >= NEEDLESS_MAX)
+			watch_until = 0;
 		if (pause.tv_nsec > 0)
 			nanosleep(&pause, NULL);
 		else if (!mind_rings(l))
@@ -357,22 +411,13 @@ static void *thread(void *arg)
 	return NULL;
 }
 
-static int watch(struct rs_live *l, int fd)
-{
-	struct epoll_event in = {.events = EPOLLIN, .data.fd = fd};
-
-	return epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &in) ? -errno : 0;
-}
-
 int rs_progress_start(struct rs_live *l)
 {
 	sigset_t every, old;
 	int err;
 
-	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	l->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (l->epoll < 0 || l->wake < 0 || watch(l, l->udp) || watch(l, l->stray) ||
-	    watch(l, l->wake))
+	if (l->wake < 0)
 		return -errno;
 	l->sleeping_until = RS_NEVER;
 	/* Signals are the program's: none of its handlers runs on this thread. */
@@ -390,6 +435,5 @@ void rs_progress_stop(struct rs_live *l)
 		wake(l);
 		pthread_join(l->thread, NULL);
 	}
-	close(l->epoll);
 	close(l->wake);
 }

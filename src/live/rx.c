@@ -281,6 +281,19 @@ static unsigned wanted(const struct rs_rx *rx)
 	return rx->in_a_row >= RS_RX_SINGLY ? RS_RX_BATCH : 1;
 }
 
+/* A call that takes one message has less to read of what it is given. */
+static int take_messages(struct rs_live *l, unsigned want)
+{
+	struct mmsghdr *m = l->rx.msg;
+	ssize_t n;
+
+	if (want > 1)
+		return recvmmsg(l->udp, m, want, MSG_DONTWAIT, NULL);
+	n = recvmsg(l->udp, &m->msg_hdr, MSG_DONTWAIT);
+	m->msg_len = n < 0 ? 0 : (unsigned)n;
+	return n < 0 ? -1 : 1;
+}
+
 enum rs_rx_found rs_rx_run(struct rs_live *l)
 {
 	struct rs_rx *rx = &l->rx;
@@ -296,7 +309,7 @@ enum rs_rx_found rs_rx_run(struct rs_live *l)
 						     .msg_control = rx->control[i],
 						     .msg_controllen = sizeof(rx->control[i])};
 	}
-	n = recvmmsg(l->udp, rx->msg, want, MSG_DONTWAIT, NULL);
+	n = take_messages(l, want);
 	l->counters.rx_calls++;
 	if (n <= 0) {
 		rx->in_a_row = 0;

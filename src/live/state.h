@@ -149,7 +149,7 @@ struct rs_live {
 	struct rs_registry *registry;
 	unsigned slot;
 	uint32_t first_qpn;
-	int udp, stray, epoll, wake; /* file descriptors */
+	int udp, stray, wake; /* file descriptors */
 	struct rs_group {
 		uint8_t gid[16];
 		uint32_t endpoint, refs;
@@ -175,6 +175,8 @@ struct rs_live {
 	rs_time port_free;         /* when the port has sent what was given to it */
 	rs_time sleeping_until;    /* of the thread */
 	_Atomic bool sleeps;       /* the thread does, and must be told of what rings bring */
+	_Atomic bool held;         /* ACKs were, since its last nap began */
+	_Atomic bool naps;         /* it leaves the engine to an application that polls */
 	_Atomic int64_t polled_ns; /* when the application last drove the engine */
 	pthread_t thread;
 	int64_t received_ns; /* when the application's poll last found something */
@@ -185,6 +187,8 @@ struct rs_live {
 	int64_t bulk_ns, pause_until;
 	bool more;         /* the last look left some in the socket */
 	bool polling;      /* the application drives */
+	unsigned posts;    /* since it last did, or polled */
+	bool deferred;     /* some of them wait for the next look */
 	_Atomic bool rest; /* after a poll in vain: it may sleep a little */
 	_Atomic bool stop;
 	bool forked;          /* this is a copy in a child: the parent has the sockets */

@@ -253,7 +253,7 @@ void rs_tx_run(struct rs_live *l)
 
 void rs_tx_run_at(struct rs_live *l, rs_time clock)
 {
-	l->tx.carried = false;
+	l->tx.carried = l->deferred = false;
 	run(l, clock);
 	if (!l->tx.blocked)
 		rs_loose_flushed(l, rs_time_max(clock, l->floor));

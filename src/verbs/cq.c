@@ -110,7 +110,7 @@ int rs_v_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 
 	rs_vctx_lock(c);
 	rs_cq_arm(rs_vcq(cq)->cq, solicited_only);
-	rs_live_kick(c->live);
+	rs_live_awaited(c->live);
 	rs_vctx_unlock(c);
 	return 0;
 }
