@@ -189,6 +189,7 @@ bool rs_tx_encode(struct rs_live *l, struct rs_packet *p)
 			write_referred(t, r, p, head, crc);
 	}
 	t->packets++;
+	t->load += n;
 	r->count++;
 	r->bytes += n;
 	return r->count == 1;

@@ -43,7 +43,6 @@ enum {
 	RING_LOOK_NS = 30 * 1000,
 	RING_SPIN_NS = 50 * 1000,
 	DEFER_BYTES = 256 << 10, /* on their way: a post may wait for the next poll */
-	DEFER_POSTS = 8,         /* in a row without one: so may those that follow */
 	/* On their way for longer than a short sleep takes, however much it oversleeps. */
 	REST_BYTES = 1536 << 10,
 	REST_NS = 20 * 1000,
@@ -156,7 +155,7 @@ static bool nothing_to_do(const struct rs_live *l)
 {
 	const struct rs_tx *t = &l->tx;
 
-	return !t->acks && !t->runs && !t->blocked && !l->flight.charged &&
+	return !t->acks && !t->runs && !t->blocked && !l->deferred && !l->flight.charged &&
 	       deadline(l) > rs_live_clock(l);
 }
 
@@ -209,7 +208,6 @@ bool rs_live_progress(struct rs_live *l)
 	bool look = now >= l->pause_until;
 
 	atomic_store_explicit(&l->polled_ns, now, memory_order_relaxed);
-	l->posts = 0;
 	l->polling = true;
 	if (drive(l, look, now)) {
 		l->received_ns = now;
@@ -245,7 +243,6 @@ void rs_progress_sent(struct rs_live *l, rs_time now)
 
 void rs_live_polled(struct rs_live *l)
 {
-	l->posts = 0;
 	atomic_store_explicit(&l->polled_ns, rs_live_ns(), memory_order_relaxed);
 }
 
@@ -280,9 +277,7 @@ void rs_live_posted(struct rs_live *l, struct rs_qp *qp)
 	if (l->forked)
 		return;
 	/* An ACK of what flies, or the thread's next look, brings a drive if no poll does. */
-	l->deferred = (rs_flight_join(l, qp) >= DEFER_BYTES ||
-		       (++l->posts >= DEFER_POSTS && atomic_load(&l->naps))) &&
-		      application_polls(l);
+	l->deferred = rs_flight_join(l, qp) >= DEFER_BYTES && application_polls(l);
 	if (!l->deferred)
 		rs_live_kick(l);
 }
@@ -341,7 +336,7 @@ static bool mind_rings(struct rs_live *l)
 	return rs_shm_heard_within(l, now, RING_SPIN_NS);
 }
 
-/* As long as the application polled already allows, unless ACKs may wait for its next poll. */
+/* As long as the application polled already allows, unless something may wait for its next poll. */
 static int64_t nap_ns(struct rs_live *l, int64_t since)
 {
 	int64_t ns = (rs_clock_ns() - since) / LOOK_SHARE;

@@ -17,7 +17,8 @@
 #include "wire/frame.h"
 
 enum {
-	RS_TX_BATCH = 128,  /* packets encoded before they are handed to the kernel */
+	RS_TX_BATCH = 256, /* packets encoded before they are handed to the kernel, at most; */
+	RS_TX_ENOUGH = 240 << 10, /* or bytes, where a send ends */
 	RS_TX_SLOT = 4352,  /* bytes of one: headers of 62, payload 4096, extended headers, ICRC */
 	RS_TX_RUN_MAX = 64, /* segments of one send: Linux's UDP_MAX_SEGMENTS before 6.13 */
 	RS_TX_RUN_BYTES = 65000, /* the kernel takes 65,507 */
@@ -92,7 +93,7 @@ struct rs_icrc_cache {
  * to them and to the payloads that are not copied. */
 struct rs_tx {
 	uint8_t *bytes, *spare;
-	size_t used;
+	size_t used, load; /* of bytes; of all pieces */
 	struct iovec piece[3 * RS_TX_BATCH];
 	struct rs_run run[RS_TX_BATCH];
 	struct rs_packet *ack[RS_TX_ACKS];
@@ -187,8 +188,7 @@ struct rs_live {
 	int64_t bulk_ns, pause_until;
 	bool more;         /* the last look left some in the socket */
 	bool polling;      /* the application drives */
-	unsigned posts;    /* since it last did, or polled */
-	bool deferred;     /* some of them wait for the next look */
+	bool deferred;     /* what it posted waits for the next look */
 	_Atomic bool rest; /* after a poll in vain: it may sleep a little */
 	_Atomic bool stop;
 	bool forked;          /* this is a copy in a child: the parent has the sockets */

@@ -119,7 +119,7 @@ static bool flush(struct rs_live *l)
 		l->counters.tx_datagrams += (unsigned)n;
 	}
 	t->packets = t->pieces = t->runs = t->runs_sent = 0;
-	t->used = 0;
+	t->used = t->load = 0;
 	t->settled = false;
 	return true;
 }
@@ -210,6 +210,16 @@ void rs_tx_flush_acks(struct rs_live *l)
 	rs_tx_run(l);
 }
 
+/* Much is in the batch, and its last send full: the caches hold what the kernel is to copy, and no
+ * send is cut short. */
+static bool is_enough(const struct rs_tx *t)
+{
+	const struct rs_run *r = t->runs ? &t->run[t->runs - 1] : NULL;
+
+	return t->load >= RS_TX_ENOUGH &&
+	       (r->count == RS_TX_RUN_MAX || r->bytes + r->segment > RS_TX_RUN_BYTES);
+}
+
 static void run(struct rs_live *l, rs_time clock)
 {
 	struct rs_tx *t = &l->tx;
@@ -226,8 +236,8 @@ static void run(struct rs_live *l, rs_time clock)
 		}
 		ahead = clock + AHEAD;
 		now = rs_time_max(clock, l->floor);
-		while (t->packets + t->acks < RS_TX_BATCH && !port_busy(l, ahead) &&
-		       !rs_shm_blocked(l, now)) {
+		while (t->packets + t->acks < RS_TX_BATCH && !is_enough(t) &&
+		       !port_busy(l, ahead) && !rs_shm_blocked(l, now)) {
 			struct rs_packet *p = rs_nic_tx(l->nic, 0, now, &l->tx_again);
 
 			if (!p && l->tx_again <= ahead) {

@@ -26,6 +26,7 @@ enum { BYTES = 4096, DEPTH = 16 };
 struct pair {
 	struct ibv_context *c;
 	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;
 	struct ibv_mr *mr;
@@ -91,7 +92,8 @@ static void start(struct pair *p, int cqe, bool srq, uint8_t rnr_retry)
 	memset(p, 0, sizeof(*p));
 	p->c = open_first();
 	p->pd = ibv_alloc_pd(p->c);
-	p->cq = ibv_create_cq(p->c, cqe, NULL, NULL, 0);
+	CHECK(p->channel = ibv_create_comp_channel(p->c));
+	p->cq = ibv_create_cq(p->c, cqe, NULL, p->channel, 0);
 	p->srq = srq ? ibv_create_srq(p->pd, &s) : NULL;
 	p->memory = calloc(1, BYTES);
 	p->mr = ibv_reg_mr(p->pd, p->memory, BYTES,
@@ -107,7 +109,8 @@ static void end(struct pair *p)
 {
 	CHECK(!ibv_destroy_qp(p->qp[0]) && !ibv_destroy_qp(p->qp[1]));
 	CHECK(!p->srq || !ibv_destroy_srq(p->srq));
-	CHECK(!ibv_destroy_cq(p->cq) && !ibv_dereg_mr(p->mr) && !ibv_dealloc_pd(p->pd));
+	CHECK(!ibv_destroy_cq(p->cq) && !ibv_destroy_comp_channel(p->channel));
+	CHECK(!ibv_dereg_mr(p->mr) && !ibv_dealloc_pd(p->pd));
 	CHECK(!ibv_close_device(p->c));
 	free(p->memory);
 }
@@ -154,9 +157,9 @@ static void write_some(struct pair *p, int n)
 	}
 }
 
-/* AddressSanitizer of GCC 12 and clang 14 does not hold its allocator's locks over a fork: a child of
- * a process whose other thread was just allocating hangs in malloc(). A device's thread allocates as
- * it starts, within the sanitizer, and not again. */
+/* AddressSanitizer of GCC 12 and clang 14 does not hold its allocator's locks over a fork: a child
+ * of a process whose other thread was just allocating hangs in malloc(). A device's thread
+ * allocates as it starts, within the sanitizer, and not again. */
 static void let_thread_start(void)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -256,12 +259,52 @@ static void no_memory(void)
 	end(&p);
 }
 
+/* What is posted goes, though the program polls no more, or finds what it waits for each time that
+ * it does: then it never polls in vain. */
+static void posts(void)
+{
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	struct pair p;
+	void *user;
+
+	start(&p, 64, false, 7);
+	write_some(&p, 1000); /* long enough for the device's thread to leave it to these polls */
+	for (int i = 0; i < DEPTH; i++) {
+		struct ibv_sge s = {(uintptr_t)p.memory, 1, p.mr->lkey};
+		struct ibv_send_wr wr = {.sg_list = &s, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
+		struct ibv_send_wr *bad;
+
+		p.memory[0] = 1;
+		wr.wr.rdma.remote_addr = (uintptr_t)p.memory + BYTES / 2 + 64 + (unsigned)i;
+		wr.wr.rdma.rkey = p.mr->rkey;
+		CHECK(!ibv_post_send(p.qp[0], &wr, &bad));
+	}
+	for (int i = 0; i < 1000 && !((volatile char *)p.memory)[BYTES / 2 + 64 + DEPTH - 1]; i++)
+		usleep(1000);
+	CHECK(((volatile char *)p.memory)[BYTES / 2 + 64 + DEPTH - 1] == 1);
+	for (int i = 0; i < DEPTH; i++)
+		CHECK(next(&p) == IBV_WC_SUCCESS);
+	for (int i = 0; i < 10 * DEPTH; i++) {
+		CHECK(!ibv_req_notify_cq(p.cq, 0));
+		post(&p, IBV_WR_RDMA_WRITE, 1);
+		CHECK(!ibv_get_cq_event(p.channel, &cq, &user));
+		ibv_ack_cq_events(cq, 1);
+		CHECK(ibv_poll_cq(p.cq, 1, &wc) == 1 && wc.status == IBV_WC_SUCCESS);
+	}
+	end(&p);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} tests[] = {{"fork", forks}, {"cq", cq_overrun}, {"srq", srq_dry}, {"memory", no_memory}};
+	} tests[] = {{"fork", forks},
+		     {"cq", cq_overrun},
+		     {"srq", srq_dry},
+		     {"memory", no_memory},
+		     {"posts", posts}};
 
 	alarm(60);
 	for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)

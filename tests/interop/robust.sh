@@ -1,8 +1,9 @@
 #!/bin/sh
 # Accidents, and what becomes of programs in them (docs/run.md lists the outcomes): a fork, queues run
-# over and dry, no memory, processes that come and go, an interface down and up, an MTU that changes
-# under traffic. No hang, nothing left behind. (kill -9 is exec.sh's.) A second argument is the option
-# by which the libraries were built with a sanitizer: then what a program does to itself alone.
+# over and dry, posts behind which no poll comes, no memory, processes that come and go, an interface
+# down and up, an MTU that changes under traffic. No hang, nothing left behind. (kill -9 is exec.sh's.)
+# A second argument is the option by which the libraries were built with a sanitizer: then what a
+# program does to itself alone.
 set -eu
 ripstop=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,7 +17,7 @@ fail() {
 }
 
 cc -O1 -Wall ${2-} -o "$tmp/robust" "$here/robust.c" -libverbs
-for test in fork cq srq $([ -n "${2-}" ] || echo memory); do # a sanitizer needs much address space
+for test in fork cq srq posts $([ -n "${2-}" ] || echo memory); do # a sanitizer needs much address space
 	timeout 70 "$ripstop" exec --dev d=lo -- "$tmp/robust" $test >"$tmp/out" 2>&1 ||
 		fail "$test: status $?: $(cat "$tmp/out")"
 	echo "passed: $test"
