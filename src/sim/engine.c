@@ -170,7 +170,8 @@ static void fetch_packets(const struct rs_sim *s, const struct sim_node *n)
 	for (uint32_t i = 0; i < n->n_ports; i++) {
 		if (!n->in[i] || sim_link_idle(n->in[i]))
 			continue;
-		sim_link_fetch_first(s, n->in[i], LOOK);
+		for (unsigned k = 0; k < LOOK; k++)
+			sim_link_fetch(s, n->in[i], k);
 		rs_switch_prefetch_waiting(n->sw, i);
 	}
 }
@@ -275,6 +276,7 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 	*l = (struct sim_link){
 		.from_node = from,
 		.to_node = to,
+		.to_port = to_port,
 		.to_slot = to_switch ? to_port * SLOTS_SWITCH_PORT + SLOT_ARRIVAL
 				     : sim_host_arrival_slot(to_port),
 		.pace = rs_pace_of(fl->rate),

@@ -49,6 +49,7 @@ struct sim_link {
 	uint32_t from_node;
 	int capture; /* interface of the capture; -1 none */
 	/* seldom */
+	uint32_t to_port;
 	struct rs_random random;
 } __attribute__((aligned(64)));
 
@@ -149,14 +150,6 @@ static inline struct rs_packet *sim_link_head(const struct rs_sim *s, const stru
 static inline void sim_link_fetch(const struct rs_sim *s, const struct sim_link *l, uint32_t places)
 {
 	__builtin_prefetch(rs_pool_at(&s->pool, sim_link_flight(l, l->head + places)->packet));
-}
-
-/* The same for the first n of a link that is about to be taken from; NULL: there is none. */
-static inline void sim_link_fetch_first(const struct rs_sim *s, const struct sim_link *l,
-					unsigned n)
-{
-	for (unsigned k = 0; l && !sim_link_idle(l) && k < n; k++)
-		sim_link_fetch(s, l, k);
 }
 
 /* Takes the head, which arrives at `now`, off a link: when the next arrives. */

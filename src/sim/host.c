@@ -438,7 +438,8 @@ static void fetch_flights(const struct rs_sim *s, const struct sim_node *n)
 static void fetch_packets(const struct rs_sim *s, const struct sim_node *n)
 {
 	for (uint32_t i = 0; i < n->n_ports; i++)
-		sim_link_fetch_first(s, n->in[i], LOOK);
+		for (unsigned k = 0; n->in[i] && !sim_link_idle(n->in[i]) && k < LOOK; k++)
+			sim_link_fetch(s, n->in[i], k);
 }
 
 void sim_host_fetch(const struct rs_sim *s, const struct sim_node *n, unsigned step)

@@ -120,9 +120,7 @@ static int cut(struct rs_sim *s, struct sim_link *near)
 		return -ENOMEM;
 	*far = *near;
 	near->far = far;
-	for (uint32_t p = 0; p < to->n_ports; p++)
-		if (to->in[p] == near)
-			to->in[p] = far;
+	to->in[near->to_port] = far;
 	return 0;
 }
 
