@@ -22,6 +22,13 @@ struct rs_sim_ideal {
 	bool no_cc;    /* senders at line rate */
 	bool placed; /* flows are dealt over equal-cost paths by destination: no collisions in rings
 		      */
+	bool no_drops;    /* buffers without end, but pauses as they are */
+	bool in_order;    /* a packet that overtakes another costs nothing: receivers take any order */
+	bool host_links;  /* inside hosts: links of no width, limits as they are */
+	bool host_limits; /* inside hosts: outstanding reads, credits and tags without end */
+	bool receiver;    /* hosts take what arrives at once; what they send is as it is */
+	bool alone;       /* only job `only` runs */
+	uint32_t only;
 };
 
 struct rs_sim_options {
@@ -54,6 +61,7 @@ struct rs_sim_rate {
 	uint32_t flow;
 };
 
+enum { RS_SIM_PLACES = 64 };
 enum { RS_SIM_RATES_MAX = 1 << 22 }; /* samples a host; later ones are left out */
 
 struct rs_sim_job {
@@ -73,10 +81,62 @@ struct rs_sim_counters {
 	uint64_t data_packets, ack_packets, packet_hops, ack_hops, pfc_hops, events;
 	uint64_t drops, link_losses, ecn_marked, cnps, pauses, nic_pauses, retransmits;
 	uint64_t timeouts, naks, rnr_naks, nic_drops;
+	uint64_t reordered; /* of retransmits: nothing was lost, packets came out of order */
 	uint64_t data_marked;	    /* marked data packets that arrived */
 	uint64_t cc_cuts, cc_increases; /* by congestion control */
 	uint64_t max_buffer, max_queue;
 	rs_time paused; /* port-time under PFC, summed */
+};
+
+/* Why a packet was dropped. */
+enum rs_drop_why {
+	RS_DROP_LOSSY,    /* of a class without PFC, beyond its share of the buffer */
+	RS_DROP_HEADROOM, /* of a class with PFC: what came after the PAUSE found no room */
+	RS_DROP_LIMIT,    /* the egress queue's limit */
+	RS_DROP_WATCHDOG, /* the PFC watchdog emptied a queue that was paused for too long */
+	RS_DROP_NO_ROUTE,
+	RS_DROP_NIC,      /* a NIC's receive buffer */
+	RS_DROP_LINK,     /* a link lost it: bit errors */
+	RS_DROPS_WHY
+};
+
+/* Packets dropped at one place for one reason, those with most packets first. */
+struct rs_sim_drop {
+	char place[64];    /* the port that it came in by ("leaf0 port 3, from h3"), the NIC, the link */
+	uint32_t node;     /* switch; RS_SIM_NO_SWITCH: a NIC or a link */
+	uint32_t port;     /* of the switch, where it came in; an endpoint for a NIC */
+	uint8_t tc, dscp;  /* of the packets; dscp: of the latest */
+	enum rs_drop_why why;
+	uint64_t packets;
+};
+#define RS_SIM_NO_SWITCH UINT32_MAX
+
+/* Who paused whom: a port that sent PAUSE, to which port, since what waited for. Longest first. */
+struct rs_sim_pause {
+	char by[64], held[64]; /* ends of a link: "leaf0 port 3", "h3/nic0" */
+	char for_[64];	       /* what by's packets waited for most: an egress, "memory" of a host */
+	char root[64];         /* the head of the tree that this belongs to, found by following for_ */
+	uint8_t tc;
+	uint64_t pauses;       /* frames */
+	rs_time time;          /* held was held, in all */
+};
+
+/* A circle of ports that wait for each other (PFC deadlock), in order; none: n is 0. */
+struct rs_sim_deadlock {
+	rs_time since; /* the circle was closed */
+	uint8_t tc;
+	uint32_t n;
+	struct {
+		char name[64];
+	} *port;
+};
+
+/* A queue pair that ended in error: what it was for, and why. */
+struct rs_sim_failure {
+	uint32_t job, src, dst; /* endpoints */
+	uint8_t status;         /* enum rs_wc_status */
+	char place[64];         /* where most of its packets were lost; "" unknown */
+	uint64_t lost;          /* packets lost there */
 };
 
 struct rs_sim_link {
@@ -99,6 +159,13 @@ struct rs_sim_result {
 	struct rs_sim_counters counters;
 	uint32_t n_links; /* the busiest links inside hosts, at most 8; none of a shared run */
 	struct rs_sim_link *links;
+	/* at most RS_SIM_PLACES of each; none of a shared run */
+	uint32_t n_drops, n_pauses, n_failures;
+	struct rs_sim_drop *drops;
+	struct rs_sim_pause *pauses;
+	struct rs_sim_failure *failures;
+	struct rs_sim_deadlock deadlock;
+	uint64_t *nic_bytes; /* an entry an endpoint: payload that its NIC sent */
 	double wall_s, cpu_s;
 	unsigned threads; /* that ran it */
 	/* memory of a queue pair, of a packet in flight, of a switch's port with its link */
