@@ -185,7 +185,8 @@ static void write_network(const struct rs_cluster *c, FILE *out)
 	else if (!inside)
 		fprintf(out, "  network: {kind: single-switch, hosts: %u, nics: 1, ", c->n);
 	else
-		fprintf(out, "  network: {kind: rail, leaves: %u, spines: 0, ", c->nics);
+		fprintf(out, "  network: {kind: rail, leaves: %u, spines: 0, ports: 1024, ",
+			c->nics);
 	fprintf(out, "rate: %s, delay: 500ns, mtu: %u}\n", rate, c->mtu);
 }
 

@@ -120,6 +120,10 @@ static int show_network(const struct rs_fabric *f)
 	rs_table_column(t, "what", RS_LEFT);
 	rs_table_column(t, "value", RS_RIGHT);
 	fact(t, "kind", kinds[f->kind]);
+	if (f->kind == RS_NET_RAIL) {
+		snprintf(buf, sizeof(buf), "%u x %u", f->net.leaves / f->net.rails, f->net.rails);
+		fact(t, "groups of hosts x rails", buf);
+	}
 	snprintf(buf, sizeof(buf), "%u", x.tiers);
 	fact(t, "tiers", buf);
 	snprintf(buf, sizeof(buf), "%u", x.switches);

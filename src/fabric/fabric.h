@@ -223,8 +223,11 @@ enum rs_network_kind { RS_NET_SINGLE, RS_NET_LEAF_SPINE, RS_NET_FAT_TREE, RS_NET
 struct rs_network_conf {
 	uint32_t plain_hosts;	/* hosts that network.hosts or the topology made; 0: groups */
 	uint32_t nics;		/* of each of those */
-	uint32_t k, tiers, leaves, spines, hosts_per_leaf; /* tiers: of a fat tree */
+	uint32_t k, tiers, leaves, spines; /* tiers: of a fat tree */
+	uint32_t hosts_per_leaf; /* rail: of a group's leaves; 0: dealt out evenly */
+	uint32_t rails;		/* leaves of a group of hosts; leaf-spine: 1 */
 	uint32_t links;		/* of a pair of switches */
+	uint32_t ports;		/* that a switch has at most */
 	int64_t rate, uplink_rate;
 	rs_time delay, uplink_delay;
 	double loss;

@@ -21,6 +21,10 @@ bool names_find(const struct names *t, const char *name, uint32_t *id);
 void load_hosts(struct load *l, struct rs_fabric *f, const struct node *fabric);
 void load_host_model(struct load *l, struct rs_fabric *f, const struct node *n);
 void load_network(struct load *l, struct rs_fabric *f, const struct node *fabric);
+/* Leaf-spine and rail networks: what follows from what is given, or is refused; a NIC's leaf. */
+enum { NET_PORTS_MAX = 1024, CLOS_LEAVES_MAX = 1 << 15 };
+void clos_resolve(struct load *l, struct rs_fabric *f, const struct node *n);
+uint32_t clos_leaf(const struct rs_fabric *f, uint32_t endpoint);
 void build_routes(struct load *l, struct rs_fabric *f);
 void load_qos(struct load *l, struct rs_fabric *f, const struct node *n);
 void load_cc(struct load *l, struct rs_fabric *f, const struct node *n);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "fabric/load.h"
 
-enum { PORTS_MAX = 1024, SWITCHES_MAX = 1 << 16, LINKS_MAX = 1 << 22 };
+enum { SWITCHES_MAX = 1 << 16, LINKS_MAX = 1 << 22 };
 
 const char *const network_kinds[] = {"single-switch", "leaf-spine", "fat-tree",
 				     "rail",          "explicit",   NULL};
@@ -48,8 +48,10 @@ static uint16_t port_of(struct builder *b, uint32_t sw)
 {
 	struct rs_fabric_switch *s = &b->f->switches[sw];
 
-	if (s->n_ports == PORTS_MAX) {
-		fail(b->l, -E2BIG, b->at, "switch %s needs more than %d ports", s->name, PORTS_MAX);
+	if (s->n_ports == b->f->net.ports) {
+		fail(b->l, -E2BIG, b->at,
+		     "switch %s needs more than %u ports (network.ports, 1 to %d)", s->name,
+		     b->f->net.ports, NET_PORTS_MAX);
 		return 0;
 	}
 	return s->n_ports++;
@@ -91,18 +93,7 @@ static void switch_links(struct builder *b, uint32_t x, uint32_t y, uint32_t n)
 
 static uint32_t leaf_of(const struct rs_fabric *f, uint32_t ep)
 {
-	uint32_t host = f->endpoints[ep].host;
-
-	switch (f->kind) {
-	case RS_NET_LEAF_SPINE:
-		return host / f->net.hosts_per_leaf;
-	case RS_NET_RAIL:
-		return (ep - f->hosts[host].first_endpoint) % f->net.leaves;
-	case RS_NET_FAT_TREE:
-		return ep / (f->net.k / 2);
-	default:
-		return 0;
-	}
+	return f->kind == RS_NET_FAT_TREE ? ep / (f->net.k / 2) : clos_leaf(f, ep);
 }
 
 static void single(struct builder *b)
@@ -114,43 +105,14 @@ static void single(struct builder *b)
 		host_link(b, i, 0);
 }
 
-/* Links of a leaf-spine pair so that the fullest leaf is oversubscribed by no more than this. */
-static uint32_t pair_links(const struct builder *b, double oversubscription)
-{
-	const struct rs_fabric *f = b->f;
-	int64_t *down, most = 0;
-	double n;
-
-	down = take(b->l, f->net.leaves, sizeof(*down));
-	for (uint32_t i = 0; down && i < f->n_endpoints; i++) {
-		int64_t rate = f->endpoints[i].rate;
-		int64_t *d = &down[leaf_of(f, i)];
-
-		*d += rate && rate < f->net.rate ? rate : f->net.rate;
-		most = *d > most ? *d : most;
-	}
-	n = (double)most / oversubscription / (double)f->net.spines / (double)f->net.uplink_rate;
-	return n <= 1 ? 1 : n > PORTS_MAX ? PORTS_MAX : (uint32_t)(n + 0.999999);
-}
-
 static void leaf_spine(struct builder *b, const struct node *n)
 {
 	struct rs_fabric *f = b->f;
 	struct rs_network_conf *c = &f->net;
-	double oversubscription = 1;
 
-	get_u32(b->l, n, "spines", 0, PORTS_MAX, &c->spines);
-	get_number(b->l, n, "oversubscription", 0.01, 1000, &oversubscription);
+	clos_resolve(b->l, f, n);
 	if (b->l->err)
 		return;
-	if (f->kind == RS_NET_LEAF_SPINE && (uint64_t)c->leaves * c->hosts_per_leaf < f->n_hosts)
-		fail(b->l, -EINVAL, b->at, "%u hosts do not fit on %u leaves of %u", f->n_hosts,
-		     c->leaves, c->hosts_per_leaf);
-	if (!b->l->err && c->spines)
-		c->links = pair_links(b, oversubscription);
-	get_u32(b->l, n, "links", 1, PORTS_MAX, &c->links);
-	if (!c->spines)
-		c->links = 0;
 	switches(b, c->leaves + c->spines);
 	add_switches(b, "leaf", 0, c->leaves);
 	add_switches(b, "spine", 1, c->spines);
@@ -402,42 +364,17 @@ static void plain_hosts(struct builder *b, const struct node *n)
 
 /* ---- The whole ---- */
 
-static const char *const shared_keys[] = {"kind",  "hosts", "nics", "rate",
-					  "delay", "mtu",   "loss", NULL};
-static const char *const spine_keys[] = {"kind",
-					 "hosts",
-					 "nics",
-					 "rate",
-					 "delay",
-					 "mtu",
-					 "loss",
-					 "leaves",
-					 "spines",
-					 "links",
-					 "oversubscription",
-					 "uplink_rate",
-					 "uplink_delay",
-					 "hosts_per_leaf",
+#define SHARED_KEYS "kind", "hosts", "nics", "rate", "delay", "mtu", "loss", "ports"
+#define UPLINK_KEYS "uplink_rate", "uplink_delay"
+#define SPINE_KEYS  "leaves", "spines", "links", "oversubscription"
+
+static const char *const shared_keys[] = {SHARED_KEYS, NULL};
+static const char *const spine_keys[] = {SHARED_KEYS, UPLINK_KEYS, SPINE_KEYS, "hosts_per_leaf",
 					 NULL};
-static const char *const tree_keys[] = {"kind",  "hosts",       "nics",         "rate",
-					"delay", "mtu",         "loss",         "k",
-					"tiers", "uplink_rate", "uplink_delay", NULL};
-static const char *const rail_keys[] = {"kind",
-					"hosts",
-					"nics",
-					"rate",
-					"delay",
-					"mtu",
-					"loss",
-					"leaves",
-					"spines",
-					"links",
-					"oversubscription",
-					"uplink_rate",
-					"uplink_delay",
-					NULL};
-static const char *const explicit_keys[] = {"kind", "hosts", "nics",     "rate",  "delay",
-					    "mtu",  "loss",  "switches", "links", NULL};
+static const char *const tree_keys[] = {SHARED_KEYS, UPLINK_KEYS, "k", "tiers", NULL};
+static const char *const rail_keys[] = {SHARED_KEYS,       UPLINK_KEYS, SPINE_KEYS, "rails",
+					"hosts_per_group", NULL};
+static const char *const explicit_keys[] = {SHARED_KEYS, "switches", "links", NULL};
 static const char *const *const keys_of_kind[] = {shared_keys, spine_keys, tree_keys, rail_keys,
 						  explicit_keys};
 
@@ -447,7 +384,8 @@ static void parameters(struct builder *b, const struct node *n)
 	struct load *l = b->l;
 	enum rs_network_kind kind = b->f->kind;
 
-	*c = (struct rs_network_conf){.nics = 1, .rate = 400 * RS_GBPS, .delay = 500 * RS_NS};
+	*c = (struct rs_network_conf){
+		.nics = 1, .ports = NET_PORTS_MAX, .rate = 400 * RS_GBPS, .delay = 500 * RS_NS};
 	get_rate(l, n, "rate", &c->rate);
 	get_time(l, n, "delay", RS_NS, 10 * RS_MS, &c->delay);
 	get_number(l, n, "loss", 0, 1, &c->loss);
@@ -463,14 +401,14 @@ static void parameters(struct builder *b, const struct node *n)
 		get_u32(l, n, "tiers", 2, 3, &c->tiers);
 	if (!l->err && c->k % 2)
 		fail(l, -EINVAL, get(n, "k")->at, "k: expected an even number, found %u", c->k);
-	if ((kind == RS_NET_LEAF_SPINE || kind == RS_NET_RAIL) &&
-	    need(l, n, "leaves", network_kinds[kind]))
-		get_u32(l, n, "leaves", 1, PORTS_MAX, &c->leaves);
-	if (kind == RS_NET_LEAF_SPINE && need(l, n, "spines", "leaf-spine"))
-		get_u32(l, n, "spines", 1, PORTS_MAX, &c->spines);
-	if (kind == RS_NET_RAIL)
-		c->spines = c->leaves > 1 ? (c->leaves + 1) / 2 : 0;
-	get_u32(l, n, "hosts_per_leaf", 1, PORTS_MAX, &c->hosts_per_leaf);
+	get_u32(l, n, "ports", 1, NET_PORTS_MAX, &c->ports);
+	if (kind == RS_NET_LEAF_SPINE && need(l, n, "leaves", "leaf-spine") &&
+	    need(l, n, "spines", "leaf-spine"))
+		get_u32(l, n, "spines", 1, NET_PORTS_MAX, &c->spines);
+	get_u32(l, n, "leaves", 1, CLOS_LEAVES_MAX, &c->leaves);
+	get_u32(l, n, "rails", 1, NET_PORTS_MAX, &c->rails);
+	get_u32(l, n, kind == RS_NET_RAIL ? "hosts_per_group" : "hosts_per_leaf", 1, NET_PORTS_MAX,
+		&c->hosts_per_leaf);
 }
 
 static void mtu(struct builder *b, const struct node *n)
@@ -506,8 +444,6 @@ void load_network(struct load *l, struct rs_fabric *f, const struct node *fabric
 		plain_hosts(&b, n);
 	if (l->err)
 		return;
-	if (!f->net.hosts_per_leaf && f->net.leaves)
-		f->net.hosts_per_leaf = (f->n_hosts + f->net.leaves - 1) / f->net.leaves;
 	switch (f->kind) {
 	case RS_NET_SINGLE:
 		single(&b);

@@ -206,8 +206,13 @@ static void network(struct writer *w, const struct rs_fabric *f)
 		fprintf(w->out, "    leaves: %u\n    spines: %u\n", c->leaves, c->spines);
 	if (spines && c->links)
 		fprintf(w->out, "    links: %u\n", c->links);
-	if (f->kind == RS_NET_LEAF_SPINE)
-		fprintf(w->out, "    hosts_per_leaf: %u\n", c->hosts_per_leaf);
+	if (f->kind == RS_NET_RAIL)
+		fprintf(w->out, "    rails: %u\n", c->rails);
+	if (spines && c->hosts_per_leaf)
+		fprintf(w->out, "    %s: %u\n",
+			f->kind == RS_NET_RAIL ? "hosts_per_group" : "hosts_per_leaf",
+			c->hosts_per_leaf);
+	fprintf(w->out, "    ports: %u\n", c->ports);
 	fprintf(w->out, "    rate: %s\n", rate(w, c->rate));
 	fprintf(w->out, "    delay: %s\n", span(w, c->delay));
 	if (spines || f->kind == RS_NET_FAT_TREE) {

@@ -160,8 +160,12 @@ static void write_network(struct author *a, bool groups)
 		kind = 0; /* how many fit is the other generators' test */
 	fprintf(a->out, "  network: {kind: %s, ", kinds[kind]);
 	common_network(a);
-	if (kind == 1 || kind == 3)
-		fprintf(a->out, ", leaves: %u", leaves);
+	if (kind == 1 && groups)
+		fprintf(a->out, ", leaves: %u, hosts_per_leaf: 40", leaves);
+	else if (kind == 1)
+		fprintf(a->out, ", leaves: %u", leaves < hosts ? leaves : hosts);
+	if (kind == 3 && maybe(a))
+		fprintf(a->out, ", rails: 1");
 	if (kind == 1)
 		fprintf(a->out, ", spines: %u, oversubscription: %s", 1 + below(a, 4),
 			ONE_OF(a, "1", "2", "3.5"));
