@@ -477,10 +477,23 @@ static int finish(const struct rs_bus *b, const struct way *to, const struct way
 	return 0;
 }
 
+/*
+ * A DMA waits for the tags and bytes, or credits, of a whole piece, where real TLPs wait one by
+ * one. The largest piece that leaves no more than 3 % of what may be outstanding unused.
+ */
+static uint32_t piece_of(uint64_t units, uint64_t slots, uint32_t tlp)
+{
+	uint64_t most = units < slots ? units : slots, piece = PIECE;
+
+	while (piece > tlp && most / piece * piece * 100 < most * 97)
+		piece /= 2;
+	return most < piece ? (uint32_t)most : (uint32_t)piece;
+}
+
 static void sizes(const struct rs_bus *b, const struct route *r, struct rs_path *p)
 {
 	const struct rs_host_params *hp = &b->p;
-	uint64_t headers, tags;
+	const struct engine *g = &b->engines[p->initiator];
 	bool pcie = false;
 
 	for (int i = 0; i < r->n; i++) {
@@ -495,10 +508,9 @@ static void sizes(const struct rs_bus *b, const struct route *r, struct rs_path 
 		pcie = true;
 	}
 	p->chunk = hp->completion_chunk < p->mps ? (uint16_t)hp->completion_chunk : p->mps;
-	headers = (uint64_t)hp->posted_header_credits * p->mps;
-	tags = (uint64_t)hp->tags * p->mrrs;
-	p->write_piece = headers < PIECE ? (uint32_t)headers : PIECE;
-	p->read_piece = tags < PIECE ? (uint32_t)tags : PIECE;
+	p->write_piece = piece_of((uint64_t)g->write.units_max * 16,
+				  (uint64_t)g->write.slots_max * p->mps, p->mps);
+	p->read_piece = piece_of(g->read.units_max, (uint64_t)g->read.slots_max * p->mrrs, p->mrrs);
 }
 
 static int nvlink_path(const struct rs_bus *b, int how, struct rs_path *p)

@@ -11,6 +11,8 @@ enum { LINKS_KEPT = 8 };
 /* Packets behind the head of a link that memory is asked for: an event is shorter than its latency.
  */
 enum { LOOK = 4 };
+/* Bytes that are read ahead beyond what covers a read's latency: some packets' jitter on the bus. */
+enum { SPARE = 16384 };
 enum { SLOT_NIC_ARRIVAL, SLOT_NIC_TX, SLOT_NIC_RX, SLOT_NIC_TIMER, SLOTS_NIC };
 
 uint32_t sim_host_slots(uint32_t n_endpoints)
@@ -152,36 +154,59 @@ static bool inlined(const struct rs_sim *s, const struct sim_node *n, const stru
 	       parts[path->target].kind == RS_PART_SOCKET;
 }
 
-/* Pull from the transport as far ahead of the wire as the NIC's read buffer allows; returns when
- * the transport wants to be asked again. */
-static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
+/*
+ * Is as much read ahead as the wire needs? What is staged keeps it busy for longer than the latest
+ * read took. While the next packet's bytes are not there, reads bind, and more are asked for: as
+ * many as the NIC may have outstanding, which the bus holds them to.
+ */
+static bool read_ahead(const struct rs_sim *s, const struct sim_nic *k, const struct rs_packet *head,
+		       rs_time now)
+{
+	rs_time need = k->read_time + s->f->host_params.nic_pipeline;
+
+	return head && head->when <= now &&
+	       rs_pace_time_long(k->out->pace, k->staged_bytes) >
+		       need + rs_pace_time(k->out->pace, SPARE);
+}
+
+static void stage(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
 {
 	struct sim_node *n = k->node;
-	const struct rs_host_params *hp = &s->f->host_params;
+	struct rs_qp *qp = rs_nic_find_qp(k->nic, p->src_qp);
+	struct rs_path *path = sim_qp_path(s, rs_qp_get_user(qp), true);
+	rs_time done = now;
+
+	if (!inlined(s, n, path, p)) {
+		done = rs_bus_read(n->host->bus, path, p->payload_bytes, now, &k->read_free);
+		k->read_time = done - k->read_free;
+	}
+	p->when = rs_time_max(done + s->f->host_params.nic_pipeline, k->stage_last);
+	k->stage_last = p->when;
+	k->staged_bytes += p->payload_bytes;
+	fifo_push(s, &k->stage, p);
+}
+
+/* Pull from the transport, and read from memory what it sends, as far ahead of the wire as is of
+ * use and outstanding reads allow; returns when the transport wants to be asked again. A packet
+ * whose read waits for others to end is the last that is pulled until then. */
+static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
+{
 	rs_time again = RS_NEVER;
 
-	while (k->staged_bytes < hp->read_buffer) {
-		struct rs_packet *p = rs_nic_tx(k->nic, k->paused, now, &again);
+	while (k->read_free <= now) {
+		struct rs_packet *p;
 
+		if (read_ahead(s, k, fifo_peek(s, &k->stage), now))
+			return RS_NEVER; /* until the wire has taken something */
+		p = rs_nic_tx(k->nic, k->paused, now, &again);
 		if (!p)
 			return again;
-		if (p->payload_bytes) {
-			struct rs_qp *qp = rs_nic_find_qp(k->nic, p->src_qp);
-			struct rs_path *path = sim_qp_path(s, rs_qp_get_user(qp), true);
-			rs_time done = inlined(s, n, path, p)
-					       ? now
-					       : rs_bus_read(n->host->bus, path, p->payload_bytes,
-							     now, NULL);
-
-			p->when = rs_time_max(done + hp->nic_pipeline, k->stage_last);
-			k->stage_last = p->when;
-			k->staged_bytes += p->payload_bytes;
-			fifo_push(s, &k->stage, p);
-		} else {
+		if (p->payload_bytes)
+			stage(s, k, p, now);
+		else
 			fifo_push(s, &k->express, p);
-		}
 	}
-	return RS_NEVER; /* until the wire has taken something */
+	return k->read_free;
 }
 
 static rs_time send_staged(struct rs_sim *s, struct sim_nic *k, rs_time now)

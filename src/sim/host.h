@@ -46,6 +46,8 @@ struct sim_nic {
 	struct sim_fifo stage, express;
 	uint32_t staged_bytes;
 	rs_time stage_last;
+	rs_time read_free; /* when the latest read was issued: none before it */
+	rs_time read_time; /* what it took */
 	/* receive: on the way to memory */
 	struct sim_fifo rx;
 	uint64_t rx_bytes;
