@@ -38,6 +38,7 @@ static bool unplain(struct rs_sim *s, struct sim_node *n, struct sim_link *l, st
 		rs_capture_packet(s->capture, l->capture, p, now);
 	if (l->loss && p->kind != RS_KIND_PFC && (rs_random_u64(&l->random) >> 32) < l->loss) {
 		n->losses++;
+		sim_lost_on_link(n, (uint32_t)(l - n->out), p);
 		rs_pool_free(&n->free, p);
 		return false;
 	}
@@ -500,7 +501,7 @@ static int build(struct rs_sim *s, struct rs_error *e)
 			return err;
 	if (s->o->pcap && (err = rs_capture_open(s, e)))
 		return err;
-	if ((err = sim_parts_connect(s, e)))
+	if ((err = sim_parts_connect(s, e)) || (err = sim_places_create(s, e)))
 		return err;
 	return sim_workload_create(s, e);
 }
@@ -571,6 +572,8 @@ static int collect(struct rs_sim *s, struct rs_error *e)
 		return rs_error_set(e, err, "the other processes' results cannot be had: %s",
 				    strerror(-err));
 	sim_workload_collect(s);
+	if (!s->o->ranks)
+		sim_places_collect(s);
 	return 0;
 }
 
@@ -587,6 +590,7 @@ static void destroy(struct rs_sim *s)
 				free(s->nodes[i].out[p].far->ring);
 		}
 	}
+	sim_places_destroy(s);
 	sim_parts_destroy(s);
 	if (s->pool.base)
 		rs_pool_fini(&s->pool);

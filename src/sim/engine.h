@@ -65,6 +65,7 @@ struct sim_node {
 	rs_time *due;     /* in its part's list: the earliest thing that will happen here */
 	/* counters */
 	uint64_t events, data_hops, ack_hops, pfc_hops, losses;
+	struct sim_places *places; /* NULL: nothing can be lost here beside a switch's drops */
 } __attribute__((aligned(64)));
 
 /* Slots: a switch has arrival and tx a port. A host: see host.c. */
@@ -216,6 +217,14 @@ int sim_workload_create(struct rs_sim *s, struct rs_error *e);
 int sim_workload_combine(struct rs_sim *s);
 void sim_workload_collect(struct rs_sim *s);
 double sim_workload_share(const struct rs_sim *s);
+
+/* places.c: what was lost, and where. */
+int sim_places_create(struct rs_sim *s, struct rs_error *e);
+void sim_places_destroy(struct rs_sim *s);
+/* A packet that the link of this port lost, or the NIC there. */
+void sim_lost_on_link(struct sim_node *n, uint32_t port, const struct rs_packet *p);
+void sim_lost_at_nic(struct sim_node *n, uint32_t port, const struct rs_packet *p);
+void sim_places_collect(struct rs_sim *s);
 
 /* pins.c: given paths. qps: queue pairs an endpoint will have. */
 enum { SIM_FIRST_QPN = 16 };

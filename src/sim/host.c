@@ -353,6 +353,7 @@ static void to_memory(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, 
 	if (!rs_nic_find_qp(k->nic, p->dest_qp) || (q->nic_buffer && !s->o->ideal.no_pause &&
 						    k->rx_bytes + p->frame_bytes > q->nic_buffer)) {
 		k->drops++;
+		sim_lost_at_nic(n, k->port, p);
 		rs_pool_free(&n->free, p);
 		return;
 	}

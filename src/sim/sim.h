@@ -97,19 +97,25 @@ enum rs_drop_why {
 	RS_DROP_NO_ROUTE,
 	RS_DROP_NIC,      /* a NIC's receive buffer */
 	RS_DROP_LINK,     /* a link lost it: bit errors */
+	RS_DROP_QP,       /* a NIC: no such queue pair, or one that is in error */
 	RS_DROPS_WHY
 };
 
 /* Packets dropped at one place for one reason, those with most packets first. */
 struct rs_sim_drop {
-	char place[64];    /* the port that it came in by ("leaf0 port 3, from h3"), the NIC, the link */
+	/* the port that it came in by ("leaf0 port 3, from h3"); of the watchdog the egress that it
+	 * emptied ("leaf0 port 3, to h3"); the NIC ("h3/nic0"); the link, one direction of it
+	 * ("leaf0 port 3 -> h3") */
+	char place[64];
+	char to[64];       /* the egress that most were for ("leaf0 port 5, to h5"); "": none */
 	uint32_t node;     /* switch; RS_SIM_NO_SWITCH: a NIC or a link */
-	uint32_t port;     /* of the switch, where it came in; an endpoint for a NIC */
-	uint8_t tc, dscp;  /* of the packets; dscp: of the latest */
+	uint32_t port;     /* of the switch, as in place; an endpoint for a NIC; the link's number */
+	uint8_t tc, dscp;  /* of the packets; dscp: of most; tc RS_SIM_NO_CLASS: both not known */
 	enum rs_drop_why why;
 	uint64_t packets;
 };
 #define RS_SIM_NO_SWITCH UINT32_MAX
+#define RS_SIM_NO_CLASS  UINT8_MAX
 
 /* Who paused whom: a port that sent PAUSE, to which port, since what waited for. Longest first. */
 struct rs_sim_pause {

@@ -113,6 +113,7 @@ static void watchdog(struct rs_switch *sw, unsigned port, unsigned tc, rs_time n
 		struct rs_packet *k = rs_pool_at(sw->cfg.pool, q->head);
 
 		q->head = k->next;
+		rs_drops_count(sw, port, tc, RS_SWITCH_WATCHDOG, -1, k);
 		release(sw, k->in_port, tc, cells(sw, k->frame_bytes));
 		rs_pool_free(sw->cfg.free, k);
 		sw->c.watchdog_drops++;

@@ -91,6 +91,10 @@ struct rs_switch {
 	struct flowlet *flowlets;
 	struct rs_random random;
 	struct rs_switch_config cfg;
+	/* drops.c */
+	struct rs_switch_drops *drops; /* [port * drop_slots + drop_slot[class]] */
+	struct rs_losses *losses;
+	uint8_t drop_slots, drop_slot[RS_CLASSES]; /* UINT8_MAX: no DSCP is of this class */
 } __attribute__((aligned(LINE)));
 
 /* buffer.c */
@@ -98,6 +102,17 @@ bool rs_buffer_admit_tight(struct rs_switch *sw, unsigned in, unsigned tc, uint6
 void rs_buffer_release_pausing(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes);
 bool rs_buffer_egress_full(const struct rs_switch *sw, const struct port *out, unsigned tc,
 			   uint64_t bytes);
+/* drops.c: these take the packet and return -1 */
+#define RS_SELDOM __attribute__((cold, noinline))
+RS_SELDOM int rs_drop_unroutable(struct rs_switch *sw, unsigned in, unsigned tc,
+				 struct rs_packet *p);
+RS_SELDOM int rs_drop_no_room(struct rs_switch *sw, unsigned in, unsigned to, unsigned tc,
+			      struct rs_packet *p, uint64_t bytes);
+/* to: the egress that it was for; -1: none */
+void rs_drops_count(struct rs_switch *sw, unsigned port, unsigned tc, enum rs_switch_why why,
+		    int to, const struct rs_packet *p);
+int rs_drops_create(struct rs_switch *sw); /* -1: no memory */
+void rs_drops_destroy(struct rs_switch *sw);
 /* ecn.c: the queue is above kmin */
 void rs_ecn_mark(struct rs_switch *sw, struct port *out, unsigned tc, struct rs_packet *p);
 /* route.c */

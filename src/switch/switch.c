@@ -86,7 +86,8 @@ static int allocate(struct rs_switch *sw, struct rs_error *e)
 	sw->woken = calloc((n + 63) / 64, sizeof(*sw->woken));
 	if (sw->cfg.routing == RS_ROUTE_FLOWLET)
 		sw->flowlets = calloc(FLOWLETS, sizeof(*sw->flowlets));
-	if (!sw->port || !sw->woken || (sw->cfg.routing == RS_ROUTE_FLOWLET && !sw->flowlets))
+	if (!sw->port || !sw->woken || rs_drops_create(sw) ||
+	    (sw->cfg.routing == RS_ROUTE_FLOWLET && !sw->flowlets))
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	memset(sw->port, 0, n * sizeof(*sw->port));
 	for (unsigned i = 0; sw->flowlets && i < FLOWLETS; i++)
@@ -159,6 +160,7 @@ void rs_switch_destroy(struct rs_switch *sw)
 	free(sw->port);
 	free(sw->woken);
 	free(sw->flowlets);
+	rs_drops_destroy(sw);
 	free(sw);
 }
 
@@ -169,14 +171,6 @@ void rs_switch_pin(struct rs_switch *sw, const struct rs_switch_pins *pins)
 }
 
 /* ---- Packets ---- */
-
-static int drop(struct rs_switch *sw, unsigned in, struct rs_packet *p, uint64_t *why)
-{
-	sw->port[in].c.drops++;
-	++*why;
-	rs_pool_free(sw->cfg.free, p);
-	return -1;
-}
 
 int rs_switch_rx(struct rs_switch *sw, unsigned in, struct rs_packet *p, rs_time now, rs_time ready)
 {
@@ -193,14 +187,12 @@ int rs_switch_rx(struct rs_switch *sw, unsigned in, struct rs_packet *p, rs_time
 	from->c.rx_bytes += p->frame_bytes;
 	to = route(sw, p, now);
 	if (unlikely(to < 0))
-		return drop(sw, in, p, &sw->c.unroutable);
+		return rs_drop_unroutable(sw, in, tc, p);
 	out = &sw->port[to];
 	bytes = cells(sw, p->frame_bytes);
 	if (unlikely((sw->limited >> tc & 1 && rs_buffer_egress_full(sw, out, tc, bytes)) ||
-		     !admit(sw, in, tc, bytes))) {
-		sw->c.drops_lossless += sw->lossless >> tc & 1;
-		return drop(sw, in, p, &sw->c.drops);
-	}
+		     !admit(sw, in, tc, bytes)))
+		return rs_drop_no_room(sw, in, (unsigned)to, tc, p, bytes);
 	if (unlikely(ready > now)) {
 		/* cut-through only where the line drains no faster than it fills, and nothing waits
 		 */

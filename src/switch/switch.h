@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "switch/losses.h"
 #include "wire/packet.h"
 #include "wire/pool.h"
 
@@ -154,6 +155,30 @@ struct rs_switch_counters {
 	uint64_t max_buffer; /* bytes in use at the peak */
 	uint64_t drops, drops_lossless, ecn_marked, pauses_sent, unroutable, watchdog_drops;
 };
+
+/* Why a switch drops a packet. */
+enum rs_switch_why {
+	RS_SWITCH_LOSSY,    /* of a class without PFC, beyond its share of the buffer */
+	RS_SWITCH_HEADROOM, /* of a class with PFC: neither the pool nor headroom has room */
+	RS_SWITCH_LIMIT,    /* the egress queue's limit */
+	RS_SWITCH_WATCHDOG, /* the PFC watchdog emptied the egress queue */
+	RS_SWITCH_NO_ROUTE,
+	RS_SWITCH_WHYS
+};
+
+/* Packets of a class that were dropped at a port: by the watchdog those that were to leave there,
+ * else those that came in there. */
+struct rs_switch_drops {
+	uint64_t packets[RS_SWITCH_WHYS];
+	uint16_t dscp, dscp_votes; /* of most of them */
+	uint16_t to, to_votes;     /* the egress that most were for; to_votes 0: none in particular */
+};
+
+/* NULL: no DSCP is of this class. */
+const struct rs_switch_drops *rs_switch_drops(const struct rs_switch *sw, unsigned port,
+					      unsigned tc);
+/* The same by source and destination; why: enum rs_switch_why. */
+const struct rs_losses *rs_switch_losses(const struct rs_switch *sw);
 
 const struct rs_switch_port_counters *rs_switch_port_counters(const struct rs_switch *sw,
 							      unsigned port);

@@ -1,0 +1,282 @@
+/* Where packets were lost, by place and reason: kept where nothing moves fast, put together at the
+ * end. What a switch drops it counts itself. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sim/host.h"
+
+enum { PAIRS = 16 }; /* of a node that is no switch of its own losses */
+
+/* Packets of a class. */
+struct lost {
+	uint64_t packets;
+	uint8_t dscp; /* of the latest */
+};
+
+struct sim_places {
+	struct rs_losses *losses; /* why: enum rs_drop_why */
+	/* [port][class] */
+	struct lost (*link)[RS_CLASSES], (*nic)[RS_CLASSES];
+};
+
+/* ---- While packets move ---- */
+
+static void lost(struct lost *l, const struct rs_packet *p)
+{
+	l->packets++;
+	l->dscp = p->tos >> 2;
+}
+
+void sim_lost_on_link(struct sim_node *n, uint32_t port, const struct rs_packet *p)
+{
+	lost(&n->places->link[port][p->tc], p);
+	rs_losses_add(n->places->losses, p->src, p->dst, (uint16_t)port, RS_DROP_LINK);
+}
+
+void sim_lost_at_nic(struct sim_node *n, uint32_t port, const struct rs_packet *p)
+{
+	lost(&n->places->nic[port][p->tc], p);
+	rs_losses_add(n->places->losses, p->src, p->dst, (uint16_t)port, RS_DROP_NIC);
+}
+
+static bool can_lose(const struct sim_node *n)
+{
+	bool can = n->host && n->host->bus;
+
+	for (uint32_t p = 0; p < n->n_ports; p++)
+		can |= n->out[p].loss != 0;
+	return can;
+}
+
+int sim_places_create(struct rs_sim *s, struct rs_error *e)
+{
+	for (uint32_t i = 0; i < s->n_nodes; i++) {
+		struct sim_node *n = &s->nodes[i];
+		struct sim_places *p;
+
+		if (!can_lose(n))
+			continue;
+		n->places = p = rs_arena_alloc(s->arena, 1, sizeof(*p));
+		if (p) {
+			p->link = rs_arena_alloc(s->arena, n->n_ports, sizeof(*p->link));
+			p->nic = rs_arena_alloc(s->arena, n->n_ports, sizeof(*p->nic));
+			p->losses = rs_losses_create(PAIRS);
+		}
+		if (!p || !p->link || !p->nic || !p->losses)
+			return rs_error_set(e, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+void sim_places_destroy(struct rs_sim *s)
+{
+	for (uint32_t i = 0; s->nodes && i < s->n_nodes; i++)
+		if (s->nodes[i].places && s->nodes[i].places->losses)
+			rs_losses_destroy(s->nodes[i].places->losses);
+}
+
+/* ---- Names ---- */
+
+enum { NAME = 64 };
+
+static const char *node_name(const struct rs_sim *s, uint32_t node, uint32_t port)
+{
+	const struct rs_fabric *f = s->f;
+
+	return node >= s->n_hosts ? f->switches[node - s->n_hosts].name
+				  : f->endpoints[f->hosts[node].first_endpoint + port].name;
+}
+
+/* "leaf0 port 3", "h3/nic0". */
+static void port_name(const struct rs_sim *s, uint32_t node, uint32_t port, char name[NAME])
+{
+	const char *of = node_name(s, node, port);
+
+	if (node >= s->n_hosts)
+		snprintf(name, NAME, "%.24s port %u", of, port);
+	else
+		snprintf(name, NAME, "%.28s", of);
+}
+
+/* "leaf0 port 3, to h3": how is " to", " from" or " ->" with the comma that it needs. */
+static void way_name(const struct rs_sim *s, uint32_t node, uint32_t port, const char *how,
+		     char name[NAME])
+{
+	const struct sim_link *l = &s->nodes[node].out[port];
+	char own[NAME];
+
+	port_name(s, node, port, own);
+	snprintf(name, NAME, "%.34s%s %.22s", own, how, node_name(s, l->to_node, l->to_port));
+}
+
+/* Where something was lost; port: the node's. */
+static void place_name(const struct rs_sim *s, uint32_t node, uint32_t port, enum rs_drop_why why,
+		       char name[NAME])
+{
+	if (why == RS_DROP_LINK)
+		way_name(s, node, port, " ->", name);
+	else if (why == RS_DROP_NIC || why == RS_DROP_QP)
+		port_name(s, node, port, name);
+	else
+		way_name(s, node, port, why == RS_DROP_WATCHDOG ? ", to" : ", from", name);
+}
+
+/* ---- Drops ---- */
+
+static enum rs_drop_why why_of(enum rs_switch_why why)
+{
+	static const enum rs_drop_why same[RS_SWITCH_WHYS] = {
+		[RS_SWITCH_LOSSY] = RS_DROP_LOSSY,       [RS_SWITCH_HEADROOM] = RS_DROP_HEADROOM,
+		[RS_SWITCH_LIMIT] = RS_DROP_LIMIT,       [RS_SWITCH_WATCHDOG] = RS_DROP_WATCHDOG,
+		[RS_SWITCH_NO_ROUTE] = RS_DROP_NO_ROUTE,
+	};
+
+	return same[why];
+}
+
+/* A drop and the sim's own numbers of its place, before it has names. */
+struct found {
+	struct rs_sim_drop d;
+	uint32_t node, port;
+	int to;
+};
+
+struct worst {
+	struct found at[RS_SIM_PLACES];
+	uint32_t n;
+};
+
+/* Those with most packets, the first seen first among equals. */
+static void keep(struct worst *w, const struct found *f)
+{
+	uint32_t i = w->n;
+
+	if (!f->d.packets)
+		return;
+	if (i == RS_SIM_PLACES && w->at[i - 1].d.packets >= f->d.packets)
+		return;
+	if (i < RS_SIM_PLACES)
+		w->n++;
+	else
+		i--;
+	for (; i && w->at[i - 1].d.packets < f->d.packets; i--)
+		w->at[i] = w->at[i - 1];
+	w->at[i] = *f;
+}
+
+static void dropped_by_switch(struct rs_sim *s, uint32_t node, struct worst *w)
+{
+	const struct sim_node *n = &s->nodes[node];
+
+	for (uint32_t p = 0; p < n->n_ports; p++)
+		for (unsigned t = 0; t < RS_CLASSES; t++) {
+			const struct rs_switch_drops *d = rs_switch_drops(n->sw, p, t);
+
+			for (unsigned y = 0; d && y < RS_SWITCH_WHYS; y++)
+				keep(w,
+				     &(struct found){
+					     .d = {.node = node - s->n_hosts,
+						   .port = p,
+						   .tc = (uint8_t)t,
+						   .dscp = (uint8_t)d->dscp,
+						   .why = why_of(y),
+						   .packets = d->packets[y]},
+					     .node = node,
+					     .port = p,
+					     .to = y == RS_SWITCH_WATCHDOG || !d->to_votes ? -1
+											   : d->to,
+				     });
+		}
+}
+
+/* Beside a switch's drops: what links and NICs lost, class by class. */
+static void lost_here(uint32_t node, uint32_t port, uint32_t number, enum rs_drop_why why,
+		      const struct lost *l, struct worst *w)
+{
+	for (unsigned t = 0; t < RS_CLASSES; t++)
+		keep(w, &(struct found){
+				.d = {.node = RS_SIM_NO_SWITCH,
+				      .port = number,
+				      .tc = (uint8_t)t,
+				      .dscp = l[t].dscp,
+				      .why = why,
+				      .packets = l[t].packets},
+				.node = node,
+				.port = port,
+				.to = -1,
+			});
+}
+
+static void dropped_by_host(struct rs_sim *s, uint32_t node, struct worst *w)
+{
+	const struct sim_node *n = &s->nodes[node];
+	uint32_t first = s->f->hosts[node].first_endpoint;
+
+	for (uint32_t p = 0; p < n->n_ports; p++) {
+		if (n->places)
+			lost_here(node, p, first + p, RS_DROP_NIC, n->places->nic[p], w);
+		keep(w,
+		     &(struct found){
+			     .d = {.node = RS_SIM_NO_SWITCH,
+				   .port = first + p,
+				   .tc = RS_SIM_NO_CLASS,
+				   .why = RS_DROP_QP,
+				   .packets =
+					   rs_nic_get_counters(n->host->nics[p].nic)->rx_dropped},
+			     .node = node,
+			     .port = p,
+			     .to = -1,
+		     });
+	}
+}
+
+static uint32_t node_of_end(const struct rs_sim *s, const struct rs_link_end *e, uint32_t *port)
+{
+	uint32_t host = e->is_switch ? 0 : s->f->endpoints[e->id].host;
+
+	*port = e->is_switch ? e->port : e->id - s->f->hosts[host].first_endpoint;
+	return e->is_switch ? s->n_hosts + e->id : host;
+}
+
+static void lost_by_link(struct rs_sim *s, uint32_t link, const struct rs_link_end *from,
+			 struct worst *w)
+{
+	uint32_t port, node = node_of_end(s, from, &port);
+
+	if (s->nodes[node].places)
+		lost_here(node, port, link, RS_DROP_LINK, s->nodes[node].places->link[port], w);
+}
+
+static void collect_drops(struct rs_sim *s, struct worst *w)
+{
+	struct rs_sim_result *r = s->r;
+
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		if (s->nodes[i].sw)
+			dropped_by_switch(s, i, w);
+		else
+			dropped_by_host(s, i, w);
+	for (uint32_t i = 0; i < s->f->n_links; i++) {
+		lost_by_link(s, i, &s->f->links[i].a, w);
+		lost_by_link(s, i, &s->f->links[i].b, w);
+	}
+	r->drops = w->n ? rs_arena_alloc(r->arena, w->n, sizeof(*r->drops)) : NULL;
+	r->n_drops = r->drops ? w->n : 0;
+	for (uint32_t i = 0; i < r->n_drops; i++) {
+		const struct found *f = &w->at[i];
+
+		r->drops[i] = f->d;
+		place_name(s, f->node, f->port, f->d.why, r->drops[i].place);
+		if (f->to >= 0)
+			way_name(s, f->node, (uint32_t)f->to, ", to", r->drops[i].to);
+	}
+}
+
+void sim_places_collect(struct rs_sim *s)
+{
+	struct worst *w = rs_arena_alloc(s->arena, 1, sizeof(*w));
+
+	if (w)
+		collect_drops(s, w);
+}

@@ -1,0 +1,160 @@
+/* Where packets are lost, by name and reason. */
+#include "unit/sim/load.h"
+
+static uint64_t all_drops(const struct rs_sim_result *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < r->n_drops; i++) {
+		n += r->drops[i].packets;
+		assert_true(r->drops[i].packets > 0);
+		assert_true(!i || r->drops[i - 1].packets >= r->drops[i].packets);
+		assert_true(strlen(r->drops[i].place) > 0);
+	}
+	return n;
+}
+
+static void drops_add_up(const struct rs_sim_result *r)
+{
+	const struct rs_sim_counters *c = &r->counters;
+
+	if (r->n_drops < RS_SIM_PLACES)
+		assert_int_equal(all_drops(r), c->drops + c->nic_drops + c->link_losses);
+}
+
+/* PFC is off: the reproduction drops-not-pauses. */
+static void test_drops_of_a_lossy_class_are_told_by_port(void **state)
+{
+	struct loaded l = load_run(
+		"fabric: {network: {kind: single-switch, hosts: 9, rate: 400G}, cc: {kind: none},\n"
+		"  qos: {pfc: false, ecn: false, buffer: 8MB}}\n"
+		"workload: [{flows: [{src: 0, dst: 8, bytes: 4MB}, {src: 1, dst: 8, bytes: 4MB},\n"
+		"  {src: 2, dst: 8, bytes: 4MB}, {src: 3, dst: 8, bytes: 4MB},\n"
+		"  {src: 4, dst: 8, bytes: 4MB}, {src: 5, dst: 8, bytes: 4MB}]}]\n",
+		(struct rs_sim_options){0});
+
+	drops_add_up(l.r);
+	assert_true(l.r->n_drops >= 4);
+	for (uint32_t i = 0; i < l.r->n_drops; i++) {
+		const struct rs_sim_drop *d = &l.r->drops[i];
+		char place[64];
+
+		snprintf(place, sizeof(place), "switch0 port %u, from h%u", d->port, d->port);
+		assert_string_equal(d->place, place);
+		assert_string_equal(d->to, "switch0 port 8, to h8");
+		assert_int_equal(d->why, RS_DROP_LOSSY);
+		assert_int_equal(d->node, 0);
+		assert_int_equal(d->tc, 3);
+		assert_int_equal(d->dscp, 26);
+	}
+	load_free(&l);
+}
+
+static struct loaded misconfigured(const char *tier)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "fabric: {network: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 4,\n"
+		 "  rate: 100G}, cc: {kind: none},\n"
+		 "  qos: {ecn: false, buffer: 4MB, tiers: {%s: {dscp: {26: 0}}}}}\n"
+		 "workload: [{flows: [{src: 0, dst: 7, bytes: 4MB}, {src: 1, dst: 7, bytes: 4MB},\n"
+		 "  {src: 2, dst: 7, bytes: 4MB}, {src: 3, dst: 7, bytes: 4MB}]}]\n",
+		 tier);
+	return load_run(text, (struct rs_sim_options){0});
+}
+
+/* A tier puts the data's DSCP into a class without PFC: dscp-to-lossy. Leaves drop it themselves;
+ * spines do not obey the PAUSEs of leaves, whose headroom is then too small. */
+static void test_a_tier_that_maps_a_dscp_wrongly_is_named(void **state)
+{
+	for (unsigned spine = 0; spine < 2; spine++) {
+		struct loaded l = misconfigured(spine ? "spine" : "leaf");
+		const struct rs_sim_drop *d = l.r->drops;
+
+		drops_add_up(l.r);
+		assert_true(l.r->n_drops > 0);
+		assert_memory_equal(d->place, "leaf1 port ", 11);
+		assert_non_null(strstr(d->place, ", from spine"));
+		assert_string_equal(d->to, "leaf1 port 3, to h7");
+		assert_int_equal(d->why, spine ? RS_DROP_HEADROOM : RS_DROP_LOSSY);
+		assert_int_equal(d->tc, spine ? 3 : 0);
+		assert_int_equal(d->dscp, 26);
+		load_free(&l);
+	}
+}
+
+static void test_a_link_that_loses_is_named_with_its_direction(void **state)
+{
+	struct loaded l =
+		load_run("fabric: {cc: {kind: none}, network: {kind: explicit, rate: 100G,\n"
+			 "  hosts: [a, b], switches: [s, t], links: [{a: a, b: s},\n"
+			 "  {a: s, b: t, loss: 0.01}, {a: t, b: b}]}}\n"
+			 "workload: [{flows: [{src: a, dst: b, bytes: 8MB}]}]\n",
+			 (struct rs_sim_options){0});
+	bool there = false;
+
+	drops_add_up(l.r);
+	assert_true(l.r->counters.link_losses > 0);
+	for (uint32_t i = 0; i < l.r->n_drops; i++) {
+		const struct rs_sim_drop *d = &l.r->drops[i];
+
+		assert_int_equal(d->why, RS_DROP_LINK);
+		assert_int_equal(d->node, RS_SIM_NO_SWITCH);
+		assert_int_equal(d->port, 1);
+		if (!strcmp(d->place, "s port 1 -> t"))
+			there = d->tc == 3 && d->dscp == 26;
+		else
+			assert_string_equal(d->place, "t port 0 -> s");
+	}
+	assert_true(there);
+	load_free(&l);
+}
+
+/* Whatever is wrong with a fabric, the list and the counters say the same. */
+static void test_lists_add_up_to_the_counters_on_random_fabrics(void **state)
+{
+	static const char *const routing[] = {"ecmp", "spray", "adaptive"};
+	unsigned lossy = 0;
+
+	srand(5);
+	for (unsigned i = 0; i < 40; i++) {
+		char text[4096];
+		int n = snprintf(
+			text, sizeof(text),
+			"fabric: {network: {kind: leaf-spine, leaves: 2, spines: 2,\n"
+			"  hosts_per_leaf: 3, rate: 100G, loss: %s}, cc: {kind: %s},\n"
+			"  qos: {pfc: %s, buffer: %dkB, headroom_scale: %s, watchdog: %dus,\n"
+			"  routing: %s}, transport: {timeout: 8, retry: 7}}\nworkload: [{flows: [",
+			rand() % 3 ? "0" : "0.001", rand() % 2 ? "none" : "dcqcn",
+			rand() % 2 ? "true" : "false", 800 + rand() % 1000,
+			rand() % 2 ? "1" : "0.3", rand() % 2 ? 0 : 20, routing[rand() % 3]);
+		struct loaded l;
+
+		for (unsigned k = 0; k < 6; k++) {
+			int src = rand() % 6, dst = rand() % 3 ? 5 : rand() % 6;
+
+			n += snprintf(text + n, sizeof(text) - (size_t)n,
+				      "{src: %d, dst: %d, bytes: %dkB}, ", src,
+				      dst == src ? (src + 1) % 6 : dst, 100 + rand() % 800);
+		}
+		snprintf(text + n, sizeof(text) - (size_t)n, "]}]\n");
+		l = load_run(text, (struct rs_sim_options){.max_time = 200 * RS_MS});
+		drops_add_up(l.r);
+		lossy += l.r->n_drops > 0;
+		load_free(&l);
+	}
+	assert_true(lossy > 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_drops_of_a_lossy_class_are_told_by_port),
+		cmocka_unit_test(test_a_tier_that_maps_a_dscp_wrongly_is_named),
+		cmocka_unit_test(test_a_link_that_loses_is_named_with_its_direction),
+		cmocka_unit_test(test_lists_add_up_to_the_counters_on_random_fabrics),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
