@@ -35,8 +35,8 @@ struct sim_conn {
 	uint64_t to_post;     /* flow: bytes not yet posted */
 	uint32_t outstanding; /* pieces or messages not yet completed */
 	union {
-		uint32_t parts_left[SLOTS_MAX]; /* over the network: of a message's parts */
-		uint64_t left[SLOTS_MAX];       /* inside a host: of a message's bytes */
+		uint64_t parts_sent[QPS_MAX]; /* over the network: parts completed, a queue pair */
+		uint64_t left[SLOTS_MAX];     /* inside a host: of a message's bytes */
 	};
 	uint64_t sent, completed; /* messages */
 	/* receiving */
@@ -116,7 +116,7 @@ static void post_piece(struct rs_sim *s, struct sim_conn *c, unsigned q, enum rs
 	struct sim_nic *k = sim_nic_of(s, c->src_endpoint);
 	struct rs_sge sge = {.va = 0, .length = (uint32_t)bytes, .lkey = c->rkey};
 	struct rs_send_wr wr = {
-		.wr_id = (uint64_t)(c - s->work->conns),
+		.wr_id = (uint64_t)q << 32 | (uint64_t)(c - s->work->conns),
 		.op = (uint8_t)op,
 		.flags = RS_WR_SIGNALED,
 		.n_sge = 1,
@@ -126,8 +126,9 @@ static void post_piece(struct rs_sim *s, struct sim_conn *c, unsigned q, enum rs
 	};
 	int err = rs_qp_post_send(k->nic, c->qp[q], &wr, now);
 
-	/* a queue pair in error takes nothing: its completion has told */
-	(void)err;
+	/* a queue pair in error takes nothing: its completion has told. Any other refusal would be
+	 * a message that nobody ever sends. */
+	rs_assert(!err || rs_qp_get_state(c->qp[q]) >= RS_QPS_SQE);
 }
 
 /* Bytes of part q when a message is dealt over n queue pairs. */
@@ -138,7 +139,7 @@ static uint64_t part_bytes(uint64_t bytes, unsigned n, unsigned q)
 
 static void post_message(struct rs_sim *s, struct sim_conn *c, uint64_t bytes, rs_time now)
 {
-	c->parts_left[c->sent++ % SLOTS_MAX] = c->n_qps;
+	c->sent++;
 	for (unsigned q = 0; q < c->n_qps; q++)
 		post_piece(s, c, q, RS_WR_WRITE_IMM, part_bytes(bytes, c->n_qps, q), now);
 	sim_nic_kick(s, sim_nic_of(s, c->src_endpoint), now);
@@ -376,19 +377,28 @@ void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *
 	}
 }
 
-/* A message is there when each of its parts is: queue pairs deliver in order, each for itself. The
- * receiving queue pair's number within its connection is in the upper half of its wr_id. */
+/* Queue pairs work in order, each for itself, and one may be many messages ahead of another: a
+ * message is whole when the slowest has done its part. */
+static uint64_t whole_messages(const struct sim_conn *c, const uint64_t *parts)
+{
+	uint64_t least = parts[0];
+
+	for (unsigned q = 1; q < c->n_qps; q++)
+		if (parts[q] < least)
+			least = parts[q];
+	return least;
+}
+
+/* The queue pair's number within its connection is in the upper half of a wr_id, at both ends. */
 static void part_arrived(struct rs_sim *s, struct sim_conn *c, struct sim_nic *k,
 			 const struct rs_cqe *e, rs_time now)
 {
 	struct rs_recv_wr again = {.wr_id = e->wr_id};
-	uint64_t least = UINT64_MAX;
+	uint64_t least;
 
 	c->parts[e->wr_id >> 32]++;
 	rs_qp_post_recv(k->nic, rs_nic_find_qp(k->nic, e->qpn), &again);
-	for (unsigned q = 0; q < c->n_qps; q++)
-		if (c->parts[q] < least)
-			least = c->parts[q];
+	least = whole_messages(c, c->parts);
 	if (least == c->announced)
 		return;
 	if (k->inside)
@@ -400,9 +410,10 @@ static void part_arrived(struct rs_sim *s, struct sim_conn *c, struct sim_nic *k
 	c->announced = least;
 }
 
-static void part_sent(struct rs_sim *s, struct sim_conn *c, rs_time now)
+static void part_sent(struct rs_sim *s, struct sim_conn *c, unsigned q, rs_time now)
 {
-	if (--c->parts_left[c->completed % SLOTS_MAX])
+	c->parts_sent[q]++;
+	if (whole_messages(c, c->parts_sent) == c->completed)
 		return;
 	c->completed++;
 	message_sent(s, c, now);
@@ -428,7 +439,7 @@ void sim_app_completion(struct rs_sim *s, struct sim_nic *k, const struct rs_cqe
 	else if (c->flow)
 		flow_completed(s, c, now);
 	else
-		part_sent(s, c, now);
+		part_sent(s, c, (unsigned)(e->wr_id >> 32), now);
 }
 
 /* ---- Making connections ---- */
