@@ -81,9 +81,10 @@ static void leave_line(struct rs_nic *nic, struct rs_cq *cq)
 
 /* ---- Life ---- */
 
-void rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq)
+int rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq)
 {
-	rs_assert(!cq->refs);
+	if (cq->refs)
+		return -EBUSY;
 	if (cq->notified)
 		leave_line(nic, cq);
 	rs_event_forget(nic, cq);
@@ -93,6 +94,7 @@ void rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq)
 	nic->cqs_live--;
 	free(cq->ring);
 	free(cq);
+	return 0;
 }
 
 void rs_cq_push(struct rs_cq *cq, const struct rs_cqe *e)

@@ -125,8 +125,11 @@ void rs_nic_destroy(struct rs_nic *nic)
 	for (uint32_t i = 0; nic->srqs && i < nic->c.max_srqs; i++)
 		if (nic->srqs[i])
 			rs_nic_destroy_srq(nic, nic->srqs[i]);
-	while (nic->cqs)
-		rs_nic_destroy_cq(nic, nic->cqs);
+	while (nic->cqs) {
+		int busy = rs_nic_destroy_cq(nic, nic->cqs);
+
+		rs_assert(!busy);
+	}
 	rs_heap_fini(&nic->paced);
 	rs_heap_fini(&nic->timers);
 	free(nic->qps_memory);
@@ -191,6 +194,17 @@ RS_APART static void stranger(struct rs_nic *nic, const struct rs_packet *p, rs_
 	nic->counters.rx_dropped++;
 }
 
+/* §9.6.1: of another service: dropped. A reserved one of its own is a request that the responder
+ * refuses, once it is its turn. */
+RS_COLD static void other_opcode(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+				 rs_time now)
+{
+	if ((p->opcode & 0xe0) == qp->transport)
+		rs_resp_rx(nic, qp, p, 0, now);
+	else
+		nic->counters.rx_dropped++;
+}
+
 static void receive(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
 {
 	uint32_t f = rs_opcodes[p->opcode].flags;
@@ -207,7 +221,7 @@ static void receive(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
 		return;
 	}
 	if (__builtin_expect((p->opcode & 0xe0) != qp->transport || !(f & RS_F_VALID), 0)) {
-		nic->counters.rx_dropped++;
+		other_opcode(nic, qp, p, now);
 		return;
 	}
 	if (f & RS_F_RESPONSE) {

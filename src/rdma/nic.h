@@ -164,7 +164,8 @@ enum rs_cqe_flags {
 
 /* depth: entries, rounded up to a power of two. An overrun sets rs_cq_overrun() and loses the CQE. */
 int rs_nic_create_cq(struct rs_nic *nic, uint32_t depth, struct rs_cq **cq);
-void rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq);
+/* -EBUSY while a QP or an SRQ is on it: this count is the only one. */
+int rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq);
 uint32_t rs_cq_poll(struct rs_cq *cq, struct rs_cqe *out, uint32_t max);
 bool rs_cq_overrun(const struct rs_cq *cq);
 /* CQEs that wait; drop those of one QP, as after its reset. */

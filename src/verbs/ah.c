@@ -22,6 +22,8 @@ RS_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *at
 	rs_vctx_lock(c);
 	err = rs_live_path_get(c->live, attr->grh.sgid_index, attr->grh.dgid.raw, &ah->endpoint);
 	ah->base.handle = c->next_handle++;
+	if (!err)
+		rs_vpd(pd)->refs++;
 	rs_vctx_unlock(c);
 	if (err) {
 		free(ah);
@@ -31,7 +33,6 @@ RS_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *at
 	ah->base.context = pd->context;
 	ah->base.pd = pd;
 	ah->attr = *attr;
-	rs_vpd(pd)->refs++;
 	return &ah->base;
 }
 
@@ -42,8 +43,8 @@ RS_EXPORT int ibv_destroy_ah(struct ibv_ah *base)
 
 	rs_vctx_lock(c);
 	rs_live_path_put(c->live, ah->endpoint);
-	rs_vctx_unlock(c);
 	rs_vpd(base->pd)->refs--;
+	rs_vctx_unlock(c);
 	free(ah);
 	return 0;
 }

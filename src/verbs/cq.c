@@ -326,15 +326,17 @@ static struct rs_vcq *create(struct ibv_context *context, uint32_t cqe, void *cq
 	}
 	err = rs_nic_create_cq(rs_vctx_lock(c), cqe, &v->cq);
 	v->ex.handle = c->next_handle++;
-	if (!err && channel)
-		channel->refcnt++;
+	if (!err) {
+		rs_cq_set_user(v->cq, (uintptr_t)v);
+		if (channel)
+			channel->refcnt++;
+	}
 	rs_vctx_unlock(c);
 	if (err) {
 		free(v);
 		errno = -err;
 		return NULL;
 	}
-	rs_cq_set_user(v->cq, (uintptr_t)v);
 	v->ex.context = context;
 	v->ex.channel = channel;
 	v->ex.cq_context = cq_context;
@@ -399,18 +401,17 @@ RS_EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 {
 	struct rs_vctx *c = rs_vctx(cq->context);
 	struct rs_vcq *v = rs_vcq(cq);
-	struct rs_nic *nic = rs_vctx_lock(c);
+	int err = rs_nic_destroy_cq(rs_vctx_lock(c), v->cq);
 
-	if (v->refs) {
+	if (err) {
 		rs_vctx_unlock(c);
-		return EBUSY;
+		return -err;
 	}
 	if (v->ex.channel) {
 		rs_vevents_drop(&rs_container(v->ex.channel, struct rs_vchannel, base)->events, v);
 		v->ex.channel->refcnt--;
 	}
 	rs_vevents_drop(&c->async, v);
-	rs_nic_destroy_cq(nic, v->cq);
 	rs_vctx_unlock(c);
 	rs_vevents_wait_acks(&cq->mutex, &cq->cond, &cq->comp_events_completed, v->events_got);
 	rs_vevents_wait_acks(&cq->mutex, &cq->cond, &cq->async_events_completed, v->async_got);

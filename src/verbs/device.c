@@ -159,7 +159,7 @@ static int open_files(struct rs_vctx *c)
 
 	/* A file whose inode tells the context, also after dup(): ibv_import_device(). */
 	c->v.context.cmd_fd = memfd_create("ripstop", MFD_CLOEXEC);
-	c->v.context.async_fd = c->async.fd;
+	c->v.context.async_fd = c->async.level.fd;
 	return err ? err : c->v.context.cmd_fd < 0 ? -errno : 0;
 }
 
@@ -206,8 +206,8 @@ RS_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 	rs_live_on_event(c->live, rs_vcq_events, c);
 	rs_vctx_unlock(c);
 	c->refs = 1;
-	d->refs++;
 	pthread_mutex_lock(&list_lock);
+	d->refs++;
 	c->next = contexts;
 	contexts = c;
 	pthread_mutex_unlock(&list_lock);
@@ -228,8 +228,8 @@ RS_EXPORT int ibv_close_device(struct ibv_context *context)
 	while (*at != c)
 		at = &(*at)->next;
 	*at = c->next;
-	pthread_mutex_unlock(&list_lock);
 	c->device->refs--;
+	pthread_mutex_unlock(&list_lock);
 	free_context(c);
 	return 0;
 }

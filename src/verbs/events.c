@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 #include "verbs/verbs.h"
 
@@ -11,8 +10,7 @@ int rs_vevents_open(struct rs_vevents *v)
 {
 	v->head = NULL;
 	v->tail = &v->head;
-	v->fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
-	return v->fd < 0 ? -errno : 0;
+	return rs_level_open(&v->level);
 }
 
 void rs_vevents_close(struct rs_vevents *v)
@@ -23,27 +21,28 @@ void rs_vevents_close(struct rs_vevents *v)
 		v->head = e->next;
 		free(e);
 	}
-	if (v->fd >= 0)
-		close(v->fd);
-	v->fd = -1;
+	if (v->level.fd >= 0)
+		close(v->level.fd);
+	v->level.fd = -1;
 }
 
 int rs_vevents_add(struct rs_vevents *v, void *object, enum ibv_event_type type)
 {
 	struct rs_vevent *e = malloc(sizeof(*e));
-	uint64_t one = 1;
 
 	if (!e)
 		return -ENOMEM;
 	*e = (struct rs_vevent){.object = object, .type = type};
 	*v->tail = e;
 	v->tail = &e->next;
-	return write(v->fd, &one, sizeof(one)) == sizeof(one) ? 0 : -errno;
+	rs_level_raise(&v->level);
+	return 0;
 }
 
-/* The descriptor keeps counting it: who reads that finds nothing and waits on. */
 void rs_vevents_drop(struct rs_vevents *v, const void *object)
 {
+	bool some = v->head != NULL;
+
 	for (struct rs_vevent **at = &v->head; *at;) {
 		struct rs_vevent *e = *at;
 
@@ -57,30 +56,50 @@ void rs_vevents_drop(struct rs_vevents *v, const void *object)
 	v->tail = &v->head;
 	while (*v->tail)
 		v->tail = &(*v->tail)->next;
+	if (some && !v->head)
+		rs_level_lower(&v->level);
 }
 
+/* Locked. The oldest; told: this thread lowered the level as it waited. */
+static struct rs_vevent *pop(struct rs_vevents *v, bool told)
+{
+	struct rs_vevent *e = v->head;
+
+	if (!e)
+		return NULL;
+	v->head = e->next;
+	if (!v->head) {
+		v->tail = &v->head;
+		rs_level_lower(&v->level);
+	} else if (told) {
+		rs_level_raise(&v->level);
+	}
+	/* counted before the lock goes: a destroy waits for its acknowledgement */
+	rs_vevent_got(e);
+	return e;
+}
+
+/* A thread that is cancelled ends where it waits, and not with the lock. */
 int rs_vevents_take(struct rs_vevents *v, struct rs_vctx *c, struct rs_vevent *out)
 {
-	for (;;) {
-		struct rs_vevent *e;
-		uint64_t one;
+	struct rs_vevent *e;
+	bool told = false;
+	int cancel;
 
-		if (read(v->fd, &one, sizeof(one)) != sizeof(one))
-			return -1;
+	for (;;) {
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 		rs_vctx_lock(c);
-		e = v->head;
-		if (e) {
-			v->head = e->next;
-			if (!v->head)
-				v->tail = &v->head;
-			*out = *e;
-			/* counted before the lock goes: a destroy waits for its acknowledgement */
-			rs_vevent_got(out);
-			free(e);
-			rs_vctx_unlock(c);
-			return 0;
-		}
+		e = pop(v, told);
 		rs_vctx_unlock(c);
+		if (e)
+			*out = *e;
+		free(e);
+		pthread_setcancelstate(cancel, NULL);
+		if (e)
+			return 0;
+		if (rs_level_wait(&v->level))
+			return -1;
+		told = true;
 	}
 }
 
@@ -95,15 +114,20 @@ RS_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *c
 		return NULL;
 	}
 	ch->base.context = context;
-	ch->base.fd = ch->events.fd;
+	ch->base.fd = ch->events.level.fd;
 	return &ch->base;
 }
 
 RS_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 {
 	struct rs_vchannel *ch = rs_container(channel, struct rs_vchannel, base);
+	struct rs_vctx *c = rs_vctx(channel->context);
+	bool busy;
 
-	if (channel->refcnt)
+	rs_vctx_lock(c);
+	busy = channel->refcnt != 0;
+	rs_vctx_unlock(c);
+	if (busy)
 		return EBUSY;
 	rs_vevents_close(&ch->events);
 	free(ch);

@@ -22,7 +22,7 @@ static uint32_t engine_access(unsigned access)
 
 /* ---- Protection domains ---- */
 
-static struct ibv_pd *add_pd(struct rs_vctx *c, struct rs_vpd *parent)
+static struct ibv_pd *add_pd(struct rs_vctx *c, struct rs_vpd *parent, struct rs_vtd *td)
 {
 	struct rs_vpd *pd = calloc(1, sizeof(*pd));
 
@@ -35,33 +35,39 @@ static struct ibv_pd *add_pd(struct rs_vctx *c, struct rs_vpd *parent)
 	pd->base.handle = c->next_handle++;
 	pd->number = parent ? parent->number : ++c->next_pd;
 	pd->parent = parent;
-	pd->next = c->pds;
-	c->pds = pd;
-	rs_vctx_unlock(c);
+	pd->td = td;
+	rs_vlist_add(&c->pds, pd);
 	if (parent)
 		parent->refs++;
+	if (td)
+		td->refs++;
+	rs_vctx_unlock(c);
 	return &pd->base;
 }
 
 RS_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
-	return add_pd(rs_vctx(context), NULL);
+	return add_pd(rs_vctx(context), NULL, NULL);
 }
 
 RS_EXPORT int ibv_dealloc_pd(struct ibv_pd *base)
 {
-	struct rs_vpd *pd = rs_vpd(base), **at;
+	struct rs_vpd *pd = rs_vpd(base);
 	struct rs_vctx *c = rs_vctx(base->context);
+	bool busy;
 
-	if (pd->refs)
-		return EBUSY;
 	rs_vctx_lock(c);
-	for (at = &c->pds; *at != pd; at = &(*at)->next)
-		;
-	*at = pd->next;
+	busy = pd->refs != 0;
+	if (!busy) {
+		rs_vlist_remove(pd);
+		if (pd->parent)
+			pd->parent->refs--;
+		if (pd->td)
+			pd->td->refs--;
+	}
 	rs_vctx_unlock(c);
-	if (pd->parent)
-		pd->parent->refs--;
+	if (busy)
+		return EBUSY;
 	free(pd);
 	return 0;
 }
@@ -92,7 +98,8 @@ static struct ibv_pd *alloc_parent_domain(struct ibv_context *context,
 		errno = EINVAL;
 		return NULL;
 	}
-	return add_pd(rs_vctx(context), rs_vpd(a->pd));
+	return add_pd(rs_vctx(context), rs_vpd(a->pd),
+		      a->td ? rs_container(a->td, struct rs_vtd, base) : NULL);
 }
 
 static struct ibv_td *alloc_td(struct ibv_context *context, struct ibv_td_init_attr *a)
@@ -107,17 +114,27 @@ static struct ibv_td *alloc_td(struct ibv_context *context, struct ibv_td_init_a
 	return &td->base;
 }
 
-static int dealloc_td(struct ibv_td *td)
+static int dealloc_td(struct ibv_td *base)
 {
-	free(rs_container(td, struct rs_vtd, base));
+	struct rs_vtd *td = rs_container(base, struct rs_vtd, base);
+	struct rs_vctx *c = rs_vctx(base->context);
+	bool busy;
+
+	rs_vctx_lock(c);
+	busy = td->refs != 0;
+	rs_vctx_unlock(c);
+	if (busy)
+		return EBUSY;
+	free(td);
 	return 0;
 }
 
 /* ---- Memory regions ---- */
 
-/* [va, va + length) of peers is at host. base.addr is what the application will see. */
+/* [va, va + length) of peers is at host, the bytes of dm where there is one. base.addr is what the
+ * application will see. */
 static struct ibv_mr *add_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t va,
-			     uint8_t *host, unsigned access)
+			     uint8_t *host, unsigned access, struct rs_vdm *dm)
 {
 	struct rs_vctx *c = rs_vctx(pd->context);
 	struct rs_vmr *mr = calloc(1, sizeof(*mr));
@@ -136,9 +153,12 @@ static struct ibv_mr *add_mr(struct ibv_pd *pd, void *addr, size_t length, uint6
 	err = rs_nic_reg_mr(nic, rs_vpd(pd)->number, va, length, engine_access(access), host,
 			    &mr->key);
 	if (!err) {
-		mr->next = c->mrs;
-		c->mrs = mr;
+		rs_vlist_add(&c->mrs, mr);
 		mr->base.handle = c->next_handle++;
+		mr->dm = dm;
+		rs_vpd(pd)->refs++;
+		if (dm)
+			dm->refs++;
 	}
 	rs_vctx_unlock(c);
 	if (err) {
@@ -152,9 +172,6 @@ static struct ibv_mr *add_mr(struct ibv_pd *pd, void *addr, size_t length, uint6
 	mr->base.length = length;
 	mr->base.lkey = mr->base.rkey = mr->key;
 	mr->access = access;
-	mr->host = host;
-	mr->va = va;
-	rs_vpd(pd)->refs++;
 	return &mr->base;
 }
 
@@ -163,14 +180,14 @@ static struct ibv_mr *reg_host(struct ibv_pd *pd, void *addr, size_t length, uin
 {
 	/* Implicit on-demand paging: the whole address space, byte 0 left out. */
 	if (!addr && length == SIZE_MAX && (access & IBV_ACCESS_ON_DEMAND))
-		return add_mr(pd, addr, length - 1, 1, (uint8_t *)1, access);
+		return add_mr(pd, addr, length - 1, 1, (uint8_t *)1, access, NULL);
 	if (!addr && length) {
 		errno = EINVAL;
 		return NULL;
 	}
 	if (access & IBV_ACCESS_ZERO_BASED)
 		iova = 0;
-	return add_mr(pd, addr, length, iova, addr, access);
+	return add_mr(pd, addr, length, iova, addr, access, NULL);
 }
 
 #undef ibv_reg_mr
@@ -199,15 +216,6 @@ RS_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, s
 	return NULL;
 }
 
-static void forget(struct rs_vctx *c, struct rs_vmr *mr)
-{
-	struct rs_vmr **at = &c->mrs;
-
-	while (*at != mr)
-		at = &(*at)->next;
-	*at = mr->next;
-}
-
 RS_EXPORT int ibv_dereg_mr(struct ibv_mr *base)
 {
 	struct rs_vmr *mr = rs_vmr(base);
@@ -219,11 +227,11 @@ RS_EXPORT int ibv_dereg_mr(struct ibv_mr *base)
 		rs_vctx_unlock(c);
 		return EBUSY;
 	}
-	forget(c, mr);
-	rs_vctx_unlock(c);
+	rs_vlist_remove(mr);
 	rs_vpd(base->pd)->refs--;
 	if (mr->dm)
 		mr->dm->refs--;
+	rs_vctx_unlock(c);
 	free(mr);
 	return 0;
 }
@@ -250,19 +258,19 @@ RS_EXPORT int ibv_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, vo
 	/* ibv_rereg_mr_flags are enum rs_rereg */
 	err = rs_nic_rereg_mr(nic, mr->key, (uint32_t)flags, rs_vpd(to)->number, (uintptr_t)at, n,
 			      engine_access(rights), at);
+	if (!err) {
+		rs_vpd(base->pd)->refs--;
+		rs_vpd(to)->refs++;
+		base->pd = to;
+		base->addr = at;
+		base->length = n;
+		mr->access = rights;
+	}
 	rs_vctx_unlock(c);
 	if (err) {
 		errno = -err;
 		return IBV_REREG_MR_ERR_CMD;
 	}
-	rs_vpd(base->pd)->refs--;
-	rs_vpd(to)->refs++;
-	base->pd = to;
-	base->addr = at;
-	base->length = n;
-	mr->access = rights;
-	mr->host = at;
-	mr->va = (uintptr_t)at;
 	return 0;
 }
 
@@ -347,24 +355,24 @@ static struct ibv_dm *alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_
 	dm->base.comp_mask = IBV_DM_MASK_HANDLE;
 	rs_vctx_lock(c);
 	dm->base.handle = c->next_handle++;
-	dm->next = c->dms;
-	c->dms = dm;
+	rs_vlist_add(&c->dms, dm);
 	rs_vctx_unlock(c);
 	return &dm->base;
 }
 
 static int free_dm(struct ibv_dm *base)
 {
-	struct rs_vdm *dm = rs_container(base, struct rs_vdm, base), **at;
+	struct rs_vdm *dm = rs_container(base, struct rs_vdm, base);
 	struct rs_vctx *c = rs_vctx(base->context);
+	bool busy;
 
-	if (dm->refs)
-		return EBUSY;
 	rs_vctx_lock(c);
-	for (at = &c->dms; *at != dm; at = &(*at)->next)
-		;
-	*at = dm->next;
+	busy = dm->refs != 0;
+	if (!busy)
+		rs_vlist_remove(dm);
 	rs_vctx_unlock(c);
+	if (busy)
+		return EBUSY;
 	free(dm->bytes);
 	free(dm);
 	return 0;
@@ -374,18 +382,12 @@ static struct ibv_mr *reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *base, uint64_t
 				size_t length, unsigned access)
 {
 	struct rs_vdm *dm = rs_container(base, struct rs_vdm, base);
-	struct ibv_mr *mr;
 
 	if (!(access & IBV_ACCESS_ZERO_BASED) || !dm_range(dm, offset, length)) {
 		errno = EINVAL;
 		return NULL;
 	}
-	mr = add_mr(pd, NULL, length, 0, dm->bytes + offset, access);
-	if (mr) {
-		rs_vmr(mr)->dm = dm;
-		dm->refs++;
-	}
-	return mr;
+	return add_mr(pd, NULL, length, 0, dm->bytes + offset, access, dm);
 }
 
 RS_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle)

@@ -23,6 +23,8 @@ static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 	}
 	err = rs_nic_alloc_mw(rs_vctx_lock(c), rs_vpd(pd)->number, (unsigned)type, &mw->base.rkey);
 	mw->base.handle = c->next_handle++;
+	if (!err)
+		rs_vpd(pd)->refs++;
 	rs_vctx_unlock(c);
 	if (err) {
 		free(mw);
@@ -32,7 +34,6 @@ static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 	mw->base.context = pd->context;
 	mw->base.pd = pd;
 	mw->base.type = type;
-	rs_vpd(pd)->refs++;
 	return &mw->base;
 }
 
@@ -41,10 +42,11 @@ static int dealloc_mw(struct ibv_mw *base)
 	struct rs_vctx *c = rs_vctx(base->context);
 	int err = rs_nic_dealloc_mw(rs_vctx_lock(c), base->rkey);
 
+	if (!err)
+		rs_vpd(base->pd)->refs--;
 	rs_vctx_unlock(c);
 	if (err)
 		return -err;
-	rs_vpd(base->pd)->refs--;
 	free(rs_container(base, struct rs_vmw, base));
 	return 0;
 }

@@ -417,22 +417,22 @@ static void fill_base(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_
 	pthread_cond_init(&b->cond, NULL);
 }
 
-/* What must not go before the QP. */
+/* Locked. What must not go before the QP, beside its queues, where the engine counts it. */
 static void count_refs(struct rs_vqp *qp, int by)
 {
-	struct ibv_qp *b = &qp->ex.qp_base;
-	uint32_t n = (uint32_t)by;
-
-	if (b->send_cq)
-		rs_vcq(b->send_cq)->refs += n;
-	if (b->recv_cq)
-		rs_vcq(b->recv_cq)->refs += n;
-	if (b->srq)
-		rs_vsrq(b->srq)->refs += n;
 	if (qp->xrcd)
-		qp->xrcd->refs += n;
+		qp->xrcd->refs += (uint32_t)by;
 	if (qp->pd)
-		qp->pd->refs += by;
+		qp->pd->refs += (uint32_t)by;
+}
+
+/* Locked: from here on the engine's events find it. */
+static void made(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_init_attr_ex *a)
+{
+	fill_base(c, qp, a);
+	rs_v_handle_add(qp, qp);
+	rs_qp_set_user(qp->qp, (uintptr_t)qp);
+	count_refs(qp, 1);
 }
 
 struct ibv_qp *rs_v_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *a)
@@ -455,6 +455,8 @@ struct ibv_qp *rs_v_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	if (!err) {
 		rs_vctx_lock(c);
 		err = make_engine_qp(c, qp, a);
+		if (!err)
+			made(c, qp, a);
 		rs_vctx_unlock(c);
 	}
 	if (err) {
@@ -463,10 +465,6 @@ struct ibv_qp *rs_v_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 		errno = -err;
 		return NULL;
 	}
-	fill_base(c, qp, a);
-	rs_v_handle_add(qp, qp);
-	rs_qp_set_user(qp->qp, (uintptr_t)qp);
-	count_refs(qp, 1);
 	a->cap = qp->cap;
 	return &qp->ex.qp_base;
 }
@@ -502,9 +500,9 @@ RS_EXPORT int ibv_destroy_qp(struct ibv_qp *base)
 		rs_nic_destroy_qp(rs_live_nic(c->live), qp->qp);
 	}
 	rs_vevents_drop(&c->async, qp);
+	count_refs(qp, -1);
 	rs_vctx_unlock(c);
 	rs_vevents_wait_acks(&base->mutex, &base->cond, &base->events_completed, qp->events_got);
-	count_refs(qp, -1);
 	rs_v_build_fini(qp);
 	rs_v_handle_free(c, qp);
 	return 0;

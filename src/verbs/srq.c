@@ -19,6 +19,14 @@ static int check(const struct ibv_srq_init_attr_ex *a)
 	return a->attr.max_wr > RS_V_MAX_SRQ_WR || a->attr.max_sge > RS_V_MAX_SGE ? EINVAL : 0;
 }
 
+/* Locked. Of its CQ the engine counts it. */
+static void count_users(struct rs_vsrq *s, int by)
+{
+	s->pd->refs += (uint32_t)by;
+	if (s->xrcd)
+		s->xrcd->refs += (uint32_t)by;
+}
+
 static struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *a)
 {
 	struct rs_vctx *c = rs_vctx(context);
@@ -44,6 +52,10 @@ static struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq
 				 .cq = xrc ? s->cq->cq : NULL};
 	err = -rs_nic_create_srq(rs_vctx_lock(c), &i, &s->srq);
 	s->base.handle = c->next_handle++;
+	if (!err) {
+		rs_srq_set_user(s->srq, (uintptr_t)s);
+		count_users(s, 1);
+	}
 	rs_vctx_unlock(c);
 	if (err) {
 		free(s);
@@ -55,12 +67,6 @@ static struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq
 	s->base.pd = a->pd;
 	pthread_mutex_init(&s->base.mutex, NULL);
 	pthread_cond_init(&s->base.cond, NULL);
-	rs_srq_set_user(s->srq, (uintptr_t)s);
-	s->pd->refs++;
-	if (xrc) {
-		s->cq->refs++;
-		s->xrcd->refs++;
-	}
 	a->attr.max_wr = s->max_wr;
 	a->attr.max_sge = s->max_sge;
 	return &s->base;
@@ -126,19 +132,16 @@ RS_EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 	struct rs_vctx *c = rs_vctx(srq->context);
 	struct rs_vsrq *s = rs_vsrq(srq);
 	struct rs_nic *nic = rs_vctx_lock(c);
-	int err = s->refs ? -EBUSY : rs_nic_destroy_srq(nic, s->srq);
+	int err = rs_nic_destroy_srq(nic, s->srq);
 
-	if (!err)
+	if (!err) {
 		rs_vevents_drop(&c->async, s);
+		count_users(s, -1);
+	}
 	rs_vctx_unlock(c);
 	if (err)
 		return -err;
 	rs_vevents_wait_acks(&srq->mutex, &srq->cond, &srq->events_completed, s->events_got);
-	s->pd->refs--;
-	if (s->xrcd) {
-		s->cq->refs--;
-		s->xrcd->refs--;
-	}
 	free(s);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "live/live.h"
+#include "verbs/level.h"
 
 /* Functions that the library exports; everything else is hidden. */
 #define RS_EXPORT __attribute__((visibility("default")))
@@ -41,12 +42,31 @@ struct rs_vdevice {
 	const void *mark;
 	struct rs_live_device live;
 	int index;
-	_Atomic int refs;
+	int refs; /* contexts; under the list's lock */
 };
 
-/* A queue of events behind an eventfd that counts them: a real descriptor to poll. */
+/*
+ * A list that objects leave in constant time: with a million regions, too. Both want the device's
+ * lock. o has its own next, and prev, which points at what points at it.
+ */
+#define rs_vlist_add(head, o)                         \
+	do {                                          \
+		(o)->next = *(head);                  \
+		(o)->prev = (head);                   \
+		if ((o)->next)                        \
+			(o)->next->prev = &(o)->next; \
+		*(head) = (o);                        \
+	} while (0)
+#define rs_vlist_remove(o)                           \
+	do {                                         \
+		*(o)->prev = (o)->next;              \
+		if ((o)->next)                       \
+			(o)->next->prev = (o)->prev; \
+	} while (0)
+
+/* A queue of events behind a descriptor that is readable exactly while one waits. */
 struct rs_vevents {
-	int fd;
+	struct rs_level level;
 	struct rs_vevent *head, **tail;
 };
 
@@ -67,42 +87,43 @@ struct rs_vctx {
 	struct rs_vdm *dms;
 	struct rs_vxrcd *xrcds;
 	uint32_t next_xrcd;
-	_Atomic int refs; /* opened once, and imported */
+	int refs; /* opened once, and imported; under the list's lock */
 	struct rs_vctx *next;
 };
 
+/*
+ * Who uses an object is counted once. QPs and SRQs on a CQ, QPs on an SRQ and windows on a region
+ * are the engine's to count, and its destroy says -EBUSY. What it knows as a number only, or not at
+ * all, is counted here, in refs. Either count changes with the device's lock held, in the stretch
+ * that makes or destroys the user.
+ */
 struct rs_vpd {
 	struct ibv_pd base;
 	uint32_t number; /* of the engine's protection domain: a parent domain has its parent's */
-	_Atomic int refs;
-	struct rs_vpd *parent, *next;
-	bool imported;
+	uint32_t refs;   /* regions, windows, address handles, SRQs, QPs, and domains made of it */
+	struct rs_vpd *parent, *next, **prev;
+	struct rs_vtd *td; /* of a parent domain */
 };
 
 struct rs_vtd {
 	struct ibv_td base;
-	_Atomic int refs;
+	uint32_t refs; /* parent domains */
 };
 
 struct rs_vmr {
 	struct ibv_mr base;
 	uint32_t key;
 	uint32_t access;
-	uint32_t refs;     /* bound windows */
 	struct rs_vdm *dm; /* of device memory; NULL: the host's */
-	uint8_t *host;
-	uint64_t va;
-	bool imported;
-	struct rs_vmr *next;
+	struct rs_vmr *next, **prev;
 };
 
 struct rs_vdm {
 	struct ibv_dm base;
 	uint8_t *bytes;
 	size_t length;
-	_Atomic int refs;
-	bool imported;
-	struct rs_vdm *next;
+	uint32_t refs; /* regions */
+	struct rs_vdm *next, **prev;
 };
 
 struct rs_vchannel {
@@ -116,7 +137,6 @@ struct rs_vcq {
 	struct rs_cqe now; /* of ibv_start_poll() */
 	uint64_t timestamp;
 	uint32_t events_got, async_got; /* events handed to the application */
-	uint32_t refs;
 };
 
 struct rs_vsrq {
@@ -126,15 +146,15 @@ struct rs_vsrq {
 	struct rs_vcq *cq; /* of XRC */
 	struct rs_vxrcd *xrcd;
 	struct rs_vpd *pd;
-	uint32_t refs, events_got;
+	uint32_t events_got;
 };
 
 struct rs_vxrcd {
 	struct ibv_xrcd base;
 	uint32_t number;
-	uint32_t refs;
+	uint32_t refs;          /* SRQs and targets' handles */
 	uint64_t inode, volume; /* of the file that names it; inode 0: private */
-	struct rs_vxrcd *next;
+	struct rs_vxrcd *next, **prev;
 };
 
 struct rs_vmw {
@@ -162,7 +182,7 @@ struct rs_vqp {
 	/* An XRC target may have more handles than the one that made it: ibv_open_qp(). */
 	struct rs_vqp *made;  /* that one, which has the state; itself, when it is */
 	struct rs_vqp *first; /* of made: the handles in use */
-	struct rs_vqp *next;
+	struct rs_vqp *next, **prev;
 	uint32_t handles; /* of made: memory that waits for the last */
 };
 

@@ -42,24 +42,24 @@ static struct ibv_xrcd *open_xrcd(struct ibv_context *context, struct ibv_xrcd_i
 		return NULL;
 	}
 	x->number = same ? same->number : ++c->next_xrcd;
-	x->next = c->xrcds;
-	c->xrcds = x;
+	rs_vlist_add(&c->xrcds, x);
 	rs_vctx_unlock(c);
 	return &x->base;
 }
 
 static int close_xrcd(struct ibv_xrcd *base)
 {
-	struct rs_vxrcd *x = rs_vxrcd(base), **at;
+	struct rs_vxrcd *x = rs_vxrcd(base);
 	struct rs_vctx *c = rs_vctx(base->context);
+	bool busy;
 
-	if (x->refs)
-		return EBUSY;
 	rs_vctx_lock(c);
-	for (at = &c->xrcds; *at != x; at = &(*at)->next)
-		;
-	*at = x->next;
+	busy = x->refs != 0;
+	if (!busy)
+		rs_vlist_remove(x);
 	rs_vctx_unlock(c);
+	if (busy)
+		return EBUSY;
 	free(x);
 	return 0;
 }
@@ -69,18 +69,13 @@ static int close_xrcd(struct ibv_xrcd *base)
 void rs_v_handle_add(struct rs_vqp *made, struct rs_vqp *handle)
 {
 	handle->made = made;
-	handle->next = made->first;
-	made->first = handle;
+	rs_vlist_add(&made->first, handle);
 	made->handles++;
 }
 
 bool rs_v_handle_remove(struct rs_vqp *handle)
 {
-	struct rs_vqp **at = &handle->made->first;
-
-	while (*at != handle)
-		at = &(*at)->next;
-	*at = handle->next;
+	rs_vlist_remove(handle);
 	return !handle->made->first;
 }
 

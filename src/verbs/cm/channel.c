@@ -1,10 +1,7 @@
 /* Event channels, a real descriptor each, and what goes through them. */
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 #include "verbs/cm/cm.h"
 
@@ -22,9 +19,10 @@ RS_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 	if (!c)
 		return NULL;
 	c->tail = &c->head;
-	c->base.fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
-	if (c->base.fd >= 0)
+	if (!rs_level_open(&c->level)) {
+		c->base.fd = c->level.fd;
 		return &c->base;
+	}
 	free(c);
 	return NULL;
 }
@@ -44,27 +42,20 @@ RS_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 	free(c);
 }
 
-/* The descriptor is readable exactly while an event waits: both change under the lock. */
 static void add(struct rdma_event_channel *channel, struct rs_cm_event *e)
 {
 	struct rs_cm_channel *c = channel_of(channel);
-	uint64_t one = 1;
-	bool first = !c->head;
 
 	e->next = NULL;
 	*c->tail = e;
 	c->tail = &e->next;
-	if (first && write(c->base.fd, &one, sizeof(one)) < 0)
-		return;
+	rs_level_raise(&c->level);
 }
 
 static void empty(struct rs_cm_channel *c)
 {
-	uint64_t count;
-
 	c->tail = &c->head;
-	if (read(c->base.fd, &count, sizeof(count)) < 0)
-		return;
+	rs_level_lower(&c->level);
 }
 
 struct rs_cm_event *rs_cm_post(struct rs_cm_id *id, enum rdma_cm_event_type type, int status)
@@ -85,6 +76,12 @@ struct rs_cm_event *rs_cm_post(struct rs_cm_id *id, enum rdma_cm_event_type type
 	return e;
 }
 
+/* Is an event about an identifier, or about a request of its that nobody took yet? */
+static bool about(const struct rs_cm_event *e, const struct rs_cm_id *id)
+{
+	return e->id == id || e->base.id == &id->base || e->id->listener == id;
+}
+
 /* The events of one identifier out of a channel's queue, as a list. */
 static struct rs_cm_event *withdraw(struct rs_cm_channel *c, const struct rs_cm_id *id)
 {
@@ -94,7 +91,7 @@ static struct rs_cm_event *withdraw(struct rs_cm_channel *c, const struct rs_cm_
 	while (*at) {
 		struct rs_cm_event *e = *at;
 
-		if (e->id != id && e->base.id != &id->base) {
+		if (!about(e, id)) {
 			at = &e->next;
 			continue;
 		}
@@ -123,16 +120,22 @@ void rs_cm_drop_events(struct rs_cm_id *id)
 		pthread_cond_wait(&acknowledged, &rs_cm_lock);
 }
 
-static struct rs_cm_event *pop(struct rs_cm_channel *c)
+/* told: this thread lowered the level as it waited. */
+static struct rs_cm_event *pop(struct rs_cm_channel *c, bool told)
 {
 	struct rs_cm_event *e;
+	int cancel;
 
+	/* a thread that is cancelled ends where it waits, and not with the lock */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&rs_cm_lock);
 	e = c->head;
 	if (e) {
 		c->head = e->next;
 		if (!c->head)
 			empty(c);
+		else if (told)
+			rs_level_raise(&c->level);
 		e->id->events++;
 		/* The new identifier is the application's from here on. */
 		if (e->base.event == RDMA_CM_EVENT_CONNECT_REQUEST) {
@@ -141,6 +144,7 @@ static struct rs_cm_event *pop(struct rs_cm_channel *c)
 		}
 	}
 	pthread_mutex_unlock(&rs_cm_lock);
+	pthread_setcancelstate(cancel, NULL);
 	return e;
 }
 
@@ -156,15 +160,13 @@ bool rs_cm_pending(struct rdma_event_channel *channel)
 
 RS_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
 {
-	struct rs_cm_event *e;
+	struct rs_cm_channel *c = channel_of(channel);
+	struct rs_cm_event *e = pop(c, false);
 
-	while (!(e = pop(channel_of(channel)))) {
-		struct pollfd p = {.fd = channel->fd, .events = POLLIN};
-
-		if (fcntl(channel->fd, F_GETFL) & O_NONBLOCK)
-			return rs_cm_fail(EAGAIN);
-		if (poll(&p, 1, -1) < 0)
+	while (!e) {
+		if (rs_level_wait(&c->level))
 			return -1;
+		e = pop(c, true);
 	}
 	*event = &e->base;
 	return 0;
@@ -203,11 +205,27 @@ int rs_cm_wait(struct rs_cm_id *id)
 	return 0;
 }
 
+/* Locked. With a listener go its requests that nobody took yet, and what happened to them since. */
+static void move(struct rs_cm_id *id, struct rdma_event_channel *to)
+{
+	struct rs_cm_event *e = withdraw(channel_of(id->base.channel), id);
+
+	id->base.channel = to;
+	for (struct rs_cm_id *child = rs_cm_all(); child; child = child->next)
+		if (child->listener == id)
+			child->base.channel = to;
+	while (e) {
+		struct rs_cm_event *next = e->next;
+
+		add(to, e);
+		e = next;
+	}
+}
+
 RS_EXPORT int rdma_migrate_id(struct rdma_cm_id *base, struct rdma_event_channel *channel)
 {
 	struct rs_cm_id *id = rs_cm_id(base);
 	struct rdma_event_channel *old = base->channel, *made = NULL;
-	struct rs_cm_event *e;
 
 	if (!channel && !(made = channel = rdma_create_event_channel()))
 		return -1;
@@ -216,14 +234,10 @@ RS_EXPORT int rdma_migrate_id(struct rdma_cm_id *base, struct rdma_event_channel
 		base->event = NULL;
 	}
 	pthread_mutex_lock(&rs_cm_lock);
-	e = withdraw(channel_of(old), id);
-	base->channel = channel;
-	while (e) {
-		struct rs_cm_event *next = e->next;
-
-		add(channel, e);
-		e = next;
-	}
+	move(id, channel);
+	/* rdma_migrate_id(3): not before what was got from the old one is acknowledged */
+	while (id->events)
+		pthread_cond_wait(&acknowledged, &rs_cm_lock);
 	pthread_mutex_unlock(&rs_cm_lock);
 	if (id->own_channel)
 		rdma_destroy_event_channel(old);

@@ -51,6 +51,7 @@ struct rs_cm_dev {
 
 struct rs_cm_channel {
 	struct rdma_event_channel base;
+	struct rs_level level;
 	struct rs_cm_event *head, **tail;
 };
 

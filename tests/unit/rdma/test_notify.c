@@ -80,7 +80,8 @@ static void test_destroyed_cq_leaves_the_line(void **state)
 		assert_int_equal(rs_cq_waiting(more[i]), 0);
 		rs_nic_destroy_qp(t.nics[0], qp);
 	}
-	rs_nic_destroy_cq(t.nics[0], more[1]);
+	assert_int_equal(rs_nic_destroy_cq(t.nics[0], t.cqs[0]), -EBUSY);
+	assert_int_equal(rs_nic_destroy_cq(t.nics[0], more[1]), 0);
 	rs_cq_arm(t.cqs[0], false);
 	write_once(&t);
 	assert_ptr_equal(rs_nic_poll_notified(t.nics[0]), more[0]);
