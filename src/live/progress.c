@@ -420,6 +420,8 @@ int rs_progress_start(struct rs_live *l)
 	pthread_sigmask(SIG_SETMASK, &every, &old);
 	err = -pthread_create(&l->thread, NULL, thread, l);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (err)
+		close(l->wake);
 	return err;
 }
 

@@ -259,6 +259,8 @@ int rs_registry_open(struct rs_registry **out, unsigned *slot, struct rs_error *
 			     err == -EAGAIN ? "all %d leases of QPNs on this host are taken"
 					    : "cannot use the registry of %d leases",
 			     RS_SLOT_LAST);
+		if (r->s && r->s != MAP_FAILED)
+			munmap(r->s, sizeof(*r->s));
 		close(r->fd);
 		free(r);
 		return err;

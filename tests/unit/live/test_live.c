@@ -1,12 +1,16 @@
 /* The live world's parts that need no network: path MTUs, ICRCs with a hidden identification,
  * paths, leases of queue pair numbers. */
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -641,6 +645,93 @@ static void test_a_silent_peer_is_given_up(void **state)
 	close_loose(&t);
 }
 
+/* ---- Opening fails: at each descriptor that it takes, and at its thread ---- */
+
+static unsigned open_files(void)
+{
+	unsigned n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static unsigned mappings(const char *of)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512];
+	unsigned n = 0;
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps))
+		n += strstr(line, of) != NULL;
+	fclose(maps);
+	return n;
+}
+
+static bool opens(const struct rs_live_device *d)
+{
+	struct rs_error e = {0};
+	struct rs_live *l;
+
+	if (rs_live_open(d, &l, &e)) {
+		assert_true(e.what[0]);
+		return false;
+	}
+	rs_live_close(l);
+	return true;
+}
+
+static void nothing_is_left(unsigned files)
+{
+	uint8_t leased[RS_SLOTS] = {0};
+
+	assert_int_equal(open_files(), files);
+	assert_int_equal(mappings("ripstop-"), 0);
+	rs_registry_peek(leased);
+	for (unsigned i = 0; i < RS_SLOTS; i++)
+		assert_int_equal(leased[i], 0);
+}
+
+static void test_open_that_fails_leaves_nothing(void **state)
+{
+	struct rs_live_device d;
+	struct rs_error e = {0};
+	struct rlimit all, few;
+	unsigned files, refused = 0;
+	pthread_attr_t usual, huge;
+
+	assert_int_equal(rs_live_device_parse("d=lo", &d, &e), 0);
+	if (!opens(&d))
+		skip();
+	files = open_files();
+	getrlimit(RLIMIT_NOFILE, &all);
+	for (unsigned more = 0;; more++) {
+		bool opened;
+
+		few = (struct rlimit){more, all.rlim_max};
+		setrlimit(RLIMIT_NOFILE, &few);
+		opened = opens(&d);
+		setrlimit(RLIMIT_NOFILE, &all);
+		nothing_is_left(files);
+		if (opened)
+			break;
+		refused++;
+	}
+	assert_true(refused >= 4); /* the registry, two sockets, the eventfd of its thread */
+	/* no address space for a stack: pthread_create() says EAGAIN */
+	pthread_getattr_default_np(&usual);
+	pthread_attr_init(&huge);
+	assert_int_equal(pthread_attr_setstacksize(&huge, (size_t)1 << 50), 0);
+	assert_int_equal(pthread_setattr_default_np(&huge), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_false(opens(&d));
+	pthread_setattr_default_np(&usual);
+	nothing_is_left(files);
+	assert_true(opens(&d));
+	nothing_is_left(files);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -655,6 +746,7 @@ int main(void)
 		cmocka_unit_test(test_a_silent_peer_is_given_up),
 		cmocka_unit_test(test_queue_pairs_share_what_their_peers_socket_holds),
 		cmocka_unit_test(test_strangers_paths_are_bounded),
+		cmocka_unit_test(test_open_that_fails_leaves_nothing),
 		cmocka_unit_test(test_leases_differ_keep_the_groups_order_and_survive_a_crash),
 	};
 
