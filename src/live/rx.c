@@ -151,6 +151,7 @@ void rs_rx_give(struct rs_live *l, struct rs_packet *p, rs_time now)
 static void deliver(struct rs_live *l, struct rs_datagram *d)
 {
 	struct rs_packet *p = rs_pool_alloc(&l->free);
+	enum rs_decode r;
 	struct rs_frame f;
 	uint8_t *frame;
 	size_t n;
@@ -162,7 +163,10 @@ static void deliver(struct rs_live *l, struct rs_datagram *d)
 		return;
 	}
 	frame = write_headers(d, &n);
-	if (rs_frame_decode(frame, n, &f, p, NULL) != RS_DECODE_OK) {
+	r = rs_frame_decode(frame, n, &f, p, NULL);
+	/* A reserved opcode is the responder's to refuse; of another transport version (§9.6.1) the
+	 * packet is nobody's. */
+	if ((r != RS_DECODE_OK && r != RS_DECODE_RESERVED) || f.tver) {
 		l->counters.rx_malformed++;
 		rs_pool_free(&l->free, p);
 		return;

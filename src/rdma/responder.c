@@ -9,6 +9,8 @@
 /* Verdicts beside the syndromes of NAKs, which are all above them. */
 enum { OK = 0, DROP = 1 };
 enum { ATOMIC_BYTES = 8 };
+/* §9.7.4.1.6 with §9.4.1: whatever a RETH announces. */
+#define MESSAGE_MAX (UINT32_C(1) << RS_MESSAGE_MAX_LOG2)
 /* Answered by a response of their own: a place among the resources each. */
 enum { ANSWERED = RS_F_READ | RS_F_ATOMIC | RS_F_ATOMIC_WRITE };
 
@@ -136,9 +138,20 @@ RS_COLD static void fail(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
 	rs_qp_fail(nic, qp, RS_WC_SUCCESS);
 }
 
+/* An ACK that is due is not put off any more: what it completes came before what is refused. */
+RS_COLD static uint32_t due_ack(const struct rs_qp *qp)
+{
+	uint32_t owed = qp->flags & (RS_QF_ACK_OWED | RS_QF_ECHO);
+
+	return qp->ack_deadline != RS_NEVER ? owed | RS_QF_ACK_OWED : owed;
+}
+
 RS_COLD static void refuse_now(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
 {
+	uint32_t owed = due_ack(qp);
+
 	fail(nic, qp, syndrome);
+	qp->flags |= owed;
 	qp->nak = syndrome;
 	rs_sched_control(nic, qp);
 }
@@ -154,10 +167,24 @@ RS_COLD static void refuse(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrom
 	qp->flags |= RS_QF_REFUSED;
 }
 
+/* What was sent is the NAK, or (0) the ACK before it. */
+RS_COLD static void sent_beside_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
+{
+	if (!syndrome) {
+		rs_sched_control(nic, qp);
+		return;
+	}
+	qp->nak = 0;
+	if (qp->flags & RS_QF_REFUSED)
+		fail(nic, qp, syndrome);
+}
+
 bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
 {
 	struct rs_resource *r = qp->resource_count ? next_pending(qp) : NULL;
-	uint32_t syndrome = qp->nak;
+	/* Responses go in the order of their PSNs (§9.7.5.1.1): the ACK of what was executed, then
+	 * the NAK of what follows it. */
+	uint32_t syndrome = qp->flags & RS_QF_ACK_OWED ? 0 : qp->nak;
 
 	if (r && r->atomic) {
 		fill_atomic_answer(nic, qp, r, p);
@@ -175,11 +202,10 @@ bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, 
 		memcpy(p->int_hop, nic->int_hops[qp->index], sizeof(p->int_hop));
 	}
 	qp->flags &= ~(uint32_t)(RS_QF_ACK_OWED | RS_QF_ECHO);
-	qp->nak = 0;
 	qp->unacked = 0;
 	qp->ack_deadline = RS_NEVER;
-	if (__builtin_expect(qp->flags & RS_QF_REFUSED, 0))
-		fail(nic, qp, (uint8_t)syndrome);
+	if (__builtin_expect(qp->nak, 0))
+		sent_beside_nak(nic, qp, (uint8_t)syndrome);
 	return true;
 }
 
@@ -206,6 +232,8 @@ bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_
 		m = rs_mr_find(nic, r->rkey, r->pd, r->va + offset, bytes, RS_ACCESS_REMOTE_READ);
 		if (!m) { /* deregistered since: the NAK stands in this response's place */
 			qp->epsn = rs_psn_add(r->psn, r->sent);
+			qp->flags &= ~(uint32_t)RS_QF_ACK_OWED; /* that is of what follows it */
+			qp->ack_deadline = RS_NEVER;
 			refuse_now(nic, qp, RS_NAK_REMOTE_ACCESS);
 			return false;
 		}
@@ -226,8 +254,8 @@ bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_
 
 RS_COLD static void owe_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
 {
+	qp->flags |= RS_QF_GAP | due_ack(qp);
 	qp->nak = syndrome;
-	qp->flags |= RS_QF_GAP;
 	rs_resp_kick(nic, qp);
 }
 
@@ -306,8 +334,10 @@ RS_COLD static void duplicate(struct rs_nic *nic, struct rs_qp *qp, const struct
 		duplicate_read(nic, qp, p);
 	else if (f & (RS_F_ATOMIC | RS_F_ATOMIC_WRITE))
 		duplicate_atomic(nic, qp, p);
-	else
+	else if (f & (RS_F_SEND | RS_F_WRITE))
 		owe_ack(nic, qp, p, now);
+	else /* what is no request now was none then */
+		nic->counters.rx_dropped++;
 }
 
 /* ---- The checks, in the order of §9.7.4.1 ---- */
@@ -346,7 +376,8 @@ static inline uint8_t check_op_seq(const struct rs_qp *qp, uint32_t f)
 		       : RS_NAK_INVALID_REQUEST;
 }
 
-/* Is the operation known, and granted to the peer by this QP? */
+/* Is the operation known, and granted to the peer by this QP? A reserved opcode is an invalid
+ * request (§9.9.3, the table of responder errors). */
 static inline uint8_t check_op_valid(const struct rs_qp *qp, uint32_t f)
 {
 	uint32_t need = f & (RS_F_WRITE | RS_F_ATOMIC_WRITE) ? RS_ACCESS_REMOTE_WRITE
@@ -387,6 +418,8 @@ static uint8_t check_write_length(const struct rs_qp *qp, const struct request *
 {
 	uint32_t left = q->f & RS_F_FIRST ? q->p->dma_bytes : qp->w_left;
 
+	if (q->f & RS_F_FIRST && left > MESSAGE_MAX)
+		return RS_NAK_INVALID_REQUEST;
 	if (q->f & RS_F_LAST)
 		return q->p->payload_bytes == left ? OK : RS_NAK_INVALID_REQUEST;
 	return q->p->payload_bytes < left ? OK : RS_NAK_INVALID_REQUEST;
@@ -400,7 +433,7 @@ static inline uint8_t check_length(const struct rs_qp *qp, struct request *q)
 	if (q->f & RS_F_ATOMIC_WRITE)
 		return n == ATOMIC_BYTES && q->p->dma_bytes == n ? OK : RS_NAK_INVALID_REQUEST;
 	if (q->f & (RS_F_READ | RS_F_ATOMIC)) {
-		if (q->f & RS_F_READ && q->p->dma_bytes > UINT32_C(1) << RS_MESSAGE_MAX_LOG2)
+		if (q->f & RS_F_READ && q->p->dma_bytes > MESSAGE_MAX)
 			return RS_NAK_INVALID_REQUEST;
 		return n ? RS_NAK_INVALID_REQUEST : OK;
 	}
@@ -812,7 +845,7 @@ static bool run_fits(const struct rs_qp *qp, bool first, const struct rs_packet 
 {
 	uint32_t left = first ? p->dma_bytes : qp->w_left;
 
-	if (first != (qp->message == RS_NO_MESSAGE) ||
+	if (first != (qp->message == RS_NO_MESSAGE) || (first && left > MESSAGE_MAX) ||
 	    (!first && (qp->message != RS_OP_WRITE_FIRST || p->va != qp->w_va)) || !packets ||
 	    packets > RS_PSN_WINDOW || bytes > (uint64_t)packets * qp->mtu)
 		return false;

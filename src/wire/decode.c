@@ -274,6 +274,16 @@ static enum rs_decode decode_payload(struct input *in, uint32_t flags, unsigned 
 	return RS_DECODE_OK;
 }
 
+static void check_icrc(struct input *in, const uint8_t *ip)
+{
+	if (in->cut)
+		return;
+	in->f->icrc = rs_get32_le(in->end - RS_ICRC_BYTES);
+	in->f->icrc_ok =
+		in->f->icrc == rs_icrc(ip, (size_t)(in->end - ip) - RS_ICRC_BYTES, in->f->ipv6);
+	in->p->corrupt = !in->f->icrc_ok;
+}
+
 static enum rs_decode decode_roce(struct input *in, const uint8_t *ip)
 {
 	const struct rs_opcode *op;
@@ -288,11 +298,12 @@ static enum rs_decode decode_roce(struct input *in, const uint8_t *ip)
 	in->p->opcode = in->b[0];
 	op = &rs_opcodes[in->b[0]];
 	pad = in->b[1] >> 4 & 3;
-	if (!(op->flags & RS_F_VALID)) {
-		rs_error_set(in->why, -EBADMSG, "BTH opcode: 0x%02x is reserved", in->b[0]);
-		return RS_DECODE_MALFORMED;
-	}
 	decode_bth(in);
+	if (!(op->flags & RS_F_VALID)) {
+		rs_error_set(in->why, -EBADMSG, "BTH opcode: 0x%02x is reserved", in->p->opcode);
+		check_icrc(in, ip);
+		return RS_DECODE_RESERVED;
+	}
 	if (whole(in) < (size_t)op->ext_bytes + RS_ICRC_BYTES)
 		return refuse(in, RS_DECODE_MALFORMED, "bytes of extended headers and ICRC",
 			      op->ext_bytes + RS_ICRC_BYTES, (unsigned)whole(in));
@@ -300,13 +311,9 @@ static enum rs_decode decode_roce(struct input *in, const uint8_t *ip)
 		return truncated(in, "bytes of extended headers", op->ext_bytes);
 	decode_extended(in, op->flags);
 	r = decode_payload(in, op->flags, pad);
-	if (r || in->cut)
-		return r;
-	in->f->icrc = rs_get32_le(in->end - RS_ICRC_BYTES);
-	in->f->icrc_ok =
-		in->f->icrc == rs_icrc(ip, (size_t)(in->end - ip) - RS_ICRC_BYTES, in->f->ipv6);
-	in->p->corrupt = !in->f->icrc_ok;
-	return RS_DECODE_OK;
+	if (!r)
+		check_icrc(in, ip);
+	return r;
 }
 
 static enum rs_decode decode_ip(struct input *in, uint16_t type)
@@ -362,9 +369,9 @@ enum rs_decode rs_frame_decode_part(const uint8_t *bytes, size_t n, size_t on_wi
 	}
 	/* MAC control is never tagged. */
 	r = type == TYPE_CONTROL && !f->vlan ? decode_pfc(&in) : decode_ip(&in, type);
-	if (r)
+	if (r && r != RS_DECODE_RESERVED)
 		return r;
 	n = (on_wire > n ? on_wire : n) + RS_FCS_BYTES;
 	p->frame_bytes = (uint16_t)(n < RS_ETH_MIN_FRAME ? RS_ETH_MIN_FRAME : n);
-	return RS_DECODE_OK;
+	return r;
 }

@@ -176,7 +176,8 @@ static bool merged(struct rs_follow *f, const uint8_t *frame, size_t n, size_t o
 	if (on_wire > n || f->not_merged == SEARCHES_MAX)
 		return false;
 	d = rs_frame_decode(frame, n, &fr, &p, NULL);
-	if (d == RS_DECODE_OTHER || (d == RS_DECODE_OK && (fr.icrc_ok || p.kind != RS_KIND_ROCE)))
+	if (d == RS_DECODE_OTHER || (d == RS_DECODE_RESERVED && fr.icrc_ok) ||
+	    (d == RS_DECODE_OK && (fr.icrc_ok || p.kind != RS_KIND_ROCE)))
 		return false;
 	if (!rs_segments_find(frame, n, f->segment, s)) {
 		f->not_merged++;
@@ -974,7 +975,7 @@ static int undecoded(struct rs_follow *f, enum rs_decode d, const struct rs_erro
 		return 0;
 	}
 	f->t.truncated += d == RS_DECODE_TRUNCATED;
-	f->t.malformed += d == RS_DECODE_MALFORMED;
+	f->t.malformed += d == RS_DECODE_MALFORMED || d == RS_DECODE_RESERVED;
 	wrong(f, NULL, 0, why->what);
 	return 0;
 }

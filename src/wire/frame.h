@@ -43,6 +43,7 @@ enum rs_decode {
 	RS_DECODE_TRUNCATED, /* a length field says more than is there */
 	RS_DECODE_MALFORMED, /* a field holds what its standard forbids */
 	RS_DECODE_CUT,       /* the capture holds less than the headers */
+	RS_DECODE_RESERVED,  /* a BTH opcode that means nothing: BTH and ICRC are read, no more */
 };
 
 /*

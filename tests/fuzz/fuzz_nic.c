@@ -322,11 +322,13 @@ static unsigned fit(struct bench *b, const struct rs_frame *f, struct rs_packet 
 static void arrive(struct bench *b, const uint8_t *frame, size_t n)
 {
 	struct rs_packet *p = rs_pool_alloc(&b->list);
+	enum rs_decode r;
 	struct rs_frame f;
 	unsigned k;
 
 	rs_assert(p);
-	if (rs_frame_decode(frame, n, &f, p, NULL) != RS_DECODE_OK || p->kind != RS_KIND_ROCE) {
+	r = rs_frame_decode(frame, n, &f, p, NULL);
+	if ((r != RS_DECODE_OK && r != RS_DECODE_RESERVED) || p->kind != RS_KIND_ROCE) {
 		rs_pool_free(&b->list, p);
 		return;
 	}

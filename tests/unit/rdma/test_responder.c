@@ -247,6 +247,16 @@ static void giant_read(struct rs_packet *p)
 	p->dma_bytes = (1u << 31) + 1;
 }
 
+static void odd_key(struct rs_packet *p)
+{
+	p->rkey++;
+}
+
+static void giant_write(struct rs_packet *p)
+{
+	p->dma_bytes = (1u << 31) + PAIR_MTU;
+}
+
 static void test_responder_checks_sequence_opcode_and_length(void **state)
 {
 	static const uint8_t naks = RS_NAK_INVALID_REQUEST, status = RS_WC_REM_INV_REQ_ERR;
@@ -257,6 +267,227 @@ static void test_responder_checks_sequence_opcode_and_length(void **state)
 	expect_nak(RS_WR_WRITE, 64, more_than_announced, naks, status);
 	expect_nak(RS_WR_FETCH_ADD, 8, odd_atomic, naks, status);
 	expect_nak(RS_WR_READ, 8, giant_read, naks, status);
+	expect_nak(RS_WR_WRITE, 2 * PAIR_MTU, giant_write, naks, status);
+	expect_nak(RS_WR_WRITE, PAIR_MTU, giant_write, naks, status);
+	expect_nak(RS_WR_WRITE_IMM, PAIR_MTU, giant_write, naks, status);
+}
+
+/* As far as it is in bounds its first packet passes: 2^31 itself is a length. */
+static void test_message_of_2_to_the_31_bytes_is_the_longest(void **state)
+{
+	struct rs_sge two[2] = {{.va = 0x1000, .length = 1u << 31}, {.va = 0x1000, .length = 1}};
+	struct rs_send_wr wr = {.op = RS_WR_WRITE, .n_sge = 1, .sge = two};
+	static uint8_t nothing[1];
+	struct rs_packet *p;
+	uint32_t key;
+	struct pair t;
+
+	pair_start(&t);
+	two[0].lkey = two[1].lkey = t.keys[0];
+	wr.n_sge = 2;
+	assert_int_equal(rs_qp_post_send(t.nics[0], t.qps[0], &wr, t.now), -EINVAL);
+	assert_int_equal(
+		rs_nic_reg_mr(t.nics[1], PAIR_PD, 1 << 20, UINT64_C(1) << 33, 15, nothing, &key),
+		0);
+	pair_post(&t, RS_WR_WRITE, 2 * PAIR_MTU);
+	p = pair_tx(&t, 0);
+	p->rkey = key;
+	p->va = 1 << 20;
+	p->dma_bytes = 1u << 31;
+	p->payload = NULL;
+	p->payload_bytes = PAIR_MTU;
+	t.nics[1]->c.copy_payload = false; /* its bytes go nowhere */
+	pair_rx(&t, 1, p);
+	assert_int_equal(rs_qp_get_state(t.qps[1]), RS_QPS_RTS);
+	assert_int_equal(t.qps[1]->epsn, 0xffffff);
+	pair_drop(&t, 0, pair_tx(&t, 0));
+	pair_drop(&t, 1, pair_tx(&t, 1));
+	t.nics[1]->c.copy_payload = true;
+	pair_end(&t);
+}
+
+static bool reserved(unsigned op)
+{
+	return !(rs_opcodes[op].flags & RS_F_VALID);
+}
+
+/* RC's own, at the PSN that is expected: NAK, invalid request (the table of §9.9.3). */
+static void test_reserved_opcode_is_an_invalid_request(void **state)
+{
+	unsigned seen = 0;
+
+	for (unsigned op = RS_RC; op < RS_RC + 32; op++) {
+		struct rs_packet *p;
+		struct pair t;
+
+		if (!reserved(op))
+			continue;
+		seen++;
+		pair_start(&t);
+		pair_post(&t, RS_WR_WRITE, 64);
+		p = pair_tx(&t, 0);
+		p->opcode = (uint8_t)op;
+		p->payload_bytes = 0;
+		pair_rx(&t, 1, p);
+		p = pair_tx(&t, 1);
+		assert_non_null(p);
+		assert_int_equal(rs_packet_syndrome(p), RS_NAK_INVALID_REQUEST);
+		assert_int_equal(p->psn, 0xfffffe);
+		assert_int_equal(rs_qp_get_state(t.qps[1]), RS_QPS_ERR);
+		pair_rx(&t, 0, p);
+		assert_int_equal(pair_poll(&t, 0).status, RS_WC_REM_INV_REQ_ERR);
+		pair_end(&t);
+	}
+	assert_int_equal(seen, 7); /* 0x15, 0x18..0x1b, 0x1e, 0x1f */
+}
+
+/* The PSN is looked at first; another service's opcodes, and those of no service, are dropped. */
+static void test_reserved_opcode_elsewhere_is_no_request(void **state)
+{
+	struct rs_packet *p;
+	struct pair t;
+
+	pair_start(&t);
+	pair_post(&t, RS_WR_WRITE, 64);
+	pair_post(&t, RS_WR_WRITE, 64);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	pair_drop(&t, 1, pair_tx(&t, 1));
+	p = pair_tx(&t, 0);
+	for (unsigned op = 0; op < 256; op++) {
+		struct rs_packet *copy;
+
+		if (!reserved(op))
+			continue;
+		copy = rs_pool_alloc(&t.lists[0]);
+		*copy = *p;
+		copy->opcode = (uint8_t)op;
+		copy->payload_bytes = 0;
+		if (op < 32) { /* one of RC's own: a duplicate */
+			copy->psn = 0xfffffe;
+			copy->bth_flags |= RS_BTH_ACKREQ;
+		}
+		pair_rx(&t, 1, copy);
+		assert_null(pair_tx(&t, 1));
+	}
+	p->opcode = 0x1f;
+	p->payload_bytes = 0;
+	p->psn = rs_psn_add(p->psn, 1);
+	pair_rx(&t, 1, p);
+	p = pair_tx(&t, 1);
+	assert_int_equal(rs_packet_syndrome(p), RS_NAK_PSN_SEQ);
+	assert_int_equal(p->psn, 0xffffff);
+	assert_int_equal(rs_qp_get_state(t.qps[1]), RS_QPS_RTS);
+	pair_rx(&t, 0, p);
+	pair_settle(&t);
+	pair_end(&t);
+}
+
+/* ---- The ACK of what was executed goes before the NAK of what follows it ---- */
+
+static void next_answer(struct pair *t, uint32_t psn, uint8_t kind, uint32_t msn)
+{
+	struct rs_packet *p = pair_tx(t, 1);
+
+	assert_non_null(p);
+	assert_int_equal(p->opcode & 0x1f, RS_OP_ACKNOWLEDGE);
+	assert_int_equal(p->psn, psn);
+	assert_int_equal(rs_packet_msn(p), msn);
+	if (kind == RS_SYN_ACK)
+		assert_int_equal(rs_packet_syndrome(p) & RS_SYN_KIND, RS_SYN_ACK);
+	else
+		assert_int_equal(rs_packet_syndrome(p), kind);
+	pair_rx(t, 0, p);
+}
+
+/* Two WRITEs are executed, a third request is refused: both come while the responder cannot send.
+ */
+static void ack_then(uint8_t op, void (*spoil)(struct rs_packet *), bool lose, uint8_t nak,
+		     rs_time delay)
+{
+	struct rs_packet *p;
+	struct pair t;
+
+	pair_begin(&t);
+	t.config.ack_every = delay ? 16 : 1;
+	t.config.ack_delay = delay;
+	pair_connect(&t);
+	pair_post(&t, RS_WR_WRITE, 64);
+	pair_post(&t, RS_WR_WRITE, 64);
+	if (lose)
+		pair_post(&t, RS_WR_WRITE, 64);
+	pair_post(&t, op, 64);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	if (lose)
+		pair_drop(&t, 0, pair_tx(&t, 0));
+	p = pair_tx(&t, 0);
+	if (spoil)
+		spoil(p);
+	pair_rx(&t, 1, p);
+	next_answer(&t, 0xffffff, RS_SYN_ACK, 2);
+	next_answer(&t, 0, nak, 2);
+	assert_null(pair_tx(&t, 1));
+	pair_settle(&t);
+	pair_end(&t);
+}
+
+static void test_ack_leaves_before_the_nak_of_a_later_request(void **state)
+{
+	static const rs_time delays[] = {0, 10 * RS_US};
+
+	for (unsigned i = 0; i < 2; i++) {
+		ack_then(RS_WR_WRITE, giant_write, false, RS_NAK_INVALID_REQUEST, delays[i]);
+		ack_then(RS_WR_WRITE, odd_key, false, RS_NAK_REMOTE_ACCESS, delays[i]);
+		ack_then(RS_WR_SEND, NULL, false, RS_SYN_RNR | 12, delays[i]);
+		ack_then(RS_WR_WRITE, NULL, true, RS_NAK_PSN_SEQ, delays[i]);
+	}
+}
+
+/* Behind a READ: its response, the WRITE's ACK, the NAK. */
+static void test_ack_and_nak_wait_for_the_read_before_them(void **state)
+{
+	struct rs_packet *p;
+	struct pair t;
+
+	pair_start(&t);
+	pair_post(&t, RS_WR_READ, 64);
+	pair_post(&t, RS_WR_WRITE, 64);
+	pair_post(&t, RS_WR_WRITE, 64);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	p = pair_tx(&t, 0);
+	giant_write(p);
+	pair_rx(&t, 1, p);
+	p = pair_tx(&t, 1);
+	assert_int_equal(p->opcode, RS_OP_READ_RESPONSE_ONLY);
+	assert_int_equal(p->psn, 0xfffffe);
+	pair_rx(&t, 0, p);
+	next_answer(&t, 0xffffff, RS_SYN_ACK, 2);
+	next_answer(&t, 0, RS_NAK_INVALID_REQUEST, 2);
+	assert_null(pair_tx(&t, 1));
+	assert_int_equal(rs_qp_get_state(t.qps[1]), RS_QPS_ERR);
+	pair_end(&t);
+}
+
+/* Its memory goes while its responses do: what the WRITE behind it would be told is not said. */
+static void test_no_ack_passes_a_read_that_fails(void **state)
+{
+	struct rs_packet *p;
+	struct pair t;
+
+	pair_start(&t);
+	pair_post(&t, RS_WR_READ, 2 * PAIR_MTU);
+	pair_post(&t, RS_WR_WRITE, 64);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	pair_rx(&t, 0, pair_tx(&t, 1));
+	assert_int_equal(rs_nic_dereg_mr(t.nics[1], t.keys[1]), 0);
+	p = pair_tx(&t, 1);
+	assert_int_equal(rs_packet_syndrome(p), RS_NAK_REMOTE_ACCESS);
+	assert_int_equal(p->psn, 0xffffff);
+	pair_rx(&t, 0, p);
+	assert_null(pair_tx(&t, 1));
+	pair_end(&t);
 }
 
 static void test_responder_send_longer_than_its_receive(void **state)
@@ -446,6 +677,12 @@ int main(void)
 		cmocka_unit_test(test_responder_acks_every_so_many_packets),
 		cmocka_unit_test(test_responder_delayed_ack_waits_no_longer_than_its_delay),
 		cmocka_unit_test(test_responder_checks_sequence_opcode_and_length),
+		cmocka_unit_test(test_message_of_2_to_the_31_bytes_is_the_longest),
+		cmocka_unit_test(test_reserved_opcode_is_an_invalid_request),
+		cmocka_unit_test(test_reserved_opcode_elsewhere_is_no_request),
+		cmocka_unit_test(test_ack_leaves_before_the_nak_of_a_later_request),
+		cmocka_unit_test(test_ack_and_nak_wait_for_the_read_before_them),
+		cmocka_unit_test(test_no_ack_passes_a_read_that_fails),
 		cmocka_unit_test(test_responder_send_longer_than_its_receive),
 		cmocka_unit_test(test_responder_too_many_reads),
 		cmocka_unit_test(test_responder_rnr_then_success),

@@ -207,9 +207,18 @@ static void test_reserved_opcodes_and_cut_frames_are_refused(void **state)
 
 	for (unsigned op = 0; op < 256; op++) {
 		bytes[14 + 20 + 8] = (uint8_t)op;
-		if (!(rs_opcodes[op].flags & RS_F_VALID))
-			assert_int_equal(rs_frame_decode(bytes, n, &f, &p, NULL),
-					 RS_DECODE_MALFORMED);
+		if (rs_opcodes[op].flags & RS_F_VALID)
+			continue;
+		/* a receiver looks at the ICRC and the PSN before it refuses */
+		rs_put32_le(bytes + n - 4, rs_icrc(bytes + 14, n - 14 - 4, false));
+		assert_int_equal(rs_frame_decode(bytes, n, &f, &p, NULL), RS_DECODE_RESERVED);
+		assert_true(f.icrc_ok && !p.corrupt);
+		assert_int_equal(p.psn, s.packet.psn);
+		assert_int_equal(p.dest_qp, s.packet.dest_qp);
+		assert_int_equal(p.payload_bytes, 0);
+		bytes[n - 1] ^= 1;
+		assert_int_equal(rs_frame_decode(bytes, n, &f, &p, NULL), RS_DECODE_RESERVED);
+		assert_true(p.corrupt);
 	}
 	bytes[14 + 20 + 8] = RS_OP_SEND_ONLY;
 	for (size_t k = 0; k < n; k++)
