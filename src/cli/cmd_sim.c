@@ -12,7 +12,7 @@
 #include "cli/sim_report.h"
 #include "report/report.h"
 
-enum { SETS_MAX = 256, CASES_MAX = 256, PROPOSALS_MAX = 16 };
+enum { SETS_MAX = 256 };
 
 struct options {
 	const char *file, *json, *csv, *rates;
@@ -20,6 +20,7 @@ struct options {
 	struct rs_setting set[SETS_MAX];
 	uint32_t n_set;
 	unsigned threads;
+	uint32_t seeds;
 	bool quiet, no_diagnosis;
 };
 
@@ -46,6 +47,8 @@ static int help(void)
 	      "  --pcap-links LIST   their ends: names as in `ripstop fabric show`, or all;\n"
 	      "                      default: the first NIC's link\n"
 	      "  --seed N            another draw of ports, marks and losses (default 1)\n"
+	      "  --seeds N           so many draws, from --seed on: what is cause, what is chance\n"
+	      "                      (default: 5 where the runs are short, else 1)\n"
 	      "  --set PATH=VALUE    change the description; repeatable\n"
 	      "  --threads N         threads: a run each, or several for one run (default: one a "
 	      "core)\n"
@@ -74,20 +77,32 @@ static int add_setting(struct options *o, char *text)
 	return 0;
 }
 
-static int number(const char *option, const char *text, int64_t max, int64_t *out)
+static int number(const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
 {
 	struct rs_error e = {0};
 
-	if (!rs_parse_int(text, 0, max, out, &e))
+	if (!rs_parse_int(text, min, max, out, &e))
 		return 0;
-	return rs_cli_usage("sim", "%s takes a number, 0 to %lld, not '%s'", option, (long long)max,
-			    text);
+	return rs_cli_usage("sim", "%s takes a number, %lld to %lld, not '%s'", option,
+			    (long long)min, (long long)max, text);
 }
 
 static int parse(int argc, char **argv, struct options *o)
 {
 	enum { RATES = 300, RATE_INTERVAL };
-	enum { JSON = 256, CSV, PCAP, LINKS, SEED, SET, THREADS, MAX_TIME, NO_DIAGNOSIS, QUIET };
+	enum {
+		JSON = 256,
+		CSV,
+		PCAP,
+		LINKS,
+		SEED,
+		SEEDS,
+		SET,
+		THREADS,
+		MAX_TIME,
+		NO_DIAGNOSIS,
+		QUIET
+	};
 	static const struct option table[] = {
 		{"json", required_argument, NULL, JSON},
 		{"flows-csv", required_argument, NULL, CSV},
@@ -96,6 +111,7 @@ static int parse(int argc, char **argv, struct options *o)
 		{"pcap", required_argument, NULL, PCAP},
 		{"pcap-links", required_argument, NULL, LINKS},
 		{"seed", required_argument, NULL, SEED},
+		{"seeds", required_argument, NULL, SEEDS},
 		{"set", required_argument, NULL, SET},
 		{"threads", required_argument, NULL, THREADS},
 		{"max-time", required_argument, NULL, MAX_TIME},
@@ -133,14 +149,18 @@ static int parse(int argc, char **argv, struct options *o)
 			o->sim.pcap_links = optarg;
 			break;
 		case SEED:
-			err = number("--seed", optarg, INT64_MAX, &n);
+			err = number("--seed", optarg, 0, INT64_MAX, &n);
 			o->sim.seed = err ? 0 : (uint64_t)n;
+			break;
+		case SEEDS:
+			err = number("--seeds", optarg, 1, RS_SEEDS_MAX, &n);
+			o->seeds = err ? 0 : (uint32_t)n;
 			break;
 		case SET:
 			err = add_setting(o, optarg);
 			break;
 		case THREADS:
-			err = number("--threads", optarg, 64, &n);
+			err = number("--threads", optarg, 0, 64, &n);
 			o->threads = err ? 0 : (unsigned)n;
 			break;
 		case MAX_TIME:
@@ -171,120 +191,6 @@ static int parse(int argc, char **argv, struct options *o)
 
 /* ---- The runs ---- */
 
-static void add_case(struct rs_sim_report *r, const struct options *o, struct rs_fabric *f,
-		     enum rs_case_kind kind, const char *name, const char *how,
-		     struct rs_sim_ideal ideal, bool owns)
-{
-	struct rs_sim_case *c = &r->cases[r->n];
-
-	*c = (struct rs_sim_case){.name = name, .fabric = f, .options = o->sim};
-	c->options.ideal = ideal;
-	if (r->n) {
-		c->options.pcap = NULL;
-		c->options.rate_interval = 0;
-		c->options.progress = NULL;
-	}
-	r->info[r->n++] = (struct rs_case_info){kind, name, how, owns, f};
-}
-
-static bool any_inside(const struct rs_fabric *f)
-{
-	for (uint32_t i = 0; i < f->n_hosts; i++)
-		if (f->hosts[i].inside)
-			return true;
-	return false;
-}
-
-static bool any_loss(const struct rs_fabric *f)
-{
-	for (uint32_t i = 0; i < f->n_links; i++)
-		if (f->links[i].loss > 0)
-			return true;
-	return false;
-}
-
-static void add_counterfactuals(struct rs_sim_report *r, const struct options *o,
-				struct rs_fabric *f)
-{
-	struct rs_sim_ideal all = {
-		.network = true, .no_pause = true, .no_loss = true, .no_cc = true};
-
-	if (any_inside(f))
-		add_case(r, o, f, RS_CASE_COUNTERFACTUAL, "inside the hosts",
-			 "NICs reach memory at once, GPUs each other too",
-			 (struct rs_sim_ideal){.host = true}, false);
-	all.host = any_inside(f);
-	if (f->n_endpoints <= 1024 && f->n_switches > 1)
-		add_case(r, o, f, RS_CASE_COUNTERFACTUAL, "the network's paths",
-			 "one switch without contention inside",
-			 (struct rs_sim_ideal){.network = true}, false);
-	if (f->n_switches > 1)
-		add_case(r, o, f, RS_CASE_COUNTERFACTUAL, "placement on paths (ECMP collisions)",
-			 "flows are dealt over the equal-cost paths by destination",
-			 (struct rs_sim_ideal){.placed = true}, false);
-	add_case(r, o, f, RS_CASE_COUNTERFACTUAL, "pauses (PFC)", "no PFC, buffers without end",
-		 (struct rs_sim_ideal){.no_pause = true}, false);
-	if (any_loss(f))
-		add_case(r, o, f, RS_CASE_COUNTERFACTUAL, "loss on links", "links lose nothing",
-			 (struct rs_sim_ideal){.no_loss = true}, false);
-	add_case(r, o, f, RS_CASE_COUNTERFACTUAL, "congestion control's cuts",
-		 "senders stay at line rate", (struct rs_sim_ideal){.no_cc = true}, false);
-	if (f->n_endpoints <= 1024)
-		add_case(r, o, f, RS_CASE_IDEAL, "everything ideal", "all of these together", all,
-			 false);
-}
-
-static int add_whatifs(struct rs_sim_report *r, const struct options *o, const struct rs_fabric *f,
-		       struct rs_error *e)
-{
-	struct rs_setting set[2 * SETS_MAX];
-
-	for (uint32_t i = 0; i < f->n_whatifs && r->n < CASES_MAX; i++) {
-		const struct rs_whatif *w = &f->whatifs[i];
-		struct rs_fabric *g;
-		uint32_t n = o->n_set;
-
-		memcpy(set, o->set, n * sizeof(*set));
-		for (uint32_t k = 0; k < w->n && n < 2 * SETS_MAX; k++)
-			set[n++] = w->set[k];
-		if (rs_fabric_load(o->file, set, n, &g, e))
-			return e->code;
-		add_case(r, o, g, RS_CASE_FIX, w->name, NULL, (struct rs_sim_ideal){0}, true);
-	}
-	return 0;
-}
-
-/* Those that cannot be had here are left out: nobody asked for them. */
-static int add_proposals(struct rs_sim_report *r, const struct options *o,
-			 const struct rs_fabric *f, struct rs_error *e)
-{
-	struct rs_setting set[SETS_MAX + 1], tried[PROPOSALS_MAX];
-	const char *name[PROPOSALS_MAX];
-	uint32_t n = rs_propose(f, tried, name, PROPOSALS_MAX);
-
-	memcpy(set, o->set, o->n_set * sizeof(*set));
-	for (uint32_t i = 0; i < n && r->n < CASES_MAX; i++) {
-		struct rs_error refused = {0};
-		struct rs_fabric *g;
-		const char *own;
-
-		set[o->n_set] = tried[i];
-		if (rs_fabric_load(o->file, set, o->n_set + 1, &g, &refused)) {
-			if (refused.code == -ENOMEM)
-				return rs_error_set(e, -ENOMEM, "out of memory");
-			continue;
-		}
-		if (!rs_proposal_changes(f, g, &tried[i])) {
-			rs_fabric_free(g);
-			continue;
-		}
-		own = rs_arena_printf(f->arena, "%s (proposed)", name[i]);
-		add_case(r, o, g, RS_CASE_FIX, own ? own : name[i], NULL, (struct rs_sim_ideal){0},
-			 true);
-	}
-	return 0;
-}
-
 static void show_progress(void *arg, rs_time now, double share)
 {
 	char t[32];
@@ -292,8 +198,8 @@ static void show_progress(void *arg, rs_time now, double share)
 	rs_progress_update(arg, share, "simulated %s", rs_human_time(t, sizeof(t), now));
 }
 
-static int write_out(const char *path, const struct rs_sim_report *r,
-		     int (*writer)(const struct rs_sim_report *, FILE *), struct rs_error *e)
+static int write_out(const char *path, const struct rs_diagnosis *r,
+		     int (*writer)(const struct rs_diagnosis *, FILE *), struct rs_error *e)
 {
 	struct rs_outfile f;
 	int err = rs_outfile_open(&f, path, e);
@@ -307,70 +213,44 @@ static int write_out(const char *path, const struct rs_sim_report *r,
 	return rs_error_set(e, err, "%s: %s", path, strerror(-err));
 }
 
-static int report(const struct options *o, struct rs_sim_report *r)
+static int report(const struct options *o, const struct rs_diagnosis *d)
 {
 	struct rs_error e = {0};
-	const struct rs_sim_result *base = r->cases[0].result;
 
-	for (uint32_t i = 0; i < r->n; i++)
-		if (r->cases[i].error.code)
-			return rs_cli_error(&r->cases[i].error);
-	if (o->json && write_out(o->json, r, rs_sim_json, &e))
+	for (uint32_t i = 0; i < d->n; i++)
+		if (d->cases[i].error.code)
+			return rs_cli_error(&d->cases[i].error);
+	if (o->json && write_out(o->json, d, rs_sim_json, &e))
 		return rs_cli_error(&e);
-	if (o->csv && write_out(o->csv, r, rs_sim_csv, &e))
+	if (o->csv && write_out(o->csv, d, rs_sim_csv, &e))
 		return rs_cli_error(&e);
-	if (o->rates && write_out(o->rates, r, rs_sim_rates_csv, &e))
+	if (o->rates && write_out(o->rates, d, rs_sim_rates_csv, &e))
 		return rs_cli_error(&e);
 	if (!o->quiet && !(o->json && !strcmp(o->json, "-")) && !(o->csv && !strcmp(o->csv, "-")) &&
 	    !(o->rates && !strcmp(o->rates, "-")))
-		rs_sim_print(r, stdout);
-	return base->complete ? RS_EXIT_OK : RS_EXIT_INCOMPLETE;
-}
-
-static double now_s(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+		rs_sim_print(d, stdout);
+	return d->cases[0].result->complete ? RS_EXIT_OK : RS_EXIT_INCOMPLETE;
 }
 
 static int run_all(struct options *o, struct rs_fabric *f, struct rs_error *e)
 {
-	struct rs_sim_report r = {.scenario = o->file, .seed = o->sim.seed};
 	struct rs_progress *p = rs_progress_create(stderr, o->quiet);
-	double wall = now_s(CLOCK_MONOTONIC), cpu = now_s(CLOCK_PROCESS_CPUTIME_ID);
-	int status = RS_EXIT_FAILED, err = 0;
+	struct rs_diagnose_options how = {.file = o->file,
+					  .set = o->set,
+					  .n_set = o->n_set,
+					  .threads = o->threads,
+					  .seeds = o->seeds,
+					  .base_only = o->no_diagnosis};
+	struct rs_diagnosis *d;
+	int status, err;
 
-	r.cases = calloc(CASES_MAX + 8, sizeof(*r.cases));
-	r.info = calloc(CASES_MAX + 8, sizeof(*r.info));
-	if (!r.cases || !r.info) {
-		err = rs_error_set(e, -ENOMEM, "out of memory");
-	} else {
-		o->sim.progress = show_progress;
-		o->sim.progress_arg = p;
-		add_case(&r, o, f, RS_CASE_BASE, "as described", NULL, (struct rs_sim_ideal){0},
-			 false);
-		if (!o->no_diagnosis) {
-			add_counterfactuals(&r, o, f);
-			err = add_whatifs(&r, o, f, e);
-			err = err ? err : add_proposals(&r, o, f, e);
-		}
-	}
-	if (!err) {
-		r.threads = rs_sim_run_all(r.cases, r.n, o->threads);
-		r.wall_s = now_s(CLOCK_MONOTONIC) - wall;
-		r.cpu_s = now_s(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-	}
+	o->sim.progress = show_progress;
+	o->sim.progress_arg = p;
+	how.sim = o->sim;
+	err = rs_diagnose(f, &how, &d, e);
 	rs_progress_destroy(p);
-	status = err ? rs_cli_error(e) : report(o, &r);
-	for (uint32_t i = 0; i < r.n; i++) {
-		rs_sim_result_free(r.cases[i].result);
-		if (r.info[i].owns_fabric)
-			rs_fabric_free(r.info[i].fabric);
-	}
-	free(r.cases);
-	free(r.info);
+	status = err ? rs_cli_error(e) : report(o, d);
+	rs_diagnosis_free(d);
 	return status;
 }
 

@@ -1,4 +1,4 @@
-/* `ripstop sim --json` (docs/schema/ripstop-sim-1.schema.json) and --flows-csv. */
+/* `ripstop sim --json` (docs/schema/ripstop-sim-2.schema.json) and --flows-csv. */
 #include <errno.h>
 #include <sys/resource.h>
 #include "cli/sim_report.h"
@@ -10,6 +10,14 @@ static void time_ns(struct rs_json *j, const char *key, rs_time t)
 		rs_json_string(j, key, NULL);
 	else
 		rs_json_number(j, key, (double)t / RS_NS);
+}
+
+static void number_or_null(struct rs_json *j, const char *key, bool known, double x)
+{
+	if (known)
+		rs_json_number(j, key, x);
+	else
+		rs_json_string(j, key, NULL);
 }
 
 static const char *const kinds[] = {"flows", "collective", "train"};
@@ -31,8 +39,8 @@ static void collective(struct rs_json *j, const struct rs_sim_job *b)
 	rs_json_string(j, "type", c->conf.type);
 	rs_json_uint(j, "n_ranks", c->n_ranks);
 	time_ns(j, "time_ns", b->done ? b->further : RS_NEVER);
-	rs_json_number(j, "algbw_gbps", alg);
-	rs_json_number(j, "busbw_gbps",
+	number_or_null(j, "algbw_gbps", b->done, alg);
+	number_or_null(j, "busbw_gbps", b->done,
 		       alg * (double)c->bus_numerator / (double)c->bus_denominator);
 }
 
@@ -113,36 +121,139 @@ static void counters(struct rs_json *j, const struct rs_sim_counters *c)
 	rs_json_uint(j, "pauses", c->pauses + c->nic_pauses);
 	rs_json_uint(j, "nic_pauses", c->nic_pauses);
 	rs_json_uint(j, "retransmits", c->retransmits);
+	rs_json_uint(j, "reordered", c->reordered);
 	rs_json_uint(j, "timeouts", c->timeouts);
 	rs_json_uint(j, "max_queue_bytes", c->max_queue);
 	rs_json_uint(j, "max_buffer_bytes", c->max_buffer);
 	rs_json_end(j);
 }
 
-static void diagnosis(struct rs_json *j, const struct rs_sim_report *r)
-{
-	rs_time base = rs_case_time(&r->cases[0]);
+static const char *const case_kinds[] = {
+	[RS_CASE_BASE] = "base",       [RS_CASE_COUNTERFACTUAL] = "counterfactual",
+	[RS_CASE_WITHOUT] = "without", [RS_CASE_IDEAL] = "ideal",
+	[RS_CASE_FIX] = "fix",
+};
 
+static void job_times(struct rs_json *j, const struct rs_diagnosis *r, uint32_t i)
+{
+	rs_json_array(j, "job_times_ns");
+	for (uint32_t k = 0; k < r->cases[0].fabric->n_jobs; k++)
+		time_ns(j, NULL, rs_case_job_time(r, i, k));
+	rs_json_end(j);
+}
+
+static void diagnosis(struct rs_json *j, const struct rs_diagnosis *r)
+{
 	rs_json_array(j, "diagnosis");
 	for (uint32_t i = 1; i < r->n; i++) {
-		rs_time t = rs_case_time(&r->cases[i]);
-		bool both = t != RS_NEVER && base != RS_NEVER && base > 0;
+		struct rs_gain g = rs_case_gain(r, i);
+		bool both = g.ends && g.base_ends;
 
 		rs_json_object(j, NULL);
 		rs_json_string(j, "name", r->info[i].name);
-		rs_json_string(j, "kind",
-			       r->info[i].kind == RS_CASE_FIX ? "fix" : "counterfactual");
-		time_ns(j, "time_ns", t);
-		if (both)
-			rs_json_number(j, "gain", 1 - (double)t / (double)base);
-		else
-			rs_json_string(j, "gain", NULL);
+		rs_json_string(j, "kind", case_kinds[r->info[i].kind]);
+		rs_json_string(j, "id", r->info[i].id);
+		time_ns(j, "time_ns", rs_case_time(r, i));
+		rs_json_bool(j, "ends", g.ends);
+		rs_json_bool(j, "clear", g.clear);
+		number_or_null(j, "gain", both, g.gain);
+		number_or_null(j, "gain_low", both, g.low);
+		number_or_null(j, "gain_high", both, g.high);
+		rs_json_uint(j, "seeds", r->info[i].n_seeds);
+		job_times(j, r, i);
 		rs_json_end(j);
 	}
 	rs_json_end(j);
 }
 
-int rs_sim_json(const struct rs_sim_report *r, FILE *out)
+/* What costs most comes first; `run` and `fix` are places in `runs`. */
+static void causes(struct rs_json *j, const struct rs_diagnosis *r)
+{
+	rs_json_array(j, "causes");
+	for (uint32_t i = 0; i < r->n_causes; i++) {
+		const struct rs_cause *c = &r->causes[i];
+
+		rs_json_object(j, NULL);
+		rs_json_string(j, "id", c->id);
+		rs_json_string(j, "what", c->what);
+		rs_json_string(j, "place", c->place);
+		rs_json_number(j, "share", c->gain);
+		rs_json_array(j, "interval");
+		rs_json_number(j, NULL, c->low);
+		rs_json_number(j, NULL, c->high);
+		rs_json_end(j);
+		rs_json_array(j, "evidence");
+		for (uint32_t k = 0; k < c->n_evidence; k++)
+			rs_json_string(j, NULL, c->evidence[k]);
+		rs_json_end(j);
+		rs_json_uint(j, "run", c->run);
+		if (c->fix >= 0)
+			rs_json_uint(j, "fix", (uint64_t)c->fix);
+		else
+			rs_json_string(j, "fix", NULL);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+}
+
+static const char *const drop_why[RS_DROPS_WHY] = {
+	[RS_DROP_LOSSY] = "lossy-class",  [RS_DROP_HEADROOM] = "headroom",
+	[RS_DROP_LIMIT] = "egress-limit", [RS_DROP_WATCHDOG] = "watchdog",
+	[RS_DROP_NO_ROUTE] = "no-route",  [RS_DROP_NIC] = "nic-buffer",
+	[RS_DROP_LINK] = "link",
+};
+
+static void places(struct rs_json *j, const struct rs_sim_result *s)
+{
+	rs_json_array(j, "drops");
+	for (uint32_t i = 0; i < s->n_drops; i++) {
+		const struct rs_sim_drop *d = &s->drops[i];
+
+		rs_json_object(j, NULL);
+		rs_json_string(j, "place", d->place);
+		rs_json_string(j, "why", drop_why[d->why]);
+		rs_json_uint(j, "class", d->tc);
+		rs_json_uint(j, "dscp", d->dscp);
+		rs_json_uint(j, "packets", d->packets);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+	rs_json_array(j, "pauses");
+	for (uint32_t i = 0; i < s->n_pauses; i++) {
+		const struct rs_sim_pause *p = &s->pauses[i];
+
+		rs_json_object(j, NULL);
+		rs_json_string(j, "by", p->by);
+		rs_json_string(j, "held", p->held);
+		rs_json_string(j, "waited_for", p->for_);
+		rs_json_string(j, "root", p->root);
+		rs_json_uint(j, "class", p->tc);
+		rs_json_uint(j, "frames", p->pauses);
+		time_ns(j, "time_ns", p->time);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+	rs_json_array(j, "deadlock");
+	for (uint32_t i = 0; i < s->deadlock.n; i++)
+		rs_json_string(j, NULL, s->deadlock.port[i].name);
+	rs_json_end(j);
+	rs_json_array(j, "failures");
+	for (uint32_t i = 0; i < s->n_failures; i++) {
+		const struct rs_sim_failure *x = &s->failures[i];
+
+		rs_json_object(j, NULL);
+		rs_json_uint(j, "job", x->job);
+		rs_json_uint(j, "src", x->src);
+		rs_json_uint(j, "dst", x->dst);
+		rs_json_uint(j, "status", x->status);
+		rs_json_string(j, "place", x->place);
+		rs_json_uint(j, "lost", x->lost);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+}
+
+int rs_sim_json(const struct rs_diagnosis *r, FILE *out)
 {
 	struct rs_json *j = rs_json_create(out);
 	const struct rs_fabric *f = r->cases[0].fabric;
@@ -151,7 +262,7 @@ int rs_sim_json(const struct rs_sim_report *r, FILE *out)
 	if (!j)
 		return -ENOMEM;
 	rs_json_object(j, NULL);
-	rs_json_string(j, "schema", "ripstop-sim/1");
+	rs_json_string(j, "schema", "ripstop-sim/2");
 	rs_json_string(j, "scenario", r->scenario);
 	rs_json_uint(j, "seed", r->seed);
 	rs_json_bool(j, "complete", r->cases[0].result->complete);
@@ -172,10 +283,14 @@ int rs_sim_json(const struct rs_sim_report *r, FILE *out)
 		rs_json_end(j);
 		flows(j, s);
 		counters(j, &s->counters);
+		if (!i)
+			places(j, s);
 		rs_json_end(j);
 	}
 	rs_json_end(j);
+	rs_json_uint(j, "seeds", r->n_seeds);
 	diagnosis(j, r);
+	causes(j, r);
 	getrusage(RUSAGE_SELF, &ru);
 	rs_json_object(j, "engine");
 	rs_json_number(j, "wall_s", r->wall_s);
@@ -191,7 +306,7 @@ int rs_sim_json(const struct rs_sim_report *r, FILE *out)
 	return rs_json_finish(j);
 }
 
-int rs_sim_csv(const struct rs_sim_report *r, FILE *out)
+int rs_sim_csv(const struct rs_diagnosis *r, FILE *out)
 {
 	const struct rs_sim_result *s = r->cases[0].result;
 
@@ -210,7 +325,7 @@ int rs_sim_csv(const struct rs_sim_report *r, FILE *out)
 	return ferror(out) ? -EIO : 0;
 }
 
-int rs_sim_rates_csv(const struct rs_sim_report *r, FILE *out)
+int rs_sim_rates_csv(const struct rs_diagnosis *r, FILE *out)
 {
 	const struct rs_sim_result *s = r->cases[0].result;
 

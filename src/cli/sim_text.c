@@ -5,58 +5,85 @@
 #include <string.h>
 #include "base/units.h"
 #include "cli/sim_report.h"
+#include "rdma/nic.h"
 #include "report/report.h"
-
-enum { BAR = 12 };
-
-static rs_time job_time(const struct rs_sim_job *j)
-{
-	if (!j->done)
-		return RS_NEVER;
-	switch (j->conf->kind) {
-	case RS_JOB_TRAIN:
-		return j->train.step;
-	case RS_JOB_COLLECTIVE:
-		return j->further;
-	case RS_JOB_FLOWS:
-		break;
-	}
-	return j->finish - j->start;
-}
-
-rs_time rs_case_time(const struct rs_sim_case *c)
-{
-	rs_time all = 0;
-
-	for (uint32_t i = 0; i < c->result->n_jobs; i++) {
-		rs_time t = job_time(&c->result->jobs[i]);
-
-		if (t == RS_NEVER)
-			return RS_NEVER;
-		all += t;
-	}
-	return c->result->n_jobs ? all : RS_NEVER;
-}
-
-/* What the times compared are of, to begin a sentence with. */
-static const char *what_takes(const struct rs_sim_result *s, char *buf, size_t size)
-{
-	static const char *const unit[] = {
-		"From the first flow's start to the last one's end it takes",
-		"The collective takes", "The training step takes"};
-
-	if (s->n_jobs == 1)
-		return unit[s->jobs[0].conf->kind];
-	snprintf(buf, size, "The %u jobs together (their times added) take", s->n_jobs);
-	return buf;
-}
 
 /* ---- What was simulated ---- */
 
-static void describe(const struct rs_sim_report *r, FILE *out)
+static const char *status_words(uint8_t status)
+{
+	switch (status) {
+	case RS_WC_RETRY_EXC_ERR:
+		return "no acknowledgement came, however often it was sent again (retry exceeded)";
+	case RS_WC_RNR_RETRY_EXC_ERR:
+		return "the receiver had no receive posted, however often it was asked (RNR retry "
+		       "exceeded)";
+	case RS_WC_REM_ACCESS_ERR:
+		return "the receiver refused the key or the address (remote access error)";
+	case RS_WC_REM_INV_REQ_ERR:
+		return "the receiver refused the request (remote invalid request)";
+	case RS_WC_REM_OP_ERR:
+		return "the receiver could not carry it out (remote operation error)";
+	default:
+		return "it ended in error";
+	}
+}
+
+static void print_failures(const struct rs_diagnosis *r, FILE *out)
 {
 	const struct rs_fabric *f = r->cases[0].fabric;
 	const struct rs_sim_result *s = r->cases[0].result;
+
+	for (uint32_t i = 0; i < s->n_failures && i < 3; i++) {
+		const struct rs_sim_failure *x = &s->failures[i];
+
+		rs_paragraph(out, 2, "'%s', %s to %s: %s.%s%s%s", s->jobs[x->job].conf->name,
+			     f->endpoints[x->src].name, f->endpoints[x->dst].name,
+			     status_words(x->status),
+			     x->place[0] ? " Most of its packets were lost at " : "", x->place,
+			     x->place[0] ? "." : "");
+	}
+	if (s->n_failures > 3)
+		rs_paragraph(out, 2, "and %u more", s->n_failures - 3);
+}
+
+static void print_deadlock(const struct rs_sim_deadlock *k, FILE *out)
+{
+	char t[32];
+
+	rs_paragraph(
+		out, 0,
+		"DEADLOCK (PFC): since %s these ports wait for each other in class %u, and none of "
+		"them can ever send:",
+		rs_human_time(t, sizeof(t), k->since), k->tc);
+	for (uint32_t i = 0; i < k->n; i++)
+		fprintf(out, "  %s\n", k->port[i].name);
+	rs_paragraph(
+		out, 0,
+		"Break the circle: routes without it (up, then down), or a class for each turn of "
+		"it, or a PFC watchdog, which drops (fabric.qos.watchdog).");
+}
+
+/* Why a run ended before its jobs did. */
+static void unfinished(const struct rs_diagnosis *r, FILE *out)
+{
+	const struct rs_sim_result *s = r->cases[0].result;
+
+	if (s->complete)
+		return;
+	if (s->deadlock.n)
+		print_deadlock(&s->deadlock, out);
+	else if (s->stopped)
+		rs_paragraph(out, 0,
+			     "The run was stopped before its jobs ended: figures are partial.");
+	else
+		rs_paragraph(out, 0, "Some jobs did not end.");
+	print_failures(r, out);
+}
+
+static void describe(const struct rs_diagnosis *r, FILE *out)
+{
+	const struct rs_fabric *f = r->cases[0].fabric;
 	char rate[32], size[32];
 
 	if (f->title)
@@ -81,13 +108,7 @@ static void describe(const struct rs_sim_report *r, FILE *out)
 	if (f->n_unknown > 8)
 		rs_paragraph(out, 2, "and %u more unknowns; `ripstop fabric show` lists them",
 			     f->n_unknown - 8);
-	if (!s->complete)
-		rs_paragraph(
-			out, 0, "%s",
-			s->stopped
-				? "The run was stopped before its jobs ended: figures are partial."
-				: "Some jobs cannot end: nothing more happens, yet they are not "
-				  "done.");
+	unfinished(r, out);
 	fputc('\n', out);
 }
 
@@ -101,8 +122,8 @@ static double gbps(uint64_t bytes, rs_time t)
 static void print_collective(const struct rs_sim_job *j, FILE *out)
 {
 	const struct rs_coll *c = j->coll;
-	struct rs_table *t = rs_table_create(NULL);
 	double alg = gbps(c->conf.bytes, j->further);
+	struct rs_table *t;
 	char over[80];
 
 	if (c->conf.group && c->conf.group < c->n_ranks)
@@ -114,6 +135,9 @@ static void print_collective(const struct rs_sim_job *j, FILE *out)
 		     j->conf->kind == RS_JOB_TRAIN ? " of a bucket of gradients" : "",
 		     rs_coll_algorithm_name(c->conf.algorithm), over,
 		     j->done ? "" : ": did not finish");
+	if (!j->done)
+		return;
+	t = rs_table_create(NULL);
 	rs_table_column(t, "size (B)", RS_RIGHT);
 	rs_table_column(t, "count", RS_RIGHT);
 	rs_table_column(t, "type", RS_LEFT);
@@ -131,16 +155,15 @@ static void print_collective(const struct rs_sim_job *j, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_train(const struct rs_sim_job *j, const struct rs_sim_report *r, uint32_t n,
+static void print_train(const struct rs_sim_job *j, const struct rs_diagnosis *r, uint32_t n,
 			FILE *out)
 {
 	const struct rs_train_plan *p = &j->plan;
-	const struct rs_sim_job *ideal = NULL;
+	rs_time ideal;
+	uint32_t by;
 	char a[32], b[32], c[32], d[32];
 
-	for (uint32_t i = 1; i < r->n; i++)
-		if (r->info[i].kind == RS_CASE_IDEAL)
-			ideal = &r->cases[i].result->jobs[n];
+	ideal = rs_least_time(r, n, &by);
 	fprintf(out, "Training step: data %u x tensor %u x pipeline %u\n", p->dp, p->tp, p->pp);
 	rs_paragraph(
 		out, 2,
@@ -150,11 +173,11 @@ static void print_train(const struct rs_sim_job *j, const struct rs_sim_report *
 		rs_human_time(b, sizeof(b), j->train.compute),
 		rs_human_time(c, sizeof(c), j->train.exposed),
 		rs_human_time(d, sizeof(d), j->train.communication), 100 * j->train.efficiency);
-	if (ideal && ideal->done && j->train.step > 0)
+	if (r->whole && ideal != RS_NEVER && j->train.step > 0)
 		rs_paragraph(
 			out, 2,
 			"Scaling efficiency against the same job with everything ideal: %.1f%%.",
-			100 * (double)ideal->train.step / (double)j->train.step);
+			100 * (double)ideal / (double)rs_case_job_time(r, 0, n));
 	rs_paragraph(out, 2,
 		     "Run packet by packet: %u of %u gradient buckets of %s a GPU; extended: the "
 		     "others, "
@@ -202,7 +225,7 @@ static void flow_row(struct rs_table *t, const struct rs_sim_result *s, uint32_t
 	free(took);
 }
 
-static void print_flows(const struct rs_sim_report *r, uint32_t n, FILE *out)
+static void print_flows(const struct rs_diagnosis *r, uint32_t n, FILE *out)
 {
 	const struct rs_sim_result *s = r->cases[0].result;
 	static const char *const name[] = {"min", "p50", "p90", "p99", "max"};
@@ -253,192 +276,7 @@ static void print_counters(const struct rs_sim_counters *c, FILE *out)
 	fputc('\n', out);
 }
 
-/* ---- What holds it back, what fixes give ---- */
-
-static int by_gain(const void *a, const void *b)
-{
-	const struct rs_sim_case *x = *(const struct rs_sim_case *const *)a;
-	const struct rs_sim_case *y = *(const struct rs_sim_case *const *)b;
-	rs_time tx = rs_case_time(x), ty = rs_case_time(y);
-
-	return tx < ty ? -1 : tx > ty ? 1 : x < y ? -1 : x > y;
-}
-
-/* Nothing was lost: a run without loss would say nothing. */
-static bool moot(const struct rs_sim_report *r, uint32_t i)
-{
-	const struct rs_sim_ideal *o = &r->cases[i].options.ideal;
-
-	return r->info[i].kind == RS_CASE_COUNTERFACTUAL && o->no_loss &&
-	       !r->cases[0].result->counters.link_losses;
-}
-
-static uint32_t sorted(const struct rs_sim_report *r, enum rs_case_kind kind,
-		       const struct rs_sim_case **list)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 1; i < r->n; i++)
-		if (r->info[i].kind == kind && !moot(r, i))
-			list[n++] = &r->cases[i];
-	qsort(list, n, sizeof(*list), by_gain);
-	return n;
-}
-
-/* A thousandth of the time that is compared: what a table in tenths of a percent shows as 0. */
-static bool no_change(rs_time base, rs_time t)
-{
-	return t != RS_NEVER && (t > base ? t - base : base - t) <= base / 2000;
-}
-
-static void gain_cells(struct rs_table *t, rs_time base, rs_time c, double of)
-{
-	double share = of > 0 ? (double)(base - c) / of : 0;
-	char bar[32];
-
-	rs_bar(bar, sizeof(bar), c != RS_NEVER && share > 0 ? share : 0, BAR);
-	if (c == RS_NEVER)
-		rs_table_cell(t, "does not finish");
-	else if (c > base)
-		rs_table_cell(t, "%.1f%% slower", 100 * ((double)c / (double)base - 1));
-	else
-		rs_table_cell(t, "%.1f%%", 100 * share);
-	rs_table_cell(t, "%s", c != RS_NEVER && c > base ? "" : bar);
-}
-
-/* Those that change nothing, in one sentence. */
-static void print_idle(const struct rs_sim_case **list, uint32_t n, rs_time base, FILE *out)
-{
-	char text[1024];
-	size_t at = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (no_change(base, rs_case_time(list[i])) && at < sizeof(text))
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", at ? "; " : "",
-					       list[i]->name);
-	if (at)
-		rs_paragraph(out, 0, "No change: %s.", text);
-}
-
-static struct rs_table *case_table(enum rs_case_kind kind)
-{
-	struct rs_table *t = rs_table_create(NULL);
-
-	rs_table_column(t, kind == RS_CASE_FIX ? "fix" : "made ideal", RS_LEFT);
-	rs_table_column(t, "takes", RS_RIGHT);
-	rs_table_column(t, kind == RS_CASE_FIX ? "less time" : "of what is lost", RS_RIGHT);
-	rs_table_column(t, "", RS_LEFT);
-	return t;
-}
-
-static void print_cases(const struct rs_sim_report *r, enum rs_case_kind kind, rs_time ideal,
-			FILE *out)
-{
-	const struct rs_sim_case **list = calloc(r->n + 1u, sizeof(*list));
-	rs_time base = rs_case_time(&r->cases[0]);
-	double of = kind == RS_CASE_FIX ? (double)base : (double)(base - ideal);
-	uint32_t n = list ? sorted(r, kind, list) : 0;
-	struct rs_table *t = NULL;
-	char text[32];
-
-	for (uint32_t i = 0; i < n; i++) {
-		rs_time c = rs_case_time(list[i]);
-
-		if (no_change(base, c))
-			continue;
-		t = t ? t : case_table(kind);
-		rs_table_row(t);
-		rs_table_cell(t, "%s", list[i]->name);
-		rs_table_cell(t, "%s", c == RS_NEVER ? "-" : rs_human_time(text, sizeof(text), c));
-		gain_cells(t, base, c, of);
-	}
-	if (t)
-		rs_table_print(t, out);
-	if (n)
-		print_idle(list, n, base, out);
-	free(list);
-}
-
-static const struct rs_sim_case *best(const struct rs_sim_report *r, enum rs_case_kind kind)
-{
-	const struct rs_sim_case *c = NULL;
-
-	for (uint32_t i = 1; i < r->n; i++)
-		if (r->info[i].kind == kind && !moot(r, i) &&
-		    (!c || rs_case_time(&r->cases[i]) < rs_case_time(c)))
-			c = &r->cases[i];
-	return c;
-}
-
-/* The answer, for who reads only the end. */
-static void sum_up(const struct rs_sim_report *r, const char *what, rs_time ideal, FILE *out)
-{
-	const struct rs_sim_case *cause = best(r, RS_CASE_COUNTERFACTUAL),
-				 *fix = best(r, RS_CASE_FIX);
-	rs_time base = rs_case_time(&r->cases[0]);
-	bool inside = cause && cause->options.ideal.host && r->cases[0].result->n_links;
-	char a[32], b[32];
-
-	fputs("IN SHORT\n", out);
-	rs_paragraph(out, 0, "%s %s; with everything ideal %s: %.1f%% of the time is lost.", what,
-		     rs_human_time(a, sizeof(a), base), rs_human_time(b, sizeof(b), ideal),
-		     base > ideal ? 100 * (1 - (double)ideal / (double)base) : 0);
-	if (cause && rs_case_time(cause) < base - base / 100)
-		rs_paragraph(out, 0, "What costs most: %s%s%s. Were that ideal, it would take %s.",
-			     cause->name, inside ? ", where the busiest link is " : "",
-			     inside ? r->cases[0].result->links[0].name : "",
-			     rs_human_time(a, sizeof(a), rs_case_time(cause)));
-	if (fix && rs_case_time(fix) < base && !no_change(base, rs_case_time(fix)))
-		rs_paragraph(out, 0, "The best fix tried: %s. It would then take %s: %.1f%% less.",
-			     fix->name, rs_human_time(a, sizeof(a), rs_case_time(fix)),
-			     100 * (1 - (double)rs_case_time(fix) / (double)base));
-	else if (fix)
-		rs_paragraph(out, 0, "None of the fixes that were tried makes it faster.");
-	fputc('\n', out);
-}
-
-/* Where inside the hosts it is tight. */
-static void print_busiest(const struct rs_sim_result *s, FILE *out)
-{
-	char text[512];
-	size_t at = 0;
-
-	for (uint32_t i = 0; i < s->n_links && i < 3 && s->sim_time > 0; i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %.0f%%", at ? ", " : "",
-				       s->links[i].name,
-				       100 * (double)s->links[i].busy / (double)s->sim_time);
-	if (at)
-		rs_paragraph(out, 0, "Busiest links inside the hosts, share of the time run: %s.",
-			     text);
-}
-
-static void diagnose(const struct rs_sim_report *r, FILE *out)
-{
-	rs_time base = rs_case_time(&r->cases[0]), ideal = base;
-	char buf[64];
-
-	if (r->n < 2 || base == RS_NEVER)
-		return;
-	for (uint32_t i = 1; i < r->n; i++)
-		if (r->info[i].kind == RS_CASE_IDEAL && rs_case_time(&r->cases[i]) != RS_NEVER)
-			ideal = rs_case_time(&r->cases[i]);
-	fputs("WHAT HOLDS IT BACK\n", out);
-	rs_paragraph(out, 0,
-		     "Each line is the same run with one thing made ideal. Shares need not add up: "
-		     "what one fault hides another shows. Without pauses, or without congestion "
-		     "control's cuts, a queue grows where there was none: that can be slower.");
-	print_cases(r, RS_CASE_COUNTERFACTUAL, ideal, out);
-	print_busiest(r->cases[0].result, out);
-	fputc('\n', out);
-	if (best(r, RS_CASE_FIX)) {
-		fputs("WHAT EACH FIX GIVES\n", out);
-		print_cases(r, RS_CASE_FIX, ideal, out);
-		fputc('\n', out);
-	}
-	sum_up(r, what_takes(r->cases[0].result, buf, sizeof(buf)), ideal, out);
-}
-
-void rs_sim_print(const struct rs_sim_report *r, FILE *out)
+void rs_sim_print(const struct rs_diagnosis *r, FILE *out)
 {
 	const struct rs_sim_result *s = r->cases[0].result;
 
@@ -458,7 +296,7 @@ void rs_sim_print(const struct rs_sim_report *r, FILE *out)
 			print_train(j, r, i, out);
 	}
 	print_counters(&s->counters, out);
-	diagnose(r, out);
+	rs_sim_print_diagnosis(r, out);
 	fprintf(out, "%u run%s in %.1f s (%.1f s of CPU)\n", r->n, r->n == 1 ? "" : "s", r->wall_s,
 		r->cpu_s);
 }

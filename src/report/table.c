@@ -61,7 +61,8 @@ struct rs_table *rs_table_create(const char *title)
 
 void rs_table_column(struct rs_table *t, const char *name, enum rs_align align)
 {
-	int flags = align == RS_RIGHT ? SCOLS_FL_RIGHT : SCOLS_FL_WRAP;
+	/* a column without a name holds bars, which are not broken */
+	int flags = align == RS_RIGHT ? SCOLS_FL_RIGHT : *name ? SCOLS_FL_WRAP : 0;
 
 	if (!t)
 		return;

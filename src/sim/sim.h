@@ -27,8 +27,7 @@ struct rs_sim_ideal {
 	bool host_links;  /* inside hosts: links of no width, limits as they are */
 	bool host_limits; /* inside hosts: outstanding reads, credits and tags without end */
 	bool receiver;    /* hosts take what arrives at once; what they send is as it is */
-	bool alone;       /* only job `only` runs */
-	uint32_t only;
+	uint64_t skip; /* bits of jobs that are left out: they send nothing */
 };
 
 struct rs_sim_options {

@@ -86,6 +86,13 @@ static struct sim_coll *coll_of_lane(struct rs_sim *s, uint32_t lane)
 	return &s->work->colls[c];
 }
 
+/* A counterfactual leaves this job out: it is planned as ever, so that the others' draws stay as they
+ * are, and never starts. */
+static bool skipped(const struct rs_sim *s, uint32_t job)
+{
+	return job < 64 && s->o->ideal.skip >> job & 1;
+}
+
 /* ---- Messages ---- */
 
 static struct sim_conn *conn_of_user(struct rs_sim *s, uint64_t user)
@@ -671,6 +678,8 @@ static int lanes_create(struct rs_sim *s, struct sim_coll *k, struct rs_error *e
 	for (uint32_t r = 0; r < n; r++)
 		for (uint32_t l = 0; l < lanes; l++)
 			k->lanes[r * lanes + l].n = k->plan->n_steps(k->plan, r, l);
+	if (skipped(s, k->job))
+		return 0;
 	s->unfinished += n;
 	for (uint32_t r = 0; r < n; r++)
 		sim_app_schedule(s, rs_fabric_rank_host(s->f, r), k->plan->conf.start,
@@ -753,9 +762,11 @@ static int conns_create(struct rs_sim *s, struct rs_error *e)
 		err = connect_conn(s, c, k ? &k->plan->conf : NULL, job_class(s->f, c, in_job), e);
 		if (!err && c->flow)
 			err = pin_flow(s, c, &s->f->jobs[c->job].flows[in_job], e);
-		if (!err && c->flow)
-			sim_app_schedule(s, c->src_host, flow_posted(s, c), APP_FLOW_START, i, 0);
-		if (!err && c->flow && s->o->rate_interval)
+		if (err || !c->flow || skipped(s, c->job))
+			continue;
+		s->unfinished++;
+		sim_app_schedule(s, c->src_host, flow_posted(s, c), APP_FLOW_START, i, 0);
+		if (s->o->rate_interval)
 			sim_app_schedule(s, c->src_host, flow_posted(s, c), APP_RATE, i, 0);
 	}
 	return err;
@@ -801,7 +812,6 @@ int sim_workload_create(struct rs_sim *s, struct rs_error *e)
 			list_flows(s, j, &at, &flow);
 		else
 			list_coll(s, coll_of(s, j), &at);
-	s->unfinished = w->n_flows;
 	if ((err = nics_create(s, e)) || (err = conns_create(s, e)))
 		return err;
 	sim_pins_apply(s);

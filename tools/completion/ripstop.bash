@@ -21,12 +21,12 @@ _ripstop() {
 			COMPREPLY=($(compgen -W 'all' -- "$cur"))
 			return
 			;;
-		--seed | --set | --threads | --max-time)
+		--seed | --seeds | --set | --threads | --max-time)
 			return
 			;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--json --flows-csv --rates-csv --rate-interval --pcap --pcap-links --seed --set
+			COMPREPLY=($(compgen -W '--json --flows-csv --rates-csv --rate-interval --pcap --pcap-links --seed --seeds --set
 				--threads --max-time --no-diagnosis --quiet --help' -- "$cur"))
 		else
 			_ripstop_files "$cur" yaml yml json

@@ -1,0 +1,481 @@
+/* Naming causes: a counterfactual says how much, the counters of the run as described say where and
+ * why. A cause is specific enough to act on; where two explain the same time, the one that can be
+ * pointed at comes first. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/units.h"
+#include "diagnose/state.h"
+
+enum { PLACES = 3, RANK_VAGUE = 10 };
+
+/* Gains below it are not worth a name. */
+#define WORTH 0.01
+/* A cause that explains this share of what a vaguer one does stands for both; less where the vaguer
+ * one takes away the whole network. */
+#define SAME        0.85
+#define SAME_AS_ALL 0.6
+
+static void evidence(struct rs_cause *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void evidence(struct rs_cause *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (c->n_evidence == RS_EVIDENCE_MAX)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(c->evidence[c->n_evidence++], sizeof(c->evidence[0]), fmt, ap);
+	va_end(ap);
+}
+
+/* ---- Drops ---- */
+
+/* Drops alike in reason, class and DSCP; where they happened. */
+struct drop_group {
+	const struct rs_sim_drop *first;
+	uint64_t packets;
+	char places[160];
+	unsigned n_places;
+	uint32_t last;
+};
+
+static bool alike(const struct rs_sim_drop *a, const struct rs_sim_drop *b)
+{
+	return a->why == b->why && a->tc == b->tc && a->dscp == b->dscp;
+}
+
+static const char *drop_place(const struct rs_fabric *f, const struct rs_sim_drop *d)
+{
+	return d->node != RS_SIM_NO_SWITCH && d->node < f->n_switches ? f->switches[d->node].name
+								      : d->place;
+}
+
+static void place_add(struct drop_group *g, const struct rs_fabric *f, const struct rs_sim_drop *d)
+{
+	const char *name = drop_place(f, d);
+	size_t at = strlen(g->places);
+
+	/* a switch is named once, however many of its ports dropped */
+	if (strstr(g->places, name) || g->n_places > PLACES)
+		return;
+	if (g->n_places++ == PLACES)
+		snprintf(g->places + at, sizeof(g->places) - at, " and others");
+	else
+		snprintf(g->places + at, sizeof(g->places) - at, "%s%s", at ? ", " : "", name);
+}
+
+/* The greatest group of those that are, or are not, losses of links. */
+static struct drop_group top_drops(const struct rs_fabric *f, const struct rs_sim_result *r,
+				   bool links)
+{
+	struct drop_group best = {0};
+
+	for (uint32_t i = 0; i < r->n_drops; i++) {
+		struct drop_group g = {.first = &r->drops[i]};
+
+		if ((r->drops[i].why == RS_DROP_LINK) != links)
+			continue;
+		for (uint32_t k = 0; k < r->n_drops; k++)
+			if (alike(&r->drops[k], g.first)) {
+				g.packets += r->drops[k].packets;
+				place_add(&g, f, &r->drops[k]);
+			}
+		if (g.packets > best.packets)
+			best = g;
+	}
+	return best;
+}
+
+static void name_lossy(const struct rs_fabric *f, const struct drop_group *g, struct rs_cause *c)
+{
+	const struct rs_sim_drop *d = g->first;
+	uint32_t sw = d->node;
+	int meant = sw < f->n_switches ? dscp_meant(f, sw, d->dscp) : -1;
+
+	if (meant >= 0 && rs_fabric_qos(f, sw)->pfc) {
+		c->id = "drops.lossy-class";
+		snprintf(c->what, sizeof(c->what),
+			 "drops at %s: DSCP %u is in class %u there, %s; NICs mark class %d with "
+			 "it, "
+			 "which is lossless",
+			 g->places, d->dscp, d->tc,
+			 d->tc == meant ? "without PFC" : "which is lossy", meant);
+		return;
+	}
+	if (sw < f->n_switches && !rs_fabric_qos(f, sw)->pfc && f->qos.tc[d->tc].lossless) {
+		c->id = "drops.no-pfc";
+		snprintf(c->what, sizeof(c->what),
+			 "drops at %s: PFC is off, so the buffer overflows in class %u (DSCP %u)",
+			 g->places, d->tc, d->dscp);
+		return;
+	}
+	c->id = "drops.lossy-class";
+	snprintf(c->what, sizeof(c->what),
+		 "drops at %s: class %u (DSCP %u) is lossy and its queue was full", g->places,
+		 d->tc, d->dscp);
+}
+
+static void name_drops(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c)
+{
+	static const char *const id[RS_DROPS_WHY] = {
+		[RS_DROP_HEADROOM] = "drops.headroom", [RS_DROP_LIMIT] = "drops.limit",
+		[RS_DROP_WATCHDOG] = "drops.watchdog", [RS_DROP_NO_ROUTE] = "drops.no-route",
+		[RS_DROP_NIC] = "drops.nic",
+	};
+	static const char *const why[RS_DROPS_WHY] = {
+		[RS_DROP_HEADROOM] = "what still came after the PAUSE found no headroom",
+		[RS_DROP_LIMIT] = "an egress queue was at its limit",
+		[RS_DROP_WATCHDOG] =
+			"the PFC watchdog emptied queues that were paused for too long",
+		[RS_DROP_NO_ROUTE] = "there was no route",
+		[RS_DROP_NIC] = "the NIC's receive buffer was full",
+	};
+	struct drop_group g = top_drops(f, r, false);
+
+	if (!g.first)
+		return;
+	if (g.first->why == RS_DROP_LOSSY) {
+		name_lossy(f, &g, c);
+	} else {
+		c->id = id[g.first->why];
+		snprintf(c->what, sizeof(c->what), "drops at %s: %s (class %u)", g.places,
+			 why[g.first->why], g.first->tc);
+	}
+	snprintf(c->place, sizeof(c->place), "%s", g.places);
+	evidence(c, "%llu of %llu dropped packets; %llu packets sent again, %llu timeouts",
+		 (unsigned long long)g.packets,
+		 (unsigned long long)(r->counters.drops + r->counters.nic_drops),
+		 (unsigned long long)r->counters.retransmits,
+		 (unsigned long long)r->counters.timeouts);
+}
+
+static void name_loss(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c)
+{
+	struct drop_group g = top_drops(f, r, true);
+
+	if (g.first) {
+		snprintf(c->what, sizeof(c->what), "packets lost on the link %s: bit errors",
+			 g.places);
+		snprintf(c->place, sizeof(c->place), "%s", g.places);
+	} else {
+		snprintf(c->what, sizeof(c->what), "packets lost on links: bit errors");
+	}
+	evidence(c, "%llu packets lost on links; %llu sent again, %llu timeouts",
+		 (unsigned long long)r->counters.link_losses,
+		 (unsigned long long)r->counters.retransmits,
+		 (unsigned long long)r->counters.timeouts);
+}
+
+/* ---- Pauses ---- */
+
+static void name_pauses(const struct rs_fabric *f, const struct rs_sim_result *r,
+			struct rs_cause *c)
+{
+	const struct rs_sim_pause *p = r->n_pauses ? &r->pauses[0] : NULL;
+	char t[32];
+
+	if (!p) {
+		snprintf(c->what, sizeof(c->what), "pauses (PFC)");
+		return;
+	}
+	snprintf(c->what, sizeof(c->what), "pauses (PFC) that begin at %s",
+		 p->root[0] ? p->root : p->by);
+	snprintf(c->place, sizeof(c->place), "%s", p->root[0] ? p->root : p->by);
+	for (uint32_t i = 0; i < r->n_pauses && i < 2; i++) {
+		p = &r->pauses[i];
+		evidence(c, "%s held %s for %s in class %u (%llu PAUSE frames)%s%s", p->by, p->held,
+			 rs_human_time(t, sizeof(t), p->time), p->tc, (unsigned long long)p->pauses,
+			 p->for_[0] ? ": its packets waited for " : "", p->for_);
+	}
+}
+
+/* ---- Inside hosts ---- */
+
+static void name_host(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c)
+{
+	const struct rs_sim_link *l = r->n_links ? &r->links[0] : NULL;
+
+	if (!strcmp(c->id, "host.limit"))
+		snprintf(c->what, sizeof(c->what), "limits inside the hosts");
+	else
+		snprintf(c->what, sizeof(c->what), "%s%s%s",
+			 !strcmp(c->id, "receiver") ? "the receiving hosts" : "inside the hosts",
+			 l ? ", where the busiest link is " : "", l ? l->name : "");
+	if (!l || !strcmp(c->id, "host.limit"))
+		return;
+	snprintf(c->place, sizeof(c->place), "%s", l->name);
+	if (r->sim_time > 0)
+		evidence(c, "%s is taken %.0f%% of the time", l->name,
+			 100 * (double)l->busy / (double)r->sim_time);
+}
+
+/* ---- The network ---- */
+
+static void name_paths(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c)
+{
+	snprintf(c->what, sizeof(c->what), "contention on the network's paths");
+}
+
+static void name_oversubscription(const struct rs_fabric *f, const struct rs_sim_result *r,
+				  struct rs_cause *c)
+{
+	struct rs_network_facts facts;
+
+	rs_fabric_facts(f, &facts);
+	snprintf(c->what, sizeof(c->what),
+		 "oversubscription: a leaf has %.3g times the bandwidth to its hosts that it has "
+		 "upwards",
+		 facts.oversubscription);
+}
+
+static void name_reordering(const struct rs_fabric *f, const struct rs_sim_result *r,
+			    struct rs_cause *c)
+{
+	static const char *const routing[] = {"ecmp", "spray", "adaptive", "flowlet"};
+
+	snprintf(c->what, sizeof(c->what),
+		 "reordering: %s routing sends packets of a queue pair over several paths, and the "
+		 "receiver takes them in order only",
+		 routing[f->qos.routing]);
+	evidence(c, "%llu of %llu packets that were sent again had only come out of order",
+		 (unsigned long long)r->counters.reordered,
+		 (unsigned long long)r->counters.retransmits);
+}
+
+static void name_collisions(const struct rs_fabric *f, const struct rs_sim_result *r,
+			    struct rs_cause *c)
+{
+	snprintf(c->what, sizeof(c->what),
+		 "collisions: flows share a path while others of the same cost are idle");
+}
+
+static void name_cuts(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c)
+{
+	snprintf(c->what, sizeof(c->what), "congestion control's cuts (%s)",
+		 f->cc.kind ? f->cc.kind : "dcqcn");
+	evidence(c, "%llu packets marked, %llu CNPs, %llu cuts of a rate",
+		 (unsigned long long)r->counters.ecn_marked, (unsigned long long)r->counters.cnps,
+		 (unsigned long long)r->counters.cc_cuts);
+}
+
+/* What can be pointed at comes before what is only true: rank 0 first. */
+static const struct {
+	const char *id;
+	unsigned rank;
+	void (*name)(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c);
+} kinds[] = {
+	{"link.loss", 0, name_loss},
+	{"drops", 1, name_drops},
+	{"reordering", 2, name_reordering},
+	{"host.link", 4, name_host},
+	{"host.limit", 4, name_host},
+	{"receiver", 5, name_host},
+	{"host", 6, name_host},
+	{"collisions", 7, name_collisions},
+	{"oversubscription", 8, name_oversubscription},
+	{"pauses", 9, name_pauses},
+	{"paths", 10, name_paths},
+	{"cuts", 11, name_cuts},
+};
+
+/* A fix whose gain shows that what it mends is a cause of its own: a slow link, say. */
+static const struct {
+	const char *cures, *id, *what;
+	unsigned rank;
+} mended[] = {
+	{"link.slow", "link.slow", "a link slower than the others of its kind", 3},
+	{"mtu", "mtu", "a path MTU below 4096: more headers and packets for the same bytes", 5},
+	{"channels", "channels", "fewer channels than a host has NICs", 3},
+	{"messages", "messages", "chunks too short, or too few in flight", 5},
+	{"ecn", "ecn", "ECN thresholds unlike those of most switches", 3},
+	{"weights", "weights", "class weights unlike those of most switches", 3},
+};
+
+/* ---- Gathering ---- */
+
+struct candidate {
+	struct rs_cause cause;
+	unsigned rank;
+	double effect; /* logarithm of time saved: adds up over jobs as gains do not */
+};
+
+static bool has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = list; p && (p = strstr(p, word)); p += n)
+		if ((p == list || p[-1] == ' ') && (!p[n] || p[n] == ' '))
+			return true;
+	return false;
+}
+
+static bool worth(const struct rs_gain *g)
+{
+	return g->ends && g->clear && g->gain > WORTH;
+}
+
+static void measured(struct candidate *k, uint32_t i, const struct rs_gain *g)
+{
+	k->cause.run = i;
+	k->cause.fix = -1;
+	k->cause.gain = g->gain;
+	k->cause.low = g->low;
+	k->cause.high = g->high;
+	k->effect = -log1p(-(g->gain < 1 ? g->gain : 1 - 1e-12));
+}
+
+static bool from_counterfactual(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
+{
+	struct rs_gain g = rs_case_gain(d, i);
+
+	if (!worth(&g))
+		return false;
+	measured(k, i, &g);
+	for (size_t n = 0; n < sizeof(kinds) / sizeof(*kinds); n++)
+		if (!strcmp(kinds[n].id, d->info[i].id)) {
+			k->cause.id = kinds[n].id;
+			k->rank = kinds[n].rank;
+			kinds[n].name(d->cases[0].fabric, d->cases[0].result, &k->cause);
+			return k->cause.what[0] != '\0';
+		}
+	return false;
+}
+
+/* The job that costs the others, from runs without it. With two jobs, the other alone. */
+static bool from_without(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
+{
+	const struct rs_fabric *f = d->cases[0].fabric;
+	uint64_t skip = d->cases[i].options.ideal.skip;
+	struct rs_gain g = rs_case_gain(d, i);
+	char a[32], b[32];
+	uint32_t job, one = 0;
+
+	if (!worth(&g) || __builtin_popcountll(skip) != 1)
+		return false;
+	measured(k, i, &g);
+	k->rank = 12;
+	job = (uint32_t)__builtin_ctzll(skip);
+	k->cause.id = "other-job";
+	snprintf(k->cause.what, sizeof(k->cause.what), "job '%s' beside the others",
+		 f->jobs[job].name);
+	snprintf(k->cause.place, sizeof(k->cause.place), "%s", f->jobs[job].name);
+	for (uint32_t j = 0; j < f->n_jobs; j++) {
+		rs_time with = rs_case_job_time(d, 0, j), without = rs_case_job_time(d, i, j);
+
+		if (j == job || without == RS_NEVER ||
+		    (with != RS_NEVER && with - without < with / 100))
+			continue;
+		evidence(&k->cause, "'%s' takes %s beside it, %s without", f->jobs[j].name,
+			 with == RS_NEVER ? "for ever" : rs_human_time(a, sizeof(a), with),
+			 rs_human_time(b, sizeof(b), without));
+		one++;
+	}
+	return one > 0;
+}
+
+static bool from_fix(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
+{
+	struct rs_gain g = rs_case_gain(d, i);
+
+	if (!d->info[i].cures || !worth(&g))
+		return false;
+	for (size_t n = 0; n < sizeof(mended) / sizeof(*mended); n++)
+		if (has_word(d->info[i].cures, mended[n].cures)) {
+			/* the whole of fabric.change may mend anything: it names nothing */
+			if (strstr(d->info[i].name, "fabric.change"))
+				return false;
+			measured(k, i, &g);
+			k->rank = mended[n].rank;
+			k->cause.id = mended[n].id;
+			k->cause.fix = (int)i;
+			snprintf(k->cause.what, sizeof(k->cause.what), "%s", mended[n].what);
+			evidence(&k->cause, "mended: %s", d->info[i].name);
+			return true;
+		}
+	return false;
+}
+
+/* The fix that mends a cause: of those that say so the one that gives most, if it gives a part of
+ * what the cause costs. */
+static int fix_of(const struct rs_diagnosis *d, const struct candidate *k)
+{
+	char family[40];
+	double most = 0;
+	int best = -1;
+
+	snprintf(family, sizeof(family), "%.*s", (int)strcspn(k->cause.id, "."), k->cause.id);
+	for (uint32_t i = 1; i < d->n; i++) {
+		struct rs_gain g;
+
+		if (d->info[i].kind != RS_CASE_FIX)
+			continue;
+		g = rs_case_gain(d, i);
+		if (!worth(&g) || g.gain <= most)
+			continue;
+		if (d->info[i].cures && !has_word(d->info[i].cures, k->cause.id) &&
+		    !has_word(d->info[i].cures, family))
+			continue;
+		most = g.gain;
+		best = (int)i;
+	}
+	return best;
+}
+
+static int by_effect(const void *x, const void *y)
+{
+	const struct candidate *a = x, *b = y;
+
+	return a->effect > b->effect ? -1 : a->effect < b->effect ? 1 : (int)a->rank - (int)b->rank;
+}
+
+/* The next to name: of those that explain nearly as much as the greatest, the one that can best be
+ * pointed at. */
+static uint32_t next_cause(const struct candidate *k, uint32_t n)
+{
+	double same = (k[0].rank >= RANK_VAGUE ? SAME_AS_ALL : SAME) * k[0].effect;
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i < n && k[i].effect >= same; i++)
+		if (k[i].rank < k[best].rank)
+			best = i;
+	return best;
+}
+
+void causes_find(struct rs_diagnosis *d)
+{
+	struct candidate *k = calloc(d->n + 1u, sizeof(*k));
+	uint32_t n = 0;
+
+	for (uint32_t i = 1; k && i < d->n; i++) {
+		bool found = false;
+
+		if (!d->cases[i].result)
+			continue;
+		if (d->info[i].kind == RS_CASE_COUNTERFACTUAL)
+			found = from_counterfactual(d, i, &k[n]);
+		else if (d->info[i].kind == RS_CASE_WITHOUT)
+			found = from_without(d, i, &k[n]);
+		else if (d->info[i].kind == RS_CASE_FIX)
+			found = from_fix(d, i, &k[n]);
+		if (found)
+			n++;
+		else
+			k[n] = (struct candidate){0};
+	}
+	if (n)
+		qsort(k, n, sizeof(*k), by_effect);
+	while (n && d->n_causes < RS_CAUSES_MAX) {
+		uint32_t i = next_cause(k, n);
+		struct rs_cause *c = &d->causes[d->n_causes++];
+
+		if (k[i].cause.fix < 0)
+			k[i].cause.fix = fix_of(d, &k[i]);
+		*c = k[i].cause;
+		memmove(&k[i], &k[i + 1], (n - i - 1) * sizeof(*k));
+		n--;
+	}
+	free(k);
+}

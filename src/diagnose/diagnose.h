@@ -1,0 +1,112 @@
+/*
+ * What holds a run back: the scenario as described, the same with one thing made ideal at a time,
+ * with each fix, with each job alone; over several seeds, so that chance is told from cause. Causes
+ * come from such runs; counters say where and why.
+ */
+#ifndef RS_DIAGNOSE_DIAGNOSE_H
+#define RS_DIAGNOSE_DIAGNOSE_H
+
+#include "sim/sim.h"
+
+enum rs_case_kind {
+	RS_CASE_BASE,           /* as described */
+	RS_CASE_COUNTERFACTUAL, /* one thing made ideal */
+	RS_CASE_WITHOUT,        /* some jobs left out */
+	RS_CASE_IDEAL,          /* everything ideal */
+	RS_CASE_FIX,            /* a change that can be made: the author's or the tool's */
+};
+
+struct rs_case_info {
+	enum rs_case_kind kind;
+	const char *id;    /* of a counterfactual: "pauses"; else NULL */
+	const char *name;  /* "pauses (PFC)", "NIC on the right socket" */
+	const char *how;   /* what the run changed, for people; NULL for the author's fixes */
+	const char *cures; /* of the tool's own fixes: ids of causes, with spaces between */
+	bool owns_fabric;
+	struct rs_fabric *fabric;
+	uint32_t n_seeds; /* that were run: as many rows of times */
+	rs_time *times;   /* [seed][job]; RS_NEVER: did not finish, or left out */
+};
+
+enum { RS_CAUSES_MAX = 16, RS_EVIDENCE_MAX = 4, RS_SEEDS_MAX = 32 };
+
+/* Something that time is lost to, specific enough to act on. */
+struct rs_cause {
+	const char *id;  /* "drops.lossy-class": docs/causes.md lists them */
+	char what[320];  /* a sentence for people, without its full stop */
+	char place[160]; /* names as `fabric show` prints them; "" where it is everywhere */
+	char evidence[RS_EVIDENCE_MAX][200];
+	uint32_t n_evidence;
+	uint32_t run; /* the case that made it ideal */
+	int fix;      /* the case that mends it; -1: none was tried */
+	double gain;  /* share of the time that goes when it is made ideal; see rs_case_gain() */
+	double low, high; /* 95 % interval of gain over seeds; equal to it with one seed */
+};
+
+struct rs_diagnosis {
+	const char *scenario;
+	uint64_t seed;
+	unsigned threads;
+	bool whole;       /* counterfactuals and fixes were run */
+	bool seeds_cut;   /* fewer seeds than wished: the run is long */
+	uint32_t n_seeds; /* that base was run with */
+	uint32_t n;       /* cases[0] is the scenario as described */
+	struct rs_sim_case *cases;
+	struct rs_case_info *info;
+	uint32_t n_causes;
+	struct rs_cause causes[RS_CAUSES_MAX]; /* what costs most comes first */
+	double wall_s, cpu_s;
+	struct rs_arena *arena; /* names that the diagnosis made */
+};
+
+struct rs_diagnose_options {
+	const char *file;
+	const struct rs_setting *set; /* settings that hold for every run */
+	uint32_t n_set;
+	struct rs_sim_options sim;
+	unsigned threads; /* 0: one a core */
+	uint32_t seeds;   /* 0: five where they are cheap, else one */
+	bool base_only;   /* the scenario alone */
+};
+
+/*
+ * Runs f, which was loaded from o->file with o->set, and what is to be run beside it. f is only
+ * read and outlives the diagnosis. Negative errno with e filled; errors of single runs are in their
+ * cases.
+ */
+int rs_diagnose(struct rs_fabric *f, const struct rs_diagnose_options *o, struct rs_diagnosis **out,
+		struct rs_error *e);
+void rs_diagnosis_free(struct rs_diagnosis *d);
+
+/* What a job is judged by: a step, a further repetition of a collective, flows from the first one's
+ * start to the last one's end. RS_NEVER when it did not finish or was left out. */
+rs_time rs_job_time(const struct rs_sim_result *r, uint32_t job);
+/* The mean of a job's times over the seeds of a case; RS_NEVER when it did not finish with one. */
+rs_time rs_case_job_time(const struct rs_diagnosis *d, uint32_t i, uint32_t job);
+/* The times of all jobs of the first seed, added. RS_NEVER when one did not finish. */
+rs_time rs_case_time(const struct rs_diagnosis *d, uint32_t i);
+
+/* How case i compares with the scenario as described, seed by seed. */
+struct rs_gain {
+	bool ends;      /* all jobs that run in it finish */
+	bool base_ends; /* they do as described, too */
+	bool clear;     /* larger than chance over the seeds explains, or one seed was run */
+	double gain;    /* share of the time that it saves: with several jobs, by the geometric mean
+			 * of their times, so that a short job counts as much as a long one; jobs
+			 * left out count as unchanged */
+	double low, high; /* 95 % interval (Student's t) over seeds */
+};
+struct rs_gain rs_case_gain(const struct rs_diagnosis *d, uint32_t i);
+
+/* The least time of a job in any run that asks of the network what the scenario asks: with
+ * everything ideal, if that is a bound. *by: which case. */
+rs_time rs_least_time(const struct rs_diagnosis *d, uint32_t job, uint32_t *by);
+
+/* Side effects of a run, for whoever thinks of doing without a brake. */
+struct rs_effects {
+	uint64_t max_queue, pauses, drops;
+	double fairness; /* Jain's index over flows' goodput; 1: all alike; 0: no flows */
+};
+struct rs_effects rs_case_effects(const struct rs_sim_result *r);
+
+#endif

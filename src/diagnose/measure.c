@@ -1,0 +1,205 @@
+/* Times of cases compared: over jobs by the geometric mean, over seeds with Student's t. */
+#include <math.h>
+#include <stdlib.h>
+#include "diagnose/state.h"
+
+rs_time rs_job_time(const struct rs_sim_result *r, uint32_t job)
+{
+	const struct rs_sim_job *j = &r->jobs[job];
+
+	if (!j->done)
+		return RS_NEVER;
+	switch (j->conf->kind) {
+	case RS_JOB_TRAIN:
+		return j->train.step;
+	case RS_JOB_COLLECTIVE:
+		return j->further;
+	case RS_JOB_FLOWS:
+		break;
+	}
+	return j->finish - j->start;
+}
+
+static uint32_t n_jobs(const struct rs_diagnosis *d)
+{
+	return d->cases[0].fabric->n_jobs;
+}
+
+static bool left_out(const struct rs_diagnosis *d, uint32_t i, uint32_t job)
+{
+	return job < 64 && d->cases[i].options.ideal.skip >> job & 1;
+}
+
+static rs_time time_of(const struct rs_diagnosis *d, uint32_t i, uint32_t seed, uint32_t job)
+{
+	return d->info[i].times[(size_t)seed * n_jobs(d) + job];
+}
+
+rs_time rs_case_job_time(const struct rs_diagnosis *d, uint32_t i, uint32_t job)
+{
+	double sum = 0;
+	uint32_t n = d->info[i].n_seeds;
+
+	for (uint32_t s = 0; s < n; s++) {
+		if (time_of(d, i, s, job) == RS_NEVER)
+			return RS_NEVER;
+		sum += (double)time_of(d, i, s, job);
+	}
+	return n ? (rs_time)llround(sum / n) : RS_NEVER;
+}
+
+rs_time rs_case_time(const struct rs_diagnosis *d, uint32_t i)
+{
+	rs_time all = 0;
+
+	for (uint32_t j = 0; j < n_jobs(d); j++) {
+		if (left_out(d, i, j))
+			continue;
+		if (!d->info[i].n_seeds || time_of(d, i, 0, j) == RS_NEVER)
+			return RS_NEVER;
+		all += time_of(d, i, 0, j);
+	}
+	return n_jobs(d) ? all : RS_NEVER;
+}
+
+/* Student's t, two-sided 95 %, by degrees of freedom. */
+static double student(uint32_t freedom)
+{
+	static const double t[] = {0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447,
+				   2.365, 2.306,  2.262, 2.228, 2.201, 2.179, 2.160,
+				   2.145, 2.131,  2.120, 2.110, 2.101, 2.093, 2.086};
+
+	return freedom < sizeof(t) / sizeof(*t) ? t[freedom] : 1.96 + 2.5 / freedom;
+}
+
+/* A job that never ends as described, and does in a case, is counted as this many times longer. */
+#define NEVER_ENDS 1000.0
+
+/* The mean over jobs of the logarithm of case i's time over the base's, of one seed. */
+static double log_ratio(const struct rs_diagnosis *d, uint32_t i, uint32_t seed, struct rs_gain *g)
+{
+	double sum = 0;
+
+	for (uint32_t j = 0; j < n_jobs(d); j++) {
+		rs_time base = time_of(d, 0, seed, j), c = time_of(d, i, seed, j);
+
+		if (left_out(d, i, j) || (base <= 0 && c <= 0))
+			continue;
+		if (base == RS_NEVER)
+			g->base_ends = false;
+		if (c == RS_NEVER)
+			continue;
+		sum += base == RS_NEVER
+			       ? -log(NEVER_ENDS)
+			       : log((double)rs_time_max(c, 1) / (double)rs_time_max(base, 1));
+	}
+	return sum / n_jobs(d);
+}
+
+static bool all_end(const struct rs_diagnosis *d, uint32_t i)
+{
+	for (uint32_t j = 0; j < n_jobs(d); j++)
+		if (!left_out(d, i, j) && rs_case_job_time(d, i, j) == RS_NEVER)
+			return false;
+	return true;
+}
+
+/* Of the logarithms of ratios, a seed each. */
+struct spread {
+	uint32_t n;
+	double sum, squares, least, most;
+};
+
+static void spread_add(struct spread *s, double x)
+{
+	s->least = s->n ? fmin(s->least, x) : x;
+	s->most = s->n ? fmax(s->most, x) : x;
+	s->sum += x;
+	s->squares += x * x;
+	s->n++;
+}
+
+/*
+ * The mean and its 95 % interval. Times with timeouts in them are far from normal: where each of
+ * five seeds or more points the same way, that is clear by the sign test (1 in 32 by chance), and
+ * the interval does not pass the seed that points that way least.
+ */
+static void spread_judge(const struct spread *s, struct rs_gain *g)
+{
+	double mean = s->n ? s->sum / s->n : 0, half = 0, low, high;
+	bool one_way = s->n >= 5 && (s->least > 0.002 || s->most < -0.002);
+
+	if (s->n > 1) {
+		double var = (s->squares - s->n * mean * mean) / (s->n - 1);
+
+		half = student(s->n - 1) * sqrt(var > 0 ? var / s->n : 0);
+	}
+	low = mean - half;
+	high = mean + half;
+	if (one_way && s->most < 0)
+		high = fmin(high, s->most);
+	if (one_way && s->least > 0)
+		low = fmax(low, s->least);
+	g->clear = s->n < 2 || one_way || fabs(mean) > half;
+	g->gain = 1 - exp(mean);
+	g->low = 1 - exp(high);
+	g->high = 1 - exp(low);
+}
+
+struct rs_gain rs_case_gain(const struct rs_diagnosis *d, uint32_t i)
+{
+	struct rs_gain g = {.ends = true, .base_ends = true};
+	uint32_t n =
+		d->info[i].n_seeds < d->info[0].n_seeds ? d->info[i].n_seeds : d->info[0].n_seeds;
+	struct spread s = {0};
+
+	for (uint32_t k = 0; k < n; k++)
+		spread_add(&s, log_ratio(d, i, k, &g));
+	spread_judge(&s, &g);
+	g.ends = all_end(d, i);
+	return g;
+}
+
+rs_time rs_least_time(const struct rs_diagnosis *d, uint32_t job, uint32_t *by)
+{
+	rs_time least = RS_NEVER;
+
+	*by = 0;
+	for (uint32_t i = 0; i < d->n; i++) {
+		rs_time t;
+
+		if (d->info[i].kind == RS_CASE_FIX || d->info[i].kind == RS_CASE_WITHOUT)
+			continue;
+		t = rs_case_job_time(d, i, job);
+		/* of equals the ideal one is named */
+		if (t < least || (t == least && d->info[i].kind == RS_CASE_IDEAL)) {
+			least = t;
+			*by = i;
+		}
+	}
+	return least;
+}
+
+struct rs_effects rs_case_effects(const struct rs_sim_result *r)
+{
+	const struct rs_sim_counters *c = &r->counters;
+	struct rs_effects e = {.max_queue = c->max_queue,
+			       .pauses = c->pauses + c->nic_pauses,
+			       .drops = c->drops + c->nic_drops};
+	double sum = 0, squares = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < r->n_flows; i++) {
+		const struct rs_sim_flow *f = &r->flows[i];
+
+		if (f->finish != RS_NEVER && f->finish > f->start) {
+			double x = (double)f->bytes / (double)(f->finish - f->start);
+
+			sum += x;
+			squares += x * x;
+			n++;
+		}
+	}
+	e.fairness = squares > 0 ? sum * sum / (n * squares) : 0;
+	return e;
+}

@@ -1,0 +1,596 @@
+/* Fixes: the author's what-if list; settings that a description leaves room for; and repairs of
+ * what stands out in it: a link slower than its kind, a switch that is set unlike the others. Each
+ * is run beside the scenario, none is believed unrun. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "diagnose/state.h"
+
+enum {
+	HOSTS_MAX = 1024, /* above, a scenario is long enough with its own what-ifs */
+	SETS_MAX = 512,
+	SHORT_CHUNK = 128 << 10,
+	NAMES = 2, /* of links or switches in a fix's name; the rest is counted */
+};
+
+/* ---- The author's ---- */
+
+int load_with(struct diagnose *g, const struct rs_setting *more, uint32_t n_more,
+	      struct rs_fabric **out, struct rs_error *e)
+{
+	struct rs_setting set[2 * SETS_MAX];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->o->n_set && n < SETS_MAX; i++)
+		set[n++] = g->o->set[i];
+	for (uint32_t i = 0; i < n_more && n < 2 * SETS_MAX; i++)
+		set[n++] = more[i];
+	return rs_fabric_load(g->o->file, set, n, out, e);
+}
+
+int whatifs_add(struct diagnose *g)
+{
+	for (uint32_t i = 0; i < g->f->n_whatifs; i++) {
+		const struct rs_whatif *w = &g->f->whatifs[i];
+		struct rs_fabric *changed;
+
+		if (load_with(g, w->set, w->n, &changed, g->e))
+			return g->e->code;
+		if (!case_add(g, RS_CASE_FIX, w->name, changed, NULL)) {
+			rs_fabric_free(changed);
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* The author's own list has it. */
+static bool listed(const struct rs_fabric *f, const char *path, const char *value)
+{
+	for (uint32_t i = 0; i < f->n_whatifs; i++)
+		if (f->whatifs[i].n == 1 && !strcmp(f->whatifs[i].set[0].path, path) &&
+		    !strcmp(f->whatifs[i].set[0].value, value))
+			return true;
+	return false;
+}
+
+/* ---- Facts ---- */
+
+static bool drops(const struct diagnose *g)
+{
+	const struct rs_sim_counters *c = &g->d->cases[0].result->counters;
+
+	return c->drops + c->nic_drops > 0;
+}
+
+static bool pauses(const struct diagnose *g)
+{
+	const struct rs_sim_counters *c = &g->d->cases[0].result->counters;
+
+	return c->pauses + c->nic_pauses > 0;
+}
+
+static bool mtu_is_short(const struct diagnose *g)
+{
+	return g->f->transport.mtu < 4096 && !g->f->transport.payload;
+}
+
+/* Further by name than another NIC of its host. */
+static bool nic_is_far(const struct rs_fabric *f, uint32_t rank)
+{
+	const struct rs_fabric_host *h = &f->hosts[rs_fabric_rank_host(f, rank)];
+	uint32_t mine = rs_fabric_rank_endpoint(f, rank);
+	int gpu = rs_fabric_rank_part(f, rank);
+
+	if (!h->inside || gpu == RS_NO_PART)
+		return false;
+	for (uint32_t i = h->first_endpoint; i < h->first_endpoint + h->n_endpoints; i++)
+		if (rs_host_distance(h->inside, gpu, f->endpoints[i].part) <
+		    rs_host_distance(h->inside, gpu, f->endpoints[mine].part))
+			return true;
+	return false;
+}
+
+static bool pairs_are_far(const struct diagnose *g)
+{
+	for (uint32_t r = 0; g->f->pair_by_index && r < g->f->n_gpus; r++)
+		if (nic_is_far(g->f, r))
+			return true;
+	return false;
+}
+
+static bool any(const struct diagnose *g)
+{
+	return true;
+}
+
+static bool pfc_is_off(const struct diagnose *g)
+{
+	return !g->f->qos.pfc && drops(g);
+}
+
+static bool no_control(const struct diagnose *g)
+{
+	return g->f->cc.kind && !strcmp(g->f->cc.kind, "none") && (pauses(g) || drops(g));
+}
+
+/* ---- Settings ---- */
+
+static const struct {
+	const char *name, *path, *value, *cures;
+	bool (*applies)(const struct diagnose *g);
+} settings[] = {
+	{"none of the changes under fabric.change", "fabric.change", "[]",
+	 "host host.link host.limit receiver link.slow link.loss link.down drops pauses", any},
+	{"each GPU on its nearest NIC", "fabric.pairing", "nearest", "host host.link",
+	 pairs_are_far},
+	{"a path MTU of 4096", "fabric.network.mtu", "4096", "mtu", mtu_is_short},
+	{"PFC on", "fabric.qos.pfc", "true", "drops.no-pfc drops", pfc_is_off},
+	{"DCQCN as congestion control", "fabric.cc", "{kind: dcqcn}", "pauses drops", no_control},
+};
+
+static bool alike(const struct rs_pcie *a, const struct rs_pcie *b)
+{
+	return a->gen == b->gen && a->lanes == b->lanes && a->mps == b->mps && a->mrrs == b->mrrs;
+}
+
+static bool same_parts(const struct rs_host *a, const struct rs_host *b)
+{
+	if (!a || !b || a->n_parts != b->n_parts)
+		return a == b;
+	for (int i = 0; i < a->n_parts; i++) {
+		const struct rs_part *p = &a->parts[i], *q = &b->parts[i];
+
+		if (p->parent != q->parent || p->parent2 != q->parent2 || !alike(&p->up, &q->up) ||
+		    !alike(&p->up2, &q->up2))
+			return false;
+	}
+	return true;
+}
+
+static bool same_links(const struct rs_fabric *f, const struct rs_fabric *h)
+{
+	if (f->n_links != h->n_links || f->n_switches != h->n_switches)
+		return false;
+	for (uint32_t i = 0; i < f->n_links; i++)
+		if (f->links[i].rate != h->links[i].rate || f->links[i].loss != h->links[i].loss ||
+		    f->links[i].delay != h->links[i].delay)
+			return false;
+	for (uint32_t s = 0; s < f->n_switches; s++)
+		if (memcmp(rs_fabric_qos(f, s), rs_fabric_qos(h, s), sizeof(struct rs_qos)))
+			return false;
+	return true;
+}
+
+/* Whether h, f with the changes taken back, is another fabric at all. */
+static bool changes_matter(const struct rs_fabric *f, const struct rs_fabric *h)
+{
+	for (uint32_t i = 0; i < f->n_hosts && i < h->n_hosts; i++)
+		if (!same_parts(f->hosts[i].inside, h->hosts[i].inside))
+			return true;
+	return !same_links(f, h);
+}
+
+/* Those that cannot be had here are left out: they were not asked for. */
+static int setting_add(struct diagnose *g, const char *name, const struct rs_setting *s,
+		       const char *cures)
+{
+	struct rs_error refused = {0};
+	struct rs_fabric *changed;
+	struct rs_case_info *c;
+
+	if (listed(g->f, s->path, s->value))
+		return 0;
+	if (load_with(g, s, 1, &changed, &refused))
+		return refused.code == -ENOMEM ? -ENOMEM : 0;
+	if (!strcmp(s->path, "fabric.change") && !changes_matter(g->f, changed)) {
+		rs_fabric_free(changed);
+		return 0;
+	}
+	c = case_add(g, RS_CASE_FIX, rs_arena_printf(g->d->arena, "%s (proposed)", name), changed,
+		     NULL);
+	if (c)
+		c->cures = cures;
+	else
+		rs_fabric_free(changed);
+	return 0;
+}
+
+/* ---- Settings of collectives ---- */
+
+static int collective_add(struct diagnose *g, uint32_t job, const char *key, uint64_t value,
+			  const char *name, const char *cures)
+{
+	const struct rs_job *j = &g->f->jobs[job];
+	struct rs_arena *a = g->d->arena;
+	const char *in = j->kind == RS_JOB_TRAIN ? "train.collective" : "collective";
+	struct rs_setting s = {
+		.path = rs_arena_printf(a, "workload[%u].%s.%s", job, in, key),
+		.value = rs_arena_printf(a, "%llu", (unsigned long long)value),
+		.at = {"a proposal", 0, 0},
+	};
+
+	if (!s.path || !s.value)
+		return -ENOMEM;
+	if (g->f->n_jobs > 1)
+		name = rs_arena_printf(a, "%s: %s", j->name, name);
+	return name ? setting_add(g, name, &s, cures) : -ENOMEM;
+}
+
+static int collectives_add(struct diagnose *g)
+{
+	const struct rs_fabric *f = g->f;
+	uint32_t nics = 0;
+	int err = 0;
+
+	for (uint32_t h = 0; h < f->n_hosts; h++)
+		if (f->hosts[h].n_endpoints > nics)
+			nics = f->hosts[h].n_endpoints;
+	for (uint32_t i = 0; !err && i < f->n_jobs; i++) {
+		const struct rs_job *j = &f->jobs[i];
+		const struct rs_collective_conf *c =
+			j->kind == RS_JOB_TRAIN ? &j->train.collective : &j->collective;
+
+		if (j->kind == RS_JOB_FLOWS)
+			continue;
+		if (j->kind == RS_JOB_COLLECTIVE && c->channels < nics && nics <= 16 &&
+		    f->n_gpus > f->n_hosts)
+			err = collective_add(
+				g, i, "channels", nics,
+				rs_arena_printf(g->d->arena,
+						"a channel for each of a host's %u NICs", nics),
+				"channels");
+		if (!err && c->chunk && c->chunk < SHORT_CHUNK)
+			err = collective_add(g, i, "chunk", 512 << 10, "chunks of 512 KiB",
+					     "messages");
+		if (!err && c->slots && c->slots < 8)
+			err = collective_add(g, i, "slots", 8, "8 chunks in flight a connection",
+					     "messages");
+		if (!err && c->qps < 4 && fabric_multipath(f))
+			err = collective_add(g, i, "qps", 4, "4 queue pairs a connection",
+					     "collisions");
+	}
+	return err;
+}
+
+/* ---- Repairs of single links and switches ---- */
+
+/* What a repair did: names of the first few places, in a list. */
+struct repaired {
+	struct rs_arena *a;
+	const char *names;
+	uint32_t n;
+};
+
+static void repaired_at(struct repaired *r, const char *name)
+{
+	if (r->n++ >= NAMES || !name)
+		return;
+	r->names = r->names ? rs_arena_printf(r->a, "%s, %s", r->names, name) : name;
+}
+
+const char *link_name(struct rs_arena *a, const struct rs_fabric *f, uint32_t link)
+{
+	const struct rs_link_end *e[2] = {&f->links[link].a, &f->links[link].b};
+	const char *name[2];
+
+	for (int i = 0; i < 2; i++)
+		name[i] =
+			e[i]->is_switch ? f->switches[e[i]->id].name : f->endpoints[e[i]->id].name;
+	return rs_arena_printf(a, "%s - %s", name[0], name[1]);
+}
+
+/* The kind of a link: the tiers of its ends, 255 for a NIC's. */
+static uint32_t link_kind(const struct rs_fabric *f, uint32_t link)
+{
+	const struct rs_fabric_link *l = &f->links[link];
+	uint32_t a = l->a.is_switch ? f->switches[l->a.id].tier : 255;
+	uint32_t b = l->b.is_switch ? f->switches[l->b.id].tier : 255;
+
+	return a < b ? a << 8 | b : b << 8 | a;
+}
+
+bool link_is_slow(const struct rs_fabric *f, uint32_t link, int64_t *usual)
+{
+	uint32_t kind = link_kind(f, link), alike_n = 0, faster = 0;
+	int64_t rate = f->links[link].rate, most = 0;
+
+	for (uint32_t i = 0; i < f->n_links; i++) {
+		if (link_kind(f, i) != kind)
+			continue;
+		alike_n += f->links[i].rate <= rate;
+		faster += f->links[i].rate > rate;
+		if (f->links[i].rate > rate && (!most || f->links[i].rate < most))
+			most = f->links[i].rate;
+	}
+	*usual = most;
+	return faster > alike_n;
+}
+
+static void repair_slow_links(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	int64_t usual;
+
+	/* judged by f, as it was: one repair must not make the next link odd */
+	for (uint32_t i = 0; i < f->n_links; i++) {
+		struct rs_fabric_link *l = &h->links[i];
+
+		if (!link_is_slow(f, i, &usual))
+			continue;
+		l->rate = usual;
+		if (!l->a.is_switch)
+			h->endpoints[l->a.id].rate = usual;
+		if (!l->b.is_switch)
+			h->endpoints[l->b.id].rate = usual;
+		repaired_at(r, link_name(r->a, f, i));
+	}
+}
+
+/* More than a healthy cable: 1e-8 of packets is a bit error ratio of some 1e-13 at 4 KiB. */
+#define LOSS_HEALTHY 1e-8
+
+static void repair_lossy_links(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	for (uint32_t i = 0; i < f->n_links; i++)
+		if (f->links[i].loss > LOSS_HEALTHY) {
+			h->links[i].loss = 0;
+			repaired_at(r, link_name(r->a, f, i));
+		}
+}
+
+/* The QoS of a switch of a fabric that was loaded for a repair: its own to change. */
+static struct rs_qos *qos_of(struct rs_fabric *h, uint32_t sw)
+{
+	return (struct rs_qos *)rs_fabric_qos(h, sw);
+}
+
+int dscp_meant(const struct rs_fabric *f, uint32_t sw, uint8_t dscp)
+{
+	const struct rs_qos *q = rs_fabric_qos(f, sw);
+
+	int meant = -1;
+
+	for (int c = 0; f->qos.pfc && c < RS_TCS; c++) {
+		if (f->qos.tc[c].dscp != dscp || !f->qos.tc[c].lossless)
+			continue;
+		if (q->tc_of_dscp[dscp] == c && q->tc[c].lossless)
+			return -1;
+		meant = c;
+	}
+	return meant;
+}
+
+static void repair_dscp(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	for (uint32_t s = 0; s < f->n_switches; s++) {
+		bool odd = false;
+
+		for (unsigned d = 0; d < 64; d++) {
+			int c = dscp_meant(f, s, (uint8_t)d);
+
+			if (c < 0)
+				continue;
+			odd = true;
+			qos_of(h, s)->tc_of_dscp[d] = (uint8_t)c;
+			qos_of(h, s)->tc[c].lossless = true;
+		}
+		if (odd)
+			repaired_at(r, f->switches[s].name);
+	}
+}
+
+static void repair_pfc(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	for (uint32_t s = 0; s < f->n_switches; s++)
+		if (f->qos.pfc && !rs_fabric_qos(f, s)->pfc) {
+			qos_of(h, s)->pfc = true;
+			repaired_at(r, f->switches[s].name);
+		}
+}
+
+static void repair_headroom(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	for (uint32_t s = 0; s < f->n_switches; s++)
+		if (rs_fabric_qos(f, s)->headroom_scale < 1) {
+			qos_of(h, s)->headroom_scale = 1;
+			repaired_at(r, f->switches[s].name);
+		}
+}
+
+/* ECN where a lossless class that data uses has none. */
+static void repair_ecn(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	for (uint32_t s = 0; s < f->n_switches; s++) {
+		const struct rs_qos *q = rs_fabric_qos(f, s);
+		bool odd = false;
+
+		for (unsigned c = 0; c < RS_TCS; c++) {
+			if (!q->tc[c].lossless || (q->ecn_on && q->tc[c].ecn))
+				continue;
+			qos_of(h, s)->ecn_on = qos_of(h, s)->tc[c].ecn = true;
+			odd = true;
+		}
+		if (odd)
+			repaired_at(r, f->switches[s].name);
+	}
+}
+
+static bool same_thresholds(const struct rs_qos *a, const struct rs_qos *b)
+{
+	for (unsigned c = 0; c < RS_TCS; c++)
+		if (a->tc[c].kmin != b->tc[c].kmin || a->tc[c].kmax != b->tc[c].kmax ||
+		    a->tc[c].pmax != b->tc[c].pmax || a->tc[c].ecn_rate != b->tc[c].ecn_rate)
+			return false;
+	return true;
+}
+
+static bool same_buffer(const struct rs_qos *a, const struct rs_qos *b)
+{
+	if (a->buffer != b->buffer || a->cell != b->cell)
+		return false;
+	for (unsigned c = 0; c < RS_TCS; c++)
+		if (a->tc[c].alpha_shift != b->tc[c].alpha_shift ||
+		    a->tc[c].egress_limit != b->tc[c].egress_limit ||
+		    a->tc[c].reserved != b->tc[c].reserved)
+			return false;
+	return true;
+}
+
+static bool same_routing(const struct rs_qos *a, const struct rs_qos *b)
+{
+	return a->routing == b->routing;
+}
+
+static bool same_weights(const struct rs_qos *a, const struct rs_qos *b)
+{
+	for (unsigned c = 0; c < RS_TCS; c++)
+		if (a->tc[c].weight != b->tc[c].weight)
+			return false;
+	return true;
+}
+
+/* The switch of the same tier, or of all where a tier is odd as a whole, that most are like. */
+static uint32_t like_most(const struct rs_fabric *f,
+			  bool (*same)(const struct rs_qos *, const struct rs_qos *))
+{
+	uint32_t best = 0, most = 0;
+
+	for (uint32_t s = 0; s < f->n_switches && most * 2 <= f->n_switches; s++) {
+		uint32_t n = 0;
+
+		for (uint32_t t = 0; t < f->n_switches; t++)
+			n += same(rs_fabric_qos(f, s), rs_fabric_qos(f, t));
+		if (n > most) {
+			most = n;
+			best = s;
+		}
+	}
+	return most * 2 > f->n_switches ? best : UINT32_MAX;
+}
+
+static void copy_thresholds(struct rs_qos *to, const struct rs_qos *from)
+{
+	for (unsigned c = 0; c < RS_TCS; c++) {
+		to->tc[c].kmin = from->tc[c].kmin;
+		to->tc[c].kmax = from->tc[c].kmax;
+		to->tc[c].pmax = from->tc[c].pmax;
+		to->tc[c].ecn_rate = from->tc[c].ecn_rate;
+	}
+}
+
+static void copy_buffer(struct rs_qos *to, const struct rs_qos *from)
+{
+	to->buffer = from->buffer;
+	to->cell = from->cell;
+	for (unsigned c = 0; c < RS_TCS; c++) {
+		to->tc[c].alpha_shift = from->tc[c].alpha_shift;
+		to->tc[c].egress_limit = from->tc[c].egress_limit;
+		to->tc[c].reserved = from->tc[c].reserved;
+	}
+}
+
+static void copy_routing(struct rs_qos *to, const struct rs_qos *from)
+{
+	to->routing = from->routing;
+	to->flowlet_gap = from->flowlet_gap;
+}
+
+static void copy_weights(struct rs_qos *to, const struct rs_qos *from)
+{
+	for (unsigned c = 0; c < RS_TCS; c++)
+		to->tc[c].weight = from->tc[c].weight;
+}
+
+static void repair_odd(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r,
+		       bool (*same)(const struct rs_qos *, const struct rs_qos *),
+		       void (*copy)(struct rs_qos *, const struct rs_qos *))
+{
+	uint32_t usual = like_most(f, same);
+
+	for (uint32_t s = 0; usual != UINT32_MAX && s < f->n_switches; s++)
+		if (!same(rs_fabric_qos(f, s), rs_fabric_qos(f, usual))) {
+			copy(qos_of(h, s), rs_fabric_qos(f, usual));
+			repaired_at(r, f->switches[s].name);
+		}
+}
+
+static void repair_thresholds(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	repair_odd(f, h, r, same_thresholds, copy_thresholds);
+}
+
+static void repair_buffer(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	repair_odd(f, h, r, same_buffer, copy_buffer);
+}
+
+static void repair_routing(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	repair_odd(f, h, r, same_routing, copy_routing);
+}
+
+static void repair_weights(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	repair_odd(f, h, r, same_weights, copy_weights);
+}
+
+static const struct {
+	const char *what, *cures; /* what: where follows */
+	bool (*applies)(const struct diagnose *g);
+	void (*repair)(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
+} repairs[] = {
+	{"its own class for the lossless DSCP at", "drops.lossy-class drops", any, repair_dscp},
+	{"PFC on at", "drops.no-pfc drops", any, repair_pfc},
+	{"802.1Q's headroom at", "drops.headroom drops", drops, repair_headroom},
+	{"no bit errors on", "link.loss", any, repair_lossy_links},
+	{"the others' rate on", "link.slow paths", any, repair_slow_links},
+	{"ECN marks at", "pauses drops", pauses, repair_ecn},
+	{"others' ECN thresholds at", "cuts pauses ecn", any, repair_thresholds},
+	{"others' buffer settings at", "drops pauses", any, repair_buffer},
+	{"others' routing at", "reordering collisions", any, repair_routing},
+	{"others' class weights at", "weights", any, repair_weights},
+};
+
+static int repair_add(struct diagnose *g, size_t i)
+{
+	struct repaired r = {.a = g->d->arena};
+	struct rs_error refused = {0};
+	struct rs_fabric *h;
+	struct rs_case_info *c;
+	const char *where;
+
+	if (load_with(g, NULL, 0, &h, &refused))
+		return refused.code == -ENOMEM ? -ENOMEM : 0;
+	repairs[i].repair(g->f, h, &r);
+	if (!r.n) {
+		rs_fabric_free(h);
+		return 0;
+	}
+	where = r.n > NAMES ? rs_arena_printf(r.a, "%s and %u more", r.names, r.n - NAMES)
+			    : r.names;
+	where = where ? rs_arena_printf(r.a, "%s %s (proposed)", repairs[i].what, where) : NULL;
+	c = case_add(g, RS_CASE_FIX, where, h, NULL);
+	if (c)
+		c->cures = repairs[i].cures;
+	else
+		rs_fabric_free(h);
+	return 0;
+}
+
+int repairs_add(struct diagnose *g)
+{
+	int err = 0;
+
+	if (g->f->n_hosts > HOSTS_MAX)
+		return 0;
+	for (size_t i = 0; !err && i < sizeof(repairs) / sizeof(*repairs); i++)
+		if (repairs[i].applies(g))
+			err = repair_add(g, i);
+	for (size_t i = 0; !err && i < sizeof(settings) / sizeof(*settings); i++) {
+		struct rs_setting s = {settings[i].path, settings[i].value, {"a proposal", 0, 0}};
+
+		if (settings[i].applies(g))
+			err = setting_add(g, settings[i].name, &s, settings[i].cures);
+	}
+	return err ? err : collectives_add(g);
+}

@@ -1,0 +1,228 @@
+/* The runs of a diagnosis: the scenario first, since what it shows says what else is worth a run;
+ * then all others side by side; then further seeds of those that differ. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "diagnose/state.h"
+
+enum {
+	SEEDS = 5,             /* where nobody says how many */
+	SEED_EVENTS = 40000000 /* of all further seeds together: some five seconds */
+};
+
+static double now_s(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+struct rs_case_info *case_add(struct diagnose *g, enum rs_case_kind kind, const char *name,
+			      struct rs_fabric *fabric, const struct rs_sim_ideal *ideal)
+{
+	struct rs_diagnosis *d = g->d;
+	struct rs_sim_case *c = &d->cases[d->n];
+
+	if (d->n == CASES_MAX || !name)
+		return NULL;
+	*c = (struct rs_sim_case){
+		.name = name, .fabric = fabric ? fabric : g->f, .options = g->o->sim};
+	if (ideal)
+		c->options.ideal = *ideal;
+	if (d->n) {
+		c->options.pcap = NULL;
+		c->options.rate_interval = 0;
+	}
+	d->info[d->n] = (struct rs_case_info){.kind = kind,
+					      .name = name,
+					      .owns_fabric = fabric != NULL,
+					      .fabric = (struct rs_fabric *)c->fabric};
+	return &d->info[d->n++];
+}
+
+/* ---- One batch ---- */
+
+/* Only the first of a batch tells how far it is: the others run beside it. */
+static void run_batch(struct diagnose *g, struct rs_sim_case *cases, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++)
+		cases[i].options.progress = NULL;
+	if (n)
+		g->d->threads = rs_sim_run_all(cases, n, g->o->threads);
+}
+
+/* The times of a seed's run are kept, the rest of it only of the first seed. */
+static int keep_times(struct rs_diagnosis *d, uint32_t i, const struct rs_sim_result *r)
+{
+	struct rs_case_info *c = &d->info[i];
+	uint32_t n = d->cases[0].fabric->n_jobs;
+	rs_time *more;
+
+	if (!r)
+		return 0;
+	more = realloc(c->times, (size_t)(c->n_seeds + 1) * (n + 1u) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	c->times = more;
+	for (uint32_t j = 0; j < n; j++)
+		more[(size_t)c->n_seeds * n + j] = rs_job_time(r, j);
+	c->n_seeds++;
+	return 0;
+}
+
+static int first_seed(struct diagnose *g, uint32_t from)
+{
+	int err = 0;
+
+	run_batch(g, &g->d->cases[from], g->d->n - from);
+	for (uint32_t i = from; !err && i < g->d->n; i++)
+		err = keep_times(g->d, i, g->d->cases[i].result);
+	return err;
+}
+
+/* ---- Further seeds ---- */
+
+static bool stopped(const struct diagnose *g)
+{
+	return g->o->sim.stop && *g->o->sim.stop;
+}
+
+/* Worth more seeds: the base, bounds, jobs apart, and whatever makes a difference. */
+static bool differs(const struct rs_diagnosis *d, uint32_t i)
+{
+	if (d->cases[i].error.code || !d->cases[i].result)
+		return false;
+	return !i || d->info[i].kind == RS_CASE_IDEAL || d->info[i].kind == RS_CASE_WITHOUT ||
+	       fabs(rs_case_gain(d, i).gain) > 0.001;
+}
+
+static uint32_t seeds_wanted(struct diagnose *g)
+{
+	uint64_t events = 0;
+
+	if (g->o->seeds)
+		return g->o->seeds < RS_SEEDS_MAX ? g->o->seeds : RS_SEEDS_MAX;
+	for (uint32_t i = 0; i < g->d->n; i++)
+		if (differs(g->d, i))
+			events += g->d->cases[i].result->counters.events;
+	g->d->seeds_cut = events * (SEEDS - 1) > SEED_EVENTS;
+	return g->d->seeds_cut ? 1 : SEEDS;
+}
+
+static int further_seeds(struct diagnose *g)
+{
+	struct rs_diagnosis *d = g->d;
+	uint32_t seeds = seeds_wanted(g), n = 0, which[CASES_MAX];
+	struct rs_sim_case *c;
+	int err = 0;
+
+	for (uint32_t i = 0; i < d->n; i++)
+		if (differs(d, i))
+			which[n++] = i;
+	c = calloc((size_t)n * seeds + 1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	for (uint32_t s = 1; s < seeds && !err && !stopped(g); s++) {
+		for (uint32_t k = 0; k < n; k++) {
+			const struct rs_sim_case *of = &d->cases[which[k]];
+
+			c[k] = (struct rs_sim_case){
+				.name = of->name, .fabric = of->fabric, .options = of->options};
+			c[k].options.seed = d->seed + s;
+			c[k].options.pcap = NULL;
+			c[k].options.rate_interval = 0;
+		}
+		run_batch(g, c, n);
+		for (uint32_t k = 0; k < n; k++) {
+			/* a seed that was cut short is none; Ctrl-C ends all */
+			if (!err && !stopped(g))
+				err = keep_times(d, which[k], c[k].result);
+			rs_sim_result_free(c[k].result);
+		}
+	}
+	free(c);
+	return err;
+}
+
+/* ---- All ---- */
+
+static bool failed(const struct rs_diagnosis *d)
+{
+	return d->cases[0].error.code != 0 || !d->cases[0].result;
+}
+
+static int run_whole(struct diagnose *g)
+{
+	int err;
+
+	counterfactuals_add(g);
+	if ((err = whatifs_add(g)) || (err = repairs_add(g)))
+		return err;
+	g->d->whole = true;
+	return first_seed(g, 1);
+}
+
+static int run_all(struct diagnose *g)
+{
+	int err;
+
+	if (!case_add(g, RS_CASE_BASE, "as described", NULL, NULL))
+		return -ENOMEM;
+	err = first_seed(g, 0);
+	if (err || failed(g->d) || stopped(g))
+		return err;
+	if (!g->o->base_only)
+		err = run_whole(g);
+	if (!err && !stopped(g) && (!g->o->base_only || g->o->seeds > 1))
+		err = further_seeds(g);
+	g->d->n_seeds = g->d->info[0].n_seeds;
+	if (!err && g->d->whole)
+		causes_find(g->d);
+	return err;
+}
+
+int rs_diagnose(struct rs_fabric *f, const struct rs_diagnose_options *o, struct rs_diagnosis **out,
+		struct rs_error *e)
+{
+	struct rs_diagnosis *d = calloc(1, sizeof(*d));
+	struct diagnose g = {o, f, d, e};
+	double wall = now_s(CLOCK_MONOTONIC), cpu = now_s(CLOCK_PROCESS_CPUTIME_ID);
+	int err = -ENOMEM;
+
+	*out = d;
+	if (d) {
+		*d = (struct rs_diagnosis){.scenario = o->file,
+					   .seed = o->sim.seed,
+					   .cases = calloc(CASES_MAX, sizeof(*d->cases)),
+					   .info = calloc(CASES_MAX, sizeof(*d->info)),
+					   .arena = rs_arena_create(0)};
+		if (d->cases && d->info && d->arena)
+			err = run_all(&g);
+		d->wall_s = now_s(CLOCK_MONOTONIC) - wall;
+		d->cpu_s = now_s(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	}
+	if (!err)
+		return 0;
+	rs_diagnosis_free(d);
+	*out = NULL;
+	return rs_error_set(e, err, "out of memory");
+}
+
+void rs_diagnosis_free(struct rs_diagnosis *d)
+{
+	for (uint32_t i = 0; d && d->cases && d->info && i < d->n; i++) {
+		rs_sim_result_free(d->cases[i].result);
+		free(d->info[i].times);
+		if (d->info[i].owns_fabric)
+			rs_fabric_free(d->info[i].fabric);
+	}
+	if (!d)
+		return;
+	free(d->cases);
+	free(d->info);
+	rs_arena_destroy(d->arena);
+	free(d);
+}

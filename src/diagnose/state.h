@@ -1,0 +1,43 @@
+/* Private to diagnose/: how cases are gathered. */
+#ifndef RS_DIAGNOSE_STATE_H
+#define RS_DIAGNOSE_STATE_H
+
+#include "diagnose/diagnose.h"
+
+enum { CASES_MAX = 320 };
+
+struct diagnose {
+	const struct rs_diagnose_options *o;
+	struct rs_fabric *f;
+	struct rs_diagnosis *d;
+	struct rs_error *e;
+};
+
+/* A case with its own switches of what is ideal; fabric NULL: the scenario's. The case, or NULL
+ * when there are too many. */
+struct rs_case_info *case_add(struct diagnose *g, enum rs_case_kind kind, const char *name,
+			      struct rs_fabric *fabric, const struct rs_sim_ideal *ideal);
+
+/* cases.c: what may be made ideal, after the base has run. */
+void counterfactuals_add(struct diagnose *g);
+/* repair.c: the author's what-if list and fixes that the tool thinks of. */
+int whatifs_add(struct diagnose *g);
+int repairs_add(struct diagnose *g);
+/* The scenario anew, with its own settings and then those of a list. */
+int load_with(struct diagnose *g, const struct rs_setting *more, uint32_t n_more,
+	      struct rs_fabric **out, struct rs_error *e);
+/* causes.c: after all runs. */
+void causes_find(struct rs_diagnosis *d);
+
+bool fabric_multipath(const struct rs_fabric *f);
+bool fabric_inside(const struct rs_fabric *f);
+/* A link that is slower than most of its kind: between the same tiers, or of endpoints. Rates of
+ * the kind in *usual. */
+bool link_is_slow(const struct rs_fabric *f, uint32_t link, int64_t *usual);
+/* Names of both ends. */
+const char *link_name(struct rs_arena *a, const struct rs_fabric *f, uint32_t link);
+/* The switch takes packets of a NIC's lossless class (its DSCP) into a class that is lossy there:
+ * the class that the NIC means, or -1. */
+int dscp_meant(const struct rs_fabric *f, uint32_t sw, uint8_t dscp);
+
+#endif
