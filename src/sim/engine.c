@@ -523,7 +523,8 @@ static void collect_switch(struct rs_sim *s, struct sim_node *n)
 
 		if (pc->max_queue > r->max_queue)
 			r->max_queue = pc->max_queue;
-		r->paused += pc->paused;
+		for (unsigned t = 0; t < RS_CLASSES; t++)
+			r->paused += rs_switch_held(n->sw, p, t, sim_end(s));
 	}
 }
 

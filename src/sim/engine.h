@@ -116,6 +116,12 @@ static inline void sim_finished(struct rs_sim *s)
 	__atomic_fetch_sub(&s->unfinished, 1, __ATOMIC_RELAXED);
 }
 
+/* No node has run further: what lasts at the end is counted until then. */
+static inline rs_time sim_end(const struct rs_sim *s)
+{
+	return s->now + s->window;
+}
+
 static inline bool sim_link_idle(const struct sim_link *l)
 {
 	return l->head == l->tail;

@@ -134,6 +134,8 @@ static void send_pfc(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	for (unsigned c = 0; c < RS_CLASSES; c++)
 		if (k->pausing >> c & 1)
 			p->pfc_quanta[c] = s->f->qos.pause_quanta;
+	for (unsigned m = k->pfc_due & k->pausing; m; m &= m - 1)
+		k->pfc->sent[__builtin_ctz(m)]++;
 	k->pauses += (k->pfc_due & k->pausing) != 0;
 	k->pfc_due = 0;
 	k->refresh = k->pausing && !s->f->qos.pause_holds
@@ -289,6 +291,25 @@ static void completions(struct rs_sim *s, struct sim_nic *k, rs_time now)
 
 /* ---- Receiving ---- */
 
+rs_time sim_nic_held(const struct sim_nic *k, unsigned tc, rs_time now)
+{
+	return k->pfc->held[tc] + (k->paused >> tc & 1 ? now - k->pfc->since[tc] : 0);
+}
+
+/* From now on the class may not send, or may again. */
+static void set_paused(struct sim_nic *k, unsigned tc, bool on, rs_time now)
+{
+	uint8_t bit = (uint8_t)(1 << tc);
+
+	if (on == (bool)(k->paused & bit))
+		return;
+	if (on)
+		k->pfc->since[tc] = now;
+	else
+		k->pfc->held[tc] += now - k->pfc->since[tc];
+	k->paused ^= bit;
+}
+
 static void pfc_received(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
 {
 	struct sim_node *n = k->node;
@@ -298,12 +319,12 @@ static void pfc_received(struct rs_sim *s, struct sim_nic *k, struct rs_packet *
 		if (!(p->pfc_enable >> c & 1))
 			continue;
 		if (p->pfc_quanta[c]) {
-			k->paused |= (uint8_t)(1 << c);
+			set_paused(k, c, true, now);
 			k->paused_until[c] = s->f->qos.pause_holds
 						     ? RS_NEVER
 						     : now + quanta_time(l, p->pfc_quanta[c]);
 		} else {
-			k->paused &= (uint8_t) ~(1 << c);
+			set_paused(k, c, false, now);
 		}
 	}
 	rs_pool_free(&n->free, p);
@@ -398,7 +419,7 @@ static void timer(struct rs_sim *s, struct sim_nic *k, rs_time now)
 		rs_nic_expire(k->nic, now);
 	for (unsigned c = 0; c < RS_CLASSES; c++)
 		if (k->paused >> c & 1 && k->paused_until[c] <= now)
-			k->paused &= (uint8_t) ~(1 << c);
+			set_paused(k, c, false, now);
 	if (k->refresh <= now) {
 		k->refresh = RS_NEVER;
 		k->pfc_due |= k->pausing;
@@ -546,6 +567,9 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 	k->inside = s->nodes[host].host->bus && k->part >= 0;
 	k->stage.head = k->express.head = k->rx.head = RS_NO_PACKET;
 	k->refresh = RS_NEVER;
+	k->pfc = rs_arena_alloc(s->arena, 1, sizeof(*k->pfc));
+	if (!k->pfc)
+		return rs_error_set(e, -ENOMEM, "out of memory");
 	err = rs_nic_create(&c, &k->nic, e);
 	if (!err)
 		err = rs_nic_create_cq(k->nic, 64 + 32 * (n_qps ? n_qps : 1), &k->cq);
@@ -621,6 +645,8 @@ void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 		r->naks += c->packet_seq_err;
 		r->rnr_naks += c->rnr_nak_retry_err;
 		r->nic_pauses += k->pauses;
+		for (unsigned t = 0; t < RS_CLASSES; t++)
+			r->paused += sim_nic_held(k, t, sim_end(s));
 		r->nic_drops += k->drops + c->rx_dropped;
 		for (uint32_t q = SIM_FIRST_QPN; (qp = rs_nic_find_qp(k->nic, q)); q++) {
 			r->cc_cuts += rs_qp_cc(qp)->cuts;

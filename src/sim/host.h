@@ -31,6 +31,13 @@ struct sim_fifo {
 	uint32_t head, tail;
 };
 
+/* A NIC's pauses, class by class: those that it sent, and how long it was held. */
+struct sim_pauses {
+	uint64_t sent[RS_CLASSES]; /* frames */
+	rs_time held[RS_CLASSES];  /* by pauses that are over */
+	rs_time since[RS_CLASSES]; /* of one that lasts */
+};
+
 struct sim_nic {
 	struct rs_nic *nic;
 	struct sim_node *node;
@@ -55,6 +62,7 @@ struct sim_nic {
 	uint8_t pfc_due; /* classes whose PAUSE or RESUME is to be sent */
 	rs_time refresh;
 	uint64_t pauses, drops;
+	struct sim_pauses *pfc;
 };
 
 struct sim_host {
@@ -72,6 +80,8 @@ struct sim_host {
 /* Makes the NIC of an endpoint, with room for n_qps. */
 int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_error *e);
 struct sim_nic *sim_nic_of(struct rs_sim *s, uint32_t endpoint);
+/* How long the switch has held this class, until now. */
+rs_time sim_nic_held(const struct sim_nic *k, unsigned tc, rs_time now);
 /* Something was posted: try to send. */
 void sim_nic_kick(struct rs_sim *s, struct sim_nic *k, rs_time now);
 

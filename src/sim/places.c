@@ -273,10 +273,188 @@ static void collect_drops(struct rs_sim *s, struct worst *w)
 	}
 }
 
+/* ---- Pauses ---- */
+
+/* A port that paused its peer. */
+struct pauser {
+	uint32_t node, port;
+	uint8_t tc;
+	uint64_t frames;
+	rs_time time; /* the peer was held */
+};
+
+struct longest {
+	struct pauser at[RS_SIM_PLACES];
+	uint32_t n;
+};
+
+/* An egress of a switch, or the memory behind a NIC's port. */
+struct stop {
+	uint32_t node, port;
+};
+
+static const struct sim_nic *nic_at(const struct rs_sim *s, uint32_t node, uint32_t port)
+{
+	return &s->nodes[node].host->nics[port];
+}
+
+/* How long a port was held by its peer. */
+static rs_time held(const struct rs_sim *s, uint32_t node, uint32_t port, unsigned tc)
+{
+	const struct sim_node *n = &s->nodes[node];
+
+	return n->sw ? rs_switch_held(n->sw, port, tc, sim_end(s))
+		     : sim_nic_held(nic_at(s, node, port), tc, sim_end(s));
+}
+
+/* PAUSEs of a port, and the egress that they were for most. */
+static uint64_t paused_for(const struct rs_sim *s, uint32_t node, uint32_t port, unsigned tc,
+			   struct rs_switch_wait *most)
+{
+	const struct sim_node *n = &s->nodes[node];
+	struct rs_switch_wait w[RS_SWITCH_WAITS] = {{0}};
+	uint64_t frames;
+
+	*most = (struct rs_switch_wait){0};
+	if (!n->sw)
+		return nic_at(s, node, port)->pfc->sent[tc];
+	frames = rs_switch_waits(n->sw, port, tc, sim_end(s), w);
+	for (unsigned i = 0; i < RS_SWITCH_WAITS; i++)
+		if (w[i].time > most->time)
+			*most = w[i];
+	return frames;
+}
+
+/* What held up a pauser's packets; false: nothing was held up. *on: that egress was held itself. */
+static bool first_stop(const struct rs_sim *s, uint32_t node, uint32_t port, unsigned tc,
+		       struct stop *at, bool *on)
+{
+	struct rs_switch_wait w;
+
+	*on = false;
+	*at = (struct stop){node, port};
+	if (s->nodes[node].host)
+		return true;
+	paused_for(s, node, port, tc, &w);
+	if (!w.time)
+		return false;
+	at->port = w.egress;
+	*on = w.held > w.time / 10;
+	return true;
+}
+
+static bool next_stop(const struct rs_sim *s, unsigned tc, struct stop *at, bool *on)
+{
+	const struct sim_link *l = &s->nodes[at->node].out[at->port];
+
+	return first_stop(s, l->to_node, l->to_port, tc, at, on);
+}
+
+/* The head of the tree; in a circle its first port, so that all of it have one root. */
+static struct stop root_of(const struct rs_sim *s, struct stop at, bool on, unsigned tc)
+{
+	enum { HOPS = 64 };
+	struct stop seen[HOPS], next;
+	uint32_t n = 0;
+
+	for (; on && n < HOPS; n++) {
+		seen[n] = at;
+		for (uint32_t i = 0; i < n; i++) {
+			if (seen[i].node != at.node || seen[i].port != at.port)
+				continue;
+			for (; i < n; i++)
+				if (seen[i].node < at.node ||
+				    (seen[i].node == at.node && seen[i].port < at.port))
+					at = seen[i];
+			return at;
+		}
+		next = at;
+		if (!next_stop(s, tc, &next, &on))
+			break;
+		at = next;
+	}
+	return at;
+}
+
+static void stop_name(const struct rs_sim *s, const struct stop *at, char name[NAME])
+{
+	if (s->nodes[at->node].host)
+		snprintf(name, NAME, "memory of %.40s", s->f->hosts[at->node].name);
+	else
+		way_name(s, at->node, at->port, ", to", name);
+}
+
+static void keep_longest(struct longest *w, const struct pauser *p)
+{
+	uint32_t i = w->n;
+
+	if (!p->frames && !p->time)
+		return;
+	if (i == RS_SIM_PLACES && w->at[i - 1].time >= p->time)
+		return;
+	if (i < RS_SIM_PLACES)
+		w->n++;
+	else
+		i--;
+	for (; i && w->at[i - 1].time < p->time; i--)
+		w->at[i] = w->at[i - 1];
+	w->at[i] = *p;
+}
+
+static void pausers_of(struct rs_sim *s, uint32_t node, struct longest *w)
+{
+	const struct sim_node *n = &s->nodes[node];
+	struct rs_switch_wait most;
+
+	for (uint32_t p = 0; p < n->n_ports; p++) {
+		const struct sim_link *l = &n->out[p];
+
+		for (unsigned t = 0; t < RS_CLASSES && l->rate; t++)
+			keep_longest(w, &(struct pauser){
+						.node = node,
+						.port = p,
+						.tc = (uint8_t)t,
+						.frames = paused_for(s, node, p, t, &most),
+						.time = held(s, l->to_node, l->to_port, t),
+					});
+	}
+}
+
+static void describe_pause(const struct rs_sim *s, const struct pauser *p, struct rs_sim_pause *out)
+{
+	const struct sim_link *l = &s->nodes[p->node].out[p->port];
+	struct stop at;
+	bool on;
+
+	*out = (struct rs_sim_pause){.tc = p->tc, .pauses = p->frames, .time = p->time};
+	port_name(s, p->node, p->port, out->by);
+	port_name(s, l->to_node, l->to_port, out->held);
+	if (!first_stop(s, p->node, p->port, p->tc, &at, &on))
+		return;
+	stop_name(s, &at, out->for_);
+	at = root_of(s, at, on, p->tc);
+	stop_name(s, &at, out->root);
+}
+
+static void collect_pauses(struct rs_sim *s, struct longest *w)
+{
+	struct rs_sim_result *r = s->r;
+
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		pausers_of(s, i, w);
+	r->pauses = w->n ? rs_arena_alloc(r->arena, w->n, sizeof(*r->pauses)) : NULL;
+	r->n_pauses = r->pauses ? w->n : 0;
+	for (uint32_t i = 0; i < r->n_pauses; i++)
+		describe_pause(s, &w->at[i], &r->pauses[i]);
+}
+
 void sim_places_collect(struct rs_sim *s)
 {
-	struct worst *w = rs_arena_alloc(s->arena, 1, sizeof(*w));
+	struct worst *worst = rs_arena_alloc(s->arena, 1, sizeof(*worst));
+	struct longest *longest = rs_arena_alloc(s->arena, 1, sizeof(*longest));
 
-	if (w)
-		collect_drops(s, w);
+	if (worst)
+		collect_drops(s, worst);
+	if (longest)
+		collect_pauses(s, longest);
 }

@@ -84,7 +84,7 @@ struct rs_sim_counters {
 	uint64_t data_marked;	    /* marked data packets that arrived */
 	uint64_t cc_cuts, cc_increases; /* by congestion control */
 	uint64_t max_buffer, max_queue;
-	rs_time paused; /* port-time under PFC, summed */
+	rs_time paused; /* time that ports and NICs were held by PFC, summed; until the end */
 };
 
 /* Why a packet was dropped. */
@@ -116,14 +116,18 @@ struct rs_sim_drop {
 #define RS_SIM_NO_SWITCH UINT32_MAX
 #define RS_SIM_NO_CLASS  UINT8_MAX
 
-/* Who paused whom: a port that sent PAUSE, to which port, since what waited for. Longest first. */
+/*
+ * Who paused whom: a port that sent PAUSE, to which port, since what waited for. Longest first.
+ * for_: the egress where most of the pauser's packets waited ("leaf0 port 5, to h5"), by time;
+ * "memory of h3" for a NIC. root: from there on to the one that paused that egress (where it was
+ * held for more than a tenth of the time), and so on: an egress that no one holds up, or the memory.
+ */
 struct rs_sim_pause {
 	char by[64], held[64]; /* ends of a link: "leaf0 port 3", "h3/nic0" */
-	char for_[64];	       /* what by's packets waited for most: an egress, "memory" of a host */
-	char root[64];         /* the head of the tree that this belongs to, found by following for_ */
+	char for_[64], root[64];
 	uint8_t tc;
-	uint64_t pauses;       /* frames */
-	rs_time time;          /* held was held, in all */
+	uint64_t pauses; /* frames */
+	rs_time time;    /* held was held, in all; until the end */
 };
 
 /* A circle of ports that wait for each other (PFC deadlock), in order; none: n is 0. */

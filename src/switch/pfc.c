@@ -42,6 +42,7 @@ struct rs_packet *rs_pfc_frame(struct rs_switch *sw, unsigned port, rs_time now)
 	for (unsigned c = 0; c < RS_CLASSES; c++)
 		if (p->pausing >> c & 1)
 			k->pfc_quanta[c] = sw->cfg.pause_quanta;
+	rs_holds_frame(sw, port, k->pfc_enable, now);
 	if (p->pausing) {
 		p->c.tx_pauses++;
 		sw->c.pauses_sent++;
@@ -61,6 +62,7 @@ static void unpause(struct rs_switch *sw, unsigned port, unsigned tc, rs_time no
 
 	p->paused &= (uint8_t) ~(1 << tc);
 	p->c.paused += now - p->pause[tc].since;
+	rs_holds_ended(sw, port, tc, now);
 	wake(sw, port);
 }
 

@@ -95,6 +95,9 @@ struct rs_switch {
 	struct rs_switch_drops *drops; /* [port * drop_slots + drop_slot[class]] */
 	struct rs_losses *losses;
 	uint8_t drop_slots, drop_slot[RS_CLASSES]; /* UINT8_MAX: no DSCP is of this class */
+	/* holds.c */
+	uint8_t hold_slots;
+	struct hold *holds; /* [port * hold_slots + classes with PFC before it] */
 } __attribute__((aligned(LINE)));
 
 /* buffer.c */
@@ -113,6 +116,12 @@ void rs_drops_count(struct rs_switch *sw, unsigned port, unsigned tc, enum rs_sw
 		    int to, const struct rs_packet *p);
 int rs_drops_create(struct rs_switch *sw); /* -1: no memory */
 void rs_drops_destroy(struct rs_switch *sw);
+/* holds.c */
+int rs_holds_create(struct rs_switch *sw); /* -1: no memory */
+/* A PFC frame of these classes leaves the port. */
+void rs_holds_frame(struct rs_switch *sw, unsigned port, unsigned classes, rs_time now);
+/* The peer's pause of this class is over. */
+void rs_holds_ended(struct rs_switch *sw, unsigned port, unsigned tc, rs_time now);
 /* ecn.c: the queue is above kmin */
 void rs_ecn_mark(struct rs_switch *sw, struct port *out, unsigned tc, struct rs_packet *p);
 /* route.c */

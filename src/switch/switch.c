@@ -86,7 +86,7 @@ static int allocate(struct rs_switch *sw, struct rs_error *e)
 	sw->woken = calloc((n + 63) / 64, sizeof(*sw->woken));
 	if (sw->cfg.routing == RS_ROUTE_FLOWLET)
 		sw->flowlets = calloc(FLOWLETS, sizeof(*sw->flowlets));
-	if (!sw->port || !sw->woken || rs_drops_create(sw) ||
+	if (!sw->port || !sw->woken || rs_drops_create(sw) || rs_holds_create(sw) ||
 	    (sw->cfg.routing == RS_ROUTE_FLOWLET && !sw->flowlets))
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	memset(sw->port, 0, n * sizeof(*sw->port));
@@ -161,6 +161,7 @@ void rs_switch_destroy(struct rs_switch *sw)
 	free(sw->woken);
 	free(sw->flowlets);
 	rs_drops_destroy(sw);
+	free(sw->holds);
 	free(sw);
 }
 

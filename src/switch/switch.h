@@ -148,7 +148,8 @@ struct rs_switch_port_counters {
 	uint64_t tx_resumes, rx_resumes;
 	uint64_t drops;      /* of packets that came in here: no room, no route */
 	uint64_t ecn_marked; /* at this egress; also packets that were marked already */
-	rs_time paused;      /* time that this egress was paused, summed over classes */
+	rs_time paused;      /* time that this egress was paused, summed over classes; of
+			      * pauses that are over */
 };
 
 struct rs_switch_counters {
@@ -179,6 +180,20 @@ const struct rs_switch_drops *rs_switch_drops(const struct rs_switch *sw, unsign
 					      unsigned tc);
 /* The same by source and destination; why: enum rs_switch_why. */
 const struct rs_losses *rs_switch_losses(const struct rs_switch *sw);
+
+/* What an ingress that paused its peer waited for: its packets were in the queue of this egress. */
+struct rs_switch_wait {
+	uint16_t egress;
+	rs_time time;
+	rs_time held; /* of it, the egress was paused by its own peer */
+};
+enum { RS_SWITCH_WAITS = 4 }; /* kept of an ingress and class: those with most time */
+
+/* PAUSEs of this class sent at the port until `now`, and what for; unused entries have no time. */
+uint64_t rs_switch_waits(const struct rs_switch *sw, unsigned port, unsigned tc, rs_time now,
+			 struct rs_switch_wait wait[RS_SWITCH_WAITS]);
+/* How long the port's peer has held this class, pauses that last still among them. */
+rs_time rs_switch_held(const struct rs_switch *sw, unsigned port, unsigned tc, rs_time now);
 
 const struct rs_switch_port_counters *rs_switch_port_counters(const struct rs_switch *sw,
 							      unsigned port);

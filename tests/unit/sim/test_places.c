@@ -1,4 +1,4 @@
-/* Where packets are lost, by name and reason. */
+/* Where packets are lost and who pauses whom, by name and reason. */
 #include "unit/sim/load.h"
 
 static uint64_t all_drops(const struct rs_sim_result *r)
@@ -20,6 +20,34 @@ static void drops_add_up(const struct rs_sim_result *r)
 
 	if (r->n_drops < RS_SIM_PLACES)
 		assert_int_equal(all_drops(r), c->drops + c->nic_drops + c->link_losses);
+}
+
+static void pauses_add_up(const struct rs_sim_result *r)
+{
+	uint64_t frames = 0;
+	rs_time time = 0;
+
+	for (uint32_t i = 0; i < r->n_pauses; i++) {
+		const struct rs_sim_pause *p = &r->pauses[i];
+
+		frames += p->pauses;
+		time += p->time;
+		assert_true(!i || r->pauses[i - 1].time >= p->time);
+		assert_true(!p->pauses || p->root[0]);
+	}
+	if (r->n_pauses == RS_SIM_PLACES)
+		return;
+	assert_int_equal(frames, r->counters.pauses + r->counters.nic_pauses);
+	assert_int_equal(time, r->counters.paused);
+}
+
+static const struct rs_sim_pause *pause_of(const struct rs_sim_result *r, const char *held)
+{
+	for (uint32_t i = 0; i < r->n_pauses; i++)
+		if (!strcmp(r->pauses[i].held, held))
+			return &r->pauses[i];
+	fail_msg("nobody held %s", held);
+	return NULL;
 }
 
 /* PFC is off: the reproduction drops-not-pauses. */
@@ -141,10 +169,67 @@ static void test_lists_add_up_to_the_counters_on_random_fabrics(void **state)
 		snprintf(text + n, sizeof(text) - (size_t)n, "]}]\n");
 		l = load_run(text, (struct rs_sim_options){.max_time = 200 * RS_MS});
 		drops_add_up(l.r);
+		pauses_add_up(l.r);
 		lossy += l.r->n_drops > 0;
 		load_free(&l);
 	}
 	assert_true(lossy > 10);
+}
+
+/* victim: four hosts overrun b0's port at l1; v, whose packets go elsewhere, is held by l0. */
+static void test_a_victim_s_pauses_lead_to_the_overrun_port(void **state)
+{
+	struct loaded l = load_run(
+		"fabric: {network: {kind: explicit, hosts: [a0, a1, a2, a3, v, b0, w],\n"
+		"  switches: [l0, l1], links: [{a: a0, b: l0, rate: 100G}, {a: a1, b: l0, rate: "
+		"100G},\n  {a: a2, b: l0, rate: 100G}, {a: a3, b: l0, rate: 100G},\n"
+		"  {a: v, b: l0, rate: 100G}, {a: l0, b: l1, rate: 400G},\n"
+		"  {a: b0, b: l1, rate: 100G}, {a: w, b: l1, rate: 100G}]},\n"
+		"  qos: {buffer: 2MB, ecn: false}, cc: {kind: none}}\n"
+		"workload: [{flows: [{src: a0, dst: b0, bytes: 8MB}, {src: a1, dst: b0, bytes: "
+		"8MB},\n  {src: a2, dst: b0, bytes: 8MB}, {src: a3, dst: b0, bytes: 8MB}]},\n"
+		"  {flows: [{src: v, dst: w, bytes: 8MB}]}]\n",
+		(struct rs_sim_options){0});
+	static const char *const held[] = {"a0", "a1", "a2", "a3", "v"};
+	const struct rs_sim_pause *p = pause_of(l.r, "l0 port 5");
+
+	pauses_add_up(l.r);
+	assert_string_equal(p->by, "l1 port 0");
+	assert_string_equal(p->for_, "l1 port 1, to b0");
+	assert_string_equal(p->root, "l1 port 1, to b0");
+	for (unsigned i = 0; i < 5; i++) {
+		p = pause_of(l.r, held[i]);
+		assert_string_equal(p->for_, "l0 port 5, to l1");
+		assert_string_equal(p->root, "l1 port 1, to b0");
+		assert_int_equal(p->tc, 3);
+		assert_true(p->time > RS_MS && p->pauses > 100);
+	}
+	load_free(&l);
+}
+
+/* A host whose PCIe is slower than its link: the tree's head is its memory, two switches away. */
+static void test_a_slow_host_is_the_head_of_its_tree(void **state)
+{
+	struct loaded l = load_run(
+		"fabric: {hosts: [{name: h, count: 3, cpu: icx, sockets: 1,\n"
+		"  nics: [{name: nic0, on: socket0, pcie: gen4x16}]}],\n"
+		"  change: [{host: h2, link: {nic0: {gen: 3, lanes: 4}}}], cc: {kind: none},\n"
+		"  qos: {buffer: 4MB, ecn: false}, network: {kind: explicit, rate: 100G,\n"
+		"  switches: [s, t], links: [{a: h0/nic0, b: s}, {a: h1/nic0, b: s},\n"
+		"  {a: s, b: t}, {a: t, b: h2/nic0}]}}\n"
+		"workload: [{flows: [{src: 0, dst: 2, bytes: 20MB}]}]\n",
+		(struct rs_sim_options){0});
+	const struct rs_sim_pause *p = pause_of(l.r, "t port 1");
+
+	pauses_add_up(l.r);
+	assert_string_equal(p->by, "h2/nic0");
+	assert_string_equal(p->for_, "memory of h2");
+	assert_string_equal(p->root, "memory of h2");
+	p = pause_of(l.r, "h0/nic0");
+	assert_string_equal(p->by, "s port 0");
+	assert_string_equal(p->for_, "s port 2, to t");
+	assert_string_equal(p->root, "memory of h2");
+	load_free(&l);
 }
 
 int main(void)
@@ -153,6 +238,8 @@ int main(void)
 		cmocka_unit_test(test_drops_of_a_lossy_class_are_told_by_port),
 		cmocka_unit_test(test_a_tier_that_maps_a_dscp_wrongly_is_named),
 		cmocka_unit_test(test_a_link_that_loses_is_named_with_its_direction),
+		cmocka_unit_test(test_a_victim_s_pauses_lead_to_the_overrun_port),
+		cmocka_unit_test(test_a_slow_host_is_the_head_of_its_tree),
 		cmocka_unit_test(test_lists_add_up_to_the_counters_on_random_fabrics),
 	};
 
