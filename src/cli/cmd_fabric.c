@@ -86,9 +86,13 @@ static int show_hosts(const struct rs_fabric *f)
 {
 	int err = 0;
 
-	if (f->net.plain_hosts)
-		printf("%u plain hosts of %u NIC%s\n", f->n_hosts, f->net.nics,
+	if (f->net.plain_hosts && f->n_hosts == 1)
+		printf("1 plain host, %s, of %u NIC%s\n\n", f->hosts[0].name, f->net.nics,
 		       f->net.nics > 1 ? "s" : "");
+	else if (f->net.plain_hosts)
+		printf("%u plain hosts, %s to %s, of %u NIC%s%s%s\n\n", f->n_hosts, f->hosts[0].name,
+		       f->hosts[f->n_hosts - 1].name, f->net.nics, f->net.nics > 1 ? "s" : "",
+		       f->net.nics > 1 ? ": " : "", f->net.nics > 1 ? f->endpoints[0].name : "");
 	for (uint32_t i = 0, n; !f->net.plain_hosts && !err && i < f->n_hosts; i += n) {
 		n = 1;
 		while (i + n < f->n_hosts && f->hosts[i + n].inside == f->hosts[i].inside)
@@ -142,12 +146,56 @@ static int show_network(const struct rs_fabric *f)
 	return rs_table_print(t, stdout);
 }
 
+/* Of runs of switches that are alike. */
+static int show_switches(const struct rs_fabric *f)
+{
+	static const char *const tiers[] = {"leaf", "spine", "core"};
+	struct rs_table *t = rs_table_create("Switches");
+
+	if (!t)
+		return -ENOMEM;
+	rs_table_column(t, "names", RS_LEFT);
+	rs_table_column(t, "tier", RS_LEFT);
+	rs_table_column(t, "switches", RS_RIGHT);
+	rs_table_column(t, "ports", RS_RIGHT);
+	for (uint32_t i = 0, n; i < f->n_switches; i += n) {
+		const struct rs_fabric_switch *s = &f->switches[i];
+
+		for (n = 1; i + n < f->n_switches && s[n].tier == s->tier &&
+			    s[n].n_ports == s->n_ports;)
+			n++;
+		rs_table_row(t);
+		rs_table_cell(t, n > 1 ? "%s to %s" : "%s", s->name, s[n - 1].name);
+		if (s->tier < RS_TIERS)
+			rs_table_cell(t, "%s", tiers[s->tier]);
+		else
+			rs_table_cell(t, "%u", s->tier);
+		rs_table_cell(t, "%u", n);
+		rs_table_cell(t, "%u", s->n_ports);
+	}
+	return rs_table_print(t, stdout);
+}
+
+static void show_changes(const struct rs_fabric *f)
+{
+	if (f->n_changes)
+		printf("\nChanged (%u link%s down):\n", f->n_down, f->n_down == 1 ? "" : "s");
+	for (uint32_t i = 0; i < f->n_changes; i++)
+		rs_paragraph(stdout, 2, "%s", f->changes[i]);
+}
+
 static int show(const struct rs_fabric *f)
 {
 	int err = show_hosts(f);
 
 	if (!err)
 		err = show_network(f);
+	if (!err) {
+		fputc('\n', stdout);
+		err = show_switches(f);
+	}
+	if (!err)
+		show_changes(f);
 	if (!err && f->n_unknown)
 		puts("\nNot said by the sources, and so unknown:");
 	for (uint32_t i = 0; i < f->n_unknown; i++)

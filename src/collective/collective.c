@@ -39,6 +39,11 @@ const char *rs_coll_algorithm_name(enum rs_coll_algorithm a)
 
 /* ---- For the algorithms ---- */
 
+uint32_t plan_host(const struct planner *p, uint32_t rank)
+{
+	return rs_fabric_rank_host(p->f, rs_collective_gpu(&p->c->conf, rank));
+}
+
 void *plan_take(struct planner *p, size_t n, size_t size)
 {
 	void *m = rs_arena_alloc(p->a, n, size);
@@ -66,11 +71,11 @@ void plan_connect(struct planner *p, uint64_t conn, uint32_t src, uint32_t dst, 
 	struct rs_conn *k = &p->c->conns[conn];
 
 	*k = (struct rs_conn){.src = src, .dst = dst, .channel = channel};
-	k->nvlink = rs_fabric_rank_host(p->f, src) == rs_fabric_rank_host(p->f, dst);
+	k->nvlink = plan_host(p, src) == plan_host(p, dst);
 	if (k->nvlink)
 		return;
-	k->src_endpoint = rs_fabric_rank_endpoint(p->f, src);
-	k->dst_endpoint = rs_fabric_rank_endpoint(p->f, dst);
+	k->src_endpoint = rs_fabric_rank_endpoint(p->f, rs_collective_gpu(&p->c->conf, src));
+	k->dst_endpoint = rs_fabric_rank_endpoint(p->f, rs_collective_gpu(&p->c->conf, dst));
 }
 
 static void step_touch(const struct rs_coll *c, struct rs_step *s, uint64_t conn)

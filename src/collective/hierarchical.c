@@ -114,10 +114,10 @@ static int find_hosts(struct planner *p, struct hier_plan *h)
 	uint32_t n = p->c->n_ranks;
 
 	for (h->gpus = 1; h->gpus < n; h->gpus++)
-		if (rs_fabric_rank_host(p->f, h->gpus) != rs_fabric_rank_host(p->f, 0))
+		if (plan_host(p, h->gpus) != plan_host(p, 0))
 			break;
 	for (uint32_t r = 1; r < n; r++) {
-		bool same = rs_fabric_rank_host(p->f, r) == rs_fabric_rank_host(p->f, r - 1);
+		bool same = plan_host(p, r) == plan_host(p, r - 1);
 
 		if (n % h->gpus || same != (r % h->gpus != 0)) {
 			rs_error_set(

@@ -66,6 +66,7 @@ int plan_tree(struct planner *p);
 int plan_hierarchical(struct planner *p);
 int plan_pairwise(struct planner *p);
 
+uint32_t plan_host(const struct planner *p, uint32_t rank);
 int plan_conns(struct planner *p, uint64_t n);
 void plan_connect(struct planner *p, uint64_t conn, uint32_t src, uint32_t dst, uint32_t channel);
 void *plan_take(struct planner *p, size_t n, size_t size);

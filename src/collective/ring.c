@@ -131,10 +131,10 @@ static void order_ring(struct planner *p, uint32_t first, uint32_t channel, uint
 	for (uint32_t i = 0; i < p->group; i++)
 		ranks[i] = first + i * p->stride;
 	for (uint32_t i = 0, n; i < p->group; i += n, hosts++) {
-		uint32_t host = rs_fabric_rank_host(p->f, ranks[i]);
+		uint32_t host = plan_host(p, ranks[i]);
 
 		for (n = 1; i + n < p->group; n++)
-			if (rs_fabric_rank_host(p->f, ranks[i + n]) != host)
+			if (plan_host(p, ranks[i + n]) != host)
 				break;
 		walk_host(order + i, ranks + i, n, channel, p->c->conf.channels, hosts & 1);
 	}

@@ -73,10 +73,12 @@ static int set_buckets(const struct rs_train_conf *t, struct rs_train_plan *out,
 }
 
 /* In a group of one GPU a host the hierarchy is the ring per rail that the groups make. */
-static bool one_gpu_a_host(const struct rs_fabric *f, uint32_t n, uint32_t stride)
+static bool one_gpu_a_host(const struct rs_fabric *f, const struct rs_collective_conf *c,
+			   uint32_t n, uint32_t stride)
 {
 	for (uint32_t r = 0; r + stride < n; r++)
-		if (rs_fabric_rank_host(f, r) == rs_fabric_rank_host(f, r + stride))
+		if (rs_fabric_rank_host(f, rs_collective_gpu(c, r)) ==
+		    rs_fabric_rank_host(f, rs_collective_gpu(c, r + stride)))
 			return false;
 	return true;
 }
@@ -96,7 +98,7 @@ static void set_collective(const struct rs_fabric *f, uint32_t n, const struct r
 		return;
 	c->stride = out->tp;
 	c->group = out->dp;
-	if (c->algorithm == RS_ALGO_HIERARCHICAL && one_gpu_a_host(f, n, out->tp))
+	if (c->algorithm == RS_ALGO_HIERARCHICAL && one_gpu_a_host(f, c, n, out->tp))
 		c->algorithm = RS_ALGO_RING;
 }
 

@@ -151,7 +151,7 @@ static int find_hosts(struct planner *p, struct tree_plan *t)
 	if (!host_of || !first)
 		return -ENOMEM;
 	for (uint32_t r = 0; r < n; r++) {
-		if (!r || rs_fabric_rank_host(p->f, r) != rs_fabric_rank_host(p->f, r - 1))
+		if (!r || plan_host(p, r) != plan_host(p, r - 1))
 			first[t->hosts++] = r;
 		host_of[r] = t->hosts - 1;
 	}

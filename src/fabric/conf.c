@@ -64,6 +64,8 @@ static void load_class(struct load *l, struct rs_qos *q, const struct node *n)
 	get_number(l, n, "pmax", 0, 1, &c->pmax);
 	get_u8(l, n, "weight", 0, 100, &c->weight);
 	get_u8(l, n, "dscp", 0, 63, &c->dscp);
+	if (get(n, "dscp"))
+		q->tc_of_dscp[c->dscp] = (uint8_t)i;
 	get_bytes(l, n, "reserved", 0, UINT64_C(1) << 30, &c->reserved);
 	get_bytes(l, n, "xon_offset", 0, UINT64_C(1) << 30, &c->xon_offset);
 	get_bytes(l, n, "egress_limit", 0, UINT64_C(1) << 40, &c->egress_limit);
@@ -89,14 +91,17 @@ static void load_dscp_map(struct load *l, struct rs_qos *q, const struct node *n
 	}
 }
 
-static void load_classes(struct load *l, struct rs_qos *q, const struct node *n)
+/* all: q is of all switches, and each class has its own DSCP; else n changes what is there. */
+static void load_classes(struct load *l, struct rs_qos *q, const struct node *n, bool all)
 {
 	const struct node *list = get(n, "classes"), *map = get(n, "dscp");
 
 	if (list && is_list(l, list, "classes"))
 		for (const struct item *i = list->first; i && !l->err; i = i->next)
 			load_class(l, q, i->value);
-	for (int i = 0; i < RS_TCS; i++)
+	if (all)
+		memset(q->tc_of_dscp, 0, sizeof(q->tc_of_dscp));
+	for (int i = 0; i < RS_TCS && all; i++)
 		q->tc_of_dscp[q->tc[i].dscp] = (uint8_t)i;
 	if (map)
 		load_dscp_map(l, q, map);
@@ -108,18 +113,18 @@ static void load_classes(struct load *l, struct rs_qos *q, const struct node *n)
 		"pause_quanta", "watchdog", "switch_latency", "cut_through", "mark_at_dequeue", \
 		"routing", "pause_holds", "headroom_delays", "alpha_by_rate", "flowlet_gap"
 
-static void load_switch(struct load *l, struct rs_qos *q, const struct node *n)
+static void load_switch(struct load *l, struct rs_qos *q, const struct node *n, bool all)
 {
 	uint64_t cell = q->cell, frame = q->max_frame;
 	int64_t quanta = q->pause_quanta;
 	int routing = (int)q->routing;
 
-	load_classes(l, q, n);
+	load_classes(l, q, n, all);
 	get_bytes(l, n, "buffer", 0, UINT64_C(1) << 40, &q->buffer);
 	get_bytes(l, n, "cell", 1, 16384, &cell);
 	get_bool(l, n, "pfc", &q->pfc);
 	get_bool(l, n, "ecn", &q->ecn_on);
-	get_number(l, n, "headroom_scale", 0, 100, &q->headroom_scale);
+	get_share(l, n, "headroom_scale", 0, 100, &q->headroom_scale);
 	get_bytes(l, n, "max_frame", 64, 65535, &frame);
 	get_int(l, n, "pause_quanta", 1, 65535, &quanta);
 	get_time(l, n, "watchdog", 0, 100 * RS_S, &q->watchdog);
@@ -139,23 +144,29 @@ static void load_switch(struct load *l, struct rs_qos *q, const struct node *n)
 
 const char *const tier_names[] = {"leaf", "spine", "core", NULL};
 
+struct rs_qos *load_own_qos(struct load *l, const struct rs_qos *base, const char *what,
+			    const struct node *n)
+{
+	static const char *const known[] = {SWITCH_KEYS, NULL};
+	struct rs_qos *q = keys(l, n, what, known) ? take(l, 1, sizeof(*q)) : NULL;
+
+	if (!q)
+		return NULL;
+	*q = *base;
+	load_switch(l, q, n, false);
+	return q;
+}
+
 /* qos.tiers: {leaf: {...}, spine: {...}}: what differs from the rest of qos there. */
 static void load_tiers(struct load *l, struct rs_fabric *f, const struct node *n)
 {
-	static const char *const known[] = {SWITCH_KEYS, NULL};
-
 	if (!n || !keys(l, n, "tiers", tier_names))
 		return;
 	for (int t = 0; t < RS_TIERS && !l->err; t++) {
 		const struct node *own = get(n, tier_names[t]);
 
-		if (!own || !keys(l, own, tier_names[t], known))
-			continue;
-		f->tier_qos[t] = take(l, 1, sizeof(*f->tier_qos[t]));
-		if (!f->tier_qos[t])
-			return;
-		*f->tier_qos[t] = f->qos;
-		load_switch(l, f->tier_qos[t], own);
+		if (own)
+			f->tier_qos[t] = load_own_qos(l, &f->qos, tier_names[t], own);
 	}
 }
 
@@ -184,7 +195,7 @@ void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
 	}
 	if (n && !keys(l, n, "qos", known))
 		return;
-	load_switch(l, q, n);
+	load_switch(l, q, n, true);
 	get_u8(l, n, "data_class", 0, RS_TCS - 1, &q->data_tc);
 	get_u8(l, n, "cnp_class", 0, RS_TCS - 1, &q->cnp_tc);
 	q->cnp_dscp = q->tc[q->cnp_tc].dscp;

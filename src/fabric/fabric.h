@@ -43,6 +43,7 @@ struct rs_fabric_switch {
 	const char *name;   /* "leaf0" */
 	uint8_t tier;	    /* 0 leaf, 1 spine, 2 core */
 	uint16_t n_ports;
+	struct rs_qos *qos; /* its own; NULL: its tier's */
 };
 
 /* An end of a link: a switch and its port, or an endpoint. */
@@ -56,6 +57,7 @@ struct rs_fabric_link {
 	int64_t rate;
 	rs_time delay;	/* cable and receive-side FEC, one way */
 	double loss;	/* probability that a packet is lost: 0 healthy */
+	bool down;	/* no route goes over it */
 };
 
 /* Where packets go: an edge-switch group an endpoint, sets of equal-cost ports a switch and group. */
@@ -158,11 +160,20 @@ enum rs_coll_op { RS_COLL_ALL_REDUCE, RS_COLL_REDUCE_SCATTER, RS_COLL_ALL_GATHER
 		  RS_COLL_BROADCAST, RS_COLL_ALL_TO_ALL };
 enum rs_coll_algorithm { RS_ALGO_RING, RS_ALGO_TREE, RS_ALGO_HIERARCHICAL, RS_ALGO_PAIRWISE };
 
+/* Which GPUs a job's ranks are: the first free ones, free ones of hosts in a drawn order, as few of
+ * a host as can be, or a list. */
+enum rs_place { RS_PLACE_PACKED, RS_PLACE_RANDOM, RS_PLACE_SPREAD, RS_PLACE_LISTED };
+
 struct rs_collective_conf {
 	enum rs_coll_op op;
 	enum rs_coll_algorithm algorithm;
 	uint64_t bytes;		/* nccl-tests' size: of the buffer of a rank */
 	uint32_t n_ranks;	/* 0: all GPUs */
+	const uint32_t *gpu;	/* of each rank; NULL: rank i is GPU i. Drawn places: of seed 1 */
+	enum rs_place place;
+	bool share;		/* takes GPUs that other jobs have, and leaves its own to others */
+	const uint32_t *listed;	/* RS_PLACE_LISTED */
+	uint32_t n_listed;
 	uint32_t channels;	/* default: 1; a flat ring uses a NIC a channel, round-robin */
 	uint32_t qps;		/* a connection */
 	uint64_t chunk;		/* pipelining unit; default 512 KiB (NCCL's step) */
@@ -189,6 +200,11 @@ struct rs_train_conf {
 	struct rs_collective_conf collective; /* how a bucket is all-reduced */
 };
 
+static inline uint32_t rs_collective_gpu(const struct rs_collective_conf *c, uint32_t rank)
+{
+	return c->gpu ? c->gpu[rank] : rank;
+}
+
 enum rs_job_kind { RS_JOB_FLOWS, RS_JOB_COLLECTIVE, RS_JOB_TRAIN };
 
 /* Where a flow's bytes are, at both ends: the memory of the NIC's socket, of the GPU that uses this
@@ -205,6 +221,9 @@ struct rs_job {
 	struct rs_collective_conf collective;
 	struct rs_train_conf train;
 };
+
+/* NULL for flows. */
+struct rs_collective_conf *rs_job_collective(struct rs_job *j);
 
 struct rs_setting {
 	const char *path, *value; /* value as YAML flow text */
@@ -242,6 +261,9 @@ struct rs_fabric {
 	struct rs_endpoint *endpoints;
 	struct rs_fabric_switch *switches;
 	struct rs_fabric_link *links;
+	const struct rs_fabric_link *drawn; /* links before changes; NULL: there were none */
+	uint32_t n_changes, n_down; /* of links and switches; links that are down */
+	const char **changes;	/* as YAML flow text */
 	enum rs_network_kind kind;
 	enum { RS_PRESET_NONE, RS_PRESET_NS3 } preset; /* what the defaults below stand for */
 	bool pair_by_index; /* a host's i-th GPU uses its i-th NIC, however far; else the nearest */
@@ -254,6 +276,7 @@ struct rs_fabric {
 	struct rs_host_params host_params;
 	uint32_t n_jobs;
 	struct rs_job *jobs;
+	bool places_drawn; /* a job's place is drawn from the seed */
 	uint32_t n_whatifs;
 	struct rs_whatif *whatifs;
 	uint32_t n_unknown;	/* what sources did not say, one line each, for people */
@@ -265,6 +288,8 @@ static inline const struct rs_qos *rs_fabric_qos(const struct rs_fabric *f, uint
 {
 	uint8_t tier = f->switches[sw].tier;
 
+	if (f->switches[sw].qos)
+		return f->switches[sw].qos;
 	return tier < RS_TIERS && f->tier_qos[tier] ? f->tier_qos[tier] : &f->qos;
 }
 
@@ -300,10 +325,19 @@ struct rs_network_facts {
 };
 void rs_fabric_facts(const struct rs_fabric *f, struct rs_network_facts *out);
 
-/* GPU rank -> host, and the endpoint that it uses: the nearest (ties spread round-robin as NCCL does),
+/* GPU -> host, and the endpoint that it uses: the nearest (ties spread round-robin as NCCL does),
  * or by index. */
 uint32_t rs_fabric_rank_host(const struct rs_fabric *f, uint32_t rank);
 uint32_t rs_fabric_rank_endpoint(const struct rs_fabric *f, uint32_t rank);
+/* Whether routes lead from one endpoint to the other, both of whose links are up. */
+bool rs_fabric_reachable(const struct rs_fabric *f, uint32_t src, uint32_t dst);
+/*
+ * The GPUs of each job's ranks, an entry a job; NULL for flows, and where rank i is GPU i. Where
+ * places are drawn (places_drawn) they depend on the seed. In the arena; -EINVAL where they do not
+ * fit.
+ */
+int rs_fabric_place(const struct rs_fabric *f, uint64_t seed, struct rs_arena *a,
+		    const uint32_t **gpu, struct rs_error *e);
 /* The rank's GPU part in its host's inside, or RS_NO_PART for plain hosts. */
 int rs_fabric_rank_part(const struct rs_fabric *f, uint32_t rank);
 

@@ -8,6 +8,8 @@ static void count_links(const struct rs_fabric *f, struct rs_network_facts *o, i
 	for (uint32_t i = 0; i < f->n_links; i++) {
 		const struct rs_fabric_link *l = &f->links[i];
 
+		if (l->down)
+			continue;
 		if (!l->a.is_switch) {
 			o->host_links++;
 			down[l->b.id] += l->rate;

@@ -627,8 +627,12 @@ void load_hosts(struct load *l, struct rs_fabric *f, const struct node *fabric)
 	struct hosts b = {l, f, 0};
 	struct names t;
 
-	if (!l->err && change && !n)
-		fail(l, -EINVAL, change->at, "change: there are no fabric.hosts to change");
+	if (!l->err && change && is_list(l, change, "change") && !n)
+		for (const struct item *i = change->first; i && !l->err; i = i->next)
+			if (i->value->kind == NODE_MAP && get(i->value, "host"))
+				fail(l, -EINVAL, i->at,
+				     "change: there are no fabric.hosts to change; plain hosts have "
+				     "nothing inside");
 	if (!n || !is_list(l, n, "hosts"))
 		return;
 	if (n->n > GROUPS_MAX || !n->n)
@@ -642,8 +646,8 @@ void load_hosts(struct load *l, struct rs_fabric *f, const struct node *fabric)
 			fail(l, -EINVAL, n->at, "two hosts are named '%s'", f->hosts[i].name);
 			return;
 		}
-	if (change && is_list(l, change, "change"))
-		for (const struct item *i = change->first; i && !l->err; i = i->next)
+	for (const struct item *i = change ? change->first : NULL; i && !l->err; i = i->next)
+		if (i->value->kind == NODE_MAP && get(i->value, "host"))
 			change_host(&b, &t, i->value);
 	if (!l->err)
 		finish_hosts(&b);
@@ -681,8 +685,30 @@ int rs_fabric_rank_part(const struct rs_fabric *f, uint32_t rank)
 	return h->inside ? nth(h->inside, RS_PART_GPU, rank - h->first_gpu) : RS_NO_PART;
 }
 
+/* Bit i: the link of the host's i-th NIC is down. Where all are, none is passed over. */
+static uint64_t nics_down(const struct rs_fabric *f, const struct rs_fabric_host *h)
+{
+	uint32_t n = h->n_endpoints < 64 ? h->n_endpoints : 64;
+	uint64_t down = 0, all = n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+
+	for (uint32_t i = 0; f->n_down && i < n; i++)
+		if (f->links[f->endpoints[h->first_endpoint + i].link].down)
+			down |= UINT64_C(1) << i;
+	return down == all ? 0 : down;
+}
+
+/* The host's NIC `local`, or the next one whose link is up. */
+static uint32_t nic_in_turn(const struct rs_fabric_host *h, uint32_t local, uint64_t down)
+{
+	uint32_t i = local % h->n_endpoints;
+
+	while (i < 64 && down >> i & 1)
+		i = (i + 1) % h->n_endpoints;
+	return h->first_endpoint + i;
+}
+
 /* The nearest NICs of a GPU; bit i of the result: the host's i-th NIC. */
-static uint64_t nearest_nics(const struct rs_host *h, int gpu)
+static uint64_t nearest_nics(const struct rs_host *h, int gpu, uint64_t down)
 {
 	enum rs_distance best = RS_DIST_UNKNOWN;
 	uint64_t set = 0;
@@ -693,6 +719,10 @@ static uint64_t nearest_nics(const struct rs_host *h, int gpu)
 
 		if (h->parts[i].kind != RS_PART_NIC)
 			continue;
+		if (down >> n & 1) {
+			n++;
+			continue;
+		}
 		d = rs_host_distance(h, gpu, i);
 		if (d < best) {
 			best = d;
@@ -709,17 +739,15 @@ uint32_t rs_fabric_rank_endpoint(const struct rs_fabric *f, uint32_t rank)
 {
 	const struct rs_fabric_host *h = &f->hosts[rs_fabric_rank_host(f, rank)];
 	uint32_t local = rank - h->first_gpu, before = 0;
-	uint64_t set;
+	uint64_t set, down = nics_down(f, h);
 
-	if (!h->inside)
-		return h->first_endpoint + local;
-	if (f->pair_by_index)
-		return h->first_endpoint + local % h->n_endpoints;
-	set = nearest_nics(h->inside, nth(h->inside, RS_PART_GPU, local));
+	if (!h->inside || f->pair_by_index)
+		return nic_in_turn(h, local, down);
+	set = nearest_nics(h->inside, nth(h->inside, RS_PART_GPU, local), down);
 	if (!set)
-		return h->first_endpoint;
+		return nic_in_turn(h, 0, down);
 	for (uint32_t i = 0; i < local; i++)
-		before += nearest_nics(h->inside, nth(h->inside, RS_PART_GPU, i)) == set;
+		before += nearest_nics(h->inside, nth(h->inside, RS_PART_GPU, i), down) == set;
 	for (before %= (uint32_t)__builtin_popcountll(set); before; before--)
 		set &= set - 1;
 	return h->first_endpoint + (uint32_t)__builtin_ctzll(set);

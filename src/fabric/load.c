@@ -134,8 +134,10 @@ static void read_all(struct load *l, struct rs_fabric *f, const struct node *roo
 	f->pair_by_index = pairing == 1;
 	load_hosts(l, f, fabric);
 	load_network(l, f, fabric);
+	change_network(l, f, get(fabric, "change"));
 	build_routes(l, f);
 	load_qos(l, f, get(fabric, "qos"));
+	change_qos(l, f, get(fabric, "change"));
 	load_cc(l, f, get(fabric, "cc"));
 	load_workload(l, f, get(root, "workload"));
 	load_whatifs(l, f, get(root, "what-if"));

@@ -26,6 +26,12 @@ enum { NET_PORTS_MAX = 1024, CLOS_LEAVES_MAX = 1 << 15 };
 void clos_resolve(struct load *l, struct rs_fabric *f, const struct node *n);
 uint32_t clos_leaf(const struct rs_fabric *f, uint32_t endpoint);
 void build_routes(struct load *l, struct rs_fabric *f);
+/* Changes of single links and switches, before routes are made; of switches' QoS, after it is read. */
+void change_network(struct load *l, struct rs_fabric *f, const struct node *list);
+void change_qos(struct load *l, struct rs_fabric *f, const struct node *list);
+/* What n changes of base, for one switch or tier. */
+struct rs_qos *load_own_qos(struct load *l, const struct rs_qos *base, const char *what,
+			    const struct node *n);
 void load_qos(struct load *l, struct rs_fabric *f, const struct node *n);
 void load_cc(struct load *l, struct rs_fabric *f, const struct node *n);
 void load_transport(struct load *l, struct rs_fabric *f, const struct node *n);
@@ -36,6 +42,10 @@ struct paths;
 struct paths *paths_open(struct load *l, struct rs_fabric *f);
 void paths_list(struct paths *p, struct rs_flow *flow, const struct node *list, bool ack);
 void paths_csv(struct paths *p, struct rs_job *job, const struct node *n, bool ack);
+/* Where a job's ranks are: what is said, then, of all jobs, what follows. */
+void place_read(struct load *l, struct rs_fabric *f, const struct node *job, const struct node *n,
+		struct rs_collective_conf *c);
+void place_jobs(struct load *l, struct rs_fabric *f);
 void load_whatifs(struct load *l, struct rs_fabric *f, const struct node *n);
 /* A whole file, at most max bytes; NULL after an error. Freed by the caller. */
 char *read_file(struct load *l, const char *path, size_t max, struct rs_where at, size_t *n);
@@ -51,6 +61,6 @@ void host_sort(struct load *l, struct rs_host *h);
 
 /* Host groups' keys, network kinds, jobs: names in the order of the enums. */
 extern const char *const network_kinds[],
-	*const routing_names[], *const tier_names[], *const coll_ops[], *const coll_algorithms[];
+	*const place_names[], *const routing_names[], *const tier_names[], *const coll_ops[], *const coll_algorithms[];
 
 #endif

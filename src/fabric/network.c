@@ -225,7 +225,7 @@ static void explicit_link(struct builder *b, const struct node *n, const struct 
 		return;
 	get_rate(b->l, n, "rate", &link.rate);
 	get_time(b->l, n, "delay", RS_NS, 10 * RS_MS, &link.delay);
-	get_number(b->l, n, "loss", 0, 1, &link.loss);
+	get_share(b->l, n, "loss", 0, 1, &link.loss);
 	if (!(c & SWITCH_BIT)) {
 		swap = a;
 		a = c;
@@ -388,7 +388,7 @@ static void parameters(struct builder *b, const struct node *n)
 		.nics = 1, .ports = NET_PORTS_MAX, .rate = 400 * RS_GBPS, .delay = 500 * RS_NS};
 	get_rate(l, n, "rate", &c->rate);
 	get_time(l, n, "delay", RS_NS, 10 * RS_MS, &c->delay);
-	get_number(l, n, "loss", 0, 1, &c->loss);
+	get_share(l, n, "loss", 0, 1, &c->loss);
 	c->uplink_rate = c->rate;
 	c->uplink_delay = c->delay;
 	get_rate(l, n, "uplink_rate", &c->uplink_rate);

@@ -39,9 +39,9 @@ static void index_links(struct paths *p)
 	for (uint32_t i = 0; i < f->n_links; i++) {
 		const struct rs_fabric_link *k = &f->links[i];
 
-		if (k->a.is_switch)
+		if (k->a.is_switch && !k->down)
 			fill[k->a.id + 1]++;
-		if (k->b.is_switch)
+		if (k->b.is_switch && !k->down)
 			fill[k->b.id + 1]++;
 	}
 	for (uint32_t i = 0; i < f->n_switches; i++)
@@ -49,9 +49,9 @@ static void index_links(struct paths *p)
 	for (uint32_t i = 0; i < f->n_links; i++) {
 		const struct rs_fabric_link *k = &f->links[i];
 
-		if (k->a.is_switch)
+		if (k->a.is_switch && !k->down)
 			p->step[fill[k->a.id]++] = (struct step){node_id(f, &k->b), k->a.port};
-		if (k->b.is_switch)
+		if (k->b.is_switch && !k->down)
 			p->step[fill[k->b.id]++] = (struct step){node_id(f, &k->a), k->b.port};
 	}
 }

@@ -42,7 +42,7 @@ static bool graph_create(struct load *l, const struct rs_fabric *f, struct graph
 	}
 	fill = g->first + 1; /* counts, then starts, then ends: no second array */
 	for (uint32_t i = 0; i < f->n_links; i++)
-		if (f->links[i].a.is_switch) {
+		if (f->links[i].a.is_switch && !f->links[i].down) {
 			fill[f->links[i].a.id + 1]++;
 			fill[f->links[i].b.id + 1]++;
 		}
@@ -51,7 +51,7 @@ static bool graph_create(struct load *l, const struct rs_fabric *f, struct graph
 	for (uint32_t i = 0; i < f->n_links; i++) {
 		const struct rs_link_end *a = &f->links[i].a, *b = &f->links[i].b;
 
-		if (!a->is_switch)
+		if (!a->is_switch || f->links[i].down)
 			continue;
 		g->to[fill[a->id]++] = (struct neighbour){b->id, a->port};
 		g->to[fill[b->id]++] = (struct neighbour){a->id, b->port};

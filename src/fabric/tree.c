@@ -442,10 +442,41 @@ static struct node **slot(struct load *l, struct node *in, const char *name, str
 	return l->err ? NULL : &(i ? i : in->last)->value;
 }
 
+/* Takes the key or element whose value is here out of a mapping or list. */
+static void take_out(struct node *in, struct node **where)
+{
+	struct item *prev = NULL;
+
+	for (struct item *i = in->first; i; prev = i, i = i->next) {
+		if (&i->value != where)
+			continue;
+		if (prev)
+			prev->next = i->next;
+		else
+			in->first = i->next;
+		in->last = in->last == i ? prev : in->last;
+		in->n--;
+		return;
+	}
+}
+
+/* "[+]": a new element behind the last; a list begins where there was nothing. */
+static struct node **behind(struct load *l, struct node *in, struct rs_where at, const char *path)
+{
+	if (in->kind == NODE_MAP && !in->n)
+		in->kind = NODE_LIST;
+	if (in->kind != NODE_LIST) {
+		fail(l, -EINVAL, at, "'%s': [+] is for a list", path);
+		return NULL;
+	}
+	append(l, in, NULL, at, node_new(l, NODE_MAP, at));
+	return l->err ? NULL : &in->last->value;
+}
+
 void tree_set(struct load *l, struct node *root, const char *path, const char *text,
 	      struct rs_where at)
 {
-	struct node **where = &root;
+	struct node **where = &root, *in = root;
 	const char *p = path;
 	char name[128];
 	bool index;
@@ -461,11 +492,15 @@ void tree_set(struct load *l, struct node *root, const char *path, const char *t
 			     path);
 			return;
 		}
-		where = slot(l, *where, name, at, path);
+		in = *where;
+		where = index && !strcmp(name, "+") ? behind(l, in, at, path)
+						    : slot(l, in, name, at, path);
 		if (!where)
 			return;
 	}
-	if (!l->err)
+	if (!l->err && (!strcmp(text, "null") || !strcmp(text, "~")))
+		take_out(in, where);
+	else if (!l->err)
 		*where = tree_parse(l, text, strlen(text), at.file ? at.file : "--set");
 }
 
@@ -771,6 +806,34 @@ void get_number(struct load *l, const struct node *map, const char *key, double 
 		     max, s);
 	if (!l->err)
 		*out = v;
+}
+
+void get_share(struct load *l, const struct node *map, const char *key, double min, double max,
+	       double *out)
+{
+	struct rs_error e = {0};
+	const struct node *n;
+	const char *s = text_of(l, map, key, &n);
+	size_t len = s ? strlen(s) : 0;
+	char text[64];
+	double v, unit = 1;
+
+	if (!s)
+		return;
+	snprintf(text, sizeof(text), "%s", s);
+	if (len && len < sizeof(text) && s[len - 1] == '%') {
+		unit = 0.01;
+		text[len - 1] = '\0';
+		while (len > 1 && text[len - 2] == ' ')
+			text[--len - 1] = '\0';
+	}
+	if (rs_parse_count(text, &v, &e) || !(v * unit >= min && v * unit <= max))
+		fail(l, e.code == -EINVAL ? -EINVAL : -ERANGE, n->at,
+		     "%s: expected a share from %g to %g, or from %g%% to %g%%, found '%.80s'", key,
+		     min, max, 100 * min, 100 * max, s);
+	/* 0.1 / 100 is the double that 0.001 is; 0.1 * 0.01 is not */
+	if (!l->err)
+		*out = unit < 1 ? v / 100 : v;
 }
 
 void get_bool(struct load *l, const struct node *map, const char *key, bool *out)

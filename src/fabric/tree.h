@@ -52,7 +52,8 @@ struct load {
 };
 
 struct node *tree_parse(struct load *l, const char *text, size_t n, const char *name);
-/* Put text (a value, YAML in flow style) at a dotted path, making mappings on the way. */
+/* Put text (a value, YAML in flow style) at a dotted path, making mappings on the way; "[+]" is a new
+ * element of a list, the text "null" takes the key or element out. */
 void tree_set(struct load *l, struct node *root, const char *path, const char *text,
 	      struct rs_where at);
 /* The node as YAML flow text, in the arena. */
@@ -85,6 +86,9 @@ void get_u32(struct load *l, const struct node *map, const char *key, int64_t mi
 	     uint32_t *out);
 void get_number(struct load *l, const struct node *map, const char *key, double min, double max,
 		double *out);
+/* A share of one: "0.1%" is 0.001. */
+void get_share(struct load *l, const struct node *map, const char *key, double min, double max,
+	       double *out);
 void get_bool(struct load *l, const struct node *map, const char *key, bool *out);
 void get_string(struct load *l, const struct node *map, const char *key, const char **out);
 /* One of the NULL-terminated names: its index. */

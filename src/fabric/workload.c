@@ -47,15 +47,25 @@ static void endpoint(struct flows *w, const char *s, const char *what, struct rs
 	     what, s, w->f->n_endpoints, w->f->endpoints[0].name);
 }
 
-static bool reachable(const struct rs_fabric *f, uint32_t src, uint32_t dst)
+static bool is_down(const struct rs_fabric *f, uint32_t endpoint)
+{
+	return f->links[f->endpoints[endpoint].link].down;
+}
+
+bool rs_fabric_reachable(const struct rs_fabric *f, uint32_t src, uint32_t dst)
 {
 	uint32_t s = f->endpoints[src].node, group = f->routes.group_of[dst];
 
-	return f->routes.group_of_switch[s] == group || (f->routes.set_of[s][group] & 0xff);
+	return !is_down(f, src) && !is_down(f, dst) &&
+	       (f->routes.group_of_switch[s] == group || (f->routes.set_of[s][group] & 0xff));
 }
 
 static void check_flow(struct flows *w, const struct rs_flow *flow, struct rs_where at)
 {
+	const char *down = is_down(w->f, flow->src)   ? w->f->endpoints[flow->src].name
+			   : is_down(w->f, flow->dst) ? w->f->endpoints[flow->dst].name
+						      : NULL;
+
 	if (w->l->err)
 		return;
 	if (!flow->bytes)
@@ -65,9 +75,10 @@ static void check_flow(struct flows *w, const struct rs_flow *flow, struct rs_wh
 	else if (flow->src == flow->dst)
 		fail(w->l, -EINVAL, at, "a flow from %s to itself",
 		     w->f->endpoints[flow->src].name);
-	else if (!reachable(w->f, flow->src, flow->dst))
-		fail(w->l, -EINVAL, at, "no route from %s to %s", w->f->endpoints[flow->src].name,
-		     w->f->endpoints[flow->dst].name);
+	else if (!rs_fabric_reachable(w->f, flow->src, flow->dst))
+		fail(w->l, -EINVAL, at, "no route from %s to %s%s%s%s",
+		     w->f->endpoints[flow->src].name, w->f->endpoints[flow->dst].name,
+		     down ? ": the link of " : "", down ? down : "", down ? " is down (change)" : "");
 }
 
 static void add_flow(struct flows *w, const struct rs_flow *flow, struct rs_where at)
@@ -278,8 +289,8 @@ static void load_flows(struct load *l, struct rs_fabric *f, struct names *names,
 /* ---- Collectives and training ---- */
 
 #define COLLECTIVE_KEYS                                                                     \
-	"op", "algorithm", "bytes", "ranks", "group", "stride", "channels", "qps", "chunk", \
-		"slots", "step_latency", "repeat", "class", "start", "type", NULL
+	"op", "algorithm", "bytes", "ranks", "place", "share", "group", "stride", "channels", "qps", \
+		"chunk", "slots", "step_latency", "repeat", "class", "start", "type", NULL
 
 static const char *const type_names[] = {"float", "half",  "bfloat16", "double", "int8",
 					 "uint8", "int32", "int64",    NULL};
@@ -298,7 +309,7 @@ static void get_type(struct load *l, const struct node *n, const char **name, ui
 }
 
 static void load_collective(struct load *l, struct rs_fabric *f, struct rs_collective_conf *c,
-			    const struct node *n)
+			    const struct node *job, const struct node *n)
 {
 	static const char *const known[] = {COLLECTIVE_KEYS};
 	int op = RS_COLL_ALL_REDUCE, algorithm;
@@ -314,11 +325,14 @@ static void load_collective(struct load *l, struct rs_fabric *f, struct rs_colle
 					 .bytes = 1 << 20};
 	if (n && !keys(l, n, "collective", known))
 		return;
+	if (!l->err && f->n_gpus < 2)
+		fail(l, -EINVAL, job->at, "a collective needs two GPUs; the fabric has %u",
+		     f->n_gpus);
 	get_name(l, n, "op", coll_ops, &op);
 	algorithm = op == RS_COLL_ALL_TO_ALL ? RS_ALGO_PAIRWISE : RS_ALGO_RING;
 	get_name(l, n, "algorithm", coll_algorithms, &algorithm);
 	get_bytes(l, n, "bytes", 1, UINT64_C(1) << 44, &c->bytes);
-	get_u32(l, n, "ranks", 2, RS_ENDPOINTS_MAX, &c->n_ranks);
+	place_read(l, f, job, n, c);
 	get_u32(l, n, "group", 2, RS_ENDPOINTS_MAX, &c->group);
 	get_u32(l, n, "stride", 1, RS_ENDPOINTS_MAX, &c->stride);
 	get_u32(l, n, "channels", 1, 64, &c->channels);
@@ -332,16 +346,10 @@ static void load_collective(struct load *l, struct rs_fabric *f, struct rs_colle
 	get_type(l, n, &c->type, &c->type_bytes);
 	c->op = (enum rs_coll_op)op;
 	c->algorithm = (enum rs_coll_algorithm)algorithm;
-	if (!l->err && n && c->n_ranks > f->n_gpus)
-		fail(l, -EINVAL, n->at, "%u ranks, but the fabric has %u GPUs", c->n_ranks,
-		     f->n_gpus);
-	if (!l->err && f->n_gpus < 2)
-		fail(l, -EINVAL, n ? n->at : (struct rs_where){l->name, 1, 1},
-		     "a collective needs two GPUs; the fabric has %u", f->n_gpus);
 }
 
 static void load_train(struct load *l, struct rs_fabric *f, struct rs_train_conf *t,
-		       const struct node *n)
+		       const struct node *job, const struct node *n)
 {
 	static const char *const known[] = {"parameters", "type",     "tokens",     "dp",
 					    "tp",         "pp",       "flops",      "bucket",
@@ -368,7 +376,7 @@ static void load_train(struct load *l, struct rs_fabric *f, struct rs_train_conf
 	get_bytes(l, n, "bucket", 1024, UINT64_C(1) << 40, &t->bucket);
 	get_number(l, n, "overlap", 0, 1, &t->overlap);
 	get_bytes(l, n, "simulate", 1024, UINT64_C(1) << 44, &t->simulate);
-	load_collective(l, f, &t->collective, get(n, "collective"));
+	load_collective(l, f, &t->collective, job, get(n, "collective"));
 	if (!l->err && (t->collective.group || t->collective.stride))
 		fail(l, -EINVAL, get(n, "collective")->at,
 		     "a training step's groups come from dp and tp: leave out group and stride");
@@ -393,7 +401,8 @@ static void load_job(struct load *l, struct rs_fabric *f, struct names *names, s
 		     const struct node *n)
 {
 	static const char *const known[] = {"flows",      "memory", "paths", "ack_paths",
-					    "collective", "train",  "name",  NULL};
+					    "collective", "train",  "name",  "place",
+					    "share",      NULL};
 	const struct node *flows, *coll, *train;
 	int memory = 0;
 
@@ -416,15 +425,18 @@ static void load_job(struct load *l, struct rs_fabric *f, struct names *names, s
 		     "memory goes with flows: collectives use GPUs'");
 	if (!flows && (get(n, "paths") || get(n, "ack_paths")))
 		fail(l, -EINVAL, n->at, "paths and ack_paths go with flows");
+	if (flows && (get(n, "place") || get(n, "share")))
+		fail(l, -EINVAL, n->at, "place and share go with collectives and train: flows name "
+					"their ends");
 	if (flows) {
 		load_flows(l, f, names, job, flows);
 		load_paths(l, f, job, n);
 	} else if (coll) {
 		job->kind = RS_JOB_COLLECTIVE;
-		load_collective(l, f, &job->collective, coll);
+		load_collective(l, f, &job->collective, n, coll);
 	} else {
 		job->kind = RS_JOB_TRAIN;
-		load_train(l, f, &job->train, train);
+		load_train(l, f, &job->train, n, train);
 	}
 }
 
@@ -451,6 +463,7 @@ void load_workload(struct load *l, struct rs_fabric *f, const struct node *n)
 	name_endpoints(l, f, &names);
 	for (const struct item *i = n->first; i && !l->err; i = i->next)
 		load_job(l, f, &names, &f->jobs[f->n_jobs++], i->value);
+	place_jobs(l, f);
 }
 
 /* ---- What-if ---- */

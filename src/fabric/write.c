@@ -165,7 +165,7 @@ static void explicit_lists(struct writer *w, const struct rs_fabric *f)
 	}
 	fputs("    links:\n", w->out);
 	for (uint32_t i = 0; i < f->n_links; i++) {
-		const struct rs_fabric_link *l = &f->links[i];
+		const struct rs_fabric_link *l = f->drawn ? &f->drawn[i] : &f->links[i];
 
 		fputs("      - {a: ", w->out);
 		end(w, f, &l->a);
@@ -343,12 +343,36 @@ static void host_model(struct writer *w, const struct rs_host_params *p)
 
 /* ---- Workload ---- */
 
+/* [0-3, 8]; what follows one after another is a range. */
+static void listed(struct writer *w, const struct rs_collective_conf *c)
+{
+	fputs(", ranks: [", w->out);
+	for (uint32_t i = 0, n; i < c->n_ranks; i += n) {
+		for (n = 1; i + n < c->n_ranks && c->listed[i + n] == c->listed[i] + n; n++)
+			;
+		fprintf(w->out, "%s%u", i ? ", " : "", c->listed[i]);
+		if (n > 1)
+			fprintf(w->out, "-%u", c->listed[i + n - 1]);
+	}
+	fputc(']', w->out);
+}
+
+static void ranks(struct writer *w, const struct rs_collective_conf *c)
+{
+	if (c->listed)
+		listed(w, c);
+	else if (c->n_ranks)
+		fprintf(w->out, ", ranks: %u, place: %s", c->n_ranks, place_names[c->place]);
+	else
+		fprintf(w->out, ", ranks: all, place: %s", place_names[c->place]);
+	fprintf(w->out, ", share: %s", yes(c->share));
+}
+
 static void collective(struct writer *w, const struct rs_collective_conf *c, const char *key)
 {
 	fprintf(w->out, "%scollective: {op: %s, algorithm: %s, bytes: %s", key, coll_ops[c->op],
 		coll_algorithms[c->algorithm], size(w, c->bytes));
-	if (c->n_ranks)
-		fprintf(w->out, ", ranks: %u", c->n_ranks);
+	ranks(w, c);
 	if (c->group)
 		fprintf(w->out, ", group: %u", c->group);
 	if (c->stride)
@@ -423,6 +447,14 @@ static void flows(struct writer *w, const struct rs_fabric *f, const struct rs_j
 	}
 }
 
+static void changes(struct writer *w, const struct rs_fabric *f)
+{
+	if (f->n_changes)
+		fputs("  change:\n", w->out);
+	for (uint32_t i = 0; i < f->n_changes; i++)
+		fprintf(w->out, "    - %s\n", f->changes[i]);
+}
+
 static void workload(struct writer *w, const struct rs_fabric *f)
 {
 	if (f->n_jobs)
@@ -474,6 +506,7 @@ int rs_fabric_write(const struct rs_fabric *f, FILE *out)
 	if (f->pair_by_index)
 		fprintf(out, "  pairing: index\n");
 	host_model(&w, &f->host_params);
+	changes(&w, f);
 	workload(&w, f);
 	whatifs(&w, f);
 	return fflush(out) || ferror(out) ? -EIO : 0;

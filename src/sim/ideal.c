@@ -44,7 +44,7 @@ int rs_sim_ideal_network(const struct rs_fabric *f, struct rs_arena *a, struct r
 	if (!g || !sw || !links || !ends)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	*g = *f;
-	*sw = (struct rs_fabric_switch){"ideal", 0, (uint16_t)f->n_endpoints};
+	*sw = (struct rs_fabric_switch){.name = "ideal", .n_ports = (uint16_t)f->n_endpoints};
 	memcpy(ends, f->endpoints, f->n_endpoints * sizeof(*ends));
 	for (uint32_t i = 0; i < f->n_endpoints; i++) {
 		const struct rs_fabric_link *l = &f->links[f->endpoints[i].link];

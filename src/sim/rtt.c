@@ -75,8 +75,8 @@ static void fill(struct network *w)
 static rs_time between(const struct network *w, uint32_t from, uint32_t to)
 {
 	const struct rs_routes *r = &w->f->routes;
-	rs_time latency = 2 * w->f->qos.switch_latency, t = latency;
 	uint32_t s = w->edge[from];
+	rs_time t = 2 * rs_fabric_qos(w->f, s)->switch_latency;
 
 	for (uint32_t n = 0; s != w->edge[to]; n++) {
 		uint32_t set = r->set_of[s][to];
@@ -85,8 +85,8 @@ static rs_time between(const struct network *w, uint32_t from, uint32_t to)
 		if (!(set & 0xff) || n > w->f->n_switches)
 			return RS_NEVER;
 		h = &w->hop[w->first[s] + r->ports[s][set >> 8]];
-		t += h->there_and_back + h->serial + latency;
 		s = h->to;
+		t += h->there_and_back + h->serial + 2 * rs_fabric_qos(w->f, s)->switch_latency;
 	}
 	return t;
 }

@@ -77,6 +77,12 @@ static struct sim_coll *coll_of(struct rs_sim *s, uint32_t job)
 	return &s->work->colls[s->work->coll_of_job[job]];
 }
 
+/* The GPU that a rank of a collective is. */
+static uint32_t gpu_of(const struct sim_coll *k, uint32_t rank)
+{
+	return rs_collective_gpu(&k->plan->conf, rank);
+}
+
 static struct sim_coll *coll_of_lane(struct rs_sim *s, uint32_t lane)
 {
 	uint32_t c = s->work->n_colls;
@@ -265,7 +271,8 @@ static bool lane_step(struct rs_sim *s, struct sim_coll *k, uint32_t rank, uint3
 		s->work->conns[k->first_conn + l->step.recv[i].conn].consumed++;
 	if (l->step.compute > 0) {
 		l->computing = true;
-		sim_app_schedule(s, rs_fabric_rank_host(s->f, rank), now + l->step.compute,
+		sim_app_schedule(s, rs_fabric_rank_host(s->f, gpu_of(k, rank)),
+				 now + l->step.compute,
 				 APP_COMPUTED, k->first_lane + rank * k->plan->n_lanes + lane, 0);
 	} else {
 		step_send(s, k, l, now);
@@ -557,12 +564,12 @@ static int connect_conn(struct rs_sim *s, struct sim_conn *c, const struct rs_co
 
 	err = dma_path(s, c->src_endpoint,
 		       c->flow ? flow_memory(f, c->src_endpoint, memory)
-			       : rs_fabric_rank_part(f, c->src_rank),
+			       : rs_fabric_rank_part(f, gpu_of(coll_of(s, c->job), c->src_rank)),
 		       &c->from, e);
 	if (!err)
 		err = dma_path(s, c->dst_endpoint,
 			       c->flow ? flow_memory(f, c->dst_endpoint, memory)
-				       : rs_fabric_rank_part(f, c->dst_rank),
+				       : rs_fabric_rank_part(f, gpu_of(coll_of(s, c->job), c->dst_rank)),
 			       &c->to, e);
 	for (unsigned q = 0; !err && q < c->n_qps; q++)
 		err = pair_up(s, c, q, depth, tc, e);
@@ -573,7 +580,8 @@ static int inside_path(struct rs_sim *s, struct sim_coll *k, uint32_t i, struct 
 		       struct rs_error *e)
 {
 	struct rs_bus *bus = s->nodes[c->src_host].host->bus;
-	int a = rs_fabric_rank_part(s->f, c->src_rank), b = rs_fabric_rank_part(s->f, c->dst_rank);
+	int a = rs_fabric_rank_part(s->f, gpu_of(k, c->src_rank));
+	int b = rs_fabric_rank_part(s->f, gpu_of(k, c->dst_rank));
 
 	if (!bus)
 		return 0;
@@ -626,20 +634,44 @@ static void list_coll(struct rs_sim *s, struct sim_coll *k, uint32_t *at)
 				       .dst_endpoint = p->dst_endpoint,
 				       .src_rank = p->src,
 				       .dst_rank = p->dst};
-		c->src_host = rs_fabric_rank_host(s->f, p->src);
-		c->dst_host = rs_fabric_rank_host(s->f, p->dst);
+		c->src_host = rs_fabric_rank_host(s->f, gpu_of(k, p->src));
+		c->dst_host = rs_fabric_rank_host(s->f, gpu_of(k, p->dst));
 	}
 }
 
-static int plan_job(struct rs_sim *s, uint32_t job, struct sim_coll *k, struct rs_error *e)
+/* Of every connection that crosses the network. */
+static int check_routes(struct rs_sim *s, const struct sim_coll *k, const struct rs_job *j,
+			struct rs_error *e)
+{
+	const struct rs_fabric *f = s->f;
+
+	for (uint32_t i = 0; i < k->plan->n_conns; i++) {
+		const struct rs_conn *c = &k->plan->conns[i];
+
+		if (!c->nvlink && !rs_fabric_reachable(f, c->src_endpoint, c->dst_endpoint))
+			return rs_error_at(e, -EINVAL, j->at,
+					   "job '%s': no route from %s (rank %u) to %s (rank %u)",
+					   j->name, f->endpoints[c->src_endpoint].name, c->src,
+					   f->endpoints[c->dst_endpoint].name, c->dst);
+	}
+	return 0;
+}
+
+/* gpu: where its ranks are, where that is drawn from the run's seed. */
+static int plan_job(struct rs_sim *s, uint32_t job, const uint32_t *gpu, struct sim_coll *k,
+		    struct rs_error *e)
 {
 	const struct rs_job *j = &s->f->jobs[job];
 	struct rs_sim_job *r = &s->r->jobs[job];
 	struct rs_collective_conf conf = j->collective;
 	int err;
 
+	conf.gpu = s->f->places_drawn ? gpu : conf.gpu;
 	if (j->kind == RS_JOB_TRAIN) {
-		err = rs_train_plan(s->f, &j->train, &r->plan, e);
+		struct rs_train_conf train = j->train;
+
+		train.collective.gpu = s->f->places_drawn ? gpu : train.collective.gpu;
+		err = rs_train_plan(s->f, &train, &r->plan, e);
 		if (err) {
 			rs_error_place(e, j->at);
 			return err;
@@ -660,7 +692,7 @@ static int plan_job(struct rs_sim *s, uint32_t job, struct sim_coll *k, struct r
 	}
 	k->plan = r->coll;
 	k->inside = rs_arena_alloc(s->arena, k->plan->n_conns + 1u, sizeof(*k->inside));
-	return k->inside ? 0 : rs_error_set(e, -ENOMEM, "out of memory");
+	return k->inside ? check_routes(s, k, j, e) : rs_error_set(e, -ENOMEM, "out of memory");
 }
 
 static int lanes_create(struct rs_sim *s, struct sim_coll *k, struct rs_error *e)
@@ -682,7 +714,7 @@ static int lanes_create(struct rs_sim *s, struct sim_coll *k, struct rs_error *e
 		return 0;
 	s->unfinished += n;
 	for (uint32_t r = 0; r < n; r++)
-		sim_app_schedule(s, rs_fabric_rank_host(s->f, r), k->plan->conf.start,
+		sim_app_schedule(s, rs_fabric_rank_host(s->f, gpu_of(k, r)), k->plan->conf.start,
 				 APP_COLL_START, k->job, r);
 	return 0;
 }
@@ -777,6 +809,7 @@ int sim_workload_create(struct rs_sim *s, struct rs_error *e)
 	const struct rs_fabric *f = s->f;
 	struct sim_workload *w = rs_arena_alloc(s->arena, 1, sizeof(*w));
 	uint32_t at = 0, flow = 0;
+	const uint32_t **gpu;
 	int err = 0;
 
 	s->work = w;
@@ -788,6 +821,11 @@ int sim_workload_create(struct rs_sim *s, struct rs_error *e)
 	w->coll_of_job = rs_arena_alloc(s->arena, f->n_jobs + 1u, sizeof(*w->coll_of_job));
 	if (!w->colls || !w->coll_of_job)
 		return rs_error_set(e, -ENOMEM, "out of memory");
+	gpu = rs_arena_alloc(s->r->arena, f->n_jobs + 1u, sizeof(*gpu));
+	if (!gpu)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	if (f->places_drawn)
+		err = rs_fabric_place(f, s->o->seed, s->r->arena, gpu, e);
 	for (uint32_t j = 0; !err && j < f->n_jobs; j++) {
 		s->r->jobs[j].conf = &f->jobs[j];
 		if (f->jobs[j].kind == RS_JOB_FLOWS) {
@@ -795,7 +833,7 @@ int sim_workload_create(struct rs_sim *s, struct rs_error *e)
 			continue;
 		}
 		w->coll_of_job[j] = w->n_colls;
-		err = plan_job(s, j, &w->colls[w->n_colls++], e);
+		err = plan_job(s, j, gpu[j], &w->colls[w->n_colls++], e);
 		if (!err)
 			w->n_conns += w->colls[w->n_colls - 1].plan->n_conns;
 	}

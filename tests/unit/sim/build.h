@@ -28,7 +28,7 @@ static inline struct hand *hand_single(uint32_t n, int64_t rate, rs_time delay, 
 	f->endpoints = rs_arena_alloc(f->arena, n, sizeof(*f->endpoints));
 	f->links = rs_arena_alloc(f->arena, n, sizeof(*f->links));
 	f->switches = rs_arena_alloc(f->arena, 1, sizeof(*f->switches));
-	f->switches[0] = (struct rs_fabric_switch){"s0", 0, (uint16_t)n};
+	f->switches[0] = (struct rs_fabric_switch){.name = "s0", .n_ports = (uint16_t)n};
 	f->routes.group_of = rs_arena_alloc(f->arena, n, sizeof(uint32_t));
 	f->routes.local_index = rs_arena_alloc(f->arena, n, sizeof(uint16_t));
 	h->locals = rs_arena_alloc(f->arena, n, sizeof(uint16_t));
@@ -44,7 +44,7 @@ static inline struct hand *hand_single(uint32_t n, int64_t rate, rs_time delay, 
 			rs_arena_printf(f->arena, "h%u", i), NULL, i, 1, i, 1};
 		f->endpoints[i] = (struct rs_endpoint){i, RS_NO_PART, i, 0, rate, f->hosts[i].name};
 		f->links[i] = (struct rs_fabric_link){
-			{false, i, 0}, {true, 0, (uint16_t)i}, rate, delay, 0};
+			.a = {false, i, 0}, .b = {true, 0, (uint16_t)i}, .rate = rate, .delay = delay};
 		f->routes.local_index[i] = h->locals[i] = (uint16_t)i;
 	}
 	f->qos.tc[3] = (struct rs_qos_class){.lossless = true,

@@ -1,0 +1,296 @@
+/* fabric.change: what differs at single links and switches of a network that is drawn already. A
+ * link that is down keeps its ports and its number; no route goes over it. */
+#include <errno.h>
+#include <string.h>
+#include "fabric/load.h"
+
+struct changes {
+	struct load *l;
+	struct rs_fabric *f;
+	struct names names; /* SWITCH_BIT | switch, or endpoint */
+};
+
+static const uint32_t SWITCH_BIT = 1u << 31;
+
+static bool is_host_change(const struct node *n)
+{
+	return n->kind == NODE_MAP && get(n, "host");
+}
+
+static void name_all(struct changes *c)
+{
+	const struct rs_fabric *f = c->f;
+
+	if (!names_create(c->l, &c->names, f->n_hosts + f->n_endpoints + f->n_switches))
+		return;
+	for (uint32_t i = 0; i < f->n_switches; i++)
+		names_add(&c->names, f->switches[i].name, SWITCH_BIT | i);
+	for (uint32_t i = 0; i < f->n_endpoints; i++)
+		names_add(&c->names, f->endpoints[i].name, i);
+	for (uint32_t i = 0; i < f->n_hosts; i++)
+		if (f->hosts[i].n_endpoints == 1)
+			names_add(&c->names, f->hosts[i].name, f->hosts[i].first_endpoint);
+}
+
+/* A few names that there are, the nearest one first if one is near. */
+static void unknown(struct changes *c, const struct node *n, const char *s, bool switches_only)
+{
+	const struct rs_fabric *f = c->f;
+	const char *names[129], *near;
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < f->n_switches && k < 64; i++)
+		names[k++] = f->switches[i].name;
+	for (uint32_t i = 0; !switches_only && i < f->n_endpoints && k < 128; i++)
+		names[k++] = f->endpoints[i].name;
+	names[k] = NULL;
+	near = nearest(s, names);
+	fail(c->l, -EINVAL, n->at,
+	     "there is no %s '%.80s'%s%s%s; switches are %s to %s (`ripstop fabric show`)%s%s",
+	     switches_only ? "switch" : "switch, host or NIC", s, near ? "; did you mean '" : "",
+	     near ? near : "", near ? "'?" : "", f->switches[0].name,
+	     f->switches[f->n_switches - 1].name, switches_only ? "" : ", NICs such as ",
+	     switches_only ? "" : f->endpoints[0].name);
+}
+
+static bool end_named(struct changes *c, const struct node *n, uint32_t *id)
+{
+	const char *s = scalar(c->l, n, "link");
+
+	if (!s)
+		return false;
+	if (!names_find(&c->names, s, id))
+		unknown(c, n, s, false);
+	return !c->l->err;
+}
+
+static bool joins(const struct rs_fabric *f, const struct rs_fabric_link *k, uint32_t a, uint32_t b)
+{
+	uint32_t x = k->a.id | (k->a.is_switch ? SWITCH_BIT : 0), y = k->b.id | SWITCH_BIT;
+
+	(void)f;
+	return (x == a && y == b) || (x == b && y == a) || (b == UINT32_MAX && x == a);
+}
+
+/* ---- Links ---- */
+
+struct link_change {
+	int64_t rate;
+	rs_time delay;
+	double loss;
+	bool down;
+};
+
+static void change_one(struct rs_fabric *f, struct rs_fabric_link *k, const struct link_change *to)
+{
+	if (to->rate)
+		k->rate = to->rate;
+	if (to->delay >= 0)
+		k->delay = to->delay;
+	if (to->loss >= 0)
+		k->loss = to->loss;
+	k->down = to->down;
+	if (!k->a.is_switch && to->rate)
+		f->endpoints[k->a.id].rate = to->rate;
+}
+
+/* [leaf0, spine3], or a NIC alone: it has one link. b: UINT32_MAX without a second end. */
+static bool ends(struct changes *c, const struct node *n, uint32_t *a, uint32_t *b)
+{
+	const struct node *list = get(n, "link");
+
+	*b = UINT32_MAX;
+	if (list->kind == NODE_SCALAR || (list->kind == NODE_LIST && list->n == 1)) {
+		const struct node *one = list->kind == NODE_LIST ? list->first->value : list;
+
+		if (!end_named(c, one, a))
+			return false;
+		if (*a & SWITCH_BIT)
+			fail(c->l, -EINVAL, one->at,
+			     "link: a switch has many links; expected two ends, as [leaf0, "
+			     "spine3]");
+		return !c->l->err;
+	}
+	if (list->kind != NODE_LIST || list->n != 2) {
+		fail(c->l, -EINVAL, list->at, "link: expected two ends, as [leaf0, spine3]");
+		return false;
+	}
+	return end_named(c, list->first->value, a) && end_named(c, list->last->value, b);
+}
+
+static void change_link(struct changes *c, const struct node *n)
+{
+	static const char *const known[] = {"link", "index", "down", "rate", "delay", "loss", NULL};
+	struct link_change to = {.delay = -1, .loss = -1};
+	struct rs_fabric *f = c->f;
+	uint32_t a, b, found = 0;
+	int64_t index = -1;
+
+	if (!keys(c->l, n, "a change of a link", known) || !ends(c, n, &a, &b))
+		return;
+	if (n->n == 1)
+		fail(c->l, -EINVAL, n->at,
+		     "what of this link? expected down, rate, delay or loss beside it");
+	get_int(c->l, n, "index", 0, NET_PORTS_MAX - 1, &index);
+	get_bool(c->l, n, "down", &to.down);
+	get_rate(c->l, n, "rate", &to.rate);
+	get_time(c->l, n, "delay", RS_NS, 10 * RS_MS, &to.delay);
+	get_share(c->l, n, "loss", 0, 1, &to.loss);
+	for (uint32_t i = 0; i < f->n_links && !c->l->err; i++)
+		if (joins(f, &f->links[i], a, b) && (index < 0 || index == found++))
+			change_one(f, &f->links[i], &to), found += index < 0;
+	if (!c->l->err && !found)
+		fail(c->l, -EINVAL, get(n, "link")->at,
+		     "no link joins these two; `ripstop fabric show` lists what joins what");
+	if (!c->l->err && index >= (int64_t)found)
+		fail(c->l, -EINVAL, get(n, "index")->at,
+		     "index: expected 0 to %u, found %lld: so many links join these two", found - 1,
+		     (long long)index);
+}
+
+/* ---- Switches ---- */
+
+static uint32_t switch_named(struct changes *c, const struct node *n)
+{
+	const struct node *name = get(n, "switch");
+	const char *s = scalar(c->l, name, "switch");
+	uint32_t id = 0;
+
+	if (s && (!names_find(&c->names, s, &id) || !(id & SWITCH_BIT)))
+		unknown(c, name, s, true);
+	return id & ~SWITCH_BIT;
+}
+
+static void switch_down(struct changes *c, const struct node *n)
+{
+	static const char *const known[] = {"switch", "down", "qos", NULL};
+	struct rs_fabric *f = c->f;
+	bool down = false;
+	uint32_t sw;
+
+	if (!keys(c->l, n, "a change of a switch", known))
+		return;
+	sw = switch_named(c, n);
+	get_bool(c->l, n, "down", &down);
+	if (n->n == 1)
+		fail(c->l, -EINVAL, n->at, "what of this switch? expected down or qos beside it");
+	for (uint32_t i = 0; i < f->n_links && down && !c->l->err; i++) {
+		struct rs_fabric_link *k = &f->links[i];
+
+		if ((k->a.is_switch && k->a.id == sw) || k->b.id == sw)
+			k->down = true;
+	}
+}
+
+void change_qos(struct load *l, struct rs_fabric *f, const struct node *list)
+{
+	struct changes c = {l, f, {0}};
+
+	if (l->err || !f->n_changes)
+		return;
+	name_all(&c);
+	for (const struct item *i = list->first; i && !l->err; i = i->next) {
+		const struct node *n = i->value, *qos = get(n, "qos");
+		uint32_t sw;
+
+		if (!get(n, "switch") || !qos)
+			continue;
+		sw = switch_named(&c, n);
+		if (!l->err)
+			f->switches[sw].qos =
+				load_own_qos(l, rs_fabric_qos(f, sw), f->switches[sw].name, qos);
+	}
+}
+
+/* ---- Is it still one network? ---- */
+
+static uint32_t root_of(uint32_t *of, uint32_t s)
+{
+	while (of[s] != s)
+		s = of[s] = of[of[s]];
+	return s;
+}
+
+/* [switch]: one switch of all that are joined to it. */
+static uint32_t *islands(struct load *l, const struct rs_fabric *f, bool up_only)
+{
+	uint32_t *of = take(l, f->n_switches, sizeof(*of));
+
+	for (uint32_t i = 0; of && i < f->n_switches; i++)
+		of[i] = i;
+	for (uint32_t i = 0; of && i < f->n_links; i++) {
+		const struct rs_fabric_link *k = &f->links[i];
+
+		if (k->a.is_switch && !(up_only && k->down))
+			of[root_of(of, k->a.id)] = root_of(of, k->b.id);
+	}
+	return of;
+}
+
+/* Two NICs whose links are up, joined as the network was drawn, and no longer. */
+static void check_whole(struct load *l, const struct rs_fabric *f, const struct node *list)
+{
+	uint32_t *before = islands(l, f, false), *after = islands(l, f, true);
+	uint32_t *first = take(l, f->n_switches, sizeof(*first)); /* endpoint + 1 */
+
+	for (uint32_t i = 0; first && i < f->n_endpoints && !l->err; i++) {
+		const struct rs_endpoint *e = &f->endpoints[i];
+		uint32_t *seen = &first[root_of(before, e->node)];
+
+		if (f->links[e->link].down)
+			continue;
+		if (!*seen)
+			*seen = i + 1;
+		else if (root_of(after, e->node) != root_of(after, f->endpoints[*seen - 1].node))
+			fail(l, -EINVAL, list->at,
+			     "the changes cut the network in two: %s (on %s) no longer reaches %s "
+			     "(on %s)",
+			     f->endpoints[*seen - 1].name,
+			     f->switches[f->endpoints[*seen - 1].node].name, e->name,
+			     f->switches[e->node].name);
+	}
+}
+
+/* ---- The whole ---- */
+
+static void keep_as_drawn(struct load *l, struct rs_fabric *f)
+{
+	struct rs_fabric_link *drawn = take(l, f->n_links + 1u, sizeof(*drawn));
+
+	if (drawn)
+		memcpy(drawn, f->links, f->n_links * sizeof(*drawn));
+	f->drawn = drawn;
+}
+
+void change_network(struct load *l, struct rs_fabric *f, const struct node *list)
+{
+	struct changes c = {l, f, {0}};
+	uint32_t n = 0;
+
+	for (const struct item *i = l->err || !list ? NULL : list->first; i; i = i->next)
+		n += !is_host_change(i->value);
+	if (!n)
+		return;
+	f->changes = take(l, n, sizeof(*f->changes));
+	keep_as_drawn(l, f);
+	name_all(&c);
+	for (const struct item *i = list->first; i && !l->err; i = i->next) {
+		const struct node *x = i->value;
+
+		if (is_host_change(x))
+			continue;
+		if (x->kind == NODE_MAP && get(x, "link"))
+			change_link(&c, x);
+		else if (x->kind == NODE_MAP && get(x, "switch"))
+			switch_down(&c, x);
+		else
+			fail(l, -EINVAL, x->at,
+			     "a change needs the key 'host', 'link' or 'switch', as {link: [leaf0, "
+			     "spine3], down: true}");
+		f->changes[f->n_changes++] = tree_text(l, x);
+	}
+	for (uint32_t i = 0; i < f->n_links && !l->err; i++)
+		f->n_down += f->links[i].down;
+	if (!l->err && f->n_down)
+		check_whole(l, f, list);
+}

@@ -1,0 +1,516 @@
+/* Which GPUs a collective's ranks are: a list as written, or GPUs that no other job has. Lists are
+ * taken first, then jobs in their order; what is drawn comes from the seed, a stream a job. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/random.h"
+#include "base/units.h"
+#include "fabric/load.h"
+
+enum { RANDOM_PLACE = 0x706c6163 }; /* "plac" */
+
+const char *const place_names[] = {"packed", "random", "spread", NULL};
+
+/* ---- Lists as they are written ---- */
+
+struct list {
+	struct load *l;
+	const struct rs_fabric *f;
+	struct names names; /* hosts */
+	uint32_t *gpu;
+	uint32_t n;
+	uint8_t *taken; /* a bit a GPU, against doubles */
+};
+
+static void put(struct list *t, uint32_t gpu, struct rs_where at)
+{
+	if (t->l->err)
+		return;
+	if (t->taken[gpu / 8] >> gpu % 8 & 1) {
+		fail(t->l, -EINVAL, at, "GPU %u (%s) is listed twice", gpu,
+		     t->f->hosts[rs_fabric_rank_host(t->f, gpu)].name);
+		return;
+	}
+	t->taken[gpu / 8] |= (uint8_t)(1 << gpu % 8);
+	t->gpu[t->n++] = gpu;
+}
+
+static void put_host(struct list *t, uint32_t host, struct rs_where at)
+{
+	const struct rs_fabric_host *h = &t->f->hosts[host];
+
+	if (!h->n_gpus)
+		fail(t->l, -EINVAL, at, "host %s has no GPU", h->name);
+	for (uint32_t i = 0; i < h->n_gpus; i++)
+		put(t, h->first_gpu + i, at);
+}
+
+static bool number(const struct list *t, const char *s, uint32_t *out)
+{
+	int64_t v;
+
+	if (rs_parse_int(s, 0, (int64_t)t->f->n_gpus - 1, &v, NULL) || *s == '-')
+		return false;
+	*out = (uint32_t)v;
+	return true;
+}
+
+/* Both ends of a range: GPUs by number, or hosts by name. */
+static bool put_range(struct list *t, const char *from, const char *to, struct rs_where at)
+{
+	uint32_t a, b;
+	bool gpus = number(t, from, &a) && number(t, to, &b);
+
+	if (!gpus && (!names_find(&t->names, from, &a) || !names_find(&t->names, to, &b)))
+		return false;
+	if (a > b)
+		fail(t->l, -EINVAL, at, "the range '%s' to '%s' runs backwards", from, to);
+	for (uint32_t i = a; i <= b && !t->l->err; i++)
+		if (gpus)
+			put(t, i, at);
+		else
+			put_host(t, i, at);
+	return true;
+}
+
+/* "h0/gpu3"; of a plain host, whose GPUs are its NICs, "h0/nic3". */
+static bool put_part(struct list *t, const char *host, const char *part, struct rs_where at)
+{
+	const struct rs_fabric_host *h;
+	uint32_t id, nth = 0;
+	int64_t v;
+
+	if (!names_find(&t->names, host, &id))
+		return false;
+	h = &t->f->hosts[id];
+	if (!h->inside) {
+		if (strncmp(part, "nic", 3) != 0 ||
+		    rs_parse_int(part + 3, 0, (int64_t)h->n_gpus - 1, &v, NULL))
+			return false;
+		put(t, h->first_gpu + (uint32_t)v, at);
+		return true;
+	}
+	for (int i = 0; i < h->inside->n_parts; i++) {
+		const struct rs_part *p = &h->inside->parts[i];
+
+		if (p->kind == RS_PART_GPU && !strcmp(p->name, part)) {
+			put(t, h->first_gpu + nth, at);
+			return true;
+		}
+		nth += p->kind == RS_PART_GPU;
+	}
+	return false;
+}
+
+/* "h[8-15]", as Slurm writes it. */
+static bool put_bracket(struct list *t, char *s, char *open, struct rs_where at)
+{
+	char *dash = strchr(open, '-'), *close = strchr(open, ']');
+	const char *from, *to;
+
+	if (!dash || !close || close < dash || close[1])
+		return false;
+	*open = *dash = *close = '\0';
+	from = rs_arena_printf(t->l->arena, "%s%s", s, open + 1);
+	to = rs_arena_printf(t->l->arena, "%s%s", s, dash + 1);
+	return from && to && put_range(t, from, to, at);
+}
+
+/* A range's separator may stand in names too: each place is tried. */
+static bool put_any_range(struct list *t, const char *s, struct rs_where at)
+{
+	for (const char *p = s + 1; *p; p++) {
+		size_t n = strncmp(p, "..", 2) ? *p == '-' : 2;
+		char *from = n ? take_string(t->l, s) : NULL;
+
+		if (!from)
+			continue;
+		from[p - s] = '\0';
+		if (put_range(t, from, p + n, at))
+			return true;
+	}
+	return false;
+}
+
+static void refuse(struct list *t, const char *s, struct rs_where at)
+{
+	const char *names[65], *near;
+	uint32_t n = 0;
+
+	while (n < 64 && n < t->f->n_hosts) {
+		names[n] = t->f->hosts[n].name;
+		n++;
+	}
+	names[n] = NULL;
+	near = nearest(s, names);
+	fail(t->l, -EINVAL, at,
+	     "'%.80s' is neither a GPU, 0 to %u, nor a host, nor a range such as 0-7 or "
+	     "%s..%s%s%s%s",
+	     s, t->f->n_gpus - 1, t->f->hosts[0].name, t->f->hosts[t->f->n_hosts - 1].name,
+	     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static void put_text(struct list *t, const char *text, struct rs_where at)
+{
+	char *s = take_string(t->l, text), *slash = s ? strrchr(s, '/') : NULL;
+	char *open = s ? strchr(s, '[') : NULL;
+	uint32_t id;
+
+	if (!s)
+		return;
+	if (number(t, s, &id)) {
+		put(t, id, at);
+	} else if (names_find(&t->names, s, &id)) {
+		put_host(t, id, at);
+	} else if (!put_any_range(t, s, at) && !t->l->err) {
+		if (slash)
+			*slash = '\0';
+		if (!(slash && put_part(t, s, slash + 1, at)) &&
+		    !(open && put_bracket(t, s, open, at)))
+			refuse(t, text, at);
+	}
+}
+
+static void read_list(struct load *l, struct rs_fabric *f, const struct node *n,
+		      struct rs_collective_conf *c)
+{
+	struct list t = {.l = l, .f = f};
+
+	if (!names_create(l, &t.names, f->n_hosts))
+		return;
+	for (uint32_t i = 0; i < f->n_hosts; i++)
+		names_add(&t.names, f->hosts[i].name, i);
+	t.gpu = take(l, f->n_gpus + 1u, sizeof(*t.gpu));
+	t.taken = take(l, f->n_gpus / 8 + 1u, 1);
+	if (n->kind == NODE_LIST)
+		for (const struct item *i = n->first; i && !l->err; i = i->next) {
+			const char *s = scalar(l, i->value, "a rank");
+
+			if (s)
+				put_text(&t, s, i->value->at);
+		}
+	else
+		put_text(&t, n->text, n->at);
+	if (!l->err && t.n < 2)
+		fail(l, -EINVAL, n->at, "a collective needs 2 GPUs or more, found %u", t.n);
+	c->place = RS_PLACE_LISTED;
+	c->gpu = c->listed = t.gpu;
+	c->n_listed = t.n;
+}
+
+/* ---- What a job says ---- */
+
+/* A count, "all", a list, or a range in one word. */
+static void get_ranks(struct load *l, struct rs_fabric *f, const struct node *n,
+		      struct rs_collective_conf *c)
+{
+	struct rs_error e = {0};
+	int64_t v = 0;
+
+	if (n->kind == NODE_MAP) {
+		scalar(l, n, "ranks");
+	} else if (n->kind == NODE_LIST || rs_parse_int(n->text, INT64_MIN, INT64_MAX, &v, NULL)) {
+		if (n->kind == NODE_LIST || strcmp(n->text, "all") != 0)
+			read_list(l, f, n, c);
+	} else {
+		if (rs_parse_int(n->text, 2, f->n_gpus, &v, &e))
+			fail(l, e.code, n->at,
+			     "ranks: %s; or a list of GPUs and hosts such as [0-3, h4..h7]",
+			     e.what);
+		c->n_ranks = (uint32_t)v;
+	}
+}
+
+static void get_place(struct load *l, struct rs_fabric *f, const struct node *map,
+		      struct rs_collective_conf *c)
+{
+	const struct node *n = get(map, "place");
+	int place = (int)c->place;
+
+	if (!n || l->err)
+		return;
+	if (n->kind == NODE_SCALAR && !strpbrk(n->text, "0123456789.[/")) {
+		get_name(l, map, "place", place_names, &place);
+		c->place = (enum rs_place)place;
+		return;
+	}
+	if (n->kind == NODE_LIST || n->kind == NODE_SCALAR)
+		read_list(l, f, n, c);
+	else
+		scalar(l, n, "place");
+}
+
+void place_read(struct load *l, struct rs_fabric *f, const struct node *job, const struct node *n,
+		struct rs_collective_conf *c)
+{
+	const struct node *ranks = get(n, "ranks"), *place = get(n, "place");
+
+	if (ranks && !l->err)
+		get_ranks(l, f, ranks, c);
+	if (get(job, "place") && (place || c->listed)) {
+		fail(l, -EINVAL, get(job, "place")->at, "the job's place is given twice");
+		return;
+	}
+	if (place && c->listed) {
+		fail(l, -EINVAL, place->at, "place beside a list of ranks: give one of them");
+		return;
+	}
+	get_place(l, f, place ? n : job, c);
+	get_bool(l, n, "share", &c->share);
+	get_bool(l, job, "share", &c->share);
+	if (!l->err && c->listed && c->n_ranks > c->n_listed)
+		fail(l, -EINVAL, (ranks ? ranks : job)->at,
+		     "ranks: %u, but the list has %u GPUs; expected 2 to %u", c->n_ranks,
+		     c->n_listed, c->n_listed);
+	if (!l->err && c->listed && !c->n_ranks)
+		c->n_ranks = c->n_listed;
+}
+
+/* ---- Placing ---- */
+
+struct rs_collective_conf *rs_job_collective(struct rs_job *j)
+{
+	return j->kind == RS_JOB_COLLECTIVE ? &j->collective
+	       : j->kind == RS_JOB_TRAIN    ? &j->train.collective
+					    : NULL;
+}
+
+struct placing {
+	const struct rs_fabric *f;
+	struct rs_error *e;
+	uint32_t *job_of; /* [gpu]: its job + 1; 0: free */
+	uint32_t *order;  /* GPUs in the order in which the present job would take them */
+	uint32_t n_order;
+	bool blind; /* the present job shares: others' GPUs are free to it */
+};
+
+static bool alive(const struct rs_fabric *f, uint32_t gpu)
+{
+	return !f->n_down || !f->links[f->endpoints[rs_fabric_rank_endpoint(f, gpu)].link].down;
+}
+
+static bool is_free(const struct placing *p, uint32_t gpu)
+{
+	return (p->blind || !p->job_of[gpu]) && alive(p->f, gpu);
+}
+
+static int check_alive(const struct placing *p, const struct rs_job *j, uint32_t gpu)
+{
+	const struct rs_fabric *f = p->f;
+
+	if (alive(f, gpu))
+		return 0;
+	rs_error_at(p->e, -EINVAL, j->at,
+		    "job '%s': GPU %u is on %s, whose link is down (change); list ranks without it",
+		    j->name, gpu, f->hosts[rs_fabric_rank_host(f, gpu)].name);
+	return -EINVAL;
+}
+
+/* Free GPUs of a host, behind what is in order already. */
+static void order_host(struct placing *p, uint32_t host, uint32_t most)
+{
+	const struct rs_fabric_host *h = &p->f->hosts[host];
+
+	for (uint32_t i = h->first_gpu; most && i < h->first_gpu + h->n_gpus; i++)
+		if (is_free(p, i)) {
+			p->order[p->n_order++] = i;
+			most--;
+		}
+}
+
+static void order_packed(struct placing *p)
+{
+	for (uint32_t h = 0; h < p->f->n_hosts; h++)
+		order_host(p, h, UINT32_MAX);
+}
+
+/* Hosts in a drawn order (Fisher and Yates), all free GPUs of each: as a scheduler that has run for
+ * a month deals them. */
+static int order_random(struct placing *p, uint64_t seed, uint32_t job)
+{
+	struct rs_random r = rs_random_stream(seed, job, RANDOM_PLACE);
+	uint32_t n = p->f->n_hosts, *host = malloc((n + 1u) * sizeof(*host));
+
+	if (!host)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		host[i] = i;
+	for (uint32_t i = n; i > 1; i--) {
+		uint32_t k = rs_random_below(&r, i), t = host[k];
+
+		host[k] = host[i - 1];
+		host[i - 1] = t;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		order_host(p, host[i], UINT32_MAX);
+	free(host);
+	return 0;
+}
+
+static uint32_t free_of(const struct placing *p, uint32_t host)
+{
+	const struct rs_fabric_host *h = &p->f->hosts[host];
+	uint32_t n = 0;
+
+	for (uint32_t i = h->first_gpu; i < h->first_gpu + h->n_gpus; i++)
+		n += is_free(p, i);
+	return n;
+}
+
+/* GPUs there are with at most `level` of a host; *more: hosts that have further ones. */
+static uint32_t gpus_at(const struct placing *p, uint32_t level, uint32_t *more)
+{
+	uint32_t n = 0;
+
+	*more = 0;
+	for (uint32_t h = 0; h < p->f->n_hosts; h++) {
+		uint32_t k = free_of(p, h);
+
+		n += k < level ? k : level;
+		*more += k > level;
+	}
+	return n;
+}
+
+/* As few GPUs of a host as can be; one more of some hosts, at even distances. Ranks go by host, as
+ * NCCL orders them. */
+static void order_spread(struct placing *p, uint32_t want)
+{
+	uint32_t level = 0, more, next, seen = 0, left;
+
+	while (gpus_at(p, level, &more), more && gpus_at(p, level + 1, &next) <= want)
+		level++;
+	left = want - gpus_at(p, level, &more);
+	for (uint32_t h = 0; h < p->f->n_hosts; h++) {
+		bool has = free_of(p, h) > level;
+		bool takes = has && (uint64_t)seen * left % more < left;
+
+		order_host(p, h, level + takes);
+		seen += has;
+	}
+}
+
+static int order_for(struct placing *p, const struct rs_collective_conf *c, uint32_t want,
+		     uint64_t seed, uint32_t job)
+{
+	p->n_order = 0;
+	if (c->place == RS_PLACE_RANDOM)
+		return order_random(p, seed, job);
+	if (c->place == RS_PLACE_SPREAD)
+		order_spread(p, want);
+	else
+		order_packed(p);
+	return 0;
+}
+
+static int no_room(const struct placing *p, const struct rs_job *j, uint32_t want)
+{
+	uint32_t n = 0, down = 0;
+
+	for (uint32_t i = 0; i < p->f->n_gpus; i++) {
+		down += !alive(p->f, i);
+		n += is_free(p, i);
+	}
+	rs_error_at(p->e, -EINVAL, j->at, "job '%s' wants %u GPUs, %u of %u are free%s", j->name,
+		    want, n, p->f->n_gpus, down ? " and have a link that is up" : "");
+	rs_error_hint(p->e, "each job has GPUs of its own: give the jobs fewer ranks, or say "
+			    "share: true");
+	return -EINVAL;
+}
+
+static void take_gpus(struct placing *p, const struct rs_collective_conf *c, uint32_t job,
+		      const uint32_t *gpu, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && !c->share; i++)
+		p->job_of[gpu[i]] = job + 1;
+}
+
+/* Lists are as they are: two of them may have a GPU in common. */
+static int place_listed(struct placing *p, uint32_t job)
+{
+	struct rs_job *j = &p->f->jobs[job];
+	const struct rs_collective_conf *c = rs_job_collective(j);
+	int err = 0;
+
+	if (!c || !c->listed)
+		return 0;
+	for (uint32_t i = 0; i < c->n_ranks && !err; i++)
+		err = check_alive(p, j, c->listed[i]);
+	take_gpus(p, c, job, c->listed, c->n_ranks);
+	return err;
+}
+
+/* *gpu: NULL where rank i is GPU i. */
+static int place_one(struct placing *p, uint32_t job, uint64_t seed, struct rs_arena *a,
+		     const uint32_t **gpu)
+{
+	struct rs_job *j = &p->f->jobs[job];
+	const struct rs_collective_conf *c = rs_job_collective(j);
+	uint32_t want = c->n_ranks ? c->n_ranks : p->f->n_gpus, *list;
+	bool same = true;
+	int err = 0;
+
+	p->blind = c->share;
+	for (uint32_t i = 0; !c->n_ranks && i < p->f->n_gpus && !err; i++)
+		err = check_alive(p, j, i);
+	if (!err)
+		err = order_for(p, c, want, seed, job);
+	if (!err && p->n_order < want)
+		err = no_room(p, j, want);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < want; i++)
+		same = same && p->order[i] == i;
+	take_gpus(p, c, job, p->order, want);
+	*gpu = NULL;
+	if (same)
+		return 0;
+	list = rs_arena_alloc(a, want, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	memcpy(list, p->order, want * sizeof(*list));
+	*gpu = list;
+	return 0;
+}
+
+int rs_fabric_place(const struct rs_fabric *f, uint64_t seed, struct rs_arena *a,
+		    const uint32_t **gpu, struct rs_error *e)
+{
+	struct placing p = {.f = f, .e = e};
+	int err = 0;
+
+	p.job_of = calloc(f->n_gpus + 1u, sizeof(*p.job_of));
+	p.order = calloc(f->n_gpus + 1u, sizeof(*p.order));
+	if (!p.job_of || !p.order)
+		err = -ENOMEM;
+	for (uint32_t i = 0; i < f->n_jobs && !err; i++)
+		err = place_listed(&p, i);
+	for (uint32_t i = 0; i < f->n_jobs && !err; i++) {
+		const struct rs_collective_conf *c = rs_job_collective(&f->jobs[i]);
+
+		gpu[i] = c && c->listed ? c->listed : NULL;
+		if (c && !c->listed)
+			err = place_one(&p, i, seed, a, &gpu[i]);
+	}
+	free(p.job_of);
+	free(p.order);
+	return err == -ENOMEM ? rs_error_set(e, err, "out of memory") : err;
+}
+
+/* What can be refused is refused when the description is read. */
+void place_jobs(struct load *l, struct rs_fabric *f)
+{
+	const uint32_t **gpu = take(l, f->n_jobs + 1u, sizeof(*gpu));
+
+	if (l->err)
+		return;
+	l->err = rs_fabric_place(f, 1, l->arena, gpu, l->e);
+	for (uint32_t i = 0; i < f->n_jobs && !l->err; i++) {
+		struct rs_collective_conf *c = rs_job_collective(&f->jobs[i]);
+
+		if (!c)
+			continue;
+		c->gpu = gpu[i];
+		f->places_drawn |= c->place == RS_PLACE_RANDOM;
+	}
+}
