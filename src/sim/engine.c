@@ -39,6 +39,7 @@ static bool unplain(struct rs_sim *s, struct sim_node *n, struct sim_link *l, st
 	if (l->loss && p->kind != RS_KIND_PFC && (rs_random_u64(&l->random) >> 32) < l->loss) {
 		n->losses++;
 		sim_lost_on_link(n, (uint32_t)(l - n->out), p);
+		sim_order_dropped(s, n, p);
 		rs_pool_free(&n->free, p);
 		return false;
 	}
@@ -360,12 +361,25 @@ static void switch_port(const struct rs_sim *s, const struct rs_qos *q, const st
 	}
 }
 
+struct drops {
+	struct rs_sim *s;
+	struct sim_node *n;
+};
+
+static void switch_dropped(void *ctx, const struct rs_packet *p)
+{
+	const struct drops *d = ctx;
+
+	sim_order_dropped(d->s, d->n, p);
+}
+
 static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
 {
 	const struct rs_fabric *f = s->f;
 	const struct rs_qos *q = rs_fabric_qos(f, i);
 	struct sim_node *n = &s->nodes[s->n_hosts + i];
 	struct rs_switch_port *ports = rs_arena_alloc(s->arena, n->n_ports + 1u, sizeof(*ports));
+	struct drops *drops = s->orders ? rs_arena_alloc(s->arena, 1, sizeof(*drops)) : NULL;
 	struct rs_switch_config c = {
 		.id = i,
 		.seed = s->o->seed,
@@ -398,10 +412,14 @@ static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
 			},
 		.pool = &s->pool,
 		.free = &n->free,
+		.dropped = drops ? switch_dropped : NULL,
+		.dropped_ctx = drops,
 	};
 
-	if (!ports)
+	if (!ports || (s->orders && !drops))
 		return rs_error_set(e, -ENOMEM, "out of memory");
+	if (drops)
+		*drops = (struct drops){s, n};
 	for (unsigned p = 0; p < n->n_ports; p++)
 		switch_port(s, q, &n->out[p], n->in[p], &ports[p]);
 	for (unsigned t = 0; t < RS_TCS; t++)
@@ -478,7 +496,7 @@ static int build(struct rs_sim *s, struct rs_error *e)
 	s->n_nodes = f->n_hosts + f->n_switches;
 	s->nic_rate = rs_sim_nic_rate(f);
 	if ((err = congestion_control(s, e)) || (err = pool_reserve(s)) ||
-	    (err = sim_parts_create(s, s->o->threads, e)))
+	    (err = sim_parts_create(s, s->o->threads, e)) || (err = sim_orders_create(s, e)))
 		return err;
 	for (uint32_t i = 0; i < f->n_hosts; i++)
 		if ((err = node_init(s, i, f->hosts[i].n_endpoints,
@@ -592,6 +610,7 @@ static void destroy(struct rs_sim *s)
 		}
 	}
 	sim_places_destroy(s);
+	sim_orders_destroy(s);
 	sim_parts_destroy(s);
 	if (s->pool.base)
 		rs_pool_fini(&s->pool);

@@ -16,6 +16,7 @@
 
 struct rs_capture;
 struct sim_host;
+struct sim_orders;
 
 /* A packet on a link, and how much later than the one before it it arrives (UINT32_MAX: see its
  * field when): whoever takes one off knows those behind it without touching them. */
@@ -104,6 +105,7 @@ struct rs_sim {
 	struct rs_capture *capture;
 	struct sim_workload *work;
 	struct sim_pins *pins; /* NULL: no flow's path is given */
+	struct sim_orders *orders; /* NULL: nothing can overtake */
 };
 
 /* Puts p on out[port] of n at `now`; the port must be free. */
@@ -239,6 +241,26 @@ int sim_pins_create(struct rs_sim *s, const uint32_t *qps, struct rs_error *e);
 int sim_pin(struct rs_sim *s, uint32_t endpoint, uint32_t qpn, const struct rs_pinned *path,
 	    struct rs_error *e);
 void sim_pins_apply(struct rs_sim *s);
+
+/* A packet that was lost: both its ends are told. */
+struct sim_loss {
+	rs_time when; /* they hear of it */
+	uint32_t node, seq; /* where: for an order that does not depend on parts */
+	uint32_t src, src_qp, dst, dst_qp, psn, number;
+};
+
+/* order.c: packets that overtake others; all but the first
+ * two, and sim_orders_lost(), where s->orders is. */
+int sim_orders_create(struct rs_sim *s, struct rs_error *e);
+/* p is lost at node n, and not yet freed. */
+void sim_order_dropped(struct rs_sim *s, const struct sim_node *n, const struct rs_packet *p);
+/* A part begins a window; what all parts lost in the one that ended goes to this part's hosts. */
+void sim_orders_window(struct rs_sim *s, uint32_t part, rs_time end);
+void sim_orders_tell(struct rs_sim *s, uint32_t part);
+/* What a part lost in its latest window; the same of a part that another process runs. */
+const struct sim_loss *sim_orders_lost(const struct rs_sim *s, uint32_t part, uint32_t *n);
+void sim_orders_hear(struct rs_sim *s, uint32_t part, const void *losses, uint32_t n);
+void sim_orders_destroy(struct rs_sim *s);
 
 /* capture.c */
 int rs_capture_open(struct rs_sim *s, struct rs_error *e);

@@ -156,6 +156,24 @@ static bool inlined(const struct rs_sim *s, const struct sim_node *n, const stru
 	       parts[path->target].kind == RS_PART_SOCKET;
 }
 
+/* The transport's next packet. */
+static struct rs_packet *next_packet(struct sim_nic *k, rs_time now, rs_time *again)
+{
+	struct rs_packet *p = rs_nic_tx(k->nic, k->paused, now, again);
+
+	if (__builtin_expect(k->streams != NULL, 0) && p)
+		sim_order_sent(k, p);
+	return p;
+}
+
+static void to_transport(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
+{
+	if (__builtin_expect(k->streams != NULL, 0))
+		sim_order_arrived(s, k, p, now);
+	else
+		rs_nic_rx(k->nic, p, now);
+}
+
 /*
  * Is as much read ahead as the wire needs? What is staged keeps it busy for longer than the latest
  * read took. While the next packet's bytes are not there, reads bind, and more are asked for: as
@@ -200,7 +218,7 @@ static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
 
 		if (read_ahead(s, k, fifo_peek(s, &k->stage), now))
 			return RS_NEVER; /* until the wire has taken something */
-		p = rs_nic_tx(k->nic, k->paused, now, &again);
+		p = next_packet(k, now, &again);
 		if (!p)
 			return again;
 		if (p->payload_bytes)
@@ -250,7 +268,7 @@ static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
 		} else if (k->inside) {
 			again = send_staged(s, k, now);
 		} else {
-			p = rs_nic_tx(k->nic, k->paused, now, &again);
+			p = next_packet(k, now, &again);
 			if (p) {
 				sim_transmit(s, n, port, p, now);
 				again = l->busy_until;
@@ -375,6 +393,7 @@ static void to_memory(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, 
 						    k->rx_bytes + p->frame_bytes > q->nic_buffer)) {
 		k->drops++;
 		sim_lost_at_nic(n, k->port, p);
+		sim_order_dropped(s, n, p);
 		rs_pool_free(&n->free, p);
 		return;
 	}
@@ -398,7 +417,7 @@ static void arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time
 	else if (k->inside && p->payload_bytes)
 		to_memory(s, k, p, now);
 	else
-		rs_nic_rx(k->nic, p, now);
+		to_transport(s, k, p, now);
 }
 
 static void rx_done(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time now)
@@ -410,7 +429,7 @@ static void rx_done(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time
 	k->rx_bytes -= p->frame_bytes;
 	flow_control(s, k, p);
 	rx_start(s, k, now);
-	rs_nic_rx(k->nic, p, now);
+	to_transport(s, k, p, now);
 }
 
 static void timer(struct rs_sim *s, struct sim_nic *k, rs_time now)
@@ -424,6 +443,13 @@ static void timer(struct rs_sim *s, struct sim_nic *k, rs_time now)
 		k->refresh = RS_NEVER;
 		k->pfc_due |= k->pausing;
 	}
+}
+
+void sim_nic_turn(struct rs_sim *s, struct sim_nic *k, rs_time now)
+{
+	send_port(s, k, now);
+	completions(s, k, now);
+	arm_timer(s, k);
 }
 
 void sim_host_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs_time now)
@@ -455,9 +481,7 @@ void sim_host_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs_time
 	default:
 		break;
 	}
-	send_port(s, k, now);
-	completions(s, k, now);
-	arm_timer(s, k);
+	sim_nic_turn(s, k, now);
 }
 
 static void fetch_links(const struct sim_node *n)
@@ -573,6 +597,8 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 	err = rs_nic_create(&c, &k->nic, e);
 	if (!err)
 		err = rs_nic_create_cq(k->nic, 64 + 32 * (n_qps ? n_qps : 1), &k->cq);
+	if (!err)
+		err = sim_streams_create(s, k, n_qps);
 	return err ? rs_error_set(e, err, "no memory for a NIC with %u queue pairs", n_qps) : 0;
 }
 
@@ -644,6 +670,7 @@ void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 		r->timeouts += c->local_ack_timeout_err;
 		r->naks += c->packet_seq_err;
 		r->rnr_naks += c->rnr_nak_retry_err;
+		r->reordered += k->reordered;
 		r->nic_pauses += k->pauses;
 		for (unsigned t = 0; t < RS_CLASSES; t++)
 			r->paused += sim_nic_held(k, t, sim_end(s));
@@ -659,9 +686,11 @@ void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 
 void sim_host_destroy(struct sim_host *h)
 {
-	for (uint32_t i = 0; h->nics && i < h->n_nics; i++)
+	for (uint32_t i = 0; h->nics && i < h->n_nics; i++) {
 		if (h->nics[i].nic)
 			rs_nic_destroy(h->nics[i].nic);
+		sim_streams_destroy(&h->nics[i]);
+	}
 	if (h->bus)
 		rs_bus_destroy(h->bus);
 	free(h->heap);

@@ -17,6 +17,7 @@ enum app_event {
 	APP_COMPUTED,   /* arg: lane */
 	APP_COLL_START, /* arg: rank of collective in bytes */
 	APP_RATE,       /* arg: connection: its rate is sampled */
+	APP_LOST,       /* arg: endpoint and side; a packet of its was lost (order.c) */
 };
 
 struct sim_app_event {
@@ -63,6 +64,9 @@ struct sim_nic {
 	rs_time refresh;
 	uint64_t pauses, drops;
 	struct sim_pauses *pfc;
+	struct sim_stream *streams; /* [queue pair]; NULL: nothing can overtake */
+	uint32_t n_streams;
+	uint64_t reordered; /* packets sent again for nothing but their order */
 };
 
 struct sim_host {
@@ -92,6 +96,17 @@ void sim_app_schedule(struct rs_sim *s, uint32_t host, rs_time when, enum app_ev
 
 /* Keeps a sample until the end. */
 void sim_host_rate(struct rs_sim *s, uint32_t host, uint32_t flow, int64_t rate, rs_time now);
+
+/* Something was received: what to send, what is complete, when to look again. */
+void sim_nic_turn(struct rs_sim *s, struct sim_nic *k, rs_time now);
+
+/* order.c, where k->streams is: a packet leaves the transport, a packet is to be given to it, and
+ * the news that one was lost. */
+int sim_streams_create(struct rs_sim *s, struct sim_nic *k, uint32_t n_qps);
+void sim_streams_destroy(struct sim_nic *k);
+void sim_order_sent(struct sim_nic *k, struct rs_packet *p);
+void sim_order_arrived(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now);
+void sim_order_lost(struct rs_sim *s, const struct sim_app_event *ev);
 
 /* workload.c, called by the host */
 void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *ev);

@@ -293,6 +293,8 @@ void sim_part_window(struct rs_sim *s, struct sim_part *p, rs_time end)
 	uint32_t i = due_from(p, 0, end), next[AHEAD];
 	uint64_t events = 0;
 
+	if (s->orders)
+		sim_orders_window(s, (uint32_t)(p - s->parts), end);
 	next[0] = due_from(p, i + 1, end);
 	for (unsigned k = 1; k < AHEAD - 1; k++)
 		next[k] = due_from(p, next[k - 1] + 1, end);
@@ -321,6 +323,8 @@ rs_time sim_part_due(const struct sim_part *p)
 static void part_ready(struct rs_sim *s, uint32_t part)
 {
 	receive(s, part);
+	if (s->orders)
+		sim_orders_tell(s, part);
 	s->parts[part].next = sim_part_due(&s->parts[part]);
 }
 

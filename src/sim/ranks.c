@@ -6,12 +6,12 @@
 #include "sim/engine.h"
 #include "sim/ranks.h"
 
-/* Begins each message; packets follow, each run of them after a `struct run`. Both ends are the
- * same program on the same kind of machine: what is sent is memory as it lies. */
+/* Begins each message; packets follow, each run of them after a `struct run`, then what was lost.
+ * Both ends are the same program on the same kind of machine: what is sent is memory as it lies. */
 struct head {
 	rs_time next; /* the earliest thing that will happen here, or that this message brings */
 	uint64_t finished; /* flows and ranks that ended here since the start */
-	uint32_t stop, runs;
+	uint32_t stop, runs, losses;
 };
 
 struct run {
@@ -71,6 +71,22 @@ static int pack_link(struct rs_sim *s, struct box *b, struct sim_link *l, rs_tim
 	return 0;
 }
 
+/* All of them to all ranks: whose hosts they concern is told by who takes them. */
+static int pack_losses(struct process *x, struct box *b, struct head *h)
+{
+	const struct sim_loss *l = sim_orders_lost(x->s, x->r->me, &h->losses);
+	void *at = h->losses ? append(b, h->losses * sizeof(*l)) : NULL;
+
+	if (!h->losses)
+		return 0;
+	if (!at)
+		return -ENOMEM;
+	memcpy(at, l, h->losses * sizeof(*l));
+	for (uint32_t i = 0; i < h->losses; i++)
+		h->next = rs_time_min(h->next, l[i].when);
+	return 0;
+}
+
 /* h->next: lowered to the first arrival of what is packed. */
 static int pack(struct process *x, uint32_t to, struct head *h)
 {
@@ -83,7 +99,7 @@ static int pack(struct process *x, uint32_t to, struct head *h)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < me->n_box[to] && !err; i++)
 		err = pack_link(x->s, b, me->box[to][i], &h->next);
-	return err;
+	return err ? err : pack_losses(x, b, h);
 }
 
 /* Every rank must come to the same next window: all messages of a rank say the same of it. */
@@ -127,7 +143,7 @@ static int unpack_run(struct rs_sim *s, const struct run *run, const uint8_t *da
 	return 0;
 }
 
-static int unpack(struct rs_sim *s, const uint8_t *data, struct head *h)
+static int unpack(struct rs_sim *s, uint32_t rank, const uint8_t *data, struct head *h)
 {
 	int err = 0;
 
@@ -141,6 +157,8 @@ static int unpack(struct rs_sim *s, const uint8_t *data, struct head *h)
 		err = unpack_run(s, &run, data);
 		data += run.n * sizeof(struct rs_packet);
 	}
+	if (!err && s->orders)
+		sim_orders_hear(s, rank, data, h->losses);
 	return err;
 }
 
@@ -165,11 +183,13 @@ static int meet(struct process *x, struct head *all)
 
 		if (r == x->r->me)
 			continue;
-		err = unpack(s, in[r], &h);
+		err = unpack(s, r, in[r], &h);
 		all->next = rs_time_min(all->next, h.next);
 		all->finished += h.finished;
 		all->stop |= h.stop;
 	}
+	if (!err && s->orders)
+		sim_orders_tell(s, x->r->me);
 	return err;
 }
 

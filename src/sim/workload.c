@@ -385,6 +385,9 @@ void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *
 	case APP_RATE:
 		sample_rate(s, c, ev->when);
 		break;
+	case APP_LOST:
+		sim_order_lost(s, ev);
+		break;
 	case APP_COLL_START:
 		rank_advance(s, coll_of(s, ev->arg), (uint32_t)ev->bytes, ev->when);
 		break;

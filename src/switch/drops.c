@@ -46,6 +46,8 @@ void rs_drops_count(struct rs_switch *sw, unsigned port, unsigned tc, enum rs_sw
 	if (to >= 0)
 		vote(&d->to, &d->to_votes, (uint16_t)to);
 	rs_losses_add(sw->losses, p->src, p->dst, (uint16_t)port, (uint16_t)why);
+	if (sw->cfg.dropped)
+		sw->cfg.dropped(sw->cfg.dropped_ctx, p);
 }
 
 int rs_drop_unroutable(struct rs_switch *sw, unsigned in, unsigned tc, struct rs_packet *p)

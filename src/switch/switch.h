@@ -102,6 +102,9 @@ struct rs_switch_config {
 	struct rs_switch_routes routes; /* borrowed arrays */
 	struct rs_pool *pool;           /* where packet indices live */
 	struct rs_pool_list *free;      /* where dropped packets and PFC frames go and come from */
+	/* Told of each packet that is dropped, before it is freed; NULL: nobody. */
+	void (*dropped)(void *ctx, const struct rs_packet *p);
+	void *dropped_ctx;
 };
 
 int rs_switch_create(const struct rs_switch_config *c, struct rs_switch **sw, struct rs_error *e);
