@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/time.h"
 
-enum { RS_CC_STATE_BYTES = 96, RS_CC_HOPS = 5 };
+enum { RS_CC_STATE_BYTES = 96, RS_CC_HOPS = 5, RS_CC_PATH_BYTES = 64 };
 
 struct rs_cc_params; /* an algorithm's own, shared by all QPs of a NIC */
 
@@ -57,6 +57,9 @@ struct rs_cc_ops {
 	size_t params_bytes;
 	const struct rs_cc_param *params; /* ended by a NULL name */
 	const struct rs_cc_preset *presets; /* the first is the default; ended by a NULL name */
+	/* Of the state, what is of one path alone: who knows a queue pair's packets to take several
+	 * keeps it for each, zeroed at first, and puts the right one in its place. 0: nothing. */
+	size_t path_offset, path_bytes;
 	bool needs_cnp;		/* the notification point sends CNPs for CE marks */
 	/* line_rate: bits per second of the port. Fills every field of cc. */
 	void (*init)(const struct rs_cc_params *p, struct rs_cc *cc, int64_t line_rate, rs_time now);
@@ -69,12 +72,12 @@ struct rs_cc_ops {
 	/* a NAK (timeout == false) or a timeout made the transport go back */
 	void (*on_loss)(const struct rs_cc_params *p, struct rs_cc *cc, bool timeout, rs_time now);
 	/* An ACK of data that switches stamped, after on_ack(); n <= RS_CC_HOPS hops in the order of
-	 * the data's path. acked, sent: running totals of bytes, acknowledged so far and handed out so
+	 * the data's path, which has this number: another path, another number. acked, sent: running totals of bytes, acknowledged so far and handed out so
 	 * far. NULL: packets carry no telemetry. A new rate moves the time at which the next packet
 	 * may go. */
 	void (*on_telemetry)(const struct rs_cc_params *p, struct rs_cc *cc,
-			     const struct rs_cc_hop *hops, unsigned n, uint64_t acked,
-			     uint64_t sent, rs_time now);
+			     const struct rs_cc_hop *hops, unsigned n, uint32_t path,
+			     uint64_t acked, uint64_t sent, rs_time now);
 	/* notification point: is a CNP due for a CE-marked packet of this QP? last: when the last was
 	 * sent, RS_NEVER never. NULL: no CNPs. */
 	bool (*cnp_due)(const struct rs_cc_params *p, rs_time last, rs_time now);

@@ -15,15 +15,23 @@ struct hop {
 	uint32_t time, queue, sent; /* of the last ACK; sent in SENT_UNIT bytes */
 };
 
+/* What is of one path: the transport keeps one for each. */
+struct path {
+	uint32_t id : 24; /* of which path */
+	uint32_t n : 8;   /* hops */
+	struct hop hop[RS_CC_HOPS];
+};
+
 struct state {
 	double u; /* utilization of the fullest link, averaged over about a round trip */
 	int64_t reference, line;
 	uint32_t update_at; /* low bits of `sent` at the last step of the reference */
 	uint16_t stage;
-	uint8_t n;   /* hops */
 	bool primed; /* a first ACK has told where counters stand */
-	struct hop hop[RS_CC_HOPS];
+	struct path path;
 };
+
+enum { PATH_MASK = (1 << 24) - 1 };
 
 _Static_assert(sizeof(struct state) <= RS_CC_STATE_BYTES, "the state lives in the QP");
 
@@ -73,11 +81,11 @@ static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t li
 
 static void remember(struct state *s, const struct rs_cc_hop *hops, unsigned n)
 {
-	s->n = (uint8_t)n;
+	s->path.n = n & 0xff;
 	for (unsigned i = 0; i < n; i++)
-		s->hop[i] = (struct hop){.time = hops[i].time,
-					 .queue = hops[i].queue,
-					 .sent = (uint32_t)(hops[i].sent / SENT_UNIT)};
+		s->path.hop[i] = (struct hop){.time = hops[i].time,
+					      .queue = hops[i].queue,
+					      .sent = (uint32_t)(hops[i].sent / SENT_UNIT)};
 }
 
 /* How full a link was: of / by, divided only when it is known which link is the fullest. */
@@ -113,7 +121,7 @@ static bool measure(const struct hpcc_params *p, struct state *s, const struct r
 	double span;
 
 	for (unsigned i = 0; i < n; i++) {
-		struct fullness f = fullness(s, &s->hop[i], &hops[i], line_product);
+		struct fullness f = fullness(s, &s->path.hop[i], &hops[i], line_product);
 
 		/* of two as full, the first: not whichever is rounded up */
 		if (f.by > 0 && f.of * most.by > most.of * f.by * (1 + 1e-12))
@@ -141,17 +149,20 @@ static int64_t limited(const struct hpcc_params *p, const struct state *s, int64
 }
 
 static void on_telemetry(const struct rs_cc_params *params, struct rs_cc *cc,
-			 const struct rs_cc_hop *hops, unsigned n, uint64_t acked, uint64_t sent,
-			 rs_time now)
+			 const struct rs_cc_hop *hops, unsigned n, uint32_t path, uint64_t acked,
+			 uint64_t sent, rs_time now)
 {
 	const struct hpcc_params *p = params_of(params);
 	struct state *s = state_of(cc);
 	bool round = (int32_t)((uint32_t)acked - s->update_at) > 0, measured, multiply;
 	int64_t rate;
 
-	if (!s->primed || n != s->n) {
+	if (!s->primed || n != s->path.n || (path & PATH_MASK) != s->path.id) {
+		/* the counters of other links: no difference to take. The round goes on */
+		if (!s->primed)
+			s->update_at = (uint32_t)sent;
 		s->primed = true;
-		s->update_at = (uint32_t)sent;
+		s->path.id = path & PATH_MASK;
 		remember(s, hops, n);
 		return;
 	}
@@ -233,6 +244,8 @@ const struct rs_cc_ops rs_cc_hpcc = {
 	.name = "hpcc",
 	.what = "HPCC: in-band telemetry of every switch sets rate and window with each ACK",
 	.params_bytes = sizeof(struct hpcc_params),
+	.path_offset = offsetof(struct state, path),
+	.path_bytes = sizeof(struct path),
 	.params = param_table,
 	.presets = preset_table,
 	.init = init,

@@ -2,6 +2,7 @@
  * The requester's receiving half: ACKs, NAKs, READ responses and atomic answers retire send
  * requests in order. IBTA §9.7.5.1, §9.7.6, §9.7.7.
  */
+#include <string.h>
 #include "rdma/state.h"
 #include "wire/telemetry.h"
 
@@ -71,6 +72,46 @@ static inline void progress(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked
 				now);
 }
 
+/* Stamps older than this may be a turn of their clock behind (2^24 ns, wire/telemetry.h). */
+#define PATH_FORGOTTEN (8 * RS_MS)
+
+/* A path's own place; of more paths than places, the one that came first gives its place. */
+static uint32_t path_place(struct rs_cc_paths *t, uint32_t room, uint32_t id)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->n; i++)
+		if (t->path[i].id == id)
+			return i;
+	if (t->n < room) {
+		t->n++;
+	} else {
+		i = t->next;
+		t->next = i + 1 == room ? 0 : i + 1;
+	}
+	t->path[i] = (struct rs_cc_path){.id = id};
+	return i;
+}
+
+/* What is told of a path is put beside what was told of it before, not beside another's. */
+static void take_path(struct rs_nic *nic, struct rs_qp *qp, uint32_t id, rs_time now)
+{
+	struct rs_cc_paths *t = rs_cc_paths_of(nic, qp);
+	uint8_t *mine = (uint8_t *)qp->cc.state + nic->cc->path_offset;
+	struct rs_cc_path *path;
+	uint32_t place;
+
+	if (t->n)
+		memcpy(t->path[t->now].state, mine, nic->cc->path_bytes);
+	place = path_place(t, nic->c.int_paths, id);
+	path = &t->path[place];
+	if (now - path->seen > PATH_FORGOTTEN)
+		memset(path->state, 0, sizeof(path->state));
+	path->seen = now;
+	memcpy(mine, path->state, nic->cc->path_bytes);
+	t->now = place;
+}
+
 /* The stamps that the data gathered on its way, for an algorithm that reads them. */
 RS_APART static void telemetry(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
 			       rs_time now)
@@ -91,7 +132,10 @@ RS_APART static void telemetry(struct rs_nic *nic, struct rs_qp *qp, const struc
 	}
 	if (!n)
 		return;
-	nic->cc->on_telemetry(nic->cc_params, &qp->cc, hop, n, qp->acked, qp->sent, now);
+	if (nic->cc_paths)
+		take_path(nic, qp, p->int_path, now);
+	nic->cc->on_telemetry(nic->cc_params, &qp->cc, hop, n, p->int_path, qp->acked, qp->sent,
+			      now);
 	if (qp->cc.pace.q16 != old.q16)
 		rs_sched_repace(nic, qp, old, now);
 }

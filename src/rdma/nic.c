@@ -41,7 +41,9 @@ static int alloc_tables(struct rs_nic *nic)
 	if (c->copy_payload)
 		nic->bounce = malloc((size_t)RS_BOUNCE_BUFFERS * RS_MAX_PAYLOAD);
 	if (nic->int_bytes)
-		nic->int_hops = calloc((size_t)c->max_qps, sizeof(*nic->int_hops));
+		nic->int_records = calloc((size_t)c->max_qps, sizeof(*nic->int_records));
+	if (nic->int_bytes && c->int_paths)
+		nic->cc_paths = calloc(c->max_qps, rs_cc_paths_bytes(c->int_paths));
 	nic->events = calloc(RS_EVENTS, sizeof(*nic->events));
 	if (c->max_srqs)
 		nic->srqs = calloc(c->max_srqs, sizeof(struct rs_srq *));
@@ -50,7 +52,8 @@ static int alloc_tables(struct rs_nic *nic)
 	if (!nic->events || (c->max_srqs && !nic->srqs) || (c->qp_counters && !nic->qp_counters))
 		return -ENOMEM;
 	if (!nic->qps_memory || !nic->mrs || (c->copy_payload && !nic->bounce) ||
-	    (nic->int_bytes && !nic->int_hops))
+	    (nic->int_bytes && !nic->int_records) ||
+	    (nic->int_bytes && c->int_paths && !nic->cc_paths))
 		return -ENOMEM;
 	nic->qps = (struct rs_qp *)(((uintptr_t)nic->qps_memory + RS_QP_BYTES_MAX - 1) &
 				    ~(uintptr_t)(RS_QP_BYTES_MAX - 1));
@@ -135,7 +138,8 @@ void rs_nic_destroy(struct rs_nic *nic)
 	free(nic->qps_memory);
 	free(nic->mrs);
 	free(nic->bounce);
-	free(nic->int_hops);
+	free(nic->int_records);
+	free(nic->cc_paths);
 	free(nic->events);
 	free(nic->srqs);
 	free(nic->qp_counters);
@@ -232,8 +236,10 @@ static void receive(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
 	}
 	if (__builtin_expect(rs_packet_ecn(p) == RS_ECN_CE, 0))
 		on_marked(nic, qp, now);
-	if (__builtin_expect((p->bth_flags & RS_PACKET_INT) && nic->int_hops, 0))
-		memcpy(nic->int_hops[index], p->int_hop, sizeof(p->int_hop));
+	if (__builtin_expect((p->bth_flags & RS_PACKET_INT) && nic->int_records, 0)) {
+		memcpy(nic->int_records[index].hop, p->int_hop, sizeof(p->int_hop));
+		nic->int_records[index].path = p->int_path;
+	}
 	rs_resp_rx(nic, qp, p, f, now);
 }
 

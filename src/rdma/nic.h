@@ -62,6 +62,7 @@ struct rs_nic_config {
 	void (*grh)(void *arg, const struct rs_packet *p, uint8_t out[RS_GRH_BYTES]);
 	void *grh_arg;
 	uint32_t int_scale;	/* units of telemetry (wire/telemetry.h); needed where cc reads it */
+	uint32_t int_paths;	/* of a QP, kept apart in what cc reads of telemetry; 0: a QP has one */
 };
 
 /* -EINVAL (a limit out of range), -ENOMEM. */

@@ -387,6 +387,8 @@ static void begin(struct rs_nic *nic, struct rs_qp *qp, uint32_t mask, rs_time n
 	qp->last_cnp = RS_NEVER;
 	qp->flags |= RS_QF_ESTABLISH;
 	nic->cc->init(nic->cc_params, &qp->cc, nic->c.line_rate, now);
+	if (nic->cc_paths)
+		rs_cc_paths_of(nic, qp)->n = 0;
 	if (qp->flags & RS_QF_UD)
 		rs_cc_none.init(NULL, &qp->cc, nic->c.line_rate, now);
 }

@@ -114,6 +114,7 @@ bool rs_req_memory(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w
 RS_APART static void carry_telemetry(struct rs_packet *p)
 {
 	p->bth_flags |= RS_PACKET_INT;
+	p->int_path = 0;
 	memset(p->int_hop, 0, sizeof(p->int_hop));
 }
 

@@ -197,9 +197,10 @@ bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, 
 	p->aeth = aeth(qp, syndrome ? (uint8_t)syndrome : RS_SYN_ACK | rs_resp_credits(qp));
 	if (qp->flags & RS_QF_ECHO)
 		p->bth_flags |= RS_BTH_BECN;
-	if (__builtin_expect(nic->int_hops != NULL, 0)) {
+	if (__builtin_expect(nic->int_records != NULL, 0)) {
 		p->bth_flags |= RS_PACKET_INT;
-		memcpy(p->int_hop, nic->int_hops[qp->index], sizeof(p->int_hop));
+		p->int_path = nic->int_records[qp->index].path;
+		memcpy(p->int_hop, nic->int_records[qp->index].hop, sizeof(p->int_hop));
 	}
 	qp->flags &= ~(uint32_t)(RS_QF_ACK_OWED | RS_QF_ECHO);
 	qp->unacked = 0;

@@ -89,6 +89,30 @@ struct rs_list {
 	uint32_t head, tail;
 };
 
+/* The telemetry of the latest data packet. */
+struct rs_int_record {
+	uint64_t hop[RS_INT_HOPS];
+	uint32_t path;
+};
+
+/* What congestion control knows of a path that a QP's packets take beside others. */
+struct rs_cc_path {
+	uint32_t id;
+	rs_time seen;
+	uint64_t state[RS_CC_PATH_BYTES / 8];
+};
+
+/* Those of a QP: `now` is the one whose state is in the QP; `next` goes when another comes. */
+struct rs_cc_paths {
+	uint32_t n, now, next;
+	struct rs_cc_path path[];
+};
+
+static inline size_t rs_cc_paths_bytes(uint32_t n)
+{
+	return sizeof(struct rs_cc_paths) + n * sizeof(struct rs_cc_path);
+}
+
 struct rs_nic {
 	struct rs_nic_config c;
 	const struct rs_cc_ops *cc;
@@ -110,7 +134,8 @@ struct rs_nic {
 	struct rs_heap paced, timers;
 
 	const struct rs_framing *framing;
-	uint64_t (*int_hops)[RS_INT_HOPS]; /* [QP]: stamps to be returned; NULL: no telemetry */
+	struct rs_int_record *int_records; /* [QP]: to be returned; NULL: no telemetry */
+	uint8_t *cc_paths;                 /* [QP]: struct rs_cc_paths; NULL: one path each */
 	uint16_t int_bytes;                /* that telemetry adds to a packet; 0: none */
 	uint16_t gap;                      /* bytes that a frame takes on the link beside itself */
 	uint16_t uncounted;                /* bytes of a frame that windows do not count */
@@ -131,6 +156,11 @@ struct rs_nic {
 	struct rs_event *events;
 	uint32_t events_head, events_tail;
 };
+
+static inline struct rs_cc_paths *rs_cc_paths_of(const struct rs_nic *nic, const struct rs_qp *qp)
+{
+	return (void *)(nic->cc_paths + qp->index * rs_cc_paths_bytes(nic->c.int_paths));
+}
 
 /* Count for the NIC and for the QP. */
 #define RS_COUNT(nic, qp, field)                                     \

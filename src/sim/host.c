@@ -7,7 +7,7 @@
 #include "sim/host.h"
 #include "wire/telemetry.h"
 
-enum { LINKS_KEPT = 8 };
+enum { LINKS_KEPT = 8, PATHS_KEPT = 64 };
 /* Packets behind the head of a link that memory is asked for: an event is shorter than its latency.
  */
 enum { LOOK = 4 };
@@ -580,6 +580,7 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 		.window_payload = f->transport.window_payload,
 		.ack_unpaused = f->transport.ack_unpaused,
 		.int_scale = rs_int_scale(s->nic_rate),
+		.int_paths = s->orders ? PATHS_KEPT : 0,
 	};
 	int err;
 

@@ -213,11 +213,13 @@ int rs_switch_rx(struct rs_switch *sw, unsigned in, struct rs_packet *p, rs_time
 /* The queue is what this packet leaves behind; the bytes are those sent before it. */
 static void stamp(struct rs_switch *sw, const struct port *out, struct rs_packet *p, rs_time now)
 {
+	uint64_t link = (uint64_t)sw->cfg.id << 32 | (uint32_t)(out - sw->port);
 	uint64_t queued = 0;
 
 	for (unsigned t = 0; t < RS_CLASSES; t++)
 		queued += out->q[t].bytes;
-	rs_int_push(p, rs_int_pack(out->rate_code, now, out->c.tx_bytes, queued, sw->int_scale));
+	rs_int_push(p, rs_int_pack(out->rate_code, now, out->c.tx_bytes, queued, sw->int_scale),
+		    (uint32_t)rs_mix64(link + 1));
 }
 
 /* Of the ready classes those whose first packet is whole; else *again: when the first will be. */

@@ -50,7 +50,10 @@ struct rs_packet {
 	uint64_t va;	     /* RETH / AtomicETH virtual address */
 	uint32_t rkey;
 	uint32_t dma_bytes;  /* RETH length */
-	uint32_t qkey;	     /* DETH */
+	union {
+		uint32_t qkey;	   /* DETH */
+		uint32_t int_path; /* of in-band telemetry: which path the stamps are of */
+	};
 	uint32_t imm;	     /* ImmDt, or IETH's R_Key; host order of the big-endian field */
 	union {
 		struct {

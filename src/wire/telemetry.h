@@ -41,9 +41,14 @@ uint64_t rs_int_pack(uint8_t rate_code, rs_time now, uint64_t sent, uint64_t que
 		     uint32_t scale);
 void rs_int_unpack(uint64_t stamp, uint32_t scale, struct rs_int_stamp *out);
 
-/* Into the first free place; a sixth hop is not recorded. */
-static inline void rs_int_push(struct rs_packet *p, uint64_t stamp)
+/*
+ * Into the first free place; a sixth hop is not recorded. link: a number of the switch and its port,
+ * well mixed. The paper's pathID: what a packet passed, by exclusive or (there of 12 bits, which
+ * share the two bytes with the count of hops; here 32, so that no two paths are taken for one).
+ */
+static inline void rs_int_push(struct rs_packet *p, uint64_t stamp, uint32_t link)
 {
+	p->int_path ^= link;
 	for (unsigned i = 0; i < RS_INT_HOPS; i++)
 		if (!p->int_hop[i]) {
 			p->int_hop[i] = stamp;

@@ -21,6 +21,7 @@ struct run {
 	uint64_t acked, sent;
 	struct rs_cc_hop hop[RS_CC_HOPS];
 	unsigned n;
+	uint32_t path;
 };
 
 static void begin(struct run *r, const char *preset, unsigned n)
@@ -55,7 +56,7 @@ static void ack(struct run *r, uint32_t ns, double share, uint32_t queue, uint32
 	}
 	r->acked += bytes;
 	r->sent += bytes;
-	rs_cc_hpcc.on_telemetry(r->params, &r->cc, r->hop, r->n, r->acked, r->sent, 0);
+	rs_cc_hpcc.on_telemetry(r->params, &r->cc, r->hop, r->n, r->path, r->acked, r->sent, 0);
 }
 
 static void test_starts_at_line_rate_with_a_window_of_one_product(void **state)
@@ -125,7 +126,7 @@ static void test_the_fullest_hop_decides(void **state)
 		r.hop[i].time += 4160;
 		r.hop[i].sent += 4160 * 25 / 8 / 512 * 512; /* 25 Gb/s: fills hop 1 alone */
 	}
-	rs_cc_hpcc.on_telemetry(r.params, &r.cc, r.hop, 3, 60000, 61000, 0);
+	rs_cc_hpcc.on_telemetry(r.params, &r.cc, r.hop, 3, 0, 60000, 61000, 0);
 	assert_in_range(r.cc.rate, LINE * 0.93, LINE * 0.97);
 	end(&r);
 }
@@ -242,7 +243,7 @@ static void follows(const char *preset, int max_stage, double ai, double min)
 		r.acked += 1000;
 		r.sent = r.acked + 1000 * rs_random_below(&random, 50);
 		twin_ack(&t, time, sent, queue, 3, r.acked, r.sent);
-		rs_cc_hpcc.on_telemetry(r.params, &r.cc, r.hop, 3, r.acked, r.sent, 0);
+		rs_cc_hpcc.on_telemetry(r.params, &r.cc, r.hop, 3, 0, r.acked, r.sent, 0);
 		assert_true(fabs((double)r.cc.rate - t.rate) < 1e-6 * t.rate + 1000);
 	}
 	end(&r);
@@ -252,6 +253,29 @@ static void test_follows_the_paper_plainly_written(void **state)
 {
 	follows("ns-3", 0, 40e6, 1e9);
 	follows("paper", 5, 50e6, 100e6);
+}
+
+/* The counters of another path's links are no measure: of equal length, they used to be one. */
+static void test_another_path_is_not_compared(void **state)
+{
+	struct rs_cc_hop other[2] = {{.rate = LINE, .sent_wrap = WRAP, .sent = WRAP / 2, .time = 7},
+				     {.rate = LINE, .sent_wrap = WRAP, .sent = 9 << 20, .time = 9}};
+	struct run r;
+
+	begin(&r, "ns-3", 2);
+	ack(&r, 100, 0.5, 0, 1000);
+	for (unsigned i = 0; i < 1000; i++) {
+		rs_cc_hpcc.on_telemetry(r.params, &r.cc, i & 1 ? r.hop : other, 2, !(i & 1),
+					r.acked, r.sent, 0);
+		assert_int_equal(r.cc.rate, LINE);
+		other[0].sent = (other[0].sent + 4096) & (WRAP - 1);
+		other[0].time += 50;
+	}
+	/* two in a row of one path are: 1.2 of what the link carries, for a round trip */
+	r.path = 0;
+	ack(&r, T_NS, 1.2, 0, 50000);
+	assert_true(r.cc.rate < LINE * 85 / 100);
+	end(&r);
 }
 
 int main(void)
@@ -267,6 +291,7 @@ int main(void)
 		cmocka_unit_test(test_another_number_of_hops_primes_anew),
 		cmocka_unit_test(test_a_stamp_of_the_same_nanosecond_says_nothing),
 		cmocka_unit_test(test_follows_the_paper_plainly_written),
+		cmocka_unit_test(test_another_path_is_not_compared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 static struct {
 	int64_t raise;
 	unsigned calls, n;
+	uint32_t path;
 	struct rs_cc_hop hop[RS_CC_HOPS];
 	uint64_t acked, sent;
 } heard;
@@ -27,10 +28,11 @@ static void slow_time(const struct rs_cc_params *p, struct rs_cc *cc, rs_time no
 }
 
 static void listen(const struct rs_cc_params *p, struct rs_cc *cc, const struct rs_cc_hop *hops,
-		   unsigned n, uint64_t acked, uint64_t sent, rs_time now)
+		   unsigned n, uint32_t path, uint64_t acked, uint64_t sent, rs_time now)
 {
 	heard.calls++;
 	heard.n = n;
+	heard.path = path;
 	memcpy(heard.hop, hops, n * sizeof(*hops));
 	heard.acked = acked;
 	heard.sent = sent;
@@ -97,8 +99,10 @@ static void test_stamps_come_back_in_the_ack(void **state)
 	assert_int_equal(p->frame_bytes,
 			 rs_frame_bytes(RS_OP_WRITE_FIRST, PAIR_MTU, false) + RS_INT_BYTES);
 	assert_int_equal(p->int_hop[0], 0);
-	rs_int_push(p, rs_int_pack(rs_int_rate_code(100 * RS_GBPS), 5 * RS_US, 51200, 3200, 4));
-	rs_int_push(p, rs_int_pack(rs_int_rate_code(400 * RS_GBPS), 6 * RS_US, 1024, 0, 4));
+	rs_int_push(p, rs_int_pack(rs_int_rate_code(100 * RS_GBPS), 5 * RS_US, 51200, 3200, 4),
+		    0x50);
+	rs_int_push(p, rs_int_pack(rs_int_rate_code(400 * RS_GBPS), 6 * RS_US, 1024, 0, 4),
+		    0x14);
 	pair_rx(&t, 1, p);
 	p = pair_tx(&t, 1);
 	assert_int_equal(p->frame_bytes,
@@ -107,6 +111,7 @@ static void test_stamps_come_back_in_the_ack(void **state)
 	pair_rx(&t, 0, p);
 	assert_int_equal(heard.calls, 1);
 	assert_int_equal(heard.n, 2);
+	assert_int_equal(heard.path, 0x50 ^ 0x14);
 	assert_int_equal(heard.hop[0].time, 5000);
 	assert_int_equal(heard.hop[0].sent, 51200);
 	assert_int_equal(heard.hop[0].queue, 3200);

@@ -65,7 +65,7 @@ static void test_a_sixth_hop_is_not_recorded(void **state)
 
 	memset(&p, 0, sizeof(p));
 	for (uint64_t i = 1; i <= 6; i++)
-		rs_int_push(&p, i);
+		rs_int_push(&p, i, 0);
 	for (uint64_t i = 0; i < 5; i++)
 		assert_int_equal(p.int_hop[i], i + 1);
 }
