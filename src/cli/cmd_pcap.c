@@ -249,6 +249,12 @@ static void text(const struct rs_follow *f, const struct options *o, FILE *out)
 	fprintf(out, "%s: %llu frames, %llu RoCEv2, %llu PFC, %llu others\n", o->file,
 		(unsigned long long)t->frames, (unsigned long long)t->roce,
 		(unsigned long long)t->pfc, (unsigned long long)t->other);
+	if (t->ce_frames)
+		fprintf(out,
+			"Marked CE, at all places of capture: %llu RoCEv2 packets, %llu of them "
+			"with data; %llu frames of any kind\n",
+			(unsigned long long)t->ce, (unsigned long long)t->ce_data,
+			(unsigned long long)t->ce_frames);
 	if (rs_follow_streams(f)) {
 		fputc('\n', out);
 		streams(f, out);
@@ -360,6 +366,9 @@ static int json(const struct rs_follow *f, const struct options *o, FILE *out)
 	rs_json_uint(j, "bad_icrc", t->bad_icrc);
 	rs_json_uint(j, "not_reencoded", t->not_reencoded);
 	rs_json_uint(j, "wrong", t->wrong);
+	rs_json_uint(j, "ce_packets", t->ce);
+	rs_json_uint(j, "ce_data_packets", t->ce_data);
+	rs_json_uint(j, "ce_frames", t->ce_frames);
 	rs_json_array(j, "streams");
 	for (uint32_t i = 0; i < rs_follow_streams(f); i++)
 		json_stream(j, rs_follow_stream(f, i));

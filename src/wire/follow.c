@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/bytes.h"
 #include "wire/follow.h"
 #include "wire/segment.h"
 
@@ -13,7 +14,13 @@ enum {
 	EVENTS_MAX = 1 << 20,
 	PATHS_MAX = 1 << 16,
 	BUCKETS = 1 << 12,
-	GAPS = 64,    /* ranges of PSNs that are missing */
+	GAPS = 64,     /* ranges of PSNs that are missing */
+	PLACES = 16,   /* of capture, of which a stream's marks are counted */
+	VLAN = 0x8100, /* EtherTypes: IEEE 802.1Q, RFC 894, RFC 2464 */
+	SERVICE_VLAN = 0x88a8,
+	IPV4 = 0x0800,
+	IPV6 = 0x86dd,
+	ECN = 3,      /* RFC 3168 */
 	IDENTS = 256, /* of the latest requests: the same one twice is the same packet */
 	ANY_QP = 1 << 24,
 	SEARCHES_MAX = 256, /* in vain, for the packets that a wrong one may consist of */
@@ -52,6 +59,11 @@ struct ident {
 	uint16_t ip_id;
 };
 
+struct place {
+	uint32_t interface;
+	uint64_t ect, ce;
+};
+
 struct stream {
 	struct rs_follow_stream s;
 	uint32_t next_in_bucket;
@@ -78,6 +90,8 @@ struct stream {
 	uint32_t early[EARLY]; /* events: answers to PSNs that were not seen yet */
 	unsigned n_early;
 	uint32_t answers_at, cnps_at; /* interfaces; UINT32_MAX: none yet */
+	struct place place[PLACES];
+	unsigned n_places;
 };
 
 struct rs_follow {
@@ -721,8 +735,6 @@ static void request(struct rs_follow *f, struct stream *s, const struct rs_packe
 	s->s.packets++;
 	s->s.frame_bytes += p->frame_bytes;
 	s->s.payload_bytes += p->payload_bytes;
-	s->s.ect += rs_packet_ecn(p) != RS_ECN_NOT_ECT;
-	s->s.ce += rs_packet_ecn(p) == RS_ECN_CE;
 	s->s.last_ns = f->now_ns;
 	if (s->s.transport == RS_UD) {
 		s->s.messages++;
@@ -847,10 +859,45 @@ static bool first_place(const struct rs_follow *f, uint32_t *at)
 	return *at == f->interface;
 }
 
+/* Where it was captured; of more places than are kept the one with the fewest marks gives way. */
+static struct place *place_of(const struct rs_follow *f, struct stream *s)
+{
+	struct place *least = s->place;
+
+	for (unsigned i = 0; i < s->n_places; i++) {
+		if (s->place[i].interface == f->interface)
+			return &s->place[i];
+		if (s->place[i].ce < least->ce)
+			least = &s->place[i];
+	}
+	if (s->n_places < PLACES)
+		least = &s->place[s->n_places++];
+	*least = (struct place){.interface = f->interface};
+	return least;
+}
+
+/* At each place, as a switch marks on the way and the place after it sees the mark. */
+static void marks(const struct rs_follow *f, struct stream *s, const struct rs_packet *p)
+{
+	struct place *at;
+
+	if (rs_packet_ecn(p) == RS_ECN_NOT_ECT)
+		return;
+	at = place_of(f, s);
+	at->ect++;
+	at->ce += rs_packet_ecn(p) == RS_ECN_CE;
+	if (at->ect > s->s.ect)
+		s->s.ect = at->ect;
+	if (at->ce > s->s.ce)
+		s->s.ce = at->ce;
+}
+
 static void answer(struct rs_follow *f, struct stream *s, const struct rs_packet *p)
 {
 	uint32_t flags = rs_opcodes[p->opcode].flags;
 
+	if (flags & RS_F_READ)
+		marks(f, s, p);
 	if (!first_place(f, &s->answers_at))
 		return;
 	s->s.becn += (p->bth_flags & RS_BTH_BECN) != 0;
@@ -998,6 +1045,8 @@ static int one(struct rs_follow *f, const uint8_t *frame, size_t n, size_t on_wi
 		return 0;
 	}
 	f->t.roce++;
+	f->t.ce += rs_packet_ecn(&p) == RS_ECN_CE;
+	f->t.ce_data += rs_packet_ecn(&p) == RS_ECN_CE && p.payload_bytes;
 	flags = rs_opcodes[p.opcode].flags;
 	if (flags & RS_F_CNP) {
 		cnp(f, &fr, &p);
@@ -1012,6 +1061,7 @@ static int one(struct rs_follow *f, const uint8_t *frame, size_t n, size_t on_wi
 	s = stream_of(f, fr.sip, fr.dip, p.dest_qp, p.opcode & 0xe0);
 	if (!s)
 		return f->n_streams == STREAMS_MAX ? 0 : -ENOMEM;
+	marks(f, s, &p);
 	if (s->s.interface != f->interface)
 		return 0;
 	request(f, s, &p, fr.ipv6 ? 0 : fr.ip_id);
@@ -1032,6 +1082,25 @@ void rs_follow_foreign(struct rs_follow *f)
 	f->t.other++;
 }
 
+/* Of a frame of any kind: the ECN field of its IP header, behind any tags. */
+static unsigned ip_ecn(const uint8_t *frame, size_t n)
+{
+	size_t at = RS_ETH_BYTES;
+	unsigned type = n < at ? 0 : rs_get16(frame + at - 2);
+
+	while ((type == VLAN || type == SERVICE_VLAN) && n >= at + RS_VLAN_BYTES) {
+		type = rs_get16(frame + at + 2);
+		at += RS_VLAN_BYTES;
+	}
+	if (n < at + 2)
+		return 0;
+	if (type == IPV4 && frame[at] >> 4 == 4)
+		return frame[at + 1] & ECN;
+	if (type == IPV6 && frame[at] >> 4 == 6)
+		return frame[at + 1] >> 4 & ECN;
+	return 0;
+}
+
 int rs_follow_part(struct rs_follow *f, uint32_t interface, int64_t when_ns, const uint8_t *frame,
 		   size_t n, size_t on_wire)
 {
@@ -1044,6 +1113,7 @@ int rs_follow_part(struct rs_follow *f, uint32_t interface, int64_t when_ns, con
 	f->t.frames++;
 	f->interface = interface;
 	f->now_ns = when_ns - f->first_ns;
+	f->t.ce_frames += ip_ecn(frame, n) == RS_ECN_CE;
 	if (!merged(f, frame, n, on_wire, &s))
 		return one(f, frame, n, on_wire);
 	f->t.merged++;

@@ -59,18 +59,24 @@ struct rs_follow_stream {
 	uint64_t messages, message_bytes;             /* whole ones, counted once, with READ data */
 	uint64_t acks, naks, rnr_naks, duplicates, resent, gaps, gap_psns;
 	uint64_t resent_by[RS_CAUSES];
-	uint64_t late;                /* packets that came after later ones */
-	uint64_t ect, ce, becn, cnps; /* marks on requests; CNPs that came back */
-	int64_t cnp_least_ns;         /* between two CNPs; INT64_MAX: fewer than two */
-	int64_t cnp_span_ns;          /* from the first CNP to the last */
-	int64_t longest_wait_ns;      /* RNR and timeouts */
-	bool failed;                  /* a NAK that ends the connection */
+	uint64_t late; /* packets that came after later ones */
+	/* Requests and READ responses whose IP header says so, at the place of capture where it
+	 * says so of most: a switch marks behind the first. */
+	uint64_t ect, ce;
+	uint64_t becn, cnps;     /* answers that echo a mark; CNPs that came back */
+	int64_t cnp_least_ns;    /* between two CNPs; INT64_MAX: fewer than two */
+	int64_t cnp_span_ns;     /* from the first CNP to the last */
+	int64_t longest_wait_ns; /* RNR and timeouts */
+	bool failed;             /* a NAK that ends the connection */
 };
 
 struct rs_follow_totals {
 	uint64_t frames, roce, other, truncated, malformed, bad_icrc, not_reencoded, pfc, wrong;
 	uint64_t merged; /* frames of several packets (wire/segment.h); roce counts these */
 	uint64_t cut; /* the capture kept their first bytes only: ICRC and payload are not known */
+	/* The IP header says CE, at each place of capture: RoCEv2 packets, those of them with data;
+	 * frames of any kind, one that a host has merged being one. */
+	uint64_t ce, ce_data, ce_frames;
 };
 
 int rs_follow_create(struct rs_follow **f);

@@ -26,6 +26,11 @@ status=0
 head -c 30 tests/golden/wire/rc-read.pcap >"$tmp/cut"
 "$ripstop" pcap "$tmp/cut" 2>"$tmp/err" || status=$?
 [ "$status" = 2 ]
+# marks: what a reader of IP headers counts, at every link and at one
+python3 tests/cli/pcap_marks.py "$ripstop" "$tmp/p.pcapng"
+"$ripstop" sim --quiet --no-diagnosis --pcap "$tmp/v6.pcapng" --pcap-links all \
+	--set fabric.transport.ipv6=true --set 'workload[0].flows[0].bytes=200kB' scenarios/incast.yaml
+python3 tests/cli/pcap_marks.py "$ripstop" "$tmp/v6.pcapng"
 python3 tests/cli/pcap_forms.py "$ripstop" tests/golden/wire
 # a second capture is not written over
 cp tests/golden/wire/rc-read.pcap "$tmp/a.pcap"

@@ -405,6 +405,93 @@ static void test_path_mtu_is_a_connections_own(void **state)
 	rs_follow_destroy(f);
 }
 
+/* A frame seen at a place of capture, its IP header marked or not. */
+static void seen(struct rs_follow *f, uint32_t interface, uint8_t opcode, uint32_t psn,
+		 uint16_t payload, uint8_t tos, bool back, bool ipv6, bool tag)
+{
+	uint8_t bytes[6000];
+	struct rs_packet p = {.opcode = opcode,
+			      .psn = psn,
+			      .pkey = 0xffff,
+			      .dest_qp = back ? 0x21 : 0x12,
+			      .payload_bytes = payload,
+			      .dma_bytes = payload,
+			      .aeth = 0x1f000001,
+			      .tos = tos,
+			      .sport = 0xc000};
+	struct rs_frame fr;
+	long n;
+
+	rs_frame_of_endpoints(&fr, back, !back, ipv6);
+	fr.vlan = tag;
+	n = rs_frame_encode(&fr, &p, bytes, sizeof(bytes));
+	assert_true(n > 0);
+	assert_int_equal(rs_follow_packet(f, interface, 1000, bytes, (size_t)n), 0);
+}
+
+enum { ECT = 0x68 | RS_ECN_ECT0, CE = 0x68 | RS_ECN_CE };
+
+/* A switch marks behind the first place of capture: the place behind it sees the mark. */
+static void marked_on_its_way(bool ipv6, bool tag)
+{
+	const struct rs_follow_totals *t;
+	struct rs_follow *f;
+
+	assert_int_equal(rs_follow_create(&f), 0);
+	for (uint32_t k = 0; k < 6; k++) {
+		seen(f, 0, RS_OP_WRITE_ONLY, k, 64, ECT, false, ipv6, tag);
+		seen(f, 1, RS_OP_WRITE_ONLY, k, 64, k % 2 ? CE : ECT, false, ipv6, tag);
+		seen(f, 2, RS_OP_WRITE_ONLY, k, 64, k % 2 ? CE : ECT, false, ipv6, tag);
+		seen(f, 2, RS_OP_ACKNOWLEDGE, k, 0, ECT, true, ipv6, tag);
+		seen(f, 1, RS_OP_ACKNOWLEDGE, k, 0, k ? ECT : CE, true, ipv6, tag);
+	}
+	assert_int_equal(rs_follow_streams(f), 1);
+	assert_int_equal(rs_follow_stream(f, 0)->packets, 6);
+	assert_int_equal(rs_follow_stream(f, 0)->ect, 6);
+	assert_int_equal(rs_follow_stream(f, 0)->ce, 3);
+	t = rs_follow_totals(f);
+	assert_int_equal(t->ce_data, 6); /* at each place */
+	assert_int_equal(t->ce, 7);
+	assert_int_equal(t->ce_frames, 7);
+	rs_follow_destroy(f);
+}
+
+static void test_marks_are_counted_wherever_they_are_seen(void **state)
+{
+	static const uint8_t tcp[] = {
+		[12] = 0x08, [14] = 0x45, 3, [17] = 40, [22] = 64, 6, [53] = 0};
+	struct rs_follow *f;
+
+	for (unsigned i = 0; i < 4; i++)
+		marked_on_its_way(i & 1, i & 2);
+	/* a READ's data come back: their marks are the stream's, too */
+	assert_int_equal(rs_follow_create(&f), 0);
+	seen(f, 0, RS_OP_READ_REQUEST, 0, 0, ECT, false, false, false);
+	seen(f, 3, RS_OP_READ_RESPONSE_ONLY, 0, 64, ECT, true, false, false);
+	seen(f, 0, RS_OP_READ_RESPONSE_ONLY, 0, 64, CE, true, false, false);
+	assert_int_equal(rs_follow_stream(f, 0)->ce, 1);
+	/* and of other traffic the frames are counted */
+	assert_int_equal(rs_follow_packet(f, 0, 2000, tcp, sizeof(tcp)), 0);
+	assert_int_equal(rs_follow_totals(f)->ce, 1);
+	assert_int_equal(rs_follow_totals(f)->ce_frames, 2);
+	rs_follow_destroy(f);
+}
+
+/* More places than are kept: the one where most were marked stays. */
+static void test_marks_at_many_places(void **state)
+{
+	struct rs_follow *f;
+
+	assert_int_equal(rs_follow_create(&f), 0);
+	for (uint32_t k = 0; k < 200; k++) {
+		seen(f, 0, RS_OP_WRITE_ONLY, k, 64, ECT, false, false, false);
+		seen(f, 2 + k % 60, RS_OP_WRITE_ONLY, k, 64, CE, false, false, false); /* spines */
+		seen(f, 1, RS_OP_WRITE_ONLY, k, 64, CE, false, false, false);
+	}
+	assert_int_equal(rs_follow_stream(f, 0)->ce, 200);
+	rs_follow_destroy(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -425,6 +512,8 @@ int main(void)
 		cmocka_unit_test(test_xrc_is_followed_as_rc_is),
 		cmocka_unit_test(test_queue_pairs_with_the_same_psns_find_their_answers),
 		cmocka_unit_test(test_path_mtu_is_a_connections_own),
+		cmocka_unit_test(test_marks_are_counted_wherever_they_are_seen),
+		cmocka_unit_test(test_marks_at_many_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
