@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include "live/grant.h"
+#include "live/ports.h"
 #include "live/state.h"
 #include "base/bytes.h"
 
@@ -27,7 +28,6 @@ enum {
 	ID_BYTES = 4,
 	NO_SUCH_SERVICE = 8,
 	SIDR_UNSUPPORTED = 1,
-	FIRST_EPHEMERAL = 32768,
 	LOCKABLE_NS = 50 * 1000 * 1000, /* another thread has it for less than that */
 	LOCKABLE_STEP_NS = 1000 * 1000,
 };
@@ -44,13 +44,6 @@ unsigned rs_live_slot(const struct rs_live *l)
 	return l->slot;
 }
 
-static bool same_place(const uint8_t a[16], const uint8_t b[16])
-{
-	static const uint8_t any[16];
-
-	return !memcmp(a, b, 16) || !memcmp(a, any, 16) || !memcmp(b, any, 16);
-}
-
 /* The slot that listens on a service ID at an address; 0: none does. */
 static unsigned listener(const struct rs_live *l, const uint8_t *service, const uint8_t gid[16])
 {
@@ -61,7 +54,7 @@ static unsigned listener(const struct rs_live *l, const uint8_t *service, const 
 	rs_registry_lock(l->registry);
 	for (unsigned i = 0; i < RS_CM_PORTS && !slot; i++)
 		if (p[i].space == space && p[i].port == port && p[i].listening &&
-		    same_place(p[i].gid, gid) && rs_registry_leased(l->registry, p[i].slot))
+		    rs_cm_hears(p[i].how, p[i].gid, gid) && rs_registry_leased(l->registry, p[i].slot))
 			slot = p[i].slot;
 	rs_registry_unlock(l->registry);
 	return slot;
@@ -239,100 +232,4 @@ bool rs_live_gsi_lockable(struct rs_live *l)
 	}
 	pthread_mutex_unlock(&l->lock);
 	return true;
-}
-
-/* ---- Ports ---- */
-
-static bool taken(const struct rs_cm_port *p, uint16_t space, uint16_t port, const uint8_t gid[16],
-		  bool shared)
-{
-	for (unsigned i = 0; i < RS_CM_PORTS; i++)
-		if (p[i].space == space && p[i].port == port && same_place(p[i].gid, gid) &&
-		    !(shared && p[i].shared))
-			return true;
-	return false;
-}
-
-static uint16_t pick(const struct rs_live *l, const struct rs_cm_port *p, uint16_t space,
-		     const uint8_t gid[16])
-{
-	unsigned n = UINT16_MAX + 1 - FIRST_EPHEMERAL;
-	unsigned start = (unsigned)(rs_live_now((struct rs_live *)l) / RS_US) + l->slot * 97;
-
-	for (unsigned i = 0; i < n; i++) {
-		uint16_t port = (uint16_t)(FIRST_EPHEMERAL + (start + i) % n);
-
-		if (!taken(p, space, port, gid, false))
-			return port;
-	}
-	return 0;
-}
-
-int rs_live_cm_bind(struct rs_live *l, uint16_t space, uint16_t *port, const uint8_t gid[16],
-		    bool shared)
-{
-	struct rs_cm_port *p = rs_registry_ports(l->registry);
-	unsigned i = 0;
-	int err = 0;
-
-	rs_registry_lock(l->registry);
-	if (!*port)
-		*port = pick(l, p, space, gid);
-	else if (taken(p, space, *port, gid, shared))
-		err = -EADDRINUSE;
-	while (i < RS_CM_PORTS && p[i].space)
-		i++;
-	if (!err && (i == RS_CM_PORTS || !*port))
-		err = -ENOSPC;
-	if (!err) {
-		p[i] = (struct rs_cm_port){
-			.space = space, .port = *port, .slot = (uint8_t)l->slot, .shared = shared};
-		memcpy(p[i].gid, gid, 16);
-	}
-	rs_registry_unlock(l->registry);
-	return err;
-}
-
-static struct rs_cm_port *find(struct rs_live *l, uint16_t space, uint16_t port,
-			       const uint8_t gid[16])
-{
-	struct rs_cm_port *p = rs_registry_ports(l->registry);
-
-	for (unsigned i = 0; i < RS_CM_PORTS; i++)
-		if (p[i].space == space && p[i].port == port && p[i].slot == l->slot &&
-		    !memcmp(p[i].gid, gid, 16))
-			return &p[i];
-	return NULL;
-}
-
-int rs_live_cm_listen(struct rs_live *l, uint16_t space, uint16_t port, const uint8_t gid[16])
-{
-	struct rs_cm_port *p = rs_registry_ports(l->registry), *mine;
-	int err = 0;
-
-	rs_registry_lock(l->registry);
-	mine = find(l, space, port, gid);
-	for (unsigned i = 0; mine && i < RS_CM_PORTS; i++)
-		if (p[i].space == space && p[i].port == port && p[i].listening &&
-		    same_place(p[i].gid, gid))
-			err = -EADDRINUSE;
-	if (!mine)
-		err = -EINVAL;
-	if (!err)
-		mine->listening = 1;
-	rs_registry_unlock(l->registry);
-	return err;
-}
-
-void rs_live_cm_unbind(struct rs_live *l, uint16_t space, uint16_t port, const uint8_t gid[16])
-{
-	struct rs_cm_port *mine;
-
-	if (l->forked)
-		return;
-	rs_registry_lock(l->registry);
-	mine = find(l, space, port, gid);
-	if (mine)
-		memset(mine, 0, sizeof(*mine));
-	rs_registry_unlock(l->registry);
 }

@@ -1,6 +1,6 @@
 /*
- * QP1 of a live device: management datagrams (IBTA §13.3, §13.5) in and out, and the ports of
- * rdma_cm (annex A11) that the processes of a host share. Of all processes' sockets one hears QP1;
+ * QP1 of a live device: management datagrams (IBTA §13.3, §13.5) in and out, for those who have
+ * rdma_cm's ports (ports.h). Of all processes' sockets one hears QP1;
  * it hands each datagram to the process that it is for: a request by its service ID, any other by
  * the top byte of the communication ID that it answers, which is its maker's slot.
  */
@@ -35,15 +35,5 @@ void rs_live_gsi_drain(struct rs_live *l);
 bool rs_live_gsi_lockable(struct rs_live *l);
 /* The top byte of communication IDs that find their way back to this device. */
 unsigned rs_live_slot(const struct rs_live *l);
-
-/*
- * Take a port of a port space (RDMA_PS_*) at a GID, all zero: at any; *port 0 picks a free one.
- * shared: others that share may have it too, as with SO_REUSEADDR. -EADDRINUSE, -ENOSPC.
- */
-int rs_live_cm_bind(struct rs_live *l, uint16_t space, uint16_t *port, const uint8_t gid[16],
-		    bool shared);
-/* Requests for a port that was taken come here. -EADDRINUSE: another listens. */
-int rs_live_cm_listen(struct rs_live *l, uint16_t space, uint16_t port, const uint8_t gid[16]);
-void rs_live_cm_unbind(struct rs_live *l, uint16_t space, uint16_t port, const uint8_t gid[16]);
 
 #endif

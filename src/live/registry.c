@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MAGIC = 0x52697073, LAYOUT = 4, OPEN_TRIES = 64, NAME_TRIES = 4, SWEEP_MAX = 4096 };
+enum { MAGIC = 0x52697073, LAYOUT = 5, OPEN_TRIES = 64, NAME_TRIES = 4, SWEEP_MAX = 4096 };
 
 struct slot {
 	int32_t pid;    /* 0: free */

@@ -40,21 +40,24 @@ RS_EXPORT bool rs_verbs_gsi_lockable(struct ibv_context *c)
 }
 
 RS_EXPORT int rs_verbs_cm_bind(struct ibv_context *c, uint16_t space, uint16_t *port,
-			       const uint8_t gid[16], bool shared)
+			       const uint8_t gid[16], unsigned how)
 {
-	return rs_live_cm_bind(rs_verbs_live(c), space, port, gid, shared);
+	return rs_live_cm_bind(rs_verbs_live(c), space, port, gid, how);
 }
 
-RS_EXPORT int rs_verbs_cm_listen(struct ibv_context *c, uint16_t space, uint16_t port,
-				 const uint8_t gid[16])
+RS_EXPORT void rs_verbs_cm_change(struct ibv_context *c, int place, unsigned how)
 {
-	return rs_live_cm_listen(rs_verbs_live(c), space, port, gid);
+	rs_live_cm_change(rs_verbs_live(c), place, how);
 }
 
-RS_EXPORT void rs_verbs_cm_unbind(struct ibv_context *c, uint16_t space, uint16_t port,
-				  const uint8_t gid[16])
+RS_EXPORT int rs_verbs_cm_listen(struct ibv_context *c, int place)
 {
-	rs_live_cm_unbind(rs_verbs_live(c), space, port, gid);
+	return rs_live_cm_listen(rs_verbs_live(c), place);
+}
+
+RS_EXPORT void rs_verbs_cm_unbind(struct ibv_context *c, int place)
+{
+	rs_live_cm_unbind(rs_verbs_live(c), place);
 }
 
 RS_EXPORT bool rs_verbs_has_gid(const struct ibv_device *d, const uint8_t gid[16])

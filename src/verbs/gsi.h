@@ -1,9 +1,10 @@
 /* The door between our two libraries, exported under a version of our own (RIPSTOP_1): see
- * live/gsi.h for what each does. */
+ * live/gsi.h and live/ports.h for what each does. */
 #ifndef RS_VERBS_GSI_H
 #define RS_VERBS_GSI_H
 
 #include "live/gsi.h"
+#include "live/ports.h"
 #include "verbs/verbs.h"
 
 /* Returns the slot, live/gsi.h's. fn is called on any thread, with the device locked. */
@@ -14,10 +15,10 @@ void rs_verbs_gsi_drain(struct ibv_context *c);
 /* As the process exits, perhaps by a signal: can the device still be used? */
 bool rs_verbs_gsi_lockable(struct ibv_context *c);
 int rs_verbs_cm_bind(struct ibv_context *c, uint16_t space, uint16_t *port, const uint8_t gid[16],
-		     bool shared);
-int rs_verbs_cm_listen(struct ibv_context *c, uint16_t space, uint16_t port, const uint8_t gid[16]);
-void rs_verbs_cm_unbind(struct ibv_context *c, uint16_t space, uint16_t port,
-			const uint8_t gid[16]);
+		     unsigned how);
+void rs_verbs_cm_change(struct ibv_context *c, int place, unsigned how);
+int rs_verbs_cm_listen(struct ibv_context *c, int place);
+void rs_verbs_cm_unbind(struct ibv_context *c, int place);
 /* Is the address one of the device's interface, opened or not? */
 bool rs_verbs_has_gid(const struct ibv_device *d, const uint8_t gid[16]);
 

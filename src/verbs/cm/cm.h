@@ -74,8 +74,13 @@ struct rs_cm_id {
 	struct rs_cm_id *next;
 	struct rs_cm_dev *dev, *port_dev; /* port_dev: whose slot holds the port */
 	enum rs_cm_state state;
-	bool sync, own_channel, shared, bound, passive, ghost, family_only;
+	bool sync, own_channel, bound, passive, ghost;
+	unsigned how;        /* enum rs_cm_how, as it was bound */
+	bool shared;         /* options: RDMA_OPTION_ID_REUSEADDR */
+	signed char af_only; /* RDMA_OPTION_ID_AFONLY; -1: not set */
+	int place;           /* of its port, as rs_verbs_cm_bind() gave it */
 	uint16_t port; /* host order */
+	bool ipv6;     /* the family of bound_gid */
 	uint8_t bound_gid[16];
 	uint8_t own[16], peer[16];
 	uint32_t local_id, remote_id, qpn, psn, remote_qpn, remote_psn, qkey;
@@ -119,6 +124,8 @@ void rs_cm_wake(void);
 uint32_t rs_cm_random(void);
 /* -EADDRINUSE, -ENODEV... Locked: take the identifier's port. */
 int rs_cm_take_port(struct rs_cm_id *id);
+/* Locked: its options changed. */
+void rs_cm_change_port(struct rs_cm_id *id);
 void rs_cm_give_port(struct rs_cm_id *id);
 
 /* Locked: an identifier is destroyed, but its disconnect request goes on until it is answered. */

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
+#include "base/socket.h"
 #include "verbs/cm/cm.h"
 
 pthread_mutex_t rs_cm_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -323,24 +325,53 @@ struct rs_cm_id *rs_cm_all(void)
 	return ids;
 }
 
+/* IPv6 hears IPv4 too, unless net.ipv6.bindv6only says no: as any socket of this namespace. */
+static bool v6_only(void)
+{
+	int fd = rs_socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0), on = 0;
+	socklen_t n = sizeof(on);
+
+	if (fd < 0)
+		return false;
+	if (getsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, &n))
+		on = 0;
+	close(fd);
+	return on;
+}
+
+static unsigned how_of(const struct rs_cm_id *id)
+{
+	bool only = id->af_only >= 0 ? id->af_only : !id->ipv6 || v6_only();
+
+	return (id->shared ? RS_CM_REUSE : 0) | (only ? RS_CM_AFONLY : 0) |
+	       (id->ipv6 ? RS_CM_IPV6 : 0);
+}
+
 int rs_cm_take_port(struct rs_cm_id *id)
 {
 	struct rs_cm_dev *d = id->dev ? id->dev : rs_cm_any_device();
-	int err;
 
 	if (!d)
 		return -ENODEV;
-	err = rs_verbs_cm_bind(d->verbs, (uint16_t)id->base.ps, &id->port, id->bound_gid,
-			       id->shared);
-	id->bound = !err;
+	id->how = how_of(id);
+	id->place = rs_verbs_cm_bind(d->verbs, (uint16_t)id->base.ps, &id->port, id->bound_gid,
+				     id->how);
+	id->bound = id->place >= 0;
 	id->port_dev = d;
-	return err;
+	return id->bound ? 0 : id->place;
+}
+
+void rs_cm_change_port(struct rs_cm_id *id)
+{
+	if (!id->bound)
+		return;
+	id->how = how_of(id);
+	rs_verbs_cm_change(id->port_dev->verbs, id->place, id->how);
 }
 
 void rs_cm_give_port(struct rs_cm_id *id)
 {
 	if (id->bound)
-		rs_verbs_cm_unbind(id->port_dev->verbs, (uint16_t)id->base.ps, id->port,
-				   id->bound_gid);
+		rs_verbs_cm_unbind(id->port_dev->verbs, id->place);
 	id->bound = false;
 }

@@ -265,13 +265,6 @@ static int port_of(struct rs_sock *s, const uint8_t gid[16], struct port **out)
 
 /* ---- Destinations ---- */
 
-static bool is_any(const uint8_t gid[16])
-{
-	static const uint8_t any[16];
-
-	return !memcmp(gid, any, 16);
-}
-
 /* Our address towards another: the one that we are bound to, or the one that the routes give. */
 static int local_of(const struct rs_sock *s, const struct sockaddr_storage *a, uint8_t gid[16])
 {
@@ -283,7 +276,7 @@ static int local_of(const struct rs_sock *s, const struct sockaddr_storage *a, u
 	if (getsockname(s->dgram->udp, (struct sockaddr *)&own, &n) ||
 	    !rs_cm_gid_of((struct sockaddr *)&own, gid, &number))
 		return EINVAL;
-	if (!is_any(gid))
+	if (!rs_cm_any(gid))
 		return 0;
 	fd = rs_socket(a->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	n = sizeof(own);
@@ -352,7 +345,7 @@ static int dest_of(struct rs_sock *s, const struct sockaddr *a, struct dest **ou
 	uint16_t number;
 	int err;
 
-	if (!rs_cm_gid_of(a, gid, &number) || !number || is_any(gid) ||
+	if (!rs_cm_gid_of(a, gid, &number) || !number || rs_cm_any(gid) ||
 	    (s->domain == AF_INET && a->sa_family != AF_INET))
 		return EINVAL;
 	*out = find_dest(d, gid, number);
@@ -799,7 +792,7 @@ int rs_dgram_own(struct rs_sock *s, struct sockaddr_storage *a)
 
 	if (getsockname(s->dgram->udp, (struct sockaddr *)a, &n))
 		return errno;
-	if (s->dgram->peer && rs_cm_gid_of((struct sockaddr *)a, gid, &number) && is_any(gid))
+	if (s->dgram->peer && rs_cm_gid_of((struct sockaddr *)a, gid, &number) && rs_cm_any(gid))
 		address(s, s->dgram->peer->port->gid, number, a);
 	return 0;
 }

@@ -22,6 +22,7 @@ struct rs_cm_id *rs_cm_new(struct rdma_event_channel *channel, void *context,
 	id->psn = rs_cm_random() & RS_PSN_MASK;
 	id->qkey = RDMA_UDP_QKEY;
 	id->ack_timeout = RS_CM_ACK_TIMEOUT;
+	id->af_only = -1;
 	return id;
 }
 
@@ -124,13 +125,6 @@ RS_EXPORT int rdma_destroy_id(struct rdma_cm_id *base)
 
 /* ---- Addresses ---- */
 
-static bool is_any(const uint8_t gid[16])
-{
-	static const uint8_t any[16];
-
-	return !memcmp(gid, any, 16);
-}
-
 static void use_device(struct rs_cm_id *id, struct rs_cm_dev *d)
 {
 	id->dev = d;
@@ -183,19 +177,20 @@ static int bind_locked(struct rs_cm_id *id, const struct sockaddr *a)
 		return EINVAL;
 	if (!rs_cm_gid_of(a, gid, &id->port))
 		return EAFNOSUPPORT;
-	if (!is_any(gid))
+	if (!rs_cm_any(gid))
 		d = rs_cm_device(gid);
 	/* Where no device is the loopback's, its address is any, as the kernel has it: so libfabric
 	 * asks what there is. */
 	if (!d && is_loopback(gid))
 		memset(gid, 0, sizeof(gid));
-	if (!d && !is_any(gid))
+	if (!d && !rs_cm_any(gid))
 		return ENODEV;
 	if (d) {
 		use_device(id, d);
 		memcpy(id->own, gid, 16);
 	}
 	memcpy(id->bound_gid, gid, 16);
+	id->ipv6 = a->sa_family == AF_INET6;
 	err = -rs_cm_take_port(id);
 	if (err)
 		return err;
@@ -257,7 +252,7 @@ static int resolve_locked(struct rs_cm_id *id, const struct sockaddr *src,
 	if (err)
 		return err;
 	memcpy(own, id->bound_gid, 16);
-	if (is_any(own) && !route(peer, dst->sa_family == AF_INET6 ? v6->sin6_scope_id : 0, own))
+	if (rs_cm_any(own) && !route(peer, dst->sa_family == AF_INET6 ? v6->sin6_scope_id : 0, own))
 		return ENETUNREACH;
 	d = rs_cm_device(own);
 	if (!d)
@@ -267,6 +262,7 @@ static int resolve_locked(struct rs_cm_id *id, const struct sockaddr *src,
 	memcpy(id->peer, peer, 16);
 	if (!id->bound) {
 		memcpy(id->bound_gid, own, 16);
+		id->ipv6 = dst->sa_family == AF_INET6;
 		err = -rs_cm_take_port(id);
 		if (err)
 			return err;
@@ -299,7 +295,7 @@ RS_EXPORT int rdma_resolve_route(struct rdma_cm_id *base, int timeout_ms)
 {
 	struct rs_cm_id *id = rs_cm_id(base);
 
-	if (!id->dev || is_any(id->peer))
+	if (!id->dev || rs_cm_any(id->peer))
 		return rs_cm_fail(EINVAL);
 	pthread_mutex_lock(&rs_cm_lock);
 	rs_cm_set_path(id);
@@ -341,7 +337,7 @@ RS_EXPORT int rdma_connect(struct rdma_cm_id *base, struct rdma_conn_param *p)
 
 	p = p ? p : (struct rdma_conn_param *)(uintptr_t)&defaults;
 	pthread_mutex_lock(&rs_cm_lock);
-	if (id->dev && id->state == RS_CM_IDLE && !is_any(id->peer)) {
+	if (id->dev && id->state == RS_CM_IDLE && !rs_cm_any(id->peer)) {
 		if (!id->mtu)
 			rs_cm_set_path(id);
 		take_param(id, p);
@@ -365,8 +361,7 @@ RS_EXPORT int rdma_listen(struct rdma_cm_id *base, int backlog)
 	if (!id->bound)
 		err = bind_locked(id, (const struct sockaddr *)(const void *)&any);
 	if (!err)
-		err = -rs_verbs_cm_listen(id->port_dev->verbs, (uint16_t)base->ps, id->port,
-					  id->bound_gid);
+		err = -rs_verbs_cm_listen(id->port_dev->verbs, id->place);
 	if (!err)
 		id->state = RS_CM_LISTEN;
 	/* 0: as many as there may be, as Linux */
@@ -596,6 +591,26 @@ RS_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 
 /* ---- Options ---- */
 
+/* As Linux: until it listens, or has begun, the identifier may still share its port. */
+static int set_sharing(struct rs_cm_id *id, int name, bool on)
+{
+	bool ok;
+
+	pthread_mutex_lock(&rs_cm_lock);
+	if (name == RDMA_OPTION_ID_AFONLY)
+		ok = id->state == RS_CM_IDLE && rs_cm_any(id->peer);
+	else
+		ok = on ? id->state != RS_CM_LISTEN : id->state == RS_CM_IDLE && !id->bound;
+	if (ok && name == RDMA_OPTION_ID_AFONLY)
+		id->af_only = on;
+	else if (ok)
+		id->shared = on;
+	if (ok)
+		rs_cm_change_port(id);
+	pthread_mutex_unlock(&rs_cm_lock);
+	return ok ? 0 : rs_cm_fail(EINVAL);
+}
+
 RS_EXPORT int rdma_set_option(struct rdma_cm_id *base, int level, int name, void *value, size_t n)
 {
 	struct rs_cm_id *id = rs_cm_id(base);
@@ -614,10 +629,8 @@ RS_EXPORT int rdma_set_option(struct rdma_cm_id *base, int level, int name, void
 		if (*(uint8_t *)value > 31)
 			return rs_cm_fail(EINVAL);
 		id->ack_timeout = *(uint8_t *)value;
-	} else if (name == RDMA_OPTION_ID_REUSEADDR) {
-		id->shared = flag != 0;
-	} else if (name == RDMA_OPTION_ID_AFONLY) {
-		id->family_only = flag != 0;
+	} else if (name == RDMA_OPTION_ID_REUSEADDR || name == RDMA_OPTION_ID_AFONLY) {
+		return set_sharing(id, name, flag != 0);
 	} else {
 		return rs_cm_fail(ENOSYS);
 	}

@@ -234,24 +234,11 @@ static struct rs_cm_id *find_passive(uint32_t remote, const struct rs_gsi_datagr
 	return NULL;
 }
 
-/* Does a listener hear an address: its own, or any of its family? :: hears IPv4 too. */
-static bool hears(const struct rs_cm_id *id, const uint8_t own[16])
-{
-	static const uint8_t any[16];
-	bool ipv4 = rs_cm_is_ipv4(own);
-
-	if (memcmp(id->bound_gid, any, 16) != 0)
-		return !memcmp(id->bound_gid, own, 16);
-	if (id->base.route.addr.src_addr.sa_family == AF_INET)
-		return ipv4;
-	return !ipv4 || !id->family_only;
-}
-
 static struct rs_cm_id *find_listener(const struct rs_cm_msg *m, const uint8_t own[16])
 {
 	for (struct rs_cm_id *id = rs_cm_all(); id; id = id->next)
 		if (id->state == RS_CM_LISTEN && service_of(id, id->port) == m->service_id &&
-		    hears(id, own))
+		    rs_cm_hears(id->how, id->bound_gid, own))
 			return id;
 	return NULL;
 }
