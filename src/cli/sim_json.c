@@ -200,7 +200,7 @@ static const char *const drop_why[RS_DROPS_WHY] = {
 	[RS_DROP_LOSSY] = "lossy-class",  [RS_DROP_HEADROOM] = "headroom",
 	[RS_DROP_LIMIT] = "egress-limit", [RS_DROP_WATCHDOG] = "watchdog",
 	[RS_DROP_NO_ROUTE] = "no-route",  [RS_DROP_NIC] = "nic-buffer",
-	[RS_DROP_LINK] = "link",
+	[RS_DROP_LINK] = "link",          [RS_DROP_QP] = "queue-pair",
 };
 
 static void places(struct rs_json *j, const struct rs_sim_result *s)

@@ -591,6 +591,7 @@ static int collect(struct rs_sim *s, struct rs_error *e)
 		return rs_error_set(e, err, "the other processes' results cannot be had: %s",
 				    strerror(-err));
 	sim_workload_collect(s);
+	sim_workload_explain(s);
 	if (!s->o->ranks)
 		sim_places_collect(s);
 	return 0;
@@ -634,9 +635,6 @@ int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o,
 			err = s.o->ranks ? sim_ranks_run(&s, e) : sim_parts_run(&s, e);
 		if (!err)
 			err = collect(&s, e);
-		if (!err) {
-			s.r->complete = s.unfinished == 0;
-		}
 		if (s.capture) {
 			int closed = rs_capture_close(s.capture, e);
 

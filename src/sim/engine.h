@@ -224,6 +224,8 @@ int sim_workload_create(struct rs_sim *s, struct rs_error *e);
 /* Before sim_workload_collect(): what other processes know of flows and collectives. */
 int sim_workload_combine(struct rs_sim *s);
 void sim_workload_collect(struct rs_sim *s);
+/* After sim_workload_collect(): what failed, and why jobs did not end. */
+void sim_workload_explain(struct rs_sim *s);
 double sim_workload_share(const struct rs_sim *s);
 
 /* places.c: what was lost, and where. */
@@ -233,6 +235,8 @@ void sim_places_destroy(struct rs_sim *s);
 void sim_lost_on_link(struct sim_node *n, uint32_t port, const struct rs_packet *p);
 void sim_lost_at_nic(struct sim_node *n, uint32_t port, const struct rs_packet *p);
 void sim_places_collect(struct rs_sim *s);
+/* Where most packets of two endpoints' connection were lost, either way: how many; 0: none. */
+uint64_t sim_place_of_pair(const struct rs_sim *s, uint32_t src, uint32_t dst, char name[64]);
 
 /* pins.c: given paths. qps: queue pairs an endpoint will have. */
 enum { SIM_FIRST_QPN = 16 };

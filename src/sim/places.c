@@ -135,6 +135,38 @@ static enum rs_drop_why why_of(enum rs_switch_why why)
 	return same[why];
 }
 
+/* A node's losses; those of a switch's own have its reasons. */
+static void most_lost(const struct rs_sim *s, const struct rs_losses *t, bool of_switch,
+		      uint32_t node, uint32_t src, uint32_t dst, uint64_t *most, char name[NAME])
+{
+	struct rs_loss l;
+
+	if (!t || !rs_losses_most(t, src, dst, &l) || l.packets <= *most)
+		return;
+	*most = l.packets;
+	place_name(s, node, l.port, of_switch ? why_of(l.why) : (enum rs_drop_why)l.why, name);
+}
+
+uint64_t sim_place_of_pair(const struct rs_sim *s, uint32_t src, uint32_t dst, char name[NAME])
+{
+	uint64_t most = 0;
+
+	name[0] = 0;
+	for (uint32_t i = 0; i < s->n_nodes; i++) {
+		const struct sim_node *n = &s->nodes[i];
+
+		for (unsigned back = 0; back < 2; back++) {
+			uint32_t a = back ? dst : src, b = back ? src : dst;
+
+			if (n->sw)
+				most_lost(s, rs_switch_losses(n->sw), true, i, a, b, &most, name);
+			if (n->places)
+				most_lost(s, n->places->losses, false, i, a, b, &most, name);
+		}
+	}
+	return most;
+}
+
 /* A drop and the sim's own numbers of its place, before it has names. */
 struct found {
 	struct rs_sim_drop d;

@@ -63,11 +63,26 @@ struct rs_sim_rate {
 enum { RS_SIM_PLACES = 64 };
 enum { RS_SIM_RATES_MAX = 1 << 22 }; /* samples a host; later ones are left out */
 
+/* How a job ended, or why it did not. */
+enum rs_sim_end {
+	RS_SIM_DONE,
+	RS_SIM_FAILED,     /* a queue pair ended in error: what hung on it never ends */
+	RS_SIM_DEADLOCK,   /* the run ended in the circle of the result's `deadlock` */
+	RS_SIM_NO_TIMEOUT, /* it waits for packets that were lost; transport.timeout is 0 */
+	RS_SIM_STOPPED,    /* it was under way when stop or max_time ended the run */
+	RS_SIM_STUCK,      /* nothing more happens, for none of these reasons */
+};
+
 struct rs_sim_job {
 	const struct rs_job *conf;
-	bool done;
+	bool done; /* all of it, no queue pair in error */
+	enum rs_sim_end end;
 	rs_time start, finish;
 	uint32_t failed; /* queue pairs that ended in error */
+	/* where most packets of what did not end were lost, and how many of one pair's ("" and 0:
+	 * none, or not known); not of a shared run */
+	char place[64];
+	uint64_t lost;
 	/* collectives */
 	struct rs_coll *coll;   /* its plan; borrowed from the result */
 	rs_time first, further; /* mean duration of the first and of each further repetition */
@@ -140,12 +155,14 @@ struct rs_sim_deadlock {
 	} *port;
 };
 
-/* A queue pair that ended in error: what it was for, and why. */
+/* A connection whose queue pair ended in error: what it was for, and why. */
 struct rs_sim_failure {
 	uint32_t job, src, dst; /* endpoints */
-	uint8_t status;         /* enum rs_wc_status */
-	char place[64];         /* where most of its packets were lost; "" unknown */
-	uint64_t lost;          /* packets lost there */
+	uint8_t status;         /* enum rs_wc_status, of the first that failed */
+	/* where most of its packets, or those that came back to it, were lost: as in rs_sim_drop;
+	 * "": none was. Connections of one pair of endpoints are not told apart. */
+	char place[64];
+	uint64_t lost; /* packets lost there */
 };
 
 struct rs_sim_link {

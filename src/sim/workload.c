@@ -27,6 +27,7 @@ struct sim_conn {
 	uint32_t src_rank, dst_rank;
 	bool flow, nvlink;
 	uint8_t n_qps;
+	uint8_t error; /* the sender's: enum rs_wc_status of its first queue pair in error */
 	uint32_t rkey;
 	uint32_t dst_qpn;          /* of the last of the receiver's queue pairs */
 	struct rs_qp *qp[QPS_MAX]; /* the sender's */
@@ -443,8 +444,11 @@ void sim_app_completion(struct rs_sim *s, struct sim_nic *k, const struct rs_cqe
 	if (e->status != RS_WC_SUCCESS) {
 		/* the connection is gone; what hangs on it never finishes, and the report says so
 		 */
-		if (e->status != RS_WC_WR_FLUSH_ERR)
+		if (e->status != RS_WC_WR_FLUSH_ERR) {
 			__atomic_fetch_add(&s->r->jobs[c->job].failed, 1, __ATOMIC_RELAXED);
+			if (!c->error && k->endpoint == c->src_endpoint)
+				c->error = e->status;
+		}
 		if (c->flow && s->r->flows[c->index].finish == RS_NEVER && c->outstanding) {
 			c->outstanding = 0;
 			sim_finished(s);
@@ -875,7 +879,7 @@ static void collect_coll(struct rs_sim *s, struct sim_coll *k)
 	rs_time first = 0, last = 0;
 
 	j->start = k->plan->conf.start;
-	j->done = true;
+	j->done = !j->failed;
 	for (uint32_t r = 0; r < k->plan->n_ranks; r++) {
 		if (k->rep[r] < k->repeat)
 			j->done = false;
@@ -968,7 +972,7 @@ void sim_workload_collect(struct rs_sim *s)
 	struct rs_sim_result *r = s->r;
 
 	for (uint32_t i = 0; i < r->n_jobs; i++) {
-		r->jobs[i].done = r->jobs[i].conf->kind == RS_JOB_FLOWS;
+		r->jobs[i].done = !r->jobs[i].failed && r->jobs[i].conf->kind == RS_JOB_FLOWS;
 		r->jobs[i].start = RS_NEVER;
 	}
 	deliveries(s);
@@ -989,8 +993,96 @@ void sim_workload_collect(struct rs_sim *s)
 		if (r->jobs[i].start == RS_NEVER)
 			r->jobs[i].start = 0;
 	}
-	if (s->unfinished)
-		r->sim_time = rs_time_max(r->sim_time, s->now);
+}
+
+/* ---- What did not end ---- */
+
+static void keep_place(struct rs_sim *s, const struct sim_conn *c)
+{
+	struct rs_sim_job *j = &s->r->jobs[c->job];
+	char place[64];
+	uint64_t lost = sim_place_of_pair(s, c->src_endpoint, c->dst_endpoint, place);
+
+	if (lost <= j->lost)
+		return;
+	j->lost = lost;
+	memcpy(j->place, place, sizeof(place));
+}
+
+static bool any_lost(const struct rs_sim_counters *c)
+{
+	return c->drops + c->nic_drops + c->link_losses > 0;
+}
+
+static enum rs_sim_end end_of(const struct rs_sim *s, const struct rs_sim_job *j)
+{
+	if (j->done)
+		return RS_SIM_DONE;
+	if (j->failed)
+		return RS_SIM_FAILED;
+	if (s->r->deadlock.n)
+		return RS_SIM_DEADLOCK;
+	if (s->r->stopped)
+		return RS_SIM_STOPPED;
+	return !s->f->transport.timeout && any_lost(&s->r->counters) ? RS_SIM_NO_TIMEOUT
+								     : RS_SIM_STUCK;
+}
+
+static void list_failures(struct rs_sim *s)
+{
+	struct rs_sim_result *r = s->r;
+
+	r->failures = rs_arena_alloc(r->arena, RS_SIM_PLACES, sizeof(*r->failures));
+	for (uint32_t i = 0; r->failures && i < s->work->n_conns; i++) {
+		const struct sim_conn *c = &s->work->conns[i];
+		struct rs_sim_failure *x = &r->failures[r->n_failures];
+
+		if (!c->error || r->n_failures == RS_SIM_PLACES)
+			continue;
+		*x = (struct rs_sim_failure){.job = c->job,
+					     .src = c->src_endpoint,
+					     .dst = c->dst_endpoint,
+					     .status = c->error};
+		x->lost = sim_place_of_pair(s, x->src, x->dst, x->place);
+		r->n_failures++;
+	}
+}
+
+/* Did it keep its job from its end, by what it lost? */
+static bool kept_back(const struct rs_sim_job *j, const struct sim_conn *c)
+{
+	if (j->end == RS_SIM_FAILED)
+		return c->error;
+	return j->end != RS_SIM_DONE && j->end != RS_SIM_DEADLOCK && !c->nvlink && c->outstanding;
+}
+
+void sim_workload_explain(struct rs_sim *s)
+{
+	struct rs_sim_result *r = s->r;
+	uint32_t job = UINT32_MAX, looked = 0;
+
+	r->complete = !s->unfinished;
+	for (uint32_t i = 0; i < r->n_jobs; i++) {
+		r->jobs[i].end = end_of(s, &r->jobs[i]);
+		r->complete &= r->jobs[i].done;
+	}
+	if (r->complete)
+		return;
+	r->sim_time = rs_time_max(r->sim_time, s->now);
+	if (s->o->ranks)
+		return;
+	list_failures(s);
+	for (uint32_t i = 0; i < s->work->n_conns; i++) {
+		const struct sim_conn *c = &s->work->conns[i];
+
+		looked = c->job == job ? looked : 0;
+		job = c->job;
+		/* a job's first few: each asks all nodes */
+		if (looked < RS_SIM_PLACES && kept_back(&r->jobs[c->job], c)) {
+			keep_place(s, c);
+			looked++;
+		}
+	}
 }
 
 static int by_time(const void *a, const void *b)

@@ -1,4 +1,5 @@
 /* Where packets are lost and who pauses whom, by name and reason. */
+#include "rdma/nic.h"
 #include "unit/sim/load.h"
 
 static uint64_t all_drops(const struct rs_sim_result *r)
@@ -232,6 +233,110 @@ static void test_a_slow_host_is_the_head_of_its_tree(void **state)
 	load_free(&l);
 }
 
+/* ---- What ends in error ---- */
+
+/* dead-flow: the flow was reported as complete. */
+static void test_a_dead_flow_is_told_with_its_link(void **state)
+{
+	struct loaded l = load_run(
+		"fabric: {network: {kind: explicit, rate: 100G, hosts: [h0, h1, h2],\n"
+		"  switches: [s], links: [{a: h0, b: s, loss: 1}, {a: h1, b: s}, {a: h2, b: s}]},\n"
+		"  transport: {timeout: 8, retry: 3}, cc: {kind: none}}\n"
+		"workload: [{flows: [{src: 0, dst: 1, bytes: 1MB}, {src: 2, dst: 1, bytes: "
+		"1MB}]},\n"
+		"  {flows: [{src: 2, dst: 1, bytes: 1MB}]}]\n",
+		(struct rs_sim_options){0});
+	const struct rs_sim_result *r = l.r;
+
+	assert_false(r->complete);
+	assert_false(r->jobs[0].done);
+	assert_int_equal(r->jobs[0].end, RS_SIM_FAILED);
+	assert_int_equal(r->jobs[0].failed, 1);
+	assert_string_equal(r->jobs[0].place, "h0 -> s");
+	assert_true(r->jobs[1].done);
+	assert_int_equal(r->jobs[1].end, RS_SIM_DONE);
+	assert_int_equal(r->n_failures, 1);
+	assert_int_equal(r->failures[0].job, 0);
+	assert_int_equal(r->failures[0].src, 0);
+	assert_int_equal(r->failures[0].dst, 1);
+	assert_int_equal(r->failures[0].status, RS_WC_RETRY_EXC_ERR);
+	assert_string_equal(r->failures[0].place, "h0 -> s");
+	assert_int_equal(r->failures[0].lost, r->counters.link_losses);
+	/* it ended when its retries did: 4 timeouts of 1.05 ms at least */
+	assert_true(r->sim_time > 4 * RS_MS);
+	drops_add_up(r);
+	load_free(&l);
+}
+
+/* Data arrives, its ACKs do not: the place is the link that lost them. */
+static void test_a_flow_whose_acks_are_lost_dies_of_that_link(void **state)
+{
+	struct loaded l = load_run(
+		"fabric: {network: {kind: explicit, rate: 100G, hosts: [h0, h1],\n"
+		"  switches: [l0, l1, s0, s1], links: [{a: h0, b: l0}, {a: l0, b: s0},\n"
+		"  {a: l0, b: s1}, {a: s0, b: l1, loss: 1}, {a: s1, b: l1}, {a: l1, b: h1}]},\n"
+		"  transport: {timeout: 8, retry: 2}, cc: {kind: none}}\n"
+		"workload: [{flows: [{src: 0, dst: 1, bytes: 10kB, path: [h0, l0, s1, l1, h1],\n"
+		"  ack_path: [h1, l1, s0, l0, h0]}]}]\n",
+		(struct rs_sim_options){0});
+
+	assert_false(l.r->complete);
+	assert_int_equal(l.r->n_failures, 1);
+	assert_string_equal(l.r->failures[0].place, "l1 port 0 -> s0");
+	load_free(&l);
+}
+
+/* dead-collective: the link to c, whichever way. */
+static void test_a_dead_collective_names_its_link(void **state)
+{
+	struct loaded l = load_run(
+		"fabric: {network: {kind: explicit, rate: 100G, hosts: [a, b, c], switches: [s],\n"
+		"  links: [{a: a, b: s}, {a: b, b: s}, {a: c, b: s, loss: 1}]},\n"
+		"  transport: {timeout: 8, retry: 3}, cc: {kind: none}}\n"
+		"workload: [{collective: {op: all-reduce, bytes: 1MiB}}]\n",
+		(struct rs_sim_options){0});
+
+	assert_false(l.r->complete);
+	assert_false(l.r->jobs[0].done);
+	assert_int_equal(l.r->jobs[0].end, RS_SIM_FAILED);
+	assert_int_equal(l.r->n_failures, 2);
+	assert_string_equal(l.r->failures[0].place, "s port 2 -> c");
+	assert_string_equal(l.r->failures[1].place, "c -> s");
+	assert_string_equal(l.r->jobs[0].place, "s port 2 -> c");
+	load_free(&l);
+}
+
+/* Without a timeout nobody sends the last packet again. */
+static void test_a_loss_without_a_timeout_is_told(void **state)
+{
+	struct loaded l =
+		load_run("fabric: {network: {kind: single-switch, hosts: 2, rate: 100G, loss: 1},\n"
+			 "  transport: {timeout: 0}, cc: {kind: none}}\n"
+			 "workload: [{flows: [{src: 0, dst: 1, bytes: 4kB}]}]\n",
+			 (struct rs_sim_options){0});
+
+	assert_false(l.r->complete);
+	assert_false(l.r->stopped);
+	assert_int_equal(l.r->n_failures, 0);
+	assert_int_equal(l.r->jobs[0].end, RS_SIM_NO_TIMEOUT);
+	assert_string_equal(l.r->jobs[0].place, "h0 -> switch0");
+	assert_int_equal(l.r->jobs[0].lost, 1);
+	load_free(&l);
+}
+
+static void test_a_run_cut_short_says_so(void **state)
+{
+	struct loaded l = load_run(
+		"fabric: {network: {kind: single-switch, hosts: 2, rate: 100G}, cc: {kind: none}}\n"
+		"workload: [{flows: [{src: 0, dst: 1, bytes: 4MB}]}]\n",
+		(struct rs_sim_options){.max_time = 50 * RS_US});
+
+	assert_false(l.r->complete);
+	assert_true(l.r->stopped);
+	assert_int_equal(l.r->jobs[0].end, RS_SIM_STOPPED);
+	load_free(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +345,11 @@ int main(void)
 		cmocka_unit_test(test_a_link_that_loses_is_named_with_its_direction),
 		cmocka_unit_test(test_a_victim_s_pauses_lead_to_the_overrun_port),
 		cmocka_unit_test(test_a_slow_host_is_the_head_of_its_tree),
+		cmocka_unit_test(test_a_dead_flow_is_told_with_its_link),
+		cmocka_unit_test(test_a_flow_whose_acks_are_lost_dies_of_that_link),
+		cmocka_unit_test(test_a_dead_collective_names_its_link),
+		cmocka_unit_test(test_a_loss_without_a_timeout_is_told),
+		cmocka_unit_test(test_a_run_cut_short_says_so),
 		cmocka_unit_test(test_lists_add_up_to_the_counters_on_random_fabrics),
 	};
 
