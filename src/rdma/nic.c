@@ -109,6 +109,9 @@ int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **out, struct rs_
 	nic->cnp_frame = rs_frame_bytes(RS_OPCODE_CNP, 0, c->ipv6);
 	for (uint8_t t = 0; t < RS_CLASSES; t++)
 		nic->ack_class[t] = c->ack_unpaused ? RS_CLASSES - 1 : t;
+	if (c->ack_unpaused)
+		nic->c.weight[RS_CLASSES - 1] = 0;
+	nic->ets = rs_ets_of(nic->c.weight);
 	err = alloc_tables(nic);
 	if (err) {
 		rs_nic_destroy(nic);

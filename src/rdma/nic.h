@@ -42,6 +42,8 @@ struct rs_nic_config {
 	const struct rs_cc_params *cc_params; /* borrowed */
 	uint8_t cnp_tos;	/* DSCP of CNPs << 2 | ECN; DSCP 48 on mlx5 */
 	uint8_t cnp_tc;
+	uint8_t weight[8];	/* classes share the port by these (802.1Qaz, port/ets.h); 0: strict,
+				 * before all others, the highest first */
 	uint32_t ack_every;	/* coalescing: an ACK at message end and after so many packets; 1: each */
 	rs_time ack_delay;	/* longest that a due ACK may wait for coalescing; 0: none waits */
 	rs_time min_rto;	/* floor of the local ACK timeout, as vendors have (0: none) */
@@ -371,8 +373,8 @@ void rs_qp_ask_ack(struct rs_nic *nic, struct rs_packet *p, rs_time now);
 /*
  * The next packet that the port may send now, the caller's until it is freed to a pool list; or NULL
  * with *again the time at which to ask anew (RS_NEVER: not before rs_nic_rx(), a post or an expiry).
- * paused: bit c set = class c may not send (802.1Qbb). CNPs and ACKs go before data of their class
- * or a lower one. Constant time, whatever the number of QPs.
+ * paused: bit c set = class c may not send (802.1Qbb). Classes as rs_nic_config.weight has it; within
+ * one, CNPs and ACKs go before data. Constant time, whatever the number of QPs.
  *
  * With copy_payload, p->payload points into registered memory or, when it was gathered, into one of
  * 256 buffers that are used in turn: who holds the packet longer than 255 calls copies the bytes.

@@ -1,6 +1,6 @@
 /*
  * Who sends next. Per traffic class, QPs that may send wait in a ring and take turns; QPs held by
- * their pace wait in a heap; the others in neither. Classes are served in strict order, 7 first.
+ * their pace wait in a heap; the others in neither. Between classes: port/ets.h.
  */
 #include "rdma/state.h"
 
@@ -265,6 +265,36 @@ RS_APART static void release_paced(struct rs_nic *nic, rs_time now)
 	}
 }
 
+/* A frame's length is known when it is made: any credit will do, and all of it is charged. */
+static int32_t any_bytes(const void *arg, unsigned c)
+{
+	return 1;
+}
+
+/* Ask one class among several: what it sends is charged, as others wait; who has nothing leaves the
+ * mask. */
+RS_APART static bool send_among(struct rs_nic *nic, unsigned *classes, struct rs_packet *p,
+				rs_time now)
+{
+	unsigned c = rs_ets_pick(&nic->ets, &nic->turns, *classes, any_bytes, NULL);
+
+	if (send_class(nic, c, p, now)) {
+		rs_ets_charge(&nic->ets, &nic->turns, c, p->frame_bytes);
+		return true;
+	}
+	rs_ets_missed(&nic->turns, c);
+	*classes &= ~(1u << c);
+	return false;
+}
+
+static inline bool send_any(struct rs_nic *nic, unsigned classes, struct rs_packet *p, rs_time now)
+{
+	while (__builtin_expect(classes & (classes - 1), 0))
+		if (send_among(nic, &classes, p, now))
+			return true;
+	return send_class(nic, (unsigned)__builtin_ctz(classes), p, now);
+}
+
 struct rs_packet *rs_nic_tx(struct rs_nic *nic, uint8_t paused, rs_time now, rs_time *again)
 {
 	unsigned classes;
@@ -282,16 +312,11 @@ struct rs_packet *rs_nic_tx(struct rs_nic *nic, uint8_t paused, rs_time now, rs_
 			*again = now + RS_US;
 			return NULL;
 		}
-		do {
-			unsigned c = 31u - (unsigned)__builtin_clz(classes);
-
-			if (send_class(nic, c, p, now)) {
-				nic->counters.tx_packets++;
-				nic->counters.tx_bytes += p->frame_bytes;
-				return p;
-			}
-			classes &= ~(1u << c);
-		} while (classes);
+		if (send_any(nic, classes, p, now)) {
+			nic->counters.tx_packets++;
+			nic->counters.tx_bytes += p->frame_bytes;
+			return p;
+		}
 		rs_pool_free(nic->c.free, p);
 	}
 	*again = rs_heap_top(&nic->paced);

@@ -2,6 +2,7 @@
 #ifndef RS_RDMA_STATE_H
 #define RS_RDMA_STATE_H
 
+#include "port/ets.h"
 #include "rdma/heap.h"
 #include "rdma/nic.h"
 #include "rdma/qp.h"
@@ -131,6 +132,8 @@ struct rs_nic {
 	struct rs_list data[RS_CLASSES], control[RS_CLASSES], cnp;
 	uint8_t data_mask, control_mask, cnp_mask;
 	bool event;
+	struct rs_ets ets;
+	struct rs_ets_turns turns;
 	struct rs_heap paced, timers;
 
 	const struct rs_framing *framing;

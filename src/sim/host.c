@@ -156,10 +156,10 @@ static bool inlined(const struct rs_sim *s, const struct sim_node *n, const stru
 	       parts[path->target].kind == RS_PART_SOCKET;
 }
 
-/* The transport's next packet. */
-static struct rs_packet *next_packet(struct sim_nic *k, rs_time now, rs_time *again)
+/* The transport's next packet, of none of the classes that are held. */
+static struct rs_packet *next_packet(struct sim_nic *k, uint8_t held, rs_time now, rs_time *again)
 {
-	struct rs_packet *p = rs_nic_tx(k->nic, k->paused, now, again);
+	struct rs_packet *p = rs_nic_tx(k->nic, held, now, again);
 
 	if (__builtin_expect(k->streams != NULL, 0) && p)
 		sim_order_sent(k, p);
@@ -174,22 +174,27 @@ static void to_transport(struct rs_sim *s, struct sim_nic *k, struct rs_packet *
 		rs_nic_rx(k->nic, p, now);
 }
 
-/*
- * Is as much read ahead as the wire needs? What is staged keeps it busy for longer than the latest
- * read took. While the next packet's bytes are not there, reads bind, and more are asked for: as
- * many as the NIC may have outstanding, which the bus holds them to.
- */
-static bool read_ahead(const struct rs_sim *s, const struct sim_nic *k, const struct rs_packet *head,
-		       rs_time now)
+/* ACKs, NAKs and CNPs need nothing from memory and go before what does; ACKs not before READ
+ * responses, as a QP's answers are in order. */
+static bool is_express(const struct sim_outbox *box, const struct rs_packet *p)
 {
-	rs_time need = k->read_time + s->f->host_params.nic_pipeline;
-
-	return head && head->when <= now &&
-	       rs_pace_time_long(k->out->pace, k->staged_bytes) >
-		       need + rs_pace_time(k->out->pace, SPARE);
+	return p->opcode == RS_OPCODE_CNP || (p->opcode == RS_OP_ACKNOWLEDGE && !box->responses);
 }
 
-static void stage(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
+static bool is_response(const struct rs_packet *p)
+{
+	return p->opcode >= RS_OP_READ_RESPONSE_FIRST && p->opcode <= RS_OP_READ_RESPONSE_ONLY;
+}
+
+static unsigned class_of(const struct rs_sim *s, const struct rs_packet *p)
+{
+	bool apart = s->f->transport.ack_unpaused && p->opcode == RS_OP_ACKNOWLEDGE;
+
+	return apart ? RS_CLASSES - 1 : p->tc;
+}
+
+/* When a packet's payload will be there, asked for now. */
+static rs_time fetch(struct rs_sim *s, struct sim_nic *k, const struct rs_packet *p, rs_time now)
 {
 	struct sim_node *n = k->node;
 	struct rs_qp *qp = rs_nic_find_qp(k->nic, p->src_qp);
@@ -200,53 +205,183 @@ static void stage(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_t
 		done = rs_bus_read(n->host->bus, path, p->payload_bytes, now, &k->read_free);
 		k->read_time = done - k->read_free;
 	}
-	p->when = rs_time_max(done + s->f->host_params.nic_pipeline, k->stage_last);
-	k->stage_last = p->when;
-	k->staged_bytes += p->payload_bytes;
-	fifo_push(s, &k->stage, p);
+	return done + s->f->host_params.nic_pipeline;
+}
+
+/* A packet from the transport to the queue of its class. */
+static void stage(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
+{
+	struct sim_staging *g = k->staging;
+	unsigned c = class_of(s, p);
+	struct sim_outbox *box = &g->out[c];
+
+	g->filled |= (uint8_t)(1u << c);
+	if (is_express(box, p)) {
+		fifo_push(s, &box->express, p);
+		return;
+	}
+	p->when = now;
+	if (p->payload_bytes) {
+		p->when = fetch(s, k, p, now);
+		g->used |= (uint8_t)(1u << c);
+	}
+	p->when = box->last = rs_time_max(p->when, box->last);
+	box->bytes += p->payload_bytes;
+	box->responses += is_response(p);
+	g->bytes += p->payload_bytes;
+	fifo_push(s, &box->stage, p);
+}
+
+/* Classes whose first packet may go; else *again: when the first of them has its payload. */
+static unsigned ready_classes(struct rs_sim *s, const struct sim_nic *k, rs_time now,
+			      rs_time *again)
+{
+	unsigned ready = 0;
+
+	for (unsigned m = k->staging->filled & ~(unsigned)k->paused; m; m &= m - 1) {
+		unsigned c = (unsigned)__builtin_ctz(m);
+		const struct sim_outbox *box = &k->staging->out[c];
+
+		if (fifo_peek(s, &box->express) || fifo_peek(s, &box->stage)->when <= now)
+			ready |= 1u << c;
+		else
+			*again = rs_time_min(*again, fifo_peek(s, &box->stage)->when);
+	}
+	return ready;
+}
+
+/* Classes that share what is read ahead by weight: a paused one has no part in it. */
+static uint8_t sharing(const struct sim_nic *k)
+{
+	return k->staging->used & (uint8_t) ~(k->paused | k->staging->ets.strict);
+}
+
+/* What is read ahead is to keep the wire busy for longer than the latest read took. */
+static rs_time lookahead(const struct rs_sim *s, const struct sim_nic *k)
+{
+	return k->read_time + s->f->host_params.nic_pipeline + rs_pace_time(k->out->pace, SPARE);
+}
+
+/*
+ * Is as much read ahead as the wire needs? While no packet's bytes are there, reads bind, and more
+ * are asked for: as many as the NIC may have outstanding, which the bus holds them to. What waits
+ * in a class that is paused takes no room from the others.
+ */
+static bool read_ahead(struct rs_sim *s, const struct sim_nic *k, rs_time now)
+{
+	uint32_t n = (uint32_t)__builtin_popcount(sharing(k)), bytes = k->staging->bytes;
+	uint32_t more = n > 1 ? n * s->f->transport.mtu : 0;
+	rs_time again;
+
+	for (uint8_t m = k->paused; m; m &= (uint8_t)(m - 1))
+		bytes -= k->staging->out[__builtin_ctz(m)].bytes;
+	return rs_pace_time_long(k->out->pace, bytes) >
+		       lookahead(s, k) + rs_pace_time(k->out->pace, more) &&
+	       ready_classes(s, k, now, &again);
+}
+
+/* Weighted classes that have their part of what is read ahead: it is to be in proportion to what
+ * the wire takes, or else the one of more queue pairs would fill it. Each may have a packet more,
+ * so that one of little weight does not wait for its read at each turn. */
+static uint8_t have_their_part(const struct rs_sim *s, const struct sim_nic *k)
+{
+	const struct sim_staging *g = k->staging;
+	uint8_t some = sharing(k), full = 0;
+	rs_time all = lookahead(s, k);
+	uint32_t sum = 0;
+
+	if (!(some & (some - 1)))
+		return 0;
+	for (unsigned m = some; m; m &= m - 1)
+		sum += g->ets.weight[__builtin_ctz(m)];
+	for (unsigned m = some; m; m &= m - 1) {
+		unsigned c = (unsigned)__builtin_ctz(m);
+		rs_time part = all * g->ets.weight[c] / sum +
+			       rs_pace_time(k->out->pace, s->f->transport.mtu);
+
+		if (rs_pace_time_long(k->out->pace, g->out[c].bytes) >= part)
+			full |= (uint8_t)(1u << c);
+	}
+	return full;
 }
 
 /* Pull from the transport, and read from memory what it sends, as far ahead of the wire as is of
  * use and outstanding reads allow; returns when the transport wants to be asked again. A packet
- * whose read waits for others to end is the last that is pulled until then. */
+ * whose read waits for others to end is the last that is pulled until then. A class may have more
+ * than its part while others have nothing to send. */
 static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
 	rs_time again = RS_NEVER;
 
 	while (k->read_free <= now) {
+		uint8_t full = have_their_part(s, k);
 		struct rs_packet *p;
 
-		if (read_ahead(s, k, fifo_peek(s, &k->stage), now))
+		if (read_ahead(s, k, now))
 			return RS_NEVER; /* until the wire has taken something */
-		p = next_packet(k, now, &again);
+		p = next_packet(k, k->paused | full, now, &again);
+		if (!p && full)
+			p = next_packet(k, k->paused, now, &again);
 		if (!p)
 			return again;
-		if (p->payload_bytes)
-			stage(s, k, p, now);
-		else
-			fifo_push(s, &k->express, p);
+		stage(s, k, p, now);
 	}
 	return k->read_free;
 }
 
+struct boxes {
+	struct rs_sim *s;
+	const struct sim_outbox *out;
+};
+
+static struct rs_packet *box_head(struct rs_sim *s, const struct sim_outbox *l)
+{
+	struct rs_packet *p = fifo_peek(s, &l->express);
+
+	return p ? p : fifo_peek(s, &l->stage);
+}
+
+static int32_t head_bytes(const void *arg, unsigned c)
+{
+	const struct boxes *b = arg;
+
+	return box_head(b->s, &b->out[c])->frame_bytes;
+}
+
+static struct rs_packet *unstage(struct rs_sim *s, struct sim_nic *k, unsigned c)
+{
+	struct sim_outbox *l = &k->staging->out[c];
+	struct rs_packet *p = fifo_peek(s, &l->express);
+
+	if (p) {
+		fifo_pop(s, &l->express);
+	} else {
+		p = fifo_peek(s, &l->stage);
+		fifo_pop(s, &l->stage);
+		l->bytes -= p->payload_bytes;
+		k->staging->bytes -= p->payload_bytes;
+		l->responses -= is_response(p);
+	}
+	if (!box_head(s, l))
+		k->staging->filled &= (uint8_t) ~(1u << c);
+	return p;
+}
+
 static rs_time send_staged(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
-	struct sim_node *n = k->node;
-	uint32_t port = k->port;
-	struct rs_packet *p = fifo_peek(s, &k->express);
+	struct sim_staging *g = k->staging;
+	const struct boxes boxes = {s, g->out};
+	rs_time again = RS_NEVER;
+	unsigned c, ready = ready_classes(s, k, now, &again);
 
-	if (p && !(k->paused >> p->tc & 1)) {
-		fifo_pop(s, &k->express);
-	} else {
-		p = fifo_peek(s, &k->stage);
-		if (!p || k->paused >> p->tc & 1)
-			return RS_NEVER;
-		if (p->when > now)
-			return p->when;
-		fifo_pop(s, &k->stage);
-		k->staged_bytes -= p->payload_bytes;
+	if (!ready)
+		return again;
+	c = (unsigned)__builtin_ctz(ready);
+	if (ready & (ready - 1)) {
+		c = rs_ets_pick(&g->ets, &g->turns, ready, head_bytes, &boxes);
+		rs_ets_charge(&g->ets, &g->turns, c, (uint32_t)head_bytes(&boxes, c));
 	}
-	sim_transmit(s, n, port, p, now);
+	sim_transmit(s, k->node, k->port, unstage(s, k, c), now);
 	return k->out->busy_until;
 }
 
@@ -267,8 +402,10 @@ static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
 			again = l->busy_until;
 		} else if (k->inside) {
 			again = send_staged(s, k, now);
+			if (l->busy_until > now) /* in step with the wire, as paces are */
+				wants = pull(s, k, now);
 		} else {
-			p = next_packet(k, now, &again);
+			p = next_packet(k, k->paused, now, &again);
 			if (p) {
 				sim_transmit(s, n, port, p, now);
 				again = l->busy_until;
@@ -550,6 +687,18 @@ int sim_host_create(struct rs_sim *s, uint32_t host, struct rs_error *e)
 	return rs_bus_create(fh->inside, &s->f->host_params, &h->bus, e);
 }
 
+static struct sim_staging *staging_create(struct rs_sim *s, const struct rs_nic_config *c)
+{
+	struct sim_staging *g = rs_arena_alloc(s->arena, 1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	for (unsigned t = 0; t < RS_CLASSES; t++)
+		g->out[t].stage.head = g->out[t].express.head = RS_NO_PACKET;
+	g->ets = rs_ets_of(c->weight);
+	return g;
+}
+
 int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_error *e)
 {
 	const struct rs_fabric *f = s->f;
@@ -584,13 +733,19 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 	};
 	int err;
 
+	for (unsigned t = 0; t < RS_CLASSES; t++)
+		c.weight[t] = f->qos.tc[t].weight;
+	if (f->transport.ack_unpaused)
+		c.weight[RS_CLASSES - 1] = 0;
 	k->endpoint = endpoint;
 	k->node = n;
 	k->port = endpoint - f->hosts[host].first_endpoint;
 	k->out = &n->out[k->port];
 	k->part = f->endpoints[endpoint].part;
-	k->inside = s->nodes[host].host->bus && k->part >= 0;
-	k->stage.head = k->express.head = k->rx.head = RS_NO_PACKET;
+	k->rx.head = RS_NO_PACKET;
+	k->inside = n->host->bus && k->part >= 0;
+	if (k->inside && !(k->staging = staging_create(s, &c)))
+		return rs_error_set(e, -ENOMEM, "out of memory");
 	k->refresh = RS_NEVER;
 	k->pfc = rs_arena_alloc(s->arena, 1, sizeof(*k->pfc));
 	if (!k->pfc)

@@ -6,6 +6,7 @@
 #define RS_SIM_HOST_H
 
 #include "host/host.h"
+#include "port/ets.h"
 #include "sim/engine.h"
 
 enum app_event {
@@ -39,6 +40,25 @@ struct sim_pauses {
 	rs_time since[RS_CLASSES]; /* of one that lasts */
 };
 
+/* What a NIC pulled of a class from its transport: with payload in stage, from the request to
+ * memory until the wire takes it; ACKs and CNPs, that need none, in express. */
+struct sim_outbox {
+	struct sim_fifo stage, express;
+	rs_time last;       /* when the last of stage has its payload */
+	uint32_t bytes;     /* of payload in stage */
+	uint32_t responses; /* READ responses in stage */
+};
+
+/* Each class has a queue of its own, so that one that is paused holds up no other. */
+struct sim_staging {
+	struct sim_outbox out[RS_CLASSES];
+	struct rs_ets ets;
+	struct rs_ets_turns turns;
+	uint8_t filled; /* queues that hold packets */
+	uint8_t used;   /* classes that ever had a payload */
+	uint32_t bytes; /* in all queues */
+};
+
 struct sim_nic {
 	struct rs_nic *nic;
 	struct sim_node *node;
@@ -50,12 +70,9 @@ struct sim_nic {
 	bool inside;    /* DMA crosses the bus */
 	uint8_t paused; /* classes that the switch paused */
 	rs_time paused_until[RS_CLASSES];
-	/* transmit: pulled from the transport, its payload on the way from memory */
-	struct sim_fifo stage, express;
-	uint32_t staged_bytes;
-	rs_time stage_last;
-	rs_time read_free; /* when the latest read was issued: none before it */
-	rs_time read_time; /* what it took */
+	struct sim_staging *staging; /* NULL: plain */
+	rs_time read_free;           /* when the latest read was issued: none before it */
+	rs_time read_time;           /* what it took */
 	/* receive: on the way to memory */
 	struct sim_fifo rx;
 	uint64_t rx_bytes;

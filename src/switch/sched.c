@@ -1,30 +1,23 @@
-/* Egress scheduling between classes: strict ones first, the highest first; then deficit round robin
- * by weight (802.1Q-2022 §8.6.8, Shreedhar and Varghese 1995). */
+/* Egress scheduling between classes: port/ets.h over this port's queues. */
 #include "switch/state.h"
 
-enum { QUANTUM = 1024 }; /* bytes a unit of weight */
+struct heads {
+	const struct rs_packet *base;
+	const struct queue *q;
+};
+
+static int32_t head_bytes(const void *arg, unsigned c)
+{
+	const struct heads *h = arg;
+
+	return h->base[h->q[c].head].frame_bytes;
+}
 
 unsigned rs_sched_pick(struct rs_switch *sw, struct port *out, uint8_t ready)
 {
-	uint8_t strict = ready & sw->strict;
+	const struct heads h = {sw->base, out->q};
+	unsigned c = rs_ets_pick(&sw->ets, &out->turns, ready, head_bytes, &h);
 
-	if (strict)
-		return 31u - (unsigned)__builtin_clz(strict);
-	for (;;) {
-		unsigned c = out->turn;
-
-		if (ready >> c & 1) {
-			uint32_t bytes = sw->base[out->q[c].head].frame_bytes;
-
-			if (out->deficit[c] >= (int32_t)bytes) {
-				out->deficit[c] -= (int32_t)bytes;
-				return c;
-			}
-		} else {
-			out->deficit[c] = 0;
-		}
-		out->turn = c = (c + 1) & (RS_CLASSES - 1);
-		if (ready >> c & 1)
-			out->deficit[c] += sw->class[c].weight * QUANTUM;
-	}
+	rs_ets_charge(&sw->ets, &out->turns, c, (uint32_t)head_bytes(&h, c));
+	return c;
 }

@@ -4,6 +4,7 @@
 #define RS_SWITCH_STATE_H
 
 #include <stddef.h>
+#include "port/ets.h"
 #include "switch/switch.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
@@ -37,7 +38,6 @@ struct port {
 	uint8_t paused;  /* egress: classes that the peer paused */
 	uint8_t pfc_due; /* classes whose PAUSE or RESUME is to be sent */
 	uint8_t pausing; /* ingress: classes that it paused */
-	uint8_t turn;    /* DWRR: class being served */
 	uint8_t rate_code;
 	rs_time later; /* cut-through: until then a queued packet may still be arriving */
 	int64_t rate;
@@ -45,7 +45,7 @@ struct port {
 	rs_time refresh;
 	struct queue q[RS_CLASSES];
 	struct share in[RS_CLASSES];
-	int32_t deficit[RS_CLASSES];
+	struct rs_ets_turns turns;
 	uint64_t kmax, headroom;
 	struct rs_pace pace;
 	struct pause pause[RS_CLASSES];
@@ -78,12 +78,12 @@ struct rs_switch {
 	struct rs_switch_counters c; /* max_buffer first */
 	uint32_t int_scale;
 	uint8_t lossless, limited; /* classes; limited: lossy, or of a limited queue */
-	uint8_t strict, weighted;
 	uint8_t routing;
 	bool pinned, mark_at_dequeue, any_woken;
 	uint8_t latest; /* class of the latest packet */
 
 	uint8_t tc_of_dscp[64];
+	struct rs_ets ets;
 	struct rs_switch_class class[RS_CLASSES];
 	struct rs_switch_pins pins;
 	uint64_t pool_size;

@@ -99,6 +99,7 @@ static int allocate(struct rs_switch *sw, struct rs_error *e)
 static void make_hot(struct rs_switch *sw)
 {
 	const struct rs_switch_config *c = &sw->cfg;
+	uint8_t weight[RS_CLASSES];
 
 	sw->base = c->pool->base;
 	sw->group_of = c->routes.group_of;
@@ -120,12 +121,13 @@ static void make_hot(struct rs_switch *sw)
 	for (unsigned t = 0; t < RS_CLASSES; t++) {
 		uint8_t bit = (uint8_t)(1 << t);
 
-		*(sw->class[t].weight ? &sw->weighted : &sw->strict) |= bit;
+		weight[t] = sw->class[t].weight;
 		if (sw->class[t].lossless)
 			sw->lossless |= bit;
 		if (!sw->class[t].lossless || sw->class[t].egress_limit)
 			sw->limited |= bit;
 	}
+	sw->ets = rs_ets_of(weight);
 }
 
 int rs_switch_create(const struct rs_switch_config *c, struct rs_switch **out, struct rs_error *e)

@@ -152,6 +152,114 @@ static void test_paused_class_waits_and_others_do_not(void **state)
 	pair_end(&t);
 }
 
+/* A queue pair at both ends, of a class; NIC `from` posts to it. */
+static void posted(struct pair *t, unsigned from, uint8_t tc, uint8_t op, uint32_t length,
+		   unsigned n)
+{
+	struct rs_sge s = {.va = 0x1000, .length = length, .lkey = t->keys[from]};
+	struct rs_send_wr wr = {.op = op,
+				.n_sge = 1,
+				.sge = &s,
+				.remote_va = 0x1000,
+				.rkey = t->keys[!from]};
+	struct rs_qp *qp[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		t->init.send_cq = t->init.recv_cq = t->cqs[i];
+		assert_int_equal(rs_nic_create_qp(t->nics[i], &t->init, &qp[i]), 0);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		struct rs_qp_attr a = t->attr;
+
+		a.tc = tc;
+		a.dest_endpoint = !i;
+		a.dest_qpn = rs_qp_num(qp[!i]);
+		assert_int_equal(rs_qp_connect(t->nics[i], qp[i], &a, 0), 0);
+	}
+	while (n--)
+		assert_int_equal(rs_qp_post_send(t->nics[from], qp[from], &wr, 0), 0);
+}
+
+/* Bytes of each class that NIC 0 sends; what NIC 1 has to say goes to NIC 0 first. */
+static void sent(struct pair *t, uint8_t paused, uint64_t least, uint64_t bytes[RS_CLASSES])
+{
+	uint64_t total = 0;
+	rs_time again;
+
+	memset(bytes, 0, RS_CLASSES * sizeof(*bytes));
+	while (total < least) {
+		struct rs_packet *p = rs_nic_tx(t->nics[1], 0, t->now, &again);
+
+		if (p)
+			pair_rx(t, 0, p);
+		p = rs_nic_tx(t->nics[0], paused, t->now, &again);
+		assert_non_null(p);
+		bytes[p->tc] += p->frame_bytes;
+		total += p->frame_bytes;
+		t->now += (rs_time)rs_packet_link_bytes(p) * 80;
+		pair_drop(t, 0, p);
+	}
+}
+
+static void assert_share(const uint64_t *bytes, unsigned a, unsigned b, double ratio)
+{
+	double got = (double)bytes[a] / (double)bytes[b];
+
+	/* a class is ahead by a round and a frame at most: 7 kB of 100 */
+	if (got < ratio * 0.93 || got > ratio * 1.07)
+		fail_msg("class %u has %.3f of class %u's, not %.3f", a, got, b, ratio);
+}
+
+/* READ responses, ACKs of small WRITEs and a CNP in class 3, WRITEs in 5 and 1, one strict. */
+static void test_classes_share_by_weight_whatever_they_send(void **state)
+{
+	static const uint8_t weights[] = {[1] = 1, [3] = 2, [5] = 4, [7] = 1};
+	uint64_t bytes[RS_CLASSES];
+	struct pair t;
+
+	pair_begin(&t);
+	memcpy(t.config.weight, weights, sizeof(weights));
+	t.config.cnp_tc = 3;
+	pair_nics(&t);
+	posted(&t, 1, 3, RS_WR_READ, PAIR_BYTES, 2);
+	posted(&t, 1, 3, RS_WR_WRITE, 64, 16);
+	posted(&t, 0, 5, RS_WR_WRITE, PAIR_BYTES, 16);
+	posted(&t, 0, 5, RS_WR_WRITE, PAIR_BYTES, 16);
+	posted(&t, 0, 1, RS_WR_WRITE, PAIR_BYTES, 16);
+	sent(&t, 0, 20000, bytes); /* READs are asked for */
+	sent(&t, 0, 200000, bytes);
+	assert_share(bytes, 5, 3, 2);
+	assert_share(bytes, 5, 1, 4);
+	assert_true(rs_nic_get_counters(t.nics[0])->tx_ack_packets > 0);
+	sent(&t, 1 << 5, 60000, bytes);
+	assert_int_equal(bytes[5], 0);
+	assert_share(bytes, 3, 1, 2);
+	posted(&t, 0, 2, RS_WR_WRITE, 8192, 1); /* strict */
+	sent(&t, 0, 8192, bytes);
+	assert_true(bytes[2] >= 8192);
+	sent(&t, 0, 100000, bytes);
+	assert_share(bytes, 5, 1, 4);
+	rs_nic_destroy(t.nics[0]);
+	rs_nic_destroy(t.nics[1]);
+	rs_pool_fini(&t.pool);
+}
+
+static void test_weights_of_0_are_strict_by_number(void **state)
+{
+	uint64_t bytes[RS_CLASSES];
+	struct pair t;
+
+	pair_begin(&t);
+	pair_nics(&t);
+	posted(&t, 0, 2, RS_WR_WRITE, PAIR_BYTES, 16);
+	posted(&t, 0, 4, RS_WR_WRITE, PAIR_BYTES, 16);
+	sent(&t, 0, 100000, bytes);
+	assert_int_equal(bytes[2], 0);
+	rs_nic_destroy(t.nics[0]);
+	rs_nic_destroy(t.nics[1]);
+	rs_pool_fini(&t.pool);
+}
+
 static void test_ack_goes_before_data(void **state)
 {
 	struct pair t;
@@ -261,6 +369,8 @@ int main(void)
 		cmocka_unit_test(test_line_rate_costs_no_heap_operation),
 		cmocka_unit_test(test_again_says_when),
 		cmocka_unit_test(test_paused_class_waits_and_others_do_not),
+		cmocka_unit_test(test_classes_share_by_weight_whatever_they_send),
+		cmocka_unit_test(test_weights_of_0_are_strict_by_number),
 		cmocka_unit_test(test_ack_goes_before_data),
 		cmocka_unit_test(test_cost_does_not_grow_with_the_qps),
 		cmocka_unit_test(test_empty_slab_puts_sending_off),
