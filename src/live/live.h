@@ -23,7 +23,7 @@ enum {
 	RS_LIVE_NAME = 64,
 	RS_LIVE_PATHS = 1 << 16, /* (own address, peer's address) pairs a device knows at once */
 	RS_LIVE_MAX_QPS = 1 << 15,
-	RS_LIVE_MAX_MRS = 1 << 18,
+	RS_LIVE_MAX_MRS = 1 << 20, /* 64 MiB of table, where they are used */
 	RS_LIVE_MAX_CQS = 1 << 15,
 	RS_LIVE_MAX_SRQS = 1 << 14,
 	RS_LIVE_MAX_GROUPS = 64,

@@ -157,6 +157,28 @@ int rs_nic_alloc_mw(struct rs_nic *nic, uint32_t pd, unsigned type, uint32_t *ke
 	return 0;
 }
 
+/* A QP's own windows are in a list: it may go while a million other entries are there. */
+static void list_window(struct rs_nic *nic, struct rs_qp *qp, struct rs_mr *m)
+{
+	uint32_t at = (uint32_t)(m - nic->mrs) + 1;
+
+	m->prev_window = 0;
+	m->next_window = qp->windows;
+	if (qp->windows)
+		nic->mrs[qp->windows - 1].prev_window = at;
+	qp->windows = at;
+}
+
+static void unlist_window(struct rs_nic *nic, struct rs_qp *qp, const struct rs_mr *m)
+{
+	if (m->prev_window)
+		nic->mrs[m->prev_window - 1].next_window = m->next_window;
+	else
+		qp->windows = m->next_window;
+	if (m->next_window)
+		nic->mrs[m->next_window - 1].prev_window = m->prev_window;
+}
+
 static void unbind(struct rs_nic *nic, struct rs_mr *m)
 {
 	if (m->parent == RS_NO_MR)
@@ -164,7 +186,7 @@ static void unbind(struct rs_nic *nic, struct rs_mr *m)
 	stop_writes(nic, m);
 	nic->mrs[m->parent].windows--;
 	if (m->kind == RS_MR_WINDOW_2)
-		rs_nic_find_qp(nic, m->pd & ~RS_PD_OF_QP)->windows--;
+		unlist_window(nic, rs_nic_find_qp(nic, m->pd & ~RS_PD_OF_QP), m);
 	m->parent = RS_NO_MR;
 	m->va = m->length = 0;
 	m->host = NULL;
@@ -227,7 +249,7 @@ bool rs_mw_bind(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w)
 	m->access = (uint8_t)access;
 	if (two) {
 		m->pd = RS_PD_OF_QP | qp->qpn;
-		qp->windows++;
+		list_window(nic, qp, m);
 	}
 	return true;
 }
@@ -249,9 +271,8 @@ bool rs_mw_invalidate(struct rs_nic *nic, struct rs_qp *qp, uint32_t key)
 
 void rs_mw_forget_qp(struct rs_nic *nic, struct rs_qp *qp)
 {
-	for (uint32_t i = 0; qp->windows && i < nic->mrs_fresh; i++)
-		if (nic->mrs[i].used && nic->mrs[i].pd == (RS_PD_OF_QP | qp->qpn))
-			unbind(nic, &nic->mrs[i]);
+	while (qp->windows)
+		unbind(nic, &nic->mrs[qp->windows - 1]);
 }
 
 /* ---- What a key gives ---- */

@@ -210,7 +210,7 @@ struct rs_qp {
 	struct rs_sge *send_sge, *recv_sge;
 	uint64_t user;
 	struct rs_qp_more *more;
-	uint32_t windows; /* of type 2, bound to it */
+	uint32_t windows; /* of type 2, bound to it: the first's entry + 1; 0: none */
 	struct rs_link link[RS_LISTS];
 };
 

@@ -43,9 +43,10 @@ struct rs_mr {
 	uint32_t own_pd; /* of a window */
 	uint8_t access;
 	bool used;
-	uint8_t kind;      /* enum rs_mr_kind */
-	uint8_t unused[8]; /* 64 bytes: an index becomes an address by a shift */
-};
+	uint8_t kind; /* enum rs_mr_kind */
+	/* Of a window of type 2 that is bound: entries + 1 of its QP's others; 0: none. */
+	uint32_t next_window, prev_window;
+}; /* 64 bytes: an index becomes an address by a shift */
 
 _Static_assert(sizeof(struct rs_mr) == 64, "see above");
 

@@ -1,5 +1,6 @@
 /* Memory windows, invalidation, rereg, inline data: IBTA §10.6.7, §9.4.1.1.3, §10.6.3.3. */
 #include "unit/rdma/pair.h"
+#include "base/random.h"
 
 enum { AT = 0x8000, BYTES = 0x100, ALL = 15 };
 
@@ -425,6 +426,86 @@ static void test_inline_bytes_are_those_of_the_post(void **state)
 	pair_end(&t);
 }
 
+enum { MANY_QPS = 3, MANY_WINDOWS = 24, STEPS = 4000 };
+
+/* What a twin knows of a window: its key, and the QP that it is bound to; -1: none. */
+struct bound {
+	uint32_t key;
+	int qp;
+};
+
+static void bind_one(struct pair *t, struct rs_qp *qp, struct bound *b, uint32_t region)
+{
+	struct rs_swqe w = {.op = RS_WR_BIND_MW,
+			    .rkey = next_key(b->key),
+			    .remote_va = 0x1000,
+			    .swap_add = 64,
+			    .compare = (uint64_t)region << 32 | RS_ACCESS_REMOTE_WRITE};
+
+	assert_int_equal(rs_mw_bind(t->nics[1], qp, &w), b->qp < 0);
+	if (b->qp < 0)
+		b->key = w.rkey;
+}
+
+/* A QP that is reset lets go of its own windows, in any order of binds and ends, and of no other's.
+ */
+static void test_windows_of_several_qps_are_kept_apart(void **state)
+{
+	struct rs_random r = rs_random_stream(5, 0, 0);
+	struct bound b[MANY_WINDOWS];
+	struct rs_qp *qp[MANY_QPS];
+	uint32_t region;
+	struct pair t;
+
+	pair_begin(&t);
+	t.config.max_mrs = 64;
+	pair_nics(&t);
+	assert_int_equal(
+		rs_nic_reg_mr(t.nics[1], PAIR_PD, 0x1000, PAIR_BYTES, 31, t.memory[1], &region), 0);
+	for (unsigned i = 0; i < MANY_QPS; i++)
+		assert_int_equal(rs_nic_create_qp(t.nics[1], &t.init, &qp[i]), 0);
+	for (unsigned i = 0; i < MANY_WINDOWS; i++) {
+		b[i].qp = -1;
+		assert_int_equal(rs_nic_alloc_mw(t.nics[1], PAIR_PD, 2, &b[i].key), 0);
+	}
+	for (unsigned step = 0; step < STEPS; step++) {
+		unsigned i = rs_random_below(&r, MANY_WINDOWS), k = rs_random_below(&r, MANY_QPS);
+		unsigned what = rs_random_below(&r, 32), left = 0;
+
+		if (what < 20) {
+			int was = b[i].qp;
+
+			bind_one(&t, qp[k], &b[i], region);
+			b[i].qp = was < 0 ? (int)k : was;
+		} else if (what < 28) {
+			assert_int_equal(rs_mw_invalidate(t.nics[1], qp[k], b[i].key),
+					 b[i].qp == (int)k);
+			if (b[i].qp == (int)k)
+				b[i].qp = -1;
+		} else if (what < 30) {
+			assert_int_equal(rs_nic_dealloc_mw(t.nics[1], b[i].key), 0);
+			assert_int_equal(rs_nic_alloc_mw(t.nics[1], PAIR_PD, 2, &b[i].key), 0);
+			b[i].qp = -1;
+		} else {
+			assert_int_equal(rs_qp_modify(t.nics[1], qp[k], RS_QPS_RESET, NULL, 0), 0);
+			for (unsigned n = 0; n < MANY_WINDOWS; n++)
+				b[n].qp = b[n].qp == (int)k ? -1 : b[n].qp;
+		}
+		for (unsigned n = 0; n < MANY_WINDOWS; n++) {
+			left += b[n].qp >= 0;
+			if (b[n].qp >= 0)
+				assert_true(rs_mw_may_invalidate(t.nics[1], qp[b[n].qp], b[n].key));
+		}
+		/* a region goes when no window is bound to it, and not before */
+		if (left)
+			assert_int_equal(rs_nic_dereg_mr(t.nics[1], region), -EBUSY);
+	}
+	for (unsigned k = 0; k < MANY_QPS; k++)
+		rs_nic_destroy_qp(t.nics[1], qp[k]);
+	assert_int_equal(rs_nic_dereg_mr(t.nics[1], region), 0);
+	pair_end(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,6 +524,7 @@ int main(void)
 		cmocka_unit_test(test_rereg_under_a_write),
 		cmocka_unit_test(test_region_whose_addresses_are_not_its_memory),
 		cmocka_unit_test(test_inline_bytes_are_those_of_the_post),
+		cmocka_unit_test(test_windows_of_several_qps_are_kept_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -258,6 +258,51 @@ static void test_destroy_of_what_is_used_is_refused_while_users_come_and_go(void
 	every_destroy_gives(&s, 0);
 }
 
+/* ---- Many of them ---- */
+
+enum { MANY = 60000 };
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double time_to_empty(struct ibv_pd *of, bool oldest_first)
+{
+	static struct ibv_mr *mr[MANY];
+	double begin;
+
+	for (unsigned i = 0; i < MANY; i++) {
+		mr[i] = ibv_reg_mr(of, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
+		assert_non_null(mr[i]);
+	}
+	begin = seconds();
+	for (unsigned i = 0; i < MANY; i++)
+		assert_int_equal(ibv_dereg_mr(mr[oldest_first ? i : MANY - 1 - i]), 0);
+	return seconds() - begin;
+}
+
+/* 300 times and more, where each looks for its place; noise is far below the bound. */
+static void test_regions_go_as_fast_in_either_order(void **state)
+{
+	struct ibv_pd *of = ibv_alloc_pd(ctx);
+	double newest = time_to_empty(of, false), oldest = time_to_empty(of, true);
+
+	assert_true(oldest < 20 * newest + 0.2);
+	assert_int_equal(ibv_dealloc_pd(of), 0);
+}
+
+static void test_a_device_has_the_regions_that_it_says(void **state)
+{
+	struct ibv_device_attr a;
+
+	assert_int_equal(ibv_query_device(ctx, &a), 0);
+	assert_true(a.max_mr >= 1000000);
+}
+
 /* ---- Completion channels ---- */
 
 /* A queue pair in ERR: each receive that it is given completes at once. */
@@ -658,6 +703,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_users_are_counted_right_on_any_thread),
 		cmocka_unit_test(test_destroy_of_what_is_used_is_refused_while_users_come_and_go),
+		cmocka_unit_test(test_regions_go_as_fast_in_either_order),
+		cmocka_unit_test(test_a_device_has_the_regions_that_it_says),
 		cmocka_unit_test_setup_teardown(
 			test_channel_is_quiet_when_the_queue_of_its_event_is_gone, make_pd,
 			free_pd),
