@@ -247,8 +247,17 @@ static int read_all(struct rs_audit *a, const struct options *o, char **path, in
 	return err;
 }
 
-/* One GPU alone has nobody to talk to: its host gets a twin, which the description says. */
-static int write_fabric(struct rs_audit *a, FILE *f, struct rs_error *e)
+/* What a host sends itself never leaves it, and says nothing of NICs and network: alone it gets a
+ * twin. Said in the description, and where it is written. */
+static bool add_twin(struct rs_cluster *c)
+{
+	if (c->n != 1)
+		return false;
+	c->host[c->n++] = c->host[0];
+	return true;
+}
+
+static int write_fabric(struct rs_audit *a, const struct options *o, FILE *f, struct rs_error *e)
 {
 	struct rs_cluster c;
 	int err = rs_audit_cluster(a, NULL, RS_CLUSTER_HOSTS, &c, e);
@@ -262,9 +271,16 @@ static int write_fabric(struct rs_audit *a, FILE *f, struct rs_error *e)
 		fputs("# no port's rate is known: 400 Gb/s is assumed\n", f);
 	if (c.n == RS_CLUSTER_HOSTS && rs_facts_hosts(a->facts) > c.n)
 		fprintf(f, "# the first %d of the audited hosts\n", RS_CLUSTER_HOSTS);
-	if (c.n == 1 && c.gpus < 2) {
-		fputs("# one host of one GPU was audited: the second is its twin\n", f);
-		c.host[c.n++] = c.host[0];
+	if (add_twin(&c)) {
+		fprintf(f,
+			"# one host was audited, %s: the second is its twin, behind the same "
+			"switches\n",
+			c.host[0].name);
+		if (!o->quiet)
+			fprintf(stderr,
+				"ripstop audit: %s: one host was audited, %s: a twin of it was "
+				"added, for traffic that leaves the host\n",
+				o->file[FABRIC], c.host[0].name);
 	}
 	return rs_cluster_write(&c, f);
 }
@@ -284,7 +300,7 @@ static int write_format(struct rs_audit *a, const struct options *o, enum format
 	case FIX_SCRIPT:
 		return rs_audit_fix_script(a, f);
 	default:
-		return write_fabric(a, f, e);
+		return write_fabric(a, o, f, e);
 	}
 }
 
@@ -311,14 +327,34 @@ static int write_files(struct rs_audit *a, const struct options *o, struct rs_er
 	return 0;
 }
 
+/* Is a file asked for that tells findings? A description, and the trees of --show, need facts
+ * alone. */
+static bool wants_findings(const struct options *o)
+{
+	bool any = false;
+
+	for (int i = 0; i < FORMATS; i++)
+		any |= o->file[i] && i != FABRIC;
+	return any || !o->show;
+}
+
 /* Standard output takes one thing. */
 static unsigned to_stdout(const struct options *o)
 {
-	unsigned n = 0;
+	unsigned n = o->show;
 
 	for (int i = 0; i < FORMATS; i++)
 		n += o->file[i] && !strcmp(o->file[i], "-");
 	return n;
+}
+
+static bool any_file(const struct options *o)
+{
+	bool any = false;
+
+	for (int i = 0; i < FORMATS; i++)
+		any |= o->file[i] != NULL;
+	return any;
 }
 
 static int collect(const struct options *o, int n)
@@ -326,7 +362,7 @@ static int collect(const struct options *o, int n)
 	struct rs_collected count;
 	struct rs_error e = {0};
 
-	if (n || o->n_host || o->n_since || o->file[JSON])
+	if (n || o->n_host || o->n_since || o->n_only || o->n_skip || o->show || any_file(o))
 		return rs_cli_usage("audit", "--collect writes a snapshot of this host and does "
 					     "nothing else");
 	if (rs_audit_collect(o->collect, o->anonymise, o->key, &count, &e))
@@ -335,6 +371,18 @@ static int collect(const struct options *o, int n)
 		printf("%s: %u files of %s, %.1f KiB\n", o->collect, count.files, count.host,
 		       (double)count.bytes / 1024);
 	return RS_EXIT_OK;
+}
+
+static int judge(struct rs_audit *a, const struct options *o, struct rs_error *e)
+{
+	int err;
+
+	if (!wants_findings(o)) {
+		rs_facts_seal(a->facts);
+		return 0;
+	}
+	err = rs_audit_run(a, o->n_only ? o->only : NULL, o->n_skip ? o->skip : NULL, e);
+	return err ? err : rs_audit_price(a, o->price, e);
 }
 
 int rs_cmd_audit(int argc, char **argv)
@@ -350,7 +398,8 @@ int rs_cmd_audit(int argc, char **argv)
 	if (o.anonymise && !o.collect)
 		return rs_cli_usage("audit", "--anonymise goes with --collect");
 	if (to_stdout(&o) > 1)
-		return rs_cli_usage("audit", "one format at a time on standard output");
+		return rs_cli_usage("audit", "one format at a time on standard output%s",
+				    o.show ? ", where --show goes" : "");
 	if (o.collect)
 		return collect(&o, argc - optind);
 	if (rs_audit_create(&a)) {
@@ -360,21 +409,17 @@ int rs_cmd_audit(int argc, char **argv)
 	err = o.profile ? rs_audit_profile(a, o.profile, &e) : 0;
 	if (!err)
 		err = read_all(a, &o, argv + optind, argc - optind, &e);
-	if (!err && o.show) {
-		rs_facts_seal(a->facts);
-		err = rs_audit_show(a, stdout, &e);
-		rs_audit_destroy(a);
-		return err ? rs_cli_error(&e) : RS_EXIT_OK;
-	}
 	if (!err)
-		err = rs_audit_run(a, o.n_only ? o.only : NULL, o.n_skip ? o.skip : NULL, &e);
-	if (!err)
-		err = rs_audit_price(a, o.price, &e);
+		err = judge(a, &o, &e);
 	if (!err)
 		err = write_files(a, &o, &e);
-	if (!err && !o.quiet && !to_stdout(&o))
+	if (!err && o.show)
+		err = rs_audit_show(a, stdout, &e);
+	else if (!err && !o.quiet && !to_stdout(&o))
 		rs_audit_print(a, &o.view, stdout);
-	status = err ? rs_cli_error(&e) : rs_audit_status(a, o.strict, o.allow_unknown);
+	status = err                  ? rs_cli_error(&e)
+		 : wants_findings(&o) ? rs_audit_status(a, o.strict, o.allow_unknown)
+				      : RS_EXIT_OK;
 	rs_audit_destroy(a);
 	return status;
 }

@@ -201,6 +201,27 @@ status 0 "$ripstop" sim --quiet "$tmp/cluster.yaml"
 status 0 "$ripstop" audit --quiet --price none --check P04 --fabric "$tmp/alone.yaml" "$tmp/cluster/gpu01"
 grep -q 'the second is its twin' "$tmp/alone.yaml"
 status 0 "$ripstop" sim --quiet "$tmp/alone.yaml"
+grep -q 'a twin of it was added' "$tmp/err" && exit 1 # --quiet
+# so does one of many GPUs: what they send one another never leaves it
+topo=tests/data/hosts/azure-ndv5-topo.xml
+status 0 "$ripstop" audit --allow-unknown --price none --check P04 --fabric "$tmp/alone.yaml" "$topo"
+grep -q 'a twin of it was added' "$tmp/err"
+grep -q '^# one host was audited, .*: the second is its twin' "$tmp/alone.yaml"
+status 0 "$ripstop" sim --quiet --no-diagnosis --set 'workload[0].collective.bytes=4MiB' \
+	--pcap "$tmp/alone.pcapng" --pcap-links all "$tmp/alone.yaml"
+status 0 "$ripstop" pcap --quiet --json "$tmp/alone.json" "$tmp/alone.pcapng"
+grep -qE '"roce": [0-9]{4}' "$tmp/alone.json"
+# --show beside files: both, and standard output takes one thing
+rm -f "$tmp/alone.yaml"
+status 0 "$ripstop" audit --show --fabric "$tmp/alone.yaml" "$topo"
+grep -q 'GPU' "$tmp/out"
+grep -q '^fabric:' "$tmp/alone.yaml"
+status 1 "$ripstop" audit --show --check P01 --price none --json "$tmp/shown.json" "$tmp/cluster"
+grep -q '"verdict": "FAIL"' "$tmp/shown.json"
+! grep -q '^FAIL' "$tmp/out"
+status 2 "$ripstop" audit --show --fabric - "$topo"
+status 2 "$ripstop" audit --show --collect "$tmp/c.tar.gz"
+status 2 "$ripstop" audit --fabric "$tmp/alone.yaml" --collect "$tmp/c.tar.gz"
 # the same of several hosts is told once
 for h in gpu03 gpu04; do
 	cp -r "$tmp/cluster/gpu02" "$tmp/cluster/$h"
