@@ -394,6 +394,7 @@ static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
 		.int_scale = s->cc->on_telemetry ? rs_int_scale(s->nic_rate) : 0,
 		.pfc_watchdog = q->watchdog,
 		.mark_at_dequeue = q->mark_at_dequeue,
+		.endless = s->o->ideal.no_drops,
 		.routing = s->o->ideal.placed                 ? RS_ROUTE_PLACED
 			   : q->routing == RS_FABRIC_SPRAY    ? RS_ROUTE_SPRAY
 			   : q->routing == RS_FABRIC_ADAPTIVE ? RS_ROUTE_ADAPTIVE

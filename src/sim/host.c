@@ -526,8 +526,9 @@ static void to_memory(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, 
 	const struct rs_qos *q = &s->f->qos;
 	bool idle = k->rx.head == RS_NO_PACKET;
 
-	if (!rs_nic_find_qp(k->nic, p->dest_qp) || (q->nic_buffer && !s->o->ideal.no_pause &&
-						    k->rx_bytes + p->frame_bytes > q->nic_buffer)) {
+	if (!rs_nic_find_qp(k->nic, p->dest_qp) ||
+	    (q->nic_buffer && !s->o->ideal.no_pause && !s->o->ideal.no_drops &&
+	     k->rx_bytes + p->frame_bytes > q->nic_buffer)) {
 		k->drops++;
 		sim_lost_at_nic(n, k->port, p);
 		sim_order_dropped(s, n, p);

@@ -22,7 +22,7 @@ struct rs_sim_ideal {
 	bool no_cc;    /* senders at line rate */
 	bool placed; /* flows are dealt over equal-cost paths by destination: no collisions in rings
 		      */
-	bool no_drops;    /* buffers without end, but pauses as they are */
+	bool no_drops;    /* what finds no room is held beyond the buffers; pauses as they are */
 	bool in_order;    /* a packet that overtakes another costs nothing: receivers take any order */
 	bool host_links;  /* inside hosts: links of no width, limits as they are */
 	bool host_limits; /* inside hosts: outstanding reads, credits and tags without end */

@@ -29,6 +29,25 @@ bool rs_buffer_admit_tight(struct rs_switch *sw, unsigned in, unsigned tc, uint6
 	return true;
 }
 
+bool rs_buffer_overflow(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes)
+{
+	struct share *s = &sw->port[in].in[tc];
+	bool lossless = sw->lossless >> tc & 1;
+
+	if (!sw->cfg.endless)
+		return false;
+	/* only its egress queue was too long: PFC is what holds it back then */
+	if (lossless && rs_buffer_admit_tight(sw, in, tc, bytes))
+		return true;
+	s->headroom += bytes;
+	hold(sw, bytes);
+	if (!lossless)
+		s->pausing = true;
+	else if (!s->pausing)
+		rs_pfc_set(sw, in, tc, true);
+	return true;
+}
+
 /* Headroom empties first. */
 void rs_buffer_release_pausing(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes)
 {
@@ -41,7 +60,9 @@ void rs_buffer_release_pausing(struct rs_switch *sw, unsigned in, unsigned tc, u
 	s->headroom -= from_headroom;
 	if (s->headroom)
 		return;
-	if (use <= 0 || use + (int64_t)sw->class[tc].xon_offset <= threshold(s, sw->free))
+	if (unlikely(!(sw->lossless >> tc & 1)))
+		s->pausing = false;
+	else if (use <= 0 || use + (int64_t)sw->class[tc].xon_offset <= threshold(s, sw->free))
 		rs_pfc_set(sw, in, tc, false);
 }
 

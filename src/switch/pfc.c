@@ -111,6 +111,10 @@ static void watchdog(struct rs_switch *sw, unsigned port, unsigned tc, rs_time n
 	struct port *p = &sw->port[port];
 	struct queue *q = &p->q[tc];
 
+	if (sw->cfg.endless) {
+		unpause(sw, port, tc, now);
+		return;
+	}
 	while (q->head != RS_NO_PACKET) {
 		struct rs_packet *k = rs_pool_at(sw->cfg.pool, q->head);
 

@@ -22,7 +22,9 @@ struct queue {
 /* What an ingress port holds of a class. */
 struct share {
 	int64_t use; /* bytes outside headroom, less the reserve: above 0 they are the pool's */
-	uint64_t headroom; /* bytes in it; > 0 only while pausing */
+	/* bytes in it, > 0 only while pausing; of an endless buffer also those beyond the buffer,
+	 * and a lossy share that has such is `pausing` without a PAUSE */
+	uint64_t headroom;
 	uint32_t alpha;    /* threshold: free << ALPHA_BITS * alpha */
 	bool pausing;      /* PAUSE was asked for, RESUME not yet */
 };
@@ -100,13 +102,16 @@ struct rs_switch {
 	struct hold *holds; /* [port * hold_slots + classes with PFC before it] */
 } __attribute__((aligned(LINE)));
 
+#define RS_SELDOM __attribute__((cold, noinline))
+
 /* buffer.c */
 bool rs_buffer_admit_tight(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes);
 void rs_buffer_release_pausing(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes);
+/* Holds what found no room beyond an endless buffer; false: the buffer has an end. */
+RS_SELDOM bool rs_buffer_overflow(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes);
 bool rs_buffer_egress_full(const struct rs_switch *sw, const struct port *out, unsigned tc,
 			   uint64_t bytes);
 /* drops.c: these take the packet and return -1 */
-#define RS_SELDOM __attribute__((cold, noinline))
 RS_SELDOM int rs_drop_unroutable(struct rs_switch *sw, unsigned in, unsigned tc,
 				 struct rs_packet *p);
 RS_SELDOM int rs_drop_no_room(struct rs_switch *sw, unsigned in, unsigned to, unsigned tc,

@@ -194,7 +194,8 @@ int rs_switch_rx(struct rs_switch *sw, unsigned in, struct rs_packet *p, rs_time
 	out = &sw->port[to];
 	bytes = cells(sw, p->frame_bytes);
 	if (unlikely((sw->limited >> tc & 1 && rs_buffer_egress_full(sw, out, tc, bytes)) ||
-		     !admit(sw, in, tc, bytes)))
+		     !admit(sw, in, tc, bytes)) &&
+	    !rs_buffer_overflow(sw, in, tc, bytes))
 		return rs_drop_no_room(sw, in, (unsigned)to, tc, p, bytes);
 	if (unlikely(ready > now)) {
 		/* cut-through only where the line drains no faster than it fills, and nothing waits
@@ -340,9 +341,14 @@ static void check_queue(const struct rs_switch *sw, const struct port *p, unsign
 		held += cells(sw, sw->base[k].frame_bytes);
 	rs_assert(held == p->q[tc].bytes);
 	rs_assert(!held == !(p->filled >> tc & 1));
+	rs_assert(!p->in[tc].headroom || p->in[tc].pausing);
+	if (sw->cfg.endless && !(sw->lossless >> tc & 1)) {
+		rs_assert(p->in[tc].pausing == (p->in[tc].headroom > 0));
+		return;
+	}
 	rs_assert(p->in[tc].pausing == (p->pausing >> tc & 1));
-	rs_assert(!p->in[tc].headroom || (p->in[tc].pausing && sw->lossless >> tc & 1));
-	rs_assert(p->in[tc].headroom <= p->headroom);
+	rs_assert(!p->in[tc].headroom || sw->lossless >> tc & 1);
+	rs_assert(sw->cfg.endless || p->in[tc].headroom <= p->headroom);
 }
 
 void rs_switch_check(const struct rs_switch *sw)
@@ -361,7 +367,7 @@ void rs_switch_check(const struct rs_switch *sw)
 		}
 	rs_assert(in == sw->used && out == sw->used);
 	rs_assert(sw->free >= 0 && pool + (uint64_t)sw->free == sw->pool_size);
-	rs_assert(sw->used <= sw->cfg.buffer);
+	rs_assert(sw->cfg.endless || sw->used <= sw->cfg.buffer);
 }
 
 void rs_switch_prefetch(const struct rs_switch *sw, unsigned port)

@@ -96,6 +96,10 @@ struct rs_switch_config {
 	uint32_t int_scale;   /* stamp packets that carry telemetry, in these units; 0: do not */
 	rs_time pfc_watchdog; /* a class paused for longer drops; 0: no watchdog */
 	bool mark_at_dequeue; /* else at enqueue */
+	/* A counterfactual: what finds no room is held beyond the buffer, until it leaves; the
+	 * rest of the buffer, its thresholds and PAUSEs stay as they are. A watchdog drops nothing:
+	 * it only ends the pause. */
+	bool endless;
 	uint8_t tc_of_dscp[64];
 	enum rs_routing routing;
 	rs_time flowlet_gap;

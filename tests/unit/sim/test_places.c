@@ -140,34 +140,39 @@ static void test_a_link_that_loses_is_named_with_its_direction(void **state)
 	load_free(&l);
 }
 
+/* A scenario with anything that drops or pauses; loss: links may lose packets, too. */
+static void random_scenario(char *text, size_t size, bool loss)
+{
+	static const char *const routing[] = {"ecmp", "spray", "adaptive"};
+	int n = snprintf(text, size,
+			 "fabric: {network: {kind: leaf-spine, leaves: 2, spines: 2,\n"
+			 "  hosts_per_leaf: 3, rate: 100G, loss: %s}, cc: {kind: %s},\n"
+			 "  qos: {pfc: %s, buffer: %dkB, headroom_scale: %s, watchdog: %dus,\n"
+			 "  routing: %s}, transport: {timeout: 8, retry: 7}}\nworkload: [{flows: [",
+			 loss && rand() % 3 == 0 ? "0.001" : "0", rand() % 2 ? "none" : "dcqcn",
+			 rand() % 2 ? "true" : "false", 800 + rand() % 1000,
+			 rand() % 2 ? "1" : "0.3", rand() % 2 ? 0 : 20, routing[rand() % 3]);
+
+	for (unsigned k = 0; k < 6; k++) {
+		int src = rand() % 6, dst = rand() % 3 ? 5 : rand() % 6;
+
+		n += snprintf(text + n, size - (size_t)n, "{src: %d, dst: %d, bytes: %dkB}, ", src,
+			      dst == src ? (src + 1) % 6 : dst, 100 + rand() % 800);
+	}
+	snprintf(text + n, size - (size_t)n, "]}]\n");
+}
+
 /* Whatever is wrong with a fabric, the list and the counters say the same. */
 static void test_lists_add_up_to_the_counters_on_random_fabrics(void **state)
 {
-	static const char *const routing[] = {"ecmp", "spray", "adaptive"};
 	unsigned lossy = 0;
 
 	srand(5);
 	for (unsigned i = 0; i < 40; i++) {
 		char text[4096];
-		int n = snprintf(
-			text, sizeof(text),
-			"fabric: {network: {kind: leaf-spine, leaves: 2, spines: 2,\n"
-			"  hosts_per_leaf: 3, rate: 100G, loss: %s}, cc: {kind: %s},\n"
-			"  qos: {pfc: %s, buffer: %dkB, headroom_scale: %s, watchdog: %dus,\n"
-			"  routing: %s}, transport: {timeout: 8, retry: 7}}\nworkload: [{flows: [",
-			rand() % 3 ? "0" : "0.001", rand() % 2 ? "none" : "dcqcn",
-			rand() % 2 ? "true" : "false", 800 + rand() % 1000,
-			rand() % 2 ? "1" : "0.3", rand() % 2 ? 0 : 20, routing[rand() % 3]);
 		struct loaded l;
 
-		for (unsigned k = 0; k < 6; k++) {
-			int src = rand() % 6, dst = rand() % 3 ? 5 : rand() % 6;
-
-			n += snprintf(text + n, sizeof(text) - (size_t)n,
-				      "{src: %d, dst: %d, bytes: %dkB}, ", src,
-				      dst == src ? (src + 1) % 6 : dst, 100 + rand() % 800);
-		}
-		snprintf(text + n, sizeof(text) - (size_t)n, "]}]\n");
+		random_scenario(text, sizeof(text), true);
 		l = load_run(text, (struct rs_sim_options){.max_time = 200 * RS_MS});
 		drops_add_up(l.r);
 		pauses_add_up(l.r);
@@ -175,6 +180,51 @@ static void test_lists_add_up_to_the_counters_on_random_fabrics(void **state)
 		load_free(&l);
 	}
 	assert_true(lossy > 10);
+}
+
+/* And with no_drops nothing is lost for want of room, nothing fails for it, and a run in which
+ * nothing was dropped is the same run. */
+static void test_without_drops_nothing_is_dropped_on_random_fabrics(void **state)
+{
+	unsigned lossy = 0;
+
+	srand(6);
+	for (unsigned i = 0; i < 40; i++) {
+		char text[4096];
+		struct loaded as_is, ideal;
+
+		random_scenario(text, sizeof(text), false);
+		as_is = load_run(text, (struct rs_sim_options){.max_time = 200 * RS_MS});
+		ideal = load_run(text, (struct rs_sim_options){.ideal = {.no_drops = true}});
+		assert_true(ideal.r->complete);
+		assert_int_equal(ideal.r->n_drops, 0);
+		assert_int_equal(ideal.r->counters.drops + ideal.r->counters.nic_drops, 0);
+		if (as_is.r->counters.drops)
+			lossy++;
+		else
+			assert_memory_equal(as_is.r->flows, ideal.r->flows,
+					    as_is.r->n_flows * sizeof(*as_is.r->flows));
+		load_free(&as_is);
+		load_free(&ideal);
+	}
+	assert_true(lossy > 10);
+}
+
+/* nic-drops, without them: the receive buffer has no end, its PAUSEs are as they are. */
+static void test_without_drops_nics_drop_nothing(void **state)
+{
+	struct loaded l = load_run(
+		"fabric: {hosts: [{name: h, count: 2, cpu: icx, sockets: 1,\n"
+		"  nics: [{name: nic0, on: socket0, pcie: gen4x16}]}],\n"
+		"  change: [{host: h1, link: {nic0: {gen: 3, lanes: 4}}}], cc: {kind: none},\n"
+		"  network: {kind: single-switch, rate: 400G, delay: 1us}}\n"
+		"workload: [{flows: [{src: 0, dst: 1, bytes: 5MB}]}]\n",
+		(struct rs_sim_options){.ideal = {.no_drops = true}});
+
+	assert_true(l.r->complete);
+	assert_int_equal(l.r->counters.nic_drops, 0);
+	assert_true(l.r->counters.nic_pauses > 0);
+	load_free(&l);
 }
 
 /* victim: four hosts overrun b0's port at l1; v, whose packets go elsewhere, is held by l0. */
@@ -351,6 +401,8 @@ int main(void)
 		cmocka_unit_test(test_a_loss_without_a_timeout_is_told),
 		cmocka_unit_test(test_a_run_cut_short_says_so),
 		cmocka_unit_test(test_lists_add_up_to_the_counters_on_random_fabrics),
+		cmocka_unit_test(test_without_drops_nothing_is_dropped_on_random_fabrics),
+		cmocka_unit_test(test_without_drops_nics_drop_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

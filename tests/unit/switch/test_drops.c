@@ -122,6 +122,94 @@ static void test_reasons_add_up_under_random_load(void **state)
 	}
 }
 
+/* ---- Without an end ---- */
+
+/* Beside a switch with an end, while that drops nothing: the same packets, pauses and shares. After
+ * it nothing is dropped either, and all that came in goes out. */
+static void test_an_endless_buffer_drops_nothing_and_pauses_alike(void **state)
+{
+	struct rs_random r = rs_random_stream(12, 0, 0);
+	unsigned alike = 0, beyond = 0;
+
+	for (unsigned trial = 0; trial < 60; trial++) {
+		struct bed b[2];
+		bool same = true;
+		uint64_t in = 0, out = 0;
+
+		for (unsigned e = 0; e < 2; e++) {
+			bed_init(&b[e], 8);
+			b[e].c.endless = e;
+			b[e].c.buffer = 130000;
+		}
+		for (unsigned t = 0; t < RS_CLASSES; t++) {
+			struct rs_switch_class k = {.lossless = rs_random_u64(&r) & 1,
+						    .alpha_shift = (int8_t)(t % 8) - 4,
+						    .egress_limit =
+							    rs_random_u64(&r) & 3 ? 0 : 9000};
+
+			b[0].c.classes[t] = b[1].c.classes[t] = k;
+		}
+		for (unsigned p = 0; p < 8; p++)
+			b[0].port[p].headroom = b[1].port[p].headroom = 1500;
+		bed_start(&b[0]);
+		bed_start(&b[1]);
+		for (unsigned i = 0; i < 1500; i++) {
+			unsigned from = rs_random_u64(&r) % 8, to = rs_random_u64(&r) % 8;
+			unsigned tc = rs_random_u64(&r) % 8;
+			uint32_t frame = 64 + (uint32_t)(rs_random_u64(&r) % 1500);
+			bool drain = rs_random_u64(&r) % 4 == 0;
+
+			assert_true(bed_in(&b[1], from, tc, to, frame));
+			in++;
+			if (same && !bed_in(&b[0], from, tc, to, frame)) {
+				same = false;
+				alike += i > 20;
+			}
+			if (same) {
+				assert_int_equal(rs_switch_buffer_used(b[0].sw),
+						 rs_switch_buffer_used(b[1].sw));
+				assert_int_equal(rs_switch_woken(b[0].sw, 0),
+						 rs_switch_woken(b[1].sw, 0));
+			}
+			if (drain) {
+				int sent = bed_out(&b[1], to, 0);
+
+				out += sent >= 0;
+				if (same)
+					assert_int_equal(bed_out(&b[0], to, 0), sent);
+			}
+		}
+		beyond += rs_switch_buffer_used(b[1].sw) > 130000;
+		for (unsigned p = 0; p < 8; p++)
+			for (int sent; (sent = bed_out(&b[1], p, 0)) != -1;)
+				out += sent >= 0;
+		assert_int_equal(in, out);
+		assert_int_equal(rs_switch_buffer_used(b[1].sw), 0);
+		assert_int_equal(rs_switch_get_counters(b[1].sw)->drops, 0);
+		bed_end(&b[0]);
+		bed_end(&b[1]);
+	}
+	assert_true(alike > 30 && beyond > 30);
+}
+
+static void test_a_watchdog_of_an_endless_buffer_ends_the_pause_alone(void **state)
+{
+	struct bed b;
+
+	bed_init(&b, 2);
+	b.c.classes[3].lossless = true;
+	b.c.pfc_watchdog = RS_US;
+	b.c.endless = true;
+	bed_start(&b);
+	bed_in(&b, 0, 3, 1, 1000);
+	bed_pause(&b, 1, 1 << 3, 65535, 0);
+	assert_int_equal(bed_out(&b, 1, 0), -1);
+	rs_switch_expire(b.sw, RS_US);
+	assert_int_equal(bed_out(&b, 1, RS_US), 3);
+	assert_int_equal(rs_switch_get_counters(b.sw)->watchdog_drops, 0);
+	bed_end(&b);
+}
+
 /* ---- Pairs ---- */
 
 static void test_few_pairs_are_exact(void **state)
@@ -171,6 +259,8 @@ int main(void)
 		cmocka_unit_test(test_each_drop_has_its_reason),
 		cmocka_unit_test(test_a_class_without_dscp_drops_nothing),
 		cmocka_unit_test(test_reasons_add_up_under_random_load),
+		cmocka_unit_test(test_an_endless_buffer_drops_nothing_and_pauses_alike),
+		cmocka_unit_test(test_a_watchdog_of_an_endless_buffer_ends_the_pause_alone),
 		cmocka_unit_test(test_few_pairs_are_exact),
 		cmocka_unit_test(test_those_that_lose_most_stay),
 	};
