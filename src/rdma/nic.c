@@ -27,7 +27,7 @@ static int check_config(const struct rs_nic_config *c, struct rs_error *e)
 	if (c->window_payload && !(c->framing && c->framing->data))
 		return rs_error_set(e, -EINVAL, "windows of payload need headers of one length");
 	if (c->line_rate <= 0 || c->cnp_tc >= RS_CLASSES || c->ack_delay < 0 || c->min_rto < 0 ||
-	    c->pace_late < 0)
+	    c->pace_late < 0 || c->qp_rate < 0 || c->qp_message_time < 0)
 		return rs_error_set(e, -EINVAL, "a rate, class or time is out of range");
 	return 0;
 }
@@ -40,6 +40,8 @@ static int alloc_tables(struct rs_nic *nic)
 	nic->mrs = calloc(c->max_mrs ? c->max_mrs : 1, sizeof(*nic->mrs));
 	if (c->copy_payload)
 		nic->bounce = malloc((size_t)RS_BOUNCE_BUFFERS * RS_MAX_PAYLOAD);
+	if (c->qp_message_time)
+		nic->message_due = calloc(c->max_qps, sizeof(*nic->message_due));
 	if (nic->int_bytes)
 		nic->int_records = calloc((size_t)c->max_qps, sizeof(*nic->int_records));
 	if (nic->int_bytes && c->int_paths)
@@ -53,7 +55,8 @@ static int alloc_tables(struct rs_nic *nic)
 		return -ENOMEM;
 	if (!nic->qps_memory || !nic->mrs || (c->copy_payload && !nic->bounce) ||
 	    (nic->int_bytes && !nic->int_records) ||
-	    (nic->int_bytes && c->int_paths && !nic->cc_paths))
+	    (nic->int_bytes && c->int_paths && !nic->cc_paths) ||
+	    (c->qp_message_time && !nic->message_due))
 		return -ENOMEM;
 	nic->qps = (struct rs_qp *)(((uintptr_t)nic->qps_memory + RS_QP_BYTES_MAX - 1) &
 				    ~(uintptr_t)(RS_QP_BYTES_MAX - 1));
@@ -141,6 +144,7 @@ void rs_nic_destroy(struct rs_nic *nic)
 	free(nic->qps_memory);
 	free(nic->mrs);
 	free(nic->bounce);
+	free(nic->message_due);
 	free(nic->int_records);
 	free(nic->cc_paths);
 	free(nic->events);

@@ -31,6 +31,9 @@ enum { RS_GRH_BYTES = 40, RS_MULTICAST_QPN = 0xffffff, RS_INLINE_MAX = 4096 };
 struct rs_nic_config {
 	uint32_t endpoint;	/* this port's endpoint number: src of what it sends */
 	int64_t line_rate;	/* bits per second */
+	int64_t qp_rate;	/* of one queue pair, as counted on the link; 0: the line's */
+	rs_time qp_message_time; /* between the beginnings of two messages of a queue pair, at
+				  * least: how fast its work requests are fetched; 0: no limit */
 	uint32_t max_qps;	/* at most 2^23 */
 	uint32_t max_mrs;
 	uint32_t max_cqs;
@@ -66,6 +69,11 @@ struct rs_nic_config {
 	uint32_t int_scale;	/* units of telemetry (wire/telemetry.h); needed where cc reads it */
 	uint32_t int_paths;	/* of a QP, kept apart in what cc reads of telemetry; 0: a QP has one */
 };
+
+/* Who holds the queue pair that may send next: its rate limit, the message limit, or neither
+ * (congestion control, or nothing waits). Rarely asked. */
+enum rs_nic_held { RS_HELD_NOT, RS_HELD_QP_RATE, RS_HELD_QP_MESSAGES };
+enum rs_nic_held rs_nic_held_by(const struct rs_nic *nic, rs_time now);
 
 /* -EINVAL (a limit out of range), -ENOMEM. */
 /* Asks memory for what packets touch: 0 of the NIC itself, then 1 of its first queue

@@ -379,6 +379,8 @@ static void set_attributes(struct rs_nic *nic, struct rs_qp *qp, const struct rs
 /* A datagram's packets are as long as the port allows: the caller's path MTU, or the largest. */
 static void begin(struct rs_nic *nic, struct rs_qp *qp, uint32_t mask, rs_time now)
 {
+	int64_t line = rs_nic_qp_line(nic);
+
 	if (qp->flags & RS_QF_UD) {
 		qp->dest_endpoint = UINT32_MAX;
 		if (!(mask & RS_QP_PATH_MTU))
@@ -386,11 +388,11 @@ static void begin(struct rs_nic *nic, struct rs_qp *qp, uint32_t mask, rs_time n
 	}
 	qp->last_cnp = RS_NEVER;
 	qp->flags |= RS_QF_ESTABLISH;
-	nic->cc->init(nic->cc_params, &qp->cc, nic->c.line_rate, now);
+	nic->cc->init(nic->cc_params, &qp->cc, line, now);
 	if (nic->cc_paths)
 		rs_cc_paths_of(nic, qp)->n = 0;
 	if (qp->flags & RS_QF_UD)
-		rs_cc_none.init(NULL, &qp->cc, nic->c.line_rate, now);
+		rs_cc_none.init(NULL, &qp->cc, line, now);
 }
 
 static void to_reset(struct rs_nic *nic, struct rs_qp *qp)

@@ -157,6 +157,13 @@ static bool send_control(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs
 	return false;
 }
 
+/* Between messages a limit on them may hold for longer than the rate does. */
+static inline void wait_for_message(const struct rs_nic *nic, struct rs_qp *qp)
+{
+	if (nic->message_due && !qp->send_k)
+		qp->next_allowed = rs_time_max(qp->next_allowed, nic->message_due[qp->index]);
+}
+
 /* What was due at a time before now. A packet that waits at a low rate waits less at a higher one.
  */
 RS_APART static void catch_up(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
@@ -168,6 +175,7 @@ RS_APART static void catch_up(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 	pace = qp->cc.pace.q16;
 	if (left > 0 && pace < old && !nic->c.pace_fixed)
 		qp->next_allowed = now + (rs_time)((rs_uint128)(uint64_t)left * pace / old);
+	wait_for_message(nic, qp);
 }
 
 /* Held by its pace: to the heap, until it may go or its rate may change. */
@@ -189,6 +197,15 @@ static bool send_one(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, 
 			return rs_resp_read(nic, qp, p, now);
 	}
 	return rs_req_send(nic, qp, p, now);
+}
+
+/* A limit on messages: the next begins so long after this one began. */
+RS_APART static void pace_messages(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+				   rs_time now)
+{
+	if (rs_opcodes[p->opcode].flags & RS_F_FIRST)
+		nic->message_due[qp->index] = now + nic->c.qp_message_time;
+	wait_for_message(nic, qp);
 }
 
 static void pace(struct rs_nic *nic, struct rs_qp *qp, uint32_t frame, rs_time now)
@@ -224,6 +241,8 @@ static bool send_data(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_ti
 			continue;
 		}
 		pace(nic, qp, p->frame_bytes, now);
+		if (__builtin_expect(nic->c.qp_message_time != 0, 0))
+			pace_messages(nic, qp, p, now);
 		nic->counters.tx_data_packets++;
 		if (qp->place == RS_PLACE_READY && nic->data[c].tail != qp->index) {
 			rs_list_del(nic, &nic->data[c], qp, RS_LIST_DATA);
@@ -240,8 +259,23 @@ void rs_sched_repace(struct rs_nic *nic, struct rs_qp *qp, struct rs_pace old, r
 
 	qp->next_allowed += rs_framing_time(qp->cc.pace, bytes, nic->whole_ns) -
 			    rs_framing_time(old, bytes, nic->whole_ns);
+	wait_for_message(nic, qp);
 	if (qp->place == RS_PLACE_PACED)
 		rs_heap_set(&nic->paced, qp->index, qp->next_allowed);
+}
+
+enum rs_nic_held rs_nic_held_by(const struct rs_nic *nic, rs_time now)
+{
+	const struct rs_qp *qp;
+
+	if (rs_heap_top(&nic->paced) == RS_NEVER)
+		return RS_HELD_NOT;
+	qp = &nic->qps[nic->paced.entries[0].id];
+	if (nic->message_due && !qp->send_k && nic->message_due[qp->index] > now &&
+	    nic->message_due[qp->index] >= qp->next_allowed)
+		return RS_HELD_QP_MESSAGES;
+	return nic->c.qp_rate && qp->cc.rate >= rs_nic_qp_line(nic) ? RS_HELD_QP_RATE
+								     : RS_HELD_NOT;
 }
 
 static bool send_class(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_time now)

@@ -140,6 +140,7 @@ struct rs_nic {
 	const struct rs_framing *framing;
 	struct rs_int_record *int_records; /* [QP]: to be returned; NULL: no telemetry */
 	uint8_t *cc_paths;                 /* [QP]: struct rs_cc_paths; NULL: one path each */
+	rs_time *message_due;              /* [QP]: its next message begins no earlier; or NULL */
 	uint16_t int_bytes;                /* that telemetry adds to a packet; 0: none */
 	uint16_t gap;                      /* bytes that a frame takes on the link beside itself */
 	uint16_t uncounted;                /* bytes of a frame that windows do not count */
@@ -164,6 +165,13 @@ struct rs_nic {
 static inline struct rs_cc_paths *rs_cc_paths_of(const struct rs_nic *nic, const struct rs_qp *qp)
 {
 	return (void *)(nic->cc_paths + qp->index * rs_cc_paths_bytes(nic->c.int_paths));
+}
+
+/* What a queue pair may send at, at most. */
+static inline int64_t rs_nic_qp_line(const struct rs_nic *nic)
+{
+	return nic->c.qp_rate && nic->c.qp_rate < nic->c.line_rate ? nic->c.qp_rate
+								   : nic->c.line_rate;
 }
 
 /* Count for the NIC and for the QP. */
