@@ -308,11 +308,9 @@ static const struct host_time host_times[] = {
 	T(phy_latency), T(switch_latency), T(root_write),     T(root_p2p),     T(dram_read),
 	T(gpu_write),   T(gpu_read),       T(nvlink_hop),     T(nic_pipeline), T(post),
 	T(mmio),        T(poll),           T(credit_latency), {NULL, 0}};
-static const struct host_time host_counts[] = {T(read_buffer),
-					       T(tags),
-					       T(posted_data_credits),
-					       T(posted_header_credits),
-					       T(completion_chunk),
+static const struct host_time host_limits[] = {
+	T(read_buffer), T(tags), T(posted_data_credits), T(posted_header_credits), {NULL, 0}};
+static const struct host_time host_counts[] = {T(completion_chunk),
 					       T(header_write),
 					       T(header_completion),
 					       T(header_read),
@@ -358,5 +356,9 @@ void load_host_model(struct load *l, struct rs_fabric *f, const struct node *n)
 		get_u32(l, n, t->key, 1, 1 << 24, (uint32_t *)(void *)(p + t->at));
 	for (const struct host_time *t = host_shares; t->key; t++)
 		get_number(l, n, t->key, 0.01, 1, (double *)(void *)(p + t->at));
+	for (const struct host_time *t = host_limits; t->key; t++) /* 0: by model or slot */
+		get_u32(l, n, t->key, 0, 1 << 24, (uint32_t *)(void *)(p + t->at));
 	get_u32(l, n, "inline", 0, 1024, &f->host_params.inline_bytes);
+	if (get(n, "inline") && !f->host_params.inline_bytes)
+		f->host_params.inline_bytes = RS_NO_LIMIT;
 }

@@ -2,6 +2,7 @@
  * to a GPU. */
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
@@ -151,13 +152,127 @@ static void get_pcie(struct load *l, const struct node *map, const char *key, st
 	out->lanes = (uint8_t)lanes;
 }
 
-static const char *const part_keys[] = {"name", "model", "busid", "on",   "pcie",
-					"on2",  "pcie2", "numa",  "rate", NULL};
+static const char *const part_keys[] = {"name",
+					"model",
+					"busid",
+					"on",
+					"pcie",
+					"on2",
+					"pcie2",
+					"numa",
+					"rate",
+					"ports",
+					"read_buffer",
+					"tags",
+					"posted_data_credits",
+					"posted_header_credits",
+					"inline",
+					"message_rate",
+					"qp_message_rate",
+					"qp_rate",
+					NULL};
+/* The first of part_keys that only NICs have, and of those that GPUs have, too. */
+enum { NIC_KEYS = 8, GPU_KEYS = 10, GPU_KEYS_END = 14 };
+
+static void only_where_they_mean_something(struct load *l, const struct rs_part *p,
+					   const struct node *n)
+{
+	for (unsigned i = NIC_KEYS; part_keys[i] && p->kind != RS_PART_NIC; i++) {
+		bool gpu = p->kind == RS_PART_GPU && i >= GPU_KEYS && i < GPU_KEYS_END;
+
+		if (get(n, part_keys[i]) && !gpu)
+			fail(l, -EINVAL, get(n, part_keys[i])->at, "%s: only a NIC%s has it",
+			     part_keys[i],
+			     i >= GPU_KEYS && i < GPU_KEYS_END ? " or a GPU" : "");
+	}
+}
+
+/* 0 says that there is none; what is absent says nothing. */
+static void get_limit(struct load *l, const struct node *n, const char *key, uint32_t unit,
+		      uint32_t *out)
+{
+	double v = 0;
+
+	get_number(l, n, key, 0, 4e9 * unit, &v);
+	if (!get(n, key) || l->err)
+		return;
+	*out = v <= 0 ? RS_NO_LIMIT : v < unit ? 1 : (uint32_t)(v / unit);
+}
+
+static void get_limits(struct load *l, struct rs_part *p, const struct node *n)
+{
+	struct rs_dma_limits *d = &p->limits;
+	int64_t rate = 0;
+
+	get_u32(l, n, "read_buffer", 4096, 1 << 24, &d->read_buffer);
+	get_u32(l, n, "tags", 1, 15360, &d->tags);
+	get_u32(l, n, "posted_data_credits", 256, 1 << 16, &d->data_credits);
+	get_u32(l, n, "posted_header_credits", 1, 1 << 16, &d->header_credits);
+	get_u32(l, n, "inline", 0, 1024, &d->inline_bytes);
+	if (get(n, "inline") && !d->inline_bytes)
+		d->inline_bytes = RS_NO_LIMIT;
+	get_limit(l, n, "message_rate", 1000, &d->message_rate);
+	get_limit(l, n, "qp_message_rate", 1000, &d->qp_message_rate);
+	if (!get(n, "qp_rate") || l->err)
+		return;
+	if (get(n, "qp_rate")->kind == NODE_SCALAR && !strcmp(get(n, "qp_rate")->text, "0")) {
+		d->qp_rate = RS_NO_LIMIT;
+		return;
+	}
+	get_rate(l, n, "qp_rate", &rate);
+	if (!l->err && (rate < 100 * RS_MBPS || rate > 4000 * RS_GBPS))
+		fail(l, -EINVAL, get(n, "qp_rate")->at,
+		     "qp_rate: expected 100M to 4000G, or 0 for no limit");
+	d->qp_rate = (uint32_t)(rate / RS_MBPS);
+}
+
+static void unknown_model(struct load *l, const char *model, struct rs_where at)
+{
+	const char *names[64], *near;
+	char all[256] = "";
+	unsigned k = 0;
+
+	for (; k < 63 && rs_nic_model_at(k); k++) {
+		names[k] = rs_nic_model_at(k)->name;
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", k ? ", " : "",
+			 names[k]);
+	}
+	names[k] = NULL;
+	near = nearest(model, names);
+	fail(l, -EINVAL, at,
+	     "model: '%s' is no known NIC%s%s%s; known: %s; for another leave model out and give "
+	     "its rate, pcie and limits",
+	     model, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", all);
+}
+
+/* A NIC's model gives what its own keys do not say. */
+static void model_gives(struct load *l, struct rs_part *p, const struct node *said,
+			const struct node *ports)
+{
+	const struct rs_nic_model *m = rs_nic_model_find(p->model);
+
+	if (l->err || !p->model)
+		return;
+	if (!m)
+		unknown_model(l, p->model, said->at);
+	else if (p->ports > m->ports)
+		fail(l, -EINVAL, (ports ? ports : said)->at, "ports: %s has at most %u", m->name, m->ports);
+	if (l->err)
+		return;
+	p->model = m->name;
+	if (!p->port_rate)
+		p->port_rate = m->rate[p->ports > 1] * RS_GBPS;
+	if (!p->up.gen && !p->up.lanes) {
+		p->up.gen = m->slot.gen;
+		p->up.lanes = m->slot.lanes;
+	}
+}
 
 static void part_body(struct load *l, struct rs_part *p, const struct node *n)
 {
 	int64_t numa = p->numa;
 
+	only_where_they_mean_something(l, p, n);
 	get_string(l, n, "model", &p->model);
 	get_string(l, n, "busid", &p->busid);
 	get_pcie(l, n, "pcie", &p->up);
@@ -165,6 +280,12 @@ static void part_body(struct load *l, struct rs_part *p, const struct node *n)
 	get_int(l, n, "numa", -1, 4095, &numa);
 	get_rate(l, n, "rate", &p->port_rate);
 	p->numa = (int)numa;
+	if (p->kind == RS_PART_NIC || p->kind == RS_PART_GPU)
+		get_limits(l, p, n);
+	if (p->kind == RS_PART_NIC) {
+		get_u8(l, n, "ports", 1, 8, &p->ports);
+		model_gives(l, p, get(n, "model"), get(n, "ports"));
+	}
 }
 
 static void part_of_list(struct load *l, struct rs_host *h, enum rs_part_kind kind,
@@ -360,12 +481,17 @@ void host_overlay(struct load *l, struct rs_host *h, const struct node *n)
 	get_string(l, n, "source", &h->source);
 	if (!l->err && h->cpu && !rs_cpu_find(h->cpu))
 		fail(l, -EINVAL, get(n, "cpu") ? get(n, "cpu")->at : n->at,
-		     "cpu: '%s' is no known CPU model; expected one of: skl, icx, spr, emr, gnr, "
+		     "cpu: '%s' is no known CPU model; expected one of: bdw, skl, icx, spr, emr, gnr, "
 		     "rome, "
 		     "milan, genoa, turin",
 		     h->cpu);
 	if (nvlink && !l->err)
 		overlay_nvlink(l, h, nvlink);
+	for (int i = 0; i < h->n_parts && get(n, "nic_model"); i++)
+		if (h->parts[i].kind == RS_PART_NIC && !h->parts[i].model) {
+			get_string(l, n, "nic_model", &h->parts[i].model);
+			model_gives(l, &h->parts[i], get(n, "nic_model"), NULL);
+		}
 }
 
 static struct rs_part *changed(struct load *l, struct rs_host *h, const struct item *i)
@@ -415,7 +541,7 @@ struct hosts {
 };
 
 static const char *const group_keys[] = {"name",       "count",   "first",    "like",   "cpu",
-					 "nvlink",     "sockets", "switches", "gpus",   "nics",
+					 "nvlink", "nic_model",     "sockets", "switches", "gpus",   "nics",
 					 "nvswitches", "others",  "xlinks",   "source", NULL};
 
 static void finish(struct load *l, struct rs_host *h, struct rs_where at)
@@ -521,12 +647,18 @@ static void change_host(struct hosts *b, const struct names *t, const struct nod
 	b->f->hosts[id].inside = h;
 }
 
+/* Endpoints that a part is. */
+static unsigned ports_of(const struct rs_part *p)
+{
+	return p->kind != RS_PART_NIC ? 0 : p->ports ? p->ports : 1;
+}
+
 static void count_parts(struct hosts *b, struct rs_fabric_host *h)
 {
 	h->first_endpoint = b->f->n_endpoints;
 	h->first_gpu = b->f->n_gpus;
 	for (int i = 0; i < h->inside->n_parts; i++) {
-		h->n_endpoints += h->inside->parts[i].kind == RS_PART_NIC;
+		h->n_endpoints += ports_of(&h->inside->parts[i]);
 		h->n_gpus += h->inside->parts[i].kind == RS_PART_GPU;
 	}
 	b->f->n_endpoints += h->n_endpoints;
@@ -541,12 +673,15 @@ static void name_nics(struct hosts *b, uint32_t host)
 	for (int i = 0; i < h->inside->n_parts && !b->l->err; i++) {
 		const struct rs_part *p = &h->inside->parts[i];
 
-		if (p->kind != RS_PART_NIC)
-			continue;
-		*e = (struct rs_endpoint){.host = host, .part = i, .rate = p->port_rate};
-		e->name = rs_arena_printf(b->l->arena, "%s/%s", h->name, p->name);
-		if (!e++->name)
-			fail(b->l, -ENOMEM, (struct rs_where){0}, "out of memory");
+		for (unsigned port = 0; port < ports_of(p); port++, e++) {
+			*e = (struct rs_endpoint){.host = host, .part = i, .rate = p->port_rate};
+			e->name = ports_of(p) > 1
+					  ? rs_arena_printf(b->l->arena, "%s/%sp%u", h->name,
+							    p->name, port)
+					  : rs_arena_printf(b->l->arena, "%s/%s", h->name, p->name);
+			if (!e->name)
+				fail(b->l, -ENOMEM, (struct rs_where){0}, "out of memory");
+		}
 	}
 }
 
@@ -728,9 +863,9 @@ static uint64_t nearest_nics(const struct rs_host *h, int gpu, uint64_t down)
 			best = d;
 			set = 0;
 		}
-		if (d == best)
-			set |= UINT64_C(1) << n;
-		n++;
+		for (unsigned port = 0; port < ports_of(&h->parts[i]) && n < 64; port++, n++)
+			if (d == best)
+				set |= UINT64_C(1) << n;
 	}
 	return set;
 }

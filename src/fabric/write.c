@@ -54,6 +54,28 @@ static void pcie(struct writer *w, const char *key, const struct rs_pcie *p)
 			p->mps, p->mrrs);
 }
 
+static void limit(struct writer *w, const char *key, uint32_t v, uint32_t unit)
+{
+	if (v)
+		fprintf(w->out, ", %s: %llu", key,
+			v == RS_NO_LIMIT ? 0ull : (unsigned long long)v * unit);
+}
+
+static void limits(struct writer *w, const struct rs_part *p)
+{
+	const struct rs_dma_limits *l = &p->limits;
+
+	limit(w, "read_buffer", l->read_buffer, 1);
+	limit(w, "tags", l->tags, 1);
+	limit(w, "posted_data_credits", l->data_credits, 1);
+	limit(w, "posted_header_credits", l->header_credits, 1);
+	limit(w, "inline", l->inline_bytes, 1);
+	limit(w, "message_rate", l->message_rate, 1000);
+	limit(w, "qp_message_rate", l->qp_message_rate, 1000);
+	if (l->qp_rate)
+		fprintf(w->out, ", qp_rate: %uM", l->qp_rate == RS_NO_LIMIT ? 0 : l->qp_rate);
+}
+
 static void part(struct writer *w, const struct rs_host *h, const struct rs_part *p)
 {
 	text(w, "        - {", "name", p->name);
@@ -69,6 +91,9 @@ static void part(struct writer *w, const struct rs_host *h, const struct rs_part
 		fprintf(w->out, ", numa: %d", p->numa);
 	if (p->port_rate)
 		fprintf(w->out, ", rate: %s", rate(w, p->port_rate));
+	if (p->ports > 1)
+		fprintf(w->out, ", ports: %u", p->ports);
+	limits(w, p);
 	fputs("}\n", w->out);
 }
 
@@ -335,10 +360,13 @@ static void host_model(struct writer *w, const struct rs_host_params *p)
 		p->read_buffer, p->tags, p->posted_data_credits);
 	fprintf(w->out, "    posted_header_credits: %u\n    completion_chunk: %u\n",
 		p->posted_header_credits, p->completion_chunk);
+	if (p->inline_bytes)
+		fprintf(w->out, "    inline: %u\n",
+			p->inline_bytes == RS_NO_LIMIT ? 0 : p->inline_bytes);
 	fprintf(w->out, "    header_write: %u\n    header_completion: %u\n    header_read: %u\n",
 		p->header_write, p->header_completion, p->header_read);
-	fprintf(w->out, "    dll_efficiency: %.17g\n    xlink_efficiency: %.17g\n    inline: %u\n",
-		p->dll_efficiency, p->xlink_efficiency, p->inline_bytes);
+	fprintf(w->out, "    dll_efficiency: %.17g\n    xlink_efficiency: %.17g\n",
+		p->dll_efficiency, p->xlink_efficiency);
 }
 
 /* ---- Workload ---- */

@@ -43,6 +43,7 @@ struct link {
  * or their credits, are free again. */
 struct hold {
 	rs_time release;
+	rs_time queued; /* of the time that it is held: what links let it wait */
 	uint32_t units, slots;
 };
 
@@ -51,6 +52,11 @@ struct window {
 	uint32_t units, slots;
 	uint32_t head, tail, mask;
 	rs_time last; /* issues are in order: none before this */
+	rs_time asked, promised; /* a writer was told at `asked` to come back at `promised`, */
+	rs_time promised_queued; /* which links put off by so much, */
+	bool promised_slots;     /* for want of slots, not of units */
+	rs_time waited[2];       /* for units, for slots; what links put off does not count */
+	bool endless;
 	struct hold *ring;
 };
 
@@ -69,6 +75,7 @@ struct edge {
 	int a, b;
 	enum rs_xlink_kind kind;
 	uint16_t link[2], p2p[2]; /* [0]: a to b */
+	uint16_t both;            /* peer-to-peer of both directions together, or NO_LINK */
 };
 
 struct bus_name {
@@ -109,6 +116,24 @@ static rs_time entry_latency(const struct rs_bus *b, int part)
 	return b->host->parts[part].kind == RS_PART_PCI_BRIDGE ? b->p.switch_latency : 0;
 }
 
+/* Does a root complex cut what goes from one root port to another into TLPs of its own size? */
+static bool recut(const struct rs_bus *b)
+{
+	return b->cpu && (b->cpu->p2p_tlp || b->cpu->root_rate);
+}
+
+/* What a root complex passes on to one of its ports: payload where it cuts TLPs anew, else TLPs. */
+static int64_t root_rate(const struct rs_bus *b, int64_t rate, uint32_t header)
+{
+	if (!b->cpu)
+		return 0;
+	if (b->cpu->p2p_tlp)
+		rate = rate * b->cpu->p2p_tlp / (b->cpu->p2p_tlp + header);
+	if (b->cpu->root_rate && (!rate || b->cpu->root_rate < rate))
+		rate = b->cpu->root_rate;
+	return rate;
+}
+
 static void add_port(struct rs_bus *b, int part, enum via via)
 {
 	const struct rs_host *h = b->host;
@@ -116,7 +141,7 @@ static void add_port(struct rs_bus *b, int part, enum via via)
 	const struct rs_pcie *pcie = via == VIA_UP ? &p->up : &p->up2;
 	struct port *t = &b->ports[part][via];
 	int parent = host_parent(h, part, via);
-	int64_t rate = host_pcie_usable(pcie, &b->p), share = 0;
+	int64_t rate = host_pcie_usable(pcie, &b->p);
 	const char *to;
 
 	t->up = t->down = t->in = t->out = NO_LINK;
@@ -131,12 +156,13 @@ static void add_port(struct rs_bus *b, int part, enum via via)
 	memcpy(b->links[t->down].header, b->links[t->up].header, sizeof(b->links[0].header));
 	if (h->parts[parent].kind != RS_PART_SOCKET)
 		return;
-	if (b->cpu)
-		share = (int64_t)((double)rate * b->cpu->same_socket_p2p);
-	t->in = add_link(b, share, b->p.root_p2p, p->name, to, " p2p");
-	t->out = add_link(b, share, 0, to, p->name, " p2p");
+	t->in = add_link(b, b->cpu ? rate : 0, b->p.root_p2p, p->name, to, " p2p");
 	memcpy(b->links[t->in].header, b->links[t->up].header, sizeof(b->links[0].header));
-	memcpy(b->links[t->out].header, b->links[t->up].header, sizeof(b->links[0].header));
+	t->out = add_link(b, root_rate(b, rate, b->links[t->up].header[TLP_WRITE]), 0, to, p->name,
+			  " p2p");
+	if (!recut(b))
+		memcpy(b->links[t->out].header, b->links[t->up].header,
+		       sizeof(b->links[0].header));
 }
 
 /* The NVSwitches of a host are one plane: a GPU's links to them carry its traffic together. */
@@ -196,7 +222,7 @@ static void add_edge(struct rs_bus *b, int from, int to, enum rs_xlink_kind kind
 	int64_t rate, p2p;
 	rs_time latency;
 
-	*e = (struct edge){from, to, kind, {NO_LINK, NO_LINK}, {NO_LINK, NO_LINK}};
+	*e = (struct edge){from, to, kind, {NO_LINK, NO_LINK}, {NO_LINK, NO_LINK}, NO_LINK};
 	edge_rates(b, e, &rate, &p2p, &latency);
 	if (latency < 0)
 		latency = edge_latency(b, e);
@@ -204,8 +230,11 @@ static void add_edge(struct rs_bus *b, int from, int to, enum rs_xlink_kind kind
 	e->link[1] = add_link(b, rate, latency, nb, na, "");
 	if (kind != RS_XLINK_SOCKET)
 		return;
-	if (p2p == 0 && b->cpu)
+	if (p2p == 0 && b->cpu) {
 		p2p = b->cpu->p2p_rate;
+		if (b->cpu->p2p_both)
+			e->both = add_link(b, b->cpu->p2p_both, 0, na, nb, " both ways");
+	}
 	if (p2p < 0)
 		p2p = rate; /* not limited apart: as the hop itself */
 	e->p2p[0] = add_link(b, p2p, 2 * b->p.root_p2p, na, nb, " p2p");
@@ -255,14 +284,14 @@ static bool has_engine(const struct rs_part *p)
 
 static int make_engines(struct rs_bus *b)
 {
-	const struct rs_host_params *p = &b->p;
+	for (int i = 0; i < b->host->n_parts; i++) {
+		struct rs_dma_limits l = rs_dma_limits_of(&b->host->parts[i], &b->p);
 
-	for (int i = 0; i < b->host->n_parts; i++)
 		if (has_engine(&b->host->parts[i]) &&
-		    (make_window(&b->engines[i].read, p->read_buffer, p->tags) ||
-		     make_window(&b->engines[i].write, p->posted_data_credits,
-				 p->posted_header_credits)))
+		    (make_window(&b->engines[i].read, l.read_buffer, l.tags) ||
+		     make_window(&b->engines[i].write, l.data_credits, l.header_credits)))
 			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -271,22 +300,35 @@ static bool in_range(uint32_t v, uint32_t min, uint32_t max)
 	return v >= min && v <= max;
 }
 
+static int check_limits(const struct rs_host *h, const struct rs_host_params *p,
+			struct rs_error *e)
+{
+	for (int i = 0; i < h->n_parts; i++) {
+		struct rs_dma_limits l = rs_dma_limits_of(&h->parts[i], p);
+		const char *name = h->parts[i].name;
+
+		if (!in_range(l.tags, 1, TAGS_MAX))
+			return rs_error_set(e, -EINVAL, "%s: %u read tags; expected 1 to %d", name,
+					    l.tags, TAGS_MAX);
+		if (!in_range(l.read_buffer, 4096, 1 << 24))
+			return rs_error_set(e, -EINVAL,
+					    "%s: a read buffer of %u bytes; expected 4096 to %d",
+					    name, l.read_buffer, 1 << 24);
+		if (!in_range(l.data_credits, 256, CREDITS_MAX) ||
+		    !in_range(l.header_credits, 1, CREDITS_MAX))
+			return rs_error_set(e, -EINVAL,
+					    "%s: posted credits: %u units of data and %u headers; "
+					    "expected 256 to %d and 1 to %d",
+					    name, l.data_credits, l.header_credits, CREDITS_MAX,
+					    CREDITS_MAX);
+	}
+	return 0;
+}
+
 static int check_params(const struct rs_host_params *p, struct rs_error *e)
 {
 	uint32_t chunk = p->completion_chunk;
 
-	if (!in_range(p->tags, 1, TAGS_MAX))
-		return rs_error_set(e, -EINVAL, "%u read tags; expected 1 to %d", p->tags,
-				    TAGS_MAX);
-	if (!in_range(p->read_buffer, 4096, 1 << 24))
-		return rs_error_set(e, -EINVAL, "a read buffer of %u bytes; expected 4 kB to 16 MB",
-				    p->read_buffer);
-	if (!in_range(p->posted_data_credits, 256, CREDITS_MAX) ||
-	    !in_range(p->posted_header_credits, 1, CREDITS_MAX))
-		return rs_error_set(e, -EINVAL,
-				    "posted credits: expected 256 to %d units of data "
-				    "and 1 to %d headers",
-				    CREDITS_MAX, CREDITS_MAX);
 	if (!in_range(chunk, 64, 4096) || (chunk & (chunk - 1)))
 		return rs_error_set(e, -EINVAL,
 				    "completions of %u bytes; expected 64, 128 ... 4096", chunk);
@@ -316,8 +358,8 @@ static int allocate(struct rs_bus *b)
 	if (!host_has_socket_links(b->host))
 		edges += sockets * sockets / 2;
 	b->edges = calloc(edges + 1, sizeof(*b->edges));
-	b->links = calloc(8 * parts + 4 * edges + 1, sizeof(*b->links));
-	b->names = calloc(8 * parts + 4 * edges + 1, sizeof(*b->names));
+	b->links = calloc(8 * parts + 5 * edges + 1, sizeof(*b->links));
+	b->names = calloc(8 * parts + 5 * edges + 1, sizeof(*b->names));
 	b->ports = calloc(parts, sizeof(*b->ports));
 	b->engines = calloc(parts, sizeof(*b->engines));
 	if (!b->edges || !b->links || !b->names || !b->ports || !b->engines)
@@ -332,7 +374,7 @@ int rs_bus_create(const struct rs_host *h, const struct rs_host_params *p, struc
 	int rc;
 
 	p = p ? p : &rs_host_defaults;
-	if ((rc = rs_host_check(h, e)) || (rc = check_params(p, e)))
+	if ((rc = rs_host_check(h, e)) || (rc = check_params(p, e)) || (rc = check_limits(h, p, e)))
 		return rc;
 	if (!host_has_socket_links(h) && count_sockets(h) > IMPLIED_SOCKETS_MAX)
 		return rs_error_set(e, -EINVAL, "%d sockets and no link between them",
@@ -372,6 +414,14 @@ void rs_bus_destroy(struct rs_bus *b)
 	free(b);
 }
 
+void rs_bus_ideal(struct rs_bus *b, bool links, bool limits)
+{
+	for (int i = 0; i < b->n_links && links; i++)
+		b->links[i].pace = rs_pace_of(0);
+	for (int i = 0; i < b->host->n_parts && limits; i++)
+		b->engines[i].read.endless = b->engines[i].write.endless = true;
+}
+
 /* ---- Paths ---- */
 
 static const struct edge *find_edge(const struct rs_bus *b, int x, int y, bool *forward)
@@ -405,6 +455,8 @@ static void put_edge(const struct rs_bus *b, struct way *w, int from, int to, bo
 	rs_assert(e);
 	if (p2p && e->p2p[!forward] != NO_LINK)
 		put(w, e->p2p[!forward]);
+	if (p2p && e->both != NO_LINK)
+		put(w, e->both);
 	put(w, e->link[!forward]);
 }
 
@@ -492,7 +544,6 @@ static uint32_t piece_of(uint64_t units, uint64_t slots, uint32_t tlp)
 
 static void sizes(const struct rs_bus *b, const struct route *r, struct rs_path *p)
 {
-	const struct rs_host_params *hp = &b->p;
 	const struct engine *g = &b->engines[p->initiator];
 	bool pcie = false;
 
@@ -507,7 +558,9 @@ static void sizes(const struct rs_bus *b, const struct route *r, struct rs_path 
 			p->mrrs = t->mrrs;
 		pcie = true;
 	}
-	p->chunk = hp->completion_chunk < p->mps ? (uint16_t)hp->completion_chunk : p->mps;
+	p->chunk = b->p.completion_chunk < p->mps ? (uint16_t)b->p.completion_chunk : p->mps;
+	if (g->read.endless)
+		return;
 	p->write_piece = piece_of((uint64_t)g->write.units_max * 16,
 				  (uint64_t)g->write.slots_max * p->mps, p->mps);
 	p->read_piece = piece_of(g->read.units_max, (uint64_t)g->read.slots_max * p->mrrs, p->mrrs);
@@ -684,15 +737,30 @@ static inline struct front cross(struct rs_bus *b, const uint16_t *hop, unsigned
 	return at;
 }
 
+/* A limit lets wait for no longer than without the queues of links further on. */
+static void count_wait(struct window *w, bool slots, rs_time waited, rs_time queued)
+{
+	if (waited > queued)
+		w->waited[slots] += waited - queued;
+}
+
 /* Wait until so many units and slots are free, in order of issue. */
 static inline rs_time acquire(struct window *w, uint32_t units, uint32_t slots, rs_time now)
 {
+	if (__builtin_expect(w->endless, 0))
+		return now;
+	if (w->promised == now) /* came back when told to */
+		count_wait(w, w->promised_slots, now - w->asked, w->promised_queued);
 	now = rs_time_max(now, w->last);
 	while (w->head != w->tail &&
 	       (w->units + units > w->units_max || w->slots + slots > w->slots_max)) {
 		const struct hold *h = &w->ring[w->head++ & w->mask];
 
-		now = rs_time_max(now, h->release);
+		if (h->release > now) {
+			count_wait(w, w->units + units <= w->units_max, h->release - now,
+				   h->queued);
+			now = h->release;
+		}
 		w->units -= h->units;
 		w->slots -= h->slots;
 	}
@@ -700,14 +768,19 @@ static inline rs_time acquire(struct window *w, uint32_t units, uint32_t slots, 
 	return now;
 }
 
-static inline void hold(struct window *w, uint32_t units, uint32_t slots, rs_time release)
+static inline void hold(struct window *w, uint32_t units, uint32_t slots, rs_time release,
+			rs_time queued)
 {
 	uint32_t i = w->tail++;
 
+	if (__builtin_expect(w->endless, 0)) {
+		w->tail--;
+		return;
+	}
 	/* what a short way gives back does not wait for what a long one holds */
 	for (; i != w->head && w->ring[(i - 1) & w->mask].release > release; i--)
 		w->ring[i & w->mask] = w->ring[(i - 1) & w->mask];
-	w->ring[i & w->mask] = (struct hold){release, units, slots};
+	w->ring[i & w->mask] = (struct hold){release, queued, units, slots};
 	w->units += units;
 	w->slots += slots;
 }
@@ -738,14 +811,18 @@ static rs_time read_piece(struct rs_bus *b, const struct rs_path *p, uint32_t n,
 	struct load data = {TLP_COMPLETION, n, pieces_of(n, p->chunk_shift), least(n, p->chunk)};
 	struct front at;
 	struct taken got;
+	rs_time queued, back;
 
 	now = acquire(w, n, k, now);
 	*issued = now;
 	at = cross(b, p->hop, p->n_hops, &request, (struct front){now, now}, &got);
 	at.head += p->read_access;
 	at.tail += p->read_access;
+	queued = got.from - now + got.wait;
+	back = at.head;
 	at = cross(b, p->back, p->n_hops, &data, at, &got);
-	hold(w, n, k, at.head + ((at.tail - at.head) >> (31 - __builtin_clz(k))));
+	queued += got.from - back + got.wait;
+	hold(w, n, k, at.head + ((at.tail - at.head) >> (31 - __builtin_clz(k))), queued);
 	return at.tail;
 }
 
@@ -760,7 +837,8 @@ static rs_time write_piece(struct rs_bus *b, const struct rs_path *p, uint32_t n
 
 	now = acquire(w, units, data.tlps, now);
 	at = cross(b, p->hop, p->n_hops, &data, (struct front){now, now}, &got);
-	hold(w, units, data.tlps, got.from + b->p.credit_latency + got.wait);
+	hold(w, units, data.tlps, got.from + b->p.credit_latency + got.wait,
+	     got.from - now + got.wait);
 	*left = got.to;
 	return at.tail + p->write_access;
 }
@@ -819,23 +897,38 @@ rs_time rs_bus_write(struct rs_bus *b, const struct rs_path *p, uint32_t n, rs_t
 	return visible;
 }
 
-rs_time rs_bus_write_ready(const struct rs_bus *b, const struct rs_path *p, uint32_t n, rs_time now)
+rs_time rs_bus_write_ready(struct rs_bus *b, const struct rs_path *p, uint32_t n, rs_time now)
 {
-	const struct window *w = &b->engines[p->initiator].write;
+	struct window *w = &b->engines[p->initiator].write;
 	uint32_t units = w->units + ((n + 15) >> 4), slots = w->slots + pieces_of(n, p->mps_shift);
 
-	if (!p->n_hops || p->nvlink)
+	if (!p->n_hops || p->nvlink || w->endless)
 		return now;
+	w->asked = now;
+	w->promised_queued = 0;
+	w->promised_slots = units <= w->units_max;
 	now = rs_time_max(now, w->last);
 	for (uint32_t i = w->head; i != w->tail && (units > w->units_max || slots > w->slots_max);
 	     i++) {
 		const struct hold *h = &w->ring[i & w->mask];
 
-		now = rs_time_max(now, h->release);
+		if (h->release > now) {
+			now = h->release;
+			w->promised_queued = h->queued;
+		}
 		units -= h->units;
 		slots -= h->slots;
 	}
-	return now;
+	return w->promised = now;
+}
+
+rs_time rs_bus_waited(const struct rs_bus *b, int part, enum rs_dma_wait what)
+{
+	const struct engine *g = &b->engines[part];
+
+	if (what == RS_WAIT_CREDITS)
+		return g->write.waited[0] + g->write.waited[1];
+	return g->read.waited[what == RS_WAIT_TAGS];
 }
 
 /* ---- Figures ---- */
@@ -869,12 +962,12 @@ int64_t rs_path_write_rate(const struct rs_bus *b, const struct rs_path *p, uint
 	uint32_t tlps = pieces_of(n, p->mps_shift);
 	double rate = row_rate(b, p->hop, p->n_hops, n, n, tlps, TLP_WRITE);
 	double seconds = (double)b->p.credit_latency / (double)RS_S;
+	const struct window *w = &b->engines[p->initiator].write;
 
 	if (p->nvlink || !p->n_hops || !n || b->p.credit_latency <= 0)
 		return (int64_t)rate;
-	rate = bounded(rate, b->p.posted_header_credits * 8.0 * n / tlps / seconds);
-	return (int64_t)bounded(rate,
-				b->p.posted_data_credits * 8.0 * n / ((n + 15) >> 4) / seconds);
+	rate = bounded(rate, w->slots_max * 8.0 * n / tlps / seconds);
+	return (int64_t)bounded(rate, w->units_max * 8.0 * n / ((n + 15) >> 4) / seconds);
 }
 
 int64_t rs_path_read_rate(const struct rs_bus *b, const struct rs_path *p, uint32_t n)
@@ -884,11 +977,12 @@ int64_t rs_path_read_rate(const struct rs_bus *b, const struct rs_path *p, uint3
 	double to = row_rate(b, p->hop, p->n_hops, n, 0, requests, TLP_READ);
 	double seconds = (double)(p->fixed + p->read_access + p->fixed_back) / (double)RS_S;
 	double rate = to > 0 ? bounded(back, to) : back, outstanding;
+	const struct window *w = &b->engines[p->initiator].read;
 
 	if (p->nvlink || !p->n_hops || !n || seconds <= 0)
 		return (int64_t)rate;
-	outstanding = (double)b->p.tags * n / requests;
-	outstanding = bounded(outstanding, b->p.read_buffer);
+	outstanding = (double)w->slots_max * n / requests;
+	outstanding = bounded(outstanding, w->units_max);
 	return (int64_t)bounded(rate, outstanding * 8 / seconds);
 }
 

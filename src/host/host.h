@@ -16,7 +16,7 @@ enum rs_part_kind {
 	RS_PART_SOCKET,	     /* a CPU package or NUMA domain: root complex and host memory */
 	RS_PART_PCI_BRIDGE,  /* a PCIe switch (all its ports) or a bridge; a root port is its link */
 	RS_PART_GPU,
-	RS_PART_NIC,	     /* one function with one port */
+	RS_PART_NIC,	     /* one function, with one port or several */
 	RS_PART_NVSWITCH,
 	RS_PART_OTHER,	     /* a device that moves no data here (NVMe, display) */
 };
@@ -32,6 +32,29 @@ struct rs_pcie {
 	uint16_t mrrs;	 /* max read request size; 0: model default 512 */
 };
 
+/*
+ * What an initiator of DMAs may have outstanding, and what else of a NIC bounds it. 0: not said
+ * here. RS_NO_LIMIT: said to be none (inline_bytes: to be off).
+ */
+#define RS_NO_LIMIT UINT32_MAX
+struct rs_dma_limits {
+	uint32_t read_buffer, tags;	/* of reads: bytes and requests */
+	uint32_t data_credits, header_credits; /* of posted writes: units of 16 bytes, TLPs */
+	uint32_t inline_bytes;
+	uint32_t message_rate, qp_message_rate; /* thousand work requests a second, of the NIC and
+						 * of a queue pair */
+	uint32_t qp_rate; /* Mb/s of a queue pair, as on the link */
+};
+
+/* A NIC by its name; each figure's source and confidence: docs/host.md. */
+struct rs_nic_model {
+	const char *name;
+	uint8_t ports;		/* at most */
+	uint32_t rate[2];	/* Gb/s of a port, alone and as one of several */
+	struct rs_pcie slot;
+	struct rs_dma_limits limits;
+};
+
 struct rs_part {
 	const char *name;	/* "gpu0", "nic0", "socket0"; unique in the host */
 	const char *model;	/* "H100", "ConnectX-7", "spr"; NULL unknown */
@@ -42,7 +65,9 @@ struct rs_part {
 	int parent2;		/* Socket-Direct: a second attachment of the same NIC; else RS_NO_PART */
 	struct rs_pcie up, up2;	/* links to parent and parent2 */
 	int numa;		/* -1 unknown */
-	int64_t port_rate;	/* NIC: bits per second, 0 unknown */
+	int64_t port_rate;	/* NIC: bits per second of a port, 0 unknown */
+	uint8_t ports;		/* NIC: that share its slot; 0: one */
+	struct rs_dma_limits limits; /* NIC, GPU: what the description says */
 };
 
 /* Links that are not PCIe trees: socket interconnect, NVLink. Both directions alike. */
@@ -73,14 +98,14 @@ struct rs_host_params {
 	rs_time dram_read;	  /* so that an idle NIC-host read round trip is 550 ns */
 	rs_time gpu_write, gpu_read; /* 200 ns; so that a read round trip is 600 ns */
 	rs_time nvlink_hop;	  /* 1 us, GPU-NVSwitch-GPU */
-	rs_time nic_pipeline;	  /* 200 ns a direction */
-	rs_time post, mmio, poll; /* 75, 150, 75 ns */
-	uint32_t read_buffer;	  /* 64 kB outstanding reads a NIC function */
-	uint32_t tags;		  /* 256 */
-	uint32_t inline_bytes;	  /* 0: a message of host memory up to this is in the doorbell's
+	rs_time nic_pipeline;	  /* 120 ns a direction */
+	rs_time post, mmio, poll; /* 75, 150, 50 ns */
+	/* Of every initiator that does not say its own; 0: by the NIC's model, else by the
+	 * generation of its slot (rs_dma_limits_of()). */
+	uint32_t read_buffer, tags;
+	uint32_t inline_bytes;	  /* a message of host memory up to this is in the doorbell's
 				   * write itself, so that no DMA reads it (mlx5: 220 usual) */
-	uint32_t posted_data_credits; /* 2048 units of 16 B */
-	uint32_t posted_header_credits; /* 128 */
+	uint32_t posted_data_credits, posted_header_credits;
 	rs_time credit_latency;	  /* 400 ns */
 	uint32_t completion_chunk; /* 256 */
 	uint32_t header_write, header_completion, header_read; /* 24, 20, 24 B (Gen6: 16, 16, 16) */
@@ -94,10 +119,19 @@ struct rs_cpu_model {
 	const char *name, *what;
 	int64_t hop_rate;	/* raw, all links together, one direction */
 	rs_time hop_latency;
-	int64_t p2p_rate;	/* peer-to-peer through both root complexes */
-	double same_socket_p2p;	/* share of the link rate through one root complex */
+	int64_t p2p_rate;	/* peer-to-peer through both root complexes; -1: not limited apart */
+	int64_t p2p_both;	/* both directions of it together; 0: no such limit */
+	uint32_t p2p_tlp;	/* one root complex cuts peer-to-peer TLPs to this; 0: leaves them */
+	int64_t root_rate;	/* peer-to-peer through one root complex; 0: by the links alone */
 };
 const struct rs_cpu_model *rs_cpu_find(const char *name);
+
+/* Case and blanks do not count ("ConnectX-6 Dx"); NULL for an unknown model. */
+const struct rs_nic_model *rs_nic_model_find(const char *name);
+const struct rs_nic_model *rs_nic_model_at(unsigned i); /* the i-th; NULL after the last */
+/* What holds for a part: what it says itself, else p, else its model, else its slot's generation.
+ * 0 and RS_NO_LIMIT are gone: what has no limit is 0. */
+struct rs_dma_limits rs_dma_limits_of(const struct rs_part *part, const struct rs_host_params *p);
 
 int rs_host_find(const struct rs_host *h, const char *name); /* RS_NO_PART when absent */
 /* A description that can be simulated: no cycles, parents exist, names unique, limits kept. */
@@ -118,6 +152,9 @@ struct rs_bus;
 int rs_bus_create(const struct rs_host *h, const struct rs_host_params *p, struct rs_bus **bus,
 		  struct rs_error *e);
 void rs_bus_destroy(struct rs_bus *bus);
+/* For counterfactuals, before any path is made: links of no width (their latencies stay); or tags,
+ * buffers and credits without end. */
+void rs_bus_ideal(struct rs_bus *bus, bool links, bool limits);
 
 /* A path, prepared once: hops in both directions, latencies, limits. */
 struct rs_path {
@@ -162,13 +199,18 @@ rs_time rs_bus_write(struct rs_bus *bus, const struct rs_path *p, uint32_t n, rs
  * writes much issues a piece of at most RS_BUS_PIECE at a time, each not before this, so that links
  * are not reserved ahead while others could use them. now over NVLink, which has no credits here.
  */
-rs_time rs_bus_write_ready(const struct rs_bus *bus, const struct rs_path *p, uint32_t n,
+rs_time rs_bus_write_ready(struct rs_bus *bus, const struct rs_path *p, uint32_t n,
 			   rs_time now);
 
 /* Idle figures of a path by closed form, for reports: what a lone stream gets, and one small read's
  * round trip or write's latency. */
 int64_t rs_path_read_rate(const struct rs_bus *bus, const struct rs_path *p, uint32_t n);
 int64_t rs_path_write_rate(const struct rs_bus *bus, const struct rs_path *p, uint32_t n);
+
+/* Time that DMAs of a part waited for what may be outstanding; of limits that bind at once, the
+ * buffer or the data credits. */
+enum rs_dma_wait { RS_WAIT_TAGS, RS_WAIT_READ_BUFFER, RS_WAIT_CREDITS, RS_DMA_WAITS };
+rs_time rs_bus_waited(const struct rs_bus *bus, int part, enum rs_dma_wait what);
 
 /* Directed links, for reports: name ("nic0->pci1"), busy time so far, bytes moved. */
 struct rs_bus_link_stat {

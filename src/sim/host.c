@@ -7,12 +7,14 @@
 #include "sim/host.h"
 #include "wire/telemetry.h"
 
-enum { LINKS_KEPT = 8, PATHS_KEPT = 64 };
+enum { LINKS_KEPT = 8, LIMITS_KEPT = 8, PATHS_KEPT = 64 };
 /* Packets behind the head of a link that memory is asked for: an event is shorter than its latency.
  */
 enum { LOOK = 4 };
 /* Bytes that are read ahead beyond what covers a read's latency: some packets' jitter on the bus. */
 enum { SPARE = 16384 };
+/* As much as makes sense where outstanding reads have no limit: 42 us of 800G. */
+enum { ENDLESS = 4 << 20 };
 enum { SLOT_NIC_ARRIVAL, SLOT_NIC_TX, SLOT_NIC_RX, SLOT_NIC_TIMER, SLOTS_NIC };
 
 uint32_t sim_host_slots(uint32_t n_endpoints)
@@ -146,12 +148,12 @@ static void send_pfc(struct rs_sim *s, struct sim_nic *k, rs_time now)
 
 /* A short message that the doorbell's own write brought: nothing is left to read. A processor can
  * put only what it reads itself into it, which is not GPU memory. */
-static bool inlined(const struct rs_sim *s, const struct sim_node *n, const struct rs_path *path,
+static bool inlined(const struct rs_sim *s, const struct sim_nic *k, const struct rs_path *path,
 		    const struct rs_packet *p)
 {
-	const struct rs_part *parts = s->f->hosts[n->host->index].inside->parts;
+	const struct rs_part *parts = s->f->hosts[k->node->host->index].inside->parts;
 
-	return p->payload_bytes <= s->f->host_params.inline_bytes &&
+	return p->payload_bytes <= k->inline_bytes &&
 	       (p->opcode == RS_OP_WRITE_ONLY || p->opcode == RS_OP_WRITE_ONLY_IMM) &&
 	       parts[path->target].kind == RS_PART_SOCKET;
 }
@@ -201,7 +203,7 @@ static rs_time fetch(struct rs_sim *s, struct sim_nic *k, const struct rs_packet
 	struct rs_path *path = sim_qp_path(s, rs_qp_get_user(qp), true);
 	rs_time done = now;
 
-	if (!inlined(s, n, path, p)) {
+	if (!inlined(s, k, path, p)) {
 		done = rs_bus_read(n->host->bus, path, p->payload_bytes, now, &k->read_free);
 		k->read_time = done - k->read_free;
 	}
@@ -275,9 +277,10 @@ static bool read_ahead(struct rs_sim *s, const struct sim_nic *k, rs_time now)
 
 	for (uint8_t m = k->paused; m; m &= (uint8_t)(m - 1))
 		bytes -= k->staging->out[__builtin_ctz(m)].bytes;
-	return rs_pace_time_long(k->out->pace, bytes) >
-		       lookahead(s, k) + rs_pace_time(k->out->pace, more) &&
-	       ready_classes(s, k, now, &again);
+	if (rs_pace_time_long(k->out->pace, bytes) <=
+	    lookahead(s, k) + rs_pace_time(k->out->pace, more))
+		return s->o->ideal.host_limits && bytes > ENDLESS;
+	return s->o->ideal.host_limits || ready_classes(s, k, now, &again);
 }
 
 /* Weighted classes that have their part of what is read ahead: it is to be in proportion to what
@@ -305,6 +308,25 @@ static uint8_t have_their_part(const struct rs_sim *s, const struct sim_nic *k)
 	return full;
 }
 
+/* Limits on messages and queue pairs: what was asked for came (p), or waits for one of them. */
+static void limits(struct sim_nic *k, const struct rs_packet *p, rs_time now)
+{
+	if (!p) {
+		if (k->waits == RS_NEVER && rs_nic_held_by(k->nic, now) != RS_HELD_NOT)
+			k->waits = now;
+		return;
+	}
+	if (k->waits != RS_NEVER) {
+		k->stalled_qps += now - k->waits;
+		k->waits = RS_NEVER;
+	}
+	if (!k->message_time || !(rs_opcodes[p->opcode].flags & RS_F_FIRST) || !p->payload_bytes)
+		return;
+	if (now == k->message_free)
+		k->stalled_messages += k->message_time;
+	k->message_free = now + k->message_time;
+}
+
 /* Pull from the transport, and read from memory what it sends, as far ahead of the wire as is of
  * use and outstanding reads allow; returns when the transport wants to be asked again. A packet
  * whose read waits for others to end is the last that is pulled until then. A class may have more
@@ -322,9 +344,12 @@ static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
 		p = next_packet(k, k->paused | full, now, &again);
 		if (!p && full)
 			p = next_packet(k, k->paused, now, &again);
+		if (k->limited)
+			limits(k, p, now);
 		if (!p)
 			return again;
 		stage(s, k, p, now);
+		k->read_free = rs_time_max(k->read_free, k->message_free);
 	}
 	return k->read_free;
 }
@@ -542,6 +567,20 @@ static void to_memory(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, 
 		rx_start(s, k, now + s->f->host_params.nic_pipeline);
 }
 
+static void receive_inside(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
+{
+	struct rs_qp *qp;
+
+	if (!s->o->ideal.receiver) {
+		to_memory(s, k, p, now);
+		return;
+	}
+	qp = rs_nic_find_qp(k->nic, p->dest_qp);
+	if (qp)
+		sim_qp_visible(s, rs_qp_get_user(qp), now);
+	to_transport(s, k, p, now);
+}
+
 static void arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time now)
 {
 	struct sim_nic *k = &n->host->nics[port];
@@ -553,7 +592,7 @@ static void arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time
 	if (p->kind == RS_KIND_PFC)
 		pfc_received(s, k, p, now);
 	else if (k->inside && p->payload_bytes)
-		to_memory(s, k, p, now);
+		receive_inside(s, k, p, now);
 	else
 		to_transport(s, k, p, now);
 }
@@ -674,6 +713,7 @@ int sim_host_create(struct rs_sim *s, uint32_t host, struct rs_error *e)
 {
 	const struct rs_fabric_host *fh = &s->f->hosts[host];
 	struct sim_host *h = rs_arena_alloc(s->arena, 1, sizeof(*h));
+	int err;
 
 	if (!h)
 		return rs_error_set(e, -ENOMEM, "out of memory");
@@ -685,7 +725,29 @@ int sim_host_create(struct rs_sim *s, uint32_t host, struct rs_error *e)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	if (!fh->inside || s->o->ideal.host)
 		return 0;
-	return rs_bus_create(fh->inside, &s->f->host_params, &h->bus, e);
+	err = rs_bus_create(fh->inside, &s->f->host_params, &h->bus, e);
+	if (!err)
+		rs_bus_ideal(h->bus, s->o->ideal.host_links, s->o->ideal.host_limits);
+	return err;
+}
+
+/* What the NIC's model or description says of messages and queue pairs. */
+static void apply_limits(const struct rs_sim *s, struct sim_nic *k, struct rs_nic_config *c)
+{
+	const struct rs_part *parts = s->f->hosts[k->node->host->index].inside->parts;
+	struct rs_dma_limits d = rs_dma_limits_of(&parts[k->part], &s->f->host_params);
+
+	k->waits = RS_NEVER;
+	k->inline_bytes = d.inline_bytes;
+	if (s->o->ideal.host_limits)
+		return;
+	if (d.message_rate)
+		k->message_time = RS_MS / d.message_rate;
+	if (d.qp_message_rate)
+		c->qp_message_time = RS_MS / d.qp_message_rate;
+	if (d.qp_rate && (int64_t)d.qp_rate * RS_MBPS < c->line_rate)
+		c->qp_rate = (int64_t)d.qp_rate * RS_MBPS;
+	k->limited = k->message_time || c->qp_message_time || c->qp_rate;
 }
 
 static struct sim_staging *staging_create(struct rs_sim *s, const struct rs_nic_config *c)
@@ -747,6 +809,8 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 	k->inside = n->host->bus && k->part >= 0;
 	if (k->inside && !(k->staging = staging_create(s, &c)))
 		return rs_error_set(e, -ENOMEM, "out of memory");
+	if (k->inside)
+		apply_limits(s, k, &c);
 	k->refresh = RS_NEVER;
 	k->pfc = rs_arena_alloc(s->arena, 1, sizeof(*k->pfc));
 	if (!k->pfc)
@@ -810,6 +874,49 @@ static void busiest_inside(struct rs_sim *s, const struct sim_host *h)
 	}
 }
 
+static void keep_limit(struct rs_sim *s, const char *host, const char *part,
+		       enum rs_limit_kind kind, rs_time stalled)
+{
+	struct rs_sim_result *r = s->r;
+	uint32_t i = r->n_limits;
+
+	if (!r->limits)
+		r->limits = rs_arena_alloc(r->arena, LIMITS_KEPT, sizeof(*r->limits));
+	if (!stalled || !r->limits)
+		return;
+	if (i == LIMITS_KEPT && r->limits[i - 1].stalled >= stalled)
+		return;
+	if (i < LIMITS_KEPT)
+		r->n_limits++;
+	else
+		i--;
+	for (; i && r->limits[i - 1].stalled < stalled; i--)
+		r->limits[i] = r->limits[i - 1];
+	r->limits[i] = (struct rs_sim_limit){.kind = kind, .stalled = stalled};
+	snprintf(r->limits[i].name, sizeof(r->limits[i].name), "%.16s %.46s", host, part);
+}
+
+static void limits_inside(struct rs_sim *s, const struct sim_host *h)
+{
+	const struct rs_fabric_host *fh = &s->f->hosts[h->index];
+	static const enum rs_limit_kind kinds[] = {[RS_WAIT_TAGS] = RS_LIMIT_READS,
+						   [RS_WAIT_READ_BUFFER] = RS_LIMIT_BUFFER,
+						   [RS_WAIT_CREDITS] = RS_LIMIT_CREDITS};
+
+	for (int i = 0; i < fh->inside->n_parts; i++)
+		for (int w = 0; w < RS_DMA_WAITS; w++)
+			keep_limit(s, fh->name, fh->inside->parts[i].name, kinds[w],
+				   rs_bus_waited(h->bus, i, (enum rs_dma_wait)w));
+	for (uint32_t i = 0; i < h->n_nics; i++) {
+		const struct sim_nic *k = &h->nics[i];
+		const char *name = strchr(s->f->endpoints[k->endpoint].name, '/');
+
+		name = name ? name + 1 : "";
+		keep_limit(s, fh->name, name, RS_LIMIT_MESSAGES, k->stalled_messages);
+		keep_limit(s, fh->name, name, RS_LIMIT_QP, k->stalled_qps);
+	}
+}
+
 void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 {
 	struct rs_sim_counters *r = &s->r->counters;
@@ -837,8 +944,10 @@ void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 			r->cc_increases += rs_qp_cc(qp)->increases;
 		}
 	}
-	if (n->host->bus && !s->o->ranks)
+	if (n->host->bus && !s->o->ranks) {
 		busiest_inside(s, n->host);
+		limits_inside(s, n->host);
+	}
 }
 
 void sim_host_destroy(struct sim_host *h)

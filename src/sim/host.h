@@ -68,10 +68,15 @@ struct sim_nic {
 	uint32_t endpoint;
 	int part;
 	bool inside;    /* DMA crosses the bus */
+	uint32_t inline_bytes;
+	rs_time message_time, message_free; /* the NIC's own rate of messages: the next from */
+	rs_time waits; /* since when a queue pair's limit holds back what is ready; RS_NEVER: not */
+	bool limited;       /* by any of these */
+	rs_time stalled_messages, stalled_qps;
 	uint8_t paused; /* classes that the switch paused */
 	rs_time paused_until[RS_CLASSES];
 	struct sim_staging *staging; /* NULL: plain */
-	rs_time read_free;           /* when the latest read was issued: none before it */
+	rs_time read_free;           /* nothing is pulled before: the latest read goes then */
 	rs_time read_time;           /* what it took */
 	/* receive: on the way to memory */
 	struct sim_fifo rx;

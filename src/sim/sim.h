@@ -172,6 +172,21 @@ struct rs_sim_link {
 	int64_t rate;
 };
 
+/* What may be outstanding inside a host, or a NIC's rate of messages: time that something was
+ * ready and waited for it. Most time first. */
+enum rs_limit_kind {
+	RS_LIMIT_READS,    /* read requests outstanding (tags) */
+	RS_LIMIT_BUFFER,   /* bytes of reads outstanding */
+	RS_LIMIT_CREDITS,  /* posted writes */
+	RS_LIMIT_MESSAGES, /* work requests a NIC begins in a second */
+	RS_LIMIT_QP,       /* what one queue pair may send: its rate, or its work requests */
+};
+struct rs_sim_limit {
+	char name[64]; /* "h3 nic0" */
+	enum rs_limit_kind kind;
+	rs_time stalled;
+};
+
 struct rs_sim_result {
 	struct rs_arena *arena;
 	bool complete; /* every job done */
@@ -185,6 +200,8 @@ struct rs_sim_result {
 	struct rs_sim_counters counters;
 	uint32_t n_links; /* the busiest links inside hosts, at most 8; none of a shared run */
 	struct rs_sim_link *links;
+	uint32_t n_limits; /* inside hosts, at most 8; none of a shared run */
+	struct rs_sim_limit *limits;
 	/* at most RS_SIM_PLACES of each; none of a shared run */
 	uint32_t n_drops, n_pauses, n_failures;
 	struct rs_sim_drop *drops;

@@ -105,11 +105,12 @@ static inline struct twin_event twin_pop(struct twin *t)
 }
 
 /* What docs/host.md says of links, from their names alone. */
-static inline void twin_read_link(struct twin *t, const struct rs_bus *b, int i, rs_time hop)
+static inline void twin_read_link(struct twin *t, const struct rs_bus *b, int i,
+				  const struct rs_cpu_model *cpu)
 {
 	struct rs_bus_link_stat s;
 	struct twin_link *l = &t->links[i];
-	bool from, to, p2p;
+	bool from, to, p2p, both;
 	const char *arrow;
 
 	rs_bus_link_stat(b, i, &s);
@@ -117,10 +118,12 @@ static inline void twin_read_link(struct twin *t, const struct rs_bus *b, int i,
 	from = !strncmp(s.name, "socket", 6);
 	to = !strncmp(arrow + 2, "socket", 6);
 	p2p = strstr(s.name, " p2p") != NULL;
+	both = strstr(s.name, " both ways") != NULL;
 	l->pace = rs_pace_of(s.rate);
-	l->tlps = !(from && to);
+	/* a root complex that cuts TLPs anew gives a rate of payload to a port */
+	l->tlps = !(from && to) && !(from && p2p && cpu->p2p_tlp);
 	if (from && to)
-		l->latency = p2p ? 2 * t->p.root_p2p : hop;
+		l->latency = both ? 0 : p2p ? 2 * t->p.root_p2p : cpu->hop_latency;
 	else if (p2p)
 		l->latency = to ? t->p.root_p2p : 0;
 	else
@@ -133,17 +136,19 @@ static inline void twin_window(struct twin_window *w, uint32_t units, uint32_t s
 	*w = (struct twin_window){.units_max = units, .slots_max = slots};
 }
 
-static inline struct twin *twin_create(const struct rs_bus *b, const struct rs_host_params *p,
-				       int parts, rs_time hop)
+static inline struct twin *twin_create(const struct rs_bus *b, const struct rs_host *h,
+				       const struct rs_host_params *p)
 {
 	struct twin *t = calloc(1, sizeof(*t));
 
 	t->p = *p;
 	for (int i = 0; i < rs_bus_links(b) && i < TWIN_LINKS; i++)
-		twin_read_link(t, b, i, hop);
-	for (int i = 0; i < parts; i++) {
-		twin_window(&t->writes[i], p->posted_data_credits, p->posted_header_credits);
-		twin_window(&t->reads[i], p->read_buffer, p->tags);
+		twin_read_link(t, b, i, rs_cpu_find(h->cpu));
+	for (int i = 0; i < h->n_parts; i++) {
+		struct rs_dma_limits d = rs_dma_limits_of(&h->parts[i], p);
+
+		twin_window(&t->writes[i], d.data_credits, d.header_credits);
+		twin_window(&t->reads[i], d.read_buffer, d.tags);
 	}
 	return t;
 }
