@@ -17,6 +17,7 @@
 struct rs_capture;
 struct sim_host;
 struct sim_orders;
+struct sim_placement;
 
 /* A packet on a link, and how much later than the one before it it arrives (UINT32_MAX: see its
  * field when): whoever takes one off knows those behind it without touching them. */
@@ -105,6 +106,7 @@ struct rs_sim {
 	struct rs_capture *capture;
 	struct sim_workload *work;
 	struct sim_pins *pins; /* NULL: no flow's path is given */
+	struct sim_placement *placement; /* NULL: none, or too large for one */
 	struct sim_orders *orders; /* NULL: nothing can overtake */
 };
 
@@ -245,6 +247,21 @@ int sim_pins_create(struct rs_sim *s, const uint32_t *qps, struct rs_error *e);
 int sim_pin(struct rs_sim *s, uint32_t endpoint, uint32_t qpn, const struct rs_pinned *path,
 	    struct rs_error *e);
 void sim_pins_apply(struct rs_sim *s);
+
+/* A connection, as placement sees it. */
+struct sim_line {
+	uint32_t src, dst; /* endpoints */
+	uint32_t job, index; /* of the flow in the result, or of the plan's connection */
+	uint8_t n_qps;     /* 0: it needs no network */
+	bool flow;
+};
+
+/* placement.c: paths of queue pairs, when placement is ideal. Before queue pairs are made. */
+int sim_placement_create(struct rs_sim *sim, const struct sim_line *line, uint32_t n,
+			 struct rs_error *e);
+/* What packets of a line's queue pair, or those back to it, carry in `number`. */
+uint32_t sim_placement_way(const struct rs_sim *sim, uint32_t line, unsigned qp, uint32_t dst,
+			   bool back);
 
 /* A packet that was lost: both its ends are told. */
 struct sim_loss {

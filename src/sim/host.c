@@ -11,7 +11,8 @@ enum { LINKS_KEPT = 8, LIMITS_KEPT = 8, PATHS_KEPT = 64 };
 /* Packets behind the head of a link that memory is asked for: an event is shorter than its latency.
  */
 enum { LOOK = 4 };
-/* Bytes that are read ahead beyond what covers a read's latency: some packets' jitter on the bus. */
+/* Bytes that are read ahead beyond what covers a read's latency: some packets' jitter on the bus.
+ */
 enum { SPARE = 16384 };
 /* As much as makes sense where outstanding reads have no limit: 42 us of 800G. */
 enum { ENDLESS = 4 << 20 };
@@ -165,6 +166,8 @@ static struct rs_packet *next_packet(struct sim_nic *k, uint8_t held, rs_time no
 
 	if (__builtin_expect(k->streams != NULL, 0) && p)
 		sim_order_sent(k, p);
+	if (__builtin_expect(k->ways != NULL, 0) && p)
+		p->number = k->ways[p->src_qp - SIM_FIRST_QPN];
 	return p;
 }
 
@@ -820,7 +823,17 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 		err = rs_nic_create_cq(k->nic, 64 + 32 * (n_qps ? n_qps : 1), &k->cq);
 	if (!err)
 		err = sim_streams_create(s, k, n_qps);
+	if (!err && s->o->ideal.placed) {
+		k->ways = rs_arena_alloc(s->arena, n_qps + 1u, sizeof(*k->ways));
+		err = k->ways ? 0 : -ENOMEM;
+	}
 	return err ? rs_error_set(e, err, "no memory for a NIC with %u queue pairs", n_qps) : 0;
+}
+
+void sim_nic_way(struct sim_nic *k, uint32_t qpn, uint32_t way)
+{
+	if (k->ways)
+		k->ways[qpn - SIM_FIRST_QPN] = way;
 }
 
 void sim_host_rate(struct rs_sim *s, uint32_t host, uint32_t flow, int64_t rate, rs_time now)

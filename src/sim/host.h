@@ -86,6 +86,7 @@ struct sim_nic {
 	rs_time refresh;
 	uint64_t pauses, drops;
 	struct sim_pauses *pfc;
+	uint32_t *ways; /* [queue pair]: what its packets carry in `number`; NULL: not placed */
 	struct sim_stream *streams; /* [queue pair]; NULL: nothing can overtake */
 	uint32_t n_streams;
 	uint64_t reordered; /* packets sent again for nothing but their order */
@@ -126,6 +127,8 @@ void sim_nic_turn(struct rs_sim *s, struct sim_nic *k, rs_time now);
  * the news that one was lost. */
 int sim_streams_create(struct rs_sim *s, struct sim_nic *k, uint32_t n_qps);
 void sim_streams_destroy(struct sim_nic *k);
+/* Placement: the path of what this queue pair sends. */
+void sim_nic_way(struct sim_nic *k, uint32_t qpn, uint32_t way);
 void sim_order_sent(struct sim_nic *k, struct rs_packet *p);
 void sim_order_arrived(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now);
 void sim_order_lost(struct rs_sim *s, const struct sim_app_event *ev);

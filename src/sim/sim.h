@@ -20,8 +20,7 @@ struct rs_sim_ideal {
 	bool no_pause; /* PFC off, switch and NIC buffers without end */
 	bool no_loss;  /* links lose nothing */
 	bool no_cc;    /* senders at line rate */
-	bool placed; /* flows are dealt over equal-cost paths by destination: no collisions in rings
-		      */
+	bool placed; /* each queue pair has a path of its own, in order: no link has more than it must */
 	bool no_drops;    /* what finds no room is held beyond the buffers; pauses as they are */
 	bool in_order;    /* a packet that overtakes another costs nothing: receivers take any order */
 	bool host_links;  /* inside hosts: links of no width, limits as they are */
@@ -165,6 +164,27 @@ struct rs_sim_failure {
 	uint64_t lost; /* packets lost there */
 };
 
+/*
+ * How paths were found where placement was made ideal. bound and reached: the time that the fullest
+ * link, between switches or at an endpoint, needs for all its bytes of the run: the least possible,
+ * and as it was placed. No run can be shorter than bound. Paths are found for what sends together (a
+ * batch); above: how far the worst batch's fullest link is above its own bound.
+ */
+enum rs_sim_placed {
+	RS_PLACED_NOT,      /* it was not */
+	RS_PLACED_COLOURED, /* a Clos network: edge colouring, then repair */
+	RS_PLACED_GREEDY,   /* any other: each flow where it does least, then repair */
+	RS_PLACED_BY_DESTINATION, /* more than 4 Mi queue pairs: destinations in turn, no bound */
+};
+
+struct rs_sim_placement {
+	enum rs_sim_placed method;
+	uint64_t flows; /* queue pairs with a path of their own, between switches */
+	uint32_t batches;
+	rs_time bound, reached;
+	uint32_t above; /* in 1/1000 of the bound; 0: every batch is as even as it can be */
+};
+
 struct rs_sim_link {
 	char name[64];
 	uint64_t bytes;
@@ -198,6 +218,7 @@ struct rs_sim_result {
 	struct rs_sim_rate *rates; /* by time, then flow */
 	uint64_t n_rates;
 	struct rs_sim_counters counters;
+	struct rs_sim_placement placement;
 	uint32_t n_links; /* the busiest links inside hosts, at most 8; none of a shared run */
 	struct rs_sim_link *links;
 	uint32_t n_limits; /* inside hosts, at most 8; none of a shared run */

@@ -501,6 +501,14 @@ static int dma_path(struct rs_sim *s, uint32_t endpoint, int memory, struct rs_p
 	return 0;
 }
 
+/* Where placement is ideal: the path of a queue pair's data, or of its ACKs. */
+static uint32_t way(const struct rs_sim *s, uint64_t conn, unsigned q, uint32_t dst, bool back)
+{
+	return s->o->ideal.placed && !s->o->ideal.network
+		       ? sim_placement_way(s, (uint32_t)conn, q, dst, back)
+		       : 0;
+}
+
 static int pair_up(struct rs_sim *s, struct sim_conn *c, unsigned q, uint32_t depth, uint8_t tc,
 		   struct rs_error *e)
 {
@@ -550,6 +558,8 @@ static int pair_up(struct rs_sim *s, struct sim_conn *c, unsigned q, uint32_t de
 	err = err ? err : rs_qp_connect(b->nic, qb, &at, 0);
 	if (err)
 		return rs_error_set(e, err, "a queue pair refused its attributes");
+	sim_nic_way(a, rs_qp_num(c->qp[q]), way(s, id, q, c->dst_endpoint, false));
+	sim_nic_way(b, rs_qp_num(qb), way(s, id, q, c->src_endpoint, true));
 	rs_qp_set_user(c->qp[q], id << 1);
 	rs_qp_set_user(qb, id << 1 | 1);
 	c->dst_qpn = rs_qp_num(qb);
@@ -726,6 +736,32 @@ static int lanes_create(struct rs_sim *s, struct sim_coll *k, struct rs_error *e
 	return 0;
 }
 
+static int place(struct rs_sim *s, struct rs_error *e)
+{
+	const struct sim_workload *w = s->work;
+	struct sim_line *line;
+	int err;
+
+	if (!s->o->ideal.placed || s->o->ideal.network)
+		return 0;
+	line = calloc(w->n_conns + 1u, sizeof(*line));
+	if (!line)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < w->n_conns; i++) {
+		const struct sim_conn *c = &w->conns[i];
+
+		line[i] = (struct sim_line){.src = c->src_endpoint,
+					    .dst = c->dst_endpoint,
+					    .job = c->job,
+					    .index = c->index,
+					    .n_qps = c->nvlink ? 0 : c->n_qps,
+					    .flow = c->flow};
+	}
+	err = sim_placement_create(s, line, w->n_conns, e);
+	free(line);
+	return err;
+}
+
 static int nics_create(struct rs_sim *s, struct rs_error *e)
 {
 	const struct rs_fabric *f = s->f;
@@ -857,7 +893,7 @@ int sim_workload_create(struct rs_sim *s, struct rs_error *e)
 			list_flows(s, j, &at, &flow);
 		else
 			list_coll(s, coll_of(s, j), &at);
-	if ((err = nics_create(s, e)) || (err = conns_create(s, e)))
+	if ((err = place(s, e)) || (err = nics_create(s, e)) || (err = conns_create(s, e)))
 		return err;
 	sim_pins_apply(s);
 	for (uint32_t i = 0; !err && i < w->n_colls; i++)

@@ -43,16 +43,25 @@ static uint32_t flowlet(struct rs_switch *sw, const struct rs_packet *p, const u
 	return f->at;
 }
 
-uint32_t rs_route_choose(struct rs_switch *sw, const struct rs_packet *p, const uint16_t *set,
-			 uint32_t n, rs_time now)
+/* The path is the packet's: who sent it knows all sets. A division: counterfactual runs only. */
+static uint32_t placed(struct rs_packet *p, uint32_t n)
+{
+	uint32_t at = p->number & 0xff;
+
+	p->number >>= 8;
+	return at % n;
+}
+
+uint32_t rs_route_choose(struct rs_switch *sw, struct rs_packet *p, const uint16_t *set, uint32_t n,
+			 rs_time now)
 {
 	switch ((enum rs_routing)sw->routing) {
 	case RS_ROUTE_ADAPTIVE:
 		return least(sw, set, n);
 	case RS_ROUTE_FLOWLET:
 		return flowlet(sw, p, set, n, now);
-	case RS_ROUTE_PLACED: /* a division: counterfactual runs only */
-		return sw->local_index[p->dst] % n;
+	case RS_ROUTE_PLACED:
+		return placed(p, n);
 	default:
 		return rs_random_below(&sw->random, n);
 	}

@@ -131,7 +131,7 @@ void rs_holds_ended(struct rs_switch *sw, unsigned port, unsigned tc, rs_time no
 void rs_ecn_mark(struct rs_switch *sw, struct port *out, unsigned tc, struct rs_packet *p);
 /* route.c */
 int rs_route_pinned(const struct rs_switch *sw, const struct rs_packet *p);
-uint32_t rs_route_choose(struct rs_switch *sw, const struct rs_packet *p, const uint16_t *set,
+uint32_t rs_route_choose(struct rs_switch *sw, struct rs_packet *p, const uint16_t *set,
 			 uint32_t n, rs_time now);
 /* sched.c: the class to serve among ready, more than one */
 unsigned rs_sched_pick(struct rs_switch *sw, struct port *out, uint8_t ready);
@@ -209,7 +209,7 @@ static inline void release(struct rs_switch *sw, unsigned in, unsigned tc, uint6
 
 /* ---- Routing ---- */
 
-static inline int route(struct rs_switch *sw, const struct rs_packet *p, rs_time now)
+static inline int route(struct rs_switch *sw, struct rs_packet *p, rs_time now)
 {
 	uint32_t group, set, n;
 	uint64_t hash;

@@ -76,8 +76,7 @@ enum rs_routing {
 	RS_ROUTE_SPRAY,    /* a port for each packet, uniformly at random */
 	RS_ROUTE_ADAPTIVE, /* the least queue among the equal-cost ports, a packet */
 	RS_ROUTE_FLOWLET,  /* the least queue, a flowlet: anew after a pause of flowlet_gap */
-	RS_ROUTE_PLACED,   /* by the destination's place at its switch: no two flows of a shift
-			    * permutation collide in a Clos ("D mod K") */
+	RS_ROUTE_PLACED,   /* as the packet says in `number`: a byte a choice, the lowest first */
 };
 
 struct rs_switch_config {

@@ -42,7 +42,7 @@ struct rs_packet {
 	uint32_t src_qp;     /* DETH; on every packet that rs_nic_tx() gives: whose it is */
 	uint16_t pkey;
 	uint16_t in_port;    /* scratch of the switch that holds the packet: ingress port */
-	uint32_t number;     /* the owner's: what a simulator knows of its packets; not on the wire */
+	uint32_t number;     /* the owner's, not on the wire: a simulator's order or path (switch.h) */
 	rs_time when;	     /* scratch of the holder: arrival at the far end of a link */
 	const uint8_t *payload; /* borrowed; NULL where no bytes are moved (simulation) */
 

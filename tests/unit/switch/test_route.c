@@ -192,14 +192,20 @@ static void test_flowlets_of_flows_are_apart(void **state)
 	bed_end(&b);
 }
 
-/* By the destination's place: a shift permutation over as many ports collides nowhere. */
-static void test_placed_gives_each_destination_a_port(void **state)
+/* As the packet says, a byte a choice; the next switch reads the next byte. */
+static void test_placed_goes_where_the_packet_says(void **state)
 {
+	struct rs_packet *p;
 	struct bed b;
 
 	route_bed(&b, RS_ROUTE_PLACED, PORTS);
-	for (unsigned d = 0; d < 40; d++)
-		assert_int_equal(way(&b, d + 3, BED_FAR + d, 1, 0, false), 8 + d % PORTS);
+	for (unsigned d = 0; d < 40; d++) {
+		p = bed_packet(&b, 0, BED_FAR + d, 1000);
+		p->number = 0x0700 | d;
+		assert_int_equal(rs_switch_rx(b.sw, 0, p, 0, 0), 8 + d % PORTS);
+		assert_int_equal(p->number, 7);
+		assert_int_equal(bed_out(&b, 8 + d % PORTS, 0), 0);
+	}
 	bed_end(&b);
 }
 
@@ -240,7 +246,7 @@ int main(void)
 		cmocka_unit_test(test_adaptive_takes_the_least_queue),
 		cmocka_unit_test(test_a_flowlet_keeps_its_way_until_a_gap),
 		cmocka_unit_test(test_flowlets_of_flows_are_apart),
-		cmocka_unit_test(test_placed_gives_each_destination_a_port),
+		cmocka_unit_test(test_placed_goes_where_the_packet_says),
 		cmocka_unit_test(test_pinned_flows_take_the_given_port_and_others_the_hash),
 	};
 
