@@ -2,7 +2,7 @@
  * Placement made ideal: what sends at the same time is placed together, as a batch. A collective's
  * connections have turns, by the step in which they are first used (all-to-all has many, a ring
  * one); the n-th turns of all jobs are a batch, and so are flows that start together, in the first
- * if all do. Flows that start later find those in their way that have probably not ended.
+ * if all do. Flows that start later find on each link what those before have probably left to send.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,11 +33,6 @@ struct sim_placement {
 	struct demand *demand;
 };
 
-struct ending {
-	uint64_t when;
-	uint32_t demand;
-};
-
 struct work {
 	struct rs_sim *sim;
 	struct sim_placement *p;
@@ -46,12 +41,10 @@ struct work {
 	struct key *key;
 	uint32_t n;
 	uint64_t *common; /* [link]: of jobs that go on, as much as in a turn */
-	uint64_t *own;    /* [link]: of all turns so far */
-	uint64_t *active; /* [link]: of flows that have probably not ended */
+	uint64_t *own;    /* [link]: of all batches so far */
+	uint64_t *job;    /* [link]: of one job */
+	uint64_t *until;  /* [link]: when it has sent what flows so far have for it */
 	uint64_t *nic;    /* [2 x endpoint + whether it receives]: of the batch, ps */
-	uint64_t *until;  /* the same: when it is probably through with all so far */
-	struct ending *heap;
-	uint32_t n_heap;
 };
 
 /* ---- What collectives send ---- */
@@ -167,65 +160,31 @@ static uint64_t apart(const struct work *w)
 	return n ? sum / n / TOGETHER : 0;
 }
 
-/* ---- Flows that have probably ended ---- */
+/* ---- Loads ---- */
 
-static void heap_push(struct work *w, struct ending e)
+static void on_links(struct work *w, uint32_t demand, uint64_t *load)
 {
-	uint32_t i = w->n_heap++;
+	const struct demand *d = &w->p->demand[demand];
+	struct spread_flow k = {.src = d->src, .dst = d->dst, .way = d->way};
 
-	for (; i && w->heap[(i - 1) / 2].when > e.when; i = (i - 1) / 2)
-		w->heap[i] = w->heap[(i - 1) / 2];
-	w->heap[i] = e;
+	spread_walk(&w->s, &k);
+	for (unsigned h = 0; h < k.n; h++)
+		load[k.link[h]] += spread_time(&w->s, k.link[h], d->bytes);
 }
 
-static struct ending heap_pop(struct work *w)
-{
-	struct ending top = w->heap[0], last = w->heap[--w->n_heap];
-	uint32_t i = 0, c;
-
-	while ((c = 2 * i + 1) < w->n_heap) {
-		if (c + 1 < w->n_heap && w->heap[c + 1].when < w->heap[c].when)
-			c++;
-		if (w->heap[c].when >= last.when)
-			break;
-		w->heap[i] = w->heap[c];
-		i = c;
-	}
-	w->heap[i] = last;
-	return top;
-}
-
-static void on_links(struct work *w, uint32_t demand, uint64_t *load, bool off)
+/* Links work off what they have, without rest: when they are through with this flow too. */
+static void queue(struct work *w, uint32_t demand, uint64_t start)
 {
 	const struct demand *d = &w->p->demand[demand];
 	struct spread_flow k = {.src = d->src, .dst = d->dst, .way = d->way};
 
 	spread_walk(&w->s, &k);
 	for (unsigned h = 0; h < k.n; h++) {
-		uint64_t t = spread_time(&w->s, k.link[h], d->bytes);
+		uint64_t *until = &w->until[k.link[h]];
 
-		load[k.link[h]] += off ? -t : t;
+		*until =
+			(*until > start ? *until : start) + spread_time(&w->s, k.link[h], d->bytes);
 	}
-}
-
-static void expire(struct work *w, uint64_t now)
-{
-	while (w->n_heap && w->heap[0].when <= now)
-		on_links(w, heap_pop(w).demand, w->active, true);
-}
-
-/* Each NIC sends, and receives, one flow after another: about when the last of all ends. */
-static void begin(struct work *w, uint32_t demand, uint64_t start)
-{
-	const struct demand *d = &w->p->demand[demand];
-	uint64_t *out = &w->until[2 * d->src], *in = &w->until[2 * d->dst + 1];
-	uint64_t from = start;
-
-	from = *out > from ? *out : from;
-	from = *in > from ? *in : from;
-	*out = *in = from + nic_time(w, d, false);
-	on_links(w, demand, w->active, false);
-	heap_push(w, (struct ending){*out, demand});
 }
 
 /* ---- A batch ---- */
@@ -252,24 +211,26 @@ static uint64_t busiest_nic(struct work *w, uint32_t from, uint32_t to)
 	return most;
 }
 
-/* What other traffic takes of links while this batch is sent. */
-static void background(struct work *w, bool flows)
+/* What other traffic takes of links while this batch is sent, which starts then. Of paths alike the
+ * one that had less so far. */
+static void background(struct work *w, uint64_t start)
 {
 	for (uint32_t i = 0; i < w->s.n_links; i++) {
-		uint64_t load = w->common[i] + (flows ? w->active[i] : w->own[i] / TOGETHER);
+		uint64_t left = w->until[i] > start ? w->until[i] - start : 0;
+		uint64_t load = w->common[i] + left + w->own[i] / TOGETHER;
 
 		w->s.load[i] = w->s.others[i] = load;
 	}
 }
 
-static int place(struct work *w, uint32_t from, uint32_t to, bool flows)
+static int place(struct work *w, uint32_t from, uint32_t to, uint64_t start)
 {
 	struct rs_sim_placement *r = &w->sim->r->placement;
 	struct spread *s = &w->s;
 	uint64_t bound, most, nic = busiest_nic(w, from, to);
 	int err = 0;
 
-	background(w, flows);
+	background(w, start);
 	s->n = to - from;
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct demand *d = &w->p->demand[w->key[from + i].demand];
@@ -311,10 +272,11 @@ static int place_flows(struct work *w, uint32_t n)
 
 		for (k = i + 1; k < n && w->key[k].when - start <= within;)
 			k++;
-		expire(w, start);
-		err = place(w, i, k, true);
-		for (uint32_t j = i; j < k; j++)
-			begin(w, w->key[j].demand, w->key[j].when);
+		err = place(w, i, k, start);
+		for (uint32_t j = i; j < k; j++) {
+			queue(w, w->key[j].demand, w->key[j].when);
+			on_links(w, w->key[j].demand, w->own);
+		}
 	}
 	return err;
 }
@@ -323,13 +285,12 @@ static int place_flows(struct work *w, uint32_t n)
  */
 static void stays(struct work *w, uint32_t from, uint32_t to, uint32_t job, uint32_t turns)
 {
-	memset(w->active, 0, w->s.n_links * sizeof(*w->active));
+	memset(w->job, 0, w->s.n_links * sizeof(*w->job));
 	for (uint32_t i = from; i < to; i++)
 		if (w->key[i].job == job)
-			on_links(w, w->key[i].demand, w->active, false);
+			on_links(w, w->key[i].demand, w->job);
 	for (uint32_t i = 0; i < w->s.n_links; i++)
-		w->common[i] += w->active[i] / turns;
-	memset(w->active, 0, w->s.n_links * sizeof(*w->active));
+		w->common[i] += w->job[i] / turns;
 }
 
 /* The n-th turns of all jobs are placed together. turns: [job], their number. */
@@ -342,9 +303,9 @@ static int place_turns(struct work *w, uint32_t from, const uint32_t *turns, uin
 
 		for (k = i + 1; k < w->n && w->key[k].when == turn;)
 			k++;
-		err = place(w, i, k, false);
+		err = place(w, i, k, 0);
 		for (uint32_t j = i; j < k; j++)
-			on_links(w, w->key[j].demand, w->own, false);
+			on_links(w, w->key[j].demand, w->own);
 		for (uint32_t j = 0; j < jobs; j++)
 			if (turns[j] == turn + 1)
 				stays(w, from, k, j, turns[j]);
@@ -420,7 +381,7 @@ static void sum_up(struct work *w)
 		const struct demand *d = &w->p->demand[w->key[i].demand];
 
 		s->flow[i] = (struct spread_flow){.src = d->src, .dst = d->dst, .bytes = d->bytes};
-		on_links(w, w->key[i].demand, s->load, false);
+		on_links(w, w->key[i].demand, s->load);
 	}
 	bound = spread_bound(s, w->clos);
 	most = spread_most(s);
@@ -436,12 +397,11 @@ static int work_create(struct work *w, const struct sim_line *line, uint32_t n, 
 
 	w->p = lines(sim, 1, sizeof(*w->p), &err);
 	w->key = lines(sim, qps, sizeof(*w->key), &err);
-	w->heap = lines(sim, qps, sizeof(*w->heap), &err);
 	w->common = lines(sim, links, sizeof(*w->common), &err);
 	w->own = lines(sim, links, sizeof(*w->own), &err);
-	w->active = lines(sim, links, sizeof(*w->active), &err);
+	w->job = lines(sim, links, sizeof(*w->job), &err);
 	w->nic = lines(sim, ends, sizeof(*w->nic), &err);
-	w->until = lines(sim, ends, sizeof(*w->until), &err);
+	w->until = lines(sim, links, sizeof(*w->until), &err);
 	if (err)
 		return err;
 	w->p->first = lines(sim, n, sizeof(*w->p->first), &err);
