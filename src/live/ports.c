@@ -16,10 +16,10 @@ static int check(const struct rs_cm_port *p, const struct rs_cm_port *mine, int 
 	return err;
 }
 
-static uint16_t pick(struct rs_live *l, const struct rs_cm_port *p, struct rs_cm_port *mine)
+static uint16_t pick(const struct rs_live *l, const struct rs_cm_port *p, struct rs_cm_port *mine)
 {
 	unsigned n = UINT16_MAX + 1 - FIRST_EPHEMERAL;
-	unsigned start = (unsigned)(rs_live_now(l) / RS_US) + l->slot * 97;
+	unsigned start = (unsigned)(rs_live_ns() / 1000) + l->slot * 97;
 
 	for (unsigned i = 0; i < n; i++) {
 		mine->port = (uint16_t)(FIRST_EPHEMERAL + (start + i) % n);
