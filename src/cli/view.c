@@ -199,6 +199,7 @@ static void port_files(struct place *p, const struct rs_netdev *net)
 	file(p, "ports/1/state", "4: ACTIVE");
 	file(p, "ports/1/phys_state", "5: LinkUp");
 	file(p, "ports/1/link_layer", "Ethernet");
+	file(p, "ports/1/cap_mask", "0x%08x", (unsigned)RS_LIVE_PORT_CAPS);
 	file(p, "ports/1/rate", "100 Gb/sec (4X EDR)");
 	file(p, "ports/1/lid", "0x0");
 	file(p, "ports/1/lid_mask_count", "0");
@@ -250,6 +251,7 @@ static int device_files(const struct rs_live_device *d)
 	file(&p, "node_desc", "Ripstop on %s", d->net.name);
 	file(&p, "fw_ver", "0.1.0");
 	file(&p, "hca_type", "Ripstop");
+	file(&p, "hw_rev", "0x0");
 	file(&p, "board_id", "RIPSTOP");
 	port_files(&p, &d->net);
 	hardware(&p, &d->net);

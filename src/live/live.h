@@ -27,6 +27,9 @@ enum {
 	RS_LIVE_MAX_CQS = 1 << 15,
 	RS_LIVE_MAX_SRQS = 1 << 14,
 	RS_LIVE_MAX_GROUPS = 64,
+	/* CapabilityMask of PortInfo (IBTA volume 1, table 155): connection management; GIDs that
+	 * are IP addresses (A17) */
+	RS_LIVE_PORT_CAPS = 1 << 16 | 1 << 26,
 };
 
 /* A network interface as a port of a NIC. */

@@ -18,6 +18,8 @@ static enum ibv_mtu mtu_code(uint16_t bytes)
 			       : IBV_MTU_256;
 }
 
+_Static_assert(RS_LIVE_PORT_CAPS == (IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS), "one mask");
+
 int rs_v_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *out, size_t n)
 {
 	const struct rs_netdev *net = &rs_vctx(c)->device->live.net;
@@ -26,7 +28,7 @@ int rs_v_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *o
 		.max_mtu = IBV_MTU_4096,
 		.active_mtu = mtu_code(rs_netdev_path_mtu(net)),
 		.gid_tbl_len = RS_LIVE_GID_TABLE,
-		.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS,
+		.port_cap_flags = RS_LIVE_PORT_CAPS,
 		.max_msg_sz = RS_V_MAX_MSG,
 		.pkey_tbl_len = 1,
 		.max_vl_num = 1,
