@@ -37,6 +37,7 @@ static void ns3_defaults(struct rs_qos *q)
 	q->buffer = 32 << 20;
 	q->switch_latency = 0;
 	q->mark_at_dequeue = true;
+	q->pause_response = 0;
 	q->pause_holds = q->headroom_delays = q->alpha_by_rate = true;
 }
 
@@ -111,7 +112,18 @@ static void load_classes(struct load *l, struct rs_qos *q, const struct node *n,
 #define SWITCH_KEYS                                                                             \
 	"classes", "dscp", "buffer", "cell", "pfc", "ecn", "headroom_scale", "max_frame",       \
 		"pause_quanta", "watchdog", "switch_latency", "cut_through", "mark_at_dequeue", \
-		"routing", "pause_holds", "headroom_delays", "alpha_by_rate", "flowlet_gap"
+		"routing", "pause_holds", "headroom_delays", "alpha_by_rate", "flowlet_gap",     \
+		"pause_response"
+
+static void get_response(struct load *l, struct rs_qos *q, const struct node *n)
+{
+	const struct node *v = n ? get(n, "pause_response") : NULL;
+
+	if (v && v->kind == NODE_SCALAR && !strcmp(v->text, "802.3"))
+		q->pause_response = RS_PAUSE_RESPONSE_802_3;
+	else
+		get_time(l, n, "pause_response", 0, RS_MS, &q->pause_response);
+}
 
 static void load_switch(struct load *l, struct rs_qos *q, const struct node *n, bool all)
 {
@@ -133,6 +145,7 @@ static void load_switch(struct load *l, struct rs_qos *q, const struct node *n, 
 	get_bool(l, n, "mark_at_dequeue", &q->mark_at_dequeue);
 	get_name(l, n, "routing", routing_names, &routing);
 	get_time(l, n, "flowlet_gap", 1, RS_S, &q->flowlet_gap);
+	get_response(l, q, n);
 	get_bool(l, n, "pause_holds", &q->pause_holds);
 	get_bool(l, n, "headroom_delays", &q->headroom_delays);
 	get_bool(l, n, "alpha_by_rate", &q->alpha_by_rate);
@@ -181,7 +194,8 @@ void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
 			     .buffer = 64000000,
 			     .cell = 144,
 			     .max_frame = 4200,
-			     .pause_quanta = 65535,
+			     .pause_quanta = RS_QUANTA_MAX,
+			     .pause_response = RS_PAUSE_RESPONSE_802_3,
 			     .pfc = true,
 			     .ecn_on = true,
 			     .headroom_scale = 1,

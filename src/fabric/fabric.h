@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "host/host.h"
+#include "port/pfc.h"
 
 /* Below it are ATI's screens of management controllers (ES1000 is 515e), not GPUs that compute: of
  * display controllers by AMD, a device's number (pci.ids; GCN and later). */
@@ -97,6 +98,7 @@ struct rs_qos {
 	double headroom_scale;	/* 1: the formula's; 0.5: half of it, to see drops */
 	uint32_t max_frame;	/* in the headroom formula; 4200 */
 	uint16_t pause_quanta;
+	rs_time pause_response;	/* a port obeys a PAUSE so late; RS_PAUSE_RESPONSE_802_3: its limit */
 	rs_time watchdog;
 	rs_time switch_latency;
 	bool cut_through;
@@ -106,7 +108,7 @@ struct rs_qos {
 	bool pause_holds;	/* ns-3: a PAUSE lasts until the RESUME, however long */
 	bool headroom_delays;	/* ns-3: headroom is what a link carries in three one-way delays */
 	bool alpha_by_rate;	/* ns-3: alpha doubles with each doubling of a port's rate above a NIC's */
-	uint64_t nic_buffer;	/* receive buffer of a NIC; PFC towards the switch at 3/4 */
+	uint64_t nic_buffer;	/* receive buffer of a NIC with an inside, headroom in it */
 };
 
 /* A parameter kept as written, for a room that fabric does not know (cc). */
@@ -315,6 +317,13 @@ int rs_host_import_text(const char *text, size_t n, const char *name, struct rs_
 
 /* Canonical YAML of any input: reading it gives the same fabric, converting it the same text. */
 int rs_fabric_write(const struct rs_fabric *f, FILE *out);
+
+/* The longest frame that links carry: max_frame, or what the transport sends if that is longer. */
+uint32_t rs_fabric_max_frame(const struct rs_fabric *f, const struct rs_qos *q);
+/* How long a port of this rate goes on sending after a PAUSE came. */
+rs_time rs_fabric_pause_response(const struct rs_qos *q, int64_t rate);
+/* What a NIC keeps free in its buffer for what comes after its PAUSEs: all its lossless classes'. */
+uint64_t rs_fabric_nic_headroom(const struct rs_fabric *f, uint32_t endpoint);
 
 /* Facts for `fabric show`. */
 struct rs_network_facts {

@@ -139,6 +139,7 @@ static void read_all(struct load *l, struct rs_fabric *f, const struct node *roo
 	load_qos(l, f, get(fabric, "qos"));
 	change_qos(l, f, get(fabric, "change"));
 	load_cc(l, f, get(fabric, "cc"));
+	check_pauses(l, f, get(fabric, "qos"));
 	load_workload(l, f, get(root, "workload"));
 	load_whatifs(l, f, get(root, "what-if"));
 }

@@ -33,6 +33,8 @@ void change_qos(struct load *l, struct rs_fabric *f, const struct node *list);
 struct rs_qos *load_own_qos(struct load *l, const struct rs_qos *base, const char *what,
 			    const struct node *n);
 void load_qos(struct load *l, struct rs_fabric *f, const struct node *n);
+/* After all that says what links carry: NICs' buffers and pauses against 802.1Q's times. */
+void check_pauses(struct load *l, struct rs_fabric *f, const struct node *qos);
 void load_cc(struct load *l, struct rs_fabric *f, const struct node *n);
 void load_transport(struct load *l, struct rs_fabric *f, const struct node *n);
 void load_workload(struct load *l, struct rs_fabric *f, const struct node *n);

@@ -280,6 +280,8 @@ static void qos_switch(struct writer *w, const struct rs_qos *q, const char *in)
 		yes(q->ecn_on), in, q->headroom_scale);
 	fprintf(w->out, "%smax_frame: %uB\n%spause_quanta: %u\n", in, q->max_frame, in,
 		q->pause_quanta);
+	fprintf(w->out, "%spause_response: %s\n", in,
+		q->pause_response < 0 ? "802.3" : span(w, q->pause_response));
 	fprintf(w->out, "%swatchdog: %s\n", in, span(w, q->watchdog));
 	fprintf(w->out, "%sswitch_latency: %s\n", in, span(w, q->switch_latency));
 	fprintf(w->out, "%scut_through: %s\n%smark_at_dequeue: %s\n%srouting: %s\n", in,

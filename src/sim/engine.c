@@ -343,10 +343,11 @@ static void switch_port(const struct rs_sim *s, const struct rs_qos *q, const st
 {
 	const struct rs_qos_class *data = &q->tc[q->data_tc];
 	rs_time delay = (l->delay + in->delay + 1) / 2;
-	uint64_t headroom =
-		rs_pfc_headroom(l->rate, delay, q->max_frame, rs_pfc_response_quanta(l->rate));
+	uint64_t headroom = rs_pfc_headroom(l->rate, delay, rs_fabric_max_frame(s->f, q),
+					    rs_pfc_response_quanta(l->rate));
 
 	p->rate = l->rate;
+	p->response = rs_fabric_pause_response(q, l->rate);
 	p->headroom =
 		rs_pfc_headroom_cells((uint64_t)((double)headroom * q->headroom_scale), q->cell);
 	if (q->headroom_delays)

@@ -116,11 +116,6 @@ static struct sim_app_event app_pop(struct sim_host *h)
 
 /* ---- Sending ---- */
 
-static rs_time quanta_time(const struct sim_link *l, uint32_t quanta)
-{
-	return rs_pace_time_long(l->pace, (uint64_t)quanta * 64); /* 512 bit times */
-}
-
 static void send_pfc(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
 	struct sim_node *n = k->node;
@@ -129,20 +124,15 @@ static void send_pfc(struct rs_sim *s, struct sim_nic *k, rs_time now)
 
 	if (!p)
 		return;
-	memset(p, 0, sizeof(*p));
-	p->kind = RS_KIND_PFC;
+	rs_pfc_fill(p, k->pfc_due, k->pausing, s->f->qos.pause_quanta);
 	p->frame_bytes = rs_framings[s->f->transport.framing].pfc;
 	p->src = k->endpoint;
-	p->pfc_enable = k->pfc_due;
-	for (unsigned c = 0; c < RS_CLASSES; c++)
-		if (k->pausing >> c & 1)
-			p->pfc_quanta[c] = s->f->qos.pause_quanta;
-	for (unsigned m = k->pfc_due & k->pausing; m; m &= m - 1)
+	for (unsigned m = k->pausing; m; m &= m - 1)
 		k->pfc->sent[__builtin_ctz(m)]++;
-	k->pauses += (k->pfc_due & k->pausing) != 0;
+	k->pauses += k->pausing != 0;
 	k->pfc_due = 0;
 	k->refresh = k->pausing && !s->f->qos.pause_holds
-			     ? now + quanta_time(k->out, s->f->qos.pause_quanta) / 2
+			     ? now + rs_quanta_time(k->out->pace, s->f->qos.pause_quanta) / 2
 			     : RS_NEVER;
 	sim_transmit(s, n, port, p, now);
 }
@@ -243,7 +233,7 @@ static unsigned ready_classes(struct rs_sim *s, const struct sim_nic *k, rs_time
 {
 	unsigned ready = 0;
 
-	for (unsigned m = k->staging->filled & ~(unsigned)k->paused; m; m &= m - 1) {
+	for (unsigned m = k->staging->filled & ~(unsigned)k->paused.now; m; m &= m - 1) {
 		unsigned c = (unsigned)__builtin_ctz(m);
 		const struct sim_outbox *box = &k->staging->out[c];
 
@@ -258,7 +248,7 @@ static unsigned ready_classes(struct rs_sim *s, const struct sim_nic *k, rs_time
 /* Classes that share what is read ahead by weight: a paused one has no part in it. */
 static uint8_t sharing(const struct sim_nic *k)
 {
-	return k->staging->used & (uint8_t) ~(k->paused | k->staging->ets.strict);
+	return k->staging->used & (uint8_t) ~(k->paused.now | k->staging->ets.strict);
 }
 
 /* What is read ahead is to keep the wire busy for longer than the latest read took. */
@@ -278,7 +268,7 @@ static bool read_ahead(struct rs_sim *s, const struct sim_nic *k, rs_time now)
 	uint32_t more = n > 1 ? n * s->f->transport.mtu : 0;
 	rs_time again;
 
-	for (uint8_t m = k->paused; m; m &= (uint8_t)(m - 1))
+	for (uint8_t m = k->paused.now; m; m &= (uint8_t)(m - 1))
 		bytes -= k->staging->out[__builtin_ctz(m)].bytes;
 	if (rs_pace_time_long(k->out->pace, bytes) <=
 	    lookahead(s, k) + rs_pace_time(k->out->pace, more))
@@ -344,9 +334,9 @@ static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
 
 		if (read_ahead(s, k, now))
 			return RS_NEVER; /* until the wire has taken something */
-		p = next_packet(k, k->paused | full, now, &again);
+		p = next_packet(k, k->paused.now | full, now, &again);
 		if (!p && full)
-			p = next_packet(k, k->paused, now, &again);
+			p = next_packet(k, k->paused.now, now, &again);
 		if (k->limited)
 			limits(k, p, now);
 		if (!p)
@@ -433,7 +423,7 @@ static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
 			if (l->busy_until > now) /* in step with the wire, as paces are */
 				wants = pull(s, k, now);
 		} else {
-			p = next_packet(k, k->paused, now, &again);
+			p = next_packet(k, k->paused.now, now, &again);
 			if (p) {
 				sim_transmit(s, n, port, p, now);
 				again = l->busy_until;
@@ -447,10 +437,12 @@ static void arm_timer(struct rs_sim *s, struct sim_nic *k)
 {
 	struct sim_node *n = k->node;
 	rs_time t = rs_time_min(rs_nic_deadline(k->nic), k->refresh);
-	uint8_t m = k->paused;
 
-	for (; m; m &= (uint8_t)(m - 1))
-		t = rs_time_min(t, k->paused_until[__builtin_ctz(m)]);
+	for (unsigned m = k->paused.now | k->paused.heard; m; m &= m - 1) {
+		unsigned c = (unsigned)__builtin_ctz(m);
+
+		t = rs_time_min(t, rs_pause_deadline(&k->paused, &k->pause[c], c));
+	}
 	rs_tree_set(&n->tree, k->port * SLOTS_NIC + SLOT_NIC_TIMER, t);
 }
 
@@ -476,58 +468,61 @@ static void completions(struct rs_sim *s, struct sim_nic *k, rs_time now)
 
 rs_time sim_nic_held(const struct sim_nic *k, unsigned tc, rs_time now)
 {
-	return k->pfc->held[tc] + (k->paused >> tc & 1 ? now - k->pfc->since[tc] : 0);
+	rs_time since = k->pause[tc].since;
+
+	return k->pfc->held[tc] + (k->paused.now >> tc & 1 && now > since ? now - since : 0);
 }
 
-/* From now on the class may not send, or may again. */
-static void set_paused(struct sim_nic *k, unsigned tc, bool on, rs_time now)
+/* A class that was paused may send again. */
+static void resumed(struct sim_nic *k, unsigned tc, rs_time now)
 {
-	uint8_t bit = (uint8_t)(1 << tc);
-
-	if (on == (bool)(k->paused & bit))
-		return;
-	if (on)
-		k->pfc->since[tc] = now;
-	else
-		k->pfc->held[tc] += now - k->pfc->since[tc];
-	k->paused ^= bit;
+	k->pfc->held[tc] += now - k->pause[tc].since;
 }
 
+/* Classes without PFC are not paused by it (802.1Q-2022 §36.1.1). */
 static void pfc_received(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
 {
-	struct sim_node *n = k->node;
-	const struct sim_link *l = &n->out[k->port];
+	for (unsigned m = p->pfc_enable & k->lossless; m; m &= m - 1) {
+		unsigned c = (unsigned)__builtin_ctz(m);
+		rs_time until = !p->pfc_quanta[c] ? now
+				: s->f->qos.pause_holds
+					? RS_NEVER
+					: now + rs_quanta_time(k->out->pace, p->pfc_quanta[c]);
 
-	for (unsigned c = 0; c < RS_CLASSES; c++) {
-		if (!(p->pfc_enable >> c & 1))
-			continue;
-		if (p->pfc_quanta[c]) {
-			set_paused(k, c, true, now);
-			k->paused_until[c] = s->f->qos.pause_holds
-						     ? RS_NEVER
-						     : now + quanta_time(l, p->pfc_quanta[c]);
-		} else {
-			set_paused(k, c, false, now);
-		}
+		if (rs_pause_heard(&k->paused, &k->pause[c], c, until, k->response, now))
+			resumed(k, c, now);
 	}
-	rs_pool_free(&n->free, p);
+	rs_pool_free(&k->node->free, p);
 }
 
-/* Ask the switch to stop when three quarters of the buffer are full, to go on at a half. */
+/* Of a packet that came: by the NIC's own table, whatever the switch takes it for. */
+static uint8_t class_bit(const struct rs_sim *s, const struct rs_packet *p)
+{
+	return (uint8_t)(1u << s->f->qos.tc_of_dscp[p->tos >> 2]);
+}
+
+/* Asks the switch to stop a class when its packet does not leave the lossless classes their
+ * headroom, and all of them to go on when there is room again. */
 static void flow_control(struct rs_sim *s, struct sim_nic *k, const struct rs_packet *p)
 {
-	const struct rs_qos *q = &s->f->qos;
-	uint8_t bit = (uint8_t)(1 << p->tc);
+	uint8_t bit = class_bit(s, p) & k->lossless & (uint8_t)~k->pausing;
 
-	if (!q->pfc || s->o->ideal.no_pause || !q->nic_buffer)
-		return;
-	if (k->rx_bytes > q->nic_buffer / 4 * 3 && q->tc[p->tc].lossless && !(k->pausing & bit)) {
+	if (k->rx_bytes > k->xoff) {
 		k->pausing |= bit;
 		k->pfc_due |= bit;
-	} else if (k->pausing && k->rx_bytes < q->nic_buffer / 2) {
+	} else if (k->pausing && k->rx_bytes <= k->xon) {
 		k->pfc_due |= k->pausing;
 		k->pausing = 0;
 	}
+}
+
+/* Headroom is for lossless classes. */
+static bool fits(const struct rs_sim *s, const struct sim_nic *k, const struct rs_packet *p)
+{
+	uint64_t room = class_bit(s, p) & k->lossless ? s->f->qos.nic_buffer : k->xoff;
+
+	return !s->f->qos.nic_buffer || s->o->ideal.no_pause || s->o->ideal.no_drops ||
+	       k->rx_bytes + p->frame_bytes <= room;
 }
 
 /* The write of the packet at the head of the receive buffer: one at a time, so that reads of what
@@ -551,12 +546,9 @@ static void rx_start(struct rs_sim *s, struct sim_nic *k, rs_time now)
 static void to_memory(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
 {
 	struct sim_node *n = k->node;
-	const struct rs_qos *q = &s->f->qos;
 	bool idle = k->rx.head == RS_NO_PACKET;
 
-	if (!rs_nic_find_qp(k->nic, p->dest_qp) ||
-	    (q->nic_buffer && !s->o->ideal.no_pause && !s->o->ideal.no_drops &&
-	     k->rx_bytes + p->frame_bytes > q->nic_buffer)) {
+	if (!rs_nic_find_qp(k->nic, p->dest_qp) || !fits(s, k, p)) {
 		k->drops++;
 		sim_lost_at_nic(n, k->port, p);
 		sim_order_dropped(s, n, p);
@@ -616,9 +608,12 @@ static void timer(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
 	if (rs_nic_deadline(k->nic) <= now)
 		rs_nic_expire(k->nic, now);
-	for (unsigned c = 0; c < RS_CLASSES; c++)
-		if (k->paused >> c & 1 && k->paused_until[c] <= now)
-			set_paused(k, c, false, now);
+	for (unsigned m = k->paused.now | k->paused.heard; m; m &= m - 1) {
+		unsigned c = (unsigned)__builtin_ctz(m);
+
+		if (rs_pause_passes(&k->paused, &k->pause[c], c, now))
+			resumed(k, c, now);
+	}
 	if (k->refresh <= now) {
 		k->refresh = RS_NEVER;
 		k->pfc_due |= k->pausing;
@@ -753,6 +748,22 @@ static void apply_limits(const struct rs_sim *s, struct sim_nic *k, struct rs_ni
 	k->limited = k->message_time || c->qp_message_time || c->qp_rate;
 }
 
+/* PFC towards the switch: what comes after XOFF has room, in each class; a plain host takes all. */
+static void flow_limits(struct rs_sim *s, struct sim_nic *k)
+{
+	const struct rs_qos *q = &s->f->qos;
+	uint64_t headroom = rs_fabric_nic_headroom(s->f, k->endpoint);
+
+	for (unsigned t = 0; t < RS_CLASSES; t++)
+		if (q->pfc && q->tc[t].lossless && !s->o->ideal.no_pause)
+			k->lossless |= (uint8_t)(1u << t);
+	k->response = rs_fabric_pause_response(q, k->out->rate);
+	k->xoff = UINT64_MAX;
+	if (q->nic_buffer && !s->o->ideal.no_pause)
+		k->xoff = q->nic_buffer > headroom ? q->nic_buffer - headroom : 0;
+	k->xon = k->xoff / 3 * 2;
+}
+
 static struct sim_staging *staging_create(struct rs_sim *s, const struct rs_nic_config *c)
 {
 	struct sim_staging *g = rs_arena_alloc(s->arena, 1, sizeof(*g));
@@ -815,6 +826,7 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 	if (k->inside)
 		apply_limits(s, k, &c);
 	k->refresh = RS_NEVER;
+	flow_limits(s, k);
 	k->pfc = rs_arena_alloc(s->arena, 1, sizeof(*k->pfc));
 	if (!k->pfc)
 		return rs_error_set(e, -ENOMEM, "out of memory");

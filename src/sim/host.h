@@ -7,6 +7,7 @@
 
 #include "host/host.h"
 #include "port/ets.h"
+#include "port/pfc.h"
 #include "sim/engine.h"
 
 enum app_event {
@@ -37,7 +38,6 @@ struct sim_fifo {
 struct sim_pauses {
 	uint64_t sent[RS_CLASSES]; /* frames */
 	rs_time held[RS_CLASSES];  /* by pauses that are over */
-	rs_time since[RS_CLASSES]; /* of one that lasts */
 };
 
 /* What a NIC pulled of a class from its transport: with payload in stage, from the request to
@@ -73,18 +73,22 @@ struct sim_nic {
 	rs_time waits; /* since when a queue pair's limit holds back what is ready; RS_NEVER: not */
 	bool limited;       /* by any of these */
 	rs_time stalled_messages, stalled_qps;
-	uint8_t paused; /* classes that the switch paused */
-	rs_time paused_until[RS_CLASSES];
+	struct rs_paused paused; /* by the switch */
 	struct sim_staging *staging; /* NULL: plain */
 	rs_time read_free;           /* nothing is pulled before: the latest read goes then */
 	rs_time read_time;           /* what it took */
 	/* receive: on the way to memory */
 	struct sim_fifo rx;
 	uint64_t rx_bytes;
+	uint64_t xoff, xon; /* of rx_bytes: above the first PFC asks for a pause, below the second it
+			     * is over */
+	uint8_t lossless;   /* classes with PFC */
 	uint8_t pausing; /* classes that this NIC paused */
 	uint8_t pfc_due; /* classes whose PAUSE or RESUME is to be sent */
 	rs_time refresh;
 	uint64_t pauses, drops;
+	rs_time response; /* to a PAUSE */
+	struct rs_pause pause[RS_CLASSES];
 	struct sim_pauses *pfc;
 	uint32_t *ways; /* [queue pair]: what its packets carry in `number`; NULL: not placed */
 	struct sim_stream *streams; /* [queue pair]; NULL: nothing can overtake */

@@ -29,15 +29,10 @@ struct share {
 	bool pausing;      /* PAUSE was asked for, RESUME not yet */
 };
 
-/* The egress as its peer paused it. */
-struct pause {
-	rs_time until, since;
-};
-
 /* 11 lines. The first is all of a port that every packet touches, besides a queue or a share. */
 struct port {
 	uint8_t filled;  /* egress: classes with packets */
-	uint8_t paused;  /* egress: classes that the peer paused */
+	struct rs_paused paused; /* egress, by its peer */
 	uint8_t pfc_due; /* classes whose PAUSE or RESUME is to be sent */
 	uint8_t pausing; /* ingress: classes that it paused */
 	uint8_t rate_code;
@@ -50,7 +45,8 @@ struct port {
 	struct rs_ets_turns turns;
 	uint64_t kmax, headroom;
 	struct rs_pace pace;
-	struct pause pause[RS_CLASSES];
+	struct rs_pause pause[RS_CLASSES];
+	rs_time response; /* to a PAUSE */
 } __attribute__((aligned(LINE)));
 
 _Static_assert(offsetof(struct port, c.tx_pauses) == LINE, "what every packet counts is in line 0");

@@ -21,6 +21,7 @@ static void make_port(struct rs_switch *sw, unsigned i)
 	p->rate = c->rate;
 	p->pace = rs_pace_of(c->rate);
 	p->headroom = c->headroom;
+	p->response = c->response;
 	p->kmax = c->kmax;
 	p->refresh = RS_NEVER;
 	p->rate_code = rs_int_rate_code(c->rate);
@@ -246,7 +247,7 @@ static uint8_t arrived(const struct rs_switch *sw, const struct port *out, uint8
 struct rs_packet *rs_switch_tx(struct rs_switch *sw, unsigned port, rs_time now, rs_time *again)
 {
 	struct port *out = &sw->port[port];
-	uint8_t ready = out->filled & (uint8_t)~out->paused;
+	uint8_t ready = out->filled & (uint8_t)~out->paused.now;
 	struct rs_packet *p;
 	struct queue *q;
 	uint64_t bytes;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "port/pfc.h"
 #include "switch/losses.h"
 #include "wire/packet.h"
 #include "wire/pool.h"
@@ -38,6 +39,7 @@ struct rs_switch_class {
 struct rs_switch_port {
 	int64_t rate;      /* bits per second */
 	uint64_t headroom; /* bytes, an ingress port and lossless class */
+	rs_time response;  /* to a PAUSE: frames are begun for so long after it came */
 	/* ECN thresholds may scale with the port's rate: these override the class's when nonzero.
 	 */
 	uint64_t kmin, kmax;
@@ -210,16 +212,5 @@ uint64_t rs_switch_buffer_used(const struct rs_switch *sw);
 uint64_t rs_switch_port_bytes(void);
 /* Sums of queues, ingress counters and the buffer agree: asserts. Slow, for tests. */
 void rs_switch_check(const struct rs_switch *sw);
-
-/*
- * PFC headroom (802.1Q-2022 annex N; models.md §7): bytes that still arrive after the decision to
- * pause. rate: bits per second; delay: one way over the cable; max_frame with FCS, without
- * preamble; response: the peer's time to obey (802.3 31B.3.7 in quanta of 512 bit times).
- */
-uint64_t rs_pfc_headroom(int64_t rate, rs_time delay, uint32_t max_frame, uint32_t response_quanta);
-/* Buffer that so many bytes on a link may take: whole cells of the frames that fill them worst. */
-uint64_t rs_pfc_headroom_cells(uint64_t link_bytes, uint32_t cell);
-/* 802.3 annex 31B.3.7's quanta for a port's rate. */
-uint32_t rs_pfc_response_quanta(int64_t rate);
 
 #endif

@@ -169,6 +169,89 @@ static void test_switches_of_a_tier_may_differ(void **state)
 		3, "nic_buffer");
 }
 
+#define SLOW_HOSTS                                                      \
+	"fabric:\n  hosts: [{name: h, count: 2, cpu: icx, sockets: 1, " \
+	"nics: [{name: nic0, on: socket0, pcie: gen4x16}]}]\n"
+
+/* 400G over 5 us and the 500 ns of a switch: 2 x 4220 + 84 + 525000 + 905 x 64 bytes come after a
+ * PAUSE (802.1Q annex N), behind a frame of 4200; two more must fit below XOFF. */
+static void test_a_nic_s_buffer_holds_its_headroom(void **state)
+{
+	struct rs_fabric *f =
+		load(SLOW_HOSTS "  network: {kind: single-switch, rate: 400G, delay: 5us}\n"
+				"  qos: {nic_buffer: 604044B}\n");
+
+	assert_int_equal(rs_fabric_nic_headroom(f, 0), 595644);
+	converts_to_itself(f);
+	rs_fabric_free(f);
+	refused(SLOW_HOSTS "  network: {kind: single-switch, rate: 400G, delay: 5us}\n"
+			   "  qos: {pfc: true,\n    nic_buffer: 604043B}\n",
+		5,
+		"expected 604044B to 1TiB, found 604043B: h0/nic0, with 1 lossless class on 400 "
+		"Gb/s");
+	refused(SLOW_HOSTS "  network: {kind: single-switch, rate: 400G, delay: 5us}\n"
+			   "  qos: {nic_buffer: 1MiB, classes: [{class: 4, lossless: true}]}\n",
+		4, "with 2 lossless classes");
+	/* not given: 1 MiB, or twice the headroom */
+	f = load(SLOW_HOSTS "  network: {kind: single-switch, rate: 800G, delay: 10us}\n");
+	assert_int_equal(f->qos.nic_buffer, 2 * rs_fabric_nic_headroom(f, 0));
+	assert_true(f->qos.nic_buffer > 2 << 20);
+	converts_to_itself(f);
+	rs_fabric_free(f);
+	f = load(SLOW_HOSTS "  network: {kind: single-switch, rate: 400G, delay: 500ns}\n");
+	assert_int_equal(f->qos.nic_buffer, 1 << 20);
+	rs_fabric_free(f);
+	/* nothing is asked of plain hosts, without PFC, or where all of it is taken away on purpose
+	 */
+	f = load("fabric: {network: {kind: single-switch, hosts: 2, rate: 400G, delay: 5us}, "
+		 "qos: {nic_buffer: 64KiB}}");
+	rs_fabric_free(f);
+	f = load(SLOW_HOSTS "  network: {kind: single-switch, rate: 400G, delay: 5us}\n"
+			    "  qos: {nic_buffer: 64KiB, pfc: false}\n");
+	rs_fabric_free(f);
+	f = load(SLOW_HOSTS "  network: {kind: single-switch, rate: 400G, delay: 5us}\n"
+			    "  qos: {nic_buffer: 64KiB, headroom_scale: 0}\n");
+	rs_fabric_free(f);
+}
+
+/* 905 quanta to obey at 400 Gb/s, and a frame of 4220 bytes: 66; at 10 Gb/s 60, but two frames
+ * between two PAUSEs: 135. */
+static void test_a_pause_outlasts_the_peer_s_response(void **state)
+{
+	struct rs_fabric *f = load("fabric: {network: {kind: single-switch, hosts: 2, rate: 400G}, "
+				   "qos: {pause_quanta: 971}}");
+
+	assert_true(f->qos.pause_response < 0);
+	converts_to_itself(f);
+	rs_fabric_free(f);
+	refused("fabric:\n  network: {kind: single-switch, hosts: 2, rate: 400G}\n"
+		"  qos: {pfc: true,\n    pause_quanta: 970}\n",
+		4, "expected 971 to 65535, found 970: at 400 Gb/s a port may take 905 quanta");
+	refused("fabric:\n  network: {kind: single-switch, hosts: 2, rate: 10G}\n"
+		"  qos: {pause_quanta: 134}\n",
+		3, "expected 135 to 65535");
+	refused("fabric:\n  network: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 2, "
+		"rate: 10G, uplink_rate: 400G}\n"
+		"  qos: {tiers: {spine: {\n    pause_quanta: 500}}}\n",
+		4, "expected 971 to 65535, found 500");
+	refused("fabric:\n  network: {kind: single-switch, hosts: 2, rate: 400G}\n"
+		"  qos:\n    pause_response: 100us\n",
+		4, "pause_quanta: expected");
+	f = load("fabric: {network: {kind: single-switch, hosts: 2, rate: 400G}, "
+		 "qos: {pause_quanta: 1, pause_holds: true}}");
+	rs_fabric_free(f);
+	f = load("fabric: {network: {kind: single-switch, hosts: 2, rate: 400G}, "
+		 "qos: {pause_response: 200ns, pause_quanta: 223}}");
+	assert_int_equal(f->qos.pause_response, 200 * RS_NS);
+	assert_int_equal(rs_fabric_pause_response(&f->qos, RS_GBPS), 200 * RS_NS);
+	converts_to_itself(f);
+	rs_fabric_free(f);
+	f = load("fabric: {preset: ns-3, network: {kind: single-switch, hosts: 2, rate: 400G}, "
+		 "qos: {pause_quanta: 1}}");
+	assert_int_equal(f->qos.pause_response, 0);
+	rs_fabric_free(f);
+}
+
 static void test_leaf_spine_is_as_oversubscribed_as_asked(void **state)
 {
 	struct rs_fabric *f = load("fabric: {network: {kind: leaf-spine, leaves: 4, spines: 2, "
@@ -414,6 +497,8 @@ int main(void)
 			test_fat_tree_has_k_cubed_quarter_hosts_and_quarter_k_squared_paths),
 		cmocka_unit_test(test_fat_tree_of_two_tiers_has_half_k_squared_hosts),
 		cmocka_unit_test(test_switches_of_a_tier_may_differ),
+		cmocka_unit_test(test_a_nic_s_buffer_holds_its_headroom),
+		cmocka_unit_test(test_a_pause_outlasts_the_peer_s_response),
 		cmocka_unit_test(test_leaf_spine_is_as_oversubscribed_as_asked),
 		cmocka_unit_test(test_ndv5_rails_join_equal_nics_and_ranks_are_beside_theirs),
 		cmocka_unit_test(test_a_change_makes_one_host_different),

@@ -301,6 +301,43 @@ static void test_a_pause_lasts_its_quanta_of_512_bit_times(void **state)
 	bed_end(&b);
 }
 
+/* 802.3 annex 31B.3.7: 394 quanta at 100 Gb/s, 2017.28 ns. Frames begun before then go; a RESUME is
+ * obeyed at once, and so are further PAUSEs of a class that is held already. */
+static void test_a_pause_is_obeyed_after_the_response_time(void **state)
+{
+	const rs_time response = rs_pfc_response_time(100 * RS_GBPS);
+	struct bed b;
+
+	assert_int_equal(response, 2017280);
+	lossless_bed(&b, 60000, 0, 0);
+	b.port[1].response = response;
+	bed_start(&b);
+	for (unsigned i = 0; i < 6; i++)
+		bed_in(&b, 0, TC, 1, 1000);
+	bed_pause(&b, 1, BIT, 1000, RS_US);
+	assert_int_equal(rs_switch_deadline(b.sw), RS_US + response);
+	assert_int_equal(bed_out(&b, 1, RS_US + response - 1), TC);
+	bed_pause(&b, 1, BIT, 1000, 2 * RS_US); /* renewed: not later obeyed for that */
+	rs_switch_expire(b.sw, RS_US + response);
+	assert_int_equal(bed_out(&b, 1, RS_US + response), -1);
+	assert_int_equal(rs_switch_deadline(b.sw), 2 * RS_US + 5120 * RS_NS);
+	bed_pause(&b, 1, BIT, 0, 6 * RS_US);
+	assert_int_equal(bed_out(&b, 1, 6 * RS_US), TC);
+	assert_int_equal(rs_switch_port_counters(b.sw, 1)->paused, 5 * RS_US - response);
+	/* a RESUME before the PAUSE is obeyed: nothing was held */
+	bed_pause(&b, 1, BIT, 1000, 7 * RS_US);
+	bed_pause(&b, 1, BIT, 0, 8 * RS_US);
+	rs_switch_expire(b.sw, 7 * RS_US + response);
+	assert_int_equal(bed_out(&b, 1, 7 * RS_US + response), TC);
+	/* 200 quanta are over after 1.024 us */
+	bed_pause(&b, 1, BIT, 200, 10 * RS_US);
+	rs_switch_expire(b.sw, 10 * RS_US + 1024 * RS_NS);
+	rs_switch_expire(b.sw, 10 * RS_US + response);
+	assert_int_equal(bed_out(&b, 1, 10 * RS_US + response), TC);
+	assert_int_equal(rs_switch_port_counters(b.sw, 1)->paused, 5 * RS_US - response);
+	bed_end(&b);
+}
+
 static void test_quanta_of_0_resume_at_once(void **state)
 {
 	struct bed b;
@@ -461,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_a_frame_that_crosses_may_be_made_to_take_headroom),
 		cmocka_unit_test(test_pfc_is_not_held_back_by_pause_or_data),
 		cmocka_unit_test(test_a_pause_lasts_its_quanta_of_512_bit_times),
+		cmocka_unit_test(test_a_pause_is_obeyed_after_the_response_time),
 		cmocka_unit_test(test_quanta_of_0_resume_at_once),
 		cmocka_unit_test(test_a_pause_holds_classes_with_pfc_only),
 		cmocka_unit_test(test_a_pause_is_refreshed_at_half_its_time_until_xon),

@@ -16,7 +16,7 @@ struct cell_of_table {
 	struct held wait[HELD_MAX];
 	unsigned n;
 	int64_t deficit;
-	bool paused, pausing, due;
+	bool paused, pausing, due, heard;
 	rs_time until, since;
 	int64_t use, headroom;
 };
@@ -188,10 +188,15 @@ static rs_time twin_deadline(const struct twin *t)
 
 	for (unsigned p = 0; p < t->c->n_ports; p++) {
 		first = rs_time_min(first, t->refresh[p]);
-		for (unsigned tc = 0; tc < RS_CLASSES; tc++)
-			if (t->at[p][tc].paused)
-				first = rs_time_min(
-					first, rs_time_min(t->at[p][tc].until, dog_time(t, p, tc)));
+		for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
+			const struct cell_of_table *a = &t->at[p][tc];
+
+			if (a->paused)
+				first = rs_time_min(first,
+						    rs_time_min(a->until, dog_time(t, p, tc)));
+			else if (a->heard)
+				first = rs_time_min(first, rs_time_min(a->until, a->since));
+		}
 	}
 	return first;
 }
@@ -202,6 +207,12 @@ static void twin_expires(struct twin *t, rs_time now)
 		for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
 			struct cell_of_table *a = &t->at[p][tc];
 
+			if (a->heard && a->until <= now) {
+				a->heard = false; /* over before it was obeyed */
+			} else if (a->heard && a->since <= now) {
+				a->heard = false;
+				a->paused = true;
+			}
 			if (!a->paused || (dog_time(t, p, tc) > now && a->until > now))
 				continue;
 			for (; dog_time(t, p, tc) <= now && a->n; t->dog_drops++)
@@ -261,6 +272,7 @@ static void random_config(struct pair *r)
 	for (unsigned p = 0; p < b->c.n_ports; p++) {
 		b->port[p] = (struct rs_switch_port){.rate = rate[upto(r, 2)],
 						     .headroom = upto(r, 12000),
+						     .response = upto(r, 1) * upto(r, 2000000),
 						     .alpha_add = (int8_t)upto(r, 2)};
 		if (upto(r, 1))
 			b->port[p].kmin = 1 + upto(r, 4000), b->port[p].kmax = 4002 + upto(r, 9000);
@@ -385,10 +397,17 @@ static void step_pfc(struct pair *r)
 		if (!n && a->paused)
 			twin_resumes(t, port, tc);
 		if (!n)
+			a->heard = false;
+		if (!n)
 			continue;
-		if (!a->paused)
-			a->since = r->now;
-		a->paused = true;
+		if (!a->paused && !a->heard) {
+			a->since = r->now + t->c->ports[port].response;
+			a->heard = true;
+		}
+		if (a->since <= r->now) {
+			a->heard = false;
+			a->paused = true;
+		}
 		a->until = t->c->pause_holds ? RS_NEVER : r->now + quanta_time(t, port, n);
 	}
 }

@@ -1,0 +1,152 @@
+/* What PFC takes of buffers and time at the ends of a link (802.1Q-2022 annex N): the headroom of a
+ * NIC, the response to a PAUSE; and whether what the description says can hold it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/units.h"
+#include "fabric/load.h"
+#include "port/pfc.h"
+
+/* Ethernet with FCS, IPv4, UDP, BTH, RETH, ImmDt, ICRC; IPv6's header; telemetry (HPCC's). */
+enum { HEADERS = 18 + 20 + 8 + 12 + 16 + 4 + 4, IPV6_MORE = 20, TELEMETRY = 42 };
+
+uint32_t rs_fabric_max_frame(const struct rs_fabric *f, const struct rs_qos *q)
+{
+	uint32_t frame = HEADERS + f->transport.mtu + (f->transport.ipv6 ? IPV6_MORE : 0);
+
+	if (f->cc.kind && !strcmp(f->cc.kind, "hpcc"))
+		frame += TELEMETRY;
+	return frame > q->max_frame ? frame : q->max_frame;
+}
+
+rs_time rs_fabric_pause_response(const struct rs_qos *q, int64_t rate)
+{
+	return q->pause_response >= 0 ? q->pause_response : rs_pfc_response_time(rate);
+}
+
+static unsigned lossless_classes(const struct rs_qos *q)
+{
+	unsigned n = 0;
+
+	for (int t = 0; t < RS_TCS; t++)
+		n += q->pfc && q->tc[t].lossless;
+	return n;
+}
+
+/* Of a class: what comes after XOFF, and the frame that made it so. */
+static uint64_t class_headroom(const struct rs_fabric *f, uint32_t endpoint)
+{
+	const struct rs_endpoint *p = &f->endpoints[endpoint];
+	const struct rs_fabric_link *l = &f->links[p->link];
+	const struct rs_qos *q = &f->qos, *at = rs_fabric_qos(f, p->node);
+	uint32_t frame = rs_fabric_max_frame(f, q);
+	/* a PAUSE passes the switch's pipeline before it is obeyed */
+	rs_time delay = (2 * l->delay + at->switch_latency + 1) / 2;
+	uint64_t bytes = rs_pfc_headroom(l->rate, delay, frame, rs_pfc_response_quanta(l->rate));
+
+	return (uint64_t)((double)bytes * q->headroom_scale) + frame;
+}
+
+uint64_t rs_fabric_nic_headroom(const struct rs_fabric *f, uint32_t endpoint)
+{
+	return lossless_classes(&f->qos) * class_headroom(f, endpoint);
+}
+
+/* ---- Checks, when links, classes and transport are known ---- */
+
+static struct rs_where key_at(const struct node *n, const char *key)
+{
+	const struct node *v = n ? get(n, key) : NULL;
+
+	return v ? v->at : n ? n->at : (struct rs_where){0};
+}
+
+/* The NIC with an inside whose headroom is the greatest; n_endpoints: none has an inside. */
+static uint32_t greedy_nic(const struct rs_fabric *f)
+{
+	uint32_t most = f->n_endpoints;
+
+	for (uint32_t i = 0; i < f->n_endpoints; i++)
+		if (f->endpoints[i].part != RS_NO_PART &&
+		    (most == f->n_endpoints ||
+		     rs_fabric_nic_headroom(f, i) > rs_fabric_nic_headroom(f, most)))
+			most = i;
+	return most;
+}
+
+/* A buffer that the description does not name grows with the links. */
+static void check_nic_buffer(struct load *l, struct rs_fabric *f, const struct node *n)
+{
+	uint32_t i = greedy_nic(f);
+	uint64_t headroom = i < f->n_endpoints ? rs_fabric_nic_headroom(f, i) : 0;
+	uint64_t least = headroom + 2 * (uint64_t)rs_fabric_max_frame(f, &f->qos);
+	const struct rs_fabric_link *k;
+	char rate[32], delay[32];
+
+	if (!headroom || f->qos.nic_buffer >= (n && get(n, "nic_buffer") ? least : 2 * headroom))
+		return;
+	if (!n || !get(n, "nic_buffer")) {
+		f->qos.nic_buffer = 2 * headroom;
+		return;
+	}
+	k = &f->links[f->endpoints[i].link];
+	fail(l, -EINVAL, key_at(n, "nic_buffer"),
+	     "nic_buffer: expected %lluB to 1TiB, found %lluB: %s, with %u lossless class%s on %s "
+	     "over %s, needs headroom of %lluB for what comes after a PAUSE (802.1Q annex N)",
+	     (unsigned long long)least, (unsigned long long)f->qos.nic_buffer, f->endpoints[i].name,
+	     lossless_classes(&f->qos), lossless_classes(&f->qos) == 1 ? "" : "es",
+	     rs_human_rate(rate, sizeof(rate), (double)k->rate),
+	     rs_human_time(delay, sizeof(delay), k->delay), (unsigned long long)headroom);
+}
+
+/* Does a link end at a port that these classes are for? tier: RS_TIERS for all that have no own. */
+static bool concerns(const struct rs_fabric *f, const struct rs_fabric_link *k,
+		     const struct rs_qos *q)
+{
+	return (k->a.is_switch ? rs_fabric_qos(f, k->a.id) : &f->qos) == q ||
+	       (k->b.is_switch ? rs_fabric_qos(f, k->b.id) : &f->qos) == q;
+}
+
+/* The response of the peer at the other end of the fastest link decides. */
+static void check_quanta(struct load *l, struct rs_fabric *f, const struct rs_qos *q,
+			 const struct node *n)
+{
+	uint32_t least = 0, response = 0, frame = rs_fabric_max_frame(f, q);
+	int64_t rate = 0;
+	char text[32];
+
+	for (uint32_t i = 0; i < f->n_links; i++) {
+		const struct rs_fabric_link *k = &f->links[i];
+		rs_time quantum = rs_quanta_time(rs_pace_of(k->rate), 1), t;
+
+		if (!concerns(f, k, q) || k->rate <= rate)
+			continue;
+		t = rs_fabric_pause_response(q, k->rate);
+		rate = k->rate;
+		response = t / quantum < RS_QUANTA_MAX ? (uint32_t)((t + quantum - 1) / quantum)
+						       : RS_QUANTA_MAX;
+		least = rs_pfc_least_quanta(response, frame);
+	}
+	if (q->pause_holds || !q->pfc || q->pause_quanta >= least)
+		return;
+	fail(l, -EINVAL, key_at(n, n && get(n, "pause_quanta") ? "pause_quanta" : "pause_response"),
+	     "pause_quanta: expected %u to 65535, found %u: at %s a port may take %u quanta to "
+	     "obey "
+	     "(802.3 annex 31B.3.7) and is then at a frame of %u bytes; a shorter PAUSE holds "
+	     "nothing",
+	     least, q->pause_quanta, rs_human_rate(text, sizeof(text), (double)rate), response,
+	     frame);
+}
+
+void check_pauses(struct load *l, struct rs_fabric *f, const struct node *n)
+{
+	const struct node *tiers = n ? get(n, "tiers") : NULL;
+
+	if (l->err)
+		return;
+	check_nic_buffer(l, f, n);
+	check_quanta(l, f, &f->qos, n);
+	for (int t = 0; t < RS_TIERS && !l->err; t++)
+		if (f->tier_qos[t])
+			check_quanta(l, f, f->tier_qos[t], get(tiers, tier_names[t]));
+}
