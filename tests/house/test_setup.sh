@@ -51,6 +51,11 @@ rm "$box/bin/dpkg-query"
 if alone; then
 	fail "went on where nothing is installed and this is not Debian"
 fi
-for p in $(cat "$root/tools/packages"); do
+for p in $(grep -v '^#' "$root/tools/packages"); do
 	grep -q -- "$p" "$box/out" || fail "does not name $p"
 done
+if alone --build; then
+	fail "went on to build where nothing is installed"
+fi
+grep -q libfyaml-dev "$box/out" || fail "--build does not name libfyaml-dev"
+! grep -q tshark "$box/out" || fail "--build wants what only tests need"
