@@ -20,6 +20,11 @@ static void number_or_null(struct rs_json *j, const char *key, bool known, doubl
 		rs_json_string(j, key, NULL);
 }
 
+static const char *const ends[] = {
+	[RS_SIM_DONE] = "done",		    [RS_SIM_FAILED] = "failed",
+	[RS_SIM_DEADLOCK] = "deadlock",	    [RS_SIM_NO_TIMEOUT] = "no-timeout",
+	[RS_SIM_STOPPED] = "stopped",	    [RS_SIM_STUCK] = "stuck",
+};
 static const char *const kinds[] = {"flows", "collective", "train"};
 
 static double bandwidth(uint64_t bytes, rs_time t)
@@ -70,6 +75,7 @@ static void job(struct rs_json *j, const struct rs_sim_result *r, uint32_t i)
 	time_ns(j, "start_ns", b->start);
 	time_ns(j, "finish_ns", b->done ? b->finish : RS_NEVER);
 	rs_json_bool(j, "done", b->done);
+	rs_json_string(j, "end", ends[b->end]);
 	if (b->conf->kind == RS_JOB_FLOWS) {
 		for (uint32_t k = 0; k < r->n_flows; k++)
 			done += r->flows[k].job == i && r->flows[k].finish != RS_NEVER;
@@ -211,9 +217,15 @@ static void places(struct rs_json *j, const struct rs_sim_result *s)
 
 		rs_json_object(j, NULL);
 		rs_json_string(j, "place", d->place);
+		rs_json_string(j, "to", d->to);
 		rs_json_string(j, "why", drop_why[d->why]);
-		rs_json_uint(j, "class", d->tc);
-		rs_json_uint(j, "dscp", d->dscp);
+		if (d->tc == RS_SIM_NO_CLASS) {
+			rs_json_string(j, "class", NULL);
+			rs_json_string(j, "dscp", NULL);
+		} else {
+			rs_json_uint(j, "class", d->tc);
+			rs_json_uint(j, "dscp", d->dscp);
+		}
 		rs_json_uint(j, "packets", d->packets);
 		rs_json_end(j);
 	}
@@ -285,6 +297,12 @@ int rs_sim_json(const struct rs_diagnosis *r, FILE *out)
 		counters(j, &s->counters);
 		if (!i)
 			places(j, s);
+		if (!i && s->nic_bytes) {
+			rs_json_array(j, "nic_bytes");
+			for (uint32_t k = 0; k < r->cases[0].fabric->n_endpoints; k++)
+				rs_json_uint(j, NULL, s->nic_bytes[k]);
+			rs_json_end(j);
+		}
 		rs_json_end(j);
 	}
 	rs_json_end(j);

@@ -64,6 +64,18 @@ static void print_deadlock(const struct rs_sim_deadlock *k, FILE *out)
 		"it, or a PFC watchdog, which drops (fabric.qos.watchdog).");
 }
 
+/* Why a job did not end, to follow its name. */
+static const char *const end_words[] = {
+	[RS_SIM_DONE] = NULL,
+	[RS_SIM_FAILED] = "cannot end: a queue pair that it needs ended in error",
+	[RS_SIM_DEADLOCK] = "cannot end: its packets wait in the circle above, or behind it",
+	[RS_SIM_NO_TIMEOUT] = "cannot end: packets of it were lost, and nothing sends them again, since "
+			      "transport.timeout is 0",
+	[RS_SIM_STOPPED] = "was still under way",
+	[RS_SIM_STUCK] = "does not end, and nothing more happens: please report this as a defect, with "
+			 "the scenario",
+};
+
 /* Why a run ended before its jobs did. */
 static void unfinished(const struct rs_diagnosis *r, FILE *out)
 {
@@ -76,9 +88,39 @@ static void unfinished(const struct rs_diagnosis *r, FILE *out)
 	else if (s->stopped)
 		rs_paragraph(out, 0,
 			     "The run was stopped before its jobs ended: figures are partial.");
-	else
-		rs_paragraph(out, 0, "Some jobs did not end.");
+	for (uint32_t i = 0; i < s->n_jobs; i++) {
+		const struct rs_sim_job *j = &s->jobs[i];
+
+		if (end_words[j->end])
+			rs_paragraph(out, 0, "Job '%s' %s.%s%s%s", j->conf->name, end_words[j->end],
+				     j->place[0] && j->end != RS_SIM_FAILED
+					     ? " Most were lost at "
+					     : "",
+				     j->end != RS_SIM_FAILED ? j->place : "",
+				     j->place[0] && j->end != RS_SIM_FAILED ? "." : "");
+	}
 	print_failures(r, out);
+}
+
+/* NICs that a job could use and that carried nothing: names, as many as fit. */
+static void print_idle_nics(const struct rs_diagnosis *r, FILE *out)
+{
+	const struct rs_fabric *f = r->cases[0].fabric;
+	const struct rs_sim_result *s = r->cases[0].result;
+	char text[256] = "";
+	uint32_t n = 0;
+	size_t at = 0;
+
+	for (uint32_t i = 0; s->nic_bytes && i < f->n_endpoints; i++) {
+		if (s->nic_bytes[i])
+			continue;
+		if (n++ < 4)
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.40s", at ? ", " : "",
+					       f->endpoints[i].name);
+	}
+	if (n && n < f->n_endpoints)
+		rs_paragraph(out, 0, "%u of %u NICs sent nothing: %s%s.", n, f->n_endpoints, text,
+			     n > 4 ? " and others" : "");
 }
 
 static void describe(const struct rs_diagnosis *r, FILE *out)
@@ -284,9 +326,6 @@ void rs_sim_print(const struct rs_diagnosis *r, FILE *out)
 	for (uint32_t i = 0; i < s->n_jobs; i++) {
 		const struct rs_sim_job *j = &s->jobs[i];
 
-		if (j->failed)
-			rs_paragraph(out, 0, "%u queue pair%s of '%s' ended in error.", j->failed,
-				     j->failed == 1 ? "" : "s", j->conf->name);
 		if (j->conf->kind == RS_JOB_FLOWS) {
 			print_flows(r, i, out);
 			continue;
@@ -296,6 +335,8 @@ void rs_sim_print(const struct rs_diagnosis *r, FILE *out)
 			print_train(j, r, i, out);
 	}
 	print_counters(&s->counters, out);
+	if (s->n_jobs > 1 || s->jobs[0].conf->kind != RS_JOB_FLOWS)
+		print_idle_nics(r, out);
 	rs_sim_print_diagnosis(r, out);
 	fprintf(out, "%u run%s in %.1f s (%.1f s of CPU)\n", r->n, r->n == 1 ? "" : "s", r->wall_s,
 		r->cpu_s);

@@ -123,7 +123,7 @@ static void name_drops(const struct rs_fabric *f, const struct rs_sim_result *r,
 	static const char *const id[RS_DROPS_WHY] = {
 		[RS_DROP_HEADROOM] = "drops.headroom", [RS_DROP_LIMIT] = "drops.limit",
 		[RS_DROP_WATCHDOG] = "drops.watchdog", [RS_DROP_NO_ROUTE] = "drops.no-route",
-		[RS_DROP_NIC] = "drops.nic",
+		[RS_DROP_NIC] = "drops.nic", [RS_DROP_QP] = "drops.queue-pair",
 	};
 	static const char *const why[RS_DROPS_WHY] = {
 		[RS_DROP_HEADROOM] = "what still came after the PAUSE found no headroom",
@@ -132,6 +132,7 @@ static void name_drops(const struct rs_fabric *f, const struct rs_sim_result *r,
 			"the PFC watchdog emptied queues that were paused for too long",
 		[RS_DROP_NO_ROUTE] = "there was no route",
 		[RS_DROP_NIC] = "the NIC's receive buffer was full",
+		[RS_DROP_QP] = "the queue pair was in error, or gone",
 	};
 	struct drop_group g = top_drops(f, r, false);
 
@@ -141,10 +142,13 @@ static void name_drops(const struct rs_fabric *f, const struct rs_sim_result *r,
 		name_lossy(f, &g, c);
 	} else {
 		c->id = id[g.first->why];
-		snprintf(c->what, sizeof(c->what), "drops at %s: %s (class %u)", g.places,
-			 why[g.first->why], g.first->tc);
+		snprintf(c->what, sizeof(c->what), "drops at %s: %s", g.places, why[g.first->why]);
+		if (g.first->tc != RS_SIM_NO_CLASS)
+			evidence(c, "class %u, DSCP %u", g.first->tc, g.first->dscp);
 	}
 	snprintf(c->place, sizeof(c->place), "%s", g.places);
+	if (g.first->to[0])
+		evidence(c, "most were on their way to %s", g.first->to);
 	evidence(c, "%llu of %llu dropped packets; %llu packets sent again, %llu timeouts",
 		 (unsigned long long)g.packets,
 		 (unsigned long long)(r->counters.drops + r->counters.nic_drops),
