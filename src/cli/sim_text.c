@@ -123,6 +123,34 @@ static void print_idle_nics(const struct rs_diagnosis *r, FILE *out)
 			     n > 4 ? " and others" : "");
 }
 
+static bool have_gpu(const struct rs_job *j, uint32_t gpu)
+{
+	const struct rs_collective_conf *c =
+		j->kind == RS_JOB_TRAIN ? &j->train.collective : &j->collective;
+
+	if (j->kind == RS_JOB_FLOWS)
+		return false;
+	for (uint32_t i = 0; c->gpu && i < c->n_ranks; i++)
+		if (c->gpu[i] == gpu)
+			return true;
+	return !c->gpu && (!c->n_ranks || gpu < c->n_ranks);
+}
+
+/* Jobs that stand on the same GPUs, as far as a few lines go. */
+static void print_shared(const struct rs_fabric *f, FILE *out)
+{
+	for (uint32_t a = 0; a < f->n_jobs && a < 8; a++)
+		for (uint32_t b = a + 1; b < f->n_jobs && b < 8; b++) {
+			uint32_t n = 0;
+
+			for (uint32_t i = 0; i < f->n_gpus; i++)
+				n += have_gpu(&f->jobs[a], i) && have_gpu(&f->jobs[b], i);
+			if (n)
+				rs_paragraph(out, 0, "Jobs '%s' and '%s' stand on the same GPUs: %u.",
+					     f->jobs[a].name, f->jobs[b].name, n);
+		}
+}
+
 static void describe(const struct rs_diagnosis *r, FILE *out)
 {
 	const struct rs_fabric *f = r->cases[0].fabric;
@@ -150,6 +178,7 @@ static void describe(const struct rs_diagnosis *r, FILE *out)
 	if (f->n_unknown > 8)
 		rs_paragraph(out, 2, "and %u more unknowns; `ripstop fabric show` lists them",
 			     f->n_unknown - 8);
+	print_shared(f, out);
 	unfinished(r, out);
 	fputc('\n', out);
 }

@@ -173,7 +173,9 @@ struct rs_collective_conf {
 	uint32_t n_ranks;	/* 0: all GPUs */
 	const uint32_t *gpu;	/* of each rank; NULL: rank i is GPU i. Drawn places: of seed 1 */
 	enum rs_place place;
-	bool share;		/* takes GPUs that other jobs have, and leaves its own to others */
+	/* auto: GPUs of its own while there are enough, else others' too; yes: takes GPUs that
+	 * other jobs have, and leaves its own to others; no: refused where there are too few */
+	enum { RS_SHARE_AUTO, RS_SHARE_YES, RS_SHARE_NO } share;
 	const uint32_t *listed;	/* RS_PLACE_LISTED */
 	uint32_t n_listed;
 	uint32_t channels;	/* default: 1; a flat ring uses a NIC a channel, round-robin */

@@ -240,6 +240,19 @@ static void get_place(struct load *l, struct rs_fabric *f, const struct node *ma
 		scalar(l, n, "place");
 }
 
+/* true, false, or auto. */
+static void read_share(struct load *l, const struct node *n, struct rs_collective_conf *c)
+{
+	const struct node *x = n ? get(n, "share") : NULL;
+	const char *text = x && x->kind == NODE_SCALAR ? x->text : NULL;
+	bool share = c->share == RS_SHARE_YES;
+
+	if (!x || (text && !strcmp(text, "auto")))
+		return;
+	get_bool(l, n, "share", &share);
+	c->share = share ? RS_SHARE_YES : RS_SHARE_NO;
+}
+
 void place_read(struct load *l, struct rs_fabric *f, const struct node *job, const struct node *n,
 		struct rs_collective_conf *c)
 {
@@ -256,8 +269,8 @@ void place_read(struct load *l, struct rs_fabric *f, const struct node *job, con
 		return;
 	}
 	get_place(l, f, place ? n : job, c);
-	get_bool(l, n, "share", &c->share);
-	get_bool(l, job, "share", &c->share);
+	read_share(l, n, c);
+	read_share(l, job, c);
 	if (!l->err && c->listed && c->n_ranks > c->n_listed)
 		fail(l, -EINVAL, (ranks ? ranks : job)->at,
 		     "ranks: %u, but the list has %u GPUs; expected 2 to %u", c->n_ranks,
@@ -413,15 +426,18 @@ static int no_room(const struct placing *p, const struct rs_job *j, uint32_t wan
 	}
 	rs_error_at(p->e, -EINVAL, j->at, "job '%s' wants %u GPUs, %u of %u are free%s", j->name,
 		    want, n, p->f->n_gpus, down ? " and have a link that is up" : "");
-	rs_error_hint(p->e, "each job has GPUs of its own: give the jobs fewer ranks, or say "
-			    "share: true");
+	rs_error_hint(p->e, "%s",
+		      rs_job_collective((struct rs_job *)j)->share == RS_SHARE_NO
+			      ? "share: false gives it GPUs of its own: give the jobs fewer ranks, or "
+				"leave share out"
+			      : "give it fewer ranks");
 	return -EINVAL;
 }
 
 static void take_gpus(struct placing *p, const struct rs_collective_conf *c, uint32_t job,
 		      const uint32_t *gpu, uint32_t n)
 {
-	for (uint32_t i = 0; i < n && !c->share; i++)
+	for (uint32_t i = 0; i < n && c->share != RS_SHARE_YES && !p->blind; i++)
 		p->job_of[gpu[i]] = job + 1;
 }
 
@@ -450,11 +466,15 @@ static int place_one(struct placing *p, uint32_t job, uint64_t seed, struct rs_a
 	bool same = true;
 	int err = 0;
 
-	p->blind = c->share;
+	p->blind = c->share == RS_SHARE_YES;
 	for (uint32_t i = 0; !c->n_ranks && i < p->f->n_gpus && !err; i++)
 		err = check_alive(p, j, i);
 	if (!err)
 		err = order_for(p, c, want, seed, job);
+	if (!err && p->n_order < want && c->share == RS_SHARE_AUTO) {
+		p->blind = true; /* the report says who shares */
+		err = order_for(p, c, want, seed, job);
+	}
 	if (!err && p->n_order < want)
 		err = no_room(p, j, want);
 	if (err)

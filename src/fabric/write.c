@@ -395,7 +395,8 @@ static void ranks(struct writer *w, const struct rs_collective_conf *c)
 		fprintf(w->out, ", ranks: %u, place: %s", c->n_ranks, place_names[c->place]);
 	else
 		fprintf(w->out, ", ranks: all, place: %s", place_names[c->place]);
-	fprintf(w->out, ", share: %s", yes(c->share));
+	fprintf(w->out, ", share: %s",
+		c->share == RS_SHARE_AUTO ? "auto" : yes(c->share == RS_SHARE_YES));
 }
 
 static void collective(struct writer *w, const struct rs_collective_conf *c, const char *key)

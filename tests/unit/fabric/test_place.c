@@ -125,14 +125,22 @@ static void test_jobs_have_gpus_of_their_own(void **state)
 	f = load(NET "workload: [{collective: {}}, {share: true, collective: {}}]\n");
 	assert_null(f->jobs[1].collective.gpu);
 	rs_fabric_free(f);
+	/* too few for each to have its own: they share */
+	f = load(NET "workload: [{collective: {}}, {collective: {ranks: 8}}]\n");
+	assert_null(f->jobs[0].collective.gpu);
+	is_on(f, 1, "0 1 2 3 4 5 6 7");
+	rs_fabric_free(f);
+	f = load(NET "workload: [{collective: {ranks: 9}}, {collective: {ranks: 8}}]\n");
+	is_on(f, 1, "0 1 2 3 4 5 6 7");
+	rs_fabric_free(f);
 }
 
 static void test_what_does_not_fit_is_refused(void **state)
 {
-	refused(NET "workload: [{name: A, collective: {ranks: 9}},\n {name: B, collective: {ranks: "
-		    "8}}]",
+	refused(NET "workload: [{name: A, collective: {ranks: 9}},\n {name: B, share: false, "
+		    "collective: {ranks: 8}}]",
 		"job 'B' wants 8 GPUs, 7 of 16 are free");
-	refused(NET "workload: [{name: A, collective: {}}, {name: B, collective: {}}]",
+	refused(NET "workload: [{name: A, collective: {}}, {name: B, share: no, collective: {}}]",
 		"job 'B' wants 16 GPUs, 0 of 16 are free");
 	refused(NET "workload: [{collective: {ranks: 17}}]", "from 2 to 16");
 	refused(NET "workload: [{collective: {ranks: 1}}]", "from 2 to 16");
@@ -195,7 +203,7 @@ static void test_random_jobs_never_meet(void **state)
 
 		for (uint32_t i = 0; i < jobs; i++)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text),
-				 "  - {place: %s, collective: {ranks: %u}}\n",
+				 "  - {place: %s, share: false, collective: {ranks: %u}}\n",
 				 (const char *[]){"packed", "random",
 						  "spread"}[rs_random_below(&r, 3)],
 				 2 + rs_random_below(&r, 5));
