@@ -152,7 +152,8 @@ static void hold(struct rs_live *l, struct rs_packet *p, rs_time now)
 	struct rs_tx *t = &l->tx;
 
 	for (unsigned i = 0; i < t->acks; i++) {
-		if (t->ack[i]->src_qp != p->src_qp || t->ack[i]->dst != p->dst)
+		if (t->ack[i]->src_qp != p->src_qp || t->ack[i]->dst != p->dst ||
+		    !may_wait(t->ack[i]))
 			continue;
 		rs_pool_free(&l->free, t->ack[i]);
 		t->ack[i] = p;
@@ -163,6 +164,36 @@ static void hold(struct rs_live *l, struct rs_packet *p, rs_time now)
 	t->ack[t->acks++] = p;
 }
 
+static void send_ack(struct rs_live *l, struct rs_packet *p, rs_time now)
+{
+	if (!rs_shm_send(l, p, now))
+		rs_tx_encode(l, p);
+	rs_pool_free(&l->free, p);
+}
+
+/*
+ * Responses of a queue pair leave in the order of their PSNs (IBTA §9.7.5.1.1): an ACK that waits
+ * goes before a NAK, or a READ's data. False: now there is no room for what comes behind it, which
+ * waits in its place.
+ */
+static bool ack_before(struct rs_live *l, struct rs_packet *p, rs_time now)
+{
+	struct rs_tx *t = &l->tx;
+
+	for (unsigned i = 0; i < t->acks; i++) {
+		if (t->ack[i]->src_qp != p->src_qp || t->ack[i]->dst != p->dst)
+			continue;
+		send_ack(l, t->ack[i], now);
+		if (rs_shm_blocked(l, now)) {
+			t->ack[i] = p;
+			return false;
+		}
+		t->ack[i] = t->ack[--t->acks];
+		return true;
+	}
+	return true;
+}
+
 /* Data first: the peer waits for it more than for its ACKs, which may then share its send. */
 static void take(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
@@ -170,6 +201,8 @@ static void take(struct rs_live *l, struct rs_packet *p, rs_time now)
 		hold(l, p, now);
 		return;
 	}
+	if (l->tx.acks && rs_opcodes[p->opcode].flags & RS_F_RESPONSE && !ack_before(l, p, now))
+		return;
 	if (rs_shm_send(l, p, now)) {
 		l->tx.carried = true;
 	} else {
@@ -183,13 +216,8 @@ static void take_acks(struct rs_live *l, rs_time now)
 {
 	struct rs_tx *t = &l->tx;
 
-	while (t->acks && !rs_shm_blocked(l, now)) {
-		struct rs_packet *p = t->ack[--t->acks];
-
-		if (!rs_shm_send(l, p, now))
-			rs_tx_encode(l, p);
-		rs_pool_free(&l->free, p);
-	}
+	while (t->acks && !rs_shm_blocked(l, now))
+		send_ack(l, t->ack[--t->acks], now);
 	t->urgent = false;
 }
 

@@ -188,12 +188,58 @@ static void test_reserved_opcode_earns_a_nak(void **state)
 	assert_int_equal(rs_qp_get_state(e->qp), RS_QPS_ERR);
 }
 
+/* The answers that came, in their order, as PSN << 8 | syndrome; a READ's data as an ACK. */
+static unsigned answers(struct end *e, uint32_t *out, unsigned most)
+{
+	uint8_t b[512];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < LOOKS && n < most; i++) {
+		rs_live_lock(e->l);
+		rs_live_progress(e->l);
+		rs_live_unlock(e->l);
+		while (n < most && recv(e->socket, b, sizeof(b), 0) > SYNDROME_AT)
+			out[n++] = rs_get24(b + 9) << 8 | b[SYNDROME_AT];
+		usleep(n ? 1 : 100);
+	}
+	return n;
+}
+
+/* The device holds ACKs back for data that may share their send; not behind what answers later. */
+static void test_ack_leaves_the_device_before_the_nak_of_a_later_request(void **state)
+{
+	struct end *e = *state;
+
+	for (unsigned round = 0; round < 60; round++) {
+		uint32_t got[4], psn;
+
+		make_qp(e);
+		psn = e->psn;
+		rs_live_lock(e->l); /* so that both are taken in one go */
+		send_as(e, RS_OP_WRITE_ONLY, 0);
+		e->psn++;
+		if (round % 2)
+			e->psn++; /* a gap: the sequence's NAK */
+		send_as(e, round % 2 ? RS_OP_WRITE_ONLY : 0x1f, 0);
+		rs_live_progress(e->l);
+		rs_live_unlock(e->l);
+		assert_int_equal(answers(e, got, 2), 2);
+		assert_int_equal(got[0] >> 8, psn);
+		assert_int_equal(got[0] & RS_SYN_KIND, RS_SYN_ACK);
+		assert_int_equal(got[1] >> 8, psn + 1);
+		assert_int_equal(got[1] & 0xff,
+				 round % 2 ? RS_NAK_PSN_SEQ : RS_NAK_INVALID_REQUEST);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_packet_of_another_transport_version_is_dropped,
 						start, end),
 		cmocka_unit_test_setup_teardown(test_reserved_opcode_earns_a_nak, start, end),
+		cmocka_unit_test_setup_teardown(
+			test_ack_leaves_the_device_before_the_nak_of_a_later_request, start, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
