@@ -491,6 +491,7 @@ static void test_channel_is_readable_exactly_while_an_event_waits(void **state)
 struct getter {
 	struct ibv_comp_channel *ch;
 	atomic_int entered, events;
+	atomic_bool done;
 	int status, error;
 };
 
@@ -520,6 +521,8 @@ static void *get_for_ever(void *arg)
 			return NULL;
 		atomic_fetch_add(&g->events, 1);
 		ibv_ack_cq_events(cq, 1);
+		if (atomic_load(&g->done))
+			return NULL;
 	}
 }
 
@@ -581,10 +584,11 @@ static void test_each_event_goes_to_one_of_several_threads(void **state)
 		pause_ms(5);
 	assert_int_equal(atomic_load(&g.events), sent);
 	assert_false(readable(ch->fd));
-	for (unsigned i = 0; i < THREADS; i++) {
-		pthread_cancel(t[i]);
+	atomic_store(&g.done, true); /* one more each */
+	for (unsigned i = 0; i < THREADS; i++)
+		event(&s[i]);
+	for (unsigned i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
-	}
 	for (unsigned i = 0; i < SOURCES; i++)
 		free_source(&s[i]);
 	assert_int_equal(ibv_destroy_comp_channel(ch), 0);
@@ -594,11 +598,15 @@ static void test_each_event_goes_to_one_of_several_threads(void **state)
  */
 static void test_thread_can_be_cancelled_as_it_waits(void **state)
 {
-	struct ibv_comp_channel *ch = make_channel(true);
+	struct ibv_comp_channel *ch;
 	struct source s;
 	struct ibv_cq *cq;
 	void *context;
 
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* its run time takes a cancelled thread's end for an overflow */
+#endif
+	ch = make_channel(true);
 	make_source(&s, ch);
 	for (unsigned round = 0; round < 300; round++) {
 		struct getter g = {.ch = ch};
@@ -648,7 +656,9 @@ static void interrupt(struct getter *g, int flags, bool ends)
 	pause_ms(50);
 	if (!ends) {
 		assert_int_equal(pthread_tryjoin_np(t, NULL), EBUSY);
-		pthread_cancel(t);
+		a.sa_flags = 0;
+		sigaction(SIGUSR1, &a, NULL);
+		pthread_kill(t, SIGUSR1);
 	}
 	assert_int_equal(pthread_join(t, NULL), 0);
 }
