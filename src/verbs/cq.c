@@ -69,7 +69,7 @@ static void report(struct rs_vcq *v)
 	if (!v->ex.channel)
 		return;
 	ch = rs_container(v->ex.channel, struct rs_vchannel, base);
-	rs_vevents_add(&ch->events, v, RS_V_COMPLETION);
+	rs_vevents_add(&ch->events, v, &v->events, RS_V_COMPLETION);
 }
 
 static const enum ibv_event_type event_types[] = {
@@ -83,6 +83,18 @@ static const enum ibv_event_type event_types[] = {
 	[RS_EVENT_LAST_WQE] = IBV_EVENT_QP_LAST_WQE_REACHED,
 };
 
+/* Of a completion queue, or an SRQ. */
+static void queue_event(struct rs_vctx *c, const struct rs_event *e)
+{
+	struct rs_vcq *cq = e->cq ? (struct rs_vcq *)(uintptr_t)rs_cq_get_user(e->cq) : NULL;
+	struct rs_vsrq *srq = e->srq ? (struct rs_vsrq *)(uintptr_t)rs_srq_get_user(e->srq) : NULL;
+
+	if (cq)
+		rs_vevents_add(&c->async, cq, &cq->async, event_types[e->type]);
+	else if (srq)
+		rs_vevents_add(&c->async, srq, &srq->events, event_types[e->type]);
+}
+
 void rs_vcq_events(void *arg)
 {
 	struct rs_vctx *c = arg;
@@ -93,13 +105,11 @@ void rs_vcq_events(void *arg)
 	while ((cq = rs_nic_poll_notified(nic)) != NULL)
 		report((struct rs_vcq *)(uintptr_t)rs_cq_get_user(cq));
 	while (rs_nic_poll_event(nic, &e)) {
-		uint64_t object = e.cq ? rs_cq_get_user(e.cq) : e.srq ? rs_srq_get_user(e.srq) : 0;
-
 		if (e.qp)
 			rs_v_handle_event(c, (struct rs_vqp *)(uintptr_t)rs_qp_get_user(e.qp),
 					  event_types[e.type]);
 		else
-			rs_vevents_add(&c->async, (void *)(uintptr_t)object, event_types[e.type]);
+			queue_event(c, &e);
 	}
 }
 
@@ -408,10 +418,11 @@ RS_EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 		return -err;
 	}
 	if (v->ex.channel) {
-		rs_vevents_drop(&rs_container(v->ex.channel, struct rs_vchannel, base)->events, v);
+		rs_vevents_drop(&rs_container(v->ex.channel, struct rs_vchannel, base)->events,
+				&v->events);
 		v->ex.channel->refcnt--;
 	}
-	rs_vevents_drop(&c->async, v);
+	rs_vevents_drop(&c->async, &v->async);
 	rs_vctx_unlock(c);
 	rs_vevents_wait_acks(&cq->mutex, &cq->cond, &cq->comp_events_completed, v->events_got);
 	rs_vevents_wait_acks(&cq->mutex, &cq->cond, &cq->async_events_completed, v->async_got);

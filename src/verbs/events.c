@@ -26,36 +26,45 @@ void rs_vevents_close(struct rs_vevents *v)
 	v->level.fd = -1;
 }
 
-int rs_vevents_add(struct rs_vevents *v, void *object, enum ibv_event_type type)
+int rs_vevents_add(struct rs_vevents *v, void *object, struct rs_vpending *of,
+		   enum ibv_event_type type)
 {
 	struct rs_vevent *e = malloc(sizeof(*e));
 
 	if (!e)
 		return -ENOMEM;
-	*e = (struct rs_vevent){.object = object, .type = type};
+	*e = (struct rs_vevent){.prev = v->tail, .of = of, .object = object, .type = type};
 	*v->tail = e;
 	v->tail = &e->next;
+	if (of->first)
+		of->last->sibling = e;
+	else
+		of->first = e;
+	of->last = e;
 	rs_level_raise(&v->level);
 	return 0;
 }
 
-void rs_vevents_drop(struct rs_vevents *v, const void *object)
+/* An object's oldest, out of the queue. */
+static struct rs_vevent *take_first(struct rs_vevents *v, struct rs_vpending *of)
 {
-	bool some = v->head != NULL;
+	struct rs_vevent *e = of->first;
 
-	for (struct rs_vevent **at = &v->head; *at;) {
-		struct rs_vevent *e = *at;
+	of->first = e->sibling;
+	*e->prev = e->next;
+	if (e->next)
+		e->next->prev = e->prev;
+	else
+		v->tail = e->prev;
+	return e;
+}
 
-		if (e->object != object) {
-			at = &e->next;
-			continue;
-		}
-		*at = e->next;
-		free(e);
-	}
-	v->tail = &v->head;
-	while (*v->tail)
-		v->tail = &(*v->tail)->next;
+void rs_vevents_drop(struct rs_vevents *v, struct rs_vpending *of)
+{
+	bool some = of->first != NULL;
+
+	while (of->first)
+		free(take_first(v, of));
 	if (some && !v->head)
 		rs_level_lower(&v->level);
 }
@@ -63,17 +72,15 @@ void rs_vevents_drop(struct rs_vevents *v, const void *object)
 /* Locked. The oldest; told: this thread lowered the level as it waited. */
 static struct rs_vevent *pop(struct rs_vevents *v, bool told)
 {
-	struct rs_vevent *e = v->head;
+	struct rs_vevent *e;
 
-	if (!e)
+	if (!v->head)
 		return NULL;
-	v->head = e->next;
-	if (!v->head) {
-		v->tail = &v->head;
+	e = take_first(v, v->head->of); /* the queue's oldest is its object's */
+	if (!v->head)
 		rs_level_lower(&v->level);
-	} else if (told) {
+	else if (told)
 		rs_level_raise(&v->level);
-	}
 	/* counted before the lock goes: a destroy waits for its acknowledgement */
 	rs_vevent_got(e);
 	return e;

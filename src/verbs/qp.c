@@ -499,7 +499,7 @@ RS_EXPORT int ibv_destroy_qp(struct ibv_qp *base)
 		reset(c, qp->made);
 		rs_nic_destroy_qp(rs_live_nic(c->live), qp->qp);
 	}
-	rs_vevents_drop(&c->async, qp);
+	rs_vevents_drop(&c->async, &qp->events);
 	count_refs(qp, -1);
 	rs_vctx_unlock(c);
 	rs_vevents_wait_acks(&base->mutex, &base->cond, &base->events_completed, qp->events_got);

@@ -135,7 +135,7 @@ RS_EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 	int err = rs_nic_destroy_srq(nic, s->srq);
 
 	if (!err) {
-		rs_vevents_drop(&c->async, s);
+		rs_vevents_drop(&c->async, &s->events);
 		count_users(s, -1);
 	}
 	rs_vctx_unlock(c);

@@ -70,8 +70,15 @@ struct rs_vevents {
 	struct rs_vevent *head, **tail;
 };
 
+/* Of one queue's events those about one object, which takes them along when it goes. */
+struct rs_vpending {
+	struct rs_vevent *first, *last;
+};
+
 struct rs_vevent {
-	struct rs_vevent *next;
+	struct rs_vevent *next, **prev;
+	struct rs_vevent *sibling; /* the next about the same object */
+	struct rs_vpending *of;
 	void *object; /* a CQ, or what an asynchronous event is about */
 	enum ibv_event_type type;
 };
@@ -137,6 +144,7 @@ struct rs_vcq {
 	struct rs_cqe now; /* of ibv_start_poll() */
 	uint64_t timestamp;
 	uint32_t events_got, async_got; /* events handed to the application */
+	struct rs_vpending events, async;
 };
 
 struct rs_vsrq {
@@ -147,6 +155,7 @@ struct rs_vsrq {
 	struct rs_vxrcd *xrcd;
 	struct rs_vpd *pd;
 	uint32_t events_got;
+	struct rs_vpending events;
 };
 
 struct rs_vxrcd {
@@ -178,6 +187,7 @@ struct rs_vqp {
 	bool sq_sig_all, has_path;
 	uint32_t endpoint;
 	uint32_t events_got;
+	struct rs_vpending events;
 	struct rs_vbuild *build; /* of ibv_wr_start() */
 	/* An XRC target may have more handles than the one that made it: ibv_open_qp(). */
 	struct rs_vqp *made;  /* that one, which has the state; itself, when it is */
@@ -246,9 +256,10 @@ static inline void rs_vctx_unlock(struct rs_vctx *c)
 int rs_vevents_open(struct rs_vevents *v);
 void rs_vevents_close(struct rs_vevents *v);
 /* Locked. -ENOMEM: the event is lost. */
-int rs_vevents_add(struct rs_vevents *v, void *object, enum ibv_event_type type);
+int rs_vevents_add(struct rs_vevents *v, void *object, struct rs_vpending *of,
+		   enum ibv_event_type type);
 /* Locked: what is queued about an object that goes away. */
-void rs_vevents_drop(struct rs_vevents *v, const void *object);
+void rs_vevents_drop(struct rs_vevents *v, struct rs_vpending *of);
 /* The oldest event, waiting as the descriptor's flags say; lock is the live device's. -1 with
  * errno. */
 int rs_vevents_take(struct rs_vevents *v, struct rs_vctx *c, struct rs_vevent *out);

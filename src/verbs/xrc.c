@@ -97,7 +97,7 @@ void rs_v_handle_free(struct rs_vctx *c, struct rs_vqp *handle)
 void rs_v_handle_event(struct rs_vctx *c, struct rs_vqp *made, enum ibv_event_type type)
 {
 	for (struct rs_vqp *h = made->first; h; h = h->next)
-		rs_vevents_add(&c->async, h, type);
+		rs_vevents_add(&c->async, h, &h->events, type);
 }
 
 /* Locked. A target of this domain, by its number; NULL: there is none. */

@@ -708,6 +708,64 @@ static void test_asynchronous_events_of_what_is_gone_are_gone(void **state)
 	assert_int_equal(errno, EAGAIN);
 }
 
+enum { SRQS = 400, SRQ_STEPS = 12000 };
+
+/* Those that wait, by the object that they are about, in order. */
+struct waiting {
+	struct ibv_srq *of[SRQS];
+	unsigned n;
+};
+
+static void withdraw(struct waiting *w, const struct ibv_srq *srq)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < w->n; i++)
+		if (w->of[i] != srq)
+			w->of[kept++] = w->of[i];
+	w->n = kept;
+}
+
+/* Objects come and go at random, most with an event that nobody fetches for long. */
+static void test_asynchronous_events_keep_their_order_as_objects_go(void **state)
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = 4, .max_sge = 1}};
+	struct ibv_srq_attr limit = {.srq_limit = 2};
+	static struct ibv_srq *srq[SRQS];
+	struct rs_random r = rs_random_stream(11, 0, 0);
+	static struct waiting w;
+	struct ibv_async_event e;
+
+	fcntl(ctx->async_fd, F_SETFL, fcntl(ctx->async_fd, F_GETFL) | O_NONBLOCK);
+	while (!ibv_get_async_event(ctx, &e))
+		ibv_ack_async_event(&e);
+	for (unsigned step = 0; step < SRQ_STEPS; step++) {
+		unsigned i = rs_random_below(&r, SRQS), what = rs_random_below(&r, 8);
+
+		if (!srq[i]) {
+			srq[i] = ibv_create_srq(pd, &init);
+			assert_non_null(srq[i]);
+		} else if (what < 4 && w.n < SRQS) {
+			assert_int_equal(ibv_modify_srq(srq[i], &limit, IBV_SRQ_LIMIT), 0);
+			w.of[w.n++] = srq[i];
+		} else if (what < 7) {
+			assert_int_equal(ibv_destroy_srq(srq[i]), 0);
+			withdraw(&w, srq[i]);
+			srq[i] = NULL;
+		} else if (w.n) {
+			assert_int_equal(ibv_get_async_event(ctx, &e), 0);
+			assert_ptr_equal(e.element.srq, w.of[0]);
+			ibv_ack_async_event(&e);
+			memmove(w.of, w.of + 1, --w.n * sizeof(w.of[0]));
+		}
+		assert_int_equal(readable(ctx->async_fd), w.n != 0);
+	}
+	for (unsigned i = 0; i < SRQS; i++)
+		if (srq[i])
+			assert_int_equal(ibv_destroy_srq(srq[i]), 0);
+	assert_false(readable(ctx->async_fd));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -730,6 +788,8 @@ int main(void)
 		cmocka_unit_test(test_wait_goes_on_after_a_signal_that_restarts),
 		cmocka_unit_test_setup_teardown(test_asynchronous_events_of_what_is_gone_are_gone,
 						make_pd, free_pd),
+		cmocka_unit_test_setup_teardown(
+			test_asynchronous_events_keep_their_order_as_objects_go, make_pd, free_pd),
 	};
 
 	return cmocka_run_group_tests(tests, open_device, close_device);
