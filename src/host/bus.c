@@ -52,11 +52,7 @@ struct window {
 	uint32_t units, slots;
 	uint32_t head, tail, mask;
 	rs_time last; /* issues are in order: none before this */
-	rs_time asked, promised; /* a writer was told at `asked` to come back at `promised`, */
-	rs_time promised_queued; /* which links put off by so much, */
-	bool promised_slots;     /* for want of slots, not of units */
-	rs_time waited[2];       /* for units, for slots; what links put off does not count */
-	bool endless;
+	rs_time waited[2]; /* for units, for slots; what links put off does not count */
 	struct hold *ring;
 };
 
@@ -414,12 +410,20 @@ void rs_bus_destroy(struct rs_bus *b)
 	free(b);
 }
 
+/* No sum of units exceeds the largest number: nothing waits for what is held, or reads it. */
+static void take_limits(struct window *w)
+{
+	w->units_max = w->slots_max = UINT32_MAX;
+}
+
 void rs_bus_ideal(struct rs_bus *b, bool links, bool limits)
 {
 	for (int i = 0; i < b->n_links && links; i++)
 		b->links[i].pace = rs_pace_of(0);
-	for (int i = 0; i < b->host->n_parts && limits; i++)
-		b->engines[i].read.endless = b->engines[i].write.endless = true;
+	for (int i = 0; i < b->host->n_parts && limits; i++) {
+		take_limits(&b->engines[i].read);
+		take_limits(&b->engines[i].write);
+	}
 }
 
 /* ---- Paths ---- */
@@ -559,8 +563,6 @@ static void sizes(const struct rs_bus *b, const struct route *r, struct rs_path 
 		pcie = true;
 	}
 	p->chunk = b->p.completion_chunk < p->mps ? (uint16_t)b->p.completion_chunk : p->mps;
-	if (g->read.endless)
-		return;
 	p->write_piece = piece_of((uint64_t)g->write.units_max * 16,
 				  (uint64_t)g->write.slots_max * p->mps, p->mps);
 	p->read_piece = piece_of(g->read.units_max, (uint64_t)g->read.slots_max * p->mrrs, p->mrrs);
@@ -747,10 +749,6 @@ static void count_wait(struct window *w, bool slots, rs_time waited, rs_time que
 /* Wait until so many units and slots are free, in order of issue. */
 static inline rs_time acquire(struct window *w, uint32_t units, uint32_t slots, rs_time now)
 {
-	if (__builtin_expect(w->endless, 0))
-		return now;
-	if (w->promised == now) /* came back when told to */
-		count_wait(w, w->promised_slots, now - w->asked, w->promised_queued);
 	now = rs_time_max(now, w->last);
 	while (w->head != w->tail &&
 	       (w->units + units > w->units_max || w->slots + slots > w->slots_max)) {
@@ -773,10 +771,8 @@ static inline void hold(struct window *w, uint32_t units, uint32_t slots, rs_tim
 {
 	uint32_t i = w->tail++;
 
-	if (__builtin_expect(w->endless, 0)) {
-		w->tail--;
-		return;
-	}
+	if (__builtin_expect(i - w->head > w->mask, 0))
+		w->head++; /* without limits nothing is ever given back */
 	/* what a short way gives back does not wait for what a long one holds */
 	for (; i != w->head && w->ring[(i - 1) & w->mask].release > release; i--)
 		w->ring[i & w->mask] = w->ring[(i - 1) & w->mask];
@@ -902,24 +898,21 @@ rs_time rs_bus_write_ready(struct rs_bus *b, const struct rs_path *p, uint32_t n
 	struct window *w = &b->engines[p->initiator].write;
 	uint32_t units = w->units + ((n + 15) >> 4), slots = w->slots + pieces_of(n, p->mps_shift);
 
-	if (!p->n_hops || p->nvlink || w->endless)
+	if (!p->n_hops || p->nvlink)
 		return now;
-	w->asked = now;
-	w->promised_queued = 0;
-	w->promised_slots = units <= w->units_max;
 	now = rs_time_max(now, w->last);
 	for (uint32_t i = w->head; i != w->tail && (units > w->units_max || slots > w->slots_max);
 	     i++) {
 		const struct hold *h = &w->ring[i & w->mask];
 
 		if (h->release > now) {
+			count_wait(w, units <= w->units_max, h->release - now, h->queued);
 			now = h->release;
-			w->promised_queued = h->queued;
 		}
 		units -= h->units;
 		slots -= h->slots;
 	}
-	return w->promised = now;
+	return now;
 }
 
 rs_time rs_bus_waited(const struct rs_bus *b, int part, enum rs_dma_wait what)

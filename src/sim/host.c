@@ -16,6 +16,7 @@ enum { LOOK = 4 };
 enum { SPARE = 16384 };
 /* As much as makes sense where outstanding reads have no limit: 42 us of 800G. */
 enum { ENDLESS = 4 << 20 };
+#define TOGETHER (500 * RS_NS)
 enum { SLOT_NIC_ARRIVAL, SLOT_NIC_TX, SLOT_NIC_RX, SLOT_NIC_TIMER, SLOTS_NIC };
 
 uint32_t sim_host_slots(uint32_t n_endpoints)
@@ -163,6 +164,7 @@ static struct rs_packet *next_packet(struct sim_nic *k, uint8_t held, rs_time no
 
 static void to_transport(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
 {
+	k->quiet = 0;
 	if (__builtin_expect(k->streams != NULL, 0))
 		sim_order_arrived(s, k, p, now);
 	else
@@ -252,9 +254,9 @@ static uint8_t sharing(const struct sim_nic *k)
 }
 
 /* What is read ahead is to keep the wire busy for longer than the latest read took. */
-static rs_time lookahead(const struct rs_sim *s, const struct sim_nic *k)
+static rs_time lookahead(const struct sim_nic *k)
 {
-	return k->read_time + s->f->host_params.nic_pipeline + rs_pace_time(k->out->pace, SPARE);
+	return k->read_time + k->ahead;
 }
 
 /*
@@ -262,16 +264,17 @@ static rs_time lookahead(const struct rs_sim *s, const struct sim_nic *k)
  * are asked for: as many as the NIC may have outstanding, which the bus holds them to. What waits
  * in a class that is paused takes no room from the others.
  */
-static bool read_ahead(struct rs_sim *s, const struct sim_nic *k, rs_time now)
+static bool read_ahead(struct rs_sim *s, const struct sim_nic *k, bool more, rs_time now)
 {
-	uint32_t n = (uint32_t)__builtin_popcount(sharing(k)), bytes = k->staging->bytes;
-	uint32_t more = n > 1 ? n * s->f->transport.mtu : 0;
-	rs_time again;
+	uint32_t bytes = k->staging->bytes;
+	rs_time again, need = lookahead(k);
 
 	for (uint8_t m = k->paused.now; m; m &= (uint8_t)(m - 1))
 		bytes -= k->staging->out[__builtin_ctz(m)].bytes;
-	if (rs_pace_time_long(k->out->pace, bytes) <=
-	    lookahead(s, k) + rs_pace_time(k->out->pace, more))
+	if (more)
+		need += rs_pace_time(k->out->pace, (uint32_t)__builtin_popcount(sharing(k)) *
+							   s->f->transport.mtu);
+	if (rs_pace_time(k->out->pace, bytes) <= need)
 		return s->o->ideal.host_limits && bytes > ENDLESS;
 	return s->o->ideal.host_limits || ready_classes(s, k, now, &again);
 }
@@ -283,11 +286,9 @@ static uint8_t have_their_part(const struct rs_sim *s, const struct sim_nic *k)
 {
 	const struct sim_staging *g = k->staging;
 	uint8_t some = sharing(k), full = 0;
-	rs_time all = lookahead(s, k);
+	rs_time all = lookahead(k);
 	uint32_t sum = 0;
 
-	if (!(some & (some - 1)))
-		return 0;
 	for (unsigned m = some; m; m &= m - 1)
 		sum += g->ets.weight[__builtin_ctz(m)];
 	for (unsigned m = some; m; m &= m - 1) {
@@ -302,10 +303,11 @@ static uint8_t have_their_part(const struct rs_sim *s, const struct sim_nic *k)
 }
 
 /* Limits on messages and queue pairs: what was asked for came (p), or waits for one of them. */
-static void limits(struct sim_nic *k, const struct rs_packet *p, rs_time now)
+static void limits(struct sim_nic *k, const struct rs_packet *p, rs_time again, rs_time now)
 {
 	if (!p) {
-		if (k->waits == RS_NEVER && rs_nic_held_by(k->nic, now) != RS_HELD_NOT)
+		if (k->waits == RS_NEVER && again != RS_NEVER &&
+		    rs_nic_held_by(k->nic, now) != RS_HELD_NOT)
 			k->waits = now;
 		return;
 	}
@@ -315,9 +317,15 @@ static void limits(struct sim_nic *k, const struct rs_packet *p, rs_time now)
 	}
 	if (!k->message_time || !(rs_opcodes[p->opcode].flags & RS_F_FIRST) || !p->payload_bytes)
 		return;
-	if (now == k->message_free)
+	if (k->message_free > now)
 		k->stalled_messages += k->message_time;
-	k->message_free = now + k->message_time;
+	k->message_free = rs_time_max(k->message_free, now) + k->message_time;
+}
+
+/* Reads are asked for up to `TOGETHER` ahead of when they may go: an event for some, not for each. */
+static inline bool may_pull(const struct sim_nic *k, rs_time now)
+{
+	return k->read_free <= now + TOGETHER && k->quiet <= now;
 }
 
 /* Pull from the transport, and read from memory what it sends, as far ahead of the wire as is of
@@ -328,23 +336,25 @@ static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
 	rs_time again = RS_NEVER;
 
-	while (k->read_free <= now) {
-		uint8_t full = have_their_part(s, k);
+	while (may_pull(k, now)) {
+		uint8_t some = sharing(k), full = 0;
 		struct rs_packet *p;
 
-		if (read_ahead(s, k, now))
+		if (read_ahead(s, k, some & (some - 1), now))
 			return RS_NEVER; /* until the wire has taken something */
+		if (some & (some - 1))
+			full = have_their_part(s, k);
 		p = next_packet(k, k->paused.now | full, now, &again);
 		if (!p && full)
 			p = next_packet(k, k->paused.now, now, &again);
 		if (k->limited)
-			limits(k, p, now);
+			limits(k, p, again, now);
 		if (!p)
-			return again;
+			return k->quiet = again;
 		stage(s, k, p, now);
 		k->read_free = rs_time_max(k->read_free, k->message_free);
 	}
-	return k->read_free;
+	return rs_time_max(k->read_free, k->quiet);
 }
 
 struct boxes {
@@ -413,14 +423,16 @@ static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	rs_time again = l->busy_until, wants = RS_NEVER;
 
 	if (k->inside) /* while the wire is busy too: reads take longer than a packet */
-		wants = pull(s, k, now);
+		wants = may_pull(k, now) ? pull(s, k, now)
+					 : rs_time_max(k->read_free, k->quiet);
 	if (l->busy_until <= now) {
 		if (k->pfc_due) {
 			send_pfc(s, k, now);
 			again = l->busy_until;
 		} else if (k->inside) {
 			again = send_staged(s, k, now);
-			if (l->busy_until > now) /* in step with the wire, as paces are */
+			/* in step with the wire, as paces are; else the transport had no more */
+			if (l->busy_until > now && wants == RS_NEVER)
 				wants = pull(s, k, now);
 		} else {
 			p = next_packet(k, k->paused.now, now, &again);
@@ -448,6 +460,7 @@ static void arm_timer(struct rs_sim *s, struct sim_nic *k)
 
 void sim_nic_kick(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
+	k->quiet = 0;
 	send_port(s, k, now);
 	arm_timer(s, k);
 }
@@ -482,6 +495,7 @@ static void resumed(struct sim_nic *k, unsigned tc, rs_time now)
 /* Classes without PFC are not paused by it (802.1Q-2022 §36.1.1). */
 static void pfc_received(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
 {
+	k->quiet = 0;
 	for (unsigned m = p->pfc_enable & k->lossless; m; m &= m - 1) {
 		unsigned c = (unsigned)__builtin_ctz(m);
 		rs_time until = !p->pfc_quanta[c] ? now
@@ -606,6 +620,7 @@ static void rx_done(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time
 
 static void timer(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
+	k->quiet = 0;
 	if (rs_nic_deadline(k->nic) <= now)
 		rs_nic_expire(k->nic, now);
 	for (unsigned m = k->paused.now | k->paused.heard; m; m &= m - 1) {
@@ -821,6 +836,8 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 	k->part = f->endpoints[endpoint].part;
 	k->rx.head = RS_NO_PACKET;
 	k->inside = n->host->bus && k->part >= 0;
+	k->ahead = f->host_params.nic_pipeline +
+		   rs_pace_time(rs_pace_of(f->endpoints[endpoint].rate), SPARE);
 	if (k->inside && !(k->staging = staging_create(s, &c)))
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	if (k->inside)

@@ -77,6 +77,8 @@ struct sim_nic {
 	struct sim_staging *staging; /* NULL: plain */
 	rs_time read_free;           /* nothing is pulled before: the latest read goes then */
 	rs_time read_time;           /* what it took */
+	rs_time quiet; /* until then the transport has nothing, unless something happens to it */
+	rs_time ahead;               /* to be read ahead beyond that */
 	/* receive: on the way to memory */
 	struct sim_fifo rx;
 	uint64_t rx_bytes;
