@@ -109,7 +109,7 @@ struct rs_host_params {
 	rs_time credit_latency;	  /* 400 ns */
 	uint32_t completion_chunk; /* 256 */
 	uint32_t header_write, header_completion, header_read; /* 24, 20, 24 B (Gen6: 16, 16, 16) */
-	double dll_efficiency;	  /* 0.97 */
+	double dll_efficiency;	  /* 0.97; up to Gen3 0.98 of it */
 	double xlink_efficiency;  /* 0.70 of the raw socket link */
 };
 extern const struct rs_host_params rs_host_defaults;

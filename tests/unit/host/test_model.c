@@ -29,7 +29,7 @@ static void test_pcie_raw_rates(void **state)
 }
 
 /* Before the data link layer's packets, as the published tables have it; those cost 3% more up to
- * Gen5, and nothing in a FLIT. */
+ * Gen5, 5 up to Gen3, and nothing in a FLIT. */
 static void test_pcie_write_goodput(void **state)
 {
 	static const double t[][3] = {{106.1e9, 115.2e9, 120.4e9},
@@ -42,10 +42,11 @@ static void test_pcie_write_goodput(void **state)
 	for (unsigned g = 0; g < 4; g++)
 		for (unsigned m = 0; m < 3; m++) {
 			struct rs_pcie p = {(uint8_t)(3 + g), 16, (uint16_t)(128 << m), 512};
+			double old = g == 0 ? 0.98 : 1;
 
-			assert_near((double)rs_pcie_write_goodput(&p, &hp), t[g][m]);
+			assert_near((double)rs_pcie_write_goodput(&p, &hp), t[g][m] * old);
 			assert_near((double)rs_pcie_write_goodput(&p, &rs_host_defaults),
-				    t[g][m] * (g == 3 ? 1 : 0.97));
+				    t[g][m] * (g == 3 ? 1 : 0.97 * old));
 		}
 }
 
@@ -127,7 +128,7 @@ static void test_parameters_out_of_range_are_refused(void **state)
 	assert_null(b);
 }
 
-/* 256 GB in 4 KiB pages took over 20 s; 1 GiB takes 80 ms, or under 1 ms in 2 MiB pages. */
+/* 256 GB in 4 KiB pages took over 20 s; 1 GiB takes 80 ms, or 1.5 ms in 2 MiB pages. */
 static void test_registration_is_linear_in_pages(void **state)
 {
 	const struct rs_mr_params *p = &rs_mr_defaults;
@@ -135,7 +136,7 @@ static void test_registration_is_linear_in_pages(void **state)
 
 	assert_int_equal(rs_mr_register_time(p, 1, 4096, false), p->base + p->page);
 	assert_near((double)rs_mr_register_time(p, gib, 4096, false), 81.28e9);
-	assert_true(rs_mr_register_time(p, gib, 2 << 20, false) < RS_MS);
+	assert_near((double)rs_mr_register_time(p, gib, 2 << 20, false), 1.551e9);
 	assert_true(rs_mr_register_time(p, 256 * gib, 4096, false) > 20 * RS_S);
 	assert_int_equal(rs_mr_register_time(p, gib, 4096, true), 200 * RS_US);
 }

@@ -94,8 +94,8 @@ static void check_names(const struct host_case *c, const struct rs_sim_result *r
 			 c->name, c->kind);
 }
 
-/* At least 10 % faster, or within 5 % (a link of no width shortens a read by its own bytes) and never
- * slower. */
+/* At least 10 % faster, or within 5 % (a link of no width shortens a read by its own bytes) and
+ * never slower. */
 static void test_what_binds_is_what_helps(void **state)
 {
 	static const struct rs_sim_ideal flags[] = {

@@ -35,8 +35,8 @@ static void test_a_model_gives_slot_port_and_limits(void **state)
 		int64_t rate;
 		uint8_t gen;
 		uint32_t tags, qp_rate;
-	} t[] = {{"ConnectX-5", 100, 3, 256, 0},      {"ConnectX-6 Dx", 200, 4, 768, 0},
-		 {"ConnectX-7", 400, 5, 768, 372300}, {"connectx7", 400, 5, 768, 372300},
+	} t[] = {{"ConnectX-5", 100, 3, 256, 0},       {"ConnectX-6 Dx", 200, 4, 768, 0},
+		 {"ConnectX-7", 400, 5, 768, 372300},  {"connectx7", 400, 5, 768, 372300},
 		 {"BlueField-3", 400, 5, 768, 372300}, {"ConnectX-8", 800, 6, 1024, 0}};
 
 	for (unsigned i = 0; i < sizeof(t) / sizeof(*t); i++) {

@@ -49,8 +49,8 @@ static double bound(const struct point *p)
 	const double raw = (double)rs_pcie_rate(&slot) / 1e9 * (p->gen == 6 ? 1 : 0.97);
 	const double request = p->gen == 6 ? 16 : 24, completion = p->gen == 6 ? 16 : 20;
 	const double first = least(p->mtu, p->mrrs);
-	const double rtt = (double)p->latency_ns + 50 +
-			   (request + first + first / 256 * completion) * 8 / raw;
+	const double rtt =
+		(double)p->latency_ns + 50 + (request + first + first / 256 * completion) * 8 / raw;
 	const double outstanding = least(p->tags, (int)(p->buffer / first)) * first;
 
 	return least(least(outstanding * 8 / rtt, raw * 256 / (256 + request)),
