@@ -152,6 +152,8 @@ static bool leaves_ok(struct clos *c)
 	const struct spread *s = c->s;
 	uint32_t n = s->f->routes.n_groups;
 
+	if (n < 2)
+		return false;
 	for (uint32_t g = 0; g < n; g++)
 		for (uint32_t to = 0; to < n; to++)
 			if (to != g && !ups(c, s->edge[g], to, 0))
@@ -159,7 +161,7 @@ static bool leaves_ok(struct clos *c)
 	for (uint32_t g = 0; g < n; g++)
 		if (!join_pod(c, s->edge[g]))
 			return false;
-	return n > 1;
+	return true;
 }
 
 /* Down from a switch: as many links to a group as there are up from it. */

@@ -44,6 +44,7 @@ struct work {
 	uint64_t *own;    /* [link]: of all batches so far */
 	uint64_t *job;    /* [link]: of one job */
 	uint64_t *until;  /* [link]: when it has sent what flows so far have for it */
+	bool beside;      /* something of other batches is on links: a batch may be uneven for it */
 	uint64_t *nic;    /* [2 x endpoint + whether it receives]: of the batch, ps */
 };
 
@@ -53,7 +54,7 @@ struct use {
 	uint64_t bytes, first;
 };
 
-/* Bytes of each connection, and the step of a lane in which it is first sent on. Of very long plans
+/* Bytes of each connection, all repetitions, and the step of a lane in which it is first sent on. Of very long plans
  * every k-th step is looked at. */
 static void look_at_steps(const struct rs_coll *c, struct use *use)
 {
@@ -74,7 +75,7 @@ static void look_at_steps(const struct rs_coll *c, struct use *use)
 				for (unsigned s = 0; s < st.n_send; s++) {
 					struct use *u = &use[st.send[s].conn];
 
-					u->bytes += st.send[s].bytes * k;
+					u->bytes += st.send[s].bytes * k * c->conf.repeat;
 					u->first = i < u->first ? i : u->first;
 				}
 			}
@@ -220,6 +221,7 @@ static void background(struct work *w, uint64_t start)
 		uint64_t load = w->common[i] + left + w->own[i] / TOGETHER;
 
 		w->s.load[i] = w->s.others[i] = load;
+		w->beside |= w->common[i] + left != 0;
 	}
 }
 
@@ -255,7 +257,7 @@ static int place(struct work *w, uint32_t from, uint32_t to, uint64_t start)
 		spread_take(s, i);
 	}
 	bound = bound > nic ? bound : nic;
-	if (most > bound && (most - bound) * 1000 / bound > r->above)
+	if (!w->beside && most > bound && (most - bound) * 1000 / bound > r->above)
 		r->above = (uint32_t)((most - bound) * 1000 / bound);
 	r->batches++;
 	return 0;

@@ -168,7 +168,8 @@ struct rs_sim_failure {
  * How paths were found where placement was made ideal. bound and reached: the time that the fullest
  * link, between switches or at an endpoint, needs for all its bytes of the run: the least possible,
  * and as it was placed. No run can be shorter than bound. Paths are found for what sends together (a
- * batch); above: how far the worst batch's fullest link is above its own bound.
+ * batch); above: how far the worst batch's fullest link is above its own bound, of those that nothing
+ * else was beside.
  */
 enum rs_sim_placed {
 	RS_PLACED_NOT,      /* it was not */

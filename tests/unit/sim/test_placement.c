@@ -264,6 +264,19 @@ static const struct {
 	 "bytes: 4MB, ranks: [0, 4, 8, 12, 1, 5, 9, 13], qps: 4}}, {collective: {op: all-reduce, "
 	 "algorithm: ring, bytes: 4MB, ranks: [2, 6, 10, 14, 3, 7, 11, 15], qps: 1}}]",
 	 RS_PLACED_COLOURED, 5},
+	/* the same over and over: as many bytes */
+	{"fabric: {" LEAF_SPINE "}\nworkload: [{collective: {op: all-gather, algorithm: ring, "
+	 "bytes: 4MB, repeat: 3}}]", RS_PLACED_COLOURED, 0},
+	/* one switch, and a leaf alone: nothing to choose */
+	{"fabric: {cc: {kind: none}, network: {kind: single-switch, hosts: 4, rate: 100G}}\n"
+	 "workload: [{flows: [{src: h0, dst: h1, bytes: 1MB}]}]", RS_PLACED_GREEDY, 0},
+	{"fabric: {cc: {kind: none}, network: {kind: leaf-spine, leaves: 1, spines: 2, "
+	 "hosts_per_leaf: 4, rate: 100G}}\n"
+	 "workload: [{flows: [{src: h0, dst: h1, bytes: 1MB}]}]", RS_PLACED_GREEDY, 0},
+	/* a leaf that is gone, with its hosts */
+	{"fabric: {" LEAF_SPINE ", change: [{switch: leaf3, down: true}]}\nworkload: [{flows: "
+	 "[{src: h0, dst: h4, bytes: 1MB}, {src: h1, dst: h5, bytes: 1MB}]}]",
+	 RS_PLACED_GREEDY, 0},
 	/* flows one after another take the way of those that have ended */
 	{"fabric: {" LEAF_SPINE "}\nworkload: [{flows: [{src: h0, dst: h4, bytes: 1MB}, {src: h1, "
 	 "dst: h5, bytes: 1MB, start: 10us}, {src: h2, dst: h6, bytes: 1MB, start: 20us}, {src: "
@@ -290,7 +303,8 @@ static void test_other_networks_and_traffic(void **state)
 		assert_true(p->reached <= p->bound * (100 + others[i].percent) / 100);
 		assert_true(p->above <= 10 * others[i].percent);
 		assert_true(last(placed) >= p->bound);
-		assert_true(last(placed) <= last(ecmp));
+		/* ACKs meet data in another order: some packets' time */
+		assert_true(last(placed) <= last(ecmp) + RS_US / 2);
 		rs_sim_result_free(placed);
 		rs_sim_result_free(ecmp);
 		rs_fabric_free(f);
