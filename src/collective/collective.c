@@ -3,6 +3,7 @@
  * Sizes, counts and bus bandwidth follow nccl-tests' definitions (models.md §28).
  */
 #include <errno.h>
+#include <string.h>
 #include "collective/plan.h"
 
 static const char *const op_names[] = {
@@ -44,6 +45,11 @@ uint32_t plan_host(const struct planner *p, uint32_t rank)
 	return rs_fabric_rank_host(p->f, rs_collective_gpu(&p->c->conf, rank));
 }
 
+static uint32_t plan_endpoint(const struct planner *p, uint32_t rank)
+{
+	return rs_fabric_rank_endpoint(p->f, rs_collective_gpu(&p->c->conf, rank));
+}
+
 void *plan_take(struct planner *p, size_t n, size_t size)
 {
 	void *m = rs_arena_alloc(p->a, n, size);
@@ -74,8 +80,52 @@ void plan_connect(struct planner *p, uint64_t conn, uint32_t src, uint32_t dst, 
 	k->nvlink = plan_host(p, src) == plan_host(p, dst);
 	if (k->nvlink)
 		return;
-	k->src_endpoint = rs_fabric_rank_endpoint(p->f, rs_collective_gpu(&p->c->conf, src));
-	k->dst_endpoint = rs_fabric_rank_endpoint(p->f, rs_collective_gpu(&p->c->conf, dst));
+	k->src_endpoint = plan_endpoint(p, src);
+	k->dst_endpoint = plan_endpoint(p, dst);
+}
+
+/* nic[i]: the first of the ranks that uses the same NIC as ranks[i]. */
+static void name_nics(const struct planner *p, const uint32_t *ranks, uint32_t n, uint32_t *nic)
+{
+	uint32_t *endpoint = p->scratch + n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		endpoint[i] = plan_endpoint(p, ranks[i]);
+		for (nic[i] = 0; endpoint[nic[i]] != endpoint[i]; nic[i]++)
+			;
+	}
+}
+
+void plan_entries(const struct planner *p, const uint32_t *ranks, uint32_t n, uint32_t by,
+		  uint32_t *at)
+{
+	uint32_t channels = p->c->conf.channels;
+	uint32_t *nic = p->scratch, *in = nic + n, *out = in + n;
+	bool one = p->f->hosts[plan_host(p, ranks[0])].n_endpoints < 2;
+
+	if (!one)
+		name_nics(p, ranks, n, nic);
+	memset(in, 0, 2 * n * sizeof(*in));
+	for (uint32_t c = 0; c < channels; c++) {
+		uint32_t want = channels <= n ? (uint32_t)((uint64_t)c * n / channels) : c % n;
+		uint32_t least = UINT32_MAX;
+
+		at[c] = want;
+		for (uint32_t i = 0; i < n && !one; i++) {
+			uint32_t x = (want + i) % n, y = (x + n - by) % n;
+			uint32_t a = in[nic[x]], b = out[nic[y]];
+			uint32_t load = (a > b ? a : b) << 16 | (a + b);
+
+			if (load < least) {
+				least = load;
+				at[c] = x;
+			}
+		}
+		if (!one) {
+			in[nic[at[c]]]++;
+			out[nic[(at[c] + n - by) % n]]++;
+		}
+	}
 }
 
 static void step_touch(const struct rs_coll *c, struct rs_step *s, uint64_t conn)
@@ -130,7 +180,7 @@ static void fill_defaults(const struct rs_fabric *f, struct rs_collective_conf *
 	if (!conf->n_ranks)
 		conf->n_ranks = f->n_gpus;
 	if (!conf->channels)
-		conf->channels = 1;
+		conf->channels = rs_fabric_channels(f, conf);
 	if (!conf->qps)
 		conf->qps = 1;
 	if (!conf->chunk)
@@ -237,6 +287,9 @@ int rs_coll_plan(const struct rs_fabric *f, const struct rs_collective_conf *con
 	p.chunk = c->conf.chunk / c->conf.type_bytes;
 	c->conf.bytes = p.all.n * c->conf.type_bytes;
 	set_figures(c, p.group, p.all.n);
+	p.scratch = plan_take(&p, 3 * (size_t)c->n_ranks, sizeof(*p.scratch));
+	if (!p.scratch)
+		return -ENOMEM;
 	err = algorithms[c->conf.algorithm].plan(&p);
 	if (err)
 		return err;

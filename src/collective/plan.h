@@ -59,6 +59,7 @@ struct planner {
 	struct piece all;       /* the buffer */
 	uint64_t chunk;         /* elements */
 	uint32_t stride, group; /* ranks between members; members */
+	uint32_t *scratch;	/* 3 a rank */
 };
 
 int plan_ring(struct planner *p);
@@ -67,6 +68,11 @@ int plan_hierarchical(struct planner *p);
 int plan_pairwise(struct planner *p);
 
 uint32_t plan_host(const struct planner *p, uint32_t rank);
+/*
+ * Of n neighbours on one host, by which each channel comes in: at[channel] < n. A ring leaves by the
+ * one before (by: 1), a tree by the same (by: 0). Channels take NICs in turn, on both ways.
+ */
+void plan_entries(const struct planner *p, const uint32_t *ranks, uint32_t n, uint32_t by, uint32_t *at);
 int plan_conns(struct planner *p, uint64_t n);
 void plan_connect(struct planner *p, uint64_t conn, uint32_t src, uint32_t dst, uint32_t channel);
 void *plan_take(struct planner *p, size_t n, size_t size);

@@ -114,19 +114,17 @@ static void step_broadcast(const struct rs_coll *c, uint32_t rank, uint32_t lane
 
 /* Ranks of one ring on one host, in the ring's order: where it enters differs by channel, so that
  * each leaves by another GPU and NIC. */
-static void walk_host(uint32_t *order, const uint32_t *ranks, uint32_t n, uint32_t channel,
-		      uint32_t channels, bool backward)
+static void walk_host(uint32_t *order, const uint32_t *ranks, uint32_t n, uint32_t enter,
+		      bool backward)
 {
-	uint32_t enter = (uint32_t)(channels <= n ? (uint64_t)channel * n / channels : channel) % n;
-
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = ranks[backward ? (enter + 2 * n - 1 - i) % n : (enter + i) % n];
 }
 
-static void order_ring(struct planner *p, uint32_t first, uint32_t channel, uint32_t *ranks,
-		       uint32_t *order)
+/* order: of channel 0; the same place of the others is n_ranks apart. */
+static void order_ring(struct planner *p, uint32_t first, uint32_t *ranks, uint32_t *order)
 {
-	uint32_t hosts = 0;
+	uint32_t hosts = 0, enter[COLL_CHANNELS_MAX];
 
 	for (uint32_t i = 0; i < p->group; i++)
 		ranks[i] = first + i * p->stride;
@@ -136,21 +134,19 @@ static void order_ring(struct planner *p, uint32_t first, uint32_t channel, uint
 		for (n = 1; i + n < p->group; n++)
 			if (plan_host(p, ranks[i + n]) != host)
 				break;
-		walk_host(order + i, ranks + i, n, channel, p->c->conf.channels, hosts & 1);
+		plan_entries(p, ranks + i, n, 1, enter);
+		for (uint32_t ch = 0; ch < p->c->conf.channels; ch++)
+			walk_host(order + (size_t)ch * p->c->n_ranks + i, ranks + i, n, enter[ch],
+				  hosts & 1);
 	}
 }
 
-static void order_channel(struct planner *p, uint32_t channel, uint32_t *ranks, uint32_t *order,
-			  uint32_t *at)
+static void connect_channel(struct planner *p, uint32_t channel, const uint32_t *order,
+			    uint32_t *at)
 {
-	uint32_t block = p->stride * p->group, n = p->c->n_ranks;
-
-	for (uint32_t b = 0, ring = 0; b < n; b += block)
-		for (uint32_t i = 0; i < p->stride; i++, ring += p->group)
-			order_ring(p, b + i, channel, ranks, order + ring);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < p->c->n_ranks; i++)
 		at[order[i]] = i;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < p->c->n_ranks; i++) {
 		uint32_t ring = i - i % p->group;
 
 		plan_connect(p, conn_of(p->c, order[i], channel), order[i],
@@ -171,9 +167,12 @@ int plan_ring(struct planner *p)
 	if (!r || !order || !at || !ranks || err)
 		return err ? err : -ENOMEM;
 	*r = (struct ring_plan){p->all, p->chunk, 0, p->group, p->stride, order, at};
+	for (uint32_t b = 0, ring = 0; b < c->n_ranks; b += p->stride * p->group)
+		for (uint32_t i = 0; i < p->stride; i++, ring += p->group)
+			order_ring(p, b + i, ranks, order + ring);
 	for (uint32_t ch = 0; ch < c->conf.channels; ch++)
-		order_channel(p, ch, ranks, order + (size_t)ch * c->n_ranks,
-			      at + (size_t)ch * c->n_ranks);
+		connect_channel(p, ch, order + (size_t)ch * c->n_ranks,
+				at + (size_t)ch * c->n_ranks);
 	if (c->conf.op == RS_COLL_ALL_REDUCE)
 		r->loops = ceil_div(piece_part(p->all, c->conf.channels, 0).n, p->chunk * p->group);
 	else if (c->conf.op == RS_COLL_BROADCAST)

@@ -1,7 +1,8 @@
 /*
  * Double binary tree (Sanders, Speck, Träff 2009) over hosts: each tree carries half of the data,
  * and the leaves of one are inner hosts of the other. Inside a host a chain leads to the GPU in the
- * tree. A lane goes up reducing, a lane goes down; broadcast has one tree and goes down only.
+ * tree; both trees of a channel use the same one, and its NIC. A lane goes up reducing, a lane goes
+ * down; broadcast has one tree and goes down only.
  */
 #include <errno.h>
 #include "collective/plan.h"
@@ -12,12 +13,15 @@ struct tree_plan {
 	uint32_t hosts, trees;   /* trees of a channel */
 	const uint32_t *host_of; /* [rank]: host's place among those used */
 	const uint32_t *first;   /* [host]: its first rank; one more than hosts */
+	const uint32_t *head;    /* [host][channel]: which of its GPUs is in the trees */
 	uint64_t down_conns;
+	uint64_t ahead; /* chunks that a head may have sent up and not seen come down */
 };
 
 /* Who is above and below a rank; the root is its own parent. */
 struct place {
 	uint32_t parent, n_children, child[RS_STEP_FAN];
+	bool head; /* of its host */
 };
 
 /* A host's parent in the first tree: its lowest set bit moves up by one, or away past the end. */
@@ -62,21 +66,29 @@ static uint32_t rename_host(const struct tree_plan *t, uint32_t tree, uint32_t h
 	return t->hosts - 1 - h;
 }
 
-/* The GPU of a host that is in a tree: another one each tree and channel, for its NIC. */
+/* The GPU of a host that is in a tree: another one each channel, for its NIC; the same in both
+ * trees of a channel. A host that is inner in one is a leaf in the other, so that what a NIC
+ * carries for both is alike everywhere. */
 static uint32_t head(const struct rs_coll *c, uint32_t slot, uint32_t host)
 {
 	const struct tree_plan *t = c->plan;
-	uint32_t gpus = t->first[host + 1] - t->first[host], slots = c->conf.channels * t->trees;
 
-	if (t->trees == 1)
-		return t->first[host];
-	return t->first[host] + (slots <= gpus ? slot * gpus / slots : slot) % gpus;
+	return t->first[host] + t->head[(size_t)host * c->conf.channels + slot / t->trees];
+}
+
+/* Where the chain inside a host begins. A broadcast's begins at its root, which may not be in the
+ * tree itself. */
+static uint32_t chain_top(const struct rs_coll *c, uint32_t slot, uint32_t host)
+{
+	const struct tree_plan *t = c->plan;
+
+	return t->trees == 1 && !host ? 0 : head(c, slot, host);
 }
 
 static struct place place_of(const struct rs_coll *c, uint32_t rank, uint32_t slot)
 {
 	const struct tree_plan *t = c->plan;
-	uint32_t host = t->host_of[rank], top = head(c, slot, host), tree = slot % t->trees;
+	uint32_t host = t->host_of[rank], top = chain_top(c, slot, host), tree = slot % t->trees;
 	uint32_t start = t->first[host], gpus = t->first[host + 1] - start;
 	uint32_t along = (rank + gpus - top) % gpus, h = rename_host(t, tree, host, false);
 	struct place p = {.parent = rank};
@@ -84,12 +96,13 @@ static struct place place_of(const struct rs_coll *c, uint32_t rank, uint32_t sl
 
 	if (along + 1 < gpus)
 		p.child[p.n_children++] = start + (rank - start + 1) % gpus;
-	if (along) {
+	if (along)
 		p.parent = start + (rank - start + gpus - 1) % gpus;
-		return p;
-	}
-	if (h)
+	else if (h)
 		p.parent = head(c, slot, rename_host(t, tree, above(h, t->hosts), true));
+	p.head = rank == head(c, slot, host);
+	if (!p.head)
+		return p;
 	n = below(h, t->hosts, child);
 	for (uint32_t i = 0; i < n; i++)
 		p.child[p.n_children++] = head(c, slot, rename_host(t, tree, child[i], true));
@@ -100,7 +113,7 @@ static struct place place_of(const struct rs_coll *c, uint32_t rank, uint32_t sl
 static uint64_t conn_of(const struct rs_coll *c, uint32_t slot, uint32_t lower)
 {
 	const struct tree_plan *t = c->plan;
-	uint32_t root = head(c, slot, rename_host(t, slot % t->trees, 0, true));
+	uint32_t root = chain_top(c, slot, rename_host(t, slot % t->trees, 0, true));
 
 	return (uint64_t)slot * (c->n_ranks - 1) + lower - (lower > root);
 }
@@ -134,6 +147,10 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 			step_recv(c, out, conn_of(c, slot, at.child[k]), p, true);
 		else
 			step_send(c, out, t->down_conns + conn_of(c, slot, at.child[k]), p);
+	/* Two children that send as they please to one parent do not keep step: the one that is
+	 * ahead takes the parent's port from the other, whose chunk is the next that is needed. */
+	if (up && at.head && i >= t->ahead)
+		step_wait(out, lane + 1, i - t->ahead + 1);
 	if (up && at.parent != rank)
 		step_send(c, out, conn_of(c, slot, rank), p);
 	else if (!up && at.parent != rank)
@@ -158,6 +175,28 @@ static int find_hosts(struct planner *p, struct tree_plan *t)
 	first[t->hosts] = n;
 	t->host_of = host_of;
 	t->first = first;
+	/* one on each level of the way up and down, and what connections hold */
+	t->ahead = p->c->conf.slots;
+	for (uint32_t h = t->hosts - 1; h; h >>= 1)
+		t->ahead += 2;
+	return 0;
+}
+
+static int choose_heads(struct planner *p, struct tree_plan *t)
+{
+	uint32_t channels = p->c->conf.channels, gpus;
+	uint32_t *at = plan_take(p, (size_t)t->hosts * channels, sizeof(*at));
+	uint32_t *ranks = plan_take(p, p->c->n_ranks, sizeof(*ranks));
+
+	if (!at || !ranks)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < p->c->n_ranks; r++)
+		ranks[r] = r;
+	for (uint32_t h = 0; h < t->hosts; h++) {
+		gpus = t->first[h + 1] - t->first[h];
+		plan_entries(p, ranks + t->first[h], gpus, 0, at + (size_t)h * channels);
+	}
+	t->head = at;
 	return 0;
 }
 
@@ -177,6 +216,8 @@ int plan_tree(struct planner *p)
 	t->down_conns = t->trees == 2 ? (uint64_t)slots * (c->n_ranks - 1) : 0;
 	c->plan = t;
 	err = find_hosts(p, t);
+	if (!err)
+		err = choose_heads(p, t);
 	if (!err)
 		err = plan_conns(p, (uint64_t)slots * (c->n_ranks - 1) * t->trees);
 	if (err)

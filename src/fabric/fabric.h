@@ -178,7 +178,7 @@ struct rs_collective_conf {
 	enum { RS_SHARE_AUTO, RS_SHARE_YES, RS_SHARE_NO } share;
 	const uint32_t *listed;	/* RS_PLACE_LISTED */
 	uint32_t n_listed;
-	uint32_t channels;	/* default: 1; a flat ring uses a NIC a channel, round-robin */
+	uint32_t channels;	/* 0: rs_fabric_channels(); a loaded fabric has none of those */
 	uint32_t qps;		/* a connection */
 	uint64_t chunk;		/* pipelining unit; default 512 KiB (NCCL's step) */
 	uint32_t slots;		/* chunks in flight a connection; 8 (NCCL_STEPS) */
@@ -349,6 +349,11 @@ bool rs_fabric_reachable(const struct rs_fabric *f, uint32_t src, uint32_t dst);
  */
 int rs_fabric_place(const struct rs_fabric *f, uint64_t seed, struct rs_arena *a,
 		    const uint32_t **gpu, struct rs_error *e);
+/*
+ * Channels of a collective that names none: a channel a NIC, as many as neighbours of one ring that
+ * are on one host use there. 1 for hierarchical and pairwise: each rank has its own NIC at work.
+ */
+uint32_t rs_fabric_channels(const struct rs_fabric *f, const struct rs_collective_conf *c);
 /* The rank's GPU part in its host's inside, or RS_NO_PART for plain hosts. */
 int rs_fabric_rank_part(const struct rs_fabric *f, uint32_t rank);
 

@@ -9,7 +9,13 @@
 #include "base/units.h"
 #include "fabric/load.h"
 
-enum { JOBS_MAX = 1024, WHATIFS_MAX = 64, LINE_MAX_BYTES = 1024, FIELDS_MAX = 5 };
+enum {
+	JOBS_MAX = 1024,
+	WHATIFS_MAX = 64,
+	LINE_MAX_BYTES = 1024,
+	FIELDS_MAX = 5,
+	CHANNELS_MAX = 64
+};
 
 const char *const coll_ops[] = {"all-reduce", "reduce-scatter", "all-gather",
 				"broadcast",  "all-to-all",     NULL};
@@ -314,8 +320,7 @@ static void load_collective(struct load *l, struct rs_fabric *f, struct rs_colle
 	static const char *const known[] = {COLLECTIVE_KEYS};
 	int op = RS_COLL_ALL_REDUCE, algorithm;
 
-	*c = (struct rs_collective_conf){.channels = 1,
-					 .qps = 1,
+	*c = (struct rs_collective_conf){.qps = 1,
 					 .chunk = 512 << 10,
 					 .slots = 8,
 					 .repeat = 1,
@@ -335,7 +340,7 @@ static void load_collective(struct load *l, struct rs_fabric *f, struct rs_colle
 	place_read(l, f, job, n, c);
 	get_u32(l, n, "group", 2, RS_ENDPOINTS_MAX, &c->group);
 	get_u32(l, n, "stride", 1, RS_ENDPOINTS_MAX, &c->stride);
-	get_u32(l, n, "channels", 1, 64, &c->channels);
+	get_u32(l, n, "channels", 1, CHANNELS_MAX, &c->channels);
 	get_u32(l, n, "qps", 1, 64, &c->qps);
 	get_bytes(l, n, "chunk", 1024, 1 << 30, &c->chunk);
 	get_u32(l, n, "slots", 1, 1024, &c->slots);
@@ -381,6 +386,68 @@ static void load_train(struct load *l, struct rs_fabric *f, struct rs_train_conf
 		fail(l, -EINVAL, get(n, "collective")->at,
 		     "a training step's groups come from dp and tp: leave out group and stride");
 	t->collective.type = type; /* buckets are of the gradients' */
+}
+
+/* How many different NICs the ranks of a ring use, from `first` on until the host changes. */
+static uint32_t nics_of_run(const struct rs_fabric *f, const struct rs_collective_conf *c,
+			    uint32_t first, uint32_t stride, uint32_t n, uint32_t *members)
+{
+	uint32_t host = rs_fabric_rank_host(f, rs_collective_gpu(c, first));
+	uint32_t used[CHANNELS_MAX], count = 0, m, i;
+
+	for (m = 0; m < n; m++) {
+		uint32_t gpu = rs_collective_gpu(c, first + m * stride), endpoint;
+
+		if (rs_fabric_rank_host(f, gpu) != host)
+			break;
+		endpoint = f->hosts[host].n_endpoints > 1 ? rs_fabric_rank_endpoint(f, gpu) : 0;
+		for (i = 0; i < count && used[i] != endpoint; i++)
+			;
+		if (i == count && count < CHANNELS_MAX)
+			used[count++] = endpoint;
+	}
+	*members = m;
+	return count;
+}
+
+uint32_t rs_fabric_channels(const struct rs_fabric *f, const struct rs_collective_conf *c)
+{
+	uint32_t n = c->n_ranks ? c->n_ranks : f->n_gpus, stride = c->stride ? c->stride : 1;
+	uint32_t group = c->group ? c->group : n / stride, most = 1;
+	uint64_t block = (uint64_t)stride * group;
+
+	if (c->algorithm == RS_ALGO_HIERARCHICAL || c->algorithm == RS_ALGO_PAIRWISE)
+		return 1;
+	if (!block || n > f->n_gpus || n % block)
+		return 1; /* whoever plans it says so */
+	for (uint32_t b = 0; b < n; b += (uint32_t)block)
+		for (uint32_t s = 0; s < stride; s++)
+			for (uint32_t m = 0, members; m < group; m += members) {
+				uint32_t nics = nics_of_run(f, c, b + s + m * stride, stride,
+							    group - m, &members);
+
+				most = nics > most ? nics : most;
+			}
+	return most;
+}
+
+/* After all jobs are read: what they leave to the fabric. */
+static void resolve_channels(const struct rs_fabric *f, struct rs_job *j)
+{
+	struct rs_collective_conf *c = &j->collective, groups;
+	uint64_t model;
+
+	if (j->kind == RS_JOB_COLLECTIVE && !c->channels)
+		c->channels = rs_fabric_channels(f, c);
+	c = &j->train.collective;
+	if (j->kind != RS_JOB_TRAIN || c->channels)
+		return;
+	groups = *c;
+	model = (uint64_t)j->train.tp * j->train.pp;
+	groups.stride = j->train.tp;
+	groups.group = j->train.dp ? j->train.dp
+				   : (uint32_t)((c->n_ranks ? c->n_ranks : f->n_gpus) / model);
+	c->channels = rs_fabric_channels(f, &groups);
 }
 
 static void load_paths(struct load *l, struct rs_fabric *f, struct rs_job *job,
@@ -464,6 +531,8 @@ void load_workload(struct load *l, struct rs_fabric *f, const struct node *n)
 	for (const struct item *i = n->first; i && !l->err; i = i->next)
 		load_job(l, f, &names, &f->jobs[f->n_jobs++], i->value);
 	place_jobs(l, f);
+	for (uint32_t i = 0; i < f->n_jobs && !l->err; i++)
+		resolve_channels(f, &f->jobs[i]);
 }
 
 /* ---- What-if ---- */

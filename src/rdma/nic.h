@@ -455,7 +455,9 @@ bool rs_nic_poll_event(struct rs_nic *nic, struct rs_event *e);
 struct rs_nic_counters {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* RoCE, frame bytes */
 	uint64_t tx_data_packets, tx_ack_packets;
+	uint64_t tx_data_bytes;		/* payload, what is sent again too */
 	uint64_t retransmitted_packets;
+	uint64_t retransmitted_bytes;	/* payload */
 	uint64_t out_of_sequence;	/* responder: arrived beyond the expected PSN */
 	uint64_t packet_seq_err;	/* requester: NAKs (sequence) received */
 	uint64_t duplicate_request;

@@ -200,7 +200,9 @@ static inline void time_rtt(struct rs_qp *qp, const struct rs_packet *p, rs_time
 	qp->rtt_at = now;
 }
 
-static void advance(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w, uint32_t n)
+/* n packets with so many bytes of payload are on their way. */
+static void advance(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w, uint32_t n,
+		    uint32_t bytes)
 {
 	uint32_t end = rs_psn_add(qp->next_psn, n);
 
@@ -208,6 +210,7 @@ static void advance(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *
 		qp->max_psn = end;
 	else {
 		RS_COUNT(nic, qp, retransmitted_packets);
+		nic->counters.retransmitted_bytes += bytes;
 		if (rs_psn_diff(end, qp->max_psn) > 0)
 			qp->max_psn = end;
 	}
@@ -237,7 +240,7 @@ static inline bool send_packet(struct rs_nic *nic, struct rs_qp *qp, struct rs_p
 	request_ack(nic, qp, p, now);
 	if (fresh)
 		time_rtt(qp, p, now);
-	advance(nic, qp, w, n);
+	advance(nic, qp, w, n, p->payload_bytes);
 	return true;
 }
 
@@ -354,8 +357,9 @@ uint32_t rs_nic_tx_run(struct rs_nic *nic, struct rs_packet *p, uint32_t max, ui
 	request_ack(nic, qp, p, now);
 	nic->counters.tx_packets += n;
 	nic->counters.tx_data_packets += n;
+	nic->counters.tx_data_bytes += more;
 	nic->counters.tx_bytes += qp->sent - before;
-	advance(nic, qp, w, n);
+	advance(nic, qp, w, n, more);
 	return n + 1;
 }
 

@@ -244,6 +244,7 @@ static bool send_data(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_ti
 		if (__builtin_expect(nic->c.qp_message_time != 0, 0))
 			pace_messages(nic, qp, p, now);
 		nic->counters.tx_data_packets++;
+		nic->counters.tx_data_bytes += p->payload_bytes;
 		if (qp->place == RS_PLACE_READY && nic->data[c].tail != qp->index) {
 			rs_list_del(nic, &nic->data[c], qp, RS_LIST_DATA);
 			rs_list_add(nic, &nic->data[c], qp, RS_LIST_DATA);

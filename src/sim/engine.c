@@ -558,6 +558,9 @@ static int combine(struct rs_sim *s)
 
 	if (!err)
 		err = sim_ranks_combine(s, RS_RANKS_MAX_OF, most, 2, sizeof(*most), 0);
+	if (!err)
+		err = sim_ranks_combine(s, RS_RANKS_SUM, s->r->nic_bytes, s->f->n_endpoints,
+					sizeof(*s->r->nic_bytes), 0);
 	c->max_buffer = (uint64_t)most[0];
 	c->max_queue = (uint64_t)most[1];
 	return err;
@@ -568,6 +571,9 @@ static int collect(struct rs_sim *s, struct rs_error *e)
 	struct rs_sim_counters *r = &s->r->counters;
 	int err = 0;
 
+	s->r->nic_bytes = rs_arena_alloc(s->r->arena, s->f->n_endpoints + 1u, sizeof(uint64_t));
+	if (!s->r->nic_bytes)
+		return rs_error_set(e, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < s->n_nodes; i++) {
 		struct sim_node *n = &s->nodes[i];
 

@@ -968,6 +968,7 @@ void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 		const struct sim_nic *k = &n->host->nics[i];
 		const struct rs_nic_counters *c = rs_nic_get_counters(k->nic);
 
+		s->r->nic_bytes[k->endpoint] = c->tx_data_bytes - c->retransmitted_bytes;
 		r->data_packets += c->tx_data_packets;
 		r->ack_packets += c->tx_ack_packets;
 		r->cnps += c->np_cnp_sent;

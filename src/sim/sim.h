@@ -230,7 +230,7 @@ struct rs_sim_result {
 	struct rs_sim_pause *pauses;
 	struct rs_sim_failure *failures;
 	struct rs_sim_deadlock deadlock;
-	uint64_t *nic_bytes; /* an entry an endpoint: payload that its NIC sent */
+	uint64_t *nic_bytes; /* an entry an endpoint: payload that its NIC sent; not what it sent again */
 	double wall_s, cpu_s;
 	unsigned threads; /* that ran it */
 	/* memory of a queue pair, of a packet in flight, of a switch's port with its link */

@@ -459,6 +459,121 @@ static void test_tree_is_log_deep_and_leaves_differ(void **state)
 	}
 }
 
+/* Bytes that each NIC sends in all. */
+static void nic_bytes(const struct rs_coll *c, uint64_t *bytes)
+{
+	struct rs_step s;
+
+	for (uint32_t r = 0; r < c->n_ranks; r++)
+		for (uint32_t l = 0; l < c->n_lanes; l++)
+			for (uint64_t i = 0, n = c->n_steps(c, r, l); i < n; i++) {
+				c->step(c, r, l, i, &s);
+				for (unsigned k = 0; k < s.n_send; k++)
+					if (!c->conns[s.send[k].conn].nvlink)
+						bytes[c->conns[s.send[k].conn].src_endpoint] +=
+							s.send[k].bytes;
+			}
+}
+
+/* Both trees of a channel leave a host by one NIC: it sends 2S a channel where both ends of a
+ * mirrored tree meet (an even number of hosts), S at the two roots. */
+static void test_trees_share_their_nic(void **state)
+{
+	for (uint32_t gpus = 1; gpus <= 8; gpus++)
+		for (uint32_t hosts = 2; hosts <= 8; hosts += 2) {
+			struct rs_collective_conf conf = {.op = RS_COLL_ALL_REDUCE,
+							  .bytes = gpus * 65536,
+							  .algorithm = RS_ALGO_TREE};
+			struct rs_coll *c = plan(hosts * gpus, gpus, &conf);
+			uint64_t bytes[64] = {0};
+
+			assert_int_equal(c->conf.channels, gpus);
+			nic_bytes(c, bytes);
+			for (uint32_t i = 0; i < hosts * gpus; i++) {
+				uint32_t h = i / gpus;
+				bool root = !h || h == hosts - 1;
+
+				assert_int_equal(bytes[i], root ? 65536 : 2 * 65536);
+			}
+		}
+}
+
+static void test_broadcast_tree_uses_all_nics(void **state)
+{
+	struct rs_collective_conf conf = {
+		.op = RS_COLL_BROADCAST, .bytes = 8 << 16, .algorithm = RS_ALGO_TREE};
+	uint64_t bytes[64] = {0};
+
+	nic_bytes(plan(32, 8, &conf), bytes);
+	for (uint32_t i = 0; i < 32;
+	     i++) /* 0 and 2 have a child, 2 has another at 1; 3 and 1 none */
+		assert_int_equal(bytes[i], i / 8 == 0 ? 1 << 16 : i / 8 == 2 ? 2 << 16 : 0);
+}
+
+/* Channels that nobody asked for: as many as NICs that neighbours of a ring use on a host. */
+static void test_channels_by_default(void **state)
+{
+	static const struct {
+		uint32_t ranks, gpus, use, stride, group, want;
+		enum rs_coll_algorithm algorithm;
+	} cases[] = {
+		{8, 1, 0, 0, 0, 1, RS_ALGO_RING},          {16, 8, 0, 0, 0, 8, RS_ALGO_RING},
+		{16, 8, 4, 0, 0, 4, RS_ALGO_RING},         {17, 8, 0, 0, 0, 8, RS_ALGO_TREE},
+		{16, 8, 0, 0, 0, 1, RS_ALGO_HIERARCHICAL}, {16, 8, 0, 8, 0, 1, RS_ALGO_RING},
+		{32, 8, 0, 2, 0, 4, RS_ALGO_RING},         {32, 8, 0, 1, 4, 4, RS_ALGO_RING},
+		{16, 8, 9, 0, 0, 8, RS_ALGO_RING},         {12, 3, 0, 0, 0, 3, RS_ALGO_RING},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rs_collective_conf conf = {.op = RS_COLL_ALL_REDUCE,
+						  .bytes = 4096,
+						  .algorithm = cases[i].algorithm,
+						  .n_ranks = cases[i].use,
+						  .stride = cases[i].stride,
+						  .group = cases[i].group};
+
+		assert_int_equal(plan(cases[i].ranks, cases[i].gpus, &conf)->conf.channels,
+				 cases[i].want);
+	}
+}
+
+/* GPUs that take two NICs in turn (0 1 0 1 2 3 2 3): every NIC still carries one channel each way.
+ */
+static void test_channels_take_nics_in_turn(void **state)
+{
+	static const enum rs_coll_algorithm algorithms[] = {RS_ALGO_RING, RS_ALGO_TREE};
+
+	for (unsigned a = 0; a < 2; a++)
+		for (uint32_t per = 1; per <= 4; per *= 2) {
+			struct rs_fabric *f = make_fabric(32, 8);
+			struct rs_collective_conf conf = {.op = RS_COLL_ALL_REDUCE,
+							  .bytes = 1 << 20,
+							  .algorithm = algorithms[a]};
+			unsigned out[32] = {0}, in[32] = {0}, nics = 8 / per;
+			struct rs_coll *c;
+			struct rs_error e;
+
+			f->pair_by_index = true;
+			for (uint32_t h = 0; h < 4; h++) {
+				f->hosts[h].inside =
+					rs_arena_alloc(arena, 1, sizeof(struct rs_host));
+				f->hosts[h].first_endpoint = h * nics;
+				f->hosts[h].n_endpoints = nics;
+			}
+			assert_int_equal(rs_coll_plan(f, &conf, arena, &c, &e), 0);
+			assert_int_equal(c->conf.channels, nics);
+			for (uint32_t i = 0; i < c->n_conns; i++)
+				if (!c->conns[i].nvlink) {
+					out[c->conns[i].src_endpoint]++;
+					in[c->conns[i].dst_endpoint]++;
+				}
+			for (uint32_t i = 0; i < 4 * nics; i++) {
+				assert_int_equal(out[i], out[i / nics * nics]);
+				assert_int_equal(in[i], out[i]);
+			}
+		}
+}
+
 static void test_refusals(void **state)
 {
 	static const struct {
@@ -523,6 +638,10 @@ int main(void)
 		TEST(test_hierarchical_bytes_by_network),
 		TEST(test_ring_channels_use_all_nics),
 		TEST(test_tree_is_log_deep_and_leaves_differ),
+		TEST(test_trees_share_their_nic),
+		TEST(test_broadcast_tree_uses_all_nics),
+		TEST(test_channels_by_default),
+		TEST(test_channels_take_nics_in_turn),
 		TEST(test_refusals),
 	};
 

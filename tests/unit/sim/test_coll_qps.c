@@ -1,5 +1,6 @@
 /*
- * Collectives of many queue pairs a connection on contended fabrics: each ends. A message's parts
+ * Collectives of many queue pairs a connection on contended fabrics: each ends, and each
+ * NIC has sent what the algorithm says. A message's parts
  * go by queue pairs of their own, over paths of their own; one may be many messages behind another.
  */
 #include <setjmp.h>
@@ -39,6 +40,27 @@ static struct rs_sim_result *run(const struct rs_fabric *f, uint64_t seed, unsig
 	return r;
 }
 
+/* Each NIC sent what its ranks' steps say, once, whatever was lost. */
+static void check_nics(const struct rs_fabric *f, const struct rs_sim_result *r)
+{
+	const struct rs_coll *c = r->jobs[0].coll;
+	uint64_t want[64] = {0};
+	struct rs_step s;
+
+	assert_true(f->n_endpoints <= 64);
+	for (uint32_t rank = 0; rank < c->n_ranks; rank++)
+		for (uint32_t l = 0; l < c->n_lanes; l++)
+			for (uint64_t i = 0, n = c->n_steps(c, rank, l); i < n; i++) {
+				c->step(c, rank, l, i, &s);
+				for (unsigned k = 0; k < s.n_send; k++)
+					if (!c->conns[s.send[k].conn].nvlink)
+						want[c->conns[s.send[k].conn].src_endpoint] +=
+							c->conf.repeat * s.send[k].bytes;
+			}
+	for (uint32_t i = 0; i < f->n_endpoints; i++)
+		assert_int_equal(r->nic_bytes[i], want[i]);
+}
+
 static void must_end(const char *text, uint64_t seed, unsigned threads)
 {
 	struct rs_fabric *f = load(text);
@@ -46,6 +68,7 @@ static void must_end(const char *text, uint64_t seed, unsigned threads)
 
 	if (!r->complete)
 		fail_msg("seed %llu: does not end:\n%s", (unsigned long long)seed, text);
+	check_nics(f, r);
 	rs_sim_result_free(r);
 	rs_fabric_free(f);
 }
