@@ -28,7 +28,7 @@ cat >"$tmp/plain.yaml" <<END
 fabric:
   hosts: [{name: h, count: 2, like: $PWD/scenarios/hosts/ndv5.xml, cpu: spr, nvlink: {rate: 3600G}}]
   network: {kind: rail, leaves: 8, rate: 400G, delay: 500ns, mtu: 1024}
-workload: [{collective: {op: all-reduce, bytes: 16MiB}}]
+workload: [{collective: {op: all-reduce, bytes: 16MiB, channels: 1}}]
 END
 "$ripstop" sim "$tmp/plain.yaml" >"$tmp/plain"
 grep -q "The best fix tried: a channel for each of a host's 8 NICs (proposed)" "$tmp/plain"
