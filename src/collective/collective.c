@@ -173,6 +173,25 @@ void step_wait(struct rs_step *s, uint32_t lane, uint64_t count)
 	s->wait[i].count = count;
 }
 
+struct cut plan_cut(struct planner *p, uint64_t largest)
+{
+	const struct rs_transport_conf *t = &p->f->transport;
+	struct rs_collective_conf *conf = &p->c->conf;
+	uint64_t steps = conf->slots / 2, most = 2 * (uint64_t)COLL_CHUNK_MAX / conf->chunk;
+	struct cut cut = {.slices = 1};
+
+	steps = steps > most ? most : steps;
+	cut.chunk = p->chunk * (steps ? steps : 1);
+	cut.packet = ceil_div(t->payload ? t->payload : t->mtu, conf->type_bytes);
+	cut.packet += !cut.packet;
+	largest = largest < cut.chunk ? largest : cut.chunk;
+	if (largest >= (uint64_t)RING_SLICES * SLICE_PACKETS * cut.packet)
+		cut.slices = RING_SLICES;
+	if (conf->slots < 2 * cut.slices)
+		p->c->window = conf->slots * cut.slices;
+	return cut;
+}
+
 /* ---- The plan ---- */
 
 static void fill_defaults(const struct rs_fabric *f, struct rs_collective_conf *conf)
@@ -283,6 +302,7 @@ int rs_coll_plan(const struct rs_fabric *f, const struct rs_collective_conf *con
 	if (err)
 		return err;
 	c->n_ranks = c->conf.n_ranks;
+	c->window = c->conf.slots;
 	p.all.n = c->conf.bytes / c->conf.type_bytes;
 	p.chunk = c->conf.chunk / c->conf.type_bytes;
 	c->conf.bytes = p.all.n * c->conf.type_bytes;

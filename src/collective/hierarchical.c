@@ -10,7 +10,8 @@ enum { LANE_SCATTER, LANE_RAIL, LANE_GATHER, LANES };
 
 struct hier_plan {
 	struct piece all;
-	uint64_t chunk, loops;
+	struct cut cut;
+	uint64_t loops;
 	uint32_t gpus, hosts;
 	uint64_t rail_conns, gather_conns; /* where those numbers begin */
 };
@@ -24,7 +25,8 @@ static const enum ring_kind rail_kinds[] = {
 static uint64_t n_steps(const struct rs_coll *c, uint32_t rank, uint32_t lane)
 {
 	const struct hier_plan *h = c->plan;
-	uint64_t inside = h->loops * h->hosts * h->gpus;
+	uint32_t slices = h->cut.slices;
+	uint64_t inside = ring_steps(h->loops * h->hosts, h->gpus - 1, slices);
 
 	switch (lane % LANES) {
 	case LANE_SCATTER:
@@ -32,7 +34,7 @@ static uint64_t n_steps(const struct rs_coll *c, uint32_t rank, uint32_t lane)
 	case LANE_GATHER:
 		return c->conf.op == RS_COLL_REDUCE_SCATTER ? 0 : inside;
 	default:
-		return h->loops * ring_steps(rail_kinds[c->conf.op], h->hosts);
+		return ring_steps(h->loops, ring_sends(rail_kinds[c->conf.op], h->hosts), slices);
 	}
 }
 
@@ -46,10 +48,22 @@ static struct piece piece_of(const struct rs_coll *c, uint32_t channel, uint64_t
 
 	if (c->conf.op == RS_COLL_ALL_REDUCE) {
 		share = piece_part(piece_part(h->all, h->gpus, gpu), channels, channel);
-		return piece_loop(share, h->chunk, h->hosts, loop, host);
+		return piece_loop(share, h->cut.chunk, h->hosts, loop, host);
 	}
 	share = piece_part(h->all, (uint64_t)h->gpus * h->hosts, host * h->gpus + gpu);
-	return piece_chunk(piece_part(share, channels, channel), h->chunk, loop);
+	return piece_chunk(piece_part(share, channels, channel), h->cut.chunk, loop);
+}
+
+/* A rail's n-th chunk of a loop must have been reduced inside the host. */
+static void wait_scattered(const struct rs_coll *c, uint32_t channel, uint64_t loop, uint32_t nth,
+			   uint32_t slice, struct rs_step *out)
+{
+	const struct hier_plan *h = c->plan;
+
+	if (rail_kinds[c->conf.op] != RING_ALL_GATHER && h->gpus > 1)
+		step_wait(out, channel * LANES + LANE_SCATTER,
+			  ring_taken(loop * h->hosts + nth, h->gpus - 1, h->cut.slices, h->gpus - 1,
+				     slice));
 }
 
 static void step_rail(const struct rs_coll *c, uint32_t rank, uint32_t channel, uint64_t i,
@@ -57,46 +71,75 @@ static void step_rail(const struct rs_coll *c, uint32_t rank, uint32_t channel, 
 {
 	const struct hier_plan *h = c->plan;
 	enum ring_kind kind = rail_kinds[c->conf.op];
-	uint32_t host = rank / h->gpus, gpu = rank % h->gpus, steps = ring_steps(kind, h->hosts);
-	uint32_t prev = (host + h->hosts - 1) % h->hosts * h->gpus + gpu, k = (uint32_t)(i % steps);
+	uint32_t host = rank / h->gpus, gpu = rank % h->gpus, sends = ring_sends(kind, h->hosts);
+	uint32_t prev = (host + h->hosts - 1) % h->hosts * h->gpus + gpu;
 	uint64_t first = h->rail_conns + (uint64_t)channel * c->n_ranks;
-	struct ring_move m = ring_move(kind, h->hosts, host, k);
-	struct piece p = piece_of(c, channel, i / steps, m.chunk, gpu);
+	struct ring_turn t = ring_turn(h->loops, sends, h->cut.slices, i);
+	struct piece p;
 
-	/* its own share of this chunk must have been reduced inside the host */
-	if (kind != RING_ALL_GATHER && k < h->hosts)
-		step_wait(out, channel * LANES + LANE_SCATTER,
-			  (i / steps * h->hosts + k + 1) * h->gpus);
-	if (m.recv)
-		step_recv(c, out, first + prev, p, m.reduce);
-	if (m.send)
-		step_send(c, out, first + rank, p);
+	if (t.recv) {
+		p = piece_of(c, channel, t.in.loop, ring_chunk(kind, h->hosts, host, t.in.k), gpu);
+		step_recv(c, out, first + prev, piece_slice(&h->cut, p, t.slice),
+			  ring_reduces(kind, h->hosts, t.in.k));
+		if (t.in.k < h->hosts)
+			wait_scattered(c, channel, t.in.loop, t.in.k, t.slice, out);
+	}
+	if (!t.send)
+		return;
+	p = piece_of(c, channel, t.out.loop, ring_chunk(kind, h->hosts, host, t.out.k), gpu);
+	step_send(c, out, first + rank, piece_slice(&h->cut, p, t.slice));
+	if (!t.same && t.out.k < h->hosts)
+		wait_scattered(c, channel, t.out.loop, t.out.k, t.slice, out);
 }
 
-/* Loops inside a host take the rail's chunks in the order in which the rail needs or ends them. */
+/* How far the rail must be before the gathering of its n-th chunk of a loop begins. */
+static void wait_for_rail(const struct rs_coll *c, uint32_t channel, uint64_t loop, uint32_t nth,
+			  uint32_t slice, struct rs_step *out)
+{
+	const struct hier_plan *h = c->plan;
+	enum ring_kind kind = rail_kinds[c->conf.op];
+	uint32_t k = (kind == RING_ALL_REDUCE ? h->hosts - 1 : 0) + nth;
+
+	if (h->hosts == 1)
+		wait_scattered(c, channel, loop, nth, slice, out);
+	else if (k)
+		step_wait(out, channel * LANES + LANE_RAIL,
+			  ring_taken(loop, ring_sends(kind, h->hosts), h->cut.slices, k, slice));
+}
+
+/* Loops inside a host take the rail's chunks in the order in which the rail needs or ends them: a
+ * loop here is one of them. */
+static struct piece inside_piece(const struct rs_coll *c, uint32_t rank, uint32_t channel,
+				 bool gather, struct ring_half at, uint32_t slice)
+{
+	const struct hier_plan *h = c->plan;
+	enum ring_kind kind = rail_kinds[c->conf.op];
+	uint32_t nth = (uint32_t)(at.loop % h->hosts);
+	uint32_t k = gather && kind == RING_ALL_REDUCE ? h->hosts - 1 + nth : nth;
+	uint32_t chunk = ring_chunk(kind, h->hosts, rank / h->gpus, k);
+	uint32_t owner = ring_chunk(gather ? RING_ALL_GATHER : RING_REDUCE_SCATTER, h->gpus,
+				    rank % h->gpus, at.k);
+
+	return piece_slice(&h->cut, piece_of(c, channel, at.loop / h->hosts, chunk, owner), slice);
+}
+
 static void step_inside(const struct rs_coll *c, uint32_t rank, uint32_t channel, bool gather,
 			uint64_t i, struct rs_step *out)
 {
 	const struct hier_plan *h = c->plan;
-	enum ring_kind kind = rail_kinds[c->conf.op];
-	uint32_t host = rank / h->gpus, gpu = rank % h->gpus;
-	uint32_t prev = host * h->gpus + (gpu + h->gpus - 1) % h->gpus;
-	uint64_t loop = i / h->gpus / h->hosts;
-	uint32_t nth = (uint32_t)(i / h->gpus % h->hosts), k = (uint32_t)(i % h->gpus);
-	uint32_t end = (kind == RING_ALL_REDUCE ? h->hosts - 1 : 0) + nth;
+	uint32_t gpu = rank % h->gpus, prev = rank - gpu + (gpu + h->gpus - 1) % h->gpus;
 	uint64_t first = (gather ? h->gather_conns : 0) + (uint64_t)channel * c->n_ranks;
-	struct ring_move in =
-		ring_move(gather ? RING_ALL_GATHER : RING_REDUCE_SCATTER, h->gpus, gpu, k);
-	struct ring_move rail = ring_move(kind, h->hosts, host, gather ? end : nth);
-	struct piece p = piece_of(c, channel, loop, rail.chunk, in.chunk);
+	struct ring_turn t = ring_turn(h->loops * h->hosts, h->gpus - 1, h->cut.slices, i);
 
-	if (gather && !k)
-		step_wait(out, channel * LANES + LANE_RAIL,
-			  loop * ring_steps(kind, h->hosts) + end + 1);
-	if (in.recv)
-		step_recv(c, out, first + prev, p, in.reduce);
-	if (in.send)
-		step_send(c, out, first + rank, p);
+	if (t.recv)
+		step_recv(c, out, first + prev,
+			  inside_piece(c, rank, channel, gather, t.in, t.slice), !gather);
+	if (!t.send)
+		return;
+	if (gather && !t.same)
+		wait_for_rail(c, channel, t.out.loop / h->hosts, (uint32_t)(t.out.loop % h->hosts),
+			      t.slice, out);
+	step_send(c, out, first + rank, inside_piece(c, rank, channel, gather, t.out, t.slice));
 }
 
 static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
@@ -154,14 +197,13 @@ static void connect(struct planner *p, const struct hier_plan *h)
 int plan_hierarchical(struct planner *p)
 {
 	struct rs_coll *c = p->c;
-	uint64_t each = (uint64_t)c->n_ranks * c->conf.channels, share;
+	uint64_t each = (uint64_t)c->n_ranks * c->conf.channels, share, loop;
 	struct hier_plan *h = plan_take(p, 1, sizeof(*h));
 	int err;
 
 	if (!h)
 		return -ENOMEM;
 	h->all = p->all;
-	h->chunk = p->chunk;
 	err = find_hosts(p, h);
 	if (err)
 		return err;
@@ -173,7 +215,9 @@ int plan_hierarchical(struct planner *p)
 	connect(p, h);
 	share = c->conf.op == RS_COLL_ALL_REDUCE ? h->gpus : c->n_ranks;
 	share = piece_part(piece_part(p->all, share, 0), c->conf.channels, 0).n;
-	h->loops = ceil_div(share, p->chunk * (c->conf.op == RS_COLL_ALL_REDUCE ? h->hosts : 1));
+	loop = c->conf.op == RS_COLL_ALL_REDUCE ? h->hosts : 1;
+	h->cut = plan_cut(p, ceil_div(share, loop));
+	h->loops = ceil_div(share, h->cut.chunk * loop);
 	c->plan = h;
 	c->n_lanes = LANES * c->conf.channels;
 	c->n_steps = n_steps;

@@ -57,7 +57,7 @@ struct planner {
 	struct rs_error *e;
 	struct rs_coll *c;
 	struct piece all;       /* the buffer */
-	uint64_t chunk;         /* elements */
+	uint64_t chunk;         /* elements of conf.chunk */
 	uint32_t stride, group; /* ranks between members; members */
 	uint32_t *scratch;	/* 3 a rank */
 };
@@ -84,13 +84,52 @@ void step_recv(const struct rs_coll *c, struct rs_step *s, uint64_t conn, struct
 void step_send(const struct rs_coll *c, struct rs_step *s, uint64_t conn, struct piece p);
 void step_wait(struct rs_step *s, uint32_t lane, uint64_t count);
 
-/* Rings: step k of the position at of n moves this chunk (all kinds), receives, sends, reduces. */
+/*
+ * Rings. A rank passes chunks on in turns: in turn t it takes what the one before it sent in turn
+ * t - 1, and sends. A loop over n chunks has ring_sends() turns; what the last turn of a loop sent
+ * is taken in the first turn of the next, so that the way is never empty between two. After the last
+ * loop comes a turn that only takes. A turn is a step for each slice of a chunk: a slice is passed on
+ * while the others are under way.
+ */
 enum ring_kind { RING_REDUCE_SCATTER, RING_ALL_GATHER, RING_ALL_REDUCE };
-struct ring_move {
-	uint32_t chunk;
-	bool recv, send, reduce;
+struct ring_half {
+	uint64_t loop;
+	uint32_t k; /* how far the chunk is: sends of this loop before it; its receive comes next */
 };
-uint32_t ring_steps(enum ring_kind kind, uint32_t n);
-struct ring_move ring_move(enum ring_kind kind, uint32_t n, uint32_t at, uint32_t k);
+struct ring_turn {
+	bool recv, send;
+	bool same; /* what is taken is what is sent */
+	uint32_t slice;
+	struct ring_half in, out;
+};
+uint32_t ring_sends(enum ring_kind kind, uint32_t n);
+uint64_t ring_steps(uint64_t loops, uint32_t sends, uint32_t slices);
+struct ring_turn ring_turn(uint64_t loops, uint32_t sends, uint32_t slices, uint64_t step);
+/* The chunk that position at of n sends as k-th of a loop, and receives as k-th from 1. */
+uint32_t ring_chunk(enum ring_kind kind, uint32_t n, uint32_t at, uint32_t k);
+bool ring_reduces(enum ring_kind kind, uint32_t n, uint32_t k);
+/* Steps until this slice of the k-th receive of a loop is taken. */
+uint64_t ring_taken(uint64_t loop, uint32_t sends, uint32_t slices, uint32_t k, uint32_t slice);
+
+/* How NCCL's Simple cuts for rings (ALLREDUCE_CHUNKSTEPS, SLICESTEPS): a connection's buffer has
+ * `slots` steps of `chunk` bytes; a ring's chunk is half of that, and goes in two slices. */
+enum { RING_SLICES = 2, SLICE_PACKETS = 4 };
+struct cut {
+	uint64_t chunk;   /* elements */
+	uint32_t slices;  /* of a chunk */
+	uint64_t packet;  /* elements: slices are whole packets, but for the last */
+};
+/* largest: elements of the largest chunk that there will be, were there no limit. */
+struct cut plan_cut(struct planner *p, uint64_t largest);
+
+static inline struct piece piece_slice(const struct cut *c, struct piece p, uint32_t i)
+{
+	uint64_t n;
+
+	if (c->slices == 1)
+		return p;
+	n = ceil_div(p.n, (uint64_t)c->slices * c->packet);
+	return piece_chunk(p, (n < SLICE_PACKETS ? SLICE_PACKETS : n) * c->packet, i);
+}
 
 #endif

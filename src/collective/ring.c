@@ -1,36 +1,61 @@
 /*
- * The flat ring, in NCCL's loops: each moves n chunks a channel, and a rank's step receives a
- * chunk, reduces or copies it, and passes it on. The order visits the GPUs of a host, then the next
- * host; every second host is walked backwards, so that both ends of a link between hosts are on one
- * rail.
+ * The flat ring, in NCCL's loops: each moves n chunks a channel, and a rank's step receives a slice
+ * of a chunk, reduces or copies it, and passes it on. The order visits the GPUs of a host, then the
+ * next host; every second host is walked backwards, so that both ends of a link between hosts are
+ * on one rail.
  */
 #include <errno.h>
 #include "collective/plan.h"
 
 struct ring_plan {
 	struct piece all;
-	uint64_t chunk, loops;
+	struct cut cut;
+	uint64_t loops;
 	uint32_t n; /* ranks of a ring */
 	uint32_t stride;
 	const uint32_t *order; /* [channel][ring][position]: rank */
 	const uint32_t *at;    /* [channel][rank]: index into that channel's order */
 };
 
-uint32_t ring_steps(enum ring_kind kind, uint32_t n)
+uint32_t ring_sends(enum ring_kind kind, uint32_t n)
 {
-	return kind == RING_ALL_REDUCE ? 2 * n - 1 : n;
+	return kind == RING_ALL_REDUCE ? 2 * n - 2 : n - 1;
 }
 
-struct ring_move ring_move(enum ring_kind kind, uint32_t n, uint32_t at, uint32_t k)
+uint64_t ring_steps(uint64_t loops, uint32_t sends, uint32_t slices)
+{
+	return sends ? (loops * sends + 1) * slices : 0;
+}
+
+struct ring_turn ring_turn(uint64_t loops, uint32_t sends, uint32_t slices, uint64_t step)
+{
+	uint64_t t = step / slices, loop = t / sends;
+	uint32_t k = (uint32_t)(t - loop * sends);
+
+	return (struct ring_turn){
+		.recv = t > 0,
+		.send = loop<loops, .same = k> 0,
+		.slice = (uint32_t)(step - t * slices),
+		.in = k ? (struct ring_half){loop, k} : (struct ring_half){loop - 1, sends},
+		.out = {loop, k},
+	};
+}
+
+uint32_t ring_chunk(enum ring_kind kind, uint32_t n, uint32_t at, uint32_t k)
 {
 	uint32_t first = kind == RING_ALL_GATHER ? at : at + n - 1;
 
-	return (struct ring_move){
-		.chunk = (first + 2 * n - k) % n,
-		.recv = k > 0,
-		.send = k + 1 < ring_steps(kind, n),
-		.reduce = kind != RING_ALL_GATHER && k < n,
-	};
+	return (first + 2 * n - k) % n;
+}
+
+bool ring_reduces(enum ring_kind kind, uint32_t n, uint32_t k)
+{
+	return kind != RING_ALL_GATHER && k < n;
+}
+
+uint64_t ring_taken(uint64_t loop, uint32_t sends, uint32_t slices, uint32_t k, uint32_t slice)
+{
+	return (loop * sends + k) * slices + slice + 1;
 }
 
 static const enum ring_kind kind_of_op[] = {
@@ -45,7 +70,8 @@ static uint64_t n_steps(const struct rs_coll *c, uint32_t rank, uint32_t lane)
 
 	return c->conf.op == RS_COLL_BROADCAST
 		       ? r->loops
-		       : r->loops * ring_steps(kind_of_op[c->conf.op], r->n);
+		       : ring_steps(r->loops, ring_sends(kind_of_op[c->conf.op], r->n),
+				    r->cut.slices);
 }
 
 static struct piece piece_of(const struct rs_coll *c, uint32_t channel, uint64_t loop,
@@ -55,12 +81,12 @@ static struct piece piece_of(const struct rs_coll *c, uint32_t channel, uint64_t
 	uint32_t channels = c->conf.channels, owner;
 
 	if (c->conf.op == RS_COLL_ALL_REDUCE)
-		return piece_loop(piece_part(r->all, channels, channel), r->chunk, r->n, loop,
+		return piece_loop(piece_part(r->all, channels, channel), r->cut.chunk, r->n, loop,
 				  chunk);
 	owner = r->order[(size_t)channel * c->n_ranks + ring + chunk] % (r->stride * r->n) /
 		r->stride;
-	return piece_chunk(piece_part(piece_part(r->all, r->n, owner), channels, channel), r->chunk,
-			   loop);
+	return piece_chunk(piece_part(piece_part(r->all, r->n, owner), channels, channel),
+			   r->cut.chunk, loop);
 }
 
 /* Connections are numbered by sender and channel. */
@@ -77,15 +103,22 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 	uint32_t index = r->at[(size_t)lane * c->n_ranks + rank], at = index % r->n;
 	uint32_t ring = index - at, prev = order[ring + (at + r->n - 1) % r->n];
 	enum ring_kind kind = kind_of_op[c->conf.op];
-	uint32_t steps = ring_steps(kind, r->n);
-	struct ring_move m = ring_move(kind, r->n, at, (uint32_t)(i % steps));
-	struct piece p = piece_of(c, lane, i / steps, ring, m.chunk);
+	struct ring_turn t = ring_turn(r->loops, ring_sends(kind, r->n), r->cut.slices, i);
+	struct piece p = {0, 0};
 
 	*out = (struct rs_step){0};
-	if (m.recv)
-		step_recv(c, out, conn_of(c, prev, lane), p, m.reduce);
-	if (m.send)
-		step_send(c, out, conn_of(c, rank, lane), p);
+	if (t.recv) {
+		p = piece_of(c, lane, t.in.loop, ring, ring_chunk(kind, r->n, at, t.in.k));
+		p = piece_slice(&r->cut, p, t.slice);
+		step_recv(c, out, conn_of(c, prev, lane), p, ring_reduces(kind, r->n, t.in.k));
+	}
+	if (!t.send)
+		return;
+	if (!t.same) {
+		p = piece_of(c, lane, t.out.loop, ring, ring_chunk(kind, r->n, at, t.out.k));
+		p = piece_slice(&r->cut, p, t.slice);
+	}
+	step_send(c, out, conn_of(c, rank, lane), p);
 }
 
 /* The ring without the link that closes it: pieces run down the chain one behind another, from the
@@ -99,7 +132,7 @@ static void step_broadcast(const struct rs_coll *c, uint32_t rank, uint32_t lane
 	uint32_t block = r->stride * r->n, root = rank / block * block + rank % r->stride;
 	uint32_t ring = at[rank] - at[rank] % r->n;
 	uint32_t place = (at[rank] + r->n - at[root]) % r->n;
-	struct piece p = piece_chunk(piece_part(r->all, c->conf.channels, lane), r->chunk, i);
+	struct piece p = piece_chunk(piece_part(r->all, c->conf.channels, lane), r->cut.chunk, i);
 
 	*out = (struct rs_step){0};
 	if (place > 0)
@@ -154,6 +187,24 @@ static void connect_channel(struct planner *p, uint32_t channel, const uint32_t 
 	}
 }
 
+/* A chain passes its chunks one behind another, as they are; the other kinds work in loops. */
+static void cut_ring(struct planner *p, struct ring_plan *r)
+{
+	uint64_t channel = piece_part(p->all, p->c->conf.channels, 0).n;
+	uint64_t share = piece_part(piece_part(p->all, p->group, 0), p->c->conf.channels, 0).n;
+
+	if (p->c->conf.op == RS_COLL_BROADCAST) {
+		r->cut.chunk = p->chunk;
+		r->loops = ceil_div(channel, p->chunk);
+		return;
+	}
+	if (p->c->conf.op == RS_COLL_ALL_REDUCE)
+		share = ceil_div(channel, p->group);
+	r->cut = plan_cut(p, share);
+	r->loops = p->c->conf.op == RS_COLL_ALL_REDUCE ? ceil_div(channel, r->cut.chunk * p->group)
+						       : ceil_div(share, r->cut.chunk);
+}
+
 int plan_ring(struct planner *p)
 {
 	struct rs_coll *c = p->c;
@@ -166,21 +217,15 @@ int plan_ring(struct planner *p)
 
 	if (!r || !order || !at || !ranks || err)
 		return err ? err : -ENOMEM;
-	*r = (struct ring_plan){p->all, p->chunk, 0, p->group, p->stride, order, at};
+	*r = (struct ring_plan){
+		.all = p->all, .n = p->group, .stride = p->stride, .order = order, .at = at};
 	for (uint32_t b = 0, ring = 0; b < c->n_ranks; b += p->stride * p->group)
 		for (uint32_t i = 0; i < p->stride; i++, ring += p->group)
 			order_ring(p, b + i, ranks, order + ring);
 	for (uint32_t ch = 0; ch < c->conf.channels; ch++)
 		connect_channel(p, ch, order + (size_t)ch * c->n_ranks,
 				at + (size_t)ch * c->n_ranks);
-	if (c->conf.op == RS_COLL_ALL_REDUCE)
-		r->loops = ceil_div(piece_part(p->all, c->conf.channels, 0).n, p->chunk * p->group);
-	else if (c->conf.op == RS_COLL_BROADCAST)
-		r->loops = ceil_div(piece_part(p->all, c->conf.channels, 0).n, p->chunk);
-	else
-		r->loops =
-			ceil_div(piece_part(piece_part(p->all, p->group, 0), c->conf.channels, 0).n,
-				 p->chunk);
+	cut_ring(p, r);
 	c->plan = r;
 	c->n_lanes = c->conf.channels;
 	c->n_steps = n_steps;

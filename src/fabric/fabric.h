@@ -180,8 +180,8 @@ struct rs_collective_conf {
 	uint32_t n_listed;
 	uint32_t channels;	/* 0: rs_fabric_channels(); a loaded fabric has none of those */
 	uint32_t qps;		/* a connection */
-	uint64_t chunk;		/* pipelining unit; default 512 KiB (NCCL's step) */
-	uint32_t slots;		/* chunks in flight a connection; 8 (NCCL_STEPS) */
+	uint64_t chunk;		/* NCCL's step: 512 KiB. A ring's chunk is slots/2 of them */
+	uint32_t slots;		/* messages in flight a connection; 8 (NCCL_STEPS) */
 	rs_time step_latency;	/* software a step: NCCL's network proxy; default 0, stated in docs */
 	uint32_t repeat;	/* run so many times back to back; 1 */
 	uint8_t tc;

@@ -239,7 +239,7 @@ static bool step_ready(struct rs_sim *s, struct sim_coll *k, uint32_t rank,
 	}
 	for (unsigned i = 0; i < st->n_send; i++)
 		if (s->work->conns[k->first_conn + st->send[i].conn].outstanding >=
-		    k->plan->conf.slots)
+		    k->plan->window)
 			return false;
 	return true;
 }
@@ -571,11 +571,10 @@ static int pair_up(struct rs_sim *s, struct sim_conn *c, unsigned q, uint32_t de
 	return 0;
 }
 
-static int connect_conn(struct rs_sim *s, struct sim_conn *c, const struct rs_collective_conf *conf,
-			uint8_t tc, struct rs_error *e)
+static int connect_conn(struct rs_sim *s, struct sim_conn *c, uint8_t tc, struct rs_error *e)
 {
 	const struct rs_fabric *f = s->f;
-	uint32_t depth = c->flow ? POSTS : conf->slots;
+	uint32_t depth = c->flow ? POSTS : coll_of(s, c->job)->plan->window;
 	enum rs_flow_memory memory = f->jobs[c->job].memory;
 	int err;
 
@@ -834,7 +833,7 @@ static int conns_create(struct rs_sim *s, struct rs_error *e)
 			continue;
 		}
 		c->rkey = w->key;
-		err = connect_conn(s, c, k ? &k->plan->conf : NULL, job_class(s->f, c, in_job), e);
+		err = connect_conn(s, c, job_class(s->f, c, in_job), e);
 		if (!err && c->flow)
 			err = pin_flow(s, c, &s->f->jobs[c->job].flows[in_job], e);
 		if (err || !c->flow || skipped(s, c->job))

@@ -168,7 +168,7 @@ static bool try_step(struct twin *t, uint32_t rank, uint32_t lane)
 		if (!t->q[s.recv[k].conn].head)
 			return false;
 	for (unsigned k = 0; k < s.n_send; k++)
-		if (t->q[s.send[k].conn].in_flight == t->c->conf.slots)
+		if (t->q[s.send[k].conn].in_flight == t->c->window)
 			return false;
 	for (unsigned k = 0; k < s.n_recv; k++)
 		take(t, &s, k, rank);
@@ -285,6 +285,9 @@ static void sweep(enum rs_coll_op op, enum rs_coll_algorithm algorithm, bool who
 					if (whole_hosts && rank_counts[n] % gpu_counts[g])
 						continue;
 					conf.bytes = sizes[s] * UINT64_C(4);
+					/* from the least that rings without slices need to NCCL's
+					 */
+					conf.slots = SLOTS + (n + s) % 3 * 3;
 					run_twin(plan(rank_counts[n], gpu_counts[g], &conf), s);
 				}
 }
@@ -434,6 +437,38 @@ static void test_ring_channels_use_all_nics(void **state)
 		}
 	for (unsigned i = 0; i < 32; i++)
 		assert_int_equal(used[i], 1);
+}
+
+/* A chunk that is large enough goes in two messages of whole packets, a small one in one. */
+static void test_rings_cut_chunks_in_slices(void **state)
+{
+	static const struct {
+		uint64_t bytes, chunk, message;
+		uint32_t slots;
+	} cases[] = {
+		{64 << 20, 512 << 10, 1 << 20, 8},   {64 << 20, 512 << 10, 512 << 10, 4},
+		{64 << 20, 512 << 10, 256 << 10, 1}, {4 * 32768, 512 << 10, 16384, 8},
+		{4 * 32764, 512 << 10, 32764, 8},    {4 * 40000, 512 << 10, 20480, 8},
+		{1ull << 40, 1 << 30, 1 << 30, 64},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rs_collective_conf conf = {.op = RS_COLL_ALL_REDUCE,
+						  .bytes = cases[i].bytes,
+						  .chunk = cases[i].chunk,
+						  .slots = cases[i].slots};
+		struct rs_fabric *f = make_fabric(4, 1);
+		struct rs_coll *c;
+		struct rs_error e;
+		struct rs_step s;
+
+		f->transport.mtu = 4096;
+		assert_int_equal(rs_coll_plan(f, &conf, arena, &c, &e), 0);
+		c->step(c, 1, 0, 0, &s);
+		assert_int_equal(s.n_send, 1);
+		assert_int_equal(s.n_recv, 0);
+		assert_int_equal(s.send[0].bytes, cases[i].message);
+	}
 }
 
 static void test_tree_is_log_deep_and_leaves_differ(void **state)
@@ -637,6 +672,7 @@ int main(void)
 		TEST(test_bytes_sent_are_the_closed_forms),
 		TEST(test_hierarchical_bytes_by_network),
 		TEST(test_ring_channels_use_all_nics),
+		TEST(test_rings_cut_chunks_in_slices),
 		TEST(test_tree_is_log_deep_and_leaves_differ),
 		TEST(test_trees_share_their_nic),
 		TEST(test_broadcast_tree_uses_all_nics),

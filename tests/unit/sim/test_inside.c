@@ -131,7 +131,7 @@ static void test_a_ring_through_the_far_socket_runs_at_its_peer_to_peer_rate(voi
 			 "{name: nic1, on: socket0, pcie: gen5x16, rate: 200G}]}], "
 			 "network: {kind: rail, leaves: 2, rate: 200G, delay: 500ns, mtu: 4096}}\n"
 			 "workload: [{collective: {op: all-reduce, bytes: 64MiB, channels: 2, "
-			 "repeat: 2}}]\n",
+			 "chunk: 128KiB, repeat: 2}}]\n",
 			 t[i].cpu);
 		j = run(text, &r, &f);
 		assert_near(2.0 * 7 / 8 * (64 << 20) / seconds(j->further), t[i].rate, 0.01);
