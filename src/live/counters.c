@@ -12,8 +12,13 @@
 
 enum { WAIT_MS = 1000 };
 
-/* Shorter than the head of a packet that is handed over: cannot be taken for one. */
-static const char question[8] = "RSREPORT";
+/* As long as no head of a packet that is handed over is, nor what rings tell (shm.c). */
+struct question {
+	char magic[4];
+	struct rs_local_address from;
+};
+
+static const char magic[4] = "RSRP";
 
 static void fill_qp(struct rs_live *l, struct rs_live_report *r, const struct rs_qp *qp)
 {
@@ -50,52 +55,49 @@ static void fill(struct rs_live *l, struct rs_live_report *r)
 	}
 }
 
-bool rs_counters_answer(struct rs_live *l, const void *bytes, size_t n, const struct msghdr *from)
+bool rs_counters_answer(struct rs_live *l, const void *bytes, size_t n)
 {
 	struct rs_live_report *r;
+	struct question q;
+	struct sockaddr_un to;
+	struct iovec iov[2];
+	struct msghdr m = {.msg_name = &to, .msg_iov = iov, .msg_iovlen = 2};
 
-	if (n != sizeof(question) || memcmp(bytes, question, n) != 0)
+	if (n != sizeof(q) || memcmp(bytes, magic, sizeof(magic)) != 0)
 		return false;
+	memcpy(&q, bytes, sizeof(q));
 	r = malloc(sizeof(*r));
-	if (!r || !from->msg_namelen) {
-		free(r);
+	if (!r)
 		return true;
-	}
 	fill(l, r);
+	m.msg_namelen = rs_local_name(&q.from, &to);
+	iov[0] = (struct iovec){q.from.key, sizeof(q.from.key)};
+	iov[1] = (struct iovec){r,
+				offsetof(struct rs_live_report, qp) + r->listed * sizeof(r->qp[0])};
 	/* An asker that does not listen gets no answer. */
-	sendto(l->stray, r, offsetof(struct rs_live_report, qp) + r->listed * sizeof(r->qp[0]),
-	       MSG_DONTWAIT | MSG_NOSIGNAL, from->msg_name, from->msg_namelen);
+	sendmsg(l->stray, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 	free(r);
 	return true;
 }
 
-/* An address of the asker's own, given by the kernel. */
-static int open_asker(void)
-{
-	struct sockaddr_un any = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return -errno;
-	if (bind(fd, (struct sockaddr *)&any, sizeof(sa_family_t))) {
-		close(fd);
-		return -errno;
-	}
-	return fd;
-}
-
-static bool ask(int fd, unsigned slot, struct rs_live_report *r)
+static bool ask(int fd, const struct rs_local_address *mine, const struct rs_local_address *slot,
+		struct rs_live_report *r)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct question q = {.from = *mine};
+	uint8_t key[RS_LOCAL_KEY];
 	struct sockaddr_un to;
-	socklen_t len = rs_steer_name(slot, &to);
+	struct iovec out[2] = {{(void *)(uintptr_t)slot->key, sizeof(slot->key)}, {&q, sizeof(q)}};
+	struct iovec in[2] = {{key, sizeof(key)}, {r, sizeof(*r)}};
+	struct msghdr question = {.msg_name = &to, .msg_iov = out, .msg_iovlen = 2};
+	struct msghdr answer = {.msg_iov = in, .msg_iovlen = 2};
 	ssize_t n;
 
-	if (sendto(fd, question, sizeof(question), MSG_DONTWAIT | MSG_NOSIGNAL,
-		   (struct sockaddr *)&to, len) < 0 ||
-	    poll(&p, 1, WAIT_MS) != 1)
+	memcpy(q.magic, magic, sizeof(magic));
+	question.msg_namelen = rs_local_name(slot, &to);
+	if (sendmsg(fd, &question, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 || poll(&p, 1, WAIT_MS) != 1)
 		return false;
-	n = recv(fd, r, sizeof(*r), MSG_DONTWAIT);
+	n = recvmsg(fd, &answer, MSG_DONTWAIT) - (ssize_t)sizeof(key);
 	return n >= (ssize_t)offsetof(struct rs_live_report, qp) &&
 	       r->listed <= RS_LIVE_REPORT_QPS &&
 	       (size_t)n == offsetof(struct rs_live_report, qp) + r->listed * sizeof(r->qp[0]);
@@ -104,20 +106,21 @@ static bool ask(int fd, unsigned slot, struct rs_live_report *r)
 int rs_live_reports(void (*each)(void *arg, const struct rs_live_report *r), void *arg)
 {
 	struct rs_live_report *r = malloc(sizeof(*r));
-	uint8_t leased[RS_SLOTS];
-	int answered = r ? rs_registry_peek(leased) : -ENOMEM, fd;
+	struct rs_registry_peeked slots[RS_SLOTS];
+	struct rs_local_address mine;
+	int answered = r ? rs_registry_peek(slots) : -ENOMEM, fd;
 
 	if (answered < 0) {
 		free(r);
 		return answered;
 	}
-	fd = open_asker();
+	fd = rs_local_open(&mine);
 	if (fd < 0) {
 		free(r);
 		return fd;
 	}
 	for (unsigned i = RS_SLOT_FIRST; i <= RS_SLOT_LAST; i++)
-		if (leased[i] && ask(fd, i, r)) {
+		if (slots[i].leased && ask(fd, &mine, &slots[i].address, r)) {
 			r->device[sizeof(r->device) - 1] = '\0';
 			r->interface[sizeof(r->interface) - 1] = '\0';
 			each(arg, r);

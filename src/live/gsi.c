@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include "live/grant.h"
+#include "live/meet.h"
 #include "live/ports.h"
 #include "live/state.h"
 #include "base/bytes.h"
@@ -80,6 +81,8 @@ unsigned rs_gsi_slot(const struct rs_live *l, const struct rs_datagram *d)
 	if (d->n < RS_BTH_BYTES + RS_DETH_BYTES + RS_MAD_BYTES + RS_ICRC_BYTES ||
 	    (mad[CLASS_AT] != CLASS_CM && mad[CLASS_AT] != RS_GRANT_CLASS))
 		return l->slot;
+	if (rs_meet_is_question(mad)) /* a broadcast: each of us has it */
+		return l->slot;
 	if (mad[CLASS_AT] == RS_GRANT_CLASS) {
 		slot = rs_grant_slot(mad);
 		return rs_registry_leased(l->registry, slot) ? slot : l->slot;
@@ -140,6 +143,10 @@ void rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct
 		l->counters.rx_stranger++;
 		return;
 	}
+	if (rs_meet_is_question(p->payload)) {
+		rs_meet_answer(l, d, p->payload);
+		return;
+	}
 	if (p->payload[CLASS_AT] == RS_GRANT_CLASS) {
 		rs_grant_receive(l, d, p->payload);
 		return;
@@ -157,9 +164,8 @@ void rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct
 		answer_alone(l, &g);
 }
 
-int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d)
+long rs_gsi_encode(const struct rs_gsi_datagram *d, uint8_t *frame, size_t size, size_t *head)
 {
-	uint8_t frame[RS_MAD_BYTES + RS_MAX_HEADERS];
 	bool ipv6 = !rs_gid_is_ipv4(d->peer);
 	struct rs_frame f = {.ipv6 = ipv6, .ttl = 64, .dport = RS_UDP_PORT};
 	struct rs_packet p = {.opcode = RS_UD | RS_OP_SEND_ONLY,
@@ -170,11 +176,21 @@ int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d)
 			      .sport = RS_UDP_PORT,
 			      .payload = d->mad,
 			      .payload_bytes = RS_MAD_BYTES};
-	size_t head = RS_ETH_BYTES + (ipv6 ? RS_IPV6_BYTES : RS_IPV4_BYTES) + RS_UDP_BYTES;
+
+	memcpy(f.sip, d->own, 16);
+	memcpy(f.dip, d->peer, 16);
+	f.ip_frag = ipv6 ? 0 : 0x4000;
+	*head = RS_ETH_BYTES + (ipv6 ? RS_IPV6_BYTES : RS_IPV4_BYTES) + RS_UDP_BYTES;
+	return rs_frame_encode(&f, &p, frame, size);
+}
+
+int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d)
+{
+	uint8_t frame[RS_GSI_FRAME_MAX];
 	struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_port = htons(RS_UDP_PORT)};
 	struct in6_pktinfo from = {0};
 	_Alignas(8) uint8_t control[64] = {0};
-	struct iovec iov = {frame + head, 0};
+	struct iovec iov;
 	struct msghdr m = {.msg_name = &to,
 			   .msg_namelen = sizeof(to),
 			   .msg_iov = &iov,
@@ -182,17 +198,15 @@ int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d)
 			   .msg_control = control,
 			   .msg_controllen = CMSG_SPACE(sizeof(from))};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	size_t head;
 	long n;
 
 	if (l->forked)
 		return -ENODEV;
-	memcpy(f.sip, d->own, 16);
-	memcpy(f.dip, d->peer, 16);
-	f.ip_frag = ipv6 ? 0 : 0x4000;
-	n = rs_frame_encode(&f, &p, frame, sizeof(frame));
+	n = rs_gsi_encode(d, frame, sizeof(frame), &head);
 	if (n < 0)
 		return (int)n;
-	iov.iov_len = (size_t)n - head;
+	iov = (struct iovec){frame + head, (size_t)n - head};
 	memcpy(&to.sin6_addr, d->peer, 16);
 	memcpy(&from.ipi6_addr, d->own, 16);
 	if (IN6_IS_ADDR_LINKLOCAL(&to.sin6_addr))

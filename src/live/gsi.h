@@ -10,8 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "live/live.h"
+#include "wire/packet.h"
 
-enum { RS_MAD_BYTES = 256 };
+enum { RS_MAD_BYTES = 256, RS_GSI_FRAME_MAX = RS_MAD_BYTES + RS_MAX_HEADERS };
 
 struct rs_gsi_datagram {
 	uint8_t own[16], peer[16]; /* GIDs */
@@ -23,6 +24,8 @@ typedef void rs_gsi_fn(void *arg, const struct rs_gsi_datagram *d);
 
 /* Locked: what arrives goes to fn, which is called locked. */
 void rs_live_gsi_on(struct rs_live *l, rs_gsi_fn *fn, void *arg);
+/* Its frame; the UDP payload begins at *head. Returns the frame's length, negative: -EINVAL. */
+long rs_gsi_encode(const struct rs_gsi_datagram *d, uint8_t *frame, size_t size, size_t *head);
 /* Locked: send from an own GID. Negative errno of the socket; what is lost is lost. */
 int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d);
 /*

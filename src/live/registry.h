@@ -1,13 +1,18 @@
 /*
- * What the processes of one host and user share about UDP port 4791: who holds which QPNs, and in
- * which order their sockets joined the reuseport group. A file in memory, one a network namespace
- * and user; the last to leave removes it, and whoever comes next reaps what a crash left.
+ * What the processes of one user in one network namespace share about UDP port 4791: who holds
+ * which QPNs, in which order their sockets joined the reuseport group, and how they hear one
+ * another. A file in memory: under a name that nobody can guess in /dev/shm, or without one. Who
+ * does not find it there, as a container with a /dev/shm of its own, gets it from who has it
+ * (meet.h). Each holder of a slot has a lock on it, which ends with the process however it ends,
+ * and which all see whatever process IDs mean to them; the last to leave removes the file.
  */
 #ifndef RS_LIVE_REGISTRY_H
 #define RS_LIVE_REGISTRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/error.h"
+#include "live/local.h"
 
 enum {
 	RS_SLOTS = 256,     /* the top byte of a QPN */
@@ -30,8 +35,11 @@ struct rs_cm_port {
 struct rs_registry;
 
 /* Join: a slot leased, its number in *slot. Between open and joined() the file is locked, so that
- * sockets bind in the order that is noted. -EAGAIN: no slot is free. */
+ * sockets bind in the order that is noted. -EAGAIN: no slot is free; -EADDRINUSE: port 4791 is
+ * another user's; -ETIMEDOUT: others hold it and do not answer. */
 int rs_registry_open(struct rs_registry **r, unsigned *slot, struct rs_error *e);
+/* Where this process hears the others. Locked. */
+void rs_registry_announce(struct rs_registry *r, const struct rs_local_address *a);
 void rs_registry_joined(struct rs_registry *r);
 /* Lock, so that the caller may close its socket; then leave() gives the slot back and frees r. */
 void rs_registry_lock(struct rs_registry *r);
@@ -42,23 +50,31 @@ void rs_registry_abandon(struct rs_registry *r);
 
 /* The sockets in the group's order, as slots; returns how many. Locked. */
 unsigned rs_registry_order(const struct rs_registry *r, uint8_t order[RS_SLOTS]);
-/* Note where a probe found a slot's socket. Any time. */
-void rs_registry_found(struct rs_registry *r, unsigned slot, unsigned index);
-/* Is a slot leased to a live process? Cheap; may be out of date by a crash. */
+/* Is a slot leased? Cheap; may be out of date by a crash. */
 int rs_registry_leased(const struct rs_registry *r, unsigned slot);
+/* Is it leased to somebody who lives, as the kernel says? */
+bool rs_registry_lives(const struct rs_registry *r, unsigned slot);
+/* Where a slot's process hears; what it says is right if the slot is leased before and after. */
+void rs_registry_address(const struct rs_registry *r, unsigned slot, struct rs_local_address *a);
 /* This process takes rings in shared memory (live/shm.h). */
 void rs_registry_offer_rings(struct rs_registry *r);
-/* A slot's lease: a number that no two of its leases share; 0: nobody's, or one that takes no rings.
- * As cheap. */
+/* A slot's lease: a number that no two of its leases share; 0: nobody's, or one that takes no
+ * rings. As cheap. */
 uint32_t rs_registry_rings(const struct rs_registry *r, unsigned slot);
-/* A descriptor of the live process that has the lease, and its pid. -ESRCH: it is gone. */
+/* A descriptor of the live process that has the lease, and its pid. -ESRCH: it is gone, or of
+ * another PID namespace. */
 int rs_registry_process(const struct rs_registry *r, unsigned slot, int32_t *pid);
 /* Free the slots of dead processes; returns how many. Locked. */
 unsigned rs_registry_reap(struct rs_registry *r);
-/* Without joining: 1 for each slot of a live process. 0, or -ENOENT: there is no registry. */
-int rs_registry_peek(uint8_t leased[RS_SLOTS]);
-/* Which network namespace this is: names of sockets beside the file. */
-uint64_t rs_registry_netns(const struct rs_registry *r);
+/* To be passed to who asks for the registry. */
+int rs_registry_descriptor(const struct rs_registry *r);
+
+/* Without joining: where each live process hears. 0, or -ENOENT: there is no registry. */
+struct rs_registry_peeked {
+	bool leased;
+	struct rs_local_address address;
+};
+int rs_registry_peek(struct rs_registry_peeked out[RS_SLOTS]);
 
 /* rdma_cm's ports. Locked. */
 struct rs_cm_port *rs_registry_ports(struct rs_registry *r);

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -62,8 +61,8 @@ int rs_shm_open(struct rs_live *l, struct rs_error *e)
 	l->shm = calloc(1, sizeof(*l->shm));
 	if (!l->shm)
 		return rs_error_set(e, -ENOMEM, "no memory for rings between processes");
-	if (getrandom(&l->shm->cookie, sizeof(l->shm->cookie), 0) < 0)
-		l->shm->cookie = (uintptr_t)l ^ (uint64_t)l->epoch_ns;
+	if (rs_live_random(&l->shm->cookie, sizeof(l->shm->cookie)))
+		return rs_error_set(e, -EIO, "the kernel gives no random numbers");
 	rs_registry_offer_rings(l->registry);
 	return 0;
 }
@@ -100,25 +99,16 @@ static bool is_here(struct rs_live *l, struct rs_path *p)
 static bool tell(struct rs_live *l, unsigned slot, uint32_t what, uint32_t lease, int fd)
 {
 	struct hello h = {.what = what, .slot = l->slot, .lease = lease};
-	_Alignas(8) uint8_t control[CMSG_SPACE(sizeof(int))] = {0};
-	struct iovec iov = {&h, sizeof(h)};
-	struct sockaddr_un to;
-	struct msghdr m = {.msg_name = &to, .msg_iov = &iov, .msg_iovlen = 1};
 
 	memcpy(h.magic, magic, sizeof(magic));
-	m.msg_namelen = rs_steer_name(slot, &to);
-	if (fd >= 0) {
-		struct cmsghdr *c;
+	return rs_steer_tell(l, slot, &h, sizeof(h), NULL, 0, fd);
+}
 
-		m.msg_control = control;
-		m.msg_controllen = sizeof(control);
-		c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(fd));
-		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	}
-	return sendmsg(l->stray, &m, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+static bool is_gone(int pidfd)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&p, 1, 0) > 0;
 }
 
 /* ---- The sender's end ---- */
@@ -182,7 +172,8 @@ APART static struct rs_shm_out *open_out(struct rs_live *l, unsigned slot, uint3
 	 * times). */
 	if (o->pidfd >= 0 && (o->pid != getpid() || s->within))
 		fd = make_ring(l, o);
-	if (fd < 0 || !tell(l, slot, HELLO, lease, fd)) {
+	/* Alive after it was told: it was its socket that heard, and nobody's who took the name. */
+	if (fd < 0 || !tell(l, slot, HELLO, lease, fd) || is_gone(o->pidfd)) {
 		if (fd >= 0)
 			close(fd);
 		close_out(s, slot);

@@ -12,6 +12,7 @@
 #include "live/grant.h"
 #include "live/gsi.h"
 #include "live/live.h"
+#include "live/local.h"
 #include "live/registry.h"
 #include "live/shm.h"
 #include "wire/frame.h"
@@ -38,6 +39,7 @@ enum {
 	RS_ICRC_IDS = 64, /* identifications whose share of the ICRC is in a table */
 	RS_ICRC_STREAMS = 256,
 	RS_GSI_QPN = 1,
+	RS_RANDOMS = 64,
 };
 
 /* How long ACKs may wait for data while the application polls, and while it spins on its memory. */
@@ -151,6 +153,7 @@ struct rs_live {
 	unsigned slot;
 	uint32_t first_qpn;
 	int udp, stray, wake; /* file descriptors */
+	struct rs_local_address address; /* of stray */
 	struct rs_group {
 		uint8_t gid[16];
 		uint32_t endpoint, refs;
@@ -166,6 +169,9 @@ struct rs_live {
 	rs_gsi_fn *gsi_fn;
 	void *gsi_arg;
 	struct rs_live_counters counters;
+
+	uint32_t random[RS_RANDOMS]; /* numbers not used yet: so many of them */
+	unsigned randoms;
 
 	int64_t epoch_ns; /* of the monotonic clock: time 0 */
 	rs_time clock;    /* as it was last read */
@@ -261,10 +267,11 @@ int rs_steer_open(struct rs_live *l, struct rs_error *e);
 void rs_steer_close(struct rs_live *l);
 /* Hand a datagram to the process that holds its QPN's slot. */
 void rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned slot);
-/* The name of a slot's socket between processes. */
-socklen_t rs_steer_name(unsigned slot, struct sockaddr_un *a);
+/* To a slot's process: its key, n bytes, n2 more, and a descriptor unless it is -1. False: not sent. */
+bool rs_steer_tell(struct rs_live *l, unsigned slot, const void *bytes, size_t n, const void *more,
+		   size_t n2, int fd);
 /* counters.c: was it a question for counters? Then it is answered. */
-bool rs_counters_answer(struct rs_live *l, const void *bytes, size_t n, const struct msghdr *from);
+bool rs_counters_answer(struct rs_live *l, const void *bytes, size_t n);
 /* What others handed over. */
 bool rs_steer_receive(struct rs_live *l, void (*take)(struct rs_live *l, struct rs_datagram *d));
 

@@ -2,17 +2,18 @@
  * UDP port 4791 shared by the processes of a host: a SO_REUSEPORT group whose classic BPF program
  * picks the socket by the top byte of the BTH's destination QP (IBTA §9.2). The group's order is a
  * hint kept in the registry; a datagram that lands in a wrong process is handed over by a Unix
- * socket.
+ * socket. Of what this host itself sends only what comes from port 4791 is heard: the kernel gives
+ * that to one user's sockets.
  */
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/if_packet.h>
+#include <net/if_arp.h>
 #include <netinet/udp.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
 #include <unistd.h>
+#include "live/meet.h"
 #include "live/state.h"
 #include "base/bytes.h"
 #include "base/socket.h"
@@ -25,7 +26,9 @@
 enum { DEST_QP_AT = 5, RECEIVE_BUFFER = 32 << 20, SEND_BUFFER = 8 << 20 };
 enum { BUFFER_MIN = 64 << 10, BUFFER_MAX = 1 << 30 };
 
-/* What goes before a handed-over datagram's bytes. */
+enum { IPV4_DESTINATION_AT = 16, LOOPBACK_NET = 127 };
+
+/* What goes before a handed-over datagram's bytes, behind its receiver's key. */
 struct stray {
 	uint8_t own[16], peer[16];
 	uint16_t sport, id;
@@ -129,6 +132,34 @@ static void leave_program(struct rs_live *l)
 	attach_program(l->udp, order, members - 1);
 }
 
+/*
+ * Everybody on this host can send from any port to 4791 and, by IPV6_FREEBIND, under any IPv6
+ * source address, but only to what goes through the loopback device; multicast comes back marked.
+ * What comes from elsewhere is never for 127/8. The kernel runs this before a datagram takes room
+ * in the socket. At [0] is the UDP header, its first two bytes the source port.
+ */
+static int demand_port(int fd)
+{
+	static struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_HATYPE)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARPHRD_LOOPBACK, 7, 0),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_LOOPBACK, 5, 0),
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, (uint32_t)SKF_NET_OFF),
+		BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 4, 0, 4),
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, (uint32_t)SKF_NET_OFF + IPV4_DESTINATION_AT),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, LOOPBACK_NET, 3, 2),
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RS_UDP_PORT, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ? -errno : 0;
+}
+
 static int open_udp(struct rs_live *l, struct rs_error *e)
 {
 	struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(RS_UDP_PORT)};
@@ -139,6 +170,8 @@ static int open_udp(struct rs_live *l, struct rs_error *e)
 		return rs_error_set(e, -errno, "cannot open a UDP socket of IPv6: %s",
 				    strerror(errno));
 	err = set_options(l->udp);
+	if (!err)
+		err = demand_port(l->udp);
 	if (err)
 		return rs_error_set(e, err, "cannot set the options of the UDP socket: %s",
 				    strerror(-err));
@@ -149,35 +182,19 @@ static int open_udp(struct rs_live *l, struct rs_error *e)
 		err = -errno;
 		rs_error_set(e, err, "cannot bind UDP port %d: %s", RS_UDP_PORT, strerror(-err));
 		if (err == -EADDRINUSE)
-			rs_error_hint(e,
-				      "the kernel's rdma_rxe or another user holds it: rmmod "
-				      "rdma_rxe, or look with ss -ulpn 'sport = %d'",
-				      RS_UDP_PORT);
+			rs_meet_blame(e);
 		return err;
 	}
 	return 0;
 }
 
-/* The socket's name, in the abstract space of the network namespace. */
-socklen_t rs_steer_name(unsigned slot, struct sockaddr_un *a)
-{
-	memset(a, 0, sizeof(*a));
-	a->sun_family = AF_UNIX;
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			   (size_t)snprintf(a->sun_path + 1, sizeof(a->sun_path) - 1,
-					    "ripstop-%u-%u", (unsigned)geteuid(), slot));
-}
-
 static int open_stray(struct rs_live *l, struct rs_error *e)
 {
-	struct sockaddr_un a;
-	socklen_t n = rs_steer_name(l->slot, &a);
-
-	l->stray = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (l->stray < 0 || set_int(l->stray, SOL_SOCKET, SO_PASSCRED, 1) ||
-	    bind(l->stray, (struct sockaddr *)&a, n))
-		return rs_error_set(e, -errno, "cannot open the socket between processes: %s",
-				    strerror(errno));
+	l->stray = rs_local_open(&l->address);
+	if (l->stray < 0)
+		return rs_error_set(e, l->stray, "cannot open the socket between processes: %s",
+				    strerror(-l->stray));
+	rs_registry_announce(l->registry, &l->address);
 	return 0;
 }
 
@@ -221,32 +238,54 @@ void rs_steer_close(struct rs_live *l)
 	l->registry = NULL;
 }
 
+bool rs_steer_tell(struct rs_live *l, unsigned slot, const void *bytes, size_t n, const void *more,
+		   size_t n2, int fd)
+{
+	_Alignas(8) uint8_t control[CMSG_SPACE(sizeof(int))] = {0};
+	struct rs_local_address address;
+	struct sockaddr_un to;
+	struct iovec iov[3] = {{address.key, sizeof(address.key)},
+			       {(void *)(uintptr_t)bytes, n},
+			       {(void *)(uintptr_t)more, n2}};
+	struct msghdr m = {.msg_name = &to, .msg_iov = iov, .msg_iovlen = n2 ? 3 : 2};
+
+	rs_registry_address(l->registry, slot, &address);
+	m.msg_namelen = rs_local_name(&address, &to);
+	if (fd >= 0) {
+		struct cmsghdr *c;
+
+		m.msg_control = control;
+		m.msg_controllen = sizeof(control);
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	return sendmsg(l->stray, &m, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+}
+
+/* The name of a dead process's socket is free for anyone: no packet goes there. */
 void rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned slot)
 {
 	struct stray head = {.sport = d->sport, .id = d->id, .tos = d->tos};
-	struct sockaddr_un to;
-	struct iovec iov[2] = {{&head, sizeof(head)}, {d->bytes, d->n}};
-	struct msghdr m = {.msg_name = &to, .msg_iov = iov, .msg_iovlen = 2};
 
-	if (slot == l->slot || !rs_registry_leased(l->registry, slot)) {
+	if (slot == l->slot || !rs_registry_lives(l->registry, slot)) {
 		l->counters.rx_stranger++;
 		return;
 	}
 	memcpy(head.own, d->own, 16);
 	memcpy(head.peer, d->peer, 16);
-	m.msg_namelen = rs_steer_name(slot, &to);
 	/* Full or gone: lost, as on a wire; the transport repeats. */
-	if (sendmsg(l->stray, &m, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
-		l->counters.tx_stray++;
+	l->counters.tx_stray += rs_steer_tell(l, slot, &head, sizeof(head), d->bytes, d->n, -1);
 }
 
-/* The sender's credentials, which the kernel vouches for: only this user's processes are heard. Its
- * pid, and the descriptor that it passed or -1, which is the caller's to close. */
-static bool from_same_user(struct msghdr *m, int32_t *pid, int *fd)
+/* The pid of a datagram's sender, which the kernel vouches for (0: not of this PID namespace), and
+ * the descriptor that it passed or -1, which is the caller's to close. */
+static void read_sender(struct msghdr *m, int32_t *pid, int *fd)
 {
-	bool same = false;
-
 	*fd = -1;
+	*pid = 0;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		struct ucred who;
 
@@ -257,10 +296,8 @@ static bool from_same_user(struct msghdr *m, int32_t *pid, int *fd)
 		} else if (c->cmsg_type == SCM_CREDENTIALS) {
 			memcpy(&who, CMSG_DATA(c), sizeof(who));
 			*pid = who.pid;
-			same = who.uid == geteuid();
 		}
 	}
-	return same;
 }
 
 bool rs_steer_receive(struct rs_live *l, void (*take)(struct rs_live *l, struct rs_datagram *d))
@@ -271,13 +308,12 @@ bool rs_steer_receive(struct rs_live *l, void (*take)(struct rs_live *l, struct 
 		uint8_t *bytes = l->rx.bytes[0] + RS_RX_HEAD;
 		_Alignas(8)
 			uint8_t control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
+		uint8_t key[RS_LOCAL_KEY];
 		struct stray head;
-		struct iovec iov[2] = {{&head, sizeof(head)}, {bytes, RS_TX_SLOT}};
-		struct sockaddr_un from;
-		struct msghdr m = {.msg_name = &from,
-				   .msg_namelen = sizeof(from),
-				   .msg_iov = iov,
-				   .msg_iovlen = 2,
+		struct iovec iov[3] = {
+			{key, sizeof(key)}, {&head, sizeof(head)}, {bytes, RS_TX_SLOT}};
+		struct msghdr m = {.msg_iov = iov,
+				   .msg_iovlen = 3,
 				   .msg_control = control,
 				   .msg_controllen = sizeof(control)};
 		ssize_t n = recvmsg(l->stray, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
@@ -288,12 +324,15 @@ bool rs_steer_receive(struct rs_live *l, void (*take)(struct rs_live *l, struct 
 
 		if (n < 0)
 			break;
-		ours = from_same_user(&m, &pid, &fd);
+		read_sender(&m, &pid, &fd);
+		/* The filter has seen to it already. */
+		ours = n >= (ssize_t)sizeof(key) && !memcmp(key, l->address.key, sizeof(key));
 		if (!ours && fd >= 0)
 			close(fd);
+		n -= (ssize_t)sizeof(key);
 		if ((m.msg_flags & MSG_TRUNC) || !ours ||
 		    rs_shm_heard(l, &head, (size_t)n, pid, fd) ||
-		    rs_counters_answer(l, &head, (size_t)n, &m) || (size_t)n <= sizeof(head))
+		    rs_counters_answer(l, &head, (size_t)n) || (size_t)n <= sizeof(head))
 			continue;
 		d = (struct rs_datagram){.sport = head.sport,
 					 .id = head.id,

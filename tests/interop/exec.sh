@@ -50,17 +50,20 @@ pair ibv_rc_pingpong -g 0 -n 100 -c
 # away, and no living one's.
 if unshare -n true 2>/dev/null && [ -w /dev/shm ]; then
 	echo 'ip link set lo up
-	stat -Lc /dev/shm/ripstop-$(id -u)-%i /proc/self/ns/net >$tmp/$1
+	stat -Lc /dev/shm/ripstop-$(id -u)-%i- /proc/self/ns/net >$tmp/$1
 	shift
 	exec "$ripstop" exec -- "$@"' >"$tmp/elsewhere"
 	export tmp ripstop
+	there() {
+		find /dev/shm -path "$(cat "$tmp/$1")*" -size +0 | grep -q .
+	}
 	port=$((port + 1))
 	for who in dead alive; do
 		unshare -n sh "$tmp/elsewhere" $who ibv_rc_pingpong -d rs_lo -g 0 -p $port >/dev/null 2>&1 &
 		last=$!
 		pids="$pids $last"
 		i=0
-		until [ -s "$tmp/$who" ] && [ -s "$(cat "$tmp/$who")" ] || [ $i = 100 ]; do
+		until [ -s "$tmp/$who" ] && there $who || [ $i = 100 ]; do
 			i=$((i + 1))
 			sleep 0.05
 		done
@@ -68,12 +71,12 @@ if unshare -n true 2>/dev/null && [ -w /dev/shm ]; then
 			sleep 0.3
 			kill -9 $last
 			wait $last 2>/dev/null || :
-			[ -e "$(cat "$tmp/dead")" ] || fail "nothing was left by who was killed"
+			there dead || fail "nothing was left by who was killed"
 		}
 	done
 	unshare -n sh "$tmp/elsewhere" third ibv_devinfo >/dev/null
-	[ ! -e "$(cat "$tmp/dead")" ] || fail "$(cat "$tmp/dead") was left behind"
-	[ -e "$(cat "$tmp/alive")" ] || fail "a living program's registry was cleared away"
+	! there dead || fail "$(cat "$tmp/dead")* was left behind"
+	there alive || fail "a living program's registry was cleared away"
 	kill $last
 	wait $last 2>/dev/null || :
 	echo "passed: nothing left behind"

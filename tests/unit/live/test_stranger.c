@@ -1,7 +1,8 @@
 /*
  * Two processes over real sockets, and a third party that knows everything but may not: packets to
  * another process's queue pair with the right number, key, PSN and ICRC, from an address that is
- * not the peer's. Nothing is read or written, and the peer's own request is the next in order.
+ * not the peer's, or from a port that any user of this host can have. Nothing is read or written,
+ * and the peer's own request is the next in order.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -182,23 +183,26 @@ static size_t forge(uint8_t opcode, const struct offer *to, const uint8_t sip[16
 	return (size_t)n - headers;
 }
 
-static unsigned send_forgeries(const struct offer *to, const uint8_t sip[16])
+/* port 0: what the kernel gives. 4791 it gives to this user's processes alone. */
+static unsigned send_forgeries(const struct offer *to, const uint8_t sip[16], uint16_t port)
 {
 	static const uint8_t ops[] = {RS_OP_WRITE_ONLY,  RS_OP_READ_REQUEST, RS_OP_CMP_SWAP,
 				      RS_OP_FETCH_ADD,   RS_OP_SEND_ONLY,    RS_OP_SEND_ONLY_INV,
 				      RS_OP_WRITE_FIRST, RS_OP_ACKNOWLEDGE,  RS_OPCODE_CNP};
 	struct sockaddr_in from = {.sin_family = AF_INET}, dest = {.sin_family = AF_INET};
-	int s = socket(AF_INET, SOCK_DGRAM, 0), discover = IP_PMTUDISC_DO;
+	int s = socket(AF_INET, SOCK_DGRAM, 0), discover = IP_PMTUDISC_DO, one = 1;
 	socklen_t n = sizeof(from);
 	uint8_t bytes[256];
 
 	assert_true(s >= 0);
 	memcpy(&from.sin_addr, sip + 12, 4);
+	from.sin_port = htons(port);
 	dest.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	dest.sin_port = htons(RS_UDP_PORT);
 	/* so that the identification, which the ICRC covers, is 0 */
 	assert_int_equal(setsockopt(s, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof(discover)),
 			 0);
+	assert_int_equal(setsockopt(s, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)), 0);
 	assert_int_equal(bind(s, (struct sockaddr *)&from, sizeof(from)), 0);
 	assert_int_equal(getsockname(s, (struct sockaddr *)&from, &n), 0);
 	for (unsigned i = 0; i < sizeof(ops); i++) {
@@ -282,7 +286,13 @@ static void test_packets_to_another_processs_queue_pair(void **state)
 	assert_true(connect_end(e, e->qp, loopback, theirs.qpn));
 	assert_int_equal(read(from[0], &theirs, sizeof(theirs)), sizeof(theirs));
 
-	sent = send_forgeries(&theirs, strangers[0]) + send_forgeries(&theirs, strangers[1]);
+	/* any user's, under the peer's own address and others: the kernel drops them */
+	send_forgeries(&theirs, loopback, 0);
+	send_forgeries(&theirs, strangers[0], 0);
+	send_forgeries(&theirs, strangers[1], 0);
+	/* this user's */
+	sent = send_forgeries(&theirs, strangers[0], RS_UDP_PORT) +
+	       send_forgeries(&theirs, strangers[1], RS_UDP_PORT);
 	/* they wait in the socket until the owner looks: on loaded cores that is some time */
 	do {
 		nanosleep(&(struct timespec){0, 1000 * 1000}, NULL);
