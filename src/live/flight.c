@@ -348,9 +348,10 @@ void rs_flight_before(struct rs_live *l, struct rs_packet *p, rs_time now)
 		return;
 	peer = peer_of(l, i, p->dst, slot);
 	l->flight.qp[i].loose = unacknowledged(p->opcode & 0xe0u);
+	peer->qpn = p->dest_qp;
 	if (now - RS_FLIGHT_ASK_EVERY > peer->asked_at && peer != &l->flight.peer[COMMON]) {
 		peer->asked_at = now;
-		rs_grant_ask(l, p->dst, slot, 0);
+		rs_grant_ask(l, p->dst, p->dest_qp, 0);
 	}
 	/* So that ACKs will open it again. */
 	if (kind_of(p) == ACKNOWLEDGED && peer->charged > rs_flight_window(peer) / 2)

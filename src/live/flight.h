@@ -35,9 +35,10 @@ struct rs_flight_peer {
 	uint16_t generation;
 	uint8_t slot;
 	bool used, closed;
-	bool whole;  /* what goes as one send arrives as one */
-	bool silent; /* an ACK was waited for in vain: what was sent may lie there still */
-	bool ours;   /* it answers */
+	uint32_t qpn; /* of the peer's, that was last sent to */
+	bool whole;   /* what goes as one send arrives as one */
+	bool silent;  /* an ACK was waited for in vain: what was sent may lie there still */
+	bool ours;    /* it answers */
 	uint64_t window, charged;
 	struct rs_flight_loose loose;
 	int32_t first; /* its queue pairs */

@@ -24,6 +24,7 @@ enum {
 	GRANTER_AT = 42,
 	HOST_AT = 44,
 	BYTES_AT = 52,
+	QPN_AT = 60, /* of a question */
 	GET = 0x01,
 	GET_RESPONSE = 0x81,
 	LAYOUT = 1,
@@ -69,7 +70,7 @@ unsigned rs_grant_slot(const uint8_t *mad)
 }
 
 static void send_mad(struct rs_live *l, const uint8_t own[16], const uint8_t peer[16],
-		     uint8_t method, uint8_t asker, uint8_t granter, uint64_t bytes,
+		     uint8_t method, uint8_t asker, uint8_t granter, uint64_t bytes, uint32_t qpn,
 		     uint32_t question)
 {
 	struct rs_gsi_datagram d = {.src_qp = RS_GSI_QPN};
@@ -89,14 +90,15 @@ static void send_mad(struct rs_live *l, const uint8_t own[16], const uint8_t pee
 	d.mad[GRANTER_AT] = granter;
 	rs_put64(d.mad + HOST_AT, l->grants.host);
 	rs_put64(d.mad + BYTES_AT, bytes);
+	rs_put32(d.mad + QPN_AT, qpn);
 	rs_live_gsi_send(l, &d); /* lost: asked again */
 }
 
-void rs_grant_ask(struct rs_live *l, uint32_t path, uint8_t slot, uint32_t question)
+void rs_grant_ask(struct rs_live *l, uint32_t path, uint32_t qpn, uint32_t question)
 {
 	const struct rs_path *p = &l->paths.path[path];
 
-	send_mad(l, p->own, p->peer, GET, (uint8_t)l->slot, slot, 0, question);
+	send_mad(l, p->own, p->peer, GET, (uint8_t)l->slot, (uint8_t)(qpn >> 16), 0, qpn, question);
 }
 
 /* Those that are silent leave. */
@@ -112,7 +114,7 @@ static void forget(struct rs_grants *g, rs_time now)
 static void answer(struct rs_live *l, const struct rs_asker *a, uint32_t question)
 {
 	send_mad(l, a->own, a->peer, GET_RESPONSE, a->slot, (uint8_t)l->slot,
-		 l->grants.buffer / EIGHTHS * (EIGHTHS - RESERVED) / l->grants.n, question);
+		 l->grants.buffer / EIGHTHS * (EIGHTHS - RESERVED) / l->grants.n, 0, question);
 }
 
 /* One asks: to the others less is left when it is new. */
@@ -150,7 +152,10 @@ void rs_grant_receive(struct rs_live *l, const struct rs_datagram *d, const uint
 	if (mad[VERSION_AT] != 1 || rs_get24(mad + OUI_AT) != VENDOR || mad[LAYOUT_AT] != LAYOUT)
 		return;
 	if (mad[METHOD_AT] == GET && mad[GRANTER_AT] == l->slot) {
-		asked(l, d, mad[ASKER_AT], question);
+		/* Who names no queue pair is told nothing, not even that the slot is somebody's: it
+		 * is part of QPNs, which a forger would have to guess. */
+		if (rs_nic_find_qp(l->nic, rs_get32(mad + QPN_AT)))
+			asked(l, d, mad[ASKER_AT], question);
 		return;
 	}
 	if (mad[METHOD_AT] != GET_RESPONSE || mad[ASKER_AT] != l->slot || d->path == UINT32_MAX)

@@ -104,9 +104,22 @@ rs_time rs_live_now(struct rs_live *l)
 	return rs_time_max(rs_live_tick(l), l->floor);
 }
 
+/* From the kernel, some at a time. Where it has none no device was opened (rs_local_open()). */
+static uint32_t draw(void *live)
+{
+	struct rs_live *l = live;
+
+	if (!l->randoms) {
+		int err = rs_live_random(l->random, sizeof(l->random));
+
+		rs_assert(!err);
+		l->randoms = RS_RANDOMS;
+	}
+	return l->random[--l->randoms];
+}
+
 static int make_nic(struct rs_live *l, struct rs_error *e)
 {
-	uint32_t start = (uint32_t)(l->epoch_ns ^ l->epoch_ns >> 20);
 	struct rs_nic_config c = {
 		.endpoint = 0,
 		.line_rate = l->congestion.rate ? l->congestion.rate : LINE_RATE_GBPS * RS_GBPS,
@@ -116,8 +129,11 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 		.max_qps = RS_LIVE_MAX_QPS,
 		.max_mrs = RS_LIVE_MAX_MRS,
 		.max_cqs = RS_LIVE_MAX_CQS,
-		/* not where the slot's last holder began: its peers may still be sending */
-		.first_qpn = l->slot * RS_SLOT_QPNS + start % (RS_SLOT_QPNS - RS_LIVE_MAX_QPS),
+		/* not where the slot's last holder began: its peers may still be sending; nor
+		 * where anybody can foresee */
+		.first_qpn = l->slot * RS_SLOT_QPNS + draw(l) % (RS_SLOT_QPNS - RS_LIVE_MAX_QPS),
+		.random = draw,
+		.random_arg = l,
 		.free = &l->free,
 		.cnp_tos = 48 << 2,
 		.ack_every = 16,

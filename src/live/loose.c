@@ -120,7 +120,7 @@ void rs_loose_flushed(struct rs_live *l, rs_time now)
 		p->loose.question = f->questions;
 		p->loose.mark = p->loose.sent;
 		p->loose.asked_at = now;
-		rs_grant_ask(l, p->path, p->slot, p->loose.question);
+		rs_grant_ask(l, p->path, p->qpn, p->loose.question);
 	}
 }
 

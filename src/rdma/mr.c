@@ -3,10 +3,45 @@
 #include <string.h>
 #include "rdma/state.h"
 
-/* A key is (entry + 1) << 8 | generation: 0 is never one. */
+/*
+ * A key is (((tag, entry) ^ salt) + 1) << 8 | generation: 0 is never one. The entry has the bits of
+ * key_mask, the tag those above. Without a source of random numbers tag and salt are 0.
+ */
+static uint32_t index_of(const struct rs_nic *nic, uint32_t key)
+{
+	return (((key >> 8) - 1) ^ nic->key_salt) & nic->key_mask;
+}
+
+void rs_mr_init_keys(struct rs_nic *nic)
+{
+	enum { NUMBERS = 0xffffff };
+
+	nic->key_mask = NUMBERS;
+	if (!nic->c.random)
+		return;
+	nic->key_mask = 1;
+	while (nic->key_mask + 1 < nic->c.max_mrs)
+		nic->key_mask = nic->key_mask << 1 | 1;
+	nic->key_salt = nic->c.random(nic->c.random_arg) & NUMBERS;
+}
+
+/* A new generation is another than the last, and neither 0 nor RS_NO_KEY is a key. */
+static uint32_t make_key(struct rs_nic *nic, uint32_t i, uint32_t generation)
+{
+	uint32_t key, r;
+
+	if (!nic->c.random)
+		return (i + 1) << 8 | generation;
+	do {
+		r = nic->c.random(nic->c.random_arg);
+		key = ((((r >> 8 & ~nic->key_mask) | i) ^ nic->key_salt) + 1) << 8 | (r & 0xff);
+	} while (!(key >> 8) || key == RS_NO_KEY || (key & 0xff) == ((generation - 1) & 0xff));
+	return key;
+}
+
 static struct rs_mr *entry_of(struct rs_nic *nic, uint32_t key)
 {
-	uint32_t i = (key >> 8) - 1;
+	uint32_t i = index_of(nic, key);
 
 	return i < nic->mrs_fresh && nic->mrs[i].key == key ? &nic->mrs[i] : NULL;
 }
@@ -23,7 +58,7 @@ static struct rs_mr *take_entry(struct rs_nic *nic)
 	} else {
 		return NULL;
 	}
-	nic->mrs[i].key |= (i + 1) << 8;
+	nic->mrs[i].key = make_key(nic, i, nic->mrs[i].key);
 	nic->mrs[i].used = true;
 	nic->mrs[i].windows = 0;
 	nic->mrs[i].parent = RS_NO_MR;
@@ -132,9 +167,10 @@ int rs_nic_rereg_mr(struct rs_nic *nic, uint32_t key, uint32_t what, uint32_t pd
 /* Keys of a window differ in their low byte from bind to bind. */
 static struct rs_mr *window_of(struct rs_nic *nic, uint32_t key)
 {
-	uint32_t i = (key >> 8) - 1;
+	uint32_t i = index_of(nic, key);
 
-	if (i >= nic->mrs_fresh || !nic->mrs[i].used || nic->mrs[i].kind == RS_MR_REGION)
+	if (i >= nic->mrs_fresh || !nic->mrs[i].used || nic->mrs[i].kind == RS_MR_REGION ||
+	    (nic->mrs[i].key ^ key) >> 8)
 		return NULL;
 	return &nic->mrs[i];
 }

@@ -108,6 +108,7 @@ int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **out, struct rs_
 	}
 	rs_list_init(&nic->cnp);
 	set_framing(nic);
+	rs_mr_init_keys(nic);
 	nic->atomic_ack_frame = rs_frame_bytes(RS_OP_ATOMIC_ACKNOWLEDGE, 0, c->ipv6);
 	nic->cnp_frame = rs_frame_bytes(RS_OPCODE_CNP, 0, c->ipv6);
 	for (uint8_t t = 0; t < RS_CLASSES; t++)

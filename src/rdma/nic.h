@@ -66,6 +66,10 @@ struct rs_nic_config {
 	 * IPv4 header in the last 20). NULL: zeroes. */
 	void (*grh)(void *arg, const struct rs_packet *p, uint8_t out[RS_GRH_BYTES]);
 	void *grh_arg;
+	/* Numbers that nobody can foresee, from which keys of memory are made; NULL: keys are counted,
+	 * the same in every run. */
+	uint32_t (*random)(void *arg);
+	void *random_arg;
 	uint32_t int_scale;	/* units of telemetry (wire/telemetry.h); needed where cc reads it */
 	uint32_t int_paths;	/* of a QP, kept apart in what cc reads of telemetry; 0: a QP has one */
 };
@@ -96,7 +100,7 @@ enum rs_access { /* ibv_access_flags' values */
 /*
  * Register [va, va + length). host: where its bytes are (borrowed until deregistered), NULL when
  * copy_payload is false. One key serves as L_Key and R_Key; its low byte changes with each reuse of
- * the entry, so that a stale key is refused. -ENOMEM at the limit, -EINVAL on an overflowing range.
+ * the entry, so that a stale key is refused, and with rs_nic_config.random no key is foreseen. -ENOMEM at the limit, -EINVAL on an overflowing range.
  */
 int rs_nic_reg_mr(struct rs_nic *nic, uint32_t pd, uint64_t va, uint64_t length, uint32_t access,
 		  void *host, uint32_t *key);

@@ -126,6 +126,7 @@ struct rs_nic {
 	uint32_t qps_live;
 	struct rs_mr *mrs;
 	uint32_t mrs_fresh, mr_free;
+	uint32_t key_salt, key_mask; /* how a key's upper 24 bits name an entry: mr.c */
 	struct rs_cq *cqs;
 	uint32_t cqs_live;
 
@@ -184,6 +185,8 @@ static inline int64_t rs_nic_qp_line(const struct rs_nic *nic)
 
 /* mr.c: §10.6. The entry of a key, or NULL when the key is stale, of another PD, lacks a right or
  * does not cover [va, va + length). */
+/* Before the first key: how they are made. */
+void rs_mr_init_keys(struct rs_nic *nic);
 struct rs_mr *rs_mr_find(struct rs_nic *nic, uint32_t key, uint32_t pd, uint64_t va,
 			 uint64_t length, uint32_t access);
 bool rs_mr_check_sges(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, unsigned n,

@@ -41,8 +41,10 @@ uint32_t rs_cm_random(void)
 {
 	uint32_t r = 0;
 
-	if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != (ssize_t)sizeof(r))
-		r = (uint32_t)rs_cm_now_ms() * UINT32_C(2654435761);
+	/* first PSNs among others: what can be guessed would be no use (it comes whole: getrandom(2)) */
+	while (getrandom(&r, sizeof(r), 0) != (ssize_t)sizeof(r))
+		if (errno != EINTR)
+			abort();
 	return r;
 }
 

@@ -1,0 +1,178 @@
+/* Keys of memory from a source of random numbers: none can be foreseen, all name what they should,
+ * and without a source they are counted as ever. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "base/random.h"
+#include "rdma/state.h"
+
+enum { REGIONS = 5000, ROUNDS = 60000, PD = 1 };
+
+static uint32_t draw(void *arg)
+{
+	return (uint32_t)rs_random_u64(arg);
+}
+
+struct setup {
+	struct rs_pool pool;
+	struct rs_pool_list free;
+	struct rs_random random;
+	struct rs_nic *nic;
+};
+
+static void open_nic(struct setup *t, uint64_t seed, uint32_t max_mrs)
+{
+	struct rs_nic_config c = {.line_rate = RS_GBPS,
+				  .max_qps = 1,
+				  .max_cqs = 1,
+				  .max_mrs = max_mrs,
+				  .first_qpn = 0x10000,
+				  .free = &t->free};
+
+	assert_int_equal(rs_pool_init(&t->pool, 16), 0);
+	rs_pool_list_init(&t->free, &t->pool);
+	t->random = rs_random_stream(seed, 0, 1);
+	if (seed) {
+		c.random = draw;
+		c.random_arg = &t->random;
+	}
+	assert_int_equal(rs_nic_create(&c, &t->nic, NULL), 0);
+}
+
+static void close_nic(struct setup *t)
+{
+	rs_nic_destroy(t->nic);
+	rs_pool_fini(&t->pool);
+}
+
+/* Region i is at i pages. */
+static uint32_t add(struct setup *t, uint32_t i)
+{
+	uint32_t key;
+
+	assert_int_equal(rs_nic_reg_mr(t->nic, PD, (uint64_t)i << 12, 4096, 15, NULL, &key), 0);
+	return key;
+}
+
+static bool names(struct setup *t, uint32_t key, uint32_t i)
+{
+	return rs_mr_find(t->nic, key, PD, (uint64_t)i << 12, 4096, RS_ACCESS_REMOTE_WRITE);
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Beside a plain list of who has which key. */
+static void test_keys_name_their_regions_and_stale_ones_none(void **state)
+{
+	static uint32_t key[REGIONS], last[REGIONS];
+	static const uint32_t limits[] = {REGIONS, 1 << 13, 1 << 18, 1 << 20};
+
+	for (unsigned l = 0; l < 4; l++) {
+		struct rs_random r = rs_random_stream(7, l, 2);
+		struct setup t;
+
+		open_nic(&t, 100 + l, limits[l]);
+		for (uint32_t i = 0; i < REGIONS; i++)
+			last[i] = key[i] = add(&t, i);
+		for (unsigned n = 0; n < ROUNDS; n++) {
+			uint32_t i = rs_random_below(&r, REGIONS);
+
+			if (key[i]) {
+				assert_true(names(&t, key[i], i));
+				assert_int_equal(rs_nic_dereg_mr(t.nic, key[i]), 0);
+				assert_int_equal(rs_nic_dereg_mr(t.nic, key[i]), -ENOENT);
+				key[i] = 0;
+			} else {
+				key[i] = add(&t, i);
+				assert_int_not_equal(key[i], last[i]);
+				last[i] = key[i];
+			}
+			assert_false(key[i] == 0 && names(&t, last[i], i));
+			assert_false(names(&t, key[i] ^ (1u << (n % 32)), i) && key[i]);
+			assert_true(key[i] == 0 || (key[i] >> 8 && key[i] != RS_NO_KEY));
+		}
+		close_nic(&t);
+	}
+}
+
+static void test_keys_are_all_over_their_32_bits(void **state)
+{
+	static uint32_t key[REGIONS];
+	unsigned ones[32] = {0}, steps[32] = {0}, guessed = 0;
+
+	for (uint32_t i = 0; i < REGIONS; i++) {
+		struct setup t;
+		uint32_t second;
+
+		open_nic(&t, 1 + i, 1 << 18);
+		key[i] = add(&t, 0);
+		second = add(&t, 1);
+		for (unsigned b = 0; b < 32; b++) {
+			ones[b] += key[i] >> b & 1;
+			steps[b] += (key[i] ^ second) >> b & 1;
+		}
+		guessed += names(&t, key[i] + 0x100, 1); /* what a count would give */
+		close_nic(&t);
+	}
+	/* of 5,000 draws of one bit 2,500 are 1, with a deviation of 35: 8 of these */
+	for (unsigned b = 0; b < 32; b++)
+		assert_in_range(ones[b], 2500 - 283, 2500 + 283);
+	/* from a key to the next: the generation and what lies above the entry's 18 bits */
+	for (unsigned b = 0; b < 32; b++)
+		if (b < 8 || b >= 27) /* bit 26 has a carry's chance more */
+			assert_in_range(steps[b], 2500 - 283, 2500 + 283);
+	assert_true(guessed <= 2);
+	qsort(key, REGIONS, sizeof(key[0]), compare);
+	for (uint32_t i = 0; i + 3 < REGIONS; i++)
+		assert_true(key[i] != key[i + 3]);
+}
+
+static void test_windows_keep_their_keys_upper_bits(void **state)
+{
+	struct setup t;
+	uint32_t key, other;
+
+	open_nic(&t, 3, 64);
+	assert_int_equal(rs_nic_alloc_mw(t.nic, PD, 2, &key), 0);
+	assert_int_equal(rs_nic_alloc_mw(t.nic, PD, 2, &other), 0);
+	assert_int_not_equal(key >> 8, other >> 8);
+	assert_int_equal(rs_nic_dealloc_mw(t.nic, key ^ 1u << 31), -ENOENT); /* another tag */
+	assert_int_equal(rs_nic_dealloc_mw(t.nic, key ^ 0x55),
+			 0); /* its owner counts the low byte */
+	assert_int_equal(rs_nic_dealloc_mw(t.nic, key), -ENOENT);
+	assert_int_equal(rs_nic_dealloc_mw(t.nic, other), 0);
+	close_nic(&t);
+}
+
+static void test_without_a_source_they_are_counted(void **state)
+{
+	struct setup t;
+
+	open_nic(&t, 0, 64);
+	for (uint32_t i = 0; i < 64; i++)
+		assert_int_equal(add(&t, i), (i + 1) << 8 | 1);
+	assert_int_equal(rs_nic_dereg_mr(t.nic, 5 << 8 | 1), 0);
+	assert_int_equal(add(&t, 4), 5 << 8 | 2);
+	close_nic(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_keys_name_their_regions_and_stale_ones_none),
+		cmocka_unit_test(test_keys_are_all_over_their_32_bits),
+		cmocka_unit_test(test_windows_keep_their_keys_upper_bits),
+		cmocka_unit_test(test_without_a_source_they_are_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
