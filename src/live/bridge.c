@@ -38,6 +38,8 @@ enum {
 #define MAC_AGE (300 * RS_S) /* 802.1Q-2022 table 8-6 */
 /* A port with a queue makes up for what it was not given while this process slept. */
 #define LATE_MAX (1 * RS_MS)
+/* Time is counted from the start, and from here on anew: 53 days, half of what rs_time holds. */
+#define REBASE_AT ((rs_time)1 << 62)
 
 /* A frame, or a burst of them: memory that its packets share. */
 struct block {
@@ -88,6 +90,8 @@ struct rs_bridge {
 	struct port *port;
 	unsigned n_ports;
 	int epoll;
+	int64_t (*clock_ns)(void);
+	int64_t epoch_ns; /* of the clock: time 0 */
 	uint64_t queue_step, no_room, unread, flooded, filtered;
 	struct mac mac[RS_BRIDGE_MACS];
 	uint32_t addresses;
@@ -104,9 +108,9 @@ struct rs_bridge {
 	uint16_t index_of[RS_BRIDGE_PORTS_MAX + RS_BRIDGE_MACS];
 };
 
-static rs_time clock_now(void)
+static rs_time clock_now(const struct rs_bridge *b)
 {
-	return rs_clock_ns() * RS_NS;
+	return (b->clock_ns() - b->epoch_ns) * RS_NS;
 }
 
 /* ---- Blocks ---- */
@@ -399,7 +403,7 @@ static bool receive(struct rs_bridge *b, unsigned in)
 	if (!room)
 		return discard(b, &b->port[in]);
 	n = recvmmsg(b->port[in].c.fd, b->msg, room, MSG_DONTWAIT, NULL);
-	now = clock_now();
+	now = clock_now(b);
 	for (int i = 0; i < n; i++) {
 		size_t bytes = b->msg[i].msg_len;
 
@@ -504,6 +508,30 @@ static void take_woken(struct rs_bridge *b, rs_time now)
 			b->port[i * 64 + (unsigned)__builtin_ctzll(w)].again = now;
 }
 
+/* ---- A new beginning of time ---- */
+
+static void rebase_port(struct rs_bridge *b, struct port *p, rs_time by)
+{
+	p->free_at = rs_time_max(p->free_at - by, -RS_S);
+	if (p->again != RS_NEVER)
+		p->again = rs_time_max(p->again - by, -RS_S);
+	watch_begin(&p->watch, clock_now(b));
+}
+
+static void rebase(struct rs_bridge *b)
+{
+	int64_t ns = b->clock_ns() - b->epoch_ns;
+
+	if (ns < REBASE_AT / RS_NS)
+		return;
+	b->epoch_ns += ns;
+	rs_switch_rebase(b->sw, ns * RS_NS);
+	for (unsigned i = 0; i < b->n_ports; i++)
+		rebase_port(b, &b->port[i], ns * RS_NS);
+	for (unsigned i = 0; i < RS_BRIDGE_MACS; i++)
+		b->mac[i].seen = rs_time_max(b->mac[i].seen - ns * RS_NS, -MAC_AGE);
+}
+
 /* ---- The loop ---- */
 
 static int64_t sleep_ns(const struct rs_bridge *b, rs_time now)
@@ -530,7 +558,7 @@ static void serve(struct rs_bridge *b, unsigned in)
 
 static void send_due(struct rs_bridge *b)
 {
-	rs_time now = clock_now();
+	rs_time now = clock_now(b);
 
 	if (rs_switch_deadline(b->sw) <= now)
 		rs_switch_expire(b->sw, now);
@@ -552,12 +580,13 @@ int rs_bridge_run(struct rs_bridge *b, int stop)
 	if (epoll_ctl(b->epoll, EPOLL_CTL_ADD, stop, &watch_stop))
 		return -errno;
 	while (!stopped) {
-		int64_t ns = sleep_ns(b, clock_now());
+		int64_t ns = sleep_ns(b, clock_now(b));
 		struct timespec ts = {ns / 1000000000, ns % 1000000000};
 		int n = epoll_pwait2(b->epoll, events, RS_BRIDGE_PORTS_MAX + 1, &ts, NULL);
 
 		if (n < 0 && errno != EINTR)
 			return -errno;
+		rebase(b);
 		for (int i = 0; i < n; i++)
 			if (events[i].data.u32 == UINT32_MAX)
 				stopped = true;
@@ -609,7 +638,7 @@ static int make_switch(struct rs_bridge *b, const struct rs_bridge_config *c, st
 
 static int make_ports(struct rs_bridge *b, const struct rs_bridge_config *c)
 {
-	rs_time now = clock_now();
+	rs_time now = clock_now(b);
 
 	b->port = calloc(c->n_ports, sizeof(*b->port));
 	b->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -675,6 +704,8 @@ int rs_bridge_create(const struct rs_bridge_config *c, struct rs_bridge **out, s
 	if (b)
 		b->epoll = -1;
 	if (!err) {
+		b->clock_ns = c->clock_ns ? c->clock_ns : rs_clock_ns;
+		b->epoch_ns = b->clock_ns();
 		b->n_ports = c->n_ports;
 		b->queue_step = c->queue_step;
 		err = make_parts(b, c, e);
@@ -711,7 +742,7 @@ void rs_bridge_destroy(struct rs_bridge *b)
 
 void rs_bridge_get_report(struct rs_bridge *b, struct rs_bridge_report *r, bool anew)
 {
-	rs_time now = clock_now();
+	rs_time now = clock_now(b);
 
 	*r = (struct rs_bridge_report){
 		.c = *rs_switch_get_counters(b->sw),

@@ -29,6 +29,7 @@ struct rs_bridge_config {
 	uint64_t buffer;
 	uint64_t queue_step; /* of the queues' percentiles; bytes */
 	uint64_t seed;
+	int64_t (*clock_ns)(void); /* NULL: rs_clock_ns() */
 };
 
 /* -EINVAL, -ENOMEM; the sockets are closed then too. */
@@ -56,7 +57,7 @@ struct rs_bridge_report {
 	struct rs_bridge_port_report port[RS_BRIDGE_PORTS_MAX];
 };
 
-/* anew: the queues' figures begin again from here. */
+/* anew: the queues' figures begin again from here. After 53 days they do by themselves. */
 void rs_bridge_get_report(struct rs_bridge *b, struct rs_bridge_report *r, bool anew);
 
 #endif

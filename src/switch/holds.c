@@ -46,6 +46,18 @@ void rs_holds_ended(struct rs_switch *sw, unsigned port, unsigned tc, rs_time no
 	hold_of(sw, port, tc)->held += now - sw->port[port].pause[tc].since;
 }
 
+/* Times that were summed up begin anew, for their sums would leave the range, too. */
+void rs_holds_rebase(struct rs_switch *sw, rs_time by)
+{
+	for (unsigned i = 0; i < sw->cfg.n_ports * sw->hold_slots; i++) {
+		struct hold *h = &sw->holds[i];
+
+		h->held = h->held_before = 0;
+		h->since = h->open ? h->since - by : 0;
+		memset(h->wait, 0, sizeof(h->wait));
+	}
+}
+
 /* ---- What an ingress waits for ---- */
 
 /* The longest queue of the class that comes after (bytes, port); -1: none. */

@@ -48,7 +48,9 @@ static void resumed(struct rs_switch *sw, unsigned port, unsigned tc, rs_time no
 {
 	struct port *p = &sw->port[port];
 
-	p->c.paused += now - p->pause[tc].since;
+	/* over years it may be more than the range holds */
+	if (__builtin_add_overflow(p->c.paused, now - p->pause[tc].since, &p->c.paused))
+		p->c.paused = RS_NEVER;
 	rs_holds_ended(sw, port, tc, now);
 	wake(sw, port);
 }

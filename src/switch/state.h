@@ -123,6 +123,7 @@ int rs_holds_create(struct rs_switch *sw); /* -1: no memory */
 void rs_holds_frame(struct rs_switch *sw, unsigned port, unsigned classes, rs_time now);
 /* The peer's pause of this class is over. */
 void rs_holds_ended(struct rs_switch *sw, unsigned port, unsigned tc, rs_time now);
+void rs_holds_rebase(struct rs_switch *sw, rs_time by);
 /* ecn.c: the queue is above kmin */
 void rs_ecn_mark(struct rs_switch *sw, struct port *out, unsigned tc, struct rs_packet *p);
 /* route.c */

@@ -148,6 +148,8 @@ uint64_t rs_switch_woken(struct rs_switch *sw, unsigned word);
 /* PFC refresh and watchdog timers. */
 rs_time rs_switch_deadline(const struct rs_switch *sw);
 void rs_switch_expire(struct rs_switch *sw, rs_time now);
+/* The caller's clock is put back by so much, for a switch that outlives the range of rs_time. */
+void rs_switch_rebase(struct rs_switch *sw, rs_time by);
 
 struct rs_switch_port_counters {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* data and control, PFC apart */

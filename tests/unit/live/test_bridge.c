@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "base/clock.h"
 #include "live/bridge.h"
 #include "live/raw.h"
 #include "wire/frame.h"
@@ -321,6 +322,67 @@ static void test_a_pause_is_obeyed_until_it_ends(void **state)
 	assert_true(r.port[1].c.paused > 0);
 }
 
+/* Years in seconds: days that pass at once between packets, with a queue, a pause and learned
+ * addresses across the end of what 64 bits of picoseconds hold (106.75 days), and its half. */
+static _Atomic int64_t days_ns;
+
+static int64_t fast_clock(void)
+{
+	return rs_clock_ns() + INT64_C(106) * 86400 * 1000000000 + days_ns;
+}
+
+/* The switch looks at its clock every 100 ms at least. */
+static void pass_days(unsigned n)
+{
+	for (unsigned step; n; n -= step) {
+		step = n < 50 ? n : 50;
+		days_ns += (int64_t)step * 86400 * 1000000000;
+		usleep(120000);
+	}
+}
+
+static void test_it_forwards_for_years(void **state)
+{
+	static const unsigned days[] = {1, 52, 1, 53, 54, 53, 1, 106, 107, 213, 2, 400, 1, 20};
+	static struct rs_bridge_report r;
+	unsigned k = 10;
+	struct bed t;
+
+	begin(&t);
+	t.c.clock_ns = fast_clock;
+	t.c.tc_of_dscp[1] = 1;
+	t.c.classes[0].lossless = true;
+	t.c.port[1].rate = 10 * RS_MBPS; /* 65535 quanta are 3.4 s */
+	start(&t);
+	send_packet(&t, 1, 0, 1, 0);
+	expect(&t, 0, 1);
+	expect(&t, 2, 1);
+	send_packet(&t, 0, 2, 2, 0);
+	expect(&t, 1, 2);
+	expect(&t, 2, 2);
+	for (unsigned i = 0; i < sizeof(days) / sizeof(days[0]); i++, k += 5) {
+		send_packet(&t, 1, 0, k, 1 << 2);
+		expect(&t, 0, k);
+		send_pause(&t, 1, UINT16_MAX);
+		send_packet(&t, 1, 0, k + 1, 1 << 2); /* so the PAUSE has been read */
+		expect(&t, 0, k + 1);
+		send_packet(&t, 0, 1, k + 2, 0); /* waits for its end */
+		send_packet(&t, 0, 1, k + 3, 1 << 2);
+		expect(&t, 1, k + 3);
+		pass_days(days[i]);
+		expect(&t, 1, k + 2);
+		send_packet(&t, 1, 0, k + 4, 1 << 2); /* 0's place is forgotten: to all */
+		expect(&t, 0, k + 4);
+		expect(&t, 2, k + 4);
+		send_packet(&t, 0, 1, k, 1 << 2);
+		expect(&t, 1, k);
+	}
+	halt(&t, &r);
+	assert_int_equal(r.c.drops, 0);
+	assert_true(r.seconds >= 0 && r.seconds < 54 * 86400);
+	assert_true(r.port[1].mean_queue >= 0 && r.port[1].max_queue > 0);
+}
+
 static void test_what_is_no_frame_is_counted(void **state)
 {
 	static struct rs_bridge_report r;
@@ -363,6 +425,7 @@ int main(void)
 		cmocka_unit_test(test_a_full_buffer_drops_and_counts),
 		cmocka_unit_test(test_a_lossless_class_pauses_its_sender),
 		cmocka_unit_test(test_a_pause_is_obeyed_until_it_ends),
+		cmocka_unit_test(test_it_forwards_for_years),
 		cmocka_unit_test(test_what_is_no_frame_is_counted),
 		cmocka_unit_test(test_a_switch_needs_two_ports_and_rates),
 	};
