@@ -10,9 +10,13 @@
 /* Ethernet with FCS, IPv4, UDP, BTH, RETH, ImmDt, ICRC; IPv6's header; telemetry (HPCC's). */
 enum { HEADERS = 18 + 20 + 8 + 12 + 16 + 4 + 4, IPV6_MORE = 20, TELEMETRY = 42 };
 
+#define NIC_BUFFER_MAX (UINT64_C(1) << 40)
+
 uint32_t rs_fabric_max_frame(const struct rs_fabric *f, const struct rs_qos *q)
 {
-	uint32_t frame = HEADERS + f->transport.mtu + (f->transport.ipv6 ? IPV6_MORE : 0);
+	const struct rs_transport_conf *t = &f->transport;
+	uint32_t frame =
+		HEADERS + (t->payload > t->mtu ? t->payload : t->mtu) + (t->ipv6 ? IPV6_MORE : 0);
 
 	if (f->cc.kind && !strcmp(f->cc.kind, "hpcc"))
 		frame += TELEMETRY;
@@ -83,12 +87,10 @@ static void check_nic_buffer(struct load *l, struct rs_fabric *f, const struct n
 	const struct rs_fabric_link *k;
 	char rate[32], delay[32];
 
-	if (!headroom || f->qos.nic_buffer >= (n && get(n, "nic_buffer") ? least : 2 * headroom))
+	if (!(n && get(n, "nic_buffer")) && f->qos.nic_buffer < 2 * headroom)
+		f->qos.nic_buffer = 2 * headroom < NIC_BUFFER_MAX ? 2 * headroom : NIC_BUFFER_MAX;
+	if (!headroom || f->qos.nic_buffer >= least)
 		return;
-	if (!n || !get(n, "nic_buffer")) {
-		f->qos.nic_buffer = 2 * headroom;
-		return;
-	}
 	k = &f->links[f->endpoints[i].link];
 	fail(l, -EINVAL, key_at(n, "nic_buffer"),
 	     "nic_buffer: expected %lluB to 1TiB, found %lluB: %s, with %u lossless class%s on %s "
@@ -107,27 +109,30 @@ static bool concerns(const struct rs_fabric *f, const struct rs_fabric_link *k,
 	       (k->b.is_switch ? rs_fabric_qos(f, k->b.id) : &f->qos) == q;
 }
 
+/* A time in quanta at a rate, whole ones, as far as a PAUSE can say it. */
+static uint32_t quanta_of(rs_time t, int64_t rate)
+{
+	const rs_uint128 quantum = (rs_uint128)8 * RS_QUANTUM_BYTES * (uint64_t)RS_S;
+	rs_uint128 n = ((rs_uint128)(uint64_t)t * (uint64_t)rate + quantum - 1) / quantum;
+
+	return n < RS_QUANTA_MAX ? (uint32_t)n : RS_QUANTA_MAX;
+}
+
 /* The response of the peer at the other end of the fastest link decides. */
 static void check_quanta(struct load *l, struct rs_fabric *f, const struct rs_qos *q,
 			 const struct node *n)
 {
-	uint32_t least = 0, response = 0, frame = rs_fabric_max_frame(f, q);
+	uint32_t least, response, frame = rs_fabric_max_frame(f, q);
 	int64_t rate = 0;
 	char text[32];
 
-	for (uint32_t i = 0; i < f->n_links; i++) {
-		const struct rs_fabric_link *k = &f->links[i];
-		rs_time quantum = rs_quanta_time(rs_pace_of(k->rate), 1), t;
-
-		if (!concerns(f, k, q) || k->rate <= rate)
-			continue;
-		t = rs_fabric_pause_response(q, k->rate);
-		rate = k->rate;
-		response = t / quantum < RS_QUANTA_MAX ? (uint32_t)((t + quantum - 1) / quantum)
-						       : RS_QUANTA_MAX;
-		least = rs_pfc_least_quanta(response, frame);
-	}
-	if (q->pause_holds || !q->pfc || q->pause_quanta >= least)
+	for (uint32_t i = 0; i < f->n_links; i++)
+		if (concerns(f, &f->links[i], q) && f->links[i].rate > rate)
+			rate = f->links[i].rate;
+	response = q->pause_response < 0 ? rs_pfc_response_quanta(rate)
+					 : quanta_of(q->pause_response, rate);
+	least = rs_pfc_least_quanta(response, frame);
+	if (!rate || q->pause_holds || !q->pfc || q->pause_quanta >= least)
 		return;
 	fail(l, -EINVAL, key_at(n, n && get(n, "pause_quanta") ? "pause_quanta" : "pause_response"),
 	     "pause_quanta: expected %u to 65535, found %u: at %s a port may take %u quanta to "

@@ -70,6 +70,7 @@ static inline struct hand *hand_single(uint32_t n, int64_t rate, rs_time delay, 
 	f->qos.headroom_scale = 1;
 	f->qos.max_frame = 4200;
 	f->qos.pause_quanta = 65535;
+	f->qos.pause_response = RS_PAUSE_RESPONSE_802_3;
 	f->cc.kind = "none";
 	f->transport = (struct rs_transport_conf){.mtu = mtu,
 						  .timeout = 14,

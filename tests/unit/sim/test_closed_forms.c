@@ -103,7 +103,7 @@ static void test_halved_headroom_drops(void **state)
 
 	h->f.qos.buffer = 8000000;
 	h->f.qos.ecn_on = false;
-	h->f.qos.headroom_scale = 0.4;
+	h->f.qos.headroom_scale = 0.5;
 	h->f.qos.tc[3].alpha_shift = 3;
 	for (uint32_t i = 0; i < 8; i++)
 		hand_flow(h, i, 8, 4000000, 0);

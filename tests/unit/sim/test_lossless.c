@@ -155,6 +155,68 @@ static void test_a_lossless_fabric_loses_nothing_at_nics(void **state)
 	assert_true(paused > 20);
 }
 
+/* Two tiers of two leaves and two spines, cells, pipelines, cut-through, routing; the pool beside
+ * all headroom is some frames a port, so that switches and NICs pause one another all the time. */
+static void random_fabric(struct rs_random *r, struct text *t)
+{
+	static const unsigned cells[] = {1, 80, 144, 192, 254};
+	static const char *const routings[] = {"ecmp", "flowlet", "ecmp"};
+	int64_t rate = gbps[rs_random_below(r, 9)], up = gbps[rs_random_below(r, 9)];
+	rs_time delay = random_delay(r), latency = rs_random_below(r, 1000) * RS_NS;
+	unsigned cell = cells[rs_random_below(r, 5)], classes = 1 + rs_random_below(r, 2);
+	bool inside = rs_random_below(r, 2);
+	int64_t fast = (rate > up ? rate : up) * RS_GBPS;
+	uint64_t h = rs_pfc_headroom(fast, delay + latency, 4240, rs_pfc_response_quanta(fast));
+	uint64_t buffer =
+		6 * classes * rs_pfc_headroom_cells(h, cell) + 200000 + rs_random_below(r, 400000);
+
+	t->n = 0;
+	add(t, "fabric:\n  ");
+	if (inside)
+		add(t, "hosts: [{name: h, count: 8, cpu: genoa, sockets: 1, "
+		       "nics: [{name: nic0, on: socket0, pcie: gen5x16}]}]\n  "
+		       "change: [{host: h0, link: {nic0: {gen: 3, lanes: 4}}}]\n  ");
+	add(t,
+	    "network: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 4, links: 1, rate: %dG, "
+	    "uplink_rate: %dG, delay: %dns, mtu: %u}\n",
+	    (int)rate, (int)up, (int)(delay / RS_NS), 256u << rs_random_below(r, 5));
+	add(t, "  cc: {kind: none}\n  qos:\n    buffer: %lluB\n    cell: %uB\n",
+	    (unsigned long long)buffer, cell);
+	add(t, "    switch_latency: %dns\n    cut_through: %s\n    routing: %s\n",
+	    (int)(latency / RS_NS), rs_random_below(r, 2) ? "true" : "false",
+	    routings[rs_random_below(r, 3)]);
+	add(t,
+	    "    classes: [{class: 3, alpha_shift: %d, weight: %u}, {class: 4, lossless: %s, "
+	    "alpha_shift: %d}]\n",
+	    -(int)rs_random_below(r, 4), rs_random_below(r, 4), classes > 1 ? "true" : "false",
+	    -(int)rs_random_below(r, 4));
+	add(t, "workload:\n  - flows:\n");
+	for (unsigned i = 1; i < 8; i++)
+		add(t, "      - {src: h%u, dst: h%u, bytes: %ukB, class: %u, start: %uns}\n", i,
+		    rs_random_below(r, 3) ? 0 : (i + 4) % 8, 300 + rs_random_below(r, 700),
+		    3 + rs_random_below(r, classes), rs_random_below(r, 10000));
+}
+
+static void test_random_fabrics_lose_nothing(void **state)
+{
+	struct rs_random r = rs_random_stream(8, 0, 0);
+	unsigned paused = 0;
+	struct text t;
+
+	for (unsigned trial = 0; trial < 60; trial++) {
+		struct result x;
+
+		random_fabric(&r, &t);
+		x = run(&t, false);
+		if (x.lossless_drops)
+			fail_msg("%llu lost of lossless classes:\n%s",
+				 (unsigned long long)x.lossless_drops, t.s);
+		paused += x.r->counters.pauses > 0;
+		done(&x);
+	}
+	assert_true(paused > 20);
+}
+
 /* ---- The worst case ---- */
 
 /*
@@ -228,6 +290,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_lossless_fabric_loses_nothing_at_nics),
+		cmocka_unit_test(test_random_fabrics_lose_nothing),
 		cmocka_unit_test(test_half_the_headroom_loses_in_the_worst_case),
 	};
 
