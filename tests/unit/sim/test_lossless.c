@@ -156,7 +156,8 @@ static void test_a_lossless_fabric_loses_nothing_at_nics(void **state)
 }
 
 /* Two tiers of two leaves and two spines, cells, pipelines, cut-through, routing; the pool beside
- * all headroom is some frames a port, so that switches and NICs pause one another all the time. */
+ * all headroom is some frames a port, so that switches and NICs pause one another all the time,
+ * with the shortest PAUSE that is allowed or the longest. */
 static void random_fabric(struct rs_random *r, struct text *t)
 {
 	static const unsigned cells[] = {1, 80, 144, 192, 254};
@@ -167,6 +168,7 @@ static void random_fabric(struct rs_random *r, struct text *t)
 	bool inside = rs_random_below(r, 2);
 	int64_t fast = (rate > up ? rate : up) * RS_GBPS;
 	uint64_t h = rs_pfc_headroom(fast, delay + latency, 4240, rs_pfc_response_quanta(fast));
+	unsigned quanta = rs_pfc_least_quanta(rs_pfc_response_quanta(fast), 4240);
 	uint64_t buffer =
 		6 * classes * rs_pfc_headroom_cells(h, cell) + 200000 + rs_random_below(r, 400000);
 
@@ -177,7 +179,8 @@ static void random_fabric(struct rs_random *r, struct text *t)
 		       "nics: [{name: nic0, on: socket0, pcie: gen5x16}]}]\n  "
 		       "change: [{host: h0, link: {nic0: {gen: 3, lanes: 4}}}]\n  ");
 	add(t,
-	    "network: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 4, links: 1, rate: %dG, "
+	    "network: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 4, links: 1, rate: "
+	    "%dG, "
 	    "uplink_rate: %dG, delay: %dns, mtu: %u}\n",
 	    (int)rate, (int)up, (int)(delay / RS_NS), 256u << rs_random_below(r, 5));
 	add(t, "  cc: {kind: none}\n  qos:\n    buffer: %lluB\n    cell: %uB\n",
@@ -185,6 +188,7 @@ static void random_fabric(struct rs_random *r, struct text *t)
 	add(t, "    switch_latency: %dns\n    cut_through: %s\n    routing: %s\n",
 	    (int)(latency / RS_NS), rs_random_below(r, 2) ? "true" : "false",
 	    routings[rs_random_below(r, 3)]);
+	add(t, "    pause_quanta: %u\n", rs_random_below(r, 2) ? quanta : 65535);
 	add(t,
 	    "    classes: [{class: 3, alpha_shift: %d, weight: %u}, {class: 4, lossless: %s, "
 	    "alpha_shift: %d}]\n",
