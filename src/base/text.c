@@ -1,6 +1,8 @@
 /* Text of a stranger: its encoding, and the two things that cost a parser memory. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 #include "base/text.h"
 
 /* Bytes of the character at s, of which n are there; 0 where YAML's character set (§5.1) or UTF-8
@@ -52,4 +54,60 @@ int rs_text_check(const char *text, size_t n, int line_max, int open_max, struct
 		s += bytes;
 	}
 	return 0;
+}
+
+/* Edits that turn a into b: insertions, deletions, substitutions; words of up to 31 letters. */
+static unsigned edits(const char *a, const char *b)
+{
+	unsigned row[32], n = (unsigned)strnlen(b, 31);
+
+	for (unsigned j = 0; j <= n; j++)
+		row[j] = j;
+	for (unsigned i = 1; *a && i < 32; i++, a++) {
+		unsigned left_up = row[0];
+
+		row[0] = i;
+		for (unsigned j = 1; j <= n; j++) {
+			unsigned best = left_up + !(tolower((unsigned char)*a) ==
+						    tolower((unsigned char)b[j - 1]));
+
+			left_up = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[n];
+}
+
+const char *rs_text_nearest(const char *s, const char *const *names)
+{
+	const char *best = NULL;
+	unsigned least = (unsigned)strlen(s) / 3 + 2;
+
+	for (; *names; names++) {
+		unsigned d = edits(s, *names);
+
+		if (d < least) {
+			least = d;
+			best = *names;
+		}
+	}
+	return best;
+}
+
+bool rs_text_same(const char *a, const char *b)
+{
+	for (;; a++, b++) {
+		while (*a && strchr("-_ ", *a))
+			a++;
+		while (*b && strchr("-_ ", *b))
+			b++;
+		if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+			return false;
+		if (!*a)
+			return true;
+	}
 }

@@ -1,7 +1,9 @@
 /* Quantities as people write them. Values are read as decimal numbers, then scaled exactly. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,22 +13,65 @@ struct unit {
 	const char *name;
 	double scale;
 };
+/* A unit that people write and that means two things, or another kind of thing. */
+struct slip {
+	const char *name, *meant;
+};
 
+/* Rates and times are the same in any case, but for a B, which is a byte. */
 static const struct unit rates[] = {
-	{"k", 1e3},    {"M", 1e6},    {"G", 1e9},    {"T", 1e12},    {"kbps", 1e3},   {"Mbps", 1e6},
-	{"Gbps", 1e9}, {"Tbps", 1e12}, {"kb/s", 1e3}, {"Mb/s", 1e6},  {"Gb/s", 1e9},   {"Tb/s", 1e12},
-	{"kbit/s", 1e3}, {"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}, {"bps", 1}, {"b/s", 1},
-	{"bit/s", 1},  {NULL, 0},
+	{"k", 1e3},	 {"M", 1e6},	  {"G", 1e9},	   {"T", 1e12},	     {"kbps", 1e3},
+	{"Mbps", 1e6},	 {"Gbps", 1e9},	  {"Tbps", 1e12},  {"kb/s", 1e3},    {"Mb/s", 1e6},
+	{"Gb/s", 1e9},	 {"Tb/s", 1e12},  {"kbit/s", 1e3}, {"Mbit/s", 1e6},  {"Gbit/s", 1e9},
+	{"Tbit/s", 1e12}, {"kb", 1e3},	  {"Mb", 1e6},	   {"Gb", 1e9},	     {"Tb", 1e12},
+	{"kbit", 1e3},	 {"Mbit", 1e6},	  {"Gbit", 1e9},   {"Tbit", 1e12},   {"GbE", 1e9},
+	{"bps", 1},	 {"b/s", 1},	  {"bit/s", 1},	   {NULL, 0},
+};
+static const struct slip rate_slips[] = {
+	{"kB/s", "bytes: 1kB/s is 8k"},	   {"MB/s", "bytes: 1MB/s is 8M"},
+	{"GB/s", "bytes: 50GB/s is 400G"}, {"TB/s", "bytes: 1TB/s is 8T"},
+	{"MB", "bytes: 1MB/s is 8M"},	   {"GB", "bytes: 50GB/s is 400G"},
+	{"GBps", "bytes: 50GB/s is 400G"}, {"GiB/s", "bytes: 1GiB/s is 8589934592bps"},
+	{"GT/s", "PCIe's transfers: write gen5x16"}, {NULL, NULL},
 };
 static const struct unit sizes[] = {
 	{"B", 1},	  {"kB", 1e3},		{"MB", 1e6},	      {"GB", 1e9},
 	{"TB", 1e12},	  {"KiB", 1024},	{"MiB", 1048576},     {"GiB", 1073741824},
-	{"TiB", 1099511627776.0}, {NULL, 0},
+	{"TiB", 1099511627776.0}, {"kiB", 1024}, {"bytes", 1}, {"byte", 1}, {NULL, 0},
+};
+static const struct slip size_slips[] = {
+	{"k", "two things: kB (1000) or KiB (1024)"}, {"K", "two things: kB (1000) or KiB (1024)"},
+	{"KB", "two things: kB (1000) or KiB (1024)"}, {"kb", "bits: write kB (1000) or KiB (1024)"},
+	{"Kb", "bits: write kB (1000) or KiB (1024)"}, {"M", "two things: MB (10^6) or MiB (2^20)"},
+	{"m", "two things: MB (10^6) or MiB (2^20)"}, {"mb", "two things: MB (10^6) or MiB (2^20)"},
+	{"Mb", "bits: write MB (10^6) or MiB (2^20)"}, {"G", "two things: GB (10^9) or GiB (2^30)"},
+	{"g", "two things: GB (10^9) or GiB (2^30)"}, {"gb", "two things: GB (10^9) or GiB (2^30)"},
+	{"Gb", "bits: write GB (10^9) or GiB (2^30)"}, {"T", "two things: TB (10^12) or TiB (2^40)"},
+	{"b", "bits: write B"}, {"Mi", "short of a B: MiB"}, {"Gi", "short of a B: GiB"},
+	{"Ki", "short of a B: KiB"}, {NULL, NULL},
 };
 static const struct unit times[] = {
 	{"ps", 1},   {"ns", 1e3},  {"us", 1e6},	 {"µs", 1e6}, {"ms", 1e9},
-	{"s", 1e12}, {"min", 60e12}, {"h", 3600e12}, {NULL, 0},
+	{"s", 1e12}, {"min", 60e12}, {"h", 3600e12}, {"nsec", 1e3}, {"usec", 1e6},
+	{"msec", 1e9}, {"sec", 1e12}, {NULL, 0},
 };
+static const struct slip time_slips[] = {
+	{"m", "two things: min (60s) or ms (0.001s)"}, {"n", "short of an s: ns"},
+	{"u", "short of an s: us"}, {"M", "two things: min (60s) or ms (0.001s)"}, {NULL, NULL},
+};
+
+/* In any case where the kind allows it; a B stays a B. */
+static bool same_unit(const char *a, const char *b, bool any_case)
+{
+	for (; *a && *b; a++, b++) {
+		bool byte = *a == 'B' || *b == 'B';
+
+		if (any_case && !byte ? tolower((unsigned char)*a) != tolower((unsigned char)*b)
+				      : *a != *b)
+			return false;
+	}
+	return *a == *b;
+}
 
 /* A decimal number at s: *end behind it. Only digits, a point and an exponent: no hex, no "inf". */
 static bool decimal(const char *s, long double *value, const char **end)
@@ -41,9 +86,10 @@ static bool decimal(const char *s, long double *value, const char **end)
 	return true;
 }
 
-static int quantity(const char *s, const struct unit *units, const char *kind, const char *fit,
-		    int64_t *out, struct rs_error *e)
+static int quantity(const char *s, const struct unit *units, const struct slip *slips,
+		    const char *kind, const char *fit, int64_t *out, struct rs_error *e)
 {
+	bool any_case = units != sizes;
 	long double v;
 	const char *end;
 
@@ -58,8 +104,12 @@ static int quantity(const char *s, const struct unit *units, const char *kind, c
 	if (!*end)
 		return rs_error_set(e, -EINVAL, "%s needs a unit, as in %s; found '%s'", kind, fit, s);
 	for (; units->name; units++)
-		if (!strcmp(end, units->name))
+		if (same_unit(end, units->name, any_case))
 			break;
+	for (; !units->name && slips->name; slips++)
+		if (!strcmp(end, slips->name))
+			return rs_error_set(e, -EINVAL, "'%s' in '%s' is %s; expected %s such as %s",
+					    end, s, slips->meant, kind, fit);
 	if (!units->name)
 		return rs_error_set(e, -EINVAL, "'%s' is no unit of %s; write it as in %s", end, kind,
 				    fit);
@@ -74,13 +124,13 @@ static int quantity(const char *s, const struct unit *units, const char *kind, c
 
 int rs_parse_rate(const char *s, int64_t *rate, struct rs_error *e)
 {
-	return quantity(s, rates, "a rate", "400G or 5Mb/s (bits per second)", rate, e);
+	return quantity(s, rates, rate_slips, "a rate", "400G or 5Mb/s (bits per second)", rate, e);
 }
 
 int rs_parse_bytes(const char *s, uint64_t *bytes, struct rs_error *e)
 {
 	int64_t v;
-	int err = quantity(s, sizes, "a size", "150kB, 16MiB or 64B", &v, e);
+	int err = quantity(s, sizes, size_slips, "a size", "150kB, 16MiB or 64B", &v, e);
 
 	if (!err)
 		*bytes = (uint64_t)v;
@@ -89,7 +139,7 @@ int rs_parse_bytes(const char *s, uint64_t *bytes, struct rs_error *e)
 
 int rs_parse_time(const char *s, rs_time *t, struct rs_error *e)
 {
-	return quantity(s, times, "a time", "500ns, 1us or 10ms", t, e);
+	return quantity(s, times, time_slips, "a time", "500ns, 1us or 10ms", t, e);
 }
 
 int rs_parse_count(const char *s, double *n, struct rs_error *e)

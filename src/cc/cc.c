@@ -1,7 +1,9 @@
 /* The registry of congestion control, and parameters by name. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include "base/text.h"
 #include "base/units.h"
 #include "cc/cc.h"
 
@@ -11,7 +13,7 @@ const struct rs_cc_ops *const rs_cc_all[] = {&rs_cc_dcqcn, &rs_cc_hpcc, &rs_cc_s
 const struct rs_cc_ops *rs_cc_find(const char *name)
 {
 	for (unsigned i = 0; rs_cc_all[i]; i++)
-		if (!strcmp(rs_cc_all[i]->name, name))
+		if (rs_text_same(rs_cc_all[i]->name, name))
 			return rs_cc_all[i];
 	return NULL;
 }
@@ -19,20 +21,82 @@ const struct rs_cc_ops *rs_cc_find(const char *name)
 int rs_cc_params_init(const struct rs_cc_ops *ops, const char *preset, struct rs_cc_params *out,
 		      struct rs_error *e)
 {
+	const char *names[16], *near;
 	char list[200] = "";
+	unsigned n = 0;
 
-	for (const struct rs_cc_preset *p = ops->presets; p && p->name; p++) {
-		if (!preset || !strcmp(p->name, preset)) {
+	for (const struct rs_cc_preset *p = ops->presets; p && p->name && n < 15; p++) {
+		if (!preset || rs_text_same(p->name, preset)) {
 			memcpy(out, p->params, ops->params_bytes);
 			return 0;
 		}
+		names[n++] = p->name;
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), " %s", p->name);
 	}
 	if (!preset)
 		return 0;
-	rs_error_set(e, -EINVAL, "%s has no preset '%s'", ops->name, preset);
+	names[n] = NULL;
+	near = rs_text_nearest(preset, names);
+	rs_error_set(e, -EINVAL, "%s has no preset '%s'%s%s%s", ops->name, preset,
+		     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	rs_error_hint(e, list[0] ? "there are:%s" : "it has none%s", list);
 	return -EINVAL;
+}
+
+static int on_or_off(const struct rs_cc_param *p, const char *text, double *v, struct rs_error *e)
+{
+	static const char *const words[] = {"false", "true", "no", "yes", "off", "on"};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (rs_text_same(text, words[i])) {
+			*v = i & 1;
+			return 0;
+		}
+	return rs_error_set(e, -EINVAL, "%s is true or false, not '%s'", p->name, text);
+}
+
+/* A number may be a share: "0.4%" is 0.004. */
+static int read_number(const char *text, double *v, struct rs_error *e)
+{
+	size_t n = strlen(text);
+	char digits[64];
+	int err;
+
+	if (!n || n > sizeof(digits) || text[n - 1] != '%')
+		return rs_parse_count(text, v, e);
+	snprintf(digits, sizeof(digits), "%.*s", (int)n - 1, text);
+	err = rs_parse_count(digits, v, e);
+	*v /= 100;
+	return err;
+}
+
+/* A limit as a person writes it. */
+static const char *written(const struct rs_cc_param *p, double v, char *buf, size_t size)
+{
+	if (p->unit == 't')
+		return rs_format_time(buf, size, (rs_time)v);
+	if (p->unit == 'r')
+		return rs_format_rate(buf, size, (int64_t)v);
+	if (p->unit == 'b')
+		return rs_format_bytes(buf, size, (uint64_t)v);
+	if (p->unit == 'o')
+		return v != 0 ? "true" : "false";
+	snprintf(buf, size, "%.17g", v);
+	if (strtod(buf, NULL) == v)
+		snprintf(buf, size, p->unit == 'i' ? "%.0f" : "%.15g", v);
+	if (strtod(buf, NULL) != v)
+		snprintf(buf, size, "%.17g", v);
+	return buf;
+}
+
+const char *rs_cc_params_get(const struct rs_cc_param *p, const struct rs_cc_params *from, char *buf,
+			     size_t size)
+{
+	const char *at = (const char *)from + p->offset;
+
+	if (p->unit == 'n')
+		return written(p, *(const double *)(const void *)at, buf, size);
+	return written(p, (double)*(const int64_t *)(const void *)at, buf, size);
 }
 
 static int read_value(const struct rs_cc_param *p, const char *text, double *v, struct rs_error *e)
@@ -56,14 +120,9 @@ static int read_value(const struct rs_cc_param *p, const char *text, double *v, 
 		err = rs_parse_int(text, INT64_MIN, INT64_MAX, &n, e);
 		break;
 	case 'o':
-		n = !strcmp(text, "true") || !strcmp(text, "on");
-		if (!n && strcmp(text, "false") && strcmp(text, "off"))
-			return rs_error_set(e, -EINVAL, "%s is true or false, not '%s'", p->name,
-					    text);
-		err = 0;
-		break;
+		return on_or_off(p, text, v, e);
 	default:
-		return rs_parse_count(text, v, e);
+		return read_number(text, v, e);
 	}
 	*v = (double)n;
 	return err;
@@ -73,24 +132,32 @@ int rs_cc_params_set(const struct rs_cc_ops *ops, struct rs_cc_params *out, cons
 		     const char *value, struct rs_error *e)
 {
 	const struct rs_cc_param *p = ops->params;
-	char list[240] = "";
+	const char *names[64], *near;
+	char list[240] = "", a[40], b[40];
+	unsigned n = 0;
 	char *at;
 	double v;
 	int err;
 
-	for (; p && p->name && strcmp(p->name, name); p++)
+	for (; p && p->name && !rs_text_same(p->name, name) && n < 63; p++) {
+		names[n++] = p->name;
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), " %s", p->name);
+	}
+	names[n] = NULL;
 	if (!p || !p->name) {
-		rs_error_set(e, -EINVAL, "%s has no parameter '%s'", ops->name, name);
+		near = rs_text_nearest(name, names);
+		rs_error_set(e, -EINVAL, "%s has no parameter '%s'%s%s%s", ops->name, name,
+			     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 		rs_error_hint(e, list[0] ? "there are:%s" : "it has none%s", list);
 		return -EINVAL;
 	}
 	err = read_value(p, value, &v, e);
 	if (err)
 		return err;
-	if (v < p->min || v > p->max)
-		return rs_error_set(e, -ERANGE, "%s is out of range: '%s' (%s)", name, value,
-				    p->what);
+	if (!(v >= p->min && v <= p->max))
+		return rs_error_set(e, -ERANGE, "%s: expected from %s to %s, found '%s' (%s)", p->name,
+				    written(p, p->min, a, sizeof(a)),
+				    written(p, p->max, b, sizeof(b)), value, p->what);
 	at = (char *)out + p->offset;
 	if (p->unit == 'n')
 		*(double *)(void *)at = v;

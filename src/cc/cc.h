@@ -90,7 +90,7 @@ extern const struct rs_cc_ops rs_cc_swift; /* reads on_ack()'s round trips */
 
 /* All algorithms, ended by NULL. */
 extern const struct rs_cc_ops *const rs_cc_all[];
-/* NULL when there is none of that name. */
+/* In any case; NULL when there is none of that name. */
 const struct rs_cc_ops *rs_cc_find(const char *name);
 
 /* A full params struct in the caller's buffer (ops->params_bytes): a preset by name (NULL: the
@@ -100,6 +100,10 @@ int rs_cc_params_init(const struct rs_cc_ops *ops, const char *preset, struct rs
 		      struct rs_error *e);
 int rs_cc_params_set(const struct rs_cc_ops *ops, struct rs_cc_params *out, const char *name,
 		     const char *value, struct rs_error *e);
+
+/* A parameter's value as it is written, to be read back the same; in buf, of 40 bytes, or constant. */
+const char *rs_cc_params_get(const struct rs_cc_param *p, const struct rs_cc_params *from, char *buf,
+			     size_t size);
 
 /* cc->rate and cc->pace together: the only way an algorithm changes the rate. */
 static inline void rs_cc_set_rate(struct rs_cc *cc, int64_t rate)

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "fabric/fabric.h"
 #include "report/report.h"
+#include "sim/sim.h"
 
 enum { SETS_MAX = 256 };
 
@@ -14,6 +15,8 @@ static int help(FILE *out)
 {
 	fputs("Usage: ripstop fabric show|check|convert [--set PATH=VALUE]... [--output FILE] "
 	      "FILE\n\n"
+	      "FILE is a description, or a host's topology as NCCL or hwloc (lstopo) writes it:\n"
+	      "then one such host on a single switch.\n\n"
 	      "  show      the hosts as trees, the network as a table\n"
 	      "  check     read it all; silent and 0 when it is good\n"
 	      "  convert   canonical YAML, on standard output or into --output\n\n"
@@ -186,7 +189,13 @@ static void show_changes(const struct rs_fabric *f)
 
 static int show(const struct rs_fabric *f)
 {
-	int err = show_hosts(f);
+	int err;
+
+	if (f->assumed)
+		rs_paragraph(stdout, 0, "Assumed: %s.", f->assumed);
+	if (f->assumed)
+		fputc('\n', stdout);
+	err = show_hosts(f);
 
 	if (!err)
 		err = show_network(f);
@@ -276,9 +285,10 @@ int rs_cmd_fabric(int argc, char **argv)
 		return err;
 	if (rs_fabric_load(a.file, a.set, a.n_set, &f, &e))
 		return rs_cli_error(&e);
-	if (!strcmp(a.verb, "show"))
+	err = rs_sim_cc_fill(f, &e);
+	if (!err && !strcmp(a.verb, "show"))
 		err = show(f) ? rs_error_set(&e, -ENOMEM, "out of memory") : 0;
-	else if (!strcmp(a.verb, "convert"))
+	else if (!err && !strcmp(a.verb, "convert"))
 		err = convert(f, a.output, &e);
 	rs_fabric_free(f);
 	return err ? rs_cli_error(&e) : RS_EXIT_OK;

@@ -301,7 +301,10 @@ int rs_cmd_sim(int argc, char **argv)
 	if (!f->n_jobs) {
 		rs_error_set(&e, -EINVAL, "%s: there is no workload to run", o.file);
 		rs_error_hint(&e,
-			      "add workload: [{flows: FILE.csv}], a collective or a train step");
+			      f->assumed ? "it is a host's file: --set fabric.hosts.h.count=4 --set "
+					   "'workload=[{collective: {bytes: 64MiB}}]'"
+					 : "add workload: [{flows: FILE.csv}], a collective or a "
+					   "train step");
 		rs_fabric_free(f);
 		return me ? RS_EXIT_INPUT : rs_cli_error(&e);
 	}

@@ -36,7 +36,7 @@ static void name_all(struct changes *c)
 static void unknown(struct changes *c, const struct node *n, const char *s, bool switches_only)
 {
 	const struct rs_fabric *f = c->f;
-	const char *names[129], *near;
+	const char *names[129];
 	uint32_t k = 0;
 
 	for (uint32_t i = 0; i < f->n_switches && k < 64; i++)
@@ -44,11 +44,10 @@ static void unknown(struct changes *c, const struct node *n, const char *s, bool
 	for (uint32_t i = 0; !switches_only && i < f->n_endpoints && k < 128; i++)
 		names[k++] = f->endpoints[i].name;
 	names[k] = NULL;
-	near = nearest(s, names);
 	fail(c->l, -EINVAL, n->at,
-	     "there is no %s '%.80s'%s%s%s; switches are %s to %s (`ripstop fabric show`)%s%s",
-	     switches_only ? "switch" : "switch, host or NIC", s, near ? "; did you mean '" : "",
-	     near ? near : "", near ? "'?" : "", f->switches[0].name,
+	     "there is no %s '%.80s'%s; switches are %s to %s (`ripstop fabric show`)%s%s",
+	     switches_only ? "switch" : "switch, host or NIC", s, mean(c->l, s, names),
+	     f->switches[0].name,
 	     f->switches[f->n_switches - 1].name, switches_only ? "" : ", NICs such as ",
 	     switches_only ? "" : f->endpoints[0].name);
 }
@@ -64,11 +63,10 @@ static bool end_named(struct changes *c, const struct node *n, uint32_t *id)
 	return !c->l->err;
 }
 
-static bool joins(const struct rs_fabric *f, const struct rs_fabric_link *k, uint32_t a, uint32_t b)
+static bool joins(const struct rs_fabric_link *k, uint32_t a, uint32_t b)
 {
 	uint32_t x = k->a.id | (k->a.is_switch ? SWITCH_BIT : 0), y = k->b.id | SWITCH_BIT;
 
-	(void)f;
 	return (x == a && y == b) || (x == b && y == a) || (b == UINT32_MAX && x == a);
 }
 
@@ -131,21 +129,20 @@ static void change_link(struct changes *c, const struct node *n)
 	if (n->n == 1)
 		fail(c->l, -EINVAL, n->at,
 		     "what of this link? expected down, rate, delay or loss beside it");
-	get_int(c->l, n, "index", 0, NET_PORTS_MAX - 1, &index);
+	for (uint32_t i = 0; i < f->n_links && !c->l->err; i++)
+		found += joins(&f->links[i], a, b);
+	if (!c->l->err && !found)
+		fail(c->l, -EINVAL, get(n, "link")->at,
+		     "no link joins these two; `ripstop fabric show` lists what joins what");
+	get_int(c->l, n, "index", 0, (int64_t)found - 1, &index);
 	get_bool(c->l, n, "down", &to.down);
 	get_rate(c->l, n, "rate", &to.rate);
 	get_time(c->l, n, "delay", RS_NS, 10 * RS_MS, &to.delay);
 	get_share(c->l, n, "loss", 0, 1, &to.loss);
+	found = 0;
 	for (uint32_t i = 0; i < f->n_links && !c->l->err; i++)
-		if (joins(f, &f->links[i], a, b) && (index < 0 || index == found++))
-			change_one(f, &f->links[i], &to), found += index < 0;
-	if (!c->l->err && !found)
-		fail(c->l, -EINVAL, get(n, "link")->at,
-		     "no link joins these two; `ripstop fabric show` lists what joins what");
-	if (!c->l->err && index >= (int64_t)found)
-		fail(c->l, -EINVAL, get(n, "index")->at,
-		     "index: expected 0 to %u, found %lld: so many links join these two", found - 1,
-		     (long long)index);
+		if (joins(&f->links[i], a, b) && (index < 0 || index == found++))
+			change_one(f, &f->links[i], &to);
 }
 
 /* ---- Switches ---- */

@@ -1,5 +1,6 @@
 /* Traffic classes (802.1Qbb, 802.1Qaz, DSCP), congestion control, transport and the host model's
  * parameters, each with its default. */
+#include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -61,8 +62,8 @@ static void load_class(struct load *l, struct rs_qos *q, const struct node *n)
 	get_bool(l, n, "ecn", &c->ecn);
 	get_bytes(l, n, "kmin", 0, UINT64_C(1) << 40, &c->kmin);
 	get_bytes(l, n, "kmax", 0, UINT64_C(1) << 40, &c->kmax);
-	get_rate(l, n, "ecn_rate", &c->ecn_rate);
-	get_number(l, n, "pmax", 0, 1, &c->pmax);
+	get_rate_or_none(l, n, "ecn_rate", &c->ecn_rate);
+	get_share(l, n, "pmax", 0, 1, &c->pmax);
 	get_u8(l, n, "weight", 0, 100, &c->weight);
 	get_u8(l, n, "dscp", 0, 63, &c->dscp);
 	if (get(n, "dscp"))
@@ -71,7 +72,9 @@ static void load_class(struct load *l, struct rs_qos *q, const struct node *n)
 	get_bytes(l, n, "xon_offset", 0, UINT64_C(1) << 30, &c->xon_offset);
 	get_bytes(l, n, "egress_limit", 0, UINT64_C(1) << 40, &c->egress_limit);
 	if (!l->err && c->kmin > c->kmax)
-		fail(l, -EINVAL, n->at, "kmin is above kmax");
+		fail(l, -EINVAL, n->at,
+		     "kmin is above kmax: expected kmin of at most %llu B, found %llu B",
+		     (unsigned long long)c->kmax, (unsigned long long)c->kmin);
 }
 
 static void load_dscp_map(struct load *l, struct rs_qos *q, const struct node *n)
@@ -218,6 +221,16 @@ void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
 	load_tiers(l, f, n ? get(n, "tiers") : NULL);
 }
 
+/* Names of algorithms and presets are written in any case. */
+static const char *lower(struct load *l, const char *s)
+{
+	char *low = take_string(l, s);
+
+	for (char *p = low; p && *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	return low;
+}
+
 void load_cc(struct load *l, struct rs_fabric *f, const struct node *n)
 {
 	struct rs_cc_conf *c = &f->cc;
@@ -228,15 +241,19 @@ void load_cc(struct load *l, struct rs_fabric *f, const struct node *n)
 	if (!n || l->err)
 		return;
 	c->at = n->at;
-	if (n->kind != NODE_MAP) {
+	if (n->kind == NODE_LIST) {
 		fail(l, -EINVAL, n->at,
-		     "cc: expected a mapping such as {kind: dcqcn, preset: mlx5}");
+		     "cc: expected a name, or a mapping such as {kind: dcqcn, preset: mlx5}");
 		return;
 	}
+	if (n->kind == NODE_SCALAR)
+		c->kind = n->text;
 	get_string(l, n, "kind", &c->kind);
+	c->kind = lower(l, c->kind);
 	if (c->kind && !strcmp(c->kind, "none"))
 		c->preset = NULL;
 	get_string(l, n, "preset", &c->preset);
+	c->preset = c->preset ? lower(l, c->preset) : NULL;
 	c->kv = take(l, n->n ? n->n : 1, sizeof(*c->kv));
 	for (const struct item *i = n->first; i && !l->err; i = i->next) {
 		const char *s = scalar(l, i->value, i->key);
@@ -250,8 +267,8 @@ static void get_payload(struct load *l, const struct node *n, struct rs_transpor
 {
 	uint64_t v = t->payload;
 
-	get_bytes(l, n, "payload", 0, 4096, &v);
-	if (!l->err && v && v < 64)
+	get_bytes(l, n, "payload", 0, UINT64_MAX >> 1, &v);
+	if (!l->err && v && (v < 64 || v > 4096))
 		fail(l, -EINVAL, get(n, "payload")->at,
 		     "payload: expected 64 to 4096 bytes, or 0 for the path MTU");
 	t->payload = (uint16_t)v;
@@ -369,7 +386,7 @@ void load_host_model(struct load *l, struct rs_fabric *f, const struct node *n)
 	for (const struct host_time *t = host_counts; t->key; t++)
 		get_u32(l, n, t->key, 1, 1 << 24, (uint32_t *)(void *)(p + t->at));
 	for (const struct host_time *t = host_shares; t->key; t++)
-		get_number(l, n, t->key, 0.01, 1, (double *)(void *)(p + t->at));
+		get_share(l, n, t->key, 0.01, 1, (double *)(void *)(p + t->at));
 	for (const struct host_time *t = host_limits; t->key; t++) /* 0: by model or slot */
 		get_u32(l, n, t->key, 0, 1 << 24, (uint32_t *)(void *)(p + t->at));
 	get_u32(l, n, "inline", 0, 1024, &f->host_params.inline_bytes);

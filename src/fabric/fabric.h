@@ -20,7 +20,9 @@
 enum { RS_AMD_COMPUTES = 0x6600 };
 
 enum { RS_TIERS = 3, /* leaf, spine, core */
-       RS_ENDPOINTS_MAX = 1 << 20, RS_FLOWS_MAX = 1000000, RS_TCS = 8 };
+       RS_ENDPOINTS_MAX = 1 << 20, RS_FLOWS_MAX = 1000000, RS_TCS = 8,
+       /* of a collective: queue pairs a connection, chunks in flight, runs */
+       RS_QPS_MAX = 16, RS_SLOTS_MAX = 64, RS_REPEATS_MAX = 4096 };
 
 /* An endpoint is a NIC's port: what a packet's source and destination name. Numbered from 0, host by
  * host. */
@@ -260,6 +262,7 @@ struct rs_fabric {
 	struct rs_arena *arena;
 	const char *name;	/* the file */
 	const char *title, *about; /* optional words of the author; NULL */
+	const char *assumed; /* what a file that is no description left to assume; NULL */
 	uint32_t n_hosts, n_endpoints, n_switches, n_links, n_gpus;
 	struct rs_fabric_host *hosts;
 	struct rs_endpoint *endpoints;

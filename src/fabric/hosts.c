@@ -228,7 +228,7 @@ static void get_limits(struct load *l, struct rs_part *p, const struct node *n)
 
 static void unknown_model(struct load *l, const char *model, struct rs_where at)
 {
-	const char *names[64], *near;
+	const char *names[64];
 	char all[256] = "";
 	unsigned k = 0;
 
@@ -238,11 +238,10 @@ static void unknown_model(struct load *l, const char *model, struct rs_where at)
 			 names[k]);
 	}
 	names[k] = NULL;
-	near = nearest(model, names);
 	fail(l, -EINVAL, at,
-	     "model: '%s' is no known NIC%s%s%s; known: %s; for another leave model out and give "
-	     "its rate, pcie and limits",
-	     model, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", all);
+	     "model: '%.80s' is no known NIC%s; known: %s; for another leave model out and give its "
+	     "rate, pcie and limits",
+	     model, mean(l, model, names), all);
 }
 
 /* A NIC's model gives what its own keys do not say. */
@@ -345,20 +344,25 @@ static void add_section(struct load *l, struct rs_host *h, const struct section 
 	}
 }
 
-static int find_part(struct load *l, const struct rs_host *h, const struct node *n)
+static void no_part(struct load *l, const struct rs_host *h, const char *s, struct rs_where at)
 {
-	const char *s = scalar(l, n, "a part"), *names[64], *near;
-	int i = s ? part_find(h, s) : RS_NO_PART, k = 0;
+	const char *names[65];
+	int k = 0;
 
-	if (!s || i >= 0)
-		return i;
-	for (int j = 0; j < h->n_parts && k < 63; j++)
+	for (int j = 0; j < h->n_parts && k < 64; j++)
 		names[k++] = h->parts[j].name;
 	names[k] = NULL;
-	near = nearest(s, names);
-	fail(l, -EINVAL, n->at, "the host has no part '%s'%s%s%s", s,
-	     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-	return RS_NO_PART;
+	fail(l, -EINVAL, at, "the host has no part '%.80s'%s", s, mean(l, s, names));
+}
+
+static int find_part(struct load *l, const struct rs_host *h, const struct node *n)
+{
+	const char *s = scalar(l, n, "a part");
+	int i = s ? part_find(h, s) : RS_NO_PART;
+
+	if (s && i < 0)
+		no_part(l, h, s, n->at);
+	return i;
 }
 
 static void attach(struct load *l, struct rs_host *h, const struct node *n)
@@ -475,16 +479,17 @@ static void overlay_nvlink(struct load *l, struct rs_host *h, const struct node 
 
 void host_overlay(struct load *l, struct rs_host *h, const struct node *n)
 {
+	static const char *const cpus[] = {"bdw", "skl",   "icx",  "spr",   "emr", "gnr",
+					   "rome", "milan", "genoa", "turin", NULL};
 	const struct node *nvlink = get(n, "nvlink");
 
 	get_string(l, n, "cpu", &h->cpu);
 	get_string(l, n, "source", &h->source);
 	if (!l->err && h->cpu && !rs_cpu_find(h->cpu))
 		fail(l, -EINVAL, get(n, "cpu") ? get(n, "cpu")->at : n->at,
-		     "cpu: '%s' is no known CPU model; expected one of: bdw, skl, icx, spr, emr, gnr, "
-		     "rome, "
-		     "milan, genoa, turin",
-		     h->cpu);
+		     "cpu: '%.80s' is no known CPU model; expected one of: bdw, skl, icx, spr, emr, "
+		     "gnr, rome, milan, genoa, turin%s",
+		     h->cpu, mean(l, h->cpu, cpus));
 	if (nvlink && !l->err)
 		overlay_nvlink(l, h, nvlink);
 	for (int i = 0; i < h->n_parts && get(n, "nic_model"); i++)
@@ -499,7 +504,7 @@ static struct rs_part *changed(struct load *l, struct rs_host *h, const struct i
 	int p = part_find(h, i->key);
 
 	if (p < 0)
-		fail(l, -EINVAL, i->at, "the host has no part '%s'", i->key);
+		no_part(l, h, i->key, i->at);
 	return l->err ? NULL : &h->parts[p];
 }
 
@@ -538,6 +543,7 @@ struct hosts {
 	struct load *l;
 	struct rs_fabric *f;
 	uint32_t room;
+	uint32_t unnamed; /* number of the next host of groups without a name */
 };
 
 static const char *const group_keys[] = {"name",       "count",   "first",    "like",   "cpu",
@@ -591,17 +597,19 @@ static struct rs_host *inside_of(struct load *l, const struct node *n)
 static void add_group(struct hosts *b, const struct node *n)
 {
 	struct load *l = b->l;
-	const char *prefix = NULL;
+	const char *prefix = "h";
 	struct rs_host *inside;
-	uint32_t count = 1, first = 0;
+	uint32_t count = 1, first = get(n, "name") ? 0 : b->unnamed;
 
-	if (!keys(l, n, "a group of hosts", group_keys) || !need(l, n, "name", "a group of hosts"))
+	if (!keys(l, n, "a group of hosts", group_keys))
 		return;
 	get_string(l, n, "name", &prefix);
-	if (prefix && !*prefix)
+	if (!*prefix)
 		fail(l, -EINVAL, get(n, "name")->at, "an empty name of a group of hosts");
 	get_u32(l, n, "count", 1, HOSTS_MAX, &count);
 	get_u32(l, n, "first", 0, HOSTS_MAX, &first);
+	if (!get(n, "name"))
+		b->unnamed = first + count; /* the next group without a name goes on */
 	inside = inside_of(l, n);
 	if (!l->err && (uint64_t)b->f->n_hosts + count > HOSTS_MAX)
 		fail(l, -E2BIG, n->at, "more than %d hosts", HOSTS_MAX);
@@ -637,8 +645,16 @@ static void change_host(struct hosts *b, const struct names *t, const struct nod
 	if (!keys(l, n, "a change", known) || !need(l, n, "host", "a change"))
 		return;
 	get_string(l, n, "host", &name);
-	if (!l->err && !names_find(t, name, &id))
-		fail(l, -EINVAL, get(n, "host")->at, "there is no host '%s'", name);
+	if (!l->err && !names_find(t, name, &id)) {
+		const char *names[65];
+		uint32_t k = 0;
+
+		for (; k < b->f->n_hosts && k < 64; k++)
+			names[k] = b->f->hosts[k].name;
+		names[k] = NULL;
+		fail(l, -EINVAL, get(n, "host")->at, "there is no host '%.80s'%s", name,
+		     mean(l, name, names));
+	}
 	h = l->err ? NULL : host_copy(l, b->f->hosts[id].inside);
 	if (!h)
 		return;
@@ -759,7 +775,7 @@ void load_hosts(struct load *l, struct rs_fabric *f, const struct node *fabric)
 {
 	const struct node *n = l->err ? NULL : get(fabric, "hosts");
 	const struct node *change = l->err ? NULL : get(fabric, "change");
-	struct hosts b = {l, f, 0};
+	struct hosts b = {.l = l, .f = f};
 	struct names t;
 
 	if (!l->err && change && is_list(l, change, "change") && !n)

@@ -144,6 +144,41 @@ static void read_all(struct load *l, struct rs_fabric *f, const struct node *roo
 	load_whatifs(l, f, get(root, "what-if"));
 }
 
+/* ---- A host's file alone ---- */
+
+/* NCCL's and hwloc's files are XML; no YAML begins so. */
+static bool is_xml(const char *text, size_t n)
+{
+	size_t i = n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+
+	while (i < n && strchr(" \t\r\n", text[i]))
+		i++;
+	return i < n && text[i] == '<';
+}
+
+/* The tree of {fabric: {hosts: [{name: h, like: FILE}], network: {kind: single-switch}}}. */
+static struct node *host_alone(struct load *l, struct rs_fabric *f)
+{
+	static const char text[] = "fabric: {hosts: [{name: h}], network: {kind: single-switch}}";
+	struct rs_where at = {l->name, 1, 1};
+	const char *slash = strrchr(l->name, '/');
+	struct node *root = tree_parse(l, text, strlen(text), l->name);
+	char *quoted = NULL;
+	size_t n;
+	FILE *out = l->err ? NULL : open_memstream(&quoted, &n);
+
+	if (out) {
+		tree_write_string(out, slash ? slash + 1 : l->name);
+		fclose(out);
+		tree_set(l, root, "fabric.hosts[0].like", quoted, at);
+	}
+	free(quoted);
+	f->assumed = "the file describes the inside of a host: one such host, h0, each of its NICs on a "
+		     "port at 400G of a single switch, the defaults for the rest; --set "
+		     "fabric.hosts.h.count=N makes it more";
+	return root;
+}
+
 int rs_fabric_load_text(const char *text, size_t n, const char *name, const char *base_dir,
 			const struct rs_setting *set, uint32_t n_set, struct rs_fabric **out,
 			struct rs_error *e)
@@ -159,7 +194,7 @@ int rs_fabric_load_text(const char *text, size_t n, const char *name, const char
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	f = take(&l, 1, sizeof(*f));
 	l.name = take_string(&l, name);
-	root = tree_parse(&l, text, n, l.name);
+	root = is_xml(text, n) ? host_alone(&l, f) : tree_parse(&l, text, n, l.name);
 	for (uint32_t i = 0; i < n_set && !l.err; i++)
 		tree_set(&l, root, set[i].path, set[i].value, set[i].at);
 	if (!l.err) {

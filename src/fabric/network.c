@@ -2,6 +2,7 @@
  * its links are made: endpoints first. */
 #include <errno.h>
 #include <string.h>
+#include "base/units.h"
 #include "fabric/load.h"
 
 enum { SWITCHES_MAX = 1 << 16, LINKS_MAX = 1 << 22 };
@@ -196,6 +197,20 @@ static void explicit_switches(struct builder *b, const struct node *list, struct
 	}
 }
 
+/* Some of the names that there are. */
+static const char *const *known_ends(struct builder *b)
+{
+	const struct rs_fabric *f = b->f;
+	const char **name = take(b->l, 257, sizeof(*name));
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; name && i < f->n_switches && n < 128; i++)
+		name[n++] = f->switches[i].name;
+	for (uint32_t i = 0; name && i < f->n_endpoints && n < 256; i++)
+		name[n++] = f->endpoints[i].name;
+	return name;
+}
+
 static bool end_of(struct builder *b, const struct node *link, const char *key,
 		   const struct names *t, uint32_t *id)
 {
@@ -206,8 +221,9 @@ static bool end_of(struct builder *b, const struct node *link, const char *key,
 		return false;
 	if (names_find(t, s, id))
 		return true;
-	fail(b->l, -EINVAL, n->at, "'%s' is neither a host, a host's NIC (h0/nic0) nor a switch",
-	     s);
+	fail(b->l, -EINVAL, n->at,
+	     "'%.80s' is neither a host, a host's NIC (h0/nic0) nor a switch%s", s,
+	     mean(b->l, s, known_ends(b)));
 	return false;
 }
 
@@ -395,12 +411,12 @@ static void parameters(struct builder *b, const struct node *n)
 	get_time(l, n, "uplink_delay", RS_NS, 10 * RS_MS, &c->uplink_delay);
 	get_u32(l, n, "nics", 1, 64, &c->nics);
 	if (kind == RS_NET_FAT_TREE && need(l, n, "k", "a fat tree"))
-		get_u32(l, n, "k", 2, 128, &c->k);
+		get_u32(l, n, "k", 2, 128, &c->k); /* and even */
 	c->tiers = 3;
 	if (kind == RS_NET_FAT_TREE)
 		get_u32(l, n, "tiers", 2, 3, &c->tiers);
 	if (!l->err && c->k % 2)
-		fail(l, -EINVAL, get(n, "k")->at, "k: expected an even number, found %u", c->k);
+		fail(l, -EINVAL, get(n, "k")->at, "k: expected an even number from 2 to 128, found %u", c->k);
 	get_u32(l, n, "ports", 1, NET_PORTS_MAX, &c->ports);
 	if (kind == RS_NET_LEAF_SPINE && need(l, n, "leaves", "leaf-spine") &&
 	    need(l, n, "spines", "leaf-spine"))
@@ -411,15 +427,40 @@ static void parameters(struct builder *b, const struct node *n)
 		&c->hosts_per_leaf);
 }
 
+/* The largest path MTU of an Ethernet MTU: Linux takes 96 bytes off for the longest headers
+ * (include/rdma/ib_addr.h, iboe_get_mtu). */
+static int path_mtu_of(int64_t ethernet)
+{
+	int m = 4096;
+
+	while (m > 256 && m + 96 > ethernet)
+		m /= 2;
+	return m;
+}
+
 static void mtu(struct builder *b, const struct node *n)
 {
-	int64_t v = b->f->transport.mtu;
+	const struct node *at = get(n, "mtu");
+	const char *s = at ? scalar(b->l, at, "mtu") : NULL;
+	char text[24];
+	int64_t v;
 
-	get_int(b->l, n, "mtu", 256, 4096, &v);
-	if (!b->l->err && (v & (v - 1)))
-		fail(b->l, -EINVAL, get(n, "mtu")->at,
-		     "mtu: expected a path MTU of 256, 512, 1024, 2048 or 4096, found %d", (int)v);
-	b->f->transport.mtu = (uint16_t)v;
+	if (!s)
+		return;
+	snprintf(text, sizeof(text), "%s", s);
+	text[strcspn(text, "B")] = '\0'; /* 4096B is as good */
+	if (rs_parse_int(text, 0, 1 << 20, &v, NULL))
+		v = 0;
+	if (v >= 256 && v <= 4096 && !(v & (v - 1)))
+		b->f->transport.mtu = (uint16_t)v;
+	else if (v >= 512)
+		fail(b->l, -ERANGE, at->at,
+		     "mtu: expected a path MTU of 256, 512, 1024, 2048 or 4096, found '%s'; links of "
+		     "an Ethernet MTU of %d carry a path MTU of %d: write mtu: %d",
+		     s, (int)v, path_mtu_of(v), path_mtu_of(v));
+	else
+		fail(b->l, -EINVAL, at->at,
+		     "mtu: expected a path MTU of 256, 512, 1024, 2048 or 4096, found '%.80s'", s);
 }
 
 void load_network(struct load *l, struct rs_fabric *f, const struct node *fabric)

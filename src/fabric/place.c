@@ -134,7 +134,7 @@ static bool put_any_range(struct list *t, const char *s, struct rs_where at)
 
 static void refuse(struct list *t, const char *s, struct rs_where at)
 {
-	const char *names[65], *near;
+	const char *names[65];
 	uint32_t n = 0;
 
 	while (n < 64 && n < t->f->n_hosts) {
@@ -142,12 +142,10 @@ static void refuse(struct list *t, const char *s, struct rs_where at)
 		n++;
 	}
 	names[n] = NULL;
-	near = nearest(s, names);
 	fail(t->l, -EINVAL, at,
-	     "'%.80s' is neither a GPU, 0 to %u, nor a host, nor a range such as 0-7 or "
-	     "%s..%s%s%s%s",
-	     s, t->f->n_gpus - 1, t->f->hosts[0].name, t->f->hosts[t->f->n_hosts - 1].name,
-	     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	     "'%.80s' is neither a GPU, 0 to %u, nor a host, nor a range such as 0-7 or %s..%s%s", s,
+	     t->f->n_gpus - 1, t->f->hosts[0].name, t->f->hosts[t->f->n_hosts - 1].name,
+	     mean(t->l, s, names));
 }
 
 static void put_text(struct list *t, const char *text, struct rs_where at)

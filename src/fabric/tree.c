@@ -382,6 +382,22 @@ static struct node *by_name(struct node *list, const char *name)
 	return NULL;
 }
 
+/* Of a list's elements that have one, for "did you mean". */
+static const char *const *element_names(struct load *l, const struct node *list)
+{
+	static const char *const none[] = {NULL};
+	const char **names = rs_arena_alloc(l->arena, list->n + 1u, sizeof(*names));
+	uint32_t n = 0;
+
+	for (struct item *i = names ? list->first : NULL; i; i = i->next) {
+		const struct node *name = get(i->value, "name");
+
+		if (name && name->kind == NODE_SCALAR)
+			names[n++] = name->text;
+	}
+	return names ? names : none;
+}
+
 static struct item *by_index(struct node *list, uint32_t index)
 {
 	struct item *i = list->first;
@@ -425,8 +441,9 @@ static struct node **slot(struct load *l, struct node *in, const char *name, str
 			else
 				i = i->next;
 		if (!i || (!rs_parse_int(name, 0, UINT32_MAX, &index, NULL) && index >= in->n)) {
-			fail(l, -EINVAL, at, "'%s': the list has no element '%s' (%u elements)",
-			     path, name, in->n);
+			fail(l, -EINVAL, at,
+			     "'%s': the list has no element '%s'%s; it has %u, from [0]", path, name,
+			     mean(l, name, element_names(l, in)), in->n);
 			return NULL;
 		}
 		return &i->value;
@@ -576,46 +593,12 @@ const char *tree_text(struct load *l, const struct node *n)
 
 /* ---- Getters ---- */
 
-/* Edits that turn a into b: insertions, deletions, substitutions; words of up to 31 letters. */
-static unsigned edits(const char *a, const char *b)
+const char *mean(struct load *l, const char *s, const char *const *names)
 {
-	unsigned row[32], n = (unsigned)strnlen(b, 31);
+	const char *near = names ? rs_text_nearest(s, names) : NULL;
+	const char *text = near ? rs_arena_printf(l->arena, "; did you mean '%s'?", near) : NULL;
 
-	for (unsigned j = 0; j <= n; j++)
-		row[j] = j;
-	for (unsigned i = 1; *a && i < 32; i++, a++) {
-		unsigned left_up = row[0];
-
-		row[0] = i;
-		for (unsigned j = 1; j <= n; j++) {
-			unsigned best = left_up + !(tolower((unsigned char)*a) ==
-						    tolower((unsigned char)b[j - 1]));
-
-			left_up = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[n];
-}
-
-const char *nearest(const char *s, const char *const *names)
-{
-	const char *best = NULL;
-	unsigned least = (unsigned)strlen(s) / 3 + 2;
-
-	for (; *names; names++) {
-		unsigned d = edits(s, *names);
-
-		if (d < least) {
-			least = d;
-			best = *names;
-		}
-	}
-	return best;
+	return text ? text : "";
 }
 
 static void list_names(char *buf, size_t size, const char *const *names)
@@ -631,8 +614,7 @@ static const char *const kind_names[] = {"a plain value", "a mapping", "a list"}
 
 bool keys(struct load *l, const struct node *n, const char *what, const char *const *known)
 {
-	char all[240];
-	const char *near;
+	char all[400];
 
 	if (l->err)
 		return false;
@@ -648,11 +630,9 @@ bool keys(struct load *l, const struct node *n, const char *what, const char *co
 			k++;
 		if (*k)
 			continue;
-		near = nearest(i->key, known);
 		list_names(all, sizeof(all), known);
-		fail(l, -EINVAL, i->at, "%s has no key '%s'%s%s%s; expected one of: %s", what,
-		     i->key, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
-		     all);
+		fail(l, -EINVAL, i->at, "%s has no key '%.80s'%s; expected one of: %s", what,
+		     i->key, mean(l, i->key, known), all);
 		return false;
 	}
 	return true;
@@ -707,21 +687,35 @@ static void wrong(struct load *l, const struct node *n, const char *key, int cod
 		fail(l, code, n->at, "%s: %s", key, e->what);
 }
 
-void get_rate(struct load *l, const struct node *map, const char *key, int64_t *out)
+static void rate_in(struct load *l, const struct node *map, const char *key, bool none,
+		    int64_t *out)
 {
 	struct rs_error e = {0};
 	const struct node *n;
 	const char *s = text_of(l, map, key, &n);
-	int64_t v;
+	int64_t v = 0;
+	int err;
 
 	if (!s)
 		return;
-	wrong(l, n, key, rs_parse_rate(s, &v, &e), &e);
-	if (!l->err && (v < 1000 || v > 100000 * RS_GBPS))
-		fail(l, -ERANGE, n->at, "%s: expected a rate from 1kbps to 100T, found '%s'", key,
-		     s);
+	err = rs_parse_rate(s, &v, &e);
+	if (err && err != -ERANGE)
+		wrong(l, n, key, err, &e);
+	else if (err || (!(none && !v) && (v < 1000 || v > 100000 * RS_GBPS)))
+		fail(l, -ERANGE, n->at, "%s: expected a rate from 1kbps to 100T%s, found '%s'", key,
+		     none ? ", or 0" : "", s);
 	if (!l->err)
 		*out = v;
+}
+
+void get_rate(struct load *l, const struct node *map, const char *key, int64_t *out)
+{
+	rate_in(l, map, key, false, out);
+}
+
+void get_rate_or_none(struct load *l, const struct node *map, const char *key, int64_t *out)
+{
+	rate_in(l, map, key, true, out);
 }
 
 void get_time(struct load *l, const struct node *map, const char *key, rs_time min, rs_time max,
@@ -731,12 +725,15 @@ void get_time(struct load *l, const struct node *map, const char *key, rs_time m
 	const struct node *n;
 	const char *s = text_of(l, map, key, &n);
 	char a[32], b[32];
-	rs_time v;
+	rs_time v = 0;
+	int err;
 
 	if (!s)
 		return;
-	wrong(l, n, key, rs_parse_time(s, &v, &e), &e);
-	if (!l->err && (v < min || v > max))
+	err = rs_parse_time(s, &v, &e);
+	if (err && err != -ERANGE)
+		wrong(l, n, key, err, &e);
+	else if (err || v < min || v > max)
 		fail(l, -ERANGE, n->at, "%s: expected a time from %s to %s, found '%s'", key,
 		     rs_format_time(a, sizeof(a), min), rs_format_time(b, sizeof(b), max), s);
 	if (!l->err)
@@ -750,12 +747,15 @@ void get_bytes(struct load *l, const struct node *map, const char *key, uint64_t
 	const struct node *n;
 	const char *s = text_of(l, map, key, &n);
 	char a[32], b[32];
-	uint64_t v;
+	uint64_t v = 0;
+	int err;
 
 	if (!s)
 		return;
-	wrong(l, n, key, rs_parse_bytes(s, &v, &e), &e);
-	if (!l->err && (v < min || v > max))
+	err = rs_parse_bytes(s, &v, &e);
+	if (err && err != -ERANGE)
+		wrong(l, n, key, err, &e);
+	else if (err || v < min || v > max)
 		fail(l, -ERANGE, n->at, "%s: expected a size from %s to %s, found '%s'", key,
 		     rs_format_bytes(a, sizeof(a), min), rs_format_bytes(b, sizeof(b), max), s);
 	if (!l->err)
@@ -796,12 +796,15 @@ void get_number(struct load *l, const struct node *map, const char *key, double 
 	struct rs_error e = {0};
 	const struct node *n;
 	const char *s = text_of(l, map, key, &n);
-	double v;
+	double v = 0;
+	int err;
 
 	if (!s)
 		return;
-	wrong(l, n, key, rs_parse_count(s, &v, &e), &e);
-	if (!l->err && !(v >= min && v <= max))
+	err = rs_parse_count(s, &v, &e);
+	if (err && err != -ERANGE)
+		wrong(l, n, key, err, &e);
+	else if (err || !(v >= min && v <= max))
 		fail(l, -ERANGE, n->at, "%s: expected a number from %g to %g, found '%s'", key, min,
 		     max, s);
 	if (!l->err)
@@ -839,16 +842,23 @@ void get_share(struct load *l, const struct node *map, const char *key, double m
 void get_bool(struct load *l, const struct node *map, const char *key, bool *out)
 {
 	static const char *const words[] = {"false", "true", "no", "yes", "off", "on", NULL};
+	static const char *const near[] = {"0",	       "1",	 "n",	    "y",      "disable",
+					   "enable",   "disabled", "enabled", "none", "all",
+					   NULL};
 	const struct node *n;
 	const char *s = text_of(l, map, key, &n);
 
 	for (int i = 0; s && words[i]; i++)
-		if (!strcmp(s, words[i])) {
+		if (rs_text_same(s, words[i])) {
 			*out = i & 1;
 			return;
 		}
+	for (int i = 0; s && near[i]; i++)
+		if (rs_text_same(s, near[i]))
+			fail(l, -EINVAL, n->at, "%s: expected true or false, found '%s'; did you mean '%s'?",
+			     key, s, words[i & 1]);
 	if (s)
-		fail(l, -EINVAL, n->at, "%s: expected true or false, found '%s'", key, s);
+		fail(l, -EINVAL, n->at, "%s: expected true or false, found '%.80s'", key, s);
 }
 
 void get_string(struct load *l, const struct node *map, const char *key, const char **out)
@@ -866,18 +876,16 @@ void get_name(struct load *l, const struct node *map, const char *key, const cha
 	      int *out)
 {
 	const struct node *n;
-	const char *s = text_of(l, map, key, &n), *near;
+	const char *s = text_of(l, map, key, &n);
 	char all[240];
 
 	for (int i = 0; s && names[i]; i++)
-		if (same_key(s, names[i])) {
+		if (rs_text_same(s, names[i])) {
 			*out = i;
 			return;
 		}
 	if (!s)
 		return;
-	near = nearest(s, names);
 	list_names(all, sizeof(all), names);
-	fail(l, -EINVAL, n->at, "%s: '%s' is not one of: %s%s%s%s", key, s, all,
-	     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	fail(l, -EINVAL, n->at, "%s: '%.80s' is not one of: %s%s", key, s, all, mean(l, s, names));
 }

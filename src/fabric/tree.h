@@ -74,6 +74,8 @@ const struct node *need(struct load *l, const struct node *map, const char *key,
 
 /* Leave *out alone when the key is absent. */
 void get_rate(struct load *l, const struct node *map, const char *key, int64_t *out);
+/* 0: none. */
+void get_rate_or_none(struct load *l, const struct node *map, const char *key, int64_t *out);
 void get_time(struct load *l, const struct node *map, const char *key, rs_time min, rs_time max,
 	      rs_time *out);
 void get_bytes(struct load *l, const struct node *map, const char *key, uint64_t min, uint64_t max,
@@ -95,8 +97,8 @@ void get_string(struct load *l, const struct node *map, const char *key, const c
 void get_name(struct load *l, const struct node *map, const char *key, const char *const *names,
 	      int *out);
 const char *scalar(struct load *l, const struct node *n, const char *what);
-/* The nearest of the names to s, or NULL when none is near. */
-const char *nearest(const char *s, const char *const *names);
+/* "; did you mean 'x'?", or nothing: for a message about s, of which the names are known. In the arena. */
+const char *mean(struct load *l, const char *s, const char *const *names);
 bool same_key(const char *a, const char *b); /* '-' and '_' are the same */
 
 #endif

@@ -21,6 +21,9 @@ const char *const coll_ops[] = {"all-reduce", "reduce-scatter", "all-gather",
 				"broadcast",  "all-to-all",     NULL};
 const char *const coll_algorithms[] = {"ring", "tree", "hierarchical", "pairwise", NULL};
 
+#define FLOW_BYTES_MAX ((int64_t)1 << 46)
+#define START_MAX      (4000 * RS_S)
+
 /* ---- Flows ---- */
 
 struct flows {
@@ -31,6 +34,16 @@ struct flows {
 	struct rs_flow *flow;
 	uint32_t n, room;
 };
+
+/* For "did you mean". */
+static const char *const *some_names(struct flows *w)
+{
+	const char **name = take(w->l, 257, sizeof(*name));
+
+	for (uint32_t i = 0; name && i < w->f->n_endpoints && i < 256; i++)
+		name[i] = w->f->endpoints[i].name;
+	return name;
+}
 
 static void endpoint(struct flows *w, const char *s, const char *what, struct rs_where at,
 		     uint32_t *out)
@@ -48,9 +61,8 @@ static void endpoint(struct flows *w, const char *s, const char *what, struct rs
 		return;
 	}
 	fail(w->l, -EINVAL, at,
-	     "%s: there is no endpoint '%.80s'; expected a number below %u or a name "
-	     "such as %s",
-	     what, s, w->f->n_endpoints, w->f->endpoints[0].name);
+	     "%s: there is no endpoint '%.80s'; expected a number below %u or a name such as %s%s",
+	     what, s, w->f->n_endpoints, w->f->endpoints[0].name, mean(w->l, s, some_names(w)));
 }
 
 static bool is_down(const struct rs_fabric *f, uint32_t endpoint)
@@ -75,9 +87,9 @@ static void check_flow(struct flows *w, const struct rs_flow *flow, struct rs_wh
 	if (w->l->err)
 		return;
 	if (!flow->bytes)
-		fail(w->l, -EINVAL, at, "a flow of zero bytes");
-	else if (flow->bytes > UINT64_C(1) << 46)
-		fail(w->l, -ERANGE, at, "a flow of more than 64 TiB");
+		fail(w->l, -EINVAL, at, "a flow of zero bytes; expected 1B to 64TiB");
+	else if (flow->bytes > FLOW_BYTES_MAX)
+		fail(w->l, -ERANGE, at, "a flow of more than 64 TiB; expected 1B to 64TiB");
 	else if (flow->src == flow->dst)
 		fail(w->l, -EINVAL, at, "a flow from %s to itself",
 		     w->f->endpoints[flow->src].name);
@@ -154,10 +166,10 @@ static void csv_line(struct flows *w, char *line, struct rs_where at)
 			      : "3");
 		return;
 	}
-	csv_number(w, field[0], what[0], INT64_C(1) << 42, where[0], &start);
+	csv_number(w, field[0], what[0], START_MAX / RS_NS, where[0], &start);
 	endpoint(w, field[1], what[1], where[1], &flow.src);
 	endpoint(w, field[2], what[2], where[2], &flow.dst);
-	csv_number(w, field[3], what[3], INT64_MAX, where[3], &bytes);
+	csv_number(w, field[3], what[3], FLOW_BYTES_MAX, where[3], &bytes);
 	if (n == 5 && *field[4])
 		csv_number(w, field[4], what[4], RS_TCS - 1, where[4], &tc);
 	flow.start = start * RS_NS;
@@ -256,8 +268,8 @@ static void inline_flow(struct flows *w, const struct node *n)
 		return;
 	s = scalar(w->l, src, "src");
 	d = scalar(w->l, dst, "dst");
-	get_time(w->l, n, "start", 0, 4000 * RS_S, &flow.start);
-	get_bytes(w->l, n, "bytes", 0, INT64_MAX, &flow.bytes);
+	get_time(w->l, n, "start", 0, START_MAX, &flow.start);
+	get_bytes(w->l, n, "bytes", 1, FLOW_BYTES_MAX, &flow.bytes);
 	get_u8(w->l, n, "class", 0, RS_TCS - 1, &flow.tc);
 	if (s && d) {
 		endpoint(w, s, "src", src->at, &flow.src);
@@ -341,13 +353,13 @@ static void load_collective(struct load *l, struct rs_fabric *f, struct rs_colle
 	get_u32(l, n, "group", 2, RS_ENDPOINTS_MAX, &c->group);
 	get_u32(l, n, "stride", 1, RS_ENDPOINTS_MAX, &c->stride);
 	get_u32(l, n, "channels", 1, CHANNELS_MAX, &c->channels);
-	get_u32(l, n, "qps", 1, 64, &c->qps);
+	get_u32(l, n, "qps", 1, RS_QPS_MAX, &c->qps);
 	get_bytes(l, n, "chunk", 1024, 1 << 30, &c->chunk);
-	get_u32(l, n, "slots", 1, 1024, &c->slots);
+	get_u32(l, n, "slots", 1, RS_SLOTS_MAX, &c->slots);
 	get_time(l, n, "step_latency", 0, RS_S, &c->step_latency);
-	get_u32(l, n, "repeat", 1, 1000000, &c->repeat);
+	get_u32(l, n, "repeat", 1, RS_REPEATS_MAX, &c->repeat);
 	get_u8(l, n, "class", 0, RS_TCS - 1, &c->tc);
-	get_time(l, n, "start", 0, 4000 * RS_S, &c->start);
+	get_time(l, n, "start", 0, START_MAX, &c->start);
 	get_type(l, n, &c->type, &c->type_bytes);
 	c->op = (enum rs_coll_op)op;
 	c->algorithm = (enum rs_coll_algorithm)algorithm;
@@ -379,7 +391,7 @@ static void load_train(struct load *l, struct rs_fabric *f, struct rs_train_conf
 	get_u32(l, n, "pp", 1, RS_ENDPOINTS_MAX, &t->pp);
 	get_number(l, n, "flops", 1, 1e18, &t->flops);
 	get_bytes(l, n, "bucket", 1024, UINT64_C(1) << 40, &t->bucket);
-	get_number(l, n, "overlap", 0, 1, &t->overlap);
+	get_share(l, n, "overlap", 0, 1, &t->overlap);
 	get_bytes(l, n, "simulate", 1024, UINT64_C(1) << 44, &t->simulate);
 	load_collective(l, f, &t->collective, job, get(n, "collective"));
 	if (!l->err && (t->collective.group || t->collective.stride))

@@ -256,13 +256,11 @@ static void qos_class(struct writer *w, const struct rs_qos_class *c, int i, con
 	fprintf(w->out, "%s  - {class: %d, lossless: %s, alpha_shift: %d, ecn: %s, kmin: %s", in, i,
 		yes(c->lossless), c->alpha_shift, yes(c->ecn), size(w, c->kmin));
 	fprintf(w->out, ", kmax: %s", size(w, c->kmax));
-	if (c->ecn_rate)
-		fprintf(w->out, ", ecn_rate: %s", rate(w, c->ecn_rate));
+	fprintf(w->out, ", ecn_rate: %s", c->ecn_rate ? rate(w, c->ecn_rate) : "0");
 	fprintf(w->out, ", pmax: %.17g, weight: %u, dscp: %u", c->pmax, c->weight, c->dscp);
 	fprintf(w->out, ", reserved: %s", size(w, c->reserved));
 	fprintf(w->out, ", xon_offset: %s", size(w, c->xon_offset));
-	if (c->egress_limit)
-		fprintf(w->out, ", egress_limit: %s", size(w, c->egress_limit));
+	fprintf(w->out, ", egress_limit: %s", size(w, c->egress_limit));
 	fputs("}\n", w->out);
 }
 
@@ -523,6 +521,8 @@ int rs_fabric_write(const struct rs_fabric *f, FILE *out)
 {
 	struct writer w = {.out = out};
 
+	if (f->assumed)
+		fprintf(out, "# Assumed: %s\n", f->assumed);
 	text(&w, "", "title", f->title);
 	fputs(f->title ? "\n" : "", out);
 	text(&w, "", "about", f->about);
@@ -534,8 +534,7 @@ int rs_fabric_write(const struct rs_fabric *f, FILE *out)
 	qos(&w, f);
 	cc(&w, &f->cc);
 	transport(&w, &f->transport);
-	if (f->pair_by_index)
-		fprintf(out, "  pairing: index\n");
+	fprintf(out, "  pairing: %s\n", f->pair_by_index ? "index" : "nearest");
 	host_model(&w, &f->host_params);
 	changes(&w, f);
 	workload(&w, f);

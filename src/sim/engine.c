@@ -432,43 +432,9 @@ static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
 
 static int congestion_control(struct rs_sim *s, struct rs_error *e)
 {
-	const struct rs_cc_conf *c = &s->f->cc;
-	const char *kind = s->o->ideal.no_cc ? "none" : c->kind ? c->kind : "dcqcn";
-	char list[120] = "";
-	int err;
+	int err = rs_sim_cc(s->f, s->o->ideal.no_cc, s->arena, &s->cc, &s->cc_params, e);
 
-	s->cc = rs_cc_find(kind);
-	if (!s->cc) {
-		rs_error_at(e, -EINVAL, c->at, "no congestion control is called '%s'", kind);
-		for (unsigned i = 0; rs_cc_all[i]; i++)
-			snprintf(list + strlen(list), sizeof(list) - strlen(list), " %s",
-				 rs_cc_all[i]->name);
-		rs_error_hint(e, "there are:%s", list);
-		return -EINVAL;
-	}
-	s->cc_params = rs_arena_alloc(s->arena, 1, s->cc->params_bytes + 1);
-	if (!s->cc_params)
-		return rs_error_set(e, -ENOMEM, "out of memory");
-	if (s->o->ideal.no_cc)
-		return rs_cc_params_init(s->cc, NULL, s->cc_params, e);
-	err = rs_cc_params_init(s->cc, c->preset, s->cc_params, e);
-	if (err && e && !e->line) {
-		struct rs_error inner = *e;
-
-		e->code = 0;
-		rs_error_at(e, err, c->at, "%s", inner.what);
-		rs_error_hint(e, "%s", inner.hint);
-	}
-	for (uint32_t i = 0; !err && i < c->n; i++) {
-		struct rs_error inner = {0};
-
-		err = rs_cc_params_set(s->cc, s->cc_params, c->kv[i].key, c->kv[i].value, &inner);
-		if (err) {
-			rs_error_at(e, err, c->kv[i].at, "%s", inner.what);
-			rs_error_hint(e, "%s", inner.hint);
-		}
-	}
-	return err ? err : rs_sim_base_rtt(s, e);
+	return err || s->o->ideal.no_cc ? err : rs_sim_base_rtt(s, e);
 }
 
 /* Address space only; less where a limit on it is set. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/text.h"
 #include "sim/rtt.h"
 #include "wire/telemetry.h"
 
@@ -131,7 +132,7 @@ rs_time rs_sim_longest_rtt(const struct rs_fabric *f, uint32_t packet_bytes, uin
 static bool given(const struct rs_cc_conf *c, const char *name)
 {
 	for (uint32_t i = 0; i < c->n; i++)
-		if (!strcmp(c->kv[i].key, name))
+		if (rs_text_same(c->kv[i].key, name))
 			return true;
 	return false;
 }

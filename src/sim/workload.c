@@ -6,11 +6,11 @@
 #include "sim/host.h"
 
 enum {
-	QPS_MAX = 16,
+	QPS_MAX = RS_QPS_MAX,
 	POSTS = 2,       /* pieces of a long flow in the queue at a time */
 	PIECE = 1 << 30, /* a message is at most 2^31 bytes (§9.7.7) */
-	SLOTS_MAX = 64,
-	REPEATS_MAX = 4096,
+	SLOTS_MAX = RS_SLOTS_MAX,
+	REPEATS_MAX = RS_REPEATS_MAX,
 	BUS_PIECE = 1 << 20,
 	ALL_ACCESS = RS_ACCESS_LOCAL_WRITE | RS_ACCESS_REMOTE_WRITE | RS_ACCESS_REMOTE_READ |
 		     RS_ACCESS_REMOTE_ATOMIC,

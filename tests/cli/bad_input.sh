@@ -24,7 +24,7 @@ flow='workload: [{flows: [{src: 0, dst: 1, bytes: 1MB}]}]'
 refused 's.yaml:1:' 'fabric: {netwrk: {kind: single-switch, hosts: 2}}'
 refused 'unit' "fabric: {network: {kind: single-switch, hosts: 2, rate: 100}}
 $flow"
-refused 's.yaml:2:.*zero' "$net
+refused 's.yaml:2:.*from 1B to' "$net
 workload: [{flows: [{src: 0, dst: 1, bytes: 0}]}]"
 refused 's.yaml:2:.*do not divide into groups of 3' "$net
 workload: [{collective: {bytes: 1MiB, group: 3}}]"
@@ -32,7 +32,7 @@ refused 'endpoint' "$net
 workload: [{flows: [{src: 0, dst: 7, bytes: 1MB}]}]"
 refused 'itself' "$net
 workload: [{flows: [{src: 1, dst: 1, bytes: 1MB}]}]"
-refused 'large\|64 TiB\|out of range' "$net
+refused 'from 1B to 65536GiB' "$net
 workload: [{flows: [{src: 0, dst: 1, bytes: 99999999999999999999GB}]}]"
 refused 'no workload\|workload' "$net"
 refused 's.yaml:2:1: not YAML' 'fabric: {network: {kind: single-switch, hosts: 2'

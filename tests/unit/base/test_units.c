@@ -39,6 +39,12 @@ static const struct good rates[] = {
 	{"1234bit/s", 1234},
 	{"25 G", 25 * RS_GBPS},
 	{"4e2G", 400 * RS_GBPS},
+	{"400g", 400 * RS_GBPS},
+	{"400 Gb/s", 400 * RS_GBPS},
+	{"400Gbps", 400 * RS_GBPS},
+	{"400gbit", 400 * RS_GBPS},
+	{"400 GbE", 400 * RS_GBPS},
+	{"25Gb", 25 * RS_GBPS},
 	{"0", 0},
 	{"0.0", 0},
 };
@@ -109,8 +115,12 @@ static int parse_bytes(const char *s, int64_t *v, struct rs_error *e)
 static void test_errors_say_which_units_fit(void **state)
 {
 	wrong(rs_parse_rate, "400", -EINVAL, "400G");
-	wrong(rs_parse_rate, "400g", -EINVAL, "'g' is no unit");
-	wrong(rs_parse_rate, "400GB", -EINVAL, "no unit");
+	wrong(rs_parse_rate, "400x", -EINVAL, "'x' is no unit");
+	wrong(rs_parse_rate, "400GB", -EINVAL, "bytes: 50GB/s is 400G");
+	wrong(rs_parse_rate, "50GB/s", -EINVAL, "'GB/s' in '50GB/s' is bytes: 50GB/s is 400G");
+	wrong(rs_parse_rate, "32GT/s", -EINVAL, "gen5x16");
+	wrong(rs_parse_time, "5m", -EINVAL, "two things: min (60s) or ms (0.001s)");
+	wrong(rs_parse_time, "5u", -EINVAL, "us");
 	wrong(rs_parse_rate, "", -EINVAL, "expected a rate");
 	wrong(rs_parse_rate, "G", -EINVAL, "expected a rate");
 	wrong(rs_parse_rate, "fast", -EINVAL, "found 'fast'");
@@ -124,11 +134,14 @@ static void test_errors_say_which_units_fit(void **state)
 	wrong(rs_parse_rate, "1G ", -EINVAL, "no unit");
 	wrong(rs_parse_rate, "1,5G", -EINVAL, "no unit");
 	wrong(parse_bytes, "16", -EINVAL, "16MiB");
-	wrong(parse_bytes, "16M", -EINVAL, "no unit");
+	wrong(parse_bytes, "16M", -EINVAL, "two things: MB (10^6) or MiB (2^20)");
+	wrong(parse_bytes, "150KB", -EINVAL, "two things: kB (1000) or KiB (1024)");
+	wrong(parse_bytes, "1Gb", -EINVAL, "bits: write GB");
+	wrong(parse_bytes, "4Ki", -EINVAL, "KiB");
+	wrong(parse_bytes, "16X", -EINVAL, "no unit");
 	wrong(parse_bytes, "99999999TB", -ERANGE, "too large");
 	wrong(parse_bytes, "-1B", -ERANGE, "negative");
 	wrong(rs_parse_time, "5", -EINVAL, "500ns");
-	wrong(rs_parse_time, "5m", -EINVAL, "no unit");
 	wrong(rs_parse_time, "1e10h", -ERANGE, "too large");
 }
 

@@ -369,7 +369,7 @@ static void test_errors_say_where_and_what_was_expected(void **state)
 		2, "to itself");
 	refused("fabric: {network: {kind: single-switch, hosts: 2}}\n"
 		"workload: [{flows: [{src: h0, dst: h1, bytes: 0B}]}]",
-		2, "zero bytes");
+		2, "from 1B to 65536GiB, found '0B'");
 	refused("fabric: {network: {kind: single-switch, hosts: 2}}\n"
 		"workload: [{flows: [{src: h0, dst: h7, bytes: 1MB}]}]",
 		2, "no endpoint 'h7'");

@@ -121,7 +121,7 @@ static void test_what_is_wrong_is_named(void **state)
 		{"none:paper", NULL, NULL, -EINVAL, "preset 'paper'"},
 		{"dcqcn", "gain=1", NULL, -EINVAL, "'gain'"},
 		{"dcqcn", "g", NULL, -EINVAL, "expected NAME=VALUE, found 'g'"},
-		{"dcqcn", "g=2", NULL, -ERANGE, "g is out of range"},
+		{"dcqcn", "g=2", NULL, -ERANGE, "g: expected from 1e-06 to 1"},
 		{"dcqcn", "stages=1,alpha_timer=3", NULL, -EINVAL, "unit"},
 		{"none", "g=0.1", NULL, -EINVAL, "'g'"},
 		{NULL, NULL, "2", -EINVAL, "unit"},
