@@ -89,7 +89,8 @@ struct rs_bus {
 	struct engine *engines;
 	struct edge *edges;
 	int n_links, n_edges;
-	rs_time past; /* nothing is asked of links before this */
+	rs_time past;   /* nothing is asked of links before this */
+	bool no_limits; /* a counterfactual: see hold_until() */
 };
 
 /* ---- Making it ---- */
@@ -410,20 +411,11 @@ void rs_bus_destroy(struct rs_bus *b)
 	free(b);
 }
 
-/* No sum of units exceeds the largest number: nothing waits for what is held, or reads it. */
-static void take_limits(struct window *w)
-{
-	w->units_max = w->slots_max = UINT32_MAX;
-}
-
 void rs_bus_ideal(struct rs_bus *b, bool links, bool limits)
 {
 	for (int i = 0; i < b->n_links && links; i++)
 		b->links[i].pace = rs_pace_of(0);
-	for (int i = 0; i < b->host->n_parts && limits; i++) {
-		take_limits(&b->engines[i].read);
-		take_limits(&b->engines[i].write);
-	}
+	b->no_limits = limits;
 }
 
 /* ---- Paths ---- */
@@ -771,14 +763,23 @@ static inline void hold(struct window *w, uint32_t units, uint32_t slots, rs_tim
 {
 	uint32_t i = w->tail++;
 
-	if (__builtin_expect(i - w->head > w->mask, 0))
-		w->head++; /* without limits nothing is ever given back */
 	/* what a short way gives back does not wait for what a long one holds */
 	for (; i != w->head && w->ring[(i - 1) & w->mask].release > release; i--)
 		w->ring[i & w->mask] = w->ring[(i - 1) & w->mask];
 	w->ring[i & w->mask] = (struct hold){release, queued, units, slots};
 	w->units += units;
 	w->slots += slots;
+}
+
+/*
+ * Until when a piece issued at `now` holds what it holds. Where limits are taken away: for as long
+ * as links let it wait, so that latency costs nothing and nobody fills a slow link's queue for all
+ * time to come, which would be slower than the limits are.
+ */
+static inline rs_time hold_until(const struct rs_bus *b, rs_time release, rs_time now,
+				 rs_time queued)
+{
+	return __builtin_expect(b->no_limits, 0) ? now + queued : release;
 }
 
 static inline uint32_t pieces_of(uint32_t n, unsigned shift)
@@ -818,7 +819,9 @@ static rs_time read_piece(struct rs_bus *b, const struct rs_path *p, uint32_t n,
 	back = at.head;
 	at = cross(b, p->back, p->n_hops, &data, at, &got);
 	queued += got.from - back + got.wait;
-	hold(w, n, k, at.head + ((at.tail - at.head) >> (31 - __builtin_clz(k))), queued);
+	hold(w, n, k,
+	     hold_until(b, at.head + ((at.tail - at.head) >> (31 - __builtin_clz(k))), now, queued),
+	     queued);
 	return at.tail;
 }
 
@@ -830,11 +833,13 @@ static rs_time write_piece(struct rs_bus *b, const struct rs_path *p, uint32_t n
 	uint32_t units = (n + 15) >> 4;
 	struct front at;
 	struct taken got;
+	rs_time queued;
 
 	now = acquire(w, units, data.tlps, now);
 	at = cross(b, p->hop, p->n_hops, &data, (struct front){now, now}, &got);
-	hold(w, units, data.tlps, got.from + b->p.credit_latency + got.wait,
-	     got.from - now + got.wait);
+	queued = got.from - now + got.wait;
+	hold(w, units, data.tlps, hold_until(b, now + queued + b->p.credit_latency, now, queued),
+	     queued);
 	*left = got.to;
 	return at.tail + p->write_access;
 }

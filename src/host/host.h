@@ -153,7 +153,7 @@ int rs_bus_create(const struct rs_host *h, const struct rs_host_params *p, struc
 		  struct rs_error *e);
 void rs_bus_destroy(struct rs_bus *bus);
 /* For counterfactuals, before any path is made: links of no width (their latencies stay); or tags,
- * buffers and credits without end. */
+ * buffers and credits held only as long as a link lets wait. */
 void rs_bus_ideal(struct rs_bus *bus, bool links, bool limits);
 
 /* A path, prepared once: hops in both directions, latencies, limits. */
