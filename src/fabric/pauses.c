@@ -99,6 +99,8 @@ static void check_nic_buffer(struct load *l, struct rs_fabric *f, const struct n
 	     lossless_classes(&f->qos), lossless_classes(&f->qos) == 1 ? "" : "es",
 	     rs_human_rate(rate, sizeof(rate), (double)k->rate),
 	     rs_human_time(delay, sizeof(delay), k->delay), (unsigned long long)headroom);
+	rs_error_hint(l->e, "raise qos.nic_buffer, or leave it out; shorten cables, or make fewer "
+			    "classes lossless");
 }
 
 /* Does a link end at a port that these classes are for? tier: RS_TIERS for all that have no own. */
@@ -118,29 +120,43 @@ static uint32_t quanta_of(rs_time t, int64_t rate)
 	return n < RS_QUANTA_MAX ? (uint32_t)n : RS_QUANTA_MAX;
 }
 
+static void short_pause(struct load *l, const struct rs_qos *q, const struct node *n, int64_t rate,
+			uint32_t response, uint32_t frame)
+{
+	uint32_t least = rs_pfc_least_quanta(response, frame);
+	char text[32], time[32];
+
+	rs_human_rate(text, sizeof(text), (double)rate);
+	rs_human_time(time, sizeof(time), q->pause_response);
+	if (least > RS_QUANTA_MAX)
+		fail(l, -EINVAL, key_at(n, "pause_response"),
+		     "pause_response: expected 802.3 or a time that ends before the longest PAUSE "
+		     "at %s, 65535 quanta less a frame of %u bytes; found %s",
+		     text, frame, time);
+	else
+		fail(l, -EINVAL, key_at(n, "pause_quanta"),
+		     "pause_quanta: expected %u to 65535, found %u: at %s a port may take %u "
+		     "quanta to obey (802.3 annex 31B.3.7) and is then at a frame of %u bytes",
+		     least, q->pause_quanta, text, response, frame);
+	rs_error_hint(l->e, "a PAUSE that is over sooner holds nothing; leave both keys out for "
+			    "65535 quanta and 802.3's response");
+}
+
 /* The response of the peer at the other end of the fastest link decides. */
 static void check_quanta(struct load *l, struct rs_fabric *f, const struct rs_qos *q,
 			 const struct node *n)
 {
-	uint32_t least, response, frame = rs_fabric_max_frame(f, q);
+	uint32_t response, frame = rs_fabric_max_frame(f, q);
 	int64_t rate = 0;
-	char text[32];
 
 	for (uint32_t i = 0; i < f->n_links; i++)
 		if (concerns(f, &f->links[i], q) && f->links[i].rate > rate)
 			rate = f->links[i].rate;
 	response = q->pause_response < 0 ? rs_pfc_response_quanta(rate)
 					 : quanta_of(q->pause_response, rate);
-	least = rs_pfc_least_quanta(response, frame);
-	if (!rate || q->pause_holds || !q->pfc || q->pause_quanta >= least)
-		return;
-	fail(l, -EINVAL, key_at(n, n && get(n, "pause_quanta") ? "pause_quanta" : "pause_response"),
-	     "pause_quanta: expected %u to 65535, found %u: at %s a port may take %u quanta to "
-	     "obey "
-	     "(802.3 annex 31B.3.7) and is then at a frame of %u bytes; a shorter PAUSE holds "
-	     "nothing",
-	     least, q->pause_quanta, rs_human_rate(text, sizeof(text), (double)rate), response,
-	     frame);
+	if (rate && !q->pause_holds && q->pfc &&
+	    q->pause_quanta < rs_pfc_least_quanta(response, frame))
+		short_pause(l, q, n, rate, response, frame);
 }
 
 void check_pauses(struct load *l, struct rs_fabric *f, const struct node *n)

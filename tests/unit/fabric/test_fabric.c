@@ -236,7 +236,9 @@ static void test_a_pause_outlasts_the_peer_s_response(void **state)
 		4, "expected 971 to 65535, found 500");
 	refused("fabric:\n  network: {kind: single-switch, hosts: 2, rate: 400G}\n"
 		"  qos:\n    pause_response: 100us\n",
-		4, "pause_quanta: expected");
+		4,
+		"pause_response: expected 802.3 or a time that ends before the longest PAUSE at "
+		"400");
 	f = load("fabric: {network: {kind: single-switch, hosts: 2, rate: 400G}, "
 		 "qos: {pause_quanta: 1, pause_holds: true}}");
 	rs_fabric_free(f);
