@@ -13,7 +13,7 @@ help:
 	@echo "make check-rxe  beside the kernel's soft-RoCE in a virtual machine (2 minutes, root)"
 	@echo "make build      build/release/bin/ripstop"
 	@echo "make bench      speed: packet-hops per CPU-second, instructions per packet"
-	@echo "make fuzz       fuzz every reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each with libFuzzer, then AFL++"
+	@echo "make fuzz       fuzz every reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each with libFuzzer, then AFL++; then scenarios"
 	@echo "make soak       the transport under a hostile network for SOAK_SECONDS=$(SOAK_SECONDS)"
 	@echo "make format     clang-format over the tree"
 	@echo "make tidy       clang-tidy over the tree"
@@ -50,6 +50,9 @@ fuzz:
 	@cmake --preset fuzz >/dev/null
 	@cmake --build --preset fuzz --target fuzzers
 	@tools/fuzz build/fuzz $(FUZZ_SECONDS)
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target ripstop
+	@tools/fuzz-scenarios build/release/bin/ripstop --seconds $(FUZZ_SECONDS) --seed $$(date +%s)
 
 soak: build
 	@tools/soak build/release $(SOAK_SECONDS) $(SOAK_FROM)

@@ -114,6 +114,9 @@ static void counters(struct rs_json *j, const struct rs_sim_counters *c)
 {
 	rs_json_object(j, "counters");
 	rs_json_uint(j, "data_packets", c->data_packets);
+	rs_json_uint(j, "packets_sent", c->packets_sent);
+	rs_json_uint(j, "packets_delivered", c->packets_delivered);
+	rs_json_uint(j, "packets_in_flight", c->packets_in_flight);
 	rs_json_uint(j, "packet_hops", c->packet_hops);
 	rs_json_uint(j, "ack_hops", c->ack_hops);
 	rs_json_uint(j, "events", c->events);

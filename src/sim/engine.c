@@ -553,6 +553,7 @@ static int collect(struct rs_sim *s, struct rs_error *e)
 		else
 			sim_host_collect(s, n);
 	}
+	r->packets_in_flight = sim_packets_in_flight(s);
 	for (uint32_t p = 0; p < s->n_parts; p++)
 		s->r->packets_peak +=
 			s->parts[p].pool.fresh - (p ? s->parts[p - 1].pool.capacity : 0);

@@ -283,6 +283,9 @@ const struct sim_loss *sim_orders_lost(const struct rs_sim *s, uint32_t part, ui
 void sim_orders_hear(struct rs_sim *s, uint32_t part, const void *losses, uint32_t n);
 void sim_orders_destroy(struct rs_sim *s);
 
+/* balance.c: packets, PFC's apart, that are on the way when a run has ended. Slow. */
+uint64_t sim_packets_in_flight(const struct rs_sim *s);
+
 /* capture.c */
 int rs_capture_open(struct rs_sim *s, struct rs_error *e);
 void rs_capture_packet(struct rs_capture *c, int interface, const struct rs_packet *p, rs_time t);

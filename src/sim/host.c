@@ -970,6 +970,8 @@ void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 
 		s->r->nic_bytes[k->endpoint] = c->tx_data_bytes - c->retransmitted_bytes;
 		r->data_packets += c->tx_data_packets;
+		r->packets_sent += c->tx_packets;
+		r->packets_delivered += c->rx_packets - c->rx_dropped;
 		r->ack_packets += c->tx_ack_packets;
 		r->cnps += c->np_cnp_sent;
 		r->data_marked += c->np_ecn_marked_roce_packets;

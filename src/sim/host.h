@@ -139,6 +139,9 @@ void sim_order_sent(struct sim_nic *k, struct rs_packet *p);
 void sim_order_arrived(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now);
 void sim_order_lost(struct rs_sim *s, const struct sim_app_event *ev);
 
+/* order.c: packets that the counterfactual holds back at this port. */
+uint64_t sim_order_held(const struct sim_nic *k);
+
 /* workload.c, called by the host */
 void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *ev);
 void sim_app_completion(struct rs_sim *s, struct sim_nic *k, const struct rs_cqe *c, rs_time now);

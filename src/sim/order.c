@@ -351,3 +351,16 @@ void sim_order_lost(struct rs_sim *s, const struct sim_app_event *ev)
 	drain(s, k, st, ev->when);
 	sim_nic_turn(s, k, ev->when);
 }
+
+uint64_t sim_order_held(const struct sim_nic *k)
+{
+	uint64_t n = 0;
+
+	for (uint32_t q = 0; k->streams && q < k->n_streams; q++) {
+		const struct sim_stream *t = &k->streams[q];
+
+		for (uint32_t i = 0; t->ring && i < t->size; i++)
+			n += t->ring[i] != NOT_HERE && t->ring[i] != LOST;
+	}
+	return n;
+}

@@ -95,6 +95,8 @@ struct rs_sim_counters {
 	uint64_t data_packets, ack_packets, packet_hops, ack_hops, pfc_hops, events;
 	uint64_t drops, link_losses, ecn_marked, cnps, pauses, nic_pauses, retransmits;
 	uint64_t timeouts, naks, rnr_naks, nic_drops;
+	/* RoCE packets of all kinds: sent = delivered + drops + nic_drops + link_losses + in flight */
+	uint64_t packets_sent, packets_delivered, packets_in_flight;
 	uint64_t reordered; /* of retransmits: nothing was lost, packets came out of order */
 	uint64_t data_marked;	    /* marked data packets that arrived */
 	uint64_t cc_cuts, cc_increases; /* by congestion control */

@@ -334,6 +334,18 @@ uint64_t rs_switch_buffer_used(const struct rs_switch *sw)
 	return sw->used;
 }
 
+uint64_t rs_switch_waiting(const struct rs_switch *sw)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < sw->cfg.n_ports; i++)
+		for (unsigned t = 0; t < RS_CLASSES; t++)
+			for (uint32_t k = sw->port[i].q[t].head; k != RS_NO_PACKET;
+			     k = sw->base[k].next)
+				n++;
+	return n;
+}
+
 static void check_queue(const struct rs_switch *sw, const struct port *p, unsigned tc)
 {
 	uint64_t held = 0;

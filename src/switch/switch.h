@@ -210,6 +210,8 @@ const struct rs_switch_port_counters *rs_switch_port_counters(const struct rs_sw
 const struct rs_switch_counters *rs_switch_get_counters(const struct rs_switch *sw);
 uint64_t rs_switch_queue_bytes(const struct rs_switch *sw, unsigned port, unsigned tc);
 uint64_t rs_switch_buffer_used(const struct rs_switch *sw);
+/* Packets that wait in all queues. Slow: it counts them. */
+uint64_t rs_switch_waiting(const struct rs_switch *sw);
 /* Memory of one port: for the report. */
 uint64_t rs_switch_port_bytes(void);
 /* Sums of queues, ingress counters and the buffer agree: asserts. Slow, for tests. */
