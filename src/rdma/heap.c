@@ -1,4 +1,4 @@
-/* The heap of heap.h. Ties go to the lower index, so that a run is the same on every machine. */
+/* The heap of heap.h. Ties go to the lower number, so that a run is the same on every machine. */
 #include "rdma/heap.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ void rs_heap_fini(struct rs_heap *h)
 
 static inline bool before(struct rs_heap_entry a, struct rs_heap_entry b)
 {
-	return a.when != b.when ? a.when < b.when : a.id < b.id;
+	return a.when != b.when ? a.when < b.when : a.tie < b.tie;
 }
 
 static inline void put(struct rs_heap *h, uint32_t i, struct rs_heap_entry e)
@@ -60,9 +60,9 @@ static void sift_down(struct rs_heap *h, uint32_t i, struct rs_heap_entry e)
 	put(h, i, e);
 }
 
-void rs_heap_set(struct rs_heap *h, uint32_t id, rs_time when)
+void rs_heap_set(struct rs_heap *h, uint32_t id, uint32_t tie, rs_time when)
 {
-	struct rs_heap_entry e = {.when = when, .id = id};
+	struct rs_heap_entry e = {.when = when, .id = id, .tie = tie};
 	uint32_t i = h->place[id];
 
 	if (i == RS_HEAP_OUT) {

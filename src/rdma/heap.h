@@ -11,6 +11,7 @@
 struct rs_heap_entry {
 	rs_time when;
 	uint32_t id;
+	uint32_t tie; /* of equal times the lower goes first */
 };
 
 struct rs_heap {
@@ -23,8 +24,8 @@ struct rs_heap {
 /* ids are 0 .. limit - 1, each at most once in the heap. -ENOMEM. */
 int rs_heap_init(struct rs_heap *h, uint32_t limit);
 void rs_heap_fini(struct rs_heap *h);
-/* Put id at when, whether it is in the heap or not. */
-void rs_heap_set(struct rs_heap *h, uint32_t id, rs_time when);
+/* Put id at when, whether it is in the heap or not. tie: a number that no other id in it has. */
+void rs_heap_set(struct rs_heap *h, uint32_t id, uint32_t tie, rs_time when);
 void rs_heap_remove(struct rs_heap *h, uint32_t id);
 
 static inline rs_time rs_heap_top(const struct rs_heap *h)

@@ -46,6 +46,10 @@ static int alloc_tables(struct rs_nic *nic)
 		nic->int_records = calloc((size_t)c->max_qps, sizeof(*nic->int_records));
 	if (nic->int_bytes && c->int_paths)
 		nic->cc_paths = calloc(c->max_qps, rs_cc_paths_bytes(c->int_paths));
+	if (c->given_qpns)
+		nic->entry_of = calloc(c->max_qps, sizeof(*nic->entry_of));
+	if (c->given_qpns && !nic->entry_of)
+		return -ENOMEM;
 	nic->events = calloc(RS_EVENTS, sizeof(*nic->events));
 	if (c->max_srqs)
 		nic->srqs = calloc(c->max_srqs, sizeof(struct rs_srq *));
@@ -143,6 +147,7 @@ void rs_nic_destroy(struct rs_nic *nic)
 	rs_heap_fini(&nic->paced);
 	rs_heap_fini(&nic->timers);
 	free(nic->qps_memory);
+	free(nic->entry_of);
 	free(nic->mrs);
 	free(nic->bounce);
 	free(nic->message_due);
@@ -157,7 +162,7 @@ void rs_nic_destroy(struct rs_nic *nic)
 
 struct rs_qp *rs_nic_find_qp(struct rs_nic *nic, uint32_t qpn)
 {
-	uint32_t i = qpn - nic->c.first_qpn;
+	uint32_t i = rs_nic_entry(nic, qpn);
 
 	return i < nic->qps_fresh && (nic->qps[i].flags & RS_QF_USED) ? &nic->qps[i] : NULL;
 }
@@ -189,11 +194,26 @@ static bool from_peer(const struct rs_qp *qp, const struct rs_packet *p)
 	       p->src == qp->dest_endpoint && !((p->pkey ^ qp->pkey) & 0x7fff);
 }
 
+static void receive(struct rs_nic *nic, const struct rs_packet *p, rs_time now);
+
+/* To a QP that is not there, where the owner makes them when they are wanted. */
+RS_COLD static void wanted(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
+{
+	if (!nic->c.absent || p->dest_qp - nic->c.first_qpn >= nic->c.max_qps)
+		nic->counters.rx_dropped++;
+	else if (nic->c.absent(nic->c.absent_arg, p->dest_qp) && rs_nic_find_qp(nic, p->dest_qp))
+		receive(nic, p, now);
+}
+
 /* Not to a connected QP from its peer: a datagram, or it is dropped. */
 RS_APART static void stranger(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
 {
 	struct rs_qp *qp = rs_nic_find_qp(nic, p->dest_qp);
 
+	if (p->kind == RS_KIND_ROCE && nic->entry_of && !qp) {
+		wanted(nic, p, now);
+		return;
+	}
 	if (p->kind == RS_KIND_ROCE && p->dest_qp == RS_MULTICAST_QPN) {
 		rs_ud_multicast(nic, p, now);
 		return;
@@ -220,7 +240,7 @@ RS_COLD static void other_opcode(struct rs_nic *nic, struct rs_qp *qp, const str
 static void receive(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
 {
 	uint32_t f = rs_opcodes[p->opcode].flags;
-	uint32_t index = p->dest_qp - nic->c.first_qpn;
+	uint32_t index = rs_nic_entry(nic, p->dest_qp);
 	struct rs_qp *qp = &nic->qps[index < nic->qps_fresh ? index : 0];
 
 	if (__builtin_expect(

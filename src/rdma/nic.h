@@ -39,6 +39,12 @@ struct rs_nic_config {
 	uint32_t max_cqs;
 	uint32_t max_srqs;	/* at most 2^16; their numbers are 1 .. max_srqs */
 	uint32_t first_qpn;	/* QPNs are first_qpn .. first_qpn + max_qps - 1; 0 and 1 are special */
+	bool given_qpns;	/* the owner gives QPNs: rs_nic_create_qp_at(). Memory goes with the QPs
+				 * that there are, not with QPNs; none is used anew unless given again */
+	/* A packet came for a given QPN that no QP has: true when the owner has made one by now,
+	 * false when the packet is late and means nothing. Asked outside of all other work. */
+	bool (*absent)(void *arg, uint32_t qpn);
+	void *absent_arg;
 	bool ipv6;		/* for frame lengths */
 	struct rs_pool_list *free; /* where packets are taken from and given back */
 	const struct rs_cc_ops *cc; /* NULL: rs_cc_none */
@@ -283,6 +289,9 @@ struct rs_qp_attr {
 };
 
 int rs_nic_create_qp(struct rs_nic *nic, const struct rs_qp_init *i, struct rs_qp **qp);
+/* Where the owner gives QPNs: -EINVAL when one is out of range or in use. */
+int rs_nic_create_qp_at(struct rs_nic *nic, const struct rs_qp_init *i, uint32_t qpn,
+			struct rs_qp **qp);
 /* Packets in flight to it are dropped on arrival. */
 void rs_nic_destroy_qp(struct rs_nic *nic, struct rs_qp *qp);
 /* RESET -> INIT -> RTR -> RTS with all attributes checked, in one call: what a connection manager
@@ -307,6 +316,11 @@ int rs_qp_detach(struct rs_nic *nic, struct rs_qp *qp, uint32_t group);
 uint32_t rs_qp_num(const struct rs_qp *qp);
 enum rs_qp_state rs_qp_get_state(const struct rs_qp *qp);
 struct rs_qp *rs_nic_find_qp(struct rs_nic *nic, uint32_t qpn);
+/* A responder that has everything up to psn and owes nothing, with no timer to come: it may go, and a
+ * new QP that resumes with this PSN, MSN and time of the last CNP answers late duplicates as it would. */
+bool rs_qp_rests(const struct rs_nic *nic, const struct rs_qp *qp, uint32_t psn);
+void rs_qp_resume(struct rs_qp *qp, uint32_t psn, uint32_t msn, rs_time last_cnp);
+rs_time rs_qp_last_cnp(const struct rs_qp *qp);
 /* For reports and tests. */
 const struct rs_cc *rs_qp_cc(const struct rs_qp *qp);
 /* A word that the owner keeps with the QP, returned for a CQE's qpn in constant time. */

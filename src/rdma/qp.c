@@ -166,7 +166,8 @@ static uint32_t take_index(struct rs_nic *nic)
 {
 	uint32_t i = nic->qp_free_head;
 
-	if (nic->qps_fresh < nic->c.max_qps)
+	/* given QPNs do not go with entries: the latest that was left is the warmest */
+	if (nic->qps_fresh < nic->c.max_qps && !(nic->entry_of && i != RS_NO_QP))
 		return nic->qps_fresh++;
 	if (i == RS_NO_QP)
 		return i;
@@ -178,6 +179,11 @@ static uint32_t take_index(struct rs_nic *nic)
 
 static void give_index(struct rs_nic *nic, uint32_t i)
 {
+	if (nic->entry_of) {
+		nic->qps[i].link[0].next = nic->qp_free_head;
+		nic->qp_free_head = i;
+		return;
+	}
 	nic->qps[i].link[0].next = RS_NO_QP;
 	if (nic->qp_free_tail == RS_NO_QP)
 		nic->qp_free_head = i;
@@ -186,13 +192,15 @@ static void give_index(struct rs_nic *nic, uint32_t i)
 	nic->qp_free_tail = i;
 }
 
-int rs_nic_create_qp(struct rs_nic *nic, const struct rs_qp_init *i, struct rs_qp **out)
+/* qpn: RS_NO_QP where the NIC gives it. */
+static int create_qp(struct rs_nic *nic, const struct rs_qp_init *i, uint32_t qpn,
+		     struct rs_qp **out)
 {
 	struct rs_qp *qp;
 	uint32_t index;
 	int err;
 
-	if (!init_valid(i))
+	if (!init_valid(i) || (nic->entry_of != NULL) != (qpn != RS_NO_QP))
 		return -EINVAL;
 	index = take_index(nic);
 	if (index == RS_NO_QP)
@@ -206,7 +214,9 @@ int rs_nic_create_qp(struct rs_nic *nic, const struct rs_qp_init *i, struct rs_q
 		give_index(nic, index);
 		return err;
 	}
-	qp->qpn = nic->c.first_qpn + index;
+	qp->qpn = nic->entry_of ? qpn : nic->c.first_qpn + index;
+	if (nic->entry_of)
+		nic->entry_of[qpn - nic->c.first_qpn] = index + 1;
 	qp->flags = flags_of(i);
 	qp->transport = i->transport;
 	qp->ops = ops_of(qp->flags);
@@ -221,11 +231,48 @@ int rs_nic_create_qp(struct rs_nic *nic, const struct rs_qp_init *i, struct rs_q
 		i->srq->refs++;
 	if (nic->qp_counters)
 		memset(&nic->qp_counters[index], 0, sizeof(*nic->qp_counters));
+	if (nic->message_due)
+		nic->message_due[index] = 0;
 	qp->deadline = qp->ack_deadline = RS_NEVER;
 	qp->message = RS_NO_MESSAGE;
 	nic->qps_live++;
 	*out = qp;
 	return 0;
+}
+
+int rs_nic_create_qp(struct rs_nic *nic, const struct rs_qp_init *i, struct rs_qp **out)
+{
+	return create_qp(nic, i, RS_NO_QP, out);
+}
+
+int rs_nic_create_qp_at(struct rs_nic *nic, const struct rs_qp_init *i, uint32_t qpn,
+			struct rs_qp **out)
+{
+	if (qpn - nic->c.first_qpn >= nic->c.max_qps || rs_nic_find_qp(nic, qpn))
+		return -EINVAL;
+	return create_qp(nic, i, qpn, out);
+}
+
+bool rs_qp_rests(const struct rs_nic *nic, const struct rs_qp *qp, uint32_t psn)
+{
+	const uint32_t owed = RS_QF_ACK_OWED | RS_QF_ECHO | RS_QF_ON_CONTROL | RS_QF_ON_CNP |
+			      RS_QF_GAP | RS_QF_READ_PENDING | RS_QF_RECEIVING;
+
+	return qp->state == RS_QPS_RTS && qp->epsn == psn && qp->message == RS_NO_MESSAGE &&
+	       !qp->nak && !(qp->flags & owed) && !qp->unacked && qp->sq_head == qp->sq_tail &&
+	       qp->place == RS_PLACE_NONE && !rs_heap_has(&nic->timers, qp->index);
+}
+
+void rs_qp_resume(struct rs_qp *qp, uint32_t psn, uint32_t msn, rs_time last_cnp)
+{
+	qp->epsn = psn & RS_PSN_MASK;
+	qp->msn = msn & RS_PSN_MASK;
+	qp->last_cnp = last_cnp;
+}
+
+rs_time rs_qp_last_cnp(const struct rs_qp *qp)
+{
+	return qp->last_cnp;
 }
 
 void rs_nic_destroy_qp(struct rs_nic *nic, struct rs_qp *qp)
@@ -244,6 +291,8 @@ void rs_nic_destroy_qp(struct rs_nic *nic, struct rs_qp *qp)
 	free_queues(qp);
 	qp->flags = 0;
 	qp->state = RS_QPS_RESET;
+	if (nic->entry_of)
+		nic->entry_of[qp->qpn - nic->c.first_qpn] = 0;
 	nic->qps_live--;
 	give_index(nic, qp->index);
 }

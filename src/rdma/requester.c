@@ -297,7 +297,7 @@ RS_APART static bool send_other(struct rs_nic *nic, struct rs_qp *qp, struct rs_
 
 void rs_qp_ask_ack(struct rs_nic *nic, struct rs_packet *p, rs_time now)
 {
-	struct rs_qp *qp = &nic->qps[p->src_qp - nic->c.first_qpn];
+	struct rs_qp *qp = &nic->qps[rs_nic_entry(nic, p->src_qp)];
 
 	if (p->bth_flags & RS_BTH_ACKREQ)
 		return;
@@ -333,7 +333,7 @@ static uint32_t run_room(const struct rs_qp *qp, const struct rs_swqe *w, const 
 uint32_t rs_nic_tx_run(struct rs_nic *nic, struct rs_packet *p, uint32_t max, uint32_t *bytes,
 		       bool *last, rs_time now)
 {
-	struct rs_qp *qp = &nic->qps[p->src_qp - nic->c.first_qpn];
+	struct rs_qp *qp = &nic->qps[rs_nic_entry(nic, p->src_qp)];
 	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_send);
 	const struct rs_sge *sge = rs_qp_send_sge(qp, qp->sq_send);
 	uint32_t n = run_room(qp, w, p, max), more, offset = qp->send_k * qp->mtu;

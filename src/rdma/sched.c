@@ -183,7 +183,7 @@ RS_APART static void hold(struct rs_nic *nic, struct rs_qp *qp)
 {
 	take_ready(nic, qp);
 	qp->place = RS_PLACE_PACED;
-	rs_heap_set(&nic->paced, qp->index,
+	rs_heap_set(&nic->paced, qp->index, qp->qpn,
 		    nic->c.pace_fixed ? qp->next_allowed
 				      : rs_time_min(qp->next_allowed, qp->cc.next_event));
 }
@@ -262,7 +262,7 @@ void rs_sched_repace(struct rs_nic *nic, struct rs_qp *qp, struct rs_pace old, r
 			    rs_framing_time(old, bytes, nic->whole_ns);
 	wait_for_message(nic, qp);
 	if (qp->place == RS_PLACE_PACED)
-		rs_heap_set(&nic->paced, qp->index, qp->next_allowed);
+		rs_heap_set(&nic->paced, qp->index, qp->qpn, qp->next_allowed);
 }
 
 enum rs_nic_held rs_nic_held_by(const struct rs_nic *nic, rs_time now)

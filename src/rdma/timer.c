@@ -3,7 +3,7 @@
 
 void rs_timer_insert(struct rs_nic *nic, struct rs_qp *qp, rs_time when)
 {
-	rs_heap_set(&nic->timers, qp->index, when);
+	rs_heap_set(&nic->timers, qp->index, qp->qpn, when);
 }
 
 rs_time rs_nic_deadline(const struct rs_nic *nic)
@@ -28,6 +28,6 @@ void rs_nic_expire(struct rs_nic *nic, rs_time now)
 		if (due == RS_NEVER)
 			rs_heap_remove(&nic->timers, qp->index);
 		else
-			rs_heap_set(&nic->timers, qp->index, due);
+			rs_heap_set(&nic->timers, qp->index, qp->qpn, due);
 	}
 }

@@ -77,6 +77,12 @@ static void arm_app(struct rs_sim *s, struct sim_node *n)
 void sim_app_schedule(struct rs_sim *s, uint32_t host, rs_time when, enum app_event type,
 		      uint32_t arg, uint64_t bytes)
 {
+	sim_app_schedule_as(s, host, when, type, arg, bytes, s->nodes[host].host->seq++);
+}
+
+void sim_app_schedule_as(struct rs_sim *s, uint32_t host, rs_time when, enum app_event type,
+			 uint32_t arg, uint64_t bytes, uint64_t seq)
+{
 	struct sim_node *n = &s->nodes[host];
 	struct sim_host *h = n->host;
 	uint32_t i = h->n_heap++;
@@ -87,7 +93,7 @@ void sim_app_schedule(struct rs_sim *s, uint32_t host, rs_time when, enum app_ev
 		h->heap = realloc(h->heap, h->heap_size * sizeof(*h->heap));
 		rs_assert(h->heap);
 	}
-	h->heap[i] = (struct sim_app_event){when, h->seq++, bytes, arg, type};
+	h->heap[i] = (struct sim_app_event){when, seq, bytes, arg, type};
 	for (; i && earlier(&h->heap[i], &h->heap[(i - 1) / 2]); i = (i - 1) / 2) {
 		struct sim_app_event t = h->heap[i];
 
@@ -539,6 +545,14 @@ static bool fits(const struct rs_sim *s, const struct sim_nic *k, const struct r
 	       k->rx_bytes + p->frame_bytes <= room;
 }
 
+/* A flow's is made when its first packet comes. */
+static struct rs_qp *receiver_of(struct rs_sim *s, struct sim_nic *k, uint32_t qpn)
+{
+	struct rs_qp *qp = rs_nic_find_qp(k->nic, qpn);
+
+	return qp || !sim_flow_absent(s, k, qpn) ? qp : rs_nic_find_qp(k->nic, qpn);
+}
+
 /* The write of the packet at the head of the receive buffer: one at a time, so that reads of what
  * is sent get their turn on the NIC's PCIe link between two. */
 static void rx_start(struct rs_sim *s, struct sim_nic *k, rs_time now)
@@ -549,7 +563,8 @@ static void rx_start(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	struct rs_qp *qp;
 
 	if (p) {
-		qp = rs_nic_find_qp(k->nic, p->dest_qp);
+		qp = receiver_of(s, k, p->dest_qp);
+		rs_assert(qp);
 		sim_qp_visible(s, rs_qp_get_user(qp),
 			       rs_bus_write(n->host->bus, sim_qp_path(s, rs_qp_get_user(qp), false),
 					    p->payload_bytes, now, &accepted));
@@ -562,7 +577,7 @@ static void to_memory(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, 
 	struct sim_node *n = k->node;
 	bool idle = k->rx.head == RS_NO_PACKET;
 
-	if (!rs_nic_find_qp(k->nic, p->dest_qp) || !fits(s, k, p)) {
+	if (!receiver_of(s, k, p->dest_qp) || !fits(s, k, p)) {
 		k->drops++;
 		sim_lost_at_nic(n, k->port, p);
 		sim_order_dropped(s, n, p);
@@ -584,7 +599,7 @@ static void receive_inside(struct rs_sim *s, struct sim_nic *k, struct rs_packet
 		to_memory(s, k, p, now);
 		return;
 	}
-	qp = rs_nic_find_qp(k->nic, p->dest_qp);
+	qp = receiver_of(s, k, p->dest_qp);
 	if (qp)
 		sim_qp_visible(s, rs_qp_get_user(qp), now);
 	to_transport(s, k, p, now);
@@ -791,7 +806,15 @@ static struct sim_staging *staging_create(struct rs_sim *s, const struct rs_nic_
 	return g;
 }
 
-int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_error *e)
+static bool absent(void *arg, uint32_t qpn)
+{
+	struct sim_nic *k = arg;
+
+	return sim_flow_absent(k->sim, k, qpn);
+}
+
+int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t completions,
+		 struct rs_error *e)
 {
 	const struct rs_fabric *f = s->f;
 	struct sim_nic *k = sim_nic_of(s, endpoint);
@@ -804,6 +827,9 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 		.max_mrs = 1,
 		.max_cqs = 1,
 		.first_qpn = SIM_FIRST_QPN,
+		.given_qpns = true,
+		.absent = absent,
+		.absent_arg = k,
 		.ipv6 = f->transport.ipv6,
 		.free = &n->free,
 		.cc = s->cc,
@@ -829,6 +855,8 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 		c.weight[t] = f->qos.tc[t].weight;
 	if (f->transport.ack_unpaused)
 		c.weight[RS_CLASSES - 1] = 0;
+	k->sim = s;
+	k->n_qps = n_qps;
 	k->endpoint = endpoint;
 	k->node = n;
 	k->port = endpoint - f->hosts[host].first_endpoint;
@@ -849,7 +877,7 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	err = rs_nic_create(&c, &k->nic, e);
 	if (!err)
-		err = rs_nic_create_cq(k->nic, 64 + 32 * (n_qps ? n_qps : 1), &k->cq);
+		err = rs_nic_create_cq(k->nic, completions, &k->cq);
 	if (!err)
 		err = sim_streams_create(s, k, n_qps);
 	if (!err && s->o->ideal.placed) {
@@ -984,9 +1012,12 @@ void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 		for (unsigned t = 0; t < RS_CLASSES; t++)
 			r->paused += sim_nic_held(k, t, sim_end(s));
 		r->nic_drops += k->drops + c->rx_dropped;
-		for (uint32_t q = SIM_FIRST_QPN; (qp = rs_nic_find_qp(k->nic, q)); q++) {
-			r->cc_cuts += rs_qp_cc(qp)->cuts;
-			r->cc_increases += rs_qp_cc(qp)->increases;
+		r->cc_cuts += k->cc_cuts;
+		r->cc_increases += k->cc_increases;
+		for (uint32_t q = 0; q < k->n_qps; q++) {
+			qp = rs_nic_find_qp(k->nic, SIM_FIRST_QPN + q);
+			r->cc_cuts += qp ? rs_qp_cc(qp)->cuts : 0;
+			r->cc_increases += qp ? rs_qp_cc(qp)->increases : 0;
 		}
 	}
 	if (n->host->bus && !s->o->ranks) {
@@ -1001,6 +1032,7 @@ void sim_host_destroy(struct sim_host *h)
 		if (h->nics[i].nic)
 			rs_nic_destroy(h->nics[i].nic);
 		sim_streams_destroy(&h->nics[i]);
+		free(h->nics[i].open);
 	}
 	if (h->bus)
 		rs_bus_destroy(h->bus);

@@ -95,6 +95,11 @@ struct sim_nic {
 	uint32_t *ways; /* [queue pair]: what its packets carry in `number`; NULL: not placed */
 	struct sim_stream *streams; /* [queue pair]; NULL: nothing can overtake */
 	uint32_t n_streams;
+	struct rs_sim *sim;
+	uint64_t cc_cuts, cc_increases; /* of queue pairs that are gone */
+	uint32_t *open; /* flows' receivers that are there: connections */
+	uint32_t n_open, open_size, open_at;
+	uint32_t n_qps; /* numbers of queue pairs, there or not */
 	uint64_t reordered; /* packets sent again for nothing but their order */
 };
 
@@ -110,8 +115,9 @@ struct sim_host {
 	uint64_t seq;
 };
 
-/* Makes the NIC of an endpoint, with room for n_qps. */
-int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, struct rs_error *e);
+/* Makes the NIC of an endpoint, with room for n_qps and for so many completions at a time. */
+int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t completions,
+		 struct rs_error *e);
 struct sim_nic *sim_nic_of(struct rs_sim *s, uint32_t endpoint);
 /* How long the switch has held this class, until now. */
 rs_time sim_nic_held(const struct sim_nic *k, unsigned tc, rs_time now);
@@ -122,6 +128,11 @@ void sim_nic_kick(struct rs_sim *s, struct sim_nic *k, rs_time now);
  * size is bounded by messages in flight. */
 void sim_app_schedule(struct rs_sim *s, uint32_t host, rs_time when, enum app_event type,
 		      uint32_t arg, uint64_t bytes);
+
+/* The same with a place of its own among events of one time: below that of all that is scheduled
+ * while the run goes. */
+void sim_app_schedule_as(struct rs_sim *s, uint32_t host, rs_time when, enum app_event type,
+			 uint32_t arg, uint64_t bytes, uint64_t seq);
 
 /* Keeps a sample until the end. */
 void sim_host_rate(struct rs_sim *s, uint32_t host, uint32_t flow, int64_t rate, rs_time now);
@@ -147,6 +158,8 @@ void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *
 void sim_app_completion(struct rs_sim *s, struct sim_nic *k, const struct rs_cqe *c, rs_time now);
 /* The paths of a queue pair's DMA: reads of what it sends, writes of what it receives. */
 struct rs_path *sim_qp_path(struct rs_sim *s, uint64_t user, bool send);
+/* A packet came for a queue pair that is not there: true when it is now. */
+bool sim_flow_absent(struct rs_sim *s, struct sim_nic *k, uint32_t qpn);
 /* A payload for this queue pair becomes visible at `when`. */
 void sim_qp_visible(struct rs_sim *s, uint64_t user, rs_time when);
 

@@ -1,6 +1,7 @@
 /* Jobs as hosts carry them out: flows as one WRITE each, collectives as lanes of steps whose
  * messages are WRITEs with immediate, as NCCL's network transport sends them. */
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include "sim/host.h"
@@ -12,29 +13,25 @@ enum {
 	SLOTS_MAX = RS_SLOTS_MAX,
 	REPEATS_MAX = RS_REPEATS_MAX,
 	BUS_PIECE = 1 << 20,
+	FLOWS_MANY = 10000,
+	RECEIVERS_A_TURN = 3, /* looked at when one is opened */
 	ALL_ACCESS = RS_ACCESS_LOCAL_WRITE | RS_ACCESS_REMOTE_WRITE | RS_ACCESS_REMOTE_READ |
 		     RS_ACCESS_REMOTE_ATOMIC,
 };
 
-#define REGION (UINT64_C(1) << 46)
+#define REGION  (UINT64_C(1) << 46)
+#define NO_CONN UINT32_MAX
 
-/* The sending half is touched by the source's node alone, the receiving half by the destination's.
- */
-struct sim_conn {
-	/* both, constant */
-	uint32_t job, index; /* index: of the flow or of the plan's connection */
-	uint32_t src_endpoint, dst_endpoint, src_host, dst_host;
+/* Where DMA goes: NIC to source memory, NIC to destination memory. */
+struct sim_dma {
+	struct rs_path from, to;
+};
+
+/* What a collective's connection keeps beside: messages over queue pairs, or inside a host. */
+struct sim_messages {
 	uint32_t src_rank, dst_rank;
-	bool flow, nvlink;
-	uint8_t n_qps;
-	uint8_t error; /* the sender's: enum rs_wc_status of its first queue pair in error */
-	uint32_t rkey;
-	uint32_t dst_qpn;          /* of the last of the receiver's queue pairs */
 	struct rs_qp *qp[QPS_MAX]; /* the sender's */
-	struct rs_path from, to;   /* DMA paths: NIC to source memory, NIC to destination memory */
 	/* sending */
-	uint64_t to_post;     /* flow: bytes not yet posted */
-	uint32_t outstanding; /* pieces or messages not yet completed */
 	union {
 		uint64_t parts_sent[QPS_MAX]; /* over the network: parts completed, a queue pair */
 		uint64_t left[SLOTS_MAX];     /* inside a host: of a message's bytes */
@@ -43,7 +40,33 @@ struct sim_conn {
 	/* receiving */
 	uint64_t parts[QPS_MAX];               /* parts arrived, a queue pair */
 	uint64_t announced, arrived, consumed; /* messages */
-	rs_time visible;
+};
+
+/*
+ * A connection. The sending half is touched by the source's node alone, the receiving half by the
+ * destination's. A flow's queue pairs are made when it starts and freed when it has ended: the
+ * sender's with the last completion, the receiver's some time after its last packet (flows.c).
+ */
+struct sim_conn {
+	/* both, constant */
+	uint32_t job, index; /* index: of the flow or of the plan's connection */
+	uint32_t src_endpoint, dst_endpoint, src_host, dst_host;
+	uint32_t src_qpn, dst_qpn; /* of the first of its queue pairs */
+	bool flow, nvlink;
+	bool rested; /* receiving: a flow's queue pair was there, had all of it, and is gone */
+	uint8_t n_qps;
+	uint8_t error;        /* the sender's: enum rs_wc_status of its first queue pair in error */
+	uint32_t outstanding; /* sending: pieces or messages not yet completed */
+	struct sim_dma *dma;  /* NULL: neither end has an inside */
+	rs_time visible;      /* receiving */
+	rs_time last_cnp;     /* ... of the queue pair that is gone */
+	union {
+		struct sim_messages *m; /* of a collective */
+		struct {		/* of a flow, sending */
+			uint64_t to_post; /* bytes not yet posted */
+			struct rs_qp *qp; /* NULL: not there */
+		};
+	};
 };
 
 struct sim_lane {
@@ -68,7 +91,11 @@ struct sim_workload {
 	uint32_t n_conns, n_colls, n_flows, n_lanes;
 	struct sim_conn *conns;
 	struct sim_coll *colls;
-	uint32_t *coll_of_job;
+	uint32_t *coll_of_job, *first_flow; /* [job] */
+	uint32_t *first_qp; /* [endpoint]: of its queue pairs in conn_of; and one behind */
+	uint32_t *conn_of;  /* [queue pair]: the flow's, or NO_CONN */
+	/* flows of a host, by start: starts[next[host]] .. starts[end[host] - 1] are to come */
+	uint32_t *starts, *next, *end;
 	uint64_t total; /* flows and lanes */
 	uint32_t key;   /* every NIC has one region, made alike: one key */
 };
@@ -113,7 +140,7 @@ struct rs_path *sim_qp_path(struct rs_sim *s, uint64_t user, bool send)
 
 	/* the receiver's queue pair reads nothing, the sender's writes nothing, in these workloads
 	 */
-	return user & 1 ? &c->to : &c->from;
+	return user & 1 ? &c->dma->to : &c->dma->from;
 }
 
 void sim_qp_visible(struct rs_sim *s, uint64_t user, rs_time when)
@@ -128,7 +155,7 @@ static void post_piece(struct rs_sim *s, struct sim_conn *c, unsigned q, enum rs
 		       uint64_t bytes, rs_time now)
 {
 	struct sim_nic *k = sim_nic_of(s, c->src_endpoint);
-	struct rs_sge sge = {.va = 0, .length = (uint32_t)bytes, .lkey = c->rkey};
+	struct rs_sge sge = {.va = 0, .length = (uint32_t)bytes, .lkey = s->work->key};
 	struct rs_send_wr wr = {
 		.wr_id = (uint64_t)q << 32 | (uint64_t)(c - s->work->conns),
 		.op = (uint8_t)op,
@@ -136,13 +163,13 @@ static void post_piece(struct rs_sim *s, struct sim_conn *c, unsigned q, enum rs
 		.n_sge = 1,
 		.sge = &sge,
 		.remote_va = 0,
-		.rkey = c->rkey,
+		.rkey = s->work->key,
 	};
-	int err = rs_qp_post_send(k->nic, c->qp[q], &wr, now);
+	int err = rs_qp_post_send(k->nic, c->flow ? c->qp : c->m->qp[q], &wr, now);
 
 	/* a queue pair in error takes nothing: its completion has told. Any other refusal would be
 	 * a message that nobody ever sends. */
-	rs_assert(!err || rs_qp_get_state(c->qp[q]) >= RS_QPS_SQE);
+	rs_assert(!err || rs_qp_get_state(c->flow ? c->qp : c->m->qp[q]) >= RS_QPS_SQE);
 }
 
 /* Bytes of part q when a message is dealt over n queue pairs. */
@@ -153,7 +180,7 @@ static uint64_t part_bytes(uint64_t bytes, unsigned n, unsigned q)
 
 static void post_message(struct rs_sim *s, struct sim_conn *c, uint64_t bytes, rs_time now)
 {
-	c->sent++;
+	c->m->sent++;
 	for (unsigned q = 0; q < c->n_qps; q++)
 		post_piece(s, c, q, RS_WR_WRITE_IMM, part_bytes(bytes, c->n_qps, q), now);
 	sim_nic_kick(s, sim_nic_of(s, c->src_endpoint), now);
@@ -181,7 +208,7 @@ static void inside_piece(struct rs_sim *s, struct sim_conn *c, rs_time now)
 	struct rs_bus *bus = s->nodes[c->src_host].host->bus;
 	const struct rs_path *path = &coll_of(s, c->job)->inside[c->index];
 	uint32_t conn = (uint32_t)(c - s->work->conns), n;
-	uint64_t *left = &c->left[c->completed % SLOTS_MAX];
+	uint64_t *left = &c->m->left[c->m->completed % SLOTS_MAX];
 	uint64_t most = path->nvlink ? BUS_PIECE : RS_BUS_PIECE;
 	rs_time gone = now, visible = now;
 
@@ -200,8 +227,8 @@ static void inside_piece(struct rs_sim *s, struct sim_conn *c, rs_time now)
 
 static void send_inside(struct rs_sim *s, struct sim_conn *c, uint64_t bytes, rs_time now)
 {
-	c->left[c->sent++ % SLOTS_MAX] = bytes;
-	if (c->sent - c->completed == 1)
+	c->m->left[c->m->sent++ % SLOTS_MAX] = bytes;
+	if (c->m->sent - c->m->completed == 1)
 		inside_piece(s, c, now);
 }
 
@@ -234,7 +261,7 @@ static bool step_ready(struct rs_sim *s, struct sim_coll *k, uint32_t rank,
 	for (unsigned i = 0; i < st->n_recv; i++) {
 		const struct sim_conn *c = &s->work->conns[k->first_conn + st->recv[i].conn];
 
-		if (c->arrived == c->consumed)
+		if (c->m->arrived == c->m->consumed)
 			return false;
 	}
 	for (unsigned i = 0; i < st->n_send; i++)
@@ -269,7 +296,7 @@ static bool lane_step(struct rs_sim *s, struct sim_coll *k, uint32_t rank, uint3
 	if (!step_ready(s, k, rank, &l->step))
 		return false;
 	for (unsigned i = 0; i < l->step.n_recv; i++)
-		s->work->conns[k->first_conn + l->step.recv[i].conn].consumed++;
+		s->work->conns[k->first_conn + l->step.recv[i].conn].m->consumed++;
 	if (l->step.compute > 0) {
 		l->computing = true;
 		sim_app_schedule(s, rs_fabric_rank_host(s->f, gpu_of(k, rank)),
@@ -319,18 +346,192 @@ static void rank_advance(struct rs_sim *s, struct sim_coll *k, uint32_t rank, rs
 	}
 }
 
+/* ---- Queue pairs ---- */
+
+/* Where placement is ideal: the path of a queue pair's data, or of its ACKs. */
+static uint32_t way(const struct rs_sim *s, uint64_t conn, unsigned q, uint32_t dst, bool back)
+{
+	return s->o->ideal.placed && !s->o->ideal.network
+		       ? sim_placement_way(s, (uint32_t)conn, q, dst, back)
+		       : 0;
+}
+
+/* One end of a connection's q-th; NULL: no memory. Congestion control begins at time 0, as if the queue
+ * pair had been there and idle. */
+static struct rs_qp *make_qp(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver,
+			     uint32_t depth, uint8_t tc)
+{
+	const struct rs_fabric *f = s->f;
+	const struct rs_transport_conf *t = &f->transport;
+	struct sim_nic *k = sim_nic_of(s, receiver ? c->dst_endpoint : c->src_endpoint);
+	uint64_t id = (uint64_t)(c - s->work->conns);
+	struct rs_qp_init i = {.pd = 1,
+			       .send_cq = k->cq,
+			       .recv_cq = k->cq,
+			       .max_send_wr = receiver ? 1 : depth,
+			       .max_recv_wr = receiver && !c->flow ? depth : 0,
+			       .max_send_sge = 1,
+			       .max_recv_sge = 1};
+	struct rs_qp_attr at = {
+		.dest_endpoint = receiver ? c->src_endpoint : c->dst_endpoint,
+		.dest_qpn = (receiver ? c->src_qpn : c->dst_qpn) + q,
+		.path_mtu = t->payload ? t->payload : t->mtu,
+		.sport = (uint16_t)(0xc000 | (rs_mix64(s->o->seed ^ (id * QPS_MAX + q)) & 0x3fff)),
+		.pkey = 0xffff,
+		.tos = (uint8_t)(f->qos.tc[tc].dscp << 2 | (f->qos.tc[tc].ecn ? RS_ECN_ECT0 : 0)),
+		.tc = tc,
+		.timeout = t->timeout,
+		.retry_cnt = t->retry,
+		.rnr_retry = t->rnr_retry,
+		.min_rnr_timer = t->min_rnr_timer,
+		.max_rd_atomic = t->max_rd_atomic,
+		.max_dest_rd_atomic = t->max_rd_atomic,
+		.access = ALL_ACCESS,
+	};
+	struct rs_qp *qp;
+
+	if (rs_nic_create_qp_at(k->nic, &i, (receiver ? c->dst_qpn : c->src_qpn) + q, &qp))
+		return NULL;
+	if (rs_qp_connect(k->nic, qp, &at, 0)) {
+		rs_nic_destroy_qp(k->nic, qp);
+		return NULL;
+	}
+	rs_qp_set_user(qp, id << 1 | receiver);
+	sim_nic_way(k, rs_qp_num(qp), way(s, id, q, at.dest_endpoint, receiver));
+	return qp;
+}
+
+static const struct rs_flow *flow_of(const struct rs_sim *s, const struct sim_conn *c)
+{
+	return &s->f->jobs[c->job].flows[c->index - s->work->first_flow[c->job]];
+}
+
+/* Memory that cannot be had ends the run through an assertion: what there is goes with the flows
+ * that are under way. */
+static void open_sender(struct rs_sim *s, struct sim_conn *c)
+{
+	c->qp = make_qp(s, c, 0, false, POSTS, flow_of(s, c)->tc);
+	rs_assert(c->qp);
+}
+
+static void close_sender(struct rs_sim *s, struct sim_conn *c)
+{
+	struct sim_nic *k = sim_nic_of(s, c->src_endpoint);
+
+	k->cc_cuts += rs_qp_cc(c->qp)->cuts;
+	k->cc_increases += rs_qp_cc(c->qp)->increases;
+	rs_nic_destroy_qp(k->nic, c->qp);
+	c->qp = NULL;
+}
+
+static uint32_t messages_of(uint64_t bytes)
+{
+	return (uint32_t)((bytes + PIECE - 1) / PIECE);
+}
+
+/* The PSN behind a flow's last packet: each message begins with a packet of its own. */
+static uint32_t psn_behind(const struct rs_sim *s, uint64_t bytes)
+{
+	const struct rs_transport_conf *t = &s->f->transport;
+	uint64_t mtu = t->payload ? t->payload : t->mtu, whole = bytes / PIECE;
+
+	return (uint32_t)((whole * ((PIECE + mtu - 1) / mtu) + (bytes % PIECE + mtu - 1) / mtu) &
+			  RS_PSN_MASK);
+}
+
+/*
+ * Frees receivers that have everything and owe nothing, a few of those that are open, in turn. Their
+ * last packet may come once more, when its ACK was lost: the queue pair is made anew then, where it
+ * was, and answers as it would have.
+ */
+static void close_receivers(struct rs_sim *s, struct sim_nic *k)
+{
+	for (unsigned i = 0; i < RECEIVERS_A_TURN && k->n_open; i++) {
+		uint32_t at = k->open_at < k->n_open ? k->open_at : 0;
+		struct sim_conn *c = &s->work->conns[k->open[at]];
+		struct rs_qp *qp = rs_nic_find_qp(k->nic, c->dst_qpn);
+
+		k->open_at = at + 1;
+		if (!rs_qp_rests(k->nic, qp, psn_behind(s, flow_of(s, c)->bytes)))
+			continue;
+		c->last_cnp = rs_qp_last_cnp(qp);
+		c->rested = true;
+		rs_nic_destroy_qp(k->nic, qp);
+		k->open[at] = k->open[--k->n_open];
+	}
+}
+
+static void open_receiver(struct rs_sim *s, struct sim_nic *k, struct sim_conn *c)
+{
+	const struct rs_flow *f = flow_of(s, c);
+	struct rs_qp *qp;
+
+	close_receivers(s, k);
+	if (k->n_open == k->open_size) {
+		k->open_size = k->open_size ? 2 * k->open_size : 16;
+		k->open = realloc(k->open, k->open_size * sizeof(*k->open));
+		rs_assert(k->open);
+	}
+	k->open[k->n_open++] = (uint32_t)(c - s->work->conns);
+	qp = make_qp(s, c, 0, true, 0, f->tc);
+	rs_assert(qp);
+	if (c->rested)
+		rs_qp_resume(qp, psn_behind(s, f->bytes), messages_of(f->bytes), c->last_cnp);
+}
+
+/* A sender's queue pair that is gone has nothing to hear. */
+bool sim_flow_absent(struct rs_sim *s, struct sim_nic *k, uint32_t qpn)
+{
+	const struct sim_workload *w = s->work;
+	uint32_t at = w->first_qp[k->endpoint] + qpn - SIM_FIRST_QPN;
+	struct sim_conn *c;
+
+	if (qpn < SIM_FIRST_QPN || at >= w->first_qp[k->endpoint + 1] || w->conn_of[at] == NO_CONN)
+		return false;
+	c = &w->conns[w->conn_of[at]];
+	if (c->dst_endpoint != k->endpoint || c->dst_qpn != qpn)
+		return false;
+	open_receiver(s, k, c);
+	return true;
+}
+
+/* When a flow's first work request is in the NIC's hands. */
+static rs_time flow_posted(struct rs_sim *s, const struct sim_conn *c)
+{
+	const struct rs_host_params *hp = &s->f->host_params;
+	bool inside = sim_nic_of(s, c->src_endpoint)->inside;
+
+	return s->r->flows[c->index].start + (inside ? hp->post + hp->mmio : 0);
+}
+
+/* The next of a host's flows to start: at one time they go before all else, in their order. */
+static void next_flow(struct rs_sim *s, uint32_t host)
+{
+	struct sim_workload *w = s->work;
+	uint32_t i;
+	rs_time when;
+
+	if (w->next[host] == w->end[host])
+		return;
+	i = w->starts[w->next[host]++];
+	when = flow_posted(s, &w->conns[i]);
+	sim_app_schedule_as(s, host, when, APP_FLOW_START, i, 0, 2 * (uint64_t)i);
+	if (s->o->rate_interval)
+		sim_app_schedule_as(s, host, when, APP_RATE, i, 0, 2 * (uint64_t)i + 1);
+}
+
 /* ---- What hosts tell ---- */
 
 static void message_arrived(struct rs_sim *s, struct sim_conn *c, uint64_t messages, rs_time now)
 {
-	c->arrived += messages;
-	rank_advance(s, coll_of(s, c->job), c->dst_rank, now);
+	c->m->arrived += messages;
+	rank_advance(s, coll_of(s, c->job), c->m->dst_rank, now);
 }
 
 static void message_sent(struct rs_sim *s, struct sim_conn *c, rs_time now)
 {
 	c->outstanding--;
-	rank_advance(s, coll_of(s, c->job), c->src_rank, now);
+	rank_advance(s, coll_of(s, c->job), c->m->src_rank, now);
 }
 
 static void flow_completed(struct rs_sim *s, struct sim_conn *c, rs_time now)
@@ -340,6 +541,7 @@ static void flow_completed(struct rs_sim *s, struct sim_conn *c, rs_time now)
 		post_flow(s, c, now);
 	} else if (!c->outstanding) {
 		s->r->flows[c->index].finish = now;
+		close_sender(s, c);
 		sim_finished(s);
 	}
 }
@@ -348,7 +550,7 @@ static void sample_rate(struct rs_sim *s, struct sim_conn *c, rs_time now)
 {
 	if (s->r->flows[c->index].finish != RS_NEVER)
 		return;
-	sim_host_rate(s, c->src_host, c->index, rs_qp_cc(c->qp[0])->rate, now);
+	sim_host_rate(s, c->src_host, c->index, rs_qp_cc(c->qp)->rate, now);
 	sim_app_schedule(s, c->src_host, now + s->o->rate_interval, APP_RATE,
 			 (uint32_t)(c - s->work->conns), 0);
 }
@@ -361,6 +563,8 @@ void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *
 
 	switch (ev->type) {
 	case APP_FLOW_START:
+		next_flow(s, host);
+		open_sender(s, c);
 		post_flow(s, c, ev->when);
 		break;
 	case APP_POST:
@@ -373,7 +577,7 @@ void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *
 		inside_piece(s, c, ev->when);
 		break;
 	case APP_SENT:
-		if (++c->completed < c->sent)
+		if (++c->m->completed < c->m->sent)
 			inside_piece(s, c, ev->when);
 		message_sent(s, c, ev->when);
 		break;
@@ -414,26 +618,26 @@ static void part_arrived(struct rs_sim *s, struct sim_conn *c, struct sim_nic *k
 	struct rs_recv_wr again = {.wr_id = e->wr_id};
 	uint64_t least;
 
-	c->parts[e->wr_id >> 32]++;
+	c->m->parts[e->wr_id >> 32]++;
 	rs_qp_post_recv(k->nic, rs_nic_find_qp(k->nic, e->qpn), &again);
-	least = whole_messages(c, c->parts);
-	if (least == c->announced)
+	least = whole_messages(c, c->m->parts);
+	if (least == c->m->announced)
 		return;
 	if (k->inside)
 		sim_app_schedule(s, c->dst_host,
 				 rs_time_max(now, c->visible) + s->f->host_params.poll, APP_ARRIVED,
-				 (uint32_t)(c - s->work->conns), least - c->announced);
+				 (uint32_t)(c - s->work->conns), least - c->m->announced);
 	else
-		message_arrived(s, c, least - c->announced, now);
-	c->announced = least;
+		message_arrived(s, c, least - c->m->announced, now);
+	c->m->announced = least;
 }
 
 static void part_sent(struct rs_sim *s, struct sim_conn *c, unsigned q, rs_time now)
 {
-	c->parts_sent[q]++;
-	if (whole_messages(c, c->parts_sent) == c->completed)
+	c->m->parts_sent[q]++;
+	if (whole_messages(c, c->m->parts_sent) == c->m->completed)
 		return;
-	c->completed++;
+	c->m->completed++;
 	message_sent(s, c, now);
 }
 
@@ -501,103 +705,52 @@ static int dma_path(struct rs_sim *s, uint32_t endpoint, int memory, struct rs_p
 	return 0;
 }
 
-/* Where placement is ideal: the path of a queue pair's data, or of its ACKs. */
-static uint32_t way(const struct rs_sim *s, uint64_t conn, unsigned q, uint32_t dst, bool back)
-{
-	return s->o->ideal.placed && !s->o->ideal.network
-		       ? sim_placement_way(s, (uint32_t)conn, q, dst, back)
-		       : 0;
-}
-
-static int pair_up(struct rs_sim *s, struct sim_conn *c, unsigned q, uint32_t depth, uint8_t tc,
-		   struct rs_error *e)
+static int dma_paths(struct rs_sim *s, struct sim_conn *c, struct rs_error *e)
 {
 	const struct rs_fabric *f = s->f;
-	struct sim_nic *a = sim_nic_of(s, c->src_endpoint), *b = sim_nic_of(s, c->dst_endpoint);
+	enum rs_flow_memory memory = f->jobs[c->job].memory;
+	int from, to, err;
+
+	if (!sim_nic_of(s, c->src_endpoint)->inside && !sim_nic_of(s, c->dst_endpoint)->inside)
+		return 0;
+	c->dma = rs_arena_alloc(s->arena, 1, sizeof(*c->dma));
+	if (!c->dma)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	from = c->flow ? flow_memory(f, c->src_endpoint, memory)
+		       : rs_fabric_rank_part(f, gpu_of(coll_of(s, c->job), c->m->src_rank));
+	to = c->flow ? flow_memory(f, c->dst_endpoint, memory)
+		     : rs_fabric_rank_part(f, gpu_of(coll_of(s, c->job), c->m->dst_rank));
+	err = dma_path(s, c->src_endpoint, from, &c->dma->from, e);
+	return err ? err : dma_path(s, c->dst_endpoint, to, &c->dma->to, e);
+}
+
+/* A collective's queue pairs are there from the start. */
+static int connect_coll(struct rs_sim *s, struct sim_conn *c, struct rs_error *e)
+{
+	const struct rs_coll *plan = coll_of(s, c->job)->plan;
 	uint64_t id = (uint64_t)(c - s->work->conns);
-	struct rs_qp_init ia = {.pd = 1,
-				.send_cq = a->cq,
-				.recv_cq = a->cq,
-				.max_send_wr = depth,
-				.max_recv_wr = 0,
-				.max_send_sge = 1,
-				.max_recv_sge = 1};
-	struct rs_qp_init ib = {.pd = 1,
-				.send_cq = b->cq,
-				.recv_cq = b->cq,
-				.max_send_wr = 1,
-				.max_recv_wr = c->flow ? 0 : depth,
-				.max_send_sge = 1,
-				.max_recv_sge = 1};
-	const struct rs_transport_conf *t = &f->transport;
-	struct rs_qp_attr at = {
-		.dest_endpoint = c->dst_endpoint,
-		.path_mtu = t->payload ? t->payload : t->mtu,
-		.sport = (uint16_t)(0xc000 | (rs_mix64(s->o->seed ^ (id * QPS_MAX + q)) & 0x3fff)),
-		.pkey = 0xffff,
-		.tos = (uint8_t)(f->qos.tc[tc].dscp << 2 | (f->qos.tc[tc].ecn ? RS_ECN_ECT0 : 0)),
-		.tc = tc,
-		.timeout = t->timeout,
-		.retry_cnt = t->retry,
-		.rnr_retry = t->rnr_retry,
-		.min_rnr_timer = t->min_rnr_timer,
-		.max_rd_atomic = t->max_rd_atomic,
-		.max_dest_rd_atomic = t->max_rd_atomic,
-		.access = ALL_ACCESS,
-	};
-	struct rs_qp *qb;
-	int err;
 
-	if ((err = rs_nic_create_qp(a->nic, &ia, &c->qp[q])) ||
-	    (err = rs_nic_create_qp(b->nic, &ib, &qb)))
-		return rs_error_set(e, err, "no memory for a queue pair");
-	at.dest_qpn = rs_qp_num(qb);
-	err = rs_qp_connect(a->nic, c->qp[q], &at, 0);
-	at.dest_endpoint = c->src_endpoint;
-	at.dest_qpn = rs_qp_num(c->qp[q]);
-	err = err ? err : rs_qp_connect(b->nic, qb, &at, 0);
-	if (err)
-		return rs_error_set(e, err, "a queue pair refused its attributes");
-	sim_nic_way(a, rs_qp_num(c->qp[q]), way(s, id, q, c->dst_endpoint, false));
-	sim_nic_way(b, rs_qp_num(qb), way(s, id, q, c->src_endpoint, true));
-	rs_qp_set_user(c->qp[q], id << 1);
-	rs_qp_set_user(qb, id << 1 | 1);
-	c->dst_qpn = rs_qp_num(qb);
-	for (uint32_t i = 0; !c->flow && i < depth; i++) {
-		struct rs_recv_wr r = {.wr_id = (uint64_t)q << 32 | id};
+	for (unsigned q = 0; q < c->n_qps; q++) {
+		struct rs_qp *b = make_qp(s, c, q, true, plan->window, plan->conf.tc);
 
-		rs_qp_post_recv(b->nic, qb, &r);
+		c->m->qp[q] = make_qp(s, c, q, false, plan->window, plan->conf.tc);
+		if (!b || !c->m->qp[q])
+			return rs_error_set(e, -ENOMEM, "no memory for a queue pair");
+		for (uint32_t i = 0; i < plan->window; i++) {
+			struct rs_recv_wr r = {.wr_id = (uint64_t)q << 32 | id};
+
+			rs_qp_post_recv(sim_nic_of(s, c->dst_endpoint)->nic, b, &r);
+		}
 	}
 	return 0;
-}
-
-static int connect_conn(struct rs_sim *s, struct sim_conn *c, uint8_t tc, struct rs_error *e)
-{
-	const struct rs_fabric *f = s->f;
-	uint32_t depth = c->flow ? POSTS : coll_of(s, c->job)->plan->window;
-	enum rs_flow_memory memory = f->jobs[c->job].memory;
-	int err;
-
-	err = dma_path(s, c->src_endpoint,
-		       c->flow ? flow_memory(f, c->src_endpoint, memory)
-			       : rs_fabric_rank_part(f, gpu_of(coll_of(s, c->job), c->src_rank)),
-		       &c->from, e);
-	if (!err)
-		err = dma_path(s, c->dst_endpoint,
-			       c->flow ? flow_memory(f, c->dst_endpoint, memory)
-				       : rs_fabric_rank_part(f, gpu_of(coll_of(s, c->job), c->dst_rank)),
-			       &c->to, e);
-	for (unsigned q = 0; !err && q < c->n_qps; q++)
-		err = pair_up(s, c, q, depth, tc, e);
-	return err;
 }
 
 static int inside_path(struct rs_sim *s, struct sim_coll *k, uint32_t i, struct sim_conn *c,
 		       struct rs_error *e)
 {
 	struct rs_bus *bus = s->nodes[c->src_host].host->bus;
-	int a = rs_fabric_rank_part(s->f, gpu_of(k, c->src_rank));
-	int b = rs_fabric_rank_part(s->f, gpu_of(k, c->dst_rank));
+	int a = rs_fabric_rank_part(s->f, gpu_of(k, c->m->src_rank));
+	int b = rs_fabric_rank_part(s->f, gpu_of(k, c->m->dst_rank));
 
 	if (!bus)
 		return 0;
@@ -605,7 +758,7 @@ static int inside_path(struct rs_sim *s, struct sim_coll *k, uint32_t i, struct 
 	    !rs_bus_path(bus, a, b, false, &k->inside[i]))
 		return 0;
 	return rs_error_set(e, -EINVAL, "host %s: no path between the GPUs of ranks %u and %u",
-			    s->f->hosts[c->src_host].name, c->src_rank, c->dst_rank);
+			    s->f->hosts[c->src_host].name, c->m->src_rank, c->m->dst_rank);
 }
 
 /* Connections as plans and flows ask for them, queue pairs not yet made. */
@@ -613,6 +766,7 @@ static void list_flows(struct rs_sim *s, uint32_t job, uint32_t *at, uint32_t *f
 {
 	const struct rs_job *j = &s->f->jobs[job];
 
+	s->work->first_flow[job] = *flow;
 	for (uint32_t i = 0; i < j->n_flows; i++, (*at)++, (*flow)++) {
 		const struct rs_flow *fl = &j->flows[i];
 		struct sim_conn *c = &s->work->conns[*at];
@@ -631,9 +785,14 @@ static void list_flows(struct rs_sim *s, uint32_t job, uint32_t *at, uint32_t *f
 	}
 }
 
-static void list_coll(struct rs_sim *s, struct sim_coll *k, uint32_t *at)
+static int list_coll(struct rs_sim *s, struct sim_coll *k, uint32_t *at)
 {
 	uint32_t qps = k->plan->conf.qps;
+	struct sim_messages *messages =
+		rs_arena_alloc(s->arena, k->plan->n_conns + 1u, sizeof(*messages));
+
+	if (!messages)
+		return -ENOMEM;
 
 	k->first_conn = *at;
 	for (uint32_t i = 0; i < k->plan->n_conns; i++, (*at)++) {
@@ -648,11 +807,13 @@ static void list_coll(struct rs_sim *s, struct sim_coll *k, uint32_t *at)
 									  : qps),
 				       .src_endpoint = p->src_endpoint,
 				       .dst_endpoint = p->dst_endpoint,
-				       .src_rank = p->src,
-				       .dst_rank = p->dst};
+				       .m = &messages[i]};
+		c->m->src_rank = p->src;
+		c->m->dst_rank = p->dst;
 		c->src_host = rs_fabric_rank_host(s->f, gpu_of(k, p->src));
 		c->dst_host = rs_fabric_rank_host(s->f, gpu_of(k, p->dst));
 	}
+	return 0;
 }
 
 /* Of every connection that crosses the network. */
@@ -761,25 +922,72 @@ static int place(struct rs_sim *s, struct rs_error *e)
 	return err;
 }
 
-static int nics_create(struct rs_sim *s, struct rs_error *e)
-{
-	const struct rs_fabric *f = s->f;
-	uint32_t *qps = calloc(f->n_endpoints + 1u, sizeof(*qps));
-	int err = qps ? 0 : rs_error_set(e, -ENOMEM, "out of memory");
+/* How many of an endpoint's queue pairs are collectives', and flows'. */
+struct qp_counts {
+	uint32_t coll, flow;
+};
 
-	for (uint32_t i = 0; qps && i < s->work->n_conns; i++) {
-		const struct sim_conn *c = &s->work->conns[i];
+/* Each queue pair has its number from the start: it decides paths, and where given ones lead. */
+static int number_qps(struct rs_sim *s, struct qp_counts *n, uint32_t *all)
+{
+	struct sim_workload *w = s->work;
+
+	for (uint32_t i = 0; i < w->n_conns; i++) {
+		struct sim_conn *c = &w->conns[i];
 
 		if (c->nvlink)
 			continue;
-		qps[c->src_endpoint] += c->n_qps;
-		qps[c->dst_endpoint] += c->n_qps;
+		c->src_qpn = SIM_FIRST_QPN + all[c->src_endpoint];
+		all[c->src_endpoint] += c->n_qps;
+		c->dst_qpn = SIM_FIRST_QPN + all[c->dst_endpoint];
+		all[c->dst_endpoint] += c->n_qps;
+		*(c->flow ? &n[c->src_endpoint].flow : &n[c->src_endpoint].coll) += c->n_qps;
+		*(c->flow ? &n[c->dst_endpoint].flow : &n[c->dst_endpoint].coll) += c->n_qps;
 	}
+	w->first_qp = rs_arena_alloc(s->arena, s->f->n_endpoints + 1u, sizeof(*w->first_qp));
+	for (uint32_t i = 0; w->first_qp && i < s->f->n_endpoints; i++)
+		w->first_qp[i + 1] = w->first_qp[i] + all[i];
+	if (w->first_qp)
+		w->conn_of = rs_arena_alloc(s->arena, w->first_qp[s->f->n_endpoints] + 1u,
+					    sizeof(*w->conn_of));
+	if (!w->conn_of)
+		return -ENOMEM;
+	memset(w->conn_of, 0xff, w->first_qp[s->f->n_endpoints] * sizeof(*w->conn_of));
+	for (uint32_t i = 0; i < w->n_conns; i++) {
+		const struct sim_conn *c = &w->conns[i];
+
+		if (!c->flow)
+			continue;
+		w->conn_of[w->first_qp[c->src_endpoint] + c->src_qpn - SIM_FIRST_QPN] = i;
+		w->conn_of[w->first_qp[c->dst_endpoint] + c->dst_qpn - SIM_FIRST_QPN] = i;
+	}
+	return 0;
+}
+
+/* So many: what a NIC has room for but never uses must not cost memory, in no run of several. */
+static void keep_room_cheap(const struct sim_workload *w)
+{
+#ifdef M_MMAP_THRESHOLD
+	if (w->n_flows > FLOWS_MANY)
+		mallopt(M_MMAP_THRESHOLD, 128 << 10);
+#endif
+}
+
+static int nics_create(struct rs_sim *s, struct rs_error *e)
+{
+	const struct rs_fabric *f = s->f;
+	struct qp_counts *n = calloc(f->n_endpoints + 1u, sizeof(*n));
+	uint32_t *qps = calloc(f->n_endpoints + 1u, sizeof(*qps));
+	int err = n && qps ? number_qps(s, n, qps) : -ENOMEM;
+
+	if (err)
+		rs_error_set(e, err, "out of memory");
+	keep_room_cheap(s->work);
 	err = err ? err : sim_pins_create(s, qps, e);
 	for (uint32_t i = 0; !err && i < f->n_endpoints; i++) {
 		uint32_t key = 0;
 
-		err = sim_host_nic(s, i, qps[i], e);
+		err = sim_host_nic(s, i, qps[i], 64 + 32 * n[i].coll + 4 * n[i].flow, e);
 		if (!err)
 			err = rs_nic_reg_mr(sim_nic_of(s, i)->nic, 1, 0, REGION, ALL_ACCESS, NULL,
 					    &key);
@@ -787,25 +995,8 @@ static int nics_create(struct rs_sim *s, struct rs_error *e)
 		s->work->key = key;
 	}
 	free(qps);
+	free(n);
 	return err;
-}
-
-static uint8_t job_class(const struct rs_fabric *f, const struct sim_conn *c, uint32_t flow_in_job)
-{
-	const struct rs_job *j = &f->jobs[c->job];
-
-	if (c->flow)
-		return j->flows[flow_in_job].tc;
-	return j->kind == RS_JOB_TRAIN ? j->train.collective.tc : j->collective.tc;
-}
-
-/* When a flow's first work request is in the NIC's hands. */
-static rs_time flow_posted(struct rs_sim *s, const struct sim_conn *c)
-{
-	const struct rs_host_params *hp = &s->f->host_params;
-	bool inside = sim_nic_of(s, c->src_endpoint)->inside;
-
-	return s->r->flows[c->index].start + (inside ? hp->post + hp->mmio : 0);
 }
 
 static int pin_flow(struct rs_sim *s, const struct sim_conn *c, const struct rs_flow *f,
@@ -813,37 +1004,66 @@ static int pin_flow(struct rs_sim *s, const struct sim_conn *c, const struct rs_
 {
 	int err = sim_pin(s, c->dst_endpoint, c->dst_qpn, f->path, e);
 
-	return err ? err : sim_pin(s, c->src_endpoint, rs_qp_num(c->qp[0]), f->ack_path, e);
+	return err ? err : sim_pin(s, c->src_endpoint, c->src_qpn, f->ack_path, e);
+}
+
+static int by_start(const void *x, const void *y, void *arg)
+{
+	const struct rs_sim *s = arg;
+	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+	rs_time ta = s->r->flows[s->work->conns[a].index].start;
+	rs_time tb = s->r->flows[s->work->conns[b].index].start;
+
+	return ta != tb ? (ta < tb ? -1 : 1) : (a > b) - (a < b);
+}
+
+/* Flows by host and start; each host's first one is scheduled. */
+static int list_starts(struct rs_sim *s, struct rs_error *e)
+{
+	struct sim_workload *w = s->work;
+	uint32_t at = 0;
+
+	w->starts = rs_arena_alloc(s->arena, w->n_flows + 1u, sizeof(*w->starts));
+	w->next = rs_arena_alloc(s->arena, s->n_hosts + 1u, sizeof(*w->next));
+	w->end = rs_arena_alloc(s->arena, s->n_hosts + 1u, sizeof(*w->end));
+	if (!w->starts || !w->next || !w->end)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < w->n_conns; i++)
+		w->end[w->conns[i].src_host] += w->conns[i].flow && !skipped(s, w->conns[i].job);
+	for (uint32_t h = 0; h < s->n_hosts; at += w->end[h++])
+		w->next[h] = at;
+	for (uint32_t h = 0; h < s->n_hosts; h++)
+		w->end[h] = w->next[h];
+	for (uint32_t i = 0; i < w->n_conns; i++)
+		if (w->conns[i].flow && !skipped(s, w->conns[i].job))
+			w->starts[w->end[w->conns[i].src_host]++] = i;
+	for (uint32_t h = 0; h < s->n_hosts; h++) {
+		qsort_r(w->starts + w->next[h], w->end[h] - w->next[h], sizeof(*w->starts),
+			by_start, s);
+		s->nodes[h].host->seq = 2 * (uint64_t)w->n_conns;
+		next_flow(s, h);
+	}
+	s->unfinished += at;
+	return 0;
 }
 
 static int conns_create(struct rs_sim *s, struct rs_error *e)
 {
 	struct sim_workload *w = s->work;
-	uint32_t job = UINT32_MAX, in_job = 0;
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < w->n_conns; i++) {
 		struct sim_conn *c = &w->conns[i];
-		struct sim_coll *k = c->flow ? NULL : coll_of(s, c->job);
 
-		in_job = c->job == job ? in_job + 1 : 0;
-		job = c->job;
 		if (c->nvlink) {
-			err = inside_path(s, k, c->index, c, e);
+			err = inside_path(s, coll_of(s, c->job), c->index, c, e);
 			continue;
 		}
-		c->rkey = w->key;
-		err = connect_conn(s, c, job_class(s->f, c, in_job), e);
-		if (!err && c->flow)
-			err = pin_flow(s, c, &s->f->jobs[c->job].flows[in_job], e);
-		if (err || !c->flow || skipped(s, c->job))
-			continue;
-		s->unfinished++;
-		sim_app_schedule(s, c->src_host, flow_posted(s, c), APP_FLOW_START, i, 0);
-		if (s->o->rate_interval)
-			sim_app_schedule(s, c->src_host, flow_posted(s, c), APP_RATE, i, 0);
+		err = dma_paths(s, c, e);
+		if (!err)
+			err = c->flow ? pin_flow(s, c, flow_of(s, c), e) : connect_coll(s, c, e);
 	}
-	return err;
+	return err ? err : list_starts(s, e);
 }
 
 int sim_workload_create(struct rs_sim *s, struct rs_error *e)
@@ -861,7 +1081,8 @@ int sim_workload_create(struct rs_sim *s, struct rs_error *e)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	w->colls = rs_arena_alloc(s->arena, f->n_jobs + 1u, sizeof(*w->colls));
 	w->coll_of_job = rs_arena_alloc(s->arena, f->n_jobs + 1u, sizeof(*w->coll_of_job));
-	if (!w->colls || !w->coll_of_job)
+	w->first_flow = rs_arena_alloc(s->arena, f->n_jobs + 1u, sizeof(*w->first_flow));
+	if (!w->colls || !w->coll_of_job || !w->first_flow)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	gpu = rs_arena_alloc(s->r->arena, f->n_jobs + 1u, sizeof(*gpu));
 	if (!gpu)
@@ -887,11 +1108,13 @@ int sim_workload_create(struct rs_sim *s, struct rs_error *e)
 	s->r->flows = rs_arena_alloc(s->r->arena, w->n_flows + 1u, sizeof(*s->r->flows));
 	if (!w->conns || !s->r->flows)
 		return rs_error_set(e, -ENOMEM, "out of memory");
-	for (uint32_t j = 0; j < f->n_jobs; j++)
+	for (uint32_t j = 0; j < f->n_jobs && !err; j++)
 		if (f->jobs[j].kind == RS_JOB_FLOWS)
 			list_flows(s, j, &at, &flow);
 		else
-			list_coll(s, coll_of(s, j), &at);
+			err = list_coll(s, coll_of(s, j), &at);
+	if (err)
+		return rs_error_set(e, err, "out of memory");
 	if ((err = place(s, e)) || (err = nics_create(s, e)) || (err = conns_create(s, e)))
 		return err;
 	sim_pins_apply(s);

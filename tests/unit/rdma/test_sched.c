@@ -345,7 +345,7 @@ static void test_heap_against_its_slow_twin(void **state)
 
 		if (rs_random_below(&r, 3)) {
 			twin[id] = rs_random_below(&r, 100);
-			rs_heap_set(&h, id, twin[id]);
+			rs_heap_set(&h, id, id, twin[id]);
 		} else {
 			twin[id] = RS_NEVER;
 			rs_heap_remove(&h, id);
