@@ -8,9 +8,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/random.h"
 #include "sim/placement.h"
 
-enum { UPS_MAX = 255, NONE = -1, PACK_MAX = 64, PACK_STEPS = 20000 };
+enum { RANDOM_COLOUR = 7, UPS_MAX = 255, NONE = -1, PACK_MAX = 64, PACK_STEPS = 20000 };
 
 /* An uplink, in the order in which they correspond between switches. */
 struct up {
@@ -252,8 +253,10 @@ struct edge {
 struct colouring {
 	struct edge *edge;
 	uint32_t n, colours, nodes;
-	int *slot[2];      /* [part * colours + colour]: the edge there; NONE */
-	uint64_t *load[2]; /* [node * colours + colour]: bytes */
+	int *slot[2];           /* [part * colours + colour]: the edge there; NONE */
+	uint64_t *load[2];      /* [node * colours + colour]: bytes */
+	uint64_t grain;         /* loads that differ by less are alike; 1: none are */
+	struct rs_random *draw; /* among colours alike; NULL: the least loaded */
 	uint32_t *chain;
 };
 
@@ -293,16 +296,17 @@ static int common(struct colouring *c, const struct edge *x)
 	int best = NONE;
 
 	for (int k = 0; k < (int)c->colours; k++) {
-		uint64_t a, b, most;
+		uint64_t a, b, most, sum;
 
 		if (*slot(c, 0, x->left, k) != NONE || *slot(c, 1, x->right, k) != NONE)
 			continue;
 		a = c->load[0][(size_t)x->from * c->colours + (uint32_t)k];
 		b = c->load[1][(size_t)x->to * c->colours + (uint32_t)k];
-		most = a > b ? a : b;
-		if (most < least || (most == least && a + b < least_sum)) {
+		most = (a > b ? a : b) / c->grain;
+		sum = c->draw ? rs_random_u64(c->draw) : a + b;
+		if (most < least || (most == least && sum < least_sum)) {
 			least = most;
-			least_sum = a + b;
+			least_sum = sum;
 			best = k;
 		}
 	}
@@ -370,13 +374,16 @@ static uint32_t cut(struct colouring *c, unsigned side, uint32_t *count, uint32_
 
 /* Colours n edges, heaviest first; each has at most one of a colour in a part. */
 static int colour(const struct spread *s, struct edge *edge, uint32_t n, uint32_t nodes,
-		  uint32_t colours)
+		  uint32_t colours, struct rs_random *draw)
 {
-	struct colouring c = {.edge = edge, .n = n, .colours = colours, .nodes = nodes};
+	struct colouring c = {
+		.edge = edge, .n = n, .colours = colours, .nodes = nodes, .grain = 1, .draw = draw};
 	uint32_t *count = malloc((nodes + 1) * sizeof(*count));
 	uint32_t *base = malloc((nodes + 1) * sizeof(*base)), parts;
 	int err = count && base ? 0 : -ENOMEM;
 
+	if (draw && n)
+		c.grain = s->flow[edge[0].flow].bytes / 5 * 2 + 1;
 	for (unsigned side = 0; side < 2 && !err; side++) {
 		parts = cut(&c, side, count, base);
 		c.slot[side] = malloc(((size_t)parts * colours + 1) * sizeof(int));
@@ -431,7 +438,7 @@ static uint32_t way_of(const struct clos *c, const struct spread_flow *k, int le
 
 /* Within a plane the pods are the nodes, and the ways to the cores the colours. */
 static int colour_plane(const struct clos *c, struct spread *s, struct edge *edge, const int *leaf,
-			uint32_t plane, uint32_t n, struct edge *some)
+			uint32_t plane, uint32_t n, struct edge *some, struct rs_random *draw)
 {
 	const struct rs_fabric *f = s->f;
 	uint32_t m = 0;
@@ -445,7 +452,7 @@ static int colour_plane(const struct clos *c, struct spread *s, struct edge *edg
 		if (from != to && c->up[c->first_up[s->edge[0]] + (uint32_t)leaf[i]].plane == plane)
 			some[m++] = (struct edge){edge[i].flow, from, to, from, to, NONE};
 	}
-	err = colour(s, some, m, c->n_pods, c->agg.n);
+	err = colour(s, some, m, c->n_pods, c->agg.n, draw);
 	for (uint32_t i = 0, at = 0; i < m && !err; i++, at++) {
 		while (edge[at].flow != some[i].flow)
 			at++;
@@ -491,15 +498,16 @@ static uint32_t edges(const struct spread *s, struct edge *edge)
 	return n;
 }
 
-int clos_colour(const struct clos *c, struct spread *s)
+int clos_colour(const struct clos *c, struct spread *s, uint32_t draw)
 {
+	struct rs_random random = rs_random_stream(draw, s->n, RANDOM_COLOUR);
 	struct edge *edge = malloc((s->n + 1) * sizeof(*edge));
 	struct edge *some = malloc((s->n + 1) * sizeof(*some));
 	int *leaf = malloc((s->n + 1) * sizeof(*leaf)), err = edge && some && leaf ? 0 : -ENOMEM;
 	uint32_t n = err ? 0 : edges(s, edge);
 
 	if (!err)
-		err = colour(s, edge, n, s->f->routes.n_groups, c->leaf.n);
+		err = colour(s, edge, n, s->f->routes.n_groups, c->leaf.n, draw ? &random : NULL);
 	for (uint32_t i = 0; i < n && !err; i++) {
 		const struct spread_flow *k = &s->flow[edge[i].flow];
 
@@ -508,7 +516,7 @@ int clos_colour(const struct clos *c, struct spread *s)
 			spread_put(s, edge[i].flow, way_of(c, k, leaf[i], 0));
 	}
 	for (uint32_t p = 0; p < c->leaf.planes && c->agg.n && !err; p++)
-		err = colour_plane(c, s, edge, leaf, p, n, some);
+		err = colour_plane(c, s, edge, leaf, p, n, some, draw ? &random : NULL);
 	free(edge);
 	free(some);
 	free(leaf);

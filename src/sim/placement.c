@@ -13,6 +13,9 @@ enum {
 	DEMANDS_MAX = 1 << 22,     /* queue pairs; more are dealt out by destination */
 	STEPS_LOOKED_AT = 1 << 24, /* of a collective's plan */
 	TOGETHER = 16,             /* flows whose starts are less than 1/16 of a flow apart */
+	DRAWS = 40,                /* placements tried, of which the fastest is taken */
+	ENOUGH = 100,              /* 1 % above the bound is fast enough */
+	STEPS_KEPT = 40000000,     /* for the repair of later batches */
 };
 
 /* A queue pair's data, all of a run. */
@@ -54,8 +57,8 @@ struct use {
 	uint64_t bytes, first;
 };
 
-/* Bytes of each connection, all repetitions, and the step of a lane in which it is first sent on. Of very long plans
- * every k-th step is looked at. */
+/* Bytes of each connection, all repetitions, and the step of a lane in which it is first sent on.
+ * Of very long plans every k-th step is looked at. */
 static void look_at_steps(const struct rs_coll *c, struct use *use)
 {
 	uint64_t steps = 0, k;
@@ -225,6 +228,49 @@ static void background(struct work *w, uint64_t start)
 	}
 }
 
+static int draw_ways(struct work *w, uint64_t bound, uint32_t draw)
+{
+	int err = w->clos ? clos_colour(w->clos, &w->s, draw) : 0;
+
+	if (err)
+		return err;
+	spread_greedy(&w->s);
+	spread_repair(&w->s, bound);
+	return 0;
+}
+
+/*
+ * With the first draw no link has more than it must, or little. Where flows are unequal, links may
+ * rest all the same while their flows wait elsewhere: of some draws the one that is through first.
+ */
+static int find_ways(struct work *w, uint64_t bound, uint64_t nic)
+{
+	uint64_t least = bound > nic ? bound : nic, first = UINT64_MAX, last;
+	struct spread *s = &w->s;
+	uint32_t *best;
+	int err = draw_ways(w, bound, 0);
+
+	if (err || !w->clos || w->beside || s->n < 2)
+		return err;
+	best = malloc(s->n * sizeof(*best));
+	if (!best)
+		return -ENOMEM;
+	for (uint32_t draw = 0; draw < DRAWS && !err; draw++) {
+		if (draw)
+			err = draw_ways(w, bound, draw);
+		last = err ? UINT64_MAX : spread_last(s);
+		for (uint32_t i = 0; i < s->n && last < first; i++)
+			best[i] = s->flow[i].way;
+		first = last < first ? last : first;
+		if (first <= least + least / ENOUGH || s->steps < STEPS_KEPT)
+			break;
+	}
+	for (uint32_t i = 0; i < s->n && !err; i++)
+		spread_put(s, i, best[i]);
+	free(best);
+	return err;
+}
+
 static int place(struct work *w, uint32_t from, uint32_t to, uint64_t start)
 {
 	struct rs_sim_placement *r = &w->sim->r->placement;
@@ -241,12 +287,9 @@ static int place(struct work *w, uint32_t from, uint32_t to, uint64_t start)
 			.src = d->src, .dst = d->dst, .bytes = d->bytes ? d->bytes : 1};
 	}
 	bound = spread_bound(s, w->clos);
-	if (w->clos)
-		err = clos_colour(w->clos, s);
+	err = find_ways(w, bound, nic);
 	if (err)
 		return err;
-	spread_greedy(s);
-	spread_repair(s, bound);
 	most = spread_most(s);
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct demand *d = &w->p->demand[w->key[from + i].demand];

@@ -71,6 +71,8 @@ void spread_greedy(struct spread *s);
 void spread_repair(struct spread *s, uint64_t bound);
 /* The batch's own load on its fullest link. */
 uint64_t spread_most(const struct spread *s);
+/* About when the last of the batch's flows is through all queues. */
+uint64_t spread_last(struct spread *s);
 /* The way back of a flow's ACKs: over the links of its data. */
 uint32_t spread_back(const struct spread *s, const struct spread_flow *flow);
 
@@ -79,8 +81,9 @@ struct clos;
 /* NULL: it is none, or its links are not alike. */
 struct clos *clos_find(const struct spread *s, struct rs_arena *a);
 /* Gives all flows of the batch a way: at each edge switch, and pod, every uplink has as many as any
- * other, or one more. -ENOMEM. */
-int clos_colour(const struct clos *c, struct spread *s);
+ * other, or one more. draw: 0 the least loaded uplinks first; others draw among those that have
+ * little. -ENOMEM. */
+int clos_colour(const struct clos *c, struct spread *s, uint32_t draw);
 /* The least that the fullest link between switches can have: of the batch. */
 uint64_t spread_bound(const struct spread *s, const struct clos *c);
 

@@ -43,7 +43,7 @@ static const struct {
 	 36,
 	 {0, 0},
 	 {5, 5}},
-	{"fat tree of k 4", "kind: fat-tree, k: 4", "routing: adaptive", 16, {0, 0}, {5, 10}},
+	{"fat tree of k 4", "kind: fat-tree, k: 4", "routing: adaptive", 16, {0, 0}, {5, 5}},
 	{"fat tree of k 8", "kind: fat-tree, k: 8", "", 128, {0, 0}, {5, 5}},
 	{"fat tree of k 8, 2:1",
 	 "kind: fat-tree, k: 8, uplink_rate: 50G",
@@ -266,13 +266,16 @@ static const struct {
 	 RS_PLACED_COLOURED, 5},
 	/* the same over and over: as many bytes */
 	{"fabric: {" LEAF_SPINE "}\nworkload: [{collective: {op: all-gather, algorithm: ring, "
-	 "bytes: 4MB, repeat: 3}}]", RS_PLACED_COLOURED, 0},
+	 "bytes: 4MB, repeat: 3}}]",
+	 RS_PLACED_COLOURED, 0},
 	/* one switch, and a leaf alone: nothing to choose */
 	{"fabric: {cc: {kind: none}, network: {kind: single-switch, hosts: 4, rate: 100G}}\n"
-	 "workload: [{flows: [{src: h0, dst: h1, bytes: 1MB}]}]", RS_PLACED_GREEDY, 0},
+	 "workload: [{flows: [{src: h0, dst: h1, bytes: 1MB}]}]",
+	 RS_PLACED_GREEDY, 0},
 	{"fabric: {cc: {kind: none}, network: {kind: leaf-spine, leaves: 1, spines: 2, "
 	 "hosts_per_leaf: 4, rate: 100G}}\n"
-	 "workload: [{flows: [{src: h0, dst: h1, bytes: 1MB}]}]", RS_PLACED_GREEDY, 0},
+	 "workload: [{flows: [{src: h0, dst: h1, bytes: 1MB}]}]",
+	 RS_PLACED_GREEDY, 0},
 	/* a leaf that is gone, with its hosts */
 	{"fabric: {" LEAF_SPINE ", change: [{switch: leaf3, down: true}]}\nworkload: [{flows: "
 	 "[{src: h0, dst: h4, bytes: 1MB}, {src: h1, dst: h5, bytes: 1MB}]}]",
