@@ -41,7 +41,7 @@ static const char *place(const struct rs_part *p, char *buf, size_t size)
 static void part_row(struct rs_table *t, const struct rs_host *h, int i, unsigned depth)
 {
 	const struct rs_part *p = &h->parts[i];
-	char link[24], rate[32];
+	char link[24], rate[32], ports[16];
 
 	rs_table_tree_row(t, depth);
 	rs_table_cell(t, "%s", p->name);
@@ -50,7 +50,8 @@ static void part_row(struct rs_table *t, const struct rs_host *h, int i, unsigne
 		      : p->kind == RS_PART_SOCKET && h->cpu ? h->cpu
 							    : "");
 	rs_table_cell(t, "%s", place(p, link, sizeof(link)));
-	rs_table_cell(t, "%s",
+	snprintf(ports, sizeof(ports), "%u x ", p->ports);
+	rs_table_cell(t, "%s%s", p->ports > 1 ? ports : "",
 		      p->port_rate ? rs_format_rate(rate, sizeof(rate), p->port_rate) : "");
 	rs_table_cell(t, "%s%s",
 		      p->parent2 >= 0 ? "also on "

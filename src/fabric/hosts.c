@@ -215,7 +215,8 @@ static void get_limits(struct load *l, struct rs_part *p, const struct node *n)
 	get_limit(l, n, "qp_message_rate", 1000, &d->qp_message_rate);
 	if (!get(n, "qp_rate") || l->err)
 		return;
-	if (get(n, "qp_rate")->kind == NODE_SCALAR && !strcmp(get(n, "qp_rate")->text, "0")) {
+	if (get(n, "qp_rate")->kind == NODE_SCALAR && get(n, "qp_rate")->text[0] == '0' &&
+	    strtod(get(n, "qp_rate")->text, NULL) == 0) {
 		d->qp_rate = RS_NO_LIMIT;
 		return;
 	}

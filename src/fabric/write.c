@@ -72,8 +72,10 @@ static void limits(struct writer *w, const struct rs_part *p)
 	limit(w, "inline", l->inline_bytes, 1);
 	limit(w, "message_rate", l->message_rate, 1000);
 	limit(w, "qp_message_rate", l->qp_message_rate, 1000);
-	if (l->qp_rate)
-		fprintf(w->out, ", qp_rate: %uM", l->qp_rate == RS_NO_LIMIT ? 0 : l->qp_rate);
+	if (l->qp_rate == RS_NO_LIMIT)
+		fputs(", qp_rate: 0", w->out);
+	else if (l->qp_rate)
+		fprintf(w->out, ", qp_rate: %uM", l->qp_rate);
 }
 
 static void part(struct writer *w, const struct rs_host *h, const struct rs_part *p)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "sim/sim.h"
 
@@ -163,6 +164,40 @@ static void test_ports_have_names_and_gpus_use_them_in_turn(void **state)
 	rs_fabric_free(f);
 }
 
+/* What is written out reads back, and is written out the same. */
+static void test_limits_survive_conversion(void **state)
+{
+	struct rs_error e;
+	struct rs_fabric *f = load(
+		"{name: nic0, model: connectx-7, on: socket0, ports: 2, inline: 0, qp_rate: 0G, "
+		"message_rate: 1e6, qp_message_rate: 0}, {name: nic1, model: ConnectX-6 Dx, "
+		"on: socket0, pcie: gen4x8, tags: 100, read_buffer: 8192, "
+		"posted_data_credits: 1000, posted_header_credits: 77, qp_rate: 50G}",
+		"kind: single-switch", "", &e);
+	char *text[2];
+	size_t n[2];
+
+	for (int i = 0; i < 2; i++) {
+		FILE *out = open_memstream(&text[i], &n[i]);
+
+		if (!f)
+			fail_msg("%s", e.what);
+		assert_int_equal(rs_fabric_write(f, out), 0);
+		fclose(out);
+		rs_fabric_free(f);
+		f = NULL;
+		rs_fabric_load_text(text[i], n[i], "test", ".", NULL, 0, &f, &e);
+	}
+	assert_non_null(strstr(text[0], "ports: 2, inline: 0, message_rate: 1000000, "
+					"qp_message_rate: 0, qp_rate: 0}"));
+	assert_non_null(strstr(text[0], "read_buffer: 8192, tags: 100, posted_data_credits: 1000, "
+					"posted_header_credits: 77, qp_rate: 50000M}"));
+	assert_string_equal(text[0], text[1]);
+	rs_fabric_free(f);
+	free(text[0]);
+	free(text[1]);
+}
+
 /* An 800G port in a Gen6 x16 slot gives the line: 784 Gb/s, out of GPU and of host memory. */
 static void test_a_gen6_slot_carries_800g(void **state)
 {
@@ -198,6 +233,7 @@ int main(void)
 		cmocka_unit_test(test_what_cannot_be_is_refused),
 		cmocka_unit_test(test_ports_of_a_card_share_its_slot),
 		cmocka_unit_test(test_ports_have_names_and_gpus_use_them_in_turn),
+		cmocka_unit_test(test_limits_survive_conversion),
 		cmocka_unit_test(test_a_gen6_slot_carries_800g),
 	};
 
