@@ -297,6 +297,47 @@ static void test_ndv5_rails_join_equal_nics_and_ranks_are_beside_theirs(void **s
 	rs_fabric_free(f);
 }
 
+/* Jobs that name no channels have one for each NIC of a ring on a host, and convert says so. */
+static void test_channels_are_resolved(void **state)
+{
+	static const struct {
+		const char *network, *job;
+		uint32_t channels;
+	} cases[] = {
+		{"hosts: 4", "collective: {}", 1},
+		{"hosts: 4, nics: 8", "collective: {}", 8},
+		{"hosts: 4, nics: 8", "collective: {algorithm: tree}", 8},
+		{"hosts: 4, nics: 8", "collective: {channels: 3}", 3},
+		{"hosts: 4, nics: 8", "collective: {algorithm: hierarchical}", 1},
+		{"hosts: 4, nics: 8", "collective: {op: all-to-all}", 1},
+		{"hosts: 4, nics: 8", "collective: {stride: 8}", 1},
+		{"hosts: 4, nics: 8", "collective: {ranks: [0-2, 8-10]}", 3},
+		{"hosts: 4, nics: 8", "collective: {ranks: 8, place: spread}", 2},
+		{"hosts: 4, nics: 8", "train: {parameters: 1e9, tokens: 1e5}", 8},
+		{"hosts: 4, nics: 8", "train: {parameters: 1e9, tokens: 1e5, tp: 8}", 1},
+		{"hosts: 4, nics: 8", "train: {parameters: 1e9, tokens: 1e5, tp: 2}", 4},
+		{"hosts: 4, nics: 8", "train: {parameters: 1e9, tokens: 1e5, tp: 4, dp: 2, pp: 4}",
+		 2},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char text[512], want[64], *out;
+		struct rs_fabric *f;
+
+		snprintf(text, sizeof(text),
+			 "fabric: {network: {kind: single-switch, %s}}\nworkload: [{%s}]\n",
+			 cases[i].network, cases[i].job);
+		f = load(text);
+		assert_int_equal(rs_job_collective(&f->jobs[0])->channels, cases[i].channels);
+		out = written(f);
+		snprintf(want, sizeof(want), "channels: %u,", cases[i].channels);
+		assert_non_null(strstr(out, want));
+		free(out);
+		converts_to_itself(f);
+		rs_fabric_free(f);
+	}
+}
+
 static void test_a_change_makes_one_host_different(void **state)
 {
 	struct rs_fabric *f = load(ndv5);
@@ -503,6 +544,7 @@ int main(void)
 		cmocka_unit_test(test_a_pause_outlasts_the_peer_s_response),
 		cmocka_unit_test(test_leaf_spine_is_as_oversubscribed_as_asked),
 		cmocka_unit_test(test_ndv5_rails_join_equal_nics_and_ranks_are_beside_theirs),
+		cmocka_unit_test(test_channels_are_resolved),
 		cmocka_unit_test(test_a_change_makes_one_host_different),
 		cmocka_unit_test(test_settings_change_values_by_path),
 		cmocka_unit_test(test_written_host_with_socket_direct),
