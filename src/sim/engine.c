@@ -487,7 +487,8 @@ static int build(struct rs_sim *s, struct rs_error *e)
 			return err;
 	if (s->o->pcap && (err = rs_capture_open(s, e)))
 		return err;
-	if ((err = sim_parts_connect(s, e)) || (err = sim_places_create(s, e)))
+	if ((err = sim_parts_connect(s, e)) || (err = sim_places_create(s, e)) ||
+	    (err = sim_deadlock_create(s, e)))
 		return err;
 	return sim_workload_create(s, e);
 }

@@ -107,6 +107,10 @@ struct rs_sim {
 	struct sim_workload *work;
 	struct sim_pins *pins; /* NULL: no flow's path is given */
 	struct sim_placement *placement; /* NULL: none, or too large for one */
+	/* deadlock.c: when it was looked for, and will be as soon as something happens; a time that
+	 * a window begins at even if nothing happens */
+	rs_time looked, look, look_at;
+	struct sim_circle *circle;
 	struct sim_orders *orders; /* NULL: nothing can overtake */
 };
 
@@ -239,6 +243,15 @@ void sim_lost_at_nic(struct sim_node *n, uint32_t port, const struct rs_packet *
 void sim_places_collect(struct rs_sim *s);
 /* Where most packets of two endpoints' connection were lost, either way: how many; 0: none. */
 uint64_t sim_place_of_pair(const struct rs_sim *s, uint32_t src, uint32_t dst, char name[64]);
+
+/* The port's way out, for people: "leaf0 port 3, to h3". */
+void sim_egress_name(const struct rs_sim *s, uint32_t node, uint32_t port, char name[64]);
+
+/* deadlock.c */
+int sim_deadlock_create(struct rs_sim *s, struct rs_error *e);
+/* Between windows: is there a circle of ports that can never send? Then the result has it. end:
+ * nothing more can happen. */
+void sim_deadlock_look(struct rs_sim *s, bool end);
 
 /* pins.c: given paths. qps: queue pairs an endpoint will have. */
 enum { SIM_FIRST_QPN = 16 };

@@ -337,6 +337,15 @@ static rs_time earliest(const struct rs_sim *s)
 	return next;
 }
 
+/* Now and then, and once more after the last event before a time without any. */
+static void look_for_deadlock(struct rs_sim *s, uint64_t events)
+{
+	if (s->now >= s->look)
+		sim_deadlock_look(s, false);
+	else if (events && s->now != s->looked)
+		s->look_at = s->look;
+}
+
 /* Between two meetings: nobody runs a node. */
 static void decide(struct team *t, struct plan *plan, bool alone)
 {
@@ -344,7 +353,6 @@ static void decide(struct team *t, struct plan *plan, bool alone)
 
 	uint64_t events = 0;
 
-	plan->end = !s->unfinished || s->now > t->limit || (s->o->stop && *s->o->stop);
 	for (uint32_t p = 0; p < s->n_parts; p++) {
 		events += s->parts[p].events;
 		if (s->parts[p].pool.fresh == s->parts[p].pool.capacity)
@@ -352,6 +360,9 @@ static void decide(struct team *t, struct plan *plan, bool alone)
 					      "more than %u packets are in flight",
 					      s->pool.capacity);
 	}
+	look_for_deadlock(s, events);
+	plan->end = !s->unfinished || s->r->deadlock.n || s->now > t->limit ||
+		    (s->o->stop && *s->o->stop);
 	t->mean += events - t->mean / 16;
 	plan->alone = t->mean / 16 < (alone ? TEAM_ABOVE : TEAM_BELOW);
 	if (!t->err && s->capture && rs_capture_flush(s->capture, t->error))
@@ -374,7 +385,7 @@ static void run_alone(struct team *t, struct plan *plan)
 			plan->end = true;
 		if (plan->end || !plan->alone)
 			return;
-		s->now = earliest(s);
+		s->now = rs_time_min(earliest(s), s->look_at);
 		for (uint32_t p = 0; p < s->n_parts; p++)
 			sim_part_window(s, &s->parts[p], s->now + s->window);
 	}
@@ -401,6 +412,7 @@ static void windows(struct member *m)
 		start = earliest(s);
 		if (start == RS_NEVER)
 			return;
+		start = rs_time_min(start, s->look_at);
 		sim_part_window(s, &s->parts[m->part], start + s->window);
 		meet(&t->meeting, &m->spins);
 		part_ready(s, m->part);
@@ -453,7 +465,10 @@ int sim_parts_run(struct rs_sim *s, struct rs_error *e)
 		s->r->cpu_s += m[p].cpu_s;
 	}
 	s->r->threads = s->n_parts;
-	s->r->stopped = !t.err && s->unfinished && earliest(s) != RS_NEVER;
+	if (!t.err && s->unfinished && !s->r->deadlock.n)
+		sim_deadlock_look(s, earliest(s) == RS_NEVER);
+	s->r->stopped =
+		!t.err && s->unfinished && earliest(s) != RS_NEVER && !s->r->deadlock.n;
 	return t.err;
 }
 

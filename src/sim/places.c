@@ -110,6 +110,11 @@ static void way_name(const struct rs_sim *s, uint32_t node, uint32_t port, const
 	snprintf(name, NAME, "%.34s%s %.22s", own, how, node_name(s, l->to_node, l->to_port));
 }
 
+void sim_egress_name(const struct rs_sim *s, uint32_t node, uint32_t port, char name[NAME])
+{
+	way_name(s, node, port, ", to", name);
+}
+
 /* Where something was lost; port: the node's. */
 static void place_name(const struct rs_sim *s, uint32_t node, uint32_t port, enum rs_drop_why why,
 		       char name[NAME])

@@ -168,3 +168,40 @@ uint64_t rs_switch_waits(const struct rs_switch *sw, unsigned port, unsigned tc,
 	close_hold(sw, h, tc, now, wait);
 	return h->pauses;
 }
+
+/* ---- Circles ---- */
+
+uint32_t rs_switch_held_now(const struct rs_switch *sw)
+{
+	return sw->held_now;
+}
+
+uint8_t rs_switch_held_before(const struct rs_switch *sw, unsigned port, rs_time before)
+{
+	const struct port *p = &sw->port[port];
+	uint8_t held = 0;
+
+	for (unsigned m = p->paused.now & p->filled; m; m &= m - 1) {
+		unsigned tc = (unsigned)__builtin_ctz(m);
+
+		if (p->pause[tc].since < before)
+			held |= (uint8_t)(1 << tc);
+	}
+	return held;
+}
+
+rs_time rs_switch_held_since(const struct rs_switch *sw, unsigned port, unsigned tc)
+{
+	return sw->port[port].pause[tc].since;
+}
+
+uint8_t rs_switch_pausing(const struct rs_switch *sw, unsigned port)
+{
+	return sw->port[port].pausing;
+}
+
+void rs_switch_queued_by(const struct rs_switch *sw, unsigned port, unsigned tc, uint64_t *bytes)
+{
+	for (uint32_t k = sw->port[port].q[tc].head; k != RS_NO_PACKET; k = sw->base[k].next)
+		bytes[sw->base[k].in_port] += sw->base[k].frame_bytes;
+}

@@ -55,6 +55,12 @@ static void resumed(struct rs_switch *sw, unsigned port, unsigned tc, rs_time no
 	wake(sw, port);
 }
 
+/* A PAUSE of this class is obeyed, or will be. */
+static unsigned listened(const struct port *p, unsigned tc)
+{
+	return (p->paused.now | p->paused.heard) >> tc & 1;
+}
+
 static rs_time dog(const struct rs_switch *sw, const struct port *p, unsigned tc)
 {
 	return sw->cfg.pfc_watchdog && p->paused.now >> tc & 1
@@ -64,7 +70,7 @@ static rs_time dog(const struct rs_switch *sw, const struct port *p, unsigned tc
 
 static void arm_class(struct rs_switch *sw, const struct port *p, unsigned tc)
 {
-	if ((p->paused.now | p->paused.heard) >> tc & 1)
+	if (listened(p, tc))
 		arm(sw, rs_time_min(rs_pause_deadline(&p->paused, &p->pause[tc], tc),
 				    dog(sw, p, tc)));
 }
@@ -77,8 +83,10 @@ static void heard(struct rs_switch *sw, unsigned port, unsigned tc, uint16_t n, 
 			: sw->cfg.pause_holds ? RS_NEVER
 					      : now + rs_quanta_time(p->pace, n);
 
+	sw->held_now -= listened(p, tc);
 	if (rs_pause_heard(&p->paused, &p->pause[tc], tc, until, p->response, now))
 		resumed(sw, port, tc, now);
+	sw->held_now += listened(p, tc);
 	arm_class(sw, p, tc);
 }
 
@@ -132,10 +140,12 @@ static void expire_class(struct rs_switch *sw, unsigned port, unsigned tc, rs_ti
 {
 	struct port *p = &sw->port[port];
 
+	sw->held_now -= listened(p, tc);
 	if (dog(sw, p, tc) <= now)
 		watchdog(sw, port, tc, now);
 	else if (rs_pause_passes(&p->paused, &p->pause[tc], tc, now))
 		resumed(sw, port, tc, now);
+	sw->held_now += listened(p, tc);
 	arm_class(sw, p, tc);
 }
 

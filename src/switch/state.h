@@ -94,6 +94,7 @@ struct rs_switch {
 	struct rs_losses *losses;
 	uint8_t drop_slots, drop_slot[RS_CLASSES]; /* UINT8_MAX: no DSCP is of this class */
 	/* holds.c */
+	uint32_t held_now; /* (port, class) that peers pause, or paused just now */
 	uint8_t hold_slots;
 	struct hold *holds; /* [port * hold_slots + classes with PFC before it] */
 } __attribute__((aligned(LINE)));

@@ -202,6 +202,19 @@ enum { RS_SWITCH_WAITS = 4 }; /* kept of an ingress and class: those with most t
 /* PAUSEs of this class sent at the port until `now`, and what for; unused entries have no time. */
 uint64_t rs_switch_waits(const struct rs_switch *sw, unsigned port, unsigned tc, rs_time now,
 			 struct rs_switch_wait wait[RS_SWITCH_WAITS]);
+/*
+ * For who looks for circles of waiting ports. Ports and classes that peers hold now, in all; the
+ * classes of an egress that were held since before `before`, with packets; since when one has been;
+ * the classes whose peer this ingress pauses.
+ */
+uint32_t rs_switch_held_now(const struct rs_switch *sw);
+uint8_t rs_switch_held_before(const struct rs_switch *sw, unsigned port, rs_time before);
+rs_time rs_switch_held_since(const struct rs_switch *sw, unsigned port, unsigned tc);
+uint8_t rs_switch_pausing(const struct rs_switch *sw, unsigned port);
+/* The packets that wait at an egress: their bytes are added to the port that they came in by. Walks
+ * the queue. */
+void rs_switch_queued_by(const struct rs_switch *sw, unsigned port, unsigned tc, uint64_t *bytes);
+
 /* How long the port's peer has held this class, pauses that last still among them. */
 rs_time rs_switch_held(const struct rs_switch *sw, unsigned port, unsigned tc, rs_time now);
 
