@@ -157,7 +157,7 @@ struct rs_switch_port_counters {
 	uint64_t tx_pauses, rx_pauses; /* frames that pause a class */
 	uint64_t tx_resumes, rx_resumes;
 	uint64_t drops;      /* of packets that came in here: no room, no route */
-	uint64_t ecn_marked; /* at this egress; also packets that were marked already */
+	uint64_t ecn_marked; /* at this egress; those that came in marked are not counted */
 	rs_time paused;      /* time that this egress was paused, summed over classes; of
 			      * pauses that are over */
 };

@@ -283,6 +283,25 @@ static void test_a_slow_host_is_the_head_of_its_tree(void **state)
 	load_free(&l);
 }
 
+/* Two queues above Kmax one behind the other: a packet marked in both is one marked packet. */
+static void test_a_packet_marked_twice_counts_once(void **state)
+{
+	struct loaded l = load_run(
+		"fabric: {cc: {kind: none}, network: {kind: explicit, rate: 100G,\n"
+		"  hosts: [a, b, c, d], switches: [s, t], links: [{a: a, b: s}, {a: b, b: s},\n"
+		"  {a: s, b: t}, {a: c, b: t}, {a: t, b: d}]}}\n"
+		"workload: [{flows: [{src: a, dst: d, bytes: 8MB}, {src: b, dst: d, bytes: 8MB},\n"
+		"  {src: c, dst: d, bytes: 8MB}]}]\n",
+		(struct rs_sim_options){0});
+	const struct rs_sim_counters *c = &l.r->counters;
+
+	assert_true(l.r->complete);
+	assert_true(c->ecn_marked > 1000);
+	assert_int_equal(c->retransmits, 0);
+	assert_int_equal(c->ecn_marked, c->data_marked);
+	load_free(&l);
+}
+
 /* ---- What ends in error ---- */
 
 /* dead-flow: the flow was reported as complete. */
@@ -395,6 +414,7 @@ int main(void)
 		cmocka_unit_test(test_a_link_that_loses_is_named_with_its_direction),
 		cmocka_unit_test(test_a_victim_s_pauses_lead_to_the_overrun_port),
 		cmocka_unit_test(test_a_slow_host_is_the_head_of_its_tree),
+		cmocka_unit_test(test_a_packet_marked_twice_counts_once),
 		cmocka_unit_test(test_a_dead_flow_is_told_with_its_link),
 		cmocka_unit_test(test_a_flow_whose_acks_are_lost_dies_of_that_link),
 		cmocka_unit_test(test_a_dead_collective_names_its_link),

@@ -79,7 +79,11 @@ static void test_only_ecn_capable_packets_are_marked(void **state)
 	assert_false(marked(&b, 1000, RS_ECN_NOT_ECT));
 	assert_true(marked(&b, 1000, RS_ECN_ECT0));
 	assert_true(marked(&b, 1000, RS_ECN_ECT1));
+	assert_int_equal(rs_switch_get_counters(b.sw)->ecn_marked, 2);
+	/* one that was marked before is counted there, not here */
 	assert_true(marked(&b, 1000, RS_ECN_CE));
+	assert_int_equal(rs_switch_get_counters(b.sw)->ecn_marked, 2);
+	assert_int_equal(rs_switch_port_counters(b.sw, 1)->ecn_marked, 2);
 	bed_end(&b);
 	bed_init(&b, 2);
 	b.c.classes[0] = (struct rs_switch_class){.lossless = true, .kmin = 10, .kmax = 20};

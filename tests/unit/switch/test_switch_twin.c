@@ -132,7 +132,7 @@ static bool twin_marks(struct twin *t, unsigned p, unsigned tc, uint64_t q, unsi
 		if (draw >= (c->pmax * (q - kmin) + (kmax - kmin) - 1) / (kmax - kmin))
 			return false;
 	}
-	t->marks++;
+	t->marks += ecn != RS_ECN_CE;
 	return true;
 }
 
@@ -481,7 +481,7 @@ static void test_switch_does_what_its_twin_does(void **state)
 		bed_end(&r.bed);
 	}
 	/* the load was one that tries everything */
-	assert_true(drops > 5000 && marks > 5000 && dog > 100 && pauses > 1000 && sent > 50000);
+	assert_true(drops > 5000 && marks > 3000 && dog > 100 && pauses > 1000 && sent > 50000);
 }
 
 int main(void)
