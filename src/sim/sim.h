@@ -71,6 +71,7 @@ enum rs_sim_end {
 	RS_SIM_NO_TIMEOUT, /* it waits for packets that were lost; transport.timeout is 0 */
 	RS_SIM_STOPPED,    /* it was under way when stop or max_time ended the run */
 	RS_SIM_STUCK,      /* nothing more happens, for none of these reasons */
+	RS_SIM_LEFT_OUT,   /* by ideal.skip: it was not run */
 };
 
 struct rs_sim_job {
@@ -213,7 +214,7 @@ struct rs_sim_limit {
 
 struct rs_sim_result {
 	struct rs_arena *arena;
-	bool complete; /* every job done */
+	bool complete; /* every job done that was run */
 	bool stopped;  /* by stop or max_time */
 	rs_time sim_time;
 	uint32_t n_jobs, n_flows;

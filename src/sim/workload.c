@@ -1311,7 +1311,8 @@ static bool kept_back(const struct rs_sim_job *j, const struct sim_conn *c)
 {
 	if (j->end == RS_SIM_FAILED)
 		return c->error;
-	return j->end != RS_SIM_DONE && j->end != RS_SIM_DEADLOCK && !c->nvlink && c->outstanding;
+	return j->end != RS_SIM_DONE && j->end != RS_SIM_DEADLOCK && j->end != RS_SIM_LEFT_OUT &&
+	       !c->nvlink && c->outstanding;
 }
 
 void sim_workload_explain(struct rs_sim *s)
@@ -1321,6 +1322,10 @@ void sim_workload_explain(struct rs_sim *s)
 
 	r->complete = !s->unfinished;
 	for (uint32_t i = 0; i < r->n_jobs; i++) {
+		if (skipped(s, i)) {
+			r->jobs[i].end = RS_SIM_LEFT_OUT;
+			continue;
+		}
 		r->jobs[i].end = end_of(s, &r->jobs[i]);
 		r->complete &= r->jobs[i].done;
 	}

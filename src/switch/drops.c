@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include "switch/state.h"
 
-enum { PAIRS = 256 }; /* 4 KiB a switch */
+enum { PAIRS_A_PORT = 4, PAIRS_MAX = 256 }; /* 16 bytes each */
 
 int rs_drops_create(struct rs_switch *sw)
 {
@@ -14,7 +14,9 @@ int rs_drops_create(struct rs_switch *sw)
 		sw->drop_slot[t] = used >> t & 1 ? (uint8_t)slot++ : UINT8_MAX;
 	sw->drop_slots = (uint8_t)__builtin_popcount(used);
 	sw->drops = calloc((size_t)sw->cfg.n_ports * sw->drop_slots, sizeof(*sw->drops));
-	sw->losses = rs_losses_create(PAIRS);
+	sw->losses = rs_losses_create(sw->cfg.n_ports < PAIRS_MAX / PAIRS_A_PORT
+					      ? sw->cfg.n_ports * PAIRS_A_PORT
+					      : PAIRS_MAX);
 	return sw->drops && sw->losses ? 0 : -1;
 }
 

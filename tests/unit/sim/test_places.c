@@ -393,6 +393,23 @@ static void test_a_loss_without_a_timeout_is_told(void **state)
 	load_free(&l);
 }
 
+/* A job left out is neither done nor a reason to call the run incomplete. */
+static void test_a_job_left_out_says_so(void **state)
+{
+	struct loaded l = load_run(
+		"fabric: {network: {kind: single-switch, hosts: 3, rate: 100G}, cc: {kind: none}}\n"
+		"workload: [{flows: [{src: 0, dst: 1, bytes: 4MB}]},\n"
+		"  {flows: [{src: 2, dst: 1, bytes: 4MB}]}]\n",
+		(struct rs_sim_options){.ideal = {.skip = 2}});
+
+	assert_true(l.r->complete);
+	assert_int_equal(l.r->jobs[0].end, RS_SIM_DONE);
+	assert_int_equal(l.r->jobs[1].end, RS_SIM_LEFT_OUT);
+	assert_false(l.r->jobs[1].done);
+	assert_int_equal(l.r->sim_time, l.r->flows[0].finish);
+	load_free(&l);
+}
+
 static void test_a_run_cut_short_says_so(void **state)
 {
 	struct loaded l = load_run(
@@ -420,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_a_dead_collective_names_its_link),
 		cmocka_unit_test(test_a_loss_without_a_timeout_is_told),
 		cmocka_unit_test(test_a_run_cut_short_says_so),
+		cmocka_unit_test(test_a_job_left_out_says_so),
 		cmocka_unit_test(test_lists_add_up_to_the_counters_on_random_fabrics),
 		cmocka_unit_test(test_without_drops_nothing_is_dropped_on_random_fabrics),
 		cmocka_unit_test(test_without_drops_nics_drop_nothing),
