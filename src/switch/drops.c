@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include "switch/state.h"
 
-enum { PAIRS_A_PORT = 4, PAIRS_MAX = 256 }; /* 16 bytes each */
-
 int rs_drops_create(struct rs_switch *sw)
 {
 	uint8_t used = 0;

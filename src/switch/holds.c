@@ -5,18 +5,6 @@
 
 enum { QUEUES = 8, LOOK = 16 };
 
-/* Of a port and class. */
-struct hold {
-	uint64_t pauses;
-	rs_time held; /* as egress, by pauses that are over */
-	/* as ingress, while it pauses: what its packets wait for, since when, and how long that
-	 * egress had been held itself by then */
-	bool open;
-	uint16_t egress;
-	rs_time since, held_before;
-	struct rs_switch_wait wait[RS_SWITCH_WAITS];
-};
-
 int rs_holds_create(struct rs_switch *sw)
 {
 	sw->hold_slots = (uint8_t)__builtin_popcount(sw->lossless);

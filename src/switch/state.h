@@ -51,6 +51,18 @@ struct port {
 
 _Static_assert(offsetof(struct port, c.tx_pauses) == LINE, "what every packet counts is in line 0");
 
+/* Of a port and class with PFC. */
+struct hold {
+	uint64_t pauses;
+	rs_time held; /* as egress, by pauses that are over */
+	/* as ingress, while it pauses: what its packets wait for, since when, and how long that
+	 * egress had been held itself by then */
+	bool open;
+	uint16_t egress;
+	rs_time since, held_before;
+	struct rs_switch_wait wait[RS_SWITCH_WAITS];
+};
+
 /* A flowlet: packets of a flow that follow each other closely, all on one path. */
 struct flowlet {
 	rs_time last;
@@ -58,6 +70,7 @@ struct flowlet {
 };
 
 enum { FLOWLETS = 2048 };
+enum { PAIRS_A_PORT = 4, PAIRS_MAX = 256 }; /* whose packets were lost */
 
 struct rs_switch {
 	struct port *port;

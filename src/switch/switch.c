@@ -326,7 +326,8 @@ uint64_t rs_switch_queue_bytes(const struct rs_switch *sw, unsigned port, unsign
 
 uint64_t rs_switch_port_bytes(void)
 {
-	return sizeof(struct port);
+	return sizeof(struct port) + sizeof(struct hold) + 3 * sizeof(struct rs_switch_drops) +
+	       PAIRS_A_PORT * sizeof(struct rs_loss);
 }
 
 uint64_t rs_switch_buffer_used(const struct rs_switch *sw)

@@ -225,7 +225,7 @@ uint64_t rs_switch_queue_bytes(const struct rs_switch *sw, unsigned port, unsign
 uint64_t rs_switch_buffer_used(const struct rs_switch *sw);
 /* Packets that wait in all queues. Slow: it counts them. */
 uint64_t rs_switch_waiting(const struct rs_switch *sw);
-/* Memory of one port: for the report. */
+/* Memory of one port, with one class of PFC and three in use: for the report. */
 uint64_t rs_switch_port_bytes(void);
 /* Sums of queues, ingress counters and the buffer agree: asserts. Slow, for tests. */
 void rs_switch_check(const struct rs_switch *sw);
