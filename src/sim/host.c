@@ -268,7 +268,8 @@ static rs_time lookahead(const struct sim_nic *k)
 /*
  * Is as much read ahead as the wire needs? While no packet's bytes are there, reads bind, and more
  * are asked for: as many as the NIC may have outstanding, which the bus holds them to. What waits
- * in a class that is paused takes no room from the others.
+ * in a class that is paused takes no room from the others; nor does what several classes have
+ * beyond their parts, which is up to two packets each.
  */
 static bool read_ahead(struct rs_sim *s, const struct sim_nic *k, bool more, rs_time now)
 {
@@ -278,7 +279,7 @@ static bool read_ahead(struct rs_sim *s, const struct sim_nic *k, bool more, rs_
 	for (uint8_t m = k->paused.now; m; m &= (uint8_t)(m - 1))
 		bytes -= k->staging->out[__builtin_ctz(m)].bytes;
 	if (more)
-		need += rs_pace_time(k->out->pace, (uint32_t)__builtin_popcount(sharing(k)) *
+		need += rs_pace_time(k->out->pace, 2 * (uint32_t)__builtin_popcount(sharing(k)) *
 							   s->f->transport.mtu);
 	if (rs_pace_time(k->out->pace, bytes) <= need)
 		return s->o->ideal.host_limits && bytes > ENDLESS;
