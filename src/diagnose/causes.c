@@ -198,22 +198,64 @@ static void name_pauses(const struct rs_fabric *f, const struct rs_sim_result *r
 
 /* ---- Inside hosts ---- */
 
-static void name_host(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c)
+static void busiest_link(const struct rs_sim_result *r, struct rs_cause *c)
 {
 	const struct rs_sim_link *l = r->n_links ? &r->links[0] : NULL;
 
-	if (!strcmp(c->id, "host.limit"))
-		snprintf(c->what, sizeof(c->what), "limits inside the hosts");
-	else
-		snprintf(c->what, sizeof(c->what), "%s%s%s",
-			 !strcmp(c->id, "receiver") ? "the receiving hosts" : "inside the hosts",
-			 l ? ", where the busiest link is " : "", l ? l->name : "");
-	if (!l || !strcmp(c->id, "host.limit"))
+	if (!l)
 		return;
 	snprintf(c->place, sizeof(c->place), "%s", l->name);
 	if (r->sim_time > 0)
 		evidence(c, "%s is taken %.0f%% of the time", l->name,
 			 100 * (double)l->busy / (double)r->sim_time);
+}
+
+static void name_host(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c)
+{
+	const struct rs_sim_link *l = r->n_links ? &r->links[0] : NULL;
+
+	snprintf(c->what, sizeof(c->what), "inside the hosts%s%s",
+		 l ? ", where the busiest link is " : "", l ? l->name : "");
+	busiest_link(r, c);
+}
+
+static void name_host_link(const struct rs_fabric *f, const struct rs_sim_result *r,
+			   struct rs_cause *c)
+{
+	const struct rs_sim_link *l = r->n_links ? &r->links[0] : NULL;
+
+	snprintf(c->what, sizeof(c->what), "links inside the hosts%s%s",
+		 l ? ": the busiest link is " : "", l ? l->name : "");
+	busiest_link(r, c);
+}
+
+static void name_receiver(const struct rs_fabric *f, const struct rs_sim_result *r,
+			  struct rs_cause *c)
+{
+	snprintf(c->what, sizeof(c->what), "receiving hosts that take what arrives too slowly");
+	busiest_link(r, c);
+}
+
+static void name_host_limit(const struct rs_fabric *f, const struct rs_sim_result *r,
+			    struct rs_cause *c)
+{
+	static const char *const kind[] = {
+		[RS_LIMIT_READS] = "outstanding reads (tags)",
+		[RS_LIMIT_BUFFER] = "bytes of reads outstanding",
+		[RS_LIMIT_CREDITS] = "credits of posted writes",
+		[RS_LIMIT_MESSAGES] = "messages a second",
+		[RS_LIMIT_QP] = "what one queue pair may send",
+	};
+	const struct rs_sim_limit *l = r->n_limits ? &r->limits[0] : NULL;
+	char t[32];
+
+	if (!l) {
+		snprintf(c->what, sizeof(c->what), "limits inside the hosts");
+		return;
+	}
+	snprintf(c->what, sizeof(c->what), "a limit inside the hosts: %s of %s", kind[l->kind], l->name);
+	snprintf(c->place, sizeof(c->place), "%s", l->name);
+	evidence(c, "%s waited %s for it", l->name, rs_human_time(t, sizeof(t), l->stalled));
 }
 
 /* ---- The network ---- */
@@ -274,9 +316,9 @@ static const struct {
 	{"link.loss", 0, name_loss},
 	{"drops", 1, name_drops},
 	{"reordering", 2, name_reordering},
-	{"host.link", 4, name_host},
-	{"host.limit", 4, name_host},
-	{"receiver", 5, name_host},
+	{"host.link", 4, name_host_link},
+	{"host.limit", 4, name_host_limit},
+	{"receiver", 5, name_receiver},
 	{"host", 6, name_host},
 	{"collisions", 7, name_collisions},
 	{"oversubscription", 8, name_oversubscription},
@@ -448,6 +490,31 @@ static uint32_t next_cause(const struct candidate *k, uint32_t n)
 	return best;
 }
 
+/* Says the same as one that is named, in vaguer words: the host's inside after one of its links, the
+ * whole network after anything in it. */
+static bool covered(const struct rs_cause *named, const struct rs_cause *c)
+{
+	static const char *const host[] = {"host", "host.link", "host.limit", "receiver"};
+	bool a = false, b = false;
+
+	for (unsigned i = 0; i < sizeof(host) / sizeof(*host); i++) {
+		a |= !strcmp(named->id, host[i]);
+		b |= !strcmp(c->id, host[i]);
+	}
+	/* another link than the one named is another cause only if it saves something else */
+	if (a && b)
+		return c->gain <= named->gain * 1.05;
+	return !strcmp(c->id, "paths") && strcmp(named->id, "other-job") != 0 && !a;
+}
+
+static bool said(const struct rs_diagnosis *d, const struct rs_cause *c)
+{
+	for (uint32_t i = 0; i < d->n_causes; i++)
+		if (covered(&d->causes[i], c))
+			return true;
+	return false;
+}
+
 void causes_find(struct rs_diagnosis *d)
 {
 	struct candidate *k = calloc(d->n + 1u, sizeof(*k));
@@ -473,11 +540,11 @@ void causes_find(struct rs_diagnosis *d)
 		qsort(k, n, sizeof(*k), by_effect);
 	while (n && d->n_causes < RS_CAUSES_MAX) {
 		uint32_t i = next_cause(k, n);
-		struct rs_cause *c = &d->causes[d->n_causes++];
 
 		if (k[i].cause.fix < 0)
 			k[i].cause.fix = fix_of(d, &k[i]);
-		*c = k[i].cause;
+		if (!said(d, &k[i].cause))
+			d->causes[d->n_causes++] = k[i].cause;
 		memmove(&k[i], &k[i + 1], (n - i - 1) * sizeof(*k));
 		n--;
 	}

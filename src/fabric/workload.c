@@ -1,6 +1,7 @@
 /* The workload: flows from a CSV (read as a stream, a line at a time) or written inline,
  * collectives, training steps; and the what-if list. */
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -476,6 +477,22 @@ static void load_paths(struct load *l, struct rs_fabric *f, struct rs_job *job,
 
 const char *const rs_flow_memories[] = {"host", "gpu", "far", NULL};
 
+/* Of a job without a name: its kind, with a number where an earlier one has that name. */
+static const char *own_name(struct load *l, const struct rs_fabric *f, const struct rs_job *job,
+			    const char *kind)
+{
+	const char *name = kind;
+
+	for (unsigned n = 2, i = 0; name && &f->jobs[i] < job; i++)
+		if (f->jobs[i].name && !strcmp(f->jobs[i].name, name)) {
+			name = rs_arena_printf(l->arena, "%s-%u", kind, n++);
+			i = UINT_MAX; /* from the first again */
+		}
+	if (!name)
+		l->err = -ENOMEM;
+	return name ? name : kind;
+}
+
 static void load_job(struct load *l, struct rs_fabric *f, struct names *names, struct rs_job *job,
 		     const struct node *n)
 {
@@ -491,7 +508,7 @@ static void load_job(struct load *l, struct rs_fabric *f, struct names *names, s
 	coll = get(n, "collective");
 	train = get(n, "train");
 	job->at = n->at;
-	job->name = flows ? "flows" : coll ? "collective" : "train";
+	job->name = own_name(l, f, job, flows ? "flows" : coll ? "collective" : "train");
 	get_string(l, n, "name", &job->name);
 	if (!l->err && !!flows + !!coll + !!train != 1)
 		fail(l, -EINVAL, n->at, "a job is one of flows, collective, train");
