@@ -43,7 +43,7 @@ static const struct {
 	 36,
 	 {0, 0},
 	 {5, 5}},
-	{"fat tree of k 4", "kind: fat-tree, k: 4", "routing: adaptive", 16, {0, 0}, {5, 5}},
+	{"fat tree of k 4", "kind: fat-tree, k: 4", "routing: adaptive", 16, {0, 0}, {5, 10}},
 	{"fat tree of k 8", "kind: fat-tree, k: 8", "", 128, {0, 0}, {5, 5}},
 	{"fat tree of k 8, 2:1",
 	 "kind: fat-tree, k: 8, uplink_rate: 50G",
