@@ -103,16 +103,16 @@ static void remove_member(struct shared *s, unsigned slot)
  * locks are those of the open file (fcntl(2), "open file description locks"): the kernel knows them
  * in all namespaces.
  */
-static struct flock slot_lock(unsigned slot, unsigned n)
+static struct flock slot_lock(short type, unsigned slot, unsigned n)
 {
 	return (struct flock){
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)slot, .l_len = (off_t)n};
+		.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)slot, .l_len = (off_t)n};
 }
 
 /* Does somebody else hold a lock on these? Where the kernel does not say, yes. */
 static bool locked_by_others(int fd, unsigned slot, unsigned n)
 {
-	struct flock k = slot_lock(slot, n);
+	struct flock k = slot_lock(F_WRLCK, slot, n);
 
 	return fcntl(fd, F_OFD_GETLK, &k) != 0 || k.l_type != F_UNLCK;
 }
@@ -170,7 +170,7 @@ static int lease(struct rs_registry *r)
 {
 	unsigned i = pick_slot(r->s);
 	struct slot *k = &r->s->slot[i];
-	struct flock mine = slot_lock(i, 1);
+	struct flock mine = slot_lock(F_WRLCK, i, 1);
 
 	if (!i)
 		return -EAGAIN;
@@ -453,6 +453,10 @@ static enum step meet(struct rs_registry *r, bool *asked, struct rs_error *e, in
 			fd = rs_meet_ask(&r->meet, ASK_MS);
 			r->fd = fd < 0 ? -1 : open_anew(fd);
 			rs_meet_close(&r->meet);
+			if (fd >= 0 && r->fd < 0)
+				*err = rs_error_set(e, -ENOENT,
+						    "cannot use the registry that another process "
+						    "passed: /proc is needed, and one version");
 			return r->fd >= 0 && enter(r) ? FOUND : AGAIN;
 		}
 		if (!port.mine_first)
@@ -567,8 +571,10 @@ void rs_registry_unlock(struct rs_registry *r)
 	pthread_mutex_unlock(&r->threads);
 }
 
+/* Locks are let go of by word: where a child was forked it has the file open still. */
 void rs_registry_leave(struct rs_registry *r)
 {
+	struct flock mine = slot_lock(F_UNLCK, r->slot, 1);
 	bool last = true;
 
 	remove_member(r->s, r->slot);
@@ -576,7 +582,8 @@ void rs_registry_leave(struct rs_registry *r)
 		last &= r->s->slot[i].pid == 0;
 	if (last && r->path[0])
 		unlink(r->path);
-	pthread_mutex_unlock(&r->threads);
+	fcntl(r->fd, F_OFD_SETLK, &mine);
+	rs_registry_unlock(r);
 	rs_registry_abandon(r);
 }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -208,6 +210,41 @@ static void test_leases_differ_keep_the_groups_order_and_survive_a_crash(void **
 	}
 	close(pipes[0]);
 	close(pipes[1]);
+}
+
+/* It has the registry's file open as its parent had: neither a lock nor a lease stays with it. */
+static void test_a_forked_child_keeps_nothing_locked(void **state)
+{
+	struct rs_registry *r, *other, *next;
+	unsigned slot, others, nexts;
+	int status;
+	pid_t child;
+
+	if (rs_registry_open(&r, &slot, NULL))
+		skip();
+	rs_registry_joined(r);
+	assert_int_equal(rs_registry_open(&other, &others, NULL), 0);
+	rs_registry_joined(other);
+	child = fork();
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the alarm ends the test */
+		pause();
+		_exit(0);
+	}
+	rs_registry_lock(r);
+	rs_registry_leave(r);
+	alarm(20); /* it would wait for ever */
+	assert_int_equal(rs_registry_open(&next, &nexts, NULL), 0);
+	rs_registry_joined(next);
+	assert_false(rs_registry_lives(next, slot) && nexts != slot);
+	assert_true(rs_registry_lives(next, others));
+	rs_registry_lock(next);
+	rs_registry_leave(next);
+	rs_registry_lock(other);
+	rs_registry_leave(other);
+	alarm(0);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, &status, 0), child);
 }
 
 static uint32_t draw(uint32_t *x)
@@ -747,6 +784,7 @@ int main(void)
 		cmocka_unit_test(test_queue_pairs_share_what_their_peers_socket_holds),
 		cmocka_unit_test(test_strangers_paths_are_bounded),
 		cmocka_unit_test(test_open_that_fails_leaves_nothing),
+		cmocka_unit_test(test_a_forked_child_keeps_nothing_locked),
 		cmocka_unit_test(test_leases_differ_keep_the_groups_order_and_survive_a_crash),
 	};
 
