@@ -10,7 +10,8 @@
 #include "sim/placement.h"
 
 enum {
-	DEMANDS_MAX = 1 << 22,     /* queue pairs; more are dealt out by destination */
+	/* queue pairs: one takes 1 kB while it is placed; more are dealt out by destination */
+	DEMANDS_MAX = 1 << 18,
 	STEPS_LOOKED_AT = 1 << 24, /* of a collective's plan */
 	TOGETHER = 16,             /* flows whose starts are less than 1/16 of a flow apart */
 	DRAWS = 40,                /* placements tried, of which the fastest is taken */
