@@ -82,13 +82,14 @@ ECHO
 nsenter -t "$far" -n python3 "$tmp/echo.py" &
 pids="$pids $!"
 for when in 4 -31536000; do
-	at "$(from $when)" "$ripstop" switch --rate 10G sa sb >"$tmp/switch" 2>&1 &
-	switch=$!
-	pids="$pids $switch"
+	at "$(from $when)" sh -c 'echo $$ >"$0"; exec "$@"' "$tmp/pid" "$ripstop" switch --rate 10G sa sb \
+		>"$tmp/switch" 2>&1 &
 	sleep 1
+	switch=$(cat "$tmp/pid") # the kill of who made its namespace would not reach it
+	pids="$pids $switch"
 	nsenter -t "$near" -n python3 "$tmp/echo.py" 7 >"$tmp/out" ||
 		fail "the switch, $when s before it crosses: $(cat "$tmp/out" "$tmp/switch")"
 	kill $switch
-	wait $switch 2>/dev/null || :
+	wait $! 2>/dev/null || :
 done
 echo "passed: uptime"
