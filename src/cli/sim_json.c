@@ -23,7 +23,7 @@ static void number_or_null(struct rs_json *j, const char *key, bool known, doubl
 static const char *const ends[] = {
 	[RS_SIM_DONE] = "done",		    [RS_SIM_FAILED] = "failed",
 	[RS_SIM_DEADLOCK] = "deadlock",	    [RS_SIM_NO_TIMEOUT] = "no-timeout",
-	[RS_SIM_STOPPED] = "stopped",	    [RS_SIM_STUCK] = "stuck",
+	[RS_SIM_STOPPED] = "stopped",	    [RS_SIM_STUCK] = "stuck", [RS_SIM_LEFT_OUT] = "left-out",
 };
 static const char *const kinds[] = {"flows", "collective", "train"};
 
@@ -205,6 +205,24 @@ static void causes(struct rs_json *j, const struct rs_diagnosis *r)
 	rs_json_end(j);
 }
 
+static void placement(struct rs_json *j, const struct rs_sim_placement *p)
+{
+	static const char *const methods[] = {
+		[RS_PLACED_COLOURED] = "edge-colouring",
+		[RS_PLACED_GREEDY] = "greedy",
+		[RS_PLACED_BY_DESTINATION] = "by-destination",
+	};
+
+	if (p->method == RS_PLACED_NOT)
+		return;
+	rs_json_object(j, "placement");
+	rs_json_string(j, "method", methods[p->method]);
+	rs_json_uint(j, "flows", p->flows);
+	time_ns(j, "bound_ns", p->bound);
+	time_ns(j, "reached_ns", p->reached);
+	rs_json_end(j);
+}
+
 static const char *const drop_why[RS_DROPS_WHY] = {
 	[RS_DROP_LOSSY] = "lossy-class",  [RS_DROP_HEADROOM] = "headroom",
 	[RS_DROP_LIMIT] = "egress-limit", [RS_DROP_WATCHDOG] = "watchdog",
@@ -298,6 +316,7 @@ int rs_sim_json(const struct rs_diagnosis *r, FILE *out)
 		rs_json_end(j);
 		flows(j, s);
 		counters(j, &s->counters);
+		placement(j, &s->placement);
 		if (!i)
 			places(j, s);
 		if (!i && s->nic_bytes) {

@@ -72,6 +72,7 @@ static const char *const end_words[] = {
 	[RS_SIM_NO_TIMEOUT] = "cannot end: packets of it were lost, and nothing sends them again, since "
 			      "transport.timeout is 0",
 	[RS_SIM_STOPPED] = "was still under way",
+	[RS_SIM_LEFT_OUT] = NULL,
 	[RS_SIM_STUCK] = "does not end, and nothing more happens: please report this as a defect, with "
 			 "the scenario",
 };

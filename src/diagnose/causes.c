@@ -373,6 +373,22 @@ static void measured(struct candidate *k, uint32_t i, const struct rs_gain *g)
 	k->effect = -log1p(-(g->gain < 1 ? g->gain : 1 - 1e-12));
 }
 
+/* How even the paths were that the counterfactual found, beside the least that can be. */
+static void tell_placement(const struct rs_sim_placement *p, struct rs_cause *c)
+{
+	char a[32], b[32];
+
+	if (p->method == RS_PLACED_NOT)
+		return;
+	if (p->method == RS_PLACED_BY_DESTINATION) {
+		evidence(c, "placed by destination: too many flows to look for the best paths");
+		return;
+	}
+	evidence(c, "placed by %s, the fullest link needs %s; the least possible is %s",
+		 p->method == RS_PLACED_COLOURED ? "edge colouring" : "greedy choice with repair",
+		 rs_human_time(a, sizeof(a), p->reached), rs_human_time(b, sizeof(b), p->bound));
+}
+
 static bool from_counterfactual(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
 {
 	struct rs_gain g = rs_case_gain(d, i);
@@ -385,6 +401,7 @@ static bool from_counterfactual(const struct rs_diagnosis *d, uint32_t i, struct
 			k->cause.id = kinds[n].id;
 			k->rank = kinds[n].rank;
 			kinds[n].name(d->cases[0].fabric, d->cases[0].result, &k->cause);
+			tell_placement(&d->cases[i].result->placement, &k->cause);
 			return k->cause.what[0] != '\0';
 		}
 	return false;

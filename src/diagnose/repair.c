@@ -233,7 +233,8 @@ static int collectives_add(struct diagnose *g)
 
 		if (j->kind == RS_JOB_FLOWS)
 			continue;
-		if (j->kind == RS_JOB_COLLECTIVE && c->channels < nics && nics <= 16 &&
+		if (j->kind == RS_JOB_COLLECTIVE && c->algorithm != RS_ALGO_HIERARCHICAL &&
+		    c->algorithm != RS_ALGO_PAIRWISE && c->channels < nics && nics <= 16 &&
 		    f->n_gpus > f->n_hosts)
 			err = collective_add(
 				g, i, "channels", nics,
