@@ -206,7 +206,8 @@ static int collective_add(struct diagnose *g, uint32_t job, const char *key, uin
 	const char *in = j->kind == RS_JOB_TRAIN ? "train.collective" : "collective";
 	struct rs_setting s = {
 		.path = rs_arena_printf(a, "workload[%u].%s.%s", job, in, key),
-		.value = rs_arena_printf(a, "%llu", (unsigned long long)value),
+		.value = rs_arena_printf(a, "%llu%s", (unsigned long long)value,
+					 strcmp(key, "chunk") ? "" : "B"),
 		.at = {"a proposal", 0, 0},
 	};
 
