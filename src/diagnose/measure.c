@@ -107,7 +107,7 @@ static bool all_end(const struct rs_diagnosis *d, uint32_t i)
 /* Of the logarithms of ratios, a seed each. */
 struct spread {
 	uint32_t n;
-	double sum, squares, least, most;
+	double sum, squares, least, most, x[RS_SEEDS_MAX];
 };
 
 static void spread_add(struct spread *s, double x)
@@ -116,18 +116,37 @@ static void spread_add(struct spread *s, double x)
 	s->most = s->n ? fmax(s->most, x) : x;
 	s->sum += x;
 	s->squares += x * x;
-	s->n++;
+	s->x[s->n++] = x;
 }
 
+/* A smaller difference points nowhere: nothing, or little beside the mean. */
+#define POINTS      0.002
+#define POINTS_MEAN 0.1
+
 /*
- * The mean and its 95 % interval. Times with timeouts in them are far from normal: where each of
- * five seeds or more points the same way, that is clear by the sign test (1 in 32 by chance), and
- * the interval does not pass the seed that points that way least.
+ * Times with timeouts in them are far from normal. Where each of five seeds or more points the same
+ * way, that is clear by the sign test (1 in 32 by chance). Seeds with which nothing changes draw
+ * the same with and without: what was taken away (a loss, a collision) did not happen there. That
+ * two others differ is then no chance either, if none differs the other way.
  */
+static bool one_way(const struct spread *s)
+{
+	double least = fmax(POINTS, POINTS_MEAN * fabs(s->sum / s->n));
+	uint32_t less = 0, more = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		less += s->x[i] < -least;
+		more += s->x[i] > least;
+	}
+	return s->n >= 5 && less + more >= 2 && (!less || !more);
+}
+
+/* The mean and its 95 % interval. Where seeds point one way it does not pass the one that points
+ * that way least. */
 static void spread_judge(const struct spread *s, struct rs_gain *g)
 {
 	double mean = s->n ? s->sum / s->n : 0, half = 0, low, high;
-	bool one_way = s->n >= 5 && (s->least > 0.002 || s->most < -0.002);
+	bool same = s->n && one_way(s);
 
 	if (s->n > 1) {
 		double var = (s->squares - s->n * mean * mean) / (s->n - 1);
@@ -136,11 +155,11 @@ static void spread_judge(const struct spread *s, struct rs_gain *g)
 	}
 	low = mean - half;
 	high = mean + half;
-	if (one_way && s->most < 0)
+	if (same && mean < 0)
 		high = fmin(high, s->most);
-	if (one_way && s->least > 0)
+	if (same && mean > 0)
 		low = fmax(low, s->least);
-	g->clear = s->n < 2 || one_way || fabs(mean) > half;
+	g->clear = s->n < 2 || same || fabs(mean) > half;
 	g->gain = 1 - exp(mean);
 	g->low = 1 - exp(high);
 	g->high = 1 - exp(low);
