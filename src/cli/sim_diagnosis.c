@@ -355,8 +355,9 @@ static void sum_one(const struct rs_diagnosis *d, FILE *out)
 			     rs_human_time(b, sizeof(b), least), d->info[by].how);
 	else if (!by || base - least < base / 1000)
 		rs_paragraph(out, 0,
-			     "%s %s. No run with less in its way was faster: nothing is lost.",
-			     what_takes(d), rs_human_time(a, sizeof(a), base));
+			     "%s %s. No run with less in its way was faster: %s.", what_takes(d),
+			     rs_human_time(a, sizeof(a), base),
+			     d->n_causes ? "nothing is lost on the way" : "nothing is lost");
 	else if (d->info[by].kind == RS_CASE_IDEAL)
 		rs_paragraph(out, 0, "%s %s; with %s %s: %.1f%% of the time is lost.",
 			     what_takes(d), rs_human_time(a, sizeof(a), base), d->info[by].name,
@@ -447,8 +448,8 @@ static void print_fix(const struct rs_diagnosis *d, uint32_t i, FILE *out)
 			out, 0, "The best fix tried: %s. It would then take %s: %.1f%% less.%s",
 			d->info[i].name, rs_human_time(a, sizeof(a), t), 100 * g.gain,
 			t < least - least / 1000
-				? " That is more than is lost: it changes what the job asks of "
-				  "the network."
+				? " That is more than is lost: the ideal runs keep the hosts' "
+				  "links and what the job sends."
 				: "");
 }
 
@@ -470,13 +471,26 @@ static void sum_fixes(const struct rs_diagnosis *d, FILE *out)
 		rs_paragraph(out, 0, "None of the fixes that were tried makes it faster.");
 }
 
+static double gains_of(const struct rs_diagnosis *d, const char *id)
+{
+	for (uint32_t i = 1; i < d->n; i++)
+		if (d->info[i].id && !strcmp(d->info[i].id, id))
+			return rs_case_gain(d, i).gain;
+	return 0;
+}
+
 static void sum_causes(const struct rs_diagnosis *d, FILE *out)
 {
 	const struct rs_cause *c = &d->causes[0];
 	char a[32], until[64] = "";
 
-	if (!d->n_causes)
+	if (!d->n_causes) {
+		if (d->no_queues && gains_of(d, "paths") > 0.01)
+			rs_paragraph(out, 0,
+				     "No packet stood behind another in the network: what one ideal "
+				     "switch gains is a shorter way. Nothing is to be mended there.");
 		return;
+	}
 	if (n_jobs(d) == 1 && rs_case_job_time(d, c->run, 0) != RS_NEVER &&
 	    d->info[c->run].kind != RS_CASE_FIX)
 		snprintf(until, sizeof(until), " Were that ideal, it would take %s.",

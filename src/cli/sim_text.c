@@ -152,6 +152,26 @@ static void print_shared(const struct rs_fabric *f, FILE *out)
 		}
 }
 
+/* What the paragraph says of buffers and PFC does not hold there. */
+static void print_odd_switches(const struct rs_fabric *f, FILE *out)
+{
+	char names[200] = "", more[32] = "";
+	uint32_t n = 0;
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < f->n_switches; i++) {
+		if (!memcmp(rs_fabric_qos(f, i), &f->qos, sizeof(f->qos)))
+			continue;
+		if (n++ < 4)
+			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%.40s",
+					       at ? ", " : "", f->switches[i].name);
+	}
+	if (n > 4)
+		snprintf(more, sizeof(more), " and %u more", n - 4);
+	if (n)
+		rs_paragraph(out, 0, "Set otherwise than fabric.qos says: %s%s.", names, more);
+}
+
 static void describe(const struct rs_diagnosis *r, FILE *out)
 {
 	const struct rs_fabric *f = r->cases[0].fabric;
@@ -179,6 +199,7 @@ static void describe(const struct rs_diagnosis *r, FILE *out)
 	if (f->n_unknown > 8)
 		rs_paragraph(out, 2, "and %u more unknowns; `ripstop fabric show` lists them",
 			     f->n_unknown - 8);
+	print_odd_switches(f, out);
 	print_shared(f, out);
 	unfinished(r, out);
 	fputc('\n', out);
@@ -339,9 +360,10 @@ static void print_counters(const struct rs_sim_counters *c, FILE *out)
 			 (unsigned long long)lost, (unsigned long long)c->retransmits,
 			 (unsigned long long)c->timeouts);
 	rs_paragraph(out, 0,
-		     "Counters: %llu data packets over %llu hops (ACKs and CNPs: %llu hops); %llu "
+		     "Counters: %llu data packet%s over %llu hops (ACKs and CNPs: %llu hops); %llu "
 		     "ECN marks, %llu CNPs; %s; %s; longest queue %s.",
-		     (unsigned long long)c->data_packets, (unsigned long long)c->packet_hops,
+		     (unsigned long long)c->data_packets, c->data_packets == 1 ? "" : "s",
+		     (unsigned long long)c->packet_hops,
 		     (unsigned long long)c->ack_hops, (unsigned long long)c->ecn_marked,
 		     (unsigned long long)c->cnps, pauses, losses,
 		     rs_human_bytes(q, sizeof(q), (double)c->max_queue));

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "diagnose/state.h"
 
-enum { PLACES = 3, RANK_VAGUE = 10 };
+enum { PLACES = 3, RANK_VAGUE = 10, RANK_OTHER_JOB = 10, RANK_PATHS = 11 };
 
 /* Gains below it are not worth a name. */
 #define WORTH 0.01
@@ -67,16 +67,31 @@ static void place_add(struct drop_group *g, const struct rs_fabric *f, const str
 		snprintf(g->places + at, sizeof(g->places) - at, "%s%s", at ? ", " : "", name);
 }
 
-/* The greatest group of those that are, or are not, losses of links. */
+static bool on_link(const struct rs_sim_drop *d)
+{
+	return d->why == RS_DROP_LINK;
+}
+
+static bool not_on_link(const struct rs_sim_drop *d)
+{
+	return d->why != RS_DROP_LINK;
+}
+
+static bool by_watchdog(const struct rs_sim_drop *d)
+{
+	return d->why == RS_DROP_WATCHDOG;
+}
+
+/* The greatest group of one kind. */
 static struct drop_group top_drops(const struct rs_fabric *f, const struct rs_sim_result *r,
-				   bool links)
+				   bool (*of)(const struct rs_sim_drop *d))
 {
 	struct drop_group best = {0};
 
 	for (uint32_t i = 0; i < r->n_drops; i++) {
 		struct drop_group g = {.first = &r->drops[i]};
 
-		if ((r->drops[i].why == RS_DROP_LINK) != links)
+		if (!of(&r->drops[i]))
 			continue;
 		for (uint32_t k = 0; k < r->n_drops; k++)
 			if (alike(&r->drops[k], g.first)) {
@@ -118,12 +133,20 @@ static void name_lossy(const struct rs_fabric *f, const struct drop_group *g, st
 		 d->tc, d->dscp);
 }
 
+static bool short_headroom(const struct rs_fabric *f)
+{
+	for (uint32_t s = 0; s < f->n_switches; s++)
+		if (rs_fabric_qos(f, s)->headroom_scale < 1)
+			return true;
+	return false;
+}
+
 static void name_drops(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c)
 {
 	static const char *const id[RS_DROPS_WHY] = {
 		[RS_DROP_HEADROOM] = "drops.headroom", [RS_DROP_LIMIT] = "drops.limit",
 		[RS_DROP_WATCHDOG] = "drops.watchdog", [RS_DROP_NO_ROUTE] = "drops.no-route",
-		[RS_DROP_NIC] = "drops.nic", [RS_DROP_QP] = "drops.queue-pair",
+		[RS_DROP_NIC] = "drops.nic",           [RS_DROP_QP] = "drops.queue-pair",
 	};
 	static const char *const why[RS_DROPS_WHY] = {
 		[RS_DROP_HEADROOM] = "what still came after the PAUSE found no headroom",
@@ -134,10 +157,14 @@ static void name_drops(const struct rs_fabric *f, const struct rs_sim_result *r,
 		[RS_DROP_NIC] = "the NIC's receive buffer was full",
 		[RS_DROP_QP] = "the queue pair was in error, or gone",
 	};
-	struct drop_group g = top_drops(f, r, false);
+	struct drop_group g = top_drops(f, r, not_on_link);
 
 	if (!g.first)
 		return;
+	/* a queue that its watchdog emptied sends on through the PAUSE, past any headroom */
+	if (g.first->why == RS_DROP_HEADROOM && !short_headroom(f) &&
+	    top_drops(f, r, by_watchdog).first)
+		g = top_drops(f, r, by_watchdog);
 	if (g.first->why == RS_DROP_LOSSY) {
 		name_lossy(f, &g, c);
 	} else {
@@ -158,7 +185,7 @@ static void name_drops(const struct rs_fabric *f, const struct rs_sim_result *r,
 
 static void name_loss(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c)
 {
-	struct drop_group g = top_drops(f, r, true);
+	struct drop_group g = top_drops(f, r, on_link);
 
 	if (g.first) {
 		snprintf(c->what, sizeof(c->what), "packets lost on the link %s: bit errors",
@@ -181,6 +208,13 @@ static void name_pauses(const struct rs_fabric *f, const struct rs_sim_result *r
 	const struct rs_sim_pause *p = r->n_pauses ? &r->pauses[0] : NULL;
 	char t[32];
 
+	if (r->deadlock.n) {
+		snprintf(c->what, sizeof(c->what),
+			 "a PFC deadlock: %u ports wait for each other in a circle, from %s",
+			 r->deadlock.n, r->deadlock.port[0].name);
+		snprintf(c->place, sizeof(c->place), "%s", r->deadlock.port[0].name);
+		return;
+	}
 	if (!p) {
 		snprintf(c->what, sizeof(c->what), "pauses (PFC)");
 		return;
@@ -253,15 +287,25 @@ static void name_host_limit(const struct rs_fabric *f, const struct rs_sim_resul
 		snprintf(c->what, sizeof(c->what), "limits inside the hosts");
 		return;
 	}
-	snprintf(c->what, sizeof(c->what), "a limit inside the hosts: %s of %s", kind[l->kind], l->name);
+	snprintf(c->what, sizeof(c->what), "a limit inside the hosts: %s of %s", kind[l->kind],
+		 l->name);
 	snprintf(c->place, sizeof(c->place), "%s", l->name);
 	evidence(c, "%s waited %s for it", l->name, rs_human_time(t, sizeof(t), l->stalled));
 }
 
 /* ---- The network ---- */
 
+/* No packet stood behind another: what one switch in place of all gains is the way. */
+static bool no_queues(const struct rs_fabric *f, const struct rs_sim_result *r)
+{
+	return r->counters.max_queue <= 2 * (uint64_t)f->transport.mtu + 512 &&
+	       !r->counters.drops && !r->counters.link_losses && !r->counters.pauses;
+}
+
 static void name_paths(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c)
 {
+	if (no_queues(f, r))
+		return;
 	snprintf(c->what, sizeof(c->what), "contention on the network's paths");
 }
 
@@ -323,8 +367,8 @@ static const struct {
 	{"collisions", 7, name_collisions},
 	{"oversubscription", 8, name_oversubscription},
 	{"pauses", 9, name_pauses},
-	{"paths", 10, name_paths},
-	{"cuts", 11, name_cuts},
+	{"paths", RANK_PATHS, name_paths},
+	{"cuts", 12, name_cuts},
 };
 
 /* A fix whose gain shows that what it mends is a cause of its own: a slow link, say. */
@@ -400,6 +444,9 @@ static bool from_counterfactual(const struct rs_diagnosis *d, uint32_t i, struct
 		if (!strcmp(kinds[n].id, d->info[i].id)) {
 			k->cause.id = kinds[n].id;
 			k->rank = kinds[n].rank;
+			/* other paths may avoid a deadlock, but the circle is known */
+			if (!strcmp(k->cause.id, "pauses") && d->cases[0].result->deadlock.n)
+				k->rank = 0;
 			kinds[n].name(d->cases[0].fabric, d->cases[0].result, &k->cause);
 			tell_placement(&d->cases[i].result->placement, &k->cause);
 			return k->cause.what[0] != '\0';
@@ -419,7 +466,7 @@ static bool from_without(const struct rs_diagnosis *d, uint32_t i, struct candid
 	if (!worth(&g) || __builtin_popcountll(skip) != 1)
 		return false;
 	measured(k, i, &g);
-	k->rank = 12;
+	k->rank = RANK_OTHER_JOB;
 	job = (uint32_t)__builtin_ctzll(skip);
 	k->cause.id = "other-job";
 	snprintf(k->cause.what, sizeof(k->cause.what), "job '%s' beside the others",
@@ -455,6 +502,14 @@ static bool from_fix(const struct rs_diagnosis *d, uint32_t i, struct candidate 
 			k->cause.id = mended[n].id;
 			k->cause.fix = (int)i;
 			snprintf(k->cause.what, sizeof(k->cause.what), "%s", mended[n].what);
+			if (d->info[i].where) {
+				size_t at = strlen(k->cause.what);
+
+				snprintf(k->cause.what + at, sizeof(k->cause.what) - at, ": %s",
+					 d->info[i].where);
+				snprintf(k->cause.place, sizeof(k->cause.place), "%s",
+					 d->info[i].where);
+			}
 			evidence(&k->cause, "mended: %s", d->info[i].name);
 			return true;
 		}
@@ -494,6 +549,35 @@ static int by_effect(const void *x, const void *y)
 	return a->effect > b->effect ? -1 : a->effect < b->effect ? 1 : (int)a->rank - (int)b->rank;
 }
 
+static bool inside_host(const char *id)
+{
+	static const char *const host[] = {"host", "host.link", "host.limit", "receiver"};
+
+	for (unsigned i = 0; i < sizeof(host) / sizeof(*host); i++)
+		if (!strcmp(id, host[i]))
+			return true;
+	return false;
+}
+
+/* Contention that several causes in the network share: the greatest of them, if together they
+ * explain as much of it as one would have to. Else best. */
+static uint32_t in_parts(const struct candidate *k, uint32_t n, uint32_t best)
+{
+	double sum = 0;
+	uint32_t first = best;
+
+	if (k[best].rank != RANK_PATHS)
+		return best;
+	for (uint32_t i = 0; i < n; i++) {
+		if (k[i].rank >= RANK_VAGUE || inside_host(k[i].cause.id))
+			continue;
+		sum += k[i].effect;
+		if (first == best)
+			first = i;
+	}
+	return sum >= SAME_AS_ALL * k[best].effect ? first : best;
+}
+
 /* The next to name: of those that explain nearly as much as the greatest, the one that can best be
  * pointed at. */
 static uint32_t next_cause(const struct candidate *k, uint32_t n)
@@ -504,22 +588,20 @@ static uint32_t next_cause(const struct candidate *k, uint32_t n)
 	for (uint32_t i = 1; i < n && k[i].effect >= same; i++)
 		if (k[i].rank < k[best].rank)
 			best = i;
-	return best;
+	return in_parts(k, n, best);
 }
 
-/* Says the same as one that is named, in vaguer words: the host's inside after one of its links, the
- * whole network after anything in it. */
+/* Says the same as one that is named, in vaguer words: the host's inside after one of its links,
+ * the whole network after anything in it. */
 static bool covered(const struct rs_cause *named, const struct rs_cause *c)
 {
-	static const char *const host[] = {"host", "host.link", "host.limit", "receiver"};
-	bool a = false, b = false;
+	bool a = inside_host(named->id), b = inside_host(c->id);
 
-	for (unsigned i = 0; i < sizeof(host) / sizeof(*host); i++) {
-		a |= !strcmp(named->id, host[i]);
-		b |= !strcmp(c->id, host[i]);
-	}
 	/* another link than the one named is another cause only if it saves something else */
 	if (a && b)
+		return c->gain <= named->gain * 1.05;
+	/* without pauses buffers have no end either: what drops nothing then is not told twice */
+	if (!strncmp(named->id, "drops", 5) && !strcmp(c->id, "pauses"))
 		return c->gain <= named->gain * 1.05;
 	return !strcmp(c->id, "paths") && strcmp(named->id, "other-job") != 0 && !a;
 }
@@ -537,6 +619,7 @@ void causes_find(struct rs_diagnosis *d)
 	struct candidate *k = calloc(d->n + 1u, sizeof(*k));
 	uint32_t n = 0;
 
+	d->no_queues = no_queues(d->cases[0].fabric, d->cases[0].result);
 	for (uint32_t i = 1; k && i < d->n; i++) {
 		bool found = false;
 

@@ -22,6 +22,7 @@ struct rs_case_info {
 	const char *name;  /* "pauses (PFC)", "NIC on the right socket" */
 	const char *how;   /* what the run changed, for people; NULL for the author's fixes */
 	const char *cures; /* of the tool's own fixes: ids of causes, with spaces between */
+	const char *where; /* of a repair: the links or switches that it mends; else NULL */
 	bool owns_fabric;
 	struct rs_fabric *fabric;
 	uint32_t n_seeds; /* that were run: as many rows of times */
@@ -53,6 +54,7 @@ struct rs_diagnosis {
 	uint32_t n;       /* cases[0] is the scenario as described */
 	struct rs_sim_case *cases;
 	struct rs_case_info *info;
+	bool no_queues; /* no packet stood behind another in the run as described */
 	uint32_t n_causes;
 	struct rs_cause causes[RS_CAUSES_MAX]; /* what costs most comes first */
 	double wall_s, cpu_s;

@@ -399,6 +399,32 @@ static void repair_headroom(const struct rs_fabric *f, struct rs_fabric *h, stru
 		}
 }
 
+static bool watchdog_drops(const struct diagnose *g)
+{
+	const struct rs_sim_result *r = g->d->cases[0].result;
+
+	for (uint32_t i = 0; i < r->n_drops; i++)
+		if (r->drops[i].why == RS_DROP_WATCHDOG)
+			return true;
+	return false;
+}
+
+/* Pauses of a busy fabric end by themselves, a deadlock does not: detection times in the field
+ * begin here (docs/audit.md, S08). */
+#define WATCHDOG (200 * RS_MS)
+
+static void repair_watchdog(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	for (uint32_t s = 0; s < f->n_switches; s++) {
+		const struct rs_qos *q = rs_fabric_qos(f, s);
+
+		if (!q->watchdog || q->watchdog >= WATCHDOG)
+			continue;
+		qos_of(h, s)->watchdog = WATCHDOG;
+		repaired_at(r, f->switches[s].name);
+	}
+}
+
 /* ECN where a lossless class that data uses has none. */
 static void repair_ecn(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
 {
@@ -544,6 +570,7 @@ static const struct {
 	{"its own class for the lossless DSCP at", "drops.lossy-class drops", any, repair_dscp},
 	{"PFC on at", "drops.no-pfc drops", any, repair_pfc},
 	{"802.1Q's headroom at", "drops.headroom drops", drops, repair_headroom},
+	{"a PFC watchdog of 200 ms at", "drops.watchdog drops", watchdog_drops, repair_watchdog},
 	{"no bit errors on", "link.loss", any, repair_lossy_links},
 	{"the others' rate on", "link.slow paths", any, repair_slow_links},
 	{"ECN marks at", "pauses drops", pauses, repair_ecn},
@@ -559,7 +586,7 @@ static int repair_add(struct diagnose *g, size_t i)
 	struct rs_error refused = {0};
 	struct rs_fabric *h;
 	struct rs_case_info *c;
-	const char *where;
+	const char *where, *name;
 
 	if (load_with(g, NULL, 0, &h, &refused))
 		return refused.code == -ENOMEM ? -ENOMEM : 0;
@@ -570,12 +597,14 @@ static int repair_add(struct diagnose *g, size_t i)
 	}
 	where = r.n > NAMES ? rs_arena_printf(r.a, "%s and %u more", r.names, r.n - NAMES)
 			    : r.names;
-	where = where ? rs_arena_printf(r.a, "%s %s (proposed)", repairs[i].what, where) : NULL;
-	c = case_add(g, RS_CASE_FIX, where, h, NULL);
-	if (c)
-		c->cures = repairs[i].cures;
-	else
+	name = where ? rs_arena_printf(r.a, "%s %s (proposed)", repairs[i].what, where) : NULL;
+	c = case_add(g, RS_CASE_FIX, name, h, NULL);
+	if (!c) {
 		rs_fabric_free(h);
+		return 0;
+	}
+	c->cures = repairs[i].cures;
+	c->where = where;
 	return 0;
 }
 
