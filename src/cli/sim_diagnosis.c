@@ -485,7 +485,8 @@ static void sum_causes(const struct rs_diagnosis *d, FILE *out)
 	char a[32], until[64] = "";
 
 	if (!d->n_causes) {
-		if (d->no_queues && gains_of(d, "paths") > 0.01)
+		if (d->no_queues && gains_of(d, "paths") > 0.01 &&
+		    (best_fix(d) < 0 || rs_case_gain(d, (uint32_t)best_fix(d)).gain < 0.01))
 			rs_paragraph(out, 0,
 				     "No packet stood behind another in the network: what one ideal "
 				     "switch gains is a shorter way. Nothing is to be mended there.");

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "diagnose/state.h"
 
-enum { PLACES = 3, RANK_VAGUE = 10, RANK_OTHER_JOB = 10, RANK_PATHS = 11 };
+enum { PLACES = 3, RANK_COLLISIONS = 7, RANK_VAGUE = 10, RANK_OTHER_JOB = 10, RANK_PATHS = 11 };
 
 /* Gains below it are not worth a name. */
 #define WORTH 0.01
@@ -364,7 +364,7 @@ static const struct {
 	{"host.limit", 4, name_host_limit},
 	{"receiver", 5, name_receiver},
 	{"host", 6, name_host},
-	{"collisions", 7, name_collisions},
+	{"collisions", RANK_COLLISIONS, name_collisions},
 	{"oversubscription", 8, name_oversubscription},
 	{"pauses", 9, name_pauses},
 	{"paths", RANK_PATHS, name_paths},
@@ -377,6 +377,7 @@ static const struct {
 	unsigned rank;
 } mended[] = {
 	{"link.slow", "link.slow", "a link slower than the others of its kind", 3},
+	{"link.long", "link.long", "a link longer than the others of its kind", 3},
 	{"mtu", "mtu", "a path MTU below 4096: more headers and packets for the same bytes", 5},
 	{"channels", "channels", "fewer channels than a host has NICs", 3},
 	{"messages", "messages", "chunks too short, or too few in flight", 5},
@@ -587,6 +588,11 @@ static uint32_t next_cause(const struct candidate *k, uint32_t n)
 
 	for (uint32_t i = 1; i < n && k[i].effect >= same; i++)
 		if (k[i].rank < k[best].rank)
+			best = i;
+	/* flows dealt out keep clear of slow links, too */
+	for (uint32_t i = 0; k[best].rank == RANK_COLLISIONS && i < n; i++)
+		if (!strcmp(k[i].cause.id, "link.slow") &&
+		    k[i].effect >= SAME_AS_ALL * k[best].effect)
 			best = i;
 	return in_parts(k, n, best);
 }

@@ -1,6 +1,7 @@
 /* Times of cases compared: over jobs by the geometric mean, over seeds with Student's t. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "diagnose/state.h"
 
 rs_time rs_job_time(const struct rs_sim_result *r, uint32_t job)
@@ -122,31 +123,35 @@ static void spread_add(struct spread *s, double x)
 /* A smaller difference points nowhere: nothing, or little beside the mean. */
 #define POINTS      0.002
 #define POINTS_MEAN 0.1
+/* Four times as fast: a timeout that is gone. */
+#define TIMEOUT 1.386
 
 /*
  * Times with timeouts in them are far from normal. Where each of five seeds or more points the same
  * way, that is clear by the sign test (1 in 32 by chance). Seeds with which nothing changes draw
  * the same with and without: what was taken away (a loss, a collision) did not happen there. That
- * two others differ is then no chance either, if none differs the other way.
+ * two others differ is then no chance either, if none differs the other way. One is enough where
+ * losses were taken away and a timeout went with them.
  */
-static bool one_way(const struct spread *s)
+static bool one_way(const struct spread *s, bool losses)
 {
 	double least = fmax(POINTS, POINTS_MEAN * fabs(s->sum / s->n));
-	uint32_t less = 0, more = 0;
+	uint32_t less = 0, more = 0, timeouts = 0;
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		less += s->x[i] < -least;
 		more += s->x[i] > least;
+		timeouts += s->x[i] < -TIMEOUT;
 	}
-	return s->n >= 5 && less + more >= 2 && (!less || !more);
+	return s->n >= 5 && less + more + (losses && timeouts) >= 2 && (!less || !more);
 }
 
 /* The mean and its 95 % interval. Where seeds point one way it does not pass the one that points
  * that way least. */
-static void spread_judge(const struct spread *s, struct rs_gain *g)
+static void spread_judge(const struct spread *s, bool losses, struct rs_gain *g)
 {
 	double mean = s->n ? s->sum / s->n : 0, half = 0, low, high;
-	bool same = s->n && one_way(s);
+	bool same = s->n && one_way(s, losses);
 
 	if (s->n > 1) {
 		double var = (s->squares - s->n * mean * mean) / (s->n - 1);
@@ -165,6 +170,14 @@ static void spread_judge(const struct spread *s, struct rs_gain *g)
 	g->high = 1 - exp(low);
 }
 
+/* The case takes losses or drops away. */
+static bool no_losses(const struct rs_case_info *c)
+{
+	if (c->id)
+		return !strcmp(c->id, "link.loss") || !strcmp(c->id, "drops");
+	return c->cures && (strstr(c->cures, "link.loss") || strstr(c->cures, "drops."));
+}
+
 struct rs_gain rs_case_gain(const struct rs_diagnosis *d, uint32_t i)
 {
 	struct rs_gain g = {.ends = true, .base_ends = true};
@@ -174,7 +187,7 @@ struct rs_gain rs_case_gain(const struct rs_diagnosis *d, uint32_t i)
 
 	for (uint32_t k = 0; k < n; k++)
 		spread_add(&s, log_ratio(d, i, k, &g));
-	spread_judge(&s, &g);
+	spread_judge(&s, no_losses(&d->info[i]), &g);
 	g.ends = all_end(d, i);
 	return g;
 }

@@ -121,7 +121,8 @@ static const struct {
 	bool (*applies)(const struct diagnose *g);
 } settings[] = {
 	{"none of the changes under fabric.change", "fabric.change", "[]",
-	 "host host.link host.limit receiver link.slow link.loss link.down drops pauses", any},
+	 "host host.link host.limit receiver link.slow link.long link.loss link.down drops pauses",
+	 any},
 	{"each GPU on its nearest NIC", "fabric.pairing", "nearest", "host host.link",
 	 pairs_are_far},
 	{"a path MTU of 4096", "fabric.network.mtu", "4096", "mtu", mtu_is_short},
@@ -326,6 +327,34 @@ static void repair_slow_links(const struct rs_fabric *f, struct rs_fabric *h, st
 			h->endpoints[l->b.id].rate = usual;
 		repaired_at(r, link_name(r->a, f, i));
 	}
+}
+
+/* Twice as long as most of its kind, and more: their delay, else 0. */
+static rs_time link_is_long(const struct rs_fabric *f, uint32_t link)
+{
+	uint32_t kind = link_kind(f, link), alike_n = 0, shorter = 0;
+	rs_time delay = f->links[link].delay, most = 0;
+
+	for (uint32_t i = 0; i < f->n_links; i++) {
+		if (link_kind(f, i) != kind)
+			continue;
+		if (f->links[i].delay > delay / 2) {
+			alike_n++;
+			continue;
+		}
+		shorter++;
+		most = rs_time_max(most, f->links[i].delay);
+	}
+	return shorter > alike_n ? most : 0;
+}
+
+static void repair_long_links(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	for (uint32_t i = 0; i < f->n_links; i++)
+		if (link_is_long(f, i)) {
+			h->links[i].delay = link_is_long(f, i);
+			repaired_at(r, link_name(r->a, f, i));
+		}
 }
 
 /* More than a healthy cable: 1e-8 of packets is a bit error ratio of some 1e-13 at 4 KiB. */
@@ -573,6 +602,7 @@ static const struct {
 	{"a PFC watchdog of 200 ms at", "drops.watchdog drops", watchdog_drops, repair_watchdog},
 	{"no bit errors on", "link.loss", any, repair_lossy_links},
 	{"the others' rate on", "link.slow paths", any, repair_slow_links},
+	{"the others' length on", "link.long paths", any, repair_long_links},
 	{"ECN marks at", "pauses drops", pauses, repair_ecn},
 	{"others' ECN thresholds at", "cuts pauses ecn", any, repair_thresholds},
 	{"others' buffer settings at", "drops pauses", any, repair_buffer},
