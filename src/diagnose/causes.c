@@ -391,6 +391,7 @@ struct candidate {
 	struct rs_cause cause;
 	unsigned rank;
 	double effect; /* logarithm of time saved: adds up over jobs as gains do not */
+	double saved; /* shares of the jobs' mean times, added: one seed's timeout counts in full */
 };
 
 static bool has_word(const char *list, const char *word)
@@ -408,7 +409,8 @@ static bool worth(const struct rs_gain *g)
 	return g->ends && g->clear && g->gain > WORTH;
 }
 
-static void measured(struct candidate *k, uint32_t i, const struct rs_gain *g)
+static void measured(const struct rs_diagnosis *d, struct candidate *k, uint32_t i,
+		     const struct rs_gain *g)
 {
 	k->cause.run = i;
 	k->cause.fix = -1;
@@ -416,6 +418,12 @@ static void measured(struct candidate *k, uint32_t i, const struct rs_gain *g)
 	k->cause.low = g->low;
 	k->cause.high = g->high;
 	k->effect = -log1p(-(g->gain < 1 ? g->gain : 1 - 1e-12));
+	for (uint32_t j = 0; j < d->cases[0].fabric->n_jobs; j++) {
+		rs_time base = rs_case_job_time(d, 0, j), t = rs_case_job_time(d, i, j);
+
+		if (base != RS_NEVER && base > 0 && t != RS_NEVER)
+			k->saved += 1 - (double)t / (double)base;
+	}
 }
 
 /* How even the paths were that the counterfactual found, beside the least that can be. */
@@ -440,7 +448,7 @@ static bool from_counterfactual(const struct rs_diagnosis *d, uint32_t i, struct
 
 	if (!worth(&g))
 		return false;
-	measured(k, i, &g);
+	measured(d, k, i, &g);
 	for (size_t n = 0; n < sizeof(kinds) / sizeof(*kinds); n++)
 		if (!strcmp(kinds[n].id, d->info[i].id)) {
 			k->cause.id = kinds[n].id;
@@ -466,7 +474,7 @@ static bool from_without(const struct rs_diagnosis *d, uint32_t i, struct candid
 
 	if (!worth(&g) || __builtin_popcountll(skip) != 1)
 		return false;
-	measured(k, i, &g);
+	measured(d, k, i, &g);
 	k->rank = RANK_OTHER_JOB;
 	job = (uint32_t)__builtin_ctzll(skip);
 	k->cause.id = "other-job";
@@ -498,7 +506,7 @@ static bool from_fix(const struct rs_diagnosis *d, uint32_t i, struct candidate 
 			/* the whole of fabric.change may mend anything: it names nothing */
 			if (strstr(d->info[i].name, "fabric.change"))
 				return false;
-			measured(k, i, &g);
+			measured(d, k, i, &g);
 			k->rank = mended[n].rank;
 			k->cause.id = mended[n].id;
 			k->cause.fix = (int)i;
@@ -572,6 +580,8 @@ static uint32_t in_parts(const struct candidate *k, uint32_t n, uint32_t best)
 	for (uint32_t i = 0; i < n; i++) {
 		if (k[i].rank >= RANK_VAGUE || inside_host(k[i].cause.id))
 			continue;
+		if (k[best].saved > 0 && k[i].saved >= SAME * k[best].saved)
+			return i;
 		sum += k[i].effect;
 		if (first == best)
 			first = i;
