@@ -50,6 +50,22 @@ static int map_ids(uid_t uid, gid_t gid)
 	return err ? err : write_text("/proc/self/gid_map", text);
 }
 
+/* What is mounted here stays here. In a chroot "/" is no mount point: then what will be covered must
+ * lie on mounts of its own, as /sys and /dev do where somebody brought them in. */
+static int detach(void)
+{
+	static const char *const covered[] = {"/sys", "/dev"};
+
+	if (!mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL))
+		return 0;
+	if (errno != EINVAL)
+		return -errno;
+	for (unsigned i = 0; i < sizeof(covered) / sizeof(*covered); i++)
+		if (mount("none", covered[i], NULL, MS_REC | MS_SLAVE, NULL))
+			return errno == EINVAL ? -ENOTBLK : -errno;
+	return 0;
+}
+
 static int enter(void)
 {
 	uid_t uid = geteuid();
@@ -61,9 +77,7 @@ static int enter(void)
 			return -errno;
 		err = map_ids(uid, gid);
 	}
-	if (!err && mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL))
-		err = -errno;
-	return err;
+	return err ? err : detach();
 }
 
 /* ---- File systems in memory over folders ---- */
@@ -329,6 +343,10 @@ int rs_cli_view_enter(const struct rs_live_device *d, unsigned n, struct rs_erro
 	/* the folder that one stands in may have been covered */
 	if (!err && getcwd(cwd, sizeof(cwd)) && chdir(cwd))
 		err = -errno;
+	if (err == -ENOTBLK)
+		return rs_error_set(e, err,
+				    "no private view of /sys and /dev: in this chroot they are plain "
+				    "folders: mount them first (mount --rbind /sys ROOT/sys, and /dev)");
 	return err ? rs_error_set(e, err, "no private view of /sys and /dev: %s", strerror(-err))
 		   : 0;
 }
