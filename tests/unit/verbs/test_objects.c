@@ -604,7 +604,8 @@ static void test_thread_can_be_cancelled_as_it_waits(void **state)
 	void *context;
 
 #ifdef __SANITIZE_ADDRESS__
-	skip(); /* its run time takes a cancelled thread's end for an overflow */
+	print_message("ASan's run time takes a cancelled thread's end for an overflow\n");
+	skip();
 #endif
 	ch = make_channel(true);
 	make_source(&s, ch);
