@@ -137,6 +137,17 @@ static int seed_cases(struct diagnose *g, struct rs_sim_case *c, const uint32_t 
 	return err;
 }
 
+/* All cases with further seeds, not only those that differ, are within the bound. */
+static bool all_affordable(const struct diagnose *g, uint32_t seeds)
+{
+	uint64_t events = 0;
+
+	for (uint32_t i = 1; i < g->d->n; i++)
+		if (g->d->cases[i].result)
+			events += g->d->cases[i].result->counters.events;
+	return g->o->seeds || events * (seeds - 1) <= SEED_EVENTS;
+}
+
 /* The scenario takes another time with another seed. */
 static bool base_varies(const struct rs_diagnosis *d)
 {
@@ -152,7 +163,7 @@ static bool base_varies(const struct rs_diagnosis *d)
 /*
  * The scenario's own further seeds come first. Where they differ, a case that changed nothing with
  * the first seed may be what matters with the others (a loss, a collision that the first seed did
- * not draw): then all cases run with all seeds.
+ * not draw): then all cases run with all seeds, where that is cheap.
  */
 static int further_seeds(struct diagnose *g)
 {
@@ -165,7 +176,7 @@ static int further_seeds(struct diagnose *g)
 	which[0] = 0;
 	for (uint32_t s = 1; s < seeds && !err && !stopped(g); s++)
 		err = seed_cases(g, c, which, 1, s);
-	all = !err && base_varies(d);
+	all = !err && seeds > 1 && base_varies(d) && all_affordable(g, seeds);
 	for (uint32_t i = 1; i < d->n; i++)
 		if (differs(d, i) || (all && !d->cases[i].error.code && d->cases[i].result))
 			which[n++] = i;
