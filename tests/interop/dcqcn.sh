@@ -20,6 +20,7 @@ cleanup_netns() {
 	for ns in $sw $sw-0 $sw-1 $sw-2; do ip netns del $ns 2>/dev/null || :; done
 }
 trap cleanup_netns EXIT
+netns_exec || skip "ip netns exec is refused here"
 ip netns add $sw 2>/dev/null || skip "network namespaces cannot be made"
 for i in 0 1 2; do
 	ip netns add $sw-$i

@@ -29,6 +29,13 @@ need() {
 	done
 }
 
+# ip netns exec mounts a /sys of the namespace, which it is refused where "/" is no mount point (a chroot).
+netns_exec() {
+	ip netns add rst$$ 2>/dev/null && ip netns exec rst$$ true 2>/dev/null && works=0 || works=1
+	ip netns del rst$$ 2>/dev/null || :
+	return $works
+}
+
 # A second namespace, named by a process that sleeps in it: $peer. $in_server runs a command there.
 peer_namespace() {
 	unshare -n sleep 600 &

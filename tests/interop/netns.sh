@@ -6,6 +6,7 @@ ripstop=$1
 need ip ib_write_bw ibv_rc_pingpong
 
 a=rsa$$ b=rsb$$
+netns_exec || skip "ip netns exec is refused here"
 ip netns add $a 2>/dev/null || skip "network namespaces cannot be made"
 cleanup_netns() {
 	ip netns del $a 2>/dev/null || :
