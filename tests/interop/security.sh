@@ -43,12 +43,12 @@ start() {
 	mkfifo "$tmp/to" "$tmp/from"
 	chmod 666 "$tmp/to" "$tmp/from"
 	setpriv --reuid "$1" --regid "$1" --clear-groups "$ripstop" exec --dev d="$dev_if" -- \
-		"$tmp/victim" "$2" "$3" <"$tmp/to" >"$tmp/from" 2>&1 &
+		"$tmp/victim" "$2" "$3" <"$tmp/to" >"$tmp/from" 2>"$tmp/victim.err" &
 	victim=$!
 	pids="$pids $victim"
 	exec 8>"$tmp/to" 9<"$tmp/from"
 	rm "$tmp/to" "$tmp/from"
-	read -r qpn rkey va psn <&9 || fail "no victim"
+	read -r qpn rkey va psn <&9 || fail "no victim: $(cat "$tmp/victim.err")"
 	case $psn in *[!0-9]* | '') fail "no victim: $qpn $rkey $va $psn" ;; esac
 }
 look() {
