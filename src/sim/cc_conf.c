@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/text.h"
-#include "sim/sim.h"
+#include "sim/rtt.h"
 
 static int no_such(const struct rs_cc_conf *c, struct rs_error *e)
 {
@@ -55,8 +55,7 @@ int rs_sim_cc(const struct rs_fabric *f, bool none, struct rs_arena *a,
 	return err;
 }
 
-/* Of several spellings the last holds, as in rs_sim_cc(); base_rtt is the fabric's unless given. */
-static bool given(const struct rs_cc_conf *c, const char *name)
+bool sim_cc_given(const struct rs_cc_conf *c, const char *name)
 {
 	for (uint32_t i = 0; i < c->n; i++)
 		if (rs_text_same(c->kv[i].key, name))
@@ -64,6 +63,7 @@ static bool given(const struct rs_cc_conf *c, const char *name)
 	return false;
 }
 
+/* Of several spellings the last holds, as in rs_sim_cc(); base_rtt is the fabric's unless given. */
 int rs_sim_cc_fill(struct rs_fabric *f, struct rs_error *e)
 {
 	const struct rs_cc_ops *ops;
@@ -81,7 +81,7 @@ int rs_sim_cc_fill(struct rs_fabric *f, struct rs_error *e)
 	for (const struct rs_cc_param *p = ops->params; kv && p && p->name; p++) {
 		char buf[40];
 
-		if (!strcmp(p->name, "base_rtt") && !given(&f->cc, p->name))
+		if (!strcmp(p->name, "base_rtt") && !sim_cc_given(&f->cc, p->name))
 			continue;
 		kv[n].key = p->name;
 		kv[n].value = rs_arena_printf(f->arena, "%s",

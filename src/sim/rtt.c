@@ -129,14 +129,6 @@ rs_time rs_sim_longest_rtt(const struct rs_fabric *f, uint32_t packet_bytes, uin
 	return t;
 }
 
-static bool given(const struct rs_cc_conf *c, const char *name)
-{
-	for (uint32_t i = 0; i < c->n; i++)
-		if (rs_text_same(c->kv[i].key, name))
-			return true;
-	return false;
-}
-
 int rs_sim_base_rtt(struct rs_sim *s, struct rs_error *e)
 {
 	const struct rs_transport_conf *t = &s->f->transport;
@@ -147,8 +139,8 @@ int rs_sim_base_rtt(struct rs_sim *s, struct rs_error *e)
 
 	while (p->name && strcmp(p->name, "base_rtt"))
 		p++;
-	if (!p->name || given(&s->f->cc, "base_rtt") ||
-	    !(s->cc->on_telemetry || given(&s->f->cc, "window")))
+	if (!p->name || sim_cc_given(&s->f->cc, "base_rtt") ||
+	    !(s->cc->on_telemetry || sim_cc_given(&s->f->cc, "window")))
 		return 0;
 	if (t->framing == RS_FABRIC_ROCEV2) {
 		uint16_t stamps = s->cc->on_telemetry ? RS_INT_BYTES : 0;
