@@ -8,6 +8,8 @@
 #include "rdma/nic.h"
 #include "report/report.h"
 
+enum { SHARED_MAX = 8 }; /* jobs that are looked at for GPUs in common: a bit each */
+
 /* ---- What was simulated ---- */
 
 static const char *status_words(uint8_t status)
@@ -69,12 +71,14 @@ static const char *const end_words[] = {
 	[RS_SIM_DONE] = NULL,
 	[RS_SIM_FAILED] = "cannot end: a queue pair that it needs ended in error",
 	[RS_SIM_DEADLOCK] = "cannot end: its packets wait in the circle above, or behind it",
-	[RS_SIM_NO_TIMEOUT] = "cannot end: packets of it were lost, and nothing sends them again, since "
-			      "transport.timeout is 0",
+	[RS_SIM_NO_TIMEOUT] =
+		"cannot end: packets of it were lost, and nothing sends them again, since "
+		"transport.timeout is 0",
 	[RS_SIM_STOPPED] = "was still under way",
 	[RS_SIM_LEFT_OUT] = NULL,
-	[RS_SIM_STUCK] = "does not end, and nothing more happens: please report this as a defect, with "
-			 "the scenario",
+	[RS_SIM_STUCK] =
+		"does not end, and nothing more happens: please report this as a defect, with "
+		"the scenario",
 };
 
 /* Why a run ended before its jobs did. */
@@ -94,9 +98,8 @@ static void unfinished(const struct rs_diagnosis *r, FILE *out)
 
 		if (end_words[j->end])
 			rs_paragraph(out, 0, "Job '%s' %s.%s%s%s", j->conf->name, end_words[j->end],
-				     j->place[0] && j->end != RS_SIM_FAILED
-					     ? " Most were lost at "
-					     : "",
+				     j->place[0] && j->end != RS_SIM_FAILED ? " Most were lost at "
+									    : "",
 				     j->end != RS_SIM_FAILED ? j->place : "",
 				     j->place[0] && j->end != RS_SIM_FAILED ? "." : "");
 	}
@@ -116,38 +119,39 @@ static void print_idle_nics(const struct rs_diagnosis *r, FILE *out)
 		if (s->nic_bytes[i])
 			continue;
 		if (n++ < 4)
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.40s", at ? ", " : "",
-					       f->endpoints[i].name);
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.40s",
+					       at ? ", " : "", f->endpoints[i].name);
 	}
 	if (n && n < f->n_endpoints)
 		rs_paragraph(out, 0, "%u of %u NICs sent nothing: %s%s.", n, f->n_endpoints, text,
 			     n > 4 ? " and others" : "");
 }
 
-static bool have_gpu(const struct rs_job *j, uint32_t gpu)
+static uint32_t ranks_of(const struct rs_fabric *f, const struct rs_collective_conf *c)
 {
-	const struct rs_collective_conf *c =
-		j->kind == RS_JOB_TRAIN ? &j->train.collective : &j->collective;
-
-	if (j->kind == RS_JOB_FLOWS)
-		return false;
-	for (uint32_t i = 0; c->gpu && i < c->n_ranks; i++)
-		if (c->gpu[i] == gpu)
-			return true;
-	return !c->gpu && (!c->n_ranks || gpu < c->n_ranks);
+	return !c ? 0 : c->n_ranks ? c->n_ranks : f->n_gpus;
 }
 
-/* Jobs that stand on the same GPUs, as far as a few lines go. */
-static void print_shared(const struct rs_fabric *f, FILE *out)
+/* Jobs that stand on the same GPUs, as far as a few lines go. on: room for a byte a GPU, all 0. */
+static void print_shared(const struct rs_fabric *f, uint8_t *on, FILE *out)
 {
-	for (uint32_t a = 0; a < f->n_jobs && a < 8; a++)
-		for (uint32_t b = a + 1; b < f->n_jobs && b < 8; b++) {
+	const struct rs_collective_conf *c[SHARED_MAX];
+	uint32_t jobs = f->n_jobs < SHARED_MAX ? f->n_jobs : SHARED_MAX;
+
+	for (uint32_t i = 0; i < jobs; i++) {
+		c[i] = rs_job_collective(&f->jobs[i]);
+		for (uint32_t r = 0; r < ranks_of(f, c[i]); r++)
+			on[rs_collective_gpu(c[i], r)] |= (uint8_t)(1u << i);
+	}
+	for (uint32_t a = 0; a < jobs; a++)
+		for (uint32_t b = a + 1; b < jobs; b++) {
 			uint32_t n = 0;
 
 			for (uint32_t i = 0; i < f->n_gpus; i++)
-				n += have_gpu(&f->jobs[a], i) && have_gpu(&f->jobs[b], i);
+				n += on[i] >> a & on[i] >> b & 1;
 			if (n)
-				rs_paragraph(out, 0, "Jobs '%s' and '%s' stand on the same GPUs: %u.",
+				rs_paragraph(out, 0,
+					     "Jobs '%s' and '%s' stand on the same GPUs: %u.",
 					     f->jobs[a].name, f->jobs[b].name, n);
 		}
 }
@@ -175,6 +179,7 @@ static void print_odd_switches(const struct rs_fabric *f, FILE *out)
 static void describe(const struct rs_diagnosis *r, FILE *out)
 {
 	const struct rs_fabric *f = r->cases[0].fabric;
+	uint8_t *on = f->n_jobs > 1 ? calloc(f->n_gpus + 1u, sizeof(*on)) : NULL;
 	char rate[32], size[32];
 
 	if (f->title)
@@ -200,7 +205,9 @@ static void describe(const struct rs_diagnosis *r, FILE *out)
 		rs_paragraph(out, 2, "and %u more unknowns; `ripstop fabric show` lists them",
 			     f->n_unknown - 8);
 	print_odd_switches(f, out);
-	print_shared(f, out);
+	if (on)
+		print_shared(f, on, out);
+	free(on);
 	unfinished(r, out);
 	fputc('\n', out);
 }
@@ -363,9 +370,8 @@ static void print_counters(const struct rs_sim_counters *c, FILE *out)
 		     "Counters: %llu data packet%s over %llu hops (ACKs and CNPs: %llu hops); %llu "
 		     "ECN marks, %llu CNPs; %s; %s; longest queue %s.",
 		     (unsigned long long)c->data_packets, c->data_packets == 1 ? "" : "s",
-		     (unsigned long long)c->packet_hops,
-		     (unsigned long long)c->ack_hops, (unsigned long long)c->ecn_marked,
-		     (unsigned long long)c->cnps, pauses, losses,
+		     (unsigned long long)c->packet_hops, (unsigned long long)c->ack_hops,
+		     (unsigned long long)c->ecn_marked, (unsigned long long)c->cnps, pauses, losses,
 		     rs_human_bytes(q, sizeof(q), (double)c->max_queue));
 	fputc('\n', out);
 }

@@ -229,7 +229,7 @@ struct rs_job {
 };
 
 /* NULL for flows. */
-struct rs_collective_conf *rs_job_collective(struct rs_job *j);
+const struct rs_collective_conf *rs_job_collective(const struct rs_job *j);
 
 struct rs_setting {
 	const char *path, *value; /* value as YAML flow text */

@@ -279,7 +279,7 @@ void place_read(struct load *l, struct rs_fabric *f, const struct node *job, con
 
 /* ---- Placing ---- */
 
-struct rs_collective_conf *rs_job_collective(struct rs_job *j)
+const struct rs_collective_conf *rs_job_collective(const struct rs_job *j)
 {
 	return j->kind == RS_JOB_COLLECTIVE ? &j->collective
 	       : j->kind == RS_JOB_TRAIN    ? &j->train.collective
@@ -425,7 +425,7 @@ static int no_room(const struct placing *p, const struct rs_job *j, uint32_t wan
 	rs_error_at(p->e, -EINVAL, j->at, "job '%s' wants %u GPUs, %u of %u are free%s", j->name,
 		    want, n, p->f->n_gpus, down ? " and have a link that is up" : "");
 	rs_error_hint(p->e, "%s",
-		      rs_job_collective((struct rs_job *)j)->share == RS_SHARE_NO
+		      rs_job_collective(j)->share == RS_SHARE_NO
 			      ? "share: false gives it GPUs of its own: give the jobs fewer ranks, or "
 				"leave share out"
 			      : "give it fewer ranks");
@@ -524,7 +524,8 @@ void place_jobs(struct load *l, struct rs_fabric *f)
 		return;
 	l->err = rs_fabric_place(f, 1, l->arena, gpu, l->e);
 	for (uint32_t i = 0; i < f->n_jobs && !l->err; i++) {
-		struct rs_collective_conf *c = rs_job_collective(&f->jobs[i]);
+		struct rs_collective_conf *c =
+			(struct rs_collective_conf *)rs_job_collective(&f->jobs[i]);
 
 		if (!c)
 			continue;
