@@ -10,7 +10,7 @@ enum {
 	JOBS_WITHOUT = 4,   /* more, and it is not asked which of the others costs a job */
 };
 
-bool fabric_inside(const struct rs_fabric *f)
+static bool fabric_inside(const struct rs_fabric *f)
 {
 	for (uint32_t i = 0; i < f->n_hosts; i++)
 		if (f->hosts[i].inside)

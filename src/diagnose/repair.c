@@ -230,10 +230,9 @@ static int collectives_add(struct diagnose *g)
 			nics = f->hosts[h].n_endpoints;
 	for (uint32_t i = 0; !err && i < f->n_jobs; i++) {
 		const struct rs_job *j = &f->jobs[i];
-		const struct rs_collective_conf *c =
-			j->kind == RS_JOB_TRAIN ? &j->train.collective : &j->collective;
+		const struct rs_collective_conf *c = rs_job_collective(j);
 
-		if (j->kind == RS_JOB_FLOWS)
+		if (!c)
 			continue;
 		if (j->kind == RS_JOB_COLLECTIVE && c->algorithm != RS_ALGO_HIERARCHICAL &&
 		    c->algorithm != RS_ALGO_PAIRWISE && c->channels < nics && nics <= 16 &&
@@ -272,7 +271,7 @@ static void repaired_at(struct repaired *r, const char *name)
 	r->names = r->names ? rs_arena_printf(r->a, "%s, %s", r->names, name) : name;
 }
 
-const char *link_name(struct rs_arena *a, const struct rs_fabric *f, uint32_t link)
+static const char *link_name(struct rs_arena *a, const struct rs_fabric *f, uint32_t link)
 {
 	const struct rs_link_end *e[2] = {&f->links[link].a, &f->links[link].b};
 	const char *name[2];
@@ -293,32 +292,79 @@ static uint32_t link_kind(const struct rs_fabric *f, uint32_t link)
 	return a < b ? a << 8 | b : b << 8 | a;
 }
 
-bool link_is_slow(const struct rs_fabric *f, uint32_t link, int64_t *usual)
-{
-	uint32_t kind = link_kind(f, link), alike_n = 0, faster = 0;
-	int64_t rate = f->links[link].rate, most = 0;
+/* What links of a kind have, in order: by kind, then value; more is better. */
+struct value {
+	uint32_t kind;
+	int64_t x;
+};
 
-	for (uint32_t i = 0; i < f->n_links; i++) {
-		if (link_kind(f, i) != kind)
-			continue;
-		alike_n += f->links[i].rate <= rate;
-		faster += f->links[i].rate > rate;
-		if (f->links[i].rate > rate && (!most || f->links[i].rate < most))
-			most = f->links[i].rate;
-	}
-	*usual = most;
-	return faster > alike_n;
+static int by_value(const void *x, const void *y)
+{
+	const struct value *a = x, *b = y;
+
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return a->x < b->x ? -1 : a->x > b->x;
 }
 
+/* malloc: an entry a link; NULL: no memory. */
+static struct value *values_of(const struct rs_fabric *f,
+			       int64_t (*of)(const struct rs_fabric_link *))
+{
+	struct value *v = malloc((f->n_links + 1u) * sizeof(*v));
+
+	for (uint32_t i = 0; v && i < f->n_links; i++)
+		v[i] = (struct value){link_kind(f, i), of(&f->links[i])};
+	if (v)
+		qsort(v, f->n_links, sizeof(*v), by_value);
+	return v;
+}
+
+/* How many of n come before this one. */
+static uint32_t before(const struct value *v, uint32_t n, struct value x)
+{
+	uint32_t from = 0;
+
+	while (from < n) {
+		uint32_t mid = from + (n - from) / 2;
+
+		if (by_value(&v[mid], &x) < 0)
+			from = mid + 1;
+		else
+			n = mid;
+	}
+	return from;
+}
+
+/* Most links of a kind have `least` or more; *usual: the least of those. */
+static bool most_have(const struct value *v, uint32_t n, struct value least, int64_t *usual)
+{
+	uint32_t first = before(v, n, (struct value){least.kind, INT64_MIN});
+	uint32_t end = before(v, n, (struct value){least.kind + 1, INT64_MIN});
+	uint32_t at = before(v, n, least);
+
+	if (end - at <= at - first)
+		return false;
+	*usual = v[at].x;
+	return true;
+}
+
+static int64_t rate_of(const struct rs_fabric_link *l)
+{
+	return l->rate;
+}
+
+/* Judged by f, as it was: one repair must not make the next link odd. */
 static void repair_slow_links(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
 {
-	int64_t usual;
+	struct value *v = values_of(f, rate_of);
 
-	/* judged by f, as it was: one repair must not make the next link odd */
-	for (uint32_t i = 0; i < f->n_links; i++) {
+	for (uint32_t i = 0; v && i < f->n_links; i++) {
 		struct rs_fabric_link *l = &h->links[i];
+		int64_t usual;
 
-		if (!link_is_slow(f, i, &usual))
+		if (!most_have(v, f->n_links, (struct value){link_kind(f, i), f->links[i].rate + 1},
+			       &usual))
 			continue;
 		l->rate = usual;
 		if (!l->a.is_switch)
@@ -327,34 +373,30 @@ static void repair_slow_links(const struct rs_fabric *f, struct rs_fabric *h, st
 			h->endpoints[l->b.id].rate = usual;
 		repaired_at(r, link_name(r->a, f, i));
 	}
+	free(v);
 }
 
-/* Twice as long as most of its kind, and more: their delay, else 0. */
-static rs_time link_is_long(const struct rs_fabric *f, uint32_t link)
+/* More is better: the shorter. */
+static int64_t nearness_of(const struct rs_fabric_link *l)
 {
-	uint32_t kind = link_kind(f, link), alike_n = 0, shorter = 0;
-	rs_time delay = f->links[link].delay, most = 0;
-
-	for (uint32_t i = 0; i < f->n_links; i++) {
-		if (link_kind(f, i) != kind)
-			continue;
-		if (f->links[i].delay > delay / 2) {
-			alike_n++;
-			continue;
-		}
-		shorter++;
-		most = rs_time_max(most, f->links[i].delay);
-	}
-	return shorter > alike_n ? most : 0;
+	return -l->delay;
 }
 
+/* Twice as long as most of its kind, and more. */
 static void repair_long_links(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
 {
-	for (uint32_t i = 0; i < f->n_links; i++)
-		if (link_is_long(f, i)) {
-			h->links[i].delay = link_is_long(f, i);
-			repaired_at(r, link_name(r->a, f, i));
-		}
+	struct value *v = values_of(f, nearness_of);
+
+	for (uint32_t i = 0; v && i < f->n_links; i++) {
+		struct value half = {link_kind(f, i), -(f->links[i].delay / 2)};
+		int64_t usual;
+
+		if (!most_have(v, f->n_links, half, &usual) || !usual)
+			continue;
+		h->links[i].delay = -usual;
+		repaired_at(r, link_name(r->a, f, i));
+	}
+	free(v);
 }
 
 /* More than a healthy cable: 1e-8 of packets is a bit error ratio of some 1e-13 at 4 KiB. */
@@ -558,81 +600,82 @@ static void copy_weights(struct rs_qos *to, const struct rs_qos *from)
 		to->tc[c].weight = from->tc[c].weight;
 }
 
+/* Settings in which a switch may be unlike the others. */
+struct likeness {
+	bool (*same)(const struct rs_qos *a, const struct rs_qos *b);
+	void (*copy)(struct rs_qos *to, const struct rs_qos *from);
+};
+
 static void repair_odd(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r,
-		       bool (*same)(const struct rs_qos *, const struct rs_qos *),
-		       void (*copy)(struct rs_qos *, const struct rs_qos *))
+		       const struct likeness *of)
 {
-	uint32_t usual = like_most(f, same);
+	uint32_t usual = like_most(f, of->same);
 
 	for (uint32_t s = 0; usual != UINT32_MAX && s < f->n_switches; s++)
-		if (!same(rs_fabric_qos(f, s), rs_fabric_qos(f, usual))) {
-			copy(qos_of(h, s), rs_fabric_qos(f, usual));
+		if (!of->same(rs_fabric_qos(f, s), rs_fabric_qos(f, usual))) {
+			of->copy(qos_of(h, s), rs_fabric_qos(f, usual));
 			repaired_at(r, f->switches[s].name);
 		}
-}
-
-static void repair_thresholds(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
-{
-	repair_odd(f, h, r, same_thresholds, copy_thresholds);
-}
-
-static void repair_buffer(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
-{
-	repair_odd(f, h, r, same_buffer, copy_buffer);
-}
-
-static void repair_routing(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
-{
-	repair_odd(f, h, r, same_routing, copy_routing);
-}
-
-static void repair_weights(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
-{
-	repair_odd(f, h, r, same_weights, copy_weights);
 }
 
 static const struct {
 	const char *what, *cures; /* what: where follows */
 	bool (*applies)(const struct diagnose *g);
+	/* of the two the one that is there: in its own way, or as most switches are */
 	void (*repair)(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
+	struct likeness like;
 } repairs[] = {
-	{"its own class for the lossless DSCP at", "drops.lossy-class drops", any, repair_dscp},
-	{"PFC on at", "drops.no-pfc drops", any, repair_pfc},
-	{"802.1Q's headroom at", "drops.headroom drops", drops, repair_headroom},
-	{"a PFC watchdog of 200 ms at", "drops.watchdog drops", watchdog_drops, repair_watchdog},
-	{"no bit errors on", "link.loss", any, repair_lossy_links},
-	{"the others' rate on", "link.slow paths", any, repair_slow_links},
-	{"the others' length on", "link.long paths", any, repair_long_links},
-	{"ECN marks at", "pauses drops", pauses, repair_ecn},
-	{"others' ECN thresholds at", "cuts pauses ecn", any, repair_thresholds},
-	{"others' buffer settings at", "drops pauses", any, repair_buffer},
-	{"others' routing at", "reordering collisions", any, repair_routing},
-	{"others' class weights at", "weights", any, repair_weights},
+	{"its own class for the lossless DSCP at",
+	 "drops.lossy-class drops",
+	 any,
+	 repair_dscp,
+	 {0}},
+	{"PFC on at", "drops.no-pfc drops", any, repair_pfc, {0}},
+	{"802.1Q's headroom at", "drops.headroom drops", drops, repair_headroom, {0}},
+	{"a PFC watchdog of 200 ms at",
+	 "drops.watchdog drops",
+	 watchdog_drops,
+	 repair_watchdog,
+	 {0}},
+	{"no bit errors on", "link.loss", any, repair_lossy_links, {0}},
+	{"the others' rate on", "link.slow paths", any, repair_slow_links, {0}},
+	{"the others' length on", "link.long paths", any, repair_long_links, {0}},
+	{"ECN marks at", "pauses drops", pauses, repair_ecn, {0}},
+	{"others' ECN thresholds at",
+	 "cuts pauses ecn",
+	 any,
+	 NULL,
+	 {same_thresholds, copy_thresholds}},
+	{"others' buffer settings at", "drops pauses", any, NULL, {same_buffer, copy_buffer}},
+	{"others' routing at", "reordering collisions", any, NULL, {same_routing, copy_routing}},
+	{"others' class weights at", "weights", any, NULL, {same_weights, copy_weights}},
 };
 
-static int repair_add(struct diagnose *g, size_t i)
+/* Takes *spare, which is made where it is NULL, when there is something to repair. */
+static int repair_add(struct diagnose *g, size_t i, struct rs_fabric **spare)
 {
 	struct repaired r = {.a = g->d->arena};
 	struct rs_error refused = {0};
-	struct rs_fabric *h;
 	struct rs_case_info *c;
 	const char *where, *name;
 
-	if (load_with(g, NULL, 0, &h, &refused))
+	if (!*spare && load_with(g, NULL, 0, spare, &refused))
 		return refused.code == -ENOMEM ? -ENOMEM : 0;
-	repairs[i].repair(g->f, h, &r);
-	if (!r.n) {
-		rs_fabric_free(h);
+	if (repairs[i].repair)
+		repairs[i].repair(g->f, *spare, &r);
+	else
+		repair_odd(g->f, *spare, &r, &repairs[i].like);
+	if (!r.n)
 		return 0;
-	}
 	where = r.n > NAMES ? rs_arena_printf(r.a, "%s and %u more", r.names, r.n - NAMES)
 			    : r.names;
 	name = where ? rs_arena_printf(r.a, "%s %s (proposed)", repairs[i].what, where) : NULL;
-	c = case_add(g, RS_CASE_FIX, name, h, NULL);
-	if (!c) {
-		rs_fabric_free(h);
+	c = case_add(g, RS_CASE_FIX, name, *spare, NULL);
+	if (!c)
+		rs_fabric_free(*spare);
+	*spare = NULL;
+	if (!c)
 		return 0;
-	}
 	c->cures = repairs[i].cures;
 	c->where = where;
 	return 0;
@@ -640,13 +683,15 @@ static int repair_add(struct diagnose *g, size_t i)
 
 int repairs_add(struct diagnose *g)
 {
+	struct rs_fabric *spare = NULL;
 	int err = 0;
 
 	if (g->f->n_hosts > HOSTS_MAX)
 		return 0;
 	for (size_t i = 0; !err && i < sizeof(repairs) / sizeof(*repairs); i++)
 		if (repairs[i].applies(g))
-			err = repair_add(g, i);
+			err = repair_add(g, i, &spare);
+	rs_fabric_free(spare);
 	for (size_t i = 0; !err && i < sizeof(settings) / sizeof(*settings); i++) {
 		struct rs_setting s = {settings[i].path, settings[i].value, {"a proposal", 0, 0}};
 

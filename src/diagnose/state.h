@@ -30,12 +30,6 @@ int load_with(struct diagnose *g, const struct rs_setting *more, uint32_t n_more
 void causes_find(struct rs_diagnosis *d);
 
 bool fabric_multipath(const struct rs_fabric *f);
-bool fabric_inside(const struct rs_fabric *f);
-/* A link that is slower than most of its kind: between the same tiers, or of endpoints. Rates of
- * the kind in *usual. */
-bool link_is_slow(const struct rs_fabric *f, uint32_t link, int64_t *usual);
-/* Names of both ends. */
-const char *link_name(struct rs_arena *a, const struct rs_fabric *f, uint32_t link);
 /* The switch takes packets of a NIC's lossless class (its DSCP) into a class that is lossy there:
  * the class that the NIC means, or -1. */
 int dscp_meant(const struct rs_fabric *f, uint32_t sw, uint8_t dscp);
