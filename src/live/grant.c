@@ -10,29 +10,18 @@
 #include <unistd.h>
 #include "live/flight.h"
 #include "live/state.h"
-#include "base/bytes.h"
+#include "live/vendor_mad.h"
 
 enum {
-	VERSION_AT = 0,
-	CLASS_AT = 1,
-	CLASS_VERSION_AT = 2,
-	METHOD_AT = 3,
-	TRANSACTION_AT = 8,
-	OUI_AT = 37,
-	LAYOUT_AT = 40,
 	ASKER_AT = 41,
 	GRANTER_AT = 42,
 	HOST_AT = 44,
 	BYTES_AT = 52,
 	QPN_AT = 60, /* of a question */
-	GET = 0x01,
-	GET_RESPONSE = 0x81,
-	LAYOUT = 1,
 	/* Eighths of a buffer that are not granted: one for ACKs and datagrams, two as Linux counts
 	 * what was read as lying there still, up to a quarter, until all was. */
 	EIGHTHS = 8,
 	RESERVED = 3,
-	VENDOR = 0x525053,
 };
 
 /* Askers ask every second while they send. */
@@ -66,7 +55,7 @@ void rs_grant_init(struct rs_live *l)
 
 unsigned rs_grant_slot(const uint8_t *mad)
 {
-	return mad[METHOD_AT] == GET ? mad[GRANTER_AT] : mad[ASKER_AT];
+	return mad[MAD_METHOD_AT] == MAD_GET ? mad[GRANTER_AT] : mad[ASKER_AT];
 }
 
 static void send_mad(struct rs_live *l, const uint8_t own[16], const uint8_t peer[16],
@@ -76,16 +65,11 @@ static void send_mad(struct rs_live *l, const uint8_t own[16], const uint8_t pee
 	struct rs_gsi_datagram d = {.src_qp = RS_GSI_QPN};
 
 	if (question)
-		d.dest_qp = rs_grant_qpn(method == GET ? granter : asker);
+		d.dest_qp = rs_grant_qpn(method == MAD_GET ? granter : asker);
 	memcpy(d.own, own, 16);
 	memcpy(d.peer, peer, 16);
-	d.mad[VERSION_AT] = 1;
-	d.mad[CLASS_AT] = RS_GRANT_CLASS;
-	d.mad[CLASS_VERSION_AT] = 1;
-	d.mad[METHOD_AT] = method;
-	rs_put64(d.mad + TRANSACTION_AT, question);
-	rs_put24(d.mad + OUI_AT, VENDOR);
-	d.mad[LAYOUT_AT] = LAYOUT;
+	vendor_mad_begin(d.mad, method, MAD_LAYOUT_GRANT);
+	rs_put64(d.mad + MAD_TRANSACTION_AT, question);
 	d.mad[ASKER_AT] = asker;
 	d.mad[GRANTER_AT] = granter;
 	rs_put64(d.mad + HOST_AT, l->grants.host);
@@ -98,7 +82,7 @@ void rs_grant_ask(struct rs_live *l, uint32_t path, uint32_t qpn, uint32_t quest
 {
 	const struct rs_path *p = &l->paths.path[path];
 
-	send_mad(l, p->own, p->peer, GET, (uint8_t)l->slot, (uint8_t)(qpn >> 16), 0, qpn, question);
+	send_mad(l, p->own, p->peer, MAD_GET, (uint8_t)l->slot, (uint8_t)(qpn >> 16), 0, qpn, question);
 }
 
 /* Those that are silent leave. */
@@ -113,7 +97,7 @@ static void forget(struct rs_grants *g, rs_time now)
 
 static void answer(struct rs_live *l, const struct rs_asker *a, uint32_t question)
 {
-	send_mad(l, a->own, a->peer, GET_RESPONSE, a->slot, (uint8_t)l->slot,
+	send_mad(l, a->own, a->peer, MAD_GET_RESPONSE, a->slot, (uint8_t)l->slot,
 		 l->grants.buffer / EIGHTHS * (EIGHTHS - RESERVED) / l->grants.n, 0, question);
 }
 
@@ -146,19 +130,19 @@ static void asked(struct rs_live *l, const struct rs_datagram *d, uint8_t slot, 
 
 void rs_grant_receive(struct rs_live *l, const struct rs_datagram *d, const uint8_t *mad)
 {
-	uint32_t question = rs_get32(mad + TRANSACTION_AT + 4);
+	uint32_t question = rs_get32(mad + MAD_TRANSACTION_AT + 4);
 	int32_t peer;
 
-	if (mad[VERSION_AT] != 1 || rs_get24(mad + OUI_AT) != VENDOR || mad[LAYOUT_AT] != LAYOUT)
+	if (!vendor_mad_is(mad, MAD_LAYOUT_GRANT))
 		return;
-	if (mad[METHOD_AT] == GET && mad[GRANTER_AT] == l->slot) {
+	if (mad[MAD_METHOD_AT] == MAD_GET && mad[GRANTER_AT] == l->slot) {
 		/* Who names no queue pair is told nothing, not even that the slot is somebody's: it
 		 * is part of QPNs, which a forger would have to guess. */
 		if (rs_nic_find_qp(l->nic, rs_get32(mad + QPN_AT)))
 			asked(l, d, mad[ASKER_AT], question);
 		return;
 	}
-	if (mad[METHOD_AT] != GET_RESPONSE || mad[ASKER_AT] != l->slot || d->path == UINT32_MAX)
+	if (mad[MAD_METHOD_AT] != MAD_GET_RESPONSE || mad[ASKER_AT] != l->slot || d->path == UINT32_MAX)
 		return;
 	peer = rs_flight_find(l, d->path, mad[GRANTER_AT]);
 	if (peer < 0)

@@ -8,25 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/bytes.h"
 #include "base/socket.h"
 #include "live/grant.h"
 #include "live/gsi.h"
 #include "live/state.h"
+#include "live/vendor_mad.h"
 
-/* In the vendor's class of grant.c, told apart by the layout. */
-enum {
-	VERSION_AT = 0,
-	CLASS_AT = 1,
-	CLASS_VERSION_AT = 2,
-	METHOD_AT = 3,
-	OUI_AT = 37,
-	LAYOUT_AT = 40,
-	ADDRESS_AT = 64,
-	METHOD_GET = 1,
-	LAYOUT_MEET = 2,
-	VENDOR = 0x525053,
-};
+enum { ADDRESS_AT = 64 }; /* in our vendor's datagram */
 
 /* 127.255.255.255 reaches every socket of the port once and never leaves the host (RFC 1122
  * §3.2.1.3 (g)); a comer's own socket is bound to it, so that it is no member of the group. */
@@ -207,12 +195,7 @@ static void send_question(const struct rs_meet *m)
 
 	memcpy(d.own, loopback, 16);
 	memcpy(d.peer, everybody, 16);
-	d.mad[VERSION_AT] = 1;
-	d.mad[CLASS_AT] = RS_GRANT_CLASS;
-	d.mad[CLASS_VERSION_AT] = 1;
-	d.mad[METHOD_AT] = METHOD_GET;
-	rs_put24(d.mad + OUI_AT, VENDOR);
-	d.mad[LAYOUT_AT] = LAYOUT_MEET;
+	vendor_mad_begin(d.mad, MAD_GET, MAD_LAYOUT_MEET);
 	memcpy(d.mad + ADDRESS_AT, &m->address, sizeof(m->address));
 	memcpy(&to.sin_addr, everybody + 12, 4);
 	n = rs_gsi_encode(&d, frame, sizeof(frame), &head);
@@ -258,8 +241,7 @@ int rs_meet_ask(const struct rs_meet *m, int wait_ms)
 
 bool rs_meet_is_question(const uint8_t *mad)
 {
-	return mad[CLASS_AT] == RS_GRANT_CLASS && mad[LAYOUT_AT] == LAYOUT_MEET &&
-	       mad[METHOD_AT] == METHOD_GET && rs_get24(mad + OUI_AT) == VENDOR;
+	return vendor_mad_is(mad, MAD_LAYOUT_MEET) && mad[MAD_METHOD_AT] == MAD_GET;
 }
 
 /* Both addresses are the loopback's, which no packet from without may have, and of what this host
