@@ -1,43 +1,11 @@
 /* Changes of single links and switches in a network that a generator drew. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
-#include <string.h>
 #include "base/random.h"
-#include "fabric/fabric.h"
+#include "unit/fabric/text.h"
 
 #define NET                                                                                 \
 	"fabric:\n  network: {kind: leaf-spine, leaves: 3, hosts_per_leaf: 4, spines: 2}\n" \
 	"  change:\n"
-
-static struct rs_fabric *load_with(const char *text, const struct rs_setting *set, uint32_t n)
-{
-	struct rs_error e = {0};
-	struct rs_fabric *f = NULL;
-
-	if (rs_fabric_load_text(text, strlen(text), "t", ".", set, n, &f, &e))
-		fail_msg("%d:%d: %s in\n%s", e.line, e.column, e.what, text);
-	return f;
-}
-
-static struct rs_fabric *load(const char *text)
-{
-	return load_with(text, NULL, 0);
-}
-
-static void refused(const char *text, const char *words)
-{
-	struct rs_error e = {0};
-	struct rs_fabric *f = NULL;
-
-	if (!rs_fabric_load_text(text, strlen(text), "t", ".", NULL, 0, &f, &e))
-		fail_msg("not refused:\n%s", text);
-	if (!strstr(e.what, words) || e.line < 1)
-		fail_msg("expected '%s', got %d: %s in\n%s", words, e.line, e.what, text);
-}
 
 static const struct rs_fabric_link *link_of(const struct rs_fabric *f, const char *a, const char *b,
 					    uint32_t index)

@@ -1,13 +1,7 @@
 /* Where jobs' ranks are: GPUs that no other job has, or lists; what does not fit is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
-#include <string.h>
 #include "base/random.h"
-#include "fabric/fabric.h"
+#include "unit/fabric/text.h"
 
 #define NET "fabric: {network: {kind: leaf-spine, leaves: 2, hosts_per_leaf: 8, spines: 4}}\n"
 /* 4 hosts of 4 GPUs and 2 NICs */
@@ -16,27 +10,6 @@
 	"{name: g1, on: socket0}, {name: g2, on: socket0}, {name: g3, on: socket0}], nics: "   \
 	"[{name: nic0, on: socket0}, {name: nic1, on: socket0}]}]\n"                           \
 	"  network: {kind: single-switch}\n"
-
-static struct rs_fabric *load(const char *text)
-{
-	struct rs_error e = {0};
-	struct rs_fabric *f = NULL;
-
-	if (rs_fabric_load_text(text, strlen(text), "t", ".", NULL, 0, &f, &e))
-		fail_msg("%d:%d: %s in\n%s", e.line, e.column, e.what, text);
-	return f;
-}
-
-static void refused(const char *text, const char *words)
-{
-	struct rs_error e = {0};
-	struct rs_fabric *f = NULL;
-
-	if (!rs_fabric_load_text(text, strlen(text), "t", ".", NULL, 0, &f, &e))
-		fail_msg("not refused:\n%s", text);
-	if (!strstr(e.what, words) || e.line < 1)
-		fail_msg("expected '%s', got %d: %s in\n%s", words, e.line, e.what, text);
-}
 
 static void is_on(const struct rs_fabric *f, uint32_t job, const char *expected)
 {

@@ -2,15 +2,10 @@
 #ifndef RS_TESTS_SIM_LOAD_H
 #define RS_TESTS_SIM_LOAD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "sim/sim.h"
+#include "unit/fabric/text.h"
 
 struct loaded {
 	struct rs_fabric *f;
@@ -19,16 +14,30 @@ struct loaded {
 
 static inline struct loaded load_run(const char *text, struct rs_sim_options o)
 {
-	struct loaded l = {0};
+	struct loaded l = {.f = load(text)};
 	struct rs_error e = {0};
 
 	if (!o.seed)
 		o.seed = 1;
-	if (rs_fabric_load_text(text, strlen(text), "t.yaml", NULL, NULL, 0, &l.f, &e))
-		fail_msg("%s:%d:%d: %s", e.file, e.line, e.column, e.what);
 	if (rs_sim_run(l.f, &o, &l.r, &e))
 		fail_msg("%s", e.what);
 	return l;
+}
+
+/* A text that grows. */
+struct text {
+	char s[8192];
+	size_t n;
+};
+
+static inline __attribute__((format(printf, 2, 3))) void add(struct text *t, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	t->n += (size_t)vsnprintf(t->s + t->n, sizeof(t->s) - t->n, format, args);
+	va_end(args);
+	assert_true(t->n < sizeof(t->s));
 }
 
 static inline void load_free(struct loaded *l)

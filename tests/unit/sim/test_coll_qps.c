@@ -12,22 +12,13 @@
 #include <string.h>
 #include "base/random.h"
 #include "sim/sim.h"
+#include "unit/fabric/text.h"
 
 #ifdef __SANITIZE_ADDRESS__
 enum { RANDOM_CASES = 12 };
 #else
 enum { RANDOM_CASES = 150 };
 #endif
-
-static struct rs_fabric *load(const char *text)
-{
-	struct rs_error e = {0};
-	struct rs_fabric *f = NULL;
-
-	if (rs_fabric_load_text(text, strlen(text), "t.yaml", NULL, NULL, 0, &f, &e))
-		fail_msg("%s:%d:%d: %s\n%s", e.file, e.line, e.column, e.what, text);
-	return f;
-}
 
 static struct rs_sim_result *run(const struct rs_fabric *f, uint64_t seed, unsigned threads)
 {

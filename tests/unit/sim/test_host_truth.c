@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sim/sim.h"
+#include "unit/fabric/text.h"
 
 #define NIC(more)        "nics: [{name: nic0, on: socket0, " more "}]"
 #define NFP              NIC("pcie: {gen: 3, lanes: 8, mps: 256B, mrrs: 512B}, tags: 32")
@@ -85,16 +86,6 @@ static const struct sim_run {
 	{"cx5-100g", CX("ConnectX-5"), "rate: 100G, delay: 10ns, mtu: 4096", "gpu", 1, 130},
 	{"mtu1k-100g", CX("ConnectX-5"), "rate: 100G, delay: 10ns, mtu: 1024", "gpu", 1, 130},
 };
-
-static struct rs_fabric *load(const char *text)
-{
-	struct rs_fabric *f = NULL;
-	struct rs_error e = {0};
-
-	if (rs_fabric_load_text(text, strlen(text), "test", ".", NULL, 0, &f, &e))
-		fail_msg("%s in %s", e.what, text);
-	return f;
-}
 
 /* ---- On the bus ---- */
 

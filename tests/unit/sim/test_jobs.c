@@ -8,20 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sim/sim.h"
+#include "unit/fabric/text.h"
 
 #define NET                                                                                      \
 	"fabric:\n  network: {kind: leaf-spine, leaves: 2, hosts_per_leaf: 8, spines: 4, rate: " \
 	"100G}\n  cc: {kind: none}\n"
-
-static struct rs_fabric *load(const char *text)
-{
-	struct rs_error e = {0};
-	struct rs_fabric *f = NULL;
-
-	if (rs_fabric_load_text(text, strlen(text), "t", ".", NULL, 0, &f, &e))
-		fail_msg("%d:%d: %s in\n%s", e.line, e.column, e.what, text);
-	return f;
-}
 
 static struct rs_sim_result *run(const struct rs_fabric *f, uint64_t seed, unsigned threads)
 {

@@ -10,22 +10,7 @@
 #include <string.h>
 #include "base/random.h"
 #include "port/pfc.h"
-#include "sim/sim.h"
-
-struct text {
-	char s[4096];
-	size_t n;
-};
-
-static __attribute__((format(printf, 2, 3))) void add(struct text *t, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	t->n += (size_t)vsnprintf(t->s + t->n, sizeof(t->s) - t->n, format, args);
-	va_end(args);
-	assert_true(t->n < sizeof(t->s));
-}
+#include "unit/sim/load.h"
 
 struct result {
 	struct rs_fabric *f;

@@ -11,16 +11,7 @@
 #include <sys/resource.h>
 #include "base/random.h"
 #include "sim/sim.h"
-
-static struct rs_fabric *load(const char *text, size_t n)
-{
-	struct rs_error e = {0};
-	struct rs_fabric *f = NULL;
-
-	if (rs_fabric_load_text(text, n, "t", ".", NULL, 0, &f, &e))
-		fail_msg("%d:%d: %s", e.line, e.column, e.what);
-	return f;
-}
+#include "unit/fabric/text.h"
 
 /* n flows of 4 kB between 64 hosts at a third of the links' rate, as many other bytes a flow. */
 static struct rs_fabric *many(uint32_t n, const char *more, uint64_t seed)
@@ -35,7 +26,7 @@ static struct rs_fabric *many(uint32_t n, const char *more, uint64_t seed)
 		 "rate: "
 		 "100G%s}\nworkload: [{flows: [{src: 0, dst: 1, bytes: 4096B}]}]\n",
 		 more);
-	f = load(text, strlen(text));
+	f = load(text);
 	flows = calloc(n, sizeof(*flows));
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t src = rs_random_below(&r, 64),
@@ -124,7 +115,7 @@ static void test_flows_of_one_time_and_host_start_in_their_order(void **state)
 		"  - flows: [{start: 5us, src: 0, dst: 3, bytes: 64kB}, {start: 1us, src: 0, dst: "
 		"3, "
 		"bytes: 1B}]\n";
-	struct rs_fabric *f = load(text, strlen(text));
+	struct rs_fabric *f = load(text);
 	struct rs_sim_result *r = run(f, 1);
 
 	assert_true(r->complete);
@@ -144,7 +135,7 @@ static void test_a_flow_of_several_messages_ends_and_rests(void **state)
 				   "workload: [{flows: [{src: 0, dst: 1, bytes: 1073745921B}, "
 				   "{src: 0, dst: 1, bytes: 1B, "
 				   "start: 10ms}, {src: 0, dst: 1, bytes: 1B, start: 20ms}]}]\n";
-	struct rs_fabric *f = load(text, strlen(text));
+	struct rs_fabric *f = load(text);
 	struct rs_sim_result *r = run(f, 1);
 
 	assert_true(r->complete);

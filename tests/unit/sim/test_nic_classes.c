@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/random.h"
-#include "sim/sim.h"
+#include "unit/sim/load.h"
 
 enum { CLASSES_MAX = 4, FLOWS_MAX = 12 };
 
@@ -31,21 +31,6 @@ struct load {
 #define INSIDE                                                                                   \
 	"hosts: [{name: h, count: %u, cpu: genoa, sockets: 1, nics: [{name: nic0, on: socket0, " \
 	"pcie: gen5x16}]}]\n  "
-
-struct text {
-	char s[8192];
-	size_t n;
-};
-
-static __attribute__((format(printf, 2, 3))) void add(struct text *t, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	t->n += (size_t)vsnprintf(t->s + t->n, sizeof(t->s) - t->n, format, args);
-	va_end(args);
-	assert_true(t->n < sizeof(t->s));
-}
 
 static void run(const struct text *t, struct rs_fabric **f, struct rs_sim_result **r)
 {

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/random.h"
 #include "sim/sim.h"
+#include "unit/shuffle.h"
 
 enum { HOSTS = 64, BYTES = 1000000 };
 
@@ -25,14 +25,7 @@ static struct rs_fabric *permutation(const char *network, const char *qos, uint6
 	size_t n = 0;
 	FILE *out = open_memstream(&text, &n);
 
-	for (uint32_t i = 0; i < HOSTS; i++)
-		to[i] = i;
-	for (uint32_t i = HOSTS - 1; i; i--) {
-		uint32_t k = rs_random_below(&r, i), swap = to[i];
-
-		to[i] = to[k];
-		to[k] = swap;
-	}
+	shuffle(&r, to, HOSTS);
 	fprintf(out,
 		"fabric: {cc: {kind: none}, network: {kind: leaf-spine, leaves: 8, spines: 8, "
 		"hosts_per_leaf: 8, rate: 100G, delay: 500ns%s}, qos: {%s}}\n"

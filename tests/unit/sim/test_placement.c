@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "base/random.h"
 #include "sim/sim.h"
+#include "unit/shuffle.h"
 
 /* A packet's frame and its gap, to its payload. */
 #define WIRE(t) ((t)*4198 / 4096)
@@ -53,18 +53,6 @@ static const struct {
 	 {15, 20}},
 };
 
-static void permute(uint32_t *to, uint32_t n, struct rs_random *r)
-{
-	for (uint32_t i = 0; i < n; i++)
-		to[i] = i;
-	for (uint32_t i = n - 1; i; i--) {
-		uint32_t k = rs_random_below(r, i), swap = to[i];
-
-		to[i] = to[k];
-		to[k] = swap;
-	}
-}
-
 /* each flows of a host, by a permutation each; sizes alike, or from 1 to 10. */
 static struct rs_fabric *load(unsigned fabric, unsigned each, bool mixed, uint64_t seed)
 {
@@ -81,7 +69,7 @@ static struct rs_fabric *load(unsigned fabric, unsigned each, bool mixed, uint64
 		"workload: [{flows: [",
 		fabrics[fabric].network, fabrics[fabric].qos);
 	for (unsigned k = 0; k < each; k++) {
-		permute(to, hosts, &r);
+		shuffle(&r, to, hosts);
 		for (uint32_t i = 0; i < hosts; i++)
 			fprintf(out, "{src: h%u, dst: h%u, bytes: %uB}, ", i, to[i],
 				4096 * (mixed ? 25 * (1 + rs_random_below(&r, 10)) : 125));
