@@ -45,24 +45,12 @@ grep -q '^mine *small ' "$tmp/out" || {
 
 # Port 4791 held by a socket that does not share it, as the kernel's rdma_rxe does.
 for family in AF_INET AF_INET6; do
-	python3 -c "
-import socket, time
-s = socket.socket(socket.$family, socket.SOCK_DGRAM)
-s.bind(('', 4791))
-print('ready', flush=True)
-time.sleep(60)" >"$tmp/ready" &
-	holder=$!
-	pids="$pids $holder"
-	i=0
-	until grep -q ready "$tmp/ready" || [ $i = 100 ]; do
-		i=$((i + 1))
-		sleep 0.05
-	done
+	holds_port "s = socket.socket(socket.$family, socket.SOCK_DGRAM)
+s.bind(('', 4791))"
 	refused "cannot bind UDP port 4791: .*rdma_rxe.*ss -ulpn" "$ripstop" exec true
 	LD_LIBRARY_PATH=$("$ripstop" libdir) ibv_devinfo -d rs_lo >"$tmp/out" 2>"$tmp/err" && exit 1
 	grep -q "ripstop: cannot bind UDP port 4791" "$tmp/err"
-	kill $holder
-	wait $holder 2>/dev/null || :
+	holds_no_more
 done
 "$ripstop" exec true
 

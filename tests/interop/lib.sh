@@ -49,6 +49,29 @@ peer_namespace() {
 	in_server="nsenter -t $peer -n"
 }
 
+# holds_port STATEMENTS [COMMAND...]: a program, run by COMMAND, whose Python statements hold UDP port 4791: $holder
+holds_port() {
+	statements=$1
+	: >"$tmp/ready"
+	shift
+	"$@" python3 -c "
+import socket, time
+$statements
+print('ready', flush=True)
+time.sleep(60)" >"$tmp/ready" &
+	holder=$!
+	pids="$pids $holder"
+	i=0
+	until grep -q ready "$tmp/ready" || [ $i = 100 ]; do
+		i=$((i + 1))
+		sleep 0.05
+	done
+}
+holds_no_more() {
+	kill $holder
+	wait $holder 2>/dev/null || :
+}
+
 limit=60 # seconds that a program may take
 port=$((20000 + $$ % 10000)) # below those that the kernel gives out
 

@@ -157,23 +157,11 @@ done
 echo "passed: squatters"
 
 # Who holds the port is named.
-as 65533 python3 -c "
-import socket, time
-s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+holds_port "s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-s.bind(('::', 4791))
-print('ready', flush=True)
-time.sleep(60)" >"$tmp/ready" &
-holder=$!
-pids="$pids $holder"
-i=0
-until grep -q ready "$tmp/ready" || [ $i = 100 ]; do
-	i=$((i + 1))
-	sleep 0.05
-done
+s.bind(('::', 4791))" as 65533
 status=0
 "$ripstop" exec true 2>"$tmp/err" || status=$?
 [ $status = 2 ] && grep -q 'user 65533 holds it' "$tmp/err" || fail "status $status: $(cat "$tmp/err")"
-kill $holder
-wait $holder 2>/dev/null || :
+holds_no_more
 echo "passed: security"
