@@ -170,26 +170,24 @@ static void barren(const struct rs_audit *a, FILE *out)
 					    "kernel-log", "report",        "counters",
 					    "interrupts", "traffic_class", "cpuinfo"};
 	enum { NAMED = 4 };
-	char text[1024] = "";
+	struct rs_enumeration files = {0};
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < a->n_files; i++) {
 		const struct rs_input_file *f = &a->files[i];
 		bool usual = !f->reader || f->facts;
-		size_t at = strlen(text);
 
 		for (unsigned k = 0; k < sizeof(often) / sizeof(*often) && !usual; k++)
 			usual = !strcmp(f->reader, often[k]);
 		if (!usual && n++ < NAMED)
-			snprintf(text + at, sizeof(text) - at, "%s%s (%s)", at ? ", " : "", f->path,
-				 f->reader);
+			rs_enumerate(&files, ", ", "%s (%s)", f->path, f->reader);
 	}
 	if (!n)
 		return;
 	rs_paragraph(out, 0,
 		     "No fact came of %s%s: cut short, empty, or of a form that is not "
 		     "known.",
-		     text, n > NAMED ? " and others (-v)" : "");
+		     files.text, n > NAMED ? " and others (-v)" : "");
 	fputc('\n', out);
 }
 

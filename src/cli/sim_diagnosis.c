@@ -233,18 +233,16 @@ static struct rs_table *case_table(const struct rs_diagnosis *d, enum rs_case_ki
 static void print_names(const struct rs_diagnosis *d, const uint32_t *list, uint32_t n,
 			const char *begin, bool (*pass)(const struct rs_gain *g), FILE *out)
 {
-	char text[2048];
-	size_t at = 0;
+	struct rs_enumeration names = {0};
 
-	for (uint32_t i = 0; i < n && at < sizeof(text); i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		struct rs_gain g = rs_case_gain(d, list[i]);
 
 		if (pass(&g))
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", at ? "; " : "",
-					       d->info[list[i]].name);
+			rs_enumerate(&names, "; ", "%s", d->info[list[i]].name);
 	}
-	if (at)
-		rs_paragraph(out, 0, "%s: %s.", begin, text);
+	if (names.n)
+		rs_paragraph(out, 0, "%s: %s.", begin, names.text);
 }
 
 static bool unclear(const struct rs_gain *g)
@@ -289,29 +287,25 @@ static void print_effects(const struct rs_diagnosis *d, uint32_t i, FILE *out)
 {
 	struct rs_effects a = rs_case_effects(d->cases[0].result);
 	struct rs_effects b = rs_case_effects(d->cases[i].result);
-	char text[400], x[32], y[32];
-	size_t at = 0;
+	struct rs_enumeration price = {0};
+	char x[32], y[32];
 
 	if (b.max_queue > a.max_queue + a.max_queue / 2 && b.max_queue > QUEUE_SHORT)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%slongest queue %s (%s)",
-				       at ? ", " : "",
-				       rs_human_bytes(x, sizeof(x), (double)b.max_queue),
-				       rs_human_bytes(y, sizeof(y), (double)a.max_queue));
+		rs_enumerate(&price, ", ", "longest queue %s (%s)",
+			     rs_human_bytes(x, sizeof(x), (double)b.max_queue),
+			     rs_human_bytes(y, sizeof(y), (double)a.max_queue));
 	if (b.pauses > a.pauses + a.pauses / 2 + PAUSES_FEW)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%llu pauses (%llu)",
-				       at ? ", " : "", (unsigned long long)b.pauses,
-				       (unsigned long long)a.pauses);
+		rs_enumerate(&price, ", ", "%llu pauses (%llu)", (unsigned long long)b.pauses,
+			     (unsigned long long)a.pauses);
 	if (b.drops > a.drops)
-		at += (size_t)snprintf(text + at, sizeof(text) - at,
-				       "%s%llu packets dropped (%llu)", at ? ", " : "",
-				       (unsigned long long)b.drops, (unsigned long long)a.drops);
+		rs_enumerate(&price, ", ", "%llu packets dropped (%llu)",
+			     (unsigned long long)b.drops, (unsigned long long)a.drops);
 	if (b.fairness > 0 && b.fairness < a.fairness - 0.02)
-		at += (size_t)snprintf(text + at, sizeof(text) - at,
-				       "%sfairness between flows %.2f (%.2f; Jain's index)",
-				       at ? ", " : "", b.fairness, a.fairness);
-	if (at)
+		rs_enumerate(&price, ", ", "fairness between flows %.2f (%.2f; Jain's index)",
+			     b.fairness, a.fairness);
+	if (price.n)
 		rs_paragraph(out, 2, "%s: the price is %s; in brackets as described.",
-			     d->info[i].name, text);
+			     d->info[i].name, price.text);
 }
 
 static void print_prices(const struct rs_diagnosis *d, FILE *out)
@@ -354,9 +348,8 @@ static void sum_one(const struct rs_diagnosis *d, FILE *out)
 			     "It does not end as described. It takes %s when this is ideal: %s.",
 			     rs_human_time(b, sizeof(b), least), d->info[by].how);
 	else if (!by || base - least < base / 1000)
-		rs_paragraph(out, 0,
-			     "%s %s. No run with less in its way was faster: %s.", what_takes(d),
-			     rs_human_time(a, sizeof(a), base),
+		rs_paragraph(out, 0, "%s %s. No run with less in its way was faster: %s.",
+			     what_takes(d), rs_human_time(a, sizeof(a), base),
 			     d->n_causes ? "nothing is lost on the way" : "nothing is lost");
 	else if (d->info[by].kind == RS_CASE_IDEAL)
 		rs_paragraph(out, 0, "%s %s; with %s %s: %.1f%% of the time is lost.",
@@ -444,13 +437,13 @@ static void print_fix(const struct rs_diagnosis *d, uint32_t i, FILE *out)
 			     "The best fix tried: %s. The jobs take %.1f%% less (geometric mean).",
 			     d->info[i].name, 100 * g.gain);
 	else
-		rs_paragraph(
-			out, 0, "The best fix tried: %s. It would then take %s: %.1f%% less.%s",
-			d->info[i].name, rs_human_time(a, sizeof(a), t), 100 * g.gain,
-			t < least - least / 1000
-				? " That is more than is lost: the ideal runs keep the hosts' "
-				  "links and what the job sends."
-				: "");
+		rs_paragraph(out, 0,
+			     "The best fix tried: %s. It would then take %s: %.1f%% less.%s",
+			     d->info[i].name, rs_human_time(a, sizeof(a), t), 100 * g.gain,
+			     t < least - least / 1000
+				     ? " That is more than is lost: the ideal runs keep the hosts' "
+				       "links and what the job sends."
+				     : "");
 }
 
 static void sum_fixes(const struct rs_diagnosis *d, FILE *out)
@@ -487,9 +480,10 @@ static void sum_causes(const struct rs_diagnosis *d, FILE *out)
 	if (!d->n_causes) {
 		if (d->no_queues && gains_of(d, "paths") > 0.01 &&
 		    (best_fix(d) < 0 || rs_case_gain(d, (uint32_t)best_fix(d)).gain < 0.01))
-			rs_paragraph(out, 0,
-				     "No packet stood behind another in the network: what one ideal "
-				     "switch gains is a shorter way. Nothing is to be mended there.");
+			rs_paragraph(
+				out, 0,
+				"No packet stood behind another in the network: what one ideal "
+				"switch gains is a shorter way. Nothing is to be mended there.");
 		return;
 	}
 	if (n_jobs(d) == 1 && rs_case_job_time(d, c->run, 0) != RS_NEVER &&
@@ -551,16 +545,14 @@ static void sum_up(const struct rs_diagnosis *d, FILE *out)
 /* Where inside the hosts it is tight. */
 static void print_busiest(const struct rs_sim_result *s, FILE *out)
 {
-	char text[512];
-	size_t at = 0;
+	struct rs_enumeration links = {0};
 
 	for (uint32_t i = 0; i < s->n_links && i < 3 && s->sim_time > 0; i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %.0f%%", at ? ", " : "",
-				       s->links[i].name,
-				       100 * (double)s->links[i].busy / (double)s->sim_time);
-	if (at)
+		rs_enumerate(&links, ", ", "%s %.0f%%", s->links[i].name,
+			     100 * (double)s->links[i].busy / (double)s->sim_time);
+	if (links.n)
 		rs_paragraph(out, 0, "Busiest links inside the hosts, share of the time run: %s.",
-			     text);
+			     links.text);
 }
 
 static bool any(const struct rs_diagnosis *d, enum rs_case_kind kind)

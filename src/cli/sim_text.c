@@ -8,7 +8,10 @@
 #include "rdma/nic.h"
 #include "report/report.h"
 
-enum { SHARED_MAX = 8 }; /* jobs that are looked at for GPUs in common: a bit each */
+enum {
+	SHARED_MAX = 8, /* jobs that are looked at for GPUs in common: a bit each */
+	NAMED = 4,      /* NICs or switches of a list; the rest is counted */
+};
 
 /* ---- What was simulated ---- */
 
@@ -111,20 +114,15 @@ static void print_idle_nics(const struct rs_diagnosis *r, FILE *out)
 {
 	const struct rs_fabric *f = r->cases[0].fabric;
 	const struct rs_sim_result *s = r->cases[0].result;
-	char text[256] = "";
+	struct rs_enumeration names = {0};
 	uint32_t n = 0;
-	size_t at = 0;
 
-	for (uint32_t i = 0; s->nic_bytes && i < f->n_endpoints; i++) {
-		if (s->nic_bytes[i])
-			continue;
-		if (n++ < 4)
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.40s",
-					       at ? ", " : "", f->endpoints[i].name);
-	}
+	for (uint32_t i = 0; s->nic_bytes && i < f->n_endpoints; i++)
+		if (!s->nic_bytes[i] && n++ < NAMED)
+			rs_enumerate(&names, ", ", "%.40s", f->endpoints[i].name);
 	if (n && n < f->n_endpoints)
-		rs_paragraph(out, 0, "%u of %u NICs sent nothing: %s%s.", n, f->n_endpoints, text,
-			     n > 4 ? " and others" : "");
+		rs_paragraph(out, 0, "%u of %u NICs sent nothing: %s%s.", n, f->n_endpoints,
+			     names.text, n > NAMED ? " and others" : "");
 }
 
 static uint32_t ranks_of(const struct rs_fabric *f, const struct rs_collective_conf *c)
@@ -159,21 +157,17 @@ static void print_shared(const struct rs_fabric *f, uint8_t *on, FILE *out)
 /* What the paragraph says of buffers and PFC does not hold there. */
 static void print_odd_switches(const struct rs_fabric *f, FILE *out)
 {
-	char names[200] = "", more[32] = "";
+	struct rs_enumeration names = {0};
+	char more[32] = "";
 	uint32_t n = 0;
-	size_t at = 0;
 
-	for (uint32_t i = 0; i < f->n_switches; i++) {
-		if (!memcmp(rs_fabric_qos(f, i), &f->qos, sizeof(f->qos)))
-			continue;
-		if (n++ < 4)
-			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%.40s",
-					       at ? ", " : "", f->switches[i].name);
-	}
-	if (n > 4)
-		snprintf(more, sizeof(more), " and %u more", n - 4);
+	for (uint32_t i = 0; i < f->n_switches; i++)
+		if (memcmp(rs_fabric_qos(f, i), &f->qos, sizeof(f->qos)) && n++ < NAMED)
+			rs_enumerate(&names, ", ", "%.40s", f->switches[i].name);
+	if (n > NAMED)
+		snprintf(more, sizeof(more), " and %u more", n - NAMED);
 	if (n)
-		rs_paragraph(out, 0, "Set otherwise than fabric.qos says: %s%s.", names, more);
+		rs_paragraph(out, 0, "Set otherwise than fabric.qos says: %s%s.", names.text, more);
 }
 
 static void describe(const struct rs_diagnosis *r, FILE *out)

@@ -33,6 +33,15 @@ void rs_paragraph(FILE *out, unsigned margin, const char *fmt, ...)
 /* A horizontal bar of share (0..1) of width columns, in plain characters. */
 void rs_bar(char *buf, size_t size, double share, unsigned width);
 
+/* ---- A list within a sentence: "a, b, c". What finds no room is left out, and counted ---- */
+struct rs_enumeration {
+	char text[2048];
+	size_t bytes;
+	uint32_t n; /* entries that were added, also those that found no room */
+};
+void rs_enumerate(struct rs_enumeration *l, const char *between, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* ---- JSON (RFC 8259), written as it goes: valid at the end or an error ---- */
 struct rs_json;
 struct rs_json *rs_json_create(FILE *out);               /* indented by two */
