@@ -1,5 +1,5 @@
-/* A million memory regions: registered, then deregistered oldest first, newest first, in a random order.
- * ns each, of each round. usage: regions [REGIONS [ROUNDS]]; bench/live/regions runs it. */
+/* A million memory regions: registered, then deregistered oldest first, newest first, in a random
+ * order. ns each, of each round. usage: regions [REGIONS [ROUNDS]]; bench/live/regions runs it. */
 #include <infiniband/verbs.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /* for each set bit b of word w (evaluated once), lowest first */
-#define rs_for_each_bit(b, w)                                                                      \
-	for (uint64_t rs_w_ = (w); rs_w_ && ((b) = (unsigned)__builtin_ctzll(rs_w_), 1);           \
+#define rs_for_each_bit(b, w)                                                            \
+	for (uint64_t rs_w_ = (w); rs_w_ && ((b) = (unsigned)__builtin_ctzll(rs_w_), 1); \
 	     rs_w_ &= rs_w_ - 1)
 
 #endif

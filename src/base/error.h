@@ -33,7 +33,7 @@ int rs_error_at(struct rs_error *e, int code, struct rs_where at, const char *fm
 	__attribute__((format(printf, 4, 5)));
 #ifdef __clang_analyzer__ /* it does not look into another file to see that the code comes back */
 #define rs_error_set(e, code, ...) (rs_error_set(e, code, __VA_ARGS__), (code))
-#define rs_error_at(e, code, ...) (rs_error_at(e, code, __VA_ARGS__), (code))
+#define rs_error_at(e, code, ...)  (rs_error_at(e, code, __VA_ARGS__), (code))
 #endif
 /* Say where, if the error does not say so itself. */
 void rs_error_place(struct rs_error *e, struct rs_where at);
@@ -47,10 +47,10 @@ void rs_error_hint(struct rs_error *e, const char *fmt, ...) __attribute__((form
 int rs_error_text(const struct rs_error *e, char *buf, size_t size);
 
 /* Programmer errors only: kept in release builds. */
-#define rs_assert(c)                                                                               \
-	do {                                                                                       \
-		if (__builtin_expect(!(c), 0))                                                     \
-			rs_assert_failed(#c, __FILE__, __LINE__);                                  \
+#define rs_assert(c)                                              \
+	do {                                                      \
+		if (__builtin_expect(!(c), 0))                    \
+			rs_assert_failed(#c, __FILE__, __LINE__); \
 	} while (0)
 _Noreturn void rs_assert_failed(const char *what, const char *file, int line);
 

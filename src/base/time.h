@@ -13,7 +13,7 @@ typedef int64_t rs_time;
 #define RS_NS ((rs_time)1000)
 #define RS_US (1000 * RS_NS)
 #define RS_MS (1000 * RS_US)
-#define RS_S (1000 * RS_MS)
+#define RS_S  (1000 * RS_MS)
 
 /* Later than every time: "no deadline". Safe to compare, never to add to. */
 #define RS_NEVER INT64_MAX
@@ -50,8 +50,7 @@ static inline struct rs_pace rs_pace_of(int64_t rate)
 	struct rs_pace p = {0};
 
 	if (rate > 0)
-		p.q16 = (uint64_t)(((rs_uint128)8 * 1000000000000 * 65536 +
-				    (uint64_t)rate / 2) /
+		p.q16 = (uint64_t)(((rs_uint128)8 * 1000000000000 * 65536 + (uint64_t)rate / 2) /
 				   (uint64_t)rate);
 	return p;
 }

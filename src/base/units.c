@@ -20,44 +20,64 @@ struct slip {
 
 /* Rates and times are the same in any case, but for a B, which is a byte. */
 static const struct unit rates[] = {
-	{"k", 1e3},	 {"M", 1e6},	  {"G", 1e9},	   {"T", 1e12},	     {"kbps", 1e3},
-	{"Mbps", 1e6},	 {"Gbps", 1e9},	  {"Tbps", 1e12},  {"kb/s", 1e3},    {"Mb/s", 1e6},
-	{"Gb/s", 1e9},	 {"Tb/s", 1e12},  {"kbit/s", 1e3}, {"Mbit/s", 1e6},  {"Gbit/s", 1e9},
-	{"Tbit/s", 1e12}, {"kb", 1e3},	  {"Mb", 1e6},	   {"Gb", 1e9},	     {"Tb", 1e12},
-	{"kbit", 1e3},	 {"Mbit", 1e6},	  {"Gbit", 1e9},   {"Tbit", 1e12},   {"GbE", 1e9},
-	{"bps", 1},	 {"b/s", 1},	  {"bit/s", 1},	   {NULL, 0},
+	{"k", 1e3},       {"M", 1e6},     {"G", 1e9},      {"T", 1e12},     {"kbps", 1e3},
+	{"Mbps", 1e6},    {"Gbps", 1e9},  {"Tbps", 1e12},  {"kb/s", 1e3},   {"Mb/s", 1e6},
+	{"Gb/s", 1e9},    {"Tb/s", 1e12}, {"kbit/s", 1e3}, {"Mbit/s", 1e6}, {"Gbit/s", 1e9},
+	{"Tbit/s", 1e12}, {"kb", 1e3},    {"Mb", 1e6},     {"Gb", 1e9},     {"Tb", 1e12},
+	{"kbit", 1e3},    {"Mbit", 1e6},  {"Gbit", 1e9},   {"Tbit", 1e12},  {"GbE", 1e9},
+	{"bps", 1},       {"b/s", 1},     {"bit/s", 1},    {NULL, 0},
 };
 static const struct slip rate_slips[] = {
-	{"kB/s", "bytes: 1kB/s is 8k"},	   {"MB/s", "bytes: 1MB/s is 8M"},
-	{"GB/s", "bytes: 50GB/s is 400G"}, {"TB/s", "bytes: 1TB/s is 8T"},
-	{"MB", "bytes: 1MB/s is 8M"},	   {"GB", "bytes: 50GB/s is 400G"},
-	{"GBps", "bytes: 50GB/s is 400G"}, {"GiB/s", "bytes: 1GiB/s is 8589934592bps"},
-	{"GT/s", "PCIe's transfers: write gen5x16"}, {NULL, NULL},
+	{"kB/s", "bytes: 1kB/s is 8k"},
+	{"MB/s", "bytes: 1MB/s is 8M"},
+	{"GB/s", "bytes: 50GB/s is 400G"},
+	{"TB/s", "bytes: 1TB/s is 8T"},
+	{"MB", "bytes: 1MB/s is 8M"},
+	{"GB", "bytes: 50GB/s is 400G"},
+	{"GBps", "bytes: 50GB/s is 400G"},
+	{"GiB/s", "bytes: 1GiB/s is 8589934592bps"},
+	{"GT/s", "PCIe's transfers: write gen5x16"},
+	{NULL, NULL},
 };
 static const struct unit sizes[] = {
-	{"B", 1},	  {"kB", 1e3},		{"MB", 1e6},	      {"GB", 1e9},
-	{"TB", 1e12},	  {"KiB", 1024},	{"MiB", 1048576},     {"GiB", 1073741824},
-	{"TiB", 1099511627776.0}, {"kiB", 1024}, {"bytes", 1}, {"byte", 1}, {NULL, 0},
+	{"B", 1},         {"kB", 1e3},         {"MB", 1e6},
+	{"GB", 1e9},      {"TB", 1e12},        {"KiB", 1024},
+	{"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776.0},
+	{"kiB", 1024},    {"bytes", 1},        {"byte", 1},
+	{NULL, 0},
 };
 static const struct slip size_slips[] = {
-	{"k", "two things: kB (1000) or KiB (1024)"}, {"K", "two things: kB (1000) or KiB (1024)"},
-	{"KB", "two things: kB (1000) or KiB (1024)"}, {"kb", "bits: write kB (1000) or KiB (1024)"},
-	{"Kb", "bits: write kB (1000) or KiB (1024)"}, {"M", "two things: MB (10^6) or MiB (2^20)"},
-	{"m", "two things: MB (10^6) or MiB (2^20)"}, {"mb", "two things: MB (10^6) or MiB (2^20)"},
-	{"Mb", "bits: write MB (10^6) or MiB (2^20)"}, {"G", "two things: GB (10^9) or GiB (2^30)"},
-	{"g", "two things: GB (10^9) or GiB (2^30)"}, {"gb", "two things: GB (10^9) or GiB (2^30)"},
-	{"Gb", "bits: write GB (10^9) or GiB (2^30)"}, {"T", "two things: TB (10^12) or TiB (2^40)"},
-	{"b", "bits: write B"}, {"Mi", "short of a B: MiB"}, {"Gi", "short of a B: GiB"},
-	{"Ki", "short of a B: KiB"}, {NULL, NULL},
+	{"k", "two things: kB (1000) or KiB (1024)"},
+	{"K", "two things: kB (1000) or KiB (1024)"},
+	{"KB", "two things: kB (1000) or KiB (1024)"},
+	{"kb", "bits: write kB (1000) or KiB (1024)"},
+	{"Kb", "bits: write kB (1000) or KiB (1024)"},
+	{"M", "two things: MB (10^6) or MiB (2^20)"},
+	{"m", "two things: MB (10^6) or MiB (2^20)"},
+	{"mb", "two things: MB (10^6) or MiB (2^20)"},
+	{"Mb", "bits: write MB (10^6) or MiB (2^20)"},
+	{"G", "two things: GB (10^9) or GiB (2^30)"},
+	{"g", "two things: GB (10^9) or GiB (2^30)"},
+	{"gb", "two things: GB (10^9) or GiB (2^30)"},
+	{"Gb", "bits: write GB (10^9) or GiB (2^30)"},
+	{"T", "two things: TB (10^12) or TiB (2^40)"},
+	{"b", "bits: write B"},
+	{"Mi", "short of a B: MiB"},
+	{"Gi", "short of a B: GiB"},
+	{"Ki", "short of a B: KiB"},
+	{NULL, NULL},
 };
 static const struct unit times[] = {
-	{"ps", 1},   {"ns", 1e3},  {"us", 1e6},	 {"µs", 1e6}, {"ms", 1e9},
-	{"s", 1e12}, {"min", 60e12}, {"h", 3600e12}, {"nsec", 1e3}, {"usec", 1e6},
-	{"msec", 1e9}, {"sec", 1e12}, {NULL, 0},
+	{"ps", 1},     {"ns", 1e3},    {"us", 1e6},    {"µs", 1e6},   {"ms", 1e9},
+	{"s", 1e12},   {"min", 60e12}, {"h", 3600e12}, {"nsec", 1e3}, {"usec", 1e6},
+	{"msec", 1e9}, {"sec", 1e12},  {NULL, 0},
 };
 static const struct slip time_slips[] = {
-	{"m", "two things: min (60s) or ms (0.001s)"}, {"n", "short of an s: ns"},
-	{"u", "short of an s: us"}, {"M", "two things: min (60s) or ms (0.001s)"}, {NULL, NULL},
+	{"m", "two things: min (60s) or ms (0.001s)"},
+	{"n", "short of an s: ns"},
+	{"u", "short of an s: us"},
+	{"M", "two things: min (60s) or ms (0.001s)"},
+	{NULL, NULL},
 };
 
 /* In any case where the kind allows it; a B stays a B. */
@@ -102,17 +122,19 @@ static int quantity(const char *s, const struct unit *units, const struct slip *
 		return 0;
 	}
 	if (!*end)
-		return rs_error_set(e, -EINVAL, "%s needs a unit, as in %s; found '%s'", kind, fit, s);
+		return rs_error_set(e, -EINVAL, "%s needs a unit, as in %s; found '%s'", kind, fit,
+				    s);
 	for (; units->name; units++)
 		if (same_unit(end, units->name, any_case))
 			break;
 	for (; !units->name && slips->name; slips++)
 		if (!strcmp(end, slips->name))
-			return rs_error_set(e, -EINVAL, "'%s' in '%s' is %s; expected %s such as %s",
-					    end, s, slips->meant, kind, fit);
+			return rs_error_set(e, -EINVAL,
+					    "'%s' in '%s' is %s; expected %s such as %s", end, s,
+					    slips->meant, kind, fit);
 	if (!units->name)
-		return rs_error_set(e, -EINVAL, "'%s' is no unit of %s; write it as in %s", end, kind,
-				    fit);
+		return rs_error_set(e, -EINVAL, "'%s' is no unit of %s; write it as in %s", end,
+				    kind, fit);
 	v *= (long double)units->scale;
 	if (v < 0)
 		return rs_error_set(e, -ERANGE, "%s cannot be negative: '%s'", kind, s);
@@ -148,7 +170,8 @@ int rs_parse_count(const char *s, double *n, struct rs_error *e)
 	const char *end;
 
 	if (!decimal(s, &v, &end) || *end)
-		return rs_error_set(e, -EINVAL, "expected a plain number such as 175e9, found '%s'", s);
+		return rs_error_set(e, -EINVAL, "expected a plain number such as 175e9, found '%s'",
+				    s);
 	if (v < 0 || !(v < 1e300L))
 		return rs_error_set(e, -ERANGE, "'%s' is out of range", s);
 	*n = (double)v;
@@ -185,7 +208,8 @@ static char *exact(char *buf, size_t size, uint64_t v, const struct unit *units,
 
 char *rs_format_rate(char *buf, size_t size, int64_t rate)
 {
-	static const struct unit u[] = {{"bps", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
+	static const struct unit u[] = {
+		{"bps", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
 
 	/* 1600G, not 2T of something that is not whole */
 	return exact(buf, size, (uint64_t)rate, u, rate % 1000000000000 ? 4 : 5);
@@ -193,17 +217,18 @@ char *rs_format_rate(char *buf, size_t size, int64_t rate)
 
 char *rs_format_bytes(char *buf, size_t size, uint64_t bytes)
 {
-	static const struct unit binary[] = {{"B", 1}, {"KiB", 1024}, {"MiB", 1048576},
-					     {"GiB", 1073741824}};
+	static const struct unit binary[] = {
+		{"B", 1}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}};
 	static const struct unit metric[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}};
 
-	return bytes && bytes % 1000 == 0 ? exact(buf, size, bytes, metric, 4) :
-					    exact(buf, size, bytes, binary, 4);
+	return bytes && bytes % 1000 == 0 ? exact(buf, size, bytes, metric, 4)
+					  : exact(buf, size, bytes, binary, 4);
 }
 
 char *rs_format_time(char *buf, size_t size, rs_time t)
 {
-	static const struct unit u[] = {{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}};
+	static const struct unit u[] = {
+		{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}};
 
 	return exact(buf, size, (uint64_t)t, u, 5);
 }
@@ -219,22 +244,24 @@ static char *human(char *buf, size_t size, double v, const struct unit *u, unsig
 
 char *rs_human_rate(char *buf, size_t size, double rate)
 {
-	static const struct unit u[] = {{"b/s", 1}, {"kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9},
-					{"Tb/s", 1e12}};
+	static const struct unit u[] = {
+		{"b/s", 1}, {"kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9}, {"Tb/s", 1e12}};
 
 	return human(buf, size, rate, u, 5);
 }
 
 char *rs_human_bytes(char *buf, size_t size, double bytes)
 {
-	static const struct unit u[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
+	static const struct unit u[] = {
+		{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
 
 	return human(buf, size, bytes, u, 5);
 }
 
 char *rs_human_time(char *buf, size_t size, rs_time t)
 {
-	static const struct unit u[] = {{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}};
+	static const struct unit u[] = {
+		{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}};
 
 	if (t == RS_NEVER) {
 		snprintf(buf, size, "never");

@@ -89,8 +89,8 @@ static const char *written(const struct rs_cc_param *p, double v, char *buf, siz
 	return buf;
 }
 
-const char *rs_cc_params_get(const struct rs_cc_param *p, const struct rs_cc_params *from, char *buf,
-			     size_t size)
+const char *rs_cc_params_get(const struct rs_cc_param *p, const struct rs_cc_params *from,
+			     char *buf, size_t size)
 {
 	const char *at = (const char *)from + p->offset;
 
@@ -155,8 +155,8 @@ int rs_cc_params_set(const struct rs_cc_ops *ops, struct rs_cc_params *out, cons
 	if (err)
 		return err;
 	if (!(v >= p->min && v <= p->max))
-		return rs_error_set(e, -ERANGE, "%s: expected from %s to %s, found '%s' (%s)", p->name,
-				    written(p, p->min, a, sizeof(a)),
+		return rs_error_set(e, -ERANGE, "%s: expected from %s to %s, found '%s' (%s)",
+				    p->name, written(p, p->min, a, sizeof(a)),
 				    written(p, p->max, b, sizeof(b)), value, p->what);
 	at = (char *)out + p->offset;
 	if (p->unit == 'n')

@@ -18,10 +18,11 @@ enum { RS_CC_STATE_BYTES = 96, RS_CC_HOPS = 5, RS_CC_PATH_BYTES = 64 };
 struct rs_cc_params; /* an algorithm's own, shared by all QPs of a NIC */
 
 struct rs_cc {
-	int64_t rate;	    /* bits per second, of frame bytes; what the pace enforces */
+	int64_t rate;        /* bits per second, of frame bytes; what the pace enforces */
 	struct rs_pace pace; /* of rate; the transport multiplies by the frame's bytes + 20 */
-	uint64_t window;    /* bytes that may be unacknowledged; UINT64_MAX: none */
-	rs_time next_event; /* on_time() is due at the first send at or after this; RS_NEVER: never */
+	uint64_t window;     /* bytes that may be unacknowledged; UINT64_MAX: none */
+	rs_time next_event;  /* on_time() is due at the first send at or after this; RS_NEVER: never
+			      */
 	int64_t byte_credit; /* counts down as bytes are sent; at <= 0 on_bytes() is due */
 	uint32_t cuts, increases; /* for reports */
 	uint64_t state[RS_CC_STATE_BYTES / 8];
@@ -30,60 +31,62 @@ struct rs_cc {
 /* One switch that a packet passed, as its in-band telemetry tells (HPCC, SIGCOMM 2019, §4.1). The
  * counters start anew at powers of two: differences are taken modulo those. */
 struct rs_cc_hop {
-	uint32_t time;	    /* ns at which the packet left, modulo 2^24 */
-	uint32_t queue;	    /* bytes left behind it at that port */
-	uint64_t sent;	    /* bytes that the port had sent before it, modulo sent_wrap */
+	uint32_t time;      /* ns at which the packet left, modulo 2^24 */
+	uint32_t queue;     /* bytes left behind it at that port */
+	uint64_t sent;      /* bytes that the port had sent before it, modulo sent_wrap */
 	uint64_t sent_wrap; /* a power of two */
-	int64_t rate;	    /* of the port's link, bits per second */
+	int64_t rate;       /* of the port's link, bits per second */
 };
 
 struct rs_cc_param {
-	const char *name;   /* as in `cc: {name: value}`: "g", "alpha_timer", "rate_ai" */
-	char unit;	    /* 't' time, 'r' rate, 'b' bytes, 'n' number, 'i' integer, 'o' on/off */
-	size_t offset;	    /* into the algorithm's params struct */
-	double min, max;    /* in ps, bit/s, bytes or plain */
-	const char *what;   /* one line, with the source of its default */
+	const char *name; /* as in `cc: {name: value}`: "g", "alpha_timer", "rate_ai" */
+	char unit;        /* 't' time, 'r' rate, 'b' bytes, 'n' number, 'i' integer, 'o' on/off */
+	size_t offset;    /* into the algorithm's params struct */
+	double min, max;  /* in ps, bit/s, bytes or plain */
+	const char *what; /* one line, with the source of its default */
 };
 
 struct rs_cc_preset {
-	const char *name;	/* "paper", "mlx5", "ns-3" */
+	const char *name; /* "paper", "mlx5", "ns-3" */
 	const char *source;
-	const void *params;	/* struct of the algorithm's own */
+	const void *params; /* struct of the algorithm's own */
 };
 
 struct rs_cc_ops {
-	const char *name;	/* "dcqcn" */
-	const char *what;	/* one line */
+	const char *name; /* "dcqcn" */
+	const char *what; /* one line */
 	size_t params_bytes;
-	const struct rs_cc_param *params; /* ended by a NULL name */
+	const struct rs_cc_param *params;   /* ended by a NULL name */
 	const struct rs_cc_preset *presets; /* the first is the default; ended by a NULL name */
 	/* Of the state, what is of one path alone: who knows a queue pair's packets to take several
 	 * keeps it for each, zeroed at first, and puts the right one in its place. 0: nothing. */
 	size_t path_offset, path_bytes;
-	bool needs_cnp;		/* the notification point sends CNPs for CE marks */
+	bool needs_cnp; /* the notification point sends CNPs for CE marks */
 	/* line_rate: bits per second of the port. Fills every field of cc. */
-	void (*init)(const struct rs_cc_params *p, struct rs_cc *cc, int64_t line_rate, rs_time now);
+	void (*init)(const struct rs_cc_params *p, struct rs_cc *cc, int64_t line_rate,
+		     rs_time now);
 	void (*on_time)(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now);
 	void (*on_bytes)(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now);
-	/* bytes newly acknowledged; rtt < 0: not measured; marked: the ACK echoes a congestion mark */
+	/* bytes newly acknowledged; rtt < 0: not measured; marked: the ACK echoes a congestion mark
+	 */
 	void (*on_ack)(const struct rs_cc_params *p, struct rs_cc *cc, uint32_t bytes, rs_time rtt,
 		       bool marked, rs_time now);
 	void (*on_cnp)(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now);
 	/* a NAK (timeout == false) or a timeout made the transport go back */
 	void (*on_loss)(const struct rs_cc_params *p, struct rs_cc *cc, bool timeout, rs_time now);
-	/* An ACK of data that switches stamped, after on_ack(); n <= RS_CC_HOPS hops in the order of
-	 * the data's path, which has this number: another path, another number. acked, sent: running totals of bytes, acknowledged so far and handed out so
-	 * far. NULL: packets carry no telemetry. A new rate moves the time at which the next packet
-	 * may go. */
+	/* An ACK of data that switches stamped, after on_ack(); n <= RS_CC_HOPS hops in the order
+	 * of the data's path, which has this number: another path, another number. acked, sent:
+	 * running totals of bytes, acknowledged so far and handed out so far. NULL: packets carry
+	 * no telemetry. A new rate moves the time at which the next packet may go. */
 	void (*on_telemetry)(const struct rs_cc_params *p, struct rs_cc *cc,
 			     const struct rs_cc_hop *hops, unsigned n, uint32_t path,
 			     uint64_t acked, uint64_t sent, rs_time now);
-	/* notification point: is a CNP due for a CE-marked packet of this QP? last: when the last was
-	 * sent, RS_NEVER never. NULL: no CNPs. */
+	/* notification point: is a CNP due for a CE-marked packet of this QP? last: when the last
+	 * was sent, RS_NEVER never. NULL: no CNPs. */
 	bool (*cnp_due)(const struct rs_cc_params *p, rs_time last, rs_time now);
 };
 
-extern const struct rs_cc_ops rs_cc_none;  /* line rate, no window */
+extern const struct rs_cc_ops rs_cc_none; /* line rate, no window */
 extern const struct rs_cc_ops rs_cc_dcqcn;
 extern const struct rs_cc_ops rs_cc_hpcc;  /* needs on_telemetry() */
 extern const struct rs_cc_ops rs_cc_swift; /* reads on_ack()'s round trips */
@@ -94,16 +97,17 @@ extern const struct rs_cc_ops *const rs_cc_all[];
 const struct rs_cc_ops *rs_cc_find(const char *name);
 
 /* A full params struct in the caller's buffer (ops->params_bytes): a preset by name (NULL: the
- * default), then single values by name, as text with their unit. -EINVAL with e filled on an unknown
- * preset or name (e lists those there are), a wrong unit, or a value out of range. */
+ * default), then single values by name, as text with their unit. -EINVAL with e filled on an
+ * unknown preset or name (e lists those there are), a wrong unit, or a value out of range. */
 int rs_cc_params_init(const struct rs_cc_ops *ops, const char *preset, struct rs_cc_params *out,
 		      struct rs_error *e);
 int rs_cc_params_set(const struct rs_cc_ops *ops, struct rs_cc_params *out, const char *name,
 		     const char *value, struct rs_error *e);
 
-/* A parameter's value as it is written, to be read back the same; in buf, of 40 bytes, or constant. */
-const char *rs_cc_params_get(const struct rs_cc_param *p, const struct rs_cc_params *from, char *buf,
-			     size_t size);
+/* A parameter's value as it is written, to be read back the same; in buf, of 40 bytes, or constant.
+ */
+const char *rs_cc_params_get(const struct rs_cc_param *p, const struct rs_cc_params *from,
+			     char *buf, size_t size);
 
 /* cc->rate and cc->pace together: the only way an algorithm changes the rate. */
 static inline void rs_cc_set_rate(struct rs_cc *cc, int64_t rate)

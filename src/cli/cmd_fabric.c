@@ -94,9 +94,10 @@ static int show_hosts(const struct rs_fabric *f)
 		printf("1 plain host, %s, of %u NIC%s\n\n", f->hosts[0].name, f->net.nics,
 		       f->net.nics > 1 ? "s" : "");
 	else if (f->net.plain_hosts)
-		printf("%u plain hosts, %s to %s, of %u NIC%s%s%s\n\n", f->n_hosts, f->hosts[0].name,
-		       f->hosts[f->n_hosts - 1].name, f->net.nics, f->net.nics > 1 ? "s" : "",
-		       f->net.nics > 1 ? ": " : "", f->net.nics > 1 ? f->endpoints[0].name : "");
+		printf("%u plain hosts, %s to %s, of %u NIC%s%s%s\n\n", f->n_hosts,
+		       f->hosts[0].name, f->hosts[f->n_hosts - 1].name, f->net.nics,
+		       f->net.nics > 1 ? "s" : "", f->net.nics > 1 ? ": " : "",
+		       f->net.nics > 1 ? f->endpoints[0].name : "");
 	for (uint32_t i = 0, n; !f->net.plain_hosts && !err && i < f->n_hosts; i += n) {
 		n = 1;
 		while (i + n < f->n_hosts && f->hosts[i + n].inside == f->hosts[i].inside)
@@ -165,8 +166,8 @@ static int show_switches(const struct rs_fabric *f)
 	for (uint32_t i = 0, n; i < f->n_switches; i += n) {
 		const struct rs_fabric_switch *s = &f->switches[i];
 
-		for (n = 1; i + n < f->n_switches && s[n].tier == s->tier &&
-			    s[n].n_ports == s->n_ports;)
+		for (n = 1;
+		     i + n < f->n_switches && s[n].tier == s->tier && s[n].n_ports == s->n_ports;)
 			n++;
 		rs_table_row(t);
 		rs_table_cell(t, n > 1 ? "%s to %s" : "%s", s->name, s[n - 1].name);

@@ -300,11 +300,11 @@ int rs_cmd_sim(int argc, char **argv)
 		return me ? RS_EXIT_INPUT : rs_cli_error(&e);
 	if (!f->n_jobs) {
 		rs_error_set(&e, -EINVAL, "%s: there is no workload to run", o.file);
-		rs_error_hint(&e,
-			      f->assumed ? "it is a host's file: --set fabric.hosts.h.count=4 --set "
-					   "'workload=[{collective: {bytes: 64MiB}}]'"
-					 : "add workload: [{flows: FILE.csv}], a collective or a "
-					   "train step");
+		rs_error_hint(
+			&e, f->assumed ? "it is a host's file: --set fabric.hosts.h.count=4 --set "
+					 "'workload=[{collective: {bytes: 64MiB}}]'"
+				       : "add workload: [{flows: FILE.csv}], a collective or a "
+					 "train step");
 		rs_fabric_free(f);
 		return me ? RS_EXIT_INPUT : rs_cli_error(&e);
 	}

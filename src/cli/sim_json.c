@@ -21,9 +21,10 @@ static void number_or_null(struct rs_json *j, const char *key, bool known, doubl
 }
 
 static const char *const ends[] = {
-	[RS_SIM_DONE] = "done",		    [RS_SIM_FAILED] = "failed",
-	[RS_SIM_DEADLOCK] = "deadlock",	    [RS_SIM_NO_TIMEOUT] = "no-timeout",
-	[RS_SIM_STOPPED] = "stopped",	    [RS_SIM_STUCK] = "stuck", [RS_SIM_LEFT_OUT] = "left-out",
+	[RS_SIM_DONE] = "done",         [RS_SIM_FAILED] = "failed",
+	[RS_SIM_DEADLOCK] = "deadlock", [RS_SIM_NO_TIMEOUT] = "no-timeout",
+	[RS_SIM_STOPPED] = "stopped",   [RS_SIM_STUCK] = "stuck",
+	[RS_SIM_LEFT_OUT] = "left-out",
 };
 static const char *const kinds[] = {"flows", "collective", "train"};
 

@@ -50,8 +50,8 @@ static int map_ids(uid_t uid, gid_t gid)
 	return err ? err : write_text("/proc/self/gid_map", text);
 }
 
-/* What is mounted here stays here. In a chroot "/" is no mount point: then what will be covered must
- * lie on mounts of its own, as /sys and /dev do where somebody brought them in. */
+/* What is mounted here stays here. In a chroot "/" is no mount point: then what will be covered
+ * must lie on mounts of its own, as /sys and /dev do where somebody brought them in. */
 static int detach(void)
 {
 	static const char *const covered[] = {"/sys", "/dev"};
@@ -344,9 +344,10 @@ int rs_cli_view_enter(const struct rs_live_device *d, unsigned n, struct rs_erro
 	if (!err && getcwd(cwd, sizeof(cwd)) && chdir(cwd))
 		err = -errno;
 	if (err == -ENOTBLK)
-		return rs_error_set(e, err,
-				    "no private view of /sys and /dev: in this chroot they are plain "
-				    "folders: mount them first (mount --rbind /sys ROOT/sys, and /dev)");
+		return rs_error_set(
+			e, err,
+			"no private view of /sys and /dev: in this chroot they are plain "
+			"folders: mount them first (mount --rbind /sys ROOT/sys, and /dev)");
 	return err ? rs_error_set(e, err, "no private view of /sys and /dev: %s", strerror(-err))
 		   : 0;
 }

@@ -1,7 +1,8 @@
 /*
- * Collectives as graphs of transfers, evaluated lazily: each rank runs lanes; a lane is a sequence of
- * steps; a step waits for chunks received on connections and for other lanes of its rank, then sends
- * chunks. No step is stored: any is computed from (rank, lane, number), so 8,192 ranks cost nothing.
+ * Collectives as graphs of transfers, evaluated lazily: each rank runs lanes; a lane is a sequence
+ * of steps; a step waits for chunks received on connections and for other lanes of its rank, then
+ * sends chunks. No step is stored: any is computed from (rank, lane, number), so 8,192 ranks cost
+ * nothing.
  */
 #ifndef RS_COLLECTIVE_COLLECTIVE_H
 #define RS_COLLECTIVE_COLLECTIVE_H
@@ -19,7 +20,7 @@ enum { RS_STEP_FAN = 3, RS_NO_CONN = -1 };
 struct rs_conn {
 	uint32_t src, dst; /* ranks */
 	uint32_t channel;
-	bool nvlink;	   /* inside a host over NVLink or PCIe peer to peer, not through a NIC */
+	bool nvlink; /* inside a host over NVLink or PCIe peer to peer, not through a NIC */
 	uint32_t src_endpoint, dst_endpoint; /* NICs used when !nvlink */
 };
 
@@ -27,26 +28,28 @@ struct rs_step {
 	uint8_t n_recv, n_send, n_wait;
 	struct {
 		uint32_t conn;
-		uint64_t bytes; /* of the message to wait for: the next one of this connection */
-		uint64_t offset; /* in the buffer (all-to-all: of the sender); the engine ignores it */
-		bool reduce;	 /* received data is added to what is there, not put in its place */
+		uint64_t bytes;  /* of the message to wait for: the next one of this connection */
+		uint64_t offset; /* in the buffer (all-to-all: of the sender); the engine ignores it
+				  */
+		bool reduce;     /* received data is added to what is there, not put in its place */
 	} recv[RS_STEP_FAN], send[RS_STEP_FAN];
 	struct {
 		uint32_t lane;  /* of the same rank */
 		uint64_t count; /* steps of it that must be done first */
 	} wait[RS_STEP_FAN];
-	rs_time compute; /* local time between the receives and the sends: kernel, reduction, proxy */
+	rs_time compute; /* local time between the receives and the sends: kernel, reduction, proxy
+			  */
 };
 
 struct rs_coll {
 	struct rs_collective_conf conf;
 	uint32_t n_ranks, n_lanes; /* lanes a rank, the same for all */
-	uint32_t window;	   /* messages in flight a connection */
+	uint32_t window;           /* messages in flight a connection */
 	uint32_t n_conns;
 	struct rs_conn *conns;
 	uint64_t bus_numerator, bus_denominator; /* busbw = algbw * n / d */
-	uint64_t count;	/* elements, as nccl-tests prints */
-	const void *plan; /* the algorithm's own */
+	uint64_t count;                          /* elements, as nccl-tests prints */
+	const void *plan;                        /* the algorithm's own */
 	uint64_t (*n_steps)(const struct rs_coll *c, uint32_t rank, uint32_t lane);
 	void (*step)(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
 		     struct rs_step *out);
@@ -59,7 +62,7 @@ int rs_coll_plan(const struct rs_fabric *f, const struct rs_collective_conf *con
 
 /* Bytes that a rank must send in all: for closed forms. */
 uint64_t rs_coll_bytes_sent(const struct rs_coll *c, uint32_t rank);
-const char *rs_coll_op_name(enum rs_coll_op op);		/* "all-reduce" */
+const char *rs_coll_op_name(enum rs_coll_op op);              /* "all-reduce" */
 const char *rs_coll_algorithm_name(enum rs_coll_algorithm a); /* "hierarchical" */
 
 /* ---- A training step (models.md §29) ---- */
@@ -68,7 +71,7 @@ const char *rs_coll_algorithm_name(enum rs_coll_algorithm a); /* "hierarchical" 
 struct rs_train_plan {
 	uint32_t dp, tp, pp;
 	double parameters_per_gpu, flops_per_gpu;
-	uint64_t gradient_bytes;  /* a GPU's, to be all-reduced over dp */
+	uint64_t gradient_bytes; /* a GPU's, to be all-reduced over dp */
 	uint32_t n_buckets;
 	uint64_t bucket_bytes;
 	rs_time forward, backward; /* 1 : 2 of the compute time */
@@ -78,8 +81,8 @@ struct rs_train_plan {
 int rs_train_plan(const struct rs_fabric *f, const struct rs_train_conf *t,
 		  struct rs_train_plan *out, struct rs_error *e);
 
-/* The step, given what buckets took: first (from idle) and each further one back to back. Bucket i is
- * ready at forward + backward * (i + 1) / n (times overlap); buckets go one after another. */
+/* The step, given what buckets took: first (from idle) and each further one back to back. Bucket i
+ * is ready at forward + backward * (i + 1) / n (times overlap); buckets go one after another. */
 struct rs_train_result {
 	rs_time step, compute, communication, exposed;
 	double efficiency; /* of the compute alone: compute / step */

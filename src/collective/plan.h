@@ -59,7 +59,7 @@ struct planner {
 	struct piece all;       /* the buffer */
 	uint64_t chunk;         /* elements of conf.chunk */
 	uint32_t stride, group; /* ranks between members; members */
-	uint32_t *scratch;	/* 3 a rank */
+	uint32_t *scratch;      /* 3 a rank */
 };
 
 int plan_ring(struct planner *p);
@@ -69,10 +69,11 @@ int plan_pairwise(struct planner *p);
 
 uint32_t plan_host(const struct planner *p, uint32_t rank);
 /*
- * Of n neighbours on one host, by which each channel comes in: at[channel] < n. A ring leaves by the
- * one before (by: 1), a tree by the same (by: 0). Channels take NICs in turn, on both ways.
+ * Of n neighbours on one host, by which each channel comes in: at[channel] < n. A ring leaves by
+ * the one before (by: 1), a tree by the same (by: 0). Channels take NICs in turn, on both ways.
  */
-void plan_entries(const struct planner *p, const uint32_t *ranks, uint32_t n, uint32_t by, uint32_t *at);
+void plan_entries(const struct planner *p, const uint32_t *ranks, uint32_t n, uint32_t by,
+		  uint32_t *at);
 int plan_conns(struct planner *p, uint64_t n);
 void plan_connect(struct planner *p, uint64_t conn, uint32_t src, uint32_t dst, uint32_t channel);
 void *plan_take(struct planner *p, size_t n, size_t size);
@@ -87,9 +88,9 @@ void step_wait(struct rs_step *s, uint32_t lane, uint64_t count);
 /*
  * Rings. A rank passes chunks on in turns: in turn t it takes what the one before it sent in turn
  * t - 1, and sends. A loop over n chunks has ring_sends() turns; what the last turn of a loop sent
- * is taken in the first turn of the next, so that the way is never empty between two. After the last
- * loop comes a turn that only takes. A turn is a step for each slice of a chunk: a slice is passed on
- * while the others are under way.
+ * is taken in the first turn of the next, so that the way is never empty between two. After the
+ * last loop comes a turn that only takes. A turn is a step for each slice of a chunk: a slice is
+ * passed on while the others are under way.
  */
 enum ring_kind { RING_REDUCE_SCATTER, RING_ALL_GATHER, RING_ALL_REDUCE };
 struct ring_half {
@@ -115,9 +116,9 @@ uint64_t ring_taken(uint64_t loop, uint32_t sends, uint32_t slices, uint32_t k, 
  * `slots` steps of `chunk` bytes; a ring's chunk is half of that, and goes in two slices. */
 enum { RING_SLICES = 2, SLICE_PACKETS = 4 };
 struct cut {
-	uint64_t chunk;   /* elements */
-	uint32_t slices;  /* of a chunk */
-	uint64_t packet;  /* elements: slices are whole packets, but for the last */
+	uint64_t chunk;  /* elements */
+	uint32_t slices; /* of a chunk */
+	uint64_t packet; /* elements: slices are whole packets, but for the last */
 };
 /* largest: elements of the largest chunk that there will be, were there no limit. */
 struct cut plan_cut(struct planner *p, uint64_t largest);

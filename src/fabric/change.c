@@ -47,9 +47,8 @@ static void unknown(struct changes *c, const struct node *n, const char *s, bool
 	fail(c->l, -EINVAL, n->at,
 	     "there is no %s '%.80s'%s; switches are %s to %s (`ripstop fabric show`)%s%s",
 	     switches_only ? "switch" : "switch, host or NIC", s, mean(c->l, s, names),
-	     f->switches[0].name,
-	     f->switches[f->n_switches - 1].name, switches_only ? "" : ", NICs such as ",
-	     switches_only ? "" : f->endpoints[0].name);
+	     f->switches[0].name, f->switches[f->n_switches - 1].name,
+	     switches_only ? "" : ", NICs such as ", switches_only ? "" : f->endpoints[0].name);
 }
 
 static bool end_named(struct changes *c, const struct node *n, uint32_t *id)

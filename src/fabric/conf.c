@@ -115,7 +115,7 @@ static void load_classes(struct load *l, struct rs_qos *q, const struct node *n,
 #define SWITCH_KEYS                                                                             \
 	"classes", "dscp", "buffer", "cell", "pfc", "ecn", "headroom_scale", "max_frame",       \
 		"pause_quanta", "watchdog", "switch_latency", "cut_through", "mark_at_dequeue", \
-		"routing", "pause_holds", "headroom_delays", "alpha_by_rate", "flowlet_gap",     \
+		"routing", "pause_holds", "headroom_delays", "alpha_by_rate", "flowlet_gap",    \
 		"pause_response"
 
 static void get_response(struct load *l, struct rs_qos *q, const struct node *n)
@@ -341,11 +341,8 @@ static const struct host_time host_times[] = {
 	T(mmio),        T(poll),           T(credit_latency), {NULL, 0}};
 static const struct host_time host_limits[] = {
 	T(read_buffer), T(tags), T(posted_data_credits), T(posted_header_credits), {NULL, 0}};
-static const struct host_time host_counts[] = {T(completion_chunk),
-					       T(header_write),
-					       T(header_completion),
-					       T(header_read),
-					       {NULL, 0}};
+static const struct host_time host_counts[] = {
+	T(completion_chunk), T(header_write), T(header_completion), T(header_read), {NULL, 0}};
 static const struct host_time host_shares[] = {T(dll_efficiency), T(xlink_efficiency), {NULL, 0}};
 #undef T
 

@@ -19,32 +19,39 @@
  * display controllers by AMD, a device's number (pci.ids; GCN and later). */
 enum { RS_AMD_COMPUTES = 0x6600 };
 
-enum { RS_TIERS = 3, /* leaf, spine, core */
-       RS_ENDPOINTS_MAX = 1 << 20, RS_FLOWS_MAX = 1000000, RS_TCS = 8,
-       /* of a collective: queue pairs a connection, chunks in flight, runs */
-       RS_QPS_MAX = 16, RS_SLOTS_MAX = 64, RS_REPEATS_MAX = 4096 };
+enum {
+	RS_TIERS = 3, /* leaf, spine, core */
+	RS_ENDPOINTS_MAX = 1 << 20,
+	RS_FLOWS_MAX = 1000000,
+	RS_TCS = 8,
+	/* of a collective: queue pairs a connection, chunks in flight, runs */
+	RS_QPS_MAX = 16,
+	RS_SLOTS_MAX = 64,
+	RS_REPEATS_MAX = 4096
+};
 
-/* An endpoint is a NIC's port: what a packet's source and destination name. Numbered from 0, host by
- * host. */
+/* An endpoint is a NIC's port: what a packet's source and destination name. Numbered from 0, host
+ * by host. */
 struct rs_endpoint {
 	uint32_t host;
-	int part;	    /* the NIC in hosts[host].inside; RS_NO_PART for a plain host */
-	uint32_t link;	    /* its link to the network */
-	uint32_t node;	    /* its leaf switch */
+	int part;      /* the NIC in hosts[host].inside; RS_NO_PART for a plain host */
+	uint32_t link; /* its link to the network */
+	uint32_t node; /* its leaf switch */
 	int64_t rate;
-	const char *name;   /* "h0/nic3"; plain: "h0" */
+	const char *name; /* "h0/nic3"; plain: "h0" */
 };
 
 struct rs_fabric_host {
 	const char *name;
-	const struct rs_host *inside; /* NULL: plain, nothing inside to slow it; shared where alike */
+	const struct rs_host
+		*inside; /* NULL: plain, nothing inside to slow it; shared where alike */
 	uint32_t first_endpoint, n_endpoints;
 	uint32_t first_gpu, n_gpus; /* ranks of its GPUs; a plain host counts as one a NIC */
 };
 
 struct rs_fabric_switch {
-	const char *name;   /* "leaf0" */
-	uint8_t tier;	    /* 0 leaf, 1 spine, 2 core */
+	const char *name; /* "leaf0" */
+	uint8_t tier;     /* 0 leaf, 1 spine, 2 core */
 	uint16_t n_ports;
 	struct rs_qos *qos; /* its own; NULL: its tier's */
 };
@@ -52,65 +59,68 @@ struct rs_fabric_switch {
 /* An end of a link: a switch and its port, or an endpoint. */
 struct rs_link_end {
 	bool is_switch;
-	uint32_t id;	/* switch or endpoint */
-	uint16_t port;	/* of the switch */
+	uint32_t id;   /* switch or endpoint */
+	uint16_t port; /* of the switch */
 };
 struct rs_fabric_link {
 	struct rs_link_end a, b;
 	int64_t rate;
-	rs_time delay;	/* cable and receive-side FEC, one way */
-	double loss;	/* probability that a packet is lost: 0 healthy */
-	bool down;	/* no route goes over it */
+	rs_time delay; /* cable and receive-side FEC, one way */
+	double loss;   /* probability that a packet is lost: 0 healthy */
+	bool down;     /* no route goes over it */
 };
 
-/* Where packets go: an edge-switch group an endpoint, sets of equal-cost ports a switch and group. */
+/* Where packets go: an edge-switch group an endpoint, sets of equal-cost ports a switch and group.
+ */
 struct rs_routes {
-	uint32_t n_groups;	    /* switches with endpoints */
-	uint32_t *group_of;	    /* an entry an endpoint */
-	uint16_t *local_index;	    /* an entry an endpoint: its place among its edge switch's */
-	uint32_t *group_of_switch;  /* an entry a switch; UINT32_MAX: no endpoints */
-	uint32_t **set_of;	    /* [switch][group]: first << 8 | count */
-	uint16_t **ports;	    /* [switch]: the sets' ports, each set once */
-	uint16_t **local_port;	    /* [switch][local_index] */
+	uint32_t n_groups;         /* switches with endpoints */
+	uint32_t *group_of;        /* an entry an endpoint */
+	uint16_t *local_index;     /* an entry an endpoint: its place among its edge switch's */
+	uint32_t *group_of_switch; /* an entry a switch; UINT32_MAX: no endpoints */
+	uint32_t **set_of;         /* [switch][group]: first << 8 | count */
+	uint16_t **ports;          /* [switch]: the sets' ports, each set once */
+	uint16_t **local_port;     /* [switch][local_index] */
 };
 
 struct rs_qos_class {
 	bool lossless;
-	int alpha_shift;	/* T = free << shift */
+	int alpha_shift; /* T = free << shift */
 	bool ecn;
-	uint64_t kmin, kmax;	/* bytes at the rate below */
-	int64_t ecn_rate;	/* thresholds scale with port rate / this; 0: as they are */
+	uint64_t kmin, kmax; /* bytes at the rate below */
+	int64_t ecn_rate;    /* thresholds scale with port rate / this; 0: as they are */
 	double pmax;
-	uint8_t weight;		/* 0: strict */
-	uint8_t dscp;		/* what a NIC marks for this class */
+	uint8_t weight; /* 0: strict */
+	uint8_t dscp;   /* what a NIC marks for this class */
 	uint64_t reserved, xon_offset;
-	uint64_t egress_limit;	/* bytes of an egress queue; 0: none */
+	uint64_t egress_limit; /* bytes of an egress queue; 0: none */
 };
 
 struct rs_qos {
 	struct rs_qos_class tc[RS_TCS];
 	uint8_t tc_of_dscp[64];
-	uint8_t data_tc;	/* class of flows that name none; 3 */
-	uint8_t cnp_tc;		/* 6 */
-	uint8_t cnp_dscp;	/* 48 */
-	uint64_t buffer;	/* a switch; 0: infinite (ideal) */
+	uint8_t data_tc;  /* class of flows that name none; 3 */
+	uint8_t cnp_tc;   /* 6 */
+	uint8_t cnp_dscp; /* 48 */
+	uint64_t buffer;  /* a switch; 0: infinite (ideal) */
 	uint32_t cell;
 	bool pfc;
 	bool ecn_on;
-	double headroom_scale;	/* 1: the formula's; 0.5: half of it, to see drops */
-	uint32_t max_frame;	/* in the headroom formula; 4200 */
+	double headroom_scale; /* 1: the formula's; 0.5: half of it, to see drops */
+	uint32_t max_frame;    /* in the headroom formula; 4200 */
 	uint16_t pause_quanta;
-	rs_time pause_response;	/* a port obeys a PAUSE so late; RS_PAUSE_RESPONSE_802_3: its limit */
+	rs_time pause_response; /* a port obeys a PAUSE so late; RS_PAUSE_RESPONSE_802_3: its limit
+				 */
 	rs_time watchdog;
 	rs_time switch_latency;
 	bool cut_through;
 	bool mark_at_dequeue;
 	enum { RS_FABRIC_ECMP, RS_FABRIC_SPRAY, RS_FABRIC_ADAPTIVE, RS_FABRIC_FLOWLET } routing;
-	rs_time flowlet_gap;	/* of a flow: after it the flow takes another path */
-	bool pause_holds;	/* ns-3: a PAUSE lasts until the RESUME, however long */
-	bool headroom_delays;	/* ns-3: headroom is what a link carries in three one-way delays */
-	bool alpha_by_rate;	/* ns-3: alpha doubles with each doubling of a port's rate above a NIC's */
-	uint64_t nic_buffer;	/* receive buffer of a NIC with an inside, headroom in it */
+	rs_time flowlet_gap;  /* of a flow: after it the flow takes another path */
+	bool pause_holds;     /* ns-3: a PAUSE lasts until the RESUME, however long */
+	bool headroom_delays; /* ns-3: headroom is what a link carries in three one-way delays */
+	bool alpha_by_rate; /* ns-3: alpha doubles with each doubling of a port's rate above a NIC's
+			     */
+	uint64_t nic_buffer; /* receive buffer of a NIC with an inside, headroom in it */
 };
 
 /* A parameter kept as written, for a room that fabric does not know (cc). */
@@ -120,27 +130,27 @@ struct rs_kv {
 };
 
 struct rs_cc_conf {
-	const char *kind;	/* "dcqcn", "none" */
-	const char *preset;	/* NULL: default */
+	const char *kind;   /* "dcqcn", "none" */
+	const char *preset; /* NULL: default */
 	struct rs_where at;
 	uint32_t n;
 	struct rs_kv *kv;
 };
 
 struct rs_transport_conf {
-	uint16_t mtu;		/* path MTU */
+	uint16_t mtu; /* path MTU */
 	bool ipv6;
 	uint8_t timeout, retry, rnr_retry, min_rnr_timer, max_rd_atomic;
 	uint32_t ack_every;
 	rs_time ack_delay;
 	rs_time min_rto;
-	bool ack_echo;		/* ns-3: congestion comes back as a bit of the ACK */
+	bool ack_echo; /* ns-3: congestion comes back as a bit of the ACK */
 	enum { RS_FABRIC_ROCEV2, RS_FABRIC_NS3 } framing; /* header bytes: wire/framing.h */
-	uint16_t payload;	/* bytes of a full packet; 0: the path MTU */
-	bool whole_ns;		/* ns-3: serialization times and paced gaps are cut to nanoseconds */
-	bool pace_fixed;	/* ns-3: a rate that a timer raises does not hasten a waiting packet */
-	bool window_payload;	/* ns-3: windows count payload, of packets that were started */
-	bool ack_unpaused;	/* ns-3: PFC does not hold back ACKs in a NIC */
+	uint16_t payload;    /* bytes of a full packet; 0: the path MTU */
+	bool whole_ns;       /* ns-3: serialization times and paced gaps are cut to nanoseconds */
+	bool pace_fixed;     /* ns-3: a rate that a timer raises does not hasten a waiting packet */
+	bool window_payload; /* ns-3: windows count payload, of packets that were started */
+	bool ack_unpaused;   /* ns-3: PFC does not hold back ACKs in a NIC */
 };
 
 /* A path that is given: the egress port at each switch on it. */
@@ -154,14 +164,19 @@ struct rs_pinned {
 
 struct rs_flow {
 	rs_time start;
-	uint32_t src, dst;	/* endpoints */
+	uint32_t src, dst; /* endpoints */
 	uint64_t bytes;
 	uint8_t tc;
 	const struct rs_pinned *path, *ack_path; /* of its data, of its ACKs; NULL: as routed */
 };
 
-enum rs_coll_op { RS_COLL_ALL_REDUCE, RS_COLL_REDUCE_SCATTER, RS_COLL_ALL_GATHER,
-		  RS_COLL_BROADCAST, RS_COLL_ALL_TO_ALL };
+enum rs_coll_op {
+	RS_COLL_ALL_REDUCE,
+	RS_COLL_REDUCE_SCATTER,
+	RS_COLL_ALL_GATHER,
+	RS_COLL_BROADCAST,
+	RS_COLL_ALL_TO_ALL
+};
 enum rs_coll_algorithm { RS_ALGO_RING, RS_ALGO_TREE, RS_ALGO_HIERARCHICAL, RS_ALGO_PAIRWISE };
 
 /* Which GPUs a job's ranks are: the first free ones, free ones of hosts in a drawn order, as few of
@@ -171,38 +186,38 @@ enum rs_place { RS_PLACE_PACKED, RS_PLACE_RANDOM, RS_PLACE_SPREAD, RS_PLACE_LIST
 struct rs_collective_conf {
 	enum rs_coll_op op;
 	enum rs_coll_algorithm algorithm;
-	uint64_t bytes;		/* nccl-tests' size: of the buffer of a rank */
-	uint32_t n_ranks;	/* 0: all GPUs */
-	const uint32_t *gpu;	/* of each rank; NULL: rank i is GPU i. Drawn places: of seed 1 */
+	uint64_t bytes;      /* nccl-tests' size: of the buffer of a rank */
+	uint32_t n_ranks;    /* 0: all GPUs */
+	const uint32_t *gpu; /* of each rank; NULL: rank i is GPU i. Drawn places: of seed 1 */
 	enum rs_place place;
 	/* auto: GPUs of its own while there are enough, else others' too; yes: takes GPUs that
 	 * other jobs have, and leaves its own to others; no: refused where there are too few */
 	enum { RS_SHARE_AUTO, RS_SHARE_YES, RS_SHARE_NO } share;
-	const uint32_t *listed;	/* RS_PLACE_LISTED */
+	const uint32_t *listed; /* RS_PLACE_LISTED */
 	uint32_t n_listed;
-	uint32_t channels;	/* 0: rs_fabric_channels(); a loaded fabric has none of those */
-	uint32_t qps;		/* a connection */
-	uint64_t chunk;		/* NCCL's step: 512 KiB. A ring's chunk is slots/2 of them */
-	uint32_t slots;		/* messages in flight a connection; 8 (NCCL_STEPS) */
-	rs_time step_latency;	/* software a step: NCCL's network proxy; default 0, stated in docs */
-	uint32_t repeat;	/* run so many times back to back; 1 */
+	uint32_t channels;    /* 0: rs_fabric_channels(); a loaded fabric has none of those */
+	uint32_t qps;         /* a connection */
+	uint64_t chunk;       /* NCCL's step: 512 KiB. A ring's chunk is slots/2 of them */
+	uint32_t slots;       /* messages in flight a connection; 8 (NCCL_STEPS) */
+	rs_time step_latency; /* software a step: NCCL's network proxy; default 0, stated in docs */
+	uint32_t repeat;      /* run so many times back to back; 1 */
 	uint8_t tc;
 	rs_time start;
-	const char *type;	/* "float": for the table */
+	const char *type; /* "float": for the table */
 	uint8_t type_bytes;
-	uint32_t stride;	/* ring: ranks r, r + stride, ... form a group; 0 or 1: neighbours */
-	uint32_t group;		/* members of a group; 0: n_ranks / stride. All groups run at once */
+	uint32_t stride; /* ring: ranks r, r + stride, ... form a group; 0 or 1: neighbours */
+	uint32_t group;  /* members of a group; 0: n_ranks / stride. All groups run at once */
 };
 
 struct rs_train_conf {
 	double parameters;
-	uint8_t type_bytes;	/* gradients; bf16 2 */
-	double tokens;		/* a step, whole job */
-	uint32_t dp, tp, pp;	/* dp 0: from the ranks */
-	double flops;		/* achieved FLOP/s a GPU */
-	uint64_t bucket;	/* gradient bucket bytes */
-	double overlap;		/* share of the backward pass that communication may hide under; 1 */
-	uint64_t simulate;	/* bytes a rank simulated packet by packet; the rest is extended */
+	uint8_t type_bytes;  /* gradients; bf16 2 */
+	double tokens;       /* a step, whole job */
+	uint32_t dp, tp, pp; /* dp 0: from the ranks */
+	double flops;        /* achieved FLOP/s a GPU */
+	uint64_t bucket;     /* gradient bucket bytes */
+	double overlap;      /* share of the backward pass that communication may hide under; 1 */
+	uint64_t simulate;   /* bytes a rank simulated packet by packet; the rest is extended */
 	struct rs_collective_conf collective; /* how a bucket is all-reduced */
 };
 
@@ -241,18 +256,23 @@ struct rs_whatif {
 	struct rs_setting *set;
 };
 
-enum rs_network_kind { RS_NET_SINGLE, RS_NET_LEAF_SPINE, RS_NET_FAT_TREE, RS_NET_RAIL,
-		       RS_NET_EXPLICIT };
+enum rs_network_kind {
+	RS_NET_SINGLE,
+	RS_NET_LEAF_SPINE,
+	RS_NET_FAT_TREE,
+	RS_NET_RAIL,
+	RS_NET_EXPLICIT
+};
 
 /* What the network was made from, resolved: for writing it out again. */
 struct rs_network_conf {
-	uint32_t plain_hosts;	/* hosts that network.hosts or the topology made; 0: groups */
-	uint32_t nics;		/* of each of those */
+	uint32_t plain_hosts; /* hosts that network.hosts or the topology made; 0: groups */
+	uint32_t nics;        /* of each of those */
 	uint32_t k, tiers, leaves, spines; /* tiers: of a fat tree */
-	uint32_t hosts_per_leaf; /* rail: of a group's leaves; 0: dealt out evenly */
-	uint32_t rails;		/* leaves of a group of hosts; leaf-spine: 1 */
-	uint32_t links;		/* of a pair of switches */
-	uint32_t ports;		/* that a switch has at most */
+	uint32_t hosts_per_leaf;           /* rail: of a group's leaves; 0: dealt out evenly */
+	uint32_t rails;                    /* leaves of a group of hosts; leaf-spine: 1 */
+	uint32_t links;                    /* of a pair of switches */
+	uint32_t ports;                    /* that a switch has at most */
 	int64_t rate, uplink_rate;
 	rs_time delay, uplink_delay;
 	double loss;
@@ -260,17 +280,17 @@ struct rs_network_conf {
 
 struct rs_fabric {
 	struct rs_arena *arena;
-	const char *name;	/* the file */
+	const char *name;          /* the file */
 	const char *title, *about; /* optional words of the author; NULL */
-	const char *assumed; /* what a file that is no description left to assume; NULL */
+	const char *assumed;       /* what a file that is no description left to assume; NULL */
 	uint32_t n_hosts, n_endpoints, n_switches, n_links, n_gpus;
 	struct rs_fabric_host *hosts;
 	struct rs_endpoint *endpoints;
 	struct rs_fabric_switch *switches;
 	struct rs_fabric_link *links;
 	const struct rs_fabric_link *drawn; /* links before changes; NULL: there were none */
-	uint32_t n_changes, n_down; /* of links and switches; links that are down */
-	const char **changes;	/* as YAML flow text */
+	uint32_t n_changes, n_down;         /* of links and switches; links that are down */
+	const char **changes;               /* as YAML flow text */
 	enum rs_network_kind kind;
 	enum { RS_PRESET_NONE, RS_PRESET_NS3 } preset; /* what the defaults below stand for */
 	bool pair_by_index; /* a host's i-th GPU uses its i-th NIC, however far; else the nearest */
@@ -286,7 +306,7 @@ struct rs_fabric {
 	bool places_drawn; /* a job's place is drawn from the seed */
 	uint32_t n_whatifs;
 	struct rs_whatif *whatifs;
-	uint32_t n_unknown;	/* what sources did not say, one line each, for people */
+	uint32_t n_unknown; /* what sources did not say, one line each, for people */
 	const char **unknown;
 };
 
@@ -327,15 +347,16 @@ int rs_fabric_write(const struct rs_fabric *f, FILE *out);
 uint32_t rs_fabric_max_frame(const struct rs_fabric *f, const struct rs_qos *q);
 /* How long a port of this rate goes on sending after a PAUSE came. */
 rs_time rs_fabric_pause_response(const struct rs_qos *q, int64_t rate);
-/* What a NIC keeps free in its buffer for what comes after its PAUSEs: all its lossless classes'. */
+/* What a NIC keeps free in its buffer for what comes after its PAUSEs: all its lossless classes'.
+ */
 uint64_t rs_fabric_nic_headroom(const struct rs_fabric *f, uint32_t endpoint);
 
 /* Facts for `fabric show`. */
 struct rs_network_facts {
 	uint32_t tiers, switches, host_links, fabric_links;
 	double oversubscription; /* worst leaf: rate down / rate up; 1 non-blocking; 0: one tier */
-	int64_t bisection;	 /* bits per second across the worst even split of leaves, one way */
-	uint32_t diameter;	 /* switches on the longest shortest path */
+	int64_t bisection; /* bits per second across the worst even split of leaves, one way */
+	uint32_t diameter; /* switches on the longest shortest path */
 };
 void rs_fabric_facts(const struct rs_fabric *f, struct rs_network_facts *out);
 

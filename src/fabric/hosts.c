@@ -182,8 +182,7 @@ static void only_where_they_mean_something(struct load *l, const struct rs_part 
 
 		if (get(n, part_keys[i]) && !gpu)
 			fail(l, -EINVAL, get(n, part_keys[i])->at, "%s: only a NIC%s has it",
-			     part_keys[i],
-			     i >= GPU_KEYS && i < GPU_KEYS_END ? " or a GPU" : "");
+			     part_keys[i], i >= GPU_KEYS && i < GPU_KEYS_END ? " or a GPU" : "");
 	}
 }
 
@@ -240,7 +239,8 @@ static void unknown_model(struct load *l, const char *model, struct rs_where at)
 	}
 	names[k] = NULL;
 	fail(l, -EINVAL, at,
-	     "model: '%.80s' is no known NIC%s; known: %s; for another leave model out and give its "
+	     "model: '%.80s' is no known NIC%s; known: %s; for another leave model out and give "
+	     "its "
 	     "rate, pcie and limits",
 	     model, mean(l, model, names), all);
 }
@@ -256,7 +256,8 @@ static void model_gives(struct load *l, struct rs_part *p, const struct node *sa
 	if (!m)
 		unknown_model(l, p->model, said->at);
 	else if (p->ports > m->ports)
-		fail(l, -EINVAL, (ports ? ports : said)->at, "ports: %s has at most %u", m->name, m->ports);
+		fail(l, -EINVAL, (ports ? ports : said)->at, "ports: %s has at most %u", m->name,
+		     m->ports);
 	if (l->err)
 		return;
 	p->model = m->name;
@@ -480,7 +481,7 @@ static void overlay_nvlink(struct load *l, struct rs_host *h, const struct node 
 
 void host_overlay(struct load *l, struct rs_host *h, const struct node *n)
 {
-	static const char *const cpus[] = {"bdw", "skl",   "icx",  "spr",   "emr", "gnr",
+	static const char *const cpus[] = {"bdw",  "skl",   "icx",   "spr",   "emr", "gnr",
 					   "rome", "milan", "genoa", "turin", NULL};
 	const struct node *nvlink = get(n, "nvlink");
 
@@ -488,7 +489,8 @@ void host_overlay(struct load *l, struct rs_host *h, const struct node *n)
 	get_string(l, n, "source", &h->source);
 	if (!l->err && h->cpu && !rs_cpu_find(h->cpu))
 		fail(l, -EINVAL, get(n, "cpu") ? get(n, "cpu")->at : n->at,
-		     "cpu: '%.80s' is no known CPU model; expected one of: bdw, skl, icx, spr, emr, "
+		     "cpu: '%.80s' is no known CPU model; expected one of: bdw, skl, icx, spr, "
+		     "emr, "
 		     "gnr, rome, milan, genoa, turin%s",
 		     h->cpu, mean(l, h->cpu, cpus));
 	if (nvlink && !l->err)
@@ -547,9 +549,9 @@ struct hosts {
 	uint32_t unnamed; /* number of the next host of groups without a name */
 };
 
-static const char *const group_keys[] = {"name",       "count",   "first",    "like",   "cpu",
-					 "nvlink", "nic_model",     "sockets", "switches", "gpus",   "nics",
-					 "nvswitches", "others",  "xlinks",   "source", NULL};
+static const char *const group_keys[] = {
+	"name",     "count", "first", "like",       "cpu",    "nvlink", "nic_model", "sockets",
+	"switches", "gpus",  "nics",  "nvswitches", "others", "xlinks", "source",    NULL};
 
 static void finish(struct load *l, struct rs_host *h, struct rs_where at)
 {
@@ -783,7 +785,8 @@ void load_hosts(struct load *l, struct rs_fabric *f, const struct node *fabric)
 		for (const struct item *i = change->first; i && !l->err; i = i->next)
 			if (i->value->kind == NODE_MAP && get(i->value, "host"))
 				fail(l, -EINVAL, i->at,
-				     "change: there are no fabric.hosts to change; plain hosts have "
+				     "change: there are no fabric.hosts to change; plain hosts "
+				     "have "
 				     "nothing inside");
 	if (!n || !is_list(l, n, "hosts"))
 		return;

@@ -173,9 +173,10 @@ static struct node *host_alone(struct load *l, struct rs_fabric *f)
 		tree_set(l, root, "fabric.hosts[0].like", quoted, at);
 	}
 	free(quoted);
-	f->assumed = "the file describes the inside of a host: one such host, h0, each of its NICs on a "
-		     "port at 400G of a single switch, the defaults for the rest; --set "
-		     "fabric.hosts.h.count=N makes it more";
+	f->assumed =
+		"the file describes the inside of a host: one such host, h0, each of its NICs on a "
+		"port at 400G of a single switch, the defaults for the rest; --set "
+		"fabric.hosts.h.count=N makes it more";
 	return root;
 }
 

@@ -26,7 +26,8 @@ enum { NET_PORTS_MAX = 1024, CLOS_LEAVES_MAX = 1 << 15 };
 void clos_resolve(struct load *l, struct rs_fabric *f, const struct node *n);
 uint32_t clos_leaf(const struct rs_fabric *f, uint32_t endpoint);
 void build_routes(struct load *l, struct rs_fabric *f);
-/* Changes of single links and switches, before routes are made; of switches' QoS, after it is read. */
+/* Changes of single links and switches, before routes are made; of switches' QoS, after it is read.
+ */
 void change_network(struct load *l, struct rs_fabric *f, const struct node *list);
 void change_qos(struct load *l, struct rs_fabric *f, const struct node *list);
 /* What n changes of base, for one switch or tier. */
@@ -63,6 +64,8 @@ void host_sort(struct load *l, struct rs_host *h);
 
 /* Host groups' keys, network kinds, jobs: names in the order of the enums. */
 extern const char *const network_kinds[],
-	*const place_names[], *const routing_names[], *const tier_names[], *const coll_ops[], *const coll_algorithms[];
+	*const place_names[], *const routing_names[], *const tier_names[],
+							      *const coll_ops[],
+								      *const coll_algorithms[];
 
 #endif

@@ -388,8 +388,8 @@ static const char *const shared_keys[] = {SHARED_KEYS, NULL};
 static const char *const spine_keys[] = {SHARED_KEYS, UPLINK_KEYS, SPINE_KEYS, "hosts_per_leaf",
 					 NULL};
 static const char *const tree_keys[] = {SHARED_KEYS, UPLINK_KEYS, "k", "tiers", NULL};
-static const char *const rail_keys[] = {SHARED_KEYS,       UPLINK_KEYS, SPINE_KEYS, "rails",
-					"hosts_per_group", NULL};
+static const char *const rail_keys[] = {SHARED_KEYS, UPLINK_KEYS,       SPINE_KEYS,
+					"rails",     "hosts_per_group", NULL};
 static const char *const explicit_keys[] = {SHARED_KEYS, "switches", "links", NULL};
 static const char *const *const keys_of_kind[] = {shared_keys, spine_keys, tree_keys, rail_keys,
 						  explicit_keys};
@@ -416,7 +416,8 @@ static void parameters(struct builder *b, const struct node *n)
 	if (kind == RS_NET_FAT_TREE)
 		get_u32(l, n, "tiers", 2, 3, &c->tiers);
 	if (!l->err && c->k % 2)
-		fail(l, -EINVAL, get(n, "k")->at, "k: expected an even number from 2 to 128, found %u", c->k);
+		fail(l, -EINVAL, get(n, "k")->at,
+		     "k: expected an even number from 2 to 128, found %u", c->k);
 	get_u32(l, n, "ports", 1, NET_PORTS_MAX, &c->ports);
 	if (kind == RS_NET_LEAF_SPINE && need(l, n, "leaves", "leaf-spine") &&
 	    need(l, n, "spines", "leaf-spine"))
@@ -455,7 +456,8 @@ static void mtu(struct builder *b, const struct node *n)
 		b->f->transport.mtu = (uint16_t)v;
 	else if (v >= 512)
 		fail(b->l, -ERANGE, at->at,
-		     "mtu: expected a path MTU of 256, 512, 1024, 2048 or 4096, found '%s'; links of "
+		     "mtu: expected a path MTU of 256, 512, 1024, 2048 or 4096, found '%s'; links "
+		     "of "
 		     "an Ethernet MTU of %d carry a path MTU of %d: write mtu: %d",
 		     s, (int)v, path_mtu_of(v), path_mtu_of(v));
 	else

@@ -143,8 +143,8 @@ static void refuse(struct list *t, const char *s, struct rs_where at)
 	}
 	names[n] = NULL;
 	fail(t->l, -EINVAL, at,
-	     "'%.80s' is neither a GPU, 0 to %u, nor a host, nor a range such as 0-7 or %s..%s%s", s,
-	     t->f->n_gpus - 1, t->f->hosts[0].name, t->f->hosts[t->f->n_hosts - 1].name,
+	     "'%.80s' is neither a GPU, 0 to %u, nor a host, nor a range such as 0-7 or %s..%s%s",
+	     s, t->f->n_gpus - 1, t->f->hosts[0].name, t->f->hosts[t->f->n_hosts - 1].name,
 	     mean(t->l, s, names));
 }
 
@@ -424,11 +424,12 @@ static int no_room(const struct placing *p, const struct rs_job *j, uint32_t wan
 	}
 	rs_error_at(p->e, -EINVAL, j->at, "job '%s' wants %u GPUs, %u of %u are free%s", j->name,
 		    want, n, p->f->n_gpus, down ? " and have a link that is up" : "");
-	rs_error_hint(p->e, "%s",
-		      rs_job_collective(j)->share == RS_SHARE_NO
-			      ? "share: false gives it GPUs of its own: give the jobs fewer ranks, or "
-				"leave share out"
-			      : "give it fewer ranks");
+	rs_error_hint(
+		p->e, "%s",
+		rs_job_collective(j)->share == RS_SHARE_NO
+			? "share: false gives it GPUs of its own: give the jobs fewer ranks, or "
+			  "leave share out"
+			: "give it fewer ranks");
 	return -EINVAL;
 }
 

@@ -442,8 +442,8 @@ static struct node **slot(struct load *l, struct node *in, const char *name, str
 				i = i->next;
 		if (!i || (!rs_parse_int(name, 0, UINT32_MAX, &index, NULL) && index >= in->n)) {
 			fail(l, -EINVAL, at,
-			     "'%s': the list has no element '%s'%s; it has %u, from [0]", path, name,
-			     mean(l, name, element_names(l, in)), in->n);
+			     "'%s': the list has no element '%s'%s; it has %u, from [0]", path,
+			     name, mean(l, name, element_names(l, in)), in->n);
 			return NULL;
 		}
 		return &i->value;
@@ -842,9 +842,9 @@ void get_share(struct load *l, const struct node *map, const char *key, double m
 void get_bool(struct load *l, const struct node *map, const char *key, bool *out)
 {
 	static const char *const words[] = {"false", "true", "no", "yes", "off", "on", NULL};
-	static const char *const near[] = {"0",	       "1",	 "n",	    "y",      "disable",
-					   "enable",   "disabled", "enabled", "none", "all",
-					   NULL};
+	static const char *const near[] = {"0",       "1",      "n",        "y",
+					   "disable", "enable", "disabled", "enabled",
+					   "none",    "all",    NULL};
 	const struct node *n;
 	const char *s = text_of(l, map, key, &n);
 
@@ -855,8 +855,9 @@ void get_bool(struct load *l, const struct node *map, const char *key, bool *out
 		}
 	for (int i = 0; s && near[i]; i++)
 		if (rs_text_same(s, near[i]))
-			fail(l, -EINVAL, n->at, "%s: expected true or false, found '%s'; did you mean '%s'?",
-			     key, s, words[i & 1]);
+			fail(l, -EINVAL, n->at,
+			     "%s: expected true or false, found '%s'; did you mean '%s'?", key, s,
+			     words[i & 1]);
 	if (s)
 		fail(l, -EINVAL, n->at, "%s: expected true or false, found '%.80s'", key, s);
 }

@@ -52,8 +52,8 @@ struct load {
 };
 
 struct node *tree_parse(struct load *l, const char *text, size_t n, const char *name);
-/* Put text (a value, YAML in flow style) at a dotted path, making mappings on the way; "[+]" is a new
- * element of a list, the text "null" takes the key or element out. */
+/* Put text (a value, YAML in flow style) at a dotted path, making mappings on the way; "[+]" is a
+ * new element of a list, the text "null" takes the key or element out. */
 void tree_set(struct load *l, struct node *root, const char *path, const char *text,
 	      struct rs_where at);
 /* The node as YAML flow text, in the arena. */
@@ -97,7 +97,8 @@ void get_string(struct load *l, const struct node *map, const char *key, const c
 void get_name(struct load *l, const struct node *map, const char *key, const char *const *names,
 	      int *out);
 const char *scalar(struct load *l, const struct node *n, const char *what);
-/* "; did you mean 'x'?", or nothing: for a message about s, of which the names are known. In the arena. */
+/* "; did you mean 'x'?", or nothing: for a message about s, of which the names are known. In the
+ * arena. */
 const char *mean(struct load *l, const char *s, const char *const *names);
 bool same_key(const char *a, const char *b); /* '-' and '_' are the same */
 

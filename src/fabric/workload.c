@@ -97,7 +97,8 @@ static void check_flow(struct flows *w, const struct rs_flow *flow, struct rs_wh
 	else if (!rs_fabric_reachable(w->f, flow->src, flow->dst))
 		fail(w->l, -EINVAL, at, "no route from %s to %s%s%s%s",
 		     w->f->endpoints[flow->src].name, w->f->endpoints[flow->dst].name,
-		     down ? ": the link of " : "", down ? down : "", down ? " is down (change)" : "");
+		     down ? ": the link of " : "", down ? down : "",
+		     down ? " is down (change)" : "");
 }
 
 static void add_flow(struct flows *w, const struct rs_flow *flow, struct rs_where at)
@@ -307,9 +308,9 @@ static void load_flows(struct load *l, struct rs_fabric *f, struct names *names,
 
 /* ---- Collectives and training ---- */
 
-#define COLLECTIVE_KEYS                                                                     \
-	"op", "algorithm", "bytes", "ranks", "place", "share", "group", "stride", "channels", "qps", \
-		"chunk", "slots", "step_latency", "repeat", "class", "start", "type", NULL
+#define COLLECTIVE_KEYS                                                                       \
+	"op", "algorithm", "bytes", "ranks", "place", "share", "group", "stride", "channels", \
+		"qps", "chunk", "slots", "step_latency", "repeat", "class", "start", "type", NULL
 
 static const char *const type_names[] = {"float", "half",  "bfloat16", "double", "int8",
 					 "uint8", "int32", "int64",    NULL};
@@ -496,9 +497,8 @@ static const char *own_name(struct load *l, const struct rs_fabric *f, const str
 static void load_job(struct load *l, struct rs_fabric *f, struct names *names, struct rs_job *job,
 		     const struct node *n)
 {
-	static const char *const known[] = {"flows",      "memory", "paths", "ack_paths",
-					    "collective", "train",  "name",  "place",
-					    "share",      NULL};
+	static const char *const known[] = {"flows", "memory", "paths", "ack_paths", "collective",
+					    "train", "name",   "place", "share",     NULL};
 	const struct node *flows, *coll, *train;
 	int memory = 0;
 
@@ -522,8 +522,9 @@ static void load_job(struct load *l, struct rs_fabric *f, struct names *names, s
 	if (!flows && (get(n, "paths") || get(n, "ack_paths")))
 		fail(l, -EINVAL, n->at, "paths and ack_paths go with flows");
 	if (flows && (get(n, "place") || get(n, "share")))
-		fail(l, -EINVAL, n->at, "place and share go with collectives and train: flows name "
-					"their ends");
+		fail(l, -EINVAL, n->at,
+		     "place and share go with collectives and train: flows name "
+		     "their ends");
 	if (flows) {
 		load_flows(l, f, names, job, flows);
 		load_paths(l, f, job, n);

@@ -51,7 +51,7 @@ struct window {
 	uint32_t units_max, slots_max; /* bytes and tags, or data and header credits */
 	uint32_t units, slots;
 	uint32_t head, tail, mask;
-	rs_time last; /* issues are in order: none before this */
+	rs_time last;      /* issues are in order: none before this */
 	rs_time waited[2]; /* for units, for slots; what links put off does not count */
 	struct hold *ring;
 };
@@ -158,8 +158,7 @@ static void add_port(struct rs_bus *b, int part, enum via via)
 	t->out = add_link(b, root_rate(b, rate, b->links[t->up].header[TLP_WRITE]), 0, to, p->name,
 			  " p2p");
 	if (!recut(b))
-		memcpy(b->links[t->out].header, b->links[t->up].header,
-		       sizeof(b->links[0].header));
+		memcpy(b->links[t->out].header, b->links[t->up].header, sizeof(b->links[0].header));
 }
 
 /* The NVSwitches of a host are one plane: a GPU's links to them carry its traffic together. */
@@ -297,8 +296,7 @@ static bool in_range(uint32_t v, uint32_t min, uint32_t max)
 	return v >= min && v <= max;
 }
 
-static int check_limits(const struct rs_host *h, const struct rs_host_params *p,
-			struct rs_error *e)
+static int check_limits(const struct rs_host *h, const struct rs_host_params *p, struct rs_error *e)
 {
 	for (int i = 0; i < h->n_parts; i++) {
 		struct rs_dma_limits l = rs_dma_limits_of(&h->parts[i], p);

@@ -129,15 +129,16 @@ struct rs_dma_limits rs_dma_limits_of(const struct rs_part *part, const struct r
 {
 	const struct rs_nic_model *found =
 		part->kind == RS_PART_NIC ? rs_nic_model_find(part->model) : NULL;
-	const struct rs_dma_limits none = {0}, *o = &part->limits, *m = found ? &found->limits : &none;
+	const struct rs_dma_limits none = {0}, *o = &part->limits,
+				   *m = found ? &found->limits : &none;
 	const struct rs_dma_limits *g = by_generation(part->up.gen);
 
 	return (struct rs_dma_limits){
-		.read_buffer = first_said(o->read_buffer, p->read_buffer, m->read_buffer,
-					  g->read_buffer),
+		.read_buffer =
+			first_said(o->read_buffer, p->read_buffer, m->read_buffer, g->read_buffer),
 		.tags = first_said(o->tags, p->tags, m->tags, g->tags),
-		.data_credits = first_said(o->data_credits, p->posted_data_credits,
-					   m->data_credits, g->data_credits),
+		.data_credits = first_said(o->data_credits, p->posted_data_credits, m->data_credits,
+					   g->data_credits),
 		.header_credits = first_said(o->header_credits, p->posted_header_credits,
 					     m->header_credits, g->header_credits),
 		.inline_bytes = first_said(o->inline_bytes, p->inline_bytes, m->inline_bytes, 0),

@@ -82,7 +82,8 @@ void rs_grant_ask(struct rs_live *l, uint32_t path, uint32_t qpn, uint32_t quest
 {
 	const struct rs_path *p = &l->paths.path[path];
 
-	send_mad(l, p->own, p->peer, MAD_GET, (uint8_t)l->slot, (uint8_t)(qpn >> 16), 0, qpn, question);
+	send_mad(l, p->own, p->peer, MAD_GET, (uint8_t)l->slot, (uint8_t)(qpn >> 16), 0, qpn,
+		 question);
 }
 
 /* Those that are silent leave. */
@@ -142,7 +143,8 @@ void rs_grant_receive(struct rs_live *l, const struct rs_datagram *d, const uint
 			asked(l, d, mad[ASKER_AT], question);
 		return;
 	}
-	if (mad[MAD_METHOD_AT] != MAD_GET_RESPONSE || mad[ASKER_AT] != l->slot || d->path == UINT32_MAX)
+	if (mad[MAD_METHOD_AT] != MAD_GET_RESPONSE || mad[ASKER_AT] != l->slot ||
+	    d->path == UINT32_MAX)
 		return;
 	peer = rs_flight_find(l, d->path, mad[GRANTER_AT]);
 	if (peer < 0)

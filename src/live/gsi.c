@@ -55,7 +55,8 @@ static unsigned listener(const struct rs_live *l, const uint8_t *service, const 
 	rs_registry_lock(l->registry);
 	for (unsigned i = 0; i < RS_CM_PORTS && !slot; i++)
 		if (p[i].space == space && p[i].port == port && p[i].listening &&
-		    rs_cm_hears(p[i].how, p[i].gid, gid) && rs_registry_leased(l->registry, p[i].slot))
+		    rs_cm_hears(p[i].how, p[i].gid, gid) &&
+		    rs_registry_leased(l->registry, p[i].slot))
 			slot = p[i].slot;
 	rs_registry_unlock(l->registry);
 	return slot;

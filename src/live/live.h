@@ -61,8 +61,8 @@ int rs_netdev_read(const char *name, struct rs_netdev *out, struct rs_error *e);
 /* The largest path MTU (256..4096) that its MTU carries: 96 bytes are kept for headers, as Linux
  * does. 0: not even 256. */
 uint16_t rs_netdev_path_mtu(const struct rs_netdev *n);
-/* Does a packet socket of this network namespace take every frame of the interface, of loopback or of
- * all interfaces, as tcpdump's do? False where that cannot be read. */
+/* Does a packet socket of this network namespace take every frame of the interface, of loopback or
+ * of all interfaces, as tcpdump's do? False where that cannot be read. */
 bool rs_netdev_captured(unsigned index);
 /* The GUID of the node whose port it is. */
 void rs_netdev_guid(const struct rs_netdev *n, uint8_t guid[8]);
@@ -126,8 +126,9 @@ struct rs_live_counters {
 	uint64_t rx_malformed;       /* no RoCEv2 packet */
 	uint64_t rx_stranger;        /* from an address that no QP or address handle names */
 	uint64_t rx_stray, tx_stray; /* handed over between processes of this host */
-	uint64_t rx_shared, tx_shared; /* packets through memory shared with a process of this host */
-	uint64_t tx_refused;         /* the kernel refused to send: lost, the transport repeats */
+	uint64_t rx_shared,
+		tx_shared;   /* packets through memory shared with a process of this host */
+	uint64_t tx_refused; /* the kernel refused to send: lost, the transport repeats */
 };
 const struct rs_live_counters *rs_live_get_counters(const struct rs_live *l);
 

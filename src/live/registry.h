@@ -28,7 +28,7 @@ struct rs_cm_port {
 	uint16_t port;
 	uint8_t slot;
 	uint8_t listening;
-	uint16_t how; /* enum rs_cm_how */
+	uint16_t how;    /* enum rs_cm_how */
 	uint8_t gid[16]; /* all zero: any */
 };
 

@@ -152,7 +152,7 @@ struct rs_live {
 	struct rs_registry *registry;
 	unsigned slot;
 	uint32_t first_qpn;
-	int udp, stray, wake; /* file descriptors */
+	int udp, stray, wake;            /* file descriptors */
 	struct rs_local_address address; /* of stray */
 	struct rs_group {
 		uint8_t gid[16];
@@ -267,7 +267,8 @@ int rs_steer_open(struct rs_live *l, struct rs_error *e);
 void rs_steer_close(struct rs_live *l);
 /* Hand a datagram to the process that holds its QPN's slot. */
 void rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned slot);
-/* To a slot's process: its key, n bytes, n2 more, and a descriptor unless it is -1. False: not sent. */
+/* To a slot's process: its key, n bytes, n2 more, and a descriptor unless it is -1. False: not
+ * sent. */
 bool rs_steer_tell(struct rs_live *l, unsigned slot, const void *bytes, size_t n, const void *more,
 		   size_t n2, int fd);
 /* counters.c: was it a question for counters? Then it is answered. */

@@ -29,55 +29,57 @@ enum { RS_GRH_BYTES = 40, RS_MULTICAST_QPN = 0xffffff, RS_INLINE_MAX = 4096 };
 
 /* Limits of one NIC; every table is allocated by rs_nic_create(), none grows on the data path. */
 struct rs_nic_config {
-	uint32_t endpoint;	/* this port's endpoint number: src of what it sends */
-	int64_t line_rate;	/* bits per second */
-	int64_t qp_rate;	/* of one queue pair, as counted on the link; 0: the line's */
+	uint32_t endpoint;       /* this port's endpoint number: src of what it sends */
+	int64_t line_rate;       /* bits per second */
+	int64_t qp_rate;         /* of one queue pair, as counted on the link; 0: the line's */
 	rs_time qp_message_time; /* between the beginnings of two messages of a queue pair, at
 				  * least: how fast its work requests are fetched; 0: no limit */
-	uint32_t max_qps;	/* at most 2^23 */
+	uint32_t max_qps;        /* at most 2^23 */
 	uint32_t max_mrs;
 	uint32_t max_cqs;
-	uint32_t max_srqs;	/* at most 2^16; their numbers are 1 .. max_srqs */
-	uint32_t first_qpn;	/* QPNs are first_qpn .. first_qpn + max_qps - 1; 0 and 1 are special */
-	bool given_qpns;	/* the owner gives QPNs: rs_nic_create_qp_at(). Memory goes with the QPs
-				 * that there are, not with QPNs; none is used anew unless given again */
+	uint32_t max_srqs;  /* at most 2^16; their numbers are 1 .. max_srqs */
+	uint32_t first_qpn; /* QPNs are first_qpn .. first_qpn + max_qps - 1; 0 and 1 are special */
+	bool given_qpns;    /* the owner gives QPNs: rs_nic_create_qp_at(). Memory goes with the QPs
+			     * that there are, not with QPNs; none is used anew unless given again */
 	/* A packet came for a given QPN that no QP has: true when the owner has made one by now,
 	 * false when the packet is late and means nothing. Asked outside of all other work. */
 	bool (*absent)(void *arg, uint32_t qpn);
 	void *absent_arg;
-	bool ipv6;		/* for frame lengths */
-	struct rs_pool_list *free; /* where packets are taken from and given back */
-	const struct rs_cc_ops *cc; /* NULL: rs_cc_none */
+	bool ipv6;                            /* for frame lengths */
+	struct rs_pool_list *free;            /* where packets are taken from and given back */
+	const struct rs_cc_ops *cc;           /* NULL: rs_cc_none */
 	const struct rs_cc_params *cc_params; /* borrowed */
-	uint8_t cnp_tos;	/* DSCP of CNPs << 2 | ECN; DSCP 48 on mlx5 */
+	uint8_t cnp_tos;                      /* DSCP of CNPs << 2 | ECN; DSCP 48 on mlx5 */
 	uint8_t cnp_tc;
-	uint8_t weight[8];	/* classes share the port by these (802.1Qaz, port/ets.h); 0: strict,
-				 * before all others, the highest first */
-	uint32_t ack_every;	/* coalescing: an ACK at message end and after so many packets; 1: each */
-	rs_time ack_delay;	/* longest that a due ACK may wait for coalescing; 0: none waits */
-	rs_time min_rto;	/* floor of the local ACK timeout, as vendors have (0: none) */
-	bool copy_payload;	/* false: payload pointers are NULL and no memory is touched */
-	bool ack_echo_ecn;	/* ns-3's preset: a marked packet's ACK has BECN set; no CNPs are sent */
+	uint8_t weight[8];  /* classes share the port by these (802.1Qaz, port/ets.h); 0: strict,
+			     * before all others, the highest first */
+	uint32_t ack_every; /* coalescing: an ACK at message end and after so many packets; 1: each
+			     */
+	rs_time ack_delay;  /* longest that a due ACK may wait for coalescing; 0: none waits */
+	rs_time min_rto;    /* floor of the local ACK timeout, as vendors have (0: none) */
+	bool copy_payload;  /* false: payload pointers are NULL and no memory is touched */
+	bool ack_echo_ecn; /* ns-3's preset: a marked packet's ACK has BECN set; no CNPs are sent */
 	const struct rs_framing *framing; /* NULL: RoCEv2's */
-	bool whole_ns;		/* gaps between paced packets are cut to whole nanoseconds */
-	bool pace_fixed;	/* a rate that a timer raises does not hasten a packet that waits: ns-3's */
-	rs_time pace_late;	/* a paced packet that leaves late by no more does not put off those
-				 * behind it: for clocks that oversleep */
-	bool any_payload;	/* path_mtu may be any number of bytes, 64 to 4096: not RoCEv2 */
-	bool window_payload;	/* windows and acknowledged bytes count payload, and a packet may go
-				 * while less than the window is out, not only when it fits: ns-3's */
-	bool ack_unpaused;	/* ACKs and NAKs go before all data, PFC or not: ns-3's rule */
-	bool qp_counters;	/* keep struct rs_qp_counters for each QP */
+	bool whole_ns;     /* gaps between paced packets are cut to whole nanoseconds */
+	bool pace_fixed;   /* a rate that a timer raises does not hasten a packet that waits: ns-3's
+			    */
+	rs_time pace_late; /* a paced packet that leaves late by no more does not put off those
+			    * behind it: for clocks that oversleep */
+	bool any_payload;  /* path_mtu may be any number of bytes, 64 to 4096: not RoCEv2 */
+	bool window_payload; /* windows and acknowledged bytes count payload, and a packet may go
+			      * while less than the window is out, not only when it fits: ns-3's */
+	bool ack_unpaused;   /* ACKs and NAKs go before all data, PFC or not: ns-3's rule */
+	bool qp_counters;    /* keep struct rs_qp_counters for each QP */
 	/* UD: writes the 40 bytes before a datagram's payload (A17.4.5.2: an IPv6 header, or an
 	 * IPv4 header in the last 20). NULL: zeroes. */
 	void (*grh)(void *arg, const struct rs_packet *p, uint8_t out[RS_GRH_BYTES]);
 	void *grh_arg;
-	/* Numbers that nobody can foresee, from which keys of memory are made; NULL: keys are counted,
-	 * the same in every run. */
+	/* Numbers that nobody can foresee, from which keys of memory are made; NULL: keys are
+	 * counted, the same in every run. */
 	uint32_t (*random)(void *arg);
 	void *random_arg;
-	uint32_t int_scale;	/* units of telemetry (wire/telemetry.h); needed where cc reads it */
-	uint32_t int_paths;	/* of a QP, kept apart in what cc reads of telemetry; 0: a QP has one */
+	uint32_t int_scale; /* units of telemetry (wire/telemetry.h); needed where cc reads it */
+	uint32_t int_paths; /* of a QP, kept apart in what cc reads of telemetry; 0: a QP has one */
 };
 
 /* Who holds the queue pair that may send next: its rate limit, the message limit, or neither
@@ -95,18 +97,19 @@ void rs_nic_destroy(struct rs_nic *nic);
 /* ---- Memory: IBTA §10.6 ---- */
 
 enum rs_access { /* ibv_access_flags' values */
-	RS_ACCESS_LOCAL_WRITE = 1,
-	RS_ACCESS_REMOTE_WRITE = 2,
-	RS_ACCESS_REMOTE_READ = 4,
-	RS_ACCESS_REMOTE_ATOMIC = 8,
-	RS_ACCESS_MW_BIND = 16,	  /* windows may be bound to the region */
-	RS_ACCESS_ZERO_BASED = 32, /* addresses of the region or window start at 0 */
+		 RS_ACCESS_LOCAL_WRITE = 1,
+		 RS_ACCESS_REMOTE_WRITE = 2,
+		 RS_ACCESS_REMOTE_READ = 4,
+		 RS_ACCESS_REMOTE_ATOMIC = 8,
+		 RS_ACCESS_MW_BIND = 16,    /* windows may be bound to the region */
+		 RS_ACCESS_ZERO_BASED = 32, /* addresses of the region or window start at 0 */
 };
 
 /*
  * Register [va, va + length). host: where its bytes are (borrowed until deregistered), NULL when
  * copy_payload is false. One key serves as L_Key and R_Key; its low byte changes with each reuse of
- * the entry, so that a stale key is refused, and with rs_nic_config.random no key is foreseen. -ENOMEM at the limit, -EINVAL on an overflowing range.
+ * the entry, so that a stale key is refused, and with rs_nic_config.random no key is foreseen.
+ * -ENOMEM at the limit, -EINVAL on an overflowing range.
  */
 int rs_nic_reg_mr(struct rs_nic *nic, uint32_t pd, uint64_t va, uint64_t length, uint32_t access,
 		  void *host, uint32_t *key);
@@ -133,17 +136,17 @@ int rs_nic_dealloc_mw(struct rs_nic *nic, uint32_t key);
 /* ---- Completion queues ---- */
 
 enum rs_wc_status { /* ibv_wc_status's order and values */
-	RS_WC_SUCCESS = 0,
-	RS_WC_LOC_LEN_ERR = 1,
-	RS_WC_LOC_QP_OP_ERR = 2,
-	RS_WC_LOC_PROT_ERR = 4,
-	RS_WC_WR_FLUSH_ERR = 5,
-	RS_WC_MW_BIND_ERR = 6, /* BIND_MW or LOCAL_INV refused */
-	RS_WC_REM_INV_REQ_ERR = 9,
-	RS_WC_REM_ACCESS_ERR = 10,
-	RS_WC_REM_OP_ERR = 11,
-	RS_WC_RETRY_EXC_ERR = 12,
-	RS_WC_RNR_RETRY_EXC_ERR = 13,
+		    RS_WC_SUCCESS = 0,
+		    RS_WC_LOC_LEN_ERR = 1,
+		    RS_WC_LOC_QP_OP_ERR = 2,
+		    RS_WC_LOC_PROT_ERR = 4,
+		    RS_WC_WR_FLUSH_ERR = 5,
+		    RS_WC_MW_BIND_ERR = 6, /* BIND_MW or LOCAL_INV refused */
+		    RS_WC_REM_INV_REQ_ERR = 9,
+		    RS_WC_REM_ACCESS_ERR = 10,
+		    RS_WC_REM_OP_ERR = 11,
+		    RS_WC_RETRY_EXC_ERR = 12,
+		    RS_WC_RNR_RETRY_EXC_ERR = 13,
 };
 
 enum rs_wr_op {
@@ -154,36 +157,37 @@ enum rs_wr_op {
 	RS_WR_READ,
 	RS_WR_CMP_SWAP,
 	RS_WR_FETCH_ADD,
-	RS_WR_SEND_INV,	 /* imm: the R_Key that the peer shall invalidate */
-	RS_WR_LOCAL_INV, /* imm: the R_Key; these two complete when all before them have */
-	RS_WR_BIND_MW,	 /* rkey: the window's new R_Key; bind */
-	RS_WR_ATOMIC_WRITE, /* RC: eight bytes, aligned at the peer (annex A19) */
-	RS_WR_RECV, /* completions only: a receive consumed by SEND */
+	RS_WR_SEND_INV,       /* imm: the R_Key that the peer shall invalidate */
+	RS_WR_LOCAL_INV,      /* imm: the R_Key; these two complete when all before them have */
+	RS_WR_BIND_MW,        /* rkey: the window's new R_Key; bind */
+	RS_WR_ATOMIC_WRITE,   /* RC: eight bytes, aligned at the peer (annex A19) */
+	RS_WR_RECV,           /* completions only: a receive consumed by SEND */
 	RS_WR_RECV_WRITE_IMM, /* completions only: a receive consumed by WRITE with immediate */
 };
 
 struct rs_cqe {
 	uint64_t wr_id;
 	uint32_t qpn;
-	uint32_t bytes;	   /* received, or read */
+	uint32_t bytes; /* received, or read */
 	uint32_t imm;
-	uint8_t status;	   /* enum rs_wc_status */
-	uint8_t op;	   /* enum rs_wr_op */
+	uint8_t status; /* enum rs_wc_status */
+	uint8_t op;     /* enum rs_wr_op */
 	uint8_t has_imm;
 	uint8_t solicited;
 	uint32_t src_qp; /* UD: the sender's */
-	uint8_t flags;	 /* enum rs_cqe_flags */
-	uint8_t tos;	 /* UD: of the datagram */
-	uint16_t pkey;	 /* UD */
+	uint8_t flags;   /* enum rs_cqe_flags */
+	uint8_t tos;     /* UD: of the datagram */
+	uint16_t pkey;   /* UD */
 };
 
 enum rs_cqe_flags {
-	RS_CQE_GRH = 1, /* the 40 bytes are there, and counted in bytes */
-	RS_CQE_INV = 2, /* imm is the R_Key that the peer invalidated */
+	RS_CQE_GRH = 1,      /* the 40 bytes are there, and counted in bytes */
+	RS_CQE_INV = 2,      /* imm is the R_Key that the peer invalidated */
 	RS_CQE_GRH_IPV6 = 4, /* the 40 bytes are an IPv6 header: of one of IPv4, the last 20 */
 };
 
-/* depth: entries, rounded up to a power of two. An overrun sets rs_cq_overrun() and loses the CQE. */
+/* depth: entries, rounded up to a power of two. An overrun sets rs_cq_overrun() and loses the CQE.
+ */
 int rs_nic_create_cq(struct rs_nic *nic, uint32_t depth, struct rs_cq **cq);
 /* -EBUSY while a QP or an SRQ is on it: this count is the only one. */
 int rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq);
@@ -211,7 +215,7 @@ struct rs_srq_init {
 	uint32_t max_wr;
 	uint8_t max_sge; /* 1..16 */
 	bool xrc;
-	uint32_t xrcd;	  /* XRC: the domain, a number of the caller's */
+	uint32_t xrcd;    /* XRC: the domain, a number of the caller's */
 	struct rs_cq *cq; /* XRC: where its receives complete */
 };
 
@@ -228,64 +232,71 @@ int rs_srq_arm(struct rs_nic *nic, struct rs_srq *srq, uint32_t limit);
 int rs_srq_resize(struct rs_srq *srq, uint32_t max_wr);
 uint32_t rs_srq_receives(const struct rs_srq *srq);
 uint32_t rs_srq_limit(const struct rs_srq *srq); /* 0: not armed */
-uint32_t rs_srq_num(const struct rs_srq *srq);	 /* what XRCETH names */
+uint32_t rs_srq_num(const struct rs_srq *srq);   /* what XRCETH names */
 void rs_srq_set_user(struct rs_srq *srq, uint64_t user);
 uint64_t rs_srq_get_user(const struct rs_srq *srq);
 
 /* ---- Queue pairs ---- */
 
-enum rs_qp_state { RS_QPS_RESET, RS_QPS_INIT, RS_QPS_RTR, RS_QPS_RTS, RS_QPS_SQD, RS_QPS_SQE,
-		   RS_QPS_ERR }; /* ibv_qp_state's order */
+enum rs_qp_state {
+	RS_QPS_RESET,
+	RS_QPS_INIT,
+	RS_QPS_RTR,
+	RS_QPS_RTS,
+	RS_QPS_SQD,
+	RS_QPS_SQE,
+	RS_QPS_ERR
+}; /* ibv_qp_state's order */
 
 struct rs_qp_init {
 	uint32_t pd;
 	struct rs_cq *send_cq, *recv_cq;
-	uint32_t max_send_wr, max_recv_wr; /* powers of two are used; at least 1 and 0 */
+	uint32_t max_send_wr, max_recv_wr;  /* powers of two are used; at least 1 and 0 */
 	uint8_t max_send_sge, max_recv_sge; /* 1..16 */
-	uint8_t transport; /* enum rs_transport: RS_RC, RS_UC, RS_UD, RS_XRC */
+	uint8_t transport;                  /* enum rs_transport: RS_RC, RS_UC, RS_UD, RS_XRC */
 	bool sq_sig_all;
 	bool xrc_target;     /* RS_XRC: the receiving end, without CQs; else the initiator */
-	uint32_t xrcd;	     /* of a target */
+	uint32_t xrcd;       /* of a target */
 	struct rs_srq *srq;  /* in place of receives of its own; not XRC */
 	uint32_t max_inline; /* bytes of RS_WR_INLINE, up to RS_INLINE_MAX */
 };
 
 enum rs_qp_mask { /* ibv_qp_attr_mask's values */
-	RS_QP_EN_SQD_NOTIFY = 1 << 2,
-	RS_QP_ACCESS = 1 << 3,
-	RS_QP_PKEY = 1 << 4,
-	RS_QP_QKEY = 1 << 6,
-	RS_QP_AV = 1 << 7, /* dest_endpoint, sport, tos, tc */
-	RS_QP_PATH_MTU = 1 << 8,
-	RS_QP_TIMEOUT = 1 << 9,
-	RS_QP_RETRY_CNT = 1 << 10,
-	RS_QP_RNR_RETRY = 1 << 11,
-	RS_QP_RQ_PSN = 1 << 12,
-	RS_QP_MAX_RD_ATOMIC = 1 << 13,
-	RS_QP_MIN_RNR_TIMER = 1 << 15,
-	RS_QP_SQ_PSN = 1 << 16,
-	RS_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
-	RS_QP_DEST_QPN = 1 << 20,
+		  RS_QP_EN_SQD_NOTIFY = 1 << 2,
+		  RS_QP_ACCESS = 1 << 3,
+		  RS_QP_PKEY = 1 << 4,
+		  RS_QP_QKEY = 1 << 6,
+		  RS_QP_AV = 1 << 7, /* dest_endpoint, sport, tos, tc */
+		  RS_QP_PATH_MTU = 1 << 8,
+		  RS_QP_TIMEOUT = 1 << 9,
+		  RS_QP_RETRY_CNT = 1 << 10,
+		  RS_QP_RNR_RETRY = 1 << 11,
+		  RS_QP_RQ_PSN = 1 << 12,
+		  RS_QP_MAX_RD_ATOMIC = 1 << 13,
+		  RS_QP_MIN_RNR_TIMER = 1 << 15,
+		  RS_QP_SQ_PSN = 1 << 16,
+		  RS_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
+		  RS_QP_DEST_QPN = 1 << 20,
 };
 
 struct rs_qp_attr {
 	uint32_t dest_endpoint;
 	uint32_t dest_qpn;
 	uint32_t sq_psn, rq_psn;
-	uint16_t path_mtu;	/* 256, 512, 1024, 2048 or 4096 */
-	uint16_t sport;		/* UDP source port */
-	uint16_t pkey;		/* of a full member */
-	uint8_t tos;		/* DSCP << 2 | ECN */
-	uint8_t tc;		/* traffic class: the port's queue */
-	uint8_t timeout;	/* local ACK timeout 4.096 us * 2^n; 0: off */
-	uint8_t retry_cnt;	/* 0..7 */
-	uint8_t rnr_retry;	/* 0..7; 7: for ever */
-	uint8_t min_rnr_timer;	/* code of table 45 */
-	uint8_t max_rd_atomic;	/* as requester: outstanding READs and atomics */
+	uint16_t path_mtu;          /* 256, 512, 1024, 2048 or 4096 */
+	uint16_t sport;             /* UDP source port */
+	uint16_t pkey;              /* of a full member */
+	uint8_t tos;                /* DSCP << 2 | ECN */
+	uint8_t tc;                 /* traffic class: the port's queue */
+	uint8_t timeout;            /* local ACK timeout 4.096 us * 2^n; 0: off */
+	uint8_t retry_cnt;          /* 0..7 */
+	uint8_t rnr_retry;          /* 0..7; 7: for ever */
+	uint8_t min_rnr_timer;      /* code of table 45 */
+	uint8_t max_rd_atomic;      /* as requester: outstanding READs and atomics */
 	uint8_t max_dest_rd_atomic; /* as responder */
-	uint32_t access;	/* enum rs_access: remote rights of this QP */
-	uint32_t qkey;		/* UD */
-	bool sqd_notify;	/* RTS -> SQD: RS_EVENT_SQ_DRAINED when it is */
+	uint32_t access;            /* enum rs_access: remote rights of this QP */
+	uint32_t qkey;              /* UD */
+	bool sqd_notify;            /* RTS -> SQD: RS_EVENT_SQ_DRAINED when it is */
 };
 
 int rs_nic_create_qp(struct rs_nic *nic, const struct rs_qp_init *i, struct rs_qp **qp);
@@ -309,15 +320,17 @@ int rs_qp_modify_mask(struct rs_nic *nic, struct rs_qp *qp, enum rs_qp_state to,
 		      const struct rs_qp_attr *a, uint32_t mask, rs_time now);
 /* As they are: sq_psn and rq_psn are those of the next packets. */
 void rs_qp_query(const struct rs_qp *qp, struct rs_qp_attr *a);
-/* UD: datagrams to a group's endpoint number (p->dst of an arrived packet to RS_MULTICAST_QPN) reach
- * the QP too. -EINVAL: not UD; -ENOMEM: 4096 attachments; -ENOENT. Attaching twice is once. */
+/* UD: datagrams to a group's endpoint number (p->dst of an arrived packet to RS_MULTICAST_QPN)
+ * reach the QP too. -EINVAL: not UD; -ENOMEM: 4096 attachments; -ENOENT. Attaching twice is once.
+ */
 int rs_qp_attach(struct rs_nic *nic, struct rs_qp *qp, uint32_t group);
 int rs_qp_detach(struct rs_nic *nic, struct rs_qp *qp, uint32_t group);
 uint32_t rs_qp_num(const struct rs_qp *qp);
 enum rs_qp_state rs_qp_get_state(const struct rs_qp *qp);
 struct rs_qp *rs_nic_find_qp(struct rs_nic *nic, uint32_t qpn);
-/* A responder that has everything up to psn and owes nothing, with no timer to come: it may go, and a
- * new QP that resumes with this PSN, MSN and time of the last CNP answers late duplicates as it would. */
+/* A responder that has everything up to psn and owes nothing, with no timer to come: it may go, and
+ * a new QP that resumes with this PSN, MSN and time of the last CNP answers late duplicates as it
+ * would. */
 bool rs_qp_rests(const struct rs_nic *nic, const struct rs_qp *qp, uint32_t psn);
 void rs_qp_resume(struct rs_qp *qp, uint32_t psn, uint32_t msn, rs_time last_cnp);
 rs_time rs_qp_last_cnp(const struct rs_qp *qp);
@@ -355,7 +368,7 @@ struct rs_bind {
 
 struct rs_send_wr {
 	uint64_t wr_id;
-	uint8_t op;	/* enum rs_wr_op */
+	uint8_t op; /* enum rs_wr_op */
 	uint8_t flags;
 	uint8_t n_sge;
 	uint32_t imm;
@@ -363,10 +376,10 @@ struct rs_send_wr {
 	uint64_t remote_va;
 	uint32_t rkey;
 	uint64_t swap_add, compare;
-	uint32_t srqn;	   /* XRC: the peer's SRQ */
+	uint32_t srqn;     /* XRC: the peer's SRQ */
 	struct rs_ah ah;   /* UD */
 	uint32_t dest_qpn; /* UD */
-	uint32_t qkey;	   /* UD; with bit 31 set the QP's own goes instead (§10.2.5) */
+	uint32_t qkey;     /* UD; with bit 31 set the QP's own goes instead (§10.2.5) */
 	struct rs_bind bind;
 };
 
@@ -397,10 +410,10 @@ void rs_qp_ask_ack(struct rs_nic *nic, struct rs_packet *p, rs_time now);
 /* ---- Packets and time ---- */
 
 /*
- * The next packet that the port may send now, the caller's until it is freed to a pool list; or NULL
- * with *again the time at which to ask anew (RS_NEVER: not before rs_nic_rx(), a post or an expiry).
- * paused: bit c set = class c may not send (802.1Qbb). Classes as rs_nic_config.weight has it; within
- * one, CNPs and ACKs go before data. Constant time, whatever the number of QPs.
+ * The next packet that the port may send now, the caller's until it is freed to a pool list; or
+ * NULL with *again the time at which to ask anew (RS_NEVER: not before rs_nic_rx(), a post or an
+ * expiry). paused: bit c set = class c may not send (802.1Qbb). Classes as rs_nic_config.weight has
+ * it; within one, CNPs and ACKs go before data. Constant time, whatever the number of QPs.
  *
  * With copy_payload, p->payload points into registered memory or, when it was gathered, into one of
  * 256 buffers that are used in turn: who holds the packet longer than 255 calls copies the bytes.
@@ -414,9 +427,9 @@ void rs_nic_rx(struct rs_nic *nic, struct rs_packet *p, rs_time now);
  * Runs: for two NICs whose owner can copy from one's memory to the other's. A run is packets of one
  * WRITE that follow one another, in their place one packet with the first's headers.
  *
- * The sender's: p, which rs_nic_tx() gave just now, is made to stand for those that follow it, up to
- * max bytes, where their payload lies behind its own. Returns how many packets it stands for, with
- * *bytes of payload, and *last: with them the message ends. 1: p is what it was.
+ * The sender's: p, which rs_nic_tx() gave just now, is made to stand for those that follow it, up
+ * to max bytes, where their payload lies behind its own. Returns how many packets it stands for,
+ * with *bytes of payload, and *last: with them the message ends. 1: p is what it was.
  */
 uint32_t rs_nic_tx_run(struct rs_nic *nic, struct rs_packet *p, uint32_t max, uint32_t *bytes,
 		       bool *last, rs_time now);
@@ -424,16 +437,16 @@ uint32_t rs_nic_tx_run(struct rs_nic *nic, struct rs_packet *p, uint32_t max, ui
  * payload is still the request's. */
 bool rs_nic_awaits(struct rs_nic *nic, uint32_t qpn, uint32_t psn);
 /*
- * The receiver's: where bytes of a WRITE to p->va go, by p's QP, source, P_Key and R_Key as they are
- * now; NULL where they may not, or not by this way. ahead: PSNs of runs that are to be executed
+ * The receiver's: where bytes of a WRITE to p->va go, by p's QP, source, P_Key and R_Key as they
+ * are now; NULL where they may not, or not by this way. ahead: PSNs of runs that are to be executed
  * before; p's must be the one behind them.
  */
 uint8_t *rs_nic_run_place(struct rs_nic *nic, const struct rs_packet *p, uint32_t bytes,
 			  uint32_t ahead);
 /*
- * The payload of a run is where rs_nic_run_place() said: execute it, all checks made anew. False: it
- * is not what the QP expects, and nothing was done: its packets are to come one by one. p stays the
- * caller's.
+ * The payload of a run is where rs_nic_run_place() said: execute it, all checks made anew. False:
+ * it is not what the QP expects, and nothing was done: its packets are to come one by one. p stays
+ * the caller's.
  */
 bool rs_nic_rx_run(struct rs_nic *nic, const struct rs_packet *p, uint32_t packets, uint32_t bytes,
 		   bool last, const uint8_t *place, rs_time now);
@@ -448,11 +461,11 @@ bool rs_nic_take_event(struct rs_nic *nic);
 /* ---- Asynchronous events: §11.6.3 ---- */
 
 enum rs_event_type {
-	RS_EVENT_CQ_ERR,	/* overrun */
+	RS_EVENT_CQ_ERR, /* overrun */
 	RS_EVENT_QP_FATAL,
-	RS_EVENT_QP_REQ_ERR,	/* responder: invalid request */
+	RS_EVENT_QP_REQ_ERR,    /* responder: invalid request */
 	RS_EVENT_QP_ACCESS_ERR, /* responder: access refused */
-	RS_EVENT_COMM_EST,	/* a first request in RTR */
+	RS_EVENT_COMM_EST,      /* a first request in RTR */
 	RS_EVENT_SQ_DRAINED,
 	RS_EVENT_SRQ_LIMIT,
 	RS_EVENT_LAST_WQE, /* a QP on an SRQ reached ERR and takes no more receives */
@@ -473,25 +486,25 @@ bool rs_nic_poll_event(struct rs_nic *nic, struct rs_event *e);
 struct rs_nic_counters {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* RoCE, frame bytes */
 	uint64_t tx_data_packets, tx_ack_packets;
-	uint64_t tx_data_bytes;		/* payload, what is sent again too */
+	uint64_t tx_data_bytes; /* payload, what is sent again too */
 	uint64_t retransmitted_packets;
-	uint64_t retransmitted_bytes;	/* payload */
-	uint64_t out_of_sequence;	/* responder: arrived beyond the expected PSN */
-	uint64_t packet_seq_err;	/* requester: NAKs (sequence) received */
+	uint64_t retransmitted_bytes; /* payload */
+	uint64_t out_of_sequence;     /* responder: arrived beyond the expected PSN */
+	uint64_t packet_seq_err;      /* requester: NAKs (sequence) received */
 	uint64_t duplicate_request;
-	uint64_t implied_nak_seq_err;	/* requester: a response skipped PSNs */
+	uint64_t implied_nak_seq_err; /* requester: a response skipped PSNs */
 	uint64_t local_ack_timeout_err;
-	uint64_t rnr_nak_retry_err;	/* requester: RNR NAKs received */
+	uint64_t rnr_nak_retry_err; /* requester: RNR NAKs received */
 	uint64_t req_remote_access_errors, resp_remote_access_errors;
 	uint64_t req_remote_invalid_request, resp_remote_invalid_request;
 	uint64_t req_cqe_error, resp_cqe_error, req_cqe_flush_error;
 	uint64_t np_ecn_marked_roce_packets, np_cnp_sent, rp_cnp_handled;
-	uint64_t rx_icrc_encapsulated;	/* dropped: bad ICRC */
-	uint64_t rx_dropped;		/* dropped: no such QP, wrong state, malformed, strange source */
-	uint64_t bad_pkey, bad_qkey;	/* dropped; also in rx_dropped */
-	uint64_t uc_ud_dropped;		/* messages that unreliable services dropped, IBTA's rules */
+	uint64_t rx_icrc_encapsulated; /* dropped: bad ICRC */
+	uint64_t rx_dropped; /* dropped: no such QP, wrong state, malformed, strange source */
+	uint64_t bad_pkey, bad_qkey; /* dropped; also in rx_dropped */
+	uint64_t uc_ud_dropped;      /* messages that unreliable services dropped, IBTA's rules */
 	uint64_t events_lost;
-	uint64_t tx_no_packet;		/* the slab was empty: sending was put off */
+	uint64_t tx_no_packet; /* the slab was empty: sending was put off */
 };
 
 const struct rs_nic_counters *rs_nic_get_counters(const struct rs_nic *nic);
@@ -511,7 +524,8 @@ struct rs_qp_counters {
 /* NULL without rs_nic_config.qp_counters. */
 const struct rs_qp_counters *rs_qp_get_counters(const struct rs_nic *nic, const struct rs_qp *qp);
 
-/* Bytes that one QP takes, its share of tables included, queues apart: for the report and a test. */
+/* Bytes that one QP takes, its share of tables included, queues apart: for the report and a test.
+ */
 uint32_t rs_qp_bytes(void);
 
 /* Invariants of every QP and queue, for tests: asserts. Slow. */

@@ -106,22 +106,22 @@ enum rs_qp_flags {
 	RS_QF_ON_CNP = 1 << 14,
 	RS_QF_UC = 1 << 15,
 	RS_QF_UD = 1 << 16,
-	RS_QF_XRC = 1 << 17,       /* initiator */
-	RS_QF_TARGET = 1 << 18,    /* of XRC */
-	RS_QF_SRQ = 1 << 19,       /* receives come from an SRQ, one at a time, to rq[0] */
-	RS_QF_LOCAL = 1 << 20,     /* a BIND_MW or LOCAL_INV was posted */
-	RS_QF_ESTABLISH = 1 << 21, /* RTR, and no request came yet */
-	RS_QF_DRAIN = 1 << 22,     /* SQD: the owner wants to know when the queue is drained */
-	RS_QF_HELD = 1 << 23,      /* by rs_qp_hold(): no requests */
-	RS_QF_REFUSED = 1 << 24,   /* nak ends the connection when what is owed is answered */
+	RS_QF_XRC = 1 << 17,        /* initiator */
+	RS_QF_TARGET = 1 << 18,     /* of XRC */
+	RS_QF_SRQ = 1 << 19,        /* receives come from an SRQ, one at a time, to rq[0] */
+	RS_QF_LOCAL = 1 << 20,      /* a BIND_MW or LOCAL_INV was posted */
+	RS_QF_ESTABLISH = 1 << 21,  /* RTR, and no request came yet */
+	RS_QF_DRAIN = 1 << 22,      /* SQD: the owner wants to know when the queue is drained */
+	RS_QF_HELD = 1 << 23,       /* by rs_qp_hold(): no requests */
+	RS_QF_REFUSED = 1 << 24,    /* nak ends the connection when what is owed is answered */
 	RS_QF_READS_HELD = 1 << 25, /* by rs_qp_hold_reads() */
 	/* What lives as long as the QP. */
 	RS_QF_LIFE = RS_QF_USED | RS_QF_SIG_ALL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_TARGET |
 		     RS_QF_SRQ,
 	/* Sending, or a request's first look, is not RC's plain one. */
 	RS_QF_OTHER_TX = RS_QF_BAD_LOCAL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_LOCAL,
-	RS_QF_OTHER_RX = RS_QF_UC | RS_QF_UD | RS_QF_TARGET | RS_QF_XRC | RS_QF_ESTABLISH |
-			 RS_QF_REFUSED,
+	RS_QF_OTHER_RX =
+		RS_QF_UC | RS_QF_UD | RS_QF_TARGET | RS_QF_XRC | RS_QF_ESTABLISH | RS_QF_REFUSED,
 };
 
 /* What only some QPs have; the others share an empty one. */

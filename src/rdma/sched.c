@@ -275,8 +275,7 @@ enum rs_nic_held rs_nic_held_by(const struct rs_nic *nic, rs_time now)
 	if (nic->message_due && !qp->send_k && nic->message_due[qp->index] > now &&
 	    nic->message_due[qp->index] >= qp->next_allowed)
 		return RS_HELD_QP_MESSAGES;
-	return nic->c.qp_rate && qp->cc.rate >= rs_nic_qp_line(nic) ? RS_HELD_QP_RATE
-								     : RS_HELD_NOT;
+	return nic->c.qp_rate && qp->cc.rate >= rs_nic_qp_line(nic) ? RS_HELD_QP_RATE : RS_HELD_NOT;
 }
 
 static bool send_class(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_time now)

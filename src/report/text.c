@@ -150,8 +150,8 @@ void rs_enumerate(struct rs_enumeration *l, const char *between, const char *fmt
 	va_start(ap, fmt);
 	vsnprintf(entry, sizeof(entry), fmt, ap);
 	va_end(ap);
-	n = snprintf(l->text + l->bytes, sizeof(l->text) - l->bytes, "%s%s", l->bytes ? between : "",
-		     entry);
+	n = snprintf(l->text + l->bytes, sizeof(l->text) - l->bytes, "%s%s",
+		     l->bytes ? between : "", entry);
 	l->n++;
 	if (n > 0 && (size_t)n < sizeof(l->text) - l->bytes)
 		l->bytes += (size_t)n;

@@ -1,5 +1,6 @@
-/* What was sent and is neither delivered nor lost when a run ends is still somewhere: on a link, in a
- * switch, in a NIC. Counted by looking there, not by subtracting, so that the sum proves something. */
+/* What was sent and is neither delivered nor lost when a run ends is still somewhere: on a link, in
+ * a switch, in a NIC. Counted by looking there, not by subtracting, so that the sum proves
+ * something. */
 #include "sim/host.h"
 
 static uint64_t count_link(const struct rs_sim *s, const struct sim_link *l)

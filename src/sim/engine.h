@@ -105,7 +105,7 @@ struct rs_sim {
 	struct rs_cc_params *cc_params;
 	struct rs_capture *capture;
 	struct sim_workload *work;
-	struct sim_pins *pins; /* NULL: no flow's path is given */
+	struct sim_pins *pins;           /* NULL: no flow's path is given */
 	struct sim_placement *placement; /* NULL: none, or too large for one */
 	/* deadlock.c: when it was looked for, and will be as soon as something happens; a time that
 	 * a window begins at even if nothing happens */
@@ -263,9 +263,9 @@ void sim_pins_apply(struct rs_sim *s);
 
 /* A connection, as placement sees it. */
 struct sim_line {
-	uint32_t src, dst; /* endpoints */
+	uint32_t src, dst;   /* endpoints */
 	uint32_t job, index; /* of the flow in the result, or of the plan's connection */
-	uint8_t n_qps;     /* 0: it needs no network */
+	uint8_t n_qps;       /* 0: it needs no network */
 	bool flow;
 };
 
@@ -278,7 +278,7 @@ uint32_t sim_placement_way(const struct rs_sim *sim, uint32_t line, unsigned qp,
 
 /* A packet that was lost: both its ends are told. */
 struct sim_loss {
-	rs_time when; /* they hear of it */
+	rs_time when;       /* they hear of it */
 	uint32_t node, seq; /* where: for an order that does not depend on parts */
 	uint32_t src, src_qp, dst, dst_qp, psn, number;
 };

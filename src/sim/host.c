@@ -329,7 +329,8 @@ static void limits(struct sim_nic *k, const struct rs_packet *p, rs_time again, 
 	k->message_free = rs_time_max(k->message_free, now) + k->message_time;
 }
 
-/* Reads are asked for up to `TOGETHER` ahead of when they may go: an event for some, not for each. */
+/* Reads are asked for up to `TOGETHER` ahead of when they may go: an event for some, not for each.
+ */
 static inline bool may_pull(const struct sim_nic *k, rs_time now)
 {
 	return k->read_free <= now + TOGETHER && k->quiet <= now;
@@ -430,8 +431,7 @@ static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	rs_time again = l->busy_until, wants = RS_NEVER;
 
 	if (k->inside) /* while the wire is busy too: reads take longer than a packet */
-		wants = may_pull(k, now) ? pull(s, k, now)
-					 : rs_time_max(k->read_free, k->quiet);
+		wants = may_pull(k, now) ? pull(s, k, now) : rs_time_max(k->read_free, k->quiet);
 	if (l->busy_until <= now) {
 		if (k->pfc_due) {
 			send_pfc(s, k, now);

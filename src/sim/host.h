@@ -67,26 +67,26 @@ struct sim_nic {
 	struct rs_cq *cq;
 	uint32_t endpoint;
 	int part;
-	bool inside;    /* DMA crosses the bus */
+	bool inside; /* DMA crosses the bus */
 	uint32_t inline_bytes;
 	rs_time message_time, message_free; /* the NIC's own rate of messages: the next from */
 	rs_time waits; /* since when a queue pair's limit holds back what is ready; RS_NEVER: not */
-	bool limited;       /* by any of these */
+	bool limited;  /* by any of these */
 	rs_time stalled_messages, stalled_qps;
-	struct rs_paused paused; /* by the switch */
+	struct rs_paused paused;     /* by the switch */
 	struct sim_staging *staging; /* NULL: plain */
 	rs_time read_free;           /* nothing is pulled before: the latest read goes then */
 	rs_time read_time;           /* what it took */
 	rs_time quiet; /* until then the transport has nothing, unless something happens to it */
-	rs_time ahead;               /* to be read ahead beyond that */
+	rs_time ahead; /* to be read ahead beyond that */
 	/* receive: on the way to memory */
 	struct sim_fifo rx;
 	uint64_t rx_bytes;
-	uint64_t xoff, xon; /* of rx_bytes: above the first PFC asks for a pause, below the second it
-			     * is over */
+	uint64_t xoff, xon; /* of rx_bytes: above the first PFC asks for a pause, below the second
+			     * it is over */
 	uint8_t lossless;   /* classes with PFC */
-	uint8_t pausing; /* classes that this NIC paused */
-	uint8_t pfc_due; /* classes whose PAUSE or RESUME is to be sent */
+	uint8_t pausing;    /* classes that this NIC paused */
+	uint8_t pfc_due;    /* classes whose PAUSE or RESUME is to be sent */
 	rs_time refresh;
 	uint64_t pauses, drops;
 	rs_time response; /* to a PAUSE */
@@ -97,9 +97,9 @@ struct sim_nic {
 	uint32_t n_streams;
 	struct rs_sim *sim;
 	uint64_t cc_cuts, cc_increases; /* of queue pairs that are gone */
-	uint32_t *open; /* flows' receivers that are there: connections */
+	uint32_t *open;                 /* flows' receivers that are there: connections */
 	uint32_t n_open, open_size, open_at;
-	uint32_t n_qps; /* numbers of queue pairs, there or not */
+	uint32_t n_qps;     /* numbers of queue pairs, there or not */
 	uint64_t reordered; /* packets sent again for nothing but their order */
 };
 

@@ -467,8 +467,7 @@ int sim_parts_run(struct rs_sim *s, struct rs_error *e)
 	s->r->threads = s->n_parts;
 	if (!t.err && s->unfinished && !s->r->deadlock.n)
 		sim_deadlock_look(s, earliest(s) == RS_NEVER);
-	s->r->stopped =
-		!t.err && s->unfinished && earliest(s) != RS_NEVER && !s->r->deadlock.n;
+	s->r->stopped = !t.err && s->unfinished && earliest(s) != RS_NEVER && !s->r->deadlock.n;
 	return t.err;
 }
 

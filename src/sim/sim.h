@@ -21,13 +21,14 @@ struct rs_sim_ideal {
 	bool no_pause; /* PFC off, switch and NIC buffers without end */
 	bool no_loss;  /* links lose nothing */
 	bool no_cc;    /* senders at line rate */
-	bool placed; /* each queue pair has a path of its own, in order: no link has more than it must */
-	bool no_drops;    /* what finds no room is held beyond the buffers; pauses as they are */
-	bool in_order;    /* a packet that overtakes another costs nothing: receivers take any order */
+	bool placed;   /* each queue pair has a path of its own, in order: no link has more than it
+			  must */
+	bool no_drops; /* what finds no room is held beyond the buffers; pauses as they are */
+	bool in_order; /* a packet that overtakes another costs nothing: receivers take any order */
 	bool host_links;  /* inside hosts: links of no width, limits as they are */
 	bool host_limits; /* inside hosts: outstanding reads, credits and tags without end */
 	bool receiver;    /* hosts take what arrives at once; what they send is as it is */
-	uint64_t skip; /* bits of jobs that are left out: they send nothing */
+	uint64_t skip;    /* bits of jobs that are left out: they send nothing */
 };
 
 struct rs_sim_options {
@@ -39,7 +40,7 @@ struct rs_sim_options {
 	const char *pcap;             /* pcapng of the links named below; NULL: none */
 	const char *
 		pcap_links; /* comma list of switch or host names, "all"; NULL: endpoint 0's link */
-	rs_time rate_interval; /* sample flows' rates so often; 0: never */
+	rs_time rate_interval;    /* sample flows' rates so often; 0: never */
 	const volatile int *stop; /* non-zero ends the run at the next window; NULL: never */
 	void (*progress)(void *arg, rs_time now, double share); /* NULL: none */
 	void *progress_arg;
@@ -96,10 +97,11 @@ struct rs_sim_counters {
 	uint64_t data_packets, ack_packets, packet_hops, ack_hops, pfc_hops, events;
 	uint64_t drops, link_losses, ecn_marked, cnps, pauses, nic_pauses, retransmits;
 	uint64_t timeouts, naks, rnr_naks, nic_drops;
-	/* RoCE packets of all kinds: sent = delivered + drops + nic_drops + link_losses + in flight */
+	/* RoCE packets of all kinds: sent = delivered + drops + nic_drops + link_losses + in flight
+	 */
 	uint64_t packets_sent, packets_delivered, packets_in_flight;
-	uint64_t reordered; /* of retransmits: nothing was lost, packets came out of order */
-	uint64_t data_marked;	    /* marked data packets that arrived */
+	uint64_t reordered;   /* of retransmits: nothing was lost, packets came out of order */
+	uint64_t data_marked; /* marked data packets that arrived */
 	uint64_t cc_cuts, cc_increases; /* by congestion control */
 	uint64_t max_buffer, max_queue;
 	rs_time paused; /* time that ports and NICs were held by PFC, summed; until the end */
@@ -112,9 +114,9 @@ enum rs_drop_why {
 	RS_DROP_LIMIT,    /* the egress queue's limit */
 	RS_DROP_WATCHDOG, /* the PFC watchdog emptied a queue that was paused for too long */
 	RS_DROP_NO_ROUTE,
-	RS_DROP_NIC,      /* a NIC's receive buffer */
-	RS_DROP_LINK,     /* a link lost it: bit errors */
-	RS_DROP_QP,       /* a NIC: no such queue pair, or one that is in error */
+	RS_DROP_NIC,  /* a NIC's receive buffer */
+	RS_DROP_LINK, /* a link lost it: bit errors */
+	RS_DROP_QP,   /* a NIC: no such queue pair, or one that is in error */
 	RS_DROPS_WHY
 };
 
@@ -124,10 +126,10 @@ struct rs_sim_drop {
 	 * emptied ("leaf0 port 3, to h3"); the NIC ("h3/nic0"); the link, one direction of it
 	 * ("leaf0 port 3 -> h3") */
 	char place[64];
-	char to[64];       /* the egress that most were for ("leaf0 port 5, to h5"); "": none */
-	uint32_t node;     /* switch; RS_SIM_NO_SWITCH: a NIC or a link */
-	uint32_t port;     /* of the switch, as in place; an endpoint for a NIC; the link's number */
-	uint8_t tc, dscp;  /* of the packets; dscp: of most; tc RS_SIM_NO_CLASS: both not known */
+	char to[64];      /* the egress that most were for ("leaf0 port 5, to h5"); "": none */
+	uint32_t node;    /* switch; RS_SIM_NO_SWITCH: a NIC or a link */
+	uint32_t port;    /* of the switch, as in place; an endpoint for a NIC; the link's number */
+	uint8_t tc, dscp; /* of the packets; dscp: of most; tc RS_SIM_NO_CLASS: both not known */
 	enum rs_drop_why why;
 	uint64_t packets;
 };
@@ -138,7 +140,8 @@ struct rs_sim_drop {
  * Who paused whom: a port that sent PAUSE, to which port, since what waited for. Longest first.
  * for_: the egress where most of the pauser's packets waited ("leaf0 port 5, to h5"), by time;
  * "memory of h3" for a NIC. root: from there on to the one that paused that egress (where it was
- * held for more than a tenth of the time), and so on: an egress that no one holds up, or the memory.
+ * held for more than a tenth of the time), and so on: an egress that no one holds up, or the
+ * memory.
  */
 struct rs_sim_pause {
 	char by[64], held[64]; /* ends of a link: "leaf0 port 3", "h3/nic0" */
@@ -155,7 +158,7 @@ struct rs_sim_deadlock {
 	uint32_t n;
 	struct {
 		char name[64];
-	} *port;
+	} * port;
 };
 
 /* A connection whose queue pair ended in error: what it was for, and why. */
@@ -171,14 +174,14 @@ struct rs_sim_failure {
 /*
  * How paths were found where placement was made ideal. bound and reached: the time that the fullest
  * link, between switches or at an endpoint, needs for all its bytes of the run: the least possible,
- * and as it was placed. No run can be shorter than bound. Paths are found for what sends together (a
- * batch); above: how far the worst batch's fullest link is above its own bound, of those that nothing
- * else was beside.
+ * and as it was placed. No run can be shorter than bound. Paths are found for what sends together
+ * (a batch); above: how far the worst batch's fullest link is above its own bound, of those that
+ * nothing else was beside.
  */
 enum rs_sim_placed {
-	RS_PLACED_NOT,      /* it was not */
-	RS_PLACED_COLOURED, /* a Clos network: edge colouring, then repair */
-	RS_PLACED_GREEDY,   /* any other: each flow where it does least, then repair */
+	RS_PLACED_NOT,            /* it was not */
+	RS_PLACED_COLOURED,       /* a Clos network: edge colouring, then repair */
+	RS_PLACED_GREEDY,         /* any other: each flow where it does least, then repair */
 	RS_PLACED_BY_DESTINATION, /* more than 4 Mi queue pairs: destinations in turn, no bound */
 };
 
@@ -234,7 +237,8 @@ struct rs_sim_result {
 	struct rs_sim_pause *pauses;
 	struct rs_sim_failure *failures;
 	struct rs_sim_deadlock deadlock;
-	uint64_t *nic_bytes; /* an entry an endpoint: payload that its NIC sent; not what it sent again */
+	uint64_t *nic_bytes; /* an entry an endpoint: payload that its NIC sent; not what it sent
+				again */
 	double wall_s, cpu_s;
 	unsigned threads; /* that ran it */
 	/* memory of a queue pair, of a packet in flight, of a switch's port with its link */
@@ -252,8 +256,8 @@ rs_time rs_sim_fct(const struct rs_sim_result *r, uint32_t job, double percentil
 
 /* The algorithm and its parameters that f's `cc` asks for (none: no congestion control whatever it
  * says), in the arena; -EINVAL with the place where it is wrong. */
-int rs_sim_cc(const struct rs_fabric *f, bool none, struct rs_arena *a, const struct rs_cc_ops **ops,
-	      struct rs_cc_params **params, struct rs_error *e);
+int rs_sim_cc(const struct rs_fabric *f, bool none, struct rs_arena *a,
+	      const struct rs_cc_ops **ops, struct rs_cc_params **params, struct rs_error *e);
 /* f's `cc` with every parameter that was not given, for rs_fabric_write(). */
 int rs_sim_cc_fill(struct rs_fabric *f, struct rs_error *e);
 

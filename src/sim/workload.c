@@ -61,8 +61,8 @@ struct sim_conn {
 	rs_time visible;      /* receiving */
 	rs_time last_cnp;     /* ... of the queue pair that is gone */
 	union {
-		struct sim_messages *m; /* of a collective */
-		struct {		/* of a flow, sending */
+		struct sim_messages *m;   /* of a collective */
+		struct {                  /* of a flow, sending */
 			uint64_t to_post; /* bytes not yet posted */
 			struct rs_qp *qp; /* NULL: not there */
 		};
@@ -120,8 +120,8 @@ static struct sim_coll *coll_of_lane(struct rs_sim *s, uint32_t lane)
 	return &s->work->colls[c];
 }
 
-/* A counterfactual leaves this job out: it is planned as ever, so that the others' draws stay as they
- * are, and never starts. */
+/* A counterfactual leaves this job out: it is planned as ever, so that the others' draws stay as
+ * they are, and never starts. */
 static bool skipped(const struct rs_sim *s, uint32_t job)
 {
 	return job < 64 && s->o->ideal.skip >> job & 1;
@@ -265,8 +265,7 @@ static bool step_ready(struct rs_sim *s, struct sim_coll *k, uint32_t rank,
 			return false;
 	}
 	for (unsigned i = 0; i < st->n_send; i++)
-		if (s->work->conns[k->first_conn + st->send[i].conn].outstanding >=
-		    k->plan->window)
+		if (s->work->conns[k->first_conn + st->send[i].conn].outstanding >= k->plan->window)
 			return false;
 	return true;
 }
@@ -300,8 +299,8 @@ static bool lane_step(struct rs_sim *s, struct sim_coll *k, uint32_t rank, uint3
 	if (l->step.compute > 0) {
 		l->computing = true;
 		sim_app_schedule(s, rs_fabric_rank_host(s->f, gpu_of(k, rank)),
-				 now + l->step.compute,
-				 APP_COMPUTED, k->first_lane + rank * k->plan->n_lanes + lane, 0);
+				 now + l->step.compute, APP_COMPUTED,
+				 k->first_lane + rank * k->plan->n_lanes + lane, 0);
 	} else {
 		step_send(s, k, l, now);
 	}
@@ -356,8 +355,8 @@ static uint32_t way(const struct rs_sim *s, uint64_t conn, unsigned q, uint32_t 
 		       : 0;
 }
 
-/* One end of a connection's q-th; NULL: no memory. Congestion control begins at time 0, as if the queue
- * pair had been there and idle. */
+/* One end of a connection's q-th; NULL: no memory. Congestion control begins at time 0, as if the
+ * queue pair had been there and idle. */
 static struct rs_qp *make_qp(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver,
 			     uint32_t depth, uint8_t tc)
 {
@@ -440,9 +439,9 @@ static uint32_t psn_behind(const struct rs_sim *s, uint64_t bytes)
 }
 
 /*
- * Frees receivers that have everything and owe nothing, a few of those that are open, in turn. Their
- * last packet may come once more, when its ACK was lost: the queue pair is made anew then, where it
- * was, and answers as it would have.
+ * Frees receivers that have everything and owe nothing, a few of those that are open, in turn.
+ * Their last packet may come once more, when its ACK was lost: the queue pair is made anew then,
+ * where it was, and answers as it would have.
  */
 static void close_receivers(struct rs_sim *s, struct sim_nic *k)
 {

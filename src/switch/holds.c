@@ -26,7 +26,8 @@ rs_time rs_switch_held(const struct rs_switch *sw, unsigned port, unsigned tc, r
 
 	if (!(sw->lossless >> tc & 1))
 		return 0;
-	return hold_of(sw, port, tc)->held + (p->paused.now >> tc & 1 && now > since ? now - since : 0);
+	return hold_of(sw, port, tc)->held +
+	       (p->paused.now >> tc & 1 && now > since ? now - since : 0);
 }
 
 void rs_holds_ended(struct rs_switch *sw, unsigned port, unsigned tc, rs_time now)

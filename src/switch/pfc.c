@@ -37,8 +37,9 @@ struct rs_packet *rs_pfc_frame(struct rs_switch *sw, unsigned port, rs_time now)
 		p->c.tx_resumes++;
 	}
 	p->pfc_due = 0;
-	p->refresh = p->pausing && !sw->cfg.pause_holds ? now + rs_quanta_time(p->pace, sw->cfg.pause_quanta) / 2
-							: RS_NEVER;
+	p->refresh = p->pausing && !sw->cfg.pause_holds
+			     ? now + rs_quanta_time(p->pace, sw->cfg.pause_quanta) / 2
+			     : RS_NEVER;
 	arm(sw, p->refresh);
 	return k;
 }
@@ -71,15 +72,15 @@ static rs_time dog(const struct rs_switch *sw, const struct port *p, unsigned tc
 static void arm_class(struct rs_switch *sw, const struct port *p, unsigned tc)
 {
 	if (listened(p, tc))
-		arm(sw, rs_time_min(rs_pause_deadline(&p->paused, &p->pause[tc], tc),
-				    dog(sw, p, tc)));
+		arm(sw,
+		    rs_time_min(rs_pause_deadline(&p->paused, &p->pause[tc], tc), dog(sw, p, tc)));
 }
 
 /* Of one class: its time may be renewed, or be over. */
 static void heard(struct rs_switch *sw, unsigned port, unsigned tc, uint16_t n, rs_time now)
 {
 	struct port *p = &sw->port[port];
-	rs_time until = !n			? now
+	rs_time until = !n                    ? now
 			: sw->cfg.pause_holds ? RS_NEVER
 					      : now + rs_quanta_time(p->pace, n);
 

@@ -14,9 +14,8 @@ static void rebase_port(struct rs_switch *sw, struct port *p, rs_time by)
 	for (unsigned c = 0; c < RS_CLASSES; c++) {
 		p->pause[c].until = earlier(p->pause[c].until, by);
 		/* of a pause that lasts or is about to begin, exactly: its time is counted */
-		p->pause[c].since = (p->paused.now | p->paused.heard) >> c & 1
-					    ? p->pause[c].since - by
-					    : 0;
+		p->pause[c].since =
+			(p->paused.now | p->paused.heard) >> c & 1 ? p->pause[c].since - by : 0;
 		for (uint32_t i = p->q[c].head; p->q[c].bytes && i != RS_NO_PACKET;
 		     i = rs_pool_at(sw->cfg.pool, i)->next)
 			rs_pool_at(sw->cfg.pool, i)->when =

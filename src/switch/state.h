@@ -25,16 +25,16 @@ struct share {
 	/* bytes in it, > 0 only while pausing; of an endless buffer also those beyond the buffer,
 	 * and a lossy share that has such is `pausing` without a PAUSE */
 	uint64_t headroom;
-	uint32_t alpha;    /* threshold: free << ALPHA_BITS * alpha */
-	bool pausing;      /* PAUSE was asked for, RESUME not yet */
+	uint32_t alpha; /* threshold: free << ALPHA_BITS * alpha */
+	bool pausing;   /* PAUSE was asked for, RESUME not yet */
 };
 
 /* 11 lines. The first is all of a port that every packet touches, besides a queue or a share. */
 struct port {
-	uint8_t filled;  /* egress: classes with packets */
+	uint8_t filled;          /* egress: classes with packets */
 	struct rs_paused paused; /* egress, by its peer */
-	uint8_t pfc_due; /* classes whose PAUSE or RESUME is to be sent */
-	uint8_t pausing; /* ingress: classes that it paused */
+	uint8_t pfc_due;         /* classes whose PAUSE or RESUME is to be sent */
+	uint8_t pausing;         /* ingress: classes that it paused */
 	uint8_t rate_code;
 	rs_time later; /* cut-through: until then a queued packet may still be arriving */
 	int64_t rate;
@@ -142,8 +142,8 @@ void rs_holds_rebase(struct rs_switch *sw, rs_time by);
 void rs_ecn_mark(struct rs_switch *sw, struct port *out, unsigned tc, struct rs_packet *p);
 /* route.c */
 int rs_route_pinned(const struct rs_switch *sw, const struct rs_packet *p);
-uint32_t rs_route_choose(struct rs_switch *sw, struct rs_packet *p, const uint16_t *set,
-			 uint32_t n, rs_time now);
+uint32_t rs_route_choose(struct rs_switch *sw, struct rs_packet *p, const uint16_t *set, uint32_t n,
+			 rs_time now);
 /* sched.c: the class to serve among ready, more than one */
 unsigned rs_sched_pick(struct rs_switch *sw, struct port *out, uint8_t ready);
 /* pfc.c */

@@ -117,7 +117,8 @@ void rs_switch_destroy(struct rs_switch *sw);
 /* Before the first packet; the arrays are borrowed. */
 void rs_switch_pin(struct rs_switch *sw, const struct rs_switch_pins *pins);
 
-/* Asks memory for what packets from or to a port touch of it, then for the first that waits there. */
+/* Asks memory for what packets from or to a port touch of it, then for the first that waits there.
+ */
 void rs_switch_prefetch(const struct rs_switch *sw, unsigned port);
 void rs_switch_prefetch_waiting(const struct rs_switch *sw, unsigned port);
 
@@ -182,7 +183,7 @@ enum rs_switch_why {
 struct rs_switch_drops {
 	uint64_t packets[RS_SWITCH_WHYS];
 	uint16_t dscp, dscp_votes; /* of most of them */
-	uint16_t to, to_votes;     /* the egress that most were for; to_votes 0: none in particular */
+	uint16_t to, to_votes; /* the egress that most were for; to_votes 0: none in particular */
 };
 
 /* NULL: no DSCP is of this class. */

@@ -1,41 +1,41 @@
-/* The ABI of libibverbs 1.0 (2006), whose objects had other layouts: programs linked against it load,
- * and are told ENOSYS. */
+/* The ABI of libibverbs 1.0 (2006), whose objects had other layouts: programs linked against it
+ * load, and are told ENOSYS. */
 #include <errno.h>
 #include <stddef.h>
 #include "verbs/verbs.h"
 
-#define OLD(name, version)                                                                         \
-	__asm__(".symver rs_old_" #name "," #name "@" version);                                    \
+#define OLD(name, version)                                      \
+	__asm__(".symver rs_old_" #name "," #name "@" version); \
 	__attribute__((used, visibility("default")))
 
 /* Returning a pointer, an errno value, or nothing. */
-#define OLD_POINTER(name)                                                                          \
-	void *rs_old_##name(void);                                                                 \
-	OLD(name, "IBVERBS_1.0") void *rs_old_##name(void)                                         \
-	{                                                                                          \
-		errno = ENOSYS;                                                                    \
-		return NULL;                                                                       \
+#define OLD_POINTER(name)                                  \
+	void *rs_old_##name(void);                         \
+	OLD(name, "IBVERBS_1.0") void *rs_old_##name(void) \
+	{                                                  \
+		errno = ENOSYS;                            \
+		return NULL;                               \
 	}
-#define OLD_INT(name)                                                                              \
-	int rs_old_##name(void);                                                                   \
-	OLD(name, "IBVERBS_1.0") int rs_old_##name(void)                                           \
-	{                                                                                          \
-		errno = ENOSYS;                                                                    \
-		return ENOSYS;                                                                     \
+#define OLD_INT(name)                                    \
+	int rs_old_##name(void);                         \
+	OLD(name, "IBVERBS_1.0") int rs_old_##name(void) \
+	{                                                \
+		errno = ENOSYS;                          \
+		return ENOSYS;                           \
 	}
-#define OLD_VOID(name)                                                                             \
-	void rs_old_##name(void);                                                                  \
-	OLD(name, "IBVERBS_1.0") void rs_old_##name(void)                                          \
-	{                                                                                          \
-		errno = ENOSYS;                                                                    \
+#define OLD_VOID(name)                                    \
+	void rs_old_##name(void);                         \
+	OLD(name, "IBVERBS_1.0") void rs_old_##name(void) \
+	{                                                 \
+		errno = ENOSYS;                           \
 	}
 /* Those that say -1 with errno. */
-#define OLD_MINUS(name)                                                                            \
-	int rs_old_##name(void);                                                                   \
-	OLD(name, "IBVERBS_1.0") int rs_old_##name(void)                                           \
-	{                                                                                          \
-		errno = ENOSYS;                                                                    \
-		return -1;                                                                         \
+#define OLD_MINUS(name)                                  \
+	int rs_old_##name(void);                         \
+	OLD(name, "IBVERBS_1.0") int rs_old_##name(void) \
+	{                                                \
+		errno = ENOSYS;                          \
+		return -1;                               \
 	}
 
 OLD_POINTER(ibv_get_device_list)

@@ -14,11 +14,11 @@ enum rs_framing_kind { RS_FRAMING_ROCEV2, RS_FRAMING_NS3, RS_FRAMINGS };
 
 struct rs_framing {
 	const char *name;
-	uint16_t data;	/* header bytes of a packet with payload; 0: RoCEv2's, by its opcode */
-	uint16_t ack;	/* an ACK or NAK before padding; 0: RoCEv2's */
+	uint16_t data;  /* header bytes of a packet with payload; 0: RoCEv2's, by its opcode */
+	uint16_t ack;   /* an ACK or NAK before padding; 0: RoCEv2's */
 	uint16_t least; /* a shorter ACK is padded to this */
-	uint16_t pfc;	/* an 802.1Qbb frame */
-	uint16_t gap;	/* what a frame takes on the link beside itself */
+	uint16_t pfc;   /* an 802.1Qbb frame */
+	uint16_t gap;   /* what a frame takes on the link beside itself */
 };
 
 extern const struct rs_framing rs_framings[RS_FRAMINGS];

@@ -19,51 +19,52 @@ enum rs_packet_kind {
 enum {
 	RS_CLASSES = 8,
 	RS_INT_HOPS = 5,
-	RS_PACKET_INT = 1 << 5, /* among the BTH flags, not on the wire: int_hop[] is the packet's */
+	RS_PACKET_INT =
+		1 << 5, /* among the BTH flags, not on the wire: int_hop[] is the packet's */
 };
 
 struct rs_packet {
 	/* Line 0 */
-	uint32_t next;	     /* index of the next in whatever queue holds this; owner: the holder */
-	uint32_t dst;	     /* destination endpoint: what switches route on */
-	uint32_t src;	     /* source endpoint */
+	uint32_t next; /* index of the next in whatever queue holds this; owner: the holder */
+	uint32_t dst;  /* destination endpoint: what switches route on */
+	uint32_t src;  /* source endpoint */
 	uint16_t frame_bytes; /* Ethernet header .. FCS: what buffers and windows count */
-	uint16_t sport;	     /* UDP source port: the entropy that ECMP hashes */
-	uint8_t tos;	     /* DSCP << 2 | ECN (enum rs_ecn) */
-	uint8_t tc;	     /* traffic class at the present hop */
-	uint8_t kind;	     /* enum rs_packet_kind */
-	uint8_t opcode;	     /* BTH */
-	uint8_t bth_flags;   /* RS_BTH_*, RS_PACKET_INT */
-	uint8_t corrupt;     /* set by a hostile network: ICRC will not verify; the NIC drops it */
+	uint16_t sport;       /* UDP source port: the entropy that ECMP hashes */
+	uint8_t tos;          /* DSCP << 2 | ECN (enum rs_ecn) */
+	uint8_t tc;           /* traffic class at the present hop */
+	uint8_t kind;         /* enum rs_packet_kind */
+	uint8_t opcode;       /* BTH */
+	uint8_t bth_flags;    /* RS_BTH_*, RS_PACKET_INT */
+	uint8_t corrupt;      /* set by a hostile network: ICRC will not verify; the NIC drops it */
 	uint16_t payload_bytes;
 	uint32_t dest_qp;
 	uint32_t psn;
-	uint32_t aeth;	     /* syndrome << 24 | MSN; ACKs and READ responses */
-	uint32_t src_qp;     /* DETH; on every packet that rs_nic_tx() gives: whose it is */
+	uint32_t aeth;   /* syndrome << 24 | MSN; ACKs and READ responses */
+	uint32_t src_qp; /* DETH; on every packet that rs_nic_tx() gives: whose it is */
 	uint16_t pkey;
-	uint16_t in_port;    /* scratch of the switch that holds the packet: ingress port */
-	uint32_t number;     /* the owner's, not on the wire: a simulator's order or path (switch.h) */
-	rs_time when;	     /* scratch of the holder: arrival at the far end of a link */
+	uint16_t in_port; /* scratch of the switch that holds the packet: ingress port */
+	uint32_t number;  /* the owner's, not on the wire: a simulator's order or path (switch.h) */
+	rs_time when;     /* scratch of the holder: arrival at the far end of a link */
 	const uint8_t *payload; /* borrowed; NULL where no bytes are moved (simulation) */
 
 	/* Line 1 */
-	uint64_t va;	     /* RETH / AtomicETH virtual address */
+	uint64_t va; /* RETH / AtomicETH virtual address */
 	uint32_t rkey;
-	uint32_t dma_bytes;  /* RETH length */
+	uint32_t dma_bytes; /* RETH length */
 	union {
-		uint32_t qkey;	   /* DETH */
+		uint32_t qkey;     /* DETH */
 		uint32_t int_path; /* of in-band telemetry: which path the stamps are of */
 	};
-	uint32_t imm;	     /* ImmDt, or IETH's R_Key; host order of the big-endian field */
+	uint32_t imm; /* ImmDt, or IETH's R_Key; host order of the big-endian field */
 	union {
 		struct {
 			uint64_t swap_add; /* AtomicETH swap or add; AtomicAckETH original */
 			uint64_t compare;
 			uint32_t xrc_srqn;
-			uint32_t feth;	   /* FLUSH: type, selectivity */
+			uint32_t feth; /* FLUSH: type, selectivity */
 		};
 		struct {
-			uint8_t pfc_enable;		 /* class-enable vector */
+			uint8_t pfc_enable;              /* class-enable vector */
 			uint16_t pfc_quanta[RS_CLASSES]; /* 512 bit times; 0 = XON */
 		};
 		/* In-band telemetry, a stamp a switch, 0 behind the last (wire/telemetry.h); never

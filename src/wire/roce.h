@@ -28,9 +28,9 @@ enum {
 	RS_ICRC_BYTES = 4,
 	RS_FCS_BYTES = 4,
 	RS_PREAMBLE_IPG_BYTES = 20, /* preamble + SFD 8, inter-packet gap 12: 802.3 clauses 3, 4 */
-	RS_ETH_MIN_FRAME = 64,	    /* with FCS */
-	RS_CNP_PAYLOAD = 16,	    /* reserved bytes of a CNP: A17.9.3 */
-	RS_PFC_FRAME = 64,	    /* 802.1Q clause 36 */
+	RS_ETH_MIN_FRAME = 64,      /* with FCS */
+	RS_CNP_PAYLOAD = 16,        /* reserved bytes of a CNP: A17.9.3 */
+	RS_PFC_FRAME = 64,          /* 802.1Q clause 36 */
 
 	RS_PKEY_FULL = 0x8000, /* membership; alone it is no partition: §10.9.1.2 */
 	RS_PSN_MASK = 0xffffff,
@@ -40,8 +40,14 @@ enum {
 };
 
 /* BTH opcodes: transport in the top three bits, operation in the low five (table 38). */
-enum rs_transport { RS_RC = 0x00, RS_UC = 0x20, RS_RD = 0x40, RS_UD = 0x60, RS_CNP_T = 0x80,
-		    RS_XRC = 0xa0 };
+enum rs_transport {
+	RS_RC = 0x00,
+	RS_UC = 0x20,
+	RS_RD = 0x40,
+	RS_UD = 0x60,
+	RS_CNP_T = 0x80,
+	RS_XRC = 0xa0
+};
 enum rs_op {
 	RS_OP_SEND_FIRST = 0,
 	RS_OP_SEND_MIDDLE,
@@ -83,15 +89,15 @@ enum rs_opcode_flags {
 	RS_F_DETH = 1 << 7,
 	RS_F_XRCETH = 1 << 8,
 	RS_F_PAYLOAD = 1 << 9,
-	RS_F_FIRST = 1 << 10,  /* First or Only */
-	RS_F_LAST = 1 << 11,   /* Last or Only */
+	RS_F_FIRST = 1 << 10, /* First or Only */
+	RS_F_LAST = 1 << 11,  /* Last or Only */
 	RS_F_SEND = 1 << 12,
 	RS_F_WRITE = 1 << 13,
 	RS_F_REQUEST = 1 << 14,
 	RS_F_RESPONSE = 1 << 15,
-	RS_F_READ = 1 << 16,   /* READ request or response */
+	RS_F_READ = 1 << 16, /* READ request or response */
 	RS_F_CNP = 1 << 17,
-	RS_F_FETH = 1 << 18,   /* FLUSH extended header */
+	RS_F_FETH = 1 << 18, /* FLUSH extended header */
 	RS_F_ATOMIC_WRITE = 1 << 19,
 };
 

@@ -1,7 +1,7 @@
 /*
  * In-band telemetry as HPCC has it (Li et al., SIGCOMM 2019, §4.1 and its ns-3): eight bytes a hop,
- * five hops, behind two bytes that count them. A switch stamps a data packet as it leaves its queue;
- * the receiver returns the stamps in its ACK.
+ * five hops, behind two bytes that count them. A switch stamps a data packet as it leaves its
+ * queue; the receiver returns the stamps in its ACK.
  */
 #ifndef RS_WIRE_TELEMETRY_H
 #define RS_WIRE_TELEMETRY_H
@@ -12,22 +12,23 @@
 
 enum {
 	RS_INT_BYTES = 2 + 8 * RS_INT_HOPS, /* on the wire, however many hops are used */
-	RS_INT_SENT_UNIT = 128,		    /* bytes, times the scale */
+	RS_INT_SENT_UNIT = 128,             /* bytes, times the scale */
 	RS_INT_QUEUE_UNIT = 80,
 };
 
 /* A stamp: rate 4 bits, never 0; time 24, ns; sent 20; queue 16. */
 struct rs_int_stamp {
 	uint32_t time, queue; /* ns modulo 2^24; bytes */
-	uint64_t sent;	      /* bytes, modulo rs_int_wrap() */
+	uint64_t sent;        /* bytes, modulo rs_int_wrap() */
 	int64_t rate;
 };
 
 /* The units of counters grow with the NICs' rate: 1 at 25 Gb/s, 4 at 100 Gb/s. */
 static inline uint32_t rs_int_scale(int64_t nic_rate)
 {
-	return nic_rate > 50 * RS_GBPS ? (uint32_t)(nic_rate / (25 * RS_GBPS))
-	       : nic_rate == 50 * RS_GBPS ? 2 : 1;
+	return nic_rate > 50 * RS_GBPS    ? (uint32_t)(nic_rate / (25 * RS_GBPS))
+	       : nic_rate == 50 * RS_GBPS ? 2
+					  : 1;
 }
 
 static inline uint64_t rs_int_wrap(uint32_t scale)
@@ -37,14 +38,14 @@ static inline uint64_t rs_int_wrap(uint32_t scale)
 
 /* The code of a link's rate: the fastest that is not above it. 1..15. */
 uint8_t rs_int_rate_code(int64_t rate);
-uint64_t rs_int_pack(uint8_t rate_code, rs_time now, uint64_t sent, uint64_t queue,
-		     uint32_t scale);
+uint64_t rs_int_pack(uint8_t rate_code, rs_time now, uint64_t sent, uint64_t queue, uint32_t scale);
 void rs_int_unpack(uint64_t stamp, uint32_t scale, struct rs_int_stamp *out);
 
 /*
- * Into the first free place; a sixth hop is not recorded. link: a number of the switch and its port,
- * well mixed. The paper's pathID: what a packet passed, by exclusive or (there of 12 bits, which
- * share the two bytes with the count of hops; here 32, so that no two paths are taken for one).
+ * Into the first free place; a sixth hop is not recorded. link: a number of the switch and its
+ * port, well mixed. The paper's pathID: what a packet passed, by exclusive or (there of 12 bits,
+ * which share the two bytes with the count of hops; here 32, so that no two paths are taken for
+ * one).
  */
 static inline void rs_int_push(struct rs_packet *p, uint64_t stamp, uint32_t link)
 {

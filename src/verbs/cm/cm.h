@@ -79,8 +79,8 @@ struct rs_cm_id {
 	bool shared;         /* options: RDMA_OPTION_ID_REUSEADDR */
 	signed char af_only; /* RDMA_OPTION_ID_AFONLY; -1: not set */
 	int place;           /* of its port, as rs_verbs_cm_bind() gave it */
-	uint16_t port; /* host order */
-	bool ipv6;     /* the family of bound_gid */
+	uint16_t port;       /* host order */
+	bool ipv6;           /* the family of bound_gid */
 	uint8_t bound_gid[16];
 	uint8_t own[16], peer[16];
 	uint32_t local_id, remote_id, qpn, psn, remote_qpn, remote_psn, qkey;

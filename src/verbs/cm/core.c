@@ -41,7 +41,8 @@ uint32_t rs_cm_random(void)
 {
 	uint32_t r = 0;
 
-	/* first PSNs among others: what can be guessed would be no use (it comes whole: getrandom(2)) */
+	/* first PSNs among others: what can be guessed would be no use (it comes whole:
+	 * getrandom(2)) */
 	while (getrandom(&r, sizeof(r), 0) != (ssize_t)sizeof(r))
 		if (errno != EINTR)
 			abort();

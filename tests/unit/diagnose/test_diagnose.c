@@ -54,7 +54,7 @@ static uint32_t find(const struct rs_diagnosis *d, const char *name)
 
 #define SINGLE(rest)                                                                               \
 	"fabric: {network: {kind: single-switch, hosts: 4, rate: 100G}, cc: {kind: none}" rest "}" \
-											       "\n"
+	"\n"
 
 /* Nothing in the way: no cause, and what is made ideal changes nothing. */
 static void test_healthy_run_names_nothing(void **state)

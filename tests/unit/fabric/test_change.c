@@ -176,7 +176,8 @@ static void test_what_cannot_be_changed_is_refused_with_names(void **state)
 		"there is no switch, host or NIC 'spine7'");
 	refused(NET "    - {link: [leaf0, leaf1], down: true}\n", "no link joins these two");
 	refused(NET "    - {link: leaf0, down: true}\n", "expected two ends");
-	refused(NET "    - {link: [leaf0, spine0], index: 2, down: true}\n", "index: expected a whole number from 0 to 1, found '2'");
+	refused(NET "    - {link: [leaf0, spine0], index: 2, down: true}\n",
+		"index: expected a whole number from 0 to 1, found '2'");
 	refused(NET "    - {link: [leaf0, spine0]}\n", "expected down, rate, delay or loss");
 	refused(NET "    - {link: [leaf0, spine0], dwon: true}\n", "did you mean 'down'?");
 	refused(NET "    - {link: [leaf0, spine0], loss: 101%}\n", "from 0% to 100%");

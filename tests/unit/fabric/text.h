@@ -10,7 +10,8 @@
 #include <string.h>
 #include "fabric/fabric.h"
 
-static inline struct rs_fabric *load_with(const char *text, const struct rs_setting *set, uint32_t n)
+static inline struct rs_fabric *load_with(const char *text, const struct rs_setting *set,
+					  uint32_t n)
 {
 	struct rs_error e = {0};
 	struct rs_fabric *f = NULL;

@@ -269,7 +269,7 @@ static void test_far_socket_gives_min_of_link_and_peer_to_peer(void **state)
 	static const struct {
 		const char *cpu;
 		double gbytes;
-	} t[] = {{"skl", 11},  {"icx", 11},   {"spr", 22},   {"emr", 40},  {"gnr", 40},
+	} t[] = {{"skl", 11},  {"icx", 11},   {"spr", 22},   {"emr", 40},    {"gnr", 40},
 		 {"rome", 16}, {"milan", 16}, {"genoa", 39}, {"turin", 1000}};
 	static const uint8_t gens[] = {4, 5}; /* what 200G and 400G need */
 
@@ -314,7 +314,8 @@ static void test_near_root_cuts_tlps_on_xeon_and_leaves_them_on_epyc(void **stat
 	rs_bus_destroy(b);
 }
 
-/* A narrow slot loses nothing to it: the wide port that the TLPs leave by has room for their heads. */
+/* A narrow slot loses nothing to it: the wide port that the TLPs leave by has room for their heads.
+ */
 static void test_a_narrow_slot_loses_nothing_in_the_root(void **state)
 {
 	struct rs_pcie narrow = {5, 8, 256, 512};

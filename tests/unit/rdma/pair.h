@@ -143,9 +143,8 @@ static inline void pair_nics(struct pair *t)
 				 0);
 		t->init.send_cq = t->init.recv_cq = t->cqs[i];
 		if (c.given_qpns)
-			assert_int_equal(rs_nic_create_qp_at(t->nics[i], &t->init, 70 + i,
-							     &t->qps[i]),
-					 0);
+			assert_int_equal(
+				rs_nic_create_qp_at(t->nics[i], &t->init, 70 + i, &t->qps[i]), 0);
 		else
 			assert_int_equal(rs_nic_create_qp(t->nics[i], &t->init, &t->qps[i]), 0);
 	}

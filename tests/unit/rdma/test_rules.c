@@ -101,8 +101,7 @@ static void test_stamps_come_back_in_the_ack(void **state)
 	assert_int_equal(p->int_hop[0], 0);
 	rs_int_push(p, rs_int_pack(rs_int_rate_code(100 * RS_GBPS), 5 * RS_US, 51200, 3200, 4),
 		    0x50);
-	rs_int_push(p, rs_int_pack(rs_int_rate_code(400 * RS_GBPS), 6 * RS_US, 1024, 0, 4),
-		    0x14);
+	rs_int_push(p, rs_int_pack(rs_int_rate_code(400 * RS_GBPS), 6 * RS_US, 1024, 0, 4), 0x14);
 	pair_rx(&t, 1, p);
 	p = pair_tx(&t, 1);
 	assert_int_equal(p->frame_bytes,

@@ -157,11 +157,8 @@ static void posted(struct pair *t, unsigned from, uint8_t tc, uint8_t op, uint32
 		   unsigned n)
 {
 	struct rs_sge s = {.va = 0x1000, .length = length, .lkey = t->keys[from]};
-	struct rs_send_wr wr = {.op = op,
-				.n_sge = 1,
-				.sge = &s,
-				.remote_va = 0x1000,
-				.rkey = t->keys[!from]};
+	struct rs_send_wr wr = {
+		.op = op, .n_sge = 1, .sge = &s, .remote_va = 0x1000, .rkey = t->keys[!from]};
 	struct rs_qp *qp[2];
 
 	for (unsigned i = 0; i < 2; i++) {

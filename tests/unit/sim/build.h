@@ -43,8 +43,10 @@ static inline struct hand *hand_single(uint32_t n, int64_t rate, rs_time delay, 
 		f->hosts[i] = (struct rs_fabric_host){
 			rs_arena_printf(f->arena, "h%u", i), NULL, i, 1, i, 1};
 		f->endpoints[i] = (struct rs_endpoint){i, RS_NO_PART, i, 0, rate, f->hosts[i].name};
-		f->links[i] = (struct rs_fabric_link){
-			.a = {false, i, 0}, .b = {true, 0, (uint16_t)i}, .rate = rate, .delay = delay};
+		f->links[i] = (struct rs_fabric_link){.a = {false, i, 0},
+						      .b = {true, 0, (uint16_t)i},
+						      .rate = rate,
+						      .delay = delay};
 		f->routes.local_index[i] = h->locals[i] = (uint16_t)i;
 	}
 	f->qos.tc[3] = (struct rs_qos_class){.lossless = true,
@@ -88,8 +90,8 @@ static inline struct hand *hand_single(uint32_t n, int64_t rate, rs_time delay, 
 static inline void hand_flow(struct hand *h, uint32_t src, uint32_t dst, uint64_t bytes,
 			     rs_time start)
 {
-	h->flows[h->n_flows++] = (struct rs_flow){
-		.start = start, .src = src, .dst = dst, .bytes = bytes, .tc = 3};
+	h->flows[h->n_flows++] =
+		(struct rs_flow){.start = start, .src = src, .dst = dst, .bytes = bytes, .tc = 3};
 	h->job.n_flows = h->n_flows;
 }
 

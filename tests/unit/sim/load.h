@@ -30,7 +30,8 @@ struct text {
 	size_t n;
 };
 
-static inline __attribute__((format(printf, 2, 3))) void add(struct text *t, const char *format, ...)
+static inline __attribute__((format(printf, 2, 3))) void add(struct text *t, const char *format,
+							     ...)
 {
 	va_list args;
 

@@ -108,8 +108,8 @@ static void test_a_ring_all_reduce_is_bound_by_bandwidth(void **state)
 }
 
 /* One NIC on socket 0, a GPU on either socket: what the network brings for the far one and what the
- * near one sends it go the same way, so that the hop's peer-to-peer rate is the ring's. On Genoa both
- * ways share 64 GB/s. */
+ * near one sends it go the same way, so that the hop's peer-to-peer rate is the ring's. On Genoa
+ * both ways share 64 GB/s. */
 static void test_a_ring_through_the_far_socket_runs_at_its_peer_to_peer_rate(void **state)
 {
 	static const struct {

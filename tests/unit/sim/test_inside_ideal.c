@@ -123,8 +123,8 @@ static void test_what_binds_is_what_helps(void **state)
 	}
 }
 
-/* Limits that were taken away let nobody fill the queue of a slow link for all the others: this ring
- * of far GPUs was 43 % slower so. */
+/* Limits that were taken away let nobody fill the queue of a slow link for all the others: this
+ * ring of far GPUs was 43 % slower so. */
 static void test_no_limits_is_no_flood(void **state)
 {
 	static const char text[] =
@@ -133,7 +133,8 @@ static void test_no_limits_is_no_flood(void **state)
 		"{name: gpu1, on: socket1, pcie: gen5x16}], "
 		"nics: [{name: nic0, on: socket0, pcie: gen3x8, tags: 64, read_buffer: 16384}]}], "
 		"network: {kind: single-switch, rate: 800G, delay: 200ns}, cc: {kind: none}}\n"
-		"workload: [{collective: {op: broadcast, bytes: 4MiB, chunk: 64KiB, channels: 1}}]\n";
+		"workload: [{collective: {op: broadcast, bytes: 4MiB, chunk: 64KiB, channels: "
+		"1}}]\n";
 	rs_time took[2];
 
 	for (int i = 0; i < 2; i++) {
