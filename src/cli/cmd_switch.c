@@ -9,10 +9,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 #include "base/units.h"
+#include "bridge/bridge.h"
+#include "bridge/raw.h"
 #include "cli/cli.h"
-#include "live/bridge.h"
 #include "live/live.h"
-#include "live/raw.h"
 #include "report/report.h"
 
 enum {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "base/bytes.h"
 #include "base/random.h"
-#include "live/raw.h"
+#include "bridge/raw.h"
 #include "wire/frame.h"
 
 enum { UDP_L4 = 5, TCPV4 = 1, NEEDS_CSUM = 1, MOST = 9216 };

@@ -3,8 +3,8 @@
  * bursts that it has not cut into packets and checksums that it has not filled in (virtio_net_hdr).
  * A burst of UDP is cut here as a NIC would cut it, so that a switch sees packets.
  */
-#ifndef RS_LIVE_RAW_H
-#define RS_LIVE_RAW_H
+#ifndef RS_BRIDGE_RAW_H
+#define RS_BRIDGE_RAW_H
 
 #include <linux/virtio_net.h>
 #include <stdbool.h>

@@ -14,8 +14,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "base/clock.h"
-#include "live/bridge.h"
-#include "live/raw.h"
+#include "bridge/bridge.h"
+#include "bridge/raw.h"
 #include "wire/frame.h"
 
 enum { HOSTS = 3, WAIT_MS = 10000, MOST = 9216, BYTES = 1000 };

@@ -1,7 +1,6 @@
 /* The switch in software: frames in from packet sockets, through src/switch, out again when their
  * port's rate allows. One thread, which sleeps in epoll. */
-#include "base/clock.h"
-#include "live/bridge.h"
+#include "bridge/bridge.h"
 
 #include <errno.h>
 #include <linux/if_ether.h>
@@ -15,8 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/random.h"
-#include "live/raw.h"
+#include "bridge/raw.h"
 #include "wire/frame.h"
 
 enum {

@@ -3,8 +3,8 @@
  * (src/switch): shared buffer, ECN marks, classes, PFC. Frames go by the addresses that it learns
  * (IEEE 802.1Q-2022 clause 8.7); each port sends at a rate of its own.
  */
-#ifndef RS_LIVE_BRIDGE_H
-#define RS_LIVE_BRIDGE_H
+#ifndef RS_BRIDGE_BRIDGE_H
+#define RS_BRIDGE_BRIDGE_H
 
 #include "base/error.h"
 #include "switch/switch.h"

@@ -1,6 +1,6 @@
 /* Frames of interfaces and bursts cut into packets, as Linux's udp_gso does: identifications count
  * up, lengths and checksums are each packet's own (RFC 768, RFC 791, RFC 8200). */
-#include "live/raw.h"
+#include "bridge/raw.h"
 
 #include <errno.h>
 #include <linux/if_ether.h>
