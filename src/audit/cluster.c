@@ -6,7 +6,7 @@
 #include "audit/look.h"
 #include "audit/model.h"
 #include "base/units.h"
-#include "fabric/tree.h"
+#include "text/tree.h"
 
 enum { ASSUMED_GBPS = 400 };
 

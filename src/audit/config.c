@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "audit/config.h"
-#include "audit/tree.h"
+#include "text/document.h"
 
 enum { ARENA_MAX = 256 << 20 };
 
@@ -459,7 +459,7 @@ static void tree(struct walk *w, struct fy_node *node, unsigned depth, unsigned 
 
 void rs_config_tree(struct rs_config *c, const struct rs_input *in)
 {
-	struct fy_document *doc = rs_tree_parse(in);
+	struct fy_document *doc = rs_tree_parse(in->data, in->size);
 	struct walk w = {.c = c};
 
 	if (doc)

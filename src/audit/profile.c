@@ -9,7 +9,7 @@
 #include <string.h>
 #include "audit/profile.h"
 #include "audit/rule.h"
-#include "fabric/tree.h"
+#include "text/tree.h"
 
 enum { PROFILE_BYTES_MAX = 4 << 20 };
 

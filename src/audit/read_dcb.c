@@ -7,7 +7,7 @@
 #include <strings.h>
 #include "audit/place.h"
 #include "audit/readers.h"
-#include "audit/tree.h"
+#include "text/document.h"
 
 /* ---- Names of code points: RFC 2474, 2597, 3246, 5865 ---- */
 
@@ -217,7 +217,7 @@ static void object(struct state *s, struct fy_node *n)
 
 static int read_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_tree_parse(in);
+	struct fy_document *d = rs_tree_parse(in->data, in->size);
 	struct fy_node *root = d ? fy_document_root(d) : NULL, *n;
 	struct state s = {.a = a, .in = in};
 	void *iter = NULL;

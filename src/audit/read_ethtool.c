@@ -7,7 +7,7 @@
 #include <strings.h>
 #include "audit/place.h"
 #include "audit/readers.h"
-#include "audit/tree.h"
+#include "text/document.h"
 
 /* Headings, in front of the device's name. */
 static const struct {
@@ -331,7 +331,7 @@ static void json_member(struct state *s, struct fy_node *n, const char *key)
 
 static int read_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_tree_parse(in);
+	struct fy_document *d = rs_tree_parse(in->data, in->size);
 	struct fy_node *root = d ? fy_document_root(d) : NULL, *n;
 	struct state s = {.a = a, .in = in};
 	void *iter = NULL;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "audit/readers.h"
-#include "audit/tree.h"
+#include "text/document.h"
 
 static int score_json(const struct rs_input *in)
 {
@@ -124,7 +124,7 @@ static void rule(struct state *s, struct fy_node *n)
 
 static int read_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_tree_parse(in);
+	struct fy_document *d = rs_tree_parse(in->data, in->size);
 	struct fy_node *root = d ? fy_document_root(d) : NULL, *n;
 	struct state s = {.a = a, .in = in};
 	bool links = rs_input_has(in, "\"ifname\""), routes = rs_input_has(in, "\"dst\"");

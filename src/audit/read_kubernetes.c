@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "audit/readers.h"
-#include "audit/tree.h"
+#include "text/document.h"
 
 enum { DEPTH_MAX = 24, DOCUMENTS_MAX = 1024, TEXT = 4096 };
 
@@ -301,7 +301,7 @@ static void plugin(struct state *s, const char *text, struct fy_node *at)
 
 	sub.data = text;
 	sub.size = strlen(text);
-	d = rs_tree_parse(&sub);
+	d = rs_tree_parse(sub.data, sub.size);
 	all = d ? find(fy_document_root(d), "resourceList", 0) : NULL;
 	all = all || !d ? all : find(fy_document_root(d), "configList", 0);
 	if (all && fy_node_is_sequence(all))
@@ -402,7 +402,7 @@ static int read_kubernetes(struct rs_audit *a, const struct rs_input *in)
 		copy[sub.size] = '\0';
 		sub.data = copy;
 		sub.first_line = in->first_line + line;
-		d = rs_tree_parse(&sub);
+		d = rs_tree_parse(sub.data, sub.size);
 		if (d)
 			object(&s, fy_document_root(d), 0);
 		fy_document_destroy(d);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "audit/place.h"
 #include "audit/readers.h"
-#include "audit/tree.h"
+#include "text/document.h"
 
 /* What a device's name stands for: a PCI address, an RDMA device, or MST's own name. */
 static void subject_of(const char *device, char *out, size_t size)
@@ -258,7 +258,7 @@ static void members(struct rs_audit *a, const struct rs_input *in, const char *s
 
 static int read_link_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_tree_parse(in);
+	struct fy_document *d = rs_tree_parse(in->data, in->size);
 	char subject[96], device[128];
 
 	rs_input_device(in, device, sizeof(device));

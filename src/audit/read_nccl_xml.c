@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "audit/readers.h"
-#include "audit/xml.h"
+#include "text/xml.h"
 
 enum { DEPTH_MAX = 32 };
 
@@ -102,7 +102,7 @@ static void cpu(struct tree *t, xmlNode *n)
 static int read_nccl_xml(struct rs_audit *a, const struct rs_input *in)
 {
 	struct tree t = {.a = a, .in = in};
-	xmlDoc *doc = rs_xml_read(in);
+	xmlDoc *doc = rs_xml_read(in->data, in->size);
 	xmlNode *root = doc ? xmlDocGetRootElement(doc) : NULL;
 
 	for (xmlNode *c = root ? root->children : NULL; c; c = c->next)

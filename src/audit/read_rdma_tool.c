@@ -5,7 +5,7 @@
 #include <string.h>
 #include "audit/place.h"
 #include "audit/readers.h"
-#include "audit/tree.h"
+#include "text/document.h"
 
 /* ---- rdma link, rdma dev, rdma statistic, rdma system; as text ---- */
 
@@ -162,7 +162,7 @@ static void object(struct rs_audit *a, const struct rs_input *in, struct fy_node
 
 static int read_rdma_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_tree_parse(in);
+	struct fy_document *d = rs_tree_parse(in->data, in->size);
 	struct fy_node *root = d ? fy_document_root(d) : NULL, *n;
 	void *iter = NULL;
 

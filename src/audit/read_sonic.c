@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "audit/readers.h"
-#include "audit/tree.h"
+#include "text/document.h"
 
 static int score(const struct rs_input *in)
 {
@@ -485,7 +485,7 @@ static void cable(struct db *d, const char *name, struct fy_node *v, void *arg)
 
 static int read_sonic(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *doc = rs_tree_parse(in);
+	struct fy_document *doc = rs_tree_parse(in->data, in->size);
 	struct db d = {.a = a, .in = in, .root = doc ? fy_document_root(doc) : NULL};
 
 	if (d.root && fy_node_is_mapping(d.root) && index_root(&d)) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "audit/readers.h"
-#include "audit/tree.h"
+#include "text/document.h"
 
 enum { OBJECTS = 200000 };
 
@@ -171,7 +171,7 @@ static void row(struct dump *d, const char *oid, struct fy_node *values)
 
 static int read_counters(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *doc = rs_tree_parse(in);
+	struct fy_document *doc = rs_tree_parse(in->data, in->size);
 	struct fy_node *root = doc ? fy_document_root(doc) : NULL;
 	struct dump d = {.a = a, .in = in};
 	struct fy_node_pair *p;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "cli/cli.h"
 #include "report/report.h"
-#include "wire/follow.h"
+#include "capture/follow.h"
 #include "wire/pcapng.h"
 
 struct options {

@@ -2,7 +2,7 @@
 #ifndef RS_FABRIC_HOST_BUILD_H
 #define RS_FABRIC_HOST_BUILD_H
 
-#include "fabric/tree.h"
+#include "text/tree.h"
 #include "host/host.h"
 
 struct rs_part *part_add(struct load *l, struct rs_host *h, enum rs_part_kind kind,

@@ -3,7 +3,7 @@
 #define RS_FABRIC_LOAD_H
 
 #include "fabric/fabric.h"
-#include "fabric/tree.h"
+#include "text/tree.h"
 
 /* Names to numbers: open addressing, sized once. */
 struct names {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "base/error.h"
 #include "fuzz.h"
-#include "wire/follow.h"
+#include "capture/follow.h"
 
 enum { RECORD = 12, RECORDS_MAX = 2048, FRAME_MAX = RS_MAX_PAYLOAD + RS_MAX_HEADERS };
 

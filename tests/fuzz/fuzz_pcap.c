@@ -2,7 +2,7 @@
  * end is reached, an error is the last thing said. Packets go on to the decoder. */
 #include "base/error.h"
 #include "fuzz.h"
-#include "wire/follow.h"
+#include "capture/follow.h"
 #include "wire/pcapng.h"
 
 /* In the file, or in the reader's room after its link layer was taken off: not beyond either. */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "rdma/nic.h"
-#include "wire/follow.h"
+#include "capture/follow.h"
 #include "wire/pcapng.h"
 
 enum {

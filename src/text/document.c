@@ -1,29 +1,29 @@
 /* JSON (RFC 8259) and YAML 1.2 through libfyaml, with limits that keep its costs low. */
 #include <string.h>
-#include "audit/tree.h"
 #include "base/text.h"
+#include "text/document.h"
 
 enum { LINE_MAX_CHARACTERS = 1 << 26, OPEN_MAX = 64 };
 
-static bool is_json(const struct rs_input *in)
+static bool is_json(const char *text, size_t n)
 {
 	size_t at = 0;
 
-	while (at < in->size && strchr(" \t\r\n", in->data[at]))
+	while (at < n && strchr(" \t\r\n", text[at]))
 		at++;
-	return at < in->size && (in->data[at] == '{' || in->data[at] == '[');
+	return at < n && (text[at] == '{' || text[at] == '[');
 }
 
-struct fy_document *rs_tree_parse(const struct rs_input *in)
+struct fy_document *rs_tree_parse(const char *text, size_t n)
 {
 	/* looking for duplicate keys costs the square of a mapping's size */
 	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_ALLOW_DUPLICATE_KEYS};
 	struct fy_document *doc;
 	struct fy_diag_cfg quiet;
 
-	if (rs_text_check(in->data, in->size, LINE_MAX_CHARACTERS, OPEN_MAX, NULL))
+	if (rs_text_check(text, n, LINE_MAX_CHARACTERS, OPEN_MAX, NULL))
 		return NULL;
-	if (is_json(in))
+	if (is_json(text, n))
 		cfg.flags |= FYPCF_JSON_FORCE;
 	fy_diag_cfg_default(&quiet);
 	quiet.fp = NULL;
@@ -31,7 +31,7 @@ struct fy_document *rs_tree_parse(const struct rs_input *in)
 	if (!cfg.diag)
 		return NULL;
 	fy_diag_set_collect_errors(cfg.diag, true);
-	doc = fy_document_build_from_string(&cfg, in->data, in->size);
+	doc = fy_document_build_from_string(&cfg, text, n);
 	if (doc)
 		fy_diag_unref(cfg.diag);
 	else /* the errors that were gathered refer to it */

@@ -1,16 +1,16 @@
-/* Private to audit/: an input as XML, and its elements. Nothing is fetched from elsewhere. */
-#ifndef RS_AUDIT_XML_H
-#define RS_AUDIT_XML_H
+/* A text as XML, and its elements. Nothing is fetched from elsewhere. */
+#ifndef RS_TEXT_XML_H
+#define RS_TEXT_XML_H
 
 #include <libxml/parser.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include "audit/reader.h"
 
 /* NULL: not XML. The caller frees it with xmlFreeDoc(). */
-static inline xmlDoc *rs_xml_read(const struct rs_input *in)
+static inline xmlDoc *rs_xml_read(const char *text, size_t n)
 {
-	return xmlReadMemory(in->data, (int)in->size, NULL, NULL,
+	return xmlReadMemory(text, (int)n, NULL, NULL,
 			     XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
 }
 

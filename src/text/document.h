@@ -1,12 +1,13 @@
-/* Private to audit/: JSON and YAML of strangers, parsed without a word on standard error. */
-#ifndef RS_AUDIT_TREE_H
-#define RS_AUDIT_TREE_H
+/* JSON and YAML of strangers as they are, parsed without a word on standard error. */
+#ifndef RS_TEXT_DOCUMENT_H
+#define RS_TEXT_DOCUMENT_H
 
 #include <libfyaml.h>
-#include "audit/reader.h"
+#include <stddef.h>
+#include <stdint.h>
 
 /* NULL: not JSON or YAML, over a limit, or no memory. Destroy with fy_document_destroy(). */
-struct fy_document *rs_tree_parse(const struct rs_input *in);
+struct fy_document *rs_tree_parse(const char *text, size_t n);
 /* A member of a mapping; NULL when there is none or n is no mapping. */
 struct fy_node *rs_tree_member(struct fy_node *n, const char *key);
 /* A scalar's text; NULL when it is none or longer than the buffer. */

@@ -1,9 +1,9 @@
 /*
- * Private to fabric/: a YAML or JSON document as a tree with the place of every node, and getters
+ * A YAML or JSON document as a tree with the place of every node, and getters
  * that check a mapping's keys and values strictly. The first error sticks; later calls do nothing.
  */
-#ifndef RS_FABRIC_TREE_H
-#define RS_FABRIC_TREE_H
+#ifndef RS_TEXT_TREE_H
+#define RS_TEXT_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/bytes.h"
-#include "wire/follow.h"
+#include "capture/follow.h"
 #include "wire/pcapng.h"
 
 static struct rs_follow *followed(const char *name)

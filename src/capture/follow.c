@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/bytes.h"
-#include "wire/follow.h"
+#include "capture/follow.h"
 #include "wire/segment.h"
 
 enum {

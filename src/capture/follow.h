@@ -4,8 +4,8 @@
  * forbids. It knows nothing but the packets: what was lost before the place of capture is a gap,
  * what was lost behind it comes again.
  */
-#ifndef RS_WIRE_FOLLOW_H
-#define RS_WIRE_FOLLOW_H
+#ifndef RS_CAPTURE_FOLLOW_H
+#define RS_CAPTURE_FOLLOW_H
 
 #include "wire/frame.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "base/text.h"
 #include "base/units.h"
-#include "fabric/tree.h"
+#include "text/tree.h"
 
 int fail(struct load *l, int code, struct rs_where at, const char *fmt, ...)
 {
