@@ -58,7 +58,7 @@ soak: build
 	@tools/soak build/release $(SOAK_SECONDS) $(SOAK_FROM)
 
 format:
-	@tools/setup clang-format
+	@tools/setup
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 tidy: build

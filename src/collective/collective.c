@@ -1,6 +1,6 @@
 /*
  * Planning a collective: defaults, checks, connections and the choice of the algorithm's file.
- * Sizes, counts and bus bandwidth follow nccl-tests' definitions (models.md §28).
+ * Sizes, counts and bus bandwidth follow nccl-tests' definitions (docs/models.md).
  */
 #include <errno.h>
 #include <string.h>

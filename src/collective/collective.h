@@ -65,7 +65,7 @@ uint64_t rs_coll_bytes_sent(const struct rs_coll *c, uint32_t rank);
 const char *rs_coll_op_name(enum rs_coll_op op);              /* "all-reduce" */
 const char *rs_coll_algorithm_name(enum rs_coll_algorithm a); /* "hierarchical" */
 
-/* ---- A training step (models.md §29) ---- */
+/* ---- A training step (docs/models.md) ---- */
 
 /* What a step consists of, from its parameters: closed form, no network. */
 struct rs_train_plan {

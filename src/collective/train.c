@@ -1,5 +1,5 @@
 /*
- * A training step in closed form (models.md §29): 6 FLOP a parameter and token, gradients of a
+ * A training step in closed form (docs/models.md): 6 FLOP a parameter and token, gradients of a
  * GPU's share of the parameters all-reduced over the data-parallel group, in buckets under the
  * backward pass. Ranks are laid out as Megatron does: tensor, then data, then pipeline.
  */

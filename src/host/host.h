@@ -92,7 +92,7 @@ struct rs_host {
 	struct rs_xlink *xlinks;
 };
 
-/* Parameters of the model, models.md §17-§23, each with its default: none is hard-wired. */
+/* Parameters of the model (docs/host.md), each with its default: none is hard-wired. */
 struct rs_host_params {
 	rs_time phy_latency;         /* 25 ns a PCIe link and direction */
 	rs_time switch_latency;      /* 105 ns */
@@ -117,7 +117,7 @@ struct rs_host_params {
 };
 extern const struct rs_host_params rs_host_defaults;
 
-/* A socket interconnect's defaults by CPU class (models.md §18, §19); NULL for an unknown class. */
+/* A socket interconnect's defaults by CPU class (docs/models.md, host.md); NULL: unknown class. */
 struct rs_cpu_model {
 	const char *name, *what;
 	int64_t hop_rate; /* raw, all links together, one direction */
@@ -240,7 +240,7 @@ int64_t rs_pcie_rate(const struct rs_pcie *p);
 /* Goodput of back-to-back posted writes of n-byte blocks at the link's MPS. */
 int64_t rs_pcie_write_goodput(const struct rs_pcie *p, const struct rs_host_params *hp);
 
-/* ---- Memory registration: models.md §23 ---- */
+/* ---- Memory registration: docs/host.md ---- */
 struct rs_mr_params {
 	rs_time base, page, huge_page, gpu_base, cache_hit;
 };

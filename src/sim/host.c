@@ -1,5 +1,5 @@
-/* A host node: NIC ports with PFC, DMA over the bus before sending and after receiving (models.md
- * §17-§21), and a heap of what applications do next. */
+/* A host node: NIC ports with PFC, DMA over the bus before sending and after receiving
+ * (docs/host.md), and a heap of what applications do next. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

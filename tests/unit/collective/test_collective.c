@@ -365,7 +365,7 @@ static void test_ring_groups_run_at_once(void **state)
 		}
 }
 
-/* models.md §28's bytes: exact where the buffer divides evenly. */
+/* docs/models.md's bytes: exact where the buffer divides evenly. */
 static void test_bytes_sent_are_the_closed_forms(void **state)
 {
 	const uint64_t size = 64 * 64 * 1024;

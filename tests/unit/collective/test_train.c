@@ -1,5 +1,5 @@
 /*
- * The training step against models.md §29: GPT-3 175B, 3.15 M tokens, 400 TFLOP/s a GPU.
+ * The training step against docs/models.md: GPT-3 175B, 3.15 M tokens, 400 TFLOP/s a GPU.
  */
 #include <errno.h>
 #include <stdarg.h>

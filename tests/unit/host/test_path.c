@@ -127,8 +127,7 @@ static void test_idle_write_latency_is_the_sum_of_the_path(void **state)
 			550 * RS_NS + hop + 2 * t + 6 * RS_NS);
 }
 
-/* Measured on a dual Genoa host: 0.05 to 0.20 us more on the other socket (models.md section 18).
- */
+/* Measured on a dual Genoa host: 0.05 to 0.20 us more on the other socket (docs/models.md). */
 static void test_far_socket_costs_a_gpu_write_at_most_200_ns_on_genoa(void **state)
 {
 	rs_time more = idle_write("genoa", NIC1, GPU3) - idle_write("genoa", NIC1, GPU2);

@@ -133,7 +133,7 @@ static void test_small_frames_in_cells_need_the_headroom_of_cells(void **state)
 	assert_int_equal(rs_pfc_headroom_cells(12345, 1), 12345);
 }
 
-/* 802.1Q annex N with 802.3's response times, MaxFrame 9216: the table of models.md §7. */
+/* 802.1Q annex N with 802.3's response times, MaxFrame 9216: the table of docs/models.md. */
 static void test_headroom_of_known_links(void **state)
 {
 	static const struct {
