@@ -28,6 +28,13 @@ static inline rs_time rs_time_max(rs_time a, rs_time b)
 	return a > b ? a : b;
 }
 
+/* t by a clock that is put back by so much. What lies far back stays there: put back again and
+ * again, it would run out of the range at the other end. */
+static inline rs_time rs_time_earlier(rs_time t, rs_time by)
+{
+	return t == RS_NEVER ? t : rs_time_max(t - by, -RS_S);
+}
+
 /* Rates are bits per second in int64_t. */
 #define RS_GBPS INT64_C(1000000000)
 #define RS_MBPS INT64_C(1000000)

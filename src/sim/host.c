@@ -131,16 +131,11 @@ static void send_pfc(struct rs_sim *s, struct sim_nic *k, rs_time now)
 
 	if (!p)
 		return;
-	rs_pfc_fill(p, k->pfc_due, k->pausing, s->f->qos.pause_quanta);
-	p->frame_bytes = rs_framings[s->f->transport.framing].pfc;
+	rs_lfc_frame(&k->lfc_conf, &k->lfc, &k->times, p, now);
 	p->src = k->endpoint;
-	for (unsigned m = k->pausing; m; m &= m - 1)
+	for (unsigned m = k->lfc.pausing; m; m &= m - 1)
 		k->pfc->sent[__builtin_ctz(m)]++;
-	k->pauses += k->pausing != 0;
-	k->pfc_due = 0;
-	k->refresh = k->pausing && !s->f->qos.pause_holds
-			     ? now + rs_quanta_time(k->out->pace, s->f->qos.pause_quanta) / 2
-			     : RS_NEVER;
+	k->pauses += k->lfc.pausing != 0;
 	sim_transmit(s, n, port, p, now);
 }
 
@@ -241,7 +236,7 @@ static unsigned ready_classes(struct rs_sim *s, const struct sim_nic *k, rs_time
 {
 	unsigned ready = 0;
 
-	for (unsigned m = k->staging->filled & ~(unsigned)k->paused.now; m; m &= m - 1) {
+	for (unsigned m = k->staging->filled & ~(unsigned)k->lfc.paused.now; m; m &= m - 1) {
 		unsigned c = (unsigned)__builtin_ctz(m);
 		const struct sim_outbox *box = &k->staging->out[c];
 
@@ -256,7 +251,7 @@ static unsigned ready_classes(struct rs_sim *s, const struct sim_nic *k, rs_time
 /* Classes that share what is read ahead by weight: a paused one has no part in it. */
 static uint8_t sharing(const struct sim_nic *k)
 {
-	return k->staging->used & (uint8_t) ~(k->paused.now | k->staging->ets.strict);
+	return k->staging->used & (uint8_t) ~(k->lfc.paused.now | k->staging->ets.strict);
 }
 
 /* What is read ahead is to keep the wire busy for longer than the latest read took. */
@@ -276,7 +271,7 @@ static bool read_ahead(struct rs_sim *s, const struct sim_nic *k, bool more, rs_
 	uint32_t bytes = k->staging->bytes;
 	rs_time again, need = lookahead(k);
 
-	for (uint8_t m = k->paused.now; m; m &= (uint8_t)(m - 1))
+	for (uint8_t m = k->lfc.paused.now; m; m &= (uint8_t)(m - 1))
 		bytes -= k->staging->out[__builtin_ctz(m)].bytes;
 	if (more)
 		need += rs_pace_time(k->out->pace, 2 * (uint32_t)__builtin_popcount(sharing(k)) *
@@ -352,9 +347,9 @@ static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
 			return RS_NEVER; /* until the wire has taken something */
 		if (some & (some - 1))
 			full = have_their_part(s, k);
-		p = next_packet(k, k->paused.now | full, now, &again);
+		p = next_packet(k, k->lfc.paused.now | full, now, &again);
 		if (!p && full)
-			p = next_packet(k, k->paused.now, now, &again);
+			p = next_packet(k, k->lfc.paused.now, now, &again);
 		if (k->limited)
 			limits(k, p, again, now);
 		if (!p)
@@ -433,7 +428,7 @@ static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	if (k->inside) /* while the wire is busy too: reads take longer than a packet */
 		wants = may_pull(k, now) ? pull(s, k, now) : rs_time_max(k->read_free, k->quiet);
 	if (l->busy_until <= now) {
-		if (k->pfc_due) {
+		if (k->lfc.due) {
 			send_pfc(s, k, now);
 			again = l->busy_until;
 		} else if (k->inside) {
@@ -442,7 +437,7 @@ static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
 			if (l->busy_until > now && wants == RS_NEVER)
 				wants = pull(s, k, now);
 		} else {
-			p = next_packet(k, k->paused.now, now, &again);
+			p = next_packet(k, k->lfc.paused.now, now, &again);
 			if (p) {
 				sim_transmit(s, n, port, p, now);
 				again = l->busy_until;
@@ -455,13 +450,8 @@ static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
 static void arm_timer(struct rs_sim *s, struct sim_nic *k)
 {
 	struct sim_node *n = k->node;
-	rs_time t = rs_time_min(rs_nic_deadline(k->nic), k->refresh);
+	rs_time t = rs_time_min(rs_nic_deadline(k->nic), rs_lfc_deadline(&k->lfc, &k->times));
 
-	for (unsigned m = k->paused.now | k->paused.heard; m; m &= m - 1) {
-		unsigned c = (unsigned)__builtin_ctz(m);
-
-		t = rs_time_min(t, rs_pause_deadline(&k->paused, &k->pause[c], c));
-	}
 	rs_tree_set(&n->tree, k->port * SLOTS_NIC + SLOT_NIC_TIMER, t);
 }
 
@@ -488,62 +478,32 @@ static void completions(struct rs_sim *s, struct sim_nic *k, rs_time now)
 
 rs_time sim_nic_held(const struct sim_nic *k, unsigned tc, rs_time now)
 {
-	rs_time since = k->pause[tc].since;
-
-	return k->pfc->held[tc] + (k->paused.now >> tc & 1 && now > since ? now - since : 0);
+	return k->pfc->held[tc] + rs_lfc_lasts(&k->lfc, &k->times, tc, now);
 }
 
-/* A class that was paused may send again. */
-static void resumed(struct sim_nic *k, unsigned tc, rs_time now)
+/* Classes that were paused may send again. */
+static void resumed(struct sim_nic *k, unsigned classes, rs_time now)
 {
-	k->pfc->held[tc] += now - k->pause[tc].since;
+	for (; classes; classes &= classes - 1) {
+		unsigned tc = (unsigned)__builtin_ctz(classes);
+
+		k->pfc->held[tc] += now - k->times.pause[tc].since;
+	}
 }
 
-/* Classes without PFC are not paused by it (802.1Q-2022 §36.1.1). */
-static void pfc_received(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
+static void pfc_received(struct sim_nic *k, struct rs_packet *p, rs_time now)
 {
 	k->quiet = 0;
-	for (unsigned m = p->pfc_enable & k->lossless; m; m &= m - 1) {
-		unsigned c = (unsigned)__builtin_ctz(m);
-		rs_time until = !p->pfc_quanta[c] ? now
-				: s->f->qos.pause_holds
-					? RS_NEVER
-					: now + rs_quanta_time(k->out->pace, p->pfc_quanta[c]);
-
-		if (rs_pause_heard(&k->paused, &k->pause[c], c, until, k->response, now))
-			resumed(k, c, now);
-	}
+	resumed(k, rs_lfc_heard(&k->lfc_conf, &k->lfc, &k->times, p, now), now);
 	rs_pool_free(&k->node->free, p);
 }
 
-/* Of a packet that came: by the NIC's own table, whatever the switch takes it for. */
-static uint8_t class_bit(const struct rs_sim *s, const struct rs_packet *p)
+/* The class with PFC of a packet that came, or none: by the NIC's own table, whatever the switch
+ * takes it for. */
+static uint8_t lossless_of(const struct rs_sim *s, const struct sim_nic *k,
+			   const struct rs_packet *p)
 {
-	return (uint8_t)(1u << s->f->qos.tc_of_dscp[p->tos >> 2]);
-}
-
-/* Asks the switch to stop a class when its packet does not leave the lossless classes their
- * headroom, and all of them to go on when there is room again. */
-static void flow_control(struct rs_sim *s, struct sim_nic *k, const struct rs_packet *p)
-{
-	uint8_t bit = class_bit(s, p) & k->lossless & (uint8_t)~k->pausing;
-
-	if (k->rx_bytes > k->xoff) {
-		k->pausing |= bit;
-		k->pfc_due |= bit;
-	} else if (k->pausing && k->rx_bytes <= k->xon) {
-		k->pfc_due |= k->pausing;
-		k->pausing = 0;
-	}
-}
-
-/* Headroom is for lossless classes. */
-static bool fits(const struct rs_sim *s, const struct sim_nic *k, const struct rs_packet *p)
-{
-	uint64_t room = class_bit(s, p) & k->lossless ? s->f->qos.nic_buffer : k->xoff;
-
-	return !s->f->qos.nic_buffer || s->o->ideal.no_pause || s->o->ideal.no_drops ||
-	       k->rx_bytes + p->frame_bytes <= room;
+	return (uint8_t)(1u << s->f->qos.tc_of_dscp[p->tos >> 2]) & k->lfc_conf.classes;
 }
 
 /* A flow's is made when its first packet comes. */
@@ -578,16 +538,17 @@ static void to_memory(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, 
 	struct sim_node *n = k->node;
 	bool idle = k->rx.head == RS_NO_PACKET;
 
-	if (!receiver_of(s, k, p->dest_qp) || !fits(s, k, p)) {
+	if (!receiver_of(s, k, p->dest_qp) ||
+	    !rs_port_buffer_fits(&k->buffer, lossless_of(s, k, p), p->frame_bytes)) {
 		k->drops++;
 		sim_lost_at_nic(n, k->port, p);
 		sim_order_dropped(s, n, p);
 		rs_pool_free(&n->free, p);
 		return;
 	}
-	k->rx_bytes += p->frame_bytes;
+	k->buffer.used += p->frame_bytes;
 	fifo_push(s, &k->rx, p);
-	flow_control(s, k, p);
+	rs_port_buffer_changed(&k->buffer, &k->lfc, lossless_of(s, k, p));
 	if (idle)
 		rx_start(s, k, now + s->f->host_params.nic_pipeline);
 }
@@ -615,7 +576,7 @@ static void arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time
 	sim_link_fetch(s, l, LOOK);
 	rs_tree_set(&n->tree, port * SLOTS_NIC + SLOT_NIC_ARRIVAL, sim_link_pop(s, l, now));
 	if (p->kind == RS_KIND_PFC)
-		pfc_received(s, k, p, now);
+		pfc_received(k, p, now);
 	else if (k->inside && p->payload_bytes)
 		receive_inside(s, k, p, now);
 	else
@@ -628,8 +589,8 @@ static void rx_done(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time
 	struct rs_packet *p = fifo_peek(s, &k->rx);
 
 	fifo_pop(s, &k->rx);
-	k->rx_bytes -= p->frame_bytes;
-	flow_control(s, k, p);
+	k->buffer.used -= p->frame_bytes;
+	rs_port_buffer_changed(&k->buffer, &k->lfc, lossless_of(s, k, p));
 	rx_start(s, k, now);
 	to_transport(s, k, p, now);
 }
@@ -639,16 +600,7 @@ static void timer(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	k->quiet = 0;
 	if (rs_nic_deadline(k->nic) <= now)
 		rs_nic_expire(k->nic, now);
-	for (unsigned m = k->paused.now | k->paused.heard; m; m &= m - 1) {
-		unsigned c = (unsigned)__builtin_ctz(m);
-
-		if (rs_pause_passes(&k->paused, &k->pause[c], c, now))
-			resumed(k, c, now);
-	}
-	if (k->refresh <= now) {
-		k->refresh = RS_NEVER;
-		k->pfc_due |= k->pausing;
-	}
+	resumed(k, rs_lfc_expire(&k->lfc, &k->times, now), now);
 }
 
 void sim_nic_turn(struct rs_sim *s, struct sim_nic *k, rs_time now)
@@ -784,15 +736,23 @@ static void flow_limits(struct rs_sim *s, struct sim_nic *k)
 {
 	const struct rs_qos *q = &s->f->qos;
 	uint64_t headroom = rs_fabric_nic_headroom(s->f, k->endpoint);
+	struct rs_port_buffer *b = &k->buffer;
 
+	k->lfc_conf = (struct rs_lfc_conf){.holds = q->pause_holds,
+					   .quanta = q->pause_quanta,
+					   .frame_bytes = rs_framings[s->f->transport.framing].pfc};
 	for (unsigned t = 0; t < RS_CLASSES; t++)
 		if (q->pfc && q->tc[t].lossless && !s->o->ideal.no_pause)
-			k->lossless |= (uint8_t)(1u << t);
-	k->response = rs_fabric_pause_response(q, k->out->rate);
-	k->xoff = UINT64_MAX;
+			k->lfc_conf.classes |= (uint8_t)(1u << t);
+	rs_lfc_init(&k->lfc, &k->times, k->out->rate, rs_fabric_pause_response(q, k->out->rate));
+	b->size = b->lossy = b->xoff = UINT64_MAX;
 	if (q->nic_buffer && !s->o->ideal.no_pause)
-		k->xoff = q->nic_buffer > headroom ? q->nic_buffer - headroom : 0;
-	k->xon = k->xoff / 3 * 2;
+		b->xoff = q->nic_buffer > headroom ? q->nic_buffer - headroom : 0;
+	b->xon = b->xoff / 3 * 2;
+	if (b->xoff != UINT64_MAX && !s->o->ideal.no_drops) {
+		b->size = q->nic_buffer;
+		b->lossy = b->xoff;
+	}
 }
 
 static struct sim_staging *staging_create(struct rs_sim *s, const struct rs_nic_config *c)
@@ -871,7 +831,6 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t c
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	if (k->inside)
 		apply_limits(s, k, &c);
-	k->refresh = RS_NEVER;
 	flow_limits(s, k);
 	k->pfc = rs_arena_alloc(s->arena, 1, sizeof(*k->pfc));
 	if (!k->pfc)

@@ -6,8 +6,8 @@
 #define RS_SIM_HOST_H
 
 #include "host/host.h"
+#include "port/buffer.h"
 #include "port/ets.h"
-#include "port/pfc.h"
 #include "sim/engine.h"
 
 enum app_event {
@@ -73,7 +73,7 @@ struct sim_nic {
 	rs_time waits; /* since when a queue pair's limit holds back what is ready; RS_NEVER: not */
 	bool limited;  /* by any of these */
 	rs_time stalled_messages, stalled_qps;
-	struct rs_paused paused;     /* by the switch */
+	struct rs_lfc lfc;
 	struct sim_staging *staging; /* NULL: plain */
 	rs_time read_free;           /* nothing is pulled before: the latest read goes then */
 	rs_time read_time;           /* what it took */
@@ -81,16 +81,10 @@ struct sim_nic {
 	rs_time ahead; /* to be read ahead beyond that */
 	/* receive: on the way to memory */
 	struct sim_fifo rx;
-	uint64_t rx_bytes;
-	uint64_t xoff, xon; /* of rx_bytes: above the first PFC asks for a pause, below the second
-			     * it is over */
-	uint8_t lossless;   /* classes with PFC */
-	uint8_t pausing;    /* classes that this NIC paused */
-	uint8_t pfc_due;    /* classes whose PAUSE or RESUME is to be sent */
-	rs_time refresh;
+	struct rs_port_buffer buffer;
+	struct rs_lfc_conf lfc_conf;
+	struct rs_lfc_times times; /* of lfc */
 	uint64_t pauses, drops;
-	rs_time response; /* to a PAUSE */
-	struct rs_pause pause[RS_CLASSES];
 	struct sim_pauses *pfc;
 	uint32_t *ways; /* [queue pair]: what its packets carry in `number`; NULL: not placed */
 	struct sim_stream *streams; /* [queue pair]; NULL: nothing can overtake */

@@ -22,17 +22,15 @@ static struct hold *hold_of(const struct rs_switch *sw, unsigned port, unsigned 
 rs_time rs_switch_held(const struct rs_switch *sw, unsigned port, unsigned tc, rs_time now)
 {
 	const struct port *p = &sw->port[port];
-	rs_time since = p->pause[tc].since;
 
 	if (!(sw->lossless >> tc & 1))
 		return 0;
-	return hold_of(sw, port, tc)->held +
-	       (p->paused.now >> tc & 1 && now > since ? now - since : 0);
+	return hold_of(sw, port, tc)->held + rs_lfc_lasts(&p->lfc, &p->times, tc, now);
 }
 
 void rs_holds_ended(struct rs_switch *sw, unsigned port, unsigned tc, rs_time now)
 {
-	hold_of(sw, port, tc)->held += now - sw->port[port].pause[tc].since;
+	hold_of(sw, port, tc)->held += now - sw->port[port].times.pause[tc].since;
 }
 
 /* Times that were summed up begin anew, for their sums would leave the range, too. */
@@ -128,7 +126,7 @@ static void close_hold(const struct rs_switch *sw, const struct hold *h, unsigne
 
 void rs_holds_frame(struct rs_switch *sw, unsigned port, unsigned classes, rs_time now)
 {
-	uint8_t pausing = sw->port[port].pausing;
+	uint8_t pausing = sw->port[port].lfc.pausing;
 
 	for (classes &= sw->lossless; classes; classes &= classes - 1) {
 		unsigned tc = (unsigned)__builtin_ctz(classes);
@@ -170,10 +168,10 @@ uint8_t rs_switch_held_before(const struct rs_switch *sw, unsigned port, rs_time
 	const struct port *p = &sw->port[port];
 	uint8_t held = 0;
 
-	for (unsigned m = p->paused.now & p->filled; m; m &= m - 1) {
+	for (unsigned m = p->lfc.paused.now & p->filled; m; m &= m - 1) {
 		unsigned tc = (unsigned)__builtin_ctz(m);
 
-		if (p->pause[tc].since < before)
+		if (p->times.pause[tc].since < before)
 			held |= (uint8_t)(1 << tc);
 	}
 	return held;
@@ -181,12 +179,12 @@ uint8_t rs_switch_held_before(const struct rs_switch *sw, unsigned port, rs_time
 
 rs_time rs_switch_held_since(const struct rs_switch *sw, unsigned port, unsigned tc)
 {
-	return sw->port[port].pause[tc].since;
+	return sw->port[port].times.pause[tc].since;
 }
 
 uint8_t rs_switch_pausing(const struct rs_switch *sw, unsigned port)
 {
-	return sw->port[port].pausing;
+	return sw->port[port].lfc.pausing;
 }
 
 void rs_switch_queued_by(const struct rs_switch *sw, unsigned port, unsigned tc, uint64_t *bytes)

@@ -1,4 +1,5 @@
-/* Priority-based flow control (802.1Q-2022 clause 36): frames, quanta, refresh, watchdog. */
+/* What PFC does to a switch (port/lfc.h has the port's part): who is woken, what is counted, the
+ * timers of all ports as one, the watchdog. */
 #include "switch/state.h"
 
 static void arm(struct rs_switch *sw, rs_time when)
@@ -10,13 +11,13 @@ static void arm(struct rs_switch *sw, rs_time when)
 void rs_pfc_set(struct rs_switch *sw, unsigned in, unsigned tc, bool pause)
 {
 	struct port *p = &sw->port[in];
+	uint8_t bit = (uint8_t)(1 << tc);
 
 	p->in[tc].pausing = pause;
-	p->pfc_due |= (uint8_t)(1 << tc);
 	if (pause)
-		p->pausing |= (uint8_t)(1 << tc);
+		rs_lfc_xoff(&p->lfc, bit);
 	else
-		p->pausing &= (uint8_t) ~(1 << tc);
+		rs_lfc_xon(&p->lfc, bit);
 	wake(sw, in);
 }
 
@@ -27,86 +28,69 @@ struct rs_packet *rs_pfc_frame(struct rs_switch *sw, unsigned port, rs_time now)
 
 	if (!k)
 		return NULL; /* due still: asked again with the next event */
-	rs_pfc_fill(k, p->pfc_due, p->pausing, sw->cfg.pause_quanta);
-	k->frame_bytes = sw->cfg.pfc_frame ? sw->cfg.pfc_frame : RS_PFC_FRAME;
+	rs_lfc_frame(&sw->lfc, &p->lfc, &p->times, k, now);
 	rs_holds_frame(sw, port, k->pfc_enable, now);
-	if (p->pausing) {
+	if (p->lfc.pausing) {
 		p->c.tx_pauses++;
 		sw->c.pauses_sent++;
 	} else {
 		p->c.tx_resumes++;
 	}
-	p->pfc_due = 0;
-	p->refresh = p->pausing && !sw->cfg.pause_holds
-			     ? now + rs_quanta_time(p->pace, sw->cfg.pause_quanta) / 2
-			     : RS_NEVER;
-	arm(sw, p->refresh);
+	arm(sw, p->times.refresh);
 	return k;
 }
 
-/* A class that was paused may send again. */
-static void resumed(struct rs_switch *sw, unsigned port, unsigned tc, rs_time now)
+/* Classes that were paused may send again. */
+static void resumed(struct rs_switch *sw, unsigned port, unsigned classes, rs_time now)
 {
 	struct port *p = &sw->port[port];
 
-	/* over years it may be more than the range holds */
-	if (__builtin_add_overflow(p->c.paused, now - p->pause[tc].since, &p->c.paused))
-		p->c.paused = RS_NEVER;
-	rs_holds_ended(sw, port, tc, now);
-	wake(sw, port);
-}
+	for (; classes; classes &= classes - 1) {
+		unsigned tc = (unsigned)__builtin_ctz(classes);
 
-/* A PAUSE of this class is obeyed, or will be. */
-static unsigned listened(const struct port *p, unsigned tc)
-{
-	return (p->paused.now | p->paused.heard) >> tc & 1;
+		/* over years it may be more than the range holds */
+		if (__builtin_add_overflow(p->c.paused, now - p->times.pause[tc].since,
+					   &p->c.paused))
+			p->c.paused = RS_NEVER;
+		rs_holds_ended(sw, port, tc, now);
+		wake(sw, port);
+	}
 }
 
 static rs_time dog(const struct rs_switch *sw, const struct port *p, unsigned tc)
 {
-	return sw->cfg.pfc_watchdog && p->paused.now >> tc & 1
-		       ? p->pause[tc].since + sw->cfg.pfc_watchdog
+	return sw->cfg.pfc_watchdog && p->lfc.paused.now >> tc & 1
+		       ? p->times.pause[tc].since + sw->cfg.pfc_watchdog
 		       : RS_NEVER;
 }
 
-static void arm_class(struct rs_switch *sw, const struct port *p, unsigned tc)
+static void arm_port(struct rs_switch *sw, const struct port *p)
 {
-	if (listened(p, tc))
-		arm(sw,
-		    rs_time_min(rs_pause_deadline(&p->paused, &p->pause[tc], tc), dog(sw, p, tc)));
+	arm(sw, rs_lfc_deadline(&p->lfc, &p->times));
+	for (unsigned m = p->lfc.paused.now; m; m &= m - 1)
+		arm(sw, dog(sw, p, (unsigned)__builtin_ctz(m)));
 }
 
-/* Of one class: its time may be renewed, or be over. */
-static void heard(struct rs_switch *sw, unsigned port, unsigned tc, uint16_t n, rs_time now)
+static uint32_t listened(const struct port *p)
 {
-	struct port *p = &sw->port[port];
-	rs_time until = !n                    ? now
-			: sw->cfg.pause_holds ? RS_NEVER
-					      : now + rs_quanta_time(p->pace, n);
-
-	sw->held_now -= listened(p, tc);
-	if (rs_pause_heard(&p->paused, &p->pause[tc], tc, until, p->response, now))
-		resumed(sw, port, tc, now);
-	sw->held_now += listened(p, tc);
-	arm_class(sw, p, tc);
+	return (uint32_t)__builtin_popcount(rs_lfc_listened(&p->lfc));
 }
 
-/* Classes without PFC are not paused by it (802.1Q-2022 §36.1.1). */
 void rs_pfc_received(struct rs_switch *sw, unsigned port, struct rs_packet *k, rs_time now)
 {
 	struct port *p = &sw->port[port];
 	bool xoff = false;
 
 	for (unsigned c = 0; c < RS_CLASSES; c++)
-		if (k->pfc_enable >> c & 1) {
-			xoff |= k->pfc_quanta[c] != 0;
-			if (sw->lossless >> c & 1)
-				heard(sw, port, c, k->pfc_quanta[c], now);
-		}
+		xoff |= k->pfc_enable >> c & 1 && k->pfc_quanta[c];
 	if (xoff)
 		p->c.rx_pauses++;
 	else
 		p->c.rx_resumes++;
+	sw->held_now -= listened(p);
+	resumed(sw, port, rs_lfc_heard(&sw->lfc, &p->lfc, &p->times, k, now), now);
+	sw->held_now += listened(p);
+	arm_port(sw, p);
 	rs_pool_free(sw->cfg.free, k);
 }
 
@@ -129,25 +113,20 @@ static void discard(struct rs_switch *sw, unsigned port, unsigned tc)
 }
 
 /* A class paused for longer than the watchdog loses what waits in it. */
-static void watchdog(struct rs_switch *sw, unsigned port, unsigned tc, rs_time now)
-{
-	if (!sw->cfg.endless)
-		discard(sw, port, tc);
-	sw->port[port].paused.now &= (uint8_t) ~(1 << tc);
-	resumed(sw, port, tc, now);
-}
-
-static void expire_class(struct rs_switch *sw, unsigned port, unsigned tc, rs_time now)
+static void watchdog(struct rs_switch *sw, unsigned port, rs_time now)
 {
 	struct port *p = &sw->port[port];
 
-	sw->held_now -= listened(p, tc);
-	if (dog(sw, p, tc) <= now)
-		watchdog(sw, port, tc, now);
-	else if (rs_pause_passes(&p->paused, &p->pause[tc], tc, now))
-		resumed(sw, port, tc, now);
-	sw->held_now += listened(p, tc);
-	arm_class(sw, p, tc);
+	for (unsigned m = p->lfc.paused.now; m; m &= m - 1) {
+		unsigned tc = (unsigned)__builtin_ctz(m);
+
+		if (dog(sw, p, tc) > now)
+			continue;
+		if (!sw->cfg.endless)
+			discard(sw, port, tc);
+		rs_lfc_break(&p->lfc, tc);
+		resumed(sw, port, 1u << tc, now);
+	}
 }
 
 void rs_switch_expire(struct rs_switch *sw, rs_time now)
@@ -155,14 +134,14 @@ void rs_switch_expire(struct rs_switch *sw, rs_time now)
 	sw->deadline = RS_NEVER;
 	for (unsigned i = 0; i < sw->cfg.n_ports; i++) {
 		struct port *p = &sw->port[i];
+		bool again = p->times.refresh <= now;
 
-		for (unsigned m = p->paused.now | p->paused.heard; m; m &= m - 1)
-			expire_class(sw, i, (unsigned)__builtin_ctz(m), now);
-		if (p->refresh <= now) {
-			p->refresh = RS_NEVER;
-			p->pfc_due |= p->pausing;
+		sw->held_now -= listened(p);
+		watchdog(sw, i, now);
+		resumed(sw, i, rs_lfc_expire(&p->lfc, &p->times, now), now);
+		sw->held_now += listened(p);
+		if (again)
 			wake(sw, i);
-		}
-		arm(sw, p->refresh);
+		arm_port(sw, p);
 	}
 }

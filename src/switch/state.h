@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include "port/ets.h"
+#include "port/lfc.h"
 #include "switch/switch.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
@@ -31,22 +32,17 @@ struct share {
 
 /* 11 lines. The first is all of a port that every packet touches, besides a queue or a share. */
 struct port {
-	uint8_t filled;          /* egress: classes with packets */
-	struct rs_paused paused; /* egress, by its peer */
-	uint8_t pfc_due;         /* classes whose PAUSE or RESUME is to be sent */
-	uint8_t pausing;         /* ingress: classes that it paused */
+	uint8_t filled; /* egress: classes with packets */
 	uint8_t rate_code;
+	struct rs_lfc lfc;
 	rs_time later; /* cut-through: until then a queued packet may still be arriving */
 	int64_t rate;
 	struct rs_switch_port_counters c;
-	rs_time refresh;
 	struct queue q[RS_CLASSES];
 	struct share in[RS_CLASSES];
 	struct rs_ets_turns turns;
 	uint64_t kmax, headroom;
-	struct rs_pace pace;
-	struct rs_pause pause[RS_CLASSES];
-	rs_time response; /* to a PAUSE */
+	struct rs_lfc_times times; /* of lfc */
 } __attribute__((aligned(LINE)));
 
 _Static_assert(offsetof(struct port, c.tx_pauses) == LINE, "what every packet counts is in line 0");
@@ -95,6 +91,7 @@ struct rs_switch {
 
 	uint8_t tc_of_dscp[64];
 	struct rs_ets ets;
+	struct rs_lfc_conf lfc;
 	struct rs_switch_class class[RS_CLASSES];
 	struct rs_switch_pins pins;
 	uint64_t pool_size;

@@ -19,11 +19,9 @@ static void make_port(struct rs_switch *sw, unsigned i)
 	const struct rs_switch_port *c = &sw->cfg.ports[i];
 
 	p->rate = c->rate;
-	p->pace = rs_pace_of(c->rate);
 	p->headroom = c->headroom;
-	p->response = c->response;
 	p->kmax = c->kmax;
-	p->refresh = RS_NEVER;
+	rs_lfc_init(&p->lfc, &p->times, c->rate, c->response);
 	p->rate_code = rs_int_rate_code(c->rate);
 	for (unsigned t = 0; t < RS_CLASSES; t++) {
 		const struct rs_switch_class *k = &sw->class[t];
@@ -129,6 +127,10 @@ static void make_hot(struct rs_switch *sw)
 			sw->limited |= bit;
 	}
 	sw->ets = rs_ets_of(weight);
+	sw->lfc = (struct rs_lfc_conf){.classes = sw->lossless,
+				       .holds = c->pause_holds,
+				       .quanta = c->pause_quanta,
+				       .frame_bytes = c->pfc_frame ? c->pfc_frame : RS_PFC_FRAME};
 }
 
 int rs_switch_create(const struct rs_switch_config *c, struct rs_switch **out, struct rs_error *e)
@@ -247,14 +249,14 @@ static uint8_t arrived(const struct rs_switch *sw, const struct port *out, uint8
 struct rs_packet *rs_switch_tx(struct rs_switch *sw, unsigned port, rs_time now, rs_time *again)
 {
 	struct port *out = &sw->port[port];
-	uint8_t ready = out->filled & (uint8_t)~out->paused.now;
+	uint8_t ready = out->filled & (uint8_t)~out->lfc.paused.now;
 	struct rs_packet *p;
 	struct queue *q;
 	uint64_t bytes;
 	unsigned tc;
 
 	*again = RS_NEVER;
-	if (unlikely(out->pfc_due != 0)) {
+	if (unlikely(out->lfc.due != 0)) {
 		p = rs_pfc_frame(sw, port, now);
 		if (p)
 			return p;
@@ -285,7 +287,7 @@ struct rs_packet *rs_switch_tx(struct rs_switch *sw, unsigned port, rs_time now,
 
 bool rs_switch_port_empty(const struct rs_switch *sw, unsigned port)
 {
-	return !sw->port[port].filled && !sw->port[port].pfc_due;
+	return !sw->port[port].filled && !sw->port[port].lfc.due;
 }
 
 bool rs_switch_any_woken(const struct rs_switch *sw)
@@ -360,7 +362,7 @@ static void check_queue(const struct rs_switch *sw, const struct port *p, unsign
 		rs_assert(p->in[tc].pausing == (p->in[tc].headroom > 0));
 		return;
 	}
-	rs_assert(p->in[tc].pausing == (p->pausing >> tc & 1));
+	rs_assert(p->in[tc].pausing == (p->lfc.pausing >> tc & 1));
 	rs_assert(!p->in[tc].headroom || sw->lossless >> tc & 1);
 	rs_assert(sw->cfg.endless || p->in[tc].headroom <= p->headroom);
 }
