@@ -124,10 +124,10 @@ static void device(const struct rs_host *h, const struct rs_part *p, FILE *out)
 	char rate[32];
 
 	fputs("        - {name: ", out);
-	tree_write_string(out, p->name);
+	rs_tree_write_string(out, p->name);
 	if (p->parent != RS_NO_PART) {
 		fputs(", on: ", out);
-		tree_write_string(out, h->parts[p->parent].name);
+		rs_tree_write_string(out, h->parts[p->parent].name);
 	}
 	if (p->up.gen && p->up.lanes) {
 		fprintf(out, ", pcie: {gen: %u, lanes: %u", p->up.gen, p->up.lanes);
@@ -165,7 +165,7 @@ static void write_host(const struct rs_cluster *c, uint32_t i, FILE *out)
 	/* the number that the grammar puts behind a name keeps two of a name apart */
 	snprintf(name, sizeof(name), "%.255s-", c->host[i].name);
 	fputs("    - name: ", out);
-	tree_write_string(out, name);
+	rs_tree_write_string(out, name);
 	fprintf(out, "\n      first: %u\n", i);
 	devices(h, RS_PART_SOCKET, "sockets", out);
 	devices(h, RS_PART_PCI_BRIDGE, "switches", out);

@@ -453,13 +453,13 @@ static void tree(struct walk *w, struct fy_node *node, unsigned depth, unsigned 
 			tree(w, item, depth, level + 1);
 	} else if ((p = fy_node_get_scalar(node, &len))) {
 		w->word[depth] = rs_config_text(w->c, p, len);
-		rs_config_add(w->c, rs_tree_line(node), w->word, depth + 1);
+		rs_config_add(w->c, rs_document_line(node), w->word, depth + 1);
 	}
 }
 
 void rs_config_tree(struct rs_config *c, const struct rs_input *in)
 {
-	struct fy_document *doc = rs_tree_parse(in->data, in->size);
+	struct fy_document *doc = rs_document_parse(in->data, in->size);
 	struct walk w = {.c = c};
 
 	if (doc)

@@ -7,7 +7,7 @@
 #include <strings.h>
 #include "audit/place.h"
 #include "audit/rule.h"
-#include "fabric/fabric.h"
+#include "host/host.h"
 
 const struct rs_fact *rs_look(const struct rs_audit *a, const char *host, const char *subject,
 			      const char *name_fmt, ...)

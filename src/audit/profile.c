@@ -17,26 +17,27 @@ static const char *const severities[] = {"info", "minor", "major", "critical", N
 
 /* ---- Reading ---- */
 
-static void settings(struct load *l, struct rs_audit *a, const struct node *n)
+static void settings(struct rs_load *l, struct rs_audit *a, const struct rs_node *n)
 {
 	static const char *const known[] = {
 		"pause_note",   "pause_fail",    "cable_m", "p2p_rtt_us", "fec_warn_ber",
 		"fec_warn_bin", "flaps_per_day", "idle_us", "lossless",   NULL};
 
-	if (!n || !keys(l, n, "settings", known))
+	if (!n || !rs_node_keys(l, n, "settings", known))
 		return;
-	get_number(l, n, "pause_note", 0, 1, &a->set.pause_note);
-	get_number(l, n, "pause_fail", 0, 1, &a->set.pause_fail);
-	get_number(l, n, "cable_m", 0, 100000, &a->set.cable_m);
-	get_number(l, n, "p2p_rtt_us", 0, 1000, &a->set.p2p_rtt_us);
-	get_number(l, n, "fec_warn_ber", 0, 1, &a->set.fec_warn_ber);
-	get_number(l, n, "fec_warn_bin", 1, 16, &a->set.fec_warn_bin);
-	get_number(l, n, "idle_us", 0, 1e6, &a->set.idle_us);
-	get_number(l, n, "flaps_per_day", 0, 1e6, &a->set.flaps_per_day);
-	get_bool(l, n, "lossless", &a->set.lossless);
+	rs_node_number(l, n, "pause_note", 0, 1, &a->set.pause_note);
+	rs_node_number(l, n, "pause_fail", 0, 1, &a->set.pause_fail);
+	rs_node_number(l, n, "cable_m", 0, 100000, &a->set.cable_m);
+	rs_node_number(l, n, "p2p_rtt_us", 0, 1000, &a->set.p2p_rtt_us);
+	rs_node_number(l, n, "fec_warn_ber", 0, 1, &a->set.fec_warn_ber);
+	rs_node_number(l, n, "fec_warn_bin", 1, 16, &a->set.fec_warn_bin);
+	rs_node_number(l, n, "idle_us", 0, 1e6, &a->set.idle_us);
+	rs_node_number(l, n, "flaps_per_day", 0, 1e6, &a->set.flaps_per_day);
+	rs_node_bool(l, n, "lossless", &a->set.lossless);
 }
 
-static const char **names(struct load *l, const struct node *n, const char *what, uint32_t *count)
+static const char **names(struct rs_load *l, const struct rs_node *n, const char *what,
+			  uint32_t *count)
 {
 	const char **list;
 	uint32_t i = 0;
@@ -44,33 +45,34 @@ static const char **names(struct load *l, const struct node *n, const char *what
 	*count = 0;
 	if (!n)
 		return NULL;
-	if (n->kind == NODE_SCALAR) {
-		list = take(l, 2, sizeof(*list));
+	if (n->kind == RS_NODE_SCALAR) {
+		list = rs_load_take(l, 2, sizeof(*list));
 		if (list)
-			list[0] = scalar(l, n, what);
+			list[0] = rs_node_scalar(l, n, what);
 		*count = list && !l->err;
 		return list;
 	}
-	if (!is_list(l, n, what))
+	if (!rs_node_is_list(l, n, what))
 		return NULL;
-	list = take(l, n->n + 1u, sizeof(*list));
-	for (const struct item *it = n->first; it && list && !l->err; it = it->next)
-		list[i++] = scalar(l, it->value, what);
+	list = rs_load_take(l, n->n + 1u, sizeof(*list));
+	for (const struct rs_item *it = n->first; it && list && !l->err; it = it->next)
+		list[i++] = rs_node_scalar(l, it->value, what);
 	*count = i;
 	return list;
 }
 
-static const char **checks(struct load *l, const struct node *n, const char *what, uint32_t *count)
+static const char **checks(struct rs_load *l, const struct rs_node *n, const char *what,
+			   uint32_t *count)
 {
 	const char **list = names(l, n, what, count);
 
 	for (uint32_t i = 0; i < *count && !l->err; i++)
 		if (!rs_rule_find(list[i]))
-			fail(l, -EINVAL, n->at, "no check is called '%s'", list[i]);
+			rs_load_fail(l, -EINVAL, n->at, "no check is called '%s'", list[i]);
 	return list;
 }
 
-static struct rs_profile_value *values(struct load *l, const struct node *n, const char *what,
+static struct rs_profile_value *values(struct rs_load *l, const struct rs_node *n, const char *what,
 				       uint32_t *count)
 {
 	struct rs_profile_value *v;
@@ -79,42 +81,44 @@ static struct rs_profile_value *values(struct load *l, const struct node *n, con
 	*count = 0;
 	if (!n)
 		return NULL;
-	if (n->kind != NODE_MAP) {
-		fail(l, -EINVAL, n->at, "%s: expected {fact: value, ...}", what);
+	if (n->kind != RS_NODE_MAP) {
+		rs_load_fail(l, -EINVAL, n->at, "%s: expected {fact: value, ...}", what);
 		return NULL;
 	}
-	v = take(l, n->n + 1u, sizeof(*v));
-	for (const struct item *it = n->first; it && v && !l->err; it = it->next, i++) {
+	v = rs_load_take(l, n->n + 1u, sizeof(*v));
+	for (const struct rs_item *it = n->first; it && v && !l->err; it = it->next, i++) {
 		v[i].name = it->key;
 		v[i].is = names(l, it->value, it->key, &v[i].n);
 		if (!l->err && !v[i].n)
-			fail(l, -EINVAL, it->at, "%s: expected a value", it->key);
+			rs_load_fail(l, -EINVAL, it->at, "%s: expected a value", it->key);
 	}
 	*count = i;
 	return v;
 }
 
-static void expectation(struct load *l, const struct node *n, struct rs_profile_expectation *x)
+static void expectation(struct rs_load *l, const struct rs_node *n,
+			struct rs_profile_expectation *x)
 {
 	static const char *const known[] = {"name",  "hosts", "subject", "severity",
 					    "count", "where", "facts",   NULL};
 	int severity = RS_MAJOR;
 
 	*x = (struct rs_profile_expectation){.host = "*", .count = -1, .at = n->at};
-	if (!keys(l, n, "an expectation", known))
+	if (!rs_node_keys(l, n, "an expectation", known))
 		return;
-	if (!need(l, n, "subject", "an expectation"))
+	if (!rs_node_need(l, n, "subject", "an expectation"))
 		return;
-	get_string(l, n, "name", &x->name);
-	get_string(l, n, "hosts", &x->host);
-	get_string(l, n, "subject", &x->subject);
-	get_name(l, n, "severity", severities, &severity);
-	get_int(l, n, "count", 0, 100000, &x->count);
+	rs_node_string(l, n, "name", &x->name);
+	rs_node_string(l, n, "hosts", &x->host);
+	rs_node_string(l, n, "subject", &x->subject);
+	rs_node_name(l, n, "severity", severities, &severity);
+	rs_node_int(l, n, "count", 0, 100000, &x->count);
 	x->severity = (enum rs_severity)severity;
-	x->where = values(l, get(n, "where"), "where", &x->n_where);
-	x->facts = values(l, get(n, "facts"), "facts", &x->n_facts);
+	x->where = values(l, rs_node_get(n, "where"), "where", &x->n_where);
+	x->facts = values(l, rs_node_get(n, "facts"), "facts", &x->n_facts);
 	if (!l->err && !x->n_facts && x->count < 0)
-		fail(l, -EINVAL, n->at, "an expectation without facts or a count expects nothing");
+		rs_load_fail(l, -EINVAL, n->at,
+			     "an expectation without facts or a count expects nothing");
 	if (!x->name)
 		x->name = x->subject;
 }
@@ -127,46 +131,50 @@ static bool is_day(const char *s)
 	return !s[10];
 }
 
-static void suppression(struct load *l, const struct node *n, struct rs_profile_suppression *x)
+static void suppression(struct rs_load *l, const struct rs_node *n,
+			struct rs_profile_suppression *x)
 {
 	static const char *const known[] = {"check", "hosts", "part", "reason", "until", NULL};
 
-	if (!keys(l, n, "a suppression", known) || !need(l, n, "check", "a suppression") ||
-	    !need(l, n, "reason", "a suppression"))
+	if (!rs_node_keys(l, n, "a suppression", known) ||
+	    !rs_node_need(l, n, "check", "a suppression") ||
+	    !rs_node_need(l, n, "reason", "a suppression"))
 		return;
-	get_string(l, n, "check", &x->check);
-	get_string(l, n, "hosts", &x->host);
-	get_string(l, n, "part", &x->part);
-	get_string(l, n, "reason", &x->reason);
-	get_string(l, n, "until", &x->until);
+	rs_node_string(l, n, "check", &x->check);
+	rs_node_string(l, n, "hosts", &x->host);
+	rs_node_string(l, n, "part", &x->part);
+	rs_node_string(l, n, "reason", &x->reason);
+	rs_node_string(l, n, "until", &x->until);
 	if (!l->err && !rs_rule_find(x->check))
-		fail(l, -EINVAL, get(n, "check")->at, "no check is called '%s'", x->check);
+		rs_load_fail(l, -EINVAL, rs_node_get(n, "check")->at, "no check is called '%s'",
+			     x->check);
 	if (!l->err && x->until && !is_day(x->until))
-		fail(l, -EINVAL, get(n, "until")->at,
-		     "expected a day such as 2027-01-31, found '%s'", x->until);
+		rs_load_fail(l, -EINVAL, rs_node_get(n, "until")->at,
+			     "expected a day such as 2027-01-31, found '%s'", x->until);
 }
 
-static void whole(struct load *l, struct rs_audit *a, struct rs_profile *p, const struct node *root)
+static void whole(struct rs_load *l, struct rs_audit *a, struct rs_profile *p,
+		  const struct rs_node *root)
 {
 	static const char *const known[] = {"settings", "expect", "suppress",
 					    "check",    "skip",   NULL};
-	const struct node *list;
+	const struct rs_node *list;
 
-	if (!keys(l, root, "a profile", known))
+	if (!rs_node_keys(l, root, "a profile", known))
 		return;
-	settings(l, a, get(root, "settings"));
-	p->only = checks(l, get(root, "check"), "check", &p->n_only);
-	p->skip = checks(l, get(root, "skip"), "skip", &p->n_skip);
-	list = get(root, "expect");
-	if (list && is_list(l, list, "expect")) {
-		p->expect = take(l, list->n + 1u, sizeof(*p->expect));
-		for (const struct item *it = list->first; it && !l->err; it = it->next)
+	settings(l, a, rs_node_get(root, "settings"));
+	p->only = checks(l, rs_node_get(root, "check"), "check", &p->n_only);
+	p->skip = checks(l, rs_node_get(root, "skip"), "skip", &p->n_skip);
+	list = rs_node_get(root, "expect");
+	if (list && rs_node_is_list(l, list, "expect")) {
+		p->expect = rs_load_take(l, list->n + 1u, sizeof(*p->expect));
+		for (const struct rs_item *it = list->first; it && !l->err; it = it->next)
 			expectation(l, it->value, &p->expect[p->n_expect++]);
 	}
-	list = get(root, "suppress");
-	if (list && is_list(l, list, "suppress")) {
-		p->suppress = take(l, list->n + 1u, sizeof(*p->suppress));
-		for (const struct item *it = list->first; it && !l->err; it = it->next)
+	list = rs_node_get(root, "suppress");
+	if (list && rs_node_is_list(l, list, "suppress")) {
+		p->suppress = rs_load_take(l, list->n + 1u, sizeof(*p->suppress));
+		for (const struct rs_item *it = list->first; it && !l->err; it = it->next)
 			suppression(l, it->value, &p->suppress[p->n_suppress++]);
 	}
 }
@@ -175,15 +183,15 @@ int rs_audit_profile_text(struct rs_audit *a, const char *text, size_t n, const 
 			  struct rs_error *e)
 {
 	struct rs_error own = {0};
-	struct load l = {.arena = a->arena, .e = e ? e : &own, .base_dir = "."};
+	struct rs_load l = {.arena = a->arena, .e = e ? e : &own, .base_dir = "."};
 	struct rs_profile *p;
-	struct node *root;
+	struct rs_node *root;
 
 	if (a->profile)
 		return rs_error_set(e, -EINVAL, "%s: one profile at a time", name);
-	l.name = take_string(&l, name);
-	p = take(&l, 1, sizeof(*p));
-	root = tree_parse(&l, text, n, l.name);
+	l.name = rs_load_string(&l, name);
+	p = rs_load_take(&l, 1, sizeof(*p));
+	root = rs_tree_parse(&l, text, n, l.name);
 	if (!l.err) {
 		p->path = l.name;
 		whole(&l, a, p, root);

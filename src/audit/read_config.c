@@ -6,7 +6,7 @@
 #include <string.h>
 #include "audit/place.h"
 #include "audit/readers.h"
-#include "fabric/fabric.h"
+#include "host/host.h"
 
 enum {
 	SPACE = 4096,

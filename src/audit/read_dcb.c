@@ -184,40 +184,42 @@ static int score_json(const struct rs_input *in)
 
 static void object(struct state *s, struct fy_node *n)
 {
-	struct fy_node *apps = rs_tree_member(n, "dscp_prio"), *pair, *v;
+	struct fy_node *apps = rs_document_member(n, "dscp_prio"), *pair, *v;
 	void *iter = NULL;
 	char x[32], y[32];
 
 	for (unsigned k = 0; k < sizeof(lists) / sizeof(*lists); k++) {
-		struct fy_node *list = rs_tree_member(n, lists[k].json);
+		struct fy_node *list = rs_document_member(n, lists[k].json);
 		unsigned index = 0;
 		void *each = NULL;
 
 		if (!list || !fy_node_is_sequence(list))
 			continue;
 		while ((v = fy_node_sequence_iterate(list, &each))) {
-			if (rs_tree_text(v, x, sizeof(x)))
-				item(s, rs_tree_line(v), k, index, x);
+			if (rs_document_text(v, x, sizeof(x)))
+				item(s, rs_document_line(v), k, index, x);
 			index++;
 		}
 	}
-	v = rs_tree_member(n, "total_size");
-	if (rs_tree_text(v, x, sizeof(x)))
-		put(s, rs_tree_line(v), "buffer_total", 0, x);
+	v = rs_document_member(n, "total_size");
+	if (rs_document_text(v, x, sizeof(x)))
+		put(s, rs_document_line(v), "buffer_total", 0, x);
 	if (apps && fy_node_is_sequence(apps))
 		while ((pair = fy_node_sequence_iterate(apps, &iter)))
 			if (fy_node_is_sequence(pair) &&
-			    rs_tree_text(fy_node_sequence_get_by_index(pair, 0), x, sizeof(x)) &&
-			    rs_tree_text(fy_node_sequence_get_by_index(pair, 1), y, sizeof(y)))
-				application(s, rs_tree_line(fy_node_sequence_get_by_index(pair, 0)),
-					    x, y);
-	if (apps || rs_tree_member(n, "default_prio"))
+			    rs_document_text(fy_node_sequence_get_by_index(pair, 0), x,
+					     sizeof(x)) &&
+			    rs_document_text(fy_node_sequence_get_by_index(pair, 1), y, sizeof(y)))
+				application(
+					s, rs_document_line(fy_node_sequence_get_by_index(pair, 0)),
+					x, y);
+	if (apps || rs_document_member(n, "default_prio"))
 		put(s, 0, "trust", 0, apps ? "dscp" : "pcp");
 }
 
 static int read_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_tree_parse(in->data, in->size);
+	struct fy_document *d = rs_document_parse(in->data, in->size);
 	struct fy_node *root = d ? fy_document_root(d) : NULL, *n;
 	struct state s = {.a = a, .in = in};
 	void *iter = NULL;

@@ -298,40 +298,40 @@ static void json_rx_tx(struct state *s, uint32_t line, const char *key, const ch
 
 static void json_member(struct state *s, struct fy_node *n, const char *key)
 {
-	struct fy_node *active = rs_tree_member(n, "active");
+	struct fy_node *active = rs_document_member(n, "active");
 	char value[64], name[192];
 
 	/* a feature of -k is an object */
-	if (rs_tree_text(active, value, sizeof(value))) {
+	if (rs_document_text(active, value, sizeof(value))) {
 		snprintf(name, sizeof(name), "feature/%.160s", key);
-		put(s, rs_tree_line(active), name, *value == 't' ? "1" : "0");
+		put(s, rs_document_line(active), name, *value == 't' ? "1" : "0");
 		return;
 	}
-	if (!rs_tree_text(n, value, sizeof(value)))
+	if (!rs_document_text(n, value, sizeof(value)))
 		return;
 	if (!strcmp(key, "rx") || !strcmp(key, "tx")) {
-		json_rx_tx(s, rs_tree_line(n), key, value);
+		json_rx_tx(s, rs_document_line(n), key, value);
 		return;
 	}
 	for (unsigned i = 0; i < sizeof(json_facts) / sizeof(*json_facts); i++)
 		if (!strcmp(key, json_facts[i].key)) {
 			if (json_facts[i].kind == SWITCH)
-				put(s, rs_tree_line(n), json_facts[i].fact,
+				put(s, rs_document_line(n), json_facts[i].fact,
 				    *value == 't' ? "1" : "0");
 			else if (isdigit((unsigned char)*value))
-				put(s, rs_tree_line(n), json_facts[i].fact, value);
+				put(s, rs_document_line(n), json_facts[i].fact, value);
 			return;
 		}
 	/* -S: names of counters have underscores where settings have hyphens */
 	if (strchr(key, '_') && strspn(value, "0123456789") == strlen(value)) {
 		snprintf(name, sizeof(name), "counter/%.160s", key);
-		put(s, rs_tree_line(n), name, value);
+		put(s, rs_document_line(n), name, value);
 	}
 }
 
 static int read_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_tree_parse(in->data, in->size);
+	struct fy_document *d = rs_document_parse(in->data, in->size);
 	struct fy_node *root = d ? fy_document_root(d) : NULL, *n;
 	struct state s = {.a = a, .in = in};
 	void *iter = NULL;
@@ -341,11 +341,11 @@ static int read_json(struct rs_audit *a, const struct rs_input *in)
 		struct fy_node_pair *p;
 		void *each = NULL;
 
-		if (!rs_tree_text(rs_tree_member(n, "ifname"), device, sizeof(device)))
+		if (!rs_document_text(rs_document_member(n, "ifname"), device, sizeof(device)))
 			continue;
 		snprintf(s.subject, sizeof(s.subject), "netdev/%s", device);
 		while ((p = fy_node_mapping_iterate(n, &each)))
-			if (rs_tree_text(fy_node_pair_key(p), key, sizeof(key)))
+			if (rs_document_text(fy_node_pair_key(p), key, sizeof(key)))
 				json_member(&s, fy_node_pair_value(p), key);
 	}
 	fy_document_destroy(d);

@@ -258,7 +258,7 @@ static void nodes_online(struct tree *t)
 
 static int read_hwloc(struct rs_audit *a, const struct rs_input *in)
 {
-	xmlDoc *doc = rs_xml_read(in->data, in->size);
+	xmlDoc *doc = rs_xml_parse(in->data, in->size);
 	xmlNode *root = doc ? xmlDocGetRootElement(doc) : NULL;
 	struct tree *t = calloc(1, sizeof(*t));
 	char version[16];

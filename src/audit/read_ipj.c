@@ -30,19 +30,19 @@ struct state {
 
 static const char *member(struct fy_node *n, const char *key, char *buf, size_t size)
 {
-	return rs_tree_text(rs_tree_member(n, key), buf, size);
+	return rs_document_text(rs_document_member(n, key), buf, size);
 }
 
 static void put(struct state *s, struct fy_node *n, const char *subject, const char *name,
 		const char *value)
 {
 	if (value)
-		rs_input_add(s->a, s->in, rs_tree_line(n), NULL, subject, name, "%s", value);
+		rs_input_add(s->a, s->in, rs_document_line(n), NULL, subject, name, "%s", value);
 }
 
 static void addresses(struct state *s, struct fy_node *link, const char *subject)
 {
-	struct fy_node *list = rs_tree_member(link, "addr_info"), *n;
+	struct fy_node *list = rs_document_member(link, "addr_info"), *n;
 	char local[64], bits[16], family[16];
 	void *iter = NULL;
 
@@ -53,7 +53,7 @@ static void addresses(struct state *s, struct fy_node *link, const char *subject
 		    !member(n, "prefixlen", bits, sizeof(bits)) ||
 		    !member(n, "family", family, sizeof(family)))
 			continue;
-		rs_input_add(s->a, s->in, rs_tree_line(n), NULL, subject,
+		rs_input_add(s->a, s->in, rs_document_line(n), NULL, subject,
 			     strcmp(family, "inet") ? "address6" : "address", "%s/%s", local, bits);
 	}
 }
@@ -61,7 +61,7 @@ static void addresses(struct state *s, struct fy_node *link, const char *subject
 static void virtual_functions(struct state *s, struct fy_node *link, const char *subject)
 {
 	static const char *const known[] = {"trust", "link_state", "spoofchk"};
-	struct fy_node *list = rs_tree_member(link, "vfinfo_list"), *n, *rate;
+	struct fy_node *list = rs_document_member(link, "vfinfo_list"), *n, *rate;
 	char vf[16], value[64], name[64];
 	void *iter = NULL;
 
@@ -74,7 +74,7 @@ static void virtual_functions(struct state *s, struct fy_node *link, const char 
 			snprintf(name, sizeof(name), "vf/%s/%s", vf, known[i]);
 			put(s, n, subject, name, member(n, known[i], value, sizeof(value)));
 		}
-		rate = rs_tree_member(n, "rate");
+		rate = rs_document_member(n, "rate");
 		snprintf(name, sizeof(name), "vf/%s/max_tx_rate", vf);
 		put(s, n, subject, name, member(rate ? rate : n, "max_tx", value, sizeof(value)));
 	}
@@ -105,10 +105,10 @@ static void route(struct state *s, struct fy_node *n)
 		return;
 	snprintf(name, sizeof(name), "route/%s", dst);
 	if (member(n, "gateway", via, sizeof(via)))
-		rs_input_add(s->a, s->in, rs_tree_line(n), NULL, "host", name, "%s via %s", dev,
+		rs_input_add(s->a, s->in, rs_document_line(n), NULL, "host", name, "%s via %s", dev,
 			     via);
 	else
-		rs_input_add(s->a, s->in, rs_tree_line(n), NULL, "host", name, "%s", dev);
+		rs_input_add(s->a, s->in, rs_document_line(n), NULL, "host", name, "%s", dev);
 }
 
 static void rule(struct state *s, struct fy_node *n)
@@ -118,13 +118,13 @@ static void rule(struct state *s, struct fy_node *n)
 	if (!member(n, "src", src, sizeof(src)) || !member(n, "table", table, sizeof(table)))
 		return;
 	snprintf(name, sizeof(name), "rule/%u", s->rules++);
-	rs_input_add(s->a, s->in, rs_tree_line(n), NULL, "host", name, "from %s lookup %s", src,
+	rs_input_add(s->a, s->in, rs_document_line(n), NULL, "host", name, "from %s lookup %s", src,
 		     table);
 }
 
 static int read_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_tree_parse(in->data, in->size);
+	struct fy_document *d = rs_document_parse(in->data, in->size);
 	struct fy_node *root = d ? fy_document_root(d) : NULL, *n;
 	struct state s = {.a = a, .in = in};
 	bool links = rs_input_has(in, "\"ifname\""), routes = rs_input_has(in, "\"dst\"");

@@ -37,23 +37,23 @@ struct state {
 
 static void put(struct state *s, struct fy_node *at, const char *name, const char *value)
 {
-	rs_input_add(s->a, s->in, rs_tree_line(at), NULL, s->subject, name, "%s", value);
+	rs_input_add(s->a, s->in, rs_document_line(at), NULL, s->subject, name, "%s", value);
 }
 
 /* A scalar below n by names: text(n, buf, "metadata", "name", NULL) */
 static struct fy_node *below(struct fy_node *n, const char *first, const char *second,
 			     const char *third)
 {
-	n = rs_tree_member(n, first);
-	n = n && second ? rs_tree_member(n, second) : n;
-	return n && third ? rs_tree_member(n, third) : n;
+	n = rs_document_member(n, first);
+	n = n && second ? rs_document_member(n, second) : n;
+	return n && third ? rs_document_member(n, third) : n;
 }
 
 static bool is_true(struct fy_node *n)
 {
 	char buf[16];
 
-	return rs_tree_text(n, buf, sizeof(buf)) && !strcmp(buf, "true");
+	return rs_document_text(n, buf, sizeof(buf)) && !strcmp(buf, "true");
 }
 
 /* A member's text as a fact, when it is there. */
@@ -61,8 +61,8 @@ static void member(struct state *s, struct fy_node *n, const char *key, const ch
 {
 	char buf[TEXT];
 
-	n = rs_tree_member(n, key);
-	if (rs_tree_text(n, buf, sizeof(buf)) && *buf)
+	n = rs_document_member(n, key);
+	if (rs_document_text(n, buf, sizeof(buf)) && *buf)
 		put(s, n, fact, buf);
 }
 
@@ -76,7 +76,7 @@ static void list(struct state *s, struct fy_node *n, const char *fact)
 	if (!n || !fy_node_is_sequence(n))
 		return;
 	while ((item = fy_node_sequence_iterate(n, &iter)))
-		if (rs_tree_text(item, buf, sizeof(buf)))
+		if (rs_document_text(item, buf, sizeof(buf)))
 			snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
 				 *all ? "," : "", buf);
 	if (*all)
@@ -94,7 +94,7 @@ static bool adds_ipc_lock(struct fy_node *container)
 	if (!caps || !fy_node_is_sequence(caps))
 		return false;
 	while ((n = fy_node_sequence_iterate(caps, &iter)))
-		if (rs_tree_text(n, buf, sizeof(buf)) &&
+		if (rs_document_text(n, buf, sizeof(buf)) &&
 		    (!strcmp(buf, "IPC_LOCK") || !strcmp(buf, "CAP_IPC_LOCK") ||
 		     !strcmp(buf, "ALL")))
 			return true;
@@ -116,8 +116,8 @@ static void resources(struct state *s, struct fy_node *container)
 	while ((p = fy_node_mapping_iterate(limits, &iter))) {
 		struct fy_node *v = fy_node_pair_value(p);
 
-		if (!rs_tree_text(fy_node_pair_key(p), key, sizeof(key)) || !strchr(key, '/') ||
-		    !rs_tree_text(v, value, sizeof(value)))
+		if (!rs_document_text(fy_node_pair_key(p), key, sizeof(key)) || !strchr(key, '/') ||
+		    !rs_document_text(v, value, sizeof(value)))
 			continue;
 		snprintf(name, sizeof(name), "resource/%s", key);
 		put(s, v, name, value);
@@ -126,36 +126,39 @@ static void resources(struct state *s, struct fy_node *container)
 
 static void environment(struct state *s, struct fy_node *container)
 {
-	struct fy_node *env = rs_tree_member(container, "env"), *n;
+	struct fy_node *env = rs_document_member(container, "env"), *n;
 	void *iter = NULL;
 	char name[128], value[512];
 
 	if (!env || !fy_node_is_sequence(env))
 		return;
 	while ((n = fy_node_sequence_iterate(env, &iter)))
-		if (rs_tree_text(rs_tree_member(n, "name"), name, sizeof(name)) &&
-		    rs_tree_text(rs_tree_member(n, "value"), value, sizeof(value)) &&
+		if (rs_document_text(rs_document_member(n, "name"), name, sizeof(name)) &&
+		    rs_document_text(rs_document_member(n, "value"), value, sizeof(value)) &&
 		    !strncmp(name, "NCCL_", 5))
-			rs_input_add(s->a, s->in, rs_tree_line(n), NULL, "env", name, "%s", value);
+			rs_input_add(s->a, s->in, rs_document_line(n), NULL, "env", name, "%s",
+				     value);
 }
 
 static void volumes(struct state *s, struct fy_node *spec)
 {
-	struct fy_node *all = rs_tree_member(spec, "volumes"), *n, *empty;
+	struct fy_node *all = rs_document_member(spec, "volumes"), *n, *empty;
 	void *iter = NULL;
 	char buf[128];
 
 	if (!all || !fy_node_is_sequence(all))
 		return;
 	while ((n = fy_node_sequence_iterate(all, &iter))) {
-		empty = rs_tree_member(n, "emptyDir");
-		if (empty && rs_tree_text(rs_tree_member(empty, "medium"), buf, sizeof(buf)) &&
+		empty = rs_document_member(n, "emptyDir");
+		if (empty &&
+		    rs_document_text(rs_document_member(empty, "medium"), buf, sizeof(buf)) &&
 		    !strcmp(buf, "Memory"))
 			put(s, n, "shm",
-			    rs_tree_text(rs_tree_member(empty, "sizeLimit"), buf, sizeof(buf))
+			    rs_document_text(rs_document_member(empty, "sizeLimit"), buf,
+					     sizeof(buf))
 				    ? buf
 				    : "unlimited");
-		if (rs_tree_text(below(n, "hostPath", "path", NULL), buf, sizeof(buf)) &&
+		if (rs_document_text(below(n, "hostPath", "path", NULL), buf, sizeof(buf)) &&
 		    (!strncmp(buf, "/dev/infiniband", 15) || !strcmp(buf, "/dev/shm")))
 			put(s, n, !strcmp(buf, "/dev/shm") ? "shm" : "dev_infiniband",
 			    !strcmp(buf, "/dev/shm") ? "host" : buf);
@@ -164,7 +167,7 @@ static void volumes(struct state *s, struct fy_node *spec)
 
 static void pod(struct state *s, struct fy_node *meta, struct fy_node *spec, const char *name)
 {
-	struct fy_node *containers = rs_tree_member(spec, "containers"), *n;
+	struct fy_node *containers = rs_document_member(spec, "containers"), *n;
 	bool locks = false, privileged = false;
 	void *iter = NULL;
 	char buf[TEXT];
@@ -181,12 +184,12 @@ static void pod(struct state *s, struct fy_node *meta, struct fy_node *spec, con
 		put(s, containers, "ipc_lock", "1");
 	if (privileged)
 		put(s, containers, "privileged", "1");
-	if (is_true(rs_tree_member(spec, "hostNetwork")))
+	if (is_true(rs_document_member(spec, "hostNetwork")))
 		put(s, spec, "host_network", "1");
-	if (is_true(rs_tree_member(spec, "hostIPC")))
+	if (is_true(rs_document_member(spec, "hostIPC")))
 		put(s, spec, "host_ipc", "1");
 	n = meta ? below(meta, "annotations", "k8s.v1.cni.cncf.io/networks", NULL) : NULL;
-	if (rs_tree_text(n, buf, sizeof(buf)))
+	if (rs_document_text(n, buf, sizeof(buf)))
 		put(s, n, "networks", buf);
 	volumes(s, spec);
 }
@@ -194,15 +197,15 @@ static void pod(struct state *s, struct fy_node *meta, struct fy_node *spec, con
 /* Whatever makes pods has their specification somewhere below: Deployment, Job, MPIJob, ... */
 static void pods(struct state *s, struct fy_node *n, const char *name, unsigned depth)
 {
-	struct fy_node *spec = rs_tree_member(n, "spec"), *child;
-	struct fy_node *containers = rs_tree_member(spec, "containers");
+	struct fy_node *spec = rs_document_member(n, "spec"), *child;
+	struct fy_node *containers = rs_document_member(spec, "containers");
 	struct fy_node_pair *p;
 	void *iter = NULL;
 
 	if (depth > DEPTH_MAX)
 		return;
 	if (containers && fy_node_is_sequence(containers)) {
-		pod(s, rs_tree_member(n, "metadata"), spec, name);
+		pod(s, rs_document_member(n, "metadata"), spec, name);
 		return;
 	}
 	if (fy_node_is_mapping(n)) {
@@ -213,8 +216,8 @@ static void pods(struct state *s, struct fy_node *n, const char *name, unsigned 
 			if (!child || fy_node_is_scalar(child))
 				continue;
 			/* MPIJob: the replicas' names tell its launcher from its workers */
-			if (rs_tree_text(fy_node_pair_key(p), key, sizeof(key)) &&
-			    strcmp(key, "spec") && rs_tree_member(child, "template"))
+			if (rs_document_text(fy_node_pair_key(p), key, sizeof(key)) &&
+			    strcmp(key, "spec") && rs_document_member(child, "template"))
 				snprintf(deeper, sizeof(deeper), "%.120s/%s", name, key);
 			else
 				snprintf(deeper, sizeof(deeper), "%.255s", name);
@@ -235,9 +238,9 @@ static void nad(struct state *s, struct fy_node *n)
 		below(n, "metadata", "annotations", "k8s.v1.cni.cncf.io/resourceName");
 	char buf[TEXT];
 
-	if (rs_tree_text(resource, buf, sizeof(buf)))
+	if (rs_document_text(resource, buf, sizeof(buf)))
 		put(s, resource, "resource", buf);
-	if (!rs_tree_text(config, buf, sizeof(buf)))
+	if (!rs_document_text(config, buf, sizeof(buf)))
 		return;
 	/* its configuration is JSON in a string; what matters is which plugins are chained */
 	put(s, config, "config", buf);
@@ -251,11 +254,11 @@ static void nad(struct state *s, struct fy_node *n)
 
 static void sriov_network(struct state *s, struct fy_node *n)
 {
-	struct fy_node *spec = rs_tree_member(n, "spec");
+	struct fy_node *spec = rs_document_member(n, "spec");
 	char buf[TEXT];
 
 	member(s, spec, "resourceName", "resource");
-	if (rs_tree_text(rs_tree_member(spec, "metaPlugins"), buf, sizeof(buf)) &&
+	if (rs_document_text(rs_document_member(spec, "metaPlugins"), buf, sizeof(buf)) &&
 	    strstr(buf, "\"rdma\""))
 		put(s, spec, "rdma_cni", "1");
 }
@@ -264,7 +267,7 @@ static void policy(struct state *s, struct fy_node *n)
 {
 	static const char *const known[] = {"isRdma", "deviceType",   "mtu",
 					    "numVfs", "resourceName", "linkType"};
-	struct fy_node *spec = rs_tree_member(n, "spec");
+	struct fy_node *spec = rs_document_member(n, "spec");
 
 	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
 		member(s, spec, known[i], known[i]);
@@ -275,7 +278,7 @@ static void policy(struct state *s, struct fy_node *n)
 /* A member anywhere in mappings and lists below. */
 static struct fy_node *find(struct fy_node *n, const char *key, unsigned depth)
 {
-	struct fy_node *found = rs_tree_member(n, key), *child;
+	struct fy_node *found = rs_document_member(n, key), *child;
 	struct fy_node_pair *p;
 	void *iter = NULL;
 
@@ -301,17 +304,18 @@ static void plugin(struct state *s, const char *text, struct fy_node *at)
 
 	sub.data = text;
 	sub.size = strlen(text);
-	d = rs_tree_parse(sub.data, sub.size);
+	d = rs_document_parse(sub.data, sub.size);
 	all = d ? find(fy_document_root(d), "resourceList", 0) : NULL;
 	all = all || !d ? all : find(fy_document_root(d), "configList", 0);
 	if (all && fy_node_is_sequence(all))
 		while ((n = fy_node_sequence_iterate(all, &iter))) {
-			if (!rs_tree_text(rs_tree_member(n, "resourceName"), buf, sizeof(buf)))
+			if (!rs_document_text(rs_document_member(n, "resourceName"), buf,
+					      sizeof(buf)))
 				continue;
 			snprintf(s->subject, sizeof(s->subject), "k8s/plugin/%s", buf);
 			/* these lines are the string's own */
 			put(s, at, "resourceName", buf);
-			if (rs_tree_member(n, "rdmaHcaMax") || is_true(find(n, "isRdma", 0)))
+			if (rs_document_member(n, "rdmaHcaMax") || is_true(find(n, "isRdma", 0)))
 				put(s, at, "isRdma", "true");
 			list(s, find(n, "pfNames", 0), "pfNames");
 			list(s, find(n, "ifNames", 0), "pfNames");
@@ -321,7 +325,7 @@ static void plugin(struct state *s, const char *text, struct fy_node *at)
 
 static void config_map(struct state *s, struct fy_node *n)
 {
-	struct fy_node *data = rs_tree_member(n, "data");
+	struct fy_node *data = rs_document_member(n, "data");
 	struct fy_node_pair *p;
 	void *iter = NULL;
 
@@ -331,7 +335,7 @@ static void config_map(struct state *s, struct fy_node *n)
 		struct fy_node *v = fy_node_pair_value(p);
 		char *text = malloc(65536);
 
-		if (text && rs_tree_text(v, text, 65536) &&
+		if (text && rs_document_text(v, text, 65536) &&
 		    (strstr(text, "resourceList") || strstr(text, "rdmaHcaMax")))
 			plugin(s, text, v);
 		free(text);
@@ -341,26 +345,27 @@ static void config_map(struct state *s, struct fy_node *n)
 static void object(struct state *s, struct fy_node *n, unsigned depth)
 {
 	char kind[64], name[128] = "unnamed", space[64] = "default";
-	struct fy_node *items = rs_tree_member(n, "items"), *item;
+	struct fy_node *items = rs_document_member(n, "items"), *item;
 	void *iter = NULL;
 
-	if (!n || !rs_tree_text(rs_tree_member(n, "kind"), kind, sizeof(kind)))
+	if (!n || !rs_document_text(rs_document_member(n, "kind"), kind, sizeof(kind)))
 		return;
 	if (items && fy_node_is_sequence(items) && depth < DEPTH_MAX) {
 		while ((item = fy_node_sequence_iterate(items, &iter)))
 			object(s, item, depth + 1);
 		return;
 	}
-	if (!rs_tree_text(below(n, "metadata", "name", NULL), name, sizeof(name)))
+	if (!rs_document_text(below(n, "metadata", "name", NULL), name, sizeof(name)))
 		snprintf(name, sizeof(name), "unnamed");
-	if (!rs_tree_text(below(n, "metadata", "namespace", NULL), space, sizeof(space)))
+	if (!rs_document_text(below(n, "metadata", "namespace", NULL), space, sizeof(space)))
 		snprintf(space, sizeof(space), "default");
 	if (!strcmp(kind, "NetworkAttachmentDefinition")) {
 		snprintf(s->subject, sizeof(s->subject), "k8s/nad/%s/%s", space, name);
 		put(s, n, "name", name);
 		nad(s, n);
 	} else if (!strcmp(kind, "SriovNetwork") || !strcmp(kind, "SriovIBNetwork")) {
-		if (!rs_tree_text(below(n, "spec", "networkNamespace", NULL), space, sizeof(space)))
+		if (!rs_document_text(below(n, "spec", "networkNamespace", NULL), space,
+				      sizeof(space)))
 			snprintf(space, sizeof(space), "default");
 		snprintf(s->subject, sizeof(s->subject), "k8s/nad/%s/%s", space, name);
 		put(s, n, "name", name);
@@ -402,7 +407,7 @@ static int read_kubernetes(struct rs_audit *a, const struct rs_input *in)
 		copy[sub.size] = '\0';
 		sub.data = copy;
 		sub.first_line = in->first_line + line;
-		d = rs_tree_parse(sub.data, sub.size);
+		d = rs_document_parse(sub.data, sub.size);
 		if (d)
 			object(&s, fy_document_root(d), 0);
 		fy_document_destroy(d);

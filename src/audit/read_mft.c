@@ -234,16 +234,16 @@ static void members(struct rs_audit *a, const struct rs_input *in, const char *s
 		char key[128], value[512] = "", lane[64];
 		void *each = NULL;
 
-		if (!v || !rs_tree_text(fy_node_pair_key(p), key, sizeof(key)))
+		if (!v || !rs_document_text(fy_node_pair_key(p), key, sizeof(key)))
 			continue;
-		list = fy_node_is_sequence(v) ? v : rs_tree_member(v, "values");
+		list = fy_node_is_sequence(v) ? v : rs_document_member(v, "values");
 		if (list && fy_node_is_sequence(list))
 			while ((item = fy_node_sequence_iterate(list, &each)))
-				if (rs_tree_text(item, lane, sizeof(lane)))
+				if (rs_document_text(item, lane, sizeof(lane)))
 					snprintf(value + strlen(value),
 						 sizeof(value) - strlen(value), "%s%s",
 						 *value ? "," : "", lane);
-		if (!*value && !rs_tree_text(v, value, sizeof(value))) {
+		if (!*value && !rs_document_text(v, value, sizeof(value))) {
 			members(a, in, subject, v, depth + 1);
 			continue;
 		}
@@ -251,14 +251,14 @@ static void members(struct rs_audit *a, const struct rs_input *in, const char *s
 			continue;
 		for (unsigned i = 0; i < sizeof(link_facts) / sizeof(*link_facts); i++)
 			if (!strcmp(key, link_facts[i].key))
-				rs_input_add(a, in, rs_tree_line(v), NULL, subject,
+				rs_input_add(a, in, rs_document_line(v), NULL, subject,
 					     link_facts[i].fact, "%s", value);
 	}
 }
 
 static int read_link_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_tree_parse(in->data, in->size);
+	struct fy_document *d = rs_document_parse(in->data, in->size);
 	char subject[96], device[128];
 
 	rs_input_device(in, device, sizeof(device));

@@ -102,7 +102,7 @@ static void cpu(struct tree *t, xmlNode *n)
 static int read_nccl_xml(struct rs_audit *a, const struct rs_input *in)
 {
 	struct tree t = {.a = a, .in = in};
-	xmlDoc *doc = rs_xml_read(in->data, in->size);
+	xmlDoc *doc = rs_xml_parse(in->data, in->size);
 	xmlNode *root = doc ? xmlDocGetRootElement(doc) : NULL;
 
 	for (xmlNode *c = root ? root->children : NULL; c; c = c->next)

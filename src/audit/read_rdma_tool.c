@@ -127,12 +127,13 @@ static void object(struct rs_audit *a, const struct rs_input *in, struct fy_node
 	struct fy_node_pair *p;
 	void *iter = NULL;
 	char subject[96], name[160], key[128], value[256];
-	struct fy_node *netns = rs_tree_member(n, "netns");
-	const char *text = rs_tree_text(netns, value, sizeof(value));
+	struct fy_node *netns = rs_document_member(n, "netns");
+	const char *text = rs_document_text(netns, value, sizeof(value));
 
 	if (text)
-		rs_input_add(a, in, rs_tree_line(netns), NULL, "host", "rdma_netns", "%s", text);
-	text = rs_tree_text(rs_tree_member(n, "ifname"), value, sizeof(value));
+		rs_input_add(a, in, rs_document_line(netns), NULL, "host", "rdma_netns", "%s",
+			     text);
+	text = rs_document_text(rs_document_member(n, "ifname"), value, sizeof(value));
 	if (!text)
 		return;
 	snprintf(subject, sizeof(subject), "nic/%.80s", text);
@@ -140,8 +141,8 @@ static void object(struct rs_audit *a, const struct rs_input *in, struct fy_node
 		struct fy_node *v = fy_node_pair_value(p);
 		bool word = false;
 
-		if (!rs_tree_text(fy_node_pair_key(p), key, sizeof(key)) ||
-		    !rs_tree_text(v, value, sizeof(value)))
+		if (!rs_document_text(fy_node_pair_key(p), key, sizeof(key)) ||
+		    !rs_document_text(v, value, sizeof(value)))
 			continue;
 		for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
 			if (!strcmp(key, known[i].key)) {
@@ -149,20 +150,20 @@ static void object(struct rs_audit *a, const struct rs_input *in, struct fy_node
 					  !strcmp(value, "LINK_UP");
 
 				word = true;
-				rs_input_add(a, in, rs_tree_line(v), NULL, subject, known[i].fact,
-					     "%s", up ? "LinkUp" : value);
+				rs_input_add(a, in, rs_document_line(v), NULL, subject,
+					     known[i].fact, "%s", up ? "LinkUp" : value);
 			}
 		if (word || strspn(value, "0123456789") != strlen(value) || !strcmp(key, "port") ||
 		    !strcmp(key, "ifindex"))
 			continue;
 		snprintf(name, sizeof(name), "counter/%s", key);
-		rs_input_add(a, in, rs_tree_line(v), NULL, subject, name, "%s", value);
+		rs_input_add(a, in, rs_document_line(v), NULL, subject, name, "%s", value);
 	}
 }
 
 static int read_rdma_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_tree_parse(in->data, in->size);
+	struct fy_document *d = rs_document_parse(in->data, in->size);
 	struct fy_node *root = d ? fy_document_root(d) : NULL, *n;
 	void *iter = NULL;
 

@@ -81,7 +81,7 @@ static struct fy_node *at_root(const struct db *d, const char *name)
 /* TABLE's row KEY, nested or flat. */
 static struct fy_node *row(const struct db *d, const char *table, const char *key)
 {
-	struct fy_node *n = rs_tree_member(at_root(d, table), key);
+	struct fy_node *n = rs_document_member(at_root(d, table), key);
 	char flat[256];
 
 	snprintf(flat, sizeof(flat), "%s|%s", table, key);
@@ -100,10 +100,10 @@ static void each(struct db *d, const char *table,
 	char key[256];
 
 	while (nested && fy_node_is_mapping(nested) && (p = fy_node_mapping_iterate(nested, &it)))
-		if (rs_tree_text(fy_node_pair_key(p), key, sizeof(key)))
+		if (rs_document_text(fy_node_pair_key(p), key, sizeof(key)))
 			fn(d, key, fy_node_pair_value(p), arg);
 	for (it = NULL; (p = fy_node_mapping_iterate(d->root, &it));)
-		if (rs_tree_text(fy_node_pair_key(p), key, sizeof(key)) &&
+		if (rs_document_text(fy_node_pair_key(p), key, sizeof(key)) &&
 		    !strncmp(key, table, n) && key[n] == '|')
 			fn(d, key + n + 1, fy_node_pair_value(p), arg);
 }
@@ -139,8 +139,8 @@ static void follow_map(struct db *d, const struct follow *f)
 	while (map && fy_node_is_mapping(map) && (p = fy_node_mapping_iterate(map, &it))) {
 		char key[32], value[32], at[320], name[64];
 
-		if (!rs_tree_text(fy_node_pair_key(p), key, sizeof(key)) ||
-		    !rs_tree_text(fy_node_pair_value(p), value, sizeof(value)))
+		if (!rs_document_text(fy_node_pair_key(p), key, sizeof(key)) ||
+		    !rs_document_text(fy_node_pair_value(p), value, sizeof(value)))
 			continue;
 		snprintf(at, sizeof(at), "/%s/%s/%s", f->table, f->map, key);
 		snprintf(name, sizeof(name), "%s/%s", f->fact, key);
@@ -181,13 +181,13 @@ static void port_maps(struct db *d, const char *port, struct fy_node *v, void *a
 		return;
 	snprintf(subject, sizeof(subject), "port/%s", port);
 	for (unsigned i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
-		struct fy_node *n = rs_tree_member(v, maps[i].key);
+		struct fy_node *n = rs_document_member(v, maps[i].key);
 		struct follow f = {subject, maps[i].table, value, maps[i].fact};
 
 		/* a platform may give the DSCP map for the whole switch */
 		if (!n && i == 0)
-			n = rs_tree_member(row(d, "PORT_QOS_MAP", "global"), maps[i].key);
-		if (!rs_tree_text(n, value, sizeof(value)))
+			n = rs_document_member(row(d, "PORT_QOS_MAP", "global"), maps[i].key);
+		if (!rs_document_text(n, value, sizeof(value)))
 			continue;
 		plain_name(value);
 		snprintf(at, sizeof(at), "/PORT_QOS_MAP/%s/%s", port, maps[i].key);
@@ -195,13 +195,13 @@ static void port_maps(struct db *d, const char *port, struct fy_node *v, void *a
 		follow_map(d, &f);
 	}
 	put(d, NULL, subject, "pfc_seen", "1");
-	if (rs_tree_text(rs_tree_member(v, "pfc_enable"), value, sizeof(value)))
+	if (rs_document_text(rs_document_member(v, "pfc_enable"), value, sizeof(value)))
 		pfc(d, subject, port, value);
-	if (rs_tree_member(v, "dscp_to_tc_map"))
+	if (rs_document_member(v, "dscp_to_tc_map"))
 		put(d, NULL, subject, "trust", "dscp");
-	else if (rs_tree_member(v, "dot1p_to_tc_map"))
+	else if (rs_document_member(v, "dot1p_to_tc_map"))
 		put(d, NULL, subject, "trust", "pcp");
-	if (rs_tree_text(rs_tree_member(v, "pfcwd_sw_enable"), value, sizeof(value)))
+	if (rs_document_text(rs_document_member(v, "pfcwd_sw_enable"), value, sizeof(value)))
 		put(d, NULL, subject, "watchdog", *value ? "on" : "off");
 }
 
@@ -232,7 +232,7 @@ static void fact_of_row(struct db *d, const char *table, const char *key, const 
 {
 	char value[128], at[320], name[64];
 
-	if (!rs_tree_text(rs_tree_member(row(d, table, key), field), value, sizeof(value)))
+	if (!rs_document_text(rs_document_member(row(d, table, key), field), value, sizeof(value)))
 		return;
 	plain_name(value);
 	snprintf(at, sizeof(at), "/%s/%s/%s", table, key, field);
@@ -245,12 +245,12 @@ static void queue(struct db *d, const char *port, int q, void *arg)
 	struct fy_node *v = arg;
 	char name[128], fact[64], value[64];
 
-	if (rs_tree_text(rs_tree_member(v, "wred_profile"), name, sizeof(name))) {
+	if (rs_document_text(rs_document_member(v, "wred_profile"), name, sizeof(name))) {
 		plain_name(name);
 		snprintf(fact, sizeof(fact), "queue/%d/wred", q);
 		put(d, NULL, port, fact, name);
-		if (rs_tree_text(rs_tree_member(row(d, "WRED_PROFILE", name), "ecn"), value,
-				 sizeof(value))) {
+		if (rs_document_text(rs_document_member(row(d, "WRED_PROFILE", name), "ecn"), value,
+				     sizeof(value))) {
 			char at[320];
 
 			snprintf(at, sizeof(at), "/WRED_PROFILE/%s/ecn", name);
@@ -265,7 +265,7 @@ static void queue(struct db *d, const char *port, int q, void *arg)
 		fact_of_row(d, "WRED_PROFILE", name, "green_drop_probability", port,
 			    "queue/%d/pmax", q);
 	}
-	if (rs_tree_text(rs_tree_member(v, "scheduler"), name, sizeof(name))) {
+	if (rs_document_text(rs_document_member(v, "scheduler"), name, sizeof(name))) {
 		plain_name(name);
 		fact_of_row(d, "SCHEDULER", name, "type", port, "queue/%d/scheduler", q);
 		fact_of_row(d, "SCHEDULER", name, "weight", port, "queue/%d/weight", q);
@@ -291,7 +291,7 @@ static void group(struct db *d, const char *port, int pg, void *arg)
 	struct fy_node *v = arg;
 	char name[128], fact[64];
 
-	if (!rs_tree_text(rs_tree_member(v, "profile"), name, sizeof(name)))
+	if (!rs_document_text(rs_document_member(v, "profile"), name, sizeof(name)))
 		return;
 	plain_name(name);
 	snprintf(fact, sizeof(fact), "pg/%d/profile", pg);
@@ -326,7 +326,7 @@ static void port(struct db *d, const char *name, struct fy_node *v, void *arg)
 
 	snprintf(subject, sizeof(subject), "port/%s", name);
 	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
-		if (!rs_tree_text(rs_tree_member(v, fields[i].field), value, sizeof(value)))
+		if (!rs_document_text(rs_document_member(v, fields[i].field), value, sizeof(value)))
 			continue;
 		snprintf(at, sizeof(at), "/PORT/%s/%s", name, fields[i].field);
 		if (!strcmp(fields[i].field, "lanes"))
@@ -339,12 +339,12 @@ static void pool(struct db *d, const char *name, struct fy_node *v, void *arg)
 {
 	char value[64], at[320], fact[192];
 
-	if (!rs_tree_text(rs_tree_member(v, "size"), value, sizeof(value)))
+	if (!rs_document_text(rs_document_member(v, "size"), value, sizeof(value)))
 		return;
 	snprintf(at, sizeof(at), "/BUFFER_POOL/%s/size", name);
 	snprintf(fact, sizeof(fact), "pool/%s/size", name);
 	put(d, at, "host", fact, value);
-	if (!rs_tree_text(rs_tree_member(v, "xoff"), value, sizeof(value)))
+	if (!rs_document_text(rs_document_member(v, "xoff"), value, sizeof(value)))
 		return;
 	snprintf(at, sizeof(at), "/BUFFER_POOL/%s/xoff", name);
 	snprintf(fact, sizeof(fact), "pool/%s/shared_headroom", name);
@@ -367,7 +367,7 @@ static void watchdog(struct db *d, const char *name, struct fy_node *v, void *ar
 	snprintf(at, sizeof(at), "/PFC_WD/%s", name);
 	put(d, at, subject, "watchdog", "on");
 	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
-		if (!rs_tree_text(rs_tree_member(v, fields[i].field), value, sizeof(value)))
+		if (!rs_document_text(rs_document_member(v, fields[i].field), value, sizeof(value)))
 			continue;
 		snprintf(at, sizeof(at), "/PFC_WD/%s/%s", name, fields[i].field);
 		put(d, at, subject, fields[i].fact, value);
@@ -386,7 +386,7 @@ static void metadata(struct db *d, const char *name, struct fy_node *v, void *ar
 	char value[128], at[128];
 
 	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
-		if (!rs_tree_text(rs_tree_member(v, fields[i].field), value, sizeof(value)))
+		if (!rs_document_text(rs_document_member(v, fields[i].field), value, sizeof(value)))
 			continue;
 		snprintf(at, sizeof(at), "/DEVICE_METADATA/localhost/%s", fields[i].field);
 		put(d, at, "host", fields[i].fact, value);
@@ -399,13 +399,13 @@ static void neighbour(struct db *d, const char *name, struct fy_node *v, void *a
 
 	snprintf(subject, sizeof(subject), "port/%s", name);
 	snprintf(at, sizeof(at), "/DEVICE_NEIGHBOR/%s", name);
-	if (rs_tree_text(rs_tree_member(v, "port"), value, sizeof(value)))
+	if (rs_document_text(rs_document_member(v, "port"), value, sizeof(value)))
 		put(d, at, subject, "neighbour_port", value);
-	if (!rs_tree_text(rs_tree_member(v, "name"), value, sizeof(value)))
+	if (!rs_document_text(rs_document_member(v, "name"), value, sizeof(value)))
 		return;
 	put(d, at, subject, "neighbour", value);
-	if (rs_tree_text(rs_tree_member(row(d, "DEVICE_NEIGHBOR_METADATA", value), "type"), tier,
-			 sizeof(tier)))
+	if (rs_document_text(rs_document_member(row(d, "DEVICE_NEIGHBOR_METADATA", value), "type"),
+			     tier, sizeof(tier)))
 		put(d, at, subject, "neighbour_tier", tier);
 }
 
@@ -420,16 +420,16 @@ static void module(struct db *d, const char *name, struct fy_node *v, void *arg)
 		      {"txpowerlowwarning", "module/tx_power_low_warn"}};
 	char subject[192], value[64], field[32], fact[32];
 
-	v = rs_tree_member(v, "value") ? rs_tree_member(v, "value") : v;
+	v = rs_document_member(v, "value") ? rs_document_member(v, "value") : v;
 	snprintf(subject, sizeof(subject), "port/%s", name);
 	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++)
-		if (rs_tree_text(rs_tree_member(v, fields[i].field), value, sizeof(value)))
+		if (rs_document_text(rs_document_member(v, fields[i].field), value, sizeof(value)))
 			put(d, NULL, subject, fields[i].fact, value);
 	for (int lane = 1; lane <= 8; lane++)
 		for (int tx = 0; tx < 2; tx++) {
 			snprintf(field, sizeof(field), "%s%dpower", tx ? "tx" : "rx", lane);
 			snprintf(fact, sizeof(fact), "module/%s_power/%d", tx ? "tx" : "rx", lane);
-			if (rs_tree_text(rs_tree_member(v, field), value, sizeof(value)) &&
+			if (rs_document_text(rs_document_member(v, field), value, sizeof(value)) &&
 			    strcmp(value, "N/A"))
 				put(d, NULL, subject, fact, value);
 		}
@@ -439,25 +439,25 @@ static void default_lossless(struct db *d, const char *name, struct fy_node *v, 
 {
 	char value[64];
 
-	if (rs_tree_text(rs_tree_member(v, "default_dynamic_th"), value, sizeof(value)))
+	if (rs_document_text(rs_document_member(v, "default_dynamic_th"), value, sizeof(value)))
 		put(d, "/DEFAULT_LOSSLESS_BUFFER_PARAMETER", "host", "default_alpha", value);
-	if (rs_tree_text(rs_tree_member(v, "over_subscribe_ratio"), value, sizeof(value)))
+	if (rs_document_text(rs_document_member(v, "over_subscribe_ratio"), value, sizeof(value)))
 		put(d, "/DEFAULT_LOSSLESS_BUFFER_PARAMETER", "host", "over_subscribe", value);
 }
 
 static void hashing(struct db *d, const char *name, struct fy_node *v, void *arg)
 {
-	struct fy_node *list = rs_tree_member(v, "ecmp_hash"), *item;
+	struct fy_node *list = rs_document_member(v, "ecmp_hash"), *item;
 	bool found = false, any = false;
 	char value[64];
 	void *it = NULL;
 
 	if (!list)
-		list = rs_tree_member(v, "ecmp_hash@");
+		list = rs_document_member(v, "ecmp_hash@");
 	if (list && fy_node_is_sequence(list))
 		while ((item = fy_node_sequence_iterate(list, &it))) {
 			any = true;
-			found |= rs_tree_text(item, value, sizeof(value)) &&
+			found |= rs_document_text(item, value, sizeof(value)) &&
 				 !strcmp(value, "L4_SRC_PORT");
 		}
 	if (any)
@@ -473,8 +473,8 @@ static void cable(struct db *d, const char *name, struct fy_node *v, void *arg)
 	while (fy_node_is_mapping(v) && (p = fy_node_mapping_iterate(v, &it))) {
 		char key[128], subject[192], value[64], at[320];
 
-		if (!rs_tree_text(fy_node_pair_key(p), key, sizeof(key)) ||
-		    !rs_tree_text(fy_node_pair_value(p), value, sizeof(value)))
+		if (!rs_document_text(fy_node_pair_key(p), key, sizeof(key)) ||
+		    !rs_document_text(fy_node_pair_value(p), value, sizeof(value)))
 			continue;
 		snprintf(subject, sizeof(subject), "port/%s", key);
 		snprintf(at, sizeof(at), "/CABLE_LENGTH/%s/%s", name, key);
@@ -485,7 +485,7 @@ static void cable(struct db *d, const char *name, struct fy_node *v, void *arg)
 
 static int read_sonic(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *doc = rs_tree_parse(in->data, in->size);
+	struct fy_document *doc = rs_document_parse(in->data, in->size);
 	struct db d = {.a = a, .in = in, .root = doc ? fy_document_root(doc) : NULL};
 
 	if (d.root && fy_node_is_mapping(d.root) && index_root(&d)) {

@@ -37,7 +37,7 @@ static int score(const struct rs_input *in)
 /* sonic-db-dump puts a hash below "value", beside its type. */
 static struct fy_node *hash_of(struct fy_node *n)
 {
-	struct fy_node *v = rs_tree_member(n, "value");
+	struct fy_node *v = rs_document_member(n, "value");
 
 	return v && fy_node_is_mapping(v) ? v : n;
 }
@@ -53,7 +53,7 @@ static void names(struct dump *d, struct fy_node *map, enum kind kind)
 		char oid[64];
 
 		o.name = fy_node_get_scalar(fy_node_pair_key(p), &o.n);
-		if (!o.name || !rs_tree_text(fy_node_pair_value(p), oid, sizeof(oid)) ||
+		if (!o.name || !rs_document_text(fy_node_pair_value(p), oid, sizeof(oid)) ||
 		    strncmp(oid, "oid:", 4) || strlen(oid) - 4 >= sizeof(o.oid))
 			continue;
 		strcpy(o.oid, oid + 4);
@@ -163,15 +163,15 @@ static void row(struct dump *d, const char *oid, struct fy_node *values)
 	       (p = fy_node_mapping_iterate(values, &it))) {
 		char name[80], value[64];
 
-		if (rs_tree_text(fy_node_pair_key(p), name, sizeof(name)) &&
-		    rs_tree_text(fy_node_pair_value(p), value, sizeof(value)))
-			counter(d, o, name, value, rs_tree_line(fy_node_pair_value(p)));
+		if (rs_document_text(fy_node_pair_key(p), name, sizeof(name)) &&
+		    rs_document_text(fy_node_pair_value(p), value, sizeof(value)))
+			counter(d, o, name, value, rs_document_line(fy_node_pair_value(p)));
 	}
 }
 
 static int read_counters(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *doc = rs_tree_parse(in->data, in->size);
+	struct fy_document *doc = rs_document_parse(in->data, in->size);
 	struct fy_node *root = doc ? fy_document_root(doc) : NULL;
 	struct dump d = {.a = a, .in = in};
 	struct fy_node_pair *p;
@@ -181,13 +181,13 @@ static int read_counters(struct rs_audit *a, const struct rs_input *in)
 	if (root && fy_node_is_mapping(root)) {
 		rs_input_add(a, in, 0, NULL, "host", "role", "switch");
 		rs_input_add(a, in, 0, NULL, "host", "os", "SONiC");
-		names(&d, rs_tree_member(root, "COUNTERS_PORT_NAME_MAP"), PORT);
-		names(&d, rs_tree_member(root, "COUNTERS_QUEUE_NAME_MAP"), QUEUE);
-		names(&d, rs_tree_member(root, "COUNTERS_PG_NAME_MAP"), GROUP);
+		names(&d, rs_document_member(root, "COUNTERS_PORT_NAME_MAP"), PORT);
+		names(&d, rs_document_member(root, "COUNTERS_QUEUE_NAME_MAP"), QUEUE);
+		names(&d, rs_document_member(root, "COUNTERS_PG_NAME_MAP"), GROUP);
 		if (d.n)
 			qsort(d.object, d.n, sizeof(*d.object), by_oid);
 		while ((p = fy_node_mapping_iterate(root, &it)))
-			if (rs_tree_text(fy_node_pair_key(p), key, sizeof(key)) &&
+			if (rs_document_text(fy_node_pair_key(p), key, sizeof(key)) &&
 			    !strncmp(key, "COUNTERS:oid:", 13))
 				row(&d, key + 13, fy_node_pair_value(p));
 	}

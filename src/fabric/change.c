@@ -5,35 +5,35 @@
 #include "fabric/load.h"
 
 struct changes {
-	struct load *l;
+	struct rs_load *l;
 	struct rs_fabric *f;
-	struct names names; /* SWITCH_BIT | switch, or endpoint */
+	struct rs_names names; /* SWITCH_BIT | switch, or endpoint */
 };
 
 static const uint32_t SWITCH_BIT = 1u << 31;
 
-static bool is_host_change(const struct node *n)
+static bool is_host_change(const struct rs_node *n)
 {
-	return n->kind == NODE_MAP && get(n, "host");
+	return n->kind == RS_NODE_MAP && rs_node_get(n, "host");
 }
 
 static void name_all(struct changes *c)
 {
 	const struct rs_fabric *f = c->f;
 
-	if (!names_create(c->l, &c->names, f->n_hosts + f->n_endpoints + f->n_switches))
+	if (!rs_names_create(c->l, &c->names, f->n_hosts + f->n_endpoints + f->n_switches))
 		return;
 	for (uint32_t i = 0; i < f->n_switches; i++)
-		names_add(&c->names, f->switches[i].name, SWITCH_BIT | i);
+		rs_names_add(&c->names, f->switches[i].name, SWITCH_BIT | i);
 	for (uint32_t i = 0; i < f->n_endpoints; i++)
-		names_add(&c->names, f->endpoints[i].name, i);
+		rs_names_add(&c->names, f->endpoints[i].name, i);
 	for (uint32_t i = 0; i < f->n_hosts; i++)
 		if (f->hosts[i].n_endpoints == 1)
-			names_add(&c->names, f->hosts[i].name, f->hosts[i].first_endpoint);
+			rs_names_add(&c->names, f->hosts[i].name, f->hosts[i].first_endpoint);
 }
 
 /* A few names that there are, the nearest one first if one is near. */
-static void unknown(struct changes *c, const struct node *n, const char *s, bool switches_only)
+static void unknown(struct changes *c, const struct rs_node *n, const char *s, bool switches_only)
 {
 	const struct rs_fabric *f = c->f;
 	const char *names[129];
@@ -44,20 +44,21 @@ static void unknown(struct changes *c, const struct node *n, const char *s, bool
 	for (uint32_t i = 0; !switches_only && i < f->n_endpoints && k < 128; i++)
 		names[k++] = f->endpoints[i].name;
 	names[k] = NULL;
-	fail(c->l, -EINVAL, n->at,
-	     "there is no %s '%.80s'%s; switches are %s to %s (`ripstop fabric show`)%s%s",
-	     switches_only ? "switch" : "switch, host or NIC", s, mean(c->l, s, names),
-	     f->switches[0].name, f->switches[f->n_switches - 1].name,
-	     switches_only ? "" : ", NICs such as ", switches_only ? "" : f->endpoints[0].name);
+	rs_load_fail(c->l, -EINVAL, n->at,
+		     "there is no %s '%.80s'%s; switches are %s to %s (`ripstop fabric show`)%s%s",
+		     switches_only ? "switch" : "switch, host or NIC", s,
+		     rs_did_you_mean(c->l, s, names), f->switches[0].name,
+		     f->switches[f->n_switches - 1].name, switches_only ? "" : ", NICs such as ",
+		     switches_only ? "" : f->endpoints[0].name);
 }
 
-static bool end_named(struct changes *c, const struct node *n, uint32_t *id)
+static bool end_named(struct changes *c, const struct rs_node *n, uint32_t *id)
 {
-	const char *s = scalar(c->l, n, "link");
+	const char *s = rs_node_scalar(c->l, n, "link");
 
 	if (!s)
 		return false;
-	if (!names_find(&c->names, s, id))
+	if (!rs_names_find(&c->names, s, id))
 		unknown(c, n, s, false);
 	return !c->l->err;
 }
@@ -92,30 +93,31 @@ static void change_one(struct rs_fabric *f, struct rs_fabric_link *k, const stru
 }
 
 /* [leaf0, spine3], or a NIC alone: it has one link. b: UINT32_MAX without a second end. */
-static bool ends(struct changes *c, const struct node *n, uint32_t *a, uint32_t *b)
+static bool ends(struct changes *c, const struct rs_node *n, uint32_t *a, uint32_t *b)
 {
-	const struct node *list = get(n, "link");
+	const struct rs_node *list = rs_node_get(n, "link");
 
 	*b = UINT32_MAX;
-	if (list->kind == NODE_SCALAR || (list->kind == NODE_LIST && list->n == 1)) {
-		const struct node *one = list->kind == NODE_LIST ? list->first->value : list;
+	if (list->kind == RS_NODE_SCALAR || (list->kind == RS_NODE_LIST && list->n == 1)) {
+		const struct rs_node *one = list->kind == RS_NODE_LIST ? list->first->value : list;
 
 		if (!end_named(c, one, a))
 			return false;
 		if (*a & SWITCH_BIT)
-			fail(c->l, -EINVAL, one->at,
-			     "link: a switch has many links; expected two ends, as [leaf0, "
-			     "spine3]");
+			rs_load_fail(c->l, -EINVAL, one->at,
+				     "link: a switch has many links; expected two ends, as [leaf0, "
+				     "spine3]");
 		return !c->l->err;
 	}
-	if (list->kind != NODE_LIST || list->n != 2) {
-		fail(c->l, -EINVAL, list->at, "link: expected two ends, as [leaf0, spine3]");
+	if (list->kind != RS_NODE_LIST || list->n != 2) {
+		rs_load_fail(c->l, -EINVAL, list->at,
+			     "link: expected two ends, as [leaf0, spine3]");
 		return false;
 	}
 	return end_named(c, list->first->value, a) && end_named(c, list->last->value, b);
 }
 
-static void change_link(struct changes *c, const struct node *n)
+static void change_link(struct changes *c, const struct rs_node *n)
 {
 	static const char *const known[] = {"link", "index", "down", "rate", "delay", "loss", NULL};
 	struct link_change to = {.delay = -1, .loss = -1};
@@ -123,21 +125,22 @@ static void change_link(struct changes *c, const struct node *n)
 	uint32_t a, b, found = 0;
 	int64_t index = -1;
 
-	if (!keys(c->l, n, "a change of a link", known) || !ends(c, n, &a, &b))
+	if (!rs_node_keys(c->l, n, "a change of a link", known) || !ends(c, n, &a, &b))
 		return;
 	if (n->n == 1)
-		fail(c->l, -EINVAL, n->at,
-		     "what of this link? expected down, rate, delay or loss beside it");
+		rs_load_fail(c->l, -EINVAL, n->at,
+			     "what of this link? expected down, rate, delay or loss beside it");
 	for (uint32_t i = 0; i < f->n_links && !c->l->err; i++)
 		found += joins(&f->links[i], a, b);
 	if (!c->l->err && !found)
-		fail(c->l, -EINVAL, get(n, "link")->at,
-		     "no link joins these two; `ripstop fabric show` lists what joins what");
-	get_int(c->l, n, "index", 0, (int64_t)found - 1, &index);
-	get_bool(c->l, n, "down", &to.down);
-	get_rate(c->l, n, "rate", &to.rate);
-	get_time(c->l, n, "delay", RS_NS, 10 * RS_MS, &to.delay);
-	get_share(c->l, n, "loss", 0, 1, &to.loss);
+		rs_load_fail(
+			c->l, -EINVAL, rs_node_get(n, "link")->at,
+			"no link joins these two; `ripstop fabric show` lists what joins what");
+	rs_node_int(c->l, n, "index", 0, (int64_t)found - 1, &index);
+	rs_node_bool(c->l, n, "down", &to.down);
+	rs_node_rate(c->l, n, "rate", &to.rate);
+	rs_node_time(c->l, n, "delay", RS_NS, 10 * RS_MS, &to.delay);
+	rs_node_share(c->l, n, "loss", 0, 1, &to.loss);
 	found = 0;
 	for (uint32_t i = 0; i < f->n_links && !c->l->err; i++)
 		if (joins(&f->links[i], a, b) && (index < 0 || index == found++))
@@ -146,30 +149,31 @@ static void change_link(struct changes *c, const struct node *n)
 
 /* ---- Switches ---- */
 
-static uint32_t switch_named(struct changes *c, const struct node *n)
+static uint32_t switch_named(struct changes *c, const struct rs_node *n)
 {
-	const struct node *name = get(n, "switch");
-	const char *s = scalar(c->l, name, "switch");
+	const struct rs_node *name = rs_node_get(n, "switch");
+	const char *s = rs_node_scalar(c->l, name, "switch");
 	uint32_t id = 0;
 
-	if (s && (!names_find(&c->names, s, &id) || !(id & SWITCH_BIT)))
+	if (s && (!rs_names_find(&c->names, s, &id) || !(id & SWITCH_BIT)))
 		unknown(c, name, s, true);
 	return id & ~SWITCH_BIT;
 }
 
-static void switch_down(struct changes *c, const struct node *n)
+static void switch_down(struct changes *c, const struct rs_node *n)
 {
 	static const char *const known[] = {"switch", "down", "qos", NULL};
 	struct rs_fabric *f = c->f;
 	bool down = false;
 	uint32_t sw;
 
-	if (!keys(c->l, n, "a change of a switch", known))
+	if (!rs_node_keys(c->l, n, "a change of a switch", known))
 		return;
 	sw = switch_named(c, n);
-	get_bool(c->l, n, "down", &down);
+	rs_node_bool(c->l, n, "down", &down);
 	if (n->n == 1)
-		fail(c->l, -EINVAL, n->at, "what of this switch? expected down or qos beside it");
+		rs_load_fail(c->l, -EINVAL, n->at,
+			     "what of this switch? expected down or qos beside it");
 	for (uint32_t i = 0; i < f->n_links && down && !c->l->err; i++) {
 		struct rs_fabric_link *k = &f->links[i];
 
@@ -178,18 +182,18 @@ static void switch_down(struct changes *c, const struct node *n)
 	}
 }
 
-void change_qos(struct load *l, struct rs_fabric *f, const struct node *list)
+void change_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *list)
 {
 	struct changes c = {l, f, {0}};
 
 	if (l->err || !f->n_changes)
 		return;
 	name_all(&c);
-	for (const struct item *i = list->first; i && !l->err; i = i->next) {
-		const struct node *n = i->value, *qos = get(n, "qos");
+	for (const struct rs_item *i = list->first; i && !l->err; i = i->next) {
+		const struct rs_node *n = i->value, *qos = rs_node_get(n, "qos");
 		uint32_t sw;
 
-		if (!get(n, "switch") || !qos)
+		if (!rs_node_get(n, "switch") || !qos)
 			continue;
 		sw = switch_named(&c, n);
 		if (!l->err)
@@ -208,9 +212,9 @@ static uint32_t root_of(uint32_t *of, uint32_t s)
 }
 
 /* [switch]: one switch of all that are joined to it. */
-static uint32_t *islands(struct load *l, const struct rs_fabric *f, bool up_only)
+static uint32_t *islands(struct rs_load *l, const struct rs_fabric *f, bool up_only)
 {
-	uint32_t *of = take(l, f->n_switches, sizeof(*of));
+	uint32_t *of = rs_load_take(l, f->n_switches, sizeof(*of));
 
 	for (uint32_t i = 0; of && i < f->n_switches; i++)
 		of[i] = i;
@@ -224,10 +228,10 @@ static uint32_t *islands(struct load *l, const struct rs_fabric *f, bool up_only
 }
 
 /* Two NICs whose links are up, joined as the network was drawn, and no longer. */
-static void check_whole(struct load *l, const struct rs_fabric *f, const struct node *list)
+static void check_whole(struct rs_load *l, const struct rs_fabric *f, const struct rs_node *list)
 {
 	uint32_t *before = islands(l, f, false), *after = islands(l, f, true);
-	uint32_t *first = take(l, f->n_switches, sizeof(*first)); /* endpoint + 1 */
+	uint32_t *first = rs_load_take(l, f->n_switches, sizeof(*first)); /* endpoint + 1 */
 
 	for (uint32_t i = 0; first && i < f->n_endpoints && !l->err; i++) {
 		const struct rs_endpoint *e = &f->endpoints[i];
@@ -238,52 +242,54 @@ static void check_whole(struct load *l, const struct rs_fabric *f, const struct 
 		if (!*seen)
 			*seen = i + 1;
 		else if (root_of(after, e->node) != root_of(after, f->endpoints[*seen - 1].node))
-			fail(l, -EINVAL, list->at,
-			     "the changes cut the network in two: %s (on %s) no longer reaches %s "
-			     "(on %s)",
-			     f->endpoints[*seen - 1].name,
-			     f->switches[f->endpoints[*seen - 1].node].name, e->name,
-			     f->switches[e->node].name);
+			rs_load_fail(l, -EINVAL, list->at,
+				     "the changes cut the network in two: %s (on %s) no longer "
+				     "reaches %s "
+				     "(on %s)",
+				     f->endpoints[*seen - 1].name,
+				     f->switches[f->endpoints[*seen - 1].node].name, e->name,
+				     f->switches[e->node].name);
 	}
 }
 
 /* ---- The whole ---- */
 
-static void keep_as_drawn(struct load *l, struct rs_fabric *f)
+static void keep_as_drawn(struct rs_load *l, struct rs_fabric *f)
 {
-	struct rs_fabric_link *drawn = take(l, f->n_links + 1u, sizeof(*drawn));
+	struct rs_fabric_link *drawn = rs_load_take(l, f->n_links + 1u, sizeof(*drawn));
 
 	if (drawn)
 		memcpy(drawn, f->links, f->n_links * sizeof(*drawn));
 	f->drawn = drawn;
 }
 
-void change_network(struct load *l, struct rs_fabric *f, const struct node *list)
+void change_network(struct rs_load *l, struct rs_fabric *f, const struct rs_node *list)
 {
 	struct changes c = {l, f, {0}};
 	uint32_t n = 0;
 
-	for (const struct item *i = l->err || !list ? NULL : list->first; i; i = i->next)
+	for (const struct rs_item *i = l->err || !list ? NULL : list->first; i; i = i->next)
 		n += !is_host_change(i->value);
 	if (!n)
 		return;
-	f->changes = take(l, n, sizeof(*f->changes));
+	f->changes = rs_load_take(l, n, sizeof(*f->changes));
 	keep_as_drawn(l, f);
 	name_all(&c);
-	for (const struct item *i = list->first; i && !l->err; i = i->next) {
-		const struct node *x = i->value;
+	for (const struct rs_item *i = list->first; i && !l->err; i = i->next) {
+		const struct rs_node *x = i->value;
 
 		if (is_host_change(x))
 			continue;
-		if (x->kind == NODE_MAP && get(x, "link"))
+		if (x->kind == RS_NODE_MAP && rs_node_get(x, "link"))
 			change_link(&c, x);
-		else if (x->kind == NODE_MAP && get(x, "switch"))
+		else if (x->kind == RS_NODE_MAP && rs_node_get(x, "switch"))
 			switch_down(&c, x);
 		else
-			fail(l, -EINVAL, x->at,
-			     "a change needs the key 'host', 'link' or 'switch', as {link: [leaf0, "
-			     "spine3], down: true}");
-		f->changes[f->n_changes++] = tree_text(l, x);
+			rs_load_fail(l, -EINVAL, x->at,
+				     "a change needs the key 'host', 'link' or 'switch', as {link: "
+				     "[leaf0, "
+				     "spine3], down: true}");
+		f->changes[f->n_changes++] = rs_tree_text(l, x);
 	}
 	for (uint32_t i = 0; i < f->n_links && !l->err; i++)
 		f->n_down += f->links[i].down;

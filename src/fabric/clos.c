@@ -61,17 +61,19 @@ static uint32_t hosts_that_fit(const struct rs_fabric *f, double oversubscriptio
 	return n;
 }
 
-static void rail_groups(struct load *l, struct rs_fabric *f, const struct node *n, double over)
+static void rail_groups(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n,
+			double over)
 {
 	struct rs_network_conf *c = &f->net;
 	uint32_t groups, fit;
 
 	if (c->leaves) {
 		if (c->leaves % c->rails)
-			fail(l, -EINVAL, get(n, "leaves")->at,
-			     "leaves: %u leaves are not whole groups of %u rails; expected a "
-			     "multiple of %u, or other rails",
-			     c->leaves, c->rails, c->rails);
+			rs_load_fail(
+				l, -EINVAL, rs_node_get(n, "leaves")->at,
+				"leaves: %u leaves are not whole groups of %u rails; expected a "
+				"multiple of %u, or other rails",
+				c->leaves, c->rails, c->rails);
 		return;
 	}
 	if (c->hosts_per_leaf) {
@@ -84,23 +86,26 @@ static void rail_groups(struct load *l, struct rs_fabric *f, const struct node *
 }
 
 /* rails, leaves and hosts_per_group: what is not given follows from the others. */
-static void rail_resolve(struct load *l, struct rs_fabric *f, const struct node *n, double over)
+static void rail_resolve(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n,
+			 double over)
 {
 	struct rs_network_conf *c = &f->net;
 	uint32_t most = most_nics(f), groups;
 
 	groups = c->hosts_per_leaf ? ceil_of(f->n_hosts, c->hosts_per_leaf) : 0;
 	if (!c->rails && c->leaves && groups && c->leaves % groups)
-		fail(l, -EINVAL, get(n, "leaves")->at,
-		     "leaves: %u hosts in groups of %u are %u groups, which %u leaves do not "
-		     "divide "
-		     "into; expected a multiple of %u",
-		     f->n_hosts, c->hosts_per_leaf, groups, c->leaves, groups);
+		rs_load_fail(
+			l, -EINVAL, rs_node_get(n, "leaves")->at,
+			"leaves: %u hosts in groups of %u are %u groups, which %u leaves do not "
+			"divide "
+			"into; expected a multiple of %u",
+			f->n_hosts, c->hosts_per_leaf, groups, c->leaves, groups);
 	if (!c->rails && c->leaves && !groups && c->leaves > most && c->leaves % most)
-		fail(l, -EINVAL, get(n, "leaves")->at,
-		     "leaves: a host has at most %u NIC%s, so that %u leaves would stand empty; "
-		     "expected 1 to %u leaves, or a multiple of %u for groups of hosts",
-		     most, most > 1 ? "s" : "", c->leaves - most, most, most);
+		rs_load_fail(
+			l, -EINVAL, rs_node_get(n, "leaves")->at,
+			"leaves: a host has at most %u NIC%s, so that %u leaves would stand empty; "
+			"expected 1 to %u leaves, or a multiple of %u for groups of hosts",
+			most, most > 1 ? "s" : "", c->leaves - most, most, most);
 	if (l->err)
 		return;
 	if (!c->rails)
@@ -109,19 +114,23 @@ static void rail_resolve(struct load *l, struct rs_fabric *f, const struct node 
 			   : c->leaves < most ? c->leaves
 					      : most;
 	if (c->rails > most)
-		fail(l, -EINVAL, get(n, get(n, "rails") ? "rails" : "leaves")->at,
-		     "%u rails, but a host has at most %u NIC%s: the other leaves would stand "
-		     "empty; "
-		     "expected 1 to %u rails",
-		     c->rails, most, most > 1 ? "s" : "", most);
+		rs_load_fail(
+			l, -EINVAL,
+			rs_node_get(n, rs_node_get(n, "rails") ? "rails" : "leaves")->at,
+			"%u rails, but a host has at most %u NIC%s: the other leaves would stand "
+			"empty; "
+			"expected 1 to %u rails",
+			c->rails, most, most > 1 ? "s" : "", most);
 	if (!l->err)
 		rail_groups(l, f, n, over);
 	if (!l->err && groups && groups_of(c) != groups)
-		fail(l, -EINVAL, get(n, "leaves")->at,
-		     "leaves: %u hosts in groups of %u are %u groups of %u rails; expected %u "
-		     "leaves, "
-		     "found %u",
-		     f->n_hosts, c->hosts_per_leaf, groups, c->rails, groups * c->rails, c->leaves);
+		rs_load_fail(
+			l, -EINVAL, rs_node_get(n, "leaves")->at,
+			"leaves: %u hosts in groups of %u are %u groups of %u rails; expected %u "
+			"leaves, "
+			"found %u",
+			f->n_hosts, c->hosts_per_leaf, groups, c->rails, groups * c->rails,
+			c->leaves);
 }
 
 /* One group: a spine for every two leaves. More: no more than a leaf has uplinks for, but as many
@@ -144,12 +153,12 @@ static uint32_t rail_spines(const struct rs_fabric *f, double over)
 }
 
 /* Links of a leaf-spine pair so that the fullest leaf is oversubscribed by no more than this. */
-static uint32_t pair_links(struct load *l, const struct rs_fabric *f, double oversubscription)
+static uint32_t pair_links(struct rs_load *l, const struct rs_fabric *f, double oversubscription)
 {
 	int64_t *down, most = 0;
 	double n;
 
-	down = take(l, f->net.leaves, sizeof(*down));
+	down = rs_load_take(l, f->net.leaves, sizeof(*down));
 	for (uint32_t i = 0; down && i < f->n_endpoints; i++) {
 		int64_t rate = f->endpoints[i].rate;
 		int64_t *d = &down[clos_leaf(f, i)];
@@ -163,7 +172,7 @@ static uint32_t pair_links(struct load *l, const struct rs_fabric *f, double ove
 
 /* ---- What cannot be built ---- */
 
-static void leaf_ports(struct load *l, const struct rs_fabric *f, const struct node *n,
+static void leaf_ports(struct rs_load *l, const struct rs_fabric *f, const struct rs_node *n,
 		       uint32_t leaf, uint32_t down)
 {
 	const struct rs_network_conf *c = &f->net;
@@ -171,38 +180,41 @@ static void leaf_ports(struct load *l, const struct rs_fabric *f, const struct n
 
 	if (down + up <= c->ports)
 		return;
-	fail(l, -EINVAL, n->at,
-	     "leaf%u would have %u ports to NICs and %llu to spines; a switch has at most %u "
-	     "(network.ports, 1 to %d): %s or more oversubscription",
-	     leaf, down, (unsigned long long)up, c->ports, NET_PORTS_MAX,
-	     f->kind == RS_NET_RAIL ? "fewer hosts_per_group" : "more leaves");
+	rs_load_fail(
+		l, -EINVAL, n->at,
+		"leaf%u would have %u ports to NICs and %llu to spines; a switch has at most %u "
+		"(network.ports, 1 to %d): %s or more oversubscription",
+		leaf, down, (unsigned long long)up, c->ports, NET_PORTS_MAX,
+		f->kind == RS_NET_RAIL ? "fewer hosts_per_group" : "more leaves");
 }
 
-static void empty_leaf(struct load *l, const struct rs_fabric *f, const struct node *n,
+static void empty_leaf(struct rs_load *l, const struct rs_fabric *f, const struct rs_node *n,
 		       uint32_t leaf)
 {
 	const struct rs_network_conf *c = &f->net;
 
 	if (f->kind == RS_NET_LEAF_SPINE)
-		fail(l, -EINVAL, get(n, "leaves")->at,
-		     "leaves: %u hosts leave some of %u leaves empty; expected 1 to %u leaves, or "
-		     "hosts_per_leaf",
-		     f->n_hosts, c->leaves, f->n_hosts);
+		rs_load_fail(l, -EINVAL, rs_node_get(n, "leaves")->at,
+			     "leaves: %u hosts leave some of %u leaves empty; expected 1 to %u "
+			     "leaves, or "
+			     "hosts_per_leaf",
+			     f->n_hosts, c->leaves, f->n_hosts);
 	else if (groups_of(c) > f->n_hosts)
-		fail(l, -EINVAL, n->at,
-		     "%u groups of hosts, but %u host%s; expected 1 to %u groups", groups_of(c),
-		     f->n_hosts, f->n_hosts > 1 ? "s" : "", f->n_hosts);
+		rs_load_fail(l, -EINVAL, n->at,
+			     "%u groups of hosts, but %u host%s; expected 1 to %u groups",
+			     groups_of(c), f->n_hosts, f->n_hosts > 1 ? "s" : "", f->n_hosts);
 	else
-		fail(l, -EINVAL, n->at,
-		     "leaf%u, rail %u of group %u, would stand empty: no host of that group has "
-		     "%u NICs; put hosts with as many NICs into one group, or give fewer rails",
-		     leaf, leaf % c->rails, leaf / c->rails, leaf % c->rails + 1);
+		rs_load_fail(
+			l, -EINVAL, n->at,
+			"leaf%u, rail %u of group %u, would stand empty: no host of that group has "
+			"%u NICs; put hosts with as many NICs into one group, or give fewer rails",
+			leaf, leaf % c->rails, leaf / c->rails, leaf % c->rails + 1);
 }
 
-static void check_leaves(struct load *l, const struct rs_fabric *f, const struct node *n)
+static void check_leaves(struct rs_load *l, const struct rs_fabric *f, const struct rs_node *n)
 {
 	const struct rs_network_conf *c = &f->net;
-	uint32_t *down = take(l, c->leaves, sizeof(*down));
+	uint32_t *down = rs_load_take(l, c->leaves, sizeof(*down));
 	bool may_be_empty = f->kind == RS_NET_LEAF_SPINE && c->hosts_per_leaf;
 
 	for (uint32_t i = 0; down && i < f->n_endpoints; i++)
@@ -214,11 +226,13 @@ static void check_leaves(struct load *l, const struct rs_fabric *f, const struct
 			leaf_ports(l, f, n, i, down[i]);
 	}
 	if (!l->err && (uint64_t)c->leaves * c->links > c->ports)
-		fail(l, -EINVAL, n->at,
-		     "a spine would have %llu ports, %u leaves x %u links; a switch has at most %u "
-		     "(network.ports, 1 to %d): %s",
-		     (unsigned long long)c->leaves * c->links, c->leaves, c->links, c->ports,
-		     NET_PORTS_MAX, c->links > 1 ? "more spines" : "larger groups or a fat tree");
+		rs_load_fail(l, -EINVAL, n->at,
+			     "a spine would have %llu ports, %u leaves x %u links; a switch has at "
+			     "most %u "
+			     "(network.ports, 1 to %d): %s",
+			     (unsigned long long)c->leaves * c->links, c->leaves, c->links,
+			     c->ports, NET_PORTS_MAX,
+			     c->links > 1 ? "more spines" : "larger groups or a fat tree");
 }
 
 /* ---- The whole ---- */
@@ -233,33 +247,34 @@ static uint32_t ports_at(int64_t rate)
 					 : (uint32_t)n;
 }
 
-void clos_resolve(struct load *l, struct rs_fabric *f, const struct node *n)
+void clos_resolve(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
 	struct rs_network_conf *c = &f->net;
 	double over = 1;
 
-	get_number(l, n, "oversubscription", 0.01, 1000, &over);
+	rs_node_number(l, n, "oversubscription", 0.01, 1000, &over);
 	if (f->kind == RS_NET_LEAF_SPINE) {
 		c->rails = 1;
 		if ((uint64_t)c->leaves * c->hosts_per_leaf < f->n_hosts && c->hosts_per_leaf)
-			fail(l, -EINVAL, n->at, "%u hosts do not fit on %u leaves of %u",
-			     f->n_hosts, c->leaves, c->hosts_per_leaf);
+			rs_load_fail(l, -EINVAL, n->at, "%u hosts do not fit on %u leaves of %u",
+				     f->n_hosts, c->leaves, c->hosts_per_leaf);
 	} else {
-		c->ports = get(n, "ports") ? c->ports : ports_at(c->rate);
+		c->ports = rs_node_get(n, "ports") ? c->ports : ports_at(c->rate);
 		c->spines = 1; /* that there are any: how many follows */
-		get_u32(l, n, "spines", 0, NET_PORTS_MAX, &c->spines);
+		rs_node_u32(l, n, "spines", 0, NET_PORTS_MAX, &c->spines);
 		if (!l->err)
 			rail_resolve(l, f, n, over);
 		if (!l->err && c->leaves > CLOS_LEAVES_MAX)
-			fail(l, -E2BIG, n->at, "%u leaves; at most %d", c->leaves, CLOS_LEAVES_MAX);
-		if (!l->err && !get(n, "spines"))
+			rs_load_fail(l, -E2BIG, n->at, "%u leaves; at most %d", c->leaves,
+				     CLOS_LEAVES_MAX);
+		if (!l->err && !rs_node_get(n, "spines"))
 			c->spines = rail_spines(f, over);
 	}
 	if (l->err)
 		return;
 	if (c->spines)
 		c->links = pair_links(l, f, over);
-	get_u32(l, n, "links", 1, NET_PORTS_MAX, &c->links);
+	rs_node_u32(l, n, "links", 1, NET_PORTS_MAX, &c->links);
 	if (!c->spines)
 		c->links = 0;
 	if (!l->err)

@@ -42,7 +42,7 @@ static void ns3_defaults(struct rs_qos *q)
 	q->pause_holds = q->headroom_delays = q->alpha_by_rate = true;
 }
 
-static void load_class(struct load *l, struct rs_qos *q, const struct node *n)
+static void load_class(struct rs_load *l, struct rs_qos *q, const struct rs_node *n)
 {
 	static const char *const known[] = {"class",        "lossless", "alpha_shift", "ecn",
 					    "kmin",         "kmax",     "ecn_rate",    "pmax",
@@ -51,57 +51,58 @@ static void load_class(struct load *l, struct rs_qos *q, const struct node *n)
 	struct rs_qos_class *c;
 	int64_t i = 0, shift;
 
-	if (!keys(l, n, "a class", known) || !need(l, n, "class", "a class"))
+	if (!rs_node_keys(l, n, "a class", known) || !rs_node_need(l, n, "class", "a class"))
 		return;
-	get_int(l, n, "class", 0, RS_TCS - 1, &i);
+	rs_node_int(l, n, "class", 0, RS_TCS - 1, &i);
 	c = &q->tc[i];
 	shift = c->alpha_shift;
-	get_bool(l, n, "lossless", &c->lossless);
-	get_int(l, n, "alpha_shift", -7, 7, &shift);
+	rs_node_bool(l, n, "lossless", &c->lossless);
+	rs_node_int(l, n, "alpha_shift", -7, 7, &shift);
 	c->alpha_shift = (int)shift;
-	get_bool(l, n, "ecn", &c->ecn);
-	get_bytes(l, n, "kmin", 0, UINT64_C(1) << 40, &c->kmin);
-	get_bytes(l, n, "kmax", 0, UINT64_C(1) << 40, &c->kmax);
-	get_rate_or_none(l, n, "ecn_rate", &c->ecn_rate);
-	get_share(l, n, "pmax", 0, 1, &c->pmax);
-	get_u8(l, n, "weight", 0, 100, &c->weight);
-	get_u8(l, n, "dscp", 0, 63, &c->dscp);
-	if (get(n, "dscp"))
+	rs_node_bool(l, n, "ecn", &c->ecn);
+	rs_node_bytes(l, n, "kmin", 0, UINT64_C(1) << 40, &c->kmin);
+	rs_node_bytes(l, n, "kmax", 0, UINT64_C(1) << 40, &c->kmax);
+	rs_node_rate_or_none(l, n, "ecn_rate", &c->ecn_rate);
+	rs_node_share(l, n, "pmax", 0, 1, &c->pmax);
+	rs_node_u8(l, n, "weight", 0, 100, &c->weight);
+	rs_node_u8(l, n, "dscp", 0, 63, &c->dscp);
+	if (rs_node_get(n, "dscp"))
 		q->tc_of_dscp[c->dscp] = (uint8_t)i;
-	get_bytes(l, n, "reserved", 0, UINT64_C(1) << 30, &c->reserved);
-	get_bytes(l, n, "xon_offset", 0, UINT64_C(1) << 30, &c->xon_offset);
-	get_bytes(l, n, "egress_limit", 0, UINT64_C(1) << 40, &c->egress_limit);
+	rs_node_bytes(l, n, "reserved", 0, UINT64_C(1) << 30, &c->reserved);
+	rs_node_bytes(l, n, "xon_offset", 0, UINT64_C(1) << 30, &c->xon_offset);
+	rs_node_bytes(l, n, "egress_limit", 0, UINT64_C(1) << 40, &c->egress_limit);
 	if (!l->err && c->kmin > c->kmax)
-		fail(l, -EINVAL, n->at,
-		     "kmin is above kmax: expected kmin of at most %llu B, found %llu B",
-		     (unsigned long long)c->kmax, (unsigned long long)c->kmin);
+		rs_load_fail(l, -EINVAL, n->at,
+			     "kmin is above kmax: expected kmin of at most %llu B, found %llu B",
+			     (unsigned long long)c->kmax, (unsigned long long)c->kmin);
 }
 
-static void load_dscp_map(struct load *l, struct rs_qos *q, const struct node *n)
+static void load_dscp_map(struct rs_load *l, struct rs_qos *q, const struct rs_node *n)
 {
-	if (!l->err && n->kind != NODE_MAP)
-		fail(l, -EINVAL, n->at,
-		     "dscp: expected a mapping of DSCP to class, as {26: 3, 48: 6}");
-	for (const struct item *i = l->err ? NULL : n->first; i && !l->err; i = i->next) {
+	if (!l->err && n->kind != RS_NODE_MAP)
+		rs_load_fail(l, -EINVAL, n->at,
+			     "dscp: expected a mapping of DSCP to class, as {26: 3, 48: 6}");
+	for (const struct rs_item *i = l->err ? NULL : n->first; i && !l->err; i = i->next) {
 		struct rs_error e = {0};
 		int64_t dscp = 0, tc = 0;
-		const char *s = scalar(l, i->value, "dscp");
+		const char *s = rs_node_scalar(l, i->value, "dscp");
 
 		if (rs_parse_int(i->key, 0, 63, &dscp, &e))
-			fail(l, -EINVAL, i->at, "dscp: %s", e.what);
+			rs_load_fail(l, -EINVAL, i->at, "dscp: %s", e.what);
 		else if (s && rs_parse_int(s, 0, RS_TCS - 1, &tc, &e))
-			fail(l, -EINVAL, i->value->at, "class of DSCP %s: %s", i->key, e.what);
+			rs_load_fail(l, -EINVAL, i->value->at, "class of DSCP %s: %s", i->key,
+				     e.what);
 		q->tc_of_dscp[dscp] = (uint8_t)tc;
 	}
 }
 
 /* all: q is of all switches, and each class has its own DSCP; else n changes what is there. */
-static void load_classes(struct load *l, struct rs_qos *q, const struct node *n, bool all)
+static void load_classes(struct rs_load *l, struct rs_qos *q, const struct rs_node *n, bool all)
 {
-	const struct node *list = get(n, "classes"), *map = get(n, "dscp");
+	const struct rs_node *list = rs_node_get(n, "classes"), *map = rs_node_get(n, "dscp");
 
-	if (list && is_list(l, list, "classes"))
-		for (const struct item *i = list->first; i && !l->err; i = i->next)
+	if (list && rs_node_is_list(l, list, "classes"))
+		for (const struct rs_item *i = list->first; i && !l->err; i = i->next)
 			load_class(l, q, i->value);
 	if (all)
 		memset(q->tc_of_dscp, 0, sizeof(q->tc_of_dscp));
@@ -118,40 +119,40 @@ static void load_classes(struct load *l, struct rs_qos *q, const struct node *n,
 		"routing", "pause_holds", "headroom_delays", "alpha_by_rate", "flowlet_gap",    \
 		"pause_response"
 
-static void get_response(struct load *l, struct rs_qos *q, const struct node *n)
+static void get_response(struct rs_load *l, struct rs_qos *q, const struct rs_node *n)
 {
-	const struct node *v = n ? get(n, "pause_response") : NULL;
+	const struct rs_node *v = n ? rs_node_get(n, "pause_response") : NULL;
 
-	if (v && v->kind == NODE_SCALAR && !strcmp(v->text, "802.3"))
+	if (v && v->kind == RS_NODE_SCALAR && !strcmp(v->text, "802.3"))
 		q->pause_response = RS_PAUSE_RESPONSE_802_3;
 	else
-		get_time(l, n, "pause_response", 0, RS_MS, &q->pause_response);
+		rs_node_time(l, n, "pause_response", 0, RS_MS, &q->pause_response);
 }
 
-static void load_switch(struct load *l, struct rs_qos *q, const struct node *n, bool all)
+static void load_switch(struct rs_load *l, struct rs_qos *q, const struct rs_node *n, bool all)
 {
 	uint64_t cell = q->cell, frame = q->max_frame;
 	int64_t quanta = q->pause_quanta;
 	int routing = (int)q->routing;
 
 	load_classes(l, q, n, all);
-	get_bytes(l, n, "buffer", 0, UINT64_C(1) << 40, &q->buffer);
-	get_bytes(l, n, "cell", 1, 16384, &cell);
-	get_bool(l, n, "pfc", &q->pfc);
-	get_bool(l, n, "ecn", &q->ecn_on);
-	get_share(l, n, "headroom_scale", 0, 100, &q->headroom_scale);
-	get_bytes(l, n, "max_frame", 64, 65535, &frame);
-	get_int(l, n, "pause_quanta", 1, 65535, &quanta);
-	get_time(l, n, "watchdog", 0, 100 * RS_S, &q->watchdog);
-	get_time(l, n, "switch_latency", 0, RS_MS, &q->switch_latency);
-	get_bool(l, n, "cut_through", &q->cut_through);
-	get_bool(l, n, "mark_at_dequeue", &q->mark_at_dequeue);
-	get_name(l, n, "routing", routing_names, &routing);
-	get_time(l, n, "flowlet_gap", 1, RS_S, &q->flowlet_gap);
+	rs_node_bytes(l, n, "buffer", 0, UINT64_C(1) << 40, &q->buffer);
+	rs_node_bytes(l, n, "cell", 1, 16384, &cell);
+	rs_node_bool(l, n, "pfc", &q->pfc);
+	rs_node_bool(l, n, "ecn", &q->ecn_on);
+	rs_node_share(l, n, "headroom_scale", 0, 100, &q->headroom_scale);
+	rs_node_bytes(l, n, "max_frame", 64, 65535, &frame);
+	rs_node_int(l, n, "pause_quanta", 1, 65535, &quanta);
+	rs_node_time(l, n, "watchdog", 0, 100 * RS_S, &q->watchdog);
+	rs_node_time(l, n, "switch_latency", 0, RS_MS, &q->switch_latency);
+	rs_node_bool(l, n, "cut_through", &q->cut_through);
+	rs_node_bool(l, n, "mark_at_dequeue", &q->mark_at_dequeue);
+	rs_node_name(l, n, "routing", routing_names, &routing);
+	rs_node_time(l, n, "flowlet_gap", 1, RS_S, &q->flowlet_gap);
 	get_response(l, q, n);
-	get_bool(l, n, "pause_holds", &q->pause_holds);
-	get_bool(l, n, "headroom_delays", &q->headroom_delays);
-	get_bool(l, n, "alpha_by_rate", &q->alpha_by_rate);
+	rs_node_bool(l, n, "pause_holds", &q->pause_holds);
+	rs_node_bool(l, n, "headroom_delays", &q->headroom_delays);
+	rs_node_bool(l, n, "alpha_by_rate", &q->alpha_by_rate);
 	q->cell = (uint32_t)cell;
 	q->max_frame = (uint32_t)frame;
 	q->pause_quanta = (uint16_t)quanta;
@@ -160,11 +161,11 @@ static void load_switch(struct load *l, struct rs_qos *q, const struct node *n, 
 
 const char *const tier_names[] = {"leaf", "spine", "core", NULL};
 
-struct rs_qos *load_own_qos(struct load *l, const struct rs_qos *base, const char *what,
-			    const struct node *n)
+struct rs_qos *load_own_qos(struct rs_load *l, const struct rs_qos *base, const char *what,
+			    const struct rs_node *n)
 {
 	static const char *const known[] = {SWITCH_KEYS, NULL};
-	struct rs_qos *q = keys(l, n, what, known) ? take(l, 1, sizeof(*q)) : NULL;
+	struct rs_qos *q = rs_node_keys(l, n, what, known) ? rs_load_take(l, 1, sizeof(*q)) : NULL;
 
 	if (!q)
 		return NULL;
@@ -174,19 +175,19 @@ struct rs_qos *load_own_qos(struct load *l, const struct rs_qos *base, const cha
 }
 
 /* qos.tiers: {leaf: {...}, spine: {...}}: what differs from the rest of qos there. */
-static void load_tiers(struct load *l, struct rs_fabric *f, const struct node *n)
+static void load_tiers(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
-	if (!n || !keys(l, n, "tiers", tier_names))
+	if (!n || !rs_node_keys(l, n, "tiers", tier_names))
 		return;
 	for (int t = 0; t < RS_TIERS && !l->err; t++) {
-		const struct node *own = get(n, tier_names[t]);
+		const struct rs_node *own = rs_node_get(n, tier_names[t]);
 
 		if (own)
 			f->tier_qos[t] = load_own_qos(l, &f->qos, tier_names[t], own);
 	}
 }
 
-void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
+void load_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
 	static const char *const known[] = {SWITCH_KEYS,  "data_class", "cnp_class", "cnp_dscp",
 					    "nic_buffer", "tiers",      NULL};
@@ -210,28 +211,28 @@ void load_qos(struct load *l, struct rs_fabric *f, const struct node *n)
 		ns3_defaults(q);
 		q->cell = 1;
 	}
-	if (n && !keys(l, n, "qos", known))
+	if (n && !rs_node_keys(l, n, "qos", known))
 		return;
 	load_switch(l, q, n, true);
-	get_u8(l, n, "data_class", 0, RS_TCS - 1, &q->data_tc);
-	get_u8(l, n, "cnp_class", 0, RS_TCS - 1, &q->cnp_tc);
+	rs_node_u8(l, n, "data_class", 0, RS_TCS - 1, &q->data_tc);
+	rs_node_u8(l, n, "cnp_class", 0, RS_TCS - 1, &q->cnp_tc);
 	q->cnp_dscp = q->tc[q->cnp_tc].dscp;
-	get_u8(l, n, "cnp_dscp", 0, 63, &q->cnp_dscp);
-	get_bytes(l, n, "nic_buffer", 16384, UINT64_C(1) << 40, &q->nic_buffer);
-	load_tiers(l, f, n ? get(n, "tiers") : NULL);
+	rs_node_u8(l, n, "cnp_dscp", 0, 63, &q->cnp_dscp);
+	rs_node_bytes(l, n, "nic_buffer", 16384, UINT64_C(1) << 40, &q->nic_buffer);
+	load_tiers(l, f, n ? rs_node_get(n, "tiers") : NULL);
 }
 
 /* Names of algorithms and presets are written in any case. */
-static const char *lower(struct load *l, const char *s)
+static const char *lower(struct rs_load *l, const char *s)
 {
-	char *low = take_string(l, s);
+	char *low = rs_load_string(l, s);
 
 	for (char *p = low; p && *p; p++)
 		*p = (char)tolower((unsigned char)*p);
 	return low;
 }
 
-void load_cc(struct load *l, struct rs_fabric *f, const struct node *n)
+void load_cc(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
 	struct rs_cc_conf *c = &f->cc;
 
@@ -241,40 +242,41 @@ void load_cc(struct load *l, struct rs_fabric *f, const struct node *n)
 	if (!n || l->err)
 		return;
 	c->at = n->at;
-	if (n->kind == NODE_LIST) {
-		fail(l, -EINVAL, n->at,
-		     "cc: expected a name, or a mapping such as {kind: dcqcn, preset: mlx5}");
+	if (n->kind == RS_NODE_LIST) {
+		rs_load_fail(
+			l, -EINVAL, n->at,
+			"cc: expected a name, or a mapping such as {kind: dcqcn, preset: mlx5}");
 		return;
 	}
-	if (n->kind == NODE_SCALAR)
+	if (n->kind == RS_NODE_SCALAR)
 		c->kind = n->text;
-	get_string(l, n, "kind", &c->kind);
+	rs_node_string(l, n, "kind", &c->kind);
 	c->kind = lower(l, c->kind);
 	if (c->kind && !strcmp(c->kind, "none"))
 		c->preset = NULL;
-	get_string(l, n, "preset", &c->preset);
+	rs_node_string(l, n, "preset", &c->preset);
 	c->preset = c->preset ? lower(l, c->preset) : NULL;
-	c->kv = take(l, n->n ? n->n : 1, sizeof(*c->kv));
-	for (const struct item *i = n->first; i && !l->err; i = i->next) {
-		const char *s = scalar(l, i->value, i->key);
+	c->kv = rs_load_take(l, n->n ? n->n : 1, sizeof(*c->kv));
+	for (const struct rs_item *i = n->first; i && !l->err; i = i->next) {
+		const char *s = rs_node_scalar(l, i->value, i->key);
 
 		if (s && strcmp(i->key, "kind") != 0 && strcmp(i->key, "preset") != 0)
 			c->kv[c->n++] = (struct rs_kv){i->key, s, i->value->at};
 	}
 }
 
-static void get_payload(struct load *l, const struct node *n, struct rs_transport_conf *t)
+static void get_payload(struct rs_load *l, const struct rs_node *n, struct rs_transport_conf *t)
 {
 	uint64_t v = t->payload;
 
-	get_bytes(l, n, "payload", 0, UINT64_MAX >> 1, &v);
+	rs_node_bytes(l, n, "payload", 0, UINT64_MAX >> 1, &v);
 	if (!l->err && v && (v < 64 || v > 4096))
-		fail(l, -EINVAL, get(n, "payload")->at,
-		     "payload: expected 64 to 4096 bytes, or 0 for the path MTU");
+		rs_load_fail(l, -EINVAL, rs_node_get(n, "payload")->at,
+			     "payload: expected 64 to 4096 bytes, or 0 for the path MTU");
 	t->payload = (uint16_t)v;
 }
 
-void load_transport(struct load *l, struct rs_fabric *f, const struct node *n)
+void load_transport(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
 	static const char *const known[] = {
 		"ipv6",          "timeout",   "retry",          "rnr_retry",    "min_rnr_timer",
@@ -303,28 +305,28 @@ void load_transport(struct load *l, struct rs_fabric *f, const struct node *n)
 	}
 	t->framing = (__typeof__(t->framing))framing;
 	t->payload = (uint16_t)payload;
-	if (!n || !keys(l, n, "transport", known))
+	if (!n || !rs_node_keys(l, n, "transport", known))
 		return;
-	get_bool(l, n, "ipv6", &t->ipv6);
-	get_u8(l, n, "timeout", 0, 31, &t->timeout);
-	get_u8(l, n, "retry", 0, 7, &t->retry);
-	get_u8(l, n, "rnr_retry", 0, 7, &t->rnr_retry);
-	get_u8(l, n, "min_rnr_timer", 0, 31, &t->min_rnr_timer);
-	get_u8(l, n, "max_rd_atomic", 1, 128, &t->max_rd_atomic);
-	get_u32(l, n, "ack_every", 1, 1 << 20, &t->ack_every);
-	get_time(l, n, "ack_delay", 0, RS_S, &t->ack_delay);
-	get_time(l, n, "min_rto", 0, 100 * RS_S, &t->min_rto);
-	get_bool(l, n, "ack_echo", &t->ack_echo);
-	get_name(l, n, "framing", framings, &framing);
+	rs_node_bool(l, n, "ipv6", &t->ipv6);
+	rs_node_u8(l, n, "timeout", 0, 31, &t->timeout);
+	rs_node_u8(l, n, "retry", 0, 7, &t->retry);
+	rs_node_u8(l, n, "rnr_retry", 0, 7, &t->rnr_retry);
+	rs_node_u8(l, n, "min_rnr_timer", 0, 31, &t->min_rnr_timer);
+	rs_node_u8(l, n, "max_rd_atomic", 1, 128, &t->max_rd_atomic);
+	rs_node_u32(l, n, "ack_every", 1, 1 << 20, &t->ack_every);
+	rs_node_time(l, n, "ack_delay", 0, RS_S, &t->ack_delay);
+	rs_node_time(l, n, "min_rto", 0, 100 * RS_S, &t->min_rto);
+	rs_node_bool(l, n, "ack_echo", &t->ack_echo);
+	rs_node_name(l, n, "framing", framings, &framing);
 	t->framing = (__typeof__(t->framing))framing;
 	get_payload(l, n, t);
-	get_bool(l, n, "whole_ns", &t->whole_ns);
-	get_bool(l, n, "pace_fixed", &t->pace_fixed);
-	get_bool(l, n, "window_payload", &t->window_payload);
-	get_bool(l, n, "ack_unpaused", &t->ack_unpaused);
+	rs_node_bool(l, n, "whole_ns", &t->whole_ns);
+	rs_node_bool(l, n, "pace_fixed", &t->pace_fixed);
+	rs_node_bool(l, n, "window_payload", &t->window_payload);
+	rs_node_bool(l, n, "ack_unpaused", &t->ack_unpaused);
 	if (!l->err && t->window_payload && t->framing == RS_FABRIC_ROCEV2)
-		fail(l, -EINVAL, n->at,
-		     "window_payload needs framing: ns-3, whose headers have one length");
+		rs_load_fail(l, -EINVAL, n->at,
+			     "window_payload needs framing: ns-3, whose headers have one length");
 }
 
 struct host_time {
@@ -346,7 +348,7 @@ static const struct host_time host_counts[] = {
 static const struct host_time host_shares[] = {T(dll_efficiency), T(xlink_efficiency), {NULL, 0}};
 #undef T
 
-void load_host_model(struct load *l, struct rs_fabric *f, const struct node *n)
+void load_host_model(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
 	static const char *const known[] = {"phy_latency",
 					    "switch_latency",
@@ -376,17 +378,17 @@ void load_host_model(struct load *l, struct rs_fabric *f, const struct node *n)
 	char *p = (char *)&f->host_params;
 
 	f->host_params = rs_host_defaults;
-	if (!n || !keys(l, n, "host_model", known))
+	if (!n || !rs_node_keys(l, n, "host_model", known))
 		return;
 	for (const struct host_time *t = host_times; t->key; t++)
-		get_time(l, n, t->key, 0, RS_MS, (rs_time *)(void *)(p + t->at));
+		rs_node_time(l, n, t->key, 0, RS_MS, (rs_time *)(void *)(p + t->at));
 	for (const struct host_time *t = host_counts; t->key; t++)
-		get_u32(l, n, t->key, 1, 1 << 24, (uint32_t *)(void *)(p + t->at));
+		rs_node_u32(l, n, t->key, 1, 1 << 24, (uint32_t *)(void *)(p + t->at));
 	for (const struct host_time *t = host_shares; t->key; t++)
-		get_share(l, n, t->key, 0.01, 1, (double *)(void *)(p + t->at));
+		rs_node_share(l, n, t->key, 0.01, 1, (double *)(void *)(p + t->at));
 	for (const struct host_time *t = host_limits; t->key; t++) /* 0: by model or slot */
-		get_u32(l, n, t->key, 0, 1 << 24, (uint32_t *)(void *)(p + t->at));
-	get_u32(l, n, "inline", 0, 1024, &f->host_params.inline_bytes);
-	if (get(n, "inline") && !f->host_params.inline_bytes)
+		rs_node_u32(l, n, t->key, 0, 1 << 24, (uint32_t *)(void *)(p + t->at));
+	rs_node_u32(l, n, "inline", 0, 1024, &f->host_params.inline_bytes);
+	if (rs_node_get(n, "inline") && !f->host_params.inline_bytes)
 		f->host_params.inline_bytes = RS_NO_LIMIT;
 }

@@ -15,10 +15,6 @@
 #include "host/host.h"
 #include "port/pfc.h"
 
-/* Below it are ATI's screens of management controllers (ES1000 is 515e), not GPUs that compute: of
- * display controllers by AMD, a device's number (pci.ids; GCN and later). */
-enum { RS_AMD_COMPUTES = 0x6600 };
-
 enum {
 	RS_TIERS = 3, /* leaf, spine, core */
 	RS_ENDPOINTS_MAX = 1 << 20,
@@ -332,13 +328,6 @@ int rs_fabric_load_text(const char *text, size_t n, const char *name, const char
 			const struct rs_setting *set, uint32_t n_set, struct rs_fabric **out,
 			struct rs_error *e);
 void rs_fabric_free(struct rs_fabric *f);
-
-/* A host from a NCCL topology or hwloc XML, recognised by content; in the arena. Refused with a
- * reason that a person can act on. */
-int rs_host_import(const char *path, struct rs_arena *a, struct rs_host **out, struct rs_error *e);
-/* The same from memory; text is followed by a NUL that n does not count. For fuzzing. */
-int rs_host_import_text(const char *text, size_t n, const char *name, struct rs_arena *a,
-			struct rs_host **out, struct rs_error *e);
 
 /* Canonical YAML of any input: reading it gives the same fabric, converting it the same text. */
 int rs_fabric_write(const struct rs_fabric *f, FILE *out);

@@ -6,138 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
-#include "fabric/host_build.h"
 #include "fabric/load.h"
+#include "import/import.h"
 
 enum { GROUPS_MAX = 1024, HOSTS_MAX = 1 << 20 };
 
-struct rs_part *part_add(struct load *l, struct rs_host *h, enum rs_part_kind kind,
-			 const char *name)
-{
-	unsigned n = (unsigned)h->n_parts;
-	struct rs_part *p;
-
-	if (l->err)
-		return NULL;
-	if (h->n_parts == RS_HOST_PARTS_MAX) {
-		fail(l, -E2BIG, (struct rs_where){l->name, 1, 1}, "a host of more than %d parts",
-		     RS_HOST_PARTS_MAX);
-		return NULL;
-	}
-	if (n < 16 ? !n : !(n & (n - 1))) {
-		p = take(l, n < 16 ? 16 : 2 * (size_t)n, sizeof(*p));
-		if (!p)
-			return NULL;
-		if (n)
-			memcpy(p, h->parts, n * sizeof(*p));
-		h->parts = p;
-	}
-	p = &h->parts[h->n_parts++];
-	*p = (struct rs_part){.name = name,
-			      .kind = kind,
-			      .parent = RS_NO_PART,
-			      .parent2 = RS_NO_PART,
-			      .numa = -1};
-	return p;
-}
-
-struct rs_xlink *xlink_add(struct load *l, struct rs_host *h, int a, int b, enum rs_xlink_kind kind)
-{
-	unsigned n = (unsigned)h->n_xlinks;
-	struct rs_xlink *x;
-
-	if (l->err)
-		return NULL;
-	if (n < 16 ? !n : !(n & (n - 1))) {
-		x = take(l, n < 16 ? 16 : 2 * (size_t)n, sizeof(*x));
-		if (!x)
-			return NULL;
-		if (n)
-			memcpy(x, h->xlinks, n * sizeof(*x));
-		h->xlinks = x;
-	}
-	x = &h->xlinks[h->n_xlinks++];
-	*x = (struct rs_xlink){.a = a, .b = b, .kind = kind, .latency = -1};
-	return x;
-}
-
-int part_find(const struct rs_host *h, const char *name)
-{
-	for (int i = 0; i < h->n_parts; i++)
-		if (!strcmp(h->parts[i].name, name))
-			return i;
-	return RS_NO_PART;
-}
-
-struct rs_host *host_copy(struct load *l, const struct rs_host *h)
-{
-	struct rs_host *c = take(l, 1, sizeof(*c));
-
-	if (!c)
-		return NULL;
-	*c = (struct rs_host){.name = h->name, .source = h->source, .cpu = h->cpu};
-	for (int i = 0; i < h->n_parts; i++) {
-		struct rs_part *p = part_add(l, c, h->parts[i].kind, h->parts[i].name);
-
-		if (p)
-			*p = h->parts[i];
-	}
-	for (int i = 0; i < h->n_xlinks; i++) {
-		struct rs_xlink *x = xlink_add(l, c, 0, 0, RS_XLINK_SOCKET);
-
-		if (x)
-			*x = h->xlinks[i];
-	}
-	return c;
-}
-
-/* Parts in the order of their kinds, so that a description written out reads back the same. */
-void host_sort(struct load *l, struct rs_host *h)
-{
-	int *at = take(l, (size_t)h->n_parts + 1, sizeof(*at)), n = 0;
-	struct rs_part *sorted = take(l, (size_t)h->n_parts + 1, sizeof(*sorted));
-
-	if (l->err)
-		return;
-	for (int kind = RS_PART_SOCKET; kind <= RS_PART_OTHER; kind++)
-		for (int i = 0; i < h->n_parts; i++)
-			if ((int)h->parts[i].kind == kind) {
-				at[i] = n;
-				sorted[n++] = h->parts[i];
-			}
-	for (int i = 0; i < n; i++) {
-		if (sorted[i].parent >= 0)
-			sorted[i].parent = at[sorted[i].parent];
-		if (sorted[i].parent2 >= 0)
-			sorted[i].parent2 = at[sorted[i].parent2];
-		h->parts[i] = sorted[i];
-	}
-	for (int i = 0; i < h->n_xlinks; i++) {
-		h->xlinks[i].a = at[h->xlinks[i].a];
-		h->xlinks[i].b = at[h->xlinks[i].b];
-	}
-}
-
 /* ---- Written out ---- */
 
-static void get_pcie(struct load *l, const struct node *map, const char *key, struct rs_pcie *out)
+static void get_pcie(struct rs_load *l, const struct rs_node *map, const char *key,
+		     struct rs_pcie *out)
 {
-	const struct node *n = get(map, key);
+	const struct rs_node *n = rs_node_get(map, key);
 	unsigned gen, lanes;
 	const char *s;
 	int end = 0;
 
 	if (!n || l->err)
 		return;
-	if (n->kind == NODE_MAP) {
+	if (n->kind == RS_NODE_MAP) {
 		static const char *const known[] = {"gen", "lanes", "mps", "mrrs", NULL};
 		uint64_t mps = out->mps, mrrs = out->mrrs;
 
-		keys(l, n, key, known);
-		get_u8(l, n, "gen", 0, 6, &out->gen);
-		get_u8(l, n, "lanes", 0, 32, &out->lanes);
-		get_bytes(l, n, "mps", 0, 4096, &mps);
-		get_bytes(l, n, "mrrs", 0, 4096, &mrrs);
+		rs_node_keys(l, n, key, known);
+		rs_node_u8(l, n, "gen", 0, 6, &out->gen);
+		rs_node_u8(l, n, "lanes", 0, 32, &out->lanes);
+		rs_node_bytes(l, n, "mps", 0, 4096, &mps);
+		rs_node_bytes(l, n, "mrrs", 0, 4096, &mrrs);
 		out->mps = (uint16_t)mps;
 		out->mrrs = (uint16_t)mrrs;
 		return;
@@ -145,7 +39,8 @@ static void get_pcie(struct load *l, const struct node *map, const char *key, st
 	s = n->text;
 	if (sscanf(s, "gen%1ux%2u%n", &gen, &lanes, &end) != 2 || s[end] || gen < 1 || gen > 6 ||
 	    lanes < 1 || lanes > 32) {
-		fail(l, -EINVAL, n->at, "%s: expected a link such as gen5x16, found '%s'", key, s);
+		rs_load_fail(l, -EINVAL, n->at, "%s: expected a link such as gen5x16, found '%s'",
+			     key, s);
 		return;
 	}
 	out->gen = (uint8_t)gen;
@@ -174,59 +69,61 @@ static const char *const part_keys[] = {"name",
 /* The first of part_keys that only NICs have, and of those that GPUs have, too. */
 enum { NIC_KEYS = 8, GPU_KEYS = 10, GPU_KEYS_END = 14 };
 
-static void only_where_they_mean_something(struct load *l, const struct rs_part *p,
-					   const struct node *n)
+static void only_where_they_mean_something(struct rs_load *l, const struct rs_part *p,
+					   const struct rs_node *n)
 {
 	for (unsigned i = NIC_KEYS; part_keys[i] && p->kind != RS_PART_NIC; i++) {
 		bool gpu = p->kind == RS_PART_GPU && i >= GPU_KEYS && i < GPU_KEYS_END;
 
-		if (get(n, part_keys[i]) && !gpu)
-			fail(l, -EINVAL, get(n, part_keys[i])->at, "%s: only a NIC%s has it",
-			     part_keys[i], i >= GPU_KEYS && i < GPU_KEYS_END ? " or a GPU" : "");
+		if (rs_node_get(n, part_keys[i]) && !gpu)
+			rs_load_fail(l, -EINVAL, rs_node_get(n, part_keys[i])->at,
+				     "%s: only a NIC%s has it", part_keys[i],
+				     i >= GPU_KEYS && i < GPU_KEYS_END ? " or a GPU" : "");
 	}
 }
 
 /* 0 says that there is none; what is absent says nothing. */
-static void get_limit(struct load *l, const struct node *n, const char *key, uint32_t unit,
+static void get_limit(struct rs_load *l, const struct rs_node *n, const char *key, uint32_t unit,
 		      uint32_t *out)
 {
 	double v = 0;
 
-	get_number(l, n, key, 0, 4e9 * unit, &v);
-	if (!get(n, key) || l->err)
+	rs_node_number(l, n, key, 0, 4e9 * unit, &v);
+	if (!rs_node_get(n, key) || l->err)
 		return;
 	*out = v <= 0 ? RS_NO_LIMIT : v < unit ? 1 : (uint32_t)(v / unit);
 }
 
-static void get_limits(struct load *l, struct rs_part *p, const struct node *n)
+static void get_limits(struct rs_load *l, struct rs_part *p, const struct rs_node *n)
 {
 	struct rs_dma_limits *d = &p->limits;
 	int64_t rate = 0;
 
-	get_u32(l, n, "read_buffer", 4096, 1 << 24, &d->read_buffer);
-	get_u32(l, n, "tags", 1, 15360, &d->tags);
-	get_u32(l, n, "posted_data_credits", 256, 1 << 16, &d->data_credits);
-	get_u32(l, n, "posted_header_credits", 1, 1 << 16, &d->header_credits);
-	get_u32(l, n, "inline", 0, 1024, &d->inline_bytes);
-	if (get(n, "inline") && !d->inline_bytes)
+	rs_node_u32(l, n, "read_buffer", 4096, 1 << 24, &d->read_buffer);
+	rs_node_u32(l, n, "tags", 1, 15360, &d->tags);
+	rs_node_u32(l, n, "posted_data_credits", 256, 1 << 16, &d->data_credits);
+	rs_node_u32(l, n, "posted_header_credits", 1, 1 << 16, &d->header_credits);
+	rs_node_u32(l, n, "inline", 0, 1024, &d->inline_bytes);
+	if (rs_node_get(n, "inline") && !d->inline_bytes)
 		d->inline_bytes = RS_NO_LIMIT;
 	get_limit(l, n, "message_rate", 1000, &d->message_rate);
 	get_limit(l, n, "qp_message_rate", 1000, &d->qp_message_rate);
-	if (!get(n, "qp_rate") || l->err)
+	if (!rs_node_get(n, "qp_rate") || l->err)
 		return;
-	if (get(n, "qp_rate")->kind == NODE_SCALAR && get(n, "qp_rate")->text[0] == '0' &&
-	    strtod(get(n, "qp_rate")->text, NULL) == 0) {
+	if (rs_node_get(n, "qp_rate")->kind == RS_NODE_SCALAR &&
+	    rs_node_get(n, "qp_rate")->text[0] == '0' &&
+	    strtod(rs_node_get(n, "qp_rate")->text, NULL) == 0) {
 		d->qp_rate = RS_NO_LIMIT;
 		return;
 	}
-	get_rate(l, n, "qp_rate", &rate);
+	rs_node_rate(l, n, "qp_rate", &rate);
 	if (!l->err && (rate < 100 * RS_MBPS || rate > 4000 * RS_GBPS))
-		fail(l, -EINVAL, get(n, "qp_rate")->at,
-		     "qp_rate: expected 100M to 4000G, or 0 for no limit");
+		rs_load_fail(l, -EINVAL, rs_node_get(n, "qp_rate")->at,
+			     "qp_rate: expected 100M to 4000G, or 0 for no limit");
 	d->qp_rate = (uint32_t)(rate / RS_MBPS);
 }
 
-static void unknown_model(struct load *l, const char *model, struct rs_where at)
+static void unknown_model(struct rs_load *l, const char *model, struct rs_where at)
 {
 	const char *names[64];
 	char all[256] = "";
@@ -238,16 +135,17 @@ static void unknown_model(struct load *l, const char *model, struct rs_where at)
 			 names[k]);
 	}
 	names[k] = NULL;
-	fail(l, -EINVAL, at,
-	     "model: '%.80s' is no known NIC%s; known: %s; for another leave model out and give "
-	     "its "
-	     "rate, pcie and limits",
-	     model, mean(l, model, names), all);
+	rs_load_fail(
+		l, -EINVAL, at,
+		"model: '%.80s' is no known NIC%s; known: %s; for another leave model out and give "
+		"its "
+		"rate, pcie and limits",
+		model, rs_did_you_mean(l, model, names), all);
 }
 
 /* A NIC's model gives what its own keys do not say. */
-static void model_gives(struct load *l, struct rs_part *p, const struct node *said,
-			const struct node *ports)
+static void model_gives(struct rs_load *l, struct rs_part *p, const struct rs_node *said,
+			const struct rs_node *ports)
 {
 	const struct rs_nic_model *m = rs_nic_model_find(p->model);
 
@@ -256,8 +154,8 @@ static void model_gives(struct load *l, struct rs_part *p, const struct node *sa
 	if (!m)
 		unknown_model(l, p->model, said->at);
 	else if (p->ports > m->ports)
-		fail(l, -EINVAL, (ports ? ports : said)->at, "ports: %s has at most %u", m->name,
-		     m->ports);
+		rs_load_fail(l, -EINVAL, (ports ? ports : said)->at, "ports: %s has at most %u",
+			     m->name, m->ports);
 	if (l->err)
 		return;
 	p->model = m->name;
@@ -269,38 +167,38 @@ static void model_gives(struct load *l, struct rs_part *p, const struct node *sa
 	}
 }
 
-static void part_body(struct load *l, struct rs_part *p, const struct node *n)
+static void part_body(struct rs_load *l, struct rs_part *p, const struct rs_node *n)
 {
 	int64_t numa = p->numa;
 
 	only_where_they_mean_something(l, p, n);
-	get_string(l, n, "model", &p->model);
-	get_string(l, n, "busid", &p->busid);
+	rs_node_string(l, n, "model", &p->model);
+	rs_node_string(l, n, "busid", &p->busid);
 	get_pcie(l, n, "pcie", &p->up);
 	get_pcie(l, n, "pcie2", &p->up2);
-	get_int(l, n, "numa", -1, 4095, &numa);
-	get_rate(l, n, "rate", &p->port_rate);
+	rs_node_int(l, n, "numa", -1, 4095, &numa);
+	rs_node_rate(l, n, "rate", &p->port_rate);
 	p->numa = (int)numa;
 	if (p->kind == RS_PART_NIC || p->kind == RS_PART_GPU)
 		get_limits(l, p, n);
 	if (p->kind == RS_PART_NIC) {
-		get_u8(l, n, "ports", 1, 8, &p->ports);
-		model_gives(l, p, get(n, "model"), get(n, "ports"));
+		rs_node_u8(l, n, "ports", 1, 8, &p->ports);
+		model_gives(l, p, rs_node_get(n, "model"), rs_node_get(n, "ports"));
 	}
 }
 
-static void part_of_list(struct load *l, struct rs_host *h, enum rs_part_kind kind,
-			 const struct node *n)
+static void part_of_list(struct rs_load *l, struct rs_host *h, enum rs_part_kind kind,
+			 const struct rs_node *n)
 {
 	const char *name = NULL;
 	struct rs_part *p;
 
-	if (!keys(l, n, "a device", part_keys) || !need(l, n, "name", "a device"))
+	if (!rs_node_keys(l, n, "a device", part_keys) || !rs_node_need(l, n, "name", "a device"))
 		return;
-	get_string(l, n, "name", &name);
-	if (!l->err && part_find(h, name) >= 0)
-		fail(l, -EINVAL, n->at, "the name '%s' is taken in this host", name);
-	p = l->err ? NULL : part_add(l, h, kind, name);
+	rs_node_string(l, n, "name", &name);
+	if (!l->err && rs_host_find(h, name) >= 0)
+		rs_load_fail(l, -EINVAL, n->at, "the name '%s' is taken in this host", name);
+	p = l->err ? NULL : rs_host_part_add(l, h, kind, name);
 	if (p)
 		part_body(l, p, n);
 }
@@ -317,36 +215,36 @@ static const struct section sections[] = {{"sockets", "socket", RS_PART_SOCKET},
 					  {"others", "other", RS_PART_OTHER},
 					  {NULL, NULL, RS_PART_OTHER}};
 
-static void add_section(struct load *l, struct rs_host *h, const struct section *s,
-			const struct node *n)
+static void add_section(struct rs_load *l, struct rs_host *h, const struct section *s,
+			const struct rs_node *n)
 {
 	int64_t count = 0;
 
-	if (n->kind == NODE_LIST) {
-		for (const struct item *i = n->first; i && !l->err; i = i->next)
+	if (n->kind == RS_NODE_LIST) {
+		for (const struct rs_item *i = n->first; i && !l->err; i = i->next)
 			part_of_list(l, h, s->kind, i->value);
 		return;
 	}
 	if (s->kind != RS_PART_SOCKET) {
-		is_list(l, n, s->key);
+		rs_node_is_list(l, n, s->key);
 		return;
 	}
-	if (scalar(l, n, s->key)) {
+	if (rs_node_scalar(l, n, s->key)) {
 		struct rs_error e = {0};
 
 		if (rs_parse_int(n->text, 1, 64, &count, &e))
-			fail(l, -EINVAL, n->at, "sockets: %s", e.what);
+			rs_load_fail(l, -EINVAL, n->at, "sockets: %s", e.what);
 	}
 	for (int i = 0; i < count && !l->err; i++) {
 		struct rs_part *p =
-			part_add(l, h, s->kind, rs_arena_printf(l->arena, "socket%d", i));
+			rs_host_part_add(l, h, s->kind, rs_arena_printf(l->arena, "socket%d", i));
 
 		if (p)
 			p->numa = i;
 	}
 }
 
-static void no_part(struct load *l, const struct rs_host *h, const char *s, struct rs_where at)
+static void no_part(struct rs_load *l, const struct rs_host *h, const char *s, struct rs_where at)
 {
 	const char *names[65];
 	int k = 0;
@@ -354,23 +252,25 @@ static void no_part(struct load *l, const struct rs_host *h, const char *s, stru
 	for (int j = 0; j < h->n_parts && k < 64; j++)
 		names[k++] = h->parts[j].name;
 	names[k] = NULL;
-	fail(l, -EINVAL, at, "the host has no part '%.80s'%s", s, mean(l, s, names));
+	rs_load_fail(l, -EINVAL, at, "the host has no part '%.80s'%s", s,
+		     rs_did_you_mean(l, s, names));
 }
 
-static int find_part(struct load *l, const struct rs_host *h, const struct node *n)
+static int find_part(struct rs_load *l, const struct rs_host *h, const struct rs_node *n)
 {
-	const char *s = scalar(l, n, "a part");
-	int i = s ? part_find(h, s) : RS_NO_PART;
+	const char *s = rs_node_scalar(l, n, "a part");
+	int i = s ? rs_host_find(h, s) : RS_NO_PART;
 
 	if (s && i < 0)
 		no_part(l, h, s, n->at);
 	return i;
 }
 
-static void attach(struct load *l, struct rs_host *h, const struct node *n)
+static void attach(struct rs_load *l, struct rs_host *h, const struct rs_node *n)
 {
-	const struct node *name = get(n, "name"), *on = get(n, "on"), *on2 = get(n, "on2");
-	struct rs_part *p = &h->parts[part_find(h, name->text)];
+	const struct rs_node *name = rs_node_get(n, "name"), *on = rs_node_get(n, "on"),
+			     *on2 = rs_node_get(n, "on2");
+	struct rs_part *p = &h->parts[rs_host_find(h, name->text)];
 
 	if (on)
 		p->parent = find_part(l, h, on);
@@ -378,37 +278,37 @@ static void attach(struct load *l, struct rs_host *h, const struct node *n)
 		p->parent2 = find_part(l, h, on2);
 }
 
-static void add_xlink(struct load *l, struct rs_host *h, const struct node *n)
+static void add_xlink(struct rs_load *l, struct rs_host *h, const struct rs_node *n)
 {
 	static const char *const known[] = {"a", "b", "kind", "rate", "latency", "p2p_rate", NULL};
 	static const char *const kinds[] = {"socket", "nvlink", "c2c", NULL};
-	const struct node *a, *b, *p2p;
+	const struct rs_node *a, *b, *p2p;
 	struct rs_xlink *x;
 	int ia, ib, kind = 0;
 
-	if (!keys(l, n, "a cross link", known))
+	if (!rs_node_keys(l, n, "a cross link", known))
 		return;
-	a = need(l, n, "a", "a cross link");
-	b = need(l, n, "b", "a cross link");
+	a = rs_node_need(l, n, "a", "a cross link");
+	b = rs_node_need(l, n, "b", "a cross link");
 	if (!a || !b)
 		return;
 	ia = find_part(l, h, a);
 	ib = find_part(l, h, b);
-	get_name(l, n, "kind", kinds, &kind);
-	x = l->err ? NULL : xlink_add(l, h, ia, ib, (enum rs_xlink_kind)kind);
+	rs_node_name(l, n, "kind", kinds, &kind);
+	x = l->err ? NULL : rs_host_xlink_add(l, h, ia, ib, (enum rs_xlink_kind)kind);
 	if (!x)
 		return;
-	p2p = get(n, "p2p_rate");
-	get_rate(l, n, "rate", &x->rate);
-	get_time(l, n, "latency", 0, RS_MS, &x->latency);
-	if (p2p && p2p->kind == NODE_SCALAR && !strcmp(p2p->text, "unlimited"))
+	p2p = rs_node_get(n, "p2p_rate");
+	rs_node_rate(l, n, "rate", &x->rate);
+	rs_node_time(l, n, "latency", 0, RS_MS, &x->latency);
+	if (p2p && p2p->kind == RS_NODE_SCALAR && !strcmp(p2p->text, "unlimited"))
 		x->p2p_rate = -1;
 	else
-		get_rate(l, n, "p2p_rate", &x->p2p_rate);
+		rs_node_rate(l, n, "p2p_rate", &x->p2p_rate);
 }
 
 /* Sockets that no link joins are joined all to all, by the CPU model's defaults. */
-static void join_sockets(struct load *l, struct rs_host *h)
+static void join_sockets(struct rs_load *l, struct rs_host *h)
 {
 	for (int i = 0; i < h->n_xlinks; i++)
 		if (h->xlinks[i].kind == RS_XLINK_SOCKET)
@@ -417,36 +317,36 @@ static void join_sockets(struct load *l, struct rs_host *h)
 		for (int j = i + 1; j < h->n_parts; j++)
 			if (h->parts[i].kind == RS_PART_SOCKET &&
 			    h->parts[j].kind == RS_PART_SOCKET)
-				xlink_add(l, h, i, j, RS_XLINK_SOCKET);
+				rs_host_xlink_add(l, h, i, j, RS_XLINK_SOCKET);
 }
 
-struct rs_host *host_written(struct load *l, const struct node *group)
+struct rs_host *host_written(struct rs_load *l, const struct rs_node *group)
 {
-	struct rs_host *h = take(l, 1, sizeof(*h));
-	const struct node *x = get(group, "xlinks");
+	struct rs_host *h = rs_load_take(l, 1, sizeof(*h));
+	const struct rs_node *x = rs_node_get(group, "xlinks");
 
 	if (!h)
 		return NULL;
 	h->source = "written out";
 	for (const struct section *s = sections; s->key; s++)
-		if (get(group, s->key))
-			add_section(l, h, s, get(group, s->key));
+		if (rs_node_get(group, s->key))
+			add_section(l, h, s, rs_node_get(group, s->key));
 	for (const struct section *s = sections; s->key; s++) {
-		const struct node *list = get(group, s->key);
+		const struct rs_node *list = rs_node_get(group, s->key);
 
-		if (list && list->kind == NODE_LIST)
-			for (const struct item *i = list->first; i && !l->err; i = i->next)
+		if (list && list->kind == RS_NODE_LIST)
+			for (const struct rs_item *i = list->first; i && !l->err; i = i->next)
 				attach(l, h, i->value);
 	}
-	if (x && is_list(l, x, "xlinks"))
-		for (const struct item *i = x->first; i && !l->err; i = i->next)
+	if (x && rs_node_is_list(l, x, "xlinks"))
+		for (const struct rs_item *i = x->first; i && !l->err; i = i->next)
 			add_xlink(l, h, i->value);
 	return h;
 }
 
 /* ---- Overlays and changes ---- */
 
-static void overlay_nvlink(struct load *l, struct rs_host *h, const struct node *n)
+static void overlay_nvlink(struct rs_load *l, struct rs_host *h, const struct rs_node *n)
 {
 	static const char *const known[] = {"gpus", "rate", "latency", NULL};
 	const char *gpus = "all";
@@ -454,24 +354,24 @@ static void overlay_nvlink(struct load *l, struct rs_host *h, const struct node 
 	rs_time latency = -1;
 	int sw = h->n_parts, before = h->n_parts;
 
-	if (!keys(l, n, "nvlink", known))
+	if (!rs_node_keys(l, n, "nvlink", known))
 		return;
-	get_string(l, n, "gpus", &gpus);
-	get_rate(l, n, "rate", &rate);
-	get_time(l, n, "latency", 0, RS_MS, &latency);
+	rs_node_string(l, n, "gpus", &gpus);
+	rs_node_rate(l, n, "rate", &rate);
+	rs_node_time(l, n, "latency", 0, RS_MS, &latency);
 	if (!l->err && strcmp(gpus, "all") != 0)
-		fail(l, -EINVAL, n->at, "nvlink.gpus: expected 'all', found '%s'", gpus);
-	if (!l->err && part_find(h, "nvswitch0") >= 0)
-		fail(l, -EINVAL, n->at,
-		     "the host has its NVSwitches already; nvlink: adds the first");
-	if (l->err || !part_add(l, h, RS_PART_NVSWITCH, "nvswitch0"))
+		rs_load_fail(l, -EINVAL, n->at, "nvlink.gpus: expected 'all', found '%s'", gpus);
+	if (!l->err && rs_host_find(h, "nvswitch0") >= 0)
+		rs_load_fail(l, -EINVAL, n->at,
+			     "the host has its NVSwitches already; nvlink: adds the first");
+	if (l->err || !rs_host_part_add(l, h, RS_PART_NVSWITCH, "nvswitch0"))
 		return;
 	for (int i = 0; i < before && !l->err; i++) {
 		struct rs_xlink *x;
 
 		if (h->parts[i].kind != RS_PART_GPU)
 			continue;
-		x = xlink_add(l, h, i, sw, RS_XLINK_NVLINK);
+		x = rs_host_xlink_add(l, h, i, sw, RS_XLINK_NVLINK);
 		if (x) {
 			x->rate = rate;
 			x->latency = latency;
@@ -479,71 +379,73 @@ static void overlay_nvlink(struct load *l, struct rs_host *h, const struct node 
 	}
 }
 
-void host_overlay(struct load *l, struct rs_host *h, const struct node *n)
+void host_overlay(struct rs_load *l, struct rs_host *h, const struct rs_node *n)
 {
 	static const char *const cpus[] = {"bdw",  "skl",   "icx",   "spr",   "emr", "gnr",
 					   "rome", "milan", "genoa", "turin", NULL};
-	const struct node *nvlink = get(n, "nvlink");
+	const struct rs_node *nvlink = rs_node_get(n, "nvlink");
 
-	get_string(l, n, "cpu", &h->cpu);
-	get_string(l, n, "source", &h->source);
+	rs_node_string(l, n, "cpu", &h->cpu);
+	rs_node_string(l, n, "source", &h->source);
 	if (!l->err && h->cpu && !rs_cpu_find(h->cpu))
-		fail(l, -EINVAL, get(n, "cpu") ? get(n, "cpu")->at : n->at,
-		     "cpu: '%.80s' is no known CPU model; expected one of: bdw, skl, icx, spr, "
-		     "emr, "
-		     "gnr, rome, milan, genoa, turin%s",
-		     h->cpu, mean(l, h->cpu, cpus));
+		rs_load_fail(
+			l, -EINVAL, rs_node_get(n, "cpu") ? rs_node_get(n, "cpu")->at : n->at,
+			"cpu: '%.80s' is no known CPU model; expected one of: bdw, skl, icx, spr, "
+			"emr, "
+			"gnr, rome, milan, genoa, turin%s",
+			h->cpu, rs_did_you_mean(l, h->cpu, cpus));
 	if (nvlink && !l->err)
 		overlay_nvlink(l, h, nvlink);
-	for (int i = 0; i < h->n_parts && get(n, "nic_model"); i++)
+	for (int i = 0; i < h->n_parts && rs_node_get(n, "nic_model"); i++)
 		if (h->parts[i].kind == RS_PART_NIC && !h->parts[i].model) {
-			get_string(l, n, "nic_model", &h->parts[i].model);
-			model_gives(l, &h->parts[i], get(n, "nic_model"), NULL);
+			rs_node_string(l, n, "nic_model", &h->parts[i].model);
+			model_gives(l, &h->parts[i], rs_node_get(n, "nic_model"), NULL);
 		}
 }
 
-static struct rs_part *changed(struct load *l, struct rs_host *h, const struct item *i)
+static struct rs_part *changed(struct rs_load *l, struct rs_host *h, const struct rs_item *i)
 {
-	int p = part_find(h, i->key);
+	int p = rs_host_find(h, i->key);
 
 	if (p < 0)
 		no_part(l, h, i->key, i->at);
 	return l->err ? NULL : &h->parts[p];
 }
 
-static void change_link(struct load *l, struct rs_host *h, const struct item *i)
+static void change_link(struct rs_load *l, struct rs_host *h, const struct rs_item *i)
 {
 	struct rs_part *p = changed(l, h, i);
-	struct item one = {.key = "pcie", .at = i->at, .value = i->value};
-	struct node map = {.kind = NODE_MAP, .at = i->at, .n = 1, .first = &one, .last = &one};
+	struct rs_item one = {.key = "pcie", .at = i->at, .value = i->value};
+	struct rs_node map = {
+		.kind = RS_NODE_MAP, .at = i->at, .n = 1, .first = &one, .last = &one};
 
 	if (p)
 		get_pcie(l, &map, "pcie", &p->up);
 }
 
 /* A move puts the part under another socket's own root port, or under a PCIe switch. */
-void host_change(struct load *l, struct rs_host *h, const struct node *n)
+void host_change(struct rs_load *l, struct rs_host *h, const struct rs_node *n)
 {
-	const struct node *move = get(n, "move"), *link = get(n, "link");
+	const struct rs_node *move = rs_node_get(n, "move"), *link = rs_node_get(n, "link");
 	struct rs_part *p;
 
-	if ((move && move->kind != NODE_MAP) || (link && link->kind != NODE_MAP)) {
-		fail(l, -EINVAL, n->at, "move and link are mappings, as {nic0: socket1}");
+	if ((move && move->kind != RS_NODE_MAP) || (link && link->kind != RS_NODE_MAP)) {
+		rs_load_fail(l, -EINVAL, n->at, "move and link are mappings, as {nic0: socket1}");
 		return;
 	}
-	for (const struct item *i = move ? move->first : NULL; i && !l->err; i = i->next) {
+	for (const struct rs_item *i = move ? move->first : NULL; i && !l->err; i = i->next) {
 		p = changed(l, h, i);
 		if (p)
 			p->parent = find_part(l, h, i->value);
 	}
-	for (const struct item *i = link ? link->first : NULL; i && !l->err; i = i->next)
+	for (const struct rs_item *i = link ? link->first : NULL; i && !l->err; i = i->next)
 		change_link(l, h, i);
 }
 
 /* ---- Groups ---- */
 
 struct hosts {
-	struct load *l;
+	struct rs_load *l;
 	struct rs_fabric *f;
 	uint32_t room;
 	uint32_t unnamed; /* number of the next host of groups without a name */
@@ -553,19 +455,19 @@ static const char *const group_keys[] = {
 	"name",     "count", "first", "like",       "cpu",    "nvlink", "nic_model", "sockets",
 	"switches", "gpus",  "nics",  "nvswitches", "others", "xlinks", "source",    NULL};
 
-static void finish(struct load *l, struct rs_host *h, struct rs_where at)
+static void finish(struct rs_load *l, struct rs_host *h, struct rs_where at)
 {
 	struct rs_error e = {0};
 
 	if (!l->err)
 		join_sockets(l, h);
 	if (!l->err)
-		host_sort(l, h);
+		rs_host_sort(l, h);
 	if (!l->err && rs_host_check(h, &e))
-		fail(l, -EINVAL, at, "%s", e.what);
+		rs_load_fail(l, -EINVAL, at, "%s", e.what);
 }
 
-static struct rs_host *inside_of(struct load *l, const struct node *n)
+static struct rs_host *inside_of(struct rs_load *l, const struct rs_node *n)
 {
 	const char *like = NULL;
 	struct rs_error e = {0};
@@ -573,21 +475,22 @@ static struct rs_host *inside_of(struct load *l, const struct node *n)
 	char why[480];
 	int err;
 
-	get_string(l, n, "like", &like);
+	rs_node_string(l, n, "like", &like);
 	if (l->err)
 		return NULL;
 	if (!like) {
 		h = host_written(l, n);
 	} else {
 		for (const struct section *s = sections; s->key; s++)
-			if (get(n, s->key))
-				fail(l, -EINVAL, get(n, s->key)->at,
-				     "'%s' beside 'like': a host is written out or like a file",
-				     s->key);
-		err = l->err ? 0 : rs_host_import(beside(l, like), l->arena, &h, &e);
+			if (rs_node_get(n, s->key))
+				rs_load_fail(
+					l, -EINVAL, rs_node_get(n, s->key)->at,
+					"'%s' beside 'like': a host is written out or like a file",
+					s->key);
+		err = l->err ? 0 : rs_host_import(rs_load_beside(l, like), l->arena, &h, &e);
 		if (err) {
 			rs_error_text(&e, why, sizeof(why));
-			fail(l, err, get(n, "like")->at, "%s", why);
+			rs_load_fail(l, err, rs_node_get(n, "like")->at, "%s", why);
 		}
 	}
 	if (h && !l->err)
@@ -597,30 +500,31 @@ static struct rs_host *inside_of(struct load *l, const struct node *n)
 	return l->err ? NULL : h;
 }
 
-static void add_group(struct hosts *b, const struct node *n)
+static void add_group(struct hosts *b, const struct rs_node *n)
 {
-	struct load *l = b->l;
+	struct rs_load *l = b->l;
 	const char *prefix = "h";
 	struct rs_host *inside;
-	uint32_t count = 1, first = get(n, "name") ? 0 : b->unnamed;
+	uint32_t count = 1, first = rs_node_get(n, "name") ? 0 : b->unnamed;
 
-	if (!keys(l, n, "a group of hosts", group_keys))
+	if (!rs_node_keys(l, n, "a group of hosts", group_keys))
 		return;
-	get_string(l, n, "name", &prefix);
+	rs_node_string(l, n, "name", &prefix);
 	if (!*prefix)
-		fail(l, -EINVAL, get(n, "name")->at, "an empty name of a group of hosts");
-	get_u32(l, n, "count", 1, HOSTS_MAX, &count);
-	get_u32(l, n, "first", 0, HOSTS_MAX, &first);
-	if (!get(n, "name"))
+		rs_load_fail(l, -EINVAL, rs_node_get(n, "name")->at,
+			     "an empty name of a group of hosts");
+	rs_node_u32(l, n, "count", 1, HOSTS_MAX, &count);
+	rs_node_u32(l, n, "first", 0, HOSTS_MAX, &first);
+	if (!rs_node_get(n, "name"))
 		b->unnamed = first + count; /* the next group without a name goes on */
 	inside = inside_of(l, n);
 	if (!l->err && (uint64_t)b->f->n_hosts + count > HOSTS_MAX)
-		fail(l, -E2BIG, n->at, "more than %d hosts", HOSTS_MAX);
+		rs_load_fail(l, -E2BIG, n->at, "more than %d hosts", HOSTS_MAX);
 	while (!l->err && b->f->n_hosts + count > b->room) {
 		struct rs_fabric_host *more;
 
 		b->room = b->room ? 2 * b->room : 64;
-		more = take(l, b->room, sizeof(*more));
+		more = rs_load_take(l, b->room, sizeof(*more));
 		if (!more)
 			return;
 		if (b->f->n_hosts)
@@ -633,32 +537,32 @@ static void add_group(struct hosts *b, const struct node *n)
 		h->name = rs_arena_printf(l->arena, "%s%u", prefix, first + i);
 		h->inside = inside;
 		if (!h->name)
-			fail(l, -ENOMEM, n->at, "out of memory");
+			rs_load_fail(l, -ENOMEM, n->at, "out of memory");
 	}
 }
 
-static void change_host(struct hosts *b, const struct names *t, const struct node *n)
+static void change_host(struct hosts *b, const struct rs_names *t, const struct rs_node *n)
 {
 	static const char *const known[] = {"host", "move", "link", NULL};
-	struct load *l = b->l;
+	struct rs_load *l = b->l;
 	const char *name = NULL;
 	struct rs_host *h;
 	uint32_t id = 0;
 
-	if (!keys(l, n, "a change", known) || !need(l, n, "host", "a change"))
+	if (!rs_node_keys(l, n, "a change", known) || !rs_node_need(l, n, "host", "a change"))
 		return;
-	get_string(l, n, "host", &name);
-	if (!l->err && !names_find(t, name, &id)) {
+	rs_node_string(l, n, "host", &name);
+	if (!l->err && !rs_names_find(t, name, &id)) {
 		const char *names[65];
 		uint32_t k = 0;
 
 		for (; k < b->f->n_hosts && k < 64; k++)
 			names[k] = b->f->hosts[k].name;
 		names[k] = NULL;
-		fail(l, -EINVAL, get(n, "host")->at, "there is no host '%.80s'%s", name,
-		     mean(l, name, names));
+		rs_load_fail(l, -EINVAL, rs_node_get(n, "host")->at, "there is no host '%.80s'%s",
+			     name, rs_did_you_mean(l, name, names));
 	}
-	h = l->err ? NULL : host_copy(l, b->f->hosts[id].inside);
+	h = l->err ? NULL : rs_host_copy(l, b->f->hosts[id].inside);
 	if (!h)
 		return;
 	host_change(l, h, n);
@@ -699,13 +603,13 @@ static void name_nics(struct hosts *b, uint32_t host)
 							    p->name, port)
 					  : rs_arena_printf(b->l->arena, "%s/%s", h->name, p->name);
 			if (!e->name)
-				fail(b->l, -ENOMEM, (struct rs_where){0}, "out of memory");
+				rs_load_fail(b->l, -ENOMEM, (struct rs_where){0}, "out of memory");
 		}
 	}
 }
 
 /* One line a kind of thing that a source does not say. */
-static void say_unknown(struct load *l, struct rs_fabric *f, const struct rs_host *h,
+static void say_unknown(struct rs_load *l, struct rs_fabric *f, const struct rs_host *h,
 			const char *host)
 {
 	int links = 0, places = 0, sockets = 0, gpus = 0, nics = 0;
@@ -755,13 +659,14 @@ static void finish_hosts(struct hosts *b)
 	for (uint32_t i = 0; i < f->n_hosts && !b->l->err; i++) {
 		count_parts(b, &f->hosts[i]);
 		if (f->n_endpoints > RS_ENDPOINTS_MAX || f->n_gpus > RS_ENDPOINTS_MAX)
-			fail(b->l, -E2BIG, (struct rs_where){b->l->name, 1, 1},
-			     "more than %d NICs or GPUs in all", RS_ENDPOINTS_MAX);
+			rs_load_fail(b->l, -E2BIG, (struct rs_where){b->l->name, 1, 1},
+				     "more than %d NICs or GPUs in all", RS_ENDPOINTS_MAX);
 	}
 	if (b->l->err)
 		return;
-	f->endpoints = take(b->l, f->n_endpoints ? f->n_endpoints : 1, sizeof(*f->endpoints));
-	f->unknown = take(b->l, 64, sizeof(*f->unknown));
+	f->endpoints =
+		rs_load_take(b->l, f->n_endpoints ? f->n_endpoints : 1, sizeof(*f->endpoints));
+	f->unknown = rs_load_take(b->l, 64, sizeof(*f->unknown));
 	for (uint32_t i = 0; i < f->n_hosts && !b->l->err; i++) {
 		name_nics(b, i);
 		if (f->hosts[i].inside != last)
@@ -769,40 +674,44 @@ static void finish_hosts(struct hosts *b)
 		last = f->hosts[i].inside;
 	}
 	if (!b->l->err && !f->n_endpoints)
-		fail(b->l, -EINVAL, (struct rs_where){b->l->name, 1, 1},
-		     "none of the hosts has a NIC: nothing can be connected; write one out with "
-		     "nics:");
+		rs_load_fail(
+			b->l, -EINVAL, (struct rs_where){b->l->name, 1, 1},
+			"none of the hosts has a NIC: nothing can be connected; write one out with "
+			"nics:");
 }
 
-void load_hosts(struct load *l, struct rs_fabric *f, const struct node *fabric)
+void load_hosts(struct rs_load *l, struct rs_fabric *f, const struct rs_node *fabric)
 {
-	const struct node *n = l->err ? NULL : get(fabric, "hosts");
-	const struct node *change = l->err ? NULL : get(fabric, "change");
+	const struct rs_node *n = l->err ? NULL : rs_node_get(fabric, "hosts");
+	const struct rs_node *change = l->err ? NULL : rs_node_get(fabric, "change");
 	struct hosts b = {.l = l, .f = f};
-	struct names t;
+	struct rs_names t;
 
-	if (!l->err && change && is_list(l, change, "change") && !n)
-		for (const struct item *i = change->first; i && !l->err; i = i->next)
-			if (i->value->kind == NODE_MAP && get(i->value, "host"))
-				fail(l, -EINVAL, i->at,
-				     "change: there are no fabric.hosts to change; plain hosts "
-				     "have "
-				     "nothing inside");
-	if (!n || !is_list(l, n, "hosts"))
+	if (!l->err && change && rs_node_is_list(l, change, "change") && !n)
+		for (const struct rs_item *i = change->first; i && !l->err; i = i->next)
+			if (i->value->kind == RS_NODE_MAP && rs_node_get(i->value, "host"))
+				rs_load_fail(
+					l, -EINVAL, i->at,
+					"change: there are no fabric.hosts to change; plain hosts "
+					"have "
+					"nothing inside");
+	if (!n || !rs_node_is_list(l, n, "hosts"))
 		return;
 	if (n->n > GROUPS_MAX || !n->n)
-		fail(l, -E2BIG, n->at, "%u groups of hosts; expected 1 to %d", n->n, GROUPS_MAX);
-	for (const struct item *i = n->first; i && !l->err; i = i->next)
+		rs_load_fail(l, -E2BIG, n->at, "%u groups of hosts; expected 1 to %d", n->n,
+			     GROUPS_MAX);
+	for (const struct rs_item *i = n->first; i && !l->err; i = i->next)
 		add_group(&b, i->value);
-	if (l->err || !names_create(l, &t, f->n_hosts))
+	if (l->err || !rs_names_create(l, &t, f->n_hosts))
 		return;
 	for (uint32_t i = 0; i < f->n_hosts; i++)
-		if (!names_add(&t, f->hosts[i].name, i)) {
-			fail(l, -EINVAL, n->at, "two hosts are named '%s'", f->hosts[i].name);
+		if (!rs_names_add(&t, f->hosts[i].name, i)) {
+			rs_load_fail(l, -EINVAL, n->at, "two hosts are named '%s'",
+				     f->hosts[i].name);
 			return;
 		}
-	for (const struct item *i = change ? change->first : NULL; i && !l->err; i = i->next)
-		if (i->value->kind == NODE_MAP && get(i->value, "host"))
+	for (const struct rs_item *i = change ? change->first : NULL; i && !l->err; i = i->next)
+		if (i->value->kind == RS_NODE_MAP && rs_node_get(i->value, "host"))
 			change_host(&b, &t, i->value);
 	if (!l->err)
 		finish_hosts(&b);

@@ -11,7 +11,7 @@ const char *const network_kinds[] = {"single-switch", "leaf-spine", "fat-tree",
 				     "rail",          "explicit",   NULL};
 
 struct builder {
-	struct load *l;
+	struct rs_load *l;
 	struct rs_fabric *f;
 	struct rs_where at;
 };
@@ -19,8 +19,8 @@ struct builder {
 static void switches(struct builder *b, uint32_t n)
 {
 	if (n > SWITCHES_MAX)
-		fail(b->l, -E2BIG, b->at, "%u switches; at most %d", n, SWITCHES_MAX);
-	b->f->switches = take(b->l, n ? n : 1, sizeof(*b->f->switches));
+		rs_load_fail(b->l, -E2BIG, b->at, "%u switches; at most %d", n, SWITCHES_MAX);
+	b->f->switches = rs_load_take(b->l, n ? n : 1, sizeof(*b->f->switches));
 }
 
 static void add_switches(struct builder *b, const char *prefix, uint8_t tier, uint32_t n)
@@ -33,16 +33,16 @@ static void add_switches(struct builder *b, const char *prefix, uint8_t tier, ui
 		s->tier = tier;
 		s->name = rs_arena_printf(b->l->arena, "%s%u", prefix, i);
 		if (!s->name)
-			fail(b->l, -ENOMEM, b->at, "out of memory");
+			rs_load_fail(b->l, -ENOMEM, b->at, "out of memory");
 	}
 }
 
 static void space_for_links(struct builder *b, uint64_t n)
 {
 	if (n > LINKS_MAX)
-		fail(b->l, -E2BIG, b->at, "%llu links; at most %d", (unsigned long long)n,
-		     LINKS_MAX);
-	b->f->links = take(b->l, n ? n : 1, sizeof(*b->f->links));
+		rs_load_fail(b->l, -E2BIG, b->at, "%llu links; at most %d", (unsigned long long)n,
+			     LINKS_MAX);
+	b->f->links = rs_load_take(b->l, n ? n : 1, sizeof(*b->f->links));
 }
 
 static uint16_t port_of(struct builder *b, uint32_t sw)
@@ -50,9 +50,9 @@ static uint16_t port_of(struct builder *b, uint32_t sw)
 	struct rs_fabric_switch *s = &b->f->switches[sw];
 
 	if (s->n_ports == b->f->net.ports) {
-		fail(b->l, -E2BIG, b->at,
-		     "switch %s needs more than %u ports (network.ports, 1 to %d)", s->name,
-		     b->f->net.ports, NET_PORTS_MAX);
+		rs_load_fail(b->l, -E2BIG, b->at,
+			     "switch %s needs more than %u ports (network.ports, 1 to %d)", s->name,
+			     b->f->net.ports, NET_PORTS_MAX);
 		return 0;
 	}
 	return s->n_ports++;
@@ -106,7 +106,7 @@ static void single(struct builder *b)
 		host_link(b, i, 0);
 }
 
-static void leaf_spine(struct builder *b, const struct node *n)
+static void leaf_spine(struct builder *b, const struct rs_node *n)
 {
 	struct rs_fabric *f = b->f;
 	struct rs_network_conf *c = &f->net;
@@ -132,9 +132,9 @@ static void fat_tree_2(struct builder *b)
 	uint32_t k = f->net.k, half = k / 2;
 
 	if (f->n_endpoints > k * half)
-		fail(b->l, -EINVAL, b->at,
-		     "a fat tree of k %u and two tiers has room for %u NICs, not %u", k, k * half,
-		     f->n_endpoints);
+		rs_load_fail(b->l, -EINVAL, b->at,
+			     "a fat tree of k %u and two tiers has room for %u NICs, not %u", k,
+			     k * half, f->n_endpoints);
 	switches(b, k + half);
 	add_switches(b, "leaf", 0, k);
 	add_switches(b, "spine", 1, half);
@@ -153,8 +153,9 @@ static void fat_tree_3(struct builder *b)
 	uint32_t half = f->net.k / 2, tier = f->net.k * half;
 
 	if (f->n_endpoints > tier * half)
-		fail(b->l, -EINVAL, b->at, "a fat tree of k %u has room for %u NICs, not %u",
-		     f->net.k, tier * half, f->n_endpoints);
+		rs_load_fail(b->l, -EINVAL, b->at,
+			     "a fat tree of k %u has room for %u NICs, not %u", f->net.k,
+			     tier * half, f->n_endpoints);
 	switches(b, 2 * tier + half * half);
 	add_switches(b, "leaf", 0, tier);
 	add_switches(b, "spine", 1, tier);
@@ -174,25 +175,25 @@ static void fat_tree_3(struct builder *b)
 
 static const uint32_t SWITCH_BIT = 1u << 31;
 
-static void explicit_switches(struct builder *b, const struct node *list, struct names *t)
+static void explicit_switches(struct builder *b, const struct rs_node *list, struct rs_names *t)
 {
 	struct rs_fabric *f = b->f;
 
 	switches(b, list->n);
-	for (const struct item *i = list->first; i && !b->l->err; i = i->next) {
+	for (const struct rs_item *i = list->first; i && !b->l->err; i = i->next) {
 		static const char *const known[] = {"name", "tier", NULL};
 		struct rs_fabric_switch *s = &f->switches[f->n_switches];
-		const struct node *n = i->value;
+		const struct rs_node *n = i->value;
 
-		if (n->kind == NODE_MAP) {
-			if (!keys(b->l, n, "a switch", known))
+		if (n->kind == RS_NODE_MAP) {
+			if (!rs_node_keys(b->l, n, "a switch", known))
 				return;
-			get_u8(b->l, n, "tier", 0, 7, &s->tier);
-			n = need(b->l, n, "name", "a switch");
+			rs_node_u8(b->l, n, "tier", 0, 7, &s->tier);
+			n = rs_node_need(b->l, n, "name", "a switch");
 		}
-		s->name = n ? scalar(b->l, n, "switches") : NULL;
-		if (s->name && !names_add(t, s->name, SWITCH_BIT | f->n_switches))
-			fail(b->l, -EINVAL, n->at, "the name '%s' is taken", s->name);
+		s->name = n ? rs_node_scalar(b->l, n, "switches") : NULL;
+		if (s->name && !rs_names_add(t, s->name, SWITCH_BIT | f->n_switches))
+			rs_load_fail(b->l, -EINVAL, n->at, "the name '%s' is taken", s->name);
 		f->n_switches++;
 	}
 }
@@ -201,7 +202,7 @@ static void explicit_switches(struct builder *b, const struct node *list, struct
 static const char *const *known_ends(struct builder *b)
 {
 	const struct rs_fabric *f = b->f;
-	const char **name = take(b->l, 257, sizeof(*name));
+	const char **name = rs_load_take(b->l, 257, sizeof(*name));
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; name && i < f->n_switches && n < 128; i++)
@@ -211,23 +212,23 @@ static const char *const *known_ends(struct builder *b)
 	return name;
 }
 
-static bool end_of(struct builder *b, const struct node *link, const char *key,
-		   const struct names *t, uint32_t *id)
+static bool end_of(struct builder *b, const struct rs_node *link, const char *key,
+		   const struct rs_names *t, uint32_t *id)
 {
-	const struct node *n = need(b->l, link, key, "a link");
-	const char *s = n ? scalar(b->l, n, key) : NULL;
+	const struct rs_node *n = rs_node_need(b->l, link, key, "a link");
+	const char *s = n ? rs_node_scalar(b->l, n, key) : NULL;
 
 	if (!s)
 		return false;
-	if (names_find(t, s, id))
+	if (rs_names_find(t, s, id))
 		return true;
-	fail(b->l, -EINVAL, n->at,
-	     "'%.80s' is neither a host, a host's NIC (h0/nic0) nor a switch%s", s,
-	     mean(b->l, s, known_ends(b)));
+	rs_load_fail(b->l, -EINVAL, n->at,
+		     "'%.80s' is neither a host, a host's NIC (h0/nic0) nor a switch%s", s,
+		     rs_did_you_mean(b->l, s, known_ends(b)));
 	return false;
 }
 
-static void explicit_link(struct builder *b, const struct node *n, const struct names *t,
+static void explicit_link(struct builder *b, const struct rs_node *n, const struct rs_names *t,
 			  bool *linked)
 {
 	static const char *const known[] = {"a", "b", "rate", "delay", "loss", NULL};
@@ -236,24 +237,25 @@ static void explicit_link(struct builder *b, const struct node *n, const struct 
 		.rate = f->net.rate, .delay = f->net.delay, .loss = f->net.loss};
 	uint32_t a, c, swap;
 
-	if (!keys(b->l, n, "a link", known) || !end_of(b, n, "a", t, &a) ||
+	if (!rs_node_keys(b->l, n, "a link", known) || !end_of(b, n, "a", t, &a) ||
 	    !end_of(b, n, "b", t, &c))
 		return;
-	get_rate(b->l, n, "rate", &link.rate);
-	get_time(b->l, n, "delay", RS_NS, 10 * RS_MS, &link.delay);
-	get_share(b->l, n, "loss", 0, 1, &link.loss);
+	rs_node_rate(b->l, n, "rate", &link.rate);
+	rs_node_time(b->l, n, "delay", RS_NS, 10 * RS_MS, &link.delay);
+	rs_node_share(b->l, n, "loss", 0, 1, &link.loss);
 	if (!(c & SWITCH_BIT)) {
 		swap = a;
 		a = c;
 		c = swap;
 	}
 	if (!b->l->err && !(c & SWITCH_BIT))
-		fail(b->l, -EINVAL, n->at, "a link between two NICs; put a switch between them");
+		rs_load_fail(b->l, -EINVAL, n->at,
+			     "a link between two NICs; put a switch between them");
 	if (!b->l->err && a == c)
-		fail(b->l, -EINVAL, n->at, "a link from a switch to itself");
+		rs_load_fail(b->l, -EINVAL, n->at, "a link from a switch to itself");
 	if (!b->l->err && !(a & SWITCH_BIT) && linked[a])
-		fail(b->l, -EINVAL, n->at, "a second link of %s; a NIC has one port",
-		     f->endpoints[a].name);
+		rs_load_fail(b->l, -EINVAL, n->at, "a second link of %s; a NIC has one port",
+			     f->endpoints[a].name);
 	if (b->l->err)
 		return;
 	if (!(a & SWITCH_BIT)) {
@@ -273,31 +275,33 @@ static void explicit_link(struct builder *b, const struct node *n, const struct 
 	f->links[f->n_links++] = link;
 }
 
-static void explicit_network(struct builder *b, const struct node *n)
+static void explicit_network(struct builder *b, const struct rs_node *n)
 {
 	struct rs_fabric *f = b->f;
-	const struct node *sw = need(b->l, n, "switches", "an explicit network");
-	const struct node *links = need(b->l, n, "links", "an explicit network");
-	struct names t;
+	const struct rs_node *sw = rs_node_need(b->l, n, "switches", "an explicit network");
+	const struct rs_node *links = rs_node_need(b->l, n, "links", "an explicit network");
+	struct rs_names t;
 	bool *linked;
 
-	if (!sw || !links || !is_list(b->l, sw, "switches") || !is_list(b->l, links, "links"))
+	if (!sw || !links || !rs_node_is_list(b->l, sw, "switches") ||
+	    !rs_node_is_list(b->l, links, "links"))
 		return;
-	linked = take(b->l, f->n_endpoints, sizeof(*linked));
-	if (!names_create(b->l, &t, f->n_hosts + f->n_endpoints + sw->n))
+	linked = rs_load_take(b->l, f->n_endpoints, sizeof(*linked));
+	if (!rs_names_create(b->l, &t, f->n_hosts + f->n_endpoints + sw->n))
 		return;
 	for (uint32_t i = 0; i < f->n_hosts; i++)
 		if (f->hosts[i].n_endpoints == 1)
-			names_add(&t, f->hosts[i].name, f->hosts[i].first_endpoint);
+			rs_names_add(&t, f->hosts[i].name, f->hosts[i].first_endpoint);
 	for (uint32_t i = 0; i < f->n_endpoints; i++)
-		names_add(&t, f->endpoints[i].name, i);
+		rs_names_add(&t, f->endpoints[i].name, i);
 	explicit_switches(b, sw, &t);
 	space_for_links(b, links->n);
-	for (const struct item *i = links->first; i && !b->l->err; i = i->next)
+	for (const struct rs_item *i = links->first; i && !b->l->err; i = i->next)
 		explicit_link(b, i->value, &t, linked);
 	for (uint32_t i = 0; i < f->n_endpoints && !b->l->err; i++)
 		if (!linked[i])
-			fail(b->l, -EINVAL, links->at, "%s has no link", f->endpoints[i].name);
+			rs_load_fail(b->l, -EINVAL, links->at, "%s has no link",
+				     f->endpoints[i].name);
 }
 
 /* ---- Plain hosts ---- */
@@ -317,7 +321,7 @@ static void plain_host(struct builder *b, uint32_t h, const char *name)
 			nics == 1 ? name : rs_arena_printf(b->l->arena, "%s/nic%u", name, i);
 
 		if (!ep)
-			fail(b->l, -ENOMEM, b->at, "out of memory");
+			rs_load_fail(b->l, -ENOMEM, b->at, "out of memory");
 		f->endpoints[h * nics + i] =
 			(struct rs_endpoint){.host = h, .part = RS_NO_PART, .name = ep};
 	}
@@ -337,41 +341,42 @@ static uint64_t capacity(const struct rs_fabric *f)
 	}
 }
 
-static void plain_hosts(struct builder *b, const struct node *n)
+static void plain_hosts(struct builder *b, const struct rs_node *n)
 {
 	struct rs_fabric *f = b->f;
-	const struct node *hosts = get(n, "hosts");
-	const struct item *named = NULL;
+	const struct rs_node *hosts = rs_node_get(n, "hosts");
+	const struct rs_item *named = NULL;
 	uint64_t count = capacity(f);
-	struct names t;
+	struct rs_names t;
 	int64_t v = 0;
 
-	if (hosts && hosts->kind == NODE_LIST) {
+	if (hosts && hosts->kind == RS_NODE_LIST) {
 		count = hosts->n;
 		named = hosts->first;
 	} else if (hosts) {
-		get_int(b->l, n, "hosts", 1, RS_ENDPOINTS_MAX, &v);
+		rs_node_int(b->l, n, "hosts", 1, RS_ENDPOINTS_MAX, &v);
 		count = (uint64_t)v;
 	}
 	if (!b->l->err && !count)
-		fail(b->l, -EINVAL, n->at, "how many hosts? give network.hosts or fabric.hosts");
+		rs_load_fail(b->l, -EINVAL, n->at,
+			     "how many hosts? give network.hosts or fabric.hosts");
 	if (!b->l->err && count * f->net.nics > RS_ENDPOINTS_MAX)
-		fail(b->l, -E2BIG, n->at, "more than %d endpoints", RS_ENDPOINTS_MAX);
+		rs_load_fail(b->l, -E2BIG, n->at, "more than %d endpoints", RS_ENDPOINTS_MAX);
 	if (b->l->err)
 		return;
 	f->n_hosts = f->net.plain_hosts = (uint32_t)count;
 	f->n_endpoints = f->n_gpus = f->n_hosts * f->net.nics;
-	f->hosts = take(b->l, f->n_hosts, sizeof(*f->hosts));
-	f->endpoints = take(b->l, f->n_endpoints, sizeof(*f->endpoints));
-	names_create(b->l, &t, named ? f->n_hosts : 1);
+	f->hosts = rs_load_take(b->l, f->n_hosts, sizeof(*f->hosts));
+	f->endpoints = rs_load_take(b->l, f->n_endpoints, sizeof(*f->endpoints));
+	rs_names_create(b->l, &t, named ? f->n_hosts : 1);
 	for (uint32_t h = 0; h < f->n_hosts && !b->l->err; h++) {
-		const char *name = named ? scalar(b->l, named->value, "hosts")
+		const char *name = named ? rs_node_scalar(b->l, named->value, "hosts")
 					 : rs_arena_printf(b->l->arena, "h%u", h);
 
 		if (!name)
-			fail(b->l, -ENOMEM, b->at, "out of memory");
-		else if (named && !names_add(&t, name, h))
-			fail(b->l, -EINVAL, named->at, "the name '%s' is taken", name);
+			rs_load_fail(b->l, -ENOMEM, b->at, "out of memory");
+		else if (named && !rs_names_add(&t, name, h))
+			rs_load_fail(b->l, -EINVAL, named->at, "the name '%s' is taken", name);
 		else
 			plain_host(b, h, name);
 		named = named ? named->next : NULL;
@@ -394,38 +399,38 @@ static const char *const explicit_keys[] = {SHARED_KEYS, "switches", "links", NU
 static const char *const *const keys_of_kind[] = {shared_keys, spine_keys, tree_keys, rail_keys,
 						  explicit_keys};
 
-static void parameters(struct builder *b, const struct node *n)
+static void parameters(struct builder *b, const struct rs_node *n)
 {
 	struct rs_network_conf *c = &b->f->net;
-	struct load *l = b->l;
+	struct rs_load *l = b->l;
 	enum rs_network_kind kind = b->f->kind;
 
 	*c = (struct rs_network_conf){
 		.nics = 1, .ports = NET_PORTS_MAX, .rate = 400 * RS_GBPS, .delay = 500 * RS_NS};
-	get_rate(l, n, "rate", &c->rate);
-	get_time(l, n, "delay", RS_NS, 10 * RS_MS, &c->delay);
-	get_share(l, n, "loss", 0, 1, &c->loss);
+	rs_node_rate(l, n, "rate", &c->rate);
+	rs_node_time(l, n, "delay", RS_NS, 10 * RS_MS, &c->delay);
+	rs_node_share(l, n, "loss", 0, 1, &c->loss);
 	c->uplink_rate = c->rate;
 	c->uplink_delay = c->delay;
-	get_rate(l, n, "uplink_rate", &c->uplink_rate);
-	get_time(l, n, "uplink_delay", RS_NS, 10 * RS_MS, &c->uplink_delay);
-	get_u32(l, n, "nics", 1, 64, &c->nics);
-	if (kind == RS_NET_FAT_TREE && need(l, n, "k", "a fat tree"))
-		get_u32(l, n, "k", 2, 128, &c->k); /* and even */
+	rs_node_rate(l, n, "uplink_rate", &c->uplink_rate);
+	rs_node_time(l, n, "uplink_delay", RS_NS, 10 * RS_MS, &c->uplink_delay);
+	rs_node_u32(l, n, "nics", 1, 64, &c->nics);
+	if (kind == RS_NET_FAT_TREE && rs_node_need(l, n, "k", "a fat tree"))
+		rs_node_u32(l, n, "k", 2, 128, &c->k); /* and even */
 	c->tiers = 3;
 	if (kind == RS_NET_FAT_TREE)
-		get_u32(l, n, "tiers", 2, 3, &c->tiers);
+		rs_node_u32(l, n, "tiers", 2, 3, &c->tiers);
 	if (!l->err && c->k % 2)
-		fail(l, -EINVAL, get(n, "k")->at,
-		     "k: expected an even number from 2 to 128, found %u", c->k);
-	get_u32(l, n, "ports", 1, NET_PORTS_MAX, &c->ports);
-	if (kind == RS_NET_LEAF_SPINE && need(l, n, "leaves", "leaf-spine") &&
-	    need(l, n, "spines", "leaf-spine"))
-		get_u32(l, n, "spines", 1, NET_PORTS_MAX, &c->spines);
-	get_u32(l, n, "leaves", 1, CLOS_LEAVES_MAX, &c->leaves);
-	get_u32(l, n, "rails", 1, NET_PORTS_MAX, &c->rails);
-	get_u32(l, n, kind == RS_NET_RAIL ? "hosts_per_group" : "hosts_per_leaf", 1, NET_PORTS_MAX,
-		&c->hosts_per_leaf);
+		rs_load_fail(l, -EINVAL, rs_node_get(n, "k")->at,
+			     "k: expected an even number from 2 to 128, found %u", c->k);
+	rs_node_u32(l, n, "ports", 1, NET_PORTS_MAX, &c->ports);
+	if (kind == RS_NET_LEAF_SPINE && rs_node_need(l, n, "leaves", "leaf-spine") &&
+	    rs_node_need(l, n, "spines", "leaf-spine"))
+		rs_node_u32(l, n, "spines", 1, NET_PORTS_MAX, &c->spines);
+	rs_node_u32(l, n, "leaves", 1, CLOS_LEAVES_MAX, &c->leaves);
+	rs_node_u32(l, n, "rails", 1, NET_PORTS_MAX, &c->rails);
+	rs_node_u32(l, n, kind == RS_NET_RAIL ? "hosts_per_group" : "hosts_per_leaf", 1,
+		    NET_PORTS_MAX, &c->hosts_per_leaf);
 }
 
 /* The largest path MTU of an Ethernet MTU: Linux takes 96 bytes off for the longest headers
@@ -439,10 +444,10 @@ static int path_mtu_of(int64_t ethernet)
 	return m;
 }
 
-static void mtu(struct builder *b, const struct node *n)
+static void mtu(struct builder *b, const struct rs_node *n)
 {
-	const struct node *at = get(n, "mtu");
-	const char *s = at ? scalar(b->l, at, "mtu") : NULL;
+	const struct rs_node *at = rs_node_get(n, "mtu");
+	const char *s = at ? rs_node_scalar(b->l, at, "mtu") : NULL;
 	char text[24];
 	int64_t v;
 
@@ -455,34 +460,37 @@ static void mtu(struct builder *b, const struct node *n)
 	if (v >= 256 && v <= 4096 && !(v & (v - 1)))
 		b->f->transport.mtu = (uint16_t)v;
 	else if (v >= 512)
-		fail(b->l, -ERANGE, at->at,
-		     "mtu: expected a path MTU of 256, 512, 1024, 2048 or 4096, found '%s'; links "
-		     "of "
-		     "an Ethernet MTU of %d carry a path MTU of %d: write mtu: %d",
-		     s, (int)v, path_mtu_of(v), path_mtu_of(v));
+		rs_load_fail(b->l, -ERANGE, at->at,
+			     "mtu: expected a path MTU of 256, 512, 1024, 2048 or 4096, found "
+			     "'%s'; links "
+			     "of "
+			     "an Ethernet MTU of %d carry a path MTU of %d: write mtu: %d",
+			     s, (int)v, path_mtu_of(v), path_mtu_of(v));
 	else
-		fail(b->l, -EINVAL, at->at,
-		     "mtu: expected a path MTU of 256, 512, 1024, 2048 or 4096, found '%.80s'", s);
+		rs_load_fail(
+			b->l, -EINVAL, at->at,
+			"mtu: expected a path MTU of 256, 512, 1024, 2048 or 4096, found '%.80s'",
+			s);
 }
 
-void load_network(struct load *l, struct rs_fabric *f, const struct node *fabric)
+void load_network(struct rs_load *l, struct rs_fabric *f, const struct rs_node *fabric)
 {
-	const struct node *n = l->err ? NULL : need(l, fabric, "network", "fabric");
+	const struct rs_node *n = l->err ? NULL : rs_node_need(l, fabric, "network", "fabric");
 	struct builder b = {l, f, n ? n->at : fabric->at};
 	int kind = 0;
 
 	if (!n)
 		return;
-	if (n->kind == NODE_MAP && need(l, n, "kind", "network"))
-		get_name(l, n, "kind", network_kinds, &kind);
-	if (l->err || !keys(l, n, "network", keys_of_kind[kind]))
+	if (n->kind == RS_NODE_MAP && rs_node_need(l, n, "kind", "network"))
+		rs_node_name(l, n, "kind", network_kinds, &kind);
+	if (l->err || !rs_node_keys(l, n, "network", keys_of_kind[kind]))
 		return;
 	f->kind = (enum rs_network_kind)kind;
 	parameters(&b, n);
 	mtu(&b, n);
-	if (f->n_hosts && (get(n, "hosts") || get(n, "nics")))
-		fail(l, -EINVAL, n->at,
-		     "network.hosts and network.nics are for a fabric without hosts");
+	if (f->n_hosts && (rs_node_get(n, "hosts") || rs_node_get(n, "nics")))
+		rs_load_fail(l, -EINVAL, n->at,
+			     "network.hosts and network.nics are for a fabric without hosts");
 	if (!f->n_hosts)
 		plain_hosts(&b, n);
 	if (l->err)

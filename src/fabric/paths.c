@@ -14,9 +14,9 @@ struct step {
 };
 
 struct paths {
-	struct load *l;
+	struct rs_load *l;
 	struct rs_fabric *f;
-	struct names names;
+	struct rs_names names;
 	uint32_t *first; /* [switch], and one behind: its steps */
 	struct step *step;
 };
@@ -31,8 +31,8 @@ static void index_links(struct paths *p)
 	const struct rs_fabric *f = p->f;
 	uint32_t *fill;
 
-	p->first = take(p->l, f->n_switches + 2, sizeof(*p->first));
-	p->step = take(p->l, 2 * (size_t)f->n_links + 1, sizeof(*p->step));
+	p->first = rs_load_take(p->l, f->n_switches + 2, sizeof(*p->first));
+	p->step = rs_load_take(p->l, 2 * (size_t)f->n_links + 1, sizeof(*p->step));
 	if (p->l->err)
 		return;
 	fill = p->first + 1;
@@ -56,21 +56,21 @@ static void index_links(struct paths *p)
 	}
 }
 
-struct paths *paths_open(struct load *l, struct rs_fabric *f)
+struct paths *paths_open(struct rs_load *l, struct rs_fabric *f)
 {
-	struct paths *p = take(l, 1, sizeof(*p));
+	struct paths *p = rs_load_take(l, 1, sizeof(*p));
 
-	if (!p || !names_create(l, &p->names, f->n_endpoints + f->n_hosts + f->n_switches))
+	if (!p || !rs_names_create(l, &p->names, f->n_endpoints + f->n_hosts + f->n_switches))
 		return NULL;
 	p->l = l;
 	p->f = f;
 	for (uint32_t i = 0; i < f->n_endpoints; i++)
-		names_add(&p->names, f->endpoints[i].name, i);
+		rs_names_add(&p->names, f->endpoints[i].name, i);
 	for (uint32_t i = 0; i < f->n_hosts; i++)
 		if (f->hosts[i].n_endpoints == 1)
-			names_add(&p->names, f->hosts[i].name, f->hosts[i].first_endpoint);
+			rs_names_add(&p->names, f->hosts[i].name, f->hosts[i].first_endpoint);
 	for (uint32_t i = 0; i < f->n_switches; i++)
-		names_add(&p->names, f->switches[i].name, f->n_endpoints + i);
+		rs_names_add(&p->names, f->switches[i].name, f->n_endpoints + i);
 	index_links(p);
 	return l->err ? NULL : p;
 }
@@ -81,16 +81,17 @@ static bool node_of(struct paths *p, const char *s, struct rs_where at, uint32_t
 	uint32_t n = p->f->n_endpoints + p->f->n_switches;
 	int64_t v;
 
-	if (names_find(&p->names, s, out))
+	if (rs_names_find(&p->names, s, out))
 		return true;
 	if (!rs_parse_int(s, 0, n - 1, &v, NULL)) {
 		*out = (uint32_t)v;
 		return true;
 	}
-	fail(p->l, -EINVAL, at,
-	     "there is no node '%.80s'; expected a name, or a number below %u: endpoints from 0, "
-	     "then switches",
-	     s, n);
+	rs_load_fail(p->l, -EINVAL, at,
+		     "there is no node '%.80s'; expected a name, or a number below %u: endpoints "
+		     "from 0, "
+		     "then switches",
+		     s, n);
 	return false;
 }
 
@@ -112,40 +113,41 @@ static void resolve(struct paths *p, struct rs_flow *flow, bool ack, const uint3
 	struct rs_pinned *path;
 
 	if (n < 3 || node[0] != from || node[n - 1] != to) {
-		fail(p->l, -EINVAL, at, "expected a path from %s over switches to %s",
-		     f->endpoints[from].name, f->endpoints[to].name);
+		rs_load_fail(p->l, -EINVAL, at, "expected a path from %s over switches to %s",
+			     f->endpoints[from].name, f->endpoints[to].name);
 		return;
 	}
-	path = take(p->l, 1, sizeof(*path) + (n - 2) * sizeof(path->hop[0]));
+	path = rs_load_take(p->l, 1, sizeof(*path) + (n - 2) * sizeof(path->hop[0]));
 	for (uint32_t i = 1; i + 1 < n && !p->l->err; i++) {
 		uint32_t sw = node[i] - f->n_endpoints;
 
 		if (node[i] < f->n_endpoints ||
 		    !port_to(p, sw, node[i + 1], &path->hop[i - 1].port))
-			fail(p->l, -EINVAL, at, "step %u of the path follows no link", i);
+			rs_load_fail(p->l, -EINVAL, at, "step %u of the path follows no link", i);
 		path->hop[i - 1].sw = sw;
 	}
 	if (!p->l->err && f->endpoints[from].node != node[1] - f->n_endpoints)
-		fail(p->l, -EINVAL, at, "%s is not linked to the path's first switch",
-		     f->endpoints[from].name);
+		rs_load_fail(p->l, -EINVAL, at, "%s is not linked to the path's first switch",
+			     f->endpoints[from].name);
 	if (p->l->err)
 		return;
 	path->n = n - 2;
 	*(ack ? &flow->ack_path : &flow->path) = path;
 }
 
-void paths_list(struct paths *p, struct rs_flow *flow, const struct node *list, bool ack)
+void paths_list(struct paths *p, struct rs_flow *flow, const struct rs_node *list, bool ack)
 {
 	uint32_t node[PATH_NODES_MAX], n = 0;
 
-	if (!is_list(p->l, list, "a path"))
+	if (!rs_node_is_list(p->l, list, "a path"))
 		return;
 	if (list->n > PATH_NODES_MAX) {
-		fail(p->l, -E2BIG, list->at, "a path of more than %d nodes", PATH_NODES_MAX);
+		rs_load_fail(p->l, -E2BIG, list->at, "a path of more than %d nodes",
+			     PATH_NODES_MAX);
 		return;
 	}
-	for (const struct item *i = list->first; i; i = i->next) {
-		const char *s = scalar(p->l, i->value, "a path");
+	for (const struct rs_item *i = list->first; i; i = i->next) {
+		const char *s = rs_node_scalar(p->l, i->value, "a path");
 
 		if (!s || !node_of(p, s, i->value->at, &node[n++]))
 			return;
@@ -161,18 +163,20 @@ static void path_line(struct paths *p, struct rs_job *job, bool ack, char *line,
 	int64_t flow;
 
 	if (!nodes) {
-		fail(p->l, -EINVAL, at, "expected flow,nodes with blanks between the nodes");
+		rs_load_fail(p->l, -EINVAL, at,
+			     "expected flow,nodes with blanks between the nodes");
 		return;
 	}
 	if (rs_parse_int(number, 0, (int64_t)job->n_flows - 1, &flow, &e)) {
-		fail(p->l, -EINVAL, at, "flow: %s", e.what);
+		rs_load_fail(p->l, -EINVAL, at, "flow: %s", e.what);
 		return;
 	}
 	while ((s = strsep(&nodes, " \t"))) {
 		if (!*s)
 			continue;
 		if (n == PATH_NODES_MAX) {
-			fail(p->l, -E2BIG, at, "a path of more than %d nodes", PATH_NODES_MAX);
+			rs_load_fail(p->l, -E2BIG, at, "a path of more than %d nodes",
+				     PATH_NODES_MAX);
 			return;
 		}
 		if (!node_of(p, s, at, &node[n++]))
@@ -181,19 +185,19 @@ static void path_line(struct paths *p, struct rs_job *job, bool ack, char *line,
 	resolve(p, &job->flows[flow], ack, node, n, at);
 }
 
-void paths_csv(struct paths *p, struct rs_job *job, const struct node *n, bool ack)
+void paths_csv(struct paths *p, struct rs_job *job, const struct rs_node *n, bool ack)
 {
 	struct rs_where at = {0, 0, 1};
 	char *text, *rest, *line;
 	bool first = true; /* the first line that says something may be a header */
 	size_t size = 0;
 
-	if (p->l->err || !scalar(p->l, n, "paths"))
+	if (p->l->err || !rs_node_scalar(p->l, n, "paths"))
 		return;
-	at.file = beside(p->l, n->text);
-	text = rest = p->l->err ? NULL : read_file(p->l, at.file, PATHS_BYTES_MAX, n->at, &size);
+	at.file = rs_load_beside(p->l, n->text);
+	text = rest = p->l->err ? NULL : rs_load_file(p->l, at.file, PATHS_BYTES_MAX, n->at, &size);
 	if (text && memchr(text, 0, size))
-		fail(p->l, -EINVAL, n->at, "'%s' holds a NUL byte: no text", at.file);
+		rs_load_fail(p->l, -EINVAL, n->at, "'%s' holds a NUL byte: no text", at.file);
 	while (text && !p->l->err && (line = strsep(&rest, "\n"))) {
 		at.line++;
 		line[strcspn(line, "\r")] = '\0';

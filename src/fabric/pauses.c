@@ -58,9 +58,9 @@ uint64_t rs_fabric_nic_headroom(const struct rs_fabric *f, uint32_t endpoint)
 
 /* ---- Checks, when links, classes and transport are known ---- */
 
-static struct rs_where key_at(const struct node *n, const char *key)
+static struct rs_where key_at(const struct rs_node *n, const char *key)
 {
-	const struct node *v = n ? get(n, key) : NULL;
+	const struct rs_node *v = n ? rs_node_get(n, key) : NULL;
 
 	return v ? v->at : n ? n->at : (struct rs_where){0};
 }
@@ -79,7 +79,7 @@ static uint32_t greedy_nic(const struct rs_fabric *f)
 }
 
 /* A buffer that the description does not name grows with the links. */
-static void check_nic_buffer(struct load *l, struct rs_fabric *f, const struct node *n)
+static void check_nic_buffer(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
 	uint32_t i = greedy_nic(f);
 	uint64_t headroom = i < f->n_endpoints ? rs_fabric_nic_headroom(f, i) : 0;
@@ -87,18 +87,21 @@ static void check_nic_buffer(struct load *l, struct rs_fabric *f, const struct n
 	const struct rs_fabric_link *k;
 	char rate[32], delay[32];
 
-	if (!(n && get(n, "nic_buffer")) && f->qos.nic_buffer < 2 * headroom)
+	if (!(n && rs_node_get(n, "nic_buffer")) && f->qos.nic_buffer < 2 * headroom)
 		f->qos.nic_buffer = 2 * headroom < NIC_BUFFER_MAX ? 2 * headroom : NIC_BUFFER_MAX;
 	if (!headroom || f->qos.nic_buffer >= least)
 		return;
 	k = &f->links[f->endpoints[i].link];
-	fail(l, -EINVAL, key_at(n, "nic_buffer"),
-	     "nic_buffer: expected %lluB to 1TiB, found %lluB: %s, with %u lossless class%s on %s "
-	     "over %s, needs headroom of %lluB for what comes after a PAUSE (802.1Q annex N)",
-	     (unsigned long long)least, (unsigned long long)f->qos.nic_buffer, f->endpoints[i].name,
-	     lossless_classes(&f->qos), lossless_classes(&f->qos) == 1 ? "" : "es",
-	     rs_human_rate(rate, sizeof(rate), (double)k->rate),
-	     rs_human_time(delay, sizeof(delay), k->delay), (unsigned long long)headroom);
+	rs_load_fail(
+		l, -EINVAL, key_at(n, "nic_buffer"),
+		"nic_buffer: expected %lluB to 1TiB, found %lluB: %s, with %u lossless class%s on "
+		"%s "
+		"over %s, needs headroom of %lluB for what comes after a PAUSE (802.1Q annex N)",
+		(unsigned long long)least, (unsigned long long)f->qos.nic_buffer,
+		f->endpoints[i].name, lossless_classes(&f->qos),
+		lossless_classes(&f->qos) == 1 ? "" : "es",
+		rs_human_rate(rate, sizeof(rate), (double)k->rate),
+		rs_human_time(delay, sizeof(delay), k->delay), (unsigned long long)headroom);
 	rs_error_hint(l->e, "raise qos.nic_buffer, or leave it out; shorten cables, or make fewer "
 			    "classes lossless");
 }
@@ -120,8 +123,8 @@ static uint32_t quanta_of(rs_time t, int64_t rate)
 	return n < RS_QUANTA_MAX ? (uint32_t)n : RS_QUANTA_MAX;
 }
 
-static void short_pause(struct load *l, const struct rs_qos *q, const struct node *n, int64_t rate,
-			uint32_t response, uint32_t frame)
+static void short_pause(struct rs_load *l, const struct rs_qos *q, const struct rs_node *n,
+			int64_t rate, uint32_t response, uint32_t frame)
 {
 	uint32_t least = rs_pfc_least_quanta(response, frame);
 	char text[32], time[32];
@@ -129,22 +132,24 @@ static void short_pause(struct load *l, const struct rs_qos *q, const struct nod
 	rs_human_rate(text, sizeof(text), (double)rate);
 	rs_human_time(time, sizeof(time), q->pause_response);
 	if (least > RS_QUANTA_MAX)
-		fail(l, -EINVAL, key_at(n, "pause_response"),
-		     "pause_response: expected 802.3 or a time that ends before the longest PAUSE "
-		     "at %s, 65535 quanta less a frame of %u bytes; found %s",
-		     text, frame, time);
+		rs_load_fail(l, -EINVAL, key_at(n, "pause_response"),
+			     "pause_response: expected 802.3 or a time that ends before the "
+			     "longest PAUSE "
+			     "at %s, 65535 quanta less a frame of %u bytes; found %s",
+			     text, frame, time);
 	else
-		fail(l, -EINVAL, key_at(n, "pause_quanta"),
-		     "pause_quanta: expected %u to 65535, found %u: at %s a port may take %u "
-		     "quanta to obey (802.3 annex 31B.3.7) and is then at a frame of %u bytes",
-		     least, q->pause_quanta, text, response, frame);
+		rs_load_fail(
+			l, -EINVAL, key_at(n, "pause_quanta"),
+			"pause_quanta: expected %u to 65535, found %u: at %s a port may take %u "
+			"quanta to obey (802.3 annex 31B.3.7) and is then at a frame of %u bytes",
+			least, q->pause_quanta, text, response, frame);
 	rs_error_hint(l->e, "a PAUSE that is over sooner holds nothing; leave both keys out for "
 			    "65535 quanta and 802.3's response");
 }
 
 /* The response of the peer at the other end of the fastest link decides. */
-static void check_quanta(struct load *l, struct rs_fabric *f, const struct rs_qos *q,
-			 const struct node *n)
+static void check_quanta(struct rs_load *l, struct rs_fabric *f, const struct rs_qos *q,
+			 const struct rs_node *n)
 {
 	uint32_t response, frame = rs_fabric_max_frame(f, q);
 	int64_t rate = 0;
@@ -159,9 +164,9 @@ static void check_quanta(struct load *l, struct rs_fabric *f, const struct rs_qo
 		short_pause(l, q, n, rate, response, frame);
 }
 
-void check_pauses(struct load *l, struct rs_fabric *f, const struct node *n)
+void check_pauses(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
-	const struct node *tiers = n ? get(n, "tiers") : NULL;
+	const struct rs_node *tiers = n ? rs_node_get(n, "tiers") : NULL;
 
 	if (l->err)
 		return;
@@ -169,5 +174,5 @@ void check_pauses(struct load *l, struct rs_fabric *f, const struct node *n)
 	check_quanta(l, f, &f->qos, n);
 	for (int t = 0; t < RS_TIERS && !l->err; t++)
 		if (f->tier_qos[t])
-			check_quanta(l, f, f->tier_qos[t], get(tiers, tier_names[t]));
+			check_quanta(l, f, f->tier_qos[t], rs_node_get(tiers, tier_names[t]));
 }

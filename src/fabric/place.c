@@ -14,9 +14,9 @@ const char *const place_names[] = {"packed", "random", "spread", NULL};
 /* ---- Lists as they are written ---- */
 
 struct list {
-	struct load *l;
+	struct rs_load *l;
 	const struct rs_fabric *f;
-	struct names names; /* hosts */
+	struct rs_names names; /* hosts */
 	uint32_t *gpu;
 	uint32_t n;
 	uint8_t *taken; /* a bit a GPU, against doubles */
@@ -27,8 +27,8 @@ static void put(struct list *t, uint32_t gpu, struct rs_where at)
 	if (t->l->err)
 		return;
 	if (t->taken[gpu / 8] >> gpu % 8 & 1) {
-		fail(t->l, -EINVAL, at, "GPU %u (%s) is listed twice", gpu,
-		     t->f->hosts[rs_fabric_rank_host(t->f, gpu)].name);
+		rs_load_fail(t->l, -EINVAL, at, "GPU %u (%s) is listed twice", gpu,
+			     t->f->hosts[rs_fabric_rank_host(t->f, gpu)].name);
 		return;
 	}
 	t->taken[gpu / 8] |= (uint8_t)(1 << gpu % 8);
@@ -40,7 +40,7 @@ static void put_host(struct list *t, uint32_t host, struct rs_where at)
 	const struct rs_fabric_host *h = &t->f->hosts[host];
 
 	if (!h->n_gpus)
-		fail(t->l, -EINVAL, at, "host %s has no GPU", h->name);
+		rs_load_fail(t->l, -EINVAL, at, "host %s has no GPU", h->name);
 	for (uint32_t i = 0; i < h->n_gpus; i++)
 		put(t, h->first_gpu + i, at);
 }
@@ -61,10 +61,10 @@ static bool put_range(struct list *t, const char *from, const char *to, struct r
 	uint32_t a, b;
 	bool gpus = number(t, from, &a) && number(t, to, &b);
 
-	if (!gpus && (!names_find(&t->names, from, &a) || !names_find(&t->names, to, &b)))
+	if (!gpus && (!rs_names_find(&t->names, from, &a) || !rs_names_find(&t->names, to, &b)))
 		return false;
 	if (a > b)
-		fail(t->l, -EINVAL, at, "the range '%s' to '%s' runs backwards", from, to);
+		rs_load_fail(t->l, -EINVAL, at, "the range '%s' to '%s' runs backwards", from, to);
 	for (uint32_t i = a; i <= b && !t->l->err; i++)
 		if (gpus)
 			put(t, i, at);
@@ -80,7 +80,7 @@ static bool put_part(struct list *t, const char *host, const char *part, struct 
 	uint32_t id, nth = 0;
 	int64_t v;
 
-	if (!names_find(&t->names, host, &id))
+	if (!rs_names_find(&t->names, host, &id))
 		return false;
 	h = &t->f->hosts[id];
 	if (!h->inside) {
@@ -121,7 +121,7 @@ static bool put_any_range(struct list *t, const char *s, struct rs_where at)
 {
 	for (const char *p = s + 1; *p; p++) {
 		size_t n = strncmp(p, "..", 2) ? *p == '-' : 2;
-		char *from = n ? take_string(t->l, s) : NULL;
+		char *from = n ? rs_load_string(t->l, s) : NULL;
 
 		if (!from)
 			continue;
@@ -142,15 +142,16 @@ static void refuse(struct list *t, const char *s, struct rs_where at)
 		n++;
 	}
 	names[n] = NULL;
-	fail(t->l, -EINVAL, at,
-	     "'%.80s' is neither a GPU, 0 to %u, nor a host, nor a range such as 0-7 or %s..%s%s",
-	     s, t->f->n_gpus - 1, t->f->hosts[0].name, t->f->hosts[t->f->n_hosts - 1].name,
-	     mean(t->l, s, names));
+	rs_load_fail(t->l, -EINVAL, at,
+		     "'%.80s' is neither a GPU, 0 to %u, nor a host, nor a range such as 0-7 or "
+		     "%s..%s%s",
+		     s, t->f->n_gpus - 1, t->f->hosts[0].name, t->f->hosts[t->f->n_hosts - 1].name,
+		     rs_did_you_mean(t->l, s, names));
 }
 
 static void put_text(struct list *t, const char *text, struct rs_where at)
 {
-	char *s = take_string(t->l, text), *slash = s ? strrchr(s, '/') : NULL;
+	char *s = rs_load_string(t->l, text), *slash = s ? strrchr(s, '/') : NULL;
 	char *open = s ? strchr(s, '[') : NULL;
 	uint32_t id;
 
@@ -158,7 +159,7 @@ static void put_text(struct list *t, const char *text, struct rs_where at)
 		return;
 	if (number(t, s, &id)) {
 		put(t, id, at);
-	} else if (names_find(&t->names, s, &id)) {
+	} else if (rs_names_find(&t->names, s, &id)) {
 		put_host(t, id, at);
 	} else if (!put_any_range(t, s, at) && !t->l->err) {
 		if (slash)
@@ -169,20 +170,20 @@ static void put_text(struct list *t, const char *text, struct rs_where at)
 	}
 }
 
-static void read_list(struct load *l, struct rs_fabric *f, const struct node *n,
+static void read_list(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n,
 		      struct rs_collective_conf *c)
 {
 	struct list t = {.l = l, .f = f};
 
-	if (!names_create(l, &t.names, f->n_hosts))
+	if (!rs_names_create(l, &t.names, f->n_hosts))
 		return;
 	for (uint32_t i = 0; i < f->n_hosts; i++)
-		names_add(&t.names, f->hosts[i].name, i);
-	t.gpu = take(l, f->n_gpus + 1u, sizeof(*t.gpu));
-	t.taken = take(l, f->n_gpus / 8 + 1u, 1);
-	if (n->kind == NODE_LIST)
-		for (const struct item *i = n->first; i && !l->err; i = i->next) {
-			const char *s = scalar(l, i->value, "a rank");
+		rs_names_add(&t.names, f->hosts[i].name, i);
+	t.gpu = rs_load_take(l, f->n_gpus + 1u, sizeof(*t.gpu));
+	t.taken = rs_load_take(l, f->n_gpus / 8 + 1u, 1);
+	if (n->kind == RS_NODE_LIST)
+		for (const struct rs_item *i = n->first; i && !l->err; i = i->next) {
+			const char *s = rs_node_scalar(l, i->value, "a rank");
 
 			if (s)
 				put_text(&t, s, i->value->at);
@@ -190,7 +191,7 @@ static void read_list(struct load *l, struct rs_fabric *f, const struct node *n,
 	else
 		put_text(&t, n->text, n->at);
 	if (!l->err && t.n < 2)
-		fail(l, -EINVAL, n->at, "a collective needs 2 GPUs or more, found %u", t.n);
+		rs_load_fail(l, -EINVAL, n->at, "a collective needs 2 GPUs or more, found %u", t.n);
 	c->place = RS_PLACE_LISTED;
 	c->gpu = c->listed = t.gpu;
 	c->n_listed = t.n;
@@ -199,80 +200,83 @@ static void read_list(struct load *l, struct rs_fabric *f, const struct node *n,
 /* ---- What a job says ---- */
 
 /* A count, "all", a list, or a range in one word. */
-static void get_ranks(struct load *l, struct rs_fabric *f, const struct node *n,
+static void get_ranks(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n,
 		      struct rs_collective_conf *c)
 {
 	struct rs_error e = {0};
 	int64_t v = 0;
 
-	if (n->kind == NODE_MAP) {
-		scalar(l, n, "ranks");
-	} else if (n->kind == NODE_LIST || rs_parse_int(n->text, INT64_MIN, INT64_MAX, &v, NULL)) {
-		if (n->kind == NODE_LIST || strcmp(n->text, "all") != 0)
+	if (n->kind == RS_NODE_MAP) {
+		rs_node_scalar(l, n, "ranks");
+	} else if (n->kind == RS_NODE_LIST ||
+		   rs_parse_int(n->text, INT64_MIN, INT64_MAX, &v, NULL)) {
+		if (n->kind == RS_NODE_LIST || strcmp(n->text, "all") != 0)
 			read_list(l, f, n, c);
 	} else {
 		if (rs_parse_int(n->text, 2, f->n_gpus, &v, &e))
-			fail(l, e.code, n->at,
-			     "ranks: %s; or a list of GPUs and hosts such as [0-3, h4..h7]",
-			     e.what);
+			rs_load_fail(l, e.code, n->at,
+				     "ranks: %s; or a list of GPUs and hosts such as [0-3, h4..h7]",
+				     e.what);
 		c->n_ranks = (uint32_t)v;
 	}
 }
 
-static void get_place(struct load *l, struct rs_fabric *f, const struct node *map,
+static void get_place(struct rs_load *l, struct rs_fabric *f, const struct rs_node *map,
 		      struct rs_collective_conf *c)
 {
-	const struct node *n = get(map, "place");
+	const struct rs_node *n = rs_node_get(map, "place");
 	int place = (int)c->place;
 
 	if (!n || l->err)
 		return;
-	if (n->kind == NODE_SCALAR && !strpbrk(n->text, "0123456789.[/")) {
-		get_name(l, map, "place", place_names, &place);
+	if (n->kind == RS_NODE_SCALAR && !strpbrk(n->text, "0123456789.[/")) {
+		rs_node_name(l, map, "place", place_names, &place);
 		c->place = (enum rs_place)place;
 		return;
 	}
-	if (n->kind == NODE_LIST || n->kind == NODE_SCALAR)
+	if (n->kind == RS_NODE_LIST || n->kind == RS_NODE_SCALAR)
 		read_list(l, f, n, c);
 	else
-		scalar(l, n, "place");
+		rs_node_scalar(l, n, "place");
 }
 
 /* true, false, or auto. */
-static void read_share(struct load *l, const struct node *n, struct rs_collective_conf *c)
+static void read_share(struct rs_load *l, const struct rs_node *n, struct rs_collective_conf *c)
 {
-	const struct node *x = n ? get(n, "share") : NULL;
-	const char *text = x && x->kind == NODE_SCALAR ? x->text : NULL;
+	const struct rs_node *x = n ? rs_node_get(n, "share") : NULL;
+	const char *text = x && x->kind == RS_NODE_SCALAR ? x->text : NULL;
 	bool share = c->share == RS_SHARE_YES;
 
 	if (!x || (text && !strcmp(text, "auto")))
 		return;
-	get_bool(l, n, "share", &share);
+	rs_node_bool(l, n, "share", &share);
 	c->share = share ? RS_SHARE_YES : RS_SHARE_NO;
 }
 
-void place_read(struct load *l, struct rs_fabric *f, const struct node *job, const struct node *n,
-		struct rs_collective_conf *c)
+void place_read(struct rs_load *l, struct rs_fabric *f, const struct rs_node *job,
+		const struct rs_node *n, struct rs_collective_conf *c)
 {
-	const struct node *ranks = get(n, "ranks"), *place = get(n, "place");
+	const struct rs_node *ranks = rs_node_get(n, "ranks"), *place = rs_node_get(n, "place");
 
 	if (ranks && !l->err)
 		get_ranks(l, f, ranks, c);
-	if (get(job, "place") && (place || c->listed)) {
-		fail(l, -EINVAL, get(job, "place")->at, "the job's place is given twice");
+	if (rs_node_get(job, "place") && (place || c->listed)) {
+		rs_load_fail(l, -EINVAL, rs_node_get(job, "place")->at,
+			     "the job's place is given twice");
 		return;
 	}
 	if (place && c->listed) {
-		fail(l, -EINVAL, place->at, "place beside a list of ranks: give one of them");
+		rs_load_fail(l, -EINVAL, place->at,
+			     "place beside a list of ranks: give one of them");
 		return;
 	}
 	get_place(l, f, place ? n : job, c);
 	read_share(l, n, c);
 	read_share(l, job, c);
 	if (!l->err && c->listed && c->n_ranks > c->n_listed)
-		fail(l, -EINVAL, (ranks ? ranks : job)->at,
-		     "ranks: %u, but the list has %u GPUs; expected 2 to %u", c->n_ranks,
-		     c->n_listed, c->n_listed);
+		rs_load_fail(l, -EINVAL, (ranks ? ranks : job)->at,
+			     "ranks: %u, but the list has %u GPUs; expected 2 to %u", c->n_ranks,
+			     c->n_listed, c->n_listed);
 	if (!l->err && c->listed && !c->n_ranks)
 		c->n_ranks = c->n_listed;
 }
@@ -517,9 +521,9 @@ int rs_fabric_place(const struct rs_fabric *f, uint64_t seed, struct rs_arena *a
 }
 
 /* What can be refused is refused when the description is read. */
-void place_jobs(struct load *l, struct rs_fabric *f)
+void place_jobs(struct rs_load *l, struct rs_fabric *f)
 {
-	const uint32_t **gpu = take(l, f->n_jobs + 1u, sizeof(*gpu));
+	const uint32_t **gpu = rs_load_take(l, f->n_jobs + 1u, sizeof(*gpu));
 
 	if (l->err)
 		return;

@@ -25,7 +25,7 @@ static int by_port(const void *x, const void *y)
 	return ((const struct neighbour *)x)->port - ((const struct neighbour *)y)->port;
 }
 
-static bool graph_create(struct load *l, const struct rs_fabric *f, struct graph *g)
+static bool graph_create(struct rs_load *l, const struct rs_fabric *f, struct graph *g)
 {
 	uint32_t *fill;
 
@@ -37,7 +37,7 @@ static bool graph_create(struct load *l, const struct rs_fabric *f, struct graph
 	g->n_ports = calloc(f->n_switches + 1, sizeof(*g->n_ports));
 	g->room = calloc(f->n_switches + 1, sizeof(*g->room));
 	if (!g->first || !g->to || !g->distance || !g->queue || !g->n_ports || !g->room) {
-		fail(l, -ENOMEM, (struct rs_where){0}, "out of memory");
+		rs_load_fail(l, -ENOMEM, (struct rs_where){0}, "out of memory");
 		return false;
 	}
 	fill = g->first + 1; /* counts, then starts, then ends: no second array */
@@ -94,7 +94,7 @@ static void search(const struct rs_fabric *f, struct graph *g, uint32_t from)
 
 /* Where this set is among the switch's; appended when it is new. Sets of earlier groups are runs of
  * the same ports, so any run that matches will do. */
-static uint32_t keep(struct load *l, struct rs_routes *r, struct graph *g, uint32_t s,
+static uint32_t keep(struct rs_load *l, struct rs_routes *r, struct graph *g, uint32_t s,
 		     const uint16_t *set, uint32_t n)
 {
 	uint16_t *ports = r->ports[s];
@@ -106,7 +106,7 @@ static uint32_t keep(struct load *l, struct rs_routes *r, struct graph *g, uint3
 	if (have + n > g->room[s]) {
 		uint32_t room = 2 * (have + n) + 16;
 
-		ports = take(l, room, sizeof(*ports));
+		ports = rs_load_take(l, room, sizeof(*ports));
 		if (!ports)
 			return 0;
 		memcpy(ports, r->ports[s], have * sizeof(*ports));
@@ -118,7 +118,7 @@ static uint32_t keep(struct load *l, struct rs_routes *r, struct graph *g, uint3
 	return have << 8 | n;
 }
 
-static void routes_to(struct load *l, struct rs_fabric *f, struct graph *g, uint32_t edge,
+static void routes_to(struct rs_load *l, struct rs_fabric *f, struct graph *g, uint32_t edge,
 		      uint32_t group)
 {
 	search(f, g, edge);
@@ -136,17 +136,17 @@ static void routes_to(struct load *l, struct rs_fabric *f, struct graph *g, uint
 }
 
 /* Groups: switches with endpoints, numbered in the order of their first endpoint. */
-static void groups(struct load *l, struct rs_fabric *f)
+static void groups(struct rs_load *l, struct rs_fabric *f)
 {
 	struct rs_routes *r = &f->routes;
-	uint32_t *count = take(l, f->n_switches, sizeof(*count));
+	uint32_t *count = rs_load_take(l, f->n_switches, sizeof(*count));
 
-	r->group_of = take(l, f->n_endpoints, sizeof(*r->group_of));
-	r->local_index = take(l, f->n_endpoints, sizeof(*r->local_index));
-	r->group_of_switch = take(l, f->n_switches, sizeof(*r->group_of_switch));
-	r->set_of = take(l, f->n_switches, sizeof(*r->set_of));
-	r->ports = take(l, f->n_switches, sizeof(*r->ports));
-	r->local_port = take(l, f->n_switches, sizeof(*r->local_port));
+	r->group_of = rs_load_take(l, f->n_endpoints, sizeof(*r->group_of));
+	r->local_index = rs_load_take(l, f->n_endpoints, sizeof(*r->local_index));
+	r->group_of_switch = rs_load_take(l, f->n_switches, sizeof(*r->group_of_switch));
+	r->set_of = rs_load_take(l, f->n_switches, sizeof(*r->set_of));
+	r->ports = rs_load_take(l, f->n_switches, sizeof(*r->ports));
+	r->local_port = rs_load_take(l, f->n_switches, sizeof(*r->local_port));
 	if (l->err)
 		return;
 	memset(r->group_of_switch, 0xff, f->n_switches * sizeof(*r->group_of_switch));
@@ -159,16 +159,16 @@ static void groups(struct load *l, struct rs_fabric *f)
 		r->local_index[i] = (uint16_t)count[s]++;
 	}
 	for (uint32_t s = 0; s < f->n_switches; s++) {
-		r->local_port[s] = take(l, count[s] ? count[s] : 1, sizeof(uint16_t));
-		r->set_of[s] = take(l, r->n_groups, sizeof(uint32_t));
-		r->ports[s] = take(l, 1, sizeof(uint16_t));
+		r->local_port[s] = rs_load_take(l, count[s] ? count[s] : 1, sizeof(uint16_t));
+		r->set_of[s] = rs_load_take(l, r->n_groups, sizeof(uint32_t));
+		r->ports[s] = rs_load_take(l, 1, sizeof(uint16_t));
 	}
 	for (uint32_t i = 0; i < f->n_endpoints && !l->err; i++)
 		r->local_port[f->endpoints[i].node][r->local_index[i]] =
 			f->links[f->endpoints[i].link].b.port;
 }
 
-void build_routes(struct load *l, struct rs_fabric *f)
+void build_routes(struct rs_load *l, struct rs_fabric *f)
 {
 	struct graph g = {0};
 

@@ -28,9 +28,9 @@ const char *const coll_algorithms[] = {"ring", "tree", "hierarchical", "pairwise
 /* ---- Flows ---- */
 
 struct flows {
-	struct load *l;
+	struct rs_load *l;
 	struct rs_fabric *f;
-	struct names *names;
+	struct rs_names *names;
 	struct paths *paths; /* made for the first flow that gives one */
 	struct rs_flow *flow;
 	uint32_t n, room;
@@ -39,7 +39,7 @@ struct flows {
 /* For "did you mean". */
 static const char *const *some_names(struct flows *w)
 {
-	const char **name = take(w->l, 257, sizeof(*name));
+	const char **name = rs_load_take(w->l, 257, sizeof(*name));
 
 	for (uint32_t i = 0; name && i < w->f->n_endpoints && i < 256; i++)
 		name[i] = w->f->endpoints[i].name;
@@ -51,19 +51,22 @@ static void endpoint(struct flows *w, const char *s, const char *what, struct rs
 {
 	int64_t v;
 
-	if (w->l->err || names_find(w->names, s, out))
+	if (w->l->err || rs_names_find(w->names, s, out))
 		return;
 	if (!rs_parse_int(s, 0, INT64_MAX, &v, NULL)) {
 		if (v < w->f->n_endpoints)
 			*out = (uint32_t)v;
 		else
-			fail(w->l, -EINVAL, at, "%s: there is no endpoint %s; there are %u, from 0",
-			     what, s, w->f->n_endpoints);
+			rs_load_fail(w->l, -EINVAL, at,
+				     "%s: there is no endpoint %s; there are %u, from 0", what, s,
+				     w->f->n_endpoints);
 		return;
 	}
-	fail(w->l, -EINVAL, at,
-	     "%s: there is no endpoint '%.80s'; expected a number below %u or a name such as %s%s",
-	     what, s, w->f->n_endpoints, w->f->endpoints[0].name, mean(w->l, s, some_names(w)));
+	rs_load_fail(w->l, -EINVAL, at,
+		     "%s: there is no endpoint '%.80s'; expected a number below %u or a name such "
+		     "as %s%s",
+		     what, s, w->f->n_endpoints, w->f->endpoints[0].name,
+		     rs_did_you_mean(w->l, s, some_names(w)));
 }
 
 static bool is_down(const struct rs_fabric *f, uint32_t endpoint)
@@ -88,17 +91,17 @@ static void check_flow(struct flows *w, const struct rs_flow *flow, struct rs_wh
 	if (w->l->err)
 		return;
 	if (!flow->bytes)
-		fail(w->l, -EINVAL, at, "a flow of zero bytes; expected 1B to 64TiB");
+		rs_load_fail(w->l, -EINVAL, at, "a flow of zero bytes; expected 1B to 64TiB");
 	else if (flow->bytes > FLOW_BYTES_MAX)
-		fail(w->l, -ERANGE, at, "a flow of more than 64 TiB; expected 1B to 64TiB");
+		rs_load_fail(w->l, -ERANGE, at, "a flow of more than 64 TiB; expected 1B to 64TiB");
 	else if (flow->src == flow->dst)
-		fail(w->l, -EINVAL, at, "a flow from %s to itself",
-		     w->f->endpoints[flow->src].name);
+		rs_load_fail(w->l, -EINVAL, at, "a flow from %s to itself",
+			     w->f->endpoints[flow->src].name);
 	else if (!rs_fabric_reachable(w->f, flow->src, flow->dst))
-		fail(w->l, -EINVAL, at, "no route from %s to %s%s%s%s",
-		     w->f->endpoints[flow->src].name, w->f->endpoints[flow->dst].name,
-		     down ? ": the link of " : "", down ? down : "",
-		     down ? " is down (change)" : "");
+		rs_load_fail(w->l, -EINVAL, at, "no route from %s to %s%s%s%s",
+			     w->f->endpoints[flow->src].name, w->f->endpoints[flow->dst].name,
+			     down ? ": the link of " : "", down ? down : "",
+			     down ? " is down (change)" : "");
 }
 
 static void add_flow(struct flows *w, const struct rs_flow *flow, struct rs_where at)
@@ -109,15 +112,15 @@ static void add_flow(struct flows *w, const struct rs_flow *flow, struct rs_wher
 	if (w->l->err)
 		return;
 	if (w->n == RS_FLOWS_MAX) {
-		fail(w->l, -E2BIG, at, "more than %d flows; split the workload or sample it",
-		     RS_FLOWS_MAX);
+		rs_load_fail(w->l, -E2BIG, at,
+			     "more than %d flows; split the workload or sample it", RS_FLOWS_MAX);
 		return;
 	}
 	if (w->n == w->room) {
 		w->room = w->room ? 2 * w->room : 256;
 		more = realloc(w->flow, w->room * sizeof(*more));
 		if (!more) {
-			fail(w->l, -ENOMEM, at, "out of memory");
+			rs_load_fail(w->l, -ENOMEM, at, "out of memory");
 			return;
 		}
 		w->flow = more;
@@ -142,7 +145,7 @@ static void csv_number(struct flows *w, const char *s, const char *what, int64_t
 	struct rs_error e = {0};
 
 	if (!w->l->err && rs_parse_int(s, 0, max, out, &e))
-		fail(w->l, -EINVAL, at, "%s: %s", what, e.what);
+		rs_load_fail(w->l, -EINVAL, at, "%s: %s", what, e.what);
 }
 
 static void csv_line(struct flows *w, char *line, struct rs_where at)
@@ -161,11 +164,12 @@ static void csv_line(struct flows *w, char *line, struct rs_where at)
 		field[n++] = trim(s);
 	}
 	if (n < 4 || rest) {
-		fail(w->l, -EINVAL, at, "expected start_ns,src,dst,bytes[,class], found %s fields",
-		     rest     ? "more than 5"
-		     : n == 1 ? "1"
-		     : n == 2 ? "2"
-			      : "3");
+		rs_load_fail(w->l, -EINVAL, at,
+			     "expected start_ns,src,dst,bytes[,class], found %s fields",
+			     rest     ? "more than 5"
+			     : n == 1 ? "1"
+			     : n == 2 ? "2"
+				      : "3");
 		return;
 	}
 	csv_number(w, field[0], what[0], START_MAX / RS_NS, where[0], &start);
@@ -191,15 +195,15 @@ static int csv_read(struct flows *w, FILE *in, char line[LINE_MAX_BYTES], struct
 	while ((c = getc_unlocked(in)) != EOF && c != '\n') {
 		at->column = (int)n + 1;
 		if (!c)
-			return fail(w->l, -EINVAL, *at, "a NUL byte: no text");
+			return rs_load_fail(w->l, -EINVAL, *at, "a NUL byte: no text");
 		if (n == LINE_MAX_BYTES - 1)
-			return fail(w->l, -EINVAL, *at, "a line of more than %d bytes",
-				    LINE_MAX_BYTES - 1);
+			return rs_load_fail(w->l, -EINVAL, *at, "a line of more than %d bytes",
+					    LINE_MAX_BYTES - 1);
 		line[n++] = (char)c;
 	}
 	at->column = 1;
 	if (ferror(in))
-		return fail(w->l, -EIO, *at, "cannot read '%s'", at->file);
+		return rs_load_fail(w->l, -EIO, *at, "cannot read '%s'", at->file);
 	if (c == EOF && !n)
 		return 0;
 	while (n && line[n - 1] == '\r')
@@ -241,11 +245,11 @@ static void csv(struct flows *w, const char *path, struct rs_where at)
 	if (w->l->err)
 		return;
 	if (fd < 0 || fstat(fd, &st))
-		fail(w->l, -errno, at, "cannot read '%s': %s", path, strerror(errno));
+		rs_load_fail(w->l, -errno, at, "cannot read '%s': %s", path, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
-		fail(w->l, -EINVAL, at, "'%s' is not a regular file", path);
+		rs_load_fail(w->l, -EINVAL, at, "'%s' is not a regular file", path);
 	else if (!(in = fdopen(fd, "r")))
-		fail(w->l, -ENOMEM, at, "out of memory");
+		rs_load_fail(w->l, -ENOMEM, at, "out of memory");
 	if (in) {
 		csv_lines(w, in, path);
 		fclose(in);
@@ -254,25 +258,26 @@ static void csv(struct flows *w, const char *path, struct rs_where at)
 	}
 }
 
-static void inline_flow(struct flows *w, const struct node *n)
+static void inline_flow(struct flows *w, const struct rs_node *n)
 {
 	static const char *const known[] = {"start", "src",  "dst",      "bytes",
 					    "class", "path", "ack_path", NULL};
 	struct rs_flow flow = {.tc = w->f->qos.data_tc};
-	const struct node *src, *dst, *path = get(n, "path"), *acks = get(n, "ack_path");
+	const struct rs_node *src, *dst, *path = rs_node_get(n, "path"),
+					 *acks = rs_node_get(n, "ack_path");
 	const char *s, *d;
 
-	if (!keys(w->l, n, "a flow", known))
+	if (!rs_node_keys(w->l, n, "a flow", known))
 		return;
-	src = need(w->l, n, "src", "a flow");
-	dst = need(w->l, n, "dst", "a flow");
-	if (!need(w->l, n, "bytes", "a flow") || !src || !dst)
+	src = rs_node_need(w->l, n, "src", "a flow");
+	dst = rs_node_need(w->l, n, "dst", "a flow");
+	if (!rs_node_need(w->l, n, "bytes", "a flow") || !src || !dst)
 		return;
-	s = scalar(w->l, src, "src");
-	d = scalar(w->l, dst, "dst");
-	get_time(w->l, n, "start", 0, START_MAX, &flow.start);
-	get_bytes(w->l, n, "bytes", 1, FLOW_BYTES_MAX, &flow.bytes);
-	get_u8(w->l, n, "class", 0, RS_TCS - 1, &flow.tc);
+	s = rs_node_scalar(w->l, src, "src");
+	d = rs_node_scalar(w->l, dst, "dst");
+	rs_node_time(w->l, n, "start", 0, START_MAX, &flow.start);
+	rs_node_bytes(w->l, n, "bytes", 1, FLOW_BYTES_MAX, &flow.bytes);
+	rs_node_u8(w->l, n, "class", 0, RS_TCS - 1, &flow.tc);
 	if (s && d) {
 		endpoint(w, s, "src", src->at, &flow.src);
 		endpoint(w, d, "dst", dst->at, &flow.dst);
@@ -286,20 +291,20 @@ static void inline_flow(struct flows *w, const struct node *n)
 	}
 }
 
-static void load_flows(struct load *l, struct rs_fabric *f, struct names *names, struct rs_job *job,
-		       const struct node *n)
+static void load_flows(struct rs_load *l, struct rs_fabric *f, struct rs_names *names,
+		       struct rs_job *job, const struct rs_node *n)
 {
 	struct flows w = {.l = l, .f = f, .names = names};
 
-	if (n->kind == NODE_LIST)
-		for (const struct item *i = n->first; i && !l->err; i = i->next)
+	if (n->kind == RS_NODE_LIST)
+		for (const struct rs_item *i = n->first; i && !l->err; i = i->next)
 			inline_flow(&w, i->value);
-	else if (scalar(l, n, "flows"))
-		csv(&w, beside(l, n->text), n->at);
+	else if (rs_node_scalar(l, n, "flows"))
+		csv(&w, rs_load_beside(l, n->text), n->at);
 	if (!l->err && !w.n)
-		fail(l, -EINVAL, n->at, "no flows in it");
+		rs_load_fail(l, -EINVAL, n->at, "no flows in it");
 	job->kind = RS_JOB_FLOWS;
-	job->flows = take(l, w.n ? w.n : 1, sizeof(*job->flows));
+	job->flows = rs_load_take(l, w.n ? w.n : 1, sizeof(*job->flows));
 	if (job->flows && w.flow)
 		memcpy(job->flows, w.flow, w.n * sizeof(*w.flow));
 	job->n_flows = w.n;
@@ -316,11 +321,11 @@ static const char *const type_names[] = {"float", "half",  "bfloat16", "double",
 					 "uint8", "int32", "int64",    NULL};
 static const uint8_t type_sizes[] = {4, 2, 2, 8, 1, 1, 4, 8};
 
-static void get_type(struct load *l, const struct node *n, const char **name, uint8_t *bytes)
+static void get_type(struct rs_load *l, const struct rs_node *n, const char **name, uint8_t *bytes)
 {
 	int i = -1;
 
-	get_name(l, n, "type", type_names, &i);
+	rs_node_name(l, n, "type", type_names, &i);
 	if (i < 0 || l->err)
 		return;
 	if (name)
@@ -328,8 +333,8 @@ static void get_type(struct load *l, const struct node *n, const char **name, ui
 	*bytes = type_sizes[i];
 }
 
-static void load_collective(struct load *l, struct rs_fabric *f, struct rs_collective_conf *c,
-			    const struct node *job, const struct node *n)
+static void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_collective_conf *c,
+			    const struct rs_node *job, const struct rs_node *n)
 {
 	static const char *const known[] = {COLLECTIVE_KEYS};
 	int op = RS_COLL_ALL_REDUCE, algorithm;
@@ -342,33 +347,33 @@ static void load_collective(struct load *l, struct rs_fabric *f, struct rs_colle
 					 .type = "float",
 					 .type_bytes = 4,
 					 .bytes = 1 << 20};
-	if (n && !keys(l, n, "collective", known))
+	if (n && !rs_node_keys(l, n, "collective", known))
 		return;
 	if (!l->err && f->n_gpus < 2)
-		fail(l, -EINVAL, job->at, "a collective needs two GPUs; the fabric has %u",
-		     f->n_gpus);
-	get_name(l, n, "op", coll_ops, &op);
+		rs_load_fail(l, -EINVAL, job->at, "a collective needs two GPUs; the fabric has %u",
+			     f->n_gpus);
+	rs_node_name(l, n, "op", coll_ops, &op);
 	algorithm = op == RS_COLL_ALL_TO_ALL ? RS_ALGO_PAIRWISE : RS_ALGO_RING;
-	get_name(l, n, "algorithm", coll_algorithms, &algorithm);
-	get_bytes(l, n, "bytes", 1, UINT64_C(1) << 44, &c->bytes);
+	rs_node_name(l, n, "algorithm", coll_algorithms, &algorithm);
+	rs_node_bytes(l, n, "bytes", 1, UINT64_C(1) << 44, &c->bytes);
 	place_read(l, f, job, n, c);
-	get_u32(l, n, "group", 2, RS_ENDPOINTS_MAX, &c->group);
-	get_u32(l, n, "stride", 1, RS_ENDPOINTS_MAX, &c->stride);
-	get_u32(l, n, "channels", 1, CHANNELS_MAX, &c->channels);
-	get_u32(l, n, "qps", 1, RS_QPS_MAX, &c->qps);
-	get_bytes(l, n, "chunk", 1024, 1 << 30, &c->chunk);
-	get_u32(l, n, "slots", 1, RS_SLOTS_MAX, &c->slots);
-	get_time(l, n, "step_latency", 0, RS_S, &c->step_latency);
-	get_u32(l, n, "repeat", 1, RS_REPEATS_MAX, &c->repeat);
-	get_u8(l, n, "class", 0, RS_TCS - 1, &c->tc);
-	get_time(l, n, "start", 0, START_MAX, &c->start);
+	rs_node_u32(l, n, "group", 2, RS_ENDPOINTS_MAX, &c->group);
+	rs_node_u32(l, n, "stride", 1, RS_ENDPOINTS_MAX, &c->stride);
+	rs_node_u32(l, n, "channels", 1, CHANNELS_MAX, &c->channels);
+	rs_node_u32(l, n, "qps", 1, RS_QPS_MAX, &c->qps);
+	rs_node_bytes(l, n, "chunk", 1024, 1 << 30, &c->chunk);
+	rs_node_u32(l, n, "slots", 1, RS_SLOTS_MAX, &c->slots);
+	rs_node_time(l, n, "step_latency", 0, RS_S, &c->step_latency);
+	rs_node_u32(l, n, "repeat", 1, RS_REPEATS_MAX, &c->repeat);
+	rs_node_u8(l, n, "class", 0, RS_TCS - 1, &c->tc);
+	rs_node_time(l, n, "start", 0, START_MAX, &c->start);
 	get_type(l, n, &c->type, &c->type_bytes);
 	c->op = (enum rs_coll_op)op;
 	c->algorithm = (enum rs_coll_algorithm)algorithm;
 }
 
-static void load_train(struct load *l, struct rs_fabric *f, struct rs_train_conf *t,
-		       const struct node *job, const struct node *n)
+static void load_train(struct rs_load *l, struct rs_fabric *f, struct rs_train_conf *t,
+		       const struct rs_node *job, const struct rs_node *n)
 {
 	static const char *const known[] = {"parameters", "type",     "tokens",     "dp",
 					    "tp",         "pp",       "flops",      "bucket",
@@ -382,23 +387,24 @@ static void load_train(struct load *l, struct rs_fabric *f, struct rs_train_conf
 				    .bucket = 25 << 20,
 				    .overlap = 1,
 				    .simulate = 64 << 20};
-	if (!keys(l, n, "train", known) || !need(l, n, "parameters", "train") ||
-	    !need(l, n, "tokens", "train"))
+	if (!rs_node_keys(l, n, "train", known) || !rs_node_need(l, n, "parameters", "train") ||
+	    !rs_node_need(l, n, "tokens", "train"))
 		return;
-	get_number(l, n, "parameters", 1, 1e16, &t->parameters);
+	rs_node_number(l, n, "parameters", 1, 1e16, &t->parameters);
 	get_type(l, n, &type, &t->type_bytes);
-	get_number(l, n, "tokens", 1, 1e15, &t->tokens);
-	get_u32(l, n, "dp", 1, RS_ENDPOINTS_MAX, &t->dp);
-	get_u32(l, n, "tp", 1, RS_ENDPOINTS_MAX, &t->tp);
-	get_u32(l, n, "pp", 1, RS_ENDPOINTS_MAX, &t->pp);
-	get_number(l, n, "flops", 1, 1e18, &t->flops);
-	get_bytes(l, n, "bucket", 1024, UINT64_C(1) << 40, &t->bucket);
-	get_share(l, n, "overlap", 0, 1, &t->overlap);
-	get_bytes(l, n, "simulate", 1024, UINT64_C(1) << 44, &t->simulate);
-	load_collective(l, f, &t->collective, job, get(n, "collective"));
+	rs_node_number(l, n, "tokens", 1, 1e15, &t->tokens);
+	rs_node_u32(l, n, "dp", 1, RS_ENDPOINTS_MAX, &t->dp);
+	rs_node_u32(l, n, "tp", 1, RS_ENDPOINTS_MAX, &t->tp);
+	rs_node_u32(l, n, "pp", 1, RS_ENDPOINTS_MAX, &t->pp);
+	rs_node_number(l, n, "flops", 1, 1e18, &t->flops);
+	rs_node_bytes(l, n, "bucket", 1024, UINT64_C(1) << 40, &t->bucket);
+	rs_node_share(l, n, "overlap", 0, 1, &t->overlap);
+	rs_node_bytes(l, n, "simulate", 1024, UINT64_C(1) << 44, &t->simulate);
+	load_collective(l, f, &t->collective, job, rs_node_get(n, "collective"));
 	if (!l->err && (t->collective.group || t->collective.stride))
-		fail(l, -EINVAL, get(n, "collective")->at,
-		     "a training step's groups come from dp and tp: leave out group and stride");
+		rs_load_fail(
+			l, -EINVAL, rs_node_get(n, "collective")->at,
+			"a training step's groups come from dp and tp: leave out group and stride");
 	t->collective.type = type; /* buckets are of the gradients' */
 }
 
@@ -464,10 +470,10 @@ static void resolve_channels(const struct rs_fabric *f, struct rs_job *j)
 	c->channels = rs_fabric_channels(f, &groups);
 }
 
-static void load_paths(struct load *l, struct rs_fabric *f, struct rs_job *job,
-		       const struct node *n)
+static void load_paths(struct rs_load *l, struct rs_fabric *f, struct rs_job *job,
+		       const struct rs_node *n)
 {
-	const struct node *data = get(n, "paths"), *acks = get(n, "ack_paths");
+	const struct rs_node *data = rs_node_get(n, "paths"), *acks = rs_node_get(n, "ack_paths");
 	struct paths *p = l->err || !(data || acks) ? NULL : paths_open(l, f);
 
 	if (p && data)
@@ -479,7 +485,7 @@ static void load_paths(struct load *l, struct rs_fabric *f, struct rs_job *job,
 const char *const rs_flow_memories[] = {"host", "gpu", "far", NULL};
 
 /* Of a job without a name: its kind, with a number where an earlier one has that name. */
-static const char *own_name(struct load *l, const struct rs_fabric *f, const struct rs_job *job,
+static const char *own_name(struct rs_load *l, const struct rs_fabric *f, const struct rs_job *job,
 			    const char *kind)
 {
 	const char *name = kind;
@@ -494,37 +500,37 @@ static const char *own_name(struct load *l, const struct rs_fabric *f, const str
 	return name ? name : kind;
 }
 
-static void load_job(struct load *l, struct rs_fabric *f, struct names *names, struct rs_job *job,
-		     const struct node *n)
+static void load_job(struct rs_load *l, struct rs_fabric *f, struct rs_names *names,
+		     struct rs_job *job, const struct rs_node *n)
 {
 	static const char *const known[] = {"flows", "memory", "paths", "ack_paths", "collective",
 					    "train", "name",   "place", "share",     NULL};
-	const struct node *flows, *coll, *train;
+	const struct rs_node *flows, *coll, *train;
 	int memory = 0;
 
-	if (!keys(l, n, "a job", known))
+	if (!rs_node_keys(l, n, "a job", known))
 		return;
-	flows = get(n, "flows");
-	coll = get(n, "collective");
-	train = get(n, "train");
+	flows = rs_node_get(n, "flows");
+	coll = rs_node_get(n, "collective");
+	train = rs_node_get(n, "train");
 	job->at = n->at;
 	job->name = own_name(l, f, job, flows ? "flows" : coll ? "collective" : "train");
-	get_string(l, n, "name", &job->name);
+	rs_node_string(l, n, "name", &job->name);
 	if (!l->err && !!flows + !!coll + !!train != 1)
-		fail(l, -EINVAL, n->at, "a job is one of flows, collective, train");
+		rs_load_fail(l, -EINVAL, n->at, "a job is one of flows, collective, train");
 	if (l->err)
 		return;
-	get_name(l, n, "memory", rs_flow_memories, &memory);
+	rs_node_name(l, n, "memory", rs_flow_memories, &memory);
 	job->memory = (enum rs_flow_memory)memory;
-	if (!flows && get(n, "memory"))
-		fail(l, -EINVAL, get(n, "memory")->at,
-		     "memory goes with flows: collectives use GPUs'");
-	if (!flows && (get(n, "paths") || get(n, "ack_paths")))
-		fail(l, -EINVAL, n->at, "paths and ack_paths go with flows");
-	if (flows && (get(n, "place") || get(n, "share")))
-		fail(l, -EINVAL, n->at,
-		     "place and share go with collectives and train: flows name "
-		     "their ends");
+	if (!flows && rs_node_get(n, "memory"))
+		rs_load_fail(l, -EINVAL, rs_node_get(n, "memory")->at,
+			     "memory goes with flows: collectives use GPUs'");
+	if (!flows && (rs_node_get(n, "paths") || rs_node_get(n, "ack_paths")))
+		rs_load_fail(l, -EINVAL, n->at, "paths and ack_paths go with flows");
+	if (flows && (rs_node_get(n, "place") || rs_node_get(n, "share")))
+		rs_load_fail(l, -EINVAL, n->at,
+			     "place and share go with collectives and train: flows name "
+			     "their ends");
 	if (flows) {
 		load_flows(l, f, names, job, flows);
 		load_paths(l, f, job, n);
@@ -537,28 +543,28 @@ static void load_job(struct load *l, struct rs_fabric *f, struct names *names, s
 	}
 }
 
-static void name_endpoints(struct load *l, struct rs_fabric *f, struct names *t)
+static void name_endpoints(struct rs_load *l, struct rs_fabric *f, struct rs_names *t)
 {
-	if (!names_create(l, t, f->n_endpoints + f->n_hosts))
+	if (!rs_names_create(l, t, f->n_endpoints + f->n_hosts))
 		return;
 	for (uint32_t i = 0; i < f->n_endpoints; i++)
-		names_add(t, f->endpoints[i].name, i);
+		rs_names_add(t, f->endpoints[i].name, i);
 	for (uint32_t i = 0; i < f->n_hosts; i++)
 		if (f->hosts[i].n_endpoints == 1)
-			names_add(t, f->hosts[i].name, f->hosts[i].first_endpoint);
+			rs_names_add(t, f->hosts[i].name, f->hosts[i].first_endpoint);
 }
 
-void load_workload(struct load *l, struct rs_fabric *f, const struct node *n)
+void load_workload(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
-	struct names names;
+	struct rs_names names;
 
-	if (!n || !is_list(l, n, "workload"))
+	if (!n || !rs_node_is_list(l, n, "workload"))
 		return;
 	if (n->n > JOBS_MAX)
-		fail(l, -E2BIG, n->at, "more than %d jobs", JOBS_MAX);
-	f->jobs = take(l, n->n ? n->n : 1, sizeof(*f->jobs));
+		rs_load_fail(l, -E2BIG, n->at, "more than %d jobs", JOBS_MAX);
+	f->jobs = rs_load_take(l, n->n ? n->n : 1, sizeof(*f->jobs));
 	name_endpoints(l, f, &names);
-	for (const struct item *i = n->first; i && !l->err; i = i->next)
+	for (const struct rs_item *i = n->first; i && !l->err; i = i->next)
 		load_job(l, f, &names, &f->jobs[f->n_jobs++], i->value);
 	place_jobs(l, f);
 	for (uint32_t i = 0; i < f->n_jobs && !l->err; i++)
@@ -567,30 +573,32 @@ void load_workload(struct load *l, struct rs_fabric *f, const struct node *n)
 
 /* ---- What-if ---- */
 
-static void load_whatif(struct load *l, struct rs_whatif *w, const struct node *n)
+static void load_whatif(struct rs_load *l, struct rs_whatif *w, const struct rs_node *n)
 {
 	static const char *const known[] = {"name", "set", NULL};
-	const struct node *set;
+	const struct rs_node *set;
 
-	if (!keys(l, n, "a what-if", known) || !need(l, n, "name", "a what-if"))
+	if (!rs_node_keys(l, n, "a what-if", known) || !rs_node_need(l, n, "name", "a what-if"))
 		return;
-	get_string(l, n, "name", &w->name);
-	set = need(l, n, "set", "a what-if");
-	if (set && set->kind != NODE_MAP)
-		fail(l, -EINVAL, set->at,
-		     "set: expected paths and values, as {fabric.cc.kind: none}");
-	w->set = take(l, set && set->n ? set->n : 1, sizeof(*w->set));
-	for (const struct item *i = l->err || !set ? NULL : set->first; i && !l->err; i = i->next)
-		w->set[w->n++] = (struct rs_setting){i->key, tree_text(l, i->value), i->value->at};
+	rs_node_string(l, n, "name", &w->name);
+	set = rs_node_need(l, n, "set", "a what-if");
+	if (set && set->kind != RS_NODE_MAP)
+		rs_load_fail(l, -EINVAL, set->at,
+			     "set: expected paths and values, as {fabric.cc.kind: none}");
+	w->set = rs_load_take(l, set && set->n ? set->n : 1, sizeof(*w->set));
+	for (const struct rs_item *i = l->err || !set ? NULL : set->first; i && !l->err;
+	     i = i->next)
+		w->set[w->n++] =
+			(struct rs_setting){i->key, rs_tree_text(l, i->value), i->value->at};
 }
 
-void load_whatifs(struct load *l, struct rs_fabric *f, const struct node *n)
+void load_whatifs(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
-	if (!n || !is_list(l, n, "what-if"))
+	if (!n || !rs_node_is_list(l, n, "what-if"))
 		return;
 	if (n->n > WHATIFS_MAX)
-		fail(l, -E2BIG, n->at, "more than %d what-ifs", WHATIFS_MAX);
-	f->whatifs = take(l, n->n ? n->n : 1, sizeof(*f->whatifs));
-	for (const struct item *i = n->first; i && !l->err; i = i->next)
+		rs_load_fail(l, -E2BIG, n->at, "more than %d what-ifs", WHATIFS_MAX);
+	f->whatifs = rs_load_take(l, n->n ? n->n : 1, sizeof(*f->whatifs));
+	for (const struct rs_item *i = n->first; i && !l->err; i = i->next)
 		load_whatif(l, &f->whatifs[f->n_whatifs++], i->value);
 }

@@ -17,7 +17,7 @@ static void text(struct writer *w, const char *before, const char *key, const ch
 	if (!s)
 		return;
 	fprintf(w->out, "%s%s: ", before, key);
-	tree_write_string(w->out, s);
+	rs_tree_write_string(w->out, s);
 }
 
 static const char *rate(struct writer *w, int64_t v)
@@ -179,8 +179,8 @@ static void hosts(struct writer *w, const struct rs_fabric *f)
 
 static void end(struct writer *w, const struct rs_fabric *f, const struct rs_link_end *e)
 {
-	tree_write_string(w->out,
-			  e->is_switch ? f->switches[e->id].name : f->endpoints[e->id].name);
+	rs_tree_write_string(w->out,
+			     e->is_switch ? f->switches[e->id].name : f->endpoints[e->id].name);
 }
 
 static void explicit_lists(struct writer *w, const struct rs_fabric *f)
@@ -212,7 +212,7 @@ static void plain_names(struct writer *w, const struct rs_fabric *f)
 	fputs("    hosts: [", w->out);
 	for (uint32_t i = 0; i < f->n_hosts; i++) {
 		fputs(i ? ", " : "", w->out);
-		tree_write_string(w->out, f->hosts[i].name);
+		rs_tree_write_string(w->out, f->hosts[i].name);
 	}
 	fputs("]\n", w->out);
 }
@@ -452,12 +452,12 @@ static void path(struct writer *w, const struct rs_fabric *f, const char *key,
 	if (!p)
 		return;
 	fprintf(w->out, ", %s: [", key);
-	tree_write_string(w->out, f->endpoints[from].name);
+	rs_tree_write_string(w->out, f->endpoints[from].name);
 	fputs(", ", w->out);
-	tree_write_string(w->out, f->switches[p->hop[0].sw].name);
+	rs_tree_write_string(w->out, f->switches[p->hop[0].sw].name);
 	for (uint32_t i = 0; i < p->n; i++) {
 		fputs(", ", w->out);
-		tree_write_string(w->out, neighbour(f, p->hop[i].sw, p->hop[i].port));
+		rs_tree_write_string(w->out, neighbour(f, p->hop[i].sw, p->hop[i].port));
 	}
 	fputc(']', w->out);
 }
@@ -513,7 +513,7 @@ static void whatifs(struct writer *w, const struct rs_fabric *f)
 		fputs(x->n ? "\n    set:\n" : "\n    set: {}\n", w->out);
 		for (uint32_t k = 0; k < x->n; k++) {
 			fputs("      ", w->out);
-			tree_write_string(w->out, x->set[k].path);
+			rs_tree_write_string(w->out, x->set[k].path);
 			fprintf(w->out, ": %s\n", x->set[k].value);
 		}
 	}

@@ -13,6 +13,10 @@
 #include "base/error.h"
 #include "base/time.h"
 
+/* Below it are ATI's screens of management controllers (ES1000 is 515e), not GPUs that compute: of
+ * display controllers by AMD, a device's number (pci.ids; GCN and later). */
+enum { RS_AMD_COMPUTES = 0x6600 };
+
 enum rs_part_kind {
 	RS_PART_SOCKET,     /* a CPU package or NUMA domain: root complex and host memory */
 	RS_PART_PCI_BRIDGE, /* a PCIe switch (all its ports) or a bridge; a root port is its link */

@@ -14,7 +14,7 @@ static bool is_json(const char *text, size_t n)
 	return at < n && (text[at] == '{' || text[at] == '[');
 }
 
-struct fy_document *rs_tree_parse(const char *text, size_t n)
+struct fy_document *rs_document_parse(const char *text, size_t n)
 {
 	/* looking for duplicate keys costs the square of a mapping's size */
 	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_ALLOW_DUPLICATE_KEYS};
@@ -39,14 +39,14 @@ struct fy_document *rs_tree_parse(const char *text, size_t n)
 	return doc;
 }
 
-struct fy_node *rs_tree_member(struct fy_node *n, const char *key)
+struct fy_node *rs_document_member(struct fy_node *n, const char *key)
 {
 	return n && fy_node_is_mapping(n)
 		       ? fy_node_mapping_lookup_value_by_simple_key(n, key, FY_NT)
 		       : NULL;
 }
 
-const char *rs_tree_text(struct fy_node *n, char *buf, size_t size)
+const char *rs_document_text(struct fy_node *n, char *buf, size_t size)
 {
 	size_t len;
 	const char *p = n ? fy_node_get_scalar(n, &len) : NULL;
@@ -58,7 +58,7 @@ const char *rs_tree_text(struct fy_node *n, char *buf, size_t size)
 	return buf;
 }
 
-uint32_t rs_tree_line(struct fy_node *n)
+uint32_t rs_document_line(struct fy_node *n)
 {
 	struct fy_token *t = n ? fy_node_get_scalar_token(n) : NULL;
 	const struct fy_mark *m = t ? fy_token_start_mark(t) : NULL;

@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 /* NULL: not JSON or YAML, over a limit, or no memory. Destroy with fy_document_destroy(). */
-struct fy_document *rs_tree_parse(const char *text, size_t n);
+struct fy_document *rs_document_parse(const char *text, size_t n);
 /* A member of a mapping; NULL when there is none or n is no mapping. */
-struct fy_node *rs_tree_member(struct fy_node *n, const char *key);
+struct fy_node *rs_document_member(struct fy_node *n, const char *key);
 /* A scalar's text; NULL when it is none or longer than the buffer. */
-const char *rs_tree_text(struct fy_node *n, char *buf, size_t size);
+const char *rs_document_text(struct fy_node *n, char *buf, size_t size);
 /* The line, from 1; 0: not known. */
-uint32_t rs_tree_line(struct fy_node *n);
+uint32_t rs_document_line(struct fy_node *n);
 
 #endif

@@ -10,49 +10,18 @@
 #include "base/units.h"
 #include "text/tree.h"
 
-int fail(struct load *l, int code, struct rs_where at, const char *fmt, ...)
-{
-	char text[480];
-	va_list ap;
-
-	if (l->err)
-		return l->err;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	l->err = code;
-	return rs_error_at(l->e, code, at, "%s", text);
-}
-
-void *take(struct load *l, size_t n, size_t size)
-{
-	void *p = l->err ? NULL : rs_arena_alloc(l->arena, n, size);
-
-	if (!p && !l->err)
-		fail(l, -ENOMEM, (struct rs_where){0}, "out of memory");
-	return p;
-}
-
-char *take_string(struct load *l, const char *s)
-{
-	size_t n = strlen(s) + 1;
-	char *p = take(l, n, 1);
-
-	return p ? memcpy(p, s, n) : NULL;
-}
-
 /* ---- Reading ---- */
 
 struct anchor {
 	const char *name;
-	struct node *node;
+	struct rs_node *node;
 };
 struct reader {
-	struct load *l;
+	struct rs_load *l;
 	struct fy_parser *p;
 	const char *name;
 	uint32_t n_anchors;
-	struct anchor anchor[TREE_ANCHORS_MAX];
+	struct anchor anchor[RS_TREE_ANCHORS_MAX];
 };
 
 static struct rs_where place(struct reader *r, struct fy_token *t)
@@ -66,24 +35,25 @@ static const char *token_text(struct reader *r, struct fy_token *t)
 {
 	size_t n = 0;
 	const char *s = t ? fy_token_get_text(t, &n) : NULL;
-	char *copy = take(r->l, n + 1, 1);
+	char *copy = rs_load_take(r->l, n + 1, 1);
 
 	if (copy && s)
 		memcpy(copy, s, n);
 	if (copy && memchr(copy, 0, n))
-		fail(r->l, -EINVAL, place(r, t), "a NUL byte in a text");
+		rs_load_fail(r->l, -EINVAL, place(r, t), "a NUL byte in a text");
 	return copy;
 }
 
-static struct node *node_new(struct load *l, enum node_kind kind, struct rs_where at)
+static struct rs_node *node_new(struct rs_load *l, enum rs_node_kind kind, struct rs_where at)
 {
-	struct node *n;
+	struct rs_node *n;
 
-	if (++l->n_nodes > TREE_NODES_MAX) {
-		fail(l, -E2BIG, at, "more than %d values in one document", TREE_NODES_MAX);
+	if (++l->n_nodes > RS_TREE_NODES_MAX) {
+		rs_load_fail(l, -E2BIG, at, "more than %d values in one document",
+			     RS_TREE_NODES_MAX);
 		return NULL;
 	}
-	n = take(l, 1, sizeof(*n));
+	n = rs_load_take(l, 1, sizeof(*n));
 	if (n) {
 		n->kind = kind;
 		n->at = at;
@@ -91,7 +61,7 @@ static struct node *node_new(struct load *l, enum node_kind kind, struct rs_wher
 	return n;
 }
 
-bool same_key(const char *a, const char *b)
+bool rs_same_key(const char *a, const char *b)
 {
 	for (; *a && *b; a++, b++)
 		if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_')))
@@ -99,27 +69,28 @@ bool same_key(const char *a, const char *b)
 	return *a == *b;
 }
 
-static struct item *find(const struct node *map, const char *key)
+static struct rs_item *find(const struct rs_node *map, const char *key)
 {
-	if (!map || map->kind != NODE_MAP)
+	if (!map || map->kind != RS_NODE_MAP)
 		return NULL;
-	for (struct item *i = map->first; i; i = i->next)
-		if (same_key(i->key, key))
+	for (struct rs_item *i = map->first; i; i = i->next)
+		if (rs_same_key(i->key, key))
 			return i;
 	return NULL;
 }
 
-static void append(struct load *l, struct node *to, const char *key, struct rs_where at,
-		   struct node *value)
+static void append(struct rs_load *l, struct rs_node *to, const char *key, struct rs_where at,
+		   struct rs_node *value)
 {
-	struct item *i;
+	struct rs_item *i;
 
-	if (++l->n_items > TREE_NODES_MAX)
-		fail(l, -E2BIG, at, "more than %d values in one document", TREE_NODES_MAX);
-	i = take(l, 1, sizeof(*i));
+	if (++l->n_items > RS_TREE_NODES_MAX)
+		rs_load_fail(l, -E2BIG, at, "more than %d values in one document",
+			     RS_TREE_NODES_MAX);
+	i = rs_load_take(l, 1, sizeof(*i));
 	if (!i)
 		return;
-	*i = (struct item){key, at, value, NULL};
+	*i = (struct rs_item){key, at, value, NULL};
 	if (to->last)
 		to->last->next = i;
 	else
@@ -136,10 +107,10 @@ static void syntax_error(struct reader *r)
 
 	err = fy_diag_errors_iterate(diag, &it);
 	if (err)
-		fail(r->l, -EINVAL, (struct rs_where){r->name, err->line, err->column},
-		     "not YAML: %s", err->msg);
+		rs_load_fail(r->l, -EINVAL, (struct rs_where){r->name, err->line, err->column},
+			     "not YAML: %s", err->msg);
 	else
-		fail(r->l, -EINVAL, (struct rs_where){r->name, 1, 1}, "not YAML");
+		rs_load_fail(r->l, -EINVAL, (struct rs_where){r->name, 1, 1}, "not YAML");
 	fy_diag_unref(diag);
 }
 
@@ -152,18 +123,18 @@ static struct fy_event *next(struct reader *r)
 	return ev;
 }
 
-static void remember(struct reader *r, struct fy_token *t, struct node *n)
+static void remember(struct reader *r, struct fy_token *t, struct rs_node *n)
 {
 	if (!t || !n)
 		return;
-	if (r->n_anchors == TREE_ANCHORS_MAX) {
-		fail(r->l, -E2BIG, n->at, "more than %d anchors", TREE_ANCHORS_MAX);
+	if (r->n_anchors == RS_TREE_ANCHORS_MAX) {
+		rs_load_fail(r->l, -E2BIG, n->at, "more than %d anchors", RS_TREE_ANCHORS_MAX);
 		return;
 	}
 	r->anchor[r->n_anchors++] = (struct anchor){token_text(r, t), n};
 }
 
-static struct node *alias(struct reader *r, struct fy_token *t)
+static struct rs_node *alias(struct reader *r, struct fy_token *t)
 {
 	const char *name = token_text(r, t);
 
@@ -171,22 +142,22 @@ static struct node *alias(struct reader *r, struct fy_token *t)
 		if (!strcmp(r->anchor[i].name, name))
 			return r->anchor[i].node;
 	if (name)
-		fail(r->l, -EINVAL, place(r, t), "no anchor '&%s' is complete before this alias",
-		     name);
+		rs_load_fail(r->l, -EINVAL, place(r, t),
+			     "no anchor '&%s' is complete before this alias", name);
 	return NULL;
 }
 
-static struct node *value(struct reader *r, struct fy_event *ev, int depth);
+static struct rs_node *value(struct reader *r, struct fy_event *ev, int depth);
 
 /* "<<: *base" brings in the keys that are not there. */
-static void merge(struct load *l, struct node *map)
+static void merge(struct rs_load *l, struct rs_node *map)
 {
-	struct item *m = find(map, "<<"), **p = &map->first, *prev = NULL;
+	struct rs_item *m = find(map, "<<"), **p = &map->first, *prev = NULL;
 
 	if (!m)
 		return;
-	if (!m->value || m->value->kind != NODE_MAP) {
-		fail(l, -EINVAL, m->at, "'<<' takes an alias of a mapping");
+	if (!m->value || m->value->kind != RS_NODE_MAP) {
+		rs_load_fail(l, -EINVAL, m->at, "'<<' takes an alias of a mapping");
 		return;
 	}
 	for (; *p != m; p = &(*p)->next)
@@ -195,18 +166,19 @@ static void merge(struct load *l, struct node *map)
 	if (map->last == m)
 		map->last = prev;
 	map->n--;
-	for (struct item *i = m->value->first; i && !l->err; i = i->next) {
+	for (struct rs_item *i = m->value->first; i && !l->err; i = i->next) {
 		if (find(map, i->key))
 			continue;
-		if (map->n == TREE_KEYS_MAX)
-			fail(l, -E2BIG, m->at, "more than %d keys in one mapping", TREE_KEYS_MAX);
+		if (map->n == RS_TREE_KEYS_MAX)
+			rs_load_fail(l, -E2BIG, m->at, "more than %d keys in one mapping",
+				     RS_TREE_KEYS_MAX);
 		append(l, map, i->key, i->at, i->value);
 	}
 }
 
-static void map_body(struct reader *r, struct node *map, int depth)
+static void map_body(struct reader *r, struct rs_node *map, int depth)
 {
-	struct load *l = r->l;
+	struct rs_load *l = r->l;
 
 	for (;;) {
 		struct fy_event *ev = next(r);
@@ -218,7 +190,7 @@ static void map_body(struct reader *r, struct node *map, int depth)
 			break;
 		}
 		if (ev->type != FYET_SCALAR) {
-			fail(l, -EINVAL, map->at, "a key of this mapping is not a word");
+			rs_load_fail(l, -EINVAL, map->at, "a key of this mapping is not a word");
 			fy_parser_event_free(r->p, ev);
 			return;
 		}
@@ -228,9 +200,10 @@ static void map_body(struct reader *r, struct node *map, int depth)
 		if (!key)
 			return;
 		if (find(map, key))
-			fail(l, -EINVAL, at, "'%s' is given twice", key);
-		if (map->n == TREE_KEYS_MAX)
-			fail(l, -E2BIG, at, "more than %d keys in one mapping", TREE_KEYS_MAX);
+			rs_load_fail(l, -EINVAL, at, "'%s' is given twice", key);
+		if (map->n == RS_TREE_KEYS_MAX)
+			rs_load_fail(l, -E2BIG, at, "more than %d keys in one mapping",
+				     RS_TREE_KEYS_MAX);
 		ev = next(r);
 		if (!ev)
 			return;
@@ -242,11 +215,11 @@ static void map_body(struct reader *r, struct node *map, int depth)
 		merge(l, map);
 }
 
-static void list_body(struct reader *r, struct node *list, int depth)
+static void list_body(struct reader *r, struct rs_node *list, int depth)
 {
 	while (!r->l->err) {
 		struct fy_event *ev = next(r);
-		struct node *n;
+		struct rs_node *n;
 
 		if (!ev || ev->type == FYET_SEQUENCE_END) {
 			fy_parser_event_free(r->p, ev);
@@ -259,14 +232,14 @@ static void list_body(struct reader *r, struct node *list, int depth)
 }
 
 /* The node that ev begins; frees ev. */
-static struct node *value(struct reader *r, struct fy_event *ev, int depth)
+static struct rs_node *value(struct reader *r, struct fy_event *ev, int depth)
 {
-	struct node *n = NULL;
+	struct rs_node *n = NULL;
 	struct fy_token *anchor = NULL;
 	enum fy_event_type type = ev->type;
 
 	if (type == FYET_SCALAR) {
-		n = node_new(r->l, NODE_SCALAR, place(r, ev->scalar.value));
+		n = node_new(r->l, RS_NODE_SCALAR, place(r, ev->scalar.value));
 		if (n)
 			n->text = token_text(r, ev->scalar.value);
 		if (n && ev->scalar.value)
@@ -275,16 +248,17 @@ static struct node *value(struct reader *r, struct fy_event *ev, int depth)
 	} else if (type == FYET_ALIAS) {
 		n = alias(r, ev->alias.anchor);
 	} else if (type == FYET_MAPPING_START) {
-		n = node_new(r->l, NODE_MAP, place(r, ev->mapping_start.mapping_start));
+		n = node_new(r->l, RS_NODE_MAP, place(r, ev->mapping_start.mapping_start));
 		anchor = ev->mapping_start.anchor;
 	} else if (type == FYET_SEQUENCE_START) {
-		n = node_new(r->l, NODE_LIST, place(r, ev->sequence_start.sequence_start));
+		n = node_new(r->l, RS_NODE_LIST, place(r, ev->sequence_start.sequence_start));
 		anchor = ev->sequence_start.anchor;
 	} else {
-		fail(r->l, -EINVAL, (struct rs_where){r->name, 1, 1}, "the document ends early");
+		rs_load_fail(r->l, -EINVAL, (struct rs_where){r->name, 1, 1},
+			     "the document ends early");
 	}
-	if (n && depth == TREE_DEPTH_MAX)
-		fail(r->l, -E2BIG, n->at, "nested more than %d deep", TREE_DEPTH_MAX);
+	if (n && depth == RS_TREE_DEPTH_MAX)
+		rs_load_fail(r->l, -E2BIG, n->at, "nested more than %d deep", RS_TREE_DEPTH_MAX);
 	if (n && type == FYET_MAPPING_START)
 		map_body(r, n, depth + 1);
 	if (n && type == FYET_SEQUENCE_START)
@@ -294,9 +268,9 @@ static struct node *value(struct reader *r, struct fy_event *ev, int depth)
 	return r->l->err ? NULL : n;
 }
 
-static struct node *document(struct reader *r)
+static struct rs_node *document(struct reader *r)
 {
-	struct node *root = NULL;
+	struct rs_node *root = NULL;
 	struct fy_event *ev;
 
 	while ((ev = next(r))) {
@@ -308,8 +282,8 @@ static struct node *document(struct reader *r)
 			if (type == FYET_STREAM_END)
 				return root;
 			if (type == FYET_DOCUMENT_START && root)
-				fail(r->l, -EINVAL, (struct rs_where){r->name, 1, 1},
-				     "more than one document in the file");
+				rs_load_fail(r->l, -EINVAL, (struct rs_where){r->name, 1, 1},
+					     "more than one document in the file");
 			continue;
 		}
 		root = value(r, ev, 0);
@@ -318,25 +292,25 @@ static struct node *document(struct reader *r)
 }
 
 /* What is no text at all, or would have the parser look too far ahead, is refused before. */
-static bool readable(struct load *l, const char *text, size_t n, const char *name)
+static bool readable(struct rs_load *l, const char *text, size_t n, const char *name)
 {
 	struct rs_error e = {0};
 
-	if (rs_text_check(text, n, TREE_LINE_MAX, TREE_OPEN_MAX, &e))
-		fail(l, e.code, (struct rs_where){name, e.line, e.column}, "%s", e.what);
+	if (rs_text_check(text, n, RS_TREE_LINE_MAX, RS_TREE_OPEN_MAX, &e))
+		rs_load_fail(l, e.code, (struct rs_where){name, e.line, e.column}, "%s", e.what);
 	return !l->err;
 }
 
-struct node *tree_parse(struct load *l, const char *text, size_t n, const char *name)
+struct rs_node *rs_tree_parse(struct rs_load *l, const char *text, size_t n, const char *name)
 {
 	struct fy_diag_cfg dc;
 	struct fy_diag *diag;
 	struct reader *r = NULL;
-	struct node *root = NULL;
+	struct rs_node *root = NULL;
 	struct rs_where at = {name, 1, 1};
 
-	if (n > TREE_BYTES_MAX) {
-		fail(l, -E2BIG, at, "larger than %d MiB", TREE_BYTES_MAX >> 20);
+	if (n > RS_TREE_BYTES_MAX) {
+		rs_load_fail(l, -E2BIG, at, "larger than %d MiB", RS_TREE_BYTES_MAX >> 20);
 		return NULL;
 	}
 	if (l->err || !readable(l, text, n, name))
@@ -353,11 +327,11 @@ struct node *tree_parse(struct load *l, const char *text, size_t n, const char *
 		*r = (struct reader){.l = l, .name = name, .p = fy_parser_create(&cfg)};
 	}
 	if (!r || !r->p || fy_parser_set_string(r->p, n ? text : " ", n ? n : 1))
-		fail(l, -ENOMEM, at, "out of memory");
+		rs_load_fail(l, -ENOMEM, at, "out of memory");
 	else
 		root = document(r);
 	if (!l->err && !root)
-		fail(l, -EINVAL, at, "an empty document");
+		rs_load_fail(l, -EINVAL, at, "an empty document");
 	if (r && r->p)
 		fy_parser_destroy(r->p);
 	if (diag)
@@ -368,39 +342,39 @@ struct node *tree_parse(struct load *l, const char *text, size_t n, const char *
 
 /* ---- Settings ---- */
 
-static struct node *by_name(struct node *list, const char *name)
+static struct rs_node *by_name(struct rs_node *list, const char *name)
 {
-	for (struct item *i = list->first; i; i = i->next) {
-		const struct node *n = get(i->value, "name");
+	for (struct rs_item *i = list->first; i; i = i->next) {
+		const struct rs_node *n = rs_node_get(i->value, "name");
 
-		if (n && n->kind == NODE_SCALAR && !strcmp(n->text, name))
+		if (n && n->kind == RS_NODE_SCALAR && !strcmp(n->text, name))
 			return i->value;
-		if (i->value->kind == NODE_MAP && i->value->n == 1 &&
-		    same_key(i->value->first->key, name))
+		if (i->value->kind == RS_NODE_MAP && i->value->n == 1 &&
+		    rs_same_key(i->value->first->key, name))
 			return i->value;
 	}
 	return NULL;
 }
 
 /* Of a list's elements that have one, for "did you mean". */
-static const char *const *element_names(struct load *l, const struct node *list)
+static const char *const *element_names(struct rs_load *l, const struct rs_node *list)
 {
 	static const char *const none[] = {NULL};
 	const char **names = rs_arena_alloc(l->arena, list->n + 1u, sizeof(*names));
 	uint32_t n = 0;
 
-	for (struct item *i = names ? list->first : NULL; i; i = i->next) {
-		const struct node *name = get(i->value, "name");
+	for (struct rs_item *i = names ? list->first : NULL; i; i = i->next) {
+		const struct rs_node *name = rs_node_get(i->value, "name");
 
-		if (name && name->kind == NODE_SCALAR)
+		if (name && name->kind == RS_NODE_SCALAR)
 			names[n++] = name->text;
 	}
 	return names ? names : none;
 }
 
-static struct item *by_index(struct node *list, uint32_t index)
+static struct rs_item *by_index(struct rs_node *list, uint32_t index)
 {
-	struct item *i = list->first;
+	struct rs_item *i = list->first;
 
 	while (i && index--)
 		i = i->next;
@@ -426,13 +400,13 @@ static bool step(const char **path, char *buf, size_t size, bool *index)
 	return true;
 }
 
-static struct node **slot(struct load *l, struct node *in, const char *name, struct rs_where at,
-			  const char *path)
+static struct rs_node **slot(struct rs_load *l, struct rs_node *in, const char *name,
+			     struct rs_where at, const char *path)
 {
-	struct item *i = NULL;
+	struct rs_item *i = NULL;
 	int64_t index;
 
-	if (in->kind == NODE_LIST) {
+	if (in->kind == RS_NODE_LIST) {
 		if (!rs_parse_int(name, 0, UINT32_MAX, &index, NULL))
 			i = by_index(in, (uint32_t)index);
 		for (i = i ? i : in->first; i && rs_parse_int(name, 0, UINT32_MAX, &index, NULL);)
@@ -441,30 +415,31 @@ static struct node **slot(struct load *l, struct node *in, const char *name, str
 			else
 				i = i->next;
 		if (!i || (!rs_parse_int(name, 0, UINT32_MAX, &index, NULL) && index >= in->n)) {
-			fail(l, -EINVAL, at,
-			     "'%s': the list has no element '%s'%s; it has %u, from [0]", path,
-			     name, mean(l, name, element_names(l, in)), in->n);
+			rs_load_fail(l, -EINVAL, at,
+				     "'%s': the list has no element '%s'%s; it has %u, from [0]",
+				     path, name, rs_did_you_mean(l, name, element_names(l, in)),
+				     in->n);
 			return NULL;
 		}
 		return &i->value;
 	}
-	if (in->kind == NODE_SCALAR && *in->text) {
-		fail(l, -EINVAL, at, "'%s': '%s' is inside a plain value", path, name);
+	if (in->kind == RS_NODE_SCALAR && *in->text) {
+		rs_load_fail(l, -EINVAL, at, "'%s': '%s' is inside a plain value", path, name);
 		return NULL;
 	}
-	in->kind = NODE_MAP;
+	in->kind = RS_NODE_MAP;
 	i = find(in, name);
 	if (!i)
-		append(l, in, take_string(l, name), at, node_new(l, NODE_MAP, at));
+		append(l, in, rs_load_string(l, name), at, node_new(l, RS_NODE_MAP, at));
 	return l->err ? NULL : &(i ? i : in->last)->value;
 }
 
 /* Takes the key or element whose value is here out of a mapping or list. */
-static void take_out(struct node *in, struct node **where)
+static void take_out(struct rs_node *in, struct rs_node **where)
 {
-	struct item *prev = NULL;
+	struct rs_item *prev = NULL;
 
-	for (struct item *i = in->first; i; prev = i, i = i->next) {
+	for (struct rs_item *i = in->first; i; prev = i, i = i->next) {
 		if (&i->value != where)
 			continue;
 		if (prev)
@@ -478,35 +453,36 @@ static void take_out(struct node *in, struct node **where)
 }
 
 /* "[+]": a new element behind the last; a list begins where there was nothing. */
-static struct node **behind(struct load *l, struct node *in, struct rs_where at, const char *path)
+static struct rs_node **behind(struct rs_load *l, struct rs_node *in, struct rs_where at,
+			       const char *path)
 {
-	if (in->kind == NODE_MAP && !in->n)
-		in->kind = NODE_LIST;
-	if (in->kind != NODE_LIST) {
-		fail(l, -EINVAL, at, "'%s': [+] is for a list", path);
+	if (in->kind == RS_NODE_MAP && !in->n)
+		in->kind = RS_NODE_LIST;
+	if (in->kind != RS_NODE_LIST) {
+		rs_load_fail(l, -EINVAL, at, "'%s': [+] is for a list", path);
 		return NULL;
 	}
-	append(l, in, NULL, at, node_new(l, NODE_MAP, at));
+	append(l, in, NULL, at, node_new(l, RS_NODE_MAP, at));
 	return l->err ? NULL : &in->last->value;
 }
 
-void tree_set(struct load *l, struct node *root, const char *path, const char *text,
-	      struct rs_where at)
+void rs_tree_set(struct rs_load *l, struct rs_node *root, const char *path, const char *text,
+		 struct rs_where at)
 {
-	struct node **where = &root, *in = root;
+	struct rs_node **where = &root, *in = root;
 	const char *p = path;
 	char name[128];
 	bool index;
 	int depth = 0;
 
 	if (!*p)
-		fail(l, -EINVAL, at, "an empty path");
+		rs_load_fail(l, -EINVAL, at, "an empty path");
 	while (*p && !l->err) {
-		if (!step(&p, name, sizeof(name), &index) || ++depth > TREE_DEPTH_MAX) {
-			fail(l, -EINVAL, at,
-			     "'%s' is no path; expected one such as fabric.network.rate or "
-			     "workload[0].collective.bytes",
-			     path);
+		if (!step(&p, name, sizeof(name), &index) || ++depth > RS_TREE_DEPTH_MAX) {
+			rs_load_fail(l, -EINVAL, at,
+				     "'%s' is no path; expected one such as fabric.network.rate or "
+				     "workload[0].collective.bytes",
+				     path);
 			return;
 		}
 		in = *where;
@@ -518,7 +494,7 @@ void tree_set(struct load *l, struct node *root, const char *path, const char *t
 	if (!l->err && (!strcmp(text, "null") || !strcmp(text, "~")))
 		take_out(in, where);
 	else if (!l->err)
-		*where = tree_parse(l, text, strlen(text), at.file ? at.file : "--set");
+		*where = rs_tree_parse(l, text, strlen(text), at.file ? at.file : "--set");
 }
 
 static bool plain(const char *s)
@@ -531,7 +507,7 @@ static bool plain(const char *s)
 	return true;
 }
 
-void tree_write_string(FILE *out, const char *s)
+void rs_tree_write_string(FILE *out, const char *s)
 {
 	if (plain(s)) {
 		fputs(s, out);
@@ -549,18 +525,18 @@ void tree_write_string(FILE *out, const char *s)
 	fputc('"', out);
 }
 
-static bool write_flow(FILE *out, const struct node *n)
+static bool write_flow(FILE *out, const struct rs_node *n)
 {
-	if (ftell(out) > TREE_TEXT_MAX)
+	if (ftell(out) > RS_TREE_TEXT_MAX)
 		return false;
-	if (n->kind == NODE_SCALAR) {
-		tree_write_string(out, n->text);
+	if (n->kind == RS_NODE_SCALAR) {
+		rs_tree_write_string(out, n->text);
 		return true;
 	}
-	fputc(n->kind == NODE_MAP ? '{' : '[', out);
-	for (struct item *i = n->first; i; i = i->next) {
+	fputc(n->kind == RS_NODE_MAP ? '{' : '[', out);
+	for (struct rs_item *i = n->first; i; i = i->next) {
 		if (i->key) {
-			tree_write_string(out, i->key);
+			rs_tree_write_string(out, i->key);
 			fputs(": ", out);
 		}
 		if (!write_flow(out, i->value))
@@ -568,11 +544,11 @@ static bool write_flow(FILE *out, const struct node *n)
 		if (i->next)
 			fputs(", ", out);
 	}
-	fputc(n->kind == NODE_MAP ? '}' : ']', out);
+	fputc(n->kind == RS_NODE_MAP ? '}' : ']', out);
 	return true;
 }
 
-const char *tree_text(struct load *l, const struct node *n)
+const char *rs_tree_text(struct rs_load *l, const struct rs_node *n)
 {
 	char *buf = NULL;
 	size_t size = 0;
@@ -582,18 +558,18 @@ const char *tree_text(struct load *l, const struct node *n)
 	if (l->err)
 		return NULL;
 	if (out && !write_flow(out, n))
-		fail(l, -E2BIG, n->at, "a value of more than %d bytes", TREE_TEXT_MAX);
+		rs_load_fail(l, -E2BIG, n->at, "a value of more than %d bytes", RS_TREE_TEXT_MAX);
 	if (out && !fclose(out))
-		s = take_string(l, buf);
+		s = rs_load_string(l, buf);
 	else
-		fail(l, -ENOMEM, n->at, "out of memory");
+		rs_load_fail(l, -ENOMEM, n->at, "out of memory");
 	free(buf);
 	return s;
 }
 
 /* ---- Getters ---- */
 
-const char *mean(struct load *l, const char *s, const char *const *names)
+const char *rs_did_you_mean(struct rs_load *l, const char *s, const char *const *names)
 {
 	const char *near = names ? rs_text_nearest(s, names) : NULL;
 	const char *text = near ? rs_arena_printf(l->arena, "; did you mean '%s'?", near) : NULL;
@@ -612,86 +588,90 @@ static void list_names(char *buf, size_t size, const char *const *names)
 
 static const char *const kind_names[] = {"a plain value", "a mapping", "a list"};
 
-bool keys(struct load *l, const struct node *n, const char *what, const char *const *known)
+bool rs_node_keys(struct rs_load *l, const struct rs_node *n, const char *what,
+		  const char *const *known)
 {
 	char all[400];
 
 	if (l->err)
 		return false;
-	if (n->kind != NODE_MAP) {
-		fail(l, -EINVAL, n->at, "%s: expected a mapping (key: value), found %s", what,
-		     kind_names[n->kind]);
+	if (n->kind != RS_NODE_MAP) {
+		rs_load_fail(l, -EINVAL, n->at, "%s: expected a mapping (key: value), found %s",
+			     what, kind_names[n->kind]);
 		return false;
 	}
-	for (const struct item *i = n->first; i; i = i->next) {
+	for (const struct rs_item *i = n->first; i; i = i->next) {
 		const char *const *k = known;
 
-		while (*k && !same_key(*k, i->key))
+		while (*k && !rs_same_key(*k, i->key))
 			k++;
 		if (*k)
 			continue;
 		list_names(all, sizeof(all), known);
-		fail(l, -EINVAL, i->at, "%s has no key '%.80s'%s; expected one of: %s", what,
-		     i->key, mean(l, i->key, known), all);
+		rs_load_fail(l, -EINVAL, i->at, "%s has no key '%.80s'%s; expected one of: %s",
+			     what, i->key, rs_did_you_mean(l, i->key, known), all);
 		return false;
 	}
 	return true;
 }
 
-bool is_list(struct load *l, const struct node *n, const char *what)
+bool rs_node_is_list(struct rs_load *l, const struct rs_node *n, const char *what)
 {
 	if (l->err)
 		return false;
-	if (n->kind != NODE_LIST)
-		fail(l, -EINVAL, n->at, "%s: expected a list, found %s", what, kind_names[n->kind]);
+	if (n->kind != RS_NODE_LIST)
+		rs_load_fail(l, -EINVAL, n->at, "%s: expected a list, found %s", what,
+			     kind_names[n->kind]);
 	return !l->err;
 }
 
-const struct node *get(const struct node *map, const char *key)
+const struct rs_node *rs_node_get(const struct rs_node *map, const char *key)
 {
-	const struct item *i = find(map, key);
+	const struct rs_item *i = find(map, key);
 
 	return i ? i->value : NULL;
 }
 
-const struct node *need(struct load *l, const struct node *map, const char *key, const char *what)
+const struct rs_node *rs_node_need(struct rs_load *l, const struct rs_node *map, const char *key,
+				   const char *what)
 {
-	const struct node *n = get(map, key);
+	const struct rs_node *n = rs_node_get(map, key);
 
 	if (!n)
-		fail(l, -EINVAL, map->at, "%s needs the key '%s'", what, key);
+		rs_load_fail(l, -EINVAL, map->at, "%s needs the key '%s'", what, key);
 	return n;
 }
 
-const char *scalar(struct load *l, const struct node *n, const char *what)
+const char *rs_node_scalar(struct rs_load *l, const struct rs_node *n, const char *what)
 {
 	if (l->err)
 		return NULL;
-	if (n->kind == NODE_SCALAR)
+	if (n->kind == RS_NODE_SCALAR)
 		return n->text;
-	fail(l, -EINVAL, n->at, "%s: expected a plain value, found %s", what, kind_names[n->kind]);
+	rs_load_fail(l, -EINVAL, n->at, "%s: expected a plain value, found %s", what,
+		     kind_names[n->kind]);
 	return NULL;
 }
 
-static const char *text_of(struct load *l, const struct node *map, const char *key,
-			   const struct node **n)
+static const char *text_of(struct rs_load *l, const struct rs_node *map, const char *key,
+			   const struct rs_node **n)
 {
-	*n = get(map, key);
-	return *n ? scalar(l, *n, key) : NULL;
+	*n = rs_node_get(map, key);
+	return *n ? rs_node_scalar(l, *n, key) : NULL;
 }
 
-static void wrong(struct load *l, const struct node *n, const char *key, int code,
+static void wrong(struct rs_load *l, const struct rs_node *n, const char *key, int code,
 		  const struct rs_error *e)
 {
 	if (code)
-		fail(l, code, n->at, "%s: %s", key, e->what);
+		rs_load_fail(l, code, n->at, "%s: %s", key, e->what);
 }
 
-static void rate_in(struct load *l, const struct node *map, const char *key, bool none,
+static void rate_in(struct rs_load *l, const struct rs_node *map, const char *key, bool none,
 		    int64_t *out)
 {
 	struct rs_error e = {0};
-	const struct node *n;
+	const struct rs_node *n;
 	const char *s = text_of(l, map, key, &n);
 	int64_t v = 0;
 	int err;
@@ -702,27 +682,29 @@ static void rate_in(struct load *l, const struct node *map, const char *key, boo
 	if (err && err != -ERANGE)
 		wrong(l, n, key, err, &e);
 	else if (err || (!(none && !v) && (v < 1000 || v > 100000 * RS_GBPS)))
-		fail(l, -ERANGE, n->at, "%s: expected a rate from 1kbps to 100T%s, found '%s'", key,
-		     none ? ", or 0" : "", s);
+		rs_load_fail(l, -ERANGE, n->at,
+			     "%s: expected a rate from 1kbps to 100T%s, found '%s'", key,
+			     none ? ", or 0" : "", s);
 	if (!l->err)
 		*out = v;
 }
 
-void get_rate(struct load *l, const struct node *map, const char *key, int64_t *out)
+void rs_node_rate(struct rs_load *l, const struct rs_node *map, const char *key, int64_t *out)
 {
 	rate_in(l, map, key, false, out);
 }
 
-void get_rate_or_none(struct load *l, const struct node *map, const char *key, int64_t *out)
+void rs_node_rate_or_none(struct rs_load *l, const struct rs_node *map, const char *key,
+			  int64_t *out)
 {
 	rate_in(l, map, key, true, out);
 }
 
-void get_time(struct load *l, const struct node *map, const char *key, rs_time min, rs_time max,
-	      rs_time *out)
+void rs_node_time(struct rs_load *l, const struct rs_node *map, const char *key, rs_time min,
+		  rs_time max, rs_time *out)
 {
 	struct rs_error e = {0};
-	const struct node *n;
+	const struct rs_node *n;
 	const char *s = text_of(l, map, key, &n);
 	char a[32], b[32];
 	rs_time v = 0;
@@ -734,17 +716,18 @@ void get_time(struct load *l, const struct node *map, const char *key, rs_time m
 	if (err && err != -ERANGE)
 		wrong(l, n, key, err, &e);
 	else if (err || v < min || v > max)
-		fail(l, -ERANGE, n->at, "%s: expected a time from %s to %s, found '%s'", key,
-		     rs_format_time(a, sizeof(a), min), rs_format_time(b, sizeof(b), max), s);
+		rs_load_fail(l, -ERANGE, n->at, "%s: expected a time from %s to %s, found '%s'",
+			     key, rs_format_time(a, sizeof(a), min),
+			     rs_format_time(b, sizeof(b), max), s);
 	if (!l->err)
 		*out = v;
 }
 
-void get_bytes(struct load *l, const struct node *map, const char *key, uint64_t min, uint64_t max,
-	       uint64_t *out)
+void rs_node_bytes(struct rs_load *l, const struct rs_node *map, const char *key, uint64_t min,
+		   uint64_t max, uint64_t *out)
 {
 	struct rs_error e = {0};
-	const struct node *n;
+	const struct rs_node *n;
 	const char *s = text_of(l, map, key, &n);
 	char a[32], b[32];
 	uint64_t v = 0;
@@ -756,45 +739,47 @@ void get_bytes(struct load *l, const struct node *map, const char *key, uint64_t
 	if (err && err != -ERANGE)
 		wrong(l, n, key, err, &e);
 	else if (err || v < min || v > max)
-		fail(l, -ERANGE, n->at, "%s: expected a size from %s to %s, found '%s'", key,
-		     rs_format_bytes(a, sizeof(a), min), rs_format_bytes(b, sizeof(b), max), s);
+		rs_load_fail(l, -ERANGE, n->at, "%s: expected a size from %s to %s, found '%s'",
+			     key, rs_format_bytes(a, sizeof(a), min),
+			     rs_format_bytes(b, sizeof(b), max), s);
 	if (!l->err)
 		*out = v;
 }
 
-void get_int(struct load *l, const struct node *map, const char *key, int64_t min, int64_t max,
-	     int64_t *out)
+void rs_node_int(struct rs_load *l, const struct rs_node *map, const char *key, int64_t min,
+		 int64_t max, int64_t *out)
 {
 	struct rs_error e = {0};
-	const struct node *n;
+	const struct rs_node *n;
 	const char *s = text_of(l, map, key, &n);
 
 	if (s)
 		wrong(l, n, key, rs_parse_int(s, min, max, out, &e), &e);
 }
 
-void get_u8(struct load *l, const struct node *map, const char *key, int min, int max, uint8_t *out)
+void rs_node_u8(struct rs_load *l, const struct rs_node *map, const char *key, int min, int max,
+		uint8_t *out)
 {
 	int64_t v = *out;
 
-	get_int(l, map, key, min, max, &v);
+	rs_node_int(l, map, key, min, max, &v);
 	*out = (uint8_t)v;
 }
 
-void get_u32(struct load *l, const struct node *map, const char *key, int64_t min, int64_t max,
-	     uint32_t *out)
+void rs_node_u32(struct rs_load *l, const struct rs_node *map, const char *key, int64_t min,
+		 int64_t max, uint32_t *out)
 {
 	int64_t v = *out;
 
-	get_int(l, map, key, min, max, &v);
+	rs_node_int(l, map, key, min, max, &v);
 	*out = (uint32_t)v;
 }
 
-void get_number(struct load *l, const struct node *map, const char *key, double min, double max,
-		double *out)
+void rs_node_number(struct rs_load *l, const struct rs_node *map, const char *key, double min,
+		    double max, double *out)
 {
 	struct rs_error e = {0};
-	const struct node *n;
+	const struct rs_node *n;
 	const char *s = text_of(l, map, key, &n);
 	double v = 0;
 	int err;
@@ -805,17 +790,17 @@ void get_number(struct load *l, const struct node *map, const char *key, double 
 	if (err && err != -ERANGE)
 		wrong(l, n, key, err, &e);
 	else if (err || !(v >= min && v <= max))
-		fail(l, -ERANGE, n->at, "%s: expected a number from %g to %g, found '%s'", key, min,
-		     max, s);
+		rs_load_fail(l, -ERANGE, n->at, "%s: expected a number from %g to %g, found '%s'",
+			     key, min, max, s);
 	if (!l->err)
 		*out = v;
 }
 
-void get_share(struct load *l, const struct node *map, const char *key, double min, double max,
-	       double *out)
+void rs_node_share(struct rs_load *l, const struct rs_node *map, const char *key, double min,
+		   double max, double *out)
 {
 	struct rs_error e = {0};
-	const struct node *n;
+	const struct rs_node *n;
 	const char *s = text_of(l, map, key, &n);
 	size_t len = s ? strlen(s) : 0;
 	char text[64];
@@ -831,21 +816,22 @@ void get_share(struct load *l, const struct node *map, const char *key, double m
 			text[--len - 1] = '\0';
 	}
 	if (rs_parse_count(text, &v, &e) || !(v * unit >= min && v * unit <= max))
-		fail(l, e.code == -EINVAL ? -EINVAL : -ERANGE, n->at,
-		     "%s: expected a share from %g to %g, or from %g%% to %g%%, found '%.80s'", key,
-		     min, max, 100 * min, 100 * max, s);
+		rs_load_fail(
+			l, e.code == -EINVAL ? -EINVAL : -ERANGE, n->at,
+			"%s: expected a share from %g to %g, or from %g%% to %g%%, found '%.80s'",
+			key, min, max, 100 * min, 100 * max, s);
 	/* 0.1 / 100 is the double that 0.001 is; 0.1 * 0.01 is not */
 	if (!l->err)
 		*out = unit < 1 ? v / 100 : v;
 }
 
-void get_bool(struct load *l, const struct node *map, const char *key, bool *out)
+void rs_node_bool(struct rs_load *l, const struct rs_node *map, const char *key, bool *out)
 {
 	static const char *const words[] = {"false", "true", "no", "yes", "off", "on", NULL};
 	static const char *const near[] = {"0",       "1",      "n",        "y",
 					   "disable", "enable", "disabled", "enabled",
 					   "none",    "all",    NULL};
-	const struct node *n;
+	const struct rs_node *n;
 	const char *s = text_of(l, map, key, &n);
 
 	for (int i = 0; s && words[i]; i++)
@@ -855,28 +841,29 @@ void get_bool(struct load *l, const struct node *map, const char *key, bool *out
 		}
 	for (int i = 0; s && near[i]; i++)
 		if (rs_text_same(s, near[i]))
-			fail(l, -EINVAL, n->at,
-			     "%s: expected true or false, found '%s'; did you mean '%s'?", key, s,
-			     words[i & 1]);
+			rs_load_fail(l, -EINVAL, n->at,
+				     "%s: expected true or false, found '%s'; did you mean '%s'?",
+				     key, s, words[i & 1]);
 	if (s)
-		fail(l, -EINVAL, n->at, "%s: expected true or false, found '%.80s'", key, s);
+		rs_load_fail(l, -EINVAL, n->at, "%s: expected true or false, found '%.80s'", key,
+			     s);
 }
 
-void get_string(struct load *l, const struct node *map, const char *key, const char **out)
+void rs_node_string(struct rs_load *l, const struct rs_node *map, const char *key, const char **out)
 {
-	const struct node *n;
+	const struct rs_node *n;
 	const char *s = text_of(l, map, key, &n);
 
 	if (s && strlen(s) > 1000)
-		fail(l, -E2BIG, n->at, "%s: more than 1000 bytes", key);
+		rs_load_fail(l, -E2BIG, n->at, "%s: more than 1000 bytes", key);
 	else if (s)
 		*out = s;
 }
 
-void get_name(struct load *l, const struct node *map, const char *key, const char *const *names,
-	      int *out)
+void rs_node_name(struct rs_load *l, const struct rs_node *map, const char *key,
+		  const char *const *names, int *out)
 {
-	const struct node *n;
+	const struct rs_node *n;
 	const char *s = text_of(l, map, key, &n);
 	char all[240];
 
@@ -888,5 +875,6 @@ void get_name(struct load *l, const struct node *map, const char *key, const cha
 	if (!s)
 		return;
 	list_names(all, sizeof(all), names);
-	fail(l, -EINVAL, n->at, "%s: '%.80s' is not one of: %s%s", key, s, all, mean(l, s, names));
+	rs_load_fail(l, -EINVAL, n->at, "%s: '%.80s' is not one of: %s%s", key, s, all,
+		     rs_did_you_mean(l, s, names));
 }

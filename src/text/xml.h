@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* NULL: not XML. The caller frees it with xmlFreeDoc(). */
-static inline xmlDoc *rs_xml_read(const char *text, size_t n)
+static inline xmlDoc *rs_xml_parse(const char *text, size_t n)
 {
 	return xmlReadMemory(text, (int)n, NULL, NULL,
 			     XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "fabric/fabric.h"
+#include "import/import.h"
 
 #define DATA RS_SOURCE_DIR "/tests/data/hosts"
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "fabric/fabric.h"
+#include "import/import.h"
 
 #define SEEDS RS_SOURCE_DIR "/tests/fuzz/corpus/fuzz_hwloc"
 

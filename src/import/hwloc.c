@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fabric/import.h"
+#include "import/reader.h"
 
 enum { PACKAGES_MAX = 256, WORDS_MAX = 256 };
 
@@ -35,8 +35,8 @@ static void read_set(struct reader *r, const xmlNode *n, const char *name, struc
 		s += 7 + (s[7] == ',');
 	while (*s) {
 		if (k == WORDS_MAX) {
-			fail(r->m->l, -E2BIG, (struct rs_where){r->m->l->name, 1, 1},
-			     "a set of more than %d CPUs", WORDS_MAX * 32);
+			rs_load_fail(r->m->l, -E2BIG, (struct rs_where){r->m->l->name, 1, 1},
+				     "a set of more than %d CPUs", WORDS_MAX * 32);
 			return;
 		}
 		word[k++] = (uint32_t)strtoul(s, NULL, 16);
@@ -78,7 +78,7 @@ static int only_one(const struct set *s)
 
 static bool is_type(struct reader *r, const xmlNode *n, const char *type)
 {
-	return import_is(n, "object") && !strcmp(import_attribute(r->m, n, "type"), type);
+	return rs_xml_is(n, "object") && !strcmp(import_attribute(r->m, n, "type"), type);
 }
 
 static bool is_io(struct reader *r, const xmlNode *n)
@@ -191,7 +191,7 @@ static void read_devices(struct reader *r, const xmlNode *n, const char *type, i
 	if (depth > XML_DEPTH_MAX)
 		return;
 	for (const xmlNode *c = n->children; c && !r->m->l->err; c = c->next)
-		if (import_is(c, "object") && !is_io(r, c))
+		if (rs_xml_is(c, "object") && !is_io(r, c))
 			read_devices(r, c, type, depth + 1);
 	for (const xmlNode *c = n->children; c && !r->m->l->err; c = c->next)
 		if (is_type(r, c, type))
@@ -201,7 +201,7 @@ static void read_devices(struct reader *r, const xmlNode *n, const char *type, i
 static const char *info(struct reader *r, const xmlNode *n, const char *name)
 {
 	for (const xmlNode *c = n->children; c; c = c->next)
-		if (import_is(c, "info") && !strcmp(import_attribute(r->m, c, "name"), name))
+		if (rs_xml_is(c, "info") && !strcmp(import_attribute(r->m, c, "name"), name))
 			return import_attribute(r->m, c, "value");
 	return "";
 }
@@ -213,8 +213,8 @@ static void read_package(struct reader *r, const xmlNode *n)
 	struct set nodes;
 
 	if (r->n_packages == PACKAGES_MAX) {
-		fail(m->l, -E2BIG, (struct rs_where){m->l->name, (int)xmlGetLineNo(n), 1},
-		     "more than %d packages", PACKAGES_MAX);
+		rs_load_fail(m->l, -E2BIG, (struct rs_where){m->l->name, (int)xmlGetLineNo(n), 1},
+			     "more than %d packages", PACKAGES_MAX);
 		return;
 	}
 	p = import_named(m, RS_PART_SOCKET, "socket", &m->n_socket);
@@ -235,7 +235,7 @@ static void read_packages(struct reader *r, const xmlNode *n, int depth)
 	     c = c->next) {
 		if (is_type(r, c, "Package") || is_type(r, c, "Socket"))
 			read_package(r, c);
-		else if (import_is(c, "object") && !is_io(r, c))
+		else if (rs_xml_is(c, "object") && !is_io(r, c))
 			read_packages(r, c, depth + 1);
 	}
 }
@@ -246,11 +246,11 @@ void import_hwloc(struct import *m, const xmlNode *root)
 	const xmlNode *top = root->children;
 
 	if (!r) {
-		fail(m->l, -ENOMEM, (struct rs_where){0}, "out of memory");
+		rs_load_fail(m->l, -ENOMEM, (struct rs_where){0}, "out of memory");
 		return;
 	}
 	*r = (struct reader){.m = m, .version = import_attribute(m, root, "version")};
-	while (top && !import_is(top, "object"))
+	while (top && !rs_xml_is(top, "object"))
 		top = top->next;
 	if (top) {
 		read_packages(r, root, 0);
@@ -259,9 +259,10 @@ void import_hwloc(struct import *m, const xmlNode *root)
 		read_devices(r, root, "Bridge", 0);
 		read_devices(r, root, "PCIDev", 0);
 	} else {
-		fail(m->l, -EINVAL, (struct rs_where){m->l->name, (int)xmlGetLineNo(root), 1},
-		     "a hwloc topology without objects; write it again with "
-		     "lstopo --whole-io FILE.xml");
+		rs_load_fail(m->l, -EINVAL,
+			     (struct rs_where){m->l->name, (int)xmlGetLineNo(root), 1},
+			     "a hwloc topology without objects; write it again with "
+			     "lstopo --whole-io FILE.xml");
 	}
 	free(r);
 }

@@ -1,15 +1,15 @@
-/* Private to fabric/: a host being read out of another tool's XML. */
-#ifndef RS_FABRIC_IMPORT_H
-#define RS_FABRIC_IMPORT_H
+/* Private to import/: a host being read out of another tool's XML. */
+#ifndef RS_IMPORT_READER_H
+#define RS_IMPORT_READER_H
 
-#include <libxml/parser.h>
-#include "fabric/host_build.h"
-#include "fabric/load.h"
+#include "base/load.h"
+#include "host/build.h"
+#include "text/xml.h"
 
 enum { XML_DEPTH_MAX = 64 };
 
 struct import {
-	struct load *l;
+	struct rs_load *l;
 	struct rs_host *h;
 	int n_gpu, n_nic, n_bridge, n_other, n_socket;
 };
@@ -23,7 +23,6 @@ struct rs_part *import_named(struct import *m, enum rs_part_kind kind, const cha
 struct rs_part *import_device(struct import *m, enum rs_part_kind kind);
 /* An attribute's text in the arena; "" when absent. */
 const char *import_attribute(struct import *m, const xmlNode *n, const char *name);
-bool import_is(const xmlNode *n, const char *name);
 
 void import_hwloc(struct import *m, const xmlNode *root);
 

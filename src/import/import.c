@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fabric/import.h"
+#include "import/import.h"
+#include "import/reader.h"
 
 enum { XML_BYTES_MAX = 16 << 20 };
 
@@ -45,7 +46,8 @@ static uint8_t generation(double gt)
 
 struct rs_part *import_named(struct import *m, enum rs_part_kind kind, const char *prefix, int *n)
 {
-	return part_add(m->l, m->h, kind, rs_arena_printf(m->l->arena, "%s%d", prefix, (*n)++));
+	return rs_host_part_add(m->l, m->h, kind,
+				rs_arena_printf(m->l->arena, "%s%d", prefix, (*n)++));
 }
 
 /* PCI class code: base and sub-class, PCI Code and ID Assignment specification. */
@@ -84,7 +86,7 @@ struct rs_part *import_device(struct import *m, enum rs_part_kind kind)
 const char *import_attribute(struct import *m, const xmlNode *n, const char *name)
 {
 	xmlChar *s = xmlGetProp(n, (const xmlChar *)name);
-	const char *copy = s ? take_string(m->l, (const char *)s) : "";
+	const char *copy = s ? rs_load_string(m->l, (const char *)s) : "";
 
 	xmlFree(s);
 	return copy ? copy : "";
@@ -99,11 +101,6 @@ static long number(struct import *m, const xmlNode *n, const char *name, long ot
 	return end == s ? otherwise : v;
 }
 
-bool import_is(const xmlNode *n, const char *name)
-{
-	return n->type == XML_ELEMENT_NODE && !strcmp((const char *)n->name, name);
-}
-
 static struct rs_where xml_where(struct import *m, const xmlNode *n)
 {
 	return (struct rs_where){m->l->name, (int)xmlGetLineNo(n), 1};
@@ -114,7 +111,7 @@ static int64_t port_speed(struct import *m, const xmlNode *nic)
 	int64_t rate = 0;
 
 	for (const xmlNode *n = nic->children; n; n = n->next)
-		if (import_is(n, "net")) {
+		if (rs_xml_is(n, "net")) {
 			long mbps = number(m, n, "speed", 0);
 
 			if (mbps > 0 && mbps <= 10000000)
@@ -138,11 +135,11 @@ static enum rs_part_kind nccl_kind(struct import *m, const xmlNode *n)
 	unsigned class = (unsigned)number(m, n, "class", 0) >> 8;
 
 	for (const xmlNode *c = n->children; c; c = c->next) {
-		if (import_is(c, "gpu"))
+		if (rs_xml_is(c, "gpu"))
 			return RS_PART_GPU;
-		if (import_is(c, "nic"))
+		if (rs_xml_is(c, "nic"))
 			return RS_PART_NIC;
-		if (import_is(c, "pci"))
+		if (rs_xml_is(c, "pci"))
 			return RS_PART_PCI_BRIDGE;
 	}
 	return import_class(class);
@@ -158,8 +155,8 @@ static void nccl_pci(struct import *m, const xmlNode *n, int parent, int depth)
 	if (!p)
 		return;
 	if (depth > XML_DEPTH_MAX) {
-		fail(m->l, -E2BIG, xml_where(m, n), "PCI devices nested more than %d deep",
-		     XML_DEPTH_MAX);
+		rs_load_fail(m->l, -E2BIG, xml_where(m, n), "PCI devices nested more than %d deep",
+			     XML_DEPTH_MAX);
 		return;
 	}
 	p->parent = parent;
@@ -167,9 +164,9 @@ static void nccl_pci(struct import *m, const xmlNode *n, int parent, int depth)
 	p->up.gen = generation(strtod(import_attribute(m, n, "link_speed"), NULL));
 	p->up.lanes = lanes > 0 && lanes <= 32 ? (uint8_t)lanes : 0;
 	for (const xmlNode *c = n->children; c && !m->l->err; c = c->next) {
-		if (import_is(c, "nic"))
+		if (rs_xml_is(c, "nic"))
 			m->h->parts[me].port_rate += port_speed(m, c);
-		else if (import_is(c, "pci"))
+		else if (rs_xml_is(c, "pci"))
 			nccl_pci(m, c, me, depth + 1);
 	}
 }
@@ -197,18 +194,18 @@ static void nccl_nvlink(struct import *m, const xmlNode *n, int gpu, long sm)
 {
 	long count = number(m, n, "count", 0);
 	int to = by_busid(m->h, import_attribute(m, n, "target"));
-	bool nvlink = import_is(n, "nvlink"), to_switch;
+	bool nvlink = rs_xml_is(n, "nvlink"), to_switch;
 	struct rs_xlink *x;
 
 	to_switch = to < 0 && (number(m, n, "tclass", 0) >> 8) == 0x0680;
 	if (to_switch) {
-		to = part_find(m->h, "nvswitch0");
-		if (to < 0 && part_add(m->l, m->h, RS_PART_NVSWITCH, "nvswitch0"))
+		to = rs_host_find(m->h, "nvswitch0");
+		if (to < 0 && rs_host_part_add(m->l, m->h, RS_PART_NVSWITCH, "nvswitch0"))
 			to = m->h->n_parts - 1;
 	}
 	if (to < 0 || to == gpu || m->l->err || (!to_switch && joined(m->h, gpu, to)))
 		return;
-	x = xlink_add(m->l, m->h, gpu, to, RS_XLINK_NVLINK);
+	x = rs_host_xlink_add(m->l, m->h, gpu, to, RS_XLINK_NVLINK);
 	if (x && nvlink && sm && count > 0 && count <= 64)
 		x->rate = count * (sm >= 70 ? 200 : 160) * RS_GBPS;
 }
@@ -218,11 +215,11 @@ static void nccl_links(struct import *m, const xmlNode *n, int depth)
 	if (depth > XML_DEPTH_MAX + 4)
 		return;
 	for (const xmlNode *c = n->children; c && !m->l->err; c = c->next) {
-		if (import_is(c, "gpu") && import_is(n, "pci")) {
+		if (rs_xml_is(c, "gpu") && rs_xml_is(n, "pci")) {
 			int gpu = by_busid(m->h, import_attribute(m, n, "busid"));
 
 			for (const xmlNode *x = c->children; x && gpu >= 0; x = x->next)
-				if (import_is(x, "nvlink") || import_is(x, "xgmi"))
+				if (rs_xml_is(x, "nvlink") || rs_xml_is(x, "xgmi"))
 					nccl_nvlink(m, x, gpu, number(m, c, "sm", 0));
 		}
 		nccl_links(m, c, depth + 1);
@@ -244,9 +241,9 @@ static void nccl_cpu(struct import *m, const xmlNode *n)
 	if (cpu)
 		m->h->cpu = p->model = cpu;
 	for (const xmlNode *c = n->children; c && !m->l->err; c = c->next) {
-		if (import_is(c, "pci"))
+		if (rs_xml_is(c, "pci"))
 			nccl_pci(m, c, me, 0);
-		else if (import_is(c, "nic"))
+		else if (rs_xml_is(c, "nic"))
 			nccl_nic(m, c, me);
 	}
 }
@@ -254,13 +251,13 @@ static void nccl_cpu(struct import *m, const xmlNode *n)
 static void nccl(struct import *m, const xmlNode *root)
 {
 	for (const xmlNode *n = root->children; n && !m->l->err; n = n->next)
-		if (import_is(n, "cpu"))
+		if (rs_xml_is(n, "cpu"))
 			nccl_cpu(m, n);
 	nccl_links(m, root, 0);
 	if (!m->l->err && !m->n_socket)
-		fail(m->l, -EINVAL, xml_where(m, root),
-		     "a NCCL topology without a <cpu>; dump it again "
-		     "with NCCL_TOPO_DUMP_FILE");
+		rs_load_fail(m->l, -EINVAL, xml_where(m, root),
+			     "a NCCL topology without a <cpu>; dump it again "
+			     "with NCCL_TOPO_DUMP_FILE");
 }
 
 /* ---- Either ---- */
@@ -276,9 +273,9 @@ static void not_xml(struct import *m)
 	struct rs_where at = {m->l->name, why && why->line > 0 ? why->line : 1,
 			      why && why->int2 > 0 ? why->int2 : 1};
 
-	fail(m->l, -EINVAL, at, "not XML: %.*s",
-	     why && why->message ? (int)strcspn(why->message, "\n") : 5,
-	     why && why->message ? why->message : "empty");
+	rs_load_fail(m->l, -EINVAL, at, "not XML: %.*s",
+		     why && why->message ? (int)strcspn(why->message, "\n") : 5,
+		     why && why->message ? why->message : "empty");
 }
 
 static void recognise(struct import *m, const char *text, size_t n)
@@ -288,27 +285,26 @@ static void recognise(struct import *m, const char *text, size_t n)
 
 	xmlResetLastError();
 	xmlSetGenericErrorFunc(NULL, silent);
-	doc = xmlReadMemory(text, (int)n, NULL, NULL,
-			    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+	doc = rs_xml_parse(text, n);
 	root = doc ? xmlDocGetRootElement(doc) : NULL;
 	if (!root) {
 		not_xml(m);
 	} else if (doc->intSubset && doc->intSubset->entities) {
-		fail(m->l, -EINVAL, (struct rs_where){m->l->name, 1, 1},
-		     "XML that defines entities: no topology has some");
-	} else if (import_is(root, "system")) {
+		rs_load_fail(m->l, -EINVAL, (struct rs_where){m->l->name, 1, 1},
+			     "XML that defines entities: no topology has some");
+	} else if (rs_xml_is(root, "system")) {
 		nccl(m, root);
-	} else if (import_is(root, "topology")) {
+	} else if (rs_xml_is(root, "topology")) {
 		import_hwloc(m, root);
-	} else if (import_is(root, "graphs")) {
-		fail(m->l, -EINVAL, xml_where(m, root),
-		     "a NCCL graph file, not a topology: it lists "
-		     "rings, not devices; use the file that NCCL_TOPO_DUMP_FILE writes");
+	} else if (rs_xml_is(root, "graphs")) {
+		rs_load_fail(m->l, -EINVAL, xml_where(m, root),
+			     "a NCCL graph file, not a topology: it lists "
+			     "rings, not devices; use the file that NCCL_TOPO_DUMP_FILE writes");
 	} else {
-		fail(m->l, -EINVAL, xml_where(m, root),
-		     "<%.40s> is neither a NCCL topology (<system>) "
-		     "nor a hwloc one (<topology>)",
-		     (const char *)root->name);
+		rs_load_fail(m->l, -EINVAL, xml_where(m, root),
+			     "<%.40s> is neither a NCCL topology (<system>) "
+			     "nor a hwloc one (<topology>)",
+			     (const char *)root->name);
 	}
 	xmlFreeDoc(doc);
 	xmlSetGenericErrorFunc(NULL, NULL);
@@ -318,22 +314,23 @@ int rs_host_import_text(const char *text, size_t n, const char *name, struct rs_
 			struct rs_host **out, struct rs_error *e)
 {
 	struct rs_error own = {0}, why = {0};
-	struct load l = {.arena = a, .e = e ? e : &own, .name = name};
+	struct rs_load l = {.arena = a, .e = e ? e : &own, .name = name};
 	struct import m = {.l = &l};
 
 	*out = NULL;
-	m.h = take(&l, 1, sizeof(*m.h));
+	m.h = rs_load_take(&l, 1, sizeof(*m.h));
 	if (!m.h)
 		return l.err;
 	if (n > XML_BYTES_MAX)
-		return fail(&l, -E2BIG, (struct rs_where){name, 1, 1}, "more than 16 MiB of XML");
-	m.h->source = take_string(&l, strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
+		return rs_load_fail(&l, -E2BIG, (struct rs_where){name, 1, 1},
+				    "more than 16 MiB of XML");
+	m.h->source = rs_load_string(&l, strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
 	if (!l.err)
 		recognise(&m, text, n);
 	if (!l.err)
-		host_sort(&l, m.h);
+		rs_host_sort(&l, m.h);
 	if (!l.err && rs_host_check(m.h, &why))
-		fail(&l, -EINVAL, (struct rs_where){name, 1, 1}, "%s", why.what);
+		rs_load_fail(&l, -EINVAL, (struct rs_where){name, 1, 1}, "%s", why.what);
 	if (l.err)
 		return l.err;
 	*out = m.h;
@@ -343,9 +340,9 @@ int rs_host_import_text(const char *text, size_t n, const char *name, struct rs_
 int rs_host_import(const char *path, struct rs_arena *a, struct rs_host **out, struct rs_error *e)
 {
 	struct rs_error own = {0};
-	struct load l = {.arena = a, .e = e ? e : &own, .name = path};
+	struct rs_load l = {.arena = a, .e = e ? e : &own, .name = path};
 	size_t n;
-	char *text = read_file(&l, path, XML_BYTES_MAX, (struct rs_where){path, 0, 0}, &n);
+	char *text = rs_load_file(&l, path, XML_BYTES_MAX, (struct rs_where){path, 0, 0}, &n);
 	int err;
 
 	*out = NULL;
