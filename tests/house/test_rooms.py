@@ -19,7 +19,9 @@ def of_layers(root):
     for line in read(root, "tools/check-layers").splitlines():
         rooms = re.findall(r'law\["([^"]+)"\] =', line)
         for room in rooms:
-            law[room] = set(re.search(r'= "([^"]*)"', line).group(1).split())
+            may = set(re.search(r'"([^"]*)"$', line.rstrip()).group(1).split())
+            more = f'= law["{room}"] "' in line  # a law of several lines
+            law[room] = law[room] | may if more else may
     return law
 
 
