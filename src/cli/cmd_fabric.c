@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "fabric/fabric.h"
 #include "report/report.h"
-#include "sim/sim.h"
+#include "plant/plant.h"
 
 enum { SETS_MAX = 256 };
 
@@ -287,7 +287,7 @@ int rs_cmd_fabric(int argc, char **argv)
 		return err;
 	if (rs_fabric_load(a.file, a.set, a.n_set, &f, &e))
 		return rs_cli_error(&e);
-	err = rs_sim_cc_fill(f, &e);
+	err = rs_plant_cc_fill(f, &e);
 	if (!err && !strcmp(a.verb, "show"))
 		err = show(f) ? rs_error_set(&e, -ENOMEM, "out of memory") : 0;
 	else if (!err && !strcmp(a.verb, "convert"))

@@ -1,16 +1,13 @@
 /* The event loop: windows over nodes (engine.h), the network built from a description. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include "sim/engine.h"
 #include "sim/ideal.h"
-#include "sim/rtt.h"
-#include "wire/telemetry.h"
 
-enum { RANDOM_LOSS = 1, HEADER_BYTES = 90, POOL_PACKETS = 1 << 28, POOL_LEAST = 1 << 20 };
+enum { RANDOM_LOSS = 1, POOL_PACKETS = 1 << 28, POOL_LEAST = 1 << 20 };
 
 static double seconds(clockid_t id)
 {
@@ -265,41 +262,40 @@ static uint32_t node_of(const struct rs_sim *s, const struct rs_link_end *e, uin
 
 static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 {
-	const struct rs_fabric *f = s->f;
-	const struct rs_fabric_link *fl = &f->links[index];
-	uint32_t from_port, to_port;
-	uint32_t from = node_of(s, reverse ? &fl->b : &fl->a, &from_port);
-	uint32_t to = node_of(s, reverse ? &fl->a : &fl->b, &to_port);
-	struct sim_link *l = &s->nodes[from].out[from_port];
-	const struct rs_framing *framing = &rs_framings[f->transport.framing];
-	bool to_switch = to >= s->n_hosts;
-	const struct rs_qos *at = to_switch ? rs_fabric_qos(f, to - s->n_hosts) : &f->qos;
+	struct rs_plant_way w;
+	struct sim_link *l;
+	uint32_t from, to, from_port, to_port;
 
+	rs_plant_way(s->plant, index, reverse, &w);
+	from = node_of(s, &w.from, &from_port);
+	to = node_of(s, &w.to, &to_port);
+	l = &s->nodes[from].out[from_port];
 	*l = (struct sim_link){
 		.from_node = from,
 		.to_node = to,
 		.to_port = to_port,
-		.to_slot = to_switch ? to_port * SLOTS_SWITCH_PORT + SLOT_ARRIVAL
-				     : sim_host_arrival_slot(to_port),
-		.pace = rs_pace_of(fl->rate),
-		.rate = fl->rate,
-		.gap = framing->gap,
-		.whole_ns = f->transport.whole_ns,
-		.delay = fl->delay + (to_switch ? at->switch_latency : 0),
-		.loss = s->o->ideal.no_loss ? 0 : (uint64_t)ldexp(fl->loss, 32),
+		.to_slot = w.to.is_switch ? to_port * SLOTS_SWITCH_PORT + SLOT_ARRIVAL
+					  : sim_host_arrival_slot(to_port),
+		.pace = w.pace,
+		.rate = w.rate,
+		.gap = w.gap,
+		.whole_ns = w.whole_ns,
+		.delay = w.delay,
+		.header = w.header,
+		.loss = w.loss,
 		.random = rs_random_stream(s->o->seed, 2 * (uint64_t)index + reverse, RANDOM_LOSS),
 		.capture = -1,
 	};
-	if (to_switch && at->cut_through)
-		l->header = rs_pace_time(l->pace, HEADER_BYTES);
 	l->plain = l->loss == 0;
 	s->nodes[to].in[to_port] = l;
 	/* nothing crosses sooner than the delay and its first bytes' serialization */
 	s->window = rs_time_min(
 		s->window,
 		l->delay + (l->header ? l->header
-				      : rs_framing_time(l->pace, framing->pfc + framing->gap,
-							f->transport.whole_ns)));
+				      : rs_framing_time(l->pace,
+							rs_framings[s->f->transport.framing].pfc +
+								l->gap,
+							l->whole_ns)));
 }
 
 static int node_init(struct rs_sim *s, uint32_t i, uint32_t ports, uint32_t slots,
@@ -318,50 +314,6 @@ static int node_init(struct rs_sim *s, uint32_t i, uint32_t ports, uint32_t slot
 	return tree_init(s, n, slots, e);
 }
 
-static void qos_class(const struct rs_sim *s, const struct rs_qos *all, unsigned tc,
-		      struct rs_switch_class *c)
-{
-	const struct rs_qos_class *q = &all->tc[tc];
-
-	*c = (struct rs_switch_class){
-		.lossless = q->lossless && all->pfc && !s->o->ideal.no_pause,
-		.alpha_shift = q->alpha_shift,
-		.reserve = q->reserved,
-		.xon_offset = q->xon_offset,
-		.egress_limit = s->o->ideal.no_pause ? 0 : q->egress_limit,
-		.ecn = q->ecn && all->ecn_on,
-		.kmin = q->kmin,
-		.kmax = q->kmax,
-		.pmax = (uint32_t)(q->pmax * 65536),
-		.weight = q->weight,
-	};
-}
-
-/* in: what comes this way; its delay has the pipeline that a packet passes before its admission. */
-static void switch_port(const struct rs_sim *s, const struct rs_qos *q, const struct sim_link *l,
-			const struct sim_link *in, struct rs_switch_port *p)
-{
-	const struct rs_qos_class *data = &q->tc[q->data_tc];
-	rs_time delay = (l->delay + in->delay + 1) / 2;
-	uint64_t headroom = rs_pfc_headroom(l->rate, delay, rs_fabric_max_frame(s->f, q),
-					    rs_pfc_response_quanta(l->rate));
-
-	p->rate = l->rate;
-	p->response = rs_fabric_pause_response(q, l->rate);
-	p->headroom =
-		rs_pfc_headroom_cells((uint64_t)((double)headroom * q->headroom_scale), q->cell);
-	if (q->headroom_delays)
-		p->headroom = 3 * rs_sim_bytes(l->rate, l->delay);
-	for (int64_t r = s->nic_rate; q->alpha_by_rate && r <= l->rate / 2; r *= 2)
-		p->alpha_add++;
-	if (data->ecn_rate) {
-		double scale = (double)l->rate / (double)data->ecn_rate;
-
-		p->kmin = (uint64_t)((double)data->kmin * scale);
-		p->kmax = (uint64_t)((double)data->kmax * scale);
-	}
-}
-
 struct drops {
 	struct rs_sim *s;
 	struct sim_node *n;
@@ -376,65 +328,38 @@ static void switch_dropped(void *ctx, const struct rs_packet *p)
 
 static int switch_create(struct rs_sim *s, uint32_t i, struct rs_error *e)
 {
-	const struct rs_fabric *f = s->f;
-	const struct rs_qos *q = rs_fabric_qos(f, i);
 	struct sim_node *n = &s->nodes[s->n_hosts + i];
 	struct rs_switch_port *ports = rs_arena_alloc(s->arena, n->n_ports + 1u, sizeof(*ports));
 	struct drops *drops = s->orders ? rs_arena_alloc(s->arena, 1, sizeof(*drops)) : NULL;
-	struct rs_switch_config c = {
-		.id = i,
-		.seed = s->o->seed,
-		.n_ports = n->n_ports,
-		.ports = ports,
-		.buffer = s->o->ideal.no_pause || !q->buffer ? UINT64_C(1) << 44 : q->buffer,
-		.cell = q->cell,
-		.pause_quanta = q->pause_quanta,
-		.pause_holds = q->pause_holds,
-		.crossing_in_headroom = q->headroom_delays,
-		.pfc_frame = rs_framings[f->transport.framing].pfc,
-		.int_scale = s->cc->on_telemetry ? rs_int_scale(s->nic_rate) : 0,
-		.pfc_watchdog = q->watchdog,
-		.mark_at_dequeue = q->mark_at_dequeue,
-		.endless = s->o->ideal.no_drops,
-		.routing = s->o->ideal.placed                 ? RS_ROUTE_PLACED
-			   : q->routing == RS_FABRIC_SPRAY    ? RS_ROUTE_SPRAY
-			   : q->routing == RS_FABRIC_ADAPTIVE ? RS_ROUTE_ADAPTIVE
-			   : q->routing == RS_FABRIC_FLOWLET  ? RS_ROUTE_FLOWLET
-							      : RS_ROUTE_ECMP,
-		.flowlet_gap = q->flowlet_gap,
-		.routes =
-			{
-				.group_of = f->routes.group_of,
-				.n_endpoints = f->n_endpoints,
-				.set_of = f->routes.set_of[i],
-				.ports = f->routes.ports[i],
-				.my_group = f->routes.group_of_switch[i],
-				.local_port = f->routes.local_port[i],
-				.local_index = f->routes.local_index,
-			},
-		.pool = &s->pool,
-		.free = &n->free,
-		.dropped = drops ? switch_dropped : NULL,
-		.dropped_ctx = drops,
-	};
+	struct rs_switch_config c;
 
 	if (!ports || (s->orders && !drops))
 		return rs_error_set(e, -ENOMEM, "out of memory");
-	if (drops)
+	rs_plant_switch(s->plant, i, ports, &c);
+	c.pool = &s->pool;
+	c.free = &n->free;
+	if (drops) {
 		*drops = (struct drops){s, n};
-	for (unsigned p = 0; p < n->n_ports; p++)
-		switch_port(s, q, &n->out[p], n->in[p], &ports[p]);
-	for (unsigned t = 0; t < RS_TCS; t++)
-		qos_class(s, q, t, &c.classes[t]);
-	memcpy(c.tc_of_dscp, q->tc_of_dscp, sizeof(c.tc_of_dscp));
+		c.dropped = switch_dropped;
+		c.dropped_ctx = drops;
+	}
 	return rs_switch_create(&c, &n->sw, e);
 }
 
-static int congestion_control(struct rs_sim *s, struct rs_error *e)
+static int make_plant(struct rs_sim *s, struct rs_error *e)
 {
-	int err = rs_sim_cc(s->f, s->o->ideal.no_cc, s->arena, &s->cc, &s->cc_params, e);
+	const struct rs_sim_ideal *o = &s->o->ideal;
+	const struct rs_plant_ideal ideal = {
+		.no_pause = o->no_pause,
+		.no_drops = o->no_drops,
+		.no_loss = o->no_loss,
+		.no_cc = o->no_cc,
+		.placed = o->placed,
+		.host = o->host,
+		.host_limits = o->host_limits,
+	};
 
-	return err || s->o->ideal.no_cc ? err : rs_sim_base_rtt(s, e);
+	return rs_plant_create(s->f, &ideal, s->o->seed, s->arena, &s->plant, e);
 }
 
 /* Address space only; less where a limit on it is set. */
@@ -462,8 +387,7 @@ static int build(struct rs_sim *s, struct rs_error *e)
 	f = s->f;
 	s->n_hosts = f->n_hosts;
 	s->n_nodes = f->n_hosts + f->n_switches;
-	s->nic_rate = rs_sim_nic_rate(f);
-	if ((err = congestion_control(s, e)) || (err = pool_reserve(s)) ||
+	if ((err = make_plant(s, e)) || (err = pool_reserve(s)) ||
 	    (err = sim_parts_create(s, s->o->threads, e)) || (err = sim_orders_create(s, e)))
 		return err;
 	for (uint32_t i = 0; i < f->n_hosts; i++)

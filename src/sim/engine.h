@@ -7,6 +7,7 @@
 #define RS_SIM_ENGINE_H
 
 #include "base/random.h"
+#include "plant/plant.h"
 #include "rdma/nic.h"
 #include "sim/sim.h"
 #include "sim/tree.h"
@@ -100,9 +101,7 @@ struct rs_sim {
 	uint64_t left;       /* the same in all processes that share the run */
 	uint64_t unfinished; /* flows and ranks not at their end: read between windows only */
 	struct rs_sim_result *r;
-	int64_t nic_rate; /* the fastest NIC's */
-	const struct rs_cc_ops *cc;
-	struct rs_cc_params *cc_params;
+	struct rs_plant *plant; /* f, made ready for the engine */
 	struct rs_capture *capture;
 	struct sim_workload *work;
 	struct sim_pins *pins;           /* NULL: no flow's path is given */

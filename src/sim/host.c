@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sim/host.h"
-#include "wire/telemetry.h"
 
 enum { LINKS_KEPT = 8, LIMITS_KEPT = 8, PATHS_KEPT = 64 };
 /* Packets behind the head of a link that memory is asked for: an event is shorter than its latency.
@@ -713,46 +712,26 @@ int sim_host_create(struct rs_sim *s, uint32_t host, struct rs_error *e)
 }
 
 /* What the NIC's model or description says of messages and queue pairs. */
-static void apply_limits(const struct rs_sim *s, struct sim_nic *k, struct rs_nic_config *c)
+static void apply_limits(const struct rs_sim *s, struct sim_nic *k, const struct rs_nic_config *c)
 {
-	const struct rs_part *parts = s->f->hosts[k->node->host->index].inside->parts;
-	struct rs_dma_limits d = rs_dma_limits_of(&parts[k->part], &s->f->host_params);
+	struct rs_plant_messages m;
 
+	rs_plant_messages(s->plant, k->endpoint, &m);
 	k->waits = RS_NEVER;
-	k->inline_bytes = d.inline_bytes;
-	if (s->o->ideal.host_limits)
-		return;
-	if (d.message_rate)
-		k->message_time = RS_MS / d.message_rate;
-	if (d.qp_message_rate)
-		c->qp_message_time = RS_MS / d.qp_message_rate;
-	if (d.qp_rate && (int64_t)d.qp_rate * RS_MBPS < c->line_rate)
-		c->qp_rate = (int64_t)d.qp_rate * RS_MBPS;
+	k->inline_bytes = m.inline_bytes;
+	k->message_time = m.message_time;
 	k->limited = k->message_time || c->qp_message_time || c->qp_rate;
 }
 
 /* PFC towards the switch: what comes after XOFF has room, in each class; a plain host takes all. */
 static void flow_limits(struct rs_sim *s, struct sim_nic *k)
 {
-	const struct rs_qos *q = &s->f->qos;
-	uint64_t headroom = rs_fabric_nic_headroom(s->f, k->endpoint);
-	struct rs_port_buffer *b = &k->buffer;
+	struct rs_plant_port port;
 
-	k->lfc_conf = (struct rs_lfc_conf){.holds = q->pause_holds,
-					   .quanta = q->pause_quanta,
-					   .frame_bytes = rs_framings[s->f->transport.framing].pfc};
-	for (unsigned t = 0; t < RS_CLASSES; t++)
-		if (q->pfc && q->tc[t].lossless && !s->o->ideal.no_pause)
-			k->lfc_conf.classes |= (uint8_t)(1u << t);
-	rs_lfc_init(&k->lfc, &k->times, k->out->rate, rs_fabric_pause_response(q, k->out->rate));
-	b->size = b->lossy = b->xoff = UINT64_MAX;
-	if (q->nic_buffer && !s->o->ideal.no_pause)
-		b->xoff = q->nic_buffer > headroom ? q->nic_buffer - headroom : 0;
-	b->xon = b->xoff / 3 * 2;
-	if (b->xoff != UINT64_MAX && !s->o->ideal.no_drops) {
-		b->size = q->nic_buffer;
-		b->lossy = b->xoff;
-	}
+	rs_plant_nic_port(s->plant, k->endpoint, &port);
+	k->lfc_conf = port.lfc;
+	k->buffer = port.buffer;
+	rs_lfc_init(&k->lfc, &k->times, port.rate, port.response);
 }
 
 static struct sim_staging *staging_create(struct rs_sim *s, const struct rs_nic_config *c)
@@ -781,41 +760,18 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t c
 	struct sim_nic *k = sim_nic_of(s, endpoint);
 	uint32_t host = f->endpoints[endpoint].host;
 	struct sim_node *n = &s->nodes[host];
-	struct rs_nic_config c = {
-		.endpoint = endpoint,
-		.line_rate = f->endpoints[endpoint].rate,
-		.max_qps = n_qps ? n_qps : 1,
-		.max_mrs = 1,
-		.max_cqs = 1,
-		.first_qpn = SIM_FIRST_QPN,
-		.given_qpns = true,
-		.absent = absent,
-		.absent_arg = k,
-		.ipv6 = f->transport.ipv6,
-		.free = &n->free,
-		.cc = s->cc,
-		.cc_params = s->cc_params,
-		.cnp_tos = (uint8_t)(f->qos.cnp_dscp << 2),
-		.cnp_tc = f->qos.cnp_tc,
-		.ack_every = f->transport.ack_every,
-		.ack_delay = f->transport.ack_delay,
-		.min_rto = f->transport.min_rto,
-		.ack_echo_ecn = f->transport.ack_echo,
-		.framing = &rs_framings[f->transport.framing],
-		.whole_ns = f->transport.whole_ns,
-		.pace_fixed = f->transport.pace_fixed,
-		.any_payload = f->transport.payload != 0,
-		.window_payload = f->transport.window_payload,
-		.ack_unpaused = f->transport.ack_unpaused,
-		.int_scale = rs_int_scale(s->nic_rate),
-		.int_paths = s->orders ? PATHS_KEPT : 0,
-	};
+	struct rs_nic_config c;
 	int err;
 
-	for (unsigned t = 0; t < RS_CLASSES; t++)
-		c.weight[t] = f->qos.tc[t].weight;
-	if (f->transport.ack_unpaused)
-		c.weight[RS_CLASSES - 1] = 0;
+	rs_plant_nic(s->plant, endpoint, &c);
+	c.max_qps = n_qps ? n_qps : 1;
+	c.max_mrs = c.max_cqs = 1;
+	c.first_qpn = SIM_FIRST_QPN;
+	c.given_qpns = true;
+	c.absent = absent;
+	c.absent_arg = k;
+	c.free = &n->free;
+	c.int_paths = s->orders ? PATHS_KEPT : 0;
 	k->sim = s;
 	k->n_qps = n_qps;
 	k->endpoint = endpoint;
@@ -824,7 +780,7 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t c
 	k->out = &n->out[k->port];
 	k->part = f->endpoints[endpoint].part;
 	k->rx.head = RS_NO_PACKET;
-	k->inside = n->host->bus && k->part >= 0;
+	k->inside = rs_plant_inside(s->plant, endpoint);
 	k->ahead = f->host_params.nic_pipeline +
 		   rs_pace_time(rs_pace_of(f->endpoints[endpoint].rate), SPARE);
 	if (k->inside && !(k->staging = staging_create(s, &c)))

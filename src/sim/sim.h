@@ -254,13 +254,6 @@ void rs_sim_result_free(struct rs_sim_result *r);
 /* Nearest-rank percentile of the finished flows' completion times; RS_NEVER when there are none. */
 rs_time rs_sim_fct(const struct rs_sim_result *r, uint32_t job, double percentile);
 
-/* The algorithm and its parameters that f's `cc` asks for (none: no congestion control whatever it
- * says), in the arena; -EINVAL with the place where it is wrong. */
-int rs_sim_cc(const struct rs_fabric *f, bool none, struct rs_arena *a,
-	      const struct rs_cc_ops **ops, struct rs_cc_params **params, struct rs_error *e);
-/* f's `cc` with every parameter that was not given, for rs_fabric_write(). */
-int rs_sim_cc_fill(struct rs_fabric *f, struct rs_error *e);
-
 /* ---- Several runs side by side ---- */
 struct rs_sim_case {
 	const char *name;

@@ -360,8 +360,6 @@ static uint32_t way(const struct rs_sim *s, uint64_t conn, unsigned q, uint32_t 
 static struct rs_qp *make_qp(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver,
 			     uint32_t depth, uint8_t tc)
 {
-	const struct rs_fabric *f = s->f;
-	const struct rs_transport_conf *t = &f->transport;
 	struct sim_nic *k = sim_nic_of(s, receiver ? c->dst_endpoint : c->src_endpoint);
 	uint64_t id = (uint64_t)(c - s->work->conns);
 	struct rs_qp_init i = {.pd = 1,
@@ -371,24 +369,14 @@ static struct rs_qp *make_qp(struct rs_sim *s, struct sim_conn *c, unsigned q, b
 			       .max_recv_wr = receiver && !c->flow ? depth : 0,
 			       .max_send_sge = 1,
 			       .max_recv_sge = 1};
-	struct rs_qp_attr at = {
-		.dest_endpoint = receiver ? c->src_endpoint : c->dst_endpoint,
-		.dest_qpn = (receiver ? c->src_qpn : c->dst_qpn) + q,
-		.path_mtu = t->payload ? t->payload : t->mtu,
-		.sport = (uint16_t)(0xc000 | (rs_mix64(s->o->seed ^ (id * QPS_MAX + q)) & 0x3fff)),
-		.pkey = 0xffff,
-		.tos = (uint8_t)(f->qos.tc[tc].dscp << 2 | (f->qos.tc[tc].ecn ? RS_ECN_ECT0 : 0)),
-		.tc = tc,
-		.timeout = t->timeout,
-		.retry_cnt = t->retry,
-		.rnr_retry = t->rnr_retry,
-		.min_rnr_timer = t->min_rnr_timer,
-		.max_rd_atomic = t->max_rd_atomic,
-		.max_dest_rd_atomic = t->max_rd_atomic,
-		.access = ALL_ACCESS,
-	};
+	struct rs_qp_attr at;
 	struct rs_qp *qp;
 
+	rs_plant_qp(s->plant, tc, &at);
+	at.dest_endpoint = receiver ? c->src_endpoint : c->dst_endpoint;
+	at.dest_qpn = (receiver ? c->src_qpn : c->dst_qpn) + q;
+	at.sport = (uint16_t)(0xc000 | (rs_mix64(s->o->seed ^ (id * QPS_MAX + q)) & 0x3fff));
+	at.access = ALL_ACCESS;
 	if (rs_nic_create_qp_at(k->nic, &i, (receiver ? c->dst_qpn : c->src_qpn) + q, &qp))
 		return NULL;
 	if (rs_qp_connect(k->nic, qp, &at, 0)) {

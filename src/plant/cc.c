@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/text.h"
-#include "sim/rtt.h"
+#include "plant/rtt.h"
 
 static int no_such(const struct rs_cc_conf *c, struct rs_error *e)
 {
@@ -33,8 +33,8 @@ static int placed(struct rs_error *e, int err, const struct rs_error *inner, str
 	return err;
 }
 
-int rs_sim_cc(const struct rs_fabric *f, bool none, struct rs_arena *a,
-	      const struct rs_cc_ops **ops, struct rs_cc_params **params, struct rs_error *e)
+int rs_plant_cc(const struct rs_fabric *f, bool none, struct rs_arena *a,
+		const struct rs_cc_ops **ops, struct rs_cc_params **params, struct rs_error *e)
 {
 	const struct rs_cc_conf *c = &f->cc;
 	struct rs_error inner = {0};
@@ -55,7 +55,7 @@ int rs_sim_cc(const struct rs_fabric *f, bool none, struct rs_arena *a,
 	return err;
 }
 
-bool sim_cc_given(const struct rs_cc_conf *c, const char *name)
+bool plant_cc_given(const struct rs_cc_conf *c, const char *name)
 {
 	for (uint32_t i = 0; i < c->n; i++)
 		if (rs_text_same(c->kv[i].key, name))
@@ -63,14 +63,15 @@ bool sim_cc_given(const struct rs_cc_conf *c, const char *name)
 	return false;
 }
 
-/* Of several spellings the last holds, as in rs_sim_cc(); base_rtt is the fabric's unless given. */
-int rs_sim_cc_fill(struct rs_fabric *f, struct rs_error *e)
+/* Of several spellings the last holds, as in rs_plant_cc(); base_rtt is the fabric's unless given.
+ */
+int rs_plant_cc_fill(struct rs_fabric *f, struct rs_error *e)
 {
 	const struct rs_cc_ops *ops;
 	struct rs_cc_params *params;
 	struct rs_kv *kv;
 	uint32_t n = 0;
-	int err = rs_sim_cc(f, false, f->arena, &ops, &params, e);
+	int err = rs_plant_cc(f, false, f->arena, &ops, &params, e);
 
 	if (err)
 		return err;
@@ -81,7 +82,7 @@ int rs_sim_cc_fill(struct rs_fabric *f, struct rs_error *e)
 	for (const struct rs_cc_param *p = ops->params; kv && p && p->name; p++) {
 		char buf[40];
 
-		if (!strcmp(p->name, "base_rtt") && !sim_cc_given(&f->cc, p->name))
+		if (!strcmp(p->name, "base_rtt") && !plant_cc_given(&f->cc, p->name))
 			continue;
 		kv[n].key = p->name;
 		kv[n].value = rs_arena_printf(f->arena, "%s",

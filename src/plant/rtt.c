@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
-#include "sim/rtt.h"
+#include "plant/rtt.h"
 #include "wire/telemetry.h"
 
 struct hop {
@@ -21,21 +21,6 @@ struct network {
 	rs_time *host;  /* [group]: the slowest of its NICs' links, as a part of the round trip */
 	uint32_t data, ack;
 };
-
-int64_t rs_sim_nic_rate(const struct rs_fabric *f)
-{
-	int64_t most = 0;
-
-	for (uint32_t i = 0; i < f->n_endpoints; i++)
-		if (f->endpoints[i].rate > most)
-			most = f->endpoints[i].rate;
-	return most;
-}
-
-uint64_t rs_sim_bytes(int64_t rate, rs_time t)
-{
-	return (uint64_t)((rs_uint128)(uint64_t)rate * (uint64_t)t / 8 / RS_S);
-}
 
 static struct hop hop_of(const struct network *w, const struct rs_fabric_link *l)
 {
@@ -106,7 +91,7 @@ static rs_time longest(const struct network *w)
 	return most;
 }
 
-rs_time rs_sim_longest_rtt(const struct rs_fabric *f, uint32_t packet_bytes, uint32_t ack_bytes)
+rs_time rs_plant_longest_rtt(const struct rs_fabric *f, uint32_t packet_bytes, uint32_t ack_bytes)
 {
 	struct network w = {.f = f, .data = packet_bytes, .ack = ack_bytes};
 	uint32_t ports = 0, groups = f->routes.n_groups;
@@ -129,25 +114,25 @@ rs_time rs_sim_longest_rtt(const struct rs_fabric *f, uint32_t packet_bytes, uin
 	return t;
 }
 
-int rs_sim_base_rtt(struct rs_sim *s, struct rs_error *e)
+int plant_base_rtt(struct rs_plant *p, struct rs_error *e)
 {
-	const struct rs_transport_conf *t = &s->f->transport;
+	const struct rs_transport_conf *t = &p->f->transport;
 	const struct rs_framing *g = &rs_framings[t->framing];
 	uint32_t payload = t->payload ? t->payload : t->mtu, data = payload, ack = 0;
-	const struct rs_cc_param *p = s->cc->params;
+	const struct rs_cc_param *rtt = p->cc->params;
 	char text[32];
 
-	while (p->name && strcmp(p->name, "base_rtt"))
-		p++;
-	if (!p->name || sim_cc_given(&s->f->cc, "base_rtt") ||
-	    !(s->cc->on_telemetry || sim_cc_given(&s->f->cc, "window")))
+	while (rtt->name && strcmp(rtt->name, "base_rtt"))
+		rtt++;
+	if (!rtt->name || plant_cc_given(&p->f->cc, "base_rtt") ||
+	    !(p->cc->on_telemetry || plant_cc_given(&p->f->cc, "window")))
 		return 0;
 	if (t->framing == RS_FABRIC_ROCEV2) {
-		uint16_t stamps = s->cc->on_telemetry ? RS_INT_BYTES : 0;
+		uint16_t stamps = p->cc->on_telemetry ? RS_INT_BYTES : 0;
 
 		data = rs_framing_data(g, RS_OP_WRITE_MIDDLE, payload, t->ipv6, stamps) + g->gap;
 		ack = rs_framing_ack(g, t->ipv6, stamps) + g->gap;
 	}
-	snprintf(text, sizeof(text), "%lldps", (long long)rs_sim_longest_rtt(s->f, data, ack));
-	return rs_cc_params_set(s->cc, s->cc_params, "base_rtt", text, e);
+	snprintf(text, sizeof(text), "%lldps", (long long)rs_plant_longest_rtt(p->f, data, ack));
+	return rs_cc_params_set(p->cc, p->cc_params, "base_rtt", text, e);
 }

@@ -1,0 +1,131 @@
+/* NICs: their transport, their port, their queue pairs. */
+#include "plant/plant.h"
+#include "wire/telemetry.h"
+
+enum { PKEY_DEFAULT = 0xffff }; /* IBTA §10.9.1.2: the default partition, full member */
+
+bool rs_plant_inside(const struct rs_plant *p, uint32_t endpoint)
+{
+	const struct rs_endpoint *at = &p->f->endpoints[endpoint];
+
+	return p->f->hosts[at->host].inside && !p->ideal.host && at->part >= 0;
+}
+
+/* What the NIC's model or description says of messages and queue pairs. */
+static struct rs_dma_limits dma_limits(const struct rs_plant *p, uint32_t endpoint)
+{
+	const struct rs_endpoint *at = &p->f->endpoints[endpoint];
+	const struct rs_part *parts = p->f->hosts[at->host].inside->parts;
+
+	return rs_dma_limits_of(&parts[at->part], &p->f->host_params);
+}
+
+static void limit_qps(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_config *c)
+{
+	struct rs_dma_limits d = dma_limits(p, endpoint);
+
+	if (d.qp_message_rate)
+		c->qp_message_time = RS_MS / d.qp_message_rate;
+	if (d.qp_rate && (int64_t)d.qp_rate * RS_MBPS < c->line_rate)
+		c->qp_rate = (int64_t)d.qp_rate * RS_MBPS;
+}
+
+void rs_plant_nic(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_config *out)
+{
+	const struct rs_fabric *f = p->f;
+	const struct rs_transport_conf *t = &f->transport;
+
+	*out = (struct rs_nic_config){
+		.endpoint = endpoint,
+		.line_rate = f->endpoints[endpoint].rate,
+		.ipv6 = t->ipv6,
+		.cc = p->cc,
+		.cc_params = p->cc_params,
+		.cnp_tos = (uint8_t)(f->qos.cnp_dscp << 2),
+		.cnp_tc = f->qos.cnp_tc,
+		.ack_every = t->ack_every,
+		.ack_delay = t->ack_delay,
+		.min_rto = t->min_rto,
+		.ack_echo_ecn = t->ack_echo,
+		.framing = &rs_framings[t->framing],
+		.whole_ns = t->whole_ns,
+		.pace_fixed = t->pace_fixed,
+		.any_payload = t->payload != 0,
+		.window_payload = t->window_payload,
+		.ack_unpaused = t->ack_unpaused,
+		.int_scale = rs_int_scale(p->nic_rate),
+	};
+	for (unsigned c = 0; c < RS_CLASSES; c++)
+		out->weight[c] = f->qos.tc[c].weight;
+	if (t->ack_unpaused)
+		out->weight[RS_CLASSES - 1] = 0;
+	if (rs_plant_inside(p, endpoint) && !p->ideal.host_limits)
+		limit_qps(p, endpoint, out);
+}
+
+/* What comes after XOFF has room, in each class with PFC; a NIC without an end takes all. */
+static struct rs_port_buffer receive_buffer(const struct rs_plant *p, uint32_t endpoint)
+{
+	uint64_t size = p->f->qos.nic_buffer, headroom = rs_fabric_nic_headroom(p->f, endpoint);
+	struct rs_port_buffer b = {.size = UINT64_MAX, .lossy = UINT64_MAX, .xoff = UINT64_MAX};
+
+	if (size && !p->ideal.no_pause) {
+		b.xoff = size > headroom ? size - headroom : 0;
+		if (!p->ideal.no_drops) {
+			b.size = size;
+			b.lossy = b.xoff;
+		}
+	}
+	b.xon = b.xoff / 3 * 2;
+	return b;
+}
+
+void rs_plant_nic_port(const struct rs_plant *p, uint32_t endpoint, struct rs_plant_port *out)
+{
+	const struct rs_fabric *f = p->f;
+	const struct rs_qos *q = &f->qos;
+	int64_t rate = f->links[f->endpoints[endpoint].link].rate;
+
+	*out = (struct rs_plant_port){
+		.rate = rate,
+		.response = rs_fabric_pause_response(q, rate),
+		.lfc = {.holds = q->pause_holds,
+			.quanta = q->pause_quanta,
+			.frame_bytes = rs_framings[f->transport.framing].pfc},
+		.buffer = receive_buffer(p, endpoint),
+	};
+	for (unsigned t = 0; t < RS_CLASSES; t++)
+		if (q->pfc && q->tc[t].lossless && !p->ideal.no_pause)
+			out->lfc.classes |= (uint8_t)(1u << t);
+}
+
+void rs_plant_messages(const struct rs_plant *p, uint32_t endpoint, struct rs_plant_messages *out)
+{
+	*out = (struct rs_plant_messages){0};
+	if (rs_plant_inside(p, endpoint)) {
+		struct rs_dma_limits d = dma_limits(p, endpoint);
+
+		out->inline_bytes = d.inline_bytes;
+		if (d.message_rate && !p->ideal.host_limits)
+			out->message_time = RS_MS / d.message_rate;
+	}
+}
+
+void rs_plant_qp(const struct rs_plant *p, uint8_t tc, struct rs_qp_attr *out)
+{
+	const struct rs_transport_conf *t = &p->f->transport;
+	const struct rs_qos_class *c = &p->f->qos.tc[tc];
+
+	*out = (struct rs_qp_attr){
+		.path_mtu = t->payload ? t->payload : t->mtu,
+		.pkey = PKEY_DEFAULT,
+		.tos = (uint8_t)(c->dscp << 2 | (c->ecn ? RS_ECN_ECT0 : 0)),
+		.tc = tc,
+		.timeout = t->timeout,
+		.retry_cnt = t->retry,
+		.rnr_retry = t->rnr_retry,
+		.min_rnr_timer = t->min_rnr_timer,
+		.max_rd_atomic = t->max_rd_atomic,
+		.max_dest_rd_atomic = t->max_rd_atomic,
+	};
+}

@@ -1,0 +1,14 @@
+/* Private to plant/: what congestion control is told about the fabric. */
+#ifndef RS_PLANT_RTT_H
+#define RS_PLANT_RTT_H
+
+#include "plant/plant.h"
+
+/* cc.c: the description names this parameter, in whatever spelling. */
+bool plant_cc_given(const struct rs_cc_conf *c, const char *name);
+
+/* Sets the algorithm's base_rtt to the longest round trip, where it has one that matters and none
+ * is given. */
+int plant_base_rtt(struct rs_plant *p, struct rs_error *e);
+
+#endif
