@@ -14,11 +14,13 @@ enum { ATOMIC_BYTES = 8 };
 /* Answered by a response of their own: a place among the resources each. */
 enum { ANSWERED = RS_F_READ | RS_F_ATOMIC | RS_F_ATOMIC_WRITE };
 
+/* One packet or, of a WRITE, a run of packets that p's headers stand for (nic.h). */
 struct request {
 	const struct rs_packet *p;
-	uint32_t f;             /* enum rs_opcode_flags */
-	struct rs_mr *mr;       /* of a WRITE with bytes, READ or atomic */
-	uint8_t receive_status; /* enum rs_wc_status of the receive that the error belongs to */
+	uint32_t f;              /* enum rs_opcode_flags: of a run, of all its packets */
+	uint32_t packets, bytes; /* bytes of payload */
+	struct rs_mr *mr;        /* of a WRITE with bytes, READ or atomic */
+	uint8_t receive_status;  /* enum rs_wc_status of the receive that the error belongs to */
 };
 
 uint32_t rs_credit_decode(uint8_t code)
@@ -404,83 +406,102 @@ static inline uint8_t check_resource(struct rs_nic *nic, struct rs_qp *qp, uint3
 	return OK;
 }
 
-static uint8_t check_send_length(const struct rs_qp *qp, struct request *q)
+/* §9.7.4.1.6: full packets but the last. */
+static inline bool fills_packets(const struct rs_qp *qp, const struct request *q)
 {
-	const struct rs_rwqe *r = &qp->rq[qp->rq_head & qp->rq_mask];
-	uint64_t before = q->f & RS_F_FIRST ? 0 : qp->received;
+	uint64_t room = (uint64_t)q->packets * qp->mtu;
 
-	if (before + q->p->payload_bytes <= r->length)
-		return OK;
-	q->receive_status = RS_WC_LOC_LEN_ERR;
-	return RS_NAK_INVALID_REQUEST;
+	if (!(q->f & RS_F_LAST))
+		return q->bytes == room;
+	return q->bytes <= room &&
+	       (q->bytes > room - qp->mtu || (q->f & RS_F_FIRST && q->packets == 1));
 }
 
-static uint8_t check_write_length(const struct rs_qp *qp, const struct request *q)
+/* Neither more nor less than the message announced. */
+static inline bool write_fits(const struct rs_qp *qp, const struct request *q)
 {
 	uint32_t left = q->f & RS_F_FIRST ? q->p->dma_bytes : qp->w_left;
 
 	if (q->f & RS_F_FIRST && left > MESSAGE_MAX)
-		return RS_NAK_INVALID_REQUEST;
-	if (q->f & RS_F_LAST)
-		return q->p->payload_bytes == left ? OK : RS_NAK_INVALID_REQUEST;
-	return q->p->payload_bytes < left ? OK : RS_NAK_INVALID_REQUEST;
+		return false;
+	return q->f & RS_F_LAST ? q->bytes == left : q->bytes < left;
 }
 
-/* §9.7.4.1.6: full packets but the last, and neither more nor less than the message announced. */
-static inline uint8_t check_length(const struct rs_qp *qp, struct request *q)
+/* What the R_Key gives this QP: a region or window of its PD, or one of type 2 that is its own. */
+static inline struct rs_mr *find_remote(struct rs_nic *nic, const struct rs_qp *qp,
+					const struct rs_packet *p, uint64_t length, uint32_t need)
 {
-	uint32_t n = q->p->payload_bytes;
+	struct rs_mr *m = rs_mr_find(nic, p->rkey, qp->pd, p->va, length, need);
 
-	if (q->f & RS_F_ATOMIC_WRITE)
-		return n == ATOMIC_BYTES && q->p->dma_bytes == n ? OK : RS_NAK_INVALID_REQUEST;
-	if (q->f & (RS_F_READ | RS_F_ATOMIC)) {
-		if (q->f & RS_F_READ && q->p->dma_bytes > MESSAGE_MAX)
-			return RS_NAK_INVALID_REQUEST;
-		return n ? RS_NAK_INVALID_REQUEST : OK;
-	}
-	if (!(q->f & RS_F_LAST) ? n != qp->mtu : n > qp->mtu || (!n && !(q->f & RS_F_FIRST)))
-		return RS_NAK_INVALID_REQUEST;
-	return q->f & RS_F_WRITE ? check_write_length(qp, q) : check_send_length(qp, q);
+	if (__builtin_expect(!m, 0))
+		m = rs_mr_find(nic, p->rkey, RS_PD_OF_QP | qp->qpn, p->va, length, need);
+	return m;
 }
 
-/* The range of a WRITE is checked whole at its first packet; later ones check that the key lives.
+/*
+ * A WRITE's length, range, key and rights: of a packet, of the next Middle in a hurry, and of a
+ * run. The range is checked whole at its first packet; later ones check that the key lives.
  */
-static inline uint8_t check_rkey(struct rs_nic *nic, const struct rs_qp *qp, struct request *q)
+static inline uint8_t check_write(struct rs_nic *nic, const struct rs_qp *qp, struct request *q)
 {
-	const struct rs_packet *p = q->p;
-	uint64_t length = p->dma_bytes;
-	uint32_t need;
-
-	if (q->f & RS_F_SEND) {
-		const struct rs_rwqe *r = &qp->rq[qp->rq_head & qp->rq_mask];
-
-		if (q->f & RS_F_IETH && !rs_mw_may_invalidate(nic, qp, p->imm))
-			return RS_NAK_REMOTE_ACCESS;
-		if (!p->payload_bytes ||
-		    rs_mr_check_sges(nic, qp->pd, rs_qp_recv_sge(qp, qp->rq_head), r->n_sge,
-				     RS_ACCESS_LOCAL_WRITE))
-			return OK;
-		q->receive_status = RS_WC_LOC_PROT_ERR;
-		return RS_NAK_REMOTE_OPERATIONAL;
-	}
-	if (q->f & RS_F_WRITE && !(q->f & RS_F_FIRST)) {
+	if (!fills_packets(qp, q) || !write_fits(qp, q))
+		return RS_NAK_INVALID_REQUEST;
+	if (!(q->f & RS_F_FIRST)) {
 		q->mr = &nic->mrs[qp->w_mr];
 		return q->mr->key == qp->w_rkey ? OK : RS_NAK_REMOTE_ACCESS;
 	}
-	if (q->f & (RS_F_ATOMIC | RS_F_ATOMIC_WRITE)) {
-		if (p->va & (ATOMIC_BYTES - 1))
-			return RS_NAK_INVALID_REQUEST;
-		length = ATOMIC_BYTES;
+	if (!q->p->dma_bytes)
+		return OK;
+	q->mr = find_remote(nic, qp, q->p, q->p->dma_bytes, RS_ACCESS_REMOTE_WRITE);
+	return q->mr ? OK : RS_NAK_REMOTE_ACCESS;
+}
+
+static uint8_t check_send(struct rs_nic *nic, const struct rs_qp *qp, struct request *q)
+{
+	const struct rs_rwqe *r = &qp->rq[qp->rq_head & qp->rq_mask];
+	uint64_t before = q->f & RS_F_FIRST ? 0 : qp->received;
+
+	if (!fills_packets(qp, q))
+		return RS_NAK_INVALID_REQUEST;
+	if (before + q->bytes > r->length) {
+		q->receive_status = RS_WC_LOC_LEN_ERR;
+		return RS_NAK_INVALID_REQUEST;
 	}
+	if (q->f & RS_F_IETH && !rs_mw_may_invalidate(nic, qp, q->p->imm))
+		return RS_NAK_REMOTE_ACCESS;
+	if (!q->bytes || rs_mr_check_sges(nic, qp->pd, rs_qp_recv_sge(qp, qp->rq_head), r->n_sge,
+					  RS_ACCESS_LOCAL_WRITE))
+		return OK;
+	q->receive_status = RS_WC_LOC_PROT_ERR;
+	return RS_NAK_REMOTE_OPERATIONAL;
+}
+
+/* A READ, an atomic or an atomic write. */
+static uint8_t check_answered(struct rs_nic *nic, const struct rs_qp *qp, struct request *q)
+{
+	const struct rs_packet *p = q->p;
+	uint64_t length = q->f & RS_F_READ ? p->dma_bytes : ATOMIC_BYTES;
+	uint32_t need = q->f & RS_F_READ     ? RS_ACCESS_REMOTE_READ
+			: q->f & RS_F_ATOMIC ? RS_ACCESS_REMOTE_ATOMIC
+					     : RS_ACCESS_REMOTE_WRITE;
+
+	if (q->f & RS_F_ATOMIC_WRITE ? q->bytes != ATOMIC_BYTES || p->dma_bytes != ATOMIC_BYTES
+				     : q->bytes || length > MESSAGE_MAX)
+		return RS_NAK_INVALID_REQUEST;
+	if (!(q->f & RS_F_READ) && p->va & (ATOMIC_BYTES - 1))
+		return RS_NAK_INVALID_REQUEST;
 	if (!length)
 		return OK;
-	need = q->f & (RS_F_WRITE | RS_F_ATOMIC_WRITE) ? RS_ACCESS_REMOTE_WRITE
-	       : q->f & RS_F_READ                      ? RS_ACCESS_REMOTE_READ
-						       : RS_ACCESS_REMOTE_ATOMIC;
-	q->mr = rs_mr_find(nic, p->rkey, qp->pd, p->va, length, need);
-	if (__builtin_expect(!q->mr, 0)) /* or a window of type 2, which is this QP's alone */
-		q->mr = rs_mr_find(nic, p->rkey, RS_PD_OF_QP | qp->qpn, p->va, length, need);
+	q->mr = find_remote(nic, qp, p, length, need);
 	return q->mr ? OK : RS_NAK_REMOTE_ACCESS;
+}
+
+/* §9.7.4.1.6 and .7: lengths, then keys. */
+static inline uint8_t check_memory(struct rs_nic *nic, const struct rs_qp *qp, struct request *q)
+{
+	if (q->f & ANSWERED)
+		return check_answered(nic, qp, q);
+	return q->f & RS_F_WRITE ? check_write(nic, qp, q) : check_send(nic, qp, q);
 }
 
 /* ---- Execution ---- */
@@ -518,9 +539,9 @@ static inline void execute_write(struct rs_nic *nic, struct rs_qp *qp, const str
 	}
 	if (q->mr && q->mr->host && p->payload)
 		memcpy(q->mr->host + (qp->w_va - q->mr->va), p->payload, p->payload_bytes);
-	qp->w_va += p->payload_bytes;
-	qp->w_left -= p->payload_bytes;
-	qp->received += p->payload_bytes;
+	qp->w_va += q->bytes;
+	qp->w_left -= q->bytes;
+	qp->received += q->bytes;
 	if (__builtin_expect(!(q->f & RS_F_LAST), 1))
 		return;
 	qp->message = RS_NO_MESSAGE;
@@ -624,11 +645,12 @@ static void execute(struct rs_nic *nic, struct rs_qp *qp, const struct request *
 		rs_resp_kick(nic, qp);
 		return;
 	}
-	qp->epsn = rs_psn_add(qp->epsn, 1);
+	qp->epsn = rs_psn_add(qp->epsn, q->packets);
 	if (q->f & RS_F_WRITE)
 		execute_write(nic, qp, q);
 	else
 		execute_send(nic, qp, q);
+	qp->unacked += q->packets - 1;
 	owe_ack(nic, qp, q->p, now);
 }
 
@@ -647,13 +669,13 @@ RS_COLD static void reject(struct rs_nic *nic, struct rs_qp *qp, const struct re
  * The next Middle of the WRITE under way, nothing owed but ACKs: all the checks below would pass,
  * and are decided here in one go.
  */
-static inline bool streams_on(const struct rs_nic *nic, const struct rs_qp *qp,
-			      const struct rs_packet *p)
+static inline bool streams_on(struct rs_nic *nic, const struct rs_qp *qp, const struct rs_packet *p)
 {
+	struct request q = {.p = p, .f = RS_F_WRITE, .packets = 1, .bytes = p->payload_bytes};
+
 	return (p->opcode & 0x1f) == RS_OP_WRITE_MIDDLE && p->psn == qp->epsn &&
-	       qp->message == RS_OP_WRITE_FIRST && p->payload_bytes == qp->mtu &&
-	       qp->w_left > qp->mtu && !(qp->flags & (RS_QF_GAP | RS_QF_UC)) && !qp->nak &&
-	       nic->mrs[qp->w_mr].key == qp->w_rkey;
+	       qp->message == RS_OP_WRITE_FIRST && !(qp->flags & (RS_QF_GAP | RS_QF_UC)) &&
+	       !qp->nak && !check_write(nic, qp, &q);
 }
 
 static inline void stream(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
@@ -698,9 +720,7 @@ static void uc_rx(struct rs_nic *nic, struct rs_qp *qp, struct request *q)
 	if (!v)
 		v = check_resource(nic, qp, q->f);
 	if (!v)
-		v = check_length(qp, q);
-	if (!v)
-		v = check_rkey(nic, qp, q);
+		v = check_memory(nic, qp, q);
 	if (v && q->receive_status == RS_WC_LOC_PROT_ERR) {
 		struct rs_cqe e = {.status = q->receive_status, .op = RS_WR_RECV};
 
@@ -762,7 +782,7 @@ RS_APART static bool first_look(struct rs_nic *nic, struct rs_qp *qp, struct req
 RS_APART static void check_and_execute(struct rs_nic *nic, struct rs_qp *qp,
 				       const struct rs_packet *p, uint32_t f, rs_time now)
 {
-	struct request q = {.p = p, .f = f};
+	struct request q = {.p = p, .f = f, .packets = 1, .bytes = p->payload_bytes};
 	uint8_t v;
 
 	if (__builtin_expect(qp->flags & RS_QF_OTHER_RX, 0) && !first_look(nic, qp, &q, now))
@@ -778,9 +798,7 @@ RS_APART static void check_and_execute(struct rs_nic *nic, struct rs_qp *qp,
 	if (!v)
 		v = check_resource(nic, qp, f);
 	if (!v)
-		v = check_length(qp, &q);
-	if (!v)
-		v = check_rkey(nic, qp, &q);
+		v = check_memory(nic, qp, &q);
 	if (!v)
 		execute(nic, qp, &q, now);
 	else if ((v & RS_SYN_KIND) == RS_SYN_RNR)
@@ -814,79 +832,43 @@ static struct rs_qp *run_qp(struct rs_nic *nic, const struct rs_packet *p)
 	    (qp->flags & RS_QF_OTHER_RX) || p->src != qp->dest_endpoint ||
 	    ((p->pkey ^ qp->pkey) & 0x7fff) || (p->opcode & 0xe0) != RS_RC ||
 	    (op != RS_OP_WRITE_FIRST && op != RS_OP_WRITE_MIDDLE) ||
-	    !(qp->access & RS_ACCESS_REMOTE_WRITE))
+	    check_op_valid(qp, rs_opcodes[p->opcode].flags))
 		return NULL;
 	return qp;
 }
 
-/* A region of the QP's; windows may be lost by the peer's own requests in the meantime. */
-static struct rs_mr *run_region(struct rs_nic *nic, const struct rs_qp *qp,
-				const struct rs_packet *p, uint64_t bytes)
+/* Where the bytes go; NULL: not to a region, as windows may be lost by the peer's own requests in
+ * the meantime. */
+static uint8_t *run_region(const struct rs_mr *m, uint64_t va)
 {
-	struct rs_mr *m = rs_mr_find(nic, p->rkey, qp->pd, p->va, bytes, RS_ACCESS_REMOTE_WRITE);
-
-	return m && m->kind == RS_MR_REGION && m->host ? m : NULL;
+	return m && m->kind == RS_MR_REGION && m->host ? m->host + (va - m->va) : NULL;
 }
 
 uint8_t *rs_nic_run_place(struct rs_nic *nic, const struct rs_packet *p, uint32_t bytes,
 			  uint32_t ahead)
 {
 	struct rs_qp *qp = run_qp(nic, p);
-	const struct rs_mr *m;
 
 	if (!qp || p->psn != rs_psn_add(qp->epsn, ahead))
 		return NULL;
-	m = run_region(nic, qp, p, bytes);
-	return m ? m->host + (p->va - m->va) : NULL;
-}
-
-/* Full packets but the last, of the message that was announced. */
-static bool run_fits(const struct rs_qp *qp, bool first, const struct rs_packet *p,
-		     uint32_t packets, uint32_t bytes, bool last)
-{
-	uint32_t left = first ? p->dma_bytes : qp->w_left;
-
-	if (first != (qp->message == RS_NO_MESSAGE) || (first && left > MESSAGE_MAX) ||
-	    (!first && (qp->message != RS_OP_WRITE_FIRST || p->va != qp->w_va)) || !packets ||
-	    packets > RS_PSN_WINDOW || bytes > (uint64_t)packets * qp->mtu)
-		return false;
-	if (last)
-		return bytes == left && bytes > (uint64_t)(packets - 1) * qp->mtu;
-	return bytes < left && bytes == (uint64_t)packets * qp->mtu;
+	return run_region(find_remote(nic, qp, p, bytes, RS_ACCESS_REMOTE_WRITE), p->va);
 }
 
 bool rs_nic_rx_run(struct rs_nic *nic, const struct rs_packet *p, uint32_t packets, uint32_t bytes,
 		   bool last, const uint8_t *place, rs_time now)
 {
-	bool first = (p->opcode & 0x1f) == RS_OP_WRITE_FIRST;
+	uint32_t f = rs_opcodes[p->opcode].flags | (last ? RS_F_LAST : 0);
+	struct request q = {.p = p, .f = f, .packets = packets, .bytes = bytes};
 	struct rs_qp *qp = run_qp(nic, p);
-	struct rs_mr *m;
 
-	if (!qp || p->psn != qp->epsn || !run_fits(qp, first, p, packets, bytes, last))
-		return false;
-	m = run_region(nic, qp, p, first ? p->dma_bytes : bytes);
-	if (!m || m->host + (p->va - m->va) != place ||
-	    (!first && (qp->w_rkey != m->key || qp->w_mr != (uint32_t)(m - nic->mrs))))
+	if (!qp || p->psn != qp->epsn || !packets || packets > RS_PSN_WINDOW ||
+	    (!(f & RS_F_FIRST) && p->va != qp->w_va) || check_op_seq(qp, f) ||
+	    check_write(nic, qp, &q) || !place || run_region(q.mr, p->va) != place)
 		return false;
 	qp->flags &= ~(uint32_t)RS_QF_GAP;
 	qp->nak = 0;
-	if (first) {
-		qp->w_rkey = p->rkey;
-		qp->w_mr = (uint32_t)(m - nic->mrs);
-		qp->w_va = p->va;
-		qp->w_left = p->dma_bytes;
-		qp->received = 0;
-	}
-	qp->w_va += bytes;
-	qp->w_left -= bytes;
-	qp->received += bytes;
-	qp->message = last ? RS_NO_MESSAGE : RS_OP_WRITE_FIRST;
-	qp->epsn = rs_psn_add(qp->epsn, packets);
-	if (last)
-		qp->msn = rs_psn_add(qp->msn, 1);
-	qp->unacked += packets - 1;
 	nic->counters.rx_packets += packets;
 	nic->counters.rx_bytes += bytes + packets * (uint64_t)(p->frame_bytes - p->payload_bytes);
-	owe_ack(nic, qp, p, now);
+	execute(nic, qp, &q, now);
 	return true;
 }
