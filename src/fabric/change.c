@@ -234,7 +234,7 @@ static void check_whole(struct rs_load *l, const struct rs_fabric *f, const stru
 	uint32_t *first = rs_load_take(l, f->n_switches, sizeof(*first)); /* endpoint + 1 */
 
 	for (uint32_t i = 0; first && i < f->n_endpoints && !l->err; i++) {
-		const struct rs_endpoint *e = &f->endpoints[i];
+		const struct rs_fabric_endpoint *e = &f->endpoints[i];
 		uint32_t *seen = &first[root_of(before, e->node)];
 
 		if (f->links[e->link].down)

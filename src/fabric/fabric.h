@@ -28,7 +28,7 @@ enum {
 
 /* An endpoint is a NIC's port: what a packet's source and destination name. Numbered from 0, host
  * by host. */
-struct rs_endpoint {
+struct rs_fabric_endpoint {
 	uint32_t host;
 	int part;      /* the NIC in hosts[host].inside; RS_NO_PART for a plain host */
 	uint32_t link; /* its link to the network */
@@ -281,7 +281,7 @@ struct rs_fabric {
 	const char *assumed;       /* what a file that is no description left to assume; NULL */
 	uint32_t n_hosts, n_endpoints, n_switches, n_links, n_gpus;
 	struct rs_fabric_host *hosts;
-	struct rs_endpoint *endpoints;
+	struct rs_fabric_endpoint *endpoints;
 	struct rs_fabric_switch *switches;
 	struct rs_fabric_link *links;
 	const struct rs_fabric_link *drawn; /* links before changes; NULL: there were none */

@@ -591,13 +591,14 @@ static void count_parts(struct hosts *b, struct rs_fabric_host *h)
 static void name_nics(struct hosts *b, uint32_t host)
 {
 	struct rs_fabric_host *h = &b->f->hosts[host];
-	struct rs_endpoint *e = b->f->endpoints + h->first_endpoint;
+	struct rs_fabric_endpoint *e = b->f->endpoints + h->first_endpoint;
 
 	for (int i = 0; i < h->inside->n_parts && !b->l->err; i++) {
 		const struct rs_part *p = &h->inside->parts[i];
 
 		for (unsigned port = 0; port < ports_of(p); port++, e++) {
-			*e = (struct rs_endpoint){.host = host, .part = i, .rate = p->port_rate};
+			*e = (struct rs_fabric_endpoint){
+				.host = host, .part = i, .rate = p->port_rate};
 			e->name = ports_of(p) > 1
 					  ? rs_arena_printf(b->l->arena, "%s/%sp%u", h->name,
 							    p->name, port)

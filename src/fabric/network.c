@@ -61,7 +61,7 @@ static uint16_t port_of(struct builder *b, uint32_t sw)
 static void host_link(struct builder *b, uint32_t ep, uint32_t sw)
 {
 	struct rs_fabric *f = b->f;
-	struct rs_endpoint *e = &f->endpoints[ep];
+	struct rs_fabric_endpoint *e = &f->endpoints[ep];
 
 	if (b->l->err)
 		return;
@@ -259,7 +259,7 @@ static void explicit_link(struct builder *b, const struct rs_node *n, const stru
 	if (b->l->err)
 		return;
 	if (!(a & SWITCH_BIT)) {
-		struct rs_endpoint *e = &f->endpoints[a];
+		struct rs_fabric_endpoint *e = &f->endpoints[a];
 
 		linked[a] = true;
 		if (e->rate && e->rate < link.rate)
@@ -323,7 +323,7 @@ static void plain_host(struct builder *b, uint32_t h, const char *name)
 		if (!ep)
 			rs_load_fail(b->l, -ENOMEM, b->at, "out of memory");
 		f->endpoints[h * nics + i] =
-			(struct rs_endpoint){.host = h, .part = RS_NO_PART, .name = ep};
+			(struct rs_fabric_endpoint){.host = h, .part = RS_NO_PART, .name = ep};
 	}
 }
 

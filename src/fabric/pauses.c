@@ -40,7 +40,7 @@ static unsigned lossless_classes(const struct rs_qos *q)
 /* Of a class: what comes after XOFF, and the frame that made it so. */
 static uint64_t class_headroom(const struct rs_fabric *f, uint32_t endpoint)
 {
-	const struct rs_endpoint *p = &f->endpoints[endpoint];
+	const struct rs_fabric_endpoint *p = &f->endpoints[endpoint];
 	const struct rs_fabric_link *l = &f->links[p->link];
 	const struct rs_qos *q = &f->qos, *at = rs_fabric_qos(f, p->node);
 	uint32_t frame = rs_fabric_max_frame(f, q);

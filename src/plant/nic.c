@@ -6,7 +6,7 @@ enum { PKEY_DEFAULT = 0xffff }; /* IBTA §10.9.1.2: the default partition, full 
 
 bool rs_plant_inside(const struct rs_plant *p, uint32_t endpoint)
 {
-	const struct rs_endpoint *at = &p->f->endpoints[endpoint];
+	const struct rs_fabric_endpoint *at = &p->f->endpoints[endpoint];
 
 	return p->f->hosts[at->host].inside && !p->ideal.host && at->part >= 0;
 }
@@ -14,7 +14,7 @@ bool rs_plant_inside(const struct rs_plant *p, uint32_t endpoint)
 /* What the NIC's model or description says of messages and queue pairs. */
 static struct rs_dma_limits dma_limits(const struct rs_plant *p, uint32_t endpoint)
 {
-	const struct rs_endpoint *at = &p->f->endpoints[endpoint];
+	const struct rs_fabric_endpoint *at = &p->f->endpoints[endpoint];
 	const struct rs_part *parts = p->f->hosts[at->host].inside->parts;
 
 	return rs_dma_limits_of(&parts[at->part], &p->f->host_params);

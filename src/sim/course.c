@@ -63,7 +63,7 @@ static struct ending pop(struct course *c)
 /* The link of a hop, the endpoints' own first and last; SPREAD_NONE: it is there. */
 static uint32_t link_at(const struct course *c, const struct spread_flow *k, unsigned hop)
 {
-	const struct rs_endpoint *e = c->s->f->endpoints;
+	const struct rs_fabric_endpoint *e = c->s->f->endpoints;
 
 	if (!hop)
 		return 2 * e[k->src].link;

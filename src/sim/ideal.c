@@ -35,7 +35,7 @@ int rs_sim_ideal_network(const struct rs_fabric *f, struct rs_arena *a, struct r
 	struct rs_fabric *g = rs_arena_alloc(a, 1, sizeof(*g));
 	struct rs_fabric_switch *sw = rs_arena_alloc(a, 1, sizeof(*sw));
 	struct rs_fabric_link *links = rs_arena_alloc(a, f->n_endpoints, sizeof(*links));
-	struct rs_endpoint *ends = rs_arena_alloc(a, f->n_endpoints, sizeof(*ends));
+	struct rs_fabric_endpoint *ends = rs_arena_alloc(a, f->n_endpoints, sizeof(*ends));
 
 	if (f->n_endpoints > RS_SWITCH_PORTS_MAX)
 		return rs_error_set(

@@ -12,7 +12,7 @@
 enum { HOSTS_MAX = 1024 };
 
 static struct rs_fabric_host hosts[HOSTS_MAX];
-static struct rs_endpoint endpoints[8 * HOSTS_MAX];
+static struct rs_fabric_endpoint endpoints[8 * HOSTS_MAX];
 
 static struct rs_fabric fabric_of(uint32_t n_hosts)
 {
