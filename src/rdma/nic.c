@@ -89,6 +89,56 @@ uint16_t rs_nic_frame(const struct rs_nic *nic, uint8_t opcode, uint32_t payload
 			       payload ? nic->int_bytes : 0);
 }
 
+/* ---- As an endpoint ---- */
+
+_Static_assert(offsetof(struct rs_nic, as_endpoint) == 0, "the casts here and in rs_nic_of()");
+
+static struct rs_packet *endpoint_tx(struct rs_endpoint *e, uint8_t held, rs_time now,
+				     rs_time *again)
+{
+	return rs_nic_tx((struct rs_nic *)e, held, now, again);
+}
+
+static void endpoint_rx(struct rs_endpoint *e, struct rs_packet *p, rs_time now)
+{
+	rs_nic_rx((struct rs_nic *)e, p, now);
+}
+
+static rs_time endpoint_deadline(const struct rs_endpoint *e)
+{
+	return rs_nic_deadline((const struct rs_nic *)e);
+}
+
+static void endpoint_expire(struct rs_endpoint *e, rs_time now)
+{
+	rs_nic_expire((struct rs_nic *)e, now);
+}
+
+static void endpoint_prefetch(const struct rs_endpoint *e, unsigned step)
+{
+	rs_nic_prefetch((const struct rs_nic *)e, step);
+}
+
+static const struct rs_endpoint_ops endpoint_ops = {
+	.tx = endpoint_tx,
+	.rx = endpoint_rx,
+	.deadline = endpoint_deadline,
+	.expire = endpoint_expire,
+	.prefetch = endpoint_prefetch,
+};
+
+struct rs_endpoint *rs_nic_endpoint(struct rs_nic *nic)
+{
+	return &nic->as_endpoint;
+}
+
+struct rs_nic *rs_nic_of(struct rs_endpoint *e)
+{
+	return e->ops == &endpoint_ops ? (struct rs_nic *)e : NULL;
+}
+
+/* ---- Making ---- */
+
 int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **out, struct rs_error *e)
 {
 	int err = check_config(c, e);
@@ -99,6 +149,7 @@ int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **out, struct rs_
 	nic = calloc(1, sizeof(*nic));
 	if (!nic)
 		return rs_error_set(e, -ENOMEM, "no memory for a NIC");
+	nic->as_endpoint.ops = &endpoint_ops;
 	nic->c = *c;
 	nic->cc = c->cc ? c->cc : &rs_cc_none;
 	nic->cc_params = c->cc_params;

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "cc/cc.h"
+#include "port/endpoint.h"
 #include "wire/framing.h"
 #include "wire/packet.h"
 #include "wire/pool.h"
@@ -454,6 +455,11 @@ bool rs_nic_rx_run(struct rs_nic *nic, const struct rs_packet *p, uint32_t packe
 /* When rs_nic_expire() is due: retransmission, RNR and delayed-ACK timers. RS_NEVER: none runs. */
 rs_time rs_nic_deadline(const struct rs_nic *nic);
 void rs_nic_expire(struct rs_nic *nic, rs_time now);
+
+/* The NIC as an endpoint (port/endpoint.h): these four and rs_nic_prefetch(). */
+struct rs_endpoint *rs_nic_endpoint(struct rs_nic *nic);
+/* The NIC that an endpoint is; NULL: it speaks another transport. */
+struct rs_nic *rs_nic_of(struct rs_endpoint *e);
 
 /* Has any CQE been added since the last call? (A cheap poll for the owner.) */
 bool rs_nic_take_event(struct rs_nic *nic);

@@ -116,6 +116,7 @@ static inline size_t rs_cc_paths_bytes(uint32_t n)
 }
 
 struct rs_nic {
+	struct rs_endpoint as_endpoint; /* first: rs_nic_of() */
 	struct rs_nic_config c;
 	const struct rs_cc_ops *cc;
 	const struct rs_cc_params *cc_params;

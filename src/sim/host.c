@@ -151,9 +151,10 @@ static bool inlined(const struct rs_sim *s, const struct sim_nic *k, const struc
 }
 
 /* The transport's next packet, of none of the classes that are held. */
-static struct rs_packet *next_packet(struct sim_nic *k, uint8_t held, rs_time now, rs_time *again)
+static inline struct rs_packet *next_packet(struct sim_nic *k, uint8_t held, rs_time now,
+					    rs_time *again)
 {
-	struct rs_packet *p = rs_nic_tx(k->nic, held, now, again);
+	struct rs_packet *p = sim_end_tx(k, held, now, again);
 
 	if (__builtin_expect(k->streams != NULL, 0) && p)
 		sim_order_sent(k, p);
@@ -168,7 +169,7 @@ static void to_transport(struct rs_sim *s, struct sim_nic *k, struct rs_packet *
 	if (__builtin_expect(k->streams != NULL, 0))
 		sim_order_arrived(s, k, p, now);
 	else
-		rs_nic_rx(k->nic, p, now);
+		sim_end_rx(k, p, now);
 }
 
 /* ACKs, NAKs and CNPs need nothing from memory and go before what does; ACKs not before READ
@@ -446,10 +447,10 @@ static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	rs_tree_set(&n->tree, slot, rs_time_min(again, wants));
 }
 
-static void arm_timer(struct rs_sim *s, struct sim_nic *k)
+static inline void arm_timer(struct rs_sim *s, struct sim_nic *k)
 {
 	struct sim_node *n = k->node;
-	rs_time t = rs_time_min(rs_nic_deadline(k->nic), rs_lfc_deadline(&k->lfc, &k->times));
+	rs_time t = rs_time_min(sim_end_deadline(k), rs_lfc_deadline(&k->lfc, &k->times));
 
 	rs_tree_set(&n->tree, k->port * SLOTS_NIC + SLOT_NIC_TIMER, t);
 }
@@ -597,16 +598,21 @@ static void rx_done(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time
 static void timer(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
 	k->quiet = 0;
-	if (rs_nic_deadline(k->nic) <= now)
-		rs_nic_expire(k->nic, now);
+	if (sim_end_deadline(k) <= now)
+		rs_endpoint_expire(k->end, now);
 	resumed(k, rs_lfc_expire(&k->lfc, &k->times, now), now);
 }
 
-void sim_nic_turn(struct rs_sim *s, struct sim_nic *k, rs_time now)
+static inline void turn(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
 	send_port(s, k, now);
 	completions(s, k, now);
 	arm_timer(s, k);
+}
+
+void sim_nic_turn(struct rs_sim *s, struct sim_nic *k, rs_time now)
+{
+	turn(s, k, now);
 }
 
 void sim_host_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs_time now)
@@ -638,7 +644,7 @@ void sim_host_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs_time
 	default:
 		break;
 	}
-	sim_nic_turn(s, k, now);
+	turn(s, k, now);
 }
 
 static void fetch_links(const struct sim_node *n)
@@ -683,8 +689,7 @@ void sim_host_fetch(const struct rs_sim *s, const struct sim_node *n, unsigned s
 	else if (step == 2)
 		fetch_packets(s, n);
 	for (uint32_t i = 0; i < h->n_nics; i++)
-		if (h->nics[i].nic)
-			rs_nic_prefetch(h->nics[i].nic, step - 1);
+		sim_end_prefetch(&h->nics[i], step - 1);
 }
 
 /* ---- Making and unmaking ---- */
@@ -792,8 +797,10 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t c
 	if (!k->pfc)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	err = rs_nic_create(&c, &k->nic, e);
-	if (!err)
+	if (!err) {
+		k->end = rs_nic_endpoint(k->nic);
 		err = rs_nic_create_cq(k->nic, completions, &k->cq);
+	}
 	if (!err)
 		err = sim_streams_create(s, k, n_qps);
 	if (!err && s->o->ideal.placed) {

@@ -205,7 +205,7 @@ static void drain(struct rs_sim *s, struct sim_nic *k, struct sim_stream *st, rs
 		*at = NOT_HERE;
 		st->due++;
 		if (what != LOST)
-			rs_nic_rx(k->nic, rs_pool_at(&s->pool, what), now);
+			sim_end_rx(k, rs_pool_at(&s->pool, what), now);
 	}
 }
 
@@ -216,7 +216,7 @@ void sim_order_arrived(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p,
 	nak(k, p);
 	st = s->orders->hold && is_request(p) ? stream_of(k, p->dest_qp) : NULL;
 	if (!st) {
-		rs_nic_rx(k->nic, p, now);
+		sim_end_rx(k, p, now);
 		return;
 	}
 	if (p->number != st->due) {
@@ -224,7 +224,7 @@ void sim_order_arrived(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p,
 		return;
 	}
 	st->due++;
-	rs_nic_rx(k->nic, p, now);
+	sim_end_rx(k, p, now);
 	drain(s, k, st, now);
 }
 

@@ -33,8 +33,8 @@ struct share {
 /* 11 lines. The first is all of a port that every packet touches, besides a queue or a share. */
 struct port {
 	uint8_t filled; /* egress: classes with packets */
-	uint8_t rate_code;
 	struct rs_lfc lfc;
+	uint8_t rate_code;
 	rs_time later; /* cut-through: until then a queued packet may still be arriving */
 	int64_t rate;
 	struct rs_switch_port_counters c;

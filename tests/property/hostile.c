@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-int hostile_init(struct hostile *h, const struct rs_nic_config *base, uint64_t seed)
+int hostile_init_bare(struct hostile *h, uint64_t seed)
 {
 	memset(h, 0, sizeof(*h));
 	h->random = rs_random_stream(seed, 0, 0x4e455457);
@@ -16,15 +16,30 @@ int hostile_init(struct hostile *h, const struct rs_nic_config *base, uint64_t s
 		return -1;
 	rs_pool_list_init(&h->wire, &h->pool);
 	for (uint32_t i = 0; i < HOSTILE_NICS; i++) {
+		rs_pool_list_init(&h->lists[i], &h->pool);
+		h->port[i].ask = RS_NEVER;
+	}
+	return 0;
+}
+
+void hostile_join(struct hostile *h, uint32_t place, struct rs_endpoint *e)
+{
+	h->ends[place] = e;
+}
+
+int hostile_init(struct hostile *h, const struct rs_nic_config *base, uint64_t seed)
+{
+	if (hostile_init_bare(h, seed))
+		return -1;
+	for (uint32_t i = 0; i < HOSTILE_NICS; i++) {
 		struct rs_nic_config c = *base;
 
-		rs_pool_list_init(&h->lists[i], &h->pool);
 		c.endpoint = i;
 		c.free = &h->lists[i];
 		c.first_qpn = 100 + 1000 * i;
 		if (rs_nic_create(&c, &h->nics[i], NULL))
 			return -1;
-		h->port[i].ask = RS_NEVER;
+		hostile_join(h, i, rs_nic_endpoint(h->nics[i]));
 	}
 	return 0;
 }
@@ -156,7 +171,7 @@ static void transmit(struct hostile *h, uint32_t from, struct rs_packet *p)
 static void turn(struct hostile *h, uint32_t i)
 {
 	rs_time again;
-	struct rs_packet *p = rs_nic_tx(h->nics[i], h->paused, h->now, &again);
+	struct rs_packet *p = rs_endpoint_tx(h->ends[i], h->paused, h->now, &again);
 
 	if (!p) {
 		h->port[i].ask = again;
@@ -194,7 +209,7 @@ static void deliver(struct hostile *h, uint32_t i)
 
 	h->flights[i] = h->flights[--h->flying];
 	h->count.delivered++;
-	rs_nic_rx(h->nics[f.to], f.p, h->now);
+	rs_endpoint_rx(h->ends[f.to], f.p, h->now);
 	free(f.bytes);
 	hostile_wake(h, f.to);
 }
@@ -206,7 +221,7 @@ bool hostile_step(struct hostile *h)
 	int port = -1, timer = -1;
 
 	for (int i = 0; i < HOSTILE_NICS; i++) {
-		rs_time deadline = rs_nic_deadline(h->nics[i]);
+		rs_time deadline = rs_endpoint_deadline(h->ends[i]);
 
 		if (h->port[i].ask < when) {
 			when = h->port[i].ask;
@@ -223,7 +238,7 @@ bool hostile_step(struct hostile *h)
 		return false;
 	h->now = rs_time_max(h->now, when);
 	if (timer >= 0) {
-		rs_nic_expire(h->nics[timer], h->now);
+		rs_endpoint_expire(h->ends[timer], h->now);
 		hostile_wake(h, (uint32_t)timer);
 	} else if (port >= 0) {
 		turn(h, (uint32_t)port);

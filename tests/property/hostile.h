@@ -1,11 +1,13 @@
 /*
- * A deterministic network between NICs that loses, duplicates, reorders, delays, marks, corrupts
- * and goes dark, and has strangers on it: everything from one seed, in virtual time.
+ * A deterministic network between endpoints, of whatever transport, that loses, duplicates,
+ * reorders, delays, marks, corrupts and goes dark, and has strangers on it: everything from one
+ * seed, in virtual time.
  */
 #ifndef RS_TESTS_HOSTILE_H
 #define RS_TESTS_HOSTILE_H
 
 #include "base/random.h"
+#include "port/endpoint.h"
 #include "rdma/nic.h"
 
 enum { HOSTILE_NICS = 3, HOSTILE_FLIGHTS = 1 << 14, HOSTILE_PACKETS = 1 << 16 };
@@ -32,7 +34,8 @@ struct hostile {
 	struct rs_pool pool;
 	struct rs_pool_list wire; /* copies and strangers are taken from here */
 	struct rs_pool_list lists[HOSTILE_NICS];
-	struct rs_nic *nics[HOSTILE_NICS];
+	struct rs_endpoint *ends[HOSTILE_NICS];
+	struct rs_nic *nics[HOSTILE_NICS]; /* of hostile_init(); NULL: of hostile_join() */
 	struct hostile_rates rates;
 	struct rs_random random;
 	struct rs_time_of {
@@ -48,7 +51,11 @@ struct hostile {
 	struct hostile_counts count;
 };
 
+/* A network of NICs. -1: no memory. */
 int hostile_init(struct hostile *h, const struct rs_nic_config *base, uint64_t seed);
+/* One without endpoints; the caller makes them, on lists[], and puts each in its place. */
+int hostile_init_bare(struct hostile *h, uint64_t seed);
+void hostile_join(struct hostile *h, uint32_t place, struct rs_endpoint *e);
 void hostile_fini(struct hostile *h);
 /* A NIC may have become able to send. */
 void hostile_wake(struct hostile *h, uint32_t nic);
