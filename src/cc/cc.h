@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/time.h"
 
-enum { RS_CC_STATE_BYTES = 96, RS_CC_HOPS = 5, RS_CC_PATH_BYTES = 64 };
+enum { RS_CC_STATE_BYTES = 64, RS_CC_HOPS = 5, RS_CC_PATH_BYTES = 64 };
 
 struct rs_cc_params; /* an algorithm's own, shared by all QPs of a NIC */
 
@@ -38,6 +38,48 @@ struct rs_cc_hop {
 	int64_t rate;       /* of the port's link, bits per second */
 };
 
+/* What kept the sender from having more on its way, as an ACK finds it. */
+enum rs_cc_limited {
+	RS_CC_NOT_LIMITED,    /* its pace, its turn at the port, or a hold of its owner */
+	RS_CC_BY_APPLICATION, /* nothing was posted that is not sent */
+	RS_CC_BY_WINDOW,      /* no further packet fitted rs_cc.window before this ACK */
+};
+
+/* What one acknowledgement of new data tells. What an algorithm does not need (rs_cc_ops.needs) is
+ * not gathered and is 0, or NULL. */
+struct rs_cc_feedback {
+	rs_time now;
+	rs_time rtt;          /* RS_CC_NEEDS_RTT: by the sender's clock; < 0: none measured */
+	uint64_t acked, sent; /* running totals of bytes, as windows count them: of what was
+			       * acknowledged, this included, and of what was handed out */
+	uint32_t bytes;       /* acknowledged by this one */
+	uint32_t marked;      /* RS_CC_NEEDS_MARKS: bytes of them that carry an echo of ECN's CE */
+	uint32_t trimmed;     /* RS_CC_NEEDS_TRIMS: bytes that switches cut off; RoCEv2: always 0 */
+	uint16_t entropy;     /* of the data: its UDP source port, which ECMP hashes */
+	uint8_t limited;      /* RS_CC_NEEDS_LIMITED: enum rs_cc_limited */
+	uint8_t n_hops;       /* RS_CC_NEEDS_STAMPS; 0: the data passed no switch that stamps */
+	const struct rs_cc_hop *hops; /* in the order of the data's path, RS_CC_HOPS at most */
+	uint32_t path;                /* that path's number: another path, another number */
+	void *path_state; /* rs_cc_ops.path_bytes of it, the algorithm's own; zeroes at first */
+};
+
+/* Bytes that are on their way still. */
+static inline uint64_t rs_cc_in_flight(const struct rs_cc_feedback *f)
+{
+	return f->sent - f->acked;
+}
+
+/* What an algorithm needs of acknowledgements. The first four say which ones it is told of: those
+ * that bring any of them. The others are gathered beside. */
+enum rs_cc_needs {
+	RS_CC_NEEDS_BYTES = 1 << 0, /* every acknowledgement of new data */
+	RS_CC_NEEDS_MARKS = 1 << 1,
+	RS_CC_NEEDS_TRIMS = 1 << 2,
+	RS_CC_NEEDS_STAMPS = 1 << 3, /* packets carry room for switches' stamps */
+	RS_CC_NEEDS_RTT = 1 << 4,
+	RS_CC_NEEDS_LIMITED = 1 << 5,
+};
+
 struct rs_cc_param {
 	const char *name; /* as in `cc: {name: value}`: "g", "alpha_timer", "rate_ai" */
 	char unit;        /* 't' time, 'r' rate, 'b' bytes, 'n' number, 'i' integer, 'o' on/off */
@@ -58,29 +100,22 @@ struct rs_cc_ops {
 	size_t params_bytes;
 	const struct rs_cc_param *params;   /* ended by a NULL name */
 	const struct rs_cc_preset *presets; /* the first is the default; ended by a NULL name */
-	/* Of the state, what is of one path alone: who knows a queue pair's packets to take several
-	 * keeps it for each, zeroed at first, and puts the right one in its place. 0: nothing. */
-	size_t path_offset, path_bytes;
-	bool needs_cnp; /* the notification point sends CNPs for CE marks */
+	uint8_t needs;                      /* enum rs_cc_needs, a mask */
+	/* Of rs_cc_feedback.path_state, at most RS_CC_PATH_BYTES: kept for each path apart where
+	 * the transport knows that packets take several. 0: nothing. */
+	size_t path_bytes;
 	/* line_rate: bits per second of the port. Fills every field of cc. */
 	void (*init)(const struct rs_cc_params *p, struct rs_cc *cc, int64_t line_rate,
 		     rs_time now);
 	void (*on_time)(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now);
 	void (*on_bytes)(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now);
-	/* bytes newly acknowledged; rtt < 0: not measured; marked: the ACK echoes a congestion mark
-	 */
-	void (*on_ack)(const struct rs_cc_params *p, struct rs_cc *cc, uint32_t bytes, rs_time rtt,
-		       bool marked, rs_time now);
+	/* An acknowledgement that brings what the algorithm needs; NULL where it needs none. A new
+	 * rate moves the time at which the next packet may go where stamps were needed. */
+	void (*on_feedback)(const struct rs_cc_params *p, struct rs_cc *cc,
+			    const struct rs_cc_feedback *f);
 	void (*on_cnp)(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now);
 	/* a NAK (timeout == false) or a timeout made the transport go back */
 	void (*on_loss)(const struct rs_cc_params *p, struct rs_cc *cc, bool timeout, rs_time now);
-	/* An ACK of data that switches stamped, after on_ack(); n <= RS_CC_HOPS hops in the order
-	 * of the data's path, which has this number: another path, another number. acked, sent:
-	 * running totals of bytes, acknowledged so far and handed out so far. NULL: packets carry
-	 * no telemetry. A new rate moves the time at which the next packet may go. */
-	void (*on_telemetry)(const struct rs_cc_params *p, struct rs_cc *cc,
-			     const struct rs_cc_hop *hops, unsigned n, uint32_t path,
-			     uint64_t acked, uint64_t sent, rs_time now);
 	/* notification point: is a CNP due for a CE-marked packet of this QP? last: when the last
 	 * was sent, RS_NEVER never. NULL: no CNPs. */
 	bool (*cnp_due)(const struct rs_cc_params *p, rs_time last, rs_time now);
@@ -88,8 +123,14 @@ struct rs_cc_ops {
 
 extern const struct rs_cc_ops rs_cc_none; /* line rate, no window */
 extern const struct rs_cc_ops rs_cc_dcqcn;
-extern const struct rs_cc_ops rs_cc_hpcc;  /* needs on_telemetry() */
-extern const struct rs_cc_ops rs_cc_swift; /* reads on_ack()'s round trips */
+extern const struct rs_cc_ops rs_cc_hpcc;  /* needs stamps */
+extern const struct rs_cc_ops rs_cc_swift; /* needs round trips */
+
+/* An algorithm with its parameters: what a queue pair is given. */
+struct rs_cc_use {
+	const struct rs_cc_ops *ops;
+	const struct rs_cc_params *params; /* borrowed; NULL where ops has none */
+};
 
 /* All algorithms, ended by NULL. */
 extern const struct rs_cc_ops *const rs_cc_all[];

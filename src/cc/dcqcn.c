@@ -300,11 +300,11 @@ static void on_cnp(const struct rs_cc_params *params, struct rs_cc *cc, rs_time 
 	feedback(params_of(params), cc, now);
 }
 
-static void on_ack(const struct rs_cc_params *params, struct rs_cc *cc, uint32_t bytes, rs_time rtt,
-		   bool marked, rs_time now)
+static void on_feedback(const struct rs_cc_params *params, struct rs_cc *cc,
+			const struct rs_cc_feedback *f)
 {
-	if (marked)
-		feedback(params_of(params), cc, now);
+	if (f->marked)
+		feedback(params_of(params), cc, f->now);
 }
 
 static void on_loss(const struct rs_cc_params *params, struct rs_cc *cc, bool timeout, rs_time now)
@@ -429,11 +429,11 @@ const struct rs_cc_ops rs_cc_dcqcn = {
 	.params_bytes = sizeof(struct dcqcn_params),
 	.params = param_table,
 	.presets = preset_table,
-	.needs_cnp = true,
+	.needs = RS_CC_NEEDS_MARKS,
 	.init = init,
 	.on_time = on_time,
 	.on_bytes = on_bytes,
-	.on_ack = on_ack,
+	.on_feedback = on_feedback,
 	.on_cnp = on_cnp,
 	.on_loss = on_loss,
 	.cnp_due = cnp_due,

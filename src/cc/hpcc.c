@@ -15,7 +15,7 @@ struct hop {
 	uint32_t time, queue, sent; /* of the last ACK; sent in SENT_UNIT bytes */
 };
 
-/* What is of one path: the transport keeps one for each. */
+/* What is of one path: the transport keeps it beside the QP. */
 struct path {
 	uint32_t id : 24; /* of which path */
 	uint32_t n : 8;   /* hops */
@@ -28,12 +28,12 @@ struct state {
 	uint32_t update_at; /* low bits of `sent` at the last step of the reference */
 	uint16_t stage;
 	bool primed; /* a first ACK has told where counters stand */
-	struct path path;
 };
 
 enum { PATH_MASK = (1 << 24) - 1 };
 
 _Static_assert(sizeof(struct state) <= RS_CC_STATE_BYTES, "the state lives in the QP");
+_Static_assert(sizeof(struct path) <= RS_CC_PATH_BYTES, "and this beside it");
 
 enum { SENT_UNIT = 128, TIME_MASK = (1 << 24) - 1 };
 
@@ -79,13 +79,13 @@ static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t li
 	s->u = 1;
 }
 
-static void remember(struct state *s, const struct rs_cc_hop *hops, unsigned n)
+static void remember(struct path *path, const struct rs_cc_feedback *f)
 {
-	s->path.n = n & 0xff;
-	for (unsigned i = 0; i < n; i++)
-		s->path.hop[i] = (struct hop){.time = hops[i].time,
-					      .queue = hops[i].queue,
-					      .sent = (uint32_t)(hops[i].sent / SENT_UNIT)};
+	path->n = f->n_hops;
+	for (unsigned i = 0; i < f->n_hops; i++)
+		path->hop[i] = (struct hop){.time = f->hops[i].time,
+					    .queue = f->hops[i].queue,
+					    .sent = (uint32_t)(f->hops[i].sent / SENT_UNIT)};
 }
 
 /* How full a link was: of / by, divided only when it is known which link is the fullest. */
@@ -113,15 +113,15 @@ static struct fullness fullness(const struct state *s, const struct hop *old,
 /* The fullest hop into the average; false when no time has passed anywhere. An ACK divides three
  * times, all told: here by what was measured and by T, and once below for the rate, as algorithm 1
  * does; a quotient of measurements has no reciprocal to keep. */
-static bool measure(const struct hpcc_params *p, struct state *s, const struct rs_cc_hop *hops,
-		    unsigned n)
+static bool measure(const struct hpcc_params *p, struct state *s, const struct path *path,
+		    const struct rs_cc_feedback *fb)
 {
 	double base = (double)p->base_rtt / RS_NS, line_product = (double)product(p, s->line);
 	struct fullness most = {.of = 0, .by = 1};
 	double span;
 
-	for (unsigned i = 0; i < n; i++) {
-		struct fullness f = fullness(s, &s->path.hop[i], &hops[i], line_product);
+	for (unsigned i = 0; i < fb->n_hops; i++) {
+		struct fullness f = fullness(s, &path->hop[i], &fb->hops[i], line_product);
 
 		/* of two as full, the first: not whichever is rounded up */
 		if (f.by > 0 && f.of * most.by > most.of * f.by * (1 + 1e-12))
@@ -148,26 +148,28 @@ static int64_t limited(const struct hpcc_params *p, const struct state *s, int64
 	return rate > s->line ? s->line : rate;
 }
 
-static void on_telemetry(const struct rs_cc_params *params, struct rs_cc *cc,
-			 const struct rs_cc_hop *hops, unsigned n, uint32_t path, uint64_t acked,
-			 uint64_t sent, rs_time now)
+static void on_feedback(const struct rs_cc_params *params, struct rs_cc *cc,
+			const struct rs_cc_feedback *f)
 {
 	const struct hpcc_params *p = params_of(params);
 	struct state *s = state_of(cc);
-	bool round = (int32_t)((uint32_t)acked - s->update_at) > 0, measured, multiply;
+	struct path *path = f->path_state;
+	bool round = (int32_t)((uint32_t)f->acked - s->update_at) > 0, measured, multiply;
 	int64_t rate;
 
-	if (!s->primed || n != s->path.n || (path & PATH_MASK) != s->path.id) {
+	if (!f->n_hops)
+		return;
+	if (!s->primed || f->n_hops != path->n || (f->path & PATH_MASK) != path->id) {
 		/* the counters of other links: no difference to take. The round goes on */
 		if (!s->primed)
-			s->update_at = (uint32_t)sent;
+			s->update_at = (uint32_t)f->sent;
 		s->primed = true;
-		s->path.id = path & PATH_MASK;
-		remember(s, hops, n);
+		path->id = f->path & PATH_MASK;
+		remember(path, f);
 		return;
 	}
-	measured = measure(p, s, hops, n);
-	remember(s, hops, n);
+	measured = measure(p, s, path, f);
+	remember(path, f);
 	if (measured) {
 		multiply = s->u >= p->eta || s->stage >= p->max_stage;
 		rate = limited(p, s, (multiply ? scaled(p, s) : s->reference) + p->rate_ai);
@@ -181,7 +183,7 @@ static void on_telemetry(const struct rs_cc_params *params, struct rs_cc *cc,
 		}
 	}
 	if (round)
-		s->update_at = (uint32_t)sent;
+		s->update_at = (uint32_t)f->sent;
 }
 
 static void on_time(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
@@ -194,14 +196,9 @@ static void on_bytes(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now
 	cc->byte_credit = INT64_MAX;
 }
 
-static void on_ack(const struct rs_cc_params *p, struct rs_cc *cc, uint32_t bytes, rs_time rtt,
-		   bool marked, rs_time now)
-{
-	/* telemetry tells all; marks tell less */
-}
-
 static void on_cnp(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
 {
+	/* telemetry tells all; marks tell less */
 }
 
 static void on_loss(const struct rs_cc_params *p, struct rs_cc *cc, bool timeout, rs_time now)
@@ -244,15 +241,14 @@ const struct rs_cc_ops rs_cc_hpcc = {
 	.name = "hpcc",
 	.what = "HPCC: in-band telemetry of every switch sets rate and window with each ACK",
 	.params_bytes = sizeof(struct hpcc_params),
-	.path_offset = offsetof(struct state, path),
+	.needs = RS_CC_NEEDS_STAMPS,
 	.path_bytes = sizeof(struct path),
 	.params = param_table,
 	.presets = preset_table,
 	.init = init,
 	.on_time = on_time,
 	.on_bytes = on_bytes,
-	.on_ack = on_ack,
+	.on_feedback = on_feedback,
 	.on_cnp = on_cnp,
 	.on_loss = on_loss,
-	.on_telemetry = on_telemetry,
 };

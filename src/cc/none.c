@@ -18,11 +18,6 @@ static void on_bytes(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now
 	cc->byte_credit = INT64_MAX;
 }
 
-static void on_ack(const struct rs_cc_params *p, struct rs_cc *cc, uint32_t bytes, rs_time rtt,
-		   bool marked, rs_time now)
-{
-}
-
 static void on_cnp(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
 {
 }
@@ -42,7 +37,6 @@ const struct rs_cc_ops rs_cc_none = {
 	.init = init,
 	.on_time = on_time,
 	.on_bytes = on_bytes,
-	.on_ack = on_ack,
 	.on_cnp = on_cnp,
 	.on_loss = on_loss,
 };

@@ -108,19 +108,19 @@ static void cut(const struct swift_params *p, struct rs_cc *cc, double factor, r
 	cc->cuts++;
 }
 
-static void on_ack(const struct rs_cc_params *params, struct rs_cc *cc, uint32_t bytes, rs_time rtt,
-		   bool marked, rs_time now)
+static void on_feedback(const struct rs_cc_params *params, struct rs_cc *cc,
+			const struct rs_cc_feedback *f)
 {
 	const struct swift_params *p = params_of(params);
 	struct state *s = state_of(cc);
 	/* Divisions: by the packet's size, and by the window, which every ACK changes; a reciprocal
 	 * of it would be out of date. Roots only where a round trip was measured, about once in
 	 * one. */
-	double acked = (double)bytes / (double)p->packet;
+	double acked = (double)f->bytes / (double)p->packet;
 
 	s->timeouts = 0;
-	if (rtt > 0) {
-		s->delay = rtt;
+	if (f->rtt > 0) {
+		s->delay = f->rtt;
 		s->target = (double)p->target + scaling(p, s->window);
 	}
 	if (!s->delay)
@@ -128,10 +128,10 @@ static void on_ack(const struct rs_cc_params *params, struct rs_cc *cc, uint32_t
 	if ((double)s->delay < s->target) {
 		s->window += s->window >= whole ? p->ai * acked / s->window : p->ai * acked;
 		cc->increases++;
-	} else if (may_cut(s, now)) {
+	} else if (may_cut(s, f->now)) {
 		double d = (double)s->delay;
 
-		cut(p, cc, 1 - p->beta * (d - s->target) / d, now);
+		cut(p, cc, 1 - p->beta * (d - s->target) / d, f->now);
 	}
 	publish(p, cc);
 }
@@ -203,12 +203,13 @@ const struct rs_cc_ops rs_cc_swift = {
 	.name = "swift",
 	.what = "Swift: a window that aims at a delay of the round trip",
 	.params_bytes = sizeof(struct swift_params),
+	.needs = RS_CC_NEEDS_BYTES | RS_CC_NEEDS_RTT,
 	.params = param_table,
 	.presets = preset_table,
 	.init = init,
 	.on_time = on_time,
 	.on_bytes = on_bytes,
-	.on_ack = on_ack,
+	.on_feedback = on_feedback,
 	.on_cnp = on_cnp,
 	.on_loss = on_loss,
 };

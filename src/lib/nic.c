@@ -50,6 +50,7 @@ struct ripstop_nic {
 	struct rs_pool_list free;
 	struct rs_nic *nic;
 	struct rs_cc_params *cc_params;
+	struct rs_cc_use cc;
 	struct rs_random keys;
 	bool ipv6;
 	uint8_t mac[6], address[16];
@@ -203,7 +204,7 @@ static int make_cc(struct ripstop_nic *n, const struct ripstop_nic_config *c,
 	*ops = rs_cc_find(c->cc ? c->cc : "dcqcn");
 	if (!*ops)
 		return lib_fail(e, -EINVAL, "no congestion control is called '%.80s'", c->cc);
-	if ((*ops)->on_telemetry)
+	if ((*ops)->needs & RS_CC_NEEDS_STAMPS)
 		return lib_fail(e, -EINVAL, "%s reads telemetry, which RoCEv2 frames do not carry",
 				c->cc);
 	n->cc_params = calloc(1, (*ops)->params_bytes + 1);
@@ -269,12 +270,14 @@ static int make_nic(struct ripstop_nic *n, const struct ripstop_nic_config *c,
 		.grh_arg = n,
 	};
 	struct rs_error inner = {0};
-	int err = make_cc(n, c, &k.cc, e);
+	int err = make_cc(n, c, &n->cc.ops, e);
 
 	if (err)
 		return err;
 	memcpy(k.weight, c->weight, sizeof(k.weight));
-	k.cc_params = n->cc_params;
+	n->cc.params = n->cc_params;
+	k.cc = &n->cc;
+	k.n_cc = 1;
 	if (c->key_seed) {
 		k.random = draw_key;
 		k.random_arg = n;

@@ -66,6 +66,7 @@ static int read_kind(struct rs_congestion *c, const char *kind, struct rs_error 
 		preset = SOFTWARE;
 	c->scaled = preset && !strcmp(preset, SOFTWARE);
 	rs_assert(c->ops->params_bytes <= sizeof(c->params));
+	c->use = (struct rs_cc_use){c->ops, params_of(c)};
 	if (rs_cc_params_init(c->ops, preset, params_of(c), &why))
 		return in_variable(e, "RIPSTOP_CC", &why);
 	return 0;

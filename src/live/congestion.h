@@ -15,8 +15,9 @@ enum { RS_CONGESTION_PARAMS = 256 };
 
 struct rs_congestion {
 	const struct rs_cc_ops *ops;
-	int64_t rate; /* of the port; 0: as fast as the sockets take packets */
-	bool scaled;  /* its steps go by the rate where limits begin */
+	struct rs_cc_use use; /* ops, with params in here: not to be copied */
+	int64_t rate;         /* of the port; 0: as fast as the sockets take packets */
+	bool scaled;          /* its steps go by the rate where limits begin */
 	uint64_t params[RS_CONGESTION_PARAMS / 8];
 };
 

@@ -123,8 +123,8 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 	struct rs_nic_config c = {
 		.endpoint = 0,
 		.line_rate = l->congestion.rate ? l->congestion.rate : LINE_RATE_GBPS * RS_GBPS,
-		.cc = l->congestion.ops,
-		.cc_params = (const struct rs_cc_params *)(const void *)l->congestion.params,
+		.cc = &l->congestion.use,
+		.n_cc = 1,
 		.pace_late = RS_PACE_LATE,
 		.max_qps = RS_LIVE_MAX_QPS,
 		.max_mrs = RS_LIVE_MAX_MRS,

@@ -34,8 +34,8 @@ struct rs_plant {
 	const struct rs_fabric *f;
 	struct rs_plant_ideal ideal;
 	uint64_t seed;
-	int64_t nic_rate; /* the fastest NIC's, bits per second */
-	const struct rs_cc_ops *cc;
+	int64_t nic_rate;    /* the fastest NIC's, bits per second */
+	struct rs_cc_use cc; /* of all queue pairs */
 	struct rs_cc_params *cc_params;
 	const uint32_t *port_first; /* [switch]: of its ports in port_link */
 	const uint32_t *port_link;  /* [port]: its link, rs_plant_port_link() */

@@ -119,20 +119,19 @@ int plant_base_rtt(struct rs_plant *p, struct rs_error *e)
 	const struct rs_transport_conf *t = &p->f->transport;
 	const struct rs_framing *g = &rs_framings[t->framing];
 	uint32_t payload = t->payload ? t->payload : t->mtu, data = payload, ack = 0;
-	const struct rs_cc_param *rtt = p->cc->params;
+	const struct rs_cc_param *rtt = p->cc.ops->params;
+	uint16_t stamps = p->cc.ops->needs & RS_CC_NEEDS_STAMPS ? RS_INT_BYTES : 0;
 	char text[32];
 
 	while (rtt->name && strcmp(rtt->name, "base_rtt"))
 		rtt++;
 	if (!rtt->name || plant_cc_given(&p->f->cc, "base_rtt") ||
-	    !(p->cc->on_telemetry || plant_cc_given(&p->f->cc, "window")))
+	    !(stamps || plant_cc_given(&p->f->cc, "window")))
 		return 0;
 	if (t->framing == RS_FABRIC_ROCEV2) {
-		uint16_t stamps = p->cc->on_telemetry ? RS_INT_BYTES : 0;
-
 		data = rs_framing_data(g, RS_OP_WRITE_MIDDLE, payload, t->ipv6, stamps) + g->gap;
 		ack = rs_framing_ack(g, t->ipv6, stamps) + g->gap;
 	}
 	snprintf(text, sizeof(text), "%lldps", (long long)rs_plant_longest_rtt(p->f, data, ack));
-	return rs_cc_params_set(p->cc, p->cc_params, "base_rtt", text, e);
+	return rs_cc_params_set(p->cc.ops, p->cc_params, "base_rtt", text, e);
 }

@@ -43,35 +43,6 @@ static void update_credits(struct rs_qp *qp, const struct rs_packet *p)
 	qp->lsn = rs_psn_add(rs_packet_msn(p), rs_credit_decode(code));
 }
 
-/* Something new was acknowledged: retry counts and timer start anew. */
-static inline void progress(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked, bool marked,
-			    rs_time now)
-{
-	rs_time rtt = -1;
-
-	qp->retries = qp->rnr_tries = 0;
-	qp->flags &= ~(uint32_t)RS_QF_IMPLIED;
-	if (rs_psn_diff(qp->una_psn, qp->next_psn) > 0)
-		rs_recover_rewind(qp);
-	if (!(qp->flags & RS_QF_RNR_WAIT)) {
-		bool armed = qp->deadline != RS_NEVER; /* at an earlier time, which will do */
-
-		qp->deadline = RS_NEVER;
-		if ((int64_t)(qp->requested - qp->acked) > 0 && qp->rto) {
-			qp->deadline = now + qp->rto;
-			if (!armed)
-				rs_timer_arm(nic, qp, qp->deadline);
-		}
-	}
-	if ((qp->flags & RS_QF_RTT) && rs_psn_diff(qp->una_psn, qp->rtt_psn) > 0) {
-		qp->flags &= ~(uint32_t)RS_QF_RTT;
-		rtt = now - qp->rtt_at;
-	}
-	if (qp->acked != acked)
-		nic->cc->on_ack(nic->cc_params, &qp->cc, (uint32_t)(qp->acked - acked), rtt, marked,
-				now);
-}
-
 /* Stamps older than this may be a turn of their clock behind (2^24 ns, wire/telemetry.h). */
 #define PATH_FORGOTTEN (8 * RS_MS)
 
@@ -93,32 +64,26 @@ static uint32_t path_place(struct rs_cc_paths *t, uint32_t room, uint32_t id)
 	return i;
 }
 
-/* What is told of a path is put beside what was told of it before, not beside another's. */
-static void take_path(struct rs_nic *nic, struct rs_qp *qp, uint32_t id, rs_time now)
+/* Where what is told of a path is kept, apart from what was told of others. */
+static void *path_state(struct rs_nic *nic, struct rs_qp *qp, uint32_t id, rs_time now)
 {
 	struct rs_cc_paths *t = rs_cc_paths_of(nic, qp);
-	uint8_t *mine = (uint8_t *)qp->cc.state + nic->cc->path_offset;
-	struct rs_cc_path *path;
-	uint32_t place;
+	struct rs_cc_path *path = t->path;
 
-	if (t->n)
-		memcpy(t->path[t->now].state, mine, nic->cc->path_bytes);
-	place = path_place(t, nic->c.int_paths, id);
-	path = &t->path[place];
+	if (!nic->c.int_paths)
+		return path->state;
+	path += path_place(t, nic->c.int_paths, id);
 	if (now - path->seen > PATH_FORGOTTEN)
 		memset(path->state, 0, sizeof(path->state));
 	path->seen = now;
-	memcpy(mine, path->state, nic->cc->path_bytes);
-	t->now = place;
+	return path->state;
 }
 
 /* The stamps that the data gathered on its way, for an algorithm that reads them. */
-RS_APART static void telemetry(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
-			       rs_time now)
+static void telemetry(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+		      struct rs_cc_hop hop[RS_CC_HOPS], struct rs_cc_feedback *f)
 {
-	struct rs_cc_hop hop[RS_CC_HOPS];
-	struct rs_pace old = qp->cc.pace;
-	unsigned n = 0;
+	uint8_t n = 0;
 
 	for (; n < RS_INT_HOPS && p->int_hop[n]; n++) {
 		struct rs_int_stamp s;
@@ -132,12 +97,79 @@ RS_APART static void telemetry(struct rs_nic *nic, struct rs_qp *qp, const struc
 	}
 	if (!n)
 		return;
-	if (nic->cc_paths)
-		take_path(nic, qp, p->int_path, now);
-	nic->cc->on_telemetry(nic->cc_params, &qp->cc, hop, n, p->int_path, qp->acked, qp->sent,
-			      now);
-	if (qp->cc.pace.q16 != old.q16)
+	f->hops = hop;
+	f->n_hops = n;
+	f->path = p->int_path;
+	if (rs_cc_of(nic, qp)->ops->path_bytes)
+		f->path_state = path_state(nic, qp, p->int_path, f->now);
+}
+
+/* As it was before this ACK freed anything. */
+static enum rs_cc_limited limited(const struct rs_qp *qp, uint64_t acked)
+{
+	if (qp->sq_send == qp->sq_tail)
+		return RS_CC_BY_APPLICATION;
+	return qp->sent - acked + qp->window_room > qp->cc.window ? RS_CC_BY_WINDOW
+								  : RS_CC_NOT_LIMITED;
+}
+
+/* Congestion control hears of an ACK that brings what it needs. */
+RS_APART static void feedback(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked, rs_time rtt,
+			      const struct rs_packet *p, rs_time now)
+{
+	const struct rs_cc_use *cc = rs_cc_of(nic, qp);
+	struct rs_cc_hop hop[RS_CC_HOPS];
+	struct rs_pace old = qp->cc.pace;
+	struct rs_cc_feedback f = {.now = now,
+				   .rtt = rtt,
+				   .acked = qp->acked,
+				   .sent = qp->sent,
+				   .bytes = (uint32_t)(qp->acked - acked),
+				   .entropy = qp->sport};
+
+	if (p && nic->c.ack_echo_ecn && (p->bth_flags & RS_BTH_BECN) &&
+	    (qp->cc_needs & RS_CC_NEEDS_MARKS))
+		f.marked = f.bytes;
+	if (p && (p->bth_flags & RS_PACKET_INT) && (qp->cc_needs & RS_CC_NEEDS_STAMPS))
+		telemetry(nic, qp, p, hop, &f);
+	if (qp->cc_needs & RS_CC_NEEDS_LIMITED)
+		f.limited = limited(qp, acked);
+	if (!f.n_hops && !f.marked && !(f.bytes && (qp->cc_needs & RS_CC_NEEDS_BYTES)))
+		return;
+	cc->ops->on_feedback(cc->params, &qp->cc, &f);
+	if (f.n_hops && qp->cc.pace.q16 != old.q16)
 		rs_sched_repace(nic, qp, old, now);
+}
+
+/* Something new was acknowledged: retry counts and timer start anew. p: the ACK; NULL: a response,
+ * which tells congestion control of bytes alone. */
+static inline void progress(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked,
+			    const struct rs_packet *p, rs_time now)
+{
+	rs_time rtt = -1;
+
+	qp->retries = qp->rnr_tries = 0;
+	qp->flags &= ~(uint32_t)RS_QF_IMPLIED;
+	if (rs_psn_diff(qp->una_psn, qp->next_psn) > 0)
+		rs_recover_rewind(qp);
+	if (!(qp->flags & RS_QF_RNR_WAIT)) {
+		bool armed = qp->deadline != RS_NEVER; /* at an earlier time, which will do */
+
+		qp->deadline = RS_NEVER;
+		if ((int64_t)(qp->requested - qp->acked) > 0 && qp->rto) {
+			qp->deadline = now + qp->rto;
+			if (!armed)
+				rs_timer_arm(nic, qp, qp->deadline);
+		}
+	}
+	if ((qp->flags & RS_QF_RTT) && rs_psn_diff(qp->una_psn, qp->rtt_psn) > 0) {
+		qp->flags &= ~(uint32_t)RS_QF_RTT;
+		rtt = now - qp->rtt_at;
+	}
+	if (__builtin_expect((qp->cc_needs & RS_CC_NEEDS_BYTES) ||
+				     (p && (p->bth_flags & (RS_BTH_BECN | RS_PACKET_INT))),
+			     0))
+		feedback(nic, qp, acked, rtt, p, now);
 }
 
 /* A response skipped an unanswered READ or atomic: ask again, once until something moves. */
@@ -212,10 +244,7 @@ static void on_ack(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet 
 		return;
 	whole = acknowledge(nic, qp, (uint32_t)ahead);
 	if (__builtin_expect(qp->una_psn != una, 1))
-		progress(nic, qp, acked, nic->c.ack_echo_ecn && (p->bth_flags & RS_BTH_BECN), now);
-	if (__builtin_expect((p->bth_flags & RS_PACKET_INT) && nic->int_bytes, 0) &&
-	    qp->una_psn != una)
-		telemetry(nic, qp, p, now);
+		progress(nic, qp, acked, p, now);
 	if (__builtin_expect(!whole, 0))
 		implied_nak(nic, qp, now);
 	else if (__builtin_expect(kind != RS_SYN_ACK, 0))
@@ -263,7 +292,7 @@ RS_APART static void on_response(struct rs_nic *nic, struct rs_qp *qp, const str
 		return;
 	if (!acknowledge(nic, qp, (uint32_t)ahead)) {
 		if (qp->una_psn != una)
-			progress(nic, qp, acked, false, now);
+			progress(nic, qp, acked, NULL, now);
 		implied_nak(nic, qp, now);
 		rs_sched_kick(nic, qp);
 		return;
@@ -281,7 +310,7 @@ RS_APART static void on_response(struct rs_nic *nic, struct rs_qp *qp, const str
 		qp->una_psn = rs_psn_add(qp->una_psn, 1);
 	}
 	if (qp->una_psn != una)
-		progress(nic, qp, acked, false, now);
+		progress(nic, qp, acked, NULL, now);
 	rs_sched_kick(nic, qp);
 }
 

@@ -89,7 +89,7 @@ bool rs_ud_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p)
 	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_send);
 	uint8_t op = RS_UD | (w->op == RS_WR_SEND_IMM ? RS_OP_SEND_ONLY_IMM : RS_OP_SEND_ONLY);
 
-	rs_packet_head(nic, qp, p, op, rs_nic_frame(nic, op, w->length));
+	rs_packet_head(nic, qp, p, op, rs_nic_frame(nic, qp, op, w->length));
 	p->payload_bytes = (uint16_t)w->length;
 	if (!rs_req_memory(nic, qp, w) || !rs_req_payload(nic, qp, w, p)) {
 		rs_qp_fail_send(nic, qp, RS_WC_LOC_PROT_ERR);

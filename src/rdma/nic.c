@@ -7,6 +7,24 @@
 #include "rdma/state.h"
 #include "wire/telemetry.h"
 
+static int check_cc(const struct rs_nic_config *c, struct rs_error *e)
+{
+	if (c->n_cc > RS_NIC_CCS || (c->cc && !c->n_cc))
+		return rs_error_set(e, -EINVAL, "%u congestion controls are not 1..%d", c->n_cc,
+				    RS_NIC_CCS);
+	for (uint32_t i = 0; c->cc && i < c->n_cc; i++) {
+		rs_assert(c->cc[i].ops->path_bytes <= RS_CC_PATH_BYTES);
+		rs_assert(c->cc[i].ops->on_feedback || !c->cc[i].ops->needs);
+		if ((c->cc[i].ops->needs & RS_CC_NEEDS_STAMPS) && !c->int_scale)
+			return rs_error_set(e, -EINVAL, "%s needs the telemetry's scale",
+					    c->cc[i].ops->name);
+	}
+	for (unsigned t = 0; t < RS_CLASSES; t++)
+		if (c->cc_of_class[t] && c->cc_of_class[t] >= c->n_cc)
+			return rs_error_set(e, -EINVAL, "class %u has no congestion control", t);
+	return 0;
+}
+
 static int check_config(const struct rs_nic_config *c, struct rs_error *e)
 {
 	if (!c->free)
@@ -22,14 +40,27 @@ static int check_config(const struct rs_nic_config *c, struct rs_error *e)
 				    RS_MAX_MRS);
 	if (c->max_srqs > RS_MAX_SRQS)
 		return rs_error_set(e, -EINVAL, "max_srqs is above %d", RS_MAX_SRQS);
-	if (c->cc && c->cc->on_telemetry && !c->int_scale)
-		return rs_error_set(e, -EINVAL, "%s needs the telemetry's scale", c->cc->name);
 	if (c->window_payload && !(c->framing && c->framing->data))
 		return rs_error_set(e, -EINVAL, "windows of payload need headers of one length");
 	if (c->line_rate <= 0 || c->cnp_tc >= RS_CLASSES || c->ack_delay < 0 || c->min_rto < 0 ||
 	    c->pace_late < 0 || c->qp_rate < 0 || c->qp_message_time < 0)
 		return rs_error_set(e, -EINVAL, "a rate, class or time is out of range");
-	return 0;
+	return check_cc(c, e);
+}
+
+/* What telemetry takes: the latest stamps, to be returned, and what is known of paths. */
+static int alloc_telemetry(struct rs_nic *nic)
+{
+	const struct rs_nic_config *c = &nic->c;
+	bool stamps = false;
+
+	for (uint32_t i = 0; c->cc && i < c->n_cc; i++)
+		stamps = stamps || (c->cc[i].ops->needs & RS_CC_NEEDS_STAMPS);
+	if (!stamps)
+		return 0;
+	nic->int_records = calloc((size_t)c->max_qps, sizeof(*nic->int_records));
+	nic->cc_paths = calloc(c->max_qps, rs_cc_paths_bytes(c));
+	return nic->int_records && nic->cc_paths ? 0 : -ENOMEM;
 }
 
 static int alloc_tables(struct rs_nic *nic)
@@ -42,10 +73,6 @@ static int alloc_tables(struct rs_nic *nic)
 		nic->bounce = malloc((size_t)RS_BOUNCE_BUFFERS * RS_MAX_PAYLOAD);
 	if (c->qp_message_time)
 		nic->message_due = calloc(c->max_qps, sizeof(*nic->message_due));
-	if (nic->int_bytes)
-		nic->int_records = calloc((size_t)c->max_qps, sizeof(*nic->int_records));
-	if (nic->int_bytes && c->int_paths)
-		nic->cc_paths = calloc(c->max_qps, rs_cc_paths_bytes(c->int_paths));
 	if (c->given_qpns)
 		nic->entry_of = calloc(c->max_qps, sizeof(*nic->entry_of));
 	if (c->given_qpns && !nic->entry_of)
@@ -58,9 +85,7 @@ static int alloc_tables(struct rs_nic *nic)
 	if (!nic->events || (c->max_srqs && !nic->srqs) || (c->qp_counters && !nic->qp_counters))
 		return -ENOMEM;
 	if (!nic->qps_memory || !nic->mrs || (c->copy_payload && !nic->bounce) ||
-	    (nic->int_bytes && !nic->int_records) ||
-	    (nic->int_bytes && c->int_paths && !nic->cc_paths) ||
-	    (c->qp_message_time && !nic->message_due))
+	    alloc_telemetry(nic) || (c->qp_message_time && !nic->message_due))
 		return -ENOMEM;
 	nic->qps = (struct rs_qp *)(((uintptr_t)nic->qps_memory + RS_QP_BYTES_MAX - 1) &
 				    ~(uintptr_t)(RS_QP_BYTES_MAX - 1));
@@ -78,15 +103,16 @@ static void set_framing(struct rs_nic *nic)
 	nic->gap = f->gap;
 	nic->whole_ns = c->whole_ns;
 	nic->pace_late = c->pace_late;
-	nic->int_bytes = nic->cc->on_telemetry ? RS_INT_BYTES : 0;
-	nic->uncounted = c->window_payload ? (uint16_t)(f->data + nic->int_bytes) : 0;
-	nic->ack_frame = rs_framing_ack(f, c->ipv6, nic->int_bytes);
+	nic->uncounted = c->window_payload ? f->data : 0;
+	nic->ack_frame[0] = rs_framing_ack(f, c->ipv6, 0);
+	nic->ack_frame[1] = rs_framing_ack(f, c->ipv6, RS_INT_BYTES);
 }
 
-uint16_t rs_nic_frame(const struct rs_nic *nic, uint8_t opcode, uint32_t payload)
+uint16_t rs_nic_frame(const struct rs_nic *nic, const struct rs_qp *qp, uint8_t opcode,
+		      uint32_t payload)
 {
 	return rs_framing_data(nic->framing, opcode, payload, nic->c.ipv6,
-			       payload ? nic->int_bytes : 0);
+			       payload ? rs_qp_int_bytes(qp) : 0);
 }
 
 /* ---- As an endpoint ---- */
@@ -139,6 +165,8 @@ struct rs_nic *rs_nic_of(struct rs_endpoint *e)
 
 /* ---- Making ---- */
 
+static const struct rs_cc_use no_cc = {.ops = &rs_cc_none};
+
 int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **out, struct rs_error *e)
 {
 	int err = check_config(c, e);
@@ -151,8 +179,7 @@ int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **out, struct rs_
 		return rs_error_set(e, -ENOMEM, "no memory for a NIC");
 	nic->as_endpoint.ops = &endpoint_ops;
 	nic->c = *c;
-	nic->cc = c->cc ? c->cc : &rs_cc_none;
-	nic->cc_params = c->cc_params;
+	nic->cc = c->cc ? c->cc : &no_cc;
 	nic->mr_free = UINT32_MAX;
 	nic->notified_end = &nic->notified;
 	nic->request_every = c->ack_every ? c->ack_every : RS_REQUEST_EVERY;
@@ -221,12 +248,14 @@ struct rs_qp *rs_nic_find_qp(struct rs_nic *nic, uint32_t qpn)
 /* The congestion-marked packets of a data flow: a CNP to its source, or an echo in its ACK. */
 RS_APART static void on_marked(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 {
+	const struct rs_cc_use *cc = rs_cc_of(nic, qp);
+
 	RS_COUNT(nic, qp, np_ecn_marked_roce_packets);
 	if (nic->c.ack_echo_ecn) {
 		qp->flags |= RS_QF_ECHO;
 		return;
 	}
-	if (!nic->cc->cnp_due || !nic->cc->cnp_due(nic->cc_params, qp->last_cnp, now))
+	if (!cc->ops->cnp_due || !cc->ops->cnp_due(cc->params, qp->last_cnp, now))
 		return;
 	qp->last_cnp = now;
 	rs_sched_cnp(nic, qp);
@@ -234,8 +263,10 @@ RS_APART static void on_marked(struct rs_nic *nic, struct rs_qp *qp, rs_time now
 
 RS_APART static void on_cnp(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 {
+	const struct rs_cc_use *cc = rs_cc_of(nic, qp);
+
 	RS_COUNT(nic, qp, rp_cnp_handled);
-	nic->cc->on_cnp(nic->cc_params, &qp->cc, now);
+	cc->ops->on_cnp(cc->params, &qp->cc, now);
 	rs_sched_kick(nic, qp);
 }
 

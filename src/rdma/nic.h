@@ -26,7 +26,7 @@ struct rs_qp;
 struct rs_cq;
 struct rs_srq;
 
-enum { RS_GRH_BYTES = 40, RS_MULTICAST_QPN = 0xffffff, RS_INLINE_MAX = 4096 };
+enum { RS_GRH_BYTES = 40, RS_MULTICAST_QPN = 0xffffff, RS_INLINE_MAX = 4096, RS_NIC_CCS = 250 };
 
 /* Limits of one NIC; every table is allocated by rs_nic_create(), none grows on the data path. */
 struct rs_nic_config {
@@ -46,11 +46,14 @@ struct rs_nic_config {
 	 * false when the packet is late and means nothing. Asked outside of all other work. */
 	bool (*absent)(void *arg, uint32_t qpn);
 	void *absent_arg;
-	bool ipv6;                            /* for frame lengths */
-	struct rs_pool_list *free;            /* where packets are taken from and given back */
-	const struct rs_cc_ops *cc;           /* NULL: rs_cc_none */
-	const struct rs_cc_params *cc_params; /* borrowed */
-	uint8_t cnp_tos;                      /* DSCP of CNPs << 2 | ECN; DSCP 48 on mlx5 */
+	bool ipv6;                 /* for frame lengths */
+	struct rs_pool_list *free; /* where packets are taken from and given back */
+	/* Congestion control: what queue pairs may be given (borrowed), at most RS_NIC_CCS. NULL:
+	 * rs_cc_none alone. A queue pair has what it was created with, or its class's. */
+	const struct rs_cc_use *cc;
+	uint32_t n_cc;
+	uint8_t cc_of_class[8]; /* [class]: which of cc */
+	uint8_t cnp_tos;        /* DSCP of CNPs << 2 | ECN; DSCP 48 on mlx5 */
 	uint8_t cnp_tc;
 	uint8_t weight[8];  /* classes share the port by these (802.1Qaz, port/ets.h); 0: strict,
 			     * before all others, the highest first */
@@ -260,6 +263,8 @@ struct rs_qp_init {
 	uint32_t xrcd;       /* of a target */
 	struct rs_srq *srq;  /* in place of receives of its own; not XRC */
 	uint32_t max_inline; /* bytes of RS_WR_INLINE, up to RS_INLINE_MAX */
+	uint8_t cc;          /* congestion control: rs_nic_config.cc[cc - 1]; 0: its class's when it
+			      * gets to RTR. UD: always rs_cc_none */
 };
 
 enum rs_qp_mask { /* ibv_qp_attr_mask's values */
@@ -337,6 +342,7 @@ void rs_qp_resume(struct rs_qp *qp, uint32_t psn, uint32_t msn, rs_time last_cnp
 rs_time rs_qp_last_cnp(const struct rs_qp *qp);
 /* For reports and tests. */
 const struct rs_cc *rs_qp_cc(const struct rs_qp *qp);
+const struct rs_cc_use *rs_qp_cc_use(const struct rs_nic *nic, const struct rs_qp *qp);
 /* A word that the owner keeps with the QP, returned for a CQE's qpn in constant time. */
 void rs_qp_set_user(struct rs_qp *qp, uint64_t user);
 uint64_t rs_qp_get_user(const struct rs_qp *qp);

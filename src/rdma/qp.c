@@ -200,7 +200,7 @@ static int create_qp(struct rs_nic *nic, const struct rs_qp_init *i, uint32_t qp
 	uint32_t index;
 	int err;
 
-	if (!init_valid(i) || (nic->entry_of != NULL) != (qpn != RS_NO_QP))
+	if (!init_valid(i) || i->cc > nic->c.n_cc || (nic->entry_of != NULL) != (qpn != RS_NO_QP))
 		return -EINVAL;
 	index = take_index(nic);
 	if (index == RS_NO_QP)
@@ -221,6 +221,7 @@ static int create_qp(struct rs_nic *nic, const struct rs_qp_init *i, uint32_t qp
 	qp->transport = i->transport;
 	qp->ops = ops_of(qp->flags);
 	qp->pd = i->pd;
+	qp->cc_given = i->cc;
 	qp->send_cq = i->send_cq;
 	qp->recv_cq = i->recv_cq;
 	if (qp->send_cq)
@@ -379,8 +380,10 @@ static void set_path(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_at
 static void set_mtu(struct rs_nic *nic, struct rs_qp *qp, uint16_t mtu)
 {
 	qp->mtu = mtu;
-	qp->middle_frame = rs_nic_frame(nic, RS_OP_WRITE_MIDDLE | qp->transport, mtu);
-	qp->middle_count = (uint16_t)(qp->middle_frame - nic->uncounted);
+	qp->middle_frame = rs_nic_frame(nic, qp, RS_OP_WRITE_MIDDLE | qp->transport, mtu);
+	qp->middle_count = qp->middle_frame;
+	if (nic->c.window_payload)
+		qp->middle_count -= (uint16_t)(nic->uncounted + rs_qp_int_bytes(qp));
 	qp->window_room = nic->c.window_payload ? 1 : qp->middle_count;
 }
 
@@ -425,6 +428,21 @@ static void set_attributes(struct rs_nic *nic, struct rs_qp *qp, const struct rs
 	set_requester(nic, qp, a, mask);
 }
 
+/* Before its packets' lengths are known, which telemetry adds to: XRCETH has its place, and
+ * datagrams are not acknowledged. */
+static void choose_cc(const struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr *a,
+		      uint32_t mask)
+{
+	unsigned class = mask & RS_QP_AV ? a->tc : qp->tc;
+
+	qp->cc_use = qp->cc_given ? qp->cc_given - 1 : nic->c.cc_of_class[class];
+	qp->cc_needs = nic->cc[qp->cc_use].ops->needs;
+	if (qp->flags & RS_QF_UD)
+		qp->cc_needs = 0;
+	else if (qp->transport == RS_XRC)
+		qp->cc_needs &= (uint8_t)~RS_CC_NEEDS_STAMPS;
+}
+
 /* A datagram's packets are as long as the port allows: the caller's path MTU, or the largest. */
 static void begin(struct rs_nic *nic, struct rs_qp *qp, uint32_t mask, rs_time now)
 {
@@ -437,11 +455,12 @@ static void begin(struct rs_nic *nic, struct rs_qp *qp, uint32_t mask, rs_time n
 	}
 	qp->last_cnp = RS_NEVER;
 	qp->flags |= RS_QF_ESTABLISH;
-	nic->cc->init(nic->cc_params, &qp->cc, line, now);
-	if (nic->cc_paths)
-		rs_cc_paths_of(nic, qp)->n = 0;
 	if (qp->flags & RS_QF_UD)
 		rs_cc_none.init(NULL, &qp->cc, line, now);
+	else
+		rs_cc_of(nic, qp)->ops->init(rs_cc_of(nic, qp)->params, &qp->cc, line, now);
+	if (nic->cc_paths)
+		memset(rs_cc_paths_of(nic, qp), 0, rs_cc_paths_bytes(&nic->c));
 }
 
 static void to_reset(struct rs_nic *nic, struct rs_qp *qp)
@@ -459,6 +478,7 @@ static void to_reset(struct rs_nic *nic, struct rs_qp *qp)
 	qp->transport = old.transport;
 	qp->ops = old.ops;
 	qp->pd = old.pd;
+	qp->cc_given = old.cc_given;
 	qp->max_send_sge = old.max_send_sge;
 	qp->max_recv_sge = old.max_recv_sge;
 	qp->send_cq = old.send_cq;
@@ -498,6 +518,8 @@ int rs_qp_modify_mask(struct rs_nic *nic, struct rs_qp *qp, enum rs_qp_state to,
 		return -EINVAL;
 	if ((mask & RS_QP_MAX_DEST_RD_ATOMIC) && set_resources(qp, a->max_dest_rd_atomic))
 		return -ENOMEM;
+	if (to == RS_QPS_RTR)
+		choose_cc(nic, qp, a, mask);
 	set_attributes(nic, qp, a, mask);
 	if (to == RS_QPS_RTR)
 		begin(nic, qp, mask, now);
@@ -724,12 +746,12 @@ static uint64_t message_frames(const struct rs_nic *nic, const struct rs_qp *qp,
 			     : (imm ? RS_OP_SEND_ONLY_IMM : RS_OP_SEND_ONLY);
 
 	if (w->response)
-		return rs_nic_frame(nic, w->middle | qp->transport,
+		return rs_nic_frame(nic, qp, w->middle | qp->transport,
 				    rs_swqe_carries(w) ? w->length : 0);
 	if (w->packets == 1)
-		return rs_nic_frame(nic, only | qp->transport, w->length);
+		return rs_nic_frame(nic, qp, only | qp->transport, w->length);
 	return (uint64_t)w->first_extra + (uint64_t)(w->packets - 1) * qp->middle_frame +
-	       rs_nic_frame(nic, last | qp->transport, w->length - (w->packets - 1) * qp->mtu);
+	       rs_nic_frame(nic, qp, last | qp->transport, w->length - (w->packets - 1) * qp->mtu);
 }
 
 static void fill_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_swqe *w,
@@ -757,7 +779,7 @@ static void fill_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_swqe *w,
 	if (w->middle == RS_OP_WRITE_MIDDLE)
 		w->first_extra = nic->framing->data ? 0 : RS_RETH_BYTES;
 	w->end = w->start + message_frames(nic, qp, w) -
-		 (uint64_t)(w->response ? 1 : w->packets) * nic->uncounted;
+		 (uint64_t)(w->response ? 1 : w->packets) * rs_qp_uncounted(qp);
 	qp->posted = w->end;
 	qp->post_ssn = w->ssn;
 	qp->post_psn = rs_psn_add(qp->post_psn, w->packets);
@@ -890,6 +912,11 @@ enum rs_qp_state rs_qp_get_state(const struct rs_qp *qp)
 const struct rs_cc *rs_qp_cc(const struct rs_qp *qp)
 {
 	return &qp->cc;
+}
+
+const struct rs_cc_use *rs_qp_cc_use(const struct rs_nic *nic, const struct rs_qp *qp)
+{
+	return rs_cc_of(nic, qp);
 }
 
 void rs_qp_set_user(struct rs_qp *qp, uint64_t user)

@@ -168,6 +168,8 @@ struct rs_qp {
 	uint16_t window_room;  /* bytes that must be left in the window for a packet to go */
 	uint16_t middle_count; /* what a middle packet counts in sent, acked and the window */
 	uint16_t ops;          /* bit o: the service has enum rs_wr_op o */
+	uint8_t cc_use;        /* which of the NIC's congestion controls */
+	uint8_t cc_needs;      /* enum rs_cc_needs: what that one needs, as the service has it */
 
 	struct rs_cc cc;
 
@@ -198,6 +200,7 @@ struct rs_qp {
 	uint8_t max_rd_atomic;
 	uint8_t max_send_sge, max_recv_sge;
 	uint8_t timeout;
+	uint8_t cc_given; /* rs_qp_init.cc */
 	uint32_t pd;
 	uint32_t sq_size;
 	uint32_t post_psn; /* of the next post */

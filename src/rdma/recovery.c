@@ -31,6 +31,8 @@ void rs_recover_rewind(struct rs_qp *qp)
 
 bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_time now)
 {
+	const struct rs_cc_use *cc = rs_cc_of(nic, qp);
+
 	if (qp->retries >= qp->retry_cnt) {
 		rs_qp_fail(nic, qp, RS_WC_RETRY_EXC_ERR);
 		return false;
@@ -39,7 +41,7 @@ bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_t
 	rs_recover_rewind(qp);
 	if (!(qp->flags & RS_QF_RNR_WAIT))
 		qp->deadline = RS_NEVER;
-	nic->cc->on_loss(nic->cc_params, &qp->cc, timeout, now);
+	cc->ops->on_loss(cc->params, &qp->cc, timeout, now);
 	rs_sched_kick(nic, qp);
 	return true;
 }

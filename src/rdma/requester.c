@@ -133,7 +133,7 @@ RS_APART static uint32_t fill_edge(struct rs_nic *nic, struct rs_qp *qp, const s
 	if (w->response)
 		op = opcodes[w->op].first;
 	op |= qp->transport;
-	rs_packet_head(nic, qp, p, op, rs_nic_frame(nic, op, bytes));
+	rs_packet_head(nic, qp, p, op, rs_nic_frame(nic, qp, op, bytes));
 	p->payload_bytes = (uint16_t)bytes;
 	if (rs_opcodes[p->opcode].flags & (RS_F_IMM | RS_F_IETH))
 		p->imm = w->imm;
@@ -144,7 +144,7 @@ RS_APART static uint32_t fill_edge(struct rs_nic *nic, struct rs_qp *qp, const s
 		p->swap_add = w->swap_add;
 		p->compare = w->compare;
 	}
-	if (__builtin_expect(nic->int_bytes && bytes, 0))
+	if (__builtin_expect(bytes && (qp->cc_needs & RS_CC_NEEDS_STAMPS), 0))
 		carry_telemetry(p);
 	if (w->response) {
 		qp->outstanding++;
@@ -166,7 +166,7 @@ static inline uint32_t fill_middle(struct rs_nic *nic, const struct rs_qp *qp,
 {
 	rs_packet_head(nic, qp, p, w->middle | qp->transport, qp->middle_frame);
 	p->payload_bytes = qp->mtu;
-	if (__builtin_expect(nic->int_bytes, 0))
+	if (__builtin_expect(qp->cc_needs & RS_CC_NEEDS_STAMPS, 0))
 		carry_telemetry(p);
 	return 1;
 }
@@ -193,7 +193,8 @@ static inline void request_ack(struct rs_nic *nic, struct rs_qp *qp, struct rs_p
 
 static inline void time_rtt(struct rs_qp *qp, const struct rs_packet *p, rs_time now)
 {
-	if ((qp->flags & RS_QF_RTT) || !(p->bth_flags & RS_BTH_ACKREQ))
+	if (!(qp->cc_needs & RS_CC_NEEDS_RTT) || (qp->flags & RS_QF_RTT) ||
+	    !(p->bth_flags & RS_BTH_ACKREQ))
 		return;
 	qp->flags |= RS_QF_RTT;
 	qp->rtt_psn = p->psn;
@@ -236,7 +237,7 @@ static inline bool send_packet(struct rs_nic *nic, struct rs_qp *qp, struct rs_p
 		n = fill_edge(nic, qp, w, p);
 	if (!n || !bind_payload(nic, qp, w, p))
 		return bad_local(nic, qp);
-	qp->sent += (uint32_t)p->frame_bytes - nic->uncounted;
+	qp->sent += (uint32_t)p->frame_bytes - rs_qp_uncounted(qp);
 	request_ack(nic, qp, p, now);
 	if (fresh)
 		time_rtt(qp, p, now);
@@ -286,10 +287,8 @@ RS_APART static bool send_other(struct rs_nic *nic, struct rs_qp *qp, struct rs_
 		return rs_ud_send(nic, qp, p);
 	if (!send_packet(nic, qp, p, now))
 		return false;
-	if (qp->flags & RS_QF_XRC) {
-		p->bth_flags &= (uint8_t)~RS_PACKET_INT; /* its place is XRCETH's */
+	if (qp->flags & RS_QF_XRC)
 		p->xrc_srqn = rs_swqe_srqn(w);
-	}
 	if (qp->flags & RS_QF_UC)
 		conclude(nic, qp, p);
 	return true;

@@ -194,12 +194,13 @@ bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, 
 	}
 	if (r || !(qp->nak || (qp->flags & RS_QF_ACK_OWED)))
 		return false;
-	rs_packet_head(nic, qp, p, RS_OP_ACKNOWLEDGE | qp->transport, nic->ack_frame);
+	rs_packet_head(nic, qp, p, RS_OP_ACKNOWLEDGE | qp->transport,
+		       nic->ack_frame[!!(qp->cc_needs & RS_CC_NEEDS_STAMPS)]);
 	p->psn = syndrome ? qp->epsn : rs_psn_add(qp->epsn, RS_PSN_MASK);
 	p->aeth = aeth(qp, syndrome ? (uint8_t)syndrome : RS_SYN_ACK | rs_resp_credits(qp));
 	if (qp->flags & RS_QF_ECHO)
 		p->bth_flags |= RS_BTH_BECN;
-	if (__builtin_expect(nic->int_records != NULL, 0)) {
+	if (__builtin_expect(qp->cc_needs & RS_CC_NEEDS_STAMPS, 0)) {
 		p->bth_flags |= RS_PACKET_INT;
 		p->int_path = nic->int_records[qp->index].path;
 		memcpy(p->int_hop, nic->int_records[qp->index].hop, sizeof(p->int_hop));

@@ -168,10 +168,11 @@ static inline void wait_for_message(const struct rs_nic *nic, struct rs_qp *qp)
  */
 RS_APART static void catch_up(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 {
+	const struct rs_cc_use *cc = rs_cc_of(nic, qp);
 	uint64_t old = qp->cc.pace.q16, pace;
 	rs_time left = qp->next_allowed - now;
 
-	nic->cc->on_time(nic->cc_params, &qp->cc, now);
+	cc->ops->on_time(cc->params, &qp->cc, now);
 	pace = qp->cc.pace.q16;
 	if (left > 0 && pace < old && !nic->c.pace_fixed)
 		qp->next_allowed = now + (rs_time)((rs_uint128)(uint64_t)left * pace / old);
@@ -216,7 +217,7 @@ static void pace(struct rs_nic *nic, struct rs_qp *qp, uint32_t frame, rs_time n
 			   rs_framing_time(cc->pace, frame + nic->gap, nic->whole_ns);
 	cc->byte_credit -= frame;
 	if (__builtin_expect(cc->byte_credit <= 0, 0))
-		nic->cc->on_bytes(nic->cc_params, cc, now);
+		rs_cc_of(nic, qp)->ops->on_bytes(rs_cc_of(nic, qp)->params, cc, now);
 }
 
 static bool send_data(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_time now)

@@ -6,6 +6,7 @@
 #include "rdma/heap.h"
 #include "rdma/nic.h"
 #include "rdma/qp.h"
+#include "wire/telemetry.h"
 
 enum {
 	RS_BOUNCE_BUFFERS = 256,    /* a gathered payload lives for so many calls of rs_nic_tx() */
@@ -104,22 +105,27 @@ struct rs_cc_path {
 	uint64_t state[RS_CC_PATH_BYTES / 8];
 };
 
-/* Those of a QP: `now` is the one whose state is in the QP; `next` goes when another comes. */
+/* Those of a QP; `next` goes when another comes. */
 struct rs_cc_paths {
-	uint32_t n, now, next;
+	uint32_t n, next;
 	struct rs_cc_path path[];
 };
 
-static inline size_t rs_cc_paths_bytes(uint32_t n)
+/* Places of a QP. One that is told of one path alone has one, whatever path the stamps name. */
+static inline uint32_t rs_cc_paths_room(const struct rs_nic_config *c)
 {
-	return sizeof(struct rs_cc_paths) + n * sizeof(struct rs_cc_path);
+	return c->int_paths ? c->int_paths : 1;
+}
+
+static inline size_t rs_cc_paths_bytes(const struct rs_nic_config *c)
+{
+	return sizeof(struct rs_cc_paths) + rs_cc_paths_room(c) * sizeof(struct rs_cc_path);
 }
 
 struct rs_nic {
 	struct rs_endpoint as_endpoint; /* first: rs_nic_of() */
 	struct rs_nic_config c;
-	const struct rs_cc_ops *cc;
-	const struct rs_cc_params *cc_params;
+	const struct rs_cc_use *cc; /* [rs_qp.cc_use] */
 	struct rs_qp *qps;
 	void *qps_memory;                    /* that holds them, before alignment */
 	uint32_t qps_fresh;                  /* entries never used */
@@ -142,16 +148,17 @@ struct rs_nic {
 
 	const struct rs_framing *framing;
 	struct rs_int_record *int_records; /* [QP]: to be returned; NULL: no telemetry */
-	uint8_t *cc_paths;                 /* [QP]: struct rs_cc_paths; NULL: one path each */
+	uint8_t *cc_paths;                 /* [QP]: struct rs_cc_paths; NULL: none is kept */
 	rs_time *message_due;              /* [QP]: its next message begins no earlier; or NULL */
-	uint16_t int_bytes;                /* that telemetry adds to a packet; 0: none */
 	uint16_t gap;                      /* bytes that a frame takes on the link beside itself */
-	uint16_t uncounted;                /* bytes of a frame that windows do not count */
+	uint16_t uncounted;                /* bytes of a frame that windows do not count, telemetry
+					    * apart */
 	bool whole_ns;
 	rs_time pace_late;
 	uint8_t ack_class[RS_CLASSES]; /* where a QP's ACKs wait, by its class */
 	uint32_t request_every;        /* packets between AckReqs at most */
-	uint16_t ack_frame, cnp_frame, atomic_ack_frame;
+	uint16_t ack_frame[2];         /* without telemetry, with it */
+	uint16_t cnp_frame, atomic_ack_frame;
 	uint8_t *bounce;
 	uint32_t bounce_next;
 	struct rs_nic_counters counters;
@@ -167,7 +174,24 @@ struct rs_nic {
 
 static inline struct rs_cc_paths *rs_cc_paths_of(const struct rs_nic *nic, const struct rs_qp *qp)
 {
-	return (void *)(nic->cc_paths + qp->index * rs_cc_paths_bytes(nic->c.int_paths));
+	return (void *)(nic->cc_paths + qp->index * rs_cc_paths_bytes(&nic->c));
+}
+
+static inline const struct rs_cc_use *rs_cc_of(const struct rs_nic *nic, const struct rs_qp *qp)
+{
+	return &nic->cc[qp->cc_use];
+}
+
+/* That telemetry adds to a packet of payload, or to an ACK, of the QP. */
+static inline uint16_t rs_qp_int_bytes(const struct rs_qp *qp)
+{
+	return qp->cc_needs & RS_CC_NEEDS_STAMPS ? RS_INT_BYTES : 0;
+}
+
+/* Bytes of a frame of the QP that windows do not count. */
+static inline uint32_t rs_qp_uncounted(const struct rs_qp *qp)
+{
+	return (uint32_t)qp->middle_frame - qp->middle_count;
 }
 
 /* What a queue pair may send at, at most. */
@@ -322,8 +346,9 @@ bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_t
 void rs_recover_rnr(struct rs_nic *nic, struct rs_qp *qp, uint8_t timer, rs_time now);
 void rs_recover_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now);
 
-/* nic.c: frame bytes of a packet with payload, or a request, as this NIC frames it. */
-uint16_t rs_nic_frame(const struct rs_nic *nic, uint8_t opcode, uint32_t payload);
+/* nic.c: frame bytes of the QP's packet with payload, or request, as this NIC frames it. */
+uint16_t rs_nic_frame(const struct rs_nic *nic, const struct rs_qp *qp, uint8_t opcode,
+		      uint32_t payload);
 
 /* sched.c */
 /* The pace changed from `old`: the next packet's time moves with it. */

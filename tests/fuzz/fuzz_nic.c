@@ -130,7 +130,6 @@ static void begin(struct bench *b)
 		.max_srqs = 2,
 		.first_qpn = 16,
 		.free = &b->list,
-		.cc = &rs_cc_none,
 		.ack_every = 4,
 		.ack_delay = RS_US,
 		.cnp_tc = 6,

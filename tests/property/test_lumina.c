@@ -66,6 +66,7 @@ struct world {
 	uint32_t completed[QPS];
 	uint8_t status[QPS];
 	_Alignas(8) uint8_t cc_params[CC_PARAMS];
+	struct rs_cc_use cc;
 };
 
 struct options {
@@ -90,6 +91,7 @@ static struct world *begin(struct options o)
 		assert_int_equal(rs_cc_params_init(&rs_cc_dcqcn, o.dcqcn,
 						   (struct rs_cc_params *)w->cc_params, &e),
 				 0);
+	w->cc = (struct rs_cc_use){&rs_cc_dcqcn, (struct rs_cc_params *)w->cc_params};
 	for (uint32_t i = 0; i < 2; i++) {
 		struct rs_nic_config c = {
 			.endpoint = i,
@@ -99,8 +101,8 @@ static struct world *begin(struct options o)
 			.max_cqs = 1,
 			.first_qpn = 16 + 100 * i,
 			.free = &w->lists[i],
-			.cc = o.dcqcn ? &rs_cc_dcqcn : NULL,
-			.cc_params = o.dcqcn ? (struct rs_cc_params *)w->cc_params : NULL,
+			.cc = o.dcqcn ? &w->cc : NULL,
+			.n_cc = o.dcqcn != NULL,
 			.cnp_tos = 48 << 2,
 			.cnp_tc = 6,
 			.ack_every = 1,

@@ -9,6 +9,7 @@
 #include "property/hostile.h"
 
 enum {
+	CCS = 4, /* of rs_cc_all */
 	PAIRS = 4,
 	DEPTH = 8,
 	SLOT = 100 * 1000 + 64, /* a message and gaps between its pieces */
@@ -55,7 +56,8 @@ struct world {
 	uint32_t mtu;
 	bool gentle;  /* no error may come: nothing but faults of the network */
 	uint64_t cut; /* after so many steps all QPs are destroyed; 0: never */
-	uint64_t cc_params[64];
+	uint64_t cc_params[CCS][64];
+	struct rs_cc_use cc[CCS]; /* all there are: each queue pair draws one */
 };
 
 /* ---- Memory of a side: [send slots][receive slots][read area][write area][words] ---- */
@@ -306,6 +308,7 @@ static void make_side(struct world *w, struct side *s, uint32_t nic)
 		.max_send_sge = PIECES,
 		.max_recv_sge = PIECES,
 		.transport = RS_RC,
+		.cc = (uint8_t)below(w, CCS + 1),
 	};
 
 	s->nic = nic;
@@ -451,13 +454,21 @@ static void finish(struct world *w)
 
 static struct rs_nic_config random_config(struct world *w)
 {
-	bool dcqcn = below(w, 2);
+	uint8_t class = (uint8_t)below(w, CCS);
 
-	CHECK(rs_cc_dcqcn.params_bytes <= sizeof(w->cc_params));
-	CHECK(!rs_cc_params_init(&rs_cc_dcqcn, NULL, (struct rs_cc_params *)w->cc_params, NULL));
+	for (unsigned i = 0; i < CCS; i++) {
+		struct rs_cc_params *p = (struct rs_cc_params *)w->cc_params[i];
+
+		CHECK(rs_cc_all[i]->params_bytes <= sizeof(w->cc_params[i]));
+		CHECK(!rs_cc_params_init(rs_cc_all[i], NULL, p, NULL));
+		w->cc[i] = (struct rs_cc_use){rs_cc_all[i], p};
+	}
+	CHECK(!rs_cc_all[CCS]);
 	return (struct rs_nic_config){
-		.cc = dcqcn ? &rs_cc_dcqcn : &rs_cc_none,
-		.cc_params = dcqcn ? (struct rs_cc_params *)w->cc_params : NULL,
+		.cc = w->cc,
+		.n_cc = CCS,
+		.cc_of_class = {class, class, class, class, class, class, class, class},
+		.int_scale = 4,
 		.line_rate = 100 * RS_GBPS,
 		.max_qps = 2 * PAIRS,
 		.max_mrs = 2 * PAIRS,

@@ -52,6 +52,14 @@ static void end(struct run *r)
 	free(r->params);
 }
 
+/* Of 1000 bytes, so many of them marked. */
+static void ack(struct run *r, uint32_t marked, rs_time now)
+{
+	rs_cc_dcqcn.on_feedback(
+		r->params, &r->cc,
+		&(struct rs_cc_feedback){.now = now, .rtt = -1, .bytes = 1000, .marked = marked});
+}
+
 static void test_starts_at_line_rate_and_costs_no_event(void **state)
 {
 	struct run r;
@@ -436,14 +444,13 @@ static void trace(const struct rule *u, struct rs_random *random, unsigned *cuts
 		twin_to(&t, now + 500); /* never at the time of a timer */
 		if (what < 4) {
 			twin_mark(&t, now + 500);
-			what & 1 ? cnp(&r, now + 500)
-				 : rs_cc_dcqcn.on_ack(r.params, &r.cc, 1000, -1, true, now + 500);
+			what & 1 ? cnp(&r, now + 500) : ack(&r, 1000, now + 500);
 		} else if (what < 6) {
 			rate_at(&r, now + 500);
 			twin_send(&t, bytes);
 			send(&r, bytes, now + 500);
 		} else if (what == 6) {
-			rs_cc_dcqcn.on_ack(r.params, &r.cc, 1000, -1, false, now + 500);
+			ack(&r, 0, now + 500);
 			continue;
 		}
 		if (llabs(rate_at(&r, now + 500) - t.rate) > t.rate / 1000000 + 20)

@@ -43,7 +43,9 @@ static void end(struct run *r)
 static void ack(struct run *r, uint32_t bytes, rs_time rtt, rs_time later)
 {
 	r->now += later;
-	rs_cc_swift.on_ack(r->params, &r->cc, bytes, rtt, false, r->now);
+	rs_cc_swift.on_feedback(
+		r->params, &r->cc,
+		&(struct rs_cc_feedback){.now = r->now, .rtt = rtt, .bytes = bytes});
 }
 
 static void test_starts_with_what_the_line_carries_in_the_target(void **state)

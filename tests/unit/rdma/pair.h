@@ -55,11 +55,11 @@ static void test_cc_cnp(const struct rs_cc_params *p, struct rs_cc *cc, rs_time 
 	test_cc.cnps++;
 }
 
-static void test_cc_ack(const struct rs_cc_params *p, struct rs_cc *cc, uint32_t bytes, rs_time rtt,
-			bool marked, rs_time now)
+static void test_cc_feedback(const struct rs_cc_params *p, struct rs_cc *cc,
+			     const struct rs_cc_feedback *f)
 {
 	test_cc.acks++;
-	test_cc.marked += marked;
+	test_cc.marked += f->marked != 0;
 }
 
 static void test_cc_loss(const struct rs_cc_params *p, struct rs_cc *cc, bool timeout, rs_time now)
@@ -75,15 +75,16 @@ static bool test_cc_due(const struct rs_cc_params *p, rs_time last, rs_time now)
 
 static const struct rs_cc_ops test_cc_ops = {
 	.name = "test",
-	.needs_cnp = true,
+	.needs = RS_CC_NEEDS_BYTES | RS_CC_NEEDS_MARKS,
 	.init = test_cc_init,
 	.on_time = test_cc_nothing,
 	.on_bytes = test_cc_nothing,
-	.on_ack = test_cc_ack,
+	.on_feedback = test_cc_feedback,
 	.on_cnp = test_cc_cnp,
 	.on_loss = test_cc_loss,
 	.cnp_due = test_cc_due,
 };
+static const struct rs_cc_use test_cc_use = {.ops = &test_cc_ops};
 
 /* Defaults, to be changed between pair_begin() and pair_connect(). */
 static inline void pair_begin(struct pair *t)
@@ -97,7 +98,8 @@ static inline void pair_begin(struct pair *t)
 		.max_mrs = 8,
 		.max_cqs = 4,
 		.first_qpn = 64,
-		.cc = &test_cc_ops,
+		.cc = &test_cc_use,
+		.n_cc = 1,
 		.cnp_tos = 48 << 2,
 		.cnp_tc = 6,
 		.ack_every = 1,

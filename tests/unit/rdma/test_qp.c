@@ -206,7 +206,8 @@ static void test_wrong_configurations_are_refused(void **state)
 				     .max_qps = 1,
 				     .max_cqs = 1,
 				     .first_qpn = 2,
-				     .cc = &test_cc_ops,
+				     .cc = &test_cc_use,
+				     .n_cc = 1,
 				     .free = &list};
 	struct rs_nic_config bad;
 	struct rs_nic *nic;

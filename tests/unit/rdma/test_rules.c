@@ -7,10 +7,9 @@
 
 static struct {
 	int64_t raise;
-	unsigned calls, n;
-	uint32_t path;
+	unsigned calls;
+	struct rs_cc_feedback f; /* the latest */
 	struct rs_cc_hop hop[RS_CC_HOPS];
-	uint64_t acked, sent;
 } heard;
 
 static void slow_init(const struct rs_cc_params *p, struct rs_cc *cc, int64_t line, rs_time now)
@@ -27,15 +26,14 @@ static void slow_time(const struct rs_cc_params *p, struct rs_cc *cc, rs_time no
 	rs_cc_set_rate(cc, heard.raise);
 }
 
-static void listen(const struct rs_cc_params *p, struct rs_cc *cc, const struct rs_cc_hop *hops,
-		   unsigned n, uint32_t path, uint64_t acked, uint64_t sent, rs_time now)
+static void listen(const struct rs_cc_params *p, struct rs_cc *cc, const struct rs_cc_feedback *f)
 {
+	assert_null(f->path_state);
+	assert_true(f->n_hops <= RS_CC_HOPS);
 	heard.calls++;
-	heard.n = n;
-	heard.path = path;
-	memcpy(heard.hop, hops, n * sizeof(*hops));
-	heard.acked = acked;
-	heard.sent = sent;
+	heard.f = *f;
+	if (f->n_hops)
+		memcpy(heard.hop, f->hops, f->n_hops * sizeof(*f->hops));
 }
 
 /* When the second packet of a queue pair at 1 Mb/s goes, whose rate is raised at 300 us. */
@@ -48,7 +46,7 @@ static rs_time second_packet(bool fixed, int64_t raise)
 	ops.on_time = slow_time;
 	heard.raise = raise;
 	pair_begin(&t);
-	t.config.cc = &ops;
+	t.config.cc = &(struct rs_cc_use){.ops = &ops};
 	t.config.pace_fixed = fixed;
 	pair_connect(&t);
 	assert_int_equal(pair_post(&t, RS_WR_WRITE, 3 * PAIR_MTU), 0);
@@ -88,9 +86,10 @@ static void test_stamps_come_back_in_the_ack(void **state)
 	struct pair t;
 
 	memset(&heard, 0, sizeof(heard));
-	ops.on_telemetry = listen;
+	ops.on_feedback = listen;
+	ops.needs = RS_CC_NEEDS_STAMPS;
 	pair_begin(&t);
-	t.config.cc = &ops;
+	t.config.cc = &(struct rs_cc_use){.ops = &ops};
 	t.config.int_scale = 4;
 	pair_connect(&t);
 	assert_int_equal(pair_post(&t, RS_WR_WRITE, 2 * PAIR_MTU), 0);
@@ -109,15 +108,15 @@ static void test_stamps_come_back_in_the_ack(void **state)
 	assert_int_equal(heard.calls, 0);
 	pair_rx(&t, 0, p);
 	assert_int_equal(heard.calls, 1);
-	assert_int_equal(heard.n, 2);
-	assert_int_equal(heard.path, 0x50 ^ 0x14);
+	assert_int_equal(heard.f.n_hops, 2);
+	assert_int_equal(heard.f.path, 0x50 ^ 0x14);
 	assert_int_equal(heard.hop[0].time, 5000);
 	assert_int_equal(heard.hop[0].sent, 51200);
 	assert_int_equal(heard.hop[0].queue, 3200);
 	assert_int_equal(heard.hop[0].rate, 100 * RS_GBPS);
 	assert_int_equal(heard.hop[1].rate, 400 * RS_GBPS);
 	assert_int_equal(heard.hop[1].sent_wrap, rs_int_wrap(4));
-	assert_true(heard.acked > PAIR_MTU && heard.acked == heard.sent);
+	assert_true(heard.f.acked > PAIR_MTU && heard.f.acked == heard.f.sent);
 	pair_settle(&t);
 	/* the second packet passed no switch */
 	assert_int_equal(heard.calls, 1);
@@ -130,9 +129,10 @@ static void test_a_read_request_has_no_room_for_stamps(void **state)
 	struct rs_packet *p;
 	struct pair t;
 
-	ops.on_telemetry = listen;
+	ops.on_feedback = listen;
+	ops.needs = RS_CC_NEEDS_STAMPS;
 	pair_begin(&t);
-	t.config.cc = &ops;
+	t.config.cc = &(struct rs_cc_use){.ops = &ops};
 	t.config.int_scale = 1;
 	pair_connect(&t);
 	assert_int_equal(pair_post(&t, RS_WR_READ, PAIR_MTU), 0);
@@ -151,11 +151,12 @@ static void test_telemetry_needs_its_scale(void **state)
 	struct rs_nic *nic;
 	struct pair t;
 
-	ops.on_telemetry = listen;
+	ops.on_feedback = listen;
+	ops.needs = RS_CC_NEEDS_STAMPS;
 	pair_begin(&t);
 	rs_pool_list_init(&t.lists[0], &t.pool);
 	t.config.free = &t.lists[0];
-	t.config.cc = &ops;
+	t.config.cc = &(struct rs_cc_use){.ops = &ops};
 	assert_int_equal(rs_nic_create(&t.config, &nic, &e), -EINVAL);
 	rs_pool_fini(&t.pool);
 }
@@ -236,8 +237,7 @@ static void test_a_window_of_payload_lets_a_packet_start(void **state)
 }
 
 /* The window falls to one packet with the first ACK, while many are out; ACKs are coalesced. */
-static void shrink(const struct rs_cc_params *p, struct rs_cc *cc, uint32_t bytes, rs_time rtt,
-		   bool marked, rs_time now)
+static void shrink(const struct rs_cc_params *p, struct rs_cc *cc, const struct rs_cc_feedback *f)
 {
 	cc->window = 1;
 }
@@ -249,9 +249,9 @@ static void test_a_window_that_shrinks_strands_nobody(void **state)
 	unsigned n = 0;
 	struct pair t;
 
-	ops.on_ack = shrink;
+	ops.on_feedback = shrink;
 	pair_begin(&t);
-	t.config.cc = &ops;
+	t.config.cc = &(struct rs_cc_use){.ops = &ops};
 	t.config.ack_every = 8;
 	t.attr.timeout = 0;
 	test_cc.window = 11 * PAIR_MTU;
