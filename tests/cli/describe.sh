@@ -77,19 +77,19 @@ for kind in dcqcn hpcc swift; do
 done
 
 # a host's file alone
-"$ripstop" fabric show "$data/azure-ndv5-topo.xml" >"$tmp/out" || failed=1
+"$ripstop" fabric show "$data/h100-8.xml" >"$tmp/out" || failed=1
 grep -q 'Assumed: .*one such host, h0' "$tmp/out" || failed=1
-"$ripstop" fabric check "$data/azure-ndv5-topo.xml" || failed=1
-"$ripstop" fabric convert "$data/azure-ndv5-topo.xml" >"$tmp/1.yaml" || failed=1
+"$ripstop" fabric check "$data/h100-8.xml" || failed=1
+"$ripstop" fabric convert "$data/h100-8.xml" >"$tmp/1.yaml" || failed=1
 grep -q '^# Assumed: ' "$tmp/1.yaml" || failed=1
 "$ripstop" fabric check "$tmp/1.yaml" || failed=1
-"$ripstop" sim "$data/azure-ndv5-topo.xml" 2>"$tmp/err"
+"$ripstop" sim "$data/h100-8.xml" 2>"$tmp/err"
 [ $? = 2 ] && grep -q 'fabric.hosts.h.count=4 --set .workload=' "$tmp/err" || {
 	cat "$tmp/err"
 	failed=1
 }
 "$ripstop" sim --quiet --no-diagnosis --set fabric.hosts.h.count=2 \
-	--set 'workload=[{collective: {bytes: 1MiB}}]' "$data/azure-ndv5-topo.xml" || failed=1
+	--set 'workload=[{collective: {bytes: 1MiB}}]' "$data/h100-8.xml" || failed=1
 if command -v lstopo >/dev/null && lstopo --of xml >"$tmp/here.xml" 2>/dev/null; then
 	"$ripstop" fabric show "$tmp/here.xml" >"$tmp/out" 2>"$tmp/err" ||
 		grep -q 'NIC' "$tmp/err" || failed=1

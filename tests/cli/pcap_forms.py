@@ -118,10 +118,11 @@ def expect(what, ok, more=""):
         print(f"FAILED: {what} {more}")
 
 
-for capture in sorted(folder.glob("*.pcap")):
+for i, capture in enumerate(sorted(folder.glob("*.pcap"))):
     p = list(packets(capture))
     status, whole, _ = story(classic(p))
-    for name, make in forms.items():
+    # every other form of each capture: each form is tried on half of them
+    for name, make in list(forms.items())[i % 2::2]:
         code, j, err = story(make(p))
         expect(f"{capture.name}, {name}", code == status and j, err)
         if j:

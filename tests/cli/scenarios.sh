@@ -26,7 +26,7 @@ grep -q 'The best fix tried: a NIC on each socket' "$tmp/one-nic"
 # without a what-if list the tool has ideas of its own, and only such as change something
 cat >"$tmp/plain.yaml" <<END
 fabric:
-  hosts: [{name: h, count: 2, like: $PWD/scenarios/hosts/ndv5.xml, cpu: spr, nvlink: {rate: 3600G}}]
+  hosts: [{name: h, count: 2, like: $PWD/scenarios/hosts/h100-8.xml, cpu: spr, nvlink: {rate: 3600G}}]
   network: {kind: rail, leaves: 8, rate: 400G, delay: 500ns, mtu: 1024}
 workload: [{collective: {op: all-reduce, bytes: 16MiB, channels: 1}}]
 END

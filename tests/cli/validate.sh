@@ -23,9 +23,16 @@ expect() {
 	fi
 }
 
+# Seven variants of the three smallest cases; all of them take minutes.
 fresh() {
 	rm -rf "$tmp/t"
-	cp -r tests/data/sim-truth "$tmp/t"
+	mkdir "$tmp/t"
+	cp -r tests/data/sim-truth/single tests/data/sim-truth/incast8 tests/data/sim-truth/incast16 "$tmp/t"
+	rm "$tmp/t"/*/fct-*
+	for f in single/fct-dcqcn single/fct-dcqcn-exact single/fct-hpcc incast8/fct-dcqcn-exact \
+		incast8/fct-hpcc incast16/fct-nocc incast16/fct-nocc-pfc; do
+		cp tests/data/sim-truth/$f.csv "$tmp/t/$f.csv"
+	done
 }
 
 fresh

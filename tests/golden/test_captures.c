@@ -72,7 +72,7 @@ static void test_captures_encode_to_the_same_bytes(void **state)
 {
 	struct tally all = check_folder(RS_SOURCE_DIR "/tests/golden/wire/*.pcap");
 
-	assert_true(all.packets > 100);
+	assert_true(all.packets > 500);
 }
 
 /* UD and UC beside every operation of RC. */
@@ -85,23 +85,11 @@ static void test_captures_cover_the_opcodes(void **state)
 			fail_msg("no capture has %s", rs_opcodes[i].name);
 }
 
-static void test_shared_captures(void **state)
-{
-	struct tally all = check_folder(RS_SHARED_DIR "/wire/*.pcap");
-
-	if (!all.packets) {
-		print_message("the shared reference folder is not beside this checkout\n");
-		skip();
-	}
-	assert_true(all.packets > 500);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_captures_encode_to_the_same_bytes),
 		cmocka_unit_test(test_captures_cover_the_opcodes),
-		cmocka_unit_test(test_shared_captures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

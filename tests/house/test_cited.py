@@ -2,7 +2,7 @@
 """Every file that a page, a man page or a comment names is in the tree: `test_cited.py ROOT`.
 
 Checked: the links of Markdown pages, with their anchors; paths that begin with a folder of the tree;
-pages (NAME.md) wherever they are named; names of C files and scripts in Markdown; ROOM/FILE.h in comments.
+pages (NAME.md) wherever they are named; names of C files and scripts in Markdown; ROOM/FILE.h in comments. Nothing names a folder beside the checkout.
 """
 import glob
 import os
@@ -22,6 +22,7 @@ NOT_OURS = ("docs/audit-fixtures.md", "CHANGELOG.md")
 OTHERS = {"include/rdma/ib_addr.h", "docs/rsocket", "rdma/ib_user_sa.h", "rdma/ib_user_verbs.h", "INDEX.md", "SOURCE.md"}
 # What a reader is to write, and what a test plants.
 PLACEHOLDER = re.compile(r"[A-Z]{3,}|_$|planted|name/\*")
+BESIDE = re.compile(r"\.\./shared\b|\bRS_SHARED")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 
 
@@ -93,6 +94,8 @@ def faults(root):
             continue
         with open(full, encoding="utf-8") as f:
             text = f.read()
+        if BESIDE.search(text):
+            yield f"{page} names a folder beside the checkout"
         if page.endswith((".c", ".h")):
             text = "\n".join(COMMENT.findall(text))
         for c in sorted(set(tree.cited(page, text)) - OTHERS):
@@ -103,10 +106,10 @@ PLANTED = {
     "docs/a.md": "[a](b.md) [c](a.md#nowhere) `tests/unit/x.c` `gone.c`\n# There\n[d](#there)\n",
     "src/base/a.c": "/* wire/gone.h, models.md */ #include \"wire/other.h\"\n",
     "src/wire/packet.h": "/* base/a.c and docs/a.md */\n",
-    "tools/x": "# docs/gone.md\n",
+    "tools/x": "# docs/gone.md ../shared/data\n",
 }
 FOUND = ["docs/a.md names a.md#nowhere", "docs/a.md names b.md", "docs/a.md names gone.c", "docs/a.md names tests/unit/x.c",
-         "src/base/a.c names models.md", "src/base/a.c names wire/gone.h", "tools/x names docs/gone.md"]
+         "src/base/a.c names models.md", "src/base/a.c names wire/gone.h", "tools/x names a folder beside the checkout", "tools/x names docs/gone.md"]
 
 
 def self_test():

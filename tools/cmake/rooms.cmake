@@ -59,7 +59,6 @@ function(rs_test room file)
   add_executable(${name} ${file})
   target_link_libraries(${name} PRIVATE rs_${room} PkgConfig::CMOCKA)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_compile_definitions(${name} PRIVATE
-    RS_SOURCE_DIR="${CMAKE_SOURCE_DIR}" RS_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared")
+  target_compile_definitions(${name} PRIVATE RS_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name})
 endfunction()

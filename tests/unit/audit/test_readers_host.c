@@ -1,8 +1,9 @@
 /* Readers of a host's tools: what each takes from a sample, that a sample cut anywhere invents
- * nothing, and that files in ../shared are read or said to be unknown. */
+ * nothing, and that files of real hosts are read or said to be unknown. */
 #include <dirent.h>
 #include <stdlib.h>
 #include "audit/reader.h"
+#include "elsewhere.h"
 #include "judge.h"
 
 /* libfyaml 0.7.12 keeps some memory when it refuses a text: its own, and not what is looked for
@@ -548,7 +549,7 @@ static void test_sixty_four_bytes_hide_the_rest(void **state)
 	rs_audit_destroy(a);
 }
 
-/* ---- ../shared ---- */
+/* ---- Files of third parties ---- */
 
 static const char *const folders[] = {"cmd-output",     "mlxconfig", "mlnx_qos",
 				      "perf",           "logs",      "host-report",
@@ -583,25 +584,12 @@ static unsigned failures(const char *path)
 	return n;
 }
 
-static bool shared(const char *what, char *path, size_t size)
-{
-	DIR *d = opendir(RS_SHARED_DIR "/data");
-
-	if (!d) {
-		print_message("skipped: no ../shared/data\n");
-		return false;
-	}
-	closedir(d);
-	snprintf(path, size, "%s/data/%s", RS_SHARED_DIR, what);
-	return true;
-}
-
 static void test_healthy_hosts_are_not_accused(void **state)
 {
 	char path[512];
 
 	for (unsigned i = 0; i < sizeof(healthy) / sizeof(*healthy); i++) {
-		if (!shared(healthy[i], path, sizeof(path)))
+		if (!elsewhere(healthy[i], path, sizeof(path)))
 			skip();
 		assert_int_equal(failures(path), 0);
 	}
@@ -615,7 +603,7 @@ static void test_snapshots_of_sysfs_are_not_accused(void **state)
 	struct dirent *e;
 	DIR *d;
 
-	if (!shared("sysfs-snapshot", path, sizeof(path)))
+	if (!elsewhere("sysfs-snapshot", path, sizeof(path)))
 		skip();
 	d = opendir(path);
 	assert_non_null(d);
@@ -636,7 +624,7 @@ static void test_every_fixture_is_read_or_said_to_be_unknown(void **state)
 		struct rs_error e = {0};
 		struct rs_audit *a;
 
-		if (!shared(folders[i], path, sizeof(path)))
+		if (!elsewhere(folders[i], path, sizeof(path)))
 			skip();
 		assert_int_equal(rs_audit_create(&a), 0);
 		assert_int_equal(rs_audit_read(a, path, NULL, 0, &e), 0);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "elsewhere.h"
 #include "fabric/fabric.h"
 #include "import/import.h"
 
@@ -269,10 +270,10 @@ static void test_leaf_spine_is_as_oversubscribed_as_asked(void **state)
 	rs_fabric_free(f);
 }
 
-static const char ndv5[] =
+static const char eight[] =
 	"fabric:\n"
 	"  hosts:\n"
-	"    - {name: h, count: 4, like: azure-ndv5-topo.xml, "
+	"    - {name: h, count: 4, like: h100-8.xml, "
 	"nvlink: {gpus: all, rate: 3600G}}\n"
 	"  network: {kind: rail, leaves: 8}\n"
 	"  change:\n"
@@ -282,9 +283,9 @@ static const char ndv5[] =
 	"what-if:\n"
 	"  - {name: slower, set: {fabric.network.rate: 200G}}\n";
 
-static void test_ndv5_rails_join_equal_nics_and_ranks_are_beside_theirs(void **state)
+static void test_rails_join_equal_nics_and_ranks_are_beside_theirs(void **state)
 {
-	struct rs_fabric *f = load(ndv5);
+	struct rs_fabric *f = load(eight);
 
 	assert_int_equal(f->n_endpoints, 32);
 	assert_int_equal(f->n_gpus, 32);
@@ -341,7 +342,7 @@ static void test_channels_are_resolved(void **state)
 
 static void test_a_change_makes_one_host_different(void **state)
 {
-	struct rs_fabric *f = load(ndv5);
+	struct rs_fabric *f = load(eight);
 	const struct rs_host *h = f->hosts[2].inside;
 	const struct rs_part *nic = &h->parts[rs_host_find(h, "nic0")];
 
@@ -363,7 +364,7 @@ static void test_settings_change_values_by_path(void **state)
 	struct rs_fabric *f;
 	struct rs_error e = {0};
 
-	assert_int_equal(rs_fabric_load_text(ndv5, strlen(ndv5), "t", DATA, set, 5, &f, &e), 0);
+	assert_int_equal(rs_fabric_load_text(eight, strlen(eight), "t", DATA, set, 5, &f, &e), 0);
 	assert_true(f->endpoints[0].rate == 200 * RS_GBPS);
 	assert_int_equal(f->n_hosts, 2);
 	assert_string_equal(f->cc.kind, "none");
@@ -417,7 +418,7 @@ static void test_errors_say_where_and_what_was_expected(void **state)
 	refused("fabric: {network: {kind: single-switch, hosts: 2}}\n"
 		"workload: [{flows: [{src: h0, dst: h7, bytes: 1MB}]}]",
 		2, "no endpoint 'h7'");
-	refused("fabric: {hosts: [{name: h, like: azure-ncv4-graph.xml}], network: {kind: rail, "
+	refused("fabric: {hosts: [{name: h, like: graph.xml}], network: {kind: rail, "
 		"leaves: 1}}",
 		1, "a NCCL graph file, not a topology");
 }
@@ -491,15 +492,16 @@ static void test_more_flows_than_the_limit_are_refused_in_one_line(void **state)
 	free(text);
 }
 
-static void import_folder(const char *path)
+static void import_folder(const char *folder)
 {
-	DIR *d = opendir(path);
+	char path[512];
 	struct dirent *f;
+	DIR *d;
 
-	if (!d) {
-		print_message("%s is absent\n", path);
+	if (!elsewhere(folder, path, sizeof(path)))
 		skip();
-	}
+	d = opendir(path);
+	assert_non_null(d);
 	while ((f = readdir(d))) {
 		struct rs_arena *a;
 		struct rs_error e = {0};
@@ -525,12 +527,12 @@ static void import_folder(const char *path)
 
 static void test_every_published_nccl_file_is_imported_or_refused(void **state)
 {
-	import_folder(RS_SHARED_DIR "/data/nccl-topo");
+	import_folder("nccl-topo");
 }
 
 static void test_every_published_hwloc_file_is_imported(void **state)
 {
-	import_folder(RS_SHARED_DIR "/data/hwloc-xml");
+	import_folder("hwloc-xml");
 }
 
 int main(void)
@@ -544,7 +546,7 @@ int main(void)
 		cmocka_unit_test(test_a_nic_s_buffer_holds_its_headroom),
 		cmocka_unit_test(test_a_pause_outlasts_the_peer_s_response),
 		cmocka_unit_test(test_leaf_spine_is_as_oversubscribed_as_asked),
-		cmocka_unit_test(test_ndv5_rails_join_equal_nics_and_ranks_are_beside_theirs),
+		cmocka_unit_test(test_rails_join_equal_nics_and_ranks_are_beside_theirs),
 		cmocka_unit_test(test_channels_are_resolved),
 		cmocka_unit_test(test_a_change_makes_one_host_different),
 		cmocka_unit_test(test_settings_change_values_by_path),

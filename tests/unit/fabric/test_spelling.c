@@ -299,7 +299,7 @@ static void test_groups_without_a_name_are_h(void **state)
 
 static void test_a_hosts_file_is_a_host_on_a_switch(void **state)
 {
-	static const char *const files[] = {"azure-ndv5-topo.xml"};
+	static const char *const files[] = {"h100-8.xml"};
 	struct rs_setting more = {"fabric.hosts.h.count", "3", {"--set", 1, 1}};
 
 	for (unsigned i = 0; i < 1; i++) {
