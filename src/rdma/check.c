@@ -6,7 +6,7 @@ static void check_sends(const struct rs_qp *qp)
 	uint32_t psn = qp->una_psn;
 	uint32_t head = qp->sq_head;
 
-	rs_assert(qp->sq_tail - head <= qp->sq_size);
+	rs_assert(qp->sq_tail - head <= qp->cold->sq_size);
 	rs_assert(qp->sq_send - head <= qp->sq_tail - head);
 	rs_assert(rs_psn_diff(qp->max_psn, qp->next_psn) >= 0);
 	rs_assert(rs_psn_diff(qp->next_psn, qp->una_psn) >= 0);
@@ -23,7 +23,7 @@ static void check_sends(const struct rs_qp *qp)
 		psn = rs_psn_add(w->first_psn, w->packets);
 	}
 	if (qp->state >= RS_QPS_RTS && qp->state != RS_QPS_ERR)
-		rs_assert(psn == qp->post_psn);
+		rs_assert(psn == qp->cold->post_psn);
 }
 
 static void check_outstanding(const struct rs_qp *qp)
@@ -33,7 +33,7 @@ static void check_outstanding(const struct rs_qp *qp)
 	for (uint32_t i = qp->sq_head; i != qp->sq_send; i++)
 		n += rs_qp_swqe(qp, i)->response;
 	rs_assert(n == qp->outstanding);
-	rs_assert(n <= qp->max_rd_atomic || !n);
+	rs_assert(n <= qp->cold->max_rd_atomic || !n);
 }
 
 static void check_places(const struct rs_nic *nic, const struct rs_qp *qp)
@@ -58,9 +58,11 @@ static void check_places(const struct rs_nic *nic, const struct rs_qp *qp)
 
 static void check_receives(const struct rs_qp *qp)
 {
-	rs_assert(qp->rq_tail - qp->rq_head <= (qp->flags & RS_QF_SRQ ? 1 : qp->rq_size));
+	rs_assert(qp->cold->rq_tail - qp->cold->rq_head <=
+		  (qp->flags & RS_QF_SRQ ? 1 : qp->cold->rq_size));
 	if (qp->flags & RS_QF_RECEIVING)
-		rs_assert(qp->rq_tail != qp->rq_head && qp->message == RS_OP_SEND_FIRST);
+		rs_assert(qp->cold->rq_tail != qp->cold->rq_head &&
+			  qp->message == RS_OP_SEND_FIRST);
 	rs_assert(qp->resource_count <= qp->resource_limit);
 	rs_assert(qp->resource_next <= qp->resource_count);
 }

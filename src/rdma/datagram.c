@@ -28,13 +28,15 @@ static bool acceptable(struct rs_nic *nic, struct rs_qp *qp, const struct rs_pac
 	if ((p->opcode & 0xe0) != RS_UD || !(f & RS_F_VALID) || p->payload_bytes > qp->mtu ||
 	    (nic->c.copy_payload && p->payload_bytes && !p->payload))
 		return drop(nic, qp);
-	if (p->qkey != qp->more->qkey) {
+	if (p->qkey != qp->cold->more->qkey) {
 		nic->counters.bad_qkey++;
 		return drop(nic, qp);
 	}
-	if (qp->rq_head == qp->rq_tail && !((qp->flags & RS_QF_SRQ) && rs_srq_take(nic, qp)))
+	if (qp->cold->rq_head == qp->cold->rq_tail &&
+	    !((qp->flags & RS_QF_SRQ) && rs_srq_take(nic, qp)))
 		return drop(nic, qp);
-	if (qp->rq[qp->rq_head & qp->rq_mask].length < (uint32_t)RS_GRH_BYTES + p->payload_bytes)
+	if (qp->cold->rq[qp->cold->rq_head & qp->cold->rq_mask].length <
+	    (uint32_t)RS_GRH_BYTES + p->payload_bytes)
 		return drop(nic, qp);
 	return true;
 }
@@ -59,8 +61,8 @@ void rs_ud_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, r
 
 	if (!acceptable(nic, qp, p))
 		return;
-	sge = rs_qp_recv_sge(qp, qp->rq_head);
-	n = qp->rq[qp->rq_head & qp->rq_mask].n_sge;
+	sge = rs_qp_recv_sge(qp, qp->cold->rq_head);
+	n = qp->cold->rq[qp->cold->rq_head & qp->cold->rq_mask].n_sge;
 	if (nic->c.grh && nic->c.copy_payload)
 		nic->c.grh(nic->c.grh_arg, p, grh);
 	if (grh[0] >> 4 == IPV6)
@@ -132,7 +134,7 @@ int rs_qp_attach(struct rs_nic *nic, struct rs_qp *qp, uint32_t group)
 	if (!nic->attached || nic->n_attached == RS_MAX_ATTACHED)
 		return -ENOMEM;
 	nic->attached[nic->n_attached++] = (struct rs_attached){.group = group, .qp = qp->index};
-	qp->more->groups++;
+	rs_qp_own_more(qp)->groups++;
 	return 0;
 }
 
@@ -143,13 +145,13 @@ int rs_qp_detach(struct rs_nic *nic, struct rs_qp *qp, uint32_t group)
 	if (i == nic->n_attached)
 		return -ENOENT;
 	nic->attached[i] = nic->attached[--nic->n_attached];
-	qp->more->groups--;
+	rs_qp_own_more(qp)->groups--;
 	return 0;
 }
 
 void rs_ud_forget(struct rs_nic *nic, struct rs_qp *qp)
 {
-	for (uint32_t i = nic->n_attached; i-- && qp->more->groups;)
+	for (uint32_t i = nic->n_attached; i-- && qp->cold->more->groups;)
 		if (nic->attached[i].qp == qp->index)
 			rs_qp_detach(nic, qp, nic->attached[i].group);
 }

@@ -199,10 +199,10 @@ static void list_window(struct rs_nic *nic, struct rs_qp *qp, struct rs_mr *m)
 	uint32_t at = (uint32_t)(m - nic->mrs) + 1;
 
 	m->prev_window = 0;
-	m->next_window = qp->windows;
-	if (qp->windows)
-		nic->mrs[qp->windows - 1].prev_window = at;
-	qp->windows = at;
+	m->next_window = qp->cold->windows;
+	if (qp->cold->windows)
+		nic->mrs[qp->cold->windows - 1].prev_window = at;
+	qp->cold->windows = at;
 }
 
 static void unlist_window(struct rs_nic *nic, struct rs_qp *qp, const struct rs_mr *m)
@@ -210,7 +210,7 @@ static void unlist_window(struct rs_nic *nic, struct rs_qp *qp, const struct rs_
 	if (m->prev_window)
 		nic->mrs[m->prev_window - 1].next_window = m->next_window;
 	else
-		qp->windows = m->next_window;
+		qp->cold->windows = m->next_window;
 	if (m->next_window)
 		nic->mrs[m->next_window - 1].prev_window = m->prev_window;
 }
@@ -307,8 +307,8 @@ bool rs_mw_invalidate(struct rs_nic *nic, struct rs_qp *qp, uint32_t key)
 
 void rs_mw_forget_qp(struct rs_nic *nic, struct rs_qp *qp)
 {
-	while (qp->windows)
-		unbind(nic, &nic->mrs[qp->windows - 1]);
+	while (qp->cold->windows)
+		unbind(nic, &nic->mrs[qp->cold->windows - 1]);
 }
 
 /* ---- What a key gives ---- */

@@ -63,11 +63,24 @@ static int alloc_telemetry(struct rs_nic *nic)
 	return nic->int_records && nic->cc_paths ? 0 : -ENOMEM;
 }
 
+/* Both tables of queue pairs, at the start of a pair of cache lines. */
+static void alloc_qps(struct rs_nic *nic)
+{
+	const size_t each = sizeof(*nic->qps) + sizeof(*nic->qps_cold);
+	const uintptr_t start = _Alignof(struct rs_qp);
+
+	nic->qps_memory = calloc(1, nic->c.max_qps * each + start);
+	if (!nic->qps_memory)
+		return;
+	nic->qps = (struct rs_qp *)(((uintptr_t)nic->qps_memory + start - 1) & ~(start - 1));
+	nic->qps_cold = (struct rs_qp_cold *)(nic->qps + nic->c.max_qps);
+}
+
 static int alloc_tables(struct rs_nic *nic)
 {
 	const struct rs_nic_config *c = &nic->c;
 
-	nic->qps_memory = calloc((size_t)c->max_qps + 1, sizeof(*nic->qps));
+	alloc_qps(nic);
 	nic->mrs = calloc(c->max_mrs ? c->max_mrs : 1, sizeof(*nic->mrs));
 	if (c->copy_payload)
 		nic->bounce = malloc((size_t)RS_BOUNCE_BUFFERS * RS_MAX_PAYLOAD);
@@ -87,8 +100,6 @@ static int alloc_tables(struct rs_nic *nic)
 	if (!nic->qps_memory || !nic->mrs || (c->copy_payload && !nic->bounce) ||
 	    alloc_telemetry(nic) || (c->qp_message_time && !nic->message_due))
 		return -ENOMEM;
-	nic->qps = (struct rs_qp *)(((uintptr_t)nic->qps_memory + RS_QP_BYTES_MAX - 1) &
-				    ~(uintptr_t)(RS_QP_BYTES_MAX - 1));
 	if (rs_heap_init(&nic->paced, c->max_qps) || rs_heap_init(&nic->timers, c->max_qps))
 		return -ENOMEM;
 	return 0;
@@ -255,9 +266,9 @@ RS_APART static void on_marked(struct rs_nic *nic, struct rs_qp *qp, rs_time now
 		qp->flags |= RS_QF_ECHO;
 		return;
 	}
-	if (!cc->ops->cnp_due || !cc->ops->cnp_due(cc->params, qp->last_cnp, now))
+	if (!cc->ops->cnp_due || !cc->ops->cnp_due(cc->params, qp->cold->last_cnp, now))
 		return;
-	qp->last_cnp = now;
+	qp->cold->last_cnp = now;
 	rs_sched_cnp(nic, qp);
 }
 

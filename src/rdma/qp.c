@@ -15,7 +15,7 @@ static uint32_t round_up(uint32_t n)
 	return r;
 }
 
-static struct rs_qp_more none;
+const struct rs_qp_more rs_qp_plain;
 
 static int alloc_sends(struct rs_qp *qp, const struct rs_qp_init *i)
 {
@@ -23,12 +23,12 @@ static int alloc_sends(struct rs_qp *qp, const struct rs_qp_init *i)
 	uint8_t max_sge = i->max_send_sge ? i->max_send_sge : 1;
 
 	qp->sq = calloc(sends, sizeof(*qp->sq));
-	qp->send_sge = calloc((size_t)sends * max_sge, sizeof(*qp->send_sge));
-	if (!qp->sq || !qp->send_sge)
+	qp->cold->send_sge = calloc((size_t)sends * max_sge, sizeof(*qp->cold->send_sge));
+	if (!qp->sq || !qp->cold->send_sge)
 		return -ENOMEM;
 	qp->sq_mask = sends - 1;
-	qp->sq_size = sends;
-	qp->max_send_sge = max_sge;
+	qp->cold->sq_size = sends;
+	qp->cold->max_send_sge = max_sge;
 	return 0;
 }
 
@@ -38,15 +38,18 @@ static int alloc_receives(struct rs_qp *qp, const struct rs_qp_init *i)
 	bool shared = i->srq || i->xrc_target;
 	uint32_t receives = shared ? 1 : round_up(i->max_recv_wr);
 
-	qp->max_recv_sge = i->srq ? i->srq->max_sge : i->xrc_target ? RS_SGE_MAX : i->max_recv_sge;
+	qp->cold->max_recv_sge = i->srq          ? i->srq->max_sge
+				 : i->xrc_target ? RS_SGE_MAX
+						 : i->max_recv_sge;
 	if (!shared && !i->max_recv_wr)
 		return 0;
-	qp->rq = calloc(receives, sizeof(*qp->rq));
-	qp->recv_sge = calloc((size_t)receives * qp->max_recv_sge, sizeof(*qp->recv_sge));
-	if (!qp->rq || !qp->recv_sge)
+	qp->cold->rq = calloc(receives, sizeof(*qp->cold->rq));
+	qp->cold->recv_sge =
+		calloc((size_t)receives * qp->cold->max_recv_sge, sizeof(*qp->cold->recv_sge));
+	if (!qp->cold->rq || !qp->cold->recv_sge)
 		return -ENOMEM;
-	qp->rq_mask = receives - 1;
-	qp->rq_size = shared ? 0 : receives;
+	qp->cold->rq_mask = receives - 1;
+	qp->cold->rq_size = shared ? 0 : receives;
 	return 0;
 }
 
@@ -54,20 +57,20 @@ static int alloc_more(struct rs_qp *qp, const struct rs_qp_init *i)
 {
 	struct rs_qp_more *m;
 
-	qp->more = &none;
+	qp->cold->more = &rs_qp_plain;
 	if (i->transport == RS_RC && !i->srq && !i->max_inline)
 		return 0;
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return -ENOMEM;
-	qp->more = m;
+	qp->cold->more = m;
 	m->srq = i->srq;
 	m->xrcd = i->xrcd;
 	m->max_inline = i->max_inline;
 	m->stride = (i->max_inline + 15) & ~15u;
 	if (!m->stride)
 		return 0;
-	m->inlined = calloc(qp->sq_size, m->stride);
+	m->inlined = calloc(qp->cold->sq_size, m->stride);
 	return m->inlined ? 0 : -ENOMEM;
 }
 
@@ -83,20 +86,20 @@ static int alloc_queues(struct rs_qp *qp, const struct rs_qp_init *i)
 static void free_queues(struct rs_qp *qp)
 {
 	free(qp->sq);
-	free(qp->send_sge);
-	free(qp->rq);
-	free(qp->recv_sge);
-	free(qp->resources);
-	if (qp->more && qp->more != &none) {
-		free(qp->more->inlined);
-		free(qp->more);
+	free(qp->cold->send_sge);
+	free(qp->cold->rq);
+	free(qp->cold->recv_sge);
+	free(qp->cold->resources);
+	if (qp->cold->more && qp->cold->more != &rs_qp_plain) {
+		free(qp->cold->more->inlined);
+		free(rs_qp_own_more(qp));
 	}
 	qp->sq = NULL;
-	qp->send_sge = NULL;
-	qp->rq = NULL;
-	qp->recv_sge = NULL;
-	qp->resources = NULL;
-	qp->more = &none;
+	qp->cold->send_sge = NULL;
+	qp->cold->rq = NULL;
+	qp->cold->recv_sge = NULL;
+	qp->cold->resources = NULL;
+	qp->cold->more = &rs_qp_plain;
 }
 
 static bool queues_valid(const struct rs_qp_init *i)
@@ -135,6 +138,8 @@ static uint32_t flags_of(const struct rs_qp_init *i)
 		f |= RS_QF_UD;
 	if (i->transport == RS_XRC)
 		f |= i->xrc_target ? RS_QF_TARGET : RS_QF_XRC;
+	if (i->max_recv_wr)
+		f |= RS_QF_RECEIVES;
 	return f | (i->srq || i->xrc_target ? RS_QF_SRQ : 0);
 }
 
@@ -208,6 +213,8 @@ static int create_qp(struct rs_nic *nic, const struct rs_qp_init *i, uint32_t qp
 	qp = &nic->qps[index];
 	memset(qp, 0, sizeof(*qp));
 	qp->index = index;
+	qp->cold = &nic->qps_cold[index];
+	memset(qp->cold, 0, sizeof(*qp->cold));
 	err = alloc_queues(qp, i);
 	if (err) {
 		free_queues(qp);
@@ -219,15 +226,15 @@ static int create_qp(struct rs_nic *nic, const struct rs_qp_init *i, uint32_t qp
 		nic->entry_of[qpn - nic->c.first_qpn] = index + 1;
 	qp->flags = flags_of(i);
 	qp->transport = i->transport;
-	qp->ops = ops_of(qp->flags);
+	qp->cold->ops = ops_of(qp->flags);
 	qp->pd = i->pd;
-	qp->cc_given = i->cc;
-	qp->send_cq = i->send_cq;
-	qp->recv_cq = i->recv_cq;
-	if (qp->send_cq)
-		qp->send_cq->refs++;
-	if (qp->recv_cq)
-		qp->recv_cq->refs++;
+	qp->cold->cc_given = i->cc;
+	qp->cold->send_cq = i->send_cq;
+	qp->cold->recv_cq = i->recv_cq;
+	if (qp->cold->send_cq)
+		qp->cold->send_cq->refs++;
+	if (qp->cold->recv_cq)
+		qp->cold->recv_cq->refs++;
 	if (i->srq)
 		i->srq->refs++;
 	if (nic->qp_counters)
@@ -268,12 +275,12 @@ void rs_qp_resume(struct rs_qp *qp, uint32_t psn, uint32_t msn, rs_time last_cnp
 {
 	qp->epsn = psn & RS_PSN_MASK;
 	qp->msn = msn & RS_PSN_MASK;
-	qp->last_cnp = last_cnp;
+	qp->cold->last_cnp = last_cnp;
 }
 
 rs_time rs_qp_last_cnp(const struct rs_qp *qp)
 {
-	return qp->last_cnp;
+	return qp->cold->last_cnp;
 }
 
 void rs_nic_destroy_qp(struct rs_nic *nic, struct rs_qp *qp)
@@ -283,12 +290,12 @@ void rs_nic_destroy_qp(struct rs_nic *nic, struct rs_qp *qp)
 	rs_event_forget(nic, qp);
 	rs_mw_forget_qp(nic, qp);
 	rs_ud_forget(nic, qp);
-	if (qp->send_cq)
-		qp->send_cq->refs--;
-	if (qp->recv_cq && !(qp->flags & RS_QF_TARGET))
-		qp->recv_cq->refs--;
-	if (qp->more->srq && !(qp->flags & RS_QF_TARGET))
-		qp->more->srq->refs--;
+	if (qp->cold->send_cq)
+		qp->cold->send_cq->refs--;
+	if (qp->cold->recv_cq && !(qp->flags & RS_QF_TARGET))
+		qp->cold->recv_cq->refs--;
+	if (qp->cold->more->srq && !(qp->flags & RS_QF_TARGET))
+		qp->cold->more->srq->refs--;
 	free_queues(qp);
 	qp->flags = 0;
 	qp->state = RS_QPS_RESET;
@@ -355,13 +362,14 @@ static int set_resources(struct rs_qp *qp, uint8_t n)
 	if (n && !r)
 		return -ENOMEM;
 	for (unsigned i = 0; i < kept; i++)
-		r[i] = qp->resources[(qp->resource_head + qp->resource_count - kept + i) %
-				     qp->resource_limit];
-	free(qp->resources);
-	qp->resources = r;
+		r[i] = qp->cold->resources[(qp->cold->resource_head + qp->resource_count - kept +
+					    i) %
+					   qp->resource_limit];
+	free(qp->cold->resources);
+	qp->cold->resources = r;
 	qp->resource_limit = n;
 	qp->resource_count = kept;
-	qp->resource_head = qp->resource_next = 0;
+	qp->cold->resource_head = qp->resource_next = 0;
 	return 0;
 }
 
@@ -391,19 +399,19 @@ static void set_requester(struct rs_nic *nic, struct rs_qp *qp, const struct rs_
 			  uint32_t mask)
 {
 	if (mask & RS_QP_SQ_PSN)
-		qp->next_psn = qp->una_psn = qp->max_psn = qp->post_psn = a->sq_psn;
+		qp->next_psn = qp->una_psn = qp->max_psn = qp->cold->post_psn = a->sq_psn;
 	if (mask & RS_QP_TIMEOUT) {
 		bool reliable = !(qp->flags & (RS_QF_UC | RS_QF_UD));
 
-		qp->timeout = a->timeout;
+		qp->cold->timeout = a->timeout;
 		qp->rto = reliable ? rs_rto(a->timeout, nic->c.min_rto) : 0;
 	}
 	if (mask & RS_QP_RETRY_CNT)
-		qp->retry_cnt = a->retry_cnt;
+		qp->cold->retry_cnt = a->retry_cnt;
 	if (mask & RS_QP_RNR_RETRY)
-		qp->rnr_retry = a->rnr_retry;
+		qp->cold->rnr_retry = a->rnr_retry;
 	if (mask & RS_QP_MAX_RD_ATOMIC)
-		qp->max_rd_atomic = a->max_rd_atomic;
+		qp->cold->max_rd_atomic = a->max_rd_atomic;
 }
 
 static void set_attributes(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr *a,
@@ -414,7 +422,7 @@ static void set_attributes(struct rs_nic *nic, struct rs_qp *qp, const struct rs
 	if (mask & RS_QP_PKEY)
 		qp->pkey = a->pkey;
 	if ((mask & RS_QP_QKEY) && (qp->flags & RS_QF_UD))
-		qp->more->qkey = a->qkey;
+		rs_qp_own_more(qp)->qkey = a->qkey;
 	if (mask & RS_QP_PATH_MTU)
 		set_mtu(nic, qp, a->path_mtu);
 	if ((mask & RS_QP_AV) && !(qp->flags & RS_QF_UD))
@@ -435,7 +443,7 @@ static void choose_cc(const struct rs_nic *nic, struct rs_qp *qp, const struct r
 {
 	unsigned class = mask & RS_QP_AV ? a->tc : qp->tc;
 
-	qp->cc_use = qp->cc_given ? qp->cc_given - 1 : nic->c.cc_of_class[class];
+	qp->cc_use = qp->cold->cc_given ? qp->cold->cc_given - 1 : nic->c.cc_of_class[class];
 	qp->cc_needs = nic->cc[qp->cc_use].ops->needs;
 	if (qp->flags & RS_QF_UD)
 		qp->cc_needs = 0;
@@ -453,7 +461,7 @@ static void begin(struct rs_nic *nic, struct rs_qp *qp, uint32_t mask, rs_time n
 		if (!(mask & RS_QP_PATH_MTU))
 			set_mtu(nic, qp, RS_MAX_PAYLOAD);
 	}
-	qp->last_cnp = RS_NEVER;
+	qp->cold->last_cnp = RS_NEVER;
 	qp->flags |= RS_QF_ESTABLISH;
 	if (qp->flags & RS_QF_UD)
 		rs_cc_none.init(NULL, &qp->cc, line, now);
@@ -466,33 +474,37 @@ static void begin(struct rs_nic *nic, struct rs_qp *qp, uint32_t mask, rs_time n
 static void to_reset(struct rs_nic *nic, struct rs_qp *qp)
 {
 	struct rs_qp old = *qp;
+	struct rs_qp_cold *cold = qp->cold;
 
 	rs_sched_forget(nic, qp);
 	rs_heap_remove(&nic->timers, qp->index);
 	rs_mw_forget_qp(nic, qp);
-	free(qp->resources);
+	free(cold->resources);
 	memset(qp, 0, sizeof(*qp));
 	qp->index = old.index;
 	qp->qpn = old.qpn;
 	qp->flags = old.flags & RS_QF_LIFE;
 	qp->transport = old.transport;
-	qp->ops = old.ops;
 	qp->pd = old.pd;
-	qp->cc_given = old.cc_given;
-	qp->max_send_sge = old.max_send_sge;
-	qp->max_recv_sge = old.max_recv_sge;
-	qp->send_cq = old.send_cq;
-	qp->recv_cq = old.recv_cq;
 	qp->sq = old.sq;
 	qp->sq_mask = old.sq_mask;
-	qp->sq_size = old.sq_size;
-	qp->send_sge = old.send_sge;
-	qp->rq = old.rq;
-	qp->rq_mask = old.rq_mask;
-	qp->rq_size = old.rq_size;
-	qp->recv_sge = old.recv_sge;
-	qp->user = old.user;
-	qp->more = old.more;
+	qp->cold = cold;
+	*cold = (struct rs_qp_cold){
+		.ops = cold->ops,
+		.max_send_sge = cold->max_send_sge,
+		.max_recv_sge = cold->max_recv_sge,
+		.send_cq = cold->send_cq,
+		.recv_cq = cold->recv_cq,
+		.sq_size = cold->sq_size,
+		.send_sge = cold->send_sge,
+		.rq = cold->rq,
+		.rq_mask = cold->rq_mask,
+		.rq_size = cold->rq_size,
+		.recv_sge = cold->recv_sge,
+		.user = cold->user,
+		.more = cold->more,
+		.cc_given = cold->cc_given,
+	};
 	qp->deadline = qp->ack_deadline = RS_NEVER;
 	qp->message = RS_NO_MESSAGE;
 }
@@ -577,14 +589,14 @@ void rs_qp_query(const struct rs_qp *qp, struct rs_qp_attr *a)
 		.pkey = qp->pkey,
 		.tos = qp->tos,
 		.tc = qp->tc,
-		.timeout = qp->timeout,
-		.retry_cnt = qp->retry_cnt,
-		.rnr_retry = qp->rnr_retry,
+		.timeout = qp->cold->timeout,
+		.retry_cnt = qp->cold->retry_cnt,
+		.rnr_retry = qp->cold->rnr_retry,
 		.min_rnr_timer = qp->rnr_timer,
-		.max_rd_atomic = qp->max_rd_atomic,
+		.max_rd_atomic = qp->cold->max_rd_atomic,
 		.max_dest_rd_atomic = qp->resource_limit,
 		.access = qp->access,
-		.qkey = qp->more->qkey,
+		.qkey = qp->cold->more->qkey,
 	};
 }
 
@@ -617,12 +629,12 @@ RS_APART void rs_qp_retire(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_stat
 
 void rs_qp_complete_receive(struct rs_nic *nic, struct rs_qp *qp, struct rs_cqe *e)
 {
-	e->wr_id = qp->rq[qp->rq_head & qp->rq_mask].wr_id;
+	e->wr_id = qp->cold->rq[qp->cold->rq_head & qp->cold->rq_mask].wr_id;
 	e->qpn = qp->qpn;
-	qp->rq_head++;
+	qp->cold->rq_head++;
 	if (qp->flags & RS_QF_RECEIVING && e->status != RS_WC_SUCCESS)
 		qp->flags &= ~(uint32_t)RS_QF_RECEIVING;
-	rs_cq_push(qp->recv_cq, e);
+	rs_cq_push(qp->cold->recv_cq, e);
 }
 
 static void flush_sends(struct rs_nic *nic, struct rs_qp *qp)
@@ -640,7 +652,7 @@ static void flush_receives(struct rs_nic *nic, struct rs_qp *qp)
 {
 	struct rs_cqe e = {.status = RS_WC_WR_FLUSH_ERR, .op = RS_WR_RECV};
 
-	while (qp->rq_head != qp->rq_tail)
+	while (qp->cold->rq_head != qp->cold->rq_tail)
 		rs_qp_complete_receive(nic, qp, &e);
 }
 
@@ -710,22 +722,22 @@ RS_APART static bool other_valid(const struct rs_qp *qp, const struct rs_send_wr
 	if (OPS_LOCAL >> wr->op & 1)
 		return !wr->n_sge && !(wr->flags & RS_WR_INLINE);
 	if ((wr->flags & RS_WR_INLINE) &&
-	    ((response && wr->op != RS_WR_ATOMIC_WRITE) || bytes > qp->more->max_inline))
+	    ((response && wr->op != RS_WR_ATOMIC_WRITE) || bytes > qp->cold->more->max_inline))
 		return false;
 	if ((qp->flags & RS_QF_UD) && (bytes > qp->mtu || wr->ah.tc >= RS_CLASSES))
 		return false;
 	if ((rs_op_atomic(wr->op) || wr->op == RS_WR_ATOMIC_WRITE) &&
 	    (bytes != 8 || (wr->remote_va & 7)))
 		return false;
-	if (response && !qp->max_rd_atomic)
+	if (response && !qp->cold->max_rd_atomic)
 		return false;
 	return wr->op != RS_WR_READ || rs_qp_packets(qp, bytes) <= RS_PSN_WINDOW;
 }
 
 static bool send_valid(const struct rs_qp *qp, const struct rs_send_wr *wr, int64_t bytes)
 {
-	if (wr->op > RS_WR_ATOMIC_WRITE || !(qp->ops >> wr->op & 1) ||
-	    wr->n_sge > qp->max_send_sge || bytes < 0)
+	if (wr->op > RS_WR_ATOMIC_WRITE || !(qp->cold->ops >> wr->op & 1) ||
+	    wr->n_sge > qp->cold->max_send_sge || bytes < 0)
 		return false;
 	if (((OPS_LOCAL | OPS_RESPONSE) >> wr->op & 1) || (wr->flags & RS_WR_INLINE) ||
 	    (qp->flags & RS_QF_UD))
@@ -758,14 +770,14 @@ static void fill_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_swqe *w,
 		      const struct rs_send_wr *wr, uint32_t bytes)
 {
 	*w = (struct rs_swqe){
-		.start = qp->posted,
+		.start = qp->cold->posted,
 		.wr_id = wr->wr_id,
 		.remote_va = wr->remote_va,
 		.length = bytes,
-		.first_psn = qp->post_psn,
+		.first_psn = qp->cold->post_psn,
 		.rkey = wr->rkey,
 		.imm = wr->imm,
-		.ssn = rs_psn_add(qp->post_ssn, 1),
+		.ssn = rs_psn_add(qp->cold->post_ssn, 1),
 		.op = wr->op,
 		.flags = wr->flags,
 		.n_sge = wr->n_sge,
@@ -780,20 +792,20 @@ static void fill_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_swqe *w,
 		w->first_extra = nic->framing->data ? 0 : RS_RETH_BYTES;
 	w->end = w->start + message_frames(nic, qp, w) -
 		 (uint64_t)(w->response ? 1 : w->packets) * rs_qp_uncounted(qp);
-	qp->posted = w->end;
-	qp->post_ssn = w->ssn;
-	qp->post_psn = rs_psn_add(qp->post_psn, w->packets);
+	qp->cold->posted = w->end;
+	qp->cold->post_ssn = w->ssn;
+	qp->cold->post_psn = rs_psn_add(qp->cold->post_psn, w->packets);
 }
 
 /* BIND_MW and LOCAL_INV take no PSN and no place among the messages. */
 static void fill_local(struct rs_qp *qp, struct rs_swqe *w, const struct rs_send_wr *wr)
 {
 	*w = (struct rs_swqe){
-		.start = qp->posted,
-		.end = qp->posted,
+		.start = qp->cold->posted,
+		.end = qp->cold->posted,
 		.wr_id = wr->wr_id,
-		.first_psn = qp->post_psn,
-		.ssn = qp->post_ssn,
+		.first_psn = qp->cold->post_psn,
+		.ssn = qp->cold->post_ssn,
 		.op = wr->op,
 		.flags = wr->flags | RS_WR_FENCE, /* where may_start() looks */
 		.imm = wr->imm,
@@ -810,7 +822,7 @@ static void fill_other(const struct rs_qp *qp, struct rs_swqe *w, const struct r
 {
 	if (qp->flags & RS_QF_UD) {
 		w->remote_va = (uint64_t)wr->ah.endpoint << 32 | wr->dest_qpn;
-		w->rkey = wr->qkey >> 31 ? qp->more->qkey : wr->qkey;
+		w->rkey = wr->qkey >> 31 ? qp->cold->more->qkey : wr->qkey;
 		w->swap_add = (uint64_t)wr->ah.sport << 16 | (uint64_t)wr->ah.tos << 8 | wr->ah.tc;
 	} else if (rs_op_atomic(w->op)) {
 		w->imm = wr->srqn;
@@ -823,14 +835,15 @@ static void fill_other(const struct rs_qp *qp, struct rs_swqe *w, const struct r
 static void copy_inline(struct rs_qp *qp, const struct rs_send_wr *wr, struct rs_swqe *w)
 {
 	uint32_t at = qp->sq_tail & qp->sq_mask;
-	uint8_t *to = qp->more->inlined + (size_t)at * qp->more->stride;
+	uint8_t *to = qp->cold->more->inlined + (size_t)at * qp->cold->more->stride;
 
 	for (unsigned i = 0; i < wr->n_sge; i++) {
 		if (wr->sge[i].length)
 			memcpy(to, (const void *)(uintptr_t)wr->sge[i].va, wr->sge[i].length);
 		to += wr->sge[i].length;
 	}
-	qp->send_sge[(size_t)at * qp->max_send_sge] = (struct rs_sge){.length = w->length};
+	qp->cold->send_sge[(size_t)at * qp->cold->max_send_sge] =
+		(struct rs_sge){.length = w->length};
 	w->n_sge = 1;
 }
 
@@ -844,7 +857,7 @@ int rs_qp_post_send(struct rs_nic *nic, struct rs_qp *qp, const struct rs_send_w
 	bytes = sge_bytes(wr->sge, wr->n_sge <= RS_SGE_MAX ? wr->n_sge : 0);
 	if (!send_valid(qp, wr, bytes))
 		return -EINVAL;
-	if (qp->sq_tail - qp->sq_head >= qp->sq_size)
+	if (qp->sq_tail - qp->sq_head >= qp->cold->sq_size)
 		return -ENOMEM;
 	w = rs_qp_swqe(qp, qp->sq_tail);
 	if (__builtin_expect(OPS_LOCAL >> wr->op & 1, 0))
@@ -856,7 +869,8 @@ int rs_qp_post_send(struct rs_nic *nic, struct rs_qp *qp, const struct rs_send_w
 	if (wr->flags & RS_WR_INLINE && bytes)
 		copy_inline(qp, wr, w);
 	else if (wr->n_sge)
-		memcpy(&qp->send_sge[(size_t)(qp->sq_tail & qp->sq_mask) * qp->max_send_sge],
+		memcpy(&qp->cold->send_sge[(size_t)(qp->sq_tail & qp->sq_mask) *
+					   qp->cold->max_send_sge],
 		       wr->sge, wr->n_sge * sizeof(*wr->sge));
 	qp->sq_tail++;
 	if (qp->state >= RS_QPS_SQE)
@@ -869,19 +883,21 @@ int rs_qp_post_recv(struct rs_nic *nic, struct rs_qp *qp, const struct rs_recv_w
 {
 	int64_t bytes;
 
-	if (qp->state == RS_QPS_RESET || wr->n_sge > qp->max_recv_sge || (qp->flags & RS_QF_SRQ))
+	if (qp->state == RS_QPS_RESET || wr->n_sge > qp->cold->max_recv_sge ||
+	    (qp->flags & RS_QF_SRQ))
 		return -EINVAL;
 	bytes = sge_bytes(wr->sge, wr->n_sge);
 	if (bytes < 0)
 		return -EINVAL;
-	if (qp->rq_tail - qp->rq_head >= qp->rq_size)
+	if (qp->cold->rq_tail - qp->cold->rq_head >= qp->cold->rq_size)
 		return -ENOMEM;
-	qp->rq[qp->rq_tail & qp->rq_mask] =
+	qp->cold->rq[qp->cold->rq_tail & qp->cold->rq_mask] =
 		(struct rs_rwqe){.wr_id = wr->wr_id, .length = (uint32_t)bytes, .n_sge = wr->n_sge};
 	if (wr->n_sge)
-		memcpy(&qp->recv_sge[(size_t)(qp->rq_tail & qp->rq_mask) * qp->max_recv_sge],
+		memcpy(&qp->cold->recv_sge[(size_t)(qp->cold->rq_tail & qp->cold->rq_mask) *
+					   qp->cold->max_recv_sge],
 		       wr->sge, wr->n_sge * sizeof(*wr->sge));
-	qp->rq_tail++;
+	qp->cold->rq_tail++;
 	if (qp->state == RS_QPS_ERR)
 		flush_receives(nic, qp);
 	return 0;
@@ -891,12 +907,12 @@ int rs_qp_post_recv(struct rs_nic *nic, struct rs_qp *qp, const struct rs_recv_w
 
 uint32_t rs_qp_send_room(const struct rs_qp *qp)
 {
-	return qp->sq_size - (qp->sq_tail - qp->sq_head);
+	return qp->cold->sq_size - (qp->sq_tail - qp->sq_head);
 }
 
 uint32_t rs_qp_receives(const struct rs_qp *qp)
 {
-	return qp->rq_tail - qp->rq_head;
+	return qp->cold->rq_tail - qp->cold->rq_head;
 }
 
 uint32_t rs_qp_num(const struct rs_qp *qp)
@@ -921,12 +937,12 @@ const struct rs_cc_use *rs_qp_cc_use(const struct rs_nic *nic, const struct rs_q
 
 void rs_qp_set_user(struct rs_qp *qp, uint64_t user)
 {
-	qp->user = user;
+	qp->cold->user = user;
 }
 
 uint64_t rs_qp_get_user(const struct rs_qp *qp)
 {
-	return qp->user;
+	return qp->cold->user;
 }
 
 const struct rs_qp_counters *rs_qp_get_counters(const struct rs_nic *nic, const struct rs_qp *qp)
@@ -936,6 +952,7 @@ const struct rs_qp_counters *rs_qp_get_counters(const struct rs_nic *nic, const 
 
 uint32_t rs_qp_bytes(void)
 {
-	/* the QP itself, a place and an entry in each of the two heaps */
-	return sizeof(struct rs_qp) + 2 * (sizeof(struct rs_heap_entry) + sizeof(uint32_t));
+	/* the QP itself, what is cold of it, a place and an entry in each of the two heaps */
+	return sizeof(struct rs_qp) + sizeof(struct rs_qp_cold) +
+	       2 * (sizeof(struct rs_heap_entry) + sizeof(uint32_t));
 }

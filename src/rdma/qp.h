@@ -8,7 +8,7 @@
 #include "rdma/nic.h"
 
 enum {
-	RS_QP_BYTES_MAX = 512,
+	RS_QP_BYTES_MAX = 384, /* what packets touch; struct rs_qp_cold is apart */
 	RS_SGE_MAX = 16,
 	RS_WR_MAX = 1 << 20,    /* entries of one queue */
 	RS_RD_ATOMIC_MAX = 128, /* outstanding READs and atomics a QP */
@@ -115,16 +115,17 @@ enum rs_qp_flags {
 	RS_QF_HELD = 1 << 23,       /* by rs_qp_hold(): no requests */
 	RS_QF_REFUSED = 1 << 24,    /* nak ends the connection when what is owed is answered */
 	RS_QF_READS_HELD = 1 << 25, /* by rs_qp_hold_reads() */
+	RS_QF_RECEIVES = 1 << 26,   /* it has a receive queue of its own */
 	/* What lives as long as the QP. */
 	RS_QF_LIFE = RS_QF_USED | RS_QF_SIG_ALL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_TARGET |
-		     RS_QF_SRQ,
+		     RS_QF_SRQ | RS_QF_RECEIVES,
 	/* Sending, or a request's first look, is not RC's plain one. */
 	RS_QF_OTHER_TX = RS_QF_BAD_LOCAL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_LOCAL,
 	RS_QF_OTHER_RX =
 		RS_QF_UC | RS_QF_UD | RS_QF_TARGET | RS_QF_XRC | RS_QF_ESTABLISH | RS_QF_REFUSED,
 };
 
-/* What only some QPs have; the others share an empty one. */
+/* What only some QPs have; the others share one that is empty and constant. */
 struct rs_qp_more {
 	struct rs_srq *srq; /* of a target: the one that the request under way names */
 	uint8_t *inlined;   /* bytes of RS_WR_INLINE, stride apart */
@@ -134,10 +135,49 @@ struct rs_qp_more {
 	uint32_t groups; /* that it is attached to */
 };
 
+extern const struct rs_qp_more rs_qp_plain;
+
+/*
+ * What a packet in the middle of a message does not touch: a post, a message's end, a receive, an
+ * error, a change of state. Two cache lines beside the queue pair, one table a NIC.
+ */
+struct rs_qp_cold {
+	/* Posts and completions */
+	_Alignas(64) uint64_t posted; /* frame bytes posted */
+	uint32_t post_psn;            /* of the next post */
+	uint32_t post_ssn;
+	uint32_t sq_size;
+	uint16_t ops; /* bit o: the service has enum rs_wr_op o */
+	uint8_t max_send_sge, max_recv_sge;
+	struct rs_sge *send_sge, *recv_sge;
+	struct rs_cq *send_cq, *recv_cq;
+	uint64_t user;
+
+	/* Receives, READs and atomics of the peer */
+	struct rs_rwqe *rq;
+	uint32_t rq_mask, rq_head, rq_tail, rq_size;
+	struct rs_resource *resources;
+	rs_time last_cnp;
+	const struct rs_qp_more *more;
+	uint32_t windows; /* of type 2, bound to it: the first's entry + 1; 0: none */
+	uint8_t resource_head;
+	uint8_t timeout, retry_cnt, rnr_retry;
+	uint8_t max_rd_atomic;
+	uint8_t cc_given; /* rs_qp_init.cc */
+};
+
+_Static_assert(sizeof(struct rs_qp_cold) == 128, "two cache lines");
+
+/*
+ * What packets touch, in six cache lines. A sender's middle packet reads and writes lines 0 to 2,
+ * and its ACK the same three, and the algorithm's own state (3) when it is told of it; a
+ * responder's packet lines 0 and 5, and its ACK line 4. Most machines fetch lines in pairs: 0 with
+ * 1, 4 with 5.
+ */
 struct rs_qp {
-	/* Line 0: sending */
-	_Alignas(RS_QP_BYTES_MAX) uint8_t state; /* enum rs_qp_state */
-	uint8_t transport;                       /* enum rs_transport */
+	/* Line 0: whose packet it is (both directions), and the cursor in the send queue */
+	_Alignas(128) uint8_t state; /* enum rs_qp_state */
+	uint8_t transport;           /* enum rs_transport */
 	uint8_t tos, tc;
 	uint16_t sport, pkey;
 	uint32_t dest_endpoint, dest_qpn;
@@ -152,7 +192,7 @@ struct rs_qp {
 	uint32_t unrequested; /* packets since the last AckReq */
 	uint32_t index;       /* in the NIC's table */
 
-	/* Line 1: acknowledgement */
+	/* Line 1: what a packet adds to what is out, and an ACK takes from it; the timer */
 	uint64_t sent, acked; /* frame bytes along the PSN line; sent falls back in recovery */
 	rs_time next_allowed;
 	rs_time deadline; /* local ACK timeout or end of the RNR wait; RS_NEVER: none */
@@ -165,64 +205,56 @@ struct rs_qp {
 	uint8_t retries, rnr_tries;
 	uint8_t outstanding; /* READs and atomics sent and not answered */
 	uint32_t qpn;
+
+	/* Line 2: the window and, at the start of cc, the pace; line 3: the rest of cc */
+	uint64_t requested;    /* value of sent at the last AckReq */
+	uint32_t rtt_psn;      /* being timed */
 	uint16_t window_room;  /* bytes that must be left in the window for a packet to go */
 	uint16_t middle_count; /* what a middle packet counts in sent, acked and the window */
-	uint16_t ops;          /* bit o: the service has enum rs_wr_op o */
 	uint8_t cc_use;        /* which of the NIC's congestion controls */
 	uint8_t cc_needs;      /* enum rs_cc_needs: what that one needs, as the service has it */
-
 	struct rs_cc cc;
 
-	/* Responder */
-	uint32_t epsn;
+	/* Line 4: the NIC's lists, the way to what is cold, a round trip */
+	struct rs_link link[RS_LISTS];
+	struct rs_qp_cold *cold;
+	rs_time rtt_at; /* when rtt_psn went */
+
+	/* Line 5: the responder, from the expected PSN to the ACK that is put off */
+	_Alignas(64) uint32_t epsn;
 	uint32_t msn;
 	uint8_t message; /* BTH operation that began the message under way; RS_NO_MESSAGE */
 	uint8_t nak;     /* syndrome owed; 0: none */
-	uint8_t resource_limit;
-	uint8_t resource_next; /* ring place from which pending responses are looked for */
-	uint32_t unacked;      /* packets since the last ACK */
-	uint32_t w_rkey;       /* the WRITE under way */
-	uint32_t w_mr;         /* its region's entry */
+	uint8_t resource_count;
+	uint8_t access;
+	uint32_t unacked; /* packets since the last ACK */
+	uint32_t w_rkey;  /* the WRITE under way */
+	uint32_t w_mr;    /* its region's entry */
 	uint64_t w_va;
 	uint32_t w_left;
-	uint32_t received; /* bytes of the message under way */
-	uint32_t rq_mask, rq_head, rq_tail, rq_size;
-	struct rs_rwqe *rq;
-	struct rs_resource *resources;
+	uint32_t received;    /* bytes of the message under way */
 	rs_time ack_deadline; /* of a delayed ACK */
-	rs_time last_cnp;
-	uint8_t resource_head, resource_count;
-	uint8_t rnr_timer;
-	uint8_t access;
-
-	/* Cold */
-	uint8_t retry_cnt, rnr_retry;
-	uint8_t max_rd_atomic;
-	uint8_t max_send_sge, max_recv_sge;
-	uint8_t timeout;
-	uint8_t cc_given; /* rs_qp_init.cc */
 	uint32_t pd;
-	uint32_t sq_size;
-	uint32_t post_psn; /* of the next post */
-	uint32_t post_ssn;
-	uint64_t posted;    /* frame bytes posted */
-	uint64_t requested; /* value of sent at the last AckReq */
-	uint32_t rtt_psn;
-	rs_time rtt_at;
-	struct rs_cq *send_cq, *recv_cq;
-	struct rs_sge *send_sge, *recv_sge;
-	uint64_t user;
-	struct rs_qp_more *more;
-	uint32_t windows; /* of type 2, bound to it: the first's entry + 1; 0: none */
-	struct rs_link link[RS_LISTS];
+	uint8_t resource_limit;
+	uint8_t resource_next; /* ring place from which pending responses are looked for */
+	uint8_t rnr_timer;
 };
 
-/* At most, and by the alignment exactly: an index becomes an address by one shift. */
-_Static_assert(sizeof(struct rs_qp) == RS_QP_BYTES_MAX, "a QP is at most 512 bytes");
-_Static_assert(offsetof(struct rs_qp, sent) <= 64, "sending: one cache line");
-_Static_assert(offsetof(struct rs_qp, cc) <= 136, "acknowledgement: the next");
+_Static_assert(sizeof(struct rs_qp) <= RS_QP_BYTES_MAX, "six cache lines at most");
+_Static_assert(offsetof(struct rs_qp, sent) == 64, "line 1");
+_Static_assert(offsetof(struct rs_qp, requested) == 128, "line 2");
+_Static_assert(offsetof(struct rs_qp, cc.byte_credit) + sizeof(int64_t) <= 192,
+	       "what a packet reads of congestion control is on line 2");
+_Static_assert(offsetof(struct rs_qp, epsn) == 320, "line 5");
 
 enum { RS_NO_MESSAGE = 0xff };
+
+/* A QP's own, to be written. */
+static inline struct rs_qp_more *rs_qp_own_more(const struct rs_qp *qp)
+{
+	rs_assert(qp->cold->more != &rs_qp_plain);
+	return (struct rs_qp_more *)(uintptr_t)qp->cold->more;
+}
 
 static inline struct rs_swqe *rs_qp_swqe(const struct rs_qp *qp, uint32_t i)
 {
@@ -231,12 +263,12 @@ static inline struct rs_swqe *rs_qp_swqe(const struct rs_qp *qp, uint32_t i)
 
 static inline const struct rs_sge *rs_qp_send_sge(const struct rs_qp *qp, uint32_t i)
 {
-	return &qp->send_sge[(size_t)(i & qp->sq_mask) * qp->max_send_sge];
+	return &qp->cold->send_sge[(size_t)(i & qp->sq_mask) * qp->cold->max_send_sge];
 }
 
 static inline const struct rs_sge *rs_qp_recv_sge(const struct rs_qp *qp, uint32_t i)
 {
-	return &qp->recv_sge[(size_t)(i & qp->rq_mask) * qp->max_recv_sge];
+	return &qp->cold->recv_sge[(size_t)(i & qp->cold->rq_mask) * qp->cold->max_recv_sge];
 }
 
 /* Packets of a message of length bytes: an empty one takes one too. Path MTUs are powers of two. */

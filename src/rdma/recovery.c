@@ -33,7 +33,7 @@ bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_t
 {
 	const struct rs_cc_use *cc = rs_cc_of(nic, qp);
 
-	if (qp->retries >= qp->retry_cnt) {
+	if (qp->retries >= qp->cold->retry_cnt) {
 		rs_qp_fail(nic, qp, RS_WC_RETRY_EXC_ERR);
 		return false;
 	}
@@ -50,11 +50,11 @@ void rs_recover_rnr(struct rs_nic *nic, struct rs_qp *qp, uint8_t timer, rs_time
 {
 	if (qp->next_psn == qp->una_psn)
 		return; /* a copy of one that already made the QP go back */
-	if (qp->rnr_retry < 7 && qp->rnr_tries >= qp->rnr_retry) {
+	if (qp->cold->rnr_retry < 7 && qp->rnr_tries >= qp->cold->rnr_retry) {
 		rs_qp_fail(nic, qp, RS_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
-	if (qp->rnr_retry < 7)
+	if (qp->cold->rnr_retry < 7)
 		qp->rnr_tries++;
 	rs_recover_rewind(qp);
 	qp->flags |= RS_QF_RNR_WAIT;

@@ -39,7 +39,7 @@ RS_APART static bool may_start(const struct rs_qp *qp, const struct rs_swqe *w)
 		if (!w->packets)
 			return qp->sq_head == qp->sq_send;
 	}
-	if (w->response && qp->outstanding >= qp->max_rd_atomic)
+	if (w->response && qp->outstanding >= qp->cold->max_rd_atomic)
 		return false;
 	return !limited(qp, w) || qp->una_psn == qp->next_psn;
 }
@@ -78,7 +78,7 @@ RS_COLD static bool bad_local(struct rs_nic *nic, struct rs_qp *qp)
 
 RS_APART static bool inlined(struct rs_qp *qp, const struct rs_swqe *w, struct rs_packet *p)
 {
-	const struct rs_qp_more *m = qp->more;
+	const struct rs_qp_more *m = qp->cold->more;
 
 	if (!(w->flags & RS_WR_INLINE))
 		return false;

@@ -43,18 +43,19 @@ uint8_t rs_credit_encode(uint32_t receives)
 /* Receives that are free for messages not begun; a QP without a receive queue does not say. */
 uint8_t rs_resp_credits(const struct rs_qp *qp)
 {
-	if (!qp->rq_size)
+	if (!(qp->flags & RS_QF_RECEIVES))
 		return RS_CREDIT_INVALID;
-	return rs_credit_encode(qp->rq_tail - qp->rq_head - !!(qp->flags & RS_QF_RECEIVING));
+	return rs_credit_encode(qp->cold->rq_tail - qp->cold->rq_head -
+				!!(qp->flags & RS_QF_RECEIVING));
 }
 
 /* ---- Resources: READs and atomics, oldest first ---- */
 
 static struct rs_resource *resource_at(const struct rs_qp *qp, unsigned i)
 {
-	unsigned at = qp->resource_head + i;
+	unsigned at = qp->cold->resource_head + i;
 
-	return &qp->resources[at >= qp->resource_limit ? at - qp->resource_limit : at];
+	return &qp->cold->resources[at >= qp->resource_limit ? at - qp->resource_limit : at];
 }
 
 static struct rs_resource *next_pending(struct rs_qp *qp)
@@ -72,9 +73,9 @@ static struct rs_resource *next_pending(struct rs_qp *qp)
 static struct rs_resource *take_resource(struct rs_qp *qp)
 {
 	if (qp->resource_count == qp->resource_limit) {
-		qp->resource_head++;
-		if (qp->resource_head == qp->resource_limit)
-			qp->resource_head = 0;
+		qp->cold->resource_head++;
+		if (qp->cold->resource_head == qp->resource_limit)
+			qp->cold->resource_head = 0;
 		qp->resource_count--;
 		if (qp->resource_next)
 			qp->resource_next--;
@@ -399,7 +400,7 @@ static inline uint8_t check_resource(struct rs_nic *nic, struct rs_qp *qp, uint3
 {
 	bool receive = (f & RS_F_SEND && f & RS_F_FIRST) || (f & RS_F_WRITE && f & RS_F_IMM);
 
-	if (receive && qp->rq_head == qp->rq_tail &&
+	if (receive && qp->cold->rq_head == qp->cold->rq_tail &&
 	    !((qp->flags & RS_QF_SRQ) && rs_srq_take(nic, qp)))
 		return RS_SYN_RNR | qp->rnr_timer;
 	if (f & ANSWERED && !has_resource(qp))
@@ -459,7 +460,7 @@ static inline uint8_t check_write(struct rs_nic *nic, const struct rs_qp *qp, st
 
 static uint8_t check_send(struct rs_nic *nic, const struct rs_qp *qp, struct request *q)
 {
-	const struct rs_rwqe *r = &qp->rq[qp->rq_head & qp->rq_mask];
+	const struct rs_rwqe *r = &qp->cold->rq[qp->cold->rq_head & qp->cold->rq_mask];
 	uint64_t before = q->f & RS_F_FIRST ? 0 : qp->received;
 
 	if (!fills_packets(qp, q))
@@ -470,8 +471,8 @@ static uint8_t check_send(struct rs_nic *nic, const struct rs_qp *qp, struct req
 	}
 	if (q->f & RS_F_IETH && !rs_mw_may_invalidate(nic, qp, q->p->imm))
 		return RS_NAK_REMOTE_ACCESS;
-	if (!q->bytes || rs_mr_check_sges(nic, qp->pd, rs_qp_recv_sge(qp, qp->rq_head), r->n_sge,
-					  RS_ACCESS_LOCAL_WRITE))
+	if (!q->bytes || rs_mr_check_sges(nic, qp->pd, rs_qp_recv_sge(qp, qp->cold->rq_head),
+					  r->n_sge, RS_ACCESS_LOCAL_WRITE))
 		return OK;
 	q->receive_status = RS_WC_LOC_PROT_ERR;
 	return RS_NAK_REMOTE_OPERATIONAL;
@@ -560,9 +561,9 @@ RS_APART static void execute_send(struct rs_nic *nic, struct rs_qp *qp, const st
 		qp->message = RS_OP_SEND_FIRST;
 		qp->flags |= RS_QF_RECEIVING;
 	}
-	rs_mr_scatter(nic, qp->pd, rs_qp_recv_sge(qp, qp->rq_head),
-		      qp->rq[qp->rq_head & qp->rq_mask].n_sge, qp->received, p->payload,
-		      p->payload_bytes);
+	rs_mr_scatter(nic, qp->pd, rs_qp_recv_sge(qp, qp->cold->rq_head),
+		      qp->cold->rq[qp->cold->rq_head & qp->cold->rq_mask].n_sge, qp->received,
+		      p->payload, p->payload_bytes);
 	qp->received += p->payload_bytes;
 	if (!(q->f & RS_F_LAST))
 		return;
@@ -745,12 +746,12 @@ static uint8_t check_xrc(struct rs_nic *nic, struct rs_qp *qp, const struct requ
 {
 	struct rs_srq *s = rs_srq_find(nic, q->p->xrc_srqn);
 
-	if (!s || !s->xrc || s->xrcd != qp->more->xrcd)
+	if (!s || !s->xrc || s->xrcd != qp->cold->more->xrcd)
 		return RS_NAK_INVALID_REQUEST;
 	if (!(q->f & RS_F_FIRST))
-		return s == qp->more->srq ? OK : RS_NAK_INVALID_REQUEST;
-	qp->more->srq = s;
-	qp->recv_cq = s->cq;
+		return s == qp->cold->more->srq ? OK : RS_NAK_INVALID_REQUEST;
+	rs_qp_own_more(qp)->srq = s;
+	qp->cold->recv_cq = s->cq;
 	qp->pd = s->pd;
 	return OK;
 }

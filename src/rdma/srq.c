@@ -62,11 +62,11 @@ static void abandon_targets(struct rs_nic *nic, const struct rs_srq *s)
 	for (uint32_t i = 0; i < nic->qps_fresh; i++) {
 		struct rs_qp *qp = &nic->qps[i];
 
-		if (!(qp->flags & RS_QF_TARGET) || qp->more->srq != s)
+		if (!(qp->flags & RS_QF_TARGET) || qp->cold->more->srq != s)
 			continue;
 		rs_qp_fail(nic, qp, RS_WC_SUCCESS);
-		qp->more->srq = NULL;
-		qp->recv_cq = NULL;
+		rs_qp_own_more(qp)->srq = NULL;
+		qp->cold->recv_cq = NULL;
 	}
 }
 
@@ -155,16 +155,16 @@ int rs_srq_resize(struct rs_srq *s, uint32_t max_wr)
 
 bool rs_srq_take(struct rs_nic *nic, struct rs_qp *qp)
 {
-	struct rs_srq *s = qp->more->srq;
+	struct rs_srq *s = qp->cold->more->srq;
 	uint32_t at;
 
 	if (!s || s->head == s->tail)
 		return false;
 	at = s->head++ & s->mask;
-	qp->rq[0] = s->rq[at];
-	memcpy(qp->recv_sge, &s->sge[(size_t)at * s->max_sge],
-	       s->rq[at].n_sge * sizeof(*qp->recv_sge));
-	qp->rq_tail++;
+	qp->cold->rq[0] = s->rq[at];
+	memcpy(qp->cold->recv_sge, &s->sge[(size_t)at * s->max_sge],
+	       s->rq[at].n_sge * sizeof(*qp->cold->recv_sge));
+	qp->cold->rq_tail++;
 	if (s->limit)
 		check_limit(nic, s);
 	return true;

@@ -127,7 +127,8 @@ struct rs_nic {
 	struct rs_nic_config c;
 	const struct rs_cc_use *cc; /* [rs_qp.cc_use] */
 	struct rs_qp *qps;
-	void *qps_memory;                    /* that holds them, before alignment */
+	struct rs_qp_cold *qps_cold;         /* [QP] */
+	void *qps_memory;                    /* that holds both, before alignment */
 	uint32_t qps_fresh;                  /* entries never used */
 	uint32_t qp_free_head, qp_free_tail; /* first in, first out: a QPN rests before reuse */
 	uint32_t *entry_of; /* [QPN - first_qpn]: entry + 1, or 0; NULL: the NIC numbers QPs */
@@ -294,7 +295,7 @@ static inline void rs_qp_retire_as(struct rs_nic *nic, struct rs_qp *qp, enum rs
 	if (__builtin_expect(qp->flags & RS_QF_DRAIN, 0))
 		rs_qp_report_drained(nic, qp);
 	if (status != RS_WC_SUCCESS || (w->flags & RS_WR_SIGNALED) || (qp->flags & RS_QF_SIG_ALL))
-		rs_cq_push(qp->send_cq, &e);
+		rs_cq_push(qp->cold->send_cq, &e);
 }
 
 /* requester.c */
