@@ -39,7 +39,7 @@ static void ns3_defaults(struct rs_qos *q)
 	q->switch_latency = 0;
 	q->mark_at_dequeue = true;
 	q->pause_response = 0;
-	q->pause_holds = q->headroom_delays = q->alpha_by_rate = true;
+	q->quirks.pause_holds = q->quirks.headroom_delays = q->quirks.alpha_by_rate = true;
 }
 
 static void load_class(struct rs_load *l, struct rs_qos *q, const struct rs_node *n)
@@ -150,9 +150,9 @@ static void load_switch(struct rs_load *l, struct rs_qos *q, const struct rs_nod
 	rs_node_name(l, n, "routing", routing_names, &routing);
 	rs_node_time(l, n, "flowlet_gap", 1, RS_S, &q->flowlet_gap);
 	get_response(l, q, n);
-	rs_node_bool(l, n, "pause_holds", &q->pause_holds);
-	rs_node_bool(l, n, "headroom_delays", &q->headroom_delays);
-	rs_node_bool(l, n, "alpha_by_rate", &q->alpha_by_rate);
+	rs_node_bool(l, n, "pause_holds", &q->quirks.pause_holds);
+	rs_node_bool(l, n, "headroom_delays", &q->quirks.headroom_delays);
+	rs_node_bool(l, n, "alpha_by_rate", &q->quirks.alpha_by_rate);
 	q->cell = (uint32_t)cell;
 	q->max_frame = (uint32_t)frame;
 	q->pause_quanta = (uint16_t)quanta;
@@ -300,8 +300,8 @@ void load_transport(struct rs_load *l, struct rs_fabric *f, const struct rs_node
 		t->ack_every = 1;
 		framing = RS_FABRIC_NS3;
 		payload = 1000;
-		t->ack_echo = t->whole_ns = t->pace_fixed = t->window_payload = t->ack_unpaused =
-			true;
+		t->quirks.ack_echo = t->quirks.whole_ns = t->quirks.pace_fixed =
+			t->quirks.window_payload = t->quirks.ack_unpaused = true;
 	}
 	t->framing = (__typeof__(t->framing))framing;
 	t->payload = (uint16_t)payload;
@@ -316,15 +316,15 @@ void load_transport(struct rs_load *l, struct rs_fabric *f, const struct rs_node
 	rs_node_u32(l, n, "ack_every", 1, 1 << 20, &t->ack_every);
 	rs_node_time(l, n, "ack_delay", 0, RS_S, &t->ack_delay);
 	rs_node_time(l, n, "min_rto", 0, 100 * RS_S, &t->min_rto);
-	rs_node_bool(l, n, "ack_echo", &t->ack_echo);
+	rs_node_bool(l, n, "ack_echo", &t->quirks.ack_echo);
 	rs_node_name(l, n, "framing", framings, &framing);
 	t->framing = (__typeof__(t->framing))framing;
 	get_payload(l, n, t);
-	rs_node_bool(l, n, "whole_ns", &t->whole_ns);
-	rs_node_bool(l, n, "pace_fixed", &t->pace_fixed);
-	rs_node_bool(l, n, "window_payload", &t->window_payload);
-	rs_node_bool(l, n, "ack_unpaused", &t->ack_unpaused);
-	if (!l->err && t->window_payload && t->framing == RS_FABRIC_ROCEV2)
+	rs_node_bool(l, n, "whole_ns", &t->quirks.whole_ns);
+	rs_node_bool(l, n, "pace_fixed", &t->quirks.pace_fixed);
+	rs_node_bool(l, n, "window_payload", &t->quirks.window_payload);
+	rs_node_bool(l, n, "ack_unpaused", &t->quirks.ack_unpaused);
+	if (!l->err && t->quirks.window_payload && t->framing == RS_FABRIC_ROCEV2)
 		rs_load_fail(l, -EINVAL, n->at,
 			     "window_payload needs framing: ns-3, whose headers have one length");
 }

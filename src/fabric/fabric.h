@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/quirks.h"
 #include "base/time.h"
 #include "host/host.h"
 #include "port/pfc.h"
@@ -111,12 +112,9 @@ struct rs_qos {
 	bool cut_through;
 	bool mark_at_dequeue;
 	enum { RS_FABRIC_ECMP, RS_FABRIC_SPRAY, RS_FABRIC_ADAPTIVE, RS_FABRIC_FLOWLET } routing;
-	rs_time flowlet_gap;  /* of a flow: after it the flow takes another path */
-	bool pause_holds;     /* ns-3: a PAUSE lasts until the RESUME, however long */
-	bool headroom_delays; /* ns-3: headroom is what a link carries in three one-way delays */
-	bool alpha_by_rate; /* ns-3: alpha doubles with each doubling of a port's rate above a NIC's
-			     */
-	uint64_t nic_buffer; /* receive buffer of a NIC with an inside, headroom in it */
+	rs_time flowlet_gap;     /* of a flow: after it the flow takes another path */
+	struct rs_quirks quirks; /* of ports */
+	uint64_t nic_buffer;     /* receive buffer of a NIC with an inside, headroom in it */
 };
 
 /* A parameter kept as written, for a room that fabric does not know (cc). */
@@ -140,13 +138,9 @@ struct rs_transport_conf {
 	uint32_t ack_every;
 	rs_time ack_delay;
 	rs_time min_rto;
-	bool ack_echo; /* ns-3: congestion comes back as a bit of the ACK */
 	enum { RS_FABRIC_ROCEV2, RS_FABRIC_NS3 } framing; /* header bytes: wire/framing.h */
-	uint16_t payload;    /* bytes of a full packet; 0: the path MTU */
-	bool whole_ns;       /* ns-3: serialization times and paced gaps are cut to nanoseconds */
-	bool pace_fixed;     /* ns-3: a rate that a timer raises does not hasten a waiting packet */
-	bool window_payload; /* ns-3: windows count payload, of packets that were started */
-	bool ack_unpaused;   /* ns-3: PFC does not hold back ACKs in a NIC */
+	uint16_t payload;        /* bytes of a full packet; 0: the path MTU */
+	struct rs_quirks quirks; /* of NICs, but any_payload: that is payload */
 };
 
 /* A path that is given: the egress port at each switch on it. */

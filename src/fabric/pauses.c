@@ -159,7 +159,7 @@ static void check_quanta(struct rs_load *l, struct rs_fabric *f, const struct rs
 			rate = f->links[i].rate;
 	response = q->pause_response < 0 ? rs_pfc_response_quanta(rate)
 					 : quanta_of(q->pause_response, rate);
-	if (rate && !q->pause_holds && q->pfc &&
+	if (rate && !q->quirks.pause_holds && q->pfc &&
 	    q->pause_quanta < rs_pfc_least_quanta(response, frame))
 		short_pause(l, q, n, rate, response, frame);
 }

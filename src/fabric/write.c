@@ -288,7 +288,8 @@ static void qos_switch(struct writer *w, const struct rs_qos *q, const char *in)
 		yes(q->cut_through), in, yes(q->mark_at_dequeue), in, routing_names[q->routing]);
 	fprintf(w->out, "%sflowlet_gap: %s\n", in, span(w, q->flowlet_gap));
 	fprintf(w->out, "%spause_holds: %s\n%sheadroom_delays: %s\n%salpha_by_rate: %s\n", in,
-		yes(q->pause_holds), in, yes(q->headroom_delays), in, yes(q->alpha_by_rate));
+		yes(q->quirks.pause_holds), in, yes(q->quirks.headroom_delays), in,
+		yes(q->quirks.alpha_by_rate));
 }
 
 static void qos(struct writer *w, const struct rs_fabric *f)
@@ -328,12 +329,12 @@ static void transport(struct writer *w, const struct rs_transport_conf *t)
 		t->min_rnr_timer, t->max_rd_atomic, t->ack_every);
 	fprintf(w->out, "    ack_delay: %s\n", span(w, t->ack_delay));
 	fprintf(w->out, "    min_rto: %s\n    ack_echo: ", span(w, t->min_rto));
-	fprintf(w->out, "%s\n    framing: %s\n    payload: %uB\n", yes(t->ack_echo),
+	fprintf(w->out, "%s\n    framing: %s\n    payload: %uB\n", yes(t->quirks.ack_echo),
 		t->framing == RS_FABRIC_NS3 ? "ns-3" : "rocev2", t->payload);
-	fprintf(w->out, "    whole_ns: %s\n    pace_fixed: %s\n", yes(t->whole_ns),
-		yes(t->pace_fixed));
-	fprintf(w->out, "    window_payload: %s\n    ack_unpaused: %s\n", yes(t->window_payload),
-		yes(t->ack_unpaused));
+	fprintf(w->out, "    whole_ns: %s\n    pace_fixed: %s\n", yes(t->quirks.whole_ns),
+		yes(t->quirks.pace_fixed));
+	fprintf(w->out, "    window_payload: %s\n    ack_unpaused: %s\n",
+		yes(t->quirks.window_payload), yes(t->quirks.ack_unpaused));
 }
 
 static void host_model(struct writer *w, const struct rs_host_params *p)

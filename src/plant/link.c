@@ -23,7 +23,7 @@ void rs_plant_way(const struct rs_plant *p, uint32_t link, bool back, struct rs_
 		.rate = l->rate,
 		.pace = rs_pace_of(l->rate),
 		.gap = rs_framings[f->transport.framing].gap,
-		.whole_ns = f->transport.whole_ns,
+		.whole_ns = f->transport.quirks.whole_ns,
 		.delay = l->delay + (to->is_switch ? at->switch_latency : 0),
 		.loss = p->ideal.no_loss ? 0 : (uint64_t)ldexp(l->loss, 32),
 	};

@@ -46,18 +46,14 @@ void rs_plant_nic(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_con
 		.ack_every = t->ack_every,
 		.ack_delay = t->ack_delay,
 		.min_rto = t->min_rto,
-		.ack_echo_ecn = t->ack_echo,
 		.framing = &rs_framings[t->framing],
-		.whole_ns = t->whole_ns,
-		.pace_fixed = t->pace_fixed,
-		.any_payload = t->payload != 0,
-		.window_payload = t->window_payload,
-		.ack_unpaused = t->ack_unpaused,
+		.quirks = t->quirks,
 		.int_scale = rs_int_scale(p->nic_rate),
 	};
+	out->quirks.any_payload = t->payload != 0;
 	for (unsigned c = 0; c < RS_CLASSES; c++)
 		out->weight[c] = f->qos.tc[c].weight;
-	if (t->ack_unpaused)
+	if (t->quirks.ack_unpaused)
 		out->weight[RS_CLASSES - 1] = 0;
 	if (rs_plant_inside(p, endpoint) && !p->ideal.host_limits)
 		limit_qps(p, endpoint, out);
@@ -89,7 +85,7 @@ void rs_plant_nic_port(const struct rs_plant *p, uint32_t endpoint, struct rs_pl
 	*out = (struct rs_plant_port){
 		.rate = rate,
 		.response = rs_fabric_pause_response(q, rate),
-		.lfc = {.holds = q->pause_holds,
+		.lfc = {.holds = q->quirks.pause_holds,
 			.quanta = q->pause_quanta,
 			.frame_bytes = rs_framings[f->transport.framing].pfc},
 		.buffer = receive_buffer(p, endpoint),

@@ -27,7 +27,7 @@ static struct hop hop_of(const struct network *w, const struct rs_fabric_link *l
 	struct rs_pace p = rs_pace_of(l->rate);
 	rs_time serial = rs_pace_time(p, w->data) + rs_pace_time(p, w->ack);
 
-	if (w->f->transport.whole_ns)
+	if (w->f->transport.quirks.whole_ns)
 		serial -= serial % RS_NS;
 	return (struct hop){.there_and_back = 2 * l->delay, .serial = serial};
 }

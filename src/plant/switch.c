@@ -30,7 +30,7 @@ static uint64_t headroom(const struct rs_plant *p, const struct rs_qos *q,
 	uint64_t bytes = rs_pfc_headroom(out->rate, delay, rs_fabric_max_frame(p->f, q),
 					 rs_pfc_response_quanta(out->rate));
 
-	if (q->headroom_delays)
+	if (q->quirks.headroom_delays)
 		return 3 * rs_plant_bytes(out->rate, out->delay);
 	return rs_pfc_headroom_cells((uint64_t)((double)bytes * q->headroom_scale), q->cell);
 }
@@ -49,7 +49,7 @@ static void port_of(const struct rs_plant *p, uint32_t sw, uint32_t port,
 		.response = rs_fabric_pause_response(q, to.rate),
 		.headroom = headroom(p, q, &to, &in),
 	};
-	for (int64_t r = p->nic_rate; q->alpha_by_rate && r <= to.rate / 2; r *= 2)
+	for (int64_t r = p->nic_rate; q->quirks.alpha_by_rate && r <= to.rate / 2; r *= 2)
 		out->alpha_add++;
 	if (data->ecn_rate) {
 		double scale = (double)to.rate / (double)data->ecn_rate;
@@ -100,8 +100,7 @@ void rs_plant_switch(const struct rs_plant *p, uint32_t sw, struct rs_switch_por
 		.buffer = p->ideal.no_pause || !q->buffer ? RS_SWITCH_BUFFER_MAX : q->buffer,
 		.cell = q->cell,
 		.pause_quanta = q->pause_quanta,
-		.pause_holds = q->pause_holds,
-		.crossing_in_headroom = q->headroom_delays,
+		.quirks = q->quirks,
 		.pfc_frame = rs_framings[f->transport.framing].pfc,
 		.int_scale = p->cc.ops->needs & RS_CC_NEEDS_STAMPS ? rs_int_scale(p->nic_rate) : 0,
 		.pfc_watchdog = q->watchdog,

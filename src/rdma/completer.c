@@ -127,7 +127,7 @@ RS_APART static void feedback(struct rs_nic *nic, struct rs_qp *qp, uint64_t ack
 				   .bytes = (uint32_t)(qp->acked - acked),
 				   .entropy = qp->sport};
 
-	if (p && nic->c.ack_echo_ecn && (p->bth_flags & RS_BTH_BECN) &&
+	if (p && nic->c.quirks.ack_echo && (p->bth_flags & RS_BTH_BECN) &&
 	    (qp->cc_needs & RS_CC_NEEDS_MARKS))
 		f.marked = f.bytes;
 	if (p && (p->bth_flags & RS_PACKET_INT) && (qp->cc_needs & RS_CC_NEEDS_STAMPS))

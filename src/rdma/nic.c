@@ -40,7 +40,7 @@ static int check_config(const struct rs_nic_config *c, struct rs_error *e)
 				    RS_MAX_MRS);
 	if (c->max_srqs > RS_MAX_SRQS)
 		return rs_error_set(e, -EINVAL, "max_srqs is above %d", RS_MAX_SRQS);
-	if (c->window_payload && !(c->framing && c->framing->data))
+	if (c->quirks.window_payload && !(c->framing && c->framing->data))
 		return rs_error_set(e, -EINVAL, "windows of payload need headers of one length");
 	if (c->line_rate <= 0 || c->cnp_tc >= RS_CLASSES || c->ack_delay < 0 || c->min_rto < 0 ||
 	    c->pace_late < 0 || c->qp_rate < 0 || c->qp_message_time < 0)
@@ -112,9 +112,9 @@ static void set_framing(struct rs_nic *nic)
 
 	nic->framing = f;
 	nic->gap = f->gap;
-	nic->whole_ns = c->whole_ns;
+	nic->whole_ns = c->quirks.whole_ns;
 	nic->pace_late = c->pace_late;
-	nic->uncounted = c->window_payload ? f->data : 0;
+	nic->uncounted = c->quirks.window_payload ? f->data : 0;
 	nic->ack_frame[0] = rs_framing_ack(f, c->ipv6, 0);
 	nic->ack_frame[1] = rs_framing_ack(f, c->ipv6, RS_INT_BYTES);
 }
@@ -205,8 +205,8 @@ int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **out, struct rs_
 	nic->atomic_ack_frame = rs_frame_bytes(RS_OP_ATOMIC_ACKNOWLEDGE, 0, c->ipv6);
 	nic->cnp_frame = rs_frame_bytes(RS_OPCODE_CNP, 0, c->ipv6);
 	for (uint8_t t = 0; t < RS_CLASSES; t++)
-		nic->ack_class[t] = c->ack_unpaused ? RS_CLASSES - 1 : t;
-	if (c->ack_unpaused)
+		nic->ack_class[t] = c->quirks.ack_unpaused ? RS_CLASSES - 1 : t;
+	if (c->quirks.ack_unpaused)
 		nic->c.weight[RS_CLASSES - 1] = 0;
 	nic->ets = rs_ets_of(nic->c.weight);
 	err = alloc_tables(nic);
@@ -262,7 +262,7 @@ RS_APART static void on_marked(struct rs_nic *nic, struct rs_qp *qp, rs_time now
 	const struct rs_cc_use *cc = rs_cc_of(nic, qp);
 
 	RS_COUNT(nic, qp, np_ecn_marked_roce_packets);
-	if (nic->c.ack_echo_ecn) {
+	if (nic->c.quirks.ack_echo) {
 		qp->flags |= RS_QF_ECHO;
 		return;
 	}

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/error.h"
+#include "base/quirks.h"
 #include "base/time.h"
 #include "cc/cc.h"
 #include "port/endpoint.h"
@@ -62,18 +63,11 @@ struct rs_nic_config {
 	rs_time ack_delay;  /* longest that a due ACK may wait for coalescing; 0: none waits */
 	rs_time min_rto;    /* floor of the local ACK timeout, as vendors have (0: none) */
 	bool copy_payload;  /* false: payload pointers are NULL and no memory is touched */
-	bool ack_echo_ecn; /* ns-3's preset: a marked packet's ACK has BECN set; no CNPs are sent */
+	struct rs_quirks quirks;          /* of NICs */
 	const struct rs_framing *framing; /* NULL: RoCEv2's */
-	bool whole_ns;     /* gaps between paced packets are cut to whole nanoseconds */
-	bool pace_fixed;   /* a rate that a timer raises does not hasten a packet that waits: ns-3's
-			    */
 	rs_time pace_late; /* a paced packet that leaves late by no more does not put off those
 			    * behind it: for clocks that oversleep */
-	bool any_payload;  /* path_mtu may be any number of bytes, 64 to 4096: not RoCEv2 */
-	bool window_payload; /* windows and acknowledged bytes count payload, and a packet may go
-			      * while less than the window is out, not only when it fits: ns-3's */
-	bool ack_unpaused;   /* ACKs and NAKs go before all data, PFC or not: ns-3's rule */
-	bool qp_counters;    /* keep struct rs_qp_counters for each QP */
+	bool qp_counters;  /* keep struct rs_qp_counters for each QP */
 	/* UD: writes the 40 bytes before a datagram's payload (A17.4.5.2: an IPv6 header, or an
 	 * IPv4 header in the last 20). NULL: zeroes. */
 	void (*grh)(void *arg, const struct rs_packet *p, uint8_t out[RS_GRH_BYTES]);

@@ -329,8 +329,8 @@ enum {
 
 static bool mtu_valid(const struct rs_nic *nic, uint32_t mtu)
 {
-	return mtu >= (nic->c.any_payload ? 64 : 256) && mtu <= RS_MAX_PAYLOAD &&
-	       (nic->c.any_payload || !(mtu & (mtu - 1)));
+	return mtu >= (nic->c.quirks.any_payload ? 64 : 256) && mtu <= RS_MAX_PAYLOAD &&
+	       (nic->c.quirks.any_payload || !(mtu & (mtu - 1)));
 }
 
 static bool values_valid(const struct rs_nic *nic, const struct rs_qp *qp,
@@ -390,9 +390,9 @@ static void set_mtu(struct rs_nic *nic, struct rs_qp *qp, uint16_t mtu)
 	qp->mtu = mtu;
 	qp->middle_frame = rs_nic_frame(nic, qp, RS_OP_WRITE_MIDDLE | qp->transport, mtu);
 	qp->middle_count = qp->middle_frame;
-	if (nic->c.window_payload)
+	if (nic->c.quirks.window_payload)
 		qp->middle_count -= (uint16_t)(nic->uncounted + rs_qp_int_bytes(qp));
-	qp->window_room = nic->c.window_payload ? 1 : qp->middle_count;
+	qp->window_room = nic->c.quirks.window_payload ? 1 : qp->middle_count;
 }
 
 static void set_requester(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_attr *a,

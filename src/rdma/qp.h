@@ -275,7 +275,7 @@ static inline const struct rs_sge *rs_qp_recv_sge(const struct rs_qp *qp, uint32
 static inline uint32_t rs_qp_packets(const struct rs_qp *qp, uint32_t length)
 {
 	if (__builtin_expect(qp->mtu & (qp->mtu - 1), 0))
-		return length ? (length - 1) / qp->mtu + 1 : 1; /* rs_nic_config.any_payload */
+		return length ? (length - 1) / qp->mtu + 1 : 1; /* rs_quirks.any_payload */
 	return length ? ((length - 1) >> __builtin_ctz(qp->mtu)) + 1 : 1;
 }
 

@@ -174,7 +174,7 @@ RS_APART static void catch_up(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 
 	cc->ops->on_time(cc->params, &qp->cc, now);
 	pace = qp->cc.pace.q16;
-	if (left > 0 && pace < old && !nic->c.pace_fixed)
+	if (left > 0 && pace < old && !nic->c.quirks.pace_fixed)
 		qp->next_allowed = now + (rs_time)((rs_uint128)(uint64_t)left * pace / old);
 	wait_for_message(nic, qp);
 }
@@ -185,8 +185,8 @@ RS_APART static void hold(struct rs_nic *nic, struct rs_qp *qp)
 	take_ready(nic, qp);
 	qp->place = RS_PLACE_PACED;
 	rs_heap_set(&nic->paced, qp->index, qp->qpn,
-		    nic->c.pace_fixed ? qp->next_allowed
-				      : rs_time_min(qp->next_allowed, qp->cc.next_event));
+		    nic->c.quirks.pace_fixed ? qp->next_allowed
+					     : rs_time_min(qp->next_allowed, qp->cc.next_event));
 }
 
 /* One packet of the QP: a READ response or a request, in turns when it has both. */

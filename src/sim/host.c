@@ -186,7 +186,7 @@ static bool is_response(const struct rs_packet *p)
 
 static unsigned class_of(const struct rs_sim *s, const struct rs_packet *p)
 {
-	bool apart = s->f->transport.ack_unpaused && p->opcode == RS_OP_ACKNOWLEDGE;
+	bool apart = s->f->transport.quirks.ack_unpaused && p->opcode == RS_OP_ACKNOWLEDGE;
 
 	return apart ? RS_CLASSES - 1 : p->tc;
 }

@@ -13,7 +13,7 @@ bool rs_buffer_admit_tight(struct rs_switch *sw, unsigned in, unsigned tc, uint6
 
 	/* The frame that crosses the threshold is not of those that headroom is for: these come
 	 * after it. It is the pool's, while it fits: alpha above 1 would let in what does not. */
-	if (lossless && !s->pausing && !sw->cfg.crossing_in_headroom)
+	if (lossless && !s->pausing && !sw->cfg.quirks.headroom_delays)
 		above = false;
 	if (s->headroom || above || more > sw->free) {
 		if (!lossless || s->headroom + bytes > sw->port[in].headroom)

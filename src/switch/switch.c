@@ -128,7 +128,7 @@ static void make_hot(struct rs_switch *sw)
 	}
 	sw->ets = rs_ets_of(weight);
 	sw->lfc = (struct rs_lfc_conf){.classes = sw->lossless,
-				       .holds = c->pause_holds,
+				       .holds = c->quirks.pause_holds,
 				       .quanta = c->pause_quanta,
 				       .frame_bytes = c->pfc_frame ? c->pfc_frame : RS_PFC_FRAME};
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/error.h"
+#include "base/quirks.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "port/pfc.h"
@@ -89,14 +90,12 @@ struct rs_switch_config {
 	struct rs_switch_class classes[RS_CLASSES]; /* copied */
 	uint64_t buffer; /* bytes shared by all; headroom and reserves come out of it */
 	uint32_t cell;   /* bytes; a packet takes ceil(frame/cell)*cell; 0 or 1: exact bytes */
-	uint16_t pause_quanta;     /* 65535 usual; refreshed at half */
-	bool pause_holds;          /* until the RESUME: no quanta run out, nothing is refreshed */
-	bool crossing_in_headroom; /* a frame that crosses the threshold; 802.1Q's headroom is for
-				    * those behind it */
-	uint16_t pfc_frame;        /* bytes of a PFC frame; 0: 802.1Q's 64 */
-	uint32_t int_scale;   /* stamp packets that carry telemetry, in these units; 0: do not */
-	rs_time pfc_watchdog; /* a class paused for longer drops; 0: no watchdog */
-	bool mark_at_dequeue; /* else at enqueue */
+	uint16_t pause_quanta;   /* 65535 usual; refreshed at half */
+	struct rs_quirks quirks; /* of ports */
+	uint16_t pfc_frame;      /* bytes of a PFC frame; 0: 802.1Q's 64 */
+	uint32_t int_scale;      /* stamp packets that carry telemetry, in these units; 0: do not */
+	rs_time pfc_watchdog;    /* a class paused for longer drops; 0: no watchdog */
+	bool mark_at_dequeue;    /* else at enqueue */
 	/* A counterfactual: what finds no room is held beyond the buffer, until it leaves; the
 	 * rest of the buffer, its thresholds and PAUSEs stay as they are. A watchdog drops nothing:
 	 * it only ends the pause. */

@@ -479,7 +479,7 @@ static struct rs_nic_config random_config(struct world *w)
 		.ack_every = below(w, 3) ? 1 + below(w, 16) : 0,
 		.ack_delay = below(w, 2) * RS_US,
 		.copy_payload = true,
-		.ack_echo_ecn = below(w, 2),
+		.quirks.ack_echo = below(w, 2),
 	};
 }
 

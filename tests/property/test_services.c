@@ -654,7 +654,7 @@ static void start(struct world *w, uint64_t seed)
 	w->mtu = mtus[below(w, 5)];
 	c.ack_every = below(w, 3) ? 1 + below(w, 8) : 0;
 	c.ack_delay = below(w, 2) * RS_US;
-	c.ack_echo_ecn = below(w, 2);
+	c.quirks.ack_echo = below(w, 2);
 	CHECK(!hostile_init(&w->net, &c, seed));
 	w->net.latency = RS_US;
 	w->net.jitter = (rs_time)(1 + below(w, 30)) * RS_US;

@@ -127,7 +127,7 @@ static void test_marks_alone(void **state)
 		struct pair *t = begin(&l, RS_CC_NEEDS_MARKS);
 		struct rs_packet *p;
 
-		t->config.ack_echo_ecn = echo;
+		t->config.quirks.ack_echo = echo;
 		pair_connect(t);
 		assert_int_equal(pair_post(t, RS_WR_WRITE, 1), 0);
 		assert_int_equal(pair_post(t, RS_WR_WRITE, 1), 0);

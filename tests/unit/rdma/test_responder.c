@@ -621,7 +621,7 @@ static void test_ack_echoes_the_mark_when_told_to(void **state)
 	struct rs_packet *p;
 
 	pair_begin(&t);
-	t.config.ack_echo_ecn = true;
+	t.config.quirks.ack_echo = true;
 	pair_connect(&t);
 	pair_post(&t, RS_WR_WRITE, 2 * PAIR_MTU);
 	p = pair_tx(&t, 0);

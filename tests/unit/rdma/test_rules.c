@@ -47,7 +47,7 @@ static rs_time second_packet(bool fixed, int64_t raise)
 	heard.raise = raise;
 	pair_begin(&t);
 	t.config.cc = &(struct rs_cc_use){.ops = &ops};
-	t.config.pace_fixed = fixed;
+	t.config.quirks.pace_fixed = fixed;
 	pair_connect(&t);
 	assert_int_equal(pair_post(&t, RS_WR_WRITE, 3 * PAIR_MTU), 0);
 	pair_drop(&t, 0, pair_tx(&t, 0));
@@ -167,8 +167,8 @@ static void begin_ns3(struct pair *t)
 {
 	pair_begin(t);
 	t->config.framing = &rs_framings[RS_FRAMING_NS3];
-	t->config.any_payload = true;
-	t->config.window_payload = true;
+	t->config.quirks.any_payload = true;
+	t->config.quirks.window_payload = true;
 	t->attr.path_mtu = 1000;
 }
 
@@ -218,7 +218,7 @@ static unsigned started(uint64_t window, bool payload)
 	unsigned n = 0;
 
 	begin_ns3(&t);
-	t.config.window_payload = payload;
+	t.config.quirks.window_payload = payload;
 	test_cc.window = window;
 	pair_connect(&t);
 	assert_int_equal(pair_post(&t, RS_WR_WRITE, 9000), 0);
@@ -283,7 +283,7 @@ static bool ack_goes(bool unpaused)
 	bool goes;
 
 	pair_begin(&t);
-	t.config.ack_unpaused = unpaused;
+	t.config.quirks.ack_unpaused = unpaused;
 	pair_connect(&t);
 	assert_int_equal(pair_post(&t, RS_WR_WRITE, 1), 0);
 	pair_rx(&t, 1, pair_tx(&t, 0));

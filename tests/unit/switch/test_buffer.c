@@ -65,7 +65,7 @@ static void fill(struct bed *b, int shift, unsigned n, uint64_t pool, uint64_t r
 	b->c.classes[1] = (struct rs_switch_class){
 		.lossless = true, .alpha_shift = (int8_t)shift, .reserve = reserve};
 	b->c.buffer = pool + (n + 1) * reserve;
-	b->c.crossing_in_headroom = true;
+	b->c.quirks.headroom_delays = true;
 	bed_start(b);
 	for (bool any = true; any;) {
 		any = false;

@@ -250,7 +250,7 @@ static void test_a_frame_that_crosses_may_be_made_to_take_headroom(void **state)
 	struct bed b;
 
 	lossless_bed(&b, 60000, 0, 0);
-	b.c.crossing_in_headroom = true;
+	b.c.quirks.headroom_delays = true;
 	bed_start(&b);
 	for (unsigned i = 0; i < 6; i++)
 		assert_true(bed_in(&b, 0, TC, 1, 5500)); /* the sixth: headroom */
@@ -423,7 +423,7 @@ static void test_a_pause_may_hold_until_its_resume(void **state)
 	struct bed b;
 
 	lossless_bed(&b, 60000, 0, 0);
-	b.c.pause_holds = true;
+	b.c.quirks.pause_holds = true;
 	bed_start(&b);
 	bed_in(&b, 0, TC, 1, 1000);
 	bed_pause(&b, 1, BIT, 1, 0);

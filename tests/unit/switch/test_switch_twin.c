@@ -89,7 +89,7 @@ static bool twin_admits(struct twin *t, unsigned in, unsigned out, unsigned tc, 
 		return false;
 	if (!c->lossless && q && q + bytes > limit(t, out, tc))
 		return false;
-	if (!c->lossless || a->pausing || t->c->crossing_in_headroom)
+	if (!c->lossless || a->pausing || t->c->quirks.headroom_delays)
 		fits = fits && (after == 0 || after <= limit(t, in, tc));
 	if (fits && !a->headroom)
 		a->use += bytes;
@@ -252,8 +252,8 @@ static void random_config(struct pair *r)
 	bed_init(b, 2 + upto(r, 3));
 	b->c.cell = cell[upto(r, 4)];
 	b->c.mark_at_dequeue = upto(r, 1);
-	b->c.pause_holds = !upto(r, 3);
-	b->c.crossing_in_headroom = upto(r, 1);
+	b->c.quirks.pause_holds = !upto(r, 3);
+	b->c.quirks.headroom_delays = upto(r, 1);
 	b->c.pause_quanta = (uint16_t)(1 + upto(r, 200));
 	b->c.pfc_watchdog = upto(r, 1) ? 0 : 1 + upto(r, 5000000);
 	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
@@ -338,7 +338,7 @@ static void expect_pfc(struct pair *r, unsigned port, const struct rs_packet *k)
 		a->due = false;
 		any = any || a->pausing;
 	}
-	t->refresh[port] = any && !t->c->pause_holds
+	t->refresh[port] = any && !t->c->quirks.pause_holds
 				   ? r->now + quanta_time(t, port, t->c->pause_quanta) / 2
 				   : RS_NEVER;
 }
@@ -408,7 +408,7 @@ static void step_pfc(struct pair *r)
 			a->heard = false;
 			a->paused = true;
 		}
-		a->until = t->c->pause_holds ? RS_NEVER : r->now + quanta_time(t, port, n);
+		a->until = t->c->quirks.pause_holds ? RS_NEVER : r->now + quanta_time(t, port, n);
 	}
 }
 
