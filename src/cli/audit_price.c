@@ -9,6 +9,7 @@
 #include "audit/model.h"
 #include "audit/rule.h"
 #include "cli/audit_report.h"
+#include "describe/describe.h"
 #include "sim/sim.h"
 
 enum { NAMES_MAX = 9, INCAST_HOSTS = 9 };

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/units.h"
 #include "cli/cli.h"
+#include "describe/describe.h"
 #include "fabric/fabric.h"
 #include "report/report.h"
 #include "plant/plant.h"

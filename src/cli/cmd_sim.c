@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/sim_report.h"
+#include "describe/describe.h"
 #include "report/report.h"
 
 enum { SETS_MAX = 256 };

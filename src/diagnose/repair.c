@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "describe/describe.h"
 #include "diagnose/state.h"
 
 enum {

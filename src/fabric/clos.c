@@ -1,7 +1,8 @@
 /* How many leaves, spines and links a leaf-spine or rail network has, and which leaf a NIC is on.
  * A rail network is groups of hosts with a leaf a rail: NIC i of a host is on rail i mod rails. */
 #include <errno.h>
-#include "fabric/load.h"
+#include "fabric/build.h"
+#include "fabric/state.h"
 
 enum {
 	SWITCH_GBPS = 51200, /* of today's largest common switch chips: 128 ports at 400G */
@@ -61,8 +62,7 @@ static uint32_t hosts_that_fit(const struct rs_fabric *f, double oversubscriptio
 	return n;
 }
 
-static void rail_groups(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n,
-			double over)
+static void rail_groups(struct rs_load *l, struct rs_fabric *f, const struct rs_clos_given *g)
 {
 	struct rs_network_conf *c = &f->net;
 	uint32_t groups, fit;
@@ -70,7 +70,7 @@ static void rail_groups(struct rs_load *l, struct rs_fabric *f, const struct rs_
 	if (c->leaves) {
 		if (c->leaves % c->rails)
 			rs_load_fail(
-				l, -EINVAL, rs_node_get(n, "leaves")->at,
+				l, -EINVAL, g->leaves,
 				"leaves: %u leaves are not whole groups of %u rails; expected a "
 				"multiple of %u, or other rails",
 				c->leaves, c->rails, c->rails);
@@ -79,15 +79,14 @@ static void rail_groups(struct rs_load *l, struct rs_fabric *f, const struct rs_
 	if (c->hosts_per_leaf) {
 		groups = ceil_of(f->n_hosts, c->hosts_per_leaf);
 	} else {
-		fit = hosts_that_fit(f, over);
+		fit = hosts_that_fit(f, g->oversubscription);
 		groups = fit ? ceil_of(f->n_hosts, fit) : 1;
 	}
 	c->leaves = groups * c->rails;
 }
 
 /* rails, leaves and hosts_per_group: what is not given follows from the others. */
-static void rail_resolve(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n,
-			 double over)
+static void rail_resolve(struct rs_load *l, struct rs_fabric *f, const struct rs_clos_given *g)
 {
 	struct rs_network_conf *c = &f->net;
 	uint32_t most = most_nics(f), groups;
@@ -95,14 +94,14 @@ static void rail_resolve(struct rs_load *l, struct rs_fabric *f, const struct rs
 	groups = c->hosts_per_leaf ? ceil_of(f->n_hosts, c->hosts_per_leaf) : 0;
 	if (!c->rails && c->leaves && groups && c->leaves % groups)
 		rs_load_fail(
-			l, -EINVAL, rs_node_get(n, "leaves")->at,
+			l, -EINVAL, g->leaves,
 			"leaves: %u hosts in groups of %u are %u groups, which %u leaves do not "
 			"divide "
 			"into; expected a multiple of %u",
 			f->n_hosts, c->hosts_per_leaf, groups, c->leaves, groups);
 	if (!c->rails && c->leaves && !groups && c->leaves > most && c->leaves % most)
 		rs_load_fail(
-			l, -EINVAL, rs_node_get(n, "leaves")->at,
+			l, -EINVAL, g->leaves,
 			"leaves: a host has at most %u NIC%s, so that %u leaves would stand empty; "
 			"expected 1 to %u leaves, or a multiple of %u for groups of hosts",
 			most, most > 1 ? "s" : "", c->leaves - most, most, most);
@@ -115,17 +114,16 @@ static void rail_resolve(struct rs_load *l, struct rs_fabric *f, const struct rs
 					      : most;
 	if (c->rails > most)
 		rs_load_fail(
-			l, -EINVAL,
-			rs_node_get(n, rs_node_get(n, "rails") ? "rails" : "leaves")->at,
+			l, -EINVAL, g->rails,
 			"%u rails, but a host has at most %u NIC%s: the other leaves would stand "
 			"empty; "
 			"expected 1 to %u rails",
 			c->rails, most, most > 1 ? "s" : "", most);
 	if (!l->err)
-		rail_groups(l, f, n, over);
+		rail_groups(l, f, g);
 	if (!l->err && groups && groups_of(c) != groups)
 		rs_load_fail(
-			l, -EINVAL, rs_node_get(n, "leaves")->at,
+			l, -EINVAL, g->leaves,
 			"leaves: %u hosts in groups of %u are %u groups of %u rails; expected %u "
 			"leaves, "
 			"found %u",
@@ -167,12 +165,14 @@ static uint32_t pair_links(struct rs_load *l, const struct rs_fabric *f, double 
 		most = *d > most ? *d : most;
 	}
 	n = (double)most / oversubscription / (double)f->net.spines / (double)f->net.uplink_rate;
-	return n <= 1 ? 1 : n > NET_PORTS_MAX ? NET_PORTS_MAX : (uint32_t)(n + 0.999999);
+	return n <= 1                    ? 1
+	       : n > RS_SWITCH_PORTS_MAX ? RS_SWITCH_PORTS_MAX
+					 : (uint32_t)(n + 0.999999);
 }
 
 /* ---- What cannot be built ---- */
 
-static void leaf_ports(struct rs_load *l, const struct rs_fabric *f, const struct rs_node *n,
+static void leaf_ports(struct rs_load *l, const struct rs_fabric *f, const struct rs_clos_given *g,
 		       uint32_t leaf, uint32_t down)
 {
 	const struct rs_network_conf *c = &f->net;
@@ -181,37 +181,38 @@ static void leaf_ports(struct rs_load *l, const struct rs_fabric *f, const struc
 	if (down + up <= c->ports)
 		return;
 	rs_load_fail(
-		l, -EINVAL, n->at,
+		l, -EINVAL, g->at,
 		"leaf%u would have %u ports to NICs and %llu to spines; a switch has at most %u "
 		"(network.ports, 1 to %d): %s or more oversubscription",
-		leaf, down, (unsigned long long)up, c->ports, NET_PORTS_MAX,
+		leaf, down, (unsigned long long)up, c->ports, RS_SWITCH_PORTS_MAX,
 		f->kind == RS_NET_RAIL ? "fewer hosts_per_group" : "more leaves");
 }
 
-static void empty_leaf(struct rs_load *l, const struct rs_fabric *f, const struct rs_node *n,
+static void empty_leaf(struct rs_load *l, const struct rs_fabric *f, const struct rs_clos_given *g,
 		       uint32_t leaf)
 {
 	const struct rs_network_conf *c = &f->net;
 
 	if (f->kind == RS_NET_LEAF_SPINE)
-		rs_load_fail(l, -EINVAL, rs_node_get(n, "leaves")->at,
+		rs_load_fail(l, -EINVAL, g->leaves,
 			     "leaves: %u hosts leave some of %u leaves empty; expected 1 to %u "
 			     "leaves, or "
 			     "hosts_per_leaf",
 			     f->n_hosts, c->leaves, f->n_hosts);
 	else if (groups_of(c) > f->n_hosts)
-		rs_load_fail(l, -EINVAL, n->at,
+		rs_load_fail(l, -EINVAL, g->at,
 			     "%u groups of hosts, but %u host%s; expected 1 to %u groups",
 			     groups_of(c), f->n_hosts, f->n_hosts > 1 ? "s" : "", f->n_hosts);
 	else
 		rs_load_fail(
-			l, -EINVAL, n->at,
+			l, -EINVAL, g->at,
 			"leaf%u, rail %u of group %u, would stand empty: no host of that group has "
 			"%u NICs; put hosts with as many NICs into one group, or give fewer rails",
 			leaf, leaf % c->rails, leaf / c->rails, leaf % c->rails + 1);
 }
 
-static void check_leaves(struct rs_load *l, const struct rs_fabric *f, const struct rs_node *n)
+static void check_leaves(struct rs_load *l, const struct rs_fabric *f,
+			 const struct rs_clos_given *g)
 {
 	const struct rs_network_conf *c = &f->net;
 	uint32_t *down = rs_load_take(l, c->leaves, sizeof(*down));
@@ -221,17 +222,17 @@ static void check_leaves(struct rs_load *l, const struct rs_fabric *f, const str
 		down[clos_leaf(f, i)]++;
 	for (uint32_t i = 0; down && i < c->leaves && !l->err; i++) {
 		if (!down[i] && !may_be_empty)
-			empty_leaf(l, f, n, i);
+			empty_leaf(l, f, g, i);
 		else
-			leaf_ports(l, f, n, i, down[i]);
+			leaf_ports(l, f, g, i, down[i]);
 	}
 	if (!l->err && (uint64_t)c->leaves * c->links > c->ports)
-		rs_load_fail(l, -EINVAL, n->at,
+		rs_load_fail(l, -EINVAL, g->at,
 			     "a spine would have %llu ports, %u leaves x %u links; a switch has at "
 			     "most %u "
 			     "(network.ports, 1 to %d): %s",
 			     (unsigned long long)c->leaves * c->links, c->leaves, c->links,
-			     c->ports, NET_PORTS_MAX,
+			     c->ports, RS_SWITCH_PORTS_MAX,
 			     c->links > 1 ? "more spines" : "larger groups or a fat tree");
 }
 
@@ -247,38 +248,40 @@ static uint32_t ports_at(int64_t rate)
 					 : (uint32_t)n;
 }
 
-void clos_resolve(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
+void rs_clos_shape(struct rs_load *l, struct rs_fabric *f, const struct rs_clos_given *g)
 {
 	struct rs_network_conf *c = &f->net;
-	double over = 1;
 
-	rs_node_number(l, n, "oversubscription", 0.01, 1000, &over);
+	if (l->err)
+		return;
 	if (f->kind == RS_NET_LEAF_SPINE) {
 		c->rails = 1;
 		if ((uint64_t)c->leaves * c->hosts_per_leaf < f->n_hosts && c->hosts_per_leaf)
-			rs_load_fail(l, -EINVAL, n->at, "%u hosts do not fit on %u leaves of %u",
+			rs_load_fail(l, -EINVAL, g->at, "%u hosts do not fit on %u leaves of %u",
 				     f->n_hosts, c->leaves, c->hosts_per_leaf);
 	} else {
-		c->ports = rs_node_get(n, "ports") ? c->ports : ports_at(c->rate);
-		c->spines = 1; /* that there are any: how many follows */
-		rs_node_u32(l, n, "spines", 0, NET_PORTS_MAX, &c->spines);
-		if (!l->err)
-			rail_resolve(l, f, n, over);
-		if (!l->err && c->leaves > CLOS_LEAVES_MAX)
-			rs_load_fail(l, -E2BIG, n->at, "%u leaves; at most %d", c->leaves,
-				     CLOS_LEAVES_MAX);
-		if (!l->err && !rs_node_get(n, "spines"))
-			c->spines = rail_spines(f, over);
+		c->ports = g->ports ? c->ports : ports_at(c->rate);
+		if (!g->spines)
+			c->spines = 1; /* that there are any: how many follows */
+		rail_resolve(l, f, g);
+		if (!l->err && c->leaves > RS_LEAVES_MAX)
+			rs_load_fail(l, -E2BIG, g->at, "%u leaves; at most %d", c->leaves,
+				     RS_LEAVES_MAX);
+		if (!l->err && !g->spines)
+			c->spines = rail_spines(f, g->oversubscription);
 	}
-	if (l->err)
-		return;
-	if (c->spines)
-		c->links = pair_links(l, f, over);
-	rs_node_u32(l, n, "links", 1, NET_PORTS_MAX, &c->links);
+	if (!l->err && c->spines)
+		c->links = pair_links(l, f, g->oversubscription);
+}
+
+void rs_clos_close(struct rs_load *l, struct rs_fabric *f, const struct rs_clos_given *g)
+{
+	struct rs_network_conf *c = &f->net;
+
 	if (!c->spines)
 		c->links = 0;
 	if (!l->err)
-		check_leaves(l, f, n);
+		check_leaves(l, f, g);
 	if (!l->err && !c->hosts_per_leaf && f->n_hosts % groups_of(c) == 0)
 		c->hosts_per_leaf = f->n_hosts / groups_of(c); /* the same, said */
 }

@@ -268,12 +268,15 @@ struct rs_network_conf {
 	double loss;
 };
 
+enum rs_fabric_preset { RS_PRESET_NONE, RS_PRESET_NS3 };
+
 struct rs_fabric {
 	struct rs_arena *arena;
 	const char *name;          /* the file */
 	const char *title, *about; /* optional words of the author; NULL */
 	const char *assumed;       /* what a file that is no description left to assume; NULL */
 	uint32_t n_hosts, n_endpoints, n_switches, n_links, n_gpus;
+	uint32_t room_switches, room_links; /* of fabric/build.h */
 	struct rs_fabric_host *hosts;
 	struct rs_fabric_endpoint *endpoints;
 	struct rs_fabric_switch *switches;
@@ -282,7 +285,7 @@ struct rs_fabric {
 	uint32_t n_changes, n_down;         /* of links and switches; links that are down */
 	const char **changes;               /* as YAML flow text */
 	enum rs_network_kind kind;
-	enum { RS_PRESET_NONE, RS_PRESET_NS3 } preset; /* what the defaults below stand for */
+	enum rs_fabric_preset preset; /* what the defaults below stand for */
 	bool pair_by_index; /* a host's i-th GPU uses its i-th NIC, however far; else the nearest */
 	struct rs_network_conf net;
 	struct rs_routes routes;
@@ -310,21 +313,7 @@ static inline const struct rs_qos *rs_fabric_qos(const struct rs_fabric *f, uint
 	return tier < RS_TIERS && f->tier_qos[tier] ? f->tier_qos[tier] : &f->qos;
 }
 
-/*
- * Read a scenario or fabric file (YAML or JSON), apply settings in order (the same paths as --set),
- * generate, import, route, check. -EINVAL with file, line, column, what was expected; -ENOENT;
- * -E2BIG at a limit; -ENOMEM. Files named inside are relative to the file.
- */
-int rs_fabric_load(const char *path, const struct rs_setting *set, uint32_t n_set,
-		   struct rs_fabric **out, struct rs_error *e);
-/* The same from memory: name is used in errors; base_dir for files named inside. For fuzzing. */
-int rs_fabric_load_text(const char *text, size_t n, const char *name, const char *base_dir,
-			const struct rs_setting *set, uint32_t n_set, struct rs_fabric **out,
-			struct rs_error *e);
 void rs_fabric_free(struct rs_fabric *f);
-
-/* Canonical YAML of any input: reading it gives the same fabric, converting it the same text. */
-int rs_fabric_write(const struct rs_fabric *f, FILE *out);
 
 /* The longest frame that links carry: max_frame, or what the transport sends if that is longer. */
 uint32_t rs_fabric_max_frame(const struct rs_fabric *f, const struct rs_qos *q);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/units.h"
-#include "fabric/load.h"
+#include "fabric/build.h"
 #include "port/pfc.h"
 
 /* Ethernet with FCS, IPv4, UDP, BTH, RETH, ImmDt, ICRC; IPv6's header; telemetry (HPCC's). */
@@ -58,13 +58,6 @@ uint64_t rs_fabric_nic_headroom(const struct rs_fabric *f, uint32_t endpoint)
 
 /* ---- Checks, when links, classes and transport are known ---- */
 
-static struct rs_where key_at(const struct rs_node *n, const char *key)
-{
-	const struct rs_node *v = n ? rs_node_get(n, key) : NULL;
-
-	return v ? v->at : n ? n->at : (struct rs_where){0};
-}
-
 /* The NIC with an inside whose headroom is the greatest; n_endpoints: none has an inside. */
 static uint32_t greedy_nic(const struct rs_fabric *f)
 {
@@ -79,7 +72,7 @@ static uint32_t greedy_nic(const struct rs_fabric *f)
 }
 
 /* A buffer that the description does not name grows with the links. */
-static void check_nic_buffer(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
+static void check_nic_buffer(struct rs_load *l, struct rs_fabric *f, bool sized, struct rs_where at)
 {
 	uint32_t i = greedy_nic(f);
 	uint64_t headroom = i < f->n_endpoints ? rs_fabric_nic_headroom(f, i) : 0;
@@ -87,13 +80,13 @@ static void check_nic_buffer(struct rs_load *l, struct rs_fabric *f, const struc
 	const struct rs_fabric_link *k;
 	char rate[32], delay[32];
 
-	if (!(n && rs_node_get(n, "nic_buffer")) && f->qos.nic_buffer < 2 * headroom)
+	if (!sized && f->qos.nic_buffer < 2 * headroom)
 		f->qos.nic_buffer = 2 * headroom < NIC_BUFFER_MAX ? 2 * headroom : NIC_BUFFER_MAX;
 	if (!headroom || f->qos.nic_buffer >= least)
 		return;
 	k = &f->links[f->endpoints[i].link];
 	rs_load_fail(
-		l, -EINVAL, key_at(n, "nic_buffer"),
+		l, -EINVAL, at,
 		"nic_buffer: expected %lluB to 1TiB, found %lluB: %s, with %u lossless class%s on "
 		"%s "
 		"over %s, needs headroom of %lluB for what comes after a PAUSE (802.1Q annex N)",
@@ -123,7 +116,7 @@ static uint32_t quanta_of(rs_time t, int64_t rate)
 	return n < RS_QUANTA_MAX ? (uint32_t)n : RS_QUANTA_MAX;
 }
 
-static void short_pause(struct rs_load *l, const struct rs_qos *q, const struct rs_node *n,
+static void short_pause(struct rs_load *l, const struct rs_qos *q, const struct rs_pause_places *at,
 			int64_t rate, uint32_t response, uint32_t frame)
 {
 	uint32_t least = rs_pfc_least_quanta(response, frame);
@@ -132,14 +125,14 @@ static void short_pause(struct rs_load *l, const struct rs_qos *q, const struct 
 	rs_human_rate(text, sizeof(text), (double)rate);
 	rs_human_time(time, sizeof(time), q->pause_response);
 	if (least > RS_QUANTA_MAX)
-		rs_load_fail(l, -EINVAL, key_at(n, "pause_response"),
+		rs_load_fail(l, -EINVAL, at->pause_response,
 			     "pause_response: expected 802.3 or a time that ends before the "
 			     "longest PAUSE "
 			     "at %s, 65535 quanta less a frame of %u bytes; found %s",
 			     text, frame, time);
 	else
 		rs_load_fail(
-			l, -EINVAL, key_at(n, "pause_quanta"),
+			l, -EINVAL, at->pause_quanta,
 			"pause_quanta: expected %u to 65535, found %u: at %s a port may take %u "
 			"quanta to obey (802.3 annex 31B.3.7) and is then at a frame of %u bytes",
 			least, q->pause_quanta, text, response, frame);
@@ -149,7 +142,7 @@ static void short_pause(struct rs_load *l, const struct rs_qos *q, const struct 
 
 /* The response of the peer at the other end of the fastest link decides. */
 static void check_quanta(struct rs_load *l, struct rs_fabric *f, const struct rs_qos *q,
-			 const struct rs_node *n)
+			 const struct rs_pause_places *at)
 {
 	uint32_t response, frame = rs_fabric_max_frame(f, q);
 	int64_t rate = 0;
@@ -161,18 +154,18 @@ static void check_quanta(struct rs_load *l, struct rs_fabric *f, const struct rs
 					 : quanta_of(q->pause_response, rate);
 	if (rate && !q->quirks.pause_holds && q->pfc &&
 	    q->pause_quanta < rs_pfc_least_quanta(response, frame))
-		short_pause(l, q, n, rate, response, frame);
+		short_pause(l, q, at, rate, response, frame);
 }
 
-void check_pauses(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
+void rs_fabric_check_pauses(struct rs_load *l, struct rs_fabric *f, bool sized,
+			    const struct rs_pause_places *all,
+			    const struct rs_pause_places tier[RS_TIERS])
 {
-	const struct rs_node *tiers = n ? rs_node_get(n, "tiers") : NULL;
-
 	if (l->err)
 		return;
-	check_nic_buffer(l, f, n);
-	check_quanta(l, f, &f->qos, n);
+	check_nic_buffer(l, f, sized, all->nic_buffer);
+	check_quanta(l, f, &f->qos, all);
 	for (int t = 0; t < RS_TIERS && !l->err; t++)
 		if (f->tier_qos[t])
-			check_quanta(l, f, f->tier_qos[t], rs_node_get(tiers, tier_names[t]));
+			check_quanta(l, f, f->tier_qos[t], &tier[t]);
 }

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fabric/load.h"
+#include "fabric/build.h"
 
 #define FAR UINT32_MAX
 
@@ -168,7 +168,7 @@ static void groups(struct rs_load *l, struct rs_fabric *f)
 			f->links[f->endpoints[i].link].b.port;
 }
 
-void build_routes(struct rs_load *l, struct rs_fabric *f)
+void rs_fabric_route(struct rs_load *l, struct rs_fabric *f)
 {
 	struct graph g = {0};
 

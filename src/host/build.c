@@ -101,3 +101,28 @@ void rs_host_sort(struct rs_load *l, struct rs_host *h)
 		h->xlinks[i].b = at[h->xlinks[i].b];
 	}
 }
+
+/* Sockets that no link joins are joined all to all, by the CPU model's defaults. */
+static void join_sockets(struct rs_load *l, struct rs_host *h)
+{
+	for (int i = 0; i < h->n_xlinks; i++)
+		if (h->xlinks[i].kind == RS_XLINK_SOCKET)
+			return;
+	for (int i = 0; i < h->n_parts; i++)
+		for (int j = i + 1; j < h->n_parts; j++)
+			if (h->parts[i].kind == RS_PART_SOCKET &&
+			    h->parts[j].kind == RS_PART_SOCKET)
+				rs_host_xlink_add(l, h, i, j, RS_XLINK_SOCKET);
+}
+
+void rs_host_close(struct rs_load *l, struct rs_host *h, struct rs_where at)
+{
+	struct rs_error e = {0};
+
+	if (!l->err)
+		join_sockets(l, h);
+	if (!l->err)
+		rs_host_sort(l, h);
+	if (!l->err && rs_host_check(h, &e))
+		rs_load_fail(l, -EINVAL, at, "%s", e.what);
+}

@@ -14,5 +14,8 @@ struct rs_xlink *rs_host_xlink_add(struct rs_load *l, struct rs_host *h, int a, 
 struct rs_host *rs_host_copy(struct rs_load *l, const struct rs_host *h);
 /* Parts in the order of their kinds, so that a description written out reads back the same. */
 void rs_host_sort(struct rs_load *l, struct rs_host *h);
+/* A host that is complete: sockets that no link joins are joined, parts are sorted, all is checked.
+ * -EINVAL at a breach of rs_host_check(). */
+void rs_host_close(struct rs_load *l, struct rs_host *h, struct rs_where at);
 
 #endif

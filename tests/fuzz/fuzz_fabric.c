@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
+#include "describe/describe.h"
 #include "fabric/fabric.h"
 #include "fuzz.h"
 

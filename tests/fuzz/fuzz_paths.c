@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "describe/describe.h"
 #include "fabric/fabric.h"
 #include "fuzz.h"
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "audit/cluster.h"
+#include "describe/describe.h"
 #include "fabric/fabric.h"
 #include "unit/audit/judge.h"
 

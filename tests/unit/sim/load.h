@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "sim/sim.h"
-#include "unit/fabric/text.h"
+#include "unit/describe/text.h"
 
 struct loaded {
 	struct rs_fabric *f;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "describe/describe.h"
 #include "sim/sim.h"
 
 #ifdef __SANITIZE_ADDRESS__

@@ -12,7 +12,7 @@
 #include <string.h>
 #include "base/random.h"
 #include "sim/sim.h"
-#include "unit/fabric/text.h"
+#include "unit/describe/text.h"
 
 #ifdef __SANITIZE_ADDRESS__
 enum { RANDOM_CASES = 12 };

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sim/sim.h"
-#include "unit/fabric/text.h"
+#include "unit/describe/text.h"
 
 #define NIC(more)        "nics: [{name: nic0, on: socket0, " more "}]"
 #define NFP              NIC("pcie: {gen: 3, lanes: 8, mps: 256B, mrrs: 512B}, tags: 32")

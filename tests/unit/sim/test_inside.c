@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include "describe/describe.h"
 #include "sim/sim.h"
 
 /* Two sockets; a GPU and a NIC below a PCIe switch; MPS 256, Gen5 x16: wider than 400G. */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include "describe/describe.h"
 #include "sim/sim.h"
 
 enum { LINKS = 1, LIMITS = 2, RECEIVER = 4, HOST = 8 };

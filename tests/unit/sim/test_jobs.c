@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sim/sim.h"
-#include "unit/fabric/text.h"
+#include "unit/describe/text.h"
 
 #define NET                                                                                      \
 	"fabric:\n  network: {kind: leaf-spine, leaves: 2, hosts_per_leaf: 8, spines: 4, rate: " \

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/random.h"
+#include "describe/describe.h"
 #include "port/pfc.h"
 #include "unit/sim/load.h"
 

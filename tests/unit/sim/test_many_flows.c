@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include "base/random.h"
 #include "sim/sim.h"
-#include "unit/fabric/text.h"
+#include "unit/describe/text.h"
 
 /* n flows of 4 kB between 64 hosts at a third of the links' rate, as many other bytes a flow. */
 static struct rs_fabric *many(uint32_t n, const char *more, uint64_t seed)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "describe/describe.h"
 #include "sim/sim.h"
 
 enum { BYTES = 4000000 };

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/random.h"
+#include "describe/describe.h"
 #include "unit/sim/load.h"
 
 enum { CLASSES_MAX = 4, FLOWS_MAX = 12 };

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "describe/describe.h"
 #include "sim/sim.h"
 
 static struct rs_fabric *load(const char *nics, const char *network, const char *more,

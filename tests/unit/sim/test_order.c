@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "describe/describe.h"
 #include "sim/sim.h"
 #include "unit/shuffle.h"
 

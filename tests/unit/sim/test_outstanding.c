@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/random.h"
+#include "describe/describe.h"
 #include "sim/sim.h"
 
 struct point {

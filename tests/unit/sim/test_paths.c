@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "describe/describe.h"
 #include "sim/sim.h"
 
 #define FABRIC                                                                             \

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "describe/describe.h"
 #include "sim/sim.h"
 #include "unit/shuffle.h"
 

@@ -1,7 +1,8 @@
 /* Changes of single links and switches in a network that a generator drew. */
 #include <stdlib.h>
 #include "base/random.h"
-#include "unit/fabric/text.h"
+#include "describe/describe.h"
+#include "unit/describe/text.h"
 
 #define NET                                                                                 \
 	"fabric:\n  network: {kind: leaf-spine, leaves: 3, hosts_per_leaf: 4, spines: 2}\n" \

@@ -8,22 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/units.h"
-#include "fabric/load.h"
+#include "describe/load.h"
 
-enum {
-	JOBS_MAX = 1024,
-	WHATIFS_MAX = 64,
-	LINE_MAX_BYTES = 1024,
-	FIELDS_MAX = 5,
-	CHANNELS_MAX = 64
-};
+enum { WHATIFS_MAX = 64, LINE_MAX_BYTES = 1024, FIELDS_MAX = 5 };
 
 const char *const coll_ops[] = {"all-reduce", "reduce-scatter", "all-gather",
 				"broadcast",  "all-to-all",     NULL};
 const char *const coll_algorithms[] = {"ring", "tree", "hierarchical", "pairwise", NULL};
-
-#define FLOW_BYTES_MAX ((int64_t)1 << 46)
-#define START_MAX      (4000 * RS_S)
 
 /* ---- Flows ---- */
 
@@ -69,46 +60,11 @@ static void endpoint(struct flows *w, const char *s, const char *what, struct rs
 		     rs_did_you_mean(w->l, s, some_names(w)));
 }
 
-static bool is_down(const struct rs_fabric *f, uint32_t endpoint)
-{
-	return f->links[f->endpoints[endpoint].link].down;
-}
-
-bool rs_fabric_reachable(const struct rs_fabric *f, uint32_t src, uint32_t dst)
-{
-	uint32_t s = f->endpoints[src].node, group = f->routes.group_of[dst];
-
-	return !is_down(f, src) && !is_down(f, dst) &&
-	       (f->routes.group_of_switch[s] == group || (f->routes.set_of[s][group] & 0xff));
-}
-
-static void check_flow(struct flows *w, const struct rs_flow *flow, struct rs_where at)
-{
-	const char *down = is_down(w->f, flow->src)   ? w->f->endpoints[flow->src].name
-			   : is_down(w->f, flow->dst) ? w->f->endpoints[flow->dst].name
-						      : NULL;
-
-	if (w->l->err)
-		return;
-	if (!flow->bytes)
-		rs_load_fail(w->l, -EINVAL, at, "a flow of zero bytes; expected 1B to 64TiB");
-	else if (flow->bytes > FLOW_BYTES_MAX)
-		rs_load_fail(w->l, -ERANGE, at, "a flow of more than 64 TiB; expected 1B to 64TiB");
-	else if (flow->src == flow->dst)
-		rs_load_fail(w->l, -EINVAL, at, "a flow from %s to itself",
-			     w->f->endpoints[flow->src].name);
-	else if (!rs_fabric_reachable(w->f, flow->src, flow->dst))
-		rs_load_fail(w->l, -EINVAL, at, "no route from %s to %s%s%s%s",
-			     w->f->endpoints[flow->src].name, w->f->endpoints[flow->dst].name,
-			     down ? ": the link of " : "", down ? down : "",
-			     down ? " is down (change)" : "");
-}
-
 static void add_flow(struct flows *w, const struct rs_flow *flow, struct rs_where at)
 {
 	struct rs_flow *more;
 
-	check_flow(w, flow, at);
+	rs_fabric_check_flow(w->l, w->f, flow, at);
 	if (w->l->err)
 		return;
 	if (w->n == RS_FLOWS_MAX) {
@@ -172,10 +128,10 @@ static void csv_line(struct flows *w, char *line, struct rs_where at)
 				      : "3");
 		return;
 	}
-	csv_number(w, field[0], what[0], START_MAX / RS_NS, where[0], &start);
+	csv_number(w, field[0], what[0], RS_START_MAX / RS_NS, where[0], &start);
 	endpoint(w, field[1], what[1], where[1], &flow.src);
 	endpoint(w, field[2], what[2], where[2], &flow.dst);
-	csv_number(w, field[3], what[3], FLOW_BYTES_MAX, where[3], &bytes);
+	csv_number(w, field[3], what[3], RS_FLOW_BYTES_MAX, where[3], &bytes);
 	if (n == 5 && *field[4])
 		csv_number(w, field[4], what[4], RS_TCS - 1, where[4], &tc);
 	flow.start = start * RS_NS;
@@ -275,8 +231,8 @@ static void inline_flow(struct flows *w, const struct rs_node *n)
 		return;
 	s = rs_node_scalar(w->l, src, "src");
 	d = rs_node_scalar(w->l, dst, "dst");
-	rs_node_time(w->l, n, "start", 0, START_MAX, &flow.start);
-	rs_node_bytes(w->l, n, "bytes", 1, FLOW_BYTES_MAX, &flow.bytes);
+	rs_node_time(w->l, n, "start", 0, RS_START_MAX, &flow.start);
+	rs_node_bytes(w->l, n, "bytes", 1, RS_FLOW_BYTES_MAX, &flow.bytes);
 	rs_node_u8(w->l, n, "class", 0, RS_TCS - 1, &flow.tc);
 	if (s && d) {
 		endpoint(w, s, "src", src->at, &flow.src);
@@ -303,7 +259,6 @@ static void load_flows(struct rs_load *l, struct rs_fabric *f, struct rs_names *
 		csv(&w, rs_load_beside(l, n->text), n->at);
 	if (!l->err && !w.n)
 		rs_load_fail(l, -EINVAL, n->at, "no flows in it");
-	job->kind = RS_JOB_FLOWS;
 	job->flows = rs_load_take(l, w.n ? w.n : 1, sizeof(*job->flows));
 	if (job->flows && w.flow)
 		memcpy(job->flows, w.flow, w.n * sizeof(*w.flow));
@@ -339,14 +294,7 @@ static void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_co
 	static const char *const known[] = {COLLECTIVE_KEYS};
 	int op = RS_COLL_ALL_REDUCE, algorithm;
 
-	*c = (struct rs_collective_conf){.qps = 1,
-					 .chunk = 512 << 10,
-					 .slots = 8,
-					 .repeat = 1,
-					 .tc = f->qos.data_tc,
-					 .type = "float",
-					 .type_bytes = 4,
-					 .bytes = 1 << 20};
+	rs_collective_defaults(c, f);
 	if (n && !rs_node_keys(l, n, "collective", known))
 		return;
 	if (!l->err && f->n_gpus < 2)
@@ -359,14 +307,14 @@ static void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_co
 	place_read(l, f, job, n, c);
 	rs_node_u32(l, n, "group", 2, RS_ENDPOINTS_MAX, &c->group);
 	rs_node_u32(l, n, "stride", 1, RS_ENDPOINTS_MAX, &c->stride);
-	rs_node_u32(l, n, "channels", 1, CHANNELS_MAX, &c->channels);
+	rs_node_u32(l, n, "channels", 1, RS_CHANNELS_MAX, &c->channels);
 	rs_node_u32(l, n, "qps", 1, RS_QPS_MAX, &c->qps);
 	rs_node_bytes(l, n, "chunk", 1024, 1 << 30, &c->chunk);
 	rs_node_u32(l, n, "slots", 1, RS_SLOTS_MAX, &c->slots);
 	rs_node_time(l, n, "step_latency", 0, RS_S, &c->step_latency);
 	rs_node_u32(l, n, "repeat", 1, RS_REPEATS_MAX, &c->repeat);
 	rs_node_u8(l, n, "class", 0, RS_TCS - 1, &c->tc);
-	rs_node_time(l, n, "start", 0, START_MAX, &c->start);
+	rs_node_time(l, n, "start", 0, RS_START_MAX, &c->start);
 	get_type(l, n, &c->type, &c->type_bytes);
 	c->op = (enum rs_coll_op)op;
 	c->algorithm = (enum rs_coll_algorithm)algorithm;
@@ -380,13 +328,7 @@ static void load_train(struct rs_load *l, struct rs_fabric *f, struct rs_train_c
 					    "overlap",    "simulate", "collective", NULL};
 	const char *type = "bfloat16";
 
-	*t = (struct rs_train_conf){.type_bytes = 2,
-				    .tp = 1,
-				    .pp = 1,
-				    .flops = 400e12,
-				    .bucket = 25 << 20,
-				    .overlap = 1,
-				    .simulate = 64 << 20};
+	rs_train_defaults(t, f);
 	if (!rs_node_keys(l, n, "train", known) || !rs_node_need(l, n, "parameters", "train") ||
 	    !rs_node_need(l, n, "tokens", "train"))
 		return;
@@ -408,68 +350,6 @@ static void load_train(struct rs_load *l, struct rs_fabric *f, struct rs_train_c
 	t->collective.type = type; /* buckets are of the gradients' */
 }
 
-/* How many different NICs the ranks of a ring use, from `first` on until the host changes. */
-static uint32_t nics_of_run(const struct rs_fabric *f, const struct rs_collective_conf *c,
-			    uint32_t first, uint32_t stride, uint32_t n, uint32_t *members)
-{
-	uint32_t host = rs_fabric_rank_host(f, rs_collective_gpu(c, first));
-	uint32_t used[CHANNELS_MAX], count = 0, m, i;
-
-	for (m = 0; m < n; m++) {
-		uint32_t gpu = rs_collective_gpu(c, first + m * stride), endpoint;
-
-		if (rs_fabric_rank_host(f, gpu) != host)
-			break;
-		endpoint = f->hosts[host].n_endpoints > 1 ? rs_fabric_rank_endpoint(f, gpu) : 0;
-		for (i = 0; i < count && used[i] != endpoint; i++)
-			;
-		if (i == count && count < CHANNELS_MAX)
-			used[count++] = endpoint;
-	}
-	*members = m;
-	return count;
-}
-
-uint32_t rs_fabric_channels(const struct rs_fabric *f, const struct rs_collective_conf *c)
-{
-	uint32_t n = c->n_ranks ? c->n_ranks : f->n_gpus, stride = c->stride ? c->stride : 1;
-	uint32_t group = c->group ? c->group : n / stride, most = 1;
-	uint64_t block = (uint64_t)stride * group;
-
-	if (c->algorithm == RS_ALGO_HIERARCHICAL || c->algorithm == RS_ALGO_PAIRWISE)
-		return 1;
-	if (!block || n > f->n_gpus || n % block)
-		return 1; /* whoever plans it says so */
-	for (uint32_t b = 0; b < n; b += (uint32_t)block)
-		for (uint32_t s = 0; s < stride; s++)
-			for (uint32_t m = 0, members; m < group; m += members) {
-				uint32_t nics = nics_of_run(f, c, b + s + m * stride, stride,
-							    group - m, &members);
-
-				most = nics > most ? nics : most;
-			}
-	return most;
-}
-
-/* After all jobs are read: what they leave to the fabric. */
-static void resolve_channels(const struct rs_fabric *f, struct rs_job *j)
-{
-	struct rs_collective_conf *c = &j->collective, groups;
-	uint64_t model;
-
-	if (j->kind == RS_JOB_COLLECTIVE && !c->channels)
-		c->channels = rs_fabric_channels(f, c);
-	c = &j->train.collective;
-	if (j->kind != RS_JOB_TRAIN || c->channels)
-		return;
-	groups = *c;
-	model = (uint64_t)j->train.tp * j->train.pp;
-	groups.stride = j->train.tp;
-	groups.group = j->train.dp ? j->train.dp
-				   : (uint32_t)((c->n_ranks ? c->n_ranks : f->n_gpus) / model);
-	c->channels = rs_fabric_channels(f, &groups);
-}
-
 static void load_paths(struct rs_load *l, struct rs_fabric *f, struct rs_job *job,
 		       const struct rs_node *n)
 {
@@ -482,30 +362,13 @@ static void load_paths(struct rs_load *l, struct rs_fabric *f, struct rs_job *jo
 		paths_csv(p, job, acks, true);
 }
 
-const char *const rs_flow_memories[] = {"host", "gpu", "far", NULL};
-
-/* Of a job without a name: its kind, with a number where an earlier one has that name. */
-static const char *own_name(struct rs_load *l, const struct rs_fabric *f, const struct rs_job *job,
-			    const char *kind)
-{
-	const char *name = kind;
-
-	for (unsigned n = 2, i = 0; name && &f->jobs[i] < job; i++)
-		if (f->jobs[i].name && !strcmp(f->jobs[i].name, name)) {
-			name = rs_arena_printf(l->arena, "%s-%u", kind, n++);
-			i = UINT_MAX; /* from the first again */
-		}
-	if (!name)
-		l->err = -ENOMEM;
-	return name ? name : kind;
-}
-
 static void load_job(struct rs_load *l, struct rs_fabric *f, struct rs_names *names,
-		     struct rs_job *job, const struct rs_node *n)
+		     const struct rs_node *n)
 {
 	static const char *const known[] = {"flows", "memory", "paths", "ack_paths", "collective",
 					    "train", "name",   "place", "share",     NULL};
 	const struct rs_node *flows, *coll, *train;
+	struct rs_job *job;
 	int memory = 0;
 
 	if (!rs_node_keys(l, n, "a job", known))
@@ -513,8 +376,13 @@ static void load_job(struct rs_load *l, struct rs_fabric *f, struct rs_names *na
 	flows = rs_node_get(n, "flows");
 	coll = rs_node_get(n, "collective");
 	train = rs_node_get(n, "train");
-	job->at = n->at;
-	job->name = own_name(l, f, job, flows ? "flows" : coll ? "collective" : "train");
+	job = rs_fabric_add_job(l, f,
+				flows  ? RS_JOB_FLOWS
+				: coll ? RS_JOB_COLLECTIVE
+				       : RS_JOB_TRAIN,
+				NULL, n->at);
+	if (!job)
+		return;
 	rs_node_string(l, n, "name", &job->name);
 	if (!l->err && !!flows + !!coll + !!train != 1)
 		rs_load_fail(l, -EINVAL, n->at, "a job is one of flows, collective, train");
@@ -535,10 +403,8 @@ static void load_job(struct rs_load *l, struct rs_fabric *f, struct rs_names *na
 		load_flows(l, f, names, job, flows);
 		load_paths(l, f, job, n);
 	} else if (coll) {
-		job->kind = RS_JOB_COLLECTIVE;
 		load_collective(l, f, &job->collective, n, coll);
 	} else {
-		job->kind = RS_JOB_TRAIN;
 		load_train(l, f, &job->train, n, train);
 	}
 }
@@ -560,15 +426,12 @@ void load_workload(struct rs_load *l, struct rs_fabric *f, const struct rs_node 
 
 	if (!n || !rs_node_is_list(l, n, "workload"))
 		return;
-	if (n->n > JOBS_MAX)
-		rs_load_fail(l, -E2BIG, n->at, "more than %d jobs", JOBS_MAX);
-	f->jobs = rs_load_take(l, n->n ? n->n : 1, sizeof(*f->jobs));
+	if (n->n > RS_JOBS_MAX)
+		rs_load_fail(l, -E2BIG, n->at, "more than %d jobs", RS_JOBS_MAX);
 	name_endpoints(l, f, &names);
 	for (const struct rs_item *i = n->first; i && !l->err; i = i->next)
-		load_job(l, f, &names, &f->jobs[f->n_jobs++], i->value);
-	place_jobs(l, f);
-	for (uint32_t i = 0; i < f->n_jobs && !l->err; i++)
-		resolve_channels(f, &f->jobs[i]);
+		load_job(l, f, &names, i->value);
+	rs_fabric_close_jobs(l, f);
 }
 
 /* ---- What-if ---- */

@@ -1,7 +1,8 @@
 /* Where jobs' ranks are: GPUs that no other job has, or lists; what does not fit is refused. */
 #include <stdlib.h>
 #include "base/random.h"
-#include "unit/fabric/text.h"
+#include "describe/describe.h"
+#include "unit/describe/text.h"
 
 #define NET "fabric: {network: {kind: leaf-spine, leaves: 2, hosts_per_leaf: 8, spines: 4}}\n"
 /* 4 hosts of 4 GPUs and 2 NICs */

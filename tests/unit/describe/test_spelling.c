@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include "describe/describe.h"
 #include "fabric/fabric.h"
 
 #define DATA RS_SOURCE_DIR "/tests/data/hosts"

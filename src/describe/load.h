@@ -1,20 +1,15 @@
-/* Private to fabric/: the steps of a load, in order. Each leaves its error in l. */
-#ifndef RS_FABRIC_LOAD_H
-#define RS_FABRIC_LOAD_H
+/* Private to describe/: the steps of a load, in order. Each leaves its error in l. */
+#ifndef RS_DESCRIBE_LOAD_H
+#define RS_DESCRIBE_LOAD_H
 
 #include "base/names.h"
-#include "fabric/fabric.h"
+#include "fabric/build.h"
 #include "host/build.h"
 #include "text/tree.h"
 
 void load_hosts(struct rs_load *l, struct rs_fabric *f, const struct rs_node *fabric);
 void load_host_model(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 void load_network(struct rs_load *l, struct rs_fabric *f, const struct rs_node *fabric);
-/* Leaf-spine and rail networks: what follows from what is given, or is refused; a NIC's leaf. */
-enum { NET_PORTS_MAX = 1024, CLOS_LEAVES_MAX = 1 << 15 };
-void clos_resolve(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
-uint32_t clos_leaf(const struct rs_fabric *f, uint32_t endpoint);
-void build_routes(struct rs_load *l, struct rs_fabric *f);
 /* Changes of single links and switches, before routes are made; of switches' QoS, after it is read.
  */
 void change_network(struct rs_load *l, struct rs_fabric *f, const struct rs_node *list);
@@ -34,10 +29,9 @@ struct paths;
 struct paths *paths_open(struct rs_load *l, struct rs_fabric *f);
 void paths_list(struct paths *p, struct rs_flow *flow, const struct rs_node *list, bool ack);
 void paths_csv(struct paths *p, struct rs_job *job, const struct rs_node *n, bool ack);
-/* Where a job's ranks are: what is said, then, of all jobs, what follows. */
+/* Where a job's ranks are, as far as it is said. */
 void place_read(struct rs_load *l, struct rs_fabric *f, const struct rs_node *job,
 		const struct rs_node *n, struct rs_collective_conf *c);
-void place_jobs(struct rs_load *l, struct rs_fabric *f);
 void load_whatifs(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 /* The inside of a host being put together. */
 struct rs_host *host_written(struct rs_load *l, const struct rs_node *group);

@@ -2,7 +2,7 @@
  * link that is down keeps its ports and its number; no route goes over it. */
 #include <errno.h>
 #include <string.h>
-#include "fabric/load.h"
+#include "describe/load.h"
 
 struct changes {
 	struct rs_load *l;
@@ -202,56 +202,6 @@ void change_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *li
 	}
 }
 
-/* ---- Is it still one network? ---- */
-
-static uint32_t root_of(uint32_t *of, uint32_t s)
-{
-	while (of[s] != s)
-		s = of[s] = of[of[s]];
-	return s;
-}
-
-/* [switch]: one switch of all that are joined to it. */
-static uint32_t *islands(struct rs_load *l, const struct rs_fabric *f, bool up_only)
-{
-	uint32_t *of = rs_load_take(l, f->n_switches, sizeof(*of));
-
-	for (uint32_t i = 0; of && i < f->n_switches; i++)
-		of[i] = i;
-	for (uint32_t i = 0; of && i < f->n_links; i++) {
-		const struct rs_fabric_link *k = &f->links[i];
-
-		if (k->a.is_switch && !(up_only && k->down))
-			of[root_of(of, k->a.id)] = root_of(of, k->b.id);
-	}
-	return of;
-}
-
-/* Two NICs whose links are up, joined as the network was drawn, and no longer. */
-static void check_whole(struct rs_load *l, const struct rs_fabric *f, const struct rs_node *list)
-{
-	uint32_t *before = islands(l, f, false), *after = islands(l, f, true);
-	uint32_t *first = rs_load_take(l, f->n_switches, sizeof(*first)); /* endpoint + 1 */
-
-	for (uint32_t i = 0; first && i < f->n_endpoints && !l->err; i++) {
-		const struct rs_fabric_endpoint *e = &f->endpoints[i];
-		uint32_t *seen = &first[root_of(before, e->node)];
-
-		if (f->links[e->link].down)
-			continue;
-		if (!*seen)
-			*seen = i + 1;
-		else if (root_of(after, e->node) != root_of(after, f->endpoints[*seen - 1].node))
-			rs_load_fail(l, -EINVAL, list->at,
-				     "the changes cut the network in two: %s (on %s) no longer "
-				     "reaches %s "
-				     "(on %s)",
-				     f->endpoints[*seen - 1].name,
-				     f->switches[f->endpoints[*seen - 1].node].name, e->name,
-				     f->switches[e->node].name);
-	}
-}
-
 /* ---- The whole ---- */
 
 static void keep_as_drawn(struct rs_load *l, struct rs_fabric *f)
@@ -291,8 +241,5 @@ void change_network(struct rs_load *l, struct rs_fabric *f, const struct rs_node
 				     "spine3], down: true}");
 		f->changes[f->n_changes++] = rs_tree_text(l, x);
 	}
-	for (uint32_t i = 0; i < f->n_links && !l->err; i++)
-		f->n_down += f->links[i].down;
-	if (!l->err && f->n_down)
-		check_whole(l, f, list);
+	rs_fabric_close_changes(l, f, list->at);
 }

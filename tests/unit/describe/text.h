@@ -1,6 +1,6 @@
 /* A description from its text, or its refusal: for tests. */
-#ifndef RS_TESTS_FABRIC_TEXT_H
-#define RS_TESTS_FABRIC_TEXT_H
+#ifndef RS_TESTS_DESCRIBE_TEXT_H
+#define RS_TESTS_DESCRIBE_TEXT_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
-#include "fabric/fabric.h"
-
+#include "describe/describe.h"
+#include "describe/describe.h"
 static inline struct rs_fabric *load_with(const char *text, const struct rs_setting *set,
 					  uint32_t n)
 {

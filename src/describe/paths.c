@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
-#include "fabric/load.h"
+#include "describe/load.h"
 
 enum { PATH_NODES_MAX = 64, PATHS_BYTES_MAX = 256 << 20 };
 

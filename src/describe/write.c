@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
-#include "fabric/load.h"
+#include "describe/load.h"
 
 struct writer {
 	FILE *out;

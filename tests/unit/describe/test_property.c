@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/random.h"
+#include "describe/describe.h"
 #include "fabric/fabric.h"
 
 enum { FABRICS = 400 };

@@ -5,42 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 #include "base/units.h"
-#include "fabric/load.h"
+#include "describe/load.h"
 
 const char *const routing_names[] = {"ecmp", "spray", "adaptive", "flowlet", NULL};
-
-static void class_defaults(struct rs_qos *q)
-{
-	for (int i = 0; i < RS_TCS; i++)
-		q->tc[i] = (struct rs_qos_class){.kmin = 150000,
-						 .kmax = 1500000,
-						 .pmax = 1,
-						 .weight = 1,
-						 .dscp = (uint8_t)(8 * i)};
-	q->tc[3].lossless = q->tc[3].ecn = true;
-	q->tc[3].dscp = 26;
-	q->tc[6].weight = 0;
-	q->tc[6].dscp = 48;
-}
-
-/* The HPCC paper's ns-3, as it was measured (docs/validation.md); a port at 100 Gb/s. */
-static void ns3_defaults(struct rs_qos *q)
-{
-	struct rs_qos_class *c = &q->tc[3];
-
-	c->kmin = 400000;
-	c->kmax = 1600000;
-	c->ecn_rate = 100 * RS_GBPS;
-	c->pmax = 0.2;
-	c->alpha_shift = -3;
-	c->reserved = 4096;
-	c->xon_offset = 3072;
-	q->buffer = 32 << 20;
-	q->switch_latency = 0;
-	q->mark_at_dequeue = true;
-	q->pause_response = 0;
-	q->quirks.pause_holds = q->quirks.headroom_delays = q->quirks.alpha_by_rate = true;
-}
 
 static void load_class(struct rs_load *l, struct rs_qos *q, const struct rs_node *n)
 {
@@ -105,9 +72,7 @@ static void load_classes(struct rs_load *l, struct rs_qos *q, const struct rs_no
 		for (const struct rs_item *i = list->first; i && !l->err; i = i->next)
 			load_class(l, q, i->value);
 	if (all)
-		memset(q->tc_of_dscp, 0, sizeof(q->tc_of_dscp));
-	for (int i = 0; i < RS_TCS && all; i++)
-		q->tc_of_dscp[q->tc[i].dscp] = (uint8_t)i;
+		rs_qos_map_dscp(q);
 	if (map)
 		load_dscp_map(l, q, map);
 }
@@ -193,24 +158,6 @@ void load_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 					    "nic_buffer", "tiers",      NULL};
 	struct rs_qos *q = &f->qos;
 
-	*q = (struct rs_qos){.data_tc = 3,
-			     .cnp_tc = 6,
-			     .buffer = 64000000,
-			     .cell = 144,
-			     .max_frame = 4200,
-			     .pause_quanta = RS_QUANTA_MAX,
-			     .pause_response = RS_PAUSE_RESPONSE_802_3,
-			     .pfc = true,
-			     .ecn_on = true,
-			     .headroom_scale = 1,
-			     .switch_latency = 500 * RS_NS,
-			     .flowlet_gap = 50 * RS_US,
-			     .nic_buffer = 1 << 20};
-	class_defaults(q);
-	if (f->preset == RS_PRESET_NS3) {
-		ns3_defaults(q);
-		q->cell = 1;
-	}
 	if (n && !rs_node_keys(l, n, "qos", known))
 		return;
 	load_switch(l, q, n, true);
@@ -236,9 +183,6 @@ void load_cc(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
 	struct rs_cc_conf *c = &f->cc;
 
-	*c = (struct rs_cc_conf){.kind = "dcqcn"};
-	if (f->preset == RS_PRESET_NS3)
-		c->preset = "ns-3";
 	if (!n || l->err)
 		return;
 	c->at = n->at;
@@ -285,26 +229,8 @@ void load_transport(struct rs_load *l, struct rs_fabric *f, const struct rs_node
 		"pace_fixed",    NULL};
 	static const char *const framings[] = {"rocev2", "ns-3", NULL};
 	struct rs_transport_conf *t = &f->transport;
-	int framing = 0;
-	int64_t payload = 0;
+	int framing = (int)t->framing;
 
-	*t = (struct rs_transport_conf){.mtu = 4096,
-					.timeout = 14,
-					.retry = 7,
-					.rnr_retry = 7,
-					.min_rnr_timer = 12,
-					.max_rd_atomic = 16,
-					.ack_every = 8};
-	if (f->preset == RS_PRESET_NS3) {
-		t->timeout = 0;
-		t->ack_every = 1;
-		framing = RS_FABRIC_NS3;
-		payload = 1000;
-		t->quirks.ack_echo = t->quirks.whole_ns = t->quirks.pace_fixed =
-			t->quirks.window_payload = t->quirks.ack_unpaused = true;
-	}
-	t->framing = (__typeof__(t->framing))framing;
-	t->payload = (uint16_t)payload;
 	if (!n || !rs_node_keys(l, n, "transport", known))
 		return;
 	rs_node_bool(l, n, "ipv6", &t->ipv6);
@@ -377,7 +303,6 @@ void load_host_model(struct rs_load *l, struct rs_fabric *f, const struct rs_nod
 					    NULL};
 	char *p = (char *)&f->host_params;
 
-	f->host_params = rs_host_defaults;
 	if (!n || !rs_node_keys(l, n, "host_model", known))
 		return;
 	for (const struct host_time *t = host_times; t->key; t++)
@@ -391,4 +316,27 @@ void load_host_model(struct rs_load *l, struct rs_fabric *f, const struct rs_nod
 	rs_node_u32(l, n, "inline", 0, 1024, &f->host_params.inline_bytes);
 	if (rs_node_get(n, "inline") && !f->host_params.inline_bytes)
 		f->host_params.inline_bytes = RS_NO_LIMIT;
+}
+
+static struct rs_where key_at(const struct rs_node *n, const char *key)
+{
+	const struct rs_node *v = n ? rs_node_get(n, key) : NULL;
+
+	return v ? v->at : n ? n->at : (struct rs_where){0};
+}
+
+static struct rs_pause_places places(const struct rs_node *n)
+{
+	return (struct rs_pause_places){key_at(n, "nic_buffer"), key_at(n, "pause_response"),
+					key_at(n, "pause_quanta")};
+}
+
+void check_pauses(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
+{
+	const struct rs_node *tiers = n ? rs_node_get(n, "tiers") : NULL;
+	struct rs_pause_places all = places(n), tier[RS_TIERS];
+
+	for (int t = 0; t < RS_TIERS; t++)
+		tier[t] = places(tiers ? rs_node_get(tiers, tier_names[t]) : NULL);
+	rs_fabric_check_pauses(l, f, n && rs_node_get(n, "nic_buffer"), &all, tier);
 }

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fabric/load.h"
+#include "describe/describe.h"
+#include "describe/load.h"
 
 static void read_all(struct rs_load *l, struct rs_fabric *f, const struct rs_node *root)
 {
@@ -24,7 +25,8 @@ static void read_all(struct rs_load *l, struct rs_fabric *f, const struct rs_nod
 	if (!fabric || !rs_node_keys(l, fabric, "fabric", parts))
 		return;
 	rs_node_name(l, fabric, "preset", presets, &preset);
-	f->preset = (__typeof__(f->preset))preset;
+	f->preset = (enum rs_fabric_preset)preset;
+	rs_fabric_defaults(f);
 	load_host_model(l, f, rs_node_get(fabric, "host_model"));
 	load_transport(l, f, rs_node_get(fabric, "transport"));
 	rs_node_name(l, fabric, "pairing", pairings, &pairing);
@@ -32,7 +34,7 @@ static void read_all(struct rs_load *l, struct rs_fabric *f, const struct rs_nod
 	load_hosts(l, f, fabric);
 	load_network(l, f, fabric);
 	change_network(l, f, rs_node_get(fabric, "change"));
-	build_routes(l, f);
+	rs_fabric_route(l, f);
 	load_qos(l, f, rs_node_get(fabric, "qos"));
 	change_qos(l, f, rs_node_get(fabric, "change"));
 	load_cc(l, f, rs_node_get(fabric, "cc"));
@@ -82,26 +84,22 @@ int rs_fabric_load_text(const char *text, size_t n, const char *name, const char
 			struct rs_error *e)
 {
 	struct rs_error own = {0};
-	struct rs_load l = {.e = e ? e : &own, .base_dir = base_dir};
-	struct rs_fabric *f = NULL;
+	struct rs_fabric *f;
+	struct rs_load l;
 	struct rs_node *root;
 
 	*out = NULL;
-	l.arena = rs_arena_create((size_t)16 << 30);
-	if (!l.arena)
-		return rs_error_set(e, -ENOMEM, "out of memory");
-	f = rs_load_take(&l, 1, sizeof(*f));
-	l.name = rs_load_string(&l, name);
+	f = rs_fabric_create(&l, name, RS_PRESET_NONE, e ? e : &own);
+	if (!f)
+		return l.err;
+	l.base_dir = base_dir;
 	root = is_xml(text, n) ? host_alone(&l, f) : rs_tree_parse(&l, text, n, l.name);
 	for (uint32_t i = 0; i < n_set && !l.err; i++)
 		rs_tree_set(&l, root, set[i].path, set[i].value, set[i].at);
-	if (!l.err) {
-		f->arena = l.arena;
-		f->name = l.name;
+	if (!l.err)
 		read_all(&l, f, root);
-	}
 	if (l.err) {
-		rs_arena_destroy(l.arena);
+		rs_fabric_free(f);
 		return l.err;
 	}
 	*out = f;
@@ -129,10 +127,4 @@ int rs_fabric_load(const char *path, const struct rs_setting *set, uint32_t n_se
 	free(dir);
 	free(text);
 	return err;
-}
-
-void rs_fabric_free(struct rs_fabric *f)
-{
-	if (f)
-		rs_arena_destroy(f->arena);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "describe/describe.h"
 #include "elsewhere.h"
 #include "fabric/fabric.h"
 #include "import/import.h"

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/random.h"
+#include "describe/describe.h"
 #include "fabric/fabric.h"
 
 enum { NETWORKS = 3000 };
