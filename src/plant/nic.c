@@ -30,6 +30,15 @@ static void limit_qps(const struct rs_plant *p, uint32_t endpoint, struct rs_nic
 		c->qp_rate = (int64_t)d.qp_rate * RS_MBPS;
 }
 
+/* How classes share the port; 0: strict. ACKs that go before all data have a class of their own. */
+static void weights(const struct rs_fabric *f, uint8_t weight[RS_CLASSES])
+{
+	for (unsigned c = 0; c < RS_CLASSES; c++)
+		weight[c] = f->qos.tc[c].weight;
+	if (f->transport.quirks.ack_unpaused)
+		weight[RS_CLASSES - 1] = 0;
+}
+
 void rs_plant_nic(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_config *out)
 {
 	const struct rs_fabric *f = p->f;
@@ -51,10 +60,7 @@ void rs_plant_nic(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_con
 		.int_scale = rs_int_scale(p->nic_rate),
 	};
 	out->quirks.any_payload = t->payload != 0;
-	for (unsigned c = 0; c < RS_CLASSES; c++)
-		out->weight[c] = f->qos.tc[c].weight;
-	if (t->quirks.ack_unpaused)
-		out->weight[RS_CLASSES - 1] = 0;
+	weights(f, out->weight);
 	if (rs_plant_inside(p, endpoint) && !p->ideal.host_limits)
 		limit_qps(p, endpoint, out);
 }
@@ -90,6 +96,7 @@ void rs_plant_nic_port(const struct rs_plant *p, uint32_t endpoint, struct rs_pl
 			.frame_bytes = rs_framings[f->transport.framing].pfc},
 		.buffer = receive_buffer(p, endpoint),
 	};
+	weights(f, out->weight);
 	for (unsigned t = 0; t < RS_CLASSES; t++)
 		if (q->pfc && q->tc[t].lossless && !p->ideal.no_pause)
 			out->lfc.classes |= (uint8_t)(1u << t);

@@ -94,6 +94,7 @@ struct rs_plant_port {
 	rs_time response; /* to a PAUSE: frames are begun for so long after it came */
 	struct rs_lfc_conf lfc;
 	struct rs_port_buffer buffer; /* empty */
+	uint8_t weight[RS_CLASSES];   /* port/ets.h */
 };
 void rs_plant_nic_port(const struct rs_plant *p, uint32_t endpoint, struct rs_plant_port *out);
 

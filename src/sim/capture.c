@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sim/engine.h"
+#include "sim/transport.h"
 #include "wire/frame.h"
 #include "wire/pcapng.h"
 
@@ -79,6 +80,9 @@ int rs_capture_open(struct rs_sim *s, struct rs_error *e)
 
 	if (!c)
 		return rs_error_set(e, -ENOMEM, "out of memory");
+	if (s->o->transport)
+		return rs_error_set(e, -EINVAL, "packets of %s cannot be captured: RoCE's can",
+				    s->o->transport->name);
 	c->s = s;
 	c->ipv6 = s->f->transport.ipv6;
 	err = rs_pcapng_create(s->o->pcap, &c->w, e);

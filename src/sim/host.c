@@ -6,7 +6,7 @@
 #include <string.h>
 #include "sim/host.h"
 
-enum { LINKS_KEPT = 8, LIMITS_KEPT = 8, PATHS_KEPT = 64 };
+enum { LINKS_KEPT = 8, LIMITS_KEPT = 8 };
 /* Packets behind the head of a link that memory is asked for: an event is shorter than its latency.
  */
 enum { LOOK = 4 };
@@ -145,7 +145,7 @@ static bool inlined(const struct rs_sim *s, const struct sim_nic *k, const struc
 {
 	const struct rs_part *parts = s->f->hosts[k->node->host->index].inside->parts;
 
-	return p->payload_bytes <= k->inline_bytes &&
+	return p->payload_bytes <= k->inline_bytes && p->kind == RS_KIND_ROCE &&
 	       (p->opcode == RS_OP_WRITE_ONLY || p->opcode == RS_OP_WRITE_ONLY_IMM) &&
 	       parts[path->target].kind == RS_PART_SOCKET;
 }
@@ -173,15 +173,19 @@ static void to_transport(struct rs_sim *s, struct sim_nic *k, struct rs_packet *
 }
 
 /* ACKs, NAKs and CNPs need nothing from memory and go before what does; ACKs not before READ
- * responses, as a QP's answers are in order. */
+ * responses, as a QP's answers are in order. So does whatever of another transport has no payload.
+ */
 static bool is_express(const struct sim_outbox *box, const struct rs_packet *p)
 {
+	if (p->kind != RS_KIND_ROCE)
+		return !p->payload_bytes;
 	return p->opcode == RS_OPCODE_CNP || (p->opcode == RS_OP_ACKNOWLEDGE && !box->responses);
 }
 
 static bool is_response(const struct rs_packet *p)
 {
-	return p->opcode >= RS_OP_READ_RESPONSE_FIRST && p->opcode <= RS_OP_READ_RESPONSE_ONLY;
+	return p->kind == RS_KIND_ROCE && p->opcode >= RS_OP_READ_RESPONSE_FIRST &&
+	       p->opcode <= RS_OP_READ_RESPONSE_ONLY;
 }
 
 static unsigned class_of(const struct rs_sim *s, const struct rs_packet *p)
@@ -195,10 +199,13 @@ static unsigned class_of(const struct rs_sim *s, const struct rs_packet *p)
 static rs_time fetch(struct rs_sim *s, struct sim_nic *k, const struct rs_packet *p, rs_time now)
 {
 	struct sim_node *n = k->node;
-	struct rs_qp *qp = rs_nic_find_qp(k->nic, p->src_qp);
-	struct rs_path *path = sim_qp_path(s, rs_qp_get_user(qp), true);
+	struct rs_path *path;
 	rs_time done = now;
+	uint64_t user;
+	bool open = sim_end_user(k, p->src_qp, &user);
 
+	rs_assert(open);
+	path = sim_qp_path(s, user, true);
 	if (!inlined(s, k, path, p)) {
 		done = rs_bus_read(n->host->bus, path, p->payload_bytes, now, &k->read_free);
 		k->read_time = done - k->read_free;
@@ -308,8 +315,8 @@ static uint8_t have_their_part(const struct rs_sim *s, const struct sim_nic *k)
 static void limits(struct sim_nic *k, const struct rs_packet *p, rs_time again, rs_time now)
 {
 	if (!p) {
-		if (k->waits == RS_NEVER && again != RS_NEVER &&
-		    rs_nic_held_by(k->nic, now) != RS_HELD_NOT)
+		if (k->waits == RS_NEVER && again != RS_NEVER && k->ends.limited &&
+		    k->transport->held(k->ends.self, now))
 			k->waits = now;
 		return;
 	}
@@ -464,14 +471,12 @@ void sim_nic_kick(struct rs_sim *s, struct sim_nic *k, rs_time now)
 
 static void completions(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
-	struct rs_cqe c[16];
-	uint32_t n;
+	struct rs_sim_news news;
 
-	if (!rs_nic_take_event(k->nic))
+	if (!sim_end_has_news(k))
 		return;
-	while ((n = rs_cq_poll(k->cq, c, 16)))
-		for (uint32_t i = 0; i < n; i++)
-			sim_app_completion(s, k, &c[i], now);
+	while (k->transport->news(k->ends.self, &news))
+		sim_app_news(s, k, &news, now);
 }
 
 /* ---- Receiving ---- */
@@ -506,12 +511,11 @@ static uint8_t lossless_of(const struct rs_sim *s, const struct sim_nic *k,
 	return (uint8_t)(1u << s->f->qos.tc_of_dscp[p->tos >> 2]) & k->lfc_conf.classes;
 }
 
-/* A flow's is made when its first packet comes. */
-static struct rs_qp *receiver_of(struct rs_sim *s, struct sim_nic *k, uint32_t qpn)
+/* Who receives at this number, if anybody: a flow's end is opened when its first packet comes. */
+static bool receiver_of(struct rs_sim *s, struct sim_nic *k, uint32_t number, uint64_t *user)
 {
-	struct rs_qp *qp = rs_nic_find_qp(k->nic, qpn);
-
-	return qp || !sim_flow_absent(s, k, qpn) ? qp : rs_nic_find_qp(k->nic, qpn);
+	return sim_end_user(k, number, user) ||
+	       (sim_flow_absent(s, k, number) && sim_end_user(k, number, user));
 }
 
 /* The write of the packet at the head of the receive buffer: one at a time, so that reads of what
@@ -521,13 +525,14 @@ static void rx_start(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	struct sim_node *n = k->node;
 	struct rs_packet *p = fifo_peek(s, &k->rx);
 	rs_time accepted = RS_NEVER;
-	struct rs_qp *qp;
+	uint64_t user;
 
 	if (p) {
-		qp = receiver_of(s, k, p->dest_qp);
-		rs_assert(qp);
-		sim_qp_visible(s, rs_qp_get_user(qp),
-			       rs_bus_write(n->host->bus, sim_qp_path(s, rs_qp_get_user(qp), false),
+		bool there = receiver_of(s, k, p->dest_qp, &user);
+
+		rs_assert(there);
+		sim_qp_visible(s, user,
+			       rs_bus_write(n->host->bus, sim_qp_path(s, user, false),
 					    p->payload_bytes, now, &accepted));
 	}
 	rs_tree_set(&n->tree, k->port * SLOTS_NIC + SLOT_NIC_RX, accepted);
@@ -537,8 +542,9 @@ static void to_memory(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, 
 {
 	struct sim_node *n = k->node;
 	bool idle = k->rx.head == RS_NO_PACKET;
+	uint64_t user;
 
-	if (!receiver_of(s, k, p->dest_qp) ||
+	if (!receiver_of(s, k, p->dest_qp, &user) ||
 	    !rs_port_buffer_fits(&k->buffer, lossless_of(s, k, p), p->frame_bytes)) {
 		k->drops++;
 		sim_lost_at_nic(n, k->port, p);
@@ -555,15 +561,14 @@ static void to_memory(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, 
 
 static void receive_inside(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
 {
-	struct rs_qp *qp;
+	uint64_t user;
 
 	if (!s->o->ideal.receiver) {
 		to_memory(s, k, p, now);
 		return;
 	}
-	qp = receiver_of(s, k, p->dest_qp);
-	if (qp)
-		sim_qp_visible(s, rs_qp_get_user(qp), now);
+	if (receiver_of(s, k, p->dest_qp, &user))
+		sim_qp_visible(s, user, now);
 	to_transport(s, k, p, now);
 }
 
@@ -599,7 +604,7 @@ static void timer(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
 	k->quiet = 0;
 	if (sim_end_deadline(k) <= now)
-		rs_endpoint_expire(k->end, now);
+		rs_endpoint_expire(k->ends.endpoint, now);
 	resumed(k, rs_lfc_expire(&k->lfc, &k->times, now), now);
 }
 
@@ -717,7 +722,7 @@ int sim_host_create(struct rs_sim *s, uint32_t host, struct rs_error *e)
 }
 
 /* What the NIC's model or description says of messages and queue pairs. */
-static void apply_limits(const struct rs_sim *s, struct sim_nic *k, const struct rs_nic_config *c)
+static void apply_limits(const struct rs_sim *s, struct sim_nic *k)
 {
 	struct rs_plant_messages m;
 
@@ -725,7 +730,7 @@ static void apply_limits(const struct rs_sim *s, struct sim_nic *k, const struct
 	k->waits = RS_NEVER;
 	k->inline_bytes = m.inline_bytes;
 	k->message_time = m.message_time;
-	k->limited = k->message_time || c->qp_message_time || c->qp_rate;
+	k->limited = k->message_time || k->ends.limited;
 }
 
 /* PFC towards the switch: what comes after XOFF has room, in each class; a plain host takes all. */
@@ -739,7 +744,7 @@ static void flow_limits(struct rs_sim *s, struct sim_nic *k)
 	rs_lfc_init(&k->lfc, &k->times, port.rate, port.response);
 }
 
-static struct sim_staging *staging_create(struct rs_sim *s, const struct rs_nic_config *c)
+static struct sim_staging *staging_create(struct rs_sim *s, const uint8_t weight[RS_CLASSES])
 {
 	struct sim_staging *g = rs_arena_alloc(s->arena, 1, sizeof(*g));
 
@@ -747,7 +752,7 @@ static struct sim_staging *staging_create(struct rs_sim *s, const struct rs_nic_
 		return NULL;
 	for (unsigned t = 0; t < RS_CLASSES; t++)
 		g->out[t].stage.head = g->out[t].express.head = RS_NO_PACKET;
-	g->ets = rs_ets_of(c->weight);
+	g->ets = rs_ets_of(weight);
 	return g;
 }
 
@@ -758,56 +763,73 @@ static bool absent(void *arg, uint32_t qpn)
 	return sim_flow_absent(k->sim, k, qpn);
 }
 
-int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t completions,
+/* The transport behind the port. */
+static int make_ends(struct rs_sim *s, struct sim_nic *k, uint32_t n_qps, uint32_t news,
+		     struct rs_error *e)
+{
+	const struct rs_sim_port port = {
+		.plant = s->plant,
+		.endpoint = k->endpoint,
+		.first = SIM_FIRST_QPN,
+		.n_ends = n_qps,
+		.news = news,
+		.paths_vary = s->orders != NULL,
+		.free = &k->node->free,
+		.absent = absent,
+		.absent_arg = k,
+	};
+	int err;
+
+	k->transport = s->o->transport ? s->o->transport : &sim_roce;
+	err = k->transport->create(&port, &k->ends, e);
+	if (!err)
+		k->nic = rs_nic_of(k->ends.endpoint);
+	return err;
+}
+
+/* What a NIC inside a host has beside. */
+static int make_inside(struct rs_sim *s, struct sim_nic *k)
+{
+	struct rs_plant_port port;
+
+	rs_plant_nic_port(s->plant, k->endpoint, &port);
+	k->staging = staging_create(s, port.weight);
+	k->ahead = s->f->host_params.nic_pipeline +
+		   rs_pace_time(rs_pace_of(s->f->endpoints[k->endpoint].rate), SPARE);
+	apply_limits(s, k);
+	return k->staging ? 0 : -ENOMEM;
+}
+
+int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t news,
 		 struct rs_error *e)
 {
 	const struct rs_fabric *f = s->f;
 	struct sim_nic *k = sim_nic_of(s, endpoint);
 	uint32_t host = f->endpoints[endpoint].host;
-	struct sim_node *n = &s->nodes[host];
-	struct rs_nic_config c;
 	int err;
 
-	rs_plant_nic(s->plant, endpoint, &c);
-	c.max_qps = n_qps ? n_qps : 1;
-	c.max_mrs = c.max_cqs = 1;
-	c.first_qpn = SIM_FIRST_QPN;
-	c.given_qpns = true;
-	c.absent = absent;
-	c.absent_arg = k;
-	c.free = &n->free;
-	c.int_paths = s->orders ? PATHS_KEPT : 0;
 	k->sim = s;
-	k->n_qps = n_qps;
 	k->endpoint = endpoint;
-	k->node = n;
+	k->node = &s->nodes[host];
 	k->port = endpoint - f->hosts[host].first_endpoint;
-	k->out = &n->out[k->port];
+	k->out = &k->node->out[k->port];
 	k->part = f->endpoints[endpoint].part;
 	k->rx.head = RS_NO_PACKET;
 	k->inside = rs_plant_inside(s->plant, endpoint);
-	k->ahead = f->host_params.nic_pipeline +
-		   rs_pace_time(rs_pace_of(f->endpoints[endpoint].rate), SPARE);
-	if (k->inside && !(k->staging = staging_create(s, &c)))
-		return rs_error_set(e, -ENOMEM, "out of memory");
-	if (k->inside)
-		apply_limits(s, k, &c);
 	flow_limits(s, k);
 	k->pfc = rs_arena_alloc(s->arena, 1, sizeof(*k->pfc));
-	if (!k->pfc)
-		return rs_error_set(e, -ENOMEM, "out of memory");
-	err = rs_nic_create(&c, &k->nic, e);
-	if (!err) {
-		k->end = rs_nic_endpoint(k->nic);
-		err = rs_nic_create_cq(k->nic, completions, &k->cq);
-	}
+	err = k->pfc ? make_ends(s, k, n_qps, news, e) : -ENOMEM;
+	if (!err && k->inside)
+		err = make_inside(s, k);
 	if (!err)
 		err = sim_streams_create(s, k, n_qps);
 	if (!err && s->o->ideal.placed) {
 		k->ways = rs_arena_alloc(s->arena, n_qps + 1u, sizeof(*k->ways));
 		err = k->ways ? 0 : -ENOMEM;
 	}
-	return err ? rs_error_set(e, err, "no memory for a NIC with %u queue pairs", n_qps) : 0;
+	return err == -ENOMEM
+		       ? rs_error_set(e, err, "no memory for a NIC with %u queue pairs", n_qps)
+		       : err;
 }
 
 void sim_nic_way(struct sim_nic *k, uint32_t qpn, uint32_t way)
@@ -913,35 +935,16 @@ static void limits_inside(struct rs_sim *s, const struct sim_host *h)
 void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 {
 	struct rs_sim_counters *r = &s->r->counters;
-	struct rs_qp *qp;
 
 	for (uint32_t i = 0; i < n->host->n_nics; i++) {
 		const struct sim_nic *k = &n->host->nics[i];
-		const struct rs_nic_counters *c = rs_nic_get_counters(k->nic);
 
-		s->r->nic_bytes[k->endpoint] = c->tx_data_bytes - c->retransmitted_bytes;
-		r->data_packets += c->tx_data_packets;
-		r->packets_sent += c->tx_packets;
-		r->packets_delivered += c->rx_packets - c->rx_dropped;
-		r->ack_packets += c->tx_ack_packets;
-		r->cnps += c->np_cnp_sent;
-		r->data_marked += c->np_ecn_marked_roce_packets;
-		r->retransmits += c->retransmitted_packets;
-		r->timeouts += c->local_ack_timeout_err;
-		r->naks += c->packet_seq_err;
-		r->rnr_naks += c->rnr_nak_retry_err;
+		k->transport->collect(k->ends.self, r, &s->r->nic_bytes[k->endpoint]);
 		r->reordered += k->reordered;
 		r->nic_pauses += k->pauses;
 		for (unsigned t = 0; t < RS_CLASSES; t++)
 			r->paused += sim_nic_held(k, t, sim_end(s));
-		r->nic_drops += k->drops + c->rx_dropped;
-		r->cc_cuts += k->cc_cuts;
-		r->cc_increases += k->cc_increases;
-		for (uint32_t q = 0; q < k->n_qps; q++) {
-			qp = rs_nic_find_qp(k->nic, SIM_FIRST_QPN + q);
-			r->cc_cuts += qp ? rs_qp_cc(qp)->cuts : 0;
-			r->cc_increases += qp ? rs_qp_cc(qp)->increases : 0;
-		}
+		r->nic_drops += k->drops;
 	}
 	if (n->host->bus && !s->o->ranks) {
 		busiest_inside(s, n->host);
@@ -952,8 +955,8 @@ void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 void sim_host_destroy(struct sim_host *h)
 {
 	for (uint32_t i = 0; h->nics && i < h->n_nics; i++) {
-		if (h->nics[i].nic)
-			rs_nic_destroy(h->nics[i].nic);
+		if (h->nics[i].transport)
+			h->nics[i].transport->destroy(h->nics[i].ends.self);
 		sim_streams_destroy(&h->nics[i]);
 		free(h->nics[i].open);
 	}

@@ -9,6 +9,7 @@
 #include "port/buffer.h"
 #include "port/ets.h"
 #include "sim/engine.h"
+#include "sim/transport.h"
 
 enum app_event {
 	APP_FLOW_START, /* arg: connection */
@@ -60,12 +61,12 @@ struct sim_staging {
 };
 
 struct sim_nic {
-	struct rs_nic *nic; /* what `end` is; NULL: it speaks another transport */
-	struct rs_endpoint *end;
+	struct rs_nic *nic; /* what ends.endpoint is; NULL: it speaks another transport */
+	struct rs_sim_ends ends;
+	const struct rs_sim_transport *transport;
 	struct sim_node *node;
 	struct sim_link *out;
 	uint32_t port;
-	struct rs_cq *cq;
 	uint32_t endpoint;
 	int part;
 	bool inside; /* DMA crosses the bus */
@@ -91,10 +92,8 @@ struct sim_nic {
 	struct sim_stream *streams; /* [queue pair]; NULL: nothing can overtake */
 	uint32_t n_streams;
 	struct rs_sim *sim;
-	uint64_t cc_cuts, cc_increases; /* of queue pairs that are gone */
-	uint32_t *open;                 /* flows' receivers that are there: connections */
+	uint32_t *open; /* flows' receivers that are there: connections */
 	uint32_t n_open, open_size, open_at;
-	uint32_t n_qps;     /* numbers of queue pairs, there or not */
 	uint64_t reordered; /* packets sent again for nothing but their order */
 };
 
@@ -106,7 +105,7 @@ static inline struct rs_packet *sim_end_tx(struct sim_nic *k, uint8_t held, rs_t
 					   rs_time *again)
 {
 	return IS_NIC(k) ? rs_nic_tx(k->nic, held, now, again)
-			 : rs_endpoint_tx(k->end, held, now, again);
+			 : rs_endpoint_tx(k->ends.endpoint, held, now, again);
 }
 
 static inline void sim_end_rx(struct sim_nic *k, struct rs_packet *p, rs_time now)
@@ -114,20 +113,39 @@ static inline void sim_end_rx(struct sim_nic *k, struct rs_packet *p, rs_time no
 	if (IS_NIC(k))
 		rs_nic_rx(k->nic, p, now);
 	else
-		rs_endpoint_rx(k->end, p, now);
+		rs_endpoint_rx(k->ends.endpoint, p, now);
 }
 
 static inline rs_time sim_end_deadline(const struct sim_nic *k)
 {
-	return IS_NIC(k) ? rs_nic_deadline(k->nic) : rs_endpoint_deadline(k->end);
+	return IS_NIC(k) ? rs_nic_deadline(k->nic) : rs_endpoint_deadline(k->ends.endpoint);
 }
 
 static inline void sim_end_prefetch(const struct sim_nic *k, unsigned step)
 {
 	if (IS_NIC(k))
 		rs_nic_prefetch(k->nic, step);
-	else if (k->end)
-		rs_endpoint_prefetch(k->end, step);
+	else if (k->ends.endpoint)
+		rs_endpoint_prefetch(k->ends.endpoint, step);
+}
+
+/* Whose packets to or from this number are; false: no end of that number is open. */
+static inline bool sim_end_user(struct sim_nic *k, uint32_t number, uint64_t *user)
+{
+	const struct rs_qp *qp;
+
+	if (!IS_NIC(k))
+		return k->transport->user(k->ends.self, number, user);
+	qp = rs_nic_find_qp(k->nic, number);
+	if (qp)
+		*user = rs_qp_get_user(qp);
+	return qp != NULL;
+}
+
+/* Something may have come about since the last call. */
+static inline bool sim_end_has_news(struct sim_nic *k)
+{
+	return !IS_NIC(k) || rs_nic_take_event(k->nic);
 }
 
 #undef IS_NIC
@@ -144,7 +162,7 @@ struct sim_host {
 	uint64_t seq;
 };
 
-/* Makes the NIC of an endpoint, with room for n_qps and for so many completions at a time. */
+/* Makes the NIC of an endpoint, with room for n_qps ends and for so much news at a time. */
 int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t completions,
 		 struct rs_error *e);
 struct sim_nic *sim_nic_of(struct rs_sim *s, uint32_t endpoint);
@@ -184,7 +202,7 @@ uint64_t sim_order_held(const struct sim_nic *k);
 
 /* workload.c, called by the host */
 void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *ev);
-void sim_app_completion(struct rs_sim *s, struct sim_nic *k, const struct rs_cqe *c, rs_time now);
+void sim_app_news(struct rs_sim *s, struct sim_nic *k, const struct rs_sim_news *news, rs_time now);
 /* The paths of a queue pair's DMA: reads of what it sends, writes of what it receives. */
 struct rs_path *sim_qp_path(struct rs_sim *s, uint64_t user, bool send);
 /* A packet came for a queue pair that is not there: true when it is now. */

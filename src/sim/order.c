@@ -2,7 +2,8 @@
  * Packets that overtake others. What was sent again for it though nothing was lost (the counter
  * `reordered`), and the counterfactual in which it costs nothing: the receiver's port hands packets
  * to the transport in the order in which they were sent. Only where paths are chosen for packets or
- * flowlets; elsewhere nothing can overtake, and none of this is there.
+ * flowlets: elsewhere nothing can overtake, and none of this is there. It knows RoCE's packets
+ * alone: with another transport it is not there either.
  *
  * Both need to know what was lost, exactly: a loss is told to both ends. They hear of it at the end
  * of the window, as of all that crosses parts: never later than the packet behind the lost one
@@ -60,8 +61,9 @@ static bool paths_differ(const struct rs_fabric *f)
 
 int sim_orders_create(struct rs_sim *s, struct rs_error *e)
 {
-	/* one switch, and flows that keep to a path each, leave nothing to overtake */
-	if (s->o->ideal.network || s->o->ideal.placed || !paths_differ(s->f))
+	/* only RoCE's order is known here; one switch, and flows that keep to a path each, leave
+	 * nothing to overtake */
+	if (s->o->transport || s->o->ideal.network || s->o->ideal.placed || !paths_differ(s->f))
 		return 0;
 	s->orders = sim_lines_alloc(s->arena, 1, sizeof(*s->orders));
 	if (!s->orders)

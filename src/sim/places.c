@@ -251,20 +251,20 @@ static void dropped_by_host(struct rs_sim *s, uint32_t node, struct worst *w)
 	uint32_t first = s->f->hosts[node].first_endpoint;
 
 	for (uint32_t p = 0; p < n->n_ports; p++) {
+		const struct sim_nic *k = &n->host->nics[p];
+
 		if (n->places)
 			lost_here(node, p, first + p, RS_DROP_NIC, n->places->nic[p], w);
-		keep(w,
-		     &(struct found){
-			     .d = {.node = RS_SIM_NO_SWITCH,
-				   .port = first + p,
-				   .tc = RS_SIM_NO_CLASS,
-				   .why = RS_DROP_QP,
-				   .packets =
-					   rs_nic_get_counters(n->host->nics[p].nic)->rx_dropped},
-			     .node = node,
-			     .port = p,
-			     .to = -1,
-		     });
+		keep(w, &(struct found){
+				.d = {.node = RS_SIM_NO_SWITCH,
+				      .port = first + p,
+				      .tc = RS_SIM_NO_CLASS,
+				      .why = RS_DROP_QP,
+				      .packets = k->transport->dropped(k->ends.self)},
+				.node = node,
+				.port = p,
+				.to = -1,
+			});
 	}
 }
 

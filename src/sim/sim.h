@@ -14,6 +14,8 @@
 #include "fabric/fabric.h"
 #include "sim/ranks.h"
 
+struct rs_sim_transport;
+
 /* What a counterfactual takes away, one at a time. */
 struct rs_sim_ideal {
 	bool host;     /* nothing inside a host slows it: NICs reach memory at once */
@@ -40,7 +42,8 @@ struct rs_sim_options {
 	const char *pcap;             /* pcapng of the links named below; NULL: none */
 	const char *
 		pcap_links; /* comma list of switch or host names, "all"; NULL: endpoint 0's link */
-	rs_time rate_interval;    /* sample flows' rates so often; 0: never */
+	rs_time rate_interval;                    /* sample flows' rates so often; 0: never */
+	const struct rs_sim_transport *transport; /* sim/transport.h; NULL: RoCE */
 	const volatile int *stop; /* non-zero ends the run at the next window; NULL: never */
 	void (*progress)(void *arg, rs_time now, double share); /* NULL: none */
 	void *progress_arg;

@@ -1,5 +1,5 @@
-/* Jobs as hosts carry them out: flows as one WRITE each, collectives as lanes of steps whose
- * messages are WRITEs with immediate, as NCCL's network transport sends them. */
+/* Jobs as hosts carry them out: flows as a message or several each, collectives as lanes of steps
+ * whose receivers are told of each message. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -15,11 +15,8 @@ enum {
 	BUS_PIECE = 1 << 20,
 	FLOWS_MANY = 10000,
 	RECEIVERS_A_TURN = 3, /* looked at when one is opened */
-	ALL_ACCESS = RS_ACCESS_LOCAL_WRITE | RS_ACCESS_REMOTE_WRITE | RS_ACCESS_REMOTE_READ |
-		     RS_ACCESS_REMOTE_ATOMIC,
 };
 
-#define REGION  (UINT64_C(1) << 46)
 #define NO_CONN UINT32_MAX
 
 /* Where DMA goes: NIC to source memory, NIC to destination memory. */
@@ -30,7 +27,6 @@ struct sim_dma {
 /* What a collective's connection keeps beside: messages over queue pairs, or inside a host. */
 struct sim_messages {
 	uint32_t src_rank, dst_rank;
-	struct rs_qp *qp[QPS_MAX]; /* the sender's */
 	/* sending */
 	union {
 		uint64_t parts_sent[QPS_MAX]; /* over the network: parts completed, a queue pair */
@@ -59,13 +55,10 @@ struct sim_conn {
 	uint32_t outstanding; /* sending: pieces or messages not yet completed */
 	struct sim_dma *dma;  /* NULL: neither end has an inside */
 	rs_time visible;      /* receiving */
-	rs_time last_cnp;     /* ... of the queue pair that is gone */
+	rs_time kept;         /* ... by the transport of the end that is gone */
 	union {
-		struct sim_messages *m;   /* of a collective */
-		struct {                  /* of a flow, sending */
-			uint64_t to_post; /* bytes not yet posted */
-			struct rs_qp *qp; /* NULL: not there */
-		};
+		struct sim_messages *m; /* of a collective */
+		uint64_t to_post;       /* of a flow, sending: bytes not yet posted */
 	};
 };
 
@@ -97,7 +90,6 @@ struct sim_workload {
 	/* flows of a host, by start: starts[next[host]] .. starts[end[host] - 1] are to come */
 	uint32_t *starts, *next, *end;
 	uint64_t total; /* flows and lanes */
-	uint32_t key;   /* every NIC has one region, made alike: one key */
 };
 
 static struct sim_coll *coll_of(struct rs_sim *s, uint32_t job)
@@ -129,9 +121,15 @@ static bool skipped(const struct rs_sim *s, uint32_t job)
 
 /* ---- Messages ---- */
 
+/* An end's user: which of the connection's queue pairs, the connection, which side. */
+static uint64_t user_of(const struct rs_sim *s, const struct sim_conn *c, unsigned q, bool receiver)
+{
+	return (uint64_t)q << 33 | (uint64_t)(c - s->work->conns) << 1 | receiver;
+}
+
 static struct sim_conn *conn_of_user(struct rs_sim *s, uint64_t user)
 {
-	return &s->work->conns[user >> 1];
+	return &s->work->conns[(uint32_t)(user >> 1)];
 }
 
 struct rs_path *sim_qp_path(struct rs_sim *s, uint64_t user, bool send)
@@ -151,25 +149,11 @@ void sim_qp_visible(struct rs_sim *s, uint64_t user, rs_time when)
 		c->visible = when;
 }
 
-static void post_piece(struct rs_sim *s, struct sim_conn *c, unsigned q, enum rs_wr_op op,
-		       uint64_t bytes, rs_time now)
+static void post(struct rs_sim *s, struct sim_conn *c, unsigned q, uint64_t bytes, rs_time now)
 {
 	struct sim_nic *k = sim_nic_of(s, c->src_endpoint);
-	struct rs_sge sge = {.va = 0, .length = (uint32_t)bytes, .lkey = s->work->key};
-	struct rs_send_wr wr = {
-		.wr_id = (uint64_t)q << 32 | (uint64_t)(c - s->work->conns),
-		.op = (uint8_t)op,
-		.flags = RS_WR_SIGNALED,
-		.n_sge = 1,
-		.sge = &sge,
-		.remote_va = 0,
-		.rkey = s->work->key,
-	};
-	int err = rs_qp_post_send(k->nic, c->flow ? c->qp : c->m->qp[q], &wr, now);
 
-	/* a queue pair in error takes nothing: its completion has told. Any other refusal would be
-	 * a message that nobody ever sends. */
-	rs_assert(!err || rs_qp_get_state(c->flow ? c->qp : c->m->qp[q]) >= RS_QPS_SQE);
+	k->transport->post(k->ends.self, c->src_qpn + q, bytes, !c->flow, now);
 }
 
 /* Bytes of part q when a message is dealt over n queue pairs. */
@@ -182,7 +166,7 @@ static void post_message(struct rs_sim *s, struct sim_conn *c, uint64_t bytes, r
 {
 	c->m->sent++;
 	for (unsigned q = 0; q < c->n_qps; q++)
-		post_piece(s, c, q, RS_WR_WRITE_IMM, part_bytes(bytes, c->n_qps, q), now);
+		post(s, c, q, part_bytes(bytes, c->n_qps, q), now);
 	sim_nic_kick(s, sim_nic_of(s, c->src_endpoint), now);
 }
 
@@ -193,7 +177,7 @@ static void post_flow(struct rs_sim *s, struct sim_conn *c, rs_time now)
 
 		c->to_post -= n;
 		c->outstanding++;
-		post_piece(s, c, 0, RS_WR_WRITE, n, now);
+		post(s, c, 0, n, now);
 	}
 	sim_nic_kick(s, sim_nic_of(s, c->src_endpoint), now);
 }
@@ -355,37 +339,29 @@ static uint32_t way(const struct rs_sim *s, uint64_t conn, unsigned q, uint32_t 
 		       : 0;
 }
 
-/* One end of a connection's q-th; NULL: no memory. Congestion control begins at time 0, as if the
- * queue pair had been there and idle. */
-static struct rs_qp *make_qp(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver,
-			     uint32_t depth, uint8_t tc)
+/* One end of a connection's q-th. past: what it had received before; NULL: nothing. */
+static int open_end(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver, uint32_t depth,
+		    uint8_t tc, const struct rs_sim_past *past)
 {
 	struct sim_nic *k = sim_nic_of(s, receiver ? c->dst_endpoint : c->src_endpoint);
 	uint64_t id = (uint64_t)(c - s->work->conns);
-	struct rs_qp_init i = {.pd = 1,
-			       .send_cq = k->cq,
-			       .recv_cq = k->cq,
-			       .max_send_wr = receiver ? 1 : depth,
-			       .max_recv_wr = receiver && !c->flow ? depth : 0,
-			       .max_send_sge = 1,
-			       .max_recv_sge = 1};
-	struct rs_qp_attr at;
-	struct rs_qp *qp;
+	const struct rs_sim_conn_end end = {
+		.number = (receiver ? c->dst_qpn : c->src_qpn) + q,
+		.peer = receiver ? c->src_endpoint : c->dst_endpoint,
+		.peer_number = (receiver ? c->src_qpn : c->dst_qpn) + q,
+		.receiver = receiver,
+		.depth = depth,
+		.told = !c->flow,
+		.tc = tc,
+		.sport = (uint16_t)(0xc000 | (rs_mix64(s->o->seed ^ (id * QPS_MAX + q)) & 0x3fff)),
+		.user = user_of(s, c, q, receiver),
+		.past = past,
+	};
+	int err = k->transport->open(k->ends.self, &end);
 
-	rs_plant_qp(s->plant, tc, &at);
-	at.dest_endpoint = receiver ? c->src_endpoint : c->dst_endpoint;
-	at.dest_qpn = (receiver ? c->src_qpn : c->dst_qpn) + q;
-	at.sport = (uint16_t)(0xc000 | (rs_mix64(s->o->seed ^ (id * QPS_MAX + q)) & 0x3fff));
-	at.access = ALL_ACCESS;
-	if (rs_nic_create_qp_at(k->nic, &i, (receiver ? c->dst_qpn : c->src_qpn) + q, &qp))
-		return NULL;
-	if (rs_qp_connect(k->nic, qp, &at, 0)) {
-		rs_nic_destroy_qp(k->nic, qp);
-		return NULL;
-	}
-	rs_qp_set_user(qp, id << 1 | receiver);
-	sim_nic_way(k, rs_qp_num(qp), way(s, id, q, at.dest_endpoint, receiver));
-	return qp;
+	if (!err)
+		sim_nic_way(k, end.number, way(s, id, q, end.peer, receiver));
+	return err;
 }
 
 static const struct rs_flow *flow_of(const struct rs_sim *s, const struct sim_conn *c)
@@ -397,73 +373,60 @@ static const struct rs_flow *flow_of(const struct rs_sim *s, const struct sim_co
  * that are under way. */
 static void open_sender(struct rs_sim *s, struct sim_conn *c)
 {
-	c->qp = make_qp(s, c, 0, false, POSTS, flow_of(s, c)->tc);
-	rs_assert(c->qp);
+	int err = open_end(s, c, 0, false, POSTS, flow_of(s, c)->tc, NULL);
+
+	rs_assert(!err);
 }
 
 static void close_sender(struct rs_sim *s, struct sim_conn *c)
 {
 	struct sim_nic *k = sim_nic_of(s, c->src_endpoint);
 
-	k->cc_cuts += rs_qp_cc(c->qp)->cuts;
-	k->cc_increases += rs_qp_cc(c->qp)->increases;
-	rs_nic_destroy_qp(k->nic, c->qp);
-	c->qp = NULL;
+	k->transport->close(k->ends.self, c->src_qpn);
 }
 
-static uint32_t messages_of(uint64_t bytes)
+static struct rs_sim_past past_of(const struct rs_sim *s, const struct sim_conn *c)
 {
-	return (uint32_t)((bytes + PIECE - 1) / PIECE);
-}
-
-/* The PSN behind a flow's last packet: each message begins with a packet of its own. */
-static uint32_t psn_behind(const struct rs_sim *s, uint64_t bytes)
-{
-	const struct rs_transport_conf *t = &s->f->transport;
-	uint64_t mtu = t->payload ? t->payload : t->mtu, whole = bytes / PIECE;
-
-	return (uint32_t)((whole * ((PIECE + mtu - 1) / mtu) + (bytes % PIECE + mtu - 1) / mtu) &
-			  RS_PSN_MASK);
+	return (struct rs_sim_past){flow_of(s, c)->bytes, PIECE, c->kept};
 }
 
 /*
- * Frees receivers that have everything and owe nothing, a few of those that are open, in turn.
- * Their last packet may come once more, when its ACK was lost: the queue pair is made anew then,
- * where it was, and answers as it would have.
+ * Closes receivers that have everything and owe nothing, a few of those that are open, in turn.
+ * Their last packet may come once more, when its ACK was lost: the end is opened anew then, where
+ * it was, and answers as it would have.
  */
 static void close_receivers(struct rs_sim *s, struct sim_nic *k)
 {
 	for (unsigned i = 0; i < RECEIVERS_A_TURN && k->n_open; i++) {
 		uint32_t at = k->open_at < k->n_open ? k->open_at : 0;
 		struct sim_conn *c = &s->work->conns[k->open[at]];
-		struct rs_qp *qp = rs_nic_find_qp(k->nic, c->dst_qpn);
+		struct rs_sim_past past = past_of(s, c);
 
 		k->open_at = at + 1;
-		if (!rs_qp_rests(k->nic, qp, psn_behind(s, flow_of(s, c)->bytes)))
+		if (!k->transport->rests(k->ends.self, c->dst_qpn, &past))
 			continue;
-		c->last_cnp = rs_qp_last_cnp(qp);
+		c->kept = past.kept;
 		c->rested = true;
-		rs_nic_destroy_qp(k->nic, qp);
 		k->open[at] = k->open[--k->n_open];
 	}
 }
 
 static void open_receiver(struct rs_sim *s, struct sim_nic *k, struct sim_conn *c)
 {
-	const struct rs_flow *f = flow_of(s, c);
-	struct rs_qp *qp;
+	struct rs_sim_past past = past_of(s, c);
+	int err;
 
-	close_receivers(s, k);
-	if (k->n_open == k->open_size) {
-		k->open_size = k->open_size ? 2 * k->open_size : 16;
-		k->open = realloc(k->open, k->open_size * sizeof(*k->open));
-		rs_assert(k->open);
+	if (k->transport->rests) {
+		close_receivers(s, k);
+		if (k->n_open == k->open_size) {
+			k->open_size = k->open_size ? 2 * k->open_size : 16;
+			k->open = realloc(k->open, k->open_size * sizeof(*k->open));
+			rs_assert(k->open);
+		}
+		k->open[k->n_open++] = (uint32_t)(c - s->work->conns);
 	}
-	k->open[k->n_open++] = (uint32_t)(c - s->work->conns);
-	qp = make_qp(s, c, 0, true, 0, f->tc);
-	rs_assert(qp);
-	if (c->rested)
-		rs_qp_resume(qp, psn_behind(s, f->bytes), messages_of(f->bytes), c->last_cnp);
+	err = open_end(s, c, 0, true, 0, flow_of(s, c)->tc, c->rested ? &past : NULL);
+	rs_assert(!err);
 }
 
 /* A sender's queue pair that is gone has nothing to hear. */
@@ -535,9 +498,11 @@ static void flow_completed(struct rs_sim *s, struct sim_conn *c, rs_time now)
 
 static void sample_rate(struct rs_sim *s, struct sim_conn *c, rs_time now)
 {
+	const struct sim_nic *k = sim_nic_of(s, c->src_endpoint);
+
 	if (s->r->flows[c->index].finish != RS_NEVER)
 		return;
-	sim_host_rate(s, c->src_host, c->index, rs_qp_cc(c->qp)->rate, now);
+	sim_host_rate(s, c->src_host, c->index, k->transport->rate(k->ends.self, c->src_qpn), now);
 	sim_app_schedule(s, c->src_host, now + s->o->rate_interval, APP_RATE,
 			 (uint32_t)(c - s->work->conns), 0);
 }
@@ -598,15 +563,12 @@ static uint64_t whole_messages(const struct sim_conn *c, const uint64_t *parts)
 	return least;
 }
 
-/* The queue pair's number within its connection is in the upper half of a wr_id, at both ends. */
-static void part_arrived(struct rs_sim *s, struct sim_conn *c, struct sim_nic *k,
-			 const struct rs_cqe *e, rs_time now)
+static void part_arrived(struct rs_sim *s, struct sim_conn *c, struct sim_nic *k, unsigned q,
+			 rs_time now)
 {
-	struct rs_recv_wr again = {.wr_id = e->wr_id};
 	uint64_t least;
 
-	c->m->parts[e->wr_id >> 32]++;
-	rs_qp_post_recv(k->nic, rs_nic_find_qp(k->nic, e->qpn), &again);
+	c->m->parts[q]++;
 	least = whole_messages(c, c->m->parts);
 	if (least == c->m->announced)
 		return;
@@ -628,17 +590,18 @@ static void part_sent(struct rs_sim *s, struct sim_conn *c, unsigned q, rs_time 
 	message_sent(s, c, now);
 }
 
-void sim_app_completion(struct rs_sim *s, struct sim_nic *k, const struct rs_cqe *e, rs_time now)
+void sim_app_news(struct rs_sim *s, struct sim_nic *k, const struct rs_sim_news *news, rs_time now)
 {
-	struct sim_conn *c = &s->work->conns[(uint32_t)e->wr_id];
+	struct sim_conn *c = conn_of_user(s, news->user);
+	unsigned q = (unsigned)(news->user >> 33);
 
-	if (e->status != RS_WC_SUCCESS) {
+	if (news->status != RS_WC_SUCCESS) {
 		/* the connection is gone; what hangs on it never finishes, and the report says so
 		 */
-		if (e->status != RS_WC_WR_FLUSH_ERR) {
+		if (news->status != RS_WC_WR_FLUSH_ERR) {
 			__atomic_fetch_add(&s->r->jobs[c->job].failed, 1, __ATOMIC_RELAXED);
 			if (!c->error && k->endpoint == c->src_endpoint)
-				c->error = e->status;
+				c->error = news->status;
 		}
 		if (c->flow && s->r->flows[c->index].finish == RS_NEVER && c->outstanding) {
 			c->outstanding = 0;
@@ -646,12 +609,12 @@ void sim_app_completion(struct rs_sim *s, struct sim_nic *k, const struct rs_cqe
 		}
 		return;
 	}
-	if (e->op == RS_WR_RECV_WRITE_IMM)
-		part_arrived(s, c, k, e, now);
+	if (news->arrived)
+		part_arrived(s, c, k, q, now);
 	else if (c->flow)
 		flow_completed(s, c, now);
 	else
-		part_sent(s, c, (unsigned)(e->wr_id >> 32), now);
+		part_sent(s, c, q, now);
 }
 
 /* ---- Making connections ---- */
@@ -715,21 +678,14 @@ static int dma_paths(struct rs_sim *s, struct sim_conn *c, struct rs_error *e)
 static int connect_coll(struct rs_sim *s, struct sim_conn *c, struct rs_error *e)
 {
 	const struct rs_coll *plan = coll_of(s, c->job)->plan;
-	uint64_t id = (uint64_t)(c - s->work->conns);
+	int err = 0;
 
-	for (unsigned q = 0; q < c->n_qps; q++) {
-		struct rs_qp *b = make_qp(s, c, q, true, plan->window, plan->conf.tc);
-
-		c->m->qp[q] = make_qp(s, c, q, false, plan->window, plan->conf.tc);
-		if (!b || !c->m->qp[q])
-			return rs_error_set(e, -ENOMEM, "no memory for a queue pair");
-		for (uint32_t i = 0; i < plan->window; i++) {
-			struct rs_recv_wr r = {.wr_id = (uint64_t)q << 32 | id};
-
-			rs_qp_post_recv(sim_nic_of(s, c->dst_endpoint)->nic, b, &r);
-		}
+	for (unsigned q = 0; !err && q < c->n_qps; q++) {
+		err = open_end(s, c, q, true, plan->window, plan->conf.tc, NULL);
+		if (!err)
+			err = open_end(s, c, q, false, plan->window, plan->conf.tc, NULL);
 	}
-	return 0;
+	return err ? rs_error_set(e, err, "no memory for a queue pair") : 0;
 }
 
 static int inside_path(struct rs_sim *s, struct sim_coll *k, uint32_t i, struct sim_conn *c,
@@ -971,16 +927,8 @@ static int nics_create(struct rs_sim *s, struct rs_error *e)
 		rs_error_set(e, err, "out of memory");
 	keep_room_cheap(s->work);
 	err = err ? err : sim_pins_create(s, qps, e);
-	for (uint32_t i = 0; !err && i < f->n_endpoints; i++) {
-		uint32_t key = 0;
-
+	for (uint32_t i = 0; !err && i < f->n_endpoints; i++)
 		err = sim_host_nic(s, i, qps[i], 64 + 32 * n[i].coll + 4 * n[i].flow, e);
-		if (!err)
-			err = rs_nic_reg_mr(sim_nic_of(s, i)->nic, 1, 0, REGION, ALL_ACCESS, NULL,
-					    &key);
-		rs_assert(err || !i || key == s->work->key);
-		s->work->key = key;
-	}
 	free(qps);
 	free(n);
 	return err;

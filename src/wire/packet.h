@@ -13,7 +13,8 @@
 
 enum rs_packet_kind {
 	RS_KIND_ROCE = 0,
-	RS_KIND_PFC = 1, /* 802.1Qbb: classes in pfc_enable, quanta in pfc_quanta[] */
+	RS_KIND_PFC = 1,   /* 802.1Qbb: classes in pfc_enable, quanta in pfc_quanta[] */
+	RS_KIND_OTHER = 2, /* another transport's: what its opcode and numbers mean it knows */
 };
 
 enum {

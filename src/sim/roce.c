@@ -1,0 +1,261 @@
+/* RoCE as a transport of the simulator: a NIC a port, a queue pair an end. Messages are WRITEs,
+ * those that the receiver is told of with immediate, as NCCL's network transport sends them. */
+#include <errno.h>
+#include <stdlib.h>
+#include "rdma/nic.h"
+#include "sim/sim.h"
+#include "sim/transport.h"
+
+enum {
+	PATHS_KEPT = 64,
+	ALL_ACCESS = RS_ACCESS_LOCAL_WRITE | RS_ACCESS_REMOTE_WRITE | RS_ACCESS_REMOTE_READ |
+		     RS_ACCESS_REMOTE_ATOMIC,
+};
+
+#define REGION (UINT64_C(1) << 46)
+
+struct roce {
+	struct rs_nic *nic;
+	struct rs_cq *cq;
+	const struct rs_plant *plant;
+	uint32_t first, n_ends;
+	uint32_t key;             /* every NIC has one region, made alike: one key */
+	uint64_t cuts, increases; /* by congestion control, of queue pairs that are gone */
+};
+
+static struct rs_qp *qp_of(const struct roce *r, uint32_t number)
+{
+	return rs_nic_find_qp(r->nic, number);
+}
+
+static void destroy(void *self)
+{
+	struct roce *r = self;
+
+	if (r)
+		rs_nic_destroy(r->nic);
+	free(r);
+}
+
+static int create(const struct rs_sim_port *port, struct rs_sim_ends *out, struct rs_error *e)
+{
+	struct roce *r = calloc(1, sizeof(*r));
+	struct rs_nic_config c;
+	int err;
+
+	if (!r)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	*r = (struct roce){.plant = port->plant, .first = port->first, .n_ends = port->n_ends};
+	rs_plant_nic(port->plant, port->endpoint, &c);
+	c.max_qps = port->n_ends ? port->n_ends : 1;
+	c.max_mrs = c.max_cqs = 1;
+	c.first_qpn = port->first;
+	c.given_qpns = true;
+	c.absent = port->absent;
+	c.absent_arg = port->absent_arg;
+	c.free = port->free;
+	c.int_paths = port->paths_vary ? PATHS_KEPT : 0;
+	err = rs_nic_create(&c, &r->nic, e);
+	if (!err)
+		err = rs_nic_create_cq(r->nic, port->news, &r->cq);
+	if (!err)
+		err = rs_nic_reg_mr(r->nic, 1, 0, REGION, ALL_ACCESS, NULL, &r->key);
+	if (err) {
+		destroy(r);
+		return rs_error_set(e, err, "no memory for a NIC with %u queue pairs",
+				    port->n_ends);
+	}
+	*out = (struct rs_sim_ends){r, rs_nic_endpoint(r->nic), c.qp_message_time || c.qp_rate};
+	return 0;
+}
+
+/* ---- Ends ---- */
+
+static uint32_t messages_of(const struct rs_sim_past *p)
+{
+	return (uint32_t)((p->bytes + p->piece - 1) / p->piece);
+}
+
+/* The PSN behind the last packet of all messages: each begins with a packet of its own. */
+static uint32_t psn_behind(const struct roce *r, const struct rs_sim_past *p)
+{
+	const struct rs_transport_conf *t = &r->plant->f->transport;
+	uint64_t mtu = t->payload ? t->payload : t->mtu, whole = p->bytes / p->piece;
+
+	return (uint32_t)((whole * ((p->piece + mtu - 1) / mtu) +
+			   (p->bytes % p->piece + mtu - 1) / mtu) &
+			  RS_PSN_MASK);
+}
+
+static void receive(struct roce *r, struct rs_qp *qp)
+{
+	struct rs_recv_wr wr = {.wr_id = rs_qp_get_user(qp)};
+
+	rs_qp_post_recv(r->nic, qp, &wr);
+}
+
+/* Congestion control begins at time 0, as if the queue pair had been there and idle. */
+static int open(void *self, const struct rs_sim_conn_end *end)
+{
+	struct roce *r = self;
+	uint32_t receives = end->receiver && end->told ? end->depth : 0;
+	struct rs_qp_init i = {.pd = 1,
+			       .send_cq = r->cq,
+			       .recv_cq = r->cq,
+			       .max_send_wr = end->receiver ? 1 : end->depth,
+			       .max_recv_wr = receives,
+			       .max_send_sge = 1,
+			       .max_recv_sge = 1};
+	struct rs_qp_attr at;
+	struct rs_qp *qp;
+
+	rs_plant_qp(r->plant, end->tc, &at);
+	at.dest_endpoint = end->peer;
+	at.dest_qpn = end->peer_number;
+	at.sport = end->sport;
+	at.access = ALL_ACCESS;
+	if (rs_nic_create_qp_at(r->nic, &i, end->number, &qp))
+		return -ENOMEM;
+	if (rs_qp_connect(r->nic, qp, &at, 0)) {
+		rs_nic_destroy_qp(r->nic, qp);
+		return -ENOMEM;
+	}
+	rs_qp_set_user(qp, end->user);
+	if (end->past)
+		rs_qp_resume(qp, psn_behind(r, end->past), messages_of(end->past), end->past->kept);
+	for (uint32_t n = 0; n < receives; n++)
+		receive(r, qp);
+	return 0;
+}
+
+static void close_end(void *self, uint32_t number)
+{
+	struct roce *r = self;
+	struct rs_qp *qp = qp_of(r, number);
+
+	r->cuts += rs_qp_cc(qp)->cuts;
+	r->increases += rs_qp_cc(qp)->increases;
+	rs_nic_destroy_qp(r->nic, qp);
+}
+
+static bool rests(void *self, uint32_t number, struct rs_sim_past *past)
+{
+	struct roce *r = self;
+	struct rs_qp *qp = qp_of(r, number);
+
+	if (!rs_qp_rests(r->nic, qp, psn_behind(r, past)))
+		return false;
+	past->kept = rs_qp_last_cnp(qp);
+	rs_nic_destroy_qp(r->nic, qp);
+	return true;
+}
+
+static bool user(void *self, uint32_t number, uint64_t *out)
+{
+	const struct rs_qp *qp = qp_of(self, number);
+
+	if (qp)
+		*out = rs_qp_get_user(qp);
+	return qp != NULL;
+}
+
+static int64_t rate(void *self, uint32_t number)
+{
+	return rs_qp_cc(qp_of(self, number))->rate;
+}
+
+/* ---- Messages ---- */
+
+static void post(void *self, uint32_t number, uint64_t bytes, bool tell, rs_time now)
+{
+	struct roce *r = self;
+	struct rs_qp *qp = qp_of(r, number);
+	struct rs_sge sge = {.va = 0, .length = (uint32_t)bytes, .lkey = r->key};
+	struct rs_send_wr wr = {
+		.wr_id = rs_qp_get_user(qp),
+		.op = tell ? RS_WR_WRITE_IMM : RS_WR_WRITE,
+		.flags = RS_WR_SIGNALED,
+		.n_sge = 1,
+		.sge = &sge,
+		.remote_va = 0,
+		.rkey = r->key,
+	};
+	int err = rs_qp_post_send(r->nic, qp, &wr, now);
+
+	/* a queue pair in error takes nothing: its completion has told. Any other refusal would be
+	 * a message that nobody ever sends. */
+	rs_assert(!err || rs_qp_get_state(qp) >= RS_QPS_SQE);
+}
+
+static bool news(void *self, struct rs_sim_news *out)
+{
+	struct roce *r = self;
+	struct rs_cqe c;
+
+	if (!rs_cq_poll(r->cq, &c, 1))
+		return false;
+	*out = (struct rs_sim_news){
+		.user = c.wr_id, .arrived = c.op == RS_WR_RECV_WRITE_IMM, .status = c.status};
+	if (out->arrived && c.status == RS_WC_SUCCESS)
+		receive(r, qp_of(r, c.qpn));
+	return true;
+}
+
+static bool held(void *self, rs_time now)
+{
+	const struct roce *r = self;
+
+	return rs_nic_held_by(r->nic, now) != RS_HELD_NOT;
+}
+
+/* ---- The end ---- */
+
+static void collect(void *self, struct rs_sim_counters *sum, uint64_t *payload)
+{
+	const struct roce *r = self;
+	const struct rs_nic_counters *c = rs_nic_get_counters(r->nic);
+
+	*payload = c->tx_data_bytes - c->retransmitted_bytes;
+	sum->data_packets += c->tx_data_packets;
+	sum->packets_sent += c->tx_packets;
+	sum->packets_delivered += c->rx_packets - c->rx_dropped;
+	sum->ack_packets += c->tx_ack_packets;
+	sum->cnps += c->np_cnp_sent;
+	sum->data_marked += c->np_ecn_marked_roce_packets;
+	sum->retransmits += c->retransmitted_packets;
+	sum->timeouts += c->local_ack_timeout_err;
+	sum->naks += c->packet_seq_err;
+	sum->rnr_naks += c->rnr_nak_retry_err;
+	sum->nic_drops += c->rx_dropped;
+	sum->cc_cuts += r->cuts;
+	sum->cc_increases += r->increases;
+	for (uint32_t q = 0; q < r->n_ends; q++) {
+		struct rs_qp *qp = qp_of(r, r->first + q);
+
+		sum->cc_cuts += qp ? rs_qp_cc(qp)->cuts : 0;
+		sum->cc_increases += qp ? rs_qp_cc(qp)->increases : 0;
+	}
+}
+
+static uint64_t dropped(void *self)
+{
+	const struct roce *r = self;
+
+	return rs_nic_get_counters(r->nic)->rx_dropped;
+}
+
+const struct rs_sim_transport sim_roce = {
+	.name = "RoCE",
+	.create = create,
+	.destroy = destroy,
+	.open = open,
+	.close = close_end,
+	.user = user,
+	.post = post,
+	.news = news,
+	.rate = rate,
+	.collect = collect,
+	.dropped = dropped,
+	.rests = rests,
+	.held = held,
+};

@@ -1,0 +1,101 @@
+/*
+ * What the simulator asks of a transport: an endpoint for each NIC's port, on it the ends of
+ * connections that carry messages in order, and news of what was acknowledged and what arrived.
+ * RoCE is one (roce.c); rs_sim_options.transport names another, and then nothing else of the
+ * simulator changes: hosts, PCIe, switches, collectives, results.
+ *
+ * An end has a number, its endpoint's own. Each packet carries in dst and dest_qp whom it is for,
+ * in src and src_qp whom it is of, in tc, tos and sport what switches look at, in frame_bytes and
+ * payload_bytes what it takes; its kind is RS_KIND_OTHER unless it is RoCE's. One with a payload is
+ * read from memory before it is sent, and written to memory before rx() is given it, where hosts
+ * have an inside.
+ */
+#ifndef RS_SIM_TRANSPORT_H
+#define RS_SIM_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/error.h"
+#include "plant/plant.h"
+#include "port/endpoint.h"
+#include "wire/pool.h"
+
+struct rs_sim_counters;
+
+/* What an endpoint is made for. */
+struct rs_sim_port {
+	const struct rs_plant *plant; /* outlives the endpoint */
+	uint32_t endpoint;            /* of the description: src of its packets */
+	uint32_t first, n_ends;       /* numbers of its ends: first .. first + n_ends - 1 */
+	uint32_t news;                /* that may wait to be taken, at most */
+	bool paths_vary;              /* packets of one end may take different paths */
+	struct rs_pool_list *free;    /* where packets are taken from and given back */
+	/* A packet came for an end that is not open: true when it is by now, false when the packet
+	 * is late and means nothing. */
+	bool (*absent)(void *arg, uint32_t number);
+	void *absent_arg;
+};
+
+/* What was made: the transport's own, passed to each of its functions, and what the host holds. */
+struct rs_sim_ends {
+	void *self;
+	struct rs_endpoint *endpoint;
+	bool limited; /* an end may be held by a limit of its own: held() is asked */
+};
+
+/* What an end that is closed had received: the sizes of all its messages. */
+struct rs_sim_past {
+	uint64_t bytes; /* in messages of `piece` bytes; the last may be shorter */
+	uint64_t piece;
+	rs_time kept; /* the transport's own, from rests() to open() */
+};
+
+/* One end of a connection: the sender's or the receiver's. */
+struct rs_sim_conn_end {
+	uint32_t number;
+	uint32_t peer, peer_number; /* endpoint; the number there */
+	bool receiver;
+	uint32_t depth;                 /* messages that may be under way, at most */
+	bool told;                      /* news is wanted of each message that arrives */
+	uint8_t tc;                     /* class of its packets: rs_plant_qp() has the rest */
+	uint16_t sport;                 /* which path they take */
+	uint64_t user;                  /* comes back with its news */
+	const struct rs_sim_past *past; /* a receiver's that was closed; NULL: a new one */
+};
+
+struct rs_sim_news {
+	uint64_t user;  /* the end's */
+	bool arrived;   /* at a receiver; false: a sender's message was acknowledged */
+	uint8_t status; /* enum rs_wc_status: anything but success, and the end is of no more use */
+};
+
+struct rs_sim_transport {
+	const char *name;
+	int (*create)(const struct rs_sim_port *port, struct rs_sim_ends *out, struct rs_error *e);
+	void (*destroy)(void *self);
+	/* -ENOMEM. Two ends of a connection are opened apart, each before what it is for. */
+	int (*open)(void *self, const struct rs_sim_conn_end *end);
+	void (*close)(void *self, uint32_t number);
+	/* The user of an end; false: it is not open. */
+	bool (*user)(void *self, uint32_t number, uint64_t *user);
+	/* A message, after those that were posted before. What an end in error is given is lost. */
+	void (*post)(void *self, uint32_t number, uint64_t bytes, bool tell, rs_time now);
+	/* The next news, in the order in which it came about; false: there is none. */
+	bool (*news)(void *self, struct rs_sim_news *news);
+	/* What congestion control lets an end send at: bits per second. */
+	int64_t (*rate)(void *self, uint32_t number);
+	/* Adds what it counted. payload: bytes that it sent, not what it sent again. */
+	void (*collect)(void *self, struct rs_sim_counters *sum, uint64_t *payload);
+	/* Packets for no end of it, or for one in error. */
+	uint64_t (*dropped)(void *self);
+	/* A receiver has all of `past` and owes nothing: it is closed, true, and past->kept filled.
+	 * NULL: receivers stay. */
+	bool (*rests)(void *self, uint32_t number, struct rs_sim_past *past);
+	/* What may send next waits for a limit of its own end. NULL: never. */
+	bool (*held)(void *self, rs_time now);
+};
+
+/* RoCE v2: a queue pair an end. */
+extern const struct rs_sim_transport sim_roce;
+
+#endif
