@@ -114,8 +114,8 @@ void rs_audit_destroy(struct rs_audit *a);
 /*
  * Reads a file, a directory or an archive. host: whose it is; NULL: found from the path (a
  * directory a host when a directory holds several). age: 1 for the older snapshot of --since.
- * -EINVAL with e filled: not there, a hostile archive, over a limit. What nobody recognises is
- * listed in files.
+ * -EINVAL with e filled: not there, a hostile archive, over a limit. A file that no
+ * reader recognises is listed in files.
  */
 int rs_audit_read(struct rs_audit *a, const char *path, const char *host, uint8_t age,
 		  struct rs_error *e);

@@ -56,7 +56,7 @@ void rs_hop_site(const struct rs_audit *a, const char *sw, struct rs_hop_site *s
  * management need none. */
 bool rs_hop_carries(const struct rs_hop_view *v, const struct rs_hop_site *s);
 
-/* What hosts send: DSCPs, each once, with who sends it. */
+/* What hosts send: DSCPs, each once, with a host that sends it. */
 struct rs_demand {
 	int dscp;
 	const char *host;

@@ -793,8 +793,9 @@ const struct rs_rule rs_rules_nccl_env[] = {
 		.severity = RS_MINOR,
 		.criterion = "Each NCCL_ variable is one that the release in use reads.",
 		.authority = "NCCL's tagged sources, 2.3 to 2.30 (src/audit/nccl_names.c)",
-		.explain = "A slip of the pen, or a variable of another release, does nothing and "
-			   "nobody says so. Names of plugins are not NCCL's own: only what is two "
+		.explain = "A slip of the pen, or a variable of another release, does nothing, and "
+			   "NCCL does not say so. Names of plugins are not NCCL's own: only what "
+			   "is two "
 			   "letters from a known name counts as a slip.",
 		.run = n01,
 	},

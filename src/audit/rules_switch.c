@@ -773,7 +773,7 @@ static void s08_storm(struct rs_gather *g, const struct rs_hop_view *v)
 		rs_gather_fail(g, RS_CRITICAL, sw, port, s,
 			       rs_hop_fact(g->a, sw, port, "watchdog/%d/detected", q),
 			       "queue %d of %s is held by a pause storm (%lld detected, %lld "
-			       "ended): who sends the pauses does not drain",
+			       "ended): the sender of the pauses does not drain",
 			       q, sw, (long long)in, (long long)out);
 	}
 }
@@ -1259,10 +1259,11 @@ static void s13(struct rs_audit *a, const struct rs_rule *r)
 
 	each_port(&paused, s13_paused);
 	if (paused.f)
-		rs_gather_end(&paused,
-			      "who sends pauses does not drain: a host by its PCIe path, IOMMU or "
-			      "memory, a switch by congestion behind it",
-			      "", "", "", "");
+		rs_gather_end(
+			&paused,
+			"the sender of pauses does not drain: a host by its PCIe path, IOMMU or "
+			"memory, a switch by congestion behind it",
+			"", "", "", "");
 	each_port(&g, s13_port);
 	if (g.f) {
 		rs_finding_need(a, g.f, "--since an older snapshot", "whether it still rises");

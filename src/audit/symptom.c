@@ -34,7 +34,7 @@ const struct rs_symptom rs_symptoms[] = {
 				 "one queue pair meets one path; too many split messages too "
 				 "small"},
 				{"L04", "the link came up at a lower speed than its siblings"},
-				{"C04", "pauses: somebody behind is slower; look there"},
+				{"C04", "pauses: a receiver further on is slower; look there"},
 			},
 	},
 	{
@@ -135,7 +135,7 @@ const struct rs_symptom rs_symptoms[] = {
 				{"P12", "neither nvidia_peermem nor dma-buf is there"},
 				{"N08", "NCCL may not use it at this distance"},
 				{"P07", "the NIC in use is far from the GPU"},
-				{"P09", "a guest hides who is near whom"},
+				{"P09", "a guest hides which device is near which"},
 				{"P04", "redirected requests: it is used, and slow"},
 				{"P13", "the GPU shows too little of its memory"},
 				{"N09", "a topology file says what is not so"},
@@ -174,7 +174,7 @@ const struct rs_symptom rs_symptoms[] = {
 			 "downstream to the first that is not paused itself.",
 		.step =
 			{
-				{"C04", "who is paused, and who pauses whom"},
+				{"C04", "which ports are paused, and by which"},
 				{"P01", "a receiver's slot is slower than its port"},
 				{"P04", "a receiver's GPU is reached through the root complex"},
 				{"P07", "a receiver's GPU is far"},

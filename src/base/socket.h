@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* socket(2), and nobody's instead. */
+/* socket(2) itself, not a preloaded library's. */
 static inline int rs_socket(int domain, int type, int protocol)
 {
 	return (int)syscall(SYS_socket, domain, type, protocol);

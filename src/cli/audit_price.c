@@ -292,7 +292,7 @@ static const struct {
 	{"N14", NULL, "TCP sockets have no model"},
 	{"N11", NULL, "shared memory and its lack have no model"},
 	{"H01", NULL,
-	 "it is a wake from idle for each message that nobody polls for; that has no "
+	 "it is a wake from idle for each message that no program polls for; that has no "
 	 "model"},
 	{"H02", NULL, "a CPU's clock has no model"},
 	{"H03", NULL, "page migration has no model"},

@@ -1,7 +1,7 @@
 /*
  * What programs look for in the file system where there is an RDMA device: /sys/class/infiniband,
- * /sys/class/infiniband_verbs and /dev/infiniband. This process and its children see them, nobody
- * else does: a mount namespace of their own, which ends with them.
+ * /sys/class/infiniband_verbs and /dev/infiniband. Only this process and its children
+ * see them: a mount namespace of their own, which ends with them.
  */
 #ifndef RS_CLI_VIEW_H
 #define RS_CLI_VIEW_H

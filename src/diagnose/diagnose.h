@@ -104,7 +104,7 @@ struct rs_gain rs_case_gain(const struct rs_diagnosis *d, uint32_t i);
  * everything ideal, if that is a bound. *by: which case. */
 rs_time rs_least_time(const struct rs_diagnosis *d, uint32_t job, uint32_t *by);
 
-/* Side effects of a run, for whoever thinks of doing without a brake. */
+/* Side effects of a run, to judge what doing without a brake costs. */
 struct rs_effects {
 	uint64_t max_queue, pauses, drops;
 	double fairness; /* Jain's index over flows' goodput; 1: all alike; 0: no flows */

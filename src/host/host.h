@@ -212,9 +212,10 @@ rs_time rs_bus_read(struct rs_bus *bus, const struct rs_path *p, uint32_t n, rs_
 rs_time rs_bus_write(struct rs_bus *bus, const struct rs_path *p, uint32_t n, rs_time now,
 		     rs_time *accepted);
 /*
- * When the initiator's posted credits allow a write of n bytes, as far as is known at now. Whoever
- * writes much issues a piece of at most RS_BUS_PIECE at a time, each not before this, so that links
- * are not reserved ahead while others could use them. now over NVLink, which has no credits here.
+ * When the initiator's posted credits allow a write of n bytes, as far as is known at now. An
+ * initiator that writes much issues a piece of at most RS_BUS_PIECE at a time, each not before
+ * this, so that links are not reserved ahead while others could use them. now over NVLink, which
+ * has no credits here.
  */
 rs_time rs_bus_write_ready(struct rs_bus *bus, const struct rs_path *p, uint32_t n, rs_time now);
 

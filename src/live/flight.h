@@ -20,7 +20,7 @@ enum {
 
 #define RS_FLIGHT_ASK_EVERY (1000 * RS_MS)
 
-/* Of a peer: what nobody acknowledges, in bytes as they are charged, ever since. */
+/* Of a peer: what is never acknowledged, in bytes as they are charged, ever since. */
 struct rs_flight_loose {
 	uint64_t sent, gone; /* gone: that has left the peer's socket */
 	uint64_t mark;       /* what was sent before the question */

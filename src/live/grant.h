@@ -25,7 +25,7 @@ struct rs_grants {
 };
 
 void rs_grant_init(struct rs_live *l);
-/* qpn: a queue pair of the peer's, which whoever asks must know. question: a number for an answer
+/* qpn: a queue pair of the peer's, which the asker must know. question: a number for an answer
  * that comes behind all that was sent before; 0: any answer. */
 void rs_grant_ask(struct rs_live *l, uint32_t path, uint32_t qpn, uint32_t question);
 /* Where such questions and their answers go: no queue pair has the number. */

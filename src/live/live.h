@@ -2,9 +2,9 @@
  * The real-time world: the same rs_nic over UDP sockets (RoCEv2, IBTA annex A17). One struct
  * rs_live is one opened device: an engine, its sockets, a lease of QPNs and a progress thread.
  *
- * The engine is single-threaded: whoever calls it, or anything here that says "locked", holds
- * rs_live_lock(). The application drives it with rs_live_progress() as it polls; the thread does so
- * when nobody polls.
+ * The engine is single-threaded: its caller, and the caller of anything here that says
+ * "locked", holds rs_live_lock(). The application drives it with rs_live_progress() as it polls;
+ * the thread does so when the application does not poll.
  */
 #ifndef RS_LIVE_LIVE_H
 #define RS_LIVE_LIVE_H
@@ -84,7 +84,7 @@ rs_time rs_live_now(struct rs_live *l);
 /* Locked: receive, run timers, send. False when nothing came for a while, or is to be expected for
  * one: the caller, once it has unlocked, does well to rest. */
 bool rs_live_progress(struct rs_live *l);
-/* Not locked: yield the core to whoever shares it, or sleep while much is on its way. */
+/* Not locked: yield the core to another process, or sleep while much is on its way. */
 void rs_live_rest(struct rs_live *l);
 /* Locked: the application polls, though there was no need to drive. */
 void rs_live_polled(struct rs_live *l);

@@ -20,7 +20,7 @@ struct rs_local_address {
 	uint8_t name[RS_LOCAL_NAME], key[RS_LOCAL_KEY];
 };
 
-/* Bytes that nobody can guess; a negative errno where the kernel has none. */
+/* Bytes that cannot be guessed; a negative errno where the kernel has none. */
 int rs_live_random(void *out, size_t n);
 
 /* A socket under an address of its own. Nonblocking. A negative errno. */

@@ -2,7 +2,7 @@
  * How a process finds the others of its user on UDP port 4791 where it sees neither their files nor
  * their processes: containers of a pod share a network namespace and no more. The kernel lets the
  * sockets of one user alone have the port (SO_REUSEPORT), and a datagram from port 4791 of this
- * host is that user's (steer.c's filter). So whoever comes asks all of them by a broadcast on the
+ * host is that user's (steer.c's filter). So a new process asks all of them by a broadcast on the
  * loopback, and one that has the registry passes its descriptor. Private to the room.
  */
 #ifndef RS_LIVE_MEET_H
@@ -14,7 +14,7 @@
 struct rs_live;
 struct rs_datagram;
 
-/* Who holds port 4791 in this network namespace. */
+/* The holders of port 4791 in this network namespace. */
 struct rs_meet_port {
 	unsigned members; /* sockets of devices */
 	unsigned comers;  /* of processes that are at rs_meet_look(), see below */
@@ -39,7 +39,7 @@ int rs_meet_ask(const struct rs_meet *m, int wait_ms);
 bool rs_meet_is_question(const uint8_t *mad);
 void rs_meet_answer(struct rs_live *l, const struct rs_datagram *d, const uint8_t *mad);
 
-/* A word on who holds the port, for an error that binding it gave. */
+/* A word on the port's holder, for an error that binding it gave. */
 void rs_meet_blame(struct rs_error *e);
 
 #endif

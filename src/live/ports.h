@@ -1,7 +1,7 @@
 /*
- * rdma_cm's ports (annex A11), which the processes of a host share: who may have which beside whom,
- * by the rules of Linux's cma (cma_check_port(), cma_bind_listen(), cma_match_private_data()), and
- * which requests a listener hears.
+ * rdma_cm's ports (annex A11), which the processes of a host share: which may have which beside
+ * which, by the rules of Linux's cma (cma_check_port(), cma_bind_listen(),
+ * cma_match_private_data()), and which requests a listener hears.
  */
 #ifndef RS_LIVE_PORTS_H
 #define RS_LIVE_PORTS_H
@@ -57,7 +57,7 @@ int rs_live_cm_bind(struct rs_live *l, uint16_t space, uint16_t *port, const uin
 		    unsigned how);
 /* Options set after the bind hold for who comes later. */
 void rs_live_cm_change(struct rs_live *l, int place, unsigned how);
-/* Requests for it come here. A listener shares with nobody: -EADDRINUSE, -EADDRNOTAVAIL. */
+/* Requests for it come here. A listener does not share: -EADDRINUSE, -EADDRNOTAVAIL. */
 int rs_live_cm_listen(struct rs_live *l, int place);
 void rs_live_cm_unbind(struct rs_live *l, int place);
 

@@ -1,8 +1,8 @@
 /*
  * What the processes of one user in one network namespace share about UDP port 4791: who holds
  * which QPNs, in which order their sockets joined the reuseport group, and how they hear one
- * another. A file in memory: under a name that nobody can guess in /dev/shm, or without one. Who
- * does not find it there, as a container with a /dev/shm of its own, gets it from who has it
+ * another. A file in memory: under a name in /dev/shm that cannot be guessed, or without one. A
+ * process that does not find it there (a container's own /dev/shm) gets it from one that has it
  * (meet.h). Each holder of a slot has a lock on it, which ends with the process however it ends,
  * and which all see whatever process IDs mean to them; the last to leave removes the file.
  */
@@ -52,13 +52,13 @@ void rs_registry_abandon(struct rs_registry *r);
 unsigned rs_registry_order(const struct rs_registry *r, uint8_t order[RS_SLOTS]);
 /* Is a slot leased? Cheap; may be out of date by a crash. */
 int rs_registry_leased(const struct rs_registry *r, unsigned slot);
-/* Is it leased to somebody who lives, as the kernel says? */
+/* Is it leased to a live process, as the kernel says? */
 bool rs_registry_lives(const struct rs_registry *r, unsigned slot);
 /* Where a slot's process hears; what it says is right if the slot is leased before and after. */
 void rs_registry_address(const struct rs_registry *r, unsigned slot, struct rs_local_address *a);
 /* This process takes rings in shared memory (live/shm.h). */
 void rs_registry_offer_rings(struct rs_registry *r);
-/* A slot's lease: a number that no two of its leases share; 0: nobody's, or one that takes no
+/* A slot's lease: a number that no two of its leases share; 0: not leased, or to one that takes no
  * rings. As cheap. */
 uint32_t rs_registry_rings(const struct rs_registry *r, unsigned slot);
 /* A descriptor of the live process that has the lease, and its pid. -ESRCH: it is gone, or of
@@ -66,7 +66,7 @@ uint32_t rs_registry_rings(const struct rs_registry *r, unsigned slot);
 int rs_registry_process(const struct rs_registry *r, unsigned slot, int32_t *pid);
 /* Free the slots of dead processes; returns how many. Locked. */
 unsigned rs_registry_reap(struct rs_registry *r);
-/* To be passed to who asks for the registry. */
+/* To be passed to a process that asks for the registry. */
 int rs_registry_descriptor(const struct rs_registry *r);
 
 /* Without joining: where each live process hears. 0, or -ENOENT: there is no registry. */

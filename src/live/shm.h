@@ -39,9 +39,9 @@ bool rs_shm_receive(struct rs_live *l, int64_t now_ns);
 bool rs_shm_heard_within(const struct rs_live *l, int64_t now_ns, int64_t ns);
 /* Is the wire to be looked at, or do the rings bring what comes? */
 bool rs_shm_quiet(const struct rs_live *l, int64_t now_ns);
-/* Whoever writes wakes this process from here on; false: there is something to read already. */
+/* A writer wakes this process from here on; false: there is something to read already. */
 bool rs_shm_sleep(struct rs_live *l);
-/* When it wants to be looked at again though nobody wakes. */
+/* When it is to be looked at again, though no writer wakes it. */
 rs_time rs_shm_again(const struct rs_live *l);
 /* Memory is about to leave the engine, or requests are over: no peer copies from or to what is not
  * the engine's any more. */

@@ -90,7 +90,7 @@ struct rs_shm_ticket {
 	uint32_t push_bytes;
 };
 
-/* The memory of a ring. Who writes a line is named. */
+/* The memory of a ring, with the writer of each line. */
 struct rs_shm_ring {
 	uint32_t magic, layout; /* the sender, once */
 	uint32_t lines;

@@ -25,7 +25,7 @@ enum {
 struct rs_shm_sent {
 	const uint8_t *at;
 	uint32_t bytes, qpn, psn;
-	bool forbidden; /* its request is over: nobody copies any more */
+	bool forbidden; /* its request is over: no more copies */
 };
 
 /* A run that came and is not executed yet. */

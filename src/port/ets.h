@@ -1,9 +1,9 @@
 /*
  * Transmission selection of a port, a switch's and a NIC's alike: strict classes first, the highest
  * first; the others share by deficit round robin (802.1Q-2022 §8.6.8, 802.1Qaz; Shreedhar and
- * Varghese 1995). Whoever has the queues says how long a class's next frame is. Who makes a frame
- * only when its class's turn has come says 1 and charges the whole length: the class may then owe
- * up to a frame, and pays by the quanta of its next rounds, so that shares are as exact.
+ * Varghese 1995). The caller has the queues and says how long a class's next frame is. A caller
+ * that makes a frame only when its class's turn has come says 1, and charges the whole length: the
+ * class may then owe up to a frame, and pays by the quanta of its next rounds. Shares are as exact.
  */
 #ifndef RS_PORT_ETS_H
 #define RS_PORT_ETS_H

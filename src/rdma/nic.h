@@ -72,7 +72,7 @@ struct rs_nic_config {
 	 * IPv4 header in the last 20). NULL: zeroes. */
 	void (*grh)(void *arg, const struct rs_packet *p, uint8_t out[RS_GRH_BYTES]);
 	void *grh_arg;
-	/* Numbers that nobody can foresee, from which keys of memory are made; NULL: keys are
+	/* Numbers that cannot be foreseen, from which keys of memory are made; NULL: keys are
 	 * counted, the same in every run. */
 	uint32_t (*random)(void *arg);
 	void *random_arg;
@@ -80,7 +80,7 @@ struct rs_nic_config {
 	uint32_t int_paths; /* of a QP, kept apart in what cc reads of telemetry; 0: a QP has one */
 };
 
-/* Who holds the queue pair that may send next: its rate limit, the message limit, or neither
+/* What holds the queue pair that may send next back: its rate limit, the message limit, or neither
  * (congestion control, or nothing waits). Rarely asked. */
 enum rs_nic_held { RS_HELD_NOT, RS_HELD_QP_RATE, RS_HELD_QP_MESSAGES };
 enum rs_nic_held rs_nic_held_by(const struct rs_nic *nic, rs_time now);
@@ -417,7 +417,8 @@ void rs_qp_ask_ack(struct rs_nic *nic, struct rs_packet *p, rs_time now);
  * it; within one, CNPs and ACKs go before data. Constant time, whatever the number of QPs.
  *
  * With copy_payload, p->payload points into registered memory or, when it was gathered, into one of
- * 256 buffers that are used in turn: who holds the packet longer than 255 calls copies the bytes.
+ * 256 buffers that are used in turn: a caller that keeps the packet longer than 255 calls copies
+ * the bytes.
  */
 struct rs_packet *rs_nic_tx(struct rs_nic *nic, uint8_t paused, rs_time now, rs_time *again);
 

@@ -21,7 +21,7 @@ struct sim_orders;
 struct sim_placement;
 
 /* A packet on a link, and how much later than the one before it it arrives (UINT32_MAX: see its
- * field when): whoever takes one off knows those behind it without touching them. */
+ * field when): to take one off tells when the next comes, without touching it. */
 struct sim_flight {
 	uint32_t packet, gap;
 };

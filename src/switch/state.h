@@ -185,8 +185,8 @@ static inline void hold(struct rs_switch *sw, uint64_t bytes)
 		sw->c.max_buffer = sw->used;
 }
 
-/* Whoever stays under the threshold that holds with the packet in was under the one before it, uses
- * no headroom and pauses nobody. */
+/* A packet that stays under the threshold that holds with it in was under the one before it. It
+ * uses no headroom and pauses no port. */
 static inline bool admit(struct rs_switch *sw, unsigned in, unsigned tc, uint64_t bytes)
 {
 	struct share *s = &sw->port[in].in[tc];

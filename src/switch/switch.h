@@ -106,7 +106,7 @@ struct rs_switch_config {
 	struct rs_switch_routes routes; /* borrowed arrays */
 	struct rs_pool *pool;           /* where packet indices live */
 	struct rs_pool_list *free;      /* where dropped packets and PFC frames go and come from */
-	/* Told of each packet that is dropped, before it is freed; NULL: nobody. */
+	/* Told of each packet that is dropped, before it is freed; NULL: not told. */
 	void (*dropped)(void *ctx, const struct rs_packet *p);
 	void *dropped_ctx;
 };

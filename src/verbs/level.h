@@ -1,9 +1,9 @@
 /*
  * A descriptor to poll that is readable exactly while something waits, for channels of events: an
- * eventfd whose value stands for "not empty". Whoever queues raises it; whoever takes the last
- * lowers it; both with the lock held that guards the queue. To wait is to read it, as its flags
- * say: a signal restarts that where its handler was installed so (SA_RESTART), and a thread can be
- * cancelled in it; who was told then looks at the queue again.
+ * eventfd whose value stands for "not empty". To queue raises it. To take the last lowers it. Both
+ * hold the lock that guards the queue. To wait is to read it, as its flags say: a signal restarts
+ * the read where its handler was installed so (SA_RESTART), and a thread can be cancelled in it. A
+ * woken reader looks at the queue again.
  */
 #ifndef RS_VERBS_LEVEL_H
 #define RS_VERBS_LEVEL_H

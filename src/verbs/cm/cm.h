@@ -20,7 +20,7 @@ enum {
 	 * socket that holds ten, so the first comes soon. */
 	RS_CM_RETRY_MS = 64,
 	RS_CM_RETRY_MAX_MS = 1024,
-	RS_CM_NOT_YET = 4,  /* tries that "nobody listens" does not end */
+	RS_CM_NOT_YET = 4,  /* tries that "no listener" does not end */
 	RS_CM_INBOX = 1024, /* datagrams that wait for the thread; more are lost */
 	RS_CM_BACKLOG = 1024,
 	RS_CM_ACK_TIMEOUT = 15,  /* 134 ms: of the transport, unless an option says otherwise */

@@ -145,7 +145,7 @@ void rs_dgram_option(struct rs_sock *s, int level, int which, int value);
 /* -1 with errno. a: NULL: to the peer. */
 ssize_t rs_dgram_send(struct rs_sock *s, const struct iovec *v, size_t n, int flags,
 		      const struct sockaddr *a);
-/* flags: of the call, then those of msg_flags. a, len: whence, or NULL. */
+/* flags: of the call, then those of msg_flags. a, len: the sender, or NULL. */
 ssize_t rs_dgram_receive(struct rs_sock *s, const struct iovec *v, size_t n, int *flags,
 			 struct sockaddr *a, socklen_t *len);
 void rs_dgram_progress(struct rs_sock *s);
