@@ -19,6 +19,17 @@ int rs_fabric_load(const char *path, const struct rs_setting *set, uint32_t n_se
 int rs_fabric_load_text(const char *text, size_t n, const char *name, const char *base_dir,
 			const struct rs_setting *set, uint32_t n_set, struct rs_fabric **out,
 			struct rs_error *e);
+/*
+ * The same from a tree (text/tree.h), which is only read: the fabric keeps nothing of it. For
+ * programs that make descriptions by calls. *assumed: what a file that is no description leaves to
+ * assume, or NULL.
+ */
+struct rs_load;
+struct rs_node;
+struct rs_node *rs_fabric_tree(struct rs_load *l, const char *text, size_t n, const char **assumed);
+int rs_fabric_load_tree(const struct rs_node *root, const char *name, const char *base_dir,
+			const struct rs_setting *set, uint32_t n_set, struct rs_fabric **out,
+			struct rs_error *e);
 /* Canonical YAML of any input: reading it gives the same fabric, converting it the same text. */
 int rs_fabric_write(const struct rs_fabric *f, FILE *out);
 

@@ -55,8 +55,13 @@ static bool is_xml(const char *text, size_t n)
 	return i < n && text[i] == '<';
 }
 
+static const char host_assumes[] =
+	"the file describes the inside of a host: one such host, h0, each of its NICs on a "
+	"port at 400G of a single switch, the defaults for the rest; --set "
+	"fabric.hosts.h.count=N makes it more";
+
 /* The tree of {fabric: {hosts: [{name: h, like: FILE}], network: {kind: single-switch}}}. */
-static struct rs_node *host_alone(struct rs_load *l, struct rs_fabric *f)
+static struct rs_node *host_alone(struct rs_load *l)
 {
 	static const char text[] = "fabric: {hosts: [{name: h}], network: {kind: single-switch}}";
 	struct rs_where at = {l->name, 1, 1};
@@ -72,11 +77,30 @@ static struct rs_node *host_alone(struct rs_load *l, struct rs_fabric *f)
 		rs_tree_set(l, root, "fabric.hosts[0].like", quoted, at);
 	}
 	free(quoted);
-	f->assumed =
-		"the file describes the inside of a host: one such host, h0, each of its NICs on a "
-		"port at 400G of a single switch, the defaults for the rest; --set "
-		"fabric.hosts.h.count=N makes it more";
 	return root;
+}
+
+/* The settings, then all parts, into f, which rs_fabric_create() made. */
+static int finish(struct rs_load *l, struct rs_fabric *f, struct rs_node *root,
+		  const struct rs_setting *set, uint32_t n_set, struct rs_fabric **out)
+{
+	for (uint32_t i = 0; i < n_set && !l->err; i++)
+		rs_tree_set(l, root, set[i].path, set[i].value, set[i].at);
+	if (!l->err)
+		read_all(l, f, root);
+	if (l->err)
+		rs_fabric_free(f);
+	else
+		*out = f;
+	return l->err;
+}
+
+struct rs_node *rs_fabric_tree(struct rs_load *l, const char *text, size_t n, const char **assumed)
+{
+	bool host = is_xml(text, n);
+
+	*assumed = host ? host_assumes : NULL;
+	return host ? host_alone(l) : rs_tree_parse(l, text, n, l->name);
 }
 
 int rs_fabric_load_text(const char *text, size_t n, const char *name, const char *base_dir,
@@ -86,24 +110,29 @@ int rs_fabric_load_text(const char *text, size_t n, const char *name, const char
 	struct rs_error own = {0};
 	struct rs_fabric *f;
 	struct rs_load l;
-	struct rs_node *root;
 
 	*out = NULL;
 	f = rs_fabric_create(&l, name, RS_PRESET_NONE, e ? e : &own);
 	if (!f)
 		return l.err;
 	l.base_dir = base_dir;
-	root = is_xml(text, n) ? host_alone(&l, f) : rs_tree_parse(&l, text, n, l.name);
-	for (uint32_t i = 0; i < n_set && !l.err; i++)
-		rs_tree_set(&l, root, set[i].path, set[i].value, set[i].at);
-	if (!l.err)
-		read_all(&l, f, root);
-	if (l.err) {
-		rs_fabric_free(f);
+	return finish(&l, f, rs_fabric_tree(&l, text, n, &f->assumed), set, n_set, out);
+}
+
+int rs_fabric_load_tree(const struct rs_node *root, const char *name, const char *base_dir,
+			const struct rs_setting *set, uint32_t n_set, struct rs_fabric **out,
+			struct rs_error *e)
+{
+	struct rs_error own = {0};
+	struct rs_fabric *f;
+	struct rs_load l;
+
+	*out = NULL;
+	f = rs_fabric_create(&l, name, RS_PRESET_NONE, e ? e : &own);
+	if (!f)
 		return l.err;
-	}
-	*out = f;
-	return 0;
+	l.base_dir = base_dir;
+	return finish(&l, f, rs_node_copy(&l, root), set, n_set, out);
 }
 
 int rs_fabric_load(const char *path, const struct rs_setting *set, uint32_t n_set,

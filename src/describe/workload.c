@@ -247,6 +247,35 @@ static void inline_flow(struct flows *w, const struct rs_node *n)
 	}
 }
 
+/* Flows that a program gave: start in ps, endpoints, bytes, class (-1: as the fabric has it). */
+static void table_flows(struct flows *w, const struct rs_node *n)
+{
+	for (uint32_t i = 0; i < n->n && !w->l->err; i++) {
+		const int64_t *row = n->rows[i];
+		struct rs_where at = {"flow", (int)i + 1, 0};
+		struct rs_flow flow = {.start = row[0],
+				       .src = (uint32_t)row[1],
+				       .dst = (uint32_t)row[2],
+				       .bytes = (uint64_t)row[3],
+				       .tc = w->f->qos.data_tc};
+
+		if (row[0] < 0 || row[0] > RS_START_MAX)
+			rs_load_fail(w->l, -ERANGE, at, "start: expected 0 to 4000 s");
+		for (unsigned k = 1; k < 3; k++)
+			if (row[k] < 0 || row[k] >= w->f->n_endpoints)
+				rs_load_fail(w->l, -EINVAL, at,
+					     "%s: there is no endpoint %lld; there are %u, from 0",
+					     k == 1 ? "src" : "dst", (long long)row[k],
+					     w->f->n_endpoints);
+		if (row[4] < -1 || row[4] >= RS_TCS)
+			rs_load_fail(w->l, -ERANGE, at, "class: expected 0 to 7, found %lld",
+				     (long long)row[4]);
+		if (row[4] >= 0)
+			flow.tc = (uint8_t)row[4];
+		add_flow(w, &flow, at);
+	}
+}
+
 static void load_flows(struct rs_load *l, struct rs_fabric *f, struct rs_names *names,
 		       struct rs_job *job, const struct rs_node *n)
 {
@@ -255,6 +284,8 @@ static void load_flows(struct rs_load *l, struct rs_fabric *f, struct rs_names *
 	if (n->kind == RS_NODE_LIST)
 		for (const struct rs_item *i = n->first; i && !l->err; i = i->next)
 			inline_flow(&w, i->value);
+	else if (n->kind == RS_NODE_TABLE)
+		table_flows(&w, n);
 	else if (rs_node_scalar(l, n, "flows"))
 		csv(&w, rs_load_beside(l, n->text), n->at);
 	if (!l->err && !w.n)

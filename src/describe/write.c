@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
+#include "describe/describe.h"
 #include "describe/load.h"
 
 struct writer {

@@ -6,6 +6,7 @@
 #ifndef RS_DIAGNOSE_DIAGNOSE_H
 #define RS_DIAGNOSE_DIAGNOSE_H
 
+#include <stdio.h>
 #include "sim/sim.h"
 
 enum rs_case_kind {
@@ -65,6 +66,10 @@ struct rs_diagnose_options {
 	const char *file;
 	const struct rs_setting *set; /* settings that hold for every run */
 	uint32_t n_set;
+	/* The fabric anew with these settings, which begin with those above; NULL: from the file */
+	int (*load)(void *arg, const struct rs_setting *all, uint32_t n, struct rs_fabric **out,
+		    struct rs_error *e);
+	void *load_arg;
 	struct rs_sim_options sim;
 	unsigned threads; /* 0: one a core */
 	uint32_t seeds;   /* 0: five where they are cheap, else one */
@@ -79,6 +84,9 @@ struct rs_diagnose_options {
 int rs_diagnose(struct rs_fabric *f, const struct rs_diagnose_options *o, struct rs_diagnosis **out,
 		struct rs_error *e);
 void rs_diagnosis_free(struct rs_diagnosis *d);
+/* All of it as JSON (docs/schema/ripstop-sim-2.schema.json). peak_rss: bytes that the process took
+ * at most. -EIO, -ENOMEM. */
+int rs_diagnosis_json(const struct rs_diagnosis *d, uint64_t peak_rss, FILE *out);
 
 /* What a job is judged by: a step, a further repetition of a collective, flows from the first one's
  * start to the last one's end. RS_NEVER when it did not finish or was left out. */

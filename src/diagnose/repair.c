@@ -26,7 +26,8 @@ int load_with(struct diagnose *g, const struct rs_setting *more, uint32_t n_more
 		set[n++] = g->o->set[i];
 	for (uint32_t i = 0; i < n_more && n < 2 * SETS_MAX; i++)
 		set[n++] = more[i];
-	return rs_fabric_load(g->o->file, set, n, out, e);
+	return g->o->load ? g->o->load(g->o->load_arg, set, n, out, e)
+			  : rs_fabric_load(g->o->file, set, n, out, e);
 }
 
 int whatifs_add(struct diagnose *g)

@@ -4,21 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "base/elapsed.h"
 #include "diagnose/state.h"
 
 enum {
 	SEEDS = 5,             /* where nobody says how many */
 	SEED_EVENTS = 40000000 /* of all further seeds together: some five seconds */
 };
-
-static double now_s(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 struct rs_case_info *case_add(struct diagnose *g, enum rs_case_kind kind, const char *name,
 			      struct rs_fabric *fabric, const struct rs_sim_ideal *ideal)
@@ -228,7 +220,7 @@ int rs_diagnose(struct rs_fabric *f, const struct rs_diagnose_options *o, struct
 {
 	struct rs_diagnosis *d = calloc(1, sizeof(*d));
 	struct diagnose g = {o, f, d, e};
-	double wall = now_s(CLOCK_MONOTONIC), cpu = now_s(CLOCK_PROCESS_CPUTIME_ID);
+	double wall = rs_elapsed_s(RS_ELAPSED_WALL), cpu = rs_elapsed_s(RS_ELAPSED_PROCESS_CPU);
 	int err = -ENOMEM;
 
 	*out = d;
@@ -240,8 +232,8 @@ int rs_diagnose(struct rs_fabric *f, const struct rs_diagnose_options *o, struct
 					   .arena = rs_arena_create(0)};
 		if (d->cases && d->info && d->arena)
 			err = run_all(&g);
-		d->wall_s = now_s(CLOCK_MONOTONIC) - wall;
-		d->cpu_s = now_s(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+		d->wall_s = rs_elapsed_s(RS_ELAPSED_WALL) - wall;
+		d->cpu_s = rs_elapsed_s(RS_ELAPSED_PROCESS_CPU) - cpu;
 	}
 	if (!err)
 		return 0;

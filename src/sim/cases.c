@@ -1,9 +1,11 @@
 /* Runs side by side: each a thread of its own, sharing nothing but the fabrics that they read. */
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include "sim/sim.h"
+#ifndef RS_NO_THREADS
+#include <pthread.h>
+#include <unistd.h>
+#endif
 
 struct queue {
 	struct rs_sim_case *cases;
@@ -24,6 +26,15 @@ static void *worker(void *arg)
 	}
 }
 
+#ifdef RS_NO_THREADS
+unsigned rs_sim_run_all(struct rs_sim_case *cases, uint32_t n, unsigned threads)
+{
+	struct queue q = {cases, n, 0};
+
+	worker(&q);
+	return 1;
+}
+#else
 unsigned rs_sim_run_all(struct rs_sim_case *cases, uint32_t n, unsigned threads)
 {
 	struct queue q = {cases, n, 0};
@@ -52,3 +63,4 @@ unsigned rs_sim_run_all(struct rs_sim_case *cases, uint32_t n, unsigned threads)
 		pthread_join(id[i], NULL);
 	return n == 1 && cases[0].result ? cases[0].result->threads : started + 1;
 }
+#endif

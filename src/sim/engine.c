@@ -2,20 +2,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
+#include "base/elapsed.h"
 #include "sim/engine.h"
 #include "sim/ideal.h"
 
 enum { RANDOM_LOSS = 1, POOL_PACKETS = 1 << 28, POOL_LEAST = 1 << 20 };
-
-static double seconds(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static inline void count_hop(struct sim_node *n, const struct rs_packet *p)
 {
@@ -523,7 +514,7 @@ int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o,
 {
 	struct rs_sim s = {.f = f, .o = o, .arena = rs_arena_create(0)};
 	struct rs_arena *ra = rs_arena_create(0);
-	double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_THREAD_CPUTIME_ID);
+	double wall = rs_elapsed_s(RS_ELAPSED_WALL), cpu = rs_elapsed_s(RS_ELAPSED_THREAD_CPU);
 	int err = -ENOMEM;
 
 	*out = NULL;
@@ -548,8 +539,8 @@ int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o,
 		rs_arena_destroy(ra);
 		return err;
 	}
-	s.r->wall_s = seconds(CLOCK_MONOTONIC) - wall;
-	s.r->cpu_s += seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	s.r->wall_s = rs_elapsed_s(RS_ELAPSED_WALL) - wall;
+	s.r->cpu_s += rs_elapsed_s(RS_ELAPSED_THREAD_CPU) - cpu;
 	*out = s.r;
 	return 0;
 }

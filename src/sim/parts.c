@@ -2,14 +2,16 @@
  * leaves a part in a window arrives after it, so that nothing depends on how nodes are dealt out.
  */
 #include <errno.h>
-#include <linux/futex.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+#include "base/elapsed.h"
 #include "sim/engine.h"
+#ifndef RS_NO_THREADS
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 enum {
 	NODES_A_PART =
@@ -91,6 +93,9 @@ int sim_parts_create(struct rs_sim *s, unsigned threads, struct rs_error *e)
 	uint32_t most = s->n_nodes / NODES_A_PART;
 
 	s->n_parts = threads < 1 || s->o->pcap ? 1 : threads;
+#ifdef RS_NO_THREADS
+	s->n_parts = 1;
+#endif
 	if (s->n_parts > most)
 		s->n_parts = most ? most : 1;
 	if (s->o->ranks)
@@ -159,6 +164,11 @@ struct meeting {
 	uint32_t here, round, asleep;
 };
 
+#ifdef RS_NO_THREADS
+static void meet(struct meeting *m, uint32_t *spins)
+{
+}
+#else
 static inline void relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -193,6 +203,7 @@ static void meet(struct meeting *m, uint32_t *spins)
 		syscall(SYS_futex, &m->round, FUTEX_WAIT_PRIVATE, round, NULL, NULL, 0);
 	__atomic_sub_fetch(&m->asleep, 1, __ATOMIC_SEQ_CST);
 }
+#endif
 
 /* ---- Running ---- */
 
@@ -216,7 +227,9 @@ struct member {
 	struct team *team;
 	uint32_t part, spins;
 	double cpu_s;
+#ifndef RS_NO_THREADS
 	pthread_t thread;
+#endif
 };
 
 static void join(const struct rs_sim *s, struct sim_link *near, struct sim_link *far)
@@ -423,22 +436,58 @@ static void windows(struct member *m)
 	}
 }
 
+/* ---- Threads, where there are some ---- */
+
+#ifdef RS_NO_THREADS
+static uint32_t spins_first(const struct rs_sim *s)
+{
+	return SPINS;
+}
+
+static void run_members(struct team *t, struct member *m)
+{
+	windows(&m[0]);
+}
+#else
+static uint32_t spins_first(const struct rs_sim *s)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN) >= (long)s->n_parts ? SPINS : SPINS_LEAST;
+}
+
 static void *member_run(void *arg)
 {
 	struct member *m = arg;
-	struct timespec t;
 
 	windows(m);
-	if (m->part) { /* the first part's thread is the caller's */
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-		m->cpu_s = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-	}
+	m->cpu_s = rs_elapsed_s(RS_ELAPSED_THREAD_CPU);
 	return NULL;
 }
 
+/* The first part's thread is the caller's. */
+static void run_members(struct team *t, struct member *m)
+{
+	struct rs_sim *s = t->s;
+	uint32_t n = 1;
+
+	while (n < s->n_parts && !pthread_create(&m[n].thread, NULL, member_run, &m[n]))
+		n++;
+	if (n < s->n_parts) {
+		/* those that wait at the first meeting are let go */
+		t->err = rs_error_set(t->error, -EAGAIN, "cannot start a thread");
+		t->plan[0].end = true;
+		__atomic_store_n(&t->meeting.n, n, __ATOMIC_RELEASE);
+	}
+	windows(&m[0]);
+	for (uint32_t p = 1; p < n; p++) {
+		pthread_join(m[p].thread, NULL);
+		s->r->cpu_s += m[p].cpu_s;
+	}
+}
+#endif
+
 int sim_parts_run(struct rs_sim *s, struct rs_error *e)
 {
-	uint32_t spins = sysconf(_SC_NPROCESSORS_ONLN) >= (long)s->n_parts ? SPINS : SPINS_LEAST;
+	uint32_t spins = spins_first(s);
 	struct team t = {
 		.s = s,
 		.meeting = {.n = s->n_parts},
@@ -447,23 +496,10 @@ int sim_parts_run(struct rs_sim *s, struct rs_error *e)
 		.limit = s->o->max_time ? s->o->max_time : RS_TREE_TIME_MAX - RS_S,
 	};
 	struct member m[SIM_PARTS_MAX];
-	uint32_t n = 1;
 
 	for (uint32_t p = 0; p < s->n_parts; p++)
 		m[p] = (struct member){.team = &t, .part = p, .spins = spins};
-	while (n < s->n_parts && !pthread_create(&m[n].thread, NULL, member_run, &m[n]))
-		n++;
-	if (n < s->n_parts) {
-		/* those that wait at the first meeting are let go */
-		t.err = rs_error_set(e, -EAGAIN, "cannot start a thread");
-		t.plan[0].end = true;
-		__atomic_store_n(&t.meeting.n, n, __ATOMIC_RELEASE);
-	}
-	member_run(&m[0]);
-	for (uint32_t p = 1; p < n; p++) {
-		pthread_join(m[p].thread, NULL);
-		s->r->cpu_s += m[p].cpu_s;
-	}
+	run_members(&t, m);
 	s->r->threads = s->n_parts;
 	if (!t.err && s->unfinished && !s->r->deadlock.n)
 		sim_deadlock_look(s, earliest(s) == RS_NEVER);

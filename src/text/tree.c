@@ -1,8 +1,7 @@
-/* A YAML or JSON document as a tree with places, read from libfyaml's events under limits: aliases
- * share nodes, so a "YAML bomb" costs no more than its text. */
+/* Trees of a description: made, changed by settings, copied, written, and read by getters that
+ * check. Where a document comes from is yaml.c's. */
 #include <ctype.h>
 #include <errno.h>
-#include <libfyaml.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,41 +9,7 @@
 #include "base/units.h"
 #include "text/tree.h"
 
-/* ---- Reading ---- */
-
-struct anchor {
-	const char *name;
-	struct rs_node *node;
-};
-struct reader {
-	struct rs_load *l;
-	struct fy_parser *p;
-	const char *name;
-	uint32_t n_anchors;
-	struct anchor anchor[RS_TREE_ANCHORS_MAX];
-};
-
-static struct rs_where place(struct reader *r, struct fy_token *t)
-{
-	const struct fy_mark *m = t ? fy_token_start_mark(t) : NULL;
-
-	return (struct rs_where){r->name, m ? m->line + 1 : 1, m ? m->column + 1 : 1};
-}
-
-static const char *token_text(struct reader *r, struct fy_token *t)
-{
-	size_t n = 0;
-	const char *s = t ? fy_token_get_text(t, &n) : NULL;
-	char *copy = rs_load_take(r->l, n + 1, 1);
-
-	if (copy && s)
-		memcpy(copy, s, n);
-	if (copy && memchr(copy, 0, n))
-		rs_load_fail(r->l, -EINVAL, place(r, t), "a NUL byte in a text");
-	return copy;
-}
-
-static struct rs_node *node_new(struct rs_load *l, enum rs_node_kind kind, struct rs_where at)
+struct rs_node *rs_node_new(struct rs_load *l, enum rs_node_kind kind, struct rs_where at)
 {
 	struct rs_node *n;
 
@@ -69,7 +34,7 @@ bool rs_same_key(const char *a, const char *b)
 	return *a == *b;
 }
 
-static struct rs_item *find(const struct rs_node *map, const char *key)
+struct rs_item *rs_node_item(const struct rs_node *map, const char *key)
 {
 	if (!map || map->kind != RS_NODE_MAP)
 		return NULL;
@@ -79,8 +44,8 @@ static struct rs_item *find(const struct rs_node *map, const char *key)
 	return NULL;
 }
 
-static void append(struct rs_load *l, struct rs_node *to, const char *key, struct rs_where at,
-		   struct rs_node *value)
+void rs_node_append(struct rs_load *l, struct rs_node *to, const char *key, struct rs_where at,
+		    struct rs_node *value)
 {
 	struct rs_item *i;
 
@@ -99,248 +64,91 @@ static void append(struct rs_load *l, struct rs_node *to, const char *key, struc
 	to->n++;
 }
 
-static void syntax_error(struct reader *r)
-{
-	struct fy_diag *diag = fy_parser_get_diag(r->p);
-	struct fy_diag_error *err;
-	void *it = NULL;
+/* ---- Copies ---- */
 
-	err = fy_diag_errors_iterate(diag, &it);
-	if (err)
-		rs_load_fail(r->l, -EINVAL, (struct rs_where){r->name, err->line, err->column},
-			     "not YAML: %s", err->msg);
-	else
-		rs_load_fail(r->l, -EINVAL, (struct rs_where){r->name, 1, 1}, "not YAML");
-	fy_diag_unref(diag);
+/* Nodes that were copied, so that what aliases share is shared in the copy, too. */
+struct copies {
+	struct rs_load *l;
+	uint32_t size, n; /* a power of two */
+	struct {
+		const struct rs_node *from;
+		struct rs_node *to;
+	} * slot;
+};
+
+static uint32_t copy_slot(const struct copies *c, const struct rs_node *n)
+{
+	uint32_t i = (uint32_t)(((uintptr_t)n >> 4) * UINT32_C(2654435761)) & (c->size - 1);
+
+	while (c->slot[i].from && c->slot[i].from != n)
+		i = (i + 1) & (c->size - 1);
+	return i;
 }
 
-static struct fy_event *next(struct reader *r)
+static bool copies_grow(struct copies *c)
 {
-	struct fy_event *ev = r->l->err ? NULL : fy_parser_parse(r->p);
+	struct copies more = {.l = c->l, .size = c->size ? 2 * c->size : 256, .n = c->n};
 
-	if (!ev && !r->l->err)
-		syntax_error(r);
-	return ev;
+	more.slot = calloc(more.size, sizeof(*more.slot));
+	if (!more.slot)
+		return !rs_load_fail(c->l, -ENOMEM, (struct rs_where){0}, "out of memory");
+	for (uint32_t i = 0; i < c->size; i++)
+		if (c->slot[i].from)
+			more.slot[copy_slot(&more, c->slot[i].from)] = c->slot[i];
+	free(c->slot);
+	*c = more;
+	return true;
 }
 
-static void remember(struct reader *r, struct fy_token *t, struct rs_node *n)
+static struct rs_where copy_place(struct rs_load *l, struct rs_where at)
 {
-	if (!t || !n)
-		return;
-	if (r->n_anchors == RS_TREE_ANCHORS_MAX) {
-		rs_load_fail(r->l, -E2BIG, n->at, "more than %d anchors", RS_TREE_ANCHORS_MAX);
-		return;
-	}
-	r->anchor[r->n_anchors++] = (struct anchor){token_text(r, t), n};
+	if (at.file)
+		at.file =
+			!l->name || strcmp(at.file, l->name) ? rs_load_string(l, at.file) : l->name;
+	return at;
 }
 
-static struct rs_node *alias(struct reader *r, struct fy_token *t)
+static struct rs_node *copy_node(struct copies *c, const struct rs_node *n)
 {
-	const char *name = token_text(r, t);
+	struct rs_node *to;
+	uint32_t i;
 
-	for (uint32_t i = r->n_anchors; name && i--;)
-		if (!strcmp(r->anchor[i].name, name))
-			return r->anchor[i].node;
-	if (name)
-		rs_load_fail(r->l, -EINVAL, place(r, t),
-			     "no anchor '&%s' is complete before this alias", name);
-	return NULL;
-}
-
-static struct rs_node *value(struct reader *r, struct fy_event *ev, int depth);
-
-/* "<<: *base" brings in the keys that are not there. */
-static void merge(struct rs_load *l, struct rs_node *map)
-{
-	struct rs_item *m = find(map, "<<"), **p = &map->first, *prev = NULL;
-
-	if (!m)
-		return;
-	if (!m->value || m->value->kind != RS_NODE_MAP) {
-		rs_load_fail(l, -EINVAL, m->at, "'<<' takes an alias of a mapping");
-		return;
-	}
-	for (; *p != m; p = &(*p)->next)
-		prev = *p;
-	*p = m->next;
-	if (map->last == m)
-		map->last = prev;
-	map->n--;
-	for (struct rs_item *i = m->value->first; i && !l->err; i = i->next) {
-		if (find(map, i->key))
-			continue;
-		if (map->n == RS_TREE_KEYS_MAX)
-			rs_load_fail(l, -E2BIG, m->at, "more than %d keys in one mapping",
-				     RS_TREE_KEYS_MAX);
-		append(l, map, i->key, i->at, i->value);
-	}
-}
-
-static void map_body(struct reader *r, struct rs_node *map, int depth)
-{
-	struct rs_load *l = r->l;
-
-	for (;;) {
-		struct fy_event *ev = next(r);
-		struct rs_where at;
-		const char *key;
-
-		if (!ev || ev->type == FYET_MAPPING_END) {
-			fy_parser_event_free(r->p, ev);
-			break;
-		}
-		if (ev->type != FYET_SCALAR) {
-			rs_load_fail(l, -EINVAL, map->at, "a key of this mapping is not a word");
-			fy_parser_event_free(r->p, ev);
-			return;
-		}
-		at = place(r, ev->scalar.value);
-		key = token_text(r, ev->scalar.value);
-		fy_parser_event_free(r->p, ev);
-		if (!key)
-			return;
-		if (find(map, key))
-			rs_load_fail(l, -EINVAL, at, "'%s' is given twice", key);
-		if (map->n == RS_TREE_KEYS_MAX)
-			rs_load_fail(l, -E2BIG, at, "more than %d keys in one mapping",
-				     RS_TREE_KEYS_MAX);
-		ev = next(r);
-		if (!ev)
-			return;
-		append(l, map, key, at, value(r, ev, depth));
-		if (l->err)
-			return;
-	}
-	if (!l->err)
-		merge(l, map);
-}
-
-static void list_body(struct reader *r, struct rs_node *list, int depth)
-{
-	while (!r->l->err) {
-		struct fy_event *ev = next(r);
-		struct rs_node *n;
-
-		if (!ev || ev->type == FYET_SEQUENCE_END) {
-			fy_parser_event_free(r->p, ev);
-			return;
-		}
-		n = value(r, ev, depth);
-		if (n)
-			append(r->l, list, NULL, n->at, n);
-	}
-}
-
-/* The node that ev begins; frees ev. */
-static struct rs_node *value(struct reader *r, struct fy_event *ev, int depth)
-{
-	struct rs_node *n = NULL;
-	struct fy_token *anchor = NULL;
-	enum fy_event_type type = ev->type;
-
-	if (type == FYET_SCALAR) {
-		n = node_new(r->l, RS_NODE_SCALAR, place(r, ev->scalar.value));
-		if (n)
-			n->text = token_text(r, ev->scalar.value);
-		if (n && ev->scalar.value)
-			n->quoted = fy_token_scalar_style(ev->scalar.value) != FYSS_PLAIN;
-		anchor = ev->scalar.anchor;
-	} else if (type == FYET_ALIAS) {
-		n = alias(r, ev->alias.anchor);
-	} else if (type == FYET_MAPPING_START) {
-		n = node_new(r->l, RS_NODE_MAP, place(r, ev->mapping_start.mapping_start));
-		anchor = ev->mapping_start.anchor;
-	} else if (type == FYET_SEQUENCE_START) {
-		n = node_new(r->l, RS_NODE_LIST, place(r, ev->sequence_start.sequence_start));
-		anchor = ev->sequence_start.anchor;
-	} else {
-		rs_load_fail(r->l, -EINVAL, (struct rs_where){r->name, 1, 1},
-			     "the document ends early");
-	}
-	if (n && depth == RS_TREE_DEPTH_MAX)
-		rs_load_fail(r->l, -E2BIG, n->at, "nested more than %d deep", RS_TREE_DEPTH_MAX);
-	if (n && type == FYET_MAPPING_START)
-		map_body(r, n, depth + 1);
-	if (n && type == FYET_SEQUENCE_START)
-		list_body(r, n, depth + 1);
-	remember(r, anchor, n);
-	fy_parser_event_free(r->p, ev);
-	return r->l->err ? NULL : n;
-}
-
-static struct rs_node *document(struct reader *r)
-{
-	struct rs_node *root = NULL;
-	struct fy_event *ev;
-
-	while ((ev = next(r))) {
-		enum fy_event_type type = ev->type;
-
-		if (type == FYET_STREAM_START || type == FYET_DOCUMENT_START ||
-		    type == FYET_DOCUMENT_END || type == FYET_STREAM_END) {
-			fy_parser_event_free(r->p, ev);
-			if (type == FYET_STREAM_END)
-				return root;
-			if (type == FYET_DOCUMENT_START && root)
-				rs_load_fail(r->l, -EINVAL, (struct rs_where){r->name, 1, 1},
-					     "more than one document in the file");
-			continue;
-		}
-		root = value(r, ev, 0);
-	}
-	return NULL;
-}
-
-/* What is no text at all, or would have the parser look too far ahead, is refused before. */
-static bool readable(struct rs_load *l, const char *text, size_t n, const char *name)
-{
-	struct rs_error e = {0};
-
-	if (rs_text_check(text, n, RS_TREE_LINE_MAX, RS_TREE_OPEN_MAX, &e))
-		rs_load_fail(l, e.code, (struct rs_where){name, e.line, e.column}, "%s", e.what);
-	return !l->err;
-}
-
-struct rs_node *rs_tree_parse(struct rs_load *l, const char *text, size_t n, const char *name)
-{
-	struct fy_diag_cfg dc;
-	struct fy_diag *diag;
-	struct reader *r = NULL;
-	struct rs_node *root = NULL;
-	struct rs_where at = {name, 1, 1};
-
-	if (n > RS_TREE_BYTES_MAX) {
-		rs_load_fail(l, -E2BIG, at, "larger than %d MiB", RS_TREE_BYTES_MAX >> 20);
+	if (2 * c->n >= c->size && !copies_grow(c))
 		return NULL;
-	}
-	if (l->err || !readable(l, text, n, name))
+	i = copy_slot(c, n);
+	if (c->slot[i].from)
+		return c->slot[i].to;
+	to = rs_node_new(c->l, n->kind, copy_place(c->l, n->at));
+	if (!to)
 		return NULL;
-	fy_diag_cfg_default(&dc);
-	dc.fp = NULL;
-	dc.colorize = false;
-	diag = fy_diag_create(&dc);
-	r = calloc(1, sizeof(*r));
-	if (diag && r) {
-		struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG, .diag = diag};
-
-		fy_diag_set_collect_errors(diag, true);
-		*r = (struct reader){.l = l, .name = name, .p = fy_parser_create(&cfg)};
+	c->slot[i].from = n;
+	c->slot[i].to = to;
+	c->n++;
+	to->quoted = n->quoted;
+	if (n->kind == RS_NODE_TABLE) {
+		to->rows = n->rows;
+		to->n = n->n;
+	} else if (n->text) {
+		to->text = rs_load_string(c->l, n->text);
 	}
-	if (!r || !r->p || fy_parser_set_string(r->p, n ? text : " ", n ? n : 1))
-		rs_load_fail(l, -ENOMEM, at, "out of memory");
-	else
-		root = document(r);
-	if (!l->err && !root)
-		rs_load_fail(l, -EINVAL, at, "an empty document");
-	if (r && r->p)
-		fy_parser_destroy(r->p);
-	if (diag)
-		fy_diag_destroy(diag);
-	free(r);
-	return l->err ? NULL : root;
+	for (const struct rs_item *k = n->first; k && !c->l->err; k = k->next)
+		rs_node_append(c->l, to, k->key ? rs_load_string(c->l, k->key) : NULL,
+			       copy_place(c->l, k->at), copy_node(c, k->value));
+	return to;
+}
+
+struct rs_node *rs_node_copy(struct rs_load *l, const struct rs_node *n)
+{
+	struct copies c = {.l = l};
+	struct rs_node *to = copy_node(&c, n);
+
+	free(c.slot);
+	return l->err ? NULL : to;
 }
 
 /* ---- Settings ---- */
+
+static const char *const kind_names[] = {"a plain value", "a mapping", "a list", "a table"};
 
 static struct rs_node *by_name(struct rs_node *list, const char *name)
 {
@@ -380,6 +188,8 @@ static struct rs_item *by_index(struct rs_node *list, uint32_t index)
 		i = i->next;
 	return i;
 }
+
+enum { STEP_MAX = 128 };
 
 /* The next step of a path: "hosts", "[3]", "3"; *path moves behind it. */
 static bool step(const char **path, char *buf, size_t size, bool *index)
@@ -423,14 +233,15 @@ static struct rs_node **slot(struct rs_load *l, struct rs_node *in, const char *
 		}
 		return &i->value;
 	}
-	if (in->kind == RS_NODE_SCALAR && *in->text) {
-		rs_load_fail(l, -EINVAL, at, "'%s': '%s' is inside a plain value", path, name);
+	if (in->kind == RS_NODE_TABLE || (in->kind == RS_NODE_SCALAR && *in->text)) {
+		rs_load_fail(l, -EINVAL, at, "'%s': '%s' is inside %s", path, name,
+			     kind_names[in->kind]);
 		return NULL;
 	}
 	in->kind = RS_NODE_MAP;
-	i = find(in, name);
+	i = rs_node_item(in, name);
 	if (!i)
-		append(l, in, rs_load_string(l, name), at, node_new(l, RS_NODE_MAP, at));
+		rs_node_append(l, in, rs_load_string(l, name), at, rs_node_new(l, RS_NODE_MAP, at));
 	return l->err ? NULL : &(i ? i : in->last)->value;
 }
 
@@ -462,39 +273,52 @@ static struct rs_node **behind(struct rs_load *l, struct rs_node *in, struct rs_
 		rs_load_fail(l, -EINVAL, at, "'%s': [+] is for a list", path);
 		return NULL;
 	}
-	append(l, in, NULL, at, node_new(l, RS_NODE_MAP, at));
+	rs_node_append(l, in, NULL, at, rs_node_new(l, RS_NODE_MAP, at));
 	return l->err ? NULL : &in->last->value;
 }
 
-void rs_tree_set(struct rs_load *l, struct rs_node *root, const char *path, const char *text,
-		 struct rs_where at)
+/* Looked at as a whole before a step is made, so that a refused setting changes nothing. */
+static bool path_valid(struct rs_load *l, const char *path, struct rs_where at)
 {
-	struct rs_node **where = &root, *in = root;
 	const char *p = path;
-	char name[128];
+	char name[STEP_MAX];
 	bool index;
 	int depth = 0;
 
 	if (!*p)
 		rs_load_fail(l, -EINVAL, at, "an empty path");
-	while (*p && !l->err) {
-		if (!step(&p, name, sizeof(name), &index) || ++depth > RS_TREE_DEPTH_MAX) {
+	while (*p && !l->err)
+		if (!step(&p, name, sizeof(name), &index) || ++depth > RS_TREE_DEPTH_MAX)
 			rs_load_fail(l, -EINVAL, at,
 				     "'%s' is no path; expected one such as fabric.network.rate or "
 				     "workload[0].collective.bytes",
 				     path);
-			return;
-		}
+	return !l->err;
+}
+
+void rs_tree_set(struct rs_load *l, struct rs_node *root, const char *path, const char *text,
+		 struct rs_where at)
+{
+	struct rs_node **where = &root, *in = root, *value = NULL;
+	const char *p = path;
+	char name[STEP_MAX];
+	bool index;
+
+	if (!l->err && path_valid(l, path, at) && strcmp(text, "null") != 0 &&
+	    strcmp(text, "~") != 0)
+		value = rs_tree_parse(l, text, strlen(text), at.file ? at.file : "--set");
+	while (*p && !l->err) {
+		step(&p, name, sizeof(name), &index);
 		in = *where;
 		where = index && !strcmp(name, "+") ? behind(l, in, at, path)
 						    : slot(l, in, name, at, path);
 		if (!where)
 			return;
 	}
-	if (!l->err && (!strcmp(text, "null") || !strcmp(text, "~")))
+	if (!l->err && !value)
 		take_out(in, where);
 	else if (!l->err)
-		*where = rs_tree_parse(l, text, strlen(text), at.file ? at.file : "--set");
+		*where = value;
 }
 
 static bool plain(const char *s)
@@ -586,8 +410,6 @@ static void list_names(char *buf, size_t size, const char *const *names)
 		n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", *names);
 }
 
-static const char *const kind_names[] = {"a plain value", "a mapping", "a list"};
-
 bool rs_node_keys(struct rs_load *l, const struct rs_node *n, const char *what,
 		  const char *const *known)
 {
@@ -627,7 +449,7 @@ bool rs_node_is_list(struct rs_load *l, const struct rs_node *n, const char *wha
 
 const struct rs_node *rs_node_get(const struct rs_node *map, const char *key)
 {
-	const struct rs_item *i = find(map, key);
+	const struct rs_item *i = rs_node_item(map, key);
 
 	return i ? i->value : NULL;
 }

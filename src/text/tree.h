@@ -23,7 +23,9 @@ enum {
 	RS_TREE_TEXT_MAX = 1 << 20,
 };
 
-enum rs_node_kind { RS_NODE_SCALAR, RS_NODE_MAP, RS_NODE_LIST };
+/* A table is no text's: rows of RS_NODE_COLUMNS numbers that a program gave, borrowed. */
+enum rs_node_kind { RS_NODE_SCALAR, RS_NODE_MAP, RS_NODE_LIST, RS_NODE_TABLE };
+enum { RS_NODE_COLUMNS = 5 };
 
 struct rs_node;
 struct rs_item {
@@ -35,12 +37,26 @@ struct rs_item {
 struct rs_node {
 	enum rs_node_kind kind;
 	bool quoted;
-	const char *text; /* scalars */
+	union {
+		const char *text;                       /* scalars; else NULL */
+		const int64_t (*rows)[RS_NODE_COLUMNS]; /* tables: n of them */
+	};
 	struct rs_where at;
 	uint32_t n;
 	struct rs_item *first, *last;
 };
 
+/* -E2BIG beyond RS_TREE_NODES_MAX; NULL after an error. */
+struct rs_node *rs_node_new(struct rs_load *l, enum rs_node_kind kind, struct rs_where at);
+/* Behind the last of a mapping (with a key, which is borrowed) or of a list (key NULL). */
+void rs_node_append(struct rs_load *l, struct rs_node *to, const char *key, struct rs_where at,
+		    struct rs_node *value);
+/* The entry of a mapping; NULL: it has none of this key, or is none. */
+struct rs_item *rs_node_item(const struct rs_node *map, const char *key);
+/* All of n, in l's arena; tables' rows stay where they are. */
+struct rs_node *rs_node_copy(struct rs_load *l, const struct rs_node *n);
+
+/* Built without libfyaml (RS_NO_YAML): a plain scalar, else -ENOTSUP. */
 struct rs_node *rs_tree_parse(struct rs_load *l, const char *text, size_t n, const char *name);
 /* Put text (a value, YAML in flow style) at a dotted path, making mappings on the way; "[+]" is a
  * new element of a list, the text "null" takes the key or element out. */

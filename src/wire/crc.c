@@ -28,7 +28,12 @@ static void fill_table(void)
 			table[j][i] = table[j - 1][i] >> 8 ^ table[0][table[j - 1][i] & 0xff];
 }
 
-#if defined(__x86_64__)
+#if defined(RS_NO_ISAL)
+static bool multiplies_slowly(void)
+{
+	return true;
+}
+#elif defined(__x86_64__)
 static bool multiplies_slowly(void)
 {
 	unsigned a, b, c, d;

@@ -6,10 +6,12 @@
 #ifndef RS_WIRE_CRC_H
 #define RS_WIRE_CRC_H
 
-#include <isa-l/crc.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifndef RS_NO_ISAL
+#include <isa-l/crc.h>
+#endif
 
 /* Decided before main(). */
 extern bool rs_crc_by_words;
@@ -19,8 +21,12 @@ uint32_t rs_crc32_words(uint32_t crc, const uint8_t *bytes, size_t n);
 
 static inline uint32_t rs_crc32(uint32_t crc, const uint8_t *bytes, size_t n)
 {
+#ifdef RS_NO_ISAL
+	return rs_crc32_words(crc, bytes, n);
+#else
 	return __builtin_expect(rs_crc_by_words, 0) ? rs_crc32_words(crc, bytes, n)
 						    : crc32_gzip_refl(crc, bytes, n);
+#endif
 }
 
 #endif

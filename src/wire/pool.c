@@ -1,34 +1,103 @@
 /* The packet slab: one reservation of address space, free lists of magazines. */
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "base/error.h"
 #include "wire/pool.h"
+#ifndef RS_NO_THREADS
+#include <pthread.h>
+#endif
+#ifndef __wasm__
+#include <sys/mman.h>
+#endif
 
 /* Free packets that one slab has too many of, in chains of magazines. The first packet of a
  * magazine names the next one in its field dst; the first of a chain the next chain in its field
  * src. */
 struct rs_pool_exchange {
+#ifndef RS_NO_THREADS
 	pthread_mutex_t lock;
+#endif
 	uint32_t first;
 };
 
 enum { CHAIN = 16, CHUNK = CHAIN * RS_POOL_MAGAZINE, SPILL_MAX = 3 * CHUNK };
 
+#ifdef __wasm__ /* no address space to reserve: the memory of a module grows as a whole */
+static void *reserve(size_t bytes)
+{
+	return malloc(bytes);
+}
+
+static void give_back(void *base, size_t bytes)
+{
+	free(base);
+}
+#else
+static void *reserve(size_t bytes)
+{
+	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (base == MAP_FAILED)
+		return NULL;
+	/* packets are touched in no order: fewer, larger pages where the system gives them */
+	madvise(base, bytes, MADV_HUGEPAGE);
+	return base;
+}
+
+static void give_back(void *base, size_t bytes)
+{
+	munmap(base, bytes);
+}
+#endif
+
+#ifdef RS_NO_THREADS
+static void lock_init(struct rs_pool_exchange *x)
+{
+}
+static void lock_fini(struct rs_pool_exchange *x)
+{
+}
+static void lock(struct rs_pool_exchange *x)
+{
+}
+static void unlock(struct rs_pool_exchange *x)
+{
+}
+#else
+static void lock_init(struct rs_pool_exchange *x)
+{
+	pthread_mutex_init(&x->lock, NULL);
+}
+
+static void lock_fini(struct rs_pool_exchange *x)
+{
+	pthread_mutex_destroy(&x->lock);
+}
+
+static void lock(struct rs_pool_exchange *x)
+{
+	pthread_mutex_lock(&x->lock);
+}
+
+static void unlock(struct rs_pool_exchange *x)
+{
+	pthread_mutex_unlock(&x->lock);
+}
+#endif
+
 int rs_pool_init(struct rs_pool *p, uint32_t capacity)
 {
-	void *base = mmap(NULL, (size_t)capacity * sizeof(struct rs_packet), PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t bytes;
 
 	memset(p, 0, sizeof(*p));
 	p->spill_head = RS_NO_PACKET;
-	if (base == MAP_FAILED)
+	if (__builtin_mul_overflow((size_t)capacity, sizeof(struct rs_packet), &bytes))
 		return -ENOMEM;
-	/* packets are touched in no order: fewer, larger pages where the system gives them */
-	madvise(base, (size_t)capacity * sizeof(struct rs_packet), MADV_HUGEPAGE);
-	p->base = base;
+	p->base = reserve(bytes);
+	if (!p->base)
+		return -ENOMEM;
 	p->capacity = capacity;
 	return 0;
 }
@@ -36,7 +105,7 @@ int rs_pool_init(struct rs_pool *p, uint32_t capacity)
 void rs_pool_fini(struct rs_pool *p)
 {
 	if (p->base)
-		munmap(p->base, (size_t)p->capacity * sizeof(struct rs_packet));
+		give_back(p->base, (size_t)p->capacity * sizeof(struct rs_packet));
 	p->base = NULL;
 }
 
@@ -53,7 +122,7 @@ int rs_pool_split(struct rs_pool *whole, struct rs_pool *const part[], uint32_t 
 	if (!x)
 		return -ENOMEM;
 	x->first = RS_NO_PACKET;
-	pthread_mutex_init(&x->lock, NULL);
+	lock_init(x);
 	for (uint32_t i = 0; i < n; i++) {
 		*part[i] = (struct rs_pool){
 			.base = whole->base,
@@ -70,7 +139,7 @@ void rs_pool_join(struct rs_pool *const part[], uint32_t n)
 {
 	if (!n || !part[0]->exchange)
 		return;
-	pthread_mutex_destroy(&part[0]->exchange->lock);
+	lock_fini(part[0]->exchange);
 	free(part[0]->exchange);
 	for (uint32_t i = 0; i < n; i++)
 		part[i]->exchange = NULL;
@@ -86,10 +155,10 @@ static void give(struct rs_pool *p)
 	p->spill_head = rs_pool_at(p, last)->dst;
 	p->spill_count -= CHUNK;
 	rs_pool_at(p, last)->dst = RS_NO_PACKET;
-	pthread_mutex_lock(&x->lock);
+	lock(x);
 	rs_pool_at(p, first)->src = x->first;
 	__atomic_store_n(&x->first, first, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&x->lock);
+	unlock(x);
 }
 
 static void take(struct rs_pool *p)
@@ -98,13 +167,13 @@ static void take(struct rs_pool *p)
 
 	if (__atomic_load_n(&x->first, __ATOMIC_RELAXED) == RS_NO_PACKET)
 		return;
-	pthread_mutex_lock(&x->lock);
+	lock(x);
 	if (x->first != RS_NO_PACKET) {
 		p->spill_head = x->first;
 		p->spill_count = CHUNK;
 		__atomic_store_n(&x->first, rs_pool_at(p, x->first)->src, __ATOMIC_RELAXED);
 	}
-	pthread_mutex_unlock(&x->lock);
+	unlock(x);
 }
 
 struct rs_packet *rs_pool_refill(struct rs_pool_list *l)

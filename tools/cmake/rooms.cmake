@@ -1,9 +1,9 @@
-# rs_room(name DEPS rooms... LIBS libraries...): a static library of src/name/*.c.
+# rs_room(name DEPS rooms... LIBS libraries... EXCEPT files...): a static library of src/name/*.c, without some.
 # rs_test(room file): a cmocka test of one room, linked with that room and its law only.
 
 add_library(rs_options INTERFACE)
 target_include_directories(rs_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
-target_compile_definitions(rs_options INTERFACE _GNU_SOURCE)
+target_compile_definitions(rs_options INTERFACE _GNU_SOURCE ${RS_WITHOUT})
 target_compile_options(rs_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wno-unused-parameter -fno-omit-frame-pointer
   -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Wcast-align)
@@ -32,8 +32,11 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT RS_SANITIZE AND NOT RS_COVERAGE)
 endif()
 
 function(rs_room name)
-  cmake_parse_arguments(R "" "" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(R "" "" "DEPS;LIBS;EXCEPT" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
+  foreach(f ${R_EXCEPT})
+    list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/src/${name}/${f})
+  endforeach()
   if(NOT sources)
     add_library(rs_${name} INTERFACE)
     set(kind INTERFACE)

@@ -1,7 +1,6 @@
-/* `ripstop sim --json` (docs/schema/ripstop-sim-2.schema.json) and --flows-csv. */
+/* A diagnosis as JSON: docs/schema/ripstop-sim-2.schema.json. */
 #include <errno.h>
-#include <sys/resource.h>
-#include "cli/sim_report.h"
+#include "diagnose/diagnose.h"
 #include "report/report.h"
 
 static void time_ns(struct rs_json *j, const char *key, rs_time t)
@@ -287,11 +286,10 @@ static void places(struct rs_json *j, const struct rs_sim_result *s)
 	rs_json_end(j);
 }
 
-int rs_sim_json(const struct rs_diagnosis *r, FILE *out)
+int rs_diagnosis_json(const struct rs_diagnosis *r, uint64_t peak_rss, FILE *out)
 {
 	struct rs_json *j = rs_json_create(out);
 	const struct rs_fabric *f = r->cases[0].fabric;
-	struct rusage ru;
 
 	if (!j)
 		return -ENOMEM;
@@ -332,11 +330,10 @@ int rs_sim_json(const struct rs_diagnosis *r, FILE *out)
 	rs_json_uint(j, "seeds", r->n_seeds);
 	diagnosis(j, r);
 	causes(j, r);
-	getrusage(RUSAGE_SELF, &ru);
 	rs_json_object(j, "engine");
 	rs_json_number(j, "wall_s", r->wall_s);
 	rs_json_number(j, "cpu_s", r->cpu_s);
-	rs_json_int(j, "peak_rss_bytes", (int64_t)ru.ru_maxrss * 1024);
+	rs_json_uint(j, "peak_rss_bytes", peak_rss);
 	rs_json_uint(j, "threads", r->threads);
 	rs_json_uint(j, "qp_bytes", r->cases[0].result->qp_bytes);
 	rs_json_uint(j, "packet_bytes", r->cases[0].result->packet_bytes);
@@ -345,34 +342,4 @@ int rs_sim_json(const struct rs_diagnosis *r, FILE *out)
 	rs_json_end(j);
 	rs_json_end(j);
 	return rs_json_finish(j);
-}
-
-int rs_sim_csv(const struct rs_diagnosis *r, FILE *out)
-{
-	const struct rs_sim_result *s = r->cases[0].result;
-
-	fputs("id,src,dst,bytes,start_ns,finish_ns,fct_ns\n", out);
-	for (uint32_t i = 0; i < s->n_flows; i++) {
-		const struct rs_sim_flow *f = &s->flows[i];
-
-		fprintf(out, "%u,%u,%u,%llu,%.3f,", i, f->src, f->dst, (unsigned long long)f->bytes,
-			(double)f->start / RS_NS);
-		if (f->finish == RS_NEVER)
-			fputs(",\n", out);
-		else
-			fprintf(out, "%.3f,%.3f\n", (double)f->finish / RS_NS,
-				(double)(f->finish - f->start) / RS_NS);
-	}
-	return ferror(out) ? -EIO : 0;
-}
-
-int rs_sim_rates_csv(const struct rs_diagnosis *r, FILE *out)
-{
-	const struct rs_sim_result *s = r->cases[0].result;
-
-	fputs("time_ns,flow,rate_gbps\n", out);
-	for (uint64_t i = 0; i < s->n_rates; i++)
-		fprintf(out, "%.3f,%u,%.6f\n", (double)s->rates[i].when / RS_NS, s->rates[i].flow,
-			(double)s->rates[i].rate / RS_GBPS);
-	return ferror(out) ? -EIO : 0;
 }
