@@ -35,11 +35,11 @@ struct side {
 	struct wire out;
 };
 
-static void check(int err, struct ripstop_error *e)
+static void check(int err, struct ripstop_error **e)
 {
 	if (err >= 0)
 		return;
-	fprintf(stderr, "nic: %s\n", ripstop_error_text(e));
+	fprintf(stderr, "nic: %s\n", ripstop_error_text(*e));
 	exit(1);
 }
 
@@ -54,16 +54,16 @@ static void open_side(struct side *s, unsigned char number)
 	memcpy(c.address, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0", 15); /* ::ffff:10.0.0.number */
 	c.address[15] = number;
 	c.rate = INT64_C(100000000000);
-	check(ripstop_nic_create(&c, &s->nic, &e), e);
-	check(ripstop_nic_create_cq(s->nic, 16, &s->cq, &e), e);
+	check(ripstop_nic_create(&c, &s->nic, &e), &e);
+	check(ripstop_nic_create_cq(s->nic, 16, &s->cq, &e), &e);
 	s->memory = calloc(1, BYTES);
 	check(ripstop_nic_register(s->nic, 1, s->memory, 0, BYTES,
 				   RIPSTOP_LOCAL_WRITE | RIPSTOP_REMOTE_WRITE, &s->key, &e),
-	      e);
+	      &e);
 	q.pd = 1;
 	q.transport = RIPSTOP_RC;
 	q.send_cq = q.receive_cq = s->cq;
-	check(ripstop_nic_create_qp(s->nic, &q, &s->qp, &e), e);
+	check(ripstop_nic_create_qp(s->nic, &q, &s->qp, &e), &e);
 }
 
 static void join(struct side *s, const struct side *to, unsigned char number)
@@ -80,7 +80,7 @@ static void join(struct side *s, const struct side *to, unsigned char number)
 	p.dscp = 26;
 	p.timeout = 8; /* 1 ms: where the last packet is lost, nothing else tells */
 	p.min_rnr_timer = 12;
-	check(ripstop_qp_connect(s->qp, &p, 0, &e), e);
+	check(ripstop_qp_connect(s->qp, &p, 0, &e), &e);
 }
 
 /* The next frame onto the wire if the port is free. Returns when to ask again. */
@@ -95,7 +95,7 @@ static int64_t pull(struct side *s, int64_t now)
 		long n = ripstop_nic_send(s->nic, w->frame[at].bytes, RIPSTOP_FRAME_MAX, now,
 					  &again, &e);
 
-		check(n < 0 ? -1 : 0, e);
+		check(n < 0 ? -1 : 0, &e);
 		if (!n)
 			return again;
 		/* FCS, preamble and gap take their time, too: 24 bytes, 80 ps each */
@@ -117,7 +117,7 @@ static int64_t push(struct wire *w, struct side *to, int64_t now)
 	while (w->n && w->frame[w->first].arrives <= now) {
 		check(ripstop_nic_receive(to->nic, w->frame[w->first].bytes,
 					  (size_t)w->frame[w->first].length, now, &e),
-		      e);
+		      &e);
 		w->first = (w->first + 1) % WIRE;
 		w->n--;
 	}
@@ -152,7 +152,7 @@ int main(void)
 	s.sge = &from;
 	s.n_sge = 1;
 	s.remote_key = b.key;
-	check(ripstop_qp_send(a.qp, &s, now, &e), e);
+	check(ripstop_qp_send(a.qp, &s, now, &e), &e);
 	while (!ripstop_cq_poll(a.cq, &done, 1, sizeof(done))) {
 		int64_t next = least(push(&a.out, &b, now), push(&b.out, &a, now));
 
@@ -163,8 +163,8 @@ int main(void)
 		if (next == RIPSTOP_NEVER)
 			return 1;
 		now = next > now ? next : now;
-		check(ripstop_nic_expire(a.nic, now, &e), e);
-		check(ripstop_nic_expire(b.nic, now, &e), e);
+		check(ripstop_nic_expire(a.nic, now, &e), &e);
+		check(ripstop_nic_expire(b.nic, now, &e), &e);
 	}
 	ripstop_nic_counters(a.nic, &sent);
 	printf("1 MiB in %.1f us: status %u, %s\n", (double)now / US, done.status,

@@ -48,8 +48,8 @@ extern "C" {
 RIPSTOP_API const char *ripstop_version(void);
 
 /*
- * Whether the library was built with a part: "yaml" (descriptions as YAML or JSON text), "xml"
- * (NCCL's and hwloc's host files), "diagnosis", "audit", "threads". 1 or 0.
+ * Whether the library was built with a part: "sim", "yaml" (descriptions as YAML or JSON text),
+ * "xml" (NCCL's and hwloc's host files), "audit", "threads". 1 or 0.
  */
 RIPSTOP_API int ripstop_has(const char *part);
 

@@ -29,8 +29,8 @@ int ripstop_has(const char *part)
 #ifdef RS_HAVE_XML
 		"xml",
 #endif
-#ifdef RS_HAVE_DIAGNOSE
-		"diagnosis",
+#ifdef RS_HAVE_SIM
+		"sim",
 #endif
 #ifdef RS_HAVE_AUDIT
 		"audit",
