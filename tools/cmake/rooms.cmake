@@ -9,6 +9,10 @@ target_compile_options(rs_options INTERFACE
   -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Wcast-align)
 # Frame pointers and the assertions of programmer errors stay in release builds: both are cheap.
 string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  # snprintf() cuts what is longer than a limit: meant so.
+  target_compile_options(rs_options INTERFACE -Wno-format-truncation)
+endif()
 if(RS_WERROR)
   target_compile_options(rs_options INTERFACE -Werror)
 endif()
@@ -28,6 +32,8 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT RS_SANITIZE AND NOT RS_COVERAGE)
   check_ipo_supported(RESULT RS_IPO LANGUAGES C OUTPUT RS_IPO_WHY)
   if(RS_IPO)
     set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+    # Rooms hold machine code too, so that tests link without it (tests/CMakeLists.txt).
+    set(CMAKE_C_COMPILE_OPTIONS_IPO -flto=auto -ffat-lto-objects)
   endif()
 endif()
 
