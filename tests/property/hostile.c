@@ -73,7 +73,8 @@ static void fly(struct hostile *h, struct rs_packet *p, rs_time when)
 		return;
 	}
 	f = &h->flights[h->flying++];
-	*f = (struct hostile_flight){.p = p, .to = p->dst, .when = when, .order = h->order++};
+	*f = (struct hostile_flight){
+		.p = p, .to = p->dst % HOSTILE_NICS, .when = when, .order = h->order++};
 	if (p->payload && p->payload_bytes) {
 		f->bytes = malloc(p->payload_bytes);
 		memcpy(f->bytes, p->payload, p->payload_bytes);

@@ -53,7 +53,8 @@ struct hostile {
 
 /* A network of NICs. -1: no memory. */
 int hostile_init(struct hostile *h, const struct rs_nic_config *base, uint64_t seed);
-/* One without endpoints; the caller makes them, on lists[], and puts each in its place. */
+/* One without endpoints; the caller makes them, on lists[], and puts each in its place:
+ * the place of an address is its remainder by HOSTILE_NICS. */
 int hostile_init_bare(struct hostile *h, uint64_t seed);
 void hostile_join(struct hostile *h, uint32_t place, struct rs_endpoint *e);
 void hostile_fini(struct hostile *h);

@@ -1,12 +1,16 @@
 /*
  * RC under the hostile network: whatever it does, each message arrives exactly once and in order,
- * memory is as a model has it, every post completes, and no packet is lost to the slab.
+ * memory is as a model has it, every post completes, and no packet is lost to the slab. In some
+ * runs each NIC is one of two functions behind its port (port/share.h): the other speaks another
+ * transport.
  *
  * test_rc [--seed N] [--from N] [--runs N] [--seconds N]: one seed replays exactly.
  */
 #include <stdlib.h>
 #include <string.h>
+#include "port/share.h"
 #include "property/hostile.h"
+#include "toy.h"
 
 enum {
 	CCS = 4, /* of rs_cc_all */
@@ -49,8 +53,16 @@ struct side {
 	bool broken;
 };
 
+/* What stands beside the NICs behind their ports, each to the next port's. */
+struct beside {
+	struct rs_share share[HOSTILE_NICS];
+	struct toy *toy[HOSTILE_NICS]; /* NULL: nothing does */
+	uint32_t sent, arrived;
+};
+
 struct world {
 	struct hostile net;
+	struct beside beside;
 	struct side sides[2 * PAIRS];
 	struct rs_random random;
 	uint32_t mtu;
@@ -452,6 +464,49 @@ static void finish(struct world *w)
 	CHECK(!w->net.flying && !hostile_used(&w->net));
 }
 
+/* ---- Beside the NICs ---- */
+
+enum { TOY_FIRST = 50, TOY_POSTS = 40 };
+
+static void put_beside(struct world *w)
+{
+	for (uint32_t i = 0; i < HOSTILE_NICS; i++) {
+		struct rs_share *s = &w->beside.share[i];
+		struct toy *t = toy_create(HOSTILE_NICS + i, TOY_FIRST, 2, 1000, 50 * RS_US,
+					   &w->net.lists[i]);
+		uint32_t next = HOSTILE_NICS + (i + 1) % HOSTILE_NICS;
+		uint8_t weight[RS_CLASSES], tc = (uint8_t)below(w, RS_CLASSES);
+
+		for (unsigned c = 0; c < RS_CLASSES; c++)
+			weight[c] = (uint8_t)below(w, 4);
+		rs_share_init(s, weight, &w->net.lists[i]);
+		CHECK(!rs_share_add(s, rs_nic_endpoint(w->net.nics[i]), i, 1, 1));
+		CHECK(!rs_share_add(s, &t->as_endpoint, HOSTILE_NICS + i, 1, 1));
+		toy_open(t, TOY_FIRST, next, TOY_FIRST + 1, tc, 0);
+		toy_open(t, TOY_FIRST + 1, HOSTILE_NICS + (i + 2) % HOSTILE_NICS, TOY_FIRST, tc, 0);
+		for (unsigned k = 0; k < TOY_POSTS; k++)
+			CHECK(toy_post(t, TOY_FIRST, below(w, 4000), true));
+		hostile_join(&w->net, i, &s->as_endpoint);
+		hostile_wake(&w->net, i);
+		w->beside.toy[i] = t;
+	}
+}
+
+static void finish_beside(struct world *w)
+{
+	struct toy_news n;
+
+	for (uint32_t i = 0; i < HOSTILE_NICS && w->beside.toy[i]; i++) {
+		while (toy_take_news(w->beside.toy[i], &n))
+			*(n.arrived ? &w->beside.arrived : &w->beside.sent) += 1;
+		toy_destroy(w->beside.toy[i]);
+		CHECK(!w->beside.share[i].dropped);
+	}
+	if (w->beside.toy[0])
+		CHECK(w->beside.sent == HOSTILE_NICS * TOY_POSTS &&
+		      w->beside.arrived == HOSTILE_NICS * TOY_POSTS);
+}
+
 static struct rs_nic_config random_config(struct world *w)
 {
 	uint8_t class = (uint8_t)below(w, CCS);
@@ -503,8 +558,11 @@ static void run(uint64_t seed, struct hostile_counts *sum)
 		make_side(w, &w->sides[2 * i + 1], i < 3 ? (i % 2) ^ 1 : 2);
 		join(w, &w->sides[2 * i], &w->sides[2 * i + 1]);
 	}
+	if (seed % 5 == 4)
+		put_beside(w);
 	drive(w);
 	finish(w);
+	finish_beside(w);
 	hostile_add(sum, &w->net.count);
 	hostile_fini(&w->net);
 	for (int i = 0; i < 2 * PAIRS; i++) {
