@@ -103,6 +103,8 @@ void rs_nic_check(const struct rs_nic *nic)
 		check_outstanding(qp);
 		check_receives(qp);
 		check_places(nic, qp);
+		if (qp->flags & RS_QF_RECOVERY)
+			rs_recovery_of(qp)->check(qp);
 		ready += qp->place == RS_PLACE_READY;
 	}
 	for (unsigned c = 0; c < RS_CLASSES; c++) {

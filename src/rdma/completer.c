@@ -152,7 +152,7 @@ static inline void progress(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked
 	qp->flags &= ~(uint32_t)RS_QF_IMPLIED;
 	if (rs_psn_diff(qp->una_psn, qp->next_psn) > 0)
 		rs_recover_rewind(qp);
-	if (!(qp->flags & RS_QF_RNR_WAIT)) {
+	if (!(qp->flags & (RS_QF_RNR_WAIT | RS_QF_RECOVERY))) {
 		bool armed = qp->deadline != RS_NEVER; /* at an earlier time, which will do */
 
 		qp->deadline = RS_NEVER;
@@ -232,6 +232,8 @@ static void on_ack(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet 
 	uint32_t una = qp->una_psn;
 	bool whole;
 
+	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0) && kind == RS_SYN_SACK)
+		kind = RS_SYN_ACK;
 	if (kind == RS_SYN_ACK) {
 		if (ahead >= -1)
 			update_credits(qp, p);
@@ -249,6 +251,8 @@ static void on_ack(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet 
 		implied_nak(nic, qp, now);
 	else if (__builtin_expect(kind != RS_SYN_ACK, 0))
 		on_nak(nic, qp, p, now);
+	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0))
+		rs_recovery_of(qp)->acked(nic, qp, p, now);
 	rs_sched_kick(nic, qp);
 }
 
@@ -323,8 +327,10 @@ void rs_comp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
 		nic->counters.rx_dropped++;
 		return;
 	}
-	if (f & (RS_F_READ | RS_F_ATOMIC_ACK))
+	if (f & (RS_F_READ | RS_F_ATOMIC_ACK)) {
 		on_response(nic, qp, p, f, ahead, now);
-	else
+		if (qp->flags & RS_QF_RECOVERY)
+			rs_recovery_of(qp)->acked(nic, qp, p, now);
+	} else
 		on_ack(nic, qp, p, ahead, now);
 }

@@ -42,6 +42,13 @@ static int check_config(const struct rs_nic_config *c, struct rs_error *e)
 		return rs_error_set(e, -EINVAL, "max_srqs is above %d", RS_MAX_SRQS);
 	if (c->quirks.window_payload && !(c->framing && c->framing->data))
 		return rs_error_set(e, -EINVAL, "windows of payload need headers of one length");
+	if (c->selective.in_flight > RS_SELECTIVE_MAX || c->selective.reorder < 0 ||
+	    (c->selective.in_flight &&
+	     (c->selective.rto_low <= 0 || c->selective.rto_high < c->selective.rto_low)))
+		return rs_error_set(e, -EINVAL,
+				    "selective: at most %d packets in flight, and "
+				    "0 < rto_low <= rto_high",
+				    RS_SELECTIVE_MAX);
 	if (c->line_rate <= 0 || c->cnp_tc >= RS_CLASSES || c->ack_delay < 0 || c->min_rto < 0 ||
 	    c->pace_late < 0 || c->qp_rate < 0 || c->qp_message_time < 0)
 		return rs_error_set(e, -EINVAL, "a rate, class or time is out of range");
@@ -122,8 +129,12 @@ static void set_framing(struct rs_nic *nic)
 uint16_t rs_nic_frame(const struct rs_nic *nic, const struct rs_qp *qp, uint8_t opcode,
 		      uint32_t payload)
 {
-	return rs_framing_data(nic->framing, opcode, payload, nic->c.ipv6,
-			       payload ? rs_qp_int_bytes(qp) : 0);
+	uint16_t beside = payload ? rs_qp_int_bytes(qp) : 0;
+
+	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0) && rs_op_placed(opcode) &&
+	    !nic->framing->data)
+		beside += RS_RETH_BYTES;
+	return rs_framing_data(nic->framing, opcode, payload, nic->c.ipv6, beside);
 }
 
 /* ---- As an endpoint ---- */

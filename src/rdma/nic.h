@@ -29,6 +29,27 @@ struct rs_srq;
 
 enum { RS_GRH_BYTES = 40, RS_MULTICAST_QPN = 0xffffff, RS_INLINE_MAX = 4096, RS_NIC_CCS = 250 };
 
+/*
+ * How a queue pair recovers from loss, chosen when it is made. Both ends must have the same.
+ * Go-back-N is IBTA's (§9.7.5.2), and what every other RoCEv2 NIC speaks. Selective has no standard
+ * on the wire: a header of our own stands for one (wire/roce.h), so it is for simulation only.
+ */
+struct rs_recovery;
+extern const struct rs_recovery rs_recovery_go_back_n;
+extern const struct rs_recovery rs_recovery_selective; /* RC only */
+const char *rs_recovery_name(const struct rs_recovery *r);
+
+/* Of selective recovery. */
+struct rs_selective {
+	uint32_t in_flight; /* packets of a queue pair at most on their way, 1 to 8192: IRN
+			     * (SIGCOMM 2018), §3.2 has the bandwidth-delay product of the longest
+			     * path. 0: no queue pair may be selective */
+	rs_time reorder;    /* a packet is lost when one sent later has come, and it has not a round
+			     * trip and so long after it was sent: RFC 8985, §6.2. 0: paths keep order
+			     */
+	rs_time rto_low, rto_high; /* with up to 3 packets on their way, with more: IRN, §3.1 */
+};
+
 /* Limits of one NIC; every table is allocated by rs_nic_create(), none grows on the data path. */
 struct rs_nic_config {
 	uint32_t endpoint;       /* this port's endpoint number: src of what it sends */
@@ -62,8 +83,9 @@ struct rs_nic_config {
 			     */
 	rs_time ack_delay;  /* longest that a due ACK may wait for coalescing; 0: none waits */
 	rs_time min_rto;    /* floor of the local ACK timeout, as vendors have (0: none) */
-	bool copy_payload;  /* false: payload pointers are NULL and no memory is touched */
-	struct rs_quirks quirks;          /* of NICs */
+	struct rs_selective selective;
+	bool copy_payload;       /* false: payload pointers are NULL and no memory is touched */
+	struct rs_quirks quirks; /* of NICs */
 	const struct rs_framing *framing; /* NULL: RoCEv2's */
 	rs_time pace_late; /* a paced packet that leaves late by no more does not put off those
 			    * behind it: for clocks that oversleep */
@@ -257,8 +279,9 @@ struct rs_qp_init {
 	uint32_t xrcd;       /* of a target */
 	struct rs_srq *srq;  /* in place of receives of its own; not XRC */
 	uint32_t max_inline; /* bytes of RS_WR_INLINE, up to RS_INLINE_MAX */
-	uint8_t cc;          /* congestion control: rs_nic_config.cc[cc - 1]; 0: its class's when it
-			      * gets to RTR. UD: always rs_cc_none */
+	const struct rs_recovery *recovery; /* NULL: go-back-N */
+	uint8_t cc; /* congestion control: rs_nic_config.cc[cc - 1]; 0: its class's when it
+		     * gets to RTR. UD: always rs_cc_none */
 };
 
 enum rs_qp_mask { /* ibv_qp_attr_mask's values */

@@ -15,7 +15,7 @@ static uint32_t round_up(uint32_t n)
 	return r;
 }
 
-const struct rs_qp_more rs_qp_plain;
+const struct rs_qp_more rs_qp_plain = {.recovery = &rs_recovery_go_back_n};
 
 static int alloc_sends(struct rs_qp *qp, const struct rs_qp_init *i)
 {
@@ -53,12 +53,12 @@ static int alloc_receives(struct rs_qp *qp, const struct rs_qp_init *i)
 	return 0;
 }
 
-static int alloc_more(struct rs_qp *qp, const struct rs_qp_init *i)
+static int alloc_more(const struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_init *i)
 {
 	struct rs_qp_more *m;
 
 	qp->cold->more = &rs_qp_plain;
-	if (i->transport == RS_RC && !i->srq && !i->max_inline)
+	if (i->transport == RS_RC && !i->srq && !i->max_inline && !(qp->flags & RS_QF_RECOVERY))
 		return 0;
 	m = calloc(1, sizeof(*m));
 	if (!m)
@@ -66,6 +66,13 @@ static int alloc_more(struct rs_qp *qp, const struct rs_qp_init *i)
 	qp->cold->more = m;
 	m->srq = i->srq;
 	m->xrcd = i->xrcd;
+	m->recovery = i->recovery ? i->recovery : &rs_recovery_go_back_n;
+	if (m->recovery->bytes) {
+		m->recovery_memory = calloc(1, m->recovery->bytes(&nic->c));
+		if (!m->recovery_memory)
+			return -ENOMEM;
+		m->recovery->init(&nic->c, m->recovery_memory);
+	}
 	m->max_inline = i->max_inline;
 	m->stride = (i->max_inline + 15) & ~15u;
 	if (!m->stride)
@@ -74,13 +81,13 @@ static int alloc_more(struct rs_qp *qp, const struct rs_qp_init *i)
 	return m->inlined ? 0 : -ENOMEM;
 }
 
-static int alloc_queues(struct rs_qp *qp, const struct rs_qp_init *i)
+static int alloc_queues(const struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_init *i)
 {
 	int err = alloc_sends(qp, i);
 
 	if (!err)
 		err = alloc_receives(qp, i);
-	return err ? err : alloc_more(qp, i);
+	return err ? err : alloc_more(nic, qp, i);
 }
 
 static void free_queues(struct rs_qp *qp)
@@ -92,6 +99,7 @@ static void free_queues(struct rs_qp *qp)
 	free(qp->cold->resources);
 	if (qp->cold->more && qp->cold->more != &rs_qp_plain) {
 		free(qp->cold->more->inlined);
+		free(qp->cold->more->recovery_memory);
 		free(rs_qp_own_more(qp));
 	}
 	qp->sq = NULL;
@@ -117,11 +125,14 @@ static bool queues_valid(const struct rs_qp_init *i)
 	return !i->srq || (!i->srq->xrc && !i->max_recv_wr);
 }
 
-static bool init_valid(const struct rs_qp_init *i)
+static bool init_valid(const struct rs_nic *nic, const struct rs_qp_init *i)
 {
 	bool service = i->transport == RS_RC || i->transport == RS_UC || i->transport == RS_UD ||
 		       i->transport == RS_XRC;
 
+	if (i->recovery && i->recovery->bytes &&
+	    (i->transport != RS_RC || !nic->c.selective.in_flight))
+		return false;
 	return service && queues_valid(i) && (!i->xrc_target || i->transport == RS_XRC) &&
 	       i->max_send_wr <= RS_WR_MAX && i->max_recv_wr <= RS_WR_MAX &&
 	       i->max_send_sge <= RS_SGE_MAX && i->max_recv_sge <= RS_SGE_MAX &&
@@ -140,6 +151,8 @@ static uint32_t flags_of(const struct rs_qp_init *i)
 		f |= i->xrc_target ? RS_QF_TARGET : RS_QF_XRC;
 	if (i->max_recv_wr)
 		f |= RS_QF_RECEIVES;
+	if (i->recovery && i->recovery->bytes)
+		f |= RS_QF_RECOVERY;
 	return f | (i->srq || i->xrc_target ? RS_QF_SRQ : 0);
 }
 
@@ -205,7 +218,8 @@ static int create_qp(struct rs_nic *nic, const struct rs_qp_init *i, uint32_t qp
 	uint32_t index;
 	int err;
 
-	if (!init_valid(i) || i->cc > nic->c.n_cc || (nic->entry_of != NULL) != (qpn != RS_NO_QP))
+	if (!init_valid(nic, i) || i->cc > nic->c.n_cc ||
+	    (nic->entry_of != NULL) != (qpn != RS_NO_QP))
 		return -EINVAL;
 	index = take_index(nic);
 	if (index == RS_NO_QP)
@@ -215,16 +229,17 @@ static int create_qp(struct rs_nic *nic, const struct rs_qp_init *i, uint32_t qp
 	qp->index = index;
 	qp->cold = &nic->qps_cold[index];
 	memset(qp->cold, 0, sizeof(*qp->cold));
-	err = alloc_queues(qp, i);
+	qp->flags = flags_of(i);
+	err = alloc_queues(nic, qp, i);
 	if (err) {
 		free_queues(qp);
+		qp->flags = 0;
 		give_index(nic, index);
 		return err;
 	}
 	qp->qpn = nic->entry_of ? qpn : nic->c.first_qpn + index;
 	if (nic->entry_of)
 		nic->entry_of[qpn - nic->c.first_qpn] = index + 1;
-	qp->flags = flags_of(i);
 	qp->transport = i->transport;
 	qp->cold->ops = ops_of(qp->flags);
 	qp->pd = i->pd;
@@ -507,6 +522,8 @@ static void to_reset(struct rs_nic *nic, struct rs_qp *qp)
 	};
 	qp->deadline = qp->ack_deadline = RS_NEVER;
 	qp->message = RS_NO_MESSAGE;
+	if (qp->flags & RS_QF_RECOVERY)
+		rs_recovery_of(qp)->forget(qp);
 }
 
 int rs_qp_modify_mask(struct rs_nic *nic, struct rs_qp *qp, enum rs_qp_state to,
@@ -671,6 +688,8 @@ void rs_qp_fail(struct rs_nic *nic, struct rs_qp *qp, enum rs_wc_status status)
 		rs_qp_retire(nic, qp, status, 0);
 	flush_sends(nic, qp);
 	flush_receives(nic, qp);
+	if (qp->flags & RS_QF_RECOVERY)
+		rs_recovery_of(qp)->forget(qp);
 	if (qp->flags & RS_QF_SRQ)
 		rs_event_add(nic, RS_EVENT_LAST_WQE, qp);
 }
@@ -788,7 +807,8 @@ static void fill_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_swqe *w,
 		.compare = wr->compare,
 	};
 	w->packets = rs_op_atomic(wr->op) ? 1 : rs_qp_packets(qp, bytes);
-	if (w->middle == RS_OP_WRITE_MIDDLE)
+	/* each packet says its place where recovery is selective: rs_nic_frame() */
+	if (w->middle == RS_OP_WRITE_MIDDLE && !(qp->flags & RS_QF_RECOVERY))
 		w->first_extra = nic->framing->data ? 0 : RS_RETH_BYTES;
 	w->end = w->start + message_frames(nic, qp, w) -
 		 (uint64_t)(w->response ? 1 : w->packets) * rs_qp_uncounted(qp);

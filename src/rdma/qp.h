@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include "rdma/nic.h"
+#include "rdma/recovery.h"
 
 enum {
 	RS_QP_BYTES_MAX = 384, /* what packets touch; struct rs_qp_cold is apart */
@@ -116,13 +117,15 @@ enum rs_qp_flags {
 	RS_QF_REFUSED = 1 << 24,    /* nak ends the connection when what is owed is answered */
 	RS_QF_READS_HELD = 1 << 25, /* by rs_qp_hold_reads() */
 	RS_QF_RECEIVES = 1 << 26,   /* it has a receive queue of its own */
+	RS_QF_RECOVERY = 1 << 27,   /* its recovery has memory, and is asked for each packet */
 	/* What lives as long as the QP. */
 	RS_QF_LIFE = RS_QF_USED | RS_QF_SIG_ALL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_TARGET |
-		     RS_QF_SRQ | RS_QF_RECEIVES,
+		     RS_QF_SRQ | RS_QF_RECEIVES | RS_QF_RECOVERY,
 	/* Sending, or a request's first look, is not RC's plain one. */
-	RS_QF_OTHER_TX = RS_QF_BAD_LOCAL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_LOCAL,
-	RS_QF_OTHER_RX =
-		RS_QF_UC | RS_QF_UD | RS_QF_TARGET | RS_QF_XRC | RS_QF_ESTABLISH | RS_QF_REFUSED,
+	RS_QF_OTHER_TX =
+		RS_QF_BAD_LOCAL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_LOCAL | RS_QF_RECOVERY,
+	RS_QF_OTHER_RX = RS_QF_UC | RS_QF_UD | RS_QF_TARGET | RS_QF_XRC | RS_QF_ESTABLISH |
+			 RS_QF_REFUSED | RS_QF_RECOVERY,
 };
 
 /* What only some QPs have; the others share one that is empty and constant. */
@@ -133,6 +136,8 @@ struct rs_qp_more {
 	uint32_t xrcd;
 	uint32_t qkey;
 	uint32_t groups; /* that it is attached to */
+	const struct rs_recovery *recovery;
+	void *recovery_memory; /* NULL: it needs none */
 };
 
 extern const struct rs_qp_more rs_qp_plain;
@@ -269,6 +274,11 @@ static inline const struct rs_sge *rs_qp_send_sge(const struct rs_qp *qp, uint32
 static inline const struct rs_sge *rs_qp_recv_sge(const struct rs_qp *qp, uint32_t i)
 {
 	return &qp->cold->recv_sge[(size_t)(i & qp->cold->rq_mask) * qp->cold->max_recv_sge];
+}
+
+static inline const struct rs_recovery *rs_recovery_of(const struct rs_qp *qp)
+{
+	return qp->cold->more->recovery;
 }
 
 /* Packets of a message of length bytes: an empty one takes one too. Path MTUs are powers of two. */

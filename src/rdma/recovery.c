@@ -1,4 +1,5 @@
-/* Go-back-N, retry counts and the deadlines behind them. IBTA §9.7.5.2, §9.7.6.1, §9.9.2. */
+/* Go-back-N, and what all strategies share: retry counts and the deadlines behind them. IBTA
+ * §9.7.5.2, §9.7.6.1, §9.9.2. */
 #include "rdma/state.h"
 
 /* Table 45: RNR NAK timer codes. */
@@ -38,7 +39,7 @@ bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_t
 		return false;
 	}
 	qp->retries++;
-	rs_recover_rewind(qp);
+	rs_recovery_of(qp)->rewind(qp);
 	if (!(qp->flags & RS_QF_RNR_WAIT))
 		qp->deadline = RS_NEVER;
 	cc->ops->on_loss(cc->params, &qp->cc, timeout, now);
@@ -48,7 +49,7 @@ bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_t
 
 void rs_recover_rnr(struct rs_nic *nic, struct rs_qp *qp, uint8_t timer, rs_time now)
 {
-	if (qp->next_psn == qp->una_psn)
+	if (qp->next_psn == qp->una_psn || (qp->flags & RS_QF_RNR_WAIT))
 		return; /* a copy of one that already made the QP go back */
 	if (qp->cold->rnr_retry < 7 && qp->rnr_tries >= qp->cold->rnr_retry) {
 		rs_qp_fail(nic, qp, RS_WC_RNR_RETRY_EXC_ERR);
@@ -56,7 +57,7 @@ void rs_recover_rnr(struct rs_nic *nic, struct rs_qp *qp, uint8_t timer, rs_time
 	}
 	if (qp->cold->rnr_retry < 7)
 		qp->rnr_tries++;
-	rs_recover_rewind(qp);
+	rs_recovery_of(qp)->rewind(qp);
 	qp->flags |= RS_QF_RNR_WAIT;
 	qp->deadline = now + rs_rnr_timer[timer & RS_SYN_VALUE];
 	rs_timer_arm(nic, qp, qp->deadline);
@@ -70,7 +71,30 @@ void rs_recover_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 		rs_sched_kick(nic, qp);
 		return;
 	}
+	if (qp->flags & RS_QF_RECOVERY) {
+		rs_recovery_of(qp)->expire(nic, qp, now);
+		return;
+	}
 	RS_COUNT(nic, qp, local_ack_timeout_err);
 	qp->flags &= ~(uint32_t)RS_QF_IMPLIED;
 	rs_recover_go_back(nic, qp, true, now);
+}
+
+/* One NAK a gap (§9.7.5.2.8): the requester goes back to it, and what is behind it comes again. */
+static void early(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
+		  rs_time now)
+{
+	if (!(qp->flags & RS_QF_GAP))
+		rs_resp_owe_nak(nic, qp, RS_NAK_PSN_SEQ);
+}
+
+const struct rs_recovery rs_recovery_go_back_n = {
+	.name = "go-back-n",
+	.rewind = rs_recover_rewind,
+	.early = early,
+};
+
+const char *rs_recovery_name(const struct rs_recovery *r)
+{
+	return r->name;
 }

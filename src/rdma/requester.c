@@ -44,17 +44,10 @@ RS_APART static bool may_start(const struct rs_qp *qp, const struct rs_swqe *w)
 	return !limited(qp, w) || qp->una_psn == qp->next_psn;
 }
 
-bool rs_req_ready(const struct rs_qp *qp)
+bool rs_req_may_go(const struct rs_qp *qp)
 {
 	const struct rs_swqe *w;
-	uint64_t flying = qp->sent - qp->acked;
 
-	if (qp->sq_send == qp->sq_tail || (qp->flags & (RS_QF_RNR_WAIT | RS_QF_HELD)))
-		return false;
-	if (flying && flying + qp->window_room > qp->cc.window)
-		return false;
-	if (__builtin_expect(rs_qp_in_flight(qp) >= RS_PSN_WINDOW, 0))
-		return false;
 	if (__builtin_expect(qp->flags & RS_QF_BAD_LOCAL, 0))
 		return qp->sq_send == qp->sq_head;
 	w = rs_qp_swqe(qp, qp->sq_send);
@@ -64,6 +57,21 @@ bool rs_req_ready(const struct rs_qp *qp)
 	 * receive. */
 	return __builtin_expect(!limited(qp, w), 1) || qp->sq_head != qp->sq_send || qp->una_k ||
 	       (int64_t)(qp->requested - qp->acked) <= 0;
+}
+
+bool rs_req_ready(const struct rs_qp *qp)
+{
+	uint64_t flying = qp->sent - qp->acked;
+
+	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0))
+		return rs_recovery_of(qp)->ready(qp);
+	if (qp->sq_send == qp->sq_tail || (qp->flags & (RS_QF_RNR_WAIT | RS_QF_HELD)))
+		return false;
+	if (flying && flying + qp->window_room > qp->cc.window)
+		return false;
+	if (__builtin_expect(rs_qp_in_flight(qp) >= RS_PSN_WINDOW, 0))
+		return false;
+	return rs_req_may_go(qp);
 }
 
 /* The requester's own memory was refused: the error completes in its turn. */
@@ -274,8 +282,7 @@ static void conclude(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p)
 	qp->sent = qp->requested = qp->acked;
 }
 
-RS_APART static bool send_other(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p,
-				rs_time now)
+bool rs_req_send_next(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
 {
 	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_send);
 
@@ -291,6 +298,38 @@ RS_APART static bool send_other(struct rs_nic *nic, struct rs_qp *qp, struct rs_
 		p->xrc_srqn = rs_swqe_srqn(w);
 	if (qp->flags & RS_QF_UC)
 		conclude(nic, qp, p);
+	return true;
+}
+
+RS_APART static bool send_other(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p,
+				rs_time now)
+{
+	if (qp->flags & RS_QF_RECOVERY)
+		return rs_recovery_of(qp)->send(nic, qp, p, now);
+	return rs_req_send_next(nic, qp, p, now);
+}
+
+/* The cursor is there for the one packet, and then where it was. */
+bool rs_req_send_again(struct rs_nic *nic, struct rs_qp *qp, uint32_t i, uint32_t k, uint32_t psn,
+		       struct rs_packet *p)
+{
+	const struct rs_swqe *w = rs_qp_swqe(qp, i);
+	uint32_t sq_send = qp->sq_send, send_k = qp->send_k;
+	uint32_t n;
+
+	qp->sq_send = i;
+	qp->send_k = k;
+	p->psn = psn;
+	n = k && k + 1 < w->packets ? fill_middle(nic, qp, w, p) : fill_edge(nic, qp, w, p);
+	if (n && !bind_payload(nic, qp, w, p))
+		n = 0;
+	qp->sq_send = sq_send;
+	qp->send_k = send_k;
+	if (!n)
+		return false;
+	p->bth_flags |= RS_BTH_ACKREQ;
+	RS_COUNT(nic, qp, retransmitted_packets);
+	nic->counters.retransmitted_bytes += p->payload_bytes;
 	return true;
 }
 
@@ -319,9 +358,10 @@ static uint32_t run_room(const struct rs_qp *qp, const struct rs_swqe *w, const 
 {
 	uint32_t op = p->opcode & 0x1fu, n;
 
-	if ((p->opcode & 0xe0) != RS_RC || (op != RS_OP_WRITE_FIRST && op != RS_OP_WRITE_MIDDLE) ||
-	    !p->payload || !qp->send_k || rs_psn_add(p->psn, 1) != qp->next_psn || max < qp->mtu ||
-	    w->n_sge != 1 || (w->flags & RS_WR_INLINE) || (int64_t)qp->cc.window >= 0)
+	if ((qp->flags & RS_QF_OTHER_TX) || (p->opcode & 0xe0) != RS_RC ||
+	    (op != RS_OP_WRITE_FIRST && op != RS_OP_WRITE_MIDDLE) || !p->payload || !qp->send_k ||
+	    rs_psn_add(p->psn, 1) != qp->next_psn || max < qp->mtu || w->n_sge != 1 ||
+	    (w->flags & RS_WR_INLINE) || (int64_t)qp->cc.window >= 0)
 		return 0;
 	n = w->packets - qp->send_k - (w->op != RS_WR_WRITE); /* an immediate's packet goes alone */
 	if (n >= max / qp->mtu)

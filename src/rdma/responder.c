@@ -209,6 +209,8 @@ bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, 
 	qp->flags &= ~(uint32_t)(RS_QF_ACK_OWED | RS_QF_ECHO);
 	qp->unacked = 0;
 	qp->ack_deadline = RS_NEVER;
+	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0) && !syndrome)
+		rs_recovery_of(qp)->answer(nic, qp, p);
 	if (__builtin_expect(qp->nak, 0))
 		sent_beside_nak(nic, qp, (uint8_t)syndrome);
 	return true;
@@ -257,7 +259,7 @@ bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_
 	return true;
 }
 
-RS_COLD static void owe_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
+RS_COLD void rs_resp_owe_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome)
 {
 	qp->flags |= RS_QF_GAP | due_ack(qp);
 	qp->nak = syndrome;
@@ -286,6 +288,12 @@ static inline void owe_ack(struct rs_nic *nic, struct rs_qp *qp, const struct rs
 		rs_resp_kick(nic, qp);
 	else
 		rs_sched_control(nic, qp);
+}
+
+void rs_resp_owe_ack(struct rs_nic *nic, struct rs_qp *qp)
+{
+	qp->flags |= RS_QF_ACK_OWED;
+	rs_resp_kick(nic, qp);
 }
 
 /* ---- Duplicates: §9.7.5.1.4 ---- */
@@ -362,8 +370,7 @@ static inline uint8_t check_psn(struct rs_nic *nic, struct rs_qp *qp, const stru
 		return DROP;
 	}
 	RS_COUNT(nic, qp, out_of_sequence);
-	if (!(qp->flags & RS_QF_GAP))
-		owe_nak(nic, qp, RS_NAK_PSN_SEQ);
+	rs_recovery_of(qp)->early(nic, qp, q->p, q->f, now);
 	return DROP;
 }
 
@@ -527,6 +534,14 @@ RS_APART static void finish_receive(struct rs_nic *nic, struct rs_qp *qp, const 
 	rs_qp_complete_receive(nic, qp, &e);
 }
 
+static inline void put_payload(const struct rs_qp *qp, uint8_t *to, const struct rs_packet *p)
+{
+	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0))
+		rs_recovery_of(qp)->place(qp, to, p);
+	else
+		memcpy(to, p->payload, p->payload_bytes);
+}
+
 static inline void execute_write(struct rs_nic *nic, struct rs_qp *qp, const struct request *q)
 {
 	const struct rs_packet *p = q->p;
@@ -540,7 +555,7 @@ static inline void execute_write(struct rs_nic *nic, struct rs_qp *qp, const str
 		qp->message = RS_OP_WRITE_FIRST;
 	}
 	if (q->mr && q->mr->host && p->payload)
-		memcpy(q->mr->host + (qp->w_va - q->mr->va), p->payload, p->payload_bytes);
+		put_payload(qp, q->mr->host + (qp->w_va - q->mr->va), p);
 	qp->w_va += q->bytes;
 	qp->w_left -= q->bytes;
 	qp->received += q->bytes;
@@ -781,8 +796,8 @@ RS_APART static bool first_look(struct rs_nic *nic, struct rs_qp *qp, struct req
 	return true;
 }
 
-RS_APART static void check_and_execute(struct rs_nic *nic, struct rs_qp *qp,
-				       const struct rs_packet *p, uint32_t f, rs_time now)
+static void check_and_execute(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+			      uint32_t f, rs_time now)
 {
 	struct request q = {.p = p, .f = f, .packets = 1, .bytes = p->payload_bytes};
 	uint8_t v;
@@ -804,9 +819,18 @@ RS_APART static void check_and_execute(struct rs_nic *nic, struct rs_qp *qp,
 	if (!v)
 		execute(nic, qp, &q, now);
 	else if ((v & RS_SYN_KIND) == RS_SYN_RNR)
-		owe_nak(nic, qp, v);
+		rs_resp_owe_nak(nic, qp, v);
 	else
 		reject(nic, qp, &q, v);
+}
+
+/* What is not plainly the next packet of a message: and then, what was kept and is due now. */
+RS_APART static void look_and_execute(struct rs_nic *nic, struct rs_qp *qp,
+				      const struct rs_packet *p, uint32_t f, rs_time now)
+{
+	check_and_execute(nic, qp, p, f, now);
+	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0))
+		rs_recovery_of(qp)->in_order(nic, qp, now);
 }
 
 void rs_resp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
@@ -819,7 +843,18 @@ void rs_resp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
 	if (__builtin_expect(streams_on(nic, qp, p), 1))
 		stream(nic, qp, p, now);
 	else
-		check_and_execute(nic, qp, p, f, now);
+		look_and_execute(nic, qp, p, f, now);
+}
+
+void rs_resp_execute(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, rs_time now)
+{
+	check_and_execute(nic, qp, p, rs_opcodes[p->opcode].flags, now);
+}
+
+struct rs_mr *rs_resp_write_memory(struct rs_nic *nic, const struct rs_qp *qp,
+				   const struct rs_packet *p)
+{
+	return find_remote(nic, qp, p, p->payload_bytes, RS_ACCESS_REMOTE_WRITE);
 }
 
 /* ---- Runs: see nic.h ---- */

@@ -17,6 +17,7 @@ enum {
 	RS_MAX_SRQS = 1 << 16,
 	RS_MAX_ATTACHED = 4096, /* QPs to multicast groups */
 	RS_EVENTS = 256,
+	RS_SELECTIVE_MAX = 8192, /* packets in flight: rs_selective */
 };
 
 #define RS_NO_QP UINT32_MAX
@@ -305,6 +306,13 @@ bool rs_req_payload(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *
 /* Is the memory of a work request the owner's? */
 bool rs_req_memory(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w);
 bool rs_req_ready(const struct rs_qp *qp);
+/* May the request at the cursor go, by its own message: windows and waits apart? */
+bool rs_req_may_go(const struct rs_qp *qp);
+/* For recovery: the request at the cursor; packet k of the i-th request, once more, with this PSN.
+ * False: no packet came of it, the memory was refused. */
+bool rs_req_send_next(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now);
+bool rs_req_send_again(struct rs_nic *nic, struct rs_qp *qp, uint32_t i, uint32_t k, uint32_t psn,
+		       struct rs_packet *p);
 
 /* A middle packet of a message that needs neither credit nor response, and room for it: the common
  * case of rs_req_ready(). */
@@ -313,8 +321,8 @@ static inline bool rs_req_streams(const struct rs_qp *qp)
 	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_send);
 
 	return qp->send_k && qp->send_k + 1 < w->packets && !w->response && !w->wants_receive &&
-	       !(qp->flags &
-		 (RS_QF_RNR_WAIT | RS_QF_BAD_LOCAL | RS_QF_READ_PENDING | RS_QF_HELD)) &&
+	       !(qp->flags & (RS_QF_RNR_WAIT | RS_QF_BAD_LOCAL | RS_QF_READ_PENDING | RS_QF_HELD |
+			      RS_QF_RECOVERY)) &&
 	       (qp->sent == qp->acked || qp->sent - qp->acked + qp->window_room <= qp->cc.window) &&
 	       rs_qp_in_flight(qp) < RS_PSN_WINDOW;
 }
@@ -326,6 +334,13 @@ void rs_resp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
 /* An ACK, NAK or atomic answer into p; false: none is owed. */
 bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now);
 bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now);
+/* For recovery: a NAK of the gap before a request that is not taken; an ACK at once; a request that
+ * was kept, in its turn; the memory that an R_Key gives the QP for a WRITE of so many bytes. */
+void rs_resp_owe_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndrome);
+void rs_resp_owe_ack(struct rs_nic *nic, struct rs_qp *qp);
+void rs_resp_execute(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, rs_time now);
+struct rs_mr *rs_resp_write_memory(struct rs_nic *nic, const struct rs_qp *qp,
+				   const struct rs_packet *p);
 /* Put the QP where its next owed response is sent from. */
 void rs_resp_kick(struct rs_nic *nic, struct rs_qp *qp);
 uint8_t rs_resp_credits(const struct rs_qp *qp);
@@ -340,7 +355,7 @@ void rs_comp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
 /* recovery.c */
 rs_time rs_rto(uint8_t timeout, rs_time floor);
 extern const rs_time rs_rnr_timer[32];
-/* Send again from the oldest unacknowledged PSN. */
+/* Send again from the oldest unacknowledged PSN: go-back-N's. */
 void rs_recover_rewind(struct rs_qp *qp);
 /* One retry is spent; false: none was left, the QP is in ERR. */
 bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_time now);

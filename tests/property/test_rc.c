@@ -4,7 +4,8 @@
  * runs each NIC is one of two functions behind its port (port/share.h): the other speaks another
  * transport.
  *
- * test_rc [--seed N] [--from N] [--runs N] [--seconds N]: one seed replays exactly.
+ * test_rc [--seed N] [--from N] [--runs N] [--seconds N]: one seed replays exactly. test_selective
+ * is the same of queue pairs whose recovery is selective.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,10 @@ enum {
 };
 
 #define CHECK HOSTILE_CHECK
+
+#ifndef RECOVERY
+#define RECOVERY rs_recovery_go_back_n
+#endif
 
 struct message {
 	uint64_t id;
@@ -321,6 +326,7 @@ static void make_side(struct world *w, struct side *s, uint32_t nic)
 		.max_recv_sge = PIECES,
 		.transport = RS_RC,
 		.cc = (uint8_t)below(w, CCS + 1),
+		.recovery = &RECOVERY,
 	};
 
 	s->nic = nic;
@@ -538,6 +544,19 @@ static struct rs_nic_config random_config(struct world *w)
 	};
 }
 
+/* Windows of one packet and more than any run fills, order waited for or not. */
+static struct rs_selective random_selective(uint64_t seed)
+{
+	struct rs_random r = rs_random_stream(seed, 2, 0x53454c45);
+
+	return (struct rs_selective){
+		.in_flight = 1 + rs_random_below(&r, rs_random_below(&r, 2) ? 16 : 400),
+		.reorder = rs_random_below(&r, 2) * rs_random_below(&r, 60) * RS_US,
+		.rto_low = (20 + rs_random_below(&r, 200)) * RS_US,
+		.rto_high = 320 * RS_US,
+	};
+}
+
 static void run(uint64_t seed, struct hostile_counts *sum)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -549,6 +568,7 @@ static void run(uint64_t seed, struct hostile_counts *sum)
 	if (!w->gentle && below(w, 2))
 		w->cut = 100 + below(w, 5000);
 	c = random_config(w);
+	c.selective = random_selective(seed);
 	CHECK(!hostile_init(&w->net, &c, seed));
 	w->net.latency = RS_US;
 	w->net.jitter = 30 * RS_US;

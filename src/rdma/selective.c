@@ -1,0 +1,815 @@
+/*
+ * Selective repeat: a WRITE's packets are taken in any order, and only what is missing is sent
+ * again. What may be in flight and how long a timeout is follow IRN (Mittal et al., SIGCOMM 2018,
+ * §3); what counts as lost follows RACK (RFC 8985, §6.2), which a changed order does not mislead.
+ */
+#include <string.h>
+#include "rdma/state.h"
+
+/*
+ * Memory has no order but the one in which bytes are put there. So that it holds what packets in
+ * order would have left, the requester sends no WRITE while a SEND, READ or atomic before it is
+ * out, and no READ or atomic while anything else is: only WRITEs are kept before their turn, and
+ * only before WRITEs. READs and atomics are recovered as in go-back-N, being alone. What a WRITE
+ * that comes late would overwrite of one that was posted after it, place() leaves as it is.
+ */
+
+enum {
+	WORD = 64,
+	WINDOW_LEAST = 256,
+	FEW = 3, /* packets in flight that the shorter timeout is for: IRN, §3.1 */
+};
+
+struct sent {
+	rs_time when;
+	uint16_t bytes; /* as sent and acked count them */
+	bool again;
+};
+
+struct kept {
+	uint64_t va;
+	const uint8_t *to; /* where the payload was put */
+	uint32_t rkey, dma_bytes, imm;
+	uint16_t bytes;
+	uint8_t opcode, bth_flags;
+};
+
+/* PSNs are places of rings, modulo the window. */
+struct selective {
+	const struct rs_selective *c;
+	uint32_t window; /* a power of two */
+
+	/* Requester: [base, top) were sent and are not acknowledged. Nothing of READs and atomics.
+	 */
+	uint32_t base, top;
+	uint32_t n_acked, n_lost; /* of them: arrived; lost and not sent again yet */
+	uint64_t off;             /* bytes of both: not on their way */
+	uint32_t una;             /* una_psn when last looked at */
+	rs_time newest;           /* when the latest sent of those that arrived was sent */
+	uint32_t newest_psn;
+	bool newest_again;
+	rs_time rtt, least_rtt;
+	rs_time rto_at, lost_at; /* when a packet that is missing counts as lost */
+	uint32_t round;          /* one loss is told to congestion control until this PSN is
+				  * acknowledged */
+	bool in_round;
+	bool fenced; /* until the PSN fence is acknowledged, no WRITE goes */
+	uint32_t fence;
+	bool refused; /* the memory of this request, when it was to be sent again */
+	uint32_t refused_at;
+
+	/* Responder */
+	uint32_t n_kept;
+	uint32_t expected; /* epsn when last looked at, while some are kept */
+	uint32_t nak_for;  /* the gap that a NAK was made for; NO_NAK */
+
+	struct sent *sent;
+	struct kept *kept;
+	uint64_t *acked, *lost, *here; /* [window] bits */
+	uint64_t *untold;              /* a bit a word of here: changed since it was told */
+};
+
+#define NO_NAK UINT32_MAX
+
+static struct selective *selective_of(const struct rs_qp *qp)
+{
+	return qp->cold->more->recovery_memory;
+}
+
+/* Four times what may be in flight: a packet that is lost holds back none for three round trips. */
+static uint32_t window_of(const struct rs_nic_config *c)
+{
+	uint32_t w = WINDOW_LEAST;
+
+	while (w < 4 * c->selective.in_flight + WORD)
+		w *= 2;
+	return w;
+}
+
+/* Words of untold. */
+static uint32_t untold_words(uint32_t window)
+{
+	return (window / WORD + WORD - 1) / WORD;
+}
+
+static size_t bytes(const struct rs_nic_config *c)
+{
+	uint32_t w = window_of(c);
+
+	return sizeof(struct selective) + w * (sizeof(struct sent) + sizeof(struct kept)) +
+	       (3 * w / WORD + untold_words(w)) * sizeof(uint64_t);
+}
+
+static void init(const struct rs_nic_config *c, void *memory)
+{
+	struct selective *s = memory;
+
+	s->c = &c->selective;
+	s->window = window_of(c);
+	s->sent = (struct sent *)(s + 1);
+	s->kept = (struct kept *)(s->sent + s->window);
+	s->acked = (uint64_t *)(s->kept + s->window);
+	s->lost = s->acked + s->window / WORD;
+	s->here = s->lost + s->window / WORD;
+	s->untold = s->here + s->window / WORD;
+	s->nak_for = NO_NAK;
+	s->rto_at = s->lost_at = s->least_rtt = RS_NEVER;
+}
+
+static void forget(struct rs_qp *qp)
+{
+	struct selective *s = selective_of(qp);
+	struct selective old = *s;
+
+	*s = (struct selective){
+		.c = old.c,
+		.window = old.window,
+		.nak_for = NO_NAK,
+		.rto_at = RS_NEVER,
+		.lost_at = RS_NEVER,
+		.least_rtt = RS_NEVER,
+		.sent = old.sent,
+		.kept = old.kept,
+		.acked = old.acked,
+		.lost = old.lost,
+		.here = old.here,
+		.untold = old.untold,
+	};
+	memset(s->acked, 0, (3 * s->window / WORD + untold_words(s->window)) * sizeof(uint64_t));
+}
+
+/* ---- Bits of PSNs ---- */
+
+static inline uint32_t place_of(const struct selective *s, uint32_t psn)
+{
+	return psn & (s->window - 1);
+}
+
+static inline bool has(const uint64_t *bits, uint32_t place)
+{
+	return bits[place / WORD] >> (place % WORD) & 1;
+}
+
+static inline void put(uint64_t *bits, uint32_t place)
+{
+	bits[place / WORD] |= UINT64_C(1) << (place % WORD);
+}
+
+static inline void clear(uint64_t *bits, uint32_t place)
+{
+	bits[place / WORD] &= ~(UINT64_C(1) << (place % WORD));
+}
+
+/* The first n bits of a word, n from 1 to 64. */
+static inline uint64_t first_bits(uint32_t n)
+{
+	return UINT64_MAX >> (WORD - n);
+}
+
+/* ---- Requester: what is lost ---- */
+
+static inline uint32_t tracked(const struct selective *s)
+{
+	return (s->top - s->base) & RS_PSN_MASK;
+}
+
+static inline uint32_t in_flight(const struct selective *s)
+{
+	return tracked(s) - s->n_acked - s->n_lost;
+}
+
+static void lose(struct selective *s, uint32_t place)
+{
+	put(s->lost, place);
+	s->n_lost++;
+	s->off += s->sent[place].bytes;
+}
+
+/* It is neither lost nor known to have arrived any more, as far as the counts go. */
+static void uncount(struct selective *s, uint32_t place)
+{
+	if (has(s->acked, place))
+		s->n_acked--;
+	else if (has(s->lost, place))
+		s->n_lost--;
+	else
+		return;
+	s->off -= s->sent[place].bytes;
+	clear(s->acked, place);
+	clear(s->lost, place);
+}
+
+/*
+ * The packet has arrived: RACK's two latest (RFC 8985, §6.2, step 2). An answer to one that was
+ * sent again, sooner than any round trip took, is the answer to the first copy.
+ */
+static void arrived(struct selective *s, uint32_t psn, rs_time now)
+{
+	const struct sent *o = &s->sent[place_of(s, psn)];
+	rs_time rtt = now - o->when;
+
+	if (o->again && (s->least_rtt == RS_NEVER || rtt < s->least_rtt))
+		return;
+	if (!o->again)
+		s->least_rtt = rs_time_min(s->least_rtt, rtt);
+	s->rtt = rtt;
+	if (o->when < s->newest || (o->when == s->newest && rs_psn_diff(psn, s->newest_psn) <= 0))
+		return;
+	s->newest = o->when;
+	s->newest_psn = psn;
+	s->newest_again = o->again;
+}
+
+static bool sent_before_newest(const struct selective *s, uint32_t psn)
+{
+	rs_time when = s->sent[place_of(s, psn)].when;
+
+	return when < s->newest || (when == s->newest && rs_psn_diff(psn, s->newest_psn) < 0);
+}
+
+/* Those of a word that are missing, from psn on, n at most: lost, or when they will be. */
+static bool lose_of_word(struct selective *s, uint32_t psn, uint32_t n, rs_time now)
+{
+	uint32_t place = place_of(s, psn), at = place % WORD;
+	uint64_t known = s->acked[place / WORD] | s->lost[place / WORD];
+	uint64_t missing = (~known >> at) & first_bits(n);
+	bool some = false;
+
+	for (; missing; missing &= missing - 1) {
+		uint32_t k = (uint32_t)__builtin_ctzll(missing);
+		rs_time due = s->sent[place + k].when + s->rtt + s->c->reorder;
+
+		if (!sent_before_newest(s, rs_psn_add(psn, k)))
+			continue;
+		if (s->c->reorder && due > now) {
+			s->lost_at = rs_time_min(s->lost_at, due);
+			continue;
+		}
+		lose(s, place + k);
+		some = true;
+	}
+	return some;
+}
+
+/*
+ * What was sent before the latest that arrived, and is missing, is lost, or will be when time for
+ * its order has passed. Of packets sent once, those behind the latest were sent after it.
+ */
+static void look_for_lost(struct rs_nic *nic, struct rs_qp *qp, struct selective *s, rs_time now)
+{
+	uint32_t end = s->newest_again ? s->top : s->newest_psn, psn = s->base;
+	int32_t left = rs_psn_diff(end, psn);
+	const struct rs_cc_use *cc = rs_cc_of(nic, qp);
+	bool some = false;
+
+	s->lost_at = RS_NEVER;
+	while (left > 0) {
+		uint32_t n = WORD - psn % WORD;
+
+		if (n > (uint32_t)left)
+			n = (uint32_t)left;
+		some |= lose_of_word(s, psn, n, now);
+		psn = rs_psn_add(psn, n);
+		left -= (int32_t)n;
+	}
+	if (!some || s->in_round)
+		return;
+	s->in_round = true;
+	s->round = s->top;
+	cc->ops->on_loss(cc->params, &qp->cc, false, now);
+}
+
+/* All that is out is lost; what is known to have arrived is not, unless timeouts follow each other:
+ * the answers that told of it may have been wrong (RFC 2018, §8). */
+static void rewind_all(struct rs_qp *qp)
+{
+	struct selective *s = selective_of(qp);
+	bool doubt = qp->retries > 1;
+
+	s->rto_at = s->lost_at = RS_NEVER;
+	if (!tracked(s)) {
+		rs_recover_rewind(qp);
+		return;
+	}
+	for (uint32_t psn = s->base; psn != s->top; psn = rs_psn_add(psn, 1)) {
+		uint32_t place = place_of(s, psn);
+
+		if (doubt)
+			uncount(s, place);
+		if (!has(s->acked, place) && !has(s->lost, place))
+			lose(s, place);
+	}
+	qp->requested = qp->acked;
+	qp->flags &= ~(uint32_t)RS_QF_RTT;
+}
+
+/* ---- Requester: deadlines ---- */
+
+static void set_deadline(struct rs_nic *nic, struct rs_qp *qp, const struct selective *s)
+{
+	rs_time t = rs_time_min(s->rto_at, s->lost_at);
+
+	if ((qp->flags & RS_QF_RNR_WAIT) || t == qp->deadline)
+		return;
+	qp->deadline = t;
+	if (t != RS_NEVER)
+		rs_timer_arm(nic, qp, t);
+}
+
+/* IRN's two, doubled with each timeout in a row. Off where the attribute timeout is. */
+static rs_time timeout_from(const struct rs_qp *qp, const struct selective *s, rs_time now)
+{
+	bool few = tracked(s) && in_flight(s) <= FEW;
+
+	if (!qp->rto || qp->next_psn == qp->una_psn || (qp->flags & RS_QF_RNR_WAIT))
+		return RS_NEVER;
+	return now + ((few ? s->c->rto_low : s->c->rto_high) << qp->retries);
+}
+
+static void expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
+{
+	struct selective *s = selective_of(qp);
+
+	if (s->rto_at <= now) {
+		s->rto_at = RS_NEVER;
+		RS_COUNT(nic, qp, local_ack_timeout_err);
+		qp->flags &= ~(uint32_t)RS_QF_IMPLIED;
+		if (!rs_recover_go_back(nic, qp, true, now))
+			return;
+	} else if (s->lost_at <= now) {
+		look_for_lost(nic, qp, s, now);
+		rs_sched_kick(nic, qp);
+	}
+	set_deadline(nic, qp, s);
+}
+
+/* ---- Requester: answers ---- */
+
+/*
+ * Those before una_psn are acknowledged. When the one at una_psn had arrived, as an answer told, it
+ * was thrown away in its turn, for an RNR NAK: it is missing again.
+ */
+static void take_cumulative(struct selective *s, uint32_t una, rs_time now)
+{
+	while (s->base != s->top && rs_psn_diff(una, s->base) > 0) {
+		uint32_t place = place_of(s, s->base);
+
+		if (!has(s->acked, place))
+			arrived(s, s->base, now);
+		uncount(s, place);
+		s->base = rs_psn_add(s->base, 1);
+	}
+	if (s->in_round && rs_psn_diff(s->base, s->round) >= 0)
+		s->in_round = false;
+	if (tracked(s) && has(s->acked, place_of(s, s->base)))
+		uncount(s, place_of(s, s->base));
+}
+
+/* A word of what the responder keeps; a stranger's may be of anything. */
+static bool take_word(struct selective *s, const struct rs_packet *p, rs_time now)
+{
+	bool news = false;
+
+	if (p->rkey % WORD)
+		return false;
+	for (uint64_t word = p->va; word; word &= word - 1) {
+		uint32_t psn = rs_psn_add(p->rkey, (uint32_t)__builtin_ctzll(word));
+		uint32_t place = place_of(s, psn);
+
+		if (((psn - s->base) & RS_PSN_MASK) >= tracked(s) || has(s->acked, place) ||
+		    psn == s->base) /* told before it was thrown away: see above */
+			continue;
+		arrived(s, psn, now);
+		uncount(s, place);
+		put(s->acked, place);
+		s->n_acked++;
+		s->off += s->sent[place].bytes;
+		news = true;
+	}
+	return news;
+}
+
+static void acked(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, rs_time now)
+{
+	struct selective *s = selective_of(qp);
+	bool news = qp->una_psn != s->una;
+
+	if (qp->state == RS_QPS_ERR)
+		return;
+	s->una = qp->una_psn;
+	take_cumulative(s, qp->una_psn, now);
+	if (s->fenced && rs_psn_diff(qp->una_psn, s->fence) >= 0)
+		s->fenced = false;
+	if ((p->bth_flags & RS_BTH_EXTENDED) &&
+	    (rs_packet_syndrome(p) & RS_SYN_KIND) == RS_SYN_SACK && take_word(s, p, now)) {
+		qp->retries = 0;
+		news = true;
+	}
+	if (!news)
+		return;
+	s->rto_at = timeout_from(qp, s, now);
+	s->lost_at = RS_NEVER;
+	if (tracked(s))
+		look_for_lost(nic, qp, s, now);
+	set_deadline(nic, qp, s);
+	rs_sched_kick(nic, qp);
+}
+
+/* ---- Requester: sending ---- */
+
+/* As the order of memory has it: at the top of this file. */
+static bool in_turn(const struct rs_qp *qp, const struct selective *s, const struct rs_swqe *w)
+{
+	if (!w->packets || (qp->send_k && !w->response))
+		return true;
+	if (w->response)
+		return qp->outstanding || qp->una_psn == qp->next_psn;
+	return !qp->outstanding && !(s->fenced && w->middle == RS_OP_WRITE_MIDDLE);
+}
+
+/* PSNs from the oldest unacknowledged on, at most: a word less than the window, so that no word is
+ * of two turns of the ring. */
+static uint32_t span_of(const struct selective *s, const struct rs_swqe *w)
+{
+	return w->response ? RS_PSN_WINDOW : s->window - WORD;
+}
+
+static bool ready(const struct rs_qp *qp)
+{
+	const struct selective *s = selective_of(qp);
+	uint64_t flying = qp->sent - qp->acked - s->off;
+	const struct rs_swqe *w;
+
+	if (qp->flags & (RS_QF_RNR_WAIT | RS_QF_HELD))
+		return false;
+	if (s->refused)
+		return qp->sq_head == s->refused_at;
+	if ((flying && flying + qp->window_room > qp->cc.window) || in_flight(s) >= s->c->in_flight)
+		return false;
+	if (s->n_lost)
+		return true;
+	if (qp->sq_send == qp->sq_tail)
+		return false;
+	w = rs_qp_swqe(qp, qp->sq_send);
+	return rs_qp_in_flight(qp) < span_of(s, w) && in_turn(qp, s, w) && rs_req_may_go(qp);
+}
+
+/* Each packet of a message of several tells its place: the responder may have none of the others.
+ */
+static void tell_place(const struct rs_qp *qp, const struct rs_swqe *w, uint32_t k,
+		       struct rs_packet *p)
+{
+	bool write = w->middle == RS_OP_WRITE_MIDDLE;
+	uint32_t offset = k * qp->mtu;
+
+	if (!rs_op_placed(p->opcode))
+		return;
+	p->bth_flags |= RS_BTH_EXTENDED;
+	p->va = write ? w->remote_va + offset : offset;
+	p->rkey = write ? w->rkey : 0;
+	p->dma_bytes = w->length - offset;
+}
+
+static void track(struct rs_qp *qp, struct selective *s, const struct rs_packet *p, bool again,
+		  rs_time now)
+{
+	uint32_t place = place_of(s, p->psn);
+
+	if (!again) {
+		if (!tracked(s)) {
+			s->base = p->psn;
+			s->newest_psn = p->psn;
+			s->newest_again = false;
+		}
+		s->top = rs_psn_add(p->psn, 1);
+	}
+	s->sent[place] = (struct sent){
+		.when = now,
+		.bytes = (uint16_t)(p->frame_bytes - rs_qp_uncounted(qp)),
+		.again = again,
+	};
+}
+
+static void ask_ack(struct rs_qp *qp, struct rs_packet *p)
+{
+	p->bth_flags |= RS_BTH_ACKREQ;
+	qp->unrequested = 0;
+	qp->requested = qp->sent;
+}
+
+static void start_timer(struct rs_nic *nic, struct rs_qp *qp, struct selective *s, rs_time now)
+{
+	if (s->rto_at == RS_NEVER)
+		s->rto_at = timeout_from(qp, s, now);
+	set_deadline(nic, qp, s);
+}
+
+static uint32_t oldest_lost(const struct selective *s)
+{
+	uint32_t psn = s->base;
+
+	for (;;) {
+		uint32_t place = place_of(s, psn);
+		uint64_t word = s->lost[place / WORD] >> (place % WORD);
+
+		if (word)
+			return rs_psn_add(psn, (uint32_t)__builtin_ctzll(word));
+		psn = rs_psn_add(psn, WORD - place % WORD);
+	}
+}
+
+/* The request of a PSN that is out. */
+static uint32_t request_of(const struct rs_qp *qp, uint32_t psn)
+{
+	uint32_t i = qp->sq_head;
+
+	for (;; i++) {
+		const struct rs_swqe *w = rs_qp_swqe(qp, i);
+
+		if (((psn - w->first_psn) & RS_PSN_MASK) < w->packets)
+			return i;
+	}
+}
+
+static bool send_lost(struct rs_nic *nic, struct rs_qp *qp, struct selective *s,
+		      struct rs_packet *p, rs_time now)
+{
+	uint32_t psn = oldest_lost(s), i = request_of(qp, psn);
+	const struct rs_swqe *w = rs_qp_swqe(qp, i);
+	uint32_t k = (psn - w->first_psn) & RS_PSN_MASK;
+
+	if (!rs_req_send_again(nic, qp, i, k, psn, p)) {
+		s->refused = true; /* its memory is the owner's no more: it fails in its turn */
+		s->refused_at = i;
+		return false;
+	}
+	tell_place(qp, w, k, p);
+	uncount(s, place_of(s, psn));
+	track(qp, s, p, true, now);
+	ask_ack(qp, p);
+	qp->flags &= ~(uint32_t)RS_QF_RTT;
+	start_timer(nic, qp, s, now);
+	return true;
+}
+
+static bool send_next(struct rs_nic *nic, struct rs_qp *qp, struct selective *s,
+		      struct rs_packet *p, rs_time now)
+{
+	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_send);
+	uint32_t k = qp->send_k;
+
+	if (!rs_req_send_next(nic, qp, p, now))
+		return false;
+	if (!w->response) {
+		tell_place(qp, w, k, p);
+		track(qp, s, p, false, now);
+	}
+	if (w->middle != RS_OP_WRITE_MIDDLE) {
+		s->fenced = true;
+		s->fence = qp->next_psn;
+	}
+	/* an answer is due before the queue pair has to wait for one */
+	if (qp->unrequested >= s->c->in_flight / 4 || in_flight(s) >= s->c->in_flight ||
+	    rs_qp_in_flight(qp) >= s->window - WORD)
+		ask_ack(qp, p);
+	start_timer(nic, qp, s, now);
+	return true;
+}
+
+static bool send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
+{
+	struct selective *s = selective_of(qp);
+
+	if (s->refused) {
+		rs_qp_fail_send(nic, qp, RS_WC_LOC_PROT_ERR);
+		return false;
+	}
+	return s->n_lost ? send_lost(nic, qp, s, p, now) : send_next(nic, qp, s, p, now);
+}
+
+/* ---- Responder ---- */
+
+/* A WRITE's packet that tells its place, to memory that it may write. */
+static bool may_keep(struct rs_nic *nic, const struct rs_qp *qp, const struct selective *s,
+		     const struct rs_packet *p, uint32_t f, const uint8_t **to)
+{
+	uint32_t ahead = (p->psn - qp->epsn) & RS_PSN_MASK;
+	const struct rs_mr *m;
+
+	*to = NULL;
+	if (!(f & RS_F_WRITE) || !((f & RS_F_RETH) || (p->bth_flags & RS_BTH_EXTENDED)) ||
+	    !(qp->access & RS_ACCESS_REMOTE_WRITE) || ahead >= s->window - WORD ||
+	    p->payload_bytes > qp->mtu)
+		return false;
+	if (!p->payload_bytes)
+		return true;
+	m = rs_resp_write_memory(nic, qp, p);
+	if (m && m->host && p->payload)
+		*to = m->host + (p->va - m->va);
+	return m != NULL;
+}
+
+/*
+ * p's payload goes where it belongs, but for bytes that a packet has put there which comes after p
+ * in order: they are newer.
+ */
+static void place(const struct rs_qp *qp, uint8_t *to, const struct rs_packet *p)
+{
+	const struct selective *s = selective_of(qp);
+	uint8_t before[RS_MAX_PAYLOAD];
+	uint32_t n = p->payload_bytes;
+	int32_t ahead = rs_psn_diff(p->psn, qp->epsn); /* -1: it was expected */
+
+	if (s->n_kept)
+		memcpy(before, to, n);
+	memcpy(to, p->payload, n);
+	for (uint32_t w = 0, left = s->n_kept; left && w < s->window / WORD; w++)
+		for (uint64_t word = s->here[w]; word; word &= word - 1, left--) {
+			uint32_t at = w * WORD + (uint32_t)__builtin_ctzll(word);
+			const struct kept *k = &s->kept[at];
+			int32_t after = (int32_t)((at - qp->epsn) & (s->window - 1));
+			uintptr_t a = (uintptr_t)to, b = a + n, from = (uintptr_t)k->to;
+			uintptr_t end = from + k->bytes;
+
+			if (!k->to || after <= ahead || end <= a || from >= b)
+				continue;
+			from = from > a ? from : a;
+			end = end < b ? end : b;
+			memcpy(to + (from - a), before + (from - a), end - from);
+		}
+}
+
+static void keep(struct rs_qp *qp, struct selective *s, const struct rs_packet *p,
+		 const uint8_t *to)
+{
+	uint32_t at = place_of(s, p->psn);
+
+	if (to)
+		place(qp, (uint8_t *)(uintptr_t)to, p);
+	s->kept[at] = (struct kept){
+		.va = p->va,
+		.to = to,
+		.rkey = p->rkey,
+		.dma_bytes = p->dma_bytes,
+		.imm = p->imm,
+		.bytes = p->payload_bytes,
+		.opcode = p->opcode,
+		.bth_flags = p->bth_flags,
+	};
+	if (!s->n_kept++)
+		s->expected = qp->epsn;
+	put(s->here, at);
+}
+
+/* Kept, and told of at once; what cannot be kept is asked for again, once a gap. */
+static void early(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
+		  rs_time now)
+{
+	struct selective *s = selective_of(qp);
+	uint32_t at = place_of(s, p->psn);
+	const uint8_t *to;
+
+	if (!may_keep(nic, qp, s, p, f, &to)) {
+		if (s->nak_for != qp->epsn)
+			rs_resp_owe_nak(nic, qp, RS_NAK_PSN_SEQ);
+		s->nak_for = qp->epsn;
+		return;
+	}
+	if (!has(s->here, at))
+		keep(qp, s, p, to);
+	put(s->untold, at / WORD);
+	qp->flags |= RS_QF_GAP;
+	rs_resp_owe_ack(nic, qp);
+}
+
+static void drop_kept(struct selective *s, uint32_t at)
+{
+	if (!has(s->here, at))
+		return;
+	clear(s->here, at);
+	s->n_kept--;
+}
+
+/* The expected PSN moved on: those that it passed, by a READ of a peer that keeps no order, are of
+ * no use. */
+static void drop_passed(struct selective *s, uint32_t epsn)
+{
+	uint32_t n = (epsn - s->expected) & RS_PSN_MASK;
+
+	for (uint32_t i = 0; s->n_kept && i < n && i < s->window; i++)
+		drop_kept(s, place_of(s, s->expected + i));
+	s->expected = epsn;
+}
+
+static struct rs_packet packet_of(const struct rs_qp *qp, const struct kept *k)
+{
+	return (struct rs_packet){
+		.opcode = k->opcode,
+		.bth_flags = k->bth_flags,
+		.payload_bytes = k->bytes,
+		.psn = qp->epsn,
+		.va = k->va,
+		.rkey = k->rkey,
+		.dma_bytes = k->dma_bytes,
+		.imm = k->imm,
+	}; /* its payload is where it belongs */
+}
+
+static void in_order(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
+{
+	struct selective *s = selective_of(qp);
+
+	if (!s->n_kept)
+		return;
+	drop_passed(s, qp->epsn);
+	while (s->n_kept && has(s->here, place_of(s, qp->epsn))) {
+		uint32_t at = place_of(s, qp->epsn), epsn = qp->epsn;
+		struct rs_packet p = packet_of(qp, &s->kept[at]);
+
+		drop_kept(s, at);
+		rs_resp_execute(nic, qp, &p, now);
+		if (qp->epsn == epsn) /* refused: it has to come again */
+			break;
+		s->expected = qp->epsn;
+	}
+	if (s->n_kept)
+		qp->flags |= RS_QF_GAP;
+}
+
+/* The first PSN of a word of the ring, which lies ahead of epsn, or has it. */
+static uint32_t first_of_word(const struct selective *s, uint32_t epsn, uint32_t word)
+{
+	uint32_t start = epsn & ~(uint32_t)(WORD - 1);
+
+	return rs_psn_add(start, (word * WORD - start) & (s->window - 1));
+}
+
+/* One word of what was not told yet; an ACK more when there are others. */
+static void answer(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p)
+{
+	struct selective *s = selective_of(qp);
+	uint32_t n = untold_words(s->window);
+	bool told = false;
+
+	for (uint32_t i = 0; i < n; i++)
+		while (s->untold[i]) {
+			uint32_t w = i * WORD + (uint32_t)__builtin_ctzll(s->untold[i]);
+
+			if (s->here[w] && told) {
+				rs_resp_owe_ack(nic, qp);
+				return;
+			}
+			s->untold[i] &= s->untold[i] - 1;
+			if (!s->here[w])
+				continue;
+			told = true;
+			p->aeth |= (uint32_t)RS_SYN_SACK << 24;
+			p->bth_flags |= RS_BTH_EXTENDED;
+			p->frame_bytes += RS_SACK_BYTES;
+			p->rkey = first_of_word(s, qp->epsn, w);
+			p->va = s->here[w];
+		}
+}
+
+/* ---- Invariants ---- */
+
+static void check(const struct rs_qp *qp)
+{
+	const struct selective *s = selective_of(qp);
+	uint32_t n_acked = 0, n_lost = 0, n_kept = 0;
+	uint64_t off = 0;
+
+	for (uint32_t psn = s->base; psn != s->top; psn = rs_psn_add(psn, 1)) {
+		uint32_t at = place_of(s, psn);
+
+		rs_assert(!has(s->acked, at) || !has(s->lost, at));
+		n_acked += has(s->acked, at);
+		n_lost += has(s->lost, at);
+		if (has(s->acked, at) || has(s->lost, at))
+			off += s->sent[at].bytes;
+	}
+	for (uint32_t at = 0; at < s->window; at++)
+		n_kept += has(s->here, at);
+	rs_assert(n_acked == s->n_acked && n_lost == s->n_lost && off == s->off);
+	rs_assert(n_kept == s->n_kept && !has(s->here, place_of(s, qp->epsn)));
+	rs_assert(qp->sent - qp->acked >= s->off);
+	rs_assert(!tracked(s) || (s->base == qp->una_psn && s->top == qp->next_psn));
+	rs_assert(!tracked(s) || (!qp->outstanding && !has(s->acked, place_of(s, s->base))));
+}
+
+const struct rs_recovery rs_recovery_selective = {
+	.name = "selective",
+	.bytes = bytes,
+	.init = init,
+	.forget = forget,
+	.rewind = rewind_all,
+	.early = early,
+	.ready = ready,
+	.send = send,
+	.acked = acked,
+	.expire = expire,
+	.in_order = in_order,
+	.place = place,
+	.answer = answer,
+	.check = check,
+};
