@@ -48,7 +48,7 @@ static void fill(struct rs_live *l, struct rs_live_report *r)
 	r->nic = *rs_nic_get_counters(l->nic);
 	r->live = l->counters;
 	for (uint32_t i = 0; i < RS_LIVE_MAX_QPS; i++) {
-		const struct rs_qp *qp = rs_nic_find_qp(l->nic, l->first_qpn + i);
+		const struct rs_qp *qp = rs_nic_find_qp(l->nic, l->flow.first_qpn + i);
 
 		if (qp)
 			fill_qp(l, r, qp);

@@ -4,29 +4,16 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "base/time.h"
 
 struct rs_live;
 struct rs_datagram;
+struct rs_window_to;
 
-enum { RS_GRANT_CLASS = 0x30, RS_GRANT_ASKERS = 256 };
-
-struct rs_asker {
-	uint8_t own[16], peer[16];
-	uint8_t slot;
-	rs_time heard;
-};
-
-struct rs_grants {
-	struct rs_asker asker[RS_GRANT_ASKERS];
-	unsigned n;
-	uint64_t buffer; /* of this device's socket, as the kernel counts */
-	uint64_t host;   /* a number of this boot of this kernel */
-};
+enum { RS_GRANT_CLASS = 0x30 };
 
 void rs_grant_init(struct rs_live *l);
-/* qpn: a queue pair of the peer's, which the asker must know. question: a number for an answer
- * that comes behind all that was sent before; 0: any answer. */
+/* qpn: a queue pair of the peer's, which the asker must know. question: a number, not 0, that
+ * its answer has. It goes behind all that was sent to the socket before. */
 void rs_grant_ask(struct rs_live *l, uint32_t path, uint32_t qpn, uint32_t question);
 /* Where such questions and their answers go: no queue pair has the number. */
 static inline uint32_t rs_grant_qpn(unsigned slot)

@@ -145,15 +145,27 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 		.grh_arg = l,
 	};
 
-	l->first_qpn = c.first_qpn;
+	int err;
+
 	l->port_pace = rs_pace_of(l->congestion.rate);
-	return rs_nic_create(&c, &l->nic, e);
+	err = rs_nic_create(&c, &l->nic, e);
+	if (!err)
+		rs_flow_bind(&l->flow, l->nic, c.first_qpn);
+	return err;
+}
+
+static int make_flow(struct rs_live *l, struct rs_error *e)
+{
+	struct rs_window_config c = {.max_qps = RS_LIVE_MAX_QPS, .first_question = draw(l)};
+	int err = rs_flow_init(&l->flow, &c);
+
+	return err ? rs_error_set(e, err, "no memory for a device's windows") : 0;
 }
 
 static int make_parts(struct rs_live *l, struct rs_error *e)
 {
 	if (rs_pool_init(&l->pool, RS_POOL_PACKETS) || rs_paths_init(&l->paths) || rs_rx_init(l) ||
-	    rs_tx_init(l) || rs_flight_init(&l->flight))
+	    rs_tx_init(l))
 		return rs_error_set(e, -ENOMEM, "no memory for a device's buffers");
 	rs_pool_list_init(&l->free, &l->pool);
 	return 0;
@@ -165,7 +177,7 @@ static void free_parts(struct rs_live *l)
 	rs_steer_close(l);
 	rs_nic_destroy(l->nic);
 	rs_tx_fini(l);
-	rs_flight_fini(&l->flight);
+	rs_flow_fini(&l->flow);
 	rs_rx_fini(l);
 	rs_paths_fini(&l->paths);
 	rs_pool_fini(&l->pool);
@@ -214,8 +226,10 @@ int rs_live_open(const struct rs_live_device *d, struct rs_live **out, struct rs
 		err = rs_shm_open(l, e);
 	if (!err) {
 		rs_grant_init(l);
-		err = make_nic(l, e);
+		err = make_flow(l, e);
 	}
+	if (!err)
+		err = make_nic(l, e);
 	if (!err) {
 		err = rs_progress_start(l);
 		if (err)

@@ -95,6 +95,11 @@ void rs_live_awaited(struct rs_live *l);
 /* The same after posts to a queue pair of RC, or XRC's initiator. While much is on its way to its
  * peer and the application polls, what was posted waits for the next poll: sends go in batches. */
 void rs_live_posted(struct rs_live *l, struct rs_qp *qp);
+/* Locked: the queue pair is about to send, loose: it is of UC. Returns the bytes that are on their
+ * way to its peer's socket. */
+uint64_t rs_live_join(struct rs_live *l, const struct rs_qp *qp, bool loose);
+/* Locked: the queue pair was reset: nothing of it is on its way. */
+void rs_live_left(struct rs_live *l, const struct rs_qp *qp);
 /* Locked: before a region is deregistered or changed, after a queue pair is reset or destroyed: no
  * process of this host reads or writes their memory behind the engine's back from here on. */
 void rs_live_settle(struct rs_live *l);

@@ -53,7 +53,7 @@ enum {
 static rs_time deadline(const struct rs_live *l)
 {
 	return rs_time_min(rs_time_min(rs_nic_deadline(l->nic), l->tx_again),
-			   rs_time_min(l->flight.look_at, rs_shm_again(l)));
+			   rs_time_min(l->flow.window.look_at, rs_shm_again(l)));
 }
 
 /* Is the application at its polls? Then the thread keeps out of its way. */
@@ -119,9 +119,7 @@ static void act(struct rs_live *l, int64_t now_ns)
 	rs_time clock = rs_time_max(l->clock, (now_ns - l->epoch_ns) * RS_NS);
 	rs_time now = rs_time_max(clock, l->floor);
 
-	if (rs_nic_deadline(l->nic) <= now)
-		rs_nic_expire(l->nic, now);
-	rs_flight_look(l, now);
+	rs_flow_expire(&l->flow, now);
 	l->tx.hold = l->bulk || !polled_within(l, now_ns, ACTIVE_NS) ? 0
 		     : l->polling                                    ? RS_ACK_HOLD_POLLED
 								     : RS_ACK_HOLD;
@@ -155,7 +153,7 @@ static bool nothing_to_do(const struct rs_live *l)
 {
 	const struct rs_tx *t = &l->tx;
 
-	return !t->acks && !t->runs && !t->blocked && !l->deferred && !l->flight.charged &&
+	return !t->acks && !t->runs && !t->blocked && !l->deferred && !l->flow.window.charged &&
 	       deadline(l) > rs_live_clock(l);
 }
 
@@ -198,7 +196,7 @@ static bool drive(struct rs_live *l, bool look, int64_t now_ns)
 /* Much is on its way, nothing is due: looking for ACKs time and again brings none sooner. */
 static bool may_rest(struct rs_live *l)
 {
-	return l->flight.charged >= REST_BYTES && !l->tx.blocked &&
+	return l->flow.window.charged >= REST_BYTES && !l->tx.blocked &&
 	       deadline(l) - rs_live_clock(l) > REST_LATE_NS * RS_NS;
 }
 
@@ -272,12 +270,29 @@ static bool application_polls(struct rs_live *l)
 	return polled_within(l, rs_clock_ns(), POLLING_NS);
 }
 
+uint64_t rs_live_join(struct rs_live *l, const struct rs_qp *qp, bool loose)
+{
+	struct rs_window_to to;
+	struct rs_qp_attr a;
+
+	rs_qp_query(qp, &a);
+	if (a.dest_endpoint >= l->paths.fresh || !l->paths.path[a.dest_endpoint].used)
+		return 0;
+	to = rs_live_to(l, a.dest_endpoint, a.dest_qpn);
+	return rs_flow_join(&l->flow, qp, &to, loose);
+}
+
+void rs_live_left(struct rs_live *l, const struct rs_qp *qp)
+{
+	rs_flow_left(&l->flow, rs_qp_num(qp));
+}
+
 void rs_live_posted(struct rs_live *l, struct rs_qp *qp)
 {
 	if (l->forked)
 		return;
 	/* An ACK of what flies, or the thread's next look, brings a drive if no poll does. */
-	l->deferred = rs_flight_join(l, qp) >= DEFER_BYTES && application_polls(l);
+	l->deferred = rs_live_join(l, qp, false) >= DEFER_BYTES && application_polls(l);
 	if (!l->deferred)
 		rs_live_kick(l);
 }

@@ -132,19 +132,24 @@ static bool decode_plain(struct rs_live *l, const struct rs_datagram *d, struct 
 	return true;
 }
 
+/* Its answers are held from the first on while the window to who reads is closed. */
+static void join_reader(struct rs_live *l, uint32_t qpn)
+{
+	const struct rs_qp *qp = rs_nic_find_qp(l->nic, qpn);
+
+	if (qp && rs_qp_get_state(qp) >= RS_QPS_RTR)
+		rs_live_join(l, qp, false);
+}
+
 void rs_rx_give(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
 	uint32_t f = rs_opcodes[p->opcode].flags;
-	bool response = f & RS_F_RESPONSE;
-	bool lost =
-		(p->opcode & 0x1f) == RS_OP_ACKNOWLEDGE && rs_packet_syndrome(p) == RS_NAK_PSN_SEQ;
-	uint32_t qpn = p->dest_qp;
 
 	if (f & RS_F_LAST && f & (RS_F_SEND | RS_F_IMM))
 		l->tx.urgent = true;
-	rs_nic_rx(l->nic, p, now);
-	if (response)
-		rs_flight_acked(l, qpn, lost);
+	if (f & RS_F_READ && f & RS_F_REQUEST)
+		join_reader(l, p->dest_qp);
+	rs_flow_rx(&l->flow, p, now);
 }
 
 /* One RoCEv2 packet to the engine. */

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include "live/congestion.h"
-#include "live/flight.h"
+#include "live/flow.h"
 #include "live/grant.h"
 #include "live/gsi.h"
 #include "live/live.h"
@@ -38,7 +38,6 @@ enum {
 	RS_POOL_PACKETS = 1 << 16,
 	RS_ICRC_IDS = 64, /* identifications whose share of the ICRC is in a table */
 	RS_ICRC_STREAMS = 256,
-	RS_GSI_QPN = 1,
 	RS_RANDOMS = 64,
 };
 
@@ -151,7 +150,6 @@ struct rs_live {
 	struct rs_rx rx;
 	struct rs_registry *registry;
 	unsigned slot;
-	uint32_t first_qpn;
 	int udp, stray, wake;            /* file descriptors */
 	struct rs_local_address address; /* of stray */
 	struct rs_group {
@@ -160,8 +158,9 @@ struct rs_live {
 	} group[RS_LIVE_MAX_GROUPS];
 	struct rs_icrc_basis basis;
 	struct rs_congestion congestion;
-	struct rs_flight flight;
+	struct rs_flow flow;
 	struct rs_grants grants;
+	uint64_t host;      /* a number of this boot of this kernel */
 	struct rs_shm *shm; /* NULL: off */
 	int64_t socket_ns;  /* when the socket was last looked at */
 	void (*on_event)(void *arg);
@@ -208,6 +207,12 @@ rs_time rs_live_tick(struct rs_live *l);
 
 /* The monotonic clock, as it is or was less than a microsecond ago. */
 int64_t rs_live_ns(void);
+
+/* The socket that packets to a QPN go to by a path. */
+static inline struct rs_window_to rs_live_to(const struct rs_live *l, uint32_t path, uint32_t qpn)
+{
+	return rs_flow_to(path, l->paths.path[path].generation, qpn);
+}
 
 /* path.c */
 int rs_paths_init(struct rs_paths *p);

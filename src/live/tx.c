@@ -194,6 +194,20 @@ static bool ack_before(struct rs_live *l, struct rs_packet *p, rs_time now)
 	return true;
 }
 
+/* By the wire: what is on its way to the peer's socket is counted. */
+static void send_windowed(struct rs_live *l, struct rs_packet *p, rs_time now)
+{
+	struct rs_window_to to;
+
+	if (p->dst >= l->paths.fresh) {
+		rs_tx_encode(l, p); /* which refuses it */
+		return;
+	}
+	to = rs_live_to(l, p->dst, p->dest_qp);
+	rs_flow_before(&l->flow, p, &to, now);
+	rs_flow_sent(&l->flow, p, rs_tx_encode(l, p), now);
+}
+
 /* Data first: the peer waits for it more than for its ACKs, which may then share its send. */
 static void take(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
@@ -206,8 +220,7 @@ static void take(struct rs_live *l, struct rs_packet *p, rs_time now)
 	if (rs_shm_send(l, p, now)) {
 		l->tx.carried = true;
 	} else {
-		rs_flight_before(l, p, now);
-		rs_flight_after(l, p, rs_tx_encode(l, p), now);
+		send_windowed(l, p, now);
 	}
 	rs_pool_free(&l->free, p);
 }
@@ -284,6 +297,16 @@ static void run(struct rs_live *l, rs_time clock)
 	}
 }
 
+/* Behind all that was sent. */
+static void ask_peers(struct rs_live *l, rs_time now)
+{
+	struct rs_window_question q;
+
+	while (rs_window_ask(&l->flow.window, now, &q))
+		if (l->paths.path[q.to.path].generation == q.to.generation)
+			rs_grant_ask(l, q.to.path, q.qpn, q.number);
+}
+
 void rs_tx_run(struct rs_live *l)
 {
 	rs_tx_run_at(l, rs_live_tick(l));
@@ -294,6 +317,6 @@ void rs_tx_run_at(struct rs_live *l, rs_time clock)
 	l->tx.carried = l->deferred = false;
 	run(l, clock);
 	if (!l->tx.blocked)
-		rs_loose_flushed(l, rs_time_max(clock, l->floor));
+		ask_peers(l, rs_time_max(clock, l->floor));
 	rs_shm_wake(l);
 }

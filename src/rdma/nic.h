@@ -27,7 +27,7 @@ struct rs_qp;
 struct rs_cq;
 struct rs_srq;
 
-enum { RS_GRH_BYTES = 40, RS_MULTICAST_QPN = 0xffffff, RS_INLINE_MAX = 4096, RS_NIC_CCS = 250 };
+enum { RS_GRH_BYTES = 40, RS_INLINE_MAX = 4096, RS_NIC_CCS = 250 };
 
 /*
  * How a queue pair recovers from loss, chosen when it is made. Both ends must have the same.

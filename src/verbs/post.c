@@ -91,10 +91,13 @@ void rs_v_posted(struct rs_vctx *c, struct rs_vqp *qp)
 {
 	enum ibv_qp_type type = qp->ex.qp_base.qp_type;
 
-	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND)
+	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND) {
 		rs_live_posted(c->live, qp->qp);
-	else
-		rs_live_kick(c->live);
+		return;
+	}
+	if (type == IBV_QPT_UC)
+		rs_live_join(c->live, qp->qp, true);
+	rs_live_kick(c->live);
 }
 
 int rs_v_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)

@@ -208,6 +208,7 @@ static void reset(struct rs_vctx *c, struct rs_vqp *qp)
 {
 	rs_qp_modify(rs_live_nic(c->live), qp->qp, RS_QPS_RESET, NULL, rs_live_now(c->live));
 	rs_live_settle(c->live);
+	rs_live_left(c->live, qp->qp);
 	if (qp->ex.qp_base.send_cq)
 		rs_cq_forget(rs_vcq(qp->ex.qp_base.send_cq)->cq, rs_qp_num(qp->qp));
 	if (qp->ex.qp_base.recv_cq)

@@ -35,6 +35,8 @@ enum {
 	RS_PKEY_FULL = 0x8000, /* membership; alone it is no partition: §10.9.1.2 */
 	RS_PSN_MASK = 0xffffff,
 	RS_QPN_MASK = 0xffffff,
+	RS_GSI_QPN = 1, /* QP1: management datagrams, §9.2.4 (QP0: subnet management) */
+	RS_MULTICAST_QPN = 0xffffff, /* §9.2.4 */
 	RS_MAX_PAYLOAD = 4096,
 	RS_MAX_HEADERS = 160, /* no RoCEv2 packet has more header bytes, FCS included */
 };

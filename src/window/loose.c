@@ -1,0 +1,103 @@
+/*
+ * What is never acknowledged: UC, UD, responses to READs. A question goes behind it to the same
+ * socket: its answer says that what was sent before has left the socket. Peers that do not answer
+ * are no Ripstops, and take what a wire takes.
+ */
+#include "window/window.h"
+
+static uint64_t out(const struct rs_window_peer *p)
+{
+	return p->loose.sent - p->loose.gone;
+}
+
+/* One packet always may go, so that a question follows it: requests cannot shut responses out,
+ * whose ACKs they wait for. */
+static bool full(const struct rs_window_peer *p, uint64_t window)
+{
+	uint64_t n = out(p);
+
+	return n && (p->charged >= window || n >= (p->charged > n ? window / 2 : window));
+}
+
+static void open_loose(struct rs_window *w, struct rs_window_peer *p)
+{
+	uint64_t window = rs_window_bytes(w, p);
+
+	if (!p->loose.closed || full(p, window - window / 4))
+		return;
+	p->loose.closed = false;
+	w->closed--;
+	rs_window_mark_all(w, p);
+}
+
+/* So much has left the peer's socket, or is not counted any more. */
+static void forget(struct rs_window *w, struct rs_window_peer *p, uint64_t upto)
+{
+	uint64_t bytes = upto - p->loose.gone;
+
+	p->loose.gone = upto;
+	p->charged -= bytes;
+	w->charged -= bytes;
+	open_loose(w, p);
+	rs_window_open(w, p);
+}
+
+/* So much is out that its answer should be under way. */
+static bool much(const struct rs_window *w, const struct rs_window_peer *p)
+{
+	return p->loose.closed || out(p) >= rs_window_bytes(w, p) / 4;
+}
+
+/* The answer that is awaited, if any, says nothing of what is out. */
+static bool unasked(const struct rs_window_peer *p)
+{
+	return !p->question || p->mark <= p->loose.gone;
+}
+
+void rs_loose_sent(struct rs_window *w, struct rs_window_peer *p, uint64_t charge, rs_time now)
+{
+	if (p->loose.first_at == RS_NEVER)
+		p->loose.first_at = now;
+	if (!p->ours && now - p->loose.first_at >= w->tuning->known_within)
+		return;
+	p->loose.sent += charge;
+	p->charged += charge;
+	w->charged += charge;
+	if (!p->loose.closed && full(p, rs_window_bytes(w, p))) {
+		p->loose.closed = true;
+		w->closed++;
+		rs_window_mark_all(w, p);
+	}
+	if (p->ours && unasked(p) && much(w, p))
+		rs_window_want(w, p);
+	w->look_at = rs_time_min(w->look_at, now + w->tuning->again);
+}
+
+void rs_loose_answered(struct rs_window *w, struct rs_window_peer *p)
+{
+	if (p->mark > p->loose.gone)
+		forget(w, p, p->mark);
+	if (out(p) && much(w, p))
+		rs_window_want(w, p);
+}
+
+void rs_loose_look(struct rs_window *w, struct rs_window_peer *p, rs_time now)
+{
+	const struct rs_window_tuning *t = w->tuning;
+
+	if (!out(p))
+		return;
+	if (!p->ours && now - p->loose.first_at >= t->known_within) {
+		forget(w, p, p->loose.sent);
+	} else if (unasked(p)) {
+		rs_window_want(w, p);
+	} else if (p->ours && now - p->asked_first >= t->give_up) {
+		p->ours = false;
+		p->question = 0;
+		forget(w, p, p->loose.sent);
+	} else if (now - p->asked_at >= t->again) {
+		rs_window_want(w, p);
+	}
+	if (out(p))
+		w->look_at = rs_time_min(w->look_at, now + t->again);
+}
