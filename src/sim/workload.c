@@ -942,21 +942,39 @@ static int pin_flow(struct rs_sim *s, const struct sim_conn *c, const struct rs_
 	return err ? err : sim_pin(s, c->src_endpoint, c->src_qpn, f->ack_path, e);
 }
 
-static int by_start(const void *x, const void *y, void *arg)
-{
-	const struct rs_sim *s = arg;
-	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-	rs_time ta = s->r->flows[s->work->conns[a].index].start;
-	rs_time tb = s->r->flows[s->work->conns[b].index].start;
+/* A flow's start beside its connection: qsort() hands nothing on to what compares. */
+struct begun {
+	rs_time start;
+	uint32_t conn;
+};
 
-	return ta != tb ? (ta < tb ? -1 : 1) : (a > b) - (a < b);
+static int by_start(const void *a, const void *b)
+{
+	const struct begun *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->conn > y->conn) - (x->conn < y->conn);
+}
+
+static void sort_starts(struct rs_sim *s, uint32_t host, struct begun *by)
+{
+	struct sim_workload *w = s->work;
+	uint32_t *starts = w->starts + w->next[host], n = w->end[host] - w->next[host];
+
+	for (uint32_t i = 0; i < n; i++)
+		by[i] = (struct begun){s->r->flows[w->conns[starts[i]].index].start, starts[i]};
+	qsort(by, n, sizeof(*by), by_start);
+	for (uint32_t i = 0; i < n; i++)
+		starts[i] = by[i].conn;
 }
 
 /* Flows by host and start; each host's first one is scheduled. */
 static int list_starts(struct rs_sim *s, struct rs_error *e)
 {
 	struct sim_workload *w = s->work;
-	uint32_t at = 0;
+	struct begun *by;
+	uint32_t at = 0, most = 0;
 
 	w->starts = rs_arena_alloc(s->arena, w->n_flows + 1u, sizeof(*w->starts));
 	w->next = rs_arena_alloc(s->arena, s->n_hosts + 1u, sizeof(*w->next));
@@ -972,12 +990,17 @@ static int list_starts(struct rs_sim *s, struct rs_error *e)
 	for (uint32_t i = 0; i < w->n_conns; i++)
 		if (w->conns[i].flow && !skipped(s, w->conns[i].job))
 			w->starts[w->end[w->conns[i].src_host]++] = i;
+	for (uint32_t h = 0; h < s->n_hosts; h++)
+		most = w->end[h] - w->next[h] > most ? w->end[h] - w->next[h] : most;
+	by = calloc(most + 1u, sizeof(*by));
+	if (!by)
+		return rs_error_set(e, -ENOMEM, "out of memory");
 	for (uint32_t h = 0; h < s->n_hosts; h++) {
-		qsort_r(w->starts + w->next[h], w->end[h] - w->next[h], sizeof(*w->starts),
-			by_start, s);
+		sort_starts(s, h, by);
 		s->nodes[h].host->seq = 2 * (uint64_t)w->n_conns;
 		next_flow(s, h);
 	}
+	free(by);
 	s->unfinished += at;
 	return 0;
 }

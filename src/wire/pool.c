@@ -23,10 +23,14 @@ struct rs_pool_exchange {
 
 enum { CHAIN = 16, CHUNK = CHAIN * RS_POOL_MAGAZINE, SPILL_MAX = 3 * CHUNK };
 
-#ifdef __wasm__ /* no address space to reserve: the memory of a module grows as a whole */
+#ifdef __wasm__
+/* No address space to reserve: a module's memory grows as a whole, so a slab is not for all cases.
+ */
+enum { RESERVE_MAX = 128 << 20 };
+
 static void *reserve(size_t bytes)
 {
-	return malloc(bytes);
+	return bytes > RESERVE_MAX ? NULL : malloc(bytes);
 }
 
 static void give_back(void *base, size_t bytes)
