@@ -174,7 +174,7 @@ static void describe(const struct rs_diagnosis *r, FILE *out)
 {
 	const struct rs_fabric *f = r->cases[0].fabric;
 	uint8_t *on = f->n_jobs > 1 ? calloc(f->n_gpus + 1u, sizeof(*on)) : NULL;
-	char rate[32], size[32];
+	char rate[32], size[32], ccs[64];
 
 	if (f->title)
 		fprintf(out, "%s\n", f->title);
@@ -191,8 +191,8 @@ static void describe(const struct rs_diagnosis *r, FILE *out)
 		f->n_switches == 1 ? "" : "es",
 		f->qos.buffer ? rs_human_bytes(size, sizeof(size), (double)f->qos.buffer)
 			      : "unlimited",
-		f->transport.mtu, f->cc.kind ? f->cc.kind : "dcqcn", f->qos.pfc ? "on" : "off",
-		(unsigned long long)r->seed);
+		f->transport.mtu, rs_fabric_cc_names(f, ccs, sizeof(ccs)),
+		f->qos.pfc ? "on" : "off", (unsigned long long)r->seed);
 	for (uint32_t i = 0; i < f->n_unknown && i < 8; i++)
 		rs_paragraph(out, 2, "Unknown: %s", f->unknown[i]);
 	if (f->n_unknown > 8)

@@ -14,7 +14,7 @@ static void load_class(struct rs_load *l, struct rs_qos *q, const struct rs_node
 	static const char *const known[] = {"class",        "lossless", "alpha_shift", "ecn",
 					    "kmin",         "kmax",     "ecn_rate",    "pmax",
 					    "weight",       "dscp",     "reserved",    "xon_offset",
-					    "egress_limit", NULL};
+					    "egress_limit", "cc",       NULL};
 	struct rs_qos_class *c;
 	int64_t i = 0, shift;
 
@@ -69,8 +69,16 @@ static void load_classes(struct rs_load *l, struct rs_qos *q, const struct rs_no
 	const struct rs_node *list = rs_node_get(n, "classes"), *map = rs_node_get(n, "dscp");
 
 	if (list && rs_node_is_list(l, list, "classes"))
-		for (const struct rs_item *i = list->first; i && !l->err; i = i->next)
+		for (const struct rs_item *i = list->first; i && !l->err; i = i->next) {
+			const struct rs_node *cc = rs_node_get(i->value, "cc");
+
 			load_class(l, q, i->value);
+			if (cc && !all)
+				rs_load_fail(
+					l, -EINVAL, cc->at,
+					"cc: congestion control is the senders', no switch's; "
+					"expected it in fabric.qos.classes, a host, job or flow");
+		}
 	if (all)
 		rs_qos_map_dscp(q);
 	if (map)
@@ -152,6 +160,19 @@ static void load_tiers(struct rs_load *l, struct rs_fabric *f, const struct rs_n
 	}
 }
 
+/* A class's own congestion control: of all senders, whatever a switch makes of the class. */
+static void class_ccs(struct rs_load *l, struct rs_fabric *f, const struct rs_node *classes)
+{
+	for (const struct rs_item *i = classes ? classes->first : NULL; i && !l->err; i = i->next) {
+		uint8_t own = load_own_cc(l, f, i->value);
+		int64_t c = 0;
+
+		rs_node_int(l, i->value, "class", 0, RS_TCS - 1, &c);
+		if (own)
+			f->qos.tc[c].cc = own;
+	}
+}
+
 void load_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
 	static const char *const known[] = {SWITCH_KEYS,  "data_class", "cnp_class", "cnp_dscp",
@@ -161,52 +182,13 @@ void load_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 	if (n && !rs_node_keys(l, n, "qos", known))
 		return;
 	load_switch(l, q, n, true);
+	class_ccs(l, f, n ? rs_node_get(n, "classes") : NULL);
 	rs_node_u8(l, n, "data_class", 0, RS_TCS - 1, &q->data_tc);
 	rs_node_u8(l, n, "cnp_class", 0, RS_TCS - 1, &q->cnp_tc);
 	q->cnp_dscp = q->tc[q->cnp_tc].dscp;
 	rs_node_u8(l, n, "cnp_dscp", 0, 63, &q->cnp_dscp);
 	rs_node_bytes(l, n, "nic_buffer", 16384, UINT64_C(1) << 40, &q->nic_buffer);
 	load_tiers(l, f, n ? rs_node_get(n, "tiers") : NULL);
-}
-
-/* Names of algorithms and presets are written in any case. */
-static const char *lower(struct rs_load *l, const char *s)
-{
-	char *low = rs_load_string(l, s);
-
-	for (char *p = low; p && *p; p++)
-		*p = (char)tolower((unsigned char)*p);
-	return low;
-}
-
-void load_cc(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
-{
-	struct rs_cc_conf *c = &f->cc;
-
-	if (!n || l->err)
-		return;
-	c->at = n->at;
-	if (n->kind == RS_NODE_LIST) {
-		rs_load_fail(
-			l, -EINVAL, n->at,
-			"cc: expected a name, or a mapping such as {kind: dcqcn, preset: mlx5}");
-		return;
-	}
-	if (n->kind == RS_NODE_SCALAR)
-		c->kind = n->text;
-	rs_node_string(l, n, "kind", &c->kind);
-	c->kind = lower(l, c->kind);
-	if (c->kind && !strcmp(c->kind, "none"))
-		c->preset = NULL;
-	rs_node_string(l, n, "preset", &c->preset);
-	c->preset = c->preset ? lower(l, c->preset) : NULL;
-	c->kv = rs_load_take(l, n->n ? n->n : 1, sizeof(*c->kv));
-	for (const struct rs_item *i = n->first; i && !l->err; i = i->next) {
-		const char *s = rs_node_scalar(l, i->value, i->key);
-
-		if (s && strcmp(i->key, "kind") != 0 && strcmp(i->key, "preset") != 0)
-			c->kv[c->n++] = (struct rs_kv){i->key, s, i->value->at};
-	}
 }
 
 static void get_payload(struct rs_load *l, const struct rs_node *n, struct rs_transport_conf *t)

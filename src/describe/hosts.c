@@ -437,9 +437,10 @@ struct hosts {
 	uint32_t unnamed; /* number of the next host of groups without a name */
 };
 
-static const char *const group_keys[] = {
-	"name",     "count", "first", "like",       "cpu",    "nvlink", "nic_model", "sockets",
-	"switches", "gpus",  "nics",  "nvswitches", "others", "xlinks", "source",    NULL};
+static const char *const group_keys[] = {"name",   "count",      "first",   "like",     "cpu",
+					 "nvlink", "nic_model",  "sockets", "switches", "gpus",
+					 "nics",   "nvswitches", "others",  "xlinks",   "source",
+					 "cc",     NULL};
 
 static struct rs_host *inside_of(struct rs_load *l, const struct rs_node *n)
 {
@@ -479,6 +480,7 @@ static void add_group(struct hosts *b, const struct rs_node *n)
 	struct rs_load *l = b->l;
 	const char *prefix = "h";
 	struct rs_host *inside;
+	uint8_t cc;
 	uint32_t count = 1, first = rs_node_get(n, "name") ? 0 : b->unnamed;
 
 	if (!rs_node_keys(l, n, "a group of hosts", group_keys))
@@ -492,7 +494,10 @@ static void add_group(struct hosts *b, const struct rs_node *n)
 	if (!rs_node_get(n, "name"))
 		b->unnamed = first + count; /* the next group without a name goes on */
 	inside = inside_of(l, n);
+	cc = load_own_cc(l, b->f, n);
 	rs_fabric_add_hosts(l, b->f, prefix, first, count, inside, n->at);
+	for (uint32_t i = 0; i < count && !l->err; i++)
+		b->f->hosts[b->f->n_hosts - 1 - i].cc = cc;
 }
 
 static void change_host(struct hosts *b, const struct rs_names *t, const struct rs_node *n)

@@ -38,8 +38,8 @@ static void read_all(struct rs_load *l, struct rs_fabric *f, const struct rs_nod
 	load_qos(l, f, rs_node_get(fabric, "qos"));
 	change_qos(l, f, rs_node_get(fabric, "change"));
 	load_cc(l, f, rs_node_get(fabric, "cc"));
-	check_pauses(l, f, rs_node_get(fabric, "qos"));
 	load_workload(l, f, rs_node_get(root, "workload"));
+	check_pauses(l, f, rs_node_get(fabric, "qos"));
 	load_whatifs(l, f, rs_node_get(root, "what-if"));
 }
 

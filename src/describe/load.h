@@ -21,6 +21,8 @@ void load_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 /* After all that says what links carry: NICs' buffers and pauses against 802.1Q's times. */
 void check_pauses(struct rs_load *l, struct rs_fabric *f, const struct rs_node *qos);
 void load_cc(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
+/* The `cc` of a class, host, job or flow, n: 0: it has none; i: f->ccs[i - 1]. */
+uint8_t load_own_cc(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 void load_transport(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 void load_workload(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 /* Given paths: what they are looked up in, made once a load; a list of nodes for one flow; a CSV

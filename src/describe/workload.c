@@ -216,8 +216,8 @@ static void csv(struct flows *w, const char *path, struct rs_where at)
 
 static void inline_flow(struct flows *w, const struct rs_node *n)
 {
-	static const char *const known[] = {"start", "src",  "dst",      "bytes",
-					    "class", "path", "ack_path", NULL};
+	static const char *const known[] = {"start", "src",      "dst", "bytes", "class",
+					    "path",  "ack_path", "cc",  NULL};
 	struct rs_flow flow = {.tc = w->f->qos.data_tc};
 	const struct rs_node *src, *dst, *path = rs_node_get(n, "path"),
 					 *acks = rs_node_get(n, "ack_path");
@@ -234,6 +234,7 @@ static void inline_flow(struct flows *w, const struct rs_node *n)
 	rs_node_time(w->l, n, "start", 0, RS_START_MAX, &flow.start);
 	rs_node_bytes(w->l, n, "bytes", 1, RS_FLOW_BYTES_MAX, &flow.bytes);
 	rs_node_u8(w->l, n, "class", 0, RS_TCS - 1, &flow.tc);
+	flow.cc = load_own_cc(w->l, w->f, n);
 	if (s && d) {
 		endpoint(w, s, "src", src->at, &flow.src);
 		endpoint(w, d, "dst", dst->at, &flow.dst);
@@ -396,8 +397,9 @@ static void load_paths(struct rs_load *l, struct rs_fabric *f, struct rs_job *jo
 static void load_job(struct rs_load *l, struct rs_fabric *f, struct rs_names *names,
 		     const struct rs_node *n)
 {
-	static const char *const known[] = {"flows", "memory", "paths", "ack_paths", "collective",
-					    "train", "name",   "place", "share",     NULL};
+	static const char *const known[] = {"flows",      "memory", "paths", "ack_paths",
+					    "collective", "train",  "name",  "place",
+					    "share",      "cc",     NULL};
 	const struct rs_node *flows, *coll, *train;
 	struct rs_job *job;
 	int memory = 0;
@@ -421,6 +423,7 @@ static void load_job(struct rs_load *l, struct rs_fabric *f, struct rs_names *na
 		return;
 	rs_node_name(l, n, "memory", rs_flow_memories, &memory);
 	job->memory = (enum rs_flow_memory)memory;
+	job->cc = load_own_cc(l, f, n);
 	if (!flows && rs_node_get(n, "memory"))
 		rs_load_fail(l, -EINVAL, rs_node_get(n, "memory")->at,
 			     "memory goes with flows: collectives use GPUs'");

@@ -41,6 +41,21 @@ static const char *yes(bool b)
 	return b ? "true" : "false";
 }
 
+/* Of a class, host, job or flow. */
+static void own_cc(struct writer *w, const struct rs_fabric *f, const char *before, uint8_t i)
+{
+	const struct rs_cc_conf *c = i ? rs_fabric_cc(f, i) : NULL;
+
+	if (!c)
+		return;
+	fputs(before, w->out);
+	text(w, "cc: {", "kind", c->kind);
+	text(w, ", ", "preset", c->preset);
+	for (uint32_t k = 0; k < c->n; k++)
+		text(w, ", ", c->kv[k].key, c->kv[k].value);
+	fputc('}', w->out);
+}
+
 /* ---- Hosts ---- */
 
 static void pcie(struct writer *w, const char *key, const struct rs_pcie *p)
@@ -166,12 +181,15 @@ static void hosts(struct writer *w, const struct rs_fabric *f)
 		for (n = 1; i + n < f->n_hosts; n++) {
 			snprintf(next, sizeof(next), "%.*s%lu", (int)len, name, first + n);
 			if (f->hosts[i + n].inside != f->hosts[i].inside ||
+			    f->hosts[i + n].cc != f->hosts[i].cc ||
 			    strcmp(next, f->hosts[i + n].name) != 0)
 				break;
 		}
 		snprintf(next, sizeof(next), "%.*s", (int)len, name);
 		text(w, "    - ", "name", next);
-		fprintf(w->out, "\n      count: %u\n      first: %lu\n", n, first);
+		fprintf(w->out, "\n      count: %u\n      first: %lu", n, first);
+		own_cc(w, f, "\n      ", f->hosts[i].cc);
+		fputc('\n', w->out);
 		inside(w, f->hosts[i].inside);
 	}
 }
@@ -254,7 +272,9 @@ static void network(struct writer *w, const struct rs_fabric *f)
 
 /* ---- Classes, congestion control, transport, host model ---- */
 
-static void qos_class(struct writer *w, const struct rs_qos_class *c, int i, const char *in)
+/* f: NULL: of a switch or tier, which have no congestion control of their own. */
+static void qos_class(struct writer *w, const struct rs_fabric *f, const struct rs_qos_class *c,
+		      int i, const char *in)
 {
 	fprintf(w->out, "%s  - {class: %d, lossless: %s, alpha_shift: %d, ecn: %s, kmin: %s", in, i,
 		yes(c->lossless), c->alpha_shift, yes(c->ecn), size(w, c->kmin));
@@ -264,15 +284,18 @@ static void qos_class(struct writer *w, const struct rs_qos_class *c, int i, con
 	fprintf(w->out, ", reserved: %s", size(w, c->reserved));
 	fprintf(w->out, ", xon_offset: %s", size(w, c->xon_offset));
 	fprintf(w->out, ", egress_limit: %s", size(w, c->egress_limit));
+	if (f)
+		own_cc(w, f, ", ", c->cc);
 	fputs("}\n", w->out);
 }
 
 /* in: what each line is indented with. */
-static void qos_switch(struct writer *w, const struct rs_qos *q, const char *in)
+static void qos_switch(struct writer *w, const struct rs_fabric *f, const struct rs_qos *q,
+		       const char *in)
 {
 	fprintf(w->out, "%sclasses:\n", in);
 	for (int i = 0; i < RS_TCS; i++)
-		qos_class(w, &q->tc[i], i, in);
+		qos_class(w, f, &q->tc[i], i, in);
 	fprintf(w->out, "%sdscp: {", in);
 	for (int i = 0; i < 64; i++)
 		fprintf(w->out, "%s%d: %u", i ? ", " : "", i, q->tc_of_dscp[i]);
@@ -299,7 +322,7 @@ static void qos(struct writer *w, const struct rs_fabric *f)
 	bool tiers = false;
 
 	fputs("  qos:\n", w->out);
-	qos_switch(w, q, "    ");
+	qos_switch(w, f, q, "    ");
 	fprintf(w->out, "    data_class: %u\n    cnp_class: %u\n    cnp_dscp: %u\n", q->data_tc,
 		q->cnp_tc, q->cnp_dscp);
 	fprintf(w->out, "    nic_buffer: %s\n", size(w, q->nic_buffer));
@@ -307,7 +330,7 @@ static void qos(struct writer *w, const struct rs_fabric *f)
 		if (!f->tier_qos[t])
 			continue;
 		fprintf(w->out, "%s      %s:\n", tiers ? "" : "    tiers:\n", tier_names[t]);
-		qos_switch(w, f->tier_qos[t], "        ");
+		qos_switch(w, NULL, f->tier_qos[t], "        ");
 		tiers = true;
 	}
 }
@@ -476,6 +499,7 @@ static void flows(struct writer *w, const struct rs_fabric *f, const struct rs_j
 		fprintf(w->out, ", bytes: %s, class: %u", size(w, flow->bytes), flow->tc);
 		path(w, f, "path", flow->path, flow->src);
 		path(w, f, "ack_path", flow->ack_path, flow->dst);
+		own_cc(w, f, ", ", flow->cc);
 		fputs("}\n", w->out);
 	}
 }
@@ -494,6 +518,7 @@ static void workload(struct writer *w, const struct rs_fabric *f)
 		fputs("workload:\n", w->out);
 	for (uint32_t i = 0; i < f->n_jobs; i++) {
 		text(w, "  - ", "name", f->jobs[i].name);
+		own_cc(w, f, "\n    ", f->jobs[i].cc);
 		fputc('\n', w->out);
 		if (f->jobs[i].kind == RS_JOB_FLOWS)
 			flows(w, f, &f->jobs[i]);

@@ -65,7 +65,7 @@ static bool has_pauses(const struct rs_fabric *f, const struct rs_sim_result *r)
 
 static bool has_cuts(const struct rs_fabric *f, const struct rs_sim_result *r)
 {
-	return !f->cc.kind || strcmp(f->cc.kind, "none");
+	return rs_fabric_controls(f);
 }
 
 static const struct {

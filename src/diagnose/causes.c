@@ -344,8 +344,10 @@ static void name_collisions(const struct rs_fabric *f, const struct rs_sim_resul
 
 static void name_cuts(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c)
 {
+	char ccs[64];
+
 	snprintf(c->what, sizeof(c->what), "congestion control's cuts (%s)",
-		 f->cc.kind ? f->cc.kind : "dcqcn");
+		 rs_fabric_cc_names(f, ccs, sizeof(ccs)));
 	evidence(c, "%llu packets marked, %llu CNPs, %llu cuts of a rate",
 		 (unsigned long long)r->counters.ecn_marked, (unsigned long long)r->counters.cnps,
 		 (unsigned long long)r->counters.cc_cuts);

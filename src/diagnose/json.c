@@ -76,6 +76,10 @@ static void job(struct rs_json *j, const struct rs_sim_result *r, uint32_t i)
 	time_ns(j, "finish_ns", b->done ? b->finish : RS_NEVER);
 	rs_json_bool(j, "done", b->done);
 	rs_json_string(j, "end", ends[b->end]);
+	if (r->several_ccs) {
+		rs_json_uint(j, "cc_cuts", b->cc_cuts);
+		rs_json_uint(j, "cc_increases", b->cc_increases);
+	}
 	if (b->conf->kind == RS_JOB_FLOWS) {
 		for (uint32_t k = 0; k < r->n_flows; k++)
 			done += r->flows[k].job == i && r->flows[k].finish != RS_NEVER;

@@ -43,6 +43,11 @@ struct rs_fabric *rs_fabric_create(struct rs_load *l, const char *name,
 				   enum rs_fabric_preset preset, struct rs_error *e);
 /* Classes, buffers, transport, congestion control and the host model as f->preset has them. */
 void rs_fabric_defaults(struct rs_fabric *f);
+/* DCQCN, as f->preset has it. */
+struct rs_cc_conf rs_fabric_cc_default(const struct rs_fabric *f);
+/* One that a class, host, job or flow may have as its own `cc`: the number to put there; the same
+ * one twice has one number. -E2BIG beyond RS_OWN_CCS_MAX. */
+uint8_t rs_fabric_add_cc(struct rs_load *l, struct rs_fabric *f, const struct rs_cc_conf *c);
 /* Each class's own DSCP leads to it, all others to class 0. */
 void rs_qos_map_dscp(struct rs_qos *q);
 

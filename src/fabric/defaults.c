@@ -91,8 +91,7 @@ void rs_fabric_defaults(struct rs_fabric *f)
 {
 	qos_defaults(&f->qos, f->preset);
 	transport_defaults(&f->transport, f->preset);
-	f->cc = (struct rs_cc_conf){.kind = "dcqcn",
-				    .preset = f->preset == RS_PRESET_NS3 ? "ns-3" : NULL};
+	f->cc = rs_fabric_cc_default(f);
 	f->host_params = rs_host_defaults;
 	rs_network_defaults(&f->net);
 }

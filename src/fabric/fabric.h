@@ -20,6 +20,7 @@ enum {
 	RS_TIERS = 3, /* leaf, spine, core */
 	RS_ENDPOINTS_MAX = 1 << 20,
 	RS_FLOWS_MAX = 1000000,
+	RS_OWN_CCS_MAX = 249, /* different congestion controls beside the fabric's */
 	RS_TCS = 8,
 	/* of a collective: queue pairs a connection, chunks in flight, runs */
 	RS_QPS_MAX = 16,
@@ -44,6 +45,7 @@ struct rs_fabric_host {
 		*inside; /* NULL: plain, nothing inside to slow it; shared where alike */
 	uint32_t first_endpoint, n_endpoints;
 	uint32_t first_gpu, n_gpus; /* ranks of its GPUs; a plain host counts as one a NIC */
+	uint8_t cc;                 /* of what it sends: 0 its class's, i: rs_fabric.ccs[i - 1] */
 };
 
 struct rs_fabric_switch {
@@ -90,6 +92,7 @@ struct rs_qos_class {
 	uint8_t dscp;   /* what a NIC marks for this class */
 	uint64_t reserved, xon_offset;
 	uint64_t egress_limit; /* bytes of an egress queue; 0: none */
+	uint8_t cc;            /* of senders: 0 the fabric's, i: rs_fabric.ccs[i - 1] */
 };
 
 struct rs_qos {
@@ -157,6 +160,7 @@ struct rs_flow {
 	uint32_t src, dst; /* endpoints */
 	uint64_t bytes;
 	uint8_t tc;
+	uint8_t cc;                              /* 0: its job's; i: rs_fabric.ccs[i - 1] */
 	const struct rs_pinned *path, *ack_path; /* of its data, of its ACKs; NULL: as routed */
 };
 
@@ -229,6 +233,7 @@ struct rs_job {
 	uint32_t n_flows;
 	struct rs_flow *flows;
 	enum rs_flow_memory memory;
+	uint8_t cc; /* 0: the sending host's; i: rs_fabric.ccs[i - 1] */
 	struct rs_collective_conf collective;
 	struct rs_train_conf train;
 };
@@ -291,7 +296,9 @@ struct rs_fabric {
 	struct rs_routes routes;
 	struct rs_qos qos;
 	struct rs_qos *tier_qos[RS_TIERS]; /* of a tier's switches where it differs; NULL: qos */
-	struct rs_cc_conf cc;
+	struct rs_cc_conf cc;              /* where nothing else says */
+	uint32_t n_ccs; /* what classes, hosts, jobs and flows have of their own: */
+	struct rs_cc_conf *ccs;
 	struct rs_transport_conf transport;
 	struct rs_host_params host_params;
 	uint32_t n_jobs;
@@ -314,6 +321,18 @@ static inline const struct rs_qos *rs_fabric_qos(const struct rs_fabric *f, uint
 }
 
 void rs_fabric_free(struct rs_fabric *f);
+
+/* ---- Congestion control: number 0 is f->cc, i is f->ccs[i - 1] ---- */
+
+const struct rs_cc_conf *rs_fabric_cc(const struct rs_fabric *f, uint32_t i);
+/* Of what endpoint src sends in class tc: the flow's own, its job's, the host's, the class's, the
+ * fabric's. j, w: NULL: there is none. */
+uint8_t rs_fabric_cc_of(const struct rs_fabric *f, const struct rs_job *j, const struct rs_flow *w,
+			uint32_t src, uint8_t tc);
+/* Is there one of this kind; of another kind than none? Their kinds, "dcqcn, swift". */
+bool rs_fabric_has_cc(const struct rs_fabric *f, const char *kind);
+bool rs_fabric_controls(const struct rs_fabric *f);
+const char *rs_fabric_cc_names(const struct rs_fabric *f, char *buf, size_t size);
 
 /* The longest frame that links carry: max_frame, or what the transport sends if that is longer. */
 uint32_t rs_fabric_max_frame(const struct rs_fabric *f, const struct rs_qos *q);

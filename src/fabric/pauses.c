@@ -18,7 +18,7 @@ uint32_t rs_fabric_max_frame(const struct rs_fabric *f, const struct rs_qos *q)
 	uint32_t frame =
 		HEADERS + (t->payload > t->mtu ? t->payload : t->mtu) + (t->ipv6 ? IPV6_MORE : 0);
 
-	if (f->cc.kind && !strcmp(f->cc.kind, "hpcc"))
+	if (rs_fabric_has_cc(f, "hpcc"))
 		frame += TELEMETRY;
 	return frame > q->max_frame ? frame : q->max_frame;
 }

@@ -33,26 +33,70 @@ static int placed(struct rs_error *e, int err, const struct rs_error *inner, str
 	return err;
 }
 
-int rs_plant_cc(const struct rs_fabric *f, bool none, struct rs_arena *a,
-		const struct rs_cc_ops **ops, struct rs_cc_params **params, struct rs_error *e)
+int rs_plant_cc(const struct rs_cc_conf *c, struct rs_arena *a, struct rs_cc_use *out,
+		struct rs_error *e)
 {
-	const struct rs_cc_conf *c = &f->cc;
+	const struct rs_cc_ops *ops = rs_cc_find(c->kind ? c->kind : "dcqcn");
+	struct rs_cc_params *params;
 	struct rs_error inner = {0};
 	int err;
 
-	*ops = rs_cc_find(none ? "none" : c->kind ? c->kind : "dcqcn");
-	if (!*ops)
+	if (!ops)
 		return no_such(c, e);
-	*params = rs_arena_alloc(a, 1, (*ops)->params_bytes + 1);
-	if (!*params)
+	params = rs_arena_alloc(a, 1, ops->params_bytes + 1);
+	if (!params)
 		return rs_error_set(e, -ENOMEM, "out of memory");
-	err = rs_cc_params_init(*ops, none ? NULL : c->preset, *params, &inner);
+	err = rs_cc_params_init(ops, c->preset, params, &inner);
 	err = placed(e, err, &inner, c->at);
-	for (uint32_t i = 0; !err && !none && i < c->n; i++) {
-		err = rs_cc_params_set(*ops, *params, c->kv[i].key, c->kv[i].value, &inner);
+	for (uint32_t i = 0; !err && i < c->n; i++) {
+		err = rs_cc_params_set(ops, params, c->kv[i].key, c->kv[i].value, &inner);
 		err = placed(e, err, &inner, c->kv[i].at);
 	}
+	*out = (struct rs_cc_use){.ops = ops, .params = params};
 	return err;
+}
+
+static int make_none(struct rs_plant *p, struct rs_arena *a, struct rs_error *e)
+{
+	struct rs_cc_use *use = rs_arena_alloc(a, 1, sizeof(*use));
+
+	if (!use)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	use->ops = &rs_cc_none;
+	p->cc = use;
+	p->n_cc = 1;
+	return 0;
+}
+
+int plant_make_ccs(struct rs_plant *p, struct rs_arena *a, struct rs_error *e)
+{
+	uint32_t n = p->f->n_ccs + 1;
+	struct rs_cc_use *use;
+	int err = 0;
+
+	if (p->ideal.no_cc)
+		return make_none(p, a, e);
+	use = rs_arena_alloc(a, n, sizeof(*use));
+	if (!use)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < n && !err; i++) {
+		const struct rs_cc_conf *c = rs_fabric_cc(p->f, i);
+
+		err = rs_plant_cc(c, a, &use[i], e);
+		if (!err)
+			err = plant_base_rtt(p, c, &use[i], e);
+		if (!err && (use[i].ops->needs & RS_CC_NEEDS_STAMPS))
+			p->stamps = true;
+	}
+	p->cc = use;
+	p->n_cc = n;
+	return err;
+}
+
+uint8_t rs_plant_qp_cc(const struct rs_plant *p, const struct rs_job *j, const struct rs_flow *w,
+		       uint32_t src, uint8_t tc)
+{
+	return p->n_cc == 1 ? 1 : rs_fabric_cc_of(p->f, j, w, src, tc) + 1;
 }
 
 bool plant_cc_given(const struct rs_cc_conf *c, const char *name)
@@ -65,37 +109,45 @@ bool plant_cc_given(const struct rs_cc_conf *c, const char *name)
 
 /* Of several spellings the last holds, as in rs_plant_cc(); base_rtt is the fabric's unless given.
  */
-int rs_plant_cc_fill(struct rs_fabric *f, struct rs_error *e)
+static int fill(struct rs_cc_conf *c, struct rs_arena *a, struct rs_error *e)
 {
-	const struct rs_cc_ops *ops;
-	struct rs_cc_params *params;
+	struct rs_cc_use use;
 	struct rs_kv *kv;
 	uint32_t n = 0;
-	int err = rs_plant_cc(f, false, f->arena, &ops, &params, e);
+	int err = rs_plant_cc(c, a, &use, e);
 
 	if (err)
 		return err;
-	for (const struct rs_cc_param *p = ops->params; p && p->name; p++)
+	for (const struct rs_cc_param *p = use.ops->params; p && p->name; p++)
 		n++;
-	kv = rs_arena_alloc(f->arena, n + 1u, sizeof(*kv));
+	kv = rs_arena_alloc(a, n + 1u, sizeof(*kv));
 	n = 0;
-	for (const struct rs_cc_param *p = ops->params; kv && p && p->name; p++) {
+	for (const struct rs_cc_param *p = use.ops->params; kv && p && p->name; p++) {
 		char buf[40];
 
-		if (!strcmp(p->name, "base_rtt") && !plant_cc_given(&f->cc, p->name))
+		if (!strcmp(p->name, "base_rtt") && !plant_cc_given(c, p->name))
 			continue;
 		kv[n].key = p->name;
-		kv[n].value = rs_arena_printf(f->arena, "%s",
-					      rs_cc_params_get(p, params, buf, sizeof(buf)));
+		kv[n].value =
+			rs_arena_printf(a, "%s", rs_cc_params_get(p, use.params, buf, sizeof(buf)));
 		if (!kv[n++].value)
 			kv = NULL;
 	}
 	if (!kv)
 		return rs_error_set(e, -ENOMEM, "out of memory");
-	f->cc.kind = ops->name;
-	if (!f->cc.preset && ops->presets && ops->presets->name)
-		f->cc.preset = ops->presets->name;
-	f->cc.kv = kv;
-	f->cc.n = n;
+	c->kind = use.ops->name;
+	if (!c->preset && use.ops->presets && use.ops->presets->name)
+		c->preset = use.ops->presets->name;
+	c->kv = kv;
+	c->n = n;
 	return 0;
+}
+
+int rs_plant_cc_fill(struct rs_fabric *f, struct rs_error *e)
+{
+	int err = fill(&f->cc, f->arena, e);
+
+	for (uint32_t i = 0; i < f->n_ccs && !err; i++)
+		err = fill(&f->ccs[i], f->arena, e);
+	return err;
 }

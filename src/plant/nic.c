@@ -48,8 +48,8 @@ void rs_plant_nic(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_con
 		.endpoint = endpoint,
 		.line_rate = f->endpoints[endpoint].rate,
 		.ipv6 = t->ipv6,
-		.cc = &p->cc,
-		.n_cc = 1,
+		.cc = p->cc,
+		.n_cc = p->n_cc,
 		.cnp_tos = (uint8_t)(f->qos.cnp_dscp << 2),
 		.cnp_tc = f->qos.cnp_tc,
 		.ack_every = t->ack_every,
@@ -61,6 +61,8 @@ void rs_plant_nic(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_con
 	};
 	out->quirks.any_payload = t->payload != 0;
 	weights(f, out->weight);
+	for (uint8_t c = 0; c < RS_CLASSES; c++)
+		out->cc_of_class[c] = rs_plant_qp_cc(p, NULL, NULL, endpoint, c) - 1;
 	if (rs_plant_inside(p, endpoint) && !p->ideal.host_limits)
 		limit_qps(p, endpoint, out);
 }

@@ -56,10 +56,7 @@ int rs_plant_create(const struct rs_fabric *f, const struct rs_plant_ideal *idea
 		p->ideal = *ideal;
 	p->seed = seed;
 	p->nic_rate = fastest_nic(f);
-	err = rs_plant_cc(f, p->ideal.no_cc, a, &p->cc.ops, &p->cc_params, e);
-	p->cc.params = p->cc_params;
-	if (!err && !p->ideal.no_cc)
-		err = plant_base_rtt(p, e);
+	err = plant_make_ccs(p, a, e);
 	if (err)
 		return err;
 	if (index_ports(p, a))

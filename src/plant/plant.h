@@ -34,9 +34,10 @@ struct rs_plant {
 	const struct rs_fabric *f;
 	struct rs_plant_ideal ideal;
 	uint64_t seed;
-	int64_t nic_rate;    /* the fastest NIC's, bits per second */
-	struct rs_cc_use cc; /* of all queue pairs */
-	struct rs_cc_params *cc_params;
+	int64_t nic_rate; /* the fastest NIC's, bits per second */
+	uint32_t n_cc;    /* congestion control: rs_fabric_cc()'s numbers */
+	const struct rs_cc_use *cc;
+	bool stamps;                /* any of them reads telemetry */
 	const uint32_t *port_first; /* [switch]: of its ports in port_link */
 	const uint32_t *port_link;  /* [port]: its link, rs_plant_port_link() */
 };
@@ -109,14 +110,19 @@ void rs_plant_messages(const struct rs_plant *p, uint32_t endpoint, struct rs_pl
 /* What a queue pair of this class is given, but who its peer is, its UDP port and its PSNs. */
 void rs_plant_qp(const struct rs_plant *p, uint8_t tc, struct rs_qp_attr *out);
 
+/* rs_qp_init.cc of both ends of a flow, or of a job's connection (rs_fabric_cc_of()): the receiver
+ * sends CNPs as the sender's algorithm wants them. A queue pair that is given none has its host's
+ * or class's: rs_plant_nic(). */
+uint8_t rs_plant_qp_cc(const struct rs_plant *p, const struct rs_job *j, const struct rs_flow *w,
+		       uint32_t src, uint8_t tc);
+
 /* ---- Congestion control ---- */
 
-/* The algorithm and its parameters that f's `cc` asks for (none: no congestion control whatever it
- * says), in the arena; -EINVAL with the place where it is wrong. A plant's own have base_rtt too.
- */
-int rs_plant_cc(const struct rs_fabric *f, bool none, struct rs_arena *a,
-		const struct rs_cc_ops **ops, struct rs_cc_params **params, struct rs_error *e);
-/* f's `cc` with every parameter that was not given, for rs_fabric_write(). */
+/* The algorithm and its parameters that a `cc` asks for, in the arena; -EINVAL with the place where
+ * it is wrong. A plant's own have base_rtt too. */
+int rs_plant_cc(const struct rs_cc_conf *c, struct rs_arena *a, struct rs_cc_use *out,
+		struct rs_error *e);
+/* Every `cc` of f with every parameter that was not given, for rs_fabric_write(). */
 int rs_plant_cc_fill(struct rs_fabric *f, struct rs_error *e);
 
 /* The longest unloaded round trip between two NICs of the fabric: propagation and switches both

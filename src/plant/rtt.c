@@ -114,24 +114,25 @@ rs_time rs_plant_longest_rtt(const struct rs_fabric *f, uint32_t packet_bytes, u
 	return t;
 }
 
-int plant_base_rtt(struct rs_plant *p, struct rs_error *e)
+int plant_base_rtt(const struct rs_plant *p, const struct rs_cc_conf *c, struct rs_cc_use *use,
+		   struct rs_error *e)
 {
 	const struct rs_transport_conf *t = &p->f->transport;
 	const struct rs_framing *g = &rs_framings[t->framing];
 	uint32_t payload = t->payload ? t->payload : t->mtu, data = payload, ack = 0;
-	const struct rs_cc_param *rtt = p->cc.ops->params;
-	uint16_t stamps = p->cc.ops->needs & RS_CC_NEEDS_STAMPS ? RS_INT_BYTES : 0;
+	const struct rs_cc_param *rtt = use->ops->params;
+	uint16_t stamps = use->ops->needs & RS_CC_NEEDS_STAMPS ? RS_INT_BYTES : 0;
+	struct rs_cc_params *params = (struct rs_cc_params *)(uintptr_t)use->params; /* ours */
 	char text[32];
 
 	while (rtt->name && strcmp(rtt->name, "base_rtt"))
 		rtt++;
-	if (!rtt->name || plant_cc_given(&p->f->cc, "base_rtt") ||
-	    !(stamps || plant_cc_given(&p->f->cc, "window")))
+	if (!rtt->name || plant_cc_given(c, "base_rtt") || !(stamps || plant_cc_given(c, "window")))
 		return 0;
 	if (t->framing == RS_FABRIC_ROCEV2) {
 		data = rs_framing_data(g, RS_OP_WRITE_MIDDLE, payload, t->ipv6, stamps) + g->gap;
 		ack = rs_framing_ack(g, t->ipv6, stamps) + g->gap;
 	}
 	snprintf(text, sizeof(text), "%lldps", (long long)rs_plant_longest_rtt(p->f, data, ack));
-	return rs_cc_params_set(p->cc.ops, p->cc_params, "base_rtt", text, e);
+	return rs_cc_params_set(use->ops, params, "base_rtt", text, e);
 }

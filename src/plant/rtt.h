@@ -9,6 +9,10 @@ bool plant_cc_given(const struct rs_cc_conf *c, const char *name);
 
 /* Sets the algorithm's base_rtt to the longest round trip, where it has one that matters and none
  * is given. */
-int plant_base_rtt(struct rs_plant *p, struct rs_error *e);
+int plant_base_rtt(const struct rs_plant *p, const struct rs_cc_conf *c, struct rs_cc_use *use,
+		   struct rs_error *e);
+
+/* cc.c: the plant's congestion controls. */
+int plant_make_ccs(struct rs_plant *p, struct rs_arena *a, struct rs_error *e);
 
 #endif

@@ -102,7 +102,7 @@ void rs_plant_switch(const struct rs_plant *p, uint32_t sw, struct rs_switch_por
 		.pause_quanta = q->pause_quanta,
 		.quirks = q->quirks,
 		.pfc_frame = rs_framings[f->transport.framing].pfc,
-		.int_scale = p->cc.ops->needs & RS_CC_NEEDS_STAMPS ? rs_int_scale(p->nic_rate) : 0,
+		.int_scale = p->stamps ? rs_int_scale(p->nic_rate) : 0,
 		.pfc_watchdog = q->watchdog,
 		.mark_at_dequeue = q->mark_at_dequeue,
 		.endless = p->ideal.no_drops,

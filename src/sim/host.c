@@ -937,9 +937,11 @@ void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 	struct rs_sim_counters *r = &s->r->counters;
 
 	for (uint32_t i = 0; i < n->host->n_nics; i++) {
-		const struct sim_nic *k = &n->host->nics[i];
+		struct sim_nic *k = &n->host->nics[i];
 
 		k->transport->collect(k->ends.self, r, &s->r->nic_bytes[k->endpoint]);
+		if (s->r->several_ccs)
+			sim_count_open_cuts(s, k);
 		r->reordered += k->reordered;
 		r->nic_pauses += k->pauses;
 		for (unsigned t = 0; t < RS_CLASSES; t++)

@@ -207,6 +207,8 @@ void sim_app_news(struct rs_sim *s, struct sim_nic *k, const struct rs_sim_news 
 struct rs_path *sim_qp_path(struct rs_sim *s, uint64_t user, bool send);
 /* A packet came for a queue pair that is not there: true when it is now. */
 bool sim_flow_absent(struct rs_sim *s, struct sim_nic *k, uint32_t qpn);
+/* To their jobs: what congestion control did for ends that are still open. */
+void sim_count_open_cuts(struct rs_sim *s, struct sim_nic *k);
 /* A payload for this queue pair becomes visible at `when`. */
 void sim_qp_visible(struct rs_sim *s, uint64_t user, rs_time when);
 

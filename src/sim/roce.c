@@ -105,7 +105,8 @@ static int open(void *self, const struct rs_sim_conn_end *end)
 			       .max_send_wr = end->receiver ? 1 : end->depth,
 			       .max_recv_wr = receives,
 			       .max_send_sge = 1,
-			       .max_recv_sge = 1};
+			       .max_recv_sge = 1,
+			       .cc = end->cc};
 	struct rs_qp_attr at;
 	struct rs_qp *qp;
 
@@ -128,14 +129,20 @@ static int open(void *self, const struct rs_sim_conn_end *end)
 	return 0;
 }
 
+static void cuts(void *self, uint32_t number, uint64_t *down, uint64_t *up)
+{
+	const struct rs_cc *cc = rs_qp_cc(qp_of(self, number));
+
+	*down += cc->cuts;
+	*up += cc->increases;
+}
+
 static void close_end(void *self, uint32_t number)
 {
 	struct roce *r = self;
-	struct rs_qp *qp = qp_of(r, number);
 
-	r->cuts += rs_qp_cc(qp)->cuts;
-	r->increases += rs_qp_cc(qp)->increases;
-	rs_nic_destroy_qp(r->nic, qp);
+	cuts(r, number, &r->cuts, &r->increases);
+	rs_nic_destroy_qp(r->nic, qp_of(r, number));
 }
 
 static bool rests(void *self, uint32_t number, struct rs_sim_past *past)
@@ -254,6 +261,7 @@ const struct rs_sim_transport sim_roce = {
 	.post = post,
 	.news = news,
 	.rate = rate,
+	.cuts = cuts,
 	.collect = collect,
 	.dropped = dropped,
 	.rests = rests,

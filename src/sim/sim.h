@@ -83,7 +83,8 @@ struct rs_sim_job {
 	bool done; /* all of it, no queue pair in error */
 	enum rs_sim_end end;
 	rs_time start, finish;
-	uint32_t failed; /* queue pairs that ended in error */
+	uint32_t failed;                /* queue pairs that ended in error */
+	uint64_t cc_cuts, cc_increases; /* by congestion control */
 	/* where most packets of what did not end were lost, and how many of one pair's ("" and 0:
 	 * none, or not known); not of a shared run */
 	char place[64];
@@ -224,6 +225,7 @@ struct rs_sim_result {
 	bool stopped;  /* by stop or max_time */
 	rs_time sim_time;
 	uint32_t n_jobs, n_flows;
+	bool several_ccs; /* jobs may differ in congestion control: their cuts are told apart */
 	struct rs_sim_job *jobs;
 	struct rs_sim_flow *flows;
 	struct rs_sim_rate *rates; /* by time, then flow */

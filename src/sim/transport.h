@@ -58,6 +58,7 @@ struct rs_sim_conn_end {
 	uint32_t depth;                 /* messages that may be under way, at most */
 	bool told;                      /* news is wanted of each message that arrives */
 	uint8_t tc;                     /* class of its packets: rs_plant_qp() has the rest */
+	uint8_t cc;                     /* congestion control: as rs_plant_qp_cc() has it */
 	uint16_t sport;                 /* which path they take */
 	uint64_t user;                  /* comes back with its news */
 	const struct rs_sim_past *past; /* a receiver's that was closed; NULL: a new one */
@@ -84,6 +85,8 @@ struct rs_sim_transport {
 	bool (*news)(void *self, struct rs_sim_news *news);
 	/* What congestion control lets an end send at: bits per second. */
 	int64_t (*rate)(void *self, uint32_t number);
+	/* How often it lowered and raised that; added. NULL: it does not tell. */
+	void (*cuts)(void *self, uint32_t number, uint64_t *cuts, uint64_t *increases);
 	/* Adds what it counted. payload: bytes that it sent, not what it sent again. */
 	void (*collect)(void *self, struct rs_sim_counters *sum, uint64_t *payload);
 	/* Packets for no end of it, or for one in error. */

@@ -339,12 +339,18 @@ static uint32_t way(const struct rs_sim *s, uint64_t conn, unsigned q, uint32_t 
 		       : 0;
 }
 
+static const struct rs_flow *flow_of(const struct rs_sim *s, const struct sim_conn *c)
+{
+	return &s->f->jobs[c->job].flows[c->index - s->work->first_flow[c->job]];
+}
+
 /* One end of a connection's q-th. past: what it had received before; NULL: nothing. */
 static int open_end(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver, uint32_t depth,
 		    uint8_t tc, const struct rs_sim_past *past)
 {
 	struct sim_nic *k = sim_nic_of(s, receiver ? c->dst_endpoint : c->src_endpoint);
 	uint64_t id = (uint64_t)(c - s->work->conns);
+	const struct rs_flow *flow = c->flow ? flow_of(s, c) : NULL;
 	const struct rs_sim_conn_end end = {
 		.number = (receiver ? c->dst_qpn : c->src_qpn) + q,
 		.peer = receiver ? c->src_endpoint : c->dst_endpoint,
@@ -353,6 +359,7 @@ static int open_end(struct rs_sim *s, struct sim_conn *c, unsigned q, bool recei
 		.depth = depth,
 		.told = !c->flow,
 		.tc = tc,
+		.cc = rs_plant_qp_cc(s->plant, &s->f->jobs[c->job], flow, c->src_endpoint, tc),
 		.sport = (uint16_t)(0xc000 | (rs_mix64(s->o->seed ^ (id * QPS_MAX + q)) & 0x3fff)),
 		.user = user_of(s, c, q, receiver),
 		.past = past,
@@ -364,11 +371,6 @@ static int open_end(struct rs_sim *s, struct sim_conn *c, unsigned q, bool recei
 	return err;
 }
 
-static const struct rs_flow *flow_of(const struct rs_sim *s, const struct sim_conn *c)
-{
-	return &s->f->jobs[c->job].flows[c->index - s->work->first_flow[c->job]];
-}
-
 /* Memory that cannot be had ends the run through an assertion: what there is goes with the flows
  * that are under way. */
 static void open_sender(struct rs_sim *s, struct sim_conn *c)
@@ -378,10 +380,35 @@ static void open_sender(struct rs_sim *s, struct sim_conn *c)
 	rs_assert(!err);
 }
 
+/* What congestion control did for an end is its job's. Flows of one job end in several threads: a
+ * sum does not tell in which order. */
+static void count_cuts(struct rs_sim *s, struct sim_nic *k, uint32_t number, uint32_t job)
+{
+	struct rs_sim_job *j = &s->r->jobs[job];
+	uint64_t down = 0, up = 0;
+
+	if (!s->r->several_ccs || !k->transport->cuts)
+		return;
+	k->transport->cuts(k->ends.self, number, &down, &up);
+	__atomic_fetch_add(&j->cc_cuts, down, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&j->cc_increases, up, __ATOMIC_RELAXED);
+}
+
+void sim_count_open_cuts(struct rs_sim *s, struct sim_nic *k)
+{
+	const uint32_t *first = &s->work->first_qp[k->endpoint];
+	uint64_t user;
+
+	for (uint32_t i = SIM_FIRST_QPN; i < SIM_FIRST_QPN + first[1] - first[0]; i++)
+		if (k->transport->user(k->ends.self, i, &user))
+			count_cuts(s, k, i, conn_of_user(s, user)->job);
+}
+
 static void close_sender(struct rs_sim *s, struct sim_conn *c)
 {
 	struct sim_nic *k = sim_nic_of(s, c->src_endpoint);
 
+	count_cuts(s, k, c->src_qpn, c->job);
 	k->transport->close(k->ends.self, c->src_qpn);
 }
 
@@ -1035,6 +1062,7 @@ int sim_workload_create(struct rs_sim *s, struct rs_error *e)
 	s->work = w;
 	s->r->n_jobs = f->n_jobs;
 	s->r->jobs = rs_arena_alloc(s->r->arena, f->n_jobs + 1u, sizeof(*s->r->jobs));
+	s->r->several_ccs = s->plant->n_cc > 1;
 	if (!w || !s->r->jobs)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	w->colls = rs_arena_alloc(s->arena, f->n_jobs + 1u, sizeof(*w->colls));
@@ -1180,6 +1208,13 @@ int sim_workload_combine(struct rs_sim *s)
 	for (uint32_t i = 0; i < r->n_jobs && !err; i++)
 		r->jobs[i].failed = (uint32_t)failed[i];
 	free(failed);
+	for (uint32_t i = 0; i < r->n_jobs && !err; i++) {
+		uint64_t cc[] = {r->jobs[i].cc_cuts, r->jobs[i].cc_increases};
+
+		err = sim_ranks_combine(s, RS_RANKS_SUM, cc, 2, sizeof(*cc), 0);
+		r->jobs[i].cc_cuts = cc[0];
+		r->jobs[i].cc_increases = cc[1];
+	}
 	return err;
 }
 
