@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "audit/rule.h"
+#include "audit/rules/rule.h"
 #include "cli/audit_report.h"
 
 enum kind { KIND_RUN, KIND_KERNEL, KIND_ENV, KIND_MANUAL };

@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
-#include "audit/rule.h"
+#include "audit/rules/rule.h"
 #include "cli/audit_report.h"
 #include "report/report.h"
 

@@ -1,5 +1,5 @@
 /* `ripstop audit --json`: one object, findings in the order of the screen. */
-#include "audit/rule.h"
+#include "audit/rules/rule.h"
 #include "cli/audit_report.h"
 #include "report/report.h"
 

@@ -2,8 +2,8 @@
  * itself (tools/audit-docs). */
 #include <stdio.h>
 #include <string.h>
-#include "audit/readers.h"
-#include "audit/rule.h"
+#include "audit/read/readers.h"
+#include "audit/rules/rule.h"
 #include "cli/audit_report.h"
 
 /* In a table's cell a bar would end it. */

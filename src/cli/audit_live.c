@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "audit/read/read.h"
 #include "cli/audit_report.h"
 #include "cli/cli.h"
 #include "live/live.h"

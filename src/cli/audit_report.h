@@ -3,7 +3,7 @@
 #define RS_CLI_AUDIT_REPORT_H
 
 #include <stdio.h>
-#include "audit/audit.h"
+#include "audit/rules/finding.h"
 
 struct rs_audit_view {
 	bool verbose; /* passes, what does not apply, every subject */
@@ -15,9 +15,6 @@ extern const char *const rs_verdict_names[], *const rs_severity_names[],
 
 void rs_audit_print(const struct rs_audit *a, const struct rs_audit_view *v, FILE *out);
 int rs_audit_json(const struct rs_audit *a, FILE *out);
-/* Simulates what each FAIL costs; after rs_audit_run(). */
-enum rs_audit_pricing { RS_PRICE_NONE, RS_PRICE_FAST, RS_PRICE_FULL };
-int rs_audit_price(struct rs_audit *a, enum rs_audit_pricing how, struct rs_error *e);
 int rs_audit_sarif(const struct rs_audit *a, FILE *out);
 int rs_audit_junit(const struct rs_audit *a, bool strict, FILE *out);
 int rs_audit_prometheus(const struct rs_audit *a, FILE *out);

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "audit/look.h"
-#include "audit/model.h"
+#include "audit/facts/look.h"
+#include "audit/price/model.h"
 #include "base/units.h"
 #include "cli/audit_report.h"
 #include "report/report.h"

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "audit/look.h"
-#include "audit/rule.h"
+#include "audit/facts/look.h"
+#include "audit/rules/rule.h"
 #include "cli/audit_report.h"
 #include "report/report.h"
 

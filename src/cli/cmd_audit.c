@@ -4,9 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "audit/cluster.h"
-#include "audit/profile.h"
-#include "audit/snapshot.h"
+#include "audit/price/cluster.h"
+#include "audit/price/price.h"
+#include "audit/read/profile.h"
+#include "audit/read/read.h"
+#include "audit/rules/run.h"
+#include "audit/probe/collect.h"
+#include "audit/probe/live.h"
+#include "audit/rules/rule.h"
 #include "cli/audit_report.h"
 #include "cli/cli.h"
 #include "report/report.h"
@@ -406,7 +411,7 @@ int rs_cmd_audit(int argc, char **argv)
 		rs_error_set(&e, -ENOMEM, "out of memory");
 		return rs_cli_error(&e);
 	}
-	err = o.profile ? rs_audit_profile(a, o.profile, &e) : 0;
+	err = o.profile ? rs_audit_profile(a, o.profile, rs_rule_known, &e) : 0;
 	if (!err)
 		err = read_all(a, &o, argv + optind, argc - optind, &e);
 	if (!err)

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "audit/rule.h"
-#include "audit/symptom.h"
+#include "audit/price/price.h"
+#include "audit/read/read.h"
+#include "audit/rules/rule.h"
+#include "audit/rules/run.h"
+#include "audit/rules/symptom.h"
 #include "cli/audit_report.h"
 #include "cli/cli.h"
 #include "report/report.h"

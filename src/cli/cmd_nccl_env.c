@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "audit/job.h"
-#include "audit/nccl.h"
-#include "audit/rule.h"
+#include "audit/rules/job_env.h"
+#include "audit/facts/nccl.h"
+#include "audit/probe/live.h"
+#include "audit/read/read.h"
+#include "audit/rules/rule.h"
+#include "audit/rules/run.h"
 #include "cli/audit_report.h"
 #include "cli/cli.h"
 #include "report/report.h"

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "audit/audit.h"
+#include "audit/facts/audit.h"
+#include "audit/read/read.h"
 #include "base/error.h"
 #include "fuzz.h"
 

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "audit/reader.h"
+#include "audit/read/reader.h"
+#include "audit/rules/run.h"
 #include "base/error.h"
 #include "fuzz.h"
 

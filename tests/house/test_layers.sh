@@ -30,10 +30,24 @@ plant() {
 
 "$check" "$root" || fail "the tree breaks the law"
 
+# Rules see facts, never files, and read no clock but for the day of a suppression.
+opens='(^|[^a-z_>.])(f?open(at|dir)?|popen|getenv|mmap|socket|stat)\('
+if grep -nE "$opens" "$root"/src/audit/rules/*.[ch] "$root"/src/audit/facts/*.[ch]; then
+	fail "a rule opens something"
+fi
+printf '\tFILE *f = fopen("x", "r");\n' | grep -qE "$opens" || fail "an opened file is not seen"
+
 plant src/base/planted.c 2 "base knows nothing" '#include <errno.h>\n#include "wire/packet.h"\n'
 plant src/rdma/planted.h 1 "the transport knows no simulator" '#include "sim/sim.h"\n'
 plant src/switch/planted.c 3 "spaces and brackets hide nothing" '\n\n #  include <rdma/nic.h>\n'
 plant src/cc/planted.c 1 "a way around through .." '#include "../wire/packet.h"\n'
 plant src/wire/planted.c 1 "a file of no room" '#include "packet.h"\n'
+plant src/audit/rules/planted.c 1 "rules see facts, never files" '#include "audit/read/reader.h"\n'
+plant src/audit/rules/planted.h 1 "rules run no simulation" '#include "sim/sim.h"\n'
+plant src/audit/facts/planted.h 2 "facts know no finding" '\n#include "audit/rules/finding.h"\n'
+plant src/audit/read/planted.c 1 "a reader judges nothing" '#include <audit/rules/rule.h>\n'
+plant src/audit/price/planted.c 1 "a price opens no file of a host" '#include "audit/read/read.h"\n'
+plant src/audit/planted.c 1 "a file under the roof, in no room" 'int x;\n'
+plant src/sim/planted.c 1 "a house of rooms is no room" '#include "audit/facts/facts.h"\n'
 plant src/attic/planted.c 1 "an unknown room" '#include "base/error.h"\n'
 plant src/planted.c 1 "a file outside every room" 'int x;\n'

@@ -1,4 +1,5 @@
-# rs_room(name DEPS rooms... LIBS libraries... EXCEPT files...): a static library of src/name/*.c, without some.
+# rs_room(folder DEPS rooms... LIBS libraries... EXCEPT files...): a static library of its *.c, without some; that
+# of audit/rules is rs_audit_rules.
 # rs_test(room file): a cmocka test of one room, linked with that room and its law only.
 
 add_library(rs_options INTERFACE)
@@ -37,12 +38,13 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT RS_SANITIZE AND NOT RS_COVERAGE)
   endif()
 endif()
 
-function(rs_room name)
+function(rs_room folder)
   cmake_parse_arguments(R "" "" "DEPS;LIBS;EXCEPT" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.c)
   foreach(f ${R_EXCEPT})
-    list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/src/${name}/${f})
+    list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/src/${folder}/${f})
   endforeach()
+  string(REPLACE "/" "_" name ${folder})
   if(NOT sources)
     add_library(rs_${name} INTERFACE)
     set(kind INTERFACE)
@@ -55,6 +57,7 @@ function(rs_room name)
   endif()
   target_link_libraries(rs_${name} ${kind} rs_options)
   foreach(d ${R_DEPS})
+    string(REPLACE "/" "_" d ${d})
     target_link_libraries(rs_${name} ${kind} rs_${d})
   endforeach()
   target_link_libraries(rs_${name} ${kind} ${R_LIBS} m)

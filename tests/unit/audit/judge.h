@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "audit/rule.h"
+#include "audit/read/read.h"
+#include "audit/rules/rule.h"
+#include "audit/rules/run.h"
 
 struct told {
 	const char *host, *subject, *name, *value;

@@ -2,7 +2,7 @@
 #ifndef RS_TESTS_AUDIT_READING_H
 #define RS_TESTS_AUDIT_READING_H
 
-#include "audit/reader.h"
+#include "audit/read/reader.h"
 #include "judge.h"
 
 static inline struct rs_audit *reading_as(const char *path, const char *text, size_t size)

@@ -1,6 +1,6 @@
 /* A host's inside from facts: what hangs where, at which rate, and what stays unknown. */
 #include <errno.h>
-#include "audit/model.h"
+#include "audit/price/model.h"
 #include "unit/audit/judge.h"
 
 static struct rs_host *host_of(struct judged *j, const struct told *t)

@@ -1,7 +1,7 @@
 /* The audited hosts as a cluster: what takes part, and that its description is one. */
 #include <errno.h>
 #include <stdlib.h>
-#include "audit/cluster.h"
+#include "audit/price/cluster.h"
 #include "describe/describe.h"
 #include "fabric/fabric.h"
 #include "unit/audit/judge.h"

@@ -1,8 +1,8 @@
 /* NCCL's environment from facts, and symptoms told in words. */
 #include <stdbool.h>
-#include "audit/job.h"
-#include "audit/nccl.h"
-#include "audit/symptom.h"
+#include "audit/rules/job_env.h"
+#include "audit/facts/nccl.h"
+#include "audit/rules/symptom.h"
 #include "unit/audit/judge.h"
 
 static const struct rs_job_line *line(const struct rs_job_env *e, const char *name)

@@ -1,7 +1,7 @@
 /* Masking: the published primitive, and what must stay true of what is masked. */
 #include <stdbool.h>
 #include <stdlib.h>
-#include "audit/mask.h"
+#include "audit/probe/mask.h"
 #include "unit/audit/judge.h"
 
 static char *masked(const struct rs_mask *m, const char *text)

@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "audit/probe.h"
-#include "audit/secrets.h"
+#include "audit/probe/live.h"
+#include "audit/probe/probe.h"
+#include "audit/read/secrets.h"
 #include "unit/audit/judge.h"
 
 static union {

@@ -1,6 +1,7 @@
 /* A site's expectations: the grammar's refusals, values, suppressions with an end. */
 #include <errno.h>
-#include "audit/profile.h"
+#include "audit/read/profile.h"
+#include "audit/rules/profile.h"
 #include "unit/audit/judge.h"
 
 static void refuses(const char *text, int line, const char *says)
@@ -9,7 +10,9 @@ static void refuses(const char *text, int line, const char *says)
 	struct rs_audit *a;
 
 	assert_int_equal(rs_audit_create(&a), 0);
-	assert_int_equal(rs_audit_profile_text(a, text, strlen(text), "site.yaml", &e), -EINVAL);
+	assert_int_equal(
+		rs_audit_profile_text(a, text, strlen(text), "site.yaml", rs_rule_known, &e),
+		-EINVAL);
 	assert_int_equal(e.line, line);
 	if (!strstr(e.what, says))
 		fail_msg("'%s' does not say '%s'", e.what, says);
@@ -74,7 +77,9 @@ static struct judged with_profile(const struct told *t)
 	struct judged j;
 
 	assert_int_equal(rs_audit_create(&j.a), 0);
-	assert_int_equal(rs_audit_profile_text(j.a, site, sizeof(site) - 1, "site.yaml", NULL), 0);
+	assert_int_equal(rs_audit_profile_text(j.a, site, sizeof(site) - 1, "site.yaml",
+					       rs_rule_known, NULL),
+			 0);
 	for (; t->host; t++) {
 		struct rs_fact f = {.host = t->host,
 				    .subject = t->subject,

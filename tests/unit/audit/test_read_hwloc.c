@@ -1,7 +1,7 @@
 /* hwloc's XML: what becomes facts, formats that number their devices differently, and what a link's
  * bandwidth is judged as. */
-#include "audit/look.h"
-#include "audit/model.h"
+#include "audit/facts/look.h"
+#include "audit/price/model.h"
 #include "reading.h"
 
 /* Two nodes; a NIC below a switch of node 1, its port up; a GPU beside it. */

@@ -2,7 +2,7 @@
  * nothing, and that files of real hosts are read or said to be unknown. */
 #include <dirent.h>
 #include <stdlib.h>
-#include "audit/reader.h"
+#include "audit/read/reader.h"
 #include "elsewhere.h"
 #include "judge.h"
 

@@ -1,7 +1,7 @@
 /* RDMA in Kubernetes: manifests are read, and each check is right, wrong, in doubt, or only looks
  * wrong. */
 #include <stdlib.h>
-#include "audit/reader.h"
+#include "audit/read/reader.h"
 #include "judge.h"
 
 #define POD(name, value)                             \

@@ -1,7 +1,7 @@
 /* NCCL's variables and device list against the release and the host: each check right, wrong, in
  * doubt, and where it looks wrong but is not. */
-#include "audit/look.h"
-#include "audit/nccl.h"
+#include "audit/facts/look.h"
+#include "audit/facts/nccl.h"
 #include "judge.h"
 
 #define ENV(name, value)                   \

@@ -1,5 +1,5 @@
 /* Counters of pressure: a rate where there are two readings, a hint where there is one. */
-#include "audit/reader.h"
+#include "audit/read/reader.h"
 #include "judge.h"
 
 #define NOW(subject, counter, value)                       \

@@ -1,6 +1,7 @@
 /* Each threshold that a profile may set turns a verdict, and nothing but the documented ones can be
  * set. */
-#include "audit/profile.h"
+#include "audit/read/profile.h"
+#include "audit/rules/profile.h"
 #include "judge.h"
 
 struct turn {
@@ -30,7 +31,8 @@ static const struct rs_finding *judge_with(struct rs_audit *a, const struct turn
 	if (setting) {
 		int n = snprintf(text, sizeof(text), "settings: {%s}\n", setting);
 
-		assert_int_equal(rs_audit_profile_text(a, text, (size_t)n, "site", NULL), 0);
+		assert_int_equal(
+			rs_audit_profile_text(a, text, (size_t)n, "site", rs_rule_known, NULL), 0);
 	}
 	assert_int_equal(rs_audit_run(a, only, NULL, NULL), 0);
 	return a->n_findings ? a->findings[0] : NULL;

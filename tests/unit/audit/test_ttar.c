@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "audit/ttar.h"
+#include "audit/read/read.h"
+#include "audit/read/ttar.h"
 
 #define RULER "# ttar - - - - - - - - - - - - - - - - - -\n"
 

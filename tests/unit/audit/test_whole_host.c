@@ -1,7 +1,7 @@
 /* A host in the words of its tools: right as it is, and spoilt in one place at a time. What each
  * reader takes must reach the check that needs it, and no other may cry. */
 #include <stdlib.h>
-#include "audit/reader.h"
+#include "audit/read/reader.h"
 #include "judge.h"
 
 static const char lspci[] =

@@ -1,0 +1,60 @@
+/*
+ * An audit: what was read, the facts, and the findings of the rules. Carriers of facts are read
+ * (audit/read), rules judge the facts (audit/rules), prices are simulated (audit/price).
+ * Deterministic: the same inputs, the same findings.
+ */
+#ifndef RS_AUDIT_FACTS_AUDIT_H
+#define RS_AUDIT_FACTS_AUDIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "audit/facts/facts.h"
+#include "base/arena.h"
+#include "base/error.h"
+
+enum rs_verdict { RS_PASS, RS_FAIL, RS_UNKNOWN, RS_NA };
+enum rs_severity { RS_INFO, RS_MINOR, RS_MAJOR, RS_CRITICAL };
+enum rs_confidence { RS_LOW, RS_MEDIUM, RS_HIGH };
+
+struct rs_finding;
+struct rs_profile;
+
+struct rs_input_file { /* something that was read, or not */
+	const char *host, *path;
+	const char *reader; /* NULL: nothing recognised it */
+	uint32_t facts;
+};
+
+struct rs_audit {
+	struct rs_arena *arena;
+	struct rs_facts *facts;
+	uint32_t n_findings, room;
+	struct rs_finding **findings; /* rs_audit_run() sorts them: causes first, then by price,
+				       * severity, id */
+	uint32_t n_files, files_room;
+	struct rs_input_file *files;
+	struct rs_profile *profile; /* profile.h; NULL: none */
+	const char **jobs;          /* hosts that are no machine, but a job's environment: nccl.c */
+	uint32_t n_jobs;
+	int err; /* the first failure inside a reader or a rule: memory */
+	struct rs_audit_settings {
+		double pause_note, pause_fail; /* C04: share of time */
+		double cable_m;                /* S03, R08 where nothing says */
+		double p2p_rtt_us;             /* P03 */
+		double fec_warn_ber;           /* L02 */
+		double fec_warn_bin;           /* L02: symbols corrected in one codeword */
+		double flaps_per_day;          /* C07 */
+		double idle_us;                /* H01: exit latency of an idle state */
+		bool lossless; /* the site means its RoCE class to be lossless; default true */
+	} set;
+};
+
+int rs_audit_create(struct rs_audit **a);
+void rs_audit_destroy(struct rs_audit *a);
+
+/* A string that lives as long as the audit. "" without memory, and a->err is set. */
+const char *rs_audit_text(struct rs_audit *a, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+const char *rs_audit_vtext(struct rs_audit *a, const char *fmt, va_list ap);
+
+#endif

@@ -1,0 +1,153 @@
+/* Text files line by line, for readers: bounded, with escape sequences of terminals taken out. */
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "audit/read/reader.h"
+#include "audit/read/secrets.h"
+
+/* An ECMA-48 control sequence, ESC [ ... final byte: its length, 0 when it is none. */
+static size_t escape(const char *p, size_t left)
+{
+	size_t n = 2;
+
+	if (left < 2 || p[0] != '\033' || p[1] != '[')
+		return 0;
+	while (n < left && p[n] >= 0x20 && p[n] < 0x40)
+		n++;
+	return n < left ? n + 1 : n;
+}
+
+/* Most lines have nothing to take out: as they are, all at once. 0: not such a line. */
+static size_t plain(const struct rs_input *in, struct rs_line *l)
+{
+	const char *from = in->data + l->next, *end = memchr(from, '\n', in->size - l->next);
+	size_t n = end ? (size_t)(end - from) : 0;
+
+	if (!n || n >= sizeof(l->text) || *from == ' ' || *from == '\t' ||
+	    memchr(from, '\033', n) || memchr(from, '\r', n) || memchr(from, '\0', n))
+		return 0;
+	memcpy(l->text, from, n);
+	return n;
+}
+
+bool rs_line_next(const struct rs_input *in, struct rs_line *l)
+{
+	size_t n, i = l->next;
+
+	if (i >= in->size)
+		return false;
+	l->number++;
+	l->indent = 0;
+	n = plain(in, l);
+	i += n;
+	while (i < in->size && in->data[i] != '\n') {
+		size_t skip = escape(in->data + i, in->size - i);
+		char c = in->data[i];
+
+		if (skip) {
+			i += skip;
+			continue;
+		}
+		i++;
+		if (!n && (c == ' ' || c == '\t'))
+			l->indent = c == ' ' ? l->indent + 1 : (l->indent / 8 + 1) * 8;
+		else if (n < sizeof(l->text) - 1 && c && c != '\r')
+			l->text[n++] = c;
+	}
+	while (n && isspace((unsigned char)l->text[n - 1]))
+		n--;
+	l->text[n] = '\0';
+	l->next = i + 1;
+	return true;
+}
+
+bool rs_input_has(const struct rs_input *in, const char *text)
+{
+	return memmem(in->data, in->size < 65536 ? in->size : 65536, text, strlen(text)) != NULL;
+}
+
+bool rs_input_word(const struct rs_input *in, const char *key, char *out, size_t size)
+{
+	size_t look = in->size < 65536 ? in->size : 65536, n = 0;
+	const char *p = memmem(in->data, look, key, strlen(key));
+
+	if (!p)
+		return false;
+	/* the data ends with a NUL, which is no part of a word */
+	for (p += strlen(key); *p == ' ' || *p == '"' || *p == ':';)
+		p++;
+	while (n + 1 < size && isgraph((unsigned char)p[n]) && !strchr("\";,{}/", p[n])) {
+		out[n] = p[n];
+		n++;
+	}
+	out[n] = '\0';
+	return n > 0;
+}
+
+static char *trim(char *p)
+{
+	size_t n;
+
+	while (isspace((unsigned char)*p))
+		p++;
+	n = strlen(p);
+	while (n && isspace((unsigned char)p[n - 1]))
+		p[--n] = '\0';
+	return p;
+}
+
+bool rs_line_pair(char *text, char separator, char **key, char **value)
+{
+	char *at = strchr(text, separator);
+
+	if (!at)
+		return false;
+	*at = '\0';
+	*key = trim(text);
+	*value = trim(at + 1);
+	return true;
+}
+
+unsigned rs_line_words(char *text, char **word, unsigned n)
+{
+	unsigned found = 0;
+	char *save = NULL;
+
+	for (char *w = strtok_r(text, " \t", &save); w && found < n;
+	     w = strtok_r(NULL, " \t", &save))
+		word[found++] = w;
+	return found;
+}
+
+int rs_input_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *at,
+		 const char *subject, const char *name, const char *fmt, ...)
+{
+	char value[RS_FACT_BYTES];
+	struct rs_fact f = {
+		.host = in->host,
+		.subject = subject,
+		.name = name,
+		.value = value,
+		.trust = in->trust,
+		.age = in->age,
+		.file = in->path,
+		.line = line ? line + in->first_line : 0,
+		.at = at,
+	};
+	va_list ap;
+	int err;
+
+	va_start(ap, fmt);
+	vsnprintf(value, sizeof(value), fmt, ap);
+	va_end(ap);
+	/* what a finding quotes goes to tickets and chats */
+	if (!strcmp(subject, "env") && rs_secrets_name(name, strlen(name)))
+		snprintf(value, sizeof(value), "***");
+	else if (!strcmp(name, "cmdline"))
+		rs_secrets_hide(value);
+	err = rs_facts_add(a->facts, &f);
+	if (err && !a->err)
+		a->err = err;
+	return err;
+}

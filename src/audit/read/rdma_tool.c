@@ -1,0 +1,235 @@
+/* What iproute2's rdma and infiniband-diags' ibstat print: links, resources, statistics. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "audit/read/place.h"
+#include "audit/read/readers.h"
+#include "text/document.h"
+
+/* ---- rdma link, rdma dev, rdma statistic, rdma system; as text ---- */
+
+static int score_rdma(const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	char dev[64];
+	unsigned port;
+
+	while (rs_line_next(in, &l) && l.number < 30) {
+		if (sscanf(l.text, "link %63[A-Za-z0-9_-]/%u ", dev, &port) == 2 &&
+		    strchr(l.text, ' '))
+			return 88;
+		if (!strncmp(l.text, "netns exclusive", 15) || !strncmp(l.text, "netns shared", 12))
+			return 80;
+		if (sscanf(l.text, "%*u: %63[A-Za-z0-9_-]: node_type ", dev) == 1 &&
+		    strstr(l.text, "node_type"))
+			return 88;
+	}
+	return 0;
+}
+
+/* "key value key value ..." from p on: counters are numbers, attributes words. */
+static void pairs(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
+		  const char *subject, char *p)
+{
+	static const struct {
+		const char *key, *fact;
+	} known[] = {
+		{"state", "port_state"},    {"physical_state", "phys_state"},
+		{"netdev", "netdev"},       {"fw", "firmware"},
+		{"node_guid", "node_guid"}, {"sys_image_guid", "sys_image_guid"},
+	};
+	char *save = NULL, name[160];
+
+	for (char *key = strtok_r(p, " ", &save), *value; key; key = strtok_r(NULL, " ", &save)) {
+		bool word = false;
+
+		value = strtok_r(NULL, " ", &save);
+		if (!value)
+			return;
+		for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+			if (!strcmp(key, known[i].key)) {
+				bool screaming = !strcmp(known[i].fact, "phys_state") &&
+						 !strcmp(value, "LINK_UP");
+
+				word = true;
+				rs_input_add(a, in, l->number, NULL, subject, known[i].fact, "%s",
+					     screaming ? "LinkUp" : value);
+			}
+		if (!word && isdigit((unsigned char)*value) &&
+		    strspn(value, "0123456789") == strlen(value)) {
+			snprintf(name, sizeof(name), "counter/%.120s", key);
+			rs_input_add(a, in, l->number, NULL, subject, name, "%s", value);
+		}
+	}
+}
+
+static int read_rdma(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	char dev[64], subject[80];
+
+	while (rs_line_next(in, &l)) {
+		unsigned port;
+		int used = 0;
+
+		if (!strncmp(l.text, "netns ", 6)) {
+			rs_input_add(a, in, l.number, NULL, "host", "rdma_netns", "%.*s",
+				     (int)strcspn(l.text + 6, " "), l.text + 6);
+		} else if (sscanf(l.text, "link %63[A-Za-z0-9_-]/%u%n", dev, &port, &used) == 2 &&
+			   l.text[used] == ' ') {
+			snprintf(subject, sizeof(subject), "nic/%s", dev);
+			pairs(a, in, &l, subject, l.text + used + 1);
+		} else if (sscanf(l.text, "%*u: %63[A-Za-z0-9_-]:%n", dev, &used) == 1 && used &&
+			   l.text[used] == ' ' && strstr(l.text, "node_type")) {
+			snprintf(subject, sizeof(subject), "nic/%s", dev);
+			pairs(a, in, &l, subject, l.text + used + 1);
+		}
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_rdma = {
+	.name = "rdma",
+	.what = "rdma link, dev, statistic, system: ports, firmware, counters, namespaces",
+	.trust = RS_TRUST_TOOL,
+	.score = score_rdma,
+	.read = read_rdma,
+};
+
+/* ---- rdma -j ---- */
+
+static int score_rdma_json(const struct rs_input *in)
+{
+	return (*in->data == '[' || *in->data == '{') && rs_input_has(in, "\"ifname\"") &&
+			       (rs_input_has(in, "\"physical_state\"") ||
+				rs_input_has(in, "\"node_guid\"") ||
+				(rs_input_has(in, "\"port\"") &&
+				 (rs_input_has(in, "local_ack_timeout_err") ||
+				  rs_input_has(in, "out_of_sequence") ||
+				  rs_input_has(in, "rx_write_requests"))))
+		       ? 90
+	       : (*in->data == '[' || *in->data == '{') && rs_input_has(in, "\"netns\"") &&
+			       rs_input_has(in, "\"copy-on-fork\"")
+		       ? 90
+		       : 0;
+}
+
+static void object(struct rs_audit *a, const struct rs_input *in, struct fy_node *n)
+{
+	static const struct {
+		const char *key, *fact;
+	} known[] = {
+		{"state", "port_state"},    {"physical_state", "phys_state"},
+		{"netdev", "netdev"},       {"fw", "firmware"},
+		{"node_guid", "node_guid"}, {"sys_image_guid", "sys_image_guid"},
+	};
+	struct fy_node_pair *p;
+	void *iter = NULL;
+	char subject[96], name[160], key[128], value[256];
+	struct fy_node *netns = rs_document_member(n, "netns");
+	const char *text = rs_document_text(netns, value, sizeof(value));
+
+	if (text)
+		rs_input_add(a, in, rs_document_line(netns), NULL, "host", "rdma_netns", "%s",
+			     text);
+	text = rs_document_text(rs_document_member(n, "ifname"), value, sizeof(value));
+	if (!text)
+		return;
+	snprintf(subject, sizeof(subject), "nic/%.80s", text);
+	while ((p = fy_node_mapping_iterate(n, &iter))) {
+		struct fy_node *v = fy_node_pair_value(p);
+		bool word = false;
+
+		if (!rs_document_text(fy_node_pair_key(p), key, sizeof(key)) ||
+		    !rs_document_text(v, value, sizeof(value)))
+			continue;
+		for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+			if (!strcmp(key, known[i].key)) {
+				bool up = !strcmp(known[i].fact, "phys_state") &&
+					  !strcmp(value, "LINK_UP");
+
+				word = true;
+				rs_input_add(a, in, rs_document_line(v), NULL, subject,
+					     known[i].fact, "%s", up ? "LinkUp" : value);
+			}
+		if (word || strspn(value, "0123456789") != strlen(value) || !strcmp(key, "port") ||
+		    !strcmp(key, "ifindex"))
+			continue;
+		snprintf(name, sizeof(name), "counter/%s", key);
+		rs_input_add(a, in, rs_document_line(v), NULL, subject, name, "%s", value);
+	}
+}
+
+static int read_rdma_json(struct rs_audit *a, const struct rs_input *in)
+{
+	struct fy_document *d = rs_document_parse(in->data, in->size);
+	struct fy_node *root = d ? fy_document_root(d) : NULL, *n;
+	void *iter = NULL;
+
+	if (root && fy_node_is_sequence(root))
+		while ((n = fy_node_sequence_iterate(root, &iter)))
+			object(a, in, n);
+	else if (root)
+		object(a, in, root);
+	fy_document_destroy(d);
+	return a->err;
+}
+
+const struct rs_reader rs_reader_rdma_json = {
+	.name = "rdma-json",
+	.what = "rdma -j link, dev, statistic, system",
+	.trust = RS_TRUST_TOOL,
+	.score = score_rdma_json,
+	.read = read_rdma_json,
+};
+
+/* ---- ibstat ---- */
+
+static int score_ibstat(const struct rs_input *in)
+{
+	return rs_input_has(in, "CA '") && rs_input_has(in, "CA type") ? 92 : 0;
+}
+
+static int read_ibstat(struct rs_audit *a, const struct rs_input *in)
+{
+	static const struct {
+		const char *key, *fact;
+	} known[] = {
+		{"CA type", "hca_type"},      {"Firmware version", "firmware"},
+		{"Node GUID", "node_guid"},   {"System image GUID", "sys_image_guid"},
+		{"State", "port_state"},      {"Physical state", "phys_state"},
+		{"Link layer", "link_layer"}, {"Rate", "rate_gbps"},
+	};
+	char subject[96] = "", dev[64];
+	struct rs_line l = {0};
+
+	while (rs_line_next(in, &l)) {
+		char *key, *value;
+
+		if (sscanf(l.text, "CA '%63[^']'", dev) == 1) {
+			snprintf(subject, sizeof(subject), "nic/%s", dev);
+			continue;
+		}
+		if (!*subject || !rs_line_pair(l.text, ':', &key, &value) || !*value)
+			continue;
+		for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
+			if (strcmp(key, known[i].key))
+				continue;
+			/* a port that is down still prints a rate: not the cable's */
+			if (!strcmp(key, "State"))
+				for (char *p = value; *p; p++)
+					*p = (char)toupper((unsigned char)*p);
+			rs_input_add(a, in, l.number, NULL, subject, known[i].fact, "%s", value);
+		}
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_ibstat = {
+	.name = "ibstat",
+	.what = "ibstat: each device's ports, rate, firmware",
+	.trust = RS_TRUST_TOOL,
+	.score = score_ibstat,
+	.read = read_ibstat,
+};

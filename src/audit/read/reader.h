@@ -1,0 +1,77 @@
+/*
+ * Private to audit/: readers turn one file into facts. A file is recognised by its content, not by
+ * its name; where only the place tells (sysfs), by the end of its path.
+ */
+#ifndef RS_AUDIT_READ_READER_H
+#define RS_AUDIT_READ_READER_H
+
+#include "audit/facts/audit.h"
+
+struct rs_input {
+	const char *host;
+	const char *path;  /* as the user would find it: "gpu01/x.txt", "a.tar:sys/class/..." */
+	const char *inner; /* below the host's directory or within the archive: "sys/class/..." */
+	const char *data;  /* ends with a NUL that size does not count */
+	size_t size;
+	const char *command; /* of a part of a report: what printed it; NULL */
+	uint32_t first_line; /* of a part: lines of the file before it */
+	uint8_t age, trust;  /* trust: what add() gives unless told otherwise */
+	bool live;           /* read from the kernel now, not from a copy */
+};
+
+struct rs_reader {
+	const char *name; /* "mlnx_qos" */
+	const char *what; /* one line for the docs: command and what is taken from it */
+	uint8_t trust;    /* enum rs_trust of its facts */
+	/* 0: not mine; 100: certainly mine. The first 4 KiB and the path must do. */
+	int (*score)(const struct rs_input *in);
+	/* Adds facts; what it does not understand it passes over. Negative errno on memory alone.
+	 */
+	int (*read)(struct rs_audit *a, const struct rs_input *in);
+	/* What the machine is called in its own configuration; false: nowhere. Files of one
+	 * directory that say two names are of two machines. NULL: such files say none. */
+	bool (*own_name)(const struct rs_input *in, char *out, size_t size);
+};
+
+/* For own_name(): the word behind the first `key` in the first 64 KiB, up to a blank or one of
+ * "\";,". */
+bool rs_input_word(const struct rs_input *in, const char *key, char *out, size_t size);
+
+/* All readers, ended by NULL: readers.c. */
+extern const struct rs_reader *const rs_readers[];
+
+/* Gives the content to the reader with the highest score; used again by readers of containers
+ * (a markdown report's fenced blocks, a sysinfo snapshot). 1: recognised, 0: not. */
+int rs_read_input(struct rs_audit *a, const struct rs_input *in);
+
+/* A file of a host that is read now; data ends with a NUL that size does not count. a->err. */
+int rs_read_as_live(struct rs_audit *a, const char *host, const char *path, const char *data,
+		    size_t size);
+
+/* Adds one fact of this input, at a line (0: none) or a place (NULL: none). */
+int rs_input_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *at,
+		 const char *subject, const char *name, const char *fmt, ...)
+	__attribute__((format(printf, 7, 8)));
+
+/* ---- Text by lines ---- */
+struct rs_line {
+	char text[4096]; /* without its end; escape sequences of terminals taken out; cut if longer
+			  */
+	uint32_t number; /* from 1 */
+	unsigned indent; /* blanks before text[0]; a tab counts to the next multiple of 8 */
+	size_t next;     /* private */
+};
+/* Zeroed to begin; false at the end. */
+bool rs_line_next(const struct rs_input *in, struct rs_line *l);
+/* Does the first 64 KiB contain this text? */
+bool rs_input_has(const struct rs_input *in, const char *text);
+/* "key: value" or "key = value": value trimmed, key cut at the separator. false: neither. */
+bool rs_line_pair(char *text, char separator, char **key, char **value);
+/* NCCL's and UCX's variables anywhere in a line, as launchers take them: "-x NCCL_ALGO=Ring",
+ * "--export=ALL,NCCL_ALGO=Ring". How many; each is added when add. */
+unsigned rs_line_variables(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
+			   bool add);
+/* Splits at blanks into at most n words; returns how many. */
+unsigned rs_line_words(char *text, char **word, unsigned n);
+
+#endif

@@ -1,0 +1,80 @@
+/* Private to audit/: the readers (read_NAME.c). */
+#ifndef RS_AUDIT_READ_READERS_H
+#define RS_AUDIT_READ_READERS_H
+
+#include "audit/read/reader.h"
+
+extern const struct rs_reader rs_reader_facts;
+extern const struct rs_reader rs_reader_files;
+extern const struct rs_reader rs_reader_env;
+extern const struct rs_reader rs_reader_tree;
+extern const struct rs_reader rs_reader_listing;
+extern const struct rs_reader rs_reader_mlnx_qos;
+extern const struct rs_reader rs_reader_show_gids;
+extern const struct rs_reader rs_reader_ibdev2netdev;
+extern const struct rs_reader rs_reader_ibv_devinfo;
+extern const struct rs_reader rs_reader_traffic_class;
+extern const struct rs_reader rs_reader_counters;
+extern const struct rs_reader rs_reader_nccl_log;
+extern const struct rs_reader rs_reader_topo_m;
+extern const struct rs_reader rs_reader_sonic;
+extern const struct rs_reader rs_reader_lspci;
+extern const struct rs_reader rs_reader_lspci_tree;
+extern const struct rs_reader rs_reader_setpci;
+extern const struct rs_reader rs_reader_cmdline;
+extern const struct rs_reader rs_reader_dmesg;
+extern const struct rs_reader rs_reader_lsmod;
+extern const struct rs_reader rs_reader_cpuidle;
+extern const struct rs_reader rs_reader_ip;
+extern const struct rs_reader rs_reader_rails;
+extern const struct rs_reader rs_reader_route;
+extern const struct rs_reader rs_reader_ethtool_i;
+extern const struct rs_reader rs_reader_cpupower;
+extern const struct rs_reader rs_reader_nccl_xml;
+extern const struct rs_reader rs_reader_junos;
+extern const struct rs_reader rs_reader_nvue;
+extern const struct rs_reader rs_reader_nv_show;
+extern const struct rs_reader rs_reader_eos;
+extern const struct rs_reader rs_reader_eos_show;
+extern const struct rs_reader rs_reader_lldp_json;
+extern const struct rs_reader rs_reader_lldp_keys;
+extern const struct rs_reader rs_reader_lldp_text;
+extern const struct rs_reader rs_reader_lldp_xml;
+extern const struct rs_reader rs_reader_ibnetdiscover;
+extern const struct rs_reader rs_reader_netq;
+extern const struct rs_reader rs_reader_sonic_counters;
+extern const struct rs_reader rs_reader_sonic_show;
+extern const struct rs_reader rs_reader_report;
+extern const struct rs_reader rs_reader_lspci_dump;
+extern const struct rs_reader rs_reader_pci_config;
+extern const struct rs_reader rs_reader_nvidia_smi;
+extern const struct rs_reader rs_reader_nvlink;
+extern const struct rs_reader rs_reader_mlxconfig;
+extern const struct rs_reader rs_reader_mlxlink;
+extern const struct rs_reader rs_reader_mlxreg;
+extern const struct rs_reader rs_reader_ethtool;
+extern const struct rs_reader rs_reader_rdma;
+extern const struct rs_reader rs_reader_rdma_json;
+extern const struct rs_reader rs_reader_ibstat;
+extern const struct rs_reader rs_reader_ip_json;
+extern const struct rs_reader rs_reader_ip_rule;
+extern const struct rs_reader rs_reader_bonding;
+extern const struct rs_reader rs_reader_sysctl;
+extern const struct rs_reader rs_reader_numactl;
+extern const struct rs_reader rs_reader_lscpu;
+extern const struct rs_reader rs_reader_limits;
+extern const struct rs_reader rs_reader_interrupts;
+extern const struct rs_reader rs_reader_kubernetes;
+extern const struct rs_reader rs_reader_dcb;
+extern const struct rs_reader rs_reader_dcb_json;
+extern const struct rs_reader rs_reader_uname;
+extern const struct rs_reader rs_reader_nvrm;
+extern const struct rs_reader rs_reader_lspci_list;
+extern const struct rs_reader rs_reader_mlxlink_json;
+extern const struct rs_reader rs_reader_hwloc;
+extern const struct rs_reader rs_reader_cpuinfo;
+extern const struct rs_reader rs_reader_ethtool_json;
+extern const struct rs_reader rs_reader_nvidia_smi_xml;
+extern const struct rs_reader rs_reader_ip_brief;
+
+#endif

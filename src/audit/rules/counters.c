@@ -1,0 +1,601 @@
+/* Checks of counters: deltas between two snapshots where there are two, else since boot, which is
+ * said. IBTA vol. 1 16.1.3.5 (PortCounters), mlx5's hw_counters. */
+#include <stdio.h>
+#include <string.h>
+#include "audit/facts/look.h"
+#include "audit/facts/qos.h"
+#include "audit/rules/rule.h"
+
+/* By how much a counter rose; -1: not known. */
+static int64_t rise(const struct rs_audit *a, const char *host, const char *subject,
+		    const char *counter, bool *lifetime, const struct rs_fact **fact)
+{
+	struct rs_rise r;
+
+	*fact = NULL;
+	*lifetime = true;
+	if (!rs_look_rise(a, host, subject, counter, &r))
+		return -1;
+	*fact = r.now;
+	*lifetime = r.lifetime;
+	return r.by;
+}
+
+static const char *since(bool lifetime)
+{
+	return lifetime ? "since boot or the last clearing" : "between the two snapshots";
+}
+
+/* ---- C01 ---- */
+
+static const char *const losses[] = {"local_ack_timeout_err", "packet_seq_err",
+				     "implied_nak_seq_err", NULL};
+
+/* One line for all that is right: n ports or devices of a host. */
+static void pass(struct rs_audit *a, const struct rs_rule *r, const char *host, unsigned n,
+		 const char *what)
+{
+	if (n)
+		rs_finding_subject(
+			a, rs_finding_new(a, r, RS_PASS, r->severity, "%s, on %u devices", what, n),
+			host, NULL);
+}
+
+static struct rs_finding *c01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host,
+				  const char *nic, bool *seen)
+{
+	struct rs_finding *f = NULL;
+	bool hint;
+
+	*seen = false;
+	for (unsigned k = 0; losses[k]; k++) {
+		const struct rs_fact *fact;
+		bool lifetime;
+		int64_t n = rise(a, host, nic, losses[k], &lifetime, &fact);
+
+		*seen |= n >= 0;
+		if (n <= 0)
+			continue;
+		if (!f) {
+			/* one reading of a class that need not be lossless: a peer that was
+			 * rebooted counts as much */
+			hint = lifetime && !rs_qos_any_lossless(a);
+			f = rs_finding_new(a, r, hint ? RS_UNKNOWN : RS_FAIL,
+					   lifetime ? RS_MAJOR : RS_CRITICAL,
+					   "packets were lost: %s rose by %lld, %s", losses[k],
+					   (long long)n, since(lifetime));
+			rs_finding_subject(a, f, host, nic + 4);
+			if (hint)
+				rs_finding_need(a, f, "mlnx_qos -i <dev>",
+						"whether the class is lossless");
+			if (f && lifetime)
+				f->confidence = RS_MEDIUM;
+			rs_finding_why(
+				a, f,
+				"a loss in RoCE costs a go-back-N; a timeout stalls the QP for "
+				"4.096 us x 2^timeout: 67 ms at 14, 1.07 s at 18, 4.3 s at 20");
+			rs_finding_need(a, f, "--since an older snapshot",
+					"whether it still rises");
+		}
+		rs_finding_fact(f, fact);
+	}
+	return f;
+}
+
+/* Discards that the NIC counts by priority: in a lossless one there are none. */
+static void c01_discards(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const char *netdev;
+	uint32_t at = 0;
+
+	while ((netdev = rs_facts_subject(a->facts, &at, host, "netdev/"))) {
+		int mask = rs_qos_pfc_mask(a, host, netdev + 7);
+
+		for (int p = 0; mask > 0 && p < 8; p++) {
+			struct rs_finding *f;
+			struct rs_rise c;
+			char name[32];
+
+			snprintf(name, sizeof(name), "rx_prio%d_discards", p);
+			if (!(mask >> p & 1) || !rs_look_rise(a, host, netdev, name, &c) ||
+			    c.by <= 0)
+				continue;
+			f = rs_finding_new(a, r, RS_FAIL, c.lifetime ? RS_MAJOR : RS_CRITICAL,
+					   "lossless priority %d discarded %lld packets, %s", p,
+					   (long long)c.by, rs_look_since(a, &c));
+			rs_finding_subject(a, f, host, netdev + 7);
+			rs_finding_fact(f, c.now);
+			rs_finding_why(a, f,
+				       "the buffer was full although PFC is on: XOFF came too "
+				       "late (R08), or the switch does not heed it (S02)");
+			if (f && c.lifetime)
+				f->confidence = RS_MEDIUM;
+		}
+	}
+}
+
+static void c01(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *nic;
+		unsigned right = 0;
+		uint32_t at = 0;
+
+		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+			bool seen;
+
+			right += !c01_nic(a, r, host, nic, &seen) && seen;
+		}
+		c01_discards(a, r, host);
+		pass(a, r, host, right, "no loss was counted");
+	}
+}
+
+/* ---- C03 ---- */
+
+/* A lossless RoCE interface whose device's counters were read, but not its bytes by priority. */
+static void c03_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const char *netdev)
+{
+	struct rs_finding *f;
+	const char *nic;
+	uint32_t at = 0;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *nd = rs_qos_netdev(a, host, nic + 4);
+
+		if (nd && !strcmp(nd, netdev + 7) && rs_look_any(a, host, nic, "counter/"))
+			break;
+	}
+	if (!nic)
+		return;
+	f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+			   "which priority carries the bytes is not known");
+	rs_finding_subject(a, f, host, netdev + 7);
+	rs_finding_need(a, f, rs_audit_text(a, "ethtool -S %s", netdev + 7),
+			"whether RoCE's bytes are on a lossless priority");
+}
+
+static void c03_netdev(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const char *netdev)
+{
+	int64_t bytes[8], all = 0;
+	const struct rs_fact *fact[8];
+	int mask = rs_qos_pfc_mask(a, host, netdev + 7), most = 0;
+	bool seen = false, lifetime = true, paused = false;
+	struct rs_finding *f;
+	int dscp;
+
+	for (int p = 0; p < 8; p++) {
+		char rx[32], tx[32], pause[32];
+		const struct rs_fact *unused;
+		int64_t up, down;
+
+		snprintf(rx, sizeof(rx), "rx_prio%d_bytes", p);
+		snprintf(tx, sizeof(tx), "tx_prio%d_bytes", p);
+		snprintf(pause, sizeof(pause), "rx_prio%d_pause", p);
+		down = rise(a, host, netdev, rx, &lifetime, &fact[p]);
+		up = rise(a, host, netdev, tx, &lifetime, &unused);
+		seen |= down >= 0 || up >= 0;
+		bytes[p] = (down > 0 ? down : 0) + (up > 0 ? up : 0);
+		all += bytes[p];
+		most = bytes[p] > bytes[most] ? p : most;
+		paused |= rise(a, host, netdev, pause, &lifetime, &unused) >= 0;
+	}
+	if (!seen && mask > 0)
+		c03_unseen(a, r, host, netdev);
+	if (!seen || !all)
+		return;
+	if (bytes[most] < all - all / 100 || most != 0) {
+		bool lossy = mask > 0 && !(mask >> most & 1);
+
+		f = rs_finding_new(a, r, lossy ? RS_FAIL : RS_PASS, RS_CRITICAL,
+				   "most bytes (%.0f %%) are on priority %d%s",
+				   100.0 * (double)bytes[most] / (double)all, most,
+				   lossy ? ", for which PFC is off" : "");
+	} else if (mask == 0 || (mask < 0 && !a->set.lossless)) {
+		return;
+	} else {
+		/* nobody marks: right only where no RDMA runs, or priority 0 is the lossless one */
+		bool lossy = mask < 0 || !(mask & 1);
+
+		f = rs_finding_new(a, r, lossy ? RS_FAIL : RS_PASS,
+				   mask < 0 && paused ? RS_MAJOR : RS_CRITICAL,
+				   "all bytes are on priority 0%s, %s",
+				   lossy ? mask < 0 ? ", and nothing shows PFC for it"
+						    : ", for which PFC is off"
+					 : "",
+				   since(lifetime));
+		if (f && mask < 0)
+			f->confidence = RS_MEDIUM;
+	}
+	rs_finding_subject(a, f, host, netdev + 7);
+	rs_finding_fact(f, fact[most]);
+	if (!f || f->verdict != RS_FAIL)
+		return;
+	rs_finding_why(a, f,
+		       "whatever the configuration says, this is where the traffic went: marking, "
+		       "trust or "
+		       "map do not do what was meant, and an incast drops packets");
+	rs_finding_fix(a, f, host, false, NULL, NULL, "mlnx_qos -i %s --trust dscp", netdev + 7);
+	dscp = rs_qos_lossless_dscp(a, host, netdev + 7, mask);
+	rs_finding_fix(a, f, "all hosts of the job", true, NULL, "unset NCCL_IB_TC",
+		       "NCCL_IB_TC=%d  # DSCP %d%s", dscp < 0 ? 104 : dscp * 4,
+		       dscp < 0 ? 26 : dscp,
+		       dscp < 0 ? ", where that is the site's lossless one" : "");
+	if (mask < 0)
+		rs_finding_need(a, f, rs_audit_text(a, "mlnx_qos -i %s", netdev + 7),
+				"which priorities are lossless");
+}
+
+/* Does RDMA run on this interface? Loss counters or QoS of its device say so; a plain NIC's bytes
+ * are on priority 0 by right. */
+static bool carries_rdma(const struct rs_audit *a, const char *host, const char *netdev)
+{
+	const char *nic;
+	uint32_t at = 0;
+	bool only = false;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *nd = rs_qos_netdev(a, host, nic + 4);
+
+		if (nd && !strcmp(nd, netdev + 7))
+			return true;
+		only |= !nd;
+	}
+	return only || rs_qos_pfc_mask(a, host, netdev + 7) > 0;
+}
+
+static void c03(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *netdev;
+		uint32_t at = 0;
+
+		while ((netdev = rs_facts_subject(a->facts, &at, host, "netdev/")))
+			if (carries_rdma(a, host, netdev))
+				c03_netdev(a, r, host, netdev);
+	}
+}
+
+/* ---- C05 ---- */
+
+/* Receivers send CNPs, and no sender that was seen has handled one: they are lost, or the reaction
+ * points are off. Needs readings of both sides. */
+static void c05_hosts(struct rs_audit *a, const struct rs_rule *r)
+{
+	const struct rs_fact *sent = NULL, *idle = NULL;
+	int64_t all_sent = 0, all_handled = 0;
+	unsigned hosts = 0;
+	struct rs_finding *f;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *nic;
+		bool both = false;
+		uint32_t at = 0;
+
+		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+			struct rs_rise s, h;
+
+			if (!rs_look_rise(a, host, nic, "np_cnp_sent", &s) ||
+			    !rs_look_rise(a, host, nic, "rp_cnp_handled", &h))
+				continue;
+			both = true;
+			all_sent += s.by;
+			all_handled += h.by;
+			sent = s.by > 0 && !sent ? s.now : sent;
+			idle = !h.by && !idle ? h.now : idle;
+		}
+		hosts += both;
+	}
+	if (hosts < 2 || all_sent <= 0 || all_handled > 0)
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+			   "%lld CNPs were sent on %u hosts and none was handled: they are lost on "
+			   "the way, or the reaction points are off",
+			   (long long)all_sent, hosts);
+	rs_finding_subject(a, f, sent->host, NULL);
+	rs_finding_fact(f, sent);
+	rs_finding_fact(f, idle);
+	rs_finding_need(a, f, "counters of all senders", "whether they were among those read");
+	if (f)
+		f->confidence = RS_MEDIUM;
+}
+
+static void c05_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const char *nic, const struct rs_fact *sent)
+{
+	struct rs_finding *f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+					      "%s CNPs were sent; whether packets came marked is "
+					      "not known",
+					      sent->value);
+
+	rs_finding_subject(a, f, host, nic + 4);
+	rs_finding_fact(f, sent);
+	rs_finding_need(a, f, "hw_counters/np_ecn_marked_roce_packets",
+			"whether CNPs answer marks or loss");
+}
+
+static void c05(struct rs_audit *a, const struct rs_rule *r)
+{
+	c05_hosts(a, r);
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *nic;
+		uint32_t at = 0;
+
+		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+			const struct rs_fact *mf, *sf, *jf;
+			bool lifetime;
+			int64_t marked =
+				rise(a, host, nic, "np_ecn_marked_roce_packets", &lifetime, &mf);
+			int64_t sent = rise(a, host, nic, "np_cnp_sent", &lifetime, &sf);
+			int64_t ignored = rise(a, host, nic, "rp_cnp_ignored", &lifetime, &jf);
+			struct rs_finding *f;
+
+			if (marked < 0 && sent > 0)
+				c05_unseen(a, r, host, nic, sf);
+			if (marked < 0 || sent < 0)
+				continue;
+			if (sent > 0 && !marked)
+				f = rs_finding_new(
+					a, r, RS_FAIL, RS_MAJOR,
+					"%lld CNPs were sent though no packet came marked: the NIC "
+					"answered loss, and no switch marks ECN",
+					(long long)sent);
+			else if (marked > 0 && !sent)
+				f = rs_finding_new(
+					a, r, RS_FAIL, RS_MAJOR,
+					"%lld packets came marked and no CNP was sent: the "
+					"notification point is off",
+					(long long)marked);
+			else if (ignored > 0)
+				f = rs_finding_new(
+					a, r, RS_FAIL, RS_MAJOR,
+					"%lld CNPs were ignored: the reaction point is off",
+					(long long)ignored);
+			else
+				f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
+						   "marks and CNPs are in balance");
+			rs_finding_subject(a, f, host, nic + 4);
+			rs_finding_fact(f, mf);
+			rs_finding_fact(f, sf);
+			rs_finding_fact(f, ignored > 0 ? jf : NULL);
+		}
+	}
+}
+
+/* ---- C07 ---- */
+
+/* IBTA vol. 1 16.1.3.5: these stop at their ceiling. */
+static const struct {
+	const char *name;
+	int64_t ceiling;
+} port_counters[] = {
+	{"link_downed", 255},
+	{"link_error_recovery", 255},
+	{"symbol_error", 65535},
+	{"port_rcv_errors", 65535},
+	{"local_link_integrity_errors", 15},
+	{"excessive_buffer_overrun_errors", 15},
+	{"link_down_events_phy", INT64_MAX},
+	{"rx_symbol_err_phy", INT64_MAX},
+};
+
+/* Ports of a host whose counter stands where it stops: one finding, for it says the same of all. */
+static void c07_full(struct rs_audit *a, const struct rs_rule *r, const char *host, unsigned k)
+{
+	struct rs_finding *f = NULL;
+	const char *subject;
+	uint32_t at = 0;
+
+	while ((subject = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const struct rs_fact *fact;
+		bool lifetime;
+
+		if (rise(a, host, subject, port_counters[k].name, &lifetime, &fact) < 0 ||
+		    fact->number != port_counters[k].ceiling)
+			continue;
+		if (!f) {
+			f = rs_finding_new(
+				a, r, RS_UNKNOWN, RS_MAJOR,
+				"%s stands at %lld, where this counter stops: \"no increase\" "
+				"proves nothing",
+				port_counters[k].name, (long long)fact->number);
+			rs_finding_why(
+				a, f,
+				"the port's counters of IBTA 16.1.3.5 are narrow and do not wrap");
+			rs_finding_need(a, f, "a second reading after clearing",
+					"whether it still rises");
+		}
+		rs_finding_subject(a, f, host, subject + 4);
+		rs_finding_fact(f, fact);
+		rs_finding_fix(a, f, host, false, NULL, NULL,
+			       "perfquery -R -C %s -P 1  # clears them; read again later",
+			       subject + 4);
+	}
+}
+
+static void c07_port(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		     const char *subject, unsigned *right)
+{
+	struct rs_finding *f = NULL;
+	bool seen = false;
+
+	for (unsigned k = 0; k < sizeof(port_counters) / sizeof(*port_counters); k++) {
+		const struct rs_fact *fact;
+		bool lifetime;
+		int64_t n = rise(a, host, subject, port_counters[k].name, &lifetime, &fact);
+
+		seen |= n >= 0;
+		/* one reading is no rate */
+		if (n <= 0 || lifetime || fact->number == port_counters[k].ceiling)
+			continue;
+		if (!f) {
+			f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+					   "%s rose by %lld between the snapshots",
+					   port_counters[k].name, (long long)n);
+			rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
+		}
+		rs_finding_fact(f, fact);
+	}
+	*right += seen && !f;
+}
+
+/* The most links lost within a day. */
+static unsigned worst_day(const int64_t *t, unsigned n)
+{
+	enum { DAY = 24 * 3600 };
+	unsigned worst = 0, from = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		while (from < i && t[i] - t[from] >= DAY)
+			from++;
+		worst = i - from + 1 > worst ? i - from + 1 : worst;
+	}
+	return worst;
+}
+
+static void c07_log(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		    const char *subject)
+{
+	enum { FLAPS = 4096 };
+	const struct rs_fact *f, *last = NULL;
+	struct rs_finding *x;
+	int64_t t[FLAPS];
+	unsigned n = 0, most;
+	uint32_t at = 0;
+
+	while (n < FLAPS && (f = rs_facts_next(a->facts, &at, host, subject, "flap/")))
+		if (!strcmp(f->subject, subject) && f->numeric) {
+			t[n++] = f->number;
+			last = f;
+		}
+	most = worst_day(t, n);
+	if ((double)most <= a->set.flaps_per_day)
+		return;
+	x = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "the link was lost %u times within a day",
+			   most);
+	rs_finding_subject(a, x, host, strchr(subject, '/') + 1);
+	rs_finding_fact(x, last);
+	rs_finding_why(a, x,
+		       "a cable, a module or a port that fails now and then: each loss stops "
+		       "the job for as long as its retries take");
+	rs_finding_fix(a, x, host, true, "the link", NULL,
+		       "clean and reseat the cable of %s, then exchange it; look at mlxlink -m -c",
+		       strchr(subject, '/') + 1);
+	rs_finding_need(a, x, "the log around it", "whether an operator or a driver did it");
+}
+
+/* Ports whose traffic is the same to the byte: one file was copied, nothing was read. */
+static void c07_copied(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const int64_t large = (int64_t)1 << 32;
+	const char *nic, *other;
+	uint32_t at = 0;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		int64_t v = rs_look_number(a, host, nic, "counter/port_xmit_data", 0);
+		uint32_t next = at;
+		struct rs_finding *f;
+		unsigned same = 0;
+
+		if (v < large)
+			continue;
+		while ((other = rs_facts_subject(a->facts, &next, host, "nic/")))
+			same += rs_look_number(a, host, other, "counter/port_xmit_data", 0) == v;
+		if (same < 2)
+			continue;
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MINOR,
+				   "%u ports have sent the same number of words (%lld): a copied "
+				   "file, no reading",
+				   same + 1, (long long)v);
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, rs_look(a, host, nic, "counter/port_xmit_data"));
+		rs_finding_need(a, f, "counters read anew", "what these ports did");
+		return;
+	}
+}
+
+static void c07(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *subject;
+		unsigned right = 0;
+		uint32_t at = 0;
+
+		for (unsigned k = 0; k < sizeof(port_counters) / sizeof(*port_counters); k++)
+			c07_full(a, r, host, k);
+		while ((subject = rs_facts_subject(a->facts, &at, host, "")))
+			if (!strncmp(subject, "nic/", 4) || !strncmp(subject, "netdev/", 7)) {
+				c07_port(a, r, host, subject, &right);
+				c07_log(a, r, host, subject);
+			}
+		c07_copied(a, r, host);
+		pass(a, r, host, right, "no error or flap shows an increase");
+	}
+}
+
+const struct rs_rule rs_rules_counters[] = {
+	{
+		.id = "C01",
+		.name = "loss-in-lossless-class",
+		.severity = RS_CRITICAL,
+		.criterion = "Sequence errors and timeouts do not rise where the class is lossless "
+			     "and nothing "
+			     "reorders on purpose.",
+		.authority = "IBTA vol. 1 9.7.5 and 9.9; mlx5's hw_counters",
+		.explain = "local_ack_timeout_err counts QPs that waited in vain for an "
+			   "acknowledgement; "
+			   "packet_seq_err and implied_nak_seq_err count gaps that the requester "
+			   "learnt of. In a "
+			   "lossless class none of them rises. out_of_sequence at the responder is "
+			   "left out: with "
+			   "adaptive routing it is expected.",
+		.run = c01,
+	},
+	{
+		.id = "C03",
+		.name = "used-priority",
+		.severity = RS_CRITICAL,
+		.criterion = "The priority that carries the bytes is one with PFC.",
+		.authority =
+			"mlx5's per-priority counters (ethtool -S); IEEE 802.1Q-2022 clause 36",
+		.explain = "rx_prioN_bytes and tx_prioN_bytes tell where the traffic really went, "
+			   "whatever the "
+			   "configuration says. All bytes on priority 0 with PFC on another means "
+			   "that marking, trust "
+			   "or map are broken.",
+		.run = c03,
+	},
+	{
+		.id = "C05",
+		.name = "cnp-balance",
+		.severity = RS_MAJOR,
+		.criterion = "Marked packets are answered with CNPs, CNPs come from marks, and "
+			     "none is ignored.",
+		.authority = "IBTA vol. 1 annex A17.9; DCQCN (SIGCOMM 2015) section 3",
+		.explain = "The notification point answers packets marked CE with CNPs; the "
+			   "reaction point slows down. "
+			   "Marks without CNPs: the first is off. CNPs without marks: the NIC "
+			   "answered loss, so no "
+			   "switch marks. Ignored CNPs: the second is off.",
+		.run = c05,
+	},
+	{
+		.id = "C07",
+		.name = "link-errors",
+		.severity = RS_MAJOR,
+		.criterion = "Link flaps and symbol errors do not rise between two readings; a log "
+			     "shows at most flaps_per_day (1) losses of a link in 24 h.",
+		.authority =
+			"IBTA vol. 1 16.1.3.5 (widths of PortCounters); the flaps of a day are "
+			"AzNHC's default, settable",
+		.explain = "link_downed and link_error_recovery are 8 bits wide, symbol_error 16, "
+			   "and stop at their "
+			   "ceiling. One reading is no rate: flaps at boot and at driver reloads "
+			   "are normal, and "
+			   "those within two minutes of a driver's start in a log do not count.",
+		.run = c07,
+	},
+	{0},
+};

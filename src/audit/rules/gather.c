@@ -1,0 +1,61 @@
+/* Equal findings over ports and switches become one. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "audit/rules/gather.h"
+#include "audit/facts/hop.h"
+
+void rs_gather_fail(struct rs_gather *g, enum rs_severity s, const char *sw, const char *port,
+		    const struct rs_fact *one, const struct rs_fact *two, const char *title_fmt,
+		    ...)
+{
+	char title[512];
+	va_list ap;
+
+	if (!g->f) {
+		va_start(ap, title_fmt);
+		vsnprintf(title, sizeof(title), title_fmt, ap);
+		va_end(ap);
+		g->f = rs_finding_new(g->a, g->r, RS_FAIL, s, "%s", title);
+		if (!g->f)
+			return;
+		g->title = g->f->title;
+	}
+	if (s > g->f->severity)
+		g->f->severity = s;
+	g->new_switch = !g->sw || strcmp(g->sw, sw) != 0;
+	g->switches += g->new_switch;
+	g->ports++;
+	g->sw = sw;
+	g->port = port;
+	rs_finding_subject(g->a, g->f, sw, port ? rs_hop_name(port) : NULL);
+	if (g->f->n_facts < RS_GATHER_FACTS) {
+		rs_finding_fact(g->f, one);
+		rs_finding_fact(g->f, two);
+	}
+}
+
+void rs_gather_end(struct rs_gather *g, const char *why, const char *passed, const char *unknown,
+		   const char *file, const char *what)
+{
+	struct rs_finding *f = g->f;
+
+	if (f) {
+		if (g->ports > 1)
+			f->title =
+				rs_audit_text(g->a, "%s; %u like it on %u switch%s", g->title,
+					      g->ports, g->switches, g->switches == 1 ? "" : "es");
+		rs_finding_why(g->a, f, "%s", why);
+		return;
+	}
+	if (g->passed) {
+		f = rs_finding_new(g->a, g->r, RS_PASS, g->r->severity, "%s (%u)", passed,
+				   g->passed);
+		return;
+	}
+	if (!g->unknown)
+		return;
+	f = rs_finding_new(g->a, g->r, RS_UNKNOWN, g->unseen ? g->unseen : g->r->severity, "%s",
+			   unknown);
+	rs_finding_need(g->a, f, file, "%s", what);
+}

@@ -1,0 +1,569 @@
+/* Checks of links: FEC, bit errors, modules, speeds, at hosts and at switches. IEEE 802.3 clauses
+ * 91, 119, 120 (RS-FEC of PAM4 lanes); CMIS and SFF-8636 for a module's own thresholds. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "audit/rules/gather.h"
+#include "audit/facts/hop.h"
+#include "audit/rules/hop_fix.h"
+#include "audit/facts/look.h"
+
+#define KP4_LIMIT 2.4e-4 /* IEEE 802.3 clause 120: bit errors before FEC that RS(544,514) bears */
+
+/* Called for each subject of hosts' interfaces and devices and of switches' ports. */
+typedef void per_link(struct rs_gather *g, const char *host, const char *subject);
+
+static void each_link(struct rs_gather *g, per_link *fn)
+{
+	static const char *const kinds[] = {"netdev/", "nic/", "port/"};
+
+	for (uint32_t i = 0; i < rs_facts_hosts(g->a->facts); i++)
+		for (unsigned k = 0; k < 3; k++) {
+			const char *host = rs_facts_host(g->a->facts, i), *subject, *admin;
+			uint32_t at = 0;
+
+			while ((subject = rs_facts_subject(g->a->facts, &at, host, kinds[k]))) {
+				admin = rs_facts_value(g->a->facts, host, subject, "admin");
+				if (!admin || strcmp(admin, "down"))
+					fn(g, host, subject);
+			}
+		}
+}
+
+/* Findings name "mlx5_0" and "Ethernet8", not "nic/mlx5_0": rs_gather_fail() takes ports. */
+static const char *as_port(struct rs_audit *a, const char *subject)
+{
+	return rs_audit_text(a, "port/%s", strchr(subject, '/') + 1);
+}
+
+/* ---- L01: FEC ---- */
+
+enum fec { FEC_UNKNOWN, FEC_AUTO, FEC_NONE, FEC_FC, FEC_RS };
+
+/* As ethtool, mlxlink, SONiC, EOS and Junos spell it. */
+static enum fec fec_of(const struct rs_fact *f)
+{
+	static const struct {
+		const char *text;
+		enum fec fec;
+	} of[] = {{"rs", FEC_RS},       {"llrs", FEC_RS},      {"reed-solomon", FEC_RS},
+		  {"fec91", FEC_RS},    {"baser", FEC_FC},     {"fc", FEC_FC},
+		  {"firecode", FEC_FC}, {"fire-code", FEC_FC}, {"fec74", FEC_FC},
+		  {"none", FEC_NONE},   {"off", FEC_NONE},     {"disabled", FEC_NONE},
+		  {"no fec", FEC_NONE}, {"auto", FEC_AUTO}};
+
+	if (!f)
+		return FEC_UNKNOWN;
+	if (strcasestr(f->value, "rs-fec") || strcasestr(f->value, "rs("))
+		return FEC_RS;
+	if (strcasestr(f->value, "firecode"))
+		return FEC_FC;
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (!strcasecmp(f->value, of[i].text))
+			return of[i].fec;
+	return FEC_UNKNOWN;
+}
+
+static const char *const fec_names[] = {"?", "auto", "none", "Firecode", "RS"};
+
+/* "400G" of mlxlink is 400000; InfiniBand's names (NDR) are no speed of Ethernet. */
+static int64_t speed_of(const struct rs_audit *a, const char *host, const char *subject)
+{
+	const struct rs_fact *said = rs_look(a, host, subject, "link/speed");
+	char *end;
+	long n = said ? strtol(said->value, &end, 10) : 0;
+
+	if (said && n > 0 && n < 10000 && *end == 'G')
+		return n * 1000;
+	return rs_look_number(a, host, subject, "speed_mbps", -1);
+}
+
+/* PAM4 lanes carry 50 Gb/s and more. Without the number of lanes only 400G is beyond doubt. */
+static bool is_pam4(const struct rs_audit *a, const char *host, const char *subject)
+{
+	const struct rs_fact *width = rs_look(a, host, subject, "link/width");
+	int64_t mbps = speed_of(a, host, subject);
+	int64_t lanes = width ? atoi(width->value) : rs_look_number(a, host, subject, "lanes", -1);
+
+	return lanes > 0 ? mbps / lanes >= 50000 : mbps >= 400000;
+}
+
+static const struct rs_fact *fec_fact(const struct rs_audit *a, const char *host,
+				      const char *subject)
+{
+	const struct rs_fact *f = rs_look(a, host, subject, "fec");
+
+	return f ? f : rs_look(a, host, subject, "link/fec");
+}
+
+/* " --fec_speed 400G_4X": of which speed and how many lanes; "": not known. */
+static const char *fec_speed(struct rs_gather *g, const char *host, const char *subject)
+{
+	const struct rs_fact *width = rs_look(g->a, host, subject, "link/width");
+	int64_t gbps = speed_of(g->a, host, subject) / 1000;
+	int64_t lanes = width ? atoi(width->value)
+			      : rs_look_number(g->a, host, subject, "lanes", gbps >= 800 ? 8 : 4);
+
+	return gbps > 0 && lanes > 0 ? rs_audit_text(g->a, " --fec_speed %lldG_%lldX",
+						     (long long)gbps, (long long)lanes)
+				     : "";
+}
+
+static void host_fec_fix(struct rs_gather *g, const char *host, const char *subject)
+{
+	const char *dev = strchr(subject, '/') + 1;
+
+	if (!strncmp(subject, "nic/", 4))
+		rs_finding_fix(g->a, g->f, host, false, "link flap",
+			       rs_audit_text(g->a, "mlxlink -d %s -p 1 --fec AU", dev),
+			       "mlxlink -d %s -p 1 --fec RS%s", dev, fec_speed(g, host, subject));
+	else
+		rs_finding_fix(g->a, g->f, host, false, "link flap",
+			       rs_audit_text(g->a, "ethtool --set-fec %s encoding auto", dev),
+			       "ethtool --set-fec %s encoding rs", dev);
+}
+
+static bool is_down(const struct rs_audit *a, const char *host, const char *subject)
+{
+	const char *state = rs_facts_value(a->facts, host, subject, "operstate");
+
+	return state && !strcmp(state, "down");
+}
+
+static void l01_peer(struct rs_gather *g, const char *host, const char *subject,
+		     const struct rs_fact *mine)
+{
+	const char *sw, *port;
+	const struct rs_fact *theirs;
+	enum fec fec = fec_of(mine), other;
+
+	if (strncmp(subject, "netdev/", 7) || !rs_hop_peer(g->a, host, subject + 7, &sw, &port))
+		return;
+	theirs = rs_hop_fact(g->a, sw, port, "fec");
+	other = fec_of(theirs);
+	if (fec <= FEC_AUTO || other <= FEC_AUTO || fec == other)
+		return;
+	rs_gather_fail(g, is_down(g->a, host, subject) ? RS_CRITICAL : RS_MAJOR, sw, port, mine,
+		       theirs, "%s %s has FEC %s, %s has %s", host, subject + 7, fec_names[fec], sw,
+		       fec_names[other]);
+	rs_finding_subject(g->a, g->f, host, subject + 7);
+	if (other != FEC_RS)
+		rs_hop_fix_fec(g->a, g->f, sw, port);
+	else
+		host_fec_fix(g, host, subject);
+}
+
+static void l01_link(struct rs_gather *g, const char *host, const char *subject)
+{
+	const struct rs_fact *f = fec_fact(g->a, host, subject);
+	enum fec fec = fec_of(f);
+
+	l01_peer(g, host, subject, f);
+	if (!is_pam4(g->a, host, subject))
+		return;
+	if (fec == FEC_UNKNOWN) {
+		/* a switch that is told nothing takes what the module needs */
+		g->unknown += strncmp(subject, "port/", 5) != 0;
+		return;
+	}
+	if (fec == FEC_RS || fec == FEC_AUTO) {
+		g->passed++;
+		return;
+	}
+	rs_gather_fail(g, is_down(g->a, host, subject) ? RS_CRITICAL : RS_MAJOR, host,
+		       as_port(g->a, subject), f, rs_look(g->a, host, subject, "speed_mbps"),
+		       "%s has FEC %s on a link of %lldG, whose PAM4 lanes need RS(544,514)", host,
+		       fec_names[fec], (long long)speed_of(g->a, host, subject) / 1000);
+	if (!g->new_switch)
+		return;
+	if (!strncmp(subject, "port/", 5))
+		rs_hop_fix_fec(g->a, g->f, host, subject);
+	else
+		host_fec_fix(g, host, subject);
+}
+
+static void l01(struct rs_audit *a, const struct rs_rule *r)
+{
+	struct rs_gather g = {.a = a, .r = r, .unseen = RS_MAJOR};
+
+	each_link(&g, l01_link);
+	rs_gather_end(&g,
+		      "PAM4 has bit errors by design, which FEC corrects: without it, or with two "
+		      "kinds, the link flaps or does not come up",
+		      "links with a FEC that fits their lanes",
+		      "the FEC of fast links is not known",
+		      "ethtool --show-fec <netdev>, or the switch's configuration", "FEC");
+}
+
+/* ---- L02: bit errors ---- */
+
+/* Bit errors before FEC by the histogram of RS(544,514): bin i counts codewords with i bad symbols,
+ * each at least one bad bit of 5440. Negative: not known. */
+static double ber_of_bins(const struct rs_audit *a, const char *host, const char *subject,
+			  int *deepest, const struct rs_fact **fact)
+{
+	double bad = 0, codewords = 0;
+	char name[32];
+
+	*deepest = 0;
+	for (int i = 0; i < 16; i++) {
+		struct rs_rise r;
+
+		snprintf(name, sizeof(name), "fec_bin/%d", i);
+		if (!rs_look_rise(a, host, subject, name, &r) || r.by < 0)
+			continue;
+		codewords += (double)r.by;
+		bad += (double)r.by * i;
+		if (r.by > 0 && i > *deepest) {
+			*deepest = i;
+			*fact = r.now;
+		}
+	}
+	return codewords > 0 ? bad / (codewords * 5440) : -1;
+}
+
+static void l02_uncorrectable(struct rs_gather *g, const char *host, const char *subject,
+			      bool *known)
+{
+	static const char *const names[] = {"fec_uncorrectable", "fec_uncorrectable_blocks",
+					    "effective_errors"};
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct rs_rise r;
+
+		if (!rs_look_rise(g->a, host, subject, names[i], &r))
+			continue;
+		*known = true;
+		if (r.by <= 0)
+			continue;
+		rs_gather_fail(g, RS_MAJOR, host, as_port(g->a, subject), r.now, NULL,
+			       "%s: %lld codewords that FEC could not correct, %s", host,
+			       (long long)r.by, rs_look_since(g->a, &r));
+		if (g->f && r.lifetime)
+			g->f->confidence = RS_MEDIUM;
+		return;
+	}
+}
+
+static void l02_link(struct rs_gather *g, const char *host, const char *subject)
+{
+	const struct rs_fact *raw = rs_look(g->a, host, subject, "link/raw_ber"), *deep = NULL;
+	bool known = false;
+	unsigned before = g->ports;
+	int deepest;
+	double ber;
+
+	l02_uncorrectable(g, host, subject, &known);
+	ber = raw ? strtod(raw->value, NULL) : ber_of_bins(g->a, host, subject, &deepest, &deep);
+	if (raw)
+		deepest = 0;
+	known |= ber >= 0;
+	if (ber > KP4_LIMIT)
+		rs_gather_fail(g, RS_MAJOR, host, as_port(g->a, subject), raw ? raw : deep, NULL,
+			       "%s: %.1e bit errors before FEC, beyond what it bears (2.4e-4)",
+			       host, ber);
+	else if (ber > g->a->set.fec_warn_ber || (ber >= 0 && deepest >= g->a->set.fec_warn_bin))
+		rs_gather_fail(g, RS_MINOR, host, as_port(g->a, subject), raw ? raw : deep, NULL,
+			       "%s: %.1e bit errors before FEC, up to %d of the 15 symbols that it "
+			       "corrects",
+			       host, ber, deepest);
+	g->passed += known && g->ports == before;
+	/* mlxlink without -c */
+	g->unknown +=
+		!known && rs_look(g->a, host, subject, "link/fec") && is_pam4(g->a, host, subject);
+}
+
+static void l02(struct rs_audit *a, const struct rs_rule *r)
+{
+	struct rs_gather g = {.a = a, .r = r};
+
+	each_link(&g, l02_link);
+	if (g.f)
+		rs_finding_fix(a, g.f, g.sw, true, "link down while it is unplugged", NULL,
+			       "clean or replace the fibre, then the module at either end; then "
+			       "look whether the counters still rise");
+	rs_gather_end(&g,
+		      "a codeword that cannot be corrected is a lost frame; RoCE answers with "
+		      "go-back-N",
+		      "links whose bit errors FEC corrects",
+		      "the bit errors of fast links are not known",
+		      "mlxlink -d <device> -c, or the switch's FEC counters",
+		      "errors before FEC and beyond it");
+}
+
+/* ---- L03: modules ---- */
+
+/* "45.12 degrees C / 113.22 degrees F", "62 [-5..75]", "0.5010 mW / -3.00 dBm", "-3.0": the number
+ * in C or dBm. */
+static bool decimal(const struct rs_fact *f, double *out)
+{
+	const char *p = f ? f->value : NULL, *slash;
+	char *end;
+
+	if (!p)
+		return false;
+	slash = strstr(p, " / ");
+	if (slash && strstr(p, "dBm"))
+		p = slash + 3;
+	*out = strtod(p, &end);
+	return end != p;
+}
+
+/* mlxlink puts the module's limits behind the value: "[low..high]". */
+static bool bracket(const struct rs_fact *f, bool high, double *out)
+{
+	const char *p = f ? strchr(f->value, '[') : NULL;
+	char *end;
+
+	if (p && high)
+		p = strstr(p, "..") ? strstr(p, "..") + 1 : NULL;
+	if (!p)
+		return false;
+	*out = strtod(p + 1, &end);
+	return end != p + 1;
+}
+
+static void l03_heat(struct rs_gather *g, const char *host, const char *subject)
+{
+	const struct rs_fact *is = rs_look(g->a, host, subject, "module/temperature");
+	const struct rs_fact *warn = rs_look(g->a, host, subject, "module/temperature_warn");
+	double t, limit;
+
+	if (!decimal(is, &t))
+		return;
+	if ((!decimal(warn, &limit) && !bracket(is, true, &limit)) || limit <= 0)
+		g->unknown++;
+	else if (t >= limit)
+		rs_gather_fail(g, RS_MAJOR, host, as_port(g->a, subject), is, warn,
+			       "%s: a module is at %.0f C; its own limit is %.0f C", host, t,
+			       limit);
+	else
+		g->passed++;
+}
+
+struct light {
+	unsigned lit, dark;
+	double least;
+	const struct rs_fact *worst;
+};
+
+/* -inf or -40 dBm is no light, not little. */
+static void lane(struct light *x, double dbm, const struct rs_fact *f)
+{
+	if (dbm <= -39 || isinf(dbm)) {
+		x->dark++;
+		x->worst = f;
+		return;
+	}
+	if (!x->lit++ || dbm < x->least) {
+		x->least = dbm;
+		x->worst = x->dark ? x->worst : f;
+	}
+}
+
+/* Lanes of one direction: a fact each (ethtool, SONiC), or a list (mlxlink). */
+static void lanes(const struct rs_audit *a, const char *host, const char *subject, const char *way,
+		  struct light *x)
+{
+	const struct rs_fact *f = rs_look(a, host, subject, "module/%s_power", way);
+	const char *p = f ? f->value : NULL;
+	double dbm;
+	char *end;
+
+	while (p && *p && *p != '[') {
+		dbm = strtod(p, &end);
+		if (end == p)
+			break;
+		lane(x, dbm, f);
+		p = end + strspn(end, " ,");
+	}
+	for (int n = 1; n <= 8; n++) {
+		f = rs_look(a, host, subject, "module/%s_power/%d", way, n);
+		if (decimal(f, &dbm))
+			lane(x, dbm, f);
+	}
+}
+
+/* Dim below the module's limit, or dark beside lit ones. */
+static void l03_light(struct rs_gather *g, const char *host, const char *subject, const char *way)
+{
+	const struct rs_fact *warn = rs_look(g->a, host, subject, "module/%s_power_low_warn", way);
+	struct light x = {0};
+	double limit;
+
+	if (!warn)
+		warn = rs_look(g->a, host, subject, "module/%s_power_low_alarm", way);
+	lanes(g->a, host, subject, way, &x);
+	/* nothing lit at all: unplugged, or the far end is off */
+	if (!x.lit)
+		return;
+	if (x.dark) {
+		rs_gather_fail(g, RS_MAJOR, host, as_port(g->a, subject), x.worst, NULL,
+			       "%s: %u of %u lanes are dark (%s)", host, x.dark, x.lit + x.dark,
+			       way);
+		return;
+	}
+	if (!decimal(warn, &limit) &&
+	    !bracket(rs_look(g->a, host, subject, "module/%s_power", way), false, &limit))
+		g->unknown++;
+	else if (x.least < limit)
+		rs_gather_fail(g, RS_MAJOR, host, as_port(g->a, subject), x.worst, warn,
+			       "%s: %.1f dBm of light (%s); the module's own limit is %.1f dBm",
+			       host, x.least, way, limit);
+	else
+		g->passed++;
+}
+
+static void l03_link(struct rs_gather *g, const char *host, const char *subject)
+{
+	l03_heat(g, host, subject);
+	l03_light(g, host, subject, "rx");
+	l03_light(g, host, subject, "tx");
+}
+
+static void l03(struct rs_audit *a, const struct rs_rule *r)
+{
+	struct rs_gather g = {.a = a, .r = r};
+
+	each_link(&g, l03_link);
+	if (g.f)
+		rs_finding_fix(a, g.f, g.sw, true, "link down while it is unplugged", NULL,
+			       "heat: airflow and neighbouring modules; light: clean the fibre, "
+			       "then exchange it, then the module");
+	rs_gather_end(&g, "a module outside its own limits makes bit errors before it fails",
+		      "readings within the module's own limits",
+		      "the module's own limits are not known",
+		      "ethtool -m <netdev>, or mlxlink -d <device> -m", "its thresholds");
+}
+
+/* ---- L04: speed ---- */
+
+static void l04_peer(struct rs_gather *g, const char *host, const char *subject)
+{
+	int64_t mine = speed_of(g->a, host, subject), theirs;
+	const char *sw, *port;
+
+	if (strncmp(subject, "netdev/", 7) || mine <= 0 ||
+	    !rs_hop_peer(g->a, host, subject + 7, &sw, &port))
+		return;
+	theirs = rs_hop_number(g->a, sw, port, "speed_mbps", -1);
+	if (theirs <= 0)
+		return;
+	if (mine == theirs) {
+		g->passed++;
+		return;
+	}
+	rs_gather_fail(g, RS_CRITICAL, sw, port, rs_look(g->a, host, subject, "speed_mbps"),
+		       rs_hop_fact(g->a, sw, port, "speed_mbps"),
+		       "%s %s runs at %lldG, its port on %s is set to %lldG", host, subject + 7,
+		       (long long)mine / 1000, sw, (long long)theirs / 1000);
+	rs_finding_subject(g->a, g->f, host, subject + 7);
+	if (mine > theirs)
+		rs_hop_fix_speed(g->a, g->f, sw, port, mine);
+	else
+		rs_finding_fix(g->a, g->f, host, false, "link flap",
+			       rs_audit_text(g->a, "ethtool -s %s autoneg on", subject + 7),
+			       "ethtool -s %s speed %lld autoneg on", subject + 7,
+			       (long long)theirs);
+}
+
+/* Is there another NIC of this board, whose rate is known? */
+static bool has_twin(const struct rs_audit *a, const char *host, const char *nic, const char *board)
+{
+	const char *other;
+	uint32_t at = 0;
+
+	while ((other = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *b = rs_facts_value(a->facts, host, other, "board_id");
+
+		if (strcmp(other, nic) && b && !strcmp(b, board) &&
+		    rs_look(a, host, other, "rate_gbps"))
+			return true;
+	}
+	return false;
+}
+
+/* A NIC slower than another of the same board in the same host. Other boards are other by right. */
+static void l04_sibling(struct rs_gather *g, const char *host, const char *nic)
+{
+	const char *board = rs_facts_value(g->a->facts, host, nic, "board_id"), *other;
+	const struct rs_fact *rate = rs_look(g->a, host, nic, "rate_gbps"), *best = NULL;
+	const char *state = rs_facts_value(g->a->facts, host, nic, "port_state");
+	uint32_t at = 0;
+
+	if (!strncmp(nic, "nic/", 4) && board && !rate && state && !strcasecmp(state, "ACTIVE"))
+		g->unknown += has_twin(g->a, host, nic, board);
+	if (strncmp(nic, "nic/", 4) || !board || !rate || !rate->numeric ||
+	    (state && strcasecmp(state, "ACTIVE") && !strstr(state, "ACTIVE")))
+		return;
+	while ((other = rs_facts_subject(g->a->facts, &at, host, "nic/"))) {
+		const struct rs_fact *f = rs_look(g->a, host, other, "rate_gbps");
+		const char *b = rs_facts_value(g->a->facts, host, other, "board_id");
+
+		if (f && f->numeric && b && !strcmp(b, board) &&
+		    (!best || f->number > best->number))
+			best = f;
+	}
+	if (!best || best == rate || best->number <= rate->number) {
+		g->passed += best && best != rate;
+		return;
+	}
+	rs_gather_fail(g, RS_CRITICAL, host, as_port(g->a, nic), rate, best,
+		       "%s: a NIC runs at %lldG, its twin %s at %lldG", host,
+		       (long long)rate->number, best->subject + 4, (long long)best->number);
+	rs_finding_fix(g->a, g->f, host, false, "link flap",
+		       rs_audit_text(g->a, "mlxlink -d %s -p 1 --speeds %lldG_4X", nic + 4,
+				     (long long)rate->number),
+		       "mlxlink -d %s -p 1 --speeds %lldG_%dX  # then look at module and cable",
+		       nic + 4, (long long)best->number, best->number >= 800 ? 8 : 4);
+}
+
+static void l04_link(struct rs_gather *g, const char *host, const char *subject)
+{
+	l04_peer(g, host, subject);
+	l04_sibling(g, host, subject);
+}
+
+static void l04(struct rs_audit *a, const struct rs_rule *r)
+{
+	struct rs_gather g = {.a = a, .r = r};
+
+	each_link(&g, l04_link);
+	rs_gather_end(&g,
+		      "a ring runs at the rate of its slowest link, and a collective with all NICs "
+		      "waits for that one",
+		      "links with the speed of their other end and of their twins",
+		      "the rate of a NIC with twins is not known",
+		      "ibstat, or /sys/class/infiniband/*/ports/1/rate",
+		      "whether it is as fast as its twins");
+}
+
+const struct rs_rule rs_rules_links[] = {
+	{"L01", "fec", RS_CRITICAL, "FEC is the same at both ends and fits the lanes: RS for PAM4.",
+	 "IEEE 802.3 clauses 91, 119 and 120",
+	 "Lanes of 50 Gb/s and more are PAM4 and need RS(544,514); Firecode or none is not allowed "
+	 "there. 25 Gb/s NRZ lanes may have RS, Firecode or none by cable. `auto` fits any.",
+	 l01},
+	{"L02", "ber", RS_MAJOR,
+	 "No codeword is beyond correction; bit errors before FEC stay below 2.4e-4.",
+	 "IEEE 802.3 clauses 119 and 120 (RS(544,514) bears 2.4e-4)",
+	 "Errors before FEC are by design. Beyond 2.4e-4 codewords are lost. Of a histogram bin i "
+	 "holds codewords with i bad symbols of 15 that can be corrected: a filled bin of 12 "
+	 "(fec_warn_bin) or more, or more than 1e-5 (fec_warn_ber), is a minor finding.",
+	 l02},
+	{"L03", "module", RS_MAJOR, "Temperature and light lie within the module's own thresholds.",
+	 "CMIS page 02h; SFF-8636 page 03h; SFF-8472",
+	 "Modules differ: one warns at 70 C, another at 80. Only a module's own limits judge it. "
+	 "-inf dBm is no light, not little; with no lane lit the cable is out.",
+	 l03},
+	{"L04", "speed", RS_CRITICAL,
+	 "A NIC runs at its switch port's speed, and as fast as NICs of the same board in its "
+	 "host.",
+	 "IEEE 802.3: both ends have one speed",
+	 "A port that came up slower, or a breakout that does not match, halves or quarters a "
+	 "rail.",
+	 l04},
+	{0},
+};

@@ -1,0 +1,342 @@
+/* Checks of counters that tell of pressure: receivers that are late, pause, discards, completions
+ * in error. Rates between two snapshots; one reading is a hint. mlx5's counters; 802.1Q clause 36.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "audit/facts/look.h"
+#include "audit/rules/rule.h"
+
+/* A counter that stands, and no older reading: no rate, so no verdict. */
+static struct rs_finding *hint(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			       const char *part, const struct rs_rise *c)
+{
+	struct rs_finding *f = rs_finding_new(
+		a, r, RS_UNKNOWN, r->severity, "%s stands at %lld, since boot or the last clearing",
+		strchr(c->now->name, '/') + 1, (long long)c->now->number);
+
+	rs_finding_subject(a, f, host, part);
+	rs_finding_fact(f, c->now);
+	rs_finding_need(a, f, "--since an older snapshot", "whether it still rises");
+	return f;
+}
+
+/* One line for all devices of a host that are right. */
+static void pass(struct rs_audit *a, const struct rs_rule *r, const char *host, unsigned n,
+		 const char *what)
+{
+	struct rs_finding *f;
+
+	if (!n)
+		return;
+	f = rs_finding_new(a, r, RS_PASS, r->severity, "%s, on %u device%s", what, n,
+			   n == 1 ? "" : "s");
+	rs_finding_subject(a, f, host, NULL);
+}
+
+typedef unsigned each_device(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			     const char *subject);
+
+/* Calls for each RDMA device and interface; sums up what is right. */
+static void each(struct rs_audit *a, const struct rs_rule *r, each_device *judge, const char *what)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *subject;
+		unsigned right = 0;
+		uint32_t at = 0;
+
+		if (rs_facts_is_switch(a->facts, host))
+			continue;
+		while ((subject = rs_facts_subject(a->facts, &at, host, "")))
+			if (!strncmp(subject, "nic/", 4) || !strncmp(subject, "netdev/", 7))
+				right += judge(a, r, host, subject);
+		pass(a, r, host, right, what);
+	}
+}
+
+/* ---- C02 ---- */
+
+static unsigned c02_device(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			   const char *subject)
+{
+	static const char *const late[] = {"rnr_nak_retry_err", "out_of_buffer"};
+	unsigned seen = 0, risen = 0;
+
+	for (unsigned i = 0; i < sizeof(late) / sizeof(*late); i++) {
+		struct rs_finding *f;
+		struct rs_rise c;
+
+		if (!rs_look_rise(a, host, subject, late[i], &c))
+			continue;
+		seen++;
+		if (c.by <= 0)
+			continue;
+		risen++;
+		if (c.lifetime) {
+			hint(a, r, host, subject + 4, &c);
+			continue;
+		}
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "%s rose by %lld %s", late[i],
+				   (long long)c.by, rs_look_since(a, &c));
+		rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
+		rs_finding_fact(f, c.now);
+		rs_finding_why(
+			a, f,
+			"messages came before a receive was posted: the receiving software "
+			"is late, not the fabric; each costs the RNR timer and a repetition");
+		rs_finding_fix(a, f, host, true, "the job's restart", "the former depth",
+			       "post more receives: a deeper receive queue or an SRQ with a limit");
+	}
+	return seen && !risen;
+}
+
+static void c02(struct rs_audit *a, const struct rs_rule *r)
+{
+	each(a, r, c02_device, "no receiver was late");
+}
+
+/* ---- C04 ---- */
+
+/* What else says that this host cannot drain its NIC. */
+static void slow_drain(struct rs_audit *a, struct rs_finding *f, const char *host,
+		       const char *subject)
+{
+	static const char *const signs[] = {"outbound_pci_stalled_wr", "rx_buffer_full",
+					    "outbound_pci_stalled_wr_events"};
+
+	for (unsigned i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
+		struct rs_rise c;
+
+		if (rs_look_rise(a, host, subject, signs[i], &c) && c.by > 0)
+			rs_finding_fact(f, c.now);
+	}
+}
+
+static void c04_share(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		      const char *subject, const char *way, int prio, const struct rs_rise *c)
+{
+	/* mlx5 counts microseconds */
+	double share = (double)c->by / 1e6 / c->seconds;
+	bool sent = *way == 't', bad = share > a->set.pause_fail;
+	struct rs_finding *f;
+
+	if (share <= a->set.pause_note)
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, bad && !c->lifetime ? RS_MAJOR : RS_MINOR,
+			   "priority %d was paused for %.2f %% of the time, %s%s", prio,
+			   100 * share, rs_look_since(a, c),
+			   sent ? ": this host asked for it" : ": the fabric asked for it");
+	rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
+	rs_finding_fact(f, c->now);
+	if (sent) {
+		slow_drain(a, f, host, subject);
+		rs_finding_why(
+			a, f,
+			"a host that sends pause cannot drain its NIC: the PCIe path (P01 to "
+			"P05), the IOMMU or memory; the congestion spreads from here");
+	} else {
+		rs_finding_why(a, f,
+			       "the switch pushes back: an incast beyond it, ECN thresholds above "
+			       "PFC's (S05), or a receiver that drains slowly");
+		rs_finding_need(a, f, "the switch's configuration and the peers' counters",
+				"which of these it is");
+	}
+}
+
+static unsigned c04_device(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			   const char *subject)
+{
+	static const char *const ways[] = {"rx", "tx"};
+	uint32_t before = a->n_findings;
+	struct rs_rise c, frames;
+	unsigned seen = 0;
+
+	if (rs_look_rise(a, host, subject, "tx_pause_storm_error_events", &c) && c.by > 0) {
+		struct rs_finding *f = rs_finding_new(
+			a, r, RS_FAIL, RS_CRITICAL,
+			"the NIC cut off a storm of pause that it sent itself, %lld times, %s",
+			(long long)c.by, rs_look_since(a, &c));
+
+		rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
+		rs_finding_fact(f, c.now);
+		slow_drain(a, f, host, subject);
+	}
+	for (unsigned w = 0; w < 2; w++)
+		for (int p = 0; p < 8; p++) {
+			char name[48];
+
+			snprintf(name, sizeof(name), "%s_prio%d_pause", ways[w], p);
+			if (!rs_look_rise(a, host, subject, name, &frames))
+				continue;
+			seen++;
+			snprintf(name, sizeof(name), "%s_prio%d_pause_duration", ways[w], p);
+			if (frames.by <= 0)
+				continue;
+			/* frames alone are no time: one pauses for 0 to 65535 quanta */
+			if (!rs_look_rise(a, host, subject, name, &c) || c.seconds <= 0)
+				rs_finding_need(a,
+						hint(a, r, host, strchr(subject, '/') + 1, &frames),
+						"rx_prioN_pause_duration, and /proc/uptime",
+						"for how long of the time it was paused");
+			else
+				c04_share(a, r, host, subject, ways[w], p, &c);
+		}
+	return seen && a->n_findings == before;
+}
+
+static void c04(struct rs_audit *a, const struct rs_rule *r)
+{
+	each(a, r, c04_device, "pause took no notable share of the time");
+}
+
+/* ---- C06 ---- */
+
+static unsigned c06_device(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			   const char *subject)
+{
+	static const char *const sides[] = {"req", "resp"};
+	unsigned seen = 0, risen = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rs_rise all, flushed;
+		struct rs_finding *f;
+		char name[48];
+		int64_t real;
+
+		snprintf(name, sizeof(name), "%s_cqe_error", sides[i]);
+		if (!rs_look_rise(a, host, subject, name, &all))
+			continue;
+		snprintf(name, sizeof(name), "%s_cqe_flush_error", sides[i]);
+		/* without the flushes, teardown cannot be told from trouble */
+		if (!rs_look_rise(a, host, subject, name, &flushed))
+			continue;
+		seen++;
+		real = all.by - flushed.by;
+		if (real <= 0)
+			continue;
+		risen++;
+		f = rs_finding_new(a, r, all.lifetime ? RS_UNKNOWN : RS_FAIL, RS_MAJOR,
+				   "%lld completions in error at the %s that are no flush, %s",
+				   (long long)real, i ? "responder" : "requester",
+				   rs_look_since(a, &all));
+		rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
+		rs_finding_fact(f, all.now);
+		rs_finding_fact(f, flushed.now);
+		rs_finding_why(a, f,
+			       "flushed work requests are teardown; what is left are access, "
+			       "protection, length or transport errors");
+		rs_finding_need(a, f,
+				all.lifetime ? "--since an older snapshot"
+					     : "the job's log with the completion's status",
+				all.lifetime ? "whether it still rises" : "which error it was");
+	}
+	return seen && !risen;
+}
+
+static void c06(struct rs_audit *a, const struct rs_rule *r)
+{
+	each(a, r, c06_device, "completions in error are flushes alone");
+}
+
+/* ---- C08 ---- */
+
+static unsigned c08_device(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			   const char *subject)
+{
+	static const struct {
+		const char *counter, *why;
+	} dropped[] = {
+		{"rx_discards_phy", "the NIC had no buffer for what came: its receive buffer "
+				    "overflowed, so the class is lossy or the headroom too small"},
+		{"tx_discards_phy", "what was to be sent was dropped at the port"},
+		{"tx_discards", "what was to be sent was dropped at the port"},
+		{"port_xmit_discards", "the port dropped packets that it could not send"},
+		{"rx_length_errors", "frames longer than this MTU came: a peer's MTU is larger"},
+		{"rx_oversize_pkts_phy", "frames longer than this MTU came: a peer's is larger"},
+	};
+	unsigned seen = 0, risen = 0;
+
+	for (unsigned i = 0; i < sizeof(dropped) / sizeof(*dropped); i++) {
+		struct rs_finding *f;
+		struct rs_rise c;
+
+		if (!rs_look_rise(a, host, subject, dropped[i].counter, &c))
+			continue;
+		seen++;
+		if (c.by <= 0 && !c.full)
+			continue;
+		risen++;
+		if (c.lifetime || (c.full && c.by <= 0)) {
+			f = hint(a, r, host, strchr(subject, '/') + 1, &c);
+			if (c.full)
+				rs_finding_why(
+					a, f,
+					"the counter stands where it stops: that it does not "
+					"rise proves nothing");
+			else
+				rs_finding_why(a, f, "%s", dropped[i].why);
+			continue;
+		}
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "%s rose by %lld %s",
+				   dropped[i].counter, (long long)c.by, rs_look_since(a, &c));
+		rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
+		rs_finding_fact(f, c.now);
+		rs_finding_why(a, f, "%s", dropped[i].why);
+	}
+	return seen && !risen;
+}
+
+static void c08(struct rs_audit *a, const struct rs_rule *r)
+{
+	each(a, r, c08_device, "no port dropped packets");
+}
+
+const struct rs_rule rs_rules_pressure[] = {
+	{
+		.id = "C02",
+		.name = "receiver-not-ready",
+		.severity = RS_MAJOR,
+		.criterion =
+			"rnr_nak_retry_err and out_of_buffer do not rise between two readings.",
+		.authority = "IBTA vol. 1 9.7.5.2.8 (RNR NAK); mlx5's hw_counters",
+		.explain =
+			"Both count messages that found no posted receive. That is software that "
+			"is late; no cable and no switch setting cures it. One reading is a hint.",
+		.run = c02,
+	},
+	{
+		.id = "C04",
+		.name = "pause",
+		.severity = RS_CRITICAL,
+		.criterion = "A priority is paused for less than pause_note (0.1 %) of the time; "
+			     "above pause_fail (1 %) it is major.",
+		.authority = "IEEE 802.1Q-2022 clause 36; mlx5's rx_prioN_pause_duration (us); the "
+			     "two thresholds are Ripstop's, and settable",
+		.explain =
+			"Pause that a host sends means that the host cannot drain; pause that it "
+			"receives means that the fabric pushes back. The share of time comes from "
+			"the duration counters and the clock; frames alone tell no time.",
+		.run = c04,
+	},
+	{
+		.id = "C06",
+		.name = "cqe-errors",
+		.severity = RS_MAJOR,
+		.criterion = "Completions in error, less those flushed, do not rise.",
+		.authority = "mlx5's hw_counters (req_cqe_error, req_cqe_flush_error)",
+		.explain = "When a queue pair is torn down its work requests are flushed, which "
+			   "counts as errors. What remains after taking them away is trouble.",
+		.run = c06,
+	},
+	{
+		.id = "C08",
+		.name = "port-discards",
+		.severity = RS_MAJOR,
+		.criterion = "Ports discard nothing, and no frame is longer than the MTU.",
+		.authority = "mlx5's physical port counters; IBTA vol. 1 16.1.3.5",
+		.explain =
+			"rx_discards_phy: no buffer for a frame that came. Length errors: a peer "
+			"sends larger frames than this MTU (X02). One reading is a hint.",
+		.run = c08,
+	},
+	{0},
+};

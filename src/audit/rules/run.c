@@ -1,0 +1,219 @@
+/* The whole of an audit: rules over facts, causes joined to consequences, findings in order. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "audit/facts/nccl.h"
+#include "audit/rules/profile.h"
+#include "audit/rules/rule.h"
+#include "audit/rules/run.h"
+
+const struct rs_rule *rs_rule_find(const char *id)
+{
+	for (unsigned f = 0; rs_rule_families[f]; f++)
+		for (const struct rs_rule *r = rs_rule_families[f]; r->id; r++)
+			if (!strcmp(r->id, id) || !strcmp(r->name, id))
+				return r;
+	return NULL;
+}
+
+bool rs_rule_known(const char *id)
+{
+	return rs_rule_find(id);
+}
+
+static bool listed(const struct rs_rule *r, const char *const *list)
+{
+	for (; list && *list; list++)
+		if (!strcmp(*list, r->id) || !strcmp(*list, r->name))
+			return true;
+	return false;
+}
+
+static int check_names(const char *const *list, struct rs_error *e)
+{
+	for (; list && *list; list++)
+		if (!rs_rule_find(*list)) {
+			rs_error_set(e, -EINVAL, "no check is called '%s'", *list);
+			rs_error_hint(e, "ripstop audit --list names them");
+			return -EINVAL;
+		}
+	return 0;
+}
+
+/* ---- Causes ---- */
+
+/* Which check's FAIL explains which other's, when they share a host. A cause comes before what it
+ * explains; the first that is there wins. docs/audit.md prints this table. */
+static const struct {
+	const char *cause, *effect;
+} because[] = {
+	{"N02", "N12"}, {"N02", "N14"}, {"X01", "C01"}, {"X01", "C04"}, {"X01", "C03"},
+	{"X01", "C05"}, {"X01", "S13"}, {"X01", "S01"}, {"X01", "S02"}, {"X01", "R04"},
+	{"X01", "R06"}, {"X01", "R05"}, {"X01", "R07"}, {"X03", "X01"}, {"R04", "C03"},
+	{"R05", "C03"}, {"R07", "C03"}, {"R07", "C01"}, {"S01", "C01"}, {"S02", "C01"},
+	{"S03", "S13"}, {"S02", "S13"}, {"S04", "C05"}, {"R10", "C05"}, {"P04", "C04"},
+	{"P05", "C04"}, {"P01", "C04"}, {"P04", "N12"}, {"P12", "N08"}, {"P12", "N12"},
+	{"P09", "P07"}, {"P09", "N08"}, {"P09", "P08"}, {"P07", "N08"}, {"R02", "N12"},
+	{"R03", "X02"}, {"X02", "N12"}, {"X02", "C08"}, {"L01", "C07"}, {"L02", "C07"},
+	{"L03", "L02"}, {"X04", "N12"}, {"X04", "N13"}, {"H07", "N12"}, {"H09", "N04"},
+	{"R01", "N02"}, {"S11", "R14"}, {"H05", "N12"}, {"S05", "C04"}, {"R02", "N05"},
+	{"X01", "N06"}, {"N05", "N12"}, {"N02", "N04"},
+};
+
+bool rs_audit_because(uint32_t i, const char **cause, const char **effect)
+{
+	if (i >= sizeof(because) / sizeof(*because))
+		return false;
+	*cause = because[i].cause;
+	*effect = because[i].effect;
+	return true;
+}
+
+static bool shares_host(const struct rs_finding *a, const struct rs_finding *b)
+{
+	uint32_t n = a->n_subjects < RS_FINDING_SUBJECTS ? a->n_subjects : RS_FINDING_SUBJECTS;
+	uint32_t m = b->n_subjects < RS_FINDING_SUBJECTS ? b->n_subjects : RS_FINDING_SUBJECTS;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < m; k++)
+			if (!strcmp(a->subject[i].host, b->subject[k].host))
+				return true;
+	return false;
+}
+
+static void join(struct rs_finding *cause, struct rs_finding *effect)
+{
+	/* no circle: a cause's own causes do not lead back */
+	for (const struct rs_finding *f = cause; f; f = f->cause)
+		if (f == effect)
+			return;
+	effect->cause = cause;
+	if (cause->n_effects < RS_FINDING_EFFECTS)
+		cause->effect[cause->n_effects++] = effect;
+}
+
+static void find_causes(struct rs_audit *a)
+{
+	for (unsigned k = 0; k < sizeof(because) / sizeof(*because); k++)
+		for (uint32_t i = 0; i < a->n_findings; i++) {
+			struct rs_finding *cause = a->findings[i];
+
+			if (cause->verdict != RS_FAIL || cause->suppressed ||
+			    strcmp(cause->rule->id, because[k].cause))
+				continue;
+			for (uint32_t j = 0; j < a->n_findings; j++) {
+				struct rs_finding *effect = a->findings[j];
+
+				if (effect != cause && !effect->cause && !effect->suppressed &&
+				    effect->verdict == RS_FAIL &&
+				    !strcmp(effect->rule->id, because[k].effect) &&
+				    shares_host(cause, effect))
+					join(cause, effect);
+			}
+		}
+}
+
+/* ---- Order ---- */
+
+static int rank(const struct rs_finding *f)
+{
+	static const int of[] = {[RS_FAIL] = 0, [RS_UNKNOWN] = 1, [RS_PASS] = 2, [RS_NA] = 3};
+
+	return of[f->verdict];
+}
+
+/* Per cent that a finding costs, and at least what its severity stands for: a price is that of one
+ * load, on which a critical finding may not show. */
+static double cost(const struct rs_finding *f)
+{
+	static const double stands_for[] = {
+		[RS_INFO] = 0, [RS_MINOR] = 1, [RS_MAJOR] = 10, [RS_CRITICAL] = 50};
+	double priced = f->price.priced ? -f->price.low : 0;
+
+	return priced > stands_for[f->severity] ? priced : stands_for[f->severity];
+}
+
+static int order(const void *x, const void *y)
+{
+	const struct rs_finding *a = *(struct rs_finding *const *)x;
+	const struct rs_finding *b = *(struct rs_finding *const *)y;
+
+	if (a->suppressed != b->suppressed)
+		return a->suppressed ? 1 : -1;
+	if (rank(a) != rank(b))
+		return rank(a) - rank(b);
+	if (!a->cause != !b->cause)
+		return a->cause ? 1 : -1;
+	if (cost(a) != cost(b))
+		return cost(a) > cost(b) ? -1 : 1;
+	if (a->severity != b->severity)
+		return (int)b->severity - (int)a->severity;
+	if (a->confidence != b->confidence)
+		return (int)b->confidence - (int)a->confidence;
+	/* more that hangs on it: nearer to the root */
+	if (a->n_effects != b->n_effects)
+		return a->n_effects > b->n_effects ? -1 : 1;
+	if (strcmp(a->rule->id, b->rule->id))
+		return strcmp(a->rule->id, b->rule->id);
+	return a->order < b->order ? -1 : 1;
+}
+
+void rs_audit_sort(struct rs_audit *a)
+{
+	if (a->n_findings)
+		qsort(a->findings, a->n_findings, sizeof(struct rs_finding *), order);
+}
+
+/* What the profile accepts explains nothing and is explained by nothing. */
+static void accept(struct rs_audit *a)
+{
+	time_t now = time(NULL);
+	struct tm day;
+	char today[16];
+
+	gmtime_r(&now, &day);
+	strftime(today, sizeof(today), "%Y-%m-%d", &day);
+	rs_profile_suppress(a, today);
+}
+
+int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const *skip,
+		 struct rs_error *e)
+{
+	int err;
+
+	if ((err = check_names(only, e)) || (err = check_names(skip, e)))
+		return err;
+	rs_facts_seal(a->facts);
+	rs_nccl_find_jobs(a);
+	if (!only && a->profile && a->profile->n_only)
+		only = a->profile->only;
+	for (unsigned f = 0; rs_rule_families[f]; f++)
+		for (const struct rs_rule *r = rs_rule_families[f]; r->id; r++)
+			if ((!only || listed(r, only)) && !listed(r, skip) &&
+			    !(a->profile && listed(r, a->profile->skip)))
+				r->run(a, r);
+	if (a->err)
+		return rs_error_set(e, a->err, "out of memory");
+	accept(a);
+	find_causes(a);
+	rs_audit_sort(a);
+	return 0;
+}
+
+int rs_audit_status(const struct rs_audit *a, bool strict, bool allow_unknown)
+{
+	bool fail = false, unknown = false;
+
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		const struct rs_finding *f = a->findings[i];
+
+		if (f->suppressed)
+			continue;
+		fail |= f->verdict == RS_FAIL && f->severity >= (strict ? RS_MINOR : RS_MAJOR);
+		unknown |= f->verdict == RS_UNKNOWN && f->severity == RS_CRITICAL;
+	}
+	/* nothing wrong with what nobody understood is no clean bill of health */
+	unknown |= !rs_facts_count(a->facts);
+	return fail ? 1 : unknown && !allow_unknown ? 3 : 0;
+}
