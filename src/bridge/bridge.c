@@ -15,98 +15,27 @@
 #include <unistd.h>
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "base/random.h"
-#include "bridge/raw.h"
+#include "bridge/state.h"
 #include "wire/frame.h"
 
 enum {
-	BATCH = 32,     /* frames of one system call */
 	ROUNDS = 4,     /* calls of one port before the others have their turn */
 	NAP_NS = 20000, /* of a port that is busy: packets that are due meanwhile go together */
 	SLEEP_NS = 100000000,
-	STEPS = 16384, /* of a queue's percentiles */
 	PACKETS = 1 << 16,
 	BYTES_A_BLOCK = 2048, /* of buffer */
 	BLOCKS_LEAST = 1024,
 	BLOCKS_MOST = 1 << 16,
 	BLOCK = (RS_RAW_FRAME_MAX + 4095) & ~4095,
-	MAC_BYTES = 6,
-	MAC_PROBES = 16,
-	PORT_NONE = UINT16_MAX,
 };
 
-#define MAC_AGE (300 * RS_S) /* 802.1Q-2022 table 8-6 */
 /* A port with a queue makes up for what it was not given while this process slept. */
 #define LATE_MAX (1 * RS_MS)
 /* Time is counted from the start, and from here on anew: 53 days, half of what rs_time holds. */
 #define REBASE_AT ((rs_time)1 << 62)
-
-/* A frame, or a burst of them: memory that its packets share. */
-struct block {
-	uint32_t refs, next;
-};
-
-/* Beside each packet of the slab: its bytes. */
-struct held {
-	struct rs_raw raw;
-	uint32_t block;
-};
-
-struct mac {
-	uint8_t address[MAC_BYTES];
-	bool used;
-	rs_time seen;
-};
-
-/* Bytes that wait for a port, over time. */
-struct watch {
-	uint64_t bytes, most;
-	rs_time since, begun;
-	double byte_seconds;
-	rs_time at[STEPS]; /* time spent with so many steps' bytes */
-};
-
-struct port {
-	struct rs_bridge_port_config c;
-	struct rs_pace pace;
-	rs_time free_at; /* when the last frame has been sent */
-	rs_time again;   /* when there may be something to send; RS_NEVER: nothing waits */
-	uint64_t refused;
-	struct watch watch;
-	unsigned sending;
-	struct mmsghdr msg[BATCH];
-	struct iovec iov[BATCH][3];
-	uint32_t packet[BATCH];
-};
-
-struct rs_bridge {
-	struct rs_switch *sw;
-	struct rs_pool pool;
-	struct rs_pool_list free;
-	struct held *held;
-	uint8_t *memory;
-	struct block *block;
-	uint32_t n_blocks, block_free;
-	struct port *port;
-	unsigned n_ports;
-	int epoll;
-	int64_t (*clock_ns)(void);
-	int64_t epoch_ns; /* of the clock: time 0 */
-	uint64_t queue_step, no_room, unread, flooded, filtered;
-	struct mac mac[RS_BRIDGE_MACS];
-	uint32_t addresses;
-	struct mmsghdr msg[BATCH];
-	struct iovec iov[BATCH][2];
-	struct virtio_net_hdr vnet[BATCH];
-	uint32_t taken[BATCH]; /* blocks that frames are read to */
-	_Alignas(8) uint8_t control[BATCH][64];
-	uint32_t group_of[RS_BRIDGE_PORTS_MAX + RS_BRIDGE_MACS];
-	uint32_t set_of[1];
-	uint16_t no_ports[1];
-	/* An endpoint is a port itself, for what goes to all, or an address */
-	uint16_t port_of[RS_BRIDGE_PORTS_MAX + RS_BRIDGE_MACS];
-	uint16_t index_of[RS_BRIDGE_PORTS_MAX + RS_BRIDGE_MACS];
-};
+/* A switch that has just been started may not know what all others know: for so long it passes on
+ * to all only what comes from its own hosts. */
+#define SETTLE (2 * RS_S)
 
 static rs_time clock_now(const struct rs_bridge *b)
 {
@@ -157,104 +86,16 @@ static void drop_block(struct rs_bridge *b, uint32_t i)
 	b->block_free = i;
 }
 
-/* ---- Queues over time ---- */
-
-static uint64_t waiting(const struct rs_bridge *b, unsigned port)
-{
-	uint64_t n = 0;
-
-	for (unsigned t = 0; t < RS_CLASSES; t++)
-		n += rs_switch_queue_bytes(b->sw, port, t);
-	return n;
-}
-
-static void watch_begin(struct watch *w, rs_time now)
-{
-	memset(w->at, 0, sizeof(w->at));
-	w->begun = w->since = now;
-	w->byte_seconds = 0;
-	w->most = w->bytes;
-}
-
-static void watch_until(struct rs_bridge *b, struct watch *w, rs_time now)
-{
-	uint64_t step = w->bytes / b->queue_step;
-
-	w->at[step < STEPS ? step : STEPS - 1] += now - w->since;
-	w->byte_seconds += (double)w->bytes * (double)(now - w->since) / (double)RS_S;
-	w->since = now;
-}
-
-/* After each change: what was there until now, and what is now. */
-static void watch_queue(struct rs_bridge *b, unsigned port, rs_time now)
-{
-	struct watch *w = &b->port[port].watch;
-
-	watch_until(b, w, now);
-	w->bytes = waiting(b, port);
-	w->most = w->bytes > w->most ? w->bytes : w->most;
-}
-
-static uint64_t percentile(const struct rs_bridge *b, const struct watch *w, double share)
-{
-	rs_time all = w->since - w->begun, sum = 0;
-
-	for (unsigned i = 0; i < STEPS; i++) {
-		sum += w->at[i];
-		if ((double)sum >= share * (double)all)
-			return i * b->queue_step;
-	}
-	return w->most;
-}
-
-/* ---- Addresses ---- */
-
-static uint32_t hash_mac(const uint8_t *m)
-{
-	return (uint32_t)rs_mix64((uint64_t)rs_get16(m) << 32 | rs_get32(m + 2)) %
-	       (RS_BRIDGE_MACS - MAC_PROBES);
-}
-
-/* Its endpoint, or UINT32_MAX. */
-static uint32_t find_mac(const struct rs_bridge *b, const uint8_t *m, rs_time now)
-{
-	uint32_t at = hash_mac(m);
-
-	for (uint32_t i = at; i < at + MAC_PROBES; i++)
-		if (b->mac[i].used && !memcmp(b->mac[i].address, m, MAC_BYTES))
-			return now - b->mac[i].seen < MAC_AGE ? b->n_ports + i : UINT32_MAX;
-	return UINT32_MAX;
-}
-
-/* Known already, else in a free place, else in that of the one not seen for longest. */
-static void learn(struct rs_bridge *b, const uint8_t *m, unsigned port, rs_time now)
-{
-	uint32_t at = hash_mac(m), place = at;
-
-	if (m[0] & 1)
-		return;
-	for (uint32_t i = at; i < at + MAC_PROBES; i++) {
-		const struct mac *k = &b->mac[i];
-
-		if (k->used && !memcmp(k->address, m, MAC_BYTES)) {
-			place = i;
-			break;
-		}
-		if (b->mac[place].used && (!k->used || k->seen < b->mac[place].seen))
-			place = i;
-	}
-	b->addresses += !b->mac[place].used;
-	b->mac[place].used = true;
-	b->mac[place].seen = now;
-	memcpy(b->mac[place].address, m, MAC_BYTES);
-	b->port_of[b->n_ports + place] = (uint16_t)port;
-}
-
 /* ---- In ---- */
+
+/* The endpoints that a frame's addresses are behind. */
+struct way {
+	uint32_t src, dst;
+};
 
 /* One packet to one endpoint. */
 static void enqueue(struct rs_bridge *b, unsigned in, const struct rs_raw *raw, uint32_t block,
-		    uint32_t endpoint, rs_time now)
+		    struct way w, rs_time now)
 {
 	struct rs_packet *p = rs_pool_alloc(&b->free);
 	uint32_t bytes = raw->head_bytes + raw->rest_bytes + RS_FCS_BYTES, index;
@@ -268,7 +109,9 @@ static void enqueue(struct rs_bridge *b, unsigned in, const struct rs_raw *raw, 
 	index = rs_pool_index(&b->pool, p);
 	bytes = bytes < RS_ETH_MIN_FRAME ? RS_ETH_MIN_FRAME : bytes;
 	memset(p, 0, sizeof(*p));
-	p->dst = endpoint;
+	p->src = w.src;
+	p->dst = w.dst;
+	p->sport = raw->sport;
 	p->frame_bytes = (uint16_t)(bytes < UINT16_MAX ? bytes : UINT16_MAX);
 	p->tos = raw->tos;
 	b->held[index] = (struct held){.raw = *raw, .block = block};
@@ -282,16 +125,53 @@ static void enqueue(struct rs_bridge *b, unsigned in, const struct rs_raw *raw, 
 	if (!out->watch.bytes) /* a port that had nothing to send saved up nothing */
 		out->free_at = rs_time_max(out->free_at, now);
 	out->again = rs_time_min(out->again, out->free_at);
-	watch_queue(b, (unsigned)to, now);
+	bridge_watch_queue(b, (unsigned)to, now);
 }
 
 static void flood(struct rs_bridge *b, unsigned in, const struct rs_raw *raw, uint32_t block,
-		  rs_time now)
+		  uint32_t src, rs_time now)
 {
 	b->flooded++;
 	for (unsigned i = 0; i < b->n_ports; i++)
-		if (i != in)
-			enqueue(b, in, raw, block, i, now);
+		if (i != in && b->port[i].c.floods && b->port[i].c.fd >= 0)
+			enqueue(b, in, raw, block, (struct way){src, b->n_endpoints + i}, now);
+}
+
+/* May a frame that came in here go to all? A group's by the tree alone, or it would come back; one
+ * whose address is not known, when this switch knows what its neighbours know. */
+static bool may_flood(const struct rs_bridge *b, unsigned in, bool group, rs_time now)
+{
+	const struct rs_bridge_port_config *c = &b->port[in].c;
+
+	return !c->to_switch || (c->floods && (group || now >= b->settled));
+}
+
+/* The port that an endpoint of this switch's own is at; -1: another's. */
+static int own_port(const struct rs_bridge *b, uint32_t endpoint)
+{
+	bool own = b->group_of[endpoint] == b->group_of[b->n_endpoints];
+
+	return own ? b->local_port[b->local_index[endpoint]] : -1;
+}
+
+static void forward(struct rs_bridge *b, unsigned in, uint32_t block, struct rs_raw_burst *burst,
+		    rs_time now)
+{
+	const uint8_t *frame = bytes_of(b, block);
+	const struct bridge_mac *src = bridge_mac_find(&b->macs, frame + MAC_BYTES, now);
+	const struct bridge_mac *dst = frame[0] & 1 ? NULL : bridge_mac_find(&b->macs, frame, now);
+	struct way w = {src ? src->endpoint : b->n_endpoints + in, dst ? dst->endpoint : 0};
+	struct rs_raw raw;
+
+	if (dst ? own_port(b, dst->endpoint) == (int)in : !may_flood(b, in, frame[0] & 1, now)) {
+		b->filtered++;
+		return;
+	}
+	while (rs_raw_next(burst, &raw))
+		if (dst)
+			enqueue(b, in, &raw, block, w, now);
+		else
+			flood(b, in, &raw, block, w.src, now);
 }
 
 /* 802.1Q-2022 table 8-1: what is for the bridge at the other end of the link alone. */
@@ -323,28 +203,18 @@ static void take_frame(struct rs_bridge *b, unsigned in, uint32_t block, size_t 
 {
 	const uint8_t *frame = bytes_of(b, block);
 	struct rs_raw_burst burst;
-	struct rs_raw raw;
-	uint32_t to;
 
 	if (!rs_raw_begin(&burst, frame, n, vnet)) {
 		b->unread++;
 		return;
 	}
 	if (is_reserved(frame)) {
-		take_pfc(b, in, frame, n, now);
+		if (!bridge_hear(b, in, frame, n, now))
+			take_pfc(b, in, frame, n, now);
 		return;
 	}
-	learn(b, frame + MAC_BYTES, in, now);
-	to = frame[0] & 1 ? UINT32_MAX : find_mac(b, frame, now);
-	if (to != UINT32_MAX && b->port_of[to] == in) {
-		b->filtered++;
-		return;
-	}
-	while (rs_raw_next(&burst, &raw))
-		if (to == UINT32_MAX)
-			flood(b, in, &raw, block, now);
-		else
-			enqueue(b, in, &raw, block, to, now);
+	bridge_learn(b, frame + MAC_BYTES, in, now);
+	forward(b, in, block, &burst, now);
 }
 
 /* The kernel takes the VLAN tag out of a frame: forwarding it without would leave its VLAN. */
@@ -444,18 +314,13 @@ static void flush(struct rs_bridge *b, struct port *p)
 static void send_pfc(struct rs_bridge *b, struct port *p, struct rs_packet *k)
 {
 	struct rs_frame f = {.dmac = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x01}};
-	struct virtio_net_hdr none = {0};
 	uint8_t bytes[RS_ETH_MIN_FRAME];
 	long n;
 
 	memcpy(f.smac, p->c.mac, MAC_BYTES);
 	n = rs_frame_encode(&f, k, bytes, sizeof(bytes));
-	if (n > 0) {
-		struct iovec iov[2] = {{&none, sizeof(none)}, {bytes, (size_t)n}};
-		struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
-
-		p->refused += sendmsg(p->c.fd, &m, MSG_DONTWAIT) < 0;
-	}
+	if (n > 0)
+		bridge_send_now(p, bytes, (size_t)n);
 	rs_pool_free(&b->free, k);
 }
 
@@ -491,7 +356,7 @@ static void transmit(struct rs_bridge *b, unsigned at, rs_time now)
 			continue;
 		}
 		add(b, p, k);
-		watch_queue(b, at, now);
+		bridge_watch_queue(b, at, now);
 		if (p->sending == BATCH)
 			flush(b, p);
 	}
@@ -515,7 +380,7 @@ static void rebase_port(struct rs_bridge *b, struct port *p, rs_time by)
 	p->free_at = rs_time_max(p->free_at - by, -RS_S);
 	if (p->again != RS_NEVER)
 		p->again = rs_time_max(p->again - by, -RS_S);
-	watch_begin(&p->watch, clock_now(b));
+	bridge_watch_begin(&p->watch, clock_now(b));
 }
 
 static void rebase(struct rs_bridge *b)
@@ -528,8 +393,9 @@ static void rebase(struct rs_bridge *b)
 	rs_switch_rebase(b->sw, ns * RS_NS);
 	for (unsigned i = 0; i < b->n_ports; i++)
 		rebase_port(b, &b->port[i], ns * RS_NS);
-	for (unsigned i = 0; i < RS_BRIDGE_MACS; i++)
-		b->mac[i].seen = rs_time_max(b->mac[i].seen - ns * RS_NS, -MAC_AGE);
+	bridge_macs_rebase(&b->macs, ns * RS_NS);
+	b->hello_at = 1; /* at once, and nothing is asked */
+	b->settled = rs_time_max(b->settled - ns * RS_NS, 0);
 }
 
 /* ---- The loop ---- */
@@ -560,6 +426,7 @@ static void send_due(struct rs_bridge *b)
 {
 	rs_time now = clock_now(b);
 
+	bridge_greet(b, now);
 	if (rs_switch_deadline(b->sw) <= now)
 		rs_switch_expire(b->sw, now);
 	take_woken(b, now);
@@ -600,39 +467,48 @@ int rs_bridge_run(struct rs_bridge *b, int stop)
 
 /* ---- Life ---- */
 
+/* The description's endpoints, then the ports themselves. */
+static int make_routes(struct rs_bridge *b, struct rs_switch_routes *r)
+{
+	uint32_t all = r->n_endpoints + b->n_ports, local = 0;
+
+	b->n_endpoints = r->n_endpoints;
+	for (uint32_t i = 0; i < b->n_endpoints; i++)
+		if (r->group_of[i] == r->my_group && r->local_index[i] >= local)
+			local = r->local_index[i] + 1u;
+	b->group_of = calloc(all, sizeof(*b->group_of));
+	b->local_index = calloc(all, sizeof(*b->local_index));
+	b->local_port = calloc(local + b->n_ports, sizeof(*b->local_port));
+	if (!b->group_of || !b->local_index || !b->local_port)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < b->n_endpoints; i++) {
+		b->group_of[i] = r->group_of[i];
+		b->local_index[i] = r->local_index[i];
+	}
+	for (uint32_t i = 0; i < local; i++)
+		b->local_port[i] = r->local_port[i];
+	for (uint32_t i = 0; i < b->n_ports; i++) {
+		b->group_of[b->n_endpoints + i] = r->my_group;
+		b->local_index[b->n_endpoints + i] = (uint16_t)(local + i);
+		b->local_port[local + i] = (uint16_t)i;
+	}
+	r->group_of = b->group_of;
+	r->local_index = b->local_index;
+	r->local_port = b->local_port;
+	r->n_endpoints = all;
+	return 0;
+}
+
 static int make_switch(struct rs_bridge *b, const struct rs_bridge_config *c, struct rs_error *e)
 {
-	struct rs_switch_port ports[RS_BRIDGE_PORTS_MAX] = {0};
-	struct rs_switch_config s = {
-		.seed = c->seed,
-		.n_ports = c->n_ports,
-		.ports = ports,
-		.buffer = c->buffer,
-		.pause_quanta = UINT16_MAX,
-		.mark_at_dequeue =
-			true, /* feedback does not wait behind the queue that it is about */
-		.routes = {.group_of = b->group_of,
-			   .n_endpoints = c->n_ports + RS_BRIDGE_MACS,
-			   .set_of = b->set_of,
-			   .ports = b->no_ports,
-			   .local_port = b->port_of,
-			   .local_index = b->index_of},
-		.pool = &b->pool,
-		.free = &b->free,
-	};
+	struct rs_switch_config s = c->sw;
 
-	for (unsigned i = 0; i < c->n_ports; i++) {
-		int64_t rate = c->port[i].rate;
-
-		ports[i].rate = rate;
-		ports[i].kmin = c->port[i].kmin;
-		ports[i].kmax = c->port[i].kmax;
-		/* a peer in software answers in a scheduler's time, not in a cable's */
-		ports[i].headroom = rs_pfc_headroom(rate, 100 * RS_US, UINT16_MAX,
-						    rs_pfc_response_quanta(rate));
-	}
-	memcpy(s.classes, c->classes, sizeof(s.classes));
-	memcpy(s.tc_of_dscp, c->tc_of_dscp, sizeof(s.tc_of_dscp));
+	s.ports = c->sw_port;
+	s.pool = &b->pool;
+	s.free = &b->free;
+	s.dropped = NULL;
+	if (make_routes(b, &s.routes))
+		return rs_error_set(e, -ENOMEM, "no memory for a switch's routes");
 	return rs_switch_create(&s, &b->sw, e);
 }
 
@@ -640,22 +516,23 @@ static int make_ports(struct rs_bridge *b, const struct rs_bridge_config *c)
 {
 	rs_time now = clock_now(b);
 
-	b->port = calloc(c->n_ports, sizeof(*b->port));
+	b->port = calloc(b->n_ports, sizeof(*b->port));
 	b->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (!b->port)
 		return -ENOMEM;
 	if (b->epoll < 0)
 		return -errno;
-	for (unsigned i = 0; i < c->n_ports; i++) {
+	for (unsigned i = 0; i < b->n_ports; i++) {
 		struct port *p = &b->port[i];
 		struct epoll_event in = {.events = EPOLLIN, .data.u32 = i};
 
 		p->c = c->port[i];
-		p->pace = rs_pace_of(p->c.rate);
+		p->c.floods |= !b->described;
+		p->pace = rs_pace_of(c->sw_port[i].rate);
 		p->free_at = now;
 		p->again = RS_NEVER;
-		watch_begin(&p->watch, now);
-		if (epoll_ctl(b->epoll, EPOLL_CTL_ADD, p->c.fd, &in))
+		bridge_watch_begin(&p->watch, now);
+		if (p->c.fd >= 0 && epoll_ctl(b->epoll, EPOLL_CTL_ADD, p->c.fd, &in))
 			return -errno;
 	}
 	return 0;
@@ -666,7 +543,7 @@ static int make_parts(struct rs_bridge *b, const struct rs_bridge_config *c, str
 	int err = rs_pool_init(&b->pool, PACKETS);
 
 	if (!err)
-		err = make_blocks(b, c->buffer);
+		err = make_blocks(b, c->sw.buffer);
 	b->held = calloc(PACKETS, sizeof(*b->held));
 	if (!err && !b->held)
 		err = -ENOMEM;
@@ -675,58 +552,54 @@ static int make_parts(struct rs_bridge *b, const struct rs_bridge_config *c, str
 	if (err)
 		return rs_error_set(e, err, "no memory for a switch's buffers");
 	rs_pool_list_init(&b->free, &b->pool);
-	for (unsigned i = 0; i < c->n_ports + RS_BRIDGE_MACS; i++)
-		b->index_of[i] = (uint16_t)i;
-	for (unsigned i = 0; i < c->n_ports; i++)
-		b->port_of[i] = (uint16_t)i;
 	return make_switch(b, c, e);
 }
 
 static int check_config(const struct rs_bridge_config *c, struct rs_error *e)
 {
-	if (c->n_ports < 2 || c->n_ports > RS_BRIDGE_PORTS_MAX)
+	unsigned n = c->sw.n_ports;
+
+	if (n < 2 || n > RS_BRIDGE_PORTS_MAX)
 		return rs_error_set(e, -EINVAL, "a switch joins 2 to %d interfaces, not %u",
-				    RS_BRIDGE_PORTS_MAX, c->n_ports);
+				    RS_BRIDGE_PORTS_MAX, n);
 	if (!c->queue_step)
 		return rs_error_set(e, -EINVAL, "the queues' step is 0");
-	for (unsigned i = 0; i < c->n_ports; i++)
-		if (c->port[i].rate < RS_MBPS)
+	for (unsigned i = 0; i < n; i++)
+		if (c->sw_port[i].rate < RS_MBPS)
 			return rs_error_set(e, -EINVAL, "the rate of '%s' is below 1M",
 					    c->port[i].name);
 	return 0;
 }
 
-int rs_bridge_create(const struct rs_bridge_config *c, struct rs_bridge **out, struct rs_error *e)
+static void close_sockets(const struct rs_bridge_config *c)
 {
-	struct rs_bridge *b = calloc(1, sizeof(*b));
-	int err = b ? check_config(c, e) : rs_error_set(e, -ENOMEM, "no memory for a switch");
-
-	if (b)
-		b->epoll = -1;
-	if (!err) {
-		b->clock_ns = c->clock_ns ? c->clock_ns : rs_clock_ns;
-		b->epoch_ns = b->clock_ns();
-		b->n_ports = c->n_ports;
-		b->queue_step = c->queue_step;
-		err = make_parts(b, c, e);
-	}
-	if (!err) {
-		*out = b;
-		return 0;
-	}
-	for (unsigned i = 0; i < c->n_ports && i < RS_BRIDGE_PORTS_MAX; i++)
-		close(c->port[i].fd);
-	if (b && b->port)
-		b->n_ports = 0; /* they are closed */
-	if (b)
-		rs_bridge_destroy(b);
-	return err;
+	for (unsigned i = 0; i < c->sw.n_ports && i < RS_BRIDGE_PORTS_MAX; i++)
+		if (c->port[i].fd >= 0)
+			close(c->port[i].fd);
 }
 
-void rs_bridge_destroy(struct rs_bridge *b)
+static struct rs_bridge *begin(const struct rs_bridge_config *c)
 {
-	for (unsigned i = 0; b->port && i < b->n_ports; i++)
-		close(b->port[i].c.fd);
+	struct rs_bridge *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->epoll = -1;
+	b->clock_ns = c->clock_ns ? c->clock_ns : rs_clock_ns;
+	b->epoch_ns = b->clock_ns();
+	b->n_ports = c->sw.n_ports;
+	b->queue_step = c->queue_step;
+	b->described = c->sw.routes.n_endpoints > 0;
+	b->self = c->sw.id;
+	b->digest = c->digest;
+	b->settled = SETTLE;
+	b->cable = c->cable;
+	b->cable_arg = c->cable_arg;
+	return b;
+}
+
+static void destroy(struct rs_bridge *b)
+{
 	if (b->sw)
 		rs_switch_destroy(b->sw);
 	if (b->memory)
@@ -734,10 +607,38 @@ void rs_bridge_destroy(struct rs_bridge *b)
 	if (b->epoll >= 0)
 		close(b->epoll);
 	rs_pool_fini(&b->pool);
+	free(b->group_of);
+	free(b->local_index);
+	free(b->local_port);
 	free(b->block);
 	free(b->held);
 	free(b->port);
 	free(b);
+}
+
+int rs_bridge_create(const struct rs_bridge_config *c, struct rs_bridge **out, struct rs_error *e)
+{
+	int err = check_config(c, e);
+	struct rs_bridge *b = err ? NULL : begin(c);
+
+	if (!err)
+		err = b ? make_parts(b, c, e) : rs_error_set(e, -ENOMEM, "no memory for a switch");
+	if (!err) {
+		*out = b;
+		return 0;
+	}
+	close_sockets(c);
+	if (b)
+		destroy(b);
+	return err;
+}
+
+void rs_bridge_destroy(struct rs_bridge *b)
+{
+	for (unsigned i = 0; i < b->n_ports; i++)
+		if (b->port[i].c.fd >= 0)
+			close(b->port[i].c.fd);
+	destroy(b);
 }
 
 void rs_bridge_get_report(struct rs_bridge *b, struct rs_bridge_report *r, bool anew)
@@ -751,20 +652,20 @@ void rs_bridge_get_report(struct rs_bridge *b, struct rs_bridge_report *r, bool 
 		.unread = b->unread,
 		.flooded = b->flooded,
 		.filtered = b->filtered,
-		.addresses = b->addresses,
+		.addresses = b->macs.used,
 	};
 	for (unsigned i = 0; i < b->n_ports; i++) {
 		struct rs_bridge_port_report *q = &r->port[i];
 		struct watch *w = &b->port[i].watch;
 
-		watch_until(b, w, now);
+		bridge_watch_until(b, w, now);
 		q->c = *rs_switch_port_counters(b->sw, i);
 		q->refused = b->port[i].refused;
 		q->mean_queue = r->seconds > 0 ? w->byte_seconds / r->seconds : 0;
 		q->max_queue = w->most;
-		q->median_queue = percentile(b, w, 0.5);
-		q->p99_queue = percentile(b, w, 0.99);
+		q->median_queue = bridge_watch_percentile(b, w, 0.5);
+		q->p99_queue = bridge_watch_percentile(b, w, 0.99);
 		if (anew)
-			watch_begin(w, now);
+			bridge_watch_begin(w, now);
 	}
 }

@@ -62,6 +62,18 @@ static bool is_udp(const struct rs_raw *r, const uint8_t *ip)
 				  : r->ip_version == 4 && ip[9] == IPPROTO_UDP;
 }
 
+/* Only what comes straight behind the IP header: a fragment of which it is not has no ports. */
+static uint16_t source_port(const struct rs_raw *r, const uint8_t *ip, size_t n, unsigned ip_bytes)
+{
+	enum { FRAGMENT_OFFSET = 0x1fff };
+	uint8_t protocol = r->ip_version == 6 ? ip[6] : ip[9];
+	bool later = r->ip_version == 4 && rs_get16(ip + 6) & FRAGMENT_OFFSET;
+
+	if ((protocol != IPPROTO_UDP && protocol != IPPROTO_TCP) || later || n < ip_bytes + 2u)
+		return 0;
+	return rs_get16(ip + ip_bytes);
+}
+
 /* The sum that a checksum left to hardware starts from: addresses, protocol, length. */
 static uint16_t pseudo_header(const struct rs_raw *r, const uint8_t *ip, uint32_t udp_bytes)
 {
@@ -106,6 +118,8 @@ bool rs_raw_begin(struct rs_raw_burst *b, const uint8_t *frame, size_t n,
 		return false;
 	ip = read_ip(&b->all, frame + ETH, n - ETH, rs_get16(frame + 12));
 	head += ip;
+	if (ip)
+		b->all.sport = source_port(&b->all, frame + ETH, n - ETH, ip);
 	if ((vnet->gso_type & ~VIRTIO_NET_HDR_GSO_ECN) == VIRTIO_NET_HDR_GSO_UDP_L4) {
 		if (!ip || !is_udp(&b->all, frame + ETH) || n < head + UDP || !vnet->gso_size)
 			return false;

@@ -23,6 +23,7 @@ struct rs_raw {
 	uint8_t head_bytes;
 	uint8_t ip_version; /* 4, 6; 0: neither */
 	uint8_t tos;        /* DSCP << 2 | ECN; 0 without IP */
+	uint16_t sport;     /* UDP's or TCP's source port; 0: neither, or a later fragment */
 	uint8_t head[RS_RAW_HEAD_MAX];
 	uint32_t rest_bytes;
 	const uint8_t *rest;

@@ -1,5 +1,5 @@
 /* ripstop switch: network interfaces joined by the switch that is simulated, with its buffer, ECN
- * marks, classes and PFC, at rates of one's choice. */
+ * marks, classes and PFC: as options say, or as one switch of a description. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -9,11 +9,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 #include "base/units.h"
-#include "bridge/bridge.h"
 #include "bridge/raw.h"
 #include "cli/cli.h"
+#include "cli/switch.h"
 #include "live/live.h"
-#include "report/report.h"
 
 enum {
 	CLASS_CNP = 6,
@@ -33,24 +32,23 @@ enum {
 #define KMAX_DEFAULT (800 * RS_US)
 #define PMAX_DEFAULT 0.1
 
-/* What the options say. */
-struct settings {
-	struct rs_bridge_config c;
-	int64_t rate;
-	bool ecn, json;
-	uint64_t kmin, kmax; /* 0: by the port's rate */
-	double pmax;
-	uint8_t lossless;
-	uint64_t limit;
-	uint8_t weight[RS_CLASSES];
-};
-
 static int help(FILE *out)
 {
-	fputs("Usage: ripstop switch [OPTION]... INTERFACE[=RATE] INTERFACE[=RATE]...\n\n"
-	      "Joins network interfaces: frames go by learned addresses, through the switch that\n"
-	      "`ripstop sim` simulates. What no Linux kernel needs to have: ECN marking, shared\n"
-	      "buffer, classes, PFC. Needs CAP_NET_RAW (root, or unshare -rn).\n\n"
+	fputs("Usage: ripstop switch [OPTION]... INTERFACE[=RATE] INTERFACE[=RATE]...\n"
+	      "       ripstop switch [OPTION]... FILE --as SWITCH [--port PORT=INTERFACE]...\n\n"
+	      "Joins network interfaces by the switch that `ripstop sim` simulates. What no Linux\n"
+	      "kernel needs to have: ECN marking, shared buffer, classes, PFC. With FILE, a\n"
+	      "description (ripstop-fabric(5)), it is one switch of it: its buffer, classes,\n"
+	      "thresholds, rates and routes. Needs CAP_NET_RAW (root, or unshare -rn).\n\n"
+	      "  --as SWITCH             which switch of FILE; may be left out if there is one\n"
+	      "  --port [SWITCH:]PORT=INTERFACE[=RATE]\n"
+	      "                          what a port is plugged into; else the interface that is\n"
+	      "                          called SWITCH-pPORT. Those of other switches are left "
+	      "out\n"
+	      "  --set PATH=VALUE        change the description; repeatable\n"
+	      "  --show                  print the switch and its ports, open nothing\n"
+	      "  --seed N                another draw of marks and of ECMP's hash; 1\n\n"
+	      "These override FILE; without it they are:\n"
 	      "  --rate RATE             of every port that names none; 10G\n"
 	      "  --ecn KMIN:KMAX:PMAX    mark from KMIN bytes of queue on, at KMAX with "
 	      "probability\n"
@@ -63,13 +61,16 @@ static int help(FILE *out)
 	      "                          6=0,7=0, all others 1\n"
 	      "  --pfc CLASS,...         lossless classes: PAUSE frames are sent, and obeyed "
 	      "(Linux\n"
-	      "                          interfaces themselves ignore them)\n"
+	      "                          interfaces themselves ignore them); none\n"
 	      "  --json                  the counters as JSON\n\n"
 	      "Counters are printed at the end (SIGINT, SIGTERM) and at SIGUSR1; the queues' "
 	      "figures\nbegin anew each time.\n\n"
-	      "Example:\n"
-	      "  ripstop switch --rate 2G --ecn 50kB:200kB:0.1 veth1 veth2 veth3\n\n"
-	      "Exit status: 0; 2 bad usage, no such interface, or not allowed.\n",
+	      "Examples:\n"
+	      "  ripstop switch --rate 2G --ecn 50kB:200kB:0.1 veth1 veth2 veth3\n"
+	      "  ripstop switch --set fabric.network.rate=2G --as leaf0 --port 0=veth0 --port "
+	      "1=veth1 "
+	      "pod.yaml\n\n"
+	      "Exit status: 0; 2 bad usage or input, no such interface, or not allowed.\n",
 	      out);
 	return RS_EXIT_OK;
 }
@@ -77,8 +78,9 @@ static int help(FILE *out)
 /* ---- Options ---- */
 
 /* One after another of a list, at commas; text is changed. */
-static int each(const char *list, int (*one)(struct settings *s, char *text, struct rs_error *e),
-		struct settings *s, struct rs_error *e)
+static int each(const char *list,
+		int (*one)(struct switch_settings *s, char *text, struct rs_error *e),
+		struct switch_settings *s, struct rs_error *e)
 {
 	char *copy = strdup(list), *rest = NULL;
 	int err = copy ? 0 : -ENOMEM;
@@ -105,27 +107,27 @@ static int pair(char *text, int64_t a_max, int64_t b_max, int64_t *a, int64_t *b
 	return err ? err : rs_parse_int(equals + 1, 0, b_max, b, e);
 }
 
-static int one_class(struct settings *s, char *text, struct rs_error *e)
+static int one_class(struct switch_settings *s, char *text, struct rs_error *e)
 {
 	int64_t dscp, class;
 	int err = pair(text, 63, RS_CLASSES - 1, &dscp, &class, e);
 
 	if (!err)
-		s->c.tc_of_dscp[dscp] = (uint8_t) class;
+		s->class_of[dscp] = (int8_t) class;
 	return err;
 }
 
-static int one_weight(struct settings *s, char *text, struct rs_error *e)
+static int one_weight(struct switch_settings *s, char *text, struct rs_error *e)
 {
 	int64_t class, weight;
 	int err = pair(text, RS_CLASSES - 1, 100, &class, &weight, e);
 
 	if (!err)
-		s->weight[class] = (uint8_t)weight;
+		s->weight[class] = (int8_t)weight;
 	return err;
 }
 
-static int one_lossless(struct settings *s, char *text, struct rs_error *e)
+static int one_lossless(struct switch_settings *s, char *text, struct rs_error *e)
 {
 	int64_t class;
 	int err = rs_parse_int(text, 0, RS_CLASSES - 1, &class, e);
@@ -135,11 +137,12 @@ static int one_lossless(struct settings *s, char *text, struct rs_error *e)
 	return err;
 }
 
-static int set_ecn(struct settings *s, const char *text, struct rs_error *e)
+static int set_ecn(struct switch_settings *s, const char *text, struct rs_error *e)
 {
 	char kmin[32], kmax[32], pmax[32], more;
 	int err;
 
+	s->ecn_said = true;
 	s->ecn = strcmp(text, "off") != 0;
 	if (!s->ecn)
 		return 0;
@@ -169,15 +172,45 @@ static int set_bytes(const char *text, uint64_t *out, struct rs_error *e)
 	return err;
 }
 
-static int set_option(struct settings *s, int o, const char *text, struct rs_error *e)
+static int add_setting(struct switch_settings *s, char *text, struct rs_error *e)
+{
+	char *eq = strchr(text, '=');
+
+	if (!eq || eq == text || s->n_sets == SWITCH_SETS)
+		return rs_error_set(e, -EINVAL,
+				    "--set takes PATH=VALUE, at most %d times, not '%s'",
+				    SWITCH_SETS, text);
+	*eq = '\0';
+	s->set[s->n_sets++] = (struct rs_setting){text, eq + 1, {"--set", 0, 0}};
+	return 0;
+}
+
+static int add_port(struct switch_settings *s, const char *text, struct rs_error *e)
+{
+	if (s->n_ports == SWITCH_PORT_OPTIONS)
+		return rs_error_set(e, -E2BIG, "at most %d --port", SWITCH_PORT_OPTIONS);
+	s->port[s->n_ports++] = text;
+	return 0;
+}
+
+static int set_option(struct switch_settings *s, int o, char *text, struct rs_error *e)
 {
 	switch (o) {
+	case 'a':
+		s->as = text;
+		return 0;
+	case 'P':
+		return add_port(s, text, e);
+	case 'S':
+		return add_setting(s, text, e);
+	case 's':
+		return rs_parse_int(text, 0, INT64_MAX, &s->seed, e);
 	case 'r':
 		return rs_parse_rate(text, &s->rate, e);
 	case 'e':
 		return set_ecn(s, text, e);
 	case 'b':
-		return set_bytes(text, &s->c.buffer, e);
+		return set_bytes(text, &s->buffer, e);
 	case 'l':
 		return set_bytes(text, &s->limit, e);
 	case 'c':
@@ -185,187 +218,205 @@ static int set_option(struct settings *s, int o, const char *text, struct rs_err
 	case 'w':
 		return each(text, one_weight, s, e);
 	default:
+		s->pfc_said = true;
 		return each(text, one_lossless, s, e);
 	}
 }
 
-/* ---- Ports ---- */
+/* ---- The switch ---- */
 
-static int open_port(struct settings *s, const char *spec, struct rs_error *e)
+int switch_interface_parse(const char *text, struct switch_interface *out, struct rs_error *e)
 {
-	struct rs_bridge_port_config *p = &s->c.port[s->c.n_ports];
-	const char *equals = strchr(spec, '=');
-	size_t n = equals ? (size_t)(equals - spec) : strlen(spec);
-	struct rs_netdev net;
-	int err;
+	const char *equals = strchr(text, '=');
+	size_t n = equals ? (size_t)(equals - text) : strlen(text);
 
-	if (s->c.n_ports == RS_BRIDGE_PORTS_MAX)
-		return rs_error_set(e, -EINVAL, "a switch joins at most %d interfaces",
-				    RS_BRIDGE_PORTS_MAX);
-	if (n >= sizeof(p->name))
-		return rs_error_set(e, -EINVAL, "there is no network interface '%s'", spec);
-	memcpy(p->name, spec, n);
-	for (unsigned i = 0; i < s->c.n_ports; i++)
-		if (!strcmp(s->c.port[i].name, p->name))
-			return rs_error_set(e, -EINVAL, "interface '%s' is named twice", p->name);
-	p->rate = s->rate;
-	err = equals ? rs_parse_rate(equals + 1, &p->rate, e) : 0;
-	if (!err)
-		err = rs_netdev_read(p->name, &net, e);
-	if (!err && !net.up)
-		return rs_error_set(e, -EINVAL, "network interface '%s' is down", p->name);
-	if (!err)
-		err = rs_raw_open(p->name, &p->fd, e);
-	if (err)
-		return err;
-	memcpy(p->mac, net.mac, sizeof(p->mac));
-	s->c.n_ports++;
-	return 0;
+	*out = (struct switch_interface){0};
+	if (!n || n >= sizeof(out->name))
+		return rs_error_set(e, -EINVAL, "there is no network interface '%s'", text);
+	memcpy(out->name, text, n);
+	return equals ? rs_parse_rate(equals + 1, &out->rate, e) : 0;
 }
 
-static void set_thresholds(struct settings *s)
+/* A switch without a description. */
+static int stand_alone(struct switch_settings *s, char **specs, struct rs_error *e)
 {
-	uint64_t least = 0;
-
-	for (unsigned i = 0; i < s->c.n_ports; i++) {
-		struct rs_bridge_port_config *p = &s->c.port[i];
-		uint64_t second = (uint64_t)p->rate / 8;
-
-		p->kmin = s->kmin ? s->kmin : second * (KMIN_DEFAULT / RS_US) / 1000000;
-		p->kmax = s->kmax ? s->kmax : second * (KMAX_DEFAULT / RS_US) / 1000000;
-		least = !least || p->kmin < least ? p->kmin : least;
-	}
-	s->c.queue_step = s->ecn ? least / STEPS_OF_KMIN : STEP_WITHOUT;
-	s->c.queue_step += !s->c.queue_step;
-	for (unsigned t = 0; t < RS_CLASSES; t++)
-		s->c.classes[t] = (struct rs_switch_class){
-			.lossless = s->lossless >> t & 1,
-			.egress_limit = s->limit,
-			.ecn = s->ecn,
-			.kmin = s->c.port[0].kmin,
-			.kmax = s->c.port[0].kmax,
-			.pmax = (uint32_t)(s->pmax * PMAX_ONE + 0.5),
-			.weight = s->weight[t],
-		};
-}
-
-static int open_ports(struct settings *s, char **specs, struct rs_error *e)
-{
+	struct rs_switch_config *c = &s->c.sw;
 	int err = 0;
 
-	for (; *specs && !err; specs++)
-		err = open_port(s, *specs, e);
-	if (!err && s->c.n_ports < 2)
-		err = rs_error_set(e, -EINVAL, "expected two interfaces or more");
-	for (unsigned i = 0; err && i < s->c.n_ports; i++)
-		close(s->c.port[i].fd);
+	*c = (struct rs_switch_config){.buffer = BUFFER_DEFAULT,
+				       .pause_quanta = UINT16_MAX,
+				       .mark_at_dequeue = true,
+				       .seed = (uint64_t)s->seed};
+	/* feedback does not wait behind the queue that it is about: marks are set at dequeue */
+	c->tc_of_dscp[DSCP_CNP] = CLASS_CNP;
+	c->tc_of_dscp[DSCP_ROCE] = CLASS_ROCE;
+	for (; *specs && !err; specs++) {
+		if (c->n_ports == RS_BRIDGE_PORTS_MAX)
+			return rs_error_set(e, -EINVAL, "a switch joins at most %d interfaces",
+					    RS_BRIDGE_PORTS_MAX);
+		err = switch_interface_parse(*specs, &s->interface[c->n_ports++], e);
+	}
+	if (!err && c->n_ports < 2)
+		return rs_error_set(e, -EINVAL, "expected two interfaces or more");
+	for (unsigned i = 0; i < c->n_ports; i++) {
+		struct rs_switch_port *p = &s->c.sw_port[i];
+
+		p->rate = s->interface[i].rate ? s->interface[i].rate
+			  : s->rate            ? s->rate
+					       : RATE_DEFAULT;
+		p->headroom = rs_bridge_headroom(p->rate);
+		p->kmin = (uint64_t)p->rate / 8 * (KMIN_DEFAULT / RS_US) / 1000000;
+		p->kmax = (uint64_t)p->rate / 8 * (KMAX_DEFAULT / RS_US) / 1000000;
+	}
+	for (unsigned t = 0; t < RS_CLASSES; t++)
+		c->classes[t] = (struct rs_switch_class){
+			.ecn = true,
+			.pmax = (uint32_t)(PMAX_DEFAULT * PMAX_ONE + 0.5),
+			.weight = t != CLASS_CNP && t != CLASS_CONTROL,
+		};
 	return err;
 }
 
-/* ---- Counters ---- */
-
-static int print_text(const struct settings *s, const struct rs_bridge_report *r)
+/* Of the classes that mark; of all where none does, or there is no description. */
+static void override_ecn(struct switch_settings *s)
 {
-	struct rs_table *t = rs_table_create(NULL);
-	static const char *const columns[] = {"port",       "rate",    "in",     "out",
-					      "out bytes",  "dropped", "marked", "paused",
-					      "queue mean", "p99",     "most"};
-	char rate[32], mean[32], p99[32], most[32], bytes[32];
+	bool any = false;
 
-	if (!t)
-		return -ENOMEM;
-	for (unsigned i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
-		rs_table_column(t, columns[i], i ? RS_RIGHT : RS_LEFT);
-	for (unsigned i = 0; i < s->c.n_ports; i++) {
-		const struct rs_bridge_port_report *p = &r->port[i];
+	for (unsigned t = 0; s->f && t < RS_CLASSES; t++)
+		any |= s->c.sw.classes[t].ecn;
+	for (unsigned t = 0; t < RS_CLASSES; t++) {
+		struct rs_switch_class *c = &s->c.sw.classes[t];
 
-		rs_table_row(t);
-		rs_table_cell(t, "%s", s->c.port[i].name);
-		rs_table_cell(t, "%s", rs_format_rate(rate, sizeof(rate), s->c.port[i].rate));
-		rs_table_cell(t, "%llu", (unsigned long long)p->c.rx_packets);
-		rs_table_cell(t, "%llu", (unsigned long long)p->c.tx_packets);
-		rs_table_cell(t, "%s", rs_human_bytes(bytes, sizeof(bytes), (double)p->c.tx_bytes));
-		rs_table_cell(t, "%llu", (unsigned long long)p->c.drops);
-		rs_table_cell(t, "%llu", (unsigned long long)p->c.ecn_marked);
-		rs_table_cell(t, "%llu", (unsigned long long)p->c.tx_pauses);
-		rs_table_cell(t, "%s", rs_human_bytes(mean, sizeof(mean), p->mean_queue));
-		rs_table_cell(t, "%s", rs_human_bytes(p99, sizeof(p99), (double)p->p99_queue));
-		rs_table_cell(t, "%s", rs_human_bytes(most, sizeof(most), (double)p->max_queue));
+		c->ecn = s->ecn && (c->ecn || !any);
+		if (!c->ecn)
+			continue;
+		c->kmin = s->kmin;
+		c->kmax = s->kmax;
+		c->pmax = (uint32_t)(s->pmax * PMAX_ONE + 0.5);
 	}
-	rs_table_print(t, stdout);
-	printf("%llu dropped for want of buffer, %llu more for want of room for frames, %llu "
-	       "unread; "
-	       "%llu to all ports, %llu filtered; %u addresses.\n",
-	       (unsigned long long)(r->c.drops + r->c.unroutable), (unsigned long long)r->no_room,
-	       (unsigned long long)r->unread, (unsigned long long)r->flooded,
-	       (unsigned long long)r->filtered, r->addresses);
+	for (unsigned i = 0; s->ecn && i < s->c.sw.n_ports; i++) {
+		s->c.sw_port[i].kmin = s->kmin;
+		s->c.sw_port[i].kmax = s->kmax;
+	}
+}
+
+/* What options say goes before what is there. */
+static void override(struct switch_settings *s)
+{
+	struct rs_switch_config *c = &s->c.sw;
+
+	if (s->buffer)
+		c->buffer = s->buffer;
+	for (unsigned d = 0; d < 64; d++)
+		if (s->class_of[d] >= 0)
+			c->tc_of_dscp[d] = (uint8_t)s->class_of[d];
+	for (unsigned t = 0; t < RS_CLASSES; t++) {
+		if (s->weight[t] >= 0)
+			c->classes[t].weight = (uint8_t)s->weight[t];
+		if (s->limit)
+			c->classes[t].egress_limit = s->limit;
+		if (s->pfc_said)
+			c->classes[t].lossless = s->lossless >> t & 1;
+	}
+	if (s->ecn_said)
+		override_ecn(s);
+}
+
+/* The queues' percentiles are in steps of a part of the least threshold. */
+static uint64_t queue_step(const struct rs_bridge_config *c)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned t = 0; t < RS_CLASSES; t++)
+		for (unsigned i = 0; c->sw.classes[t].ecn && i < c->sw.n_ports; i++) {
+			uint64_t port = c->sw_port[i].kmin, class = c->sw.classes[t].kmin;
+			uint64_t kmin = port ? port : class;
+
+			least = kmin < least ? kmin : least;
+		}
+	least = least == UINT64_MAX ? STEP_WITHOUT : least / STEPS_OF_KMIN;
+	return least ? least : 1;
+}
+
+/* ---- Interfaces ---- */
+
+static int open_port(struct switch_settings *s, unsigned i, struct rs_error *e)
+{
+	struct rs_bridge_port_config *p = &s->c.port[i];
+	const char *name = s->interface[i].name;
+	struct rs_netdev net;
+	int err;
+
+	for (unsigned k = 0; k < i; k++)
+		if (!strcmp(s->c.port[k].name, name))
+			return rs_error_set(e, -EINVAL, "interface '%s' is named twice", name);
+	err = rs_netdev_read(name, &net, e);
+	if (!err && !net.up)
+		return rs_error_set(e, -EINVAL, "network interface '%s' is down", name);
+	if (!err)
+		err = rs_raw_open(name, &p->fd, e);
+	if (err)
+		return err;
+	memcpy(p->name, name, sizeof(p->name));
+	memcpy(p->mac, net.mac, sizeof(p->mac));
 	return 0;
 }
 
-static void json_port(struct rs_json *j, const struct rs_bridge_port_config *c,
-		      const struct rs_bridge_port_report *p)
+static int open_ports(struct switch_settings *s, struct rs_error *e)
 {
-	rs_json_object(j, NULL);
-	rs_json_string(j, "interface", c->name);
-	rs_json_int(j, "rate", c->rate);
-	rs_json_uint(j, "kmin", c->kmin);
-	rs_json_uint(j, "kmax", c->kmax);
-	rs_json_uint(j, "rx_packets", p->c.rx_packets);
-	rs_json_uint(j, "rx_bytes", p->c.rx_bytes);
-	rs_json_uint(j, "tx_packets", p->c.tx_packets);
-	rs_json_uint(j, "tx_bytes", p->c.tx_bytes);
-	rs_json_uint(j, "dropped", p->c.drops);
-	rs_json_uint(j, "ecn_marked", p->c.ecn_marked);
-	rs_json_uint(j, "tx_pauses", p->c.tx_pauses);
-	rs_json_uint(j, "rx_pauses", p->c.rx_pauses);
-	rs_json_uint(j, "refused", p->refused);
-	rs_json_number(j, "mean_queue", p->mean_queue);
-	rs_json_uint(j, "median_queue", p->median_queue);
-	rs_json_uint(j, "p99_queue", p->p99_queue);
-	rs_json_uint(j, "max_queue", p->max_queue);
-	rs_json_end(j);
+	int err = 0;
+
+	for (unsigned i = 0; i < s->c.sw.n_ports; i++)
+		s->c.port[i].fd = -1;
+	for (unsigned i = 0; i < s->c.sw.n_ports && !err; i++)
+		if (s->interface[i].name[0])
+			err = open_port(s, i, e);
+	for (unsigned i = 0; err && i < s->c.sw.n_ports; i++)
+		if (s->c.port[i].fd >= 0)
+			close(s->c.port[i].fd);
+	return err;
 }
 
-static int print_json(const struct settings *s, const struct rs_bridge_report *r)
+/* From options and operands to a switch that could run. */
+static int configure(struct switch_settings *s, char **operands, struct rs_error *e)
 {
-	struct rs_json *j = rs_json_create(stdout);
-
-	if (!j)
-		return -ENOMEM;
-	rs_json_object(j, NULL);
-	rs_json_number(j, "seconds", r->seconds);
-	rs_json_uint(j, "dropped", r->c.drops + r->c.unroutable);
-	rs_json_uint(j, "dropped_lossless", r->c.drops_lossless);
-	rs_json_uint(j, "no_room", r->no_room);
-	rs_json_uint(j, "unread", r->unread);
-	rs_json_uint(j, "flooded", r->flooded);
-	rs_json_uint(j, "filtered", r->filtered);
-	rs_json_uint(j, "ecn_marked", r->c.ecn_marked);
-	rs_json_uint(j, "max_buffer", r->c.max_buffer);
-	rs_json_uint(j, "addresses", r->addresses);
-	rs_json_array(j, "ports");
-	for (unsigned i = 0; i < s->c.n_ports; i++)
-		json_port(j, &s->c.port[i], &r->port[i]);
-	rs_json_end(j);
-	rs_json_end(j);
-	return rs_json_finish(j);
-}
-
-static int print(struct rs_bridge *b, const struct settings *s)
-{
-	struct rs_bridge_report *r = malloc(sizeof(*r));
+	bool described = operands[0] && switch_is_description(operands[0]);
 	int err;
 
-	if (!r)
-		return -ENOMEM;
-	rs_bridge_get_report(b, r, true);
-	err = s->json ? print_json(s, r) : print_text(s, r);
-	free(r);
-	return fflush(stdout) ? -EIO : err;
+	if (!described && (s->as || s->n_ports || s->n_sets || s->show))
+		return rs_error_set(e, -EINVAL,
+				    "--as, --port, --set and --show are for a description: "
+				    "expected its FILE first");
+	if (described && operands[1])
+		return rs_error_set(e, -EINVAL,
+				    "'%s' is one operand too many: a description's interfaces are "
+				    "named by --port PORT=INTERFACE",
+				    operands[1]);
+	err = described ? switch_describe(s, operands[0], e) : stand_alone(s, operands, e);
+	if (err)
+		return err;
+	override(s);
+	if (described)
+		rs_bridge_soften(&s->c);
+	s->c.queue_step = queue_step(&s->c);
+	return described ? switch_plug(s, e) : 0;
+}
+
+static void announce(const struct switch_settings *s)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < s->c.sw.n_ports; i++)
+		n += s->c.port[i].fd >= 0;
+	if (s->f)
+		fprintf(stderr, "ripstop switch: %s of %s, %u of %u ports, forwarding\n",
+			s->f->switches[s->sw].name, s->f->name, n, s->c.sw.n_ports);
+	else
+		fprintf(stderr, "ripstop switch: %u ports, forwarding\n", n);
 }
 
 /* Until a signal ends it. */
-static int run(struct rs_bridge *b, const struct settings *s)
+static int run(struct rs_bridge *b, const struct switch_settings *s)
 {
 	struct signalfd_siginfo what = {0};
 	sigset_t set;
@@ -379,44 +430,78 @@ static int run(struct rs_bridge *b, const struct settings *s)
 	fd = signalfd(-1, &set, SFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	fprintf(stderr, "ripstop switch: %u ports, forwarding\n", s->c.n_ports);
+	announce(s);
 	do {
 		err = rs_bridge_run(b, fd);
 		if (!err && read(fd, &what, sizeof(what)) != sizeof(what))
 			err = -EIO;
 		if (!err)
-			err = print(b, s);
+			err = switch_print(s, b);
 	} while (!err && what.ssi_signo == SIGUSR1);
 	close(fd);
 	return err;
 }
 
-static void defaults(struct settings *s)
+static int start(struct switch_settings *s, struct rs_error *e)
 {
-	*s = (struct settings){.rate = RATE_DEFAULT, .ecn = true, .pmax = PMAX_DEFAULT};
-	s->c.buffer = BUFFER_DEFAULT;
-	s->c.seed = 1;
-	s->c.tc_of_dscp[DSCP_CNP] = CLASS_CNP;
-	s->c.tc_of_dscp[DSCP_ROCE] = CLASS_ROCE;
-	for (unsigned t = 0; t < RS_CLASSES; t++)
-		s->weight[t] = t != CLASS_CNP && t != CLASS_CONTROL;
+	struct rs_bridge *b;
+	int err = open_ports(s, e);
+
+	if (err)
+		return rs_cli_error(e), RS_EXIT_INPUT;
+	if (s->f) {
+		s->c.cable = switch_cable;
+		s->c.cable_arg = s;
+	}
+	err = rs_bridge_create(&s->c, &b, e);
+	if (err)
+		return rs_cli_error(e);
+	err = run(b, s);
+	rs_bridge_destroy(b);
+	if (!err)
+		return RS_EXIT_OK;
+	fprintf(stderr, "ripstop switch: %s\n", strerror(-err));
+	return RS_EXIT_FAILED;
+}
+
+static int conclude(struct switch_settings *s, char **operands)
+{
+	struct rs_error e = {0};
+	int err = configure(s, operands, &e);
+
+	if (err)
+		return rs_cli_error(&e);
+	if (s->show)
+		return switch_print_plan(s) ? RS_EXIT_FAILED : RS_EXIT_OK;
+	return start(s, &e);
 }
 
 int rs_cmd_switch(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"rate", required_argument, NULL, 'r'},   {"ecn", required_argument, NULL, 'e'},
-		{"buffer", required_argument, NULL, 'b'}, {"limit", required_argument, NULL, 'l'},
-		{"class", required_argument, NULL, 'c'},  {"weight", required_argument, NULL, 'w'},
-		{"pfc", required_argument, NULL, 'p'},    {"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+		{"rate", required_argument, NULL, 'r'},
+		{"ecn", required_argument, NULL, 'e'},
+		{"buffer", required_argument, NULL, 'b'},
+		{"limit", required_argument, NULL, 'l'},
+		{"class", required_argument, NULL, 'c'},
+		{"weight", required_argument, NULL, 'w'},
+		{"pfc", required_argument, NULL, 'p'},
+		{"json", no_argument, NULL, 'j'},
+		{"as", required_argument, NULL, 'a'},
+		{"port", required_argument, NULL, 'P'},
+		{"set", required_argument, NULL, 'S'},
+		{"seed", required_argument, NULL, 's'},
+		{"show", no_argument, NULL, 'n'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
-	static struct settings s;
+	static struct switch_settings s;
 	struct rs_error e = {0};
-	struct rs_bridge *b;
-	int o, err;
+	int o, status;
 
-	defaults(&s);
+	s = (struct switch_settings){.seed = 1};
+	memset(s.weight, -1, sizeof(s.weight));
+	memset(s.class_of, -1, sizeof(s.class_of));
 	while ((o = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (o == 'h')
 			return help(stdout);
@@ -424,19 +509,15 @@ int rs_cmd_switch(int argc, char **argv)
 			return rs_cli_usage("switch", "see the options");
 		if (o == 'j')
 			s.json = true;
+		else if (o == 'n')
+			s.show = true;
 		else if (set_option(&s, o, optarg, &e))
 			return rs_cli_error(&e), RS_EXIT_INPUT;
 	}
-	if (open_ports(&s, argv + optind, &e))
-		return rs_cli_error(&e), RS_EXIT_INPUT;
-	set_thresholds(&s);
-	err = rs_bridge_create(&s.c, &b, &e);
-	if (err)
-		return rs_cli_error(&e);
-	err = run(b, &s);
-	rs_bridge_destroy(b);
-	if (!err)
-		return RS_EXIT_OK;
-	fprintf(stderr, "ripstop switch: %s\n", strerror(-err));
-	return RS_EXIT_FAILED;
+	status = conclude(&s, argv + optind);
+	if (s.f)
+		rs_fabric_free(s.f);
+	if (s.arena)
+		rs_arena_destroy(s.arena);
+	return status;
 }

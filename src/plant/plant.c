@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include "plant/rtt.h"
+#include "plant/tree.h"
 
 static int64_t fastest_nic(const struct rs_fabric *f)
 {
@@ -59,7 +60,7 @@ int rs_plant_create(const struct rs_fabric *f, const struct rs_plant_ideal *idea
 	err = plant_make_ccs(p, a, e);
 	if (err)
 		return err;
-	if (index_ports(p, a))
+	if (index_ports(p, a) || plant_tree(p, a))
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	*out = p;
 	return 0;

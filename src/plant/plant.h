@@ -40,6 +40,7 @@ struct rs_plant {
 	bool stamps;                /* any of them reads telemetry */
 	const uint32_t *port_first; /* [switch]: of its ports in port_link */
 	const uint32_t *port_link;  /* [port]: its link, rs_plant_port_link() */
+	const uint8_t *floods;      /* [link]: rs_plant_port_floods() */
 };
 
 /* f and a outlive the plant. ideal: NULL: none. -EINVAL where `cc` is wrong, with the place;
@@ -78,6 +79,15 @@ uint64_t rs_plant_bytes(int64_t rate, rs_time t);
  */
 void rs_plant_switch(const struct rs_plant *p, uint32_t sw, struct rs_switch_port *ports,
 		     struct rs_switch_config *out);
+
+/*
+ * Whether what goes to all endpoints leaves the switch by this port: to its own endpoints, and to
+ * other switches along a tree of all links that are up, the same for every switch.
+ */
+bool rs_plant_port_floods(const struct rs_plant *p, uint32_t sw, uint32_t port);
+/* Of switches, endpoints and their links: equal where two programs have read one network. Rates and
+ * classes are left out. */
+uint64_t rs_plant_digest(const struct rs_plant *p);
 
 /* ---- NICs ---- */
 

@@ -83,14 +83,15 @@ _ripstop() {
 		;;
 	switch)
 		case $prev in
-		--rate | --ecn | --buffer | --limit | --class | --weight | --pfc)
+		--rate | --ecn | --buffer | --limit | --class | --weight | --pfc | --as | --port | --set | --seed)
 			return
 			;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--rate --ecn --buffer --limit --class --weight --pfc --json --help' -- "$cur"))
+			COMPREPLY=($(compgen -W '--as --port --set --show --seed --rate --ecn --buffer --limit --class --weight --pfc --json --help' -- "$cur"))
 		else
-			COMPREPLY=($(compgen -W "$(ls /sys/class/net 2>/dev/null)" -- "$cur"))
+			_ripstop_files "$cur" yaml yml json
+			COMPREPLY+=($(compgen -W "$(ls /sys/class/net 2>/dev/null)" -- "$cur"))
 		fi
 		;;
 	devices)

@@ -32,18 +32,20 @@ static uint8_t payload[4096];
 static void begin(struct bed *t)
 {
 	memset(t, 0, sizeof(*t));
-	t->c.n_ports = HOSTS;
-	t->c.buffer = 1 << 20;
+	t->c.sw.n_ports = HOSTS;
+	t->c.sw.buffer = 1 << 20;
+	t->c.sw.pause_quanta = UINT16_MAX;
+	t->c.sw.mark_at_dequeue = true;
 	t->c.queue_step = 100;
 	for (unsigned i = 0; i < RS_CLASSES; i++)
-		t->c.classes[i].weight = 1;
+		t->c.sw.classes[i].weight = 1;
 	for (unsigned i = 0; i < HOSTS; i++) {
 		int pair[2];
 
 		assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair), 0);
 		t->host[i] = pair[0];
 		t->c.port[i].fd = pair[1];
-		t->c.port[i].rate = 10 * RS_GBPS;
+		t->c.sw_port[i].rate = 10 * RS_GBPS;
 		t->c.port[i].mac[5] = (uint8_t)(0xa0 + i);
 	}
 	t->stop = eventfd(0, 0);
@@ -61,6 +63,8 @@ static void start(struct bed *t)
 {
 	struct rs_error e = {0};
 
+	for (unsigned i = 0; i < HOSTS; i++)
+		t->c.sw_port[i].headroom = rs_bridge_headroom(t->c.sw_port[i].rate);
 	if (rs_bridge_create(&t->c, &t->b, &e))
 		fail_msg("%s", e.what);
 	assert_int_equal(pthread_create(&t->thread, NULL, run, t), 0);
@@ -182,9 +186,9 @@ static void test_a_queue_above_the_threshold_is_marked(void **state)
 
 	begin(&t);
 	for (unsigned i = 0; i < RS_CLASSES; i++)
-		t.c.classes[i] = (struct rs_switch_class){
+		t.c.sw.classes[i] = (struct rs_switch_class){
 			.weight = 1, .ecn = true, .kmin = 5 * frame, .kmax = 5 * frame};
-	t.c.port[1].rate = RS_GBPS;
+	t.c.sw_port[1].rate = RS_GBPS;
 	for (unsigned k = 0; k < 20; k++)
 		send_packet(&t, 0, 1, k, k % 4 == 3 ? 0 : 2); /* every fourth cannot be marked */
 	start(&t);
@@ -208,8 +212,8 @@ static void test_strict_classes_overtake(void **state)
 	struct bed t;
 
 	begin(&t);
-	t.c.tc_of_dscp[48] = 6;
-	t.c.classes[6].weight = 0;
+	t.c.sw.tc_of_dscp[48] = 6;
+	t.c.sw.classes[6].weight = 0;
 	for (unsigned k = 0; k < 20; k++)
 		send_packet(&t, 0, 1, k, k == 19 ? 48 << 2 : 0);
 	start(&t);
@@ -230,8 +234,8 @@ static void test_a_full_buffer_drops_and_counts(void **state)
 	uint64_t got = 0;
 
 	begin(&t);
-	t.c.buffer = 16384;
-	t.c.port[1].rate = RS_MBPS;
+	t.c.sw.buffer = 16384;
+	t.c.sw_port[1].rate = RS_MBPS;
 	start(&t);
 	send_packet(&t, 1, 0, 0, 0);
 	expect(&t, 0, 0);
@@ -260,12 +264,12 @@ static void test_a_lossless_class_pauses_its_sender(void **state)
 	struct bed t;
 
 	begin(&t);
-	t.c.buffer = 1 << 22;
+	t.c.sw.buffer = 1 << 22;
 	for (unsigned i = 0; i < RS_CLASSES; i++)
-		t.c.classes[i].alpha_shift = -8; /* 16 kB of 4 MB */
-	t.c.classes[0].lossless = true;
+		t.c.sw.classes[i].alpha_shift = -8; /* 16 kB of 4 MB */
+	t.c.sw.classes[0].lossless = true;
 	for (unsigned i = 0; i < HOSTS; i++)
-		t.c.port[i].rate = 100 * RS_MBPS;
+		t.c.sw_port[i].rate = 100 * RS_MBPS;
 	send_packet(&t, 1, 0, 0, 0);
 	for (unsigned k = 0; k < 30; k++)
 		send_packet(&t, 0, 1, k, 0);
@@ -304,9 +308,9 @@ static void test_a_pause_is_obeyed_until_it_ends(void **state)
 	struct bed t;
 
 	begin(&t);
-	t.c.tc_of_dscp[1] = 1;
-	t.c.classes[0].lossless = true;  /* others are not paused */
-	t.c.port[1].rate = 10 * RS_MBPS; /* 65535 quanta are 3.4 s */
+	t.c.sw.tc_of_dscp[1] = 1;
+	t.c.sw.classes[0].lossless = true;  /* others are not paused */
+	t.c.sw_port[1].rate = 10 * RS_MBPS; /* 65535 quanta are 3.4 s */
 	start(&t);
 	send_pause(&t, 1, UINT16_MAX);
 	send_packet(&t, 1, 0, 1, 0);
@@ -350,9 +354,9 @@ static void test_it_forwards_for_years(void **state)
 
 	begin(&t);
 	t.c.clock_ns = fast_clock;
-	t.c.tc_of_dscp[1] = 1;
-	t.c.classes[0].lossless = true;
-	t.c.port[1].rate = 10 * RS_MBPS; /* 65535 quanta are 3.4 s */
+	t.c.sw.tc_of_dscp[1] = 1;
+	t.c.sw.classes[0].lossless = true;
+	t.c.sw_port[1].rate = 10 * RS_MBPS; /* 65535 quanta are 3.4 s */
 	start(&t);
 	send_packet(&t, 1, 0, 1, 0);
 	expect(&t, 0, 1);
@@ -403,14 +407,14 @@ static void test_what_is_no_frame_is_counted(void **state)
 
 static void test_a_switch_needs_two_ports_and_rates(void **state)
 {
-	struct rs_bridge_config c = {.n_ports = 1, .port = {{.fd = -1}}, .queue_step = 1};
+	static struct rs_bridge_config c = {
+		.sw = {.n_ports = 1}, .port = {{.fd = -1}, {.fd = -1}}, .queue_step = 1};
 	struct rs_error e = {0};
 	struct rs_bridge *b;
 
 	assert_int_equal(rs_bridge_create(&c, &b, &e), -EINVAL);
-	assert_non_null(strstr(e.what, "2 to 64 interfaces, not 1"));
-	c.n_ports = 2;
-	c.port[1].fd = -1;
+	assert_non_null(strstr(e.what, "2 to 128 interfaces, not 1"));
+	c.sw.n_ports = 2;
 	e = (struct rs_error){0};
 	assert_int_equal(rs_bridge_create(&c, &b, &e), -EINVAL);
 	assert_non_null(strstr(e.what, "below 1M"));
