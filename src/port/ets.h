@@ -66,6 +66,20 @@ static inline void rs_ets_charge(const struct rs_ets *e, struct rs_ets_turns *t,
 		t->deficit[c] -= (int32_t)bytes;
 }
 
+/* The class whose first frame goes next among ready, which is not empty, and the charge for it: one
+ * that is alone needs no turn. */
+static inline unsigned rs_ets_next(const struct rs_ets *e, struct rs_ets_turns *t, unsigned ready,
+				   int32_t (*bytes)(const void *arg, unsigned c), const void *arg)
+{
+	unsigned c = (unsigned)__builtin_ctz(ready);
+
+	if (ready & (ready - 1)) {
+		c = rs_ets_pick(e, t, ready, bytes, arg);
+		rs_ets_charge(e, t, c, (uint32_t)bytes(arg, c));
+	}
+	return c;
+}
+
 /* c was picked and turned out to have nothing. */
 static inline void rs_ets_missed(struct rs_ets_turns *t, unsigned c)
 {

@@ -12,23 +12,10 @@ static uint64_t count_link(const struct rs_sim *s, const struct sim_link *l)
 	return n;
 }
 
-static uint64_t count_fifo(const struct rs_sim *s, const struct sim_fifo *q)
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = q->head; i != RS_NO_PACKET; i = rs_pool_at(&s->pool, i)->next)
-		n++;
-	return n;
-}
-
 static uint64_t count_nic(const struct rs_sim *s, const struct sim_nic *k)
 {
-	uint64_t n = k->inside ? count_fifo(s, &k->rx) : 0;
-
-	for (unsigned c = 0; k->staging && c < RS_CLASSES; c++)
-		n += count_fifo(s, &k->staging->out[c].stage) +
-		     count_fifo(s, &k->staging->out[c].express);
-	return n + sim_order_held(k);
+	return (k->inside ? rs_queue_count(&k->rx, s->pool.base) + rs_egress_count(k->egress) : 0) +
+	       sim_order_held(k);
 }
 
 uint64_t sim_packets_in_flight(const struct rs_sim *s)

@@ -6,16 +6,12 @@
 #include <string.h>
 #include "sim/host.h"
 
-enum { LINKS_KEPT = 8, LIMITS_KEPT = 8 };
 /* Packets behind the head of a link that memory is asked for: an event is shorter than its latency.
  */
 enum { LOOK = 4 };
 /* Bytes that are read ahead beyond what covers a read's latency: some packets' jitter on the bus.
  */
 enum { SPARE = 16384 };
-/* As much as makes sense where outstanding reads have no limit: 42 us of 800G. */
-enum { ENDLESS = 4 << 20 };
-#define TOGETHER (500 * RS_NS)
 enum { SLOT_NIC_ARRIVAL, SLOT_NIC_TX, SLOT_NIC_RX, SLOT_NIC_TIMER, SLOTS_NIC };
 
 uint32_t sim_host_slots(uint32_t n_endpoints)
@@ -33,30 +29,6 @@ struct sim_nic *sim_nic_of(struct rs_sim *s, uint32_t endpoint)
 	uint32_t host = s->f->endpoints[endpoint].host;
 
 	return &s->nodes[host].host->nics[endpoint - s->f->hosts[host].first_endpoint];
-}
-
-/* ---- FIFOs of packets ---- */
-
-static void fifo_push(struct rs_sim *s, struct sim_fifo *q, struct rs_packet *p)
-{
-	uint32_t i = rs_pool_index(&s->pool, p);
-
-	p->next = RS_NO_PACKET;
-	if (q->head == RS_NO_PACKET)
-		q->head = i;
-	else
-		rs_pool_at(&s->pool, q->tail)->next = i;
-	q->tail = i;
-}
-
-static struct rs_packet *fifo_peek(struct rs_sim *s, const struct sim_fifo *q)
-{
-	return q->head == RS_NO_PACKET ? NULL : rs_pool_at(&s->pool, q->head);
-}
-
-static void fifo_pop(struct rs_sim *s, struct sim_fifo *q)
-{
-	q->head = rs_pool_at(&s->pool, q->head)->next;
 }
 
 /* ---- Applications' heap ---- */
@@ -138,31 +110,6 @@ static void send_pfc(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	sim_transmit(s, n, port, p, now);
 }
 
-/* A short message that the doorbell's own write brought: nothing is left to read. A processor can
- * put only what it reads itself into it, which is not GPU memory. */
-static bool inlined(const struct rs_sim *s, const struct sim_nic *k, const struct rs_path *path,
-		    const struct rs_packet *p)
-{
-	const struct rs_part *parts = s->f->hosts[k->node->host->index].inside->parts;
-
-	return p->payload_bytes <= k->inline_bytes && p->kind == RS_KIND_ROCE &&
-	       (p->opcode == RS_OP_WRITE_ONLY || p->opcode == RS_OP_WRITE_ONLY_IMM) &&
-	       parts[path->target].kind == RS_PART_SOCKET;
-}
-
-/* The transport's next packet, of none of the classes that are held. */
-static inline struct rs_packet *next_packet(struct sim_nic *k, uint8_t held, rs_time now,
-					    rs_time *again)
-{
-	struct rs_packet *p = sim_end_tx(k, held, now, again);
-
-	if (__builtin_expect(k->streams != NULL, 0) && p)
-		sim_order_sent(k, p);
-	if (__builtin_expect(k->ways != NULL, 0) && p)
-		p->number = k->ways[p->src_qp - SIM_FIRST_QPN];
-	return p;
-}
-
 static void to_transport(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
 {
 	k->quiet = 0;
@@ -170,257 +117,6 @@ static void to_transport(struct rs_sim *s, struct sim_nic *k, struct rs_packet *
 		sim_order_arrived(s, k, p, now);
 	else
 		sim_end_rx(k, p, now);
-}
-
-/* ACKs, NAKs and CNPs need nothing from memory and go before what does; ACKs not before READ
- * responses, as a QP's answers are in order. So does whatever of another transport has no payload.
- */
-static bool is_express(const struct sim_outbox *box, const struct rs_packet *p)
-{
-	if (p->kind != RS_KIND_ROCE)
-		return !p->payload_bytes;
-	return p->opcode == RS_OPCODE_CNP || (p->opcode == RS_OP_ACKNOWLEDGE && !box->responses);
-}
-
-static bool is_response(const struct rs_packet *p)
-{
-	return p->kind == RS_KIND_ROCE && p->opcode >= RS_OP_READ_RESPONSE_FIRST &&
-	       p->opcode <= RS_OP_READ_RESPONSE_ONLY;
-}
-
-static unsigned class_of(const struct rs_sim *s, const struct rs_packet *p)
-{
-	bool apart = s->f->transport.quirks.ack_unpaused && p->opcode == RS_OP_ACKNOWLEDGE;
-
-	return apart ? RS_CLASSES - 1 : p->tc;
-}
-
-/* When a packet's payload will be there, asked for now. */
-static rs_time fetch(struct rs_sim *s, struct sim_nic *k, const struct rs_packet *p, rs_time now)
-{
-	struct sim_node *n = k->node;
-	struct rs_path *path;
-	rs_time done = now;
-	uint64_t user;
-	bool open = sim_end_user(k, p->src_qp, &user);
-
-	rs_assert(open);
-	path = sim_qp_path(s, user, true);
-	if (!inlined(s, k, path, p)) {
-		done = rs_bus_read(n->host->bus, path, p->payload_bytes, now, &k->read_free);
-		k->read_time = done - k->read_free;
-	}
-	return done + s->f->host_params.nic_pipeline;
-}
-
-/* A packet from the transport to the queue of its class. */
-static void stage(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now)
-{
-	struct sim_staging *g = k->staging;
-	unsigned c = class_of(s, p);
-	struct sim_outbox *box = &g->out[c];
-
-	g->filled |= (uint8_t)(1u << c);
-	if (is_express(box, p)) {
-		fifo_push(s, &box->express, p);
-		return;
-	}
-	p->when = now;
-	if (p->payload_bytes) {
-		p->when = fetch(s, k, p, now);
-		g->used |= (uint8_t)(1u << c);
-	}
-	p->when = box->last = rs_time_max(p->when, box->last);
-	box->bytes += p->payload_bytes;
-	box->responses += is_response(p);
-	g->bytes += p->payload_bytes;
-	fifo_push(s, &box->stage, p);
-}
-
-/* Classes whose first packet may go; else *again: when the first of them has its payload. */
-static unsigned ready_classes(struct rs_sim *s, const struct sim_nic *k, rs_time now,
-			      rs_time *again)
-{
-	unsigned ready = 0;
-
-	for (unsigned m = k->staging->filled & ~(unsigned)k->lfc.paused.now; m; m &= m - 1) {
-		unsigned c = (unsigned)__builtin_ctz(m);
-		const struct sim_outbox *box = &k->staging->out[c];
-
-		if (fifo_peek(s, &box->express) || fifo_peek(s, &box->stage)->when <= now)
-			ready |= 1u << c;
-		else
-			*again = rs_time_min(*again, fifo_peek(s, &box->stage)->when);
-	}
-	return ready;
-}
-
-/* Classes that share what is read ahead by weight: a paused one has no part in it. */
-static uint8_t sharing(const struct sim_nic *k)
-{
-	return k->staging->used & (uint8_t) ~(k->lfc.paused.now | k->staging->ets.strict);
-}
-
-/* What is read ahead is to keep the wire busy for longer than the latest read took. */
-static rs_time lookahead(const struct sim_nic *k)
-{
-	return k->read_time + k->ahead;
-}
-
-/*
- * Is as much read ahead as the wire needs? While no packet's bytes are there, reads bind, and more
- * are asked for: as many as the NIC may have outstanding, which the bus holds them to. What waits
- * in a class that is paused takes no room from the others; nor does what several classes have
- * beyond their parts, which is up to two packets each.
- */
-static bool read_ahead(struct rs_sim *s, const struct sim_nic *k, bool more, rs_time now)
-{
-	uint32_t bytes = k->staging->bytes;
-	rs_time again, need = lookahead(k);
-
-	for (uint8_t m = k->lfc.paused.now; m; m &= (uint8_t)(m - 1))
-		bytes -= k->staging->out[__builtin_ctz(m)].bytes;
-	if (more)
-		need += rs_pace_time(k->out->pace, 2 * (uint32_t)__builtin_popcount(sharing(k)) *
-							   s->f->transport.mtu);
-	if (rs_pace_time(k->out->pace, bytes) <= need)
-		return s->o->ideal.host_limits && bytes > ENDLESS;
-	return s->o->ideal.host_limits || ready_classes(s, k, now, &again);
-}
-
-/* Weighted classes that have their part of what is read ahead: it is to be in proportion to what
- * the wire takes, or else the one of more queue pairs would fill it. Each may have a packet more,
- * so that one of little weight does not wait for its read at each turn. */
-static uint8_t have_their_part(const struct rs_sim *s, const struct sim_nic *k)
-{
-	const struct sim_staging *g = k->staging;
-	uint8_t some = sharing(k), full = 0;
-	rs_time all = lookahead(k);
-	uint32_t sum = 0;
-
-	for (unsigned m = some; m; m &= m - 1)
-		sum += g->ets.weight[__builtin_ctz(m)];
-	for (unsigned m = some; m; m &= m - 1) {
-		unsigned c = (unsigned)__builtin_ctz(m);
-		rs_time part = all * g->ets.weight[c] / sum +
-			       rs_pace_time(k->out->pace, s->f->transport.mtu);
-
-		if (rs_pace_time_long(k->out->pace, g->out[c].bytes) >= part)
-			full |= (uint8_t)(1u << c);
-	}
-	return full;
-}
-
-/* Limits on messages and queue pairs: what was asked for came (p), or waits for one of them. */
-static void limits(struct sim_nic *k, const struct rs_packet *p, rs_time again, rs_time now)
-{
-	if (!p) {
-		if (k->waits == RS_NEVER && again != RS_NEVER && k->ends.limited &&
-		    k->transport->held(k->ends.self, now))
-			k->waits = now;
-		return;
-	}
-	if (k->waits != RS_NEVER) {
-		k->stalled_qps += now - k->waits;
-		k->waits = RS_NEVER;
-	}
-	if (!k->message_time || !(rs_opcodes[p->opcode].flags & RS_F_FIRST) || !p->payload_bytes)
-		return;
-	if (k->message_free > now)
-		k->stalled_messages += k->message_time;
-	k->message_free = rs_time_max(k->message_free, now) + k->message_time;
-}
-
-/* Reads are asked for up to `TOGETHER` ahead of when they may go: an event for some, not for each.
- */
-static inline bool may_pull(const struct sim_nic *k, rs_time now)
-{
-	return k->read_free <= now + TOGETHER && k->quiet <= now;
-}
-
-/* Pull from the transport, and read from memory what it sends, as far ahead of the wire as is of
- * use and outstanding reads allow; returns when the transport wants to be asked again. A packet
- * whose read waits for others to end is the last that is pulled until then. A class may have more
- * than its part while others have nothing to send. */
-static rs_time pull(struct rs_sim *s, struct sim_nic *k, rs_time now)
-{
-	rs_time again = RS_NEVER;
-
-	while (may_pull(k, now)) {
-		uint8_t some = sharing(k), full = 0;
-		struct rs_packet *p;
-
-		if (read_ahead(s, k, some & (some - 1), now))
-			return RS_NEVER; /* until the wire has taken something */
-		if (some & (some - 1))
-			full = have_their_part(s, k);
-		p = next_packet(k, k->lfc.paused.now | full, now, &again);
-		if (!p && full)
-			p = next_packet(k, k->lfc.paused.now, now, &again);
-		if (k->limited)
-			limits(k, p, again, now);
-		if (!p)
-			return k->quiet = again;
-		stage(s, k, p, now);
-		k->read_free = rs_time_max(k->read_free, k->message_free);
-	}
-	return rs_time_max(k->read_free, k->quiet);
-}
-
-struct boxes {
-	struct rs_sim *s;
-	const struct sim_outbox *out;
-};
-
-static struct rs_packet *box_head(struct rs_sim *s, const struct sim_outbox *l)
-{
-	struct rs_packet *p = fifo_peek(s, &l->express);
-
-	return p ? p : fifo_peek(s, &l->stage);
-}
-
-static int32_t head_bytes(const void *arg, unsigned c)
-{
-	const struct boxes *b = arg;
-
-	return box_head(b->s, &b->out[c])->frame_bytes;
-}
-
-static struct rs_packet *unstage(struct rs_sim *s, struct sim_nic *k, unsigned c)
-{
-	struct sim_outbox *l = &k->staging->out[c];
-	struct rs_packet *p = fifo_peek(s, &l->express);
-
-	if (p) {
-		fifo_pop(s, &l->express);
-	} else {
-		p = fifo_peek(s, &l->stage);
-		fifo_pop(s, &l->stage);
-		l->bytes -= p->payload_bytes;
-		k->staging->bytes -= p->payload_bytes;
-		l->responses -= is_response(p);
-	}
-	if (!box_head(s, l))
-		k->staging->filled &= (uint8_t) ~(1u << c);
-	return p;
-}
-
-static rs_time send_staged(struct rs_sim *s, struct sim_nic *k, rs_time now)
-{
-	struct sim_staging *g = k->staging;
-	const struct boxes boxes = {s, g->out};
-	rs_time again = RS_NEVER;
-	unsigned c, ready = ready_classes(s, k, now, &again);
-
-	if (!ready)
-		return again;
-	c = (unsigned)__builtin_ctz(ready);
-	if (ready & (ready - 1)) {
-		c = rs_ets_pick(&g->ets, &g->turns, ready, head_bytes, &boxes);
-		rs_ets_charge(&g->ets, &g->turns, c, (uint32_t)head_bytes(&boxes, c));
-	}
-	sim_transmit(s, k->node, k->port, unstage(s, k, c), now);
-	return k->out->busy_until;
 }
 
 static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
@@ -433,18 +129,19 @@ static void send_port(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	rs_time again = l->busy_until, wants = RS_NEVER;
 
 	if (k->inside) /* while the wire is busy too: reads take longer than a packet */
-		wants = may_pull(k, now) ? pull(s, k, now) : rs_time_max(k->read_free, k->quiet);
+		wants = sim_stage_may_pull(k, now) ? sim_stage_pull(s, k, now)
+						   : rs_time_max(k->read_free, k->quiet);
 	if (l->busy_until <= now) {
 		if (k->lfc.due) {
 			send_pfc(s, k, now);
 			again = l->busy_until;
 		} else if (k->inside) {
-			again = send_staged(s, k, now);
+			again = sim_stage_send(s, k, now);
 			/* in step with the wire, as paces are; else the transport had no more */
 			if (l->busy_until > now && wants == RS_NEVER)
-				wants = pull(s, k, now);
+				wants = sim_stage_pull(s, k, now);
 		} else {
-			p = next_packet(k, k->lfc.paused.now, now, &again);
+			p = sim_end_packet(k, k->lfc.paused.now, now, &again);
 			if (p) {
 				sim_transmit(s, n, port, p, now);
 				again = l->busy_until;
@@ -523,7 +220,7 @@ static bool receiver_of(struct rs_sim *s, struct sim_nic *k, uint32_t number, ui
 static void rx_start(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
 	struct sim_node *n = k->node;
-	struct rs_packet *p = fifo_peek(s, &k->rx);
+	struct rs_packet *p = rs_queue_first(&k->rx, s->pool.base);
 	rs_time accepted = RS_NEVER;
 	uint64_t user;
 
@@ -553,7 +250,7 @@ static void to_memory(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, 
 		return;
 	}
 	k->buffer.used += p->frame_bytes;
-	fifo_push(s, &k->rx, p);
+	rs_queue_push(&k->rx, s->pool.base, p);
 	rs_port_buffer_changed(&k->buffer, &k->lfc, lossless_of(s, k, p));
 	if (idle)
 		rx_start(s, k, now + s->f->host_params.nic_pipeline);
@@ -591,9 +288,9 @@ static void arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time
 static void rx_done(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time now)
 {
 	struct sim_nic *k = &n->host->nics[port];
-	struct rs_packet *p = fifo_peek(s, &k->rx);
+	struct rs_packet *p = rs_queue_first(&k->rx, s->pool.base);
 
-	fifo_pop(s, &k->rx);
+	rs_queue_pop(&k->rx, s->pool.base);
 	k->buffer.used -= p->frame_bytes;
 	rs_port_buffer_changed(&k->buffer, &k->lfc, lossless_of(s, k, p));
 	rx_start(s, k, now);
@@ -744,18 +441,6 @@ static void flow_limits(struct rs_sim *s, struct sim_nic *k)
 	rs_lfc_init(&k->lfc, &k->times, port.rate, port.response);
 }
 
-static struct sim_staging *staging_create(struct rs_sim *s, const uint8_t weight[RS_CLASSES])
-{
-	struct sim_staging *g = rs_arena_alloc(s->arena, 1, sizeof(*g));
-
-	if (!g)
-		return NULL;
-	for (unsigned t = 0; t < RS_CLASSES; t++)
-		g->out[t].stage.head = g->out[t].express.head = RS_NO_PACKET;
-	g->ets = rs_ets_of(weight);
-	return g;
-}
-
 static bool absent(void *arg, uint32_t qpn)
 {
 	struct sim_nic *k = arg;
@@ -793,11 +478,14 @@ static int make_inside(struct rs_sim *s, struct sim_nic *k)
 	struct rs_plant_port port;
 
 	rs_plant_nic_port(s->plant, k->endpoint, &port);
-	k->staging = staging_create(s, port.weight);
+	k->egress = rs_arena_alloc(s->arena, 1, sizeof(*k->egress));
+	if (!k->egress)
+		return -ENOMEM;
+	rs_egress_init(k->egress, s->pool.base, port.weight);
 	k->ahead = s->f->host_params.nic_pipeline +
 		   rs_pace_time(rs_pace_of(s->f->endpoints[k->endpoint].rate), SPARE);
 	apply_limits(s, k);
-	return k->staging ? 0 : -ENOMEM;
+	return 0;
 }
 
 int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t news,
@@ -855,103 +543,6 @@ void sim_host_rate(struct rs_sim *s, uint32_t host, uint32_t flow, int64_t rate,
 		h->rates_size = size;
 	}
 	h->rates[h->n_rates++] = (struct rs_sim_rate){now, rate, flow};
-}
-
-/* Among the busiest so far, the busiest first; of equals the first seen. */
-static void keep_busiest(struct rs_sim_result *r, const char *host,
-			 const struct rs_bus_link_stat *l)
-{
-	uint32_t i = r->n_links;
-
-	if (i == LINKS_KEPT && r->links[i - 1].busy >= l->busy)
-		return;
-	if (i < LINKS_KEPT)
-		r->n_links++;
-	else
-		i--;
-	for (; i && r->links[i - 1].busy < l->busy; i--)
-		r->links[i] = r->links[i - 1];
-	r->links[i] = (struct rs_sim_link){.bytes = l->bytes, .busy = l->busy, .rate = l->rate};
-	snprintf(r->links[i].name, sizeof(r->links[i].name), "%.16s %.46s", host, l->name);
-}
-
-static void busiest_inside(struct rs_sim *s, const struct sim_host *h)
-{
-	struct rs_sim_result *r = s->r;
-	struct rs_bus_link_stat l;
-
-	if (!r->links)
-		r->links = rs_arena_alloc(r->arena, LINKS_KEPT, sizeof(*r->links));
-	for (int i = 0; r->links && i < rs_bus_links(h->bus); i++) {
-		rs_bus_link_stat(h->bus, i, &l);
-		if (l.busy)
-			keep_busiest(r, s->f->hosts[h->index].name, &l);
-	}
-}
-
-static void keep_limit(struct rs_sim *s, const char *host, const char *part,
-		       enum rs_limit_kind kind, rs_time stalled)
-{
-	struct rs_sim_result *r = s->r;
-	uint32_t i = r->n_limits;
-
-	if (!r->limits)
-		r->limits = rs_arena_alloc(r->arena, LIMITS_KEPT, sizeof(*r->limits));
-	if (!stalled || !r->limits)
-		return;
-	if (i == LIMITS_KEPT && r->limits[i - 1].stalled >= stalled)
-		return;
-	if (i < LIMITS_KEPT)
-		r->n_limits++;
-	else
-		i--;
-	for (; i && r->limits[i - 1].stalled < stalled; i--)
-		r->limits[i] = r->limits[i - 1];
-	r->limits[i] = (struct rs_sim_limit){.kind = kind, .stalled = stalled};
-	snprintf(r->limits[i].name, sizeof(r->limits[i].name), "%.16s %.46s", host, part);
-}
-
-static void limits_inside(struct rs_sim *s, const struct sim_host *h)
-{
-	const struct rs_fabric_host *fh = &s->f->hosts[h->index];
-	static const enum rs_limit_kind kinds[] = {[RS_WAIT_TAGS] = RS_LIMIT_READS,
-						   [RS_WAIT_READ_BUFFER] = RS_LIMIT_BUFFER,
-						   [RS_WAIT_CREDITS] = RS_LIMIT_CREDITS};
-
-	for (int i = 0; i < fh->inside->n_parts; i++)
-		for (int w = 0; w < RS_DMA_WAITS; w++)
-			keep_limit(s, fh->name, fh->inside->parts[i].name, kinds[w],
-				   rs_bus_waited(h->bus, i, (enum rs_dma_wait)w));
-	for (uint32_t i = 0; i < h->n_nics; i++) {
-		const struct sim_nic *k = &h->nics[i];
-		const char *name = strchr(s->f->endpoints[k->endpoint].name, '/');
-
-		name = name ? name + 1 : "";
-		keep_limit(s, fh->name, name, RS_LIMIT_MESSAGES, k->stalled_messages);
-		keep_limit(s, fh->name, name, RS_LIMIT_QP, k->stalled_qps);
-	}
-}
-
-void sim_host_collect(struct rs_sim *s, struct sim_node *n)
-{
-	struct rs_sim_counters *r = &s->r->counters;
-
-	for (uint32_t i = 0; i < n->host->n_nics; i++) {
-		struct sim_nic *k = &n->host->nics[i];
-
-		k->transport->collect(k->ends.self, r, &s->r->nic_bytes[k->endpoint]);
-		if (s->r->several_ccs)
-			sim_count_open_cuts(s, k);
-		r->reordered += k->reordered;
-		r->nic_pauses += k->pauses;
-		for (unsigned t = 0; t < RS_CLASSES; t++)
-			r->paused += sim_nic_held(k, t, sim_end(s));
-		r->nic_drops += k->drops;
-	}
-	if (n->host->bus && !s->o->ranks) {
-		busiest_inside(s, n->host);
-		limits_inside(s, n->host);
-	}
 }
 
 void sim_host_destroy(struct sim_host *h)

@@ -7,7 +7,7 @@
 
 #include "host/host.h"
 #include "port/buffer.h"
-#include "port/ets.h"
+#include "port/egress.h"
 #include "sim/engine.h"
 #include "sim/transport.h"
 
@@ -31,34 +31,15 @@ struct sim_app_event {
 	enum app_event type;
 };
 
-struct sim_fifo {
-	uint32_t head, tail;
-};
-
 /* A NIC's pauses, class by class: those that it sent, and how long it was held. */
 struct sim_pauses {
 	uint64_t sent[RS_CLASSES]; /* frames */
 	rs_time held[RS_CLASSES];  /* by pauses that are over */
 };
 
-/* What a NIC pulled of a class from its transport: with payload in stage, from the request to
- * memory until the wire takes it; ACKs and CNPs, that need none, in express. */
-struct sim_outbox {
-	struct sim_fifo stage, express;
-	rs_time last;       /* when the last of stage has its payload */
-	uint32_t bytes;     /* of payload in stage */
-	uint32_t responses; /* READ responses in stage */
-};
-
-/* Each class has a queue of its own, so that one that is paused holds up no other. */
-struct sim_staging {
-	struct sim_outbox out[RS_CLASSES];
-	struct rs_ets ets;
-	struct rs_ets_turns turns;
-	uint8_t filled; /* queues that hold packets */
-	uint8_t used;   /* classes that ever had a payload */
-	uint32_t bytes; /* in all queues */
-};
+struct sim_nic;
+/* order.c, where streams are: a packet leaves the transport. */
+void sim_order_sent(struct sim_nic *k, struct rs_packet *p);
 
 struct sim_nic {
 	struct rs_nic *nic; /* what ends.endpoint is; NULL: it speaks another transport */
@@ -76,13 +57,13 @@ struct sim_nic {
 	bool limited;  /* by any of these */
 	rs_time stalled_messages, stalled_qps;
 	struct rs_lfc lfc;
-	struct sim_staging *staging; /* NULL: plain */
-	rs_time read_free;           /* nothing is pulled before: the latest read goes then */
-	rs_time read_time;           /* what it took */
+	struct rs_egress *egress; /* NULL: plain */
+	rs_time read_free;        /* nothing is pulled before: the latest read goes then */
+	rs_time read_time;        /* what it took */
 	rs_time quiet; /* until then the transport has nothing, unless something happens to it */
 	rs_time ahead; /* to be read ahead beyond that */
 	/* receive: on the way to memory */
-	struct sim_fifo rx;
+	struct rs_queue rx;
 	struct rs_port_buffer buffer;
 	struct rs_lfc_conf lfc_conf;
 	struct rs_lfc_times times; /* of lfc */
@@ -148,7 +129,34 @@ static inline bool sim_end_has_news(struct sim_nic *k)
 	return !IS_NIC(k) || rs_nic_take_event(k->nic);
 }
 
+/* Its next packet, of none of the classes that are held. */
+static inline struct rs_packet *sim_end_packet(struct sim_nic *k, uint8_t held, rs_time now,
+					       rs_time *again)
+{
+	struct rs_packet *p = sim_end_tx(k, held, now, again);
+
+	if (__builtin_expect(k->streams != NULL, 0) && p)
+		sim_order_sent(k, p);
+	if (__builtin_expect(k->ways != NULL, 0) && p)
+		p->number = k->ways[p->src_qp - SIM_FIRST_QPN];
+	return p;
+}
+
 #undef IS_NIC
+
+/* stage.c, of a NIC inside a host. Reads are asked for up to so long ahead of when they may go: an
+ * event for some, not for each. */
+#define SIM_TOGETHER (500 * RS_NS)
+
+static inline bool sim_stage_may_pull(const struct sim_nic *k, rs_time now)
+{
+	return k->read_free <= now + SIM_TOGETHER && k->quiet <= now;
+}
+
+/* When the transport is to be asked again. */
+rs_time sim_stage_pull(struct rs_sim *s, struct sim_nic *k, rs_time now);
+/* Sends, on a link that is free, what may go; when to come again. */
+rs_time sim_stage_send(struct rs_sim *s, struct sim_nic *k, rs_time now);
 
 struct sim_host {
 	uint32_t index;
@@ -193,7 +201,6 @@ int sim_streams_create(struct rs_sim *s, struct sim_nic *k, uint32_t n_qps);
 void sim_streams_destroy(struct sim_nic *k);
 /* Placement: the path of what this queue pair sends. */
 void sim_nic_way(struct sim_nic *k, uint32_t qpn, uint32_t way);
-void sim_order_sent(struct sim_nic *k, struct rs_packet *p);
 void sim_order_arrived(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now);
 void sim_order_lost(struct rs_sim *s, const struct sim_app_event *ev);
 

@@ -68,7 +68,7 @@ static int next_longest(const struct rs_switch *sw, unsigned tc, uint64_t bytes,
 static uint64_t share_of(const struct rs_switch *sw, const struct queue *q, unsigned in)
 {
 	uint64_t mine = 0, seen = 0;
-	uint32_t k = q->head;
+	uint32_t k = q->packets.head;
 
 	for (unsigned i = 0; i < LOOK && k != RS_NO_PACKET; i++, k = sw->base[k].next) {
 		uint32_t bytes = sw->base[k].frame_bytes;
@@ -189,6 +189,7 @@ uint8_t rs_switch_pausing(const struct rs_switch *sw, unsigned port)
 
 void rs_switch_queued_by(const struct rs_switch *sw, unsigned port, unsigned tc, uint64_t *bytes)
 {
-	for (uint32_t k = sw->port[port].q[tc].head; k != RS_NO_PACKET; k = sw->base[k].next)
+	for (uint32_t k = sw->port[port].q[tc].packets.head; k != RS_NO_PACKET;
+	     k = sw->base[k].next)
 		bytes[sw->base[k].in_port] += sw->base[k].frame_bytes;
 }

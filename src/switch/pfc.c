@@ -99,10 +99,10 @@ static void discard(struct rs_switch *sw, unsigned port, unsigned tc)
 	struct port *p = &sw->port[port];
 	struct queue *q = &p->q[tc];
 
-	while (q->head != RS_NO_PACKET) {
-		struct rs_packet *k = rs_pool_at(sw->cfg.pool, q->head);
+	while (q->packets.head != RS_NO_PACKET) {
+		struct rs_packet *k = rs_queue_first(&q->packets, sw->base);
 
-		q->head = k->next;
+		rs_queue_pop(&q->packets, sw->base);
 		rs_drops_count(sw, port, tc, RS_SWITCH_WATCHDOG, -1, k);
 		release(sw, k->in_port, tc, cells(sw, k->frame_bytes));
 		rs_pool_free(sw->cfg.free, k);

@@ -6,7 +6,7 @@ static void rebase_port(struct rs_switch *sw, struct port *p, rs_time by)
 	p->later = rs_time_earlier(p->later, by);
 	rs_lfc_rebase(&p->lfc, &p->times, by);
 	for (unsigned c = 0; c < RS_CLASSES; c++)
-		for (uint32_t i = p->q[c].head; p->q[c].bytes && i != RS_NO_PACKET;
+		for (uint32_t i = p->q[c].packets.head; p->q[c].bytes && i != RS_NO_PACKET;
 		     i = rs_pool_at(sw->cfg.pool, i)->next)
 			rs_pool_at(sw->cfg.pool, i)->when =
 				rs_time_earlier(rs_pool_at(sw->cfg.pool, i)->when, by);

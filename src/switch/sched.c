@@ -10,14 +10,12 @@ static int32_t head_bytes(const void *arg, unsigned c)
 {
 	const struct heads *h = arg;
 
-	return h->base[h->q[c].head].frame_bytes;
+	return h->base[h->q[c].packets.head].frame_bytes;
 }
 
 unsigned rs_sched_pick(struct rs_switch *sw, struct port *out, uint8_t ready)
 {
 	const struct heads h = {sw->base, out->q};
-	unsigned c = rs_ets_pick(&sw->ets, &out->turns, ready, head_bytes, &h);
 
-	rs_ets_charge(&sw->ets, &out->turns, c, (uint32_t)head_bytes(&h, c));
-	return c;
+	return rs_ets_next(&sw->ets, &out->turns, ready, head_bytes, &h);
 }

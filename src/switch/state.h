@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include "port/ets.h"
 #include "port/lfc.h"
+#include "port/queue.h"
 #include "switch/switch.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
@@ -15,7 +16,7 @@ enum { LINE = 64, ALPHA_BITS = 8, ALPHA_SHIFT_MAX = 10, CELL_BITS = 40 };
 
 /* An egress port's packets of a class. */
 struct queue {
-	uint32_t head, tail;
+	struct rs_queue packets;
 	uint64_t bytes;
 	uint64_t kmin; /* marks begin above it; UINT64_MAX: none */
 };
@@ -259,14 +260,8 @@ static inline void enqueue(struct rs_switch *sw, struct port *out, unsigned tc, 
 			   uint64_t bytes)
 {
 	struct queue *q = &out->q[tc];
-	uint32_t index = (uint32_t)(p - sw->base);
 
-	p->next = RS_NO_PACKET;
-	if (q->head == RS_NO_PACKET)
-		q->head = index;
-	else
-		sw->base[q->tail].next = index;
-	q->tail = index;
+	rs_queue_push(&q->packets, sw->base, p);
 	q->bytes += bytes;
 	out->filled |= (uint8_t)(1u << tc);
 	if (q->bytes > out->c.max_queue)

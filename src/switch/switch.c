@@ -26,7 +26,7 @@ static void make_port(struct rs_switch *sw, unsigned i)
 	for (unsigned t = 0; t < RS_CLASSES; t++) {
 		const struct rs_switch_class *k = &sw->class[t];
 
-		p->q[t].head = p->q[t].tail = RS_NO_PACKET;
+		p->q[t].packets.head = RS_NO_PACKET;
 		p->q[t].kmin = !k->ecn ? UINT64_MAX : c->kmin ? c->kmin : k->kmin;
 		p->in[t].alpha = alpha(k->alpha_shift + c->alpha_add);
 		p->in[t].use = -(int64_t)k->reserve;
@@ -236,7 +236,7 @@ static uint8_t arrived(const struct rs_switch *sw, const struct port *out, uint8
 
 	for (unsigned left = ready; left; left &= left - 1) {
 		unsigned tc = (unsigned)__builtin_ctz(left);
-		rs_time when = sw->base[out->q[tc].head].when;
+		rs_time when = sw->base[out->q[tc].packets.head].when;
 
 		if (when <= now)
 			whole |= (uint8_t)(1 << tc);
@@ -267,14 +267,14 @@ struct rs_packet *rs_switch_tx(struct rs_switch *sw, unsigned port, rs_time now,
 		return NULL;
 	tc = pick(sw, out, ready);
 	q = &out->q[tc];
-	p = &sw->base[q->head];
+	p = &sw->base[q->packets.head];
 	bytes = cells(sw, p->frame_bytes);
-	q->head = p->next;
+	q->packets.head = p->next;
 	q->bytes -= bytes;
-	if (q->head == RS_NO_PACKET)
+	if (q->packets.head == RS_NO_PACKET)
 		out->filled &= (uint8_t) ~(1u << tc);
 	else
-		__builtin_prefetch(&sw->base[q->head]);
+		__builtin_prefetch(&sw->base[q->packets.head]);
 	release(sw, p->in_port, tc, bytes);
 	if (unlikely(q->bytes > q->kmin) && sw->mark_at_dequeue)
 		rs_ecn_mark(sw, out, tc, p);
@@ -343,9 +343,7 @@ uint64_t rs_switch_waiting(const struct rs_switch *sw)
 
 	for (unsigned i = 0; i < sw->cfg.n_ports; i++)
 		for (unsigned t = 0; t < RS_CLASSES; t++)
-			for (uint32_t k = sw->port[i].q[t].head; k != RS_NO_PACKET;
-			     k = sw->base[k].next)
-				n++;
+			n += rs_queue_count(&sw->port[i].q[t].packets, sw->base);
 	return n;
 }
 
@@ -353,7 +351,7 @@ static void check_queue(const struct rs_switch *sw, const struct port *p, unsign
 {
 	uint64_t held = 0;
 
-	for (uint32_t k = p->q[tc].head; k != RS_NO_PACKET; k = sw->base[k].next)
+	for (uint32_t k = p->q[tc].packets.head; k != RS_NO_PACKET; k = sw->base[k].next)
 		held += cells(sw, sw->base[k].frame_bytes);
 	rs_assert(held == p->q[tc].bytes);
 	rs_assert(!held == !(p->filled >> tc & 1));
@@ -397,7 +395,7 @@ void rs_switch_prefetch(const struct rs_switch *sw, unsigned port)
 
 void rs_switch_prefetch_waiting(const struct rs_switch *sw, unsigned port)
 {
-	uint32_t head = sw->port[port].q[sw->latest].head;
+	uint32_t head = sw->port[port].q[sw->latest].packets.head;
 
 	if (head != RS_NO_PACKET)
 		__builtin_prefetch(&sw->base[head]);
