@@ -47,7 +47,7 @@ struct rs_grant {
 };
 
 void rs_grants_init(struct rs_grants *g, uint64_t buffer);
-/* Somebody asks. Where there is no place for it, the host with most askers gives one up; has none
+/* A process asks. Where there is no place for it, the host with most askers gives one up; has none
  * more than the one that asks would have, there is no answer. */
 void rs_grants_asked(struct rs_grants *g, const uint8_t own[16], const uint8_t peer[16],
 		     uint8_t slot, uint32_t question, rs_time now);

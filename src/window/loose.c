@@ -54,6 +54,16 @@ static bool unasked(const struct rs_window_peer *p)
 	return !p->question || p->mark <= p->loose.gone;
 }
 
+/* Where it is full. */
+void rs_loose_close(struct rs_window *w, struct rs_window_peer *p)
+{
+	if (p->loose.closed || !full(p, rs_window_bytes(w, p)))
+		return;
+	p->loose.closed = true;
+	w->closed++;
+	rs_window_mark_all(w, p);
+}
+
 void rs_loose_sent(struct rs_window *w, struct rs_window_peer *p, uint64_t charge, rs_time now)
 {
 	if (p->loose.first_at == RS_NEVER)
@@ -63,11 +73,6 @@ void rs_loose_sent(struct rs_window *w, struct rs_window_peer *p, uint64_t charg
 	p->loose.sent += charge;
 	p->charged += charge;
 	w->charged += charge;
-	if (!p->loose.closed && full(p, rs_window_bytes(w, p))) {
-		p->loose.closed = true;
-		w->closed++;
-		rs_window_mark_all(w, p);
-	}
 	if (p->ours && unasked(p) && much(w, p))
 		rs_window_want(w, p);
 	w->look_at = rs_time_min(w->look_at, now + w->tuning->again);

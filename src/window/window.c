@@ -309,6 +309,11 @@ void rs_window_left(struct rs_window *w, uint32_t qp)
 
 /* ---- Opening and closing ---- */
 
+/*
+ * Only behind a request that asks for an ACK, as all do that reach half a window: else, what is to
+ * open it again may never come. So a window that turns out full otherwise (it was made smaller, or
+ * what is loose fills it) lets one more packet go.
+ */
 static void close_window(struct rs_window *w, struct rs_window_peer *p, rs_time now)
 {
 	p->closed = true;
@@ -334,9 +339,14 @@ void rs_window_open(struct rs_window *w, struct rs_window_peer *p)
  * of. */
 void rs_window_timeout(struct rs_window *w, uint32_t qp)
 {
+	struct rs_window_peer *p;
+
 	rs_assert(qp < w->max_qps);
-	if (w->qp[qp].peer != NONE)
-		w->peer[w->qp[qp].peer].silent = true;
+	if (w->qp[qp].peer == NONE)
+		return;
+	p = &w->peer[w->qp[qp].peer];
+	p->silent = true;
+	rs_loose_close(w, p);
 }
 
 void rs_window_look(struct rs_window *w, rs_time now)
@@ -389,8 +399,11 @@ bool rs_window_before(struct rs_window *w, uint32_t qp, const struct rs_window_t
 	peer->qpn = p->dest_qp;
 	if (now - w->tuning->ask_every > peer->asked_at)
 		rs_window_want(w, peer);
-	/* So that ACKs will open it again. */
-	return kind == RS_WINDOW_ACKED && peer->charged > rs_window_bytes(w, peer) / 2;
+	/* So that ACKs will open it again: this packet may be the one that closes it, at half of it
+	 * where some of what is out is loose. */
+	return kind == RS_WINDOW_ACKED &&
+	       peer->charged + 2u * p->frame_bytes + w->tuning->alone_bytes >=
+		       rs_window_bytes(w, peer) / 2;
 }
 
 void rs_window_sent(struct rs_window *w, uint32_t qp, const struct rs_packet *p, bool alone,
@@ -415,6 +428,7 @@ void rs_window_sent(struct rs_window *w, uint32_t qp, const struct rs_packet *p,
 		if (!peer->closed && full(peer, rs_window_bytes(w, peer)))
 			close_window(w, peer, now);
 	}
+	rs_loose_close(w, peer);
 	if (peer->closed || peer->loose.closed)
 		rs_window_mark(w, (int32_t)qp); /* who came to a closed window */
 }
@@ -448,6 +462,8 @@ void rs_window_acked(struct rs_window *w, uint32_t qp, uint64_t unacked, bool lo
 	}
 	rs_window_counted(w, qp, unacked);
 	rs_window_open(w, p);
+	if (lost)
+		rs_loose_close(w, p);
 }
 
 /* ---- Questions ---- */
@@ -500,6 +516,7 @@ void rs_window_answered(struct rs_window *w, const struct rs_window_to *to, uint
 	bytes = bytes > t->most_bytes ? t->most_bytes : bytes;
 	if (!question || question != p->question) {
 		p->window = bytes < p->window ? bytes : p->window;
+		rs_loose_close(w, p);
 		return;
 	}
 	p->question = 0;
@@ -508,6 +525,7 @@ void rs_window_answered(struct rs_window *w, const struct rs_window_to *to, uint
 	p->ours = true;
 	rs_loose_answered(w, p);
 	rs_window_open(w, p);
+	rs_loose_close(w, p);
 }
 
 /* ---- For tests ---- */

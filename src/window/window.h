@@ -44,7 +44,8 @@ struct rs_window_tuning {
 	 * by side. Both rounded up. tests/interop/flight.sh: with them nothing is lost. */
 	uint32_t alone_bytes, next_bytes;
 	/* Between two questions to a peer that is sent to. A share of the socket changes when
-	 * somebody comes, which is told at once, or goes. Chosen by judgement, not measured. */
+	 * another process comes, which is told at once, or goes. Chosen by judgement, not measured.
+	 */
 	rs_time ask_every;
 	/* To a peer's first answer; until then it has a window, too. By judgement. */
 	rs_time known_within;
@@ -196,6 +197,7 @@ void rs_window_mark_all(struct rs_window *w, const struct rs_window_peer *p);
 void rs_window_open(struct rs_window *w, struct rs_window_peer *p);
 void rs_window_want(struct rs_window *w, struct rs_window_peer *p);
 void rs_loose_sent(struct rs_window *w, struct rs_window_peer *p, uint64_t charge, rs_time now);
+void rs_loose_close(struct rs_window *w, struct rs_window_peer *p);
 void rs_loose_answered(struct rs_window *w, struct rs_window_peer *p);
 void rs_loose_look(struct rs_window *w, struct rs_window_peer *p, rs_time now);
 
