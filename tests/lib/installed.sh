@@ -43,6 +43,15 @@ for c in "$root"/examples/*.c; do
 	done
 	cmp "$tmp/$name.out" "$tmp/$name-static.out" || die "$name says other things with the archive"
 done
+# the module finds the library of its own prefix
+if command -v python3 >/dev/null; then
+	module=$(dirname "$(find "$moved" -path '*/ripstop/__init__.py')")
+	[ -n "$module" ] || die "the Python module is not installed"
+	unset RIPSTOP_LIBRARY
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(dirname "$module") python3 "$root/examples/sweep.py" --senders 4 --kmin 50,200 >"$tmp/sweep"
+	cat "$tmp/sweep"
+	[ "$(wc -l <"$tmp/sweep")" = 3 ] || die "examples/sweep.py does not write a row a value"
+fi
 # the headers are C++, too
 if command -v g++ >/dev/null; then
 	for h in "$moved"/include/ripstop/*.h; do
