@@ -30,6 +30,7 @@ bool rs_look_pci_of(const struct rs_audit *a, const char *host, const char *nic,
 /* What Mellanox's firmware tools call a device: its PCI address, else its own name. */
 const char *rs_look_mft(struct rs_audit *a, const char *host, const char *nic);
 
+enum { RS_LOOK_ABOVE = 16 }; /* deep enough for PCIe trees of servers */
 /* Bridges above a function, nearest first, as subjects; how many, at most `most`. By the parent of
  * sysfs and XML, else by the bus numbers of lspci. */
 unsigned rs_look_above(const struct rs_audit *a, const char *host, const char *pci,

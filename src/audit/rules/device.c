@@ -7,156 +7,11 @@
 #include <strings.h>
 #include "audit/facts/look.h"
 #include "audit/facts/nccl.h"
-#include "audit/rules/rule.h"
-
-/* ---- P12 ---- */
-
-/* Which peer memory interfaces a release accepts; read in its sources. */
-static bool accepts(uint32_t version, const char *peer)
-{
-	static const struct {
-		const char *peer;
-		uint32_t since, until; /* 0: no bound */
-	} by_release[] = {
-		{"nv_mem", 0, 0},
-		{"nvidia-peermem", 20900, 22199},
-		{"nv_mem_nc", 22203, 0},
-		{"module", 22304, 0}, /* /sys/module/nvidia_peermem/version */
-	};
-
-	for (unsigned i = 0; i < sizeof(by_release) / sizeof(*by_release); i++)
-		if (!strcmp(by_release[i].peer, peer))
-			return !version ||
-			       ((!by_release[i].since || version >= by_release[i].since) &&
-				(!by_release[i].until || version <= by_release[i].until));
-	return false;
-}
-
-/* 1: the kernel and the GPU driver export dma-buf, and this release uses it; 0: not; -1: unknown.
- */
-static int dma_buf(const struct rs_audit *a, const char *host, uint32_t version,
-		   const struct rs_fact **why)
-{
-	const struct rs_fact *kernel = rs_facts_get(a->facts, host, "host", "kernel");
-	const struct rs_fact *module = rs_facts_get(a->facts, host, "host", "gpu_module");
-	const struct rs_fact *off = rs_nccl_env(a, host, "NCCL_DMABUF_ENABLE");
-	unsigned major, minor;
-
-	*why = off;
-	if ((off && off->numeric && !off->number) || (version && version < 21300))
-		return 0;
-	*why = kernel;
-	if (kernel && sscanf(kernel->value, "%u.%u", &major, &minor) == 2 &&
-	    (major < 5 || (major == 5 && minor < 12)))
-		return 0;
-	*why = module;
-	if (module && !strcmp(module->value, "proprietary"))
-		return 0;
-	return module && kernel ? 1 : -1;
-}
-
-/* A list of modules that was not filtered: it has the GPU driver and is long. */
-static bool modules_whole(const struct rs_audit *a, const char *host)
-{
-	enum { LONG = 20 };
-	const struct rs_fact *f;
-	unsigned n = 0;
-	uint32_t at = 0;
-
-	while ((f = rs_facts_next(a->facts, &at, host, "host", "module/")))
-		n++;
-	return n >= LONG && rs_facts_get(a->facts, host, "host", "module/nvidia");
-}
-
-static const struct rs_fact *peer_memory(const struct rs_audit *a, const char *host,
-					 uint32_t version)
-{
-	static const char *const peers[] = {"nv_mem", "nvidia-peermem", "nv_mem_nc"};
-	const struct rs_fact *f;
-
-	for (unsigned i = 0; i < sizeof(peers) / sizeof(*peers); i++) {
-		f = rs_look(a, host, "host", "memory_peers/%s", peers[i]);
-		if (f && accepts(version, peers[i]))
-			return f;
-	}
-	f = rs_facts_get(a->facts, host, "host", "module/nvidia_peermem");
-	return f && accepts(version, "module") ? f : NULL;
-}
-
-static void p12_fix(struct rs_audit *a, struct rs_finding *f, const char *host)
-{
-	rs_finding_fix(a, f, host, false, NULL, "modprobe -r nvidia-peermem",
-		       "modprobe nvidia-peermem");
-	rs_finding_fix(a, f, host, true, NULL, "rm /etc/modules-load.d/nvidia-peermem.conf",
-		       "echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf");
-	rs_finding_choice(f);
-	rs_finding_fix(a, f, host, true, "the GPU driver's reload", "the former driver",
-		       "install the open GPU kernel module (kernel 5.12 or later): NCCL then uses "
-		       "dma-buf");
-}
-
-static void p12_host(struct rs_audit *a, const struct rs_rule *r, const char *host)
-{
-	const struct rs_fact *gdr = rs_facts_get(a->facts, host, "nccl", "via_ib_gdr");
-	const struct rs_fact *module =
-		rs_facts_get(a->facts, host, "host", "module/nvidia_peermem");
-	uint32_t version = rs_nccl_version(a, host, NULL);
-	const struct rs_fact *peer = peer_memory(a, host, version), *why;
-	int dma = dma_buf(a, host, version, &why);
-	struct rs_finding *f;
-
-	/* what a job did outranks what is loaded */
-	if (gdr || peer || dma > 0) {
-		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
-				   gdr    ? "NCCL's log shows GPUDirect RDMA in use"
-				   : peer ? "the peer memory interface is there"
-					  : "dma-buf takes the place of peer memory");
-		rs_finding_fact(f, gdr ? gdr : peer ? peer : why);
-	} else if (!dma && !module && modules_whole(a, host)) {
-		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
-				   "nvidia_peermem is not loaded, and dma-buf is not available");
-		rs_finding_why(a, f,
-			       "NICs cannot reach GPU memory: each transfer is copied through "
-			       "host memory");
-		rs_finding_fact(f, rs_facts_get(a->facts, host, "host", "module/nvidia"));
-		rs_finding_fact(f, why);
-		p12_fix(a, f, host);
-	} else {
-		f = rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
-				   module ? "nvidia_peermem is loaded; whether ib_core took it is "
-					    "not known"
-					  : "whether GPU memory can be registered is not known");
-		rs_finding_fact(f, module);
-		if (module)
-			rs_finding_need(a, f, "/sys/kernel/mm/memory_peers/*/version",
-					"an inbox ib_core registers nothing although the module is "
-					"loaded");
-		else
-			rs_finding_need(a, f, "lsmod, /sys/module/nvidia_peermem/version",
-					"whether nvidia_peermem is loaded");
-		rs_finding_need(a, f, "/proc/driver/nvidia/version, uname -r",
-				"whether dma-buf takes its place");
-	}
-	rs_finding_subject(a, f, host, NULL);
-}
-
-static void p12(struct rs_audit *a, const struct rs_rule *r)
-{
-	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
-		const char *host = rs_facts_host(a->facts, i);
-
-		if ((rs_look_has_gpu(a, host) && rs_look_has_rdma(a, host)) ||
-		    rs_facts_get(a->facts, host, "host", "module/nvidia_peermem"))
-			p12_host(a, r, host);
-	}
-}
+#include "audit/rules/device.h"
 
 /* ---- Functions that matter: GPUs, and NICs with RDMA ---- */
 
-typedef void each_function(struct rs_audit *a, const struct rs_rule *r, const char *host,
-			   const char *pci, const char *kind);
-
-static void each(struct rs_audit *a, const struct rs_rule *r, each_function *judge)
+void device_each(struct rs_audit *a, const struct rs_rule *r, each_function *judge)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i), *pci;
@@ -189,13 +44,11 @@ static bool hidden(struct rs_audit *a, const struct rs_rule *r, const char *host
 
 /* ---- P02 ---- */
 
-enum { ABOVE = 16 };
-
 /* The least that any function of the same hierarchy can take: peers send to each other, too. */
 static int64_t hierarchy_limit(const struct rs_audit *a, const char *host, const char *pci,
 			       const char *const *bridge, unsigned n, const char **who)
 {
-	const char *top = bridge[n - 1], *theirs[ABOVE], *other;
+	const char *top = bridge[n - 1], *theirs[RS_LOOK_ABOVE], *other;
 	int64_t least = rs_look_number(a, host, pci, "mps_max", 0), m;
 	uint32_t at = 0;
 
@@ -206,7 +59,7 @@ static int64_t hierarchy_limit(const struct rs_audit *a, const char *host, const
 
 		if (!rs_facts_number(a->facts, host, other, "mps_max", &m) || m >= least)
 			continue;
-		k = rs_look_above(a, host, other, theirs, ABOVE);
+		k = rs_look_above(a, host, other, theirs, RS_LOOK_ABOVE);
 		same |= k && !strcmp(theirs[k - 1], top);
 		if (same) {
 			least = m;
@@ -220,7 +73,7 @@ static void p02_function(struct rs_audit *a, const struct rs_rule *r, const char
 			 const char *pci, const char *kind)
 {
 	int64_t mps, max, rate = rs_look_rate(a, host, pci), limit;
-	const char *bridge[ABOVE], *who = NULL;
+	const char *bridge[RS_LOOK_ABOVE], *who = NULL;
 	struct rs_finding *f;
 	unsigned n;
 
@@ -230,7 +83,7 @@ static void p02_function(struct rs_audit *a, const struct rs_rule *r, const char
 			hidden(a, r, host, pci, "MaxPayload");
 		return;
 	}
-	n = rs_look_above(a, host, pci, bridge, ABOVE);
+	n = rs_look_above(a, host, pci, bridge, RS_LOOK_ABOVE);
 	for (unsigned i = 0; i < n; i++) {
 		int64_t above = rs_look_number(a, host, bridge[i], "mps", mps);
 
@@ -275,7 +128,7 @@ static void p02_function(struct rs_audit *a, const struct rs_rule *r, const char
 
 static void p02(struct rs_audit *a, const struct rs_rule *r)
 {
-	each(a, r, p02_function);
+	device_each(a, r, p02_function);
 }
 
 /* ---- P03 ---- */
@@ -319,7 +172,7 @@ static void p03_function(struct rs_audit *a, const struct rs_rule *r, const char
 
 static void p03(struct rs_audit *a, const struct rs_rule *r)
 {
-	each(a, r, p03_function);
+	device_each(a, r, p03_function);
 }
 
 /* ---- P06 ---- */
@@ -351,7 +204,7 @@ static void p06_function(struct rs_audit *a, const struct rs_rule *r, const char
 
 static void p06(struct rs_audit *a, const struct rs_rule *r)
 {
-	each(a, r, p06_function);
+	device_each(a, r, p06_function);
 }
 
 /* ---- P08 ---- */
@@ -654,74 +507,7 @@ static void p11_function(struct rs_audit *a, const struct rs_rule *r, const char
 
 static void p11(struct rs_audit *a, const struct rs_rule *r)
 {
-	each(a, r, p11_function);
-}
-
-/* ---- P13 ---- */
-
-static void p13_function(struct rs_audit *a, const struct rs_rule *r, const char *host,
-			 const char *pci, const char *kind)
-{
-	enum { SMALL_MIB = 256 };
-	const struct rs_fact *bar = rs_facts_get(a->facts, host, pci, "bar1_mib");
-	const struct rs_fact *fb = rs_facts_get(a->facts, host, pci, "fb_mib");
-	const char *class = rs_facts_value(a->facts, host, pci, "class");
-	const char *vendor = rs_facts_value(a->facts, host, pci, "vendor");
-	struct rs_finding *f;
-	bool small;
-
-	/* a display controller is a consumer's card, whose BAR is small by right */
-	if (*kind != 'g' || !bar || !bar->numeric || (class && !strncmp(class, "0x0300", 6)) ||
-	    (vendor && strcasecmp(vendor, "0x10de")) || rs_facts_get(a->facts, host, pci, "mig"))
-		return;
-	small = fb && fb->numeric ? bar->number < fb->number : bar->number <= SMALL_MIB;
-	f = rs_finding_new(a, r, small ? RS_FAIL : RS_PASS, RS_MAJOR, "BAR1 is %lld MiB%s",
-			   (long long)bar->number,
-			   fb ? rs_audit_text(a, " for %s MiB of memory", fb->value) : "");
-	rs_finding_subject(a, f, host, pci + 4);
-	rs_finding_fact(f, bar);
-	rs_finding_fact(f, fb);
-	if (!small)
-		return;
-	rs_finding_why(a, f,
-		       "GPUDirect RDMA reaches what BAR1 maps; the rest goes through windows "
-		       "or host memory");
-	rs_finding_fix(a, f, host, true, "reboot", "the former options",
-		       "BIOS: Above 4G Decoding and Resizable BAR on");
-}
-
-/* A machine that was looked at from inside, and not one GPU's BARs were shown. */
-static void p13_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host)
-{
-	struct rs_finding *f;
-	const char *pci;
-	uint32_t at = 0;
-	bool gpu = false;
-
-	if (!rs_look_has_rdma(a, host) || (!rs_facts_get(a->facts, host, "host", "kernel") &&
-					   !rs_facts_get(a->facts, host, "host", "cmdline")))
-		return;
-	while ((pci = rs_facts_subject(a->facts, &at, host, "pci/"))) {
-		const char *vendor = rs_facts_value(a->facts, host, pci, "vendor");
-
-		if (rs_facts_get(a->facts, host, pci, "bar1_mib"))
-			return;
-		gpu |= !strcmp(rs_look_kind(a, host, pci), "gpu") &&
-		       (!vendor || !strcasecmp(vendor, "0x10de"));
-	}
-	if (!gpu)
-		return;
-	f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR, "the size of the GPUs' BAR1 is not known");
-	rs_finding_subject(a, f, host, NULL);
-	rs_finding_need(a, f, "nvidia-smi -q, or /sys/bus/pci/devices/<gpu>/resource",
-			"whether all of a GPU's memory can be reached");
-}
-
-static void p13(struct rs_audit *a, const struct rs_rule *r)
-{
-	each(a, r, p13_function);
-	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
-		p13_unseen(a, r, rs_facts_host(a->facts, i));
+	device_each(a, r, p11_function);
 }
 
 /* ---- P14 ---- */
@@ -931,7 +717,7 @@ const struct rs_rule rs_rules_device[] = {
 			"2.22; the module's own directory from 2.23. dma-buf needs the open GPU "
 			"module and makes all of these unnecessary. A log with GDRDMA outranks a "
 			"list of modules.",
-		.run = p12,
+		.run = device_p12,
 	},
 	{
 		.id = "P13",
@@ -941,7 +727,7 @@ const struct rs_rule rs_rules_device[] = {
 		.authority = "NVIDIA's GPUDirect RDMA guide (BAR space)",
 		.explain = "256 MiB means that Above 4G Decoding or Resizable BAR is off. Display "
 			   "cards and MIG are left out.",
-		.run = p13,
+		.run = device_p13,
 	},
 	{
 		.id = "P14",

@@ -1,0 +1,357 @@
+/* Checks of switches: what they are to each other and to hosts: MTU, twins, hashing,
+ * oversubscription.
+ */
+#include <string.h>
+#include "audit/facts/hop.h"
+#include "audit/facts/look.h"
+#include "audit/rules/hop_fix.h"
+#include "audit/rules/switch.h"
+
+/* ---- S09: MTU ---- */
+
+/* The largest IP packet that a port takes, by its system's way of counting; -1: not known. */
+static int64_t ip_mtu(const struct rs_audit *a, const char *sw, const char *port,
+		      const struct rs_fact **fact)
+{
+	const struct rs_fact *ip = rs_hop_fact(a, sw, port, "mtu_ip");
+	const struct rs_fact *l2 = rs_hop_fact(a, sw, port, "mtu_l2");
+	const struct rs_fact *mtu = rs_hop_fact(a, sw, port, "mtu");
+	int64_t n = -1;
+
+	/* Junos counts the Ethernet header in the port's MTU; SONiC's and Cumulus' are IP's; EOS'
+	 * mtu is IP's, l2 mtu the frame's */
+	if (mtu && mtu->numeric) {
+		n = mtu->number - (strcmp(rs_hop_os(a, sw), "Junos") ? 0 : 14);
+		*fact = mtu;
+	}
+	if (ip && ip->numeric && (n < 0 || ip->number < n)) {
+		n = ip->number;
+		*fact = ip;
+	}
+	if (l2 && l2->numeric && (n < 0 || l2->number - 18 < n)) {
+		n = l2->number - 18;
+		*fact = l2;
+	}
+	return n;
+}
+
+static void s09_netdev(struct rs_gather *g, const char *host, const char *netdev)
+{
+	const struct rs_fact *mtu = rs_look(g->a, host, netdev, "mtu"), *at_switch = NULL;
+	const struct rs_fact *mfs = rs_look(g->a, host, netdev, "neighbour_mfs");
+	const char *sw, *port;
+	int64_t n;
+
+	if (!mtu || !mtu->numeric || mtu->number < 1280)
+		return;
+	if (rs_hop_peer(g->a, host, netdev + 7, &sw, &port) &&
+	    (n = ip_mtu(g->a, sw, port, &at_switch)) > 0) {
+		if (mtu->number <= n) {
+			g->passed++;
+			return;
+		}
+		rs_gather_fail(g, RS_CRITICAL, sw, port, mtu, at_switch,
+			       "%s %s sends packets of %lld B, %s takes %lld B", host, netdev + 7,
+			       (long long)mtu->number, sw, (long long)n);
+		rs_finding_subject(g->a, g->f, host, netdev + 7);
+		rs_hop_fix_mtu(g->a, g->f, sw, port, mtu->number);
+		return;
+	}
+	if ((!mfs || !mfs->numeric) && rs_hop_peer(g->a, host, netdev + 7, &sw, &port))
+		g->unknown++;
+	if (!mfs || !mfs->numeric || mfs->number < 64)
+		return;
+	/* some name their MTU instead of the frame: only what is beyond doubt fails */
+	if (mfs->number >= mtu->number) {
+		g->passed++;
+		return;
+	}
+	rs_gather_fail(
+		g, RS_CRITICAL, host, NULL, mtu, mfs,
+		"%s %s sends packets of %lld B, its switch says by LLDP that it takes frames "
+		"of %lld B",
+		host, netdev + 7, (long long)mtu->number, (long long)mfs->number);
+	if (g->f)
+		g->f->confidence = RS_MEDIUM;
+	rs_finding_fix(
+		g->a, g->f, host, false, "traffic of the interface",
+		rs_audit_text(g->a, "ip link set %s mtu %lld", netdev + 7, (long long)mtu->number),
+		"ip link set %s mtu %lld  # or raise the switch's port to %lld", netdev + 7,
+		(long long)(mfs->number - 18), (long long)(mtu->number + 22));
+}
+
+void switch_s09(struct rs_audit *a, const struct rs_rule *r)
+{
+	struct rs_gather g = switch_gather(a, r);
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *netdev;
+		uint32_t at = 0;
+
+		if (rs_facts_is_switch(a->facts, host))
+			continue;
+		while ((netdev = rs_facts_subject(a->facts, &at, host, "netdev/")))
+			s09_netdev(&g, host, netdev);
+	}
+	rs_gather_end(&g,
+		      "a frame that is too long is dropped without a word; short messages still "
+		      "pass, so that jobs hang instead of failing",
+		      "interfaces whose switch port takes their packets",
+		      "which packets a host's switch port takes is not known",
+		      "the switch's configuration of the port, or lldpctl with its frame size",
+		      "the port's MTU");
+}
+
+/* ---- S10: twins ---- */
+
+/* What a switch's ports have most often, of what hosts notice: its normal form. */
+static const char *const twin_names[] = {
+	"dscp_to_tc/", "tc_to_pg/", "tc_to_queue/", "pfc/", "queue/", "watchdog", NULL};
+
+/* The commonest value of a fact over a switch's ports; NULL: no port has it. */
+static const struct rs_fact *commonest(const struct rs_audit *a, const char *sw, const char *name)
+{
+	const struct rs_fact *value[8];
+	unsigned votes[8] = {0}, n = 0, best = 0;
+	uint32_t at = 0;
+	const char *port;
+
+	while ((port = rs_hop_port(a, &at, sw))) {
+		const struct rs_fact *f = rs_facts_get(a->facts, sw, port, name);
+		unsigned k = 0;
+
+		while (f && k < n && strcmp(value[k]->value, f->value))
+			k++;
+		if (!f || k == 8)
+			continue;
+		if (k == n)
+			value[n++] = f;
+		votes[k]++;
+	}
+	for (unsigned k = 1; k < n; k++)
+		if (votes[k] > votes[best])
+			best = k;
+	return n ? value[best] : NULL;
+}
+
+static bool same_text(const char *x, const char *y)
+{
+	return x == y || (x && y && !strcmp(x, y));
+}
+
+/* Of one make and one role, as far as they say. */
+static bool twins(const struct rs_audit *a, const char *x, const char *y)
+{
+	static const char *const alike[] = {"os", "model", "tier"};
+
+	for (unsigned i = 0; i < 3; i++)
+		if (!same_text(rs_facts_value(a->facts, x, "host", alike[i]),
+			       rs_facts_value(a->facts, y, "host", alike[i])))
+			return false;
+	return true;
+}
+
+static void s10_pair(struct rs_gather *g, const char *x, const char *y)
+{
+	unsigned compared = 0;
+
+	for (unsigned k = 0; twin_names[k]; k++) {
+		const struct rs_fact *f;
+		struct rs_hop_view v;
+		const char *port;
+		uint32_t at = 0, first = 0;
+
+		/* the first port that classifies names what there is to compare */
+		while ((port = rs_hop_port(g->a, &first, x))) {
+			rs_hop_view(g->a, x, port, &v);
+			if (v.classifies)
+				break;
+		}
+		while (port && (f = rs_facts_next(g->a->facts, &at, x, port, twin_names[k]))) {
+			const struct rs_fact *mine, *theirs;
+
+			if (strcmp(f->subject, port))
+				continue;
+			mine = commonest(g->a, x, f->name);
+			theirs = commonest(g->a, y, f->name);
+			compared += mine && theirs;
+			if (!mine || !theirs || !strcmp(mine->value, theirs->value))
+				continue;
+			rs_gather_fail(g, RS_MAJOR, y, NULL, mine, theirs,
+				       "%s and %s have one role and differ: %s is %s and %s", x, y,
+				       f->name, mine->value, theirs->value);
+		}
+	}
+	g->passed += compared != 0;
+	g->unknown += !compared;
+}
+
+void switch_s10(struct rs_audit *a, const struct rs_rule *r)
+{
+	struct rs_gather g = switch_gather(a, r);
+
+	/* each against the first of its kind: what differs from it is named */
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		for (uint32_t k = 0; switch_at(a, i) && k < i; k++) {
+			if (!switch_at(a, k) || !twins(a, switch_at(a, k), switch_at(a, i)))
+				continue;
+			s10_pair(&g, switch_at(a, k), switch_at(a, i));
+			break;
+		}
+	if (g.f)
+		for (uint32_t k = 0; k < rs_facts_hosts(a->facts); k++)
+			if (switch_at(a, k) && twins(a, switch_at(a, k), g.sw)) {
+				rs_finding_subject(a, g.f, switch_at(a, k), NULL);
+				break;
+			}
+	rs_gather_end(&g,
+		      "flows that ECMP spreads over twins meet another class, threshold or "
+		      "protection by chance of their hash",
+		      "pairs of switches that are alike in QoS",
+		      "switches of one role have no QoS in common that could be compared",
+		      "the whole configuration of both", "maps, PFC, thresholds");
+}
+
+/* ---- S11: hash and adaptive routing ---- */
+
+/* Two tiers with one seed choose alike: what the first puts on one link the second does too. */
+static void s11_seeds(struct rs_gather *g, const char *x, const char *y)
+{
+	const struct rs_fact *mine = rs_look(g->a, x, "host", "hash/seed");
+	const struct rs_fact *theirs = rs_look(g->a, y, "host", "hash/seed");
+	const char *a = rs_facts_value(g->a->facts, x, "host", "tier");
+	const char *b = rs_facts_value(g->a->facts, y, "host", "tier");
+	bool linked = a && b && strcmp(a, b) != 0;
+	const char *port;
+	uint32_t at = 0;
+
+	if (!mine || !theirs || strcmp(mine->value, theirs->value))
+		return;
+	while (!linked && (port = rs_hop_port(g->a, &at, x))) {
+		const char *who = rs_facts_value(g->a->facts, x, port, "neighbour");
+
+		linked = who && !strcmp(who, y);
+	}
+	if (!linked)
+		return;
+	rs_gather_fail(g, RS_MINOR, x, NULL, mine, theirs,
+		       "%s and %s, one above the other, have one hash seed (%s)", x, y,
+		       mine->value);
+	rs_finding_subject(g->a, g->f, y, NULL);
+}
+
+void switch_s11(struct rs_audit *a, const struct rs_rule *r)
+{
+	struct rs_gather g = {.a = a, .r = r, .unseen = RS_MINOR};
+	const char *with = NULL, *without = NULL;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *sw = switch_at(a, i);
+		const struct rs_fact *l4 = sw ? rs_look(a, sw, "host", "hash/l4_source") : NULL;
+		const char *ar = sw ? rs_facts_value(a->facts, sw, "host", "ar") : NULL;
+
+		if (l4 && l4->numeric && !l4->number) {
+			rs_gather_fail(&g, RS_MAJOR, sw, NULL, l4, NULL,
+				       "%s leaves the UDP source port out of its hash", sw);
+			if (!strcmp(rs_hop_os(a, sw), "SONiC"))
+				rs_finding_fix(
+					a, g.f, sw, true, "flows move to other links once",
+					"the list in the evidence",
+					"sudo config switch-hash global ecmp-hash SRC_IP DST_IP "
+					"IP_PROTOCOL L4_SRC_PORT L4_DST_PORT");
+			else if (!strcmp(rs_hop_os(a, sw), "Cumulus"))
+				rs_finding_fix(a, g.f, sw, true, "flows move to other links once",
+					       "nv set system forwarding ecmp-hash source-port off",
+					       "nv set system forwarding ecmp-hash source-port on; "
+					       "nv config apply");
+			else if (!strcmp(rs_hop_os(a, sw), "Junos"))
+				rs_finding_fix(a, g.f, sw, true, "flows move to other links once",
+					       "rollback 1; commit",
+					       "delete forwarding-options enhanced-hash-key inet "
+					       "no-l4-source-port; commit");
+		} else if (l4) {
+			g.passed++;
+		} else if (sw && !ar) {
+			g.unknown++;
+		}
+		if (ar && strcmp(ar, "off") != 0)
+			with = sw;
+		else if (ar)
+			without = sw;
+	}
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		for (uint32_t k = 0; switch_at(a, i) && k < i; k++)
+			if (switch_at(a, k))
+				s11_seeds(&g, switch_at(a, k), switch_at(a, i));
+	if (with && without) {
+		rs_gather_fail(&g, RS_MAJOR, without, NULL, rs_look(a, without, "host", "ar"),
+			       rs_look(a, with, "host", "ar"),
+			       "adaptive routing is on at %s and off at %s", with, without);
+		rs_finding_subject(a, g.f, with, NULL);
+		if (!strcmp(rs_hop_os(a, without), "Cumulus"))
+			rs_finding_fix(a, g.f, without, true, "routes are installed anew",
+				       "nv set router adaptive-routing enable off",
+				       "nv set router adaptive-routing enable on; nv config apply");
+	}
+	rs_gather_end(&g,
+		      "RoCE's only entropy is the UDP source port; without it all QPs of a pair of "
+		      "hosts share one link",
+		      "switches whose hash has the source port",
+		      "what switches hash by, and whether they spray, is not known",
+		      "SWITCH_HASH of config_db.json, nv show system forwarding, show "
+		      "forwarding-options enhanced-hash-key, show load-balance profile",
+		      "whether the UDP source port is in it");
+}
+
+/* ---- S12: oversubscription ---- */
+
+static void s12_switch(struct rs_audit *a, const struct rs_rule *r, const char *sw)
+{
+	double down = 0, up = 0;
+	unsigned blind = 0;
+	uint32_t at = 0;
+	const char *port;
+	struct rs_finding *f;
+
+	while ((port = rs_hop_port(a, &at, sw))) {
+		const char *who = rs_facts_value(a->facts, sw, port, "neighbour");
+		const char *tier = rs_facts_value(a->facts, sw, port, "neighbour_tier");
+		double gbps = (double)rs_hop_number(a, sw, port, "speed_mbps", 0) / 1000;
+		bool is_switch = tier && strstr(tier, "Router");
+
+		for (uint32_t i = 0; who && i < rs_facts_hosts(a->facts); i++)
+			is_switch |= switch_at(a, i) && !strcmp(rs_facts_host(a->facts, i), who);
+		blind += who && gbps <= 0;
+		if (!who || gbps <= 0)
+			continue;
+		if (is_switch)
+			up += gbps;
+		else
+			down += gbps;
+	}
+	if (blind && (up <= 0 || down <= 0)) {
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_INFO,
+				   "neighbours of %s are known, the speed of their links is not",
+				   sw);
+		rs_finding_subject(a, f, sw, NULL);
+		rs_finding_need(a, f, "show interfaces status", "the speed of each link");
+	}
+	if (up <= 0 || down <= 0)
+		return;
+	f = rs_finding_new(a, r, down > 1.01 * up ? RS_FAIL : RS_PASS, RS_INFO,
+			   "%s has %.0fG to hosts and %.0fG to other switches: %.2f to 1", sw, down,
+			   up, down / up);
+	rs_finding_subject(a, f, sw, NULL);
+	if (down > 1.01 * up)
+		rs_finding_why(
+			a, f,
+			"rings within a rack do not notice; all-to-all and jobs over several "
+			"leaves do. `ripstop sim` tells what this job needs");
+}
+
+void switch_s12(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		if (switch_at(a, i))
+			s12_switch(a, r, switch_at(a, i));
+}

@@ -1,0 +1,364 @@
+/* Checks of switches: ECN and its thresholds, CNPs, scheduling. DCQCN (SIGCOMM 2015) section 4 for
+ * the thresholds; IEEE 802.1Q clause 8.6. */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+#include "audit/facts/hop.h"
+#include "audit/facts/look.h"
+#include "audit/rules/hop_fix.h"
+#include "audit/rules/switch.h"
+
+/* ---- S04: ECN on the queue of the class ---- */
+
+static bool queues_seen(const struct rs_audit *a, const char *sw, const char *port)
+{
+	return rs_hop_fact(a, sw, port, "queues_seen") ||
+	       rs_facts_get(a->facts, sw, "host", "queues_seen");
+}
+
+/* A PFC-protected queue that the port's map leads to: where the map is seen and none does, PFC
+ * protects nothing here (S01). */
+static int lossless_queue(const struct rs_hop_view *v, int p)
+{
+	for (int dscp = 0; dscp < 64; dscp++) {
+		struct rs_hop h;
+
+		rs_hop_find(v, dscp, &h);
+		if (h.lossless == 1 && h.group == p)
+			return h.queue;
+	}
+	return -1;
+}
+
+static void s04_port(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	const char *sw = v->sw, *port = v->port;
+	unsigned mask = v->mask;
+
+	for (int p = 0; p < 8; p++) {
+		int q = mask >> p & 1 ? lossless_queue(v, p) : -1;
+		const struct rs_fact *ecn = rs_hop_fact(g->a, sw, port, "queue/%d/ecn", q);
+
+		if (q < 0)
+			continue;
+		if (ecn && ecn->numeric && ecn->number) {
+			g->passed++;
+		} else if (!ecn && !queues_seen(g->a, sw, port)) {
+			g->unknown++;
+		} else {
+			rs_gather_fail(g, RS_MAJOR, sw, port, ecn,
+				       rs_hop_fact(g->a, sw, port, "pfc/%d", p),
+				       "queue %d of %s is lossless but does not mark ECN", q, sw);
+			if (g->new_switch)
+				rs_hop_fix_ecn(g->a, g->f, sw, port, q, 150000, 1500000);
+		}
+	}
+}
+
+void switch_s04(struct rs_audit *a, const struct rs_rule *r)
+{
+	struct rs_gather g = switch_gather(a, r);
+
+	switch_each_port(&g, s04_port);
+	rs_gather_end(
+		&g,
+		"without marks DCQCN never slows down: every congestion ends in pauses, which "
+		"spread to flows that have no part in it",
+		"lossless queues that mark ECN", "whether lossless queues mark is not known",
+		"the switch's WRED or ECN profiles and their queues", "marking");
+}
+
+/* ---- S05: ECN before PFC ---- */
+
+/* The queue at which one ingress alone crosses XOFF: alpha / (1 + alpha) of the pool, where SONiC's
+ * alpha is 2^dynamic_th; or the fixed threshold. Negative: not known. */
+static double xoff_depth(const struct rs_audit *a, const char *sw, const char *port, int p,
+			 const struct rs_fact **why)
+{
+	const struct rs_fact *fixed = rs_hop_fact(a, sw, port, "pg/%d/static", p);
+	const struct rs_fact *alpha = rs_hop_fact(a, sw, port, "pg/%d/alpha", p);
+	const struct rs_fact *pool = rs_hop_fact(a, sw, port, "pg/%d/pool", p);
+	const struct rs_fact *size = rs_look(a, sw, "host", "pool/%s/size",
+					     pool ? pool->value : "ingress_lossless_pool");
+	double k;
+
+	if (!alpha)
+		alpha = rs_facts_get(a->facts, sw, "host", "default_alpha");
+	*why = fixed ? fixed : alpha;
+	if (fixed && fixed->numeric)
+		return (double)fixed->number;
+	if (!alpha || !alpha->numeric || !size || !size->numeric || size->number <= 0 ||
+	    alpha->number < -16 || alpha->number > 16)
+		return -1;
+	k = ldexp(1, (int)alpha->number);
+	return k / (1 + k) * (double)size->number;
+}
+
+/* What stands in bytes, or in time at the port's rate (EOS). Negative: not known. */
+double switch_threshold(const struct rs_hop_view *v, int q, const char *which,
+			const struct rs_fact **fact)
+{
+	const struct rs_fact *ns;
+	double mbps;
+
+	*fact = rs_hop_fact(v->a, v->sw, v->port, "queue/%d/%s", q, which);
+	if (*fact && (*fact)->numeric)
+		return (double)(*fact)->number;
+	ns = rs_hop_fact(v->a, v->sw, v->port, "queue/%d/%s_ns", q, which);
+	mbps = (double)rs_hop_number(v->a, v->sw, v->port, "speed_mbps", -1);
+	if (!ns || !ns->numeric || mbps <= 0)
+		return -1;
+	*fact = ns;
+	return (double)ns->number * mbps / 8000;
+}
+
+/* The ingress of this switch that PFC stops first, and where: whichever port a packet came by, its
+ * own threshold counts. Negative: not known of any. */
+static double first_stop(const struct rs_hop_view *of, int p, const struct rs_fact **why,
+			 const char **where)
+{
+	double least = -1;
+	const char *port;
+	uint32_t at = 0;
+
+	while ((port = rs_hop_port(of->a, &at, of->sw))) {
+		const struct rs_fact *on = rs_hop_fact(of->a, of->sw, port, "pfc/%d", p), *w;
+		double d = on && on->numeric && on->number ? xoff_depth(of->a, of->sw, port, p, &w)
+							   : -1;
+
+		if (d < 0 || (least >= 0 && d >= least))
+			continue;
+		least = d;
+		*why = w;
+		*where = port;
+	}
+	return least;
+}
+
+/* Both thresholds against what n ingresses hold together when the first of them is stopped: with
+ * n = 1 least, n alpha / (1 + n alpha) of the pool with dynamic thresholds. */
+static void s05_port(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	/* ports of one switch come one after another: its ingresses are asked once */
+	if (g->stop.sw != v->sw) {
+		for (int p = 0; p < 8; p++)
+			g->stop.depth[p] = first_stop(v, p, &g->stop.why[p], &g->stop.where[p]);
+		g->stop.sw = v->sw;
+	}
+	for (int p = 0; p < 8; p++) {
+		int q = v->mask >> p & 1 ? rs_hop_queue(v, p) : -1;
+		const struct rs_fact *low, *high;
+		double kmin = q < 0 ? -1 : switch_threshold(v, q, "kmin", &low);
+		double kmax = q < 0 ? -1 : switch_threshold(v, q, "kmax", &high);
+		double depth = g->stop.depth[p];
+		bool always;
+
+		if (q >= 0 && kmin < 0 &&
+		    (rs_hop_fact(g->a, v->sw, v->port, "queue/%d/kmin_percent", q) ||
+		     rs_hop_fact(g->a, v->sw, v->port, "queue/%d/kmin_segments", q)))
+			g->unknown++;
+		if (q < 0 || kmin < 0)
+			continue;
+		if (depth < 0) {
+			g->unknown++;
+			continue;
+		}
+		if (kmin < depth && kmax < depth) {
+			g->passed++;
+			continue;
+		}
+		always = kmin >= depth;
+		rs_gather_fail(g, always ? RS_MAJOR : RS_MINOR, v->sw, v->port, low, g->stop.why[p],
+			       "on %s queue %d begins to mark at %.0f B and marks all at %.0f B, "
+			       "PFC stops one sender (on %s) at %.0f B: %s",
+			       v->sw, q, kmin, kmax < 0 ? kmin : kmax,
+			       rs_hop_name(g->stop.where[p]), depth,
+			       always ? "PFC always comes first"
+				      : "marking is not certain when PFC starts");
+		if (g->new_switch)
+			rs_hop_fix_ecn(g->a, g->f, v->sw, v->port, q, (int64_t)(depth / 10),
+				       (int64_t)(depth / 2));
+	}
+}
+
+void switch_s05(struct rs_audit *a, const struct rs_rule *r)
+{
+	struct rs_gather g = switch_gather(a, r);
+
+	switch_each_port(&g, s05_port);
+	rs_gather_end(&g,
+		      "ECN is to slow senders down; PFC is the last resort. A threshold that PFC "
+		      "reaches first never marks",
+		      "lossless queues that mark before PFC stops anyone",
+		      "whether marking begins before PFC is not known: the size of the shared pool "
+		      "is not",
+		      "the sizes of the shared buffer, and on EOS of a segment: SONiC BUFFER_POOL "
+		      "and BUFFER_PG, Junos show "
+		      "class-of-service shared-buffer, Cumulus nv show interface <port> qos roce "
+		      "status",
+		      "the pool's size and alpha");
+}
+
+/* ---- S06: where CNPs go ---- */
+
+/* The DSCP of CNPs that hosts say, else what mlx5 sends. */
+static int cnp_dscp(const struct rs_audit *a, const struct rs_fact **fact)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		uint32_t at = 0;
+
+		if (switch_at(a, i))
+			continue;
+		*fact = rs_facts_next(a->facts, &at, rs_facts_host(a->facts, i), "netdev/",
+				      "cnp_dscp");
+		if (*fact && (*fact)->numeric && (*fact)->number >= 0 && (*fact)->number < 64)
+			return (int)(*fact)->number;
+	}
+	*fact = NULL;
+	return 48;
+}
+
+/* Is data of a lossless class in the same queue as CNPs? */
+static bool shares_lossless(const struct rs_hop_view *v, const struct rs_hop *cnp)
+{
+	for (int dscp = 0; dscp < 64; dscp++) {
+		struct rs_hop h;
+
+		rs_hop_find(v, dscp, &h);
+		if (h.lossless == 1 && !h.inferred && h.queue == cnp->queue)
+			return true;
+	}
+	return false;
+}
+
+static void s06_port(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	const char *sw = v->sw, *port = v->port;
+	const struct rs_fact *said = g->cnp_fact, *dropped;
+	int dscp = g->cnp;
+	struct rs_hop h, best;
+
+	if (!v->mask || !v->classifies)
+		return;
+	rs_hop_find(v, dscp, &h);
+	rs_hop_find(v, 0, &best);
+	if (h.queue < 0) {
+		g->unknown++;
+		return;
+	}
+	dropped = rs_hop_fact(g->a, sw, port, "queue/%d/wred", h.queue);
+	if (shares_lossless(v, &h)) {
+		rs_gather_fail(g, RS_MAJOR, sw, port, h.map, said,
+			       "%s puts CNPs (DSCP %d) into the lossless queue %d, behind the data "
+			       "whose congestion they report",
+			       sw, dscp, h.queue);
+	} else if (dropped && h.ecn == 0) {
+		rs_gather_fail(g, RS_MAJOR, sw, port, dropped, said,
+			       "queue %d of %s, where CNPs (DSCP %d) go, drops early (WRED)",
+			       h.queue, sw, dscp);
+	} else if (best.queue == h.queue) {
+		rs_gather_fail(g, RS_MINOR, sw, port, h.map, said,
+			       "%s puts CNPs (DSCP %d) into queue %d with best effort", sw, dscp,
+			       h.queue);
+	} else {
+		g->passed++;
+		return;
+	}
+	if (g->new_switch) {
+		for (int q = 7; q > 0; q--) {
+			struct rs_hop other;
+
+			rs_hop_find(v, q * 8, &other);
+			if (other.queue < 0 || other.queue == h.queue || other.lossless == 1 ||
+			    other.queue == best.queue)
+				continue;
+			rs_hop_fix_class(g->a, g->f, sw, port, dscp, other.tc);
+			return;
+		}
+		rs_hop_fix_class(g->a, g->f, sw, port, dscp, 6);
+	}
+}
+
+void switch_s06(struct rs_audit *a, const struct rs_rule *r)
+{
+	struct rs_gather g = switch_gather(a, r);
+
+	g.cnp = cnp_dscp(a, &g.cnp_fact);
+	switch_each_port(&g, s06_port);
+	rs_gather_end(&g,
+		      "a notification that waits behind the congestion that it reports comes too "
+		      "late; one that is dropped does not come",
+		      "ports where CNPs have a queue of their own", "where CNPs go is not known",
+		      "the switch's DSCP map", "the queue of CNPs");
+}
+
+/* ---- S07: scheduling ---- */
+
+static bool is_strict(const struct rs_audit *a, const char *sw, const char *port, int q)
+{
+	const struct rs_fact *s = rs_hop_fact(a, sw, port, "queue/%d/scheduler", q);
+
+	return s && !strcasecmp(s->value, "STRICT");
+}
+
+/* A strict queue that starves the lossless one: users reach it by a DSCP that is no control
+ * traffic's (below 46), and nothing limits it. */
+static int strict_for_users(const struct rs_hop_view *v, int cnp)
+{
+	for (int dscp = 0; dscp < 46; dscp++) {
+		struct rs_hop h;
+
+		rs_hop_find(v, dscp, &h);
+		if (h.queue >= 0 && !h.inferred && h.lossless != 1 && dscp != cnp &&
+		    is_strict(v->a, v->sw, v->port, h.queue) &&
+		    !rs_hop_fact(v->a, v->sw, v->port, "queue/%d/weight", h.queue))
+			return dscp;
+	}
+	return -1;
+}
+
+static void s07_port(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	const char *sw = v->sw, *port = v->port;
+	int cnp = g->cnp, dscp;
+	int64_t sum = 0;
+
+	if (v->mask && !queues_seen(g->a, sw, port))
+		g->unknown++;
+	if (!v->mask || !queues_seen(g->a, sw, port))
+		return;
+	/* EOS takes per cents, which cannot exceed a hundred; others take weights */
+	for (int q = 0; q < 8 && !strcmp(rs_hop_os(g->a, sw), "EOS"); q++) {
+		const struct rs_fact *w = rs_hop_fact(g->a, sw, port, "queue/%d/weight", q);
+
+		if (w && w->numeric && !is_strict(g->a, sw, port, q))
+			sum += w->number;
+	}
+	if (sum > 100) {
+		rs_gather_fail(g, RS_MINOR, sw, port, rs_hop_fact(g->a, sw, port, "queue/0/weight"),
+			       NULL, "bandwidth percents of %s sum to %lld", sw, (long long)sum);
+		return;
+	}
+	dscp = strict_for_users(v, cnp);
+	if (dscp >= 0)
+		rs_gather_fail(g, RS_MINOR, sw, port,
+			       rs_hop_fact(g->a, sw, port, "dscp_to_tc/%d", dscp), NULL,
+			       "on %s any user's DSCP %d goes before the lossless queue (strict, "
+			       "without limit)",
+			       sw, dscp);
+	else
+		g->passed++;
+}
+
+void switch_s07(struct rs_audit *a, const struct rs_rule *r)
+{
+	struct rs_gather g = switch_gather(a, r);
+
+	g.cnp = cnp_dscp(a, &g.cnp_fact);
+	switch_each_port(&g, s07_port);
+	rs_gather_end(&g, "what may be filled at will is not to starve the training traffic",
+		      "ports whose schedulers leave the lossless queue its share",
+		      "how queues are scheduled is not known",
+		      "QUEUE and SCHEDULER of config_db.json, show qos interfaces",
+		      "what is served before the lossless queue");
+}
