@@ -184,7 +184,7 @@ static void describe(const struct rs_diagnosis *r, FILE *out)
 	rs_paragraph(
 		out, 0,
 		"Simulated packet by packet: %u host%s, %u GPU%s, %u NIC port%s of %s, %u switch%s "
-		"with %s of buffer each, path MTU %u, congestion control %s, PFC %s, seed %llu.",
+		"with %s of buffer each, path MTU %u, congestion control %s, PFC %s,%s seed %llu.",
 		f->n_hosts, f->n_hosts == 1 ? "" : "s", f->n_gpus, f->n_gpus == 1 ? "" : "s",
 		f->n_endpoints, f->n_endpoints == 1 ? "" : "s",
 		rs_human_rate(rate, sizeof(rate), (double)f->endpoints[0].rate), f->n_switches,
@@ -192,7 +192,9 @@ static void describe(const struct rs_diagnosis *r, FILE *out)
 		f->qos.buffer ? rs_human_bytes(size, sizeof(size), (double)f->qos.buffer)
 			      : "unlimited",
 		f->transport.mtu, rs_fabric_cc_names(f, ccs, sizeof(ccs)),
-		f->qos.pfc ? "on" : "off", (unsigned long long)r->seed);
+		f->qos.pfc ? "on" : "off",
+		f->transport.recovery == RS_FABRIC_SELECTIVE ? " selective recovery," : "",
+		(unsigned long long)r->seed);
 	for (uint32_t i = 0; i < f->n_unknown && i < 8; i++)
 		rs_paragraph(out, 2, "Unknown: %s", f->unknown[i]);
 	if (f->n_unknown > 8)

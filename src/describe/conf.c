@@ -191,6 +191,32 @@ void load_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 	load_tiers(l, f, n ? rs_node_get(n, "tiers") : NULL);
 }
 
+static void get_recovery(struct rs_load *l, const struct rs_node *n, struct rs_transport_conf *t)
+{
+	static const char *const recoveries[] = {"go-back-n", "selective", NULL};
+	int recovery = (int)t->recovery;
+
+	rs_node_name(l, n, "recovery", recoveries, &recovery);
+	t->recovery = (__typeof__(t->recovery))recovery;
+	rs_node_u32(l, n, "in_flight", 0, RS_IN_FLIGHT_MAX, &t->in_flight);
+	rs_node_time(l, n, "reorder", 0, RS_S, &t->reorder);
+	rs_node_time(l, n, "rto_low", RS_US, RS_S, &t->rto_low);
+	rs_node_time(l, n, "rto_high", RS_US, RS_S, &t->rto_high);
+	if (!l->err && t->rto_low > t->rto_high)
+		rs_load_fail(
+			l, -EINVAL, n->at,
+			"rto_low is for few packets in flight: expected no more than rto_high");
+	for (unsigned i = 0; i < 4 && !l->err && t->recovery != RS_FABRIC_SELECTIVE; i++) {
+		static const char *const of_selective[] = {"in_flight", "reorder", "rto_low",
+							   "rto_high"};
+
+		if (rs_node_get(n, of_selective[i]))
+			rs_load_fail(l, -EINVAL, rs_node_get(n, of_selective[i])->at,
+				     "%s: expected recovery: selective beside it, whose it is",
+				     of_selective[i]);
+	}
+}
+
 static void get_payload(struct rs_load *l, const struct rs_node *n, struct rs_transport_conf *t)
 {
 	uint64_t v = t->payload;
@@ -208,7 +234,8 @@ void load_transport(struct rs_load *l, struct rs_fabric *f, const struct rs_node
 		"ipv6",          "timeout",   "retry",          "rnr_retry",    "min_rnr_timer",
 		"max_rd_atomic", "ack_every", "ack_delay",      "min_rto",      "ack_echo",
 		"framing",       "payload",   "window_payload", "ack_unpaused", "whole_ns",
-		"pace_fixed",    NULL};
+		"pace_fixed",    "recovery",  "in_flight",      "reorder",      "rto_low",
+		"rto_high",      NULL};
 	static const char *const framings[] = {"rocev2", "ns-3", NULL};
 	struct rs_transport_conf *t = &f->transport;
 	int framing = (int)t->framing;
@@ -228,6 +255,7 @@ void load_transport(struct rs_load *l, struct rs_fabric *f, const struct rs_node
 	rs_node_name(l, n, "framing", framings, &framing);
 	t->framing = (__typeof__(t->framing))framing;
 	get_payload(l, n, t);
+	get_recovery(l, n, t);
 	rs_node_bool(l, n, "whole_ns", &t->quirks.whole_ns);
 	rs_node_bool(l, n, "pace_fixed", &t->quirks.pace_fixed);
 	rs_node_bool(l, n, "window_payload", &t->quirks.window_payload);

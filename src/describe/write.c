@@ -344,6 +344,18 @@ static void cc(struct writer *w, const struct rs_cc_conf *c)
 	fputc('\n', w->out);
 }
 
+/* What is as it is by default in every description made before there was a choice is not said. */
+static void recovery(struct writer *w, const struct rs_transport_conf *t)
+{
+	if (t->recovery != RS_FABRIC_SELECTIVE)
+		return;
+	fprintf(w->out, "    recovery: selective\n    in_flight: %u\n", t->in_flight);
+	if (t->reorder >= 0)
+		fprintf(w->out, "    reorder: %s\n", span(w, t->reorder));
+	fprintf(w->out, "    rto_low: %s\n", span(w, t->rto_low));
+	fprintf(w->out, "    rto_high: %s\n", span(w, t->rto_high));
+}
+
 static void transport(struct writer *w, const struct rs_transport_conf *t)
 {
 	fprintf(w->out,
@@ -359,6 +371,7 @@ static void transport(struct writer *w, const struct rs_transport_conf *t)
 		yes(t->quirks.pace_fixed));
 	fprintf(w->out, "    window_payload: %s\n    ack_unpaused: %s\n",
 		yes(t->quirks.window_payload), yes(t->quirks.ack_unpaused));
+	recovery(w, t);
 }
 
 static void host_model(struct writer *w, const struct rs_host_params *p)

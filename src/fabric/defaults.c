@@ -76,7 +76,10 @@ static void transport_defaults(struct rs_transport_conf *t, enum rs_fabric_prese
 					.rnr_retry = 7,
 					.min_rnr_timer = 12,
 					.max_rd_atomic = 16,
-					.ack_every = 8};
+					.ack_every = 8,
+					.reorder = -1,
+					.rto_low = 100 * RS_US, /* IRN (SIGCOMM 2018), §4.1 */
+					.rto_high = 320 * RS_US};
 	if (preset != RS_PRESET_NS3)
 		return;
 	t->timeout = 0;

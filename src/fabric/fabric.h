@@ -134,6 +134,8 @@ struct rs_cc_conf {
 	struct rs_kv *kv;
 };
 
+enum { RS_IN_FLIGHT_MAX = 8192 }; /* as rdma/ has it */
+
 struct rs_transport_conf {
 	uint16_t mtu; /* path MTU */
 	bool ipv6;
@@ -141,6 +143,11 @@ struct rs_transport_conf {
 	uint32_t ack_every;
 	rs_time ack_delay;
 	rs_time min_rto;
+	enum { RS_FABRIC_GO_BACK_N, RS_FABRIC_SELECTIVE } recovery; /* simulated only */
+	/* of selective recovery: rdma/nic.h */
+	uint32_t in_flight; /* packets of a queue pair; 0: what the longest path holds */
+	rs_time reorder;    /* < 0: by the switches' routing */
+	rs_time rto_low, rto_high;
 	enum { RS_FABRIC_ROCEV2, RS_FABRIC_NS3 } framing; /* header bytes: wire/framing.h */
 	uint16_t payload;        /* bytes of a full packet; 0: the path MTU */
 	struct rs_quirks quirks; /* of NICs, but any_payload: that is payload */

@@ -39,6 +39,53 @@ static void weights(const struct rs_fabric *f, uint8_t weight[RS_CLASSES])
 		weight[RS_CLASSES - 1] = 0;
 }
 
+/* Time between a NIC's transport and the wire, both ends and both ways, where hosts have an inside:
+ * a DMA read and a write of a packet, and the pipelines (docs/host.md). */
+#define INSIDE (4 * RS_US)
+/* How long a packet may be behind one that was sent later, where paths vary: as long as a flowlet's
+ * gap (CONGA, SIGCOMM 2014, §3.4), which is chosen for the same. */
+#define REORDER (50 * RS_US)
+
+bool rs_plant_paths_vary(const struct rs_fabric *f)
+{
+	for (uint32_t i = 0; i < f->n_switches; i++)
+		if (rs_fabric_qos(f, i)->routing != RS_FABRIC_ECMP)
+			return true;
+	return false;
+}
+
+const struct rs_recovery *rs_plant_recovery(const struct rs_plant *p)
+{
+	return p->recovery_rtt ? &rs_recovery_selective : &rs_recovery_go_back_n;
+}
+
+/* Packets that the longest path holds (IRN's BDP-FC), and those whose ACK waits for others. */
+static uint32_t in_flight(const struct rs_plant *p, uint32_t endpoint)
+{
+	const struct rs_transport_conf *t = &p->f->transport;
+	rs_time rtt = p->recovery_rtt + (rs_plant_inside(p, endpoint) ? INSIDE : 0);
+	uint64_t bytes = rs_plant_bytes(p->f->endpoints[endpoint].rate, rtt);
+	uint64_t n = bytes / (t->payload ? t->payload : t->mtu) + t->ack_every + 1;
+
+	return n < RS_IN_FLIGHT_MAX ? (uint32_t)n : RS_IN_FLIGHT_MAX;
+}
+
+static struct rs_selective selective(const struct rs_plant *p, uint32_t endpoint)
+{
+	const struct rs_transport_conf *t = &p->f->transport;
+
+	if (!p->recovery_rtt)
+		return (struct rs_selective){0};
+	return (struct rs_selective){
+		.in_flight = t->in_flight ? t->in_flight : in_flight(p, endpoint),
+		.reorder = t->reorder >= 0             ? t->reorder
+			   : rs_plant_paths_vary(p->f) ? REORDER
+						       : 0,
+		.rto_low = t->rto_low,
+		.rto_high = t->rto_high,
+	};
+}
+
 void rs_plant_nic(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_config *out)
 {
 	const struct rs_fabric *f = p->f;
@@ -55,6 +102,7 @@ void rs_plant_nic(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_con
 		.ack_every = t->ack_every,
 		.ack_delay = t->ack_delay,
 		.min_rto = t->min_rto,
+		.selective = selective(p, endpoint),
 		.framing = &rs_framings[t->framing],
 		.quirks = t->quirks,
 		.int_scale = rs_int_scale(p->nic_rate),

@@ -37,7 +37,8 @@ struct rs_plant {
 	int64_t nic_rate; /* the fastest NIC's, bits per second */
 	uint32_t n_cc;    /* congestion control: rs_fabric_cc()'s numbers */
 	const struct rs_cc_use *cc;
-	bool stamps;                /* any of them reads telemetry */
+	bool stamps;          /* any of them reads telemetry */
+	rs_time recovery_rtt; /* what may be in flight is taken from; 0: recovery is go-back-N */
 	const uint32_t *port_first; /* [switch]: of its ports in port_link */
 	const uint32_t *port_link;  /* [port]: its link, rs_plant_port_link() */
 	const uint8_t *floods;      /* [link]: rs_plant_port_floods() */
@@ -125,6 +126,10 @@ void rs_plant_qp(const struct rs_plant *p, uint8_t tc, struct rs_qp_attr *out);
  * or class's: rs_plant_nic(). */
 uint8_t rs_plant_qp_cc(const struct rs_plant *p, const struct rs_job *j, const struct rs_flow *w,
 		       uint32_t src, uint8_t tc);
+/* How its queue pairs recover from loss. */
+const struct rs_recovery *rs_plant_recovery(const struct rs_plant *p);
+/* Do switches send packets of one queue pair different ways? */
+bool rs_plant_paths_vary(const struct rs_fabric *f);
 
 /* ---- Congestion control ---- */
 

@@ -114,12 +114,26 @@ rs_time rs_plant_longest_rtt(const struct rs_fabric *f, uint32_t packet_bytes, u
 	return t;
 }
 
+/* Bytes on a link of a full packet and its ACK; without headers where framing is not RoCEv2's. */
+static void link_bytes(const struct rs_transport_conf *t, uint16_t stamps, uint32_t *data,
+		       uint32_t *ack)
+{
+	const struct rs_framing *g = &rs_framings[t->framing];
+	uint32_t payload = t->payload ? t->payload : t->mtu;
+
+	*data = payload;
+	*ack = 0;
+	if (t->framing != RS_FABRIC_ROCEV2)
+		return;
+	*data = rs_framing_data(g, RS_OP_WRITE_MIDDLE, payload, t->ipv6, stamps) + g->gap;
+	*ack = rs_framing_ack(g, t->ipv6, stamps) + g->gap;
+}
+
 int plant_base_rtt(const struct rs_plant *p, const struct rs_cc_conf *c, struct rs_cc_use *use,
 		   struct rs_error *e)
 {
 	const struct rs_transport_conf *t = &p->f->transport;
-	const struct rs_framing *g = &rs_framings[t->framing];
-	uint32_t payload = t->payload ? t->payload : t->mtu, data = payload, ack = 0;
+	uint32_t data, ack;
 	const struct rs_cc_param *rtt = use->ops->params;
 	uint16_t stamps = use->ops->needs & RS_CC_NEEDS_STAMPS ? RS_INT_BYTES : 0;
 	struct rs_cc_params *params = (struct rs_cc_params *)(uintptr_t)use->params; /* ours */
@@ -129,10 +143,20 @@ int plant_base_rtt(const struct rs_plant *p, const struct rs_cc_conf *c, struct 
 		rtt++;
 	if (!rtt->name || plant_cc_given(c, "base_rtt") || !(stamps || plant_cc_given(c, "window")))
 		return 0;
-	if (t->framing == RS_FABRIC_ROCEV2) {
-		data = rs_framing_data(g, RS_OP_WRITE_MIDDLE, payload, t->ipv6, stamps) + g->gap;
-		ack = rs_framing_ack(g, t->ipv6, stamps) + g->gap;
-	}
+	link_bytes(t, stamps, &data, &ack);
 	snprintf(text, sizeof(text), "%lldps", (long long)rs_plant_longest_rtt(p->f, data, ack));
 	return rs_cc_params_set(use->ops, params, "base_rtt", text, e);
+}
+
+rs_time plant_recovery_rtt(const struct rs_plant *p)
+{
+	const struct rs_transport_conf *t = &p->f->transport;
+	uint16_t stamps = p->stamps ? RS_INT_BYTES : 0;
+	uint32_t data, ack;
+
+	if (t->recovery != RS_FABRIC_SELECTIVE)
+		return 0;
+	link_bytes(t, stamps, &data, &ack);
+	/* of two NICs with nothing between them that the routes know */
+	return rs_time_max(rs_plant_longest_rtt(p->f, data, ack), RS_US);
 }

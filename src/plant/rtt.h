@@ -14,5 +14,7 @@ int plant_base_rtt(const struct rs_plant *p, const struct rs_cc_conf *c, struct 
 
 /* cc.c: the plant's congestion controls. */
 int plant_make_ccs(struct rs_plant *p, struct rs_arena *a, struct rs_error *e);
+/* The round trip that selective recovery keeps full; 0: recovery is go-back-N. */
+rs_time plant_recovery_rtt(const struct rs_plant *p);
 
 #endif

@@ -44,7 +44,7 @@ struct selective {
 	uint32_t base, top;
 	uint32_t n_acked, n_lost; /* of them: arrived; lost and not sent again yet */
 	uint64_t off;             /* bytes of both: not on their way */
-	uint32_t una;             /* una_psn when last looked at */
+	uint32_t una;             /* una_psn when last looked at; NO_PSN */
 	rs_time newest;           /* when the latest sent of those that arrived was sent */
 	uint32_t newest_psn;
 	bool newest_again;
@@ -61,7 +61,7 @@ struct selective {
 	/* Responder */
 	uint32_t n_kept;
 	uint32_t expected; /* epsn when last looked at, while some are kept */
-	uint32_t nak_for;  /* the gap that a NAK was made for; NO_NAK */
+	uint32_t nak_for;  /* the gap that a NAK was made for; NO_PSN */
 
 	struct sent *sent;
 	struct kept *kept;
@@ -69,7 +69,7 @@ struct selective {
 	uint64_t *untold;              /* a bit a word of here: changed since it was told */
 };
 
-#define NO_NAK UINT32_MAX
+#define NO_PSN UINT32_MAX
 
 static struct selective *selective_of(const struct rs_qp *qp)
 {
@@ -112,7 +112,7 @@ static void init(const struct rs_nic_config *c, void *memory)
 	s->lost = s->acked + s->window / WORD;
 	s->here = s->lost + s->window / WORD;
 	s->untold = s->here + s->window / WORD;
-	s->nak_for = NO_NAK;
+	s->nak_for = s->una = NO_PSN;
 	s->rto_at = s->lost_at = s->least_rtt = RS_NEVER;
 }
 
@@ -124,7 +124,8 @@ static void forget(struct rs_qp *qp)
 	*s = (struct selective){
 		.c = old.c,
 		.window = old.window,
-		.nak_for = NO_NAK,
+		.nak_for = NO_PSN,
+		.una = NO_PSN,
 		.rto_at = RS_NEVER,
 		.lost_at = RS_NEVER,
 		.least_rtt = RS_NEVER,
@@ -347,7 +348,7 @@ static void expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 
 /*
  * Those before una_psn are acknowledged. When the one at una_psn had arrived, as an answer told, it
- * was thrown away in its turn, for an RNR NAK: it is missing again.
+ * was thrown away in its turn, for an RNR NAK: it is lost.
  */
 static void take_cumulative(struct selective *s, uint32_t una, rs_time now)
 {
@@ -361,8 +362,10 @@ static void take_cumulative(struct selective *s, uint32_t una, rs_time now)
 	}
 	if (s->in_round && rs_psn_diff(s->base, s->round) >= 0)
 		s->in_round = false;
-	if (tracked(s) && has(s->acked, place_of(s, s->base)))
+	if (tracked(s) && has(s->acked, place_of(s, s->base))) {
 		uncount(s, place_of(s, s->base));
+		lose(s, place_of(s, s->base));
+	}
 }
 
 /* A word of what the responder keeps; a stranger's may be of anything. */

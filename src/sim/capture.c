@@ -83,6 +83,10 @@ int rs_capture_open(struct rs_sim *s, struct rs_error *e)
 	if (s->o->transport)
 		return rs_error_set(e, -EINVAL, "packets of %s cannot be captured: RoCE's can",
 				    s->o->transport->name);
+	if (rs_plant_recovery(s->plant) != &rs_recovery_go_back_n)
+		return rs_error_set(e, -EINVAL,
+				    "packets of recovery: selective cannot be captured: no "
+				    "standard has its headers; capture with recovery: go-back-n");
 	c->s = s;
 	c->ipv6 = s->f->transport.ipv6;
 	err = rs_pcapng_create(s->o->pcap, &c->w, e);

@@ -51,19 +51,12 @@ struct sim_orders {
 	uint64_t taken[SIM_PARTS_MAX][SIM_PARTS_MAX]; /* [by][of] */
 };
 
-static bool paths_differ(const struct rs_fabric *f)
-{
-	for (uint32_t i = 0; i < f->n_switches; i++)
-		if (rs_fabric_qos(f, i)->routing != RS_FABRIC_ECMP)
-			return true;
-	return false;
-}
-
 int sim_orders_create(struct rs_sim *s, struct rs_error *e)
 {
 	/* only RoCE's order is known here; one switch, and flows that keep to a path each, leave
 	 * nothing to overtake */
-	if (s->o->transport || s->o->ideal.network || s->o->ideal.placed || !paths_differ(s->f))
+	if (s->o->transport || s->o->ideal.network || s->o->ideal.placed ||
+	    !rs_plant_paths_vary(s->f))
 		return 0;
 	s->orders = sim_lines_alloc(s->arena, 1, sizeof(*s->orders));
 	if (!s->orders)
@@ -136,6 +129,17 @@ static bool lost_take(struct sim_stream *st, uint32_t psn)
 	return was;
 }
 
+/* Was psn lost, which goes again alone? It is no more then. */
+static bool lost_forget(struct sim_stream *st, uint32_t psn)
+{
+	for (uint32_t i = 0; i < st->n_lost; i++)
+		if (st->lost[i] == psn) {
+			st->lost[i] = st->lost[--st->n_lost];
+			return true;
+		}
+	return false;
+}
+
 /* Requests here are WRITEs: a PSN each. One before the latest's says that the queue pair went back:
  * for the NAK that came just before, or for a timeout. (It also leaps ahead: over what an ACK tells
  * to have arrived meanwhile.) */
@@ -154,7 +158,8 @@ void sim_order_sent(struct sim_nic *k, struct rs_packet *p)
 	st->next = rs_psn_add(p->psn, 1);
 	if (rs_psn_diff(p->psn, st->max) >= 0)
 		st->max = st->next;
-	else if (st->cause == CAUSE_ORDER)
+	else if (k->sim->f->transport.recovery == RS_FABRIC_SELECTIVE ? !lost_forget(st, p->psn)
+								      : st->cause == CAUSE_ORDER)
 		k->reordered++;
 }
 

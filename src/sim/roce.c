@@ -106,7 +106,8 @@ static int open(void *self, const struct rs_sim_conn_end *end)
 			       .max_recv_wr = receives,
 			       .max_send_sge = 1,
 			       .max_recv_sge = 1,
-			       .cc = end->cc};
+			       .cc = end->cc,
+			       .recovery = rs_plant_recovery(r->plant)};
 	struct rs_qp_attr at;
 	struct rs_qp *qp;
 

@@ -35,6 +35,15 @@ workload: [{flows: [{src: 1, dst: 1, bytes: 1MB}]}]"
 refused 'from 1B to 65536GiB' "$net
 workload: [{flows: [{src: 0, dst: 1, bytes: 99999999999999999999GB}]}]"
 refused 'no workload\|workload' "$net"
+transport='fabric: {network: {kind: single-switch, hosts: 2}, transport:'
+refused 's.yaml:1:.*go-back-n.*selective' "$transport {recovery: some}}
+$flow"
+refused 's.yaml:1:.*reorder: expected recovery: selective' "$transport {reorder: 1us}}
+$flow"
+refused 's.yaml:1:.*rto_low' "$transport {recovery: selective, rto_low: 1ms, rto_high: 10us}}
+$flow"
+refused 's.yaml:1:.*in_flight' "$transport {recovery: selective, in_flight: 8193}}
+$flow"
 refused 's.yaml:2:1: not YAML' 'fabric: {network: {kind: single-switch, hosts: 2'
 refused 'cannot read\|No such file' "$net
 workload: [{flows: not-there.csv}]"
