@@ -1,5 +1,6 @@
 """One capture in every form that tools write: the story must be the same. pcap_forms.py RIPSTOP DIRECTORY"""
 import json
+import os
 import pathlib
 import struct
 import subprocess
@@ -118,7 +119,10 @@ def expect(what, ok, more=""):
         print(f"FAILED: {what} {more}")
 
 
-for i, capture in enumerate(sorted(folder.glob("*.pcap"))):
+captures = sorted(folder.glob("*.pcap"))
+if os.environ.get("RS_SMALL"):  # slower by ten: each form still meets six captures
+    captures = [c for i, c in enumerate(captures) if i % 8 < 2]
+for i, capture in enumerate(captures):
     p = list(packets(capture))
     status, whole, _ = story(classic(p))
     # every other form of each capture: each form is tried on half of them

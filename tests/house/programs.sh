@@ -1,12 +1,19 @@
 #!/bin/sh
 # Unmodified programs on drop-in libraries that are built with sanitizers: the run-time is preloaded,
 # since the programs are not. ThreadSanitizer sees the library's threads (events), AddressSanitizer and
-# UBSan its memory. Not part of make check: two builds of its own, and minutes.
-# usage: tests/house/programs.sh [BUILD-DIRECTORY]: BUILD-DIRECTORY/tsan and /asan
+# UBSan its memory.
+# usage: tests/house/programs.sh BUILD-DIRECTORY SANITIZERS: of a build that is made (make check's)
+#        tests/house/programs.sh [BUILD-DIRECTORY]: makes BUILD-DIRECTORY/tsan and /asan, and tries both
 set -eu
 . "$(dirname "$0")/../interop/lib.sh"
 cd "$(dirname "$0")/../.."
 build=${1:-build/programs}
+kinds="tsan asan"
+case ${2-} in
+'') ;;
+*thread*) kinds=tsan ;;
+*) kinds=asan ;;
+esac
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
 need ibv_rc_pingpong ib_write_bw
@@ -56,20 +63,29 @@ for p in $programs; do
 	cc -O1 -o "$tmp/$p" "tests/interop/$p.c" -lrdmacm -libverbs
 done
 
-for kind in tsan asan; do
-	case $kind in
+# made KIND: builds what is tried with these sanitizers
+made() {
+	case $1 in
 	tsan) sanitize=thread ;;
 	asan) sanitize=address,undefined ;;
 	esac
-	cmake -S . -B "$build/$kind" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	cmake -S . -B "$build/$1" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 		-DRS_SANITIZE=$sanitize >"$tmp/log" &&
-		cmake --build "$build/$kind" --target ripstop ibverbs rdmacm >>"$tmp/log" 2>&1 || {
+		cmake --build "$build/$1" --target ripstop ibverbs rdmacm >>"$tmp/log" 2>&1 || {
 		tail -n 20 "$tmp/log"
 		exit 1
 	}
+}
+
+for kind in $kinds; do
+	at=$build
+	[ -n "${2-}" ] || {
+		made $kind
+		at=$build/$kind
+	}
 	preload=$(cc -print-file-name=lib$kind.so)
 	[ -e "$preload" ] || skip "the compiler has no lib$kind.so"
-	dir=$("$build/$kind/bin/ripstop" libdir)
+	dir=$("$at/bin/ripstop" libdir)
 	options="TSAN_OPTIONS=exitcode=66 UBSAN_OPTIONS=halt_on_error=1"
 	for p in rc uc ud srq xsrq; do
 		both ibv_${p}_pingpong -g 0 -n 50 -e

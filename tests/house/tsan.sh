@@ -1,6 +1,6 @@
 #!/bin/sh
-# ThreadSanitizer over what runs on threads: one run in parts, many runs side by side, and the tests
-# of the rooms that have threads. Not part of make check: it is a build of its own and takes minutes.
+# ThreadSanitizer over every test. make check builds and runs those that have threads alone (the label
+# "threads"); this takes minutes more.
 # usage: tests/house/tsan.sh [BUILD-DIRECTORY]
 set -eu
 cd "$(dirname "$0")/../.."
@@ -27,22 +27,7 @@ clean() {
 	failed=1
 }
 
-cat >"$tmp/small.yaml" <<'YAML'
-fabric: {network: {kind: fat-tree, k: 8, rate: 100G, mtu: 1024}, cc: {kind: dcqcn}}
-workload: [{collective: {op: all-reduce, bytes: 256KiB}}, {collective: {op: all-to-all, bytes: 256KiB}}]
-what-if:
-  - {name: no congestion control, set: {fabric.cc: {kind: none}}}
-  - {name: spray, set: {fabric.qos.routing: spray}}
-YAML
-for threads in 2 3 4; do
-	clean "one run in $threads parts" "$ripstop" sim --no-diagnosis --threads $threads \
-		--json "$tmp/$threads.json" "$tmp/small.yaml"
-	grep -q "\"threads\": $threads" "$tmp/$threads.json" || {
-		echo "the run was not in $threads parts"
-		failed=1
-	}
-done
-clean "runs side by side" "$ripstop" sim --threads 4 "$tmp/small.yaml"
+tests/cli/threads.sh "$ripstop" || failed=1
 clean "the incident, what-ifs side by side" "$ripstop" sim --threads 4 \
 	--set fabric.network.rate=100G scenarios/one-nic.yaml
 clean "every unit and property test" ctest --test-dir "$build" -E '^(cli|house|fuzz|interop)_' -j2 \

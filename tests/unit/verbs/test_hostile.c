@@ -3,6 +3,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
@@ -25,7 +26,7 @@ static struct ibv_device device;
 static struct ibv_context context = {.device = &device};
 static struct ibv_pd pd = {.context = &context};
 static struct rs_gsi_datagram sent[SENT];
-static unsigned n_sent;
+static atomic_uint n_sent; /* the device's thread sends too, when a timer is due */
 static uint16_t next_port;
 static uint32_t next_qpn = 100;
 
@@ -154,8 +155,10 @@ unsigned rs_verbs_gsi_open(struct ibv_context *c, rs_gsi_fn *fn, void *arg)
 
 int rs_verbs_gsi_send(struct ibv_context *c, const struct rs_gsi_datagram *d)
 {
-	if (n_sent < SENT)
-		sent[n_sent++] = *d;
+	unsigned at = n_sent++;
+
+	if (at < SENT)
+		sent[at] = *d;
 	return 0;
 }
 
