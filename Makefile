@@ -9,7 +9,7 @@ SOAK_FROM ?= 1
 
 help:
 	@echo "make demo       what holds a training job back, and what each fix gives (2 minutes)"
-	@echo "make check      build, check the include law, run every test, again under ASan and UBSan"
+	@echo "make check      build, check the include law, run every test, again under ASan and UBSan, threads under TSan"
 	@echo "make check-rxe  beside the kernel's soft-RoCE in a virtual machine (2 minutes, root)"
 	@echo "make build      build/release/bin/ripstop"
 	@echo "make bench      speed: packet-hops per CPU-second, instructions per packet"
