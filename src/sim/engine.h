@@ -223,7 +223,7 @@ uint32_t sim_host_slots(uint32_t n_endpoints);
 uint32_t sim_host_arrival_slot(uint32_t port);
 void sim_host_collect(struct rs_sim *s, struct sim_node *n);
 
-/* workload.c: flows and collectives, as hosts carry them out. */
+/* workload.c, work_make.c, work_result.c: flows and collectives, as hosts carry them out. */
 struct sim_workload;
 int sim_workload_create(struct rs_sim *s, struct rs_error *e);
 /* Before sim_workload_collect(): what other processes know of flows and collectives. */

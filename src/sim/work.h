@@ -1,0 +1,121 @@
+/*
+ * Private to sim/: the work of a run as hosts carry it out. workload.c posts messages, takes lanes'
+ * steps and hears what is complete; work_make.c makes connections; work_result.c says what came of
+ * them.
+ */
+#ifndef RS_SIM_WORK_H
+#define RS_SIM_WORK_H
+
+#include "sim/host.h"
+
+enum {
+	QPS_MAX = RS_QPS_MAX,
+	SLOTS_MAX = RS_SLOTS_MAX,
+};
+
+#define NO_CONN UINT32_MAX
+
+/* Where DMA goes: NIC to source memory, NIC to destination memory. */
+struct sim_dma {
+	struct rs_path from, to;
+};
+
+/* What a collective's connection keeps beside: messages over queue pairs, or inside a host. */
+struct sim_messages {
+	uint32_t src_rank, dst_rank;
+	/* sending */
+	union {
+		uint64_t parts_sent[QPS_MAX]; /* over the network: parts completed, a queue pair */
+		uint64_t left[SLOTS_MAX];     /* inside a host: of a message's bytes */
+	};
+	uint64_t sent, completed; /* messages */
+	/* receiving */
+	uint64_t parts[QPS_MAX];               /* parts arrived, a queue pair */
+	uint64_t announced, arrived, consumed; /* messages */
+};
+
+/*
+ * A connection. The sending half is touched by the source's node alone, the receiving half by the
+ * destination's. A flow's queue pairs are made when it starts and freed when it has ended: the
+ * sender's with the last completion, the receiver's some time after its last packet.
+ */
+struct sim_conn {
+	/* both, constant */
+	uint32_t job, index; /* index: of the flow or of the plan's connection */
+	uint32_t src_endpoint, dst_endpoint, src_host, dst_host;
+	uint32_t src_qpn, dst_qpn; /* of the first of its queue pairs */
+	bool flow, nvlink;
+	bool rested; /* receiving: a flow's queue pair was there, had all of it, and is gone */
+	uint8_t n_qps;
+	uint8_t error;        /* the sender's: enum rs_wc_status of its first queue pair in error */
+	uint32_t outstanding; /* sending: pieces or messages not yet completed */
+	struct sim_dma *dma;  /* NULL: neither end has an inside */
+	rs_time visible;      /* receiving */
+	rs_time kept;         /* ... by the transport of the end that is gone */
+	union {
+		struct sim_messages *m; /* of a collective */
+		uint64_t to_post;       /* of a flow, sending: bytes not yet posted */
+	};
+};
+
+struct sim_lane {
+	uint64_t i, n;
+	struct rs_step step;
+	bool loaded, computing;
+};
+
+struct sim_coll {
+	struct rs_coll *plan;
+	uint32_t job, first_conn;
+	struct sim_lane *lanes; /* [rank * n_lanes + lane] */
+	uint32_t *left;         /* [rank]: lanes not at their end */
+	int64_t *rep;           /* [rank]: repetitions done */
+	rs_time *first, *last;  /* [rank]: ends of the first and of the latest repetition */
+	uint32_t first_lane;    /* number of lanes[0] among all collectives' */
+	uint32_t repeat;
+	struct rs_path *inside; /* [conn]: GPU to GPU */
+};
+
+struct sim_workload {
+	uint32_t n_conns, n_colls, n_flows, n_lanes;
+	struct sim_conn *conns;
+	struct sim_coll *colls;
+	uint32_t *coll_of_job, *first_flow; /* [job] */
+	uint32_t *first_qp; /* [endpoint]: of its queue pairs in conn_of; and one behind */
+	uint32_t *conn_of;  /* [queue pair]: the flow's, or NO_CONN */
+	/* flows of a host, by start: starts[next[host]] .. starts[end[host] - 1] are to come */
+	uint32_t *starts, *next, *end;
+	uint64_t total; /* flows and lanes */
+};
+
+static inline struct sim_coll *coll_of(struct rs_sim *s, uint32_t job)
+{
+	return &s->work->colls[s->work->coll_of_job[job]];
+}
+
+/* The GPU that a rank of a collective is. */
+static inline uint32_t gpu_of(const struct sim_coll *k, uint32_t rank)
+{
+	return rs_collective_gpu(&k->plan->conf, rank);
+}
+
+/* A counterfactual leaves this job out: it is planned as ever, so that the others' draws stay as
+ * they are, and never starts. */
+static inline bool skipped(const struct rs_sim *s, uint32_t job)
+{
+	return job < 64 && s->o->ideal.skip >> job & 1;
+}
+
+static inline const struct rs_flow *flow_of(const struct rs_sim *s, const struct sim_conn *c)
+{
+	return &s->f->jobs[c->job].flows[c->index - s->work->first_flow[c->job]];
+}
+
+/* workload.c */
+/* One end of a connection's q-th. past: what it had received before; NULL: nothing. */
+int sim_open_end(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver, uint32_t depth,
+		 uint8_t tc, const struct rs_sim_past *past);
+/* The next of a host's flows to start: at one time they go before all else, in their order. */
+void sim_next_flow(struct rs_sim *s, uint32_t host);
+
+#endif
