@@ -1,4 +1,4 @@
-/* A queue of packets of one slab (wire/pool.h), linked by their `next`: of whoever holds them. */
+/* A queue of packets of one slab (wire/pool.h), linked by their `next`. */
 #ifndef RS_PORT_QUEUE_H
 #define RS_PORT_QUEUE_H
 

@@ -1,7 +1,7 @@
 /*
  * Several endpoints behind one port: the functions of a NIC (a physical one and virtual ones), or
- * transports side by side. It is an endpoint itself, so that whoever has the port holds one, and
- * shares may stand behind a share.
+ * transports side by side. It is an endpoint itself, so that the port's owner holds one, and shares
+ * may stand behind a share.
  *
  * The port's classes share it as everywhere (ets.h); in each class its functions share what the
  * class gets by weights of their own (deficit round robin), so that no function has more of the
@@ -31,7 +31,7 @@ struct rs_share {
 	struct rs_ets_turns turns[RS_CLASSES]; /* of functions, in each class */
 	struct rs_share_function function[RS_SHARE_MAX];
 	uint32_t n;
-	struct rs_pool_list *free; /* for packets that are nobody's */
+	struct rs_pool_list *free; /* for packets of no function */
 	uint64_t dropped;          /* those */
 };
 

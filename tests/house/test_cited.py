@@ -47,12 +47,17 @@ class Tree:
                       files(root, ("src", "tests", "tools", "bench", "include", "python"), (".c", ".h", ".sh", ".py"))}
         self.pages = {os.path.basename(f) for f in files(root, ("docs", "bench", "tests", "tools"), ".md")}
         self.pages |= {f for f in os.listdir(root) if f.endswith(".md")}
+        self.programs = set()
+        for name in files(root, ("tests", "bench", "src"), "CMakeLists.txt"):
+            with open(os.path.join(root, name), encoding="utf-8") as f:
+                self.programs |= {os.path.join(os.path.dirname(name), p)
+                                  for p in re.findall(r"add_executable\((\w+)", f.read())}
         self.rooms = set(os.listdir(os.path.join(root, "src"))) if os.path.isdir(os.path.join(root, "src")) else set()
 
     def has(self, path):
         """A path, with or without its ending, or a pattern of them."""
         full = os.path.join(self.root, path)
-        return bool(glob.glob(full) or glob.glob(full + ".*"))
+        return bool(glob.glob(full) or glob.glob(full + ".*") or path in self.programs)
 
     def links(self, page, text):
         for target in LINK.findall(text):
@@ -73,7 +78,7 @@ class Tree:
         if markdown:
             yield from self.links(page, text)
         yield from (p for p in PATH.findall(text) if not PLACEHOLDER.search(p) and not self.has(p))
-        yield from (p for p in PAGE.findall(text) if p not in self.pages)
+        yield from (p for p in PAGE.findall(text) if p not in self.pages and not PLACEHOLDER.search(p))
         if markdown:
             yield from (n for n in NAME.findall(text) if n not in self.names)
         if page.endswith((".c", ".h")):

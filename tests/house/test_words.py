@@ -60,7 +60,7 @@ def files(root):
 
 
 PLANTED = [
-    ("a.md", "Whoever polls.\nA thousand million.\n", 2),
+    ("planted.md", "Whoever polls.\nA thousand million.\n", 2),
     ("a.c", '/* nobody minds here */\nf("nobody listens");\n', 1),
     ("a.h", '/* a line\n * that nobody reads */\nint n; /* fine */\n', 1),
     ("a.1", "A program that polls.\n", 0),
