@@ -1,5 +1,6 @@
 /* Another transport than RoCE in the simulator's hosts: a stop and wait (toy.h), against closed
- * forms, and on random fabrics with losses, pauses and the insides of hosts. */
+ * forms, and on random fabrics with losses, drops and the insides of hosts. And RoCE's NICs as
+ * functions of a shared port, as any endpoint is: nothing changes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/random.h"
+#include "port/share.h"
 #include "sim/transport.h"
 #include "toy.h"
 #include "unit/sim/build.h"
@@ -203,7 +205,7 @@ static void random_hosts(struct rs_random *r, struct text *t, uint32_t n)
 	    n, rs_random_below(r, 2), one_of(r, pcie, 3));
 }
 
-static void random_text(struct rs_random *r, struct text *t)
+static void random_text(struct rs_random *r, struct text *t, const char *cc, bool one_path)
 {
 	static const char *const losses[] = {"0", "0", "0.001", "0.01"};
 	static const char *const rates[] = {"25G", "100G", "400G"};
@@ -214,14 +216,15 @@ static void random_text(struct rs_random *r, struct text *t)
 	uint32_t n = leaves * per;
 
 	*t = (struct text){.n = 0};
-	add(t, "fabric:\n  cc: {kind: none}\n");
+	add(t, "fabric:\n  cc: {kind: %s}\n", cc);
 	random_hosts(r, t, n);
 	add(t,
 	    "  network: {kind: leaf-spine, leaves: %u, spines: %u, hosts_per_leaf: %u, rate: %s, "
 	    "delay: %uns, loss: %s}\n",
 	    leaves, 1 + rs_random_below(r, 3), per, one_of(r, rates, 3), rs_random_below(r, 2000),
 	    one_of(r, losses, 4));
-	add(t, "  qos: {%s, routing: %s}\n", one_of(r, qos, 3), one_of(r, routing, 3));
+	add(t, "  qos: {%s, routing: %s}\n", one_of(r, qos, 3),
+	    one_path ? "ecmp" : one_of(r, routing, 3));
 	add(t, "workload:\n");
 	if (rs_random_below(r, 3))
 		add(t,
@@ -264,7 +267,7 @@ static void test_random_fabrics_carry_all_of_it_on_any_threads(void **state)
 		struct loaded one, three;
 		struct text t;
 
-		random_text(&r, &t);
+		random_text(&r, &t, "none", false);
 		one = load_run(t.s, (struct rs_sim_options){.seed = seed, .transport = &toy});
 		three = load_run(t.s, (struct rs_sim_options){
 					      .seed = seed, .transport = &toy, .threads = 3});
@@ -281,6 +284,52 @@ static void test_random_fabrics_carry_all_of_it_on_any_threads(void **state)
 	assert_true(lost > 100 && dropped > 10);
 	assert_in_range(inside, SEEDS / 4, SEEDS);
 	assert_in_range(collectives, SEEDS / 4, SEEDS);
+}
+
+/* ---- RoCE behind a share ---- */
+
+static struct rs_share shares[64];
+
+static int create_shared(const struct rs_sim_port *port, struct rs_sim_ends *out,
+			 struct rs_error *e)
+{
+	int err = sim_roce.create(port, out, e);
+	struct rs_share *s = &shares[port->endpoint];
+	struct rs_plant_port p;
+
+	if (err)
+		return err;
+	rs_plant_nic_port(port->plant, port->endpoint, &p);
+	rs_share_init(s, p.weight, port->free);
+	assert_int_equal(rs_share_add(s, out->endpoint, port->endpoint, 1, 1), 0);
+	out->endpoint = &s->as_endpoint;
+	return 0;
+}
+
+/* Data is of one class, CNPs of a strict one: the share's turns are the NIC's. */
+static void test_a_nic_alone_behind_a_share_is_a_nic(void **state)
+{
+	static const char *const ccs[] = {"none", "dcqcn", "swift"};
+	struct rs_sim_transport shared = sim_roce;
+	uint64_t cnps = 0, lost = 0;
+
+	shared.create = create_shared;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct rs_random r = rs_random_stream(seed, 0, 0x736872);
+		struct loaded bare, behind;
+		struct text t;
+
+		random_text(&r, &t, one_of(&r, ccs, 3), true);
+		bare = load_run(t.s, (struct rs_sim_options){.seed = seed});
+		behind = load_run(t.s, (struct rs_sim_options){.seed = seed, .transport = &shared});
+		check_balance(behind.r);
+		check_same(bare.r, behind.r);
+		cnps += behind.r->counters.cnps;
+		lost += behind.r->counters.link_losses + behind.r->counters.drops;
+		load_free(&bare);
+		load_free(&behind);
+	}
+	assert_true(cnps && lost > 100);
 }
 
 static void test_its_packets_cannot_be_captured(void **state)
@@ -302,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_a_flow_takes_a_round_trip_a_packet),
 		cmocka_unit_test(test_losses_cost_a_timeout_each),
 		cmocka_unit_test(test_random_fabrics_carry_all_of_it_on_any_threads),
+		cmocka_unit_test(test_a_nic_alone_behind_a_share_is_a_nic),
 		cmocka_unit_test(test_its_packets_cannot_be_captured),
 	};
 
