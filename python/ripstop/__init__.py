@@ -12,6 +12,7 @@ frames of one's own; Audit finds what is wrong on a cluster. Numbers come as Num
 there. What is refused raises Error with file, line and column.
 """
 from ._c import NEVER, Error, lib as _lib
+from .audit import Audit
 from .fabric import Fabric
 from .nic import Nic
 from .sim import ENDS, Result, Simulation, simulate
@@ -19,7 +20,7 @@ from .sim import ENDS, Result, Simulation, simulate
 PS, NS, US, MS, S = 1, 10**3, 10**6, 10**9, 10**12
 
 __version__ = _lib.ripstop_version().decode()
-__all__ = ["ENDS", "Error", "Fabric", "MS", "NEVER", "NS", "Nic", "PS", "Result", "S", "Simulation", "US", "has",
+__all__ = ["Audit", "ENDS", "Error", "Fabric", "MS", "NEVER", "NS", "Nic", "PS", "Result", "S", "Simulation", "US", "has",
            "simulate"]
 
 

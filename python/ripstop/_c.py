@@ -189,6 +189,41 @@ class NicCounters(Sized):
         "bad_pkey", "bad_qkey", "rx_foreign", "rx_other", "rx_bad", "rx_pauses")]
 
 
+class AuditOptions(Sized):
+    _fields_ = [("size", c_size_t), ("only", POINTER(c_char_p)), ("skip", POINTER(c_char_p)), ("price", c_uint32),
+                ("unused", c_uint32)]
+
+
+class Finding(Structure):
+    _fields_ = [(n, c_char_p) for n in ("id", "rule", "title", "why", "authority", "suppressed", "price_unit",
+                                        "price_metric")] + [
+        (n, c_double) for n in ("price_low", "price_high", "price_as_is", "price_fixed")] + [
+        ("verdict", c_uint32), ("severity", c_uint32), ("confidence", c_uint32), ("cause", c_int32),
+        ("places", c_uint32), ("evidence", c_uint32), ("fixes", c_uint32), ("needs", c_uint32)]
+
+
+class Place(Structure):
+    _fields_ = [("host", c_char_p), ("part", c_char_p)]
+
+
+class Evidence(Structure):
+    _fields_ = [(n, c_char_p) for n in ("host", "subject", "name", "value", "file", "at")] + [
+        ("line", c_uint32), ("unused", c_uint32)]
+
+
+class Fix(Structure):
+    _fields_ = [(n, c_char_p) for n in ("on", "command", "undo", "interrupts")] + [
+        ("choice", c_uint32), ("persistent", c_int32)]
+
+
+class Need(Structure):
+    _fields_ = [("file", c_char_p), ("why", c_char_p)]
+
+
+class File(Structure):
+    _fields_ = [(n, c_char_p) for n in ("host", "path", "reader")] + [("facts", c_uint32), ("unused", c_uint32)]
+
+
 # C's name: ctypes' structure. The test of places walks this.
 STRUCTURES = {
     "ripstop_network": Network, "ripstop_flow": Flow, "ripstop_fabric_facts": FabricFacts,
@@ -196,6 +231,8 @@ STRUCTURES = {
     "ripstop_flow_time": FlowTime, "ripstop_rate": Rate, "ripstop_counters": Counters, "ripstop_drop": Drop,
     "ripstop_pause": Pause, "ripstop_run": Run, "ripstop_cause": Cause, "ripstop_nic_config": NicConfig,
     "ripstop_completion": Completion, "ripstop_qp_config": QpConfig, "ripstop_qp_peer": QpPeer,
+    "ripstop_audit_options": AuditOptions, "ripstop_finding": Finding, "ripstop_place": Place,
+    "ripstop_evidence": Evidence, "ripstop_fix": Fix, "ripstop_need": Need, "ripstop_file": File,
     "ripstop_sge": Sge, "ripstop_send": Send, "ripstop_nic_counters": NicCounters,
 }
 
@@ -251,6 +288,20 @@ for _name, _result, *_arguments in (
         ("ripstop_result_pauses", c_size_t, c_void_p, c_size_t, c_size_t, c_void_p, c_size_t),
         ("ripstop_result_runs", c_size_t, c_void_p, c_size_t, c_size_t, c_void_p, c_size_t),
         ("ripstop_result_causes", c_size_t, c_void_p, c_size_t, c_size_t, c_void_p, c_size_t),
+        ("ripstop_audit_new", c_int, _O, _E),
+        ("ripstop_audit_free", None, c_void_p),
+        ("ripstop_audit_read", c_int, c_void_p, c_char_p, c_char_p, _E),
+        ("ripstop_audit_read_older", c_int, c_void_p, c_char_p, _E),
+        ("ripstop_audit_read_text", c_int, c_void_p, c_char_p, c_char_p, c_char_p, _E),
+        ("ripstop_audit_run", c_int, c_void_p, POINTER(AuditOptions), _E),
+        ("ripstop_audit_status", c_int, c_void_p, c_int, c_int),
+        ("ripstop_audit_json", c_int, c_void_p, _O, _E),
+        ("ripstop_audit_findings", c_size_t, c_void_p, c_size_t, c_size_t, c_void_p, c_size_t),
+        ("ripstop_audit_places", c_size_t, c_void_p, c_size_t, c_size_t, c_size_t, c_void_p, c_size_t),
+        ("ripstop_audit_evidence", c_size_t, c_void_p, c_size_t, c_size_t, c_size_t, c_void_p, c_size_t),
+        ("ripstop_audit_fixes", c_size_t, c_void_p, c_size_t, c_size_t, c_size_t, c_void_p, c_size_t),
+        ("ripstop_audit_needs", c_size_t, c_void_p, c_size_t, c_size_t, c_size_t, c_void_p, c_size_t),
+        ("ripstop_audit_files", c_size_t, c_void_p, c_size_t, c_size_t, c_void_p, c_size_t),
         ("ripstop_nic_create", c_int, POINTER(NicConfig), _O, _E),
         ("ripstop_nic_destroy", None, c_void_p),
         ("ripstop_nic_register", c_int, c_void_p, c_uint32, c_void_p, c_uint64, c_uint64, c_uint32,

@@ -10,11 +10,7 @@ struct rs_audit_view {
 	bool colour;
 };
 
-extern const char *const rs_verdict_names[], *const rs_severity_names[],
-						     *const rs_confidence_names[];
-
 void rs_audit_print(const struct rs_audit *a, const struct rs_audit_view *v, FILE *out);
-int rs_audit_json(const struct rs_audit *a, FILE *out);
 int rs_audit_sarif(const struct rs_audit *a, FILE *out);
 int rs_audit_junit(const struct rs_audit *a, bool strict, FILE *out);
 int rs_audit_prometheus(const struct rs_audit *a, FILE *out);

@@ -7,10 +7,6 @@
 #include "cli/audit_report.h"
 #include "report/report.h"
 
-const char *const rs_verdict_names[] = {"PASS", "FAIL", "UNKNOWN", "NA"};
-const char *const rs_severity_names[] = {"info", "minor", "major", "critical"};
-const char *const rs_confidence_names[] = {"low", "medium", "high"};
-
 static const char *colour(const struct rs_audit_view *v, const struct rs_finding *f)
 {
 	if (!v->colour)

@@ -255,5 +255,40 @@ class Nics(unittest.TestCase):
             self.qp[0].rate
 
 
+LSPCI = """19:00.0 Infiniband controller: Mellanox Technologies MT2910 Family [ConnectX-7]
+\tNUMA node: 0
+\tCapabilities: [60] Express (v2) Endpoint, MSI 00
+\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x16, ASPM not supported
+\t\tLnkSta:\tSpeed 16GT/s (downgraded), Width x8 (downgraded)
+"""
+
+
+class Audits(unittest.TestCase):
+    def test_a_finding(self):
+        with tempfile.TemporaryDirectory() as d:
+            with open(os.path.join(d, "lspci_vv.txt"), "w") as f:
+                f.write(LSPCI)
+            folder = ripstop.Audit().read(d, host="gpu01").run(only=["P01"])
+        text = ripstop.Audit().read_text("gpu01", "lspci_vv.txt", LSPCI).run(only=["P01"])
+        for a in (folder, text):
+            (f,) = a.failed
+            self.assertEqual((f.id, f.severity, f.places[0].host), ("P01", "major", "gpu01"))
+            speed = [e for e in f.evidence if e.name == "link_speed"][0]
+            self.assertEqual((speed.value, speed.line), ("160", 5))
+            self.assertTrue(f.fixes[0].command and "P01" in a.json())
+            self.assertEqual(a.status(), 1)
+            self.assertEqual(a.files[0].host, "gpu01")
+
+    def test_refusals(self):
+        a = ripstop.Audit()
+        with self.assertRaises(ripstop.Error):
+            a.read("/nonexistent")
+        with self.assertRaises(ripstop.Error):
+            a.run(skip=["X99"])
+        a.run()
+        with self.assertRaises(ripstop.Error):
+            a.run()
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -65,4 +65,7 @@ struct rs_finding {
 	uint32_t order; /* of making */
 };
 
+extern const char *const rs_verdict_names[], *const rs_severity_names[],
+						     *const rs_confidence_names[];
+
 #endif

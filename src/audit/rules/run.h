@@ -2,6 +2,7 @@
 #ifndef RS_AUDIT_RULES_RUN_H
 #define RS_AUDIT_RULES_RUN_H
 
+#include <stdio.h>
 #include "audit/rules/finding.h"
 
 /* Applies the rules (only those listed; NULL: all; skip wins) and puts the findings in order. */
@@ -14,5 +15,8 @@ void rs_audit_sort(struct rs_audit *a);
 /* Of the findings not suppressed: 0, 1 (FAIL of major or worse), 3 (UNKNOWN of a critical rule, or
  * no fact at all). */
 int rs_audit_status(const struct rs_audit *a, bool strict, bool allow_unknown);
+
+/* All of it as JSON: ripstop-audit(1). -EIO, -ENOMEM. */
+int rs_audit_json(const struct rs_audit *a, FILE *out);
 
 #endif

@@ -1,7 +1,11 @@
 /* `ripstop audit --json`: one object, findings in the order of the screen. */
 #include "audit/rules/rule.h"
-#include "cli/audit_report.h"
+#include "audit/rules/run.h"
 #include "report/report.h"
+
+const char *const rs_verdict_names[] = {"PASS", "FAIL", "UNKNOWN", "NA"};
+const char *const rs_severity_names[] = {"info", "minor", "major", "critical"};
+const char *const rs_confidence_names[] = {"low", "medium", "high"};
 
 static void subjects(struct rs_json *j, const struct rs_finding *f)
 {
