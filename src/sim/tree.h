@@ -6,6 +6,7 @@
 #ifndef RS_SIM_TREE_H
 #define RS_SIM_TREE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include "base/time.h"
 
@@ -18,24 +19,26 @@ struct rs_tree {
 	uint32_t leaves; /* a power of two */
 };
 
+/* The index is as wide as an address: it is one on its way up, at each level. */
 static inline void rs_tree_set(struct rs_tree *t, uint32_t slot, rs_time when)
 {
-	uint32_t i = t->leaves + slot;
+	uint64_t *key = t->key;
+	size_t i = (size_t)t->leaves + slot;
 	uint64_t k =
 		when > RS_TREE_TIME_MAX ? RS_TREE_IDLE : (uint64_t)when << RS_TREE_SLOT_BITS | slot;
 
-	if (t->key[i] == k)
+	if (key[i] == k)
 		return;
-	t->key[i] = k;
+	key[i] = k;
 	while (i > 1) {
-		uint64_t other = t->key[i ^ 1];
+		uint64_t other = key[i ^ 1];
 
 		if (other < k)
 			k = other;
 		i >>= 1;
-		if (t->key[i] == k)
+		if (key[i] == k)
 			return;
-		t->key[i] = k;
+		key[i] = k;
 	}
 }
 
