@@ -30,6 +30,11 @@ plant() {
 
 "$check" "$root" || fail "the tree breaks the law"
 
+# Readers of text have one home: what else includes their libraries could not be built without them.
+if grep -nE '#include <(libfyaml|libxml/)' -r "$root/src" | grep -v '^'"$root"'/src/text/'; then
+	fail "a library of text is included outside src/text"
+fi
+
 # Rules see facts, never files, and read no clock but for the day of a suppression.
 opens='(^|[^a-z_>.])(f?open(at|dir)?|popen|getenv|mmap|socket|stat)\('
 if grep -nE "$opens" "$root"/src/audit/rules/*.[ch] "$root"/src/audit/facts/*.[ch]; then

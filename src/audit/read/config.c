@@ -430,28 +430,28 @@ struct walk {
 	const char *word[RS_CONFIG_DEPTH];
 };
 
-static void tree(struct walk *w, struct fy_node *node, unsigned depth, unsigned level)
+static void tree(struct walk *w, struct rs_value *node, unsigned depth, unsigned level)
 {
-	struct fy_node_pair *pair;
-	struct fy_node *item;
+	struct rs_pair *pair;
+	struct rs_value *item;
 	void *it = NULL;
 	size_t len;
 	const char *p;
 
 	if (!node || depth == RS_CONFIG_DEPTH || level == 2 * RS_CONFIG_DEPTH || w->c->full)
 		return;
-	if (fy_node_is_mapping(node)) {
-		while ((pair = fy_node_mapping_iterate(node, &it))) {
-			p = fy_node_get_scalar(fy_node_pair_key(pair), &len);
+	if (rs_value_is_map(node)) {
+		while ((pair = rs_value_each_pair(node, &it))) {
+			p = rs_value_scalar(rs_pair_key(pair), &len);
 			if (!p)
 				continue;
 			w->word[depth] = rs_config_text(w->c, p, len);
-			tree(w, fy_node_pair_value(pair), depth + 1, level + 1);
+			tree(w, rs_pair_value(pair), depth + 1, level + 1);
 		}
-	} else if (fy_node_is_sequence(node)) {
-		while ((item = fy_node_sequence_iterate(node, &it)))
+	} else if (rs_value_is_list(node)) {
+		while ((item = rs_value_each(node, &it)))
 			tree(w, item, depth, level + 1);
-	} else if ((p = fy_node_get_scalar(node, &len))) {
+	} else if ((p = rs_value_scalar(node, &len))) {
 		w->word[depth] = rs_config_text(w->c, p, len);
 		rs_config_add(w->c, rs_document_line(node), w->word, depth + 1);
 	}
@@ -459,10 +459,10 @@ static void tree(struct walk *w, struct fy_node *node, unsigned depth, unsigned 
 
 void rs_config_tree(struct rs_config *c, const struct rs_input *in)
 {
-	struct fy_document *doc = rs_document_parse(in->data, in->size);
+	struct rs_document *doc = rs_document_parse(in->data, in->size);
 	struct walk w = {.c = c};
 
 	if (doc)
-		tree(&w, fy_document_root(doc), 0, 0);
-	fy_document_destroy(doc);
+		tree(&w, rs_document_root(doc), 0, 0);
+	rs_document_destroy(doc);
 }

@@ -182,20 +182,20 @@ static int score_json(const struct rs_input *in)
 	return rs_input_has(in, "\"dscp_prio\"") || rs_input_has(in, "\"default_prio\"") ? 90 : 0;
 }
 
-static void object(struct state *s, struct fy_node *n)
+static void object(struct state *s, struct rs_value *n)
 {
-	struct fy_node *apps = rs_document_member(n, "dscp_prio"), *pair, *v;
+	struct rs_value *apps = rs_document_member(n, "dscp_prio"), *pair, *v;
 	void *iter = NULL;
 	char x[32], y[32];
 
 	for (unsigned k = 0; k < sizeof(lists) / sizeof(*lists); k++) {
-		struct fy_node *list = rs_document_member(n, lists[k].json);
+		struct rs_value *list = rs_document_member(n, lists[k].json);
 		unsigned index = 0;
 		void *each = NULL;
 
-		if (!list || !fy_node_is_sequence(list))
+		if (!list || !rs_value_is_list(list))
 			continue;
-		while ((v = fy_node_sequence_iterate(list, &each))) {
+		while ((v = rs_value_each(list, &each))) {
 			if (rs_document_text(v, x, sizeof(x)))
 				item(s, rs_document_line(v), k, index, x);
 			index++;
@@ -204,35 +204,32 @@ static void object(struct state *s, struct fy_node *n)
 	v = rs_document_member(n, "total_size");
 	if (rs_document_text(v, x, sizeof(x)))
 		put(s, rs_document_line(v), "buffer_total", 0, x);
-	if (apps && fy_node_is_sequence(apps))
-		while ((pair = fy_node_sequence_iterate(apps, &iter)))
-			if (fy_node_is_sequence(pair) &&
-			    rs_document_text(fy_node_sequence_get_by_index(pair, 0), x,
-					     sizeof(x)) &&
-			    rs_document_text(fy_node_sequence_get_by_index(pair, 1), y, sizeof(y)))
-				application(
-					s, rs_document_line(fy_node_sequence_get_by_index(pair, 0)),
-					x, y);
+	if (apps && rs_value_is_list(apps))
+		while ((pair = rs_value_each(apps, &iter)))
+			if (rs_value_is_list(pair) &&
+			    rs_document_text(rs_value_at(pair, 0), x, sizeof(x)) &&
+			    rs_document_text(rs_value_at(pair, 1), y, sizeof(y)))
+				application(s, rs_document_line(rs_value_at(pair, 0)), x, y);
 	if (apps || rs_document_member(n, "default_prio"))
 		put(s, 0, "trust", 0, apps ? "dscp" : "pcp");
 }
 
 static int read_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_document_parse(in->data, in->size);
-	struct fy_node *root = d ? fy_document_root(d) : NULL, *n;
+	struct rs_document *d = rs_document_parse(in->data, in->size);
+	struct rs_value *root = d ? rs_document_root(d) : NULL, *n;
 	struct state s = {.a = a, .in = in};
 	void *iter = NULL;
 	char device[128];
 
 	rs_input_device(in, device, sizeof(device));
 	snprintf(s.subject, sizeof(s.subject), "netdev/%.80s", device);
-	if (root && fy_node_is_sequence(root))
-		while ((n = fy_node_sequence_iterate(root, &iter)))
+	if (root && rs_value_is_list(root))
+		while ((n = rs_value_each(root, &iter)))
 			object(&s, n);
 	else if (root)
 		object(&s, root);
-	fy_document_destroy(d);
+	rs_document_destroy(d);
 	return a->err;
 }
 

@@ -296,9 +296,9 @@ static void json_rx_tx(struct state *s, uint32_t line, const char *key, const ch
 		put(s, line, name, *value == 't' ? "1" : "0");
 }
 
-static void json_member(struct state *s, struct fy_node *n, const char *key)
+static void json_member(struct state *s, struct rs_value *n, const char *key)
 {
-	struct fy_node *active = rs_document_member(n, "active");
+	struct rs_value *active = rs_document_member(n, "active");
 	char value[64], name[192];
 
 	/* a feature of -k is an object */
@@ -331,24 +331,24 @@ static void json_member(struct state *s, struct fy_node *n, const char *key)
 
 static int read_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_document_parse(in->data, in->size);
-	struct fy_node *root = d ? fy_document_root(d) : NULL, *n;
+	struct rs_document *d = rs_document_parse(in->data, in->size);
+	struct rs_value *root = d ? rs_document_root(d) : NULL, *n;
 	struct state s = {.a = a, .in = in};
 	void *iter = NULL;
 
-	while (root && fy_node_is_sequence(root) && (n = fy_node_sequence_iterate(root, &iter))) {
+	while (root && rs_value_is_list(root) && (n = rs_value_each(root, &iter))) {
 		char device[64], key[160];
-		struct fy_node_pair *p;
+		struct rs_pair *p;
 		void *each = NULL;
 
 		if (!rs_document_text(rs_document_member(n, "ifname"), device, sizeof(device)))
 			continue;
 		snprintf(s.subject, sizeof(s.subject), "netdev/%s", device);
-		while ((p = fy_node_mapping_iterate(n, &each)))
-			if (rs_document_text(fy_node_pair_key(p), key, sizeof(key)))
-				json_member(&s, fy_node_pair_value(p), key);
+		while ((p = rs_value_each_pair(n, &each)))
+			if (rs_document_text(rs_pair_key(p), key, sizeof(key)))
+				json_member(&s, rs_pair_value(p), key);
 	}
-	fy_document_destroy(d);
+	rs_document_destroy(d);
 	return a->err;
 }
 

@@ -28,27 +28,27 @@ struct state {
 	unsigned rules;
 };
 
-static const char *member(struct fy_node *n, const char *key, char *buf, size_t size)
+static const char *member(struct rs_value *n, const char *key, char *buf, size_t size)
 {
 	return rs_document_text(rs_document_member(n, key), buf, size);
 }
 
-static void put(struct state *s, struct fy_node *n, const char *subject, const char *name,
+static void put(struct state *s, struct rs_value *n, const char *subject, const char *name,
 		const char *value)
 {
 	if (value)
 		rs_input_add(s->a, s->in, rs_document_line(n), NULL, subject, name, "%s", value);
 }
 
-static void addresses(struct state *s, struct fy_node *link, const char *subject)
+static void addresses(struct state *s, struct rs_value *link, const char *subject)
 {
-	struct fy_node *list = rs_document_member(link, "addr_info"), *n;
+	struct rs_value *list = rs_document_member(link, "addr_info"), *n;
 	char local[64], bits[16], family[16];
 	void *iter = NULL;
 
-	if (!list || !fy_node_is_sequence(list))
+	if (!list || !rs_value_is_list(list))
 		return;
-	while ((n = fy_node_sequence_iterate(list, &iter))) {
+	while ((n = rs_value_each(list, &iter))) {
 		if (!member(n, "local", local, sizeof(local)) ||
 		    !member(n, "prefixlen", bits, sizeof(bits)) ||
 		    !member(n, "family", family, sizeof(family)))
@@ -58,16 +58,16 @@ static void addresses(struct state *s, struct fy_node *link, const char *subject
 	}
 }
 
-static void virtual_functions(struct state *s, struct fy_node *link, const char *subject)
+static void virtual_functions(struct state *s, struct rs_value *link, const char *subject)
 {
 	static const char *const known[] = {"trust", "link_state", "spoofchk"};
-	struct fy_node *list = rs_document_member(link, "vfinfo_list"), *n, *rate;
+	struct rs_value *list = rs_document_member(link, "vfinfo_list"), *n, *rate;
 	char vf[16], value[64], name[64];
 	void *iter = NULL;
 
-	if (!list || !fy_node_is_sequence(list))
+	if (!list || !rs_value_is_list(list))
 		return;
-	while ((n = fy_node_sequence_iterate(list, &iter))) {
+	while ((n = rs_value_each(list, &iter))) {
 		if (!member(n, "vf", vf, sizeof(vf)) || strspn(vf, "0123456789") != strlen(vf))
 			continue;
 		for (unsigned i = 0; i < 3; i++) {
@@ -80,7 +80,7 @@ static void virtual_functions(struct state *s, struct fy_node *link, const char 
 	}
 }
 
-static void interface(struct state *s, struct fy_node *n)
+static void interface(struct state *s, struct rs_value *n)
 {
 	char value[128], subject[160];
 	const char *text = member(n, "ifname", value, sizeof(value));
@@ -97,7 +97,7 @@ static void interface(struct state *s, struct fy_node *n)
 	virtual_functions(s, n, subject);
 }
 
-static void route(struct state *s, struct fy_node *n)
+static void route(struct state *s, struct rs_value *n)
 {
 	char dst[96], dev[64], via[96], name[128];
 
@@ -111,7 +111,7 @@ static void route(struct state *s, struct fy_node *n)
 		rs_input_add(s->a, s->in, rs_document_line(n), NULL, "host", name, "%s", dev);
 }
 
-static void rule(struct state *s, struct fy_node *n)
+static void rule(struct state *s, struct rs_value *n)
 {
 	char src[96], table[64], name[32];
 
@@ -124,17 +124,17 @@ static void rule(struct state *s, struct fy_node *n)
 
 static int read_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_document_parse(in->data, in->size);
-	struct fy_node *root = d ? fy_document_root(d) : NULL, *n;
+	struct rs_document *d = rs_document_parse(in->data, in->size);
+	struct rs_value *root = d ? rs_document_root(d) : NULL, *n;
 	struct state s = {.a = a, .in = in};
 	bool links = rs_input_has(in, "\"ifname\""), routes = rs_input_has(in, "\"dst\"");
 	void *iter = NULL;
 
-	if (root && fy_node_is_sequence(root)) {
+	if (root && rs_value_is_list(root)) {
 		if (!links)
 			rs_input_add(a, in, 0, NULL, "host", routes ? "routes_seen" : "rules_seen",
 				     "1");
-		while ((n = fy_node_sequence_iterate(root, &iter))) {
+		while ((n = rs_value_each(root, &iter))) {
 			if (links)
 				interface(&s, n);
 			else if (routes)
@@ -143,7 +143,7 @@ static int read_json(struct rs_audit *a, const struct rs_input *in)
 				rule(&s, n);
 		}
 	}
-	fy_document_destroy(d);
+	rs_document_destroy(d);
 	return a->err;
 }
 

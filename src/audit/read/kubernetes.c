@@ -35,21 +35,21 @@ struct state {
 	char subject[320];
 };
 
-static void put(struct state *s, struct fy_node *at, const char *name, const char *value)
+static void put(struct state *s, struct rs_value *at, const char *name, const char *value)
 {
 	rs_input_add(s->a, s->in, rs_document_line(at), NULL, s->subject, name, "%s", value);
 }
 
 /* A scalar below n by names: text(n, buf, "metadata", "name", NULL) */
-static struct fy_node *below(struct fy_node *n, const char *first, const char *second,
-			     const char *third)
+static struct rs_value *below(struct rs_value *n, const char *first, const char *second,
+			      const char *third)
 {
 	n = rs_document_member(n, first);
 	n = n && second ? rs_document_member(n, second) : n;
 	return n && third ? rs_document_member(n, third) : n;
 }
 
-static bool is_true(struct fy_node *n)
+static bool is_true(struct rs_value *n)
 {
 	char buf[16];
 
@@ -57,7 +57,7 @@ static bool is_true(struct fy_node *n)
 }
 
 /* A member's text as a fact, when it is there. */
-static void member(struct state *s, struct fy_node *n, const char *key, const char *fact)
+static void member(struct state *s, struct rs_value *n, const char *key, const char *fact)
 {
 	char buf[TEXT];
 
@@ -67,15 +67,15 @@ static void member(struct state *s, struct fy_node *n, const char *key, const ch
 }
 
 /* A list's texts, joined by commas. */
-static void list(struct state *s, struct fy_node *n, const char *fact)
+static void list(struct state *s, struct rs_value *n, const char *fact)
 {
 	char all[TEXT] = "", buf[256];
-	struct fy_node *item;
+	struct rs_value *item;
 	void *iter = NULL;
 
-	if (!n || !fy_node_is_sequence(n))
+	if (!n || !rs_value_is_list(n))
 		return;
-	while ((item = fy_node_sequence_iterate(n, &iter)))
+	while ((item = rs_value_each(n, &iter)))
 		if (rs_document_text(item, buf, sizeof(buf)))
 			snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
 				 *all ? "," : "", buf);
@@ -85,15 +85,15 @@ static void list(struct state *s, struct fy_node *n, const char *fact)
 
 /* ---- Pods ---- */
 
-static bool adds_ipc_lock(struct fy_node *container)
+static bool adds_ipc_lock(struct rs_value *container)
 {
-	struct fy_node *caps = below(container, "securityContext", "capabilities", "add"), *n;
+	struct rs_value *caps = below(container, "securityContext", "capabilities", "add"), *n;
 	void *iter = NULL;
 	char buf[64];
 
-	if (!caps || !fy_node_is_sequence(caps))
+	if (!caps || !rs_value_is_list(caps))
 		return false;
-	while ((n = fy_node_sequence_iterate(caps, &iter)))
+	while ((n = rs_value_each(caps, &iter)))
 		if (rs_document_text(n, buf, sizeof(buf)) &&
 		    (!strcmp(buf, "IPC_LOCK") || !strcmp(buf, "CAP_IPC_LOCK") ||
 		     !strcmp(buf, "ALL")))
@@ -102,21 +102,21 @@ static bool adds_ipc_lock(struct fy_node *container)
 }
 
 /* Extended resources: their names have a domain. Limits count; requests are the same for them. */
-static void resources(struct state *s, struct fy_node *container)
+static void resources(struct state *s, struct rs_value *container)
 {
-	struct fy_node *limits = below(container, "resources", "limits", NULL);
-	struct fy_node_pair *p;
+	struct rs_value *limits = below(container, "resources", "limits", NULL);
+	struct rs_pair *p;
 	void *iter = NULL;
 	char key[256], value[64], name[280];
 
-	if (!limits || !fy_node_is_mapping(limits))
+	if (!limits || !rs_value_is_map(limits))
 		limits = below(container, "resources", "requests", NULL);
-	if (!limits || !fy_node_is_mapping(limits))
+	if (!limits || !rs_value_is_map(limits))
 		return;
-	while ((p = fy_node_mapping_iterate(limits, &iter))) {
-		struct fy_node *v = fy_node_pair_value(p);
+	while ((p = rs_value_each_pair(limits, &iter))) {
+		struct rs_value *v = rs_pair_value(p);
 
-		if (!rs_document_text(fy_node_pair_key(p), key, sizeof(key)) || !strchr(key, '/') ||
+		if (!rs_document_text(rs_pair_key(p), key, sizeof(key)) || !strchr(key, '/') ||
 		    !rs_document_text(v, value, sizeof(value)))
 			continue;
 		snprintf(name, sizeof(name), "resource/%s", key);
@@ -124,15 +124,15 @@ static void resources(struct state *s, struct fy_node *container)
 	}
 }
 
-static void environment(struct state *s, struct fy_node *container)
+static void environment(struct state *s, struct rs_value *container)
 {
-	struct fy_node *env = rs_document_member(container, "env"), *n;
+	struct rs_value *env = rs_document_member(container, "env"), *n;
 	void *iter = NULL;
 	char name[128], value[512];
 
-	if (!env || !fy_node_is_sequence(env))
+	if (!env || !rs_value_is_list(env))
 		return;
-	while ((n = fy_node_sequence_iterate(env, &iter)))
+	while ((n = rs_value_each(env, &iter)))
 		if (rs_document_text(rs_document_member(n, "name"), name, sizeof(name)) &&
 		    rs_document_text(rs_document_member(n, "value"), value, sizeof(value)) &&
 		    !strncmp(name, "NCCL_", 5))
@@ -140,15 +140,15 @@ static void environment(struct state *s, struct fy_node *container)
 				     value);
 }
 
-static void volumes(struct state *s, struct fy_node *spec)
+static void volumes(struct state *s, struct rs_value *spec)
 {
-	struct fy_node *all = rs_document_member(spec, "volumes"), *n, *empty;
+	struct rs_value *all = rs_document_member(spec, "volumes"), *n, *empty;
 	void *iter = NULL;
 	char buf[128];
 
-	if (!all || !fy_node_is_sequence(all))
+	if (!all || !rs_value_is_list(all))
 		return;
-	while ((n = fy_node_sequence_iterate(all, &iter))) {
+	while ((n = rs_value_each(all, &iter))) {
 		empty = rs_document_member(n, "emptyDir");
 		if (empty &&
 		    rs_document_text(rs_document_member(empty, "medium"), buf, sizeof(buf)) &&
@@ -165,16 +165,16 @@ static void volumes(struct state *s, struct fy_node *spec)
 	}
 }
 
-static void pod(struct state *s, struct fy_node *meta, struct fy_node *spec, const char *name)
+static void pod(struct state *s, struct rs_value *meta, struct rs_value *spec, const char *name)
 {
-	struct fy_node *containers = rs_document_member(spec, "containers"), *n;
+	struct rs_value *containers = rs_document_member(spec, "containers"), *n;
 	bool locks = false, privileged = false;
 	void *iter = NULL;
 	char buf[TEXT];
 
 	snprintf(s->subject, sizeof(s->subject), "k8s/pod/%s", name);
 	put(s, containers, "pod", "1");
-	while ((n = fy_node_sequence_iterate(containers, &iter))) {
+	while ((n = rs_value_each(containers, &iter))) {
 		locks |= adds_ipc_lock(n);
 		privileged |= is_true(below(n, "securityContext", "privileged", NULL));
 		resources(s, n);
@@ -195,46 +195,46 @@ static void pod(struct state *s, struct fy_node *meta, struct fy_node *spec, con
 }
 
 /* Whatever makes pods has their specification somewhere below: Deployment, Job, MPIJob, ... */
-static void pods(struct state *s, struct fy_node *n, const char *name, unsigned depth)
+static void pods(struct state *s, struct rs_value *n, const char *name, unsigned depth)
 {
-	struct fy_node *spec = rs_document_member(n, "spec"), *child;
-	struct fy_node *containers = rs_document_member(spec, "containers");
-	struct fy_node_pair *p;
+	struct rs_value *spec = rs_document_member(n, "spec"), *child;
+	struct rs_value *containers = rs_document_member(spec, "containers");
+	struct rs_pair *p;
 	void *iter = NULL;
 
 	if (depth > DEPTH_MAX)
 		return;
-	if (containers && fy_node_is_sequence(containers)) {
+	if (containers && rs_value_is_list(containers)) {
 		pod(s, rs_document_member(n, "metadata"), spec, name);
 		return;
 	}
-	if (fy_node_is_mapping(n)) {
-		while ((p = fy_node_mapping_iterate(n, &iter))) {
+	if (rs_value_is_map(n)) {
+		while ((p = rs_value_each_pair(n, &iter))) {
 			char key[128], deeper[256];
 
-			child = fy_node_pair_value(p);
-			if (!child || fy_node_is_scalar(child))
+			child = rs_pair_value(p);
+			if (!child || rs_value_is_scalar(child))
 				continue;
 			/* MPIJob: the replicas' names tell its launcher from its workers */
-			if (rs_document_text(fy_node_pair_key(p), key, sizeof(key)) &&
+			if (rs_document_text(rs_pair_key(p), key, sizeof(key)) &&
 			    strcmp(key, "spec") && rs_document_member(child, "template"))
 				snprintf(deeper, sizeof(deeper), "%.120s/%s", name, key);
 			else
 				snprintf(deeper, sizeof(deeper), "%.255s", name);
 			pods(s, child, deeper, depth + 1);
 		}
-	} else if (fy_node_is_sequence(n)) {
-		while ((child = fy_node_sequence_iterate(n, &iter)))
+	} else if (rs_value_is_list(n)) {
+		while ((child = rs_value_each(n, &iter)))
 			pods(s, child, name, depth + 1);
 	}
 }
 
 /* ---- Networks, policies, plugins ---- */
 
-static void nad(struct state *s, struct fy_node *n)
+static void nad(struct state *s, struct rs_value *n)
 {
-	struct fy_node *config = below(n, "spec", "config", NULL);
-	struct fy_node *resource =
+	struct rs_value *config = below(n, "spec", "config", NULL);
+	struct rs_value *resource =
 		below(n, "metadata", "annotations", "k8s.v1.cni.cncf.io/resourceName");
 	char buf[TEXT];
 
@@ -252,9 +252,9 @@ static void nad(struct state *s, struct fy_node *n)
 	}
 }
 
-static void sriov_network(struct state *s, struct fy_node *n)
+static void sriov_network(struct state *s, struct rs_value *n)
 {
-	struct fy_node *spec = rs_document_member(n, "spec");
+	struct rs_value *spec = rs_document_member(n, "spec");
 	char buf[TEXT];
 
 	member(s, spec, "resourceName", "resource");
@@ -263,11 +263,11 @@ static void sriov_network(struct state *s, struct fy_node *n)
 		put(s, spec, "rdma_cni", "1");
 }
 
-static void policy(struct state *s, struct fy_node *n)
+static void policy(struct state *s, struct rs_value *n)
 {
 	static const char *const known[] = {"isRdma", "deviceType",   "mtu",
 					    "numVfs", "resourceName", "linkType"};
-	struct fy_node *spec = rs_document_member(n, "spec");
+	struct rs_value *spec = rs_document_member(n, "spec");
 
 	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
 		member(s, spec, known[i], known[i]);
@@ -276,39 +276,39 @@ static void policy(struct state *s, struct fy_node *n)
 }
 
 /* A member anywhere in mappings and lists below. */
-static struct fy_node *find(struct fy_node *n, const char *key, unsigned depth)
+static struct rs_value *find(struct rs_value *n, const char *key, unsigned depth)
 {
-	struct fy_node *found = rs_document_member(n, key), *child;
-	struct fy_node_pair *p;
+	struct rs_value *found = rs_document_member(n, key), *child;
+	struct rs_pair *p;
 	void *iter = NULL;
 
 	if (found || depth > DEPTH_MAX || !n)
 		return found;
-	if (fy_node_is_mapping(n))
-		while (!found && (p = fy_node_mapping_iterate(n, &iter)))
-			found = find(fy_node_pair_value(p), key, depth + 1);
-	else if (fy_node_is_sequence(n))
-		while (!found && (child = fy_node_sequence_iterate(n, &iter)))
+	if (rs_value_is_map(n))
+		while (!found && (p = rs_value_each_pair(n, &iter)))
+			found = find(rs_pair_value(p), key, depth + 1);
+	else if (rs_value_is_list(n))
+		while (!found && (child = rs_value_each(n, &iter)))
 			found = find(child, key, depth + 1);
 	return found;
 }
 
 /* The SR-IOV plugin's resourceList, or the shared device plugin's configList: JSON in a string. */
-static void plugin(struct state *s, const char *text, struct fy_node *at)
+static void plugin(struct state *s, const char *text, struct rs_value *at)
 {
 	struct rs_input sub = *s->in;
-	struct fy_document *d;
-	struct fy_node *all, *n;
+	struct rs_document *d;
+	struct rs_value *all, *n;
 	void *iter = NULL;
 	char buf[256];
 
 	sub.data = text;
 	sub.size = strlen(text);
 	d = rs_document_parse(sub.data, sub.size);
-	all = d ? find(fy_document_root(d), "resourceList", 0) : NULL;
-	all = all || !d ? all : find(fy_document_root(d), "configList", 0);
-	if (all && fy_node_is_sequence(all))
-		while ((n = fy_node_sequence_iterate(all, &iter))) {
+	all = d ? find(rs_document_root(d), "resourceList", 0) : NULL;
+	all = all || !d ? all : find(rs_document_root(d), "configList", 0);
+	if (all && rs_value_is_list(all))
+		while ((n = rs_value_each(all, &iter))) {
 			if (!rs_document_text(rs_document_member(n, "resourceName"), buf,
 					      sizeof(buf)))
 				continue;
@@ -320,19 +320,19 @@ static void plugin(struct state *s, const char *text, struct fy_node *at)
 			list(s, find(n, "pfNames", 0), "pfNames");
 			list(s, find(n, "ifNames", 0), "pfNames");
 		}
-	fy_document_destroy(d);
+	rs_document_destroy(d);
 }
 
-static void config_map(struct state *s, struct fy_node *n)
+static void config_map(struct state *s, struct rs_value *n)
 {
-	struct fy_node *data = rs_document_member(n, "data");
-	struct fy_node_pair *p;
+	struct rs_value *data = rs_document_member(n, "data");
+	struct rs_pair *p;
 	void *iter = NULL;
 
-	if (!data || !fy_node_is_mapping(data))
+	if (!data || !rs_value_is_map(data))
 		return;
-	while ((p = fy_node_mapping_iterate(data, &iter))) {
-		struct fy_node *v = fy_node_pair_value(p);
+	while ((p = rs_value_each_pair(data, &iter))) {
+		struct rs_value *v = rs_pair_value(p);
 		char *text = malloc(65536);
 
 		if (text && rs_document_text(v, text, 65536) &&
@@ -342,16 +342,16 @@ static void config_map(struct state *s, struct fy_node *n)
 	}
 }
 
-static void object(struct state *s, struct fy_node *n, unsigned depth)
+static void object(struct state *s, struct rs_value *n, unsigned depth)
 {
 	char kind[64], name[128] = "unnamed", space[64] = "default";
-	struct fy_node *items = rs_document_member(n, "items"), *item;
+	struct rs_value *items = rs_document_member(n, "items"), *item;
 	void *iter = NULL;
 
 	if (!n || !rs_document_text(rs_document_member(n, "kind"), kind, sizeof(kind)))
 		return;
-	if (items && fy_node_is_sequence(items) && depth < DEPTH_MAX) {
-		while ((item = fy_node_sequence_iterate(items, &iter)))
+	if (items && rs_value_is_list(items) && depth < DEPTH_MAX) {
+		while ((item = rs_value_each(items, &iter)))
 			object(s, item, depth + 1);
 		return;
 	}
@@ -395,7 +395,7 @@ static int read_kubernetes(struct rs_audit *a, const struct rs_input *in)
 		const char *next = memmem(p, (size_t)(end - p), "\n---", 4);
 		struct rs_input sub = *in;
 		struct state s = {.a = a, .in = &sub};
-		struct fy_document *d;
+		struct rs_document *d;
 		char *copy;
 
 		next = next ? next + 1 : end;
@@ -409,8 +409,8 @@ static int read_kubernetes(struct rs_audit *a, const struct rs_input *in)
 		sub.first_line = in->first_line + line;
 		d = rs_document_parse(sub.data, sub.size);
 		if (d)
-			object(&s, fy_document_root(d), 0);
-		fy_document_destroy(d);
+			object(&s, rs_document_root(d), 0);
+		rs_document_destroy(d);
 		free(copy);
 		for (const char *q = p; q < next; q++)
 			line += *q == '\n';

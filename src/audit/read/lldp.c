@@ -2,14 +2,13 @@
  * largest frame is IEEE 802.3's (clause 79.3.4); PFC is IEEE 802.1Qaz' TLV, which lldpd gives raw.
  */
 #include <errno.h>
-#include <libxml/parser.h>
-#include <libxml/tree.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include "audit/read/config.h"
 #include "audit/read/readers.h"
+#include "text/xml.h"
 
 struct lldp {
 	struct rs_audit *a;
@@ -333,8 +332,7 @@ static void xml_interface(struct lldp *x, xmlNode *n)
 static int read_xml(struct rs_audit *a, const struct rs_input *in)
 {
 	struct lldp x = {.a = a, .in = in};
-	xmlDoc *doc = xmlReadMemory(in->data, (int)in->size, NULL, NULL,
-				    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+	xmlDoc *doc = rs_xml_parse(in->data, in->size);
 	xmlNode *root = doc ? xmlDocGetRootElement(doc) : NULL;
 
 	for (xmlNode *c = root ? root->children : NULL; c; c = c->next)

@@ -221,24 +221,24 @@ static int score_link_json(const struct rs_input *in)
 
 /* Members anywhere below whose names the table knows; lists per lane are joined as the text is. */
 static void members(struct rs_audit *a, const struct rs_input *in, const char *subject,
-		    struct fy_node *n, unsigned depth)
+		    struct rs_value *n, unsigned depth)
 {
 	enum { DEPTH_MAX = 16 };
-	struct fy_node_pair *p;
+	struct rs_pair *p;
 	void *iter = NULL;
 
-	if (!n || depth > DEPTH_MAX || !fy_node_is_mapping(n))
+	if (!n || depth > DEPTH_MAX || !rs_value_is_map(n))
 		return;
-	while ((p = fy_node_mapping_iterate(n, &iter))) {
-		struct fy_node *v = fy_node_pair_value(p), *list, *item;
+	while ((p = rs_value_each_pair(n, &iter))) {
+		struct rs_value *v = rs_pair_value(p), *list, *item;
 		char key[128], value[512] = "", lane[64];
 		void *each = NULL;
 
-		if (!v || !rs_document_text(fy_node_pair_key(p), key, sizeof(key)))
+		if (!v || !rs_document_text(rs_pair_key(p), key, sizeof(key)))
 			continue;
-		list = fy_node_is_sequence(v) ? v : rs_document_member(v, "values");
-		if (list && fy_node_is_sequence(list))
-			while ((item = fy_node_sequence_iterate(list, &each)))
+		list = rs_value_is_list(v) ? v : rs_document_member(v, "values");
+		if (list && rs_value_is_list(list))
+			while ((item = rs_value_each(list, &each)))
 				if (rs_document_text(item, lane, sizeof(lane)))
 					snprintf(value + strlen(value),
 						 sizeof(value) - strlen(value), "%s%s",
@@ -258,7 +258,7 @@ static void members(struct rs_audit *a, const struct rs_input *in, const char *s
 
 static int read_link_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_document_parse(in->data, in->size);
+	struct rs_document *d = rs_document_parse(in->data, in->size);
 	char subject[96], device[128];
 
 	rs_input_device(in, device, sizeof(device));
@@ -266,8 +266,8 @@ static int read_link_json(struct rs_audit *a, const struct rs_input *in)
 	if (!strncmp(subject, "mst/", 4) && strncmp(device, "unnamed", 7))
 		snprintf(subject, sizeof(subject), "netdev/%.64s", device);
 	if (d)
-		members(a, in, subject, fy_document_root(d), 0);
-	fy_document_destroy(d);
+		members(a, in, subject, rs_document_root(d), 0);
+	rs_document_destroy(d);
 	return a->err;
 }
 

@@ -1,11 +1,11 @@
 /* nvidia-smi -q (bus address, BAR1, memory, link, MIG, versions) and nvidia-smi nvlink --status. */
 #include <ctype.h>
-#include <libxml/parser.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "audit/read/place.h"
 #include "audit/read/readers.h"
+#include "text/xml.h"
 
 static int score(const struct rs_input *in)
 {
@@ -218,8 +218,7 @@ static void gpu_xml(struct state *s, xmlNode *n)
 
 static int read_xml(struct rs_audit *a, const struct rs_input *in)
 {
-	xmlDoc *doc = xmlReadMemory(in->data, (int)in->size, NULL, NULL,
-				    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+	xmlDoc *doc = rs_xml_parse(in->data, in->size);
 	xmlNode *root = doc ? xmlDocGetRootElement(doc) : NULL;
 	struct state s = {.a = a, .in = in};
 	char value[256];

@@ -115,7 +115,7 @@ static int score_rdma_json(const struct rs_input *in)
 		       : 0;
 }
 
-static void object(struct rs_audit *a, const struct rs_input *in, struct fy_node *n)
+static void object(struct rs_audit *a, const struct rs_input *in, struct rs_value *n)
 {
 	static const struct {
 		const char *key, *fact;
@@ -124,10 +124,10 @@ static void object(struct rs_audit *a, const struct rs_input *in, struct fy_node
 		{"netdev", "netdev"},       {"fw", "firmware"},
 		{"node_guid", "node_guid"}, {"sys_image_guid", "sys_image_guid"},
 	};
-	struct fy_node_pair *p;
+	struct rs_pair *p;
 	void *iter = NULL;
 	char subject[96], name[160], key[128], value[256];
-	struct fy_node *netns = rs_document_member(n, "netns");
+	struct rs_value *netns = rs_document_member(n, "netns");
 	const char *text = rs_document_text(netns, value, sizeof(value));
 
 	if (text)
@@ -137,11 +137,11 @@ static void object(struct rs_audit *a, const struct rs_input *in, struct fy_node
 	if (!text)
 		return;
 	snprintf(subject, sizeof(subject), "nic/%.80s", text);
-	while ((p = fy_node_mapping_iterate(n, &iter))) {
-		struct fy_node *v = fy_node_pair_value(p);
+	while ((p = rs_value_each_pair(n, &iter))) {
+		struct rs_value *v = rs_pair_value(p);
 		bool word = false;
 
-		if (!rs_document_text(fy_node_pair_key(p), key, sizeof(key)) ||
+		if (!rs_document_text(rs_pair_key(p), key, sizeof(key)) ||
 		    !rs_document_text(v, value, sizeof(value)))
 			continue;
 		for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -163,16 +163,16 @@ static void object(struct rs_audit *a, const struct rs_input *in, struct fy_node
 
 static int read_rdma_json(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *d = rs_document_parse(in->data, in->size);
-	struct fy_node *root = d ? fy_document_root(d) : NULL, *n;
+	struct rs_document *d = rs_document_parse(in->data, in->size);
+	struct rs_value *root = d ? rs_document_root(d) : NULL, *n;
 	void *iter = NULL;
 
-	if (root && fy_node_is_sequence(root))
-		while ((n = fy_node_sequence_iterate(root, &iter)))
+	if (root && rs_value_is_list(root))
+		while ((n = rs_value_each(root, &iter)))
 			object(a, in, n);
 	else if (root)
 		object(a, in, root);
-	fy_document_destroy(d);
+	rs_document_destroy(d);
 	return a->err;
 }
 

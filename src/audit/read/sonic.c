@@ -27,15 +27,15 @@ static int score(const struct rs_input *in)
 }
 
 struct entry {
-	const char *key; /* libfyaml's, not ended by NUL */
+	const char *key; /* the document's, not ended by NUL */
 	size_t n;
-	struct fy_node *value;
+	struct rs_value *value;
 };
 
 struct db {
 	struct rs_audit *a;
 	const struct rs_input *in;
-	struct fy_node *root;
+	struct rs_value *root;
 	struct entry *entry;
 	size_t n;
 	bool queues; /* the table QUEUE is there: who is not in it has no profile */
@@ -53,16 +53,16 @@ static int by_key(const void *x, const void *y)
 /* The root's members in order: a switch has thousands, and each port looks up tens. */
 static bool index_root(struct db *d)
 {
-	struct fy_node_pair *p;
+	struct rs_pair *p;
 	void *it = NULL;
-	int n = fy_node_mapping_item_count(d->root);
+	int n = rs_value_pairs(d->root);
 
 	d->entry = calloc((size_t)(n > 0 ? n : 0) + 1, sizeof(*d->entry));
-	while (d->entry && d->n < (size_t)n && (p = fy_node_mapping_iterate(d->root, &it))) {
+	while (d->entry && d->n < (size_t)n && (p = rs_value_each_pair(d->root, &it))) {
 		struct entry *e = &d->entry[d->n];
 
-		e->key = fy_node_get_scalar(fy_node_pair_key(p), &e->n);
-		e->value = fy_node_pair_value(p);
+		e->key = rs_value_scalar(rs_pair_key(p), &e->n);
+		e->value = rs_pair_value(p);
 		d->n += e->key != NULL;
 	}
 	if (d->n)
@@ -70,7 +70,7 @@ static bool index_root(struct db *d)
 	return d->entry != NULL;
 }
 
-static struct fy_node *at_root(const struct db *d, const char *name)
+static struct rs_value *at_root(const struct db *d, const char *name)
 {
 	struct entry key = {name, strlen(name), NULL}, *e;
 
@@ -79,9 +79,9 @@ static struct fy_node *at_root(const struct db *d, const char *name)
 }
 
 /* TABLE's row KEY, nested or flat. */
-static struct fy_node *row(const struct db *d, const char *table, const char *key)
+static struct rs_value *row(const struct db *d, const char *table, const char *key)
 {
-	struct fy_node *n = rs_document_member(at_root(d, table), key);
+	struct rs_value *n = rs_document_member(at_root(d, table), key);
 	char flat[256];
 
 	snprintf(flat, sizeof(flat), "%s|%s", table, key);
@@ -90,22 +90,22 @@ static struct fy_node *row(const struct db *d, const char *table, const char *ke
 
 /* Each row of a table, nested or flat. */
 static void each(struct db *d, const char *table,
-		 void (*fn)(struct db *d, const char *key, struct fy_node *value, void *arg),
+		 void (*fn)(struct db *d, const char *key, struct rs_value *value, void *arg),
 		 void *arg)
 {
-	struct fy_node *nested = at_root(d, table);
-	struct fy_node_pair *p;
+	struct rs_value *nested = at_root(d, table);
+	struct rs_pair *p;
 	void *it = NULL;
 	size_t n = strlen(table);
 	char key[256];
 
-	while (nested && fy_node_is_mapping(nested) && (p = fy_node_mapping_iterate(nested, &it)))
-		if (rs_document_text(fy_node_pair_key(p), key, sizeof(key)))
-			fn(d, key, fy_node_pair_value(p), arg);
-	for (it = NULL; (p = fy_node_mapping_iterate(d->root, &it));)
-		if (rs_document_text(fy_node_pair_key(p), key, sizeof(key)) &&
-		    !strncmp(key, table, n) && key[n] == '|')
-			fn(d, key + n + 1, fy_node_pair_value(p), arg);
+	while (nested && rs_value_is_map(nested) && (p = rs_value_each_pair(nested, &it)))
+		if (rs_document_text(rs_pair_key(p), key, sizeof(key)))
+			fn(d, key, rs_pair_value(p), arg);
+	for (it = NULL; (p = rs_value_each_pair(d->root, &it));)
+		if (rs_document_text(rs_pair_key(p), key, sizeof(key)) && !strncmp(key, table, n) &&
+		    key[n] == '|')
+			fn(d, key + n + 1, rs_pair_value(p), arg);
 }
 
 static void put(struct db *d, const char *at, const char *subject, const char *name,
@@ -132,15 +132,15 @@ struct follow {
 /* Every entry of a map becomes a fact of the port that uses it. */
 static void follow_map(struct db *d, const struct follow *f)
 {
-	struct fy_node *map = row(d, f->table, f->map);
-	struct fy_node_pair *p;
+	struct rs_value *map = row(d, f->table, f->map);
+	struct rs_pair *p;
 	void *it = NULL;
 
-	while (map && fy_node_is_mapping(map) && (p = fy_node_mapping_iterate(map, &it))) {
+	while (map && rs_value_is_map(map) && (p = rs_value_each_pair(map, &it))) {
 		char key[32], value[32], at[320], name[64];
 
-		if (!rs_document_text(fy_node_pair_key(p), key, sizeof(key)) ||
-		    !rs_document_text(fy_node_pair_value(p), value, sizeof(value)))
+		if (!rs_document_text(rs_pair_key(p), key, sizeof(key)) ||
+		    !rs_document_text(rs_pair_value(p), value, sizeof(value)))
 			continue;
 		snprintf(at, sizeof(at), "/%s/%s/%s", f->table, f->map, key);
 		snprintf(name, sizeof(name), "%s/%s", f->fact, key);
@@ -165,7 +165,7 @@ static void pfc(struct db *d, const char *subject, const char *port, const char 
 	}
 }
 
-static void port_maps(struct db *d, const char *port, struct fy_node *v, void *arg)
+static void port_maps(struct db *d, const char *port, struct rs_value *v, void *arg)
 {
 	static const struct {
 		const char *key, *table, *fact;
@@ -181,7 +181,7 @@ static void port_maps(struct db *d, const char *port, struct fy_node *v, void *a
 		return;
 	snprintf(subject, sizeof(subject), "port/%s", port);
 	for (unsigned i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
-		struct fy_node *n = rs_document_member(v, maps[i].key);
+		struct rs_value *n = rs_document_member(v, maps[i].key);
 		struct follow f = {subject, maps[i].table, value, maps[i].fact};
 
 		/* a platform may give the DSCP map for the whole switch */
@@ -242,7 +242,7 @@ static void fact_of_row(struct db *d, const char *table, const char *key, const 
 
 static void queue(struct db *d, const char *port, int q, void *arg)
 {
-	struct fy_node *v = arg;
+	struct rs_value *v = arg;
 	char name[128], fact[64], value[64];
 
 	if (rs_document_text(rs_document_member(v, "wred_profile"), name, sizeof(name))) {
@@ -272,7 +272,7 @@ static void queue(struct db *d, const char *port, int q, void *arg)
 	}
 }
 
-static void queues(struct db *d, const char *key, struct fy_node *v, void *arg)
+static void queues(struct db *d, const char *key, struct rs_value *v, void *arg)
 {
 	d->queues = true;
 	each_port_queue(d, key, queue, v);
@@ -288,7 +288,7 @@ static void group(struct db *d, const char *port, int pg, void *arg)
 		{"dynamic_th", "pg/%d/alpha"},      {"pool", "pg/%d/pool"},
 		{"static_th", "pg/%d/static"},
 	};
-	struct fy_node *v = arg;
+	struct rs_value *v = arg;
 	char name[128], fact[64];
 
 	if (!rs_document_text(rs_document_member(v, "profile"), name, sizeof(name)))
@@ -300,7 +300,7 @@ static void group(struct db *d, const char *port, int pg, void *arg)
 		fact_of_row(d, "BUFFER_PROFILE", name, fields[i].field, port, fields[i].fact, pg);
 }
 
-static void groups(struct db *d, const char *key, struct fy_node *v, void *arg)
+static void groups(struct db *d, const char *key, struct rs_value *v, void *arg)
 {
 	each_port_queue(d, key, group, v);
 }
@@ -315,7 +315,7 @@ static void count_lanes(char *list, size_t size)
 	snprintf(list, size, "%d", n);
 }
 
-static void port(struct db *d, const char *name, struct fy_node *v, void *arg)
+static void port(struct db *d, const char *name, struct rs_value *v, void *arg)
 {
 	static const struct {
 		const char *field, *fact;
@@ -335,7 +335,7 @@ static void port(struct db *d, const char *name, struct fy_node *v, void *arg)
 	}
 }
 
-static void pool(struct db *d, const char *name, struct fy_node *v, void *arg)
+static void pool(struct db *d, const char *name, struct rs_value *v, void *arg)
 {
 	char value[64], at[320], fact[192];
 
@@ -352,7 +352,7 @@ static void pool(struct db *d, const char *name, struct fy_node *v, void *arg)
 }
 
 /* Detection and restoration in milliseconds, by port; GLOBAL has the interval of polling. */
-static void watchdog(struct db *d, const char *name, struct fy_node *v, void *arg)
+static void watchdog(struct db *d, const char *name, struct rs_value *v, void *arg)
 {
 	static const struct {
 		const char *field, *fact;
@@ -374,7 +374,7 @@ static void watchdog(struct db *d, const char *name, struct fy_node *v, void *ar
 	}
 }
 
-static void metadata(struct db *d, const char *name, struct fy_node *v, void *arg)
+static void metadata(struct db *d, const char *name, struct rs_value *v, void *arg)
 {
 	static const struct {
 		const char *field, *fact;
@@ -393,7 +393,7 @@ static void metadata(struct db *d, const char *name, struct fy_node *v, void *ar
 	}
 }
 
-static void neighbour(struct db *d, const char *name, struct fy_node *v, void *arg)
+static void neighbour(struct db *d, const char *name, struct rs_value *v, void *arg)
 {
 	char subject[192], value[128], at[320], tier[64];
 
@@ -410,7 +410,7 @@ static void neighbour(struct db *d, const char *name, struct fy_node *v, void *a
 }
 
 /* STATE_DB, where it was dumped beside: the module's readings and its own thresholds. */
-static void module(struct db *d, const char *name, struct fy_node *v, void *arg)
+static void module(struct db *d, const char *name, struct rs_value *v, void *arg)
 {
 	static const struct {
 		const char *field, *fact;
@@ -435,7 +435,7 @@ static void module(struct db *d, const char *name, struct fy_node *v, void *arg)
 		}
 }
 
-static void default_lossless(struct db *d, const char *name, struct fy_node *v, void *arg)
+static void default_lossless(struct db *d, const char *name, struct rs_value *v, void *arg)
 {
 	char value[64];
 
@@ -445,17 +445,17 @@ static void default_lossless(struct db *d, const char *name, struct fy_node *v, 
 		put(d, "/DEFAULT_LOSSLESS_BUFFER_PARAMETER", "host", "over_subscribe", value);
 }
 
-static void hashing(struct db *d, const char *name, struct fy_node *v, void *arg)
+static void hashing(struct db *d, const char *name, struct rs_value *v, void *arg)
 {
-	struct fy_node *list = rs_document_member(v, "ecmp_hash"), *item;
+	struct rs_value *list = rs_document_member(v, "ecmp_hash"), *item;
 	bool found = false, any = false;
 	char value[64];
 	void *it = NULL;
 
 	if (!list)
 		list = rs_document_member(v, "ecmp_hash@");
-	if (list && fy_node_is_sequence(list))
-		while ((item = fy_node_sequence_iterate(list, &it))) {
+	if (list && rs_value_is_list(list))
+		while ((item = rs_value_each(list, &it))) {
 			any = true;
 			found |= rs_document_text(item, value, sizeof(value)) &&
 				 !strcmp(value, "L4_SRC_PORT");
@@ -465,16 +465,16 @@ static void hashing(struct db *d, const char *name, struct fy_node *v, void *arg
 		    found ? "1" : "0");
 }
 
-static void cable(struct db *d, const char *name, struct fy_node *v, void *arg)
+static void cable(struct db *d, const char *name, struct rs_value *v, void *arg)
 {
-	struct fy_node_pair *p;
+	struct rs_pair *p;
 	void *it = NULL;
 
-	while (fy_node_is_mapping(v) && (p = fy_node_mapping_iterate(v, &it))) {
+	while (rs_value_is_map(v) && (p = rs_value_each_pair(v, &it))) {
 		char key[128], subject[192], value[64], at[320];
 
-		if (!rs_document_text(fy_node_pair_key(p), key, sizeof(key)) ||
-		    !rs_document_text(fy_node_pair_value(p), value, sizeof(value)))
+		if (!rs_document_text(rs_pair_key(p), key, sizeof(key)) ||
+		    !rs_document_text(rs_pair_value(p), value, sizeof(value)))
 			continue;
 		snprintf(subject, sizeof(subject), "port/%s", key);
 		snprintf(at, sizeof(at), "/CABLE_LENGTH/%s/%s", name, key);
@@ -485,10 +485,10 @@ static void cable(struct db *d, const char *name, struct fy_node *v, void *arg)
 
 static int read_sonic(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *doc = rs_document_parse(in->data, in->size);
-	struct db d = {.a = a, .in = in, .root = doc ? fy_document_root(doc) : NULL};
+	struct rs_document *doc = rs_document_parse(in->data, in->size);
+	struct db d = {.a = a, .in = in, .root = doc ? rs_document_root(doc) : NULL};
 
-	if (d.root && fy_node_is_mapping(d.root) && index_root(&d)) {
+	if (d.root && rs_value_is_map(d.root) && index_root(&d)) {
 		put(&d, NULL, "host", "role", "switch");
 		put(&d, NULL, "host", "os", "SONiC");
 		each(&d, "PORT_QOS_MAP", port_maps, NULL);
@@ -508,7 +508,7 @@ static int read_sonic(struct rs_audit *a, const struct rs_input *in)
 		each(&d, "TRANSCEIVER_DOM_THRESHOLD", module, NULL);
 	}
 	free(d.entry);
-	fy_document_destroy(doc);
+	rs_document_destroy(doc);
 	return a->err;
 }
 

@@ -14,7 +14,7 @@ enum kind { PORT, QUEUE, GROUP };
 
 struct object {
 	char oid[24];     /* 0x1000000000012 */
-	const char *name; /* "Ethernet0" or "Ethernet0:3": libfyaml's, not ended by NUL */
+	const char *name; /* "Ethernet0" or "Ethernet0:3": the document's, not ended by NUL */
 	size_t n;
 	enum kind kind;
 };
@@ -35,25 +35,25 @@ static int score(const struct rs_input *in)
 }
 
 /* sonic-db-dump puts a hash below "value", beside its type. */
-static struct fy_node *hash_of(struct fy_node *n)
+static struct rs_value *hash_of(struct rs_value *n)
 {
-	struct fy_node *v = rs_document_member(n, "value");
+	struct rs_value *v = rs_document_member(n, "value");
 
-	return v && fy_node_is_mapping(v) ? v : n;
+	return v && rs_value_is_map(v) ? v : n;
 }
 
-static void names(struct dump *d, struct fy_node *map, enum kind kind)
+static void names(struct dump *d, struct rs_value *map, enum kind kind)
 {
-	struct fy_node_pair *p;
+	struct rs_pair *p;
 	void *it = NULL;
 
 	map = hash_of(map);
-	while (map && fy_node_is_mapping(map) && (p = fy_node_mapping_iterate(map, &it))) {
+	while (map && rs_value_is_map(map) && (p = rs_value_each_pair(map, &it))) {
 		struct object o = {.kind = kind};
 		char oid[64];
 
-		o.name = fy_node_get_scalar(fy_node_pair_key(p), &o.n);
-		if (!o.name || !rs_document_text(fy_node_pair_value(p), oid, sizeof(oid)) ||
+		o.name = rs_value_scalar(rs_pair_key(p), &o.n);
+		if (!o.name || !rs_document_text(rs_pair_value(p), oid, sizeof(oid)) ||
 		    strncmp(oid, "oid:", 4) || strlen(oid) - 4 >= sizeof(o.oid))
 			continue;
 		strcpy(o.oid, oid + 4);
@@ -148,10 +148,10 @@ static void counter(struct dump *d, const struct object *o, const char *key, con
 	}
 }
 
-static void row(struct dump *d, const char *oid, struct fy_node *values)
+static void row(struct dump *d, const char *oid, struct rs_value *values)
 {
 	struct object key, *o;
-	struct fy_node_pair *p;
+	struct rs_pair *p;
 	void *it = NULL;
 
 	if (strlen(oid) >= sizeof(key.oid))
@@ -159,26 +159,25 @@ static void row(struct dump *d, const char *oid, struct fy_node *values)
 	strcpy(key.oid, oid);
 	o = d->n ? bsearch(&key, d->object, d->n, sizeof(key), by_oid) : NULL;
 	values = hash_of(values);
-	while (o && values && fy_node_is_mapping(values) &&
-	       (p = fy_node_mapping_iterate(values, &it))) {
+	while (o && values && rs_value_is_map(values) && (p = rs_value_each_pair(values, &it))) {
 		char name[80], value[64];
 
-		if (rs_document_text(fy_node_pair_key(p), name, sizeof(name)) &&
-		    rs_document_text(fy_node_pair_value(p), value, sizeof(value)))
-			counter(d, o, name, value, rs_document_line(fy_node_pair_value(p)));
+		if (rs_document_text(rs_pair_key(p), name, sizeof(name)) &&
+		    rs_document_text(rs_pair_value(p), value, sizeof(value)))
+			counter(d, o, name, value, rs_document_line(rs_pair_value(p)));
 	}
 }
 
 static int read_counters(struct rs_audit *a, const struct rs_input *in)
 {
-	struct fy_document *doc = rs_document_parse(in->data, in->size);
-	struct fy_node *root = doc ? fy_document_root(doc) : NULL;
+	struct rs_document *doc = rs_document_parse(in->data, in->size);
+	struct rs_value *root = doc ? rs_document_root(doc) : NULL;
 	struct dump d = {.a = a, .in = in};
-	struct fy_node_pair *p;
+	struct rs_pair *p;
 	void *it = NULL;
 	char key[96];
 
-	if (root && fy_node_is_mapping(root)) {
+	if (root && rs_value_is_map(root)) {
 		rs_input_add(a, in, 0, NULL, "host", "role", "switch");
 		rs_input_add(a, in, 0, NULL, "host", "os", "SONiC");
 		names(&d, rs_document_member(root, "COUNTERS_PORT_NAME_MAP"), PORT);
@@ -186,13 +185,13 @@ static int read_counters(struct rs_audit *a, const struct rs_input *in)
 		names(&d, rs_document_member(root, "COUNTERS_PG_NAME_MAP"), GROUP);
 		if (d.n)
 			qsort(d.object, d.n, sizeof(*d.object), by_oid);
-		while ((p = fy_node_mapping_iterate(root, &it)))
-			if (rs_document_text(fy_node_pair_key(p), key, sizeof(key)) &&
+		while ((p = rs_value_each_pair(root, &it)))
+			if (rs_document_text(rs_pair_key(p), key, sizeof(key)) &&
 			    !strncmp(key, "COUNTERS:oid:", 13))
-				row(&d, key + 13, fy_node_pair_value(p));
+				row(&d, key + 13, rs_pair_value(p));
 	}
 	free(d.object);
-	fy_document_destroy(doc);
+	rs_document_destroy(doc);
 	return a->err;
 }
 
