@@ -1,7 +1,8 @@
 /*
- * The way out of a NIC's port, for packets that wait for their payload: a queue a class, so that
- * one that is paused or not yet there holds up no other. What a transport gave is put in with the
- * time at which its payload is there; what the wire takes next is taken out, by class (ets.h).
+ * The way out of a NIC's port, for packets that wait for their payload. Each class has a queue, so
+ * that a class that is paused, or whose payload is not there yet, holds up no other. A packet is
+ * put in with the time at which its payload is there. The packet that the wire takes next is taken
+ * out, by class (ets.h).
  */
 #ifndef RS_PORT_EGRESS_H
 #define RS_PORT_EGRESS_H

@@ -1,9 +1,9 @@
 /*
  * Link-level flow control of a port, a switch's and a NIC's alike, both ways: what the peer's
  * frames hold at the egress, and what the ingress asks of the peer. Its one kind is PFC
- * (802.1Q-2022 clause 36). Who has a port knows its queues and its buffer: it asks here which
- * classes may send, tells when a buffer wants a class to stop or to go on, and sends the frame that
- * is due.
+ * (802.1Q-2022 clause 36). The owner of a port knows its queues and its buffer. It asks here
+ * which classes may send, tells when a buffer wants a class to stop or to go on, and sends the
+ * frame that is due.
  */
 #ifndef RS_PORT_LFC_H
 #define RS_PORT_LFC_H

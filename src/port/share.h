@@ -1,13 +1,12 @@
 /*
  * Several endpoints behind one port: the functions of a NIC (a physical one and virtual ones), or
- * transports side by side. It is an endpoint itself, so that the port's owner holds one, and shares
- * may stand behind a share.
+ * transports side by side. A share is an endpoint itself, so that the port's owner holds one. It
+ * may stand behind another share.
  *
- * The port's classes share it as everywhere (ets.h); in each class its functions share what the
- * class gets by weights of their own (deficit round robin), so that no function has more of the
- * port for having more of its classes busy elsewhere, more queue pairs, or longer packets. A class
- * that the peer pauses is held in all of them. Nothing is taken from a function before it can
- * leave.
+ * Classes share the port as everywhere (ets.h). In each class the functions share what the class
+ * gets, by weights of their own (deficit round robin). A function gets no more for more queue pairs
+ * or longer packets. A class that the peer pauses is held in all functions. No packet is taken from
+ * a function before it can leave.
  */
 #ifndef RS_PORT_SHARE_H
 #define RS_PORT_SHARE_H

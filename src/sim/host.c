@@ -208,7 +208,8 @@ static uint8_t lossless_of(const struct rs_sim *s, const struct sim_nic *k,
 	return (uint8_t)(1u << s->f->qos.tc_of_dscp[p->tos >> 2]) & k->lfc_conf.classes;
 }
 
-/* Who receives at this number, if anybody: a flow's end is opened when its first packet comes. */
+/* The user of the end that receives at this number; false: there is none. A flow's end is opened
+ * when its first packet comes. */
 static bool receiver_of(struct rs_sim *s, struct sim_nic *k, uint32_t number, uint64_t *user)
 {
 	return sim_end_user(k, number, user) ||

@@ -1,14 +1,16 @@
 /*
- * What the simulator asks of a transport: an endpoint for each NIC's port, on it the ends of
- * connections that carry messages in order, and news of what was acknowledged and what arrived.
- * RoCE is one (roce.c); rs_sim_options.transport names another, and then nothing else of the
- * simulator changes: hosts, PCIe, switches, collectives, results.
+ * What the simulator asks of a transport. A NIC's port has an endpoint. The endpoint has ends of
+ * connections, which carry messages in order. The transport tells what was acknowledged and what
+ * arrived. RoCE is one transport (roce.c). rs_sim_options.transport names another, and nothing else
+ * of the simulator changes: hosts, PCIe, switches, collectives, results.
  *
- * An end has a number, its endpoint's own. Each packet carries in dst and dest_qp whom it is for,
- * in src and src_qp whom it is of, in tc, tos and sport what switches look at, in frame_bytes and
- * payload_bytes what it takes; its kind is RS_KIND_OTHER unless it is RoCE's. One with a payload is
- * read from memory before it is sent, and written to memory before rx() is given it, where hosts
- * have an inside.
+ * An end has a number, which is its endpoint's own. A packet names the end that it is for (dst,
+ * dest_qp) and the end that it is of (src, src_qp). Switches look at tc, tos and sport. frame_bytes
+ * is what it takes on a link, payload_bytes what it takes in memory. Its kind is RS_KIND_OTHER
+ * unless it is RoCE's. Where hosts have an inside, a payload is read from memory before the packet
+ * is sent, and written to memory before rx() is given the packet.
+ *
+ * A NIC's rate of messages, captures, and the counts of packets that overtake are RoCE's alone.
  */
 #ifndef RS_SIM_TRANSPORT_H
 #define RS_SIM_TRANSPORT_H
