@@ -1,5 +1,5 @@
 /* `ripstop audit --fix-script`: the fixes as a shell script to be read first. It refuses to run
- * before somebody says that it was read, and what is no plain command stays a comment. */
+ * before a person says that it was read, and what is no plain command stays a comment. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -51,7 +51,7 @@ static int map_ids(uid_t uid, gid_t gid)
 }
 
 /* What is mounted here stays here. In a chroot "/" is no mount point: then what will be covered
- * must lie on mounts of its own, as /sys and /dev do where somebody brought them in. */
+ * must lie on mounts of its own, as /sys and /dev do where they were mounted there. */
 static int detach(void)
 {
 	static const char *const covered[] = {"/sys", "/dev"};

@@ -8,7 +8,7 @@
 #include "diagnose/state.h"
 
 enum {
-	SEEDS = 5,             /* where nobody says how many */
+	SEEDS = 5,             /* where the user does not say how many */
 	SEED_EVENTS = 40000000 /* of all further seeds together: some five seconds */
 };
 

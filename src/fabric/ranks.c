@@ -132,7 +132,7 @@ uint32_t rs_fabric_channels(const struct rs_fabric *f, const struct rs_collectiv
 	if (c->algorithm == RS_ALGO_HIERARCHICAL || c->algorithm == RS_ALGO_PAIRWISE)
 		return 1;
 	if (!block || n > f->n_gpus || n % block)
-		return 1; /* whoever plans it says so */
+		return 1; /* its planner says so */
 	for (uint32_t b = 0; b < n; b += (uint32_t)block)
 		for (uint32_t s = 0; s < stride; s++)
 			for (uint32_t m = 0, members; m < group; m += members) {

@@ -661,7 +661,7 @@ static void replace_spans(struct link *l, unsigned i, unsigned k, struct span s)
 }
 
 /*
- * Take `work` of a link's time from `at` on, wherever it is idle: whoever is there first is served
+ * Take `work` of a link's time from `at` on, wherever it is idle: the first to come is served
  * first, even when others were reserved before for later. *end: when the work is done. Returns when
  * it begins.
  */
@@ -771,8 +771,8 @@ static inline void hold(struct window *w, uint32_t units, uint32_t slots, rs_tim
 
 /*
  * Until when a piece issued at `now` holds what it holds. Where limits are taken away: for as long
- * as links let it wait, so that latency costs nothing and nobody fills a slow link's queue for all
- * time to come, which would be slower than the limits are.
+ * as links let it wait, so that latency costs nothing and no initiator fills a slow link's queue
+ * for all time to come, which would be slower than the limits are.
  */
 static inline rs_time hold_until(const struct rs_bus *b, rs_time release, rs_time now,
 				 rs_time queued)

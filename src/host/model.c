@@ -36,9 +36,10 @@ const struct rs_host_params rs_host_defaults = {
 };
 
 /*
- * What may be outstanding where nobody says: tags of 8 bits, 10 bits from Gen4, of the 14 bits of
- * Gen6 a part (PCI Express Base Specification 6.0, section 2.2.6.2; there 256, 768 and 15360);
- * buffer and credits grow with what a Gen6 x16 slot carries in a read's or a credit's latency.
+ * What may be outstanding where the description does not say: tags of 8 bits, 10 bits from Gen4, of
+ * the 14 bits of Gen6 a part (PCI Express Base Specification 6.0, section 2.2.6.2; there 256, 768
+ * and 15360); buffer and credits grow with what a Gen6 x16 slot carries in a read's or a credit's
+ * latency.
  */
 static const struct rs_dma_limits gen1_limits = {
 	.read_buffer = 65536, .tags = 256, .data_credits = 2048, .header_credits = 128};

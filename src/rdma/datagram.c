@@ -1,4 +1,4 @@
-/* Unreliable datagrams: sent to where each work request says, received from whoever has the Q_Key,
+/* Unreliable datagrams: sent to where each work request says, received from a peer with the Q_Key,
  * multicast included. IBTA §9.8.3, §10.2.5, §10.5. */
 #include <errno.h>
 #include <stdlib.h>

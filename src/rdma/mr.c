@@ -68,7 +68,7 @@ static struct rs_mr *take_entry(struct rs_nic *nic)
 static void give_entry(struct rs_nic *nic, struct rs_mr *m)
 {
 	m->used = false;
-	/* No key at all until it is given out again, so that whoever compares keys, as a WRITE
+	/* No key at all until it is given out again, so that code that compares keys, as a WRITE
 	 * under way does, need look at nothing else. */
 	m->key = (m->key + 1) & 0xff;
 	m->next_free = nic->mr_free;

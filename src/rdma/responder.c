@@ -606,7 +606,7 @@ static uint64_t do_atomic(const struct request *q)
 	return old;
 }
 
-/* Eight bytes, which nobody sees by halves where the region lies as its addresses say. */
+/* Eight bytes, which no reader sees by halves where the region lies as its addresses say. */
 static void do_atomic_write(const struct request *q)
 {
 	uint8_t *at;

@@ -100,7 +100,7 @@ static void join(struct course *c, uint32_t piece, uint64_t now)
 	q->tail = piece;
 }
 
-/* What a piece takes that meets nobody, behind its first link: a packet takes next to nothing. */
+/* What a piece takes that meets no other, behind its first link: a packet takes next to nothing. */
 static uint64_t alone(const struct course *c, const struct spread_flow *k)
 {
 	uint64_t bytes = k->bytes < c->piece ? k->bytes : c->piece, t = 0;

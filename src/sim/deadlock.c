@@ -3,7 +3,7 @@
  * let go, which it does when packets that came in by it leave: so it waits for all egresses of the
  * class where such packets are, and the first that sends may free it. Ports that wait for ports of
  * their own kind alone can never send. That is the greatest set of held egresses with packets, each
- * of which waits for members only: all are taken, and those that wait for somebody else are struck
+ * of which waits for members only: all are taken, and those that wait for another are struck
  * out until none is left to strike. It is exact, not a guess by time: the age asked of a member
  * only keeps out a pause that runs out before it is renewed.
  */

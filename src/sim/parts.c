@@ -359,7 +359,7 @@ static void look_for_deadlock(struct rs_sim *s, uint64_t events)
 		s->look_at = s->look;
 }
 
-/* Between two meetings: nobody runs a node. */
+/* Between two meetings: no thread runs a node. */
 static void decide(struct team *t, struct plan *plan, bool alone)
 {
 	struct rs_sim *s = t->s;

@@ -191,7 +191,7 @@ static void post(void *self, uint32_t number, uint64_t bytes, bool tell, rs_time
 	int err = rs_qp_post_send(r->nic, qp, &wr, now);
 
 	/* a queue pair in error takes nothing: its completion has told. Any other refusal would be
-	 * a message that nobody ever sends. */
+	 * a message that is never sent. */
 	rs_assert(!err || rs_qp_get_state(qp) >= RS_QPS_SQE);
 }
 

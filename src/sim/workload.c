@@ -86,7 +86,7 @@ static void post_flow(struct rs_sim *s, struct sim_conn *c, rs_time now)
 
 /*
  * The next piece of the message at the head of a connection inside a host. Through PCIe a piece is
- * issued when the one before has left and its credits are there: whoever shares the links gets its
+ * issued when the one before has left and its credits are there: what shares the links gets its
  * turn between two.
  */
 static void inside_piece(struct rs_sim *s, struct sim_conn *c, rs_time now)

@@ -3,7 +3,7 @@
 
 enum { TIME_BITS = 24, SENT_BITS = 20, QUEUE_BITS = 16 };
 
-/* A code that none sends reads as the fastest, so that nobody divides by it. */
+/* A code that none sends reads as the fastest, so that no caller divides by 0. */
 static const int64_t rates[16] = {
 	1 * RS_GBPS,    1 * RS_GBPS,    10 * RS_GBPS,   25 * RS_GBPS,
 	40 * RS_GBPS,   50 * RS_GBPS,   100 * RS_GBPS,  200 * RS_GBPS,

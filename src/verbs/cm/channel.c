@@ -76,7 +76,7 @@ struct rs_cm_event *rs_cm_post(struct rs_cm_id *id, enum rdma_cm_event_type type
 	return e;
 }
 
-/* Is an event about an identifier, or about a request of its that nobody took yet? */
+/* Is an event about an identifier, or about a request of its that is not taken yet? */
 static bool about(const struct rs_cm_event *e, const struct rs_cm_id *id)
 {
 	return e->id == id || e->base.id == &id->base || e->id->listener == id;
@@ -205,7 +205,8 @@ int rs_cm_wait(struct rs_cm_id *id)
 	return 0;
 }
 
-/* Locked. With a listener go its requests that nobody took yet, and what happened to them since. */
+/* Locked. With a listener go its requests that are not taken yet, and what happened to them since.
+ */
 static void move(struct rs_cm_id *id, struct rdma_event_channel *to)
 {
 	struct rs_cm_event *e = withdraw(channel_of(id->base.channel), id);

@@ -255,7 +255,7 @@ struct rs_cm_dev *rs_cm_any_device(void)
 
 /*
  * The process exits: peers are told, as the kernel would when the program's files are closed, and
- * what lies in our sockets for other processes is handed over. Whoever holds the lock may never
+ * what lies in our sockets for other processes is handed over. The holder of the lock may never
  * give it back.
  */
 __attribute__((destructor)) static void say_goodbye(void)

@@ -57,7 +57,7 @@ RS_EXPORT int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_
 		      ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB ? IBV_QPT_UD : IBV_QPT_RC);
 }
 
-/* Requests that nobody took are refused. */
+/* Requests that were not taken are refused. */
 static void drop_requests(struct rs_cm_id *listener)
 {
 	struct rs_cm_id *id = rs_cm_all();

@@ -436,7 +436,7 @@ static void on_rtu(struct rs_cm_id *id, const struct rs_cm_msg *m)
 	post_connected(id, RDMA_CM_EVENT_ESTABLISHED, m);
 }
 
-/* "Nobody listens": perftest's server listens anew between its two connections, and may not be
+/* "No listener": perftest's server listens anew between its two connections, and may not be
  * there yet. The request goes on for a while (64 + 128 + 256 + 512 ms). */
 static bool not_yet(const struct rs_cm_id *id)
 {
