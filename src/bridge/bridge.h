@@ -59,8 +59,11 @@ int rs_bridge_describe(const struct rs_plant *p, uint32_t sw, struct rs_bridge_c
  * larger by as much: what classes share stays as it was. Once, when classes and rates are final.
  */
 void rs_bridge_soften(struct rs_bridge_config *c);
-/* For what comes after a PAUSE to a peer that answers within 100 us, in bursts of up to 64 KiB. */
-uint64_t rs_bridge_headroom(int64_t rate);
+/* For what comes after a PAUSE whose way to a peer in software takes so long, and as long back, in
+ * frames of up to 64 KiB: bursts of TCP stay whole. */
+uint64_t rs_bridge_headroom(int64_t rate, rs_time delay);
+#define RS_BRIDGE_QUICK (100 * RS_US) /* a peer that is waiting for packets */
+#define RS_BRIDGE_BUSY  (10 * RS_MS)  /* one that waits for a processor: rs_bridge_soften()'s */
 
 /* -EINVAL, -ENOMEM; the sockets are closed then too. The arrays that c->sw.routes names are
  * borrowed. */

@@ -2,13 +2,9 @@
 #include <errno.h>
 #include "bridge/bridge.h"
 
-/* A peer in software answers in a scheduler's time, not in a cable's, and its frames may be bursts
- * of TCP. */
-#define PEER_DELAY (100 * RS_US)
-
-uint64_t rs_bridge_headroom(int64_t rate)
+uint64_t rs_bridge_headroom(int64_t rate, rs_time delay)
 {
-	return rs_pfc_headroom(rate, PEER_DELAY, UINT16_MAX, rs_pfc_response_quanta(rate));
+	return rs_pfc_headroom(rate, delay, UINT16_MAX, rs_pfc_response_quanta(rate));
 }
 
 static unsigned lossless_classes(const struct rs_switch_config *c)
@@ -25,7 +21,7 @@ void rs_bridge_soften(struct rs_bridge_config *c)
 {
 	for (unsigned i = 0; i < c->sw.n_ports; i++) {
 		struct rs_switch_port *p = &c->sw_port[i];
-		uint64_t least = rs_bridge_headroom(p->rate);
+		uint64_t least = rs_bridge_headroom(p->rate, RS_BRIDGE_BUSY);
 
 		if (p->headroom >= least)
 			continue;

@@ -264,7 +264,7 @@ static int stand_alone(struct switch_settings *s, char **specs, struct rs_error 
 		p->rate = s->interface[i].rate ? s->interface[i].rate
 			  : s->rate            ? s->rate
 					       : RATE_DEFAULT;
-		p->headroom = rs_bridge_headroom(p->rate);
+		p->headroom = rs_bridge_headroom(p->rate, RS_BRIDGE_QUICK);
 		p->kmin = (uint64_t)p->rate / 8 * (KMIN_DEFAULT / RS_US) / 1000000;
 		p->kmax = (uint64_t)p->rate / 8 * (KMAX_DEFAULT / RS_US) / 1000000;
 	}

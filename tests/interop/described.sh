@@ -106,7 +106,7 @@ start() { # SWITCH [OPTION...]
 }
 ready() { # SWITCH
 	i=0
-	until grep -q forwarding "$tmp/$1.err"; do
+	until grep -q forwarding "$tmp/$1.err" 2>/dev/null; do
 		i=$((i + 1))
 		[ $i -lt 200 ] || fail "$1 does not start"
 		sleep 0.05
@@ -271,6 +271,25 @@ for s in leaf0 leaf1 spine0 spine1; do
 	jq -e '[.ports[] | .cable // empty | . == "as described"] | all' "$tmp/r" >/dev/null ||
 		fail "$s has a cable that is not as described: $(jq -c . "$tmp/r")"
 done
+
+# ---- RDMA over the described network: an unmodified program ----
+if command -v ib_send_bw >/dev/null; then
+	RIPSTOP_RATE=90M
+	export RIPSTOP_RATE
+	ip netns exec $sw-2 timeout 60 "$ripstop" exec -- ib_send_bw -d rs_eth0 -m 1024 -t 4 -u 18 -x 0 -p 18700 \
+		-s 65536 -n 40 >"$tmp/rdma2.err" 2>&1 &
+	server=$!
+	pids="$pids $server"
+	i=0
+	until ip netns exec $sw-0 timeout 60 "$ripstop" exec -- ib_send_bw -d rs_eth0 -m 1024 -t 4 -u 18 -x 0 \
+		-p 18700 -s 65536 -n 40 10.79.0.3 >"$tmp/rdma0.err" 2>&1; do
+		i=$((i + 1))
+		[ $i -lt 20 ] || fail "ib_send_bw over the described network"
+		sleep 0.2
+	done
+	wait $server || fail "ib_send_bw's server"
+	unset RIPSTOP_RATE
+fi
 
 # ---- A switch anew: a wrong cable, then as described; another description ----
 again() { # SWITCH OPTION...

@@ -64,7 +64,8 @@ static void start(struct bed *t)
 	struct rs_error e = {0};
 
 	for (unsigned i = 0; i < HOSTS; i++)
-		t->c.sw_port[i].headroom = rs_bridge_headroom(t->c.sw_port[i].rate);
+		t->c.sw_port[i].headroom =
+			rs_bridge_headroom(t->c.sw_port[i].rate, RS_BRIDGE_QUICK);
 	if (rs_bridge_create(&t->c, &t->b, &e))
 		fail_msg("%s", e.what);
 	assert_int_equal(pthread_create(&t->thread, NULL, run, t), 0);

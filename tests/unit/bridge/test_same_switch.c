@@ -107,7 +107,7 @@ static void compare_class(const struct rs_switch_class *a, const struct rs_switc
 static void compare_port(const struct rs_switch_port *a, const struct rs_switch_port *b,
 			 bool softened)
 {
-	uint64_t least = softened ? rs_bridge_headroom(a->rate) : 0;
+	uint64_t least = softened ? rs_bridge_headroom(a->rate, RS_BRIDGE_BUSY) : 0;
 
 	SAME(rate);
 	SAME(response);
