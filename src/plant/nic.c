@@ -81,8 +81,8 @@ static struct rs_selective selective(const struct rs_plant *p, uint32_t endpoint
 		.reorder = t->reorder >= 0             ? t->reorder
 			   : rs_plant_paths_vary(p->f) ? REORDER
 						       : 0,
-		.rto_low = t->rto_low,
-		.rto_high = t->rto_high,
+		.rto_low = rs_time_max(t->rto_low, 2 * p->recovery_rtt),
+		.rto_high = rs_time_max(t->rto_high, 2 * p->recovery_rtt),
 	};
 }
 

@@ -95,6 +95,20 @@ static void test_in_flight_bounds_the_rate(void **state)
 		fail_msg("1000 packets took %.1f round trips", t / rtt);
 }
 
+/* Links as long as a country: no timeout is shorter than their round trip. */
+static void test_a_long_way_is_no_loss(void **state)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const delays[] = {"50us", "200us", "500us"};
+		struct loaded l = flow("selective", "100G", delays[i], 4096, 0, 1);
+
+		assert_true(l.r->complete);
+		assert_int_equal(l.r->counters.timeouts, 0);
+		assert_int_equal(l.r->counters.retransmits, 0);
+		load_free(&l);
+	}
+}
+
 static struct loaded spray(const char *recovery, const char *routing, const char *cc,
 			   unsigned threads)
 {
@@ -159,6 +173,7 @@ int main(void)
 		cmocka_unit_test(test_a_loss_costs_a_packet_not_a_round_trip),
 		cmocka_unit_test(test_only_what_was_lost_goes_again),
 		cmocka_unit_test(test_in_flight_bounds_the_rate),
+		cmocka_unit_test(test_a_long_way_is_no_loss),
 		cmocka_unit_test(test_spraying_does_not_collapse),
 		cmocka_unit_test(test_threads_change_nothing),
 	};
