@@ -5,9 +5,13 @@
 #ifndef RS_BASE_TIME_H
 #define RS_BASE_TIME_H
 
+#include <float.h>
 #include <stdint.h>
 
 typedef int64_t rs_time;
+
+/* What is computed with doubles is the same on every machine: docs/design.md, "Floating point". */
+_Static_assert(FLT_EVAL_METHOD == 0, "doubles are evaluated as doubles, not as x87 registers");
 
 #define RS_PS ((rs_time)1)
 #define RS_NS ((rs_time)1000)

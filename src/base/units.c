@@ -93,16 +93,76 @@ static bool same_unit(const char *a, const char *b, bool any_case)
 	return *a == *b;
 }
 
+/* mantissa x 10^exponent; digits beyond the first 19 are left out. */
+struct decimal {
+	uint64_t mantissa;
+	int exponent;
+	bool negative;
+};
+
+enum { DIGITS = 19, EXPONENT_MAX = 10000 };
+
+static void digit(struct decimal *d, unsigned *n, char c, bool fraction)
+{
+	if (*n < DIGITS) {
+		d->mantissa = 10 * d->mantissa + (unsigned)(c - '0');
+		*n += d->mantissa != 0;
+		d->exponent -= fraction;
+		return;
+	}
+	d->exponent += !fraction;
+}
+
+static const char *exponent(const char *s, struct decimal *d)
+{
+	const char *p = s + 1 + (s[1] == '-' || s[1] == '+');
+	int v = 0;
+
+	if (!isdigit((unsigned char)*p))
+		return s; /* the unit begins with an e, or is none */
+	for (; isdigit((unsigned char)*p); p++)
+		v = v < EXPONENT_MAX ? 10 * v + (*p - '0') : v;
+	d->exponent += s[1] == '-' ? -v : v;
+	return p;
+}
+
 /* A decimal number at s: *end behind it. Only digits, a point and an exponent: no hex, no "inf". */
-static bool decimal(const char *s, long double *value, const char **end)
+static bool decimal(const char *s, struct decimal *d, const char **end)
 {
 	const char *p = s + (*s == '-');
-	char *stop;
+	unsigned n = 0;
 
-	if (!(*p >= '0' && *p <= '9') || (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')))
+	*d = (struct decimal){.negative = *s == '-'};
+	if (!isdigit((unsigned char)*p) || (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')))
 		return false;
-	*value = strtold(s, &stop);
-	*end = stop;
+	for (; isdigit((unsigned char)*p); p++)
+		digit(d, &n, *p, false);
+	if (*p == '.')
+		for (p++; isdigit((unsigned char)*p); p++)
+			digit(d, &n, *p, true);
+	if (*p == 'e' || *p == 'E')
+		p = exponent(p, d);
+	*end = p;
+	return true;
+}
+
+/* d x scale, to the nearest, ties away from zero; false: above 9.2e18. By integers, so that every
+ * machine reads the same number. */
+static bool scaled(const struct decimal *d, uint64_t scale, int64_t *out)
+{
+	const uint64_t most = UINT64_C(9200000000000000000);
+	rs_uint128 v = (rs_uint128)d->mantissa * scale;
+	int e = d->exponent;
+
+	for (; e > 0 && v && v < most; e--)
+		v *= 10;
+	for (; e < -1 && v; e++)
+		v /= 10;
+	if (e < 0) /* the highest digit that goes decides */
+		v = v / 10 + (v % 10 >= 5);
+	if (v >= most)
+		return false;
+	*out = (int64_t)v;
 	return true;
 }
 
@@ -110,14 +170,14 @@ static int quantity(const char *s, const struct unit *units, const struct slip *
 		    const char *kind, const char *fit, int64_t *out, struct rs_error *e)
 {
 	bool any_case = units != sizes;
-	long double v;
+	struct decimal v;
 	const char *end;
 
 	if (!decimal(s, &v, &end))
 		return rs_error_set(e, -EINVAL, "expected %s such as %s, found '%s'", kind, fit, s);
 	while (*end == ' ')
 		end++;
-	if (!*end && v == 0) {
+	if (!*end && !v.mantissa) {
 		*out = 0;
 		return 0;
 	}
@@ -135,12 +195,10 @@ static int quantity(const char *s, const struct unit *units, const struct slip *
 	if (!units->name)
 		return rs_error_set(e, -EINVAL, "'%s' is no unit of %s; write it as in %s", end,
 				    kind, fit);
-	v *= (long double)units->scale;
-	if (v < 0)
+	if (v.negative && v.mantissa)
 		return rs_error_set(e, -ERANGE, "%s cannot be negative: '%s'", kind, s);
-	if (!(v < 9.2e18L))
+	if (!scaled(&v, (uint64_t)units->scale, out))
 		return rs_error_set(e, -ERANGE, "'%s' is too large", s);
-	*out = llroundl(v);
 	return 0;
 }
 
@@ -166,15 +224,17 @@ int rs_parse_time(const char *s, rs_time *t, struct rs_error *e)
 
 int rs_parse_count(const char *s, double *n, struct rs_error *e)
 {
-	long double v;
+	struct decimal d;
 	const char *end;
+	double v;
 
-	if (!decimal(s, &v, &end) || *end)
+	if (!decimal(s, &d, &end) || *end)
 		return rs_error_set(e, -EINVAL, "expected a plain number such as 175e9, found '%s'",
 				    s);
-	if (v < 0 || !(v < 1e300L))
+	v = strtod(s, NULL); /* the nearest double, on every machine */
+	if (v < 0 || !(v < 1e300))
 		return rs_error_set(e, -ERANGE, "'%s' is out of range", s);
-	*n = (double)v;
+	*n = v;
 	return 0;
 }
 

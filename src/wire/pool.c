@@ -7,7 +7,7 @@
 #ifndef RS_NO_THREADS
 #include <pthread.h>
 #endif
-#ifndef __wasm__
+#if !defined(__wasm__) && !defined(RS_NO_RESERVE)
 #include <sys/mman.h>
 #endif
 
@@ -23,7 +23,7 @@ struct rs_pool_exchange {
 
 enum { CHAIN = 16, CHUNK = CHAIN * RS_POOL_MAGAZINE, SPILL_MAX = 3 * CHUNK };
 
-#ifdef __wasm__
+#if defined(__wasm__) || defined(RS_NO_RESERVE)
 /* No address space to reserve: a module's memory grows as a whole, so a slab is not for all cases.
  */
 enum { RESERVE_MAX = 128 << 20 };

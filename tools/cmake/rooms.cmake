@@ -6,6 +6,7 @@ add_library(rs_options INTERFACE)
 target_include_directories(rs_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(rs_options INTERFACE _GNU_SOURCE ${RS_WITHOUT})
 target_compile_options(rs_options INTERFACE
+  -ffp-contract=off # a * b + c is rounded twice, on machines that have it in one instruction, too
   -Wall -Wextra -Wpedantic -Wshadow -Wno-unused-parameter -fno-omit-frame-pointer
   -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Wcast-align)
 # Frame pointers and the assertions of programmer errors stay in release builds: both are cheap.

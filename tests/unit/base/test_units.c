@@ -112,6 +112,67 @@ static int parse_bytes(const char *s, int64_t *v, struct rs_error *e)
 	return err;
 }
 
+/* Random decimals against the same number in whole picoseconds, computed by digits. */
+static void test_fractions_are_exact(void **state)
+{
+	static const struct {
+		const char *unit;
+		unsigned zeros;
+	} units[] = {{"ns", 3}, {"us", 6}, {"ms", 9}, {"s", 12}};
+	struct rs_random r = rs_random_stream(7, 1, 1);
+
+	for (unsigned i = 0; i < 20000; i++) {
+		unsigned u = rs_random_below(&r, 4), digits = 1 + rs_random_below(&r, 15);
+		uint32_t whole = rs_random_below(&r, 100000);
+		uint64_t fraction = 0, expected = whole;
+		char text[64];
+		rs_time t = -1;
+		int n = snprintf(text, sizeof(text), "%u.", whole);
+
+		for (unsigned k = 0; k < digits; k++) {
+			unsigned d = rs_random_below(&r, 10);
+
+			n += snprintf(text + n, sizeof(text) - (size_t)n, "%u", d);
+			fraction = k < units[u].zeros              ? 10 * fraction + d
+				   : k == units[u].zeros && d >= 5 ? fraction + 1
+								   : fraction;
+		}
+		for (unsigned k = 0; k < units[u].zeros; k++) {
+			expected *= 10;
+			if (k >= digits)
+				fraction *= 10;
+		}
+		snprintf(text + n, sizeof(text) - (size_t)n, "%s", units[u].unit);
+		assert_int_equal(rs_parse_time(text, &t, NULL), 0);
+		if (t != (rs_time)(expected + fraction))
+			fail_msg("%s: %lld, expected %llu", text, (long long)t,
+				 (unsigned long long)(expected + fraction));
+	}
+}
+
+static void test_long_and_odd_numbers(void **state)
+{
+	static const struct good odd[] = {
+		{"0.0005ns", 1},
+		{"0.00049999999999999999999999999ns", 0},
+		{"0.5ps", 1},
+		{"1.5ps", 2},
+		{"0.0000000000000000000000000000000000000000000000000001s", 0},
+		{"100000000000000000000000000000000000000000e-40ns", 10000},
+		{"00000000000000000000000000000000000000000000000000001ns", 1000},
+		{"9199999s", 9199999 * RS_S},
+		{"1.e3ns", RS_US},
+		{"12345678901234567890123e-17ns", 123456789},
+	};
+	int64_t v;
+
+	for (unsigned i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+		assert_int_equal(rs_parse_time(odd[i].text, &v, NULL), 0);
+		if (v != odd[i].value)
+			fail_msg("%s: %lld", odd[i].text, (long long)v);
+	}
+}
+
 static void test_errors_say_which_units_fit(void **state)
 {
 	wrong(rs_parse_rate, "400", -EINVAL, "400G");
@@ -245,6 +306,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_suffix),
+		cmocka_unit_test(test_fractions_are_exact),
+		cmocka_unit_test(test_long_and_odd_numbers),
 		cmocka_unit_test(test_errors_say_which_units_fit),
 		cmocka_unit_test(test_counts_are_plain_numbers),
 		cmocka_unit_test(test_integers_within_their_bounds),
