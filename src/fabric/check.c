@@ -81,6 +81,11 @@ static void check_transport(struct rs_load *l, const struct rs_transport_conf *t
 		{"ack_delay", (double)t->ack_delay, 0, (double)RS_S},
 		{"min_rto", (double)t->min_rto, 0, 100 * (double)RS_S},
 		{"payload", t->payload, t->payload ? 64 : 0, 4096},
+		{"recovery", t->recovery, RS_FABRIC_GO_BACK_N, RS_FABRIC_SELECTIVE},
+		{"in_flight", t->in_flight, 0, RS_IN_FLIGHT_MAX},
+		{"reorder", (double)t->reorder, -1, (double)RS_S},
+		{"rto_high", (double)t->rto_high, (double)RS_US, (double)RS_S},
+		{"rto_low", (double)t->rto_low, (double)RS_US, (double)t->rto_high},
 		{0},
 	};
 
@@ -93,6 +98,26 @@ static void check_transport(struct rs_load *l, const struct rs_transport_conf *t
 		rs_load_fail(l, -EINVAL, (struct rs_where){0},
 			     "transport: window_payload needs framing: ns-3, whose headers have "
 			     "one length");
+}
+
+static void own_cc(struct rs_load *l, const struct rs_fabric *f, const char *of, uint8_t cc)
+{
+	const struct range r[] = {{"cc, of rs_fabric_add_cc()", cc, 0, f->n_ccs}, {0}};
+
+	in_range(l, of, r);
+}
+
+static void check_own_ccs(struct rs_load *l, const struct rs_fabric *f)
+{
+	for (int i = 0; i < RS_TCS; i++)
+		own_cc(l, f, "class: ", f->qos.tc[i].cc);
+	for (uint32_t i = 0; i < f->n_hosts; i++)
+		own_cc(l, f, "a host: ", f->hosts[i].cc);
+	for (uint32_t i = 0; i < f->n_jobs; i++) {
+		own_cc(l, f, "a job: ", f->jobs[i].cc);
+		for (uint32_t k = 0; k < f->jobs[i].n_flows && !l->err; k++)
+			own_cc(l, f, "a flow: ", f->jobs[i].flows[k].cc);
+	}
 }
 
 static void check_links(struct rs_load *l, const struct rs_fabric *f)
@@ -189,6 +214,7 @@ int rs_fabric_finish(struct rs_load *l, struct rs_fabric *f)
 	rs_fabric_check_pauses(l, f, f->qos.nic_buffer != RS_NIC_BUFFER, &nowhere, of_tier);
 	if (!f->routes.n_groups)
 		rs_fabric_route(l, f);
+	check_own_ccs(l, f);
 	check_jobs(l, f);
 	rs_fabric_close_jobs(l, f);
 	return l->err;

@@ -105,6 +105,15 @@ static void test_figures_out_of_range_are_refused_by_name(void **state)
 	m.f->qos.tc_of_dscp[5] = 8;
 	refused(&m, "dscp 5: expected a class from 0 to 7, found 8");
 	single(&m, 2);
+	m.f->transport.rto_low = m.f->transport.rto_high + 1;
+	refused(&m, "transport: rto_low");
+	single(&m, 2);
+	m.f->transport.in_flight = RS_IN_FLIGHT_MAX + 1;
+	refused(&m, "transport: in_flight: expected 0 to 8192, found 8193");
+	single(&m, 2);
+	m.f->hosts[1].cc = 1;
+	refused(&m, "a host: cc, of rs_fabric_add_cc(): expected 0 to 0, found 1");
+	single(&m, 2);
 	m.f->links[0].rate = 0;
 	refused(&m, "a link: rate");
 	single(&m, 2);
