@@ -183,7 +183,7 @@ bool rs_tx_encode(struct rs_live *l, struct rs_packet *p)
 
 		head = write_headers(b, p);
 		crc = rs_icrc_head(&t->icrc, path, p->dst, false, RS_UDP_PORT, b, n, r->count);
-		if (p->payload_bytes < RS_TX_BY_REFERENCE)
+		if (p->payload_bytes < rs_live_tuning.by_reference_bytes)
 			write_copied(t, r, p, head, crc);
 		else
 			write_referred(t, r, p, head, crc);

@@ -135,27 +135,26 @@ static void answer_alone(struct rs_live *l, const struct rs_gsi_datagram *reques
 		rs_live_gsi_send(l, &out);
 }
 
-void rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct rs_packet *p)
+bool rs_gsi_is_mad(const struct rs_packet *p)
+{
+	return !p->corrupt && p->opcode == (RS_UD | RS_OP_SEND_ONLY) && p->qkey == GSI_QKEY &&
+	       p->payload_bytes == RS_MAD_BYTES;
+}
+
+bool rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct rs_packet *p)
 {
 	struct rs_gsi_datagram g = {.src_qp = p->src_qp};
 
-	if (p->corrupt || p->opcode != (RS_UD | RS_OP_SEND_ONLY) || p->qkey != GSI_QKEY ||
-	    p->payload_bytes != RS_MAD_BYTES) {
-		l->counters.rx_stranger++;
-		return;
-	}
 	if (rs_meet_is_question(p->payload)) {
 		rs_meet_answer(l, d, p->payload);
-		return;
+		return true;
 	}
 	if (p->payload[CLASS_AT] == RS_GRANT_CLASS) {
 		rs_grant_receive(l, d, p->payload);
-		return;
+		return true;
 	}
-	if (p->dest_qp != RS_GSI_QPN) {
-		l->counters.rx_stranger++;
-		return;
-	}
+	if (p->dest_qp != RS_GSI_QPN)
+		return false;
 	memcpy(g.own, d->own, 16);
 	memcpy(g.peer, d->peer, 16);
 	memcpy(g.mad, p->payload, RS_MAD_BYTES);
@@ -163,6 +162,7 @@ void rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct
 		l->gsi_fn(l->gsi_arg, &g);
 	else
 		answer_alone(l, &g);
+	return true;
 }
 
 long rs_gsi_encode(const struct rs_gsi_datagram *d, uint8_t *frame, size_t size, size_t *head)

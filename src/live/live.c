@@ -125,7 +125,7 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 		.line_rate = l->congestion.rate ? l->congestion.rate : LINE_RATE_GBPS * RS_GBPS,
 		.cc = &l->congestion.use,
 		.n_cc = 1,
-		.pace_late = RS_PACE_LATE,
+		.pace_late = rs_live_tuning.pace_late,
 		.max_qps = RS_LIVE_MAX_QPS,
 		.max_mrs = RS_LIVE_MAX_MRS,
 		.max_cqs = RS_LIVE_MAX_CQS,

@@ -128,8 +128,9 @@ void rs_live_group_leave(struct rs_live *l, uint32_t group);
 struct rs_live_counters {
 	uint64_t rx_datagrams, tx_datagrams;
 	uint64_t rx_calls, tx_calls;
-	uint64_t rx_malformed;       /* no RoCEv2 packet */
-	uint64_t rx_stranger;        /* from an address that no QP or address handle names */
+	/* Dropped: no RoCEv2 packet; from an address that no QP or address handle names; for a QPN
+	 * that no process has; to QP1, but no management datagram; no packet buffer was free. */
+	uint64_t rx_malformed, rx_stranger, rx_ownerless, rx_bad_mad, rx_no_room;
 	uint64_t rx_stray, tx_stray; /* handed over between processes of this host */
 	uint64_t rx_shared,
 		tx_shared;   /* packets through memory shared with a process of this host */

@@ -15,40 +15,6 @@
 #include "base/clock.h"
 #include "live/state.h"
 
-enum {
-	POLLING_NS = 100 * 1000,     /* the application polled so lately: it drives */
-	ACTIVE_NS = 5 * 1000 * 1000, /* or now and then: it may be about to answer */
-	/* How often the thread looks whether it still does: after a share of the time that it did,
-	 * as each look takes a core some 20 us from it. */
-	LOOK_NS = 500 * 1000,
-	LOOK_MAX_NS = 2 * 1000 * 1000,
-	LOOK_SHARE = 32,
-	/* A packet that waited for the end of a nap: the application polls now and then, but spins
-	 * on its memory (ib_write_lat). Then the thread does not nap for so long. */
-	WATCH_NS = 100 * 1000 * 1000,
-	/* Unless it turns out that it polled this shortly before, or does so now, or nothing was
-	 * there, so many times in a row: the thread only took the core from it. */
-	SHORTLY_NS = 10 * 1000,
-	NEEDLESS_MAX = 4,
-	SPIN_NS = 20 * 1000,   /* a poll in vain for so long: the peer may want the core */
-	SLEEP_NS = 1000000000, /* longest sleep */
-	STRAY_NS = 20 * 1000,  /* packets that landed in another process are few */
-	STRAY_MAX_NS = 200 * 1000,
-	/* A stream: so much in blocks with no longer gaps, and how long it is left to gather. */
-	STREAM_BYTES = 512 << 10,
-	STREAM_GAP_NS = 400 * 1000,
-	PAUSE_NS = 80 * 1000,
-	PAUSE_MIN_NS = 10 * 1000,
-	PAUSE_BYTES_A_NS = 64, /* of buffer: an eighth of it fills at 8 bytes a ns */
-	RING_LOOK_NS = 30 * 1000,
-	RING_SPIN_NS = 50 * 1000,
-	DEFER_BYTES = 256 << 10, /* on their way: a post may wait for the next poll */
-	/* On their way for longer than a short sleep takes, however much it oversleeps. */
-	REST_BYTES = 1536 << 10,
-	REST_NS = 20 * 1000,
-	REST_LATE_NS = 100 * 1000,
-};
-
 /* The next time at which something is due. */
 static rs_time deadline(const struct rs_live *l)
 {
@@ -65,9 +31,9 @@ static bool polled_within(struct rs_live *l, int64_t now, int64_t ns)
 /* So long that what its senders send meanwhile is little to the socket. */
 static int64_t pause_ns(const struct rs_live *l)
 {
-	int64_t ns = (int64_t)(l->grants.buffer / PAUSE_BYTES_A_NS);
+	int64_t ns = (int64_t)(l->grants.buffer / rs_live_tuning.pause_bytes_a_ns);
 
-	return ns < PAUSE_NS ? ns : PAUSE_NS;
+	return ns < rs_live_tuning.pause_ns ? ns : rs_live_tuning.pause_ns;
 }
 
 /*
@@ -78,11 +44,12 @@ static int64_t pause_ns(const struct rs_live *l)
 static void judge_stream(struct rs_live *l, bool any, uint64_t data_before, int64_t now)
 {
 	if (rs_nic_get_counters(l->nic)->tx_data_packets != data_before ||
-	    now - l->bulk_ns > STREAM_GAP_NS)
+	    now - l->bulk_ns > rs_live_tuning.stream_gap_ns)
 		l->bulk = 0;
 	if (any)
 		l->bulk_ns = now;
-	if (any && !l->more && l->bulk >= STREAM_BYTES && pause_ns(l) >= PAUSE_MIN_NS)
+	if (any && !l->more && l->bulk >= rs_live_tuning.stream_bytes &&
+	    pause_ns(l) >= rs_live_tuning.pause_min_ns)
 		l->pause_until = rs_clock_ns() + pause_ns(l);
 }
 
@@ -106,10 +73,10 @@ static void watch_acks(struct rs_live *l)
 	if (!l->tx.acks)
 		return;
 	atomic_store_explicit(&l->held, true, memory_order_relaxed);
-	if (!l->polling || l->tx.acks_since + RS_ACK_HOLD >= l->sleeping_until ||
+	if (!l->polling || l->tx.acks_since + rs_live_tuning.ack_hold >= l->sleeping_until ||
 	    atomic_load(&l->naps))
 		return;
-	l->sleeping_until = l->tx.acks_since + RS_ACK_HOLD;
+	l->sleeping_until = l->tx.acks_since + rs_live_tuning.ack_hold;
 	wake(l);
 }
 
@@ -120,9 +87,9 @@ static void act(struct rs_live *l, int64_t now_ns)
 	rs_time now = rs_time_max(clock, l->floor);
 
 	rs_flow_expire(&l->flow, now);
-	l->tx.hold = l->bulk || !polled_within(l, now_ns, ACTIVE_NS) ? 0
-		     : l->polling                                    ? RS_ACK_HOLD_POLLED
-								     : RS_ACK_HOLD;
+	l->tx.hold = l->bulk || !polled_within(l, now_ns, rs_live_tuning.active_ns) ? 0
+		     : l->polling ? rs_live_tuning.ack_hold_polled
+				  : rs_live_tuning.ack_hold;
 	rs_tx_run_at(l, clock);
 	watch_acks(l);
 }
@@ -134,7 +101,7 @@ static bool receive(struct rs_live *l, int64_t now_ns)
 	bool any = found != RS_RX_NONE;
 
 	/* what came is seen to first */
-	if (now_ns - l->stray_ns > (any ? STRAY_MAX_NS : STRAY_NS)) {
+	if (now_ns - l->stray_ns > (any ? rs_live_tuning.stray_max_ns : rs_live_tuning.stray_ns)) {
 		l->stray_ns = now_ns;
 		any |= rs_rx_strays(l);
 	}
@@ -196,8 +163,8 @@ static bool drive(struct rs_live *l, bool look, int64_t now_ns)
 /* Much is on its way, nothing is due: looking for ACKs time and again brings none sooner. */
 static bool may_rest(struct rs_live *l)
 {
-	return l->flow.window.charged >= REST_BYTES && !l->tx.blocked &&
-	       deadline(l) - rs_live_clock(l) > REST_LATE_NS * RS_NS;
+	return l->flow.window.charged >= rs_live_tuning.rest_bytes && !l->tx.blocked &&
+	       deadline(l) - rs_live_clock(l) > rs_live_tuning.rest_late_ns * RS_NS;
 }
 
 bool rs_live_progress(struct rs_live *l)
@@ -215,19 +182,20 @@ bool rs_live_progress(struct rs_live *l)
 	}
 	l->polling = false;
 	l->rest = look && may_rest(l);
-	return !l->rest && (!look || now - l->received_ns < SPIN_NS);
+	return !l->rest && (!look || now - l->received_ns < rs_live_tuning.spin_ns);
 }
 
 void rs_live_rest(struct rs_live *l)
 {
-	static const struct timespec rest = {0, REST_NS};
+	const struct timespec rest = {0, rs_live_tuning.rest_ns};
 
 	if (!l->rest) {
 		sched_yield();
 		return;
 	}
 	/* The thread does not take over while the application oversleeps. */
-	atomic_store_explicit(&l->polled_ns, rs_clock_ns() + REST_LATE_NS, memory_order_relaxed);
+	atomic_store_explicit(&l->polled_ns, rs_clock_ns() + rs_live_tuning.rest_late_ns,
+			      memory_order_relaxed);
 	nanosleep(&rest, NULL);
 }
 
@@ -267,7 +235,7 @@ void rs_live_awaited(struct rs_live *l)
 
 static bool application_polls(struct rs_live *l)
 {
-	return polled_within(l, rs_clock_ns(), POLLING_NS);
+	return polled_within(l, rs_clock_ns(), rs_live_tuning.polling_ns);
 }
 
 uint64_t rs_live_join(struct rs_live *l, const struct rs_qp *qp, bool loose)
@@ -292,7 +260,8 @@ void rs_live_posted(struct rs_live *l, struct rs_qp *qp)
 	if (l->forked)
 		return;
 	/* An ACK of what flies, or the thread's next look, brings a drive if no poll does. */
-	l->deferred = rs_live_join(l, qp, false) >= DEFER_BYTES && application_polls(l);
+	l->deferred =
+		rs_live_join(l, qp, false) >= rs_live_tuning.defer_bytes && application_polls(l);
 	if (!l->deferred)
 		rs_live_kick(l);
 }
@@ -304,16 +273,16 @@ static void wait_events(struct rs_live *l)
 			     {.fd = l->stray, .events = POLLIN},
 			     {.fd = l->wake, .events = POLLIN}};
 	struct timespec ts;
-	int64_t ns = SLEEP_NS;
+	int64_t ns = rs_live_tuning.sleep_ns;
 	uint64_t kicks;
 
 	rs_live_lock(l);
 	if (deadline(l) != RS_NEVER && (deadline(l) - rs_live_now(l)) / RS_NS < ns)
 		ns = (deadline(l) - rs_live_now(l)) / RS_NS;
 	l->sleeping_until = deadline(l);
-	if (l->tx.acks && ns > RS_ACK_HOLD / RS_NS) {
-		ns = RS_ACK_HOLD / RS_NS;
-		l->sleeping_until = rs_live_now(l) + RS_ACK_HOLD;
+	if (l->tx.acks && ns > rs_live_tuning.ack_hold / RS_NS) {
+		ns = rs_live_tuning.ack_hold / RS_NS;
+		l->sleeping_until = rs_live_now(l) + rs_live_tuning.ack_hold;
 	}
 	if (l->tx.blocked)
 		f[0].events |= POLLOUT;
@@ -326,7 +295,8 @@ static void wait_events(struct rs_live *l)
 	ts = (struct timespec){ns / 1000000000, ns % 1000000000};
 	/* EINVAL: the process may have fewer descriptors than these from now on (RLIMIT_NOFILE) */
 	if (ppoll(f, sizeof(f) / sizeof(f[0]), &ts, NULL) < 0 && errno != EINTR) {
-		ts = (struct timespec){0, ns < LOOK_NS ? ns : LOOK_NS};
+		ts = (struct timespec){0,
+				       ns < rs_live_tuning.look_ns ? ns : rs_live_tuning.look_ns};
 		nanosleep(&ts, NULL);
 	}
 	atomic_store(&l->sleeps, false);
@@ -341,24 +311,24 @@ static void wait_events(struct rs_live *l)
  */
 static bool mind_rings(struct rs_live *l)
 {
-	static const struct timespec look = {0, RING_LOOK_NS};
+	const struct timespec look = {0, rs_live_tuning.ring_look_ns};
 	int64_t now = rs_clock_ns();
 
-	if (application_polls(l) && rs_shm_heard_within(l, now, ACTIVE_NS)) {
+	if (application_polls(l) && rs_shm_heard_within(l, now, rs_live_tuning.active_ns)) {
 		nanosleep(&look, NULL);
 		return true;
 	}
-	return rs_shm_heard_within(l, now, RING_SPIN_NS);
+	return rs_shm_heard_within(l, now, rs_live_tuning.ring_spin_ns);
 }
 
 /* As long as the application polled already allows, unless something may wait for its next poll. */
 static int64_t nap_ns(struct rs_live *l, int64_t since)
 {
-	int64_t ns = (rs_clock_ns() - since) / LOOK_SHARE;
+	int64_t ns = (rs_clock_ns() - since) / rs_live_tuning.look_share;
 
-	if (atomic_exchange(&l->held, false) || ns < LOOK_NS)
-		return LOOK_NS;
-	return ns < LOOK_MAX_NS ? ns : LOOK_MAX_NS;
+	if (atomic_exchange(&l->held, false) || ns < rs_live_tuning.look_ns)
+		return rs_live_tuning.look_ns;
+	return ns < rs_live_tuning.look_max_ns ? ns : rs_live_tuning.look_max_ns;
 }
 
 /* While the application polls: true when it still does. */
@@ -377,7 +347,7 @@ static bool nap(struct rs_live *l, int64_t since)
 
 static void *thread(void *arg)
 {
-	static const struct timespec shortly = {0, SHORTLY_NS};
+	const struct timespec shortly = {0, rs_live_tuning.shortly_ns};
 	struct rs_live *l = arg;
 	int64_t watch_until = 0;
 	unsigned needless = 0;
@@ -394,8 +364,8 @@ static void *thread(void *arg)
 			while (nap(l, since))
 				;
 		}
-		if (!napped && polled_within(l, rs_clock_ns(), SHORTLY_NS)) {
-			if (++needless >= NEEDLESS_MAX)
+		if (!napped && polled_within(l, rs_clock_ns(), rs_live_tuning.shortly_ns)) {
+			if (++needless >= rs_live_tuning.needless_max)
 				watch_until = 0;
 			nanosleep(&shortly, NULL);
 			continue;
@@ -406,12 +376,12 @@ static void *thread(void *arg)
 			if (drive(l, true, rs_clock_ns())) {
 				needless = 0;
 				if (napped)
-					watch_until = rs_clock_ns() + WATCH_NS;
+					watch_until = rs_clock_ns() + rs_live_tuning.watch_ns;
 			}
 			pause.tv_nsec = l->pause_until - rs_clock_ns();
 			rs_live_unlock(l);
 		}
-		if (needless >= NEEDLESS_MAX)
+		if (needless >= rs_live_tuning.needless_max)
 			watch_until = 0;
 		if (pause.tv_nsec > 0)
 			nanosleep(&pause, NULL);

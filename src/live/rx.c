@@ -152,78 +152,89 @@ void rs_rx_give(struct rs_live *l, struct rs_packet *p, rs_time now)
 	rs_flow_rx(&l->flow, p, now);
 }
 
-/* One RoCEv2 packet to the engine. */
-static void deliver(struct rs_live *l, struct rs_datagram *d)
+/* Of a packet that is not plain: by wire/'s decoder. */
+static enum rs_rx_verdict classify_other(struct rs_live *l, const struct rs_datagram *d,
+					 struct rs_packet *p)
 {
-	struct rs_packet *p = rs_pool_alloc(&l->free);
-	enum rs_decode r;
 	struct rs_frame f;
-	uint8_t *frame;
 	size_t n;
+	uint8_t *frame = write_headers(d, &n);
+	enum rs_decode r = rs_frame_decode(frame, n, &f, p, NULL);
 
-	if (!p)
-		return;
-	if (decode_plain(l, d, p)) {
-		rs_rx_give(l, p, d->now);
-		return;
-	}
-	frame = write_headers(d, &n);
-	r = rs_frame_decode(frame, n, &f, p, NULL);
 	/* A reserved opcode is the responder's to refuse; of another transport version (§9.6.1) the
-	 * packet is nobody's. */
-	if ((r != RS_DECODE_OK && r != RS_DECODE_RESERVED) || f.tver) {
-		l->counters.rx_malformed++;
-		rs_pool_free(&l->free, p);
-		return;
-	}
+	 * packet is for no process. */
+	if ((r != RS_DECODE_OK && r != RS_DECODE_RESERVED) || f.tver)
+		return RS_RX_MALFORMED;
 	if (p->corrupt && !f.ipv6)
 		p->corrupt = !rs_icrc_any_id(l, frame + RS_ETH_BYTES,
 					     n - RS_ETH_BYTES - RS_ICRC_BYTES, f.icrc);
-	if (p->dest_qp == RS_GSI_QPN || p->dest_qp == rs_grant_qpn(l->slot)) {
-		rs_gsi_receive(l, d, p);
-		rs_pool_free(&l->free, p);
-		return;
-	}
+	if (p->dest_qp == RS_GSI_QPN || p->dest_qp == rs_grant_qpn(l->slot))
+		return rs_gsi_is_mad(p) ? RS_RX_MANAGEMENT : RS_RX_BAD_MAD;
 	p->src = d->path;
 	if (p->src == UINT32_MAX && (p->opcode & 0xe0) == RS_UD)
 		p->src = rs_paths_temporary(l, d->own, d->peer);
-	if (p->src == UINT32_MAX) {
-		l->counters.rx_stranger++;
-		rs_pool_free(&l->free, p);
-		return;
-	}
 	p->dst = p->dest_qp == RS_MULTICAST_QPN ? rs_group_of(l, d->own) : 0;
 	p->tc = 0;
-	rs_rx_give(l, p, d->now);
+	return p->src == UINT32_MAX ? RS_RX_STRANGER : RS_RX_ENGINE;
 }
 
-static void take(struct rs_live *l, struct rs_datagram *d)
+/* What a datagram is, p being the packet that it becomes, and whose. */
+static enum rs_rx_verdict classify(struct rs_live *l, struct rs_datagram *d, struct rs_packet *p)
 {
 	unsigned slot;
 
-	if (d->n < RS_BTH_BYTES + RS_ICRC_BYTES) {
-		l->counters.rx_malformed++;
-		return;
-	}
+	if (d->n < RS_BTH_BYTES + RS_ICRC_BYTES)
+		return RS_RX_MALFORMED;
 	slot = d->bytes[DEST_QP_AT];
 	if (slot == SPECIAL_SLOT)
-		slot = rs_gsi_slot(l, d);
-	if (slot == l->slot || slot == MULTICAST_SLOT)
-		deliver(l, d);
-	else
-		rs_steer_hand_over(l, d, slot);
+		slot = d->handed_over ? l->slot : rs_gsi_slot(l, d);
+	d->slot = (uint8_t)slot;
+	/* What was handed over is not handed on: a wrong lease must not make a loop. */
+	if (slot != l->slot && (slot != MULTICAST_SLOT || d->handed_over))
+		return d->handed_over ? RS_RX_MALFORMED : RS_RX_OTHERS;
+	if (!p)
+		return RS_RX_NO_ROOM;
+	return decode_plain(l, d, p) ? RS_RX_ENGINE : classify_other(l, d, p);
 }
 
-/* Strays that were handed over are not handed on: a wrong lease must not make a loop. */
+void rs_rx_drop(struct rs_live *l, enum rs_rx_verdict why)
+{
+	struct rs_live_counters *c = &l->counters;
+	uint64_t *const counter[] = {
+		[RS_RX_MALFORMED] = &c->rx_malformed, [RS_RX_STRANGER] = &c->rx_stranger,
+		[RS_RX_OWNERLESS] = &c->rx_ownerless, [RS_RX_BAD_MAD] = &c->rx_bad_mad,
+		[RS_RX_NO_ROOM] = &c->rx_no_room,
+	};
+
+	++*counter[why];
+}
+
+/* One datagram: to the engine, to who minds QP1, to another process, or nowhere. */
+static void take(struct rs_live *l, struct rs_datagram *d)
+{
+	struct rs_packet *p = rs_pool_alloc(&l->free);
+	enum rs_rx_verdict v = classify(l, d, p);
+
+	if (__builtin_expect(v == RS_RX_ENGINE, 1)) {
+		rs_rx_give(l, p, d->now);
+		return;
+	}
+	if (v == RS_RX_OTHERS && !rs_steer_hand_over(l, d, d->slot))
+		v = RS_RX_OWNERLESS;
+	if (v == RS_RX_MANAGEMENT && !rs_gsi_receive(l, d, p))
+		v = RS_RX_BAD_MAD;
+	if (v >= RS_RX_DROPPED)
+		rs_rx_drop(l, v);
+	if (p)
+		rs_pool_free(&l->free, p);
+}
+
 static void take_stray(struct rs_live *l, struct rs_datagram *d)
 {
 	d->path = rs_paths_find(&l->paths, d->own, d->peer);
 	d->now = rs_live_now(l);
-	if (d->n >= RS_BTH_BYTES + RS_ICRC_BYTES &&
-	    (d->bytes[DEST_QP_AT] == l->slot || d->bytes[DEST_QP_AT] == SPECIAL_SLOT))
-		deliver(l, d);
-	else
-		l->counters.rx_malformed++;
+	d->handed_over = true;
+	take(l, d);
 }
 
 bool rs_rx_strays(struct rs_live *l)
@@ -264,10 +275,10 @@ static void take_block(struct rs_live *l, struct mmsghdr *m, unsigned i)
 	struct rs_datagram d = {.bytes = l->rx.bytes[i] + RS_RX_HEAD};
 
 	l->counters.rx_datagrams++;
-	if (left >= RS_RX_BULK)
+	if (left >= rs_live_tuning.bulk_bytes)
 		l->bulk += left;
 	if ((m->msg_hdr.msg_flags & MSG_TRUNC) || !read_control(&m->msg_hdr, &d, &segment)) {
-		l->counters.rx_malformed++;
+		rs_rx_drop(l, RS_RX_MALFORMED);
 		return;
 	}
 	memcpy(d.peer, &l->rx.from[i].sin6_addr, 16);

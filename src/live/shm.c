@@ -20,17 +20,7 @@
 enum { HELLO = 1, BELL = 2, REFUSAL = 3 };
 enum {
 	SEALS = F_SEAL_SHRINK | F_SEAL_GROW,
-	CHECK_NS = 100 * 1000 * 1000,
-	BUSY_NS = 1000 * 1000, /* a ring brought something so lately */
-	SOCKET_NS = 20 * 1000, /* how often the socket is looked at then */
 };
-
-#define ATTACH_WITHIN (3 * RS_S) /* who has not mapped its ring by then never will */
-/* A full ring that nobody reads for so long: its packets are lost, as in a socket that is full,
- * until somebody does. */
-#define STALL_MAX   RS_S
-#define LOOK_AGAIN  (50 * RS_US)
-#define CHECK_EVERY (100 * RS_MS)
 
 /* What one process tells another: as long as no head of a packet that is handed over is. */
 struct hello {
@@ -325,7 +315,7 @@ APART static bool retry(struct rs_live *l, rs_time now)
 		s->waiting.slot = 0;
 		return true;
 	}
-	if (o && !stale && now - s->waiting.since < STALL_MAX)
+	if (o && !stale && now - s->waiting.since < rs_live_tuning.ring_stall)
 		return false;
 	if (o && !stale)
 		o->deaf = true;
@@ -508,22 +498,30 @@ uint32_t rs_shm_path_of(struct rs_live *l, struct rs_shm_in *in, const struct rs
 	return p->path;
 }
 
+static enum rs_rx_verdict classify(struct rs_live *l, struct rs_shm_in *in,
+				   const struct rs_shm_record *r, const uint8_t *payload,
+				   struct rs_packet *p)
+{
+	if (!p)
+		return RS_RX_NO_ROOM;
+	if (!rs_shm_unpack(r, payload, p))
+		return RS_RX_MALFORMED;
+	p->src = rs_shm_path_of(l, in, r);
+	if (p->src == UINT32_MAX)
+		return RS_RX_STRANGER;
+	return p->dest_qp >> 16 == l->slot ? RS_RX_ENGINE : RS_RX_OWNERLESS;
+}
+
 static void take_packet(struct rs_live *l, struct rs_shm_in *in, const struct rs_shm_record *r,
 			const uint8_t *payload, rs_time now)
 {
 	struct rs_packet *p = rs_pool_alloc(&l->free);
+	enum rs_rx_verdict v = classify(l, in, r, payload, p);
 
-	if (!p)
-		return;
-	if (!rs_shm_unpack(r, payload, p)) {
-		l->counters.rx_malformed++;
-		rs_pool_free(&l->free, p);
-		return;
-	}
-	p->src = rs_shm_path_of(l, in, r);
-	if (p->src == UINT32_MAX || p->dest_qp >> 16 != l->slot) {
-		l->counters.rx_stranger++;
-		rs_pool_free(&l->free, p);
+	if (v != RS_RX_ENGINE) {
+		rs_rx_drop(l, v);
+		if (p)
+			rs_pool_free(&l->free, p);
 		return;
 	}
 	p->frame_bytes = rs_frame_bytes(p->opcode, p->payload_bytes, l->paths.path[p->src].ipv6);
@@ -582,7 +580,8 @@ APART static void check(struct rs_live *l, rs_time now)
 
 		gone.fd = o ? o->pidfd : -1;
 		if (o && ((poll(&gone, 1, 0) > 0) || atomic_load(&o->w.ring->refused) ||
-			  (!atomic_load(&o->w.ring->attached) && now - o->made > ATTACH_WITHIN)))
+			  (!atomic_load(&o->w.ring->attached) &&
+			   now - o->made > rs_live_tuning.ring_attach)))
 			give_up(s, slot);
 		gone.fd = in ? in->pidfd : -1;
 		if (in &&
@@ -606,7 +605,7 @@ bool rs_shm_receive(struct rs_live *l, int64_t now_ns)
 		s->errors = rs_nic_get_counters(l->nic)->req_cqe_error;
 		rs_shm_forbid(l);
 	}
-	if (__builtin_expect(now_ns - s->checked_ns > CHECK_NS, 0)) {
+	if (__builtin_expect(now_ns - s->checked_ns > rs_live_tuning.ring_check_ns, 0)) {
 		s->checked_ns = now_ns;
 		check(l, rs_live_clock(l));
 	}
@@ -621,7 +620,8 @@ bool rs_shm_heard_within(const struct rs_live *l, int64_t now_ns, int64_t ns)
 
 bool rs_shm_quiet(const struct rs_live *l, int64_t now_ns)
 {
-	return !rs_shm_heard_within(l, now_ns, BUSY_NS) || now_ns - l->socket_ns > SOCKET_NS;
+	return !rs_shm_heard_within(l, now_ns, rs_live_tuning.ring_busy_ns) ||
+	       now_ns - l->socket_ns > rs_live_tuning.socket_ns;
 }
 
 bool rs_shm_sleep(struct rs_live *l)
@@ -648,7 +648,7 @@ rs_time rs_shm_again(const struct rs_live *l)
 
 	for (unsigned i = 0; s && !look && i < s->ins; i++)
 		look = s->in[s->in_slot[i]]->pending;
-	return look ? rs_live_clock(l) + LOOK_AGAIN : RS_NEVER;
+	return look ? rs_live_clock(l) + rs_live_tuning.ring_again : RS_NEVER;
 }
 
 void rs_shm_settle(struct rs_live *l)

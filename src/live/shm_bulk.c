@@ -12,11 +12,7 @@
 #include "base/clock.h"
 #include "live/shm_state.h"
 
-enum { PUSHES = 4 /* of one ring in one go */, PAGE = 4096 };
-
-/* A sender that does not come for its grants does not run: the receiver does its part. */
-#define GRANT_WITHIN (20 * RS_US)
-#define COPY_MAX     RS_S /* longer than any copy takes */
+enum { PUSHES = 4 /* of one ring in one go */, PAGE = 4096, FORBID_TRIES = 64 };
 
 /* ---- The sender ---- */
 
@@ -147,24 +143,30 @@ static bool wait_while(_Atomic uint32_t *word, uint32_t state, int pidfd)
 	while (atomic_load_explicit(word, memory_order_acquire) == state) {
 		if (now - start > 1000 * 1000 && is_gone(pidfd))
 			return false;
-		if ((now - start) * RS_NS > COPY_MAX)
+		if ((now - start) * RS_NS > rs_live_tuning.run_copy)
 			return false;
 		now = rs_clock_ns();
 	}
 	return true;
 }
 
+/* One that is at its copy for longer than any takes, or goes on and off while it is asked to stop,
+ * has been waited for once; its ring is given up. */
 static void forbid(struct rs_shm_out *o, uint64_t n)
 {
 	struct rs_shm_ticket *t = &o->w.ring->ticket[n % RS_SHM_TICKETS];
-	uint32_t idle = RS_SHM_PULL_IDLE;
 
 	o->sent[n % RS_SHM_TICKETS].forbidden = true;
-	while (!atomic_compare_exchange_strong(&t->pull, &idle, RS_SHM_PULL_FORBIDDEN)) {
-		if (idle != RS_SHM_PULL_BUSY || !wait_while(&t->pull, RS_SHM_PULL_BUSY, o->pidfd))
+	for (unsigned tries = 0; tries < FORBID_TRIES && !o->stuck; tries++) {
+		uint32_t idle = RS_SHM_PULL_IDLE;
+
+		if (atomic_compare_exchange_strong(&t->pull, &idle, RS_SHM_PULL_FORBIDDEN) ||
+		    idle != RS_SHM_PULL_BUSY)
 			return;
-		idle = RS_SHM_PULL_IDLE;
+		o->stuck = !wait_while(&t->pull, RS_SHM_PULL_BUSY, o->pidfd);
 	}
+	o->stuck = true;
+	atomic_store(&o->w.ring->refused, 1); /* which rs_shm_receive() sees to */
 }
 
 void rs_shm_forbid(struct rs_live *l)
@@ -385,7 +387,7 @@ static bool first_half_there(struct rs_shm_in *in, struct rs_shm_run *r, struct 
 	if (!r->granted || state == RS_SHM_PUSH_DONE)
 		return true;
 	if (state == RS_SHM_PUSH_GRANTED) {
-		if (now - r->since < GRANT_WITHIN)
+		if (now - r->since < rs_live_tuning.run_grant)
 			return false;
 		revoke(in);
 		state = atomic_load_explicit(&t->push, memory_order_acquire);
@@ -446,7 +448,7 @@ void rs_shm_revoke_all(struct rs_live *l)
 		for (unsigned k = 0; k < in->pending; k++) {
 			struct rs_shm_run *r = run_at(in, k);
 
-			if (r->granted &&
+			if (r->granted && !in->r.broken &&
 			    !wait_while(&ticket_at(in, k)->push, RS_SHM_PUSH_TAKEN, in->pidfd))
 				rs_shm_break(&in->r);
 			/* copied again in its turn, where the engine still allows it */

@@ -48,6 +48,7 @@ struct rs_shm_out {
 	int pidfd;
 	bool written; /* since it was last woken */
 	bool deaf;    /* it does not read */
+	bool stuck;   /* it was waited for in vain: never again */
 	bool running; /* in the line of those to whom runs are on their way */
 	rs_time made;
 	uint64_t runs, looked, runs_done; /* sent; of which the grants were looked at; executed */

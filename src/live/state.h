@@ -15,24 +15,20 @@
 #include "live/local.h"
 #include "live/registry.h"
 #include "live/shm.h"
+#include "live/tuning.h"
 #include "wire/frame.h"
 
 enum {
-	RS_TX_BATCH = 256, /* packets encoded before they are handed to the kernel, at most; */
-	RS_TX_ENOUGH = 240 << 10, /* or bytes, where a send ends */
+	RS_TX_BATCH = 256,  /* packets encoded before they are handed to the kernel, at most; */
 	RS_TX_SLOT = 4352,  /* bytes of one: headers of 62, payload 4096, extended headers, ICRC */
 	RS_TX_RUN_MAX = 64, /* segments of one send: Linux's UDP_MAX_SEGMENTS before 6.13 */
 	RS_TX_RUN_BYTES = 65000, /* the kernel takes 65,507 */
-	/* Payloads from here on are sent from where they lie, shorter ones copied: a piece costs
-	 * the kernel more than copying 1024 bytes, less than 4096. */
-	RS_TX_BY_REFERENCE = 2048,
-	RS_TX_ACKS = 64,  /* ACKs that go behind a batch's data */
-	RS_RX_BATCH = 16, /* datagrams, or blocks of coalesced ones, of one call */
-	RS_RX_HEAD = 64,  /* in front of a datagram: where its headers are written anew */
+	RS_TX_ACKS = 64,         /* ACKs that go behind a batch's data */
+	RS_RX_BATCH = 16,        /* datagrams, or blocks of coalesced ones, of one call */
+	RS_RX_HEAD = 64,         /* in front of a datagram: where its headers are written anew */
 	RS_RX_SLOT = RS_RX_HEAD + 65536,
-	RS_RX_BULK = 16 << 10, /* bytes of a datagram that belongs to a stream of them */
-	RS_RX_SINGLY = 2,      /* calls in a row that find one until more are asked for */
-	RS_RX_ROUNDS = 4,      /* calls of one rs_live_progress() at most */
+	RS_RX_SINGLY = 2, /* calls in a row that find one until more are asked for */
+	RS_RX_ROUNDS = 4, /* calls of one rs_live_progress() at most */
 	RS_STRAY_BATCH = 64,
 	RS_TEMPORARY_PATHS = 1024, /* of strangers: datagrams' sources */
 	RS_POOL_PACKETS = 1 << 16,
@@ -40,13 +36,6 @@ enum {
 	RS_ICRC_STREAMS = 256,
 	RS_RANDOMS = 64,
 };
-
-/* How long ACKs may wait for data while the application polls, and while it spins on its memory. */
-#define RS_ACK_HOLD_POLLED (5 * RS_US)
-#define RS_ACK_HOLD        (20 * RS_US)
-
-/* Packets that pacing lets go while everybody sleeps go at once then, up to so much of them. */
-#define RS_PACE_LATE (200 * RS_US)
 
 enum rs_path_place { RS_PATH_UNASKED, RS_PATH_HERE, RS_PATH_ELSEWHERE };
 
@@ -128,7 +117,9 @@ struct rs_datagram {
 	uint16_t id;    /* the IPv4 identification that its sender should have used */
 	uint8_t *bytes; /* UDP payload; RS_RX_HEAD bytes before it are free */
 	size_t n;
-	uint32_t path; /* UINT32_MAX: of a stranger */
+	uint32_t path;    /* UINT32_MAX: of a stranger */
+	bool handed_over; /* by another process */
+	uint8_t slot;     /* of the process that it is for */
 	rs_time now;
 };
 
@@ -243,11 +234,29 @@ bool rs_tx_encode(struct rs_live *l, struct rs_packet *p);
 /* All payloads into the batch's own memory: it must wait, and they will not. */
 void rs_tx_settle(struct rs_tx *t);
 
-/* gsi.c: the slot that a datagram to QP0 or QP1 is for; one that arrived there. */
+/* gsi.c: the slot that a datagram to QP0 or QP1 is for. */
 unsigned rs_gsi_slot(const struct rs_live *l, const struct rs_datagram *d);
-void rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct rs_packet *p);
+/* Is a packet to QP1 a management datagram? One that is; false: of no class that goes there. */
+bool rs_gsi_is_mad(const struct rs_packet *p);
+bool rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct rs_packet *p);
+
+/* What becomes of a datagram. From RS_RX_DROPPED on it is dropped, and counted by reason: live.h.
+ */
+enum rs_rx_verdict {
+	RS_RX_ENGINE,
+	RS_RX_MANAGEMENT, /* QP1's, or a question or answer about windows */
+	RS_RX_OTHERS,     /* another process's of this host: it is handed over */
+	RS_RX_DROPPED,
+	RS_RX_MALFORMED = RS_RX_DROPPED,
+	RS_RX_STRANGER,
+	RS_RX_OWNERLESS,
+	RS_RX_BAD_MAD,
+	RS_RX_NO_ROOM,
+};
 
 /* rx.c */
+/* Counts what is dropped: the only place. */
+void rs_rx_drop(struct rs_live *l, enum rs_rx_verdict why);
 /* A packet that arrived, its addresses and ICRC right. Takes it. */
 void rs_rx_give(struct rs_live *l, struct rs_packet *p, rs_time now);
 int rs_rx_init(struct rs_live *l);
@@ -271,7 +280,8 @@ void rs_tx_flush_acks(struct rs_live *l);
 int rs_steer_open(struct rs_live *l, struct rs_error *e);
 void rs_steer_close(struct rs_live *l);
 /* Hand a datagram to the process that holds its QPN's slot. */
-void rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned slot);
+/* False: no process has it. */
+bool rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned slot);
 /* To a slot's process: its key, n bytes, n2 more, and a descriptor unless it is -1. False: not
  * sent. */
 bool rs_steer_tell(struct rs_live *l, unsigned slot, const void *bytes, size_t n, const void *more,

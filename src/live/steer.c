@@ -266,18 +266,17 @@ bool rs_steer_tell(struct rs_live *l, unsigned slot, const void *bytes, size_t n
 }
 
 /* The name of a dead process's socket is free for anyone: no packet goes there. */
-void rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned slot)
+bool rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned slot)
 {
 	struct stray head = {.sport = d->sport, .id = d->id, .tos = d->tos};
 
-	if (slot == l->slot || !rs_registry_lives(l->registry, slot)) {
-		l->counters.rx_stranger++;
-		return;
-	}
+	if (slot == l->slot || !rs_registry_lives(l->registry, slot))
+		return false;
 	memcpy(head.own, d->own, 16);
 	memcpy(head.peer, d->peer, 16);
 	/* Full or gone: lost, as on a wire; the transport repeats. */
 	l->counters.tx_stray += rs_steer_tell(l, slot, &head, sizeof(head), d->bytes, d->n, -1);
+	return true;
 }
 
 /* The pid of a datagram's sender, which the kernel vouches for (0: not of this PID namespace), and

@@ -9,10 +9,7 @@
 #define UDP_SEGMENT 103
 #endif
 
-/* Pacing is kept on average: packets due so soon go with those that are due. */
-#define AHEAD (16 * RS_US)
-
-enum { TOS_IN_A_ROW = 16, TOS_UNKNOWN = -1 };
+enum { TOS_UNKNOWN = -1 };
 
 int rs_tx_init(struct rs_live *l)
 {
@@ -72,7 +69,7 @@ static void adopt_tos(struct rs_live *l)
 	if (tos == t->tos || tos != t->tos_of_late)
 		t->tos_in_a_row = 0;
 	t->tos_of_late = tos;
-	if (tos == t->tos || ++t->tos_in_a_row < TOS_IN_A_ROW)
+	if (tos == t->tos || ++t->tos_in_a_row < rs_live_tuning.tos_in_a_row)
 		return;
 	if (!setsockopt(l->udp, IPPROTO_IP, IP_TOS, &tos, sizeof(tos)) &&
 	    !setsockopt(l->udp, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos)))
@@ -135,7 +132,7 @@ static bool port_busy(struct rs_live *l, rs_time ahead)
 
 static void occupy_port(struct rs_live *l, const struct rs_packet *p, rs_time now)
 {
-	l->port_free = rs_time_max(l->port_free, now - RS_PACE_LATE) +
+	l->port_free = rs_time_max(l->port_free, now - rs_live_tuning.pace_late) +
 		       rs_pace_time(l->port_pace, rs_packet_link_bytes(p));
 }
 
@@ -257,7 +254,7 @@ static bool is_enough(const struct rs_tx *t)
 {
 	const struct rs_run *r = t->runs ? &t->run[t->runs - 1] : NULL;
 
-	return t->load >= RS_TX_ENOUGH &&
+	return t->load >= rs_live_tuning.enough_bytes &&
 	       (r->count == RS_TX_RUN_MAX || r->bytes + r->segment > RS_TX_RUN_BYTES);
 }
 
@@ -275,7 +272,7 @@ static void run(struct rs_live *l, rs_time clock)
 			clock = rs_live_tick(l);
 			rs_progress_sent(l, clock);
 		}
-		ahead = clock + AHEAD;
+		ahead = clock + rs_live_tuning.ahead;
 		now = rs_time_max(clock, l->floor);
 		while (t->packets + t->acks < RS_TX_BATCH && !is_enough(t) &&
 		       !port_busy(l, ahead) && !rs_shm_blocked(l, now)) {

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "base/clock.h"
 #include "live/shm_state.h"
 
 static uint64_t seed;
@@ -803,6 +804,175 @@ static void test_lies_of_a_peer_do_no_harm(void **state)
 	assert_true(stopped > 0);
 }
 
+/* Another queue pair, of another domain and with other memory, of an end's device. */
+static bool open_beside(struct end *e, const struct end *of)
+{
+	struct rs_qp_init init = {.pd = PD + 1,
+				  .max_send_wr = DEPTH,
+				  .max_recv_wr = DEPTH,
+				  .max_send_sge = 1,
+				  .max_recv_sge = 1,
+				  .transport = RS_RC,
+				  .sq_sig_all = true};
+	bool good;
+
+	*e = (struct end){.l = of->l, .memory = calloc(1, MEMORY), .twin = calloc(1, WRITTEN)};
+	for (unsigned i = 0; i < CONSTANT; i++)
+		e->memory[i] = (uint8_t)draw(256);
+	rs_live_lock(e->l);
+	good = !rs_nic_create_cq(rs_live_nic(e->l), 4 * DEPTH, &e->cq);
+	init.send_cq = init.recv_cq = e->cq;
+	good = good && !rs_nic_create_qp(rs_live_nic(e->l), &init, &e->qp) &&
+	       !rs_nic_reg_mr(rs_live_nic(e->l), init.pd, (uintptr_t)e->memory, MEMORY, 15,
+			      e->memory, &e->key);
+	rs_live_unlock(e->l);
+	return good;
+}
+
+/* Random bytes in a ring: its lines, the words of its tickets, and those by which its ends tell one
+ * another where they are. Not the place of a grant, which is the liar's own memory; here all
+ * processes are this one. */
+static void spoil_ring(struct rs_shm_ring *ring)
+{
+	uint8_t *at = ring->line[draw(RS_SHM_LINES)] + draw(RS_SHM_LINE);
+	struct rs_shm_ticket *t = &ring->ticket[draw(RS_SHM_TICKETS)];
+
+	switch (draw(8)) {
+	case 0:
+		atomic_store(&ring->head, draw(2) ? draw(1u << 31) : ring->head + draw(64));
+		break;
+	case 1:
+		atomic_store(&ring->runs_done, draw(2) ? draw(1u << 31) : ring->runs_done + 1);
+		break;
+	case 2:
+		atomic_store(&t->pull, draw(4));
+		break;
+	case 3:
+		atomic_store(&t->push, draw(8));
+		break;
+	default:
+		for (unsigned i = draw(64); i && at < (uint8_t *)(ring + 1); i--)
+			*at++ = (uint8_t)draw(256);
+	}
+}
+
+static void spoil_rings(struct end *liar, struct end *victim)
+{
+	unsigned to = victim->l->slot;
+
+	rs_live_lock(liar->l);
+	if (liar->l->shm->out[to])
+		spoil_ring(liar->l->shm->out[to]->w.ring);
+	if (liar->l->shm->in[to])
+		spoil_ring(liar->l->shm->in[to]->r.ring);
+	rs_live_unlock(liar->l);
+}
+
+static void run_beside_a_liar(unsigned ops)
+{
+	struct end liar = {0}, victim = {0}, beside, honest = {0};
+	int64_t longest = 0;
+	unsigned idle = 0;
+
+	if (!open_end(&liar) || !open_end(&victim) || !open_end(&honest) ||
+	    !open_beside(&beside, &victim))
+		skip();
+	connect_end(&liar, rs_qp_num(victim.qp), 4096, 14);
+	connect_end(&victim, rs_qp_num(liar.qp), 4096, 14);
+	connect_end(&honest, rs_qp_num(beside.qp), 4096, 18);
+	connect_end(&beside, rs_qp_num(honest.qp), 4096, 18);
+	while (beside.done < ops || honest.done < ops) {
+		unsigned before = beside.done + honest.done;
+		int64_t began = rs_clock_ns();
+
+		post_receives(&beside);
+		post_receives(&honest);
+		while (beside.posted < ops && beside.posted - beside.done < DEPTH && draw(3))
+			post_any(&beside, &honest);
+		while (honest.posted < ops && honest.posted - honest.done < DEPTH && draw(3))
+			post_any(&honest, &beside);
+		for (unsigned i = 0; i < 4 && liar.posted - liar.done < DEPTH; i++)
+			if (post(&liar, RS_WR_WRITE, 0, draw(LONGEST), &victim, CONSTANT))
+				break;
+		for (unsigned i = 0; i < 4 && victim.posted - victim.done < DEPTH; i++)
+			if (post(&victim, RS_WR_WRITE, 0, draw(LONGEST), &liar, CONSTANT))
+				break;
+		for (unsigned i = draw(64); i; i--)
+			spoil_rings(&liar, &victim);
+		progress(&liar);
+		progress(&victim);
+		progress(&beside);
+		progress(&honest);
+		longest = rs_clock_ns() - began > longest ? rs_clock_ns() - began : longest;
+		idle = beside.done + honest.done == before ? idle + 1 : 0;
+		if (idle > 1000)
+			usleep(50);
+		assert_true(idle < 200000);
+	}
+	assert_int_equal(beside.failed + honest.failed, 0);
+	rs_live_lock(victim.l);
+	assert_memory_equal(beside.memory + CONSTANT, beside.twin, WRITTEN);
+	rs_live_unlock(victim.l);
+	rs_live_lock(honest.l);
+	assert_memory_equal(honest.memory + CONSTANT, honest.twin, WRITTEN);
+	rs_live_unlock(honest.l);
+	/* no wait for a liar but the one that ends its ring, and loaded cores */
+	assert_in_range(longest, 0, (int64_t)5 * 1000 * 1000 * 1000);
+	close_end(&liar);
+	close_end(&honest);
+	close_end(&victim);
+	free(beside.memory);
+	free(beside.twin);
+}
+
+/* A process that writes anything into both its rings at any time harms its own connection alone:
+ * the victim's with another process goes on, to the last byte, and in a bounded time. */
+static void test_a_lying_peer_harms_its_own_connection_alone(void **state)
+{
+	for (unsigned round = 0; round < 4; round++) {
+		seed = 77 + round;
+		run_beside_a_liar(60);
+	}
+}
+
+/* A peer that is at its copies for ever is waited for once, not once for each of them. */
+static void test_a_peer_that_never_ends_its_copies_is_waited_for_once(void **state)
+{
+	struct end a = {0}, b = {0};
+	struct rs_shm_out *o;
+	int64_t began;
+
+	if (!open_end(&a) || !open_end(&b))
+		skip();
+	connect_end(&a, rs_qp_num(b.qp), 4096, 18);
+	connect_end(&b, rs_qp_num(a.qp), 4096, 18);
+	for (unsigned i = 0; i < 200 && !a.done; i++) { /* until the ring is there */
+		if (!a.posted)
+			assert_int_equal(post(&a, RS_WR_WRITE, 0, 100, &b, CONSTANT), 0);
+		progress(&b);
+		progress(&a);
+		usleep(100);
+	}
+	rs_live_lock(b.l); /* it does not run from here on */
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(post(&a, RS_WR_WRITE, 0, LONGEST, &b, CONSTANT), 0);
+	rs_live_lock(a.l);
+	o = a.l->shm->out[b.l->slot];
+	assert_non_null(o);
+	assert_true(o->runs >= 8);
+	for (unsigned i = 0; i < RS_SHM_TICKETS; i++)
+		atomic_store(&o->w.ring->ticket[i].pull, RS_SHM_PULL_BUSY);
+	began = rs_clock_ns();
+	rs_qp_modify(rs_live_nic(a.l), a.qp, RS_QPS_ERR, NULL, rs_live_now(a.l));
+	rs_live_settle(a.l);
+	assert_in_range(rs_clock_ns() - began, 0, (int64_t)3 * 1000 * 1000 * 1000);
+	assert_true(o->stuck);
+	rs_live_unlock(a.l);
+	rs_live_unlock(b.l);
+	close_end(&a);
+	close_end(&b);
+}
+
 /* Off on one side is off for both; what is neither on nor off is refused. */
 static void test_path_is_off_where_it_is_not_wanted(void **state)
 {
@@ -855,6 +1025,8 @@ int main(void)
 		cmocka_unit_test(test_thread_wakes_for_what_a_poll_read),
 		cmocka_unit_test(test_rings_that_are_none_are_not_taken),
 		cmocka_unit_test(test_lies_of_a_peer_do_no_harm),
+		cmocka_unit_test(test_a_lying_peer_harms_its_own_connection_alone),
+		cmocka_unit_test(test_a_peer_that_never_ends_its_copies_is_waited_for_once),
 		cmocka_unit_test(test_path_is_off_where_it_is_not_wanted),
 	};
 

@@ -1,0 +1,116 @@
+/*
+ * When the live world looks, waits, gathers and gives up: each threshold, with its unit and what
+ * chose it. "Measured" names where the figures are: bench/README.md (its section "Live"), or a
+ * commit's message. "By judgement" says that no measurement is on record. window/window.h has those
+ * of windows.
+ */
+#ifndef RS_LIVE_TUNING_H
+#define RS_LIVE_TUNING_H
+
+#include <stdint.h>
+#include "base/time.h"
+
+struct rs_live_tuning {
+	/* ---- Who drives: the application that polls, or the thread; ns ---- */
+
+	/* The application polled so lately: it drives. By judgement. */
+	int64_t polling_ns;
+	/* Or now and then: it may be about to answer, and ACKs may wait. By judgement. */
+	int64_t active_ns;
+	/* The thread looks at least so seldom, and at most, whether the application still polls:
+	 * after a share (1 of look_share) of the time that it did. Measured (60f9803): a look takes
+	 * some 20 us of a core from who polls; small messages 0.15 million a second before, 0.5
+	 * to 1.2 after. */
+	int64_t look_ns, look_max_ns, look_share;
+	/* A packet waited for the end of a nap: the application polls now and then, but spins on
+	 * its memory (ib_write_lat). Then the thread does not nap for so long; unless the
+	 * application polled so shortly before, or nothing was there, so many times in a row: the
+	 * thread only took the core from it. Measured as a whole (de2d341): 2 bytes over veth, p50,
+	 * loaded cores, 37 us with a thread that woke itself time and again, 5.1 so. Each figure
+	 * alone: by judgement. */
+	int64_t watch_ns, shortly_ns, needless_max;
+	/* Polls in vain for so long: the peer may want the core. By judgement. */
+	int64_t spin_ns;
+	/* The thread's longest sleep. By judgement. */
+	int64_t sleep_ns;
+
+	/* ---- What is looked at, and how often; ns ---- */
+
+	/* Packets that landed in another process are few: the socket between processes, while
+	 * nothing else came and while something did. By judgement. */
+	int64_t stray_ns, stray_max_ns;
+	/* Rings, by the thread: between looks while the application polls, and how long it looks
+	 * without sleep when it does not. By judgement. */
+	int64_t ring_look_ns, ring_spin_ns;
+	/* A ring brought something so lately: the rings bring what comes, and the UDP socket is
+	 * looked at so seldom. Measured as a whole (0afa21c): 2 bytes through memory in 0.35 us,
+	 * 0.52 before. */
+	int64_t ring_busy_ns, socket_ns;
+	/* Between looks at whose process is gone. By judgement. */
+	int64_t ring_check_ns;
+
+	/* ---- Streams ---- */
+
+	/* Bytes in blocks with no longer gaps: a stream. It is left to gather in the socket for
+	 * pause_ns, less where a small buffer would fill an eighth at 1 byte a pause_bytes_a_ns-th
+	 * of a ns, and not at all below pause_min_ns. Measured (bench/README.md): with 80 us the
+	 * receiver takes 0.16 calls and ACKs a message of 64 KiB. The others: by judgement. */
+	uint64_t stream_bytes;
+	int64_t stream_gap_ns, pause_ns, pause_min_ns, pause_bytes_a_ns;
+	/* Bytes of a datagram, or of coalesced ones, that belong to a stream. By judgement. */
+	uint64_t bulk_bytes;
+	/* Bytes on their way: what is posted may wait for the next poll. Measured as a whole
+	 * (122f2aa): RC WRITE of 64 KiB 0.57 of raw UDP before, 0.68 after. The figure: by
+	 * judgement. */
+	uint64_t defer_bytes;
+	/* Bytes on their way for longer than a short sleep takes: a poll in vain sleeps rest_ns,
+	 * and the thread takes over no sooner than rest_late_ns after, however much that
+	 * oversleeps. Measured as a whole (3182271): polls in vain took a fifth of the core, 20
+	 * calls an ACK; none so. */
+	uint64_t rest_bytes;
+	int64_t rest_ns, rest_late_ns;
+
+	/* ---- Sending ---- */
+
+	/* Bytes of a batch, where a send ends. Measured (9f15187): a batch that ended by count cut
+	 * a message's last send, 3 where 2.1 would do at path MTU 1024. The figure: what the caches
+	 * hold, by judgement. */
+	uint64_t enough_bytes;
+	/* Payloads from here on are sent from where they lie, shorter ones copied: a piece costs
+	 * the kernel more than copying 1024 bytes, less than copying 4096. Between the two by
+	 * judgement. */
+	uint64_t by_reference_bytes;
+	/* ACKs may wait for data so long: while the application polls, and while it spins on its
+	 * memory. Measured as a whole (122f2aa): ib_write_lat of 2 bytes, typical, 38 us
+	 * before, 5.6 after. */
+	rs_time ack_hold_polled, ack_hold;
+	/* Packets that pacing lets go while all sleep go at once then, up to so much of them. By
+	 * judgement: four times Linux's default timer slack of 50 us. */
+	rs_time pace_late;
+	/* Pacing is kept on average: packets due so soon go with those that are due. By judgement.
+	 */
+	rs_time ahead;
+	/* Sends in a row with one TOS until it becomes the socket's own. Naming it with each send
+	 * costs 0.2 us with the source address (bench/README.md). The figure: by judgement. */
+	int64_t tos_in_a_row;
+
+	/* ---- Rings between processes ---- */
+
+	/* A process that has not mapped its ring within this never will. By judgement. */
+	rs_time ring_attach;
+	/* A full ring that is not read for so long: its packets are lost, as in a socket that is
+	 * full. By judgement: four of the transport's least timeouts. */
+	rs_time ring_stall;
+	/* Between looks at what waits for room, or for a copy. By judgement. */
+	rs_time ring_again;
+	/* A sender that does not come for its grant does not run: the receiver copies its part,
+	 * too. By judgement: a half of 256 KiB takes some 10 us. */
+	rs_time run_grant;
+	/* Longer than any copy takes: the process at it is stopped, and its ring is given up. By
+	 * judgement. */
+	rs_time run_copy;
+};
+
+extern const struct rs_live_tuning rs_live_tuning;
+
+#endif
