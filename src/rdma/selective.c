@@ -317,12 +317,13 @@ static void set_deadline(struct rs_nic *nic, struct rs_qp *qp, const struct sele
 		rs_timer_arm(nic, qp, t);
 }
 
-/* IRN's two, doubled with each timeout in a row. Off where the attribute timeout is. */
+/* While an answer that was asked for is out (§9.7.6.1.3), however slowly the rest is paced: IRN's
+ * two, doubled with each timeout in a row. Off where the attribute timeout is. */
 static rs_time timeout_from(const struct rs_qp *qp, const struct selective *s, rs_time now)
 {
 	bool few = tracked(s) && in_flight(s) <= FEW;
 
-	if (!qp->rto || qp->next_psn == qp->una_psn || (qp->flags & RS_QF_RNR_WAIT))
+	if (!qp->rto || (int64_t)(qp->requested - qp->acked) <= 0 || (qp->flags & RS_QF_RNR_WAIT))
 		return RS_NEVER;
 	return now + ((few ? s->c->rto_low : s->c->rto_high) << qp->retries);
 }

@@ -245,6 +245,32 @@ static void test_the_window_bounds_what_is_in_flight(void **state)
 	pair_end(&t);
 }
 
+/* A packet takes twice the timeout to pace, and no answer is due before the last: none fires. */
+static void test_slow_pace_is_no_timeout(void **state)
+{
+	struct pair t;
+	struct rs_packet *p;
+
+	pair_begin(&t);
+	test_cc.rate = 40 * RS_MBPS;
+	t.init.recovery = &rs_recovery_selective;
+	t.config.ack_every = 0;
+	t.config.selective = (struct rs_selective){
+		.in_flight = 64, .rto_low = 100 * RS_US, .rto_high = 100 * RS_US};
+	pair_connect(&t);
+	write_at(&t, 0, 5 * PAIR_MTU, 7);
+	for (int i = 0; i < 5; i++) {
+		p = pair_tx(&t, 0);
+		assert_int_equal(!!(p->bth_flags & RS_BTH_ACKREQ), i == 4);
+		assert_int_equal(rs_nic_deadline(t.nics[0]) == RS_NEVER, i < 4);
+		pair_rx(&t, 1, p);
+	}
+	answer(&t);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->local_ack_timeout_err, 0);
+	pair_end(&t);
+}
+
 static void test_only_rc_is_selective(void **state)
 {
 	struct pair t;
@@ -269,6 +295,7 @@ int main(void)
 		cmocka_unit_test(test_a_late_write_leaves_newer_bytes),
 		cmocka_unit_test(test_only_writes_overtake_writes),
 		cmocka_unit_test(test_the_window_bounds_what_is_in_flight),
+		cmocka_unit_test(test_slow_pace_is_no_timeout),
 		cmocka_unit_test(test_only_rc_is_selective),
 	};
 
