@@ -14,7 +14,7 @@
  *
  * Steps go in the order of this file. Each leaves its first error in the load, and later steps do
  * nothing. `at` is a place in a file for messages, {0} where there is none. All memory is the
- * fabric's arena's. What a caller sets in the struct himself is checked by rs_fabric_finish().
+ * fabric's arena's. What a caller sets in the struct itself is checked by rs_fabric_finish().
  */
 #ifndef RS_FABRIC_BUILD_H
 #define RS_FABRIC_BUILD_H
