@@ -23,16 +23,22 @@
 /* Steps of the rate, as shares of where limits begin: twice the paper's, for ten times its time. */
 enum { AI_OF_START = 500, HAI_OF_START = 100 };
 
-/* HPCC needs switches that stamp packets; Swift's round trips are the NIC's own, which the sockets'
- * time stamps are not. */
-static const struct rs_cc_ops *const offered[] = {&rs_cc_dcqcn, &rs_cc_none};
-
+/* All of the simulator's; read_kind() refuses what needs more than RoCEv2's frames carry. */
 static const struct rs_cc_ops *find(const char *name, size_t n)
 {
-	for (unsigned i = 0; i < sizeof(offered) / sizeof(offered[0]); i++)
-		if (strlen(offered[i]->name) == n && !strncmp(offered[i]->name, name, n))
-			return offered[i];
+	for (unsigned i = 0; rs_cc_all[i]; i++)
+		if (strlen(rs_cc_all[i]->name) == n && !strncmp(rs_cc_all[i]->name, name, n))
+			return rs_cc_all[i];
 	return NULL;
+}
+
+static bool has_preset(const struct rs_cc_ops *ops, const char *name)
+{
+	const struct rs_cc_preset *p = ops->presets;
+
+	while (p && p->name && strcmp(p->name, name) != 0)
+		p++;
+	return p && p->name;
 }
 
 static struct rs_cc_params *params_of(struct rs_congestion *c)
@@ -59,12 +65,20 @@ static int read_kind(struct rs_congestion *c, const char *kind, struct rs_error 
 	if (!c->ops) {
 		rs_error_set(e, -EINVAL, "RIPSTOP_CC: there is no congestion control '%s' here",
 			     name);
-		rs_error_hint(e, "dcqcn, dcqcn:PRESET or none");
+		rs_error_hint(e, "dcqcn, swift, none, or one with its preset: dcqcn:mlx5");
 		return -EINVAL;
 	}
-	if (!preset && c->ops == &rs_cc_dcqcn)
+	if (c->ops->needs & RS_CC_NEEDS_STAMPS) {
+		rs_error_set(e, -EINVAL,
+			     "RIPSTOP_CC: %s reads the telemetry of switches, which RoCEv2 frames "
+			     "do not carry",
+			     c->ops->name);
+		rs_error_hint(e, "it runs in `ripstop sim`; here: dcqcn, swift or none");
+		return -EINVAL;
+	}
+	if (!preset && has_preset(c->ops, SOFTWARE))
 		preset = SOFTWARE;
-	c->scaled = preset && !strcmp(preset, SOFTWARE);
+	c->scaled = c->ops == &rs_cc_dcqcn && preset && !strcmp(preset, SOFTWARE);
 	rs_assert(c->ops->params_bytes <= sizeof(c->params));
 	c->use = (struct rs_cc_use){c->ops, params_of(c)};
 	if (rs_cc_params_init(c->ops, preset, params_of(c), &why))
@@ -114,6 +128,9 @@ static int set_start(struct rs_congestion *c, int64_t speed, struct rs_error *e)
 	int64_t start = c->rate ? c->rate : speed ? speed : START_UNKNOWN;
 	int err;
 
+	/* a window is what the link carries in a time: of a link that is not known, no window */
+	if (c->ops->needs & RS_CC_NEEDS_RTT)
+		c->qp_rate = start;
 	if (c->ops != &rs_cc_dcqcn)
 		return 0;
 	err = set_rate(c, "rate_max", start, e);

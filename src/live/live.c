@@ -123,6 +123,7 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 	struct rs_nic_config c = {
 		.endpoint = 0,
 		.line_rate = l->congestion.rate ? l->congestion.rate : LINE_RATE_GBPS * RS_GBPS,
+		.qp_rate = l->congestion.qp_rate,
 		.cc = &l->congestion.use,
 		.n_cc = 1,
 		.pace_late = rs_live_tuning.pace_late,

@@ -108,6 +108,35 @@ static void test_presets_and_parameters_are_the_simulators(void **state)
 	assert_int_equal(first_cut(&c), 2 * RS_GBPS);
 }
 
+/* Swift's window is what the link carries in the target: the interface's speed, or the port's rate.
+ */
+static void test_swift_begins_with_what_the_link_carries(void **state)
+{
+	static const struct {
+		const char *kind, *set, *rate;
+		int64_t speed;
+		uint64_t window;
+	} cases[] = {
+		{"swift", NULL, NULL, 10 * RS_GBPS, 625000}, /* 500 us of 10 Gb/s */
+		{"swift", NULL, "2G", 10 * RS_GBPS, 125000},
+		{"swift", NULL, NULL, 0, 1562500}, /* of 25 Gb/s */
+		{"swift:paper", NULL, NULL, 10 * RS_GBPS, 31250},
+		{"swift:software", "target=1ms", NULL, RS_GBPS, 125000},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rs_congestion c;
+		struct rs_cc cc;
+
+		assert_int_equal(rs_congestion_read(&c, cases[i].kind, cases[i].set, cases[i].rate,
+						    cases[i].speed, NULL),
+				 0);
+		assert_ptr_equal(c.use.ops, &rs_cc_swift);
+		c.ops->init(c.use.params, &cc, c.qp_rate, 0);
+		assert_in_range(cc.window, cases[i].window - 1, cases[i].window);
+	}
+}
+
 static void test_what_is_wrong_is_named(void **state)
 {
 	static const struct {
@@ -115,7 +144,11 @@ static void test_what_is_wrong_is_named(void **state)
 		int err;
 		const char *what;
 	} cases[] = {
-		{"hpcc", NULL, NULL, -EINVAL, "'hpcc'"},
+		{"hpcc", NULL, NULL, -EINVAL, "hpcc reads the telemetry of switches"},
+		{"hpcc:ns-3", NULL, NULL, -EINVAL, "hpcc reads the telemetry of switches"},
+		{"swift:mlx5", NULL, NULL, -EINVAL, "swift has no preset 'mlx5'"},
+		{"swift", "g=1", NULL, -EINVAL, "swift has no parameter 'g'"},
+		{"swift", "target=1", NULL, -EINVAL, "unit"},
 		{"dcqcnx", NULL, NULL, -EINVAL, "'dcqcnx'"},
 		{"dcqcn:none", NULL, NULL, -EINVAL, "preset 'none'"},
 		{"none:paper", NULL, NULL, -EINVAL, "preset 'paper'"},
@@ -152,6 +185,7 @@ int main(void)
 		cmocka_unit_test(test_steps_go_by_where_limits_begin),
 		cmocka_unit_test(test_a_rate_is_the_ports_and_the_limits),
 		cmocka_unit_test(test_presets_and_parameters_are_the_simulators),
+		cmocka_unit_test(test_swift_begins_with_what_the_link_carries),
 		cmocka_unit_test(test_what_is_wrong_is_named),
 		cmocka_unit_test(test_an_interface_without_a_speed_has_none),
 	};

@@ -1,0 +1,87 @@
+#!/bin/sh
+# Swift in real time, over IPv4 and IPv6: two senders through a switch that delays and marks nothing, each host a
+# network namespace. The same flows without congestion control come first: their windows stand in the switch's queue. With
+# Swift the queue is a third of that or less, nothing is lost or sent again, and no CNP is sent. HPCC is refused with the
+# reason. Needs to be root.
+set -eu
+ripstop=$1
+. "$(dirname "$0")/lib.sh"
+need ip ib_send_bw jq
+
+fail() {
+	echo "FAILED: $*"
+	tail -n 4 "$tmp"/end.*
+	exit 1
+}
+
+sw=rsw$$
+cleanup_netns() {
+	cleanup
+	for ns in $sw $sw-0 $sw-1 $sw-2; do ip netns del $ns 2>/dev/null || :; done
+}
+trap cleanup_netns EXIT
+netns_exec || skip "ip netns exec is refused here"
+ip netns add $sw 2>/dev/null || skip "network namespaces cannot be made"
+for i in 0 1 2; do
+	ip netns add $sw-$i
+	ip link add eth0 netns $sw-$i type veth peer name p$i netns $sw || skip "veth cannot be made"
+	ip netns exec $sw sysctl -qw net.ipv6.conf.p$i.disable_ipv6=1 2>/dev/null || :
+	ip -n $sw link set p$i mtu 9000 up
+	ip -n $sw-$i link set eth0 mtu 9000 addrgenmode none up
+	ip -n $sw-$i address add 10.78.0.$((i + 1))/24 dev eth0
+	ip -n $sw-$i address add fd78::$((i + 1))/64 dev eth0 nodad
+done
+
+# What the frames cannot carry is refused, and nothing runs without it.
+status=0
+RIPSTOP_CC=hpcc ip netns exec $sw-0 "$ripstop" exec -- ib_send_bw -d rs_eth0 >"$tmp/out" 2>&1 || status=$?
+[ $status != 0 ] && grep -q 'hpcc reads the telemetry of switches' "$tmp/out" || {
+	cat "$tmp/out"
+	fail "RIPSTOP_CC=hpcc: exit status $status"
+}
+
+flow() { # FLOW MESSAGES: it waits for its server
+	ip netns exec $sw-0 timeout 90 "$ripstop" exec -- ib_send_bw -d rs_eth0 -m 4096 -e -t 8 -u 18 \
+		-x $(($1 - 1)) -p $((port + $1)) -n $2 >"$tmp/end.server$1" 2>&1 &
+	pids="$pids $!"
+	ip netns exec $sw-$1 timeout 90 sh -c '
+		i=0
+		until '"'$ripstop'"' exec -- ib_send_bw -d rs_eth0 -m 4096 -e -t 8 -u 18 -p '$((port + $1))' \
+			-x '$(($1 - 1))' -n '$2' 10.78.0.1; do
+			i=$((i + 1)); [ $i -lt 20 ] || exit 1; sleep 0.2
+		done' >"$tmp/end.client$1" 2>&1 &
+	pids="$pids $!"
+}
+
+# run CC: both flows under it; the switch's last figures are in $tmp/switch.CC, the first sender's in $tmp/counters.CC
+run() {
+	export RIPSTOP_CC=$1 RIPSTOP_RATE=160M
+	ip netns exec $sw "$ripstop" switch --rate 200M --json p0 p1 p2 >"$tmp/all" 2>"$tmp/end.switch" &
+	switch=$!
+	pids="$pids $switch"
+	flow 1 1400
+	long=$!
+	flow 2 700
+	wait $! || fail "$1: the shorter flow"
+	ip netns exec $sw-1 "$ripstop" counters --json >"$tmp/counters.$1"
+	wait $long || fail "$1: the longer flow"
+	kill -INT $switch
+	wait $switch || fail "$1: the switch's exit status"
+	jq -es last "$tmp/all" >"$tmp/switch.$1"
+	jq -e '.dropped == 0 and .no_room == 0' "$tmp/switch.$1" >/dev/null || fail "$1: packets were lost"
+	port=$((port + 10))
+}
+# queue CC: the mean of the full port's queue, bytes
+queue() {
+	jq '.ports[0].mean_queue | floor' "$tmp/switch.$1"
+}
+counter() { # CC NAME
+	jq --arg name $2 '[.devices[].counters[$name]] | add // 0' "$tmp/counters.$1"
+}
+run none
+run swift
+off=$(queue none) on=$(queue swift)
+[ "$(counter swift retransmitted_packets)" = 0 ] || fail "packets were sent again"
+[ "$(counter swift rp_cnp_handled)" = 0 ] || fail "CNPs came"
+[ "$((3 * on))" -le "$off" ] || fail "the queue: $on bytes with Swift, $off without"
+echo "passed: the queue was $on bytes with Swift, $off without congestion control; nothing lost"
