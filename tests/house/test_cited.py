@@ -107,14 +107,28 @@ def faults(root):
             yield f"{page} names {c}, which is not in the tree"
 
 
+def sources(root):
+    """Each thing of tests/data says where it comes from."""
+    data = os.path.join(root, "tests/data")
+    if os.path.isdir(data):
+        with open(os.path.join(data, "SOURCES"), encoding="utf-8") as f:
+            named = {line.split()[0].rstrip("/") for line in f if line.strip()}
+        for n in sorted((set(os.listdir(data)) - {"SOURCES"}) ^ named):
+            yield f"tests/data/SOURCES and tests/data differ in {n}"
+
+
 PLANTED = {
     "docs/a.md": "[a](b.md) [c](a.md#nowhere) `tests/unit/x.c` `gone.c`\n# There\n[d](#there)\n",
     "src/base/a.c": "/* wire/gone.h, models.md */ #include \"wire/other.h\"\n",
     "src/wire/packet.h": "/* base/a.c and docs/a.md */\n",
+    "tests/data/SOURCES": "here/ written for this test\n",
+    "tests/data/here/a": "",
+    "tests/data/there/a": "",
     "tools/x": "# docs/gone.md ../shared/data\n",
 }
 FOUND = ["docs/a.md names a.md#nowhere", "docs/a.md names b.md", "docs/a.md names gone.c", "docs/a.md names tests/unit/x.c",
-         "src/base/a.c names models.md", "src/base/a.c names wire/gone.h", "tools/x names a folder beside the checkout", "tools/x names docs/gone.md"]
+         "src/base/a.c names models.md", "src/base/a.c names wire/gone.h",
+         "tests/data/SOURCES and tests/data differ in there", "tools/x names a folder beside the checkout", "tools/x names docs/gone.md"]
 
 
 def self_test():
@@ -123,12 +137,12 @@ def self_test():
             os.makedirs(os.path.dirname(os.path.join(copy, name)), exist_ok=True)
             with open(os.path.join(copy, name), "w", encoding="utf-8") as f:
                 f.write(text)
-        said = sorted({s.split(",")[0] for s in faults(copy)})
+        said = sorted({s.split(",")[0] for s in faults(copy)} | set(sources(copy)))
         return [] if said == FOUND else [f"of the planted faults it says {said}"]
 
 
 def main():
-    said = self_test() + list(faults(sys.argv[1]))
+    said = self_test() + list(faults(sys.argv[1])) + list(sources(sys.argv[1]))
     for s in said:
         print(f"test_cited: {s}")
     sys.exit(1 if said else 0)
