@@ -104,9 +104,10 @@ void rs_flow_rx(struct rs_flow *f, struct rs_packet *p, rs_time now)
 		(p->opcode & 0x1f) == RS_OP_ACKNOWLEDGE && rs_packet_syndrome(p) == RS_NAK_PSN_SEQ;
 	uint32_t qpn = p->dest_qp;
 	const struct rs_qp *qp;
+	uint64_t charged;
 
 	rs_nic_rx(f->nic, p, now);
-	if (!response)
+	if (!response || !rs_window_joined(&f->window, qpn - f->first_qpn, &charged))
 		return;
 	qp = rs_nic_find_qp(f->nic, qpn);
 	if (!qp)

@@ -242,7 +242,11 @@ uint64_t rs_live_join(struct rs_live *l, const struct rs_qp *qp, bool loose)
 {
 	struct rs_window_to to;
 	struct rs_qp_attr a;
+	uint64_t charged;
 
+	/* each post comes by here; where it goes changes by a reset, or is seen when it goes */
+	if (rs_window_joined(&l->flow.window, rs_qp_num(qp) - l->flow.first_qpn, &charged))
+		return charged;
 	rs_qp_query(qp, &a);
 	if (a.dest_endpoint >= l->paths.fresh || !l->paths.path[a.dest_endpoint].used)
 		return 0;

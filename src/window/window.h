@@ -179,6 +179,15 @@ struct rs_window_question {
  * is none: the question is behind it. */
 bool rs_window_ask(struct rs_window *w, rs_time now, struct rs_window_question *q);
 
+/* Does a queue pair share a window? Then *charged is what is on its way there. */
+static inline bool rs_window_joined(const struct rs_window *w, uint32_t qp, uint64_t *charged)
+{
+	int32_t peer = qp < w->max_qps ? w->qp[qp].peer : RS_WINDOW_NONE;
+
+	*charged = peer == RS_WINDOW_NONE ? 0 : w->peer[peer].charged;
+	return peer != RS_WINDOW_NONE;
+}
+
 /* ---- For reports and tests ---- */
 
 /* Does a packet count, and how? */
