@@ -16,13 +16,13 @@
 enum { SETS_MAX = 256 };
 
 struct options {
-	const char *file, *json, *csv, *rates;
+	const char *file, *json, *csv, *rates, *series;
 	struct rs_sim_options sim;
 	struct rs_setting set[SETS_MAX];
 	uint32_t n_set;
 	unsigned threads;
 	uint32_t seeds;
-	bool quiet, no_diagnosis;
+	bool quiet, no_diagnosis, observe;
 };
 
 static volatile int stop;
@@ -44,6 +44,10 @@ static int help(void)
 	      "  --flows-csv FILE|-  each flow's start and finish\n"
 	      "  --rates-csv FILE|-  each flow's rate over time, as congestion control sets it\n"
 	      "  --rate-interval T   between two of those (default 5us)\n"
+	      "  --observe           keep what happened where over time, for --json and the files "
+	      "below\n"
+	      "  --series-csv FILE|- ports, connections and links inside hosts, bin by bin; "
+	      "observes\n"
 	      "  --pcap FILE         pcapng of links, as Wireshark opens it\n"
 	      "  --pcap-links LIST   their ends: names as in `ripstop fabric show`, or all;\n"
 	      "                      default: the first NIC's link\n"
@@ -90,7 +94,7 @@ static int number(const char *option, const char *text, int64_t min, int64_t max
 
 static int parse(int argc, char **argv, struct options *o)
 {
-	enum { RATES = 300, RATE_INTERVAL };
+	enum { RATES = 300, RATE_INTERVAL, OBSERVE, SERIES };
 	enum {
 		JSON = 256,
 		CSV,
@@ -109,6 +113,8 @@ static int parse(int argc, char **argv, struct options *o)
 		{"flows-csv", required_argument, NULL, CSV},
 		{"rates-csv", required_argument, NULL, RATES},
 		{"rate-interval", required_argument, NULL, RATE_INTERVAL},
+		{"observe", no_argument, NULL, OBSERVE},
+		{"series-csv", required_argument, NULL, SERIES},
 		{"pcap", required_argument, NULL, PCAP},
 		{"pcap-links", required_argument, NULL, LINKS},
 		{"seed", required_argument, NULL, SEED},
@@ -142,6 +148,13 @@ static int parse(int argc, char **argv, struct options *o)
 				return rs_cli_usage("sim", "--rate-interval: %s", e.what);
 			if (o->sim.rate_interval < RS_NS)
 				return rs_cli_usage("sim", "--rate-interval takes 1ns or more");
+			break;
+		case OBSERVE:
+			o->observe = true;
+			break;
+		case SERIES:
+			o->series = optarg;
+			o->observe = true;
 			break;
 		case PCAP:
 			o->sim.pcap = optarg;
@@ -227,7 +240,10 @@ static int report(const struct options *o, const struct rs_diagnosis *d)
 		return rs_cli_error(&e);
 	if (o->rates && write_out(o->rates, d, rs_sim_rates_csv, &e))
 		return rs_cli_error(&e);
-	if (!o->quiet && !(o->json && !strcmp(o->json, "-")) && !(o->csv && !strcmp(o->csv, "-")) &&
+	if (o->series && write_out(o->series, d, rs_sim_series_csv, &e))
+		return rs_cli_error(&e);
+	if (!o->quiet && !(o->series && !strcmp(o->series, "-")) &&
+	    !(o->json && !strcmp(o->json, "-")) && !(o->csv && !strcmp(o->csv, "-")) &&
 	    !(o->rates && !strcmp(o->rates, "-")))
 		rs_sim_print(d, stdout);
 	return d->cases[0].result->complete ? RS_EXIT_OK : RS_EXIT_INCOMPLETE;
@@ -295,6 +311,8 @@ int rs_cmd_sim(int argc, char **argv)
 		return status;
 	if (o.rates && shared)
 		return rs_cli_usage("sim", "--rates-csv is for one process");
+	if (o.observe && shared)
+		return rs_cli_usage("sim", "--observe and --series-csv are for one process");
 	if (o.rates && !o.sim.rate_interval)
 		o.sim.rate_interval = 5 * RS_US;
 	if (rs_fabric_load(o.file, o.set, o.n_set, &f, &e))
@@ -309,6 +327,8 @@ int rs_cmd_sim(int argc, char **argv)
 		rs_fabric_free(f);
 		return me ? RS_EXIT_INPUT : rs_cli_error(&e);
 	}
+	o.sim.observe = f->observe;
+	o.sim.observe.on = !shared && (o.observe || f->observe.on);
 	if (me && quiet_process(&o)) {
 		rs_fabric_free(f);
 		return RS_EXIT_FAILED;

@@ -8,7 +8,8 @@
 
 static void read_all(struct rs_load *l, struct rs_fabric *f, const struct rs_node *root)
 {
-	static const char *const top[] = {"fabric", "workload", "what-if", "title", "about", NULL};
+	static const char *const top[] = {"fabric", "workload", "what-if", "observe",
+					  "title",  "about",    NULL};
 	static const char *const parts[] = {"hosts",     "network",    "qos",    "cc",
 					    "transport", "host_model", "change", "pairing",
 					    "preset",    NULL};
@@ -40,6 +41,7 @@ static void read_all(struct rs_load *l, struct rs_fabric *f, const struct rs_nod
 	load_cc(l, f, rs_node_get(fabric, "cc"));
 	load_workload(l, f, rs_node_get(root, "workload"));
 	check_pauses(l, f, rs_node_get(fabric, "qos"));
+	load_observe(l, f, rs_node_get(root, "observe"));
 	load_whatifs(l, f, rs_node_get(root, "what-if"));
 }
 

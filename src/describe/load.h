@@ -34,6 +34,7 @@ void paths_csv(struct paths *p, struct rs_job *job, const struct rs_node *n, boo
 /* Where a job's ranks are, as far as it is said. */
 void place_read(struct rs_load *l, struct rs_fabric *f, const struct rs_node *job,
 		const struct rs_node *n, struct rs_collective_conf *c);
+void load_observe(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 void load_whatifs(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 /* The inside of a host being put together. */
 struct rs_host *host_written(struct rs_load *l, const struct rs_node *group);

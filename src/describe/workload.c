@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "describe/load.h"
 
-enum { WHATIFS_MAX = 64, LINE_MAX_BYTES = 1024, FIELDS_MAX = 5 };
+enum { WHATIFS_MAX = 64, OBSERVED_MAX = 65536, LINE_MAX_BYTES = 1024, FIELDS_MAX = 5 };
 
 const char *const coll_ops[] = {"all-reduce", "reduce-scatter", "all-gather",
 				"broadcast",  "all-to-all",     NULL};
@@ -487,6 +487,26 @@ static void load_whatif(struct rs_load *l, struct rs_whatif *w, const struct rs_
 	     i = i->next)
 		w->set[w->n++] =
 			(struct rs_setting){i->key, rs_tree_text(l, i->value), i->value->at};
+}
+
+/* `observe: {}` is enough. */
+void load_observe(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
+{
+	static const char *const known[] = {"interval", "flows", "exact", NULL};
+	const struct rs_node *exact;
+
+	if (!n || !rs_node_keys(l, n, "observe", known))
+		return;
+	f->observe.on = true;
+	rs_node_time(l, n, "interval", RS_NS, 3600 * RS_S, &f->observe.interval);
+	rs_node_u32(l, n, "flows", 1, OBSERVED_MAX, &f->observe.flows);
+	exact = rs_node_get(n, "exact");
+	if (!exact || !rs_node_is_list(l, exact, "observe.exact"))
+		return;
+	f->observe.exact = rs_load_take(l, exact->n + 1u, sizeof(*f->observe.exact));
+	for (const struct rs_item *i = exact->first; i && !l->err; i = i->next)
+		f->observe.exact[f->observe.n_exact++] =
+			rs_node_scalar(l, i->value, "observe.exact");
 }
 
 void load_whatifs(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)

@@ -542,6 +542,27 @@ static void workload(struct writer *w, const struct rs_fabric *f)
 	}
 }
 
+static void observe(struct writer *w, const struct rs_observe *o)
+{
+	char t[32];
+
+	if (!o->on)
+		return;
+	fputs("observe: {", w->out);
+	if (o->interval)
+		fprintf(w->out, "interval: %s", rs_format_time(t, sizeof(t), o->interval));
+	if (o->flows)
+		fprintf(w->out, "%sflows: %u", o->interval ? ", " : "", o->flows);
+	if (o->n_exact)
+		fputs(o->interval || o->flows ? ", exact: [" : "exact: [", w->out);
+	for (uint32_t i = 0; i < o->n_exact; i++) {
+		fputs(i ? ", " : "", w->out);
+		rs_tree_write_string(w->out, o->exact[i]);
+	}
+	fputs(o->n_exact ? "]" : "", w->out);
+	fputs("}\n", w->out);
+}
+
 static void whatifs(struct writer *w, const struct rs_fabric *f)
 {
 	if (f->n_whatifs)
@@ -580,6 +601,7 @@ int rs_fabric_write(const struct rs_fabric *f, FILE *out)
 	host_model(&w, &f->host_params);
 	changes(&w, f);
 	workload(&w, f);
+	observe(&w, &f->observe);
 	whatifs(&w, f);
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }

@@ -84,6 +84,9 @@ struct rs_diagnose_options {
 int rs_diagnose(struct rs_fabric *f, const struct rs_diagnose_options *o, struct rs_diagnosis **out,
 		struct rs_error *e);
 void rs_diagnosis_free(struct rs_diagnosis *d);
+/* "h3 -> h5 #0 of all-reduce": a connection that was followed, for people. */
+void rs_series_flow_name(const struct rs_diagnosis *d, const struct rs_series_flow *f, char *name,
+			 size_t size);
 /* All of it as JSON (docs/schema/ripstop-sim-2.schema.json). peak_rss: bytes that the process took
  * at most. -EIO, -ENOMEM. */
 int rs_diagnosis_json(const struct rs_diagnosis *d, uint64_t peak_rss, FILE *out);

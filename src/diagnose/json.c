@@ -1,6 +1,6 @@
 /* A diagnosis as JSON: docs/schema/ripstop-sim-2.schema.json. */
 #include <errno.h>
-#include "diagnose/diagnose.h"
+#include "diagnose/state.h"
 #include "report/report.h"
 
 static void time_ns(struct rs_json *j, const char *key, rs_time t)
@@ -328,6 +328,8 @@ int rs_diagnosis_json(const struct rs_diagnosis *r, uint64_t peak_rss, FILE *out
 				rs_json_uint(j, NULL, s->nic_bytes[k]);
 			rs_json_end(j);
 		}
+		if (!i && s->series)
+			series_json(j, r);
 		rs_json_end(j);
 	}
 	rs_json_end(j);

@@ -27,6 +27,7 @@ struct rs_case_info *case_add(struct diagnose *g, enum rs_case_kind kind, const 
 	if (d->n) {
 		c->options.pcap = NULL;
 		c->options.rate_interval = 0;
+		c->options.observe.on = false;
 	}
 	d->info[d->n] = (struct rs_case_info){.kind = kind,
 					      .name = name,
@@ -119,6 +120,7 @@ static int seed_cases(struct diagnose *g, struct rs_sim_case *c, const uint32_t 
 		c[k].options.seed = d->seed + seed;
 		c[k].options.pcap = NULL;
 		c[k].options.rate_interval = 0;
+		c[k].options.observe.on = false;
 	}
 	run_batch(g, c, n);
 	for (uint32_t k = 0; k < n; k++) {

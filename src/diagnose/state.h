@@ -26,6 +26,9 @@ int repairs_add(struct diagnose *g);
 /* The scenario anew, with its own settings and then those of a list. */
 int load_with(struct diagnose *g, const struct rs_setting *more, uint32_t n_more,
 	      struct rs_fabric **out, struct rs_error *e);
+/* series_json.c: what was observed of the scenario, as a member of its run. */
+struct rs_json;
+void series_json(struct rs_json *j, const struct rs_diagnosis *d);
 /* causes.c: after all runs. */
 void causes_find(struct rs_diagnosis *d);
 

@@ -282,6 +282,15 @@ struct rs_network_conf {
 
 enum rs_fabric_preset { RS_PRESET_NONE, RS_PRESET_NS3 };
 
+/* What a run keeps of itself over time (sim/series.h); it changes no result. */
+struct rs_observe {
+	bool on;
+	rs_time interval; /* of a bin; 0: 1 us, and longer as the run gets longer */
+	uint32_t flows;   /* connections that are followed, at most; 0: 256 */
+	uint32_t n_exact; /* switches and NICs, by name, of which each packet is kept; "all" */
+	const char **exact;
+};
+
 struct rs_fabric {
 	struct rs_arena *arena;
 	const char *name;          /* the file */
@@ -311,6 +320,7 @@ struct rs_fabric {
 	uint32_t n_jobs;
 	struct rs_job *jobs;
 	bool places_drawn; /* a job's place is drawn from the seed */
+	struct rs_observe observe;
 	uint32_t n_whatifs;
 	struct rs_whatif *whatifs;
 	uint32_t n_unknown; /* what sources did not say, one line each, for people */

@@ -123,6 +123,16 @@ void rs_json_array(struct rs_json *j, const char *key)
 	open_bracket(j, key, '[', ']');
 }
 
+void rs_json_uints(struct rs_json *j, const char *key, const uint64_t *values, size_t n)
+{
+	if (!begin(j, key))
+		return;
+	fputc('[', j->out);
+	for (size_t i = 0; i < n; i++)
+		fprintf(j->out, "%s%" PRIu64, i ? ", " : "", values[i]);
+	fputc(']', j->out);
+}
+
 void rs_json_end(struct rs_json *j)
 {
 	if (!j || j->err)

@@ -54,6 +54,8 @@ void rs_json_uint(struct rs_json *j, const char *key, uint64_t value);
 void rs_json_number(struct rs_json *j, const char *key,
 		    double value); /* shortest that reads back */
 void rs_json_bool(struct rs_json *j, const char *key, bool value);
+/* An array of numbers on one line. */
+void rs_json_uints(struct rs_json *j, const char *key, const uint64_t *values, size_t n);
 /* Frees. -EIO when the stream failed, -EINVAL when brackets were left open. */
 int rs_json_finish(struct rs_json *j);
 

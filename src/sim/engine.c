@@ -5,23 +5,26 @@
 #include "base/elapsed.h"
 #include "sim/engine.h"
 #include "sim/ideal.h"
+#include "sim/observe.h"
 
 enum { RANDOM_LOSS = 1, POOL_PACKETS = 1 << 28, POOL_LEAST = 1 << 20 };
 
-static inline void count_hop(struct sim_node *n, const struct rs_packet *p)
+static inline void count_hop(struct sim_node *n, struct sim_link *l, const struct rs_packet *p)
 {
 	if (p->payload_bytes)
-		n->data_hops++;
+		l->data_hops++;
 	else if (p->kind == RS_KIND_PFC)
 		n->pfc_hops++;
 	else
 		n->ack_hops++;
 }
 
-/* A link that is captured or that loses packets: false when p is lost. */
+/* A link that is watched, is captured or loses packets: false when p is lost. */
 static bool unplain(struct rs_sim *s, struct sim_node *n, struct sim_link *l, struct rs_packet *p,
 		    rs_time now)
 {
+	if (n->watch)
+		sim_watch_sent(s, n, (uint32_t)(l - n->out), p, now);
 	if (l->capture >= 0)
 		rs_capture_packet(s->capture, l->capture, p, now);
 	if (l->loss && p->kind != RS_KIND_PFC && (rs_random_u64(&l->random) >> 32) < l->loss) {
@@ -52,7 +55,7 @@ void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs
 
 	l->busy_until = now + serial;
 	l->bytes += bytes;
-	count_hop(n, p);
+	count_hop(n, l, p);
 	if (__builtin_expect(!l->plain, 0) && !unplain(s, n, l, p, now))
 		return;
 	p->when = now + l->delay + (l->header && l->header < serial ? l->header : serial);
@@ -405,10 +408,16 @@ static int build(struct rs_sim *s, struct rs_error *e)
 	if ((err = sim_parts_connect(s, e)) || (err = sim_places_create(s, e)) ||
 	    (err = sim_deadlock_create(s, e)))
 		return err;
-	return sim_workload_create(s, e);
+	err = sim_workload_create(s, e);
+	return err ? err : sim_watch_create(s, e);
 }
 
 /* ---- The end ---- */
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
 
 static void collect_switch(struct rs_sim *s, struct sim_node *n)
 {
@@ -423,8 +432,7 @@ static void collect_switch(struct rs_sim *s, struct sim_node *n)
 	for (uint32_t p = 0; p < n->n_ports; p++) {
 		const struct rs_switch_port_counters *pc = rs_switch_port_counters(n->sw, p);
 
-		if (pc->max_queue > r->max_queue)
-			r->max_queue = pc->max_queue;
+		r->max_queue = most(r->max_queue, most(pc->max_queue, sim_watch_peak(n, p)));
 		for (unsigned t = 0; t < RS_CLASSES; t++)
 			r->paused += rs_switch_held(n->sw, p, t, sim_end(s));
 	}
@@ -460,7 +468,8 @@ static int collect(struct rs_sim *s, struct rs_error *e)
 		struct sim_node *n = &s->nodes[i];
 
 		r->events += n->events;
-		r->packet_hops += n->data_hops;
+		for (uint32_t p = 0; p < n->n_ports; p++)
+			r->packet_hops += n->out[p].data_hops;
 		r->ack_hops += n->ack_hops;
 		r->pfc_hops += n->pfc_hops;
 		r->link_losses += n->losses;
@@ -485,11 +494,14 @@ static int collect(struct rs_sim *s, struct rs_error *e)
 	sim_workload_explain(s);
 	if (!s->o->ranks)
 		sim_places_collect(s);
+	if (sim_watch_collect(s))
+		return rs_error_set(e, -ENOMEM, "no memory for what was watched");
 	return 0;
 }
 
 static void destroy(struct rs_sim *s)
 {
+	sim_watch_destroy(s);
 	for (uint32_t i = 0; s->nodes && i < s->n_nodes; i++) {
 		if (s->nodes[i].sw)
 			rs_switch_destroy(s->nodes[i].sw);
@@ -536,6 +548,7 @@ int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o,
 		rs_error_set(e, err, "out of memory");
 	destroy(&s);
 	if (err) {
+		rs_series_free(s.r ? s.r->series : NULL);
 		rs_arena_destroy(ra);
 		return err;
 	}
@@ -547,6 +560,8 @@ int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o,
 
 void rs_sim_result_free(struct rs_sim_result *r)
 {
-	if (r)
-		rs_arena_destroy(r->arena);
+	if (!r)
+		return;
+	rs_series_free(r->series);
+	rs_arena_destroy(r->arena);
 }

@@ -45,13 +45,13 @@ struct sim_link {
 	rs_time delay;     /* propagation, and the latency of the switch at the far end */
 	rs_time header;    /* cut-through: time of the bytes that a switch waits for; else 0 */
 	rs_time tail_when; /* the tail's arrival */
-	uint64_t bytes;
-	int64_t rate;
+	uint64_t bytes, data_hops;
 	uint64_t loss;        /* of 2^32 */
 	struct sim_link *far; /* NULL: both ends are in one part */
 	uint32_t from_node;
 	int capture; /* interface of the capture; -1 none */
 	/* seldom */
+	int64_t rate;
 	uint32_t to_port;
 	struct rs_random random;
 } __attribute__((aligned(64)));
@@ -67,7 +67,8 @@ struct sim_node {
 	rs_time deadline; /* a switch's timers: not in the tree */
 	rs_time *due;     /* in its part's list: the earliest thing that will happen here */
 	/* counters */
-	uint64_t events, data_hops, ack_hops, pfc_hops, losses;
+	uint64_t events, ack_hops, pfc_hops, losses;
+	struct sim_watch *watch;   /* NULL: it is not watched */
 	struct sim_places *places; /* NULL: nothing can be lost here beside a switch's drops */
 } __attribute__((aligned(64)));
 
@@ -111,6 +112,8 @@ struct rs_sim {
 	rs_time looked, look, look_at;
 	struct sim_circle *circle;
 	struct sim_orders *orders; /* NULL: nothing can overtake */
+	rs_time *sent;        /* [packet] watched: when its NIC put it on the wire; else NULL */
+	uint32_t connections; /* watched: those over the network */
 };
 
 /* Puts p on out[port] of n at `now`; the port must be free. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sim/host.h"
+#include "sim/observe.h"
 
 /* Packets behind the head of a link that memory is asked for: an event is shorter than its latency.
  */
@@ -278,6 +279,8 @@ static void arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time
 
 	sim_link_fetch(s, l, LOOK);
 	rs_tree_set(&n->tree, port * SLOTS_NIC + SLOT_NIC_ARRIVAL, sim_link_pop(s, l, now));
+	if (__builtin_expect(s->sent != NULL, 0) && p->payload_bytes)
+		sim_watch_arrived(s, n, p, now);
 	if (p->kind == RS_KIND_PFC)
 		pfc_received(k, p, now);
 	else if (k->inside && p->payload_bytes)
@@ -460,6 +463,7 @@ static int make_ends(struct rs_sim *s, struct sim_nic *k, uint32_t n_qps, uint32
 		.n_ends = n_qps,
 		.news = news,
 		.paths_vary = s->orders != NULL,
+		.counted = s->o->observe.on,
 		.free = &k->node->free,
 		.absent = absent,
 		.absent_arg = k,

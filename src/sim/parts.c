@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/elapsed.h"
 #include "sim/engine.h"
+#include "sim/observe.h"
 #ifndef RS_NO_THREADS
 #include <linux/futex.h>
 #include <pthread.h>
@@ -316,7 +317,8 @@ void sim_part_window(struct rs_sim *s, struct sim_part *p, rs_time end)
 		for (unsigned k = 0; k < AHEAD; k++)
 			if (next[k] < p->n_nodes)
 				fetch(s, &s->nodes[p->nodes[next[k]]], AHEAD - 1 - k);
-		events += sim_node_run(s, &s->nodes[p->nodes[i]], end);
+		events += s->sent ? sim_watch_run(s, &s->nodes[p->nodes[i]], end)
+				  : sim_node_run(s, &s->nodes[p->nodes[i]], end);
 		i = next[0];
 		for (unsigned k = 1; k < AHEAD; k++)
 			next[k - 1] = next[k];

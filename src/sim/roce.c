@@ -54,6 +54,7 @@ static int create(const struct rs_sim_port *port, struct rs_sim_ends *out, struc
 	c.absent = port->absent;
 	c.absent_arg = port->absent_arg;
 	c.free = port->free;
+	c.qp_counters = port->counted;
 	c.int_paths = port->paths_vary ? PATHS_KEPT : 0;
 	err = rs_nic_create(&c, &r->nic, e);
 	if (!err)
@@ -167,9 +168,20 @@ static bool user(void *self, uint32_t number, uint64_t *out)
 	return qp != NULL;
 }
 
-static int64_t rate(void *self, uint32_t number)
+static bool look(void *self, uint32_t number, struct rs_sim_end_now *out)
 {
-	return rs_qp_cc(qp_of(self, number))->rate;
+	const struct roce *r = self;
+	const struct rs_qp_counters *n;
+	struct rs_qp *qp = qp_of(r, number);
+
+	if (!qp)
+		return false;
+	n = rs_qp_get_counters(r->nic, qp);
+	*out = (struct rs_sim_end_now){.rate = rs_qp_cc(qp)->rate,
+				       .window = rs_qp_cc(qp)->window,
+				       .in_flight = rs_qp_unacked(qp),
+				       .resent = n ? n->retransmitted_packets : 0};
+	return true;
 }
 
 /* ---- Messages ---- */
@@ -261,7 +273,7 @@ const struct rs_sim_transport sim_roce = {
 	.user = user,
 	.post = post,
 	.news = news,
-	.rate = rate,
+	.look = look,
 	.cuts = cuts,
 	.collect = collect,
 	.dropped = dropped,

@@ -13,6 +13,7 @@
 #include "collective/collective.h"
 #include "fabric/fabric.h"
 #include "sim/ranks.h"
+#include "sim/series.h"
 
 struct rs_sim_transport;
 
@@ -42,6 +43,7 @@ struct rs_sim_options {
 	const char *pcap;             /* pcapng of the links named below; NULL: none */
 	const char *
 		pcap_links; /* comma list of switch or host names, "all"; NULL: endpoint 0's link */
+	struct rs_observe observe;                /* fabric.h; what is kept: rs_sim_result.series */
 	rs_time rate_interval;                    /* sample flows' rates so often; 0: never */
 	const struct rs_sim_transport *transport; /* sim/transport.h; NULL: RoCE */
 	const volatile int *stop; /* non-zero ends the run at the next window; NULL: never */
@@ -242,6 +244,7 @@ struct rs_sim_result {
 	struct rs_sim_pause *pauses;
 	struct rs_sim_failure *failures;
 	struct rs_sim_deadlock deadlock;
+	struct rs_series *series; /* NULL: options.observe was off */
 	uint64_t *nic_bytes; /* an entry an endpoint: payload that its NIC sent; not what it sent
 				again */
 	double wall_s, cpu_s;

@@ -31,6 +31,7 @@ struct rs_sim_port {
 	uint32_t first, n_ends;       /* numbers of its ends: first .. first + n_ends - 1 */
 	uint32_t news;                /* that may wait to be taken, at most */
 	bool paths_vary;              /* packets of one end may take different paths */
+	bool counted;                 /* each end counts for itself: rs_sim_end_now.resent */
 	struct rs_pool_list *free;    /* where packets are taken from and given back */
 	/* A packet came for an end that is not open: true when it is by now, false when the packet
 	 * is late and means nothing. */
@@ -72,6 +73,14 @@ struct rs_sim_news {
 	uint8_t status; /* enum rs_wc_status: anything but success, and the end is of no more use */
 };
 
+/* An end that sends, at a moment. */
+struct rs_sim_end_now {
+	int64_t rate;       /* that congestion control lets it send at: bits per second */
+	uint64_t window;    /* bytes that may be unacknowledged; UINT64_MAX: no limit */
+	uint64_t in_flight; /* bytes of frames that are not acknowledged */
+	uint64_t resent;    /* packets so far; 0 where ends are not counted */
+};
+
 struct rs_sim_transport {
 	const char *name;
 	int (*create)(const struct rs_sim_port *port, struct rs_sim_ends *out, struct rs_error *e);
@@ -85,8 +94,8 @@ struct rs_sim_transport {
 	void (*post)(void *self, uint32_t number, uint64_t bytes, bool tell, rs_time now);
 	/* The next news, in the order in which it came about; false: there is none. */
 	bool (*news)(void *self, struct rs_sim_news *news);
-	/* What congestion control lets an end send at: bits per second. */
-	int64_t (*rate)(void *self, uint32_t number);
+	/* What an end that sends is like now; false: it is not open. */
+	bool (*look)(void *self, uint32_t number, struct rs_sim_end_now *out);
 	/* How often it lowered and raised that; added. NULL: it does not tell. */
 	void (*cuts)(void *self, uint32_t number, uint64_t *cuts, uint64_t *increases);
 	/* Adds what it counted. payload: bytes that it sent, not what it sent again. */

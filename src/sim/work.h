@@ -29,6 +29,8 @@ struct sim_messages {
 		uint64_t left[SLOTS_MAX];     /* inside a host: of a message's bytes */
 	};
 	uint64_t sent, completed; /* messages */
+	rs_time *posted;          /* [message % SLOTS_MAX]; NULL: not followed */
+	uint32_t followed;        /* its number among those that are */
 	/* receiving */
 	uint64_t parts[QPS_MAX];               /* parts arrived, a queue pair */
 	uint64_t announced, arrived, consumed; /* messages */
@@ -62,6 +64,7 @@ struct sim_lane {
 	uint64_t i, n;
 	struct rs_step step;
 	bool loaded, computing;
+	rs_time since; /* its step was loaded */
 };
 
 struct sim_coll {
@@ -110,6 +113,18 @@ static inline const struct rs_flow *flow_of(const struct rs_sim *s, const struct
 {
 	return &s->f->jobs[c->job].flows[c->index - s->work->first_flow[c->job]];
 }
+
+/* The UDP source port of a connection's q-th: with the addresses it decides the path. */
+static inline uint16_t sim_source_port(const struct rs_sim *s, uint64_t conn, unsigned q)
+{
+	return (uint16_t)(0xc000 | (rs_mix64(s->o->seed ^ (conn * QPS_MAX + q)) & 0x3fff));
+}
+
+/* work_watch.c, of a run that is watched: a lane's step is ready; the next message of a followed
+ * connection is complete. */
+void sim_watch_step(struct rs_sim *s, const struct sim_coll *k, uint32_t rank, uint32_t lane,
+		    rs_time now);
+void sim_watch_message(struct rs_sim *s, const struct sim_conn *c, rs_time now);
 
 /* workload.c */
 /* One end of a connection's q-th. past: what it had received before; NULL: nothing. */

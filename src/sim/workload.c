@@ -66,6 +66,8 @@ static uint64_t part_bytes(uint64_t bytes, unsigned n, unsigned q)
 
 static void post_message(struct rs_sim *s, struct sim_conn *c, uint64_t bytes, rs_time now)
 {
+	if (c->m->posted)
+		c->m->posted[c->m->sent % SLOTS_MAX] = now;
 	c->m->sent++;
 	for (unsigned q = 0; q < c->n_qps; q++)
 		post(s, c, q, part_bytes(bytes, c->n_qps, q), now);
@@ -177,9 +179,12 @@ static bool lane_step(struct rs_sim *s, struct sim_coll *k, uint32_t rank, uint3
 	if (!l->loaded) {
 		k->plan->step(k->plan, rank, lane, l->i, &l->step);
 		l->loaded = true;
+		l->since = now;
 	}
 	if (!step_ready(s, k, rank, &l->step))
 		return false;
+	if (s->sent)
+		sim_watch_step(s, k, rank, lane, now);
 	for (unsigned i = 0; i < l->step.n_recv; i++)
 		s->work->conns[k->first_conn + l->step.recv[i].conn].m->consumed++;
 	if (l->step.compute > 0) {
@@ -256,7 +261,7 @@ int sim_open_end(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver
 		.told = !c->flow,
 		.tc = tc,
 		.cc = rs_plant_qp_cc(s->plant, &s->f->jobs[c->job], flow, c->src_endpoint, tc),
-		.sport = (uint16_t)(0xc000 | (rs_mix64(s->o->seed ^ (id * QPS_MAX + q)) & 0x3fff)),
+		.sport = sim_source_port(s, id, q),
 		.user = user_of(s, c, q, receiver),
 		.past = past,
 	};
@@ -421,10 +426,12 @@ static void flow_completed(struct rs_sim *s, struct sim_conn *c, rs_time now)
 static void sample_rate(struct rs_sim *s, struct sim_conn *c, rs_time now)
 {
 	const struct sim_nic *k = sim_nic_of(s, c->src_endpoint);
+	struct rs_sim_end_now end;
 
 	if (s->r->flows[c->index].finish != RS_NEVER)
 		return;
-	sim_host_rate(s, c->src_host, c->index, k->transport->rate(k->ends.self, c->src_qpn), now);
+	if (k->transport->look(k->ends.self, c->src_qpn, &end))
+		sim_host_rate(s, c->src_host, c->index, end.rate, now);
 	sim_app_schedule(s, c->src_host, now + s->o->rate_interval, APP_RATE,
 			 (uint32_t)(c - s->work->conns), 0);
 }
@@ -508,6 +515,8 @@ static void part_sent(struct rs_sim *s, struct sim_conn *c, unsigned q, rs_time 
 	c->m->parts_sent[q]++;
 	if (whole_messages(c, c->m->parts_sent) == c->m->completed)
 		return;
+	if (c->m->posted)
+		sim_watch_message(s, c, now);
 	c->m->completed++;
 	message_sent(s, c, now);
 }

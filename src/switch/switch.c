@@ -316,6 +316,24 @@ const struct rs_switch_port_counters *rs_switch_port_counters(const struct rs_sw
 	return &sw->port[port].c;
 }
 
+uint8_t rs_switch_paused(const struct rs_switch *sw, unsigned port)
+{
+	return sw->port[port].lfc.paused.now | sw->port[port].lfc.paused.heard;
+}
+
+uint8_t rs_switch_filled(const struct rs_switch *sw, unsigned port)
+{
+	return sw->port[port].filled;
+}
+
+uint64_t rs_switch_take_max_queue(struct rs_switch *sw, unsigned port)
+{
+	uint64_t most = sw->port[port].c.max_queue;
+
+	sw->port[port].c.max_queue = 0;
+	return most;
+}
+
 const struct rs_switch_counters *rs_switch_get_counters(const struct rs_switch *sw)
 {
 	return &sw->c;

@@ -220,6 +220,12 @@ rs_time rs_switch_held(const struct rs_switch *sw, unsigned port, unsigned tc, r
 
 const struct rs_switch_port_counters *rs_switch_port_counters(const struct rs_switch *sw,
 							      unsigned port);
+/* Classes of an egress that its peer pauses, now or once the port's response time is over. */
+uint8_t rs_switch_paused(const struct rs_switch *sw, unsigned port);
+/* Classes of which packets wait at an egress. */
+uint8_t rs_switch_filled(const struct rs_switch *sw, unsigned port);
+/* The port's max_queue since the last call, and from here on anew. */
+uint64_t rs_switch_take_max_queue(struct rs_switch *sw, unsigned port);
 const struct rs_switch_counters *rs_switch_get_counters(const struct rs_switch *sw);
 uint64_t rs_switch_queue_bytes(const struct rs_switch *sw, unsigned port, unsigned tc);
 uint64_t rs_switch_buffer_used(const struct rs_switch *sw);

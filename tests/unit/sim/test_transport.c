@@ -90,9 +90,10 @@ static bool news(void *self, struct rs_sim_news *out)
 	return true;
 }
 
-static int64_t rate(void *self, uint32_t number)
+static bool look(void *self, uint32_t number, struct rs_sim_end_now *out)
 {
-	return RS_GBPS;
+	*out = (struct rs_sim_end_now){.rate = RS_GBPS, .window = UINT64_MAX};
+	return true;
 }
 
 static void collect(void *self, struct rs_sim_counters *sum, uint64_t *payload)
@@ -122,7 +123,7 @@ static const struct rs_sim_transport toy = {
 	.user = user,
 	.post = post,
 	.news = news,
-	.rate = rate,
+	.look = look,
 	.collect = collect,
 	.dropped = dropped,
 };

@@ -1,0 +1,273 @@
+/* Watching a run changes nothing of it, and what is kept adds up to its counters: random scenarios,
+ * one to three threads, bins of any length, each packet kept or not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+#include "base/random.h"
+#include "unit/sim/load.h"
+
+enum { SCENARIOS = 24 };
+
+static uint32_t upto(struct rs_random *r, uint32_t n)
+{
+	return (uint32_t)(rs_random_u64(r) % n);
+}
+
+static const char *one_of(struct rs_random *r, const char *const *of, uint32_t n)
+{
+	return of[upto(r, n)];
+}
+
+static void network(struct rs_random *r, struct text *t)
+{
+	static const char *const kinds[] = {
+		"{kind: single-switch, hosts: 7, rate: 100G, delay: 500ns}",
+		"{kind: leaf-spine, leaves: 3, spines: 2, hosts_per_leaf: 3, rate: 100G, delay: "
+		"1us}",
+		"{kind: fat-tree, k: 4, rate: 400G, delay: 300ns, mtu: 4096}",
+		"{kind: leaf-spine, leaves: 40, spines: 20, hosts_per_leaf: 2, rate: 100G, delay: "
+		"1us}",
+	};
+	static const char *const qos[] = {
+		"{}",
+		"{pfc: false, buffer: 200KiB}",
+		"{buffer: 2MiB, classes: [{class: 3, lossless: true, dscp: 26, ecn: true, kmin: "
+		"20kB, "
+		"kmax: 80kB, pmax: 1}]}",
+	};
+	static const char *const cc[] = {"dcqcn", "none", "swift"};
+
+	add(t, "fabric: {network: %s, qos: %s, cc: {kind: %s}}\n", one_of(r, kinds, 4),
+	    one_of(r, qos, 3), one_of(r, cc, 3));
+}
+
+static void workload(struct rs_random *r, struct text *t)
+{
+	static const char *const ops[] = {"all-reduce", "all-to-all", "all-gather"};
+
+	if (upto(r, 2)) {
+		add(t, "workload: [{collective: {op: %s, bytes: 1MiB}}]\n", one_of(r, ops, 3));
+		return;
+	}
+	add(t, "workload: [{flows: [");
+	for (uint32_t i = 0; i < 12; i++)
+		add(t, "{src: h%u, dst: h%u, bytes: %uB, start: %uus}, ", upto(r, 3),
+		    3 + upto(r, 3), 1 + upto(r, 400000), upto(r, 40));
+	add(t, "]}]\n");
+}
+
+static uint64_t sum(const uint64_t *row, uint32_t n)
+{
+	uint64_t s = 0;
+
+	for (uint32_t i = 0; row && i < n; i++)
+		s += row[i];
+	return s;
+}
+
+static uint64_t most(const uint64_t *row, uint32_t n)
+{
+	uint64_t m = 0;
+
+	for (uint32_t i = 0; row && i < n; i++)
+		m = row[i] > m ? row[i] : m;
+	return m;
+}
+
+static void adds_up(const struct rs_sim_result *r)
+{
+	const struct rs_series *s = r->series;
+	uint64_t hops = 0, marks = 0, drops = 0, held = 0, peak = 0;
+
+	assert_true(s->bins && s->bins <= RS_SERIES_BINS);
+	assert_true((rs_time)s->bins * s->interval >= r->sim_time);
+	for (uint32_t i = 0; i < s->n_ports; i++) {
+		const struct rs_series_port *p = &s->ports[i];
+
+		hops += p->data_packets;
+		marks += sum(p->marks, s->bins);
+		drops += sum(p->drops, s->bins);
+		assert_int_equal(sum(p->carried, s->bins), p->bytes);
+		peak = most(p->peak, s->bins) > peak ? most(p->peak, s->bins) : peak;
+		for (unsigned tc = 0; tc < RS_CLASSES; tc++)
+			held += sum((const uint64_t *)p->of[tc].held, s->bins);
+	}
+	assert_int_equal(hops, r->counters.packet_hops);
+	assert_int_equal(marks, r->counters.ecn_marked);
+	assert_int_equal(drops, r->counters.drops);
+	assert_int_equal(held, (uint64_t)r->counters.paused);
+	assert_int_equal(peak, r->counters.max_queue);
+}
+
+static void same_row(const uint64_t *a, const uint64_t *b, uint32_t n)
+{
+	assert_int_equal(a != NULL, b != NULL);
+	if (a)
+		assert_memory_equal(a, b, n * sizeof(*a));
+}
+
+static void same_series(const struct rs_series *a, const struct rs_series *b)
+{
+	assert_int_equal(a->bins, b->bins);
+	assert_int_equal(a->interval, b->interval);
+	assert_int_equal(a->n_ports, b->n_ports);
+	assert_int_equal(a->n_flows, b->n_flows);
+	assert_int_equal(a->n_spans, b->n_spans);
+	for (uint32_t i = 0; i < a->n_ports; i++) {
+		same_row(a->ports[i].carried, b->ports[i].carried, a->bins);
+		same_row(a->ports[i].peak, b->ports[i].peak, a->bins);
+		for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
+			const struct rs_series_class *x = &a->ports[i].of[tc],
+						     *y = &b->ports[i].of[tc];
+
+			same_row(x->queue, y->queue, a->bins);
+			assert_int_equal(x->queued.n, y->queued.n);
+			assert_int_equal(rs_hist_percentile(&x->queued, 99),
+					 rs_hist_percentile(&y->queued, 99));
+		}
+	}
+	for (uint32_t i = 0; i < a->n_flows; i++) {
+		same_row((const uint64_t *)a->flows[i].rate, (const uint64_t *)b->flows[i].rate,
+			 a->bins);
+		same_row(a->flows[i].in_flight, b->flows[i].in_flight, a->bins);
+	}
+	for (uint64_t i = 0; i < a->n_spans; i++) {
+		assert_int_equal(a->spans[i].from, b->spans[i].from);
+		assert_int_equal(a->spans[i].to, b->spans[i].to);
+		assert_int_equal(a->spans[i].rank, b->spans[i].rank);
+		assert_int_equal(a->spans[i].step, b->spans[i].step);
+	}
+}
+
+static void same_run(const struct rs_sim_result *a, const struct rs_sim_result *b)
+{
+	assert_int_equal(a->sim_time, b->sim_time);
+	assert_memory_equal(&a->counters, &b->counters, sizeof(a->counters));
+	assert_int_equal(a->n_flows, b->n_flows);
+	for (uint32_t i = 0; i < a->n_flows; i++)
+		assert_int_equal(a->flows[i].finish, b->flows[i].finish);
+	for (uint32_t i = 0; i < a->n_jobs; i++)
+		assert_int_equal(a->jobs[i].finish, b->jobs[i].finish);
+}
+
+static struct loaded watch(const char *text, struct rs_observe o, unsigned threads)
+{
+	return load_run(text, (struct rs_sim_options){.observe = o, .threads = threads});
+}
+
+static void test_nothing_changes_and_all_adds_up(void **state)
+{
+	static const char *const all[] = {"all"};
+
+	(void)state;
+	for (uint64_t seed = 0; seed < SCENARIOS; seed++) {
+		struct rs_random r = rs_random_stream(seed, 1, 2);
+		struct text t = {.n = 0};
+		struct rs_observe o = {.on = true};
+		struct loaded plain, one, three;
+
+		network(&r, &t);
+		workload(&r, &t);
+		o.interval = upto(&r, 2) ? 0 : RS_NS + (rs_time)upto(&r, 20 * RS_US);
+		if (upto(&r, 2)) {
+			o.exact = (const char **)all;
+			o.n_exact = 1;
+		}
+		plain = watch(t.s, (struct rs_observe){0}, 1);
+		one = watch(t.s, o, 1);
+		three = watch(t.s, o, 3);
+		assert_null(plain.r->series);
+		same_run(plain.r, one.r);
+		same_run(plain.r, three.r);
+		adds_up(one.r);
+		same_series(one.r->series, three.r->series);
+		load_free(&plain);
+		load_free(&one);
+		load_free(&three);
+	}
+}
+
+/* Alone on its way a packet takes what the links and the switch need. */
+static void test_latency_of_one_is_its_ways(void **state)
+{
+	struct loaded l =
+		watch("fabric: {cc: {kind: none}, network: {kind: single-switch, hosts: 2, "
+		      "rate: 100G, delay: 700ns, mtu: 1024}, qos: {switch_latency: 300ns}}\n"
+		      "workload: [{flows: [{src: h0, dst: h1, bytes: 1MiB}]}]\n",
+		      (struct rs_observe){.on = true}, 1);
+	const struct rs_series *s = l.r->series;
+	uint64_t n = 0;
+	/* a frame of 1086 bytes and 20 beside it, twice; the first has RETH, 16 more */
+	rs_time way = 2 * (700 * RS_NS + 1106 * 80) + 300 * RS_NS;
+
+	(void)state;
+	for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
+		const struct rs_hist *h = &s->latency[tc];
+
+		n += h->n;
+		if (!h->n)
+			continue;
+		assert_in_range(rs_hist_percentile(h, 50), way, way + (way >> RS_HIST_BITS));
+		assert_int_equal(h->most, way + 2 * 16 * 80);
+	}
+	assert_int_equal(n, 1024 / RS_SERIES_TIMED);
+	assert_int_equal(s->connections, 1);
+	assert_int_equal(s->n_flows, 1);
+	assert_int_equal(s->flows[0].rate[0], 100 * RS_GBPS);
+	load_free(&l);
+}
+
+/* A step's computing is a bar as long as it is; messages follow each other. */
+static void test_bars_are_what_ranks_did(void **state)
+{
+	struct loaded l =
+		watch("fabric: {network: {kind: single-switch, hosts: 4, rate: 100G, delay: "
+		      "1us}}\nworkload: [{collective: {op: all-reduce, bytes: 4MiB}}]\n",
+		      (struct rs_observe){.on = true}, 1);
+	const struct rs_series *s = l.r->series;
+	uint64_t messages = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < s->n_spans; i++) {
+		const struct rs_series_span *x = &s->spans[i];
+
+		assert_true(x->from >= 0 && x->to > x->from && x->to <= l.r->sim_time);
+		messages += x->kind == RS_SPAN_MESSAGE;
+	}
+	assert_true(messages >= 4 * 6);
+	assert_false(s->spans_cut);
+	load_free(&l);
+}
+
+static void test_names_of_nothing_are_refused(void **state)
+{
+	static const char *const wrong[] = {"leaf9"};
+	struct rs_fabric *f =
+		load("fabric: {network: {kind: single-switch, hosts: 2, rate: 100G}}\n"
+		     "workload: [{flows: [{src: h0, dst: h1, bytes: 1KiB}]}]\n");
+	struct rs_sim_options o = {
+		.seed = 1, .observe = {.on = true, .n_exact = 1, .exact = (const char **)wrong}};
+	struct rs_sim_result *r;
+	struct rs_error e = {0};
+
+	(void)state;
+	assert_int_equal(rs_sim_run(f, &o, &r, &e), -EINVAL);
+	assert_non_null(strstr(e.what, "leaf9"));
+	rs_fabric_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_changes_and_all_adds_up),
+		cmocka_unit_test(test_latency_of_one_is_its_ways),
+		cmocka_unit_test(test_bars_are_what_ranks_did),
+		cmocka_unit_test(test_names_of_nothing_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
