@@ -39,7 +39,11 @@ int rs_cc_params_init(const struct rs_cc_ops *ops, const char *preset, struct rs
 	near = rs_text_nearest(preset, names);
 	rs_error_set(e, -EINVAL, "%s has no preset '%s'%s%s%s", ops->name, preset,
 		     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-	rs_error_hint(e, list[0] ? "there are:%s" : "it has none%s", list);
+	rs_error_hint(e,
+		      list[0] ? "there are:%s"
+			      : "it has none%s: take the preset out, in a what-if or with --set by "
+				"fabric.cc.preset: null",
+		      list);
 	return -EINVAL;
 }
 
@@ -148,7 +152,12 @@ int rs_cc_params_set(const struct rs_cc_ops *ops, struct rs_cc_params *out, cons
 		near = rs_text_nearest(name, names);
 		rs_error_set(e, -EINVAL, "%s has no parameter '%s'%s%s%s", ops->name, name,
 			     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-		rs_error_hint(e, list[0] ? "there are:%s" : "it has none%s", list);
+		rs_error_hint(e,
+			      list[0] ? "there are:%s"
+				      : "it has none%s: take the preset out, in a what-if or with "
+					"--set by "
+					"fabric.cc.preset: null",
+			      list);
 		return -EINVAL;
 	}
 	err = read_value(p, value, &v, e);
