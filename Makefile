@@ -17,7 +17,7 @@ help:
 	@echo "make soak       the transport under a hostile network for SOAK_SECONDS=$(SOAK_SECONDS)"
 	@echo "make format     clang-format over the tree"
 	@echo "make tidy       clang-tidy over the tree"
-	@echo "make install    the program, man pages and completion into PREFIX=$(PREFIX)"
+	@echo "make install    the program, libraries, headers, Python module, man pages and completion into PREFIX=$(PREFIX)"
 	@echo "make uninstall  remove what make install put there"
 	@echo "make clean      remove build/"
 

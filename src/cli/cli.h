@@ -40,4 +40,7 @@ void rs_cli_ranks_end(void);
 int rs_cli_error(const struct rs_error *e);
 int rs_cli_usage(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same where getopt_long() has said what is wrong. */
+int rs_cli_try(const char *command);
+
 #endif

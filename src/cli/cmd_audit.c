@@ -216,7 +216,7 @@ static int parse(int argc, char **argv, struct options *o)
 			help();
 			exit(RS_EXIT_OK);
 		default:
-			return rs_cli_usage("audit", "see the options");
+			return rs_cli_try("audit");
 		}
 	}
 	return err;

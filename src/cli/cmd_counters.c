@@ -278,8 +278,10 @@ int rs_cmd_counters(int argc, char **argv)
 			return help(stdout);
 		if (o == 'w')
 			watch = true;
-		else if (o == '?' || format)
-			return rs_cli_usage("counters", "see the options: one format at most");
+		else if (o == '?')
+			return rs_cli_try("counters");
+		else if (format)
+			return rs_cli_usage("counters", "one format at most");
 		else
 			format = (char)o;
 	}

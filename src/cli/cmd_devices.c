@@ -124,7 +124,7 @@ int rs_cmd_devices(int argc, char **argv)
 		if (o == 'h')
 			return help(stdout);
 		if (o != 'j')
-			return rs_cli_usage("devices", "see the options");
+			return rs_cli_try("devices");
 		json = true;
 	}
 	if (optind != argc)

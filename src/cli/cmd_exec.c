@@ -57,7 +57,7 @@ int rs_cli_libdir(char *path, size_t size, struct rs_error *e)
 	}
 	rs_error_set(e, -ENOENT, "the drop-in libibverbs.so.1 is not beside this program (%s)",
 		     path);
-	rs_error_hint(e, "build it with libibverbs-dev installed");
+	rs_error_hint(e, "`make build` builds it where libibverbs-dev is installed");
 	return -ENOENT;
 }
 
@@ -180,7 +180,7 @@ int rs_cmd_exec(int argc, char **argv)
 			continue;
 		}
 		if (o != 'd')
-			return rs_cli_usage("exec", "see the options");
+			return rs_cli_try("exec");
 		if (add_device(list, optarg, &e)) {
 			rs_cli_error(&e);
 			return RS_EXIT_INPUT;

@@ -200,7 +200,7 @@ int rs_cmd_explain(int argc, char **argv)
 			return help();
 		if (c == 'l')
 			return list();
-		return rs_cli_usage("explain", "see the options");
+		return rs_cli_try("explain");
 	}
 	if (optind == argc)
 		return rs_cli_usage("explain", "which symptom? --list names those known");

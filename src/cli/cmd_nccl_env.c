@@ -68,7 +68,7 @@ static int parse(int argc, char **argv, struct options *o)
 			help();
 			exit(RS_EXIT_OK);
 		default:
-			return rs_cli_usage("nccl-env", "see the options");
+			return rs_cli_try("nccl-env");
 		}
 	}
 	return 0;

@@ -103,7 +103,7 @@ static int parse(int argc, char **argv, struct options *o)
 			help();
 			exit(RS_EXIT_OK);
 		default:
-			return rs_cli_usage("pcap", "see the options");
+			return rs_cli_try("pcap");
 		}
 	}
 	for (; optind < argc; optind++) /* behind -- */

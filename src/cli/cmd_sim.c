@@ -92,6 +92,11 @@ static int number(const char *option, const char *text, int64_t min, int64_t max
 			    (long long)min, (long long)max, text);
 }
 
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
 static int parse(int argc, char **argv, struct options *o)
 {
 	enum { RATES = 300, RATE_INTERVAL, OBSERVE, SERIES };
@@ -192,11 +197,13 @@ static int parse(int argc, char **argv, struct options *o)
 			help();
 			exit(RS_EXIT_OK);
 		default:
-			return rs_cli_usage("sim", "see the options");
+			return rs_cli_try("sim");
 		}
 	}
 	if (err)
 		return err;
+	if (is_stdout(o->json) + is_stdout(o->csv) + is_stdout(o->rates) + is_stdout(o->series) > 1)
+		return rs_cli_usage("sim", "only one file can be standard output (-)");
 	if (optind + 1 != argc)
 		return rs_cli_usage("sim", optind == argc ? "which FILE?" : "one FILE at a time");
 	o->file = argv[optind];
@@ -242,9 +249,8 @@ static int report(const struct options *o, const struct rs_diagnosis *d)
 		return rs_cli_error(&e);
 	if (o->series && write_out(o->series, d, rs_sim_series_csv, &e))
 		return rs_cli_error(&e);
-	if (!o->quiet && !(o->series && !strcmp(o->series, "-")) &&
-	    !(o->json && !strcmp(o->json, "-")) && !(o->csv && !strcmp(o->csv, "-")) &&
-	    !(o->rates && !strcmp(o->rates, "-")))
+	if (!o->quiet && !is_stdout(o->series) && !is_stdout(o->json) && !is_stdout(o->csv) &&
+	    !is_stdout(o->rates))
 		rs_sim_print(d, stdout);
 	return d->cases[0].result->complete ? RS_EXIT_OK : RS_EXIT_INCOMPLETE;
 }

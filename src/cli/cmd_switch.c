@@ -476,6 +476,20 @@ static int conclude(struct switch_settings *s, char **operands)
 	return start(s, &e);
 }
 
+/* Which option it was, if the message does not begin with it. */
+static int option_error(const struct option *options, int o, struct rs_error *e)
+{
+	char name[16];
+
+	while (options->val != o)
+		options++;
+	snprintf(name, sizeof(name), "--%s", options->name);
+	if (strncmp(e->what, "--", 2) != 0)
+		rs_error_place(e, (struct rs_where){name, 0, 0});
+	rs_cli_error(e);
+	return RS_EXIT_INPUT;
+}
+
 int rs_cmd_switch(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -506,13 +520,13 @@ int rs_cmd_switch(int argc, char **argv)
 		if (o == 'h')
 			return help(stdout);
 		if (o == '?')
-			return rs_cli_usage("switch", "see the options");
+			return rs_cli_try("switch");
 		if (o == 'j')
 			s.json = true;
 		else if (o == 'n')
 			s.show = true;
 		else if (set_option(&s, o, optarg, &e))
-			return rs_cli_error(&e), RS_EXIT_INPUT;
+			return option_error(options, o, &e);
 	}
 	status = conclude(&s, argv + optind);
 	if (s.f)

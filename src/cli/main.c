@@ -62,7 +62,13 @@ int rs_cli_usage(const char *command, const char *fmt, ...)
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "\nTry `ripstop %s --help`.\n", command);
+	fputc('\n', stderr);
+	return rs_cli_try(command);
+}
+
+int rs_cli_try(const char *command)
+{
+	fprintf(stderr, "Try `ripstop %s --help`.\n", command);
 	return RS_EXIT_INPUT;
 }
 
@@ -84,6 +90,8 @@ static int help(FILE *out)
 
 int main(int argc, char **argv)
 {
+	char name[32]; /* what getopt_long() begins its messages with */
+
 	if (argc < 2) {
 		help(stderr);
 		return RS_EXIT_INPUT;
@@ -94,9 +102,13 @@ int main(int argc, char **argv)
 		puts("ripstop " RS_VERSION);
 		return RS_EXIT_OK;
 	}
-	for (int i = 0; i < COMMANDS; i++)
-		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
+	for (int i = 0; i < COMMANDS; i++) {
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		snprintf(name, sizeof(name), "ripstop %s", commands[i].name);
+		argv[1] = name;
+		return commands[i].run(argc - 1, argv + 1);
+	}
 	fprintf(stderr, "ripstop: there is no command '%s'; there are:", argv[1]);
 	for (int i = 0; i < COMMANDS; i++)
 		fprintf(stderr, "%s %s", i ? "," : "", commands[i].name);

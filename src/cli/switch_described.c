@@ -102,6 +102,8 @@ static int take_port(struct switch_settings *s, const char *spec, struct rs_erro
 	err = rs_parse_int(number, 0, s->f->switches[sw].n_ports - 1, &port, e);
 	if (!err)
 		err = switch_interface_parse(equals + 1, &i, e);
+	if (err)
+		rs_error_place(e, (struct rs_where){"--port", 0, 0});
 	if (err || sw != s->sw)
 		return err;
 	if (port >= RS_BRIDGE_PORTS_MAX)
