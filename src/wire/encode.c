@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/bytes.h"
+#include "base/error.h"
 #include "wire/frame.h"
 #include "wire/telemetry.h"
 
@@ -188,6 +189,7 @@ static void address(uint8_t mac[6], uint8_t ip[16], uint32_t endpoint, bool ipv6
 {
 	uint32_t n = endpoint + 1;
 
+	rs_assert(n && n < 1 << 24); /* what the addresses have room for */
 	mac[0] = 0x02;
 	rs_put24(mac + 3, n);
 	if (ipv6) {

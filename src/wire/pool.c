@@ -95,6 +95,7 @@ int rs_pool_init(struct rs_pool *p, uint32_t capacity)
 {
 	size_t bytes;
 
+	rs_assert(capacity && capacity <= UINT32_C(1) << 31);
 	memset(p, 0, sizeof(*p));
 	p->spill_head = RS_NO_PACKET;
 	if (__builtin_mul_overflow((size_t)capacity, sizeof(struct rs_packet), &bytes))
@@ -115,11 +116,13 @@ void rs_pool_fini(struct rs_pool *p)
 
 void rs_pool_list_init(struct rs_pool_list *l, struct rs_pool *p)
 {
+	rs_assert(p && p->base);
 	*l = (struct rs_pool_list){.pool = p, .head = RS_NO_PACKET, .full = RS_NO_PACKET};
 }
 
 void *rs_pool_beside(const struct rs_pool *p, size_t size)
 {
+	rs_assert(p->base && size);
 	return reserve(p->capacity * size);
 }
 
@@ -131,9 +134,12 @@ void rs_pool_beside_free(const struct rs_pool *p, void *beside, size_t size)
 
 int rs_pool_split(struct rs_pool *whole, struct rs_pool *const part[], uint32_t n)
 {
-	struct rs_pool_exchange *x = malloc(sizeof(*x));
-	uint32_t each = (whole->capacity - whole->fresh) / n;
+	struct rs_pool_exchange *x;
+	uint32_t each;
 
+	rs_assert(n && !whole->exchange && whole->fresh <= whole->capacity);
+	each = (whole->capacity - whole->fresh) / n;
+	x = malloc(sizeof(*x));
 	if (!x)
 		return -ENOMEM;
 	x->first = RS_NO_PACKET;
@@ -154,6 +160,9 @@ void rs_pool_join(struct rs_pool *const part[], uint32_t n)
 {
 	if (!n || !part[0]->exchange)
 		return;
+	/* one exchange for all of them, as rs_pool_split() made it */
+	for (uint32_t i = 1; i < n; i++)
+		rs_assert(part[i]->exchange == part[0]->exchange);
 	lock_fini(part[0]->exchange);
 	free(part[0]->exchange);
 	for (uint32_t i = 0; i < n; i++)
@@ -220,6 +229,7 @@ void rs_pool_spill(struct rs_pool_list *l)
 {
 	struct rs_pool *p = l->pool;
 
+	rs_assert(l->count == RS_POOL_MAGAZINE && l->head != RS_NO_PACKET);
 	if (l->full != RS_NO_PACKET) {
 		rs_pool_at(p, l->full)->dst = p->spill_head;
 		p->spill_head = l->full;

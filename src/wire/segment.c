@@ -3,6 +3,7 @@
 #include "wire/segment.h"
 #include <string.h>
 #include "base/bytes.h"
+#include "base/error.h"
 #include "wire/frame.h"
 #include "wire/roce.h"
 
@@ -50,6 +51,7 @@ size_t rs_segment_get(const struct rs_segments *s, unsigned k, uint8_t *out)
 	size_t n = left < s->size ? left : s->size;
 	uint8_t *ip = out + s->ip;
 
+	rs_assert(k * s->size < s->bytes && head + n <= RS_SEGMENT_ROOM);
 	memcpy(out, s->frame, head);
 	memcpy(out + head, s->frame + head + k * s->size, n);
 	rs_put16(out + s->udp + 4, (uint32_t)(RS_UDP_BYTES + n));

@@ -1,5 +1,6 @@
 /* Stamps of in-band telemetry: packed and unpacked (HPCC, SIGCOMM 2019, §4.1). */
 #include "wire/telemetry.h"
+#include "base/error.h"
 
 enum { TIME_BITS = 24, SENT_BITS = 20, QUEUE_BITS = 16 };
 
@@ -15,6 +16,7 @@ uint8_t rs_int_rate_code(int64_t rate)
 {
 	uint8_t code = 1;
 
+	rs_assert(rate > 0);
 	while (code < 11 && rates[code + 1] <= rate)
 		code++;
 	return code;
