@@ -1,9 +1,11 @@
 /* Packets that wait for their payload behind a NIC's port (egress.h). */
 #include <string.h>
 #include "port/egress.h"
+#include "base/error.h"
 
 void rs_egress_init(struct rs_egress *g, struct rs_packet *base, const uint8_t weight[RS_CLASSES])
 {
+	rs_assert(base);
 	memset(g, 0, sizeof(*g));
 	for (unsigned c = 0; c < RS_CLASSES; c++)
 		g->class[c].staged.head = g->class[c].express.head = RS_NO_PACKET;

@@ -1,6 +1,7 @@
 /* PFC: the frame, headroom, and the times of 802.3 annex 31B. */
 #include <string.h>
 #include "port/pfc.h"
+#include "base/error.h"
 
 void rs_pfc_fill(struct rs_packet *k, uint8_t due, uint8_t pausing, uint16_t quanta)
 {
@@ -19,6 +20,7 @@ uint32_t rs_pfc_response_quanta(int64_t rate)
 	} table[] = {{10 * RS_GBPS, 60},  {25 * RS_GBPS, 80},   {40 * RS_GBPS, 118},
 		     {50 * RS_GBPS, 147}, {100 * RS_GBPS, 394}, {200 * RS_GBPS, 453}};
 
+	rs_assert(rate > 0);
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (rate <= table[i].rate)
 			return table[i].quanta;
@@ -43,9 +45,10 @@ uint32_t rs_pfc_least_quanta(uint32_t response_quanta, uint32_t max_frame)
 uint64_t rs_pfc_headroom(int64_t rate, rs_time delay, uint32_t max_frame, uint32_t response_quanta)
 {
 	const rs_uint128 bit_s = (rs_uint128)8 * 1000000000000;
-	uint64_t cable =
-		(uint64_t)(((rs_uint128)2 * (uint64_t)delay * (uint64_t)rate + bit_s - 1) / bit_s);
+	uint64_t cable;
 
+	rs_assert(rate > 0 && delay >= 0);
+	cable = (uint64_t)(((rs_uint128)2 * (uint64_t)delay * (uint64_t)rate + bit_s - 1) / bit_s);
 	return 2 * ((uint64_t)max_frame + RS_PREAMBLE_IPG_BYTES) + RS_PFC_FRAME +
 	       RS_PREAMBLE_IPG_BYTES + cable + (uint64_t)response_quanta * RS_QUANTUM_BYTES;
 }

@@ -1,6 +1,7 @@
 /* Several endpoints behind one port (share.h). */
 #include <errno.h>
 #include "port/share.h"
+#include "base/error.h"
 
 static struct rs_share *share_of(struct rs_endpoint *e)
 {
@@ -105,6 +106,7 @@ static const struct rs_endpoint_ops share_ops = {
 
 void rs_share_init(struct rs_share *s, const uint8_t weight[RS_CLASSES], struct rs_pool_list *free)
 {
+	rs_assert(free);
 	*s = (struct rs_share){
 		.as_endpoint.ops = &share_ops, .classes = rs_ets_of(weight), .free = free};
 }
@@ -117,6 +119,7 @@ static bool overlap(const struct rs_share_function *f, uint32_t first, uint32_t 
 int rs_share_add(struct rs_share *s, struct rs_endpoint *e, uint32_t first, uint32_t n,
 		 uint8_t weight)
 {
+	rs_assert(e && e->ops && e != &s->as_endpoint);
 	if (s->n == RS_SHARE_MAX)
 		return -ENOSPC;
 	if (!weight || !n)

@@ -116,7 +116,8 @@ static void test_egress_is_held_as_a_log_of_frames_says(void **state)
 		rs_lfc_init(&g.l, &g.t, RATE * RS_GBPS,
 			    rs_random_below(&r, 2) ? rs_random_below(&r, 2000) * RS_NS : 0);
 		for (int i = 0; i < EVENTS; i++) {
-			struct rs_packet p = {.pfc_enable = (uint8_t)rs_random_u64(&r)};
+			struct rs_packet p = {.kind = RS_KIND_PFC,
+					      .pfc_enable = (uint8_t)rs_random_u64(&r)};
 
 			for (unsigned c = 0; c < RS_CLASSES; c++)
 				p.pfc_quanta[c] = (uint16_t)(rs_random_below(&r, 3)
@@ -136,7 +137,8 @@ static void test_rebase_changes_no_pause(void **state)
 	for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
 		struct rs_random r = rs_random_stream(seed, 0, 2);
 		struct egress g = {.conf = {.classes = 0xff}, .now = by}, h;
-		struct rs_packet p = {.pfc_enable = (uint8_t)rs_random_u64(&r)};
+		struct rs_packet p = {.kind = RS_KIND_PFC,
+				      .pfc_enable = (uint8_t)rs_random_u64(&r)};
 
 		rs_lfc_init(&g.l, &g.t, RATE * RS_GBPS, rs_random_below(&r, 900) * RS_NS);
 		for (unsigned c = 0; c < RS_CLASSES; c++)
@@ -213,7 +215,8 @@ static void test_asked_to_stop_is_held_until_asked_to_go_on(void **state)
 static void test_a_watchdog_breaks_one_class(void **state)
 {
 	struct egress g = {.conf = {.classes = 0xff, .holds = true}};
-	struct rs_packet p = {.pfc_enable = 0x0c, .pfc_quanta = {[2] = 1, [3] = 1}};
+	struct rs_packet p = {
+		.kind = RS_KIND_PFC, .pfc_enable = 0x0c, .pfc_quanta = {[2] = 1, [3] = 1}};
 
 	rs_lfc_init(&g.l, &g.t, RATE * RS_GBPS, 0);
 	rs_lfc_heard(&g.conf, &g.l, &g.t, &p, 0);
