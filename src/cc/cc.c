@@ -25,6 +25,7 @@ int rs_cc_params_init(const struct rs_cc_ops *ops, const char *preset, struct rs
 	char list[200] = "";
 	unsigned n = 0;
 
+	rs_assert(out || !ops->params_bytes);
 	for (const struct rs_cc_preset *p = ops->presets; p && p->name && n < 15; p++) {
 		if (!preset || rs_text_same(p->name, preset)) {
 			memcpy(out, p->params, ops->params_bytes);
@@ -98,6 +99,7 @@ const char *rs_cc_params_get(const struct rs_cc_param *p, const struct rs_cc_par
 {
 	const char *at = (const char *)from + p->offset;
 
+	rs_assert(from && size >= 40);
 	if (p->unit == 'n')
 		return written(p, *(const double *)(const void *)at, buf, size);
 	return written(p, (double)*(const int64_t *)(const void *)at, buf, size);
@@ -163,6 +165,7 @@ int rs_cc_params_set(const struct rs_cc_ops *ops, struct rs_cc_params *out, cons
 	err = read_value(p, value, &v, e);
 	if (err)
 		return err;
+	rs_assert(out && p->offset + sizeof(int64_t) <= ops->params_bytes);
 	if (!(v >= p->min && v <= p->max))
 		return rs_error_set(e, -ERANGE, "%s: expected from %s to %s, found '%s' (%s)",
 				    p->name, written(p, p->min, a, sizeof(a)),

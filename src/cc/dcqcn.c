@@ -188,6 +188,7 @@ static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t li
 	struct state *s = state_of(cc);
 	int64_t most = params_of(params)->rate_max;
 
+	rs_assert(line_rate > 0);
 	memset(cc, 0, sizeof(*cc));
 	cc->window = UINT64_MAX;
 	set_rate(params_of(params), cc, line_rate);

@@ -79,6 +79,7 @@ static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t li
 	const struct swift_params *p = params_of(params);
 	struct state *s = state_of(cc);
 
+	rs_assert(line_rate > 0);
 	memset(cc, 0, sizeof(*cc));
 	cc->next_event = RS_NEVER;
 	cc->byte_credit = INT64_MAX;
