@@ -41,6 +41,8 @@ void rs_drops_count(struct rs_switch *sw, unsigned port, unsigned tc, enum rs_sw
 {
 	struct rs_switch_drops *d = &sw->drops[port * sw->drop_slots + sw->drop_slot[tc]];
 
+	rs_assert(port < sw->cfg.n_ports && sw->drop_slot[tc] < sw->drop_slots);
+	rs_assert(to < (int)sw->cfg.n_ports);
 	d->packets[why]++;
 	vote(&d->dscp, &d->dscp_votes, p->tos >> 2);
 	if (to >= 0)
@@ -79,6 +81,7 @@ int rs_drop_no_room(struct rs_switch *sw, unsigned in, unsigned to, unsigned tc,
 const struct rs_switch_drops *rs_switch_drops(const struct rs_switch *sw, unsigned port,
 					      unsigned tc)
 {
+	rs_assert(port < sw->cfg.n_ports && tc < RS_CLASSES);
 	return sw->drop_slot[tc] == UINT8_MAX
 		       ? NULL
 		       : &sw->drops[port * sw->drop_slots + sw->drop_slot[tc]];

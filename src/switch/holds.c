@@ -16,6 +16,7 @@ static struct hold *hold_of(const struct rs_switch *sw, unsigned port, unsigned 
 {
 	unsigned before = (unsigned)__builtin_popcount(sw->lossless & ((1u << tc) - 1));
 
+	rs_assert(port < sw->cfg.n_ports && sw->lossless >> tc & 1);
 	return &sw->holds[port * sw->hold_slots + before];
 }
 
@@ -30,7 +31,10 @@ rs_time rs_switch_held(const struct rs_switch *sw, unsigned port, unsigned tc, r
 
 void rs_holds_ended(struct rs_switch *sw, unsigned port, unsigned tc, rs_time now)
 {
-	hold_of(sw, port, tc)->held += now - sw->port[port].times.pause[tc].since;
+	rs_time since = sw->port[port].times.pause[tc].since;
+
+	rs_assert(now >= since);
+	hold_of(sw, port, tc)->held += now - since;
 }
 
 /* Times that were summed up begin anew, for their sums would leave the range, too. */
@@ -165,7 +169,7 @@ uint32_t rs_switch_held_now(const struct rs_switch *sw)
 
 uint8_t rs_switch_held_before(const struct rs_switch *sw, unsigned port, rs_time before)
 {
-	const struct port *p = &sw->port[port];
+	const struct port *p = port_at(sw, port);
 	uint8_t held = 0;
 
 	for (unsigned m = p->lfc.paused.now & p->filled; m; m &= m - 1) {
@@ -179,17 +183,35 @@ uint8_t rs_switch_held_before(const struct rs_switch *sw, unsigned port, rs_time
 
 rs_time rs_switch_held_since(const struct rs_switch *sw, unsigned port, unsigned tc)
 {
-	return sw->port[port].times.pause[tc].since;
+	rs_assert(tc < RS_CLASSES);
+	return port_at(sw, port)->times.pause[tc].since;
 }
 
 uint8_t rs_switch_pausing(const struct rs_switch *sw, unsigned port)
 {
-	return sw->port[port].lfc.pausing;
+	return port_at(sw, port)->lfc.pausing;
 }
 
 void rs_switch_queued_by(const struct rs_switch *sw, unsigned port, unsigned tc, uint64_t *bytes)
 {
-	for (uint32_t k = sw->port[port].q[tc].packets.head; k != RS_NO_PACKET;
+	rs_assert(tc < RS_CLASSES);
+	for (uint32_t k = port_at(sw, port)->q[tc].packets.head; k != RS_NO_PACKET;
 	     k = sw->base[k].next)
 		bytes[sw->base[k].in_port] += sw->base[k].frame_bytes;
+}
+
+/* ---- For tests ---- */
+
+/* A hold is open as the last frame said; one that is due says otherwise when it leaves. */
+void rs_holds_check(const struct rs_switch *sw)
+{
+	for (unsigned i = 0; i < sw->cfg.n_ports; i++)
+		for (unsigned m = sw->lossless; m; m &= m - 1) {
+			unsigned tc = (unsigned)__builtin_ctz(m);
+			const struct rs_lfc *l = &sw->port[i].lfc;
+			const struct hold *h = hold_of(sw, i, tc);
+
+			rs_assert(l->due >> tc & 1 || h->open == (l->pausing >> tc & 1));
+			rs_assert(!h->open || (h->pauses && h->egress < sw->cfg.n_ports));
+		}
 }

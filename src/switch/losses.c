@@ -1,5 +1,6 @@
 /* Whose packets were lost where (losses.h). */
 #include <stdlib.h>
+#include "base/error.h"
 #include "base/random.h"
 #include "switch/losses.h"
 
@@ -13,6 +14,7 @@ struct rs_losses *rs_losses_create(uint32_t entries)
 	struct rs_losses *t;
 	uint32_t sets = 1;
 
+	rs_assert(entries <= UINT32_C(1) << 31);
 	while (sets * RS_LOSSES_WAYS < entries)
 		sets *= 2;
 	t = calloc(1, sizeof(*t) + (size_t)sets * RS_LOSSES_WAYS * sizeof(t->at[0]));

@@ -13,6 +13,7 @@ void rs_pfc_set(struct rs_switch *sw, unsigned in, unsigned tc, bool pause)
 	struct port *p = &sw->port[in];
 	uint8_t bit = (uint8_t)(1 << tc);
 
+	rs_assert(sw->lossless & bit && p->in[tc].pausing != pause);
 	p->in[tc].pausing = pause;
 	if (pause)
 		rs_lfc_xoff(&p->lfc, bit);

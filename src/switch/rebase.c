@@ -14,6 +14,7 @@ static void rebase_port(struct rs_switch *sw, struct port *p, rs_time by)
 
 void rs_switch_rebase(struct rs_switch *sw, rs_time by)
 {
+	rs_assert(by >= 0);
 	for (unsigned i = 0; i < sw->cfg.n_ports; i++)
 		rebase_port(sw, &sw->port[i], by);
 	for (unsigned i = 0; sw->flowlets && i < FLOWLETS; i++)

@@ -136,6 +136,8 @@ void rs_holds_frame(struct rs_switch *sw, unsigned port, unsigned classes, rs_ti
 /* The peer's pause of this class is over. */
 void rs_holds_ended(struct rs_switch *sw, unsigned port, unsigned tc, rs_time now);
 void rs_holds_rebase(struct rs_switch *sw, rs_time by);
+/* Asserts. */
+void rs_holds_check(const struct rs_switch *sw);
 /* ecn.c: the queue is above kmin */
 void rs_ecn_mark(struct rs_switch *sw, struct port *out, unsigned tc, struct rs_packet *p);
 /* route.c */
@@ -159,6 +161,13 @@ static inline uint32_t cells(const struct rs_switch *sw, uint32_t frame_bytes)
 static inline uint64_t cells_a_byte(uint32_t cell)
 {
 	return ((UINT64_C(1) << CELL_BITS) + cell - 1) / cell;
+}
+
+/* For what asks of a port now and then: a packet's way has its indices from us. */
+static inline struct port *port_at(const struct rs_switch *sw, unsigned port)
+{
+	rs_assert(port < sw->cfg.n_ports);
+	return &sw->port[port];
 }
 
 static inline void wake(struct rs_switch *sw, unsigned port)

@@ -140,6 +140,9 @@ int rs_switch_create(const struct rs_switch_config *c, struct rs_switch **out, s
 
 	if (err)
 		return err;
+	rs_assert(c->pool && c->pool->base && c->free && c->ports);
+	for (unsigned i = 0; i < c->n_ports; i++)
+		rs_assert(c->ports[i].rate > 0);
 	sw = aligned_alloc(LINE, sizeof(*sw));
 	if (!sw)
 		return rs_error_set(e, -ENOMEM, "out of memory");
@@ -313,24 +316,25 @@ rs_time rs_switch_deadline(const struct rs_switch *sw)
 const struct rs_switch_port_counters *rs_switch_port_counters(const struct rs_switch *sw,
 							      unsigned port)
 {
-	return &sw->port[port].c;
+	return &port_at(sw, port)->c;
 }
 
 uint8_t rs_switch_paused(const struct rs_switch *sw, unsigned port)
 {
-	return sw->port[port].lfc.paused.now | sw->port[port].lfc.paused.heard;
+	return rs_lfc_listened(&port_at(sw, port)->lfc);
 }
 
 uint8_t rs_switch_filled(const struct rs_switch *sw, unsigned port)
 {
-	return sw->port[port].filled;
+	return port_at(sw, port)->filled;
 }
 
 uint64_t rs_switch_take_max_queue(struct rs_switch *sw, unsigned port)
 {
-	uint64_t most = sw->port[port].c.max_queue;
+	struct port *p = port_at(sw, port);
+	uint64_t most = p->c.max_queue;
 
-	sw->port[port].c.max_queue = 0;
+	p->c.max_queue = 0;
 	return most;
 }
 
@@ -341,7 +345,8 @@ const struct rs_switch_counters *rs_switch_get_counters(const struct rs_switch *
 
 uint64_t rs_switch_queue_bytes(const struct rs_switch *sw, unsigned port, unsigned tc)
 {
-	return sw->port[port].q[tc].bytes;
+	rs_assert(tc < RS_CLASSES);
+	return port_at(sw, port)->q[tc].bytes;
 }
 
 uint64_t rs_switch_port_bytes(void)
@@ -368,9 +373,14 @@ uint64_t rs_switch_waiting(const struct rs_switch *sw)
 static void check_queue(const struct rs_switch *sw, const struct port *p, unsigned tc)
 {
 	uint64_t held = 0;
+	uint32_t last = RS_NO_PACKET;
 
-	for (uint32_t k = p->q[tc].packets.head; k != RS_NO_PACKET; k = sw->base[k].next)
+	for (uint32_t k = p->q[tc].packets.head; k != RS_NO_PACKET; k = sw->base[k].next) {
+		rs_assert(sw->base[k].tc == tc && sw->base[k].in_port < sw->cfg.n_ports);
 		held += cells(sw, sw->base[k].frame_bytes);
+		last = k;
+	}
+	rs_assert(last == RS_NO_PACKET || last == p->q[tc].packets.tail);
 	rs_assert(held == p->q[tc].bytes);
 	rs_assert(!held == !(p->filled >> tc & 1));
 	rs_assert(!p->in[tc].headroom || p->in[tc].pausing);
@@ -383,13 +393,28 @@ static void check_queue(const struct rs_switch *sw, const struct port *p, unsign
 	rs_assert(sw->cfg.endless || p->in[tc].headroom <= p->headroom);
 }
 
+/* Only classes with PFC pause and are paused, and no timer of the port is forgotten. Returns how
+ * many its peer pauses. */
+static uint32_t check_pauses(const struct rs_switch *sw, const struct port *p)
+{
+	uint8_t listened = rs_lfc_listened(&p->lfc);
+
+	rs_assert(!((listened | p->lfc.due | p->lfc.pausing) & ~sw->lossless));
+	rs_assert(!(p->lfc.paused.now & p->lfc.paused.heard));
+	rs_assert(sw->deadline <= rs_lfc_deadline(&p->lfc, &p->times));
+	return (uint32_t)__builtin_popcount(listened);
+}
+
 void rs_switch_check(const struct rs_switch *sw)
 {
+	uint32_t held_now = 0;
 	uint64_t in = 0, out = 0, pool = 0;
 
-	for (unsigned i = 0; i < sw->cfg.n_ports; i++)
+	for (unsigned i = 0; i < sw->cfg.n_ports; i++) {
+		const struct port *p = &sw->port[i];
+
+		held_now += check_pauses(sw, p);
 		for (unsigned t = 0; t < RS_CLASSES; t++) {
-			const struct port *p = &sw->port[i];
 			const struct share *s = &p->in[t];
 
 			check_queue(sw, p, t);
@@ -397,6 +422,9 @@ void rs_switch_check(const struct rs_switch *sw)
 			in += (uint64_t)(s->use + (int64_t)sw->class[t].reserve) + s->headroom;
 			pool += (uint64_t)above_0(s->use);
 		}
+	}
+	rs_assert(held_now == sw->held_now);
+	rs_holds_check(sw);
 	rs_assert(in == sw->used && out == sw->used);
 	rs_assert(sw->free >= 0 && pool + (uint64_t)sw->free == sw->pool_size);
 	rs_assert(sw->cfg.endless || sw->used <= sw->cfg.buffer);
