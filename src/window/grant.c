@@ -2,6 +2,7 @@
 #include "window/grant.h"
 
 #include <string.h>
+#include "base/error.h"
 
 void rs_grants_init(struct rs_grants *g, uint64_t buffer)
 {
@@ -24,6 +25,7 @@ static unsigned recount(struct rs_grants *g, const uint8_t peer[16], unsigned bu
 
 static void drop(struct rs_grants *g, unsigned i)
 {
+	rs_assert(i < g->n && g->hosts);
 	g->hosts -= !recount(g, g->asker[i].peer, i, -1);
 	g->asker[i] = g->asker[--g->n];
 }
@@ -63,6 +65,7 @@ static void add(struct rs_grants *g, const uint8_t own[16], const uint8_t peer[1
 	struct rs_asker *a = &g->asker[g->n++];
 	unsigned others;
 
+	rs_assert(g->n <= RS_GRANT_ASKERS);
 	*a = (struct rs_asker){.slot = slot, .told = UINT64_MAX};
 	memcpy(a->own, own, 16);
 	memcpy(a->peer, peer, 16);
@@ -94,6 +97,7 @@ void rs_grants_asked(struct rs_grants *g, const uint8_t own[16], const uint8_t p
 
 static uint64_t share(const struct rs_grants *g, unsigned i)
 {
+	rs_assert(i < g->n && g->hosts && g->asker[i].beside);
 	return g->buffer / RS_GRANT_EIGHTHS * (RS_GRANT_EIGHTHS - RS_GRANT_RESERVED) / g->hosts /
 	       g->asker[i].beside;
 }

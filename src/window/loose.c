@@ -4,6 +4,7 @@
  * are no Ripstops, and take what a wire takes.
  */
 #include "window/window.h"
+#include "base/error.h"
 
 static uint64_t out(const struct rs_window_peer *p)
 {
@@ -35,6 +36,8 @@ static void forget(struct rs_window *w, struct rs_window_peer *p, uint64_t upto)
 {
 	uint64_t bytes = upto - p->loose.gone;
 
+	rs_assert(upto >= p->loose.gone && upto <= p->loose.sent);
+	rs_assert(bytes <= p->charged && bytes <= w->charged);
 	p->loose.gone = upto;
 	p->charged -= bytes;
 	w->charged -= bytes;

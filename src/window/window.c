@@ -22,6 +22,7 @@ const struct rs_window_tuning rs_window_defaults = {
 
 int rs_window_init(struct rs_window *w, const struct rs_window_config *c)
 {
+	rs_assert(c->max_qps && c->max_qps < INT32_MAX / 2);
 	*w = (struct rs_window){.tuning = c->tuning ? c->tuning : &rs_window_defaults,
 				.max_qps = c->max_qps,
 				/* Each queue pair has one peer; twice as many peers, so that it is
@@ -414,6 +415,7 @@ void rs_window_sent(struct rs_window *w, uint32_t qp, const struct rs_packet *p,
 	struct rs_window_peer *peer;
 	uint64_t charge = p->frame_bytes;
 
+	rs_assert(qp < w->max_qps);
 	if (kind == RS_WINDOW_FREE || q->peer == NONE)
 		return;
 	peer = &w->peer[q->peer];
@@ -470,6 +472,7 @@ void rs_window_acked(struct rs_window *w, uint32_t qp, uint64_t unacked, bool lo
 
 void rs_window_want(struct rs_window *w, struct rs_window_peer *p)
 {
+	rs_assert(p->used && p - w->peer < w->fresh);
 	if (p->due)
 		return;
 	p->due = true;
