@@ -74,6 +74,7 @@ int plant_make_ccs(struct rs_plant *p, struct rs_arena *a, struct rs_error *e)
 	struct rs_cc_use *use;
 	int err = 0;
 
+	rs_assert(n <= RS_NIC_CCS);
 	if (p->ideal.no_cc)
 		return make_none(p, a, e);
 	use = rs_arena_alloc(a, n, sizeof(*use));
@@ -96,7 +97,10 @@ int plant_make_ccs(struct rs_plant *p, struct rs_arena *a, struct rs_error *e)
 uint8_t rs_plant_qp_cc(const struct rs_plant *p, const struct rs_job *j, const struct rs_flow *w,
 		       uint32_t src, uint8_t tc)
 {
-	return p->n_cc == 1 ? 1 : rs_fabric_cc_of(p->f, j, w, src, tc) + 1;
+	uint32_t at = p->n_cc == 1 ? 0 : rs_fabric_cc_of(p->f, j, w, src, tc);
+
+	rs_assert(at < p->n_cc);
+	return (uint8_t)(at + 1);
 }
 
 bool plant_cc_given(const struct rs_cc_conf *c, const char *name)

@@ -7,6 +7,7 @@ enum { HEADER_BYTES = 90 };
 
 uint64_t rs_plant_bytes(int64_t rate, rs_time t)
 {
+	rs_assert(rate >= 0 && t >= 0);
 	return (uint64_t)((rs_uint128)(uint64_t)rate * (uint64_t)t / 8 / RS_S);
 }
 
@@ -15,8 +16,10 @@ void rs_plant_way(const struct rs_plant *p, uint32_t link, bool back, struct rs_
 	const struct rs_fabric *f = p->f;
 	const struct rs_fabric_link *l = &f->links[link];
 	const struct rs_link_end *to = back ? &l->a : &l->b;
-	const struct rs_qos *at = to->is_switch ? rs_fabric_qos(f, to->id) : &f->qos;
+	const struct rs_qos *at;
 
+	rs_assert(link < f->n_links && l->rate > 0);
+	at = to->is_switch ? rs_fabric_qos(f, to->id) : &f->qos;
 	*out = (struct rs_plant_way){
 		.from = back ? l->b : l->a,
 		.to = *to,

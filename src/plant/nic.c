@@ -8,6 +8,7 @@ bool rs_plant_inside(const struct rs_plant *p, uint32_t endpoint)
 {
 	const struct rs_fabric_endpoint *at = &p->f->endpoints[endpoint];
 
+	rs_assert(endpoint < p->f->n_endpoints);
 	return p->f->hosts[at->host].inside && !p->ideal.host && at->part >= 0;
 }
 
@@ -91,6 +92,7 @@ void rs_plant_nic(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_con
 	const struct rs_fabric *f = p->f;
 	const struct rs_transport_conf *t = &f->transport;
 
+	rs_assert(endpoint < f->n_endpoints && p->n_cc && p->n_cc <= RS_NIC_CCS);
 	*out = (struct rs_nic_config){
 		.endpoint = endpoint,
 		.line_rate = f->endpoints[endpoint].rate,
@@ -136,8 +138,10 @@ void rs_plant_nic_port(const struct rs_plant *p, uint32_t endpoint, struct rs_pl
 {
 	const struct rs_fabric *f = p->f;
 	const struct rs_qos *q = &f->qos;
-	int64_t rate = f->links[f->endpoints[endpoint].link].rate;
+	int64_t rate;
 
+	rs_assert(endpoint < f->n_endpoints);
+	rate = f->links[f->endpoints[endpoint].link].rate;
 	*out = (struct rs_plant_port){
 		.rate = rate,
 		.response = rs_fabric_pause_response(q, rate),
@@ -169,6 +173,7 @@ void rs_plant_qp(const struct rs_plant *p, uint8_t tc, struct rs_qp_attr *out)
 	const struct rs_transport_conf *t = &p->f->transport;
 	const struct rs_qos_class *c = &p->f->qos.tc[tc];
 
+	rs_assert(tc < RS_TCS);
 	*out = (struct rs_qp_attr){
 		.path_mtu = t->payload ? t->payload : t->mtu,
 		.pkey = PKEY_DEFAULT,

@@ -17,8 +17,10 @@ static int64_t fastest_nic(const struct rs_fabric *f)
 
 static void note_end(uint32_t *link, const uint32_t *first, const struct rs_link_end *e, uint32_t l)
 {
-	if (e->is_switch)
-		link[first[e->id] + e->port] = l;
+	if (!e->is_switch)
+		return;
+	rs_assert(first[e->id] + e->port < first[e->id + 1]);
+	link[first[e->id] + e->port] = l;
 }
 
 /* Every port of a switch has one link. */
@@ -32,6 +34,7 @@ static int index_ports(struct rs_plant *p, struct rs_arena *a)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < f->n_switches; n += f->switches[i++].n_ports)
 		first[i] = n;
+	first[f->n_switches] = n;
 	link = rs_arena_alloc(a, n + 1u, sizeof(*link));
 	if (!link)
 		return -ENOMEM;
@@ -52,6 +55,7 @@ int rs_plant_create(const struct rs_fabric *f, const struct rs_plant_ideal *idea
 
 	if (!p)
 		return rs_error_set(e, -ENOMEM, "out of memory");
+	rs_assert(f && a && f->links);
 	p->f = f;
 	if (ideal)
 		p->ideal = *ideal;

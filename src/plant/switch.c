@@ -90,8 +90,10 @@ void rs_plant_switch(const struct rs_plant *p, uint32_t sw, struct rs_switch_por
 		     struct rs_switch_config *out)
 {
 	const struct rs_fabric *f = p->f;
-	const struct rs_qos *q = rs_fabric_qos(f, sw);
+	const struct rs_qos *q;
 
+	rs_assert(sw < f->n_switches && ports);
+	q = rs_fabric_qos(f, sw);
 	*out = (struct rs_switch_config){
 		.id = sw,
 		.seed = p->seed,
