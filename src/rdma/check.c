@@ -67,9 +67,11 @@ static void check_receives(const struct rs_qp *qp)
 	rs_assert(qp->resource_next <= qp->resource_count);
 }
 
-static void check_heap(const struct rs_heap *h)
+static void check_heap(const struct rs_nic *nic, const struct rs_heap *h)
 {
+	rs_assert(h->count <= nic->c.max_qps);
 	for (uint32_t i = 0; i < h->count; i++) {
+		rs_assert(nic->qps[h->entries[i].id].flags & RS_QF_USED);
 		rs_assert(h->place[h->entries[i].id] == i);
 		rs_assert(!i || h->entries[(i - 1) / 2].when <= h->entries[i].when);
 	}
@@ -83,15 +85,62 @@ static uint32_t check_list(const struct rs_nic *nic, const struct rs_list *l, en
 	for (uint32_t i = l->head; i != RS_NO_QP; i = nic->qps[i].link[k].next) {
 		rs_assert(nic->qps[i].link[k].prev == last);
 		rs_assert(n++ < nic->c.max_qps);
+		rs_assert(nic->qps[i].flags & RS_QF_USED);
 		last = i;
 	}
 	rs_assert(l->tail == last);
 	return n;
 }
 
+/* Who holds a completion queue or a shared receive queue; a target borrows both from the SRQ. */
+static void count_holders(const struct rs_nic *nic, uint32_t *of_cqs, uint32_t *of_srqs)
+{
+	for (uint32_t i = 0; i < nic->qps_fresh; i++) {
+		const struct rs_qp *qp = &nic->qps[i];
+
+		if (!(qp->flags & RS_QF_USED))
+			continue;
+		*of_cqs += qp->cold->send_cq != NULL;
+		if (qp->flags & RS_QF_TARGET)
+			continue;
+		*of_cqs += qp->cold->recv_cq != NULL;
+		*of_srqs += qp->cold->more->srq != NULL;
+	}
+	for (uint32_t i = 0; i < nic->c.max_srqs; i++)
+		*of_cqs += nic->srqs[i] && nic->srqs[i]->cq;
+}
+
+static void check_queues(const struct rs_nic *nic)
+{
+	uint32_t of_cqs = 0, of_srqs = 0, cqs = 0, line = 0;
+
+	count_holders(nic, &of_cqs, &of_srqs);
+	for (const struct rs_cq *q = nic->cqs; q; q = q->next, cqs++) {
+		rs_assert(q->nic == nic && *q->prev == q);
+		rs_assert(!(q->mask & (q->mask + 1)) && q->tail - q->head <= q->mask + 1);
+		of_cqs -= q->refs;
+		line += q->notified;
+	}
+	for (const struct rs_cq *q = nic->notified; q; q = q->next_notified) {
+		rs_assert(q->notified && line--);
+		rs_assert(q->next_notified || nic->notified_end == &q->next_notified);
+	}
+	for (uint32_t i = 0; i < nic->c.max_srqs; i++) {
+		const struct rs_srq *s = nic->srqs[i];
+
+		if (!s)
+			continue;
+		rs_assert(s->number == i + 1 && s->limit <= s->size);
+		rs_assert(!(s->mask & (s->mask + 1)) && s->size <= s->mask + 1);
+		rs_assert(s->tail - s->head <= s->size);
+		of_srqs -= s->refs;
+	}
+	rs_assert(cqs == nic->cqs_live && !of_cqs && !of_srqs && !line);
+}
+
 void rs_nic_check(const struct rs_nic *nic)
 {
-	uint32_t ready = 0, listed = 0, live = 0;
+	uint32_t ready = 0, listed = 0, live = 0, control = 0, cnp = 0;
 
 	for (uint32_t i = 0; i < nic->qps_fresh; i++) {
 		const struct rs_qp *qp = &nic->qps[i];
@@ -99,6 +148,7 @@ void rs_nic_check(const struct rs_nic *nic)
 		if (!(qp->flags & RS_QF_USED))
 			continue;
 		live++;
+		rs_assert(qp->index == i && qp->tc < RS_CLASSES);
 		check_sends(qp);
 		check_outstanding(qp);
 		check_receives(qp);
@@ -106,15 +156,20 @@ void rs_nic_check(const struct rs_nic *nic)
 		if (qp->flags & RS_QF_RECOVERY)
 			rs_recovery_of(qp)->check(qp);
 		ready += qp->place == RS_PLACE_READY;
+		control += (qp->flags & RS_QF_ON_CONTROL) != 0;
+		cnp += (qp->flags & RS_QF_ON_CNP) != 0;
 	}
 	for (unsigned c = 0; c < RS_CLASSES; c++) {
 		listed += check_list(nic, &nic->data[c], RS_LIST_DATA);
-		check_list(nic, &nic->control[c], RS_LIST_CONTROL);
+		control -= check_list(nic, &nic->control[c], RS_LIST_CONTROL);
 		rs_assert((nic->data_mask >> c & 1) == (nic->data[c].head != RS_NO_QP));
 		rs_assert((nic->control_mask >> c & 1) == (nic->control[c].head != RS_NO_QP));
 	}
-	check_list(nic, &nic->cnp, RS_LIST_CNP);
+	rs_assert(cnp == check_list(nic, &nic->cnp, RS_LIST_CNP) && !control);
+	rs_assert(nic->cnp_mask == (cnp ? 1 << nic->c.cnp_tc : 0));
 	rs_assert(ready == listed && live == nic->qps_live);
-	check_heap(&nic->paced);
-	check_heap(&nic->timers);
+	rs_assert(nic->events_tail - nic->events_head <= RS_EVENTS);
+	check_heap(nic, &nic->paced);
+	check_heap(nic, &nic->timers);
+	check_queues(nic);
 }

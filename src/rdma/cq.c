@@ -83,6 +83,7 @@ static void leave_line(struct rs_nic *nic, struct rs_cq *cq)
 
 int rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq)
 {
+	rs_assert(cq->nic == nic && nic->cqs_live);
 	if (cq->refs)
 		return -EBUSY;
 	if (cq->notified)

@@ -125,6 +125,7 @@ static uint32_t find(const struct rs_nic *nic, const struct rs_qp *qp, uint32_t 
 
 int rs_qp_attach(struct rs_nic *nic, struct rs_qp *qp, uint32_t group)
 {
+	rs_assert(rs_nic_has_qp(nic, qp));
 	if (!(qp->flags & RS_QF_UD))
 		return -EINVAL;
 	if (find(nic, qp, group) < nic->n_attached)

@@ -10,6 +10,7 @@ void rs_event_add(struct rs_nic *nic, enum rs_event_type type, void *object)
 {
 	struct rs_event *e = &nic->events[nic->events_tail % RS_EVENTS];
 
+	rs_assert(object);
 	if (nic->events_tail - nic->events_head == RS_EVENTS) {
 		nic->counters.events_lost++;
 		return;

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include "base/error.h"
 
 int rs_heap_init(struct rs_heap *h, uint32_t limit)
 {
+	rs_assert(limit && limit < RS_HEAP_OUT);
 	*h = (struct rs_heap){0};
 	h->entries = calloc(limit, sizeof(*h->entries));
 	h->place = malloc(limit * sizeof(*h->place));

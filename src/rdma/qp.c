@@ -288,6 +288,7 @@ bool rs_qp_rests(const struct rs_nic *nic, const struct rs_qp *qp, uint32_t psn)
 
 void rs_qp_resume(struct rs_qp *qp, uint32_t psn, uint32_t msn, rs_time last_cnp)
 {
+	rs_assert(qp->state == RS_QPS_RTS && qp->message == RS_NO_MESSAGE && !qp->unacked);
 	qp->epsn = psn & RS_PSN_MASK;
 	qp->msn = msn & RS_PSN_MASK;
 	qp->cold->last_cnp = last_cnp;
@@ -300,6 +301,7 @@ rs_time rs_qp_last_cnp(const struct rs_qp *qp)
 
 void rs_nic_destroy_qp(struct rs_nic *nic, struct rs_qp *qp)
 {
+	rs_assert(rs_nic_has_qp(nic, qp) && nic->qps_live);
 	rs_sched_forget(nic, qp);
 	rs_heap_remove(&nic->timers, qp->index);
 	rs_event_forget(nic, qp);
@@ -531,6 +533,7 @@ int rs_qp_modify_mask(struct rs_nic *nic, struct rs_qp *qp, enum rs_qp_state to,
 {
 	enum rs_qp_state from = qp->state;
 
+	rs_assert(rs_nic_has_qp(nic, qp));
 	if (to == RS_QPS_ERR) {
 		rs_qp_fail(nic, qp, RS_WC_SUCCESS);
 		return 0;

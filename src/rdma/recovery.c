@@ -15,6 +15,7 @@ const rs_time rs_rnr_timer[32] = {
 
 rs_time rs_rto(uint8_t timeout, rs_time floor)
 {
+	rs_assert(timeout < 32 && floor >= 0); /* 5 bits */
 	if (!timeout)
 		return 0;
 	return rs_time_max((4096 * RS_NS) << timeout, floor);

@@ -337,6 +337,7 @@ void rs_qp_ask_ack(struct rs_nic *nic, struct rs_packet *p, rs_time now)
 {
 	struct rs_qp *qp = &nic->qps[rs_nic_entry(nic, p->src_qp)];
 
+	rs_assert(rs_nic_entry(nic, p->src_qp) < nic->qps_fresh && (qp->flags & RS_QF_USED));
 	if (p->bth_flags & RS_BTH_ACKREQ)
 		return;
 	p->bth_flags |= RS_BTH_ACKREQ;

@@ -104,6 +104,7 @@ void rs_sched_forget(struct rs_nic *nic, struct rs_qp *qp)
 
 void rs_qp_hold(struct rs_nic *nic, struct rs_qp *qp, bool held)
 {
+	rs_assert(rs_nic_has_qp(nic, qp));
 	if (held) {
 		qp->flags |= RS_QF_HELD;
 		return;
@@ -114,6 +115,7 @@ void rs_qp_hold(struct rs_nic *nic, struct rs_qp *qp, bool held)
 
 void rs_qp_hold_reads(struct rs_nic *nic, struct rs_qp *qp, bool held)
 {
+	rs_assert(rs_nic_has_qp(nic, qp));
 	if (held) {
 		qp->flags |= RS_QF_READS_HELD;
 		return;

@@ -72,6 +72,7 @@ static void abandon_targets(struct rs_nic *nic, const struct rs_srq *s)
 
 int rs_nic_destroy_srq(struct rs_nic *nic, struct rs_srq *s)
 {
+	rs_assert(rs_srq_find(nic, s->number) == s);
 	if (s->refs)
 		return -EBUSY;
 	if (s->xrc)
@@ -117,6 +118,7 @@ static void check_limit(struct rs_nic *nic, struct rs_srq *s)
 
 int rs_srq_arm(struct rs_nic *nic, struct rs_srq *s, uint32_t limit)
 {
+	rs_assert(rs_srq_find(nic, s->number) == s);
 	if (limit > s->size)
 		return -EINVAL;
 	s->limit = limit;

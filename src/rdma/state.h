@@ -213,6 +213,12 @@ static inline uint32_t rs_nic_entry(const struct rs_nic *nic, uint32_t qpn)
 	return i;
 }
 
+/* One of this NIC's that is there: not destroyed, not another NIC's. */
+static inline bool rs_nic_has_qp(const struct rs_nic *nic, const struct rs_qp *qp)
+{
+	return qp->index < nic->qps_fresh && qp == &nic->qps[qp->index] && (qp->flags & RS_QF_USED);
+}
+
 /* Count for the NIC and for the QP. */
 #define RS_COUNT(nic, qp, field)                                     \
 	do {                                                         \

@@ -25,6 +25,7 @@ void rs_nic_expire(struct rs_nic *nic, rs_time now)
 		if (qp->deadline <= now)
 			rs_recover_expire(nic, qp, now);
 		due = rs_time_min(qp->deadline, qp->ack_deadline);
+		rs_assert(due > now); /* or this would not end */
 		if (due == RS_NEVER)
 			rs_heap_remove(&nic->timers, qp->index);
 		else
