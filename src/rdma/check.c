@@ -121,6 +121,7 @@ static void check_queues(const struct rs_nic *nic)
 		of_cqs -= q->refs;
 		line += q->notified;
 	}
+	rs_assert(nic->notified || nic->notified_end == &nic->notified);
 	for (const struct rs_cq *q = nic->notified; q; q = q->next_notified) {
 		rs_assert(q->notified && line--);
 		rs_assert(q->next_notified || nic->notified_end == &q->next_notified);
