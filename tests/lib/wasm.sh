@@ -7,7 +7,7 @@ skip() {
 	echo "lib_wasm is skipped: $*; it would have built the simulator for wasm32 and compared its results"
 	exit 77
 }
-for tool in clang wasm-ld node ninja; do
+for tool in clang wasm-ld llvm-ar node ninja; do
 	command -v "$tool" >/dev/null || skip "there is no $tool"
 done
 [ -f /usr/include/wasm32-wasi/stdlib.h ] || skip "there is no wasi-libc"

@@ -174,7 +174,8 @@ class Simulations(unittest.TestCase):
 
         with self.assertRaises(KeyError):
             ripstop.simulate(f, threads=1, progress=fails)
-        s = ripstop.Simulation(f, threads=1)
+        # minutes of work, so that the timer comes first on any machine
+        s = ripstop.Simulation(ripstop.Fabric.single_switch(4).add_collective(bytes="64GiB"), threads=1)
         t = threading.Timer(0.05, s.cancel)
         t.start()
         self.assertTrue(s.run().stopped)

@@ -206,6 +206,8 @@ static void test_run_is_judged_as_its_packets_are(void **state)
 		pair_end(&twin[1]);
 		make_twins(RS_ACCESS_REMOTE_WRITE);
 	}
+	pair_end(&twin[0]);
+	pair_end(&twin[1]);
 	assert_true(taken > CASES / 4 && refused > CASES / 10);
 }
 
