@@ -110,30 +110,17 @@ int ripstop_audit_status(const struct ripstop_audit *a, int strict, int allow_un
 	return rs_audit_status(a->a, strict, allow_unknown);
 }
 
+static int write_audit(const void *audit, FILE *out)
+{
+	return rs_audit_json(audit, out);
+}
+
 int ripstop_audit_json(const struct ripstop_audit *a, char **text, struct ripstop_error **e)
 {
-	size_t n;
-	FILE *out;
-	int err;
-
-	*text = NULL;
-	out = open_memstream(text, &n);
-	err = out ? rs_audit_json(a->a, out) : -ENOMEM;
-	if (out && fclose(out) && !err)
-		err = -ENOMEM;
-	if (!err)
-		return 0;
-	free(*text);
-	*text = NULL;
-	return lib_fail(e, err, "no JSON: %s", strerror(-err));
+	return lib_json(text, write_audit, a->a, e);
 }
 
 /* ---- Findings ---- */
-
-static size_t within(size_t all, size_t from, size_t n)
-{
-	return from >= all ? 0 : n < all - from ? n : all - from;
-}
 
 static const char *or_empty(const char *s)
 {
@@ -161,7 +148,7 @@ static int32_t cause_of(const struct ripstop_audit *a, const struct rs_finding *
 size_t ripstop_audit_findings(const struct ripstop_audit *a, size_t from, size_t n,
 			      struct ripstop_finding *out, size_t each)
 {
-	n = within(a->a->n_findings, from, n);
+	n = lib_within(a->a->n_findings, from, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct rs_finding *f = a->a->findings[from + i];
 		const struct rs_price *p = &f->price;
@@ -199,7 +186,7 @@ size_t ripstop_audit_places(const struct ripstop_audit *a, size_t finding, size_
 	const struct rs_finding *f = finding_at(a, finding);
 	size_t all = f ? least(f->n_subjects, RS_FINDING_SUBJECTS) : 0;
 
-	n = within(all, from, n);
+	n = lib_within(all, from, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct rs_finding_subject *s = &f->subject[from + i];
 		struct ripstop_place k = {or_empty(s->host), or_empty(s->part)};
@@ -215,7 +202,7 @@ size_t ripstop_audit_evidence(const struct ripstop_audit *a, size_t finding, siz
 	const struct rs_finding *f = finding_at(a, finding);
 	size_t all = f ? f->n_facts : 0;
 
-	n = within(all, from, n);
+	n = lib_within(all, from, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct rs_fact *s = f->fact[from + i];
 		struct ripstop_evidence k = {.host = or_empty(s->host),
@@ -237,7 +224,7 @@ size_t ripstop_audit_fixes(const struct ripstop_audit *a, size_t finding, size_t
 	const struct rs_finding *f = finding_at(a, finding);
 	size_t all = f ? f->n_fixes : 0;
 
-	n = within(all, from, n);
+	n = lib_within(all, from, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct rs_finding_fix *s = &f->fix[from + i];
 		struct ripstop_fix k = {.on = or_empty(s->on),
@@ -258,7 +245,7 @@ size_t ripstop_audit_needs(const struct ripstop_audit *a, size_t finding, size_t
 	const struct rs_finding *f = finding_at(a, finding);
 	size_t all = f ? f->n_needs : 0;
 
-	n = within(all, from, n);
+	n = lib_within(all, from, n);
 	for (size_t i = 0; i < n; i++) {
 		struct ripstop_need k = {or_empty(f->need[from + i].file),
 					 or_empty(f->need[from + i].why)};
@@ -271,7 +258,7 @@ size_t ripstop_audit_needs(const struct ripstop_audit *a, size_t finding, size_t
 size_t ripstop_audit_files(const struct ripstop_audit *a, size_t from, size_t n,
 			   struct ripstop_file *out, size_t each)
 {
-	n = within(a->a->n_files, from, n);
+	n = lib_within(a->a->n_files, from, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct rs_input_file *s = &a->a->files[from + i];
 		struct ripstop_file k = {.host = or_empty(s->host),

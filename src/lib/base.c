@@ -170,3 +170,22 @@ size_t lib_give_array(void *theirs, size_t each, size_t n, const void *ours, siz
 	}
 	return n;
 }
+
+int lib_json(char **text, int (*write)(const void *of, FILE *out), const void *of,
+	     struct ripstop_error **e)
+{
+	size_t n;
+	FILE *out;
+	int err;
+
+	*text = NULL;
+	out = open_memstream(text, &n);
+	err = out ? write(of, out) : -ENOMEM;
+	if (out && fclose(out) && !err)
+		err = -ENOMEM;
+	if (!err)
+		return 0;
+	free(*text);
+	*text = NULL;
+	return lib_fail(e, err, "no JSON: %s", strerror(-err));
+}

@@ -3,6 +3,7 @@
 #ifndef RS_LIB_LIB_H
 #define RS_LIB_LIB_H
 
+#include <stdio.h>
 #include <ripstop/base.h>
 #include <stdbool.h>
 #include "base/error.h"
@@ -20,6 +21,15 @@ int lib_take(void *ours, size_t our_size, const void *theirs, const char *what,
 	     struct ripstop_error **e);
 /* The other way: as much as there is room for; theirs keeps its size. */
 void lib_give(void *theirs, const void *ours, size_t our_size);
+/* How many of n elements from `from` on there are of `all`. */
+static inline size_t lib_within(size_t all, size_t from, size_t n)
+{
+	return from >= all ? 0 : n < all - from ? n : all - from;
+}
+
+/* What `write` writes of `of`, as a text that the caller frees; NULL and an error when it fails. */
+int lib_json(char **text, int (*write)(const void *of, FILE *out), const void *of,
+	     struct ripstop_error **e);
 /* Elements from + 0 .. of ours into theirs; returns how many were written. */
 size_t lib_give_array(void *theirs, size_t each, size_t n, const void *ours, size_t our_size);
 

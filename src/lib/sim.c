@@ -193,31 +193,17 @@ static uint64_t peak_rss(void)
 #endif
 }
 
+static int write_result(const void *diagnosis, FILE *out)
+{
+	return rs_diagnosis_json(diagnosis, peak_rss(), out);
+}
+
 int ripstop_result_json(const struct ripstop_result *r, char **text, struct ripstop_error **e)
 {
-	size_t n;
-	FILE *out;
-	int err;
-
-	*text = NULL;
-	out = open_memstream(text, &n);
-	err = out ? rs_diagnosis_json(r->d, peak_rss(), out) : -ENOMEM;
-	if (out && fclose(out) && !err)
-		err = -ENOMEM;
-	if (!err)
-		return 0;
-	free(*text);
-	*text = NULL;
-	return lib_fail(e, err, "no JSON: %s", strerror(-err));
+	return lib_json(text, write_result, r->d, e);
 }
 
 /* ---- Arrays ---- */
-
-/* How many of n elements from `from` on there are of `all`. */
-static size_t within(size_t all, size_t from, size_t n)
-{
-	return from >= all ? 0 : n < all - from ? n : all - from;
-}
 
 static double bandwidth(uint64_t bytes, rs_time t)
 {
@@ -272,7 +258,7 @@ size_t ripstop_result_jobs(const struct ripstop_result *r, uint32_t run, size_t 
 	const struct rs_sim_result *s = run_of(r, run);
 	size_t all = s ? s->n_jobs : 0;
 
-	n = within(all, from, n);
+	n = lib_within(all, from, n);
 	for (size_t i = 0; i < n; i++) {
 		struct ripstop_job k = job_of(s, (uint32_t)(from + i));
 
@@ -287,7 +273,7 @@ size_t ripstop_result_flows(const struct ripstop_result *r, uint32_t run, size_t
 	const struct rs_sim_result *s = run_of(r, run);
 	size_t all = s ? s->n_flows : 0;
 
-	n = within(all, from, n);
+	n = lib_within(all, from, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct rs_sim_flow *f = &s->flows[from + i];
 		struct ripstop_flow_time k = {.start = f->start,
@@ -308,7 +294,7 @@ size_t ripstop_result_rates(const struct ripstop_result *r, size_t from, size_t 
 {
 	const struct rs_sim_result *s = base_of(r);
 
-	n = within(s->n_rates, from, n);
+	n = lib_within(s->n_rates, from, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct rs_sim_rate *f = &s->rates[from + i];
 		struct ripstop_rate k = {.when = f->when, .rate = f->rate, .flow = f->flow};
@@ -322,7 +308,7 @@ size_t ripstop_result_sent(const struct ripstop_result *r, size_t from, size_t n
 {
 	size_t all = base_of(r)->nic_bytes ? r->fabric->n_endpoints : 0;
 
-	n = within(all, from, n);
+	n = lib_within(all, from, n);
 	if (n)
 		memcpy(out, base_of(r)->nic_bytes + from, n * sizeof(*out));
 	return all;
@@ -380,7 +366,7 @@ size_t ripstop_result_drops(const struct ripstop_result *r, size_t from, size_t 
 	};
 	const struct rs_sim_result *s = base_of(r);
 
-	n = within(s->n_drops, from, n);
+	n = lib_within(s->n_drops, from, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct rs_sim_drop *d = &s->drops[from + i];
 		bool known = d->tc != RS_SIM_NO_CLASS;
@@ -401,7 +387,7 @@ size_t ripstop_result_pauses(const struct ripstop_result *r, size_t from, size_t
 {
 	const struct rs_sim_result *s = base_of(r);
 
-	n = within(s->n_pauses, from, n);
+	n = lib_within(s->n_pauses, from, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct rs_sim_pause *p = &s->pauses[from + i];
 		struct ripstop_pause k = {.by = p->by,
@@ -434,7 +420,7 @@ size_t ripstop_result_runs(const struct ripstop_result *r, size_t from, size_t n
 	};
 	const struct rs_diagnosis *d = r->d;
 
-	n = within(d->n, from, n);
+	n = lib_within(d->n, from, n);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t at = (uint32_t)(from + i);
 		const struct rs_case_info *c = &d->info[at];
@@ -467,7 +453,7 @@ size_t ripstop_result_causes(const struct ripstop_result *r, size_t from, size_t
 {
 	enum { SHOWN = sizeof(((struct ripstop_cause *)0)->evidence) / sizeof(char *) };
 
-	n = within(r->d->n_causes, from, n);
+	n = lib_within(r->d->n_causes, from, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct rs_cause *c = &r->d->causes[from + i];
 		struct ripstop_cause k = {.id = c->id,
