@@ -16,7 +16,7 @@
 enum { SETS_MAX = 256 };
 
 struct options {
-	const char *file, *json, *csv, *rates, *series;
+	const char *file, *json, *csv, *rates, *series, *perfetto;
 	struct rs_sim_options sim;
 	struct rs_setting set[SETS_MAX];
 	uint32_t n_set;
@@ -47,6 +47,9 @@ static int help(void)
 	      "  --observe           keep what happened where over time, for --json and the files "
 	      "below\n"
 	      "  --series-csv FILE|- ports, connections and links inside hosts, bin by bin; "
+	      "observes\n"
+	      "  --perfetto FILE|-   a trace for ui.perfetto.dev: jobs, ranks, flows, queues, "
+	      "pauses; "
 	      "observes\n"
 	      "  --pcap FILE         pcapng of links, as Wireshark opens it\n"
 	      "  --pcap-links LIST   their ends: names as in `ripstop fabric show`, or all;\n"
@@ -97,9 +100,15 @@ static bool is_stdout(const char *path)
 	return path && !strcmp(path, "-");
 }
 
+static unsigned outputs_on_stdout(const struct options *o)
+{
+	return is_stdout(o->json) + is_stdout(o->csv) + is_stdout(o->rates) + is_stdout(o->series) +
+	       is_stdout(o->perfetto);
+}
+
 static int parse(int argc, char **argv, struct options *o)
 {
-	enum { RATES = 300, RATE_INTERVAL, OBSERVE, SERIES };
+	enum { RATES = 300, RATE_INTERVAL, OBSERVE, SERIES, PERFETTO };
 	enum {
 		JSON = 256,
 		CSV,
@@ -120,6 +129,7 @@ static int parse(int argc, char **argv, struct options *o)
 		{"rate-interval", required_argument, NULL, RATE_INTERVAL},
 		{"observe", no_argument, NULL, OBSERVE},
 		{"series-csv", required_argument, NULL, SERIES},
+		{"perfetto", required_argument, NULL, PERFETTO},
 		{"pcap", required_argument, NULL, PCAP},
 		{"pcap-links", required_argument, NULL, LINKS},
 		{"seed", required_argument, NULL, SEED},
@@ -159,6 +169,10 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case SERIES:
 			o->series = optarg;
+			o->observe = true;
+			break;
+		case PERFETTO:
+			o->perfetto = optarg;
 			o->observe = true;
 			break;
 		case PCAP:
@@ -202,7 +216,7 @@ static int parse(int argc, char **argv, struct options *o)
 	}
 	if (err)
 		return err;
-	if (is_stdout(o->json) + is_stdout(o->csv) + is_stdout(o->rates) + is_stdout(o->series) > 1)
+	if (outputs_on_stdout(o) > 1)
 		return rs_cli_usage("sim", "only one file can be standard output (-)");
 	if (optind + 1 != argc)
 		return rs_cli_usage("sim", optind == argc ? "which FILE?" : "one FILE at a time");
@@ -249,8 +263,9 @@ static int report(const struct options *o, const struct rs_diagnosis *d)
 		return rs_cli_error(&e);
 	if (o->series && write_out(o->series, d, rs_sim_series_csv, &e))
 		return rs_cli_error(&e);
-	if (!o->quiet && !is_stdout(o->series) && !is_stdout(o->json) && !is_stdout(o->csv) &&
-	    !is_stdout(o->rates))
+	if (o->perfetto && write_out(o->perfetto, d, rs_sim_perfetto, &e))
+		return rs_cli_error(&e);
+	if (!o->quiet && !outputs_on_stdout(o))
 		rs_sim_print(d, stdout);
 	return d->cases[0].result->complete ? RS_EXIT_OK : RS_EXIT_INCOMPLETE;
 }
@@ -318,7 +333,8 @@ int rs_cmd_sim(int argc, char **argv)
 	if (o.rates && shared)
 		return rs_cli_usage("sim", "--rates-csv is for one process");
 	if (o.observe && shared)
-		return rs_cli_usage("sim", "--observe and --series-csv are for one process");
+		return rs_cli_usage("sim",
+				    "--observe, --series-csv and --perfetto are for one process");
 	if (o.rates && !o.sim.rate_interval)
 		o.sim.rate_interval = 5 * RS_US;
 	if (rs_fabric_load(o.file, o.set, o.n_set, &f, &e))

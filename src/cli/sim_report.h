@@ -12,6 +12,8 @@ int rs_sim_json(const struct rs_diagnosis *d, FILE *out);
 int rs_sim_csv(const struct rs_diagnosis *d, FILE *out);
 /* What was observed of the scenario itself. */
 int rs_sim_series_csv(const struct rs_diagnosis *d, FILE *out);
+/* The same as a trace for ui.perfetto.dev. -EIO, -ENOMEM. */
+int rs_sim_perfetto(const struct rs_diagnosis *d, FILE *out);
 int rs_sim_rates_csv(const struct rs_diagnosis *d, FILE *out);
 
 #endif

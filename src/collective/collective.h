@@ -87,6 +87,12 @@ struct rs_train_result {
 	rs_time step, compute, communication, exposed;
 	double efficiency; /* of the compute alone: compute / step */
 };
+/* When bucket i is reduced in it: from its begin. *b: in, that of bucket i - 1. */
+struct rs_train_bucket {
+	rs_time from, to;
+};
+void rs_train_bucket(const struct rs_train_plan *p, const struct rs_train_conf *t, rs_time first,
+		     rs_time further, uint32_t i, struct rs_train_bucket *b);
 void rs_train_evaluate(const struct rs_train_plan *p, const struct rs_train_conf *t, rs_time first,
 		       rs_time further, struct rs_train_result *out);
 

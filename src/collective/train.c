@@ -122,23 +122,31 @@ int rs_train_plan(const struct rs_fabric *f, const struct rs_train_conf *t,
 	return err;
 }
 
+void rs_train_bucket(const struct rs_train_plan *p, const struct rs_train_conf *t, rs_time first,
+		     rs_time further, uint32_t i, struct rs_train_bucket *b)
+{
+	double overlap = fmin(fmax(t->overlap, 0), 1), share = (double)(i + 1) / p->n_buckets;
+	rs_time compute = p->forward + p->backward;
+	/* what communication may hide under is the end of the backward pass */
+	rs_time open = compute - (rs_time)((double)p->backward * overlap);
+	rs_time ready = open + (rs_time)((double)(compute - open) * share);
+	rs_time before = i ? b->to : 0;
+
+	b->from = rs_time_max(before, ready);
+	b->to = b->from + (i && ready <= before ? further : first);
+}
+
 void rs_train_evaluate(const struct rs_train_plan *p, const struct rs_train_conf *t, rs_time first,
 		       rs_time further, struct rs_train_result *out)
 {
-	double overlap = fmin(fmax(t->overlap, 0), 1);
-	rs_time compute = p->forward + p->backward, end = 0, busy = 0;
-	/* what communication may hide under is the end of the backward pass */
-	rs_time open = compute - (rs_time)((double)p->backward * overlap);
+	rs_time compute = p->forward + p->backward, busy = 0;
+	struct rs_train_bucket b = {0};
 
 	for (uint32_t i = 0; i < p->n_buckets; i++) {
-		double share = (double)(i + 1) / p->n_buckets;
-		rs_time ready = open + (rs_time)((double)(compute - open) * share);
-		rs_time take = i && ready <= end ? further : first;
-
-		end = rs_time_max(end, ready) + take;
-		busy += take;
+		rs_train_bucket(p, t, first, further, i, &b);
+		busy += b.to - b.from;
 	}
-	*out = (struct rs_train_result){.step = rs_time_max(compute, end), .compute = compute};
+	*out = (struct rs_train_result){.step = rs_time_max(compute, b.to), .compute = compute};
 	out->communication = busy;
 	out->exposed = out->step - compute;
 	out->efficiency = out->step > 0 ? (double)compute / (double)out->step : 1;

@@ -48,7 +48,7 @@ static const char *escape(unsigned char c, char buf[8])
 }
 
 /* Bytes that are not UTF-8 become U+FFFD: the text must be UTF-8 (section 8.1). */
-static void put_string(FILE *out, const char *s)
+void rs_json_text(FILE *out, const char *s)
 {
 	char buf[8];
 	unsigned n;
@@ -93,7 +93,7 @@ static bool begin(struct rs_json *j, const char *key)
 	j->filled[j->depth - 1] = true;
 	indent(j);
 	if (key) {
-		put_string(j->out, key);
+		rs_json_text(j->out, key);
 		fputs(": ", j->out);
 	}
 	return true;
@@ -152,7 +152,7 @@ void rs_json_string(struct rs_json *j, const char *key, const char *value)
 	if (!begin(j, key))
 		return;
 	if (value)
-		put_string(j->out, value);
+		rs_json_text(j->out, value);
 	else
 		fputs("null", j->out);
 }

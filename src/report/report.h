@@ -56,6 +56,8 @@ void rs_json_number(struct rs_json *j, const char *key,
 void rs_json_bool(struct rs_json *j, const char *key, bool value);
 /* An array of numbers on one line. */
 void rs_json_uints(struct rs_json *j, const char *key, const uint64_t *values, size_t n);
+/* A string alone, in its quotes: for writers of their own form. */
+void rs_json_text(FILE *out, const char *s);
 /* Frees. -EIO when the stream failed, -EINVAL when brackets were left open. */
 int rs_json_finish(struct rs_json *j);
 

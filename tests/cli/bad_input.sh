@@ -59,6 +59,8 @@ workload: [{flows: short.csv}]"
 [ $? = 2 ] || failed=1
 "$ripstop" sim --json - --series-csv - scenarios/incast.yaml >"$tmp/stdout" 2>"$tmp/stderr"
 [ $? = 2 ] && [ ! -s "$tmp/stdout" ] && grep -q 'only one file' "$tmp/stderr" || failed=1
+"$ripstop" sim --perfetto - --series-csv - scenarios/incast.yaml >"$tmp/stdout" 2>"$tmp/stderr"
+[ $? = 2 ] && [ ! -s "$tmp/stdout" ] && grep -q 'only one file' "$tmp/stderr" || failed=1
 "$ripstop" switch --ecn 5 a b 2>"$tmp/stderr"
 [ $? = 2 ] && grep -q '^ripstop: --ecn: expected' "$tmp/stderr" || failed=1
 "$ripstop" pcap --no-such 2>"$tmp/stderr"
