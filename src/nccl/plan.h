@@ -67,7 +67,7 @@ enum rs_nccl_algo {
 
 /*
  * What the search found for an algorithm, made equal over all ranks. n_channels 0: none. NVLSTree
- * uses NVLS's, PAT the ring's. Bandwidths are of a channel, GB/s (10^9 bytes/s), as NCCL counts
+ * uses NVLS's, PAT the tree's. Bandwidths are of a channel, GB/s (10^9 bytes/s), as NCCL counts
  * them: single precision.
  */
 struct rs_nccl_graph {

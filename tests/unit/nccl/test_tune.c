@@ -1,0 +1,408 @@
+/* NCCL's choice of algorithm, protocol and channels against what NCCL itself printed and took. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <strings.h>
+#include <cmocka.h>
+#include "nccl/tune.h"
+
+/* The machine of tests/data/nccl-choice (SOURCES): one H100 and one NIC a node, no GPUDirect. The
+ * search gives one channel, of the NIC's rate; within the node, twice that for a tree. */
+static struct rs_nccl_plan one_gpu_nodes(uint32_t nodes, float bw)
+{
+	struct rs_nccl_plan p = {.release = 22809,
+				 .n_ranks = nodes,
+				 .n_nodes = nodes,
+				 .max_local_ranks = 1,
+				 .min_cc = 90,
+				 .max_cc = 90,
+				 .cpu_arch = RS_NCCL_X86,
+				 .cpu_vendor = RS_NCCL_INTEL,
+				 .max_tree_pattern = RS_NCCL_TREE,
+				 .n_channels = 2,
+				 .coll_channels = 2};
+	struct rs_nccl_graph g = {.n_channels = 1,
+				  .same_channels = true,
+				  .bw_intra = bw,
+				  .bw_inter = bw,
+				  .type_intra = RS_NCCL_PIX,
+				  .type_inter = RS_NCCL_PHB};
+
+	for (int a = 0; a < RS_NCCL_ALGOS; a++)
+		p.graph[a] = g;
+	p.graph[RS_NCCL_ALGO_TREE].pattern = RS_NCCL_TREE;
+	p.graph[RS_NCCL_ALGO_TREE].bw_intra = 2 * bw;
+	p.graph[RS_NCCL_ALGO_NVLS].n_channels = p.graph[RS_NCCL_ALGO_NVLS_TREE].n_channels = 0;
+	return p;
+}
+
+static int index_of(const char *const *names, const char *name)
+{
+	for (int i = 0; names[i]; i++)
+		if (!strcasecmp(names[i], name))
+			return i;
+	return -1;
+}
+
+static FILE *open_data(const char *name)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/tests/data/nccl-choice/%s", RS_SOURCE_DIR, name);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	return f;
+}
+
+static struct rs_nccl_plan machine(const char *net, uint32_t nodes)
+{
+	return one_gpu_nodes(nodes, strcmp(net, "ib") ? 1.2f : 12);
+}
+
+/* NCCL prints one digit behind the point. */
+static void same_figure(const char *what, double printed, double ours)
+{
+	if (ours < printed - .0501 || ours > printed + .0501)
+		fail_msg("%s: NCCL prints %.1f, here %.4f", what, printed, ours);
+}
+
+static void test_table_is_nccls_to_the_printed_digit(void **state)
+{
+	FILE *f = open_data("table.csv");
+	char line[256], net[16], op[32], algo[32], proto[16];
+	unsigned nodes, rows = 0;
+	double latency, bandwidth;
+
+	(void)state;
+	assert_non_null(fgets(line, sizeof(line), f));
+	while (fgets(line, sizeof(line), f)) {
+		struct rs_nccl_plan p;
+		struct rs_nccl_table t;
+		struct rs_error e = {0};
+		int func, a, q;
+
+		assert_int_equal(sscanf(line, "%15[^,],%u,%31[^,],%31[^,],%15[^,],%lf,%lf", net,
+					&nodes, op, algo, proto, &latency, &bandwidth),
+				 7);
+		p = machine(net, nodes);
+		assert_int_equal(rs_nccl_tune(&p, NULL, &t, &e), 0);
+		func = index_of(rs_nccl_func_names, op);
+		a = index_of(rs_nccl_algo_names, algo);
+		q = index_of(rs_nccl_proto_names, proto);
+		assert_true(func >= 0 && a >= 0 && q >= 0);
+		same_figure(line, latency, t.latency[func][a][q]);
+		same_figure(line, bandwidth, t.bandwidth[func][a][q]);
+		rows++;
+	}
+	fclose(f);
+	assert_true(rows > 300);
+}
+
+static void check_choice(const char *line, const struct rs_nccl_plan *p, int func, uint64_t bytes,
+			 const char *algo, const char *proto, int channels)
+{
+	struct rs_nccl_table t;
+	struct rs_nccl_choice c;
+	struct rs_error e = {0};
+	bool shares = func == RS_NCCL_ALL_GATHER || func == RS_NCCL_REDUCE_SCATTER;
+
+	assert_int_equal(rs_nccl_tune(p, NULL, &t, &e), 0);
+	assert_int_equal(rs_nccl_choose(p, &t, (enum rs_nccl_func)func,
+					shares ? bytes * p->n_ranks : bytes, 4, &c, &e),
+			 0);
+	if (strcasecmp(rs_nccl_algo_names[c.algo], algo) ||
+	    strcasecmp(rs_nccl_proto_names[c.proto], proto) || c.channels != channels)
+		fail_msg("%llu B: %s %s %d, here: %s", (unsigned long long)bytes,
+			 rs_nccl_algo_names[c.algo], rs_nccl_proto_names[c.proto], c.channels,
+			 line);
+	assert_int_equal(c.lo + (c.channels > 1 ? c.hi : 0) +
+				 (uint64_t)(c.channels > 2 ? c.channels - 2 : 0) * c.mid,
+			 bytes);
+}
+
+static void test_choice_is_nccls_in_every_row(void **state)
+{
+	FILE *f = open_data("choice.csv");
+	char line[256], net[16], op[32], algo[32], proto[16];
+	unsigned long long from, to;
+	unsigned nodes, rows = 0;
+	int channels;
+
+	(void)state;
+	assert_non_null(fgets(line, sizeof(line), f));
+	while (fgets(line, sizeof(line), f)) {
+		struct rs_nccl_plan p;
+		int func;
+
+		assert_int_equal(sscanf(line, "%15[^,],%u,%31[^,],%llu,%llu,%31[^,],%15[^,],%d",
+					net, &nodes, op, &from, &to, algo, proto, &channels),
+				 8);
+		p = machine(net, nodes);
+		func = index_of(rs_nccl_func_names, op);
+		assert_true(func >= 0);
+		check_choice(line, &p, func, from, algo, proto, channels);
+		check_choice(line, &p, func, to, algo, proto, channels);
+		rows++;
+	}
+	fclose(f);
+	assert_true(rows > 150);
+}
+
+/* ---- Machines with NVSwitches ---- */
+
+/* Two or more XE9680 (8 H100, 8 x 400G): n08 and n09 of the scoreboard. */
+static struct rs_nccl_plan h100(uint32_t nodes, uint32_t release)
+{
+	struct rs_nccl_plan p = {.release = release,
+				 .n_ranks = 8 * nodes,
+				 .n_nodes = nodes,
+				 .max_local_ranks = 8,
+				 .min_cc = 90,
+				 .max_cc = 90,
+				 .cpu_arch = RS_NCCL_X86,
+				 .cpu_vendor = RS_NCCL_INTEL,
+				 .nvswitch = true,
+				 .all_nvlink = true,
+				 .max_tree_pattern = RS_NCCL_BALANCED_TREE,
+				 .n_channels = 16,
+				 .coll_channels = 16,
+				 .nvls_channels = 16};
+	struct rs_nccl_graph g = {.pattern = RS_NCCL_RING,
+				  .n_channels = 8,
+				  .bw_intra = 48,
+				  .bw_inter = 48,
+				  .type_intra = RS_NCCL_NVL,
+				  .type_inter = RS_NCCL_PXN};
+
+	for (int a = 0; a < RS_NCCL_ALGOS; a++)
+		p.graph[a] = g;
+	p.graph[RS_NCCL_ALGO_TREE].pattern = RS_NCCL_BALANCED_TREE;
+	p.graph[RS_NCCL_ALGO_NVLS].bw_intra = p.graph[RS_NCCL_ALGO_NVLS_TREE].bw_intra = 40;
+	return p;
+}
+
+/* The worked example of docs/nccl.md. */
+static void test_two_nodes_of_eight(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		enum rs_nccl_algo algo;
+		enum rs_nccl_proto proto;
+	} want[] = {
+		{64 << 10, RS_NCCL_ALGO_TREE, RS_NCCL_LL},
+		{512 << 10, RS_NCCL_ALGO_TREE, RS_NCCL_LL128},
+		{1 << 20, RS_NCCL_ALGO_NVLS_TREE, RS_NCCL_SIMPLE},
+		{1 << 30, RS_NCCL_ALGO_NVLS_TREE, RS_NCCL_SIMPLE},
+	};
+	struct rs_nccl_plan p = h100(2, 22707);
+	struct rs_nccl_table t;
+	struct rs_nccl_choice c;
+	struct rs_error e = {0};
+
+	(void)state;
+	assert_int_equal(rs_nccl_tune(&p, NULL, &t, &e), 0);
+	same_figure("Tree LL", 25.2, t.latency[RS_NCCL_ALL_REDUCE][RS_NCCL_ALGO_TREE][0]);
+	same_figure("Ring", 131.6, t.latency[RS_NCCL_ALL_REDUCE][RS_NCCL_ALGO_RING][2]);
+	same_figure("Ring", 204.8, t.bandwidth[RS_NCCL_ALL_REDUCE][RS_NCCL_ALGO_RING][2]);
+	same_figure("NVLSTree", 53, t.latency[RS_NCCL_ALL_REDUCE][RS_NCCL_ALGO_NVLS_TREE][2]);
+	same_figure("NVLSTree", 266.7, t.bandwidth[RS_NCCL_ALL_REDUCE][RS_NCCL_ALGO_NVLS_TREE][2]);
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		assert_int_equal(
+			rs_nccl_choose(&p, &t, RS_NCCL_ALL_REDUCE, want[i].bytes, 4, &c, &e), 0);
+		assert_int_equal(c.algo, want[i].algo);
+		assert_int_equal(c.proto, want[i].proto);
+	}
+	/* 8 heads, 16 channels: 64 MiB each, and half of the greatest chunk below 64 loops */
+	assert_int_equal(c.channels, 16);
+	assert_int_equal(c.chunk, 128 << 10);
+}
+
+/* n09: NVLSTree to about 0.6 GB, the ring above. */
+static void test_eight_nodes_go_over_to_the_ring(void **state)
+{
+	struct rs_nccl_plan p = h100(8, 22707);
+	struct rs_nccl_table t;
+	struct rs_nccl_choice c;
+	struct rs_error e = {0};
+
+	(void)state;
+	assert_int_equal(rs_nccl_tune(&p, NULL, &t, &e), 0);
+	assert_int_equal(rs_nccl_choose(&p, &t, RS_NCCL_ALL_REDUCE, 512 << 20, 4, &c, &e), 0);
+	assert_int_equal(c.algo, RS_NCCL_ALGO_NVLS_TREE);
+	assert_int_equal(rs_nccl_choose(&p, &t, RS_NCCL_ALL_REDUCE, 1 << 30, 4, &c, &e), 0);
+	assert_int_equal(c.algo, RS_NCCL_ALGO_RING);
+	assert_int_equal(c.proto, RS_NCCL_SIMPLE);
+	assert_int_equal(c.chunk, 2 << 20);
+	assert_int_equal(c.slice_steps, 2);
+}
+
+/* ---- What a user asks for ---- */
+
+static enum rs_nccl_algo asked(const struct rs_nccl_plan *p, const char *algo, const char *proto,
+			       enum rs_nccl_func func, enum rs_nccl_proto *q)
+{
+	struct rs_nccl_tune_conf conf = {.algo = algo, .proto = proto};
+	struct rs_nccl_choice c;
+	struct rs_nccl_table t;
+	struct rs_error e = {0};
+
+	assert_int_equal(rs_nccl_tune(p, &conf, &t, &e), 0);
+	assert_int_equal(rs_nccl_choose(p, &t, func, 8 << 20, 4, &c, &e), 0);
+	*q = c.proto;
+	return c.algo;
+}
+
+static void test_variables_strike_out(void **state)
+{
+	struct rs_nccl_plan p = h100(2, 22707), old = h100(2, 22203);
+	struct rs_nccl_tune_conf conf = {.algo = "ring,torus"};
+	struct rs_nccl_table t;
+	struct rs_nccl_choice c;
+	enum rs_nccl_proto q;
+	struct rs_error e = {0};
+
+	(void)state;
+	assert_int_equal(asked(&p, "Ring", "LL128", RS_NCCL_ALL_REDUCE, &q), RS_NCCL_ALGO_RING);
+	assert_int_equal(q, RS_NCCL_LL128);
+	assert_int_equal(asked(&p, "^nvlstree,tree", "^ll", RS_NCCL_ALL_REDUCE, &q),
+			 RS_NCCL_ALGO_RING);
+	assert_int_equal(asked(&p, "ring;allreduce:tree", "", RS_NCCL_ALL_REDUCE, &q),
+			 RS_NCCL_ALGO_TREE);
+	assert_int_equal(asked(&p, "ring;allreduce:tree", "", RS_NCCL_ALL_GATHER, &q),
+			 RS_NCCL_ALGO_RING);
+	/* to 2.23 the ring comes back where nothing is left; after, that is an error */
+	assert_int_equal(asked(&old, "tree", "", RS_NCCL_ALL_GATHER, &q), RS_NCCL_ALGO_RING);
+	assert_int_equal(rs_nccl_tune(&old, &conf, &t, &e), 0);
+	assert_int_equal(rs_nccl_tune(&p, &conf, &t, &e), -EINVAL);
+	assert_non_null(strstr(e.what, "torus"));
+	memset(&e, 0, sizeof(e));
+	conf.algo = "ring;gather:tree";
+	assert_int_equal(rs_nccl_tune(&p, &conf, &t, &e), -EINVAL);
+	conf.algo = "ring;tree";
+	assert_int_equal(rs_nccl_tune(&p, &conf, &t, &e), -EINVAL);
+	conf.algo = "tree";
+	assert_int_equal(rs_nccl_tune(&p, &conf, &t, &e), 0);
+	assert_int_equal(rs_nccl_choose(&p, &t, RS_NCCL_ALL_GATHER, 1 << 20, 4, &c, &e), -ENOENT);
+}
+
+/* A value of every release: none fails, and the choice is one that the release has. */
+static void test_every_release_chooses(void **state)
+{
+	static const uint32_t releases[] = {21805, 21903, 22005, 22105, 22203, 22304,
+					    22403, 22501, 22602, 22707, 22803, 22809};
+	struct rs_nccl_table t;
+	struct rs_nccl_choice c;
+	struct rs_error e = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(releases) / sizeof(releases[0]); i++)
+		for (uint32_t nodes = 1; nodes < 40; nodes = nodes * 2 + 1)
+			for (uint64_t bytes = 8; bytes < UINT64_C(1) << 40; bytes *= 7) {
+				struct rs_nccl_plan p = h100(nodes, releases[i]);
+
+				assert_int_equal(rs_nccl_tune(&p, NULL, &t, &e), 0);
+				for (int f = 0; f < RS_NCCL_FUNCS; f++) {
+					assert_int_equal(
+						rs_nccl_choose(&p, &t, (enum rs_nccl_func)f,
+							       bytes * p.n_ranks, 4, &c, &e),
+						0);
+					assert_true(c.channels >= 1 && c.channels <= 64);
+					assert_true(c.chunk > 0 && c.threads >= 96);
+					assert_true(nodes > 1 || c.algo != RS_NCCL_ALGO_NVLS_TREE);
+				}
+			}
+}
+
+/* ---- Tuner files ---- */
+
+static int read_rows(const char *text, struct rs_arena *a, struct rs_nccl_tuner_row **rows,
+		     size_t *n, struct rs_error *e)
+{
+	return rs_nccl_tuner_read("tuner.conf", text, strlen(text), a, rows, n, e);
+}
+
+static void test_tuner_file(void **state)
+{
+	static const char text[] = "# type,min,max,...\n\nallreduce,0,65536,ring,ll128,2,2,-1\r\n"
+				   " allreduce , 65537, 1048576 ,nvls_tree,simple,-1,2,16,-1,-1\n"
+				   "allreduce,0,99999999,ring,simple,-1,-1,-1,4\n";
+	struct rs_arena *a = rs_arena_create(1 << 20);
+	struct rs_nccl_tune_conf conf = {0};
+	struct rs_nccl_plan p = h100(2, 22707);
+	struct rs_nccl_tuner_row *rows, *again;
+	char line[RS_NCCL_TUNER_LINE_MAX];
+	struct rs_nccl_table t;
+	struct rs_nccl_choice c;
+	struct rs_error e = {0};
+	size_t n, m;
+
+	(void)state;
+	assert_int_equal(read_rows(text, a, &rows, &n, &e), 0);
+	assert_int_equal(n, 3);
+	conf.rows = rows;
+	conf.n_rows = n;
+	assert_int_equal(rs_nccl_tune(&p, &conf, &t, &e), 0);
+	assert_int_equal(rs_nccl_choose(&p, &t, RS_NCCL_ALL_REDUCE, 65536, 4, &c, &e), 0);
+	assert_true(c.tuned && c.proto == RS_NCCL_LL128 && c.channels == 2);
+	assert_int_equal(rs_nccl_choose(&p, &t, RS_NCCL_ALL_REDUCE, 65540, 4, &c, &e), 0);
+	assert_true(c.tuned && c.algo == RS_NCCL_ALGO_NVLS_TREE);
+	assert_int_equal(rs_nccl_choose(&p, &t, RS_NCCL_ALL_REDUCE, 8 << 20, 4, &c, &e), 0);
+	assert_false(c.tuned); /* the third is for operations in a group of four */
+	rs_nccl_tuner_line(&rows[1], line);
+	assert_string_equal(line, "allreduce,65537,1048576,nvls_tree,simple,-1,2,16,-1,-1");
+	assert_int_equal(read_rows(line, a, &again, &m, &e), 0);
+	assert_memory_equal(again, &rows[1], sizeof(*again));
+	rs_arena_destroy(a);
+}
+
+static void test_tuner_file_errors(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{"allreduce,0,1\n", "tuner.conf:1: expected 8 to 10 fields"},
+		{"\nallreduce,0,1,rang,ll,1,1,1\n", "tuner.conf:2: expected an algorithm"},
+		{"reduceall,0,1,ring,ll,1,1,1\n", "expected a collective"},
+		{"allreduce,-1,1,ring,ll,1,1,1\n", "expected a number of bytes, found '-1'"},
+		{"allreduce,0,1,ring,ll,0,1,1\n", "expected -1 or 1 to 64 channels, found '0'"},
+		{"allreduce,9,1,ring,ll,1,1,1\n", "found '1'"},
+		{"allreduce,0,1,ring,ll,1,1,1,1,1,1\n", "expected 8 to 10"},
+		{"allreduce,0,1,ring,lll,1,1,1\n", "expected ll, ll128 or simple, found 'lll'"},
+		{"allreduce,0,1,ring,ll,1x,1,1\n", "expected -1 or a count, found '1x'"},
+	};
+	struct rs_arena *a = rs_arena_create(1 << 20);
+	struct rs_nccl_tuner_row *rows;
+	struct rs_error e = {0};
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		memset(&e, 0, sizeof(e));
+		assert_int_equal(read_rows(bad[i].text, a, &rows, &n, &e), -EINVAL);
+		if (!strstr(e.what, bad[i].says))
+			fail_msg("%s: %s", bad[i].text, e.what);
+	}
+	rs_arena_destroy(a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table_is_nccls_to_the_printed_digit),
+		cmocka_unit_test(test_choice_is_nccls_in_every_row),
+		cmocka_unit_test(test_two_nodes_of_eight),
+		cmocka_unit_test(test_eight_nodes_go_over_to_the_ring),
+		cmocka_unit_test(test_variables_strike_out),
+		cmocka_unit_test(test_every_release_chooses),
+		cmocka_unit_test(test_tuner_file),
+		cmocka_unit_test(test_tuner_file_errors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
