@@ -1,20 +1,32 @@
 /*
  * A histogram of whole numbers with buckets of less than 1/128 of their value, for percentiles of
- * what is seen often: a queue's bytes, a packet's time on its way. Memory comes with the ranges
- * that are seen.
+ * what is seen often: a queue's bytes, a packet's time on its way. A few values are kept as a list;
+ * memory for more comes with the ranges that are seen.
  */
 #ifndef RS_BASE_HIST_H
 #define RS_BASE_HIST_H
 
 #include <stdint.h>
 
-enum { RS_HIST_BITS = 7, RS_HIST_OCTAVES = 64 - RS_HIST_BITS + 1 };
+enum {
+	RS_HIST_BITS = 7,
+	RS_HIST_OCTAVES = 64 - RS_HIST_BITS + 1,
+	RS_HIST_FEW = 64, /* buckets that are kept as a list */
+};
+
+/* So many values of a bucket: octave << RS_HIST_BITS | bucket. */
+struct rs_hist_few {
+	uint32_t bucket, n;
+};
 
 /* Zeroed before the first use. */
 struct rs_hist {
 	uint64_t n, sum, most;
 	uint64_t lost; /* values that found no memory; not in n */
-	uint64_t *octave[RS_HIST_OCTAVES];
+	/* One of them, or none: a list in no order, or the octaves' buckets. */
+	struct rs_hist_few *few;
+	uint64_t **octave; /* [RS_HIST_OCTAVES] */
+	uint32_t n_few, few_size;
 };
 
 /* The 2^RS_HIST_BITS buckets that v is of, and which: the first octave's are one value each. */
@@ -27,19 +39,20 @@ static inline unsigned rs_hist_octave(uint64_t v, unsigned *bucket)
 	return shift;
 }
 
-/* Makes room for an octave; 0: no memory. */
-int rs_hist_grow(struct rs_hist *h, unsigned octave);
+/* Counts into a bucket that has no memory yet; false: none is to be had. */
+int rs_hist_put(struct rs_hist *h, unsigned octave, unsigned bucket, uint64_t times);
 
 /* v, so many times. */
 static inline void rs_hist_add_many(struct rs_hist *h, uint64_t v, uint64_t times)
 {
 	unsigned bucket, octave = rs_hist_octave(v, &bucket);
 
-	if (__builtin_expect(!h->octave[octave], 0) && !rs_hist_grow(h, octave)) {
+	if (__builtin_expect(h->octave && h->octave[octave], 1)) {
+		h->octave[octave][bucket] += times;
+	} else if (!rs_hist_put(h, octave, bucket, times)) {
 		h->lost += times;
 		return;
 	}
-	h->octave[octave][bucket] += times;
 	h->n += times;
 	h->sum += v * times;
 	if (v > h->most)

@@ -73,14 +73,14 @@ static void csv_flow(const struct rs_diagnosis *d, const struct rs_series_flow *
 
 	rs_series_flow_name(d, f, name, sizeof(name));
 	for (uint32_t b = 0; b < s->bins; b++) {
-		if (!f->rate[b] && !f->resent[b])
+		if (!f->rate[b] && !at(f->resent, b))
 			continue;
 		fprintf(out, "%.3f,connection,", (double)(b + 1) * (double)s->interval / RS_NS);
 		csv_string(out, name);
 		fprintf(out, ",,,,,,,%.6f,", (double)f->rate[b] / RS_GBPS);
 		if (f->window[b] != UINT64_MAX)
 			fprintf(out, "%" PRIu64, f->window[b]);
-		fprintf(out, ",%" PRIu64 ",%" PRIu64 "\n", f->in_flight[b], f->resent[b]);
+		fprintf(out, ",%" PRIu64 ",%" PRIu64 "\n", f->in_flight[b], at(f->resent, b));
 	}
 }
 
@@ -90,11 +90,11 @@ static void csv_inside(const struct rs_diagnosis *d, const struct rs_series_insi
 	const struct rs_series *s = r->series;
 
 	for (uint32_t b = 0; b < s->bins; b++) {
-		if (!l->bytes[b])
+		if (!at(l->bytes, b))
 			continue;
 		fprintf(out, "%.3f,inside,", (double)b * (double)s->interval / RS_NS);
 		csv_string(out, l->name);
-		fprintf(out, ",,%.6f,,,,,,,,\n", gbps(l->bytes[b], bin_time(s, r, b)));
+		fprintf(out, ",,%.6f,,,,,,,,\n", gbps(at(l->bytes, b), bin_time(s, r, b)));
 	}
 }
 

@@ -39,7 +39,7 @@ static void row(struct rs_json *j, const char *key, const uint64_t *v, uint32_t 
 /* Times as whole nanoseconds. */
 static void row_ns(struct rs_json *j, const char *key, const rs_time *v, uint32_t n)
 {
-	uint64_t *ns = calloc(n + 1u, sizeof(*ns));
+	uint64_t *ns = v ? calloc(n + 1u, sizeof(*ns)) : NULL;
 
 	for (uint32_t i = 0; ns && i < n; i++)
 		ns[i] = (uint64_t)(v[i] / RS_NS);
@@ -55,8 +55,10 @@ static void json_class(struct rs_json *j, const struct rs_series *s,
 	rs_json_uint(j, "class", tc);
 	row(j, "bytes", c->bytes, s->bins);
 	row(j, "queue_bytes", c->queue, s->bins);
-	if (c->held)
-		row_ns(j, "paused_ns", c->held, s->bins);
+	row_ns(j, "paused_ns", c->held, s->bins);
+	row(j, "pauses", c->pauses, s->bins);
+	row(j, "marks", c->marks, s->bins);
+	row(j, "drops", c->drops, s->bins);
 	if (c->queued.n)
 		percentiles(j, "queue", &c->queued, 1);
 	rs_json_end(j);
@@ -69,6 +71,7 @@ static void json_port(struct rs_json *j, const struct rs_series *s, const struct
 	rs_json_bool(j, "nic", p->nic);
 	rs_json_uint(j, "node", p->node);
 	rs_json_uint(j, "port", p->port);
+	rs_json_uint(j, "back", p->back);
 	rs_json_int(j, "rate", p->rate);
 	rs_json_bool(j, "exact", p->exact);
 	rs_json_uint(j, "total_bytes", p->bytes);
@@ -77,6 +80,7 @@ static void json_port(struct rs_json *j, const struct rs_series *s, const struct
 	row(j, "queue_peak_bytes", p->peak, s->bins);
 	row(j, "marks", p->marks, s->bins);
 	row(j, "drops", p->drops, s->bins);
+	row(j, "lost", p->lost, s->bins);
 	rs_json_array(j, "classes");
 	for (unsigned m = p->classes; m; m &= m - 1) {
 		unsigned tc = (unsigned)__builtin_ctz(m);
@@ -106,7 +110,46 @@ static void json_flow(struct rs_json *j, const struct rs_diagnosis *d, const str
 	if (windowed)
 		rs_json_uints(j, "window_bytes", f->window, s->bins);
 	rs_json_uints(j, "in_flight_bytes", f->in_flight, s->bins);
+	row(j, "acked_bytes", f->acked, s->bins);
 	row(j, "resent", f->resent, s->bins);
+	row(j, "resent_timeout", f->resent_for[RS_RESENT_TIMEOUT], s->bins);
+	row(j, "resent_nak", f->resent_for[RS_RESENT_NAK], s->bins);
+	row(j, "resent_rnr", f->resent_for[RS_RESENT_RNR], s->bins);
+	row(j, "resent_reordered", f->resent_for[RS_RESENT_REORDER], s->bins);
+	rs_json_array(j, "path");
+	for (uint32_t i = 0; i < f->n_path; i++)
+		rs_json_uint(j, NULL, f->path[i]);
+	rs_json_end(j);
+	rs_json_number(j, "ways", f->ways);
+	rs_json_end(j);
+}
+
+static void json_inside(struct rs_json *j, const struct rs_series *s,
+			const struct rs_series_inside *l)
+{
+	rs_json_object(j, NULL);
+	rs_json_string(j, "name", l->name);
+	rs_json_int(j, "rate", l->rate);
+	row(j, "bytes", l->bytes, s->bins);
+	row_ns(j, "busy_ns", l->busy, s->bins);
+	rs_json_end(j);
+}
+
+/* NULL rows: it moved nothing. */
+static void json_engine(struct rs_json *j, const struct rs_series *s,
+			const struct rs_series_engine *g)
+{
+	if (!g->reads && !g->credits && !g->waited)
+		return;
+	rs_json_object(j, NULL);
+	rs_json_string(j, "name", g->name);
+	rs_json_uint(j, "reads_max", g->reads_max);
+	rs_json_uint(j, "read_bytes_max", g->read_bytes_max);
+	rs_json_uint(j, "credits_max", g->credits_max);
+	row(j, "reads", g->reads, s->bins);
+	row(j, "read_bytes", g->read_bytes, s->bins);
+	row(j, "credits", g->credits, s->bins);
+	row_ns(j, "waited_ns", g->waited, s->bins);
 	rs_json_end(j);
 }
 
@@ -151,13 +194,13 @@ void series_json(struct rs_json *j, const struct rs_diagnosis *d)
 		json_flow(j, d, s, &s->flows[i]);
 	rs_json_end(j);
 	rs_json_array(j, "inside");
-	for (uint32_t i = 0; i < s->n_inside; i++) {
-		rs_json_object(j, NULL);
-		rs_json_string(j, "name", s->inside[i].name);
-		rs_json_int(j, "rate", s->inside[i].rate);
-		rs_json_uints(j, "bytes", s->inside[i].bytes, s->bins);
-		rs_json_end(j);
-	}
+	for (uint32_t i = 0; i < s->n_inside; i++)
+		if (s->inside[i].bytes)
+			json_inside(j, s, &s->inside[i]);
+	rs_json_end(j);
+	rs_json_array(j, "engines");
+	for (uint32_t i = 0; i < s->n_engines; i++)
+		json_engine(j, s, &s->engines[i]);
 	rs_json_end(j);
 	rs_json_array(j, "latency");
 	for (unsigned tc = 0; tc < RS_CLASSES; tc++) {

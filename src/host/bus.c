@@ -927,6 +927,33 @@ rs_time rs_bus_waited(const struct rs_bus *b, int part, enum rs_dma_wait what)
 	return g->read.waited[what == RS_WAIT_TAGS];
 }
 
+/* Entries are in order of release. */
+static void sum_held(const struct window *w, rs_time now, uint32_t *units, uint32_t *slots)
+{
+	*units = *slots = 0;
+	for (uint32_t i = w->tail; i != w->head; i--) {
+		const struct hold *h = &w->ring[(i - 1) & w->mask];
+
+		if (h->release <= now)
+			break;
+		*units += h->units;
+		*slots += h->slots;
+	}
+}
+
+void rs_bus_outstanding(const struct rs_bus *b, int part, rs_time now,
+			struct rs_bus_outstanding *out)
+{
+	const struct engine *g = &b->engines[part];
+	uint32_t headers;
+
+	*out = (struct rs_bus_outstanding){.reads_max = g->read.slots_max,
+					   .read_bytes_max = g->read.units_max,
+					   .credits_max = g->write.units_max};
+	sum_held(&g->read, now, &out->read_bytes, &out->reads);
+	sum_held(&g->write, now, &out->credits, &headers);
+}
+
 /* ---- Figures ---- */
 
 /* What a row of links gives to DMAs of n bytes cut into so many TLPs. */
@@ -994,4 +1021,11 @@ void rs_bus_link_stat(const struct rs_bus *b, int link, struct rs_bus_link_stat 
 					 .bytes = b->links[link].bytes,
 					 .rate = b->names[link].rate};
 	snprintf(out->name, sizeof(out->name), "%s", b->names[link].text);
+}
+
+void rs_bus_link_carried(const struct rs_bus *b, int link, uint64_t *bytes, rs_time *busy)
+{
+	rs_assert(link >= 0 && link < b->n_links);
+	*bytes = b->links[link].bytes;
+	*busy = b->links[link].busy;
 }

@@ -229,6 +229,15 @@ int64_t rs_path_write_rate(const struct rs_bus *bus, const struct rs_path *p, ui
 enum rs_dma_wait { RS_WAIT_TAGS, RS_WAIT_READ_BUFFER, RS_WAIT_CREDITS, RS_DMA_WAITS };
 rs_time rs_bus_waited(const struct rs_bus *bus, int part, enum rs_dma_wait what);
 
+/* What a part may have outstanding and, at now, has: read requests (tags), their bytes, credits of
+ * 16 bytes of posted writes. What is issued ahead counts already. All 0: it issues no DMA. */
+struct rs_bus_outstanding {
+	uint32_t reads, read_bytes, credits;
+	uint32_t reads_max, read_bytes_max, credits_max;
+};
+void rs_bus_outstanding(const struct rs_bus *bus, int part, rs_time now,
+			struct rs_bus_outstanding *out);
+
 /* Directed links, for reports: name ("nic0->pci1"), busy time so far, bytes moved. */
 struct rs_bus_link_stat {
 	char name[64];
@@ -238,6 +247,8 @@ struct rs_bus_link_stat {
 };
 int rs_bus_links(const struct rs_bus *bus);
 void rs_bus_link_stat(const struct rs_bus *bus, int link, struct rs_bus_link_stat *out);
+/* Of that, what a link did so far. */
+void rs_bus_link_carried(const struct rs_bus *bus, int link, uint64_t *bytes, rs_time *busy);
 
 /* Usable rate of a PCIe link for TLP bytes: GT/s * lanes * encoding (Gen6: FLIT share). 0 unknown.
  */

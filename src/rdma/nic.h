@@ -429,6 +429,8 @@ void rs_qp_hold(struct rs_nic *nic, struct rs_qp *qp, bool held);
 /* The same of READ responses, and of the ACKs that come after them in order. */
 void rs_qp_hold_reads(struct rs_nic *nic, struct rs_qp *qp, bool held);
 uint64_t rs_qp_unacked(const struct rs_qp *qp);
+/* The bytes of frames that were acknowledged so far. */
+uint64_t rs_qp_acked(const struct rs_qp *qp);
 void rs_qp_ask_ack(struct rs_nic *nic, struct rs_packet *p, rs_time now);
 
 /* ---- Packets and time ---- */
@@ -539,9 +541,18 @@ struct rs_nic_counters {
 
 const struct rs_nic_counters *rs_nic_get_counters(const struct rs_nic *nic);
 
+/* Why a request is sent again: what told the requester last. */
+enum rs_again {
+	RS_AGAIN_TIMEOUT,
+	RS_AGAIN_NAK, /* a NAK of its sequence, a response that skipped PSNs, a selective ACK */
+	RS_AGAIN_RNR,
+	RS_AGAINS
+};
+
 /* The same of one QP: what goes wrong, and congestion. */
 struct rs_qp_counters {
 	uint64_t retransmitted_packets;
+	uint64_t again[RS_AGAINS]; /* of those, by reason */
 	uint64_t out_of_sequence, packet_seq_err, duplicate_request, implied_nak_seq_err;
 	uint64_t local_ack_timeout_err, rnr_nak_retry_err;
 	uint64_t req_remote_access_errors, resp_remote_access_errors;

@@ -168,7 +168,8 @@ struct rs_qp_cold {
 	uint8_t resource_head;
 	uint8_t timeout, retry_cnt, rnr_retry;
 	uint8_t max_rd_atomic;
-	uint8_t cc_given; /* rs_qp_init.cc */
+	uint8_t cc_given;  /* rs_qp_init.cc */
+	uint8_t again_for; /* enum rs_again, of the latest going back */
 };
 
 _Static_assert(sizeof(struct rs_qp_cold) == 128, "two cache lines");

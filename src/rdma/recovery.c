@@ -40,6 +40,7 @@ bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_t
 		return false;
 	}
 	qp->retries++;
+	qp->cold->again_for = timeout ? RS_AGAIN_TIMEOUT : RS_AGAIN_NAK;
 	rs_recovery_of(qp)->rewind(qp);
 	if (!(qp->flags & RS_QF_RNR_WAIT))
 		qp->deadline = RS_NEVER;
@@ -58,6 +59,7 @@ void rs_recover_rnr(struct rs_nic *nic, struct rs_qp *qp, uint8_t timer, rs_time
 	}
 	if (qp->cold->rnr_retry < 7)
 		qp->rnr_tries++;
+	qp->cold->again_for = RS_AGAIN_RNR;
 	rs_recovery_of(qp)->rewind(qp);
 	qp->flags |= RS_QF_RNR_WAIT;
 	qp->deadline = now + rs_rnr_timer[timer & RS_SYN_VALUE];

@@ -209,6 +209,14 @@ static inline void time_rtt(struct rs_qp *qp, const struct rs_packet *p, rs_time
 	qp->rtt_at = now;
 }
 
+void rs_req_count_again(struct rs_nic *nic, const struct rs_qp *qp, uint32_t payload)
+{
+	RS_COUNT(nic, qp, retransmitted_packets);
+	if (nic->qp_counters)
+		nic->qp_counters[qp->index].again[qp->cold->again_for]++;
+	nic->counters.retransmitted_bytes += payload;
+}
+
 /* n packets with so many bytes of payload are on their way. */
 static void advance(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w, uint32_t n,
 		    uint32_t bytes)
@@ -218,8 +226,7 @@ static void advance(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *
 	if (__builtin_expect(qp->next_psn == qp->max_psn, 1))
 		qp->max_psn = end;
 	else {
-		RS_COUNT(nic, qp, retransmitted_packets);
-		nic->counters.retransmitted_bytes += bytes;
+		rs_req_count_again(nic, qp, bytes);
 		if (rs_psn_diff(end, qp->max_psn) > 0)
 			qp->max_psn = end;
 	}
@@ -328,8 +335,7 @@ bool rs_req_send_again(struct rs_nic *nic, struct rs_qp *qp, uint32_t i, uint32_
 	if (!n)
 		return false;
 	p->bth_flags |= RS_BTH_ACKREQ;
-	RS_COUNT(nic, qp, retransmitted_packets);
-	nic->counters.retransmitted_bytes += p->payload_bytes;
+	rs_req_count_again(nic, qp, p->payload_bytes);
 	return true;
 }
 

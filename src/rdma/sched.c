@@ -129,6 +129,11 @@ uint64_t rs_qp_unacked(const struct rs_qp *qp)
 	return qp->sent - qp->acked;
 }
 
+uint64_t rs_qp_acked(const struct rs_qp *qp)
+{
+	return qp->acked;
+}
+
 /* A CNP: A17.9.3. */
 RS_APART static void send_cnp(struct rs_nic *nic, struct rs_packet *p)
 {

@@ -273,6 +273,8 @@ static void look_for_lost(struct rs_nic *nic, struct rs_qp *qp, struct selective
 		psn = rs_psn_add(psn, n);
 		left -= (int32_t)n;
 	}
+	if (some)
+		qp->cold->again_for = RS_AGAIN_NAK;
 	if (!some || s->in_round)
 		return;
 	s->in_round = true;

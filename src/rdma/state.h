@@ -219,6 +219,9 @@ static inline bool rs_nic_has_qp(const struct rs_nic *nic, const struct rs_qp *q
 	return qp->index < nic->qps_fresh && qp == &nic->qps[qp->index] && (qp->flags & RS_QF_USED);
 }
 
+/* A request goes again. */
+RS_COLD void rs_req_count_again(struct rs_nic *nic, const struct rs_qp *qp, uint32_t payload);
+
 /* Count for the NIC and for the QP. */
 #define RS_COUNT(nic, qp, field)                                     \
 	do {                                                         \

@@ -29,6 +29,8 @@ static bool unplain(struct rs_sim *s, struct sim_node *n, struct sim_link *l, st
 		rs_capture_packet(s->capture, l->capture, p, now);
 	if (l->loss && p->kind != RS_KIND_PFC && (rs_random_u64(&l->random) >> 32) < l->loss) {
 		n->losses++;
+		if (n->watch)
+			sim_watch_lost(n, (uint32_t)(l - n->out));
 		sim_lost_on_link(n, (uint32_t)(l - n->out), p);
 		sim_order_dropped(s, n, p);
 		rs_pool_free(&n->free, p);

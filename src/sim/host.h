@@ -204,6 +204,9 @@ void sim_nic_way(struct sim_nic *k, uint32_t qpn, uint32_t way);
 void sim_order_arrived(struct rs_sim *s, struct sim_nic *k, struct rs_packet *p, rs_time now);
 void sim_order_lost(struct rs_sim *s, const struct sim_app_event *ev);
 
+/* order.c: packets that this queue pair sent again for nothing but their order. */
+uint64_t sim_order_again(const struct sim_nic *k, uint32_t qpn);
+
 /* order.c: packets that the counterfactual holds back at this port. */
 uint64_t sim_order_held(const struct sim_nic *k);
 

@@ -17,6 +17,8 @@ void sim_watch_sent(struct rs_sim *s, struct sim_node *n, uint32_t port, const s
 void sim_watch_arrived(struct rs_sim *s, struct sim_node *n, const struct rs_packet *p,
 		       rs_time now);
 void sim_watch_span(struct sim_node *n, const struct rs_series_span *span);
+/* A packet that the port's link lost. */
+void sim_watch_lost(struct sim_node *n, uint32_t port);
 /* The most that ever waited in one class's queue, but for the open bin; 0: not watched. */
 uint64_t sim_watch_peak(const struct sim_node *n, uint32_t port);
 /* All nodes' series become the result's. -ENOMEM. */
@@ -29,6 +31,7 @@ struct sim_conn_who {
 	uint32_t job, index, src, dst, host;
 	bool flow;
 	uint16_t sport;
+	uint32_t dst_qpn, way; /* of its first queue pair: where its packets go; way: placement's */
 };
 uint32_t sim_conns(const struct rs_sim *s);
 /* false: it does not cross the network. */

@@ -30,6 +30,7 @@ struct sim_stream {
 	uint32_t *lost;  /* PSNs that the network lost, not yet sent again */
 	uint8_t cause;   /* enum cause: of the latest going back */
 	uint8_t pending; /* ... of one that a NAK has just begun */
+	uint64_t again;  /* packets sent again for nothing but their order */
 	/* receiving */
 	uint32_t due;      /* number of the packet that the transport gets next */
 	uint32_t furthest; /* behind the highest number in the ring */
@@ -159,8 +160,15 @@ void sim_order_sent(struct sim_nic *k, struct rs_packet *p)
 	if (rs_psn_diff(p->psn, st->max) >= 0)
 		st->max = st->next;
 	else if (k->sim->f->transport.recovery == RS_FABRIC_SELECTIVE ? !lost_forget(st, p->psn)
-								      : st->cause == CAUSE_ORDER)
+								      : st->cause == CAUSE_ORDER) {
 		k->reordered++;
+		st->again++;
+	}
+}
+
+uint64_t sim_order_again(const struct sim_nic *k, uint32_t qpn)
+{
+	return qpn - SIM_FIRST_QPN < k->n_streams ? k->streams[qpn - SIM_FIRST_QPN].again : 0;
 }
 
 static void nak(struct sim_nic *k, const struct rs_packet *p)

@@ -180,7 +180,12 @@ static bool look(void *self, uint32_t number, struct rs_sim_end_now *out)
 	*out = (struct rs_sim_end_now){.rate = rs_qp_cc(qp)->rate,
 				       .window = rs_qp_cc(qp)->window,
 				       .in_flight = rs_qp_unacked(qp),
-				       .resent = n ? n->retransmitted_packets : 0};
+				       .acked = rs_qp_acked(qp)};
+	if (n) {
+		out->resent[RS_RESENT_TIMEOUT] = n->again[RS_AGAIN_TIMEOUT];
+		out->resent[RS_RESENT_NAK] = n->again[RS_AGAIN_NAK];
+		out->resent[RS_RESENT_RNR] = n->again[RS_AGAIN_RNR];
+	}
 	return true;
 }
 

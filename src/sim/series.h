@@ -17,17 +17,21 @@ enum {
 	RS_SERIES_BINS = 128, /* at most, of fabrics up to RS_SERIES_PORTS ports */
 	RS_SERIES_BINS_LEAST = 32,
 	RS_SERIES_PORTS = 8192,
-	RS_SERIES_FLOWS = 256,    /* connections followed, unless asked otherwise */
-	RS_SERIES_TIMED = 16,     /* one packet in so many is timed, by PSN */
-	RS_SERIES_SPANS = 1 << 17 /* of a host, later ones are left out */
+	RS_SERIES_FLOWS = 256,         /* connections followed, unless asked otherwise */
+	RS_SERIES_TIMED = 16,          /* one packet in so many is timed, by PSN */
+	RS_SERIES_SPANS = 1 << 17,     /* of a host, at most; later ones are left out */
+	RS_SERIES_SPANS_ALL = 1 << 20, /* of all hosts, an equal share each */
+	RS_SERIES_PATH = 32            /* links of a path, from NIC to NIC, at most */
 };
 
 /* A class of a port. Rows of [bin]; NULL: nothing but zeroes. */
 struct rs_series_class {
-	uint64_t *bytes; /* that left, with what frames take on the link beside themselves; NICs,
-			  * and ports of which each packet is kept */
+	uint64_t *bytes; /* of frames that left; PFC, preamble and gap are not in it */
 	uint64_t *queue; /* bytes that waited at the bin's end */
-	rs_time *held;   /* paused by the port's peer */
+	rs_time *held; /* paused by the port's peer: ports[back] is the way that its PAUSEs came */
+	uint64_t *pauses; /* [bin] PAUSE frames of the class that left by this port */
+	uint64_t *marks;  /* of the port's marks and drops, those of the class */
+	uint64_t *drops;
 	/* Of switches: bytes that each packet left behind it in its queue where each packet is
 	 * kept, else what waited at the ends of bins, as short as they were then. */
 	struct rs_hist queued;
@@ -38,15 +42,29 @@ struct rs_series_port {
 	char name[64];                /* "leaf0 port 3, to h5/nic0"; "h5/nic0, to leaf0 port 3" */
 	uint32_t node;                /* switch; of a NIC its endpoint */
 	uint32_t port;                /* of the switch */
+	uint32_t number;              /* its place among the ports */
+	uint32_t back;                /* the other direction of the link, among the ports */
 	bool nic, exact;              /* exact: each packet is kept */
+	bool kept;                    /* among those that files have the rows of */
 	int64_t rate;                 /* bits per second */
 	uint64_t data_packets, bytes; /* of the whole run: the packets' sum is packet_hops */
 	uint64_t *carried;            /* [bin] bytes, of all classes and PFC frames */
 	uint64_t *peak;  /* [bin] of a switch: the most that waited in one class's queue */
 	uint64_t *marks; /* [bin] packets that were marked here (ECN's CE) */
-	uint64_t *drops; /* [bin] packets that came in here and were dropped */
+	/* [bin] packets that came in here and were dropped, or that the watchdog took from here */
+	uint64_t *drops;
+	uint64_t *lost; /* [bin] packets that the link lost */
 	struct rs_series_class of[RS_CLASSES];
 	uint8_t classes; /* those of which anything is kept */
+};
+
+/* Why a packet was sent again: what told the sender. */
+enum rs_resent_why {
+	RS_RESENT_TIMEOUT,
+	RS_RESENT_NAK,     /* a NAK or a selective acknowledgement: a packet was lost */
+	RS_RESENT_RNR,     /* the receiver was not ready */
+	RS_RESENT_REORDER, /* the same as NAK, but nothing was lost: a packet was overtaken */
+	RS_RESENT_WHYS
 };
 
 /* A connection over the network: a flow, or two ranks' of a collective. [bin] each, as it was at
@@ -60,14 +78,32 @@ struct rs_series_flow {
 	int64_t *rate;    /* that congestion control allows its first queue pair, bits per second */
 	uint64_t *window; /* of that; UINT64_MAX: none */
 	uint64_t *in_flight; /* of all its queue pairs, bytes of frames */
-	uint64_t *resent;    /* [bin] packets sent again, of all its queue pairs */
+	uint64_t *acked;     /* [bin] bytes of frames acknowledged in it, of all its queue pairs */
+	uint64_t *resent;    /* [bin] packets sent again, of all its queue pairs, and by reason */
+	uint64_t *resent_for[RS_RESENT_WHYS];
+	/* The ports that its first queue pair's packets leave by, the sender's NIC first. Where
+	 * switches choose for each packet or flowlet: one way of `ways`. 0 ports: no way is known.
+	 */
+	uint32_t path[RS_SERIES_PATH];
+	uint32_t n_path;
+	double ways; /* equal-cost paths that its packets may take; 1: this one alone */
 };
 
 /* A directed link inside a host. */
 struct rs_series_inside {
 	char name[64];   /* "h3 nic0->pci1" */
 	int64_t rate;    /* 0: not known */
-	uint64_t *bytes; /* [bin] */
+	uint64_t *bytes; /* [bin] with headers of TLPs */
+	rs_time *busy; /* [bin] that it was taken; a DMA takes it when it is issued, maybe ahead */
+};
+
+/* What may be outstanding at an initiator of DMAs: a NIC, a GPU, a socket. */
+struct rs_series_engine {
+	char name[64];                                   /* "h3 nic0" */
+	uint32_t reads_max, read_bytes_max, credits_max; /* tags, bytes, credits of 16 bytes */
+	/* [bin] at its end: read requests, their bytes, data credits of posted writes */
+	uint64_t *reads, *read_bytes, *credits;
+	rs_time *waited; /* [bin] DMAs were ready and waited for tags, buffer or credits */
 };
 
 /* What a rank did, or a followed connection: one bar of a timeline. */
@@ -84,6 +120,15 @@ struct rs_series_span {
 	uint8_t kind;
 };
 
+/* How fast a flow or a job was, beside what it could be. Times are picoseconds, rates bits of
+ * payload per second; 0: not known, as of a flow that did not finish. */
+struct rs_series_speed {
+	double goodput;  /* payload over the time from start to finish */
+	double allowed;  /* what the links of its path carry of payload, empty: docs/observe.md */
+	rs_time alone;   /* the time that it takes on an empty network */
+	double slowdown; /* its time over `alone` */
+};
+
 struct rs_series {
 	rs_time interval; /* of a bin; the last may be shorter */
 	uint32_t bins;
@@ -91,6 +136,9 @@ struct rs_series {
 	struct rs_series_port *ports;
 	struct rs_series_flow *flows;
 	struct rs_series_inside *inside;
+	uint32_t n_engines;
+	struct rs_series_engine *engines;
+	struct rs_series_speed *flow_speed, *job_speed; /* [flow], [job] of the result */
 	uint32_t connections; /* all that there are; n_flows of them are followed */
 	struct rs_hist
 		latency[RS_CLASSES]; /* ps that data packets took from the NIC's wire to a NIC */

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "plant/plant.h"
 #include "port/endpoint.h"
+#include "sim/series.h"
 #include "wire/pool.h"
 
 struct rs_sim_counters;
@@ -78,7 +79,10 @@ struct rs_sim_end_now {
 	int64_t rate;       /* that congestion control lets it send at: bits per second */
 	uint64_t window;    /* bytes that may be unacknowledged; UINT64_MAX: no limit */
 	uint64_t in_flight; /* bytes of frames that are not acknowledged */
-	uint64_t resent;    /* packets so far; 0 where ends are not counted */
+	uint64_t acked;     /* bytes of frames that were acknowledged so far */
+	/* Packets sent again so far, by what the transport was told; 0 where ends are not counted,
+	 * and of RS_RESENT_REORDER: who watches paths knows that. */
+	uint64_t resent[RS_RESENT_WHYS];
 };
 
 struct rs_sim_transport {

@@ -124,12 +124,16 @@ static inline uint16_t sim_source_port(const struct rs_sim *s, uint64_t conn, un
  * connection is complete. */
 void sim_watch_step(struct rs_sim *s, const struct sim_coll *k, uint32_t rank, uint32_t lane,
 		    rs_time now);
+/* A flow's sending end is about to go. */
+void sim_watch_closing(struct rs_sim *s, uint32_t conn, uint32_t host);
 void sim_watch_message(struct rs_sim *s, const struct sim_conn *c, rs_time now);
 
 /* workload.c */
 /* One end of a connection's q-th. past: what it had received before; NULL: nothing. */
 int sim_open_end(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver, uint32_t depth,
 		 uint8_t tc, const struct rs_sim_past *past);
+/* Where placement is ideal: the path of a queue pair's data, or of its ACKs, to dst. */
+uint32_t sim_way(const struct rs_sim *s, uint64_t conn, unsigned q, uint32_t dst, bool back);
 /* The next of a host's flows to start: at one time they go before all else, in their order. */
 void sim_next_flow(struct rs_sim *s, uint32_t host);
 

@@ -54,7 +54,9 @@ bool sim_conn_who(const struct rs_sim *s, uint32_t conn, struct sim_conn_who *ou
 				     .dst = c->dst_endpoint,
 				     .host = c->src_host,
 				     .flow = c->flow,
-				     .sport = sim_source_port(s, conn, 0)};
+				     .sport = sim_source_port(s, conn, 0),
+				     .dst_qpn = c->dst_qpn,
+				     .way = sim_way(s, conn, 0, c->dst_endpoint, false)};
 	return !c->nvlink && !skipped(s, c->job);
 }
 
@@ -77,10 +79,15 @@ bool sim_conn_look(struct rs_sim *s, uint32_t conn, struct rs_sim_end_now *out)
 
 	if (!k->transport->look(k->ends.self, c->src_qpn, out))
 		return false;
-	for (unsigned q = 1; q < c->n_qps; q++)
-		if (k->transport->look(k->ends.self, c->src_qpn + q, &now)) {
-			out->in_flight += now.in_flight;
-			out->resent += now.resent;
-		}
+	for (unsigned q = 1; q < c->n_qps; q++) {
+		if (!k->transport->look(k->ends.self, c->src_qpn + q, &now))
+			continue;
+		out->in_flight += now.in_flight;
+		out->acked += now.acked;
+		for (unsigned why = 0; why < RS_RESENT_WHYS; why++)
+			out->resent[why] += now.resent[why];
+	}
+	for (unsigned q = 0; q < c->n_qps; q++)
+		out->resent[RS_RESENT_REORDER] += sim_order_again(k, c->src_qpn + q);
 	return true;
 }

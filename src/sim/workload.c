@@ -238,8 +238,7 @@ static void rank_advance(struct rs_sim *s, struct sim_coll *k, uint32_t rank, rs
 
 /* ---- Queue pairs ---- */
 
-/* Where placement is ideal: the path of a queue pair's data, or of its ACKs. */
-static uint32_t way(const struct rs_sim *s, uint64_t conn, unsigned q, uint32_t dst, bool back)
+uint32_t sim_way(const struct rs_sim *s, uint64_t conn, unsigned q, uint32_t dst, bool back)
 {
 	return s->o->ideal.placed && !s->o->ideal.network
 		       ? sim_placement_way(s, (uint32_t)conn, q, dst, back)
@@ -268,7 +267,7 @@ int sim_open_end(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver
 	int err = k->transport->open(k->ends.self, &end);
 
 	if (!err)
-		sim_nic_way(k, end.number, way(s, id, q, end.peer, receiver));
+		sim_nic_way(k, end.number, sim_way(s, id, q, end.peer, receiver));
 	return err;
 }
 
@@ -310,6 +309,8 @@ static void close_sender(struct rs_sim *s, struct sim_conn *c)
 	struct sim_nic *k = sim_nic_of(s, c->src_endpoint);
 
 	count_cuts(s, k, c->src_qpn, c->job);
+	if (s->sent)
+		sim_watch_closing(s, (uint32_t)(c - s->work->conns), c->src_host);
 	k->transport->close(k->ends.self, c->src_qpn);
 }
 

@@ -18,5 +18,6 @@ void rs_ecn_mark(struct rs_switch *sw, struct port *out, unsigned tc, struct rs_
 		return; /* a switch before this one has counted it */
 	p->tos |= RS_ECN_CE;
 	out->c.ecn_marked++;
+	out->marked[tc]++;
 	sw->c.ecn_marked++;
 }

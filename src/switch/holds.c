@@ -120,6 +120,11 @@ static void add(struct rs_switch_wait *w, unsigned egress, rs_time time, rs_time
 	w[least] = (struct rs_switch_wait){(uint16_t)egress, w[least].time + time, held};
 }
 
+uint64_t rs_holds_pauses(const struct rs_switch *sw, unsigned port, unsigned tc)
+{
+	return sw->lossless >> tc & 1 ? hold_of(sw, port, tc)->pauses : 0;
+}
+
 static void close_hold(const struct rs_switch *sw, const struct hold *h, unsigned tc, rs_time now,
 		       struct rs_switch_wait *w)
 {

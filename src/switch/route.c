@@ -75,3 +75,27 @@ int rs_route_pinned(const struct rs_switch *sw, const struct rs_packet *p)
 
 	return i < n ? pins->port[first + i] : RS_UNPINNED;
 }
+
+int rs_switch_way(const struct rs_switch *sw, struct rs_packet *p, uint32_t *ways)
+{
+	int pinned = sw->pinned ? rs_route_pinned(sw, p) : RS_UNPINNED;
+	uint32_t set, n;
+
+	*ways = 1;
+	if (p->dst >= sw->n_endpoints)
+		return -1;
+	if (pinned != RS_UNPINNED)
+		return pinned;
+	if (sw->group_of[p->dst] == sw->my_group)
+		return sw->local_port[sw->local_index[p->dst]];
+	set = sw->set_of[sw->group_of[p->dst]];
+	n = set & 0xff;
+	if (n <= 1)
+		return n ? sw->ports[set >> 8] : -1;
+	if (sw->routing == RS_ROUTE_ECMP)
+		return sw->ports[(set >> 8) + hashed(sw, p, n)];
+	if (sw->routing == RS_ROUTE_PLACED)
+		return sw->ports[(set >> 8) + placed(p, n)];
+	*ways = n;
+	return sw->ports[set >> 8];
+}

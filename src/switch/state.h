@@ -19,6 +19,7 @@ struct queue {
 	struct rs_queue packets;
 	uint64_t bytes;
 	uint64_t kmin; /* marks begin above it; UINT64_MAX: none */
+	uint64_t sent; /* bytes of frames that left */
 };
 
 /* What an ingress port holds of a class. */
@@ -31,7 +32,7 @@ struct share {
 	bool pausing;   /* PAUSE was asked for, RESUME not yet */
 };
 
-/* 11 lines. The first is all of a port that every packet touches, besides a queue or a share. */
+/* 13 lines. The first is all of a port that every packet touches, besides a queue or a share. */
 struct port {
 	uint8_t filled; /* egress: classes with packets */
 	struct rs_lfc lfc;
@@ -43,6 +44,7 @@ struct port {
 	struct share in[RS_CLASSES];
 	struct rs_ets_turns turns;
 	uint64_t kmax, headroom;
+	uint64_t marked[RS_CLASSES];
 	struct rs_lfc_times times; /* of lfc */
 } __attribute__((aligned(LINE)));
 
@@ -136,6 +138,8 @@ void rs_holds_frame(struct rs_switch *sw, unsigned port, unsigned classes, rs_ti
 /* The peer's pause of this class is over. */
 void rs_holds_ended(struct rs_switch *sw, unsigned port, unsigned tc, rs_time now);
 void rs_holds_rebase(struct rs_switch *sw, rs_time by);
+/* PAUSE frames of this class that left the port; 0 of a class without PFC. */
+uint64_t rs_holds_pauses(const struct rs_switch *sw, unsigned port, unsigned tc);
 /* Asserts. */
 void rs_holds_check(const struct rs_switch *sw);
 /* ecn.c: the queue is above kmin */
@@ -227,10 +231,19 @@ static inline void release(struct rs_switch *sw, unsigned in, unsigned tc, uint6
 
 /* ---- Routing ---- */
 
+/* ECMP: which of n ports. */
+static inline uint32_t hashed(const struct rs_switch *sw, const struct rs_packet *p, uint32_t n)
+{
+	uint64_t hash = ((uint64_t)p->src << 32 | p->dst) * UINT64_C(0x9e3779b97f4a7c15);
+
+	hash = (hash ^ hash >> 29 ^ (uint64_t)p->sport << 17 ^ sw->hash_seed) *
+	       UINT64_C(0xbf58476d1ce4e5b9);
+	return (uint32_t)((hash >> 32) * n >> 32);
+}
+
 static inline int route(struct rs_switch *sw, struct rs_packet *p, rs_time now)
 {
 	uint32_t group, set, n;
-	uint64_t hash;
 
 	if (unlikely(p->dst >= sw->n_endpoints))
 		return -1;
@@ -249,10 +262,7 @@ static inline int route(struct rs_switch *sw, struct rs_packet *p, rs_time now)
 		return n ? sw->ports[set >> 8] : -1;
 	if (unlikely(sw->routing != RS_ROUTE_ECMP))
 		return sw->ports[(set >> 8) + rs_route_choose(sw, p, &sw->ports[set >> 8], n, now)];
-	hash = ((uint64_t)p->src << 32 | p->dst) * UINT64_C(0x9e3779b97f4a7c15);
-	hash = (hash ^ hash >> 29 ^ (uint64_t)p->sport << 17 ^ sw->hash_seed) *
-	       UINT64_C(0xbf58476d1ce4e5b9);
-	return sw->ports[(set >> 8) + (uint32_t)((hash >> 32) * n >> 32)];
+	return sw->ports[(set >> 8) + hashed(sw, p, n)];
 }
 
 /* ---- Queues ---- */

@@ -223,11 +223,13 @@ int rs_switch_rx(struct rs_switch *sw, unsigned in, struct rs_packet *p, rs_time
 static void stamp(struct rs_switch *sw, const struct port *out, struct rs_packet *p, rs_time now)
 {
 	uint64_t link = (uint64_t)sw->cfg.id << 32 | (uint32_t)(out - sw->port);
-	uint64_t queued = 0;
+	uint64_t queued = 0, sent = 0;
 
-	for (unsigned t = 0; t < RS_CLASSES; t++)
+	for (unsigned t = 0; t < RS_CLASSES; t++) {
 		queued += out->q[t].bytes;
-	rs_int_push(p, rs_int_pack(out->rate_code, now, out->c.tx_bytes, queued, sw->int_scale),
+		sent += out->q[t].sent;
+	}
+	rs_int_push(p, rs_int_pack(out->rate_code, now, sent, queued, sw->int_scale),
 		    (uint32_t)rs_mix64(link + 1));
 }
 
@@ -284,7 +286,7 @@ struct rs_packet *rs_switch_tx(struct rs_switch *sw, unsigned port, rs_time now,
 	if (unlikely(sw->int_scale && p->payload_bytes && p->bth_flags & RS_PACKET_INT))
 		stamp(sw, out, p, now);
 	out->c.tx_packets++;
-	out->c.tx_bytes += p->frame_bytes;
+	q->sent += p->frame_bytes;
 	return p;
 }
 
@@ -316,7 +318,33 @@ rs_time rs_switch_deadline(const struct rs_switch *sw)
 const struct rs_switch_port_counters *rs_switch_port_counters(const struct rs_switch *sw,
 							      unsigned port)
 {
-	return &port_at(sw, port)->c;
+	struct port *p = port_at(sw, port);
+
+	p->c.tx_bytes = 0; /* counted by class */
+	for (unsigned t = 0; t < RS_CLASSES; t++)
+		p->c.tx_bytes += p->q[t].sent;
+	return &p->c;
+}
+
+uint64_t rs_switch_sent(const struct rs_switch *sw, unsigned port, unsigned tc)
+{
+	return port_at(sw, port)->q[tc].sent;
+}
+
+void rs_switch_class_counters(const struct rs_switch *sw, unsigned port, unsigned tc,
+			      struct rs_switch_class_counters *out)
+{
+	const struct port *p = port_at(sw, port);
+	const struct rs_switch_drops *d = rs_switch_drops(sw, port, tc);
+
+	rs_assert(tc < RS_CLASSES);
+	*out = (struct rs_switch_class_counters){
+		.tx_bytes = p->q[tc].sent,
+		.ecn_marked = p->marked[tc],
+		.tx_pauses = rs_holds_pauses(sw, port, tc),
+	};
+	for (unsigned why = 0; d && why < RS_SWITCH_WHYS; why++)
+		out->drops += d->packets[why];
 }
 
 uint8_t rs_switch_paused(const struct rs_switch *sw, unsigned port)
@@ -329,13 +357,18 @@ uint8_t rs_switch_filled(const struct rs_switch *sw, unsigned port)
 	return port_at(sw, port)->filled;
 }
 
-uint64_t rs_switch_take_max_queue(struct rs_switch *sw, unsigned port)
+void rs_switch_look(struct rs_switch *sw, unsigned port, struct rs_switch_look *out)
 {
 	struct port *p = port_at(sw, port);
-	uint64_t most = p->c.max_queue;
 
+	*out = (struct rs_switch_look){.max_queue = p->c.max_queue,
+				       .drops = p->c.drops,
+				       .ecn_marked = p->c.ecn_marked,
+				       .rx_pauses = p->c.rx_pauses,
+				       .tx_pauses = p->c.tx_pauses,
+				       .filled = p->filled,
+				       .paused = rs_lfc_listened(&p->lfc)};
 	p->c.max_queue = 0;
-	return most;
 }
 
 const struct rs_switch_counters *rs_switch_get_counters(const struct rs_switch *sw)

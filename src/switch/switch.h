@@ -162,6 +162,12 @@ struct rs_switch_port_counters {
 			      * pauses that are over */
 };
 
+/* Of a port's class: bytes of frames that left, packets marked at this egress, packets dropped that
+ * came in here or that the watchdog took from this egress, PAUSE frames sent. */
+struct rs_switch_class_counters {
+	uint64_t tx_bytes, ecn_marked, drops, tx_pauses;
+};
+
 struct rs_switch_counters {
 	uint64_t max_buffer; /* bytes in use at the peak */
 	uint64_t drops, drops_lossless, ecn_marked, pauses_sent, unroutable, watchdog_drops;
@@ -220,12 +226,26 @@ rs_time rs_switch_held(const struct rs_switch *sw, unsigned port, unsigned tc, r
 
 const struct rs_switch_port_counters *rs_switch_port_counters(const struct rs_switch *sw,
 							      unsigned port);
+uint64_t rs_switch_sent(const struct rs_switch *sw, unsigned port, unsigned tc); /* its tx_bytes */
+void rs_switch_class_counters(const struct rs_switch *sw, unsigned port, unsigned tc,
+			      struct rs_switch_class_counters *out);
+/*
+ * The port by which the switch would send p on now; -1: none. *ways: among how many ports it
+ * chooses anew for each packet or flowlet; 1: it is always this one. Of p its addresses are read,
+ * and what it says of its path, which is taken off.
+ */
+int rs_switch_way(const struct rs_switch *sw, struct rs_packet *p, uint32_t *ways);
 /* Classes of an egress that its peer pauses, now or once the port's response time is over. */
 uint8_t rs_switch_paused(const struct rs_switch *sw, unsigned port);
 /* Classes of which packets wait at an egress. */
 uint8_t rs_switch_filled(const struct rs_switch *sw, unsigned port);
-/* The port's max_queue since the last call, and from here on anew. */
-uint64_t rs_switch_take_max_queue(struct rs_switch *sw, unsigned port);
+/* What changes often at a port, for who looks often. max_queue: since the last look, of the class
+ * that had most. */
+struct rs_switch_look {
+	uint64_t max_queue, drops, ecn_marked, rx_pauses, tx_pauses;
+	uint8_t filled, paused; /* rs_switch_filled(), rs_switch_paused() */
+};
+void rs_switch_look(struct rs_switch *sw, unsigned port, struct rs_switch_look *out);
 const struct rs_switch_counters *rs_switch_get_counters(const struct rs_switch *sw);
 uint64_t rs_switch_queue_bytes(const struct rs_switch *sw, unsigned port, unsigned tc);
 uint64_t rs_switch_buffer_used(const struct rs_switch *sw);

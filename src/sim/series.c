@@ -1,0 +1,196 @@
+/* What nodes kept becomes the result's series; and its end. */
+#include <errno.h>
+#include <stdlib.h>
+#include "sim/host.h"
+#include "sim/observe.h"
+#include "sim/watch.h"
+
+static int node_memory(const struct rs_sim *s)
+{
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		if (s->nodes[i].watch->no_memory)
+			return -ENOMEM;
+	return 0;
+}
+
+static struct rs_series_port whole(const struct sim_watch *w, const struct rs_series_port *p,
+				   const struct sim_link *l)
+{
+	struct rs_series_port o = *p;
+
+	o.data_packets = l->data_hops;
+	o.bytes = l->bytes;
+	for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
+		struct rs_series_class *c = &o.of[tc];
+
+		if (c->bytes || c->queue || c->held || c->pauses || c->queued.n)
+			o.classes |= (uint8_t)(1u << tc);
+		if (c->queued.n && !p->exact)
+			rs_hist_add_many(&c->queued, 0, w->closed - c->queued.n);
+	}
+	return o;
+}
+
+/* A node's last bin ends with the run; what it had becomes the result's. */
+static void collect_node(struct rs_sim *s, struct sim_node *n, struct rs_series *r)
+{
+	struct sim_watch *w = n->watch;
+
+	while (w->next < sim_end(s)) {
+		sim_watch_close_bin(s, n, w->next);
+		sim_watch_next_bin(n);
+	}
+	sim_watch_close_bin(s, n, sim_end(s));
+	for (uint32_t p = 0; p < n->n_ports; p++)
+		if (n->out[p].rate)
+			r->ports[r->n_ports++] = whole(w, &w->port[p].s, &n->out[p]);
+	for (uint32_t i = 0; i < w->n_flows; i++)
+		r->flows[r->n_flows++] = w->flow[i].s;
+	for (uint32_t i = 0; i < w->n_inside; i++)
+		r->inside[r->n_inside++] = w->inside[i].s;
+	for (uint32_t i = 0; i < w->n_engines; i++)
+		r->engines[r->n_engines++] = w->engine[i].s;
+	for (uint32_t i = 0; i < w->n_spans; i++)
+		r->spans[r->n_spans++] = w->span[i];
+	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
+		rs_hist_merge(&r->latency[tc], &w->latency[tc]);
+	r->spans_cut |= w->spans_cut;
+	r->interval = w->interval;
+	r->bins = w->bin + 1;
+	w->collected = true;
+}
+
+static void *room(uint64_t n, size_t size)
+{
+	return calloc(n + 1, size);
+}
+
+static int make_room(const struct rs_sim *s, struct rs_series *r)
+{
+	uint64_t ports = 0, flows = 0, inside = 0, engines = 0, spans = 0;
+
+	for (uint32_t i = 0; i < s->n_nodes; i++) {
+		const struct sim_watch *w = s->nodes[i].watch;
+
+		ports += s->nodes[i].n_ports;
+		flows += w->n_flows;
+		inside += w->n_inside;
+		engines += w->n_engines;
+		spans += w->n_spans;
+	}
+	r->ports = room(ports, sizeof(*r->ports));
+	r->flows = room(flows, sizeof(*r->flows));
+	r->inside = room(inside, sizeof(*r->inside));
+	r->engines = room(engines, sizeof(*r->engines));
+	r->spans = room(spans, sizeof(*r->spans));
+	return r->ports && r->flows && r->inside && r->engines && r->spans ? 0 : -ENOMEM;
+}
+
+int sim_watch_collect(struct rs_sim *s)
+{
+	struct rs_series *r;
+
+	if (!s->o->observe.on)
+		return 0;
+	r = s->r->series = room(0, sizeof(*r));
+	if (!r || make_room(s, r))
+		return -ENOMEM;
+	r->connections = s->connections;
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		collect_node(s, &s->nodes[i], r);
+	return node_memory(s);
+}
+
+/* ---- The end ---- */
+
+static void free_port(struct rs_series_port *p)
+{
+	for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
+		struct rs_series_class *c = &p->of[tc];
+
+		free(c->bytes);
+		free(c->queue);
+		free(c->held);
+		free(c->pauses);
+		free(c->marks);
+		free(c->drops);
+		rs_hist_fini(&c->queued);
+	}
+	free(p->carried);
+	free(p->peak);
+	free(p->marks);
+	free(p->drops);
+	free(p->lost);
+}
+
+static void free_flow(struct rs_series_flow *f)
+{
+	free(f->rate);
+	free(f->window);
+	free(f->in_flight);
+	free(f->acked);
+	free(f->resent);
+	for (unsigned why = 0; why < RS_RESENT_WHYS; why++)
+		free(f->resent_for[why]);
+}
+
+static void free_inside(struct rs_series_inside *l)
+{
+	free(l->bytes);
+	free(l->busy);
+}
+
+static void free_engine(struct rs_series_engine *g)
+{
+	free(g->reads);
+	free(g->read_bytes);
+	free(g->credits);
+	free(g->waited);
+}
+
+static void destroy_node(struct sim_node *n)
+{
+	struct sim_watch *w = n->watch;
+
+	for (uint32_t p = 0; w->port && p < n->n_ports && !w->collected; p++)
+		free_port(&w->port[p].s);
+	for (uint32_t i = 0; i < w->n_flows && !w->collected; i++)
+		free_flow(&w->flow[i].s);
+	for (uint32_t i = 0; i < w->n_inside && !w->collected; i++)
+		free_inside(&w->inside[i].s);
+	for (uint32_t i = 0; i < w->n_engines && !w->collected; i++)
+		free_engine(&w->engine[i].s);
+	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
+		rs_hist_fini(&w->latency[tc]);
+	free(w->span);
+}
+
+void sim_watch_destroy(struct rs_sim *s)
+{
+	for (uint32_t i = 0; s->nodes && i < s->n_nodes; i++)
+		if (s->nodes[i].watch)
+			destroy_node(&s->nodes[i]);
+	rs_pool_beside_free(&s->pool, s->sent, sizeof(*s->sent));
+}
+
+void rs_series_free(struct rs_series *r)
+{
+	if (!r)
+		return;
+	for (uint32_t i = 0; i < r->n_ports; i++)
+		free_port(&r->ports[i]);
+	for (uint32_t i = 0; i < r->n_flows; i++)
+		free_flow(&r->flows[i]);
+	for (uint32_t i = 0; i < r->n_inside; i++)
+		free_inside(&r->inside[i]);
+	for (uint32_t i = 0; i < r->n_engines; i++)
+		free_engine(&r->engines[i]);
+	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
+		rs_hist_fini(&r->latency[tc]);
+	free(r->ports);
+	free(r->flows);
+	free(r->inside);
+	free(r->engines);
+	free(r->spans);
+	free(r);
+}

@@ -1,0 +1,343 @@
+/* Making what a run that is watched keeps, and what it follows. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sim/host.h"
+#include "sim/observe.h"
+#include "sim/watch.h"
+
+enum { FIRST_INTERVAL = 1000000 }; /* 1 us, where nothing is said */
+
+/* ---- How long, how much ---- */
+
+static uint32_t bins_of(const struct rs_sim *s)
+{
+	uint32_t bins = RS_SERIES_BINS;
+	uint64_t ports = 2 * (uint64_t)s->f->n_links;
+
+	for (; bins > RS_SERIES_BINS_LEAST && ports > RS_SERIES_PORTS; ports /= 2)
+		bins /= 2;
+	return bins;
+}
+
+/* A time that the run will hardly be shorter than: what a job's NICs need for its bytes. */
+static rs_time least_time(const struct rs_sim *s)
+{
+	double bytes = 0, rate = 0, least = 0;
+
+	for (uint32_t i = 0; i < s->f->n_endpoints; i++)
+		rate += (double)s->f->endpoints[i].rate;
+	for (uint32_t i = 0; i < s->f->n_jobs; i++) {
+		const struct rs_job *j = &s->f->jobs[i];
+
+		for (uint32_t k = 0; j->kind == RS_JOB_FLOWS && k < j->n_flows; k++)
+			bytes += (double)j->flows[k].bytes;
+		if (j->kind == RS_JOB_COLLECTIVE)
+			bytes = (double)j->collective.bytes * s->f->n_gpus * j->collective.repeat;
+		if (rate > 0 && bytes * 8 / rate > least)
+			least = bytes * 8 / rate;
+		bytes = 0;
+	}
+	return least < 3600 ? (rs_time)(least * RS_S) : 3600 * RS_S;
+}
+
+/* Where nothing is said: half as many bins as there may be, if the run is as short as it can be. */
+static rs_time interval_of(const struct rs_sim *s, uint32_t bins)
+{
+	rs_time interval = FIRST_INTERVAL;
+
+	if (s->o->observe.interval)
+		return s->o->observe.interval;
+	while (interval * bins / 2 < least_time(s))
+		interval *= 2;
+	return interval;
+}
+
+/* ---- Inside hosts ---- */
+
+static int watch_links(struct rs_sim *s, struct sim_node *n)
+{
+	struct sim_watch *w = n->watch;
+	int links = rs_bus_links(n->host->bus);
+	struct rs_bus_link_stat l;
+
+	w->inside = rs_arena_alloc(s->arena, (size_t)links + 1, sizeof(*w->inside));
+	if (!w->inside)
+		return -ENOMEM;
+	for (int i = 0; i < links; i++) {
+		struct rs_series_inside *o = &w->inside[i].s;
+
+		rs_bus_link_stat(n->host->bus, i, &l);
+		snprintf(o->name, sizeof(o->name), "%.16s %.46s", s->f->hosts[n->host->index].name,
+			 l.name);
+		o->rate = l.rate;
+		w->n_inside++;
+	}
+	return 0;
+}
+
+/* Parts that issue DMAs. */
+static int watch_engines(struct rs_sim *s, struct sim_node *n)
+{
+	const struct rs_fabric_host *h = &s->f->hosts[n->host->index];
+	struct sim_watch *w = n->watch;
+	struct rs_bus_outstanding most;
+
+	w->engine = rs_arena_alloc(s->arena, (size_t)h->inside->n_parts + 1, sizeof(*w->engine));
+	if (!w->engine)
+		return -ENOMEM;
+	for (int i = 0; i < h->inside->n_parts; i++) {
+		struct watched_engine *g = &w->engine[w->n_engines];
+
+		rs_bus_outstanding(n->host->bus, i, 0, &most);
+		if (!most.reads_max)
+			continue;
+		snprintf(g->s.name, sizeof(g->s.name), "%.30s %.30s", h->name,
+			 h->inside->parts[i].name);
+		g->part = i;
+		g->s.reads_max = most.reads_max;
+		g->s.read_bytes_max = most.read_bytes_max;
+		g->s.credits_max = most.credits_max;
+		w->n_engines++;
+	}
+	return 0;
+}
+
+/* ---- Connections ---- */
+
+/* The ports that a packet of this connection leaves by. */
+static void find_path(const struct rs_sim *s, const struct sim_conn_who *who,
+		      struct rs_series_flow *f)
+{
+	const struct rs_fabric_host *h = &s->f->hosts[who->host];
+	const struct sim_node *n = &s->nodes[who->host];
+	struct rs_packet p = {.src = who->src,
+			      .dst = who->dst,
+			      .sport = who->sport,
+			      .dest_qp = who->dst_qpn,
+			      .number = who->way};
+	uint32_t port = who->src - h->first_endpoint, ways;
+
+	f->ways = 1;
+	for (;;) {
+		const struct sim_link *l = &n->out[port];
+		int next;
+
+		if (!l->rate || f->n_path == RS_SERIES_PATH) {
+			f->n_path = 0;
+			return;
+		}
+		f->path[f->n_path++] = n->watch->port[port].s.number;
+		n = &s->nodes[l->to_node];
+		if (n->host)
+			return;
+		next = rs_switch_way(n->sw, &p, &ways);
+		if (next < 0) {
+			f->n_path = 0;
+			return;
+		}
+		f->ways *= ways;
+		port = (uint32_t)next;
+	}
+}
+
+static int watch_flow(struct rs_sim *s, uint32_t conn, uint32_t number,
+		      const struct sim_conn_who *who)
+{
+	struct sim_watch *w = s->nodes[who->host].watch;
+	struct watched_flow *f = &w->flow[w->n_flows];
+
+	f->conn = conn;
+	f->s = (struct rs_series_flow){.number = number,
+				       .job = who->job,
+				       .index = who->index,
+				       .src = who->src,
+				       .dst = who->dst,
+				       .flow = who->flow,
+				       .sport = who->sport};
+	f->s.rate = calloc(w->bins, sizeof(*f->s.rate));
+	f->s.window = calloc(w->bins, sizeof(*f->s.window));
+	f->s.in_flight = calloc(w->bins, sizeof(*f->s.in_flight));
+	w->n_flows++;
+	if (!f->s.rate || !f->s.window || !f->s.in_flight)
+		return -ENOMEM;
+	find_path(s, who, &f->s);
+	return sim_conn_follow(s, conn, number);
+}
+
+/* The n-th of `all` is one of the `most` that are spread evenly over them. */
+static bool chosen(uint32_t n, uint32_t kept, uint32_t all, uint32_t most)
+{
+	return kept < most && (uint64_t)n * most >= (uint64_t)kept * all;
+}
+
+/* Room in each host for those of its connections that will be followed. */
+static int make_room(struct rs_sim *s, uint32_t all, uint32_t most)
+{
+	uint32_t *of = calloc(s->n_hosts + 1u, sizeof(*of)), seen = 0, kept = 0;
+	struct sim_conn_who who;
+	int err = of ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; of && i < sim_conns(s); i++) {
+		if (!sim_conn_who(s, i, &who) || !chosen(seen++, kept, all, most))
+			continue;
+		of[who.host]++;
+		kept++;
+	}
+	for (uint32_t i = 0; !err && i < s->n_hosts; i++) {
+		struct sim_watch *w = s->nodes[i].watch;
+
+		if (!of[i])
+			continue;
+		w->flow = rs_arena_alloc(s->arena, of[i], sizeof(*w->flow));
+		err = w->flow ? 0 : -ENOMEM;
+	}
+	free(of);
+	return err;
+}
+
+/* Connections over the network. */
+static int watch_flows(struct rs_sim *s)
+{
+	uint32_t all = 0, most = s->o->observe.flows ? s->o->observe.flows : RS_SERIES_FLOWS;
+	uint32_t n = sim_conns(s), seen = 0, kept = 0;
+	struct sim_conn_who who;
+	int err;
+
+	for (uint32_t i = 0; i < n; i++)
+		all += sim_conn_who(s, i, &who);
+	err = make_room(s, all, most);
+	for (uint32_t i = 0; i < n && !err; i++)
+		if (sim_conn_who(s, i, &who) && chosen(seen++, kept, all, most))
+			err = watch_flow(s, i, kept++, &who);
+	s->connections = all;
+	return err;
+}
+
+/* ---- Ports ---- */
+
+static void classes_of(const struct rs_sim *s, uint32_t node, struct sim_watch *w)
+{
+	const struct rs_qos *q =
+		node < s->n_hosts ? &s->f->qos : rs_fabric_qos(s->f, node - s->n_hosts);
+
+	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
+		if (q->pfc && q->tc[tc].lossless)
+			w->pausable |= (uint8_t)(1u << tc);
+	for (unsigned d = 0; d < 64; d++)
+		w->classes |= (uint8_t)(1u << q->tc_of_dscp[d]);
+}
+
+/* Is each packet of this place kept? */
+static bool exact(const struct rs_sim *s, const char *name)
+{
+	const struct rs_observe *o = &s->o->observe;
+
+	for (uint32_t i = 0; i < o->n_exact; i++)
+		if (!strcmp(o->exact[i], "all") || !strcmp(o->exact[i], name))
+			return true;
+	return false;
+}
+
+static void watch_port(struct rs_sim *s, uint32_t i, uint32_t p, uint32_t number)
+{
+	struct sim_node *n = &s->nodes[i];
+	uint32_t endpoint = n->host ? s->f->hosts[i].first_endpoint + p : 0;
+	struct rs_series_port *o = &n->watch->port[p].s;
+
+	sim_egress_name(s, i, p, o->name);
+	o->number = number;
+	o->rate = n->out[p].rate;
+	o->nic = n->host != NULL;
+	o->port = p;
+	o->node = n->host ? endpoint : i - s->n_hosts;
+	o->exact = n->sw && exact(s, s->f->switches[i - s->n_hosts].name);
+	if (o->nic || o->exact)
+		n->out[p].plain = false;
+}
+
+/* n_ports: of the series, so far. */
+static int watch_node(struct rs_sim *s, uint32_t i, uint32_t bins, rs_time interval,
+		      uint32_t *n_ports)
+{
+	struct sim_node *n = &s->nodes[i];
+	struct sim_watch *w = n->watch = rs_arena_alloc(s->arena, 1, sizeof(*w));
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	w->bins = bins;
+	w->next = w->interval = interval;
+	w->timed = exact(s, "all") ? 0 : RS_SERIES_TIMED - 1;
+	w->spans_most = RS_SERIES_SPANS_ALL / (s->n_hosts + 1);
+	if (w->spans_most > RS_SERIES_SPANS)
+		w->spans_most = RS_SERIES_SPANS;
+	w->port = rs_arena_alloc(s->arena, n->n_ports + 1u, sizeof(*w->port));
+	if (!w->port)
+		return -ENOMEM;
+	classes_of(s, i, w);
+	for (uint32_t p = 0; p < n->n_ports; p++)
+		if (n->out[p].rate)
+			watch_port(s, i, p, (*n_ports)++);
+	if (!n->host || !n->host->bus)
+		return 0;
+	err = watch_links(s, n);
+	return err ? err : watch_engines(s, n);
+}
+
+/* The other directions of links. */
+static void find_backs(struct rs_sim *s)
+{
+	for (uint32_t i = 0; i < s->n_nodes; i++) {
+		struct sim_node *n = &s->nodes[i];
+
+		for (uint32_t p = 0; p < n->n_ports; p++) {
+			const struct sim_link *l = &n->out[p];
+
+			if (l->rate)
+				n->watch->port[p].s.back =
+					s->nodes[l->to_node].watch->port[l->to_port].s.number;
+		}
+	}
+}
+
+/* Names that nothing has are an error. */
+static int check_exact(const struct rs_sim *s, struct rs_error *e)
+{
+	const struct rs_observe *o = &s->o->observe;
+
+	for (uint32_t i = 0; i < o->n_exact; i++) {
+		bool found = !strcmp(o->exact[i], "all");
+
+		for (uint32_t k = 0; k < s->f->n_switches && !found; k++)
+			found = !strcmp(o->exact[i], s->f->switches[k].name);
+		if (found || s->o->ideal.network)
+			continue;
+		rs_error_set(e, -EINVAL, "observe: no switch is called '%s'", o->exact[i]);
+		rs_error_hint(e, "names are those of `ripstop fabric show`, or all");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int sim_watch_create(struct rs_sim *s, struct rs_error *e)
+{
+	uint32_t bins = bins_of(s), n_ports = 0;
+	rs_time interval = interval_of(s, bins);
+	int err = 0;
+
+	if (!s->o->observe.on)
+		return 0;
+	err = check_exact(s, e);
+	if (err)
+		return err;
+	s->sent = rs_pool_beside(&s->pool, sizeof(*s->sent));
+	err = s->sent ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < s->n_nodes && !err; i++)
+		err = watch_node(s, i, bins, interval, &n_ports);
+	if (!err)
+		find_backs(s);
+	err = err ? err : watch_flows(s);
+	return err ? rs_error_set(e, err, "no memory to watch the run") : 0;
+}

@@ -1,0 +1,65 @@
+/* Private to sim/: what a node that is watched keeps. watch.c makes it before the run, observe.c
+ * fills it, series.c makes the result's series of it. */
+#ifndef RS_SIM_WATCH_H
+#define RS_SIM_WATCH_H
+
+#include "sim/observe.h"
+
+/* What a port's class had counted until the open bin began. */
+struct watched_class {
+	uint64_t bytes, pauses, marks, drops;
+	rs_time held;
+};
+
+/* A port in the bin that is open, and what it had counted until the bin began. */
+struct watched_port {
+	struct rs_series_port s;
+	uint64_t carried, marks, drops, rx_pauses, tx_pauses;
+	uint64_t lost;             /* in the bin */
+	uint64_t most;             /* waiting in a queue, of all bins that are closed */
+	uint64_t sent[RS_CLASSES]; /* NICs: bytes of frames */
+	struct watched_class class[RS_CLASSES];
+	uint8_t paused; /* classes when the bin began */
+};
+
+struct watched_flow {
+	struct rs_series_flow s;
+	uint32_t conn;
+	uint64_t acked, resent[RS_RESENT_WHYS];
+};
+
+struct watched_inside {
+	struct rs_series_inside s;
+	uint64_t bytes;
+	rs_time busy;
+};
+
+struct watched_engine {
+	struct rs_series_engine s;
+	int part;
+	rs_time waited;
+};
+
+struct sim_watch {
+	rs_time next, interval; /* the open bin's end; a bin's length */
+	uint32_t bin, bins;     /* the open one; how many there may be */
+	uint32_t closed;        /* bins, before two of them became one */
+	struct watched_port *port;
+	struct watched_flow *flow;
+	struct watched_inside *inside;
+	struct watched_engine *engine;
+	uint32_t n_flows, n_inside, n_engines;
+	struct rs_hist latency[RS_CLASSES];
+	uint32_t timed; /* packets are timed whose PSN has none of these bits */
+	struct rs_series_span *span;
+	uint32_t n_spans, spans_size, spans_most;
+	uint64_t watchdog;         /* packets that it took until the bin began */
+	uint8_t classes, pausable; /* that packets may be of; that can be held */
+	bool spans_cut, no_memory, collected;
+};
+
+/* observe.c: the open bin ends at `at`; and the one behind it is open. */
+void sim_watch_close_bin(struct rs_sim *s, struct sim_node *n, rs_time at);
+void sim_watch_next_bin(struct sim_node *n);
+
+#endif
