@@ -19,15 +19,15 @@ export RIPSTOP_BUFFER=212992B RIPSTOP_SHM=off
 # Datagrams that found a socket's buffer full, here and ever since.
 dropped() { awk '/^Udp:/ && $2 ~ /^[0-9]/ { print $6 }' /proc/net/snmp; }
 
-# lossless PROGRAM ARGS...: for two seconds of traffic, looked at while both sides are there.
+# lossless PROGRAM ARGS...: for a second of traffic, looked at while both sides are there.
 lossless() {
 	port=$((port + 1))
 	before=$(dropped)
-	timeout 60 "$ripstop" exec -- "$@" -d $dev -p $port -D 2 >"$tmp/server" 2>&1 &
+	timeout 60 "$ripstop" exec -- "$@" -d $dev -p $port -D 1 >"$tmp/server" 2>&1 &
 	server=$!
 	pids="$pids $server"
 	wait_listen "" || :
-	timeout 60 "$ripstop" exec -- "$@" -d $dev -p $port -D 2 127.0.0.1 >"$tmp/client" 2>&1 &
+	timeout 60 "$ripstop" exec -- "$@" -d $dev -p $port -D 1 127.0.0.1 >"$tmp/client" 2>&1 &
 	client=$!
 	pids="$pids $client"
 	: >"$tmp/seen"

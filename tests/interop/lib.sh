@@ -1,12 +1,15 @@
 # Shared by the tests of unmodified programs. Sourced; $ripstop is the program under test.
 # Exit status 77 skips: with the reason on standard output.
 
-# In a network namespace of its own, where it can be: UDP port 4791 is then nobody else's, whatever
-# runs beside. An ordinary user gets one in a user namespace.
+# In a network namespace and with a /dev/shm of its own, where they can be: UDP port 4791 and the devices' shared
+# memory are then this test's alone, whatever runs beside. An ordinary user gets them in a user namespace.
 if [ -z "${RS_OWN_NET-}" ] && command -v ip >/dev/null; then
-	for unshare in "unshare -n" "unshare -Urn"; do
+	for unshare in "unshare -nm" "unshare -Urnm" "unshare -n" "unshare -Urn"; do
 		$unshare ip link set lo up 2>/dev/null || continue
-		RS_OWN_NET=1 exec $unshare sh -c 'ip link set lo up && exec "$@"' sh "$0" "$@"
+		RS_OWN_NET=1 exec $unshare sh -c '
+			ip link set lo up
+			[ "$(readlink /proc/self/ns/mnt)" = "$(readlink /proc/$PPID/ns/mnt)" ] || mount -t tmpfs tmpfs /dev/shm || :
+			exec "$@"' sh "$0" "$@"
 	done
 fi
 

@@ -17,7 +17,7 @@ printf 'int main(void) { return 0; }\n' >"$tmp/t.c"
 clang --target=wasm32-wasi "$tmp/t.c" -o "$tmp/t.wasm" 2>"$tmp/log" || skip "clang does not link for wasm32-wasi ($(head -n 1 "$tmp/log"))"
 
 "$cmake" -S "$root" -B "$build/wasm" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$root/tools/cmake/wasi.cmake" \
-	-DRS_COMPONENTS="engine;sim" -DCMAKE_BUILD_TYPE=Release >"$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
+	-DRS_COMPONENTS="engine;sim" -DCMAKE_BUILD_TYPE=Release -DRS_LTO=OFF >"$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
 ninja -C "$build/wasm" >"$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
 for c in "$root/tests/lib/scenarios.c" "$root/examples/nic.c" "$root/examples/fabric.c"; do
 	name=$(basename "$c" .c)

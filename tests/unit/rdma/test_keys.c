@@ -10,7 +10,11 @@
 #include "base/random.h"
 #include "rdma/state.h"
 
+#ifdef __SANITIZE_ADDRESS__
+enum { REGIONS = 1500, ROUNDS = 20000, PD = 1 };
+#else
 enum { REGIONS = 5000, ROUNDS = 60000, PD = 1 };
+#endif
 
 static uint32_t draw(void *arg)
 {
