@@ -18,8 +18,7 @@
 /* The next time at which something is due. */
 static rs_time deadline(const struct rs_live *l)
 {
-	return rs_time_min(rs_time_min(rs_nic_deadline(l->nic), l->tx_again),
-			   rs_time_min(l->flow.window.look_at, rs_shm_again(l)));
+	return rs_time_min(rs_flow_deadline(&l->flow), rs_time_min(l->tx_again, rs_shm_again(l)));
 }
 
 /* Is the application at its polls? Then the thread keeps out of its way. */

@@ -94,6 +94,14 @@ struct rs_live_tuning {
 	 * costs 0.2 us with the source address (bench/README.md). The figure: by judgement. */
 	int64_t tos_in_a_row;
 
+	/* ---- Timers ---- */
+
+	/* The NIC's timers that are found so late are put off once, by so much: see
+	 * rs_flow_expire(). Late: ten times what a sleep oversleeps on an idle core. By judgement.
+	 * Grace: the peer may have to wait for a core, too: eight processes' slices of 3 ms, twice.
+	 * By judgement; property_window holds that it is enough. */
+	rs_time timer_late, timer_grace;
+
 	/* ---- Rings between processes ---- */
 
 	/* A process that has not mapped its ring within this never will. By judgement. */

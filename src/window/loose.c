@@ -67,11 +67,26 @@ void rs_loose_close(struct rs_window *w, struct rs_window_peer *p)
 	rs_window_mark_all(w, p);
 }
 
+/* So often asked, and so long ago first: of a process that did not run itself, the time alone says
+ * nothing of its peer. */
+static bool asked_in_vain(const struct rs_window *w, const struct rs_window_peer *p, uint32_t times,
+			  rs_time now)
+{
+	return p->asked >= times && now - p->asked_at >= w->tuning->again;
+}
+
+/* It takes what a wire takes, until it answers. */
+static void take_for_stranger(struct rs_window *w, struct rs_window_peer *p)
+{
+	p->stranger = true;
+	forget(w, p, p->loose.sent);
+}
+
 void rs_loose_sent(struct rs_window *w, struct rs_window_peer *p, uint64_t charge, rs_time now)
 {
 	if (p->loose.first_at == RS_NEVER)
 		p->loose.first_at = now;
-	if (!p->ours && now - p->loose.first_at >= w->tuning->known_within)
+	if (p->stranger)
 		return;
 	p->loose.sent += charge;
 	p->charged += charge;
@@ -95,14 +110,16 @@ void rs_loose_look(struct rs_window *w, struct rs_window_peer *p, rs_time now)
 
 	if (!out(p))
 		return;
-	if (!p->ours && now - p->loose.first_at >= t->known_within) {
-		forget(w, p, p->loose.sent);
+	if (!p->ours && now - p->loose.first_at >= t->known_within &&
+	    asked_in_vain(w, p, t->known_asked, now)) {
+		take_for_stranger(w, p);
 	} else if (unasked(p)) {
 		rs_window_want(w, p);
-	} else if (p->ours && now - p->asked_first >= t->give_up) {
+	} else if (p->ours && now - p->asked_first >= t->give_up &&
+		   asked_in_vain(w, p, t->give_up_asked, now)) {
 		p->ours = false;
 		p->question = 0;
-		forget(w, p, p->loose.sent);
+		take_for_stranger(w, p);
 	} else if (now - p->asked_at >= t->again) {
 		rs_window_want(w, p);
 	}

@@ -17,6 +17,8 @@ const struct rs_window_tuning rs_window_defaults = {
 	.known_within = 20 * RS_MS,
 	.again = 10 * RS_MS,
 	.give_up = 250 * RS_MS,
+	.give_up_asked = 5,
+	.known_asked = 5,
 	.look_again = RS_MS,
 };
 
@@ -501,6 +503,7 @@ bool rs_window_ask(struct rs_window *w, rs_time now, struct rs_window_question *
 		p->mark = p->loose.sent;
 		p->asked_first = now;
 	}
+	p->asked++;
 	p->asked_at = now;
 	*q = (struct rs_window_question){.to = p->to, .qpn = p->qpn, .number = p->question};
 	return true;
@@ -523,6 +526,8 @@ void rs_window_answered(struct rs_window *w, const struct rs_window_to *to, uint
 		return;
 	}
 	p->question = 0;
+	p->asked = 0;
+	p->stranger = false;
 	p->window = bytes;
 	p->whole = whole;
 	p->ours = true;

@@ -54,6 +54,9 @@ struct rs_window_tuning {
 	/* Without an answer until a peer is a stranger: a process that does not run for a while is
 	 * none; the same time as the transport's least timeout (live/live.c). */
 	rs_time give_up;
+	/* And asked so many times: of a process that did not run itself the time alone says nothing
+	 * of its peer. known_asked for known_within. By judgement; property_window holds them. */
+	uint32_t give_up_asked, known_asked;
 	/* Between two looks at windows that are closed. By judgement; ACKs open them sooner. */
 	rs_time look_again;
 };
@@ -78,18 +81,20 @@ struct rs_window_loose {
 struct rs_window_peer {
 	struct rs_window_to to;
 	bool used, closed;
-	bool whole;   /* what goes as one send arrives as one */
-	bool silent;  /* an ACK was waited for in vain: what was sent may lie there still */
-	bool ours;    /* it answers */
-	bool due;     /* in the line of those to be asked */
-	uint32_t qpn; /* of the peer's, that was last sent to */
+	bool whole;    /* what goes as one send arrives as one */
+	bool silent;   /* an ACK was waited for in vain: what was sent may lie there still */
+	bool ours;     /* it answers */
+	bool stranger; /* it does not: what is loose is not counted */
+	bool due;      /* in the line of those to be asked */
+	uint32_t qpn;  /* of the peer's, that was last sent to */
 	uint64_t window, charged;
 	struct rs_window_loose loose;
 	uint32_t question; /* that is under way; 0: none */
 	uint64_t mark;     /* of loose.sent, when the question first went */
 	rs_time asked_first, asked_at;
-	int32_t first; /* its queue pairs */
-	int32_t next;  /* of its hash chain, or of the free list */
+	uint32_t asked; /* times, since its last answer */
+	int32_t first;  /* its queue pairs */
+	int32_t next;   /* of its hash chain, or of the free list */
 	int32_t next_due;
 };
 
