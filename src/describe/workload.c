@@ -492,7 +492,7 @@ static void load_whatif(struct rs_load *l, struct rs_whatif *w, const struct rs_
 /* `observe: {}` is enough. */
 void load_observe(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
-	static const char *const known[] = {"interval", "flows", "exact", NULL};
+	static const char *const known[] = {"interval", "flows", "ports", "alone", "exact", NULL};
 	const struct rs_node *exact;
 
 	if (!n || !rs_node_keys(l, n, "observe", known))
@@ -500,6 +500,8 @@ void load_observe(struct rs_load *l, struct rs_fabric *f, const struct rs_node *
 	f->observe.on = true;
 	rs_node_time(l, n, "interval", RS_NS, 3600 * RS_S, &f->observe.interval);
 	rs_node_u32(l, n, "flows", 1, OBSERVED_MAX, &f->observe.flows);
+	rs_node_u32(l, n, "ports", 1, OBSERVED_MAX, &f->observe.ports);
+	rs_node_bool(l, n, "alone", &f->observe.alone);
 	exact = rs_node_get(n, "exact");
 	if (!exact || !rs_node_is_list(l, exact, "observe.exact"))
 		return;

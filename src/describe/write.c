@@ -544,17 +544,30 @@ static void workload(struct writer *w, const struct rs_fabric *f)
 
 static void observe(struct writer *w, const struct rs_observe *o)
 {
+	const char *sep = "";
 	char t[32];
 
 	if (!o->on)
 		return;
 	fputs("observe: {", w->out);
-	if (o->interval)
+	if (o->interval) {
 		fprintf(w->out, "interval: %s", rs_format_time(t, sizeof(t), o->interval));
-	if (o->flows)
-		fprintf(w->out, "%sflows: %u", o->interval ? ", " : "", o->flows);
+		sep = ", ";
+	}
+	if (o->flows) {
+		fprintf(w->out, "%sflows: %u", sep, o->flows);
+		sep = ", ";
+	}
+	if (o->ports) {
+		fprintf(w->out, "%sports: %u", sep, o->ports);
+		sep = ", ";
+	}
+	if (o->alone) {
+		fprintf(w->out, "%salone: true", sep);
+		sep = ", ";
+	}
 	if (o->n_exact)
-		fputs(o->interval || o->flows ? ", exact: [" : "exact: [", w->out);
+		fprintf(w->out, "%sexact: [", sep);
 	for (uint32_t i = 0; i < o->n_exact; i++) {
 		fputs(i ? ", " : "", w->out);
 		rs_tree_write_string(w->out, o->exact[i]);

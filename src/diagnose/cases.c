@@ -150,23 +150,37 @@ static void oversubscription_add(struct diagnose *g)
 
 /* ---- Jobs apart ---- */
 
+static void alone_add(struct diagnose *g, uint32_t job)
+{
+	uint32_t n = g->f->n_jobs;
+	uint64_t all = n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+	struct rs_sim_ideal alone = {.skip = all & ~(UINT64_C(1) << job)};
+	struct rs_case_info *c = case_add(
+		g, RS_CASE_WITHOUT,
+		rs_arena_printf(g->d->arena, "job '%s' alone", g->f->jobs[job].name), NULL, &alone);
+
+	if (c)
+		c->how = "the other jobs are left out";
+}
+
+void jobs_alone_add(struct diagnose *g)
+{
+	for (uint32_t j = 0; g->f->n_jobs > 1 && j < g->f->n_jobs && j < JOBS_APART; j++)
+		alone_add(g, j);
+}
+
 /* Each job without the others; with a few more than two, the others without each, too: who it is
  * that costs. */
 static void jobs_add(struct diagnose *g)
 {
 	uint32_t n = g->f->n_jobs;
-	uint64_t all = n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
 
 	for (uint32_t j = 0; n > 1 && n <= JOBS_APART && j < n; j++) {
-		struct rs_sim_ideal alone = {.skip = all & ~(UINT64_C(1) << j)};
 		struct rs_sim_ideal without = {.skip = UINT64_C(1) << j};
 		const char *name = g->f->jobs[j].name;
 		struct rs_case_info *c;
 
-		c = case_add(g, RS_CASE_WITHOUT,
-			     rs_arena_printf(g->d->arena, "job '%s' alone", name), NULL, &alone);
-		if (c)
-			c->how = "the other jobs are left out";
+		alone_add(g, j);
 		if (n == 2 || n > JOBS_WITHOUT)
 			continue;
 		c = case_add(g, RS_CASE_WITHOUT,

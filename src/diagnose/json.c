@@ -76,6 +76,8 @@ static void job(struct rs_json *j, const struct rs_sim_result *r, uint32_t i)
 	time_ns(j, "finish_ns", b->done ? b->finish : RS_NEVER);
 	rs_json_bool(j, "done", b->done);
 	rs_json_string(j, "end", ends[b->end]);
+	if (r->series)
+		series_speed(j, &r->series->job_speed[i]);
 	if (r->several_ccs) {
 		rs_json_uint(j, "cc_cuts", b->cc_cuts);
 		rs_json_uint(j, "cc_increases", b->cc_increases);
@@ -109,6 +111,8 @@ static void flows(struct rs_json *j, const struct rs_sim_result *r)
 		time_ns(j, "start_ns", f->start);
 		time_ns(j, "finish_ns", f->finish);
 		time_ns(j, "delivered_ns", f->delivered);
+		if (r->series)
+			series_speed(j, &r->series->flow_speed[i]);
 		rs_json_end(j);
 	}
 	rs_json_end(j);

@@ -207,11 +207,17 @@ static int run_all(struct diagnose *g)
 	err = first_seed(g, 0);
 	if (err || failed(g->d) || stopped(g))
 		return err;
-	if (!g->o->base_only)
+	if (!g->o->base_only) {
 		err = run_whole(g);
+	} else if (g->o->sim.observe.on && g->o->sim.observe.alone) {
+		jobs_alone_add(g);
+		err = first_seed(g, 1);
+	}
 	if (!err && !stopped(g) && (!g->o->base_only || g->o->seeds > 1))
 		err = further_seeds(g);
 	g->d->n_seeds = g->d->info[0].n_seeds;
+	if (!err)
+		series_alone(g->d);
 	if (!err && g->d->whole)
 		causes_find(g->d);
 	return err;

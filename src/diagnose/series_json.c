@@ -4,6 +4,8 @@
 #include "diagnose/state.h"
 #include "report/report.h"
 
+enum { SPANS_MAX = 16384 };
+
 void rs_series_flow_name(const struct rs_diagnosis *d, const struct rs_series_flow *f, char *name,
 			 size_t size)
 {
@@ -64,18 +66,8 @@ static void json_class(struct rs_json *j, const struct rs_series *s,
 	rs_json_end(j);
 }
 
-static void json_port(struct rs_json *j, const struct rs_series *s, const struct rs_series_port *p)
+static void json_rows(struct rs_json *j, const struct rs_series *s, const struct rs_series_port *p)
 {
-	rs_json_object(j, NULL);
-	rs_json_string(j, "name", p->name);
-	rs_json_bool(j, "nic", p->nic);
-	rs_json_uint(j, "node", p->node);
-	rs_json_uint(j, "port", p->port);
-	rs_json_uint(j, "back", p->back);
-	rs_json_int(j, "rate", p->rate);
-	rs_json_bool(j, "exact", p->exact);
-	rs_json_uint(j, "total_bytes", p->bytes);
-	rs_json_uint(j, "data_packets", p->data_packets);
 	row(j, "bytes", p->carried, s->bins);
 	row(j, "queue_peak_bytes", p->peak, s->bins);
 	row(j, "marks", p->marks, s->bins);
@@ -88,6 +80,29 @@ static void json_port(struct rs_json *j, const struct rs_series *s, const struct
 		json_class(j, s, &p->of[tc], tc);
 	}
 	rs_json_end(j);
+}
+
+static void json_port(struct rs_json *j, const struct rs_series *s, const struct rs_series_port *p)
+{
+	rs_json_object(j, NULL);
+	rs_json_string(j, "name", p->name);
+	rs_json_bool(j, "nic", p->nic);
+	rs_json_uint(j, "node", p->node);
+	rs_json_uint(j, "port", p->port);
+	rs_json_uint(j, "back", p->back);
+	rs_json_int(j, "rate", p->rate);
+	rs_json_bool(j, "exact", p->exact);
+	rs_json_uint(j, "total_bytes", p->bytes);
+	rs_json_uint(j, "data_packets", p->data_packets);
+	rs_json_uint(j, "queue_max_bytes", p->queue_most);
+	rs_json_uint(j, "total_marks", p->n_marks);
+	rs_json_uint(j, "total_drops", p->n_drops);
+	rs_json_uint(j, "total_lost", p->n_lost);
+	rs_json_uint(j, "total_pauses", p->n_pauses);
+	rs_json_number(j, "total_paused_ns", (double)p->paused / RS_NS);
+	rs_json_bool(j, "rows", p->kept);
+	if (p->kept)
+		json_rows(j, s, p);
 	rs_json_end(j);
 }
 
@@ -139,7 +154,7 @@ static void json_inside(struct rs_json *j, const struct rs_series *s,
 static void json_engine(struct rs_json *j, const struct rs_series *s,
 			const struct rs_series_engine *g)
 {
-	if (!g->reads && !g->credits && !g->waited)
+	if (!g->kept || (!g->reads && !g->credits && !g->waited))
 		return;
 	rs_json_object(j, NULL);
 	rs_json_string(j, "name", g->name);
@@ -153,16 +168,35 @@ static void json_engine(struct rs_json *j, const struct rs_series *s,
 	rs_json_end(j);
 }
 
+/* One rank in so many has its spans in the file. */
+static uint32_t spans_every(const struct rs_series *s)
+{
+	uint32_t every = 1;
+
+	for (;; every *= 2) {
+		uint64_t n = 0;
+
+		for (uint64_t i = 0; i < s->n_spans; i++)
+			n += !(s->spans[i].rank % every);
+		if (n <= SPANS_MAX || every > UINT32_MAX / 4)
+			return every;
+	}
+}
+
 static void json_spans(struct rs_json *j, const struct rs_series *s)
 {
 	static const char *const kinds[] = {[RS_SPAN_COMPUTE] = "compute",
 					    [RS_SPAN_WAIT] = "wait",
 					    [RS_SPAN_MESSAGE] = "message"};
 
+	uint32_t every = spans_every(s);
+
 	rs_json_array(j, "spans");
 	for (uint64_t i = 0; i < s->n_spans; i++) {
 		const struct rs_series_span *x = &s->spans[i];
 
+		if (x->rank % every)
+			continue;
 		rs_json_object(j, NULL);
 		rs_json_string(j, "kind", kinds[x->kind]);
 		rs_json_uint(j, "job", x->job);
@@ -174,6 +208,7 @@ static void json_spans(struct rs_json *j, const struct rs_series *s)
 		rs_json_end(j);
 	}
 	rs_json_end(j);
+	rs_json_uint(j, "spans_every", every);
 	rs_json_bool(j, "spans_cut", s->spans_cut);
 }
 
@@ -195,7 +230,7 @@ void series_json(struct rs_json *j, const struct rs_diagnosis *d)
 	rs_json_end(j);
 	rs_json_array(j, "inside");
 	for (uint32_t i = 0; i < s->n_inside; i++)
-		if (s->inside[i].bytes)
+		if (s->inside[i].kept && s->inside[i].bytes)
 			json_inside(j, s, &s->inside[i]);
 	rs_json_end(j);
 	rs_json_array(j, "engines");
@@ -214,4 +249,47 @@ void series_json(struct rs_json *j, const struct rs_diagnosis *d)
 	rs_json_end(j);
 	json_spans(j, s);
 	rs_json_end(j);
+}
+
+/* ---- Flows and jobs ---- */
+
+void series_speed(struct rs_json *j, const struct rs_series_speed *x)
+{
+	rs_json_number(j, "goodput_gbps", x->goodput / 1e9);
+	rs_json_number(j, "allowed_gbps", x->allowed / 1e9);
+	rs_json_number(j, "share", x->allowed > 0 ? x->goodput / x->allowed : 0);
+	rs_json_number(j, "alone_ns", (double)x->alone / RS_NS);
+	rs_json_number(j, "slowdown", x->slowdown);
+}
+
+/* The run that has this job alone, or none. */
+static const struct rs_sim_result *run_alone(const struct rs_diagnosis *d, uint32_t job)
+{
+	uint32_t n = d->cases[0].fabric->n_jobs;
+	uint64_t all = n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+
+	if (n == 1)
+		return d->cases[0].result;
+	for (uint32_t i = 1; i < d->n && job < 64; i++)
+		if (d->info[i].kind == RS_CASE_WITHOUT && d->cases[i].result &&
+		    d->cases[i].options.ideal.skip == (all & ~(UINT64_C(1) << job)))
+			return d->cases[i].result;
+	return NULL;
+}
+
+void series_alone(struct rs_diagnosis *d)
+{
+	const struct rs_sim_result *base = d->cases[0].result;
+
+	for (uint32_t i = 0; base && base->series && i < base->n_jobs; i++) {
+		struct rs_series_speed *x = &base->series->job_speed[i];
+		const struct rs_sim_result *r = run_alone(d, i);
+		rs_time alone = r ? rs_job_time(r, i) : RS_NEVER, t = rs_job_time(base, i);
+
+		if (alone == RS_NEVER)
+			continue;
+		x->alone = alone;
+		if (t != RS_NEVER && alone > 0)
+			x->slowdown = (double)t / (double)alone;
+	}
 }

@@ -20,6 +20,8 @@ struct rs_case_info *case_add(struct diagnose *g, enum rs_case_kind kind, const 
 
 /* cases.c: what may be made ideal, after the base has run. */
 void counterfactuals_add(struct diagnose *g);
+/* Each of several jobs alone, and nothing else. */
+void jobs_alone_add(struct diagnose *g);
 /* repair.c: the author's what-if list and fixes that the tool thinks of. */
 int whatifs_add(struct diagnose *g);
 int repairs_add(struct diagnose *g);
@@ -29,6 +31,10 @@ int load_with(struct diagnose *g, const struct rs_setting *more, uint32_t n_more
 /* series_json.c: what was observed of the scenario, as a member of its run. */
 struct rs_json;
 void series_json(struct rs_json *j, const struct rs_diagnosis *d);
+/* Members of a flow or a job. */
+void series_speed(struct rs_json *j, const struct rs_series_speed *x);
+/* What jobs take alone, where a run was had of that: to the scenario's job_speed. */
+void series_alone(struct rs_diagnosis *d);
 /* causes.c: after all runs. */
 void causes_find(struct rs_diagnosis *d);
 

@@ -287,6 +287,8 @@ struct rs_observe {
 	bool on;
 	rs_time interval; /* of a bin; 0: 1 us, and longer as the run gets longer */
 	uint32_t flows;   /* connections that are followed, at most; 0: 256 */
+	uint32_t ports;   /* ports that files have the rows of, at most; 0: 256 */
+	bool alone;       /* each of several jobs is run alone, too */
 	uint32_t n_exact; /* switches and NICs, by name, of which each packet is kept; "all" */
 	const char **exact;
 };

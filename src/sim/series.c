@@ -86,6 +86,130 @@ static int make_room(const struct rs_sim *s, struct rs_series *r)
 	return r->ports && r->flows && r->inside && r->engines && r->spans ? 0 : -ENOMEM;
 }
 
+/* ---- What files have the rows of ---- */
+
+/* One thing, by one figure of it. */
+struct rank {
+	uint64_t figure;
+	uint32_t i;
+};
+
+static int by_figure(const void *x, const void *y)
+{
+	const struct rank *a = x, *b = y;
+
+	if (a->figure != b->figure)
+		return a->figure < b->figure ? 1 : -1;
+	return a->i < b->i ? -1 : a->i > b->i;
+}
+
+static uint64_t sum(const uint64_t *row, uint32_t bins)
+{
+	uint64_t all = 0;
+
+	for (uint32_t b = 0; row && b < bins; b++)
+		all += row[b];
+	return all;
+}
+
+static uint64_t most(const uint64_t *row, uint32_t bins)
+{
+	uint64_t m = 0;
+
+	for (uint32_t b = 0; row && b < bins; b++)
+		m = row[b] > m ? row[b] : m;
+	return m;
+}
+
+static void add_up(struct rs_series_port *p, uint32_t bins)
+{
+	p->queue_most = most(p->peak, bins);
+	p->n_marks = sum(p->marks, bins);
+	p->n_drops = sum(p->drops, bins);
+	p->n_lost = sum(p->lost, bins);
+	for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
+		p->paused += (rs_time)sum((const uint64_t *)p->of[tc].held, bins);
+		p->n_pauses += sum(p->of[tc].pauses, bins);
+	}
+}
+
+enum by { BY_PAUSED, BY_LOST, BY_QUEUE, BY_BYTES, BYS };
+
+static uint64_t figure_of(const struct rs_series_port *p, enum by by)
+{
+	switch (by) {
+	case BY_PAUSED:
+		return (uint64_t)p->paused;
+	case BY_LOST:
+		return p->n_drops + p->n_lost;
+	case BY_QUEUE:
+		return p->queue_most;
+	default:
+		return p->bytes;
+	}
+}
+
+/* The first of each ranking, then the second of each, and so on. */
+static void keep_ports(struct rs_series *r, struct rank *rank, uint32_t room)
+{
+	uint32_t n = r->n_ports, left = room < n ? room : n;
+
+	for (unsigned by = 0; by < BYS; by++) {
+		for (uint32_t i = 0; i < n; i++)
+			rank[by * n + i] = (struct rank){figure_of(&r->ports[i], by), i};
+		qsort(rank + by * n, n, sizeof(*rank), by_figure);
+	}
+	for (uint32_t i = 0; i < n && left; i++)
+		for (unsigned by = 0; by < BYS && left; by++) {
+			const struct rank *k = &rank[by * n + i];
+
+			if ((!k->figure && by != BY_BYTES) || r->ports[k->i].kept)
+				continue;
+			r->ports[k->i].kept = true;
+			left--;
+		}
+}
+
+static uint64_t engine_figure(const struct rs_series *r, uint32_t i)
+{
+	const struct rs_series_engine *g = &r->engines[i];
+
+	return sum((const uint64_t *)g->waited, r->bins) + sum(g->read_bytes, r->bins) +
+	       sum(g->credits, r->bins);
+}
+
+static void keep_inside(struct rs_series *r, struct rank *rank, uint32_t room)
+{
+	for (uint32_t i = 0; i < r->n_inside; i++)
+		rank[i] = (struct rank){sum((const uint64_t *)r->inside[i].busy, r->bins), i};
+	qsort(rank, r->n_inside, sizeof(*rank), by_figure);
+	for (uint32_t i = 0; i < r->n_inside && i < room; i++)
+		r->inside[rank[i].i].kept = true;
+	for (uint32_t i = 0; i < r->n_engines; i++)
+		rank[i] = (struct rank){engine_figure(r, i), i};
+	qsort(rank, r->n_engines, sizeof(*rank), by_figure);
+	for (uint32_t i = 0; i < r->n_engines && i < room; i++)
+		r->engines[rank[i].i].kept = true;
+}
+
+static int keep(struct rs_series *r, uint32_t room)
+{
+	uint32_t n = BYS * r->n_ports;
+	struct rank *rank;
+
+	n = r->n_inside > n ? r->n_inside : n;
+	n = r->n_engines > n ? r->n_engines : n;
+	rank = calloc(n + 1u, sizeof(*rank));
+	if (!rank)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->n_ports; i++)
+		add_up(&r->ports[i], r->bins);
+	keep_ports(r, rank, room);
+	keep_inside(r, rank, room);
+	free(rank);
+	return 0;
+}
+
 int sim_watch_collect(struct rs_sim *s)
 {
 	struct rs_series *r;
@@ -98,6 +222,8 @@ int sim_watch_collect(struct rs_sim *s)
 	r->connections = s->connections;
 	for (uint32_t i = 0; i < s->n_nodes; i++)
 		collect_node(s, &s->nodes[i], r);
+	if (sim_speed(s, r) || keep(r, s->o->observe.ports ? s->o->observe.ports : RS_SERIES_KEPT))
+		return -ENOMEM;
 	return node_memory(s);
 }
 
@@ -192,5 +318,7 @@ void rs_series_free(struct rs_series *r)
 	free(r->inside);
 	free(r->engines);
 	free(r->spans);
+	free(r->flow_speed);
+	free(r->job_speed);
 	free(r);
 }

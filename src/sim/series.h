@@ -17,8 +17,9 @@ enum {
 	RS_SERIES_BINS = 128, /* at most, of fabrics up to RS_SERIES_PORTS ports */
 	RS_SERIES_BINS_LEAST = 32,
 	RS_SERIES_PORTS = 8192,
-	RS_SERIES_FLOWS = 256,         /* connections followed, unless asked otherwise */
-	RS_SERIES_TIMED = 16,          /* one packet in so many is timed, by PSN */
+	RS_SERIES_FLOWS = 256, /* connections followed, unless asked otherwise */
+	RS_SERIES_KEPT = 256,  /* ports, links inside hosts and engines that files have rows of */
+	RS_SERIES_TIMED = 16,  /* one packet in so many is timed, by PSN */
 	RS_SERIES_SPANS = 1 << 17,     /* of a host, at most; later ones are left out */
 	RS_SERIES_SPANS_ALL = 1 << 20, /* of all hosts, an equal share each */
 	RS_SERIES_PATH = 32            /* links of a path, from NIC to NIC, at most */
@@ -48,9 +49,11 @@ struct rs_series_port {
 	bool kept;                    /* among those that files have the rows of */
 	int64_t rate;                 /* bits per second */
 	uint64_t data_packets, bytes; /* of the whole run: the packets' sum is packet_hops */
-	uint64_t *carried;            /* [bin] bytes, of all classes and PFC frames */
-	uint64_t *peak;  /* [bin] of a switch: the most that waited in one class's queue */
-	uint64_t *marks; /* [bin] packets that were marked here (ECN's CE) */
+	uint64_t queue_most, n_marks, n_drops, n_lost, n_pauses; /* of the whole run, as the rows */
+	rs_time paused;                                          /* of all classes: of[].held */
+	uint64_t *carried; /* [bin] bytes, of all classes and PFC frames */
+	uint64_t *peak;    /* [bin] of a switch: the most that waited in one class's queue */
+	uint64_t *marks;   /* [bin] packets that were marked here (ECN's CE) */
 	/* [bin] packets that came in here and were dropped, or that the watchdog took from here */
 	uint64_t *drops;
 	uint64_t *lost; /* [bin] packets that the link lost */
@@ -92,6 +95,7 @@ struct rs_series_flow {
 /* A directed link inside a host. */
 struct rs_series_inside {
 	char name[64];   /* "h3 nic0->pci1" */
+	bool kept;       /* as of a port */
 	int64_t rate;    /* 0: not known */
 	uint64_t *bytes; /* [bin] with headers of TLPs */
 	rs_time *busy; /* [bin] that it was taken; a DMA takes it when it is issued, maybe ahead */
@@ -100,6 +104,7 @@ struct rs_series_inside {
 /* What may be outstanding at an initiator of DMAs: a NIC, a GPU, a socket. */
 struct rs_series_engine {
 	char name[64];                                   /* "h3 nic0" */
+	bool kept;                                       /* as of a port */
 	uint32_t reads_max, read_bytes_max, credits_max; /* tags, bytes, credits of 16 bytes */
 	/* [bin] at its end: read requests, their bytes, data credits of posted writes */
 	uint64_t *reads, *read_bytes, *credits;

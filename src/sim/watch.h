@@ -61,5 +61,7 @@ struct sim_watch {
 /* observe.c: the open bin ends at `at`; and the one behind it is open. */
 void sim_watch_close_bin(struct rs_sim *s, struct sim_node *n, rs_time at);
 void sim_watch_next_bin(struct sim_node *n);
+/* speed.c: r->flow_speed and r->job_speed, but what jobs take alone. -ENOMEM. */
+int sim_speed(struct rs_sim *s, struct rs_series *r);
 
 #endif

@@ -1,0 +1,347 @@
+/*
+ * How fast flows and jobs were, beside what an empty network allows: closed forms. A flow's packets
+ * go through a row of stages, as through links that nothing else uses; a few of them are followed,
+ * the ones between take what the slowest stage takes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sim/observe.h"
+#include "sim/watch.h"
+#include "sim/work.h"
+#include "wire/telemetry.h"
+
+enum { STAGES = RS_SERIES_PATH + 2, FOLLOWED = 16, MESSAGE = 1 << 30 };
+
+/* A link, or the DMAs of a NIC. */
+struct stage {
+	struct rs_pace pace;
+	struct rs_pace limit; /* of a queue pair: two packets begin no closer than it allows */
+	uint16_t gap;
+	bool dma, whole_ns;
+	uint32_t ways;         /* equal links that packets are dealt over */
+	int64_t rate;          /* of pace */
+	rs_time delay, header; /* as in struct sim_link */
+	rs_time free;          /* while packets are followed */
+};
+
+struct row {
+	struct stage at[STAGES];
+	unsigned n;
+};
+
+struct sizes {
+	uint32_t payload;
+	uint16_t first, middle, last, only; /* frame bytes beside the payload */
+	uint16_t ack;
+};
+
+static struct sizes sizes_of(const struct rs_sim *s)
+{
+	const struct rs_transport_conf *t = &s->f->transport;
+	const struct rs_framing *g = &rs_framings[t->framing];
+	uint16_t stamps = s->plant->stamps ? RS_INT_BYTES : 0;
+
+	return (struct sizes){
+		.payload = t->payload ? t->payload : t->mtu,
+		.first = rs_framing_data(g, RS_OP_WRITE_FIRST, 0, t->ipv6, stamps),
+		.middle = rs_framing_data(g, RS_OP_WRITE_MIDDLE, 0, t->ipv6, stamps),
+		.last = rs_framing_data(g, RS_OP_WRITE_LAST, 0, t->ipv6, stamps),
+		.only = rs_framing_data(g, RS_OP_WRITE_ONLY, 0, t->ipv6, stamps),
+		.ack = rs_framing_ack(g, t->ipv6, stamps),
+	};
+}
+
+/* ---- The way ---- */
+
+static void add_dma(struct row *w, int64_t rate, rs_time delay)
+{
+	if (w->n < STAGES)
+		w->at[w->n++] = (struct stage){.pace = rs_pace_of(rate),
+					       .rate = rate,
+					       .dma = true,
+					       .ways = 1,
+					       .delay = delay};
+}
+
+/* The links from an endpoint's NIC to another's; false: there is no way. */
+static bool add_links(const struct rs_sim *s, struct row *w, struct rs_packet p)
+{
+	uint32_t host = s->f->endpoints[p.src].host, ways = 1;
+	const struct sim_node *n = &s->nodes[host];
+	int port = (int)(p.src - s->f->hosts[host].first_endpoint);
+
+	for (;;) {
+		const struct sim_link *l = &n->out[port];
+
+		if (!l->rate || w->n == STAGES)
+			return false;
+		w->at[w->n++] = (struct stage){.pace = l->pace,
+					       .rate = l->rate,
+					       .gap = l->gap,
+					       .whole_ns = l->whole_ns,
+					       .ways = ways,
+					       .delay = l->delay,
+					       .header = l->header};
+		n = &s->nodes[l->to_node];
+		if (n->host)
+			return true;
+		port = rs_switch_way(n->sw, &p, &ways);
+		if (port < 0)
+			return false;
+	}
+}
+
+/* A single short message of host memory comes with the doorbell: as sim/stage.c has it. */
+static bool inlined(const struct rs_sim *s, const struct sim_conn *c, const struct sim_nic *k,
+		    uint64_t bytes)
+{
+	const struct rs_part *parts = s->f->hosts[c->src_host].inside->parts;
+
+	return bytes <= k->inline_bytes && parts[c->dma->from.target].kind == RS_PART_SOCKET;
+}
+
+static bool make_row(struct rs_sim *s, uint32_t conn, uint64_t bytes, uint32_t payload,
+		     struct row *w)
+{
+	const struct sim_conn *c = &s->work->conns[conn];
+	const struct sim_nic *from = sim_nic_of(s, c->src_endpoint);
+	const struct sim_nic *to = sim_nic_of(s, c->dst_endpoint);
+	const struct rs_bus *bus = s->nodes[c->src_host].host->bus;
+	rs_time pipeline = s->f->host_params.nic_pipeline;
+	uint32_t n = bytes < payload ? (uint32_t)bytes : payload;
+	struct rs_packet p = {.src = c->src_endpoint,
+			      .dst = c->dst_endpoint,
+			      .dest_qp = c->dst_qpn,
+			      .sport = sim_source_port(s, conn, 0),
+			      .number = sim_way(s, conn, 0, c->dst_endpoint, false)};
+	struct rs_nic_config limits;
+	unsigned nic;
+
+	w->n = 0;
+	if (from->inside && !inlined(s, c, from, bytes)) {
+		const struct rs_path *d = &c->dma->from;
+
+		add_dma(w, rs_path_read_rate(bus, d, n),
+			d->fixed + d->read_access + d->fixed_back + pipeline);
+	} else if (from->inside) {
+		add_dma(w, 0, pipeline);
+	}
+	nic = w->n;
+	if (!add_links(s, w, p))
+		return false;
+	rs_plant_nic(s->plant, c->src_endpoint, &limits);
+	w->at[nic].limit = rs_pace_of(limits.qp_rate);
+	if (to->inside) {
+		w->at[w->n - 1].delay += pipeline;
+		add_dma(w, rs_path_write_rate(s->nodes[c->dst_host].host->bus, &c->dma->to, n), 0);
+	}
+	return true;
+}
+
+/* ---- Packets on it ---- */
+
+static rs_time serial(const struct stage *t, uint32_t frame, uint32_t payload)
+{
+	return t->dma ? rs_pace_time(t->pace, payload)
+		      : rs_framing_time(t->pace, frame + t->gap, t->whole_ns);
+}
+
+/* Between the beginnings of two packets. */
+static rs_time apart(const struct stage *t, uint32_t frame, uint32_t payload)
+{
+	rs_time all = serial(t, frame, payload) / t->ways;
+
+	return t->dma ? all : rs_time_max(all, rs_pace_time(t->limit, frame + t->gap));
+}
+
+/* When a packet that is ready at `at` is at the end. */
+static rs_time pass(struct row *w, uint32_t frame, uint32_t payload, rs_time at)
+{
+	for (unsigned i = 0; i < w->n; i++) {
+		struct stage *t = &w->at[i];
+		rs_time begin = rs_time_max(at, t->free), whole = serial(t, frame, payload);
+
+		t->free = begin + apart(t, frame, payload);
+		at = begin + t->delay + whole;
+		/* cut-through: a link that is no faster begins with the header */
+		if (t->header && t->header < whole && i + 1 < w->n && !w->at[i + 1].dma &&
+		    w->at[i + 1].rate <= t->rate)
+			at = begin + t->delay + t->header;
+	}
+	return at;
+}
+
+/* Bytes of frame number i of n. */
+static uint32_t frame_of(const struct sizes *z, uint64_t i, uint64_t n, uint64_t bytes,
+			 uint32_t *payload)
+{
+	uint64_t each = (MESSAGE + z->payload - 1) / z->payload;
+	bool first = i % each == 0, last = i + 1 == n || i % each + 1 == each;
+	uint64_t message = i / each * MESSAGE, off = i % each * z->payload;
+	uint64_t left = (bytes - message < MESSAGE ? bytes - message : MESSAGE) - off;
+
+	*payload = left < z->payload ? (uint32_t)left : z->payload;
+	return *payload + (first && last ? z->only : first ? z->first : last ? z->last : z->middle);
+}
+
+static rs_time slowest(const struct row *w, const struct sizes *z)
+{
+	rs_time most = 0;
+
+	for (unsigned i = 0; i < w->n; i++)
+		most = rs_time_max(most, apart(&w->at[i], z->middle + z->payload, z->payload));
+	return most;
+}
+
+/* When the last of the packets is at the far end, the first sent at 0. */
+static rs_time last_there(struct row *w, const struct sizes *z, uint64_t bytes)
+{
+	uint64_t each = (MESSAGE + z->payload - 1) / z->payload;
+	uint64_t n = bytes / MESSAGE * each + (bytes % MESSAGE + z->payload - 1) / z->payload;
+	rs_time at = 0, between = slowest(w, z);
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint32_t payload, frame = frame_of(z, i, n, bytes, &payload);
+
+		at = pass(w, frame, payload, 0);
+		if (i != FOLLOWED / 2 || n <= FOLLOWED)
+			continue;
+		for (unsigned k = 0; k < w->n; k++)
+			w->at[k].free += (rs_time)(n - FOLLOWED) * between;
+		i += n - FOLLOWED;
+	}
+	return at;
+}
+
+/* The ACK of the last, back to the sender; RS_NEVER: no way. */
+static rs_time ack_back(const struct rs_sim *s, uint32_t conn, const struct sizes *z)
+{
+	const struct sim_conn *c = &s->work->conns[conn];
+	struct rs_packet p = {.src = c->dst_endpoint,
+			      .dst = c->src_endpoint,
+			      .dest_qp = c->src_qpn,
+			      .sport = sim_source_port(s, conn, 0),
+			      .number = sim_way(s, conn, 0, c->src_endpoint, true)};
+	struct row w = {.n = 0};
+
+	return add_links(s, &w, p) ? pass(&w, z->ack, 0, 0) : RS_NEVER;
+}
+
+/* ---- Flows ---- */
+
+static double per_second(uint64_t bytes, rs_time t)
+{
+	return t > 0 ? (double)bytes * 8 * (double)RS_S / (double)t : 0;
+}
+
+static void flow_speed(struct rs_sim *s, uint32_t conn, const struct sizes *z,
+		       struct rs_series_speed *o)
+{
+	const struct sim_conn *c = &s->work->conns[conn];
+	const struct rs_sim_flow *f = &s->r->flows[c->index];
+	const struct rs_host_params *hp = &s->f->host_params;
+	rs_time post = sim_nic_of(s, f->src)->inside ? hp->post + hp->mmio : 0, back, each;
+	struct row w;
+
+	if (f->finish != RS_NEVER)
+		o->goodput = per_second(f->bytes, f->finish - f->start);
+	back = ack_back(s, conn, z);
+	if (back == RS_NEVER || !make_row(s, conn, f->bytes, z->payload, &w))
+		return;
+	each = slowest(&w, z);
+	o->allowed = per_second(z->payload, each);
+	o->alone = post + last_there(&w, z, f->bytes) + back;
+	if (f->finish != RS_NEVER && o->alone > 0)
+		o->slowdown = (double)(f->finish - f->start) / (double)o->alone;
+}
+
+/* ---- Jobs ---- */
+
+/* Payload that a job's endpoints send and receive. */
+struct loads {
+	uint64_t *out, *in, all;
+};
+
+static void add_load(struct loads *l, const struct sim_conn *c, uint64_t bytes)
+{
+	if (c->nvlink)
+		return;
+	l->out[c->src_endpoint] += bytes;
+	l->in[c->dst_endpoint] += bytes;
+	l->all += bytes;
+}
+
+static void add_collective(struct rs_sim *s, const struct sim_coll *k, struct loads *l)
+{
+	const struct rs_coll *plan = k->plan;
+	struct rs_step step;
+
+	for (uint32_t r = 0; r < plan->n_ranks; r++)
+		for (uint32_t lane = 0; lane < plan->n_lanes; lane++) {
+			uint64_t n = plan->n_steps(plan, r, lane);
+
+			for (uint64_t i = 0; i < n; i++) {
+				plan->step(plan, r, lane, i, &step);
+				for (unsigned m = 0; m < step.n_send; m++)
+					add_load(l,
+						 &s->work->conns[k->first_conn + step.send[m].conn],
+						 step.send[m].bytes * k->repeat);
+			}
+		}
+}
+
+/* What the fullest port of a NIC needs for its bytes. */
+static rs_time fullest(const struct rs_sim *s, const struct loads *l, const struct sizes *z)
+{
+	double frame = z->middle + z->payload + rs_framings[s->f->transport.framing].gap, most = 0;
+
+	for (uint32_t e = 0; e < s->f->n_endpoints; e++) {
+		uint64_t bytes = l->out[e] > l->in[e] ? l->out[e] : l->in[e];
+		double t = (double)bytes * 8 / (double)s->f->endpoints[e].rate;
+
+		most = t > most ? t : most;
+	}
+	return (rs_time)(most * frame / z->payload * (double)RS_S);
+}
+
+static void job_speed(struct rs_sim *s, uint32_t job, struct loads *l, const struct sizes *z,
+		      struct rs_series_speed *o)
+{
+	const struct rs_sim_job *j = &s->r->jobs[job];
+
+	memset(l->out, 0, s->f->n_endpoints * sizeof(*l->out));
+	memset(l->in, 0, s->f->n_endpoints * sizeof(*l->in));
+	l->all = 0;
+	for (uint32_t i = 0; i < s->work->n_conns; i++)
+		if (s->work->conns[i].flow && s->work->conns[i].job == job)
+			add_load(l, &s->work->conns[i], s->r->flows[s->work->conns[i].index].bytes);
+	if (j->coll)
+		add_collective(s, coll_of(s, job), l);
+	o->allowed = per_second(l->all, fullest(s, l, z));
+	if (j->done)
+		o->goodput = per_second(l->all, j->finish - j->start);
+}
+
+int sim_speed(struct rs_sim *s, struct rs_series *r)
+{
+	uint32_t n = s->f->n_endpoints;
+	struct loads l = {.out = calloc(n + 1u, sizeof(*l.out)),
+			  .in = calloc(n + 1u, sizeof(*l.in))};
+	struct sizes z = sizes_of(s);
+	int err = 0;
+
+	r->flow_speed = calloc(s->r->n_flows + 1u, sizeof(*r->flow_speed));
+	r->job_speed = calloc(s->r->n_jobs + 1u, sizeof(*r->job_speed));
+	if (!l.out || !l.in || !r->flow_speed || !r->job_speed)
+		err = -ENOMEM;
+	/* another transport's packets are not known here */
+	for (uint32_t i = 0; !err && !s->o->transport && i < s->work->n_conns; i++)
+		if (s->work->conns[i].flow)
+			flow_speed(s, i, &z, &r->flow_speed[s->work->conns[i].index]);
+	for (uint32_t i = 0; !err && !s->o->transport && i < s->r->n_jobs; i++)
+		job_speed(s, i, &l, &z, &r->job_speed[i]);
+	free(l.out);
+	free(l.in);
+	return err;
+}
