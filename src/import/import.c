@@ -188,7 +188,8 @@ static bool joined(const struct rs_host *h, int a, int b)
 	return false;
 }
 
-/* 25 GB/s a link and direction since Volta, 20 GB/s before (NVIDIA's white papers); xGMI: not said.
+/* A link and direction: 50 GB/s since Blackwell, 25 GB/s since Volta, 20 GB/s before (NVIDIA's
+ * white papers); xGMI: not said.
  */
 static void nccl_nvlink(struct import *m, const xmlNode *n, int gpu, long sm)
 {
@@ -207,7 +208,7 @@ static void nccl_nvlink(struct import *m, const xmlNode *n, int gpu, long sm)
 		return;
 	x = rs_host_xlink_add(m->l, m->h, gpu, to, RS_XLINK_NVLINK);
 	if (x && nvlink && sm && count > 0 && count <= 64)
-		x->rate = count * (sm >= 70 ? 200 : 160) * RS_GBPS;
+		x->rate = count * (sm >= 100 ? 400 : sm >= 70 ? 200 : 160) * RS_GBPS;
 }
 
 static void nccl_links(struct import *m, const xmlNode *n, int depth)
