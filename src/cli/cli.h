@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include "base/error.h"
+#include "fabric/fabric.h"
 #include "sim/ranks.h"
 
 enum rs_exit {
@@ -35,6 +36,17 @@ bool rs_cli_ranks_wanted(uint32_t *me);
 /* Brings them together; rs_cli_ranks_end() when all have their results. */
 int rs_cli_ranks_start(struct rs_ranks *r, struct rs_error *e);
 void rs_cli_ranks_end(void);
+
+/* --set options: what is to be changed, each with a place that names it in errors. Zeroed before.
+ */
+enum { RS_CLI_SETTINGS = 256, RS_CLI_SETTING_NAME = 96 };
+struct rs_cli_settings {
+	struct rs_setting set[RS_CLI_SETTINGS];
+	char name[RS_CLI_SETTINGS][RS_CLI_SETTING_NAME];
+	uint32_t n;
+};
+/* PATH=VALUE; text is cut at the '=' and outlives s, as s outlives errors that name it. -EINVAL. */
+int rs_cli_setting(struct rs_cli_settings *s, char *text, struct rs_error *e);
 
 /* "ripstop: file:line:column: what" and the hint, on standard error. Returns the exit status. */
 int rs_cli_error(const struct rs_error *e);

@@ -10,8 +10,6 @@
 #include "report/report.h"
 #include "plant/plant.h"
 
-enum { SETS_MAX = 256 };
-
 static int help(FILE *out)
 {
 	fputs("Usage: ripstop fabric show|check|convert [--set PATH=VALUE]... [--output FILE] "
@@ -231,33 +229,22 @@ static int convert(const struct rs_fabric *f, const char *path, struct rs_error 
 
 struct arguments {
 	const char *verb, *file, *output;
-	struct rs_setting set[SETS_MAX];
-	uint32_t n_set;
+	struct rs_cli_settings sets;
 };
-
-static int setting(struct arguments *a, char *s)
-{
-	char *eq = s ? strchr(s, '=') : NULL;
-
-	if (!eq || eq == s || a->n_set == SETS_MAX)
-		return rs_cli_usage("fabric", "--set takes PATH=VALUE, at most %d times", SETS_MAX);
-	*eq = '\0';
-	a->set[a->n_set++] = (struct rs_setting){s, eq + 1, {"--set", 0, 0}};
-	return 0;
-}
 
 static int parse(struct arguments *a, int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--set")) {
-			int err = setting(a, i + 1 < argc ? argv[i + 1] : NULL);
+	struct rs_error e = {0};
 
-			if (err)
-				return err;
-			i++;
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--set") && i + 1 < argc) {
+			if (rs_cli_setting(&a->sets, argv[++i], &e))
+				return rs_cli_usage("fabric", "%s", e.what);
 		} else if (!strcmp(argv[i], "--output") && i + 1 < argc) {
 			a->output = argv[++i];
 		} else if (argv[i][0] == '-' && argv[i][1]) {
+			if (!strcmp(argv[i], "--set") || !strcmp(argv[i], "--output"))
+				return rs_cli_usage("fabric", "%s needs a value", argv[i]);
 			return rs_cli_usage("fabric", "no option '%s'", argv[i]);
 		} else if (!a->verb) {
 			a->verb = argv[i];
@@ -286,7 +273,7 @@ int rs_cmd_fabric(int argc, char **argv)
 	err = parse(&a, argc, argv);
 	if (err)
 		return err;
-	if (rs_fabric_load(a.file, a.set, a.n_set, &f, &e))
+	if (rs_fabric_load(a.file, a.sets.set, a.sets.n, &f, &e))
 		return rs_cli_error(&e);
 	err = rs_plant_cc_fill(f, &e);
 	if (!err && !strcmp(a.verb, "show"))

@@ -13,13 +13,10 @@
 #include "describe/describe.h"
 #include "report/report.h"
 
-enum { SETS_MAX = 256 };
-
 struct options {
 	const char *file, *json, *csv, *rates, *series, *perfetto;
 	struct rs_sim_options sim;
-	struct rs_setting set[SETS_MAX];
-	uint32_t n_set;
+	struct rs_cli_settings sets;
 	unsigned threads;
 	uint32_t seeds;
 	bool quiet, no_diagnosis, observe;
@@ -70,19 +67,6 @@ static int help(void)
 	      "disk.\n",
 	      stdout);
 	return RS_EXIT_OK;
-}
-
-static int add_setting(struct options *o, char *text)
-{
-	char *eq = strchr(text, '=');
-
-	if (!eq || eq == text)
-		return rs_cli_usage("sim", "--set takes PATH=VALUE, not '%s'", text);
-	if (o->n_set == SETS_MAX)
-		return rs_cli_usage("sim", "at most %d --set", SETS_MAX);
-	*eq = '\0';
-	o->set[o->n_set++] = (struct rs_setting){text, eq + 1, {"--set", 0, 0}};
-	return 0;
 }
 
 static int number(const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
@@ -190,7 +174,8 @@ static int parse(int argc, char **argv, struct options *o)
 			o->seeds = err ? 0 : (uint32_t)n;
 			break;
 		case SET:
-			err = add_setting(o, optarg);
+			if (rs_cli_setting(&o->sets, optarg, &e))
+				return rs_cli_usage("sim", "%s", e.what);
 			break;
 		case THREADS:
 			err = number("--threads", optarg, 0, 64, &n);
@@ -274,8 +259,8 @@ static int run_all(struct options *o, struct rs_fabric *f, struct rs_error *e)
 {
 	struct rs_progress *p = rs_progress_create(stderr, o->quiet);
 	struct rs_diagnose_options how = {.file = o->file,
-					  .set = o->set,
-					  .n_set = o->n_set,
+					  .set = o->sets.set,
+					  .n_set = o->sets.n,
 					  .threads = o->threads,
 					  .seeds = o->seeds,
 					  .base_only = o->no_diagnosis};
@@ -337,7 +322,7 @@ int rs_cmd_sim(int argc, char **argv)
 				    "--observe, --series-csv and --perfetto are for one process");
 	if (o.rates && !o.sim.rate_interval)
 		o.sim.rate_interval = 5 * RS_US;
-	if (rs_fabric_load(o.file, o.set, o.n_set, &f, &e))
+	if (rs_fabric_load(o.file, o.sets.set, o.sets.n, &f, &e))
 		return me ? RS_EXIT_INPUT : rs_cli_error(&e);
 	if (!f->n_jobs) {
 		rs_error_set(&e, -EINVAL, "%s: there is no workload to run", o.file);

@@ -172,19 +172,6 @@ static int set_bytes(const char *text, uint64_t *out, struct rs_error *e)
 	return err;
 }
 
-static int add_setting(struct switch_settings *s, char *text, struct rs_error *e)
-{
-	char *eq = strchr(text, '=');
-
-	if (!eq || eq == text || s->n_sets == SWITCH_SETS)
-		return rs_error_set(e, -EINVAL,
-				    "--set takes PATH=VALUE, at most %d times, not '%s'",
-				    SWITCH_SETS, text);
-	*eq = '\0';
-	s->set[s->n_sets++] = (struct rs_setting){text, eq + 1, {"--set", 0, 0}};
-	return 0;
-}
-
 static int add_port(struct switch_settings *s, const char *text, struct rs_error *e)
 {
 	if (s->n_ports == SWITCH_PORT_OPTIONS)
@@ -202,7 +189,7 @@ static int set_option(struct switch_settings *s, int o, char *text, struct rs_er
 	case 'P':
 		return add_port(s, text, e);
 	case 'S':
-		return add_setting(s, text, e);
+		return rs_cli_setting(&s->sets, text, e);
 	case 's':
 		return rs_parse_int(text, 0, INT64_MAX, &s->seed, e);
 	case 'r':
@@ -383,7 +370,7 @@ static int configure(struct switch_settings *s, char **operands, struct rs_error
 	bool described = operands[0] && switch_is_description(operands[0]);
 	int err;
 
-	if (!described && (s->as || s->n_ports || s->n_sets || s->show))
+	if (!described && (s->as || s->n_ports || s->sets.n || s->show))
 		return rs_error_set(e, -EINVAL,
 				    "--as, --port, --set and --show are for a description: "
 				    "expected its FILE first");

@@ -3,8 +3,9 @@
 #define RS_CLI_SWITCH_H
 
 #include "bridge/bridge.h"
+#include "cli/cli.h"
 
-enum { SWITCH_SETS = 64, SWITCH_PORT_NAME = 64, SWITCH_PORT_OPTIONS = 4096 };
+enum { SWITCH_PORT_NAME = 64, SWITCH_PORT_OPTIONS = 4096 };
 
 /* An interface that an option or operand names; rate 0: not said. */
 struct switch_interface {
@@ -26,8 +27,8 @@ struct switch_settings {
 	int64_t seed;
 	const char *as;
 	const char *port[SWITCH_PORT_OPTIONS];
-	unsigned n_ports, n_sets;
-	struct rs_setting set[SWITCH_SETS];
+	unsigned n_ports;
+	struct rs_cli_settings sets;
 	/* Of a description; f NULL: the switch stands alone. */
 	struct rs_fabric *f;
 	struct rs_arena *arena;

@@ -138,7 +138,7 @@ static void set_rates(struct switch_settings *s)
 int switch_describe(struct switch_settings *s, const char *file, struct rs_error *e)
 {
 	struct rs_plant *plant;
-	int err = rs_fabric_load(file, s->set, s->n_sets, &s->f, e);
+	int err = rs_fabric_load(file, s->sets.set, s->sets.n, &s->f, e);
 
 	if (!err)
 		err = choose(s, e);

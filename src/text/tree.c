@@ -430,8 +430,8 @@ bool rs_node_keys(struct rs_load *l, const struct rs_node *n, const char *what,
 		if (*k)
 			continue;
 		list_names(all, sizeof(all), known);
-		rs_load_fail(l, -EINVAL, i->at, "%s has no key '%.80s'%s; expected one of: %s",
-			     what, i->key, rs_did_you_mean(l, i->key, known), all);
+		rs_load_fail(l, -EINVAL, i->at, "%s has no key '%.80s'%s (there are: %s)", what,
+			     i->key, rs_did_you_mean(l, i->key, known), all);
 		return false;
 	}
 	return true;

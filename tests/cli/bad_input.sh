@@ -65,4 +65,17 @@ workload: [{flows: short.csv}]"
 [ $? = 2 ] && grep -q '^ripstop: --ecn: expected' "$tmp/stderr" || failed=1
 "$ripstop" pcap --no-such 2>"$tmp/stderr"
 [ $? = 2 ] && [ "$(wc -l <"$tmp/stderr")" = 2 ] && grep -q "^ripstop pcap: .*'--no-such'" "$tmp/stderr" || failed=1
+# A wrong --set is named by its path, of several and of every command.
+printf '%s\n%s\n' "$net" "$flow" >"$tmp/set.yaml"
+for command in "sim" "fabric check" "switch --as switch0"; do
+	for k in fabric.qos.buffer=12 fabric.qos.bufer=12MB; do
+		"$ripstop" $command --set fabric.qos.cell=1B --set "$k" "$tmp/set.yaml" >"$tmp/stdout" 2>"$tmp/stderr"
+		status=$?
+		if [ $status != 2 ] || ! grep -qF -- "--set ${k%=*}:" "$tmp/stderr"; then
+			echo "$command --set $k: expected status 2 and the path, got $status:"
+			cat "$tmp/stderr"
+			failed=1
+		fi
+	done
+done
 exit $failed
