@@ -83,6 +83,11 @@ static double goodput(const struct rs_diagnosis *d, uint32_t job)
 
 	if (t == RS_NEVER || t <= 0)
 		return 0;
+	if (r->jobs[job].program) {
+		for (int i = 0; i < RS_WHYS; i++)
+			bytes += r->jobs[job].work.bytes[i];
+		return (double)bytes / ((double)t / RS_S) / 1e9;
+	}
 	if (r->jobs[job].conf->kind != RS_JOB_FLOWS)
 		return (double)r->jobs[job].coll->conf.bytes /
 		       ((double)r->jobs[job].further / RS_S) / 1e9;

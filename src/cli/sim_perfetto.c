@@ -167,7 +167,8 @@ static void jobs(struct trace *t)
 	named(t, "process", PID_SCENARIO, 0, "scenario %s", t->d->scenario);
 	for (uint32_t i = 0; i < t->r->n_jobs; i++) {
 		job_bar(t, i, ++t->tid);
-		if (t->r->jobs[i].conf->kind == RS_JOB_TRAIN && t->r->jobs[i].done)
+		if (t->r->jobs[i].conf->kind == RS_JOB_TRAIN && t->r->jobs[i].done &&
+		    !t->r->jobs[i].program)
 			train_bars(t, i);
 	}
 }

@@ -251,6 +251,68 @@ static void print_collective(const struct rs_sim_job *j, FILE *out)
 	fputc('\n', out);
 }
 
+/* What the first unit of a rank waited for, and bytes, by what they are for. */
+static void print_whys(const struct rs_program_result *w, FILE *out)
+{
+	struct rs_table *t = rs_table_create(NULL);
+	char a[32];
+
+	rs_table_column(t, "for", RS_LEFT);
+	rs_table_column(t, "sent", RS_RIGHT);
+	rs_table_column(t, "through NICs", RS_RIGHT);
+	rs_table_column(t, "computing waits", RS_RIGHT);
+	rs_table_column(t, "of the time", RS_RIGHT);
+	for (int i = 0; i < RS_WHYS; i++) {
+		if (!w->bytes[i] && !w->exposed[i])
+			continue;
+		rs_table_row(t);
+		rs_table_cell(t, "%s", rs_work_whys[i]);
+		rs_table_cell(t, "%s", rs_human_bytes(a, sizeof(a), (double)w->bytes[i]));
+		rs_table_cell(t, "%s", rs_human_bytes(a, sizeof(a), (double)w->outside[i]));
+		rs_table_cell(t, "%s", rs_human_time(a, sizeof(a), w->exposed[i]));
+		rs_table_cell(t, "%.1f%%", 100 * (double)w->exposed[i] / (double)w->step);
+	}
+	rs_table_print(t, out);
+	fputc('\n', out);
+}
+
+static void print_step(const struct rs_sim_job *j, FILE *out)
+{
+	const struct rs_step_plan *p = &j->step;
+	const struct rs_model *m = &j->conf->train.step.model;
+	const struct rs_program_result *w = &j->work;
+	char a[32], b[32], c[32];
+
+	fprintf(out,
+		"Training step%s%s: data %u x context %u x tensor %u x pipeline %u, expert %u\n",
+		m->name ? " of " : "", m->name ? m->name : "", p->dp, p->cp, p->tp, p->pp, p->ep);
+	rs_paragraph(out, 2,
+		     "%.4g parameters (a token meets %.4g), %.4g tokens in %u microbatches a "
+		     "replica, %.4g FLOP; each GPU achieves %.4g FLOP/s while it computes. Memory "
+		     "is not simulated.",
+		     p->parameters, p->active, p->tokens, p->microbatches, p->flops, p->rate);
+	if (!j->done) {
+		rs_paragraph(out, 2, "It did not finish.");
+		return;
+	}
+	rs_paragraph(out, 2,
+		     "step %s = compute %s + waits %s (mean of ranks); compute is %.1f%% of the "
+		     "step; %.4g tokens/s.",
+		     rs_human_time(a, sizeof(a), w->step), rs_human_time(b, sizeof(b), w->compute),
+		     rs_human_time(c, sizeof(c), w->step - w->compute), 100 * j->train.efficiency,
+		     p->tokens / ((double)w->step / RS_S));
+	rs_paragraph(
+		out, 2,
+		"Were bytes to take no time, it would take %s: the pipeline's bubble is in it.",
+		rs_human_time(a, sizeof(a), w->dry));
+	if (j->conf->train.step.scale > 1)
+		rs_paragraph(out, 2,
+			     "Run with bytes and compute times divided by %u, results multiplied: "
+			     "latencies weigh %u times too much.",
+			     j->conf->train.step.scale, j->conf->train.step.scale);
+	print_whys(w, out);
+}
+
 static void print_train(const struct rs_sim_job *j, const struct rs_diagnosis *r, uint32_t n,
 			FILE *out)
 {
@@ -382,6 +444,10 @@ void rs_sim_print(const struct rs_diagnosis *r, FILE *out)
 
 		if (j->conf->kind == RS_JOB_FLOWS) {
 			print_flows(r, i, out);
+			continue;
+		}
+		if (j->program) {
+			print_step(j, out);
 			continue;
 		}
 		print_collective(j, out);

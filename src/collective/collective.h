@@ -53,6 +53,9 @@ struct rs_coll {
 	uint64_t (*n_steps)(const struct rs_coll *c, uint32_t rank, uint32_t lane);
 	void (*step)(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
 		     struct rs_step *out);
+	/* A step is taken, or done: its plan may keep the time. NULL: it need not be told. */
+	void (*mark)(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i, bool taken,
+		     rs_time now);
 };
 
 /* Plan conf over f's GPUs (ranks 0 .. n-1). -EINVAL with e filled: too few ranks, an algorithm that

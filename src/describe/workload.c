@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "base/units.h"
 #include "describe/load.h"
+#include "fabric/models.h"
 
 enum { WHATIFS_MAX = 64, OBSERVED_MAX = 65536, LINE_MAX_BYTES = 1024, FIELDS_MAX = 5 };
 
@@ -352,18 +353,200 @@ static void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_co
 	c->algorithm = (enum rs_coll_algorithm)algorithm;
 }
 
+const char *const schedules[] = {"1f1b", "gpipe", "interleaved", NULL};
+const char *const contexts[] = {"ring", "all-gather", NULL};
+
+/* Sizes of a model: each in place of the named one's. */
+static void load_model(struct rs_load *l, struct rs_model *m, const struct rs_node *n)
+{
+	const struct {
+		const char *key;
+		uint32_t max, *out;
+	} sizes[] = {{"layers", 4096, &m->layers},        {"hidden", 1 << 20, &m->hidden},
+		     {"heads", 1 << 16, &m->heads},       {"kv_heads", 1 << 16, &m->kv_heads},
+		     {"head_dim", 1 << 16, &m->head_dim}, {"ffn", 1 << 24, &m->ffn},
+		     {"sequence", 1 << 24, &m->sequence}, {"experts", 4096, &m->experts},
+		     {"top_k", 4096, &m->top_k},          {"expert_ffn", 1 << 24, &m->expert_ffn}};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		rs_node_u32(l, n, sizes[i].key, 1, sizes[i].max, sizes[i].out);
+	rs_node_u32(l, n, "vocab", 0, 1 << 24, &m->vocab);
+	rs_node_u32(l, n, "shared_experts", 0, 4096, &m->shared);
+	rs_node_u32(l, n, "dense_layers", 0, 4096, &m->dense);
+	rs_node_number(l, n, "attention", 1, 1e13, &m->attention);
+	rs_node_bool(l, n, "gated", &m->gated);
+	rs_model_close(m);
+}
+
+/* FLOP/s as they are achieved, or a GPU's peak and the share that is. */
+static void load_rate(struct rs_load *l, struct rs_train_conf *t, const struct rs_node *n)
+{
+	const struct rs_node *peak = rs_node_get(n, "peak"), *share = rs_node_get(n, "efficiency");
+
+	if (!l->err && !peak != !share)
+		rs_load_fail(l, -EINVAL, (peak ? peak : share)->at,
+			     "train: peak and efficiency go together, or flops says what is "
+			     "achieved");
+	if (!l->err && peak && rs_node_get(n, "flops"))
+		rs_load_fail(l, -EINVAL, peak->at, "train: flops, or peak and efficiency");
+	rs_node_number(l, n, "peak", 1, 1e18, &t->step.peak);
+	rs_node_share(l, n, "efficiency", 1e-6, 1, &t->step.share);
+}
+
+static void load_step(struct rs_load *l, struct rs_train_conf *t, const struct rs_node *n)
+{
+	struct rs_step_conf *s = &t->step;
+	int schedule = (int)s->schedule, context = (int)s->context;
+
+	load_model(l, &s->model, n);
+	load_rate(l, t, n);
+	rs_node_u32(l, n, "cp", 1, RS_ENDPOINTS_MAX, &s->cp);
+	rs_node_u32(l, n, "ep", 1, RS_ENDPOINTS_MAX, &s->ep);
+	rs_node_u32(l, n, "chunks", 1, 256, &s->chunks);
+	if (rs_node_get(n, "tokens"))
+		s->microbatches = 0; /* in place of the named model's */
+	rs_node_u32(l, n, "microbatches", 1, 1 << 16, &s->microbatches);
+	rs_node_u32(l, n, "micro_batch", 1, 1 << 16, &s->micro_batch);
+	rs_node_name(l, n, "schedule", schedules, &schedule);
+	rs_node_name(l, n, "context", contexts, &context);
+	rs_node_u8(l, n, "zero", 0, 3, &s->zero);
+	rs_node_bool(l, n, "sequence_parallel", &s->sequence);
+	rs_node_bool(l, n, "recompute", &s->recompute);
+	rs_node_number(l, n, "skew", 1, 4096, &s->skew);
+	rs_node_u8(l, n, "dispatch", 1, 4, &s->dispatch);
+	rs_node_u32(l, n, "scale", 1, 1 << 20, &s->scale);
+	s->schedule = (enum rs_schedule)schedule;
+	s->context = (enum rs_context)context;
+	if (!l->err && !s->microbatches && !rs_node_get(n, "tokens"))
+		rs_load_fail(l, -EINVAL, n->at,
+			     "train: expected microbatches of a step, or its tokens");
+	if (!l->err && rs_node_get(n, "tokens") && rs_node_get(n, "microbatches"))
+		rs_load_fail(l, -EINVAL, n->at, "train: tokens or microbatches, not both");
+	if (!l->err && rs_node_get(n, "simulate"))
+		rs_load_fail(l, -EINVAL, rs_node_get(n, "simulate")->at,
+			     "train: simulate goes with parameters and tokens; a step of layers "
+			     "has scale");
+}
+
+/* Keys that make a step one of layers, which is run node by node. */
+static bool is_step(const struct rs_node *n)
+{
+	return rs_node_get(n, "model") || rs_node_get(n, "layers");
+}
+
+static void load_named_model(struct rs_load *l, struct rs_train_conf *t, const struct rs_node *n)
+{
+	int i = -1;
+
+	rs_node_name(l, n, "model", rs_model_names, &i);
+	if (!l->err && i >= 0)
+		rs_model_apply(rs_model_find(rs_model_names[i]), t);
+	t->step.on = true;
+}
+
+/* What only one of the two kinds of step has. */
+static void check_train_keys(struct rs_load *l, const struct rs_node *n)
+{
+	static const char *const of_layers[] = {"cp",
+						"ep",
+						"chunks",
+						"microbatches",
+						"micro_batch",
+						"schedule",
+						"context",
+						"zero",
+						"hidden",
+						"recompute",
+						"skew",
+						"dispatch",
+						"scale",
+						"peak",
+						"efficiency",
+						"heads",
+						"kv_heads",
+						"head_dim",
+						"ffn",
+						"gated",
+						"vocab",
+						"sequence",
+						"experts",
+						"top_k",
+						"shared_experts",
+						"attention",
+						"expert_ffn",
+						"dense_layers",
+						"sequence_parallel"};
+
+	if (is_step(n)) {
+		if (!l->err && rs_node_get(n, "parameters"))
+			rs_load_fail(l, -EINVAL, rs_node_get(n, "parameters")->at,
+				     "train: parameters follow from model or layers");
+		return;
+	}
+	rs_node_need(l, n, "parameters", "train");
+	rs_node_need(l, n, "tokens", "train");
+	for (size_t i = 0; i < sizeof(of_layers) / sizeof(*of_layers) && !l->err; i++)
+		if (rs_node_get(n, of_layers[i]))
+			rs_load_fail(l, -EINVAL, rs_node_get(n, of_layers[i])->at,
+				     "train: %s goes with model or layers", of_layers[i]);
+}
+
 static void load_train(struct rs_load *l, struct rs_fabric *f, struct rs_train_conf *t,
 		       const struct rs_node *job, const struct rs_node *n)
 {
-	static const char *const known[] = {"parameters", "type",     "tokens",     "dp",
-					    "tp",         "pp",       "flops",      "bucket",
-					    "overlap",    "simulate", "collective", NULL};
+	static const char *const known[] = {"parameters",
+					    "type",
+					    "tokens",
+					    "dp",
+					    "tp",
+					    "pp",
+					    "flops",
+					    "bucket",
+					    "overlap",
+					    "simulate",
+					    "collective",
+					    "model",
+					    "layers",
+					    "hidden",
+					    "heads",
+					    "kv_heads",
+					    "head_dim",
+					    "ffn",
+					    "gated",
+					    "vocab",
+					    "sequence",
+					    "attention",
+					    "experts",
+					    "top_k",
+					    "shared_experts",
+					    "expert_ffn",
+					    "dense_layers",
+					    "cp",
+					    "ep",
+					    "chunks",
+					    "microbatches",
+					    "micro_batch",
+					    "schedule",
+					    "context",
+					    "zero",
+					    "sequence_parallel",
+					    "recompute",
+					    "skew",
+					    "dispatch",
+					    "scale",
+					    "peak",
+					    "efficiency",
+					    NULL};
 	const char *type = "bfloat16";
 
 	rs_train_defaults(t, f);
-	if (!rs_node_keys(l, n, "train", known) || !rs_node_need(l, n, "parameters", "train") ||
-	    !rs_node_need(l, n, "tokens", "train"))
+	if (!rs_node_keys(l, n, "train", known))
 		return;
+	check_train_keys(l, n);
+	if (is_step(n)) {
+		load_named_model(l, t, n);
+		load_step(l, t, n);
+	}
 	rs_node_number(l, n, "parameters", 1, 1e16, &t->parameters);
 	get_type(l, n, &type, &t->type_bytes);
 	rs_node_number(l, n, "tokens", 1, 1e15, &t->tokens);

@@ -446,11 +446,61 @@ static void collective(struct writer *w, const struct rs_collective_conf *c, con
 		fprintf(w->out, ", group: %u", c->group);
 	if (c->stride)
 		fprintf(w->out, ", stride: %u", c->stride);
-	fprintf(w->out, ", channels: %u, qps: %u, chunk: %s", c->channels, c->qps,
-		size(w, c->chunk));
+	if (c->channels)
+		fprintf(w->out, ", channels: %u", c->channels);
+	fprintf(w->out, ", qps: %u, chunk: %s", c->qps, size(w, c->chunk));
 	fprintf(w->out, ", slots: %u, step_latency: %s", c->slots, span(w, c->step_latency));
 	fprintf(w->out, ", repeat: %u, class: %u, start: %s, type: %s}\n", c->repeat, c->tc,
 		span(w, c->start), c->type);
+}
+
+static void model(struct writer *w, const struct rs_model *m)
+{
+	fprintf(w->out,
+		"      layers: %u\n      hidden: %u\n      heads: %u\n      kv_heads: %u\n"
+		"      head_dim: %u\n      gated: %s\n      vocab: %u\n      sequence: %u\n",
+		m->layers, m->hidden, m->heads, m->kv_heads, m->head_dim, yes(m->gated), m->vocab,
+		m->sequence);
+	if (m->ffn)
+		fprintf(w->out, "      ffn: %u\n", m->ffn);
+	if (m->attention > 0)
+		fprintf(w->out, "      attention: %.17g\n", m->attention);
+	if (m->experts)
+		fprintf(w->out,
+			"      experts: %u\n      top_k: %u\n      expert_ffn: %u\n"
+			"      shared_experts: %u\n      dense_layers: %u\n",
+			m->experts, m->top_k, m->expert_ffn, m->shared, m->dense);
+}
+
+/* A step of layers: a named model is written with its sizes. */
+static void step(struct writer *w, const struct rs_train_conf *t, const char *type)
+{
+	const struct rs_step_conf *s = &t->step;
+
+	fputs("    train:\n", w->out);
+	model(w, &s->model);
+	fprintf(w->out, "      type: %s\n", type);
+	if (s->microbatches)
+		fprintf(w->out, "      microbatches: %u\n", s->microbatches);
+	else
+		fprintf(w->out, "      tokens: %.17g\n", t->tokens);
+	if (t->dp)
+		fprintf(w->out, "      dp: %u\n", t->dp);
+	fprintf(w->out, "      tp: %u\n      pp: %u\n      cp: %u\n      ep: %u\n", t->tp, t->pp,
+		s->cp, s->ep);
+	fprintf(w->out,
+		"      chunks: %u\n      micro_batch: %u\n      schedule: %s\n      context: %s\n"
+		"      zero: %u\n      sequence_parallel: %s\n      recompute: %s\n",
+		s->chunks, s->micro_batch, schedules[s->schedule], contexts[s->context], s->zero,
+		yes(s->sequence), yes(s->recompute));
+	fprintf(w->out, "      skew: %.17g\n      dispatch: %u\n      scale: %u\n", s->skew,
+		s->dispatch, s->scale);
+	if (s->peak > 0)
+		fprintf(w->out, "      peak: %.17g\n      efficiency: %.17g\n", s->peak, s->share);
+	else
+		fprintf(w->out, "      flops: %.17g\n", t->flops);
+	fprintf(w->out, "      bucket: %s\n      overlap: %.17g\n", size(w, t->bucket), t->overlap);
+	collective(w, &t->collective, "      ");
 }
 
 static void train(struct writer *w, const struct rs_train_conf *t)
@@ -458,6 +508,10 @@ static void train(struct writer *w, const struct rs_train_conf *t)
 	static const char *const type_of_size[] = {"", "int8", "bfloat16", "",      "float",
 						   "", "",     "",         "double"};
 
+	if (t->step.on) {
+		step(w, t, type_of_size[t->type_bytes & 15]);
+		return;
+	}
 	fprintf(w->out,
 		"    train:\n      parameters: %.17g\n      type: %s\n      tokens: %.17g\n",
 		t->parameters, type_of_size[t->type_bytes & 15], t->tokens);

@@ -64,6 +64,45 @@ static void train(struct rs_json *j, const struct rs_sim_job *b)
 	rs_json_uint(j, "buckets", p->n_buckets);
 }
 
+static void whys(struct rs_json *j, const char *key, const uint64_t v[RS_WHYS])
+{
+	rs_json_object(j, key);
+	for (int i = 0; i < RS_WHYS; i++)
+		if (v[i])
+			rs_json_uint(j, rs_work_whys[i], v[i]);
+	rs_json_end(j);
+}
+
+/* A graph of work: what it sent and waited for, by what that was for. */
+static void work(struct rs_json *j, const struct rs_sim_job *b)
+{
+	const struct rs_program_result *w = &b->work;
+
+	rs_json_uint(j, "n_ranks", b->coll->n_ranks);
+	time_ns(j, "time_ns", b->done ? w->step : RS_NEVER);
+	time_ns(j, "dry_ns", w->dry);
+	time_ns(j, "compute_ns", w->compute);
+	whys(j, "sent_bytes", w->bytes);
+	whys(j, "nic_bytes", w->outside);
+	rs_json_object(j, "waits_ns");
+	for (int i = 0; i < RS_WHYS; i++)
+		if (w->exposed[i])
+			time_ns(j, rs_work_whys[i], w->exposed[i]);
+	rs_json_end(j);
+}
+
+static void step(struct rs_json *j, const struct rs_sim_job *b)
+{
+	const struct rs_step_plan *p = &b->step;
+
+	time_ns(j, "step_ns", b->done ? b->train.step : RS_NEVER);
+	time_ns(j, "exposed_ns", b->train.exposed);
+	rs_json_number(j, "efficiency", b->train.efficiency);
+	rs_json_number(j, "tokens", p->tokens);
+	rs_json_number(j, "flops", p->flops);
+	rs_json_uint(j, "scale", b->conf->train.step.scale);
+}
+
 static void job(struct rs_json *j, const struct rs_sim_result *r, uint32_t i)
 {
 	const struct rs_sim_job *b = &r->jobs[i];
@@ -89,6 +128,10 @@ static void job(struct rs_json *j, const struct rs_sim_result *r, uint32_t i)
 		time_ns(j, "p50_ns", rs_sim_fct(r, i, 50));
 		time_ns(j, "p99_ns", rs_sim_fct(r, i, 99));
 		time_ns(j, "max_ns", rs_sim_fct(r, i, 100));
+	} else if (b->program) {
+		work(j, b);
+		if (b->conf->kind == RS_JOB_TRAIN)
+			step(j, b);
 	} else {
 		collective(j, b);
 		if (b->conf->kind == RS_JOB_TRAIN)

@@ -133,6 +133,13 @@ void rs_train_defaults(struct rs_train_conf *t, const struct rs_fabric *f)
 				    .simulate = 64 << 20};
 	rs_collective_defaults(&t->collective, f);
 	t->collective.type = "bfloat16"; /* buckets are of the gradients' */
+	t->step = (struct rs_step_conf){.cp = 1,
+					.ep = 1,
+					.chunks = 1,
+					.micro_batch = 1,
+					.skew = 1,
+					.dispatch = 2,
+					.scale = 1};
 }
 
 struct rs_fabric *rs_fabric_create(struct rs_load *l, const char *name,

@@ -210,6 +210,45 @@ struct rs_collective_conf {
 	uint32_t group;  /* members of a group; 0: n_ranks / stride. All groups run at once */
 };
 
+/* The model of a training step that is run node by node; docs/workloads.md has what follows. */
+struct rs_model {
+	const char *name;
+	uint32_t layers, hidden, heads, kv_heads, head_dim;
+	uint32_t ffn;        /* inner width of a dense layer's MLP */
+	bool gated;          /* the MLP has three matrices, not two */
+	uint32_t vocab;      /* 0: no embedding and no output layer */
+	uint32_t sequence;   /* tokens */
+	double attention;    /* parameters of a layer's attention; 0: by its heads */
+	uint32_t experts;    /* of a layer; 0: dense */
+	uint32_t top_k;      /* of them a token goes to */
+	uint32_t shared;     /* experts that each token goes to beside */
+	uint32_t expert_ffn; /* inner width of one */
+	uint32_t dense;      /* layers before the first with experts */
+};
+
+enum rs_schedule { RS_SCHEDULE_1F1B, RS_SCHEDULE_GPIPE, RS_SCHEDULE_INTERLEAVED };
+enum rs_context { RS_CONTEXT_RING, RS_CONTEXT_ALL_GATHER };
+
+/* How it is run. */
+struct rs_step_conf {
+	bool on; /* else the step is the closed form of rs_train_plan() */
+	struct rs_model model;
+	uint32_t cp, ep;       /* context, expert degree */
+	uint32_t chunks;       /* of layers a stage, interleaved; 1 */
+	uint32_t microbatches; /* of a step and replica */
+	uint32_t micro_batch;  /* sequences of one */
+	enum rs_schedule schedule;
+	enum rs_context context;
+	uint8_t zero;       /* 0: gradients all-reduced; 1, 2: reduced and scattered, parameters
+			       gathered once a step; 3: gathered for each pass, a layer at a time */
+	bool sequence;      /* sequence parallel: tensor groups scatter and gather */
+	bool recompute;     /* the forward pass again before each backward pass */
+	double skew;        /* load of the fullest expert over the mean; 1 */
+	uint8_t dispatch;   /* bytes a number of what goes to experts; 2, fp8: 1 */
+	uint32_t scale;     /* bytes and compute times are divided by it, results multiplied */
+	double peak, share; /* FLOP/s of a GPU, and what is achieved of it; 0: flops is said */
+};
+
 struct rs_train_conf {
 	double parameters;
 	uint8_t type_bytes;  /* gradients; bf16 2 */
@@ -220,6 +259,7 @@ struct rs_train_conf {
 	double overlap;      /* share of the backward pass that communication may hide under; 1 */
 	uint64_t simulate;   /* bytes a rank simulated packet by packet; the rest is extended */
 	struct rs_collective_conf collective; /* how a bucket is all-reduced */
+	struct rs_step_conf step;
 };
 
 static inline uint32_t rs_collective_gpu(const struct rs_collective_conf *c, uint32_t rank)
@@ -247,6 +287,8 @@ struct rs_job {
 
 /* NULL for flows. */
 const struct rs_collective_conf *rs_job_collective(const struct rs_job *j);
+/* Whether it is run as a graph of work (fabric/work.h). */
+bool rs_job_is_work(const struct rs_job *j);
 
 struct rs_setting {
 	const char *path, *value; /* value as YAML flow text */

@@ -14,6 +14,11 @@ const struct rs_collective_conf *rs_job_collective(const struct rs_job *j)
 					    : NULL;
 }
 
+bool rs_job_is_work(const struct rs_job *j)
+{
+	return j->kind == RS_JOB_TRAIN && j->train.step.on;
+}
+
 static bool is_down(const struct rs_fabric *f, uint32_t endpoint)
 {
 	return f->links[f->endpoints[endpoint].link].down;
@@ -157,7 +162,8 @@ static void resolve_channels(const struct rs_fabric *f, struct rs_job *j)
 	if (j->kind == RS_JOB_COLLECTIVE && !c->channels)
 		c->channels = rs_fabric_channels(f, c);
 	c = &j->train.collective;
-	if (j->kind != RS_JOB_TRAIN || c->channels)
+	/* each group of a graph of work has its own number of channels */
+	if (j->kind != RS_JOB_TRAIN || c->channels || rs_job_is_work(j))
 		return;
 	groups = *c;
 	model = (uint64_t)j->train.tp * j->train.pp;

@@ -10,7 +10,8 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "cc/cc.h"
-#include "collective/collective.h"
+#include "collective/program.h"
+#include "collective/train.h"
 #include "fabric/fabric.h"
 #include "sim/ranks.h"
 #include "sim/series.h"
@@ -97,6 +98,10 @@ struct rs_sim_job {
 	/* training */
 	struct rs_train_plan plan;
 	struct rs_train_result train;
+	struct rs_step_plan step; /* of a step that is run node by node */
+	/* a graph of work (a step node by node, a trace, requests); NULL: none */
+	struct rs_program *program;
+	struct rs_program_result work;
 };
 
 struct rs_sim_counters {

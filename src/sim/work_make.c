@@ -166,6 +166,33 @@ static int check_routes(struct rs_sim *s, const struct sim_coll *k, const struct
 	return 0;
 }
 
+/* The graph of a job that is one, and its lanes. */
+static int plan_work(struct rs_sim *s, const struct rs_job *j, const uint32_t *gpu,
+		     struct rs_sim_job *r, struct rs_error *e)
+{
+	struct rs_collective_conf conf = *rs_job_collective(j);
+	uint32_t n = conf.n_ranks ? conf.n_ranks : s->f->n_gpus;
+	struct rs_work *w;
+	int err = rs_step_plan(&j->train, n, &r->step, e);
+
+	conf.gpu = s->f->places_drawn ? gpu : conf.gpu;
+	if (!err)
+		err = rs_step_work(&j->train, n, s->r->arena, &w, e);
+	if (!err)
+		err = rs_program_plan(s->f, w, &conf, s->r->arena, &r->program, e);
+	if (!err)
+		r->coll = r->program->coll;
+	return err;
+}
+
+static int keep_plan(struct rs_sim *s, struct sim_coll *k, struct rs_coll *plan,
+		     const struct rs_job *j, struct rs_error *e)
+{
+	k->plan = plan;
+	k->inside = rs_arena_alloc(s->arena, k->plan->n_conns + 1u, sizeof(*k->inside));
+	return k->inside ? check_routes(s, k, j, e) : rs_error_set(e, -ENOMEM, "out of memory");
+}
+
 /* gpu: where its ranks are, where that is drawn from the run's seed. */
 static int plan_job(struct rs_sim *s, uint32_t job, const uint32_t *gpu, struct sim_coll *k,
 		    struct rs_error *e)
@@ -175,6 +202,13 @@ static int plan_job(struct rs_sim *s, uint32_t job, const uint32_t *gpu, struct 
 	struct rs_collective_conf conf = j->collective;
 	int err;
 
+	k->job = job;
+	k->repeat = 1;
+	if (rs_job_is_work(j)) {
+		err = plan_work(s, j, gpu, r, e);
+		rs_error_place(e, j->at);
+		return err ? err : keep_plan(s, k, r->coll, j, e);
+	}
 	conf.gpu = s->f->places_drawn ? gpu : conf.gpu;
 	if (j->kind == RS_JOB_TRAIN) {
 		struct rs_train_conf train = j->train;
@@ -192,16 +226,13 @@ static int plan_job(struct rs_sim *s, uint32_t job, const uint32_t *gpu, struct 
 		return rs_error_at(e, -EINVAL, j->at, "slots must be 1 to %d", SLOTS_MAX);
 	if (!conf.repeat || conf.repeat > REPEATS_MAX)
 		return rs_error_at(e, -EINVAL, j->at, "repeat must be 1 to %d", REPEATS_MAX);
-	k->job = job;
 	k->repeat = conf.repeat;
 	err = rs_coll_plan(s->f, &conf, s->r->arena, &r->coll, e);
 	if (err) {
 		rs_error_place(e, j->at);
 		return err;
 	}
-	k->plan = r->coll;
-	k->inside = rs_arena_alloc(s->arena, k->plan->n_conns + 1u, sizeof(*k->inside));
-	return k->inside ? check_routes(s, k, j, e) : rs_error_set(e, -ENOMEM, "out of memory");
+	return keep_plan(s, k, r->coll, j, e);
 }
 
 static int lanes_create(struct rs_sim *s, struct sim_coll *k, struct rs_error *e)

@@ -5,6 +5,31 @@
 #include <string.h>
 #include "sim/work.h"
 
+/* A step that was run smaller is as many times longer. */
+static void collect_work(struct rs_sim_job *j)
+{
+	uint32_t scale = j->conf->train.step.scale;
+	struct rs_program_result *w = &j->work;
+
+	rs_program_close(j->program);
+	rs_program_evaluate(j->program, w);
+	if (j->conf->kind != RS_JOB_TRAIN || !j->done)
+		return;
+	w->step *= scale;
+	w->dry *= scale;
+	w->compute *= scale;
+	for (int i = 0; i < RS_WHYS; i++) {
+		w->exposed[i] *= scale;
+		w->bytes[i] *= scale;
+		w->outside[i] *= scale;
+	}
+	j->train = (struct rs_train_result){.step = w->step,
+					    .compute = w->compute,
+					    .exposed = w->step - w->compute,
+					    .communication = w->step - w->compute};
+	j->train.efficiency = w->step > 0 ? (double)w->compute / (double)w->step : 1;
+}
+
 static void collect_coll(struct rs_sim *s, struct sim_coll *k)
 {
 	struct rs_sim_job *j = &s->r->jobs[k->job];
@@ -21,7 +46,9 @@ static void collect_coll(struct rs_sim *s, struct sim_coll *k)
 	j->finish = last;
 	j->first = first - j->start;
 	j->further = k->repeat > 1 ? (last - first) / (k->repeat - 1) : j->first;
-	if (j->conf->kind == RS_JOB_TRAIN && j->done)
+	if (j->program)
+		collect_work(j);
+	else if (j->conf->kind == RS_JOB_TRAIN && j->done)
 		rs_train_evaluate(&j->plan, &j->conf->train, j->first, j->further, &j->train);
 }
 
@@ -65,6 +92,20 @@ static void deliveries(struct rs_sim *s)
 	}
 }
 
+/* Nodes' times: each is of one process, the others have never. */
+static int combine_work(struct rs_sim *s, struct rs_program *p)
+{
+	int err = 0;
+
+	if (p)
+		err = sim_ranks_combine(s, RS_RANKS_MIN, p->begun, p->n_nodes, sizeof(*p->begun),
+					0);
+	if (p && !err)
+		err = sim_ranks_combine(s, RS_RANKS_MIN, p->ended, p->n_nodes, sizeof(*p->ended),
+					0);
+	return err;
+}
+
 int sim_workload_combine(struct rs_sim *s)
 {
 	struct sim_workload *w = s->work;
@@ -88,6 +129,8 @@ int sim_workload_combine(struct rs_sim *s)
 						0);
 		if (!err)
 			err = sim_ranks_combine(s, RS_RANKS_MAX_OF, k->rep, n, sizeof(*k->rep), 0);
+		if (!err)
+			err = combine_work(s, r->jobs[k->job].program);
 	}
 	for (uint32_t i = 0; i < r->n_jobs && failed; i++)
 		failed[i] = r->jobs[i].failed;

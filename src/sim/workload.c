@@ -158,10 +158,21 @@ static bool step_ready(struct rs_sim *s, struct sim_coll *k, uint32_t rank,
 	return true;
 }
 
+/* A plan that keeps times is told. */
+static void mark(struct sim_coll *k, const struct sim_lane *l, bool taken, rs_time now)
+{
+	uint32_t at = (uint32_t)(l - k->lanes);
+
+	if (k->plan->mark)
+		k->plan->mark(k->plan, at / k->plan->n_lanes, at % k->plan->n_lanes, l->i, taken,
+			      now);
+}
+
 static void step_send(struct rs_sim *s, struct sim_coll *k, struct sim_lane *l, rs_time now)
 {
 	struct rs_step st = l->step;
 
+	mark(k, l, false, now);
 	l->loaded = l->computing = false;
 	l->i++;
 	for (unsigned i = 0; i < st.n_send; i++)
@@ -183,6 +194,7 @@ static bool lane_step(struct rs_sim *s, struct sim_coll *k, uint32_t rank, uint3
 	}
 	if (!step_ready(s, k, rank, &l->step))
 		return false;
+	mark(k, l, true, now);
 	if (s->sent)
 		sim_watch_step(s, k, rank, lane, now);
 	for (unsigned i = 0; i < l->step.n_recv; i++)

@@ -1,0 +1,276 @@
+/* What came of a program: when its nodes ended, what its ranks waited for, bytes by what they are
+ * for. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "collective/program_state.h"
+
+void rs_program_close(struct rs_program *p)
+{
+	const struct rs_work *w = p->work;
+
+	for (uint32_t r = 0; r < w->n_ranks; r++)
+		for (uint32_t i = 0; i < w->rank[r].n; i++) {
+			const struct rs_work_node *k = &w->rank[r].node[i];
+			bool alone = k->kind == RS_WORK_COLL && w->group[k->peer].n < 2;
+			rs_time *end = &p->ended[p->base[r] + i];
+
+			if (k->kind != RS_WORK_JOIN && k->kind != RS_WORK_RECV && !alone)
+				continue;
+			if (k->kind != RS_WORK_RECV)
+				*end = p->coll->conf.start;
+			for (uint32_t j = 0; j < k->n_deps; j++)
+				*end = rs_time_max(
+					*end,
+					p->ended[p->base[r] + w->rank[r].dep[k->first_dep + j]]);
+			if (k->kind != RS_WORK_RECV)
+				p->begun[p->base[r] + i] = *end;
+		}
+}
+
+/* ---- What the first unit waited for ---- */
+
+/* Of a node's dependencies the one that ended last. */
+static uint32_t last_dep(const struct rs_program *p, uint32_t rank, uint32_t i)
+{
+	const struct rs_work_rank *w = &p->work->rank[rank];
+	const struct rs_work_node *k = &w->node[i];
+	uint32_t last = RS_WORK_NONE;
+
+	for (uint32_t j = 0; j < k->n_deps; j++) {
+		uint32_t d = w->dep[k->first_dep + j];
+
+		if (last == RS_WORK_NONE ||
+		    p->ended[p->base[rank] + d] > p->ended[p->base[rank] + last])
+			last = d;
+	}
+	return last;
+}
+
+/*
+ * From `from` to `to` a unit waited for node i to begin. What its last dependency took of that is
+ * lost to what that is for; the time before, to what that one waited for in turn. Between the end
+ * of the last dependency and its begin a node was held by what is before it in its lane: that is
+ * lost to what the node is for.
+ */
+static void blame(const struct rs_program *p, uint32_t rank, uint32_t i, rs_time from, rs_time to,
+		  struct rs_program_result *out)
+{
+	const struct rs_work_rank *w = &p->work->rank[rank];
+	const rs_time *begun = p->begun + p->base[rank], *ended = p->ended + p->base[rank];
+
+	while (from < to) {
+		uint32_t d = last_dep(p, rank, i);
+		rs_time at = d == RS_WORK_NONE ? from : rs_time_max(ended[d], from);
+
+		if (at < to) {
+			out->exposed[w->node[i].why] += to - at;
+			to = at;
+		}
+		if (d == RS_WORK_NONE || to == from)
+			return;
+		at = w->node[d].kind == RS_WORK_RECV ? from : rs_time_max(begun[d], from);
+		if (at < to && w->node[d].kind != RS_WORK_JOIN) {
+			out->exposed[w->node[d].why] += to - at;
+			to = at;
+		}
+		i = d;
+	}
+}
+
+/* False: a rank that does not compute. */
+static bool rank_times(const struct rs_program *p, uint32_t rank, rs_time last,
+		       struct rs_program_result *out)
+{
+	const struct rs_work_rank *w = &p->work->rank[rank];
+	rs_time end = p->coll->conf.start;
+	bool any = false;
+
+	for (uint32_t i = 0; i < w->n; i++) {
+		const struct rs_work_node *k = &w->node[i];
+		rs_time begun = p->begun[p->base[rank] + i];
+
+		if (k->kind != RS_WORK_COMPUTE || k->unit || begun == RS_NEVER)
+			continue;
+		if (begun > end)
+			blame(p, rank, i, end, begun, out);
+		out->compute += k->time;
+		end = begun + k->time;
+		any = true;
+	}
+	if (any) /* others are still at work */
+		out->exposed[RS_WHY_OTHER] += rs_time_max(last - end, 0);
+	return any;
+}
+
+/* ---- Bytes ---- */
+
+struct sent {
+	uint64_t all, outside;
+};
+
+/* Of each member of each part, once; a part's members after another's. */
+static struct sent *parts_sent(const struct program *m, uint32_t *first)
+{
+	uint32_t n = 0;
+	struct sent *s;
+	struct rs_step st;
+
+	for (uint32_t i = 0; i < m->n_parts; n += m->part[i++].coll->n_ranks)
+		first[i] = n;
+	s = calloc(n + 1u, sizeof(*s));
+	for (uint32_t i = 0; s && i < m->n_parts; i++) {
+		const struct rs_coll *c = m->part[i].coll;
+
+		for (uint32_t r = 0; r < c->n_ranks; r++)
+			for (uint32_t l = 0; l < c->n_lanes; l++)
+				for (uint64_t k = 0, end = c->n_steps(c, r, l); k < end; k++) {
+					c->step(c, r, l, k, &st);
+					for (unsigned j = 0; j < st.n_send; j++) {
+						uint64_t b = st.send[j].bytes;
+						bool in = c->conns[st.send[j].conn].nvlink;
+
+						s[first[i] + r].all += b;
+						s[first[i] + r].outside += in ? 0 : b;
+					}
+				}
+	}
+	return s;
+}
+
+static struct sent node_sent(const struct program *m, const struct sent *parts,
+			     const uint32_t *first, uint32_t rank, uint32_t i)
+{
+	const struct rs_work_node *k = node_of(m, rank, i);
+	const struct info *info = info_of(m, rank, i);
+	uint32_t own = 0;
+
+	if (k->kind == RS_WORK_SEND)
+		return (struct sent){k->bytes, m->conns[info->what].nvlink ? 0 : k->bytes};
+	if (k->kind != RS_WORK_COLL || m->p.work->group[k->peer].n < 2)
+		return (struct sent){0};
+	while (m->p.work->group[k->peer].rank[own] != rank)
+		own++;
+	return parts[first[info->what] + own];
+}
+
+static void count_bytes(const struct program *m, struct rs_program_result *out)
+{
+	const struct rs_work *w = m->p.work;
+	uint32_t *first = calloc(m->n_parts + 1u, sizeof(*first));
+	struct sent *parts = first ? parts_sent(m, first) : NULL;
+
+	for (uint32_t r = 0; parts && r < w->n_ranks; r++) {
+		uint32_t messages = 0;
+
+		for (uint32_t i = 0; i < w->rank[r].n; i++) {
+			struct sent s = node_sent(m, parts, first, r, i);
+
+			out->bytes[w->rank[r].node[i].why] += s.all;
+			out->outside[w->rank[r].node[i].why] += s.outside;
+			messages += s.all > 0;
+		}
+		out->messages = messages > out->messages ? messages : out->messages;
+	}
+	free(parts);
+	free(first);
+}
+
+void rs_program_evaluate(const struct rs_program *p, struct rs_program_result *out)
+{
+	const struct program *m = p->coll->plan;
+	rs_time end = p->coll->conf.start;
+
+	*out = (struct rs_program_result){.dry = p->dry};
+	for (uint32_t i = 0; i < p->n_nodes; i++)
+		if (p->ended[i] != RS_NEVER)
+			end = rs_time_max(end, p->ended[i]);
+	for (uint32_t r = 0; r < p->work->n_ranks; r++)
+		out->ranks += rank_times(p, r, end, out);
+	out->step = end - p->coll->conf.start;
+	for (int i = 0; out->ranks && i < RS_WHYS; i++)
+		out->exposed[i] /= out->ranks;
+	if (out->ranks)
+		out->compute /= out->ranks;
+	count_bytes(m, out);
+}
+
+/* ---- Without a network ---- */
+
+int rs_work_dry_time(const struct rs_work *w, rs_time *out, struct rs_error *e)
+{
+	struct rs_arena *a = rs_arena_create(0);
+	struct work_pairs pairs;
+	const struct work_cost nothing = {0};
+	rs_time *ended = calloc(w->n_nodes + 1u, sizeof(*ended));
+	int err = a && ended ? 0 : rs_error_set(e, -ENOMEM, "out of memory for a dry run");
+
+	*out = 0;
+	if (!err)
+		err = work_pair(w, a, &pairs, e);
+	if (!err)
+		err = work_dry(w, &pairs, &nothing, true, ended, NULL, e);
+	for (uint64_t i = 0; !err && i < w->n_nodes; i++)
+		*out = rs_time_max(*out, ended[i]);
+	free(ended);
+	rs_arena_destroy(a);
+	return err;
+}
+
+/* The network of the dry run that orders a trace: 400 Gbit/s and 5 us, about a cluster's. */
+static const struct work_cost plain_network = {.latency = 5 * RS_US, .rate = 400000000000};
+
+struct turn {
+	uint32_t order, node;
+};
+
+static int by_turn(const void *x, const void *y)
+{
+	const struct turn *a = x, *b = y;
+
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* A rank's nodes by `order`: dependencies keep to what they named. */
+static bool sort_rank(struct rs_work *w, uint32_t rank, const uint32_t *order)
+{
+	struct rs_work_rank *r = &w->rank[rank];
+	struct turn *t = calloc(r->n + 1u, sizeof(*t));
+	uint32_t *now = calloc(r->n + 1u, sizeof(*now));
+	struct rs_work_node *node = rs_arena_alloc(w->arena, r->n + 1u, sizeof(*node));
+
+	for (uint32_t i = 0; t && i < r->n; i++)
+		t[i] = (struct turn){order[i], i};
+	if (t)
+		qsort(t, r->n, sizeof(*t), by_turn);
+	for (uint32_t i = 0; t && now && node && i < r->n; i++) {
+		now[t[i].node] = i;
+		node[i] = r->node[t[i].node];
+	}
+	for (uint32_t i = 0; now && i < r->n_deps; i++)
+		r->dep[i] = now[r->dep[i]];
+	if (t && now && node)
+		r->node = node;
+	free(t);
+	free(now);
+	return t && now && node;
+}
+
+int rs_work_sort(struct rs_work *w, struct rs_error *e)
+{
+	struct rs_arena *a = rs_arena_create(0);
+	uint32_t *order = calloc(w->n_nodes + 1u, sizeof(*order));
+	struct work_pairs pairs;
+	int err = a && order ? work_pair(w, a, &pairs, e) : -ENOMEM;
+
+	if (!err)
+		err = work_dry(w, &pairs, &plain_network, false, NULL, order, e);
+	for (uint32_t r = 0; !err && r < w->n_ranks; r++)
+		if (!sort_rank(w, r, order + pairs.base[r]))
+			err = -ENOMEM;
+	if (err == -ENOMEM)
+		rs_error_set(e, err, "out of memory while ordering the work");
+	free(order);
+	rs_arena_destroy(a);
+	return err;
+}
