@@ -33,7 +33,7 @@ demo:
 	@tools/setup --build
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release --target ripstop
-	@build/release/bin/ripstop sim scenarios/midnight.yaml
+	@tools/demo build/release/bin/ripstop
 
 check: setup
 	@tools/check

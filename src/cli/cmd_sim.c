@@ -9,12 +9,13 @@
 #include <unistd.h>
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/page.h"
 #include "cli/sim_report.h"
 #include "describe/describe.h"
 #include "report/report.h"
 
 struct options {
-	const char *file, *json, *csv, *rates, *series, *perfetto;
+	const char *file, *json, *html, *csv, *rates, *series, *perfetto;
 	struct rs_sim_options sim;
 	struct rs_cli_settings sets;
 	unsigned threads;
@@ -38,6 +39,7 @@ static int help(void)
 	      "with one thing made ideal at a time, and with each of its what-if list, side by "
 	      "side.\n\n"
 	      "  --json FILE|-       everything as JSON (docs/schema/)\n"
+	      "  --html FILE|-       one page with pictures and tables, for a browser; observes\n"
 	      "  --flows-csv FILE|-  each flow's start and finish\n"
 	      "  --rates-csv FILE|-  each flow's rate over time, as congestion control sets it\n"
 	      "  --rate-interval T   between two of those (default 5us)\n"
@@ -84,15 +86,28 @@ static bool is_stdout(const char *path)
 	return path && !strcmp(path, "-");
 }
 
+/* How many of the files are standard output. */
 static unsigned outputs_on_stdout(const struct options *o)
 {
-	return is_stdout(o->json) + is_stdout(o->csv) + is_stdout(o->rates) + is_stdout(o->series) +
-	       is_stdout(o->perfetto);
+	return is_stdout(o->json) + is_stdout(o->html) + is_stdout(o->csv) + is_stdout(o->rates) +
+	       is_stdout(o->series) + is_stdout(o->perfetto);
+}
+
+/* A program that was built without the page says so before it runs anything. */
+static int page_missing(void)
+{
+	struct rs_error e = {0};
+
+	rs_error_set(&e, -EINVAL, "--html: this ripstop was built without its page: %s",
+		     rs_page_missing);
+	rs_error_hint(&e, "install nodejs and npm, build again where npm reaches its registry, or "
+			  "use --json");
+	return rs_cli_error(&e);
 }
 
 static int parse(int argc, char **argv, struct options *o)
 {
-	enum { RATES = 300, RATE_INTERVAL, OBSERVE, SERIES, PERFETTO };
+	enum { RATES = 300, RATE_INTERVAL, OBSERVE, SERIES, PERFETTO, HTML };
 	enum {
 		JSON = 256,
 		CSV,
@@ -108,6 +123,7 @@ static int parse(int argc, char **argv, struct options *o)
 	};
 	static const struct option table[] = {
 		{"json", required_argument, NULL, JSON},
+		{"html", required_argument, NULL, HTML},
 		{"flows-csv", required_argument, NULL, CSV},
 		{"rates-csv", required_argument, NULL, RATES},
 		{"rate-interval", required_argument, NULL, RATE_INTERVAL},
@@ -135,6 +151,10 @@ static int parse(int argc, char **argv, struct options *o)
 		switch (c) {
 		case JSON:
 			o->json = optarg;
+			break;
+		case HTML:
+			o->html = optarg;
+			o->observe = true;
 			break;
 		case CSV:
 			o->csv = optarg;
@@ -206,7 +226,7 @@ static int parse(int argc, char **argv, struct options *o)
 	if (optind + 1 != argc)
 		return rs_cli_usage("sim", optind == argc ? "which FILE?" : "one FILE at a time");
 	o->file = argv[optind];
-	return 0;
+	return o->html && rs_page_missing ? page_missing() : 0;
 }
 
 /* ---- The runs ---- */
@@ -241,6 +261,8 @@ static int report(const struct options *o, const struct rs_diagnosis *d)
 		if (d->cases[i].error.code)
 			return rs_cli_error(&d->cases[i].error);
 	if (o->json && write_out(o->json, d, rs_sim_json, &e))
+		return rs_cli_error(&e);
+	if (o->html && write_out(o->html, d, rs_sim_page, &e))
 		return rs_cli_error(&e);
 	if (o->csv && write_out(o->csv, d, rs_sim_csv, &e))
 		return rs_cli_error(&e);
@@ -318,8 +340,9 @@ int rs_cmd_sim(int argc, char **argv)
 	if (o.rates && shared)
 		return rs_cli_usage("sim", "--rates-csv is for one process");
 	if (o.observe && shared)
-		return rs_cli_usage("sim",
-				    "--observe, --series-csv and --perfetto are for one process");
+		return rs_cli_usage(
+			"sim",
+			"--observe, --series-csv, --perfetto and --html are for one process");
 	if (o.rates && !o.sim.rate_interval)
 		o.sim.rate_interval = 5 * RS_US;
 	if (rs_fabric_load(o.file, o.sets.set, o.sets.n, &f, &e))

@@ -381,6 +381,9 @@ int rs_diagnosis_json(const struct rs_diagnosis *r, uint64_t peak_rss, FILE *out
 	}
 	rs_json_end(j);
 	rs_json_uint(j, "seeds", r->n_seeds);
+	job_times(j, r, 0);
+	if (r->cases[0].result->series)
+		fabric_json(j, r);
 	diagnosis(j, r);
 	causes(j, r);
 	rs_json_object(j, "engine");

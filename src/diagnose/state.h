@@ -35,6 +35,8 @@ void series_json(struct rs_json *j, const struct rs_diagnosis *d);
 void series_speed(struct rs_json *j, const struct rs_series_speed *x);
 /* What jobs take alone, where a run was had of that: to the scenario's job_speed. */
 void series_alone(struct rs_diagnosis *d);
+/* fabric_json.c: the network and the ranks' places, as a member of the whole. */
+void fabric_json(struct rs_json *j, const struct rs_diagnosis *d);
 /* causes.c: after all runs. */
 void causes_find(struct rs_diagnosis *d);
 

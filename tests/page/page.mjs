@@ -1,0 +1,245 @@
+// The page of `ripstop sim --html` in headless Chromium: node page.mjs RIPSTOP ROOT CHROMIUM FOLDER
+//
+// Of each page: it draws, without a word on the console and without a request; the report in it is that of --json; each
+// number in its tables is the JSON's; each picture has a name and a table; nothing is wider than the window at 1,400 and at
+// 400 pixels; axe-core finds nothing, light and dark. Of some: all controls work by keyboard, the JSON can be saved.
+// RS_PAGE_FROM=N draws other random scenarios.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { RANDOM, scenarios } from "./scenarios.mjs";
+import { differs, expected } from "./figures.mjs";
+
+const [ripstop, root, executablePath, folder] = process.argv.slice(2);
+const modules = createRequire(join(root, "build/web/node_modules/x.js"));
+const { chromium } = modules("playwright-core");
+const axe = readFileSync(modules.resolve("axe-core/axe.min.js"), "utf8");
+
+const sizes = [[1400, "light"], [1400, "dark"], [400, "light"], [400, "dark"]];
+
+/* ---- A scenario's page and JSON, of two runs ---- */
+
+function run({ name, scenario, options = [], random }) {
+  const file = scenario.file ? join(root, scenario.file) : join(folder, `${name}.json`);
+  if (!scenario.file) writeFileSync(file, JSON.stringify(scenario));
+  const paths = { html: join(folder, `${name}.html`), json: join(folder, `${name}.out`) };
+  for (const [kind, more] of [["html", []], ["json", ["--observe"]]]) {
+    const r = spawnSync(ripstop, ["sim", "--quiet", `--${kind}`, paths[kind], ...more, ...options, file], { encoding: "utf8" });
+    /* some random ones are refused, with a message: tools/fuzz-scenarios looks at those */
+    if (random && r.status === 2) return undefined;
+    assert.ok(r.status === 0 || r.status === 1, `${name}: ripstop: status ${r.status}: ${r.stderr}`);
+  }
+  return { name, html: paths.html, json: JSON.parse(readFileSync(paths.json, "utf8")) };
+}
+
+/* ---- In the browser ---- */
+
+const said = [];
+
+async function open(browser, page, width, scheme) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, reducedMotion: "reduce" });
+  const tab = await context.newPage();
+  tab.on("console", (m) => said.push(`${page.name}: console: ${m.text()}`));
+  tab.on("pageerror", (e) => said.push(`${page.name}: ${e.stack}`));
+  tab.on("request", (q) => q.url().startsWith(`file://${page.html}`) || q.url().startsWith("blob:") || said.push(`${page.name}: asked for ${q.url().slice(0, 80)}`));
+  await tab.goto(`file://${page.html}`);
+  await tab.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, { timeout: 60000 });
+  return tab;
+}
+
+const unfold = (tab) =>
+  tab.evaluate(async () => {
+    for (const d of document.querySelectorAll("details")) d.open = true;
+    await new Promise((done) => setTimeout(done, 0));
+    await new Promise(requestAnimationFrame);
+  });
+
+/* The report in the page is the JSON of another run, but for what the computation cost. */
+async function same_report(tab, page) {
+  const text = await tab.evaluate(async () => {
+    const e = document.getElementById("report");
+    if (e.type !== "application/gzip") return e.textContent;
+    const packed = Uint8Array.from(atob(e.textContent), (c) => c.charCodeAt(0));
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  });
+  const embedded = JSON.parse(text);
+  assert.deepEqual({ ...embedded, engine: 0 }, { ...page.json, engine: 0 }, `${page.name}: the report in the page`);
+}
+
+async function figures(tab, page) {
+  const cells = await tab.$$eval("[data-of]", (all) => all.map((e) => [e.dataset.of, e.dataset.as, e.textContent]));
+  const wrong = cells.flatMap(([of, as, text]) => {
+    const d = differs(as, text, expected(page.json, of));
+    return d ? [`${of}: ${d}`] : [];
+  });
+  assert.deepEqual(wrong.slice(0, 5), [], `${page.name}: ${wrong.length} of ${cells.length} figures`);
+  /* the jobs, the counters, the ports and the links are always there */
+  const { counters, jobs, series } = page.json.runs[0];
+  assert.ok(cells.length >= Object.keys(counters).length + jobs.length + 8 * series.ports.length, `${page.name}: only ${cells.length} figures`);
+  const known = new Set(cells.map(([of]) => of));
+  for (let i = 0; i < page.json.diagnosis.length; i++) assert.ok(known.has(`diagnosis/${i}/gain`), `${page.name}: run ${i + 1} is in no table`);
+  for (let i = 0; i < Math.min(page.json.runs[0].flows.length, 1000); i++)
+    if (page.json.runs[0].flows[i].finish_ns !== null && page.json.runs[0].flows.length <= 1000) assert.ok(known.has(`took:${i}`), `${page.name}: flow ${i} is in no table`);
+}
+
+/* What the verdict says is lost is what the text says. */
+async function verdict(tab, page) {
+  const { title, text } = await tab.evaluate(() => ({ title: document.querySelector("h1").textContent, text: JSON.parse(document.getElementById("about").textContent).text }));
+  const lost = /([\d.]+%) of the time is lost/.exec(text.replaceAll(/\s+/g, " "));
+  if (page.json.runs[0].jobs.length === 1 && lost) assert.ok(title.includes(lost[1]), `${page.name}: '${title}', the text says ${lost[1]}`);
+  if (!page.json.complete) assert.match(title, /not finish/, page.name);
+}
+
+async function pictures(tab, page) {
+  const list = await tab.$$eval("figure", (all) =>
+    all.map((f) => ({
+      id: f.id,
+      label: f.querySelector(".picture svg[role=img]")?.getAttribute("aria-label") ?? "",
+      title: document.getElementById(f.getAttribute("aria-labelledby"))?.textContent ?? "",
+      rows: f.querySelectorAll("details table tbody tr").length,
+      caption: f.querySelector("details caption")?.textContent ?? "",
+      marks: f.querySelectorAll(".picture svg :is(path, rect, line, circle)").length,
+      cut: [...f.querySelectorAll(".picture svg text")].filter((t) => {
+        const a = t.getBoundingClientRect(), b = t.ownerSVGElement.getBoundingClientRect();
+        return a.width > 0 && (a.left < b.left - 2 || a.right > b.right + 2 || a.top < b.top - 2 || a.bottom > b.bottom + 2);
+      }).map((t) => t.textContent),
+    })));
+  assert.ok(list.some((f) => f.id === "network") && list.some((f) => f.id === "heat"), `${page.name}: ${list.map((f) => f.id)}`);
+  for (const f of list) {
+    assert.ok(f.label.length > 20 && f.title && f.caption && f.rows > 0 && f.marks > 0, `${page.name}: picture ${JSON.stringify(f)}`);
+    assert.deepEqual(f.cut, [], `${page.name}: words of ${f.id} that the picture cuts off at ${tab.viewportSize().width} pixels`);
+  }
+}
+
+async function fits(tab, page) {
+  const [wide, window] = await tab.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.ok(wide <= window, `${page.name}: ${wide} pixels wide in a window of ${window}`);
+  const odd = await tab.evaluate(() => /\b(undefined|null|NaN|Infinity|\[object)/.exec(document.getElementById("page").innerText.replace(document.querySelector("pre")?.innerText ?? "", ""))?.[0]);
+  assert.equal(odd ?? "", "", `${page.name}: a word that no one wrote`);
+}
+
+async function accessible(tab, page) {
+  await tab.evaluate(axe);
+  const r = await tab.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  assert.deepEqual(r.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => `${n.html.slice(0, 160)} ${n.failureSummary}`)}`), [], `${page.name}: axe-core`);
+}
+
+/* Words in pictures, which axe-core does not look at: their colour against what is behind them. */
+async function contrast(tab, page) {
+  const worst = await tab.evaluate(() => {
+    const of = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+    const light = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255).map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)).reduce((a, c, i) => a + c * [0.2126, 0.7152, 0.0722][i], 0);
+    const ratio = (a, b) => {
+      const [x, y] = [light(of(a)), light(of(b))].sort((p, q) => q - p);
+      return (x + 0.05) / (y + 0.05);
+    };
+    const words = [["ink", "paper"], ["muted", "paper"], ["gain", "paper"], ["ink", "card"], ["on", "load"], ["on", "hidden"], ["on", "lost-2"], ["on", "loss"], ["paper", "pause"], ["paper", "ink"], ["paper", "lost-2"], ["paper", "queue"]];
+    const shapes = [["load-2", "paper"], ["gain", "paper"], ["loss", "paper"], ["pause", "paper"], ["queue", "paper"]];
+    return [...words.map((p) => [p, ratio(...p), 4.5]), ...shapes.map((p) => [p, ratio(...p), 3])].filter(([, is, least]) => is < least);
+  });
+  assert.deepEqual(worst, [], `${page.name}: contrast`);
+}
+
+/* Every control is reached by Tab, and does its work by keys. */
+async function keyboard(tab, page) {
+  const all = await tab.$$eval("a[href], button, select, input, summary, [tabindex='0']", (list) => list.filter((e) => e.checkVisibility()).map((e, i) => (e.dataset.reach = i)).length);
+  const reached = new Set();
+  for (let i = 0; i < all + 5; i++) {
+    await tab.keyboard.press("Tab");
+    const at = await tab.evaluate(() => document.activeElement.dataset.reach);
+    if (at !== undefined) reached.add(at);
+  }
+  assert.equal(reached.size, all, `${page.name}: Tab reaches ${reached.size} of ${all} controls`);
+  const colours = () => tab.$$eval("#network svg path", (l) => l.map((p) => p.getAttribute("stroke")).join());
+  const label = (id) => tab.$eval(`#${id} svg`, (s) => s.getAttribute("aria-label"));
+
+  const slider = tab.locator("#network input[type=range]");
+  await slider.focus();
+  const before = await colours();
+  for (let i = 0; i < 4; i++) await tab.keyboard.press("ArrowRight");
+  assert.notEqual(await colours(), before, `${page.name}: the slider colours nothing`);
+  const { series } = page.json.runs[0];
+  assert.match(await tab.locator("#network output").textContent(), / to /);
+  assert.equal(await slider.inputValue(), String(Math.min(3, series.bins - 1)));
+
+  await tab.locator("#heat select").focus();
+  const queue = await label("heat");
+  await tab.keyboard.press("ArrowDown");
+  assert.notEqual(await label("heat"), queue, `${page.name}: the choice of what to show`);
+  await tab.locator("#heat input").focus();
+  await tab.keyboard.type("no such port");
+  assert.match(await tab.locator("#heat .says").last().textContent(), /None whose name/);
+
+  const fold = tab.locator("#network summary");
+  await fold.focus();
+  await tab.keyboard.press("Enter");
+  await tab.locator("#network table").waitFor();
+
+  const button = tab.getByRole("button", { name: "Save the JSON" });
+  await button.focus();
+  const [download] = await Promise.all([tab.waitForEvent("download"), tab.keyboard.press("Enter")]);
+  const saved = JSON.parse(readFileSync(await download.path(), "utf8"));
+  assert.deepEqual({ ...saved, engine: 0 }, { ...page.json, engine: 0 }, `${page.name}: the saved JSON`);
+}
+
+/* Processor time of the page until it is drawn, so that a busy machine does not count; and its size. */
+async function quick(browser, page) {
+  const { size } = statSync(page.html);
+  assert.ok(size < 5e6, `${page.name}: ${size} bytes`);
+  const tab = await (await browser.newContext({ viewport: { width: 1400, height: 900 } })).newPage();
+  const devtools = await tab.context().newCDPSession(tab);
+  await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
+  await tab.goto(`file://${page.html}`);
+  await tab.waitForFunction(() => document.documentElement.dataset.ready === "yes");
+  const { metrics } = await devtools.send("Performance.getMetrics");
+  const spent = metrics.find((m) => m.name === "TaskDuration").value;
+  assert.ok(spent > 0 && spent < 2, `${page.name}: ${spent} s of processor time to open`);
+  await tab.context().close();
+  return `${(size / 1e6).toFixed(2)} MB, opens in ${spent.toFixed(2)} s`;
+}
+
+/* ---- All of them ---- */
+
+async function check(browser, page, how) {
+  for (const [width, scheme] of how.sizes) {
+    const tab = await open(browser, page, width, scheme);
+    const first = width === how.sizes[0][0] && scheme === how.sizes[0][1];
+    if (first && how.keys) await keyboard(tab, page);
+    if (first) await same_report(tab, page);
+    await unfold(tab);
+    if (first) {
+      await verdict(tab, page);
+      await figures(tab, page);
+    }
+    await pictures(tab, page);
+    await fits(tab, page);
+    await contrast(tab, page);
+    if (how.axe) await accessible(tab, page);
+    assert.equal(await tab.evaluate(() => window.attacked), undefined, `${page.name}: markup of a name ran`);
+    await tab.context().close();
+  }
+  assert.deepEqual(said, [], page.name);
+}
+
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+try {
+  const began = Date.now();
+  let n = 0, drawn = 0;
+  for (const s of scenarios(root, Number(process.env.RS_PAGE_FROM ?? 1))) {
+    if (s.random && drawn === RANDOM) break;
+    const page = run(s);
+    if (!page) continue;
+    if (s.random) drawn++;
+    const time = s.large ? `: ${await quick(browser, page)}` : "";
+    const [size] = [sizes[n++ % sizes.length]];
+    await check(browser, page, s.whole ? { sizes, axe: true, keys: true } : { sizes: [size], axe: false, keys: false });
+    s.expect?.(page.json);
+    console.log(`${page.name}${time}`);
+  }
+  assert.equal(drawn, RANDOM, "random scenarios");
+  console.log(`page: ${n} pages in ${((Date.now() - began) / 1000).toFixed(1)} s`);
+} finally {
+  await browser.close();
+}

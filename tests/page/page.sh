@@ -1,0 +1,25 @@
+#!/bin/sh
+# Skips where the page, Node.js, the driver or Chromium is not there; else the test is page.mjs.
+# usage: page.sh RIPSTOP ROOT
+set -eu
+skip() {
+	echo "page: skipped: $1"
+	exit 77
+}
+here=$(dirname "$0")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+echo '{"fabric": {"network": {"kind": "single-switch", "hosts": 2, "rate": "100G"}},
+ "workload": [{"flows": [{"src": "h0", "dst": "h1", "bytes": "4kB"}]}]}' >"$tmp/one.json"
+if ! "$1" sim --quiet --html "$tmp/one.html" "$tmp/one.json" 2>"$tmp/said"; then
+	# built without the page: it must say so, in one line that says what to do
+	if ! grep -q 'built without its page.*npm' "$tmp/said" || [ -e "$tmp/one.html" ]; then
+		cat "$tmp/said"
+		exit 1
+	fi
+	skip "$(cat "$tmp/said")"
+fi
+node=$(command -v node || command -v nodejs) || skip "Node.js is not installed"
+chromium=$(command -v chromium || command -v chromium-browser) || skip "chromium is not installed"
+[ -d "$2/build/web/node_modules/playwright-core" ] || skip "the driver of web/package-lock.json was not fetched"
+exec "$node" "$here/page.mjs" "$1" "$2" "$chromium" "$tmp"
