@@ -216,20 +216,22 @@ static void keep_as_drawn(struct rs_load *l, struct rs_fabric *f)
 void change_network(struct rs_load *l, struct rs_fabric *f, const struct rs_node *list)
 {
 	struct changes c = {l, f, {0}};
-	uint32_t n = 0;
+	uint32_t n = 0, at = 0;
 
 	for (const struct rs_item *i = l->err || !list ? NULL : list->first; i; i = i->next)
 		n += !is_host_change(i->value);
 	if (!n)
 		return;
 	f->changes = rs_load_take(l, n, sizeof(*f->changes));
+	f->change_at = rs_load_take(l, n, sizeof(*f->change_at));
 	keep_as_drawn(l, f);
 	name_all(&c);
-	for (const struct rs_item *i = list->first; i && !l->err; i = i->next) {
+	for (const struct rs_item *i = list->first; i && !l->err; i = i->next, at++) {
 		const struct rs_node *x = i->value;
 
 		if (is_host_change(x))
 			continue;
+		f->change_at[f->n_changes] = at;
 		if (x->kind == RS_NODE_MAP && rs_node_get(x, "link"))
 			change_link(&c, x);
 		else if (x->kind == RS_NODE_MAP && rs_node_get(x, "switch"))

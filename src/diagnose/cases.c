@@ -124,6 +124,13 @@ static const struct {
 
 /* ---- Wider links between switches ---- */
 
+void links_widen(struct rs_fabric *h, double factor)
+{
+	for (uint32_t i = 0; i < h->n_links; i++)
+		if (h->links[i].a.is_switch && h->links[i].b.is_switch)
+			h->links[i].rate = (int64_t)((double)h->links[i].rate * factor);
+}
+
 /* All of them by the factor that a leaf lacks: collisions, slow links and pauses stay. */
 static void oversubscription_add(struct diagnose *g)
 {
@@ -135,10 +142,7 @@ static void oversubscription_add(struct diagnose *g)
 	rs_fabric_facts(g->f, &facts);
 	if (facts.oversubscription < 1.001 || load_with(g, NULL, 0, &h, &refused))
 		return;
-	for (uint32_t i = 0; i < h->n_links; i++)
-		if (h->links[i].a.is_switch && h->links[i].b.is_switch)
-			h->links[i].rate =
-				(int64_t)((double)h->links[i].rate * facts.oversubscription);
+	links_widen(h, facts.oversubscription);
 	c = case_add(g, RS_CASE_COUNTERFACTUAL, "oversubscription", h, NULL);
 	if (!c) {
 		rs_fabric_free(h);

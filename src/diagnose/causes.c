@@ -141,6 +141,64 @@ static bool short_headroom(const struct rs_fabric *f)
 	return false;
 }
 
+/* The switch at the other end of a switch's port; UINT32_MAX: a NIC. */
+static uint32_t peer_of(const struct rs_fabric *f, uint32_t sw, uint32_t port)
+{
+	for (uint32_t i = 0; i < f->n_links; i++) {
+		const struct rs_link_end *a = &f->links[i].a, *b = &f->links[i].b;
+
+		if (a->is_switch && b->is_switch && a->id == sw && a->port == port)
+			return b->id;
+		if (a->is_switch && b->is_switch && b->id == sw && b->port == port)
+			return a->id;
+	}
+	return UINT32_MAX;
+}
+
+/* A PAUSE finds no ear at a switch that has the packets in another class, or PFC off: what it sends
+ * on overruns the headroom of the next. Then that switch is to blame. */
+static bool name_deaf(const struct rs_fabric *f, const struct rs_sim_result *r,
+		      const struct drop_group *g, struct rs_cause *c)
+{
+	struct drop_group deaf = {0};
+	uint8_t dscp = g->first->dscp, tc = g->first->tc;
+	int meant = -1;
+	bool off = false;
+
+	for (uint32_t i = 0; i < r->n_drops; i++) {
+		const struct rs_sim_drop *d = &r->drops[i];
+		uint32_t peer = alike(d, g->first) && d->node < f->n_switches
+					? peer_of(f, d->node, d->port)
+					: UINT32_MAX;
+		struct rs_sim_drop at = {.node = peer};
+
+		if (peer == UINT32_MAX)
+			continue;
+		if (dscp_meant(f, peer, dscp) >= 0)
+			meant = dscp_meant(f, peer, dscp);
+		else if (f->qos.pfc && f->qos.tc[tc].lossless && !rs_fabric_qos(f, peer)->pfc)
+			off = true;
+		else
+			continue;
+		place_add(&deaf, f, &at);
+	}
+	if (meant < 0 && !off)
+		return false;
+	c->id = meant >= 0 ? "drops.lossy-class" : "drops.no-pfc";
+	if (meant >= 0)
+		snprintf(
+			c->what, sizeof(c->what),
+			"drops at %s, behind %s: DSCP %u is not in class %d there, so a PAUSE does "
+			"not hold it",
+			g->places, deaf.places, dscp, meant);
+	else
+		snprintf(c->what, sizeof(c->what),
+			 "drops at %s, behind %s: PFC is off there, so a PAUSE does not hold it",
+			 g->places, deaf.places);
+	snprintf(c->place, sizeof(c->place), "%s", deaf.places);
+	return true;
+}
+
 static void name_drops(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c)
 {
 	static const char *const id[RS_DROPS_WHY] = {
@@ -167,13 +225,14 @@ static void name_drops(const struct rs_fabric *f, const struct rs_sim_result *r,
 		g = top_drops(f, r, by_watchdog);
 	if (g.first->why == RS_DROP_LOSSY) {
 		name_lossy(f, &g, c);
-	} else {
+	} else if (g.first->why != RS_DROP_HEADROOM || !name_deaf(f, r, &g, c)) {
 		c->id = id[g.first->why];
 		snprintf(c->what, sizeof(c->what), "drops at %s: %s", g.places, why[g.first->why]);
 		if (g.first->tc != RS_SIM_NO_CLASS)
 			evidence(c, "class %u, DSCP %u", g.first->tc, g.first->dscp);
 	}
-	snprintf(c->place, sizeof(c->place), "%s", g.places);
+	if (!c->place[0])
+		snprintf(c->place, sizeof(c->place), "%s", g.places);
 	if (g.first->to[0])
 		evidence(c, "most were on their way to %s", g.first->to);
 	evidence(c, "%llu of %llu dropped packets; %llu packets sent again, %llu timeouts",
@@ -380,6 +439,7 @@ static const struct {
 } mended[] = {
 	{"link.slow", "link.slow", "a link slower than the others of its kind", 3},
 	{"link.long", "link.long", "a link longer than the others of its kind", 3},
+	{"link.down", "link.down", "links that are down", 3},
 	{"mtu", "mtu", "a path MTU below 4096: more headers and packets for the same bytes", 5},
 	{"channels", "channels", "fewer channels than a host has NICs", 3},
 	{"messages", "messages", "chunks too short, or too few in flight", 5},
@@ -392,6 +452,7 @@ static const struct {
 struct candidate {
 	struct rs_cause cause;
 	unsigned rank;
+	bool down;     /* by links that are down */
 	double effect; /* logarithm of time saved: adds up over jobs as gains do not */
 	double saved; /* shares of the jobs' mean times, added: one seed's timeout counts in full */
 };
@@ -404,6 +465,14 @@ static bool has_word(const char *list, const char *word)
 		if ((p == list || p[-1] == ' ') && (!p[n] || p[n] == ' '))
 			return true;
 	return false;
+}
+
+/* What names no place must cost more before it is named: a brake, the whole inside of the hosts. */
+#define WORTH_VAGUE 0.03
+
+static bool vague(const char *id)
+{
+	return !strcmp(id, "cuts") || !strcmp(id, "host") || !strcmp(id, "paths");
 }
 
 static bool worth(const struct rs_gain *g)
@@ -448,7 +517,7 @@ static bool from_counterfactual(const struct rs_diagnosis *d, uint32_t i, struct
 {
 	struct rs_gain g = rs_case_gain(d, i);
 
-	if (!worth(&g))
+	if (!worth(&g) || (vague(d->info[i].id) && g.gain < WORTH_VAGUE))
 		return false;
 	measured(d, k, i, &g);
 	for (size_t n = 0; n < sizeof(kinds) / sizeof(*kinds); n++)
@@ -497,6 +566,24 @@ static bool from_without(const struct rs_diagnosis *d, uint32_t i, struct candid
 	return one > 0;
 }
 
+/* Where a leaf has too little upwards because of what is down, that is what it is called. */
+static void name_down(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
+{
+	struct rs_network_facts now, up;
+	size_t at;
+
+	rs_fabric_facts(d->cases[0].fabric, &now);
+	rs_fabric_facts(d->cases[i].fabric, &up);
+	if (now.oversubscription < 1.001 || now.oversubscription <= up.oversubscription * 1.001)
+		return;
+	k->cause.id = "oversubscription";
+	name_oversubscription(d->cases[0].fabric, d->cases[0].result, &k->cause);
+	at = strlen(k->cause.what);
+	snprintf(k->cause.what + at, sizeof(k->cause.what) - at, ": %s %s down", d->info[i].where,
+		 strchr(d->info[i].where, ',') || strstr(d->info[i].where, " and ") ? "are" : "is");
+	snprintf(k->cause.place, sizeof(k->cause.place), "%s", d->info[i].where);
+}
+
 static bool from_fix(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
 {
 	struct rs_gain g = rs_case_gain(d, i);
@@ -521,36 +608,58 @@ static bool from_fix(const struct rs_diagnosis *d, uint32_t i, struct candidate 
 				snprintf(k->cause.place, sizeof(k->cause.place), "%s",
 					 d->info[i].where);
 			}
+			if (!strcmp(k->cause.id, "link.down"))
+				name_down(d, i, k);
+			k->down = !strcmp(mended[n].id, "link.down");
 			evidence(&k->cause, "mended: %s", d->info[i].name);
 			return true;
 		}
 	return false;
 }
 
-/* The fix that mends a cause: of those that say so the one that gives most, if it gives a part of
- * what the cause costs. */
-static int fix_of(const struct rs_diagnosis *d, const struct candidate *k)
+/* What the best fix of a cause gives, of those that point at something, or of those that do not. */
+struct best_fix {
+	double gives; /* logarithm, as a candidate's effect */
+	int i;        /* -1: none */
+};
+
+static bool cures(const struct rs_case_info *c, const char *id)
 {
 	char family[40];
-	double most = 0;
-	int best = -1;
 
-	snprintf(family, sizeof(family), "%.*s", (int)strcspn(k->cause.id, "."), k->cause.id);
+	snprintf(family, sizeof(family), "%.*s", (int)strcspn(id, "."), id);
+	return !c->cures || has_word(c->cures, id) || has_word(c->cures, family);
+}
+
+static struct best_fix best_fix(const struct rs_diagnosis *d, const struct candidate *k,
+				bool general)
+{
+	struct best_fix best = {0, -1};
+
 	for (uint32_t i = 1; i < d->n; i++) {
+		const struct rs_case_info *c = &d->info[i];
 		struct rs_gain g;
+		double gives;
 
-		if (d->info[i].kind != RS_CASE_FIX)
+		if (c->kind != RS_CASE_FIX || c->general != general || !cures(c, k->cause.id))
 			continue;
 		g = rs_case_gain(d, i);
-		if (!worth(&g) || g.gain <= most)
-			continue;
-		if (d->info[i].cures && !has_word(d->info[i].cures, k->cause.id) &&
-		    !has_word(d->info[i].cures, family))
-			continue;
-		most = g.gain;
-		best = (int)i;
+		gives = -log1p(-fmin(g.gain, 1 - 1e-12));
+		if (worth(&g) && gives > best.gives)
+			best = (struct best_fix){gives, (int)i};
 	}
 	return best;
+}
+
+/* The fix that mends a cause: of those that say so the one that gives most. One that points at what
+ * is amiss comes before one that asks for more of everything, if it gives half of what is lost. */
+static int fix_of(const struct rs_diagnosis *d, const struct candidate *k)
+{
+	struct best_fix at = best_fix(d, k, false), general = best_fix(d, k, true);
+
+	if (at.i >= 0 && (at.gives >= k->effect / 2 || at.gives >= general.gives))
+		return at.i;
+	return general.i >= 0 ? general.i : at.i;
 }
 
 static int by_effect(const void *x, const void *y)
@@ -591,6 +700,11 @@ static uint32_t in_parts(const struct candidate *k, uint32_t n, uint32_t best)
 	return sum >= SAME_AS_ALL * k[best].effect ? first : best;
 }
 
+static bool is_link(const struct candidate *k)
+{
+	return !strcmp(k->cause.id, "link.slow") || (k->down && k->cause.fix >= 0);
+}
+
 /* The next to name: of those that explain nearly as much as the greatest, the one that can best be
  * pointed at. */
 static uint32_t next_cause(const struct candidate *k, uint32_t n)
@@ -601,10 +715,9 @@ static uint32_t next_cause(const struct candidate *k, uint32_t n)
 	for (uint32_t i = 1; i < n && k[i].effect >= same; i++)
 		if (k[i].rank < k[best].rank)
 			best = i;
-	/* flows dealt out keep clear of slow links, too */
+	/* flows dealt out keep clear of slow links and make the most of those that are left, too */
 	for (uint32_t i = 0; k[best].rank == RANK_COLLISIONS && i < n; i++)
-		if (!strcmp(k[i].cause.id, "link.slow") &&
-		    k[i].effect >= SAME_AS_ALL * k[best].effect)
+		if (is_link(&k[i]) && k[i].effect >= SAME_AS_ALL * k[best].effect)
 			best = i;
 	return in_parts(k, n, best);
 }
@@ -615,6 +728,8 @@ static bool covered(const struct rs_cause *named, const struct rs_cause *c)
 {
 	bool a = inside_host(named->id), b = inside_host(c->id);
 
+	if (!strcmp(named->id, c->id) && strcmp(c->id, "other-job") != 0)
+		return true;
 	/* another link than the one named is another cause only if it saves something else */
 	if (a && b)
 		return c->gain <= named->gain * 1.05;

@@ -24,6 +24,7 @@ struct rs_case_info {
 	const char *how;   /* what the run changed, for people; NULL for the author's fixes */
 	const char *cures; /* of the tool's own fixes: ids of causes, with spaces between */
 	const char *where; /* of a repair: the links or switches that it mends; else NULL */
+	bool general; /* of the tool's own fixes: it points at nothing; one that does comes first */
 	bool owns_fabric;
 	struct rs_fabric *fabric;
 	uint32_t n_seeds; /* that were run: as many rows of times */

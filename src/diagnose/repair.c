@@ -6,6 +6,7 @@
 #include <string.h>
 #include "describe/describe.h"
 #include "diagnose/state.h"
+#include "fabric/build.h"
 
 enum {
 	HOSTS_MAX = 1024, /* above, a scenario is long enough with its own what-ifs */
@@ -111,6 +112,23 @@ static bool pfc_is_off(const struct diagnose *g)
 	return !g->f->qos.pfc && drops(g);
 }
 
+static bool go_back_n(const struct diagnose *g)
+{
+	return g->f->transport.recovery == RS_FABRIC_GO_BACK_N;
+}
+
+/* Go-back-N sends a whole window again for one packet that was lost, or that came late. */
+static bool sends_again(const struct diagnose *g)
+{
+	return go_back_n(g) && g->d->cases[0].result->counters.retransmits > 0;
+}
+
+/* Paths are chosen by a hash, and there is a choice. */
+static bool hashed(const struct diagnose *g)
+{
+	return g->f->qos.routing == RS_FABRIC_ECMP && fabric_multipath(g->f);
+}
+
 static bool no_control(const struct diagnose *g)
 {
 	return g->f->cc.kind && !strcmp(g->f->cc.kind, "none") && (pauses(g) || drops(g));
@@ -121,15 +139,21 @@ static bool no_control(const struct diagnose *g)
 static const struct {
 	const char *name, *path, *value, *cures;
 	bool (*applies)(const struct diagnose *g);
+	const char *path2, *value2; /* another setting with it; NULL: none */
 } settings[] = {
 	{"none of the changes under fabric.change", "fabric.change", "[]",
 	 "host host.link host.limit receiver link.slow link.long link.loss link.down drops pauses",
-	 any},
+	 any, NULL, NULL},
 	{"each GPU on its nearest NIC", "fabric.pairing", "nearest", "host host.link",
-	 pairs_are_far},
-	{"a path MTU of 4096", "fabric.network.mtu", "4096", "mtu", mtu_is_short},
-	{"PFC on", "fabric.qos.pfc", "true", "drops.no-pfc drops", pfc_is_off},
-	{"DCQCN as congestion control", "fabric.cc", "{kind: dcqcn}", "pauses drops", no_control},
+	 pairs_are_far, NULL, NULL},
+	{"a path MTU of 4096", "fabric.network.mtu", "4096", "mtu", mtu_is_short, NULL, NULL},
+	{"PFC on", "fabric.qos.pfc", "true", "drops.no-pfc drops", pfc_is_off, NULL, NULL},
+	{"DCQCN as congestion control", "fabric.cc", "{kind: dcqcn}", "pauses drops", no_control,
+	 NULL, NULL},
+	{"selective recovery: receivers keep what comes out of order", "fabric.transport.recovery",
+	 "selective", "reordering link.loss drops", sends_again, NULL, NULL},
+	{"adaptive routing, and receivers that keep what comes out of order", "fabric.qos.routing",
+	 "adaptive", "collisions", hashed, "fabric.transport.recovery", "selective"},
 };
 
 static bool alike(const struct rs_pcie *a, const struct rs_pcie *b)
@@ -175,16 +199,16 @@ static bool changes_matter(const struct rs_fabric *f, const struct rs_fabric *h)
 }
 
 /* Those that cannot be had here are left out: they were not asked for. */
-static int setting_add(struct diagnose *g, const char *name, const struct rs_setting *s,
+static int setting_add(struct diagnose *g, const char *name, const struct rs_setting *s, uint32_t n,
 		       const char *cures)
 {
 	struct rs_error refused = {0};
 	struct rs_fabric *changed;
 	struct rs_case_info *c;
 
-	if (listed(g->f, s->path, s->value))
+	if (n == 1 && listed(g->f, s->path, s->value))
 		return 0;
-	if (load_with(g, s, 1, &changed, &refused))
+	if (load_with(g, s, n, &changed, &refused))
 		return refused.code == -ENOMEM ? -ENOMEM : 0;
 	if (!strcmp(s->path, "fabric.change") && !changes_matter(g->f, changed)) {
 		rs_fabric_free(changed);
@@ -192,10 +216,15 @@ static int setting_add(struct diagnose *g, const char *name, const struct rs_set
 	}
 	c = case_add(g, RS_CASE_FIX, rs_arena_printf(g->d->arena, "%s (proposed)", name), changed,
 		     NULL);
-	if (c)
-		c->cures = cures;
-	else
+	if (!c) {
 		rs_fabric_free(changed);
+		return 0;
+	}
+	c->cures = cures;
+	/* all changes at once, or another way to run the fabric */
+	c->general = !strcmp(s->path, "fabric.change") || !strcmp(s->path, "fabric.cc") ||
+		     !strcmp(s->path, "fabric.transport.recovery") ||
+		     !strcmp(s->path, "fabric.qos.routing");
 	return 0;
 }
 
@@ -218,7 +247,7 @@ static int collective_add(struct diagnose *g, uint32_t job, const char *key, uin
 		return -ENOMEM;
 	if (g->f->n_jobs > 1)
 		name = rs_arena_printf(a, "%s: %s", j->name, name);
-	return name ? setting_add(g, name, &s, cures) : -ENOMEM;
+	return name ? setting_add(g, name, &s, 1, cures) : -ENOMEM;
 }
 
 static int collectives_add(struct diagnose *g)
@@ -259,14 +288,7 @@ static int collectives_add(struct diagnose *g)
 
 /* ---- Repairs of single links and switches ---- */
 
-/* What a repair did: names of the first few places, in a list. */
-struct repaired {
-	struct rs_arena *a;
-	const char *names;
-	uint32_t n;
-};
-
-static void repaired_at(struct repaired *r, const char *name)
+void repaired_at(struct repaired *r, const char *name)
 {
 	if (r->n++ >= NAMES || !name)
 		return;
@@ -356,6 +378,15 @@ static int64_t rate_of(const struct rs_fabric_link *l)
 	return l->rate;
 }
 
+/* A change made it slower than it was drawn. */
+static bool was_faster(const struct rs_fabric *f, uint32_t link, int64_t *usual)
+{
+	if (!f->drawn || f->drawn[link].rate <= f->links[link].rate)
+		return false;
+	*usual = f->drawn[link].rate;
+	return true;
+}
+
 /* Judged by f, as it was: one repair must not make the next link odd. */
 static void repair_slow_links(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
 {
@@ -366,7 +397,8 @@ static void repair_slow_links(const struct rs_fabric *f, struct rs_fabric *h, st
 		int64_t usual;
 
 		if (!most_have(v, f->n_links, (struct value){link_kind(f, i), f->links[i].rate + 1},
-			       &usual))
+			       &usual) &&
+		    !was_faster(f, i, &usual))
 			continue;
 		l->rate = usual;
 		if (!l->a.is_switch)
@@ -393,7 +425,12 @@ static void repair_long_links(const struct rs_fabric *f, struct rs_fabric *h, st
 		struct value half = {link_kind(f, i), -(f->links[i].delay / 2)};
 		int64_t usual;
 
-		if (!most_have(v, f->n_links, half, &usual) || !usual)
+		if (!most_have(v, f->n_links, half, &usual)) {
+			if (!f->drawn || f->drawn[i].delay * 2 > f->links[i].delay)
+				continue;
+			usual = -f->drawn[i].delay;
+		}
+		if (!usual)
 			continue;
 		h->links[i].delay = -usual;
 		repaired_at(r, link_name(r->a, f, i));
@@ -472,16 +509,6 @@ static void repair_headroom(const struct rs_fabric *f, struct rs_fabric *h, stru
 		}
 }
 
-static bool watchdog_drops(const struct diagnose *g)
-{
-	const struct rs_sim_result *r = g->d->cases[0].result;
-
-	for (uint32_t i = 0; i < r->n_drops; i++)
-		if (r->drops[i].why == RS_DROP_WATCHDOG)
-			return true;
-	return false;
-}
-
 /* Pauses of a busy fabric end by themselves, a deadlock does not: detection times in the field
  * begin here (docs/audit.md, S08). */
 #define WATCHDOG (200 * RS_MS)
@@ -513,6 +540,130 @@ static void repair_ecn(const struct rs_fabric *f, struct rs_fabric *h, struct re
 		}
 		if (odd)
 			repaired_at(r, f->switches[s].name);
+	}
+}
+
+/* What a description leaves unsaid is what these settings should be near. calloc: NULL without
+ * memory. */
+static struct rs_fabric *defaults_of(const struct rs_fabric *f)
+{
+	struct rs_fabric *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->preset = f->preset;
+	rs_fabric_defaults(d);
+	return d;
+}
+
+/* Thresholds so far from the defaults that they mark in a queue of a few packets, or never. */
+enum { FAR_OFF = 5 };
+
+static bool far_off(uint64_t x, uint64_t usual)
+{
+	return x * FAR_OFF < usual || x > usual * FAR_OFF;
+}
+
+static bool thresholds_off(const struct rs_qos_class *c, const struct rs_qos_class *usual)
+{
+	return c->ecn && (far_off(c->kmin, usual->kmin) || far_off(c->kmax, usual->kmax));
+}
+
+/* Every switch, also where all are alike. */
+static void repair_thresholds(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	struct rs_fabric *usual = defaults_of(f);
+
+	for (uint32_t s = 0; usual && s < f->n_switches; s++) {
+		bool odd = false;
+
+		for (unsigned c = 0; c < RS_TCS; c++) {
+			struct rs_qos_class *to = &qos_of(h, s)->tc[c];
+
+			if (!thresholds_off(&rs_fabric_qos(f, s)->tc[c], &usual->qos.tc[c]))
+				continue;
+			to->kmin = usual->qos.tc[c].kmin;
+			to->kmax = usual->qos.tc[c].kmax;
+			to->pmax = usual->qos.tc[c].pmax;
+			to->ecn_rate = usual->qos.tc[c].ecn_rate;
+			odd = true;
+		}
+		if (odd)
+			repaired_at(r, f->switches[s].name);
+	}
+	free(usual);
+}
+
+static bool full(const struct diagnose *g)
+{
+	return drops(g) || pauses(g);
+}
+
+static void repair_buffer(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	struct rs_fabric *usual = defaults_of(f);
+
+	for (uint32_t s = 0; usual && s < f->n_switches; s++) {
+		uint64_t has = rs_fabric_qos(f, s)->buffer;
+
+		if (!has || has >= usual->qos.buffer)
+			continue;
+		qos_of(h, s)->buffer = usual->qos.buffer;
+		repaired_at(r, f->switches[s].name);
+	}
+	free(usual);
+}
+
+static bool drops_for(const struct diagnose *g, enum rs_drop_why why)
+{
+	const struct rs_sim_result *r = g->d->cases[0].result;
+
+	for (uint32_t i = 0; i < r->n_drops; i++)
+		if (r->drops[i].why == why)
+			return true;
+	return false;
+}
+
+static bool watchdog_drops(const struct diagnose *g)
+{
+	return drops_for(g, RS_DROP_WATCHDOG);
+}
+
+static bool limit_drops(const struct diagnose *g)
+{
+	return drops_for(g, RS_DROP_LIMIT);
+}
+
+static void repair_limit(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	for (uint32_t s = 0; s < f->n_switches; s++) {
+		bool odd = false;
+
+		for (unsigned c = 0; c < RS_TCS; c++) {
+			odd |= rs_fabric_qos(f, s)->tc[c].egress_limit > 0;
+			qos_of(h, s)->tc[c].egress_limit = 0;
+		}
+		if (odd)
+			repaired_at(r, f->switches[s].name);
+	}
+}
+
+static bool lossy_drops(const struct diagnose *g)
+{
+	return drops_for(g, RS_DROP_LOSSY);
+}
+
+/* The class of data is lossy by plan: PFC for it, at every switch. */
+static void repair_lossy_class(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	unsigned c = f->qos.data_tc;
+
+	if (f->qos.tc[c].lossless && f->qos.pfc)
+		return;
+	h->qos.pfc = h->qos.tc[c].lossless = true;
+	for (uint32_t s = 0; s < f->n_switches; s++) {
+		qos_of(h, s)->pfc = qos_of(h, s)->tc[c].lossless = true;
+		repaired_at(r, f->switches[s].name);
 	}
 }
 
@@ -626,31 +777,73 @@ static const struct {
 	/* of the two the one that is there: in its own way, or as most switches are */
 	void (*repair)(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
 	struct likeness like;
+	bool general; /* it asks for more than others have, not for what is amiss */
 } repairs[] = {
 	{"its own class for the lossless DSCP at",
 	 "drops.lossy-class drops",
 	 any,
 	 repair_dscp,
-	 {0}},
-	{"PFC on at", "drops.no-pfc drops", any, repair_pfc, {0}},
-	{"802.1Q's headroom at", "drops.headroom drops", drops, repair_headroom, {0}},
+	 {0},
+	 false},
+	{"PFC on at", "drops.no-pfc drops", any, repair_pfc, {0}, false},
+	{"802.1Q's headroom at", "drops.headroom drops", drops, repair_headroom, {0}, false},
 	{"a PFC watchdog of 200 ms at",
 	 "drops.watchdog drops",
 	 watchdog_drops,
 	 repair_watchdog,
-	 {0}},
-	{"no bit errors on", "link.loss", any, repair_lossy_links, {0}},
-	{"the others' rate on", "link.slow paths", any, repair_slow_links, {0}},
-	{"the others' length on", "link.long paths", any, repair_long_links, {0}},
-	{"ECN marks at", "pauses drops", pauses, repair_ecn, {0}},
+	 {0},
+	 false},
+	{"no bit errors on", "link.loss", any, repair_lossy_links, {0}, false},
+	{"the others' rate on", "link.slow paths", any, repair_slow_links, {0}, false},
+	{"the others' length on", "link.long paths", any, repair_long_links, {0}, false},
+	{"ECN marks at", "pauses drops", pauses, repair_ecn, {0}, false},
 	{"others' ECN thresholds at",
 	 "cuts pauses ecn",
 	 any,
 	 NULL,
-	 {same_thresholds, copy_thresholds}},
-	{"others' buffer settings at", "drops pauses", any, NULL, {same_buffer, copy_buffer}},
-	{"others' routing at", "reordering collisions", any, NULL, {same_routing, copy_routing}},
-	{"others' class weights at", "weights", any, NULL, {same_weights, copy_weights}},
+	 {same_thresholds, copy_thresholds},
+	 false},
+	{"ECN's usual thresholds at", "cuts pauses ecn", any, repair_thresholds, {0}, false},
+	{"others' buffer settings at",
+	 "drops pauses",
+	 any,
+	 NULL,
+	 {same_buffer, copy_buffer},
+	 false},
+	{"a buffer of the usual size at", "drops pauses", full, repair_buffer, {0}, true},
+	{"no egress limit at", "drops.limit", limit_drops, repair_limit, {0}, false},
+	{"PFC for the class of data at",
+	 "drops.lossy-class",
+	 lossy_drops,
+	 repair_lossy_class,
+	 {0},
+	 true},
+	{"the usual slot at", "host.link host receiver pauses", any, repair_slots, {0}, false},
+	{"PCIe payloads of 256 B and read requests of 512 B at",
+	 "host.link host receiver host.limit",
+	 any,
+	 repair_payload,
+	 {0},
+	 false},
+	{"the model's own limits (reads, credits, messages) at",
+	 "host.limit host receiver",
+	 any,
+	 repair_host_limits,
+	 {0},
+	 false},
+	{"on the socket where others have it:",
+	 "host.link host",
+	 any,
+	 repair_nic_places,
+	 {0},
+	 false},
+	{"others' routing at",
+	 "reordering collisions",
+	 any,
+	 NULL,
+	 {same_routing, copy_routing},
+	 false},
+	{"others' class weights at", "weights", any, NULL, {same_weights, copy_weights}, false},
 };
 
 /* Takes *spare, which is made where it is NULL, when there is something to repair. */
@@ -679,7 +872,80 @@ static int repair_add(struct diagnose *g, size_t i, struct rs_fabric **spare)
 	if (!c)
 		return 0;
 	c->cures = repairs[i].cures;
+	c->general = repairs[i].general;
 	c->where = where;
+	return 0;
+}
+
+/* ---- Links ---- */
+
+static const char *down_links(struct diagnose *g)
+{
+	struct repaired r = {.a = g->d->arena};
+
+	for (uint32_t i = 0; i < g->f->n_links; i++)
+		if (g->f->links[i].down)
+			repaired_at(&r, link_name(r.a, g->f, i));
+	return r.n > NAMES ? rs_arena_printf(r.a, "%s and %u more", r.names, r.n - NAMES) : r.names;
+}
+
+/* What is down is up again; the last of the list goes first, so that numbers stay. */
+static int links_up_add(struct diagnose *g)
+{
+	const struct rs_fabric *f = g->f;
+	struct rs_error refused = {0};
+	struct rs_setting set[SETS_MAX];
+	struct rs_fabric *h;
+	struct rs_case_info *c;
+	const char *where;
+	uint32_t n = 0;
+
+	for (uint32_t i = f->n_changes; f->n_down && i-- > 0 && n < SETS_MAX;)
+		if (strstr(f->changes[i], "down"))
+			set[n++] = (struct rs_setting){
+				rs_arena_printf(g->d->arena, "fabric.change[%u]", f->change_at[i]),
+				"null",
+				{"a proposal", 0, 0}};
+	if (!n)
+		return 0;
+	where = down_links(g);
+	if (!where || load_with(g, set, n, &h, &refused))
+		return refused.code == -ENOMEM || !where ? -ENOMEM : 0;
+	c = case_add(g, RS_CASE_FIX, rs_arena_printf(g->d->arena, "up again: %s (proposed)", where),
+		     h, NULL);
+	if (!c) {
+		rs_fabric_free(h);
+		return 0;
+	}
+	c->cures = "link.down oversubscription collisions";
+	c->where = where;
+	return 0;
+}
+
+static int wider_add(struct diagnose *g)
+{
+	struct rs_error refused = {0};
+	struct rs_network_facts facts;
+	struct rs_fabric *h;
+	struct rs_case_info *c;
+
+	rs_fabric_facts(g->f, &facts);
+	if (facts.oversubscription < 1.001)
+		return 0;
+	if (load_with(g, NULL, 0, &h, &refused))
+		return refused.code == -ENOMEM ? -ENOMEM : 0;
+	links_widen(h, facts.oversubscription);
+	c = case_add(g, RS_CASE_FIX,
+		     rs_arena_printf(g->d->arena,
+				     "links between switches %.3g times as wide (proposed)",
+				     facts.oversubscription),
+		     h, NULL);
+	if (!c) {
+		rs_fabric_free(h);
+		return 0;
+	}
+	c->cures = "oversubscription";
+	c->general = true;
 	return 0;
 }
 
@@ -695,10 +961,18 @@ int repairs_add(struct diagnose *g)
 			err = repair_add(g, i, &spare);
 	rs_fabric_free(spare);
 	for (size_t i = 0; !err && i < sizeof(settings) / sizeof(*settings); i++) {
-		struct rs_setting s = {settings[i].path, settings[i].value, {"a proposal", 0, 0}};
+		struct rs_setting s[] = {
+			{settings[i].path, settings[i].value, {"a proposal", 0, 0}},
+			{settings[i].path2, settings[i].value2, {"a proposal", 0, 0}},
+		};
 
 		if (settings[i].applies(g))
-			err = setting_add(g, settings[i].name, &s, settings[i].cures);
+			err = setting_add(g, settings[i].name, s, settings[i].path2 ? 2 : 1,
+					  settings[i].cures);
 	}
+	if (!err)
+		err = links_up_add(g);
+	if (!err)
+		err = wider_add(g);
 	return err ? err : collectives_add(g);
 }

@@ -37,9 +37,23 @@ void series_speed(struct rs_json *j, const struct rs_series_speed *x);
 void series_alone(struct rs_diagnosis *d);
 /* fabric_json.c: the network and the ranks' places, as a member of the whole. */
 void fabric_json(struct rs_json *j, const struct rs_diagnosis *d);
+/* What a repair did: names of the first few places, in a list. */
+struct repaired {
+	struct rs_arena *a;
+	const char *names;
+	uint32_t n;
+};
+void repaired_at(struct repaired *r, const char *name);
+/* repair_host.c: each mends h, which is f loaded anew, and says where. */
+void repair_slots(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
+void repair_payload(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
+void repair_host_limits(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
+void repair_nic_places(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
 /* causes.c: after all runs. */
 void causes_find(struct rs_diagnosis *d);
 
+/* cases.c: links between switches, by this factor. */
+void links_widen(struct rs_fabric *h, double factor);
 bool fabric_multipath(const struct rs_fabric *f);
 /* The switch takes packets of a NIC's lossless class (its DSCP) into a class that is lossy there:
  * the class that the NIC means, or -1. */

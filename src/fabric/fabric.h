@@ -349,6 +349,7 @@ struct rs_fabric {
 	const struct rs_fabric_link *drawn; /* links before changes; NULL: there were none */
 	uint32_t n_changes, n_down;         /* of links and switches; links that are down */
 	const char **changes;               /* as YAML flow text */
+	uint32_t *change_at; /* each one's number in the list, which has hosts', too */
 	enum rs_network_kind kind;
 	enum rs_fabric_preset preset; /* what the defaults below stand for */
 	bool pair_by_index; /* a host's i-th GPU uses its i-th NIC, however far; else the nearest */
