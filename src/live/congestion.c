@@ -41,9 +41,9 @@ static bool has_preset(const struct rs_cc_ops *ops, const char *name)
 	return p && p->name;
 }
 
-static struct rs_cc_params *params_of(struct rs_congestion *c)
+static struct rs_cc_params *params_of(struct rs_congestion *c, unsigned i)
 {
-	return (struct rs_cc_params *)(void *)c->params;
+	return (struct rs_cc_params *)(void *)c->params[i].words;
 }
 
 /* The same error with the variable's name in front. */
@@ -54,110 +54,174 @@ static int in_variable(struct rs_error *e, const char *variable, const struct rs
 	return why->code;
 }
 
-static int read_kind(struct rs_congestion *c, const char *kind, struct rs_error *e)
+static int refuse_kind(const struct rs_cc_ops *ops, const char *name, struct rs_error *e)
 {
-	const char *name = kind && *kind ? kind : rs_cc_dcqcn.name;
-	size_t n = strcspn(name, ":");
-	const char *preset = name[n] ? name + n + 1 : NULL;
-	struct rs_error why = {0};
-
-	c->ops = find(name, n);
-	if (!c->ops) {
+	if (!ops) {
 		rs_error_set(e, -EINVAL, "RIPSTOP_CC: there is no congestion control '%s' here",
 			     name);
-		rs_error_hint(e, "dcqcn, swift, none, or one with its preset: dcqcn:mlx5");
-		return -EINVAL;
-	}
-	if (c->ops->needs & RS_CC_NEEDS_STAMPS) {
+		rs_error_hint(e, "dcqcn, swift, none, or one with its preset: dcqcn:mlx5; several "
+				 "with their classes: 3:swift,dcqcn");
+	} else {
 		rs_error_set(e, -EINVAL,
 			     "RIPSTOP_CC: %s reads the telemetry of switches, which RoCEv2 frames "
 			     "do not carry",
-			     c->ops->name);
+			     ops->name);
 		rs_error_hint(e, "it runs in `ripstop sim`; here: dcqcn, swift or none");
-		return -EINVAL;
 	}
-	if (!preset && has_preset(c->ops, SOFTWARE))
+	return -EINVAL;
+}
+
+static int read_kind(struct rs_congestion *c, unsigned i, const char *name, struct rs_error *e)
+{
+	size_t n = strcspn(name, ":");
+	const struct rs_cc_ops *ops = find(name, n);
+	const char *preset = name[n] ? name + n + 1 : NULL;
+	struct rs_error why = {0};
+
+	if (!ops || ops->needs & RS_CC_NEEDS_STAMPS)
+		return refuse_kind(ops, name, e);
+	if (!preset && has_preset(ops, SOFTWARE))
 		preset = SOFTWARE;
-	c->scaled = c->ops == &rs_cc_dcqcn && preset && !strcmp(preset, SOFTWARE);
-	rs_assert(c->ops->params_bytes <= sizeof(c->params));
-	c->use = (struct rs_cc_use){c->ops, params_of(c)};
-	if (rs_cc_params_init(c->ops, preset, params_of(c), &why))
+	c->params[i].scaled = ops == &rs_cc_dcqcn && preset && !strcmp(preset, SOFTWARE);
+	rs_assert(ops->params_bytes <= sizeof(c->params[i].words));
+	c->use[i] = (struct rs_cc_use){ops, params_of(c, i)};
+	if (rs_cc_params_init(ops, preset, params_of(c, i), &why))
 		return in_variable(e, "RIPSTOP_CC", &why);
 	return 0;
 }
 
+/* "3:..." names a class: then *text is what follows. -1: none; -EINVAL: there is no such class. */
+static int read_class(const char *variable, char **text, struct rs_error *e)
+{
+	int class;
+
+	if ((*text)[0] < '0' || (*text)[0] > '9' || (*text)[1] != ':')
+		return -1;
+	class = (*text)[0] - '0';
+	if (class >= RS_CONGESTION_CLASSES)
+		return rs_error_set(e, -EINVAL, "%s: class %d: expected 0 to %d", variable, class,
+				    RS_CONGESTION_CLASSES - 1);
+	*text += 2;
+	return class;
+}
+
+static int read_item(struct rs_congestion *c, char *text, struct rs_error *e)
+{
+	int class = read_class("RIPSTOP_CC", &text, e);
+	unsigned i = 0;
+
+	if (class == -EINVAL)
+		return class;
+	if (class < 0 && c->use[0].ops)
+		return rs_error_set(e, -EINVAL,
+				    "RIPSTOP_CC: '%s' is the second without a class before it, "
+				    "as in 3:%s",
+				    text, text);
+	if (class >= 0 && c->of_class[class])
+		return rs_error_set(e, -EINVAL, "RIPSTOP_CC: class %d is named twice", class);
+	if (class >= 0) {
+		i = c->n++;
+		c->of_class[class] = (uint8_t)i;
+	}
+	return read_kind(c, i, text, e);
+}
+
 static int set_one(struct rs_congestion *c, char *text, struct rs_error *e)
 {
+	int class = read_class("RIPSTOP_CC_SET", &text, e);
+	unsigned i = class < 0 ? 0 : c->of_class[class];
 	char *equals = strchr(text, '=');
 	struct rs_error why = {0};
 
+	if (class == -EINVAL)
+		return class;
+	if (class >= 0 && !i)
+		return rs_error_set(e, -EINVAL,
+				    "RIPSTOP_CC_SET: class %d has no congestion control of its own "
+				    "in RIPSTOP_CC",
+				    class);
 	if (!equals)
 		return rs_error_set(e, -EINVAL, "RIPSTOP_CC_SET: expected NAME=VALUE, found '%s'",
 				    text);
 	*equals = '\0';
-	if (rs_cc_params_set(c->ops, params_of(c), text, equals + 1, &why))
+	if (rs_cc_params_set(c->use[i].ops, params_of(c, i), text, equals + 1, &why))
 		return in_variable(e, "RIPSTOP_CC_SET", &why);
 	return 0;
 }
 
-static int set_all(struct rs_congestion *c, const char *set, struct rs_error *e)
+/* What is between commas, one by one. */
+static int for_each(struct rs_congestion *c, const char *list,
+		    int (*take)(struct rs_congestion *c, char *text, struct rs_error *e),
+		    struct rs_error *e)
 {
-	char *copy = strdup(set), *rest = NULL;
-	int err = copy ? 0 : -ENOMEM;
+	char *copy = strdup(list), *rest = NULL;
+	int err = copy ? 0 : rs_error_set(e, -ENOMEM, "no memory for a device");
 
 	for (char *s = copy ? strtok_r(copy, ",", &rest) : NULL; s && !err;
 	     s = strtok_r(NULL, ",", &rest))
-		err = set_one(c, s, e);
+		err = take(c, s, e);
 	free(copy);
 	return err;
 }
 
-static int set_rate(struct rs_congestion *c, const char *name, int64_t rate, struct rs_error *e)
+static int set_rate(struct rs_congestion *c, unsigned i, const char *name, int64_t rate,
+		    struct rs_error *e)
 {
 	char text[32];
 
 	rs_format_rate(text, sizeof(text), rate);
-	return rs_cc_params_set(c->ops, params_of(c), name, text, e);
+	return rs_cc_params_set(c->use[i].ops, params_of(c, i), name, text, e);
 }
 
-/* Where limits begin: at the port's rate where it is given, else at the interface's speed. A rate
- * that no link has would take a dozen cuts to come down from. Steps that suit it, too: those of a
- * fast link would fill a slow one's queue at once. */
-static int set_start(struct rs_congestion *c, int64_t speed, struct rs_error *e)
+/* Limits begin at the port's rate where it is given, else at the interface's speed. A rate that no
+ * link has would take a dozen cuts to come down from. Steps that suit it, too: those of a fast link
+ * would fill a slow one's queue at once. */
+static int set_start(struct rs_congestion *c, unsigned i, struct rs_error *e)
 {
-	int64_t start = c->rate ? c->rate : speed ? speed : START_UNKNOWN;
 	int err;
 
-	/* a window is what the link carries in a time: of a link that is not known, no window */
-	if (c->ops->needs & RS_CC_NEEDS_RTT)
-		c->qp_rate = start;
-	if (c->ops != &rs_cc_dcqcn)
+	if (c->use[i].ops != &rs_cc_dcqcn)
 		return 0;
-	err = set_rate(c, "rate_max", start, e);
-	if (!err && c->scaled)
-		err = set_rate(c, "rate_ai", start / AI_OF_START, e);
-	if (!err && c->scaled)
-		err = set_rate(c, "rate_hai", start / HAI_OF_START, e);
+	err = set_rate(c, i, "rate_max", c->start_rate, e);
+	if (!err && c->params[i].scaled)
+		err = set_rate(c, i, "rate_ai", c->start_rate / AI_OF_START, e);
+	if (!err && c->params[i].scaled)
+		err = set_rate(c, i, "rate_hai", c->start_rate / HAI_OF_START, e);
 	return err;
 }
 
-int rs_congestion_read(struct rs_congestion *c, const char *kind, const char *set, const char *rate,
-		       int64_t speed, struct rs_error *e)
+static int read_rate(struct rs_congestion *c, const char *rate, struct rs_error *e)
 {
 	struct rs_error why = {0};
-	int err;
 
-	*c = (struct rs_congestion){0};
-	if (rate && *rate) {
-		if (rs_parse_rate(rate, &c->rate, &why))
-			return in_variable(e, "RIPSTOP_RATE", &why);
-		if (c->rate < RS_MBPS)
-			return rs_error_set(e, -ERANGE, "RIPSTOP_RATE: '%s' is below 1M", rate);
-	}
-	err = read_kind(c, kind, e);
-	if (!err)
-		err = set_start(c, speed, e);
-	return err || !set ? err : set_all(c, set, e);
+	if (rs_parse_rate(rate, &c->rate, &why))
+		return in_variable(e, "RIPSTOP_RATE", &why);
+	if (c->rate < RS_MBPS)
+		return rs_error_set(e, -ERANGE, "RIPSTOP_RATE: '%s' is below 1M", rate);
+	return 0;
+}
+
+int rs_congestion_read(struct rs_congestion *c, const char *kinds, const char *set,
+		       const char *rate, int64_t speed, struct rs_error *e)
+{
+	int err = 0;
+
+	*c = (struct rs_congestion){.n = 1};
+	if (rate && *rate)
+		err = read_rate(c, rate, e);
+	if (!err && kinds)
+		err = for_each(c, kinds, read_item, e);
+	if (!err && !c->use[0].ops)
+		err = read_kind(c, 0, rs_cc_dcqcn.name, e);
+	c->start_rate = c->rate ? c->rate : speed ? speed : START_UNKNOWN;
+	for (unsigned i = 0; i < c->n && !err; i++)
+		err = set_start(c, i, e);
+	return err || !set ? err : for_each(c, set, set_one, e);
+}
+
+unsigned rs_congestion_class(const struct rs_congestion *c, uint8_t tos)
+{
+	return c->n > 1 ? tos >> 5 : 0;
 }
 
 int64_t rs_congestion_speed(const char *netdev)

@@ -123,9 +123,9 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 	struct rs_nic_config c = {
 		.endpoint = 0,
 		.line_rate = l->congestion.rate ? l->congestion.rate : LINE_RATE_GBPS * RS_GBPS,
-		.qp_rate = l->congestion.qp_rate,
-		.cc = &l->congestion.use,
-		.n_cc = 1,
+		.rtt_rate = l->congestion.start_rate,
+		.cc = l->congestion.use,
+		.n_cc = l->congestion.n,
 		.pace_late = rs_live_tuning.pace_late,
 		.max_qps = RS_LIVE_MAX_QPS,
 		.max_mrs = RS_LIVE_MAX_MRS,
@@ -148,6 +148,9 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 
 	int err;
 
+	memcpy(c.cc_of_class, l->congestion.of_class, sizeof(c.cc_of_class));
+	/* classes are told apart for their congestion control alone: they share the port alike */
+	memset(c.weight, l->congestion.n > 1, sizeof(c.weight));
 	l->port_pace = rs_pace_of(l->congestion.rate);
 	err = rs_nic_create(&c, &l->nic, e);
 	if (!err)
@@ -261,6 +264,11 @@ void rs_live_lock(struct rs_live *l)
 void rs_live_unlock(struct rs_live *l)
 {
 	pthread_mutex_unlock(&l->lock);
+}
+
+unsigned rs_live_class(const struct rs_live *l, uint8_t tos)
+{
+	return rs_congestion_class(&l->congestion, tos);
 }
 
 struct rs_nic *rs_live_nic(struct rs_live *l)

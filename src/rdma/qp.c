@@ -471,8 +471,12 @@ static void choose_cc(const struct rs_nic *nic, struct rs_qp *qp, const struct r
 /* A datagram's packets are as long as the port allows: the caller's path MTU, or the largest. */
 static void begin(struct rs_nic *nic, struct rs_qp *qp, uint32_t mask, rs_time now)
 {
+	const struct rs_cc_use *use = rs_cc_of(nic, qp);
 	int64_t line = rs_nic_qp_line(nic);
 
+	/* what the link carries in a time: no window comes of a link that is not known */
+	if (nic->c.rtt_rate && (qp->cc_needs & RS_CC_NEEDS_RTT))
+		line = nic->c.rtt_rate;
 	if (qp->flags & RS_QF_UD) {
 		qp->dest_endpoint = UINT32_MAX;
 		if (!(mask & RS_QP_PATH_MTU))
@@ -483,7 +487,7 @@ static void begin(struct rs_nic *nic, struct rs_qp *qp, uint32_t mask, rs_time n
 	if (qp->flags & RS_QF_UD)
 		rs_cc_none.init(NULL, &qp->cc, line, now);
 	else
-		rs_cc_of(nic, qp)->ops->init(rs_cc_of(nic, qp)->params, &qp->cc, line, now);
+		use->ops->init(use->params, &qp->cc, line, now);
 	if (nic->cc_paths)
 		memset(rs_cc_paths_of(nic, qp), 0, rs_cc_paths_bytes(&nic->c));
 }

@@ -255,6 +255,7 @@ static int modify(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_attr
 	}
 	all.en_sqd_async_notify = (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) && a->en_sqd_async_notify;
 	e = engine_attr(qp, &all);
+	e.tc = (uint8_t)rs_live_class(c->live, e.tos);
 	err = rs_qp_modify_mask(rs_live_nic(c->live), qp->qp, (enum rs_qp_state)to, &e,
 				(uint32_t)mask & ENGINE_MASK, rs_live_now(c->live));
 	if (err)

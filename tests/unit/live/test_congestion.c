@@ -12,7 +12,7 @@
 
 static const struct rs_cc_params *params(const struct rs_congestion *c)
 {
-	return (const struct rs_cc_params *)(const void *)c->params;
+	return (const struct rs_cc_params *)(const void *)c->params[0].words;
 }
 
 /* The rate that the first CNP leaves: alpha is 1, so half of where the limit began. */
@@ -20,9 +20,9 @@ static int64_t first_cut(const struct rs_congestion *c)
 {
 	struct rs_cc cc;
 
-	c->ops->init(params(c), &cc, c->rate ? c->rate : FREE, 0);
+	c->use[0].ops->init(params(c), &cc, c->rate ? c->rate : FREE, 0);
 	assert_int_equal(cc.rate, c->rate ? c->rate : FREE);
-	c->ops->on_cnp(params(c), &cc, RS_US);
+	c->use[0].ops->on_cnp(params(c), &cc, RS_US);
 	return cc.rate;
 }
 
@@ -31,7 +31,7 @@ static void test_without_a_word_it_is_dcqcn_from_the_links_speed(void **state)
 	struct rs_congestion c;
 
 	assert_int_equal(rs_congestion_read(&c, NULL, NULL, NULL, 100 * RS_GBPS, NULL), 0);
-	assert_ptr_equal(c.ops, &rs_cc_dcqcn);
+	assert_ptr_equal(c.use[0].ops, &rs_cc_dcqcn);
 	assert_int_equal(c.rate, 0);
 	assert_int_equal(first_cut(&c), 50 * RS_GBPS);
 	assert_int_equal(rs_congestion_read(&c, "", "", "", 10 * RS_GBPS, NULL), 0);
@@ -46,14 +46,14 @@ static int64_t step_of(const struct rs_congestion *c, rs_time between)
 	int64_t target, cut;
 	struct rs_cc cc;
 
-	c->ops->init(params(c), &cc, FREE, 0);
-	c->ops->on_cnp(params(c), &cc, 0);
-	c->ops->on_time(params(c), &cc, between);
+	c->use[0].ops->init(params(c), &cc, FREE, 0);
+	c->use[0].ops->on_cnp(params(c), &cc, 0);
+	c->use[0].ops->on_time(params(c), &cc, between);
 	target = cc.rate;
-	c->ops->on_cnp(params(c), &cc, between);
+	c->use[0].ops->on_cnp(params(c), &cc, between);
 	cut = cc.rate;
 	assert_true(cut < target);
-	c->ops->on_time(params(c), &cc, cc.next_event);
+	c->use[0].ops->on_time(params(c), &cc, cc.next_event);
 	return 2 * cc.rate - cut - target;
 }
 
@@ -99,12 +99,12 @@ static void test_presets_and_parameters_are_the_simulators(void **state)
 	struct rs_congestion c;
 
 	assert_int_equal(rs_congestion_read(&c, "dcqcn:paper", NULL, NULL, 0, NULL), 0);
-	assert_true(c.ops->cnp_due(params(&c), 0, 50 * RS_US));
-	assert_false(c.ops->cnp_due(params(&c), 0, 49 * RS_US));
+	assert_true(c.use[0].ops->cnp_due(params(&c), 0, 50 * RS_US));
+	assert_false(c.use[0].ops->cnp_due(params(&c), 0, 49 * RS_US));
 	assert_int_equal(
 		rs_congestion_read(&c, NULL, "cnp_interval=7us,rate_max=4G", NULL, 0, NULL), 0);
-	assert_true(c.ops->cnp_due(params(&c), 0, 7 * RS_US));
-	assert_false(c.ops->cnp_due(params(&c), 0, 6 * RS_US));
+	assert_true(c.use[0].ops->cnp_due(params(&c), 0, 7 * RS_US));
+	assert_false(c.use[0].ops->cnp_due(params(&c), 0, 6 * RS_US));
 	assert_int_equal(first_cut(&c), 2 * RS_GBPS);
 }
 
@@ -131,10 +131,45 @@ static void test_swift_begins_with_what_the_link_carries(void **state)
 		assert_int_equal(rs_congestion_read(&c, cases[i].kind, cases[i].set, cases[i].rate,
 						    cases[i].speed, NULL),
 				 0);
-		assert_ptr_equal(c.use.ops, &rs_cc_swift);
-		c.ops->init(c.use.params, &cc, c.qp_rate, 0);
+		assert_ptr_equal(c.use[0].ops, &rs_cc_swift);
+		c.use[0].ops->init(c.use[0].params, &cc, c.start_rate, 0);
 		assert_in_range(cc.window, cases[i].window - 1, cases[i].window);
 	}
+}
+
+static void test_a_class_may_have_its_own(void **state)
+{
+	struct rs_congestion c;
+	struct rs_cc cc;
+
+	assert_int_equal(rs_congestion_read(&c, "3:swift,none,7:dcqcn:paper",
+					    "3:target=1ms,7:cnp_interval=7us", "1G", 0, NULL),
+			 0);
+	assert_int_equal(c.n, 3);
+	for (unsigned class = 0; class < RS_CONGESTION_CLASSES; class ++)
+		assert_ptr_equal(c.use[c.of_class[class]].ops, class == 3   ? &rs_cc_swift
+							       : class == 7 ? &rs_cc_dcqcn
+									    : &rs_cc_none);
+	c.use[c.of_class[3]].ops->init(c.use[c.of_class[3]].params, &cc, c.start_rate, 0);
+	assert_in_range(cc.window, 124999, 125000); /* 1 ms of 1 Gb/s */
+	assert_true(rs_cc_dcqcn.cnp_due(c.use[c.of_class[7]].params, 0, 7 * RS_US));
+	assert_false(rs_cc_dcqcn.cnp_due(c.use[c.of_class[7]].params, 0, 6 * RS_US));
+	for (unsigned dscp = 0; dscp < 64; dscp++)
+		assert_int_equal(rs_congestion_class(&c, (uint8_t)(dscp << 2 | 2)), dscp / 8);
+	/* all but those that are named have the default */
+	assert_int_equal(rs_congestion_read(&c, "0:none", NULL, NULL, 0, NULL), 0);
+	assert_ptr_equal(c.use[c.of_class[0]].ops, &rs_cc_none);
+	assert_ptr_equal(c.use[c.of_class[5]].ops, &rs_cc_dcqcn);
+	assert_int_equal(
+		rs_congestion_read(&c,
+				   "0:none,1:swift,2:dcqcn,3:none,4:swift,5:none,6:dcqcn:mlx5,"
+				   "7:none,swift:paper",
+				   NULL, NULL, 0, NULL),
+		0);
+	assert_int_equal(c.n, 9);
+	/* one for all: no class is told apart */
+	assert_int_equal(rs_congestion_read(&c, "swift", NULL, NULL, 0, NULL), 0);
+	assert_int_equal(rs_congestion_class(&c, 0xff), 0);
 }
 
 static void test_what_is_wrong_is_named(void **state)
@@ -157,6 +192,15 @@ static void test_what_is_wrong_is_named(void **state)
 		{"dcqcn", "g=2", NULL, -ERANGE, "g: expected from 1e-06 to 1"},
 		{"dcqcn", "stages=1,alpha_timer=3", NULL, -EINVAL, "unit"},
 		{"none", "g=0.1", NULL, -EINVAL, "'g'"},
+		{"3:hpcc", NULL, NULL, -EINVAL, "hpcc reads the telemetry of switches"},
+		{"8:swift", NULL, NULL, -EINVAL, "class 8: expected 0 to 7"},
+		{"3:swift,3:none", NULL, NULL, -EINVAL, "class 3 is named twice"},
+		{"swift,none", NULL, NULL, -EINVAL, "'none' is the second without a class"},
+		{"3:", NULL, NULL, -EINVAL, "''"},
+		{"30:swift", NULL, NULL, -EINVAL, "'30:swift'"},
+		{"3:swift", "target=1ms", NULL, -EINVAL, "dcqcn has no parameter 'target'"},
+		{"3:swift", "4:target=1ms", NULL, -EINVAL, "class 4 has no congestion control of"},
+		{"3:swift", "9:target=1ms", NULL, -EINVAL, "class 9: expected 0 to 7"},
 		{NULL, NULL, "2", -EINVAL, "unit"},
 		{NULL, NULL, "1k", -ERANGE, "below 1M"},
 	};
@@ -186,6 +230,7 @@ int main(void)
 		cmocka_unit_test(test_a_rate_is_the_ports_and_the_limits),
 		cmocka_unit_test(test_presets_and_parameters_are_the_simulators),
 		cmocka_unit_test(test_swift_begins_with_what_the_link_carries),
+		cmocka_unit_test(test_a_class_may_have_its_own),
 		cmocka_unit_test(test_what_is_wrong_is_named),
 		cmocka_unit_test(test_an_interface_without_a_speed_has_none),
 	};
