@@ -220,16 +220,21 @@ static void print_collective(const struct rs_sim_job *j, FILE *out)
 	const struct rs_coll *c = j->coll;
 	double alg = gbps(c->conf.bytes, j->further);
 	struct rs_table *t;
-	char over[80];
+	char over[80], what[80] = "";
+	const char *algo, *proto;
+	int channels;
 
+	if (rs_coll_chosen(c, &algo, &proto, &channels))
+		snprintf(what, sizeof(what), " (%s %s, %d channel%s)", algo, proto, channels,
+			 channels == 1 ? "" : "s");
 	if (c->conf.group && c->conf.group < c->n_ranks)
 		snprintf(over, sizeof(over), "%u groups of %u ranks each, all at once",
 			 c->n_ranks / c->conf.group, c->conf.group);
 	else
 		snprintf(over, sizeof(over), "%u ranks", c->n_ranks);
-	rs_paragraph(out, 0, "%s%s, %s over %s%s", rs_coll_op_name(c->conf.op),
+	rs_paragraph(out, 0, "%s%s, %s%s over %s%s", rs_coll_op_name(c->conf.op),
 		     j->conf->kind == RS_JOB_TRAIN ? " of a bucket of gradients" : "",
-		     rs_coll_algorithm_name(c->conf.algorithm), over,
+		     rs_coll_algorithm_name(c->conf.algorithm), what, over,
 		     j->done ? "" : ": did not finish");
 	if (!j->done)
 		return;

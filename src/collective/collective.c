@@ -26,6 +26,10 @@ static const struct {
 				  OP(ALL_REDUCE) | OP(REDUCE_SCATTER) | OP(ALL_GATHER),
 				  plan_hierarchical},
 	[RS_ALGO_PAIRWISE] = {"pairwise", OP(ALL_TO_ALL), plan_pairwise},
+	[RS_ALGO_NCCL] = {"nccl",
+			  OP(ALL_REDUCE) | OP(REDUCE_SCATTER) | OP(ALL_GATHER) | OP(BROADCAST) |
+				  OP(ALL_TO_ALL),
+			  plan_nccl},
 };
 
 const char *rs_coll_op_name(enum rs_coll_op op)
@@ -45,7 +49,7 @@ uint32_t plan_host(const struct planner *p, uint32_t rank)
 	return rs_fabric_rank_host(p->f, rs_collective_gpu(&p->c->conf, rank));
 }
 
-static uint32_t plan_endpoint(const struct planner *p, uint32_t rank)
+uint32_t plan_endpoint(const struct planner *p, uint32_t rank)
 {
 	return rs_fabric_rank_endpoint(p->f, rs_collective_gpu(&p->c->conf, rank));
 }
@@ -128,6 +132,16 @@ void plan_entries(const struct planner *p, const uint32_t *ranks, uint32_t n, ui
 	}
 }
 
+/* Bytes of a message of so many bytes of data; and a step knows its largest. */
+static uint64_t step_bytes(const struct rs_coll *c, struct rs_step *s, uint64_t conn, uint64_t data)
+{
+	uint32_t num = c->conns[conn].nvlink ? c->inside.num : c->net.num;
+	uint32_t den = c->conns[conn].nvlink ? c->inside.den : c->net.den;
+
+	s->local = data > s->local ? data : s->local;
+	return den ? ceil_div(data * num, den) : data;
+}
+
 static void step_touch(const struct rs_coll *c, struct rs_step *s, uint64_t conn)
 {
 	if (!c->conns[conn].nvlink)
@@ -143,7 +157,7 @@ void step_recv(const struct rs_coll *c, struct rs_step *s, uint64_t conn, struct
 		return;
 	rs_assert(i < RS_STEP_FAN && conn < c->n_conns);
 	s->recv[i].conn = (uint32_t)conn;
-	s->recv[i].bytes = p.n * c->conf.type_bytes;
+	s->recv[i].bytes = step_bytes(c, s, conn, p.n * c->conf.type_bytes);
 	s->recv[i].offset = p.at * c->conf.type_bytes;
 	s->recv[i].reduce = reduce;
 	s->n_recv++;
@@ -158,7 +172,7 @@ void step_send(const struct rs_coll *c, struct rs_step *s, uint64_t conn, struct
 		return;
 	rs_assert(i < RS_STEP_FAN && conn < c->n_conns);
 	s->send[i].conn = (uint32_t)conn;
-	s->send[i].bytes = p.n * c->conf.type_bytes;
+	s->send[i].bytes = step_bytes(c, s, conn, p.n * c->conf.type_bytes);
 	s->send[i].offset = p.at * c->conf.type_bytes;
 	s->n_send++;
 	step_touch(c, s, conn);
@@ -217,7 +231,7 @@ static void fill_defaults(const struct rs_fabric *f, struct rs_collective_conf *
 static int check(const struct rs_fabric *f, const struct rs_collective_conf *conf,
 		 struct rs_error *e)
 {
-	if (conf->op > RS_COLL_ALL_TO_ALL || conf->algorithm > RS_ALGO_PAIRWISE)
+	if (conf->op > RS_COLL_ALL_TO_ALL || conf->algorithm > RS_ALGO_NCCL)
 		return rs_error_set(e, -EINVAL, "no such collective");
 	if (!(algorithms[conf->algorithm].ops & 1u << conf->op)) {
 		rs_error_set(e, -EINVAL, "there is no %s by the algorithm '%s'", op_names[conf->op],

@@ -37,6 +37,7 @@ struct rs_step {
 		uint32_t lane;  /* of the same rank */
 		uint64_t count; /* steps of it that must be done first */
 	} wait[RS_STEP_FAN];
+	uint64_t local;  /* bytes of data that it reads or writes, the largest of its messages' */
 	rs_time compute; /* local time between the receives and the sends: kernel, reduction, proxy
 			  */
 };
@@ -50,6 +51,15 @@ struct rs_coll {
 	uint64_t bus_numerator, bus_denominator; /* busbw = algbw * n / d */
 	uint64_t count;                          /* elements, as nccl-tests prints */
 	const void *plan;                        /* the algorithm's own */
+	/* As NCCL runs it (algorithm: nccl); all 0 otherwise. */
+	const struct nccl_run *nccl;
+	struct {
+		uint32_t num, den; /* bytes on a link for bytes of data; den 0: as many */
+	} net, inside;
+	bool lines;    /* LL, LL128: inside a host a step sends while it receives */
+	rs_time hop;   /* inside a host, in place of its links' latencies; 0: theirs */
+	rs_time proxy; /* of a message to the network, before it is posted, beside others' */
+	rs_time post;  /* of its proxy thread, one message of a rank after another */
 	uint64_t (*n_steps)(const struct rs_coll *c, uint32_t rank, uint32_t lane);
 	void (*step)(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
 		     struct rs_step *out);
@@ -65,6 +75,9 @@ int rs_coll_plan(const struct rs_fabric *f, const struct rs_collective_conf *con
 
 /* Bytes that a rank must send in all: for closed forms. */
 uint64_t rs_coll_bytes_sent(const struct rs_coll *c, uint32_t rank);
+/* What NCCL took for it ("NVLSTree", "Simple", channels); false: it was told. */
+bool rs_coll_chosen(const struct rs_coll *c, const char **algorithm, const char **protocol,
+		    int *channels);
 const char *rs_coll_op_name(enum rs_coll_op op);              /* "all-reduce" */
 const char *rs_coll_algorithm_name(enum rs_coll_algorithm a); /* "hierarchical" */
 

@@ -66,8 +66,10 @@ int plan_ring(struct planner *p);
 int plan_tree(struct planner *p);
 int plan_hierarchical(struct planner *p);
 int plan_pairwise(struct planner *p);
+int plan_nccl(struct planner *p);
 
 uint32_t plan_host(const struct planner *p, uint32_t rank);
+uint32_t plan_endpoint(const struct planner *p, uint32_t rank);
 /*
  * Of n neighbours on one host, by which each channel comes in: at[channel] < n. A ring leaves by
  * the one before (by: 1), a tree by the same (by: 0). Channels take NICs in turn, on both ways.

@@ -5,7 +5,8 @@
  * on one rail.
  */
 #include <errno.h>
-#include "collective/plan.h"
+#include <string.h>
+#include "collective/nccl.h"
 
 struct ring_plan {
 	struct piece all;
@@ -203,6 +204,48 @@ static void cut_ring(struct planner *p, struct ring_plan *r)
 	r->cut = plan_cut(p, share);
 	r->loops = p->c->conf.op == RS_COLL_ALL_REDUCE ? ceil_div(channel, r->cut.chunk * p->group)
 						       : ceil_div(share, r->cut.chunk);
+}
+
+static void cut_nccl_ring(struct planner *p, struct ring_plan *r, const struct rs_nccl_choice *k)
+{
+	uint64_t channel = piece_part(p->all, p->c->conf.channels, 0).n;
+	uint64_t share = piece_part(piece_part(p->all, p->group, 0), p->c->conf.channels, 0).n;
+
+	r->cut.chunk = ceil_div(k->chunk, p->c->conf.type_bytes);
+	r->cut.slices = (uint32_t)(k->chunk_steps / k->slice_steps);
+	r->cut.packet = 4096 / p->c->conf.type_bytes; /* of all threads, 16 B each */
+	if (p->c->conf.op == RS_COLL_ALL_REDUCE)
+		r->loops = ceil_div(channel, r->cut.chunk * p->group);
+	else if (p->c->conf.op == RS_COLL_BROADCAST)
+		r->loops = ceil_div(channel, r->cut.chunk);
+	else
+		r->loops = ceil_div(share, r->cut.chunk);
+}
+
+int plan_nccl_ring(struct planner *p, struct nccl_run *run)
+{
+	struct rs_coll *c = p->c;
+	size_t n = (size_t)c->n_ranks * c->conf.channels;
+	struct ring_plan *r = plan_take(p, 1, sizeof(*r));
+	uint32_t *order = plan_take(p, n, sizeof(*order)), *at = plan_take(p, n, sizeof(*at));
+	int err = plan_conns(p, n);
+
+	if (!r || !order || !at || err)
+		return err ? err : -ENOMEM;
+	*r = (struct ring_plan){
+		.all = p->all, .n = p->group, .stride = p->stride, .order = order, .at = at};
+	for (uint32_t ch = 0; ch < c->conf.channels; ch++) {
+		size_t first = (size_t)ch * c->n_ranks;
+
+		memcpy(order + first, run->p->channel[ch].ring, c->n_ranks * sizeof(*order));
+		connect_channel(p, ch, order + first, at + first);
+	}
+	cut_nccl_ring(p, r, &run->choice);
+	c->plan = r;
+	c->n_lanes = c->conf.channels;
+	run->n_steps = n_steps;
+	run->step = c->conf.op == RS_COLL_BROADCAST ? step_broadcast : step;
+	return 0;
 }
 
 int plan_ring(struct planner *p)

@@ -15,7 +15,7 @@ enum { WHATIFS_MAX = 64, OBSERVED_MAX = 65536, LINE_MAX_BYTES = 1024, FIELDS_MAX
 
 const char *const coll_ops[] = {"all-reduce", "reduce-scatter", "all-gather",
 				"broadcast",  "all-to-all",     NULL};
-const char *const coll_algorithms[] = {"ring", "tree", "hierarchical", "pairwise", NULL};
+const char *const coll_algorithms[] = {"ring", "tree", "hierarchical", "pairwise", "nccl", NULL};
 
 /* ---- Flows ---- */
 
@@ -303,7 +303,8 @@ static void load_flows(struct rs_load *l, struct rs_fabric *f, struct rs_names *
 
 #define COLLECTIVE_KEYS                                                                       \
 	"op", "algorithm", "bytes", "ranks", "place", "share", "group", "stride", "channels", \
-		"qps", "chunk", "slots", "step_latency", "repeat", "class", "start", "type", NULL
+		"qps", "chunk", "slots", "step_latency", "repeat", "class", "start", "type",  \
+		"nccl", NULL
 
 static const char *const type_names[] = {"float", "half",  "bfloat16", "double", "int8",
 					 "uint8", "int32", "int64",    NULL};
@@ -319,6 +320,37 @@ static void get_type(struct rs_load *l, const struct rs_node *n, const char **na
 	if (name)
 		*name = type_names[i];
 	*bytes = type_sizes[i];
+}
+
+/* nccl: {version: 2.27.7, env: {NCCL_ALGO: ring}} */
+static void load_nccl(struct rs_load *l, struct rs_nccl_conf *c, const struct rs_node *n)
+{
+	static const char *const known[] = {"version", "env", NULL};
+	const struct rs_node *env;
+	uint32_t at = 0;
+
+	if (!n || !rs_node_keys(l, n, "nccl", known))
+		return;
+	rs_node_string(l, n, "version", &c->version);
+	env = rs_node_get(n, "env");
+	if (!env || l->err)
+		return;
+	if (env->kind != RS_NODE_MAP) {
+		rs_load_fail(l, -EINVAL, env->at, "expected variables, as {NCCL_ALGO: ring}");
+		return;
+	}
+	c->env = rs_load_take(l, 2 * (size_t)env->n + 1, sizeof(*c->env));
+	for (const struct rs_item *i = env->first; i && !l->err; i = i->next) {
+		if (strncmp(i->key, "NCCL_", 5)) {
+			rs_load_fail(l, -EINVAL, i->at,
+				     "expected a variable of NCCL, as NCCL_ALGO, found '%s'",
+				     i->key);
+			return;
+		}
+		c->env[at++] = i->key;
+		rs_node_string(l, env, i->key, &c->env[at++]);
+	}
+	c->n_env = at / 2;
 }
 
 static void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_collective_conf *c,
@@ -349,6 +381,7 @@ static void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_co
 	rs_node_u8(l, n, "class", 0, RS_TCS - 1, &c->tc);
 	rs_node_time(l, n, "start", 0, RS_START_MAX, &c->start);
 	get_type(l, n, &c->type, &c->type_bytes);
+	load_nccl(l, &c->nccl, n ? rs_node_get(n, "nccl") : NULL);
 	c->op = (enum rs_coll_op)op;
 	c->algorithm = (enum rs_coll_algorithm)algorithm;
 }

@@ -437,6 +437,19 @@ static void ranks(struct writer *w, const struct rs_collective_conf *c)
 		c->share == RS_SHARE_AUTO ? "auto" : yes(c->share == RS_SHARE_YES));
 }
 
+static void nccl(struct writer *w, const struct rs_nccl_conf *c)
+{
+	if (!c->version && !c->n_env)
+		return;
+	fputs(", nccl: {", w->out);
+	if (c->version)
+		fprintf(w->out, "version: \"%s\"%s", c->version, c->n_env ? ", " : "");
+	for (uint32_t i = 0; i < c->n_env; i++)
+		fprintf(w->out, "%s%s: \"%s\"", i ? ", " : "env: {", c->env[2 * i],
+			c->env[2 * i + 1]);
+	fputs(c->n_env ? "}}" : "}", w->out);
+}
+
 static void collective(struct writer *w, const struct rs_collective_conf *c, const char *key)
 {
 	fprintf(w->out, "%scollective: {op: %s, algorithm: %s, bytes: %s", key, coll_ops[c->op],
@@ -450,8 +463,10 @@ static void collective(struct writer *w, const struct rs_collective_conf *c, con
 		fprintf(w->out, ", channels: %u", c->channels);
 	fprintf(w->out, ", qps: %u, chunk: %s", c->qps, size(w, c->chunk));
 	fprintf(w->out, ", slots: %u, step_latency: %s", c->slots, span(w, c->step_latency));
-	fprintf(w->out, ", repeat: %u, class: %u, start: %s, type: %s}\n", c->repeat, c->tc,
+	fprintf(w->out, ", repeat: %u, class: %u, start: %s, type: %s", c->repeat, c->tc,
 		span(w, c->start), c->type);
+	nccl(w, &c->nccl);
+	fputs("}\n", w->out);
 }
 
 static void model(struct writer *w, const struct rs_model *m)

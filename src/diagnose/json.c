@@ -36,9 +36,16 @@ static void collective(struct rs_json *j, const struct rs_sim_job *b)
 {
 	const struct rs_coll *c = b->coll;
 	double alg = bandwidth(c->conf.bytes, b->further);
+	const char *chosen, *protocol;
+	int channels;
 
 	rs_json_string(j, "op", rs_coll_op_name(c->conf.op));
 	rs_json_string(j, "algorithm", rs_coll_algorithm_name(c->conf.algorithm));
+	if (rs_coll_chosen(c, &chosen, &protocol, &channels)) {
+		rs_json_string(j, "chosen", chosen);
+		rs_json_string(j, "protocol", protocol);
+		rs_json_uint(j, "channels", (uint64_t)channels);
+	}
 	rs_json_uint(j, "bytes", c->conf.bytes);
 	rs_json_uint(j, "count", c->count);
 	rs_json_string(j, "type", c->conf.type);

@@ -178,7 +178,20 @@ enum rs_coll_op {
 	RS_COLL_BROADCAST,
 	RS_COLL_ALL_TO_ALL
 };
-enum rs_coll_algorithm { RS_ALGO_RING, RS_ALGO_TREE, RS_ALGO_HIERARCHICAL, RS_ALGO_PAIRWISE };
+enum rs_coll_algorithm {
+	RS_ALGO_RING,
+	RS_ALGO_TREE,
+	RS_ALGO_HIERARCHICAL,
+	RS_ALGO_PAIRWISE,
+	RS_ALGO_NCCL, /* what NCCL would take for the size on these hosts, and as it runs it */
+};
+
+/* With RS_ALGO_NCCL: the release, and its variables. */
+struct rs_nccl_conf {
+	const char *version; /* "2.27.7"; NULL: the model's default */
+	uint32_t n_env;
+	const char **env; /* name, value, name, value, ... */
+};
 
 /* Which GPUs a job's ranks are: the first free ones, free ones of hosts in a drawn order, as few of
  * a host as can be, or a list. */
@@ -208,6 +221,7 @@ struct rs_collective_conf {
 	uint8_t type_bytes;
 	uint32_t stride; /* ring: ranks r, r + stride, ... form a group; 0 or 1: neighbours */
 	uint32_t group;  /* members of a group; 0: n_ranks / stride. All groups run at once */
+	struct rs_nccl_conf nccl;
 };
 
 /* The model of a training step that is run node by node; docs/workloads.md has what follows. */

@@ -129,7 +129,7 @@ uint32_t rs_fabric_channels(const struct rs_fabric *f, const struct rs_collectiv
 	uint32_t group = c->group ? c->group : n / stride, most = 1;
 	uint64_t block = (uint64_t)stride * group;
 
-	if (c->algorithm == RS_ALGO_HIERARCHICAL || c->algorithm == RS_ALGO_PAIRWISE)
+	if (c->algorithm >= RS_ALGO_HIERARCHICAL)
 		return 1;
 	if (!block || n > f->n_gpus || n % block)
 		return 1; /* its planner says so */

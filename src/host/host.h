@@ -70,6 +70,7 @@ struct rs_part {
 	int parent2; /* Socket-Direct: a second attachment of the same NIC; else RS_NO_PART */
 	struct rs_pcie up, up2;      /* links to parent and parent2 */
 	int numa;                    /* -1 unknown */
+	int cc;                      /* GPU: compute capability x 10, 90; 0 unknown */
 	int64_t port_rate;           /* NIC: bits per second of a port, 0 unknown */
 	uint8_t ports;               /* NIC: that share its slot; 0: one */
 	struct rs_dma_limits limits; /* NIC, GPU: what the description says */

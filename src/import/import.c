@@ -219,6 +219,8 @@ static void nccl_links(struct import *m, const xmlNode *n, int depth)
 		if (rs_xml_is(c, "gpu") && rs_xml_is(n, "pci")) {
 			int gpu = by_busid(m->h, import_attribute(m, n, "busid"));
 
+			if (gpu >= 0 && m->h->parts[gpu].kind == RS_PART_GPU)
+				m->h->parts[gpu].cc = (int)number(m, c, "sm", 0);
 			for (const xmlNode *x = c->children; x && gpu >= 0; x = x->next)
 				if (rs_xml_is(x, "nvlink") || rs_xml_is(x, "xgmi"))
 					nccl_nvlink(m, x, gpu, number(m, c, "sm", 0));

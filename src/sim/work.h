@@ -77,6 +77,7 @@ struct sim_coll {
 	uint32_t first_lane;    /* number of lanes[0] among all collectives' */
 	uint32_t repeat;
 	struct rs_path *inside; /* [conn]: GPU to GPU */
+	rs_time *posted;        /* [rank]: when its proxy is free; NULL: posts cost nothing */
 };
 
 struct sim_workload {

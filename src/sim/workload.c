@@ -108,6 +108,9 @@ static void inside_piece(struct rs_sim *s, struct sim_conn *c, rs_time now)
 		gone = rs_bus_write_ready(bus, path, n, rs_time_max(gone, now));
 	}
 	*left -= n;
+	/* NCCL's own time of a hop stands for all latencies of the way */
+	if (coll_of(s, c->job)->plan->hop)
+		visible = rs_time_max(visible - path->fixed, now) + coll_of(s, c->job)->plan->hop;
 	if (!*left)
 		sim_app_schedule(s, c->dst_host, rs_time_max(visible, now), APP_ARRIVED, conn, 1);
 	sim_app_schedule(s, c->src_host, gone, *left ? APP_PIECE : APP_SENT, conn, 0);
@@ -120,6 +123,16 @@ static void send_inside(struct rs_sim *s, struct sim_conn *c, uint64_t bytes, rs
 		inside_piece(s, c, now);
 }
 
+/* A rank's proxy thread posts one message after another, some time after the GPU told it. */
+static rs_time proxy_posts(struct rs_sim *s, struct sim_coll *k, const struct sim_conn *c,
+			   rs_time now)
+{
+	rs_time *free = &k->posted[c->m->src_rank];
+
+	*free = rs_time_max(*free, now + k->plan->proxy) + k->plan->post;
+	return *free;
+}
+
 static void send_message(struct rs_sim *s, struct sim_coll *k, uint32_t conn, uint64_t bytes,
 			 rs_time now)
 {
@@ -129,6 +142,9 @@ static void send_message(struct rs_sim *s, struct sim_coll *k, uint32_t conn, ui
 	c->outstanding++;
 	if (c->nvlink)
 		send_inside(s, c, bytes, now);
+	else if (k->posted)
+		sim_app_schedule(s, c->src_host, proxy_posts(s, k, c, now), APP_POST,
+				 (uint32_t)(c - s->work->conns), bytes);
 	else if (sim_nic_of(s, c->src_endpoint)->inside)
 		sim_app_schedule(s, c->src_host, now + hp->post + hp->mmio, APP_POST,
 				 (uint32_t)(c - s->work->conns), bytes);
@@ -168,6 +184,14 @@ static void mark(struct sim_coll *k, const struct sim_lane *l, bool taken, rs_ti
 			      now);
 }
 
+/* Lines with flags pass through a block one by one: the next block need not wait for the last. */
+static bool goes_early(const struct rs_sim *s, const struct sim_coll *k, const struct rs_step *st,
+		       unsigned i)
+{
+	return k->plan->lines && st->compute > 0 &&
+	       s->work->conns[k->first_conn + st->send[i].conn].nvlink;
+}
+
 static void step_send(struct rs_sim *s, struct sim_coll *k, struct sim_lane *l, rs_time now)
 {
 	struct rs_step st = l->step;
@@ -176,7 +200,8 @@ static void step_send(struct rs_sim *s, struct sim_coll *k, struct sim_lane *l, 
 	l->loaded = l->computing = false;
 	l->i++;
 	for (unsigned i = 0; i < st.n_send; i++)
-		send_message(s, k, st.send[i].conn, st.send[i].bytes, now);
+		if (!goes_early(s, k, &st, i))
+			send_message(s, k, st.send[i].conn, st.send[i].bytes, now);
 }
 
 /* One step of a lane, if it can be taken: true when something moved. */
@@ -201,6 +226,10 @@ static bool lane_step(struct rs_sim *s, struct sim_coll *k, uint32_t rank, uint3
 		s->work->conns[k->first_conn + l->step.recv[i].conn].m->consumed++;
 	if (l->step.compute > 0) {
 		l->computing = true;
+		for (unsigned i = 0; i < l->step.n_send; i++)
+			if (goes_early(s, k, &l->step, i))
+				send_message(s, k, l->step.send[i].conn, l->step.send[i].bytes,
+					     now);
 		sim_app_schedule(s, rs_fabric_rank_host(s->f, gpu_of(k, rank)),
 				 now + l->step.compute, APP_COMPUTED,
 				 k->first_lane + rank * k->plan->n_lanes + lane, 0);

@@ -342,6 +342,53 @@ static void test_pairwise_all_to_all(void **state)
 	sweep(RS_COLL_ALL_TO_ALL, RS_ALGO_PAIRWISE, false);
 }
 
+/* Rings and trees as NCCL lays them; what links carry beside the data is taken off again. NVLS
+ * reduces in the switches: there it is only run to its end. */
+static void nccl_twin(uint32_t ranks, uint32_t gpus, enum rs_coll_op op, const char *algo,
+		      const char *proto, uint64_t elements)
+{
+	const char *env[] = {"NCCL_ALGO", algo, "NCCL_PROTO", proto};
+	struct rs_collective_conf conf = {.op = op,
+					  .algorithm = RS_ALGO_NCCL,
+					  .bytes = elements * 4,
+					  .nccl = {.version = "2.21.5", .n_env = 2, .env = env}};
+	struct rs_fabric *f = make_fabric(ranks, gpus);
+	struct rs_error e = {0};
+	struct rs_coll *c;
+
+	for (uint32_t i = 0; i < ranks; i++)
+		f->endpoints[i].rate = 400 * RS_GBPS;
+	if (rs_coll_plan(f, &conf, arena, &c, &e))
+		fail_msg("%s", e.what);
+	c->inside.den = c->net.den = 0;
+	run_twin(c, ranks + elements);
+}
+
+static void test_nccl_rings_and_trees(void **state)
+{
+	static const char *const protos[] = {"LL", "LL128", "Simple"};
+	static const uint64_t counts[] = {1, 7, 1000, 40009};
+
+	for (unsigned n = 0; n < 7; n++)
+		for (unsigned g = 0; g < 4; g++)
+			for (unsigned s = 0; s < 4; s++) {
+				if (rank_counts[n] % gpu_counts[g] || rank_counts[n] > 16)
+					continue;
+				for (unsigned q = 0; q < 3; q++) {
+					nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_ALL_REDUCE,
+						  "ring", protos[q], counts[s]);
+					nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_ALL_REDUCE,
+						  "tree", protos[q], counts[s]);
+				}
+				nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_BROADCAST, "ring",
+					  "Simple", counts[s]);
+				nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_ALL_GATHER, "ring",
+					  "Simple", counts[s] * rank_counts[n]);
+				nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_REDUCE_SCATTER,
+					  "ring", "LL", counts[s] * rank_counts[n]);
+			}
+}
+
 static void test_ring_groups_run_at_once(void **state)
 {
 	static const struct {
@@ -668,6 +715,7 @@ int main(void)
 		TEST(test_hierarchical_reduce_scatter),
 		TEST(test_hierarchical_all_gather),
 		TEST(test_pairwise_all_to_all),
+		TEST(test_nccl_rings_and_trees),
 		TEST(test_ring_groups_run_at_once),
 		TEST(test_bytes_sent_are_the_closed_forms),
 		TEST(test_hierarchical_bytes_by_network),

@@ -1,0 +1,30 @@
+/*
+ * Private to collective/: a collective as NCCL runs it. What it plans and chooses comes from nccl/;
+ * here its channels become lanes with NCCL's chunks, and each step gets NCCL's costs.
+ */
+#ifndef RS_COLLECTIVE_NCCL_H
+#define RS_COLLECTIVE_NCCL_H
+
+#include "collective/plan.h"
+#include "nccl/tune.h"
+
+/* What a collective's steps cost; of one run. */
+struct nccl_run {
+	struct rs_nccl_plan *p;
+	struct rs_nccl_choice choice;
+	rs_time launch;    /* before a lane's first step: the kernel, its start */
+	int64_t lane_rate; /* bytes of data a second that a channel's block moves */
+	uint64_t (*n_steps)(const struct rs_coll *c, uint32_t rank, uint32_t lane);
+	void (*step)(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
+		     struct rs_step *out);
+};
+
+/* NCCL's plan for the collective's ranks on this fabric. */
+int nccl_plan(struct planner *p, uint32_t release, struct rs_nccl_plan **out);
+
+/* Trees and NVLS (also both) over what nccl_plan() made. */
+int plan_nccl_trees(struct planner *p, struct nccl_run *run);
+/* Rings: channel's order from the plan. */
+int plan_nccl_ring(struct planner *p, struct nccl_run *run);
+
+#endif

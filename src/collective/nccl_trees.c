@@ -1,0 +1,155 @@
+/*
+ * NCCL's trees, in chunks: in each channel a lane goes up reducing and a lane goes down. NVLS is
+ * the case without a tree: each rank is the head of its share, and reduces and spreads it over the
+ * NVSwitches; NVLSTree joins heads of the same number over nodes.
+ */
+#include <errno.h>
+#include "collective/nccl.h"
+
+enum { NO_UP = UINT32_MAX };
+enum { UP, DOWN, OUT };
+
+struct trees {
+	struct piece all;
+	uint64_t chunk;
+	uint32_t channels, lanes;         /* lanes of a channel: 2, or 3 */
+	uint32_t heads;                   /* 1: plain trees */
+	const uint32_t *head;             /* [rank]: which it is */
+	const struct rs_nccl_tree **tree; /* [channel]: [rank] */
+	uint32_t *up;                     /* [channel][rank]: connection to its parent, NO_UP */
+	uint32_t down;                    /* first connection downwards */
+	uint64_t ahead;                   /* chunks up before one came down */
+};
+
+static struct piece part_of(const struct trees *t, uint32_t channel, uint32_t rank)
+{
+	struct piece p = piece_part(t->all, t->channels, channel);
+
+	return t->heads > 1 ? piece_part(p, t->heads, t->head[rank]) : p;
+}
+
+static uint64_t n_steps(const struct rs_coll *c, uint32_t rank, uint32_t lane)
+{
+	const struct trees *t = c->plan;
+
+	return ceil_div(part_of(t, lane / t->lanes, rank).n, t->chunk);
+}
+
+static uint32_t up_of(const struct trees *t, const struct rs_coll *c, uint32_t channel,
+		      int32_t rank)
+{
+	return t->up[(size_t)channel * c->n_ranks + (uint32_t)rank];
+}
+
+static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
+		 struct rs_step *out)
+{
+	const struct trees *t = c->plan;
+	uint32_t channel = lane / t->lanes, mine = up_of(t, c, channel, (int32_t)rank);
+	const struct rs_nccl_tree *at = &t->tree[channel][rank];
+	struct piece p = piece_chunk(part_of(t, channel, rank), t->chunk, i);
+	bool up = lane % t->lanes == UP;
+
+	*out = (struct rs_step){.local = p.n * c->conf.type_bytes};
+	for (int k = 0; k < RS_NCCL_TREE_ARITY; k++) {
+		if (at->down[k] < 0)
+			continue;
+		if (up)
+			step_recv(c, out, up_of(t, c, channel, at->down[k]), p, true);
+		else
+			step_send(c, out, t->down + up_of(t, c, channel, at->down[k]), p);
+	}
+	if (up && mine != NO_UP)
+		step_send(c, out, mine, p);
+	if (lane % t->lanes == DOWN && mine != NO_UP)
+		step_recv(c, out, t->down + mine, p, false);
+	if (!up && mine == NO_UP)
+		step_wait(out, lane - 1, i + 1);
+	/* what the root reduces it spreads in the same pass over the NVSwitches */
+	if (!up && mine == NO_UP && t->heads > 1 && t->lanes == 2)
+		out->local = 0;
+	if (up && i >= t->ahead)
+		step_wait(out, lane + t->lanes - 1, i - t->ahead + 1);
+}
+
+static int number_connections(struct planner *p, struct trees *t, uint32_t *n)
+{
+	size_t room = (size_t)t->channels * p->c->n_ranks;
+
+	t->up = plan_take(p, room, sizeof(*t->up));
+	if (!t->up)
+		return -ENOMEM;
+	*n = 0;
+	for (uint32_t c = 0; c < t->channels; c++)
+		for (uint32_t r = 0; r < p->c->n_ranks; r++)
+			t->up[(size_t)c * p->c->n_ranks + r] =
+				t->tree[c][r].up < 0 ? NO_UP : (*n)++;
+	t->down = *n;
+	return 0;
+}
+
+static void connect(struct planner *p, const struct trees *t)
+{
+	for (uint32_t c = 0; c < t->channels; c++)
+		for (uint32_t r = 0; r < p->c->n_ranks; r++) {
+			int32_t up = t->tree[c][r].up;
+			uint32_t conn = up_of(t, p->c, c, (int32_t)r);
+
+			if (up < 0)
+				continue;
+			plan_connect(p, conn, r, (uint32_t)up, c);
+			plan_connect(p, t->down + conn, (uint32_t)up, r, c);
+		}
+}
+
+/* Each channel's tree: the plan's own, or that of the heads, by the channel's parity. */
+static int find_trees(struct planner *p, struct trees *t, const struct nccl_run *run)
+{
+	uint32_t *head = plan_take(p, p->c->n_ranks, sizeof(*head));
+	bool nvls = run->choice.algo != RS_NCCL_ALGO_TREE;
+
+	t->tree = plan_take(p, t->channels, sizeof(*t->tree));
+	if (!head || !t->tree)
+		return -ENOMEM;
+	for (uint32_t c = 0; c < t->channels; c++)
+		t->tree[c] = nvls ? run->p->nvls_tree[c & 1] : run->p->channel[c].tree;
+	t->heads = nvls ? (uint32_t)run->p->n_nvls_heads : 1;
+	for (uint32_t h = 0; nvls && h < t->heads; h++)
+		for (uint32_t n = 0; n < run->p->n_nodes; n++)
+			head[run->p->nvls_heads[h * run->p->n_nodes + n]] = h;
+	t->head = head;
+	return 0;
+}
+
+int plan_nccl_trees(struct planner *p, struct nccl_run *run)
+{
+	struct trees *t = plan_take(p, 1, sizeof(*t));
+	uint32_t n;
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	t->all = p->all;
+	t->chunk = ceil_div(run->choice.chunk, p->c->conf.type_bytes);
+	t->channels = p->c->conf.channels;
+	/* NVLS on one node: a copy into its buffer, the pass over the NVSwitches, a copy out of it
+	 */
+	t->lanes = run->choice.algo == RS_NCCL_ALGO_NVLS ? 3 : 2;
+	/* what connections hold, and one on each level of the way up and down */
+	t->ahead = p->c->window;
+	for (uint32_t k = run->p->n_nodes; k > 1; k >>= 1)
+		t->ahead += 2;
+	err = find_trees(p, t, run);
+	if (!err)
+		err = number_connections(p, t, &n);
+	if (!err)
+		err = plan_conns(p, 2 * (uint64_t)n);
+	if (err)
+		return err;
+	connect(p, t);
+	p->c->plan = t;
+	p->c->n_lanes = t->lanes * t->channels;
+	run->n_steps = n_steps;
+	run->step = step;
+	return 0;
+}
