@@ -5,30 +5,18 @@ const most = (row = []) => row.reduce((a, b) => (b > a ? b : a), 0);
 
 const rank = (sorted, p) => sorted[Math.min(Math.max(Math.ceil((p / 100) * sorted.length), 1), sorted.length) - 1];
 
-function slowdown(json, f) {
-  const rate = (e) => json.fabric.endpoints[e].rate;
-  const alone = (f.bytes * 8) / Math.min(rate(f.src), rate(f.dst)); /* seconds */
-  return (f.finish_ns - f.start_ns) / 1e9 / alone;
-}
-
 const worked = {
   load: (j, i) => (j.ports[i].total_bytes * 8) / j.ports[i].rate / (j.run.sim_time_ns / 1e9),
-  peak: (j, i) => most(j.ports[i].queue_peak_bytes),
-  paused: (j, i) => j.ports[i].classes.reduce((a, c) => a + sum(c.paused_ns), 0),
-  marks: (j, i) => sum(j.ports[i].marks),
-  drops: (j, i) => sum(j.ports[i].drops),
-  lost: (j, i) => sum(j.ports[i].lost),
   inside: (j, i) => sum(j.series.inside[i].busy_ns) / j.run.sim_time_ns,
   carried: (j, i) => sum(j.series.inside[i].bytes),
   most: (j, key, i) => most(j.series.followed[i][key]),
   resent: (j, i) => sum(j.series.followed[i].resent),
   took: (j, i) => j.run.flows[i].finish_ns - j.run.flows[i].start_ns,
-  slowdown: (j, i) => slowdown(j.json, j.run.flows[i]),
   lanes: (j, kind, job, r) => new Set(spans(j, kind, job, r).map((s) => s.lane)).size,
   spans: (j, kind, job, r) => sum(spans(j, kind, job, r).map((s) => s.to_ns - s.from_ns)),
   sizes: (j, what, from, to) => {
-    const of = j.run.flows.filter((f) => f.finish_ns !== null && f.bytes >= from && f.bytes <= to);
-    const s = of.map((f) => slowdown(j.json, f)).sort((a, b) => a - b);
+    const of = j.run.flows.filter((f) => f.finish_ns !== null && f.bytes >= from && f.bytes <= to && f.slowdown > 0);
+    const s = of.map((f) => f.slowdown).sort((a, b) => a - b);
     return what === "n" ? s.length : rank(s, Number(what));
   },
 };
@@ -42,13 +30,14 @@ export function expected(json, of) {
   if (!of.includes(":")) return of.split("/").reduce((at, key) => at[key], json);
   const [name, ...args] = of.split(":");
   const run = json.runs[0];
-  return worked[name]({ json, run, series: run.series, ports: run.series.ports }, ...args);
+  return worked[name]({ run, series: run.series, ports: run.series.ports }, ...args);
 }
 
 const units = {
   time: { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 },
   bytes: { B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, PB: 1e15 },
   rate: { "b/s": 1, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "Tb/s": 1e12 },
+  gbps: { "b/s": 1e-9, "kb/s": 1e-6, "Mb/s": 1e-3, "Gb/s": 1, "Tb/s": 1e3 },
   bandwidth: { "GB/s": 1 },
   times: { times: 1 },
   count: { "": 1 },

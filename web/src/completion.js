@@ -21,7 +21,7 @@ function steps(sorted) {
 }
 
 function cdf(r, done, sizes) {
-  const slow = done.map((f) => f.slowdown).sort((a, b) => a - b);
+  const slow = done.map((f) => f.slowdown ?? 1).sort((a, b) => a - b);
   const sorted = done.map((f) => f.takes).sort((a, b) => a - b);
   const marks = [50, 99, 100].map((p) => ({ p, name: p === 100 ? "slowest" : `p${p}`, x: percentile(sorted, p), y: p / 100 }));
   const all = r.flows.length;
@@ -33,7 +33,7 @@ function cdf(r, done, sizes) {
     title: "How long flows took",
     says: `Half of the flows that finished took ${format.time(marks[0].x)} or less, 99% took ${format.time(marks[1].x)} or less, the slowest ${format.time(marks[2].x)}.` +
       (done.length < all ? ` ${format.count(all - done.length)} of ${format.count(all)} did not finish: they are not in the picture.` : "") +
-      (sizes === 1 ? ` All have ${format.bytes(done[0].bytes)}. At the median that is ${format.times(percentile(slow, 50))} what these bytes take at the rate of the slower NIC.` : ""),
+      (sizes === 1 ? ` All have ${format.bytes(done[0].bytes)}. At the median that is ${format.times(percentile(slow, 50))} what a flow takes on an empty network.` : ""),
     draw: (width) =>
       Plot.plot({
         width, height: 300, marginLeft: 44, marginRight: 30, marginTop: 24, marginBottom: 40,
@@ -48,11 +48,11 @@ function cdf(r, done, sizes) {
       }),
     label: () => `Distribution of completion times. ${marks.map((m) => `${m.name}: ${format.time(m.x)}`).join(", ")}.`,
     table: () => ({
-      caption: `Flows, the slowest first${done.length > TABLE ? `, ${format.count(TABLE)} of ${format.count(all)}` : ""}. Slowdown is the completion time over what the bytes take at the rate of the slower NIC`,
-      columns: ["flow", "from", "to", "bytes", "start", "took", "slowdown"],
+      caption: `Flows, the slowest first${done.length > TABLE ? `, ${format.count(TABLE)} of ${format.count(all)}` : ""}. Slowdown is the completion time over the flow's time on an empty network, by a closed form`,
+      columns: ["flow", "from", "to", "bytes", "start", "took", "alone", "slowdown", "goodput"],
       rows: [...r.flows].sort((a, b) => (b.takes ?? Infinity) - (a.takes ?? Infinity)).slice(0, TABLE).map((f) => [
         `#${f.id}`, r.fabric.endpoints[f.src].name, r.fabric.endpoints[f.dst].name, cell("bytes", f.bytes, `runs/0/flows/${f.i}/bytes`),
-        cell("time", f.start_ns, `runs/0/flows/${f.i}/start_ns`), f.takes === null ? "did not finish" : cell("time", f.takes, `took:${f.i}`), f.takes === null ? "—" : cell("times", f.slowdown, `slowdown:${f.i}`),
+        cell("time", f.start_ns, `runs/0/flows/${f.i}/start_ns`), f.takes === null ? "did not finish" : cell("time", f.takes, `took:${f.i}`), cell("time", f.alone_ns, `runs/0/flows/${f.i}/alone_ns`), f.slowdown === null ? "—" : cell("times", f.slowdown, `runs/0/flows/${f.i}/slowdown`), f.takes === null ? "—" : cell("gbps", f.goodput_gbps, `runs/0/flows/${f.i}/goodput_gbps`),
       ]),
     }),
   });
@@ -81,7 +81,7 @@ function slowdown(r, done) {
   return figure({
     id: "slowdown",
     title: "Slowdown by size",
-    says: `1 is what the bytes alone take at the rate of the slower NIC; headers, distance, queues and other flows add to it. ` +
+    says: `1 is the time on an empty network, by a closed form; queues, pauses, cuts and losses add to it. ` +
       `Flows of ${which(worst)} are slowed down most: ${format.times(worst.p50)} at the median.`,
     draw: (width) =>
       Plot.plot({
@@ -110,5 +110,5 @@ function slowdown(r, done) {
 export function completion(r) {
   const done = r.flows.filter((f) => f.takes !== null);
   const sizes = new Set(done.map((f) => f.bytes)).size;
-  return done.length ? [cdf(r, done, sizes), ...(sizes > 1 ? [slowdown(r, done)] : [])] : [];
+  return done.length ? [cdf(r, done, sizes), ...(sizes > 1 ? [slowdown(r, done.filter((f) => f.slowdown !== null))] : [])] : [];
 }

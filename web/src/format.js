@@ -20,4 +20,5 @@ export const share = (x) => (x === null || x === undefined ? never : `${(100 * x
 export const count = (n) => (n === null || n === undefined ? never : n.toLocaleString("en-US"));
 export const times = (x) => (x === null || x === undefined ? never : `${x.toPrecision(3)} times`);
 export const bandwidth = (x) => (x === null || x === undefined ? never : `${x.toPrecision(3)} GB/s`);
+export const gbps = (x) => rate(x === null || x === undefined ? x : x * 1e9);
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;

@@ -14,16 +14,19 @@ function measures(r) {
   const { bins } = r.series;
   const zero = new Array(bins).fill(0);
   const lengths = zero.map((_, b) => r.binLength(b));
-  const use = (row, bps) => (row ?? zero).map((v, b) => (bps > 0 ? (v * 8e9) / (bps * lengths[b]) : 0));
-  const port = (row) => r.ports.map((p) => ({ name: p.name, row: row(p) }));
+  const use = (row, bps) => row.map((v, b) => (bps > 0 ? (v * 8e9) / (bps * lengths[b]) : 0));
+  const port = (id, name, colour, as, total, fold, key, value, row = (p) => p.rows[key]) => ({
+    id, name: `Ports: ${name}`, colour, as, total, fold, all: r.ports.length,
+    rows: () => r.ports.filter((p) => p.rows).map((p) => ({ name: p.name, row: row(p), value: p[value] })),
+  });
   const followed = (key) => r.series.followed.map((f) => ({ name: f.name, row: f[key] ?? zero }));
   const list = [
-    { id: "queue", name: "Ports: longest queue", colour: "queue", as: "bytes", total: "longest", fold: most, rows: () => r.ports.filter((p) => !p.nic).map((p) => ({ name: p.name, row: p.queue ?? zero})) },
-    { id: "load", name: "Ports: load", colour: "load", as: "share", top: 1, total: "over the run", fold: undefined, rows: () => r.ports.map((p) => ({ name: p.name, row: use(p.bytes, p.rate), value: p.load})) },
-    { id: "paused", name: "Ports: held by pauses (PFC)", colour: "pause", as: "time", total: "in all", fold: sum, rows: () => port((p) => p.paused) },
-    { id: "marks", name: "Ports: packets marked (ECN)", colour: "queue", as: "count", total: "in all", fold: sum, rows: () => port((p) => p.marks ?? zero) },
-    { id: "drops", name: "Ports: packets dropped", colour: "lost", as: "count", total: "in all", fold: sum, rows: () => port((p) => p.drops ?? zero) },
-    { id: "lost", name: "Ports: packets lost on the link", colour: "lost", as: "count", total: "in all", fold: sum, rows: () => port((p) => p.lost ?? zero) },
+    port("queue", "longest queue", "queue", "bytes", "longest", most, "queue", "peak"),
+    { ...port("load", "load", "load", "share", "over the run", undefined, "bytes", "load", (p) => use(p.rows.bytes, p.rate)), top: 1 },
+    port("paused", "held by pauses (PFC)", "pause", "time", "in all", sum, "paused", "pausedNs"),
+    port("marks", "packets marked (ECN)", "queue", "count", "in all", sum, "marks", "marked"),
+    port("drops", "packets dropped", "lost", "count", "in all", sum, "drops", "dropped"),
+    port("lost", "packets lost on the link", "lost", "count", "in all", sum, "lost", "lost"),
     { id: "inside", name: "Inside hosts: links taken", colour: "load", as: "share", top: 1, total: "over the run", rows: () => r.inside.map((l) => ({ name: l.name, row: (l.busy ?? zero).map((v, b) => v / lengths[b]), value: l.load })) },
     { id: "rate", name: "Connections: rate allowed", colour: "load", as: "rate", total: "most", fold: most, rows: () => followed("rate") },
     { id: "flight", name: "Connections: bytes in flight", colour: "queue", as: "bytes", total: "most", fold: most, rows: () => followed("in_flight_bytes") },
@@ -62,7 +65,7 @@ export function heat(r) {
       width,
       height: Math.max(rows.length, 1) * 17 + 48,
       marginLeft: left,
-      marginRight: width < 560 ? 12 : 92,
+      marginRight: width < 560 ? 26 : 92,
       marginTop: 6,
       marginBottom: 38,
       style: { overflow: "visible" },
@@ -81,7 +84,7 @@ export function heat(r) {
     const n = matching().length;
     const shown = rows.length;
     says.textContent = shown
-      ? `${rows[0].name}: ${format[now.as](rows[0].value)} ${now.total}. ${shown < n ? `Shown are the ${shown} with the most, of ${format.count(n)}` : `All ${n}`}${filter ? ` whose name has “${filter}”` : ""}; the number at the right is the ${now.total === "in all" ? "sum over the run" : now.total === "over the run" ? "mean over the run" : now.total}.`
+      ? `${rows[0].name}: ${format[now.as](rows[0].value)} ${now.total}. ${shown < n ? `Shown are the ${shown} with the most, of ${format.count(n)}${now.all > prepared(now).length ? ` whose course the report has (there are ${format.count(now.all)})` : ""}` : `All ${n}`}${filter ? ` whose name has “${filter}”` : ""}; the number at the right is the ${now.total === "in all" ? "sum over the run" : now.total === "over the run" ? "mean over the run" : now.total}.`
       : filter ? `None whose name has “${filter}” has any.` : "None in the whole run.";
     scale.replaceChildren(`0 `, h("span", { class: "ramp", style: `background:linear-gradient(90deg,${[0, 0.25, 0.5, 0.75, 1].map(colour).join(",")})` }), ` ${format[now.as](top)}${now.top ? "" : ", the most of those shown"}`);
   }
@@ -115,8 +118,8 @@ export function heat(r) {
         caption: "Ports, over the whole run: load is what was sent over what the link carries; the queue is the longest of any class",
         columns: ["port, to its peer", "rate", "load", "sent", "longest queue", "held by pauses", "packets marked", "dropped", "lost on the link"],
         rows: [...r.ports].sort((a, b) => b.load - a.load).map((p) => [
-          p.name, cell("rate", p.rate, `runs/0/series/ports/${p.i}/rate`), cell("share", p.load, `load:${p.i}`), cell("bytes", p.totalBytes, `runs/0/series/ports/${p.i}/total_bytes`),
-          cell("bytes", p.peak, `peak:${p.i}`), cell("time", p.pausedNs, `paused:${p.i}`), cell("count", p.marked, `marks:${p.i}`), cell("count", p.dropped, `drops:${p.i}`), cell("count", p.lostInAll, `lost:${p.i}`),
+          p.name, cell("rate", p.rate, `runs/0/series/ports/${p.i}/rate`), cell("share", p.load, `load:${p.i}`), cell("bytes", p.sent, `runs/0/series/ports/${p.i}/total_bytes`),
+          cell("bytes", p.peak, `runs/0/series/ports/${p.i}/queue_max_bytes`), cell("time", p.pausedNs, `runs/0/series/ports/${p.i}/total_paused_ns`), cell("count", p.marked, `runs/0/series/ports/${p.i}/total_marks`), cell("count", p.dropped, `runs/0/series/ports/${p.i}/total_drops`), cell("count", p.lost, `runs/0/series/ports/${p.i}/total_lost`),
         ]),
       }),
     more,

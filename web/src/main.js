@@ -26,12 +26,15 @@ function counters(r) {
 }
 
 function jobs(r) {
+  const known = (as, x, of) => (x > 0 ? cell(as, x, of) : "—");
   const rows = r.jobs.map((j) => [
-    j.name ?? "—", j.kind === "flows" ? "flows" : `${j.op}, ${j.algorithm}`, cell("time", j.start_ns, `${j.of}/start_ns`), j.finish_ns === null ? "did not finish" : cell("time", j.finish_ns, `${j.of}/finish_ns`),
-    j.takes === null ? "—" : cell("time", j.takes, `job_times_ns/${j.i}`),
+    j.name ?? "—", j.kind === "flows" ? "flows" : `${j.op}, ${j.algorithm}`, cell("time", j.start_ns, `${j.of}/start_ns`),
+    j.finish_ns === null ? "did not finish" : cell("time", j.finish_ns, `${j.of}/finish_ns`), j.takes === null ? "—" : cell("time", j.takes, `job_times_ns/${j.i}`),
+    known("time", j.alone_ns, `${j.of}/alone_ns`), known("times", j.slowdown, `${j.of}/slowdown`), known("gbps", j.goodput_gbps, `${j.of}/goodput_gbps`), known("share", j.share, `${j.of}/share`),
     j.kind === "flows" ? "—" : cell("bytes", j.bytes, `${j.of}/bytes`), j.kind === "flows" ? "—" : cell("bandwidth", j.algbw_gbps, `${j.of}/algbw_gbps`), j.kind === "flows" ? "—" : cell("bandwidth", j.busbw_gbps, `${j.of}/busbw_gbps`),
   ]);
-  return table("Jobs; a time is that of a training step, of one repetition of a collective, or from the first flow's start to the last one's end", ["job", "kind", "start", "finish", "takes", "size", "algorithm bandwidth", "bus bandwidth"], rows);
+  return table("Jobs. A time is that of a training step, of one repetition of a collective, or from the first flow's start to the last one's end; alone is without the other jobs; the share is that of what the fullest NIC port allows",
+    ["job", "kind", "start", "finish", "takes", "alone", "slowdown", "goodput", "of what is allowed", "size", "algorithm bandwidth", "bus bandwidth"], rows);
 }
 
 function lost(r) {
@@ -50,7 +53,7 @@ function latency(r) {
   const keys = ["p50", "p90", "p99", "p99_9", "p99_99", "max", "mean"];
   const names = ["p50", "p90", "p99", "p99.9", "p99.99", "longest", "mean"];
   const rows = r.series.latency.map((l, i) => [`class ${l.class}`, cell("count", l.ns.samples, `runs/0/series/latency/${i}/ns/samples`), ...keys.map((k) => cell("time", l.ns[k], `runs/0/series/latency/${i}/ns/${k}`))]);
-  const queues = r.ports.flatMap((p) => r.series.ports[p.i].classes.flatMap((c, k) => (c.queue ? [{ p, c, at: `runs/0/series/ports/${p.i}/classes/${k}/queue` }] : [])));
+  const queues = r.ports.flatMap((p) => (r.series.ports[p.i].classes ?? []).flatMap((c, k) => (c.queue ? [{ p, c, at: `runs/0/series/ports/${p.i}/classes/${k}/queue` }] : [])));
   queues.sort((a, b) => b.c.queue.p99 - a.c.queue.p99 || b.c.queue.max - a.c.queue.max);
   return [
     rows.length ? table("How long data packets took from NIC to NIC, 1 in 16", ["class", "packets", ...names], rows) : null,

@@ -13,40 +13,41 @@ export async function source(id) {
 }
 
 const sum = (row) => (row ? row.reduce((a, b) => a + b, 0) : 0);
-const most = (row) => (row ? row.reduce((a, b) => Math.max(a, b), 0) : 0);
 
-/* Added up over the classes of a port, bin by bin. */
+/* A row of a port's classes, added up bin by bin. */
 function overClasses(port, key, bins) {
   const total = new Array(bins).fill(0);
-  for (const c of port.classes) if (c[key]) c[key].forEach((v, b) => (total[b] += v));
+  for (const c of port.classes ?? []) if (c[key]) c[key].forEach((v, b) => (total[b] += v));
   return total;
 }
 
+/* Of a port the sums of the whole run, and rows over time where it is among those that have them. */
 function portFacts(p, i, run) {
   const { bins } = run.series;
-  const paused = overClasses(p, "paused_ns", bins);
+  const zero = () => new Array(bins).fill(0);
   return {
     i,
     name: p.name,
     short: p.name.replace(/, to .*/, ""),
-    to: p.name.replace(/.*, to /, ""),
     nic: p.nic,
     node: p.node,
     port: p.port,
     rate: p.rate,
-    bytes: p.bytes,
-    queue: p.queue_peak_bytes ?? (p.nic ? overClasses(p, "queue_bytes", bins) : null),
-    paused,
-    marks: p.marks,
-    drops: p.drops,
-    totalBytes: p.total_bytes,
     load: run.sim_time_ns > 0 ? (p.total_bytes * 8e9) / (p.rate * run.sim_time_ns) : 0,
-    peak: most(p.queue_peak_bytes),
-    pausedNs: sum(paused),
-    marked: sum(p.marks),
-    dropped: sum(p.drops),
-    lost: p.lost,
-    lostInAll: sum(p.lost),
+    sent: p.total_bytes,
+    peak: p.queue_max_bytes,
+    pausedNs: p.total_paused_ns,
+    marked: p.total_marks,
+    dropped: p.total_drops,
+    lost: p.total_lost,
+    rows: !p.rows ? null : {
+      bytes: p.bytes ?? zero(),
+      queue: p.queue_peak_bytes ?? zero(),
+      paused: overClasses(p, "paused_ns", bins),
+      marks: p.marks ?? zero(),
+      drops: p.drops ?? zero(),
+      lost: p.lost ?? zero(),
+    },
   };
 }
 
@@ -74,15 +75,14 @@ export function digest(json, about) {
     binTo: (b) => Math.max(Math.min((b + 1) * s.interval_ns, base.sim_time_ns), b * s.interval_ns),
   };
   r.binLength = (b) => Math.max(r.binTo(b) - r.binFrom(b), 1e-3);
-  r.flows = base.flows.map((f, i) => flowFacts(f, i, r));
+  r.flows = base.flows.map(flowFacts);
   r.title = json.fabric.title || json.scenario;
   return r;
 }
 
-function flowFacts(f, i, r) {
+function flowFacts(f, i) {
   const takes = f.finish_ns === null ? null : f.finish_ns - f.start_ns;
-  const bps = Math.min(r.fabric.endpoints[f.src].rate, r.fabric.endpoints[f.dst].rate);
-  return { ...f, i, takes, slowdown: takes === null ? null : takes / ((f.bytes * 8e9) / bps) };
+  return { ...f, i, takes, slowdown: f.slowdown > 0 ? f.slowdown : null };
 }
 
 /* ---- What the verdict says ---- */

@@ -91,7 +91,7 @@ export function ranks(r, job) {
     const named = rows.map((x, y) => ({ x, y })).filter(({ x, y }) => pitch > 12 || y === 0 || rows[y - 1].host !== x.host).filter(({ y }, k, list) => pitch > 12 || k === 0 || y - list[k - 1].y >= 2);
     const left = width < 560 ? 84 : 110;
     return Plot.plot({
-      width, height: rows.length * pitch + 46, marginLeft: left, marginRight: 12, marginTop: 6, marginBottom: 38,
+      width, height: rows.length * pitch + 46, marginLeft: left, marginRight: 26, marginTop: 6, marginBottom: 38,
       x: { domain: [0, r.base.sim_time_ns || 1], label: "virtual time →", tickFormat: (t) => format.time(t), ticks: width < 560 ? 3 : 7 },
       y: { type: "band", domain: rows.map((_, i) => i), axis: null, padding: pitch > 12 ? 0.12 : 0.05 },
       marks: [

@@ -51,11 +51,11 @@ function layout(r, links, width) {
 
 /* The measures that colour the links: of a port over the run, or in a bin. */
 function measures(r) {
-  const part = (row, b) => (row ? row[b] : 0);
+  const within = (p, key, b) => (p.rows ? p.rows[key][b] : 0);
   return {
-    load: { name: "Load", ramp: "load", as: "share", top: () => 1, value: (p, b) => (b < 0 ? p.load : (part(p.bytes, b) * 8e9) / (p.rate * r.binLength(b))) },
-    queue: { name: "Longest queue", ramp: "queue", as: "bytes", top: () => Math.max(...r.ports.map((p) => p.peak), 1), value: (p, b) => (b < 0 ? p.peak : p.nic ? 0 : part(p.queue, b)) },
-    paused: { name: "Held by pauses", ramp: "pause", as: "share", top: () => 1, value: (p, b) => (b < 0 ? Math.min(p.pausedNs / (r.base.sim_time_ns || 1), 1) : Math.min(part(p.paused, b) / r.binLength(b), 1)) },
+    load: { name: "Load", ramp: "load", as: "share", top: () => 1, value: (p, b) => (b < 0 ? p.load : (within(p, "bytes", b) * 8e9) / (p.rate * r.binLength(b))) },
+    queue: { name: "Longest queue", ramp: "queue", as: "bytes", top: () => Math.max(...r.ports.map((p) => p.peak), 1), value: (p, b) => (b < 0 ? p.peak : within(p, "queue", b)) },
+    paused: { name: "Held by pauses", ramp: "pause", as: "share", top: () => 1, value: (p, b) => Math.min(b < 0 ? p.pausedNs / (r.base.sim_time_ns || 1) : within(p, "paused", b) / r.binLength(b), 1) },
   };
 }
 
@@ -90,6 +90,7 @@ export function topology(r) {
   const marks = notable(r);
   const state = { measure: "load", bin: -1 };
   const bins = r.series.bins;
+  const few = r.ports.filter((p) => p.rows).length;
   let paintLinks = () => {};
 
   const when = () => (state.bin < 0 ? "the whole run" : `${format.time(r.binFrom(state.bin))} to ${format.time(r.binTo(state.bin))}`);
@@ -234,7 +235,8 @@ export function topology(r) {
   return figure({
     id: "network",
     title: "The network, with its load",
-    says: "Each line is a link, in the direction with more. Each square is a NIC port. Numbers are explained below the picture.",
+    says: "Each line is a link, in the direction with more. Each square is a NIC port. Numbers are explained below the picture." +
+      (few < r.ports.length ? ` Over time the report has ${format.count(few)} of ${format.count(r.ports.length)} ports: in a bin the others stay pale.` : ""),
     controls: [pick, h("label", { class: "wide" }, h("span", {}, "When"), slider, told), scale],
     draw,
     label: () => `The network: ${format.plural(r.fabric.switches.length, "switch", "switches")}, ${format.plural(r.fabric.endpoints.length, "NIC port")}, ${format.plural(links.length, "link")}; ${all[state.measure].name.toLowerCase()} over ${when()}. ${marks.map((m) => `${m.inside ? m.inside.name : m.p.name}: ${m.say}`).join(". ")}`,
@@ -245,7 +247,7 @@ export function topology(r) {
       rows: links.map((l) => {
         const [p, q] = [l.a, l.b].map((end) => l.ports.find((x) => (end.endpoint !== undefined ? x.nic && x.node === end.endpoint : !x.nic && x.node === end.switch && x.port === end.port)));
         const load = (x) => (x ? cell("share", x.load, `load:${x.i}`) : "—");
-        const held = (x) => (x ? cell("time", x.pausedNs, `paused:${x.i}`) : "—");
+        const held = (x) => (x ? cell("time", x.pausedNs, `runs/0/series/ports/${x.i}/total_paused_ns`) : "—");
         return [p ? p.short : name(l.a), q ? q.short : name(l.b), cell("rate", l.rate, `fabric/links/${l.i}/rate`), load(p), load(q), held(p), held(q), l.down ? "down" : l.loss > 0 ? `loses ${l.loss}` : "up"];
       }),
     }),
