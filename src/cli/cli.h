@@ -17,6 +17,7 @@ enum rs_exit {
 int rs_cmd_sim(int argc, char **argv);
 int rs_cmd_fabric(int argc, char **argv);
 int rs_cmd_audit(int argc, char **argv);
+int rs_cmd_nccl(int argc, char **argv);
 int rs_cmd_nccl_env(int argc, char **argv);
 int rs_cmd_explain(int argc, char **argv);
 int rs_cmd_exec(int argc, char **argv);

@@ -265,37 +265,14 @@ static void nccl(struct import *m, const xmlNode *root)
 
 /* ---- Either ---- */
 
-/* libxml2 reports a broken encoding here whatever the options say. */
-__attribute__((format(printf, 2, 3))) static void silent(void *context, const char *fmt, ...)
-{
-}
-
-static void not_xml(struct import *m)
-{
-	const xmlError *why = xmlGetLastError();
-	struct rs_where at = {m->l->name, why && why->line > 0 ? why->line : 1,
-			      why && why->int2 > 0 ? why->int2 : 1};
-
-	rs_load_fail(m->l, -EINVAL, at, "not XML: %.*s",
-		     why && why->message ? (int)strcspn(why->message, "\n") : 5,
-		     why && why->message ? why->message : "empty");
-}
-
 static void recognise(struct import *m, const char *text, size_t n)
 {
-	xmlDoc *doc;
 	const xmlNode *root;
+	xmlDoc *doc = rs_xml_load(m->l, text, n, &root);
 
-	xmlResetLastError();
-	xmlSetGenericErrorFunc(NULL, silent);
-	doc = rs_xml_parse(text, n);
-	root = doc ? xmlDocGetRootElement(doc) : NULL;
-	if (!root) {
-		not_xml(m);
-	} else if (doc->intSubset && doc->intSubset->entities) {
-		rs_load_fail(m->l, -EINVAL, (struct rs_where){m->l->name, 1, 1},
-			     "XML that defines entities: no topology has some");
-	} else if (rs_xml_is(root, "system")) {
+	if (!doc)
+		return;
+	if (rs_xml_is(root, "system")) {
 		nccl(m, root);
 	} else if (rs_xml_is(root, "topology")) {
 		import_hwloc(m, root);
@@ -310,7 +287,6 @@ static void recognise(struct import *m, const char *text, size_t n)
 			     (const char *)root->name);
 	}
 	xmlFreeDoc(doc);
-	xmlSetGenericErrorFunc(NULL, NULL);
 }
 
 int rs_host_import_text(const char *text, size_t n, const char *name, struct rs_arena *a,

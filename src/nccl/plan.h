@@ -1,7 +1,7 @@
 /*
  * What NCCL plans for a communicator: from its hosts' topologies the graphs that its search finds,
  * the channels that it makes of them over all nodes, rings and trees of each, the NICs by which
- * they leave and enter, channels of point-to-point. Rules and constants: docs/nccl.md.
+ * they leave and enter, channels of point-to-point. Rules: NCCL's graph/, by release.
  */
 #ifndef RS_NCCL_PLAN_H
 #define RS_NCCL_PLAN_H
@@ -18,7 +18,7 @@ enum {
 	RS_NCCL_GPUS_MAX = 256, /* of a node, NICs too */
 	RS_NCCL_TREE_ARITY = 3,
 	RS_NCCL_NVLS_ARITY = 32,
-	RS_NCCL_RANKS_MAX = 1 << 20,
+	RS_NCCL_RANKS_MAX = 1 << 17,
 };
 
 /* A release as a number: 2.27.7 is 22707. */
@@ -65,10 +65,8 @@ enum rs_nccl_algo {
 	RS_NCCL_ALGOS,
 };
 
-/*
- * What the search found for an algorithm, made equal over all ranks. n_channels 0: none. NVLSTree
- * uses NVLS's, PAT the tree's. Bandwidths are of a channel, GB/s (10^9 bytes/s), as NCCL counts
- * them: single precision.
+/* What the search found for an algorithm; n_channels 0: nothing. NVLSTree has NVLS's, PAT the
+ * tree's. Bandwidths are of a channel, GB/s (10^9 bytes/s), as NCCL counts them: single precision.
  */
 struct rs_nccl_graph {
 	enum rs_nccl_pattern pattern;
@@ -85,11 +83,13 @@ enum rs_nccl_cpu_vendor { RS_NCCL_INTEL = 1, RS_NCCL_AMD, RS_NCCL_ZHAOXIN, RS_NC
 
 /* A rank's place. */
 struct rs_nccl_rank {
+	uint32_t host;  /* of the job's list */
 	uint32_t node;  /* its node, numbered in order of their first ranks */
 	uint32_t local; /* its number among the node's ranks */
-	int cc;         /* compute capability x 10: 90 */
-	int dev;        /* NVML's number of its GPU on the host */
-	uint32_t tag;   /* of whoever made the job: a GPU of the fabric, say */
+	uint32_t tag;   /* as the job's */
+	int16_t gpu;    /* in the node's array of GPUs, which rings follow */
+	int16_t dev;    /* NVML's number of its GPU on the host */
+	int16_t cc;     /* compute capability x 10: 90 */
 };
 
 /* Of a rank in a tree; -1: none. */
@@ -97,86 +97,109 @@ struct rs_nccl_tree {
 	int32_t up, down[RS_NCCL_TREE_ARITY];
 };
 
-/* Where a channel's ring enters and leaves a node: ranks and NICs. A NIC is its number as NCCL
- * prints it (NET/IB/n); -1 on one node. */
-struct rs_nccl_door {
-	int32_t recv, send;         /* ranks */
-	int16_t net_recv, net_send; /* NICs */
-	int32_t proxy_send;         /* PXN: the rank over whose GPU it leaves; else send */
-	bool gdr_recv, gdr_send;
-};
-
+/* Copies of a channel share its arrays. */
 struct rs_nccl_channel {
 	uint32_t *ring;            /* all ranks in order, from rank 0: `Channel cc/nn : ...` */
 	struct rs_nccl_tree *tree; /* an entry a rank */
-	struct rs_nccl_door *door; /* an entry a node */
 };
 
-/* How two ranks of a node, or of two nodes, are joined. */
+/* By which NIC a rank goes to another node. */
+struct rs_nccl_way {
+	int net;        /* of the node's NICs; -1: none */
+	int dev;        /* its number as NCCL prints it: NET/IB/dev; -1: none */
+	uint32_t proxy; /* PXN: the rank over whose GPU it goes; else the rank itself */
+	bool gdr;
+};
+
 enum rs_nccl_transport { RS_NCCL_VIA_P2P, RS_NCCL_VIA_SHM, RS_NCCL_VIA_NET };
 
 struct rs_nccl_nic {
 	int dev;          /* as the plugin numbers it */
 	const char *name; /* "mlx5_0"; NULL unknown */
 	float bw;         /* GB/s */
-	uint32_t tag;     /* of whoever made the topology: an endpoint of the host, say */
+	uint32_t tag;     /* of the topology's maker: an endpoint of the host, say */
 };
 
-/* A node: ranks that NVLink, PCIe or shared memory joins. Those alike share one topology. */
-struct rs_nccl_topo;
+/* What hosts alike have in common: topology and what the search found in it. */
+struct rs_nccl_class;
+/* A node: ranks of a host, which NVLink, PCIe or shared memory joins. */
 struct rs_nccl_node {
-	const struct rs_nccl_topo *topo; /* with the job's GPUs only */
-	uint32_t first_rank;             /* the receiving rank of its first ring */
+	const struct rs_nccl_class *class;
+	uint32_t host;
 	uint32_t n_ranks;
 	uint32_t *ranks; /* by local number */
-	enum rs_nccl_pattern tree_pattern;
 	int n_nics;
 	const struct rs_nccl_nic *nics;
 };
 
+struct rs_nccl_env;
 struct rs_nccl_plan {
 	uint32_t release;
+	const struct rs_nccl_env *env;
 	uint32_t n_ranks, n_nodes, max_local_ranks;
+	bool equal_nodes; /* as many ranks on each */
 	struct rs_nccl_rank *ranks;
 	struct rs_nccl_node *nodes;
 	int min_cc, max_cc;
 	enum rs_nccl_cpu_arch cpu_arch;
-	enum rs_nccl_cpu_vendor cpu_vendor;
-	bool all_nvlink; /* of each pair of GPUs of a node */
-	bool nvswitch;   /* on the nodes */
+	enum rs_nccl_cpu_vendor cpu_vendor; /* 0: unknown */
+	bool all_nvlink;                    /* between all GPUs of each node */
+	bool nvswitch;                      /* on each node */
+	/* made equal over all ranks */
 	struct rs_nccl_graph graph[RS_NCCL_ALGOS];
 	enum rs_nccl_pattern max_tree_pattern;
 	int n_channels;    /* as printed: `Channel cc/nn` */
-	int coll_channels; /* that collectives use; less than n_channels where NVLS has more */
-	int nvls_channels;
+	int coll_channels; /* that collectives use: fewer where NVLS has more of them */
+	int nvls_channels; /* 0: no NVLS */
 	int p2p_channels, p2p_channels_per_peer;
 	uint32_t p2p_chunk; /* bytes */
 	struct rs_nccl_channel channel[RS_NCCL_CHANNELS_MAX];
-	/* NVLS and NVLSTree: heads, [head][node]; a head's trees over nodes by nvls_tree[parity of
-	 * the channel][rank], down[0] unused (its NVSwitch). */
+	/* NVLS and NVLSTree: heads, [head * n_nodes + node]; trees of heads over nodes, of even and
+	 * odd channels, an entry a rank: down[0] stands for its NVSwitch. NULL on one node. */
 	int n_nvls_heads;
-	int32_t *nvls_heads;
+	uint32_t *nvls_heads;
 	struct rs_nccl_tree *nvls_tree[2];
 };
 
-/* The p2p rounds of a rank: whom it sends to and receives from, n_ranks of each; round 0 is itself.
- * Both arrays are the caller's. */
+struct rs_nccl_host;
+/* Where a rank is: a host of the job's list, and NVML's number of a GPU there. Tags are kept. */
+struct rs_nccl_place {
+	uint32_t host;
+	int dev;
+	uint32_t tag;
+};
+struct rs_nccl_job {
+	uint32_t n_hosts, n_ranks;
+	const struct rs_nccl_host *const *hosts; /* alike ones the same pointer: searched once */
+	const struct rs_nccl_place *ranks;
+};
+/* Everything in the arena, env is borrowed. -EINVAL: no such GPU or no NIC, two ranks on one;
+ * -E2BIG: over a limit; -ENOMEM. */
+int rs_nccl_plan_make(const struct rs_nccl_job *job, const struct rs_nccl_env *env,
+		      struct rs_arena *a, struct rs_nccl_plan **out, struct rs_error *e);
+
+/* By which NIC a rank sends to another node, or receives from one, in a collective's channel. */
+struct rs_nccl_way rs_nccl_way(const struct rs_nccl_plan *p, enum rs_nccl_algo algo, uint32_t rank,
+			       int channel, bool send);
+/* The same of point-to-point: to a rank, or (send false) from any. */
+struct rs_nccl_way rs_nccl_p2p_way(const struct rs_nccl_plan *p, uint32_t rank, uint32_t peer,
+				   int channel, bool send);
+/* How two ranks are joined. *read: the receiver pulls (A100 over NVLink); *over: the rank over
+ * whose GPU, or from. Either may be NULL. */
+enum rs_nccl_transport rs_nccl_via(const struct rs_nccl_plan *p, uint32_t from, uint32_t to,
+				   bool *read, uint32_t *over);
+/* The path between the GPUs of two ranks of a node, GB/s and class. */
+float rs_nccl_gpu_path(const struct rs_nccl_plan *p, uint32_t from, uint32_t to,
+		       enum rs_nccl_path *class);
+/* The path from a rank's GPU to a NIC of its node. */
+float rs_nccl_nic_path(const struct rs_nccl_plan *p, uint32_t rank, int net,
+		       enum rs_nccl_path *class);
+
+/* The p2p rounds of a rank: to which it sends, from which it receives, n_ranks of each; round 0 is
+ * itself. Both arrays are the caller's. */
 void rs_nccl_p2p_schedule(const struct rs_nccl_plan *p, uint32_t rank, uint32_t *send,
 			  uint32_t *recv);
 /* The channel of part `part` of a message in p2p round `round`. */
 int rs_nccl_p2p_channel(const struct rs_nccl_plan *p, uint32_t round, int part);
-/* By which NIC of its node a rank sends to another's, and over which rank's GPU (PXN; else itself),
- * in point-to-point on a channel. */
-struct rs_nccl_way {
-	int16_t net;
-	int32_t proxy;
-	bool gdr;
-};
-struct rs_nccl_way rs_nccl_p2p_way(const struct rs_nccl_plan *p, uint32_t from, uint32_t to,
-				   int channel);
-
-/* Two ranks of one node; read: the receiver pulls (A100 over NVLink). */
-enum rs_nccl_transport rs_nccl_via(const struct rs_nccl_plan *p, uint32_t from, uint32_t to,
-				   bool *read);
 
 #endif
