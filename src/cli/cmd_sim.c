@@ -15,7 +15,7 @@
 #include "report/report.h"
 
 struct options {
-	const char *file, *json, *html, *csv, *rates, *series, *perfetto;
+	const char *file, *json, *html, *csv, *rates, *series, *perfetto, *measured;
 	struct rs_sim_options sim;
 	struct rs_cli_settings sets;
 	unsigned threads;
@@ -53,6 +53,9 @@ static int help(void)
 	      "  --pcap FILE         pcapng of links, as Wireshark opens it\n"
 	      "  --pcap-links LIST   their ends: names as in `ripstop fabric show`, or all;\n"
 	      "                      default: the first NIC's link\n"
+	      "  --measured LOG      what nccl-tests or perftest printed, beside the prediction "
+	      "by\n"
+	      "                      size, and which change would bring the prediction there\n"
 	      "  --seed N            another draw of ports, marks and losses (default 1)\n"
 	      "  --seeds N           so many draws, from --seed on: what is cause, what is chance\n"
 	      "                      (default: 5 where the runs are short, else 1)\n"
@@ -107,7 +110,7 @@ static int page_missing(void)
 
 static int parse(int argc, char **argv, struct options *o)
 {
-	enum { RATES = 300, RATE_INTERVAL, OBSERVE, SERIES, PERFETTO, HTML };
+	enum { RATES = 300, RATE_INTERVAL, OBSERVE, SERIES, PERFETTO, HTML, MEASURED };
 	enum {
 		JSON = 256,
 		CSV,
@@ -130,6 +133,7 @@ static int parse(int argc, char **argv, struct options *o)
 		{"observe", no_argument, NULL, OBSERVE},
 		{"series-csv", required_argument, NULL, SERIES},
 		{"perfetto", required_argument, NULL, PERFETTO},
+		{"measured", required_argument, NULL, MEASURED},
 		{"pcap", required_argument, NULL, PCAP},
 		{"pcap-links", required_argument, NULL, LINKS},
 		{"seed", required_argument, NULL, SEED},
@@ -185,6 +189,9 @@ static int parse(int argc, char **argv, struct options *o)
 		case LINKS:
 			o->sim.pcap_links = optarg;
 			break;
+		case MEASURED:
+			o->measured = optarg;
+			break;
 		case SEED:
 			err = number("--seed", optarg, 0, INT64_MAX, &n);
 			o->sim.seed = err ? 0 : (uint64_t)n;
@@ -223,6 +230,8 @@ static int parse(int argc, char **argv, struct options *o)
 		return err;
 	if (outputs_on_stdout(o) > 1)
 		return rs_cli_usage("sim", "only one file can be standard output (-)");
+	if (o->measured && (o->json || o->html || o->csv || o->rates || o->observe || o->sim.pcap))
+		return rs_cli_usage("sim", "--measured prints a report and writes no other file");
 	if (optind + 1 != argc)
 		return rs_cli_usage("sim", optind == argc ? "which FILE?" : "one FILE at a time");
 	o->file = argv[optind];
@@ -299,6 +308,17 @@ static int run_all(struct options *o, struct rs_fabric *f, struct rs_error *e)
 	return status;
 }
 
+static int run_measured(const struct options *o, const struct rs_fabric *f, struct rs_error *e)
+{
+	struct rs_measured_options how = {.file = o->file,
+					  .log = o->measured,
+					  .set = o->sets.set,
+					  .n_set = o->sets.n,
+					  .sim = o->sim};
+
+	return rs_sim_measured(&how, f, stdout, e) ? rs_cli_error(e) : RS_EXIT_OK;
+}
+
 /* Only the first of the processes that share a run says anything. */
 static int quiet_process(struct options *o)
 {
@@ -339,6 +359,8 @@ int rs_cmd_sim(int argc, char **argv)
 		return status;
 	if (o.rates && shared)
 		return rs_cli_usage("sim", "--rates-csv is for one process");
+	if (o.measured && shared)
+		return rs_cli_usage("sim", "--measured is for one process");
 	if (o.observe && shared)
 		return rs_cli_usage(
 			"sim",
@@ -365,7 +387,9 @@ int rs_cmd_sim(int argc, char **argv)
 	}
 	/* the first Ctrl-C ends the runs with what is known; the second ends the program */
 	sigaction(SIGINT, &sa, NULL);
-	status = shared ? run_shared(&o, f, &e) : run_all(&o, f, &e);
+	status = o.measured ? run_measured(&o, f, &e)
+		 : shared   ? run_shared(&o, f, &e)
+			    : run_all(&o, f, &e);
 	rs_fabric_free(f);
 	return status;
 }

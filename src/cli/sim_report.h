@@ -18,4 +18,15 @@ int rs_sim_series_csv(const struct rs_diagnosis *d, FILE *out);
 int rs_sim_perfetto(const struct rs_diagnosis *d, FILE *out);
 int rs_sim_rates_csv(const struct rs_diagnosis *d, FILE *out);
 
+/* --measured LOG: what a test printed beside the prediction of file's first job, and which change
+ * of the description would bring it there. -EINVAL and others with e filled. */
+struct rs_measured_options {
+	const char *file, *log;
+	const struct rs_setting *set;
+	uint32_t n_set;
+	struct rs_sim_options sim;
+};
+int rs_sim_measured(const struct rs_measured_options *o, const struct rs_fabric *f, FILE *out,
+		    struct rs_error *e);
+
 #endif

@@ -12,7 +12,7 @@ _ripstop() {
 		;;
 	sim)
 		case $prev in
-		--json | --html | --flows-csv | --rates-csv | --series-csv | --perfetto | --pcap)
+		--json | --html | --flows-csv | --rates-csv | --series-csv | --perfetto | --measured | --pcap)
 			compopt -o filenames 2>/dev/null
 			COMPREPLY=($(compgen -f -- "$cur"))
 			return
@@ -26,7 +26,7 @@ _ripstop() {
 			;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--json --html --flows-csv --rates-csv --rate-interval --observe --series-csv --perfetto --pcap --pcap-links --seed --seeds --set
+			COMPREPLY=($(compgen -W '--json --html --flows-csv --rates-csv --rate-interval --observe --series-csv --perfetto --measured --pcap --pcap-links --seed --seeds --set
 				--threads --max-time --no-diagnosis --quiet --help' -- "$cur"))
 		else
 			_ripstop_files "$cur" yaml yml json

@@ -1,0 +1,70 @@
+/*
+ * What was measured on a real cluster, to be put beside a prediction: tables that nccl-tests and
+ * perftest print, and where two curves over sizes part. No run is made here.
+ */
+#ifndef RS_MEASURED_MEASURED_H
+#define RS_MEASURED_MEASURED_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/arena.h"
+#include "base/error.h"
+
+enum { RS_MEASURED_ROWS_MAX = 1024 };
+
+enum rs_measured_kind {
+	RS_MEASURED_NCCL,      /* nccl-tests, rccl-tests: an operation's time */
+	RS_MEASURED_BANDWIDTH, /* perftest *_bw: a stream of messages; time is a message's share */
+	RS_MEASURED_LATENCY,   /* perftest *_lat: a message's time, one way */
+};
+
+struct rs_measured_row {
+	uint64_t bytes; /* of the operation as nccl-tests counts it; of a message */
+	double us;
+	double busbw; /* nccl-tests: GB/s as printed; else 0 */
+	int line;
+};
+
+struct rs_measured {
+	enum rs_measured_kind kind;
+	const char *op;   /* as nccl-tests names it: "all_reduce"; NULL: the log does not say */
+	uint32_t n_ranks; /* lines "Rank  N"; 0: the log has none */
+	uint32_t n_rows;
+	struct rs_measured_row *rows; /* sizes rise */
+};
+
+/*
+ * The table in the n bytes of text: nccl-tests' out-of-place columns, or perftest's. Lines may
+ * begin with what a launcher adds ("0: ", "[1,0]<stdout>:"). Rows of 0 bytes are passed over.
+ * -EINVAL with line and column: no table, several tables (give one), a row that does not read, a
+ * size twice, perftest's reads (not simulated), bandwidth without its unit; -E2BIG, -ENOMEM. name
+ * is used in errors. All memory is a's.
+ */
+int rs_measured_read(const char *text, size_t n, const char *name, struct rs_arena *a,
+		     struct rs_measured **out, struct rs_error *e);
+
+/* ---- Two curves ---- */
+
+/* Where a size lies on the measured curve: its time hardly depends on the size; its rate hardly
+ * does; neither. */
+enum rs_measured_part { RS_PART_LATENCY, RS_PART_MIDDLE, RS_PART_RATE, RS_PARTS };
+extern const char *const rs_measured_parts[]; /* "latency", "middle", "rate", NULL */
+
+/* The latency part has times of at most twice the least time; the rate part has rates of at least
+ * three quarters of the greatest. Where both hold (one size alone), it is the rate's. */
+enum rs_measured_part rs_measured_part_of(const struct rs_measured *m, uint32_t row);
+
+struct rs_measured_fit {
+	uint32_t n[RS_PARTS];
+	double error[RS_PARTS]; /* median of predicted / measured - 1; 0 where n is 0 */
+	double apart;           /* mean over rows of |ln(predicted / measured)| */
+	int first;              /* the first row that is off by more than a tenth; -1: none */
+};
+/* predicted: us of each row; 0: not run, and not counted. */
+void rs_measured_compare(const struct rs_measured *m, const double *predicted,
+			 struct rs_measured_fit *out);
+
+/* One row of each part that has rows, in its middle: where changes are tried. Returns how many. */
+uint32_t rs_measured_probes(const struct rs_measured *m, uint32_t probe[RS_PARTS]);
+
+#endif

@@ -1,0 +1,282 @@
+/* The tables of nccl-tests and perftest (their sources print them; perftest_parameters.c). */
+#include "measured/measured.h"
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_MAX_BYTES = 512, WORDS_MAX = 24 };
+
+struct reader {
+	const char *name;
+	struct rs_arena *arena;
+	struct rs_error *e;
+	struct rs_measured *m;
+	int line;
+	char text[LINE_MAX_BYTES];
+	char *word[WORDS_MAX];
+	uint32_t n_words;
+	bool table, read; /* perftest: its head was seen; its test reads */
+	double to_us;     /* perftest: bytes a microsecond that one unit of its average is */
+	uint32_t average; /* the word of a row that holds the value */
+};
+
+__attribute__((format(printf, 3, 4))) static int bad(struct reader *r, uint32_t word,
+						     const char *fmt, ...)
+{
+	int column = word < r->n_words ? (int)(r->word[word] - r->text) + 1 : 1;
+	char what[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	return rs_error_at(r->e, -EINVAL, (struct rs_where){r->name, r->line, column}, "%s", what);
+}
+
+/* What launchers put before a line: srun -l "0: ", mpirun "[1,0]<stdout>:", a time and a host. */
+static const char *payload(const char *line)
+{
+	const char *p = strstr(line, "<stdout>:"), *q = line;
+
+	if (p)
+		return p + strlen("<stdout>:");
+	while (isdigit((unsigned char)*q))
+		q++;
+	return q > line && q[0] == ':' && q[1] == ' ' ? q + 2 : line;
+}
+
+static void split(struct reader *r, const char *line, size_t n)
+{
+	const char *from;
+	char *p = r->text;
+
+	if (n >= sizeof(r->text))
+		n = sizeof(r->text) - 1;
+	memcpy(r->text, line, n);
+	r->text[n] = '\0';
+	for (size_t i = 0; i < n; i++)
+		if (!r->text[i] || r->text[i] == '\r')
+			r->text[i] = ' ';
+	from = payload(r->text);
+	p = r->text + (from - r->text);
+	r->n_words = 0;
+	while (r->n_words < WORDS_MAX) {
+		while (*p == ' ' || *p == '\t')
+			p++;
+		if (!*p)
+			break;
+		r->word[r->n_words++] = p;
+		p += strcspn(p, " \t");
+		if (*p)
+			*p++ = '\0';
+	}
+}
+
+static bool is(const struct reader *r, uint32_t i, const char *word)
+{
+	return i < r->n_words && !strcmp(r->word[i], word);
+}
+
+/* A whole number of a table; false: it is none. */
+static bool whole(const char *s, uint64_t *out)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*s))
+		return false;
+	errno = 0;
+	*out = strtoull(s, &end, 10);
+	return !errno && !*end && *out <= (uint64_t)1 << 50;
+}
+
+static bool real(const char *s, double *out)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*s) && *s != '.')
+		return false;
+	*out = strtod(s, &end);
+	return !*end && isfinite(*out);
+}
+
+static int add(struct reader *r, uint64_t bytes, double us, double busbw)
+{
+	struct rs_measured *m = r->m;
+
+	if (!(us > 0) || us > 1e12)
+		return bad(r, 0, "expected a time above 0 for %llu bytes",
+			   (unsigned long long)bytes);
+	if (m->n_rows && m->rows[m->n_rows - 1].bytes >= bytes)
+		return bad(r, 0,
+			   "%llu bytes after %llu: expected one table, with sizes that rise; give "
+			   "one table a file",
+			   (unsigned long long)bytes,
+			   (unsigned long long)m->rows[m->n_rows - 1].bytes);
+	if (m->n_rows == RS_MEASURED_ROWS_MAX)
+		return rs_error_at(r->e, -E2BIG, (struct rs_where){r->name, r->line, 1},
+				   "more than %d rows", RS_MEASURED_ROWS_MAX);
+	m->rows[m->n_rows++] =
+		(struct rs_measured_row){.bytes = bytes, .us = us, .busbw = busbw, .line = r->line};
+	return 0;
+}
+
+/* ---- nccl-tests ---- */
+
+/* size count type redop [root] time algbw busbw error: a root since 2.10 of nccl-tests. */
+static int nccl_row(struct reader *r)
+{
+	uint64_t bytes, count, root;
+	double us, algbw, busbw;
+	uint32_t at;
+
+	if (r->n_words < 8 || !whole(r->word[0], &bytes) || !whole(r->word[1], &count) ||
+	    !isalpha((unsigned char)*r->word[2]))
+		return 0; /* not a row: a log's line between rows */
+	at = !strcmp(r->word[4], "-1") ||
+			     (r->n_words >= 13 && whole(r->word[4], &root) && r->n_words % 2)
+		     ? 5
+		     : 4;
+	if (!bytes)
+		return 0;
+	if (at + 2 >= r->n_words || !real(r->word[at], &us) || !real(r->word[at + 1], &algbw) ||
+	    !real(r->word[at + 2], &busbw))
+		return bad(r, at < r->n_words ? at : 0,
+			   "expected time, algbw and busbw in a row of nccl-tests");
+	return add(r, bytes, us, busbw);
+}
+
+static int nccl_start(struct reader *r, const char *op)
+{
+	size_t n = strlen(op);
+
+	if (n > 5 && !strcmp(op + n - 5, "_perf"))
+		n -= 5;
+	if (r->m->n_rows)
+		return bad(r, 0, "a second test begins here; give one table a file");
+	r->m->op = rs_arena_printf(r->arena, "%.*s", (int)n, op);
+	return r->m->op ? 0 : rs_error_set(r->e, -ENOMEM, "out of memory");
+}
+
+/* "#  Rank  0 Group  0 Pid ...": several processes may each print all of them. */
+static int nccl_rank(struct reader *r)
+{
+	uint64_t rank;
+
+	if (r->n_words > 2 && whole(r->word[2], &rank) && rank < 1 << 20 && rank >= r->m->n_ranks)
+		r->m->n_ranks = (uint32_t)rank + 1;
+	return 0;
+}
+
+/* ---- perftest ---- */
+
+/* "#bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] ..." or "... t_typical[usec] ..." */
+static int perf_header(struct reader *r)
+{
+	uint32_t at = 0;
+
+	r->average = 0;
+	for (uint32_t i = 0; i < r->n_words; i++) {
+		const char *w = r->word[i];
+
+		if (!strcmp(w, "BW")) /* one column in two words */
+			continue;
+		if (!strncmp(w, "average[", 8)) {
+			r->m->kind = RS_MEASURED_BANDWIDTH;
+			r->average = at;
+			/* perftest's MB is 2^20 bytes (perftest_resources.c) */
+			r->to_us = strstr(w, "[Gb/sec]")    ? 1e9 / 8 / 1e6
+				   : strstr(w, "[MB/sec]")  ? 1048576 / 1e6
+				   : strstr(w, "[MiB/sec]") ? 1048576 / 1e6
+							    : 0;
+			if (!(r->to_us > 0))
+				return bad(r, i, "expected [Gb/sec] or [MB/sec], found '%.40s'", w);
+		} else if (!strcmp(w, "t_typical[usec]") ||
+			   (!r->average && !strncmp(w, "t_avg[usec]", 11))) {
+			r->m->kind = RS_MEASURED_LATENCY;
+			r->average = at;
+		}
+		at++;
+	}
+	if (!r->average)
+		return bad(r, 0,
+			   "expected a column 'BW average' or 't_typical' in perftest's head");
+	if (r->read)
+		return bad(r, 0,
+			   "perftest's reads and atomics: only writes and sends are simulated");
+	return 0;
+}
+
+static int perf_row(struct reader *r)
+{
+	uint64_t bytes, iterations;
+	double v;
+
+	if (r->n_words < 3 || !whole(r->word[0], &bytes) || !whole(r->word[1], &iterations))
+		return 0;
+	if (r->average >= r->n_words || !real(r->word[r->average], &v) || !(v > 0))
+		return bad(r, r->average < r->n_words ? r->average : 0,
+			   "expected a number above 0 in column %u of perftest's row",
+			   r->average + 1);
+	if (!bytes)
+		return bad(r, 0, "expected a message of 1 byte or more");
+	return add(r, bytes, r->m->kind == RS_MEASURED_LATENCY ? v : (double)bytes / (v * r->to_us),
+		   0);
+}
+
+/* ---- Both ---- */
+
+static int line(struct reader *r)
+{
+	if (!r->n_words)
+		return 0;
+	if (is(r, 0, "#bytes")) {
+		if (r->table)
+			return bad(r, 0, "a second table begins here; give one table a file");
+		r->table = true;
+		return perf_header(r);
+	}
+	if (is(r, 0, "RDMA_Read") || is(r, 0, "Atomic"))
+		r->read = true;
+	if (r->table)
+		return perf_row(r);
+	if (is(r, 0, "#") && is(r, 1, "Collective") && is(r, 3, "starting:") && r->n_words > 4)
+		return nccl_start(r, r->word[4]);
+	if (is(r, 0, "#") && is(r, 1, "Rank"))
+		return nccl_rank(r);
+	return *r->word[0] == '#' ? 0 : nccl_row(r);
+}
+
+int rs_measured_read(const char *text, size_t n, const char *name, struct rs_arena *a,
+		     struct rs_measured **out, struct rs_error *e)
+{
+	struct reader r = {.name = name, .arena = a, .e = e};
+	const char *end = text + n;
+	int err = 0;
+
+	*out = NULL;
+	r.m = rs_arena_alloc(a, 1, sizeof(*r.m));
+	if (r.m)
+		r.m->rows = rs_arena_alloc(a, RS_MEASURED_ROWS_MAX, sizeof(*r.m->rows));
+	if (!r.m || !r.m->rows)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	while (text < end && !err) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+		size_t bytes = stop ? (size_t)(stop - text) : (size_t)(end - text);
+
+		r.line++;
+		split(&r, text, bytes);
+		err = line(&r);
+		text += bytes + (stop ? 1 : 0);
+	}
+	if (!err && !r.m->n_rows) {
+		err = rs_error_at(e, -EINVAL, (struct rs_where){name, r.line ? r.line : 1, 1},
+				  "expected a table of nccl-tests or perftest, found none");
+		rs_error_hint(e, "give what the test prints, with its head lines (#)");
+	}
+	*out = err ? NULL : r.m;
+	return err;
+}
