@@ -8,7 +8,7 @@ _ripstop() {
 
 	case $command in
 	'')
-		COMPREPLY=($(compgen -W 'sim fabric audit nccl-env explain pcap exec devices counters switch libdir help --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'sim fabric audit nccl nccl-env explain pcap exec devices counters switch libdir help --help --version' -- "$cur"))
 		;;
 	sim)
 		case $prev in
@@ -49,6 +49,25 @@ _ripstop() {
 		else
 			compopt -o filenames 2>/dev/null
 			COMPREPLY=($(compgen -f -- "$cur"))
+		fi
+		;;
+	nccl)
+		case $prev in
+		--gpu)
+			COMPREPLY=($(compgen -W 'V100 A100 A800 H100 H200 H800 H20 B200 GB200 L40' -- "$cur"))
+			return
+			;;
+		--nodes | --gpus | --job | --nccl | --env | --nic | --net | --rank)
+			return
+			;;
+		esac
+		if [ "$COMP_CWORD" = 2 ]; then
+			COMPREPLY=($(compgen -W 'plan compare --help' -- "$cur"))
+		elif [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--nodes --gpus --job --nccl --env --gpu --nic --net --rank --graph --json
+				--output --help' -- "$cur"))
+		else
+			_ripstop_files "$cur" xml yaml yml json log
 		fi
 		;;
 	nccl-env)

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Plans against what NCCL printed on real systems (tests/data/nccl-plan), line for line: `nccl.py RIPSTOP DATA`. A
+line of each kind that is changed must be told as different."""
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+RIPSTOP, DATA = sys.argv[1], sys.argv[2]
+PREFIX = "node0:1:1 [0] NCCL INFO "
+FORMS = {"ring": "Channel {0:02d}/{1:02d} : {2}", "tree": "Trees [{0}] {2}", "nvls_head": "NVLS Head {0:2d}: {2}",
+         "ring_local": "Ring {0:02d} : {2}", "graph": "{2}", "line": "{2}"}
+
+
+def ran(*args, status=0):
+    done = subprocess.run([RIPSTOP, "nccl", *args], capture_output=True, text=True, timeout=120)
+    assert done.returncode == status, (args, done.returncode, done.stdout[-2000:], done.stderr)
+    return done
+
+
+def log_of(system, rows):
+    """The facts as lines of a log."""
+    channels = [int(r["channel"]) for r in rows if r["what"] in ("ring", "tree", "ring_local")]
+    n = max(channels) + 1 if channels else 0
+    plan = json.loads(ran("plan", *options(system), "--json", xml(system)).stdout)
+    n = max(n, plan["channels"])
+    lines = [PREFIX + f"comm 0x1 rank 0 nRanks {system['ranks']} - Init START"]
+    for r in rows:
+        channel = int(r["channel"]) if r["channel"] else 0
+        lines.append(PREFIX + FORMS[r["what"]].format(channel, n, r["value"]))
+    return lines
+
+
+def xml(system):
+    return os.path.join(DATA, system["system"] + ".xml")
+
+
+def options(system):
+    gpus = open(xml(system), encoding="utf-8").read().count("0x030200\"") - nvlinks(system)
+    o = ["--nccl", system["nccl"], "--nodes", str(int(system["ranks"]) // gpus)]
+    for v in system["env"].split():
+        o += ["--env", v]
+    return o + system["options"].split()
+
+
+def nvlinks(system):
+    return open(xml(system), encoding="utf-8").read().count("tclass=\"0x030200\"")
+
+
+def compared(system, lines, status):
+    with tempfile.NamedTemporaryFile("w", suffix=".log") as f:
+        f.write("\n".join(lines) + "\n")
+        f.flush()
+        return json.loads(ran("compare", *options(system), "--json", xml(system), f.name, status=status).stdout)
+
+
+def changed(line):
+    """The last number of a line, one more."""
+    m = list(re.finditer(r"\d+", line))[-1]
+    return line[:m.start()] + str(int(m[0]) + 1) + line[m.end():]
+
+
+def main():
+    systems = list(csv.DictReader(open(os.path.join(DATA, "systems.csv"), encoding="utf-8")))
+    facts = list(csv.DictReader(open(os.path.join(DATA, "lines.csv"), encoding="utf-8")))
+    assert len(systems) >= 9
+    for system in systems:
+        rows = [r for r in facts if r["system"] == system["system"]]
+        assert rows, system
+        lines = log_of(system, rows)
+        found = compared(system, lines, 0)
+        assert sum(k["lines"] for k in found.values()) == len(rows), (system, found, len(rows))
+        assert all(k["lines"] == k["same"] for k in found.values())
+        for i in {r["what"]: i + 1 for i, r in enumerate(rows)}.values():
+            if "via" in lines[i]:
+                wrong = lines[i].replace("via P2P", "via SHM").replace("via NET", "via NOT")
+            else:
+                wrong = changed(lines[i])
+            found = compared(system, lines[:i] + [wrong] + lines[i + 1:], 1)
+            assert sum(k["lines"] - k["same"] for k in found.values()) == 1, (wrong, found)
+    refused()
+
+
+def refused():
+    """Bad input: status 2, with the place."""
+    with tempfile.TemporaryDirectory() as d:
+        def file(name, text):
+            path = os.path.join(d, name)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            return path
+        gpu = '<pci busid="0000:01:00.0" class="0x030200"><gpu dev="0" sm="80" rank="0"/></pci>'
+        one = file("one.xml", f'<system version="1">\n<cpu numaid="0">\n{gpu}</cpu></system>')
+        for text, words in ((f'<system>\n<cpu>\n<pci class="0x06"/></cpu></system>', "bad.xml:3:1: a <pci> without busid"),
+                            ('<system><cpu/></system>', "no GPU"), ("<graphs/>", "no topology"), ("<system", "not XML"),
+                            (f'<system>\n<cpu numaid="x">{gpu}</cpu></system>', "bad.xml:2:1: numaid")):
+            assert words in ran("plan", file("bad.xml", text), status=2).stderr, words
+        assert "no NIC" in ran("plan", "--nodes", "2", one, status=2).stderr
+        assert "NCCL_CROSS_NIC takes" in ran("plan", "--env", "NCCL_CROSS_NIC=7", one, status=2).stderr
+        assert "GPU 3" in ran("plan", "--gpus", "3", one, status=2).stderr
+        assert "no line of NCCL's log" in ran("compare", one, file("l", "hello\n"), status=2).stderr
+        ran("plan", "--nccl", "2.99", one, status=2)
+        ran("plan", one)
+
+
+main()
