@@ -9,7 +9,7 @@
 static const char *const op_names[] = {
 	[RS_COLL_ALL_REDUCE] = "all-reduce", [RS_COLL_REDUCE_SCATTER] = "reduce-scatter",
 	[RS_COLL_ALL_GATHER] = "all-gather", [RS_COLL_BROADCAST] = "broadcast",
-	[RS_COLL_ALL_TO_ALL] = "all-to-all",
+	[RS_COLL_ALL_TO_ALL] = "all-to-all", [RS_COLL_SEND_RECV] = "send-recv",
 };
 
 #define OP(o) (1u << RS_COLL_##o)
@@ -28,7 +28,7 @@ static const struct {
 	[RS_ALGO_PAIRWISE] = {"pairwise", OP(ALL_TO_ALL), plan_pairwise},
 	[RS_ALGO_NCCL] = {"nccl",
 			  OP(ALL_REDUCE) | OP(REDUCE_SCATTER) | OP(ALL_GATHER) | OP(BROADCAST) |
-				  OP(ALL_TO_ALL),
+				  OP(ALL_TO_ALL) | OP(SEND_RECV),
 			  plan_nccl},
 };
 
@@ -80,7 +80,7 @@ void plan_connect(struct planner *p, uint64_t conn, uint32_t src, uint32_t dst, 
 {
 	struct rs_conn *k = &p->c->conns[conn];
 
-	*k = (struct rs_conn){.src = src, .dst = dst, .channel = channel};
+	*k = (struct rs_conn){.src = src, .dst = dst, .channel = channel, .via = src};
 	k->nvlink = plan_host(p, src) == plan_host(p, dst);
 	if (k->nvlink)
 		return;
@@ -231,7 +231,7 @@ static void fill_defaults(const struct rs_fabric *f, struct rs_collective_conf *
 static int check(const struct rs_fabric *f, const struct rs_collective_conf *conf,
 		 struct rs_error *e)
 {
-	if (conf->op > RS_COLL_ALL_TO_ALL || conf->algorithm > RS_ALGO_NCCL)
+	if (conf->op > RS_COLL_SEND_RECV || conf->algorithm > RS_ALGO_NCCL)
 		return rs_error_set(e, -EINVAL, "no such collective");
 	if (!(algorithms[conf->algorithm].ops & 1u << conf->op)) {
 		rs_error_set(e, -EINVAL, "there is no %s by the algorithm '%s'", op_names[conf->op],
@@ -287,11 +287,12 @@ static int check_groups(struct planner *p)
  */
 static void set_figures(struct rs_coll *c, uint32_t n, uint64_t elements)
 {
-	bool shares = c->conf.op != RS_COLL_ALL_REDUCE && c->conf.op != RS_COLL_BROADCAST;
+	bool whole = c->conf.op == RS_COLL_BROADCAST || c->conf.op == RS_COLL_SEND_RECV;
+	bool shares = c->conf.op != RS_COLL_ALL_REDUCE && !whole;
 
 	c->count = shares ? elements / n : elements;
 	c->bus_numerator = c->bus_denominator = 1;
-	if (c->conf.op == RS_COLL_BROADCAST)
+	if (whole)
 		return;
 	c->bus_numerator = (uint64_t)(n - 1) * (shares ? 1 : 2);
 	c->bus_denominator = n;

@@ -20,7 +20,8 @@ enum { RS_STEP_FAN = 3, RS_NO_CONN = -1 };
 struct rs_conn {
 	uint32_t src, dst; /* ranks */
 	uint32_t channel;
-	bool nvlink; /* inside a host over NVLink or PCIe peer to peer, not through a NIC */
+	uint32_t via; /* the rank in whose GPU's memory a NIC finds the bytes: src, or its proxy */
+	bool nvlink;  /* inside a host over NVLink or PCIe peer to peer, not through a NIC */
 	uint32_t src_endpoint, dst_endpoint; /* NICs used when !nvlink */
 };
 

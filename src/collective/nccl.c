@@ -9,6 +9,8 @@
 #include "collective/nccl.h"
 
 enum { LAUNCH_STEPS = 1 };
+/* bytes a second of a channel: 84 GB/s of four (8 B200, send-recv of 64 MiB) */
+#define P2P_RATE INT64_C(21000000000)
 enum arch { VOLTA, AMPERE, HOPPER, BLACKWELL };
 
 static enum arch arch_of(const struct rs_nccl_plan *p)
@@ -84,6 +86,8 @@ static int64_t lane_rate(const struct nccl_run *r, uint32_t n_ranks)
 	bool nvls = r->choice.algo == RS_NCCL_ALGO_NVLS || r->choice.algo == RS_NCCL_ALGO_NVLS_TREE;
 	double rate = whole_rate(r, n_ranks) * 1e9;
 
+	if (r->p2p)
+		return P2P_RATE;
 	rate /= nvls ? (double)p->nvls_channels * p->n_nvls_heads : p->coll_channels;
 	return rate < 1e6 ? 1000000 : (int64_t)rate;
 }
@@ -168,7 +172,7 @@ bool rs_coll_chosen(const struct rs_coll *c, const char **algorithm, const char 
 {
 	if (!c->nccl)
 		return false;
-	*algorithm = rs_nccl_algo_names[c->nccl->choice.algo];
+	*algorithm = c->nccl->p2p ? "P2P" : rs_nccl_algo_names[c->nccl->choice.algo];
 	*protocol = rs_nccl_proto_names[c->nccl->choice.proto];
 	*channels = c->nccl->choice.channels;
 	return true;
@@ -287,6 +291,19 @@ static int choose(struct planner *p, struct nccl_run *r, const struct asked *a)
 			      p->e);
 }
 
+static bool is_p2p(const struct rs_collective_conf *conf)
+{
+	return conf->op == RS_COLL_ALL_TO_ALL || conf->op == RS_COLL_SEND_RECV;
+}
+
+/* Simple throughout: LL of small messages inside a node is not told apart. */
+static void choose_p2p(struct nccl_run *r)
+{
+	r->choice.algo = RS_NCCL_ALGO_RING;
+	r->choice.proto = RS_NCCL_SIMPLE;
+	r->p2p = true;
+}
+
 static int refuse_version(struct planner *p)
 {
 	rs_error_set(p->e, -EINVAL, "nccl.version: expected 2.18 or later, as 2.27.7, found '%s'",
@@ -309,13 +326,13 @@ int plan_nccl(struct planner *p)
 		return err;
 	if (release < RS_NCCL_OLDEST)
 		return refuse_version(p);
-	if (c->conf.op == RS_COLL_ALL_TO_ALL)
-		return plan_pairwise(p);
 	err = nccl_plan(p, release, &r->p);
 	if (!err)
 		limit_channels(r->p, &a);
-	if (!err)
+	if (!err && !is_p2p(&c->conf))
 		err = choose(p, r, &a);
+	if (!err && is_p2p(&c->conf))
+		choose_p2p(r);
 	if (err)
 		return err;
 	c->nccl = r;
@@ -329,15 +346,18 @@ int plan_nccl(struct planner *p)
 	c->proxy = proxy_time(r);
 	c->post = (r->p->cpu_vendor == RS_NCCL_AMD ? 2 : 1) * RS_US;
 	set_overheads(c, r);
-	switch (r->choice.algo) {
-	case RS_NCCL_ALGO_TREE:
-	case RS_NCCL_ALGO_NVLS:
-	case RS_NCCL_ALGO_NVLS_TREE:
-		err = plan_nccl_trees(p, r);
-		break;
-	default:
-		err = plan_nccl_ring(p, r);
-	}
+	if (r->p2p)
+		err = plan_nccl_p2p(p, r);
+	else
+		switch (r->choice.algo) {
+		case RS_NCCL_ALGO_TREE:
+		case RS_NCCL_ALGO_NVLS:
+		case RS_NCCL_ALGO_NVLS_TREE:
+			err = plan_nccl_trees(p, r);
+			break;
+		default:
+			err = plan_nccl_ring(p, r);
+		}
 	c->n_steps = n_steps;
 	c->step = step;
 	return err;

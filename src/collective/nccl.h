@@ -12,6 +12,7 @@
 struct nccl_run {
 	struct rs_nccl_plan *p;
 	struct rs_nccl_choice choice;
+	bool p2p;          /* not a collective of NCCL's: sends and receives */
 	rs_time launch;    /* before a lane's first step: the kernel, its start */
 	int64_t lane_rate; /* bytes of data a second that a channel's block moves */
 	uint64_t (*n_steps)(const struct rs_coll *c, uint32_t rank, uint32_t lane);
@@ -24,6 +25,8 @@ int nccl_plan(struct planner *p, uint32_t release, struct rs_nccl_plan **out);
 
 /* Trees and NVLS (also both) over what nccl_plan() made. */
 int plan_nccl_trees(struct planner *p, struct nccl_run *run);
+/* All-to-all and send-recv. */
+int plan_nccl_p2p(struct planner *p, struct nccl_run *run);
 /* Rings: channel's order from the plan. */
 int plan_nccl_ring(struct planner *p, struct nccl_run *run);
 

@@ -232,6 +232,7 @@ static void set_graphs(struct sketch *s)
 	}
 	n->graph[RS_NCCL_ALGO_NVLS_TREE] = *nvls;
 	n->nvswitch = s->nvswitch;
+	n->all_nvlink = s->nvlink > 0;
 }
 
 /* ---- Channels ---- */

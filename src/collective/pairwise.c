@@ -11,15 +11,14 @@ enum { LANE_AWAY, LANE_INSIDE = 2, LANES = 4 }; /* each: one sends, the next one
 
 struct pair_plan {
 	struct piece all;
-	uint64_t chunk, loops;      /* pieces of a turn */
-	uint32_t hosts, gpus;       /* hosts of unlike size: one GPU each, wherever it is */
-	const uint32_t *host, *gpu; /* [turn]: how much further on */
+	uint64_t chunk, loops; /* pieces of a turn */
+	struct pair_turns t;
 };
 
 /* Turns of a lane: those to other hosts, or those inside one. */
 static uint32_t turns(const struct pair_plan *p, bool inside)
 {
-	return inside ? p->gpus - 1 : (p->hosts - 1) * p->gpus;
+	return inside ? p->t.gpus - 1 : (p->t.hosts - 1) * p->t.gpus;
 }
 
 static uint64_t n_steps(const struct rs_coll *c, uint32_t rank, uint32_t lane)
@@ -29,16 +28,22 @@ static uint64_t n_steps(const struct rs_coll *c, uint32_t rank, uint32_t lane)
 	return p->loops * turns(p, lane % LANES >= LANE_INSIDE);
 }
 
+uint32_t pair_partner(const struct pair_turns *t, uint32_t rank, uint32_t host_turn,
+		      uint32_t gpu_turn, bool before)
+{
+	uint32_t h = t->host[host_turn], g = t->gpu[gpu_turn];
+
+	h = before && h ? t->hosts - h : h;
+	g = before && g ? t->gpus - g : g;
+	return (rank / t->gpus + h) % t->hosts * t->gpus + (rank % t->gpus + g) % t->gpus;
+}
+
 /* The rank that is a turn before or after this one. */
 static uint32_t partner(const struct pair_plan *p, uint32_t rank, bool inside, uint32_t turn,
 			bool before)
 {
-	uint32_t h = inside ? 0 : p->host[turn / p->gpus + 1];
-	uint32_t g = p->gpu[inside ? turn + 1 : turn % p->gpus];
-
-	h = before && h ? p->hosts - h : h;
-	g = before && g ? p->gpus - g : g;
-	return (rank / p->gpus + h) % p->hosts * p->gpus + (rank % p->gpus + g) % p->gpus;
+	return pair_partner(&p->t, rank, inside ? 0 : turn / p->t.gpus + 1,
+			    inside ? turn + 1 : turn % p->t.gpus, before);
 }
 
 static uint64_t conn_of(const struct rs_coll *c, uint32_t channel, uint32_t src, bool inside,
@@ -87,7 +92,7 @@ static const uint32_t *distances(struct planner *p, uint32_t n)
 }
 
 /* Hosts of as many ranks each, one host behind another; else as if each rank were a host. */
-static void find_hosts(struct planner *p, struct pair_plan *w)
+static void find_hosts(struct planner *p, struct pair_turns *w)
 {
 	uint32_t n = p->c->n_ranks, g = 1;
 
@@ -98,6 +103,14 @@ static void find_hosts(struct planner *p, struct pair_plan *w)
 		if ((plan_host(p, r) == plan_host(p, r - 1)) != (r % g != 0))
 			w->gpus = 1;
 	w->hosts = n / w->gpus;
+}
+
+int pair_turns(struct planner *p, struct pair_turns *t)
+{
+	find_hosts(p, t);
+	t->host = distances(p, t->hosts);
+	t->gpu = distances(p, t->gpus);
+	return t->host && t->gpu ? 0 : -ENOMEM;
 }
 
 static void connect(struct planner *p, const struct pair_plan *w, uint32_t channel, uint32_t src)
@@ -120,11 +133,9 @@ int plan_pairwise(struct planner *p)
 	w->all = p->all;
 	w->chunk = p->chunk;
 	w->loops = ceil_div(piece_part(piece_part(p->all, n, 0), c->conf.channels, 0).n, p->chunk);
-	find_hosts(p, w);
-	w->host = distances(p, w->hosts);
-	w->gpu = distances(p, w->gpus);
-	if (!w->host || !w->gpu)
-		return -ENOMEM;
+	err = pair_turns(p, &w->t);
+	if (err)
+		return err;
 	c->plan = w;
 	for (uint32_t ch = 0; ch < c->conf.channels; ch++)
 		for (uint32_t src = 0; src < n; src++)

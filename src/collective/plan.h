@@ -66,6 +66,16 @@ int plan_ring(struct planner *p);
 int plan_tree(struct planner *p);
 int plan_hierarchical(struct planner *p);
 int plan_pairwise(struct planner *p);
+
+/* Whom a rank meets in which turn of an all-to-all, in NCCL's order (ncclP2pSchedule). */
+struct pair_turns {
+	uint32_t hosts, gpus;       /* hosts of unlike size: one GPU each, wherever it is */
+	const uint32_t *host, *gpu; /* [turn]: how much further on */
+};
+int pair_turns(struct planner *p, struct pair_turns *t);
+/* The rank that is so many turns of hosts and of GPUs on, or before. */
+uint32_t pair_partner(const struct pair_turns *t, uint32_t rank, uint32_t host_turn,
+		      uint32_t gpu_turn, bool before);
 int plan_nccl(struct planner *p);
 
 uint32_t plan_host(const struct planner *p, uint32_t rank);

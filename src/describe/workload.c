@@ -13,8 +13,8 @@
 
 enum { WHATIFS_MAX = 64, OBSERVED_MAX = 65536, LINE_MAX_BYTES = 1024, FIELDS_MAX = 5 };
 
-const char *const coll_ops[] = {"all-reduce", "reduce-scatter", "all-gather",
-				"broadcast",  "all-to-all",     NULL};
+const char *const coll_ops[] = {"all-reduce", "reduce-scatter", "all-gather", "broadcast",
+				"all-to-all", "send-recv",      NULL};
 const char *const coll_algorithms[] = {"ring", "tree", "hierarchical", "pairwise", "nccl", NULL};
 
 /* ---- Flows ---- */
@@ -353,6 +353,37 @@ static void load_nccl(struct rs_load *l, struct rs_nccl_conf *c, const struct rs
 	c->n_env = at / 2;
 }
 
+/* Does a collective say how it is to be run? Then the ring (pairwise) is what it means. */
+static bool says_how(const struct rs_node *n)
+{
+	static const char *const keys[] = {"algorithm", "group", "stride", "channels",
+					   "qps",       "chunk", "slots",  "step_latency"};
+
+	for (size_t i = 0; n && i < sizeof(keys) / sizeof(*keys); i++)
+		if (rs_node_get(n, keys[i]))
+			return true;
+	return false;
+}
+
+/* What NCCL would not look at is refused beside it. */
+static void check_nccl(struct rs_load *l, const struct rs_node *n, int algorithm)
+{
+	static const char *const keys[] = {"channels",     "chunk", "slots",
+					   "step_latency", "group", "stride"};
+
+	if (!n || l->err)
+		return;
+	if (algorithm != RS_ALGO_NCCL && rs_node_get(n, "algorithm") && rs_node_get(n, "nccl"))
+		rs_load_fail(l, -EINVAL, rs_node_get(n, "nccl")->at,
+			     "nccl goes with algorithm: nccl");
+	for (size_t i = 0; algorithm == RS_ALGO_NCCL && i < sizeof(keys) / sizeof(*keys); i++)
+		if (rs_node_get(n, keys[i]) && !l->err)
+			rs_load_fail(l, -EINVAL, rs_node_get(n, keys[i])->at,
+				     "%s: NCCL chooses it; set its variables, as nccl: {env: "
+				     "{NCCL_MAX_NCHANNELS: 8}}",
+				     keys[i]);
+}
+
 static void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_collective_conf *c,
 			    const struct rs_node *job, const struct rs_node *n)
 {
@@ -366,8 +397,13 @@ static void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_co
 		rs_load_fail(l, -EINVAL, job->at, "a collective needs two GPUs; the fabric has %u",
 			     f->n_gpus);
 	rs_node_name(l, n, "op", coll_ops, &op);
-	algorithm = op == RS_COLL_ALL_TO_ALL ? RS_ALGO_PAIRWISE : RS_ALGO_RING;
+	algorithm = op == RS_COLL_ALL_TO_ALL  ? RS_ALGO_PAIRWISE
+		    : op == RS_COLL_SEND_RECV ? RS_ALGO_NCCL
+					      : RS_ALGO_RING;
 	rs_node_name(l, n, "algorithm", coll_algorithms, &algorithm);
+	if (n && rs_node_get(n, "nccl") && !rs_node_get(n, "algorithm"))
+		algorithm = RS_ALGO_NCCL;
+	check_nccl(l, n, algorithm);
 	rs_node_bytes(l, n, "bytes", 1, UINT64_C(1) << 44, &c->bytes);
 	place_read(l, f, job, n, c);
 	rs_node_u32(l, n, "group", 2, RS_ENDPOINTS_MAX, &c->group);
@@ -382,6 +418,7 @@ static void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_co
 	rs_node_time(l, n, "start", 0, RS_START_MAX, &c->start);
 	get_type(l, n, &c->type, &c->type_bytes);
 	load_nccl(l, &c->nccl, n ? rs_node_get(n, "nccl") : NULL);
+	c->as_nccl = job->kind == RS_NODE_MAP && !says_how(n);
 	c->op = (enum rs_coll_op)op;
 	c->algorithm = (enum rs_coll_algorithm)algorithm;
 }

@@ -455,6 +455,13 @@ static void collective(struct writer *w, const struct rs_collective_conf *c, con
 	fprintf(w->out, "%scollective: {op: %s, algorithm: %s, bytes: %s", key, coll_ops[c->op],
 		coll_algorithms[c->algorithm], size(w, c->bytes));
 	ranks(w, c);
+	if (c->algorithm == RS_ALGO_NCCL) {
+		fprintf(w->out, ", repeat: %u, class: %u, start: %s, type: %s", c->repeat, c->tc,
+			span(w, c->start), c->type);
+		nccl(w, &c->nccl);
+		fputs("}\n", w->out);
+		return;
+	}
 	if (c->group)
 		fprintf(w->out, ", group: %u", c->group);
 	if (c->stride)

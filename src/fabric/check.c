@@ -140,7 +140,7 @@ static void check_collective(struct rs_load *l, const struct rs_fabric *f,
 {
 	const struct range r[] = {
 		{"GPUs of the fabric", f->n_gpus, 2, RS_ENDPOINTS_MAX},
-		{"op", c->op, RS_COLL_ALL_REDUCE, RS_COLL_ALL_TO_ALL},
+		{"op", c->op, RS_COLL_ALL_REDUCE, RS_COLL_SEND_RECV},
 		{"algorithm", c->algorithm, RS_ALGO_RING, RS_ALGO_NCCL},
 		{"bytes", (double)c->bytes, 1, 0x1p44},
 		{"ranks", c->n_ranks, c->n_ranks ? 2 : 0, f->n_gpus},

@@ -176,7 +176,8 @@ enum rs_coll_op {
 	RS_COLL_REDUCE_SCATTER,
 	RS_COLL_ALL_GATHER,
 	RS_COLL_BROADCAST,
-	RS_COLL_ALL_TO_ALL
+	RS_COLL_ALL_TO_ALL,
+	RS_COLL_SEND_RECV /* each rank to the next, all bytes */
 };
 enum rs_coll_algorithm {
 	RS_ALGO_RING,
@@ -222,6 +223,7 @@ struct rs_collective_conf {
 	uint32_t stride; /* ring: ranks r, r + stride, ... form a group; 0 or 1: neighbours */
 	uint32_t group;  /* members of a group; 0: n_ranks / stride. All groups run at once */
 	struct rs_nccl_conf nccl;
+	bool as_nccl; /* nothing said how: RS_ALGO_NCCL where GPUs are described, else the ring */
 };
 
 /* The model of a training step that is run node by node; docs/workloads.md has what follows. */

@@ -153,12 +153,41 @@ static void place_jobs(struct rs_load *l, struct rs_fabric *f)
 	}
 }
 
+static bool has_gpus(const struct rs_host *h)
+{
+	for (int i = 0; h && i < h->n_parts; i++)
+		if (h->parts[i].kind == RS_PART_GPU)
+			return true;
+	return false;
+}
+
+/* NCCL's plan takes hosts of as many ranks, one host behind the other, with GPUs described. */
+static bool nccl_can(const struct rs_fabric *f, const struct rs_collective_conf *c)
+{
+	uint32_t n = c->n_ranks ? c->n_ranks : f->n_gpus, local = 1, host;
+
+	if (n < 2 || n > f->n_gpus || c->place == RS_PLACE_RANDOM)
+		return false;
+	host = rs_fabric_rank_host(f, rs_collective_gpu(c, 0));
+	while (local < n && rs_fabric_rank_host(f, rs_collective_gpu(c, local)) == host)
+		local++;
+	for (uint32_t r = 0; r < n; r++) {
+		host = rs_fabric_rank_host(f, rs_collective_gpu(c, r));
+		if (!has_gpus(f->hosts[host].inside) || n % local ||
+		    host != rs_fabric_rank_host(f, rs_collective_gpu(c, r - r % local)))
+			return false;
+	}
+	return true;
+}
+
 /* After all jobs are read: what they leave to the fabric. */
 static void resolve_channels(const struct rs_fabric *f, struct rs_job *j)
 {
 	struct rs_collective_conf *c = &j->collective, groups;
 	uint64_t model;
 
+	if (j->kind == RS_JOB_COLLECTIVE && c->as_nccl && nccl_can(f, c))
+		c->algorithm = RS_ALGO_NCCL;
 	if (j->kind == RS_JOB_COLLECTIVE && !c->channels)
 		c->channels = rs_fabric_channels(f, c);
 	c = &j->train.collective;

@@ -56,7 +56,9 @@ static int dma_paths(struct rs_sim *s, struct sim_conn *c, struct rs_error *e)
 	if (!c->dma)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	from = c->flow ? flow_memory(f, c->src_endpoint, memory)
-		       : rs_fabric_rank_part(f, gpu_of(coll_of(s, c->job), c->m->src_rank));
+		       : rs_fabric_rank_part(f,
+					     gpu_of(coll_of(s, c->job),
+						    coll_of(s, c->job)->plan->conns[c->index].via));
 	to = c->flow ? flow_memory(f, c->dst_endpoint, memory)
 		     : rs_fabric_rank_part(f, gpu_of(coll_of(s, c->job), c->m->dst_rank));
 	err = dma_path(s, c->src_endpoint, from, &c->dma->from, e);
