@@ -75,7 +75,7 @@ async function figures(tab, page) {
   assert.deepEqual(wrong.slice(0, 5), [], `${page.name}: ${wrong.length} of ${cells.length} figures`);
   /* the jobs, the counters, the ports and the links are always there */
   const { counters, jobs, series } = page.json.runs[0];
-  assert.ok(cells.length >= Object.keys(counters).length + jobs.length + 8 * series.ports.length, `${page.name}: only ${cells.length} figures`);
+  assert.ok(cells.length >= Object.keys(counters).length + jobs.length + 8 * Math.min(series.ports.length, 1000), `${page.name}: only ${cells.length} figures`);
   const known = new Set(cells.map(([of]) => of));
   for (let i = 0; i < page.json.diagnosis.length; i++) assert.ok(known.has(`diagnosis/${i}/gain`), `${page.name}: run ${i + 1} is in no table`);
   for (let i = 0; i < Math.min(page.json.runs[0].flows.length, 1000); i++)
@@ -215,7 +215,8 @@ async function check(browser, page, { sizes, whole }) {
     await pictures(tab, page);
     await fits(tab, page);
     await contrast(tab, page);
-    if (whole) await accessible(tab, page);
+    /* each width and each scheme once */
+    if (whole && (width === 1400) === (scheme === "light")) await accessible(tab, page);
   }
   assert.equal(await tab.evaluate(() => window.attacked), undefined, `${page.name}: markup of a name ran`);
   await tab.context().close();
@@ -228,14 +229,16 @@ try {
   let n = 0, drawn = 0;
   for (const s of scenarios(root, Number(process.env.RS_PAGE_FROM ?? 1))) {
     if (s.random && drawn === RANDOM) break;
+    const from = Date.now();
     const page = run(s);
+    const made = Date.now();
     if (!page) continue;
     if (s.random) drawn++;
-    const time = s.large ? `: ${await quick(browser, page)}` : "";
+    const time = s.large ? `; ${await quick(browser, page)}` : "";
     await check(browser, page, s.whole ? { sizes, whole: true } : { sizes: [sizes[n % 4], sizes[(n + 3) % 4]], whole: false });
     n++;
     s.expect?.(page.json);
-    console.log(`${page.name}${time}`);
+    console.log(`${page.name}: run ${made - from} ms, looked at ${Date.now() - made} ms${time}`);
   }
   assert.equal(drawn, RANDOM, "random scenarios");
   console.log(`page: ${n} pages in ${((Date.now() - began) / 1000).toFixed(1)} s`);

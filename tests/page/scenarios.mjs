@@ -63,6 +63,6 @@ export function scenarios(root, from) {
     { name: "none-complete", scenario: single(3, [{ src: "h0", dst: "h2", bytes: "1MB" }, { src: "h1", dst: "h2", bytes: "1MB" }]), options: ["--max-time", "2us"], expect: ends("stopped") },
     { name: "one-flow", scenario: single(2, [{ src: "h0", dst: "h1", bytes: "1B" }]) },
     { name: "names", scenario: { title: HOSTILE, about: HOSTILE, ...single(3, [{ src: "h0", dst: "h2", bytes: "100kB" }, { src: "h1", dst: "h2", bytes: "90kB" }]), workload: [{ name: HOSTILE, flows: [{ src: "h0", dst: "h2", bytes: "100kB" }, { src: "h1", dst: "h2", bytes: "90kB" }] }], "what-if": [{ name: HOSTILE, set: { "fabric.network.rate": "200G" } }] } },
-    ...drawn(root, from).map((scenario, i) => ({ name: `random-${from + i}`, scenario, random: true })),
+    ...drawn(root, from).map((scenario, i) => ({ name: `random-${from + i}`, scenario, options: ["--seeds", "2"], random: true })),
   ];
 }

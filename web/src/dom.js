@@ -32,8 +32,12 @@ function td(c, heading) {
   return h(tag, { class: "n", "data-of": c.of, "data-as": c.as }, c.text);
 }
 
-/* columns: names; rows: lists of text or cell(). */
-export function table(caption, columns, rows) {
+const ROWS = 1000; /* of a table; a longer one takes seconds to lay out */
+
+/* columns: names; rows: lists of text or cell(), those that matter most first. */
+export function table(caption, columns, all) {
+  const rows = all.slice(0, ROWS);
+  if (all.length > ROWS) caption += `. The first ${format.count(ROWS)} of ${format.count(all.length)}; the JSON has all`;
   const numeric = (i) => rows.some((r) => r[i] !== null && typeof r[i] === "object");
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     h("table", {},
@@ -99,6 +103,24 @@ export function figure({ id, title, heading = "h3", says, controls, draw, label,
     })));
   f.paint = paint;
   return f;
+}
+
+let ruler;
+
+/* As much of a text as fits into so many pixels of the page's font. */
+export function fit(text, pixels, size, weight = 400) {
+  ruler ??= document.createElement("canvas").getContext("2d");
+  ruler.font = `${weight} ${size}px ${getComputedStyle(document.body).fontFamily}`;
+  const fits = (t) => ruler.measureText(t).width <= pixels;
+  if (fits(text)) return text;
+  const letters = [...text];
+  let low = 0, high = letters.length;
+  while (low + 1 < high) {
+    const middle = (low + high) >> 1;
+    if (fits(`${letters.slice(0, middle).join("")}…`)) low = middle;
+    else high = middle;
+  }
+  return `${letters.slice(0, low).join("")}…`;
 }
 
 /* A labelled <select>; options: [value, text]. */

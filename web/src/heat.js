@@ -1,6 +1,6 @@
 // What happened over time, a row a thing: queues, load, pauses, marks and drops of ports; rates of connections.
 import * as Plot from "@observablehq/plot";
-import { cell, choice, figure, h } from "./dom.js";
+import { cell, choice, figure, fit, h } from "./dom.js";
 import * as format from "./format.js";
 import { ramp } from "./colour.js";
 
@@ -58,7 +58,6 @@ export function heat(r) {
     const rows = matching().filter((x, i) => x.value > 0 && (i < FEW || x.most >= top / 100)).slice(0, ROWS);
     const colour = ramp(now.colour);
     const left = width < 560 ? 112 : 190;
-    const letters = Math.floor(left / 6.3);
     const cells = rows.flatMap((x, y) => x.row.flatMap((v, b) => (v > 0 ? [{ v, b, y, name: x.name }] : [])));
     tell(rows, top, colour);
     return Plot.plot({
@@ -74,7 +73,7 @@ export function heat(r) {
       marks: [
         Plot.barX(rows, { x1: 0, x2: r.base.sim_time_ns || 1, y: (_, i) => i, fill: "var(--none)" }),
         Plot.barX(cells, { x1: (c) => r.binFrom(c.b), x2: (c) => r.binTo(c.b), y: "y", fill: (c) => colour(c.v / top), insetLeft: -0.2, insetRight: -0.2, title: (c) => `${c.name}\n${format.time(r.binFrom(c.b))} to ${format.time(r.binTo(c.b))}: ${format[now.as](c.v)}`, tip: true }),
-        Plot.text(rows, { x: 0, y: (_, i) => i, dx: -6, text: (x) => (x.name.length > letters ? `${x.name.slice(0, letters - 1)}…` : x.name), textAnchor: "end", fill: "var(--ink)", fontSize: 11 }),
+        Plot.text(rows, { x: 0, y: (_, i) => i, dx: -6, text: (x) => fit(x.name, left - 8, 11), textAnchor: "end", fill: "var(--ink)", fontSize: 11 }),
         width < 560 ? null : Plot.text(rows, { x: r.base.sim_time_ns || 1, y: (_, i) => i, dx: 6, text: (x) => format[now.as](x.value), textAnchor: "start", fill: "var(--muted)", fontSize: 11 }),
         rows.length ? null : Plot.text([0], { frameAnchor: "middle", text: () => "nothing to show: none in the whole run", fill: "var(--muted)", fontSize: 13 }),
       ],

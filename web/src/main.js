@@ -57,9 +57,9 @@ function latency(r) {
   queues.sort((a, b) => b.c.queue.p99 - a.c.queue.p99 || b.c.queue.max - a.c.queue.max);
   return [
     rows.length ? table("How long data packets took from NIC to NIC, 1 in 16", ["class", "packets", ...names], rows) : null,
-    queues.length ? folded(`Table: percentiles of queues (${format.plural(Math.min(queues.length, 500), "queue")})`, () =>
+    queues.length ? folded(`Table: percentiles of queues (${format.plural(queues.length, "queue")})`, () =>
       table("Queues of switches by class: bytes behind each packet at ports named in observe.exact, else bytes waiting at the ends of bins", ["port, to its peer", "class", "samples", ...names],
-        queues.slice(0, 500).map(({ p, c, at }) => [p.name, String(c.class), cell("count", c.queue.samples, `${at}/samples`), ...keys.map((k) => cell("bytes", c.queue[k], `${at}/${k}`))]))) : null,
+        queues.map(({ p, c, at }) => [p.name, String(c.class), cell("count", c.queue.samples, `${at}/samples`), ...keys.map((k) => cell("bytes", c.queue[k], `${at}/${k}`))]))) : null,
   ].filter(Boolean);
 }
 
@@ -86,7 +86,7 @@ function held(r, v) {
   return [
     cases.length || v.causes ? section("causes", "What holds it back",
       v.causes ?? h("p", { class: "says" }, "Nothing worth a name is lost."),
-      cases.length ? gains({ id: "ideal", title: "The same run with one thing made ideal", says: "The bar is the time saved, the line its 95% interval over seeds. Shares need not add up: what one fault hides another shows.", cases, scale, jobs: r.jobs.length, colour: "load-2" }) : null) : null,
+      cases.length ? gains({ id: "ideal", title: "The same run with one thing made ideal", says: "The bar is the time saved, the line its 95% interval over seeds. Grey: more than one thing is ideal. Shares need not add up: what one fault hides another shows.", cases, scale, jobs: r.jobs.length, colour: "load" }) : null) : null,
     fixes.length ? section("fixes", "What each fix gives", gains({ id: "fix", title: "The same run with one change that can be made", says: "From the scenario's what-if list, or proposed by Ripstop. The scale is that of the picture above.", cases: fixes, scale, jobs: r.jobs.length, colour: "gain" })) : null,
   ];
 }

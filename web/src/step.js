@@ -1,6 +1,6 @@
 // The training step as a timeline, and what the ranks of a collective waited for.
 import * as Plot from "@observablehq/plot";
-import { cell, choice, figure, h } from "./dom.js";
+import { cell, choice, figure, fit, h } from "./dom.js";
 import * as format from "./format.js";
 import { ramp } from "./colour.js";
 
@@ -97,7 +97,7 @@ export function ranks(r, job) {
       marks: [
         Plot.barX(rows, { x1: 0, x2: r.base.sim_time_ns || 1, y: (_, i) => i, fill: "var(--none)" }),
         Plot.barX(cells, { x1: (c) => r.binFrom(c.b), x2: (c) => r.binTo(c.b), y: "y", fill: (c) => colour(c.v), insetLeft: -0.2, insetRight: -0.2, title: (c) => `${title(c.x)}\n${format.time(r.binFrom(c.b))} to ${format.time(r.binTo(c.b))}: ${format.share(Math.min(c.v, 1))} of its lanes' time`, tip: true }),
-        Plot.text(named, { x: 0, y: "y", dx: -6, text: ({ x }) => (pitch > 12 ? title(x) : x.host).slice(0, 17), textAnchor: "end", fill: "var(--ink)", fontSize: 11 }),
+        Plot.text(named, { x: 0, y: "y", dx: -6, text: ({ x }) => fit(pitch > 12 ? title(x) : x.host, left - 8, 11), textAnchor: "end", fill: "var(--ink)", fontSize: 11 }),
       ],
     });
   };

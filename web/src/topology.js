@@ -19,7 +19,10 @@ function layout(r, links, width) {
   const tiers = [];
   r.fabric.switches.forEach((s, i) => (tiers[Math.min(s.tier, 2)] ??= []).push(i));
   const used = tiers.filter(Boolean);
-  const height = (t) => 34 + (used.length - 1 - t) * HEIGHT;
+  /* links within a tier are arcs above it */
+  const tier = (end) => r.fabric.switches[end.switch]?.tier;
+  const arcs = links.some((l) => tier(l.a) !== undefined && tier(l.a) === tier(l.b));
+  const height = (t) => (arcs ? 64 : 34) + (used.length - 1 - t) * HEIGHT;
   const at = [];
   used.forEach((list, t) => list.forEach((sw, k) => (at[sw] = { x: ((k + 0.5) * width) / list.length, y: height(t), slot: width / list.length, tier: t })));
   const under = new Map();
@@ -93,6 +96,7 @@ export function topology(r) {
   const few = r.ports.filter((p) => p.rows).length;
   let paintLinks = () => {};
 
+  const busiest = (l) => Math.max(0, ...l.ports.map((p) => p.load));
   const when = () => (state.bin < 0 ? "the whole run" : `${format.time(r.binFrom(state.bin))} to ${format.time(r.binTo(state.bin))}`);
   const name = (end) => (end.endpoint !== undefined ? r.fabric.endpoints[end.endpoint].name : r.fabric.switches[end.switch].name);
 
@@ -117,7 +121,7 @@ export function topology(r) {
           : `M${p.x + off},${p.y} L${q.x + off},${q.y}`;
         const path = svg("path", { d });
         group.append(path);
-        lines.push({ path, l, x: (p.x + q.x) / 2 + off, y: (p.y + q.y) / 2 });
+        lines.push({ path, l, from: p, to: q, curved: p.y === q.y });
       });
     const squares = [];
     for (const n of plan.nics) {
@@ -125,7 +129,7 @@ export function topology(r) {
       if (n.line) {
         const path = svg("path", { d: `M${s.x},${s.y} L${n.x},${n.y}` });
         group.append(path);
-        lines.push({ path, l: n.link, thin: !n.spread, x: (s.x + n.x) / 2, y: (s.y + n.y) / 2 });
+        lines.push({ path, l: n.link, thin: !n.spread, ...(n.link.a.endpoint === undefined ? { from: s, to: n } : { from: n, to: s }) });
       }
       const square = svg("rect", { x: n.x - n.size / 2, y: n.y - n.size / 2, width: n.size, height: n.size, rx: Math.min(n.size / 5, 2) });
       squares.push({ square, ...n });
@@ -174,7 +178,7 @@ export function topology(r) {
       const v = worst(x.l);
       const s = x.path;
       s.setAttribute("stroke", x.l.down ? of("muted") : held(x.l) && state.measure !== "queue" ? of("pause") : v > 0 ? colour(v) : none);
-      s.setAttribute("stroke-width", x.thin ? 1 : (0.8 + 3 * Math.min(v, 1)).toFixed(2));
+      s.setAttribute("stroke-width", x.thin ? 1 : ((held(x.l) ? 1.8 : 0.8) + 3 * Math.min(v, 1)).toFixed(2));
       s.setAttribute("stroke-dasharray", x.l.down ? "2 4" : x.l.loss > 0 ? "6 3" : "none");
       x.v = v;
     }
@@ -197,12 +201,20 @@ export function topology(r) {
     return of.find((x) => path.split("->").includes(r.fabric.endpoints[x.nic].name.split("/")[1])) ?? of[0];
   }
 
+  /* On a line, where a port's queue stands: near its own end. */
+  function beside(line, p) {
+    const a = line.l.ports[0] === p ? line.from : line.to;
+    const b = a === line.from ? line.to : line.from;
+    const t = line.curved ? 0.5 : 0.3;
+    return { x: a.x + t * (b.x - a.x), y: line.curved ? a.y - Math.min(20 + Math.abs(a.x - b.x) * 0.25, 70) / 2 : a.y + t * (b.y - a.y) };
+  }
+
   function numbers(plan, lines, squares) {
     const taken = [];
     return marks.flatMap((m, i) => {
       const on = m.inside ? nicOf(m.inside.name, squares) : lines.find((x) => x.l.ports.includes(m.p)) ?? squares.find((x) => x.link.ports.includes(m.p));
       if (!on) return [];
-      let { x, y } = on;
+      let { x, y } = on.l ? beside(on, m.p) : on;
       for (let k = 0; k < 12 && taken.some((t) => Math.hypot(t.x - x, t.y - y) < 19); k++) y += k % 2 ? -19 * (k + 1) : 19 * (k + 1);
       x = Math.min(Math.max(x, 10), plan.width - 10);
       y = Math.min(Math.max(y, 10), plan.height - 10);
@@ -244,7 +256,7 @@ export function topology(r) {
     table: () => ({
       caption: "Links and what each direction carried over the whole run",
       columns: ["from", "to", "rate", "load there", "load back", "held there", "held back", "state"],
-      rows: links.map((l) => {
+      rows: [...links].sort((a, b) => busiest(b) - busiest(a)).map((l) => {
         const [p, q] = [l.a, l.b].map((end) => l.ports.find((x) => (end.endpoint !== undefined ? x.nic && x.node === end.endpoint : !x.nic && x.node === end.switch && x.port === end.port)));
         const load = (x) => (x ? cell("share", x.load, `load:${x.i}`) : "—");
         const held = (x) => (x ? cell("time", x.pausedNs, `runs/0/series/ports/${x.i}/total_paused_ns`) : "—");

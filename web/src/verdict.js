@@ -39,12 +39,11 @@ function words(r) {
 function causes(r) {
   const list = r.json.causes;
   if (!list.length) return null;
-  return h("ol", { class: "causes" }, list.map((c, i) =>
+  return h("ol", { class: "causes" }, list.map((c) =>
     h("li", {},
       h("p", { class: "cause" }, h("b", {}, `${c.what[0].toUpperCase()}${c.what.slice(1)}.`), " ", h("span", { class: "id" }, c.id)),
-      h("p", { class: "worth" }, `${format.share(c.share)} less time without it`, c.interval[1] - c.interval[0] > 0.0005 ? ` (${format.share(c.interval[0])} to ${format.share(c.interval[1])}, 95% sure)` : "", c.fix !== null && r.cases[c.fix - 1] ? `. Mended by: ${r.cases[c.fix - 1].name}` : "", "."),
-      c.evidence.length ? h("ul", {}, c.evidence.map((e) => h("li", {}, e))) : null,
-      i === 0 ? null : null)));
+      h("p", { class: "worth" }, r.json.complete ? `${format.share(c.share)} less time without it` : r.cases[c.run - 1]?.ends ? "Without it the run ends" : "Without it the run does not end either", r.json.complete && c.interval[1] - c.interval[0] > 0.0005 ? ` (${format.share(c.interval[0])} to ${format.share(c.interval[1])}, 95% sure)` : "", c.fix !== null && r.cases[c.fix - 1] ? `. Mended by: ${r.cases[c.fix - 1].name}` : "", "."),
+      c.evidence.length ? h("ul", {}, c.evidence.map((e) => h("li", {}, e))) : null)));
 }
 
 /* Needed and lost, on one line; where the best fix ends. */
