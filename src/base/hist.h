@@ -11,7 +11,7 @@
 enum {
 	RS_HIST_BITS = 7,
 	RS_HIST_OCTAVES = 64 - RS_HIST_BITS + 1,
-	RS_HIST_FEW = 64, /* buckets that are kept as a list */
+	RS_HIST_FEW = 16, /* buckets that are kept as a list */
 };
 
 /* So many values of a bucket: octave << RS_HIST_BITS | bucket. */

@@ -19,12 +19,27 @@ static inline void count_hop(struct sim_node *n, struct sim_link *l, const struc
 		n->ack_hops++;
 }
 
+/* A NIC's packets are counted and some are timed where few lines of memory are touched for it. */
+static inline void watched(struct rs_sim *s, struct sim_node *n, const struct sim_link *l,
+			   const struct rs_packet *p, rs_time now)
+{
+	if (p->kind == RS_KIND_PFC)
+		return;
+	if (n->sw) {
+		sim_watch_sent(n, (uint32_t)(l - n->out), p);
+		return;
+	}
+	s->nic_sent[p->src][p->tc & (RS_CLASSES - 1)] += (uint32_t)p->frame_bytes;
+	if (sim_watch_timed(s, p))
+		s->sent[rs_pool_index(&s->pool, p)] = now;
+}
+
 /* A link that is watched, is captured or loses packets: false when p is lost. */
 static bool unplain(struct rs_sim *s, struct sim_node *n, struct sim_link *l, struct rs_packet *p,
 		    rs_time now)
 {
-	if (n->watch)
-		sim_watch_sent(s, n, (uint32_t)(l - n->out), p, now);
+	if (s->sent)
+		watched(s, n, l, p, now);
 	if (l->capture >= 0)
 		rs_capture_packet(s->capture, l->capture, p, now);
 	if (l->loss && p->kind != RS_KIND_PFC && (rs_random_u64(&l->random) >> 32) < l->loss) {

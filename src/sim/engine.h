@@ -85,9 +85,16 @@ struct sim_part {
 	rs_time *due;    /* [n_nodes] in the order of nodes: what is scanned between windows */
 	rs_time next;    /* the earliest thing that will happen here */
 	uint64_t events; /* in the latest window */
+	rs_time bin_end; /* of the open bin, where the run is watched; RS_NEVER: it is not */
 	struct sim_link **box[SIM_PARTS_MAX]; /* [part]: links that lead there and are not empty */
 	uint32_t n_box[SIM_PARTS_MAX];
 } __attribute__((aligned(64)));
+
+/* Payload that a job sends over the network; what the fullest port of a NIC needs for its part. */
+struct sim_load {
+	uint64_t bytes;
+	rs_time least;
+};
 
 struct rs_sim {
 	const struct rs_fabric *f;
@@ -112,8 +119,13 @@ struct rs_sim {
 	rs_time looked, look, look_at;
 	struct sim_circle *circle;
 	struct sim_orders *orders; /* NULL: nothing can overtake */
-	rs_time *sent;        /* [packet] watched: when its NIC put it on the wire; else NULL */
-	uint32_t connections; /* watched: those over the network */
+	/* of a run that is watched; else NULL and 0 */
+	rs_time *sent;                    /* [packet]: when its NIC put it on the wire */
+	uint64_t (*nic_sent)[RS_CLASSES]; /* [endpoint]: bytes of frames that its NIC sent */
+	uint32_t untimed;                 /* packets are timed whose PSN has none of these bits */
+	struct rs_hist (*latency)[RS_CLASSES]; /* [part] */
+	struct sim_load *load;                 /* [job] */
+	uint32_t connections;                  /* those over the network */
 };
 
 /* Puts p on out[port] of n at `now`; the port must be free. */

@@ -279,7 +279,7 @@ static void arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time
 
 	sim_link_fetch(s, l, LOOK);
 	rs_tree_set(&n->tree, port * SLOTS_NIC + SLOT_NIC_ARRIVAL, sim_link_pop(s, l, now));
-	if (__builtin_expect(s->sent != NULL, 0) && p->payload_bytes)
+	if (__builtin_expect(s->sent != NULL, 0) && sim_watch_timed(s, p))
 		sim_watch_arrived(s, n, p, now);
 	if (p->kind == RS_KIND_PFC)
 		pfc_received(k, p, now);

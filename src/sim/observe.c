@@ -11,6 +11,8 @@
 #include "sim/watch.h"
 #include "sim/work.h"
 
+enum { AHEAD = 3 }; /* ports whose memory is asked for */
+
 /* ---- Packets ---- */
 
 /* Adds to a row, which is made when it is first more than zeroes. */
@@ -25,6 +27,24 @@ static void note(struct sim_watch *w, uint64_t **row, uint64_t value)
 	(*row)[w->bin] += value;
 }
 
+/* Adds to what is kept of a port's open bin. */
+static inline void keep(struct sim_watch *w, struct watched_port *o, unsigned column,
+			uint64_t value)
+{
+	if (!value)
+		return;
+	if (!o->kept && !(o->kept = calloc((size_t)w->bins * w->width, sizeof(*o->kept)))) {
+		w->no_memory = true;
+		return;
+	}
+	o->kept[w->bin * w->width + column] += value;
+}
+
+static unsigned column_of(const struct sim_watch *w, unsigned tc)
+{
+	return KEEP_CLASSES + 2u * w->column[tc];
+}
+
 static uint64_t queue_of(const struct sim_node *n, uint32_t port, unsigned tc)
 {
 	if (n->sw)
@@ -32,34 +52,19 @@ static uint64_t queue_of(const struct sim_node *n, uint32_t port, unsigned tc)
 	return n->host->nics[port].egress ? n->host->nics[port].egress->class[tc].bytes : 0;
 }
 
-static bool timed(const struct sim_watch *w, const struct rs_packet *p)
-{
-	return p->payload_bytes && !(p->psn & w->timed);
-}
-
-void sim_watch_sent(struct rs_sim *s, struct sim_node *n, uint32_t port, const struct rs_packet *p,
-		    rs_time now)
+void sim_watch_sent(struct sim_node *n, uint32_t port, const struct rs_packet *p)
 {
 	struct watched_port *o = &n->watch->port[port];
 	unsigned tc = p->tc & (RS_CLASSES - 1);
 
-	if (p->kind == RS_KIND_PFC)
-		return;
-	if (n->sw) {
-		if (o->s.exact)
-			rs_hist_add(&o->s.of[tc].queued, queue_of(n, port, tc));
-		return;
-	}
-	o->sent[tc] += (uint32_t)p->frame_bytes;
-	if (timed(n->watch, p))
-		s->sent[rs_pool_index(&s->pool, p)] = now;
+	if (o->exact)
+		rs_hist_add(&o->s.of[tc].queued, queue_of(n, port, tc));
 }
 
 void sim_watch_arrived(struct rs_sim *s, struct sim_node *n, const struct rs_packet *p, rs_time now)
 {
-	if (timed(n->watch, p))
-		rs_hist_add(&n->watch->latency[p->tc & (RS_CLASSES - 1)],
-			    (uint64_t)(now - s->sent[rs_pool_index(&s->pool, p)]));
+	rs_hist_add(&s->latency[n->part][p->tc & (RS_CLASSES - 1)],
+		    (uint64_t)(now - s->sent[rs_pool_index(&s->pool, p)]));
 }
 
 void sim_watch_lost(struct sim_node *n, uint32_t port)
@@ -119,18 +124,36 @@ static void halve_row(uint64_t *v, uint32_t bins, enum pairing how)
 	memset(v + bins / 2, 0, (bins - bins / 2) * sizeof(*v));
 }
 
-static void halve_port(struct rs_series_port *p, uint32_t bins)
+static void halve_kept(const struct sim_watch *w, uint64_t *v)
 {
-	halve_row(p->carried, bins, SUM);
-	halve_row(p->peak, bins, MOST);
+	uint32_t width = w->width, half = w->bins / 2;
+
+	if (!v)
+		return;
+	for (uint32_t i = 0; i < half; i++)
+		for (uint32_t c = 0; c < width; c++) {
+			enum pairing how = c == KEEP_PEAK                               ? MOST
+					   : c > KEEP_CLASSES && (c - KEEP_CLASSES) % 2 ? LATTER
+											: SUM;
+
+			v[i * width + c] =
+				paired(v[2 * i * width + c], v[(2 * i + 1) * width + c], how);
+		}
+	memset(v + half * width, 0, (size_t)(w->bins - half) * width * sizeof(*v));
+}
+
+static void halve_port(const struct sim_watch *w, struct watched_port *o)
+{
+	struct rs_series_port *p = &o->s;
+	uint32_t bins = w->bins;
+
+	halve_kept(w, o->kept);
 	halve_row(p->marks, bins, SUM);
 	halve_row(p->drops, bins, SUM);
 	halve_row(p->lost, bins, SUM);
-	for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
-		struct rs_series_class *c = &p->of[tc];
+	for (unsigned m = w->classes; m; m &= m - 1) {
+		struct rs_series_class *c = &p->of[__builtin_ctz(m)];
 
-		halve_row(c->bytes, bins, SUM);
-		halve_row(c->queue, bins, LATTER);
 		halve_row((uint64_t *)c->held, bins, SUM);
 		halve_row(c->pauses, bins, SUM);
 		halve_row(c->marks, bins, SUM);
@@ -154,7 +177,7 @@ static void halve(struct sim_node *n)
 	struct sim_watch *w = n->watch;
 
 	for (uint32_t p = 0; p < n->n_ports; p++)
-		halve_port(&w->port[p].s, w->bins);
+		halve_port(w, &w->port[p]);
 	for (uint32_t i = 0; i < w->n_flows; i++)
 		halve_flow(&w->flow[i].s, w->bins);
 	for (uint32_t i = 0; i < w->n_inside; i++) {
@@ -212,14 +235,6 @@ static void close_held(struct sim_node *n, uint32_t port, rs_time at)
 	}
 }
 
-static void close_queue(struct sim_watch *w, struct watched_port *o, unsigned tc, uint64_t bytes,
-			bool sample)
-{
-	note(w, &o->s.of[tc].queue, bytes);
-	if (sample && bytes)
-		rs_hist_add(&o->s.of[tc].queued, bytes);
-}
-
 /* What the port's classes counted; drops: some may have been dropped. */
 static void close_classes(struct sim_node *n, uint32_t port, bool drops)
 {
@@ -234,7 +249,7 @@ static void close_classes(struct sim_node *n, uint32_t port, bool drops)
 		uint64_t dropped;
 
 		rs_switch_class_counters(n->sw, port, tc, &c);
-		note(w, &k->bytes, grown(&was->bytes, c.tx_bytes));
+		keep(w, o, column_of(w, tc), grown(&o->bytes[w->column[tc]], c.tx_bytes));
 		note(w, &k->marks, grown(&was->marks, c.ecn_marked));
 		note(w, &k->pauses, grown(&was->pauses, c.tx_pauses));
 		if (!drops)
@@ -254,8 +269,8 @@ static void close_bytes(struct sim_node *n, uint32_t port)
 	for (unsigned m = w->classes; m; m &= m - 1) {
 		unsigned tc = (unsigned)__builtin_ctz(m);
 
-		note(w, &o->s.of[tc].bytes,
-		     grown(&o->class[tc].bytes, rs_switch_sent(n->sw, port, tc)));
+		keep(w, o, column_of(w, tc),
+		     grown(&o->bytes[w->column[tc]], rs_switch_sent(n->sw, port, tc)));
 	}
 }
 
@@ -268,8 +283,8 @@ static void close_switch_port(struct sim_node *n, uint32_t port, bool watchdog, 
 	bool drops, pauses;
 
 	rs_switch_look(n->sw, port, &now);
-	note(w, &o->s.carried, carried);
-	note(w, &o->s.peak, now.max_queue);
+	keep(w, o, KEEP_CARRIED, carried);
+	keep(w, o, KEEP_PEAK, now.max_queue);
 	if (now.max_queue > o->most)
 		o->most = now.max_queue;
 	if (grown(&o->rx_pauses, now.rx_pauses) || o->paused || now.paused)
@@ -277,8 +292,7 @@ static void close_switch_port(struct sim_node *n, uint32_t port, bool watchdog, 
 	o->paused = now.paused;
 	for (unsigned m = now.filled; m; m &= m - 1) {
 		unsigned tc = (unsigned)__builtin_ctz(m);
-
-		close_queue(w, o, tc, queue_of(n, port, tc), !o->s.exact);
+		keep(w, o, column_of(w, tc) + 1, queue_of(n, port, tc));
 	}
 	marks = grown(&o->marks, now.ecn_marked);
 	note(w, &o->s.marks, marks);
@@ -290,16 +304,17 @@ static void close_switch_port(struct sim_node *n, uint32_t port, bool watchdog, 
 		close_bytes(n, port);
 }
 
-static void close_nic_port(struct sim_node *n, uint32_t port, rs_time at)
+static void close_nic_port(const struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time at)
 {
 	struct sim_watch *w = n->watch;
 	struct watched_port *o = &w->port[port];
 	struct sim_nic *k = &n->host->nics[port];
+	const uint64_t *sent = s->nic_sent[o->s.node];
 	uint64_t drops = k->drops;
 
 	if (k->transport && k->transport->dropped)
 		drops += k->transport->dropped(k->ends.self);
-	note(w, &o->s.carried, grown(&o->carried, n->out[port].bytes));
+	keep(w, o, KEEP_CARRIED, grown(&o->carried, n->out[port].bytes));
 	note(w, &o->s.drops, grown(&o->drops, drops));
 	if (!k->transport)
 		return; /* no connection has an end here */
@@ -307,15 +322,32 @@ static void close_nic_port(struct sim_node *n, uint32_t port, rs_time at)
 	for (unsigned m = w->classes; m; m &= m - 1) {
 		unsigned tc = (unsigned)__builtin_ctz(m);
 
-		note(w, &o->s.of[tc].bytes, grown(&o->class[tc].bytes, o->sent[tc]));
-		close_queue(w, o, tc, queue_of(n, port, tc), false);
+		keep(w, o, column_of(w, tc), grown(&o->bytes[w->column[tc]], sent[tc]));
+		keep(w, o, column_of(w, tc) + 1, queue_of(n, port, tc));
 	}
 	for (unsigned tc = 0; k->pauses != o->tx_pauses && tc < RS_CLASSES; tc++)
 		note(w, &o->s.of[tc].pauses, grown(&o->class[tc].pauses, k->pfc->sent[tc]));
 	o->tx_pauses = k->pauses;
 }
 
-static void close_ports(struct sim_node *n, rs_time at)
+/* Asks memory for what a later port's bin touches: nothing else has it near. */
+static inline void ask_for(const struct sim_node *n, uint32_t port)
+{
+	const struct sim_watch *w = n->watch;
+	const struct watched_port *o = &w->port[port];
+
+	if (port >= n->n_ports)
+		return;
+	__builtin_prefetch(&n->out[port].bytes);
+	__builtin_prefetch(o, 1);
+	__builtin_prefetch(&o->bytes, 1);
+	__builtin_prefetch(&o->most, 1);
+	if (!n->sw)
+		return;
+	rs_switch_prefetch_look(n->sw, port, w->classes);
+}
+
+static void close_ports(const struct rs_sim *s, struct sim_node *n, rs_time at)
 {
 	struct sim_watch *w = n->watch;
 	bool watchdog = n->sw && grown(&w->watchdog, rs_switch_get_counters(n->sw)->watchdog_drops);
@@ -323,10 +355,11 @@ static void close_ports(struct sim_node *n, rs_time at)
 	for (uint32_t p = 0; p < n->n_ports; p++) {
 		struct watched_port *o = &w->port[p];
 
+		ask_for(n, p + AHEAD);
 		if (n->sw)
 			close_switch_port(n, p, watchdog, at);
 		else
-			close_nic_port(n, p, at);
+			close_nic_port(s, n, p, at);
 		if (o->lost)
 			note(w, &o->s.lost, o->lost);
 		o->lost = 0;
@@ -421,11 +454,10 @@ void sim_watch_close_bin(struct rs_sim *s, struct sim_node *n, rs_time at)
 {
 	struct sim_watch *w = n->watch;
 
-	close_ports(n, at);
+	close_ports(s, n, at);
 	for (uint32_t i = 0; i < w->n_flows; i++)
 		close_flow(s, w, &w->flow[i]);
 	close_inside(n, at);
-	w->closed++;
 }
 
 void sim_watch_next_bin(struct sim_node *n)
@@ -447,4 +479,17 @@ uint64_t sim_watch_run(struct rs_sim *s, struct sim_node *n, rs_time end)
 		sim_watch_next_bin(n);
 	}
 	return events + sim_node_run(s, n, end);
+}
+
+void sim_watch_window(struct rs_sim *s, struct sim_part *p, rs_time end)
+{
+	for (uint32_t i = 0; i < p->n_nodes; i++) {
+		struct sim_node *n = &s->nodes[p->nodes[i]];
+
+		while (n->watch->next < end) {
+			sim_watch_close_bin(s, n, n->watch->next);
+			sim_watch_next_bin(n);
+		}
+		p->bin_end = n->watch->next;
+	}
 }

@@ -9,11 +9,18 @@
 
 /* After hosts, links and connections are made; nothing unless options.observe.on. -ENOMEM. */
 int sim_watch_create(struct rs_sim *s, struct rs_error *e);
-/* sim_node_run() that closes the bins which end before `end`. */
+/* sim_node_run() that closes the bins which end before `end`; after it, the same bins of the part's
+ * nodes to which nothing happens in the window. */
 uint64_t sim_watch_run(struct rs_sim *s, struct sim_node *n, rs_time end);
-/* p leaves by a port whose link is not plain; a packet arrived at a NIC; a bar of the timeline. */
-void sim_watch_sent(struct rs_sim *s, struct sim_node *n, uint32_t port, const struct rs_packet *p,
-		    rs_time now);
+void sim_watch_window(struct rs_sim *s, struct sim_part *p, rs_time end);
+/* Is the packet's way timed? */
+static inline bool sim_watch_timed(const struct rs_sim *s, const struct rs_packet *p)
+{
+	return p->payload_bytes && !(p->psn & s->untimed);
+}
+/* p, not PFC, leaves a switch by a port whose link is not plain; a packet that is timed arrived at
+ * its NIC; a bar of the timeline. */
+void sim_watch_sent(struct sim_node *n, uint32_t port, const struct rs_packet *p);
 void sim_watch_arrived(struct rs_sim *s, struct sim_node *n, const struct rs_packet *p,
 		       rs_time now);
 void sim_watch_span(struct sim_node *n, const struct rs_series_span *span);

@@ -108,8 +108,10 @@ int sim_parts_create(struct rs_sim *s, unsigned threads, struct rs_error *e)
 	if (!s->nodes || !s->parts)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	deal(s);
-	for (uint32_t p = 0; p < s->n_parts; p++)
+	for (uint32_t p = 0; p < s->n_parts; p++) {
 		pools[p] = &s->parts[p].pool;
+		s->parts[p].bin_end = RS_NEVER;
+	}
 	if (nodes_list(s) || rs_pool_split(&s->pool, pools, s->n_parts))
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	if (s->n_parts == 1)
@@ -305,6 +307,7 @@ static void fetch(const struct rs_sim *s, const struct sim_node *n, unsigned ste
 void sim_part_window(struct rs_sim *s, struct sim_part *p, rs_time end)
 {
 	uint32_t i = due_from(p, 0, end), next[AHEAD];
+	bool bins = p->bin_end < end;
 	uint64_t events = 0;
 
 	if (s->orders)
@@ -317,12 +320,14 @@ void sim_part_window(struct rs_sim *s, struct sim_part *p, rs_time end)
 		for (unsigned k = 0; k < AHEAD; k++)
 			if (next[k] < p->n_nodes)
 				fetch(s, &s->nodes[p->nodes[next[k]]], AHEAD - 1 - k);
-		events += s->sent ? sim_watch_run(s, &s->nodes[p->nodes[i]], end)
-				  : sim_node_run(s, &s->nodes[p->nodes[i]], end);
+		events += bins ? sim_watch_run(s, &s->nodes[p->nodes[i]], end)
+			       : sim_node_run(s, &s->nodes[p->nodes[i]], end);
 		i = next[0];
 		for (unsigned k = 1; k < AHEAD; k++)
 			next[k - 1] = next[k];
 	}
+	if (bins)
+		sim_watch_window(s, p, end);
 	p->events = events;
 }
 

@@ -13,20 +13,70 @@ static int node_memory(const struct rs_sim *s)
 	return 0;
 }
 
-static struct rs_series_port whole(const struct sim_watch *w, const struct rs_series_port *p,
-				   const struct sim_link *l)
+/* A column of what was kept as a row; NULL: zeroes alone. */
+static uint64_t *row_of(struct sim_watch *w, const struct watched_port *o, unsigned column)
 {
-	struct rs_series_port o = *p;
+	uint64_t *row = NULL;
+
+	for (uint32_t b = 0; o->kept && b <= w->bin; b++) {
+		uint64_t v = o->kept[b * w->width + column];
+
+		if (v && !row)
+			row = calloc(w->bin + 1, sizeof(*row));
+		if (v && !row)
+			w->no_memory = true;
+		else if (v)
+			row[b] = v;
+	}
+	return row;
+}
+
+static void make_rows(struct sim_watch *w, struct watched_port *o)
+{
+	o->s.carried = row_of(w, o, KEEP_CARRIED);
+	o->s.peak = row_of(w, o, KEEP_PEAK);
+	for (unsigned m = w->classes; m; m &= m - 1) {
+		struct rs_series_class *c = &o->s.of[__builtin_ctz(m)];
+		unsigned column = KEEP_CLASSES + 2u * w->column[__builtin_ctz(m)];
+
+		c->bytes = row_of(w, o, column);
+		c->queue = row_of(w, o, column + 1);
+	}
+	free(o->kept);
+	o->kept = NULL;
+}
+
+/* Packets are of no class but those that are watched: see classes_of(). */
+static void check_classes(const struct rs_sim *s, const struct sim_node *n,
+			  const struct watched_port *o)
+{
+	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
+		rs_assert((n->watch->classes >> tc & 1) ||
+			  !(n->sw ? rs_switch_sent(n->sw, o->s.port, tc)
+				  : s->nic_sent[o->s.node][tc]));
+}
+
+static struct rs_series_port whole(const struct rs_sim *s, const struct sim_node *n,
+				   struct watched_port *port)
+{
+	const struct sim_link *l = &n->out[port->s.port];
+	struct sim_watch *w = n->watch;
+	const struct rs_series_port *p = &port->s;
+	struct rs_series_port o;
+
+	check_classes(s, n, port);
+	make_rows(w, port);
+	o = *p;
 
 	o.data_packets = l->data_hops;
 	o.bytes = l->bytes;
 	for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
 		struct rs_series_class *c = &o.of[tc];
 
-		if (c->bytes || c->queue || c->held || c->pauses || c->queued.n)
+		if (c->bytes || c->queue || c->held || c->pauses || c->drops || c->queued.n)
 			o.classes |= (uint8_t)(1u << tc);
-		if (c->queued.n && !p->exact)
-			rs_hist_add_many(&c->queued, 0, w->closed - c->queued.n);
+		for (uint32_t b = 0; c->queue && !p->exact && b <= w->bin; b++)
+			rs_hist_add(&c->queued, c->queue[b]);
 	}
 	return o;
 }
@@ -43,7 +93,7 @@ static void collect_node(struct rs_sim *s, struct sim_node *n, struct rs_series 
 	sim_watch_close_bin(s, n, sim_end(s));
 	for (uint32_t p = 0; p < n->n_ports; p++)
 		if (n->out[p].rate)
-			r->ports[r->n_ports++] = whole(w, &w->port[p].s, &n->out[p]);
+			r->ports[r->n_ports++] = whole(s, n, &w->port[p]);
 	for (uint32_t i = 0; i < w->n_flows; i++)
 		r->flows[r->n_flows++] = w->flow[i].s;
 	for (uint32_t i = 0; i < w->n_inside; i++)
@@ -52,8 +102,6 @@ static void collect_node(struct rs_sim *s, struct sim_node *n, struct rs_series 
 		r->engines[r->n_engines++] = w->engine[i].s;
 	for (uint32_t i = 0; i < w->n_spans; i++)
 		r->spans[r->n_spans++] = w->span[i];
-	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
-		rs_hist_merge(&r->latency[tc], &w->latency[tc]);
 	r->spans_cut |= w->spans_cut;
 	r->interval = w->interval;
 	r->bins = w->bin + 1;
@@ -222,6 +270,9 @@ int sim_watch_collect(struct rs_sim *s)
 	r->connections = s->connections;
 	for (uint32_t i = 0; i < s->n_nodes; i++)
 		collect_node(s, &s->nodes[i], r);
+	for (uint32_t p = 0; p < s->n_parts; p++)
+		for (unsigned tc = 0; tc < RS_CLASSES; tc++)
+			rs_hist_merge(&r->latency[tc], &s->latency[p][tc]);
 	if (sim_speed(s, r) || keep(r, s->o->observe.ports ? s->o->observe.ports : RS_SERIES_KEPT))
 		return -ENOMEM;
 	return node_memory(s);
@@ -278,16 +329,16 @@ static void destroy_node(struct sim_node *n)
 {
 	struct sim_watch *w = n->watch;
 
-	for (uint32_t p = 0; w->port && p < n->n_ports && !w->collected; p++)
+	for (uint32_t p = 0; w->port && p < n->n_ports && !w->collected; p++) {
+		free(w->port[p].kept);
 		free_port(&w->port[p].s);
+	}
 	for (uint32_t i = 0; i < w->n_flows && !w->collected; i++)
 		free_flow(&w->flow[i].s);
 	for (uint32_t i = 0; i < w->n_inside && !w->collected; i++)
 		free_inside(&w->inside[i].s);
 	for (uint32_t i = 0; i < w->n_engines && !w->collected; i++)
 		free_engine(&w->engine[i].s);
-	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
-		rs_hist_fini(&w->latency[tc]);
 	free(w->span);
 }
 
@@ -296,6 +347,9 @@ void sim_watch_destroy(struct rs_sim *s)
 	for (uint32_t i = 0; s->nodes && i < s->n_nodes; i++)
 		if (s->nodes[i].watch)
 			destroy_node(&s->nodes[i]);
+	for (uint32_t p = 0; s->latency && p < s->n_parts; p++)
+		for (unsigned tc = 0; tc < RS_CLASSES; tc++)
+			rs_hist_fini(&s->latency[p][tc]);
 	rs_pool_beside_free(&s->pool, s->sent, sizeof(*s->sent));
 }
 

@@ -14,12 +14,12 @@
 #include "wire/packet.h"
 
 enum {
-	RS_SERIES_BINS = 128, /* at most, of fabrics up to RS_SERIES_PORTS ports */
-	RS_SERIES_BINS_LEAST = 32,
-	RS_SERIES_PORTS = 8192,
-	RS_SERIES_FLOWS = 256, /* connections followed, unless asked otherwise */
-	RS_SERIES_KEPT = 256,  /* ports, links inside hosts and engines that files have rows of */
-	RS_SERIES_TIMED = 16,  /* one packet in so many is timed, by PSN */
+	RS_SERIES_BINS = 128, /* at most; fewer where there are few packets for so many ports */
+	RS_SERIES_BINS_LEAST = 64,
+	RS_SERIES_PORTS = 8192, /* with so many bins */
+	RS_SERIES_FLOWS = 256,  /* connections followed, unless asked otherwise */
+	RS_SERIES_KEPT = 256,   /* ports, links inside hosts and engines that files have rows of */
+	RS_SERIES_TIMED = 16,   /* one packet in so many is timed, by PSN */
 	RS_SERIES_SPANS = 1 << 17,     /* of a host, at most; later ones are left out */
 	RS_SERIES_SPANS_ALL = 1 << 20, /* of all hosts, an equal share each */
 	RS_SERIES_PATH = 32            /* links of a path, from NIC to NIC, at most */

@@ -305,25 +305,22 @@ static rs_time fullest(const struct rs_sim *s, const struct loads *l, const stru
 	return (rs_time)(most * frame / z->payload * (double)RS_S);
 }
 
-static void job_speed(struct rs_sim *s, uint32_t job, struct loads *l, const struct sizes *z,
-		      struct rs_series_speed *o)
+static void find_load(struct rs_sim *s, uint32_t job, struct loads *l, const struct sizes *z)
 {
-	const struct rs_sim_job *j = &s->r->jobs[job];
-
 	memset(l->out, 0, s->f->n_endpoints * sizeof(*l->out));
 	memset(l->in, 0, s->f->n_endpoints * sizeof(*l->in));
 	l->all = 0;
-	for (uint32_t i = 0; i < s->work->n_conns; i++)
-		if (s->work->conns[i].flow && s->work->conns[i].job == job)
-			add_load(l, &s->work->conns[i], s->r->flows[s->work->conns[i].index].bytes);
-	if (j->coll)
+	if (s->r->jobs[job].coll)
 		add_collective(s, coll_of(s, job), l);
-	o->allowed = per_second(l->all, fullest(s, l, z));
-	if (j->done)
-		o->goodput = per_second(l->all, j->finish - j->start);
+	else
+		for (uint32_t i = 0; i < s->work->n_conns; i++)
+			if (s->work->conns[i].job == job)
+				add_load(l, &s->work->conns[i],
+					 s->r->flows[s->work->conns[i].index].bytes);
+	s->load[job] = (struct sim_load){l->all, fullest(s, l, z)};
 }
 
-int sim_speed(struct rs_sim *s, struct rs_series *r)
+int sim_loads(struct rs_sim *s)
 {
 	uint32_t n = s->f->n_endpoints;
 	struct loads l = {.out = calloc(n + 1u, sizeof(*l.out)),
@@ -331,17 +328,38 @@ int sim_speed(struct rs_sim *s, struct rs_series *r)
 	struct sizes z = sizes_of(s);
 	int err = 0;
 
-	r->flow_speed = calloc(s->r->n_flows + 1u, sizeof(*r->flow_speed));
-	r->job_speed = calloc(s->r->n_jobs + 1u, sizeof(*r->job_speed));
-	if (!l.out || !l.in || !r->flow_speed || !r->job_speed)
+	s->load = rs_arena_alloc(s->arena, s->r->n_jobs + 1u, sizeof(*s->load));
+	if (!l.out || !l.in || !s->load)
 		err = -ENOMEM;
-	/* another transport's packets are not known here */
-	for (uint32_t i = 0; !err && !s->o->transport && i < s->work->n_conns; i++)
-		if (s->work->conns[i].flow)
-			flow_speed(s, i, &z, &r->flow_speed[s->work->conns[i].index]);
-	for (uint32_t i = 0; !err && !s->o->transport && i < s->r->n_jobs; i++)
-		job_speed(s, i, &l, &z, &r->job_speed[i]);
+	for (uint32_t i = 0; !err && i < s->r->n_jobs; i++)
+		find_load(s, i, &l, &z);
 	free(l.out);
 	free(l.in);
 	return err;
+}
+
+static void job_speed(const struct rs_sim *s, uint32_t job, struct rs_series_speed *o)
+{
+	const struct rs_sim_job *j = &s->r->jobs[job];
+
+	o->allowed = per_second(s->load[job].bytes, s->load[job].least);
+	if (j->done)
+		o->goodput = per_second(s->load[job].bytes, j->finish - j->start);
+}
+
+int sim_speed(struct rs_sim *s, struct rs_series *r)
+{
+	struct sizes z = sizes_of(s);
+
+	r->flow_speed = calloc(s->r->n_flows + 1u, sizeof(*r->flow_speed));
+	r->job_speed = calloc(s->r->n_jobs + 1u, sizeof(*r->job_speed));
+	if (!r->flow_speed || !r->job_speed)
+		return -ENOMEM;
+	/* another transport's packets are not known here */
+	for (uint32_t i = 0; !s->o->transport && i < s->work->n_conns; i++)
+		if (s->work->conns[i].flow)
+			flow_speed(s, i, &z, &r->flow_speed[s->work->conns[i].index]);
+	for (uint32_t i = 0; !s->o->transport && i < s->r->n_jobs; i++)
+		job_speed(s, i, &r->job_speed[i]);
+	return 0;
 }

@@ -7,49 +7,44 @@
 #include "sim/observe.h"
 #include "sim/watch.h"
 
-enum { FIRST_INTERVAL = 1000000 }; /* 1 us, where nothing is said */
+enum {
+	FIRST_INTERVAL = 1000000, /* 1 us, where nothing is said */
+	HOPS = 8,                 /* of a packet and its ACK, about */
+	HOPS_A_BIN = 64,          /* of a port, at least */
+};
 
 /* ---- How long, how much ---- */
 
+/*
+ * To close a port's bin takes about as long as to pass on a packet: where a run has few packets for
+ * its ports, it has fewer bins.
+ */
 static uint32_t bins_of(const struct rs_sim *s)
 {
+	uint32_t payload = s->f->transport.payload ? s->f->transport.payload : s->f->transport.mtu;
+	uint64_t ports = 2 * (uint64_t)s->f->n_links, hops = 0;
 	uint32_t bins = RS_SERIES_BINS;
-	uint64_t ports = 2 * (uint64_t)s->f->n_links;
 
-	for (; bins > RS_SERIES_BINS_LEAST && ports > RS_SERIES_PORTS; ports /= 2)
+	for (uint32_t i = 0; i < s->r->n_jobs; i++)
+		hops += s->load[i].bytes / payload * HOPS;
+	while (!s->o->observe.interval && bins > RS_SERIES_BINS_LEAST &&
+	       ports * bins * HOPS_A_BIN > hops)
+		bins /= 2;
+	while (bins > RS_SERIES_BINS_LEAST && ports * bins > RS_SERIES_PORTS * RS_SERIES_BINS)
 		bins /= 2;
 	return bins;
-}
-
-/* A time that the run will hardly be shorter than: what a job's NICs need for its bytes. */
-static rs_time least_time(const struct rs_sim *s)
-{
-	double bytes = 0, rate = 0, least = 0;
-
-	for (uint32_t i = 0; i < s->f->n_endpoints; i++)
-		rate += (double)s->f->endpoints[i].rate;
-	for (uint32_t i = 0; i < s->f->n_jobs; i++) {
-		const struct rs_job *j = &s->f->jobs[i];
-
-		for (uint32_t k = 0; j->kind == RS_JOB_FLOWS && k < j->n_flows; k++)
-			bytes += (double)j->flows[k].bytes;
-		if (j->kind == RS_JOB_COLLECTIVE)
-			bytes = (double)j->collective.bytes * s->f->n_gpus * j->collective.repeat;
-		if (rate > 0 && bytes * 8 / rate > least)
-			least = bytes * 8 / rate;
-		bytes = 0;
-	}
-	return least < 3600 ? (rs_time)(least * RS_S) : 3600 * RS_S;
 }
 
 /* Where nothing is said: half as many bins as there may be, if the run is as short as it can be. */
 static rs_time interval_of(const struct rs_sim *s, uint32_t bins)
 {
-	rs_time interval = FIRST_INTERVAL;
+	rs_time interval = FIRST_INTERVAL, least = 0;
 
 	if (s->o->observe.interval)
 		return s->o->observe.interval;
-	while (interval * bins / 2 < least_time(s))
+	for (uint32_t i = 0; i < s->r->n_jobs; i++)
+		least = rs_time_max(least, s->load[i].least);
+	while (interval * bins / 2 < least)
 		interval *= 2;
 	return interval;
 }
@@ -217,16 +212,43 @@ static int watch_flows(struct rs_sim *s)
 
 /* ---- Ports ---- */
 
-static void classes_of(const struct rs_sim *s, uint32_t node, struct sim_watch *w)
+/* DSCPs that packets of this run may carry; tcs: and their classes at NICs. */
+static uint64_t dscps_of(const struct rs_sim *s, uint8_t *tcs)
+{
+	const struct rs_fabric *f = s->f;
+	uint64_t dscps = UINT64_C(1) << f->qos.cnp_dscp;
+
+	*tcs = 0;
+	for (uint32_t i = 0; i < f->n_jobs; i++) {
+		const struct rs_job *j = &f->jobs[i];
+
+		for (uint32_t k = 0; j->kind == RS_JOB_FLOWS && k < j->n_flows; k++)
+			*tcs |= (uint8_t)(1u << j->flows[k].tc);
+		if (s->r->jobs[i].coll)
+			*tcs |= (uint8_t)(1u << s->r->jobs[i].coll->conf.tc);
+	}
+	for (unsigned m = *tcs; m; m &= m - 1)
+		dscps |= UINT64_C(1) << f->qos.tc[__builtin_ctz(m)].dscp;
+	*tcs |= (uint8_t)(1u << f->qos.cnp_tc);
+	return dscps;
+}
+
+/* dscps, tcs: dscps_of() */
+static void classes_of(const struct rs_sim *s, uint32_t node, uint64_t dscps, uint8_t tcs,
+		       struct sim_watch *w)
 {
 	const struct rs_qos *q =
 		node < s->n_hosts ? &s->f->qos : rs_fabric_qos(s->f, node - s->n_hosts);
-
 	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
 		if (q->pfc && q->tc[tc].lossless)
 			w->pausable |= (uint8_t)(1u << tc);
-	for (unsigned d = 0; d < 64; d++)
-		w->classes |= (uint8_t)(1u << q->tc_of_dscp[d]);
+	for (; dscps; dscps &= dscps - 1)
+		w->classes |= (uint8_t)(1u << q->tc_of_dscp[__builtin_ctzll(dscps)]);
+	if (node < s->n_hosts)
+		w->classes = tcs;
+	w->width = KEEP_CLASSES;
+	for (unsigned m = w->classes; m; m &= m - 1, w->width += 2)
+		w->column[__builtin_ctz(m)] = (uint8_t)((w->width - KEEP_CLASSES) / 2);
 }
 
 /* Is each packet of this place kept? */
@@ -253,6 +275,7 @@ static void watch_port(struct rs_sim *s, uint32_t i, uint32_t p, uint32_t number
 	o->port = p;
 	o->node = n->host ? endpoint : i - s->n_hosts;
 	o->exact = n->sw && exact(s, s->f->switches[i - s->n_hosts].name);
+	n->watch->port[p].exact = o->exact;
 	if (o->nic || o->exact)
 		n->out[p].plain = false;
 }
@@ -269,14 +292,12 @@ static int watch_node(struct rs_sim *s, uint32_t i, uint32_t bins, rs_time inter
 		return -ENOMEM;
 	w->bins = bins;
 	w->next = w->interval = interval;
-	w->timed = exact(s, "all") ? 0 : RS_SERIES_TIMED - 1;
 	w->spans_most = RS_SERIES_SPANS_ALL / (s->n_hosts + 1);
 	if (w->spans_most > RS_SERIES_SPANS)
 		w->spans_most = RS_SERIES_SPANS;
-	w->port = rs_arena_alloc(s->arena, n->n_ports + 1u, sizeof(*w->port));
+	w->port = sim_lines_alloc(s->arena, n->n_ports + 1u, sizeof(*w->port));
 	if (!w->port)
 		return -ENOMEM;
-	classes_of(s, i, w);
 	for (uint32_t p = 0; p < n->n_ports; p++)
 		if (n->out[p].rate)
 			watch_port(s, i, p, (*n_ports)++);
@@ -323,8 +344,10 @@ static int check_exact(const struct rs_sim *s, struct rs_error *e)
 
 int sim_watch_create(struct rs_sim *s, struct rs_error *e)
 {
-	uint32_t bins = bins_of(s), n_ports = 0;
-	rs_time interval = interval_of(s, bins);
+	uint32_t bins, n_ports = 0;
+	rs_time interval;
+	uint64_t dscps;
+	uint8_t tcs;
 	int err = 0;
 
 	if (!s->o->observe.on)
@@ -332,12 +355,24 @@ int sim_watch_create(struct rs_sim *s, struct rs_error *e)
 	err = check_exact(s, e);
 	if (err)
 		return err;
-	s->sent = rs_pool_beside(&s->pool, sizeof(*s->sent));
+	if (sim_loads(s))
+		return rs_error_set(e, -ENOMEM, "no memory to watch the run");
+	bins = bins_of(s);
+	interval = interval_of(s, bins);
+	dscps = dscps_of(s, &tcs);
+	s->untimed = exact(s, "all") ? 0 : RS_SERIES_TIMED - 1;
+	s->nic_sent = sim_lines_alloc(s->arena, s->f->n_endpoints + 1u, sizeof(*s->nic_sent));
+	s->latency = sim_lines_alloc(s->arena, s->n_parts + 1u, sizeof(*s->latency));
+	s->sent = s->nic_sent && s->latency ? rs_pool_beside(&s->pool, sizeof(*s->sent)) : NULL;
 	err = s->sent ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < s->n_nodes && !err; i++)
 		err = watch_node(s, i, bins, interval, &n_ports);
+	for (uint32_t i = 0; i < s->n_nodes && !err; i++)
+		classes_of(s, i, dscps, tcs, s->nodes[i].watch);
 	if (!err)
 		find_backs(s);
+	for (uint32_t i = 0; i < s->n_parts && !err; i++)
+		s->parts[i].bin_end = interval;
 	err = err ? err : watch_flows(s);
 	return err ? rs_error_set(e, err, "no memory to watch the run") : 0;
 }

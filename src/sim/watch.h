@@ -5,22 +5,29 @@
 
 #include "sim/observe.h"
 
-/* What a port's class had counted until the open bin began. */
+/* What is kept of nearly every bin of a busy port lies together, so that few lines of memory are
+ * touched for a bin: a record of these, then of bytes and queues of the node's classes. They become
+ * the series' rows when the run has ended. */
+enum { KEEP_CARRIED, KEEP_PEAK, KEEP_CLASSES };
+
+/* What seldom grows: what it was when the open bin began. */
 struct watched_class {
-	uint64_t bytes, pauses, marks, drops;
+	uint64_t pauses, marks, drops;
 	rs_time held;
 };
 
 /* A port in the bin that is open, and what it had counted until the bin began. */
 struct watched_port {
-	struct rs_series_port s;
+	uint64_t *kept; /* [bin * width + column]; NULL: zeroes */
 	uint64_t carried, marks, drops, rx_pauses, tx_pauses;
-	uint64_t lost;             /* in the bin */
-	uint64_t most;             /* waiting in a queue, of all bins that are closed */
-	uint64_t sent[RS_CLASSES]; /* NICs: bytes of frames */
+	uint64_t lost;              /* in the bin */
+	uint64_t bytes[RS_CLASSES]; /* by the place of the class among the node's */
+	uint64_t most;              /* waiting in a queue, of all bins that are closed */
+	uint8_t paused;             /* classes when the bin began */
+	bool exact;
 	struct watched_class class[RS_CLASSES];
-	uint8_t paused; /* classes when the bin began */
-};
+	struct rs_series_port s;
+} __attribute__((aligned(64)));
 
 struct watched_flow {
 	struct rs_series_flow s;
@@ -43,25 +50,26 @@ struct watched_engine {
 struct sim_watch {
 	rs_time next, interval; /* the open bin's end; a bin's length */
 	uint32_t bin, bins;     /* the open one; how many there may be */
-	uint32_t closed;        /* bins, before two of them became one */
 	struct watched_port *port;
 	struct watched_flow *flow;
 	struct watched_inside *inside;
 	struct watched_engine *engine;
 	uint32_t n_flows, n_inside, n_engines;
-	struct rs_hist latency[RS_CLASSES];
-	uint32_t timed; /* packets are timed whose PSN has none of these bits */
 	struct rs_series_span *span;
 	uint32_t n_spans, spans_size, spans_most;
-	uint64_t watchdog;         /* packets that it took until the bin began */
-	uint8_t classes, pausable; /* that packets may be of; that can be held */
+	uint64_t watchdog;          /* packets that it took until the bin began */
+	uint8_t width;              /* of a port's record */
+	uint8_t column[RS_CLASSES]; /* the class's place among the node's */
+	uint8_t classes, pausable;  /* that packets may be of; that can be held */
 	bool spans_cut, no_memory, collected;
 };
 
 /* observe.c: the open bin ends at `at`; and the one behind it is open. */
 void sim_watch_close_bin(struct rs_sim *s, struct sim_node *n, rs_time at);
 void sim_watch_next_bin(struct sim_node *n);
-/* speed.c: r->flow_speed and r->job_speed, but what jobs take alone. -ENOMEM. */
+/* speed.c: what the jobs' NICs have to carry: s->load. -ENOMEM. */
+int sim_loads(struct rs_sim *s);
+/* r->flow_speed and r->job_speed, but what jobs take alone. -ENOMEM. */
 int sim_speed(struct rs_sim *s, struct rs_series *r);
 
 #endif

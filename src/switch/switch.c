@@ -472,6 +472,16 @@ void rs_switch_prefetch(const struct rs_switch *sw, unsigned port)
 	__builtin_prefetch(&p->in[sw->latest]);
 }
 
+void rs_switch_prefetch_look(const struct rs_switch *sw, unsigned port, uint8_t classes)
+{
+	const struct port *p = &sw->port[port];
+
+	__builtin_prefetch(p, 1);
+	__builtin_prefetch(&p->c.drops);
+	for (unsigned m = classes; m; m &= m - 1)
+		__builtin_prefetch(&p->q[__builtin_ctz(m)]);
+}
+
 void rs_switch_prefetch_waiting(const struct rs_switch *sw, unsigned port)
 {
 	uint32_t head = sw->port[port].q[sw->latest].packets.head;

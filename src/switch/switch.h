@@ -246,6 +246,9 @@ struct rs_switch_look {
 	uint8_t filled, paused; /* rs_switch_filled(), rs_switch_paused() */
 };
 void rs_switch_look(struct rs_switch *sw, unsigned port, struct rs_switch_look *out);
+/* Asks memory for what that, rs_switch_sent() and rs_switch_queue_bytes() of these classes touch.
+ */
+void rs_switch_prefetch_look(const struct rs_switch *sw, unsigned port, uint8_t classes);
 const struct rs_switch_counters *rs_switch_get_counters(const struct rs_switch *sw);
 uint64_t rs_switch_queue_bytes(const struct rs_switch *sw, unsigned port, unsigned tc);
 uint64_t rs_switch_buffer_used(const struct rs_switch *sw);
