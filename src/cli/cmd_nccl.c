@@ -32,7 +32,9 @@ static int help(void)
 	      "for line.\n\n"
 	      "FILE is a scenario or fabric (YAML, as `ripstop sim` takes), or a topology of "
 	      "NCCL's "
-	      "(XML,\nwhich NCCL_TOPO_DUMP_FILE writes and NCCL_TOPO_FILE takes) with --nodes.\n\n"
+	      "(XML,\nwhich NCCL_TOPO_DUMP_FILE writes and NCCL_TOPO_FILE takes) with --nodes, or "
+	      "a "
+	      "log with its topology\n(NCCL_DEBUG_SUBSYS=INIT,GRAPH).\n\n"
 	      "  --nodes N          so many hosts like FILE (XML); default 1, or as the log says\n"
 	      "  --gpus LIST        of each host these GPUs, by NVML's numbers: 0,1 or 0-3\n"
 	      "  --job NAME         the job of the scenario whose ranks are meant; default: the "
@@ -50,7 +52,8 @@ static int help(void)
 	      "  ripstop nccl plan scenarios/h100-8n.yaml\n"
 	      "  ripstop nccl plan --nodes 2 --gpu A100 --nic 200G ndv4-topo.xml\n"
 	      "  ripstop nccl plan --nodes 2 --env NCCL_CROSS_NIC=0 --rank 0 --graph topo.xml\n"
-	      "  ripstop nccl compare topo.xml job.log\n\n"
+	      "  ripstop nccl compare topo.xml job.log\n"
+	      "  ripstop nccl compare job.log job.log\n\n"
 	      "Exit status: 0 done, with compare: all lines the same; 1 a line differs; 2 bad "
 	      "input;\n3 out of memory or disk.\n",
 	      stdout);
@@ -270,15 +273,17 @@ struct work {
 
 static int read_log(const struct options *o, struct work *w, struct rs_error *e)
 {
-	struct rs_load l = {.arena = w->a, .e = e, .name = o->log};
+	const char *name = o->log ? o->log : o->file;
+	struct rs_load l = {.arena = w->a, .e = e, .name = name};
 
-	if (!o->log)
-		return 0;
-	w->log_text = rs_load_file(&l, o->log, RS_NCCL_LOG_MAX, (struct rs_where){o->log, 0, 0},
-				   &w->log_n);
+	w->log_text =
+		rs_load_file(&l, name, RS_NCCL_LOG_MAX, (struct rs_where){name, 0, 0}, &w->log_n);
 	if (!w->log_text)
 		return l.err;
-	return rs_nccl_log_read(w->log_text, w->log_n, o->log, w->a, &w->log, e);
+	/* a plan's FILE may be a log itself */
+	if (!o->log && !strstr(w->log_text, "NCCL INFO "))
+		return 0;
+	return rs_nccl_log_read(w->log_text, w->log_n, name, w->a, &w->log, e);
 }
 
 static int run(const struct options *o, struct work *w, bool *differs, struct rs_error *e)

@@ -16,6 +16,7 @@ struct loading {
 	struct rs_arena *a;
 	struct rs_error *e;
 	struct rs_nccl_assume assume;
+	const struct rs_nccl_log *log;      /* the job's, or that which draws the host; NULL */
 	int devs[RS_NCCL_GPUS_MAX], n_devs; /* of each host */
 };
 
@@ -85,7 +86,7 @@ static uint32_t places_of_log(const struct rs_nccl_log *log, struct rs_nccl_plac
 
 static uint32_t hosts_of(const struct loading *g)
 {
-	const struct rs_nccl_log *log = g->job->log;
+	const struct rs_nccl_log *log = g->log;
 
 	if (g->job->nodes)
 		return g->job->nodes;
@@ -98,7 +99,7 @@ static uint32_t hosts_of(const struct loading *g)
 
 static int plan_hosts(struct loading *g, const struct rs_nccl_host *h, struct rs_nccl_plan **out)
 {
-	const struct rs_nccl_log *log = g->job->log;
+	const struct rs_nccl_log *log = g->log;
 	bool by_log = log && log->all_ranks && !g->job->nodes && !g->job->gpus;
 	struct rs_nccl_job job = {0};
 	const struct rs_nccl_host **hosts;
@@ -156,6 +157,23 @@ static int from_topology(struct loading *g, const char *text, size_t n, struct r
 	return plan_hosts(g, h, out);
 }
 
+static int from_log(struct loading *g, const char *text, size_t n, struct rs_nccl_plan **out)
+{
+	const struct rs_nccl_log *log = g->job->log;
+	struct rs_nccl_log *own;
+	struct rs_nccl_host *h;
+	int err = 0;
+
+	if (!log) {
+		err = rs_nccl_log_read(text, n, g->job->file, g->a, &own, g->e);
+		g->log = log = err ? NULL : own;
+	}
+	if (!err)
+		err = rs_nccl_host_drawn(text, n, g->job->file, log, g->env->release, &g->assume,
+					 g->a, &h, g->e);
+	return err ? err : plan_hosts(g, h, out);
+}
+
 /* ---- A scenario's job ---- */
 
 static const struct rs_job *job_of(const struct loading *g, const struct rs_fabric *f)
@@ -204,7 +222,7 @@ int rs_cli_nccl_load(const struct rs_cli_nccl_job *job, const struct rs_nccl_env
 		     struct rs_arena *a, struct rs_fabric **fabric, struct rs_nccl_plan **out,
 		     const char **assumed, struct rs_error *e)
 {
-	struct loading g = {.job = job, .env = env, .a = a, .e = e};
+	struct loading g = {.job = job, .log = job->log, .env = env, .a = a, .e = e};
 	struct rs_load l = {.arena = a, .e = e, .name = job->file};
 	size_t n, at = 0;
 	char *text;
@@ -219,6 +237,8 @@ int rs_cli_nccl_load(const struct rs_cli_nccl_job *job, const struct rs_nccl_env
 		at++;
 	if (text[at] == '<')
 		err = from_topology(&g, text, n, out, assumed);
+	else if (strstr(text, "NCCL INFO "))
+		err = from_log(&g, text, n, out);
 	else
 		err = from_fabric(&g, fabric, out);
 	free(text);

@@ -20,6 +20,107 @@ static bool wanted(const struct printer *w, uint32_t rank)
 	return !w->how->n || (rank >= w->how->first && rank - w->how->first < w->how->n);
 }
 
+/* ---- The host, drawn by columns: read back by drawn.c ---- */
+
+/* graph/topo.h: 1 Broadwell, 2 Skylake, from 2.26 on 3 Sapphire Rapids, 4 Emerald Rapids. */
+static int cpu_model(const struct rs_nccl_plan *p, const struct rs_nccl_item *cpu)
+{
+	bool new = p->release >= RS_NCCL_RELEASE(2, 26, 0);
+
+	if (cpu->arch != RS_NCCL_X86 || cpu->vendor != RS_NCCL_INTEL)
+		return -1;
+	if (cpu->family != 6 || cpu->model < 0x55)
+		return 1;
+	return new && cpu->model >= 0xcf ? 4 : new && cpu->model >= 0x8f ? 3 : 2;
+}
+
+/* From 2.21 on a node's number stands after its host's. */
+static int name_text(const struct rs_nccl_plan *p, const struct rs_nccl_topo *t,
+		     const struct node *n, char *buf, size_t size)
+{
+	static const char *const kinds[] = {"GPU", "PCI", "NVS", "CPU", "NIC", "NET"};
+	const struct rs_nccl_item *item = n->item < 0 ? NULL : &t->host->items[n->item];
+	unsigned long long id = !item            ? 0
+				: n->kind == NET ? (unsigned long long)item->dev
+						 : (unsigned long long)item->bus;
+
+	return snprintf(buf, size,
+			p->release >= RS_NCCL_RELEASE(2, 21, 0) ? "%s/0-%llx" : "%s/%llX",
+			kinds[n->kind], id);
+}
+
+static void facts_text(const struct rs_nccl_plan *p, uint32_t node, const struct rs_nccl_topo *t,
+		       const struct node *n, char *buf, size_t size)
+{
+	const struct rs_nccl_item *item = n->item < 0 ? NULL : &t->host->items[n->item];
+
+	*buf = '\0';
+	if (n->kind == GPU)
+		snprintf(buf, size, " (%u)", rank_of(p, node, n->index));
+	else if (n->kind == CPU)
+		snprintf(buf, size, " (%d/%d/%d)", n->arch, n->vendor, cpu_model(p, item));
+	else if (n->kind == PCI)
+		snprintf(buf, size, " (%llx)", (unsigned long long)item->device);
+	else if (n->kind == NET && p->release >= RS_NCCL_RELEASE(2, 23, 0))
+		snprintf(buf, size, " (%d/%llx/%d/%f)", n->collnet, (unsigned long long)n->asic,
+			 n->port, (double)item->net_bw);
+	else if (n->kind == NET)
+		snprintf(buf, size, " (%llx/%d/%f)", (unsigned long long)n->asic, n->port,
+			 (double)item->net_bw);
+}
+
+/* A node's links, each on its line from a column on; below PCI links what hangs there. */
+static void print_links(const struct printer *w, uint32_t rank, const struct node *n,
+			const struct node *up, int column)
+{
+	const struct rs_nccl_topo *t = class_of(w->p, rank)->topo;
+	uint32_t node = w->p->ranks[rank].node;
+
+	for (int i = 0; i < n->n_links && column < 400; i++) {
+		static const char *const classes[] = {[RS_NCCL_NVL] = "NVL",
+						      [RS_NCCL_C2C] = "C2C",
+						      [RS_NCCL_PIX] = "PCI",
+						      [RS_NCCL_SYS] = "SYS",
+						      [RS_NCCL_NET] = "NET"};
+		const struct link *l = &n->links[i];
+		char head[48], name[48], facts[96] = "";
+
+		if (l->class == RS_NCCL_PIX && l->to == up)
+			continue;
+		if (n->kind == NET)
+			continue;
+		snprintf(head, sizeof(head), "+ %s[%2.1f] - ", classes[l->class], (double)l->bw);
+		name_text(w->p, t, l->to, name, sizeof(name));
+		if (l->class == RS_NCCL_PIX || l->to->kind == NET)
+			facts_text(w->p, node, t, l->to, facts, sizeof(facts));
+		begin(w, rank);
+		fprintf(w->out, "%*s%s%s%s\n", column, "", head, name, facts);
+		if (l->class == RS_NCCL_PIX)
+			print_links(w, rank, l->to, n, column + (int)strlen(head));
+	}
+}
+
+static void print_system(const struct printer *w, uint32_t rank)
+{
+	const struct rs_nccl_topo *t = class_of(w->p, rank)->topo;
+	char name[48], facts[96];
+
+	begin(w, rank);
+	fprintf(w->out, "=== System : maxBw %2.1f totalBw %2.1f ===\n", (double)t->max_bw,
+		(double)t->total_bw);
+	for (int i = 0; i < t->n[CPU]; i++) {
+		const struct node *n = &t->nodes[CPU][i];
+
+		name_text(w->p, t, n, name, sizeof(name));
+		facts_text(w->p, w->p->ranks[rank].node, t, n, facts, sizeof(facts));
+		begin(w, rank);
+		fprintf(w->out, "%s%s\n", name, facts);
+		print_links(w, rank, n, NULL, 0);
+	}
+	begin(w, rank);
+	fputs("==========================================\n", w->out);
+}
+
 /* ---- The search ---- */
 
 static void print_graph(const struct printer *w, uint32_t rank, const struct found *f)
@@ -51,9 +152,7 @@ static void print_search(const struct printer *w, uint32_t rank)
 	const struct rs_nccl_class *c = class_of(w->p, rank);
 	static const int order[] = {RING_GRAPH, TREE_GRAPH, CHAIN_GRAPH, DIRECT_GRAPH, NVLS_GRAPH};
 
-	begin(w, rank);
-	fprintf(w->out, "=== System : maxBw %2.1f totalBw %2.1f ===\n", (double)c->topo->max_bw,
-		(double)c->topo->total_bw);
+	print_system(w, rank);
 	for (int i = 0; i < GRAPHS; i++)
 		if (c->found[order[i]].n_channels)
 			print_graph(w, rank, &c->found[order[i]]);
@@ -245,8 +344,16 @@ void rs_nccl_plan_print(const struct rs_nccl_plan *p, const struct rs_nccl_print
 	struct printer w = {p, how, out};
 
 	for (uint32_t r = 0; how->graph && r < p->n_ranks; r++)
-		if (wanted(&w, r))
+		if (wanted(&w, r)) {
+			begin(&w, r);
+			fprintf(out,
+				"comm 0x%x rank %u nRanks %u nNodes %u localRanks %u localRank %u "
+				"nvmlDev %d\n",
+				p->ranks[r].host, r, p->n_ranks, p->n_nodes,
+				p->nodes[p->ranks[r].node].n_ranks, p->ranks[r].local,
+				p->ranks[r].dev);
 			print_search(&w, r);
+		}
 	if (wanted(&w, 0)) {
 		print_heads(&w);
 		print_rings(&w);

@@ -105,6 +105,23 @@ static void net_name(struct scan *s, const char *text)
 		s->log->net = word(s->l, at + 14, strcspn(at + 14, "\r\n"));
 }
 
+/* "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'". */
+static void nic_line(struct scan *s, const char *text)
+{
+	const char *at = strstr(text, "GPU Direct RDMA "), *hca = strstr(text, " for HCA "), *quote;
+	long n;
+
+	if (!at || !hca)
+		return;
+	n = strtol(hca + 9, NULL, 10);
+	quote = strchr(hca, '\'');
+	if (n < 0 || n >= RS_NCCL_LOG_NICS || !quote)
+		return;
+	s->log->nics[n].no_gdr = !strncmp(at + 16, "Disabled", 8);
+	if (!s->log->nics[n].name)
+		s->log->nics[n].name = word(s->l, quote + 1, strcspn(quote + 1, "'"));
+}
+
 static void one_line(struct scan *s, const char *line, int number)
 {
 	const char *text = strstr(line, "NCCL INFO "), *version = strstr(line, "NCCL version ");
@@ -121,6 +138,7 @@ static void one_line(struct scan *s, const char *line, int number)
 	text += 10;
 	variable(s, text, number);
 	net_name(s, text);
+	nic_line(s, text);
 	if (strstr(text, "NVLS multicast support is not available"))
 		s->log->no_nvls = true;
 	if (strstr(text, "P2P/direct pointer"))

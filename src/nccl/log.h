@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include "nccl/lines.h"
 
-enum { RS_NCCL_LOG_MAX = 64 << 20, RS_NCCL_LOG_VARS = 128 };
+enum { RS_NCCL_LOG_MAX = 64 << 20, RS_NCCL_LOG_VARS = 128, RS_NCCL_LOG_NICS = 64 };
 
 struct rs_nccl_log_rank {
 	const char *host; /* NULL: the log does not tell of this rank */
@@ -21,6 +21,10 @@ struct rs_nccl_log {
 	bool no_nvls;   /* says that there is no multicast */
 	bool one_process;
 	const char *net; /* "IB"; NULL */
+	struct {
+		const char *name; /* "mlx5_0"; NULL */
+		bool no_gdr;
+	} nics[RS_NCCL_LOG_NICS]; /* by their numbers */
 	int n_vars;
 	struct {
 		const char *name, *value;
@@ -30,6 +34,12 @@ struct rs_nccl_log {
 /* -EINVAL: no line of NCCL's in it. */
 int rs_nccl_log_read(const char *text, size_t n, const char *name, struct rs_arena *a,
 		     struct rs_nccl_log **out, struct rs_error *e);
+
+/* The host that the log draws, of the first process that does: GPUs of its job, its NICs.
+ * -EINVAL: it draws none. */
+int rs_nccl_host_drawn(const char *text, size_t n, const char *name, const struct rs_nccl_log *log,
+		       uint32_t release, const struct rs_nccl_assume *assume, struct rs_arena *a,
+		       struct rs_nccl_host **out, struct rs_error *e);
 
 /* Of each kind of line: how many the log has, how many the plan has just so. */
 struct rs_nccl_compared {

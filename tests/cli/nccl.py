@@ -81,7 +81,21 @@ def main():
                 wrong = changed(lines[i])
             found = compared(system, lines[:i] + [wrong] + lines[i + 1:], 1)
             assert sum(k["lines"] - k["same"] for k in found.values()) == 1, (wrong, found)
+        drawn_again(system)
     refused()
+
+
+def drawn_again(system):
+    """A plan's lines are a log: the host that it draws gives the same lines."""
+    first = ran("plan", *options(system), "--graph", xml(system)).stdout
+    with tempfile.NamedTemporaryFile("w", suffix=".log") as f:
+        f.write(first)
+        f.flush()
+        o = options(system)
+        again = ran("plan", *o[:2], *o[4:], "--graph", f.name).stdout
+        assert first == again, system
+        found = json.loads(ran("compare", *o[:2], *o[4:], "--json", f.name, f.name).stdout)
+        assert all(k["lines"] == k["same"] for k in found.values()) and len(found) >= 7, found
 
 
 def refused():
