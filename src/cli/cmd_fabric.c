@@ -188,6 +188,20 @@ static void show_changes(const struct rs_fabric *f)
 		rs_paragraph(stdout, 2, "%s", f->changes[i]);
 }
 
+static void show_events(const struct rs_fabric *f)
+{
+	const struct rs_fabric_events *v = &f->events;
+
+	if (!v->n_texts)
+		return;
+	printf("\nWhat happens (%u event%s in all; switches beside a link know after %g us, all "
+	       "others "
+	       "%g us later):\n",
+	       v->n, v->n == 1 ? "" : "s", (double)v->detect / RS_US, (double)v->converge / RS_US);
+	for (uint32_t i = 0; i < v->n_texts; i++)
+		rs_paragraph(stdout, 2, "%s", v->text[i]);
+}
+
 static int show(const struct rs_fabric *f)
 {
 	int err;
@@ -206,6 +220,8 @@ static int show(const struct rs_fabric *f)
 	}
 	if (!err)
 		show_changes(f);
+	if (!err)
+		show_events(f);
 	if (!err && f->n_unknown)
 		puts("\nNot said by the sources, and so unknown:");
 	for (uint32_t i = 0; i < f->n_unknown; i++)

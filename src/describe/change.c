@@ -2,13 +2,7 @@
  * link that is down keeps its ports and its number; no route goes over it. */
 #include <errno.h>
 #include <string.h>
-#include "describe/load.h"
-
-struct changes {
-	struct rs_load *l;
-	struct rs_fabric *f;
-	struct rs_names names; /* SWITCH_BIT | switch, or endpoint */
-};
+#include "describe/change.h"
 
 static const uint32_t SWITCH_BIT = 1u << 31;
 
@@ -17,7 +11,7 @@ static bool is_host_change(const struct rs_node *n)
 	return n->kind == RS_NODE_MAP && rs_node_get(n, "host");
 }
 
-static void name_all(struct changes *c)
+void change_names(struct changes *c)
 {
 	const struct rs_fabric *f = c->f;
 
@@ -63,7 +57,7 @@ static bool end_named(struct changes *c, const struct rs_node *n, uint32_t *id)
 	return !c->l->err;
 }
 
-static bool joins(const struct rs_fabric_link *k, uint32_t a, uint32_t b)
+bool change_joins(const struct rs_fabric_link *k, uint32_t a, uint32_t b)
 {
 	uint32_t x = k->a.id | (k->a.is_switch ? SWITCH_BIT : 0), y = k->b.id | SWITCH_BIT;
 
@@ -92,8 +86,7 @@ static void change_one(struct rs_fabric *f, struct rs_fabric_link *k, const stru
 		f->endpoints[k->a.id].rate = to->rate;
 }
 
-/* [leaf0, spine3], or a NIC alone: it has one link. b: UINT32_MAX without a second end. */
-static bool ends(struct changes *c, const struct rs_node *n, uint32_t *a, uint32_t *b)
+bool change_ends(struct changes *c, const struct rs_node *n, uint32_t *a, uint32_t *b)
 {
 	const struct rs_node *list = rs_node_get(n, "link");
 
@@ -117,39 +110,49 @@ static bool ends(struct changes *c, const struct rs_node *n, uint32_t *a, uint32
 	return end_named(c, list->first->value, a) && end_named(c, list->last->value, b);
 }
 
+uint32_t change_index(struct changes *c, const struct rs_node *n, uint32_t a, uint32_t b,
+		      int64_t *index)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < c->f->n_links && !c->l->err; i++)
+		found += change_joins(&c->f->links[i], a, b);
+	if (!c->l->err && !found)
+		rs_load_fail(
+			c->l, -EINVAL, rs_node_get(n, "link")->at,
+			"no link joins these two; `ripstop fabric show` lists what joins what");
+	*index = -1;
+	rs_node_int(c->l, n, "index", 0, (int64_t)found - 1, index);
+	return found;
+}
+
 static void change_link(struct changes *c, const struct rs_node *n)
 {
 	static const char *const known[] = {"link", "index", "down", "rate", "delay", "loss", NULL};
 	struct link_change to = {.delay = -1, .loss = -1};
 	struct rs_fabric *f = c->f;
-	uint32_t a, b, found = 0;
-	int64_t index = -1;
+	uint32_t a, b, found;
+	int64_t index;
 
-	if (!rs_node_keys(c->l, n, "a change of a link", known) || !ends(c, n, &a, &b))
+	if (!rs_node_keys(c->l, n, "a change of a link", known) || !change_ends(c, n, &a, &b))
 		return;
 	if (n->n == 1)
 		rs_load_fail(c->l, -EINVAL, n->at,
 			     "what of this link? expected down, rate, delay or loss beside it");
-	for (uint32_t i = 0; i < f->n_links && !c->l->err; i++)
-		found += joins(&f->links[i], a, b);
-	if (!c->l->err && !found)
-		rs_load_fail(
-			c->l, -EINVAL, rs_node_get(n, "link")->at,
-			"no link joins these two; `ripstop fabric show` lists what joins what");
-	rs_node_int(c->l, n, "index", 0, (int64_t)found - 1, &index);
+	found = change_index(c, n, a, b, &index);
 	rs_node_bool(c->l, n, "down", &to.down);
 	rs_node_rate(c->l, n, "rate", &to.rate);
 	rs_node_time(c->l, n, "delay", RS_NS, 10 * RS_MS, &to.delay);
 	rs_node_share(c->l, n, "loss", 0, 1, &to.loss);
 	found = 0;
 	for (uint32_t i = 0; i < f->n_links && !c->l->err; i++)
-		if (joins(&f->links[i], a, b) && (index < 0 || index == found++))
+		if (change_joins(&f->links[i], a, b) && (index < 0 || index == found++))
 			change_one(f, &f->links[i], &to);
 }
 
 /* ---- Switches ---- */
 
-static uint32_t switch_named(struct changes *c, const struct rs_node *n)
+uint32_t change_switch(struct changes *c, const struct rs_node *n)
 {
 	const struct rs_node *name = rs_node_get(n, "switch");
 	const char *s = rs_node_scalar(c->l, name, "switch");
@@ -169,7 +172,7 @@ static void switch_down(struct changes *c, const struct rs_node *n)
 
 	if (!rs_node_keys(c->l, n, "a change of a switch", known))
 		return;
-	sw = switch_named(c, n);
+	sw = change_switch(c, n);
 	rs_node_bool(c->l, n, "down", &down);
 	if (n->n == 1)
 		rs_load_fail(c->l, -EINVAL, n->at,
@@ -188,14 +191,14 @@ void change_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *li
 
 	if (l->err || !f->n_changes)
 		return;
-	name_all(&c);
+	change_names(&c);
 	for (const struct rs_item *i = list->first; i && !l->err; i = i->next) {
 		const struct rs_node *n = i->value, *qos = rs_node_get(n, "qos");
 		uint32_t sw;
 
 		if (!rs_node_get(n, "switch") || !qos)
 			continue;
-		sw = switch_named(&c, n);
+		sw = change_switch(&c, n);
 		if (!l->err)
 			f->switches[sw].qos =
 				load_own_qos(l, rs_fabric_qos(f, sw), f->switches[sw].name, qos);
@@ -225,7 +228,7 @@ void change_network(struct rs_load *l, struct rs_fabric *f, const struct rs_node
 	f->changes = rs_load_take(l, n, sizeof(*f->changes));
 	f->change_at = rs_load_take(l, n, sizeof(*f->change_at));
 	keep_as_drawn(l, f);
-	name_all(&c);
+	change_names(&c);
 	for (const struct rs_item *i = list->first; i && !l->err; i = i->next, at++) {
 		const struct rs_node *x = i->value;
 

@@ -10,9 +10,9 @@ static void read_all(struct rs_load *l, struct rs_fabric *f, const struct rs_nod
 {
 	static const char *const top[] = {"fabric", "workload", "what-if", "observe",
 					  "title",  "about",    NULL};
-	static const char *const parts[] = {"hosts",     "network",    "qos",    "cc",
-					    "transport", "host_model", "change", "pairing",
-					    "preset",    NULL};
+	static const char *const parts[] = {"hosts",     "network",    "qos",      "cc",
+					    "transport", "host_model", "change",   "pairing",
+					    "preset",    "events",     "failover", NULL};
 	static const char *const presets[] = {"none", "ns-3", NULL};
 	static const char *const pairings[] = {"nearest", "index", NULL};
 	int pairing = 0, preset = 0;
@@ -36,6 +36,7 @@ static void read_all(struct rs_load *l, struct rs_fabric *f, const struct rs_nod
 	load_network(l, f, fabric);
 	change_network(l, f, rs_node_get(fabric, "change"));
 	rs_fabric_route(l, f);
+	load_events(l, f, fabric);
 	load_qos(l, f, rs_node_get(fabric, "qos"));
 	change_qos(l, f, rs_node_get(fabric, "change"));
 	load_cc(l, f, rs_node_get(fabric, "cc"));

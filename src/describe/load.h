@@ -10,6 +10,8 @@
 void load_hosts(struct rs_load *l, struct rs_fabric *f, const struct rs_node *fabric);
 void load_host_model(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 void load_network(struct rs_load *l, struct rs_fabric *f, const struct rs_node *fabric);
+/* What happens to links while the network runs; after it is routed. */
+void load_events(struct rs_load *l, struct rs_fabric *f, const struct rs_node *fabric);
 /* Changes of single links and switches, before routes are made; of switches' QoS, after it is read.
  */
 void change_network(struct rs_load *l, struct rs_fabric *f, const struct rs_node *list);

@@ -601,6 +601,17 @@ static void changes(struct writer *w, const struct rs_fabric *f)
 		fprintf(w->out, "    - %s\n", f->changes[i]);
 }
 
+static void events(struct writer *w, const struct rs_fabric_events *e)
+{
+	if (!e->n_texts)
+		return;
+	fputs("  events:\n", w->out);
+	for (uint32_t i = 0; i < e->n_texts; i++)
+		fprintf(w->out, "    - %s\n", e->text[i]);
+	fprintf(w->out, "  failover: {detect: %s", span(w, e->detect));
+	fprintf(w->out, ", converge: %s}\n", span(w, e->converge));
+}
+
 static void workload(struct writer *w, const struct rs_fabric *f)
 {
 	if (f->n_jobs)
@@ -689,6 +700,7 @@ int rs_fabric_write(const struct rs_fabric *f, FILE *out)
 	fprintf(out, "  pairing: %s\n", f->pair_by_index ? "index" : "nearest");
 	host_model(&w, &f->host_params);
 	changes(&w, f);
+	events(&w, &f->events);
 	workload(&w, f);
 	observe(&w, &f->observe);
 	whatifs(&w, f);

@@ -242,16 +242,27 @@ static void name_drops(const struct rs_fabric *f, const struct rs_sim_result *r,
 		 (unsigned long long)r->counters.timeouts);
 }
 
+static const char *why_lost(const struct rs_fabric *f)
+{
+	bool errors = false, events = f->events.n != 0;
+
+	for (uint32_t i = 0; i < f->n_links; i++)
+		errors |= f->links[i].loss > 0;
+	return errors && events ? "bit errors and fabric.events"
+	       : events         ? "fabric.events"
+				: "bit errors";
+}
+
 static void name_loss(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c)
 {
 	struct drop_group g = top_drops(f, r, on_link);
 
 	if (g.first) {
-		snprintf(c->what, sizeof(c->what), "packets lost on the link %s: bit errors",
-			 g.places);
+		snprintf(c->what, sizeof(c->what), "packets lost on the link %s: %s", g.places,
+			 why_lost(f));
 		snprintf(c->place, sizeof(c->place), "%s", g.places);
 	} else {
-		snprintf(c->what, sizeof(c->what), "packets lost on links: bit errors");
+		snprintf(c->what, sizeof(c->what), "packets lost on links: %s", why_lost(f));
 	}
 	evidence(c, "%llu packets lost on links; %llu sent again, %llu timeouts",
 		 (unsigned long long)r->counters.link_losses,

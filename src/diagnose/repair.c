@@ -134,6 +134,11 @@ static bool no_control(const struct diagnose *g)
 	return g->f->cc.kind && !strcmp(g->f->cc.kind, "none") && (pauses(g) || drops(g));
 }
 
+static bool has_events(const struct diagnose *g)
+{
+	return g->f->events.n != 0;
+}
+
 /* ---- Settings ---- */
 
 static const struct {
@@ -144,6 +149,8 @@ static const struct {
 	{"none of the changes under fabric.change", "fabric.change", "[]",
 	 "host host.link host.limit receiver link.slow link.long link.loss link.down drops pauses",
 	 any, NULL, NULL},
+	{"links without fabric.events", "fabric.events", "[]", "link.loss drops", has_events, NULL,
+	 NULL},
 	{"each GPU on its nearest NIC", "fabric.pairing", "nearest", "host host.link",
 	 pairs_are_far, NULL, NULL},
 	{"a path MTU of 4096", "fabric.network.mtu", "4096", "mtu", mtu_is_short, NULL, NULL},

@@ -111,6 +111,13 @@ void rs_fabric_generate(struct rs_load *l, struct rs_fabric *f, struct rs_where 
 void rs_fabric_close_changes(struct rs_load *l, struct rs_fabric *f, struct rs_where at);
 void rs_fabric_route(struct rs_load *l, struct rs_fabric *f);
 
+/* ---- Events ---- */
+
+enum { RS_EVENTS_MAX = 4096 }; /* occurrences */
+/* Room for n events and their texts, whose `detect` and `converge` are the defaults. */
+void rs_fabric_events(struct rs_load *l, struct rs_fabric *f, uint32_t n_texts, uint32_t n,
+		      struct rs_where at);
+
 /* ---- Classes ---- */
 
 /* Where a reader found what is checked; all {0} without one. */

@@ -338,6 +338,28 @@ struct rs_network_conf {
 	double loss;
 };
 
+/* What happens to links at a time: they lose all that is sent over them, or have another rate or
+ * loss, or lose some packets. */
+struct rs_fabric_event {
+	rs_time at, until;     /* RS_NEVER: to the end */
+	const uint32_t *links; /* in both directions */
+	uint32_t n_links;
+	bool down;
+	int64_t rate;  /* 0: the link's own */
+	double loss;   /* negative: the link's own */
+	uint32_t drop; /* packets with payload that the link loses from `at` on, each way */
+};
+
+/* fabric.events, and how soon switches take what is down out of their routes. */
+struct rs_fabric_events {
+	uint32_t n;
+	struct rs_fabric_event *event; /* each occurrence of those that repeat */
+	uint32_t n_texts;
+	const char **text; /* as they were written, YAML flow text */
+	rs_time detect;    /* until the switches at the ends of a link know */
+	rs_time converge;  /* from then until all switches have new routes */
+};
+
 enum rs_fabric_preset { RS_PRESET_NONE, RS_PRESET_NS3 };
 
 /* What a run keeps of itself over time (sim/series.h); it changes no result. */
@@ -378,6 +400,7 @@ struct rs_fabric {
 	struct rs_cc_conf *ccs;
 	struct rs_transport_conf transport;
 	struct rs_host_params host_params;
+	struct rs_fabric_events events;
 	uint32_t n_jobs;
 	struct rs_job *jobs;
 	bool places_drawn; /* a job's place is drawn from the seed */
@@ -433,6 +456,10 @@ void rs_fabric_facts(const struct rs_fabric *f, struct rs_network_facts *out);
  * or by index. */
 uint32_t rs_fabric_rank_host(const struct rs_fabric *f, uint32_t rank);
 uint32_t rs_fabric_rank_endpoint(const struct rs_fabric *f, uint32_t rank);
+/* The routes that f would have with these links down as well, in arena a; an entry of down a link.
+ * What they no longer reach has no ports. -ENOMEM. */
+int rs_fabric_reroute(const struct rs_fabric *f, const bool *down, struct rs_arena *a,
+		      struct rs_routes *out, struct rs_error *e);
 /* Whether routes lead from one endpoint to the other, both of whose links are up. */
 bool rs_fabric_reachable(const struct rs_fabric *f, uint32_t src, uint32_t dst);
 /*

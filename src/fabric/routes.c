@@ -181,3 +181,21 @@ void rs_fabric_route(struct rs_load *l, struct rs_fabric *f)
 				routes_to(l, f, &g, s, f->routes.group_of_switch[s]);
 	graph_destroy(&g);
 }
+
+int rs_fabric_reroute(const struct rs_fabric *f, const bool *down, struct rs_arena *a,
+		      struct rs_routes *out, struct rs_error *e)
+{
+	struct rs_fabric g = *f;
+	struct rs_load l = {.arena = a, .e = e};
+
+	g.arena = a;
+	memset(&g.routes, 0, sizeof(g.routes));
+	g.links = rs_load_take(&l, f->n_links + 1u, sizeof(*g.links));
+	for (uint32_t i = 0; g.links && i < f->n_links; i++) {
+		g.links[i] = f->links[i];
+		g.links[i].down |= down[i];
+	}
+	rs_fabric_route(&l, &g);
+	*out = g.routes;
+	return l.err;
+}

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/elapsed.h"
 #include "sim/engine.h"
+#include "sim/happen.h"
 #include "sim/ideal.h"
 #include "sim/observe.h"
 
@@ -34,6 +35,18 @@ static inline void watched(struct rs_sim *s, struct sim_node *n, const struct si
 		s->sent[rs_pool_index(&s->pool, p)] = now;
 }
 
+/* By an event, or by chance. */
+static bool is_lost(struct sim_link *l, const struct rs_packet *p)
+{
+	if (l->down)
+		return true;
+	if (l->drop && p->payload_bytes) {
+		l->drop--;
+		return true;
+	}
+	return l->loss && p->kind != RS_KIND_PFC && (rs_random_u64(&l->random) >> 32) < l->loss;
+}
+
 /* A link that is watched, is captured or loses packets: false when p is lost. */
 static bool unplain(struct rs_sim *s, struct sim_node *n, struct sim_link *l, struct rs_packet *p,
 		    rs_time now)
@@ -42,7 +55,11 @@ static bool unplain(struct rs_sim *s, struct sim_node *n, struct sim_link *l, st
 		watched(s, n, l, p, now);
 	if (l->capture >= 0)
 		rs_capture_packet(s->capture, l->capture, p, now);
-	if (l->loss && p->kind != RS_KIND_PFC && (rs_random_u64(&l->random) >> 32) < l->loss) {
+	if (is_lost(l, p)) {
+		if (p->kind == RS_KIND_PFC) {
+			rs_pool_free(&n->free, p);
+			return false;
+		}
 		n->losses++;
 		if (n->watch)
 			sim_watch_lost(n, (uint32_t)(l - n->out));
@@ -214,7 +231,7 @@ static void switch_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs
 
 /* ---- The loop ---- */
 
-uint64_t sim_node_run(struct rs_sim *s, struct sim_node *n, rs_time end)
+static uint64_t run(struct rs_sim *s, struct sim_node *n, rs_time end)
 {
 	uint64_t events = 0;
 
@@ -242,6 +259,27 @@ uint64_t sim_node_run(struct rs_sim *s, struct sim_node *n, rs_time end)
 	return events;
 }
 
+/* What happens to its links and routes comes first of all that is at one time. */
+static uint64_t run_with_happenings(struct rs_sim *s, struct sim_node *n, rs_time end)
+{
+	uint64_t events = 0;
+
+	while (sim_happen_next(n) < end) {
+		events += run(s, n, sim_happen_next(n));
+		sim_happen(n);
+	}
+	events += run(s, n, end);
+	*n->due = rs_time_min(*n->due, sim_happen_next(n));
+	return events;
+}
+
+uint64_t sim_node_run(struct rs_sim *s, struct sim_node *n, rs_time end)
+{
+	if (__builtin_expect(n->happenings != NULL, 0))
+		return run_with_happenings(s, n, end);
+	return run(s, n, end);
+}
+
 /* ---- Building ---- */
 
 static int tree_init(struct rs_sim *s, struct sim_node *n, uint32_t slots, struct rs_error *e)
@@ -261,7 +299,7 @@ static int tree_init(struct rs_sim *s, struct sim_node *n, uint32_t slots, struc
 	return 0;
 }
 
-static uint32_t node_of(const struct rs_sim *s, const struct rs_link_end *e, uint32_t *port)
+uint32_t sim_node_of(const struct rs_sim *s, const struct rs_link_end *e, uint32_t *port)
 {
 	if (e->is_switch) {
 		*port = e->port;
@@ -278,8 +316,8 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 	uint32_t from, to, from_port, to_port;
 
 	rs_plant_way(s->plant, index, reverse, &w);
-	from = node_of(s, &w.from, &from_port);
-	to = node_of(s, &w.to, &to_port);
+	from = sim_node_of(s, &w.from, &from_port);
+	to = sim_node_of(s, &w.to, &to_port);
 	l = &s->nodes[from].out[from_port];
 	*l = (struct sim_link){
 		.from_node = from,
@@ -307,6 +345,18 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 							rs_framings[s->f->transport.framing].pfc +
 								l->gap,
 							l->whole_ns)));
+}
+
+bool sim_link_cuts_through(const struct rs_sim *s, uint32_t link)
+{
+	for (int back = 0; back < 2; back++) {
+		struct rs_plant_way w;
+
+		rs_plant_way(s->plant, link, back, &w);
+		if (w.header)
+			return true;
+	}
+	return false;
 }
 
 static int node_init(struct rs_sim *s, uint32_t i, uint32_t ports, uint32_t slots,
@@ -420,7 +470,7 @@ static int build(struct rs_sim *s, struct rs_error *e)
 	for (uint32_t i = 0; i < f->n_hosts; i++)
 		if ((err = sim_host_create(s, i, e)))
 			return err;
-	if (s->o->pcap && (err = rs_capture_open(s, e)))
+	if ((err = sim_happen_create(s, e)) || (s->o->pcap && (err = rs_capture_open(s, e))))
 		return err;
 	if ((err = sim_parts_connect(s, e)) || (err = sim_places_create(s, e)) ||
 	    (err = sim_deadlock_create(s, e)))

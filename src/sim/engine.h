@@ -53,6 +53,9 @@ struct sim_link {
 	/* seldom */
 	int64_t rate;
 	uint32_t to_port;
+	uint32_t drop; /* packets with payload that are lost next */
+	bool fails;    /* some event is of it (happen.h) */
+	bool down;     /* now: what is sent over it is lost */
 	struct rs_random random;
 } __attribute__((aligned(64)));
 
@@ -68,7 +71,8 @@ struct sim_node {
 	rs_time *due;     /* in its part's list: the earliest thing that will happen here */
 	/* counters */
 	uint64_t events, ack_hops, pfc_hops, losses;
-	struct sim_watch *watch;   /* NULL: it is not watched */
+	struct sim_watch *watch;           /* NULL: it is not watched */
+	struct sim_happenings *happenings; /* NULL: no event is of it */
 	struct sim_places *places; /* NULL: nothing can be lost here beside a switch's drops */
 } __attribute__((aligned(64)));
 
@@ -131,6 +135,11 @@ struct rs_sim {
 /* Puts p on out[port] of n at `now`; the port must be free. */
 void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs_packet *p,
 		  rs_time now);
+
+/* The node of a link's end, and which of its ports that is. */
+uint32_t sim_node_of(const struct rs_sim *s, const struct rs_link_end *e, uint32_t *port);
+/* Does a switch at its end pass packets on before their tails are in? */
+bool sim_link_cuts_through(const struct rs_sim *s, uint32_t link);
 
 /* A flow or a rank is at its end; any part's thread. */
 static inline void sim_finished(struct rs_sim *s)

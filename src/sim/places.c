@@ -45,7 +45,7 @@ static bool can_lose(const struct sim_node *n)
 	bool can = n->host && n->host->bus;
 
 	for (uint32_t p = 0; p < n->n_ports; p++)
-		can |= n->out[p].loss != 0;
+		can |= n->out[p].loss != 0 || n->out[p].fails;
 	return can;
 }
 

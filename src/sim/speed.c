@@ -76,7 +76,7 @@ static bool add_links(const struct rs_sim *s, struct row *w, struct rs_packet p)
 
 		if (!l->rate || w->n == STAGES)
 			return false;
-		w->at[w->n++] = (struct stage){.pace = l->pace,
+		w->at[w->n++] = (struct stage){.pace = rs_pace_of(l->rate),
 					       .rate = l->rate,
 					       .gap = l->gap,
 					       .whole_ns = l->whole_ns,

@@ -99,3 +99,10 @@ int rs_switch_way(const struct rs_switch *sw, struct rs_packet *p, uint32_t *way
 	*ways = n;
 	return sw->ports[set >> 8];
 }
+
+void rs_switch_set_routes(struct rs_switch *sw, const uint32_t *set_of, const uint16_t *ports)
+{
+	rs_assert(set_of && ports);
+	sw->set_of = set_of;
+	sw->ports = ports;
+}

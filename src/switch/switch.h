@@ -148,6 +148,9 @@ uint64_t rs_switch_woken(struct rs_switch *sw, unsigned word);
 /* PFC refresh and watchdog timers. */
 rs_time rs_switch_deadline(const struct rs_switch *sw);
 void rs_switch_expire(struct rs_switch *sw, rs_time now);
+/* Other sets of ports from now on, as in the config's routes: borrowed, for the same groups. What
+ * is queued leaves as it was routed. */
+void rs_switch_set_routes(struct rs_switch *sw, const uint32_t *set_of, const uint16_t *ports);
 /* The caller's clock is put back by so much, for a switch that outlives the range of rs_time. */
 void rs_switch_rebase(struct rs_switch *sw, rs_time by);
 
