@@ -136,6 +136,8 @@ static int make_ring(struct rs_live *l, struct rs_shm_out *o)
 	o->w.ring->lines = RS_SHM_LINES;
 	o->w.ring->cookie_at = (uintptr_t)&l->shm->cookie;
 	o->w.ring->cookie = l->shm->cookie;
+	o->runs.ticket = o->w.ring->ticket;
+	o->runs.done_word = &o->w.ring->runs_done;
 	return fd;
 bad:
 	close(fd);
@@ -423,6 +425,9 @@ static bool attach(struct rs_live *l, const struct hello *h, int32_t pid, int fd
 		free(in);
 		return false;
 	}
+	in->runs = (struct rs_runs_in){.ticket = in->r.ring->ticket,
+				       .done_word = &in->r.ring->runs_done,
+				       .grant_time = rs_live_tuning.run_grant};
 	in->pid = pid;
 	in->lease = rs_registry_rings(l->registry, h->slot);
 	close_in(s, h->slot);
@@ -535,13 +540,13 @@ static bool take_record(struct rs_live *l, struct rs_shm_in *in, rs_time now)
 	struct rs_shm_record r;
 	const uint8_t *payload;
 
-	if (in->pending && (in->pending == RS_SHM_PENDING || !rs_shm_next_is_run(&in->r)))
+	if (in->runs.pending && (in->runs.pending == RS_RUN_PENDING || !rs_shm_next_is_run(&in->r)))
 		return false;
 	if (!rs_shm_read(&in->r, &r, &payload))
 		return false;
 	if (r.kind == RS_SHM_RUN)
 		rs_shm_begin_run(l, in, &r, now);
-	else if (in->pending)
+	else if (in->runs.pending)
 		return rs_shm_break(&in->r); /* it was one when it was looked at */
 	else if (r.kind == RS_SHM_PATH)
 		learn_path(l, in, &r, payload);
@@ -556,7 +561,7 @@ static bool read_ring(struct rs_live *l, struct rs_shm_in *in)
 	bool finished;
 	rs_time now;
 
-	if (!in->pending && !rs_shm_waiting(&in->r))
+	if (!in->runs.pending && !rs_shm_waiting(&in->r))
 		return false;
 	now = rs_live_now(l);
 	finished = rs_shm_finish_runs(l, in, now);
@@ -647,7 +652,7 @@ rs_time rs_shm_again(const struct rs_live *l)
 	bool look = s && s->waiting.slot;
 
 	for (unsigned i = 0; s && !look && i < s->ins; i++)
-		look = s->in[s->in_slot[i]]->pending;
+		look = s->in[s->in_slot[i]]->runs.pending;
 	return look ? rs_live_clock(l) + rs_live_tuning.ring_again : RS_NEVER;
 }
 

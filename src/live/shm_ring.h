@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "window/run.h"
 #include "wire/packet.h"
 
 enum {
 	RS_SHM_LINE = 64,
 	RS_SHM_LINES = 8192, /* of a ring's records: 512 KiB */
 	RS_SHM_SMALL = 16,   /* a payload up to here is in the record's own line */
-	RS_SHM_TICKETS = 64, /* runs of packets whose payload is not in the ring */
 	RS_SHM_MAGIC = 0x52735368,
 	RS_SHM_LAYOUT = 1,
 };
@@ -68,28 +68,6 @@ enum {
 	RS_SHM_RUN_MIN = 16 << 10,  /* of a message that is worth one */
 };
 
-/* The receiver copies from the sender's memory; the sender may forbid it. */
-enum rs_shm_pull { RS_SHM_PULL_IDLE, RS_SHM_PULL_BUSY, RS_SHM_PULL_FORBIDDEN };
-
-/* The receiver grants a part of the run's place to the sender, who copies there. */
-enum rs_shm_push {
-	RS_SHM_PUSH_UNDECIDED,
-	RS_SHM_PUSH_GRANTED,
-	RS_SHM_PUSH_TAKEN,
-	RS_SHM_PUSH_DONE,
-	RS_SHM_PUSH_FAILED,
-	RS_SHM_PUSH_NONE, /* not granted, or not any more */
-};
-
-/* A run's share of the copying: shm_bulk.c. The n-th run of a ring has ticket n % RS_SHM_TICKETS.
- */
-struct rs_shm_ticket {
-	_Alignas(RS_SHM_LINE) _Atomic uint32_t pull; /* enum rs_shm_pull */
-	_Atomic uint32_t push;                       /* enum rs_shm_push */
-	uint64_t push_to;
-	uint32_t push_bytes;
-};
-
 /* The memory of a ring, with the writer of each line. */
 struct rs_shm_ring {
 	uint32_t magic, layout; /* the sender, once */
@@ -100,7 +78,7 @@ struct rs_shm_ring {
 	_Atomic uint32_t attached, refused;            /* the receiver */
 	_Atomic uint32_t pulls; /* the receiver: it can read the sender's memory */
 	_Alignas(RS_SHM_LINE) uint64_t cookie_at, cookie; /* the sender, once: what to try it on */
-	struct rs_shm_ticket ticket[RS_SHM_TICKETS];
+	struct rs_run_ticket ticket[RS_RUN_TICKETS];      /* window/run.h */
 	_Alignas(RS_SHM_LINE) uint8_t line[RS_SHM_LINES][RS_SHM_LINE];
 };
 

@@ -16,29 +16,12 @@ struct rs_shm_path {
 	bool known, placed;
 };
 
-enum {
-	RS_SHM_PENDING = 8, /* runs that are copied at once */
-	RS_SHM_TAIL = 64,   /* a run's last bytes, which programs look at */
-};
-
-/* A run that was sent. */
-struct rs_shm_sent {
-	const uint8_t *at;
-	uint32_t bytes, qpn, psn;
-	bool forbidden; /* its request is over: no more copies */
-};
-
-/* A run that came and is not executed yet. */
+/* Of a run that came and is not executed yet, beside window/run.h's. */
 struct rs_shm_run {
 	struct rs_packet p; /* its first packet's headers */
-	uint64_t at;
-	uint32_t bytes, packets, mtu;
-	uint32_t granted; /* bytes from the start */
-	uint8_t *place;   /* NULL: nothing was copied, all is done in its turn */
-	uint32_t tail_bytes;
-	uint8_t tail[RS_SHM_TAIL]; /* written when all before them are there */
-	bool last, failed;
-	rs_time since;
+	uint32_t mtu;
+	uint8_t tail[RS_RUN_TAIL]; /* written when all before them are there */
+	bool last;
 };
 
 struct rs_shm_out {
@@ -48,11 +31,9 @@ struct rs_shm_out {
 	int pidfd;
 	bool written; /* since it was last woken */
 	bool deaf;    /* it does not read */
-	bool stuck;   /* it was waited for in vain: never again */
 	bool running; /* in the line of those to whom runs are on their way */
 	rs_time made;
-	uint64_t runs, looked, runs_done; /* sent; of which the grants were looked at; executed */
-	struct rs_shm_sent sent[RS_SHM_TICKETS];
+	struct rs_runs_out runs;
 	uint32_t told[RS_SHM_PATHS]; /* generation of a path that it knows, plus 1 */
 };
 
@@ -61,10 +42,8 @@ struct rs_shm_in {
 	uint32_t lease;
 	int32_t pid;
 	int pidfd;
-	bool no_grants; /* the sender cannot write to this process */
-	unsigned pending;
-	uint64_t runs_done; /* the oldest pending run's number */
-	struct rs_shm_run run[RS_SHM_PENDING];
+	struct rs_runs_in runs;
+	struct rs_shm_run run[RS_RUN_PENDING];
 	struct rs_shm_path path[RS_SHM_PATHS];
 };
 

@@ -42,5 +42,6 @@ const struct rs_live_tuning rs_live_tuning = {
 	.ring_stall = RS_S,
 	.ring_again = 50 * RS_US,
 	.run_grant = 20 * RS_US,
+	.run_pushes = 4,
 	.run_copy = RS_S,
 };

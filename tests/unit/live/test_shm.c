@@ -420,7 +420,7 @@ static void limit(struct end *e, enum copies allowed)
 	rs_live_lock(e->l);
 	for (unsigned i = 0; i < RS_SHM_PEERS; i++) {
 		if (s->in[i] && allowed == RECEIVER)
-			s->in[i]->no_grants = true;
+			s->in[i]->runs.no_grants = true;
 		if (s->out[i] && allowed == NOBODY)
 			atomic_store(&s->out[i]->w.ring->pulls, 0);
 	}
@@ -781,7 +781,7 @@ static void test_lies_of_a_peer_do_no_harm(void **state)
 			if (i % 16 == 0)
 				/* the words, not the place: with it a sender lies to itself alone
 				 */
-				((uint8_t *)&o->w.ring->ticket[draw(RS_SHM_TICKETS)])[draw(8)] =
+				((uint8_t *)&o->w.ring->ticket[draw(RS_RUN_TICKETS)])[draw(8)] =
 					(uint8_t)draw(8);
 			if (i % 400 == 0) {
 				rs_live_unlock(a.l);
@@ -835,7 +835,7 @@ static bool open_beside(struct end *e, const struct end *of)
 static void spoil_ring(struct rs_shm_ring *ring)
 {
 	uint8_t *at = ring->line[draw(RS_SHM_LINES)] + draw(RS_SHM_LINE);
-	struct rs_shm_ticket *t = &ring->ticket[draw(RS_SHM_TICKETS)];
+	struct rs_run_ticket *t = &ring->ticket[draw(RS_RUN_TICKETS)];
 
 	switch (draw(8)) {
 	case 0:
@@ -959,14 +959,14 @@ static void test_a_peer_that_never_ends_its_copies_is_waited_for_once(void **sta
 	rs_live_lock(a.l);
 	o = a.l->shm->out[b.l->slot];
 	assert_non_null(o);
-	assert_true(o->runs >= 8);
-	for (unsigned i = 0; i < RS_SHM_TICKETS; i++)
-		atomic_store(&o->w.ring->ticket[i].pull, RS_SHM_PULL_BUSY);
+	assert_true(o->runs.sent >= 8);
+	for (unsigned i = 0; i < RS_RUN_TICKETS; i++)
+		atomic_store(&o->w.ring->ticket[i].pull, RS_RUN_PULL_BUSY);
 	began = rs_clock_ns();
 	rs_qp_modify(rs_live_nic(a.l), a.qp, RS_QPS_ERR, NULL, rs_live_now(a.l));
 	rs_live_settle(a.l);
 	assert_in_range(rs_clock_ns() - began, 0, (int64_t)3 * 1000 * 1000 * 1000);
-	assert_true(o->stuck);
+	assert_true(o->runs.stuck);
 	rs_live_unlock(a.l);
 	rs_live_unlock(b.l);
 	close_end(&a);
