@@ -1,5 +1,6 @@
 /* What `ripstop sim` says of causes and fixes: jobs one by one, what holds them back, what fixes
  * give, the answer in short. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
@@ -55,6 +56,17 @@ static double slowdown(const struct rs_diagnosis *d, uint32_t job)
 	return with == RS_NEVER ? 1e9 : (double)with / (double)by_itself;
 }
 
+/* Two made ideal together are told only where that is a cause. */
+static bool idle_pair(const struct rs_diagnosis *d, uint32_t i)
+{
+	if (!d->info[i].id || strcmp(d->info[i].id, "together") != 0)
+		return false;
+	for (uint32_t k = 0; k < d->n_causes; k++)
+		if (d->causes[k].run == i)
+			return false;
+	return true;
+}
+
 /* What makes the most difference to one job, by name; NULL: nothing does. */
 static const char *mostly(const struct rs_diagnosis *d, uint32_t job)
 {
@@ -64,7 +76,8 @@ static const char *mostly(const struct rs_diagnosis *d, uint32_t job)
 	for (uint32_t i = 1; i < d->n; i++) {
 		rs_time t = rs_case_job_time(d, i, job);
 
-		if (d->info[i].kind != RS_CASE_COUNTERFACTUAL || !rs_case_gain(d, i).clear)
+		if (d->info[i].kind != RS_CASE_COUNTERFACTUAL || !rs_case_gain(d, i).clear ||
+		    idle_pair(d, i))
 			continue;
 		if (t < least && (base == RS_NEVER || base - t > base / 100)) {
 			least = t;
@@ -152,7 +165,7 @@ static uint32_t sorted(const struct rs_diagnosis *d, enum rs_case_kind kind, uin
 	for (uint32_t i = 1; i < d->n; i++) {
 		uint32_t at = n;
 
-		if (d->info[i].kind != kind)
+		if (d->info[i].kind != kind || idle_pair(d, i))
 			continue;
 		for (; at && by_gain(d, i, list[at - 1]) < 0; at--)
 			list[at] = list[at - 1];
@@ -287,29 +300,31 @@ static void print_cases(const struct rs_diagnosis *d, enum rs_case_kind kind, FI
 
 /* ---- Side effects ---- */
 
-/* A run that is faster without a brake says what the brake was good for. */
+/* A run that is faster may fill queues that were short: what it costs beside the time. */
 static void print_effects(const struct rs_diagnosis *d, uint32_t i, FILE *out)
 {
 	struct rs_effects a = rs_case_effects(d->cases[0].result);
 	struct rs_effects b = rs_case_effects(d->cases[i].result);
 	struct rs_enumeration price = {0};
+	bool without = d->info[i].kind == RS_CASE_COUNTERFACTUAL;
 	char x[32], y[32];
 
 	if (b.max_queue > a.max_queue + a.max_queue / 2 && b.max_queue > QUEUE_SHORT)
-		rs_enumerate(&price, ", ", "longest queue %s (%s)",
-			     rs_human_bytes(x, sizeof(x), (double)b.max_queue),
-			     rs_human_bytes(y, sizeof(y), (double)a.max_queue));
+		rs_enumerate(&price, ", ", "the longest queue grows from %s to %s",
+			     rs_human_bytes(x, sizeof(x), (double)a.max_queue),
+			     rs_human_bytes(y, sizeof(y), (double)b.max_queue));
 	if (b.pauses > a.pauses + a.pauses / 2 + PAUSES_FEW)
-		rs_enumerate(&price, ", ", "%llu pauses (%llu)", (unsigned long long)b.pauses,
-			     (unsigned long long)a.pauses);
+		rs_enumerate(&price, ", ", "there are %llu pauses instead of %llu",
+			     (unsigned long long)b.pauses, (unsigned long long)a.pauses);
 	if (b.drops > a.drops)
-		rs_enumerate(&price, ", ", "%llu packets dropped (%llu)",
+		rs_enumerate(&price, ", ", "%llu packets are dropped instead of %llu",
 			     (unsigned long long)b.drops, (unsigned long long)a.drops);
 	if (b.fairness > 0 && b.fairness < a.fairness - 0.02)
-		rs_enumerate(&price, ", ", "fairness between flows %.2f (%.2f; Jain's index)",
-			     b.fairness, a.fairness);
+		rs_enumerate(&price, ", ",
+			     "fairness between flows (Jain's index) falls from %.2f to %.2f",
+			     a.fairness, b.fairness);
 	if (price.n)
-		rs_paragraph(out, 2, "%s: the price is %s; in brackets as described.",
+		rs_paragraph(out, 2, "But %s %s: %s.", without ? "without" : "with",
 			     d->info[i].name, price.text);
 }
 
@@ -425,7 +440,7 @@ static int best_fix(const struct rs_diagnosis *d)
 	return best;
 }
 
-static void print_fix(const struct rs_diagnosis *d, uint32_t i, FILE *out)
+static void print_fix(const struct rs_diagnosis *d, const char *which, uint32_t i, FILE *out)
 {
 	struct rs_gain g = rs_case_gain(d, i);
 	rs_time t = rs_case_job_time(d, i, 0), least;
@@ -434,16 +449,14 @@ static void print_fix(const struct rs_diagnosis *d, uint32_t i, FILE *out)
 
 	least = rs_least_time(d, 0, &by);
 	if (!g.base_ends) {
-		rs_paragraph(out, 0, "The best fix tried: %s. Then it ends.", d->info[i].name);
+		rs_paragraph(out, 0, "%s: %s. Then it ends.", which, d->info[i].name);
 		return;
 	}
 	if (n_jobs(d) > 1)
-		rs_paragraph(out, 0,
-			     "The best fix tried: %s. The jobs take %.1f%% less (geometric mean).",
+		rs_paragraph(out, 0, "%s: %s. The jobs take %.1f%% less (geometric mean).", which,
 			     d->info[i].name, 100 * g.gain);
 	else
-		rs_paragraph(out, 0,
-			     "The best fix tried: %s. It would then take %s: %.1f%% less.%s",
+		rs_paragraph(out, 0, "%s: %s. It would then take %s: %.1f%% less.%s", which,
 			     d->info[i].name, rs_human_time(a, sizeof(a), t), 100 * g.gain,
 			     t < least - least / 1000
 				     ? " That is more than is lost: the ideal runs keep the hosts' "
@@ -458,13 +471,15 @@ static void sum_fixes(const struct rs_diagnosis *d, FILE *out)
 
 	if (best < 0)
 		return;
-	/* what mends the first cause is said first, unless another gives clearly more */
+	/* what mends the first cause is said first, then what gives clearly more */
 	if (cure >= 0 &&
 	    rs_case_gain(d, (uint32_t)cure).gain > 0.95 * rs_case_gain(d, (uint32_t)best).gain)
 		best = cure;
+	else if (cure >= 0)
+		print_fix(d, "What mends the first of these", (uint32_t)cure, out);
 	g = rs_case_gain(d, (uint32_t)best);
 	if (g.ends && g.clear && (g.gain > 0.0005 || !g.base_ends))
-		print_fix(d, (uint32_t)best, out);
+		print_fix(d, "The best fix tried", (uint32_t)best, out);
 	else
 		rs_paragraph(out, 0, "None of the fixes that were tried makes it faster.");
 }
@@ -475,6 +490,29 @@ static double gains_of(const struct rs_diagnosis *d, const char *id)
 		if (d->info[i].id && !strcmp(d->info[i].id, id))
 			return rs_case_gain(d, i).gain;
 	return 0;
+}
+
+/* Which job a cause costs what, of several. */
+static void print_costs(const struct rs_diagnosis *d, const struct rs_cause *c, FILE *out)
+{
+	struct rs_enumeration jobs = {0};
+
+	for (uint32_t j = 0; j < n_jobs(d) && n_jobs(d) > 1; j++) {
+		double x = rs_case_job_gain(d, c->run, j);
+
+		if (!isnan(x) && fabs(x) >= 0.01)
+			rs_enumerate(&jobs, ", ", "job '%s' %s %.1f%% of its time", job_name(d, j),
+				     x > 0 ? "loses" : "gains", 100 * fabs(x));
+	}
+	if (jobs.n)
+		rs_paragraph(out, 2, "by it %s", jobs.text);
+}
+
+static void sum_not_told(const struct rs_diagnosis *d, FILE *out)
+{
+	for (uint32_t i = 0; i < d->n_not_told && d->n_seeds > 1; i++)
+		rs_paragraph(out, 0, "Not enough to tell: %s. This would: %s", d->not_told[i].what,
+			     d->not_told[i].run);
 }
 
 static void sum_causes(const struct rs_diagnosis *d, FILE *out)
@@ -498,8 +536,11 @@ static void sum_causes(const struct rs_diagnosis *d, FILE *out)
 	rs_paragraph(out, 0, "What costs most: %s.%s", c->what, until);
 	for (uint32_t i = 0; i < c->n_evidence; i++)
 		rs_paragraph(out, 2, "%s", c->evidence[i]);
-	for (uint32_t k = 1; k < d->n_causes && k < 3; k++)
+	print_costs(d, c, out);
+	for (uint32_t k = 1; k < d->n_causes && k < 3; k++) {
 		rs_paragraph(out, 0, "%s: %s.", k == 1 ? "Then" : "And", d->causes[k].what);
+		print_costs(d, &d->causes[k], out);
+	}
 }
 
 /* How sure it is. */
@@ -540,6 +581,7 @@ static void sum_up(const struct rs_diagnosis *d, FILE *out)
 	else
 		sum_jobs(d, out);
 	sum_causes(d, out);
+	sum_not_told(d, out);
 	sum_fixes(d, out);
 	sum_seeds(d, out);
 	fputc('\n', out);

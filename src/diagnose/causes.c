@@ -8,7 +8,14 @@
 #include "base/units.h"
 #include "diagnose/state.h"
 
-enum { PLACES = 3, RANK_COLLISIONS = 7, RANK_VAGUE = 10, RANK_OTHER_JOB = 10, RANK_PATHS = 11 };
+enum {
+	PLACES = 3,
+	RANK_COLLISIONS = 7,
+	RANK_VAGUE = 10,
+	RANK_OTHER_JOB = 10,
+	RANK_PATHS = 11,
+	RANK_TOGETHER = 13
+};
 
 /* Gains below it are not worth a name. */
 #define WORTH 0.01
@@ -450,6 +457,11 @@ static const struct {
 } mended[] = {
 	{"link.slow", "link.slow", "a link slower than the others of its kind", 3},
 	{"link.long", "link.long", "a link longer than the others of its kind", 3},
+	{"drops.lossy-class", "drops.lossy-class",
+	 "drops, where a switch has the lossless DSCP in another class", 2},
+	{"drops.no-pfc", "drops.no-pfc", "drops, where PFC is off", 2},
+	{"drops.headroom", "drops.headroom", "drops, where headroom is short", 2},
+	{"drops.watchdog", "drops.watchdog", "drops by the PFC watchdog", 2},
 	{"link.down", "link.down", "links that are down", 3},
 	{"mtu", "mtu", "a path MTU below 4096: more headers and packets for the same bytes", 5},
 	{"channels", "channels", "fewer channels than a host has NICs", 3},
@@ -524,9 +536,54 @@ static void tell_placement(const struct rs_sim_placement *p, struct rs_cause *c)
 		 rs_human_time(a, sizeof(a), p->reached), rs_human_time(b, sizeof(b), p->bound));
 }
 
+/* What a counterfactual is called, and where: no name where there is nothing to say. */
+static void name_kind(const struct rs_diagnosis *d, const char *id, struct rs_cause *c)
+{
+	for (size_t n = 0; n < sizeof(kinds) / sizeof(*kinds); n++)
+		if (!strcmp(kinds[n].id, id)) {
+			c->id = kinds[n].id;
+			kinds[n].name(d->cases[0].fabric, d->seen, c);
+			return;
+		}
+}
+
+/* Two together are a cause where they save much more than both do apart. */
+#define TOGETHER_WORTH 0.1
+#define TOGETHER_MORE  1.5
+
+static bool from_pair(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
+{
+	const struct rs_case_info *c = &d->info[i], *a = &d->info[c->of[0]],
+				  *b = &d->info[c->of[1]];
+	struct rs_gain g = rs_case_gain(d, i), x = rs_case_gain(d, c->of[0]),
+		       y = rs_case_gain(d, c->of[1]);
+	struct rs_cause one = {0}, other = {0};
+	double apart = -log1p(-fmax(x.gain, 0)) - log1p(-fmax(y.gain, 0));
+
+	if (!worth(&g) || g.gain < TOGETHER_WORTH)
+		return false;
+	measured(d, k, i, &g);
+	k->rank = RANK_TOGETHER;
+	k->cause.id = "together";
+	name_kind(d, a->id, &one);
+	name_kind(d, b->id, &other);
+	snprintf(k->cause.what, sizeof(k->cause.what),
+		 "two together, each of which hides what the other costs: %.110s; and %.110s",
+		 one.what, other.what);
+	snprintf(k->cause.place, sizeof(k->cause.place), "%.75s%s%.75s", one.place,
+		 one.place[0] && other.place[0] ? "; " : "", other.place);
+	evidence(&k->cause,
+		 "both ideal save %.1f%%; alone the first saves %.1f%%, the second %.1f%%",
+		 100 * g.gain, 100 * x.gain, 100 * y.gain);
+	return k->effect > TOGETHER_MORE * apart;
+}
+
 static bool from_counterfactual(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
 {
 	struct rs_gain g = rs_case_gain(d, i);
+
+	if (!strcmp(d->info[i].id, "together"))
+		return from_pair(d, i, k);
 
 	if (!worth(&g) || (vague(d->info[i].id) && g.gain < WORTH_VAGUE))
 		return false;
@@ -536,9 +593,14 @@ static bool from_counterfactual(const struct rs_diagnosis *d, uint32_t i, struct
 			k->cause.id = kinds[n].id;
 			k->rank = kinds[n].rank;
 			/* other paths may avoid a deadlock, but the circle is known */
-			if (!strcmp(k->cause.id, "pauses") && d->cases[0].result->deadlock.n)
+			if (!strcmp(k->cause.id, "pauses") && d->seen->deadlock.n)
 				k->rank = 0;
-			kinds[n].name(d->cases[0].fabric, d->cases[0].result, &k->cause);
+			kinds[n].name(d->cases[0].fabric, d->seen, &k->cause);
+			if (d->seen_seed != d->seed)
+				evidence(&k->cause,
+					 "seen with seed %llu, which takes longer than %llu",
+					 (unsigned long long)d->seen_seed,
+					 (unsigned long long)d->seed);
 			tell_placement(&d->cases[i].result->placement, &k->cause);
 			return k->cause.what[0] != '\0';
 		}
@@ -588,24 +650,39 @@ static void name_down(const struct rs_diagnosis *d, uint32_t i, struct candidate
 	if (now.oversubscription < 1.001 || now.oversubscription <= up.oversubscription * 1.001)
 		return;
 	k->cause.id = "oversubscription";
-	name_oversubscription(d->cases[0].fabric, d->cases[0].result, &k->cause);
+	name_oversubscription(d->cases[0].fabric, d->seen, &k->cause);
 	at = strlen(k->cause.what);
 	snprintf(k->cause.what + at, sizeof(k->cause.what) - at, ": %s %s down", d->info[i].where,
 		 strchr(d->info[i].where, ',') || strstr(d->info[i].where, " and ") ? "are" : "is");
 	snprintf(k->cause.place, sizeof(k->cause.place), "%s", d->info[i].where);
 }
 
+/* A repair that chance over the others' seeds hides, and that one job clearly gains by. */
+#define WORTH_TO_ONE 0.05
+
+static bool worth_to_one(const struct rs_diagnosis *d, uint32_t i)
+{
+	uint32_t n = d->cases[0].fabric->n_jobs;
+	struct rs_gain all = rs_case_gain(d, i);
+
+	for (uint32_t j = 0; n > 1 && all.gain > WORTH && j < n; j++) {
+		struct rs_gain g = rs_case_gain_of_job(d, i, j);
+
+		if (worth(&g) && g.gain > WORTH_TO_ONE)
+			return true;
+	}
+	return false;
+}
+
 static bool from_fix(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
 {
 	struct rs_gain g = rs_case_gain(d, i);
 
-	if (!d->info[i].cures || !worth(&g))
+	if (!d->info[i].cures || d->info[i].general ||
+	    !(worth(&g) || (d->info[i].where && worth_to_one(d, i))))
 		return false;
 	for (size_t n = 0; n < sizeof(mended) / sizeof(*mended); n++)
 		if (has_word(d->info[i].cures, mended[n].cures)) {
-			/* the whole of fabric.change may mend anything: it names nothing */
-			if (strstr(d->info[i].name, "fabric.change"))
-				return false;
 			measured(d, k, i, &g);
 			k->rank = mended[n].rank;
 			k->cause.id = mended[n].id;
@@ -758,12 +835,84 @@ static bool said(const struct rs_diagnosis *d, const struct rs_cause *c)
 	return false;
 }
 
+static bool is_drops(const struct rs_cause *c)
+{
+	return !strncmp(c->id, "drops.", 6);
+}
+
+/* Several reasons for drops: no drops at all is what they cost together. Each is measured by its
+ * own repair. */
+static void drops_apart(struct rs_diagnosis *d)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < d->n_causes; i++)
+		n += is_drops(&d->causes[i]);
+	for (uint32_t i = 0; i < d->n_causes && n > 1; i++) {
+		struct rs_cause *c = &d->causes[i];
+		struct rs_gain g;
+
+		if (!is_drops(c) || c->fix < 0 || !d->info[c->fix].where)
+			continue;
+		g = rs_case_gain(d, (uint32_t)c->fix);
+		c->run = (uint32_t)c->fix;
+		c->gain = g.gain;
+		c->low = g.low;
+		c->high = g.high;
+	}
+}
+
+/* ---- What the runs do not tell ---- */
+
+#define NOT_TOLD 0.03
+
+/* So many seeds that the interval would leave out 0, if the mean stays. */
+static uint32_t seeds_to_tell(const struct rs_diagnosis *d, const struct rs_gain *g)
+{
+	double half = (g->high - g->low) / 2, n = d->n_seeds * pow(half / g->gain, 2) * 1.2;
+
+	return n > RS_SEEDS_MAX ? RS_SEEDS_MAX : n < 2 * d->n_seeds ? 2 * d->n_seeds : (uint32_t)n;
+}
+
+static void not_told(struct rs_diagnosis *d, const char *what, uint32_t seeds)
+{
+	struct rs_not_told *n = &d->not_told[d->n_not_told];
+
+	if (d->n_not_told == RS_NOT_TOLD_MAX || d->n_seeds >= RS_SEEDS_MAX)
+		return;
+	d->n_not_told++;
+	snprintf(n->what, sizeof(n->what), "%s", what);
+	snprintf(n->run, sizeof(n->run), "ripstop sim --seeds %u %s", seeds, d->scenario);
+}
+
+/* What would be a cause, and a greater one than those that are named, if it is no chance. */
+static void not_told_find(struct rs_diagnosis *d)
+{
+	double named = d->n_causes ? d->causes[0].gain : 0;
+	char what[240];
+
+	for (uint32_t i = 1; i < d->n; i++) {
+		struct rs_gain g = rs_case_gain(d, i);
+
+		if (d->info[i].kind != RS_CASE_COUNTERFACTUAL || !g.ends || g.clear ||
+		    vague(d->info[i].id) || g.gain < NOT_TOLD || g.gain <= named)
+			continue;
+		snprintf(what, sizeof(what),
+			 "%s may cost %.1f%% (95%% interval %.1f to %.1f%%): %u seeds do not tell "
+			 "it from chance",
+			 d->info[i].name, 100 * g.gain, 100 * g.low, 100 * g.high, d->n_seeds);
+		not_told(d, what, seeds_to_tell(d, &g));
+	}
+	if (d->n_seeds == 1 && d->n_causes)
+		not_told(d, "one seed was run: a share of a few percent may be chance", 5);
+}
+
 void causes_find(struct rs_diagnosis *d)
 {
 	struct candidate *k = calloc(d->n + 1u, sizeof(*k));
 	uint32_t n = 0;
 
-	d->no_queues = no_queues(d->cases[0].fabric, d->cases[0].result);
+	d->no_queues = no_queues(d->cases[0].fabric, d->seen);
 	for (uint32_t i = 1; k && i < d->n; i++) {
 		bool found = false;
 
@@ -792,5 +941,7 @@ void causes_find(struct rs_diagnosis *d)
 		memmove(&k[i], &k[i + 1], (n - i - 1) * sizeof(*k));
 		n--;
 	}
+	drops_apart(d);
+	not_told_find(d);
 	free(k);
 }

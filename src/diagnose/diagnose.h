@@ -24,6 +24,7 @@ struct rs_case_info {
 	const char *how;   /* what the run changed, for people; NULL for the author's fixes */
 	const char *cures; /* of the tool's own fixes: ids of causes, with spaces between */
 	const char *where; /* of a repair: the links or switches that it mends; else NULL */
+	uint32_t of[2];    /* of two made ideal together (id "together"): the cases of each alone */
 	bool general; /* of the tool's own fixes: it points at nothing; one that does comes first */
 	bool owns_fabric;
 	struct rs_fabric *fabric;
@@ -31,7 +32,12 @@ struct rs_case_info {
 	rs_time *times;   /* [seed][job]; RS_NEVER: did not finish, or left out */
 };
 
-enum { RS_CAUSES_MAX = 16, RS_EVIDENCE_MAX = 4, RS_SEEDS_MAX = 32 };
+enum { RS_CAUSES_MAX = 16, RS_EVIDENCE_MAX = 4, RS_SEEDS_MAX = 32, RS_NOT_TOLD_MAX = 3 };
+
+/* What the runs do not tell from chance, and which run would. */
+struct rs_not_told {
+	char what[240], run[200];
+};
 
 /* Something that time is lost to, specific enough to act on. */
 struct rs_cause {
@@ -56,9 +62,15 @@ struct rs_diagnosis {
 	uint32_t n;       /* cases[0] is the scenario as described */
 	struct rs_sim_case *cases;
 	struct rs_case_info *info;
+	/* what causes are read from: the run as described of the first seed, or of one that took
+	 * clearly longer, which the diagnosis then owns */
+	const struct rs_sim_result *seen;
+	uint64_t seen_seed;
 	bool no_queues; /* no packet stood behind another in the run as described */
 	uint32_t n_causes;
 	struct rs_cause causes[RS_CAUSES_MAX]; /* what costs most comes first */
+	uint32_t n_not_told;
+	struct rs_not_told not_told[RS_NOT_TOLD_MAX];
 	double wall_s, cpu_s;
 	struct rs_arena *arena; /* names that the diagnosis made */
 };
@@ -111,6 +123,11 @@ struct rs_gain {
 	double low, high; /* 95 % interval (Student's t) over seeds */
 };
 struct rs_gain rs_case_gain(const struct rs_diagnosis *d, uint32_t i);
+
+/* The same of one job's time alone. */
+struct rs_gain rs_case_gain_of_job(const struct rs_diagnosis *d, uint32_t i, uint32_t job);
+/* The share of a job's own mean time that case i saves; negative: it is slower; NAN: not known. */
+double rs_case_job_gain(const struct rs_diagnosis *d, uint32_t i, uint32_t job);
 
 /* The least time of a job in any run that asks of the network what the scenario asks: with
  * everything ideal, if that is a bound. *by: which case. */

@@ -1,5 +1,6 @@
 /* A diagnosis as JSON: docs/schema/ripstop-sim-2.schema.json. */
 #include <errno.h>
+#include <math.h>
 #include "diagnose/state.h"
 #include "report/report.h"
 
@@ -253,11 +254,33 @@ static void causes(struct rs_json *j, const struct rs_diagnosis *r)
 		for (uint32_t k = 0; k < c->n_evidence; k++)
 			rs_json_string(j, NULL, c->evidence[k]);
 		rs_json_end(j);
+		rs_json_array(j, "jobs");
+		for (uint32_t k = 0; k < r->cases[0].fabric->n_jobs; k++) {
+			double x = rs_case_job_gain(r, c->run, k);
+
+			rs_json_object(j, NULL);
+			rs_json_string(j, "name", r->cases[0].fabric->jobs[k].name);
+			number_or_null(j, "share", !isnan(x), x);
+			rs_json_end(j);
+		}
+		rs_json_end(j);
 		rs_json_uint(j, "run", c->run);
 		if (c->fix >= 0)
 			rs_json_uint(j, "fix", (uint64_t)c->fix);
 		else
 			rs_json_string(j, "fix", NULL);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+}
+
+static void not_told(struct rs_json *j, const struct rs_diagnosis *r)
+{
+	rs_json_array(j, "not_told");
+	for (uint32_t i = 0; i < r->n_not_told; i++) {
+		rs_json_object(j, NULL);
+		rs_json_string(j, "what", r->not_told[i].what);
+		rs_json_string(j, "run", r->not_told[i].run);
 		rs_json_end(j);
 	}
 	rs_json_end(j);
@@ -393,6 +416,7 @@ int rs_diagnosis_json(const struct rs_diagnosis *r, uint64_t peak_rss, FILE *out
 		fabric_json(j, r);
 	diagnosis(j, r);
 	causes(j, r);
+	not_told(j, r);
 	rs_json_object(j, "engine");
 	rs_json_number(j, "wall_s", r->wall_s);
 	rs_json_number(j, "cpu_s", r->cpu_s);

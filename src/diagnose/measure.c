@@ -76,15 +76,18 @@ static double student(uint32_t freedom)
 /* A job that never ends as described, and does in a case, is counted as this many times longer. */
 #define NEVER_ENDS 1000.0
 
-/* The mean over jobs of the logarithm of case i's time over the base's, of one seed. */
-static double log_ratio(const struct rs_diagnosis *d, uint32_t i, uint32_t seed, struct rs_gain *g)
+enum { ALL_JOBS = UINT32_MAX };
+
+/* The mean over jobs (or of one) of the logarithm of case i's time over the base's, of one seed. */
+static double log_ratio(const struct rs_diagnosis *d, uint32_t i, uint32_t seed, uint32_t only,
+			struct rs_gain *g)
 {
 	double sum = 0;
 
 	for (uint32_t j = 0; j < n_jobs(d); j++) {
 		rs_time base = time_of(d, 0, seed, j), c = time_of(d, i, seed, j);
 
-		if (left_out(d, i, j) || (base <= 0 && c <= 0))
+		if (left_out(d, i, j) || (base <= 0 && c <= 0) || (only != ALL_JOBS && j != only))
 			continue;
 		if (base == RS_NEVER)
 			g->base_ends = false;
@@ -94,7 +97,7 @@ static double log_ratio(const struct rs_diagnosis *d, uint32_t i, uint32_t seed,
 			       ? -log(NEVER_ENDS)
 			       : log((double)rs_time_max(c, 1) / (double)rs_time_max(base, 1));
 	}
-	return sum / n_jobs(d);
+	return only == ALL_JOBS ? sum / n_jobs(d) : sum;
 }
 
 static bool all_end(const struct rs_diagnosis *d, uint32_t i)
@@ -178,7 +181,7 @@ static bool no_losses(const struct rs_case_info *c)
 	return c->cures && (strstr(c->cures, "link.loss") || strstr(c->cures, "drops."));
 }
 
-struct rs_gain rs_case_gain(const struct rs_diagnosis *d, uint32_t i)
+static struct rs_gain gain_of(const struct rs_diagnosis *d, uint32_t i, uint32_t only)
 {
 	struct rs_gain g = {.ends = true, .base_ends = true};
 	uint32_t n =
@@ -186,10 +189,31 @@ struct rs_gain rs_case_gain(const struct rs_diagnosis *d, uint32_t i)
 	struct spread s = {0};
 
 	for (uint32_t k = 0; k < n; k++)
-		spread_add(&s, log_ratio(d, i, k, &g));
+		spread_add(&s, log_ratio(d, i, k, only, &g));
 	spread_judge(&s, no_losses(&d->info[i]), &g);
 	g.ends = all_end(d, i);
 	return g;
+}
+
+struct rs_gain rs_case_gain(const struct rs_diagnosis *d, uint32_t i)
+{
+	return gain_of(d, i, ALL_JOBS);
+}
+
+struct rs_gain rs_case_gain_of_job(const struct rs_diagnosis *d, uint32_t i, uint32_t job)
+{
+	return gain_of(d, i, job);
+}
+
+double rs_case_job_gain(const struct rs_diagnosis *d, uint32_t i, uint32_t job)
+{
+	rs_time base = rs_case_job_time(d, 0, job), t = rs_case_job_time(d, i, job);
+
+	if (left_out(d, i, job) || t == RS_NEVER)
+		return NAN;
+	if (base == RS_NEVER)
+		return 1;
+	return base > 0 ? 1 - (double)t / (double)base : 0;
 }
 
 rs_time rs_least_time(const struct rs_diagnosis *d, uint32_t job, uint32_t *by)

@@ -61,14 +61,14 @@ static bool listed(const struct rs_fabric *f, const char *path, const char *valu
 
 static bool drops(const struct diagnose *g)
 {
-	const struct rs_sim_counters *c = &g->d->cases[0].result->counters;
+	const struct rs_sim_counters *c = &g->d->seen->counters;
 
 	return c->drops + c->nic_drops > 0;
 }
 
 static bool pauses(const struct diagnose *g)
 {
-	const struct rs_sim_counters *c = &g->d->cases[0].result->counters;
+	const struct rs_sim_counters *c = &g->d->seen->counters;
 
 	return c->pauses + c->nic_pauses > 0;
 }
@@ -120,7 +120,7 @@ static bool go_back_n(const struct diagnose *g)
 /* Go-back-N sends a whole window again for one packet that was lost, or that came late. */
 static bool sends_again(const struct diagnose *g)
 {
-	return go_back_n(g) && g->d->cases[0].result->counters.retransmits > 0;
+	return go_back_n(g) && g->d->seen->counters.retransmits > 0;
 }
 
 /* Paths are chosen by a hash, and there is a choice. */
@@ -623,7 +623,7 @@ static void repair_buffer(const struct rs_fabric *f, struct rs_fabric *h, struct
 
 static bool drops_for(const struct diagnose *g, enum rs_drop_why why)
 {
-	const struct rs_sim_result *r = g->d->cases[0].result;
+	const struct rs_sim_result *r = g->d->seen;
 
 	for (uint32_t i = 0; i < r->n_drops; i++)
 		if (r->drops[i].why == why)

@@ -22,6 +22,8 @@ struct rs_case_info *case_add(struct diagnose *g, enum rs_case_kind kind, const 
 void counterfactuals_add(struct diagnose *g);
 /* Each of several jobs alone, and nothing else. */
 void jobs_alone_add(struct diagnose *g);
+/* After those have run: two at a time, where none alone explains half of what is lost. */
+void together_add(struct diagnose *g);
 /* repair.c: the author's what-if list and fixes that the tool thinks of. */
 int whatifs_add(struct diagnose *g);
 int repairs_add(struct diagnose *g);
