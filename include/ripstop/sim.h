@@ -76,7 +76,7 @@ enum ripstop_end {
 
 struct ripstop_job {
 	const char *name;
-	const char *kind; /* "flows", "collective", "train" */
+	const char *kind; /* "flows", "collective", "train", "trace", "serve" */
 	uint32_t end;     /* enum ripstop_end */
 	uint32_t ranks;   /* of a collective or step */
 	int64_t start, finish;

@@ -14,10 +14,14 @@
 #include "describe/describe.h"
 #include "report/report.h"
 
+enum { TRACES_BYTES = 1 << 16 };
+
 struct options {
 	const char *file, *json, *html, *csv, *rates, *series, *perfetto, *measured;
 	struct rs_sim_options sim;
 	struct rs_cli_settings sets;
+	char trace[TRACES_BYTES]; /* workload[+]={trace: [...]}, of all --trace */
+	const char *timings;
 	unsigned threads;
 	uint32_t seeds;
 	bool quiet, no_diagnosis, observe;
@@ -50,6 +54,10 @@ static int help(void)
 	      "  --perfetto FILE|-   a trace for ui.perfetto.dev: jobs, ranks, flows, queues, "
 	      "pauses; "
 	      "observes\n"
+	      "  --trace FILE        a job more: a trace (Chakra, GOAL, SimAI); name.%d.et: a file "
+	      "a rank\n"
+	      "  --timings FILE      the first graph of work as Chakra traces with times; "
+	      "name.%d.et\n"
 	      "  --pcap FILE         pcapng of links, as Wireshark opens it\n"
 	      "  --pcap-links LIST   their ends: names as in `ripstop fabric show`, or all;\n"
 	      "                      default: the first NIC's link\n"
@@ -108,6 +116,41 @@ static int page_missing(void)
 	return rs_cli_error(&e);
 }
 
+/* Files of ranks 0, 1, ... in the order of the options: one job. As the description is elsewhere,
+ * names are made whole. */
+static int add_trace(struct options *o, const char *file)
+{
+	size_t n = strlen(o->trace);
+	char here[4096] = "";
+
+	if (*file != '/' && !getcwd(here, sizeof(here)))
+		return rs_cli_usage("sim", "--trace: %s", strerror(errno));
+	if (n + strlen(here) + 2 * strlen(file) + 64 > sizeof(o->trace))
+		return rs_cli_usage("sim", "--trace: too many names; name.%%d.et stands for a file "
+					   "a rank");
+	n += (size_t)sprintf(o->trace + n, "%s\"%s%s", n ? ", " : "workload[+]={trace: [", here,
+			     *here ? "/" : "");
+	for (; *file; file++) {
+		if (*file == '"' || *file == '\\')
+			o->trace[n++] = '\\';
+		o->trace[n++] = *file;
+	}
+	o->trace[n++] = '"';
+	o->trace[n] = '\0';
+	return 0;
+}
+
+/* After the last option. */
+static int end_traces(struct options *o)
+{
+	struct rs_error e = {0};
+
+	if (!*o->trace)
+		return 0;
+	strcat(o->trace, "]}");
+	return rs_cli_setting(&o->sets, o->trace, &e) ? rs_cli_usage("sim", "%s", e.what) : 0;
+}
+
 static int parse(int argc, char **argv, struct options *o)
 {
 	enum { RATES = 300, RATE_INTERVAL, OBSERVE, SERIES, PERFETTO, HTML, MEASURED };
@@ -122,7 +165,9 @@ static int parse(int argc, char **argv, struct options *o)
 		THREADS,
 		MAX_TIME,
 		NO_DIAGNOSIS,
-		QUIET
+		QUIET,
+		TRACE,
+		TIMINGS
 	};
 	static const struct option table[] = {
 		{"json", required_argument, NULL, JSON},
@@ -134,6 +179,8 @@ static int parse(int argc, char **argv, struct options *o)
 		{"series-csv", required_argument, NULL, SERIES},
 		{"perfetto", required_argument, NULL, PERFETTO},
 		{"measured", required_argument, NULL, MEASURED},
+		{"trace", required_argument, NULL, TRACE},
+		{"timings", required_argument, NULL, TIMINGS},
 		{"pcap", required_argument, NULL, PCAP},
 		{"pcap-links", required_argument, NULL, LINKS},
 		{"seed", required_argument, NULL, SEED},
@@ -183,6 +230,15 @@ static int parse(int argc, char **argv, struct options *o)
 			o->perfetto = optarg;
 			o->observe = true;
 			break;
+		case TRACE:
+			err = add_trace(o, optarg);
+			break;
+		case TIMINGS:
+			if (!strstr(optarg, "%d"))
+				return rs_cli_usage("sim", "--timings takes a name with %%d for "
+							   "the rank, such as out.%%d.et");
+			o->timings = optarg;
+			break;
 		case PCAP:
 			o->sim.pcap = optarg;
 			break;
@@ -226,6 +282,8 @@ static int parse(int argc, char **argv, struct options *o)
 			return rs_cli_try("sim");
 		}
 	}
+	if (!err)
+		err = end_traces(o);
 	if (err)
 		return err;
 	if (outputs_on_stdout(o) > 1)
@@ -280,6 +338,8 @@ static int report(const struct options *o, const struct rs_diagnosis *d)
 	if (o->series && write_out(o->series, d, rs_sim_series_csv, &e))
 		return rs_cli_error(&e);
 	if (o->perfetto && write_out(o->perfetto, d, rs_sim_perfetto, &e))
+		return rs_cli_error(&e);
+	if (o->timings && rs_sim_timings(d, o->timings, &e))
 		return rs_cli_error(&e);
 	if (!o->quiet && !outputs_on_stdout(o))
 		rs_sim_print(d, stdout);

@@ -16,6 +16,9 @@ int rs_sim_page(const struct rs_diagnosis *d, FILE *out);
 int rs_sim_series_csv(const struct rs_diagnosis *d, FILE *out);
 /* The same as a trace for ui.perfetto.dev. -EIO, -ENOMEM. */
 int rs_sim_perfetto(const struct rs_diagnosis *d, FILE *out);
+/* The first job that is a graph of work, as Chakra traces with its times: a file a rank, whose
+ * number takes the place of %d in the name. */
+int rs_sim_timings(const struct rs_diagnosis *r, const char *pattern, struct rs_error *e);
 int rs_sim_rates_csv(const struct rs_diagnosis *d, FILE *out);
 
 /* --measured LOG: what a test printed beside the prediction of file's first job, and which change

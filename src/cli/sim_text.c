@@ -318,6 +318,74 @@ static void print_step(const struct rs_sim_job *j, FILE *out)
 	print_whys(w, out);
 }
 
+static void print_trace(const struct rs_sim_job *j, FILE *out)
+{
+	const struct rs_program_result *w = &j->work;
+	char a[32], b[32], c[32];
+
+	fprintf(out, "%s: a trace of %u ranks, %llu nodes\n", j->conf->name, j->coll->n_ranks,
+		(unsigned long long)j->program->work->n_nodes);
+	if (j->program->work->missing)
+		rs_paragraph(out, 2,
+			     "%llu dependencies name nodes that the trace does not have, or a node "
+			     "itself. They were left out.",
+			     (unsigned long long)j->program->work->missing);
+	if (!j->done) {
+		rs_paragraph(out, 2, "It did not finish.");
+		return;
+	}
+	rs_paragraph(out, 2,
+		     "It takes %s; %s, were bytes to take no time. GPUs compute for %s (mean of %u "
+		     "ranks that do).",
+		     rs_human_time(a, sizeof(a), w->step), rs_human_time(b, sizeof(b), w->dry),
+		     rs_human_time(c, sizeof(c), w->compute), w->ranks);
+	print_whys(w, out);
+}
+
+static void serve_row(struct rs_table *t, const char *what, const rs_time v[3])
+{
+	char text[32];
+
+	rs_table_row(t);
+	rs_table_cell(t, "%s", what);
+	for (int i = 0; i < 3; i++)
+		rs_table_cell(t, "%s", rs_human_time(text, sizeof(text), v[i]));
+}
+
+static void print_serve(const struct rs_sim_job *j, FILE *out)
+{
+	const struct rs_serve_conf *c = &j->conf->serve;
+	const struct rs_serve_result *r = &j->serve;
+	struct rs_table *t = rs_table_create(NULL);
+	char a[32];
+
+	fprintf(out, "%s: %u GPUs prefill, %u decode; %u of %u requests have their first token\n",
+		j->conf->name, c->prefill, c->decode, r->done, c->requests);
+	rs_table_column(t, "of requests", RS_LEFT);
+	rs_table_column(t, "p50", RS_RIGHT);
+	rs_table_column(t, "p90", RS_RIGHT);
+	rs_table_column(t, "p99", RS_RIGHT);
+	serve_row(t, "from arrival to the first token", r->first);
+	serve_row(t, "of that: keys and values still moving after the prefill", r->moving);
+	rs_table_print(t, out);
+	if (c->slo != RS_NEVER)
+		rs_paragraph(out, 2, "%u of %u are good (first token within %s): %.4g a second.",
+			     r->good, c->requests, rs_human_time(a, sizeof(a), c->slo), r->rate);
+	else
+		rs_paragraph(out, 2, "%.4g requests a second.", r->rate);
+	fputc('\n', out);
+}
+
+static void print_work(const struct rs_sim_job *j, FILE *out)
+{
+	if (j->conf->kind == RS_JOB_TRAIN)
+		print_step(j, out);
+	else if (j->conf->kind == RS_JOB_TRACE)
+		print_trace(j, out);
+	else
+		print_serve(j, out);
+}
+
 static void print_train(const struct rs_sim_job *j, const struct rs_diagnosis *r, uint32_t n,
 			FILE *out)
 {
@@ -452,7 +520,7 @@ void rs_sim_print(const struct rs_diagnosis *r, FILE *out)
 			continue;
 		}
 		if (j->program) {
-			print_step(j, out);
+			print_work(j, out);
 			continue;
 		}
 		print_collective(j, out);

@@ -568,13 +568,13 @@ static void times(struct program *m)
 
 static void dry_time(struct program *m)
 {
-	const struct work_cost nothing = {0};
+	const struct rs_work_cost nothing = {0};
 	rs_time *ended = calloc(m->p.n_nodes + 1u, sizeof(*ended));
 
 	if (!ended)
 		no_memory(m);
 	if (!m->err)
-		m->err = work_dry(m->p.work, &m->pairs, &nothing, true, ended, NULL, m->e);
+		m->err = rs_work_dry(m->p.work, &m->pairs, &nothing, true, ended, NULL, m->e);
 	for (uint32_t i = 0; !m->err && i < m->p.n_nodes; i++)
 		m->p.dry = rs_time_max(m->p.dry, ended[i]);
 	free(ended);
@@ -610,7 +610,7 @@ int rs_program_plan(const struct rs_fabric *f, const struct rs_work *w,
 	m->p.work = w;
 	m->p.n_nodes = (uint32_t)w->n_nodes;
 	fill_conf(m, conf);
-	m->err = work_pair(w, a, &m->pairs, e);
+	m->err = rs_work_pair(w, a, &m->pairs, e);
 	m->p.base = m->pairs.base;
 	m->rank = rs_arena_alloc(a, w->n_ranks, sizeof(*m->rank));
 	m->info = rs_arena_alloc(a, w->n_nodes + 1u, sizeof(*m->info));

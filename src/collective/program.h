@@ -37,10 +37,4 @@ struct rs_program_result {
 };
 void rs_program_evaluate(const struct rs_program *p, struct rs_program_result *out);
 
-/* Nodes in an order that can end, found by a dry run with a plain network: what was read from a
- * trace, whose order says nothing. -EDEADLK as of rs_program_plan(). */
-int rs_work_sort(struct rs_work *w, struct rs_error *e);
-/* The dry run's time; bytes take none. */
-int rs_work_dry_time(const struct rs_work *w, rs_time *out, struct rs_error *e);
-
 #endif

@@ -5,7 +5,7 @@
 #ifndef RS_COLLECTIVE_PROGRAM_STATE_H
 #define RS_COLLECTIVE_PROGRAM_STATE_H
 
-#include "collective/order.h"
+#include "fabric/order.h"
 #include "collective/plan.h"
 #include "collective/program.h"
 
@@ -63,7 +63,7 @@ struct wire {
 
 struct program {
 	struct rs_program p;
-	struct work_pairs pairs;
+	struct rs_work_pairs pairs;
 	struct rs_arena *a;
 	struct rs_error *e;
 	const struct rs_fabric *f;

@@ -12,7 +12,7 @@
 
 enum { LAYERS_MAX = 4096, MICROBATCHES_MAX = 1 << 16, EXPERTS_MAX = 4096 };
 enum { ACTIVATION = 2 }; /* bytes of a number: bf16 */
-enum { LABEL_PIPELINE, LABEL_CONTEXT, LABEL_EXPERT };
+enum { LABEL_PIPELINE = 1, LABEL_CONTEXT, LABEL_EXPERT };
 
 /* ---- What follows from the settings ---- */
 

@@ -27,6 +27,13 @@ void load_cc(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 uint8_t load_own_cc(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 void load_transport(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 void load_workload(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
+/* Jobs of workload.c and work.c; of: the job that n is in. */
+void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_collective_conf *c,
+		     const struct rs_node *of, const struct rs_node *n);
+void load_trace(struct rs_load *l, struct rs_fabric *f, struct rs_job *job,
+		const struct rs_node *of, const struct rs_node *n);
+void load_serve(struct rs_load *l, struct rs_fabric *f, struct rs_job *job,
+		const struct rs_node *of, const struct rs_node *n);
 /* Given paths: what they are looked up in, made once a load; a list of nodes for one flow; a CSV
  * for a job's flows. ack: the paths are those of the ACKs. */
 struct paths;

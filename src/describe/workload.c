@@ -384,8 +384,8 @@ static void check_nccl(struct rs_load *l, const struct rs_node *n, int algorithm
 				     keys[i]);
 }
 
-static void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_collective_conf *c,
-			    const struct rs_node *job, const struct rs_node *n)
+void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_collective_conf *c,
+		     const struct rs_node *job, const struct rs_node *n)
 {
 	static const char *const known[] = {COLLECTIVE_KEYS};
 	int op = RS_COLL_ALL_REDUCE, algorithm;
@@ -647,52 +647,78 @@ static void load_paths(struct rs_load *l, struct rs_fabric *f, struct rs_job *jo
 		paths_csv(p, job, acks, true);
 }
 
+/* Which one of the kinds a job is; the first key of them, and NULL where there are several. */
+static const struct rs_node *kind_of_job(struct rs_load *l, const struct rs_node *n,
+					 enum rs_job_kind *kind)
+{
+	const struct rs_node *of = NULL;
+	unsigned found = 0;
+
+	*kind = RS_JOB_TRAIN;
+	for (int k = RS_JOB_KINDS; k-- > 0;) {
+		const struct rs_node *here = rs_node_get(n, rs_job_kinds[k]);
+
+		if (!here)
+			continue;
+		of = here;
+		*kind = (enum rs_job_kind)k;
+		found++;
+	}
+	if (!l->err && found != 1)
+		rs_load_fail(l, -EINVAL, n->at,
+			     "a job is one of flows, collective, train, trace, serve");
+	return l->err ? NULL : of;
+}
+
+/* Keys that go with flows alone, and those that do not go with them. */
+static void check_job_keys(struct rs_load *l, const struct rs_node *n, bool flows)
+{
+	if (!l->err && !flows && rs_node_get(n, "memory"))
+		rs_load_fail(l, -EINVAL, rs_node_get(n, "memory")->at,
+			     "memory goes with flows: collectives use GPUs'");
+	if (!l->err && !flows && (rs_node_get(n, "paths") || rs_node_get(n, "ack_paths")))
+		rs_load_fail(l, -EINVAL, n->at, "paths and ack_paths go with flows");
+	if (!l->err && flows && (rs_node_get(n, "place") || rs_node_get(n, "share")))
+		rs_load_fail(l, -EINVAL, n->at,
+			     "place and share go with collectives and train: flows name "
+			     "their ends");
+}
+
 static void load_job(struct rs_load *l, struct rs_fabric *f, struct rs_names *names,
 		     const struct rs_node *n)
 {
-	static const char *const known[] = {"flows",      "memory", "paths", "ack_paths",
-					    "collective", "train",  "name",  "place",
-					    "share",      "cc",     NULL};
-	const struct rs_node *flows, *coll, *train;
+	static const char *const known[] = {"flows", "memory", "paths", "ack_paths", "collective",
+					    "train", "trace",  "serve", "name",      "place",
+					    "share", "cc",     NULL};
+	const struct rs_node *of;
+	enum rs_job_kind kind;
 	struct rs_job *job;
 	int memory = 0;
 
 	if (!rs_node_keys(l, n, "a job", known))
 		return;
-	flows = rs_node_get(n, "flows");
-	coll = rs_node_get(n, "collective");
-	train = rs_node_get(n, "train");
-	job = rs_fabric_add_job(l, f,
-				flows  ? RS_JOB_FLOWS
-				: coll ? RS_JOB_COLLECTIVE
-				       : RS_JOB_TRAIN,
-				NULL, n->at);
+	of = kind_of_job(l, n, &kind);
+	job = of ? rs_fabric_add_job(l, f, kind, NULL, n->at) : NULL;
 	if (!job)
 		return;
 	rs_node_string(l, n, "name", &job->name);
-	if (!l->err && !!flows + !!coll + !!train != 1)
-		rs_load_fail(l, -EINVAL, n->at, "a job is one of flows, collective, train");
-	if (l->err)
-		return;
 	rs_node_name(l, n, "memory", rs_flow_memories, &memory);
 	job->memory = (enum rs_flow_memory)memory;
 	job->cc = load_own_cc(l, f, n);
-	if (!flows && rs_node_get(n, "memory"))
-		rs_load_fail(l, -EINVAL, rs_node_get(n, "memory")->at,
-			     "memory goes with flows: collectives use GPUs'");
-	if (!flows && (rs_node_get(n, "paths") || rs_node_get(n, "ack_paths")))
-		rs_load_fail(l, -EINVAL, n->at, "paths and ack_paths go with flows");
-	if (flows && (rs_node_get(n, "place") || rs_node_get(n, "share")))
-		rs_load_fail(l, -EINVAL, n->at,
-			     "place and share go with collectives and train: flows name "
-			     "their ends");
-	if (flows) {
-		load_flows(l, f, names, job, flows);
+	check_job_keys(l, n, kind == RS_JOB_FLOWS);
+	if (l->err)
+		return;
+	if (kind == RS_JOB_FLOWS) {
+		load_flows(l, f, names, job, of);
 		load_paths(l, f, job, n);
-	} else if (coll) {
-		load_collective(l, f, &job->collective, n, coll);
+	} else if (kind == RS_JOB_COLLECTIVE) {
+		load_collective(l, f, &job->collective, n, of);
+	} else if (kind == RS_JOB_TRAIN) {
+		load_train(l, f, &job->train, n, of);
+	} else if (kind == RS_JOB_TRACE) {
+		load_trace(l, f, job, n, of);
 	} else {
-		load_train(l, f, &job->train, n, train);
+		load_serve(l, f, job, n, of);
 	}
 }
 

@@ -525,6 +525,45 @@ static void step(struct writer *w, const struct rs_train_conf *t, const char *ty
 	collective(w, &t->collective, "      ");
 }
 
+static void trace(struct writer *w, const struct rs_job *j)
+{
+	fputs("    trace:\n      file: [", w->out);
+	for (uint32_t i = 0; i < j->trace.n_files; i++) {
+		fputs(i ? ", " : "", w->out);
+		rs_tree_write_string(w->out, j->trace.file[i]);
+	}
+	fputs("]\n", w->out);
+	if (j->trace.groups) {
+		fputs("      groups: ", w->out);
+		rs_tree_write_string(w->out, j->trace.groups);
+		fputc('\n', w->out);
+	}
+	fprintf(w->out, "      flops: %.17g\n", j->trace.flops);
+	collective(w, &j->collective, "      ");
+}
+
+static void serve(struct writer *w, const struct rs_job *j)
+{
+	const struct rs_serve_conf *s = &j->serve;
+
+	fprintf(w->out, "    serve:\n      prefill: %u\n      decode: %u\n      kv: %s\n",
+		s->prefill, s->decode, size(w, s->kv));
+	fprintf(w->out, "      pieces: %u\n      prefill_time: %s\n", s->pieces,
+		span(w, s->prefill_time));
+	fprintf(w->out, "      decode_time: %s\n      draw: %llu\n", span(w, s->decode_time),
+		(unsigned long long)s->seed);
+	if (s->slo != RS_NEVER)
+		fprintf(w->out, "      slo: %s\n", span(w, s->slo));
+	if (s->arrivals) {
+		fputs("      arrivals: ", w->out);
+		rs_tree_write_string(w->out, s->arrivals);
+		fputc('\n', w->out);
+	} else {
+		fprintf(w->out, "      rate: %.17g\n      requests: %u\n", s->rate, s->requests);
+	}
+	collective(w, &j->collective, "      ");
+}
+
 static void train(struct writer *w, const struct rs_train_conf *t)
 {
 	static const char *const type_of_size[] = {"", "int8", "bfloat16", "",      "float",
@@ -624,6 +663,10 @@ static void workload(struct writer *w, const struct rs_fabric *f)
 			flows(w, f, &f->jobs[i]);
 		else if (f->jobs[i].kind == RS_JOB_COLLECTIVE)
 			collective(w, &f->jobs[i].collective, "    ");
+		else if (f->jobs[i].kind == RS_JOB_TRACE)
+			trace(w, &f->jobs[i]);
+		else if (f->jobs[i].kind == RS_JOB_SERVE)
+			serve(w, &f->jobs[i]);
 		else
 			train(w, &f->jobs[i].train);
 	}

@@ -26,7 +26,6 @@ static const char *const ends[] = {
 	[RS_SIM_STOPPED] = "stopped",   [RS_SIM_STUCK] = "stuck",
 	[RS_SIM_LEFT_OUT] = "left-out",
 };
-static const char *const kinds[] = {"flows", "collective", "train"};
 
 static double bandwidth(uint64_t bytes, rs_time t)
 {
@@ -111,6 +110,22 @@ static void step(struct rs_json *j, const struct rs_sim_job *b)
 	rs_json_uint(j, "scale", b->conf->train.step.scale);
 }
 
+static void serve(struct rs_json *j, const struct rs_sim_job *b)
+{
+	static const char *const first[] = {"first_p50_ns", "first_p90_ns", "first_p99_ns"};
+	static const char *const moving[] = {"moving_p50_ns", "moving_p90_ns", "moving_p99_ns"};
+	const struct rs_serve_result *r = &b->serve;
+
+	rs_json_uint(j, "requests", b->conf->serve.requests);
+	rs_json_uint(j, "requests_done", r->done);
+	rs_json_uint(j, "requests_good", r->good);
+	rs_json_number(j, "good_per_s", r->rate);
+	for (int i = 0; i < 3; i++)
+		time_ns(j, first[i], r->done ? r->first[i] : RS_NEVER);
+	for (int i = 0; i < 3; i++)
+		time_ns(j, moving[i], r->done ? r->moving[i] : RS_NEVER);
+}
+
 static void job(struct rs_json *j, const struct rs_sim_result *r, uint32_t i)
 {
 	const struct rs_sim_job *b = &r->jobs[i];
@@ -118,7 +133,7 @@ static void job(struct rs_json *j, const struct rs_sim_result *r, uint32_t i)
 
 	rs_json_object(j, NULL);
 	rs_json_string(j, "name", b->conf->name);
-	rs_json_string(j, "kind", kinds[b->conf->kind]);
+	rs_json_string(j, "kind", rs_job_kinds[b->conf->kind]);
 	time_ns(j, "start_ns", b->start);
 	time_ns(j, "finish_ns", b->done ? b->finish : RS_NEVER);
 	rs_json_bool(j, "done", b->done);
@@ -140,6 +155,8 @@ static void job(struct rs_json *j, const struct rs_sim_result *r, uint32_t i)
 		work(j, b);
 		if (b->conf->kind == RS_JOB_TRAIN)
 			step(j, b);
+		if (b->requests)
+			serve(j, b);
 	} else {
 		collective(j, b);
 		if (b->conf->kind == RS_JOB_TRAIN)

@@ -15,7 +15,11 @@ rs_time rs_job_time(const struct rs_sim_result *r, uint32_t job)
 		return j->train.step;
 	case RS_JOB_COLLECTIVE:
 		return j->further;
+	case RS_JOB_TRACE:
+	case RS_JOB_SERVE:
+		return j->work.step;
 	case RS_JOB_FLOWS:
+	case RS_JOB_KINDS:
 		break;
 	}
 	return j->finish - j->start;

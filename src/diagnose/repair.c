@@ -242,7 +242,10 @@ static int collective_add(struct diagnose *g, uint32_t job, const char *key, uin
 {
 	const struct rs_job *j = &g->f->jobs[job];
 	struct rs_arena *a = g->d->arena;
-	const char *in = j->kind == RS_JOB_TRAIN ? "train.collective" : "collective";
+	const char *in = j->kind == RS_JOB_TRAIN   ? "train.collective"
+			 : j->kind == RS_JOB_TRACE ? "trace.collective"
+			 : j->kind == RS_JOB_SERVE ? "serve.collective"
+						   : "collective";
 	struct rs_setting s = {
 		.path = rs_arena_printf(a, "workload[%u].%s.%s", job, in, key),
 		.value = rs_arena_printf(a, "%llu%s", (unsigned long long)value,

@@ -283,7 +283,40 @@ static inline uint32_t rs_collective_gpu(const struct rs_collective_conf *c, uin
 	return c->gpu ? c->gpu[rank] : rank;
 }
 
-enum rs_job_kind { RS_JOB_FLOWS, RS_JOB_COLLECTIVE, RS_JOB_TRAIN };
+/* A trace of another program (import/trace.h); its collectives as the job's collective says. */
+struct rs_work;
+struct rs_trace_job {
+	uint32_t n_files;
+	const char **file;
+	const char *groups; /* NULL: none */
+	double flops;
+	const struct rs_work *work;
+};
+
+/* Requests that some GPUs prefill and others decode: collective/serve.h. Ranks: first those that
+ * prefill. */
+struct rs_serve_conf {
+	uint32_t prefill, decode; /* GPUs */
+	uint32_t requests;
+	double rate;            /* of arrivals a second, by a Poisson process; 0: arrival[] */
+	const rs_time *arrival; /* [requests], ascending; NULL: drawn */
+	const char *arrivals;   /* the file that they are from; NULL: none */
+	uint64_t kv;            /* bytes of a request's keys and values */
+	uint32_t pieces;        /* in which they go, as layers are done */
+	rs_time prefill_time, decode_time; /* of a request's prefill; of its first token after */
+	rs_time slo; /* time to first token that counts as good; RS_NEVER: any */
+	uint64_t seed;
+};
+
+enum rs_job_kind {
+	RS_JOB_FLOWS,
+	RS_JOB_COLLECTIVE,
+	RS_JOB_TRAIN,
+	RS_JOB_TRACE,
+	RS_JOB_SERVE,
+	RS_JOB_KINDS
+};
+extern const char *const rs_job_kinds[RS_JOB_KINDS]; /* "flows", ... */
 
 /* Where a flow's bytes are, at both ends: the memory of the NIC's socket, of the GPU that uses this
  * NIC, or of another socket than the NIC's. */
@@ -299,6 +332,8 @@ struct rs_job {
 	uint8_t cc; /* 0: the sending host's; i: rs_fabric.ccs[i - 1] */
 	struct rs_collective_conf collective;
 	struct rs_train_conf train;
+	struct rs_trace_job trace;
+	struct rs_serve_conf serve;
 };
 
 /* NULL for flows. */

@@ -5,18 +5,20 @@
 #include <string.h>
 #include "fabric/build.h"
 
+const char *const rs_job_kinds[RS_JOB_KINDS] = {"flows", "collective", "train", "trace", "serve"};
 const char *const rs_flow_memories[] = {"host", "gpu", "far", NULL};
 
 const struct rs_collective_conf *rs_job_collective(const struct rs_job *j)
 {
-	return j->kind == RS_JOB_COLLECTIVE ? &j->collective
-	       : j->kind == RS_JOB_TRAIN    ? &j->train.collective
-					    : NULL;
+	return j->kind == RS_JOB_FLOWS   ? NULL
+	       : j->kind == RS_JOB_TRAIN ? &j->train.collective
+					 : &j->collective;
 }
 
 bool rs_job_is_work(const struct rs_job *j)
 {
-	return j->kind == RS_JOB_TRAIN && j->train.step.on;
+	return j->kind == RS_JOB_TRACE || j->kind == RS_JOB_SERVE ||
+	       (j->kind == RS_JOB_TRAIN && j->train.step.on);
 }
 
 static bool is_down(const struct rs_fabric *f, uint32_t endpoint)
@@ -112,7 +114,6 @@ static const char *own_name(struct rs_load *l, const struct rs_fabric *f, const 
 struct rs_job *rs_fabric_add_job(struct rs_load *l, struct rs_fabric *f, enum rs_job_kind kind,
 				 const char *name, struct rs_where at)
 {
-	static const char *const kinds[] = {"flows", "collective", "train"};
 	uint32_t n = f->n_jobs;
 	struct rs_job *more, *j;
 
@@ -129,7 +130,7 @@ struct rs_job *rs_fabric_add_job(struct rs_load *l, struct rs_fabric *f, enum rs
 		return NULL;
 	j = &f->jobs[n];
 	*j = (struct rs_job){.kind = kind, .at = at};
-	j->name = name ? name : own_name(l, f, kinds[kind]);
+	j->name = name ? name : own_name(l, f, rs_job_kinds[kind]);
 	f->n_jobs++;
 	return j;
 }

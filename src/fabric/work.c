@@ -100,6 +100,20 @@ void rs_work_after(struct rs_work *w, uint32_t rank, uint32_t dep)
 	r->node[r->n - 1].n_deps++;
 }
 
+void rs_work_depend(struct rs_work *w, uint32_t rank, uint32_t node, uint32_t dep)
+{
+	struct rs_work_rank *r = &w->rank[rank];
+
+	if (!grow(w, (void **)&r->dep, r->n_deps, &r->room_deps, sizeof(*r->dep)))
+		return;
+	rs_assert(node < r->n && dep < r->n);
+	if (!r->node[node].n_deps)
+		r->node[node].first_dep = r->n_deps;
+	rs_assert(r->node[node].first_dep + r->node[node].n_deps == r->n_deps);
+	r->dep[r->n_deps++] = dep;
+	r->node[node].n_deps++;
+}
+
 uint64_t rs_work_sent(const struct rs_work *w, uint32_t rank, enum rs_work_why why)
 {
 	const struct rs_work_rank *r = &w->rank[rank];

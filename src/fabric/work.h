@@ -76,7 +76,9 @@ struct rs_work {
 	uint64_t n_nodes;
 	struct rs_work_rank *rank;
 	struct rs_work_group *group;
-	int err; /* of the first step that failed, in e */
+	uint64_t missing; /* dependencies on nodes that a trace does not have, or on itself: left
+			     out */
+	int err;          /* of the first step that failed, in e */
 	struct rs_error *e;
 };
 
@@ -90,6 +92,8 @@ uint32_t rs_work_add(struct rs_work *w, uint32_t rank, const struct rs_work_node
 /* The node of this rank that was added last waits for `dep`, too; RS_WORK_NONE: for nothing. One
  * that is added later needs rs_work_sort(). */
 void rs_work_after(struct rs_work *w, uint32_t rank, uint32_t dep);
+/* A node waits for another one, too: nodes in ascending order. */
+void rs_work_depend(struct rs_work *w, uint32_t rank, uint32_t node, uint32_t dep);
 /* Bytes that a rank sends for `why` in nodes of point-to-point; and the collectives' bytes. */
 uint64_t rs_work_sent(const struct rs_work *w, uint32_t rank, enum rs_work_why why);
 

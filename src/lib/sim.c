@@ -226,12 +226,11 @@ static void collective_of(struct ripstop_job *k, const struct rs_sim_job *b)
 
 static struct ripstop_job job_of(const struct rs_sim_result *s, uint32_t i)
 {
-	static const char *const kinds[] = {"flows", "collective", "train"};
 	const struct rs_sim_job *b = &s->jobs[i];
 	bool flows = b->conf->kind == RS_JOB_FLOWS;
 	struct ripstop_job k = {
 		.name = b->conf->name,
-		.kind = kinds[b->conf->kind],
+		.kind = rs_job_kinds[b->conf->kind],
 		.end = b->end,
 		.start = b->start,
 		.finish = b->done ? b->finish : RS_NEVER,

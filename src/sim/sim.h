@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "cc/cc.h"
 #include "collective/program.h"
+#include "collective/serve.h"
 #include "collective/train.h"
 #include "fabric/fabric.h"
 #include "sim/ranks.h"
@@ -102,6 +103,8 @@ struct rs_sim_job {
 	/* a graph of work (a step node by node, a trace, requests); NULL: none */
 	struct rs_program *program;
 	struct rs_program_result work;
+	struct rs_request *requests; /* [conf->serve.requests], of a job that serves */
+	struct rs_serve_result serve;
 };
 
 struct rs_sim_counters {

@@ -174,12 +174,19 @@ static int plan_work(struct rs_sim *s, const struct rs_job *j, const uint32_t *g
 {
 	struct rs_collective_conf conf = *rs_job_collective(j);
 	uint32_t n = conf.n_ranks ? conf.n_ranks : s->f->n_gpus;
-	struct rs_work *w;
-	int err = rs_step_plan(&j->train, n, &r->step, e);
+	const struct rs_work *w = j->trace.work;
+	struct rs_work *made = NULL;
+	int err = 0;
 
 	conf.gpu = s->f->places_drawn ? gpu : conf.gpu;
-	if (!err)
-		err = rs_step_work(&j->train, n, s->r->arena, &w, e);
+	if (j->kind == RS_JOB_TRAIN) {
+		err = rs_step_plan(&j->train, n, &r->step, e);
+		if (!err)
+			err = rs_step_work(&j->train, n, s->r->arena, &made, e);
+	} else if (j->kind == RS_JOB_SERVE) {
+		err = rs_serve_work(&j->serve, s->o->seed, s->r->arena, &made, &r->requests, e);
+	}
+	w = made ? made : w;
 	if (!err)
 		err = rs_program_plan(s->f, w, &conf, s->r->arena, &r->program, e);
 	if (!err)

@@ -13,6 +13,8 @@ static void collect_work(struct rs_sim_job *j)
 
 	rs_program_close(j->program);
 	rs_program_evaluate(j->program, w);
+	if (j->requests)
+		rs_serve_evaluate(j->program, &j->conf->serve, j->requests, &j->serve);
 	if (j->conf->kind != RS_JOB_TRAIN || !j->done)
 		return;
 	w->step *= scale;

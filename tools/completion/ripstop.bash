@@ -26,7 +26,7 @@ _ripstop() {
 			;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--json --html --flows-csv --rates-csv --rate-interval --observe --series-csv --perfetto --measured --pcap --pcap-links --seed --seeds --set
+			COMPREPLY=($(compgen -W '--json --html --flows-csv --rates-csv --rate-interval --observe --series-csv --perfetto --measured --trace --timings --pcap --pcap-links --seed --seeds --set
 				--threads --max-time --no-diagnosis --quiet --help' -- "$cur"))
 		else
 			_ripstop_files "$cur" yaml yml json

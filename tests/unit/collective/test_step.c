@@ -12,6 +12,7 @@
 #include "collective/program.h"
 #include "collective/train.h"
 #include "fabric/models.h"
+#include "fabric/order.h"
 
 static struct rs_train_conf plain(uint32_t layers)
 {

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "collective/order.h"
+#include "fabric/order.h"
 
 /* ---- Pairs ---- */
 
@@ -31,7 +31,7 @@ static bool same_message(const struct end *a, const struct end *b)
 	return a->src == b->src && a->dst == b->dst && a->label == b->label && a->tag == b->tag;
 }
 
-static int number(const struct rs_work *w, struct rs_arena *a, struct work_pairs *p,
+static int number(const struct rs_work *w, struct rs_arena *a, struct rs_work_pairs *p,
 		  struct rs_error *e)
 {
 	p->base = rs_arena_alloc(a, w->n_ranks + 1u, sizeof(*p->base));
@@ -54,7 +54,7 @@ static uint32_t count(const struct rs_work *w, enum rs_work_kind kind)
 	return n;
 }
 
-static void list(const struct rs_work *w, const struct work_pairs *p, enum rs_work_kind kind,
+static void list(const struct rs_work *w, const struct rs_work_pairs *p, enum rs_work_kind kind,
 		 struct end *out)
 {
 	uint32_t n = 0;
@@ -74,13 +74,13 @@ static void list(const struct rs_work *w, const struct work_pairs *p, enum rs_wo
 	qsort(out, n, sizeof(*out), by_message);
 }
 
-static const struct rs_work_node *node_at(const struct rs_work *w, const struct work_pairs *p,
+static const struct rs_work_node *node_at(const struct rs_work *w, const struct rs_work_pairs *p,
 					  uint32_t rank, uint32_t at)
 {
 	return &w->rank[rank].node[at - p->base[rank]];
 }
 
-static int alone(const struct rs_work *w, const struct work_pairs *p, const struct end *k,
+static int alone(const struct rs_work *w, const struct rs_work_pairs *p, const struct end *k,
 		 bool send, struct rs_error *e)
 {
 	const struct rs_work_node *n = node_at(w, p, send ? k->src : k->dst, k->at);
@@ -97,7 +97,7 @@ static int alone(const struct rs_work *w, const struct work_pairs *p, const stru
 			    (unsigned long long)n->id, k->dst, (unsigned long long)k->tag, k->src);
 }
 
-static int marry(const struct rs_work *w, struct work_pairs *p, const struct end *s,
+static int marry(const struct rs_work *w, struct rs_work_pairs *p, const struct end *s,
 		 const struct end *r, struct rs_error *e)
 {
 	const struct rs_work_node *a = node_at(w, p, s->src, s->at);
@@ -115,7 +115,7 @@ static int marry(const struct rs_work *w, struct work_pairs *p, const struct end
 	return 0;
 }
 
-static int pair_messages(const struct rs_work *w, struct work_pairs *p, struct rs_error *e)
+static int pair_messages(const struct rs_work *w, struct rs_work_pairs *p, struct rs_error *e)
 {
 	uint32_t n_s = count(w, RS_WORK_SEND), n_r = count(w, RS_WORK_RECV), i = 0, k = 0;
 	struct end *s = calloc(n_s + 1u, sizeof(*s)), *r = calloc(n_r + 1u, sizeof(*r));
@@ -140,8 +140,8 @@ static int pair_messages(const struct rs_work *w, struct work_pairs *p, struct r
 	return err;
 }
 
-int work_pair(const struct rs_work *w, struct rs_arena *a, struct work_pairs *out,
-	      struct rs_error *e)
+int rs_work_pair(const struct rs_work *w, struct rs_arena *a, struct rs_work_pairs *out,
+		 struct rs_error *e)
 {
 	int err = number(w, a, out, e);
 
@@ -158,8 +158,8 @@ struct meeting {
 
 struct dry {
 	const struct rs_work *w;
-	const struct work_pairs *p;
-	const struct work_cost *cost;
+	const struct rs_work_pairs *p;
+	const struct rs_work_cost *cost;
 	struct rs_error *e;
 	uint32_t n;
 	uint32_t *rank;          /* [node] */
@@ -536,8 +536,9 @@ static int dry_run(struct dry *d, rs_time *ended, uint32_t *order)
 	return err;
 }
 
-int work_dry(const struct rs_work *w, const struct work_pairs *p, const struct work_cost *c,
-	     bool fixed, rs_time *ended, uint32_t *order, struct rs_error *e)
+int rs_work_dry(const struct rs_work *w, const struct rs_work_pairs *p,
+		const struct rs_work_cost *c, bool fixed, rs_time *ended, uint32_t *order,
+		struct rs_error *e)
 {
 	struct dry d = {.w = w, .p = p, .cost = c, .e = e, .fixed = fixed};
 	int err = dry_room(&d);
@@ -551,5 +552,85 @@ int work_dry(const struct rs_work *w, const struct work_pairs *p, const struct w
 	if (err == -ENOMEM)
 		rs_error_set(e, err, "out of memory for a dry run of the work");
 	dry_free(&d);
+	return err;
+}
+
+/* ---- Without a network ---- */
+
+int rs_work_dry_time(const struct rs_work *w, rs_time *out, struct rs_error *e)
+{
+	struct rs_arena *a = rs_arena_create(0);
+	struct rs_work_pairs pairs;
+	const struct rs_work_cost nothing = {0};
+	rs_time *ended = calloc(w->n_nodes + 1u, sizeof(*ended));
+	int err = a && ended ? 0 : rs_error_set(e, -ENOMEM, "out of memory for a dry run");
+
+	*out = 0;
+	if (!err)
+		err = rs_work_pair(w, a, &pairs, e);
+	if (!err)
+		err = rs_work_dry(w, &pairs, &nothing, true, ended, NULL, e);
+	for (uint64_t i = 0; !err && i < w->n_nodes; i++)
+		*out = rs_time_max(*out, ended[i]);
+	free(ended);
+	rs_arena_destroy(a);
+	return err;
+}
+
+/* The network of the dry run that orders a trace: 400 Gbit/s and 5 us, about a cluster's. */
+static const struct rs_work_cost plain_network = {.latency = 5 * RS_US, .rate = 400000000000};
+
+struct turn {
+	uint32_t order, node;
+};
+
+static int by_turn(const void *x, const void *y)
+{
+	const struct turn *a = x, *b = y;
+
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* A rank's nodes by `order`: dependencies keep to what they named. */
+static bool sort_rank(struct rs_work *w, uint32_t rank, const uint32_t *order)
+{
+	struct rs_work_rank *r = &w->rank[rank];
+	struct turn *t = calloc(r->n + 1u, sizeof(*t));
+	uint32_t *now = calloc(r->n + 1u, sizeof(*now));
+	struct rs_work_node *node = rs_arena_alloc(w->arena, r->n + 1u, sizeof(*node));
+
+	for (uint32_t i = 0; t && i < r->n; i++)
+		t[i] = (struct turn){order[i], i};
+	if (t)
+		qsort(t, r->n, sizeof(*t), by_turn);
+	for (uint32_t i = 0; t && now && node && i < r->n; i++) {
+		now[t[i].node] = i;
+		node[i] = r->node[t[i].node];
+	}
+	for (uint32_t i = 0; now && i < r->n_deps; i++)
+		r->dep[i] = now[r->dep[i]];
+	if (t && now && node)
+		r->node = node;
+	free(t);
+	free(now);
+	return t && now && node;
+}
+
+int rs_work_sort(struct rs_work *w, struct rs_error *e)
+{
+	struct rs_arena *a = rs_arena_create(0);
+	uint32_t *order = calloc(w->n_nodes + 1u, sizeof(*order));
+	struct rs_work_pairs pairs;
+	int err = a && order ? rs_work_pair(w, a, &pairs, e) : -ENOMEM;
+
+	if (!err)
+		err = rs_work_dry(w, &pairs, &plain_network, false, NULL, order, e);
+	for (uint32_t r = 0; !err && r < w->n_ranks; r++)
+		if (!sort_rank(w, r, order + pairs.base[r]))
+			err = -ENOMEM;
+	if (err == -ENOMEM)
+		rs_error_set(e, err, "out of memory while ordering the work");
+	free(order);
+	rs_arena_destroy(a);
 	return err;
 }
