@@ -64,6 +64,9 @@ struct rs_coll {
 	uint64_t (*n_steps)(const struct rs_coll *c, uint32_t rank, uint32_t lane);
 	void (*step)(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
 		     struct rs_step *out);
+	/* Of several plans joined: [connection] the one whose hop, lines, proxy and post it has;
+	 * NULL: this one. */
+	const struct rs_coll *const *part;
 	/* A step is taken, or done: its plan may keep the time. NULL: it need not be told. */
 	void (*mark)(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i, bool taken,
 		     rs_time now);

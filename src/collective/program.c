@@ -59,7 +59,7 @@ static uint32_t add_conn(struct program *m, const struct rs_conn *c)
 static void connect(struct program *m, uint32_t src, uint32_t dst)
 {
 	uint32_t a = gpu(m, src), b = gpu(m, dst);
-	struct rs_conn c = {.src = src, .dst = dst};
+	struct rs_conn c = {.src = src, .dst = dst, .via = src};
 
 	c.nvlink = rs_fabric_rank_host(m->f, a) == rs_fabric_rank_host(m->f, b);
 	if (!c.nvlink) {
@@ -156,6 +156,8 @@ static enum rs_coll_algorithm algorithm(const struct program *m, enum rs_coll_op
 {
 	enum rs_coll_algorithm a = m->conf.algorithm;
 
+	if (a == RS_ALGO_NCCL)
+		return a;
 	if (op == RS_COLL_ALL_TO_ALL)
 		return RS_ALGO_PAIRWISE;
 	if (a == RS_ALGO_TREE && (op == RS_COLL_ALL_REDUCE || op == RS_COLL_BROADCAST))
@@ -186,10 +188,12 @@ static bool same_conns(const struct program *m, const struct part *a, const stru
 		const struct rs_conn *x = &c->conns[i], *y = &b->conns[i];
 
 		if (x->src != y->src || x->dst != y->dst || x->channel != y->channel ||
+		    x->via != y->via || x->nvlink != y->nvlink ||
 		    x->src_endpoint != y->src_endpoint || x->dst_endpoint != y->dst_endpoint)
 			return false;
 	}
-	return true;
+	return c->hop == b->hop && c->lines == b->lines && c->proxy == b->proxy &&
+	       c->post == b->post;
 }
 
 /* A communicator keeps its connections: collectives that are cut alike use the same ones. */
@@ -208,8 +212,22 @@ static void part_conns(struct program *m, struct part *p)
 
 		c.src = rank[c.src];
 		c.dst = rank[c.dst];
+		c.via = rank[c.via];
 		add_conn(m, &c);
 	}
+}
+
+/* Where nothing says how, as NCCL would; its planner refuses hosts that it knows too little of. */
+static int plan_part(struct program *m, const struct rs_collective_conf *conf, struct rs_coll **out)
+{
+	struct rs_collective_conf c = *conf;
+	struct rs_error e = {0};
+
+	c.algorithm = RS_ALGO_NCCL;
+	if (conf->as_nccl && conf->algorithm != RS_ALGO_NCCL &&
+	    !rs_coll_plan(m->f, &c, m->a, out, &e))
+		return 0;
+	return rs_coll_plan(m->f, conf, m->a, out, m->e);
 }
 
 static uint32_t add_part(struct program *m, uint32_t group, uint8_t op, uint64_t bytes)
@@ -229,7 +247,7 @@ static uint32_t add_part(struct program *m, uint32_t group, uint8_t op, uint64_t
 	c.stride = c.group = 0;
 	if (m->err)
 		return 0;
-	m->err = rs_coll_plan(m->f, &c, m->a, &p.coll, m->e);
+	m->err = plan_part(m, &c, &p.coll);
 	if (m->err)
 		return 0;
 	part_conns(m, &p);
@@ -527,11 +545,31 @@ static void fill_conf(struct program *m, const struct rs_collective_conf *conf)
 	c->type_bytes = c->type_bytes ? c->type_bytes : 2;
 }
 
+/* Which plan each connection is of; messages between two ranks are of none. */
+static const struct rs_coll *const *conn_parts(struct program *m, rs_time *post)
+{
+	static const struct rs_coll plain;
+	const struct rs_coll **of = rs_arena_alloc(m->a, m->n_conns + 1u, sizeof(*of));
+
+	for (uint32_t i = 0; of && i < m->n_conns; i++)
+		of[i] = &plain;
+	for (uint32_t i = 0; of && i < m->n_parts; i++) {
+		const struct rs_coll *c = m->part[i].coll;
+
+		for (uint32_t k = 0; k < c->n_conns; k++)
+			of[m->part[i].conn + k] = c;
+		*post = rs_time_max(*post, c->post);
+	}
+	return of;
+}
+
 static struct rs_coll *make_coll(struct program *m)
 {
 	struct rs_coll *c = rs_arena_alloc(m->a, 1, sizeof(*c));
+	rs_time post = 0;
+	const struct rs_coll *const *part = c ? conn_parts(m, &post) : NULL;
 
-	if (!c)
+	if (!part)
 		return NULL;
 	*c = (struct rs_coll){.conf = m->conf,
 			      .n_ranks = m->p.work->n_ranks,
@@ -539,6 +577,8 @@ static struct rs_coll *make_coll(struct program *m)
 			      .window = m->conf.slots,
 			      .n_conns = m->n_conns,
 			      .conns = m->conns,
+			      .part = part,
+			      .post = post,
 			      .bus_numerator = 1,
 			      .bus_denominator = 1,
 			      .plan = m,

@@ -109,6 +109,16 @@ struct sent {
 	uint64_t all, outside;
 };
 
+/* Of a message's bytes on its link those that are data: NCCL's flags and NVLink's losses are not.
+ */
+static uint64_t data_bytes(const struct rs_coll *c, bool inside, uint64_t bytes)
+{
+	uint32_t num = inside ? c->inside.num : c->net.num;
+	uint32_t den = inside ? c->inside.den : c->net.den;
+
+	return den ? bytes * den / num : bytes;
+}
+
 /* Of each member of each part, once; a part's members after another's. */
 static struct sent *parts_sent(const struct program *m, uint32_t *first)
 {
@@ -127,8 +137,8 @@ static struct sent *parts_sent(const struct program *m, uint32_t *first)
 				for (uint64_t k = 0, end = c->n_steps(c, r, l); k < end; k++) {
 					c->step(c, r, l, k, &st);
 					for (unsigned j = 0; j < st.n_send; j++) {
-						uint64_t b = st.send[j].bytes;
 						bool in = c->conns[st.send[j].conn].nvlink;
+						uint64_t b = data_bytes(c, in, st.send[j].bytes);
 
 						s[first[i] + r].all += b;
 						s[first[i] + r].outside += in ? 0 : b;

@@ -476,6 +476,18 @@ static void collective(struct writer *w, const struct rs_collective_conf *c, con
 	fputs("}\n", w->out);
 }
 
+/* Of a graph of work: what nothing said is left to what each group's collectives are. */
+static void work_collective(struct writer *w, const struct rs_collective_conf *c)
+{
+	if (!c->as_nccl) {
+		collective(w, c, "      ");
+		return;
+	}
+	fputs("      collective: {bytes: 1MiB", w->out);
+	ranks(w, c);
+	fprintf(w->out, ", class: %u, start: %s}\n", c->tc, span(w, c->start));
+}
+
 static void model(struct writer *w, const struct rs_model *m)
 {
 	fprintf(w->out,
@@ -522,7 +534,7 @@ static void step(struct writer *w, const struct rs_train_conf *t, const char *ty
 	else
 		fprintf(w->out, "      flops: %.17g\n", t->flops);
 	fprintf(w->out, "      bucket: %s\n      overlap: %.17g\n", size(w, t->bucket), t->overlap);
-	collective(w, &t->collective, "      ");
+	work_collective(w, &t->collective);
 }
 
 static void trace(struct writer *w, const struct rs_job *j)
@@ -539,7 +551,7 @@ static void trace(struct writer *w, const struct rs_job *j)
 		fputc('\n', w->out);
 	}
 	fprintf(w->out, "      flops: %.17g\n", j->trace.flops);
-	collective(w, &j->collective, "      ");
+	work_collective(w, &j->collective);
 }
 
 static void serve(struct writer *w, const struct rs_job *j)
@@ -561,7 +573,7 @@ static void serve(struct writer *w, const struct rs_job *j)
 	} else {
 		fprintf(w->out, "      rate: %.17g\n      requests: %u\n", s->rate, s->requests);
 	}
-	collective(w, &j->collective, "      ");
+	work_collective(w, &j->collective);
 }
 
 static void train(struct writer *w, const struct rs_train_conf *t)

@@ -86,6 +86,12 @@ static void post_flow(struct rs_sim *s, struct sim_conn *c, rs_time now)
 	sim_nic_kick(s, sim_nic_of(s, c->src_endpoint), now);
 }
 
+/* The plan that a connection is of, where a job joins several. */
+static const struct rs_coll *plan_of(const struct sim_coll *k, const struct sim_conn *c)
+{
+	return k->plan->part ? k->plan->part[c->index] : k->plan;
+}
+
 /*
  * The next piece of the message at the head of a connection inside a host. Through PCIe a piece is
  * issued when the one before has left and its credits are there: what shares the links gets its
@@ -98,7 +104,7 @@ static void inside_piece(struct rs_sim *s, struct sim_conn *c, rs_time now)
 	uint32_t conn = (uint32_t)(c - s->work->conns), n;
 	uint64_t *left = &c->m->left[c->m->completed % SLOTS_MAX];
 	uint64_t most = path->nvlink ? BUS_PIECE : RS_BUS_PIECE;
-	rs_time gone = now, visible = now;
+	rs_time gone = now, visible = now, hop = plan_of(coll_of(s, c->job), c)->hop;
 
 	if (!bus)
 		*left = 0;
@@ -109,8 +115,8 @@ static void inside_piece(struct rs_sim *s, struct sim_conn *c, rs_time now)
 	}
 	*left -= n;
 	/* NCCL's own time of a hop stands for all latencies of the way */
-	if (coll_of(s, c->job)->plan->hop)
-		visible = rs_time_max(visible - path->fixed, now) + coll_of(s, c->job)->plan->hop;
+	if (hop)
+		visible = rs_time_max(visible - path->fixed, now) + hop;
 	if (!*left)
 		sim_app_schedule(s, c->dst_host, rs_time_max(visible, now), APP_ARRIVED, conn, 1);
 	sim_app_schedule(s, c->src_host, gone, *left ? APP_PIECE : APP_SENT, conn, 0);
@@ -129,7 +135,9 @@ static rs_time proxy_posts(struct rs_sim *s, struct sim_coll *k, const struct si
 {
 	rs_time *free = &k->posted[c->m->src_rank];
 
-	*free = rs_time_max(*free, now + k->plan->proxy) + k->plan->post;
+	const struct rs_coll *plan = plan_of(k, c);
+
+	*free = rs_time_max(*free, now + plan->proxy) + plan->post;
 	return *free;
 }
 
@@ -142,7 +150,7 @@ static void send_message(struct rs_sim *s, struct sim_coll *k, uint32_t conn, ui
 	c->outstanding++;
 	if (c->nvlink)
 		send_inside(s, c, bytes, now);
-	else if (k->posted)
+	else if (k->posted && plan_of(k, c)->post)
 		sim_app_schedule(s, c->src_host, proxy_posts(s, k, c, now), APP_POST,
 				 (uint32_t)(c - s->work->conns), bytes);
 	else if (sim_nic_of(s, c->src_endpoint)->inside)
@@ -188,8 +196,9 @@ static void mark(struct sim_coll *k, const struct sim_lane *l, bool taken, rs_ti
 static bool goes_early(const struct rs_sim *s, const struct sim_coll *k, const struct rs_step *st,
 		       unsigned i)
 {
-	return k->plan->lines && st->compute > 0 &&
-	       s->work->conns[k->first_conn + st->send[i].conn].nvlink;
+	const struct sim_conn *c = &s->work->conns[k->first_conn + st->send[i].conn];
+
+	return plan_of(k, c)->lines && st->compute > 0 && c->nvlink;
 }
 
 static void step_send(struct rs_sim *s, struct sim_coll *k, struct sim_lane *l, rs_time now)
