@@ -8,6 +8,8 @@
 void rs_sim_print(const struct rs_diagnosis *d, FILE *out);
 /* Its second half: what holds the run back and what fixes give. */
 void rs_sim_print_diagnosis(const struct rs_diagnosis *d, FILE *out);
+/* What was observed of it; nothing where it was not. */
+void rs_sim_print_observed(const struct rs_diagnosis *d, FILE *out);
 int rs_sim_json(const struct rs_diagnosis *d, FILE *out);
 int rs_sim_csv(const struct rs_diagnosis *d, FILE *out);
 /* A page with all of it: docs/page.md. Only where rs_page_missing is NULL (cli/page.h). */

@@ -31,25 +31,31 @@ struct row {
 };
 
 struct sizes {
-	uint32_t payload;
-	uint16_t first, middle, last, only; /* frame bytes beside the payload */
+	const struct rs_framing *framing;
+	bool ipv6;
+	uint16_t stamps;
+	uint32_t payload, full; /* of a packet, at most; the frame that has so much */
 	uint16_t ack;
 };
+
+static uint32_t frame_bytes(const struct sizes *z, uint8_t opcode, uint32_t payload)
+{
+	return rs_framing_data(z->framing, opcode, payload, z->ipv6, z->stamps);
+}
 
 static struct sizes sizes_of(const struct rs_sim *s)
 {
 	const struct rs_transport_conf *t = &s->f->transport;
-	const struct rs_framing *g = &rs_framings[t->framing];
-	uint16_t stamps = s->plant->stamps ? RS_INT_BYTES : 0;
-
-	return (struct sizes){
+	struct sizes z = {
+		.framing = &rs_framings[t->framing],
+		.ipv6 = t->ipv6,
+		.stamps = s->plant->stamps ? RS_INT_BYTES : 0,
 		.payload = t->payload ? t->payload : t->mtu,
-		.first = rs_framing_data(g, RS_OP_WRITE_FIRST, 0, t->ipv6, stamps),
-		.middle = rs_framing_data(g, RS_OP_WRITE_MIDDLE, 0, t->ipv6, stamps),
-		.last = rs_framing_data(g, RS_OP_WRITE_LAST, 0, t->ipv6, stamps),
-		.only = rs_framing_data(g, RS_OP_WRITE_ONLY, 0, t->ipv6, stamps),
-		.ack = rs_framing_ack(g, t->ipv6, stamps),
 	};
+
+	z.full = frame_bytes(&z, RS_OP_WRITE_MIDDLE, z.payload);
+	z.ack = rs_framing_ack(z.framing, z.ipv6, z.stamps);
+	return z;
 }
 
 /* ---- The way ---- */
@@ -182,7 +188,12 @@ static uint32_t frame_of(const struct sizes *z, uint64_t i, uint64_t n, uint64_t
 	uint64_t left = (bytes - message < MESSAGE ? bytes - message : MESSAGE) - off;
 
 	*payload = left < z->payload ? (uint32_t)left : z->payload;
-	return *payload + (first && last ? z->only : first ? z->first : last ? z->last : z->middle);
+	return frame_bytes(z,
+			   first && last ? RS_OP_WRITE_ONLY
+			   : first       ? RS_OP_WRITE_FIRST
+			   : last        ? RS_OP_WRITE_LAST
+					 : RS_OP_WRITE_MIDDLE,
+			   *payload);
 }
 
 static rs_time slowest(const struct row *w, const struct sizes *z)
@@ -190,7 +201,7 @@ static rs_time slowest(const struct row *w, const struct sizes *z)
 	rs_time most = 0;
 
 	for (unsigned i = 0; i < w->n; i++)
-		most = rs_time_max(most, apart(&w->at[i], z->middle + z->payload, z->payload));
+		most = rs_time_max(most, apart(&w->at[i], z->full, z->payload));
 	return most;
 }
 
@@ -294,7 +305,7 @@ static void add_collective(struct rs_sim *s, const struct sim_coll *k, struct lo
 /* What the fullest port of a NIC needs for its bytes. */
 static rs_time fullest(const struct rs_sim *s, const struct loads *l, const struct sizes *z)
 {
-	double frame = z->middle + z->payload + rs_framings[s->f->transport.framing].gap, most = 0;
+	double frame = z->full + z->framing->gap, most = 0;
 
 	for (uint32_t e = 0; e < s->f->n_endpoints; e++) {
 		uint64_t bytes = l->out[e] > l->in[e] ? l->out[e] : l->in[e];

@@ -113,4 +113,23 @@ for p in series["ports"]:
         b = round(float(r["time_ns"]) / series["interval_ns"])
         check(f"{p['name']}: queue in the table", int(r["queue_bytes"]), p.get("queue_peak_bytes", [0] * series["bins"])[b])
     check(f"{p['name']}: bins in the table", len(rows), sum(map(bool, p.get("bytes", []))))
+
+# The report says where load and queues were, and who paused whom; a NIC that carried nothing is named.
+with tempfile.TemporaryDirectory() as tmp:
+    path = os.path.join(tmp, "s.yaml")
+    open(path, "w").write("""
+fabric: {network: {kind: single-switch, hosts: 6, rate: 100G, delay: 1us}, qos: {buffer: 1MiB, ecn: false}, cc: {kind: none}}
+workload: [{flows: [{src: h0, dst: h4, bytes: 1MB}, {src: h1, dst: h4, bytes: 1MB}, {src: h2, dst: h4, bytes: 1MB}]}]
+""")
+    plain = subprocess.run([ripstop, "sim", "--no-diagnosis", path], check=True, capture_output=True, text=True).stdout
+    text = subprocess.run([ripstop, "sim", "--no-diagnosis", "--observe", path], check=True, capture_output=True, text=True).stdout
+for part in ("Busiest ports\n", "Longest queues\n", "Who paused whom\n", "2 of 6 NICs carried nothing: h3, h5.",
+             "Beside an empty network flows took"):
+    check(f"the report has {part!r}", part in text, True)
+    check(f"not observed, it has {part!r}", part in plain, False)
+busiest = text.split("Busiest ports\n")[1].splitlines()[1]
+check("the busiest port", busiest.startswith("switch0 port 4, to h4"), True)
+paused = text.split("Who paused whom\n")[1].splitlines()[1]
+check("who was held by whom", paused.split()[:1] and paused.split()[0] in ("h0", "h1", "h2") and "switch0" in paused, True)
+
 print(f"{len(seen)} packets, {compared} percentiles above 0 bytes, {len(table)} lines agree")

@@ -78,10 +78,53 @@ static uint64_t most(const uint64_t *row, uint32_t n)
 	return m;
 }
 
+/* What of a port is told by class is the port's. */
+static void by_class(const struct rs_series_port *p, uint32_t bins)
+{
+	uint64_t bytes = 0, marks = 0, drops = 0;
+
+	for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
+		bytes += sum(p->of[tc].bytes, bins);
+		marks += sum(p->of[tc].marks, bins);
+		drops += sum(p->of[tc].drops, bins);
+	}
+	assert_true(bytes <= p->bytes);
+	assert_true(bytes * 10 >= p->bytes * 7); /* gaps, PFC */
+	if (p->nic)
+		return;
+	assert_int_equal(marks, p->n_marks);
+	assert_int_equal(drops, p->n_drops);
+}
+
+/* What was sent again: all of it, when all connections are followed; each packet for a reason. */
+static void sent_again(const struct rs_sim_result *r)
+{
+	const struct rs_series *s = r->series;
+	uint64_t all = 0, order = 0;
+
+	for (uint32_t i = 0; i < s->n_flows; i++) {
+		const struct rs_series_flow *f = &s->flows[i];
+		uint64_t why = 0;
+
+		for (unsigned k = 0; k < RS_RESENT_WHYS; k++)
+			why += sum(f->resent_for[k], s->bins);
+		assert_int_equal(why, sum(f->resent, s->bins));
+		all += why;
+		order += sum(f->resent_for[RS_RESENT_REORDER], s->bins);
+		assert_true(f->n_path >= 2 && f->ways >= 1);
+		assert_int_equal(s->ports[f->path[0]].node, f->src);
+		assert_int_equal(s->ports[s->ports[f->path[f->n_path - 1]].back].node, f->dst);
+	}
+	if (s->n_flows < s->connections)
+		return;
+	assert_int_equal(all, r->counters.retransmits);
+	assert_int_equal(order, r->counters.reordered);
+}
+
 static void adds_up(const struct rs_sim_result *r)
 {
 	const struct rs_series *s = r->series;
-	uint64_t hops = 0, marks = 0, drops = 0, held = 0, peak = 0;
+	uint64_t hops = 0, marks = 0, drops = 0, held = 0, peak = 0, pauses = 0, lost = 0;
 
 	assert_true(s->bins && s->bins <= RS_SERIES_BINS);
 	assert_true((rs_time)s->bins * s->interval >= r->sim_time);
@@ -91,14 +134,23 @@ static void adds_up(const struct rs_sim_result *r)
 		hops += p->data_packets;
 		marks += sum(p->marks, s->bins);
 		drops += sum(p->drops, s->bins);
+		lost += sum(p->lost, s->bins);
+		assert_int_equal(p->number, i);
+		assert_int_equal(s->ports[p->back].back, i);
+		assert_int_equal(p->n_marks, sum(p->marks, s->bins));
+		assert_int_equal(p->n_drops, sum(p->drops, s->bins));
 		assert_int_equal(sum(p->carried, s->bins), p->bytes);
 		peak = most(p->peak, s->bins) > peak ? most(p->peak, s->bins) : peak;
 		for (unsigned tc = 0; tc < RS_CLASSES; tc++)
 			held += sum((const uint64_t *)p->of[tc].held, s->bins);
+		pauses += p->n_pauses;
+		by_class(p, s->bins);
 	}
 	assert_int_equal(hops, r->counters.packet_hops);
 	assert_int_equal(marks, r->counters.ecn_marked);
-	assert_int_equal(drops, r->counters.drops);
+	assert_int_equal(drops, r->counters.drops + r->counters.nic_drops);
+	assert_int_equal(lost, r->counters.link_losses);
+	assert_int_equal(pauses, r->counters.pauses + r->counters.nic_pauses);
 	assert_int_equal(held, (uint64_t)r->counters.paused);
 	assert_int_equal(peak, r->counters.max_queue);
 }
@@ -120,11 +172,17 @@ static void same_series(const struct rs_series *a, const struct rs_series *b)
 	for (uint32_t i = 0; i < a->n_ports; i++) {
 		same_row(a->ports[i].carried, b->ports[i].carried, a->bins);
 		same_row(a->ports[i].peak, b->ports[i].peak, a->bins);
+		same_row(a->ports[i].marks, b->ports[i].marks, a->bins);
+		same_row(a->ports[i].drops, b->ports[i].drops, a->bins);
+		same_row(a->ports[i].lost, b->ports[i].lost, a->bins);
+		assert_int_equal(a->ports[i].kept, b->ports[i].kept);
 		for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
 			const struct rs_series_class *x = &a->ports[i].of[tc],
 						     *y = &b->ports[i].of[tc];
-
 			same_row(x->queue, y->queue, a->bins);
+			same_row(x->bytes, y->bytes, a->bins);
+			same_row(x->pauses, y->pauses, a->bins);
+			same_row((const uint64_t *)x->held, (const uint64_t *)y->held, a->bins);
 			assert_int_equal(x->queued.n, y->queued.n);
 			assert_int_equal(rs_hist_percentile(&x->queued, 99),
 					 rs_hist_percentile(&y->queued, 99));
@@ -134,6 +192,8 @@ static void same_series(const struct rs_series *a, const struct rs_series *b)
 		same_row((const uint64_t *)a->flows[i].rate, (const uint64_t *)b->flows[i].rate,
 			 a->bins);
 		same_row(a->flows[i].in_flight, b->flows[i].in_flight, a->bins);
+		same_row(a->flows[i].acked, b->flows[i].acked, a->bins);
+		same_row(a->flows[i].resent, b->flows[i].resent, a->bins);
 	}
 	for (uint64_t i = 0; i < a->n_spans; i++) {
 		assert_int_equal(a->spans[i].from, b->spans[i].from);
@@ -184,6 +244,7 @@ static void test_nothing_changes_and_all_adds_up(void **state)
 		same_run(plain.r, one.r);
 		same_run(plain.r, three.r);
 		adds_up(one.r);
+		sent_again(one.r);
 		same_series(one.r->series, three.r->series);
 		load_free(&plain);
 		load_free(&one);
@@ -219,6 +280,68 @@ static void test_latency_of_one_is_its_ways(void **state)
 	assert_int_equal(s->n_flows, 1);
 	assert_int_equal(s->flows[0].rate[0], 100 * RS_GBPS);
 	load_free(&l);
+}
+
+/* The closed form of an empty network against the simulator: a flow alone, without congestion
+ * control, over links of any rates, hosts with an inside, cut-through, paths chosen per packet. */
+static void test_a_flow_alone_takes_its_closed_form(void **state)
+{
+	static const char *const kinds[] = {
+		"network: {kind: single-switch, hosts: 7, rate: 25G, delay: 500ns, mtu: 256}",
+		"network: {kind: leaf-spine, leaves: 3, spines: 2, hosts_per_leaf: 3, rate: 100G, "
+		"uplink_rate: 40G, delay: 1us}",
+		"network: {kind: fat-tree, k: 4, rate: 400G, delay: 300ns, mtu: 4096}",
+		"hosts: [{name: h, count: 7, cpu: spr, sockets: 2, nics: [{name: nic0, on: "
+		"socket0, pcie: gen4x8}]}], network: {kind: single-switch, rate: 200G, delay: "
+		"500ns, mtu: 4096}",
+	};
+	static const char *const qos[] = {"{}", "{cut_through: true}", "{routing: spray}"};
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		struct rs_random r = rs_random_stream(seed, 7, 8);
+		uint32_t src = upto(&r, 3), bytes = 1u << upto(&r, 23);
+		struct text t = {.n = 0};
+		struct loaded l;
+		const struct rs_series_speed *x;
+
+		add(&t, "fabric: {%s, qos: %s, cc: {kind: none}}\n", one_of(&r, kinds, 4),
+		    one_of(&r, qos, 3));
+		add(&t, "workload: [{flows: [{src: %u, dst: %u, bytes: %uB, start: %uus}]}]\n", src,
+		    3 + upto(&r, 3), bytes + upto(&r, bytes), upto(&r, 40));
+		l = watch(t.s, (struct rs_observe){.on = true}, 1);
+		x = &l.r->series->flow_speed[0]; /* what is sprayed comes out of order, and some of
+						    it goes again */
+		if (!(x->slowdown > 0.99 && (x->slowdown < 1.01 || strstr(t.s, "spray"))))
+			fail_msg("%f of the closed form: %s", x->slowdown, t.s);
+		if (!(x->allowed > 0 && x->goodput <= x->allowed * 1.001))
+			fail_msg("%g of %g: %s", x->goodput, x->allowed, t.s);
+		assert_true(l.r->series->job_speed[0].goodput > 0);
+		load_free(&l);
+	}
+}
+
+/* Nothing is sent over links that the path does not have; path and ways are those of switches. */
+static void test_a_path_is_where_packets_went(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		struct loaded l = load_run(
+			"fabric: {network: {kind: fat-tree, k: 4, rate: 100G, delay: 300ns}}\n"
+			"workload: [{flows: [{src: 0, dst: 13, bytes: 300kB}]}]\n",
+			(struct rs_sim_options){.seed = seed, .observe = {.on = true}});
+		const struct rs_series *s = l.r->series;
+		uint64_t hops = 0;
+
+		assert_int_equal(s->flows[0].n_path, 6);
+		for (uint32_t k = 0; k < 6; k++) {
+			assert_int_equal(s->ports[s->flows[0].path[k]].data_packets,
+					 l.r->counters.data_packets);
+			hops += s->ports[s->flows[0].path[k]].data_packets;
+		}
+		assert_int_equal(hops, l.r->counters.packet_hops);
+		load_free(&l);
+	}
 }
 
 /* A step's computing is a bar as long as it is; messages follow each other. */
@@ -265,6 +388,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_changes_and_all_adds_up),
 		cmocka_unit_test(test_latency_of_one_is_its_ways),
+		cmocka_unit_test(test_a_flow_alone_takes_its_closed_form),
+		cmocka_unit_test(test_a_path_is_where_packets_went),
 		cmocka_unit_test(test_bars_are_what_ranks_did),
 		cmocka_unit_test(test_names_of_nothing_are_refused),
 	};
