@@ -528,7 +528,8 @@ void rs_sim_print(const struct rs_diagnosis *r, FILE *out)
 			print_train(j, r, i, out);
 	}
 	print_counters(&s->counters, out);
-	if (s->n_jobs > 1 || s->jobs[0].conf->kind != RS_JOB_FLOWS)		print_idle_nics(r, out);
+	if (s->n_jobs > 1 || s->jobs[0].conf->kind != RS_JOB_FLOWS)
+		print_idle_nics(r, out);
 	rs_sim_print_observed(r, out);
 	rs_sim_print_diagnosis(r, out);
 	fprintf(out, "%u run%s in %.1f s (%.1f s of CPU)\n", r->n, r->n == 1 ? "" : "s", r->wall_s,
