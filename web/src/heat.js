@@ -5,6 +5,7 @@ import * as format from "./format.js";
 import { ramp } from "./colour.js";
 
 const ROWS = 40;
+const QUEUE = 100e3; /* bytes: what stands below it is no queue worth looking at first */
 const FEW = 6; /* rows that are shown although they have next to nothing */
 const most = (row) => row.reduce((a, b) => Math.max(a, b), 0);
 const sum = (row) => row.reduce((a, b) => a + b, 0);
@@ -21,9 +22,9 @@ function measures(r) {
   });
   const followed = (key) => r.series.followed.map((f) => ({ name: f.name, row: f[key] ?? zero }));
   const list = [
-    port("queue", "longest queue", "queue", "bytes", "longest", most, "queue", "peak"),
+    { ...port("queue", "longest queue", "queue", "bytes", "longest", most, "queue", "peak"), floor: QUEUE },
     { ...port("load", "load", "load", "share", "over the run", undefined, "bytes", "load", (p) => use(p.rows.bytes, p.rate)), top: 1 },
-    port("paused", "held by pauses (PFC)", "pause", "time", "in all", sum, "paused", "pausedNs"),
+    { ...port("paused", "held by pauses (PFC)", "pause", "time", "in all", sum, "paused", "pausedNs"), floor: r.series.interval_ns },
     port("marks", "packets marked (ECN)", "queue", "count", "in all", sum, "marks", "marked"),
     port("drops", "packets dropped", "lost", "count", "in all", sum, "drops", "dropped"),
     port("lost", "packets lost on the link", "lost", "count", "in all", sum, "lost", "lost"),
@@ -47,14 +48,17 @@ export function heat(r) {
   const all = measures(r);
   for (const m of all) m.some = prepared(m).some((x) => x.value > 0);
   const options = all.filter((m) => prepared(m).length).map((m) => [m.id, m.some ? m.name : `${m.name} (none)`]);
-  let now = all.find((m) => m.some) ?? all[0];
+  /* what a reader should see first: queues, else what was lost or held, else load */
+  const measure = (id) => all.find((m) => m.id === id);
+  const worth = { queue: QUEUE, drops: 1, lost: 1, paused: 1 };
+  let now = measure(Object.keys(worth).find((id) => prepared(measure(id)).some((x) => x.value >= worth[id])) ?? "load");
   let filter = "";
   const matching = () => prepared(now).filter((x) => x.name.toLowerCase().includes(filter));
   const says = h("p", { class: "says", "aria-live": "polite" });
   const scale = h("p", { class: "scale" });
 
   const draw = (width) => {
-    const top = now.top ?? Math.max(...matching().map((x) => x.most), 1e-9);
+    const top = now.top ?? Math.max(...matching().map((x) => x.most), now.floor ?? 1e-9);
     const rows = matching().filter((x, i) => x.value > 0 && (i < FEW || x.most >= top / 100)).slice(0, ROWS);
     const colour = ramp(now.colour);
     const left = width < 560 ? 112 : 190;
@@ -85,7 +89,7 @@ export function heat(r) {
     says.textContent = shown
       ? `${rows[0].name}: ${format[now.as](rows[0].value)} ${now.total}. ${shown < n ? `Shown are the ${shown} with the most, of ${format.count(n)}${now.all > prepared(now).length ? ` whose course the report has (there are ${format.count(now.all)})` : ""}` : `All ${n}`}${filter ? ` whose name has “${filter}”` : ""}; the number at the right is the ${now.total === "in all" ? "sum over the run" : now.total === "over the run" ? "mean over the run" : now.total}.`
       : filter ? `None whose name has “${filter}” has any.` : "None in the whole run.";
-    scale.replaceChildren(`0 `, h("span", { class: "ramp", style: `background:linear-gradient(90deg,${[0, 0.25, 0.5, 0.75, 1].map(colour).join(",")})` }), ` ${format[now.as](top)}${now.top ? "" : ", the most of those shown"}`);
+    scale.replaceChildren(`0 `, h("span", { class: "ramp", style: `background:linear-gradient(90deg,${[0, 0.25, 0.5, 0.75, 1].map(colour).join(",")})` }), ` ${format[now.as](top)}${now.top || top === now.floor ? "" : ", the most of those shown"}`);
   }
   const search = h("input", { type: "search", placeholder: "leaf0", size: 10, oninput: (e) => { filter = e.target.value.toLowerCase(); f.paint(); } });
   const pick = choice("Show", options, (id) => {

@@ -12,7 +12,7 @@ export function step(job) {
   const bars = [
     { row: 0, from: 0, to: job.compute_ns, fill: "var(--load)", text: `compute ${format.time(job.compute_ns)}` },
     { row: 1, from: job.step_ns - job.communication_ns, to: job.compute_ns, fill: "var(--hidden)", text: `hidden ${format.time(hidden)}` },
-    { row: 1, from: job.compute_ns, to: job.step_ns, fill: "var(--lost-2)", text: `exposed ${format.time(job.exposed_ns)}` },
+    { row: 1, from: job.compute_ns, to: job.step_ns, fill: "var(--loss)", text: `exposed ${format.time(job.exposed_ns)}` },
   ].filter((b) => b.to > b.from);
   return figure({
     id: `step-${job.i}`,

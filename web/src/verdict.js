@@ -56,7 +56,7 @@ function bar(r) {
   const end = Math.max(job.takes, fixed ?? 0);
   const parts = [
     { from: 0, to: time, fill: "var(--load)", text: `${by.kind === "ideal" ? "ideal" : "least"} ${format.time(time)}` },
-    { from: time, to: job.takes, fill: "var(--lost-2)", text: `lost ${format.time(job.takes - time)}` },
+    { from: time, to: job.takes, fill: "var(--loss)", text: `lost ${format.time(job.takes - time)}` },
   ];
   return figure({
     id: "split",
