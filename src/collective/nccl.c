@@ -3,8 +3,6 @@
  * with the costs of its kernels and its network proxy. Sources of the costs: docs/nccl.md, "Run".
  */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "collective/nccl.h"
 
@@ -36,13 +34,13 @@ static const double ll_rate[4] = {39, 87.7, 141, 282};
 static const double nvls_tree_rate[4][3] = {{0}, {0}, {0, 57.7, 45.5}, {0, 96, 43.8}};
 static const double nvls_efficiency[4] = {0, 0, .85, .74};
 
-/* GB/s of all NVLinks of a GPU together, as NCCL counts them. */
+/* GB/s of all NVLinks of a GPU together, as NCCL counts them: its way to another one's. */
 static double nvlink_rate(const struct rs_nccl_plan *p)
 {
-	const struct rs_nccl_graph *g = &p->graph[RS_NCCL_ALGO_NVLS];
+	const struct rs_nccl_node *n = &p->nodes[0];
+	enum rs_nccl_path class;
 
-	/* heads have 2 x on their own links and 1 x on those of the others */
-	return (double)g->bw_intra * (g->n_channels + 1);
+	return n->n_ranks < 2 ? 0 : (double)rs_nccl_gpu_path(p, n->ranks[0], n->ranks[1], &class);
 }
 
 /* GB/s of the whole operation, of one direction of it. */
@@ -92,10 +90,11 @@ static int64_t lane_rate(const struct nccl_run *r, uint32_t n_ranks)
 	return rate < 1e6 ? 1000000 : (int64_t)rate;
 }
 
-/* Start of the kernel, with the first flags: the tables' base. */
+/* Start of the kernel, with the first flags: 8.2 us of a small one in a stream (measured on an
+ * H100), else the tables' base. */
 static rs_time launch_time(const struct rs_nccl_choice *c)
 {
-	static const rs_time base[RS_NCCL_PROTOS] = {6700 * RS_NS, 14 * RS_US, 8400 * RS_NS};
+	static const rs_time base[RS_NCCL_PROTOS] = {8200 * RS_NS, 14 * RS_US, 8400 * RS_NS};
 
 	if (c->algo == RS_NCCL_ALGO_NVLS || c->algo == RS_NCCL_ALGO_NVLS_TREE)
 		return 25 * RS_US;
@@ -115,10 +114,19 @@ static rs_time hop_time(const struct nccl_run *r)
 						   : tree[pci][r->choice.proto];
 }
 
+/* Of a slice, beside its bytes: threads meet, a fence, the flag (Simple alone has any). Of this the
+ * block itself is busy; the rest of a hop passes while it works on. */
+static rs_time slice_time(const struct nccl_run *r)
+{
+	bool ring = r->choice.algo == RS_NCCL_ALGO_RING && !r->p2p;
+
+	return ring && r->choice.proto == RS_NCCL_SIMPLE ? 2 * RS_US : 0;
+}
+
 /* Of a message on its way through the proxies of both ends, beside the network itself. */
 static rs_time proxy_time(const struct nccl_run *r)
 {
-	static const rs_time soft[RS_NCCL_PROTOS] = {1 * RS_US, 2 * RS_US, 6 * RS_US};
+	static const rs_time soft[RS_NCCL_PROTOS] = {2500 * RS_NS, 2500 * RS_NS, 6 * RS_US};
 
 	return soft[r->choice.proto];
 }
@@ -165,6 +173,8 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 	for (unsigned k = 0; k < out->n_wait; k++)
 		out->wait[k].count += LAUNCH_STEPS;
 	out->compute = time_of(out->local, r->lane_rate);
+	if (out->local)
+		out->compute += r->slice;
 }
 
 bool rs_coll_chosen(const struct rs_coll *c, const char **algorithm, const char **protocol,
@@ -180,76 +190,6 @@ bool rs_coll_chosen(const struct rs_coll *c, const char **algorithm, const char 
 
 /* ---- The plan ---- */
 
-static uint32_t release_of(const struct rs_collective_conf *conf)
-{
-	unsigned major = 2, minor = 27, patch = 7;
-
-	if (!conf->nccl.version)
-		return RS_NCCL_DEFAULT;
-	patch = 0;
-	if (sscanf(conf->nccl.version, "%u.%u.%u", &major, &minor, &patch) < 2)
-		return 0;
-	return RS_NCCL_RELEASE(major, minor, patch);
-}
-
-/* What a user asked for in nccl.env. */
-struct asked {
-	const char *algo, *proto;
-	long min_channels, max_channels, threads, ll128_threads, buffer, qps;
-};
-
-static int read_variables(const struct rs_collective_conf *conf, struct asked *a,
-			  struct rs_error *e)
-{
-	const struct {
-		const char *name;
-		long *number;
-		long min, max;
-		const char **text;
-	} known[] = {
-		{"NCCL_ALGO", NULL, 0, 0, &a->algo},
-		{"NCCL_PROTO", NULL, 0, 0, &a->proto},
-		{"NCCL_MIN_NCHANNELS", &a->min_channels, 1, 64, NULL},
-		{"NCCL_MIN_CTAS", &a->min_channels, 1, 64, NULL},
-		{"NCCL_MAX_NCHANNELS", &a->max_channels, 1, 64, NULL},
-		{"NCCL_MAX_CTAS", &a->max_channels, 1, 64, NULL},
-		{"NCCL_NTHREADS", &a->threads, 32, 640, NULL},
-		{"NCCL_LL128_NTHREADS", &a->ll128_threads, 32, 640, NULL},
-		{"NCCL_BUFFSIZE", &a->buffer, 64 << 10, 1 << 30, NULL},
-		{"NCCL_IB_QPS_PER_CONNECTION", &a->qps, 1, 16, NULL},
-	};
-	enum { KNOWN = sizeof(known) / sizeof(known[0]) };
-
-	for (uint32_t i = 0; i < conf->nccl.n_env; i++) {
-		const char *name = conf->nccl.env[2 * i], *value = conf->nccl.env[2 * i + 1];
-		unsigned k = 0;
-		char *end;
-
-		while (k < KNOWN && strcmp(known[k].name, name))
-			k++;
-		if (k == KNOWN) {
-			rs_error_set(e, -EINVAL, "nccl.env: the model has no %s", name);
-			rs_error_hint(e,
-				      "it has NCCL_ALGO, _PROTO, _MIN_NCHANNELS, _MAX_NCHANNELS, "
-				      "_MIN_CTAS, _MAX_CTAS, _NTHREADS, _LL128_NTHREADS, "
-				      "_BUFFSIZE, _IB_QPS_PER_CONNECTION");
-			return -EINVAL;
-		}
-		if (known[k].text) {
-			*known[k].text = value;
-			continue;
-		}
-		*known[k].number = strtol(value, &end, 10);
-		if (!*value || *end || *known[k].number < known[k].min ||
-		    *known[k].number > known[k].max)
-			return rs_error_set(e, -EINVAL,
-					    "nccl.env: %s: expected a number of %ld to %ld, found "
-					    "'%s'",
-					    name, known[k].min, known[k].max, value);
-	}
-	return 0;
-}
-
 static const enum rs_nccl_func funcs[] = {
 	[RS_COLL_ALL_REDUCE] = RS_NCCL_ALL_REDUCE,
 	[RS_COLL_REDUCE_SCATTER] = RS_NCCL_REDUCE_SCATTER,
@@ -257,34 +197,15 @@ static const enum rs_nccl_func funcs[] = {
 	[RS_COLL_BROADCAST] = RS_NCCL_BROADCAST,
 };
 
-/* Channels that there are: cut, or copied up (initChannels in init.cc). */
-static void limit_channels(struct rs_nccl_plan *p, const struct asked *a)
-{
-	int n = p->coll_channels;
-
-	if (a->max_channels && n > a->max_channels)
-		n = (int)a->max_channels;
-	for (; n < a->min_channels; n++)
-		p->channel[n] = p->channel[n % p->coll_channels];
-	p->n_channels = p->coll_channels = n;
-	if (a->max_channels && p->nvls_channels > a->max_channels)
-		p->nvls_channels = (int)a->max_channels;
-}
-
-static int choose(struct planner *p, struct nccl_run *r, const struct asked *a)
+static int choose(struct planner *p, struct nccl_run *r)
 {
 	const struct rs_collective_conf *conf = &p->c->conf;
-	const struct rs_nccl_tune_conf tune = {.algo = a->algo,
-					       .proto = a->proto,
-					       .threads = (int)a->threads,
-					       .ll128_threads = (int)a->ll128_threads,
-					       .buffer = (uint64_t)a->buffer};
 	struct rs_nccl_table *t = plan_take(p, 1, sizeof(*t));
 	int err;
 
 	if (!t)
 		return -ENOMEM;
-	err = rs_nccl_tune(r->p, &tune, t, p->e);
+	err = rs_nccl_tune(r->p, &r->tune, t, p->e);
 	if (err)
 		return err;
 	return rs_nccl_choose(r->p, t, funcs[conf->op], conf->bytes, conf->type_bytes, &r->choice,
@@ -304,45 +225,32 @@ static void choose_p2p(struct nccl_run *r)
 	r->p2p = true;
 }
 
-static int refuse_version(struct planner *p)
-{
-	rs_error_set(p->e, -EINVAL, "nccl.version: expected 2.18 or later, as 2.27.7, found '%s'",
-		     p->c->conf.nccl.version);
-	return -EINVAL;
-}
-
 int plan_nccl(struct planner *p)
 {
 	struct rs_coll *c = p->c;
 	struct nccl_run *r = plan_take(p, 1, sizeof(*r));
-	uint32_t release = release_of(&c->conf);
-	struct asked a = {0};
 	int err;
 
 	if (!r)
 		return -ENOMEM;
-	err = read_variables(&c->conf, &a, p->e);
-	if (err)
-		return err;
-	if (release < RS_NCCL_OLDEST)
-		return refuse_version(p);
-	err = nccl_plan(p, release, &r->p);
-	if (!err)
-		limit_channels(r->p, &a);
+	err = run_plan(p, r);
 	if (!err && !is_p2p(&c->conf))
-		err = choose(p, r, &a);
+		err = choose(p, r);
 	if (!err && is_p2p(&c->conf))
 		choose_p2p(r);
 	if (err)
 		return err;
 	c->nccl = r;
 	c->conf.channels = (uint32_t)r->choice.channels;
-	c->conf.qps = a.qps ? (uint32_t)a.qps : c->conf.qps;
+	c->conf.qps = r->qps ? (uint32_t)r->qps : c->conf.qps;
 	c->window = r->choice.chunk_steps > 1 ? 4 : 8;
 	r->launch = launch_time(&r->choice);
 	r->lane_rate = lane_rate(r, c->n_ranks);
-	c->hop = hop_time(r);
-	c->lines = r->choice.proto != RS_NCCL_SIMPLE;
+	r->slice = slice_time(r);
+	c->hop = hop_time(r) - r->slice;
+	/* A ring's LL128 shows itself by whole chunks (docs/nccl.md, "Run"). */
+	c->lines = r->choice.proto == RS_NCCL_LL ||
+		   (r->choice.proto == RS_NCCL_LL128 && r->choice.algo == RS_NCCL_ALGO_TREE);
 	c->proxy = proxy_time(r);
 	c->post = (r->p->cpu_vendor == RS_NCCL_AMD ? 2 : 1) * RS_US;
 	set_overheads(c, r);

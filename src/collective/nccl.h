@@ -12,8 +12,11 @@
 struct nccl_run {
 	struct rs_nccl_plan *p;
 	struct rs_nccl_choice choice;
-	bool p2p;          /* not a collective of NCCL's: sends and receives */
+	bool p2p; /* not a collective of NCCL's: sends and receives */
+	struct rs_nccl_tune_conf tune;
+	int qps;           /* NCCL_IB_QPS_PER_CONNECTION; 0: as the collective says */
 	rs_time launch;    /* before a lane's first step: the kernel, its start */
+	rs_time slice;     /* that a block is busy for each slice, beside its bytes */
 	int64_t lane_rate; /* bytes of data a second that a channel's block moves */
 	uint64_t (*n_steps)(const struct rs_coll *c, uint32_t rank, uint32_t lane);
 	void (*step)(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
@@ -21,9 +24,12 @@ struct nccl_run {
 };
 
 /* NCCL's plan for the collective's ranks on this fabric. */
-int nccl_plan(struct planner *p, uint32_t release, struct rs_nccl_plan **out);
+int run_plan(struct planner *p, struct nccl_run *r);
+/* plan_connect(), by the NICs and proxies of NCCL's plan. */
+void run_connect(struct planner *p, const struct nccl_run *r, uint64_t conn, uint32_t src,
+		 uint32_t dst, uint32_t channel);
 
-/* Trees and NVLS (also both) over what nccl_plan() made. */
+/* Trees and NVLS (also both) over what run_plan() made. */
 int plan_nccl_trees(struct planner *p, struct nccl_run *run);
 /* All-to-all and send-recv. */
 int plan_nccl_p2p(struct planner *p, struct nccl_run *run);

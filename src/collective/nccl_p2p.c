@@ -69,24 +69,13 @@ static uint32_t reversed(uint32_t j, uint32_t channels)
 	return r;
 }
 
-static uint32_t power_of_two(uint32_t n)
-{
-	uint32_t p = 1;
-
-	while (p < n)
-		p *= 2;
-	return p;
-}
-
 /* How many parts a message to a peer has. */
 static void cut_parts(struct p2p *p, const struct rs_nccl_plan *n, uint64_t bytes, uint64_t step)
 {
 	bool one = n->n_nodes == 1;
-	uint32_t most = one ? p->channels : 2, parts;
+	uint32_t most = (uint32_t)n->p2p_channels_per_peer, parts;
 	uint64_t least = one ? step / 8 : step / 2, full = one ? 32 * step : step;
 
-	while (!one && most > 1 && most * n->n_ranks > 4 * p->channels)
-		most /= 2;
 	for (parts = most; parts > 1 && parts * n->n_ranks > p->channels;)
 		parts /= 2;
 	while (parts > 1 && (parts - 1) * least >= bytes)
@@ -103,6 +92,11 @@ static uint32_t base_of(const struct p2p *p, uint32_t turn)
 	if (p->t.hosts == 1 || p->next)
 		return turn + 1;
 	return node * ((p->t.gpus + SIDE_BY_SIDE - 1) / SIDE_BY_SIDE) + local / SIDE_BY_SIDE;
+}
+
+static uint32_t channel_of(const struct p2p *w, uint32_t op)
+{
+	return (base_of(w, op / w->parts) + reversed(op % w->parts, w->channels)) % w->channels;
 }
 
 static int deal(struct planner *p, struct p2p *w)
@@ -134,37 +128,21 @@ static int deal(struct planner *p, struct p2p *w)
 	return 0;
 }
 
-/* The rank of the sender's node whose NIC is on the receiver's rail: its bytes leave there. */
-static uint32_t proxy_of(const struct planner *p, const struct p2p *w, uint32_t src, uint32_t dst)
-{
-	if (w->t.gpus < 2 || w->next)
-		return src;
-	return src / w->t.gpus * w->t.gpus + dst % w->t.gpus;
-}
-
-static void connect(struct planner *p, const struct p2p *w, bool pxn)
+static void connect(struct planner *p, const struct p2p *w, const struct nccl_run *run)
 {
 	uint32_t n_ops = w->turns * w->parts;
 
 	for (uint32_t src = 0; src < p->c->n_ranks; src++)
-		for (uint32_t op = 0; op < n_ops; op++) {
-			uint32_t dst = partner(p->c, src, op / w->parts, false);
-			uint64_t at = (uint64_t)src * n_ops + op;
-			struct rs_conn *k = &p->c->conns[at];
-
-			plan_connect(p, at, src, dst, op % w->parts);
-			if (k->nvlink || !pxn)
-				continue;
-			k->via = proxy_of(p, w, src, dst);
-			k->src_endpoint = plan_endpoint(p, k->via);
-		}
+		for (uint32_t op = 0; op < n_ops; op++)
+			run_connect(p, run, (uint64_t)src * n_ops + op, src,
+				    partner(p->c, src, op / w->parts, false), channel_of(w, op));
 }
 
 int plan_nccl_p2p(struct planner *p, struct nccl_run *run)
 {
 	struct rs_coll *c = p->c;
 	struct p2p *w = plan_take(p, 1, sizeof(*w));
-	uint64_t unit = run->p->n_nodes == 1 && run->p->all_nvlink ? 512 << 10 : 128 << 10, bytes;
+	uint64_t unit = run->p->p2p_chunk, bytes;
 	uint64_t chunk = unit;
 	int err;
 
@@ -173,7 +151,7 @@ int plan_nccl_p2p(struct planner *p, struct nccl_run *run)
 	w->all = p->all;
 	w->next = c->conf.op == RS_COLL_SEND_RECV;
 	w->turns = w->next ? 1 : c->n_ranks - 1;
-	w->channels = power_of_two((uint32_t)run->p->coll_channels);
+	w->channels = (uint32_t)run->p->p2p_channels;
 	err = pair_turns(p, &w->t);
 	if (err)
 		return err;
@@ -191,7 +169,7 @@ int plan_nccl_p2p(struct planner *p, struct nccl_run *run)
 		err = plan_conns(p, (uint64_t)c->n_ranks * w->turns * w->parts);
 	if (err)
 		return err;
-	connect(p, w, run->p->all_nvlink);
+	connect(p, w, run);
 	c->n_lanes = 2 * w->channels;
 	run->n_steps = n_steps;
 	run->step = step;

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include "collective/nccl.h"
 
-enum { NO_UP = UINT32_MAX };
+enum { NO_UP = UINT32_MAX, NO_HEAD = UINT32_MAX };
 enum { UP, DOWN, OUT };
 
 struct trees {
@@ -32,6 +32,8 @@ static uint64_t n_steps(const struct rs_coll *c, uint32_t rank, uint32_t lane)
 {
 	const struct trees *t = c->plan;
 
+	if (t->head[rank] == NO_HEAD)
+		return 0;
 	return ceil_div(part_of(t, lane / t->lanes, rank).n, t->chunk);
 }
 
@@ -88,7 +90,7 @@ static int number_connections(struct planner *p, struct trees *t, uint32_t *n)
 	return 0;
 }
 
-static void connect(struct planner *p, const struct trees *t)
+static void connect(struct planner *p, const struct trees *t, const struct nccl_run *run)
 {
 	for (uint32_t c = 0; c < t->channels; c++)
 		for (uint32_t r = 0; r < p->c->n_ranks; r++) {
@@ -97,8 +99,8 @@ static void connect(struct planner *p, const struct trees *t)
 
 			if (up < 0)
 				continue;
-			plan_connect(p, conn, r, (uint32_t)up, c);
-			plan_connect(p, t->down + conn, (uint32_t)up, r, c);
+			run_connect(p, run, conn, r, (uint32_t)up, c);
+			run_connect(p, run, t->down + conn, (uint32_t)up, r, c);
 		}
 }
 
@@ -107,12 +109,24 @@ static int find_trees(struct planner *p, struct trees *t, const struct nccl_run 
 {
 	uint32_t *head = plan_take(p, p->c->n_ranks, sizeof(*head));
 	bool nvls = run->choice.algo != RS_NCCL_ALGO_TREE;
+	struct rs_nccl_tree *alone;
 
 	t->tree = plan_take(p, t->channels, sizeof(*t->tree));
 	if (!head || !t->tree)
 		return -ENOMEM;
+	/* on one node there is no tree of heads */
+	alone = nvls && !run->p->nvls_tree[0] ? plan_take(p, p->c->n_ranks, sizeof(*alone)) : NULL;
+	if (nvls && !run->p->nvls_tree[0] && !alone)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < p->c->n_ranks; r++) {
+		head[r] = nvls ? NO_HEAD : 0;
+		if (alone)
+			alone[r] = (struct rs_nccl_tree){-1, {-1, -1, -1}};
+	}
 	for (uint32_t c = 0; c < t->channels; c++)
-		t->tree[c] = nvls ? run->p->nvls_tree[c & 1] : run->p->channel[c].tree;
+		t->tree[c] = alone  ? alone
+			     : nvls ? run->p->nvls_tree[c & 1]
+				    : run->p->channel[c].tree;
 	t->heads = nvls ? (uint32_t)run->p->n_nvls_heads : 1;
 	for (uint32_t h = 0; nvls && h < t->heads; h++)
 		for (uint32_t n = 0; n < run->p->n_nodes; n++)
@@ -146,7 +160,7 @@ int plan_nccl_trees(struct planner *p, struct nccl_run *run)
 		err = plan_conns(p, 2 * (uint64_t)n);
 	if (err)
 		return err;
-	connect(p, t);
+	connect(p, t, run);
 	p->c->plan = t;
 	p->c->n_lanes = t->lanes * t->channels;
 	run->n_steps = n_steps;

@@ -238,7 +238,13 @@ int plan_nccl_ring(struct planner *p, struct nccl_run *run)
 		size_t first = (size_t)ch * c->n_ranks;
 
 		memcpy(order + first, run->p->channel[ch].ring, c->n_ranks * sizeof(*order));
-		connect_channel(p, ch, order + first, at + first);
+		for (uint32_t i = 0; i < c->n_ranks; i++) {
+			uint32_t rank = order[first + i],
+				 next = order[first + (i + 1) % c->n_ranks];
+
+			at[first + rank] = i;
+			run_connect(p, run, conn_of(c, rank, ch), rank, next, ch);
+		}
 	}
 	cut_nccl_ring(p, r, &run->choice);
 	c->plan = r;

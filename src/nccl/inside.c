@@ -134,7 +134,7 @@ static void add_part(struct maker *m, int part, int parent, int depth)
 
 		q->dev = m->number[part];
 		q->tag = (uint32_t)q->dev;
-		q->cc = model ? model->cc : 0;
+		q->cc = model ? model->cc : p->cc;
 	} else if (p->kind == RS_PART_NIC) {
 		add_ports(m, part, m->of[part]);
 	} else {

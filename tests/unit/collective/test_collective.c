@@ -7,11 +7,13 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 #include "base/random.h"
 #include "collective/collective.h"
+#include "describe/describe.h"
 
 enum { RANKS_MAX = 64, SLOTS = 2 };
 
@@ -348,20 +350,31 @@ static void nccl_twin(uint32_t ranks, uint32_t gpus, enum rs_coll_op op, const c
 		      const char *proto, uint64_t elements)
 {
 	const char *env[] = {"NCCL_ALGO", algo, "NCCL_PROTO", proto};
+	uint32_t gpu[RANKS_MAX];
 	struct rs_collective_conf conf = {.op = op,
 					  .algorithm = RS_ALGO_NCCL,
 					  .bytes = elements * 4,
 					  .nccl = {.version = "2.21.5", .n_env = 2, .env = env}};
-	struct rs_fabric *f = make_fabric(ranks, gpus);
 	struct rs_error e = {0};
+	struct rs_fabric *f;
 	struct rs_coll *c;
+	char text[512];
 
-	for (uint32_t i = 0; i < ranks; i++)
-		f->endpoints[i].rate = 400 * RS_GBPS;
+	snprintf(text, sizeof(text),
+		 "fabric: {hosts: [{name: h, count: %u, like: %s/hosts/h100-8.xml}], network: "
+		 "{kind: single-switch, rate: 400G}}",
+		 ranks / gpus, RS_SOURCE_DIR "/tests/data");
+	if (rs_fabric_load_text(text, strlen(text), "t.yaml", ".", NULL, 0, &f, &e))
+		fail_msg("%s", e.what);
+	for (uint32_t r = 0; r < ranks; r++)
+		gpu[r] = f->hosts[r / gpus].first_gpu + r % gpus;
+	conf.gpu = gpu;
+	conf.n_ranks = ranks;
 	if (rs_coll_plan(f, &conf, arena, &c, &e))
 		fail_msg("%s", e.what);
 	c->inside.den = c->net.den = 0;
 	run_twin(c, ranks + elements);
+	rs_fabric_free(f);
 }
 
 static void test_nccl_rings_and_trees(void **state)
@@ -380,6 +393,8 @@ static void test_nccl_rings_and_trees(void **state)
 					nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_ALL_REDUCE,
 						  "tree", protos[q], counts[s]);
 				}
+				nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_ALL_TO_ALL, "ring",
+					  "Simple", counts[s] * rank_counts[n]);
 				nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_BROADCAST, "ring",
 					  "Simple", counts[s]);
 				nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_ALL_GATHER, "ring",
