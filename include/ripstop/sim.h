@@ -82,10 +82,11 @@ struct ripstop_job {
 	int64_t start, finish;
 	int64_t time;          /* what it is judged by: first start to last end of flows, a further
 				* repetition of a collective, a step; RIPSTOP_NEVER: not done */
-	int64_t p50, p99, max; /* of flows' completion times; RIPSTOP_NEVER: none */
-	uint64_t bytes;        /* of a collective */
+	int64_t p50, p99, max; /* of flows' completion times, or requests' first tokens (no max);
+				* RIPSTOP_NEVER: none */
+	uint64_t bytes;        /* of a collective; that all ranks of other work sent */
 	double algbw, busbw;   /* bytes per second, as nccl-tests has them; 0: not done */
-	int64_t compute, communication, exposed; /* of a training step */
+	int64_t compute, communication, exposed; /* of a training step, a trace, requests */
 	double efficiency;
 };
 RIPSTOP_API size_t ripstop_result_jobs(const struct ripstop_result *r, uint32_t run, size_t from,

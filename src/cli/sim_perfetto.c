@@ -118,7 +118,6 @@ static rs_time end_of(const struct trace *t, rs_time finish)
 
 static void job_bar(struct trace *t, uint32_t i, uint32_t tid)
 {
-	static const char *const kinds[] = {"flows", "collective", "train"};
 	const struct rs_sim_job *j = &t->r->jobs[i];
 
 	named(t, "thread", PID_SCENARIO, tid, "job %s", j->conf->name);
@@ -126,7 +125,7 @@ static void job_bar(struct trace *t, uint32_t i, uint32_t tid)
 		return;
 	bar_begin(t, PID_SCENARIO, tid, j->start, end_of(t, j->done ? j->finish : RS_NEVER),
 		  j->conf->name);
-	fprintf(t->out, "\"kind\":\"%s\",\"done\":%s", kinds[j->conf->kind],
+	fprintf(t->out, "\"kind\":\"%s\",\"done\":%s", rs_job_kinds[j->conf->kind],
 		j->done ? "true" : "false");
 	bar_end(t);
 }
@@ -625,7 +624,7 @@ static int inside(struct trace *t)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->n_inside; i++) {
 		o[n] = (struct busy_port){.i = i};
-		for (uint32_t b = 0; b < s->bins; b++)
+		for (uint32_t b = 0; s->inside[i].bytes && b < s->bins; b++)
 			o[n].bytes += s->inside[i].bytes[b];
 		n += o[n].bytes > 0;
 	}

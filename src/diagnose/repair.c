@@ -273,7 +273,8 @@ static int collectives_add(struct diagnose *g)
 		const struct rs_job *j = &f->jobs[i];
 		const struct rs_collective_conf *c = rs_job_collective(j);
 
-		if (!c)
+		/* a setting would make rings of what is NCCL's now: no fix of the same thing */
+		if (!c || (c->as_nccl && rs_job_is_work(j)))
 			continue;
 		if (j->kind == RS_JOB_COLLECTIVE && c->algorithm != RS_ALGO_HIERARCHICAL &&
 		    c->algorithm != RS_ALGO_PAIRWISE && c->channels < nics && nics <= 16 &&

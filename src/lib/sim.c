@@ -224,6 +224,23 @@ static void collective_of(struct ripstop_job *k, const struct rs_sim_job *b)
 	}
 }
 
+/* A graph of work: all that its ranks sent, and what computing waited. */
+static void work_of(struct ripstop_job *k, const struct rs_sim_job *b)
+{
+	const struct rs_program_result *w = &b->work;
+
+	k->ranks = b->coll->n_ranks;
+	for (int i = 0; i < RS_WHYS; i++)
+		k->bytes += w->bytes[i];
+	k->compute = w->compute;
+	k->communication = k->exposed = w->step - w->compute;
+	k->efficiency = w->step > 0 ? (double)w->compute / (double)w->step : 0;
+	if (!b->requests || !b->serve.done)
+		return;
+	k->p50 = b->serve.first[0];
+	k->p99 = b->serve.first[2];
+}
+
 static struct ripstop_job job_of(const struct rs_sim_result *s, uint32_t i)
 {
 	const struct rs_sim_job *b = &s->jobs[i];
@@ -240,7 +257,9 @@ static struct ripstop_job job_of(const struct rs_sim_result *s, uint32_t i)
 		.max = flows ? rs_sim_fct(s, i, 100) : RS_NEVER,
 	};
 
-	if (!flows)
+	if (b->program)
+		work_of(&k, b);
+	else if (!flows)
 		collective_of(&k, b);
 	if (b->conf->kind == RS_JOB_TRAIN) {
 		k.compute = b->train.compute;
