@@ -616,6 +616,21 @@ static bool sort_rank(struct rs_work *w, uint32_t rank, const uint32_t *order)
 	return t && now && node;
 }
 
+/* Each pair has a tag of its own from here on: messages of one tag were paired in the order of the
+ * trace, and may become ready in another one. */
+static void tag_pairs(struct rs_work *w, const struct rs_work_pairs *p)
+{
+	for (uint32_t r = 0; r < w->n_ranks; r++)
+		for (uint32_t i = 0; i < w->rank[r].n; i++) {
+			struct rs_work_node *k = &w->rank[r].node[i];
+
+			if (k->kind == RS_WORK_SEND)
+				k->tag = p->base[r] + i;
+			else if (k->kind == RS_WORK_RECV)
+				k->tag = p->mate[p->base[r] + i];
+		}
+}
+
 int rs_work_sort(struct rs_work *w, struct rs_error *e)
 {
 	struct rs_arena *a = rs_arena_create(0);
@@ -625,6 +640,8 @@ int rs_work_sort(struct rs_work *w, struct rs_error *e)
 
 	if (!err)
 		err = rs_work_dry(w, &pairs, &plain_network, false, NULL, order, e);
+	if (!err)
+		tag_pairs(w, &pairs);
 	for (uint32_t r = 0; !err && r < w->n_ranks; r++)
 		if (!sort_rank(w, r, order + pairs.base[r]))
 			err = -ENOMEM;

@@ -32,7 +32,7 @@ int rs_work_dry(const struct rs_work *w, const struct rs_work_pairs *p,
 		struct rs_error *e);
 
 /* Nodes in an order that can end, found by a dry run with a plain network: what was read from a
- * trace, whose order says nothing. */
+ * trace, whose order says nothing. Messages get a tag each. */
 int rs_work_sort(struct rs_work *w, struct rs_error *e);
 /* The dry run's time; bytes take none. */
 int rs_work_dry_time(const struct rs_work *w, rs_time *out, struct rs_error *e);

@@ -129,6 +129,19 @@ static void test_goal_tags_and_begins(void **state)
 	end(&x);
 }
 
+/* Two messages of one tag are paired in the order of the file, whichever is ready first. */
+static void test_goal_pairs_before_it_orders(void **state)
+{
+	struct run x;
+
+	put("p.goal", "num_ranks 2\nrank 0 {\na: calc 90000\nb: send 5000b to 1\nb requires a\n"
+		      "c: send 1b to 1\n}\nrank 1 {\nd: recv 5000b from 0\ne: recv 1b from 0\n"
+		      "f: calc 20000\nf requires e\n}\n");
+	x = run_job("trace: p.goal");
+	assert_in_range(done(&x)->work.step, 90 * RS_US, 95 * RS_US);
+	end(&x);
+}
+
 static void test_goal_refuses(void **state)
 {
 	struct run x;
@@ -325,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_goal_computes_then_sends_then_computes),
 		cmocka_unit_test(test_goal_units),
 		cmocka_unit_test(test_goal_tags_and_begins),
+		cmocka_unit_test(test_goal_pairs_before_it_orders),
 		cmocka_unit_test(test_goal_refuses),
 		cmocka_unit_test(test_chakra_collectives_have_their_sizes),
 		cmocka_unit_test(test_chakra_groups_and_messages),
