@@ -318,12 +318,48 @@ static void pair_add(struct diagnose *g, uint32_t x, uint32_t y)
 	d->cases[d->n - 1].fabric = wider;
 }
 
+/* Where one switch in place of all explains what nothing else does: is it the way alone? */
+static void latency_add(struct diagnose *g)
+{
+	const struct rs_diagnosis *d = g->d;
+	struct rs_error refused = {0};
+	double paths = 0, most = 0;
+	struct rs_fabric *h;
+	struct rs_case_info *c;
+
+	for (uint32_t i = 1; i < d->n; i++) {
+		if (d->info[i].id && !strcmp(d->info[i].id, "paths"))
+			paths = effect(d, i);
+		else if (d->info[i].kind == RS_CASE_COUNTERFACTUAL)
+			most = fmax(most, effect(d, i));
+	}
+	if (paths < 0.03 || most >= 0.6 * paths || load_with(g, NULL, 0, &h, &refused))
+		return;
+	for (uint32_t i = 0; i < h->n_links; i++)
+		if (h->links[i].a.is_switch && h->links[i].b.is_switch)
+			h->links[i].delay = 0;
+	for (uint32_t s = 0; s < h->n_switches; s++) {
+		struct rs_qos *q = (struct rs_qos *)rs_fabric_qos(h, s);
+
+		q->switch_latency = 0;
+		q->cut_through = true;
+	}
+	c = case_add(g, RS_CASE_COUNTERFACTUAL, "latency of the way", h, NULL);
+	if (!c) {
+		rs_fabric_free(h);
+		return;
+	}
+	c->id = "latency";
+	c->how = "switches and the links between them pass packets on at once";
+}
+
 void together_add(struct diagnose *g)
 {
 	const struct rs_diagnosis *d = g->d;
 	uint64_t events = 0, each = d->cases[0].result->counters.events;
 	uint32_t n = d->n;
 
+	latency_add(g);
 	if (explained(d))
 		return;
 	for (uint32_t i = 1; i < n; i++)

@@ -470,6 +470,48 @@ static const struct {
 	{"weights", "weights", "class weights unlike those of most switches", 3},
 };
 
+/* ---- When ---- */
+
+/* What ports lost or waited for in a bin, of one kind of cause. */
+static uint64_t happened(const struct rs_series_port *p, const char *id, uint32_t bin)
+{
+	uint64_t sum = 0;
+
+	if (!strncmp(id, "drops", 5))
+		return p->drops ? p->drops[bin] : 0;
+	if (!strcmp(id, "link.loss"))
+		return p->lost ? p->lost[bin] : 0;
+	if (strcmp(id, "pauses") != 0)
+		return 0;
+	for (unsigned m = p->classes; m; m &= m - 1)
+		if (p->of[__builtin_ctz(m)].held)
+			sum += (uint64_t)p->of[__builtin_ctz(m)].held[bin];
+	return sum;
+}
+
+/* From the begin of the first bin in which it happened to the end of the last. */
+static void tell_when(const struct rs_diagnosis *d, struct rs_cause *c)
+{
+	const struct rs_series *s = d->watched ? d->watched->series : NULL;
+	uint32_t first = UINT32_MAX, last = 0;
+	char a[32], b[32], all[32];
+	rs_time end;
+
+	for (uint32_t i = 0; s && i < s->n_ports; i++)
+		for (uint32_t k = 0; k < s->bins; k++)
+			if (happened(&s->ports[i], c->id, k)) {
+				first = k < first ? k : first;
+				last = k > last ? k : last;
+			}
+	if (first == UINT32_MAX)
+		return;
+	end = rs_time_min((rs_time)(last + 1) * s->interval, d->watched->sim_time);
+	evidence(c, "it happened from %s to %s, of %s in all",
+		 first ? rs_human_time(a, sizeof(a), (rs_time)first * s->interval) : "the start",
+		 rs_human_time(b, sizeof(b), end),
+		 rs_human_time(all, sizeof(all), d->watched->sim_time));
+}
+
 /* ---- Gathering ---- */
 
 struct candidate {
@@ -582,6 +624,8 @@ static bool from_counterfactual(const struct rs_diagnosis *d, uint32_t i, struct
 {
 	struct rs_gain g = rs_case_gain(d, i);
 
+	if (!strcmp(d->info[i].id, "latency"))
+		return false;
 	if (!strcmp(d->info[i].id, "together"))
 		return from_pair(d, i, k);
 
@@ -596,6 +640,7 @@ static bool from_counterfactual(const struct rs_diagnosis *d, uint32_t i, struct
 			if (!strcmp(k->cause.id, "pauses") && d->seen->deadlock.n)
 				k->rank = 0;
 			kinds[n].name(d->cases[0].fabric, d->seen, &k->cause);
+			tell_when(d, &k->cause);
 			if (d->seen_seed != d->seed)
 				evidence(&k->cause,
 					 "seen with seed %llu, which takes longer than %llu",
@@ -657,6 +702,23 @@ static void name_down(const struct rs_diagnosis *d, uint32_t i, struct candidate
 	snprintf(k->cause.place, sizeof(k->cause.place), "%s", d->info[i].where);
 }
 
+/* How many were dropped at the switches that are its place. */
+static void tell_drops(const struct rs_diagnosis *d, struct rs_cause *c)
+{
+	const struct rs_fabric *f = d->cases[0].fabric;
+	uint64_t n = 0, all = d->seen->counters.drops + d->seen->counters.nic_drops;
+
+	for (uint32_t i = 0; i < d->seen->n_drops; i++) {
+		const struct rs_sim_drop *x = &d->seen->drops[i];
+
+		if (x->node < f->n_switches && strstr(c->place, f->switches[x->node].name))
+			n += x->packets;
+	}
+	if (!strncmp(c->id, "drops", 5))
+		evidence(c, "%llu of %llu dropped packets", (unsigned long long)n,
+			 (unsigned long long)all);
+}
+
 /* A repair that chance over the others' seeds hides, and that one job clearly gains by. */
 #define WORTH_TO_ONE 0.05
 
@@ -699,7 +761,9 @@ static bool from_fix(const struct rs_diagnosis *d, uint32_t i, struct candidate 
 			if (!strcmp(k->cause.id, "link.down"))
 				name_down(d, i, k);
 			k->down = !strcmp(mended[n].id, "link.down");
+			tell_drops(d, &k->cause);
 			evidence(&k->cause, "mended: %s", d->info[i].name);
+			tell_when(d, &k->cause);
 			return true;
 		}
 	return false;
@@ -907,6 +971,30 @@ static void not_told_find(struct rs_diagnosis *d)
 		not_told(d, "one seed was run: a share of a few percent may be chance", 5);
 }
 
+/* What a shorter way gives is latency, where switches and links that take no time give most of it.
+ */
+static void latency_instead(const struct rs_diagnosis *d, struct candidate *paths)
+{
+	for (uint32_t i = 1; i < d->n; i++) {
+		struct candidate k = {0};
+		struct rs_gain g = rs_case_gain(d, i);
+
+		if (!d->info[i].id || strcmp(d->info[i].id, "latency") != 0 || !worth(&g))
+			continue;
+		measured(d, &k, i, &g);
+		if (k.effect < SAME_AS_ALL * paths->effect)
+			return;
+		k.cause.id = "latency";
+		k.cause.fix = paths->cause.fix;
+		snprintf(k.cause.what, sizeof(k.cause.what),
+			 "latency: messages are so short that the way takes longer than they do");
+		evidence(&k.cause, "longest queue %llu B",
+			 (unsigned long long)d->seen->counters.max_queue);
+		*paths = k;
+		return;
+	}
+}
+
 void causes_find(struct rs_diagnosis *d)
 {
 	struct candidate *k = calloc(d->n + 1u, sizeof(*k));
@@ -936,8 +1024,11 @@ void causes_find(struct rs_diagnosis *d)
 
 		if (k[i].cause.fix < 0)
 			k[i].cause.fix = fix_of(d, &k[i]);
-		if (!said(d, &k[i].cause))
+		if (!said(d, &k[i].cause)) {
+			if (!strcmp(k[i].cause.id, "paths"))
+				latency_instead(d, &k[i]);
 			d->causes[d->n_causes++] = k[i].cause;
+		}
 		memmove(&k[i], &k[i + 1], (n - i - 1) * sizeof(*k));
 		n--;
 	}

@@ -32,7 +32,7 @@ struct rs_case_info {
 	rs_time *times;   /* [seed][job]; RS_NEVER: did not finish, or left out */
 };
 
-enum { RS_CAUSES_MAX = 16, RS_EVIDENCE_MAX = 4, RS_SEEDS_MAX = 32, RS_NOT_TOLD_MAX = 3 };
+enum { RS_CAUSES_MAX = 16, RS_EVIDENCE_MAX = 6, RS_SEEDS_MAX = 32, RS_NOT_TOLD_MAX = 3 };
 
 /* What the runs do not tell from chance, and which run would. */
 struct rs_not_told {
@@ -66,7 +66,9 @@ struct rs_diagnosis {
 	 * clearly longer, which the diagnosis then owns */
 	const struct rs_sim_result *seen;
 	uint64_t seen_seed;
-	bool no_queues; /* no packet stood behind another in the run as described */
+	struct rs_sim_result *watched; /* the same run, observed: when things happened; NULL: it is
+					* long, or nothing did */
+	bool no_queues;                /* no packet stood behind another in the run as described */
 	uint32_t n_causes;
 	struct rs_cause causes[RS_CAUSES_MAX]; /* what costs most comes first */
 	uint32_t n_not_told;

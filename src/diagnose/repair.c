@@ -260,6 +260,14 @@ static int collective_add(struct diagnose *g, uint32_t job, const char *key, uin
 	return name ? setting_add(g, name, &s, 1, cures) : -ENOMEM;
 }
 
+/* As it ran: NCCL's choice, too. */
+static uint32_t channels_of(const struct diagnose *g, uint32_t job)
+{
+	const struct rs_coll *c = g->d->seen->jobs[job].coll;
+
+	return c ? c->conf.channels : g->f->jobs[job].collective.channels;
+}
+
 static int collectives_add(struct diagnose *g)
 {
 	const struct rs_fabric *f = g->f;
@@ -277,7 +285,7 @@ static int collectives_add(struct diagnose *g)
 		if (!c || (c->as_nccl && rs_job_is_work(j)))
 			continue;
 		if (j->kind == RS_JOB_COLLECTIVE && c->algorithm != RS_ALGO_HIERARCHICAL &&
-		    c->algorithm != RS_ALGO_PAIRWISE && c->channels < nics && nics <= 16 &&
+		    c->algorithm != RS_ALGO_PAIRWISE && channels_of(g, i) < nics && nics <= 16 &&
 		    f->n_gpus > f->n_hosts)
 			err = collective_add(
 				g, i, "channels", nics,

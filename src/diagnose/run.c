@@ -263,12 +263,33 @@ static void look_at_seeds(struct diagnose *g)
 	}
 }
 
+/* That run once more, to see when packets were dropped and ports were held. */
+static void watch_seen(struct diagnose *g)
+{
+	struct rs_diagnosis *d = g->d;
+	const struct rs_sim_counters *s = &d->seen->counters;
+	struct rs_sim_case c = {.name = d->cases[0].name,
+				.fabric = d->cases[0].fabric,
+				.options = d->cases[0].options};
+
+	if (s->events > LOOK_EVENTS || g->o->sim.ranks ||
+	    !(s->drops + s->nic_drops + s->link_losses + s->pauses + s->nic_pauses))
+		return;
+	c.options.seed = d->seen_seed;
+	c.options.pcap = NULL;
+	c.options.rate_interval = 0;
+	c.options.observe = (struct rs_observe){.on = true, .flows = 1};
+	run_batch(g, &c, 1);
+	d->watched = c.result;
+}
+
 static int run_whole(struct diagnose *g)
 {
 	uint32_t n;
 	int err;
 
 	look_at_seeds(g);
+	watch_seen(g);
 	counterfactuals_add(g);
 	if ((err = whatifs_add(g)) || (err = repairs_add(g)))
 		return err;
@@ -345,6 +366,7 @@ void rs_diagnosis_free(struct rs_diagnosis *d)
 	}
 	if (!d)
 		return;
+	rs_sim_result_free(d->watched);
 	free(d->cases);
 	free(d->info);
 	rs_arena_destroy(d->arena);
