@@ -24,9 +24,10 @@ function cdf(r, done, sizes) {
   const sorted = done.map((f) => f.takes).sort((a, b) => a - b);
   const marks = [50, 99, 100].map((p) => ({ p, name: p === 100 ? "slowest" : `p${p}`, x: percentile(sorted, p), y: p / 100 }));
   const all = r.flows.length;
-  const at = (x) => (wide(sorted) ? Math.log(Math.max(x, 1e-3)) : x);
-  /* in the right half a word stands left of its dot */
-  const right = (x) => at(x) > (at(sorted[0]) + at(sorted[sorted.length - 1])) / 2;
+  /* words stand right of their dot and below it, where the curve is not; the last two under each other */
+  const [p50, p99, top] = marks;
+  const same = p99.x > 0.97 * top.x;
+  const words = same ? [p50, top] : [p50, { ...p99, dy: 20 }, top];
   return figure({
     id: "completion",
     title: "How long flows took",
@@ -35,14 +36,13 @@ function cdf(r, done, sizes) {
       (sizes === 1 ? ` All have ${format.bytes(done[0].bytes)}. At the median that is ${format.times(percentile(slow, 50))} what a flow takes on an empty network.` : ""),
     draw: (width) =>
       Plot.plot({
-        width, height: 300, marginLeft: 44, marginRight: 30, marginTop: 24, marginBottom: 40,
-        x: { type: wide(sorted) ? "log" : "linear", label: "completion time →", tickFormat: (t) => format.time(t), ticks: width < 560 ? 3 : 6, nice: true },
+        width, height: 300, marginLeft: 44, marginRight: 122, marginTop: 24, marginBottom: 40,
+        x: { type: wide(sorted) ? "log" : "linear", label: "completion time →", tickFormat: (t) => format.time(t), ticks: width < 560 ? 2 : 6 },
         y: { domain: [0, 1], label: "share of flows", tickFormat: (v) => `${Math.round(100 * v)}%`, grid: true, ticks: 5 },
         marks: [
           Plot.line(steps(sorted), { x: "x", y: "y", curve: "step-after", stroke: "var(--load)", strokeWidth: 2 }),
           Plot.dot(marks, { x: "x", y: "y", fill: "var(--ink)", r: 3.5 }),
-          ...["start", "end"].map((side) =>
-            Plot.text(marks.filter((m) => (right(m.x) ? "end" : "start") === side), { x: "x", y: "y", text: (m) => `${m.name} ${format.time(m.x)}`, textAnchor: side, dx: side === "end" ? -8 : 8, dy: 4, lineAnchor: "top", fill: "var(--ink)", stroke: "var(--paper)", strokeWidth: 5, fontWeight: 600, fontSize: 12 })),
+          ...words.map((m) => Plot.text([m], { x: "x", y: "y", text: () => `${m.name} ${format.time(m.x)}`, textAnchor: "start", dx: 8, dy: m.dy ?? 4, lineAnchor: "top", fill: "var(--ink)", stroke: "var(--paper)", strokeWidth: 5, fontWeight: 600, fontSize: 12 })),
         ],
       }),
     label: () => `Distribution of completion times. ${marks.map((m) => `${m.name}: ${format.time(m.x)}`).join(", ")}.`,

@@ -27,14 +27,18 @@ function counters(r) {
 
 function jobs(r) {
   const known = (as, x, of) => (x > 0 ? cell(as, x, of) : "—");
+  const sized = r.jobs.some((j) => j.kind !== "flows");
+  const sizes = (j) => (!sized ? [] : j.kind === "flows" ? ["—", "—", "—"] : [cell("bytes", j.bytes, `${j.of}/bytes`), cell("bandwidth", j.algbw_gbps, `${j.of}/algbw_gbps`), cell("bandwidth", j.busbw_gbps, `${j.of}/busbw_gbps`)]);
   const rows = r.jobs.map((j) => [
     j.name ?? "—", j.kind === "flows" ? "flows" : `${j.op}, ${j.algorithm}`, cell("time", j.start_ns, `${j.of}/start_ns`),
     j.finish_ns === null ? "did not finish" : cell("time", j.finish_ns, `${j.of}/finish_ns`), j.takes === null ? "—" : cell("time", j.takes, `job_times_ns/${j.i}`),
     known("time", j.alone_ns, `${j.of}/alone_ns`), known("times", j.slowdown, `${j.of}/slowdown`), known("gbps", j.goodput_gbps, `${j.of}/goodput_gbps`), known("share", j.share, `${j.of}/share`),
-    j.kind === "flows" ? "—" : cell("bytes", j.bytes, `${j.of}/bytes`), j.kind === "flows" ? "—" : cell("bandwidth", j.algbw_gbps, `${j.of}/algbw_gbps`), j.kind === "flows" ? "—" : cell("bandwidth", j.busbw_gbps, `${j.of}/busbw_gbps`),
+    ...sizes(j),
   ]);
-  return table("Jobs. A time is that of a training step, of one repetition of a collective, or from the first flow's start to the last one's end; alone is without the other jobs; the share is that of what the fullest NIC port allows",
-    ["job", "kind", "start", "finish", "takes", "alone", "slowdown", "goodput", "of what is allowed", "size", "algorithm bandwidth", "bus bandwidth"], rows);
+  return [
+    h("p", { class: "says" }, "A job takes the time of a training step, of one repetition of a collective, or from the first flow's start to the last one's end. Alone is without the other jobs. Its share is of what the fullest NIC port allows."),
+    table("Jobs", ["job", "kind", "start", "finish", "takes", "alone", "slowdown", "goodput", "share", ...(sized ? ["size", "algorithm bandwidth", "bus bandwidth"] : [])], rows),
+  ];
 }
 
 function lost(r) {
@@ -100,7 +104,7 @@ function compose(r, text) {
     section("where", "Where: the network", topology(r)),
     section("when", "When: over time", heat(r)),
     time.length ? section("took", "How long things took", ...time) : null,
-    section("numbers", "Every figure", jobs(r), ...lost(r), counters(r), ...latency(r),
+    section("numbers", "Every figure", ...jobs(r), ...lost(r), counters(r), ...latency(r),
       r.json.unknown.length ? h("div", {}, h("h3", {}, "Not said by the description"), h("ul", {}, r.json.unknown.map((u) => h("li", {}, u)))) : null),
     section("whole", "The report", h("p", { class: "says" }, "What the terminal shows, and the JSON that this page was drawn from."),
       h("button", { type: "button", onclick: () => save(text) }, "Save the JSON"), folded("The report as the terminal shows it", () => h("pre", { tabindex: "0", role: "region", "aria-label": "The report as the terminal shows it" }, r.about.text))),

@@ -215,7 +215,11 @@ export function topology(r) {
       const on = m.inside ? nicOf(m.inside.name, squares) : lines.find((x) => x.l.ports.includes(m.p)) ?? squares.find((x) => x.link.ports.includes(m.p));
       if (!on) return [];
       let { x, y } = on.l ? beside(on, m.p) : on;
-      for (let k = 0; k < 12 && taken.some((t) => Math.hypot(t.x - x, t.y - y) < 19); k++) y += k % 2 ? -19 * (k + 1) : 19 * (k + 1);
+      /* beside the NIC: its name is below */
+      if (m.inside) x -= 14;
+      for (let k = 0; k < 12 && taken.some((t) => Math.hypot(t.x - x, t.y - y) < 19); k++)
+        if (m.inside) x += 28;
+        else y += k % 2 ? -19 * (k + 1) : 19 * (k + 1);
       x = Math.min(Math.max(x, 10), plan.width - 10);
       y = Math.min(Math.max(y, 10), plan.height - 10);
       taken.push({ x, y });
