@@ -14,9 +14,9 @@
 enum { ENV_MAX = 64 };
 
 struct options {
-	bool compare, json, graph;
+	bool compare, tune, json, graph, csv;
 	uint32_t release, nodes;
-	const char *gpu, *gpus, *nic, *job, *net, *output, *rank;
+	const char *gpu, *gpus, *nic, *job, *net, *output, *rank, *tuner;
 	int n_env;
 	const char *env[ENV_MAX];
 	const char *file, *log;
@@ -25,6 +25,7 @@ struct options {
 static int help(void)
 {
 	fputs("Usage: ripstop nccl plan [OPTION...] FILE\n"
+	      "       ripstop nccl tune [OPTION...] FILE\n"
 	      "       ripstop nccl compare [OPTION...] FILE LOG\n\n"
 	      "What NCCL plans for a job: channels, rings, trees, NICs, point-to-point, as its log "
 	      "prints\nthem with NCCL_DEBUG=INFO; `compare` holds a real log against the plan, "
@@ -46,12 +47,15 @@ static int help(void)
 	      "  --net NAME         the network plugin in the lines: IB, 'AWS Libfabric'\n"
 	      "  --rank R[-S]       lines of these ranks alone\n"
 	      "  --graph            lines of NCCL_DEBUG_SUBSYS=GRAPH too: what the search found\n"
-	      "  --json             as JSON\n"
+	      "  --tuner FILE       tune: with this file of a tuner plugin's (CSV)\n"
+	      "  --csv              tune: the choice as such a file\n"
+	      "  --json             as JSON (plan, compare)\n"
 	      "  --output FILE      write there; default: standard output\n\n"
 	      "Examples:\n"
 	      "  ripstop nccl plan scenarios/h100-8n.yaml\n"
 	      "  ripstop nccl plan --nodes 2 --gpu A100 --nic 200G ndv4-topo.xml\n"
 	      "  ripstop nccl plan --nodes 2 --env NCCL_CROSS_NIC=0 --rank 0 --graph topo.xml\n"
+	      "  ripstop nccl tune --nodes 2 --env NCCL_ALGO=^nvlstree topo.xml\n"
 	      "  ripstop nccl compare topo.xml job.log\n"
 	      "  ripstop nccl compare job.log job.log\n\n"
 	      "Exit status: 0 done, with compare: all lines the same; 1 a line differs; 2 bad "
@@ -115,6 +119,7 @@ static int parse(int argc, char **argv, struct options *o)
 		{"job", required_argument, NULL, 'j'},   {"net", required_argument, NULL, 't'},
 		{"rank", required_argument, NULL, 'r'},  {"graph", no_argument, NULL, 'p'},
 		{"json", no_argument, NULL, 'J'},        {"output", required_argument, NULL, 'o'},
+		{"tuner", required_argument, NULL, 'T'}, {"csv", no_argument, NULL, 'c'},
 		{"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
 	};
 	int c, status;
@@ -140,6 +145,12 @@ static int parse(int argc, char **argv, struct options *o)
 		case 'p':
 			o->graph = true;
 			break;
+		case 'T':
+			o->tuner = optarg;
+			break;
+		case 'c':
+			o->csv = true;
+			break;
 		case 'J':
 			o->json = true;
 			break;
@@ -155,12 +166,19 @@ static int parse(int argc, char **argv, struct options *o)
 				return status;
 		}
 	}
-	if (argc - optind < 1 || (strcmp(argv[optind], "plan") && strcmp(argv[optind], "compare")))
-		return rs_cli_usage("nccl", "what to do: plan FILE, or compare FILE LOG");
+	if (argc - optind < 1 || (strcmp(argv[optind], "plan") && strcmp(argv[optind], "tune") &&
+				  strcmp(argv[optind], "compare")))
+		return rs_cli_usage("nccl",
+				    "what to do: plan FILE, tune FILE, or compare FILE LOG");
+	o->tune = !strcmp(argv[optind], "tune");
+	if (!o->tune && (o->tuner || o->csv))
+		return rs_cli_usage("nccl", "--tuner and --csv go with tune");
+	if (o->tune && o->json)
+		return rs_cli_usage("nccl", "tune writes text, or a table with --csv");
 	o->compare = !strcmp(argv[optind], "compare");
 	if (argc - optind != (o->compare ? 3 : 2))
 		return rs_cli_usage("nccl", o->compare ? "compare takes two files: FILE and LOG"
-						       : "plan takes one FILE");
+						       : "plan and tune take one FILE");
 	o->file = argv[optind + 1];
 	o->log = o->compare ? argv[optind + 2] : NULL;
 	return 0;
@@ -260,6 +278,47 @@ static int compare(const struct options *o, const struct rs_nccl_plan *p,
 	return rs_outfile_commit(&f, e);
 }
 
+/* The file of a tuner plugin, if there is one. */
+static int read_tuner(const struct options *o, struct rs_arena *a, struct rs_nccl_tune_conf *conf,
+		      struct rs_error *e)
+{
+	struct rs_load l = {.arena = a, .e = e, .name = o->tuner};
+	struct rs_nccl_tuner_row *rows;
+	char *text;
+	size_t n;
+	int err;
+
+	if (!o->tuner)
+		return 0;
+	text = rs_load_file(&l, o->tuner, 1 << 20, (struct rs_where){o->tuner, 0, 0}, &n);
+	if (!text)
+		return l.err;
+	err = rs_nccl_tuner_read(o->tuner, text, n, a, &rows, &conf->n_rows, e);
+	conf->rows = rows;
+	free(text);
+	return err;
+}
+
+static int tune(const struct options *o, const struct rs_nccl_plan *p,
+		const struct rs_nccl_env *env, struct rs_arena *a, struct rs_error *e)
+{
+	struct rs_nccl_tune_conf conf = {
+		.algo = env->algo, .proto = env->proto, .buffer = env->buffer};
+	struct rs_outfile f;
+	int err = read_tuner(o, a, &conf, e);
+
+	if (!err)
+		err = rs_outfile_open(&f, o->output ? o->output : "-", e);
+	if (err)
+		return err;
+	err = rs_cli_nccl_tune(p, &conf, o->csv, a, f.f, e);
+	if (err) {
+		rs_outfile_abort(&f);
+		return err;
+	}
+	return rs_outfile_commit(&f, e);
+}
+
 struct work {
 	struct rs_arena *a;
 	struct rs_fabric *fabric;
@@ -312,6 +371,8 @@ static int run(const struct options *o, struct work *w, bool *differs, struct rs
 		return err;
 	if (w->assumed)
 		fprintf(stderr, "ripstop: %s: assumed: %s\n", o->file, w->assumed);
+	if (o->tune)
+		return tune(o, w->plan, &w->env, w->a, e);
 	return o->compare ? compare(o, w->plan, &how, w->log_text, w->log_n, differs, e)
 			  : write_out(o, w->plan, &how, w->assumed, e);
 }

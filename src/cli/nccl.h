@@ -4,6 +4,7 @@
 
 #include "nccl/job.h"
 #include "nccl/log.h"
+#include "nccl/tune.h"
 
 struct rs_cli_nccl_job {
 	const char *file, *gpus, *job, *gpu, *nic;
@@ -14,6 +15,10 @@ struct rs_cli_nccl_job {
 int rs_cli_nccl_load(const struct rs_cli_nccl_job *job, const struct rs_nccl_env *env,
 		     struct rs_arena *a, struct rs_fabric **fabric, struct rs_nccl_plan **out,
 		     const char **assumed, struct rs_error *e);
+
+/* The table and the choice by size as text, or (csv) as a tuner's file. */
+int rs_cli_nccl_tune(const struct rs_nccl_plan *p, const struct rs_nccl_tune_conf *conf, bool csv,
+		     struct rs_arena *a, FILE *out, struct rs_error *e);
 
 void rs_cli_nccl_json(const struct rs_nccl_plan *p, const struct rs_nccl_print *how,
 		      const char *assumed, FILE *out);

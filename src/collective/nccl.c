@@ -73,7 +73,7 @@ static double whole_rate(const struct nccl_run *r, uint32_t n_ranks)
 			return ll_rate[a];
 		if (r->choice.proto == RS_NCCL_LL128)
 			return graph * ll128_rate[a];
-		return p->coll_channels * tree_rate[a][0];
+		return 2 * graph * tree_rate[a][0];
 	}
 }
 
@@ -83,10 +83,15 @@ static int64_t lane_rate(const struct nccl_run *r, uint32_t n_ranks)
 	const struct rs_nccl_plan *p = r->p;
 	bool nvls = r->choice.algo == RS_NCCL_ALGO_NVLS || r->choice.algo == RS_NCCL_ALGO_NVLS_TREE;
 	double rate = whole_rate(r, n_ranks) * 1e9;
+	int own = nvls ? p->nvls_channels : p->coll_channels;
+	int usual = nvls ? p->min_cc >= 100 ? 24 : 16 : 2 * p->graph[r->choice.algo].n_channels;
+
+	/* fewer, because NCCL_MAX_NCHANNELS says so, do not work the faster */
+	usual = usual > own ? usual : own;
 
 	if (r->p2p)
 		return P2P_RATE;
-	rate /= nvls ? (double)p->nvls_channels * p->n_nvls_heads : p->coll_channels;
+	rate /= nvls ? (double)usual * p->n_nvls_heads : usual;
 	return rate < 1e6 ? 1000000 : (int64_t)rate;
 }
 

@@ -14,6 +14,7 @@ struct nccl_run {
 	struct rs_nccl_choice choice;
 	bool p2p; /* not a collective of NCCL's: sends and receives */
 	struct rs_nccl_tune_conf tune;
+	int max_ctas;      /* NCCL_MAX_CTAS; 0: not set */
 	int qps;           /* NCCL_IB_QPS_PER_CONNECTION; 0: as the collective says */
 	rs_time launch;    /* before a lane's first step: the kernel, its start */
 	rs_time slice;     /* that a block is busy for each slice, beside its bytes */

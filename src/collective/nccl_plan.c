@@ -46,6 +46,8 @@ static int read_env(const struct rs_collective_conf *conf, struct nccl_run *r,
 		const char *name = conf->nccl.env[2 * i], *value = conf->nccl.env[2 * i + 1];
 		int err = rs_nccl_env_set(env, name, value, e);
 
+		if (!err && !strcmp(name, "NCCL_MAX_CTAS"))
+			r->max_ctas = atoi(value);
 		if (err == 1)
 			err = read_own(r, name, value, e);
 		if (err)
@@ -86,7 +88,11 @@ int run_plan(struct planner *p, struct nccl_run *r)
 	err = read_env(conf, r, env, p->e);
 	if (err)
 		return err;
-	return rs_nccl_plan_fabric(p->f, conf->gpu, p->c->n_ranks, env, &assume, p->a, &r->p, p->e);
+	err = rs_nccl_plan_fabric(p->f, conf->gpu, p->c->n_ranks, env, &assume, p->a, &r->p, p->e);
+	/* NVLS's channels are cut by this alone, not by NCCL_MAX_NCHANNELS (transport/nvls.cc) */
+	if (!err && r->max_ctas && r->p->nvls_channels > r->max_ctas)
+		r->p->nvls_channels = r->max_ctas;
+	return err;
 }
 
 void run_connect(struct planner *p, const struct nccl_run *r, uint64_t conn, uint32_t src,

@@ -120,4 +120,27 @@ def refused():
         ran("plan", one)
 
 
+def tuned():
+    """The choice as a tuner's file, read again, is the same choice; bad files are refused."""
+    nodes = ("--nodes", "2", "--gpu", "H100", "--nic", "400G")
+    topo = os.path.join(os.path.dirname(DATA), "hosts", "h100-8.xml")
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, "tuner.conf")
+        plain = ran("tune", *nodes, topo).stdout
+        ran("tune", *nodes, "--csv", "--output", path, topo)
+        again = ran("tune", *nodes, "--tuner", path, topo).stdout
+        def pick(text):
+            return [x.split()[:5] for x in text.split("model us")[1].splitlines() if x.strip()]
+        assert pick(plain) == pick(again) and len(pick(plain)) > 15, again
+        assert again.count("(tuner)") == len(pick(again)), again
+        only = ran("tune", *nodes, "--env", "NCCL_ALGO=ring", "--env", "NCCL_PROTO=Simple", topo).stdout
+        assert all(x[2:4] == ["Ring", "Simple"] for x in pick(only)), only
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("# a comment\nallreduce,0,1,rang,ll,1,1,1\n")
+        assert "tuner.conf:2: expected an algorithm" in ran("tune", *nodes, "--tuner", path, topo, status=2).stderr
+        assert "no algorithm 'torus'" in ran("tune", *nodes, "--env", "NCCL_ALGO=torus", topo, status=2).stderr
+        ran("plan", "--csv", topo, status=2)
+
+
+tuned()
 main()
