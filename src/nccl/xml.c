@@ -94,6 +94,7 @@ static void read_gpu(struct reader *r, const xmlNode *pci, int parent, uint64_t 
 	const xmlNode *gpu = child(pci, "gpu");
 	struct rs_nccl_item *p = rs_nccl_item_add(r->l, r->h, RS_NCCL_GPU, parent, at(r, pci));
 	const struct rs_nccl_gpu_model *m;
+	char target[VALUE_MAX];
 
 	if (!p)
 		return;
@@ -103,6 +104,13 @@ static void read_gpu(struct reader *r, const xmlNode *pci, int parent, uint64_t 
 	p->cc = m ? m->cc : 0;
 	if (!gpu)
 		return;
+	if (text_of(gpu, "gcn", target)) {
+		rs_load_fail(
+			r->l, -EINVAL, at(r, gpu),
+			"a GPU of AMD's: RCCL takes its rings from tables of known hosts, which "
+			"are not here");
+		return;
+	}
 	p->cc = (int)number(r, gpu, "sm", 10, 200, p->cc);
 	p->dev = (int)number(r, gpu, "dev", 0, RS_NCCL_GPUS_MAX - 1, -1);
 	p->gdr = number(r, gpu, "gdr", 0, 1, 1) != 0;

@@ -1,0 +1,255 @@
+/* Plans of random hosts: whatever the search finds, rings pass each rank once, trees reach each
+ * rank once, links and NICs carry no more than they can, and both sides of a p2p round agree. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/random.h"
+#include "nccl/state.h"
+
+enum { HOSTS = 120 };
+
+static const struct rs_where nowhere = {"test", 1, 1};
+static const uint32_t releases[] = {21805, 21903, 22005, 22105, 22203, 22304,
+				    22403, 22501, 22602, 22703, 22707, 22809};
+
+struct drawn {
+	int cc, gpus, nics, links; /* links: NVLinks of a GPU to the switches; -1: to all others */
+	bool switches, amd;
+};
+
+static struct drawn draw(struct rs_random *r)
+{
+	static const int ccs[] = {70, 80, 86, 90, 100}, rates[] = {0, 1, 2, 4, 6};
+	struct drawn d = {.cc = ccs[rs_random_below(r, 5)], .gpus = 1 << rs_random_below(r, 4)};
+
+	d.nics = 1 << rs_random_below(r, 4);
+	if (d.nics > d.gpus)
+		d.nics = d.gpus;
+	d.links = d.gpus > 1 ? rates[rs_random_below(r, 5)] * 3 : 0;
+	if (d.links && d.gpus <= 4 && rs_random_below(r, 2))
+		d.links = -1;
+	d.switches = rs_random_below(r, 3) > 0;
+	d.amd = rs_random_below(r, 2);
+	return d;
+}
+
+static int add(struct rs_load *l, struct rs_nccl_host *h, enum rs_nccl_item_kind kind, int parent,
+	       float bw)
+{
+	struct rs_nccl_item *p = rs_nccl_item_add(l, h, kind, parent, nowhere);
+
+	assert_non_null(p);
+	p->bus = (uint64_t)h->n_items << 12;
+	p->bw = bw;
+	return h->n_items - 1;
+}
+
+/* Two sockets; a GPU, and its NIC where it has one, below a switch or on the socket. */
+static struct rs_nccl_host *build(struct rs_load *l, const struct drawn *d)
+{
+	struct rs_nccl_host *h = rs_load_take(l, 1, sizeof(*h));
+	float pci = d->cc >= 100 ? 96 : d->cc >= 90 ? 48 : d->cc >= 80 ? 24 : 12;
+	int gpus[8], gpu = 0, nic = 0;
+
+	assert_non_null(h);
+	for (int s = 0; s < 2; s++) {
+		int cpu = add(l, h, RS_NCCL_CPU, -1, 0);
+
+		h->items[cpu].arch = RS_NCCL_X86;
+		h->items[cpu].vendor = d->amd ? RS_NCCL_AMD : RS_NCCL_INTEL;
+		h->items[cpu].family = 6;
+		h->items[cpu].model = 143;
+		for (; gpu < (s ? d->gpus : (d->gpus + 1) / 2); gpu++) {
+			int up = d->switches ? add(l, h, RS_NCCL_PCI, cpu, pci) : cpu, port;
+
+			gpus[gpu] = add(l, h, RS_NCCL_GPU, up, pci);
+			h->items[gpus[gpu]].dev = gpu;
+			h->items[gpus[gpu]].cc = d->cc;
+			if (gpu * d->nics / d->gpus < nic)
+				continue;
+			port = add(l, h, RS_NCCL_PORT, add(l, h, RS_NCCL_NIC, up, pci), 0);
+			h->items[port].dev = nic++;
+			h->items[port].asic = (uint64_t)nic;
+			h->items[port].net_bw = pci;
+		}
+	}
+	for (int i = 0; i < d->gpus && d->links; i++)
+		for (int k = 0; k < (d->links < 0 ? d->gpus : 1); k++)
+			if (d->links > 0)
+				rs_nccl_nvlink_add(l, h, gpus[i], RS_NCCL_TO_SWITCH, d->links);
+			else if (k != i)
+				rs_nccl_nvlink_add(l, h, gpus[i], gpus[k], 4);
+	return h;
+}
+
+static void rings_pass_each_rank_once(const struct rs_nccl_plan *p)
+{
+	for (int c = 0; c < p->n_channels; c++) {
+		const uint32_t *ring = p->channel[c].ring;
+		uint32_t changes = 0;
+		uint64_t seen = 0;
+
+		assert_int_equal(ring[0], 0);
+		for (uint32_t i = 0; i < p->n_ranks; i++) {
+			seen |= UINT64_C(1) << ring[i];
+			changes +=
+				p->ranks[ring[i]].node != p->ranks[ring[(i + 1) % p->n_ranks]].node;
+		}
+		assert_int_equal(seen, (UINT64_C(1) << p->n_ranks) - 1);
+		assert_int_equal(changes, p->n_nodes > 1 ? p->n_nodes : 0);
+	}
+}
+
+static void trees_reach_each_rank_once(const struct rs_nccl_plan *p)
+{
+	for (int c = 0; c < p->n_channels; c++) {
+		const struct rs_nccl_tree *t = p->channel[c].tree;
+		uint32_t roots = 0;
+
+		for (uint32_t r = 0; r < p->n_ranks; r++) {
+			uint32_t hops = 0, at = r;
+
+			roots += t[r].up < 0;
+			while (t[at].up >= 0 && hops++ < p->n_ranks)
+				at = (uint32_t)t[at].up;
+			assert_true(hops < p->n_ranks);
+			for (int i = 0; i < RS_NCCL_TREE_ARITY; i++)
+				if (t[r].down[i] >= 0)
+					assert_int_equal(t[t[r].down[i]].up, r);
+		}
+		assert_int_equal(roots, 1);
+	}
+}
+
+/* The search's demands, added up apart from it: of each GPU's NVLinks to the switches, of NICs. */
+static void nothing_carries_too_much(const struct rs_nccl_plan *p, const struct drawn *d)
+{
+	const struct rs_nccl_class *class = p->nodes[0].class;
+	const struct found *f = &class->found[RING_GRAPH];
+	float nvlink = (float)d->links * nccl_nvlink_bw(p->release, d->cc);
+	float out[8] = {0}, enter[8] = {0}, leave[8] = {0};
+	int n = class->n_gpus;
+
+	if (f->bw_intra < .2f)
+		return; /* the simple order, of which nothing is asked */
+	for (int c = 0; c < f->n_channels; c++) {
+		for (int i = 0; i < n - (p->n_nodes > 1); i++)
+			out[f->intra[c * n + i]] += f->bw_intra;
+		enter[f->inter[2 * c]] += f->bw_inter;
+		leave[f->inter[2 * c + 1]] += f->bw_inter;
+	}
+	for (int i = 0; i < n && d->links > 0 && n > 1; i++)
+		assert_true(out[i] <= nvlink + .01f);
+	for (int i = 0; i < class->topo->n[NET]; i++)
+		assert_true(enter[i] <= class->nics[i].bw + .01f &&
+			    leave[i] <= class->nics[i].bw + .01f);
+}
+
+static void both_sides_of_a_round_agree(const struct rs_nccl_plan *p)
+{
+	uint32_t send[64][64], recv[64][64];
+
+	for (uint32_t r = 0; r < p->n_ranks; r++)
+		rs_nccl_p2p_schedule(p, r, send[r], recv[r]);
+	for (uint32_t k = 0; k < p->n_ranks; k++)
+		for (uint32_t r = 0; r < p->n_ranks; r++) {
+			assert_int_equal(recv[send[r][k]][k], r);
+			for (int part = 0; part < p->p2p_channels_per_peer; part++) {
+				int c = rs_nccl_p2p_channel(p, k, part);
+
+				assert_in_range(c, 0, p->p2p_channels - 1);
+			}
+		}
+}
+
+static void ways_are_of_the_node(const struct rs_nccl_plan *p)
+{
+	for (uint32_t r = 0; r < p->n_ranks && p->n_nodes > 1; r++)
+		for (int c = 0; c < p->n_channels; c++) {
+			struct rs_nccl_way w[] = {
+				rs_nccl_way(p, RS_NCCL_ALGO_RING, r, c, true),
+				rs_nccl_way(p, RS_NCCL_ALGO_TREE, r, c, false),
+				rs_nccl_p2p_way(p, r, (r + 1) % p->n_ranks, c, true)};
+
+			for (int i = 0; i < 3; i++) {
+				assert_in_range(w[i].net, 0, p->nodes[p->ranks[r].node].n_nics - 1);
+				assert_int_equal(p->ranks[w[i].proxy].node, p->ranks[r].node);
+			}
+		}
+}
+
+static void one(struct rs_random *r, uint32_t release)
+{
+	struct rs_arena *a = rs_arena_create(0);
+	struct rs_error e = {0};
+	struct rs_load l = {.arena = a, .e = &e, .name = "test"};
+	struct drawn d = draw(r);
+	const struct rs_nccl_host *h = build(&l, &d), *hosts[] = {h, h, h, h, h};
+	struct rs_nccl_place places[40];
+	struct rs_nccl_job job = {1 + rs_random_below(r, 5), 0, hosts, places};
+	struct rs_nccl_env env;
+	struct rs_nccl_plan *p;
+
+	rs_nccl_env_init(&env, release);
+	env.cross_nic = (int)rs_random_below(r, 3);
+	env.pxn_disable = rs_random_below(r, 4) == 0;
+	for (uint32_t i = 0; i < job.n_hosts; i++)
+		for (int g = 0; g < d.gpus; g++)
+			places[job.n_ranks++] = (struct rs_nccl_place){i, g, 0};
+	if (rs_nccl_plan_make(&job, &env, a, &p, &e))
+		fail_msg("%s", e.what);
+	assert_in_range(p->n_channels, 1, nccl_channels_max(release));
+	rings_pass_each_rank_once(p);
+	trees_reach_each_rank_once(p);
+	nothing_carries_too_much(p, &d);
+	both_sides_of_a_round_agree(p);
+	ways_are_of_the_node(p);
+	rs_arena_destroy(a);
+}
+
+static void test_random_hosts(void **state)
+{
+	for (uint64_t i = 0; i < HOSTS; i++) {
+		struct rs_random r = rs_random_stream(1, i, 1);
+
+		one(&r, releases[i % (sizeof(releases) / sizeof(*releases))]);
+	}
+}
+
+static void test_env_refuses(void **state)
+{
+	struct rs_nccl_env env;
+	struct rs_error e = {0};
+
+	rs_nccl_env_init(&env, 22707);
+	assert_int_equal(rs_nccl_env_set(&env, "NCCL_CROSS_NIC", "1", &e), 0);
+	assert_int_equal(env.cross_nic, 1);
+	assert_int_equal(rs_nccl_env_set(&env, "NCCL_P2P_LEVEL", "SYS", &e), 0);
+	assert_int_equal(env.p2p_level, RS_NCCL_SYS);
+	assert_int_equal(rs_nccl_env_set(&env, "NCCL_DEBUG", "INFO", &e), 1);
+	assert_true(rs_nccl_env_set(&env, "NCCL_CROSS_NIC", "3", &e) < 0);
+	assert_true(rs_nccl_env_set(&env, "NCCL_P2P_LEVEL", "FAR", &e) < 0);
+	assert_true(rs_nccl_env_set(&env, "PATH", "1", &e) < 0);
+	strcpy(env.hca, "^mlx5_1,mlx5_2:1");
+	assert_true(rs_nccl_env_takes(&env, "mlx5_0", 1));
+	assert_false(rs_nccl_env_takes(&env, "mlx5_10", 1));
+	assert_true(rs_nccl_env_takes(&env, "mlx5_2", 2));
+	strcpy(env.hca, "=mlx5_1");
+	assert_false(rs_nccl_env_takes(&env, "mlx5_10", 1));
+	assert_int_equal(rs_nccl_release_parse("2.21.5+cuda12.4"), 22105);
+	assert_int_equal(rs_nccl_release_parse("two"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_random_hosts),
+		cmocka_unit_test(test_env_refuses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
