@@ -74,18 +74,17 @@ static void request(struct rs_work *w, const struct rs_serve_conf *c, struct rs_
 {
 	const struct rs_work_node join = {.kind = RS_WORK_JOIN, .why = RS_WHY_KV, .id = i};
 	uint32_t here = compute(w, q->prefill, UNIT_CLOCK, q->arrival - before, i), first = 0;
+	uint32_t n = c->kv < c->pieces ? (uint32_t)c->kv : c->pieces; /* a byte each at least */
 
-	for (uint32_t k = 0; k < c->pieces && !w->err; k++) {
-		rs_time time = (rs_time)part((uint64_t)c->prefill_time, c->pieces, k);
-		uint64_t bytes = part(c->kv, c->pieces, k);
+	for (uint32_t k = 0; k < n && !w->err; k++) {
+		rs_time time = (rs_time)part((uint64_t)c->prefill_time, n, k);
+		uint64_t bytes = part(c->kv, n, k);
 
 		q->computed = compute(w, q->prefill, UNIT_GPU, time, i);
 		rs_work_after(w, q->prefill, k ? RS_WORK_NONE : here);
-		if (!bytes)
-			continue;
-		message(w, q, true, i * c->pieces + k, bytes, i);
+		message(w, q, true, i * n + k, bytes, i);
 		rs_work_after(w, q->prefill, q->computed);
-		here = message(w, q, false, i * c->pieces + k, bytes, i);
+		here = message(w, q, false, i * n + k, bytes, i);
 		first = k ? first : here;
 	}
 	q->there = rs_work_add(w, q->decode, &join);

@@ -285,6 +285,18 @@ static void test_serving_one_request(void **state)
 	end(&x);
 }
 
+/* More pieces than bytes: the first token does not come before the prefill's end. */
+static void test_serving_less_than_its_pieces(void **state)
+{
+	struct run x = run_job("serve: {prefill: 1, decode: 1, requests: 3, rate: 10, kv: 2B, "
+			       "pieces: 80, prefill_time: 8ms}");
+
+	assert_int_equal(done(&x)->serve.done, 3);
+	assert_int_equal(x.r->jobs[0].work.bytes[RS_WHY_KV], 6);
+	assert_true(x.r->jobs[0].serve.moving[0] > 0 && x.r->jobs[0].serve.first[0] > 8 * RS_MS);
+	end(&x);
+}
+
 /* Arrivals of a file; those who come while a prefill goes on wait for it. */
 static void test_serving_arrivals(void **state)
 {
@@ -345,6 +357,7 @@ int main(void)
 		cmocka_unit_test(test_chakra_refuses),
 		cmocka_unit_test(test_simai_layers),
 		cmocka_unit_test(test_serving_one_request),
+		cmocka_unit_test(test_serving_less_than_its_pieces),
 		cmocka_unit_test(test_serving_arrivals),
 		cmocka_unit_test(test_arrivals_are_poisson),
 	};
