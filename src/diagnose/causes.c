@@ -450,6 +450,8 @@ static const struct {
 	{"cuts", 12, name_cuts},
 };
 
+#define ECN_OFF "ecn-off"
+
 /* A fix whose gain shows that what it mends is a cause of its own: a slow link, say. */
 static const struct {
 	const char *cures, *id, *what;
@@ -462,6 +464,7 @@ static const struct {
 	{"drops.no-pfc", "drops.no-pfc", "drops, where PFC is off", 2},
 	{"drops.headroom", "drops.headroom", "drops, where headroom is short", 2},
 	{"drops.watchdog", "drops.watchdog", "drops by the PFC watchdog", 2},
+	{ECN_OFF, "pauses", "pauses (PFC)", 9},
 	{"link.down", "link.down", "links that are down", 3},
 	{"mtu", "mtu", "a path MTU below 4096: more headers and packets for the same bytes", 5},
 	{"channels", "channels", "fewer channels than a host has NICs", 3},
@@ -702,6 +705,17 @@ static void name_down(const struct rs_diagnosis *d, uint32_t i, struct candidate
 	snprintf(k->cause.place, sizeof(k->cause.place), "%s", d->info[i].where);
 }
 
+/* Pauses come where senders are not told in time: ECN does more than buffers without end where
+ * queues hold up others, too. */
+static void name_ecn_off(const struct rs_diagnosis *d, uint32_t i, struct rs_cause *c)
+{
+	size_t at;
+
+	name_pauses(d->cases[0].fabric, d->seen, c);
+	at = strlen(c->what);
+	snprintf(c->what + at, sizeof(c->what) - at, "; ECN is off at %s", d->info[i].where);
+}
+
 /* How many were dropped at the switches that are its place. */
 static void tell_drops(const struct rs_diagnosis *d, struct rs_cause *c)
 {
@@ -761,6 +775,8 @@ static bool from_fix(const struct rs_diagnosis *d, uint32_t i, struct candidate 
 			if (!strcmp(k->cause.id, "link.down"))
 				name_down(d, i, k);
 			k->down = !strcmp(mended[n].id, "link.down");
+			if (!strcmp(mended[n].cures, ECN_OFF))
+				name_ecn_off(d, i, &k->cause);
 			tell_drops(d, &k->cause);
 			evidence(&k->cause, "mended: %s", d->info[i].name);
 			tell_when(d, &k->cause);

@@ -815,7 +815,7 @@ static const struct {
 	{"no bit errors on", "link.loss", any, repair_lossy_links, {0}, false},
 	{"the others' rate on", "link.slow paths", any, repair_slow_links, {0}, false},
 	{"the others' length on", "link.long paths", any, repair_long_links, {0}, false},
-	{"ECN marks at", "pauses drops", pauses, repair_ecn, {0}, false},
+	{"ECN marks at", "pauses drops ecn-off", pauses, repair_ecn, {0}, false},
 	{"others' ECN thresholds at",
 	 "cuts pauses ecn",
 	 any,
