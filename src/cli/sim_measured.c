@@ -371,23 +371,38 @@ static void try_one(struct measuring *w, const char *name, const char *path, con
 	run_try(w, t);
 }
 
-static void try_collective(struct measuring *w)
+/* NCCL's own way: what its variables would have to force. */
+static void try_nccl(struct measuring *w)
+{
+	static const char *const forced[][2] = {
+		{"NCCL_ALGO", "Ring"},    {"NCCL_ALGO", "Tree"},       {"NCCL_ALGO", "NVLSTree"},
+		{"NCCL_ALGO", "NVLS"},    {"NCCL_PROTO", "LL"},        {"NCCL_PROTO", "LL128"},
+		{"NCCL_PROTO", "Simple"}, {"NCCL_MAX_NCHANNELS", "4"}, {"NCCL_MAX_NCHANNELS", "1"}};
+	char name[48], value[48];
+
+	for (size_t i = 0; i < sizeof(forced) / sizeof(*forced); i++) {
+		snprintf(name, sizeof(name), "%s=%s", forced[i][0], forced[i][1]);
+		snprintf(value, sizeof(value), "{env: {%s: %s}}", forced[i][0], forced[i][1]);
+		try_one(w, name, "workload[0].collective.nccl", value);
+	}
+}
+
+/* The explicit algorithms, with the channels that the description has. */
+static void try_explicit(struct measuring *w)
 {
 	static const char *const algorithms[] = {"ring", "tree", "hierarchical"};
 	const struct rs_collective_conf *c = &w->f->jobs[0].collective;
-	char value[32];
+	char name[64], value[32];
 
 	for (size_t i = 0; i < sizeof(algorithms) / sizeof(*algorithms); i++)
 		if (strcmp(algorithms[i], rs_coll_algorithm_name(c->algorithm))) {
-			snprintf(value, sizeof(value), "algorithm: %s", algorithms[i]);
-			try_one(w, value, "workload[0].collective.algorithm", algorithms[i]);
+			snprintf(name, sizeof(name), "algorithm: %s", algorithms[i]);
+			try_one(w, name, "workload[0].collective.algorithm", algorithms[i]);
 		}
 	for (uint32_t n = c->channels / 2; n; n /= 2) {
-		char name[64];
-
 		snprintf(value, sizeof(value), "%u", n);
-		snprintf(name, sizeof(name), "%u channels, where the description has %u", n,
-			 c->channels);
+		snprintf(name, sizeof(name), "%u channel%s, where the description has %u", n,
+			 n == 1 ? "" : "s", c->channels);
 		try_one(w, name, "workload[0].collective.channels", value);
 	}
 }
@@ -448,10 +463,11 @@ static int by_apart(const void *a, const void *b)
 static void try_changes(struct measuring *w)
 {
 	const struct rs_job *j = &w->f->jobs[0];
+	bool nccl = j->kind == RS_JOB_COLLECTIVE && j->collective.algorithm == RS_ALGO_NCCL;
 	double rate, step = 0;
 
 	rate = try_rate(w);
-	if (j->kind == RS_JOB_COLLECTIVE)
+	if (j->kind == RS_JOB_COLLECTIVE && !nccl)
 		step = try_time(w, "workload[0].collective.step_latency",
 				(double)j->collective.step_latency / RS_US, STEP_US,
 				"software a step");
@@ -460,7 +476,7 @@ static void try_changes(struct measuring *w)
 	if (!explained(w))
 		try_both(w, rate, step);
 	if (j->kind == RS_JOB_COLLECTIVE && w->m->kind == RS_MEASURED_NCCL)
-		try_collective(w);
+		nccl ? try_nccl(w) : try_explicit(w);
 	try_fabric(w);
 	qsort(w->tries, w->n_tries, sizeof(*w->tries), by_apart);
 }
