@@ -74,7 +74,14 @@ void sim_watch_lost(struct sim_node *n, uint32_t port)
 
 uint64_t sim_watch_peak(const struct sim_node *n, uint32_t port)
 {
-	return n->watch ? n->watch->port[port].most : 0;
+	const struct sim_watch *w = n->watch;
+	const uint64_t *kept = w ? w->port[port].kept : NULL;
+	uint64_t most = 0;
+
+	for (uint32_t b = 0; kept && b <= w->bin; b++)
+		most = kept[b * w->width + KEEP_PEAK] > most ? kept[b * w->width + KEEP_PEAK]
+							     : most;
+	return most;
 }
 
 void sim_watch_span(struct sim_node *n, const struct rs_series_span *span)
@@ -274,32 +281,47 @@ static void close_bytes(struct sim_node *n, uint32_t port)
 	}
 }
 
-static void close_switch_port(struct sim_node *n, uint32_t port, bool watchdog, rs_time at)
+/* What some port of a switch had in the open bin: others need not be looked at for it. */
+struct seldom {
+	bool marks, drops, pauses, held;
+};
+
+static struct seldom seldom_of(struct sim_watch *w, const struct rs_switch *sw)
+{
+	const struct rs_switch_counters *c = rs_switch_get_counters(sw);
+	bool held = rs_switch_held_now(sw) > 0;
+	struct seldom some = {
+		.marks = grown(&w->marks, c->ecn_marked),
+		.drops = grown(&w->drops, c->drops + c->unroutable + c->watchdog_drops),
+		.pauses = grown(&w->pauses_sent, c->pauses_sent),
+		.held = grown(&w->pauses_heard, c->pauses_heard) || held || w->held,
+	};
+
+	w->held = held;
+	return some;
+}
+
+static void close_switch_port(struct sim_node *n, uint32_t port, const struct seldom *some,
+			      rs_time at)
 {
 	struct sim_watch *w = n->watch;
 	struct watched_port *o = &w->port[port];
-	uint64_t carried = grown(&o->carried, n->out[port].bytes), marks;
-	struct rs_switch_look now;
-	bool drops, pauses;
+	uint64_t carried = grown(&o->carried, n->out[port].bytes), peak;
 
-	rs_switch_look(n->sw, port, &now);
 	keep(w, o, KEEP_CARRIED, carried);
-	keep(w, o, KEEP_PEAK, now.max_queue);
-	if (now.max_queue > o->most)
-		o->most = now.max_queue;
-	if (grown(&o->rx_pauses, now.rx_pauses) || o->paused || now.paused)
-		close_held(n, port, at);
-	o->paused = now.paused;
-	for (unsigned m = now.filled; m; m &= m - 1) {
+	for (unsigned m = rs_switch_look(n->sw, port, &peak); m; m &= m - 1) {
 		unsigned tc = (unsigned)__builtin_ctz(m);
+
 		keep(w, o, column_of(w, tc) + 1, queue_of(n, port, tc));
 	}
-	marks = grown(&o->marks, now.ecn_marked);
-	note(w, &o->s.marks, marks);
-	drops = grown(&o->drops, now.drops) || watchdog;
-	pauses = grown(&o->tx_pauses, now.tx_pauses);
-	if (marks || drops || pauses)
-		close_classes(n, port, drops);
+	keep(w, o, KEEP_PEAK, peak);
+	if (some->held)
+		close_held(n, port, at);
+	if (some->marks)
+		note(w, &o->s.marks,
+		     grown(&o->marks, rs_switch_port_counters(n->sw, port)->ecn_marked));
+	if (some->marks || some->drops || some->pauses)
+		close_classes(n, port, some->drops);
 	else if (carried)
 		close_bytes(n, port);
 }
@@ -325,9 +347,8 @@ static void close_nic_port(const struct rs_sim *s, struct sim_node *n, uint32_t 
 		keep(w, o, column_of(w, tc), grown(&o->bytes[w->column[tc]], sent[tc]));
 		keep(w, o, column_of(w, tc) + 1, queue_of(n, port, tc));
 	}
-	for (unsigned tc = 0; k->pauses != o->tx_pauses && tc < RS_CLASSES; tc++)
+	for (unsigned tc = 0; k->pauses && tc < RS_CLASSES; tc++)
 		note(w, &o->s.of[tc].pauses, grown(&o->class[tc].pauses, k->pfc->sent[tc]));
-	o->tx_pauses = k->pauses;
 }
 
 /* Asks memory for what a later port's bin touches: nothing else has it near. */
@@ -340,8 +361,6 @@ static inline void ask_for(const struct sim_node *n, uint32_t port)
 		return;
 	__builtin_prefetch(&n->out[port].bytes);
 	__builtin_prefetch(o, 1);
-	__builtin_prefetch(&o->bytes, 1);
-	__builtin_prefetch(&o->most, 1);
 	if (!n->sw)
 		return;
 	rs_switch_prefetch_look(n->sw, port, w->classes);
@@ -350,14 +369,14 @@ static inline void ask_for(const struct sim_node *n, uint32_t port)
 static void close_ports(const struct rs_sim *s, struct sim_node *n, rs_time at)
 {
 	struct sim_watch *w = n->watch;
-	bool watchdog = n->sw && grown(&w->watchdog, rs_switch_get_counters(n->sw)->watchdog_drops);
+	struct seldom some = n->sw ? seldom_of(w, n->sw) : (struct seldom){0};
 
 	for (uint32_t p = 0; p < n->n_ports; p++) {
 		struct watched_port *o = &w->port[p];
 
 		ask_for(n, p + AHEAD);
 		if (n->sw)
-			close_switch_port(n, p, watchdog, at);
+			close_switch_port(n, p, &some, at);
 		else
 			close_nic_port(s, n, p, at);
 		if (o->lost)

@@ -16,15 +16,15 @@ struct watched_class {
 	rs_time held;
 };
 
-/* A port in the bin that is open, and what it had counted until the bin began. */
+/* A port in the bin that is open, and what it had counted until the bin began: in the first line of
+ * memory all that most bins touch. */
 struct watched_port {
 	uint64_t *kept; /* [bin * width + column]; NULL: zeroes */
-	uint64_t carried, marks, drops, rx_pauses, tx_pauses;
-	uint64_t lost;              /* in the bin */
-	uint64_t bytes[RS_CLASSES]; /* by the place of the class among the node's */
-	uint64_t most;              /* waiting in a queue, of all bins that are closed */
-	uint8_t paused;             /* classes when the bin began */
+	uint64_t carried;
+	uint32_t lost; /* in the bin */
 	bool exact;
+	uint64_t bytes[RS_CLASSES]; /* by the place of the class among the node's */
+	uint64_t marks, drops;
 	struct watched_class class[RS_CLASSES];
 	struct rs_series_port s;
 } __attribute__((aligned(64)));
@@ -57,7 +57,9 @@ struct sim_watch {
 	uint32_t n_flows, n_inside, n_engines;
 	struct rs_series_span *span;
 	uint32_t n_spans, spans_size, spans_most;
-	uint64_t watchdog;          /* packets that it took until the bin began */
+	/* of a switch, all ports: what it had counted until the bin began; a peer's pause lasted */
+	uint64_t marks, drops, pauses_sent, pauses_heard;
+	bool held;
 	uint8_t width;              /* of a port's record */
 	uint8_t column[RS_CLASSES]; /* the class's place among the node's */
 	uint8_t classes, pausable;  /* that packets may be of; that can be held */

@@ -84,10 +84,12 @@ void rs_pfc_received(struct rs_switch *sw, unsigned port, struct rs_packet *k, r
 
 	for (unsigned c = 0; c < RS_CLASSES; c++)
 		xoff |= k->pfc_enable >> c & 1 && k->pfc_quanta[c];
-	if (xoff)
+	if (xoff) {
 		p->c.rx_pauses++;
-	else
+		sw->c.pauses_heard++;
+	} else {
 		p->c.rx_resumes++;
+	}
 	sw->held_now -= listened(p);
 	resumed(sw, port, rs_lfc_heard(&sw->lfc, &p->lfc, &p->times, k, now), now);
 	sw->held_now += listened(p);

@@ -357,18 +357,13 @@ uint8_t rs_switch_filled(const struct rs_switch *sw, unsigned port)
 	return port_at(sw, port)->filled;
 }
 
-void rs_switch_look(struct rs_switch *sw, unsigned port, struct rs_switch_look *out)
+uint8_t rs_switch_look(struct rs_switch *sw, unsigned port, uint64_t *max_queue)
 {
 	struct port *p = port_at(sw, port);
 
-	*out = (struct rs_switch_look){.max_queue = p->c.max_queue,
-				       .drops = p->c.drops,
-				       .ecn_marked = p->c.ecn_marked,
-				       .rx_pauses = p->c.rx_pauses,
-				       .tx_pauses = p->c.tx_pauses,
-				       .filled = p->filled,
-				       .paused = rs_lfc_listened(&p->lfc)};
+	*max_queue = p->c.max_queue;
 	p->c.max_queue = 0;
+	return p->filled;
 }
 
 const struct rs_switch_counters *rs_switch_get_counters(const struct rs_switch *sw)
@@ -475,9 +470,7 @@ void rs_switch_prefetch(const struct rs_switch *sw, unsigned port)
 void rs_switch_prefetch_look(const struct rs_switch *sw, unsigned port, uint8_t classes)
 {
 	const struct port *p = &sw->port[port];
-
 	__builtin_prefetch(p, 1);
-	__builtin_prefetch(&p->c.drops);
 	for (unsigned m = classes; m; m &= m - 1)
 		__builtin_prefetch(&p->q[__builtin_ctz(m)]);
 }

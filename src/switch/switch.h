@@ -174,6 +174,7 @@ struct rs_switch_class_counters {
 struct rs_switch_counters {
 	uint64_t max_buffer; /* bytes in use at the peak */
 	uint64_t drops, drops_lossless, ecn_marked, pauses_sent, unroutable, watchdog_drops;
+	uint64_t pauses_heard; /* frames that paused a class of some port */
 };
 
 /* Why a switch drops a packet. */
@@ -242,13 +243,9 @@ int rs_switch_way(const struct rs_switch *sw, struct rs_packet *p, uint32_t *way
 uint8_t rs_switch_paused(const struct rs_switch *sw, unsigned port);
 /* Classes of which packets wait at an egress. */
 uint8_t rs_switch_filled(const struct rs_switch *sw, unsigned port);
-/* What changes often at a port, for who looks often. max_queue: since the last look, of the class
- * that had most. */
-struct rs_switch_look {
-	uint64_t max_queue, drops, ecn_marked, rx_pauses, tx_pauses;
-	uint8_t filled, paused; /* rs_switch_filled(), rs_switch_paused() */
-};
-void rs_switch_look(struct rs_switch *sw, unsigned port, struct rs_switch_look *out);
+/* What changes often at a port, for who looks often: its classes with packets, and the most bytes
+ * that waited in one of them since the last look. */
+uint8_t rs_switch_look(struct rs_switch *sw, unsigned port, uint64_t *max_queue);
 /* Asks memory for what that, rs_switch_sent() and rs_switch_queue_bytes() of these classes touch.
  */
 void rs_switch_prefetch_look(const struct rs_switch *sw, unsigned port, uint8_t classes);
