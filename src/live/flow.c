@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include "live/tuning.h"
 
 int rs_flow_init(struct rs_flow *f, const struct rs_window_config *c)
 {
@@ -13,7 +12,6 @@ int rs_flow_init(struct rs_flow *f, const struct rs_window_config *c)
 		return err;
 	f->qps = 0;
 	f->timeouts = 0;
-	f->put_off = RS_NEVER;
 	f->qp_timeouts = calloc(c->max_qps, sizeof(*f->qp_timeouts));
 	if (f->qp_timeouts)
 		return 0;
@@ -131,36 +129,14 @@ static void pass_on_timeouts(struct rs_flow *f)
 	}
 }
 
-/* A NIC's timers run while its ACKs arrive; those of a process that does not run must not be ahead
- * of what lies in its socket, or is on its way from a peer that did not run either. */
-static bool is_due(struct rs_flow *f, rs_time now)
-{
-	rs_time due = rs_nic_deadline(f->nic);
-
-	if (due > now) {
-		f->put_off = RS_NEVER;
-		return false;
-	}
-	if (f->put_off == RS_NEVER && now - due > rs_live_tuning.timer_late)
-		f->put_off = now + rs_live_tuning.timer_grace;
-	if (f->put_off != RS_NEVER && now < f->put_off)
-		return false;
-	f->put_off = RS_NEVER;
-	return true;
-}
-
 rs_time rs_flow_deadline(const struct rs_flow *f)
 {
-	rs_time due = rs_nic_deadline(f->nic);
-
-	if (due != RS_NEVER && f->put_off != RS_NEVER)
-		due = rs_time_max(due, f->put_off);
-	return rs_time_min(due, f->window.look_at);
+	return rs_time_min(rs_nic_deadline(f->nic), f->window.look_at);
 }
 
 void rs_flow_expire(struct rs_flow *f, rs_time now)
 {
-	if (is_due(f, now))
+	if (rs_nic_deadline(f->nic) <= now)
 		rs_nic_expire(f->nic, now);
 	if (rs_nic_get_counters(f->nic)->local_ack_timeout_err != f->timeouts) {
 		f->timeouts = rs_nic_get_counters(f->nic)->local_ack_timeout_err;

@@ -17,7 +17,6 @@ struct rs_flow {
 	uint32_t qps;          /* those that ever sent are below */
 	uint64_t timeouts;     /* of the NIC, that were looked at */
 	uint64_t *qp_timeouts; /* of each queue pair */
-	rs_time put_off;       /* the NIC's timers, until then; RS_NEVER: they are not */
 };
 
 /* -ENOMEM. The NIC comes by rs_flow_bind(), before anything else. */
@@ -43,10 +42,7 @@ void rs_flow_before(struct rs_flow *f, struct rs_packet *p, const struct rs_wind
 void rs_flow_sent(struct rs_flow *f, const struct rs_packet *p, bool alone, rs_time now);
 /* A packet arrived: rs_nic_rx(), which takes it. */
 void rs_flow_rx(struct rs_flow *f, struct rs_packet *p, rs_time now);
-/*
- * rs_nic_expire(), where it is due, and the windows' own time. Found late, the NIC's timers are put
- * off once: the process did not run, and the ACKs that came meanwhile may be read next.
- */
+/* rs_nic_expire(), where it is due, and the windows' own time. */
 void rs_flow_expire(struct rs_flow *f, rs_time now);
 /* When the next of both is due. */
 rs_time rs_flow_deadline(const struct rs_flow *f);

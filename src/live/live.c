@@ -139,6 +139,8 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 		.cnp_tos = 48 << 2,
 		.ack_every = 16,
 		.min_rto = MIN_RTO,
+		.rto_late = rs_live_tuning.rto_late,
+		.rto_grace = rs_live_tuning.rto_grace,
 		.copy_payload = true,
 		.max_srqs = RS_LIVE_MAX_SRQS,
 		.qp_counters = true,

@@ -96,11 +96,11 @@ struct rs_live_tuning {
 
 	/* ---- Timers ---- */
 
-	/* The NIC's timers that are found so late are put off once, by so much: see
-	 * rs_flow_expire(). Late: ten times what a sleep oversleeps on an idle core. By judgement.
-	 * Grace: the peer may have to wait for a core, too: eight processes' slices of 3 ms, twice.
-	 * By judgement; property_window holds that it is enough. */
-	rs_time timer_late, timer_grace;
+	/* ACK timeouts that are found so late are put off once, by so much: rs_nic_config.rto_late.
+	 * Late: ten times what a sleep oversleeps on an idle core. By judgement. Grace: the peer
+	 * may have to wait for a core, too: eight processes' slices of 3 ms, twice. By judgement;
+	 * property_window holds that it is enough. */
+	rs_time rto_late, rto_grace;
 
 	/* ---- Rings between processes ---- */
 

@@ -149,7 +149,7 @@ static inline void progress(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked
 	rs_time rtt = -1;
 
 	qp->retries = qp->rnr_tries = 0;
-	qp->flags &= ~(uint32_t)RS_QF_IMPLIED;
+	qp->flags &= ~(uint32_t)(RS_QF_IMPLIED | RS_QF_PUT_OFF);
 	if (rs_psn_diff(qp->una_psn, qp->next_psn) > 0)
 		rs_recover_rewind(qp);
 	if (!(qp->flags & (RS_QF_RNR_WAIT | RS_QF_RECOVERY))) {

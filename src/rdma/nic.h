@@ -85,6 +85,10 @@ struct rs_nic_config {
 			     */
 	rs_time ack_delay;  /* longest that a due ACK may wait for coalescing; 0: none waits */
 	rs_time min_rto;    /* floor of the local ACK timeout, as vendors have (0: none) */
+	/* Go-back-N: a timeout that is found later than rto_late is put off, by rto_grace, and
+	 * again only if it is found later than that: the owner did not run, and the ACKs that came
+	 * meanwhile are yet to be read. rto_grace 0: never */
+	rs_time rto_late, rto_grace;
 	struct rs_selective selective;
 	bool copy_payload;       /* false: payload pointers are NULL and no memory is touched */
 	struct rs_quirks quirks; /* of NICs */

@@ -118,6 +118,7 @@ enum rs_qp_flags {
 	RS_QF_READS_HELD = 1 << 25, /* by rs_qp_hold_reads() */
 	RS_QF_RECEIVES = 1 << 26,   /* it has a receive queue of its own */
 	RS_QF_RECOVERY = 1 << 27,   /* its recovery has memory, and is asked for each packet */
+	RS_QF_PUT_OFF = 1 << 28,    /* its timeout was found late, and no progress since */
 	/* What lives as long as the QP. */
 	RS_QF_LIFE = RS_QF_USED | RS_QF_SIG_ALL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_TARGET |
 		     RS_QF_SRQ | RS_QF_RECEIVES | RS_QF_RECOVERY,

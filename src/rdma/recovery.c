@@ -66,8 +66,22 @@ void rs_recover_rnr(struct rs_nic *nic, struct rs_qp *qp, uint8_t timer, rs_time
 	rs_timer_arm(nic, qp, qp->deadline);
 }
 
+/* Late, and for the first time; or so late again that the owner did not run at all. */
+static bool put_off(const struct rs_nic *nic, struct rs_qp *qp, rs_time due, rs_time now)
+{
+	rs_time late = qp->flags & RS_QF_PUT_OFF ? nic->c.rto_grace : nic->c.rto_late;
+
+	if (!nic->c.rto_grace || now - due <= late)
+		return false;
+	qp->flags |= RS_QF_PUT_OFF;
+	qp->deadline = now + nic->c.rto_grace;
+	return true;
+}
+
 void rs_recover_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 {
+	rs_time due = qp->deadline;
+
 	qp->deadline = RS_NEVER;
 	if (qp->flags & RS_QF_RNR_WAIT) {
 		qp->flags &= ~(uint32_t)RS_QF_RNR_WAIT;
@@ -78,8 +92,10 @@ void rs_recover_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 		rs_recovery_of(qp)->expire(nic, qp, now);
 		return;
 	}
+	if (put_off(nic, qp, due, now))
+		return;
 	RS_COUNT(nic, qp, local_ack_timeout_err);
-	qp->flags &= ~(uint32_t)RS_QF_IMPLIED;
+	qp->flags &= ~(uint32_t)(RS_QF_IMPLIED | RS_QF_PUT_OFF);
 	rs_recover_go_back(nic, qp, true, now);
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "live/flow.h"
+#include "live/tuning.h"
 #include "property/hostile.h"
 
 #define CHECK HOSTILE_CHECK
@@ -388,6 +389,8 @@ static void make_node(struct world *w, uint32_t place)
 				  .cnp_tos = 48 << 2,
 				  .ack_every = 16,
 				  .min_rto = 250 * RS_MS, /* as live */
+				  .rto_late = rs_live_tuning.rto_late,
+				  .rto_grace = rs_live_tuning.rto_grace,
 				  .qp_counters = true};
 	struct rs_window_config wc = {.max_qps = 8, .first_question = 1u << below(w, 32)};
 
@@ -550,10 +553,12 @@ static bool work(struct world *w)
 
 /* ---- A run ---- */
 
-/* No process runs for a while, whatever is on its way arrives; then all do, in any order. */
+/* No process runs for a while, whatever is on its way arrives; then all do, in any order. Not for
+ * just as long as a timeout: one that is found in time is believed. */
 static void stop_machine(struct world *w)
 {
-	rs_time end = w->net.now + (100 + (rs_time)below(w, 2000)) * RS_MS;
+	rs_time for_ms = below(w, 2) ? 50 + below(w, 100) : 600 + below(w, 2000);
+	rs_time end = w->net.now + for_ms * RS_MS;
 
 	w->stops--;
 	for (uint32_t i = 0; i < NODES; i++)

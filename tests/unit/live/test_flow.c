@@ -40,6 +40,8 @@ static void begin(struct bed *t, uint8_t transport)
 				  .max_cqs = 1,
 				  .first_qpn = 0x10000,
 				  .ack_every = 16,
+				  .rto_late = RS_MS,
+				  .rto_grace = 50 * RS_MS,
 				  .qp_counters = true};
 	struct rs_qp_init init = {
 		.max_send_wr = 4, .max_send_sge = 1, .transport = transport, .sq_sig_all = true};
@@ -315,6 +317,39 @@ static void test_a_silent_peer_is_given_up(void **state)
 	end(&t);
 }
 
+static uint64_t timeouts(const struct bed *t)
+{
+	return rs_nic_get_counters(t->nic)->local_ack_timeout_err;
+}
+
+/* A process that did not run reads what came first; one that ran has waited long enough. */
+static void test_a_timeout_found_late_is_put_off_once(void **state)
+{
+	struct bed t;
+
+	begin(&t, RS_RC);
+	write_message(&t, 0);
+	let_go(&t);
+	t.now = rs_nic_deadline(t.nic) + 400 * RS_MS;
+	rs_flow_expire(&t.flow, t.now);
+	assert_int_equal(timeouts(&t), 0);
+	assert_true(rs_flow_deadline(&t.flow) <= t.now + 50 * RS_MS);
+	t.now += 40 * RS_MS;
+	rs_flow_expire(&t.flow, t.now);
+	assert_int_equal(timeouts(&t), 0);
+	t.now += 15 * RS_MS; /* late again, but it ran meanwhile */
+	rs_flow_expire(&t.flow, t.now);
+	assert_int_equal(timeouts(&t), 1);
+	end(&t);
+	begin(&t, RS_RC);
+	write_message(&t, 0);
+	let_go(&t);
+	t.now = rs_nic_deadline(t.nic); /* in time */
+	rs_flow_expire(&t.flow, t.now);
+	assert_int_equal(timeouts(&t), 1);
+	end(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_read_responses_wait_for_the_peers_answers),
 		cmocka_unit_test(test_a_long_way_is_not_silence),
 		cmocka_unit_test(test_a_silent_peer_is_given_up),
+		cmocka_unit_test(test_a_timeout_found_late_is_put_off_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
