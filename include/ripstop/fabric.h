@@ -107,8 +107,8 @@ struct ripstop_collective {
 	size_t size;
 	const char *name;      /* NULL: "collective" */
 	const char *op;        /* "all-reduce" (NULL), "reduce-scatter", "all-gather", "broadcast",
-				* "all-to-all" */
-	const char *algorithm; /* "ring", "tree", "hierarchical", "pairwise"; NULL: by op */
+				* "all-to-all", "send-recv" */
+	const char *algorithm; /* "ring", "tree", "hierarchical", "pairwise", "nccl"; NULL: by op */
 	uint64_t bytes;        /* of a rank's buffer, as nccl-tests counts; 0: 1 MiB */
 	uint32_t ranks;        /* 0: all GPUs (a plain host's NIC is one) */
 	uint32_t channels;     /* 0: one a NIC */
