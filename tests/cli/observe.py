@@ -107,6 +107,9 @@ for host, list_ in events.items():
 check("percentiles above 0", compared >= 6, True)
 check("hops", sum(p["data_packets"] for p in series["ports"]), run["counters"]["packet_hops"])
 
+check("lines have all columns", all(None not in r.values() and None not in r for r in table), True)
+check("bytes acknowledged in the table", sum(int(r["acked_bytes"] or 0) for r in table),
+      sum(sum(f.get("acked_bytes", [])) for f in series["followed"]))
 for p in series["ports"]:
     rows = [r for r in table if r["kind"] == "port" and r["name"] == p["name"]]
     for r in rows:
