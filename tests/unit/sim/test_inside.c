@@ -161,7 +161,7 @@ static void test_a_training_step_is_its_compute_and_its_buckets(void **state)
 	snprintf(text, sizeof(text),
 		 "fabric: {hosts: [" HOST "], network: " NETWORK "}\n"
 		 "workload: [{collective: {op: all-reduce, bytes: %lluB, "
-		 "type: bfloat16, repeat: 3}}]\n",
+		 "algorithm: ring, type: bfloat16, repeat: 3}}]\n",
 		 4, (unsigned long long)t->plan.bucket.bytes);
 	c = run(text, &coll, &fc);
 	assert_int_equal(t->first, c->first);
