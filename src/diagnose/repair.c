@@ -268,6 +268,18 @@ static uint32_t channels_of(const struct diagnose *g, uint32_t job)
 	return c ? c->conf.channels : g->f->jobs[job].collective.channels;
 }
 
+/* NCCL has a variable for it; how it runs stays its own choice. */
+static int nccl_add(struct diagnose *g, uint32_t job)
+{
+	static const char key[] = "nccl.env.NCCL_IB_QPS_PER_CONNECTION";
+
+	if (!fabric_multipath(g->f) || g->f->jobs[job].collective.nccl.n_env)
+		return 0;
+	return collective_add(g, job, key, 4,
+			      "4 queue pairs a connection (NCCL_IB_QPS_PER_CONNECTION)",
+			      "collisions");
+}
+
 static int collectives_add(struct diagnose *g)
 {
 	const struct rs_fabric *f = g->f;
@@ -284,6 +296,10 @@ static int collectives_add(struct diagnose *g)
 		/* a setting would make rings of what is NCCL's now: no fix of the same thing */
 		if (!c || (c->as_nccl && rs_job_is_work(j)))
 			continue;
+		if (c->algorithm == RS_ALGO_NCCL) {
+			err = nccl_add(g, i);
+			continue;
+		}
 		if (j->kind == RS_JOB_COLLECTIVE && c->algorithm != RS_ALGO_HIERARCHICAL &&
 		    c->algorithm != RS_ALGO_PAIRWISE && channels_of(g, i) < nics && nics <= 16 &&
 		    f->n_gpus > f->n_hosts)
