@@ -31,7 +31,8 @@ static int add(struct rs_sim *s, uint32_t node, const struct sim_moment *m)
 
 		if (!more)
 			return -ENOMEM;
-		memcpy(more, h->moment, h->n * sizeof(*more));
+		if (h->n)
+			memcpy(more, h->moment, h->n * sizeof(*more));
 		h->moment = more;
 		h->room = room;
 	}

@@ -11,7 +11,7 @@
 #include "rdma/state.h"
 
 #ifdef __SANITIZE_ADDRESS__
-enum { REGIONS = 1500, ROUNDS = 20000, PD = 1 };
+enum { REGIONS = 5000, ROUNDS = 20000, PD = 1 };
 #else
 enum { REGIONS = 5000, ROUNDS = 60000, PD = 1 };
 #endif
