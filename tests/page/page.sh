@@ -28,4 +28,8 @@ fi
 node=$(command -v node || command -v nodejs) || skip "Node.js is not installed"
 chromium=$(command -v chromium || command -v chromium-browser) || skip "chromium is not installed"
 [ -d "$2/build/web/node_modules/playwright-core" ] || skip "the driver of web/package-lock.json was not fetched"
+if ! timeout 60 "$chromium" --headless --no-sandbox --disable-dev-shm-usage --user-data-dir="$tmp/profile" \
+	--dump-dom about:blank >"$tmp/blank" 2>"$tmp/said" || ! grep -q '<html>' "$tmp/blank"; then
+	skip "chromium does not start here: $(tail -n 1 "$tmp/said")"
+fi
 exec "$node" "$here/page.mjs" "$1" "$2" "$chromium" "$tmp"
