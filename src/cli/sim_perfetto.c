@@ -261,6 +261,34 @@ static uint32_t row_for(struct trace *t, struct rows *rows, const struct bar *b,
 	return i;
 }
 
+/* Those of n that bars_choose() keeps, each on a row of its group; the rest are counted. row: its
+ * place in the group, from 0; fresh: nothing was drawn on it before. */
+static int bars_draw(struct trace *t, get_bar *get, uint64_t n,
+		     void (*draw)(struct trace *t, uint64_t which, uint32_t tid, uint32_t row,
+				  bool fresh),
+		     uint64_t *left_out)
+{
+	struct rows rows = {0};
+	struct bars b;
+	int err = bars_choose(t, get, n, &b);
+
+	for (uint64_t i = 0; !err && i < b.n; i++) {
+		bool fresh;
+		uint32_t row;
+
+		if (!i || b.bar[i].group != b.bar[i - 1].group)
+			rows = (struct rows){0};
+		row = row_for(t, &rows, &b.bar[i], &fresh);
+		if (row == ROWS_MAX)
+			++*left_out;
+		else
+			draw(t, b.bar[i].which, rows.tid[row], row, fresh);
+	}
+	*left_out += b.left_out;
+	free(b.bar);
+	return err;
+}
+
 /* ---- Ranks, channels, steps, messages ---- */
 
 /* The number of lanes makes a group's number: job, bars of ranks before those of messages, then
@@ -332,32 +360,13 @@ static void span_event(struct trace *t, uint32_t tid, const struct rs_series_spa
 	bar_end(t);
 }
 
-static int spans(struct trace *t)
+static void draw_span(struct trace *t, uint64_t which, uint32_t tid, uint32_t row, bool fresh)
 {
-	const struct rs_series *s = t->r->series;
-	struct rows rows = {0};
-	struct bars b;
-	int err = bars_choose(t, span_bar, s->n_spans, &b);
+	const struct rs_series_span *x = &t->r->series->spans[which];
 
-	for (uint64_t i = 0; !err && i < b.n; i++) {
-		const struct rs_series_span *x = &s->spans[b.bar[i].which];
-		bool fresh;
-		uint32_t row;
-
-		if (!i || b.bar[i].group != b.bar[i - 1].group)
-			rows = (struct rows){0};
-		row = row_for(t, &rows, &b.bar[i], &fresh);
-		if (row == ROWS_MAX) {
-			t->bars_left_out++;
-			continue;
-		}
-		if (fresh)
-			name_row(t, rows.tid[row], x, row);
-		span_event(t, rows.tid[row], x);
-	}
-	t->bars_left_out += b.left_out;
-	free(b.bar);
-	return err;
+	if (fresh)
+		name_row(t, tid, x, row);
+	span_event(t, tid, x);
 }
 
 /* ---- Flows ---- */
@@ -390,32 +399,14 @@ static void flow_event(struct trace *t, uint32_t tid, uint64_t id)
 	bar_end(t);
 }
 
-static int flows(struct trace *t)
+static void draw_flow(struct trace *t, uint64_t which, uint32_t tid, uint32_t row, bool fresh)
 {
-	struct rows rows = {0};
-	struct bars b;
-	int err = bars_choose(t, flow_bar, t->r->n_flows, &b);
+	const struct rs_sim_flow *w = &t->r->flows[which];
 
-	for (uint64_t i = 0; !err && i < b.n; i++) {
-		const struct rs_sim_flow *w = &t->r->flows[b.bar[i].which];
-		bool fresh;
-		uint32_t row;
-
-		if (!i || b.bar[i].group != b.bar[i - 1].group)
-			rows = (struct rows){0};
-		row = row_for(t, &rows, &b.bar[i], &fresh);
-		if (row == ROWS_MAX) {
-			t->flows_left_out++;
-			continue;
-		}
-		if (fresh)
-			named(t, "thread", PID_JOBS + w->job, rows.tid[row], "flows from %s%s",
-			      t->f->endpoints[w->src].name, row ? " (more)" : "");
-		flow_event(t, rows.tid[row], b.bar[i].which);
-	}
-	t->flows_left_out += b.left_out;
-	free(b.bar);
-	return err;
+	if (fresh)
+		named(t, "thread", PID_JOBS + w->job, tid, "flows from %s%s",
+		      t->f->endpoints[w->src].name, row ? " (more)" : "");
+	flow_event(t, tid, which);
 }
 
 static void job_processes(struct trace *t)
@@ -667,7 +658,9 @@ int rs_sim_perfetto(const struct rs_diagnosis *d, FILE *out)
 	fputs("{\"traceEvents\":[", out);
 	jobs(&t);
 	job_processes(&t);
-	if ((err = spans(&t)) || (err = flows(&t)) || (err = ports(&t)) || (err = inside(&t)))
+	if ((err = bars_draw(&t, span_bar, t.r->series->n_spans, draw_span, &t.bars_left_out)) ||
+	    (err = bars_draw(&t, flow_bar, t.r->n_flows, draw_flow, &t.flows_left_out)) ||
+	    (err = ports(&t)) || (err = inside(&t)))
 		return err;
 	connections(&t);
 	about(&t);
