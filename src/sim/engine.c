@@ -347,18 +347,6 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 							l->whole_ns)));
 }
 
-bool sim_link_cuts_through(const struct rs_sim *s, uint32_t link)
-{
-	for (int back = 0; back < 2; back++) {
-		struct rs_plant_way w;
-
-		rs_plant_way(s->plant, link, back, &w);
-		if (w.header)
-			return true;
-	}
-	return false;
-}
-
 static int node_init(struct rs_sim *s, uint32_t i, uint32_t ports, uint32_t slots,
 		     struct rs_error *e)
 {

@@ -138,8 +138,6 @@ void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs
 
 /* The node of a link's end, and which of its ports that is. */
 uint32_t sim_node_of(const struct rs_sim *s, const struct rs_link_end *e, uint32_t *port);
-/* Does a switch at its end pass packets on before their tails are in? */
-bool sim_link_cuts_through(const struct rs_sim *s, uint32_t link);
 
 /* A flow or a rank is at its end; any part's thread. */
 static inline void sim_finished(struct rs_sim *s)
