@@ -147,7 +147,7 @@ static int links(struct rs_sim *s, struct rs_error *e)
 					t.at[t.n++] = v->event[i].until;
 				if (v->event[i].rate && cuts_through(s, link))
 					return rs_error_set(
-						e, -ENOTSUP,
+						e, -EINVAL,
 						"events: a link's rate does not change where "
 						"qos.cut_through is on; expected it off");
 			}

@@ -65,6 +65,9 @@ workload: [{flows: short.csv}]"
 [ $? = 2 ] && grep -q '^ripstop: --ecn: expected' "$tmp/stderr" || failed=1
 "$ripstop" pcap --no-such 2>"$tmp/stderr"
 [ $? = 2 ] && [ "$(wc -l <"$tmp/stderr")" = 2 ] && grep -q "^ripstop pcap: .*'--no-such'" "$tmp/stderr" || failed=1
+refused 'rate does not change where qos.cut_through is on' 'fabric: {network: {kind: single-switch, hosts: 2}, qos: {cut_through: true},
+  events: [{at: 1us, link: h0, rate: 1G}]}
+'"$flow"
 # A wrong --set is named by its path, of several and of every command.
 printf '%s\n%s\n' "$net" "$flow" >"$tmp/set.yaml"
 for command in "sim" "fabric check" "switch --as switch0"; do
