@@ -78,7 +78,7 @@ static uint32_t take_block(struct rs_bridge *b)
 	return i;
 }
 
-static void drop_block(struct rs_bridge *b, uint32_t i)
+void bridge_drop_block(struct rs_bridge *b, uint32_t i)
 {
 	if (--b->block[i].refs)
 		return;
@@ -87,11 +87,6 @@ static void drop_block(struct rs_bridge *b, uint32_t i)
 }
 
 /* ---- In ---- */
-
-/* The endpoints that a frame's addresses are behind. */
-struct way {
-	uint32_t src, dst;
-};
 
 /* One packet to one endpoint. */
 static void enqueue(struct rs_bridge *b, unsigned in, const struct rs_raw *raw, uint32_t block,
@@ -118,7 +113,7 @@ static void enqueue(struct rs_bridge *b, unsigned in, const struct rs_raw *raw, 
 	b->block[block].refs++;
 	to = rs_switch_rx(b->sw, in, p, now, now);
 	if (to < 0) {
-		drop_block(b, block);
+		bridge_drop_block(b, block);
 		return;
 	}
 	out = &b->port[to];
@@ -134,7 +129,17 @@ static void flood(struct rs_bridge *b, unsigned in, const struct rs_raw *raw, ui
 	b->flooded++;
 	for (unsigned i = 0; i < b->n_ports; i++)
 		if (i != in && b->port[i].c.floods && b->port[i].c.fd >= 0)
-			enqueue(b, in, raw, block, (struct way){src, b->n_endpoints + i}, now);
+			enqueue(b, in, raw, block,
+				(struct way){.src = src, .dst = b->n_endpoints + i}, now);
+}
+
+void bridge_admit(struct rs_bridge *b, unsigned in, const struct rs_raw *raw, uint32_t block,
+		  struct way w, rs_time now)
+{
+	if (w.to_all)
+		flood(b, in, raw, block, w.src, now);
+	else
+		enqueue(b, in, raw, block, w, now);
 }
 
 /* May a frame that came in here go to all? A group's by the tree alone, or it would come back; one
@@ -160,7 +165,7 @@ static void forward(struct rs_bridge *b, unsigned in, uint32_t block, struct rs_
 	const uint8_t *frame = bytes_of(b, block);
 	const struct bridge_mac *src = bridge_mac_find(&b->macs, frame + MAC_BYTES, now);
 	const struct bridge_mac *dst = frame[0] & 1 ? NULL : bridge_mac_find(&b->macs, frame, now);
-	struct way w = {src ? src->endpoint : b->n_endpoints + in, dst ? dst->endpoint : 0};
+	struct way w = {src ? src->endpoint : b->n_endpoints + in, dst ? dst->endpoint : 0, !dst};
 	struct rs_raw raw;
 
 	if (dst ? own_port(b, dst->endpoint) == (int)in : !may_flood(b, in, frame[0] & 1, now)) {
@@ -168,10 +173,10 @@ static void forward(struct rs_bridge *b, unsigned in, uint32_t block, struct rs_
 		return;
 	}
 	while (rs_raw_next(burst, &raw))
-		if (dst)
-			enqueue(b, in, &raw, block, w, now);
+		if (b->port[in].harms && raw.roce)
+			bridge_harm(b, in, &raw, block, w, now);
 		else
-			flood(b, in, &raw, block, w.src, now);
+			bridge_admit(b, in, &raw, block, w, now);
 }
 
 /* 802.1Q-2022 table 8-1: what is for the bridge at the other end of the link alone. */
@@ -285,7 +290,7 @@ static bool receive(struct rs_bridge *b, unsigned in)
 				   now);
 	}
 	for (unsigned i = room; i--;)
-		drop_block(b, b->taken[i]);
+		bridge_drop_block(b, b->taken[i]);
 	return n == (int)room;
 }
 
@@ -305,7 +310,7 @@ static void flush(struct rs_bridge *b, struct port *p)
 		done += (unsigned)n;
 	}
 	for (unsigned i = 0; i < p->sending; i++) {
-		drop_block(b, b->held[p->packet[i]].block);
+		bridge_drop_block(b, b->held[p->packet[i]].block);
 		rs_pool_free(&b->free, rs_pool_at(&b->pool, p->packet[i]));
 	}
 	p->sending = 0;
@@ -389,6 +394,8 @@ static void rebase(struct rs_bridge *b)
 
 	if (ns < REBASE_AT / RS_NS)
 		return;
+	if (b->kept)
+		bridge_harm_release(b, clock_now(b), true);
 	b->epoch_ns += ns;
 	rs_switch_rebase(b->sw, ns * RS_NS);
 	for (unsigned i = 0; i < b->n_ports; i++)
@@ -402,7 +409,7 @@ static void rebase(struct rs_bridge *b)
 
 static int64_t sleep_ns(const struct rs_bridge *b, rs_time now)
 {
-	rs_time due = rs_switch_deadline(b->sw);
+	rs_time due = rs_time_min(rs_switch_deadline(b->sw), b->harm_due);
 	int64_t ns = SLEEP_NS;
 
 	for (unsigned i = 0; i < b->n_ports; i++)
@@ -427,6 +434,8 @@ static void send_due(struct rs_bridge *b)
 	rs_time now = clock_now(b);
 
 	bridge_greet(b, now);
+	if (b->harm_due <= now)
+		bridge_harm_release(b, now, false);
 	if (rs_switch_deadline(b->sw) <= now)
 		rs_switch_expire(b->sw, now);
 	take_woken(b, now);
@@ -531,6 +540,7 @@ static int make_ports(struct rs_bridge *b, const struct rs_bridge_config *c)
 		p->pace = rs_pace_of(c->sw_port[i].rate);
 		p->free_at = now;
 		p->again = RS_NEVER;
+		p->harms = bridge_harm_wanted(&p->c.harm);
 		bridge_watch_begin(&p->watch, now);
 		if (p->c.fd >= 0 && epoll_ctl(b->epoll, EPOLL_CTL_ADD, p->c.fd, &in))
 			return -errno;
@@ -538,17 +548,31 @@ static int make_ports(struct rs_bridge *b, const struct rs_bridge_config *c)
 	return 0;
 }
 
+/* What is on its way through the ports' delays, at the ports' rates. */
+static uint64_t delayed_bytes(const struct rs_bridge_config *c)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < c->sw.n_ports; i++)
+		bytes +=
+			(uint64_t)((double)c->sw_port[i].rate / 8 *
+				   (double)(c->port[i].harm.delay + c->port[i].harm.jitter) / RS_S);
+	return bytes;
+}
+
 static int make_parts(struct rs_bridge *b, const struct rs_bridge_config *c, struct rs_error *e)
 {
 	int err = rs_pool_init(&b->pool, PACKETS);
 
 	if (!err)
-		err = make_blocks(b, c->sw.buffer);
+		err = make_blocks(b, c->sw.buffer + delayed_bytes(c));
 	b->held = calloc(PACKETS, sizeof(*b->held));
 	if (!err && !b->held)
 		err = -ENOMEM;
 	if (!err)
 		err = make_ports(b, c);
+	if (!err)
+		err = bridge_harm_begin(b, c->sw.seed);
 	if (err)
 		return rs_error_set(e, err, "no memory for a switch's buffers");
 	rs_pool_list_init(&b->free, &b->pool);
@@ -593,6 +617,7 @@ static struct rs_bridge *begin(const struct rs_bridge_config *c)
 	b->self = c->sw.id;
 	b->digest = c->digest;
 	b->settled = SETTLE;
+	b->harm_due = RS_NEVER;
 	b->cable = c->cable;
 	b->cable_arg = c->cable_arg;
 	return b;
@@ -611,6 +636,7 @@ static void destroy(struct rs_bridge *b)
 	free(b->local_index);
 	free(b->local_port);
 	free(b->block);
+	free(b->kept);
 	free(b->held);
 	free(b->port);
 	free(b);
@@ -661,6 +687,7 @@ void rs_bridge_get_report(struct rs_bridge *b, struct rs_bridge_report *r, bool 
 		bridge_watch_until(b, w, now);
 		q->c = *rs_switch_port_counters(b->sw, i);
 		q->refused = b->port[i].refused;
+		q->harmed = b->port[i].harm.counters;
 		q->mean_queue = r->seconds > 0 ? w->byte_seconds / r->seconds : 0;
 		q->max_queue = w->most;
 		q->median_queue = bridge_watch_percentile(b, w, 0.5);

@@ -16,10 +16,22 @@ struct rs_bridge;
 
 enum { RS_BRIDGE_PORTS_MAX = 128, RS_BRIDGE_MACS = 4096 };
 
+/*
+ * What a hostile network does to the RoCEv2 packets (UDP port 4791) that a port takes in; all 0:
+ * nothing. Shares are of 2^32. What becomes of a port's nth packet follows from the seed, the port
+ * and n alone.
+ */
+struct rs_bridge_harm {
+	uint64_t drop, corrupt, duplicate, reorder;
+	uint32_t behind;       /* one that is held back lets so many of its port overtake it */
+	rs_time delay, jitter; /* of each packet, and up to so much more; they keep their order */
+};
+
 struct rs_bridge_port_config {
 	char name[16];  /* of the interface */
 	uint8_t mac[6]; /* of PFC frames and what switches tell each other */
 	int fd;         /* of rs_raw_open(), or alike; the bridge closes it; -1: not plugged in */
+	struct rs_bridge_harm harm;
 	/* In a described network: what the port leads to. */
 	bool to_switch;
 	bool floods;   /* what goes to all goes here too; of the links between switches a tree's */
@@ -72,9 +84,15 @@ void rs_bridge_destroy(struct rs_bridge *b);
 /* Forwards until stop, a descriptor, can be read. Negative: an errno of waiting. */
 int rs_bridge_run(struct rs_bridge *b, int stop);
 
+/* Packets; one may count in several. */
+struct rs_bridge_harmed {
+	uint64_t dropped, corrupted, duplicated, reordered, delayed;
+};
+
 struct rs_bridge_port_report {
 	struct rs_switch_port_counters c; /* of what goes to all ports each copy counts */
-	uint64_t refused;                 /* frames that the kernel did not take for sending */
+	struct rs_bridge_harmed harmed;
+	uint64_t refused; /* frames that the kernel did not take for sending */
 	/* Bytes that wait for the port, over the time since the last report that began anew */
 	double mean_queue;
 	uint64_t max_queue, median_queue, p99_queue;

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/bytes.h"
+#include "wire/roce.h"
 
 #ifndef PACKET_IGNORE_OUTGOING
 #define PACKET_IGNORE_OUTGOING 23
@@ -74,6 +75,16 @@ static uint16_t source_port(const struct rs_raw *r, const uint8_t *ip, size_t n,
 	return rs_get16(ip + ip_bytes);
 }
 
+/* A whole datagram to RoCEv2's port; a burst has the UDP header among its own. */
+static bool is_roce(const struct rs_raw *r, const uint8_t *ip, size_t n, unsigned ip_bytes)
+{
+	enum { MORE_OR_LATER = 0x3fff };
+	bool whole = r->ip_version == 6 || !(rs_get16(ip + 6) & MORE_OR_LATER);
+
+	return is_udp(r, ip) && whole && n >= ip_bytes + UDP &&
+	       rs_get16(ip + ip_bytes + 2) == RS_UDP_PORT;
+}
+
 /* The sum that a checksum left to hardware starts from: addresses, protocol, length. */
 static uint16_t pseudo_header(const struct rs_raw *r, const uint8_t *ip, uint32_t udp_bytes)
 {
@@ -120,10 +131,13 @@ bool rs_raw_begin(struct rs_raw_burst *b, const uint8_t *frame, size_t n,
 	head += ip;
 	if (ip)
 		b->all.sport = source_port(&b->all, frame + ETH, n - ETH, ip);
+	b->all.roce = ip && is_roce(&b->all, frame + ETH, n - ETH, ip);
+	b->all.payload_at = UDP;
 	if ((vnet->gso_type & ~VIRTIO_NET_HDR_GSO_ECN) == VIRTIO_NET_HDR_GSO_UDP_L4) {
 		if (!ip || !is_udp(&b->all, frame + ETH) || n < head + UDP || !vnet->gso_size)
 			return false;
 		head += UDP;
+		b->all.payload_at = 0;
 		b->segment = vnet->gso_size;
 		b->ip_id = b->all.ip_version == 4 ? rs_get16(frame + ETH + 4) : 0;
 	}
@@ -172,6 +186,42 @@ bool rs_raw_next(struct rs_raw_burst *b, struct rs_raw *out)
 	b->all.rest_bytes -= n;
 	b->more = b->all.rest_bytes > 0;
 	return true;
+}
+
+/* ---- Harm ---- */
+
+/* RFC 1624: the checksum after 16 bits of what it covers went from one value to another. 0 is no
+ * checksum (RFC 768). */
+static void correct_sum(uint8_t *sum, uint32_t was, uint32_t is)
+{
+	uint32_t s = rs_get16(sum);
+
+	if (!s)
+		return;
+	s = (~s & 0xffff) + (~was & 0xffff) + is;
+	s = (s & 0xffff) + (s >> 16);
+	s = ~(s + (s >> 16)) & 0xffff;
+	rs_put16(sum, s ? s : 0xffff);
+}
+
+void rs_raw_corrupt(struct rs_raw *r, uint32_t which)
+{
+	enum { MASKED = 4 }; /* the BTH's byte of FECN and BECN, which the ICRC does not cover */
+	uint8_t *payload = (uint8_t *)(uintptr_t)r->rest + r->payload_at, *sum;
+	uint32_t n = r->rest_bytes - r->payload_at, bit, byte, was, shift;
+
+	if (n < MASKED + 2)
+		return;
+	bit = (uint32_t)((uint64_t)which * (n - 1) * 8 >> 32);
+	byte = bit / 8 < MASKED ? bit / 8 : bit / 8 + 1;
+	shift = byte & 1 ? 0 : 8; /* its place in the 16 bits that are summed */
+	was = (uint32_t)payload[byte] << shift;
+	payload[byte] ^= (uint8_t)(1u << bit % 8);
+	if (r->vnet.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)
+		return; /* summed when it is sent */
+	sum = r->payload_at ? payload - UDP + UDP_CHECK_AT
+			    : r->head + r->head_bytes - UDP + UDP_CHECK_AT;
+	correct_sum(sum, was, (uint32_t)payload[byte] << shift);
 }
 
 /* ---- Sockets ---- */

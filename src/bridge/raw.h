@@ -24,6 +24,8 @@ struct rs_raw {
 	uint8_t ip_version; /* 4, 6; 0: neither */
 	uint8_t tos;        /* DSCP << 2 | ECN; 0 without IP */
 	uint16_t sport;     /* UDP's or TCP's source port; 0: neither, or a later fragment */
+	bool roce;          /* a whole datagram to UDP port 4791 (IBTA annex A17) */
+	uint8_t payload_at; /* of such a one: where rest has UDP's payload */
 	uint8_t head[RS_RAW_HEAD_MAX];
 	uint32_t rest_bytes;
 	const uint8_t *rest;
@@ -44,6 +46,11 @@ bool rs_raw_begin(struct rs_raw_burst *b, const uint8_t *frame, size_t n,
 bool rs_raw_next(struct rs_raw_burst *b, struct rs_raw *out);
 /* Another TOS or traffic class, the IPv4 checksum made right. Not without an IP header. */
 void rs_raw_set_tos(struct rs_raw *r, uint8_t tos);
+
+/* Turns one bit of a RoCEv2 packet over, of those that the ICRC covers (annex A17.3.3), and keeps
+ * UDP's checksum right: only the ICRC tells. Writes to the frame that was borrowed. Each number
+ * below 2^32 stands for a bit. */
+void rs_raw_corrupt(struct rs_raw *r, uint32_t which);
 
 /* A socket that gives and takes all frames of the interface, each behind a virtio_net_hdr; what
  * this host itself sends there is left out. Not blocking. -EPERM (CAP_NET_RAW), -ENODEV. */

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include "base/random.h"
 #include "bridge/bridge.h"
 #include "bridge/macs.h"
 #include "bridge/raw.h"
@@ -27,6 +28,35 @@ struct held {
 	uint32_t block;
 };
 
+/* The endpoints that a frame's addresses are behind; to all: dst is not looked at. */
+struct way {
+	uint32_t src, dst;
+	bool to_all;
+};
+
+/* A packet that harm keeps from the switch for a while. */
+struct kept {
+	struct rs_raw raw;
+	struct way way;
+	uint32_t block, next;
+	rs_time due;
+	uint32_t behind;
+	bool reorder;
+};
+
+/* In the order in which they came; UINT32_MAX: the end. */
+struct kept_list {
+	uint32_t first, last;
+};
+
+/* Of a port that harms what it takes in. */
+struct harm {
+	struct rs_random draws;
+	struct kept_list delayed, held;
+	rs_time last_due;
+	struct rs_bridge_harmed counters;
+};
+
 /* Bytes that wait for a port, over time. */
 struct watch {
 	uint64_t bytes, most;
@@ -42,6 +72,8 @@ struct port {
 	rs_time again;   /* when there may be something to send; RS_NEVER: nothing waits */
 	uint64_t refused;
 	struct watch watch;
+	bool harms;
+	struct harm harm;
 	/* of a neighbour: what was last told of the cable */
 	bool told;
 	enum rs_bridge_cable cable;
@@ -59,6 +91,9 @@ struct rs_bridge {
 	uint8_t *memory;
 	struct block *block;
 	uint32_t n_blocks, block_free;
+	struct kept *kept; /* NULL: no port harms */
+	uint32_t kept_fresh, kept_free;
+	rs_time harm_due; /* or before; RS_NEVER: none is kept */
 	struct port *port;
 	unsigned n_ports;
 	int epoll;
@@ -84,6 +119,21 @@ struct rs_bridge {
 	uint32_t *group_of;
 	uint16_t *local_index, *local_port;
 };
+
+/* bridge.c: a packet of a port into the switch. */
+void bridge_admit(struct rs_bridge *b, unsigned in, const struct rs_raw *raw, uint32_t block,
+		  struct way w, rs_time now);
+void bridge_drop_block(struct rs_bridge *b, uint32_t block);
+
+/* harm.c: a hostile network before the switch. */
+bool bridge_harm_wanted(const struct rs_bridge_harm *h);
+/* -ENOMEM. */
+int bridge_harm_begin(struct rs_bridge *b, uint64_t seed);
+/* A packet of a port that harms: into the switch at once, later, twice or never. */
+void bridge_harm(struct rs_bridge *b, unsigned in, struct rs_raw *raw, uint32_t block, struct way w,
+		 rs_time now);
+/* Those whose time has come. all: the others too, before time begins anew. */
+void bridge_harm_release(struct rs_bridge *b, rs_time now, bool all);
 
 /* queues.c: what waits for a port, over time. */
 void bridge_watch_begin(struct watch *w, rs_time now);

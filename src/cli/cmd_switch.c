@@ -47,7 +47,7 @@ static int help(FILE *out)
 	      "out\n"
 	      "  --set PATH=VALUE        change the description; repeatable\n"
 	      "  --show                  print the switch and its ports, open nothing\n"
-	      "  --seed N                another draw of marks and of ECMP's hash; 1\n\n"
+	      "  --seed N                another draw of marks, of ECMP's hash and of harm; 1\n\n"
 	      "These override FILE; without it they are:\n"
 	      "  --rate RATE             of every port that names none; 10G\n"
 	      "  --ecn KMIN:KMAX:PMAX    mark from KMIN bytes of queue on, at KMAX with "
@@ -63,6 +63,14 @@ static int help(FILE *out)
 	      "(Linux\n"
 	      "                          interfaces themselves ignore them); none\n"
 	      "  --json                  the counters as JSON\n\n"
+	      "A hostile network: of the RoCEv2 packets that ports take in (IF=: that one alone)\n"
+	      "  --drop [IF=]P           lose a share P: 0.01 or 1%\n"
+	      "  --corrupt [IF=]P        turn a bit over, which only the ICRC tells\n"
+	      "  --duplicate [IF=]P      pass on twice\n"
+	      "  --reorder [IF=]P[:N]    hold back until N others have overtaken it; 3\n"
+	      "  --delay [IF=]TIME[:JITTER]\n"
+	      "                          each is so late, and up to JITTER more, in order\n"
+	      "What becomes of a port's nth packet follows from --seed, the port and n alone.\n\n"
 	      "Counters are printed at the end (SIGINT, SIGTERM) and at SIGUSR1; the queues' "
 	      "figures\nbegin anew each time.\n\n"
 	      "Examples:\n"
@@ -180,6 +188,16 @@ static int add_port(struct switch_settings *s, const char *text, struct rs_error
 	return 0;
 }
 
+static int add_harm(struct switch_settings *s, int option, const char *text, struct rs_error *e)
+{
+	if (s->n_harm == SWITCH_HARM_OPTIONS)
+		return rs_error_set(e, -E2BIG, "at most %d of --drop and its like",
+				    SWITCH_HARM_OPTIONS);
+	s->harm[s->n_harm].option = option;
+	s->harm[s->n_harm++].text = text;
+	return 0;
+}
+
 static int set_option(struct switch_settings *s, int o, char *text, struct rs_error *e)
 {
 	switch (o) {
@@ -204,9 +222,11 @@ static int set_option(struct switch_settings *s, int o, char *text, struct rs_er
 		return each(text, one_class, s, e);
 	case 'w':
 		return each(text, one_weight, s, e);
-	default:
+	case 'p':
 		s->pfc_said = true;
 		return each(text, one_lossless, s, e);
+	default:
+		return add_harm(s, o, text, e);
 	}
 }
 
@@ -386,7 +406,8 @@ static int configure(struct switch_settings *s, char **operands, struct rs_error
 	if (described)
 		rs_bridge_soften(&s->c);
 	s->c.queue_step = queue_step(&s->c);
-	return described ? switch_plug(s, e) : 0;
+	err = described ? switch_plug(s, e) : 0;
+	return err ? err : switch_harm(s, e);
 }
 
 static void announce(const struct switch_settings *s)
@@ -493,6 +514,11 @@ int rs_cmd_switch(int argc, char **argv)
 		{"set", required_argument, NULL, 'S'},
 		{"seed", required_argument, NULL, 's'},
 		{"show", no_argument, NULL, 'n'},
+		{"drop", required_argument, NULL, 'D'},
+		{"corrupt", required_argument, NULL, 'C'},
+		{"duplicate", required_argument, NULL, 'U'},
+		{"reorder", required_argument, NULL, 'R'},
+		{"delay", required_argument, NULL, 'T'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};

@@ -5,7 +5,7 @@
 #include "bridge/bridge.h"
 #include "cli/cli.h"
 
-enum { SWITCH_PORT_NAME = 64, SWITCH_PORT_OPTIONS = 4096 };
+enum { SWITCH_PORT_NAME = 64, SWITCH_PORT_OPTIONS = 4096, SWITCH_HARM_OPTIONS = 256 };
 
 /* An interface that an option or operand names; rate 0: not said. */
 struct switch_interface {
@@ -25,6 +25,11 @@ struct switch_settings {
 	uint8_t lossless;
 	int8_t weight[RS_CLASSES], class_of[64]; /* -1: not said */
 	int64_t seed;
+	struct {
+		int option;
+		const char *text;
+	} harm[SWITCH_HARM_OPTIONS];
+	unsigned n_harm;
 	const char *as;
 	const char *port[SWITCH_PORT_OPTIONS];
 	unsigned n_ports;
@@ -52,6 +57,11 @@ const char *switch_leads_to(const struct switch_settings *s, unsigned port,
 /* Prints a cable that is not as described; struct rs_bridge_config's callback. */
 void switch_cable(void *settings, unsigned port, enum rs_bridge_cable what, uint32_t sw,
 		  uint16_t sw_port);
+
+/* switch_harm.c: --drop and its like, once the ports' interfaces are known. */
+int switch_harm(struct switch_settings *s, struct rs_error *e);
+/* Does any port harm what it takes in? */
+bool switch_harms(const struct switch_settings *s);
 
 /* switch_print.c: on standard output. -ENOMEM, -EIO. */
 int switch_print(const struct switch_settings *s, struct rs_bridge *b);

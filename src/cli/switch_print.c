@@ -58,6 +58,26 @@ static void port_row(struct rs_table *t, const struct switch_settings *s, unsign
 	bytes_cell(t, (double)p->max_queue);
 }
 
+static void print_harm(const struct switch_settings *s, const struct rs_bridge_report *r)
+{
+	struct rs_bridge_harmed all = {0};
+
+	for (unsigned i = 0; i < s->c.sw.n_ports; i++) {
+		const struct rs_bridge_harmed *h = &r->port[i].harmed;
+
+		all.dropped += h->dropped;
+		all.corrupted += h->corrupted;
+		all.duplicated += h->duplicated;
+		all.reordered += h->reordered;
+		all.delayed += h->delayed;
+	}
+	printf("Harmed as asked: %llu dropped, %llu corrupted, %llu duplicated, %llu reordered, "
+	       "%llu delayed.\n",
+	       (unsigned long long)all.dropped, (unsigned long long)all.corrupted,
+	       (unsigned long long)all.duplicated, (unsigned long long)all.reordered,
+	       (unsigned long long)all.delayed);
+}
+
 static int print_text(const struct switch_settings *s, const struct rs_bridge_report *r)
 {
 	static const char *const first[] = {"port", "leads to"};
@@ -81,6 +101,8 @@ static int print_text(const struct switch_settings *s, const struct rs_bridge_re
 	       (unsigned long long)(r->c.drops + r->c.unroutable), (unsigned long long)r->no_room,
 	       (unsigned long long)r->unread, (unsigned long long)r->flooded,
 	       (unsigned long long)r->filtered, r->addresses);
+	if (switch_harms(s))
+		print_harm(s, r);
 	return 0;
 }
 
@@ -119,6 +141,17 @@ static void json_port_head(struct rs_json *j, const struct switch_settings *s, u
 	}
 }
 
+static void json_harm(struct rs_json *j, const struct rs_bridge_harmed *h)
+{
+	rs_json_object(j, "harmed");
+	rs_json_uint(j, "dropped", h->dropped);
+	rs_json_uint(j, "corrupted", h->corrupted);
+	rs_json_uint(j, "duplicated", h->duplicated);
+	rs_json_uint(j, "reordered", h->reordered);
+	rs_json_uint(j, "delayed", h->delayed);
+	rs_json_end(j);
+}
+
 static void json_port(struct rs_json *j, const struct switch_settings *s, unsigned i,
 		      const struct rs_bridge_port_report *p)
 {
@@ -137,6 +170,8 @@ static void json_port(struct rs_json *j, const struct switch_settings *s, unsign
 	rs_json_uint(j, "median_queue", p->median_queue);
 	rs_json_uint(j, "p99_queue", p->p99_queue);
 	rs_json_uint(j, "max_queue", p->max_queue);
+	if (switch_harms(s))
+		json_harm(j, &p->harmed);
 	if (s->f && s->c.port[i].to_switch)
 		rs_json_string(j, "cable", s->told[i] ? cables[s->cable[i]] : "silent");
 	rs_json_end(j);

@@ -102,12 +102,12 @@ _ripstop() {
 		;;
 	switch)
 		case $prev in
-		--rate | --ecn | --buffer | --limit | --class | --weight | --pfc | --as | --port | --set | --seed)
+		--rate | --ecn | --buffer | --limit | --class | --weight | --pfc | --as | --port | --set | --seed | --drop | --corrupt | --duplicate | --reorder | --delay)
 			return
 			;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--as --port --set --show --seed --rate --ecn --buffer --limit --class --weight --pfc --json --help' -- "$cur"))
+			COMPREPLY=($(compgen -W '--as --port --set --show --seed --rate --ecn --buffer --limit --class --weight --pfc --drop --corrupt --duplicate --reorder --delay --json --help' -- "$cur"))
 		else
 			_ripstop_files "$cur" yaml yml json
 			COMPREPLY+=($(compgen -W "$(ls /sys/class/net 2>/dev/null)" -- "$cur"))

@@ -1,0 +1,59 @@
+#!/bin/sh
+# A hostile network between unmodified programs: `ripstop switch` loses, damages, doubles and holds back their packets,
+# and each byte arrives right all the same. Needs to be root.
+set -eu
+ripstop=$1
+. "$(dirname "$0")/lib.sh"
+need ip rping jq
+
+fail() {
+	echo "FAILED: $*"
+	[ ! -s "$tmp/switch" ] || jq -c . "$tmp/switch"
+	for f in "$tmp"/end.*; do echo "== $f"; tail -n 4 "$f" | cut -c 1-150; done
+	exit 1
+}
+
+# Bad usage first: one line, exit status 2.
+for bad in '--drop 2' '--drop -0.1' '--drop' '--drop x' '--corrupt 101%' '--reorder 0.1:0' '--delay 5' '--delay 1m' \
+	'--delay 20s' '--drop nosuch=0.1' '--duplicate =0.1'; do
+	status=0
+	"$ripstop" switch $bad lo lo >"$tmp/out" 2>"$tmp/err" || status=$?
+	if [ $status != 2 ] || [ "$(wc -l <"$tmp/err")" -gt 2 ] || [ ! -s "$tmp/err" ]; then
+		cat "$tmp/err"
+		fail "switch $bad: exit status $status, not 2"
+	fi
+done
+
+sw=rsh$$
+cleanup_netns() {
+	cleanup
+	for ns in $sw $sw-0 $sw-1; do ip netns del $ns 2>/dev/null || :; done
+}
+trap cleanup_netns EXIT
+netns_exec || skip "ip netns exec is refused here"
+ip netns add $sw 2>/dev/null || skip "network namespaces cannot be made"
+for i in 0 1; do
+	ip netns add $sw-$i
+	ip link add eth0 netns $sw-$i type veth peer name p$i netns $sw || skip "veth cannot be made"
+	ip -n $sw link set p$i mtu 9000 up
+	ip -n $sw-$i link set eth0 mtu 9000 addrgenmode none up
+	ip -n $sw-$i address add 10.79.0.$((i + 1))/24 dev eth0
+done
+ip netns exec $sw "$ripstop" switch --rate 2G --seed 3 --drop 2% --corrupt 3% --duplicate p0=5% --reorder 5%:2 \
+	--delay 20us:20us --json p0 p1 >"$tmp/switch" 2>"$tmp/end.switch" &
+switch=$!
+pids="$pids $switch"
+sleep 0.3
+
+# rping's client sends a pattern that the server READs and WRITEs back, and compares it (-V). The server may end with an
+# error: when the client is done, it answers no more.
+ip netns exec $sw-0 timeout 40 "$ripstop" exec -- rping -s -a 10.79.0.1 -p $port -S 20000 -C 15 >"$tmp/end.server" 2>&1 &
+pids="$pids $!"
+sleep 0.7
+ip netns exec $sw-1 timeout 40 "$ripstop" exec -- rping -c -a 10.79.0.1 -p $port -S 20000 -C 15 -V >"$tmp/end.client" 2>&1 ||
+	fail "the client"
+kill $switch
+wait $switch || fail "the switch"
+jq -e '[.ports[].harmed] | (map(.dropped) | add) > 0 and (map(.corrupted) | add) > 0 and (map(.reordered) | add) > 0 and (map(.delayed) | add) > 0 and
+	.[0].duplicated > 0 and .[1].duplicated == 0' "$tmp/switch" >"$tmp/out" || fail "what was harmed"
+jq -c '[.ports[].harmed]' "$tmp/switch"
