@@ -10,8 +10,6 @@
 #include <unistd.h>
 #include "live/state.h"
 
-enum { WAIT_MS = 1000 };
-
 /* As long as no head of a packet that is handed over is, nor what rings tell (shm.c). */
 struct question {
 	char magic[4];
@@ -95,7 +93,8 @@ static bool ask(int fd, const struct rs_local_address *mine, const struct rs_loc
 
 	memcpy(q.magic, magic, sizeof(magic));
 	question.msg_namelen = rs_local_name(slot, &to);
-	if (sendmsg(fd, &question, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 || poll(&p, 1, WAIT_MS) != 1)
+	if (sendmsg(fd, &question, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ||
+	    poll(&p, 1, rs_live_tuning.counters_ms) != 1)
 		return false;
 	n = recvmsg(fd, &answer, MSG_DONTWAIT) - (ssize_t)sizeof(key);
 	return n >= (ssize_t)offsetof(struct rs_live_report, qp) &&

@@ -41,8 +41,8 @@ void rs_grant_init(struct rs_live *l)
 
 	l->host = this_host();
 	if (getsockopt(l->udp, SOL_SOCKET, SO_RCVBUF, &buffer, &n) || buffer <= 0)
-		buffer = (int)rs_window_defaults.unknown_bytes;
-	rs_grants_init(&l->grants, (uint64_t)buffer);
+		buffer = (int)rs_live_tuning.window->unknown_bytes;
+	rs_grants_init(&l->grants, rs_live_tuning.window, (uint64_t)buffer);
 }
 
 unsigned rs_grant_slot(const uint8_t *mad)

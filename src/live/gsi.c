@@ -29,8 +29,6 @@ enum {
 	ID_BYTES = 4,
 	NO_SUCH_SERVICE = 8,
 	SIDR_UNSUPPORTED = 1,
-	LOCKABLE_NS = 50 * 1000 * 1000, /* another thread has it for less than that */
-	LOCKABLE_STEP_NS = 1000 * 1000,
 };
 #define GSI_QKEY UINT32_C(0x80010000)
 
@@ -229,7 +227,7 @@ void rs_live_gsi_drain(struct rs_live *l)
 {
 	if (l->forked)
 		return;
-	for (unsigned i = 0; i < RS_RX_ROUNDS && rs_rx_run(l) != RS_RX_NONE; i++)
+	for (unsigned i = 0; i < rs_live_tuning.rx_rounds && rs_rx_run(l) != RS_RX_NONE; i++)
 		;
 	rs_rx_strays(l);
 	rs_live_kick(l);
@@ -238,10 +236,10 @@ void rs_live_gsi_drain(struct rs_live *l)
 /* By looks: ThreadSanitizer does not know pthread_mutex_clocklock(). */
 bool rs_live_gsi_lockable(struct rs_live *l)
 {
-	const struct timespec pause = {.tv_nsec = LOCKABLE_STEP_NS};
+	const struct timespec pause = {.tv_nsec = rs_live_tuning.lock_look_ms * 1000L * 1000};
 
-	for (long waited = 0; pthread_mutex_trylock(&l->lock); waited += LOCKABLE_STEP_NS) {
-		if (waited >= LOCKABLE_NS)
+	for (int ms = 0; pthread_mutex_trylock(&l->lock); ms += rs_live_tuning.lock_look_ms) {
+		if (ms >= rs_live_tuning.lock_ms)
 			return false;
 		nanosleep(&pause, NULL);
 	}

@@ -8,11 +8,6 @@
 #include "base/clock.h"
 #include "live/state.h"
 
-/* A process that does not run for a while is no lost packet; IBTA §9.9.2.1.1 lets a timeout of 67
- * ms (perftest's) come up to four times as late. */
-#define MIN_RTO (250 * RS_MS)
-
-enum { CLOCK_CYCLES = 1024 };   /* a moment: 0.3 to 0.5 us */
 enum { LINE_RATE_GBPS = 8000 }; /* no pacing: the sockets are the limit */
 
 /* All devices of the process, for fork's handlers. */
@@ -78,7 +73,7 @@ int64_t rs_live_ns(void)
 	} read __attribute__((tls_model("initial-exec")));
 	uint64_t cycles = __builtin_ia32_rdtsc();
 
-	if (cycles - read.cycles >= CLOCK_CYCLES) {
+	if (cycles - read.cycles >= rs_live_tuning.clock_cycles) {
 		read.cycles = cycles;
 		read.ns = rs_clock_ns();
 	}
@@ -137,8 +132,8 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 		.random_arg = l,
 		.free = &l->free,
 		.cnp_tos = 48 << 2,
-		.ack_every = 16,
-		.min_rto = MIN_RTO,
+		.ack_every = rs_live_tuning.ack_every,
+		.min_rto = rs_live_tuning.min_rto,
 		.rto_late = rs_live_tuning.rto_late,
 		.rto_grace = rs_live_tuning.rto_grace,
 		.copy_payload = true,
@@ -162,7 +157,9 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 
 static int make_flow(struct rs_live *l, struct rs_error *e)
 {
-	struct rs_window_config c = {.max_qps = RS_LIVE_MAX_QPS, .first_question = draw(l)};
+	struct rs_window_config c = {.max_qps = RS_LIVE_MAX_QPS,
+				     .first_question = draw(l),
+				     .tuning = rs_live_tuning.window};
 	int err = rs_flow_init(&l->flow, &c);
 
 	return err ? rs_error_set(e, err, "no memory for a device's windows") : 0;

@@ -104,7 +104,7 @@ static bool receive(struct rs_live *l, int64_t now_ns)
 		l->stray_ns = now_ns;
 		any |= rs_rx_strays(l);
 	}
-	for (unsigned i = 1; i < RS_RX_ROUNDS && found == RS_RX_MORE; i++) {
+	for (unsigned i = 1; i < rs_live_tuning.rx_rounds && found == RS_RX_MORE; i++) {
 		act(l, now_ns);
 		found = rs_rx_run(l);
 	}

@@ -16,16 +16,11 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "live/meet.h"
+#include "live/tuning.h"
 #include "wire/roce.h"
 
 enum { MAGIC = 0x52697073, LAYOUT = 6, SWEEP_MAX = 4096, PATH_BYTES = 192, NAME_BYTES = 8 };
-enum {
-	REST = 64,      /* leases until a slot is given out again, where others are free */
-	ASK_MS = 50,    /* for an answer; then the question is asked again */
-	RETRY_MS = 3,   /* until another comer is done */
-	SLOW_MS = 5000, /* for somebody to answer */
-};
-#define ANSWER_NS (INT64_C(1000000) * SLOW_MS)
+enum { REST = 64 }; /* leases until a slot is given out again, where others are free */
 
 struct slot {
 	int32_t pid;    /* 0: free */
@@ -423,7 +418,7 @@ bad:
 
 static void nap(void)
 {
-	nanosleep(&(struct timespec){0, RETRY_MS * 1000 * 1000}, NULL);
+	nanosleep(&(struct timespec){0, rs_live_tuning.registry_retry_ms * 1000L * 1000}, NULL);
 }
 
 enum step { FOUND, ALONE, AGAIN };
@@ -450,7 +445,7 @@ static enum step meet(struct rs_registry *r, bool *asked, struct rs_error *e, in
 			return ALONE;
 		if (blind || port.members) {
 			*asked = true;
-			fd = rs_meet_ask(&r->meet, ASK_MS);
+			fd = rs_meet_ask(&r->meet, rs_live_tuning.registry_ask_ms);
 			r->fd = fd < 0 ? -1 : open_anew(fd);
 			rs_meet_close(&r->meet);
 			if (fd >= 0 && r->fd < 0)
@@ -470,7 +465,7 @@ static enum step meet(struct rs_registry *r, bool *asked, struct rs_error *e, in
 
 static int find_or_create(struct rs_registry *r, struct rs_error *e)
 {
-	int64_t end = rs_clock_ns() + ANSWER_NS;
+	int64_t end = rs_clock_ns() + rs_live_tuning.registry_slow_ms * INT64_C(1000000);
 	bool asked = false;
 	int err;
 
@@ -494,7 +489,7 @@ static int find_or_create(struct rs_registry *r, struct rs_error *e)
 	} while (rs_clock_ns() < end);
 	rs_error_set(e, -ETIMEDOUT,
 		     "UDP port %d is shared with programs that do not answer for %d s", RS_UDP_PORT,
-		     SLOW_MS / 1000);
+		     rs_live_tuning.registry_slow_ms / 1000);
 	rs_error_hint(
 		e,
 		"they are stopped, or of another version of Ripstop, or the loopback is down: "
@@ -661,7 +656,7 @@ static bool ask_for(struct rs_registry *r)
 	if (rs_meet_look(NULL, &port) || !port.members || rs_meet_open(&r->meet, NULL))
 		return false;
 	for (unsigned i = 0; i < 4 && fd < 0; i++)
-		fd = rs_meet_ask(&r->meet, ASK_MS);
+		fd = rs_meet_ask(&r->meet, rs_live_tuning.registry_ask_ms);
 	rs_meet_close(&r->meet);
 	r->fd = fd < 0 ? -1 : open_anew(fd);
 	return r->fd >= 0;

@@ -298,7 +298,7 @@ static void take_block(struct rs_live *l, struct mmsghdr *m, unsigned i)
  */
 static unsigned wanted(const struct rs_rx *rx)
 {
-	return rx->in_a_row >= RS_RX_SINGLY ? RS_RX_BATCH : 1;
+	return rx->in_a_row >= rs_live_tuning.rx_singly ? RS_RX_BATCH : 1;
 }
 
 /* A call that takes one message has less to read of what it is given. */

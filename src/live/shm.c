@@ -138,6 +138,7 @@ static int make_ring(struct rs_live *l, struct rs_shm_out *o)
 	o->w.ring->cookie = l->shm->cookie;
 	o->runs.ticket = o->w.ring->ticket;
 	o->runs.done_word = &o->w.ring->runs_done;
+	o->runs.stops_max = rs_live_tuning.window->run_stops;
 	return fd;
 bad:
 	close(fd);
@@ -427,7 +428,7 @@ static bool attach(struct rs_live *l, const struct hello *h, int32_t pid, int fd
 	}
 	in->runs = (struct rs_runs_in){.ticket = in->r.ring->ticket,
 				       .done_word = &in->r.ring->runs_done,
-				       .grant_time = rs_live_tuning.run_grant};
+				       .grant_time = rs_live_tuning.window->run_grant};
 	in->pid = pid;
 	in->lease = rs_registry_rings(l->registry, h->slot);
 	close_in(s, h->slot);
@@ -565,7 +566,7 @@ static bool read_ring(struct rs_live *l, struct rs_shm_in *in)
 		return false;
 	now = rs_live_now(l);
 	finished = rs_shm_finish_runs(l, in, now);
-	while (n < RS_SHM_ROUND && take_record(l, in, now)) {
+	while (n < rs_live_tuning.ring_round && take_record(l, in, now)) {
 		finished |= rs_shm_finish_runs(l, in, now);
 		n++;
 	}

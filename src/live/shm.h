@@ -19,7 +19,6 @@ struct rs_live;
 enum {
 	RS_SHM_PEERS = 256,  /* as many as the registry has slots */
 	RS_SHM_PATHS = 1024, /* of one peer; packets of others go by the wire */
-	RS_SHM_ROUND = 256,  /* records read of one ring in one go */
 	RS_SHM_HELLO_MAX = 64,
 };
 

@@ -20,7 +20,7 @@ bool rs_shm_make_run(struct rs_live *l, struct rs_shm_out *o, struct rs_packet *
 	uint32_t bytes, packets;
 	bool first = (p->opcode & 0x1f) == RS_OP_WRITE_FIRST, last;
 
-	if ((first && p->dma_bytes < RS_SHM_RUN_MIN) ||
+	if ((first && p->dma_bytes < rs_live_tuning.run_bytes) ||
 	    !atomic_load_explicit(&o->w.ring->pulls, memory_order_relaxed))
 		return false;
 	packets = rs_nic_tx_run(l->nic, p, RS_SHM_RUN_MAX, &bytes, &last, now);
@@ -106,10 +106,10 @@ static bool is_gone(int pidfd)
  * waited for no more. */
 static bool may_wait(int64_t since, int pidfd)
 {
-	int64_t waited = rs_clock_ns() - since;
+	rs_time waited = (rs_clock_ns() - since) * RS_NS;
 
-	return waited * RS_NS <= rs_live_tuning.run_copy &&
-	       !(waited > 1000 * 1000 && is_gone(pidfd));
+	return waited <= rs_live_tuning.run_copy &&
+	       !(waited > rs_live_tuning.run_look && is_gone(pidfd));
 }
 
 /* One that is at its copy for longer than any takes, or goes on and off while it is asked to stop,

@@ -65,7 +65,6 @@ _Static_assert(sizeof(struct rs_shm_record) == RS_SHM_LINE, "one cache line");
 
 enum {
 	RS_SHM_RUN_MAX = 256 << 10, /* bytes of a run */
-	RS_SHM_RUN_MIN = 16 << 10,  /* of a message that is worth one */
 };
 
 /* The memory of a ring, with the writer of each line. */

@@ -27,8 +27,6 @@ enum {
 	RS_RX_BATCH = 16,        /* datagrams, or blocks of coalesced ones, of one call */
 	RS_RX_HEAD = 64,         /* in front of a datagram: where its headers are written anew */
 	RS_RX_SLOT = RS_RX_HEAD + 65536,
-	RS_RX_SINGLY = 2, /* calls in a row that find one until more are asked for */
-	RS_RX_ROUNDS = 4, /* calls of one rs_live_progress() at most */
 	RS_STRAY_BATCH = 64,
 	RS_TEMPORARY_PATHS = 1024, /* of strangers: datagrams' sources */
 	RS_POOL_PACKETS = 1 << 16,

@@ -23,7 +23,7 @@
 #define UDP_GRO 104
 #endif
 
-enum { DEST_QP_AT = 5, RECEIVE_BUFFER = 32 << 20, SEND_BUFFER = 8 << 20 };
+enum { DEST_QP_AT = 5 };
 enum { BUFFER_MIN = 64 << 10, BUFFER_MAX = 1 << 30 };
 
 enum { IPV4_DESTINATION_AT = 16, LOOPBACK_NET = 127 };
@@ -58,10 +58,10 @@ static int set_buffers(int fd, struct rs_error *e)
 					   wish);
 		return err ? err : set_int(fd, SOL_SOCKET, SO_RCVBUF, (int)bytes);
 	}
-	if (set_int(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER))
-		set_int(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
-	if (set_int(fd, SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER))
-		set_int(fd, SOL_SOCKET, SO_SNDBUF, SEND_BUFFER);
+	if (set_int(fd, SOL_SOCKET, SO_RCVBUFFORCE, rs_live_tuning.receive_buffer))
+		set_int(fd, SOL_SOCKET, SO_RCVBUF, rs_live_tuning.receive_buffer);
+	if (set_int(fd, SOL_SOCKET, SO_SNDBUFFORCE, rs_live_tuning.send_buffer))
+		set_int(fd, SOL_SOCKET, SO_SNDBUF, rs_live_tuning.send_buffer);
 	return 0;
 }
 

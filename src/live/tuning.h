@@ -1,14 +1,16 @@
 /*
  * When the live world looks, waits, gathers and gives up: each threshold, with its unit and what
  * chose it. "Measured" names where the figures are: bench/README.md (its section "Live"), or a
- * commit's message. "By judgement" says that no measurement is on record. window/window.h has those
- * of windows.
+ * commit's message. "By judgement" says that no measurement is on record. window/tuning.h has those
+ * of windows, grants and runs: the member window. Sizes of tables and batches are not here: they
+ * are limits, beside what they limit.
  */
 #ifndef RS_LIVE_TUNING_H
 #define RS_LIVE_TUNING_H
 
 #include <stdint.h>
 #include "base/time.h"
+#include "window/tuning.h"
 
 struct rs_live_tuning {
 	/* ---- Who drives: the application that polls, or the thread; ns ---- */
@@ -48,6 +50,17 @@ struct rs_live_tuning {
 	int64_t ring_busy_ns, socket_ns;
 	/* Between looks at whose process is gone. By judgement. */
 	int64_t ring_check_ns;
+	/* Records read of one ring in one go, before others are looked at. By judgement: 256 of 2
+	 * bytes take some 20 us. */
+	uint32_t ring_round;
+	/* Calls in a row that find a datagram until more than one is asked for: while they come
+	 * singly, what one brings does not wait for a look at the next. By judgement. */
+	uint32_t rx_singly;
+	/* Calls to the kernel of one look. By judgement: ACKs go after each. */
+	uint32_t rx_rounds;
+	/* Cycles of the processor within which the clock is not read again. By judgement: 0.3 to
+	 * 0.5 us. */
+	uint64_t clock_cycles;
 
 	/* ---- Streams ---- */
 
@@ -101,6 +114,13 @@ struct rs_live_tuning {
 	 * may have to wait for a core, too: eight processes' slices of 3 ms, twice. By judgement;
 	 * property_window holds that it is enough. */
 	rs_time rto_late, rto_grace;
+	/* The least ACK timeout, whatever a program asks: a process that does not run for a while
+	 * is no lost packet. By judgement; IBTA §9.9.2.1.1 lets a timeout of 67 ms (perftest's)
+	 * come up to four times as late. */
+	rs_time min_rto;
+	/* Packets behind which an ACK goes that was not asked for. By judgement: it is what a
+	 * receiver of 64 KiB at path MTU 4096 sends, one a message. */
+	uint32_t ack_every;
 
 	/* ---- Rings between processes ---- */
 
@@ -111,15 +131,40 @@ struct rs_live_tuning {
 	rs_time ring_stall;
 	/* Between looks at what waits for room, or for a copy. By judgement. */
 	rs_time ring_again;
-	/* A sender that does not come for its grant does not run: the receiver copies its part,
-	 * too. By judgement: a half of 256 KiB takes some 10 us. */
-	rs_time run_grant;
 	/* Halves of runs that a sender copies to one peer in one go, before it looks at others. By
 	 * judgement: 4 of 128 KiB take some 20 us. */
 	unsigned run_pushes;
 	/* Longer than any copy takes: the process at it is stopped, and its ring is given up. By
 	 * judgement. */
 	rs_time run_copy;
+	/* A copy that takes longer is waited for with looks at whether its process is there. By
+	 * judgement: one of 256 KiB takes some 20 us. */
+	rs_time run_look;
+	/* Bytes of a message that is worth a run. By judgement: below, its packets are few. */
+	uint32_t run_bytes;
+
+	/* ---- Between processes of a host; ms ---- */
+
+	/* For an answer of who has the registry; then the question is asked again. By judgement. */
+	int registry_ask_ms;
+	/* Until another comer is done. By judgement. */
+	int registry_retry_ms;
+	/* Until a comer gives up: another process is there, and does not answer. By judgement. */
+	int registry_slow_ms;
+	/* For another process's counters. By judgement. */
+	int counters_ms;
+	/* Another thread has the device's lock for less, and looks at whether it does. By
+	 * judgement. */
+	int lock_ms, lock_look_ms;
+
+	/* ---- Sockets; bytes ---- */
+
+	/* Of a socket's buffers, where the administrator allows it: Linux counts twice as much. By
+	 * judgement: 64 MiB take 5 ms of a 100 Gb/s link. */
+	int receive_buffer, send_buffer;
+
+	/* Windows, grants, runs: window/tuning.h. */
+	const struct rs_window_tuning *window;
 };
 
 extern const struct rs_live_tuning rs_live_tuning;

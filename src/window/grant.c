@@ -4,9 +4,13 @@
 #include <string.h>
 #include "base/error.h"
 
-void rs_grants_init(struct rs_grants *g, uint64_t buffer)
+enum { EIGHTHS = 8 };
+
+void rs_grants_init(struct rs_grants *g, const struct rs_window_tuning *tuning, uint64_t buffer)
 {
-	*g = (struct rs_grants){.buffer = buffer, .answer = -1};
+	*g = (struct rs_grants){
+		.tuning = tuning ? tuning : &rs_window_defaults, .buffer = buffer, .answer = -1};
+	rs_assert(g->tuning->grant_reserved < EIGHTHS);
 }
 
 /* Another process of a host, or one less: of its askers, all but the one that came or goes. */
@@ -34,7 +38,7 @@ static void drop(struct rs_grants *g, unsigned i)
 static void forget(struct rs_grants *g, rs_time now)
 {
 	for (unsigned i = 0; i < g->n;)
-		if (now - g->asker[i].heard > RS_GRANT_FORGET_AFTER)
+		if (now - g->asker[i].heard > g->tuning->grant_forget)
 			drop(g, i);
 		else
 			i++;
@@ -98,7 +102,7 @@ void rs_grants_asked(struct rs_grants *g, const uint8_t own[16], const uint8_t p
 static uint64_t share(const struct rs_grants *g, unsigned i)
 {
 	rs_assert(i < g->n && g->hosts && g->asker[i].beside);
-	return g->buffer / RS_GRANT_EIGHTHS * (RS_GRANT_EIGHTHS - RS_GRANT_RESERVED) / g->hosts /
+	return g->buffer / EIGHTHS * (EIGHTHS - g->tuning->grant_reserved) / g->hosts /
 	       g->asker[i].beside;
 }
 

@@ -8,19 +8,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "base/time.h"
+#include "window/tuning.h"
 
-enum {
-	RS_GRANT_ASKERS = 256,
-	/* Eighths of a buffer that are not granted: one for ACKs and datagrams, two as Linux counts
-	 * what was read as lying there still, up to a quarter, until all was. Measured: 7/8 granted
-	 * lost a datagram a second over veth at 64 KiB, 5/8 none (3182271). */
-	RS_GRANT_EIGHTHS = 8,
-	RS_GRANT_RESERVED = 3,
-};
-
-/* After three questions that did not come. */
-#define RS_GRANT_FORGET_AFTER (3000 * RS_MS)
+enum { RS_GRANT_ASKERS = 256 };
 
 struct rs_asker {
 	uint8_t own[16], peer[16]; /* addresses: here, and there */
@@ -34,6 +24,7 @@ struct rs_asker {
 struct rs_grants {
 	struct rs_asker asker[RS_GRANT_ASKERS];
 	unsigned n, hosts;
+	const struct rs_window_tuning *tuning;
 	uint64_t buffer; /* of the socket, as the kernel counts */
 	int answer;      /* who asked last and has no answer yet; negative: none */
 	unsigned told;   /* askers that were looked at, whether their share is less now */
@@ -46,7 +37,8 @@ struct rs_grant {
 	uint64_t bytes;
 };
 
-void rs_grants_init(struct rs_grants *g, uint64_t buffer);
+/* tuning: borrowed; NULL: rs_window_defaults. */
+void rs_grants_init(struct rs_grants *g, const struct rs_window_tuning *tuning, uint64_t buffer);
 /* A process asks. Where there is no place for it, the host with most askers gives one up; has none
  * more than the one that asks would have, there is no answer. */
 void rs_grants_asked(struct rs_grants *g, const uint8_t own[16], const uint8_t peer[16],

@@ -107,13 +107,14 @@ enum rs_run_stop rs_runs_out_forbid(struct rs_runs_out *o, uint64_t number)
 	o->run[number % RS_RUN_TICKETS].forbidden = true;
 	if (o->stuck)
 		return RS_RUN_STUCK;
+	if (o->stopping != number)
+		o->stops = 0;
+	o->stopping = number;
 	if (atomic_compare_exchange_strong(&ticket_of(o->ticket, number)->pull, &idle,
 					   RS_RUN_PULL_FORBIDDEN) ||
-	    idle != RS_RUN_PULL_BUSY) {
-		o->stops = 0;
+	    idle != RS_RUN_PULL_BUSY)
 		return RS_RUN_STOPPED;
-	}
-	if (++o->stops < RS_RUN_STOPS)
+	if (++o->stops < o->stops_max)
 		return RS_RUN_READ;
 	rs_runs_out_give_up(o);
 	return RS_RUN_STUCK;
@@ -231,6 +232,21 @@ void rs_runs_in_revoke(struct rs_runs_in *in)
 	}
 }
 
+/*
+ * The oldest's first half is about to be read here after all, as the sender could not write it.
+ * What the sender wrote of newer runs since is older then than what lies there.
+ */
+static void spoil(struct rs_runs_in *in)
+{
+	const struct rs_run_come *old = rs_runs_in_at(in, 0);
+
+	for (unsigned i = 1; i < in->pending; i++) {
+		struct rs_run_come *r = rs_runs_in_at(in, i);
+
+		r->spoilt |= r->granted && overlap(old->place, old->granted, r->place, r->granted);
+	}
+}
+
 enum rs_run_step rs_runs_in_step(struct rs_runs_in *in, rs_time now, uint32_t *bytes)
 {
 	struct rs_run_come *r = rs_runs_in_at(in, 0);
@@ -245,9 +261,10 @@ enum rs_run_step rs_runs_in_step(struct rs_runs_in *in, rs_time now, uint32_t *b
 		return RS_RUN_WAIT;
 	if (r->failed)
 		return RS_RUN_DROP;
-	if (!r->granted || state == RS_RUN_PUSH_DONE)
+	if (!r->granted || (state == RS_RUN_PUSH_DONE && !r->spoilt))
 		return RS_RUN_EXECUTE;
 	in->no_grants |= state == RS_RUN_PUSH_FAILED;
+	spoil(in);
 	*bytes = r->granted;
 	r->granted = 0;
 	return RS_RUN_PULL;

@@ -23,7 +23,6 @@ enum {
 	RS_RUN_TAIL = 64,   /* a run's last bytes, which programs look at: written last */
 	RS_RUN_LINE = 64,   /* of a cache */
 	RS_RUN_PAGE = 4096,
-	RS_RUN_STOPS = 64, /* times that a reader is waited for before it is given up */
 };
 
 /* The receiver copies from the sender's memory; the sender may forbid it. */
@@ -61,8 +60,10 @@ struct rs_runs_out {
 	_Atomic uint64_t *done_word;  /* shared: how many the receiver executed */
 	uint64_t sent, looked, done;  /* runs: of which the grants were looked at; executed */
 	struct rs_run_sent run[RS_RUN_TICKETS];
-	unsigned stops; /* of the run that is being forbidden */
-	bool stuck;     /* a reader was waited for in vain: never again */
+	uint32_t stops_max; /* waits for a reader until it is given up */
+	uint64_t stopping;  /* the run that is being forbidden, and waits for its reader so far */
+	unsigned stops;
+	bool stuck; /* a reader was waited for in vain: never again */
 };
 
 /* A copy that the receiver asks for: bytes from an own address to one of its. */
@@ -104,6 +105,7 @@ struct rs_run_come {
 	uint32_t granted;    /* bytes from the start that are the sender's to write */
 	uint32_t tail_bytes; /* kept apart until it is executed */
 	bool failed;
+	bool spoilt; /* an older run's bytes went over the sender's half: it is read here, too */
 	rs_time since;
 };
 

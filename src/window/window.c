@@ -7,21 +7,6 @@
 
 enum { NONE = RS_WINDOW_NONE };
 
-const struct rs_window_tuning rs_window_defaults = {
-	.unknown_bytes = 212992,
-	.least_bytes = 64 << 10,
-	.most_bytes = 8 << 20,
-	.alone_bytes = 1024,
-	.next_bytes = 64,
-	.ask_every = 1000 * RS_MS,
-	.known_within = 20 * RS_MS,
-	.again = 10 * RS_MS,
-	.give_up = 250 * RS_MS,
-	.give_up_asked = 5,
-	.known_asked = 5,
-	.look_again = RS_MS,
-};
-
 int rs_window_init(struct rs_window *w, const struct rs_window_config *c)
 {
 	rs_assert(c->max_qps && c->max_qps < INT32_MAX / 2);

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/time.h"
+#include "window/tuning.h"
 #include "wire/packet.h"
 
 enum { RS_WINDOW_NONE = -1, RS_WINDOW_BUCKETS = 4096 };
@@ -27,41 +28,6 @@ struct rs_window_to {
 	uint16_t generation;
 	uint8_t slot;
 };
-
-/* Whose windows they are. Const for the life of the window. */
-struct rs_window_tuning {
-	/* Bytes of a peer that has not said what it can take: Linux's least default (rmem_default),
-	 * as it charges a socket. More than 16 packets fit: what an ACK is asked for anyway. */
-	uint64_t unknown_bytes;
-	/* Bytes that a window never goes below, whatever a peer says. Chosen by judgement, not
-	 * measured. */
-	uint64_t least_bytes;
-	/* Bytes that it never goes beyond: more than the caches hold is slower, not faster. Chosen
-	 * by judgement, no figure is on record. */
-	uint64_t most_bytes;
-	/* Bytes that Linux charges for a datagram of its own beside twice its length (up to 832),
-	 * and for a segment of one send that is not cut beside its length: those lie in pages, side
-	 * by side. Both rounded up. tests/interop/flight.sh: with them nothing is lost. */
-	uint32_t alone_bytes, next_bytes;
-	/* Between two questions to a peer that is sent to. A share of the socket changes when
-	 * another process comes, which is told at once, or goes. Chosen by judgement, not measured.
-	 */
-	rs_time ask_every;
-	/* To a peer's first answer; until then it has a window, too. By judgement. */
-	rs_time known_within;
-	/* Until a question, which may be lost as its answer may, is asked again. By judgement. */
-	rs_time again;
-	/* Without an answer until a peer is a stranger: a process that does not run for a while is
-	 * none; the same time as the transport's least timeout (live/live.c). */
-	rs_time give_up;
-	/* And asked so many times: of a process that did not run itself the time alone says nothing
-	 * of its peer. known_asked for known_within. By judgement; property_window holds them. */
-	uint32_t give_up_asked, known_asked;
-	/* Between two looks at windows that are closed. By judgement; ACKs open them sooner. */
-	rs_time look_again;
-};
-
-extern const struct rs_window_tuning rs_window_defaults;
 
 struct rs_window_config {
 	uint32_t max_qps;        /* queue pairs are numbers below this */

@@ -27,6 +27,7 @@ static bool exchange(_Atomic uint32_t *word, uint32_t *was, uint32_t is)
 #define atomic_compare_exchange_strong    exchange
 #define atomic_load_explicit(word, order) (between(), *(word))
 #include "window/run.c"
+#include "window/tuning.h"
 
 #define CHECK HOSTILE_CHECK
 
@@ -435,6 +436,7 @@ static void make(struct world *w, uint64_t seed)
 	w->out.ticket = w->in.ticket = w->ticket;
 	w->out.done_word = w->in.done_word = &w->done_word;
 	w->in.grant_time = GRANT_TIME;
+	w->out.stops_max = rs_window_defaults.run_stops;
 	w->to_send = 20 + below(w, 120);
 	if (below(w, 4) == 0)
 		*(below(w, 2) ? &w->sender_lies : &w->receiver_lies) = true;

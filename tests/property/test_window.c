@@ -401,7 +401,7 @@ static void make_node(struct world *w, uint32_t place)
 	CHECK(!rs_nic_create(&c, &n->nic, NULL));
 	CHECK(!rs_flow_init(&n->flow, &wc));
 	rs_flow_bind(&n->flow, n->nic, c.first_qpn);
-	rs_grants_init(&n->grants, SOCKET);
+	rs_grants_init(&n->grants, NULL, SOCKET);
 	CHECK(!rs_nic_reg_mr(n->nic, PD, 0, LENGTH_MAX, 15, NULL, &n->key));
 	hostile_join(&w->net, place, &n->end);
 }

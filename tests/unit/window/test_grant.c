@@ -44,7 +44,7 @@ static uint64_t sum(void)
 
 static void begin(void)
 {
-	rs_grants_init(&grants, BUFFER);
+	rs_grants_init(&grants, NULL, BUFFER);
 	memset(told, 0, sizeof(told));
 }
 
