@@ -8,6 +8,15 @@
  * is our own: it is no Mellanox device, and its direct verbs do not work on it. */
 enum { VENDOR = 0x525053, PART_CONNECTX5 = 4119 };
 enum { SPEED_EDR = 32, WIDTH_4X = 2, LINK_UP = 5 };
+/* EDR's 25 Gb/s a lane (25.78125 GBaud, 64b/66b), four lanes. */
+enum { MBPS = 4 * 25000 };
+/* active_speed_ex: rdma-core 60's last field. */
+enum { SPEED_EX_AT = (offsetof(struct ibv_port_attr, port_cap_flags2) + 2 + 3) & ~3u };
+
+uint64_t rs_v_port_mbps(struct ibv_context *c)
+{
+	return MBPS;
+}
 
 static enum ibv_mtu mtu_code(uint16_t bytes)
 {
@@ -39,10 +48,14 @@ int rs_v_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *o
 		.flags = IBV_QPF_GRH_REQUIRED,
 	};
 
+	const uint32_t speed_ex = SPEED_EDR;
+
 	if (port != RS_V_PORT)
 		return EINVAL;
 	memset(out, 0, n);
 	memcpy(out, &a, n < sizeof(a) ? n : sizeof(a));
+	if (n >= SPEED_EX_AT + sizeof(speed_ex))
+		memcpy((uint8_t *)out + SPEED_EX_AT, &speed_ex, sizeof(speed_ex));
 	return 0;
 }
 

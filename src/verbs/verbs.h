@@ -315,6 +315,8 @@ void rs_v_fill_window_ops(struct verbs_context *v);
 
 /* query.c */
 int rs_v_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *a, size_t n);
+/* What its speed and width come to. */
+uint64_t rs_v_port_mbps(struct ibv_context *c);
 int rs_v_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_input *in,
 			 struct ibv_device_attr_ex *a, size_t n);
 int rs_v_query_rt_values(struct ibv_context *c, struct ibv_values_ex *values);

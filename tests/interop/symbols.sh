@@ -1,6 +1,6 @@
 #!/bin/sh
-# The drop-in libraries export every public symbol of Debian 12's, with its version: those of
-# tests/data/verbs/symbols.txt.
+# The drop-in libraries export every public symbol of Debian 12's, and those that rdma-core 65 has beyond, each with its
+# version: those of tests/data/verbs/symbols.txt.
 set -eu
 ripstop=$1
 . "$(dirname "$0")/lib.sh"

@@ -94,6 +94,7 @@ struct rs_cm_id {
 	unsigned backlog, backlog_most; /* of a listener: requests not yet taken */
 	struct rs_cm_id *listener;      /* of a request that was not yet taken */
 	struct rs_cm_group *groups;
+	struct rs_cm_ask *ask; /* an address that is resolved in the background */
 	bool made_cqs;
 	struct ibv_qp_init_attr qp_init; /* of rdma_create_ep()'s listener */
 	bool has_qp_init;
@@ -141,6 +142,9 @@ bool rs_cm_pending(struct rdma_event_channel *channel);
 void rs_cm_drop_events(struct rs_cm_id *id);
 /* Not locked. What a synchronous identifier's call waits for: 0, or -1 with errno. */
 int rs_cm_wait(struct rs_cm_id *id);
+
+/* newer.c. Locked: the identifier goes, or asks for another address. */
+void rs_cm_forget_ask(struct rs_cm_id *id);
 
 /* proto.c: locked. */
 void rs_cm_receive(const struct rs_gsi_datagram *d);

@@ -116,6 +116,7 @@ RS_EXPORT int rdma_destroy_id(struct rdma_cm_id *base)
 	drop_requests(id);
 	rs_cm_drop_events(id);
 	leave_groups(id);
+	rs_cm_forget_ask(id);
 	pthread_mutex_unlock(&rs_cm_lock);
 	if (id->own_channel)
 		rdma_destroy_event_channel(base->channel);

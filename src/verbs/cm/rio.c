@@ -89,6 +89,7 @@ static ssize_t send_locked(struct rs_sock *s, const uint8_t *bytes, size_t n, in
 		err = send_step(s, bytes + done, n - done,
 				offset < 0 ? offset : offset + (int64_t)done, waits(s, flags),
 				&done);
+	s->blocked |= done < n;
 	if (!done && err) {
 		errno = err;
 		return -1;

@@ -491,12 +491,27 @@ RS_EXPORT int rshutdown(int fd, int how)
 	return finish(s, shut(s, how));
 }
 
+bool rs_sock_blocked(int fd)
+{
+	struct rs_sock *s = rs_sock_of(fd);
+
+	return !s || s->dgram || s->blocked;
+}
+
+void rs_sock_unblock(int fd)
+{
+	struct rs_sock *s = rs_sock_of(fd);
+
+	if (s)
+		s->blocked = false;
+}
+
 RS_EXPORT int rclose(int fd)
 {
 	struct rs_sock *s = take(fd);
 
 	if (!s)
-		return -1;
+		return rs_repoll_close(fd);
 	if (s->state == RS_SOCK_ACCEPTING)
 		rs_sock_wait(s, connected, false);
 	if (s->state == RS_SOCK_CONNECTED)

@@ -77,6 +77,7 @@ struct rs_sock {
 
 	uint32_t sq_size, rq_size, inline_size, sndbuf, rcvbuf;
 	struct linger linger;
+	bool blocked; /* a send found no room since repoll_wait() said that there is */
 	int reuse, keepalive, oob, nodelay, v6only, keep[3];
 
 	/* what we send */
@@ -157,7 +158,12 @@ void rs_dgram_disarm(struct rs_sock *s);
 short rs_sock_events(struct rs_sock *s);
 /* Locked: until ready says so. An errno value: EAGAIN (once: do not wait), EINTR. */
 int rs_sock_wait(struct rs_sock *s, bool (*ready)(const struct rs_sock *s), bool once);
-/* rsocket.c: NULL with errno EBADF. */
+/* repoll.c: -1 with errno EBADF. */
+int rs_repoll_close(int fd);
+/* rsocket.c: may a program that was told of room in its socket have used it up? */
+bool rs_sock_blocked(int fd);
+void rs_sock_unblock(int fd);
+/* NULL with errno EBADF. */
 struct rs_sock *rs_sock_of(int fd);
 
 #endif
