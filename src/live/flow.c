@@ -99,6 +99,7 @@ void rs_flow_sent(struct rs_flow *f, const struct rs_packet *p, bool alone, rs_t
 
 void rs_flow_rx(struct rs_flow *f, struct rs_packet *p, rs_time now)
 {
+	/* the NIC takes the packet */
 	bool response = rs_opcodes[p->opcode].flags & RS_F_RESPONSE;
 	bool lost =
 		(p->opcode & 0x1f) == RS_OP_ACKNOWLEDGE && rs_packet_syndrome(p) == RS_NAK_PSN_SEQ;
@@ -107,13 +108,13 @@ void rs_flow_rx(struct rs_flow *f, struct rs_packet *p, rs_time now)
 	uint64_t charged;
 
 	rs_nic_rx(f->nic, p, now);
-	if (!response || !rs_window_joined(&f->window, qpn - f->first_qpn, &charged))
-		return;
-	qp = rs_nic_find_qp(f->nic, qpn);
-	if (!qp)
-		return;
-	rs_window_acked(&f->window, qpn - f->first_qpn, rs_qp_unacked(qp), lost);
-	obey(f);
+	qp = response && rs_window_joined(&f->window, qpn - f->first_qpn, &charged)
+		     ? rs_nic_find_qp(f->nic, qpn)
+		     : NULL;
+	if (qp) {
+		rs_window_acked(&f->window, qpn - f->first_qpn, rs_qp_unacked(qp), lost);
+		obey(f);
+	}
 }
 
 static void pass_on_timeouts(struct rs_flow *f)

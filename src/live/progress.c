@@ -130,30 +130,19 @@ static void tell_event(struct rs_live *l)
 		l->on_event(l->event_arg);
 }
 
-/* The rings alone, which takes no time to speak of. */
-static bool drive_rings(struct rs_live *l, int64_t now_ns)
-{
-	bool any = rs_shm_receive(l, now_ns);
-
-	if (any || !nothing_to_do(l))
-		act(l, now_ns);
-	tell_event(l);
-	return any;
-}
-
+/* Socket and rings; while rings bring what comes, they alone, which takes no time to speak of. */
 static bool drive(struct rs_live *l, bool look, int64_t now_ns)
 {
 	uint64_t data_before = rs_nic_get_counters(l->nic)->tx_data_packets;
-	bool any;
+	bool socket = rs_shm_quiet(l, now_ns), any;
 
 	if (l->forked)
 		return false;
-	if (!rs_shm_quiet(l, now_ns))
-		return drive_rings(l, now_ns);
-	any = look && receive(l, now_ns);
+	any = socket && look && receive(l, now_ns);
 	any |= rs_shm_receive(l, now_ns);
-	act(l, now_ns);
-	if (look)
+	if (socket || any || !nothing_to_do(l))
+		act(l, now_ns);
+	if (socket && look)
 		judge_stream(l, any, data_before, now_ns);
 	tell_event(l);
 	return any;

@@ -301,17 +301,20 @@ static unsigned wanted(const struct rs_rx *rx)
 	return rx->in_a_row >= rs_live_tuning.rx_singly ? RS_RX_BATCH : 1;
 }
 
-/* A call that takes one message has less to read of what it is given. */
+/* One message has a call of its own, which has less to read of what it is given. */
 static int take_messages(struct rs_live *l, unsigned want)
 {
 	struct mmsghdr *m = l->rx.msg;
 	ssize_t n;
 
-	if (want > 1)
-		return recvmmsg(l->udp, m, want, MSG_DONTWAIT, NULL);
-	n = recvmsg(l->udp, &m->msg_hdr, MSG_DONTWAIT);
-	m->msg_len = n < 0 ? 0 : (unsigned)n;
-	return n < 0 ? -1 : 1;
+	if (want == 1) {
+		n = recvmsg(l->udp, &m->msg_hdr, MSG_DONTWAIT);
+		m->msg_len = n < 0 ? 0 : (unsigned)n;
+		n = n < 0 ? n : 1;
+	} else {
+		n = recvmmsg(l->udp, m, want, MSG_DONTWAIT, NULL);
+	}
+	return (int)n;
 }
 
 enum rs_rx_found rs_rx_run(struct rs_live *l)

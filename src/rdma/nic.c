@@ -293,12 +293,6 @@ RS_APART static void on_cnp(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 	rs_sched_kick(nic, qp);
 }
 
-static bool from_peer(const struct rs_qp *qp, const struct rs_packet *p)
-{
-	return (uint8_t)(qp->state - RS_QPS_RTR) < RS_QPS_ERR - RS_QPS_RTR &&
-	       p->src == qp->dest_endpoint && !((p->pkey ^ qp->pkey) & 0x7fff);
-}
-
 static void receive(struct rs_nic *nic, const struct rs_packet *p, rs_time now);
 
 /* To a QP that is not there, where the owner makes them when they are wanted. */
@@ -342,38 +336,45 @@ RS_COLD static void other_opcode(struct rs_nic *nic, struct rs_qp *qp, const str
 		nic->counters.rx_dropped++;
 }
 
+static inline void take_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+				 uint32_t f, rs_time now)
+{
+	if (__builtin_expect(rs_packet_ecn(p) == RS_ECN_CE && p->payload_bytes, 0))
+		on_marked(nic, qp, now);
+	rs_comp_rx(nic, qp, p, f, now);
+}
+
+static inline void take_request(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+				uint32_t f, rs_time now)
+{
+	if (__builtin_expect(rs_packet_ecn(p) == RS_ECN_CE, 0))
+		on_marked(nic, qp, now);
+	if (__builtin_expect((p->bth_flags & RS_PACKET_INT) && nic->int_records, 0)) {
+		memcpy(nic->int_records[qp->index].hop, p->int_hop, sizeof(p->int_hop));
+		nic->int_records[qp->index].path = p->int_path;
+	}
+	rs_resp_rx(nic, qp, p, f, now);
+}
+
+/* Whose it is, and what it is. */
 static void receive(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
 {
 	uint32_t f = rs_opcodes[p->opcode].flags;
 	uint32_t index = rs_nic_entry(nic, p->dest_qp);
 	struct rs_qp *qp = &nic->qps[index < nic->qps_fresh ? index : 0];
 
-	if (__builtin_expect(
-		    p->kind != RS_KIND_ROCE || index >= nic->qps_fresh || !from_peer(qp, p), 0)) {
+	if (__builtin_expect(p->kind != RS_KIND_ROCE || index >= nic->qps_fresh ||
+				     !rs_qp_from_peer(qp, p),
+			     0))
 		stranger(nic, p, now);
-		return;
-	}
-	if (__builtin_expect(p->opcode == RS_OPCODE_CNP, 0)) {
+	else if (__builtin_expect(p->opcode == RS_OPCODE_CNP, 0))
 		on_cnp(nic, qp, now);
-		return;
-	}
-	if (__builtin_expect((p->opcode & 0xe0) != qp->transport || !(f & RS_F_VALID), 0)) {
+	else if (__builtin_expect((p->opcode & 0xe0) != qp->transport || !(f & RS_F_VALID), 0))
 		other_opcode(nic, qp, p, now);
-		return;
-	}
-	if (f & RS_F_RESPONSE) {
-		if (__builtin_expect(rs_packet_ecn(p) == RS_ECN_CE && p->payload_bytes, 0))
-			on_marked(nic, qp, now);
-		rs_comp_rx(nic, qp, p, f, now);
-		return;
-	}
-	if (__builtin_expect(rs_packet_ecn(p) == RS_ECN_CE, 0))
-		on_marked(nic, qp, now);
-	if (__builtin_expect((p->bth_flags & RS_PACKET_INT) && nic->int_records, 0)) {
-		memcpy(nic->int_records[index].hop, p->int_hop, sizeof(p->int_hop));
-		nic->int_records[index].path = p->int_path;
-	}
-	rs_resp_rx(nic, qp, p, f, now);
+	else if (f & RS_F_RESPONSE)
+		take_response(nic, qp, p, f, now);
+	else
+		take_request(nic, qp, p, f, now);
 }
 
 void rs_nic_rx(struct rs_nic *nic, struct rs_packet *p, rs_time now)

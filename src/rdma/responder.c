@@ -836,11 +836,9 @@ RS_APART static void look_and_execute(struct rs_nic *nic, struct rs_qp *qp,
 void rs_resp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
 		rs_time now)
 {
-	if (nic->c.copy_payload && p->payload_bytes && !p->payload) {
+	if (nic->c.copy_payload && p->payload_bytes && !p->payload)
 		nic->counters.rx_dropped++;
-		return;
-	}
-	if (__builtin_expect(streams_on(nic, qp, p), 1))
+	else if (__builtin_expect(streams_on(nic, qp, p), 1))
 		stream(nic, qp, p, now);
 	else
 		look_and_execute(nic, qp, p, f, now);
@@ -865,9 +863,8 @@ static struct rs_qp *run_qp(struct rs_nic *nic, const struct rs_packet *p)
 	struct rs_qp *qp = rs_nic_find_qp(nic, p->dest_qp);
 	uint32_t op = p->opcode & 0x1fu;
 
-	if (!qp || qp->state < RS_QPS_RTR || qp->state > RS_QPS_SQD || qp->transport != RS_RC ||
-	    (qp->flags & RS_QF_OTHER_RX) || p->src != qp->dest_endpoint ||
-	    ((p->pkey ^ qp->pkey) & 0x7fff) || (p->opcode & 0xe0) != RS_RC ||
+	if (!qp || !rs_qp_from_peer(qp, p) || qp->transport != RS_RC ||
+	    (qp->flags & RS_QF_OTHER_RX) || (p->opcode & 0xe0) != RS_RC ||
 	    (op != RS_OP_WRITE_FIRST && op != RS_OP_WRITE_MIDDLE) ||
 	    check_op_valid(qp, rs_opcodes[p->opcode].flags))
 		return NULL;

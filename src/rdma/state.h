@@ -213,6 +213,13 @@ static inline uint32_t rs_nic_entry(const struct rs_nic *nic, uint32_t qpn)
 	return i;
 }
 
+/* A packet of the connected peer's, that the QP is in a state to take. */
+static inline bool rs_qp_from_peer(const struct rs_qp *qp, const struct rs_packet *p)
+{
+	return (uint8_t)(qp->state - RS_QPS_RTR) < RS_QPS_ERR - RS_QPS_RTR &&
+	       p->src == qp->dest_endpoint && !((p->pkey ^ qp->pkey) & 0x7fff);
+}
+
 /* One of this NIC's that is there: not destroyed, not another NIC's. */
 static inline bool rs_nic_has_qp(const struct rs_nic *nic, const struct rs_qp *qp)
 {
