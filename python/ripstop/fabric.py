@@ -7,7 +7,7 @@ from .table import numpy
 
 # What a plain number means, by the last word of a key: bits per second, picoseconds, bytes.
 _RATES = ("rate", "uplink_rate", "ecn_rate")
-_TIMES = ("delay", "uplink_delay", "start", "watchdog", "switch_latency", "flowlet_gap", "step_latency",
+_TIMES = ("delay", "uplink_delay", "start", "watchdog", "switch_latency", "flowlet_gap", "ar_sample", "step_latency",
           "ack_delay", "min_rto")
 _BYTES = ("bytes", "buffer", "kmin", "kmax", "chunk", "bucket", "simulate", "nic_buffer", "reserved",
           "xon_offset", "egress_limit")

@@ -211,7 +211,9 @@ static void json_described(struct rs_json *j, const struct switch_settings *s)
 	static const char *const routing[] = {[RS_ROUTE_ECMP] = "ecmp",
 					      [RS_ROUTE_SPRAY] = "spray",
 					      [RS_ROUTE_ADAPTIVE] = "adaptive",
-					      [RS_ROUTE_FLOWLET] = "flowlet"};
+					      [RS_ROUTE_FLOWLET] = "flowlet",
+					      [RS_ROUTE_ROUND_ROBIN] = "round-robin",
+					      [RS_ROUTE_HASHED] = "ecmp"};
 
 	if (!s->f)
 		return;

@@ -7,8 +7,6 @@
 #include "base/units.h"
 #include "describe/load.h"
 
-const char *const routing_names[] = {"ecmp", "spray", "adaptive", "flowlet", NULL};
-
 static void load_class(struct rs_load *l, struct rs_qos *q, const struct rs_node *n)
 {
 	static const char *const known[] = {"class",        "lossless", "alpha_shift", "ecn",
@@ -90,7 +88,8 @@ static void load_classes(struct rs_load *l, struct rs_qos *q, const struct rs_no
 	"classes", "dscp", "buffer", "cell", "pfc", "ecn", "headroom_scale", "max_frame",       \
 		"pause_quanta", "watchdog", "switch_latency", "cut_through", "mark_at_dequeue", \
 		"routing", "pause_holds", "headroom_delays", "alpha_by_rate", "flowlet_gap",    \
-		"pause_response"
+		"pause_response", "hash", "hash_fields", "hash_seed", "ar_sample",              \
+		"ar_thresholds", "ar_sticky"
 
 static void get_response(struct rs_load *l, struct rs_qos *q, const struct rs_node *n)
 {
@@ -106,7 +105,6 @@ static void load_switch(struct rs_load *l, struct rs_qos *q, const struct rs_nod
 {
 	uint64_t cell = q->cell, frame = q->max_frame;
 	int64_t quanta = q->pause_quanta;
-	int routing = (int)q->routing;
 
 	load_classes(l, q, n, all);
 	rs_node_bytes(l, n, "buffer", 0, UINT64_C(1) << 40, &q->buffer);
@@ -120,8 +118,7 @@ static void load_switch(struct rs_load *l, struct rs_qos *q, const struct rs_nod
 	rs_node_time(l, n, "switch_latency", 0, RS_MS, &q->switch_latency);
 	rs_node_bool(l, n, "cut_through", &q->cut_through);
 	rs_node_bool(l, n, "mark_at_dequeue", &q->mark_at_dequeue);
-	rs_node_name(l, n, "routing", routing_names, &routing);
-	rs_node_time(l, n, "flowlet_gap", 1, RS_S, &q->flowlet_gap);
+	load_routing(l, q, n);
 	get_response(l, q, n);
 	rs_node_bool(l, n, "pause_holds", &q->quirks.pause_holds);
 	rs_node_bool(l, n, "headroom_delays", &q->quirks.headroom_delays);
@@ -129,7 +126,6 @@ static void load_switch(struct rs_load *l, struct rs_qos *q, const struct rs_nod
 	q->cell = (uint32_t)cell;
 	q->max_frame = (uint32_t)frame;
 	q->pause_quanta = (uint16_t)quanta;
-	q->routing = (__typeof__(q->routing))routing;
 }
 
 const char *const tier_names[] = {"leaf", "spine", "core", NULL};

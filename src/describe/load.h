@@ -43,6 +43,9 @@ void paths_csv(struct paths *p, struct rs_job *job, const struct rs_node *n, boo
 /* Where a job's ranks are, as far as it is said. */
 void place_read(struct rs_load *l, struct rs_fabric *f, const struct rs_node *job,
 		const struct rs_node *n, struct rs_collective_conf *c);
+/* What a switch chooses paths by; and the same, written. */
+void load_routing(struct rs_load *l, struct rs_qos *q, const struct rs_node *n);
+void write_routing(FILE *out, const char *in, const struct rs_qos *q);
 void load_observe(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 void load_whatifs(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 /* The inside of a host being put together. */
@@ -52,10 +55,9 @@ void host_change(struct rs_load *l, struct rs_host *h, const struct rs_node *n);
 
 /* Host groups' keys, network kinds, jobs: names in the order of the enums. */
 extern const char *const network_kinds[],
-	*const place_names[], *const routing_names[],
-				      *const tier_names[],
-					      *const coll_ops[], *const coll_algorithms[],
-									 *const schedules[],
-										 *const contexts[];
+	*const place_names[], *const tier_names[], *const coll_ops[],
+							   *const coll_algorithms[],
+								   *const schedules[],
+									   *const contexts[];
 
 #endif

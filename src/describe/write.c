@@ -308,9 +308,9 @@ static void qos_switch(struct writer *w, const struct rs_fabric *f, const struct
 		q->pause_response < 0 ? "802.3" : span(w, q->pause_response));
 	fprintf(w->out, "%swatchdog: %s\n", in, span(w, q->watchdog));
 	fprintf(w->out, "%sswitch_latency: %s\n", in, span(w, q->switch_latency));
-	fprintf(w->out, "%scut_through: %s\n%smark_at_dequeue: %s\n%srouting: %s\n", in,
-		yes(q->cut_through), in, yes(q->mark_at_dequeue), in, routing_names[q->routing]);
-	fprintf(w->out, "%sflowlet_gap: %s\n", in, span(w, q->flowlet_gap));
+	fprintf(w->out, "%scut_through: %s\n%smark_at_dequeue: %s\n", in, yes(q->cut_through), in,
+		yes(q->mark_at_dequeue));
+	write_routing(w->out, in, q);
 	fprintf(w->out, "%spause_holds: %s\n%sheadroom_delays: %s\n%salpha_by_rate: %s\n", in,
 		yes(q->quirks.pause_holds), in, yes(q->quirks.headroom_delays), in,
 		yes(q->quirks.alpha_by_rate));

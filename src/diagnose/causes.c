@@ -401,7 +401,8 @@ static void name_oversubscription(const struct rs_fabric *f, const struct rs_sim
 static void name_reordering(const struct rs_fabric *f, const struct rs_sim_result *r,
 			    struct rs_cause *c)
 {
-	static const char *const routing[] = {"ecmp", "spray", "adaptive", "flowlet"};
+	static const char *const routing[] = {"ecmp", "spray", "adaptive", "flowlet",
+					      "round-robin"};
 
 	snprintf(c->what, sizeof(c->what),
 		 "reordering: %s routing sends packets of a queue pair over several paths, and the "

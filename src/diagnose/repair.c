@@ -725,7 +725,8 @@ static bool same_buffer(const struct rs_qos *a, const struct rs_qos *b)
 
 static bool same_routing(const struct rs_qos *a, const struct rs_qos *b)
 {
-	return a->routing == b->routing;
+	return a->routing == b->routing && a->hash == b->hash && a->hash_fields == b->hash_fields &&
+	       a->hash_same == b->hash_same;
 }
 
 static bool same_weights(const struct rs_qos *a, const struct rs_qos *b)
@@ -780,6 +781,13 @@ static void copy_routing(struct rs_qos *to, const struct rs_qos *from)
 {
 	to->routing = from->routing;
 	to->flowlet_gap = from->flowlet_gap;
+	to->hash = from->hash;
+	to->hash_fields = from->hash_fields;
+	to->hash_same = from->hash_same;
+	to->ar_sample = from->ar_sample;
+	to->ar_sticky = from->ar_sticky;
+	to->n_ar = from->n_ar;
+	memcpy(to->ar, from->ar, sizeof(to->ar));
 }
 
 static void copy_weights(struct rs_qos *to, const struct rs_qos *from)

@@ -53,7 +53,7 @@ static void check_qos(struct rs_load *l, const struct rs_qos *q)
 				   (double)RS_PAUSE_RESPONSE_802_3, MILLISECOND},
 				  {"watchdog", (double)q->watchdog, 0, 100 * (double)RS_S},
 				  {"switch_latency", (double)q->switch_latency, 0, MILLISECOND},
-				  {"routing", q->routing, RS_FABRIC_ECMP, RS_FABRIC_FLOWLET},
+				  {"routing", q->routing, RS_FABRIC_ECMP, RS_FABRIC_ROUND_ROBIN},
 				  {"flowlet_gap", (double)q->flowlet_gap, 1, (double)RS_S},
 				  {"nic_buffer", (double)q->nic_buffer, 16384, TIB},
 				  {0}};

@@ -58,6 +58,9 @@ static void qos_defaults(struct rs_qos *q, enum rs_fabric_preset preset)
 			     .headroom_scale = 1,
 			     .switch_latency = 500 * RS_NS,
 			     .flowlet_gap = 50 * RS_US,
+			     .hash_fields = RS_FABRIC_HASH_FIELDS,
+			     .n_ar = 4,
+			     .ar = {16000, 64000, 256000, 1000000},
 			     .nic_buffer = RS_NIC_BUFFER};
 	class_defaults(q);
 	if (preset == RS_PRESET_NS3) {

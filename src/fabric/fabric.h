@@ -95,6 +95,8 @@ struct rs_qos_class {
 	uint8_t cc;            /* of senders: 0 the fabric's, i: rs_fabric.ccs[i - 1] */
 };
 
+enum { RS_FABRIC_AR = 7, RS_FABRIC_HASH_FIELDS = 7 /* source, destination, source port */ };
+
 struct rs_qos {
 	struct rs_qos_class tc[RS_TCS];
 	uint8_t tc_of_dscp[64];
@@ -114,10 +116,25 @@ struct rs_qos {
 	rs_time switch_latency;
 	bool cut_through;
 	bool mark_at_dequeue;
-	enum { RS_FABRIC_ECMP, RS_FABRIC_SPRAY, RS_FABRIC_ADAPTIVE, RS_FABRIC_FLOWLET } routing;
-	rs_time flowlet_gap;     /* of a flow: after it the flow takes another path */
-	struct rs_quirks quirks; /* of ports */
-	uint64_t nic_buffer;     /* receive buffer of a NIC with an inside, headroom in it */
+	enum {
+		RS_FABRIC_ECMP,
+		RS_FABRIC_SPRAY,
+		RS_FABRIC_ADAPTIVE,
+		RS_FABRIC_FLOWLET,
+		RS_FABRIC_ROUND_ROBIN
+	} routing;
+	rs_time flowlet_gap; /* of a flow: after it the flow takes another path */
+	/* Of ecmp: what is hashed, and how (switch/switch.h has the numbers' names). */
+	enum { RS_FABRIC_HASH_MIX, RS_FABRIC_HASH_CRC32, RS_FABRIC_HASH_XOR } hash;
+	uint8_t hash_fields; /* bits: source, destination, source port, queue pair */
+	bool hash_same;      /* one seed for all switches */
+	/* Of adaptive. */
+	rs_time ar_sample; /* 0: queues are looked at for each packet */
+	bool ar_sticky;    /* a flow leaves its port only for one of a lower grade */
+	uint8_t n_ar;
+	uint32_t ar[RS_FABRIC_AR]; /* thresholds, ascending; none: each byte counts */
+	struct rs_quirks quirks;   /* of ports */
+	uint64_t nic_buffer;       /* receive buffer of a NIC with an inside, headroom in it */
 };
 
 /* A parameter kept as written, for a room that fabric does not know (cc). */

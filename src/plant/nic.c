@@ -47,6 +47,10 @@ static void weights(const struct rs_fabric *f, uint8_t weight[RS_CLASSES])
  * gap (CONGA, SIGCOMM 2014, §3.4), which is chosen for the same. */
 #define REORDER (50 * RS_US)
 
+/* IRN's limit is that of a network whose queues are empty. Paths that are chosen packet by packet
+ * have some queue while all of them are in use. */
+enum { MULTIPATH = 2 };
+
 bool rs_plant_paths_vary(const struct rs_fabric *f)
 {
 	for (uint32_t i = 0; i < f->n_switches; i++)
@@ -67,6 +71,9 @@ static uint32_t in_flight(const struct rs_plant *p, uint32_t endpoint)
 	rs_time rtt = p->recovery_rtt + (rs_plant_inside(p, endpoint) ? INSIDE : 0);
 	uint64_t bytes = rs_plant_bytes(p->f->endpoints[endpoint].rate, rtt);
 	uint64_t n = bytes / (t->payload ? t->payload : t->mtu) + t->ack_every + 1;
+
+	if (rs_plant_paths_vary(p->f))
+		n *= MULTIPATH;
 
 	return n < RS_IN_FLIGHT_MAX ? (uint32_t)n : RS_IN_FLIGHT_MAX;
 }

@@ -66,9 +66,40 @@ static enum rs_routing routing(const struct rs_plant *p, const struct rs_qos *q)
 		[RS_FABRIC_SPRAY] = RS_ROUTE_SPRAY,
 		[RS_FABRIC_ADAPTIVE] = RS_ROUTE_ADAPTIVE,
 		[RS_FABRIC_FLOWLET] = RS_ROUTE_FLOWLET,
+		[RS_FABRIC_ROUND_ROBIN] = RS_ROUTE_ROUND_ROBIN,
+	};
+	bool other = q->hash != RS_FABRIC_HASH_MIX || q->hash_fields != RS_FABRIC_HASH_FIELDS;
+
+	if (p->ideal.placed)
+		return RS_ROUTE_PLACED;
+	return q->routing == RS_FABRIC_ECMP && other ? RS_ROUTE_HASHED : policy[q->routing];
+}
+
+static struct rs_hashing hashing(const struct rs_qos *q)
+{
+	static const enum rs_hash_function function[] = {
+		[RS_FABRIC_HASH_MIX] = RS_HASH_MIX,
+		[RS_FABRIC_HASH_CRC32] = RS_HASH_CRC32,
+		[RS_FABRIC_HASH_XOR] = RS_HASH_XOR,
 	};
 
-	return p->ideal.placed ? RS_ROUTE_PLACED : policy[q->routing];
+	return (struct rs_hashing){
+		.function = (uint8_t)function[q->hash],
+		.fields = q->hash_fields,
+		.same_seed = q->hash_same,
+	};
+}
+
+static struct rs_adaptive adaptive(const struct rs_qos *q)
+{
+	struct rs_adaptive a = {
+		.sample = q->ar_sample,
+		.n_grades = q->n_ar,
+		.sticky = q->ar_sticky,
+	};
+
+	memcpy(a.grade, q->ar, sizeof(a.grade));
+	return a;
 }
 
 static struct rs_switch_routes routes(const struct rs_fabric *f, uint32_t sw)
@@ -109,6 +140,8 @@ void rs_plant_switch(const struct rs_plant *p, uint32_t sw, struct rs_switch_por
 		.mark_at_dequeue = q->mark_at_dequeue,
 		.endless = p->ideal.no_drops,
 		.routing = routing(p, q),
+		.hashing = hashing(q),
+		.adaptive = adaptive(q),
 		.flowlet_gap = q->flowlet_gap,
 		.routes = routes(f, sw),
 	};

@@ -667,7 +667,16 @@ static void keep(struct rs_qp *qp, struct selective *s, const struct rs_packet *
 	put(s->here, at);
 }
 
-/* Kept, and told of at once; what cannot be kept is asked for again, once a gap. */
+/* Where paths keep order, an early packet is news of a loss. Where they do not, it is news of
+ * nothing: its ACK waits for others, as that of a packet in order does. */
+static bool tells_at_once(const struct rs_nic *nic, struct rs_qp *qp, const struct selective *s,
+			  const struct rs_packet *p)
+{
+	return ++qp->unacked >= nic->c.ack_every || !s->c->reorder ||
+	       (p->bth_flags & RS_BTH_ACKREQ);
+}
+
+/* Kept, and told of soon; what cannot be kept is asked for again, once a gap. */
 static void early(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
 		  rs_time now)
 {
@@ -685,7 +694,8 @@ static void early(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *
 		keep(qp, s, p, to);
 	put(s->untold, at / WORD);
 	qp->flags |= RS_QF_GAP;
-	rs_resp_owe_ack(nic, qp);
+	if (tells_at_once(nic, qp, s, p))
+		rs_resp_owe_ack(nic, qp);
 }
 
 static void drop_kept(struct selective *s, uint32_t at)

@@ -17,6 +17,8 @@ void rs_switch_rebase(struct rs_switch *sw, rs_time by)
 	rs_assert(by >= 0);
 	for (unsigned i = 0; i < sw->cfg.n_ports; i++)
 		rebase_port(sw, &sw->port[i], by);
+	if (sw->sample)
+		sw->sample->at = rs_time_earlier(sw->sample->at, by);
 	for (unsigned i = 0; sw->flowlets && i < FLOWLETS; i++)
 		sw->flowlets[i].last = rs_time_earlier(sw->flowlets[i].last, by);
 	rs_holds_rebase(sw, by);

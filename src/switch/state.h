@@ -69,6 +69,12 @@ struct flowlet {
 };
 
 enum { FLOWLETS = 2048 };
+
+/* What adaptive routing saw of ports at a time. */
+struct sample {
+	rs_time at;
+	uint64_t queued[RS_SWITCH_PORTS_MAX];
+};
 enum { PAIRS_A_PORT = 4, PAIRS_MAX = 256 }; /* whose packets were lost */
 
 struct rs_switch {
@@ -99,7 +105,9 @@ struct rs_switch {
 	struct rs_switch_pins pins;
 	uint64_t pool_size;
 	uint64_t *woken;
-	struct flowlet *flowlets;
+	struct flowlet *flowlets; /* NULL: no routing that needs them; as the two below */
+	struct sample *sample;
+	uint8_t *turn; /* [group] of round robin: the next of its set */
 	struct rs_random random;
 	struct rs_switch_config cfg;
 	/* drops.c */

@@ -70,11 +70,44 @@ static int check_config(const struct rs_switch_config *c, struct rs_error *e)
 		return rs_error_set(e, -EINVAL, "a switch's buffer has at most 16 TiB");
 	if (c->routing == RS_ROUTE_FLOWLET && c->flowlet_gap <= 0)
 		return rs_error_set(e, -EINVAL, "flowlet routing needs a gap above 0");
+	if (c->adaptive.n_grades > RS_AR_GRADES || c->adaptive.sample < 0 ||
+	    (c->adaptive.sticky && !c->adaptive.n_grades))
+		return rs_error_set(e, -EINVAL,
+				    "adaptive routing: up to %d thresholds, and one at least for "
+				    "flows that stay",
+				    RS_AR_GRADES);
 	for (unsigned i = 0; i < 64; i++)
 		if (c->tc_of_dscp[i] >= RS_CLASSES)
 			return rs_error_set(e, -EINVAL, "DSCP %u has class %u; classes are 0 to 7",
 					    i, c->tc_of_dscp[i]);
 	return 0;
+}
+
+/* What the routing policy keeps; false: no memory. */
+static bool allocate_routing(struct rs_switch *sw)
+{
+	const struct rs_switch_config *c = &sw->cfg;
+	bool flows = c->routing == RS_ROUTE_FLOWLET ||
+		     (c->routing == RS_ROUTE_ADAPTIVE && c->adaptive.sticky);
+	bool samples = c->routing == RS_ROUTE_ADAPTIVE && c->adaptive.sample;
+	uint32_t groups = 0;
+
+	if (flows && !(sw->flowlets = calloc(FLOWLETS, sizeof(*sw->flowlets))))
+		return false;
+	for (unsigned i = 0; flows && i < FLOWLETS; i++)
+		sw->flowlets[i].at = UINT32_MAX;
+	if (samples && !(sw->sample = calloc(1, sizeof(*sw->sample))))
+		return false;
+	if (c->routing != RS_ROUTE_ROUND_ROBIN)
+		return true;
+	for (uint32_t i = 0; i < c->routes.n_endpoints; i++)
+		if (c->routes.group_of[i] >= groups)
+			groups = c->routes.group_of[i] + 1;
+	if (!(sw->turn = calloc(groups + 1, sizeof(*sw->turn))))
+		return false;
+	for (uint32_t i = 0; i < groups; i++)
+		sw->turn[i] = (uint8_t)rs_random_below(&sw->random, 256);
+	return true;
 }
 
 static int allocate(struct rs_switch *sw, struct rs_error *e)
@@ -83,14 +116,10 @@ static int allocate(struct rs_switch *sw, struct rs_error *e)
 
 	sw->port = aligned_alloc(LINE, n * sizeof(*sw->port));
 	sw->woken = calloc((n + 63) / 64, sizeof(*sw->woken));
-	if (sw->cfg.routing == RS_ROUTE_FLOWLET)
-		sw->flowlets = calloc(FLOWLETS, sizeof(*sw->flowlets));
 	if (!sw->port || !sw->woken || rs_drops_create(sw) || rs_holds_create(sw) ||
-	    (sw->cfg.routing == RS_ROUTE_FLOWLET && !sw->flowlets))
+	    !allocate_routing(sw))
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	memset(sw->port, 0, n * sizeof(*sw->port));
-	for (unsigned i = 0; sw->flowlets && i < FLOWLETS; i++)
-		sw->flowlets[i].at = UINT32_MAX;
 	return 0;
 }
 
@@ -110,7 +139,8 @@ static void make_hot(struct rs_switch *sw)
 	sw->local_index = c->routes.local_index;
 	sw->cell = c->cell ? c->cell : 1;
 	sw->per_byte = cells_a_byte(sw->cell);
-	sw->hash_seed = (uint32_t)rs_mix64(c->seed ^ (uint64_t)c->id << 32);
+	sw->hash_seed = (uint32_t)rs_mix64(c->hashing.same_seed ? c->seed
+								: c->seed ^ (uint64_t)c->id << 32);
 	sw->deadline = RS_NEVER;
 	sw->int_scale = c->int_scale;
 	sw->routing = (uint8_t)c->routing;
@@ -168,6 +198,8 @@ void rs_switch_destroy(struct rs_switch *sw)
 	free(sw->port);
 	free(sw->woken);
 	free(sw->flowlets);
+	free(sw->sample);
+	free(sw->turn);
 	rs_drops_destroy(sw);
 	free(sw->holds);
 	free(sw);

@@ -77,9 +77,42 @@ struct rs_switch_routes {
 enum rs_routing {
 	RS_ROUTE_ECMP,     /* hash of source, destination, UDP source port */
 	RS_ROUTE_SPRAY,    /* a port for each packet, uniformly at random */
-	RS_ROUTE_ADAPTIVE, /* the least queue among the equal-cost ports, a packet */
+	RS_ROUTE_ADAPTIVE, /* the least queue among the equal-cost ports, a packet: rs_adaptive */
 	RS_ROUTE_FLOWLET,  /* the least queue, a flowlet: anew after a pause of flowlet_gap */
 	RS_ROUTE_PLACED,   /* as the packet says in `number`: a byte a choice, the lowest first */
+	RS_ROUTE_ROUND_ROBIN, /* a port for each packet, in turn, for each group on its own */
+	RS_ROUTE_HASHED,      /* as ECMP, by rs_hashing */
+};
+
+/* What a switch hashes, and how. Other than the defaults only with RS_ROUTE_HASHED. */
+enum rs_hash_function {
+	RS_HASH_MIX,   /* every bit depends on every bit: no flows are alike to it */
+	RS_HASH_CRC32, /* of the fields' octets (802.3, clause 3.2.9), modulo the ports */
+	RS_HASH_XOR,   /* of the fields' 16-bit words, modulo the ports: alike flows stay alike */
+};
+enum rs_hash_fields {
+	RS_HASH_SRC = 1,
+	RS_HASH_DST = 2,
+	RS_HASH_SPORT = 4, /* the UDP source port: entropy of a queue pair */
+	RS_HASH_QP = 8,    /* BTH's destination QP */
+};
+struct rs_hashing {
+	uint8_t function, fields; /* enum rs_hash_function; of enum rs_hash_fields */
+	/* Every switch has the same seed: switches behind one another then choose alike, and leave
+	 * ports without traffic (hash polarisation). */
+	bool same_seed;
+};
+
+enum { RS_AR_GRADES = 7 };
+
+/* How RS_ROUTE_ADAPTIVE looks at queues. All zero: exactly, now, for each packet. */
+struct rs_adaptive {
+	rs_time sample; /* queues are looked at so often at most; 0: for each packet */
+	/* Ports are graded by these, ascending: a port's grade is how many its queue reaches. Among
+	 * the ports of the least grade one is drawn. 0 of them: each byte counts */
+	uint8_t n_grades;
+	uint32_t grade[RS_AR_GRADES]; /* bytes */
+	bool sticky;                  /* a flow leaves its port only for one of a lower grade */
 };
 
 struct rs_switch_config {
@@ -102,6 +135,8 @@ struct rs_switch_config {
 	bool endless;
 	uint8_t tc_of_dscp[64];
 	enum rs_routing routing;
+	struct rs_hashing hashing;
+	struct rs_adaptive adaptive;
 	rs_time flowlet_gap;
 	struct rs_switch_routes routes; /* borrowed arrays */
 	struct rs_pool *pool;           /* where packet indices live */

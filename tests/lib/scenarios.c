@@ -82,7 +82,8 @@ static void random_scenario(uint64_t seed)
 {
 	static const char *const kinds[] = {"single-switch", "leaf-spine", "fat-tree"};
 	static const char *const ccs[] = {"dcqcn", "swift", "hpcc", "none"};
-	static const char *const routings[] = {"ecmp", "spray", "adaptive", "flowlet"};
+	static const char *const routings[] = {"ecmp", "spray", "adaptive", "flowlet",
+					       "round-robin"};
 	struct ripstop_network n = RIPSTOP_INIT(struct ripstop_network);
 	struct ripstop_collective c = RIPSTOP_INIT(struct ripstop_collective);
 	struct ripstop_flow flow[48];

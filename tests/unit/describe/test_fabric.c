@@ -536,9 +536,46 @@ static void test_every_published_hwloc_file_is_imported(void **state)
 	import_folder("hwloc-xml");
 }
 
+static void test_routing(void **state)
+{
+	static const char head[] = "fabric:\n  network: {kind: single-switch, hosts: 2}\n  qos:\n";
+	static const struct {
+		const char *line, *words;
+	} bad[] = {
+		{"    hash: md5\n", "not one of: mix, crc32, xor"},
+		{"    hash_fields: [src, sprt]\n", "did you mean 'sport'?"},
+		{"    hash_fields: []\n", "expected one at least"},
+		{"    ar_thresholds: [64kB, 32kB]\n", "each above the one before"},
+		{"    ar_thresholds: [0B]\n", "each above the one before"},
+		{"    ar_thresholds: [1B, 2B, 3B, 4B, 5B, 6B, 7B, 8B]\n", "7 at most"},
+	};
+	struct rs_fabric *f;
+	char text[512];
+
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(text, sizeof(text), "%s%s", head, bad[i].line);
+		refused(text, 4, bad[i].words);
+	}
+	snprintf(text, sizeof(text), "%s    ar_thresholds: []\n    ar_sticky: true\n", head);
+	refused(text, 5, "expected ar_thresholds");
+	f = load("fabric: {network: {kind: single-switch, hosts: 2}, qos: {routing: round-robin, "
+		 "hash: crc32, hash_fields: [dst, qp], hash_seed: fabric, ar_thresholds: [1kB, "
+		 "1MB], ar_sample: 2us, ar_sticky: true, tiers: {leaf: {hash: xor}}}}");
+	assert_int_equal(f->qos.routing, RS_FABRIC_ROUND_ROBIN);
+	assert_int_equal(f->qos.hash, RS_FABRIC_HASH_CRC32);
+	assert_int_equal(f->qos.hash_fields, 2 | 8);
+	assert_true(f->qos.hash_same && f->qos.ar_sticky);
+	assert_int_equal(f->qos.ar_sample, 2 * RS_US);
+	assert_int_equal(f->qos.n_ar, 2);
+	assert_int_equal(f->qos.ar[1], 1000000);
+	converts_to_itself(f);
+	rs_fabric_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_routing),
 		cmocka_unit_test(test_single_switch_of_plain_hosts),
 		cmocka_unit_test(
 			test_fat_tree_has_k_cubed_quarter_hosts_and_quarter_k_squared_paths),

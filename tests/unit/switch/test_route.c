@@ -16,6 +16,16 @@ static void route_bed(struct bed *b, enum rs_routing routing, unsigned n)
 	bed_start(b);
 }
 
+/* The same with other settings. */
+static void again(struct bed *b, struct rs_hashing h, struct rs_adaptive a, uint32_t id)
+{
+	rs_switch_destroy(b->sw);
+	b->c.hashing = h;
+	b->c.adaptive = a;
+	b->c.id = id;
+	bed_start(b);
+}
+
 /* The port of one packet of the flow, which leaves at once unless it is to stay. */
 static int way(struct bed *b, uint32_t src, uint32_t dst, uint16_t sport, rs_time now, bool stay)
 {
@@ -234,6 +244,200 @@ static void test_pinned_flows_take_the_given_port_and_others_the_hash(void **sta
 	bed_end(&b);
 }
 
+/* ---- Other hashes ---- */
+
+static void hash_bed(struct bed *b, unsigned n, struct rs_hashing h, uint32_t id)
+{
+	route_bed(b, RS_ROUTE_HASHED, n);
+	again(b, h, (struct rs_adaptive){0}, id);
+}
+
+enum { ALL_FIELDS = RS_HASH_SRC | RS_HASH_DST | RS_HASH_SPORT };
+
+static void test_what_is_not_hashed_does_not_choose(void **state)
+{
+	static const uint8_t functions[] = {RS_HASH_MIX, RS_HASH_CRC32, RS_HASH_XOR};
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct rs_hashing pair = {functions[i], RS_HASH_SRC | RS_HASH_DST, false};
+		struct rs_hashing sport = {functions[i], RS_HASH_SPORT, false};
+		struct bed b;
+		int to;
+
+		hash_bed(&b, PORTS, pair, 1);
+		to = way(&b, 3, BED_FAR + 4, 49152, 0, false);
+		for (uint16_t s = 0; s < 100; s++)
+			assert_int_equal(way(&b, 3, BED_FAR + 4, s, 0, false), to);
+		again(&b, sport, (struct rs_adaptive){0}, 1);
+		to = way(&b, 3, BED_FAR, 49152, 0, false);
+		for (unsigned s = 0; s < 100; s++)
+			assert_int_equal(way(&b, s, BED_FAR + s, 49152, 0, false), to);
+		bed_end(&b);
+	}
+}
+
+static void test_hashes_spread_flows_evenly(void **state)
+{
+	static const uint8_t functions[] = {RS_HASH_MIX, RS_HASH_CRC32, RS_HASH_XOR};
+
+	for (unsigned i = 0; i < 3; i++)
+		for (unsigned n = 2; n <= PORTS; n++) {
+			struct rs_hashing h = {functions[i], ALL_FIELDS, false};
+			struct rs_random r = rs_random_stream(7, i, n);
+			unsigned count[PORTS] = {0};
+			struct bed b;
+
+			hash_bed(&b, n, h, 1);
+			for (unsigned f = 0; f < 900; f++)
+				count[way(&b, rs_random_below(&r, 4096),
+					  BED_FAR + rs_random_below(&r, BED_FAR),
+					  (uint16_t)rs_random_below(&r, 65536), 0, false) -
+				      8]++;
+			assert_true(chi_square(count, n, 900) < CHI_SQUARE_MAX);
+			bed_end(&b);
+		}
+}
+
+/* XOR keeps what flows have in common: source ports in a row are dealt out in turn, and flows whose
+ * source and destination differ alike share one path. */
+static void test_xor_keeps_flows_alike(void **state)
+{
+	struct rs_hashing h = {RS_HASH_XOR, ALL_FIELDS, false};
+	unsigned count[PORTS] = {0};
+	struct bed b;
+	int to;
+
+	hash_bed(&b, PORTS, h, 1);
+	for (unsigned f = 0; f < 100 * PORTS; f++)
+		count[way(&b, 1, BED_FAR, (uint16_t)(49152 + f), 0, false) - 8]++;
+	for (unsigned i = 0; i < PORTS; i++)
+		assert_int_equal(count[i], 100);
+	to = way(&b, BED_FAR ^ 5, BED_FAR, 49152, 0, false);
+	for (unsigned i = 0; i < 16; i++)
+		assert_int_equal(way(&b, (BED_FAR + i) ^ 5, BED_FAR + i, 49152, 0, false), to);
+	bed_end(&b);
+}
+
+/* Polarisation: behind a switch with the same seed one of 8 ports has all the traffic. */
+static void test_one_seed_for_all_polarises(void **state)
+{
+	static const uint8_t functions[] = {RS_HASH_MIX, RS_HASH_CRC32, RS_HASH_XOR};
+
+	for (unsigned i = 0; i < 3; i++)
+		for (unsigned same = 0; same < 2; same++) {
+			struct rs_hashing h = {functions[i], ALL_FIELDS, same};
+			unsigned count[PORTS] = {0}, n = 0, used = 0;
+			struct bed a, b;
+
+			hash_bed(&a, PORTS, h, 1);
+			hash_bed(&b, PORTS, h, 2);
+			for (unsigned f = 0; n < 200; f++)
+				if (way(&a, f % 97, BED_FAR + f % 13, (uint16_t)(f * 7), 0,
+					false) == 11) {
+					count[way(&b, f % 97, BED_FAR + f % 13, (uint16_t)(f * 7),
+						  0, false) -
+					      8]++;
+					n++;
+				}
+			for (unsigned k = 0; k < PORTS; k++)
+				used += count[k] != 0;
+			/* XOR with another seed is the same choice, shifted: polarised too; CRC is
+			 * linear alike */
+			if (same)
+				assert_int_equal(count[3], 200);
+			else if (functions[i] == RS_HASH_MIX)
+				assert_int_equal(used, PORTS);
+			bed_end(&a);
+			bed_end(&b);
+		}
+}
+
+/* ---- Round robin, and adaptive by grades ---- */
+
+static void test_round_robin_deals_out_in_turn(void **state)
+{
+	for (unsigned n = 2; n <= PORTS; n++) {
+		unsigned count[PORTS] = {0};
+		struct bed b;
+		int last = -1;
+
+		route_bed(&b, RS_ROUTE_ROUND_ROBIN, n);
+		for (unsigned i = 0; i < 10 * n; i++) {
+			int to = way(&b, i % 3, BED_FAR + i % 5, 49152, 0, false);
+
+			if (last >= 0)
+				assert_int_equal(to - 8, (last - 8 + 1) % (int)n);
+			last = to;
+			count[to - 8]++;
+		}
+		for (unsigned i = 0; i < n; i++)
+			assert_int_equal(count[i], 10);
+		bed_end(&b);
+	}
+}
+
+/* A port leaves the least grade when its queue reaches the threshold: 4 packets of 1000 bytes. */
+static void test_grades_hide_what_is_below_them(void **state)
+{
+	const struct rs_adaptive grades = {.n_grades = 2, .grade = {4000, 8000}};
+	struct bed b;
+
+	route_bed(&b, RS_ROUTE_ADAPTIVE, PORTS);
+	again(&b, (struct rs_hashing){0}, grades, 1);
+	for (unsigned round = 1; round <= 2; round++) {
+		unsigned count[PORTS] = {0}, uneven = 0;
+
+		for (unsigned i = 0; i < 4 * PORTS; i++) {
+			count[way(&b, 1, BED_FAR, 49152, 0, true) - 8]++;
+			for (unsigned k = 0; k < PORTS; k++)
+				uneven += count[k] > i / PORTS + 1;
+		}
+		for (unsigned k = 0; k < PORTS; k++)
+			assert_int_equal(count[k], 4);
+		assert_true(uneven); /* below a threshold chance rules */
+	}
+	bed_end(&b);
+}
+
+static void test_a_sample_is_as_old_as_it_may_be(void **state)
+{
+	const struct rs_adaptive sampled = {.sample = RS_US};
+	unsigned count[PORTS] = {0}, least = UINT32_MAX;
+	struct bed b;
+	int to;
+
+	route_bed(&b, RS_ROUTE_ADAPTIVE, PORTS);
+	again(&b, (struct rs_hashing){0}, sampled, 1);
+	for (unsigned i = 0; i < 800; i++) /* all queues were empty at 0 */
+		count[way(&b, 1, BED_FAR, 49152, i * RS_NS, true) - 8]++;
+	assert_true(chi_square(count, PORTS, 800) < CHI_SQUARE_MAX);
+	for (unsigned i = 0; i < PORTS; i++)
+		least = count[i] < least ? count[i] : least;
+	assert_true(least < 100); /* exact looks would have dealt out 100 each */
+	to = way(&b, 1, BED_FAR, 49152, RS_US, true);
+	assert_int_equal(count[to - 8], least);
+	bed_end(&b);
+}
+
+/* A flow fills its port up to the threshold, then moves. */
+static void test_a_sticky_flow_stays_within_its_grade(void **state)
+{
+	const struct rs_adaptive sticky = {.n_grades = 1, .grade = {4000}, .sticky = true};
+	unsigned count[PORTS] = {0};
+	struct bed b;
+
+	route_bed(&b, RS_ROUTE_ADAPTIVE, PORTS);
+	again(&b, (struct rs_hashing){0}, sticky, 1);
+	for (unsigned run = 0; run < PORTS; run++) {
+		int at = way(&b, 1, BED_FAR, 49152, 0, true);
+
+		assert_int_equal(count[at - 8]++, 0);
+		for (unsigned i = 0; i < 3; i++)
+			assert_int_equal(way(&b, 1, BED_FAR, 49152, 0, true), at);
+	}
+	bed_end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +451,14 @@ int main(void)
 		cmocka_unit_test(test_a_flowlet_keeps_its_way_until_a_gap),
 		cmocka_unit_test(test_flowlets_of_flows_are_apart),
 		cmocka_unit_test(test_placed_goes_where_the_packet_says),
+		cmocka_unit_test(test_what_is_not_hashed_does_not_choose),
+		cmocka_unit_test(test_hashes_spread_flows_evenly),
+		cmocka_unit_test(test_xor_keeps_flows_alike),
+		cmocka_unit_test(test_one_seed_for_all_polarises),
+		cmocka_unit_test(test_round_robin_deals_out_in_turn),
+		cmocka_unit_test(test_grades_hide_what_is_below_them),
+		cmocka_unit_test(test_a_sample_is_as_old_as_it_may_be),
+		cmocka_unit_test(test_a_sticky_flow_stays_within_its_grade),
 		cmocka_unit_test(test_pinned_flows_take_the_given_port_and_others_the_hash),
 	};
 

@@ -1,0 +1,105 @@
+/* A permutation over 8 x 8: how much longer than a flow alone each way to choose paths takes. The
+ * bars are those of other simulators and of arithmetic (docs/recovery.md). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "base/random.h"
+#include "unit/sim/load.h"
+
+enum { HOSTS = 64, LEAF = 8, BYTES = 6000000 };
+
+/* To other leaves only. */
+static void permutation(unsigned to[HOSTS], uint64_t seed)
+{
+	struct rs_random r = rs_random_stream(seed, 1, 2);
+	bool crosses;
+
+	do {
+		crosses = true;
+		for (unsigned i = 0; i < HOSTS; i++)
+			to[i] = i;
+		for (unsigned i = HOSTS - 1; i; i--) {
+			unsigned k = rs_random_below(&r, i + 1), t = to[i];
+
+			to[i] = to[k];
+			to[k] = t;
+		}
+		for (unsigned i = 0; i < HOSTS; i++)
+			if (to[i] / LEAF == i / LEAF) { /* swapped with one of another leaf */
+				unsigned k =
+					(i + LEAF * (1 + rs_random_below(&r, LEAF - 1))) % HOSTS;
+				unsigned t = to[i];
+
+				to[i] = to[k];
+				to[k] = t;
+			}
+		for (unsigned i = 0; i < HOSTS; i++)
+			crosses &= to[i] / LEAF != i / LEAF;
+	} while (!crosses);
+}
+
+/* The slowest flow's time; only: of one flow alone. */
+static double run(const char *qos, const char *recovery, const char *rate, bool only, uint64_t seed)
+{
+	unsigned to[HOSTS];
+	struct text t = {.n = 0};
+	struct loaded l;
+	double time;
+
+	permutation(to, seed);
+	add(&t,
+	    "fabric:\n  network: {kind: leaf-spine, leaves: 8, spines: 8, hosts_per_leaf: 8, rate: "
+	    "%s}\n  qos: {%s}\n  cc: none\n  transport: {recovery: %s}\nworkload:\n  - flows:\n",
+	    rate, qos, recovery);
+	for (unsigned i = 0; i < (only ? 1 : HOSTS); i++)
+		add(&t, "      - {src: h%u, dst: h%u, bytes: %dB}\n", i, to[i], BYTES);
+	l = load_run(t.s, (struct rs_sim_options){.seed = seed});
+	assert_true(l.r->complete);
+	time = (double)rs_sim_fct(l.r, 0, 100) / 1e12;
+	load_free(&l);
+	return time;
+}
+
+struct bar {
+	const char *qos, *recovery;
+	double least, most;
+};
+
+static void hold(const struct bar *b, unsigned n, const char *rate)
+{
+	for (unsigned i = 0; i < n; i++)
+		for (uint64_t seed = 1; seed <= 2; seed++) {
+			double alone = run("routing: ecmp", "go-back-n", rate, true, seed);
+			double x = run(b[i].qos, b[i].recovery, rate, false, seed) / alone;
+
+			if (x < b[i].least || x > b[i].most)
+				fail_msg("%s, %s, %s: %.3f times a lone flow's time, expected "
+					 "%.2f to %.2f",
+					 b[i].qos, b[i].recovery, rate, x, b[i].least, b[i].most);
+		}
+}
+
+static void test_a_permutation_takes_what_it_should(void **state)
+{
+	static const struct bar bars[] = {
+		{"routing: ecmp", "go-back-n", 2.7, 4.1},
+		{"routing: ecmp", "selective", 2.7, 4.3},
+		{"routing: adaptive", "selective", 1, 1.10},
+		{"routing: adaptive, ar_sample: 1us", "selective", 1, 1.15},
+		{"routing: spray", "selective", 1, 1.15},
+		{"routing: round-robin", "selective", 1, 1.05},
+	};
+
+	hold(bars, sizeof(bars) / sizeof(bars[0]), "100G");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_permutation_takes_what_it_should),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
