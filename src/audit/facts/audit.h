@@ -25,6 +25,29 @@ struct rs_input_file { /* something that was read, or not */
 	uint32_t facts;
 };
 
+/* What became of the lines of a text that was cut into segments. */
+enum rs_line_use {
+	RS_LINE_STRANGE, /* no reader knows it */
+	RS_LINE_BLANK,
+	RS_LINE_FRAME, /* a prompt, a fence, a heading */
+	RS_LINE_KNOWN, /* of a known output; no fact came of it */
+	RS_LINE_USED,  /* a fact came of it */
+};
+struct rs_text_use {
+	const char *path;
+	uint32_t lines;    /* in all */
+	uint8_t *use;      /* enum rs_line_use of each; NULL once it was counted */
+	uint32_t count[5]; /* by enum rs_line_use */
+	uint32_t n_blocks; /* runs of strange lines; the first RS_TEXT_BLOCKS are kept */
+	bool whole;        /* a fact without a line: the segment at hand was used as a whole */
+	struct rs_text_block {
+		uint32_t first, last;
+		const char *text; /* of the first line, as it may be shown */
+	} * block;
+	struct rs_text_use *next;
+};
+enum { RS_TEXT_BLOCKS = 256 };
+
 struct rs_audit {
 	struct rs_arena *arena;
 	struct rs_facts *facts;
@@ -33,8 +56,9 @@ struct rs_audit {
 				       * severity, id */
 	uint32_t n_files, files_room;
 	struct rs_input_file *files;
-	struct rs_profile *profile; /* profile.h; NULL: none */
-	const char **jobs;          /* hosts that are no machine, but a job's environment: nccl.c */
+	struct rs_text_use *texts, *last_text; /* texts that were cut, in the order of reading */
+	struct rs_profile *profile;            /* profile.h; NULL: none */
+	const char **jobs; /* hosts that are no machine, but a job's environment: nccl.c */
 	uint32_t n_jobs;
 	int err; /* the first failure inside a reader or a rule: memory */
 	struct rs_audit_settings {

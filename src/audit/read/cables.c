@@ -110,6 +110,7 @@ const struct rs_reader rs_reader_ibnetdiscover = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_ib,
 	.read = read_ib,
+	.begins = (const char *const[]){"vendid=0x", NULL},
 };
 
 /* ---- NetQ ---- */

@@ -499,6 +499,8 @@ static void show_port(struct nvue *v)
 	const char *p = memmem(v->in->data, v->in->size, command, strlen(command)), *slash;
 	size_t n;
 
+	if (!p && v->in->command)
+		p = strstr(v->in->command, command);
 	snprintf(v->port, sizeof(v->port), "*");
 	slash = strrchr(v->in->inner, '/');
 	p = p ? p + strlen(command) : strstr(slash ? slash : v->in->inner, "swp");

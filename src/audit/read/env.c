@@ -1,147 +1,230 @@
-/* The environment of a job: NAME=value lines, `export` or not, as NCCL, UCX and scripts write them.
- */
+/* The environment of a job, wherever it is written: NAME=value of a shell, of launchers (-x, -e,
+ * --export), of Python, YAML and JSON, Dockerfiles, shell traces, and what people write of it. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+#include "audit/read/prompt.h"
 #include "audit/read/readers.h"
 
-static bool is_name(const char *p, const char *end)
+/* Variables that RDMA's libraries and launchers read. */
+static const char *const kinds[] = {"NCCL_", "UCX_",  "RCCL_",   "CUDA_",  "FI_",     "GLOO_",
+				    "OMPI_", "HSA_",  "NVSHMEM", "TORCH_", "MASTER_", "MC_",
+				    "UCC_",  "NIXL_", "RDMAV_",  "IBV_",   "MLX5_"};
+
+static size_t name_length(const char *p)
 {
-	if (p == end || !(isupper((unsigned char)*p) || *p == '_'))
-		return false;
-	for (; p < end; p++)
-		if (!isupper((unsigned char)*p) && !isdigit((unsigned char)*p) && *p != '_')
-			return false;
-	return true;
+	return strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 }
 
-/* "export NCCL_IB_TC=106", "-x NCCL_IB_TC=106", "NCCL_IB_TC=106": the name and the value. */
-static bool variable(char *text, char **name, char **value)
+static bool is_kind(const char *p)
 {
-	static const char *const before[] = {"export ", "-x ", "--env ", "-e ", "ENV "};
-	char *eq;
-
-	for (unsigned i = 0; i < sizeof(before) / sizeof(*before); i++)
-		if (!strncmp(text, before[i], strlen(before[i])))
-			text += strlen(before[i]);
-	while (*text == ' ')
-		text++;
-	eq = strchr(text, '=');
-	if (!eq || !is_name(text, eq))
-		return false;
-	*eq = '\0';
-	*name = text;
-	*value = eq + 1;
-	return true;
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strncmp(p, kinds[i], strlen(kinds[i])))
+			return true;
+	return false;
 }
 
-/* Quotes around the whole and a comment or backslash behind it do not belong to the value. */
-static void clean(char *value)
+/* May a name begin behind this byte? "$NCCL_X" and "${NCCL_X}" are uses. */
+static bool begins_name(const char *text, const char *p)
 {
+	if (p == text)
+		return true;
+	if (p[-1] == '{')
+		return p - 1 == text || p[-2] != '$';
+	/* "-eNCCL_X=1" */
+	if (p[-1] == 'e' && p - text >= 2 && p[-2] == '-')
+		return true;
+	return strchr(" \t,=\"'([;`+<:", p[-1]) != NULL;
+}
+
+/* Does "NAME=" stand here? */
+static bool is_assignment(const char *p)
+{
+	size_t n = name_length(p);
+
+	return n && !isdigit((unsigned char)*p) && p[n] == '=';
+}
+
+/* Where an unquoted value ends. A list of devices has commas of its own: only one with the next
+ * variable behind it ends a value. */
+static size_t bare_length(const char *p)
+{
+	size_t n = strcspn(p, " \t\"';)`\\");
+
+	for (const char *c = p; (c = memchr(c, ',', (size_t)(p + n - c))); c++)
+		if (is_assignment(c + 1) || c + 1 == p + n)
+			return (size_t)(c - p);
+	return n;
+}
+
+/* The value at p, with or without quotes; false: it is none, or another variable's. */
+static bool value_at(const char *p, char *out, size_t size)
+{
+	char quote = *p == '\\' ? p[1] : *p;
 	size_t n;
 
-	if (*value == '"' || *value == '\'') {
-		char quote = *value, *end = strchr(value + 1, quote);
+	if (*p == '\\' && (quote == '"' || quote == '\''))
+		p++;
+	if (quote == '"' || quote == '\'') {
+		const char *end = strchr(p + 1, quote);
 
-		if (end) {
-			*end = '\0';
-			memmove(value, value + 1, (size_t)(end - value));
-			return;
-		}
+		if (!end)
+			return false;
+		n = (size_t)(end - p - 1);
+		n -= n && p[n] == '\\';
+		p++;
+	} else {
+		n = bare_length(p);
 	}
-	n = strcspn(value, " \t");
-	value[n] = '\0';
+	if (memchr(p, '$', n) || n >= size)
+		return false;
+	snprintf(out, size, "%.*s", (int)n, p);
+	return true;
+}
+
+/* What joins a name and its value: where the value begins, or NULL. text: the line. */
+static const char *joined(const char *text, const char *name, const char *p)
+{
+	static const char *const before[] = {"ENV ", "setenv ", "-genv ", "-env "};
+	const char *q = p;
+
+	if (*p == '=')
+		return p + 1;
+	/* os.environ["X"] = "1", {"X": "1"}, setdefault('X', '1'), X: 1 */
+	if (*q == '"' || *q == '\'')
+		q++;
+	if (*q == ']')
+		q++;
+	q += strspn(q, " \t");
+	if ((*q == '=' || *q == ',' || *q == ':') && q > p && (*q != ',' || q[-1] != ' ')) {
+		if (*q == ',' && (*p != '"' && *p != '\''))
+			return NULL;
+		q += 1 + strspn(q + 1, " \t");
+		return *q ? q : NULL;
+	}
+	if (*p == ':' && p[1] == ' ')
+		return p + 1 + strspn(p + 1, " \t");
+	for (unsigned i = 0; i < sizeof(before) / sizeof(*before); i++) {
+		size_t n = strlen(before[i]);
+
+		if ((size_t)(name - text) >= n && !strncasecmp(name - n, before[i], n) &&
+		    *p == ' ' && p[1])
+			return p + 1 + strspn(p + 1, " ");
+	}
+	return NULL;
 }
 
 unsigned rs_line_variables(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
 			   bool add)
 {
-	static const char *const kinds[] = {"NCCL_", "UCX_"};
-	unsigned n = 0;
+	char name[96], value[1024];
+	unsigned found = 0;
 
-	for (unsigned k = 0; k < 2; k++)
-		for (const char *p = l->text; (p = strstr(p, kinds[k])); p++) {
-			size_t len = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-			char name[96], value[256];
-			size_t end;
+	for (const char *p = l->text; *p; p++) {
+		size_t n = isupper((unsigned char)*p) ? name_length(p) : 0;
+		const char *at;
 
-			if ((p > l->text && !strchr(" ,=\"'", p[-1])) || p[len] != '=' ||
-			    len >= sizeof(name))
-				continue;
-			snprintf(name, sizeof(name), "%.*s", (int)len, p);
-			/* a list of devices has commas of its own: what follows one is no name */
-			end = len + 1 + strcspn(p + len + 1, " \t\"'");
-			for (const char *c = p + len + 1;
-			     (c = memchr(c, ',', (size_t)(p + end - c))); c++)
-				if (is_name(c + 1, c + 1 + strcspn(c + 1, "=, \t\"'")) &&
-				    c[1 + strcspn(c + 1, "=, \t\"'")] == '=') {
-					end = (size_t)(c - p);
-					break;
-				}
-			snprintf(value, sizeof(value), "%.*s", (int)(end - len - 1), p + len + 1);
-			n++;
-			if (add)
-				rs_input_add(a, in, l->number, NULL, "env", name, "%s", value);
+		if (!n)
+			continue;
+		if (!is_kind(p) || n >= sizeof(name) || !begins_name(l->text, p)) {
+			p += n - 1;
+			continue;
 		}
-	return n;
+		snprintf(name, sizeof(name), "%.*s", (int)n, p);
+		at = joined(l->text, p, p + n);
+		p += n - 1;
+		if (!at || !value_at(at, value, sizeof(value)))
+			continue;
+		found++;
+		if (add)
+			rs_input_add(a, in, l->number, NULL, "env", name, "%s", value);
+	}
+	return found;
 }
 
-static int score(const struct rs_input *in)
+/* Kubernetes: "- name: NCCL_IB_HCA", and the value on the next line. */
+static bool pair_of_lines(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
-	struct rs_line l = {0};
-	unsigned yes = 0, no = 0, known = 0;
+	const char *p = l->text + (*l->text == '-' ? 1 + strspn(l->text + 1, " ") : 0);
+	char name[96], value[1024], quote;
+	struct rs_line next;
+	size_t n;
 
-	while (rs_line_next(in, &l) && l.number < 64) {
-		char *name, *value;
-
-		if (!*l.text || *l.text == '#')
-			continue;
-		if (!variable(l.text, &name, &value)) {
-			no++;
-			continue;
-		}
-		yes++;
-		known += !strncmp(name, "NCCL_", 5) || !strncmp(name, "UCX_", 4) ||
-			 !strncmp(name, "CUDA_", 5);
-	}
-	if (known && yes > no)
-		return 70;
-	/* a script that starts the job */
-	for (l = (struct rs_line){0}; !strncmp(in->data, "#!", 2) && rs_line_next(in, &l);)
-		if (*l.text != '#' && rs_line_variables(NULL, in, &l, false))
-			return 62;
-	return 0;
+	if (strncmp(p, "name:", 5))
+		return false;
+	p += 5 + strspn(p + 5, " ");
+	quote = *p == '"' || *p == '\'' ? *p++ : '\0';
+	n = name_length(p);
+	if (!is_kind(p) || n >= sizeof(name) || p[n] != quote)
+		return false;
+	snprintf(name, sizeof(name), "%.*s", (int)n, p);
+	next = *l;
+	if (!rs_line_next(in, &next) || strncmp(next.text, "value:", 6) ||
+	    !value_at(next.text + 6 + strspn(next.text + 6, " "), value, sizeof(value)))
+		return true;
+	rs_input_add(a, in, l->number + 1, NULL, "env", name, "%s", value);
+	return true;
 }
 
-static int read_env(struct rs_audit *a, const struct rs_input *in)
+/* Words of a sentence around a variable. */
+static bool is_sentence(const char *text)
 {
-	struct rs_line l = {0};
+	unsigned plain = 0;
 
-	while (rs_line_next(in, &l)) {
-		char *name, *value;
+	if (*text == '+' || rs_command_known(text))
+		return false;
+	for (const char *p = text; *p; p += strspn(p, " \t")) {
+		size_t n = strcspn(p, " \t"), letters = 0;
 
-		if (*l.text == '#')
-			continue;
-		/* several on a launcher's line, or one on its own */
-		if (rs_line_variables(a, in, &l, false) > 1 || strstr(l.text, "--export=")) {
-			rs_line_variables(a, in, &l, true);
-			continue;
-		}
-		if (!variable(l.text, &name, &value)) {
-			rs_line_variables(a, in, &l, true);
-			continue;
-		}
-		clean(value);
-		if (rs_input_add(a, in, l.number, NULL, "env", name, "%s", value))
-			return a->err;
+		for (size_t i = 0; i < n; i++)
+			letters += isalpha((unsigned char)p[i]) || strchr("'.,?!:;", p[i]);
+		plain += letters == n && n > 1 && strncmp(p, "export", 6);
+		p += n;
 	}
-	return 0;
+	return plain >= 3;
+}
+
+/* "I tried NCCL_X=1": no word of what is set now. */
+static bool is_trial(const char *text)
+{
+	static const char *const words[] = {
+		"tried",     "try",     "trying",  "if ",     "when ",     "should",
+		"would",     "works",   "worked",  "fix",     "instead",   "suggest",
+		"recommend", "unset",   "remov",   "without", "differen",  "also",
+		"even",      "whether", "either",  "neither", "n't",       "not ",
+		"could",     "maybe",   "perhaps", "example", "disabling", "changing",
+		"what ",     "does ",   "after",   "before",  "same",      "vs"};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcasestr(text, words[i]))
+			return true;
+	return false;
+}
+
+static bool line_env(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	struct rs_input note = *in;
+	const char *text = l->text;
+
+	if (*text == '#' || !strncmp(text, "//", 2))
+		return false;
+	/* NCCL's own lines tell more than their words */
+	if (strstr(text, "NCCL INFO") || strstr(text, "NCCL WARN"))
+		return false;
+	if (pair_of_lines(a, in, l))
+		return true;
+	if (!is_sentence(text))
+		return rs_line_variables(a, in, l, true) > 0;
+	if (is_trial(text))
+		return false;
+	note.trust = RS_TRUST_NOTE;
+	return rs_line_variables(a, &note, l, true) > 0;
 }
 
 const struct rs_reader rs_reader_env = {
 	.name = "env",
-	.what = "environment of a job (NAME=value): the variables of NCCL and UCX",
+	.what = "environment of a job (NAME=value): shells, launchers, manifests, Python, notes",
 	.trust = RS_TRUST_INTENT,
-	.score = score,
-	.read = read_env,
+	.line = line_env,
 };

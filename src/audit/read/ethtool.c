@@ -366,4 +366,7 @@ const struct rs_reader rs_reader_ethtool = {
 	.trust = RS_TRUST_TOOL,
 	.score = score,
 	.read = read_ethtool,
+	.begins = (const char *const[]){"Settings for ", "Features for ", "Ring parameters for ",
+					"Coalesce parameters for ", "Pause parameters for ",
+					"Channel parameters for ", "FEC parameters for ", NULL},
 };

@@ -39,6 +39,7 @@ const struct rs_reader rs_reader_cmdline = {
 	.trust = RS_TRUST_DUMP,
 	.score = score_cmdline,
 	.read = read_cmdline,
+	.begins = (const char *const[]){"BOOT_IMAGE=", NULL},
 };
 
 /* ---- Kernel log ---- */
@@ -253,6 +254,7 @@ const struct rs_reader rs_reader_lsmod = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_lsmod,
 	.read = read_lsmod,
+	.begins = (const char *const[]){"Module Size Used", NULL},
 };
 
 /* ---- Idle states ---- */
@@ -343,6 +345,7 @@ const struct rs_reader rs_reader_cpuidle = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_idle,
 	.read = read_idle,
+	.begins = (const char *const[]){"CPUidle driver:", NULL},
 };
 
 /* ---- ip addr / ip link / route ---- */
@@ -432,6 +435,7 @@ const struct rs_reader rs_reader_ip = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_ip,
 	.read = read_ip,
+	.begins = (const char *const[]){"#: %: <", NULL},
 };
 
 /* ip -br addr: "eth4  UP  10.1.0.5/16 fe80::1/64"; ip -br link: "eth4  UP  MAC <FLAGS>" */
@@ -597,6 +601,8 @@ const struct rs_reader rs_reader_route = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_route,
 	.read = read_route,
+	.begins = (const char *const[]){"Kernel IP routing table", "Destination Gateway Genmask",
+					NULL},
 };
 
 /* ---- ethtool -i, cpupower frequency-info ---- */
@@ -631,6 +637,7 @@ const struct rs_reader rs_reader_ethtool_i = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_ethtool_i,
 	.read = read_ethtool_i,
+	.begins = (const char *const[]){"driver: ", NULL},
 };
 
 static int score_cpupower(const struct rs_input *in)
@@ -659,4 +666,5 @@ const struct rs_reader rs_reader_cpupower = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_cpupower,
 	.read = read_cpupower,
+	.begins = (const char *const[]){"analyzing CPU", NULL},
 };

@@ -285,4 +285,5 @@ const struct rs_reader rs_reader_hwloc = {
 	.trust = RS_TRUST_DUMP,
 	.score = score,
 	.read = read_hwloc,
+	.begins = (const char *const[]){"<topology", NULL},
 };

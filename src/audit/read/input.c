@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include "audit/read/read.h"
 #include "audit/read/reader.h"
+#include "audit/read/place.h"
+#include "audit/read/segment.h"
 #include "audit/read/snapshot.h"
 #include "audit/read/ttar.h"
 
@@ -61,8 +63,8 @@ static const char *shown_text(struct rs_audit *a, const char *text)
 	return copy;
 }
 
-static int remember(struct rs_audit *a, const char *host, const char *path, const char *reader,
-		    uint32_t facts)
+int rs_input_remember(struct rs_audit *a, const char *host, const char *path, const char *reader,
+		      uint32_t facts)
 {
 	if (a->n_files == a->files_room) {
 		uint32_t room = a->files_room ? 2 * a->files_room : 64;
@@ -82,48 +84,67 @@ static int remember(struct rs_audit *a, const char *host, const char *path, cons
 	return 0;
 }
 
-static const struct rs_reader *highest(const struct rs_input *in)
+/* Readers by their score, the highest first; among equals the first listed. */
+static unsigned by_score(const struct rs_input *in, const struct rs_reader **out, unsigned most)
 {
-	const struct rs_reader *reader = NULL;
-	int most = 0;
+	int score[16];
+	unsigned n = 0;
 
+	rs_assert(most <= 16);
 	for (unsigned i = 0; rs_readers[i]; i++) {
-		int score = rs_readers[i]->score(in);
+		int is = rs_readers[i]->score ? rs_readers[i]->score(in) : 0;
+		unsigned at = n < most ? n : most;
 
-		if (score > most) {
-			most = score;
-			reader = rs_readers[i];
+		if (is <= 0)
+			continue;
+		while (at && is > score[at - 1])
+			at--;
+		if (at == most)
+			continue;
+		n += n < most;
+		for (unsigned k = n - 1; k > at; k--) {
+			out[k] = out[k - 1];
+			score[k] = score[k - 1];
 		}
-		if (most == 100)
+		out[at] = rs_readers[i];
+		score[at] = is;
+		if (is == 100)
 			break; /* certainly: a mark of its own */
 	}
-	return reader;
+	return n;
 }
 
 /* What a file is, its beginning tells: each reader looks at that, however long the file is. */
-static const struct rs_reader *best(const struct rs_input *in)
+unsigned rs_input_readers(const struct rs_input *in, const struct rs_reader **out, unsigned most)
 {
 	struct rs_input begin = *in;
-	const struct rs_reader *reader;
 	char *copy;
+	unsigned n;
 
 	if (in->size <= LOOK_BYTES)
-		return highest(in);
+		return by_score(in, out, most);
 	copy = malloc(LOOK_BYTES + 1);
 	if (!copy)
-		return highest(in);
+		return by_score(in, out, most);
 	memcpy(copy, in->data, LOOK_BYTES);
 	copy[LOOK_BYTES] = '\0';
 	begin.data = copy;
 	begin.size = LOOK_BYTES;
-	reader = highest(&begin);
+	n = by_score(&begin, out, most);
 	free(copy);
-	return reader;
+	return n;
 }
 
-int rs_read_input(struct rs_audit *a, const struct rs_input *in)
+static const struct rs_reader *best(const struct rs_input *in)
 {
-	const struct rs_reader *reader = best(in);
+	const struct rs_reader *reader;
+
+	return rs_input_readers(in, &reader, 1) ? reader : NULL;
+}
+
+/* As a whole; 1: some reader knows it. */
+static int read_whole(struct rs_audit *a, const struct rs_input *in, const struct rs_reader *reader)
+{
 	uint32_t before = rs_facts_count(a->facts);
 	struct rs_input own = *in;
 	int err;
@@ -133,11 +154,55 @@ int rs_read_input(struct rs_audit *a, const struct rs_input *in)
 	own.trust = in->live && reader->trust == RS_TRUST_DUMP ? RS_TRUST_LIVE : reader->trust;
 	err = reader->read(a, &own);
 	if (!err)
-		err = remember(a, in->host, in->path, reader->name,
-			       rs_facts_count(a->facts) - before);
+		err = rs_input_remember(a, in->host, in->path, reader->name,
+					rs_facts_count(a->facts) - before);
 	if (err && !a->err)
 		a->err = err;
 	return 1;
+}
+
+/* A copy of the kernel's own files, and what this program keeps beside them. */
+static bool is_placed(const struct rs_input *in)
+{
+	static const char *const places[] = {"sys/", "proc/", "ripstop/", "dev/", "etc/"};
+
+	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (!strncmp(in->inner, places[i], strlen(places[i])))
+			return true;
+	return rs_place_known(in->path);
+}
+
+enum { BINARY_BYTES = 4096 };
+
+static bool is_binary(const struct rs_input *in)
+{
+	return memchr(in->data, '\0', in->size < BINARY_BYTES ? in->size : BINARY_BYTES) != NULL;
+}
+
+/* JSON or XML from its first byte; "[root@gpu01 ~]# " is none. */
+static bool is_document(const struct rs_input *in)
+{
+	const char *p = in->data + strspn(in->data, " \t\r\n");
+
+	if (*p == '[')
+		p += 1 + strspn(p + 1, " \t\r\n");
+	return *p == '{' || *p == '<' || (p > in->data && p[-1] == '[' && (*p == '"' || *p == ']'));
+}
+
+int rs_read_input(struct rs_audit *a, const struct rs_input *in)
+{
+	const struct rs_reader *reader;
+	uint32_t before = rs_facts_count(a->facts);
+
+	if (in->live || is_placed(in) || is_binary(in))
+		return read_whole(a, in, best(in));
+	reader = is_document(in) ? best(in) : NULL;
+	if (reader && read_whole(a, in, reader) && (a->err || rs_facts_count(a->facts) > before))
+		return 1;
+	if (!strncmp(in->data, "# ripstop ",
+		     10)) /* what this program wrote: never text of someone else */
+		return read_whole(a, in, best(in));
+	return rs_text_read(a, in) || reader;
 }
 
 static int over(struct walk *w, const char *path, const char *what)
@@ -214,7 +279,7 @@ static int file(struct walk *w, int dir, const char *name, const char *host, con
 	struct stat st;
 
 	if (fd < 0 && (errno == EXDEV || errno == ELOOP))
-		return remember(w->a, host, path, NULL, 0);
+		return rs_input_remember(w->a, host, path, NULL, 0);
 	/* a file of sysfs may refuse to be read: then its fact is not known */
 	if (fd < 0)
 		return 0;
@@ -435,6 +500,7 @@ static int recognise(struct walk *w, const char *host, const char *path, const c
 		.data = data,
 		.size = size,
 		.age = w->age,
+		.forced = w->host != NULL,
 	};
 	int err;
 
@@ -456,7 +522,7 @@ static int recognise(struct walk *w, const char *host, const char *path, const c
 	}
 	if (w->split && !strchr(inner, '/') && own_name(&in, own, sizeof(own)))
 		in.host = host = own;
-	if (!rs_read_input(w->a, &in) && remember(w->a, host, path, NULL, 0))
+	if (!rs_read_input(w->a, &in) && rs_input_remember(w->a, host, path, NULL, 0))
 		return -ENOMEM;
 	return w->a->err;
 }

@@ -252,4 +252,5 @@ const struct rs_reader rs_reader_bonding = {
 	.trust = RS_TRUST_DUMP,
 	.score = score_bond,
 	.read = read_bond,
+	.begins = (const char *const[]){"Ethernet Channel Bonding Driver", NULL},
 };

@@ -429,4 +429,5 @@ const struct rs_reader rs_reader_kubernetes = {
 	.trust = RS_TRUST_INTENT,
 	.score = score,
 	.read = read_kubernetes,
+	.begins = (const char *const[]){"apiVersion: ", NULL},
 };

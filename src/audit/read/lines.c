@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "audit/read/reader.h"
+#include "audit/read/prompt.h"
 #include "audit/read/secrets.h"
 
 /* An ECMA-48 control sequence, ESC [ ... final byte: its length, 0 when it is none. */
@@ -120,6 +121,86 @@ unsigned rs_line_words(char *text, char **word, unsigned n)
 	return found;
 }
 
+bool rs_pattern(const char *pattern, const struct rs_line *l)
+{
+	const char *p = pattern, *t = l->text, *star = NULL, *back = NULL;
+
+	if (*p == ' ')
+		p += strspn(p, " ");
+	else if (l->indent)
+		return false;
+	while (*p) {
+		bool fits = true;
+
+		if (*p == '*') {
+			star = ++p;
+			back = t;
+			continue;
+		}
+		if (*p == '#' || *p == '&') {
+			size_t n = strspn(t, *p == '#' ? "0123456789" : "0123456789abcdefABCDEF");
+
+			fits = n > 0;
+			t += n;
+		} else if (*p == '%') {
+			size_t n = 0;
+
+			/* up to what stands behind the word in the pattern */
+			while (t[n] && !isspace((unsigned char)t[n]) && (!n || t[n] != p[1]))
+				n++;
+			fits = n > 0;
+			t += n;
+		} else if (*p == ' ') {
+			size_t n = strspn(t, " \t");
+
+			fits = n > 0;
+			t += n;
+		} else {
+			fits = *t && *t == *p;
+			t += fits;
+		}
+		if (fits) {
+			p++;
+			continue;
+		}
+		if (!star || !*back)
+			return false;
+		p = star;
+		t = ++back;
+	}
+	return true;
+}
+
+/* An error's text is no value: "cat: /sys/...: Permission denied". */
+static bool is_refusal(const char *subject, const char *value)
+{
+	static const char *const of[] = {"nic/", "netdev/", "pci/", "port/"};
+	struct rs_refusal r;
+
+	if (!strchr(value, ' ') || !rs_refusal_find(value, &r))
+		return false;
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (!strncmp(subject, of[i], strlen(of[i])))
+			return true;
+	return !strcmp(subject, "host");
+}
+
+/* A segment's line as the file's; marks it as used. */
+static uint32_t line_of(const struct rs_input *in, uint32_t line)
+{
+	if (!line) {
+		if (in->use)
+			in->use->whole = true;
+		return 0;
+	}
+	line += in->first_line;
+	if (in->lines)
+		line = line <= in->n_lines ? in->lines[line - 1] : 0;
+	if (in->use && line && line <= in->use->lines)
+		in->use->use[line - 1] = RS_LINE_USED;
+	return line;
+}
+
 int rs_input_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *at,
 		 const char *subject, const char *name, const char *fmt, ...)
 {
@@ -132,7 +213,7 @@ int rs_input_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, c
 		.trust = in->trust,
 		.age = in->age,
 		.file = in->path,
-		.line = line ? line + in->first_line : 0,
+		.line = line_of(in, line),
 		.at = at,
 	};
 	va_list ap;
@@ -141,6 +222,8 @@ int rs_input_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, c
 	va_start(ap, fmt);
 	vsnprintf(value, sizeof(value), fmt, ap);
 	va_end(ap);
+	if (is_refusal(subject, value))
+		return 0;
 	/* what a finding quotes goes to tickets and chats */
 	if (!strcmp(subject, "env") && rs_secrets_name(name, strlen(name)))
 		snprintf(value, sizeof(value), "***");

@@ -268,6 +268,7 @@ const struct rs_reader rs_reader_lldp_text = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_text,
 	.read = read_text,
+	.begins = (const char *const[]){"LLDP neighbors:", NULL},
 };
 
 /* ---- XML ---- */

@@ -134,6 +134,7 @@ const struct rs_reader rs_reader_mlxconfig = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_config,
 	.read = read_config,
+	.begins = (const char *const[]){"Device %:", "Device type: ", NULL},
 };
 
 /* ---- mlxlink ---- */
@@ -208,6 +209,7 @@ const struct rs_reader rs_reader_mlxlink = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_link,
 	.read = read_link,
+	.begins = (const char *const[]){"Operational Info", NULL},
 };
 
 /* ---- mlxlink --json ---- */

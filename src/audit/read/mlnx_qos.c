@@ -196,4 +196,5 @@ const struct rs_reader rs_reader_mlnx_qos = {
 	.trust = RS_TRUST_TOOL,
 	.score = score,
 	.read = read_mlnx_qos,
+	.begins = (const char *const[]){"DCBX mode:", "Priority trust state:", NULL},
 };

@@ -8,14 +8,6 @@
 
 /* ---- NCCL's log ---- */
 
-static int score_log(const struct rs_input *in)
-{
-	return rs_input_has(in, "NCCL INFO") || rs_input_has(in, "NCCL WARN") ||
-			       rs_input_has(in, "NCCL version ")
-		       ? 80
-		       : 0;
-}
-
 static void add(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
 		const char *name, const char *value)
 {
@@ -105,26 +97,24 @@ static void log_line(struct rs_audit *a, const struct rs_input *in, const struct
 	}
 }
 
-static int read_log(struct rs_audit *a, const struct rs_input *in)
+static bool line_nccl(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
-	struct rs_line l = {0};
+	bool own = strstr(l->text, "NCCL INFO") || strstr(l->text, "NCCL WARN") ||
+		   strstr(l->text, "NCCL version ");
 
-	rs_input_add(a, in, 0, NULL, "nccl", "log", "%s", in->path);
-	while (rs_line_next(in, &l)) {
-		/* what started the job may stand above its log */
-		if (!strstr(l.text, "NCCL INFO") && !strstr(l.text, "NCCL WARN"))
-			rs_line_variables(a, in, &l, true);
-		log_line(a, in, &l);
+	if (own && in->marks && !(*in->marks & RS_MARK_NCCL_LOG)) {
+		*in->marks |= RS_MARK_NCCL_LOG;
+		add(a, in, l, "log", in->path);
 	}
-	return a->err;
+	log_line(a, in, l);
+	return own;
 }
 
 const struct rs_reader rs_reader_nccl_log = {
 	.name = "nccl-log",
 	.what = "NCCL's own lines: version, devices in use, transports, nodes, errors",
 	.trust = RS_TRUST_LOG,
-	.score = score_log,
-	.read = read_log,
+	.line = line_nccl,
 };
 
 /* ---- nvidia-smi topo -m ---- */
@@ -204,4 +194,5 @@ const struct rs_reader rs_reader_topo_m = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_topo,
 	.read = read_topo,
+	.begins = (const char *const[]){" GPU0*GPU1", " GPU0*NIC0", " GPU0*CPU Affinity", NULL},
 };

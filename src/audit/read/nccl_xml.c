@@ -118,4 +118,5 @@ const struct rs_reader rs_reader_nccl_xml = {
 	.trust = RS_TRUST_TOOL,
 	.score = score,
 	.read = read_nccl_xml,
+	.begins = (const char *const[]){"<system version", "<system>", NULL},
 };

@@ -140,6 +140,7 @@ const struct rs_reader rs_reader_nvidia_smi = {
 	.trust = RS_TRUST_TOOL,
 	.score = score,
 	.read = read_q,
+	.begins = (const char *const[]){"==============NVSMI LOG", "=*=NVSMI LOG", NULL},
 };
 
 /* ---- nvidia-smi -q -x ---- */
@@ -248,6 +249,7 @@ const struct rs_reader rs_reader_nvidia_smi_xml = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_xml,
 	.read = read_xml,
+	.begins = (const char *const[]){"<nvidia_smi_log", NULL},
 };
 
 /* ---- /proc/driver/nvidia/version ---- */
@@ -273,6 +275,7 @@ const struct rs_reader rs_reader_nvrm = {
 	.trust = RS_TRUST_DUMP,
 	.score = score_nvrm,
 	.read = read_nvrm,
+	.begins = (const char *const[]){"NVRM version:", NULL},
 };
 
 /* ---- nvlink --status ---- */

@@ -277,6 +277,7 @@ const struct rs_reader rs_reader_lspci = {
 	.trust = RS_TRUST_DUMP,
 	.score = score_vvv,
 	.read = read_vvv,
+	.begins = (const char *const[]){"&:&.# %*: ", "&:&:&.# %*: ", NULL},
 };
 
 /* ---- lspci, lspci -nn: a line a function ---- */
@@ -423,4 +424,5 @@ const struct rs_reader rs_reader_lspci_tree = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_tree,
 	.read = read_tree,
+	.begins = (const char *const[]){"-[&:&]-", " +-[&:&]-", NULL},
 };

@@ -113,6 +113,7 @@ const struct rs_reader rs_reader_uname = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_uname,
 	.read = read_uname,
+	.begins = (const char *const[]){"Linux % #.#.", NULL},
 };
 
 /* ---- numactl -H, lscpu ---- */
@@ -151,6 +152,7 @@ const struct rs_reader rs_reader_numactl = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_numa,
 	.read = read_numa,
+	.begins = (const char *const[]){"available: # nodes", NULL},
 };
 
 static int score_lscpu(const struct rs_input *in)
@@ -207,6 +209,7 @@ const struct rs_reader rs_reader_lscpu = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_lscpu,
 	.read = read_lscpu,
+	.begins = (const char *const[]){"Architecture: ", NULL},
 };
 
 /* ---- /proc/cpuinfo ---- */
@@ -309,6 +312,8 @@ const struct rs_reader rs_reader_limits = {
 	.trust = RS_TRUST_DUMP,
 	.score = score_limits,
 	.read = read_limits,
+	.begins = (const char *const[]){"core file size", "real-time non-blocking time",
+					"Limit Soft Limit Hard Limit", NULL},
 };
 
 /* ---- /proc/interrupts ---- */
@@ -345,4 +350,5 @@ const struct rs_reader rs_reader_interrupts = {
 	.trust = RS_TRUST_DUMP,
 	.score = score_interrupts,
 	.read = read_interrupts,
+	.begins = (const char *const[]){" CPU0 CPU1", NULL},
 };

@@ -55,6 +55,7 @@ const struct rs_reader rs_reader_show_gids = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_gids,
 	.read = read_gids,
+	.begins = (const char *const[]){"DEV PORT INDEX GID", NULL},
 };
 
 /* ---- ibdev2netdev ---- */
@@ -111,6 +112,7 @@ const struct rs_reader rs_reader_ibdev2netdev = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_ibdev,
 	.read = read_ibdev,
+	.begins = (const char *const[]){"% port # ==> %", "# %(*) ==> ", NULL},
 };
 
 /* ---- ibv_devinfo ---- */
@@ -190,6 +192,7 @@ const struct rs_reader rs_reader_ibv_devinfo = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_devinfo,
 	.read = read_devinfo,
+	.begins = (const char *const[]){"hca_id:", NULL},
 };
 
 /* ---- A traffic class or a default ToS alone ---- */
@@ -327,4 +330,5 @@ const struct rs_reader rs_reader_counters = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_counters,
 	.read = read_counters,
+	.begins = (const char *const[]){"NIC statistics:", NULL},
 };

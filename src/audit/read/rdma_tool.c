@@ -95,6 +95,7 @@ const struct rs_reader rs_reader_rdma = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_rdma,
 	.read = read_rdma,
+	.begins = (const char *const[]){"link %/# state ", "#: %: node_type ", NULL},
 };
 
 /* ---- rdma -j ---- */
@@ -232,4 +233,5 @@ const struct rs_reader rs_reader_ibstat = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_ibstat,
 	.read = read_ibstat,
+	.begins = (const char *const[]){"CA '%'", NULL},
 };

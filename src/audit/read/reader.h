@@ -13,11 +13,23 @@ struct rs_input {
 	const char *inner; /* below the host's directory or within the archive: "sys/class/..." */
 	const char *data;  /* ends with a NUL that size does not count */
 	size_t size;
-	const char *command; /* of a part of a report: what printed it; NULL */
+	const char *command; /* of a segment: what printed it, without sudo and path; NULL */
 	uint32_t first_line; /* of a part: lines of the file before it */
 	uint8_t age, trust;  /* trust: what add() gives unless told otherwise */
 	bool live;           /* read from the kernel now, not from a copy */
+	bool forced;         /* the user named the host: no prompt or prefix names another */
+	/* Of a segment (segment.h): which line of the file each of its lines is; NULL: it is not
+	 * one. */
+	const uint32_t *lines;
+	uint32_t n_lines;
+	struct rs_text_use *use; /* what became of the file's lines; NULL: not counted */
+	uint64_t *marks;         /* of the text and host, for readers of lines; RS_MARK_... */
 };
+
+/* What a reader of lines said once of a text's host. */
+enum rs_mark { RS_MARK_NCCL_LOG = 1 };
+
+struct rs_line;
 
 struct rs_reader {
 	const char *name; /* "mlnx_qos" */
@@ -31,6 +43,14 @@ struct rs_reader {
 	/* What the machine is called in its own configuration; false: nowhere. Files of one
 	 * directory that say two names are of two machines. NULL: such files say none. */
 	bool (*own_name)(const struct rs_input *in, char *out, size_t size);
+	/* Lines that this reader's output begins with, wherever they stand; a text is cut there.
+	 * Ended by NULL; NULL: none. Each must be certain by itself. rs_pattern() tells the
+	 * signs. */
+	const char *const *begins;
+	/* Messages: takes one line wherever it stands, in any text. It is offered each line of
+	 * which no reader made a fact. True: the line is mine, with facts or without. A reader
+	 * may have this alone: score and read are NULL then. */
+	bool (*line)(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l);
 };
 
 /* For own_name(): the word behind the first `key` in the first 64 KiB, up to a blank or one of
@@ -40,8 +60,9 @@ bool rs_input_word(const struct rs_input *in, const char *key, char *out, size_t
 /* All readers, ended by NULL: readers.c. */
 extern const struct rs_reader *const rs_readers[];
 
-/* Gives the content to the reader with the highest score; used again by readers of containers
- * (a markdown report's fenced blocks, a sysinfo snapshot). 1: recognised, 0: not. */
+/* Reads a file: a file of the kernel, a document (JSON, XML) or a tool's binary goes whole to the
+ * reader with the highest score that makes facts of it; any other text is cut into segments
+ * (segment.h). 1: recognised, 0: not. */
 int rs_read_input(struct rs_audit *a, const struct rs_input *in);
 
 /* A file of a host that is read now; data ends with a NUL that size does not count. a->err. */
@@ -52,6 +73,11 @@ int rs_read_as_live(struct rs_audit *a, const char *host, const char *path, cons
 int rs_input_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *at,
 		 const char *subject, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 7, 8)));
+
+/* Does a line fit a pattern from its start? '*': anything; '#': digits; '&': hexadecimal digits;
+ * '%': a word without blanks; a blank: blanks; all else is itself. What follows the pattern's end
+ * may be anything. A pattern that begins with a blank takes indented lines, too. */
+bool rs_pattern(const char *pattern, const struct rs_line *l);
 
 /* ---- Text by lines ---- */
 struct rs_line {

@@ -44,7 +44,6 @@ extern const struct rs_reader rs_reader_ibnetdiscover;
 extern const struct rs_reader rs_reader_netq;
 extern const struct rs_reader rs_reader_sonic_counters;
 extern const struct rs_reader rs_reader_sonic_show;
-extern const struct rs_reader rs_reader_report;
 extern const struct rs_reader rs_reader_lspci_dump;
 extern const struct rs_reader rs_reader_pci_config;
 extern const struct rs_reader rs_reader_nvidia_smi;

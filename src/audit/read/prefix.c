@@ -1,0 +1,331 @@
+/* Prefixes of lines: stamps of collectors, tags of launchers, and the names of hosts in them. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include "audit/read/place.h"
+#include "audit/read/prefix.h"
+
+enum { PREFIXES = 6 /* stamps and tags before each other */ };
+
+static size_t digits(const char *p)
+{
+	return strspn(p, "0123456789");
+}
+
+static bool name_byte(char c)
+{
+	return isalnum((unsigned char)c) || c == '-' || c == '_' || c == '.';
+}
+
+static size_t name_length(const char *p)
+{
+	size_t n = 0;
+
+	while (name_byte(p[n]))
+		n++;
+	return n;
+}
+
+static void name_copy(char *out, const char *p, size_t n)
+{
+	snprintf(out, RS_NAME_BYTES, "%.*s", (int)(n < RS_NAME_BYTES ? n : RS_NAME_BYTES - 1), p);
+}
+
+/* "2025-08-17T06:18:01.123Z ", "[2025-08-17 06:18:01,123] ", "06:18:01.5 ": 0 when it is none. */
+static size_t clock_length(const char *text)
+{
+	const char *p = text + (*text == '[');
+	size_t n;
+
+	if (digits(p) == 4 && p[4] == '-' && digits(p + 5) == 2 && p[7] == '-' &&
+	    digits(p + 8) == 2 && (p[10] == 'T' || p[10] == ' '))
+		p += 11;
+	if (digits(p) != 2 || p[2] != ':' || digits(p + 3) != 2 || p[5] != ':' ||
+	    digits(p + 6) != 2)
+		return 0;
+	p += 8;
+	if (*p == '.' || *p == ',')
+		p += 1 + digits(p + 1);
+	if (*p == 'Z')
+		p++;
+	else if ((*p == '+' || *p == '-') && digits(p + 1) >= 2) {
+		p += 1 + digits(p + 1);
+		if (*p == ':')
+			p += 1 + digits(p + 1);
+	}
+	p += *text == '[' && *p == ']';
+	n = strspn(p, " \t");
+	return n && p[n] ? (size_t)(p - text) + n : 0;
+}
+
+/* Milliseconds since 1970 as CloudWatch and Loki export them. */
+static size_t epoch_length(const char *p)
+{
+	size_t n = digits(p), blanks;
+
+	if (n != 13 && n != 19)
+		return 0;
+	blanks = strspn(p + n, " \t,");
+	return blanks && p[n + blanks] && *p == '1' ? n + blanks : 0;
+}
+
+/* "[1,3]<stdout>: ", "[1,mpirank:3,algo-1]<stderr>:": Open MPI's --tag-output, SageMaker's. */
+static size_t mpi_length(const char *text, char *host)
+{
+	const char *end, *comma;
+
+	if (*text != '[' || !isdigit((unsigned char)text[1]) || !(end = strchr(text, ']')) ||
+	    strncmp(end, "]<std", 5))
+		return 0;
+	comma = memrchr(text, ',', (size_t)(end - text));
+	if (comma && isalpha((unsigned char)comma[1]) && !memchr(comma, ':', (size_t)(end - comma)))
+		name_copy(host, comma + 1, (size_t)(end - comma - 1));
+	end = strchr(end, '>');
+	if (!end)
+		return 0;
+	end += 1 + (end[1] == ':');
+	return (size_t)(end - text) + (*end == ' ');
+}
+
+/* "[rank3]: ", "[default0]:": torchrun's. */
+static size_t rank_length(const char *text)
+{
+	static const char *const kinds[] = {"[rank", "[default", "[Rank "};
+
+	for (unsigned i = 0; i < 3; i++) {
+		const char *p = text + strlen(kinds[i]);
+
+		if (strncmp(text, kinds[i], strlen(kinds[i])) || !digits(p))
+			continue;
+		p += digits(p);
+		if (*p == ']' && p[1] == ':')
+			return (size_t)(p + 2 - text) + strspn(p + 2, " ");
+	}
+	return 0;
+}
+
+/* "(RayWorker pid=12, ip=10.0.0.2) ", "(pid=12) ": Ray's and vLLM's. */
+static size_t ray_length(const char *text, char *host)
+{
+	const char *end, *ip;
+
+	if (*text != '(' || !(end = strchr(text, ')')) || end - text > 160 || end[1] != ' ')
+		return 0;
+	if (!memmem(text, (size_t)(end - text), "pid=", 4))
+		return 0;
+	ip = memmem(text, (size_t)(end - text), "ip=", 3);
+	if (ip)
+		name_copy(host, ip + 3, name_length(ip + 3));
+	return (size_t)(end + 2 - text);
+}
+
+/* "[pod/trainer-0/pytorch] ": kubectl logs --prefix. */
+static size_t pod_length(const char *text, char *host)
+{
+	const char *end, *p;
+
+	if (strncmp(text, "[pod/", 5) || !(end = strchr(text, ']')) || end[1] != ' ')
+		return 0;
+	p = text + 5;
+	name_copy(host, p, strcspn(p, "/]"));
+	return (size_t)(end + 2 - text);
+}
+
+/* Words before a colon that are parts of a host, not hosts: "eth0: ", "GPU1: ". */
+static bool is_part(const char *p, size_t n)
+{
+	static const char *const parts[] = {
+		"eth",   "ib",      "en",     "swp",  "gpu",   "nic",  "cpu",   "prio",
+		"tc",    "lane",    "port",   "link", "state", "bond", "br",    "vlan",
+		"wlan",  "lo",      "hca",    "rank", "ring",  "tree", "sda",   "nvme",
+		"card",  "channel", "queue",  "rx",   "tx",    "dscp", "error", "step",
+		"epoch", "iter",    "module", "ipv",  "line",  "node", "level", "page",
+		"slot",  "fan",     "psu",    "vf",   "pf",    "et-",  "xe-"};
+	char name[RS_NAME_BYTES];
+
+	name_copy(name, p, n);
+	if (rs_is_rdma_name(name) || !strncasecmp(name, "ethernet", 8))
+		return true;
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		size_t m = strlen(parts[i]);
+
+		if (!strncasecmp(name, parts[i], m) && m + digits(name + m) == strlen(name))
+			return true;
+	}
+	return false;
+}
+
+/* "gpu01: " or "trainer-1  | ": the name's length, and the whole's in *all. */
+static size_t habit_name(const char *text, char *mark, size_t *all)
+{
+	size_t n = name_length(text), blanks = strspn(text + n, " ");
+	bool digit = false, letter = false;
+
+	for (size_t i = 0; i < n; i++) {
+		digit |= isdigit((unsigned char)text[i]) != 0;
+		letter |= isalpha((unsigned char)text[i]) != 0;
+	}
+	if (!n || n >= RS_NAME_BYTES || !digit || is_part(text, n))
+		return 0;
+	if (!blanks && text[n] == ':' && text[n + 1] == ' ') {
+		*mark = ':';
+		*all = n + 2;
+		return letter || strchr(text, '.') ? n : 0;
+	}
+	if (!blanks || text[n + blanks] != '|' || strstr(text + n + blanks + 1, " | ") ||
+	    text[n + blanks + 1] != ' ')
+		return 0;
+	*mark = '|';
+	*all = n + blanks + 2;
+	return letter ? n : 0;
+}
+
+void rs_prefix_learn(struct rs_prefix_habits *h, const char *text)
+{
+	size_t all, n;
+	char mark;
+
+	h->lines += *text != '\0';
+	n = habit_name(text, &mark, &all);
+	if (!n)
+		return;
+	for (unsigned i = 0; i < h->n; i++)
+		if (strlen(h->seen[i].name) == n && !strncmp(h->seen[i].name, text, n) &&
+		    h->seen[i].mark == mark) {
+			h->seen[i].count++;
+			return;
+		}
+	if (h->n == RS_HABITS)
+		return;
+	name_copy(h->seen[h->n].name, text, n);
+	h->seen[h->n].mark = mark;
+	h->seen[h->n++].count = 1;
+}
+
+void rs_prefix_settle(struct rs_prefix_habits *h)
+{
+	unsigned colon = 0, bar = 0;
+
+	for (unsigned i = 0; i < h->n; i++) {
+		if (h->seen[i].mark == ':' && h->seen[i].count >= 3)
+			colon += h->seen[i].count;
+		if (h->seen[i].mark == '|' && h->seen[i].count >= 2)
+			bar += h->seen[i].count;
+	}
+	/* a third of the text, or it is a key and a value */
+	h->colon = 3 * colon >= h->lines && colon;
+	h->bar = 3 * bar >= h->lines && bar;
+}
+
+static size_t habit_length(const struct rs_prefix_habits *h, const char *text, char *host)
+{
+	size_t all, n;
+	char mark;
+
+	if ((!h->colon && !h->bar) || !(n = habit_name(text, &mark, &all)) ||
+	    !(mark == ':' ? h->colon : h->bar))
+		return 0;
+	name_copy(host, text, n);
+	return all;
+}
+
+/* Lines whose readers need their clock: of the kernel, and of links. */
+static bool keeps_clock(const char *text)
+{
+	return strstr(text, "kernel:") || strstr(text, "carrier") || strstr(text, "ink down") ||
+	       strstr(text, "ink is Down");
+}
+
+/* "node1:123:456 [0] NCCL INFO": NCCL's own. Any release: a stamp may stand before it, and a file's
+ * place between. */
+static void inner_nccl(const char *text, char *host)
+{
+	const char *end = strstr(text, "NCCL "), *p = text;
+
+	while (end && p < end && (p = memchr(p, ':', (size_t)(end - p)))) {
+		const char *from = p, *q = p + 1 + digits(p + 1);
+
+		p++;
+		if (q == p || *q != ':' || !digits(q + 1))
+			continue;
+		q += 1 + digits(q + 1);
+		while (from > text && name_byte(from[-1]))
+			from--;
+		if (*q == ' ' && p - 1 > from) {
+			name_copy(host, from, (size_t)(p - 1 - from));
+			return;
+		}
+	}
+}
+
+/* "Aug 17 06:18:01 gpu01 kernel: ", "2025-08-17T06:18:01+00:00 gpu01 sshd[12]: ". */
+static void inner_syslog(const char *text, char *host)
+{
+	static const char months[] = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec ";
+	const char *p = text;
+	char month[5];
+	size_t n;
+
+	snprintf(month, sizeof(month), "%.4s", text);
+	if (strlen(month) == 4 && month[3] == ' ' && strstr(months, month)) {
+		p += 4 + strspn(text + 4, " ");
+		p += digits(p);
+		p += strspn(p, " ");
+		n = clock_length(p);
+	} else {
+		n = digits(p) == 4 ? clock_length(p) : 0;
+	}
+	if (!n)
+		return;
+	p += n;
+	n = name_length(p);
+	if (n && p[n] == ' ' && isalpha((unsigned char)*p)) {
+		const char *program = p + n + 1;
+		size_t m = name_length(program);
+
+		/* a level is no host: "INFO main: ..." */
+		if (m && (program[m] == '[' || program[m] == ':') && strncmp(p, "INFO", 4) &&
+		    strncmp(p, "WARN", 4) && strncmp(p, "ERROR", 5) && strncmp(p, "DEBUG", 5))
+			name_copy(host, p, n);
+	}
+}
+
+/* "> " of a quoted post: quotes of a whole block are told from a prompt by what called. */
+static size_t quote_length(const char *text)
+{
+	size_t n = 0;
+
+	while (text[n] == '>')
+		n++;
+	return n && (text[n] == ' ' || !text[n]) ? n + (text[n] == ' ') : 0;
+}
+
+void rs_prefix_find(const struct rs_prefix_habits *h, const char *text, struct rs_prefix *out)
+{
+	const char *p = text;
+
+	*out = (struct rs_prefix){0};
+	inner_syslog(text, out->inner);
+	p += quote_length(p);
+	for (unsigned i = 0; i < PREFIXES; i++) {
+		size_t n = 0;
+
+		if (*p == '[' && !(n = mpi_length(p, out->outer)) && !(n = rank_length(p)))
+			n = pod_length(p, out->outer);
+		else if (*p == '(')
+			n = ray_length(p, out->outer);
+		if (!n && !keeps_clock(p))
+			n = clock_length(p);
+		if (!n)
+			n = epoch_length(p);
+		if (!n)
+			n = habit_length(h, p, out->outer);
+		if (!n)
+			break;
+		p += n;
+	}
+	out->strip = (size_t)(p - text);
+	if (!*out->inner)
+		inner_nccl(p, out->inner);
+}

@@ -1,0 +1,35 @@
+/* Private to audit/: what launchers, collectors and quoting put before a line's own text. */
+#ifndef RS_AUDIT_READ_PREFIX_H
+#define RS_AUDIT_READ_PREFIX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { RS_NAME_BYTES = 64, RS_HABITS = 64 };
+
+/*
+ * Names before "name: " (pdsh) and "name | " (docker compose) are ambiguous on one line alone. A
+ * text has the habit when such names come again and again.
+ */
+struct rs_prefix_habits {
+	struct {
+		char name[RS_NAME_BYTES];
+		char mark; /* ':' or '|' */
+		unsigned count;
+	} seen[RS_HABITS];
+	unsigned n, lines;
+	bool colon, bar; /* rs_prefix_settle(): the text has it */
+};
+
+struct rs_prefix {
+	size_t strip;              /* bytes before the line's own text */
+	char outer[RS_NAME_BYTES]; /* host, pod or container by the launcher; "" */
+	char inner[RS_NAME_BYTES]; /* host by the line's own text: NCCL, syslog; "" */
+};
+
+void rs_prefix_learn(struct rs_prefix_habits *h, const char *text);
+void rs_prefix_settle(struct rs_prefix_habits *h);
+/* Of a line that ends with a NUL, without escape sequences and its end. */
+void rs_prefix_find(const struct rs_prefix_habits *h, const char *text, struct rs_prefix *out);
+
+#endif

@@ -1,0 +1,38 @@
+/* Private to audit/: lines that a person or a shell put between outputs. */
+#ifndef RS_AUDIT_READ_PROMPT_H
+#define RS_AUDIT_READ_PROMPT_H
+
+#include <stdbool.h>
+#include "audit/read/prefix.h"
+
+enum { RS_COMMAND_BYTES = 512 };
+
+struct rs_prompt {
+	char host[RS_NAME_BYTES];       /* whose prompt it is; "" */
+	char command[RS_COMMAND_BYTES]; /* without sudo, variables and path; "" */
+	size_t strip; /* a setting, "nv set ...", stands there: it is text, not what printed it */
+};
+
+/* "[root@gpu01 ~]# ibstat", "$ ibstat", "leaf1#show pfc", "+ ibstat": text without indentation. */
+bool rs_prompt_find(const char *text, struct rs_prompt *out);
+/* A command alone on its line, a heading that names one, or one that names a host: "ibstat",
+ * "### ibstat -v", "Output of `ibstat`:", "=== gpu01 ===", "Node 2:". */
+bool rs_heading_find(const char *text, struct rs_prompt *out);
+/* Does a command whose output or log is known begin here? */
+bool rs_command_known(const char *text);
+/* ``` and ~~~ */
+bool rs_fence(const char *text);
+/* A sentence that a person wrote. */
+bool rs_prose(const char *text);
+
+/* What a tool or a shell says instead of an output: the fact of an absence. */
+struct rs_refusal {
+	char what[256];   /* "/sys/...", "command/ibstat", "module/nvidia-peermem" */
+	const char *text; /* "No such file or directory" */
+};
+bool rs_refusal_find(const char *text, struct rs_refusal *out);
+/* Does this line say that something failed? Of logs and of people; counters and settings with
+ * the word in their name do not. */
+bool rs_states_failure(const char *text);
+
+#endif
