@@ -22,6 +22,10 @@ enum {
 	RS_INT_HOPS = 5,
 	RS_PACKET_INT =
 		1 << 5, /* among the BTH flags, not on the wire: int_hop[] is the packet's */
+	/* in the place of BTH flags of another transport's packet: a switch cut its payload off,
+	 * and the switch was its destination's own */
+	RS_PACKET_TRIMMED = 1 << 6,
+	RS_PACKET_TRIMMED_LAST = 1 << 7,
 };
 
 struct rs_packet {

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-ROOMS = "base wire cc port rdma switch host fabric collective plant sim".split()
+ROOMS = "base wire cc port rdma uet switch host fabric collective plant sim".split()
 # Exact, by IEEE 754 or by what they do: sqrt, ceil, floor, trunc, fabs, fmin, fmax, ldexp, llround.
 INEXACT = ("exp exp2 exp10 expm1 log log2 log10 log1p pow cbrt hypot sin cos tan asin acos atan atan2 "
            "sinh cosh tanh asinh acosh atanh erf erfc tgamma lgamma fma").split()

@@ -133,6 +133,19 @@ static bool dark(struct hostile *h, uint32_t nic)
 	return false;
 }
 
+/* As a switch that trims does. */
+static void trim(struct hostile *h, struct rs_packet *p)
+{
+	if (p->kind != RS_KIND_OTHER || !p->payload_bytes || !chance(h, h->rates.trim))
+		return;
+	p->payload = NULL;
+	p->payload_bytes = 0;
+	p->frame_bytes = RS_ETH_MIN_FRAME;
+	p->bth_flags |=
+		chance(h, 32768) ? RS_PACKET_TRIMMED : RS_PACKET_TRIMMED | RS_PACKET_TRIMMED_LAST;
+	h->count.trimmed++;
+}
+
 /* The wire's mercy on one packet. */
 static void transmit(struct hostile *h, uint32_t from, struct rs_packet *p)
 {
@@ -150,6 +163,7 @@ static void transmit(struct hostile *h, uint32_t from, struct rs_packet *p)
 		rs_pool_free(&h->lists[from], p);
 		return;
 	}
+	trim(h, p);
 	if (chance(h, h->rates.corrupt)) {
 		p->corrupt = 1;
 		h->count.corrupted++;
@@ -307,6 +321,7 @@ static void print_counts(const char *name, uint64_t first, const struct hostile_
 		{"delayed", c->delayed},
 		{"corrupted", c->corrupted},
 		{"strangers' packets", c->strangers},
+		{"trimmed", c->trimmed},
 	};
 	uint64_t faults = 0;
 

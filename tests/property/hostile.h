@@ -15,11 +15,12 @@ enum { HOSTILE_NICS = 3, HOSTILE_FLIGHTS = 1 << 14, HOSTILE_PACKETS = 1 << 16 };
 struct hostile_rates { /* of 65536 packets */
 	uint32_t lose, duplicate, delay, corrupt, mark, stranger;
 	uint32_t dark; /* begin a time in which this port neither sends nor hears */
+	uint32_t trim; /* cut the payload off, of what is not RoCE */
 };
 
 struct hostile_counts {
 	uint64_t runs, messages, delivered, marked; /* a mark is no fault */
-	uint64_t lost, darkened, duplicated, delayed, corrupted, strangers;
+	uint64_t lost, darkened, duplicated, delayed, corrupted, strangers, trimmed;
 };
 
 struct hostile_flight {
