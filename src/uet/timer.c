@@ -198,9 +198,11 @@ static void recover(struct rs_uet *u, struct pdc *p)
 	for (uint32_t i = 0; i <= n && s->cum + i != s->next_psn; i++) {
 		struct sent *t = &s->ring[(s->cum + i) & u->mask];
 
-		if (t->state != SENT_OUT || t->slept)
+		if (t->state == SENT_DONE || t->slept)
 			continue;
-		t->slept = true;
+		t->slept = true; /* what waits already need not wait for the window either */
+		if (t->state == SENT_LOST)
+			continue;
 		u->n.by_sleek++;
 		s->by_nack++;
 		uet_lose(u, p, s->cum + i);
