@@ -635,8 +635,12 @@ int rs_registry_process(const struct rs_registry *r, unsigned slot, int32_t *pid
 	int fd;
 
 	*pid = __atomic_load_n(&k->pid, __ATOMIC_RELAXED);
-	if (*pid <= 0 || !k->pidns || k->pidns != r->s->slot[r->slot].pidns)
+	if (*pid <= 0)
 		return -ESRCH;
+	if (!k->pidns || k->pidns != r->s->slot[r->slot].pidns) {
+		*pid = 0;
+		return rs_registry_lives(r, slot) ? -EXDEV : -ESRCH;
+	}
 	fd = (int)syscall(SYS_pidfd_open, *pid, 0);
 	if (fd < 0)
 		return -errno;

@@ -61,8 +61,8 @@ void rs_registry_offer_rings(struct rs_registry *r);
 /* A slot's lease: a number that no two of its leases share; 0: not leased, or to one that takes no
  * rings. As cheap. */
 uint32_t rs_registry_rings(const struct rs_registry *r, unsigned slot);
-/* A descriptor of the live process that has the lease, and its pid. -ESRCH: it is gone, or of
- * another PID namespace. */
+/* A descriptor of the live process that has the lease, and its pid. -ESRCH: it is gone. -EXDEV: it
+ * lives, in another PID namespace. */
 int rs_registry_process(const struct rs_registry *r, unsigned slot, int32_t *pid);
 /* Free the slots of dead processes; returns how many. Locked. */
 unsigned rs_registry_reap(struct rs_registry *r);

@@ -94,11 +94,13 @@ static bool tell(struct rs_live *l, unsigned slot, uint32_t what, uint32_t lease
 	return rs_steer_tell(l, slot, &h, sizeof(h), NULL, 0, fd);
 }
 
-static bool is_gone(int pidfd)
+/* The process that a ring is shared with, which has the slot; pidfd < 0: of another PID namespace.
+ */
+static bool is_gone(const struct rs_live *l, unsigned slot, int pidfd)
 {
 	struct pollfd p = {.fd = pidfd, .events = POLLIN};
 
-	return poll(&p, 1, 0) > 0;
+	return pidfd < 0 ? !rs_registry_lives(l->registry, slot) : poll(&p, 1, 0) > 0;
 }
 
 /* ---- The sender's end ---- */
@@ -163,10 +165,10 @@ APART static struct rs_shm_out *open_out(struct rs_live *l, unsigned slot, uint3
 	/* Of two devices of one process the application polls one while it waits for the other,
 	 * whose thread then sleeps: the wire wakes it sooner on loaded cores (pyverbs: three
 	 * times). */
-	if (o->pidfd >= 0 && (o->pid != getpid() || s->within))
+	if ((o->pidfd >= 0 || o->pidfd == -EXDEV) && (o->pid != getpid() || s->within))
 		fd = make_ring(l, o);
 	/* Alive after it was told: it was its socket that heard, and nobody's who took the name. */
-	if (fd < 0 || !tell(l, slot, HELLO, lease, fd) || is_gone(o->pidfd)) {
+	if (fd < 0 || !tell(l, slot, HELLO, lease, fd) || is_gone(l, slot, o->pidfd)) {
 		if (fd >= 0)
 			close(fd);
 		close_out(s, slot);
@@ -250,6 +252,8 @@ static bool write_record(struct rs_live *l, unsigned slot, struct rs_shm_record 
 
 	if (!knows_path(l, o, r->path) && !tell_path(l, o, r->path))
 		return false;
+	if (r->kind == RS_SHM_STAGED)
+		return rs_shm_stage_run(o, r);
 	if (r->kind != RS_SHM_RUN)
 		return rs_shm_write(&o->w, r, payload, n);
 	note_runs(l->shm, o, slot);
@@ -310,7 +314,8 @@ APART static bool retry(struct rs_live *l, rs_time now)
 	struct rs_shm_out *o = s->out[slot];
 	const struct rs_shm_record *r = &s->waiting.record;
 	/* of a run, its request may be over */
-	bool stale = r->kind == RS_SHM_RUN && !rs_nic_awaits(l->nic, r->aeth_imm, r->psn);
+	bool stale = (r->kind == RS_SHM_RUN || r->kind == RS_SHM_STAGED) &&
+		     !rs_nic_awaits(l->nic, r->aeth_imm, r->psn);
 
 	if (o && !stale &&
 	    write_record(l, slot, &s->waiting.record, s->waiting.payload, s->waiting.n)) {
@@ -400,7 +405,8 @@ static bool can_read(const struct rs_shm_in *in)
 	struct iovec mine = {&seen, sizeof(seen)};
 	struct iovec theirs = {(void *)(uintptr_t)in->r.ring->cookie_at, sizeof(seen)};
 
-	return process_vm_readv(in->pid, &mine, 1, &theirs, 1, 0) == (ssize_t)sizeof(seen) &&
+	return in->pid &&
+	       process_vm_readv(in->pid, &mine, 1, &theirs, 1, 0) == (ssize_t)sizeof(seen) &&
 	       seen == in->r.ring->cookie;
 }
 
@@ -417,8 +423,11 @@ static bool attach(struct rs_live *l, const struct hello *h, int32_t pid, int fd
 	if (!in)
 		return false;
 	in->r.ring = map_ring(fd);
-	in->pidfd = in->r.ring ? rs_registry_process(l->registry, h->slot, &leased) : -1;
-	if (!in->r.ring || in->pidfd < 0 || leased != pid) {
+	in->pidfd = in->r.ring ? rs_registry_process(l->registry, h->slot, &leased) : -ESRCH;
+	/* Another container's process has no number here that says who it is; that it knows this
+	 * socket's key does. */
+	if (!in->r.ring || (in->pidfd < 0 && in->pidfd != -EXDEV) ||
+	    (in->pidfd >= 0 && leased != pid)) {
 		if (in->r.ring)
 			munmap(in->r.ring, sizeof(*in->r.ring));
 		if (in->pidfd >= 0)
@@ -429,7 +438,7 @@ static bool attach(struct rs_live *l, const struct hello *h, int32_t pid, int fd
 	in->runs = (struct rs_runs_in){.ticket = in->r.ring->ticket,
 				       .done_word = &in->r.ring->runs_done,
 				       .grant_time = rs_live_tuning.window->run_grant};
-	in->pid = pid;
+	in->pid = leased;
 	in->lease = rs_registry_rings(l->registry, h->slot);
 	close_in(s, h->slot);
 	s->in[h->slot] = in;
@@ -444,7 +453,7 @@ static void refused(struct rs_live *l, const struct hello *h, int32_t pid)
 {
 	struct rs_shm_out *o = l->shm && h->slot < RS_SHM_PEERS ? l->shm->out[h->slot] : NULL;
 
-	if (o && o->lease == h->lease && o->pid == pid)
+	if (o && o->lease == h->lease && (!o->pid || o->pid == pid))
 		give_up(l->shm, h->slot);
 }
 
@@ -549,6 +558,8 @@ static bool take_record(struct rs_live *l, struct rs_shm_in *in, rs_time now)
 		rs_shm_begin_run(l, in, &r, now);
 	else if (in->runs.pending)
 		return rs_shm_break(&in->r); /* it was one when it was looked at */
+	else if (r.kind == RS_SHM_STAGED)
+		rs_shm_take_staged(l, in, &r, now);
 	else if (r.kind == RS_SHM_PATH)
 		learn_path(l, in, &r, payload);
 	else
@@ -582,16 +593,13 @@ APART static void check(struct rs_live *l, rs_time now)
 	for (unsigned slot = RS_SLOT_FIRST; slot <= RS_SLOT_LAST; slot++) {
 		struct rs_shm_out *o = s->out[slot];
 		struct rs_shm_in *in = s->in[slot];
-		struct pollfd gone = {.events = POLLIN};
 
-		gone.fd = o ? o->pidfd : -1;
-		if (o && ((poll(&gone, 1, 0) > 0) || atomic_load(&o->w.ring->refused) ||
+		if (o && (is_gone(l, slot, o->pidfd) || atomic_load(&o->w.ring->refused) ||
 			  (!atomic_load(&o->w.ring->attached) &&
 			   now - o->made > rs_live_tuning.ring_attach)))
 			give_up(s, slot);
-		gone.fd = in ? in->pidfd : -1;
-		if (in &&
-		    (poll(&gone, 1, 0) > 0 || rs_registry_rings(l->registry, slot) != in->lease))
+		if (in && (is_gone(l, slot, in->pidfd) ||
+			   rs_registry_rings(l->registry, slot) != in->lease))
 			close_in(s, slot);
 	}
 }

@@ -1,8 +1,9 @@
 /*
  * Long WRITEs between processes of one host: a record says where the payload lies, and the two copy
  * it by process_vm_readv and process_vm_writev, as window/run.h says who copies what and when. The
- * receiver's engine checks the R_Key first. Where the kernel does not allow either copy, the
- * payload goes through the ring.
+ * receiver's engine checks the R_Key first. Where the kernel does not allow either copy (containers
+ * with user namespaces of their own), the payload goes through the ring's stage: in by the sender,
+ * out by the receiver, to where its engine says.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -18,16 +19,17 @@ bool rs_shm_make_run(struct rs_live *l, struct rs_shm_out *o, struct rs_packet *
 		     struct rs_shm_record *r, rs_time now)
 {
 	uint32_t bytes, packets;
-	bool first = (p->opcode & 0x1f) == RS_OP_WRITE_FIRST, last;
+	bool first = (p->opcode & 0x1f) == RS_OP_WRITE_FIRST, last, pulls;
 
-	if ((first && p->dma_bytes < rs_live_tuning.run_bytes) ||
-	    !atomic_load_explicit(&o->w.ring->pulls, memory_order_relaxed))
+	if (first && p->dma_bytes < rs_live_tuning.run_bytes)
 		return false;
-	packets = rs_nic_tx_run(l->nic, p, RS_SHM_RUN_MAX, &bytes, &last, now);
+	pulls = atomic_load_explicit(&o->w.ring->pulls, memory_order_relaxed);
+	packets = rs_nic_tx_run(l->nic, p, pulls ? RS_SHM_RUN_MAX : RS_SHM_STAGED_MAX, &bytes,
+				&last, now);
 	if (packets == 1)
 		return false;
 	rs_shm_pack(p, r);
-	r->kind = RS_SHM_RUN;
+	r->kind = pulls ? RS_SHM_RUN : RS_SHM_STAGED;
 	r->packets = (uint16_t)packets;
 	r->src_qp_srqn = p->payload_bytes;
 	r->u.run.at = (uintptr_t)p->payload;
@@ -46,6 +48,37 @@ bool rs_shm_write_run(struct rs_shm_out *o, struct rs_shm_record *r)
 	if (!rs_runs_out_ticket(&o->runs) || !rs_shm_write(&o->w, r, NULL, 0))
 		return false;
 	rs_runs_out_sent(&o->runs, &run);
+	return true;
+}
+
+/* A stretch without a break says how fast its way is; one of many tries the other. */
+static void judge(struct rs_shm_ways *w, uint32_t bytes)
+{
+	int64_t now = rs_live_ns();
+
+	if (now - w->last_ns > rs_live_tuning.stage_break_ns || !w->since_ns) {
+		w->since_ns = now;
+		w->bytes = 0;
+	}
+	w->last_ns = now;
+	w->bytes += bytes;
+	if (w->bytes < rs_live_tuning.stage_stretch)
+		return;
+	w->ns[w->past] = now - w->since_ns;
+	w->since_ns = now;
+	w->bytes = 0;
+	w->past = w->ns[1] && w->ns[1] < w->ns[0];
+	if (++w->stretch % rs_live_tuning.stage_tries == 1)
+		w->past = !w->past;
+}
+
+bool rs_shm_stage_run(struct rs_shm_out *o, struct rs_shm_record *r)
+{
+	uint32_t bytes = r->u.run.bytes;
+
+	if (!rs_shm_write_staged(&o->w, r, o->ways.past))
+		return false;
+	judge(&o->ways, bytes);
 	return true;
 }
 
@@ -216,18 +249,10 @@ void rs_shm_begin_run(struct rs_live *l, struct rs_shm_in *in, const struct rs_s
 		rs_runs_in_at(&in->runs, i)->failed = true;
 }
 
-/* Packet by packet, from a copy: what the engine has to say no to, or what is not in order. */
-static void give_singly(struct rs_live *l, struct rs_shm_in *in, rs_time now)
+/* Packet by packet: what the engine has to say no to, or what is not in order. */
+static void give_packets(struct rs_live *l, const struct rs_shm_run *more,
+			 const struct rs_run_come *r, uint8_t *bytes, rs_time now)
 {
-	struct rs_run_come *r = rs_runs_in_at(&in->runs, 0);
-	const struct rs_shm_run *more = more_at(in, 0);
-	struct rs_shm *s = l->shm;
-
-	r->tail_bytes = 0; /* the copy is whole */
-	if (!s->bounce)
-		s->bounce = malloc(RS_SHM_RUN_MAX);
-	if (!s->bounce || !pull(in, 0, s->bounce, 0, r->bytes))
-		return;
 	for (uint32_t k = 0; k < r->packets; k++) {
 		struct rs_packet *p = rs_pool_alloc(&l->free);
 		bool end = k + 1 == r->packets;
@@ -243,11 +268,24 @@ static void give_singly(struct rs_live *l, struct rs_shm_in *in, rs_time now)
 		if (!end)
 			p->bth_flags &= (uint8_t)~RS_BTH_ACKREQ;
 		p->psn = rs_psn_add(more->p.psn, k);
-		p->payload = s->bounce + (size_t)k * more->mtu;
+		p->payload = bytes + (size_t)k * more->mtu;
 		p->payload_bytes = (uint16_t)(end ? r->bytes - k * more->mtu : more->mtu);
 		l->counters.rx_shared++;
 		rs_rx_give(l, p, now);
 	}
+}
+
+/* From a copy, as the sender's memory is not in the ring. */
+static void give_singly(struct rs_live *l, struct rs_shm_in *in, rs_time now)
+{
+	struct rs_run_come *r = rs_runs_in_at(&in->runs, 0);
+	struct rs_shm *s = l->shm;
+
+	r->tail_bytes = 0; /* the copy is whole */
+	if (!s->bounce)
+		s->bounce = malloc(RS_SHM_RUN_MAX);
+	if (s->bounce && pull(in, 0, s->bounce, 0, r->bytes))
+		give_packets(l, more_at(in, 0), r, s->bounce, now);
 }
 
 static void execute(struct rs_live *l, struct rs_shm_in *in, rs_time now)
@@ -268,6 +306,42 @@ static void execute(struct rs_live *l, struct rs_shm_in *in, rs_time now)
 	}
 	memcpy(place + r->bytes - r->tail_bytes, more->tail, r->tail_bytes);
 	l->counters.rx_shared++;
+}
+
+void rs_shm_take_staged(struct rs_live *l, struct rs_shm_in *in, const struct rs_shm_record *rec,
+			rs_time now)
+{
+	const uint8_t *from = rs_shm_staged(&in->r, rec);
+	struct rs_shm_run more = {0};
+	struct rs_run_come run;
+	uint32_t tail;
+	uint8_t *place;
+
+	if (!from) {
+		rs_shm_break(&in->r);
+		return;
+	}
+	if (!read_run(l, in, rec, &more, &run)) {
+		rs_rx_drop(l, RS_RX_STRANGER);
+		rs_shm_unstage(&in->r, rec);
+		return;
+	}
+	tail = run.bytes < RS_RUN_TAIL ? run.bytes : RS_RUN_TAIL;
+	place = rs_nic_run_place(l->nic, &more.p, run.bytes, 0);
+	if (place) {
+		memcpy(place, from, run.bytes - tail);
+		memcpy(more.tail, from + run.bytes - tail, tail);
+	}
+	if (place &&
+	    rs_nic_rx_run(l->nic, &more.p, run.packets, run.bytes, more.last, place, now)) {
+		/* what programs look at comes last */
+		atomic_thread_fence(memory_order_release);
+		memcpy(place + run.bytes - tail, more.tail, tail);
+		l->counters.rx_shared++;
+	} else {
+		give_packets(l, &more, &run, (uint8_t *)(uintptr_t)from, now);
+	}
+	rs_shm_unstage(&in->r, rec);
 }
 
 bool rs_shm_finish_runs(struct rs_live *l, struct rs_shm_in *in, rs_time now)

@@ -6,6 +6,9 @@
 #include "live/shm_ring.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* Never 0, and another one a lap. */
 static uint32_t seq_at(uint64_t line)
@@ -81,6 +84,56 @@ bool rs_shm_write(struct rs_shm_writer *w, struct rs_shm_record *r, const void *
 	return true;
 }
 
+/* Where the next bytes of the stage are to go; UINT64_MAX: there is no room. */
+static uint64_t stage_place(struct rs_shm_writer *w, uint32_t bytes)
+{
+	uint64_t left = RS_SHM_STAGE - w->staged % RS_SHM_STAGE;
+	uint64_t at = w->staged + (bytes > left ? left : 0), done;
+
+	if (at + bytes - w->staged_done <= RS_SHM_STAGE)
+		return at;
+	done = atomic_load_explicit(&w->ring->staged_done, memory_order_acquire);
+	if (done - w->staged_done <= w->staged - w->staged_done) /* as room() */
+		w->staged_done = done;
+	return at + bytes - w->staged_done <= RS_SHM_STAGE ? at : UINT64_MAX;
+}
+
+#ifdef __SSE2__
+/* to at a line's start; stores that go to memory. */
+static void copy_past(uint8_t *to, const uint8_t *from, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + RS_SHM_LINE <= n; i += RS_SHM_LINE)
+		for (size_t k = i; k < i + RS_SHM_LINE; k += sizeof(__m128i))
+			_mm_stream_si128((__m128i *)(void *)(to + k),
+					 _mm_loadu_si128((const void *)(from + k)));
+	memcpy(to + i, from + i, n - i);
+	_mm_sfence();
+}
+#else
+static void copy_past(uint8_t *to, const uint8_t *from, size_t n)
+{
+	memcpy(to, from, n);
+}
+#endif
+
+bool rs_shm_write_staged(struct rs_shm_writer *w, struct rs_shm_record *r, bool past)
+{
+	const void *from = (const void *)(uintptr_t)r->u.run.at;
+	uint64_t at = stage_place(w, r->u.run.bytes);
+
+	if (at == UINT64_MAX || !room(w, skip_lines(w, 1) + 2))
+		return false;
+	if (past)
+		copy_past(w->ring->stage + at % RS_SHM_STAGE, from, r->u.run.bytes);
+	else
+		memcpy(w->ring->stage + at % RS_SHM_STAGE, from, r->u.run.bytes);
+	w->staged = (at + r->u.run.bytes + RS_SHM_LINE - 1) / RS_SHM_LINE * RS_SHM_LINE;
+	r->u.run.at = at;
+	return rs_shm_write(w, r, NULL, 0);
+}
+
 void rs_shm_pack(const struct rs_packet *p, struct rs_shm_record *r)
 {
 	uint32_t f = rs_opcodes[p->opcode].flags;
@@ -151,6 +204,19 @@ bool rs_shm_read(struct rs_shm_reader *r, struct rs_shm_record *out, const uint8
 		return true;
 	}
 	return false;
+}
+
+const uint8_t *rs_shm_staged(const struct rs_shm_reader *r, const struct rs_shm_record *record)
+{
+	uint64_t at = record->u.run.at % RS_SHM_STAGE;
+
+	return at + record->u.run.bytes <= RS_SHM_STAGE ? r->ring->stage + at : NULL;
+}
+
+void rs_shm_unstage(struct rs_shm_reader *r, const struct rs_shm_record *record)
+{
+	atomic_store_explicit(&r->ring->staged_done, record->u.run.at + record->u.run.bytes,
+			      memory_order_release);
 }
 
 void rs_shm_release(struct rs_shm_reader *r)

@@ -18,7 +18,8 @@ enum {
 	RS_SHM_LINES = 8192, /* of a ring's records: 512 KiB */
 	RS_SHM_SMALL = 16,   /* a payload up to here is in the record's own line */
 	RS_SHM_MAGIC = 0x52735368,
-	RS_SHM_LAYOUT = 1,
+	RS_SHM_LAYOUT = 2,
+	RS_SHM_STAGE = 1 << 20, /* bytes of its stage: a few runs of RS_SHM_STAGED_MAX */
 };
 
 enum rs_shm_kind {
@@ -27,6 +28,7 @@ enum rs_shm_kind {
 	RS_SHM_PATH, /* whose packets those of this path are; payload: sender's, receiver's address
 		      */
 	RS_SHM_RUN,  /* packets of one message, their payload in the sender's memory */
+	RS_SHM_STAGED, /* the same, their payload in the ring's stage */
 	RS_SHM_KINDS,
 };
 
@@ -53,7 +55,7 @@ struct rs_shm_record {
 			uint64_t swap_add, compare;
 		} atomic;
 		struct {
-			uint64_t at;    /* in the sender's memory */
+			uint64_t at;    /* in the sender's memory; staged: bytes before it */
 			uint32_t bytes; /* of all packets */
 			uint32_t last;  /* the message ends with them */
 		} run;
@@ -64,7 +66,8 @@ struct rs_shm_record {
 _Static_assert(sizeof(struct rs_shm_record) == RS_SHM_LINE, "one cache line");
 
 enum {
-	RS_SHM_RUN_MAX = 256 << 10, /* bytes of a run */
+	RS_SHM_RUN_MAX = 256 << 10,   /* bytes of a run */
+	RS_SHM_STAGED_MAX = 64 << 10, /* of one that goes through the stage */
 };
 
 /* The memory of a ring, with the writer of each line. */
@@ -73,25 +76,32 @@ struct rs_shm_ring {
 	uint32_t lines;
 	_Alignas(RS_SHM_LINE) _Atomic uint64_t head;   /* the receiver: lines read */
 	_Atomic uint64_t runs_done;                    /* the receiver */
+	_Atomic uint64_t staged_done;                  /* the receiver: bytes of the stage */
 	_Alignas(RS_SHM_LINE) _Atomic uint32_t asleep; /* set by the receiver, cleared by both */
 	_Atomic uint32_t attached, refused;            /* the receiver */
 	_Atomic uint32_t pulls; /* the receiver: it can read the sender's memory */
 	_Alignas(RS_SHM_LINE) uint64_t cookie_at, cookie; /* the sender, once: what to try it on */
 	struct rs_run_ticket ticket[RS_RUN_TICKETS];      /* window/run.h */
 	_Alignas(RS_SHM_LINE) uint8_t line[RS_SHM_LINES][RS_SHM_LINE];
+	_Alignas(4096) uint8_t stage[RS_SHM_STAGE];
 };
 
 /* ---- Writing ---- */
 
 struct rs_shm_writer {
 	struct rs_shm_ring *ring;
-	uint64_t tail; /* lines written */
-	uint64_t head; /* as last seen */
+	uint64_t tail;                /* lines written */
+	uint64_t head;                /* as last seen */
+	uint64_t staged, staged_done; /* bytes of the stage, those left out at its end with them */
 };
 
 /* A record with n bytes behind it, or in it where they are few and its union is free. False: no
  * room. r's seq is not looked at. */
 bool rs_shm_write(struct rs_shm_writer *w, struct rs_shm_record *r, const void *payload, size_t n);
+/* The same for a run whose payload goes through the stage: from u.run.at of this process. past: not
+ * by way of this processor's cache, from where some fetch lines slower than from memory. False: no
+ * room in the ring or the stage. */
+bool rs_shm_write_staged(struct rs_shm_writer *w, struct rs_shm_record *r, bool past);
 /* The record for a packet, but for path and payload. */
 void rs_shm_pack(const struct rs_packet *p, struct rs_shm_record *r);
 
@@ -114,6 +124,10 @@ bool rs_shm_waiting(const struct rs_shm_reader *r);
 bool rs_shm_break(struct rs_shm_reader *r);
 /* What was read may be written over. */
 void rs_shm_release(struct rs_shm_reader *r);
+/* The payload of a staged run; NULL: it does not lie in the stage. */
+const uint8_t *rs_shm_staged(const struct rs_shm_reader *r, const struct rs_shm_record *record);
+/* It was read. */
+void rs_shm_unstage(struct rs_shm_reader *r, const struct rs_shm_record *record);
 /* The packet of a record: false, and it is none that the wire could have brought. */
 bool rs_shm_unpack(const struct rs_shm_record *r, const uint8_t *payload, struct rs_packet *p);
 

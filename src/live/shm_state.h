@@ -24,7 +24,18 @@ struct rs_shm_run {
 	bool last;
 };
 
+/* Which of two ways to write the stage carries more, as measured: which lines of another's cache
+ * are slow is the machine's to say, and may change with the cores that two processes run on. */
+struct rs_shm_ways {
+	bool past;        /* the way of this stretch */
+	unsigned stretch; /* counts them */
+	uint64_t bytes;   /* of this one */
+	int64_t since_ns, last_ns;
+	int64_t ns[2]; /* of a stretch by each way; 0: not known */
+};
+
 struct rs_shm_out {
+	struct rs_shm_ways ways;
 	struct rs_shm_writer w;
 	uint32_t lease; /* of the peer's slot; the ring is for its holder alone */
 	int32_t pid;
@@ -78,6 +89,8 @@ uint32_t rs_shm_path_of(struct rs_live *l, struct rs_shm_in *in, const struct rs
 /* Makes a run of a packet that the engine gave, where it is worth it. */
 bool rs_shm_make_run(struct rs_live *l, struct rs_shm_out *o, struct rs_packet *p,
 		     struct rs_shm_record *r, rs_time now);
+/* The same through the stage. False: no room. */
+bool rs_shm_stage_run(struct rs_shm_out *o, struct rs_shm_record *r);
 /* False: no room. */
 bool rs_shm_write_run(struct rs_shm_out *o, struct rs_shm_record *r);
 /* Copies what peers granted; true: any. */
@@ -85,6 +98,9 @@ bool rs_shm_push(struct rs_live *l);
 /* A run that came. */
 void rs_shm_begin_run(struct rs_live *l, struct rs_shm_in *in, const struct rs_shm_record *r,
 		      rs_time now);
+/* One whose payload is in the stage. */
+void rs_shm_take_staged(struct rs_live *l, struct rs_shm_in *in, const struct rs_shm_record *r,
+			rs_time now);
 /* Executes those that are copied, in order; true: any. */
 bool rs_shm_finish_runs(struct rs_live *l, struct rs_shm_in *in, rs_time now);
 /* Runs of requests that are over are not read any more. */

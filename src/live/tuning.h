@@ -142,6 +142,12 @@ struct rs_live_tuning {
 	rs_time run_look;
 	/* Bytes of a message that is worth a run. By judgement: below, its packets are few. */
 	uint32_t run_bytes;
+	/* Bytes of a stretch by which the two ways to write a ring's stage are compared, a gap that
+	 * breaks one, and of how many stretches one goes the slower way. Measured: by the cache 3.5
+	 * or 12 GB/s, as a virtual machine's cores lie; past it 9 to 10. */
+	uint32_t stage_stretch;
+	int64_t stage_break_ns;
+	unsigned stage_tries;
 
 	/* ---- Between processes of a host; ms ---- */
 

@@ -5,7 +5,7 @@
 set -eu
 ripstop=$1
 . "$(dirname "$0")/lib.sh"
-need ibv_rc_pingpong unshare ip python3
+need ibv_rc_pingpong ib_write_bw unshare ip python3
 [ -n "${RS_OWN_NET-}" ] || skip "network namespaces cannot be made"
 unshare --mount --pid --fork --mount-proc true 2>/dev/null || skip "process namespaces cannot be made"
 
@@ -52,6 +52,23 @@ if unshare --user --map-root-user --mount --pid --fork --mount-proc true 2>/dev/
 	talk user "" ""
 else
 	echo "not tried: user namespaces cannot be made"
+fi
+# Rings carry it between all of these, whatever a process's number means to the other.
+if unshare --user --map-root-user --mount --pid --fork --mount-proc true 2>/dev/null; then
+	port=$((port + 1))
+	for side in "" 127.0.0.1; do
+		apart user "timeout 30 $ripstop exec -- ib_write_bw -d rs_lo -p $port -D 2 $side" >"$tmp/bw$side" 2>&1 &
+		pids="$pids $!"
+		last=$!
+		wait_listen "" || :
+	done
+	sleep 1.5
+	RIPSTOP_SHM=on "$ripstop" counters --json | python3 -c '
+import json, sys
+all = [d["counters"] for d in json.load(sys.stdin)["devices"]]
+print("passed: rings between user and process namespaces" if len(all) == 2 and
+	all[0]["rx_shared"] > 1000 and all[1]["rx_shared"] > 1000 else sys.exit(f"FAILED: not over rings: {all}"))'
+	wait $last || fail "ib_write_bw: $(said "$tmp/bw127.0.0.1")"
 fi
 # one user, known as root in one container and as himself in the other
 if [ "$(id -u)" = 0 ] && chmod a+rx "$tmp" && setpriv --reuid 1234 --regid 1234 --clear-groups \

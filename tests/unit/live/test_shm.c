@@ -843,6 +843,9 @@ static void spoil_ring(struct rs_shm_ring *ring)
 		break;
 	case 1:
 		atomic_store(&ring->runs_done, draw(2) ? draw(1u << 31) : ring->runs_done + 1);
+		atomic_store(&ring->staged_done,
+			     draw(2) ? draw(1u << 31) : ring->staged_done + draw(100000));
+		atomic_store(&ring->pulls, draw(2));
 		break;
 	case 2:
 		atomic_store(&t->pull, draw(4));
