@@ -507,6 +507,35 @@ static void print_counters(const struct rs_sim_counters *c, FILE *out)
 	fputc('\n', out);
 }
 
+/* What followed each event. */
+static void print_regains(const struct rs_fabric *f, const struct rs_sim_result *s, FILE *out)
+{
+	for (uint32_t i = 0; i < s->n_regains; i++) {
+		const struct rs_sim_regain *x = &s->regains[i];
+		char at[32], time[32], before[32], least[32], left[32], until[128];
+
+		rs_human_rate(left, sizeof(left), (double)x->left);
+		if (!x->left)
+			snprintf(until, sizeof(until),
+				 "nothing was received in the second half of what followed");
+		else if (!x->time)
+			snprintf(until, sizeof(until), "it stayed above 95 %% of %s", left);
+		else if (x->time == RS_NEVER)
+			snprintf(until, sizeof(until), "95 %% of %s was not regained", left);
+		else
+			snprintf(until, sizeof(until),
+				 "95 %% of the %s that is left after %s, %s at least", left,
+				 rs_human_time(time, sizeof(time), x->time),
+				 rs_human_rate(least, sizeof(least), (double)x->least));
+		rs_paragraph(out, 0, "%s %s at %s: %s before; %s.",
+			     rs_fabric_event_text(&f->events, x->event),
+			     x->begins ? "begins" : "ends", rs_human_time(at, sizeof(at), x->at),
+			     rs_human_rate(before, sizeof(before), (double)x->before), until);
+	}
+	if (s->n_regains)
+		fputc('\n', out);
+}
+
 void rs_sim_print(const struct rs_diagnosis *r, FILE *out)
 {
 	const struct rs_sim_result *s = r->cases[0].result;
@@ -528,6 +557,7 @@ void rs_sim_print(const struct rs_diagnosis *r, FILE *out)
 			print_train(j, r, i, out);
 	}
 	print_counters(&s->counters, out);
+	print_regains(r->cases[0].fabric, s, out);
 	if (s->n_jobs > 1 || s->jobs[0].conf->kind != RS_JOB_FLOWS)
 		print_idle_nics(r, out);
 	rs_sim_print_observed(r, out);

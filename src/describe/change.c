@@ -110,6 +110,19 @@ bool change_ends(struct changes *c, const struct rs_node *n, uint32_t *a, uint32
 	return end_named(c, list->first->value, a) && end_named(c, list->last->value, b);
 }
 
+bool change_nic(struct changes *c, const struct rs_node *n, uint32_t *a)
+{
+	const struct rs_node *nic = rs_node_get(n, "nic");
+
+	if (!end_named(c, nic, a))
+		return false;
+	if (*a & SWITCH_BIT)
+		rs_load_fail(c->l, -EINVAL, nic->at,
+			     "nic: this is a switch; expected a NIC, or a host with one, as h3 or "
+			     "h3/nic1");
+	return !c->l->err;
+}
+
 uint32_t change_index(struct changes *c, const struct rs_node *n, uint32_t a, uint32_t b,
 		      int64_t *index)
 {

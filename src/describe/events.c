@@ -14,12 +14,14 @@ struct happening {
 static void take_links(struct changes *c, const struct rs_node *n, struct rs_fabric_event *e)
 {
 	const struct rs_fabric *f = c->f;
-	bool whole = rs_node_get(n, "switch") != NULL;
+	bool whole = rs_node_get(n, "switch") != NULL, nic = rs_node_get(n, "nic") != NULL;
 	uint32_t a = whole ? change_switch(c, n) : 0, b = UINT32_MAX;
 	int64_t index = -1;
 	uint32_t *list;
 
-	if (!whole && (!change_ends(c, n, &a, &b) || !change_index(c, n, a, b, &index)))
+	if (nic && !change_nic(c, n, &a))
+		return;
+	if (!whole && !nic && (!change_ends(c, n, &a, &b) || !change_index(c, n, a, b, &index)))
 		return;
 	list = rs_load_take(c->l, f->n_links + 1u, sizeof(*list));
 	for (uint32_t i = 0; i < f->n_links && !c->l->err; i++) {
@@ -52,6 +54,31 @@ static void take_down(struct changes *c, const struct rs_node *n, struct rs_fabr
 			     "down says for how long already; 'for' is of rate and loss");
 }
 
+/* pause: a time, or true: to the end. */
+static void take_pause(struct changes *c, const struct rs_node *n, struct rs_fabric_event *e)
+{
+	const struct rs_node *v = rs_node_get(n, "pause");
+	bool some = false;
+	rs_time span = 0;
+
+	if (!v)
+		return;
+	for (unsigned t = 0; t < RS_TCS; t++)
+		some |= c->f->qos.pfc && c->f->qos.tc[t].lossless;
+	if (!rs_node_get(n, "nic"))
+		rs_load_fail(c->l, -EINVAL, v->at,
+			     "pause: a NIC pauses its switch; expected it beside nic, as {at: 1ms, "
+			     "nic: h3, pause: 5ms}");
+	else if (!some)
+		rs_load_fail(c->l, -EINVAL, v->at,
+			     "pause: no class has PFC; expected a lossless class in fabric.qos");
+	e->pause = true;
+	if (v->kind == RS_NODE_SCALAR && rs_same_key(v->text, "true"))
+		return;
+	rs_node_time(c->l, n, "pause", RS_NS, RS_START_MAX, &span);
+	e->until = e->at + span;
+}
+
 static void check_rate(struct changes *c, const struct rs_node *n, const struct rs_fabric_event *e)
 {
 	const struct rs_fabric *f = c->f;
@@ -65,29 +92,32 @@ static void check_rate(struct changes *c, const struct rs_node *n, const struct 
 
 static bool is_one_kind(struct changes *c, const struct rs_node *n, const struct rs_fabric_event *e)
 {
-	int kinds = e->down + (e->rate != 0) + (e->loss >= 0) + (e->drop != 0);
+	int kinds = e->down + (e->rate != 0) + (e->loss >= 0) + (e->drop != 0) + e->pause;
 
 	if (kinds == 1 || c->l->err)
 		return !c->l->err;
-	rs_load_fail(c->l, -EINVAL, n->at,
-		     "an event has one of down, rate, loss and drop, as {at: 1ms, link: [leaf0, "
-		     "spine3], down: 5ms}; here %d",
-		     kinds);
+	rs_load_fail(
+		c->l, -EINVAL, n->at,
+		"an event has one of down, rate, loss, drop and pause, as {at: 1ms, link: [leaf0, "
+		"spine3], down: 5ms}; here %d",
+		kinds);
 	return false;
 }
 
 static void read_event(struct changes *c, const struct rs_node *n, struct happening *h)
 {
-	static const char *const known[] = {"at",   "link", "index", "switch", "down",  "rate",
-					    "loss", "drop", "for",   "every",  "times", NULL};
+	static const char *const known[] = {"at",    "link", "index", "switch", "down",
+					    "rate",  "loss", "drop",  "for",    "every",
+					    "times", "nic",  "pause", "skip",   NULL};
 	struct rs_fabric_event *e = &h->e;
 	rs_time span = 0;
 
 	*h = (struct happening){.e = {.until = RS_NEVER, .loss = -1}, .times = 1};
 	if (!rs_node_keys(c->l, n, "an event", known) || !rs_node_need(c->l, n, "at", "an event"))
 		return;
-	if (!rs_node_get(n, "link") == !rs_node_get(n, "switch")) {
-		rs_load_fail(c->l, -EINVAL, n->at, "an event is of a 'link' or of a 'switch'");
+	if (!!rs_node_get(n, "link") + !!rs_node_get(n, "switch") + !!rs_node_get(n, "nic") != 1) {
+		rs_load_fail(c->l, -EINVAL, n->at,
+			     "an event is of a 'link', of a 'switch' or of a 'nic'");
 		return;
 	}
 	rs_node_time(c->l, n, "at", 0, RS_START_MAX, &e->at);
@@ -96,9 +126,14 @@ static void read_event(struct changes *c, const struct rs_node *n, struct happen
 		e->until = e->at + span;
 	take_links(c, n, e);
 	take_down(c, n, e);
+	take_pause(c, n, e);
 	rs_node_rate(c->l, n, "rate", &e->rate);
 	rs_node_share(c->l, n, "loss", 0, 1, &e->loss);
 	rs_node_u32(c->l, n, "drop", 1, 1000000, &e->drop);
+	rs_node_u32(c->l, n, "skip", 0, UINT32_MAX, &e->skip);
+	if (e->skip && !e->drop && !c->l->err)
+		rs_load_fail(c->l, -EINVAL, rs_node_get(n, "skip")->at,
+			     "skip: packets that go through before those of 'drop'; expected drop");
 	check_rate(c, n, e);
 	rs_node_time(c->l, n, "every", RS_NS, RS_START_MAX, &h->every);
 	rs_node_u32(c->l, n, "times", 2, TIMES_MAX, &h->times);
@@ -143,6 +178,7 @@ void load_events(struct rs_load *l, struct rs_fabric *f, const struct rs_node *f
 			struct rs_fabric_event *e = &f->events.event[f->events.n++];
 
 			*e = all[i].e;
+			e->text = i;
 			e->at += t * all[i].every;
 			e->until = e->until == RS_NEVER ? RS_NEVER : e->until + t * all[i].every;
 		}

@@ -384,6 +384,26 @@ static void places(struct rs_json *j, const struct rs_sim_result *s)
 	rs_json_end(j);
 }
 
+/* How soon the rate was regained after each event. */
+static void regains(struct rs_json *j, const struct rs_fabric *f, const struct rs_sim_result *s)
+{
+	rs_json_array(j, "events");
+	for (uint32_t i = 0; i < s->n_regains; i++) {
+		const struct rs_sim_regain *x = &s->regains[i];
+
+		rs_json_object(j, NULL);
+		time_ns(j, "at_ns", x->at);
+		rs_json_string(j, "event", rs_fabric_event_text(&f->events, x->event));
+		rs_json_bool(j, "begins", x->begins);
+		rs_json_number(j, "before_bps", (double)x->before);
+		rs_json_number(j, "least_bps", (double)x->least);
+		rs_json_number(j, "left_bps", (double)x->left);
+		time_ns(j, "to_95_percent_ns", x->time);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+}
+
 int rs_diagnosis_json(const struct rs_diagnosis *r, uint64_t peak_rss, FILE *out)
 {
 	struct rs_json *j = rs_json_create(out);
@@ -416,6 +436,8 @@ int rs_diagnosis_json(const struct rs_diagnosis *r, uint64_t peak_rss, FILE *out
 		placement(j, &s->placement);
 		if (!i)
 			places(j, s);
+		if (!i && s->n_regains)
+			regains(j, f, s);
 		if (!i && s->nic_bytes) {
 			rs_json_array(j, "nic_bytes");
 			for (uint32_t k = 0; k < r->cases[0].fabric->n_endpoints; k++)

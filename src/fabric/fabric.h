@@ -400,6 +400,9 @@ struct rs_fabric_event {
 	int64_t rate;  /* 0: the link's own */
 	double loss;   /* negative: the link's own */
 	uint32_t drop; /* packets with payload that the link loses from `at` on, each way */
+	uint32_t skip; /* with payload, too, that go through before those */
+	bool pause;    /* the NIC at the link holds all classes with PFC */
+	uint32_t text; /* in rs_fabric_events: as it was written */
 };
 
 /* fabric.events, and how soon switches take what is down out of their routes. */
@@ -411,6 +414,12 @@ struct rs_fabric_events {
 	rs_time detect;    /* until the switches at the ends of a link know */
 	rs_time converge;  /* from then until all switches have new routes */
 };
+
+/* As event i was written; one that was built by calls has no words. */
+static inline const char *rs_fabric_event_text(const struct rs_fabric_events *v, uint32_t i)
+{
+	return v->event[i].text < v->n_texts ? v->text[v->event[i].text] : "an event";
+}
 
 enum rs_fabric_preset { RS_PRESET_NONE, RS_PRESET_NS3 };
 

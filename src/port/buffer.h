@@ -15,6 +15,7 @@ struct rs_port_buffer {
 	/* above the first a class with PFC is asked to stop; at the second, and below, all are
 	 * asked to go on */
 	uint64_t xoff, xon;
+	bool stuck; /* a fault: none is asked to go on */
 };
 
 static inline bool rs_port_buffer_fits(const struct rs_port_buffer *b, bool lossless,
@@ -29,7 +30,7 @@ static inline void rs_port_buffer_changed(const struct rs_port_buffer *b, struct
 {
 	if (b->used > b->xoff)
 		rs_lfc_xoff(l, classes & (uint8_t)~l->pausing);
-	else if (l->pausing && b->used <= b->xon)
+	else if (l->pausing && b->used <= b->xon && !b->stuck)
 		rs_lfc_xon(l, l->pausing);
 }
 

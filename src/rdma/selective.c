@@ -17,7 +17,8 @@
 enum {
 	WORD = 64,
 	WINDOW_LEAST = 256,
-	FEW = 3, /* packets in flight that the shorter timeout is for: IRN, §3.1 */
+	FEW = 3, /* packets in flight that the shorter timeout is for: IRN, §3.1, acknowledges each
+		  */
 };
 
 struct sent {
@@ -38,6 +39,7 @@ struct kept {
 struct selective {
 	const struct rs_selective *c;
 	uint32_t window; /* a power of two */
+	uint32_t few;    /* packets in flight that the shorter timeout is for */
 
 	/* Requester: [base, top) were sent and are not acknowledged. Nothing of READs and atomics.
 	 */
@@ -49,6 +51,7 @@ struct selective {
 	uint32_t newest_psn;
 	bool newest_again;
 	rs_time rtt, least_rtt;
+	rs_time heard;           /* when something new was acknowledged last, or all began */
 	rs_time rto_at, lost_at; /* when a packet that is missing counts as lost */
 	uint32_t round;          /* one loss is told to congestion control until this PSN is
 				  * acknowledged */
@@ -106,6 +109,8 @@ static void init(const struct rs_nic_config *c, void *memory)
 
 	s->c = &c->selective;
 	s->window = window_of(c);
+	s->few =
+		FEW + (c->ack_every ? c->ack_every - 1 : 0); /* may have come, and not be told of */
 	s->sent = (struct sent *)(s + 1);
 	s->kept = (struct kept *)(s->sent + s->window);
 	s->acked = (uint64_t *)(s->kept + s->window);
@@ -124,6 +129,7 @@ static void forget(struct rs_qp *qp)
 	*s = (struct selective){
 		.c = old.c,
 		.window = old.window,
+		.few = old.few,
 		.nak_for = NO_PSN,
 		.una = NO_PSN,
 		.rto_at = RS_NEVER,
@@ -323,11 +329,24 @@ static void set_deadline(struct rs_nic *nic, struct rs_qp *qp, const struct sele
  * two, doubled with each timeout in a row. Off where the attribute timeout is. */
 static rs_time timeout_from(const struct rs_qp *qp, const struct selective *s, rs_time now)
 {
-	bool few = tracked(s) && in_flight(s) <= FEW;
+	bool few = tracked(s) && in_flight(s) <= s->few;
 
 	if (!qp->rto || (int64_t)(qp->requested - qp->acked) <= 0 || (qp->flags & RS_QF_RNR_WAIT))
 		return RS_NEVER;
 	return now + ((few ? s->c->rto_low : s->c->rto_high) << qp->retries);
+}
+
+/*
+ * These timeouts are short: as many as the attribute retry_cnt has are over before any failure in
+ * the network is mended. The peer is given up when it has been silent for as long as go-back-N
+ * would wait; until then the last retry is spent again.
+ */
+static void spare(struct rs_qp *qp, const struct selective *s, rs_time now)
+{
+	uint8_t most = qp->cold->retry_cnt;
+
+	if (most && qp->retries >= most && now - s->heard < (most + 1) * qp->rto)
+		qp->retries = most - 1;
 }
 
 static void expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
@@ -336,6 +355,7 @@ static void expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 
 	if (s->rto_at <= now) {
 		s->rto_at = RS_NEVER;
+		spare(qp, s, now);
 		RS_COUNT(nic, qp, local_ack_timeout_err);
 		qp->flags &= ~(uint32_t)RS_QF_IMPLIED;
 		if (!rs_recover_go_back(nic, qp, true, now))
@@ -413,6 +433,7 @@ static void acked(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *
 	}
 	if (!news)
 		return;
+	s->heard = now;
 	s->rto_at = timeout_from(qp, s, now);
 	s->lost_at = RS_NEVER;
 	if (tracked(s))
@@ -505,6 +526,8 @@ static void ask_ack(struct rs_qp *qp, struct rs_packet *p)
 
 static void start_timer(struct rs_nic *nic, struct rs_qp *qp, struct selective *s, rs_time now)
 {
+	if (!qp->retries && s->rto_at == RS_NEVER)
+		s->heard = now;
 	if (s->rto_at == RS_NEVER)
 		s->rto_at = timeout_from(qp, s, now);
 	set_deadline(nic, qp, s);

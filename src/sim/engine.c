@@ -41,8 +41,11 @@ static bool is_lost(struct sim_link *l, const struct rs_packet *p)
 	if (l->down)
 		return true;
 	if (l->drop && p->payload_bytes) {
-		l->drop--;
-		return true;
+		if (!l->skip) {
+			l->drop--;
+			return true;
+		}
+		l->skip--;
 	}
 	return l->loss && p->kind != RS_KIND_PFC && (rs_random_u64(&l->random) >> 32) < l->loss;
 }
@@ -545,8 +548,15 @@ static int collect(struct rs_sim *s, struct rs_error *e)
 	if (s->o->ranks && ((err = combine(s)) || (err = sim_workload_combine(s))))
 		return rs_error_set(e, err, "the other processes' results cannot be had: %s",
 				    strerror(-err));
+	if (s->regain && s->o->ranks &&
+	    (err = sim_ranks_combine(s, RS_RANKS_SUM, s->regain->useful, s->regain->n,
+				     sizeof(*s->regain->useful), 0)))
+		return rs_error_set(e, err, "the other processes' results cannot be had: %s",
+				    strerror(-err));
 	sim_workload_collect(s);
 	sim_workload_explain(s);
+	if (sim_regain_collect(s))
+		return rs_error_set(e, -ENOMEM, "out of memory");
 	if (!s->o->ranks)
 		sim_places_collect(s);
 	if (sim_watch_collect(s))

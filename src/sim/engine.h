@@ -54,6 +54,7 @@ struct sim_link {
 	int64_t rate;
 	uint32_t to_port;
 	uint32_t drop; /* packets with payload that are lost next */
+	uint32_t skip; /* before them these go through */
 	bool fails;    /* some event is of it (happen.h) */
 	bool down;     /* now: what is sent over it is lost */
 	struct rs_random random;
@@ -122,6 +123,7 @@ struct rs_sim {
 	 * a window begins at even if nothing happens */
 	rs_time looked, look, look_at;
 	struct sim_circle *circle;
+	struct sim_regain *regain; /* NULL: there are no events */
 	struct sim_orders *orders; /* NULL: nothing can overtake */
 	/* of a run that is watched; else NULL and 0 */
 	rs_time *sent;                    /* [packet]: when its NIC put it on the wire */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sim/happen.h"
+#include "sim/host.h"
 
 /* Routes that all moments take, at most. */
 static const uint64_t TABLES_MAX = UINT64_C(1) << 30;
@@ -16,13 +17,29 @@ struct times {
 
 /* ---- Lists ---- */
 
-static int add(struct rs_sim *s, uint32_t node, const struct sim_moment *m)
+static struct sim_happenings *list_of(struct rs_sim *s, uint32_t node)
 {
 	struct sim_node *n = &s->nodes[node];
-	struct sim_happenings *h = n->happenings;
+
+	if (!n->happenings)
+		n->happenings = rs_arena_alloc(s->arena, 1, sizeof(*n->happenings));
+	return n->happenings;
+}
+
+int sim_happen_sampled(struct rs_sim *s, uint32_t host)
+{
+	struct sim_happenings *h = list_of(s, host);
 
 	if (!h)
-		h = n->happenings = rs_arena_alloc(s->arena, 1, sizeof(*h));
+		return -ENOMEM;
+	h->regain = s->regain;
+	return 0;
+}
+
+static int add(struct rs_sim *s, uint32_t node, const struct sim_moment *m)
+{
+	struct sim_happenings *h = list_of(s, node);
+
 	if (!h)
 		return -ENOMEM;
 	if (h->n == h->room) {
@@ -92,8 +109,10 @@ static void state(const struct rs_fabric *f, uint32_t link, rs_time at, struct s
 			loss = v->loss;
 			loss_since = v->at;
 		}
-		if (v->drop && v->at == at)
+		if (v->drop && v->at == at) {
 			m->drop += v->drop;
+			m->skip += v->skip;
+		}
 	}
 	m->pace = rs_pace_of(rate);
 	m->loss = (uint64_t)ldexp(loss, 32);
@@ -156,6 +175,31 @@ static int links(struct rs_sim *s, struct rs_error *e)
 			if (link_moment(s, link, t.at[i]))
 				return -ENOMEM;
 	}
+	return 0;
+}
+
+/* A NIC holds its switch from and until. */
+static int storm(struct rs_sim *s, const struct rs_fabric_event *v, rs_time at, enum sim_storm what)
+{
+	for (uint32_t i = 0; i < v->n_links && at != RS_NEVER; i++) {
+		struct sim_moment m = {.at = at, .storm = (uint8_t)what};
+		uint32_t node = sim_node_of(s, &s->f->links[v->links[i]].a, &m.port);
+
+		if (add(s, node, &m))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int storms(struct rs_sim *s, struct rs_error *e)
+{
+	const struct rs_fabric_events *v = &s->f->events;
+
+	for (uint32_t i = 0; i < v->n; i++)
+		if (v->event[i].pause &&
+		    (storm(s, &v->event[i], v->event[i].at, SIM_STORM_BEGINS) ||
+		     storm(s, &v->event[i], v->event[i].until, SIM_STORM_ENDS)))
+			return -ENOMEM;
 	return 0;
 }
 
@@ -322,13 +366,15 @@ int sim_happen_create(struct rs_sim *s, struct rs_error *e)
 
 	if (!s->f->events.n || s->o->ideal.network || s->o->ideal.no_loss)
 		return 0;
-	if ((err = links(s, e)) || (err = routes(s, e)))
+	if ((err = links(s, e)) || (err = storms(s, e)) || (err = routes(s, e)))
 		return err == -ENOMEM ? rs_error_set(e, err, "out of memory") : err;
+	if (sim_regain_create(s))
+		return rs_error_set(e, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < s->n_nodes; i++) {
 		struct sim_happenings *h = s->nodes[i].happenings;
 
 		/* moments of one time are of different links, or are the routes: in any order */
-		if (h)
+		if (h && h->n)
 			qsort(h->moment, h->n, sizeof(*h->moment), before);
 	}
 	return 0;
@@ -336,14 +382,26 @@ int sim_happen_create(struct rs_sim *s, struct rs_error *e)
 
 void sim_happen(struct sim_node *n)
 {
-	const struct sim_moment *m = &n->happenings->moment[n->happenings->next++];
+	struct sim_happenings *h = n->happenings;
+	const struct sim_moment *m;
 	struct sim_link *l;
 
+	if (h->regain && h->sampled < h->regain->n &&
+	    (h->next == h->n || h->regain->at[h->sampled] <= h->moment[h->next].at)) {
+		sim_regain_sample(n, h->regain, h->sampled++);
+		return;
+	}
+	m = &h->moment[h->next++];
 	if (m->set_of) {
 		rs_switch_set_routes(n->sw, m->set_of, m->ports);
 		return;
 	}
+	if (m->storm) {
+		sim_nic_storm(&n->host->nics[m->port], m->storm == SIM_STORM_BEGINS, m->at);
+		return;
+	}
 	l = &n->out[m->port];
+	l->skip += m->skip;
 	l->down = m->down;
 	l->pace = m->pace;
 	l->loss = m->loss;

@@ -8,7 +8,9 @@
 
 #include "sim/engine.h"
 
-/* A port's link is now so, or a switch's routes are. */
+enum sim_storm { SIM_STORM_NONE, SIM_STORM_BEGINS, SIM_STORM_ENDS };
+
+/* A port's link is now so, or a switch's routes are, or a NIC holds its switch. */
 struct sim_moment {
 	rs_time at;
 	const uint32_t *set_of; /* NULL: of a link */
@@ -18,11 +20,29 @@ struct sim_moment {
 	struct rs_pace pace;
 	uint64_t loss; /* of 2^32 */
 	uint32_t drop; /* packets with payload that are lost from now on */
+	uint32_t skip; /* behind these */
+	uint8_t storm; /* enum sim_storm; else nothing above is changed */
 };
 struct sim_happenings {
 	uint32_t n, next, room;
 	struct sim_moment *moment;
+	struct sim_regain *regain; /* of a host: NULL elsewhere */
+	uint32_t sampled;
 };
+
+/* Times at which hosts tell what they have received; sums over all of them: regain.c. */
+struct sim_regain {
+	uint32_t n, n_changes;
+	rs_time *at, *change;
+	rs_time end; /* of what is judged */
+	uint64_t *useful;
+};
+/* -ENOMEM. After the moments are made; the host's node is to be sampled; sample i of a host. */
+int sim_regain_create(struct rs_sim *s);
+int sim_happen_sampled(struct rs_sim *s, uint32_t host);
+void sim_regain_sample(struct sim_node *n, struct sim_regain *g, uint32_t i);
+/* The result has how soon rates were regained. -ENOMEM. */
+int sim_regain_collect(struct rs_sim *s);
 
 /* After links and switches are made; nothing where ideal networks or links are asked for. */
 int sim_happen_create(struct rs_sim *s, struct rs_error *e);
@@ -30,7 +50,11 @@ static inline rs_time sim_happen_next(const struct sim_node *n)
 {
 	const struct sim_happenings *h = n->happenings;
 
-	return h->next < h->n ? h->moment[h->next].at : RS_NEVER;
+	rs_time t = h->next < h->n ? h->moment[h->next].at : RS_NEVER;
+
+	if (h->regain && h->sampled < h->regain->n)
+		t = rs_time_min(t, h->regain->at[h->sampled]);
+	return t;
 }
 /* The next moment comes. */
 void sim_happen(struct sim_node *n);

@@ -167,6 +167,17 @@ void sim_nic_kick(struct rs_sim *s, struct sim_nic *k, rs_time now)
 	arm_timer(s, k);
 }
 
+void sim_nic_storm(struct sim_nic *k, bool on, rs_time now)
+{
+	k->storms += on ? 1 : UINT32_MAX;
+	k->buffer.stuck = k->storms != 0;
+	if (k->buffer.stuck)
+		rs_lfc_xoff(&k->lfc, k->lfc_conf.classes & (uint8_t)~k->lfc.pausing);
+	else if (k->buffer.used <= k->buffer.xon)
+		rs_lfc_xon(&k->lfc, k->lfc.pausing);
+	sim_nic_kick(k->sim, k, now);
+}
+
 static void completions(struct rs_sim *s, struct sim_nic *k, rs_time now)
 {
 	struct rs_sim_news news;

@@ -68,6 +68,7 @@ struct sim_nic {
 	struct rs_lfc_conf lfc_conf;
 	struct rs_lfc_times times; /* of lfc */
 	uint64_t pauses, drops;
+	uint32_t storms; /* that are on */
 	struct sim_pauses *pfc;
 	uint32_t *ways; /* [queue pair]: what its packets carry in `number`; NULL: not placed */
 	struct sim_stream *streams; /* [queue pair]; NULL: nothing can overtake */
@@ -174,6 +175,9 @@ struct sim_host {
 int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t completions,
 		 struct rs_error *e);
 struct sim_nic *sim_nic_of(struct rs_sim *s, uint32_t endpoint);
+/* A NIC that fails begins, or ends, to hold its switch: all classes with PFC. Storms may overlap.
+ */
+void sim_nic_storm(struct sim_nic *k, bool on, rs_time now);
 /* How long the switch has held this class, until now. */
 rs_time sim_nic_held(const struct sim_nic *k, unsigned tc, rs_time now);
 /* Something was posted: try to send. */

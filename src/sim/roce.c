@@ -20,6 +20,7 @@ struct roce {
 	const struct rs_plant *plant;
 	uint32_t first, n_ends;
 	uint32_t key;             /* every NIC has one region, made alike: one key */
+	uint32_t full_frame;      /* of a middle packet */
 	uint64_t cuts, increases; /* by congestion control, of queue pairs that are gone */
 };
 
@@ -37,6 +38,13 @@ static void destroy(void *self)
 	free(r);
 }
 
+static uint32_t full_payload(const struct rs_plant *p)
+{
+	const struct rs_transport_conf *t = &p->f->transport;
+
+	return t->payload ? t->payload : t->mtu;
+}
+
 static int create(const struct rs_sim_port *port, struct rs_sim_ends *out, struct rs_error *e)
 {
 	struct roce *r = calloc(1, sizeof(*r));
@@ -47,6 +55,8 @@ static int create(const struct rs_sim_port *port, struct rs_sim_ends *out, struc
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	*r = (struct roce){.plant = port->plant, .first = port->first, .n_ends = port->n_ends};
 	rs_plant_nic(port->plant, port->endpoint, &c);
+	r->full_frame = rs_framing_data(c.framing, RS_OP_WRITE_MIDDLE, full_payload(port->plant),
+					c.ipv6, 0);
 	c.max_qps = port->n_ends ? port->n_ends : 1;
 	c.max_mrs = c.max_cqs = 1;
 	c.first_qpn = port->first;
@@ -80,8 +90,7 @@ static uint32_t messages_of(const struct rs_sim_past *p)
 /* The PSN behind the last packet of all messages: each begins with a packet of its own. */
 static uint32_t psn_behind(const struct roce *r, const struct rs_sim_past *p)
 {
-	const struct rs_transport_conf *t = &r->plant->f->transport;
-	uint64_t mtu = t->payload ? t->payload : t->mtu, whole = p->bytes / p->piece;
+	uint64_t mtu = full_payload(r->plant), whole = p->bytes / p->piece;
 
 	return (uint32_t)((whole * ((p->piece + mtu - 1) / mtu) +
 			   (p->bytes % p->piece + mtu - 1) / mtu) &
@@ -269,6 +278,19 @@ static uint64_t dropped(void *self)
 	return rs_nic_get_counters(r->nic)->rx_dropped;
 }
 
+/* Packets that were no use are taken for full ones. */
+static uint64_t useful(void *self)
+{
+	const struct roce *r = self;
+	const struct rs_nic_counters *c = rs_nic_get_counters(r->nic);
+	uint64_t vain = c->duplicate_request, bytes;
+
+	if (rs_plant_recovery(r->plant) == &rs_recovery_go_back_n)
+		vain += c->out_of_sequence;
+	bytes = vain * r->full_frame;
+	return c->rx_bytes > bytes ? c->rx_bytes - bytes : 0;
+}
+
 const struct rs_sim_transport sim_roce = {
 	.name = "RoCE",
 	.create = create,
@@ -282,6 +304,7 @@ const struct rs_sim_transport sim_roce = {
 	.cuts = cuts,
 	.collect = collect,
 	.dropped = dropped,
+	.useful = useful,
 	.rests = rests,
 	.held = held,
 };

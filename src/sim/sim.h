@@ -229,6 +229,17 @@ struct rs_sim_limit {
 	rs_time stalled;
 };
 
+/* What follows an event: the rate of the whole network, in bits per second of useful frames. */
+struct rs_sim_regain {
+	rs_time at;
+	uint32_t event;      /* in rs_fabric_events: the first that begins or ends then */
+	bool begins;         /* else it ends */
+	int64_t before;      /* in the millisecond before; 0: there was no time before */
+	int64_t least, left; /* the lowest until then; the second half's of what is judged */
+	rs_time time;        /* until 95 % of what is left; 0: it did not fall below that;
+			      * RS_NEVER: never */
+};
+
 struct rs_sim_result {
 	struct rs_arena *arena;
 	bool complete; /* every job done that was run */
@@ -252,6 +263,8 @@ struct rs_sim_result {
 	struct rs_sim_pause *pauses;
 	struct rs_sim_failure *failures;
 	struct rs_sim_deadlock deadlock;
+	uint32_t n_regains; /* times at which events begin and end, 16 at most */
+	struct rs_sim_regain *regains;
 	struct rs_series *series; /* NULL: options.observe was off */
 	uint64_t *nic_bytes; /* an entry an endpoint: payload that its NIC sent; not what it sent
 				again */

@@ -109,6 +109,9 @@ struct rs_sim_transport {
 	/* A receiver has all of `past` and owes nothing: it is closed, true, and past->kept filled.
 	 * NULL: receivers stay. */
 	bool (*rests)(void *self, uint32_t number, struct rs_sim_past *past);
+	/* Bytes of frames that it received so far and had a use for: none that came twice, and none
+	 * that it will be sent again. NULL: it does not tell. */
+	uint64_t (*useful)(void *self);
 	/* What may send next waits for a limit of its own end. NULL: never. */
 	bool (*held)(void *self, rs_time now);
 };

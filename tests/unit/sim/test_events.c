@@ -197,8 +197,100 @@ static void same(const struct loaded *a, const struct loaded *b, uint64_t seed)
 {
 	const struct rs_sim_counters *x = &a->r->counters, *y = &b->r->counters;
 
-	if (memcmp(x, y, sizeof(*x)) != 0 || end_of(a) != end_of(b))
+	if (memcmp(x, y, sizeof(*x)) != 0 || end_of(a) != end_of(b) ||
+	    a->r->n_regains != b->r->n_regains ||
+	    (a->r->n_regains &&
+	     memcmp(a->r->regains, b->r->regains, a->r->n_regains * sizeof(*a->r->regains)) != 0))
 		fail_msg("seed %llu: threads change what happens", (unsigned long long)seed);
+}
+
+/* A NIC that holds its switch costs the time that it does, and loses nothing; its rate as an event
+ * is its link's. */
+static void test_a_nic_that_pauses_costs_its_time(void **state)
+{
+	struct loaded plain = two(""), storm = two("{at: 300us, nic: h1, pause: 700us}"),
+		      both = two("{at: 300us, nic: h1, pause: 400us}, {at: 500us, nic: h1, pause: "
+				 "300us}"),
+		      sender = two("{at: 300us, nic: h0, pause: 700us}"),
+		      slow = two("{at: 200us, nic: h1, rate: 50G, for: 1ms}"),
+		      link = two("{at: 200us, link: h1, rate: 50G, for: 1ms}");
+
+	near(end_of(&storm), end_of(&plain) + 700 * RS_US, 4 * RS_US);
+	near(end_of(&both), end_of(&plain) + 500 * RS_US, 4 * RS_US);
+	near(end_of(&sender), end_of(&plain), 20 * RS_US); /* ACKs are late, data is not */
+	assert_int_equal(end_of(&slow), end_of(&link));
+	assert_true(storm.r->counters.nic_pauses);
+	assert_int_equal(storm.r->counters.retransmits + storm.r->counters.drops, 0);
+	load_free(&plain);
+	load_free(&storm);
+	load_free(&both);
+	load_free(&sender);
+	load_free(&slow);
+	load_free(&link);
+}
+
+/* The packet that is chosen, and no other: the last of 16 has no successor. */
+static void test_one_chosen_packet_is_lost(void **state)
+{
+	static const char flow[] =
+		"fabric: {cc: none, network: {kind: single-switch, hosts: 2, rate: 100G},\n"
+		"  transport: {recovery: %s, timeout: 8, ack_every: 1}, events: [%s]}\n"
+		"workload: [{flows: [{src: h0, dst: h1, bytes: 65536B}]}]\n";
+	static const struct {
+		const char *recovery, *event;
+		rs_time costs; /* a timeout; 0: none */
+	} cases[] = {
+		{"selective", "{at: 0ns, link: h0, drop: 1, skip: 15}", 100 * RS_US},
+		{"selective", "{at: 0ns, link: h0, drop: 1, skip: 3}", 0},
+		{"selective", "{at: 0ns, link: h0, drop: 1, skip: 16}", 0},
+		{"go-back-n", "{at: 0ns, link: h0, drop: 1, skip: 15}", 4096 * RS_NS * 256},
+		{"go-back-n", "{at: 0ns, link: h0, drop: 1, skip: 3}", 0},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct text t = {.n = 0}, clean = {.n = 0};
+		struct loaded l, c;
+
+		add(&t, flow, cases[i].recovery, cases[i].event);
+		add(&clean, flow, cases[i].recovery, "");
+		l = load_run(t.s, (struct rs_sim_options){.threads = 1});
+		c = load_run(clean.s, (struct rs_sim_options){.threads = 1});
+		near(end_of(&l), end_of(&c) + cases[i].costs, 6 * RS_US);
+		assert_int_equal(l.r->counters.timeouts, cases[i].costs != 0);
+		load_free(&l);
+		load_free(&c);
+	}
+}
+
+/* One of 8 paths is dead: 7/8 of the rate are left, and 95 % of that is there within 2 ms. */
+static void test_what_is_left_is_regained(void **state)
+{
+	static const char *const routings[] = {"adaptive", "round-robin", "spray"};
+
+	for (unsigned i = 0; i < 3; i++) {
+		const struct rs_sim_regain *g;
+		struct text t = {.n = 0};
+		struct loaded l;
+
+		add(&t,
+		    "fabric:\n  network: {kind: leaf-spine, leaves: 2, spines: 8, hosts_per_leaf: "
+		    "8, rate: 100G}\n  cc: none\n  qos: {routing: %s}\n  transport: {recovery: "
+		    "selective}\n  events: [{at: 500us, link: [leaf0, spine3], down: true}]\n"
+		    "workload:\n  - flows:\n",
+		    routings[i]);
+		for (unsigned h = 0; h < 8; h++)
+			add(&t, "      - {src: h%u, dst: h%u, bytes: 30MB}\n", h, 8 + (h + 3) % 8);
+		l = load_run(t.s, (struct rs_sim_options){.threads = 1});
+		assert_true(l.r->complete);
+		assert_int_equal(l.r->n_regains, 1);
+		g = &l.r->regains[0];
+		if (g->before < 760e9 || g->before > 800e9 || g->left < 630e9 || g->left > 701e9 ||
+		    g->time <= 0 || g->time > 2 * RS_MS || g->least < 500e9)
+			fail_msg("%s: %.0f Gb/s before, %.0f left after %.0f us, %.0f at least",
+				 routings[i], (double)g->before / 1e9, (double)g->left / 1e9,
+				 (double)g->time / RS_US, (double)g->least / 1e9);
+		load_free(&l);
+	}
 }
 
 static void test_random_events_lose_nothing_for_good(void **state)
@@ -229,6 +321,9 @@ int main(void)
 		cmocka_unit_test(test_a_link_that_is_down_loses_all),
 		cmocka_unit_test(test_routes_go_around_what_is_down),
 		cmocka_unit_test(test_who_is_not_beside_hears_later),
+		cmocka_unit_test(test_a_nic_that_pauses_costs_its_time),
+		cmocka_unit_test(test_one_chosen_packet_is_lost),
+		cmocka_unit_test(test_what_is_left_is_regained),
 		cmocka_unit_test(test_random_events_lose_nothing_for_good),
 	};
 
