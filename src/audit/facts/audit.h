@@ -48,6 +48,8 @@ struct rs_text_use {
 };
 enum { RS_TEXT_BLOCKS = 256 };
 
+enum { RS_MESSAGE_ROWS = 128 /* of rs_messages at most; the last counts completions */ };
+
 struct rs_audit {
 	struct rs_arena *arena;
 	struct rs_facts *facts;
@@ -60,6 +62,7 @@ struct rs_audit {
 	struct rs_profile *profile;            /* profile.h; NULL: none */
 	const char **jobs; /* hosts that are no machine, but a job's environment: nccl.c */
 	uint32_t n_jobs;
+	uint32_t messages[RS_MESSAGE_ROWS]; /* lines kept of each row of rs_messages */
 	int err; /* the first failure inside a reader or a rule: memory */
 	struct rs_audit_settings {
 		double pause_note, pause_fail; /* C04: share of time */

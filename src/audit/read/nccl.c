@@ -66,16 +66,15 @@ static void log_line(struct rs_audit *a, const struct rs_input *in, const struct
 		using(a, in, l, p);
 	if ((p = strstr(l->text, " via ")))
 		transport(a, in, l, p + 5);
+	if ((p = strstr(l->text, "Using network ")))
+		add(a, in, l, "network", p + 14);
+	if (!strstr(l->text, " nRanks ") && strstr(l->text, "comm 0x"))
+		number_after(a, in, l, "nranks ", "ranks");
 	if (strstr(l->text, " nRanks ")) {
 		number_after(a, in, l, "nNodes ", "nodes");
 		number_after(a, in, l, "localRanks ", "local_ranks");
 		number_after(a, in, l, "nRanks ", "ranks");
 	}
-	/* "Got completion ... with error 12" or "with status=12" */
-	if ((p = strstr(l->text, "completion")) &&
-	    ((p = strstr(l->text, "with error ")) || (p = strstr(l->text, "with status="))) &&
-	    sscanf(p + strcspn(p, "0123456789"), "%63[0-9]", text) == 1)
-		add(a, in, l, "completion_error", text);
 	if ((p = strstr(l->text, "Call to ibv_")) && strstr(l->text, "failed"))
 		add(a, in, l, "verbs_failure", p + 8);
 	if ((p = strstr(l->text, " set by environment to ")) || (p = strstr(l->text, " set to "))) {

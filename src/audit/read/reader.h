@@ -51,6 +51,7 @@ struct rs_reader {
 	 * which no reader made a fact. True: the line is mine, with facts or without. A reader
 	 * may have this alone: score and read are NULL then. */
 	bool (*line)(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l);
+	bool also; /* its lines may be those of other readers, too: it is offered all of a text */
 };
 
 /* For own_name(): the word behind the first `key` in the first 64 KiB, up to a blank or one of

@@ -73,5 +73,6 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_ethtool_json,
 	&rs_reader_nvidia_smi_xml,
 	&rs_reader_ip_brief,
+	&rs_reader_message,
 	NULL,
 };

@@ -75,5 +75,6 @@ extern const struct rs_reader rs_reader_cpuinfo;
 extern const struct rs_reader rs_reader_ethtool_json;
 extern const struct rs_reader rs_reader_nvidia_smi_xml;
 extern const struct rs_reader rs_reader_ip_brief;
+extern const struct rs_reader rs_reader_message;
 
 #endif

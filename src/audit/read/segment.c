@@ -749,7 +749,7 @@ static uint32_t messages(struct stream *s, const struct rs_reader *r, struct rs_
 		uint32_t number = s->number[i];
 
 		if (s->kind[i] == BLANK || s->kind[i] == REFUSAL || s->kind[i] == FENCE ||
-		    u->use[number - 1] == RS_LINE_USED)
+		    (u->use[number - 1] == RS_LINE_USED && !r->also))
 			continue;
 		line_at(s, i, l);
 		l->next = s->start[i + 1]; /* a reader may look at what follows */

@@ -5,6 +5,8 @@
 #include <strings.h>
 #include "audit/facts/look.h"
 #include "audit/facts/nccl.h"
+#include "audit/facts/message.h"
+#include "audit/rules/message.h"
 #include "audit/rules/rails.h"
 #include "audit/rules/rule.h"
 
@@ -285,12 +287,17 @@ static const struct {
 	int status;
 	const char *name, *hint;
 } completions[] = {
+	{1, "local length error", "a message longer than the receive buffer: the two ends differ"},
+	{2, "local queue pair operation error", "the library or its release: this NIC refuses it"},
 	{4, "local protection error",
 	 "the GPU's memory cannot be reached by the NIC: ACS redirection, the "
 	 "IOMMU or a missing nvidia_peermem"},
 	{5, "work request flushed", "a consequence: look for the first other error"},
+	{7, "bad response", "the peer's answer is none that fits: different releases, or a fault"},
+	{8, "local access error", "the memory's registration does not allow it"},
 	{9, "remote invalid request", "the peer's queue pair was set up otherwise"},
 	{10, "remote access error", "the peer's registration or its key"},
+	{11, "remote operation error", "the peer could not do it: look at the peer's log"},
 	{12, "transport retry counter exceeded",
 	 "the path: MTU, GID, routing, or packets lost for good"},
 	{13, "RNR retry counter exceeded", "the receiver posts too slowly"},
@@ -322,11 +329,12 @@ static void n12_judge(struct rs_audit *a, const struct rs_rule *r, const char *h
 		rs_finding_why(a, f, "what to look at: %s", completions[k].hint);
 	}
 	if (!f)
-		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR, "completion error %lld",
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "completion error %lld",
 				   (long long)e->number);
 	if (f && f->verdict == RS_UNKNOWN)
 		rs_finding_need(a, f, "the logs of all ranks", "which rank's error came first");
 	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, rs_facts_get(a->facts, host, "nccl", "completion_line"));
 	rs_finding_fact(f, e);
 	if (f)
 		f->confidence = RS_MEDIUM;
@@ -336,18 +344,19 @@ static void n12(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
-		const struct rs_fact *log = rs_facts_get(a->facts, host, "nccl", "log");
+		const struct rs_fact *connected = rs_message_fact(a, host, "message connected");
 		const struct rs_fact *e = completion(a, host, false);
 		struct rs_finding *f;
 
 		e = e ? e : completion(a, host, true);
 		if (e) {
 			n12_judge(a, r, host, e);
-		} else if (log) {
-			f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
-					   "NCCL's log has no completion in error");
+		} else if (connected && !rs_message_fact(a, host, "message job-failed")) {
+			f = rs_finding_new(
+				a, r, RS_PASS, RS_MAJOR,
+				"the ranks connected, and no completion in error followed");
 			rs_finding_subject(a, f, host, NULL);
-			rs_finding_fact(f, log);
+			rs_finding_fact(f, connected);
 		}
 	}
 }
@@ -441,17 +450,27 @@ static void n14_socket(struct rs_audit *a, const struct rs_rule *r, const char *
 		       const struct rs_fact *socket)
 {
 	const struct rs_fact *off = rs_nccl_env(a, host, "NCCL_IB_DISABLE");
-	const struct rs_fact *up = usable_rdma(a, host);
+	const struct rs_fact *up = usable_rdma(a, host), *meant = rs_message_meant(a, host);
 	bool disabled = off && off->numeric && off->number;
-	struct rs_finding *f = rs_finding_new(a, r, up || disabled ? RS_FAIL : RS_UNKNOWN,
-					      RS_CRITICAL, "NCCL sends over TCP (NET/Socket)%s",
-					      disabled ? ": NCCL_IB_DISABLE forbids RDMA"
-					      : up     ? ", and RDMA devices are there"
-						       : "");
+	struct rs_finding *f;
+
+	/* sockets between nodes are by right where there is nothing else: the log must say that
+	 * RDMA was looked for in vain */
+	if (meant && !strcmp(meant->name, "via_socket") &&
+	    !rs_message_fact(a, host, "message no-device") &&
+	    !rs_message_fact(a, host, "message verbs-library"))
+		meant = NULL;
+	f = rs_finding_new(a, r, up || disabled || meant ? RS_FAIL : RS_UNKNOWN, RS_CRITICAL,
+			   "NCCL sends over TCP (NET/Socket)%s",
+			   disabled ? ": NCCL_IB_DISABLE forbids RDMA"
+			   : up     ? ", and RDMA devices are there"
+			   : meant  ? ", and RDMA was meant"
+				    : "");
 
 	rs_finding_subject(a, f, host, NULL);
 	rs_finding_fact(f, socket);
-	rs_finding_fact(f, disabled ? off : up);
+	rs_finding_fact(f, disabled ? off : up ? up : meant);
+	rs_finding_fact(f, rs_message_fact(a, host, "message no-device"));
 	rs_finding_why(a, f, "%s",
 		       disabled ? "one variable turns RDMA off for the whole job"
 				: "no RDMA device was usable: a missing libibverbs or "
@@ -477,7 +496,12 @@ static void n14(struct rs_audit *a, const struct rs_rule *r)
 		const struct rs_fact *ib = rs_facts_get(a->facts, host, "nccl", "via_ib_gdr");
 		struct rs_finding *f;
 
+		const struct rs_fact *net = rs_facts_get(a->facts, host, "nccl", "network");
+
 		ib = ib ? ib : rs_facts_get(a->facts, host, "nccl", "via_ib");
+		if (!socket && !ib && net && !strcmp(net->value, "Socket") &&
+		    rs_message_meant(a, host))
+			socket = net;
 		if (socket) {
 			n14_socket(a, r, host, socket);
 		} else if (ib) {
@@ -528,7 +552,7 @@ const struct rs_rule rs_rules_nccl[] = {
 		.id = "N12",
 		.name = "completion-errors",
 		.severity = RS_MAJOR,
-		.criterion = "NCCL's log shows no completion with an error.",
+		.criterion = "No completion of a job ends in error.",
 		.authority = "IBTA vol. 1 11.6.2 (completion return status); ibv_wc_status",
 		.explain = "The number is ibv_wc_status: 12 points at the path, 4 at the access to "
 			   "GPU memory, 13 at a "

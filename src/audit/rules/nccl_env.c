@@ -7,6 +7,7 @@
 #include <strings.h>
 #include "audit/facts/look.h"
 #include "audit/facts/nccl.h"
+#include "audit/rules/hca_list.h"
 #include "audit/rules/rule.h"
 
 /* ---- N01 ---- */
@@ -335,7 +336,11 @@ static void n03(struct rs_audit *a, const struct rs_rule *r)
 		const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA");
 		const char *v = hca ? hca->value : NULL;
 
-		if (!v || rs_facts_is_switch(a->facts, host) || v[*v == '^'] == '=')
+		if (!v || rs_facts_is_switch(a->facts, host))
+			continue;
+		if (!strcmp(hca->host, host) && rs_hca_list_judge(a, r, host, hca))
+			continue;
+		if (v[*v == '^'] == '=')
 			continue;
 		/* the environment of the job is judged where the devices are */
 		if (hca->host != host && strcmp(hca->host, host) && !rs_look_has_rdma(a, host))

@@ -180,8 +180,18 @@ static void h05(struct rs_audit *a, const struct rs_rule *r)
 		own = strstr(m->file, "self/limits") != NULL;
 		bites = bites && strstr(bites->value, "reg_mr") ? bites : NULL;
 		if (low && (own || !rs_look_has_rdma(a, host)) && !bites) {
-			if (!rs_look_has_rdma(a, host))
+			if (!rs_look_has_rdma(a, host)) {
+				if (own)
+					continue;
+				f = rs_finding_new(a, r, RS_FAIL, RS_INFO,
+						   "at most %s bytes may be locked: too little for "
+						   "RDMA",
+						   m->value);
+				rs_finding_subject(a, f, host, NULL);
+				rs_finding_fact(f, m);
+				rs_finding_why(a, f, "an RDMA device was not seen on this host");
 				continue;
+			}
 			f = rs_finding_new(
 				a, r, RS_UNKNOWN, RS_CRITICAL,
 				"this shell may lock %lld kB; the job's launcher was not "
@@ -561,6 +571,48 @@ static int64_t best_rate(const struct rs_audit *a, const char *host, const char 
 	return best;
 }
 
+/* Ports outside of what is known to be used: all down is a fault, some down is worth a line. */
+static void h09_others(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *down[RS_FINDING_SUBJECTS], *state;
+	unsigned n = 0, up = 0;
+	struct rs_finding *f;
+	const char *nic;
+	uint32_t at = 0;
+	bool listed;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		state = rs_facts_get(a->facts, host, nic, "port_state");
+		if (state && !strcasecmp(state->value, "ACTIVE"))
+			up++;
+		else if (state && !is_rail(a, host, nic) && n < RS_FINDING_SUBJECTS)
+			down[n++] = state;
+	}
+	if (!n)
+		return;
+	/* a list says which are used: these are not */
+	listed = up || rs_nccl_env(a, host, "NCCL_IB_HCA");
+	f = rs_finding_new(
+		a, r, RS_FAIL, listed ? RS_INFO : RS_CRITICAL, "%s",
+		listed  ? rs_audit_text(a,
+					"%u RDMA ports that no list names are not active, beside %u "
+					 "that are",
+					n, up)
+		: n > 1 ? rs_audit_text(a, "all %u RDMA ports that were seen are down", n)
+			: rs_audit_text(a, "the RDMA port that was seen is %s", down[0]->value));
+	for (unsigned i = 0; i < n; i++) {
+		rs_finding_subject(a, f, host, down[i]->subject + 4);
+		rs_finding_fact(f, down[i]);
+		rs_finding_fact(f, rs_facts_get(a->facts, host, down[i]->subject, "phys_state"));
+	}
+	rs_finding_why(
+		a, f,
+		listed ? "an unused port may be down by right: it matters where a job uses it"
+		       : "INIT waits for a subnet manager (or, of a virtual function, for its GUID "
+			 "and link state); Polling and Disabled are the cable's, the module's or "
+			 "the switch's");
+}
+
 static void h09_host(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
 	const char *nic, *blind = NULL;
@@ -620,8 +672,10 @@ static void h09_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 static void h09(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
-		if (!rs_facts_is_switch(a->facts, rs_facts_host(a->facts, i)))
+		if (!rs_facts_is_switch(a->facts, rs_facts_host(a->facts, i))) {
 			h09_host(a, r, rs_facts_host(a->facts, i));
+			h09_others(a, r, rs_facts_host(a->facts, i));
+		}
 }
 
 /* ---- R01 ---- */

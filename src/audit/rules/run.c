@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 #include "audit/facts/nccl.h"
+#include "audit/rules/message.h"
 #include "audit/rules/profile.h"
 #include "audit/rules/rule.h"
 #include "audit/rules/run.h"
@@ -58,7 +59,12 @@ static const struct {
 	{"R03", "X02"}, {"X02", "N12"}, {"X02", "C08"}, {"L01", "C07"}, {"L02", "C07"},
 	{"L03", "L02"}, {"X04", "N12"}, {"X04", "N13"}, {"H07", "N12"}, {"H09", "N04"},
 	{"R01", "N02"}, {"S11", "R14"}, {"H05", "N12"}, {"S05", "C04"}, {"R02", "N05"},
-	{"X01", "N06"}, {"N05", "N12"}, {"N02", "N04"},
+	{"X01", "N06"}, {"N05", "N12"}, {"N02", "N04"}, {"N15", "N14"}, {"K02", "N15"},
+	{"K02", "N14"}, {"H05", "N16"}, {"R02", "N16"}, {"P12", "N16"}, {"H09", "N15"},
+	{"R02", "N15"}, {"N04", "N15"}, {"H09", "N12"}, {"H05", "N18"}, {"R02", "N18"},
+	{"P12", "N18"}, {"N15", "N18"}, {"N16", "N18"}, {"N17", "N18"}, {"N12", "N18"},
+	{"N14", "N18"}, {"H09", "N18"}, {"N04", "N18"}, {"N02", "N18"}, {"P14", "N18"},
+	{"X05", "N18"}, {"K02", "N18"}, {"K03", "N18"}, {"P05", "N18"}, {"C06", "N18"},
 };
 
 bool rs_audit_because(uint32_t i, const char **cause, const char **effect)
@@ -177,9 +183,23 @@ static void accept(struct rs_audit *a)
 	rs_profile_suppress(a, today);
 }
 
+struct choice {
+	const struct rs_audit *a;
+	const char *const *only, *const *skip;
+};
+
+static bool chosen(const struct rs_rule *r, void *state)
+{
+	const struct choice *c = state;
+
+	return (!c->only || listed(r, c->only)) && !listed(r, c->skip) &&
+	       !(c->a->profile && listed(r, c->a->profile->skip));
+}
+
 int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const *skip,
 		 struct rs_error *e)
 {
+	struct choice c = {.a = a, .skip = skip};
 	int err;
 
 	if ((err = check_names(only, e)) || (err = check_names(skip, e)))
@@ -188,11 +208,12 @@ int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const 
 	rs_nccl_find_jobs(a);
 	if (!only && a->profile && a->profile->n_only)
 		only = a->profile->only;
+	c.only = only;
 	for (unsigned f = 0; rs_rule_families[f]; f++)
 		for (const struct rs_rule *r = rs_rule_families[f]; r->id; r++)
-			if ((!only || listed(r, only)) && !listed(r, skip) &&
-			    !(a->profile && listed(r, a->profile->skip)))
+			if (chosen(r, &c))
 				r->run(a, r);
+	rs_messages_judge(a, chosen, &c);
 	if (a->err)
 		return rs_error_set(e, a->err, "out of memory");
 	accept(a);

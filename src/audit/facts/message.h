@@ -1,0 +1,45 @@
+/*
+ * Messages: what libraries, drivers and switches say of RDMA in their own words, a row a meaning.
+ * A reader looks for a row's patterns in lines of text and keeps the line as a fact of the subject
+ * "message", named by the row's key; rules make the row's finding of it. So a message of another
+ * release is one more pattern, and its judgement stands beside it.
+ */
+#ifndef RS_AUDIT_FACTS_MESSAGE_H
+#define RS_AUDIT_FACTS_MESSAGE_H
+
+#include "audit/facts/audit.h"
+
+enum {
+	RS_MESSAGE_PATTERNS = 26,  /* of a row, and its end */
+	RS_MESSAGE_LINES = 20000,  /* lines of one key that are kept; more say nothing new */
+	RS_MESSAGE_LITERAL_MIN = 4 /* bytes without '*' that a pattern has at least */
+};
+
+struct rs_message {
+	const char *key;   /* name of the fact: "gdr-disabled" */
+	const char *check; /* NULL: a good sign, which only contradicts other rows */
+	uint8_t severity, confidence;
+	bool by_errno;       /* a failed call: the fact's name ends in its errno, "/110" */
+	int errno_is;        /* of rows found by key and errno: which; 0: any other */
+	bool meant;          /* wrong only where RDMA was meant: one machine alone is not accused */
+	bool follows;        /* a consequence: what failed first is said elsewhere */
+	const char *against; /* "SUBJECT NAME" of a fact that shows otherwise, by prefix; NULL */
+	const char *title;   /* what is wrong */
+	const char *why;
+	const char *need, *need_why; /* the command that tells more; NULL: none */
+	/* Text that lines contain: parts in this order, between '*' (any text). Ended by NULL. */
+	const char *pattern[RS_MESSAGE_PATTERNS];
+};
+
+extern const struct rs_message rs_messages[]; /* ended by one without key */
+
+/* The row of a fact's name, "KEY" or "KEY/ERRNO"; NULL: none. */
+const struct rs_message *rs_message_find(const char *name);
+
+/* Rows are numbered by their place. Keeps count of the lines of one; false: enough were kept. */
+bool rs_message_room(struct rs_audit *a, uint32_t row);
+
+/* Does some fact of this host match "SUBJECT NAME", both by prefix? */
+const struct rs_fact *rs_message_fact(const struct rs_audit *a, const char *host, const char *what);
+
+#endif

@@ -1,0 +1,1020 @@
+/*
+ * The rows of message.h. Patterns are words of the programs' own sources, cut to what tells them
+ * apart: NCCL v2.3.5-5 to v2.30.7-1 (net_ib, ibvwrap, net, init, bootstrap, socket, topo, gin),
+ * RCCL, aws-ofi-nccl, UCX 1.8 to master, perftest, NVSHMEM, Mooncake, NIXL, the RDMA shared device
+ * plugin, Linux (mlx5, bnxt_re, irdma, efa, erdma, hns_roce, rxe, PCI AER), NVRM, amdgpu, SONiC.
+ */
+#include "audit/facts/message.h"
+
+#define CRIT RS_CRITICAL
+#define MAJ  RS_MAJOR
+#define MIN  RS_MINOR
+#define P(...)                    \
+	{                         \
+		__VA_ARGS__, NULL \
+	}
+
+#define GPU_PATH "nccl via_ib_gdr"
+#define WHY_GDR                                                                                \
+	"NICs cannot reach GPU memory, so each transfer is copied through host memory. "       \
+	"Registration needs dma-buf (Linux 5.12, the open GPU module) or nvidia_peermem that " \
+	"found ib_register_peer_memory_client, which the RDMA stack's vendor build has"
+#define NEED_GDR "lsmod | grep peermem; ls /sys/kernel/mm/memory_peers; dmesg | grep -i peermem"
+#define WHY_GID                                                                                    \
+	"to leave INIT the kernel resolves the peer's address from the GID's own interface. It "   \
+	"fails when the index is empty, of RoCE v1 on one side, link-local, of an interface that " \
+	"is not in this network namespace, or when the peer's network is not reached from there"
+#define NEED_GID "show_gids, ip route get PEER from LOCAL, on both hosts"
+#define WHY_LOCKED                                                                               \
+	"RDMA memory is locked. The limit of the process that started the job counts (systemd, " \
+	"slurmd, the container's runtime), not that of a login shell"
+#define NEED_LOCKED "grep 'locked memory' /proc/PID/limits, of the job's own process"
+#define WHY_OPEN                                                                                   \
+	"the library sees no device that it can open: /dev/infiniband/uverbs* is not in the "      \
+	"container, the driver's user part (rdma-core) is missing or older than the kernel's, or " \
+	"the device is in another network namespace"
+#define NEED_OPEN "ls -l /dev/infiniband /sys/class/infiniband; ibv_devinfo, inside the container"
+
+const struct rs_message rs_messages[] = {
+	/* ---- Good signs ---- */
+	{.key = "gdr-enabled", .pattern = P("GPU Direct RDMA Enabled for", "/GDRDMA", "/GDR/")},
+	{.key = "network-rdma",
+	 .pattern =
+		 P("Using network IB", "Using network AWS Libfabric", "Using network Libfabric",
+		   "Using network gIB", "Using network FasTrak", "NET/OFI Selected Provider is",
+		   "NET/OFI Selected provider is", "NET/IB : Using [", "Using network GPUDirect")},
+	{.key = "rdma-meant",
+	 .pattern = P("P2P plugin IBext", "NCCL RDMA Plugin", "NET/OFI Initializing aws-ofi-nccl",
+		      "NET/OFI Using aws-ofi", "RdmaTransport", "NVSHMEM_IBGDA",
+		      "vpc.amazonaws.com/efa")},
+	{.key = "connected",
+	 .pattern = P("Connected all rings", "Connected all trees", "- Init COMPLETE")},
+	{.key = "finished", .pattern = P("Out of bounds values : 0 OK")},
+	{.key = "across-nodes",
+	 .pattern = P("[send] via NET/", "[receive] via NET/", "[send] via NET/Socket")},
+
+	/* ---- GPUDirect RDMA ---- */
+	{
+		.key = "gdr-disabled",
+		.check = "P12",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.against = GPU_PATH,
+		.title = "the library says that GPUDirect RDMA is disabled",
+		.why = WHY_GDR,
+		.need = NEED_GDR,
+		.need_why = "whether GPU memory can be registered",
+		.pattern = P("GPU Direct RDMA Disabled for HCA",
+			     "GDRDMA not enabled. Could not find memory_peers",
+			     "Couldn't enable GPUDirect RDMA", "for HMEM, disabling GDR",
+			     "Unable to use GIN: Peermem is not supported",
+			     "GDAKI not supported, please load Nvidia peermem",
+			     "md *cannot register cuda memory", "md *cannot register rocm memory",
+			     "GPUDirect RDMA is not supported", "GDR is not supported"),
+	},
+	{
+		.key = "gdr-far",
+		.check = "N08",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.against = "message gdr-enabled",
+		.title = "NCCL does not use GPUDirect RDMA: each NIC is too far from its GPU",
+		.why = "the distance is beyond NCCL_NET_GDR_LEVEL, or peer memory is missing",
+		.need = "nvidia-smi topo -m; lsmod | grep peer",
+		.need_why = "whether a nearer NIC is there",
+		.pattern = P("GPU Direct RDMA Disabled for GPU"),
+	},
+	{
+		.key = "peermem-load",
+		.check = "P12",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.against = GPU_PATH,
+		.title = "the peer memory module cannot be loaded, or finds no interface to "
+			 "register with",
+		.why = "nvidia_peermem needs ib_register_peer_memory_client. An inbox ib_core has "
+		       "none; after an RDMA stack was installed the GPU driver must be built again",
+		.need = "grep peer_memory_client /proc/kallsyms; modinfo nvidia_peermem",
+		.need_why = "whether ib_core has the interface",
+		.pattern = P(
+			"nvidia_peermem: Unknown symbol", "nvidia_peermem: disagrees about version",
+			"nvidia-peermem: disagrees", "could not insert 'nvidia_peermem'",
+			"could not insert 'nvidia-peermem'", "could not insert module *peermem",
+			"could not insert 'nv_peer_mem'", "Module nvidia_peermem not found",
+			"Module nvidia-peermem not found", "Module nv_peer_mem not found",
+			"Unknown symbol ib_register_peer_memory_client",
+			"no symbol version for ib_register_peer_memory_client",
+			"version of symbol ib_register_peer_memory_client",
+			"nv_peer_mem: Unknown symbol",
+			"nvidia_peermem: module verification*required",
+			"Failed to start *nv_peer_mem", "Failed to load nvidia_peermem",
+			"nvidia-peermem*error*registration", "could not insert 'peermem'",
+			"failed to load nvidia-peermem"),
+	},
+	{
+		.key = "peermem-pages",
+		.check = "P12",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "the kernel refused to pin GPU memory for a NIC",
+		.why = "the GPU driver's peer memory returned an error: out of BAR1, an "
+		       "unsupported "
+		       "GPU, or a module that does not fit the driver",
+		.need = "nvidia-smi -q -d MEMORY; dmesg",
+		.need_why = "how much of BAR1 is free",
+		.pattern = P("nvidia_p2p_get_pages*error", "nvidia-peermem*nv_get_p2p*error",
+			     "nv_mem_get_pages*error", "nvidia_p2p_dma_map_pages*fail",
+			     "nvidia_peermem*error code", "nv_peer_mem*error code"),
+	},
+	{
+		.key = "gdr-amd",
+		.check = "P12",
+		.severity = MIN,
+		.confidence = RS_LOW,
+		.against = GPU_PATH,
+		.title = "the AMD GPU driver found no peer memory interface, or no dma-buf",
+		.why = "one of the two must be there for NICs to reach GPU memory",
+		.need = "grep peer_memory_client /proc/kallsyms; grep -E 'DMABUF_MOVE|P2PDMA' "
+			"/boot/config-*",
+		.need_why = "whether the other is there",
+		.pattern =
+			P("PeerDirect interface was not detected",
+			  "DMA_BUF_SUPPORT Failed due to OS kernel support",
+			  "CONFIG_PCI_P2PDMA should be set", "ROCm does not support dmabuf feature",
+			  "ROCm dmabuf support requested but not found",
+			  "dmabuf support requested but not found"),
+	},
+	{
+		.key = "ibgda-driver",
+		.check = "P12",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "GPU-initiated RDMA (IBGDA, GDAKI) is not permitted by the GPU driver",
+		.why = "a GPU rings the NIC's doorbell itself. The driver allows it with "
+		       "NVreg_EnableStreamMemOPs=1 and PeerMappingOverride=1 "
+		       "(NVreg_RegistryDwords)",
+		.need = "grep -E 'RegistryDwords|StreamMem' /proc/driver/nvidia/params",
+		.need_why = "whether the driver was loaded with both",
+		.pattern = P("GDAKI not supported, please add", "cuMemHostRegister*IoMemory*failed",
+			     "cudaHostRegister*IoMemory*fail", "PeerMappingOverride*not"),
+	},
+
+	/* ---- Locked memory ---- */
+	{
+		.key = "memlock",
+		.check = "H05",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the limit of locked memory is too small",
+		.why = WHY_LOCKED,
+		.need = NEED_LOCKED,
+		.need_why = "the limit that the job has",
+		.pattern =
+			P("set max locked memory (ulimit -l)", "increase the memlock",
+			  "RLIMIT_MEMLOCK*too", "WARNING: *registered memory*limit",
+			  "insufficient memory for locked", "max locked memory*is too",
+			  "allow registering*part of your physical memory",
+			  "exceeds the locked memory limit", "libibverbs: Warning: RLIMIT_MEMLOCK"),
+	},
+
+	/* ---- Devices that cannot be opened ---- */
+	{
+		.key = "no-device",
+		.check = "N14",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.meant = true,
+		.against = "message network-rdma",
+		.title = "NCCL found no RDMA device where RDMA was meant (NET/IB: No device found)",
+		.why = WHY_OPEN,
+		.need = NEED_OPEN,
+		.need_why = "whether the job sees the devices of its host",
+		.pattern = P("NET/IB : No device found", "NET/IB: No device found",
+			     "NET/gIB : No device found", "NET/gIB: No device found",
+			     "NET/IBext* : No device found", "NET/IB_SHARP* No device found"),
+	},
+	{
+		.key = "verbs-library",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.meant = true,
+		.against = "message network-rdma",
+		.title = "the RDMA user library is missing or too old (libibverbs)",
+		.why = "without libibverbs, or its driver for the NIC, a program has no RDMA "
+		       "device. "
+		       "In a container it comes with the image, not from the host",
+		.need = "ldconfig -p | grep -E 'ibverbs|mlx5'; ibv_devices, inside the container",
+		.need_why = "which libraries the job sees",
+		.pattern =
+			P("Failed to open libibverbs", "libibverbs.so*cannot open shared object",
+			  "Could not load libibverbs", "libibverbs: Warning: couldn't load driver",
+			  "no userspace device-specific driver found for",
+			  "librdmacm.so*cannot open shared object",
+			  "libmlx5.so*cannot open shared object", "dlvsym failed on",
+			  "driver * does not support the kernel ABI", "Unable to load libibverbs"),
+	},
+	{
+		.key = "open-device",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "an RDMA device is there, and cannot be opened",
+		.why = WHY_OPEN,
+		.need = NEED_OPEN,
+		.need_why = "whether the job may open the devices of its host",
+		.pattern =
+			P("NET/IB : Unable to open device", "NET/IB: Unable to open device",
+			  "ibv_open_device failed", "ibv_open_device(*) failed",
+			  "ibv_open_device()*failed", "Couldn't get context for the device",
+			  "rdma_context.cpp*Failed to open device", "Disable device mlx5",
+			  "RdmaTransport*Disable device", "Failed to open IB device",
+			  "failed to open device /dev/infiniband", "/dev/infiniband/uverbs*No such",
+			  "/dev/infiniband/uverbs*Permission denied",
+			  "/dev/infiniband/rdma_cm*No such", "Unable to open the device"),
+	},
+	{
+		.key = "list-devices",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "a program found no RDMA device at all",
+		.why = WHY_OPEN,
+		.need = NEED_OPEN,
+		.need_why = "whether the job sees the devices of its host",
+		.pattern =
+			P("No IB devices found", "no IB devices found", "No RDMA devices found",
+			  "Did not detect devices", "Unable to find the Infiniband/RoCE device",
+			  "ibv_get_device_list failed", "ibv_get_device_list()*failed",
+			  "Failed to get IB devices list", "RdmaTransport: No available RNIC",
+			  "cannot initialize RDMA resources", "Failed to install RDMA transport",
+			  "No available RNIC", "Failed to get ib_dev list", "no InfiniBand device",
+			  "IB device * not found", "No network devices that support GDAKI",
+			  "No GIN-capable devices found", "WARNING: There are no available devices",
+			  "NVSHMEM*no NICs found", "no HCAs", "error: no rdma dev"),
+	},
+	{
+		.key = "transport-init",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "an RDMA transport or network plugin did not initialise",
+		.why = "its devices, its library (libfabric, the plugin's own) or its permissions "
+		       "are "
+		       "missing here, or its release does not fit. The first message above says "
+		       "which",
+		.need = "fi_info -p efa, or ibv_devinfo; ldd of the plugin, inside the container",
+		.need_why = "what it finds on this host, compared with a host on which it works",
+		.pattern = P(
+			"aws-ofi-nccl initialization failed", "NET/OFI Initializing plugin failed",
+			"Couldn't find any optimal provider", "No eligible providers were found",
+			"fi_getinfo() call failed", "fi_getinfo*: -61",
+			"EFA libfabric provider not detected", "EFA provider requires at least",
+			"NET/OFI Failed to initialize", "NET/OFI OFI NCCL failure",
+			"Failed to initialize any NET plugin", "Failed to initialize NET plugin",
+			"NCCL WARN Error: network * not found", "init failed for transport",
+			"Unable to initialize any transports",
+			"Failed to initialize libfabric backend",
+			"Failed to initialize all selected devices",
+			"is not enumerated as an mlx5 device", "libnccl-net*undefined symbol",
+			"libfabric.so*cannot open shared object", "no usable transports/devices",
+			"NET/OFI Creating new endpoint*failed", "No transports selected to",
+			"NET/OFI Couldn't o", "NET/OFI Couldn't create"),
+	},
+	{
+		.key = "no-lane",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "two peers have no transport in common (UCX)",
+		.why = "one of them lacks the device or library that the other uses, or UCX_TLS or "
+		       "UCX_NET_DEVICES leaves none",
+		.need = "ucx_info -d, inside both containers",
+		.need_why = "which transports each has",
+		.pattern =
+			P("no active messages transport to",
+			  "no remote registered memory access transport to",
+			  "no am bcopy transport to", "no put short",
+			  "no copy across memory types transport to", "failed to select lane for",
+			  "No zero-copy protocol found for", "Transport '*' does not exist",
+			  "transport '*' is not available", "transports '*' are not available"),
+	},
+	{
+		.key = "uar",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a device refuses its doorbell page (UAR, DEVX): rights or resources are "
+			 "missing",
+		.why = "GPU-initiated RDMA asks for DEVX objects. A container needs CAP_NET_RAW or "
+		       "CAP_SYS_RAWIO and the uverbs devices for it, or --privileged",
+		.need = "capsh --print; ls -l /dev/infiniband, inside the container",
+		.need_why = "which rights the job has",
+		.pattern = P("cannot allocate mlx5dv_devx_uar", "mlx5dv_devx_alloc_uar*failed",
+			     "cannot allocate UAR", "DEVX requested but not supported",
+			     "mlx5dv_devx_umem_reg*fail", "mlx5dv_open_device*failed"),
+	},
+
+	/* ---- Verbs calls, by their errno ---- */
+	{
+		.key = "verbs-modify",
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.by_errno = true,
+		.title = "a queue pair could not be connected (modify QP): the GID in use, or its "
+			 "path, is wrong",
+		.why = WHY_GID,
+		.need = NEED_GID,
+		.need_why = "which GID each side uses, and whether one reaches the other",
+		.pattern = P("ibv_modify_qp", "odify QP to", "modify UD QP", "modify SRD QP",
+			     "modify TM control QP", "odifying QP to", "mlx5dv_devx_obj_modify",
+			     "mlx5dv_devx_qp_modify", "rc_init2rtr failed", "rc_rtr2rts failed",
+			     "rdma_resolve_addr", "rdma_resolve_route", "modify QP state",
+			     "RDMA_CM_EVENT_ADDR_ERROR", "RDMA_CM_EVENT_UNREACHABLE"),
+	},
+	{
+		.key = "verbs-modify",
+		.errno_is = 110,
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a queue pair's peer does not answer address resolution from the GID in "
+			 "use (ETIMEDOUT)",
+		.why = "the kernel found no MAC of the peer on the GID's interface: the two NICs "
+		       "are on "
+		       "rails that do not reach each other, the GID's network is not the peer's, "
+		       "or "
+		       "replies leave by another interface (ARP, routing by source)",
+		.need = "ping -I LOCAL_NETDEV PEER; " NEED_GID,
+		.need_why = "whether this NIC reaches that one at all",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-modify",
+		.errno_is = 101,
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a queue pair's peer is in no network that the GID in use reaches "
+			 "(ENETUNREACH)",
+		.why = "the GID is link-local, or its interface has no route to the peer's network",
+		.need = NEED_GID,
+		.need_why = "which GID is routable, and its route",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-modify",
+		.errno_is = 19,
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "the GID in use has no network interface in this namespace (ENODEV)",
+		.why = "a container sees the RDMA device and not its interface, or the wrong "
+		       "device of "
+		       "several: the devices in use must be those whose interfaces were moved in",
+		.need = "show_gids; ip -br addr, inside the container",
+		.need_why = "which devices have an interface here",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-ah",
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.by_errno = true,
+		.title = "an address handle could not be made: the GID in use, or its path, is "
+			 "wrong",
+		.why = WHY_GID,
+		.need = NEED_GID,
+		.need_why = "which GID each side uses",
+		.pattern = P("ibv_create_ah", "Unable to create ah", "reate address handle",
+			     "create ah failed"),
+	},
+	{
+		.key = "verbs-register",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.by_errno = true,
+		.title = "memory could not be registered with an RDMA device",
+		.why = "ENOMEM points at the limit of locked memory, EFAULT and EINVAL at memory "
+		       "that "
+		       "the NIC cannot reach: a GPU's without peer memory, or unmapped",
+		.need = NEED_LOCKED "; " NEED_GDR,
+		.need_why = "which of both",
+		.pattern = P("ibv_reg_mr", "ibv_reg_dmabuf_mr", "ibv_reg_dmabuf", "register memory",
+			     "egister user memory", "egistering memory", "Couldn't allocate MR",
+			     "ibv_exp_reg_mr", "mlx5dv_reg_dmabuf", "failed to register address",
+			     "md reg_mem failed", "registration failed", "nable to register",
+			     "fi_mr_reg", "memory registration",
+			     "register memory region with regattr"),
+	},
+	{
+		.key = "verbs-register",
+		.errno_is = 12,
+		.check = "H05",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "registering memory failed for want of memory to lock (ENOMEM): the limit "
+			 "of locked memory (memlock)",
+		.why = WHY_LOCKED,
+		.need = NEED_LOCKED,
+		.need_why = "the limit that the job has",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-register",
+		.errno_is = 14,
+		.check = "P12",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a NIC cannot reach the memory that it should register (EFAULT): GPU "
+			 "memory without GPUDirect RDMA",
+		.why = WHY_GDR,
+		.need = NEED_GDR,
+		.need_why = "whether GPU memory can be registered",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-register",
+		.errno_is = 95,
+		.check = "P12",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a NIC's driver cannot register this memory (EOPNOTSUPP): no dma-buf",
+		.why = WHY_GDR,
+		.need = NEED_GDR,
+		.need_why = "whether peer memory takes its place",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-create",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.by_errno = true,
+		.title = "a queue pair or completion queue could not be created",
+		.why = "the device refused its size or kind, or ran out: what was asked is beyond "
+		       "what "
+		       "ibv_devinfo -v lists, or other jobs hold the rest",
+		.need = "ibv_devinfo -v; rdma resource show",
+		.need_why = "what the device has, and what is taken",
+		.pattern = P("ibv_create_qp", "ibv_create_cq", "ibv_create_srq",
+			     "ibv_create_comp_channel", "ibv_alloc_pd", "ibv_exp_create_qp",
+			     "mlx5dv_create_qp", "Couldn't create QP", "Couldn't create CQ",
+			     "Unable to create QP", "create_cq/qp failed", "Failed to create QP",
+			     "Failed to create CQ", "Failed to create completion queue",
+			     "rdma_create_qp", "reate DCT share err", "Couldn't allocate PD"),
+	},
+	{
+		.key = "verbs-create",
+		.errno_is = 12,
+		.check = "H05",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a queue could not be created for want of memory to lock (ENOMEM): the "
+			 "limit of locked memory (memlock)",
+		.why = WHY_LOCKED,
+		.need = NEED_LOCKED,
+		.need_why = "the limit that the job has",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "ib-error",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_LOW,
+		.by_errno = true,
+		.title = "an RDMA library reports a failed call",
+		.why = "the message names it; its errno says why",
+		.need = "dmesg | tail, at the time of the error",
+		.need_why = "what the driver says of it",
+		.pattern = P("mscclpp::IbError", "Ib failure", "mscclpp*IB error"),
+	},
+	{
+		.key = "ib-error",
+		.errno_is = 12,
+		.check = "H05",
+		.severity = CRIT,
+		.confidence = RS_LOW,
+		.title = "an RDMA call failed for want of memory to lock (ENOMEM): the limit of "
+			 "locked memory (memlock)",
+		.why = WHY_LOCKED,
+		.need = NEED_LOCKED,
+		.need_why = "the limit that the job has",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "post",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_LOW,
+		.follows = true,
+		.title = "work could not be posted to a queue pair",
+		.why = "the queue pair is in error already, or full: an earlier message tells "
+		       "which",
+		.pattern = P("ibv_post_send() failed", "ibv_post_recv() failed",
+			     "ibv_post_send failed", "ibv_post_recv failed", "Couldn't post send",
+			     "Couldn't post recv", "Failed to post a send for the qpair",
+			     "ibv_poll_cq() returned", "Failed to post receive recv_wqes"),
+	},
+
+	/* ---- GIDs ---- */
+	{
+		.key = "gid",
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the GID index in use is empty, or no usable GID was found",
+		.why = "RoCE needs a GID that belongs to an interface with a routable address; "
+		       "which "
+		       "index that is differs by host and by container",
+		.need = "show_gids, inside the container",
+		.need_why = "which index is RoCE v2 with a routable address",
+		.pattern =
+			P("No suitable GID found", "GID * not available",
+			  "has no associated network device", "failed to find a gid which",
+			  "Invalid GID index", "invalid gid index", "Failed to query GID",
+			  "ibv_query_gid failed", "ibv_query_gid(*failed", "Failed to get GID",
+			  "Can't find * GID", "no usable GID", "No valid GID", "with GID -1",
+			  "GID index * is not valid", "gid index * is out of range",
+			  "cannot find gid index", "Failed to read SGID", "ibv_query_gid_ex*failed",
+			  "both GID_INDEX and ROCE_SUBNET_LIST are specified"),
+	},
+	{
+		.key = "gid-add",
+		.check = "R02",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "the kernel could not enter a GID into a device's table",
+		.why = "the table is full, or the driver refused the address: the index that a job "
+		       "expects may be empty",
+		.need = "show_gids; dmesg",
+		.need_why = "what the table holds",
+		.pattern = P("__ib_cache_gid_add: unable to add gid", "failed add gid",
+			     "roce_gid_mgmt*fail", "unable to add gid"),
+	},
+
+	/* ---- Ports ---- */
+	{
+		.key = "port-state",
+		.check = "H09",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "an RDMA port that is used is not active",
+		.why = "on InfiniBand a port that is up stays in INIT until a subnet manager takes "
+		       "it; "
+		       "otherwise cable, module or switch port",
+		.need = "ibstat, or rdma link",
+		.need_why = "the state of each port",
+		.pattern = P("Port number * state is Down", "Port number * state is Init",
+			     "Port number * state is Arm", "port * is not active",
+			     "port is not active", "Port * is not active", "No active port",
+			     "no active port found", "PORT_DOWN*not usable", "Unable to query port",
+			     "port not in active state", "is not in ACTIVE state",
+			     "port * is not ACTIVE", "Port not active"),
+	},
+	{
+		.key = "port-event",
+		.check = "H09",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "an RDMA port went down while the job ran",
+		.why = "NCCL heard of it from the driver (asynchronous event): a link flap, a "
+		       "switch port "
+		       "or a reset. Its counters and the kernel's log tell when and how often",
+		.need = "dmesg -T | grep -iE 'link|mlx5|bnxt|irdma'; ethtool -S NETDEV | grep -i "
+			"link_down",
+		.need_why = "when the link was lost",
+		.pattern = P("async event : port error", "async error event: port error",
+			     "async event*port error", "async event*port err", "IBV_EVENT_PORT_ERR",
+			     "async fatal event: port", "port_error event"),
+	},
+	{
+		.key = "fatal-event",
+		.check = "P14",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "an RDMA device reported a fatal event",
+		.why = "the device is reset, or its queue pair or completion queue broke",
+		.need = "dmesg -T, at the time of the event",
+		.need_why = "what the driver says of it",
+		.pattern = P("async event*catastrophic", "async fatal event",
+			     "async event : local catastrophic", "IBV_EVENT_DEVICE_FATAL",
+			     "IBV_EVENT_QP_FATAL", "IBV_EVENT_CQ_ERR", "async event : CQ error",
+			     "async event : local work queue catastrophic"),
+	},
+
+	/* ---- Which devices ---- */
+	{
+		.key = "device-name",
+		.check = "N04",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the job names a network device that is not there, or not usable",
+		.why = "the list (NCCL_IB_HCA, UCX_NET_DEVICES, MC_..., -d) was written for "
+		       "another host, "
+		       "or the container was given other devices",
+		.need = "ibv_devices; ibdev2netdev, inside the container",
+		.need_why = "which names are right here",
+		.pattern = P("network device '*' is not available",
+			     "network devices '*' are not available", "device '*' is not available",
+			     "requires NIC * but that NIC is not available",
+			     "is not enabled, please set UCX_NET_DEVICES",
+			     "failed: device * is not enabled", "IB device '*' wasn't found",
+			     "IB device * not found in", "device * wasn't found",
+			     "No such IB device", "Could not force merge NICs",
+			     "Couldn't find net with name", "failed to find port"),
+	},
+	{
+		.key = "device-count",
+		.check = "N04",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "ranks have different numbers or kinds of network devices",
+		.why = "one host lacks a NIC, or its container, plugin or list differs from the "
+		       "others'",
+		.need = "ibdev2netdev, on each host",
+		.need_why = "which host is the odd one",
+		.pattern = P("Detected mixed local Net device counts",
+			     "Detected mixed local CollNet device",
+			     "mismatched physical devices between local",
+			     "has a different number of devices="),
+	},
+	{
+		.key = "link-layers",
+		.check = "N02",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "a rank's InfiniBand device meets another's RoCE device",
+		.why = "the lists of devices take a storage or management NIC in: name the rails "
+		       "alone",
+		.need = "ibdev2netdev; ibstat, on both hosts",
+		.need_why = "which devices are rails",
+		.pattern = P("Trying to connect IB and RoCE",
+			     "device is incompatible with the local", "different link_layer"),
+	},
+
+	/* ---- The job's own network ---- */
+	{
+		.key = "bootstrap",
+		.check = "N17",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "ranks cannot reach each other by TCP (bootstrap): wrong interface, route "
+			 "or firewall",
+		.why = "before RDMA is used, ranks exchange addresses over sockets. The interface "
+		       "that was "
+		       "chosen (loopback, docker0, one of several) is not one that the others "
+		       "reach: "
+		       "NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME and the host's own name in "
+		       "/etc/hosts "
+		       "decide",
+		.need = "ip -br addr; ip route get PEER; getent hosts $(hostname), on each host",
+		.need_why = "which interface leads to the others",
+		.pattern =
+			P("Gloo connectFullMesh failed",
+			  "gloo/transport/tcp*connect:", "gloo*timed out connecting",
+			  "Unable to resolve hostname to a (local) address",
+			  "ootstrap : no socket interface found", "NET/Socket : no interface found",
+			  "No interface found in the same subnet",
+			  "No usable listening interface found", "verify NCCL_OOB_NET_IFNAME",
+			  "socketStartConnect: Connect to", "socketPollConnect*failed",
+			  "socketPollConnect: Connect to", "Net : Connect to * failed",
+			  "connect returned *exceeded error retry",
+			  "connect to * returned *exceeded error retry", "Call to connect returned",
+			  "client socket has timed out", "client socket has failed to connect",
+			  "NET/IB : No IP interface found", "no socket interface found",
+			  "wrong magic", "Couldn't connect to *:", "socket.cc*Connect to * failed",
+			  "Failed to connect to metadata"),
+	},
+	{
+		.key = "versions",
+		.check = "X05",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "ranks run different NCCL releases",
+		.why = "the containers or library paths of the hosts differ",
+		.need = "NCCL_DEBUG=VERSION on each host",
+		.need_why = "which host is the odd one",
+		.pattern = P("Mismatched NCCL version detected",
+			     "NCCL version mismatch with remote peer"),
+	},
+	{
+		.key = "same-gpu",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "two ranks were given one GPU",
+		.why = "the launcher starts more ranks a host than it has GPUs, or each rank sets "
+		       "device 0",
+		.pattern = P("Duplicate GPU detected", "Multiple Ranks are using the same GPU",
+			     "ranks detected using the same GPU"),
+	},
+	{
+		.key = "mismatch",
+		.check = "N18",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "ranks call different collectives, or different sizes",
+		.why = "the program's ranks have come apart; the network is as it should be",
+		.pattern = P("Mismatched collective detected", "collective mismatch error",
+			     "message truncated :", "Message truncated : received",
+			     "posted incorrect receive info"),
+	},
+	{
+		.key = "no-transport",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "NCCL found no transport between two ranks",
+		.why = "each of P2P, shared memory and network is disabled or does not reach",
+		.pattern = P("No transport found for rank", "No transport found !",
+			     "Could not find any local path from gpu"),
+	},
+
+	/* ---- Consequences ---- */
+	{
+		.key = "job-failed",
+		.check = "N18",
+		.severity = MAJ,
+		.confidence = RS_LOW,
+		.follows = true,
+		.title = "the job says that it failed",
+		.why = "this is where an error ended, not where it began: the first message of the "
+		       "first "
+		       "rank that failed tells more",
+		.need = "NCCL_DEBUG=INFO (or UCX_LOG_LEVEL=info) of all ranks, from their start",
+		.need_why = "what came first",
+		.pattern =
+			P("unhandled system error", "ncclSystemError:", "ncclRemoteError:",
+			  "ncclInternalError:", "ncclInvalidUsage:", "Test NCCL failure",
+			  "Watchdog caught collective operation timeout", "NIXL_ERR_",
+			  "nixlBackendError", "connect EPS failed",
+			  "nvshmem setup connections failed", "Process failed for slice",
+			  "DeepEP*timeout", "Connection closed by remote peer", "Call to recv from",
+			  "Endpoint timeout", "Connection reset by remote peer",
+			  "Failed to complete run_iter", "Unable to Connect the HCA's",
+			  "Context is not active", "communicator encountered a fatal error",
+			  "nvshmem*initialization failed", "Init FAILED",
+			  "Failed to exchange handshake", "ep_connect failed"),
+	},
+
+	/* ---- IOMMU, NUMA ---- */
+	{
+		.key = "iommu-parameter",
+		.check = "P05",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "the kernel runs without the IOMMU parameters that GPU transfers need "
+			 "(iommu=pt)",
+		.why = "RCCL says so itself: with a translating IOMMU peer-to-peer transfers are "
+		       "slow or hang",
+		.need = "cat /proc/cmdline",
+		.need_why = "what the kernel was given",
+		.pattern = P("Missing \"iommu=pt\"", "Missing \"amd_iommu=on\"", "Missing \"iommu"),
+	},
+	{
+		.key = "iommu-fault",
+		.check = "P05",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the IOMMU refused a device's transfer",
+		.why = "a NIC or GPU reached for memory that is not mapped for it: peer-to-peer "
+		       "through a "
+		       "translating IOMMU, or a driver's fault. With iommu=pt no map is needed",
+		.need = "cat /proc/cmdline; lspci -s BDF of the line",
+		.need_why = "which device, and whether the IOMMU translates",
+		.pattern = P("DMAR: [DMA *fault addr", "IO_PAGE_FAULT",
+			     "arm-smmu*Unhandled context fault",
+			     "DMAR: DRHD: handling fault status", "smmu*event*translation fault"),
+	},
+	{
+		.key = "numa-balancing",
+		.check = "H03",
+		.severity = MIN,
+		.confidence = RS_HIGH,
+		.title = "automatic NUMA balancing is on",
+		.why = "RCCL says so itself: pages move while NICs and GPUs use them",
+		.need = "cat /proc/sys/kernel/numa_balancing",
+		.need_why = "its value",
+		.pattern = P("NUMA auto balancing enabled"),
+	},
+	{
+		.key = "nvlink-p2p",
+		.check = "N11",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "GPUs that NVLink joins cannot reach each other",
+		.why = "NCCL takes it for a hardware fault",
+		.need = "nvidia-smi nvlink -s; dmesg | grep -i xid",
+		.need_why = "which link is down",
+		.pattern = P("P2P is disabled between NVLINK connected GPUs"),
+	},
+
+	/* ---- The kernel's log ---- */
+	{
+		.key = "kernel-nic",
+		.check = "P14",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the kernel's log has a fault of an RDMA NIC or its firmware",
+		.why = "a device that hangs, resets or loses its firmware is not one to send a job "
+		       "to",
+		.need = "dmesg -T; devlink health show",
+		.need_why = "since when, and how often",
+		.pattern = P(
+			"mlx5_core*health compromised", "mlx5_core*assert_var",
+			"mlx5_core*device's health", "mlx5_core*fatal error",
+			"mlx5_core*timeout. Will cause a leak", "mlx5_core*handling bad device",
+			"mlx5_core*Fatal error", "mlx5_core*pre-initializing",
+			"mlx5_core*TX timeout detected", "mlx5_core*crash dump",
+			"mlx5_core*pci_disable", "mlx5_core*enter error state",
+			"bnxt_*Error (timeout:", "QPLIB: cmdq*timedout",
+			"bnxt_*Firmware not responding", "bnxt_*timed out", "bnxt_re*Failed to",
+			"irdma*CQP*timed out", "irdma*probe of*failed",
+			"irdma*request new completed", "irdma*abnormal ae_id", "erdma*timeout",
+			"hns_roce*timeout", "ionic*timed out", "infiniband *: Couldn't open port"),
+	},
+	{
+		.key = "kernel-cmd",
+		.check = "P14",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "the driver of an RDMA NIC reports refused or failed commands",
+		.why = "the firmware refused what the driver asked: releases that do not fit, "
+		       "resources "
+		       "used up, or a wrong argument of a program",
+		.need = "dmesg -T; ethtool -i NETDEV",
+		.need_why = "releases of driver and firmware",
+		.pattern = P("mlx5_cmd_out_err*failed", "mlx5_cmd_check*failed",
+			     "mlx5_core*syndrome (0x", "bnxt_*hwrm req_type*error",
+			     "bnxt_*hwrm*failed", "efa 0000:*ailed", "hns_roce*failed",
+			     "hns3 0000:*reset", "irdma*: Could not", "irdma*err=",
+			     "rdma_rxe: *fail", "rxe_*invalid mask or state", "siw: *failed",
+			     "ionic 0000:*failed", "bnxt_qplib*failed", "erdma 0000:*ailed"),
+	},
+	{
+		.key = "kernel-cqe",
+		.check = "C06",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "the kernel's log has completions in error of an RDMA NIC",
+		.why = "the syndrome says which: 0x15 transport retries, 0x16 receiver not ready, "
+		       "0x4 "
+		       "protection, 0x13 remote access, 0x5 flushed after another",
+		.need = "dmesg -T; rdma statistic",
+		.need_why = "which error came first",
+		.pattern = P("Requestor error cqe on", "Responder error cqe on", "dump error cqe",
+			     "dump_cqe:", "mlx5_poll_one*error cqe"),
+	},
+	{
+		.key = "kernel-gpu",
+		.check = "P14",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the kernel's log has a fault of a GPU",
+		.why = "a GPU that fell off the bus, resets or has uncorrectable memory takes its "
+		       "rank, and so "
+		       "the job, down",
+		.need = "dmesg -T; nvidia-smi -q, or rocm-smi",
+		.need_why = "which GPU, and whether it is back",
+		.pattern = P(
+			"fallen off the bus", "RmInitAdapter failed", "NVRM*probe routine failed",
+			"NVRM*GPU has been lost", "amdgpu*GPU reset begin", "amdgpu*ring * timeout",
+			"amdgpu*uncorrectable", "amdgpu*GPU Recovery Failed", "amdgpu*Fatal error",
+			"amdgpu*device lost", "kfd*unrecoverable", "NVRM: GPU * is lost",
+			"nvidia-nvswitch*SXid*Fatal", "NVRM*rpcRmApiControl*fail"),
+	},
+	{
+		.key = "kernel-pcie",
+		.check = "P14",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the kernel's log has fatal or uncorrected PCIe errors",
+		.why = "a link that loses packets takes the device down: slot, riser, retimer or "
+		       "the card",
+		.need = "dmesg -T | grep -E 'AER|DPC|pcieport'; lspci -vvv -s BDF",
+		.need_why = "which link, and how often",
+		.pattern = P("severity=Uncorrect", "severity=Fatal", "AER: Uncorrected",
+			     "AER: Multiple Uncorrect", "device recovery failed",
+			     "DPC: containment event", "pciehp*Link Down",
+			     "pciehp*Card not present", "PCIe Bus Error: severity=Non-Fatal",
+			     "Unable to change power state*device inaccessible",
+			     "subordinate device reset failed"),
+	},
+	{
+		.key = "slot-power",
+		.check = "P14",
+		.severity = MAJ,
+		.confidence = RS_LOW,
+		.title = "a NIC says that its PCIe slot gives too little power",
+		.why = "it may throttle, or leave a port down. Some boards say so of a slot that "
+		       "suffices: "
+		       "compare the port's rate with its like",
+		.need = "lspci -vvv -s BDF | grep SlotPowerLimit; mlxlink",
+		.need_why = "what the slot offers",
+		.pattern = P("insufficient power on the PCIe slot",
+			     "powered down due to insufficient/unadvertised",
+			     "PCIE slot power budget exceeded", "PCIe slot power budget exceeded"),
+	},
+	{
+		.key = "module",
+		.check = "L03",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "a NIC's cable or module is faulty, too hot or not taken",
+		.why = "the driver's event names the reason",
+		.need = "ethtool -m NETDEV; mlxlink -d DEV -m",
+		.need_why = "the module's temperature, light and kind",
+		.pattern = P("Port module event[error]", "Port module event: module *, Cable error",
+			     "module *High temp", "Cable error*igh temp", "Bus stuck*shorted",
+			     "Bad or shorted cable", "Power budget exceeded", "Unsupported SFP",
+			     "Transceiver*high temperature", "unsupported SFP+ or QSFP",
+			     "unqualified transceiver", "High temperature on sensors"),
+	},
+	{
+		.key = "unplugged",
+		.check = "C07",
+		.severity = MAJ,
+		.confidence = RS_LOW,
+		.title = "a NIC reports that its cable is unplugged",
+		.why = "an unused port says so too: it matters where the job uses it",
+		.need = "ibdev2netdev; ip -br link",
+		.need_why = "whether the port is one of the rails",
+		.pattern = P("Link down*Cable unplugged"),
+	},
+
+	/* ---- Kubernetes ---- */
+	{
+		.key = "pod-resource",
+		.check = "K02",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "no node offers the RDMA devices that a pod asks for",
+		.why = "the device plugin has none to offer, all are taken, or the resource's name "
+		       "is another",
+		.need = "kubectl get nodes -o json | jq '.items[].status.allocatable'; kubectl "
+			"logs of the device plugin",
+		.need_why = "which resources nodes offer",
+		.pattern = P("Insufficient rdma/", "Insufficient vpc.amazonaws.com/efa",
+			     "Insufficient *rdma", "Insufficient *sriov", "Insufficient *mlnx",
+			     "unavailable for rdma/", "unavailable for vpc.amazonaws.com/efa",
+			     "devices unavailable for *rdma", "devices unavailable for *sriov"),
+	},
+	{
+		.key = "plugin-devices",
+		.check = "K02",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the RDMA device plugin finds no device to offer",
+		.why = "its selectors match none, a driver is not bound, or the device has no RDMA "
+		       "part: "
+		       "\"issm\" belongs to InfiniBand with ib_umad loaded, and not to other NICs",
+		.need = "ls /dev/infiniband; rdma link; the plugin's configuration",
+		.need_why = "which devices it should match",
+		.pattern = P("no devices in device pool", "no Rdma Devices were found",
+			     "missing RDMA device spec", "error getting driver info for device",
+			     "no RDMA devices found for", "No devices found for resource"),
+	},
+	{
+		.key = "pod-network",
+		.check = "K03",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "a pod's RDMA network could not be attached",
+		.why = "the definition is missing or misnamed, the CNI plugin is not installed on "
+		       "the node, or "
+		       "its device cannot be moved into the pod",
+		.need = "kubectl get net-attach-def -A; kubectl describe pod POD; ls /opt/cni/bin",
+		.need_why = "which of them",
+		.pattern =
+			P("cannot find a network-attachment-definition",
+			  "cannot find get a network-attachment", "failed to find plugin \"",
+			  "SRIOV-CNI failed", "sriov*failed to set up pod interface",
+			  "RDMA CNI*fail", "failed to move RDMA device", "no RDMA device found for",
+			  "VF pci addr is required", "failed to get RDMA subsystem namespace",
+			  "Multus*error adding container to network",
+			  "error adding container to network"),
+	},
+
+	/* ---- Switches ---- */
+	{
+		.key = "pfc-storm",
+		.check = "S08",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "a switch's watchdog saw a PFC storm",
+		.why = "something behind that port pauses without end: a host that hangs, or a "
+		       "loop of pauses. "
+		       "Until it ends the watchdog drops what the queue holds",
+		.need = "show pfcwd stats, or show priority-flow-control watchdog",
+		.need_why = "which queues, and how often",
+		.pattern = P("PFC Watchdog detected PFC storm", "PFC storm detected",
+			     "PFC Watchdog*storm*detected", "PFC_WATCHDOG*storm", "PFCWD*stuck",
+			     "PFC watchdog*stuck", "PFC*_STORM", "pfc-watchdog*detected",
+			     "PFC deadlock detected"),
+	},
+	{0},
+};

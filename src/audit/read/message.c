@@ -1,0 +1,343 @@
+/*
+ * Lines that hold a message of the table (facts/message.h): each becomes a fact of the subject
+ * "message". Patterns are found by four bytes of theirs in a hash, so that a line costs one step a
+ * byte however long the table is (some ns a byte).
+ */
+#include <ctype.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "audit/facts/message.h"
+#include "audit/read/place.h"
+#include "audit/read/readers.h"
+#include "audit/read/secrets.h"
+
+enum {
+	GRAM = RS_MESSAGE_LITERAL_MIN,
+	SLOTS_LOG = 12,
+	PATTERNS = 2048,
+	KEPT = 400, /* bytes of a line */
+};
+
+static struct {
+	pthread_once_t once;
+	uint16_t slot[1 << SLOTS_LOG]; /* pattern + 1 */
+	struct {
+		const char *text;
+		uint16_t row, next;
+	} pattern[PATTERNS];
+	uint32_t n;
+} table = {.once = PTHREAD_ONCE_INIT};
+
+static uint32_t slot_of(const char *p)
+{
+	uint32_t gram;
+
+	memcpy(&gram, p, GRAM);
+	return gram * 2654435761u >> (32 - SLOTS_LOG);
+}
+
+static unsigned crowd(uint32_t slot)
+{
+	unsigned n = 0;
+
+	for (uint16_t i = table.slot[slot]; i; i = table.pattern[i - 1].next)
+		n++;
+	return n;
+}
+
+/* The four bytes of a pattern that fewest others share. */
+static uint32_t rarest(const char *text)
+{
+	uint32_t best = 1 << SLOTS_LOG;
+	unsigned least = ~0u;
+
+	for (const char *p = text; *p && strlen(p) >= GRAM; p++) {
+		uint32_t slot = slot_of(p);
+
+		if (memchr(p, '*', GRAM) || crowd(slot) >= least)
+			continue;
+		least = crowd(slot);
+		best = slot;
+	}
+	return best;
+}
+
+static void build(void)
+{
+	for (uint16_t row = 0; rs_messages[row].key; row++)
+		for (unsigned i = 0; rs_messages[row].pattern[i]; i++) {
+			const char *text = rs_messages[row].pattern[i];
+			uint32_t slot = rarest(text);
+
+			if (slot == 1 << SLOTS_LOG || table.n == PATTERNS)
+				continue;
+			table.pattern[table.n].text = text;
+			table.pattern[table.n].row = row;
+			table.pattern[table.n].next = table.slot[slot];
+			table.slot[slot] = (uint16_t)++table.n;
+		}
+}
+
+/* Does the line hold the pattern's parts in this order? Where the first begins; NULL: no. */
+static const char *holds(const char *line, const char *pattern)
+{
+	const char *found = NULL;
+
+	while (*pattern) {
+		size_t n = strcspn(pattern, "*");
+		const char *at = n ? memmem(line, strlen(line), pattern, n) : line;
+
+		if (!at)
+			return NULL;
+		found = found ? found : at;
+		line = at + n;
+		pattern += n + (pattern[n] == '*');
+	}
+	return found;
+}
+
+/* A message's format in source code, or a search for one, says nothing of a machine. */
+static bool is_source(const char *line, const char *at)
+{
+	static const char *const signs[] = {"%s", "%d",    "%u",      "%p",   "%m",    "%lu",
+					    "%x", "grep ", "printf(", "LOG(", "WARN(", "strstr("};
+
+	for (unsigned i = 0; i < sizeof(signs) / sizeof(*signs); i++)
+		if (strstr(line, signs[i]))
+			return true;
+	/* quoted by someone who tells of it: "transport retry counter exceeded" */
+	return at > line && (at[-1] == '"' || at[-1] == '\'') && strncmp(line, "what()", 6) &&
+	       strspn(line, " \t") == 0 && isalpha((unsigned char)*line);
+}
+
+/* ---- errno ---- */
+
+static const struct {
+	const char *text;
+	int number;
+} errnos[] = {
+	{"Operation not permitted", 1},
+	{"No such file or directory", 2},
+	{"Input/output error", 5},
+	{"Resource temporarily unavailable", 11},
+	{"Cannot allocate memory", 12},
+	{"annot allocate memory", 12},
+	{"Permission denied", 13},
+	{"Bad address", 14},
+	{"Device or resource busy", 16},
+	{"No such device", 19},
+	{"Invalid argument", 22},
+	{"No space left on device", 28},
+	{"Function not implemented", 38},
+	{"Protocol not supported", 93},
+	{"Operation not supported", 95},
+	{"Cannot assign requested address", 99},
+	{"Network is unreachable", 101},
+	{"Connection timed out", 110},
+	{"Connection refused", 111},
+	{"No route to host", 113},
+	{"Remote I/O error", 121},
+	{"Out of memory", 12},
+	{"out of memory", 12},
+};
+
+static int errno_of(const char *line)
+{
+	static const char *const before[] = {
+		"errno ",       "errno: ",  "errno=",   "non-zero status: ",
+		"failed with ", "error=",   "ERROR: ",  "error: ",
+		"RC: -",        "rc=",      "ret=",     "err(-",
+		"returned -",   "failed (", "failed: ", "status "};
+	const char *p;
+	int n;
+
+	for (unsigned i = 0; i < sizeof(errnos) / sizeof(*errnos); i++)
+		if (strstr(line, errnos[i].text))
+			return errnos[i].number;
+	/* "[110]", as glog ends a line */
+	p = strrchr(line, '[');
+	if (p && sscanf(p, "[%d]", &n) == 1 && n > 0 && n < 134 && p[strlen(p) - 1] == ']')
+		return n;
+	for (unsigned i = 0; i < sizeof(before) / sizeof(*before); i++)
+		if ((p = strstr(line, before[i])) && sscanf(p + strlen(before[i]), "%d", &n) == 1 &&
+		    n && abs(n) < 134)
+			return abs(n);
+	return 0;
+}
+
+/* A call's name in a line that does not say that it failed is no message of failure. */
+static bool says_failure(const char *line)
+{
+	static const char *const words[] = {"ail",      "rror",    "errno",    "non-zero status",
+					    "nable to", "ouldn't", "ould not", "annot ",
+					    "exceeded", "ERROR"};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(line, words[i]))
+			return true;
+	return false;
+}
+
+/* ---- Completions ---- */
+
+/* A completion's status in words: ibv_wc_status_str() and the enumerators (IBTA vol. 1 11.6.2). */
+static const struct {
+	const char *text, *name;
+	int number;
+} statuses[] = {
+	{"local length error", "IBV_WC_LOC_LEN_ERR", 1},
+	{"local QP operation error", "IBV_WC_LOC_QP_OP_ERR", 2},
+	{"local protection error", "IBV_WC_LOC_PROT_ERR", 4},
+	{"Work Request Flushed Error", "IBV_WC_WR_FLUSH_ERR", 5},
+	{"bad response error", "IBV_WC_BAD_RESP_ERR", 7},
+	{"local access error", "IBV_WC_LOC_ACCESS_ERR", 8},
+	{"remote invalid request error", "IBV_WC_REM_INV_REQ_ERR", 9},
+	{"remote access error", "IBV_WC_REM_ACCESS_ERR", 10},
+	{"remote operation error", "IBV_WC_REM_OP_ERR", 11},
+	{"transport retry counter exceeded", "IBV_WC_RETRY_EXC_ERR", 12},
+	{"RNR retry counter exceeded", "IBV_WC_RNR_RETRY_EXC_ERR", 13},
+};
+
+/* mlx5's syndromes of a completion in error (Linux, mlx5_cqe_syndrome values). */
+static int status_of_syndrome(unsigned syndrome)
+{
+	static const struct {
+		uint8_t syndrome, status;
+	} known[] = {{0x01, 1}, {0x02, 2}, {0x04, 4},  {0x05, 5},  {0x06, 6},  {0x10, 7},
+		     {0x11, 8}, {0x12, 9}, {0x13, 10}, {0x14, 11}, {0x15, 12}, {0x16, 13}};
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (known[i].syndrome == syndrome)
+			return known[i].status;
+	return 0;
+}
+
+/* The words end a clause behind a colon, as a log has them, or stand in a program's brackets. */
+static bool as_logged(const char *line, const char *at, size_t n)
+{
+	const char *colon = memchr(line, ':', (size_t)(at - line));
+
+	return (at[n] == '\0' || at[n] == ')' || at[n] == '(' || at[n] == ',' || at[n] == ';' ||
+		at[n] == '.' || !strncmp(at + n, " (", 2)) &&
+	       (colon || (at > line && at[-1] == '(')) && at > line && at[-1] != '"';
+}
+
+static int status_in(const char *line)
+{
+	const char *p;
+	unsigned syndrome;
+	int status;
+
+	if ((p = strstr(line, "(synd 0x")) && strstr(p, "vend 0x") &&
+	    sscanf(p, "(synd 0x%x", &syndrome) == 1)
+		return status_of_syndrome(syndrome);
+	if ((p = strstr(line, "Failed status ")) && sscanf(p, "Failed status %d", &status) == 1)
+		return status;
+	if (strstr(line, "ompletion") && strstr(line, "peer") &&
+	    ((p = strstr(line, "with error ")) || (p = strstr(line, "with status="))) &&
+	    (p = strpbrk(p, "0123456789")) && sscanf(p, "%d", &status) == 1 && status)
+		return status;
+	for (unsigned i = 0; i < sizeof(statuses) / sizeof(*statuses); i++) {
+		p = strcasestr(line, statuses[i].text);
+		if ((p && as_logged(line, p, strlen(statuses[i].text))) ||
+		    strstr(line, statuses[i].name))
+			return statuses[i].number;
+	}
+	return 0;
+}
+
+/* Is it worth a closer look? Words that each form above has. */
+static bool status_like(const char *line)
+{
+	return strstr(line, "status") || strstr(line, "synd 0x") || strstr(line, " error") ||
+	       strstr(line, "exceeded") || strstr(line, "IBV_WC_") || strstr(line, " Error");
+}
+
+static bool completion(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	int status = status_like(l->text) ? status_in(l->text) : 0;
+
+	if (status <= 0 || status > 23 || is_source(l->text, l->text))
+		return false;
+	if (rs_message_room(a, RS_MESSAGE_ROWS - 1)) {
+		rs_input_add(a, in, l->number, NULL, "nccl", "completion_error", "%d", status);
+		rs_input_add(a, in, l->number, NULL, "nccl", "completion_line", "%.*s", KEPT,
+			     l->text);
+	}
+	return true;
+}
+
+/* ---- Lines ---- */
+
+/* An RDMA device that the line names: "mlx5_3", "rocep5s0f0". false: none. */
+static bool device_in(const char *line, char *out, size_t size)
+{
+	for (const char *p = line; *p;) {
+		size_t n = 0;
+
+		while (isalnum((unsigned char)p[n]) || p[n] == '_')
+			n++;
+		if (n >= 5 && n < size) {
+			memcpy(out, p, n);
+			out[n] = '\0';
+			if (isdigit((unsigned char)out[n - 1]) && rs_is_rdma_name(out))
+				return true;
+		}
+		p += n ? n : 1;
+	}
+	return false;
+}
+
+static void keep(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
+		 uint16_t row)
+{
+	const struct rs_message *m = &rs_messages[row];
+	char name[96], value[KEPT + 1], device[64];
+
+	if (m->by_errno)
+		snprintf(name, sizeof(name), "%s/%d", m->key, errno_of(l->text));
+	else
+		snprintf(name, sizeof(name), "%s", m->key);
+	snprintf(value, sizeof(value), "%s", l->text);
+	rs_secrets_hide(value);
+	rs_input_add(a, in, l->number, NULL, "message", name, "%s", value);
+	if (m->check && device_in(l->text, device, sizeof(device)))
+		rs_input_add(a, in, l->number, NULL, "message_device", name, "%s", device);
+}
+
+static bool line(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	size_t n = strlen(l->text);
+	uint16_t last = UINT16_MAX;
+	bool mine = false;
+
+	pthread_once(&table.once, build);
+	for (size_t i = 0; i + GRAM <= n; i++)
+		for (uint16_t k = table.slot[slot_of(l->text + i)]; k;
+		     k = table.pattern[k - 1].next) {
+			uint16_t row = table.pattern[k - 1].row;
+			const char *at;
+
+			if (row == last || !(at = holds(l->text, table.pattern[k - 1].text)) ||
+			    is_source(l->text, at) ||
+			    (rs_messages[row].by_errno && !says_failure(l->text)))
+				continue;
+			last = row;
+			mine = true;
+			if (rs_message_room(a, row))
+				keep(a, in, l, row);
+		}
+	return completion(a, in, l) || mine;
+}
+
+const struct rs_reader rs_reader_message = {
+	.name = "message",
+	.what = "messages of NCCL, RCCL, network plugins, UCX, libfabric, perftest, NVSHMEM, "
+		"Mooncake, "
+		"NIXL, gloo, drivers and switches, wherever they stand",
+	.trust = RS_TRUST_LOG,
+	.line = line,
+	.also = true,
+};

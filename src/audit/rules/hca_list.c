@@ -1,0 +1,107 @@
+/*
+ * NCCL_IB_HCA as NCCL reads it (parseStringList(), v2.3.5-5 to v2.30.7-1): '^'
+ * and '=' stand once, before the whole list; entries are separated by commas; ':' begins a port.
+ * All else belongs to the name.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include "audit/facts/nccl.h"
+#include "audit/rules/hca_list.h"
+
+enum { ENTRY = 128 };
+
+/* Why NCCL takes this entry for a name that no device has; NULL: it may be one. */
+static const char *why_no_name(const char *entry)
+{
+	size_t n = strlen(entry);
+
+	if (*entry == '^' || *entry == '=')
+		return "'^' and '=' stand once, before the whole list: here they are taken for a "
+		       "part of "
+		       "the name";
+	if (n && (isspace((unsigned char)*entry) || isspace((unsigned char)entry[n - 1])))
+		return "a blank is taken for a part of the name";
+	if (strpbrk(entry, "[]{}*?"))
+		return "there are no ranges and no wildcards: a name without '=' is a beginning";
+	if (strpbrk(entry, "\"'"))
+		return "a quote is taken for a part of the name";
+	if (strpbrk(entry, ";/| "))
+		return "entries are separated by commas, and a port is set off by ':'";
+	return NULL;
+}
+
+/* The list as it was meant: signs once, no blanks and quotes. */
+static const char *meant(struct rs_audit *a, const char *value)
+{
+	bool not = strchr(value, '^') != NULL, exact = strchr(value, '=') != NULL;
+	char out[1024];
+	size_t n = 0;
+
+	for (const char *p = value; *p && n < sizeof(out) - 1; p++) {
+		if (strchr("^=\"' ", *p))
+			continue;
+		out[n++] = *p == ';' || *p == '|' ? ',' : *p == '/' ? ':' : *p;
+	}
+	out[n] = '\0';
+	return rs_audit_text(a, "%s%s%s", not ? "^" : "", exact ? "=" : "", out);
+}
+
+/* How many entries this release keeps (MAX_IB_DEVS); 0: the release is not known. */
+static unsigned most(uint32_t version)
+{
+	return !version ? 0 : version < rs_nccl_make(2, 19, 0) ? 16 : 32;
+}
+
+static void accuse(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		   const struct rs_fact *hca, const char *entry, const char *why)
+{
+	struct rs_finding *f = rs_finding_new(
+		a, r, RS_FAIL, RS_MAJOR, "NCCL_IB_HCA: '%s' %s: %s", entry,
+		*hca->value == '^' ? "leaves out no device" : "matches no device", why);
+
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, hca);
+	rs_finding_why(
+		a, f, "%s",
+		*hca->value == '^'
+			? "the devices that should be left out are used, as rails like the others"
+			: "NCCL looks for a device of that very name, finds none, and goes on "
+			  "without it");
+	if (strpbrk(entry, "[]{}*?"))
+		rs_finding_need(a, f, "ibv_devices", "the names to write in place of the range");
+	else
+		rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+			       rs_audit_text(a, "NCCL_IB_HCA=%s", hca->value), "NCCL_IB_HCA=%s",
+			       meant(a, hca->value));
+}
+
+bool rs_hca_list_judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const struct rs_fact *hca)
+{
+	const char *p = hca->value + (*hca->value == '^');
+	uint32_t version = rs_nccl_version(a, host, NULL);
+	unsigned n = 0;
+	char entry[ENTRY];
+
+	/* "=^mlx5_0": '=' is taken first, '^' is then a part of the name */
+	for (p += *p == '='; *p; p += *p == ',') {
+		size_t len = strcspn(p, ",");
+		const char *why;
+
+		snprintf(entry, sizeof(entry), "%.*s", (int)len, p);
+		n += len > 0;
+		p += len;
+		why = len ? why_no_name(entry) : NULL;
+		if (why) {
+			accuse(a, r, host, hca, entry, why);
+			return true;
+		}
+		if (most(version) && n == most(version) + 1) {
+			accuse(a, r, host, hca, entry,
+			       rs_audit_text(a, "this release keeps %u entries", most(version)));
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,12 @@
+/* Private to audit/rules: the grammar of NCCL_IB_HCA. */
+#ifndef RS_AUDIT_RULES_HCA_LIST_H
+#define RS_AUDIT_RULES_HCA_LIST_H
+
+#include "audit/rules/rule.h"
+
+/* A FAIL of rule r where an entry of the list is one that NCCL takes for a name that no device can
+ * have; false: each entry may be a name. */
+bool rs_hca_list_judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const struct rs_fact *hca);
+
+#endif

@@ -1,0 +1,337 @@
+/*
+ * Messages judged (facts/message.h): after all checks, each row that some host's text holds is a
+ * FAIL of its check. What a library says of itself outranks what its configuration lets one think:
+ * it takes the place of a PASS and of an UNKNOWN of that check on that host.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "audit/facts/message.h"
+#include "audit/rules/message.h"
+
+enum { QUOTED = 6 /* lines of a finding */, DEVICES = 8 /* named in its title */ };
+
+struct heard {
+	struct rs_audit *a;
+	const struct rs_message *m;
+	const char *name;
+	struct rs_finding *f;
+	uint32_t lines, hosts;
+};
+
+/* ---- RDMA that was meant ---- */
+
+/* One machine alone: NCCL counts one node, or more ranks than its own are nowhere. */
+static bool alone(const struct rs_audit *a, const char *host)
+{
+	const struct rs_fact *nodes = rs_facts_get(a->facts, host, "nccl", "nodes");
+	const struct rs_fact *ranks = rs_facts_get(a->facts, host, "nccl", "ranks");
+	const struct rs_fact *local = rs_facts_get(a->facts, host, "nccl", "local_ranks");
+
+	if (nodes && nodes->numeric)
+		return nodes->number <= 1;
+	return ranks && local && ranks->numeric && local->numeric && ranks->number == local->number;
+}
+
+/* Who asked for RDMA: a variable, a plugin, a device on the host, or a job of several nodes. */
+const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *host)
+{
+	static const char *const signs[] = {
+		"env NCCL_IB_HCA",     "env NCCL_IB_GID_INDEX",  "env UCX_NET_DEVICES",
+		"env FI_PROVIDER",     "env NCCL_NET_GDR_LEVEL", "message rdma-meant",
+		"env NCCL_IB_TC",      "message transport-init", "message open-device",
+		"env NCCL_IB_TIMEOUT",
+	};
+	const struct rs_fact *f, *asked = rs_facts_get(a->facts, host, "env", "NCCL_IB_DISABLE");
+	const struct rs_fact *nodes = rs_facts_get(a->facts, host, "nccl", "nodes");
+	uint32_t at = 0;
+
+	if (asked && asked->numeric && asked->number)
+		return NULL;
+	if (nodes && nodes->numeric && nodes->number > 1)
+		return nodes;
+	if (alone(a, host))
+		return NULL;
+	if (asked)
+		return asked;
+	for (unsigned i = 0; i < sizeof(signs) / sizeof(*signs); i++)
+		if ((f = rs_message_fact(a, host, signs[i])))
+			return f;
+	while ((f = rs_facts_next(a->facts, &at, host, "nic/", "")))
+		return f;
+	/* what goes over a network goes to another node */
+	return rs_facts_get(a->facts, host, "nccl", "via_socket");
+}
+
+/* ---- Findings ---- */
+
+static bool cites(const struct rs_finding *f, const struct rs_fact *line)
+{
+	for (uint32_t i = 0; i < f->n_facts && i < RS_FINDING_FACTS; i++)
+		if (f->fact[i] && f->fact[i]->line == line->line && f->fact[i]->line &&
+		    !strcmp(f->fact[i]->file, line->file))
+			return true;
+	return false;
+}
+
+/* A check that judged this very line has said it already. */
+static bool told(const struct rs_audit *a, const struct rs_message *m, const struct rs_fact *line)
+{
+	for (uint32_t i = 0; i < a->n_findings; i++)
+		if (a->findings[i]->verdict == RS_FAIL &&
+		    !strcmp(a->findings[i]->rule->id, m->check) && cites(a->findings[i], line))
+			return true;
+	return false;
+}
+
+static bool is_of(const struct rs_finding *f, const char *host)
+{
+	for (uint32_t k = 0; k < f->n_subjects && k < RS_FINDING_SUBJECTS; k++)
+		if (!strcmp(f->subject[k].host, host))
+			return true;
+	return !f->n_subjects;
+}
+
+static bool failed(const struct rs_audit *a, const char *check, const char *host)
+{
+	for (uint32_t i = 0; i < a->n_findings; i++)
+		if (a->findings[i]->verdict == RS_FAIL &&
+		    !strcmp(a->findings[i]->rule->id, check) && is_of(a->findings[i], host))
+			return true;
+	return false;
+}
+
+/* Takes what a message contradicts out of the list: PASS and UNKNOWN of its check on its host. */
+static void overrule(struct rs_audit *a, const char *check, const char *host)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		struct rs_finding *f = a->findings[i];
+
+		if ((f->verdict == RS_PASS || f->verdict == RS_UNKNOWN) &&
+		    !strcmp(f->rule->id, check) && is_of(f, host))
+			continue;
+		a->findings[kept++] = f;
+	}
+	a->n_findings = kept;
+}
+
+static void begin(struct heard *h, const struct rs_rule *r)
+{
+	const struct rs_message *m = h->m;
+
+	h->f = rs_finding_new(h->a, r, RS_FAIL, (enum rs_severity)m->severity, "%s", m->title);
+	if (!h->f)
+		return;
+	h->f->confidence = (enum rs_confidence)m->confidence;
+	rs_finding_why(h->a, h->f, "%s", m->why);
+	if (m->need)
+		rs_finding_need(h->a, h->f, m->need, "%s", m->need_why);
+	rs_finding_unpriced(h->a, h->f, "what a message tells has no model");
+}
+
+/* The devices that a host's lines name, each once; the host alone where they name none. */
+static void subjects(struct heard *h, const char *host)
+{
+	const struct rs_fact *d;
+	const char *seen[DEVICES];
+	unsigned n = 0, k;
+	uint32_t at = 0;
+
+	while (n < DEVICES &&
+	       (d = rs_facts_next(h->a->facts, &at, host, "message_device", h->name))) {
+		if (strcmp(d->name, h->name) || strcmp(d->subject, "message_device"))
+			continue;
+		for (k = 0; k < n && strcmp(seen[k], d->value); k++)
+			;
+		if (k < n)
+			continue;
+		seen[n++] = d->value;
+		rs_finding_subject(h->a, h->f, host, d->value);
+	}
+	if (!n)
+		rs_finding_subject(h->a, h->f, host, NULL);
+}
+
+static void hear_host(struct heard *h, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *line, *meant = NULL;
+	uint32_t at = 0, here = 0;
+
+	if (h->m->against && rs_message_fact(h->a, host, h->m->against))
+		return;
+	if (h->m->meant &&
+	    (failed(h->a, h->m->check, host) || !(meant = rs_message_meant(h->a, host))))
+		return;
+	while ((line = rs_facts_next(h->a->facts, &at, host, "message", h->name))) {
+		if (strcmp(line->subject, "message") || strcmp(line->name, h->name) ||
+		    told(h->a, h->m, line))
+			continue;
+		if (!here) {
+			overrule(h->a, h->m->check, host);
+			if (!h->f)
+				begin(h, r);
+			subjects(h, host);
+			h->hosts++;
+		}
+		here++;
+		if (h->f && h->f->n_facts < QUOTED)
+			rs_finding_fact(h->f, line);
+	}
+	if (here && h->f && h->f->n_facts < QUOTED)
+		rs_finding_fact(h->f, meant);
+	h->lines += here;
+}
+
+static void hear(struct rs_audit *a, const struct rs_rule *r, const struct rs_message *m,
+		 const char *name)
+{
+	struct heard h = {.a = a, .m = m, .name = name};
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		hear_host(&h, r, rs_facts_host(a->facts, i));
+	if (!h.f || h.lines < 2)
+		return;
+	h.f->title = h.hosts > 1 ? rs_audit_text(a, "%s (%u lines, %u hosts)", m->title, h.lines,
+						 h.hosts)
+				 : rs_audit_text(a, "%s (%u lines)", m->title, h.lines);
+}
+
+/* Names of a row: its key, or of each errno that was met. */
+static void hear_row(struct rs_audit *a, const struct rs_rule *r, const struct rs_message *m)
+{
+	char name[96];
+
+	if (!m->by_errno && !m->errno_is) {
+		hear(a, r, m, m->key);
+		return;
+	}
+	for (int e = 0; e < 134; e++) {
+		snprintf(name, sizeof(name), "%s/%d", m->key, e);
+		if (rs_message_find(name) == m)
+			hear(a, r, m, rs_audit_text(a, "%s", name));
+	}
+}
+
+void rs_messages_judge(struct rs_audit *a, bool (*wanted)(const struct rs_rule *, void *),
+		       void *state)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; !any && i < rs_facts_hosts(a->facts); i++)
+		any = rs_message_fact(a, rs_facts_host(a->facts, i), "message ") != NULL;
+	for (const struct rs_message *m = rs_messages; any && m->key; m++) {
+		const struct rs_rule *r = m->check ? rs_rule_find(m->check) : NULL;
+
+		if (r && wanted(r, state))
+			hear_row(a, r, m);
+	}
+}
+
+/* ---- Checks that messages alone decide ---- */
+
+/* A PASS of each host whose text holds the good signs: the first, and the second where there is
+ * one. */
+static void passes(struct rs_audit *a, const struct rs_rule *r, const char *sign, const char *other,
+		   const char *title)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const struct rs_fact *f = rs_message_fact(a, host, sign);
+		const struct rs_fact *g = other ? rs_message_fact(a, host, other) : f;
+		struct rs_finding *found;
+
+		if (!f || !g)
+			continue;
+		found = rs_finding_new(a, r, RS_PASS, r->severity, "%s", title);
+		rs_finding_subject(a, found, host, NULL);
+		rs_finding_fact(found, f);
+		rs_finding_fact(found, other ? g : NULL);
+	}
+}
+
+static void n15(struct rs_audit *a, const struct rs_rule *r)
+{
+	passes(a, r, "message network-rdma", NULL,
+	       "the log shows the RDMA devices that were opened");
+}
+
+static void n16(struct rs_audit *a, const struct rs_rule *r)
+{
+	passes(a, r, "message network-rdma", "message connected",
+	       "queue pairs were made and connected");
+}
+
+static void n17(struct rs_audit *a, const struct rs_rule *r)
+{
+	passes(a, r, "message connected", NULL, "the ranks found each other");
+}
+
+static void n18(struct rs_audit *a, const struct rs_rule *r)
+{
+	passes(a, r, "message finished", NULL, "the run ended with right results");
+}
+
+const struct rs_rule rs_rules_message[] = {
+	{
+		.id = "N15",
+		.name = "rdma-devices-open",
+		.severity = RS_CRITICAL,
+		.criterion = "The libraries of a job find its RDMA devices and open them.",
+		.authority =
+			"the messages of NCCL, network plugins, UCX, libfabric, NVSHMEM, Mooncake "
+			"and perftest, by their sources",
+		.explain = "A job needs three things of its host: the character devices "
+			   "(/dev/infiniband), the user library with the NIC's driver (rdma-core), "
+			   "and the "
+			   "rights to open them. A container has none of them by itself. What a "
+			   "library "
+			   "says when one is missing is quoted. Compare the list of devices inside "
+			   "the "
+			   "container with the host's.",
+		.run = n15,
+	},
+	{
+		.id = "N16",
+		.name = "verbs-calls",
+		.severity = RS_CRITICAL,
+		.criterion = "No verbs call of a job fails.",
+		.authority = "libibverbs: the errno of ibv_create_qp(3), ibv_reg_mr(3), "
+			     "ibv_modify_qp(3)",
+		.explain =
+			"Where the call and its errno point at one cause, that check says so: "
+			"ENOMEM at the limit of locked memory (H05), EFAULT at GPU memory that "
+			"cannot be registered (P12), a failed move to RTR at the GID or its path "
+			"(R02). The rest is here.",
+		.run = n16,
+	},
+	{
+		.id = "N17",
+		.name = "bootstrap-network",
+		.severity = RS_CRITICAL,
+		.criterion = "Ranks reach each other by TCP to exchange their addresses.",
+		.authority = "the messages of NCCL (bootstrap, socket), gloo, c10d and Mooncake, "
+			     "by their "
+			     "sources",
+		.explain = "Before RDMA there are sockets. They leave by the interface that a "
+			   "variable "
+			   "names, or the first that the library likes: a loopback, a bridge of "
+			   "Docker, "
+			   "or a network that the other hosts do not reach.",
+		.run = n17,
+	},
+	{
+		.id = "N18",
+		.name = "job-failure",
+		.severity = RS_CRITICAL,
+		.criterion = "The job's own text states no failure.",
+		.authority =
+			"the messages of NCCL, PyTorch, NIXL, UCX and perftest, by their sources",
+		.explain =
+			"Some messages tell that a job ended, not why. They are listed so that a "
+			"text "
+			"that states a failure is never clean, and stand under what explains them.",
+		.run = n18,
+	},
+	{0},
+};

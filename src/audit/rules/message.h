@@ -1,0 +1,16 @@
+/* Private to audit/rules: what programs say of RDMA in their own words, judged. */
+#ifndef RS_AUDIT_RULES_MESSAGE_H
+#define RS_AUDIT_RULES_MESSAGE_H
+
+#include "audit/rules/rule.h"
+
+/* After all checks: a FAIL for each row of rs_messages that a host's text holds and nothing
+ * contradicts, of the rules that are wanted. It takes the place of a PASS or an UNKNOWN. */
+void rs_messages_judge(struct rs_audit *a, bool (*wanted)(const struct rs_rule *, void *),
+		       void *state);
+
+/* The fact that says that this host's job should use RDMA: a variable, a plugin, a device, several
+ * nodes. NULL: nothing says so, or it is one machine alone, or NCCL_IB_DISABLE forbids it. */
+const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *host);
+
+#endif
