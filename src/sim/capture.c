@@ -68,7 +68,7 @@ static int add_direction(struct rs_sim *s, const struct rs_link_end *from,
 	if (i < 0)
 		return rs_error_set(e, i, "%s: cannot add a link to the capture", s->o->pcap);
 	n->out[port].capture = i;
-	n->out[port].plain = false;
+	n->out[port].odd |= SIM_LINK_CAPTURED;
 	return 0;
 }
 

@@ -54,11 +54,11 @@ static bool is_lost(struct sim_link *l, const struct rs_packet *p)
 static bool unplain(struct rs_sim *s, struct sim_node *n, struct sim_link *l, struct rs_packet *p,
 		    rs_time now)
 {
-	if (s->sent)
+	if (l->odd & SIM_LINK_WATCHED)
 		watched(s, n, l, p, now);
-	if (l->capture >= 0)
+	if (l->odd & SIM_LINK_CAPTURED)
 		rs_capture_packet(s->capture, l->capture, p, now);
-	if (is_lost(l, p)) {
+	if (l->odd & SIM_LINK_LOSES && is_lost(l, p)) {
 		if (p->kind == RS_KIND_PFC) {
 			rs_pool_free(&n->free, p);
 			return false;
@@ -93,7 +93,7 @@ void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs
 	l->busy_until = now + serial;
 	l->bytes += bytes;
 	count_hop(n, l, p);
-	if (__builtin_expect(!l->plain, 0) && !unplain(s, n, l, p, now))
+	if (__builtin_expect(l->odd, 0) && !unplain(s, n, l, p, now))
 		return;
 	p->when = now + l->delay + (l->header && l->header < serial ? l->header : serial);
 	sim_link_append(l, rs_pool_index(&s->pool, p), p->when);
@@ -338,7 +338,7 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 		.random = rs_random_stream(s->o->seed, 2 * (uint64_t)index + reverse, RANDOM_LOSS),
 		.capture = -1,
 	};
-	l->plain = l->loss == 0;
+	l->odd = l->loss ? SIM_LINK_LOSES : 0;
 	s->nodes[to].in[to_port] = l;
 	/* nothing crosses sooner than the delay and its first bytes' serialization */
 	s->window = rs_time_min(

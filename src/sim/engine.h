@@ -30,13 +30,16 @@ struct sim_flight {
  * One direction of a link. When its ends are in different parts there are two of it: the sender's
  * gathers a window's packets, the receiver's (`far`) is given them when the window has ended.
  */
+/* What is done with packets that leave by a link. */
+enum { SIM_LINK_WATCHED = 1, SIM_LINK_CAPTURED = 2, SIM_LINK_LOSES = 4 };
+
 struct sim_link {
 	struct sim_flight *ring; /* packets on the wire, by arrival; malloc, grows */
 	uint32_t head, tail;     /* counts: flight n is ring[n & (size - 1)] */
 	uint32_t size;           /* a power of two, or 0 */
 	uint32_t to_node, to_slot;
 	uint16_t gap;  /* bytes that a frame takes beside itself */
-	bool plain;    /* nothing is captured, nothing lost */
+	uint8_t odd;   /* SIM_LINK_...; 0: packets leave by it and that is all */
 	bool whole_ns; /* serialization times are cut to whole nanoseconds */
 	rs_time *due;  /* the receiving node's */
 	struct rs_pace pace;

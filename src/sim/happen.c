@@ -128,7 +128,7 @@ static int link_moment(struct rs_sim *s, uint32_t link, rs_time at)
 		state(s->f, link, at, &m);
 		rs_plant_way(s->plant, link, back, &w);
 		node = sim_node_of(s, &w.from, &m.port);
-		s->nodes[node].out[m.port].plain = false;
+		s->nodes[node].out[m.port].odd |= SIM_LINK_LOSES;
 		s->nodes[node].out[m.port].fails = true;
 		if (add(s, node, &m))
 			return -ENOMEM;

@@ -208,6 +208,7 @@ static void resumed(struct sim_nic *k, unsigned classes, rs_time now)
 static void pfc_received(struct sim_nic *k, struct rs_packet *p, rs_time now)
 {
 	k->quiet = 0;
+	k->paused = true;
 	resumed(k, rs_lfc_heard(&k->lfc_conf, &k->lfc, &k->times, p, now), now);
 	rs_pool_free(&k->node->free, p);
 }

@@ -55,6 +55,7 @@ struct sim_nic {
 	rs_time message_time, message_free; /* the NIC's own rate of messages: the next from */
 	rs_time waits; /* since when a queue pair's limit holds back what is ready; RS_NEVER: not */
 	bool limited;  /* by any of these */
+	bool paused;   /* a PAUSE or RESUME came, ever */
 	rs_time stalled_messages, stalled_qps;
 	struct rs_lfc lfc;
 	struct rs_egress *egress; /* NULL: plain */

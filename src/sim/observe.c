@@ -27,29 +27,22 @@ static void note(struct sim_watch *w, uint64_t **row, uint64_t value)
 	(*row)[w->bin] += value;
 }
 
-/* Adds to what is kept of a port's open bin. */
-static inline void keep(struct sim_watch *w, struct watched_port *o, unsigned column,
-			uint64_t value)
+/* What is kept of a port's bin. */
+static inline uint64_t *record(const struct sim_node *n, uint32_t bin, uint32_t port)
 {
-	if (!value)
-		return;
-	if (!o->kept && !(o->kept = calloc((size_t)w->bins * w->width, sizeof(*o->kept)))) {
-		w->no_memory = true;
-		return;
-	}
-	o->kept[w->bin * w->width + column] += value;
+	const struct sim_watch *w = n->watch;
+
+	return w->kept + ((size_t)bin * n->n_ports + port) * w->width;
+}
+
+static inline uint64_t *flow_record(const struct sim_watch *w, uint32_t bin, uint32_t flow)
+{
+	return w->of_flow + ((size_t)bin * w->n_flows + flow) * FLOW_COLUMNS;
 }
 
 static unsigned column_of(const struct sim_watch *w, unsigned tc)
 {
 	return KEEP_CLASSES + 2u * w->column[tc];
-}
-
-static uint64_t queue_of(const struct sim_node *n, uint32_t port, unsigned tc)
-{
-	if (n->sw)
-		return rs_switch_queue_bytes(n->sw, port, tc);
-	return n->host->nics[port].egress ? n->host->nics[port].egress->class[tc].bytes : 0;
 }
 
 void sim_watch_sent(struct sim_node *n, uint32_t port, const struct rs_packet *p)
@@ -58,7 +51,7 @@ void sim_watch_sent(struct sim_node *n, uint32_t port, const struct rs_packet *p
 	unsigned tc = p->tc & (RS_CLASSES - 1);
 
 	if (o->exact)
-		rs_hist_add(&o->s.of[tc].queued, queue_of(n, port, tc));
+		rs_hist_add(&o->s->of[tc].queued, rs_switch_queue_bytes(n->sw, port, tc));
 }
 
 void sim_watch_arrived(struct rs_sim *s, struct sim_node *n, const struct rs_packet *p, rs_time now)
@@ -70,17 +63,18 @@ void sim_watch_arrived(struct rs_sim *s, struct sim_node *n, const struct rs_pac
 void sim_watch_lost(struct sim_node *n, uint32_t port)
 {
 	n->watch->port[port].lost++;
+	n->watch->any_lost = true;
 }
 
 uint64_t sim_watch_peak(const struct sim_node *n, uint32_t port)
 {
-	const struct sim_watch *w = n->watch;
-	const uint64_t *kept = w ? w->port[port].kept : NULL;
 	uint64_t most = 0;
 
-	for (uint32_t b = 0; kept && b <= w->bin; b++)
-		most = kept[b * w->width + KEEP_PEAK] > most ? kept[b * w->width + KEEP_PEAK]
-							     : most;
+	for (uint32_t b = 0; n->watch && b <= n->watch->bin; b++) {
+		uint64_t peak = record(n, b, port)[KEEP_PEAK];
+
+		most = peak > most ? peak : most;
+	}
 	return most;
 }
 
@@ -105,8 +99,8 @@ void sim_watch_span(struct sim_node *n, const struct rs_series_span *span)
 
 /* ---- Two bins become one ---- */
 
-/* The sum, the greater, what was at the end, or the latest that is known. */
-enum pairing { SUM, MOST, LATTER, KNOWN };
+/* The sum, the greater, or what was at the end. */
+enum pairing { SUM, MOST, LATTER };
 
 static uint64_t paired(uint64_t a, uint64_t b, enum pairing how)
 {
@@ -115,8 +109,6 @@ static uint64_t paired(uint64_t a, uint64_t b, enum pairing how)
 		return a + b;
 	case MOST:
 		return a > b ? a : b;
-	case KNOWN:
-		return b ? b : a;
 	default:
 		return b;
 	}
@@ -131,30 +123,44 @@ static void halve_row(uint64_t *v, uint32_t bins, enum pairing how)
 	memset(v + bins / 2, 0, (bins - bins / 2) * sizeof(*v));
 }
 
-static void halve_kept(const struct sim_watch *w, uint64_t *v)
+/* Counters and queues are the latter's, as they are. */
+static void halve_kept(struct sim_node *n)
 {
-	uint32_t width = w->width, half = w->bins / 2;
+	struct sim_watch *w = n->watch;
+	size_t all = (size_t)n->n_ports * w->width;
 
-	if (!v)
+	for (uint32_t i = 0; i < w->bins / 2; i++) {
+		const uint64_t *a = record(n, 2 * i, 0), *b = a + all;
+		uint64_t *to = record(n, i, 0);
+
+		for (size_t c = 0; c < all; c++)
+			to[c] = c % w->width == KEEP_PEAK ? paired(a[c], b[c], MOST) : b[c];
+	}
+}
+
+/* Of the end of a connection within the former all is there. */
+static void halve_flows(struct sim_watch *w)
+{
+	if (!w->n_flows)
 		return;
-	for (uint32_t i = 0; i < half; i++)
-		for (uint32_t c = 0; c < width; c++) {
-			enum pairing how = c == KEEP_PEAK                               ? MOST
-					   : c > KEEP_CLASSES && (c - KEEP_CLASSES) % 2 ? LATTER
-											: SUM;
+	for (uint32_t i = 0; i < w->bins / 2; i++)
+		for (uint32_t f = 0; f < w->n_flows; f++) {
+			const uint64_t *a = flow_record(w, 2 * i, f);
+			const uint64_t *b = flow_record(w, 2 * i + 1, f);
+			uint64_t *to = flow_record(w, i, f);
 
-			v[i * width + c] =
-				paired(v[2 * i * width + c], v[(2 * i + 1) * width + c], how);
+			for (unsigned c = 0; c < FLOW_COLUMNS; c++)
+				to[c] = b[c] || c == FLOW_IN_FLIGHT ? b[c] : a[c];
 		}
-	memset(v + half * width, 0, (size_t)(w->bins - half) * width * sizeof(*v));
+	memset(flow_record(w, w->bins / 2, 0), 0,
+	       (size_t)(w->bins - w->bins / 2) * w->n_flows * FLOW_COLUMNS * sizeof(uint64_t));
 }
 
 static void halve_port(const struct sim_watch *w, struct watched_port *o)
 {
-	struct rs_series_port *p = &o->s;
+	struct rs_series_port *p = o->s;
 	uint32_t bins = w->bins;
 
-	halve_kept(w, o->kept);
 	halve_row(p->marks, bins, SUM);
 	halve_row(p->drops, bins, SUM);
 	halve_row(p->lost, bins, SUM);
@@ -170,10 +176,6 @@ static void halve_port(const struct sim_watch *w, struct watched_port *o)
 
 static void halve_flow(struct rs_series_flow *f, uint32_t bins)
 {
-	halve_row((uint64_t *)f->rate, bins, KNOWN);
-	halve_row(f->window, bins, KNOWN);
-	halve_row(f->in_flight, bins, LATTER);
-	halve_row(f->acked, bins, SUM);
 	halve_row(f->resent, bins, SUM);
 	for (unsigned why = 0; why < RS_RESENT_WHYS; why++)
 		halve_row(f->resent_for[why], bins, SUM);
@@ -183,6 +185,8 @@ static void halve(struct sim_node *n)
 {
 	struct sim_watch *w = n->watch;
 
+	halve_kept(n);
+	halve_flows(w);
 	for (uint32_t p = 0; p < n->n_ports; p++)
 		halve_port(w, &w->port[p]);
 	for (uint32_t i = 0; i < w->n_flows; i++)
@@ -238,7 +242,7 @@ static void close_held(struct sim_node *n, uint32_t port, rs_time at)
 		rs_time held = n->sw ? rs_switch_held(n->sw, port, tc, at)
 				     : sim_nic_held(&n->host->nics[port], tc, at);
 
-		note_time(w, &o->s.of[tc].held, time_grown(&o->class[tc].held, held));
+		note_time(w, &o->s->of[tc].held, time_grown(&o->class[tc].held, held));
 	}
 }
 
@@ -251,33 +255,18 @@ static void close_classes(struct sim_node *n, uint32_t port, bool drops)
 
 	for (unsigned m = w->classes; m; m &= m - 1) {
 		unsigned tc = (unsigned)__builtin_ctz(m);
-		struct rs_series_class *k = &o->s.of[tc];
+		struct rs_series_class *k = &o->s->of[tc];
 		struct watched_class *was = &o->class[tc];
 		uint64_t dropped;
 
 		rs_switch_class_counters(n->sw, port, tc, &c);
-		keep(w, o, column_of(w, tc), grown(&o->bytes[w->column[tc]], c.tx_bytes));
 		note(w, &k->marks, grown(&was->marks, c.ecn_marked));
 		note(w, &k->pauses, grown(&was->pauses, c.tx_pauses));
 		if (!drops)
 			continue;
 		dropped = grown(&was->drops, c.drops);
 		note(w, &k->drops, dropped);
-		note(w, &o->s.drops, dropped);
-	}
-}
-
-/* The same where packets left and nothing else happened. */
-static void close_bytes(struct sim_node *n, uint32_t port)
-{
-	struct sim_watch *w = n->watch;
-	struct watched_port *o = &w->port[port];
-
-	for (unsigned m = w->classes; m; m &= m - 1) {
-		unsigned tc = (unsigned)__builtin_ctz(m);
-
-		keep(w, o, column_of(w, tc),
-		     grown(&o->bytes[w->column[tc]], rs_switch_sent(n->sw, port, tc)));
+		note(w, &o->s->drops, dropped);
 	}
 }
 
@@ -301,88 +290,124 @@ static struct seldom seldom_of(struct sim_watch *w, const struct rs_switch *sw)
 	return some;
 }
 
-static void close_switch_port(struct sim_node *n, uint32_t port, const struct seldom *some,
-			      rs_time at)
+/* Marks, drops and PAUSEs of the ports that had some. */
+static void close_seldom(struct sim_node *n, uint32_t port, const struct seldom *some)
 {
 	struct sim_watch *w = n->watch;
-	struct watched_port *o = &w->port[port];
-	uint64_t carried = grown(&o->carried, n->out[port].bytes), peak;
+	struct watched_seldom *was = &w->seldom[port];
+	uint64_t marks = 0, pauses = 0;
 
-	keep(w, o, KEEP_CARRIED, carried);
-	for (unsigned m = rs_switch_look(n->sw, port, &peak); m; m &= m - 1) {
-		unsigned tc = (unsigned)__builtin_ctz(m);
-
-		keep(w, o, column_of(w, tc) + 1, queue_of(n, port, tc));
-	}
-	keep(w, o, KEEP_PEAK, peak);
-	if (some->held)
-		close_held(n, port, at);
 	if (some->marks)
-		note(w, &o->s.marks,
-		     grown(&o->marks, rs_switch_port_counters(n->sw, port)->ecn_marked));
-	if (some->marks || some->drops || some->pauses)
+		marks = grown(&was->marks, rs_switch_marks(n->sw, port));
+	if (some->pauses)
+		pauses = grown(&was->pauses, rs_switch_pauses(n->sw, port));
+	note(w, &w->port[port].s->marks, marks);
+	if (marks || pauses || some->drops)
 		close_classes(n, port, some->drops);
-	else if (carried)
-		close_bytes(n, port);
 }
 
-static void close_nic_port(const struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time at)
+/* CNPs are few, and their class's counters are on a line of their own: it is looked at only where
+ * the port sent something else than data. */
+static bool rest_grew(struct sim_node *n, uint32_t port, uint64_t sent)
+{
+	const struct sim_link *l = &n->out[port];
+
+	return grown(&n->watch->seldom[port].rest, l->bytes - sent) != 0;
+}
+
+static void close_switch_port(struct sim_node *n, uint32_t port)
 {
 	struct sim_watch *w = n->watch;
-	struct watched_port *o = &w->port[port];
-	struct sim_nic *k = &n->host->nics[port];
-	const uint64_t *sent = s->nic_sent[o->s.node];
-	uint64_t drops = k->drops;
+	uint64_t *now = record(n, w->bin, port), packets, sent;
+	unsigned filled = rs_switch_look(n->sw, port, &now[KEEP_PEAK], &packets);
+	size_t stride = (size_t)n->n_ports * w->width;
+	bool grew;
 
-	if (k->transport && k->transport->dropped)
-		drops += k->transport->dropped(k->ends.self);
-	keep(w, o, KEEP_CARRIED, grown(&o->carried, n->out[port].bytes));
-	note(w, &o->s.drops, grown(&o->drops, drops));
-	if (!k->transport)
-		return; /* no connection has an end here */
-	close_held(n, port, at);
-	for (unsigned m = w->classes; m; m &= m - 1) {
+	now[KEEP_CARRIED] = n->out[port].bytes;
+	sent = packets * n->out[port].gap;
+	for (unsigned m = w->busy; m; m &= m - 1) {
 		unsigned tc = (unsigned)__builtin_ctz(m);
+		uint64_t *class = &now[column_of(w, tc)];
 
-		keep(w, o, column_of(w, tc), grown(&o->bytes[w->column[tc]], sent[tc]));
-		keep(w, o, column_of(w, tc) + 1, queue_of(n, port, tc));
+		class[0] = rs_switch_sent(n->sw, port, tc);
+		class[1] = filled >> tc & 1 ? rs_switch_queue_bytes(n->sw, port, tc) : 0;
+		sent += class[0];
 	}
-	for (unsigned tc = 0; k->pauses && tc < RS_CLASSES; tc++)
-		note(w, &o->s.of[tc].pauses, grown(&o->class[tc].pauses, k->pfc->sent[tc]));
+	grew = w->busy != w->classes && rest_grew(n, port, sent);
+	for (unsigned m = w->classes & ~w->busy; m; m &= m - 1) {
+		unsigned tc = (unsigned)__builtin_ctz(m);
+		uint64_t *class = &now[column_of(w, tc)];
+
+		class[0] = grew ? rs_switch_sent(n->sw, port, tc) : w->bin ? *(class - stride) : 0;
+		class[1] = filled >> tc & 1 ? rs_switch_queue_bytes(n->sw, port, tc) : 0;
+	}
 }
 
 /* Asks memory for what a later port's bin touches: nothing else has it near. */
 static inline void ask_for(const struct sim_node *n, uint32_t port)
 {
-	const struct sim_watch *w = n->watch;
-	const struct watched_port *o = &w->port[port];
-
 	if (port >= n->n_ports)
 		return;
 	__builtin_prefetch(&n->out[port].bytes);
-	__builtin_prefetch(o, 1);
-	if (!n->sw)
-		return;
-	rs_switch_prefetch_look(n->sw, port, w->classes);
+	rs_switch_prefetch_look(n->sw, port, n->watch->classes);
+}
+
+static void close_switch(struct sim_node *n, rs_time at)
+{
+	const struct seldom some = seldom_of(n->watch, n->sw);
+
+	for (uint32_t p = 0; p < n->n_ports; p++) {
+		ask_for(n, p + AHEAD);
+		close_switch_port(n, p);
+		if (some.marks || some.drops || some.pauses)
+			close_seldom(n, p, &some);
+		if (some.held)
+			close_held(n, p, at);
+	}
+}
+
+static void close_nic_port(const struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time at)
+{
+	struct sim_watch *w = n->watch;
+	struct sim_nic *k = &n->host->nics[port];
+	const uint64_t *sent = s->nic_sent[k->endpoint];
+	uint64_t drops = k->drops, *now = record(n, w->bin, port);
+
+	if (k->transport && k->transport->dropped)
+		drops += k->transport->dropped(k->ends.self);
+	now[KEEP_CARRIED] = n->out[port].bytes;
+	drops = grown(&w->seldom[port].drops, drops);
+	if (drops)
+		note(w, &w->port[port].s->drops, drops);
+	if (!k->transport)
+		return; /* no connection has an end here */
+	if (k->paused)
+		close_held(n, port, at);
+	for (unsigned m = w->classes; m; m &= m - 1) {
+		unsigned tc = (unsigned)__builtin_ctz(m);
+		uint64_t *class = &now[column_of(w, tc)];
+
+		class[0] = sent[tc];
+		class[1] = k->egress ? k->egress->class[tc].bytes : 0;
+	}
+	for (unsigned tc = 0; k->pauses && tc < RS_CLASSES; tc++)
+		note(w, &w->port[port].s->of[tc].pauses,
+		     grown(&w->port[port].class[tc].pauses, k->pfc->sent[tc]));
 }
 
 static void close_ports(const struct rs_sim *s, struct sim_node *n, rs_time at)
 {
 	struct sim_watch *w = n->watch;
-	struct seldom some = n->sw ? seldom_of(w, n->sw) : (struct seldom){0};
 
-	for (uint32_t p = 0; p < n->n_ports; p++) {
-		struct watched_port *o = &w->port[p];
-
-		ask_for(n, p + AHEAD);
-		if (n->sw)
-			close_switch_port(n, p, &some, at);
-		else
-			close_nic_port(s, n, p, at);
-		if (o->lost)
-			note(w, &o->s.lost, o->lost);
-		o->lost = 0;
+	if (n->sw)
+		close_switch(n, at);
+	for (uint32_t p = 0; !n->sw && p < n->n_ports; p++)
+		close_nic_port(s, n, p, at);
+	for (uint32_t p = 0; w->any_lost && p < n->n_ports; p++) {
+		note(w, &w->port[p].s->lost, w->port[p].lost);
+		w->port[p].lost = 0;
 	}
+	w->any_lost = false;
 }
 
 /* ---- Connections ---- */
@@ -414,16 +439,18 @@ static void close_resent(struct sim_watch *w, struct watched_flow *f,
 		note(w, &f->s.resent_for[why], by[why]);
 }
 
-static void close_flow(struct rs_sim *s, struct sim_watch *w, struct watched_flow *f)
+static void close_flow(struct rs_sim *s, struct sim_watch *w, uint32_t flow)
 {
+	struct watched_flow *f = &w->flow[flow];
+	uint64_t *to = flow_record(w, w->bin, flow);
 	struct rs_sim_end_now now;
 
 	if (!sim_conn_look(s, f->conn, &now))
 		return;
-	f->s.rate[w->bin] = now.rate;
-	f->s.window[w->bin] = now.window;
-	f->s.in_flight[w->bin] = now.in_flight;
-	note(w, &f->s.acked, grown(&f->acked, now.acked));
+	to[FLOW_RATE] = (uint64_t)now.rate;
+	to[FLOW_WINDOW] = now.window;
+	to[FLOW_IN_FLIGHT] = now.in_flight;
+	to[FLOW_ACKED] = now.acked;
 	close_resent(w, f, &now);
 }
 
@@ -433,7 +460,7 @@ void sim_watch_closing(struct rs_sim *s, uint32_t conn, uint32_t host)
 
 	for (uint32_t i = 0; i < w->n_flows; i++)
 		if (w->flow[i].conn == conn)
-			close_flow(s, w, &w->flow[i]);
+			close_flow(s, w, i);
 }
 
 /* ---- Inside hosts ---- */
@@ -475,7 +502,7 @@ void sim_watch_close_bin(struct rs_sim *s, struct sim_node *n, rs_time at)
 
 	close_ports(s, n, at);
 	for (uint32_t i = 0; i < w->n_flows; i++)
-		close_flow(s, w, &w->flow[i]);
+		close_flow(s, w, i);
 	close_inside(n, at);
 }
 

@@ -13,37 +13,85 @@ static int node_memory(const struct rs_sim *s)
 	return 0;
 }
 
-/* A column of what was kept as a row; NULL: zeroes alone. */
-static uint64_t *row_of(struct sim_watch *w, const struct watched_port *o, unsigned column)
+/* Columns of what was kept become rows; NULL: zeroes alone. */
+struct column {
+	const uint64_t *from; /* of bin 0 */
+	size_t stride;        /* to the next bin's */
+};
+
+static void put(struct sim_watch *w, uint64_t **row, uint32_t bin, uint64_t v)
+{
+	if (!v)
+		return;
+	if (!*row)
+		*row = calloc(w->bin + 1, sizeof(**row));
+	if (*row)
+		(*row)[bin] = v;
+	else
+		w->no_memory = true;
+}
+
+static uint64_t *row_of(struct sim_watch *w, struct column c)
 {
 	uint64_t *row = NULL;
 
-	for (uint32_t b = 0; o->kept && b <= w->bin; b++) {
-		uint64_t v = o->kept[b * w->width + column];
+	for (uint32_t b = 0; b <= w->bin; b++)
+		put(w, &row, b, c.from[b * c.stride]);
+	return row;
+}
 
-		if (v && !row)
-			row = calloc(w->bin + 1, sizeof(*row));
-		if (v && !row)
-			w->no_memory = true;
-		else if (v)
-			row[b] = v;
+/* The same, there also where all are zeroes. */
+static uint64_t *whole_row_of(struct sim_watch *w, struct column c)
+{
+	uint64_t *row = row_of(w, c);
+
+	if (!row)
+		row = calloc(w->bin + 1, sizeof(*row));
+	w->no_memory |= !row;
+	return row;
+}
+
+/* What a counter grew by in each bin. One of a connection is 0 before its start and after its end.
+ */
+static uint64_t *growth_of(struct sim_watch *w, struct column c)
+{
+	uint64_t *row = NULL, before = 0;
+
+	for (uint32_t b = 0; b <= w->bin; b++) {
+		uint64_t now = c.from[b * c.stride];
+
+		put(w, &row, b, now ? now - before : 0);
+		before = now ? now : before;
 	}
 	return row;
 }
 
-static void make_rows(struct sim_watch *w, struct watched_port *o)
+static void make_rows(const struct sim_node *n, struct watched_port *o)
 {
-	o->s.carried = row_of(w, o, KEEP_CARRIED);
-	o->s.peak = row_of(w, o, KEEP_PEAK);
-	for (unsigned m = w->classes; m; m &= m - 1) {
-		struct rs_series_class *c = &o->s.of[__builtin_ctz(m)];
-		unsigned column = KEEP_CLASSES + 2u * w->column[__builtin_ctz(m)];
+	struct sim_watch *w = n->watch;
+	struct column c = {w->kept + (size_t)o->s->port * w->width, (size_t)n->n_ports * w->width};
 
-		c->bytes = row_of(w, o, column);
-		c->queue = row_of(w, o, column + 1);
+	o->s->carried = growth_of(w, (struct column){c.from + KEEP_CARRIED, c.stride});
+	o->s->peak = row_of(w, (struct column){c.from + KEEP_PEAK, c.stride});
+	c.from += KEEP_CLASSES;
+	for (unsigned m = w->classes; m; m &= m - 1, c.from += 2) {
+		struct rs_series_class *k = &o->s->of[__builtin_ctz(m)];
+
+		k->bytes = growth_of(w, c);
+		k->queue = row_of(w, (struct column){c.from + 1, c.stride});
 	}
-	free(o->kept);
-	o->kept = NULL;
+}
+
+static void make_flow_rows(struct sim_watch *w, uint32_t flow)
+{
+	struct rs_series_flow *f = &w->flow[flow].s;
+	const uint64_t *from = w->of_flow + (size_t)flow * FLOW_COLUMNS;
+	size_t stride = (size_t)w->n_flows * FLOW_COLUMNS;
+
+	f->rate = (int64_t *)whole_row_of(w, (struct column){from + FLOW_RATE, stride});
+	f->window = whole_row_of(w, (struct column){from + FLOW_WINDOW, stride});
+	f->in_flight = whole_row_of(w, (struct column){from + FLOW_IN_FLIGHT, stride});
+	f->acked = growth_of(w, (struct column){from + FLOW_ACKED, stride});
 }
 
 /* Packets are of no class but those that are watched: see classes_of(). */
@@ -52,33 +100,29 @@ static void check_classes(const struct rs_sim *s, const struct sim_node *n,
 {
 	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
 		rs_assert((n->watch->classes >> tc & 1) ||
-			  !(n->sw ? rs_switch_sent(n->sw, o->s.port, tc)
-				  : s->nic_sent[o->s.node][tc]));
+			  !(n->sw ? rs_switch_sent(n->sw, o->s->port, tc)
+				  : s->nic_sent[o->s->node][tc]));
 }
 
-static struct rs_series_port whole(const struct rs_sim *s, const struct sim_node *n,
-				   struct watched_port *port)
+static void collect_port(const struct rs_sim *s, const struct sim_node *n,
+			 struct watched_port *port)
 {
-	const struct sim_link *l = &n->out[port->s.port];
 	struct sim_watch *w = n->watch;
-	const struct rs_series_port *p = &port->s;
-	struct rs_series_port o;
+	struct rs_series_port *p = port->s;
+	const struct sim_link *l = &n->out[p->port];
 
 	check_classes(s, n, port);
-	make_rows(w, port);
-	o = *p;
-
-	o.data_packets = l->data_hops;
-	o.bytes = l->bytes;
+	make_rows(n, port);
+	p->data_packets = l->data_hops;
+	p->bytes = l->bytes;
 	for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
-		struct rs_series_class *c = &o.of[tc];
+		struct rs_series_class *c = &p->of[tc];
 
 		if (c->bytes || c->queue || c->held || c->pauses || c->drops || c->queued.n)
-			o.classes |= (uint8_t)(1u << tc);
+			p->classes |= (uint8_t)(1u << tc);
 		for (uint32_t b = 0; c->queue && !p->exact && b <= w->bin; b++)
 			rs_hist_add(&c->queued, c->queue[b]);
 	}
-	return o;
 }
 
 /* A node's last bin ends with the run; what it had becomes the result's. */
@@ -93,9 +137,11 @@ static void collect_node(struct rs_sim *s, struct sim_node *n, struct rs_series 
 	sim_watch_close_bin(s, n, sim_end(s));
 	for (uint32_t p = 0; p < n->n_ports; p++)
 		if (n->out[p].rate)
-			r->ports[r->n_ports++] = whole(s, n, &w->port[p]);
-	for (uint32_t i = 0; i < w->n_flows; i++)
+			collect_port(s, n, &w->port[p]);
+	for (uint32_t i = 0; i < w->n_flows; i++) {
+		make_flow_rows(w, i);
 		r->flows[r->n_flows++] = w->flow[i].s;
+	}
 	for (uint32_t i = 0; i < w->n_inside; i++)
 		r->inside[r->n_inside++] = w->inside[i].s;
 	for (uint32_t i = 0; i < w->n_engines; i++)
@@ -115,23 +161,21 @@ static void *room(uint64_t n, size_t size)
 
 static int make_room(const struct rs_sim *s, struct rs_series *r)
 {
-	uint64_t ports = 0, flows = 0, inside = 0, engines = 0, spans = 0;
+	uint64_t flows = 0, inside = 0, engines = 0, spans = 0;
 
 	for (uint32_t i = 0; i < s->n_nodes; i++) {
 		const struct sim_watch *w = s->nodes[i].watch;
 
-		ports += s->nodes[i].n_ports;
 		flows += w->n_flows;
 		inside += w->n_inside;
 		engines += w->n_engines;
 		spans += w->n_spans;
 	}
-	r->ports = room(ports, sizeof(*r->ports));
 	r->flows = room(flows, sizeof(*r->flows));
 	r->inside = room(inside, sizeof(*r->inside));
 	r->engines = room(engines, sizeof(*r->engines));
 	r->spans = room(spans, sizeof(*r->spans));
-	return r->ports && r->flows && r->inside && r->engines && r->spans ? 0 : -ENOMEM;
+	return r->flows && r->inside && r->engines && r->spans ? 0 : -ENOMEM;
 }
 
 /* ---- What files have the rows of ---- */
@@ -260,12 +304,11 @@ static int keep(struct rs_series *r, uint32_t room)
 
 int sim_watch_collect(struct rs_sim *s)
 {
-	struct rs_series *r;
+	struct rs_series *r = s->r->series;
 
 	if (!s->o->observe.on)
 		return 0;
-	r = s->r->series = room(0, sizeof(*r));
-	if (!r || make_room(s, r))
+	if (make_room(s, r))
 		return -ENOMEM;
 	r->connections = s->connections;
 	for (uint32_t i = 0; i < s->n_nodes; i++)
@@ -329,16 +372,14 @@ static void destroy_node(struct sim_node *n)
 {
 	struct sim_watch *w = n->watch;
 
-	for (uint32_t p = 0; w->port && p < n->n_ports && !w->collected; p++) {
-		free(w->port[p].kept);
-		free_port(&w->port[p].s);
-	}
 	for (uint32_t i = 0; i < w->n_flows && !w->collected; i++)
 		free_flow(&w->flow[i].s);
 	for (uint32_t i = 0; i < w->n_inside && !w->collected; i++)
 		free_inside(&w->inside[i].s);
 	for (uint32_t i = 0; i < w->n_engines && !w->collected; i++)
 		free_engine(&w->engine[i].s);
+	free(w->kept);
+	free(w->of_flow);
 	free(w->span);
 }
 

@@ -15,7 +15,7 @@
 
 enum {
 	RS_SERIES_BINS = 128, /* at most; fewer where there are few packets for so many ports */
-	RS_SERIES_BINS_LEAST = 64,
+	RS_SERIES_BINS_LEAST = 32,
 	RS_SERIES_PORTS = 8192, /* with so many bins */
 	RS_SERIES_FLOWS = 256,  /* connections followed, unless asked otherwise */
 	RS_SERIES_KEPT = 256,   /* ports, links inside hosts and engines that files have rows of */

@@ -123,7 +123,7 @@ static void find_path(const struct rs_sim *s, const struct sim_conn_who *who,
 			f->n_path = 0;
 			return;
 		}
-		f->path[f->n_path++] = n->watch->port[port].s.number;
+		f->path[f->n_path++] = n->watch->port[port].s->number;
 		n = &s->nodes[l->to_node];
 		if (n->host)
 			return;
@@ -151,12 +151,7 @@ static int watch_flow(struct rs_sim *s, uint32_t conn, uint32_t number,
 				       .dst = who->dst,
 				       .flow = who->flow,
 				       .sport = who->sport};
-	f->s.rate = calloc(w->bins, sizeof(*f->s.rate));
-	f->s.window = calloc(w->bins, sizeof(*f->s.window));
-	f->s.in_flight = calloc(w->bins, sizeof(*f->s.in_flight));
 	w->n_flows++;
-	if (!f->s.rate || !f->s.window || !f->s.in_flight)
-		return -ENOMEM;
 	find_path(s, who, &f->s);
 	return sim_conn_follow(s, conn, number);
 }
@@ -186,7 +181,8 @@ static int make_room(struct rs_sim *s, uint32_t all, uint32_t most)
 		if (!of[i])
 			continue;
 		w->flow = rs_arena_alloc(s->arena, of[i], sizeof(*w->flow));
-		err = w->flow ? 0 : -ENOMEM;
+		w->of_flow = calloc((size_t)of[i] * w->bins, FLOW_COLUMNS * sizeof(*w->of_flow));
+		err = w->flow && w->of_flow ? 0 : -ENOMEM;
 	}
 	free(of);
 	return err;
@@ -212,11 +208,11 @@ static int watch_flows(struct rs_sim *s)
 
 /* ---- Ports ---- */
 
-/* DSCPs that packets of this run may carry; tcs: and their classes at NICs. */
+/* DSCPs that packets of this run may carry, CNPs apart; tcs: and their classes at NICs. */
 static uint64_t dscps_of(const struct rs_sim *s, uint8_t *tcs)
 {
 	const struct rs_fabric *f = s->f;
-	uint64_t dscps = UINT64_C(1) << f->qos.cnp_dscp;
+	uint64_t dscps = 0;
 
 	*tcs = 0;
 	for (uint32_t i = 0; i < f->n_jobs; i++) {
@@ -233,9 +229,9 @@ static uint64_t dscps_of(const struct rs_sim *s, uint8_t *tcs)
 	return dscps;
 }
 
-/* dscps, tcs: dscps_of() */
-static void classes_of(const struct rs_sim *s, uint32_t node, uint64_t dscps, uint8_t tcs,
-		       struct sim_watch *w)
+/* dscps, tcs: dscps_of(). -ENOMEM. */
+static int classes_of(const struct rs_sim *s, uint32_t node, uint64_t dscps, uint8_t tcs,
+		      struct sim_watch *w)
 {
 	const struct rs_qos *q =
 		node < s->n_hosts ? &s->f->qos : rs_fabric_qos(s->f, node - s->n_hosts);
@@ -243,12 +239,16 @@ static void classes_of(const struct rs_sim *s, uint32_t node, uint64_t dscps, ui
 		if (q->pfc && q->tc[tc].lossless)
 			w->pausable |= (uint8_t)(1u << tc);
 	for (; dscps; dscps &= dscps - 1)
-		w->classes |= (uint8_t)(1u << q->tc_of_dscp[__builtin_ctzll(dscps)]);
+		w->busy |= (uint8_t)(1u << q->tc_of_dscp[__builtin_ctzll(dscps)]);
+	w->classes = w->busy | (uint8_t)(1u << q->tc_of_dscp[s->f->qos.cnp_dscp]);
 	if (node < s->n_hosts)
 		w->classes = tcs;
 	w->width = KEEP_CLASSES;
 	for (unsigned m = w->classes; m; m &= m - 1, w->width += 2)
 		w->column[__builtin_ctz(m)] = (uint8_t)((w->width - KEEP_CLASSES) / 2);
+	/* malloc's, not the arena's: what is never written takes no memory */
+	w->kept = calloc((size_t)w->bins * s->nodes[node].n_ports + 1, w->width * sizeof(*w->kept));
+	return w->kept ? 0 : -ENOMEM;
 }
 
 /* Is each packet of this place kept? */
@@ -266,7 +266,7 @@ static void watch_port(struct rs_sim *s, uint32_t i, uint32_t p, uint32_t number
 {
 	struct sim_node *n = &s->nodes[i];
 	uint32_t endpoint = n->host ? s->f->hosts[i].first_endpoint + p : 0;
-	struct rs_series_port *o = &n->watch->port[p].s;
+	struct rs_series_port *o = n->watch->port[p].s;
 
 	sim_egress_name(s, i, p, o->name);
 	o->number = number;
@@ -277,13 +277,14 @@ static void watch_port(struct rs_sim *s, uint32_t i, uint32_t p, uint32_t number
 	o->exact = n->sw && exact(s, s->f->switches[i - s->n_hosts].name);
 	n->watch->port[p].exact = o->exact;
 	if (o->nic || o->exact)
-		n->out[p].plain = false;
+		n->out[p].odd |= SIM_LINK_WATCHED;
 }
 
-/* n_ports: of the series, so far. */
+/* spare: what no port with a link is. */
 static int watch_node(struct rs_sim *s, uint32_t i, uint32_t bins, rs_time interval,
-		      uint32_t *n_ports)
+		      struct rs_series_port *spare)
 {
+	struct rs_series *r = s->r->series;
 	struct sim_node *n = &s->nodes[i];
 	struct sim_watch *w = n->watch = rs_arena_alloc(s->arena, 1, sizeof(*w));
 	int err;
@@ -296,11 +297,14 @@ static int watch_node(struct rs_sim *s, uint32_t i, uint32_t bins, rs_time inter
 	if (w->spans_most > RS_SERIES_SPANS)
 		w->spans_most = RS_SERIES_SPANS;
 	w->port = sim_lines_alloc(s->arena, n->n_ports + 1u, sizeof(*w->port));
-	if (!w->port)
+	w->seldom = sim_lines_alloc(s->arena, n->n_ports + 1u, sizeof(*w->seldom));
+	if (!w->port || !w->seldom)
 		return -ENOMEM;
-	for (uint32_t p = 0; p < n->n_ports; p++)
+	for (uint32_t p = 0; p < n->n_ports; p++) {
+		n->watch->port[p].s = n->out[p].rate ? &r->ports[r->n_ports] : spare;
 		if (n->out[p].rate)
-			watch_port(s, i, p, (*n_ports)++);
+			watch_port(s, i, p, r->n_ports++);
+	}
 	if (!n->host || !n->host->bus)
 		return 0;
 	err = watch_links(s, n);
@@ -317,8 +321,8 @@ static void find_backs(struct rs_sim *s)
 			const struct sim_link *l = &n->out[p];
 
 			if (l->rate)
-				n->watch->port[p].s.back =
-					s->nodes[l->to_node].watch->port[l->to_port].s.number;
+				n->watch->port[p].s->back =
+					s->nodes[l->to_node].watch->port[l->to_port].s->number;
 		}
 	}
 }
@@ -342,9 +346,23 @@ static int check_exact(const struct rs_sim *s, struct rs_error *e)
 	return 0;
 }
 
+/* The result's series, with room for its ports; the one behind them. NULL: no memory. */
+static struct rs_series_port *make_series(struct rs_sim *s)
+{
+	struct rs_series *r = s->r->series = calloc(1, sizeof(*r));
+	size_t ports = 0;
+
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		ports += s->nodes[i].n_ports;
+	if (r)
+		r->ports = calloc(ports + 1, sizeof(*r->ports));
+	return r && r->ports ? &r->ports[ports] : NULL;
+}
+
 int sim_watch_create(struct rs_sim *s, struct rs_error *e)
 {
-	uint32_t bins, n_ports = 0;
+	struct rs_series_port *spare;
+	uint32_t bins;
 	rs_time interval;
 	uint64_t dscps;
 	uint8_t tcs;
@@ -355,7 +373,8 @@ int sim_watch_create(struct rs_sim *s, struct rs_error *e)
 	err = check_exact(s, e);
 	if (err)
 		return err;
-	if (sim_loads(s))
+	spare = make_series(s);
+	if (!spare || sim_loads(s))
 		return rs_error_set(e, -ENOMEM, "no memory to watch the run");
 	bins = bins_of(s);
 	interval = interval_of(s, bins);
@@ -366,9 +385,9 @@ int sim_watch_create(struct rs_sim *s, struct rs_error *e)
 	s->sent = s->nic_sent && s->latency ? rs_pool_beside(&s->pool, sizeof(*s->sent)) : NULL;
 	err = s->sent ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < s->n_nodes && !err; i++)
-		err = watch_node(s, i, bins, interval, &n_ports);
+		err = watch_node(s, i, bins, interval, spare);
 	for (uint32_t i = 0; i < s->n_nodes && !err; i++)
-		classes_of(s, i, dscps, tcs, s->nodes[i].watch);
+		err = classes_of(s, i, dscps, tcs, s->nodes[i].watch);
 	if (!err)
 		find_backs(s);
 	for (uint32_t i = 0; i < s->n_parts && !err; i++)

@@ -5,10 +5,15 @@
 
 #include "sim/observe.h"
 
-/* What is kept of nearly every bin of a busy port lies together, so that few lines of memory are
- * touched for a bin: a record of these, then of bytes and queues of the node's classes. They become
- * the series' rows when the run has ended. */
+/*
+ * What nearly every bin changes is kept in a record of a port: these columns, then bytes and queues
+ * of the node's classes. The records of a node's ports lie together, bin by bin, so that to close a
+ * bin writes few lines of memory, one behind the other. Bytes are the counters as they stood at the
+ * bin's end: nothing is read to write them. They become the series' rows when the run has ended.
+ */
 enum { KEEP_CARRIED, KEEP_PEAK, KEEP_CLASSES };
+/* The same of a followed connection. */
+enum { FLOW_RATE, FLOW_WINDOW, FLOW_IN_FLIGHT, FLOW_ACKED, FLOW_COLUMNS };
 
 /* What seldom grows: what it was when the open bin began. */
 struct watched_class {
@@ -16,23 +21,23 @@ struct watched_class {
 	rs_time held;
 };
 
-/* A port in the bin that is open, and what it had counted until the bin began: in the first line of
- * memory all that most bins touch. */
 struct watched_port {
-	uint64_t *kept; /* [bin * width + column]; NULL: zeroes */
-	uint64_t carried;
-	uint32_t lost; /* in the bin */
+	uint32_t lost; /* in the open bin */
 	bool exact;
-	uint64_t bytes[RS_CLASSES]; /* by the place of the class among the node's */
-	uint64_t marks, drops;
 	struct watched_class class[RS_CLASSES];
-	struct rs_series_port s;
-} __attribute__((aligned(64)));
+	struct rs_series_port *s; /* the result's; of a port without a link one that is not */
+};
+
+/* What ports had counted until the open bin began; of a switch's `rest` is bytes of PFC frames and
+ * of CNPs that have a class to themselves. */
+struct watched_seldom {
+	uint64_t marks, pauses, rest, drops;
+};
 
 struct watched_flow {
 	struct rs_series_flow s;
 	uint32_t conn;
-	uint64_t acked, resent[RS_RESENT_WHYS];
+	uint64_t resent[RS_RESENT_WHYS];
 };
 
 struct watched_inside {
@@ -50,7 +55,10 @@ struct watched_engine {
 struct sim_watch {
 	rs_time next, interval; /* the open bin's end; a bin's length */
 	uint32_t bin, bins;     /* the open one; how many there may be */
+	uint64_t *kept;         /* [bin][port][column] */
+	uint64_t *of_flow;      /* [bin][flow][column] */
 	struct watched_port *port;
+	struct watched_seldom *seldom; /* [port] */
 	struct watched_flow *flow;
 	struct watched_inside *inside;
 	struct watched_engine *engine;
@@ -63,6 +71,8 @@ struct sim_watch {
 	uint8_t width;              /* of a port's record */
 	uint8_t column[RS_CLASSES]; /* the class's place among the node's */
 	uint8_t classes, pausable;  /* that packets may be of; that can be held */
+	uint8_t busy;               /* of classes, those of data: CNPs alone pass in another */
+	bool any_lost;              /* in the open bin */
 	bool spans_cut, no_memory, collected;
 };
 

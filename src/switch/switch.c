@@ -358,6 +358,16 @@ const struct rs_switch_port_counters *rs_switch_port_counters(const struct rs_sw
 	return &p->c;
 }
 
+uint64_t rs_switch_marks(const struct rs_switch *sw, unsigned port)
+{
+	return port_at(sw, port)->c.ecn_marked;
+}
+
+uint64_t rs_switch_pauses(const struct rs_switch *sw, unsigned port)
+{
+	return port_at(sw, port)->c.tx_pauses;
+}
+
 uint64_t rs_switch_sent(const struct rs_switch *sw, unsigned port, unsigned tc)
 {
 	return port_at(sw, port)->q[tc].sent;
@@ -389,12 +399,13 @@ uint8_t rs_switch_filled(const struct rs_switch *sw, unsigned port)
 	return port_at(sw, port)->filled;
 }
 
-uint8_t rs_switch_look(struct rs_switch *sw, unsigned port, uint64_t *max_queue)
+uint8_t rs_switch_look(struct rs_switch *sw, unsigned port, uint64_t *max_queue, uint64_t *packets)
 {
 	struct port *p = port_at(sw, port);
 
 	*max_queue = p->c.max_queue;
 	p->c.max_queue = 0;
+	*packets = p->c.tx_packets;
 	return p->filled;
 }
 

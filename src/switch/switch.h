@@ -265,7 +265,10 @@ rs_time rs_switch_held(const struct rs_switch *sw, unsigned port, unsigned tc, r
 
 const struct rs_switch_port_counters *rs_switch_port_counters(const struct rs_switch *sw,
 							      unsigned port);
-uint64_t rs_switch_sent(const struct rs_switch *sw, unsigned port, unsigned tc); /* its tx_bytes */
+/* Its ecn_marked, its tx_pauses, and a class's tx_bytes: each touches one line of memory. */
+uint64_t rs_switch_marks(const struct rs_switch *sw, unsigned port);
+uint64_t rs_switch_pauses(const struct rs_switch *sw, unsigned port);
+uint64_t rs_switch_sent(const struct rs_switch *sw, unsigned port, unsigned tc);
 void rs_switch_class_counters(const struct rs_switch *sw, unsigned port, unsigned tc,
 			      struct rs_switch_class_counters *out);
 /*
@@ -278,9 +281,9 @@ int rs_switch_way(const struct rs_switch *sw, struct rs_packet *p, uint32_t *way
 uint8_t rs_switch_paused(const struct rs_switch *sw, unsigned port);
 /* Classes of which packets wait at an egress. */
 uint8_t rs_switch_filled(const struct rs_switch *sw, unsigned port);
-/* What changes often at a port, for who looks often: its classes with packets, and the most bytes
- * that waited in one of them since the last look. */
-uint8_t rs_switch_look(struct rs_switch *sw, unsigned port, uint64_t *max_queue);
+/* What changes often at a port, for who looks often: its classes with packets, the most bytes
+ * that waited in one of them since the last look, and its tx_packets. */
+uint8_t rs_switch_look(struct rs_switch *sw, unsigned port, uint64_t *max_queue, uint64_t *packets);
 /* Asks memory for what that, rs_switch_sent() and rs_switch_queue_bytes() of these classes touch.
  */
 void rs_switch_prefetch_look(const struct rs_switch *sw, unsigned port, uint8_t classes);
