@@ -22,25 +22,32 @@ at() {
 	unshare --time --fork --kill-child --monotonic "$offset" "$@"
 }
 
-# Programs: before, while and after; two years on; one of both only; peers in other times.
+# Programs: before, while and after; two years on; one of both only; peers in other times. An offset, or the
+# seconds to the crossing, from each program's start on.
+offset() {
+	case $1 in -*) from "${1#-}" ;; *) echo "$1" ;; esac
+}
 talks() {
-	what=$1 server_at=$2 client_at=$3
+	what=$1 server_at=$2 client_at=$3 seconds=$4
 	for RIPSTOP_SHM in on off; do
 		export RIPSTOP_SHM
 		port=$((port + 1))
-		at "$server_at" timeout $limit "$ripstop" exec -- ib_write_bw -d rs_lo -p $port -D 4 >"$tmp/server" 2>&1 &
+		server_offset=$(offset "$server_at")
+		client_offset=$(offset "$client_at")
+		at "$server_offset" timeout $limit "$ripstop" exec -- ib_write_bw -d rs_lo -p $port -D $seconds \
+			>"$tmp/server" 2>&1 &
 		server=$!
 		pids="$pids $server"
 		wait_listen ""
-		at "$client_at" timeout $limit "$ripstop" exec -- ib_write_bw -d rs_lo -p $port -D 4 127.0.0.1 \
+		at "$client_offset" timeout $limit "$ripstop" exec -- ib_write_bw -d rs_lo -p $port -D $seconds 127.0.0.1 \
 			>"$tmp/client" 2>&1 || fail "$what, rings $RIPSTOP_SHM: $(said "$tmp/client")"
 		wait $server || fail "$what, rings $RIPSTOP_SHM: the server: $(said "$tmp/server")"
 	done
 	echo "passed: $what"
 }
-talks "both clocks cross" "$(from 4)" "$(from 4)"
-talks "one clock crosses" 0 "$(from 4)"
-talks "two years on" 63072000 63072000
+talks "both clocks cross" -3 -3 3
+talks "one clock crosses" 0 -3 3
+talks "two years on" 63072000 63072000 1
 
 # The switch: the reproduction of the fault, three crossings' lengths on
 unset RIPSTOP_SHM
@@ -81,13 +88,13 @@ sys.exit("-" in out[3:])
 ECHO
 nsenter -t "$far" -n python3 "$tmp/echo.py" &
 pids="$pids $!"
-for when in 4 -31536000; do
+for when in 3 -31536000; do
 	at "$(from $when)" sh -c 'echo $$ >"$0"; exec "$@"' "$tmp/pid" "$ripstop" switch --rate 10G sa sb \
 		>"$tmp/switch" 2>&1 &
 	sleep 1
 	switch=$(cat "$tmp/pid") # the kill of who made its namespace would not reach it
 	pids="$pids $switch"
-	nsenter -t "$near" -n python3 "$tmp/echo.py" 7 >"$tmp/out" ||
+	nsenter -t "$near" -n python3 "$tmp/echo.py" 4 >"$tmp/out" ||
 		fail "the switch, $when s before it crosses: $(cat "$tmp/out" "$tmp/switch")"
 	kill $switch
 	wait $! 2>/dev/null || :
