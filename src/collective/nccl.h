@@ -17,6 +17,7 @@ struct nccl_run {
 	int max_ctas;      /* NCCL_MAX_CTAS; 0: not set */
 	int qps;           /* NCCL_IB_QPS_PER_CONNECTION; 0: as the collective says */
 	rs_time launch;    /* before a lane's first step: the kernel, its start */
+	rs_time starts;    /* of the kernels of all GPUs that a thread drives; 0: one GPU */
 	rs_time slice;     /* that a block is busy for each slice, beside its bytes */
 	int64_t lane_rate; /* bytes of data a second that a channel's block moves */
 	uint64_t (*n_steps)(const struct rs_coll *c, uint32_t rank, uint32_t lane);
@@ -24,11 +25,19 @@ struct nccl_run {
 		     struct rs_step *out);
 };
 
+/* Of the operation that NCCL chooses for. */
+uint64_t nccl_bytes(const struct rs_collective_conf *c);
 /* NCCL's plan for the collective's ranks on this fabric. */
 int run_plan(struct planner *p, struct nccl_run *r);
 /* plan_connect(), by the NICs and proxies of NCCL's plan. */
 void run_connect(struct planner *p, const struct nccl_run *r, uint64_t conn, uint32_t src,
 		 uint32_t dst, uint32_t channel);
+
+/* Costs: bytes of data a second that a lane moves; times of the kernel, of hops and of the proxy;
+ * bytes on links for bytes of data. */
+int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcast);
+void nccl_set_times(struct rs_coll *c, struct nccl_run *r);
+void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r);
 
 /* Trees and NVLS (also both) over what run_plan() made. */
 int plan_nccl_trees(struct planner *p, struct nccl_run *run);

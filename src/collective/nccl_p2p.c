@@ -143,7 +143,7 @@ int plan_nccl_p2p(struct planner *p, struct nccl_run *run)
 	struct rs_coll *c = p->c;
 	struct p2p *w = plan_take(p, 1, sizeof(*w));
 	uint64_t unit = run->p->p2p_chunk, bytes;
-	uint64_t chunk = unit;
+	uint64_t chunk = unit, scale = c->conf.nccl.scale ? c->conf.nccl.scale : 1;
 	int err;
 
 	if (!w)
@@ -155,11 +155,12 @@ int plan_nccl_p2p(struct planner *p, struct nccl_run *run)
 	err = pair_turns(p, &w->t);
 	if (err)
 		return err;
-	bytes = (w->next ? p->all.n : piece_part(p->all, c->n_ranks, 0).n) * c->conf.type_bytes;
+	bytes = nccl_bytes(&c->conf) / (w->next ? 1 : c->n_ranks);
 	cut_parts(w, run->p, bytes, unit);
 	if (run->p->n_nodes > 1 && bytes < 8 * unit)
 		chunk = bytes < unit ? unit / 4 : unit / 2;
-	w->chunk = ceil_div(chunk, c->conf.type_bytes);
+	bytes = (w->next ? p->all.n : piece_part(p->all, c->n_ranks, 0).n) * c->conf.type_bytes;
+	w->chunk = ceil_div(ceil_div(chunk, scale), c->conf.type_bytes);
 	w->loops = ceil_div(ceil_div(ceil_div(bytes, c->conf.type_bytes), w->parts), w->chunk);
 	c->conf.channels = w->channels;
 	run->choice.channels = (int)w->channels;

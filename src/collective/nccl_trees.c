@@ -43,6 +43,16 @@ static uint32_t up_of(const struct trees *t, const struct rs_coll *c, uint32_t c
 	return t->up[(size_t)channel * c->n_ranks + (uint32_t)rank];
 }
 
+/* What the root reduces it spreads in the same pass: a tree's with all of its block, which others
+ * share between the way up and the way down. */
+static void root_step(const struct trees *t, struct rs_step *out, bool up)
+{
+	if (!up)
+		out->local = 0;
+	else if (t->heads == 1)
+		out->local = (out->local + 1) / 2;
+}
+
 static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
 		 struct rs_step *out)
 {
@@ -67,10 +77,9 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 		step_recv(c, out, t->down + mine, p, false);
 	if (!up && mine == NO_UP)
 		step_wait(out, lane - 1, i + 1);
-	/* what the root reduces it spreads in the same pass over the NVSwitches */
-	if (!up && mine == NO_UP && t->heads > 1 && t->lanes == 2)
-		out->local = 0;
-	if (up && i >= t->ahead)
+	if (t->lanes == 2 && mine == NO_UP)
+		root_step(t, out, up);
+	if (up && i >= t->ahead && (t->heads > 1 || mine == NO_UP))
 		step_wait(out, lane + t->lanes - 1, i - t->ahead + 1);
 }
 
@@ -149,10 +158,13 @@ int plan_nccl_trees(struct planner *p, struct nccl_run *run)
 	/* NVLS on one node: a copy into its buffer, the pass over the NVSwitches, a copy out of it
 	 */
 	t->lanes = run->choice.algo == RS_NCCL_ALGO_NVLS ? 3 : 2;
-	/* what connections hold, and one on each level of the way up and down */
+	/* a tree's root does both ways in one; of heads, what connections hold, and one on each
+	 * level of the way up and down */
 	t->ahead = p->c->window;
 	for (uint32_t k = run->p->n_nodes; k > 1; k >>= 1)
 		t->ahead += 2;
+	if (run->choice.algo == RS_NCCL_ALGO_TREE)
+		t->ahead = 1;
 	err = find_trees(p, t, run);
 	if (!err)
 		err = number_connections(p, t, &n);

@@ -55,9 +55,10 @@ void host_change(struct rs_load *l, struct rs_host *h, const struct rs_node *n);
 
 /* Host groups' keys, network kinds, jobs: names in the order of the enums. */
 extern const char *const network_kinds[],
-	*const place_names[], *const tier_names[], *const coll_ops[],
-							   *const coll_algorithms[],
-								   *const schedules[],
-									   *const contexts[];
+	*const place_names[], *const tier_names[],
+				      *const coll_ops[], *const coll_algorithms[],
+								 *const nccl_nets[],
+									 *const schedules[],
+										 *const contexts[];
 
 #endif

@@ -15,6 +15,7 @@ enum { WHATIFS_MAX = 64, OBSERVED_MAX = 65536, LINE_MAX_BYTES = 1024, FIELDS_MAX
 
 const char *const coll_ops[] = {"all-reduce", "reduce-scatter", "all-gather", "broadcast",
 				"all-to-all", "send-recv",      NULL};
+const char *const nccl_nets[] = {"ib", "efa", "efa-read", "cxi", NULL};
 const char *const coll_algorithms[] = {"ring", "tree", "hierarchical", "pairwise", "nccl", NULL};
 
 /* ---- Flows ---- */
@@ -322,16 +323,22 @@ static void get_type(struct rs_load *l, const struct rs_node *n, const char **na
 	*bytes = type_sizes[i];
 }
 
-/* nccl: {version: 2.27.7, env: {NCCL_ALGO: ring}} */
+/* nccl: {version: 2.27.7, env: {NCCL_ALGO: ring}, net: ib, gpus_per_thread: 1} */
 static void load_nccl(struct rs_load *l, struct rs_nccl_conf *c, const struct rs_node *n)
 {
-	static const char *const known[] = {"version", "env", NULL};
+	static const char *const known[] = {"version",         "env",      "net",
+					    "gpus_per_thread", "as_bytes", NULL};
 	const struct rs_node *env;
 	uint32_t at = 0;
+	int net = RS_NCCL_NET_IB;
 
 	if (!n || !rs_node_keys(l, n, "nccl", known))
 		return;
 	rs_node_string(l, n, "version", &c->version);
+	rs_node_name(l, n, "net", nccl_nets, &net);
+	c->net = (enum rs_nccl_net)net;
+	rs_node_u32(l, n, "gpus_per_thread", 1, 1024, &c->gpus_per_thread);
+	rs_node_bytes(l, n, "as_bytes", 1, UINT64_C(1) << 44, &c->as_bytes);
 	env = rs_node_get(n, "env");
 	if (!env || l->err)
 		return;
@@ -633,6 +640,7 @@ static void load_train(struct rs_load *l, struct rs_fabric *f, struct rs_train_c
 			l, -EINVAL, rs_node_get(n, "collective")->at,
 			"a training step's groups come from dp and tp: leave out group and stride");
 	t->collective.type = type; /* buckets are of the gradients' */
+	t->collective.nccl.scale = t->step.scale;
 }
 
 static void load_paths(struct rs_load *l, struct rs_fabric *f, struct rs_job *job,

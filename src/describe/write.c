@@ -439,11 +439,28 @@ static void ranks(struct writer *w, const struct rs_collective_conf *c)
 
 static void nccl(struct writer *w, const struct rs_nccl_conf *c)
 {
-	if (!c->version && !c->n_env)
+	const char *comma = "";
+
+	if (!c->version && !c->n_env && !c->net && c->gpus_per_thread < 2 && !c->as_bytes)
 		return;
 	fputs(", nccl: {", w->out);
 	if (c->version)
-		fprintf(w->out, "version: \"%s\"%s", c->version, c->n_env ? ", " : "");
+		fprintf(w->out, "version: \"%s\"", c->version);
+	comma = c->version ? ", " : "";
+	if (c->net) {
+		fprintf(w->out, "%snet: %s", comma, nccl_nets[c->net]);
+		comma = ", ";
+	}
+	if (c->gpus_per_thread > 1) {
+		fprintf(w->out, "%sgpus_per_thread: %u", comma, c->gpus_per_thread);
+		comma = ", ";
+	}
+	if (c->as_bytes) {
+		fprintf(w->out, "%sas_bytes: %s", comma, size(w, c->as_bytes));
+		comma = ", ";
+	}
+	if (c->n_env)
+		fputs(comma, w->out);
 	for (uint32_t i = 0; i < c->n_env; i++)
 		fprintf(w->out, "%s%s: \"%s\"", i ? ", " : "env: {", c->env[2 * i],
 			c->env[2 * i + 1]);

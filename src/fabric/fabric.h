@@ -204,9 +204,17 @@ enum rs_coll_algorithm {
 	RS_ALGO_NCCL, /* what NCCL would take for the size on these hosts, and as it runs it */
 };
 
-/* With RS_ALGO_NCCL: the release, and its variables. */
+/* What carries NCCL's messages between hosts: its plugin of verbs, or one of libfabric with RDMA
+ * WRITE (EFA), without (EFA of A100 hosts), of Slingshot. Their software's times differ. */
+enum rs_nccl_net { RS_NCCL_NET_IB, RS_NCCL_NET_EFA, RS_NCCL_NET_EFA_READ, RS_NCCL_NET_CXI };
+
+/* With RS_ALGO_NCCL: the release, its variables, and what they do not tell. */
 struct rs_nccl_conf {
 	const char *version; /* "2.27.7"; NULL: the model's default */
+	enum rs_nccl_net net;
+	uint32_t gpus_per_thread; /* whose kernels one thread starts, one by one; 0: 1 */
+	uint32_t scale;           /* bytes and times are so many times smaller; 0: 1 */
+	uint64_t as_bytes;        /* choose as for an operation of this size; 0: of its own */
 	uint32_t n_env;
 	const char **env; /* name, value, name, value, ... */
 };

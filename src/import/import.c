@@ -211,6 +211,16 @@ static void nccl_nvlink(struct import *m, const xmlNode *n, int gpu, long sm)
 		x->rate = count * (sm >= 100 ? 400 : sm >= 70 ? 200 : 160) * RS_GBPS;
 }
 
+/* RCCL's dump has its GPUs' architecture, as gfx942, and in `sm` that number. */
+static void nccl_gpu(struct import *m, const xmlNode *n, struct rs_part *gpu)
+{
+	const char *gcn = import_attribute(m, n, "gcn");
+
+	gpu->cc = *gcn ? 0 : (int)number(m, n, "sm", 0);
+	if (*gcn)
+		gpu->model = gcn;
+}
+
 static void nccl_links(struct import *m, const xmlNode *n, int depth)
 {
 	if (depth > XML_DEPTH_MAX + 4)
@@ -220,7 +230,7 @@ static void nccl_links(struct import *m, const xmlNode *n, int depth)
 			int gpu = by_busid(m->h, import_attribute(m, n, "busid"));
 
 			if (gpu >= 0 && m->h->parts[gpu].kind == RS_PART_GPU)
-				m->h->parts[gpu].cc = (int)number(m, c, "sm", 0);
+				nccl_gpu(m, c, &m->h->parts[gpu]);
 			for (const xmlNode *x = c->children; x && gpu >= 0; x = x->next)
 				if (rs_xml_is(x, "nvlink") || rs_xml_is(x, "xgmi"))
 					nccl_nvlink(m, x, gpu, number(m, c, "sm", 0));

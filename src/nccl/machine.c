@@ -45,6 +45,17 @@ const struct rs_nccl_gpu_model *rs_nccl_gpu_find(const char *name)
 	return NULL;
 }
 
+bool rs_nccl_gpu_amd(const char *name)
+{
+	static const char *const amd[] = {"MI3", "MI2", "MI1", "GFX9"};
+
+	for (size_t i = 0; name && i < sizeof(amd) / sizeof(*amd); i++)
+		for (const char *s = name; *s; s++)
+			if (alike(s, amd[i]))
+				return true;
+	return false;
+}
+
 const struct rs_nccl_gpu_model *rs_nccl_gpu_by_pci(uint16_t device)
 {
 	for (int i = 0; i < MODELS; i++)

@@ -87,6 +87,14 @@ static bool all_nvlink(const struct rs_nccl_topo *t)
 	return single;
 }
 
+static bool rccl(const struct rs_nccl_class *c)
+{
+	for (int i = 0; i < c->host->n_items; i++)
+		if (c->host->items[i].amd)
+			return true;
+	return false;
+}
+
 static bool has_nvls(const struct rs_nccl_class *c)
 {
 	const struct rs_nccl_env *env = c->topo->env;
@@ -94,7 +102,7 @@ static bool has_nvls(const struct rs_nccl_class *c)
 
 	nccl_cc_range(c->topo, &min, &max);
 	/* multicast: Hopper and later behind NVSwitches */
-	return env->nvls && c->n_gpus >= least && min >= 90 && c->topo->n[NVS];
+	return !rccl(c) && env->nvls && c->n_gpus >= least && min >= 90 && c->topo->n[NVS];
 }
 
 static int search_all(struct planning *g, struct rs_nccl_class *c)
@@ -321,6 +329,7 @@ static void agree(struct planning *g)
 		p->max_cc = max > p->max_cc ? max : p->max_cc;
 		p->all_nvlink &= c->all_nvlink;
 		p->nvswitch &= c->topo->n[NVS] > 0;
+		p->rccl |= rccl(c);
 		agree_cpu(p, c->topo->nodes[CPU], !i);
 	}
 }

@@ -145,6 +145,7 @@ struct rs_nccl_plan {
 	enum rs_nccl_cpu_vendor cpu_vendor; /* 0: unknown */
 	bool all_nvlink;                    /* between all GPUs of each node */
 	bool nvswitch;                      /* on each node */
+	bool rccl;                          /* AMD's GPUs: no multicast */
 	/* made equal over all ranks */
 	struct rs_nccl_graph graph[RS_NCCL_ALGOS];
 	enum rs_nccl_pattern max_tree_pattern;

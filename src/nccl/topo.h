@@ -35,6 +35,7 @@ struct rs_nccl_item {
 	uint64_t device;   /* PCI: vendor, device and those of the subsystem, 16 bits each */
 	int dev;           /* GPU: NVML's number; PORT: the plugin's */
 	int cc;            /* GPU: 90; PORT: 0 */
+	bool amd;          /* GPU: RCCL's */
 	bool gdr;          /* GPU, PORT */
 	/* PORT */
 	const char *name; /* "mlx5_0"; NULL unknown */
@@ -76,6 +77,7 @@ struct rs_nccl_gpu_model {
 };
 const struct rs_nccl_gpu_model *rs_nccl_gpu_find(const char *name);
 const struct rs_nccl_gpu_model *rs_nccl_gpu_by_pci(uint16_t device);
+bool rs_nccl_gpu_amd(const char *name); /* "MI300X", "gfx942": RCCL's */
 
 /* What a source may lack. model: of GPUs that the file does not tell; NULL. speed: of NICs, Mb/s,
  * 0: as the file says, else 10000 as NCCL takes it. */

@@ -131,13 +131,17 @@ static void send_inside(struct rs_sim *s, struct sim_conn *c, uint64_t bytes, rs
 
 /* A rank's proxy thread posts one message after another, some time after the GPU told it. */
 static rs_time proxy_posts(struct rs_sim *s, struct sim_coll *k, const struct sim_conn *c,
-			   rs_time now)
+			   uint64_t bytes, rs_time now)
 {
 	rs_time *free = &k->posted[c->m->src_rank];
 
 	const struct rs_coll *plan = plan_of(k, c);
 
 	*free = rs_time_max(*free, now + plan->proxy) + plan->post;
+	if (plan->eager_rate)
+		*free += bytes > plan->eager
+				 ? plan->rendezvous
+				 : (rs_time)(bytes * (uint64_t)(RS_S / plan->eager_rate));
 	return *free;
 }
 
@@ -151,7 +155,7 @@ static void send_message(struct rs_sim *s, struct sim_coll *k, uint32_t conn, ui
 	if (c->nvlink)
 		send_inside(s, c, bytes, now);
 	else if (k->posted && plan_of(k, c)->post)
-		sim_app_schedule(s, c->src_host, proxy_posts(s, k, c, now), APP_POST,
+		sim_app_schedule(s, c->src_host, proxy_posts(s, k, c, bytes, now), APP_POST,
 				 (uint32_t)(c - s->work->conns), bytes);
 	else if (sim_nic_of(s, c->src_endpoint)->inside)
 		sim_app_schedule(s, c->src_host, now + hp->post + hp->mmio, APP_POST,

@@ -404,6 +404,174 @@ static void test_nccl_rings_and_trees(void **state)
 			}
 }
 
+/* ---- What NCCL's operations cost ---- */
+
+static struct rs_fabric *nccl_fabric(const char *host, unsigned hosts)
+{
+	struct rs_error e = {0};
+	struct rs_fabric *f;
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "fabric: {hosts: [{name: h, count: %u, like: %s/%s}], network: "
+		 "{kind: single-switch, rate: 400G}}",
+		 hosts, RS_SOURCE_DIR "/tests/data", host);
+	if (rs_fabric_load_text(text, strlen(text), "t.yaml", ".", NULL, 0, &f, &e))
+		fail_msg("%s", e.what);
+	return f;
+}
+
+static struct rs_coll *nccl_plan(const struct rs_fabric *f, struct rs_collective_conf conf)
+{
+	struct rs_error e = {0};
+	struct rs_coll *c;
+
+	conf.algorithm = RS_ALGO_NCCL;
+	if (rs_coll_plan(f, &conf, arena, &c, &e))
+		fail_msg("%s", e.what);
+	return c;
+}
+
+static const char *chosen(const struct rs_coll *c, const char **protocol)
+{
+	const char *algorithm;
+	int channels;
+
+	assert_true(rs_coll_chosen(c, &algorithm, protocol, &channels));
+	return algorithm;
+}
+
+/* Time of a lane's busiest step, and of its first: the start of the kernel. */
+static rs_time step_time(const struct rs_coll *c, uint32_t lane, rs_time *start)
+{
+	rs_time most = 0;
+	struct rs_step s;
+
+	for (uint64_t i = 0; i < c->n_steps(c, 1, lane); i++) {
+		c->step(c, 1, lane, i, &s);
+		*start = i ? *start : s.compute;
+		most = i ? rs_time_max(most, s.compute) : 0;
+	}
+	return most;
+}
+
+/* A block moves 22 GB/s however many there are: with one channel, a slice of 1 MiB takes 47.7 us
+ * and 2 us of flags. */
+static void test_nccl_channels_have_a_rate_each(void **state)
+{
+	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 2);
+	const char *one[] = {"NCCL_ALGO",          "ring", "NCCL_PROTO", "Simple",
+			     "NCCL_MAX_NCHANNELS", "1"};
+	struct rs_collective_conf conf = {.bytes = UINT64_C(1) << 30, .nccl = {.env = one}};
+	rs_time all, alone, start = 0;
+
+	conf.nccl.n_env = 2;
+	all = step_time(nccl_plan(f, conf), 0, &start);
+	conf.nccl.n_env = 3;
+	alone = step_time(nccl_plan(f, conf), 0, &start);
+	assert_int_equal(all, alone);
+	assert_int_equal(alone / RS_NS, (UINT64_C(1) << 20) * 1000 / 22000 + 2000);
+	assert_int_equal(start, 8400 * RS_NS);
+	rs_fabric_free(f);
+}
+
+/* A 64th of a step of training: NCCL chooses for the whole, and its costs are a 64th. */
+static void test_nccl_scale_divides_costs(void **state)
+{
+	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 2);
+	struct rs_collective_conf whole = {.bytes = 64 << 20}, part = {.bytes = 1 << 20};
+	const char *one, *other;
+	struct rs_coll *w, *p;
+	rs_time start = 0, start64 = 0;
+
+	part.nccl.scale = 64;
+	w = nccl_plan(f, whole);
+	p = nccl_plan(f, part);
+	assert_string_equal(chosen(w, &one), chosen(p, &other));
+	assert_string_equal(one, other);
+	assert_int_equal(w->post / 64, p->post);
+	assert_int_equal(w->proxy / 64, p->proxy);
+	assert_int_equal(w->n_steps(w, 1, 0), p->n_steps(p, 1, 0));
+	step_time(w, 0, &start);
+	step_time(p, 0, &start64);
+	assert_int_equal(start / 64, start64);
+	rs_fabric_free(f);
+}
+
+static void test_nccl_chooses_as_for_another_size(void **state)
+{
+	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 2);
+	struct rs_collective_conf conf = {.bytes = 1 << 20};
+	const char *protocol;
+
+	conf.op = RS_COLL_ALL_GATHER;
+	chosen(nccl_plan(f, conf), &protocol);
+	assert_string_not_equal(protocol, "Simple");
+	conf.nccl.as_bytes = UINT64_C(1) << 32;
+	chosen(nccl_plan(f, conf), &protocol);
+	assert_string_equal(protocol, "Simple");
+	rs_fabric_free(f);
+}
+
+/* One thread of 8 GPUs is a lane more, of a step: 8 starts of 4.5 us. */
+static void test_nccl_one_thread_starts_many(void **state)
+{
+	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 1);
+	struct rs_collective_conf conf = {.bytes = 1024};
+	uint32_t lanes = nccl_plan(f, conf)->n_lanes;
+	rs_time start = 0;
+	struct rs_coll *c;
+
+	conf.nccl.gpus_per_thread = 8;
+	c = nccl_plan(f, conf);
+	assert_int_equal(c->n_lanes, lanes + 1);
+	assert_int_equal(c->n_steps(c, 1, lanes), 1);
+	step_time(c, lanes, &start);
+	assert_int_equal(start, 36 * RS_US);
+	c->inside.den = c->net.den = 0;
+	run_twin(c, 1);
+	rs_fabric_free(f);
+}
+
+/* Slingshot's proxy copies short messages and asks first for long ones; EFA's messages take longer
+ * on their way; verbs do neither. */
+static void test_nccl_networks_differ(void **state)
+{
+	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 2);
+	struct rs_collective_conf conf = {.bytes = 1 << 20};
+	struct rs_coll *ib = nccl_plan(f, conf), *cxi, *efa;
+
+	conf.nccl.net = RS_NCCL_NET_CXI;
+	cxi = nccl_plan(f, conf);
+	conf.nccl.net = RS_NCCL_NET_EFA;
+	efa = nccl_plan(f, conf);
+	assert_int_equal(ib->eager_rate, 0);
+	assert_int_equal(cxi->post - ib->post, 5 * RS_US);
+	assert_int_equal(cxi->eager, 16384);
+	assert_int_equal(efa->proxy - ib->proxy, 16 * RS_US);
+	assert_int_equal(efa->post, ib->post);
+	rs_fabric_free(f);
+}
+
+/* RCCL: no multicast, so that no NVLS. */
+static void test_rccl_has_rings_and_trees_alone(void **state)
+{
+	static const uint64_t bytes[] = {1 << 10, 1 << 18, 1 << 22, 1 << 26, 1 << 30};
+	const char *protocol;
+
+	for (unsigned hosts = 1; hosts <= 2; hosts++) {
+		struct rs_fabric *f = nccl_fabric("scoreboard/hosts/mi355x.xml", hosts);
+
+		for (unsigned i = 0; i < 5; i++) {
+			struct rs_collective_conf conf = {.bytes = bytes[i]};
+			const char *algorithm = chosen(nccl_plan(f, conf), &protocol);
+
+			assert_true(!strcmp(algorithm, "Ring") || !strcmp(algorithm, "Tree"));
+		}
+		rs_fabric_free(f);
+	}
+}
+
 static void test_ring_groups_run_at_once(void **state)
 {
 	static const struct {
@@ -731,6 +899,12 @@ int main(void)
 		TEST(test_hierarchical_all_gather),
 		TEST(test_pairwise_all_to_all),
 		TEST(test_nccl_rings_and_trees),
+		TEST(test_nccl_channels_have_a_rate_each),
+		TEST(test_nccl_scale_divides_costs),
+		TEST(test_nccl_chooses_as_for_another_size),
+		TEST(test_nccl_one_thread_starts_many),
+		TEST(test_nccl_networks_differ),
+		TEST(test_rccl_has_rings_and_trees_alone),
 		TEST(test_ring_groups_run_at_once),
 		TEST(test_bytes_sent_are_the_closed_forms),
 		TEST(test_hierarchical_bytes_by_network),

@@ -1,0 +1,223 @@
+/*
+ * What NCCL's kernels and its network proxy cost. The tables are NCCL's own (graph/tuning.cc of
+ * 2.28), which it measured; what is fitted names its points in docs/nccl.md, "Run".
+ */
+#include "collective/nccl.h"
+
+enum arch { VOLTA, AMPERE, HOPPER, BLACKWELL };
+
+/* Bytes a second that a block copies or reduces with Simple, whatever the GPU; a message of
+ * point-to-point waits for its step's flag beside. */
+#define BLOCK_RATE INT64_C(22000000000)
+#define P2P_RATE   INT64_C(21000000000)
+
+static enum arch arch_of(const struct rs_nccl_plan *p)
+{
+	return p->min_cc >= 100  ? BLACKWELL
+	       : p->min_cc >= 90 ? HOPPER
+	       : p->min_cc >= 80 ? AMPERE
+				 : VOLTA;
+}
+
+static int span_of(const struct rs_nccl_plan *p)
+{
+	return p->n_nodes > 2 ? 2 : (int)p->n_nodes - 1;
+}
+
+static bool is_nvls(const struct nccl_run *r)
+{
+	return r->choice.algo == RS_NCCL_ALGO_NVLS || r->choice.algo == RS_NCCL_ALGO_NVLS_TREE;
+}
+
+/* ---- Rates ---- */
+
+/* GB/s of a channel that its search found, a ring or a tree: LL128, and of all, LL. */
+static const double tree_rate[4][3] = {
+	{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}};
+static const double ll128_rate[4] = {20, 20, 36.7, 73.4};
+static const double ll_rate[4] = {39, 87.7, 141, 282};
+static const double nvls_tree_rate[4][3] = {{0}, {0}, {0, 57.7, 45.5}, {0, 96, 43.8}};
+static const double nvls_efficiency[4] = {0, 0, .88, .8};
+
+/* GB/s of all NVLinks of a GPU together, as NCCL counts them: its way to another one's. */
+static double nvlink_rate(const struct rs_nccl_plan *p)
+{
+	const struct rs_nccl_node *n = &p->nodes[0];
+	enum rs_nccl_path class;
+
+	return n->n_ranks < 2 ? 0 : (double)rs_nccl_gpu_path(p, n->ranks[0], n->ranks[1], &class);
+}
+
+/* GB/s of the whole operation, of one direction of it: NVLS, LL and LL128. */
+static double whole_rate(const struct nccl_run *r, uint32_t n_ranks)
+{
+	const struct rs_nccl_plan *p = r->p;
+	enum arch a = arch_of(p);
+	double n = n_ranks, local = p->max_local_ranks, rate, graph;
+
+	if (is_nvls(r)) {
+		rate = nvls_efficiency[a] * nvlink_rate(p) * local / (local + 1);
+		graph = nvls_tree_rate[a][span_of(p)] * p->graph[RS_NCCL_ALGO_NVLS].n_channels * n /
+			(2 * (n - 1));
+		return p->n_nodes > 1 && graph < rate ? graph : rate;
+	}
+	graph = p->graph[r->choice.algo].n_channels;
+	if (r->choice.algo == RS_NCCL_ALGO_TREE) {
+		rate = graph * tree_rate[a][span_of(p)];
+		if (r->choice.proto == RS_NCCL_LL && ll_rate[a] < rate / 3.8)
+			rate = ll_rate[a];
+		else if (r->choice.proto == RS_NCCL_LL)
+			rate /= 3.8;
+		else if (graph * ll128_rate[a] < rate)
+			rate = graph * ll128_rate[a];
+		return rate / 2;
+	}
+	return r->choice.proto == RS_NCCL_LL ? ll_rate[a] : graph * ll128_rate[a];
+}
+
+int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcast)
+{
+	const struct rs_nccl_plan *p = r->p;
+	double rate;
+	int own, usual;
+
+	if (r->p2p)
+		return P2P_RATE;
+	/* half of a tree's block goes up, half down; a broadcast's copies once, not twice; RCCL
+	 * has twice the channels at least */
+	if (r->choice.proto == RS_NCCL_SIMPLE && !is_nvls(r))
+		return (r->choice.algo == RS_NCCL_ALGO_TREE ? BLOCK_RATE / 2 : BLOCK_RATE) *
+		       (p->rccl || broadcast ? 2 : 1);
+	/* a share of what all channels of the machine together can do: fewer, because
+	 * NCCL_MAX_NCHANNELS says so, do not work the faster */
+	own = is_nvls(r) ? p->nvls_channels : p->coll_channels;
+	usual = is_nvls(r) ? p->min_cc >= 100 ? 24 : 16 : 2 * p->graph[r->choice.algo].n_channels;
+	usual = usual > own ? usual : own;
+	rate = whole_rate(r, n_ranks) * 1e9 / usual;
+	rate /= is_nvls(r) ? p->n_nvls_heads : 1;
+	return rate < 1e6 ? 1000000 : (int64_t)rate;
+}
+
+/* ---- Times ---- */
+
+/* Of flags between GPUs, in percent of NCCL's table. */
+static rs_time by_arch(const struct nccl_run *r, rs_time t)
+{
+	static const int percent[4] = {175, 175, 100, 200};
+
+	if (r->p->rccl)
+		return t;
+
+	return t * percent[arch_of(r->p)] / 100;
+}
+
+/* Start of the kernel, with the first flags: 8.2 us of a small one in a stream (measured on an
+ * H100), else the tables' base. */
+static rs_time launch_time(const struct rs_nccl_choice *c)
+{
+	static const rs_time base[RS_NCCL_PROTOS] = {8200 * RS_NS, 14 * RS_US, 8400 * RS_NS};
+
+	if (c->algo == RS_NCCL_ALGO_NVLS_TREE)
+		return 25 * RS_US;
+	if (c->algo == RS_NCCL_ALGO_NVLS)
+		return 18 * RS_US;
+	return base[c->proto];
+}
+
+/* From a block to the next one's, inside a node. */
+static rs_time hop_time(const struct nccl_run *r)
+{
+	static const rs_time ring[2][RS_NCCL_PROTOS] = {{600 * RS_NS, 1900 * RS_NS, 3400 * RS_NS},
+							{RS_US, 2500 * RS_NS, 5700 * RS_NS}};
+	static const rs_time tree[2][RS_NCCL_PROTOS] = {{600 * RS_NS, 1250 * RS_NS, 4 * RS_US},
+							{RS_US, 1900 * RS_NS, 4 * RS_US}};
+	bool pci = r->p->graph[r->choice.algo].type_intra != RS_NCCL_NVL;
+
+	return r->choice.algo == RS_NCCL_ALGO_RING ? ring[pci][r->choice.proto]
+						   : tree[pci][r->choice.proto];
+}
+
+/* Of a slice, beside its bytes: threads meet, a fence, the flag (Simple alone has any). Of this the
+ * block itself is busy; the rest of a hop passes while it works on. A pass over the NVSwitches
+ * waits for the flags of all GPUs. */
+static rs_time slice_time(const struct nccl_run *r)
+{
+	if (r->choice.algo == RS_NCCL_ALGO_NVLS)
+		return by_arch(r, 3 * RS_US);
+	return r->choice.algo == RS_NCCL_ALGO_RING && r->choice.proto == RS_NCCL_SIMPLE && !r->p2p
+		       ? 2 * RS_US
+		       : 0;
+}
+
+/* Of a message on its way through the proxies of both ends, beside the network itself. */
+static rs_time proxy_time(const struct nccl_run *r)
+{
+	static const rs_time soft[RS_NCCL_PROTOS] = {2500 * RS_NS, 2500 * RS_NS, 6 * RS_US};
+
+	return soft[r->choice.proto];
+}
+
+/* What a message costs more than one of verbs: on its way, and its proxy, which copies what is at
+ * most `eager` long out of the GPU at `rate`, and asks the receiver first for what is longer. */
+static const struct net {
+	rs_time message, post;
+	uint32_t eager;
+	int64_t rate;
+	rs_time rendezvous;
+} nets[] = {[RS_NCCL_NET_EFA] = {.message = 16 * RS_US},
+	    [RS_NCCL_NET_EFA_READ] = {.message = 63 * RS_US},
+	    [RS_NCCL_NET_CXI] = {.post = 5 * RS_US,
+				 .eager = 16384,
+				 .rate = INT64_C(1500000000),
+				 .rendezvous = 11 * RS_US}};
+
+/* One thread starts the kernels of several GPUs, and notes each message of point-to-point. */
+static rs_time starts_time(const struct rs_coll *c, const struct nccl_run *r)
+{
+	int64_t gpus = c->conf.nccl.gpus_per_thread;
+	int64_t messages = !r->p2p                           ? 0
+			   : c->conf.op == RS_COLL_SEND_RECV ? 2
+							     : 2 * (int64_t)c->n_ranks;
+
+	return gpus < 2 ? 0 : gpus * (4500 * RS_NS + messages * 400 * RS_NS);
+}
+
+void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
+{
+	const struct rs_nccl_conf *conf = &c->conf.nccl;
+	const struct net *n = &nets[conf->net];
+	int messages = r->p2p ? 2 : 1; /* a proxy thread of point-to-point sends and receives */
+	int64_t scale = conf->scale ? conf->scale : 1;
+
+	r->launch = launch_time(&r->choice);
+	r->slice = slice_time(r);
+	c->hop = r->p2p || is_nvls(r) ? hop_time(r) : by_arch(r, hop_time(r));
+	c->hop -= c->hop < r->slice ? c->hop : r->slice;
+	c->proxy = proxy_time(r) + n->message;
+	c->post = (r->p2p ? 2800 * RS_NS : RS_US) + n->post * messages;
+	c->eager = n->eager;
+	c->eager_rate = n->rate;
+	c->rendezvous = n->rendezvous * messages / scale;
+	r->starts = starts_time(c, r);
+	r->launch /= scale;
+	r->slice /= scale;
+	r->starts /= scale;
+	c->hop /= scale;
+	c->proxy /= scale;
+	c->post /= scale;
+}
+
+/* Bytes on a link for bytes of data: lines with flags; NVLink's packets (20.6 of 25 GB/s and alike,
+ * which is how NCCL counts a link). */
+void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r)
+{
+	static const uint32_t nvlink[4] = {1250, 1250, 1214, 1247}; /* thousandths */
+	static const uint32_t flags[RS_NCCL_PROTOS][2] = {{2, 1}, {16, 15}, {1, 1}};
+	const uint32_t *f = flags[r->choice.proto];
+	bool nvl = r->p->graph[r->choice.algo].type_intra == RS_NCCL_NVL;
+
+	c->net.num = f[0];
+	c->net.den = f[1];
+	c->inside.num = f[0] * (r->p->rccl ? 1333 : nvl ? nvlink[arch_of(r->p)] : 1000);
+	c->inside.den = f[1] * 1000;
+}
