@@ -47,8 +47,8 @@ struct ripstop_audit_options {
 RIPSTOP_API int ripstop_audit_run(struct ripstop_audit *a, const struct ripstop_audit_options *o,
 				  struct ripstop_error **e);
 
-/* What `ripstop audit` exits with: 0 fine, 1 a FAIL of major or worse (strict: any), 3 what was
- * read does not tell (allow_unknown: fine). */
+/* What `ripstop audit` exits with: 0 fine, 1 a FAIL of major or worse (strict: any), 3 a
+ * critical check could not be made (allow_unknown: fine), 4 not enough evidence. */
 RIPSTOP_API int ripstop_audit_status(const struct ripstop_audit *a, int strict, int allow_unknown);
 /* What `ripstop audit --json` writes; freed by ripstop_free(). */
 RIPSTOP_API int ripstop_audit_json(const struct ripstop_audit *a, char **text,

@@ -116,7 +116,7 @@ class Audit:
         return _rows(_c.File, lambda *a: _c.lib.ripstop_audit_files(self._p, *a))
 
     def status(self, strict=False, allow_unknown=False):
-        """What `ripstop audit` exits with: 0, 1 or 3."""
+        """What `ripstop audit` exits with: 0, 1, 3 or 4."""
         return _c.lib.ripstop_audit_status(self._p, int(strict), int(allow_unknown))
 
     def json(self):

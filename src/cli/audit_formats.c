@@ -2,7 +2,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include "audit/rules/evidence.h"
 #include "audit/rules/rule.h"
+#include "audit/rules/run.h"
 #include "cli/audit_report.h"
 #include "report/report.h"
 
@@ -111,6 +113,26 @@ static void sarif_result(struct rs_json *j, const struct rs_finding *f)
 	rs_json_end(j);
 }
 
+/* What was not enough, and what to do next. */
+static void sarif_next(struct rs_json *j, const struct rs_audit *a)
+{
+	char text[1024];
+
+	rs_json_array(j, "toolExecutionNotifications");
+	if (rs_audit_concludes(a, false) == RS_CONCLUDES_THIN) {
+		snprintf(text, sizeof(text), "not enough evidence; next: %s (%s)",
+			 a->next_command ? a->next_command : "-",
+			 a->next_why ? a->next_why : "nothing was judged");
+		rs_json_object(j, NULL);
+		rs_json_string(j, "level", "warning");
+		rs_json_object(j, "message");
+		rs_json_string(j, "text", text);
+		rs_json_end(j);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+}
+
 int rs_audit_sarif(const struct rs_audit *a, FILE *out)
 {
 	struct rs_json *j = rs_json_create(out);
@@ -127,6 +149,15 @@ int rs_audit_sarif(const struct rs_audit *a, FILE *out)
 	rs_json_string(j, "name", "ripstop audit");
 	rs_json_string(j, "version", RS_VERSION);
 	sarif_rules(j);
+	rs_json_end(j);
+	rs_json_end(j);
+	/* section 3.20: what the run came to */
+	rs_json_array(j, "invocations");
+	rs_json_object(j, NULL);
+	rs_json_bool(j, "executionSuccessful", true);
+	rs_json_int(j, "exitCode", rs_audit_status(a, false, false));
+	rs_json_string(j, "exitCodeDescription", rs_conclusion_names[rs_audit_concludes(a, false)]);
+	sarif_next(j, a);
 	rs_json_end(j);
 	rs_json_end(j);
 	rs_json_array(j, "results");
@@ -210,8 +241,30 @@ static void junit_case(FILE *out, const struct rs_finding *f, bool strict)
 	fputs("</testcase>\n", out);
 }
 
+/* Not enough evidence is an error of the run: no test failed, and none may be believed. */
+static void junit_evidence(FILE *out, const struct rs_audit *a)
+{
+	fputs("    <testcase classname=\"evidence\" name=\"enough evidence\"><error "
+	      "type=\"not enough evidence\" message=\"",
+	      out);
+	if (a->failure) {
+		xml(out, "a line states a failure that no check explains: ");
+		xml(out, a->failure->value);
+	} else {
+		xml(out, "nothing that was read could be judged");
+	}
+	fputs("\">", out);
+	if (a->next_command) {
+		xml(out, a->next_command);
+		fputs(": ", out);
+		xml(out, a->next_why);
+	}
+	fputs("</error></testcase>\n", out);
+}
+
 int rs_audit_junit(const struct rs_audit *a, bool strict, FILE *out)
 {
+	bool thin = rs_audit_concludes(a, strict) == RS_CONCLUDES_THIN;
 	uint32_t failures = 0, skips = 0;
 
 	for (uint32_t i = 0; i < a->n_findings; i++) {
@@ -220,9 +273,11 @@ int rs_audit_junit(const struct rs_audit *a, bool strict, FILE *out)
 	}
 	fprintf(out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-		"  <testsuite name=\"ripstop audit\" tests=\"%u\" failures=\"%u\" errors=\"0\" "
+		"  <testsuite name=\"ripstop audit\" tests=\"%u\" failures=\"%u\" errors=\"%u\" "
 		"skipped=\"%u\">\n",
-		a->n_findings, failures, skips);
+		a->n_findings + thin, failures, (unsigned)thin, skips);
+	if (thin)
+		junit_evidence(out, a);
 	for (uint32_t i = 0; i < a->n_findings; i++)
 		junit_case(out, a->findings[i], strict);
 	fputs("  </testsuite>\n</testsuites>\n", out);
@@ -275,6 +330,12 @@ int rs_audit_prometheus(const struct rs_audit *a, FILE *out)
 	for (uint32_t i = 0; i < a->n_findings; i++)
 		if (!a->findings[i]->suppressed)
 			count[a->findings[i]->verdict][a->findings[i]->severity]++;
+	fputs("# HELP ripstop_audit_verdict What the audit says as a whole: 1 of its verdict.\n"
+	      "# TYPE ripstop_audit_verdict gauge\n",
+	      out);
+	for (int c = RS_CONCLUDES_RIGHT; c <= RS_CONCLUDES_FAULTY; c++)
+		fprintf(out, "ripstop_audit_verdict{verdict=\"%s\"} %d\n", rs_conclusion_names[c],
+			(int)rs_audit_concludes(a, false) == c);
 	fputs("# HELP ripstop_audit_findings Findings that are not suppressed.\n"
 	      "# TYPE ripstop_audit_findings gauge\n",
 	      out);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "audit/facts/look.h"
+#include "audit/rules/evidence.h"
 #include "audit/rules/rule.h"
 #include "cli/audit_report.h"
 #include "report/report.h"
@@ -29,9 +30,11 @@ static void subjects(const struct rs_finding *f, const struct rs_audit_view *v, 
 	}
 	if (f->n_subjects > shown)
 		fprintf(out, " and %u more%s", f->n_subjects - shown, v->verbose ? "" : " (-v)");
+	if (f->alike)
+		fprintf(out, " (%u findings alike)", f->alike);
 }
 
-static void price(const struct rs_finding *f, FILE *out)
+static void price(const struct rs_finding *f, const struct rs_audit_view *v, FILE *out)
 {
 	double lost = -f->price.low;
 
@@ -42,7 +45,7 @@ static void price(const struct rs_finding *f, FILE *out)
 		rs_paragraph(out, 2, "costs     %.0f %% of %s: %.3g -> %.3g %s when fixed (%s)",
 			     lost, f->price.metric, f->price.as_is, f->price.fixed, f->price.unit,
 			     f->price.assumes);
-	else if (f->price.assumes)
+	else if (f->price.assumes && v->verbose)
 		rs_paragraph(out, 2, "price     not priced: %s", f->price.assumes);
 }
 
@@ -119,7 +122,7 @@ static void finding(const struct rs_finding *f, const struct rs_audit_view *v, F
 	fputc('\n', out);
 	rs_paragraph(out, 2, "%s", f->title);
 	if (f->verdict == RS_FAIL)
-		price(f, out);
+		price(f, v, out);
 	chain(f, out);
 	evidence(f, v, out);
 	if (f->why)
@@ -187,6 +190,47 @@ static void barren(const struct rs_audit *a, FILE *out)
 	fputc('\n', out);
 }
 
+enum { TEXTS_SHOWN = 4 /* without -v */, LINES_SHOWN = 4 /* of one among others */ };
+
+/* What became of a text's lines: nothing is dropped without a word. */
+static void text(const struct rs_text_use *u, const struct rs_audit_view *v, FILE *out)
+{
+	uint32_t lines = u->lines - u->count[RS_LINE_BLANK];
+	uint32_t shown = v->verbose ? u->n_blocks : 1;
+
+	rs_paragraph(out, 0, "%s: %u of %u lines used, %u more are of known outputs%s", u->path,
+		     u->count[RS_LINE_USED], lines,
+		     u->count[RS_LINE_KNOWN] + u->count[RS_LINE_FRAME],
+		     u->n_blocks ? "" : ", all are understood");
+	if (u->n_blocks)
+		rs_paragraph(out, 2, "%u lines in %u block%s were not understood%s",
+			     u->count[RS_LINE_STRANGE], u->n_blocks, u->n_blocks == 1 ? "" : "s",
+			     u->n_blocks > 1 && !v->verbose ? "; the first (all: -v):" : ":");
+	for (uint32_t i = 0; i < u->n_blocks && i < shown && i < RS_TEXT_BLOCKS; i++)
+		fprintf(out, "    %u-%u: %.90s\n", u->block[i].first, u->block[i].last,
+			u->block[i].text);
+}
+
+static void texts(const struct rs_audit *a, const struct rs_audit_view *v, FILE *out)
+{
+	uint32_t n = 0;
+
+	for (const struct rs_text_use *u = a->texts; u; u = u->next) {
+		/* files of a word or two, in a copy of a tree: they are counted above */
+		if (!v->verbose && u->lines < LINES_SHOWN && a->texts != a->last_text)
+			continue;
+		if (u->lines == u->count[RS_LINE_BLANK])
+			continue;
+		if (v->verbose || n < TEXTS_SHOWN)
+			text(u, v, out);
+		n++;
+	}
+	if (n > TEXTS_SHOWN && !v->verbose)
+		rs_paragraph(out, 0, "and %u texts more (-v)", n - TEXTS_SHOWN);
+	if (n)
+		fputc('\n', out);
+}
+
 static void inputs(const struct rs_audit *a, const struct rs_audit_view *v, FILE *out)
 {
 	uint32_t read = 0, strange = 0;
@@ -204,12 +248,37 @@ static void inputs(const struct rs_audit *a, const struct rs_audit_view *v, FILE
 			a->files[i].facts, a->files[i].path);
 	if (v->verbose)
 		fputc('\n', out);
+	texts(a, v, out);
 	barren(a, out);
-	if (!rs_facts_count(a->facts))
-		fputs("Nothing was judged: no fact is in what was named. docs/audit.md lists what "
-		      "is "
-		      "read.\n\n",
-		      out);
+}
+
+/* The verdict of what is not enough, and what would be. */
+static void conclusion(const struct rs_audit *a, FILE *out)
+{
+	const struct rs_fact *f = a->failure;
+	uint32_t said = 0;
+
+	if (rs_audit_concludes(a, false) != RS_CONCLUDES_THIN)
+		return;
+	for (uint32_t i = 0; i < a->n_findings; i++)
+		said += a->findings[i]->verdict == RS_FAIL;
+	if (f)
+		rs_paragraph(
+			out, 0,
+			"NOT ENOUGH EVIDENCE: a line states a failure, and no check explains it%s.",
+			said ? " (what is minor stands below)" : "");
+	else
+		rs_paragraph(out, 0,
+			     "NOT ENOUGH EVIDENCE: nothing was judged. docs/audit.md lists what is "
+			     "read.");
+	if (f && f->line)
+		rs_paragraph(out, 2, "said      %s:%u  %s", f->file, f->line, f->value);
+	if (a->next_command) {
+		/* a command is not broken over lines: it is to be copied */
+		fprintf(out, "  run next  %s\n", a->next_command);
+		rs_paragraph(out, 2, "because   %s", a->next_why);
+	}
+	fputc('\n', out);
 }
 
 /* The first so many hosts: what each is made of, as far as was seen, and what it does not show. */
@@ -304,6 +373,7 @@ void rs_audit_print(const struct rs_audit *a, const struct rs_audit_view *v, FIL
 	uint32_t count[4] = {0}, suppressed = 0;
 
 	inputs(a, v, out);
+	conclusion(a, out);
 	hosts(a, out);
 	for (uint32_t i = 0; i < a->n_findings; i++) {
 		const struct rs_finding *f = a->findings[i];
@@ -323,7 +393,8 @@ void rs_audit_print(const struct rs_audit *a, const struct rs_audit_view *v, FIL
 		summary(a, RS_UNKNOWN, "Not seen", out);
 		summary(a, RS_PASS, "Looked at and right", out);
 	}
-	fprintf(out, "%u FAIL, %u UNKNOWN, %u PASS, %u do not apply", count[RS_FAIL],
+	fprintf(out, "Verdict: %s. %u FAIL, %u UNKNOWN, %u PASS, %u do not apply",
+		rs_conclusion_names[rs_audit_concludes(a, false)], count[RS_FAIL],
 		count[RS_UNKNOWN], count[RS_PASS], count[RS_NA]);
 	fprintf(out, suppressed ? ", %u suppressed\n" : "\n", suppressed);
 }

@@ -67,7 +67,9 @@ static int help(void)
 	      "  ripstop audit --host leaf1=config_db.json hosts/\n"
 	      "  ripstop audit --collect gpu01.tar.gz\n\n"
 	      "Exit status: 0 nothing worse than minor, 1 a FAIL of major or worse, 2 bad input,\n"
-	      "3 no such FAIL, but a critical check could not be made, or no fact was found.\n",
+	      "3 no such FAIL, but a critical check could not be made, 4 not enough evidence: "
+	      "nothing\n"
+	      "could be judged, or a line states a failure that no check explains.\n",
 	      stdout);
 	return RS_EXIT_OK;
 }

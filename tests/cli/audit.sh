@@ -57,15 +57,15 @@ mkdir "$tmp/odd"
 ln -s . "$tmp/odd/here"
 head -c 100000 /dev/urandom >"$tmp/odd/noise"
 : >"$tmp/odd/empty"
-status 3 "$ripstop" audit "$tmp/odd"
+status 4 "$ripstop" audit "$tmp/odd"
 # a configuration that was cut is named
 printf '{"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4"}}, "DSCP_TO_TC_MAP": {"AZ' >"$tmp/odd/config_db.json"
-status 3 "$ripstop" audit "$tmp/odd"
+status 4 "$ripstop" audit "$tmp/odd"
 grep -q 'No fact came of' "$tmp/out"
 grep -q 'config_db.json (sonic)' "$tmp/out"
 rm "$tmp/odd/config_db.json"
 echo BOOT_IMAGE=/vmlinuz root=/dev/sda ro >"$tmp/odd/grub"
-status 0 "$ripstop" audit "$tmp/odd"
+status 4 "$ripstop" audit "$tmp/odd"
 status 0 "$ripstop" audit --list
 status 0 "$ripstop" audit --explain X01
 # this very machine: whatever it is, it is told calmly
@@ -191,8 +191,10 @@ for again in 1 2; do
 done
 cmp "$tmp/price1" "$tmp/price2"
 grep -q '"as_is": 1[0-9]' "$tmp/price1"
-status 1 "$ripstop" audit --check P01 --price none "$tmp/cluster"
+status 1 "$ripstop" audit -v --check P01 --price none "$tmp/cluster"
 grep -q 'not priced: --price none' "$tmp/out"
+status 1 "$ripstop" audit --check P01 --price none "$tmp/cluster"
+! grep -q 'not priced' "$tmp/out"
 status 2 "$ripstop" audit --price cheap "$tmp/cluster"
 status 1 "$ripstop" audit --check P01 --quiet --fabric "$tmp/cluster.yaml" "$tmp/cluster"
 status 0 "$ripstop" fabric check "$tmp/cluster.yaml"
@@ -228,10 +230,9 @@ for h in gpu03 gpu04; do
 done
 status 1 "$ripstop" audit --check P01 --price none "$tmp/cluster"
 [ "$(grep -c '^FAIL' "$tmp/out")" = 1 ]
-grep -q 'also *gpu03:0000:02:00.0, gpu04:0000:02:00.0; their fixes' "$tmp/out"
-grep -q '^3 FAIL' "$tmp/out"
-status 1 "$ripstop" audit -v --check P01 --price none "$tmp/cluster"
-[ "$(grep -c '^FAIL' "$tmp/out")" = 3 ]
+grep -q 'gpu02:0000:02:00.0, gpu03:0000:02:00.0, gpu04:0000:02:00.0' "$tmp/out"
+grep -q '3 findings alike' "$tmp/out"
+grep -q '^Verdict: faulty. 1 FAIL' "$tmp/out"
 # a slow rail costs what it is slower; one that is down has no rate
 slow='# ripstop facts 1\nenv NCCL_IB_HCA = mlx5\n'
 for n in 0 1; do
@@ -245,10 +246,10 @@ status 1 "$ripstop" audit --check H09 "$tmp/rail"
 grep -q 'costs 7[0-9] % of all-reduce bandwidth' "$tmp/out"
 # shellcheck disable=SC2059
 printf "${slow}nic/mlx5_1 port_state = DOWN\nnic/mlx5_1 rate_gbps = 400\n" >"$tmp/rail/facts"
-status 1 "$ripstop" audit --check H09 "$tmp/rail"
+status 1 "$ripstop" audit -v --check H09 "$tmp/rail"
 grep -q 'not priced: no port of it' "$tmp/out"
 # each FAIL has a price or says why not; a lossy class costs what go-back-N costs
-status 1 "$ripstop" audit "$tmp/site"
+status 1 "$ripstop" audit -v "$tmp/site"
 [ "$(grep -c '^FAIL' "$tmp/out")" = "$(grep -cE '^  (costs|price)' "$tmp/out")" ]
 grep -q 'costs [0-9]* % of incast goodput' "$tmp/out"
 # under ripstop exec its devices are seen, and nothing is held against them
@@ -257,7 +258,7 @@ if "$ripstop" exec true 2>/dev/null; then
 	"$ripstop" exec -- "$ripstop" audit >"$tmp/out" 2>"$tmp/err" || got=$?
 	[ "$got" != 1 ] && [ "$got" != 2 ]
 	grep -q ': [1-9][0-9]* RDMA device' "$tmp/out"
-	grep -q '^0 FAIL' "$tmp/out"
+	grep -q ' 0 FAIL' "$tmp/out"
 fi
 # collected, this machine gives the same verdicts elsewhere; masked, too, and names nobody
 verdicts() {

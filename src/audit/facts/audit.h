@@ -63,7 +63,12 @@ struct rs_audit {
 	const char **jobs; /* hosts that are no machine, but a job's environment: nccl.c */
 	uint32_t n_jobs;
 	uint32_t messages[RS_MESSAGE_ROWS]; /* lines kept of each row of rs_messages */
-	int err; /* the first failure inside a reader or a rule: memory */
+	/* rs_audit_run(): what to run or paste next, and why; NULL: nothing is needed. The first
+	 * line that states a failure; NULL: none does. */
+	const char *next_command, *next_why;
+	const struct rs_fact *failure;
+	bool some; /* not all checks were made: --check */
+	int err;   /* the first failure inside a reader or a rule: memory */
 	struct rs_audit_settings {
 		double pause_note, pause_fail; /* C04: share of time */
 		double cable_m;                /* S03, R08 where nothing says */

@@ -29,6 +29,7 @@ struct rs_facts {
 	/* what known() found last for a text at an address: callers ask for the same again and
 	 * again */
 	const char **memo;
+	const struct rs_fact **last; /* what the last look-up found */
 	bool sealed;
 };
 
@@ -42,7 +43,8 @@ struct rs_facts *rs_facts_create(void)
 		return NULL;
 	s->arena = rs_arena_create(0);
 	s->memo = calloc(MEMO, sizeof(*s->memo));
-	if (!s->arena || !s->memo) {
+	s->last = calloc(1, sizeof(*s->last));
+	if (!s->arena || !s->memo || !s->last) {
 		rs_facts_destroy(s);
 		return NULL;
 	}
@@ -62,6 +64,7 @@ void rs_facts_destroy(struct rs_facts *s)
 	free(s->by_name);
 	free(s->by_host);
 	free(s->memo);
+	free(s->last);
 	free(s);
 }
 
@@ -451,10 +454,19 @@ static const struct rs_fact *get(const struct rs_facts *s, const char *host, con
 	return NULL;
 }
 
+const struct rs_fact *rs_facts_last(const struct rs_facts *s)
+{
+	return *s->last;
+}
+
 const struct rs_fact *rs_facts_get(const struct rs_facts *s, const char *host, const char *subject,
 				   const char *name)
 {
-	return get(s, host, subject, name, 0);
+	const struct rs_fact *f = get(s, host, subject, name, 0);
+
+	if (f)
+		*s->last = f;
+	return f;
 }
 
 const struct rs_fact *rs_facts_get_old(const struct rs_facts *s, const char *host,
@@ -505,6 +517,7 @@ const struct rs_fact *rs_facts_next(const struct rs_facts *s, uint32_t *at, cons
 		}
 		if (begins(s->fact[i].name, name)) {
 			*at = i + 1;
+			*s->last = &s->fact[i];
 			return &s->fact[i];
 		}
 		i++;

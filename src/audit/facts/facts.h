@@ -58,6 +58,8 @@ const struct rs_fact *rs_facts_get(const struct rs_facts *s, const char *host, c
 /* The same of the older snapshot. */
 const struct rs_fact *rs_facts_get_old(const struct rs_facts *s, const char *host,
 				       const char *subject, const char *name);
+/* What the last look-up of any kind found; NULL: nothing yet. */
+const struct rs_fact *rs_facts_last(const struct rs_facts *s);
 /* Its number: false when it is unknown or no number. */
 bool rs_facts_number(const struct rs_facts *s, const char *host, const char *subject,
 		     const char *name, int64_t *out);

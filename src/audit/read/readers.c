@@ -14,6 +14,7 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_traffic_class,
 	&rs_reader_counters,
 	&rs_reader_nccl_log,
+	&rs_reader_progress,
 	&rs_reader_topo_m,
 	&rs_reader_sonic,
 	&rs_reader_lspci,

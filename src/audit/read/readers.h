@@ -16,6 +16,7 @@ extern const struct rs_reader rs_reader_ibv_devinfo;
 extern const struct rs_reader rs_reader_traffic_class;
 extern const struct rs_reader rs_reader_counters;
 extern const struct rs_reader rs_reader_nccl_log;
+extern const struct rs_reader rs_reader_progress;
 extern const struct rs_reader rs_reader_topo_m;
 extern const struct rs_reader rs_reader_sonic;
 extern const struct rs_reader rs_reader_lspci;

@@ -7,6 +7,7 @@
 #include <strings.h>
 #include "audit/read/place.h"
 #include "audit/read/prompt.h"
+#include "audit/read/readers.h"
 #include "audit/read/segment.h"
 
 /* What a line is to the cutter. */
@@ -519,11 +520,11 @@ static void mark(struct rs_text_use *u, uint32_t line, enum rs_line_use as)
 		u->use[line - 1] = (uint8_t)as;
 }
 
-static void mark_segment(struct stream *s, const struct segment *g, enum rs_line_use as)
+static void mark_segment(struct stream *s, const struct segment *g, enum rs_line_use as, bool kept)
 {
 	for (uint32_t i = g->first; i < g->first + g->n; i++) {
 		mark(s->t->use, s->number[i], as);
-		s->kept[i] = true;
+		s->kept[i] = kept;
 	}
 }
 
@@ -560,7 +561,7 @@ static bool places(struct rs_audit *a, const struct rs_input *in)
 }
 
 /* Offers the segment to readers; the one that made facts of it. */
-static const char *offer(struct stream *s, const struct rs_input *in, uint32_t *facts)
+static const struct rs_reader *offer(struct stream *s, const struct rs_input *in, uint32_t *facts)
 {
 	const struct rs_reader *reader[RS_SEGMENT_TRIES];
 	struct rs_audit *a = s->t->a;
@@ -569,7 +570,7 @@ static const char *offer(struct stream *s, const struct rs_input *in, uint32_t *
 
 	if (places(a, in)) {
 		*facts = rs_facts_count(a->facts) - before;
-		return "sysfs";
+		return &rs_reader_tree;
 	}
 	n = rs_input_readers(in, reader, RS_SEGMENT_TRIES);
 	for (unsigned i = 0; i < n && !a->err; i++) {
@@ -581,7 +582,7 @@ static const char *offer(struct stream *s, const struct rs_input *in, uint32_t *
 			a->err = -ENOMEM;
 		*facts = rs_facts_count(a->facts) - before;
 		if (*facts)
-			return reader[i]->name;
+			return reader[i];
 	}
 	return NULL;
 }
@@ -590,7 +591,7 @@ static const char *offer(struct stream *s, const struct rs_input *in, uint32_t *
 static bool give(struct stream *s, const struct segment *g)
 {
 	struct rs_input in;
-	const char *reader;
+	const struct rs_reader *reader;
 	uint32_t facts = 0;
 	char *text;
 
@@ -606,10 +607,12 @@ static bool give(struct stream *s, const struct segment *g)
 	free(text);
 	if (!reader)
 		return false;
-	mark_segment(s, g, s->t->use->whole ? RS_LINE_USED : RS_LINE_KNOWN);
+	/* what a log says of failures is told apart from what states are */
+	mark_segment(s, g, s->t->use->whole ? RS_LINE_USED : RS_LINE_KNOWN,
+		     reader->trust > RS_TRUST_LOG);
 	s->t->use->whole = false;
 	s->t->knew = true;
-	if (rs_input_remember(s->t->a, s->host, s->t->in->path, reader, facts))
+	if (rs_input_remember(s->t->a, s->host, s->t->in->path, reader->name, facts))
 		s->t->a->err = -ENOMEM;
 	return true;
 }

@@ -397,9 +397,9 @@ static void c07_full(struct rs_audit *a, const struct rs_rule *r, const char *ho
 			continue;
 		if (!f) {
 			f = rs_finding_new(
-				a, r, RS_UNKNOWN, RS_MAJOR,
-				"%s stands at %lld, where this counter stops: \"no increase\" "
-				"proves nothing",
+				a, r, RS_FAIL, RS_MINOR,
+				"%s stands at %lld, where this counter stops: it has counted at "
+				"least as many, and \"no increase\" proves nothing",
 				port_counters[k].name, (long long)fact->number);
 			rs_finding_why(
 				a, f,

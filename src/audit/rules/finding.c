@@ -31,6 +31,7 @@ struct rs_finding *rs_finding_new(struct rs_audit *a, const struct rs_rule *r, e
 	f->severity = s;
 	f->confidence = RS_HIGH;
 	f->order = a->n_findings;
+	f->witness = rs_facts_last(a->facts);
 	va_start(ap, title_fmt);
 	f->title = rs_audit_vtext(a, title_fmt, ap);
 	va_end(ap);

@@ -60,6 +60,8 @@ struct rs_finding {
 	 */
 	const struct rs_finding *effect[RS_FINDING_EFFECTS];
 	const struct rs_finding *cause;
+	const struct rs_fact *witness; /* the last fact that was looked up before it was made */
+	uint32_t alike;                /* findings that became this one; 0: it is one */
 	bool suppressed;
 	const char *suppressed_why;
 	uint32_t order; /* of making */

@@ -1,4 +1,5 @@
 /* `ripstop audit --json`: one object, findings in the order of the screen. */
+#include "audit/rules/evidence.h"
 #include "audit/rules/rule.h"
 #include "audit/rules/run.h"
 #include "report/report.h"
@@ -133,12 +134,52 @@ static void finding(struct rs_json *j, const struct rs_finding *f)
 	rs_json_end(j);
 }
 
+/* What it says as a whole, and what to do next. */
+static void conclusion(struct rs_json *j, const struct rs_audit *a)
+{
+	rs_json_string(j, "verdict", rs_conclusion_names[rs_audit_concludes(a, false)]);
+	rs_json_string(j, "stated_failure", a->failure ? a->failure->value : NULL);
+	if (!a->next_command) {
+		rs_json_string(j, "next", NULL);
+		return;
+	}
+	rs_json_object(j, "next");
+	rs_json_string(j, "cmd", a->next_command);
+	rs_json_string(j, "why", a->next_why);
+	rs_json_end(j);
+}
+
+/* What became of the lines of texts. */
+static void texts(struct rs_json *j, const struct rs_audit *a)
+{
+	rs_json_array(j, "texts");
+	for (const struct rs_text_use *u = a->texts; u; u = u->next) {
+		rs_json_object(j, NULL);
+		rs_json_string(j, "path", u->path);
+		rs_json_uint(j, "lines", u->lines - u->count[RS_LINE_BLANK]);
+		rs_json_uint(j, "used", u->count[RS_LINE_USED]);
+		rs_json_uint(j, "known", u->count[RS_LINE_KNOWN] + u->count[RS_LINE_FRAME]);
+		rs_json_array(j, "not_understood");
+		for (uint32_t i = 0; i < u->n_blocks && i < RS_TEXT_BLOCKS; i++) {
+			rs_json_object(j, NULL);
+			rs_json_uint(j, "first", u->block[i].first);
+			rs_json_uint(j, "last", u->block[i].last);
+			rs_json_string(j, "text", u->block[i].text);
+			rs_json_end(j);
+		}
+		rs_json_end(j);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+}
+
 int rs_audit_json(const struct rs_audit *a, FILE *out)
 {
 	struct rs_json *j = rs_json_create(out);
 
 	rs_json_object(j, NULL);
 	rs_json_string(j, "schema", "ripstop-audit/1");
+	conclusion(j, a);
 	rs_json_array(j, "hosts");
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
@@ -159,6 +200,7 @@ int rs_audit_json(const struct rs_audit *a, FILE *out)
 		rs_json_end(j);
 	}
 	rs_json_end(j);
+	texts(j, a);
 	rs_json_array(j, "findings");
 	for (uint32_t i = 0; i < a->n_findings; i++)
 		finding(j, a->findings[i]);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 #include "audit/facts/nccl.h"
+#include "audit/rules/evidence.h"
 #include "audit/rules/message.h"
 #include "audit/rules/profile.h"
 #include "audit/rules/rule.h"
@@ -209,32 +210,35 @@ int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const 
 	if (!only && a->profile && a->profile->n_only)
 		only = a->profile->only;
 	c.only = only;
+	a->some = only != NULL;
 	for (unsigned f = 0; rs_rule_families[f]; f++)
 		for (const struct rs_rule *r = rs_rule_families[f]; r->id; r++)
 			if (chosen(r, &c))
 				r->run(a, r);
 	rs_messages_judge(a, chosen, &c);
+	rs_evidence_states(a, chosen, &c);
 	if (a->err)
 		return rs_error_set(e, a->err, "out of memory");
+	rs_evidence_settle(a);
 	accept(a);
+	rs_evidence_merge(a);
 	find_causes(a);
 	rs_audit_sort(a);
-	return 0;
+	rs_evidence_next(a);
+	return a->err ? rs_error_set(e, a->err, "out of memory") : 0;
 }
 
 int rs_audit_status(const struct rs_audit *a, bool strict, bool allow_unknown)
 {
-	bool fail = false, unknown = false;
-
-	for (uint32_t i = 0; i < a->n_findings; i++) {
-		const struct rs_finding *f = a->findings[i];
-
-		if (f->suppressed)
-			continue;
-		fail |= f->verdict == RS_FAIL && f->severity >= (strict ? RS_MINOR : RS_MAJOR);
-		unknown |= f->verdict == RS_UNKNOWN && f->severity == RS_CRITICAL;
+	switch (rs_audit_concludes(a, strict)) {
+	case RS_CONCLUDES_FAULTY:
+		return 1;
+	case RS_CONCLUDES_THIN:
+		/* what states a failure is never fine */
+		return allow_unknown && !a->failure ? 0 : 4;
+	case RS_CONCLUDES_OPEN:
+		return allow_unknown ? 0 : 3;
+	default:
+		return 0;
 	}
-	/* nothing wrong with what nobody understood is no clean bill of health */
-	unknown |= !rs_facts_count(a->facts);
-	return fail ? 1 : unknown && !allow_unknown ? 3 : 0;
 }

@@ -12,8 +12,8 @@ int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const 
 /* Puts the findings in order again, after their prices were found. */
 void rs_audit_sort(struct rs_audit *a);
 
-/* Of the findings not suppressed: 0, 1 (FAIL of major or worse), 3 (UNKNOWN of a critical rule, or
- * no fact at all). */
+/* Of the findings not suppressed: 0, 1 (FAIL of major or worse), 3 (UNKNOWN of a critical rule), 4
+ * (not enough evidence: rs_audit_concludes()). */
 int rs_audit_status(const struct rs_audit *a, bool strict, bool allow_unknown);
 
 /* All of it as JSON: ripstop-audit(1). -EIO, -ENOMEM. */
