@@ -425,6 +425,15 @@ static const struct sample samples[] = {
 	  {"host", "numa_balancing", "1"}}},
 };
 
+/* Messages in it may be taken by another reader, too. */
+static bool took(const struct rs_audit *a, const char *reader)
+{
+	for (uint32_t i = 0; i < a->n_files; i++)
+		if (!strcmp(a->files[i].reader, reader))
+			return true;
+	return false;
+}
+
 static void test_each_reader_takes_its_facts(void **state)
 {
 	for (unsigned i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
@@ -434,7 +443,7 @@ static void test_each_reader_takes_its_facts(void **state)
 		if (!s->reader)
 			assert_int_equal(a->n_files, 0);
 		else
-			assert_string_equal(a->files[a->n_files - 1].reader, s->reader);
+			assert_true(took(a, s->reader));
 		for (unsigned k = 0; k < 8 && s->fact[k].subject; k++) {
 			const char *v =
 				rs_facts_value(a->facts, "a", s->fact[k].subject, s->fact[k].name);
