@@ -231,7 +231,8 @@ const struct rs_message rs_messages[] = {
 			  "RdmaTransport*Disable device", "Failed to open IB device",
 			  "failed to open device /dev/infiniband", "/dev/infiniband/uverbs*No such",
 			  "/dev/infiniband/uverbs*Permission denied",
-			  "/dev/infiniband/rdma_cm*No such", "Unable to open the device"),
+			  "/dev/infiniband/rdma_cm*No such", "Unable to open the device",
+			  "Failed to open device"),
 	},
 	{
 		.key = "list-devices",
@@ -297,7 +298,8 @@ const struct rs_message rs_messages[] = {
 			  "no am bcopy transport to", "no put short",
 			  "no copy across memory types transport to", "failed to select lane for",
 			  "No zero-copy protocol found for", "Transport '*' does not exist",
-			  "transport '*' is not available", "transports '*' are not available"),
+			  "transport '*' is not available", "transports '*' are not available",
+			  "no supported sockaddr auxiliary transports"),
 	},
 	{
 		.key = "uar",
@@ -684,10 +686,10 @@ const struct rs_message rs_messages[] = {
 			  "socketPollConnect: Connect to", "Net : Connect to * failed",
 			  "connect returned *exceeded error retry",
 			  "connect to * returned *exceeded error retry", "Call to connect returned",
-			  "client socket has timed out", "client socket has failed to connect",
-			  "NET/IB : No IP interface found", "no socket interface found",
-			  "wrong magic", "Couldn't connect to *:", "socket.cc*Connect to * failed",
-			  "Failed to connect to metadata"),
+			  "Call to connect failed", "client socket has timed out",
+			  "client socket has failed to connect", "NET/IB : No IP interface found",
+			  "no socket interface found", "wrong magic", "Couldn't connect to *:",
+			  "socket.cc*Connect to * failed", "Failed to connect to metadata"),
 	},
 	{
 		.key = "versions",
@@ -711,6 +713,19 @@ const struct rs_message rs_messages[] = {
 		       "device 0",
 		.pattern = P("Duplicate GPU detected", "Multiple Ranks are using the same GPU",
 			     "ranks detected using the same GPU"),
+	},
+	{
+		.key = "wrong-data",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "a collective gave wrong results",
+		.why = "data changed on its way: memory, a PCIe link without ordering that a "
+		       "library "
+		       "relies on, or a fault of a driver",
+		.need = "the same test with NCCL_NET_GDR_LEVEL=0, then with NCCL_P2P_DISABLE=1",
+		.need_why = "which path changes data",
+		.pattern = P("Out of bounds values : * FAILED"),
 	},
 	{
 		.key = "mismatch",
@@ -755,10 +770,10 @@ const struct rs_message rs_messages[] = {
 			  "nvshmem setup connections failed", "Process failed for slice",
 			  "DeepEP*timeout", "Connection closed by remote peer", "Call to recv from",
 			  "Endpoint timeout", "Connection reset by remote peer",
-			  "Failed to complete run_iter", "Unable to Connect the HCA's",
-			  "Context is not active", "communicator encountered a fatal error",
-			  "nvshmem*initialization failed", "Init FAILED",
-			  "Failed to exchange handshake", "ep_connect failed"),
+			  "Destination is unreachable", "Failed to complete run_iter",
+			  "Unable to Connect the HCA's", "Context is not active",
+			  "communicator encountered a fatal error", "nvshmem*initialization failed",
+			  "Init FAILED", "Failed to exchange handshake", "ep_connect failed"),
 	},
 
 	/* ---- IOMMU, NUMA ---- */
@@ -974,9 +989,11 @@ const struct rs_message rs_messages[] = {
 		       "\"issm\" belongs to InfiniBand with ib_umad loaded, and not to other NICs",
 		.need = "ls /dev/infiniband; rdma link; the plugin's configuration",
 		.need_why = "which devices it should match",
-		.pattern = P("no devices in device pool", "no Rdma Devices were found",
-			     "missing RDMA device spec", "error getting driver info for device",
-			     "no RDMA devices found for", "No devices found for resource"),
+		.pattern =
+			P("no devices in device pool", "no Rdma Devices were found",
+			  "missing RDMA device spec", "error getting driver info for device",
+			  "no RDMA devices found for", "No devices found for resource",
+			  "incorrect RDMA subsystem network namespace", "exposing \"0\" devices"),
 	},
 	{
 		.key = "pod-network",

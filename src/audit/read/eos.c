@@ -422,7 +422,7 @@ const struct rs_reader rs_reader_eos = {
 
 /* ---- show interfaces status, show lldp neighbors, show priority-flow-control counters ---- */
 
-enum table { NO_TABLE, STATUS, NEIGHBOURS, PAUSES };
+enum table { NO_TABLE, STATUS, NEIGHBOURS, PAUSES, STORMS };
 
 static enum table heading(const char *text)
 {
@@ -432,6 +432,8 @@ static enum table heading(const char *text)
 		return NEIGHBOURS;
 	if (strstr(text, "Status") && strstr(text, "Vlan") && strstr(text, "Speed"))
 		return STATUS;
+	if (strstr(text, "TxQ") && strstr(text, "Total times"))
+		return STORMS;
 	return strstr(text, "RxPfc") && strstr(text, "TxPfc") ? PAUSES : NO_TABLE;
 }
 
@@ -488,6 +490,15 @@ static void row(struct eos *e, enum table t, uint32_t line, char **w, unsigned n
 	} else if (t == NEIGHBOURS && n >= 3) {
 		say(e, line, port, "neighbour", "%s", w[1]);
 		say(e, line, port, "neighbour_port", "%s", w[2]);
+	} else if (t == STORMS && n == 4) {
+		/* Port TxQ stuck recovered: "Et5/1 UC3 12 11" */
+		const char *queue = w[1] + strcspn(w[1], "0123456789");
+		char name[48];
+
+		snprintf(name, sizeof(name), "watchdog/%d/detected", atoi(queue));
+		say(e, line, port, name, "%s", w[2]);
+		snprintf(name, sizeof(name), "watchdog/%d/restored", atoi(queue));
+		say(e, line, port, name, "%s", w[3]);
 	} else if (t == PAUSES && n == 3) {
 		say(e, line, port, "counter/rx_pause", "%s", w[1]);
 		say(e, line, port, "counter/tx_pause", "%s", w[2]);
@@ -515,7 +526,8 @@ static int read_show(struct rs_audit *a, const struct rs_input *in)
 
 const struct rs_reader rs_reader_eos_show = {
 	.name = "eos-show",
-	.what = "Arista EOS show interfaces status, lldp neighbors, priority-flow-control counters",
+	.what = "Arista EOS show interfaces status, lldp neighbors, priority-flow-control counters "
+		"[watchdog]",
 	.trust = RS_TRUST_TOOL,
 	.score = score_show,
 	.read = read_show,

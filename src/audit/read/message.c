@@ -80,8 +80,9 @@ static void build(void)
 		}
 }
 
-/* Does the line hold the pattern's parts in this order? Where the first begins; NULL: no. */
-static const char *holds(const char *line, const char *pattern)
+/* Does the line hold the pattern's parts in this order? Where the first begins, and where the last
+ * ends; NULL: no. */
+static const char *holds(const char *line, const char *pattern, const char **end)
 {
 	const char *found = NULL;
 
@@ -95,11 +96,12 @@ static const char *holds(const char *line, const char *pattern)
 		line = at + n;
 		pattern += n + (pattern[n] == '*');
 	}
+	*end = line;
 	return found;
 }
 
 /* A message's format in source code, or a search for one, says nothing of a machine. */
-static bool is_source(const char *line, const char *at)
+static bool is_source(const char *line, const char *at, const char *end)
 {
 	static const char *const signs[] = {"%s", "%d",    "%u",      "%p",   "%m",    "%lu",
 					    "%x", "grep ", "printf(", "LOG(", "WARN(", "strstr("};
@@ -107,9 +109,8 @@ static bool is_source(const char *line, const char *at)
 	for (unsigned i = 0; i < sizeof(signs) / sizeof(*signs); i++)
 		if (strstr(line, signs[i]))
 			return true;
-	/* quoted by someone who tells of it: "transport retry counter exceeded" */
-	return at > line && (at[-1] == '"' || at[-1] == '\'') && strncmp(line, "what()", 6) &&
-	       strspn(line, " \t") == 0 && isalpha((unsigned char)*line);
+	/* quoted by itself, by someone who tells of it: "transport retry counter exceeded" */
+	return at > line && (at[-1] == '"' || at[-1] == '\'') && end[0] == at[-1];
 }
 
 /* ---- errno ---- */
@@ -235,7 +236,8 @@ static int status_in(const char *line)
 		return status_of_syndrome(syndrome);
 	if ((p = strstr(line, "Failed status ")) && sscanf(p, "Failed status %d", &status) == 1)
 		return status;
-	if (strstr(line, "ompletion") && strstr(line, "peer") &&
+	if (strstr(line, "ompletion") &&
+	    (strstr(line, "peer") || strstr(line, "NET/IB") || strstr(line, "vendor")) &&
 	    ((p = strstr(line, "with error ")) || (p = strstr(line, "with status="))) &&
 	    (p = strpbrk(p, "0123456789")) && sscanf(p, "%d", &status) == 1 && status)
 		return status;
@@ -259,7 +261,7 @@ static bool completion(struct rs_audit *a, const struct rs_input *in, const stru
 {
 	int status = status_like(l->text) ? status_in(l->text) : 0;
 
-	if (status <= 0 || status > 23 || is_source(l->text, l->text))
+	if (status <= 0 || status > 23 || is_source(l->text, l->text, l->text))
 		return false;
 	if (rs_message_room(a, RS_MESSAGE_ROWS - 1)) {
 		rs_input_add(a, in, l->number, NULL, "nccl", "completion_error", "%d", status);
@@ -318,10 +320,11 @@ static bool line(struct rs_audit *a, const struct rs_input *in, const struct rs_
 		for (uint16_t k = table.slot[slot_of(l->text + i)]; k;
 		     k = table.pattern[k - 1].next) {
 			uint16_t row = table.pattern[k - 1].row;
-			const char *at;
+			const char *at, *end;
 
-			if (row == last || !(at = holds(l->text, table.pattern[k - 1].text)) ||
-			    is_source(l->text, at) ||
+			if (row == last ||
+			    !(at = holds(l->text, table.pattern[k - 1].text, &end)) ||
+			    is_source(l->text, at, end) ||
 			    (rs_messages[row].by_errno && !says_failure(l->text)))
 				continue;
 			last = row;

@@ -25,9 +25,22 @@ bool rs_pci_address(const char *p, char *full, size_t size)
 	return false;
 }
 
+/* A line of its own, as lspci prints it: what grep and paste made one line of is another's. */
+static bool has_line(const struct rs_input *in, const char *a, const char *b)
+{
+	struct rs_line l = {0};
+
+	if (!rs_input_has(in, a) && !rs_input_has(in, b))
+		return false;
+	while (rs_line_next(in, &l) && l.next < 65536)
+		if (!strncmp(l.text, a, strlen(a)) || !strncmp(l.text, b, strlen(b)))
+			return true;
+	return false;
+}
+
 static int score_vvv(const struct rs_input *in)
 {
-	if (rs_input_has(in, "LnkSta:") || rs_input_has(in, "ACSCtl:"))
+	if (has_line(in, "LnkSta:", "ACSCtl:"))
 		return 85;
 	/* virtual devices have no links */
 	if (rs_input_has(in, "\tControl: I/O") || rs_input_has(in, "\tFlags: bus master") ||

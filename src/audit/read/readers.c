@@ -75,5 +75,12 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_nvidia_smi_xml,
 	&rs_reader_ip_brief,
 	&rs_reader_message,
+	&rs_reader_ibstatus,
+	&rs_reader_ibv_devices,
+	&rs_reader_ibqueryerrors,
+	&rs_reader_ibportstate,
+	&rs_reader_perftest,
+	&rs_reader_tool_lines,
+	&rs_reader_ulimit,
 	NULL,
 };

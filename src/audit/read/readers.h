@@ -77,5 +77,12 @@ extern const struct rs_reader rs_reader_ethtool_json;
 extern const struct rs_reader rs_reader_nvidia_smi_xml;
 extern const struct rs_reader rs_reader_ip_brief;
 extern const struct rs_reader rs_reader_message;
+extern const struct rs_reader rs_reader_ibstatus;
+extern const struct rs_reader rs_reader_ibv_devices;
+extern const struct rs_reader rs_reader_ibqueryerrors;
+extern const struct rs_reader rs_reader_ibportstate;
+extern const struct rs_reader rs_reader_perftest;
+extern const struct rs_reader rs_reader_tool_lines;
+extern const struct rs_reader rs_reader_ulimit;
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "audit/facts/look.h"
 #include "audit/facts/qos.h"
+#include "audit/rules/ib_links.h"
 #include "audit/rules/rule.h"
 
 /* By how much a counter rose; -1: not known. */
@@ -531,6 +532,7 @@ static void c07(struct rs_audit *a, const struct rs_rule *r)
 				c07_log(a, r, host, subject);
 			}
 		c07_copied(a, r, host);
+		rs_ib_links_errors(a, r, host);
 		pass(a, r, host, right, "no error or flap shows an increase");
 	}
 }

@@ -209,9 +209,34 @@ static void k02_pod(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		       "resources: {limits: {<the networks' resourceName>: %u}}", n);
 }
 
+/* A node that registers an RDMA resource and has none of it. */
+static void k02_node(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		     const char *node)
+{
+	const struct rs_fact *zero;
+	struct rs_finding *f;
+	uint32_t at = 0;
+
+	zero = rs_facts_next(a->facts, &at, host, node, "resource/");
+	if (!zero)
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL, "a node offers no device of %s",
+			   zero->name + strlen("resource/"));
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, zero);
+	rs_finding_why(
+		a, f,
+		"its device plugin registered the resource and found no device, or none that "
+		"is healthy: selectors that match none, a driver that is not bound, "
+		"/dev/infiniband without devices");
+	rs_finding_need(a, f, "kubectl logs of the device plugin on that node; rdma link",
+			"what it found");
+}
+
 static void k02(struct rs_audit *a, const struct rs_rule *r)
 {
 	each(a, r, "k8s/pod/", k02_pod);
+	each(a, r, "k8s/node", k02_node);
 }
 
 /* ---- K03 ---- */

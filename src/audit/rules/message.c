@@ -8,7 +8,11 @@
 #include "audit/facts/message.h"
 #include "audit/rules/message.h"
 
-enum { QUOTED = 6 /* lines of a finding */, DEVICES = 8 /* named in its title */ };
+enum {
+	QUOTED = 6,  /* lines of a finding */
+	DEVICES = 8, /* of a host that it names */
+	ONE_HOST = 8 /* GPUs of most hosts: more ranks are on several */
+};
 
 struct heard {
 	struct rs_audit *a;
@@ -43,6 +47,7 @@ const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *hos
 	};
 	const struct rs_fact *f, *asked = rs_facts_get(a->facts, host, "env", "NCCL_IB_DISABLE");
 	const struct rs_fact *nodes = rs_facts_get(a->facts, host, "nccl", "nodes");
+	const struct rs_fact *ranks = rs_facts_get(a->facts, host, "nccl", "ranks");
 	uint32_t at = 0;
 
 	if (asked && asked->numeric && asked->number)
@@ -51,6 +56,8 @@ const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *hos
 		return nodes;
 	if (alone(a, host))
 		return NULL;
+	if (ranks && ranks->numeric && ranks->number > ONE_HOST)
+		return ranks;
 	if (asked)
 		return asked;
 	for (unsigned i = 0; i < sizeof(signs) / sizeof(*signs); i++)
@@ -254,6 +261,24 @@ static void n15(struct rs_audit *a, const struct rs_rule *r)
 {
 	passes(a, r, "message network-rdma", NULL,
 	       "the log shows the RDMA devices that were opened");
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const struct rs_fact *n = rs_facts_get(a->facts, host, "host", "rdma_devices");
+		struct rs_finding *f;
+
+		if (!n || !n->numeric || n->number)
+			continue;
+		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL, "ibv_devices lists no RDMA device");
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, n);
+		rs_finding_why(
+			a, f,
+			"the driver is not loaded or not bound (of rxe and siw: no link was "
+			"added), the user library does not fit the kernel, or this container "
+			"has no /dev/infiniband");
+		rs_finding_need(a, f, "rdma link; lsmod; ls /sys/class/infiniband /dev/infiniband",
+				"whether the kernel has a device");
+	}
 }
 
 static void n16(struct rs_audit *a, const struct rs_rule *r)

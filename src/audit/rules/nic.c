@@ -8,6 +8,7 @@
 #include "audit/facts/look.h"
 #include "audit/facts/nccl.h"
 #include "audit/facts/qos.h"
+#include "audit/rules/ib_links.h"
 #include "audit/rules/rule.h"
 
 /* ---- H04 ---- */
@@ -183,10 +184,14 @@ static void h05(struct rs_audit *a, const struct rs_rule *r)
 			if (!rs_look_has_rdma(a, host)) {
 				if (own)
 					continue;
-				f = rs_finding_new(a, r, RS_FAIL, RS_INFO,
-						   "at most %s bytes may be locked: too little for "
-						   "RDMA",
-						   m->value);
+				f = rs_finding_new(
+					a, r, RS_FAIL,
+					rs_facts_get(a->facts, host, "host", "memlock_job")
+						? RS_CRITICAL
+						: RS_INFO,
+					"at most %s bytes may be locked: too little for "
+					"RDMA",
+					m->value);
 				rs_finding_subject(a, f, host, NULL);
 				rs_finding_fact(f, m);
 				rs_finding_why(a, f, "an RDMA device was not seen on this host");
@@ -675,6 +680,7 @@ static void h09(struct rs_audit *a, const struct rs_rule *r)
 		if (!rs_facts_is_switch(a->facts, rs_facts_host(a->facts, i))) {
 			h09_host(a, r, rs_facts_host(a->facts, i));
 			h09_others(a, r, rs_facts_host(a->facts, i));
+			rs_ib_links_state(a, r, rs_facts_host(a->facts, i));
 		}
 }
 

@@ -205,6 +205,47 @@ static void p01_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 	rs_finding_fact(f, rs_facts_get(a->facts, host, l.at, "max_link_speed"));
 }
 
+/* A function of which nothing but its own link was shown: narrower than it can be. What is above it
+ * is not known, so that the slot may be wired so. */
+static void p01_alone(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		      const char *pci)
+{
+	const struct rs_fact *is = rs_facts_get(a->facts, host, pci, "link_width");
+	const struct rs_fact *can = rs_facts_get(a->facts, host, pci, "max_link_width");
+	const char *above[RS_LOOK_ABOVE];
+	struct rs_finding *f;
+
+	if (!is || !can || !is->numeric || !can->numeric || is->number < 1 ||
+	    is->number >= can->number || rs_look_guest(a, host) ||
+	    rs_look_above(a, host, pci, above, RS_LOOK_ABOVE))
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+			   "the slot runs at x%lld, and its device is capable of x%lld",
+			   (long long)is->number, (long long)can->number);
+	rs_finding_subject(a, f, host, pci + 4);
+	rs_finding_fact(f, is);
+	rs_finding_fact(f, can);
+	rs_finding_why(
+		a, f,
+		"a bad contact or a retimer trains a link down; a slot that is wired narrower "
+		"than the card does the same by design. The port above tells which");
+	rs_finding_need(a, f, "lspci -vvv, or lspci -tv", "what the port above is capable of");
+	if (f)
+		f->confidence = RS_MEDIUM;
+}
+
+/* Was any bridge shown? Then a function without one above it is on the root complex. */
+static bool tree_seen(const struct rs_audit *a, const char *host)
+{
+	const char *pci;
+	uint32_t at = 0;
+
+	while ((pci = rs_facts_subject(a->facts, &at, host, "pci/")))
+		if (!strcmp(rs_look_kind(a, host, pci), "bridge"))
+			return true;
+	return false;
+}
+
 static void p01(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -214,6 +255,9 @@ static void p01(struct rs_audit *a, const struct rs_rule *r)
 		while ((pci = rs_facts_subject(a->facts, &at, host, "pci/")))
 			if (!strcmp(rs_look_kind(a, host, pci), "nic"))
 				p01_nic(a, r, host, pci);
+			else if (strcmp(rs_look_kind(a, host, pci), "bridge") &&
+				 !tree_seen(a, host))
+				p01_alone(a, r, host, pci);
 	}
 }
 

@@ -371,8 +371,16 @@ static void s08_storm(struct rs_gather *g, const struct rs_hop_view *v)
 					     rs_audit_text(g->a, "watchdog/%d/restored", q), in);
 		bool now = s && !strcmp(s->value, "stormed");
 
-		if (!now && in == out)
+		if (!now && in == out && !in)
 			continue;
+		if (!now && in == out) {
+			rs_gather_fail(g, RS_MINOR, sw, port, s,
+				       rs_hop_fact(g->a, sw, port, "watchdog/%d/detected", q),
+				       "queue %d of %s was held by a pause storm, %lld times, and "
+				       "came back",
+				       q, sw, (long long)in);
+			continue;
+		}
 		rs_gather_fail(g, RS_CRITICAL, sw, port, s,
 			       rs_hop_fact(g->a, sw, port, "watchdog/%d/detected", q),
 			       "queue %d of %s is held by a pause storm (%lld detected, %lld "

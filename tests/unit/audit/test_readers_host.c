@@ -425,12 +425,13 @@ static const struct sample samples[] = {
 	  {"host", "numa_balancing", "1"}}},
 };
 
-/* Messages in it may be taken by another reader, too. */
+/* Readers of messages may take a line, too: one of those that took the file. */
 static bool took(const struct rs_audit *a, const char *reader)
 {
 	for (uint32_t i = 0; i < a->n_files; i++)
-		if (!strcmp(a->files[i].reader, reader))
+		if (a->files[i].reader && !strcmp(a->files[i].reader, reader))
 			return true;
+	print_error("%s did not take it\n", reader);
 	return false;
 }
 
