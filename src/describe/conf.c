@@ -89,7 +89,8 @@ static void load_classes(struct rs_load *l, struct rs_qos *q, const struct rs_no
 		"pause_quanta", "watchdog", "switch_latency", "cut_through", "mark_at_dequeue", \
 		"routing", "pause_holds", "headroom_delays", "alpha_by_rate", "flowlet_gap",    \
 		"pause_response", "hash", "hash_fields", "hash_seed", "ar_sample",              \
-		"ar_thresholds", "ar_sticky"
+		"ar_thresholds", "ar_sticky", "trim", "trim_bytes", "trim_class", "overflow",   \
+		"queue_bdp"
 
 static void get_response(struct rs_load *l, struct rs_qos *q, const struct rs_node *n)
 {
@@ -119,6 +120,7 @@ static void load_switch(struct rs_load *l, struct rs_qos *q, const struct rs_nod
 	rs_node_bool(l, n, "cut_through", &q->cut_through);
 	rs_node_bool(l, n, "mark_at_dequeue", &q->mark_at_dequeue);
 	load_routing(l, q, n);
+	load_trimming(l, q, n);
 	get_response(l, q, n);
 	rs_node_bool(l, n, "pause_holds", &q->quirks.pause_holds);
 	rs_node_bool(l, n, "headroom_delays", &q->quirks.headroom_delays);
@@ -227,17 +229,19 @@ static void get_payload(struct rs_load *l, const struct rs_node *n, struct rs_tr
 void load_transport(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
 	static const char *const known[] = {
-		"ipv6",          "timeout",   "retry",          "rnr_retry",    "min_rnr_timer",
-		"max_rd_atomic", "ack_every", "ack_delay",      "min_rto",      "ack_echo",
-		"framing",       "payload",   "window_payload", "ack_unpaused", "whole_ns",
-		"pace_fixed",    "recovery",  "in_flight",      "reorder",      "rto_low",
-		"rto_high",      NULL};
-	static const char *const framings[] = {"rocev2", "ns-3", NULL};
+		"ipv6",           "timeout",       "retry",     "rnr_retry",
+		"min_rnr_timer",  "max_rd_atomic", "ack_every", "ack_delay",
+		"min_rto",        "ack_echo",      "framing",   "payload",
+		"window_payload", "ack_unpaused",  "whole_ns",  "pace_fixed",
+		"recovery",       "in_flight",     "reorder",   "rto_low",
+		"rto_high",       "kind",          "uet",       NULL};
+	static const char *const framings[] = {"rocev2", "ns-3", "htsim", NULL};
 	struct rs_transport_conf *t = &f->transport;
 	int framing = (int)t->framing;
 
 	if (!n || !rs_node_keys(l, n, "transport", known))
 		return;
+	load_uet(l, f, n);
 	rs_node_bool(l, n, "ipv6", &t->ipv6);
 	rs_node_u8(l, n, "timeout", 0, 31, &t->timeout);
 	rs_node_u8(l, n, "retry", 0, 7, &t->retry);

@@ -440,7 +440,7 @@ struct hosts {
 static const char *const group_keys[] = {"name",   "count",      "first",   "like",     "cpu",
 					 "nvlink", "nic_model",  "sockets", "switches", "gpus",
 					 "nics",   "nvswitches", "others",  "xlinks",   "source",
-					 "cc",     NULL};
+					 "cc",     "transport",  NULL};
 
 static struct rs_host *inside_of(struct rs_load *l, const struct rs_node *n)
 {
@@ -480,7 +480,7 @@ static void add_group(struct hosts *b, const struct rs_node *n)
 	struct rs_load *l = b->l;
 	const char *prefix = "h";
 	struct rs_host *inside;
-	uint8_t cc;
+	uint8_t cc, transport;
 	uint32_t count = 1, first = rs_node_get(n, "name") ? 0 : b->unnamed;
 
 	if (!rs_node_keys(l, n, "a group of hosts", group_keys))
@@ -495,9 +495,12 @@ static void add_group(struct hosts *b, const struct rs_node *n)
 		b->unnamed = first + count; /* the next group without a name goes on */
 	inside = inside_of(l, n);
 	cc = load_own_cc(l, b->f, n);
+	transport = load_own_transport(l, n);
 	rs_fabric_add_hosts(l, b->f, prefix, first, count, inside, n->at);
 	for (uint32_t i = 0; i < count && !l->err; i++)
 		b->f->hosts[b->f->n_hosts - 1 - i].cc = cc;
+	for (uint32_t i = 0; i < count && !l->err; i++)
+		b->f->hosts[b->f->n_hosts - 1 - i].transport = transport;
 }
 
 static void change_host(struct hosts *b, const struct rs_names *t, const struct rs_node *n)

@@ -25,6 +25,13 @@ void check_pauses(struct rs_load *l, struct rs_fabric *f, const struct rs_node *
 void load_cc(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 /* The `cc` of a class, host, job or flow, n: 0: it has none; i: f->ccs[i - 1]. */
 uint8_t load_own_cc(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
+/* uet.c: transport.kind and transport.uet; qos.trim and what is beside it; as text again. */
+void load_uet(struct rs_load *l, struct rs_fabric *f, const struct rs_node *transport);
+void load_trimming(struct rs_load *l, struct rs_qos *q, const struct rs_node *n);
+uint8_t load_own_transport(struct rs_load *l, const struct rs_node *n);
+void write_uet(FILE *out, const struct rs_transport_conf *t);
+void write_trimming(FILE *out, const char *in, const struct rs_qos *q);
+extern const char *const transport_names[];
 void load_transport(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 void load_workload(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);
 /* Jobs of workload.c and work.c; of: the job that n is in. */

@@ -77,7 +77,7 @@ static struct rs_link_end end_numbered(uint32_t id)
 
 static void explicit_link(struct builder *b, const struct rs_node *n, const struct rs_names *t)
 {
-	static const char *const known[] = {"a", "b", "rate", "delay", "loss", NULL};
+	static const char *const known[] = {"a", "b", "rate", "rate_back", "delay", "loss", NULL};
 	const struct rs_network_conf *c = &b->f->net;
 	struct rs_fabric_link link = {.rate = c->rate, .delay = c->delay, .loss = c->loss};
 	uint32_t x, y;
@@ -86,6 +86,7 @@ static void explicit_link(struct builder *b, const struct rs_node *n, const stru
 	    !end_of(b, n, "b", t, &y))
 		return;
 	rs_node_rate(b->l, n, "rate", &link.rate);
+	rs_node_rate(b->l, n, "rate_back", &link.rate_back);
 	rs_node_time(b->l, n, "delay", RS_NS, 10 * RS_MS, &link.delay);
 	rs_node_share(b->l, n, "loss", 0, 1, &link.loss);
 	link.a = end_numbered(x);

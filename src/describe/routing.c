@@ -6,7 +6,7 @@
 
 static const char *const routing_names[] = {"ecmp",    "spray",       "adaptive",
 					    "flowlet", "round-robin", NULL};
-static const char *const hash_names[] = {"mix", "crc32", "xor", NULL};
+static const char *const hash_names[] = {"mix", "crc32", "xor", "random", NULL};
 static const char *const seed_names[] = {"switch", "fabric", NULL};
 static const char *const field_names[] = {"src", "dst", "sport", "qp", NULL};
 

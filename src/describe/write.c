@@ -182,6 +182,7 @@ static void hosts(struct writer *w, const struct rs_fabric *f)
 			snprintf(next, sizeof(next), "%.*s%lu", (int)len, name, first + n);
 			if (f->hosts[i + n].inside != f->hosts[i].inside ||
 			    f->hosts[i + n].cc != f->hosts[i].cc ||
+			    f->hosts[i + n].transport != f->hosts[i].transport ||
 			    strcmp(next, f->hosts[i + n].name) != 0)
 				break;
 		}
@@ -189,6 +190,9 @@ static void hosts(struct writer *w, const struct rs_fabric *f)
 		text(w, "    - ", "name", next);
 		fprintf(w->out, "\n      count: %u\n      first: %lu", n, first);
 		own_cc(w, f, "\n      ", f->hosts[i].cc);
+		if (f->hosts[i].transport)
+			fprintf(w->out, "\n      transport: %s",
+				transport_names[f->hosts[i].transport - 1]);
 		fputc('\n', w->out);
 		inside(w, f->hosts[i].inside);
 	}
@@ -218,6 +222,8 @@ static void explicit_lists(struct writer *w, const struct rs_fabric *f)
 		fputs(", b: ", w->out);
 		end(w, f, &l->b);
 		fprintf(w->out, ", rate: %s", rate(w, l->rate));
+		if (l->rate_back)
+			fprintf(w->out, ", rate_back: %s", rate(w, l->rate_back));
 		fprintf(w->out, ", delay: %s, loss: %.17g}\n", span(w, l->delay), l->loss);
 	}
 }
@@ -311,6 +317,8 @@ static void qos_switch(struct writer *w, const struct rs_fabric *f, const struct
 	fprintf(w->out, "%scut_through: %s\n%smark_at_dequeue: %s\n", in, yes(q->cut_through), in,
 		yes(q->mark_at_dequeue));
 	write_routing(w->out, in, q);
+	if (q->trim || q->queue_bdp != 0 || q->overflow)
+		write_trimming(w->out, in, q);
 	fprintf(w->out, "%spause_holds: %s\n%sheadroom_delays: %s\n%salpha_by_rate: %s\n", in,
 		yes(q->quirks.pause_holds), in, yes(q->quirks.headroom_delays), in,
 		yes(q->quirks.alpha_by_rate));
@@ -356,7 +364,7 @@ static void recovery(struct writer *w, const struct rs_transport_conf *t)
 	fprintf(w->out, "    rto_high: %s\n", span(w, t->rto_high));
 }
 
-static void transport(struct writer *w, const struct rs_transport_conf *t)
+static void transport(struct writer *w, const struct rs_transport_conf *t, bool uet)
 {
 	fprintf(w->out,
 		"  transport:\n    ipv6: %s\n    timeout: %u\n    retry: %u\n    rnr_retry: %u\n",
@@ -366,12 +374,17 @@ static void transport(struct writer *w, const struct rs_transport_conf *t)
 	fprintf(w->out, "    ack_delay: %s\n", span(w, t->ack_delay));
 	fprintf(w->out, "    min_rto: %s\n    ack_echo: ", span(w, t->min_rto));
 	fprintf(w->out, "%s\n    framing: %s\n    payload: %uB\n", yes(t->quirks.ack_echo),
-		t->framing == RS_FABRIC_NS3 ? "ns-3" : "rocev2", t->payload);
+		t->framing == RS_FABRIC_NS3     ? "ns-3"
+		: t->framing == RS_FABRIC_HTSIM ? "htsim"
+						: "rocev2",
+		t->payload);
 	fprintf(w->out, "    whole_ns: %s\n    pace_fixed: %s\n", yes(t->quirks.whole_ns),
 		yes(t->quirks.pace_fixed));
 	fprintf(w->out, "    window_payload: %s\n    ack_unpaused: %s\n",
 		yes(t->quirks.window_payload), yes(t->quirks.ack_unpaused));
 	recovery(w, t);
+	if (uet)
+		write_uet(w->out, t);
 }
 
 static void host_model(struct writer *w, const struct rs_host_params *p)
@@ -768,7 +781,7 @@ int rs_fabric_write(const struct rs_fabric *f, FILE *out)
 	network(&w, f);
 	qos(&w, f);
 	cc(&w, &f->cc);
-	transport(&w, &f->transport);
+	transport(&w, &f->transport, rs_fabric_has_uet(f));
 	fprintf(out, "  pairing: %s\n", f->pair_by_index ? "index" : "nearest");
 	host_model(&w, &f->host_params);
 	changes(&w, f);

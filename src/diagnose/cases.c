@@ -128,8 +128,10 @@ static const struct {
 void links_widen(struct rs_fabric *h, double factor)
 {
 	for (uint32_t i = 0; i < h->n_links; i++)
-		if (h->links[i].a.is_switch && h->links[i].b.is_switch)
+		if (h->links[i].a.is_switch && h->links[i].b.is_switch) {
 			h->links[i].rate = (int64_t)((double)h->links[i].rate * factor);
+			h->links[i].rate_back = (int64_t)((double)h->links[i].rate_back * factor);
+		}
 }
 
 /* All of them by the factor that a leaf lacks: collisions, slow links and pauses stay. */

@@ -199,6 +199,11 @@ static void counters(struct rs_json *j, const struct rs_sim_counters *c)
 	rs_json_uint(j, "drops", c->drops + c->nic_drops);
 	rs_json_uint(j, "link_losses", c->link_losses);
 	rs_json_uint(j, "ecn_marked", c->ecn_marked);
+	rs_json_uint(j, "ecn_marked_again", c->ecn_again);
+	rs_json_uint(j, "trimmed", c->trimmed);
+	rs_json_uint(j, "credits", c->credits);
+	rs_json_uint(j, "ack_packets", c->ack_packets);
+	rs_json_uint(j, "naks", c->naks);
 	rs_json_uint(j, "data_marked", c->data_marked);
 	rs_json_uint(j, "cnps", c->cnps);
 	rs_json_uint(j, "cc_cuts", c->cc_cuts);

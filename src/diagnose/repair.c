@@ -436,6 +436,7 @@ static void repair_slow_links(const struct rs_fabric *f, struct rs_fabric *h, st
 		    !was_faster(f, i, &usual))
 			continue;
 		l->rate = usual;
+		l->rate_back = 0;
 		if (!l->a.is_switch)
 			h->endpoints[l->a.id].rate = usual;
 		if (!l->b.is_switch)

@@ -41,6 +41,8 @@ enum {
  */
 struct rs_fabric *rs_fabric_create(struct rs_load *l, const char *name,
 				   enum rs_fabric_preset preset, struct rs_error *e);
+/* All hosts speak Ultra Ethernet, and switches' classes are as it wants them. */
+void rs_fabric_uet_defaults(struct rs_fabric *f);
 /* Classes, buffers, transport, congestion control and the host model as f->preset has them. */
 void rs_fabric_defaults(struct rs_fabric *f);
 /* DCQCN, as f->preset has it. */

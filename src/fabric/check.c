@@ -56,6 +56,9 @@ static void check_qos(struct rs_load *l, const struct rs_qos *q)
 				  {"routing", q->routing, RS_FABRIC_ECMP, RS_FABRIC_ROUND_ROBIN},
 				  {"flowlet_gap", (double)q->flowlet_gap, 1, (double)RS_S},
 				  {"nic_buffer", (double)q->nic_buffer, 16384, TIB},
+				  {"trim_bytes", q->trim_bytes, 64, 1024},
+				  {"trim_class", q->trim_tc, 0, RS_TCS - 1},
+				  {"queue_bdp", q->queue_bdp, -1, 100},
 				  {0}};
 
 	in_range(l, "qos: ", r);
@@ -66,6 +69,36 @@ static void check_qos(struct rs_load *l, const struct rs_qos *q)
 			rs_load_fail(l, -ERANGE, (struct rs_where){0},
 				     "qos: dscp %d: expected a class from 0 to %d, found %u", i,
 				     RS_TCS - 1, q->tc_of_dscp[i]);
+}
+
+static void check_uet(struct rs_load *l, const struct rs_uet_settings *u)
+{
+	const struct range r[] = {
+		{"window", u->window, RS_FABRIC_NSCC, RS_FABRIC_NO_WINDOW},
+		{"balance", u->balance, 0, RS_FABRIC_BALANCES - 1},
+		{"paths", u->paths, 1, 32768},
+		{"freeze", (double)u->freeze, 0, (double)RS_S},
+		{"header", u->header, u->header ? 64 : 0, 512},
+		{"control", u->control, u->control ? 64 : 0, 512},
+		{"ack_bytes", u->ack_bytes, 1, 1 << 24},
+		{"credit", u->credit, 256, 1 << 20},
+		{"mpr", u->mpr, u->mpr ? 64 : 0, 16384},
+		{"rto", (double)u->rto, 0, (double)RS_S},
+		{"base_rtt", (double)u->base_rtt, 0, (double)RS_S},
+		{"target", (double)u->target, 0, (double)RS_S},
+		{0},
+	};
+
+	in_range(l, "transport: uet: ", r);
+	if (!l->err && (u->paths & (u->paths - 1) || u->mpr & (u->mpr - 1)))
+		rs_load_fail(l, -EINVAL, (struct rs_where){0},
+			     "transport: uet: expected powers of two for paths and mpr, found %u "
+			     "and %u",
+			     u->paths, u->mpr);
+	if (!l->err && u->window == RS_FABRIC_NO_WINDOW && !u->credits)
+		rs_load_fail(l, -EINVAL, (struct rs_where){0},
+			     "transport: uet: window: none needs credits: true, or nothing holds a "
+			     "sender");
 }
 
 static void check_transport(struct rs_load *l, const struct rs_transport_conf *t)
@@ -90,6 +123,7 @@ static void check_transport(struct rs_load *l, const struct rs_transport_conf *t
 	};
 
 	in_range(l, "transport: ", r);
+	check_uet(l, &t->uet);
 	if (!l->err && (t->mtu & (t->mtu - 1)))
 		rs_load_fail(l, -EINVAL, (struct rs_where){0},
 			     "transport: mtu: expected 256, 512, 1024, 2048 or 4096, found %u",

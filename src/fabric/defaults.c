@@ -61,7 +61,9 @@ static void qos_defaults(struct rs_qos *q, enum rs_fabric_preset preset)
 			     .hash_fields = RS_FABRIC_HASH_FIELDS,
 			     .n_ar = 4,
 			     .ar = {16000, 64000, 256000, 1000000},
-			     .nic_buffer = RS_NIC_BUFFER};
+			     .nic_buffer = RS_NIC_BUFFER,
+			     .trim_bytes = 64,
+			     .trim_tc = 6};
 	class_defaults(q);
 	if (preset == RS_PRESET_NS3) {
 		ns3_defaults(q);
@@ -93,10 +95,38 @@ static void transport_defaults(struct rs_transport_conf *t, enum rs_fabric_prese
 		t->quirks.ack_unpaused = true;
 }
 
+/* The consortium's simulator (uet-htsim 40ccb052), on links as a description has them. */
+static void uet_defaults(struct rs_uet_settings *u)
+{
+	*u = (struct rs_uet_settings){.balance = RS_FABRIC_BALANCE_MIXED,
+				      .paths = 64,
+				      .freeze = 10 * RS_MS,
+				      .ack_bytes = 16384,
+				      .credit = 16384};
+}
+
+void rs_fabric_uet_defaults(struct rs_fabric *f)
+{
+	struct rs_qos *q = &f->qos;
+
+	f->transport.kind = RS_FABRIC_UET;
+	q->tc[q->data_tc].lossless = false;
+	q->tc[q->data_tc].alpha_shift = 7;
+	q->tc[q->cnp_tc].alpha_shift = 7;
+	q->trim = q->mark_at_dequeue = true;
+	q->pfc = false;
+	q->buffer = 0; /* without an end: queues have limits of their own */
+	q->cell = 1;
+	q->overflow = RS_FABRIC_LOSE_EITHER;
+	q->queue_bdp = -1;
+	q->hash = RS_FABRIC_HASH_RANDOM;
+}
+
 void rs_fabric_defaults(struct rs_fabric *f)
 {
 	qos_defaults(&f->qos, f->preset);
 	transport_defaults(&f->transport, f->preset);
+	uet_defaults(&f->transport.uet);
 	f->cc = rs_fabric_cc_default(f);
 	f->host_params = rs_host_defaults;
 	rs_network_defaults(&f->net);

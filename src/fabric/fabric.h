@@ -46,6 +46,7 @@ struct rs_fabric_host {
 	uint32_t first_endpoint, n_endpoints;
 	uint32_t first_gpu, n_gpus; /* ranks of its GPUs; a plain host counts as one a NIC */
 	uint8_t cc;                 /* of what it sends: 0 its class's, i: rs_fabric.ccs[i - 1] */
+	uint8_t transport;          /* 0: the fabric's; i: kind i - 1 of rs_transport_conf */
 };
 
 struct rs_fabric_switch {
@@ -64,9 +65,10 @@ struct rs_link_end {
 struct rs_fabric_link {
 	struct rs_link_end a, b;
 	int64_t rate;
-	rs_time delay; /* cable and receive-side FEC, one way */
-	double loss;   /* probability that a packet is lost: 0 healthy */
-	bool down;     /* no route goes over it */
+	rs_time delay;     /* cable and receive-side FEC, one way */
+	double loss;       /* probability that a packet is lost: 0 healthy */
+	bool down;         /* no route goes over it */
+	int64_t rate_back; /* from b to a, where it differs; 0: it does not */
 };
 
 /* Where packets go: an edge-switch group an endpoint, sets of equal-cost ports a switch and group.
@@ -125,7 +127,12 @@ struct rs_qos {
 	} routing;
 	rs_time flowlet_gap; /* of a flow: after it the flow takes another path */
 	/* Of ecmp: what is hashed, and how (switch/switch.h has the numbers' names). */
-	enum { RS_FABRIC_HASH_MIX, RS_FABRIC_HASH_CRC32, RS_FABRIC_HASH_XOR } hash;
+	enum {
+		RS_FABRIC_HASH_MIX,
+		RS_FABRIC_HASH_CRC32,
+		RS_FABRIC_HASH_XOR,
+		RS_FABRIC_HASH_RANDOM
+	} hash;
 	uint8_t hash_fields; /* bits: source, destination, source port, queue pair */
 	bool hash_same;      /* one seed for all switches */
 	/* Of adaptive. */
@@ -135,6 +142,18 @@ struct rs_qos {
 	uint32_t ar[RS_FABRIC_AR]; /* thresholds, ascending; none: each byte counts */
 	struct rs_quirks quirks;   /* of ports */
 	uint64_t nic_buffer;       /* receive buffer of a NIC with an inside, headroom in it */
+	/* Of data_tc: what finds no room is cut to its header, which goes on in another class. Only
+	 * Ultra Ethernet's packets; others are dropped. */
+	bool trim;
+	uint16_t trim_bytes;
+	uint8_t trim_tc;
+	/* a full queue loses the arrival, or the newest packet in it and the arrival by turns of a
+	 * coin */
+	enum { RS_FABRIC_LOSE_ARRIVAL, RS_FABRIC_LOSE_EITHER } overflow;
+	/* The egress queue of data_tc holds so many bandwidth-delay products, and marks from 20 to
+	 * 80 % of one; that of trim_tc holds twice as much. 0: as the classes say; < 0: one with
+	 * trimming, 5 without */
+	double queue_bdp;
 };
 
 /* A parameter kept as written, for a room that fabric does not know (cc). */
@@ -153,7 +172,29 @@ struct rs_cc_conf {
 
 enum { RS_IN_FLIGHT_MAX = 8192 }; /* as rdma/ has it */
 
+/* Ultra Ethernet's endpoint (docs/uet.md). 0: worked out from the network, or by the framing. */
+struct rs_uet_settings {
+	enum { RS_FABRIC_NSCC, RS_FABRIC_DCTCP, RS_FABRIC_NO_WINDOW } window;
+	bool credits; /* RCCC */
+	bool ordered; /* ROD; else RUD */
+	bool sleek;
+	uint8_t balance;  /* enum rs_balance_kind of cc/balance.h */
+	uint16_t paths;   /* entropy values of a connection */
+	rs_time freeze;   /* of REPS */
+	uint16_t header;  /* bytes of a frame beside its payload */
+	uint16_t control; /* frame bytes of an ACK, NACK, credit and probe */
+	uint32_t ack_bytes, credit;
+	uint32_t mpr; /* PSNs of a connection that may be unacknowledged */
+	rs_time rto, base_rtt, target;
+};
+
+enum { RS_FABRIC_BALANCE_MIXED = 3, RS_FABRIC_BALANCES = 5 }; /* as cc/balance.h has it */
+
+enum rs_transport_kind { RS_FABRIC_RC, RS_FABRIC_UET };
+
 struct rs_transport_conf {
+	enum rs_transport_kind kind; /* of hosts that name none */
+	struct rs_uet_settings uet;
 	uint16_t mtu; /* path MTU */
 	bool ipv6;
 	uint8_t timeout, retry, rnr_retry, min_rnr_timer, max_rd_atomic;
@@ -165,7 +206,7 @@ struct rs_transport_conf {
 	uint32_t in_flight; /* packets of a queue pair; 0: what the longest path holds */
 	rs_time reorder;    /* < 0: by the switches' routing */
 	rs_time rto_low, rto_high;
-	enum { RS_FABRIC_ROCEV2, RS_FABRIC_NS3 } framing; /* header bytes: wire/framing.h */
+	enum { RS_FABRIC_ROCEV2, RS_FABRIC_NS3, RS_FABRIC_HTSIM } framing; /* wire/framing.h */
 	uint16_t payload;        /* bytes of a full packet; 0: the path MTU */
 	struct rs_quirks quirks; /* of NICs, but any_payload: that is payload */
 };
@@ -504,6 +545,9 @@ bool rs_fabric_has_cc(const struct rs_fabric *f, const char *kind);
 bool rs_fabric_controls(const struct rs_fabric *f);
 const char *rs_fabric_cc_names(const struct rs_fabric *f, char *buf, size_t size);
 
+/* What an endpoint speaks; is there one that speaks Ultra Ethernet? */
+enum rs_transport_kind rs_fabric_speaks(const struct rs_fabric *f, uint32_t endpoint);
+bool rs_fabric_has_uet(const struct rs_fabric *f);
 /* The longest frame that links carry: max_frame, or what the transport sends if that is longer. */
 uint32_t rs_fabric_max_frame(const struct rs_fabric *f, const struct rs_qos *q);
 /* How long a port of this rate goes on sending after a PAUSE came. */

@@ -8,7 +8,7 @@
 #include "port/pfc.h"
 
 /* Ethernet with FCS, IPv4, UDP, BTH, RETH, ImmDt, ICRC; IPv6's header; telemetry (HPCC's). */
-enum { HEADERS = 18 + 20 + 8 + 12 + 16 + 4 + 4, IPV6_MORE = 20, TELEMETRY = 42 };
+enum { HEADERS = 18 + 20 + 8 + 12 + 16 + 4 + 4, IPV6_MORE = 20, TELEMETRY = 42, UET_MORE = 64 };
 
 #define NIC_BUFFER_MAX (UINT64_C(1) << 40)
 
@@ -20,6 +20,8 @@ uint32_t rs_fabric_max_frame(const struct rs_fabric *f, const struct rs_qos *q)
 
 	if (rs_fabric_has_cc(f, "hpcc"))
 		frame += TELEMETRY;
+	if (rs_fabric_has_uet(f))
+		frame += UET_MORE;
 	return frame > q->max_frame ? frame : q->max_frame;
 }
 
@@ -168,4 +170,23 @@ void rs_fabric_check_pauses(struct rs_load *l, struct rs_fabric *f, bool sized,
 	for (int t = 0; t < RS_TIERS && !l->err; t++)
 		if (f->tier_qos[t])
 			check_quanta(l, f, f->tier_qos[t], &tier[t]);
+}
+
+/* ---- What is spoken ---- */
+
+enum rs_transport_kind rs_fabric_speaks(const struct rs_fabric *f, uint32_t endpoint)
+{
+	uint8_t own = f->hosts[f->endpoints[endpoint].host].transport;
+
+	return own ? (enum rs_transport_kind)(own - 1) : f->transport.kind;
+}
+
+bool rs_fabric_has_uet(const struct rs_fabric *f)
+{
+	if (f->transport.kind == RS_FABRIC_UET)
+		return true;
+	for (uint32_t i = 0; i < f->n_hosts; i++)
+		if (f->hosts[i].transport == RS_FABRIC_UET + 1)
+			return true;
+	return false;
 }

@@ -16,6 +16,7 @@ void rs_plant_way(const struct rs_plant *p, uint32_t link, bool back, struct rs_
 	const struct rs_fabric *f = p->f;
 	const struct rs_fabric_link *l = &f->links[link];
 	const struct rs_link_end *to = back ? &l->a : &l->b;
+	int64_t rate = back && l->rate_back ? l->rate_back : l->rate;
 	const struct rs_qos *at;
 
 	rs_assert(link < f->n_links && l->rate > 0);
@@ -23,8 +24,8 @@ void rs_plant_way(const struct rs_plant *p, uint32_t link, bool back, struct rs_
 	*out = (struct rs_plant_way){
 		.from = back ? l->b : l->a,
 		.to = *to,
-		.rate = l->rate,
-		.pace = rs_pace_of(l->rate),
+		.rate = rate,
+		.pace = rs_pace_of(rate),
 		.gap = rs_framings[f->transport.framing].gap,
 		.whole_ns = f->transport.quirks.whole_ns,
 		.delay = l->delay + (to->is_switch ? at->switch_latency : 0),

@@ -65,6 +65,7 @@ int rs_plant_create(const struct rs_fabric *f, const struct rs_plant_ideal *idea
 	if (err)
 		return err;
 	p->recovery_rtt = plant_recovery_rtt(p);
+	plant_uet(p);
 	if (index_ports(p, a) || plant_tree(p, a))
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	*out = p;

@@ -17,6 +17,7 @@
 #include "port/buffer.h"
 #include "rdma/nic.h"
 #include "switch/switch.h"
+#include "uet/uet.h"
 
 /* What a counterfactual takes away from the description; all false: as it is described. */
 struct rs_plant_ideal {
@@ -39,6 +40,11 @@ struct rs_plant {
 	const struct rs_cc_use *cc;
 	bool stamps;          /* any of them reads telemetry */
 	rs_time recovery_rtt; /* what may be in flight is taken from; 0: recovery is go-back-N */
+	/* of Ultra Ethernet, 0 where nothing speaks it: the longest round trip, bytes of a full
+	 * packet, and of one bandwidth-delay product in whole packets */
+	rs_time uet_rtt;
+	uint32_t uet_mtu;
+	uint64_t uet_bdp;
 	const uint32_t *port_first; /* [switch]: of its ports in port_link */
 	const uint32_t *port_link;  /* [port]: its link, rs_plant_port_link() */
 	const uint8_t *floods;      /* [link]: rs_plant_port_floods() */
@@ -99,6 +105,12 @@ uint64_t rs_plant_digest(const struct rs_plant *p);
 void rs_plant_nic(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_config *out);
 /* DMA of this NIC crosses the inside of its host. */
 bool rs_plant_inside(const struct rs_plant *p, uint32_t endpoint);
+
+/*
+ * All of an endpoint that speaks Ultra Ethernet but what belongs to its owner, as above. n_ends and
+ * the rest of the tables' sizes are 0.
+ */
+void rs_plant_uet(const struct rs_plant *p, uint32_t endpoint, struct rs_uet_conf *out);
 
 /* A NIC's port: PFC both ways, and its receive buffer. */
 struct rs_plant_port {

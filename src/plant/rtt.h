@@ -17,4 +17,11 @@ int plant_make_ccs(struct rs_plant *p, struct rs_arena *a, struct rs_error *e);
 /* The round trip that selective recovery keeps full; 0: recovery is go-back-N. */
 rs_time plant_recovery_rtt(const struct rs_plant *p);
 
+/* uet.c: the plant's fields for Ultra Ethernet, and what its queues hold. */
+void plant_uet(struct rs_plant *p);
+void plant_uet_class(const struct rs_plant *p, const struct rs_qos *q, unsigned tc,
+		     struct rs_switch_class *c);
+void plant_uet_port(const struct rs_plant *p, const struct rs_qos *q, uint32_t sw, uint32_t port,
+		    struct rs_switch_port *out);
+
 #endif

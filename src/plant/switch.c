@@ -1,6 +1,6 @@
 /* Switches: classes, ports with their headroom and thresholds, routes. */
 #include <string.h>
-#include "plant/plant.h"
+#include "plant/rtt.h"
 #include "wire/telemetry.h"
 
 static void class_of(const struct rs_plant *p, const struct rs_qos *all, unsigned tc,
@@ -20,6 +20,7 @@ static void class_of(const struct rs_plant *p, const struct rs_qos *all, unsigne
 		.pmax = (uint32_t)(q->pmax * 65536),
 		.weight = q->weight,
 	};
+	plant_uet_class(p, all, tc, c);
 }
 
 /* The delay of what comes in has the pipeline that a packet passes before its admission. */
@@ -57,6 +58,7 @@ static void port_of(const struct rs_plant *p, uint32_t sw, uint32_t port,
 		out->kmin = (uint64_t)((double)data->kmin * scale);
 		out->kmax = (uint64_t)((double)data->kmax * scale);
 	}
+	plant_uet_port(p, q, sw, port, out);
 }
 
 static enum rs_routing routing(const struct rs_plant *p, const struct rs_qos *q)
@@ -81,6 +83,7 @@ static struct rs_hashing hashing(const struct rs_qos *q)
 		[RS_FABRIC_HASH_MIX] = RS_HASH_MIX,
 		[RS_FABRIC_HASH_CRC32] = RS_HASH_CRC32,
 		[RS_FABRIC_HASH_XOR] = RS_HASH_XOR,
+		[RS_FABRIC_HASH_RANDOM] = RS_HASH_RANDOM,
 	};
 
 	return (struct rs_hashing){
@@ -139,6 +142,7 @@ void rs_plant_switch(const struct rs_plant *p, uint32_t sw, struct rs_switch_por
 		.pfc_watchdog = q->watchdog,
 		.mark_at_dequeue = q->mark_at_dequeue,
 		.endless = p->ideal.no_drops,
+		.limit_tc = q->data_tc,
 		.routing = routing(p, q),
 		.hashing = hashing(q),
 		.adaptive = adaptive(q),

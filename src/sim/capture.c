@@ -83,6 +83,9 @@ int rs_capture_open(struct rs_sim *s, struct rs_error *e)
 	if (s->o->transport)
 		return rs_error_set(e, -EINVAL, "packets of %s cannot be captured: RoCE's can",
 				    s->o->transport->name);
+	if (rs_fabric_has_uet(s->f))
+		return rs_error_set(e, -EINVAL, "packets of %s cannot be captured: RoCE's can",
+				    sim_uet.name);
 	if (rs_plant_recovery(s->plant) != &rs_recovery_go_back_n)
 		return rs_error_set(e, -EINVAL,
 				    "packets of recovery: selective cannot be captured: no "

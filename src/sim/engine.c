@@ -484,6 +484,8 @@ static void collect_switch(struct rs_sim *s, struct sim_node *n)
 
 	r->drops += c->drops + c->unroutable + c->watchdog_drops;
 	r->ecn_marked += c->ecn_marked;
+	r->trimmed += c->trimmed;
+	r->ecn_again += c->ecn_again;
 	r->pauses += c->pauses_sent;
 	if (c->max_buffer > r->max_buffer)
 		r->max_buffer = c->max_buffer;

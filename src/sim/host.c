@@ -482,7 +482,7 @@ static int make_ends(struct rs_sim *s, struct sim_nic *k, uint32_t n_qps, uint32
 	};
 	int err;
 
-	k->transport = s->o->transport ? s->o->transport : &sim_roce;
+	k->transport = sim_transport_of(s->f, s->o, k->endpoint);
 	err = k->transport->create(&port, &k->ends, e);
 	if (!err)
 		k->nic = rs_nic_of(k->ends.endpoint);

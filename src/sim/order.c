@@ -56,8 +56,8 @@ int sim_orders_create(struct rs_sim *s, struct rs_error *e)
 {
 	/* only RoCE's order is known here; one switch, and flows that keep to a path each, leave
 	 * nothing to overtake */
-	if (s->o->transport || s->o->ideal.network || s->o->ideal.placed ||
-	    (!rs_plant_paths_vary(s->f) && !s->f->events.n))
+	if (s->o->transport || rs_fabric_has_uet(s->f) || s->o->ideal.network ||
+	    s->o->ideal.placed || (!rs_plant_paths_vary(s->f) && !s->f->events.n))
 		return 0;
 	s->orders = sim_lines_alloc(s->arena, 1, sizeof(*s->orders));
 	if (!s->orders)

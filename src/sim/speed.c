@@ -361,16 +361,17 @@ static void job_speed(const struct rs_sim *s, uint32_t job, struct rs_series_spe
 int sim_speed(struct rs_sim *s, struct rs_series *r)
 {
 	struct sizes z = sizes_of(s);
+	/* another transport's packets are not known here */
+	bool known = !s->o->transport && !rs_fabric_has_uet(s->f);
 
 	r->flow_speed = calloc(s->r->n_flows + 1u, sizeof(*r->flow_speed));
 	r->job_speed = calloc(s->r->n_jobs + 1u, sizeof(*r->job_speed));
 	if (!r->flow_speed || !r->job_speed)
 		return -ENOMEM;
-	/* another transport's packets are not known here */
-	for (uint32_t i = 0; !s->o->transport && i < s->work->n_conns; i++)
+	for (uint32_t i = 0; known && i < s->work->n_conns; i++)
 		if (s->work->conns[i].flow)
 			flow_speed(s, i, &z, &r->flow_speed[s->work->conns[i].index]);
-	for (uint32_t i = 0; !s->o->transport && i < s->r->n_jobs; i++)
+	for (uint32_t i = 0; known && i < s->r->n_jobs; i++)
 		job_speed(s, i, &r->job_speed[i]);
 	return 0;
 }

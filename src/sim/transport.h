@@ -24,6 +24,7 @@
 #include "wire/pool.h"
 
 struct rs_sim_counters;
+struct rs_sim_options;
 
 /* What an endpoint is made for. */
 struct rs_sim_port {
@@ -118,5 +119,10 @@ struct rs_sim_transport {
 
 /* RoCE v2: a queue pair an end. */
 extern const struct rs_sim_transport sim_roce;
+/* Ultra Ethernet: a half of a PDC an end. */
+extern const struct rs_sim_transport sim_uet;
+/* What this endpoint speaks. */
+const struct rs_sim_transport *sim_transport_of(const struct rs_fabric *f,
+						const struct rs_sim_options *o, uint32_t endpoint);
 
 #endif

@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include "sim/transport.h"
 #include "sim/work.h"
 
 enum { REPEATS_MAX = RS_REPEATS_MAX, FLOWS_MANY = 10000 };
@@ -272,6 +273,32 @@ static int lanes_create(struct rs_sim *s, struct sim_coll *k, struct rs_error *e
 	return 0;
 }
 
+/* Both ends of a connection speak the same. */
+static int check_speech(const struct rs_sim *s, struct rs_error *e)
+{
+	const struct sim_workload *w = s->work;
+	const struct rs_fabric *f = s->f;
+
+	for (uint32_t i = 0; i < w->n_conns; i++) {
+		const struct sim_conn *c = &w->conns[i];
+		const struct rs_sim_transport *a, *b;
+
+		if (c->nvlink || c->src_endpoint == c->dst_endpoint)
+			continue;
+		a = sim_transport_of(f, s->o, c->src_endpoint);
+		b = sim_transport_of(f, s->o, c->dst_endpoint);
+		if (a == b)
+			continue;
+		rs_error_at(e, -EINVAL, f->jobs[c->job].at,
+			    "job '%s': %s speaks %s and %s speaks %s", f->jobs[c->job].name,
+			    f->endpoints[c->src_endpoint].name, a->name,
+			    f->endpoints[c->dst_endpoint].name, b->name);
+		rs_error_hint(e, "give both hosts the same transport (fabric.hosts[].transport)");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int place(struct rs_sim *s, struct rs_error *e)
 {
 	const struct sim_workload *w = s->work;
@@ -507,7 +534,8 @@ int sim_workload_create(struct rs_sim *s, struct rs_error *e)
 			err = list_coll(s, coll_of(s, j), &at);
 	if (err)
 		return rs_error_set(e, err, "out of memory");
-	if ((err = place(s, e)) || (err = nics_create(s, e)) || (err = conns_create(s, e)))
+	if ((err = check_speech(s, e)) || (err = place(s, e)) || (err = nics_create(s, e)) ||
+	    (err = conns_create(s, e)))
 		return err;
 	sim_pins_apply(s);
 	for (uint32_t i = 0; !err && i < w->n_colls; i++)

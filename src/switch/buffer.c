@@ -66,13 +66,20 @@ void rs_buffer_release_pausing(struct rs_switch *sw, unsigned in, unsigned tc, u
 		rs_pfc_set(sw, in, tc, false);
 }
 
+uint64_t rs_buffer_limit(const struct rs_switch *sw, const struct port *out, unsigned tc)
+{
+	uint64_t limit = sw->class[tc].egress_limit;
+
+	return limit && out->limit && tc == sw->cfg.limit_tc ? out->limit : limit;
+}
+
 bool rs_buffer_egress_full(const struct rs_switch *sw, const struct port *out, unsigned tc,
 			   uint64_t bytes)
 {
 	const struct rs_switch_class *c = &sw->class[tc];
-	uint64_t queued = out->q[tc].bytes;
+	uint64_t queued = out->q[tc].bytes, limit = rs_buffer_limit(sw, out, tc);
 
-	if (c->egress_limit && queued + bytes > c->egress_limit)
+	if (limit && queued + bytes > limit)
 		return true;
 	return !c->lossless && queued &&
 	       queued + bytes > (uint64_t)threshold(&out->in[tc], sw->free);

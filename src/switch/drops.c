@@ -64,7 +64,7 @@ int rs_drop_unroutable(struct rs_switch *sw, unsigned in, unsigned tc, struct rs
 int rs_drop_no_room(struct rs_switch *sw, unsigned in, unsigned to, unsigned tc,
 		    struct rs_packet *p, uint64_t bytes)
 {
-	uint64_t limit = sw->class[tc].egress_limit;
+	uint64_t limit = rs_buffer_limit(sw, &sw->port[to], tc);
 	bool lossless = sw->lossless >> tc & 1;
 	enum rs_switch_why why = lossless ? RS_SWITCH_HEADROOM : RS_SWITCH_LOSSY;
 

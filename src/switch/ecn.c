@@ -14,8 +14,10 @@ void rs_ecn_mark(struct rs_switch *sw, struct port *out, unsigned tc, struct rs_
 	    (rs_uint128)c->pmax * (q->bytes - q->kmin) <=
 		    (rs_uint128)(rs_random_u64(&sw->random) >> 48) * (kmax - q->kmin))
 		return;
-	if (rs_packet_ecn(p) == RS_ECN_CE)
+	if (rs_packet_ecn(p) == RS_ECN_CE) {
+		sw->c.ecn_again++;
 		return; /* a switch before this one has counted it */
+	}
 	p->tos |= RS_ECN_CE;
 	out->c.ecn_marked++;
 	out->marked[tc]++;

@@ -146,6 +146,18 @@ static void hash_input(const struct rs_switch *sw, const struct rs_packet *p, ui
 		to[i] = (uint8_t)(word[i / 4] >> (24 - 8 * (i % 4)));
 }
 
+static uint32_t random_hash(const struct rs_switch *sw, const struct rs_packet *p, uint32_t n)
+{
+	uint8_t f = sw->cfg.hashing.fields;
+	uint64_t x =
+		(uint64_t)(f & RS_HASH_SRC ? p->src : 0) << 32 | (f & RS_HASH_DST ? p->dst : 0);
+	uint64_t y = (uint64_t)(f & RS_HASH_QP ? p->dest_qp : 0) << 16 |
+		     (f & RS_HASH_SPORT ? p->sport : 0);
+
+	x = rs_mix64(x + UINT64_C(0x9e3779b97f4a7c15) * sw->hash_seed);
+	return (uint32_t)((rs_mix64(x ^ y) >> 32) * n >> 32);
+}
+
 /* Which of n ports. The seed is the first word that CRC and XOR take in. */
 static uint32_t other_hash(const struct rs_switch *sw, const struct rs_packet *p, uint32_t n)
 {
@@ -153,6 +165,8 @@ static uint32_t other_hash(const struct rs_switch *sw, const struct rs_packet *p
 	uint8_t in[16];
 	uint32_t x;
 
+	if (sw->cfg.hashing.function == RS_HASH_RANDOM)
+		return random_hash(sw, p, n);
 	hash_input(sw, p, in);
 	switch ((enum rs_hash_function)sw->cfg.hashing.function) {
 	case RS_HASH_CRC32:

@@ -43,7 +43,7 @@ struct port {
 	struct queue q[RS_CLASSES];
 	struct share in[RS_CLASSES];
 	struct rs_ets_turns turns;
-	uint64_t kmax, headroom;
+	uint64_t kmax, headroom, limit;
 	uint64_t marked[RS_CLASSES];
 	struct rs_lfc_times times; /* of lfc */
 } __attribute__((aligned(LINE)));
@@ -134,6 +134,12 @@ RS_SELDOM int rs_drop_unroutable(struct rs_switch *sw, unsigned in, unsigned tc,
 				 struct rs_packet *p);
 RS_SELDOM int rs_drop_no_room(struct rs_switch *sw, unsigned in, unsigned to, unsigned tc,
 			      struct rs_packet *p, uint64_t bytes);
+/* trim.c: what to do with a packet that found no room, which is taken; the port that may now have
+ * something to send, or -1 */
+RS_SELDOM int rs_no_room(struct rs_switch *sw, unsigned in, unsigned to, unsigned tc,
+			 struct rs_packet *p, rs_time ready);
+/* buffer.c: bytes that this queue may hold; 0: no limit of its own */
+uint64_t rs_buffer_limit(const struct rs_switch *sw, const struct port *out, unsigned tc);
 /* to: the egress that it was for; -1: none */
 void rs_drops_count(struct rs_switch *sw, unsigned port, unsigned tc, enum rs_switch_why why,
 		    int to, const struct rs_packet *p);

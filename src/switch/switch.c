@@ -21,6 +21,7 @@ static void make_port(struct rs_switch *sw, unsigned i)
 	p->rate = c->rate;
 	p->headroom = c->headroom;
 	p->kmax = c->kmax;
+	p->limit = c->limit;
 	rs_lfc_init(&p->lfc, &p->times, c->rate, c->response);
 	p->rate_code = rs_int_rate_code(c->rate);
 	for (unsigned t = 0; t < RS_CLASSES; t++) {
@@ -76,6 +77,14 @@ static int check_config(const struct rs_switch_config *c, struct rs_error *e)
 				    "adaptive routing: up to %d thresholds, and one at least for "
 				    "flows that stay",
 				    RS_AR_GRADES);
+	for (unsigned i = 0; i < RS_CLASSES; i++)
+		if (c->classes[i].trim_bytes &&
+		    (c->classes[i].trim_bytes < RS_ETH_MIN_FRAME ||
+		     c->classes[i].trim_tc >= RS_CLASSES || c->classes[i].trim_tc == i))
+			return rs_error_set(e, -EINVAL,
+					    "class %u: trimmed packets have %d bytes at least, and "
+					    "a class of their own",
+					    i, RS_ETH_MIN_FRAME);
 	for (unsigned i = 0; i < 64; i++)
 		if (c->tc_of_dscp[i] >= RS_CLASSES)
 			return rs_error_set(e, -EINVAL, "DSCP %u has class %u; classes are 0 to 7",
@@ -234,7 +243,7 @@ int rs_switch_rx(struct rs_switch *sw, unsigned in, struct rs_packet *p, rs_time
 	if (unlikely((sw->limited >> tc & 1 && rs_buffer_egress_full(sw, out, tc, bytes)) ||
 		     !admit(sw, in, tc, bytes)) &&
 	    !rs_buffer_overflow(sw, in, tc, bytes))
-		return rs_drop_no_room(sw, in, (unsigned)to, tc, p, bytes);
+		return rs_no_room(sw, in, (unsigned)to, tc, p, ready);
 	if (unlikely(ready > now)) {
 		/* cut-through only where the line drains no faster than it fills, and nothing waits
 		 */

@@ -35,6 +35,13 @@ struct rs_switch_class {
 	uint64_t kmin, kmax; /* egress queue bytes */
 	uint32_t pmax;       /* marking probability at kmax, in 1/65536; above kmax always */
 	uint8_t weight;      /* DWRR weight in the shares below; 0: strict, higher class first */
+	/* What finds no room is cut to so many bytes and goes on in class trim_tc, with trim_tos'
+	 * DSCP, if its transport knows of that (kind RS_KIND_OTHER); else, and with 0, it is
+	 * dropped. */
+	uint16_t trim_bytes;
+	uint8_t trim_tc, trim_tos;
+	/* a coin says who has no room: the arrival, or the newest packet that waits */
+	bool lose_either;
 };
 
 struct rs_switch_port {
@@ -44,6 +51,8 @@ struct rs_switch_port {
 	/* ECN thresholds may scale with the port's rate: these override the class's when nonzero.
 	 */
 	uint64_t kmin, kmax;
+	uint64_t limit; /* in place of the class's egress_limit, where cfg.limit_tc has one; 0: not
+			 */
 	/* to the class's alpha_shift: a faster link's larger share; the sum is cut to -8..10 */
 	int8_t alpha_add;
 };
@@ -89,6 +98,9 @@ enum rs_hash_function {
 	RS_HASH_MIX,   /* every bit depends on every bit: no flows are alike to it */
 	RS_HASH_CRC32, /* of the fields' octets (802.3, clause 3.2.9), modulo the ports */
 	RS_HASH_XOR,   /* of the fields' 16-bit words, modulo the ports: alike flows stay alike */
+	/* as uneven as balls thrown at random: mix deals the source ports of one pair out more
+	 * evenly than a hash would that knows nothing of them */
+	RS_HASH_RANDOM,
 };
 enum rs_hash_fields {
 	RS_HASH_SRC = 1,
@@ -134,6 +146,7 @@ struct rs_switch_config {
 	 * it only ends the pause. */
 	bool endless;
 	uint8_t tc_of_dscp[64];
+	uint8_t limit_tc; /* whose egress_limit ports may have of their own */
 	enum rs_routing routing;
 	struct rs_hashing hashing;
 	struct rs_adaptive adaptive;
@@ -210,6 +223,8 @@ struct rs_switch_counters {
 	uint64_t max_buffer; /* bytes in use at the peak */
 	uint64_t drops, drops_lossless, ecn_marked, pauses_sent, unroutable, watchdog_drops;
 	uint64_t pauses_heard; /* frames that paused a class of some port */
+	uint64_t trimmed;
+	uint64_t ecn_again; /* packets that it would have marked, but came in marked */
 };
 
 /* Why a switch drops a packet. */
@@ -228,6 +243,7 @@ struct rs_switch_drops {
 	uint64_t packets[RS_SWITCH_WHYS];
 	uint16_t dscp, dscp_votes; /* of most of them */
 	uint16_t to, to_votes; /* the egress that most were for; to_votes 0: none in particular */
+	uint64_t trimmed;      /* packets for this egress that were cut; not among the others */
 };
 
 /* NULL: no DSCP is of this class. */

@@ -1,6 +1,8 @@
 /* RCCC: a receiver's one pacer for all who send to it, and what a sender asks and is granted. */
 #include "uet/state.h"
 
+enum { PULL_PERCENT = 99 }; /* of the line: what is granted must not fill the queue before it */
+
 /* ---- A sender ---- */
 
 static uint64_t most(const struct sender *s)
@@ -123,10 +125,12 @@ void uet_pull_asked(struct rs_uet *u, struct pdc *p, uint32_t target, bool again
 		activate(u, p, now);
 }
 
+/* The pacer waits for as long as what it granted is on the wire. */
 static void grant(struct rs_uet *u, struct pdc *p, uint32_t quanta)
 {
 	struct rs_packet *k = uet_control(u, p, RS_UET_CREDIT, p->r->entropy++ & 127);
 
+	u->pull_every = rs_pace_time(u->pace, quanta * CREDIT_QUANTUM) * 100 / PULL_PERCENT;
 	if (unlikely(!k))
 		return;
 	p->r->pulled += quanta;

@@ -41,8 +41,8 @@ static void acknowledge(struct rs_uet *u, struct pdc *p, const struct rs_packet 
 	k->va = r->bytes;
 	k->rkey = precise ? cause->psn : base_behind(r, cause->psn);
 	k->dma_bytes = r->n_beyond;
-	/* a precise base may be below the cumulative PSN: what is there is acknowledged anyway */
-	k->swap_add = (int32_t)(k->rkey - r->cum) < 0 ? 0 : bitmap_from(u, r, k->rkey);
+	/* a precise base may be below the cumulative PSN, where bits mean nothing: all is there */
+	k->swap_add = bitmap_from(u, r, k->rkey);
 	r->since_ack = 0;
 	r->any = true;
 	u->n.acks++;

@@ -122,7 +122,7 @@ struct rs_uet {
 	uint32_t n_heap;
 	/* RCCC: one pacer a port */
 	struct pull_list active, idle;
-	rs_time pull_at, pull_every, pull_last;
+	rs_time pull_at, pull_last, pull_every; /* due; the last one, and how long it lasts */
 	struct rs_uet_news *news;
 	uint32_t news_head, news_tail;
 	struct pdc **pdcs; /* [number - first] */

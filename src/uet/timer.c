@@ -195,7 +195,7 @@ static void recover(struct rs_uet *u, struct pdc *p)
 	struct sender *s = p->s;
 	uint32_t n = (uint32_t)(s->cc.window / u->c.cc.payload);
 
-	for (uint32_t i = 0; i <= n && s->cum + i != s->next_psn; i++) {
+	for (uint32_t i = 0; i < n && s->cum + i != s->sleep_end; i++) {
 		struct sent *t = &s->ring[(s->cum + i) & u->mask];
 
 		if (t->state == SENT_DONE || t->slept)

@@ -53,8 +53,6 @@ int rs_uet_create(const struct rs_uet_conf *c, struct rs_uet **out, struct rs_er
 	u->control.head = RS_NO_PACKET;
 	u->pace = rs_pace_of(c->rate);
 	u->pull_at = u->pull_last = RS_NEVER;
-	if (c->credits) /* 99 % of the line: RCCC must not fill the queue that it guards */
-		u->pull_every = rs_pace_time(u->pace, c->credit) * 100 / 99;
 	*out = u;
 	return 0;
 }
@@ -243,6 +241,14 @@ bool rs_uet_take_news(struct rs_uet *u, struct rs_uet_news *out)
 	return true;
 }
 
+static int64_t rate_of(const struct rs_uet *u, const struct sender *s)
+{
+	rs_uint128 bits = (rs_uint128)s->cc.window * 8 * (uint64_t)RS_S;
+	rs_uint128 r = bits / (uint64_t)(s->cc.base_rtt + s->cc.delay);
+
+	return r < (uint64_t)u->c.rate ? (int64_t)r : u->c.rate;
+}
+
 bool rs_uet_look(const struct rs_uet *u, uint32_t number, struct rs_uet_now *out)
 {
 	const struct pdc *p = uet_find(u, number);
@@ -250,7 +256,8 @@ bool rs_uet_look(const struct rs_uet *u, uint32_t number, struct rs_uet_now *out
 
 	if (!s)
 		return false;
-	*out = (struct rs_uet_now){.window = u->c.cc.kind == RS_UET_NO_WINDOW ? UINT64_MAX
+	*out = (struct rs_uet_now){.rate = rate_of(u, s),
+				   .window = u->c.cc.kind == RS_UET_NO_WINDOW ? UINT64_MAX
 									      : s->cc.window,
 				   .in_flight = s->in_flight > 0 ? (uint64_t)s->in_flight : 0,
 				   .acked = s->told,
@@ -346,15 +353,18 @@ static void rx(struct rs_endpoint *e, struct rs_packet *k, rs_time now)
 {
 	struct rs_uet *u = (struct rs_uet *)e;
 	struct pdc *p = NULL;
+	bool late = false;
 
 	if (k->kind == RS_KIND_OTHER) {
 		p = uet_find(u, k->dest_qp);
-		if (unlikely(!p) && !k->corrupt && u->c.absent &&
-		    u->c.absent(u->c.absent_arg, k->dest_qp))
+		if (unlikely(!p) && !k->corrupt && u->c.absent) {
+			late = !u->c.absent(u->c.absent_arg, k->dest_qp);
 			p = uet_find(u, k->dest_qp);
+		}
 	}
 	if (unlikely(!fits(p, k))) {
-		u->n.dropped++;
+		u->n.dropped += !late;
+		u->n.taken += late; /* of a PDC that is closed: it means nothing any more */
 	} else {
 		u->n.taken++;
 		if (p->s)

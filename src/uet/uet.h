@@ -99,6 +99,7 @@ struct rs_uet_counters {
 
 /* A PDC that sends, at a moment. */
 struct rs_uet_now {
+	int64_t rate;               /* window a round trip, the port's at most: bits per second */
 	uint64_t window, in_flight; /* UINT64_MAX: no window */
 	uint64_t acked;             /* bytes of frames */
 	uint64_t resent_nack, resent_timeout, cuts, increases;

@@ -8,6 +8,8 @@ const struct rs_framing rs_framings[RS_FRAMINGS] = {
 			       .gap = RS_PREAMBLE_IPG_BYTES},
 	/* 14 + 20 + 8 + 6 before the payload; no FCS, preamble or gap */
 	[RS_FRAMING_NS3] = {.name = "ns-3", .data = 48, .ack = 46, .least = 60, .pfc = 43},
+	/* uet-htsim 40ccb052: 64 in all packets, and nothing beside them */
+	[RS_FRAMING_HTSIM] = {.name = "htsim", .data = 64, .ack = 64, .least = 64, .pfc = 64},
 };
 
 uint16_t rs_framing_data(const struct rs_framing *f, uint8_t opcode, uint32_t payload, bool ipv6,

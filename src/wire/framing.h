@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "wire/packet.h"
 
-enum rs_framing_kind { RS_FRAMING_ROCEV2, RS_FRAMING_NS3, RS_FRAMINGS };
+enum rs_framing_kind { RS_FRAMING_ROCEV2, RS_FRAMING_NS3, RS_FRAMING_HTSIM, RS_FRAMINGS };
 
 struct rs_framing {
 	const char *name;

@@ -41,7 +41,7 @@ static inline struct hand *hand_single(uint32_t n, int64_t rate, rs_time delay, 
 	f->routes.local_port = &h->locals;
 	for (uint32_t i = 0; i < n; i++) {
 		f->hosts[i] = (struct rs_fabric_host){
-			rs_arena_printf(f->arena, "h%u", i), NULL, i, 1, i, 1, 0};
+			rs_arena_printf(f->arena, "h%u", i), NULL, i, 1, i, 1, 0, 0};
 		f->endpoints[i] =
 			(struct rs_fabric_endpoint){i, RS_NO_PART, i, 0, rate, f->hosts[i].name};
 		f->links[i] = (struct rs_fabric_link){.a = {false, i, 0},
