@@ -7,6 +7,8 @@
 #include <time.h>
 #include "live/grant.h"
 #include "live/meet.h"
+#include "live/near.h"
+#include "live/vendor_mad.h"
 #include "live/ports.h"
 #include "live/state.h"
 #include "base/bytes.h"
@@ -145,6 +147,10 @@ bool rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct
 
 	if (rs_meet_is_question(p->payload)) {
 		rs_meet_answer(l, d, p->payload);
+		return true;
+	}
+	if (vendor_mad_is(p->payload, MAD_LAYOUT_NEAR)) {
+		rs_near_heard(l, d, p->payload);
 		return true;
 	}
 	if (p->payload[CLASS_AT] == RS_GRANT_CLASS) {

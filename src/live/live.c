@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "live/near.h"
 #include "live/state.h"
 
 enum { LINE_RATE_GBPS = 8000 }; /* no pacing: the sockets are the limit */
@@ -34,6 +35,7 @@ static void after_fork_child(void)
 {
 	for (struct rs_live *l = all; l; l = l->next) {
 		l->forked = true;
+		rs_near_abandon(l);
 		pthread_mutex_init(&l->lock, NULL);
 	}
 	pthread_mutex_init(&all_lock, NULL);

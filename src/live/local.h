@@ -25,6 +25,10 @@ int rs_live_random(void *out, size_t n);
 
 /* A socket under an address of its own. Nonblocking. A negative errno. */
 int rs_local_open(struct rs_local_address *a);
+/* The same under a name in the file system, which other network namespaces may see; path: its. */
+int rs_local_open_in(struct rs_local_address *a, const char *folder, char *path, size_t size);
+/* An address's file name. */
+void rs_local_file(const struct rs_local_address *a, char *out, size_t size);
 socklen_t rs_local_name(const struct rs_local_address *a, struct sockaddr_un *out);
 
 #endif

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "live/near.h"
 #include "live/state.h"
 
 /* The next time at which something is due. */
@@ -263,7 +264,8 @@ static void wait_events(struct rs_live *l)
 {
 	struct pollfd f[] = {{.fd = l->udp, .events = POLLIN},
 			     {.fd = l->stray, .events = POLLIN},
-			     {.fd = l->wake, .events = POLLIN}};
+			     {.fd = l->wake, .events = POLLIN},
+			     {.fd = rs_near_descriptor(l), .events = POLLIN}};
 	struct timespec ts;
 	int64_t ns = rs_live_tuning.sleep_ns;
 	uint64_t kicks;

@@ -4,6 +4,7 @@
 #include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
+#include "live/near.h"
 #include "live/state.h"
 #include "base/bytes.h"
 #include "wire/crc.h"
@@ -239,7 +240,9 @@ static void take_stray(struct rs_live *l, struct rs_datagram *d)
 
 bool rs_rx_strays(struct rs_live *l)
 {
-	return rs_steer_receive(l, take_stray);
+	bool any = rs_near_receive(l);
+
+	return rs_steer_receive(l, take_stray) || any;
 }
 
 /* Addresses, TOS and the size of segments. False: no address, so nobody's. */

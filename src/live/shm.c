@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+#include "live/near.h"
 #include "live/shm_state.h"
 
 enum { HELLO = 1, BELL = 2, REFUSAL = 3 };
@@ -54,7 +57,7 @@ int rs_shm_open(struct rs_live *l, struct rs_error *e)
 	if (rs_live_random(&l->shm->cookie, sizeof(l->shm->cookie)))
 		return rs_error_set(e, -EIO, "the kernel gives no random numbers");
 	rs_registry_offer_rings(l->registry);
-	return 0;
+	return rs_near_open(l, e);
 }
 
 /* ---- Addresses of this host ---- */
@@ -100,6 +103,8 @@ static bool is_gone(const struct rs_live *l, unsigned slot, int pidfd)
 {
 	struct pollfd p = {.fd = pidfd, .events = POLLIN};
 
+	if (slot >= RS_NEAR_FIRST)
+		return rs_near_is_gone(pidfd);
 	return pidfd < 0 ? !rs_registry_lives(l->registry, slot) : poll(&p, 1, 0) > 0;
 }
 
@@ -180,12 +185,41 @@ APART static struct rs_shm_out *open_out(struct rs_live *l, unsigned slot, uint3
 }
 
 /* No ring for this holder of the slot any more. */
-static void give_up(struct rs_shm *s, unsigned slot)
+static void give_up(struct rs_live *l, unsigned slot)
 {
+	struct rs_shm *s = l->shm;
+
 	s->refused[slot] = s->out[slot]->lease;
 	if (s->waiting.slot == slot)
 		s->waiting.slot = 0;
 	close_out(s, slot);
+	if (slot >= RS_NEAR_FIRST)
+		rs_near_lost(l, slot, rs_live_clock(l));
+}
+
+int rs_shm_make_out(struct rs_live *l, unsigned number, int alive)
+{
+	struct rs_shm_out *o = calloc(1, sizeof(*o));
+	int fd;
+
+	close_out(l->shm, number);
+	if (!o) {
+		close(alive);
+		return -ENOMEM;
+	}
+	l->shm->out[number] = o;
+	o->made = rs_live_clock(l);
+	o->pidfd = alive;
+	fd = make_ring(l, o);
+	if (fd >= 0) /* none of its business where this process's memory lies */
+		o->w.ring->cookie_at = o->w.ring->cookie = 0;
+	return fd;
+}
+
+void rs_shm_drop_out(struct rs_live *l, unsigned number)
+{
+	if (l->shm->out[number])
+		give_up(l, number);
 }
 
 /* The ring towards the holder of a slot; NULL: there is none. */
@@ -198,7 +232,7 @@ static struct rs_shm_out *out_to(struct rs_live *l, unsigned slot, rs_time now)
 	if (__builtin_expect(o && o->lease == lease, 1))
 		return o;
 	if (o)
-		give_up(s, slot);
+		give_up(l, slot);
 	if (!lease || slot == l->slot || s->refused[slot] == lease)
 		return NULL;
 	/* whoever captures wants to see the packets */
@@ -214,7 +248,7 @@ static void note_written(struct rs_shm *s, struct rs_shm_out *o, unsigned slot)
 	if (o->written)
 		return;
 	o->written = true;
-	s->written[s->n_written++] = (uint8_t)slot;
+	s->written[s->n_written++] = (uint16_t)slot;
 }
 
 /* The reader learns whose packets a path's are. */
@@ -242,22 +276,28 @@ static void note_runs(struct rs_shm *s, struct rs_shm_out *o, unsigned slot)
 	if (o->running)
 		return;
 	o->running = true;
-	s->out_slot[s->outs++] = (uint8_t)slot;
+	s->out_slot[s->outs++] = (uint16_t)slot;
 }
 
 static bool write_record(struct rs_live *l, unsigned slot, struct rs_shm_record *r,
 			 const void *payload, size_t n)
 {
 	struct rs_shm_out *o = l->shm->out[slot];
+	size_t bytes;
 
 	if (!knows_path(l, o, r->path) && !tell_path(l, o, r->path))
 		return false;
-	if (r->kind == RS_SHM_STAGED)
-		return rs_shm_stage_run(o, r);
-	if (r->kind != RS_SHM_RUN)
-		return rs_shm_write(&o->w, r, payload, n);
-	note_runs(l->shm, o, slot);
-	return rs_shm_write_run(o, r);
+	if (r->kind == RS_SHM_RUN) {
+		note_runs(l->shm, o, slot);
+		return rs_shm_write_run(o, r);
+	}
+	bytes = r->kind == RS_SHM_STAGED ? r->u.run.bytes : n;
+	if (r->kind == RS_SHM_STAGED ? !rs_shm_write_staged(&o->w, r)
+				     : !rs_shm_write(&o->w, r, payload, n))
+		return false;
+	if (bytes >= RS_SHM_LONG)
+		rs_shm_judge_way(o, bytes);
+	return true;
 }
 
 /* A packet for which there is no room waits, and all others behind it. */
@@ -274,21 +314,31 @@ APART static void wait_for_room(struct rs_shm *s, unsigned slot, const struct rs
 	s->waiting.since = now;
 }
 
+/* The ring that a packet goes by, and its number; NULL: there is none. */
+static struct rs_shm_out *out_of(struct rs_live *l, const struct rs_packet *p, unsigned *number,
+				 rs_time now)
+{
+	struct rs_path *path = &l->paths.path[p->dst];
+
+	if (!path->used)
+		return NULL;
+	if (is_here(l, path))
+		return out_to(l, *number, now);
+	*number = l->near ? rs_near_to(l, p->dst, p->dest_qp, now) : 0;
+	return *number ? l->shm->out[*number] : NULL;
+}
+
 bool rs_shm_send(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
 	unsigned slot = p->dest_qp >> 16;
 	struct rs_shm_record r;
 	struct rs_shm_out *o;
-	struct rs_path *path;
 	size_t n;
 
 	if (!l->shm || p->dst >= RS_SHM_PATHS || p->dst >= l->paths.fresh ||
 	    p->dest_qp == RS_MULTICAST_QPN || p->opcode == RS_OPCODE_CNP)
 		return false;
-	path = &l->paths.path[p->dst];
-	if (!path->used || !is_here(l, path))
-		return false;
-	o = out_to(l, slot, now);
+	o = out_of(l, p, &slot, now);
 	if (!o)
 		return false;
 	n = p->payload_bytes;
@@ -304,6 +354,18 @@ bool rs_shm_send(struct rs_live *l, struct rs_packet *p, rs_time now)
 	note_written(l->shm, o, slot);
 	l->counters.tx_shared++;
 	return true;
+}
+
+static rs_time stall_of(unsigned slot)
+{
+	return slot < RS_NEAR_FIRST ? rs_live_tuning.ring_stall : rs_live_tuning.near_stall;
+}
+
+void rs_live_connected(struct rs_live *l, uint32_t endpoint, uint32_t dest_qpn)
+{
+	if (!l->forked && l->near && endpoint < l->paths.fresh && endpoint < RS_SHM_PATHS &&
+	    !is_here(l, &l->paths.path[endpoint]))
+		rs_near_to(l, endpoint, dest_qpn, rs_live_now(l));
 }
 
 /* Nobody reads the ring for long: what waits is lost. */
@@ -323,10 +385,12 @@ APART static bool retry(struct rs_live *l, rs_time now)
 		s->waiting.slot = 0;
 		return true;
 	}
-	if (o && !stale && now - s->waiting.since < rs_live_tuning.ring_stall)
+	if (o && !stale && now - s->waiting.since < stall_of(slot))
 		return false;
 	if (o && !stale)
 		o->deaf = true;
+	if (o && !stale && slot >= RS_NEAR_FIRST)
+		give_up(l, slot); /* once, and not again each time it reads a little */
 	s->waiting.slot = 0;
 	return true;
 }
@@ -334,6 +398,12 @@ APART static bool retry(struct rs_live *l, rs_time now)
 bool rs_shm_blocked(struct rs_live *l, rs_time now)
 {
 	return l->shm && l->shm->waiting.slot && !retry(l, now);
+}
+
+static bool ring_bell(struct rs_live *l, unsigned slot, const struct rs_shm_out *o)
+{
+	return slot < RS_NEAR_FIRST ? tell(l, slot, BELL, o->lease, -1)
+				    : rs_near_ring_bell(l, slot);
 }
 
 void rs_shm_wake(struct rs_live *l)
@@ -352,8 +422,7 @@ void rs_shm_wake(struct rs_live *l)
 		o->written = false;
 		/* Not told, as its socket is full of what it has not read: it is about to. */
 		if (atomic_load_explicit(&o->w.ring->asleep, memory_order_relaxed) &&
-		    atomic_exchange(&o->w.ring->asleep, 0) &&
-		    !tell(l, s->written[i], BELL, o->lease, -1))
+		    atomic_exchange(&o->w.ring->asleep, 0) && !ring_bell(l, s->written[i], o))
 			atomic_store(&o->w.ring->asleep, 1);
 	}
 	s->n_written = 0;
@@ -382,11 +451,13 @@ static void close_in(struct rs_shm *s, unsigned slot)
 static struct rs_shm_ring *map_ring(int fd)
 {
 	struct rs_shm_ring *ring;
+	struct statfs fs;
 	struct stat st;
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) ||
-	    st.st_size != (off_t)sizeof(*ring))
+	/* no file of huge pages, of which there may be none when it is touched */
+	if (seals < 0 || (seals & SEALS) != SEALS || fstatfs(fd, &fs) || fs.f_type != TMPFS_MAGIC ||
+	    fstat(fd, &st) || st.st_size != (off_t)sizeof(*ring))
 		return NULL;
 	ring = mmap(NULL, sizeof(*ring), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (ring == MAP_FAILED)
@@ -408,6 +479,13 @@ static bool can_read(const struct rs_shm_in *in)
 	return in->pid &&
 	       process_vm_readv(in->pid, &mine, 1, &theirs, 1, 0) == (ssize_t)sizeof(seen) &&
 	       seen == in->r.ring->cookie;
+}
+
+static void begin_runs(struct rs_shm_in *in)
+{
+	in->runs = (struct rs_runs_in){.ticket = in->r.ring->ticket,
+				       .done_word = &in->r.ring->runs_done,
+				       .grant_time = rs_live_tuning.window->run_grant};
 }
 
 static bool attach(struct rs_live *l, const struct hello *h, int32_t pid, int fd)
@@ -435,26 +513,66 @@ static bool attach(struct rs_live *l, const struct hello *h, int32_t pid, int fd
 		free(in);
 		return false;
 	}
-	in->runs = (struct rs_runs_in){.ticket = in->r.ring->ticket,
-				       .done_word = &in->r.ring->runs_done,
-				       .grant_time = rs_live_tuning.window->run_grant};
+	begin_runs(in);
 	in->pid = leased;
 	in->lease = rs_registry_rings(l->registry, h->slot);
 	close_in(s, h->slot);
 	s->in[h->slot] = in;
-	s->in_slot[s->ins++] = (uint8_t)h->slot;
+	s->in_slot[s->ins++] = (uint16_t)h->slot;
 	if (can_read(in))
 		atomic_store(&in->r.ring->pulls, 1);
 	atomic_store(&in->r.ring->attached, 1);
 	return true;
 }
 
+/* The number of a ring from those addresses, or a free one; 0: all are taken. */
+static unsigned near_place(const struct rs_shm *s, const uint8_t own[16], const uint8_t peer[16],
+			   uint8_t slot)
+{
+	unsigned place = 0;
+
+	for (unsigned i = RS_NEAR_FIRST; i < RS_SHM_PEERS; i++) {
+		const struct rs_shm_in *in = s->in[i];
+
+		if (in && in->slot == slot && !memcmp(in->own, own, 16) &&
+		    !memcmp(in->peer, peer, 16))
+			return i;
+		place = in || place ? place : i;
+	}
+	return place;
+}
+
+bool rs_shm_take_ring(struct rs_live *l, int ring, int alive, const uint8_t own[16],
+		      const uint8_t peer[16], uint8_t slot)
+{
+	struct rs_shm *s = l->shm;
+	unsigned place = near_place(s, own, peer, slot);
+	struct rs_shm_in *in = place ? calloc(1, sizeof(*in)) : NULL;
+
+	if (in)
+		in->r.ring = map_ring(ring);
+	if (!in || !in->r.ring) {
+		free(in);
+		return false;
+	}
+	begin_runs(in);
+	in->pidfd = alive;
+	in->slot = slot;
+	memcpy(in->own, own, 16);
+	memcpy(in->peer, peer, 16);
+	close_in(s, place);
+	s->in[place] = in;
+	s->in_slot[s->ins++] = (uint16_t)place;
+	atomic_store(&in->r.ring->attached, 1);
+	return true;
+}
+
 static void refused(struct rs_live *l, const struct hello *h, int32_t pid)
 {
-	struct rs_shm_out *o = l->shm && h->slot < RS_SHM_PEERS ? l->shm->out[h->slot] : NULL;
+	struct rs_shm_out *o = l->shm && h->slot < RS_NEAR_FIRST ? l->shm->out[h->slot] : NULL;
 
 	if (o && o->lease == h->lease && (!o->pid || o->pid == pid))
-		give_up(l->shm, h->slot);
+		give_up(l, h->slot);
 }
 
 bool rs_shm_heard(struct rs_live *l, const void *bytes, size_t n, int32_t pid, int fd)
@@ -479,7 +597,16 @@ bool rs_shm_heard(struct rs_live *l, const void *bytes, size_t n, int32_t pid, i
 	return false;
 }
 
-/* Only addresses of this host are talked for here: others' packets come by the wire. */
+/* Only addresses of this host are talked for here: others' packets come by the wire. From another
+ * network namespace, those that were proved. */
+static bool may_speak_for(const struct rs_live *l, const struct rs_shm_in *in,
+			  const struct rs_shm_path *p)
+{
+	if (in->slot)
+		return !memcmp(p->peer, in->peer, 16) && !memcmp(p->own, in->own, 16);
+	return bindable(l, p->peer) && bindable(l, p->own);
+}
+
 APART static void learn_path(struct rs_live *l, struct rs_shm_in *in, const struct rs_shm_record *r,
 			     const uint8_t *gids)
 {
@@ -491,7 +618,7 @@ APART static void learn_path(struct rs_live *l, struct rs_shm_in *in, const stru
 	memcpy(p->peer, gids, 16);
 	memcpy(p->own, gids + 16, 16);
 	p->placed = false;
-	p->known = bindable(l, p->peer) && bindable(l, p->own);
+	p->known = may_speak_for(l, in, p);
 }
 
 /* The path of this device that a record came by; UINT32_MAX: a stranger's. */
@@ -590,16 +717,17 @@ APART static void check(struct rs_live *l, rs_time now)
 {
 	struct rs_shm *s = l->shm;
 
-	for (unsigned slot = RS_SLOT_FIRST; slot <= RS_SLOT_LAST; slot++) {
+	for (unsigned slot = RS_SLOT_FIRST; slot < RS_SHM_PEERS; slot++) {
 		struct rs_shm_out *o = s->out[slot];
 		struct rs_shm_in *in = s->in[slot];
 
 		if (o && (is_gone(l, slot, o->pidfd) || atomic_load(&o->w.ring->refused) ||
 			  (!atomic_load(&o->w.ring->attached) &&
 			   now - o->made > rs_live_tuning.ring_attach)))
-			give_up(s, slot);
-		if (in && (is_gone(l, slot, in->pidfd) ||
-			   rs_registry_rings(l->registry, slot) != in->lease))
+			give_up(l, slot);
+		if (in &&
+		    (is_gone(l, slot, in->pidfd) ||
+		     (slot < RS_NEAR_FIRST && rs_registry_rings(l->registry, slot) != in->lease)))
 			close_in(s, slot);
 	}
 }
@@ -691,6 +819,7 @@ void rs_shm_close(struct rs_live *l)
 		close_out(s, slot);
 		close_in(s, slot);
 	}
+	rs_near_close(l);
 	free(s->bounce);
 	free(s);
 	l->shm = NULL;

@@ -17,7 +17,7 @@
 struct rs_live;
 
 enum {
-	RS_SHM_PEERS = 256,  /* as many as the registry has slots */
+	RS_SHM_PEERS = 512,  /* as many as the registry has slots, and others (near.h) */
 	RS_SHM_PATHS = 1024, /* of one peer; packets of others go by the wire */
 	RS_SHM_HELLO_MAX = 64,
 };
@@ -45,6 +45,13 @@ rs_time rs_shm_again(const struct rs_live *l);
 /* Memory is about to leave the engine, or requests are over: no peer copies from or to what is not
  * the engine's any more. */
 void rs_shm_settle(struct rs_live *l);
+/* Of near.h: a ring towards a peer whose life alive, taken over, tells of. Its descriptor, which is
+ * the caller's to pass and close; a negative errno. */
+int rs_shm_make_out(struct rs_live *l, unsigned number, int alive);
+void rs_shm_drop_out(struct rs_live *l, unsigned number);
+/* One that came, for packets from one address and slot to another. alive is taken over if true. */
+bool rs_shm_take_ring(struct rs_live *l, int ring, int alive, const uint8_t own[16],
+		      const uint8_t peer[16], uint8_t slot);
 /* A datagram of a process of this user; fd: that it passed, or -1, taken over in any case. */
 bool rs_shm_heard(struct rs_live *l, const void *bytes, size_t n, int32_t pid, int fd);
 

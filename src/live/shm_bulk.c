@@ -52,9 +52,11 @@ bool rs_shm_write_run(struct rs_shm_out *o, struct rs_shm_record *r)
 }
 
 /* A stretch without a break says how fast its way is; one of many tries the other. */
-static void judge(struct rs_shm_ways *w, uint32_t bytes)
+void rs_shm_judge_way(struct rs_shm_out *o, size_t bytes)
 {
+	struct rs_shm_ways *w = &o->ways;
 	int64_t now = rs_live_ns();
+	bool past = o->w.past;
 
 	if (now - w->last_ns > rs_live_tuning.stage_break_ns || !w->since_ns) {
 		w->since_ns = now;
@@ -64,22 +66,11 @@ static void judge(struct rs_shm_ways *w, uint32_t bytes)
 	w->bytes += bytes;
 	if (w->bytes < rs_live_tuning.stage_stretch)
 		return;
-	w->ns[w->past] = now - w->since_ns;
+	w->ns[past] = now - w->since_ns;
 	w->since_ns = now;
 	w->bytes = 0;
-	w->past = w->ns[1] && w->ns[1] < w->ns[0];
-	if (++w->stretch % rs_live_tuning.stage_tries == 1)
-		w->past = !w->past;
-}
-
-bool rs_shm_stage_run(struct rs_shm_out *o, struct rs_shm_record *r)
-{
-	uint32_t bytes = r->u.run.bytes;
-
-	if (!rs_shm_write_staged(&o->w, r, o->ways.past))
-		return false;
-	judge(&o->ways, bytes);
-	return true;
+	past = w->ns[1] && w->ns[1] < w->ns[0];
+	o->w.past = past != (++w->stretch % rs_live_tuning.stage_tries == 1);
 }
 
 static void push_one(struct rs_live *l, struct rs_shm_out *o, const struct rs_run_copy *c)

@@ -59,6 +59,34 @@ static bool takes_small(const struct rs_shm_record *r)
 	       !(rs_opcodes[r->opcode].flags & (RS_F_ATOMIC | RS_F_ATOMIC_ACK));
 }
 
+#ifdef __SSE2__
+/* to at a line's start; stores that go to memory. */
+static void copy_past(uint8_t *to, const uint8_t *from, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + RS_SHM_LINE <= n; i += RS_SHM_LINE)
+		for (size_t k = i; k < i + RS_SHM_LINE; k += sizeof(__m128i))
+			_mm_stream_si128((__m128i *)(void *)(to + k),
+					 _mm_loadu_si128((const void *)(from + k)));
+	memcpy(to + i, from + i, n - i);
+	_mm_sfence();
+}
+#else
+static void copy_past(uint8_t *to, const uint8_t *from, size_t n)
+{
+	memcpy(to, from, n);
+}
+#endif
+
+static void copy_long(const struct rs_shm_writer *w, uint8_t *to, const uint8_t *from, size_t n)
+{
+	if (w->past)
+		copy_past(to, from, n);
+	else
+		memcpy(to, from, n);
+}
+
 bool rs_shm_write(struct rs_shm_writer *w, struct rs_shm_record *r, const void *payload, size_t n)
 {
 	bool small = n <= RS_SHM_SMALL && takes_small(r);
@@ -76,6 +104,8 @@ bool rs_shm_write(struct rs_shm_writer *w, struct rs_shm_record *r, const void *
 	r->payload_bytes = (uint16_t)n;
 	if (small && n)
 		memcpy(r->u.small, payload, n);
+	else if (n >= RS_SHM_LONG)
+		copy_long(w, (uint8_t *)(at + 1), payload, n);
 	else if (n)
 		memcpy(at + 1, payload, n);
 	memcpy((uint8_t *)at + sizeof(at->seq), (const uint8_t *)r + sizeof(r->seq),
@@ -98,37 +128,14 @@ static uint64_t stage_place(struct rs_shm_writer *w, uint32_t bytes)
 	return at + bytes - w->staged_done <= RS_SHM_STAGE ? at : UINT64_MAX;
 }
 
-#ifdef __SSE2__
-/* to at a line's start; stores that go to memory. */
-static void copy_past(uint8_t *to, const uint8_t *from, size_t n)
-{
-	size_t i = 0;
-
-	for (; i + RS_SHM_LINE <= n; i += RS_SHM_LINE)
-		for (size_t k = i; k < i + RS_SHM_LINE; k += sizeof(__m128i))
-			_mm_stream_si128((__m128i *)(void *)(to + k),
-					 _mm_loadu_si128((const void *)(from + k)));
-	memcpy(to + i, from + i, n - i);
-	_mm_sfence();
-}
-#else
-static void copy_past(uint8_t *to, const uint8_t *from, size_t n)
-{
-	memcpy(to, from, n);
-}
-#endif
-
-bool rs_shm_write_staged(struct rs_shm_writer *w, struct rs_shm_record *r, bool past)
+bool rs_shm_write_staged(struct rs_shm_writer *w, struct rs_shm_record *r)
 {
 	const void *from = (const void *)(uintptr_t)r->u.run.at;
 	uint64_t at = stage_place(w, r->u.run.bytes);
 
 	if (at == UINT64_MAX || !room(w, skip_lines(w, 1) + 2))
 		return false;
-	if (past)
-		copy_past(w->ring->stage + at % RS_SHM_STAGE, from, r->u.run.bytes);
-	else
-		memcpy(w->ring->stage + at % RS_SHM_STAGE, from, r->u.run.bytes);
+	copy_long(w, w->ring->stage + at % RS_SHM_STAGE, from, r->u.run.bytes);
 	w->staged = (at + r->u.run.bytes + RS_SHM_LINE - 1) / RS_SHM_LINE * RS_SHM_LINE;
 	r->u.run.at = at;
 	return rs_shm_write(w, r, NULL, 0);

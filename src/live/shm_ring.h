@@ -16,6 +16,7 @@
 enum {
 	RS_SHM_LINE = 64,
 	RS_SHM_LINES = 8192, /* of a ring's records: 512 KiB */
+	RS_SHM_LONG = 2048,  /* a payload from here on is a long one */
 	RS_SHM_SMALL = 16,   /* a payload up to here is in the record's own line */
 	RS_SHM_MAGIC = 0x52735368,
 	RS_SHM_LAYOUT = 2,
@@ -90,18 +91,19 @@ struct rs_shm_ring {
 
 struct rs_shm_writer {
 	struct rs_shm_ring *ring;
-	uint64_t tail;                /* lines written */
-	uint64_t head;                /* as last seen */
+	uint64_t tail; /* lines written */
+	uint64_t head; /* as last seen */
+	bool past;     /* long payloads go past this processor's cache, from where some fetch them
+			* slower than from memory */
 	uint64_t staged, staged_done; /* bytes of the stage, those left out at its end with them */
 };
 
 /* A record with n bytes behind it, or in it where they are few and its union is free. False: no
  * room. r's seq is not looked at. */
 bool rs_shm_write(struct rs_shm_writer *w, struct rs_shm_record *r, const void *payload, size_t n);
-/* The same for a run whose payload goes through the stage: from u.run.at of this process. past: not
- * by way of this processor's cache, from where some fetch lines slower than from memory. False: no
+/* The same for a run whose payload goes through the stage: from u.run.at of this process. False: no
  * room in the ring or the stage. */
-bool rs_shm_write_staged(struct rs_shm_writer *w, struct rs_shm_record *r, bool past);
+bool rs_shm_write_staged(struct rs_shm_writer *w, struct rs_shm_record *r);
 /* The record for a packet, but for path and payload. */
 void rs_shm_pack(const struct rs_packet *p, struct rs_shm_record *r);
 

@@ -27,7 +27,6 @@ struct rs_shm_run {
 /* Which of two ways to write the stage carries more, as measured: which lines of another's cache
  * are slow is the machine's to say, and may change with the cores that two processes run on. */
 struct rs_shm_ways {
-	bool past;        /* the way of this stretch */
 	unsigned stretch; /* counts them */
 	uint64_t bytes;   /* of this one */
 	int64_t since_ns, last_ns;
@@ -56,6 +55,8 @@ struct rs_shm_in {
 	struct rs_runs_in runs;
 	struct rs_shm_run run[RS_RUN_PENDING];
 	struct rs_shm_path path[RS_SHM_PATHS];
+	/* From another network namespace: of these addresses and this slot alone. */
+	uint8_t own[16], peer[16], slot;
 };
 
 struct rs_shm {
@@ -64,10 +65,10 @@ struct rs_shm {
 	struct rs_shm_out *out[RS_SHM_PEERS]; /* by slot */
 	uint32_t refused[RS_SHM_PEERS];       /* lease of a holder that takes no ring */
 	struct rs_shm_in *in[RS_SHM_PEERS];
-	uint8_t in_slot[RS_SHM_PEERS]; /* those that there are */
-	uint8_t written[RS_SHM_PEERS];
+	uint16_t in_slot[RS_SHM_PEERS]; /* those that there are */
+	uint16_t written[RS_SHM_PEERS];
 	unsigned ins, n_written;
-	uint8_t out_slot[RS_SHM_PEERS]; /* those to whom runs are on their way */
+	uint16_t out_slot[RS_SHM_PEERS]; /* those to whom runs are on their way */
 	unsigned outs;
 	uint64_t errors; /* of requests, when it was last looked whose runs are over */
 	uint8_t *bounce; /* RS_SHM_RUN_MAX bytes, once there was need */
@@ -89,8 +90,8 @@ uint32_t rs_shm_path_of(struct rs_live *l, struct rs_shm_in *in, const struct rs
 /* Makes a run of a packet that the engine gave, where it is worth it. */
 bool rs_shm_make_run(struct rs_live *l, struct rs_shm_out *o, struct rs_packet *p,
 		     struct rs_shm_record *r, rs_time now);
-/* The same through the stage. False: no room. */
-bool rs_shm_stage_run(struct rs_shm_out *o, struct rs_shm_record *r);
+/* So many bytes went into the ring, or its stage, by the way that the writer takes. */
+void rs_shm_judge_way(struct rs_shm_out *o, size_t bytes);
 /* False: no room. */
 bool rs_shm_write_run(struct rs_shm_out *o, struct rs_shm_record *r);
 /* Copies what peers granted; true: any. */

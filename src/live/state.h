@@ -149,9 +149,10 @@ struct rs_live {
 	struct rs_congestion congestion;
 	struct rs_flow flow;
 	struct rs_grants grants;
-	uint64_t host;      /* a number of this boot of this kernel */
-	struct rs_shm *shm; /* NULL: off */
-	int64_t socket_ns;  /* when the socket was last looked at */
+	uint64_t host;        /* a number of this boot of this kernel */
+	struct rs_shm *shm;   /* NULL: off */
+	struct rs_near *near; /* NULL: no directory that others may have */
+	int64_t socket_ns;    /* when the socket was last looked at */
 	void (*on_event)(void *arg);
 	void *event_arg;
 	rs_gsi_fn *gsi_fn;

@@ -129,6 +129,13 @@ struct rs_live_tuning {
 	/* A full ring that is not read for so long: its packets are lost, as in a socket that is
 	 * full. By judgement: four of the transport's least timeouts. */
 	rs_time ring_stall;
+	/* The same for one of another container, which is given up then. By judgement: what a peer
+	 * that is not trusted may cost once. */
+	rs_time near_stall;
+	/* A ring to another container is asked for again after near_again, near_tries times, then
+	 * and after a refusal each near_rest. By judgement. */
+	rs_time near_again, near_rest;
+	unsigned near_tries;
 	/* Between looks at what waits for room, or for a copy. By judgement. */
 	rs_time ring_again;
 	/* Halves of runs that a sender copies to one peer in one go, before it looks at others. By

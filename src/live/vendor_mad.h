@@ -23,6 +23,7 @@ enum {
 	MAD_VENDOR = 0x525053,
 	MAD_LAYOUT_GRANT = 1, /* grant.c: how much may be on its way to a socket */
 	MAD_LAYOUT_MEET = 2,  /* meet.c: where the registry is */
+	MAD_LAYOUT_NEAR = 3,  /* near.c: a ring between network namespaces */
 };
 
 /* What comes before a layout's own fields. */

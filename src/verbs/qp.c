@@ -261,6 +261,8 @@ static int modify(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_attr
 	if (err)
 		return -err;
 	qp->attr = all;
+	if (to == IBV_QPS_RTR && mask & IBV_QP_AV && mask & IBV_QP_DEST_QPN)
+		rs_live_connected(c->live, qp->endpoint, a->dest_qp_num);
 	if (to == IBV_QPS_ERR)
 		rs_live_settle(c->live);
 	rs_live_kick(c->live);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "base/clock.h"
+#include "live/near.h"
 #include "live/shm_state.h"
 
 static uint64_t seed;
@@ -750,6 +751,61 @@ static void test_rings_that_are_none_are_not_taken(void **state)
 	close_end(&b);
 }
 
+/* A ring of another container is taken as any other, and speaks for the addresses that were proved
+ * alone; it tells nothing of its sender's memory. */
+static void test_a_ring_of_another_container_speaks_for_its_addresses_alone(void **state)
+{
+	const uint8_t own[16] = {[10] = 0xff, [11] = 0xff, 127, 0, 0, 1};
+	const uint8_t peer[16] = {[10] = 0xff, [11] = 0xff, 10, 1, 2, 3};
+	const uint8_t other[16] = {[10] = 0xff, [11] = 0xff, 127, 0, 0, 2};
+	struct rs_live_counters before;
+	struct end a = {0}, b = {0};
+	struct rs_shm_writer w;
+	int alive[2], fd;
+
+	if (!open_end(&a) || !open_end(&b))
+		skip();
+	assert_int_equal(pipe(alive), 0);
+	rs_live_lock(b.l);
+	fd = rs_shm_make_out(b.l, RS_NEAR_FIRST + 3, dup(alive[0]));
+	assert_true(fd >= 0);
+	w = b.l->shm->out[RS_NEAR_FIRST + 3]->w;
+	assert_int_equal(w.ring->cookie_at | w.ring->cookie, 0);
+	rs_live_unlock(b.l);
+	rs_live_lock(a.l);
+	assert_false(rs_shm_take_ring(a.l, alive[1], alive[0], own, peer, 7)); /* no ring */
+	assert_true(rs_shm_take_ring(a.l, fd, dup(alive[0]), own, peer, 7));
+	before = *rs_live_get_counters(a.l);
+	for (unsigned i = 0; i < 3; i++) {
+		struct rs_packet p = {
+			.opcode = RS_UD | RS_OP_SEND_ONLY, .dest_qp = rs_qp_num(a.qp), .qkey = 1};
+		struct rs_shm_record path = {.kind = RS_SHM_PATH, .path = 5}, r = {0};
+		uint8_t gids[32];
+
+		memcpy(gids, i == 0 ? other : peer, 16);
+		memcpy(gids + 16, i == 1 ? other : own, 16);
+		assert_true(rs_shm_write(&w, &path, gids, sizeof(gids)));
+		rs_shm_pack(&p, &r);
+		r.path = 5;
+		assert_true(rs_shm_write(&w, &r, NULL, 0));
+		rs_shm_receive(a.l, rs_clock_ns());
+		assert_int_equal(rs_live_get_counters(a.l)->rx_stranger - before.rx_stranger,
+				 i == 2 ? 2 : i + 1);
+		assert_int_equal(rs_live_get_counters(a.l)->rx_shared - before.rx_shared, i == 2);
+	}
+	assert_int_equal(atomic_load(&w.ring->pulls), 0); /* its memory is not asked for */
+	rs_live_unlock(a.l);
+	rs_live_lock(b.l);
+	assert_false(rs_near_is_gone(alive[0]));
+	close(alive[1]);
+	assert_true(rs_near_is_gone(alive[0]));
+	rs_live_unlock(b.l);
+	close_end(&a);
+	close_end(&b);
+	close(alive[0]);
+	close(fd);
+}
+
 /* A process of the same user that lies in its ring and its tickets: the reader goes on, or stops.
  */
 static void test_lies_of_a_peer_do_no_harm(void **state)
@@ -1027,6 +1083,7 @@ int main(void)
 		cmocka_unit_test(test_memory_of_requests_that_are_over_is_not_read),
 		cmocka_unit_test(test_thread_wakes_for_what_a_poll_read),
 		cmocka_unit_test(test_rings_that_are_none_are_not_taken),
+		cmocka_unit_test(test_a_ring_of_another_container_speaks_for_its_addresses_alone),
 		cmocka_unit_test(test_lies_of_a_peer_do_no_harm),
 		cmocka_unit_test(test_a_lying_peer_harms_its_own_connection_alone),
 		cmocka_unit_test(test_a_peer_that_never_ends_its_copies_is_waited_for_once),
