@@ -23,6 +23,17 @@ uint32_t rs_nccl_version(const struct rs_audit *a, const char *host, const struc
 	return rs_nccl_make(major, minor, patch);
 }
 
+/* What a text about a job may hold; a prefix or a prompt that names a machine is another. */
+static bool of_job(const struct rs_fact *f)
+{
+	static const char *const subjects[] = {"env", "nccl", "said", "absent", "message"};
+
+	for (unsigned i = 0; i < sizeof(subjects) / sizeof(*subjects); i++)
+		if (!strcmp(f->subject, subjects[i]))
+			return true;
+	return false;
+}
+
 /* A host that has nothing but an environment, a log or a configuration of the job: not a machine.
  */
 static bool is_job(const struct rs_audit *a, const char *host)
@@ -31,7 +42,7 @@ static bool is_job(const struct rs_audit *a, const char *host)
 	uint32_t at = 0;
 
 	while ((f = rs_facts_next(a->facts, &at, host, "", "")))
-		if (strcmp(f->subject, "env") && strcmp(f->subject, "nccl"))
+		if (!of_job(f))
 			return false;
 	return true;
 }

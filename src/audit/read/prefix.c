@@ -136,16 +136,16 @@ static size_t pod_length(const char *text, char *host)
 static bool is_part(const char *p, size_t n)
 {
 	static const char *const parts[] = {
-		"eth",   "ib",      "en",     "swp",  "gpu",   "nic",  "cpu",   "prio",
-		"tc",    "lane",    "port",   "link", "state", "bond", "br",    "vlan",
-		"wlan",  "lo",      "hca",    "rank", "ring",  "tree", "sda",   "nvme",
-		"card",  "channel", "queue",  "rx",   "tx",    "dscp", "error", "step",
-		"epoch", "iter",    "module", "ipv",  "line",  "node", "level", "page",
-		"slot",  "fan",     "psu",    "vf",   "pf",    "et-",  "xe-"};
+		"eth",   "ib",   "en",    "swp",  "nic",   "cpu",  "prio",    "tc",    "lane",
+		"port",  "link", "state", "bond", "br",    "vlan", "wlan",    "lo",    "hca",
+		"rank",  "ring", "tree",  "sda",  "nvme",  "card", "channel", "queue", "rx",
+		"tx",    "dscp", "error", "step", "epoch", "iter", "module",  "ipv",   "line",
+		"level", "page", "slot",  "fan",  "psu",   "vf",   "pf",      "et-",   "xe-"};
 	char name[RS_NAME_BYTES];
 
 	name_copy(name, p, n);
-	if (rs_is_rdma_name(name) || !strncasecmp(name, "ethernet", 8))
+	/* "GPU0" is a part, "gpu01" a host */
+	if (rs_is_rdma_name(name) || !strncasecmp(name, "ethernet", 8) || !strncmp(name, "GPU", 3))
 		return true;
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		size_t m = strlen(parts[i]);
@@ -208,13 +208,13 @@ void rs_prefix_settle(struct rs_prefix_habits *h)
 	unsigned colon = 0, bar = 0;
 
 	for (unsigned i = 0; i < h->n; i++) {
-		if (h->seen[i].mark == ':' && h->seen[i].count >= 3)
+		if (h->seen[i].mark == ':' && h->seen[i].count >= 2)
 			colon += h->seen[i].count;
 		if (h->seen[i].mark == '|' && h->seen[i].count >= 2)
 			bar += h->seen[i].count;
 	}
 	/* a third of the text, or it is a key and a value */
-	h->colon = 3 * colon >= h->lines && colon;
+	h->colon = 3 * colon >= h->lines && colon >= 4;
 	h->bar = 3 * bar >= h->lines && bar;
 }
 

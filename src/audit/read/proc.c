@@ -251,6 +251,15 @@ const struct rs_reader rs_reader_cpuinfo = {
 
 /* ---- Limits ---- */
 
+/* What `ulimit -l` prints: a number of kbytes or a word. */
+static bool is_lone(const struct rs_input *in)
+{
+	const char *p = in->data + strspn(in->data, " \t\r\n");
+
+	return in->command && !strncmp(in->command, "ulimit ", 7) && strstr(in->command, "-l") &&
+	       in->size < 64 && (isdigit((unsigned char)*p) || !strncmp(p, "unlimited", 9));
+}
+
 static int score_limits(const struct rs_input *in)
 {
 	struct rs_line l = {0};
@@ -261,6 +270,8 @@ static int score_limits(const struct rs_input *in)
 	/* in a copy of /proc: of a process that is no job's, it may have lowered its own */
 	if (p && !in->command && sscanf(p, "proc/%u/limits", &pid) == 1)
 		return 0;
+	if (is_lone(in))
+		return 90;
 	if (rs_input_has(in, "Max locked memory") || rs_input_has(in, "max locked memory"))
 		return 90;
 	while (rs_line_next(in, &l) && l.number < 200)
@@ -286,6 +297,7 @@ static void memlock(struct rs_audit *a, const struct rs_input *in, uint32_t line
 static int read_limits(struct rs_audit *a, const struct rs_input *in)
 {
 	struct rs_line l = {0};
+	bool lone = is_lone(in);
 
 	while (rs_line_next(in, &l)) {
 		char who[64], type[16], value[32];
@@ -293,6 +305,10 @@ static int read_limits(struct rs_audit *a, const struct rs_input *in)
 
 		if (*l.text == '#')
 			continue;
+		if (lone && *l.text) {
+			memlock(a, in, l.number, l.text, 1024);
+			break;
+		}
 		/* /proc/PID/limits: the soft limit, in bytes */
 		if (sscanf(l.text, "Max locked memory %31s", value) == 1)
 			memlock(a, in, l.number, value, 1);

@@ -348,6 +348,23 @@ static int order_pieces(struct text *t)
 	return 0;
 }
 
+enum { FEW_NAMES = 64 /* that each line is compared with */ };
+
+/* "gpu01: text", "gpu01 pid 12: text" of a host that another line names. */
+static uint16_t leading(const struct text *t, const struct piece *p)
+{
+	const char *text = t->data + p->at;
+
+	for (uint32_t i = 1; i < t->n_names; i++) {
+		size_t n = strlen(t->name[i].name);
+
+		if (n < p->length && !strncmp(text, t->name[i].name, n) &&
+		    (!strncmp(text + n, ": ", 2) || !strncmp(text + n, " pid ", 5)))
+			return t->name[i].is;
+	}
+	return 0;
+}
+
 /* What a prompt or a heading names holds until the next, or until a fence. */
 static void spread_hosts(struct text *t)
 {
@@ -359,6 +376,8 @@ static void spread_hosts(struct text *t)
 
 		if (p->kind == PROMPT || p->named || (p->kind == HEADING && p->host))
 			now = own;
+		if (!own && t->n_names < FEW_NAMES && p->kind == TEXT)
+			own = leading(t, p);
 		p->host = own ? own : now;
 	}
 }

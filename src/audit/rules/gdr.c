@@ -93,6 +93,22 @@ static void p12_fix(struct rs_audit *a, struct rs_finding *f, const char *host)
 		       "dma-buf");
 }
 
+/* A shell or modprobe said that it is not there. */
+static const struct rs_fact *absent_module(const struct rs_audit *a, const char *host)
+{
+	static const char *const names[] = {"/sys/module/nvidia_peermem/version",
+					    "/sys/module/nvidia_peermem", "module/nvidia-peermem",
+					    "module/nvidia_peermem"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct rs_fact *f = rs_facts_get(a->facts, host, "absent", names[i]);
+
+		if (f)
+			return f;
+	}
+	return NULL;
+}
+
 static void p12_host(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
 	const struct rs_fact *gdr = rs_facts_get(a->facts, host, "nccl", "via_ib_gdr");
@@ -100,6 +116,7 @@ static void p12_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		rs_facts_get(a->facts, host, "host", "module/nvidia_peermem");
 	uint32_t version = rs_nccl_version(a, host, NULL);
 	const struct rs_fact *peer = peer_memory(a, host, version), *why;
+	const struct rs_fact *gone = absent_module(a, host);
 	int dma = dma_buf(a, host, version, &why);
 	struct rs_finding *f;
 
@@ -110,21 +127,24 @@ static void p12_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 				   : peer ? "the peer memory interface is there"
 					  : "dma-buf takes the place of peer memory");
 		rs_finding_fact(f, gdr ? gdr : peer ? peer : why);
-	} else if (!dma && !module && modules_whole(a, host)) {
+	} else if (!dma && !module && (gone || modules_whole(a, host))) {
 		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
 				   "nvidia_peermem is not loaded, and dma-buf is not available");
 		rs_finding_why(a, f,
 			       "NICs cannot reach GPU memory: each transfer is copied through "
 			       "host memory");
-		rs_finding_fact(f, rs_facts_get(a->facts, host, "host", "module/nvidia"));
+		rs_finding_fact(f, gone ? gone
+					: rs_facts_get(a->facts, host, "host", "module/nvidia"));
 		rs_finding_fact(f, why);
 		p12_fix(a, f, host);
 	} else {
 		f = rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
 				   module ? "nvidia_peermem is loaded; whether ib_core took it is "
 					    "not known"
+				   : gone ? "nvidia_peermem is not there; whether dma-buf takes "
+					    "its place is not known"
 					  : "whether GPU memory can be registered is not known");
-		rs_finding_fact(f, module);
+		rs_finding_fact(f, module ? module : gone);
 		if (module)
 			rs_finding_need(a, f, "/sys/kernel/mm/memory_peers/*/version",
 					"an inbox ib_core registers nothing although the module is "
@@ -144,7 +164,8 @@ void device_p12(struct rs_audit *a, const struct rs_rule *r)
 		const char *host = rs_facts_host(a->facts, i);
 
 		if ((rs_look_has_gpu(a, host) && rs_look_has_rdma(a, host)) ||
-		    rs_facts_get(a->facts, host, "host", "module/nvidia_peermem"))
+		    rs_facts_get(a->facts, host, "host", "module/nvidia_peermem") ||
+		    (rs_look_has_gpu(a, host) && absent_module(a, host)))
 			p12_host(a, r, host);
 	}
 }
