@@ -405,11 +405,12 @@ const struct rs_message rs_messages[] = {
 		       "the NIC cannot reach: a GPU's without peer memory, or unmapped",
 		.need = NEED_LOCKED "; " NEED_GDR,
 		.need_why = "which of both",
-		.pattern = P("ibv_reg_mr", "ibv_reg_dmabuf_mr", "ibv_reg_dmabuf", "register memory",
+		.pattern = P("ibv_reg_mr", "ibv_reg_dmabuf_mr", "ibv_reg_dmabuf",
+			     "ailed to register memory", "ould not register memory",
+			     "ouldn't register memory", "nable to register memory",
 			     "egister user memory", "egistering memory", "Couldn't allocate MR",
 			     "ibv_exp_reg_mr", "mlx5dv_reg_dmabuf", "failed to register address",
-			     "md reg_mem failed", "registration failed", "nable to register",
-			     "fi_mr_reg", "memory registration",
+			     "md reg_mem failed", "emory registration failed", "fi_mr_reg",
 			     "register memory region with regattr"),
 	},
 	{
@@ -467,7 +468,8 @@ const struct rs_message rs_messages[] = {
 			     "mlx5dv_create_qp", "Couldn't create QP", "Couldn't create CQ",
 			     "Unable to create QP", "create_cq/qp failed", "Failed to create QP",
 			     "Failed to create CQ", "Failed to create completion queue",
-			     "rdma_create_qp", "reate DCT share err", "Couldn't allocate PD"),
+			     "rdma_create_qp", "rdma_create_ep", "reate DCT share err",
+			     "Couldn't allocate PD"),
 	},
 	{
 		.key = "verbs-create",
@@ -606,6 +608,33 @@ const struct rs_message rs_messages[] = {
 			     "async event : local catastrophic", "IBV_EVENT_DEVICE_FATAL",
 			     "IBV_EVENT_QP_FATAL", "IBV_EVENT_CQ_ERR", "async event : CQ error",
 			     "async event : local work queue catastrophic"),
+	},
+
+	{
+		.key = "queue-event",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "an RDMA device broke off a queue pair (asynchronous event)",
+		.why = "a request or an answer named memory that is not registered so: two "
+		       "releases, or "
+		       "a fault of library or driver. The completion's status tells which end",
+		.need = "dmesg -T; the logs of both ends",
+		.need_why = "which end's memory it was",
+		.pattern = P("async event*violation", "async event*work queue error",
+			     "async event*request error", "IBV_EVENT_QP_REQ_ERR",
+			     "IBV_EVENT_QP_ACCESS_ERR"),
+	},
+	{
+		.key = "gid-change",
+		.check = "R02",
+		.severity = MIN,
+		.confidence = RS_MEDIUM,
+		.title = "a device's GID table changed while a job ran",
+		.why = "an address was added or taken away: connections that use it break",
+		.need = "journalctl -u NetworkManager -u systemd-networkd; show_gids",
+		.need_why = "what changed the address",
+		.pattern = P("GID table change", "IBV_EVENT_GID_CHANGE"),
 	},
 
 	/* ---- Which devices ---- */

@@ -100,17 +100,77 @@ static const char *holds(const char *line, const char *pattern, const char **end
 	return found;
 }
 
-/* A message's format in source code, or a search for one, says nothing of a machine. */
-static bool is_source(const char *line, const char *at, const char *end)
+static bool starts_with(const char *line, const char *const *words)
 {
-	static const char *const signs[] = {"%s", "%d",    "%u",      "%p",   "%m",    "%lu",
-					    "%x", "grep ", "printf(", "LOG(", "WARN(", "strstr("};
+	for (; *words; words++)
+		if (!strncmp(line, *words, strlen(*words)))
+			return true;
+	return false;
+}
 
-	for (unsigned i = 0; i < sizeof(signs) / sizeof(*signs); i++)
+/* "CHECK_ERROR(x": a macro's call. */
+static bool is_macro(const char *line)
+{
+	size_t n = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+
+	return n > 3 && line[n] == '(';
+}
+
+/* A statement of C, Go or Python, with or without the format of a message. */
+static bool is_code(const char *line)
+{
+	static const char *const signs[] = {
+		"%s",      "%d",   "%u",    "%p",      "%m",    "%lu",      "%x",    "%v", "grep ",
+		"printf(", "LOG(", "WARN(", "strstr(", "<< \"", "(struct ", "std::", NULL};
+	static const char *const begins[] = {
+		"case ",  "return ", "raise ",   "if (",     "} else",  "#define ", "throw ",
+		"assert", "EXPECT_", "ASSERT_",  "Entry(",   "It(",     "def ",     "func ",
+		"//",     "/*",      "#include", "} catch ", "else if", "while (",  "IBV_",
+		"If ",    "When ",   "[IBV_",    "static ",  "const ",  NULL};
+	size_t n = strlen(line);
+
+	for (unsigned i = 0; signs[i]; i++)
 		if (strstr(line, signs[i]))
 			return true;
-	/* quoted by itself, by someone who tells of it: "transport retry counter exceeded" */
-	return at > line && (at[-1] == '"' || at[-1] == '\'') && end[0] == at[-1];
+	return starts_with(line, begins) || is_macro(line) ||
+	       (*line == '"' && !strstr(line, "\": ")) ||
+	       (n && (line[n - 1] == ';' || line[n - 1] == '{' || line[n - 1] == '\\' ||
+		      line[n - 1] == '+'));
+}
+
+/* "`Failed to create QP` -> too many": a document's list of messages. A post has them alone. */
+static bool is_glossed(const char *line, const char *at, const char *end)
+{
+	const char *close = strchr(end, '`');
+	const char *open = memchr(line, '`', (size_t)(at - line));
+
+	if (!open || !close)
+		return false;
+	if (*line == '#') /* a heading */
+		return true;
+	close += 1 + strspn(close + 1, "*\"' ");
+	/* an arrow, a dash (UTF-8, e2 86 92 and e2 80 94), a column of a table, a meaning */
+	return !strncmp(close, "->", 2) || !strncmp(close, "\xe2\x86", 2) ||
+	       !strncmp(close, "\xe2\x80", 2) || *close == '|' || *close == ':' || *close == '=' ||
+	       !strncmp(close, "- ", 2);
+}
+
+/* Source code, a search, or someone who tells of a message says nothing of a machine. */
+static bool is_source(const char *line, const char *at, const char *end)
+{
+	bool quoted;
+
+	/* a pattern may begin within a word, whose case differs */
+	while (at > line && isalpha((unsigned char)at[-1]))
+		at--;
+	quoted = at > line && (at[-1] == '"' || at[-1] == '\'');
+	if (is_code(line) || is_glossed(line, at, end))
+		return true;
+	/* an argument: ("Failed to create QP", ...); JSON has a colon before its strings */
+	if (quoted && at > line + 1 && at[-2] == '(')
+		return true;
+	/* quoted by itself: "transport retry counter exceeded" */
+	return quoted && end[0] == at[-1] && (at < line + 2 || at[-2] != ':');
 }
 
 /* ---- errno ---- */
@@ -168,15 +228,21 @@ static int errno_of(const char *line)
 	return 0;
 }
 
-/* A call's name in a line that does not say that it failed is no message of failure. */
-static bool says_failure(const char *line)
+/* A call's name in a line that does not say near it that it failed is no message of failure. */
+static bool says_failure(const char *line, const char *at, const char *end)
 {
-	static const char *const words[] = {"ail",      "rror",    "errno",    "non-zero status",
-					    "nable to", "ouldn't", "ould not", "annot ",
-					    "exceeded", "ERROR"};
+	enum { BEFORE = 48, AFTER = 100 };
+	static const char *const words[] = {"ail",      "rror",    "errno",       "non-zero status",
+					    "nable to", "ouldn't", "ould not",    "annot ",
+					    "exceeded", "ERROR",   "UNREACHABLE", "NULL value"};
+	const char *from = at - line > BEFORE ? at - BEFORE : line;
+	size_t n = strnlen(end, AFTER) + (size_t)(end - from);
 
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strstr(line, words[i]))
+		if (memmem(from, n, words[i], strlen(words[i])))
+			return true;
+	for (unsigned i = 0; i < sizeof(errnos) / sizeof(*errnos); i++)
+		if (memmem(from, n, errnos[i].text, strlen(errnos[i].text)))
 			return true;
 	return false;
 }
@@ -325,7 +391,7 @@ static bool line(struct rs_audit *a, const struct rs_input *in, const struct rs_
 			if (row == last ||
 			    !(at = holds(l->text, table.pattern[k - 1].text, &end)) ||
 			    is_source(l->text, at, end) ||
-			    (rs_messages[row].by_errno && !says_failure(l->text)))
+			    (rs_messages[row].by_errno && !says_failure(l->text, at, end)))
 				continue;
 			last = row;
 			mine = true;

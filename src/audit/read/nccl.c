@@ -77,6 +77,9 @@ static void log_line(struct rs_audit *a, const struct rs_input *in, const struct
 	}
 	if ((p = strstr(l->text, "Call to ibv_")) && strstr(l->text, "failed"))
 		add(a, in, l, "verbs_failure", p + 8);
+	/* a format is no value */
+	if (strstr(l->text, "%s"))
+		return;
 	if ((p = strstr(l->text, " set by environment to ")) || (p = strstr(l->text, " set to "))) {
 		/* "NCCL_IB_HCA set to mlx5" */
 		const char *start = p;

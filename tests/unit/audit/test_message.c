@@ -116,6 +116,11 @@ static void test_a_call_is_told_by_its_errno(void **state)
 	found_as("[1,23]<stdout>:n:7:9 [7] NCCL WARN NET/OFI Couldn't register memory region with "
 		 "regattr. RC: -95, ERROR: Operation not supported\n",
 		 "verbs-register/95");
+	/* a log of JSON lines, and a post's inline code */
+	found_as("{\"level\":\"error\",\"msg\":\"Failed to create QP\",\"err\":\"Invalid "
+		 "argument\"}\n",
+		 "verbs-create/22");
+	found_as("and then I see `Failed to create QP: Invalid argument`.\n", "verbs-create/22");
 }
 
 static void status_is(const char *text, const char *status)
@@ -172,6 +177,13 @@ static void test_what_only_tells_of_messages_is_none(void **state)
 		"dmesg | grep -i 'fallen off the bus'\n",
 		"export NCCL_IB_HCA=mlx5\nsrun python train.py --on-timeout retry\n",
 		"We use ibv_modify_qp and ibv_reg_mr in our own transport.\n",
+		"- `Failed to create QP: Cannot allocate memory` -> too many queue pairs\n",
+		"| `No suitable GID found` | the index is empty |\n",
+		"\t\tcase IBV_WC_RETRY_EXC_ERR:\n\t\t\treturn \"transport retry counter "
+		"exceeded\";\n",
+		"    raise RuntimeError(\"NIXL_ERR_BACKEND: Failed to register memory\")\n",
+		"nixl_exit_on_failure(status, \"Failed to register memory\", agent1);\n",
+		"Entry(\"when device plugin is unable to register memory\", true, false),\n",
 		"To set up: ibv_create_qp, then ibv_modify_qp to INIT, RTR and RTS.\n",
 	};
 
