@@ -261,6 +261,8 @@ void rs_fabric_add_link(struct rs_load *l, struct rs_fabric *f, const struct rs_
 	if (!k->b.is_switch) {
 		link.a = k->b;
 		link.b = k->a;
+		link.rate = k->rate_back ? k->rate_back : k->rate;
+		link.rate_back = k->rate_back ? k->rate : 0;
 	}
 	check_link(l, f, &link, at);
 	if (l->err)
