@@ -201,7 +201,7 @@ struct rs_transport_conf {
 	uint32_t ack_every;
 	rs_time ack_delay;
 	rs_time min_rto;
-	enum { RS_FABRIC_GO_BACK_N, RS_FABRIC_SELECTIVE } recovery; /* simulated only */
+	enum { RS_FABRIC_GO_BACK_N, RS_FABRIC_SELECTIVE } recovery;
 	/* of selective recovery: rdma/nic.h */
 	uint32_t in_flight; /* packets of a queue pair; 0: what the longest path holds */
 	rs_time reorder;    /* < 0: by the switches' routing */

@@ -14,10 +14,18 @@ enum {
 			RS_F_IMM | RS_F_IETH | RS_F_CNP,
 };
 
+/* Of the header of our own (wire/roce.h). */
+static uint32_t own_bytes(const struct rs_packet *p)
+{
+	if (__builtin_expect(!(p->bth_flags & RS_BTH_EXTENDED), 1))
+		return 0;
+	return rs_opcodes[p->opcode].flags & RS_F_AETH ? RS_SACK_BYTES : RS_RETH_BYTES;
+}
+
 /* Bytes of UDP payload: what lies between the UDP header and the FCS. */
 static uint32_t datagram_bytes(const struct rs_packet *p)
 {
-	return RS_BTH_BYTES + rs_opcodes[p->opcode].ext_bytes + p->payload_bytes +
+	return RS_BTH_BYTES + rs_opcodes[p->opcode].ext_bytes + own_bytes(p) + p->payload_bytes +
 	       rs_pad(p->payload_bytes) + RS_ICRC_BYTES;
 }
 
@@ -82,6 +90,56 @@ static void take_bytes(struct rs_tx *t, struct rs_run *r, size_t n)
 	t->used += n;
 }
 
+/*
+ * What follows the BTH of a queue pair whose recovery is selective, and the bits that say so:
+ * RETH, AETH or an immediate, then the header of our own. Returns all bytes, the BTH's too.
+ */
+static size_t write_own(uint8_t *bth, const struct rs_packet *p)
+{
+	uint32_t flags = rs_opcodes[p->opcode].flags;
+	bool extended = p->bth_flags & RS_BTH_EXTENDED;
+	uint8_t *b = bth + RS_BTH_BYTES;
+
+	bth[8] |= (p->bth_flags & RS_BTH_CAN ? RS_BTH8_CAN : 0) | (extended ? RS_BTH8_EXTENDED : 0);
+	if (flags & RS_F_AETH) {
+		rs_put32(b, p->aeth);
+		b += RS_AETH_BYTES;
+	}
+	if (flags & RS_F_ATOMIC_ACK) {
+		rs_put64(b, p->swap_add);
+		b += RS_ATOMIC_ACK_BYTES;
+	}
+	if (flags & (RS_F_RETH | RS_F_ATOMIC)) {
+		rs_put64(b, p->va);
+		rs_put32(b + 8, p->rkey);
+		b += 12;
+	}
+	if (flags & RS_F_ATOMIC) {
+		rs_put64(b, p->swap_add);
+		rs_put64(b + 8, p->compare);
+		b += 16;
+	}
+	if (flags & RS_F_RETH) {
+		rs_put32(b, p->dma_bytes);
+		b += 4;
+	}
+	if (flags & (RS_F_IMM | RS_F_IETH)) {
+		rs_put32(b, p->imm);
+		b += RS_IMM_BYTES;
+	}
+	if (extended && flags & RS_F_AETH) {
+		rs_put32(b, p->rkey);
+		rs_put64(b + 4, p->va);
+		b += RS_SACK_BYTES;
+	} else if (extended) {
+		rs_put64(b, p->va);
+		rs_put32(b + 8, p->rkey);
+		rs_put32(b + 12, p->dma_bytes);
+		b += RS_RETH_BYTES;
+	}
+	return (size_t)(b - bth);
+}
+
 /* BTH and RETH or AETH; returns their bytes. IBTA §9.2, §9.3. */
 static size_t write_headers(uint8_t *b, const struct rs_packet *p)
 {
@@ -96,6 +154,8 @@ static size_t write_headers(uint8_t *b, const struct rs_packet *p)
 	rs_put24(b + 5, p->dest_qp);
 	b[8] = f & RS_BTH_ACKREQ ? 0x80 : 0;
 	rs_put24(b + 9, p->psn);
+	if (__builtin_expect(f & (RS_BTH_CAN | RS_BTH_EXTENDED), 0))
+		return write_own(b, p);
 	if (flags & RS_F_RETH) {
 		rs_put64(b + RS_BTH_BYTES, p->va);
 		rs_put32(b + RS_BTH_BYTES + 8, p->rkey);
@@ -175,8 +235,9 @@ bool rs_tx_encode(struct rs_live *l, struct rs_packet *p)
 	}
 	p->sport = RS_UDP_PORT; /* the one that the socket has */
 	r = continues(t, p, n) ? &t->run[t->runs - 1] : begin_run(t, p, n);
-	if (rs_opcodes[p->opcode].flags & OTHER_HEADERS || p->bth_flags & RS_PACKET_INT ||
-	    (p->payload_bytes && !p->payload)) {
+	if ((rs_opcodes[p->opcode].flags & OTHER_HEADERS &&
+	     !(p->bth_flags & (RS_BTH_CAN | RS_BTH_EXTENDED))) ||
+	    p->bth_flags & RS_PACKET_INT || (p->payload_bytes && !p->payload)) {
 		write_other(t, r, p, path, n);
 	} else {
 		uint8_t *b = t->bytes + t->used;

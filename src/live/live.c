@@ -115,6 +115,23 @@ static uint32_t draw(void *live)
 	return l->random[--l->randoms];
 }
 
+/* RIPSTOP_RECOVERY: selective towards peers that say that they are, too; else go-back-N. */
+static int read_recovery(struct rs_live *l, struct rs_error *e)
+{
+	const char *wish = getenv("RIPSTOP_RECOVERY");
+
+	if (wish && *wish && strcmp(wish, "go-back-n") != 0 && strcmp(wish, "selective") != 0)
+		return rs_error_set(e, -EINVAL,
+				    "RIPSTOP_RECOVERY=%s is neither go-back-n nor selective", wish);
+	l->selective = wish && !strcmp(wish, "selective");
+	return 0;
+}
+
+bool rs_live_selective(const struct rs_live *l)
+{
+	return l->selective;
+}
+
 static int make_nic(struct rs_live *l, struct rs_error *e)
 {
 	struct rs_nic_config c = {
@@ -147,6 +164,8 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 
 	int err;
 
+	if (l->selective)
+		c.selective = rs_live_tuning.selective;
 	memcpy(c.cc_of_class, l->congestion.of_class, sizeof(c.cc_of_class));
 	/* classes are told apart for their congestion control alone: they share the port alike */
 	memset(c.weight, l->congestion.n > 1, sizeof(c.weight));
@@ -223,6 +242,8 @@ int rs_live_open(const struct rs_live_device *d, struct rs_live **out, struct rs
 	l->epoch_ns = rs_clock_ns();
 	err = rs_congestion_read(&l->congestion, getenv("RIPSTOP_CC"), getenv("RIPSTOP_CC_SET"),
 				 getenv("RIPSTOP_RATE"), rs_congestion_speed(d->net.name), e);
+	if (!err)
+		err = read_recovery(l, e);
 	if (!err)
 		err = make_parts(l, e);
 	if (!err)

@@ -78,6 +78,8 @@ void rs_live_close(struct rs_live *l);
 void rs_live_lock(struct rs_live *l);
 void rs_live_unlock(struct rs_live *l);
 struct rs_nic *rs_live_nic(struct rs_live *l);
+/* Queue pairs of RC are to be made with rs_recovery_selective. */
+bool rs_live_selective(const struct rs_live *l);
 /* The class of a queue pair whose packets have this TOS: RIPSTOP_CC may tell classes apart. */
 unsigned rs_live_class(const struct rs_live *l, uint8_t tos);
 const struct rs_live_device *rs_live_device(const struct rs_live *l);

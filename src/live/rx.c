@@ -93,6 +93,60 @@ static void read_bth(const uint8_t *b, struct rs_packet *p)
 	p->psn = rs_get24(b + 9);
 }
 
+/* Does the BTH say that its sender's recovery is selective? Read only where ours may be. */
+static bool said(const uint8_t *bth)
+{
+	return bth[8] & (RS_BTH8_CAN | RS_BTH8_EXTENDED) && (bth[0] & 0xe0) == RS_RC;
+}
+
+/* Of the header of our own (wire/roce.h). */
+static size_t own_bytes(const uint8_t *bth)
+{
+	if (!(bth[8] & RS_BTH8_EXTENDED))
+		return 0;
+	return rs_opcodes[bth[0]].flags & RS_F_AETH ? RS_SACK_BYTES : RS_RETH_BYTES;
+}
+
+/* The reverse of encode.c's write_own(), behind the BTH. */
+static void read_own(const uint8_t *b, uint32_t flags, bool extended, struct rs_packet *p)
+{
+	p->bth_flags |= RS_BTH_CAN | (extended ? RS_BTH_EXTENDED : 0);
+	if (flags & RS_F_AETH) {
+		p->aeth = rs_get32(b);
+		b += RS_AETH_BYTES;
+	}
+	if (flags & RS_F_ATOMIC_ACK) {
+		p->swap_add = rs_get64(b);
+		b += RS_ATOMIC_ACK_BYTES;
+	}
+	if (flags & (RS_F_RETH | RS_F_ATOMIC)) {
+		p->va = rs_get64(b);
+		p->rkey = rs_get32(b + 8);
+		b += 12;
+	}
+	if (flags & RS_F_ATOMIC) {
+		p->swap_add = rs_get64(b);
+		p->compare = rs_get64(b + 8);
+		b += 16;
+	}
+	if (flags & RS_F_RETH) {
+		p->dma_bytes = rs_get32(b);
+		b += 4;
+	}
+	if (flags & (RS_F_IMM | RS_F_IETH)) {
+		p->imm = rs_get32(b);
+		b += RS_IMM_BYTES;
+	}
+	if (extended && flags & RS_F_AETH) {
+		p->rkey = rs_get32(b);
+		p->va = rs_get64(b + 4);
+	} else if (extended) {
+		p->va = rs_get64(b);
+		p->rkey = rs_get32(b + 8);
+		p->dma_bytes = rs_get32(b + 12);
+	}
+}
+
 /* The packets that most are: BTH, RETH or AETH, payload. False: another kind, or
  * its ICRC is not that for the identification which its place in the block stands for. */
 static bool decode_plain(struct rs_live *l, const struct rs_datagram *d, struct rs_packet *p)
@@ -153,6 +207,49 @@ void rs_rx_give(struct rs_live *l, struct rs_packet *p, rs_time now)
 	rs_flow_rx(&l->flow, p, now);
 }
 
+/* Is the ICRC right for some identification? */
+static bool icrc_holds(struct rs_live *l, const struct rs_datagram *d)
+{
+	uint32_t received = rs_get32_le(d->bytes + d->n - RS_ICRC_BYTES);
+	size_t n;
+	const uint8_t *ip = write_headers(d, &n) + RS_ETH_BYTES;
+
+	n -= RS_ETH_BYTES + RS_ICRC_BYTES;
+	if (!rs_gid_is_ipv4(d->peer))
+		return rs_icrc(ip, n, true) == received;
+	return rs_icrc_any_id(l, ip, n, received);
+}
+
+/* Of a queue pair whose recovery is selective. */
+static enum rs_rx_verdict classify_own(struct rs_live *l, const struct rs_datagram *d,
+				       struct rs_packet *p)
+{
+	const uint8_t *b = d->bytes;
+	const struct rs_opcode *op = &rs_opcodes[b[0]];
+	size_t own = own_bytes(b), head = RS_BTH_BYTES + op->ext_bytes + own;
+	size_t pad = b[1] >> PAD_SHIFT & PAD_MAX;
+
+	if (!(op->flags & RS_F_VALID) || op->flags & (RS_F_CNP | RS_F_FETH) || b[1] & VERSION ||
+	    d->n % 4 || d->n < head + pad + !!pad + RS_ICRC_BYTES ||
+	    d->n > head + RS_ICRC_BYTES + RS_MAX_PAYLOAD ||
+	    (d->n > head + RS_ICRC_BYTES && !(op->flags & RS_F_PAYLOAD)))
+		return RS_RX_MALFORMED;
+	if (d->path == UINT32_MAX)
+		return RS_RX_STRANGER;
+	memset(p, 0, sizeof(*p));
+	p->next = RS_NO_PACKET;
+	p->corrupt = !icrc_holds(l, d);
+	read_bth(b, p);
+	read_own(b + RS_BTH_BYTES, op->flags, own != 0, p);
+	p->tos = d->tos;
+	p->sport = d->sport;
+	p->payload = b + head;
+	p->payload_bytes = (uint16_t)(d->n - head - pad - RS_ICRC_BYTES);
+	p->frame_bytes = rs_frame_bytes(p->opcode, p->payload_bytes, !rs_gid_is_ipv4(d->peer));
+	p->src = d->path;
+	return RS_RX_ENGINE;
+}
+
 /* Of a packet that is not plain: by wire/'s decoder. */
 static enum rs_rx_verdict classify_other(struct rs_live *l, const struct rs_datagram *d,
 					 struct rs_packet *p)
@@ -195,6 +292,8 @@ static enum rs_rx_verdict classify(struct rs_live *l, struct rs_datagram *d, str
 		return d->handed_over ? RS_RX_MALFORMED : RS_RX_OTHERS;
 	if (!p)
 		return RS_RX_NO_ROOM;
+	if (__builtin_expect(l->selective, 0) && said(d->bytes))
+		return classify_own(l, d, p);
 	return decode_plain(l, d, p) ? RS_RX_ENGINE : classify_other(l, d, p);
 }
 

@@ -149,6 +149,7 @@ struct rs_live {
 	struct rs_congestion congestion;
 	struct rs_flow flow;
 	struct rs_grants grants;
+	bool selective;       /* RIPSTOP_RECOVERY */
 	uint64_t host;        /* a number of this boot of this kernel */
 	struct rs_shm *shm;   /* NULL: off */
 	struct rs_near *near; /* NULL: no directory that others may have */

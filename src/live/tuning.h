@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 #include "base/time.h"
+#include "rdma/nic.h"
 #include "window/tuning.h"
 
 struct rs_live_tuning {
@@ -122,6 +123,12 @@ struct rs_live_tuning {
 	 * is no lost packet. By judgement; IBTA §9.9.2.1.1 lets a timeout of 67 ms (perftest's)
 	 * come up to four times as late. */
 	rs_time min_rto;
+
+	/* Selective recovery, where both ends are told to (RIPSTOP_RECOVERY). Sockets keep order,
+	 * so little time is left to what is late; a process that waits for a core answers late, so
+	 * that timeouts are long beside IRN's. In flight: 2 MiB at a path MTU of 4096; a queue
+	 * pair's memory is 80 bytes for each of 4 times as many packets. */
+	struct rs_selective selective;
 	/* Packets behind which an ACK goes that was not asked for. By judgement: it is what a
 	 * receiver of 64 KiB at path MTU 4096 sends, one a message. */
 	uint32_t ack_every;

@@ -32,7 +32,8 @@ enum { RS_GRH_BYTES = 40, RS_INLINE_MAX = 4096, RS_NIC_CCS = 250 };
 /*
  * How a queue pair recovers from loss, chosen when it is made. Both ends must have the same.
  * Go-back-N is IBTA's (§9.7.5.2), and what every other RoCEv2 NIC speaks. Selective has no standard
- * on the wire: a header of our own stands for one (wire/roce.h), so it is for simulation only.
+ * on the wire: a header of our own stands for one (wire/roce.h), so it is for simulation, and for
+ * peers that say that they know it (rs_selective.ask).
  */
 struct rs_recovery;
 extern const struct rs_recovery rs_recovery_go_back_n;
@@ -47,6 +48,8 @@ struct rs_selective {
 	rs_time reorder;    /* a packet is lost when one sent later has come, and it has not a round
 			     * trip and so long after it was sent: RFC 8985, §6.2. 0: paths keep order
 			     */
+	bool ask; /* whether the peer is selective, too, is not known: a queue pair is go-back-N
+		   * until an answer has RS_BTH_CAN. false: it is */
 	rs_time rto_low, rto_high; /* with up to 3 packets on their way, with more: IRN, §3.1 */
 };
 

@@ -88,10 +88,8 @@ void rs_recover_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 		rs_sched_kick(nic, qp);
 		return;
 	}
-	if (qp->flags & RS_QF_RECOVERY) {
-		rs_recovery_of(qp)->expire(nic, qp, now);
+	if ((qp->flags & RS_QF_RECOVERY) && rs_recovery_of(qp)->expire(nic, qp, now))
 		return;
-	}
 	if (put_off(nic, qp, due, now))
 		return;
 	RS_COUNT(nic, qp, local_ack_timeout_err);

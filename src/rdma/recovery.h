@@ -34,8 +34,12 @@ struct rs_recovery {
 	/* An answer was taken: una_psn may have moved, and p may tell of more. Owns the deadline.
 	 */
 	void (*acked)(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, rs_time now);
-	/* The deadline came, and no RNR wait was on. */
-	void (*expire)(struct rs_nic *nic, struct rs_qp *qp, rs_time now);
+	/* The deadline came, and no RNR wait was on. False: go-back-N's rules hold for it. */
+	bool (*expire)(struct rs_nic *nic, struct rs_qp *qp, rs_time now);
+
+	/* Of the bytes that are not acknowledged, those that are not on their way: arrived before
+	 * their turn, or lost. */
+	uint64_t (*off)(const struct rs_qp *qp);
 
 	/* A request was looked at: those kept that are due now are to be executed. */
 	void (*in_order)(struct rs_nic *nic, struct rs_qp *qp, rs_time now);

@@ -59,12 +59,10 @@ bool rs_req_may_go(const struct rs_qp *qp)
 	       (int64_t)(qp->requested - qp->acked) <= 0;
 }
 
-bool rs_req_ready(const struct rs_qp *qp)
+static inline bool ready(const struct rs_qp *qp)
 {
 	uint64_t flying = qp->sent - qp->acked;
 
-	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0))
-		return rs_recovery_of(qp)->ready(qp);
 	if (qp->sq_send == qp->sq_tail || (qp->flags & (RS_QF_RNR_WAIT | RS_QF_HELD)))
 		return false;
 	if (flying && flying + qp->window_room > qp->cc.window)
@@ -72,6 +70,18 @@ bool rs_req_ready(const struct rs_qp *qp)
 	if (__builtin_expect(rs_qp_in_flight(qp) >= RS_PSN_WINDOW, 0))
 		return false;
 	return rs_req_may_go(qp);
+}
+
+bool rs_req_ready(const struct rs_qp *qp)
+{
+	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0))
+		return rs_recovery_of(qp)->ready(qp);
+	return ready(qp);
+}
+
+bool rs_req_ready_in_order(const struct rs_qp *qp)
+{
+	return ready(qp);
 }
 
 /* The requester's own memory was refused: the error completes in its turn. */

@@ -122,6 +122,8 @@ RS_APART static void fill_atomic_answer(struct rs_nic *nic, struct rs_qp *qp, st
 	p->psn = r->psn;
 	p->aeth = aeth(qp, RS_SYN_ACK | rs_resp_credits(qp));
 	p->swap_add = r->original;
+	if (qp->flags & RS_QF_RECOVERY)
+		p->bth_flags |= RS_BTH_CAN;
 	r->pending = false;
 	r->answered = true;
 }
@@ -247,6 +249,8 @@ bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_
 	}
 	rs_packet_head(nic, qp, p, op, rs_framing_data(nic->framing, op, bytes, nic->c.ipv6, 0));
 	p->payload_bytes = (uint16_t)bytes;
+	if (qp->flags & RS_QF_RECOVERY)
+		p->bth_flags |= RS_BTH_CAN;
 	if (m && m->host)
 		p->payload = m->host + (r->va + offset - m->va);
 	p->psn = rs_psn_add(r->psn, r->sent);

@@ -126,7 +126,9 @@ void rs_qp_hold_reads(struct rs_nic *nic, struct rs_qp *qp, bool held)
 
 uint64_t rs_qp_unacked(const struct rs_qp *qp)
 {
-	return qp->sent - qp->acked;
+	uint64_t off = qp->flags & RS_QF_RECOVERY ? rs_recovery_of(qp)->off(qp) : 0;
+
+	return qp->sent - qp->acked - off;
 }
 
 uint64_t rs_qp_acked(const struct rs_qp *qp)

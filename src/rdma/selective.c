@@ -21,6 +21,9 @@ enum {
 		  */
 };
 
+/* What is known of the peer. While it is asked one request is out at a time. */
+enum mode { ASKING, SELECTIVE, IN_ORDER };
+
 struct sent {
 	rs_time when;
 	uint16_t bytes; /* as sent and acked count them */
@@ -39,6 +42,8 @@ struct kept {
 struct selective {
 	const struct rs_selective *c;
 	uint32_t window; /* a power of two */
+	uint8_t mode;    /* enum mode: other than SELECTIVE, go-back-N's rules hold */
+	bool can;        /* the peer said that it is selective */
 	uint32_t few;    /* packets in flight that the shorter timeout is for */
 
 	/* Requester: [base, top) were sent and are not acknowledged. Nothing of READs and atomics.
@@ -109,6 +114,7 @@ static void init(const struct rs_nic_config *c, void *memory)
 
 	s->c = &c->selective;
 	s->window = window_of(c);
+	s->mode = c->selective.ask ? ASKING : SELECTIVE;
 	s->few =
 		FEW + (c->ack_every ? c->ack_every - 1 : 0); /* may have come, and not be told of */
 	s->sent = (struct sent *)(s + 1);
@@ -129,6 +135,7 @@ static void forget(struct rs_qp *qp)
 	*s = (struct selective){
 		.c = old.c,
 		.window = old.window,
+		.mode = old.c->ask ? ASKING : SELECTIVE,
 		.few = old.few,
 		.nak_for = NO_PSN,
 		.una = NO_PSN,
@@ -349,25 +356,60 @@ static void spare(struct rs_qp *qp, const struct selective *s, rs_time now)
 		qp->retries = most - 1;
 }
 
-static void expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
+static bool expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 {
 	struct selective *s = selective_of(qp);
 
+	if (s->mode != SELECTIVE)
+		return false;
 	if (s->rto_at <= now) {
 		s->rto_at = RS_NEVER;
 		spare(qp, s, now);
 		RS_COUNT(nic, qp, local_ack_timeout_err);
 		qp->flags &= ~(uint32_t)RS_QF_IMPLIED;
 		if (!rs_recover_go_back(nic, qp, true, now))
-			return;
+			return true;
 	} else if (s->lost_at <= now) {
 		look_for_lost(nic, qp, s, now);
 		rs_sched_kick(nic, qp);
 	}
 	set_deadline(nic, qp, s);
+	return true;
 }
 
 /* ---- Requester: answers ---- */
+
+/* Does this packet tell whether its sender is selective? NAKs and CNPs do not. */
+static bool tells(const struct rs_packet *p)
+{
+	uint32_t f = rs_opcodes[p->opcode].flags, kind = rs_packet_syndrome(p) & RS_SYN_KIND;
+
+	return f & (RS_F_READ | RS_F_ATOMIC_ACK) ||
+	       (f & RS_F_AETH && (kind == RS_SYN_ACK || kind == RS_SYN_SACK));
+}
+
+/* By go-back-N's rules; and, with nothing out, by those of this file from then on. */
+static void acked_in_order(struct rs_nic *nic, struct rs_qp *qp, struct selective *s,
+			   const struct rs_packet *p, rs_time now)
+{
+	bool waits = (int64_t)(qp->requested - qp->acked) > 0 && qp->rto;
+
+	if (s->mode == ASKING && tells(p)) {
+		s->can |= (p->bth_flags & RS_BTH_CAN) != 0;
+		s->mode = s->can ? ASKING : IN_ORDER;
+	}
+	if (qp->una_psn != s->una && !(qp->flags & RS_QF_RNR_WAIT)) {
+		qp->deadline = waits ? now + qp->rto : RS_NEVER;
+		if (waits)
+			rs_timer_arm(nic, qp, qp->deadline);
+	}
+	s->una = qp->una_psn;
+	if (s->can && qp->una_psn == qp->next_psn && !(qp->flags & RS_QF_RNR_WAIT)) {
+		s->mode = SELECTIVE;
+		qp->deadline = RS_NEVER;
+	}
+	rs_sched_kick(nic, qp);
+}
 
 /*
  * Those before una_psn are acknowledged. When the one at una_psn had arrived, as an answer told, it
@@ -422,6 +464,10 @@ static void acked(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *
 
 	if (qp->state == RS_QPS_ERR)
 		return;
+	if (s->mode != SELECTIVE) {
+		acked_in_order(nic, qp, s, p, now);
+		return;
+	}
 	s->una = qp->una_psn;
 	take_cumulative(s, qp->una_psn, now);
 	if (s->fenced && rs_psn_diff(qp->una_psn, s->fence) >= 0)
@@ -440,6 +486,11 @@ static void acked(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *
 		look_for_lost(nic, qp, s, now);
 	set_deadline(nic, qp, s);
 	rs_sched_kick(nic, qp);
+}
+
+static uint64_t off(const struct rs_qp *qp)
+{
+	return selective_of(qp)->off;
 }
 
 /* ---- Requester: sending ---- */
@@ -467,6 +518,9 @@ static bool ready(const struct rs_qp *qp)
 	uint64_t flying = qp->sent - qp->acked - s->off;
 	const struct rs_swqe *w;
 
+	if (s->mode != SELECTIVE)
+		return (s->mode == IN_ORDER || qp->next_psn == qp->una_psn) &&
+		       rs_req_ready_in_order(qp);
 	if (qp->flags & (RS_QF_RNR_WAIT | RS_QF_HELD))
 		return false;
 	if (s->refused)
@@ -605,15 +659,34 @@ static bool send_next(struct rs_nic *nic, struct rs_qp *qp, struct selective *s,
 	return true;
 }
 
+static bool send_in_order(struct rs_nic *nic, struct rs_qp *qp, const struct selective *s,
+			  struct rs_packet *p, rs_time now)
+{
+	if (!rs_req_send_next(nic, qp, p, now))
+		return false;
+	if (s->mode == ASKING)
+		rs_qp_ask_ack(nic, p, now);
+	return true;
+}
+
 static bool send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
 {
 	struct selective *s = selective_of(qp);
+	bool sent;
 
 	if (s->refused) {
 		rs_qp_fail_send(nic, qp, RS_WC_LOC_PROT_ERR);
 		return false;
 	}
-	return s->n_lost ? send_lost(nic, qp, s, p, now) : send_next(nic, qp, s, p, now);
+	if (s->mode != SELECTIVE)
+		sent = send_in_order(nic, qp, s, p, now);
+	else if (s->n_lost)
+		sent = send_lost(nic, qp, s, p, now);
+	else
+		sent = send_next(nic, qp, s, p, now);
+	if (sent)
+		p->bth_flags |= RS_BTH_CAN;
+	return sent;
 }
 
 /* ---- Responder ---- */
@@ -707,6 +780,11 @@ static void early(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *
 	uint32_t at = place_of(s, p->psn);
 	const uint8_t *to;
 
+	if (s->c->ask && !(p->bth_flags & RS_BTH_CAN)) { /* a peer of go-back-N */
+		if (!(qp->flags & RS_QF_GAP))
+			rs_resp_owe_nak(nic, qp, RS_NAK_PSN_SEQ);
+		return;
+	}
 	if (!may_keep(nic, qp, s, p, f, &to)) {
 		if (s->nak_for != qp->epsn)
 			rs_resp_owe_nak(nic, qp, RS_NAK_PSN_SEQ);
@@ -790,6 +868,7 @@ static void answer(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p)
 	uint32_t n = untold_words(s->window);
 	bool told = false;
 
+	p->bth_flags |= RS_BTH_CAN;
 	for (uint32_t i = 0; i < n; i++)
 		while (s->untold[i]) {
 			uint32_t w = i * WORD + (uint32_t)__builtin_ctzll(s->untold[i]);
@@ -847,6 +926,7 @@ const struct rs_recovery rs_recovery_selective = {
 	.send = send,
 	.acked = acked,
 	.expire = expire,
+	.off = off,
 	.in_order = in_order,
 	.place = place,
 	.answer = answer,

@@ -322,6 +322,8 @@ bool rs_req_payload(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *
 /* Is the memory of a work request the owner's? */
 bool rs_req_memory(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w);
 bool rs_req_ready(const struct rs_qp *qp);
+/* For recovery: the same by go-back-N's rules. */
+bool rs_req_ready_in_order(const struct rs_qp *qp);
 /* May the request at the cursor go, by its own message: windows and waits apart? */
 bool rs_req_may_go(const struct rs_qp *qp);
 /* For recovery: the request at the cursor; packet k of the i-th request, once more, with this PSN.

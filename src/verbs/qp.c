@@ -380,6 +380,9 @@ static int make_engine_qp(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv
 				      ? qp->cap.max_inline_data
 				      : rs_v_build_inline(qp),
 		.sq_sig_all = a->sq_sig_all,
+		.recovery = a->qp_type == IBV_QPT_RC && rs_live_selective(c->live)
+				    ? &rs_recovery_selective
+				    : NULL,
 	};
 
 	return rs_nic_create_qp(rs_live_nic(c->live), &i, &qp->qp);

@@ -143,7 +143,12 @@ enum {
 	 * a bit for each of them that has come before its turn, the lowest for the first.
 	 */
 	RS_BTH_EXTENDED = 1 << 6,
+	RS_BTH_CAN = 1 << 7, /* the sender takes packets with such headers, too */
 };
+
+/* The same two on the wire: of the 7 bits behind AckReq, which are 0 and are not looked at (§9.2,
+ * "resv7"). Only live devices that were told to (RIPSTOP_RECOVERY) write or read them. */
+enum { RS_BTH8_CAN = 0x40, RS_BTH8_EXTENDED = 0x20 };
 
 enum { RS_SACK_BYTES = 12 };
 

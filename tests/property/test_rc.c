@@ -66,6 +66,7 @@ struct beside {
 };
 
 struct world {
+	bool ask; /* selective queue pairs ask their peers, of which some are not */
 	struct hostile net;
 	struct beside beside;
 	struct side sides[2 * PAIRS];
@@ -315,6 +316,12 @@ static void poll(struct world *w, struct side *s)
 
 /* ---- A run ---- */
 
+/* Some peers are of go-back-N where they are asked: the third of each four ends. */
+static const struct rs_recovery *recovery_of(const struct world *w, const struct side *s)
+{
+	return w->ask && (s - w->sides) % 4 == 2 ? &rs_recovery_go_back_n : &RECOVERY;
+}
+
 static void make_side(struct world *w, struct side *s, uint32_t nic)
 {
 	struct rs_nic *n = w->net.nics[nic];
@@ -326,7 +333,7 @@ static void make_side(struct world *w, struct side *s, uint32_t nic)
 		.max_recv_sge = PIECES,
 		.transport = RS_RC,
 		.cc = (uint8_t)below(w, CCS + 1),
-		.recovery = &RECOVERY,
+		.recovery = recovery_of(w, s),
 	};
 
 	s->nic = nic;
@@ -554,6 +561,7 @@ static struct rs_selective random_selective(uint64_t seed)
 		.reorder = rs_random_below(&r, 2) * rs_random_below(&r, 60) * RS_US,
 		.rto_low = (20 + rs_random_below(&r, 200)) * RS_US,
 		.rto_high = 320 * RS_US,
+		.ask = !rs_random_below(&r, 3),
 	};
 }
 
@@ -569,6 +577,7 @@ static void run(uint64_t seed, struct hostile_counts *sum)
 		w->cut = 100 + below(w, 5000);
 	c = random_config(w);
 	c.selective = random_selective(seed);
+	w->ask = c.selective.ask;
 	CHECK(!hostile_init(&w->net, &c, seed));
 	w->net.latency = RS_US;
 	w->net.jitter = 30 * RS_US;

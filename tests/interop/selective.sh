@@ -1,0 +1,74 @@
+#!/bin/sh
+# Selective recovery between unmodified programs over a network that loses packets: only where both ends are told to
+# (RIPSTOP_RECOVERY=selective), and not towards one that is not. Needs to be root.
+set -eu
+ripstop=$1
+. "$(dirname "$0")/lib.sh"
+need ip ib_write_bw jq
+
+fail() {
+	echo "FAILED: $*"
+	for f in "$tmp"/end.*; do echo "== $f"; tail -n 4 "$f" | cut -c 1-150; done
+	exit 1
+}
+
+sw=rss$$
+cleanup_netns() {
+	cleanup
+	for ns in $sw $sw-0 $sw-1; do ip netns del $ns 2>/dev/null || :; done
+}
+trap cleanup_netns EXIT
+netns_exec || skip "ip netns exec is refused here"
+ip netns add $sw 2>/dev/null || skip "network namespaces cannot be made"
+for i in 0 1; do
+	ip netns add $sw-$i
+	ip link add eth0 netns $sw-$i type veth peer name p$i netns $sw || skip "veth cannot be made"
+	ip -n $sw link set p$i mtu 9000 up
+	ip -n $sw-$i link set eth0 mtu 9000 addrgenmode none up
+	ip -n $sw-$i address add 10.78.0.$((i + 1))/24 dev eth0
+done
+ip netns exec $sw "$ripstop" switch --rate 2G --seed 3 --drop 1% --json p0 p1 >"$tmp/switch" 2>"$tmp/end.switch" &
+switch=$!
+pids="$pids $switch"
+sleep 0.3
+
+
+# between SERVER CLIENT PROGRAM...: $rate, MB/s
+between() {
+	server=$1 client=$2
+	shift 2
+	port=$((port + 1))
+	RIPSTOP_RECOVERY=$server ip netns exec $sw-0 timeout 60 "$ripstop" exec -- "$@" -d rs_eth0 -p $port >"$tmp/end.server" 2>&1 &
+	pids="$pids $!"
+	sleep 0.4
+	RIPSTOP_RECOVERY=$client ip netns exec $sw-1 timeout 60 "$ripstop" exec -- "$@" -d rs_eth0 -p $port 10.78.0.1 >"$tmp/end.client" 2>&1 ||
+		fail "$server to $client: $*"
+	rate=$(awk '$1 ~ /^[0-9]+$/ && NF >= 5 { r = int($4) } END { print r + 0 }' "$tmp/end.client")
+}
+
+# Both: what is lost goes again, and no more. 1 % lost costs go-back-N three quarters or more of the rate.
+between selective selective ib_write_bw -n 40 -s 1048576
+both=$rate
+between go-back-n go-back-n ib_write_bw -n 10 -s 1048576
+neither=$rate
+echo "1 % lost: $both MB/s with selective recovery, $neither with go-back-N"
+[ $both -gt $((neither * 3 / 2)) ] || fail "selective recovery gains nothing: $both and $neither MB/s"
+
+# One alone: as go-back-N, and it works.
+between selective go-back-n ib_write_bw -n 5 -s 65536
+between go-back-n selective ib_write_bw -n 5 -s 65536
+
+# Every verb.
+between selective selective ib_send_bw -n 20 -s 65536
+between selective selective ib_read_bw -n 5 -s 65536
+between selective selective ib_atomic_bw -n 10
+between selective selective ib_write_lat -n 10 -s 64
+
+status=0
+RIPSTOP_RECOVERY=both "$ripstop" exec -- ibv_devices >"$tmp/out" 2>&1 || status=$?
+grep -q "RIPSTOP_RECOVERY=both is neither" "$tmp/out" || {
+	cat "$tmp/out"
+	fail "a wrong RIPSTOP_RECOVERY is not refused"
+}
+kill $switch
+wait $switch || fail "the switch"
