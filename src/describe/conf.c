@@ -171,6 +171,13 @@ static void class_ccs(struct rs_load *l, struct rs_fabric *f, const struct rs_no
 	}
 }
 
+static struct rs_where key_at(const struct rs_node *n, const char *key)
+{
+	const struct rs_node *v = n ? rs_node_get(n, key) : NULL;
+
+	return v ? v->at : n ? n->at : (struct rs_where){0};
+}
+
 void load_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
 	static const char *const known[] = {SWITCH_KEYS,  "data_class", "cnp_class", "cnp_dscp",
@@ -187,6 +194,11 @@ void load_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 	rs_node_u8(l, n, "cnp_dscp", 0, 63, &q->cnp_dscp);
 	rs_node_bytes(l, n, "nic_buffer", 16384, UINT64_C(1) << 40, &q->nic_buffer);
 	load_tiers(l, f, n ? rs_node_get(n, "tiers") : NULL);
+	if (!l->err && q->trim && q->trim_tc == q->data_tc)
+		rs_load_fail(l, -EINVAL, key_at(n, "trim_class"),
+			     "trim_class: what was cut overtakes data; expected another class than "
+			     "data_class, %u",
+			     q->data_tc);
 }
 
 static void get_recovery(struct rs_load *l, const struct rs_node *n, struct rs_transport_conf *t)
@@ -326,13 +338,6 @@ void load_host_model(struct rs_load *l, struct rs_fabric *f, const struct rs_nod
 	rs_node_u32(l, n, "inline", 0, 1024, &f->host_params.inline_bytes);
 	if (rs_node_get(n, "inline") && !f->host_params.inline_bytes)
 		f->host_params.inline_bytes = RS_NO_LIMIT;
-}
-
-static struct rs_where key_at(const struct rs_node *n, const char *key)
-{
-	const struct rs_node *v = n ? rs_node_get(n, key) : NULL;
-
-	return v ? v->at : n ? n->at : (struct rs_where){0};
 }
 
 static struct rs_pause_places places(const struct rs_node *n)

@@ -10,6 +10,7 @@
 
 struct writer {
 	FILE *out;
+	bool uet; /* some host speaks Ultra Ethernet */
 	char buf[40];
 };
 
@@ -317,7 +318,7 @@ static void qos_switch(struct writer *w, const struct rs_fabric *f, const struct
 	fprintf(w->out, "%scut_through: %s\n%smark_at_dequeue: %s\n", in, yes(q->cut_through), in,
 		yes(q->mark_at_dequeue));
 	write_routing(w->out, in, q);
-	if (q->trim || q->queue_bdp != 0 || q->overflow)
+	if (w->uet || q->trim || q->queue_bdp != 0 || q->overflow)
 		write_trimming(w->out, in, q);
 	fprintf(w->out, "%spause_holds: %s\n%sheadroom_delays: %s\n%salpha_by_rate: %s\n", in,
 		yes(q->quirks.pause_holds), in, yes(q->quirks.headroom_delays), in,
@@ -364,7 +365,7 @@ static void recovery(struct writer *w, const struct rs_transport_conf *t)
 	fprintf(w->out, "    rto_high: %s\n", span(w, t->rto_high));
 }
 
-static void transport(struct writer *w, const struct rs_transport_conf *t, bool uet)
+static void transport(struct writer *w, const struct rs_transport_conf *t)
 {
 	fprintf(w->out,
 		"  transport:\n    ipv6: %s\n    timeout: %u\n    retry: %u\n    rnr_retry: %u\n",
@@ -383,7 +384,7 @@ static void transport(struct writer *w, const struct rs_transport_conf *t, bool 
 	fprintf(w->out, "    window_payload: %s\n    ack_unpaused: %s\n",
 		yes(t->quirks.window_payload), yes(t->quirks.ack_unpaused));
 	recovery(w, t);
-	if (uet)
+	if (w->uet)
 		write_uet(w->out, t);
 }
 
@@ -767,7 +768,7 @@ static void whatifs(struct writer *w, const struct rs_fabric *f)
 
 int rs_fabric_write(const struct rs_fabric *f, FILE *out)
 {
-	struct writer w = {.out = out};
+	struct writer w = {.out = out, .uet = rs_fabric_has_uet(f)};
 
 	if (f->assumed)
 		fprintf(out, "# Assumed: %s\n", f->assumed);
@@ -781,7 +782,7 @@ int rs_fabric_write(const struct rs_fabric *f, FILE *out)
 	network(&w, f);
 	qos(&w, f);
 	cc(&w, &f->cc);
-	transport(&w, &f->transport, rs_fabric_has_uet(f));
+	transport(&w, &f->transport);
 	fprintf(out, "  pairing: %s\n", f->pair_by_index ? "index" : "nearest");
 	host_model(&w, &f->host_params);
 	changes(&w, f);

@@ -42,6 +42,18 @@ refused 's.yaml:1:.*reorder: expected recovery: selective' "$transport {reorder:
 $flow"
 refused 's.yaml:1:.*rto_low' "$transport {recovery: selective, rto_low: 1ms, rto_high: 10us}}
 $flow"
+refused "s.yaml:1:.*uett.*did you mean 'uet'" "$transport {kind: uett}}
+$flow"
+refused 's.yaml:1:.*paths: expected a power of two' "$transport {kind: uet, uet: {paths: 63}}}
+$flow"
+refused 's.yaml:1:.*expected credits: true' "$transport {kind: uet, uet: {window: none}}}
+$flow"
+refused 's.yaml:1:.*expected balance: fixed' "$transport {kind: uet, uet: {delivery: rod, balance: reps}}}
+$flow"
+refused 's.yaml:1:.*header: expected a size from 64B' "$transport {kind: uet, uet: {header: 20B}}}
+$flow"
+refused 's.yaml:1:.*another class than data_class' "$transport {kind: uet}, qos: {trim_class: 3}}
+$flow"
 refused 's.yaml:1:.*in_flight' "$transport {recovery: selective, in_flight: 8193}}
 $flow"
 refused 's.yaml:2:1: not YAML' 'fabric: {network: {kind: single-switch, hosts: 2'

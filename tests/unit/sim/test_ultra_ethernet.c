@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/random.h"
+#include "describe/describe.h"
 #include "unit/sim/load.h"
 
 /* docs/validation.md's fabric: 128 hosts at 100 Gb/s in a fat tree, a microsecond a link. */
@@ -187,6 +188,37 @@ static void test_hosts_of_both_transports(void **state)
 	rs_fabric_free(f);
 }
 
+/* As canonical text and read again it is the same fabric. */
+static void test_written_and_read_again_it_is_the_same(void **state)
+{
+	static const char *const uet[] = {"window: dctcp, credits: true, paths: 16, mpr: 1024",
+					  "delivery: rod, header: 90B, control: 70B, rto: 90us",
+					  "balance: reps, freeze: 1ms, sleek: true, target: 9us"};
+	static const char *const qos[] = {", trim: false, queue_bdp: 0, overflow: arrival",
+					  ", trim_bytes: 128B, queue_bdp: 0.5", ""};
+
+	for (int i = 0; i < 3; i++) {
+		struct rs_sim_options o = {.threads = 1, .seed = 3};
+		struct loaded a, b;
+		struct text t;
+		size_t size;
+		char *text;
+		FILE *out = open_memstream(&text, &size);
+
+		tree(&t, uet[i], qos[i]);
+		for (uint32_t k = 0; k < 9; k++)
+			flow(&t, 3 * k, 100, 300000);
+		a = load_run(t.s, o);
+		assert_int_equal(rs_fabric_write(a.f, out), 0);
+		fclose(out);
+		b = load_run(text, o);
+		assert_true(digest(a.r) == digest(b.r));
+		load_free(&a);
+		load_free(&b);
+		free(text);
+	}
+}
+
 /* Flows that stand behind a link that loses packets: timeouts alone bring them home. */
 static void test_links_that_lose_packets(void **state)
 {
@@ -219,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_threads_change_nothing),
 		cmocka_unit_test(test_collectives_run_over_it),
 		cmocka_unit_test(test_hosts_of_both_transports),
+		cmocka_unit_test(test_written_and_read_again_it_is_the_same),
 		cmocka_unit_test(test_links_that_lose_packets),
 	};
 
