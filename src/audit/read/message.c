@@ -309,7 +309,8 @@ static int status_in(const char *line)
 		return status;
 	for (unsigned i = 0; i < sizeof(statuses) / sizeof(*statuses); i++) {
 		p = strcasestr(line, statuses[i].text);
-		if ((p && as_logged(line, p, strlen(statuses[i].text))) ||
+		if ((p && (as_logged(line, p, strlen(statuses[i].text)) ||
+			   !strncmp(line, "Failed status ", 14))) ||
 		    strstr(line, statuses[i].name))
 			return statuses[i].number;
 	}

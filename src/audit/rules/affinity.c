@@ -153,6 +153,31 @@ static int best(const struct board *b, const bool *allowed)
 	return 6;
 }
 
+static unsigned count_used(const struct board *b)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < b->nics; i++)
+		n += b->used[i];
+	return n;
+}
+
+/* The distance at which each GPU has some NIC, shared or not. */
+static int shared_best(const struct board *b)
+{
+	int worst = 1;
+
+	for (unsigned g = 0; g < b->gpus; g++) {
+		int nearest = 6;
+
+		for (unsigned n = 0; n < b->nics; n++)
+			if (b->fact[g][n] && b->rank[g][n] < nearest)
+				nearest = b->rank[g][n];
+		worst = nearest > worst ? nearest : worst;
+	}
+	return worst;
+}
+
 /* The board's NICs that are this near to some GPU, as a list. */
 static const char *nearest_nics(struct rs_audit *a, const struct board *b, int most)
 {
@@ -194,6 +219,9 @@ void pcie_p07(struct rs_audit *a, const struct rs_rule *r)
 		memset(all, true, sizeof(all));
 		have = best(&b, b.used);
 		could = best(&b, all);
+		/* GPUs that share NICs could share nearer ones */
+		if (count_used(&b) < b.gpus && shared_best(&b) < could)
+			could = shared_best(&b);
 		if (have > could) {
 			f = rs_finding_new(
 				a, r, RS_FAIL, RS_MAJOR,

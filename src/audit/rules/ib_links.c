@@ -61,6 +61,30 @@ void rs_ib_links_errors(struct rs_audit *a, const struct rs_rule *r, const char 
 			     : rs_audit_text(a, "the link at %s has errors", last + 5);
 }
 
+/* A switch port that the switch itself took out of service. */
+static void errdisabled(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *state;
+	struct rs_finding *f;
+	uint32_t at = 0;
+
+	while ((state = rs_facts_next(a->facts, &at, host, "port/", "link_state"))) {
+		const char *name = state->subject + strlen("port/");
+
+		if (strncmp(state->value, "errdisabled", 11))
+			continue;
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "switch port %s is errdisabled", name);
+		rs_finding_subject(a, f, host, name);
+		rs_finding_fact(f, state);
+		rs_finding_why(
+			a, f,
+			"the switch took it down after a fault (flaps, a loop, a module): what is "
+			"behind it has no link until someone clears it");
+		rs_finding_need(a, f, "show errdisable recovery; show logging",
+				"why, and since when");
+	}
+}
+
 void rs_ib_links_state(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
 	const struct rs_fact *state, *down[RS_FINDING_SUBJECTS];
@@ -68,6 +92,7 @@ void rs_ib_links_state(struct rs_audit *a, const struct rs_rule *r, const char *
 	unsigned n = 0, up = 0;
 	uint32_t at = 0;
 
+	errdisabled(a, r, host);
 	while ((state = rs_facts_next(a->facts, &at, host, "link/", "port_state")))
 		if (!strcasecmp(state->value, "Active"))
 			up++;

@@ -16,6 +16,7 @@ enum { PORTS = 64 };
 /* Devices of the job with a table, and how many of them cannot use the index. */
 struct tables {
 	unsigned seen, bad;
+	unsigned bare;         /* with a table, and no routable address in it */
 	const char *first_bad; /* "nic/mlx5_0" */
 };
 
@@ -30,6 +31,8 @@ static struct tables ask_tables(const struct rs_audit *a, const char *host, int 
 		struct rs_gid g = rs_gid_at(a, host, nic, index);
 
 		/* a port without an address of its own is not part of the job */
+		t.bare += rs_gid_table(a, host, nic) && rs_gid_best(a, host, nic) < 0 &&
+			  !(hca && !rs_look_hca(hca->value, nic + 4));
 		if (!rs_gid_table(a, host, nic) || rs_gid_best(a, host, nic) < 0 ||
 		    (hca && !rs_look_hca(hca->value, nic + 4)))
 			continue;
@@ -104,6 +107,15 @@ static void n05_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 				   "the index is left to NCCL, which finds a routable entry");
 	} else if (!t.seen && all_infiniband(a, host)) {
 		return; /* its GIDs have no types */
+	} else if (!t.seen && t.bare) {
+		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+				   "NCCL_IB_GID_INDEX=%s: no device has a routable RoCE v2 GID",
+				   index->value);
+		rs_finding_why(a, f,
+			       "the tables have link-local entries alone: the interfaces have no "
+			       "address, or (in a container) are not in this namespace");
+		rs_finding_need(a, f, "ip -br addr, beside show_gids",
+				"whether the rails' interfaces have addresses here");
 	} else if (!t.seen) {
 		f = rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
 				   "NCCL_IB_GID_INDEX=%s: what it is on this host was not seen",

@@ -488,6 +488,32 @@ static void n14_socket(struct rs_audit *a, const struct rs_rule *r, const char *
 				"whether the job has RDMA devices at all");
 }
 
+/* Without a log: the variable alone, which matters where the same job sets up RDMA, or the host has
+ * it. */
+static void n14_forbidden(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	static const char *const others[] = {"NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "NCCL_IB_TC",
+					     "NCCL_IB_TIMEOUT", "NCCL_IB_QPS_PER_CONNECTION"};
+	const struct rs_fact *off = rs_facts_get(a->facts, host, "env", "NCCL_IB_DISABLE");
+	const struct rs_fact *up = usable_rdma(a, host);
+	struct rs_finding *f;
+
+	if (!off || !off->numeric || !off->number)
+		return;
+	for (unsigned i = 0; !up && i < sizeof(others) / sizeof(*others); i++)
+		up = rs_facts_get(a->facts, host, "env", others[i]);
+	f = rs_finding_new(a, r, RS_FAIL, up ? RS_CRITICAL : RS_INFO,
+			   "NCCL_IB_DISABLE=%s turns RDMA off for the whole job", off->value);
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, off);
+	rs_finding_fact(f, up);
+	rs_finding_why(a, f,
+		       "what goes to other nodes goes over TCP. On one machine alone, or where a "
+		       "plugin brings its own network, it is by right");
+	rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+		       rs_audit_text(a, "NCCL_IB_DISABLE=%s", off->value), "unset NCCL_IB_DISABLE");
+}
+
 static void n14(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -502,6 +528,8 @@ static void n14(struct rs_audit *a, const struct rs_rule *r)
 		if (!socket && !ib && net && !strcmp(net->value, "Socket") &&
 		    rs_message_meant(a, host))
 			socket = net;
+		if (!socket && !ib)
+			n14_forbidden(a, r, host);
 		if (socket) {
 			n14_socket(a, r, host, socket);
 		} else if (ib) {

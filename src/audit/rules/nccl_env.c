@@ -617,6 +617,13 @@ static void n08_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 					"how far the NICs are from the GPUs");
 		rs_finding_fix(a, f, host, false, NULL, "modprobe -r nvidia-peermem",
 			       "modprobe nvidia-peermem  # and /etc/modules-load.d/; see P12");
+	} else if (set && !level && !gdr) {
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+				   "NCCL_NET_GDR_LEVEL=%s forbids GPUDirect RDMA on any board",
+				   set->value);
+		rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+			       rs_audit_text(a, "NCCL_NET_GDR_LEVEL=%s", set->value),
+			       "unset NCCL_NET_GDR_LEVEL");
 	} else if (set && level >= 0 && known && nearest > level) {
 		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
 				   "NCCL_NET_GDR_LEVEL=%s is nearer than any NIC in use (%s): "

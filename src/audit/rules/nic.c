@@ -161,13 +161,30 @@ static void h05_unseen(struct rs_audit *a, const struct rs_rule *r, const char *
 			"whether registering memory can fail");
 }
 
+/* Of several shells and files that are believed alike, the lowest limit is the one that bites. */
+static const struct rs_fact *lowest_memlock(const struct rs_audit *a, const char *host)
+{
+	const struct rs_fact *low = rs_facts_get(a->facts, host, "host", "memlock"), *f;
+	/* through a launcher it was asked: that is the job's own */
+	const struct rs_fact *job = rs_facts_get(a->facts, host, "host", "memlock_job");
+	uint32_t at = 0;
+
+	while (low && (f = rs_facts_next(a->facts, &at, host, "host", "memlock"))) {
+		if (strcmp(f->name, "memlock") || strcmp(f->subject, "host") || !f->numeric)
+			continue;
+		if ((job || f->trust == low->trust) && (!low->numeric || f->number < low->number))
+			low = f;
+	}
+	return low;
+}
+
 static void h05(struct rs_audit *a, const struct rs_rule *r)
 {
 	const int64_t enough = (int64_t)1 << 30; /* what a rank registers at the least */
 
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
-		const struct rs_fact *m = rs_facts_get(a->facts, host, "host", "memlock");
+		const struct rs_fact *m = lowest_memlock(a, host);
 		const struct rs_fact *bites = rs_facts_get(a->facts, host, "nccl", "verbs_failure");
 		bool low, own;
 		struct rs_finding *f;
@@ -680,8 +697,9 @@ static void h09(struct rs_audit *a, const struct rs_rule *r)
 		if (!rs_facts_is_switch(a->facts, rs_facts_host(a->facts, i))) {
 			h09_host(a, r, rs_facts_host(a->facts, i));
 			h09_others(a, r, rs_facts_host(a->facts, i));
-			rs_ib_links_state(a, r, rs_facts_host(a->facts, i));
 		}
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		rs_ib_links_state(a, r, rs_facts_host(a->facts, i));
 }
 
 /* ---- R01 ---- */

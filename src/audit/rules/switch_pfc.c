@@ -515,6 +515,34 @@ static void s13_paused(struct rs_gather *g, const struct rs_hop_view *v)
 	}
 }
 
+/* Drops of a port of which no configuration was read: in a queue that pauses were counted for, or
+ * that is usually the lossless one (3 and 4). */
+static void s13_bare(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	const char *sw = v->sw, *port = v->port;
+
+	if (v->mask || v->classifies || rs_facts_get(g->a->facts, sw, port, "pfc_seen"))
+		return;
+	for (int q = 0; q < 8; q++) {
+		struct rs_rise in_queue = {0}, pause = {0};
+		bool paused;
+
+		if (!rose(g, sw, port, rs_audit_text(g->a, "queue/%d/dropped", q), &in_queue) &&
+		    !rose(g, sw, port, rs_audit_text(g->a, "pg/%d/dropped", q), &in_queue))
+			continue;
+		paused = rose(g, sw, port, rs_audit_text(g->a, "pfc_tx/%d", q), &pause) ||
+			 rose(g, sw, port, rs_audit_text(g->a, "pfc_rx/%d", q), &pause);
+		if (!paused && q != 3 && q != 4)
+			continue;
+		rs_gather_fail(g, RS_MAJOR, sw, port, in_queue.now, pause.now,
+			       "%s dropped %lld packets in queue or group %d%s", sw,
+			       (long long)in_queue.by, q,
+			       paused ? ", for which it pauses" : ", which is usually lossless");
+		if (g->f)
+			g->f->confidence = paused ? RS_HIGH : RS_MEDIUM;
+	}
+}
+
 void switch_s13(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_gather g = {.a = a, .r = r, .unseen = RS_MINOR}, paused = switch_gather(a, r);
@@ -527,6 +555,7 @@ void switch_s13(struct rs_audit *a, const struct rs_rule *r)
 			"memory, a switch by congestion behind it",
 			"", "", "", "");
 	switch_each_port(&g, s13_port);
+	switch_each_port(&g, s13_bare);
 	if (g.f) {
 		rs_finding_need(a, g.f, "--since an older snapshot", "whether it still rises");
 		rs_finding_unpriced(a, g.f,

@@ -33,6 +33,14 @@ static void s15_port(struct rs_gather *g, const struct rs_hop_view *v)
 	const char *sw = v->sw, *port = v->port;
 	const struct rs_fact *f, *is;
 	uint32_t at = rs_facts_seek(g->a->facts, sw, port);
+	const struct rs_fact *mode = rs_facts_get(g->a->facts, sw, port, "pfc_mode");
+	const struct rs_fact *oper = rs_facts_get(g->a->facts, sw, port, "pfc_oper");
+
+	/* NX-OS: On is an order; Auto leaves it to DCBX, which a host may not speak */
+	if (mode && oper && !strcmp(mode->value, "On") && !strcmp(oper->value, "Off"))
+		rs_gather_fail(
+			g, RS_MAJOR, sw, port, mode, oper,
+			"PFC is set on and is not in force on %s: no class is lossless there", sw);
 
 	while ((f = rs_facts_next(g->a->facts, &at, sw, "", "")) && !strcmp(f->subject, port)) {
 		if (strncmp(f->name, "applied/", 8))

@@ -100,6 +100,49 @@ static void test_rows_without_their_header(void **state)
 	rs_audit_destroy(a);
 }
 
+static void test_switches_show(void **state)
+{
+	struct rs_audit *a =
+		reading("Port               Mode Oper(VL bmap)  RxPPP      TxPPP\n"
+			"============================================================\n\n"
+			"Ethernet1/1        Auto Off           0          0\n"
+			"Ethernet1/2        On   On  (8)       120394     992134\n"
+			"Ethernet1/3        On   Off           0          0\n");
+
+	expect(a, "port/Ethernet1/2", "pfc/3", "1");
+	expect(a, "port/Ethernet1/2", "counter/tx_pause", "992134");
+	expect(a, "port/Ethernet1/3", "pfc/3", "0");
+	expect(a, "port/Ethernet1/3", "pfc_mode", "On");
+	rs_audit_destroy(a);
+	a = reading("Egress Queuing for Ethernet1/2 [System]\n"
+		    "|                              QOS GROUP 3                    |\n"
+		    "|                   Tx Pkts |       993284711|               0|\n"
+		    "|              Dropped Pkts |          883471|               0|\n"
+		    "|                 TxPPP |           12203|   RxPPP |               0|\n");
+	expect(a, "port/Ethernet1/2", "counter/queue/3/dropped", "883471");
+	expect(a, "port/Ethernet1/2", "counter/pfc_tx/3", "12203");
+	rs_audit_destroy(a);
+	a = reading("Physical interface: et-0/0/1, Enabled, Physical link is Up\n"
+		    "Queue: 3, Forwarding classes: roce\n  Transmitted:\n"
+		    "    Tail-dropped packets :                 71700                    11 pps\n");
+	expect(a, "port/et-0/0/1", "counter/queue/3/dropped", "71700");
+	rs_audit_destroy(a);
+	/* set on and not in force; drops in the class that pauses */
+	assert_int_equal(verdict("S15", FACTS({"s", "host", "role", "switch", 0},
+					      {"s", "port/Ethernet1/3", "pfc_mode", "On", 0},
+					      {"s", "port/Ethernet1/3", "pfc_oper", "Off", 0})),
+			 RS_FAIL);
+	assert_int_equal(verdict("S13", FACTS({"s", "host", "role", "switch", 0},
+					      {"s", "port/e1", "counter/queue/5/dropped", "9", 0},
+					      {"s", "port/e1", "counter/pfc_tx/5", "7", 0})),
+			 RS_FAIL);
+	/* a lossy queue may drop */
+	assert_int_not_equal(
+		verdict("S13", FACTS({"s", "host", "role", "switch", 0},
+				     {"s", "port/e1", "counter/queue/0/dropped", "9", 0})),
+		RS_FAIL);
+}
+
 /* Each is taken from prose, code and other tools' output alike: nothing. */
 static void test_others_words_are_not_taken(void **state)
 {
@@ -155,6 +198,7 @@ int main(void)
 		cmocka_unit_test(test_ibqueryerrors_and_ibportstate),
 		cmocka_unit_test(test_perftest),
 		cmocka_unit_test(test_rows_without_their_header),
+		cmocka_unit_test(test_switches_show),
 		cmocka_unit_test(test_others_words_are_not_taken),
 		cmocka_unit_test(test_judged_alone),
 	};

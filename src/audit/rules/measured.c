@@ -1,0 +1,109 @@
+/* What was measured beside what the device could do. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "audit/facts/look.h"
+#include "audit/rules/rule.h"
+
+/* The best figure of perftest's rows, in Gb/s; *row: its fact. */
+static double best_row(const struct rs_audit *a, const char *host, const char *nic,
+		       const struct rs_fact **row)
+{
+	const struct rs_fact *f;
+	double best = 0;
+	uint32_t at = rs_facts_seek(a->facts, host, nic);
+
+	while ((f = rs_facts_next(a->facts, &at, host, nic, "perftest/gbps/"))) {
+		double gbps = strtod(f->value, NULL);
+
+		if (strcmp(f->subject, nic) || atoll(f->name + 14) < 65536 || gbps <= best)
+			continue;
+		best = gbps;
+		*row = f;
+	}
+	return best;
+}
+
+/* Goodput of RoCE and InfiniBand at a path MTU: 82 bytes a packet beside the payload (RoCE v2 over
+ * IPv4 with preamble and gap), 30 of InfiniBand. */
+static double goodput(const struct rs_audit *a, const char *host, const char *nic, double rate)
+{
+	int64_t mtu = rs_look_number(a, host, nic, "active_mtu", 4096);
+	const char *layer = rs_facts_value(a->facts, host, nic, "link_layer");
+	double beside = layer && !strcmp(layer, "InfiniBand") ? 30 : 82;
+
+	return mtu > 0 ? rate * (double)mtu / ((double)mtu + beside) : rate;
+}
+
+static void m01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *nic)
+{
+	enum { ENOUGH = 85, POOR = 60 /* per cent of the goodput */ };
+	const struct rs_fact *row = NULL, *mtu = rs_facts_get(a->facts, host, nic, "active_mtu");
+	double best = best_row(a, host, nic, &row), could;
+	int64_t rate = rs_look_port_rate(a, host, nic);
+	struct rs_finding *f;
+	double share;
+
+	if (!row)
+		return;
+	if (!rate) {
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
+				   "perftest reached %.0f Gb/s; the port's rate is not known",
+				   best);
+		rs_finding_subject(a, f, host, nic + 4);
+		rs_finding_fact(f, row);
+		rs_finding_need(a, f, "ibstat, or rdma link", "what the port could carry");
+		return;
+	}
+	could = goodput(a, host, nic, (double)rate);
+	share = 100 * best / could;
+	f = rs_finding_new(
+		a, r, share < ENOUGH ? RS_FAIL : RS_PASS, share < POOR ? RS_MAJOR : RS_MINOR,
+		"perftest reached %.0f of the %.0f Gb/s that a port of %lld Gb/s carries", best,
+		could, (long long)rate);
+	rs_finding_subject(a, f, host, nic + 4);
+	rs_finding_fact(f, row);
+	rs_finding_fact(f, rs_facts_get(a->facts, host, nic, "rate_gbps"));
+	rs_finding_fact(f, mtu);
+	if (share >= ENOUGH)
+		return;
+	rs_finding_why(
+		a, f,
+		"a slot that trained down (P01), reads in flight (P03), one queue pair on one "
+		"path or core, a far socket, pauses and marks (C04, C05), or the peer: the "
+		"measurement alone does not tell which");
+	rs_finding_need(a, f, "lspci -vvv; the same with -q 4, and from the other side",
+			"whether the slot, the queue pair or the peer limits");
+	rs_finding_unpriced(a, f, "it is a measurement");
+	if (f)
+		f->confidence = RS_MEDIUM;
+}
+
+static void m01(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *nic;
+		uint32_t at = 0;
+
+		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/")))
+			m01_nic(a, r, host, nic);
+	}
+}
+
+const struct rs_rule rs_rules_measured[] = {
+	{
+		.id = "M01",
+		.name = "measured-rate",
+		.severity = RS_MAJOR,
+		.criterion = "perftest reaches 85 % of what the port carries at its path MTU, with "
+			     "messages of 64 KiB and more.",
+		.authority = "IBTA vol. 1 annex A17 (headers); the 85 and 60 % are Ripstop's",
+		.explain = "A test between two hosts, one pair alone, should be near the line's "
+			   "goodput: "
+			   "98 % at a path MTU of 4096. What is far below has a cause in one of "
+			   "the two "
+			   "hosts or on the path; the other checks name candidates.",
+		.run = m01,
+	},
+	{0},
+};
