@@ -227,4 +227,5 @@ const struct rs_reader rs_reader_env = {
 	.what = "environment of a job (NAME=value): shells, launchers, manifests, Python, notes",
 	.trust = RS_TRUST_INTENT,
 	.line = line_env,
+	.of_code = true,
 };

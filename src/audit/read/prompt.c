@@ -553,6 +553,77 @@ bool rs_prose(const char *text)
 	       (strchr(".?!:", text[n - 1]) || words >= 8 || little >= 2);
 }
 
+/* ---- Code ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && !strcmp(text + n - m, end);
+}
+
+bool rs_code(const char *text)
+{
+	static const char *const starts[] = {"#include",
+					     "#!/",
+					     "#define ",
+					     "#ifdef",
+					     "#ifndef",
+					     "#endif",
+					     "typedef ",
+					     "extern ",
+					     "def ",
+					     "class ",
+					     "if [",
+					     "elif ",
+					     "while ",
+					     "namespace ",
+					     "using namespace",
+					     "static const ",
+					     "static int ",
+					     "static void ",
+					     "static bool ",
+					     "static struct ",
+					     "static char ",
+					     "static unsigned ",
+					     "static size_t ",
+					     "static inline ",
+					     "static uint",
+					     "if (",
+					     "for (",
+					     "int main(",
+					     "void ",
+					     "return ",
+					     "} else",
+					     "except",
+					     "try:",
+					     "} while",
+					     "assert_",
+					     "switch (",
+					     "case ",
+					     "break;",
+					     "const char *",
+					     "struct rs_",
+					     "\tif ("};
+	static const char *const whole[] = {"fi", "done", "esac",  "else",
+					    "};", "})",   "else:", "EOF"};
+	static const char *const ends[] = {"; then", "; do", "):", ") {", "\\n\"", "\","};
+
+	for (unsigned i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (!strncmp(text, starts[i], strlen(starts[i])))
+			return true;
+	for (unsigned i = 0; i < sizeof(whole) / sizeof(*whole); i++)
+		if (!strcmp(text, whole[i]))
+			return true;
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (ends_with(text, ends[i]))
+			return true;
+	if (!strncmp(text, "import ", 7) ||
+	    (!strncmp(text, "from ", 5) && strstr(text, " import ")))
+		return !ends_with(text, ";");
+	return false;
+}
+
 /* ---- Refusals ---- */
 
 static const char *refusal_text(const char *text)

@@ -22,6 +22,8 @@ bool rs_heading_find(const char *text, struct rs_prompt *out);
 bool rs_command_known(const char *text);
 /* ``` and ~~~ */
 bool rs_fence(const char *text);
+/* A line of a program or a script, by itself: a definition, an inclusion, the end of a loop. */
+bool rs_code(const char *text);
 /* A sentence that a person wrote. */
 bool rs_prose(const char *text);
 

@@ -400,6 +400,7 @@ struct stream {
 	uint8_t *kind;
 	uint32_t *command;
 	bool *kept; /* a reader of segments took it */
+	bool *code; /* of a program or a script */
 	uint32_t n;
 	uint64_t marks;
 	struct rs_line line; /* at hand: too large for the stack of each call */
@@ -413,6 +414,7 @@ static void stream_free(struct stream *s)
 	free(s->kind);
 	free(s->command);
 	free(s->kept);
+	free(s->code);
 }
 
 static int stream_new(struct stream *s, struct text *t, uint16_t host)
@@ -432,7 +434,8 @@ static int stream_new(struct stream *s, struct text *t, uint16_t host)
 	s->kind = malloc(n);
 	s->command = malloc(n * sizeof(*s->command));
 	s->kept = calloc(n, sizeof(*s->kept));
-	if (!s->data || !s->start || !s->number || !s->kind || !s->command || !s->kept)
+	s->code = calloc(n, sizeof(*s->code));
+	if (!s->data || !s->start || !s->number || !s->kind || !s->command || !s->kept || !s->code)
 		return -ENOMEM;
 	size = 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -653,6 +656,55 @@ static void give_parts(struct stream *s, const struct segment *g)
 	}
 }
 
+enum { CODE_LINES = 3, CODE_GAP = 12 /* lines between two that show it */ };
+
+/* A line that only a log has, though a program may stand around it. */
+static bool of_log(const char *text)
+{
+	return (strstr(text, " NCCL INFO ") || strstr(text, " NCCL WARN ")) && !strchr(text, '"');
+}
+
+static void mark_code(struct stream *s, uint32_t first, uint32_t last)
+{
+	for (uint32_t i = first; i <= last; i++) {
+		line_at(s, i, &s->line);
+		s->code[i] = !of_log(s->line.text);
+	}
+}
+
+/*
+ * A program that prints what a tool prints has not printed it: lines between definitions,
+ * inclusions and ends of loops are a program's, where several stand close to each other. What a
+ * trace of calls quotes is none.
+ */
+static void find_code(struct stream *s)
+{
+	uint32_t first = 0, last = 0, shows = 0, gap = 0;
+	struct rs_line *l = &s->line;
+	bool quoted = false;
+
+	for (uint32_t i = 0; i <= s->n; i++) {
+		bool shown = false, end = i == s->n;
+
+		if (!end && s->kind[i] != BLANK) {
+			line_at(s, i, l);
+			shown = !quoted && rs_code(l->text);
+			quoted = !strncmp(l->text, "File \"", 6);
+			gap++;
+		}
+		end |= shows && (gap > CODE_GAP || (!end && s->kind[i] == FENCE));
+		if (end && shows >= CODE_LINES)
+			mark_code(s, first, last);
+		if (end)
+			shows = 0;
+		if (!shown)
+			continue;
+		first = shows++ ? first : i;
+		last = i;
+		gap = 0;
+	}
+}
+
 static void give_segment(struct stream *s, const struct segment *g)
 {
 	if (!g->n || s->t->a->err)
@@ -682,11 +734,20 @@ static void cut(struct stream *s)
 	bool fenced = false, any = false;
 	uint32_t segments = 0;
 
+	find_code(s);
 	signs_fill(&signs);
 	for (uint32_t i = 0; i < s->n; i++) {
 		enum kind k = s->kind[i];
 		bool frame = k == PROMPT || k == FENCE || k == HEADING;
 
+		/* of a program: no segment; what stands before and behind it are two */
+		if (s->code[i]) {
+			give_segment(s, &g);
+			g = (struct segment){.first = i + 1};
+			owner = NULL;
+			any = false;
+			continue;
+		}
 		if (!frame && segments < RS_SEGMENTS) {
 			line_at(s, i, l);
 			next = beginner(&signs, l);
@@ -771,7 +832,7 @@ static uint32_t messages(struct stream *s, const struct rs_reader *r, struct rs_
 		uint32_t number = s->number[i];
 
 		if (s->kind[i] == BLANK || s->kind[i] == REFUSAL || s->kind[i] == FENCE ||
-		    (u->use[number - 1] == RS_LINE_USED && !r->also))
+		    (u->use[number - 1] == RS_LINE_USED && !r->also) || (s->code[i] && !r->of_code))
 			continue;
 		line_at(s, i, l);
 		l->next = s->start[i + 1]; /* a reader may look at what follows */
@@ -796,7 +857,7 @@ static void said(struct stream *s, struct rs_input *in)
 			refusal_add(s->t->a, in, s->t, i + 1);
 			continue;
 		}
-		if (was == RS_LINE_BLANK || was == RS_LINE_FRAME || s->kept[i])
+		if (was == RS_LINE_BLANK || was == RS_LINE_FRAME || s->kept[i] || s->code[i])
 			continue;
 		line_at(s, i, l);
 		failure_add(s->t->a, in, l, &n);
