@@ -350,13 +350,27 @@ const struct rs_reader rs_reader_cpuidle = {
 
 /* ---- ip addr / ip link / route ---- */
 
+/* "2: eth0: <BROADCAST,...> mtu 1500", ifconfig's "eth0: flags=4163<...> mtu 1500", link/ether. */
+static bool ip_line(const char *text)
+{
+	unsigned index;
+	int n = 0;
+
+	if (!strncmp(text, "link/ether ", 11) || !strncmp(text, "link/infiniband ", 16))
+		return true;
+	if (sscanf(text, "%u: %*[^:]: <%n", &index, &n) == 1 && n)
+		return true;
+	return strstr(text, ": flags=") && strstr(text, " mtu ");
+}
+
 static int score_ip(const struct rs_input *in)
 {
-	return (rs_input_has(in, " mtu ") &&
-		(rs_input_has(in, "qdisc") || rs_input_has(in, "mtu "))) ||
-			       rs_input_has(in, "link/ether")
-		       ? 60
-		       : 0;
+	struct rs_line l = {0};
+
+	while (rs_line_next(in, &l) && l.number < 200)
+		if (ip_line(l.text))
+			return 60;
+	return 0;
 }
 
 /* "vf 1 link/ether ..., max_tx_rate 100Mbps, link-state enable, trust on": facts as of `ip -j`. */

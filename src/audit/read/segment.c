@@ -656,7 +656,7 @@ static void give_parts(struct stream *s, const struct segment *g)
 	}
 }
 
-enum { CODE_LINES = 3, CODE_GAP = 12 /* lines between two that show it */ };
+enum { CODE_LINES = 3, CODE_GAP = 24 /* lines between two that show it */ };
 
 /* A line that only a log has, though a program may stand around it. */
 static bool of_log(const char *text)

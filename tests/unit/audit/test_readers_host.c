@@ -650,10 +650,143 @@ static void test_every_fixture_is_read_or_said_to_be_unknown(void **state)
 	}
 }
 
+/* ---- Each reader against the others ---- */
+
+/* By lines, and from the text alone: not a document, not by the file's name. */
+static bool pasted(const struct sample *s)
+{
+	const char *p = s->text + strspn(s->text, " \t\r\n");
+
+	return s->reader && !strchr("{[<", *p) && strcmp(s->reader, "sysfs") &&
+	       strcmp(s->reader, "facts") && strcmp(s->reader, "files") &&
+	       strncmp(s->text, "# ", 2);
+}
+
+/* Does its first line tell whose it is? */
+static bool begins(const struct sample *s)
+{
+	struct rs_input in = {.data = s->text, .size = strlen(s->text)};
+	struct rs_line l = {0};
+
+	if (!rs_line_next(&in, &l))
+		return false;
+	for (unsigned r = 0; rs_readers[r]; r++)
+		for (const char *const *p = rs_readers[r]->begins; p && *p; p++)
+			if (!strcmp(rs_readers[r]->name, s->reader) && rs_pattern(*p, &l))
+				return true;
+	return false;
+}
+
+static bool is_message_reader(const char *name)
+{
+	for (unsigned r = 0; rs_readers[r]; r++)
+		if (!strcmp(rs_readers[r]->name, name))
+			return rs_readers[r]->line != NULL;
+	return false;
+}
+
+/* Alone, a sample is taken by its reader and by readers of messages. */
+static void test_no_reader_takes_what_is_anothers(void **state)
+{
+	for (unsigned i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
+		const struct sample *s = &samples[i];
+		struct rs_audit *a;
+
+		/* one with prompts is of several outputs */
+		if (!s->reader || !strcmp(s->path, "steps.txt") || !strcmp(s->path, "report.md"))
+			continue;
+		a = read_text(s->path, s->text, strlen(s->text));
+		for (uint32_t f = 0; f < a->n_files; f++)
+			if (strcmp(a->files[f].reader, s->reader) && a->files[f].facts &&
+			    !is_message_reader(a->files[f].reader))
+				fail_msg("%s of %s: %u facts by %s", s->path, s->reader,
+					 a->files[f].facts, a->files[f].reader);
+		rs_audit_destroy(a);
+	}
+}
+
+/* One behind the other, without a word between: both are read. */
+static void test_outputs_behind_each_other_are_told_apart(void **state)
+{
+	unsigned pairs = 0;
+
+	for (unsigned i = 0; i < sizeof(samples) / sizeof(*samples); i++)
+		for (unsigned k = 0; k < sizeof(samples) / sizeof(*samples); k++) {
+			const struct sample *x = &samples[i], *y = &samples[k];
+			struct rs_audit *a;
+			char *both;
+
+			if (!pasted(x) || !pasted(y) || !begins(y) || !strcmp(x->reader, y->reader))
+				continue;
+			assert_true(asprintf(&both, "%s\n%s", x->text, y->text) > 0);
+			a = read_text(x->path, both, strlen(both));
+			if (!took(a, x->reader) || !took(a, y->reader))
+				fail_msg("%s before %s: %s is not read", x->reader, y->reader,
+					 took(a, x->reader) ? y->reader : x->reader);
+			rs_audit_destroy(a);
+			free(both);
+			pairs++;
+		}
+	assert_true(pairs > 500);
+}
+
+static void no_output(const char *folder, const char *name)
+{
+	char path[1024], *data = malloc(1 << 18);
+	struct rs_audit *a;
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/%s/%s", RS_SOURCE_DIR, folder, name);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(data);
+	n = fread(data, 1, (1 << 18) - 1, f);
+	fclose(f);
+	a = read_text(name, data, n);
+	for (uint32_t i = 0; i < a->n_files; i++)
+		if (a->files[i].facts && !is_message_reader(a->files[i].reader))
+			fail_msg("%s: %u facts by %s", path, a->files[i].facts, a->files[i].reader);
+	rs_audit_destroy(a);
+	free(data);
+}
+
+/* Programs and scripts print and quote what tools print: no reader takes it for an output. */
+static void test_programs_are_no_output(void **state)
+{
+	static const char *const rooms[] = {"src/audit/read", "src/audit/rules", "src/verbs",
+					    "src/nccl", "tests/interop"};
+	unsigned files = 0;
+
+	for (unsigned d = 0; d < sizeof(rooms) / sizeof(*rooms); d++) {
+		char path[512];
+		struct dirent *e;
+		DIR *dir;
+
+		snprintf(path, sizeof(path), "%s/%s", RS_SOURCE_DIR, rooms[d]);
+		dir = opendir(path);
+		assert_non_null(dir);
+		while ((e = readdir(dir))) {
+			size_t n = strlen(e->d_name);
+
+			if (n > 2 && (!strcmp(e->d_name + n - 2, ".c") ||
+				      !strcmp(e->d_name + n - 3, ".sh"))) {
+				no_output(rooms[d], e->d_name);
+				files++;
+			}
+		}
+		closedir(dir);
+	}
+	assert_true(files > 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_reader_takes_its_facts),
+		cmocka_unit_test(test_no_reader_takes_what_is_anothers),
+		cmocka_unit_test(test_outputs_behind_each_other_are_told_apart),
+		cmocka_unit_test(test_programs_are_no_output),
 		cmocka_unit_test(test_a_cut_text_invents_nothing),
 		cmocka_unit_test(test_lines_of_a_part_are_the_files),
 		cmocka_unit_test(test_configuration_space_is_decoded),
