@@ -69,8 +69,25 @@ static int tell(const struct rs_symptom *s)
 /* ---- Over snapshots ---- */
 
 struct walk {
-	unsigned found, unseen, right;
+	unsigned found, open, unseen, silent, right;
 };
+
+/* What was read of it: a fact that the named files state is never "not seen". */
+static void stated(const struct rs_finding *f)
+{
+	enum { STATED = 3 };
+
+	for (uint32_t i = 0; i < f->n_facts && i < STATED; i++) {
+		const struct rs_fact *k = f->fact[i];
+
+		if (k->line)
+			rs_paragraph(stdout, 6, "read %s:%u: %s %s = %.120s", k->file, k->line,
+				     k->subject, k->name, k->value);
+		else
+			rs_paragraph(stdout, 6, "read %s: %s %s = %.120s", k->file ? k->file : "",
+				     k->subject, k->name, k->value);
+	}
+}
 
 static void failed(const struct rs_finding *f)
 {
@@ -79,6 +96,7 @@ static void failed(const struct rs_finding *f)
 		     f->n_subjects && f->subject[0].part ? f->subject[0].part : "", f->title);
 	if (f->n_subjects > 1)
 		rs_paragraph(stdout, 6, "and %u more", f->n_subjects - 1);
+	stated(f);
 	if (f->price.priced)
 		rs_paragraph(stdout, 6, "costs %.0f %% of %s: %.3g -> %.3g %s when fixed",
 			     -f->price.low, f->price.metric, f->price.as_is, f->price.fixed,
@@ -89,8 +107,9 @@ static void failed(const struct rs_finding *f)
 
 static void unseen(const struct rs_finding *f)
 {
-	rs_paragraph(stdout, 6, "%s%s", f->n_subjects ? f->subject[0].host : "",
-		     f->n_subjects ? "" : "not seen");
+	rs_paragraph(stdout, 6, "%s%s%s", f->n_subjects ? f->subject[0].host : "",
+		     f->n_subjects ? ": " : "", f->title);
+	stated(f);
 	for (uint32_t i = 0; i < f->n_needs; i++)
 		rs_paragraph(stdout, 6, "fetch %s: %s", f->need[i].file, f->need[i].why);
 }
@@ -100,15 +119,19 @@ static void step(const struct rs_audit *a, const struct rs_rule *r, const char *
 {
 	unsigned count[4] = {0}, shown = 0;
 	enum rs_verdict v;
+	bool some = false;
 
 	for (uint32_t i = 0; i < a->n_findings; i++)
-		if (a->findings[i]->rule == r && !a->findings[i]->suppressed)
+		if (a->findings[i]->rule == r && !a->findings[i]->suppressed) {
 			count[a->findings[i]->verdict]++;
+			some |= a->findings[i]->verdict == RS_UNKNOWN && a->findings[i]->n_facts;
+		}
 	v = count[RS_FAIL]      ? RS_FAIL
 	    : count[RS_UNKNOWN] ? RS_UNKNOWN
 	    : count[RS_PASS]    ? RS_PASS
 				: RS_NA;
-	printf("  %-8s %s %s\n", (const char *[]){"ok", "FOUND", "not seen", "no word"}[v], r->id,
+	printf("  %-8s %s %s\n",
+	       (const char *[]){"ok", "FOUND", some ? "open" : "not seen", "no word"}[v], r->id,
 	       r->name);
 	if (v == RS_FAIL)
 		rs_paragraph(stdout, 6, "%s", shows);
@@ -121,28 +144,72 @@ static void step(const struct rs_audit *a, const struct rs_rule *r, const char *
 			failed(f);
 		else if (v == RS_UNKNOWN)
 			unseen(f);
+		else if (v == RS_PASS)
+			stated(f);
 		shown++;
 	}
 	w->found += v == RS_FAIL;
-	w->unseen += v == RS_UNKNOWN || v == RS_NA;
+	w->open += v == RS_UNKNOWN && some;
+	w->unseen += v == RS_UNKNOWN && !some;
+	w->silent += v == RS_NA;
 	w->right += v == RS_PASS;
+}
+
+static bool is_step(const struct rs_symptom *s, const struct rs_rule *r)
+{
+	for (unsigned i = 0; i < RS_SYMPTOM_STEPS && s->step[i].check; i++)
+		if (!strcmp(s->step[i].check, r->id))
+			return true;
+	return false;
+}
+
+/* What the files state and no step of the symptom asks for: it may be the cause all the same. */
+static void beside(const struct rs_symptom *s, const struct rs_audit *a, struct walk *w)
+{
+	enum { BESIDE = 5 };
+	unsigned shown = 0;
+
+	for (uint32_t i = 0; i < a->n_findings && shown < BESIDE; i++) {
+		const struct rs_finding *f = a->findings[i];
+
+		if (f->verdict != RS_FAIL || f->severity < RS_MAJOR || f->suppressed ||
+		    is_step(s, f->rule))
+			continue;
+		if (!shown++)
+			puts("\nBeside these steps:");
+		printf("  FOUND    %s %s\n", f->rule->id, f->rule->name);
+		failed(f);
+	}
+	w->found += shown;
+	if (a->failure && a->failure->line) {
+		putchar('\n');
+		rs_paragraph(stdout, 0, "The text states a failure, %s:%u: %.200s",
+			     a->failure->file, a->failure->line, a->failure->value);
+	}
+}
+
+static void read_texts(const struct rs_audit *a)
+{
+	for (const struct rs_text_use *u = a->texts; u; u = u->next)
+		if (u->count[RS_LINE_STRANGE] && u->n_blocks)
+			rs_paragraph(stdout, 0,
+				     "%s: %u of %u lines used; the first not understood is %u: "
+				     "%.80s",
+				     u->path, u->count[RS_LINE_USED],
+				     u->lines - u->count[RS_LINE_BLANK], u->block[0].first,
+				     u->block[0].text);
 }
 
 static int walk(const struct rs_symptom *s, struct rs_audit *a, char **path, int n,
 		struct rs_error *e)
 {
-	const char *only[RS_SYMPTOM_STEPS + 1] = {NULL};
 	struct walk w = {0};
-	unsigned k = 0;
 	int err = 0;
 
-	for (unsigned i = 0; i < RS_SYMPTOM_STEPS && s->step[i].check; i++)
-		if (rs_rule_find(s->step[i].check))
-			only[k++] = s->step[i].check;
 	for (int i = 0; i < n && !err; i++)
 		err = rs_audit_read(a, path[i], NULL, 0, e);
 	if (!err)
-		err = rs_audit_run(a, only, NULL, e);
+		err = rs_audit_run(a, NULL, NULL, e);
 	if (!err)
 		err = rs_audit_price(a, RS_PRICE_FAST, e);
 	if (err)
@@ -151,7 +218,10 @@ static int walk(const struct rs_symptom *s, struct rs_audit *a, char **path, int
 	for (unsigned i = 0; i < RS_SYMPTOM_STEPS && s->step[i].check; i++)
 		if (rs_rule_find(s->step[i].check))
 			step(a, rs_rule_find(s->step[i].check), s->step[i].shows, &w);
-	printf("\n%u found, %u ruled out, %u not seen\n", w.found, w.right, w.unseen);
+	beside(s, a, &w);
+	printf("\n%u found, %u ruled out, %u open, %u not seen, of %u no word was read\n", w.found,
+	       w.right, w.open, w.unseen, w.silent);
+	read_texts(a);
 	if (w.found)
 		fputs("Mend the first that was found, then look again: later ones may follow from "
 		      "it.\n",

@@ -295,3 +295,28 @@ else
 	echo "RIPSTOP_DATA names no folder with defects/: the score on real cases is left out"
 	echo '[  SKIPPED ] score_on_real_cases'
 fi
+# a text that states a failure which no check explains: status 4 in every format, and what to run next
+post=tests/data/posts
+status 4 "$ripstop" audit "$post/prose-only.txt"
+grep -q 'NOT ENOUGH EVIDENCE: a line states a failure' "$tmp/out"
+grep -q 'prose-only.txt:2 ' "$tmp/out"
+grep -q '^  run next  NCCL_DEBUG=INFO' "$tmp/out"
+grep -q '0 of 3 lines used' "$tmp/out"
+grep -q '^    1-3: Has anybody seen' "$tmp/out"
+status 4 "$ripstop" audit --allow-unknown --quiet "$post/prose-only.txt"
+status 4 "$ripstop" audit --quiet --json "$tmp/thin.json" --junit "$tmp/thin.xml" --sarif "$tmp/thin.sarif" \
+	--prometheus "$tmp/thin.prom" "$post/prose-only.txt"
+grep -q '"verdict": "not enough evidence"' "$tmp/thin.json"
+grep -q '"cmd": "NCCL_DEBUG=INFO' "$tmp/thin.json"
+grep -q '"not_understood"' "$tmp/thin.json"
+grep -q 'errors="1"' "$tmp/thin.xml"
+grep -q '<error type="not enough evidence"' "$tmp/thin.xml"
+grep -q '"exitCode": 4' "$tmp/thin.sarif"
+grep -q '^ripstop_audit_verdict{verdict="not enough evidence"} 1' "$tmp/thin.prom"
+# explain answers from the same facts
+status 1 "$ripstop" explain timeouts "$post/mpi-tags.txt"
+grep -q 'FOUND    N12' "$tmp/out"
+grep -q 'read .*mpi-tags.txt:11: nccl completion' "$tmp/out"
+status 1 "$ripstop" explain sockets "$post/mpi-tags.txt"
+grep -q 'open     N04' "$tmp/out"
+grep -q 'The text states a failure' "$tmp/out"

@@ -677,6 +677,32 @@ static bool per_host(const char *name)
 	return false;
 }
 
+/* Beside hosts that a log or prompts name, what the text's own host has is the job's: it is set for
+ * all of them. */
+static bool x06_is_job(const struct rs_audit *a, const char *host)
+{
+	bool named = false;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts) && !named; i++)
+		named = rs_facts_get(a->facts, rs_facts_host(a->facts, i), "host", "named");
+	for (uint32_t i = 0; named && i < a->n_jobs; i++)
+		if (!strcmp(a->jobs[i], host))
+			return true;
+	return false;
+}
+
+/* A log shows what was set, and not all of that. */
+static bool x06_shows_all(const struct rs_audit *a, const char *host)
+{
+	uint32_t at = rs_facts_seek(a->facts, host, "env");
+	const struct rs_fact *f;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "env", "NCCL_")))
+		if (f->trust != RS_TRUST_LOG && f->trust != RS_TRUST_NOTE)
+			return true;
+	return false;
+}
+
 static void x06_variable(struct rs_audit *a, struct ballot *b, const char *name)
 {
 	b->n = 0;
@@ -684,7 +710,9 @@ static void x06_variable(struct rs_audit *a, struct ballot *b, const char *name)
 		const char *host = host_at(a, i);
 		const struct rs_fact *f = host ? rs_facts_get(a->facts, host, "env", name) : NULL;
 
-		if (host && rs_look_any(a, host, "env", "NCCL_"))
+		if (!host || x06_is_job(a, host) || (!f && !x06_shows_all(a, host)))
+			continue;
+		if (rs_look_any(a, host, "env", "NCCL_"))
 			vote(b, host, NULL, f ? f->value : "unset", f);
 	}
 }
@@ -734,7 +762,7 @@ static void x06(struct rs_audit *a, const struct rs_rule *r)
 
 		if (host && !rs_look_any(a, host, "env", "NCCL_") && rs_look_has_rdma(a, host))
 			blind = blind ? blind : host;
-		if (!host || !rs_look_any(a, host, "env", "NCCL_"))
+		if (!host || !rs_look_any(a, host, "env", "NCCL_") || x06_is_job(a, host))
 			continue;
 		seen++;
 		while ((e = rs_facts_next(a->facts, &at, host, "env", "NCCL_"))) {
