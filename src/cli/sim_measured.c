@@ -378,13 +378,19 @@ static void try_nccl(struct measuring *w)
 		{"NCCL_ALGO", "Ring"},    {"NCCL_ALGO", "Tree"},       {"NCCL_ALGO", "NVLSTree"},
 		{"NCCL_ALGO", "NVLS"},    {"NCCL_PROTO", "LL"},        {"NCCL_PROTO", "LL128"},
 		{"NCCL_PROTO", "Simple"}, {"NCCL_MAX_NCHANNELS", "4"}, {"NCCL_MAX_NCHANNELS", "1"}};
-	char name[48], value[48];
+	uint32_t gpus = w->f->hosts[0].n_gpus;
+	char name[64], path[80], value[16];
 
 	for (size_t i = 0; i < sizeof(forced) / sizeof(*forced); i++) {
 		snprintf(name, sizeof(name), "%s=%s", forced[i][0], forced[i][1]);
-		snprintf(value, sizeof(value), "{env: {%s: %s}}", forced[i][0], forced[i][1]);
-		try_one(w, name, "workload[0].collective.nccl", value);
+		snprintf(path, sizeof(path), "workload[0].collective.nccl.env.%s", forced[i][0]);
+		try_one(w, name, path, forced[i][1]);
 	}
+	if (gpus < 2 || w->f->jobs[0].collective.nccl.gpus_per_thread > 1)
+		return;
+	snprintf(name, sizeof(name), "one thread that starts the kernels of %u GPUs", gpus);
+	snprintf(value, sizeof(value), "%u", gpus);
+	try_one(w, name, "workload[0].collective.nccl.gpus_per_thread", value);
 }
 
 /* The explicit algorithms, with the channels that the description has. */

@@ -37,16 +37,17 @@ __attribute__((format(printf, 3, 4))) static int bad(struct reader *r, uint32_t 
 	return rs_error_at(r->e, -EINVAL, (struct rs_where){r->name, r->line, column}, "%s", what);
 }
 
-/* What launchers put before a line: srun -l "0: ", mpirun "[1,0]<stdout>:", a time and a host. */
+/* What launchers put before a line: srun -l "0: " (" 0: " of ten tasks and more), mpirun
+ * "[1,0]<stdout>:". */
 static const char *payload(const char *line)
 {
-	const char *p = strstr(line, "<stdout>:"), *q = line;
+	const char *p = strstr(line, "<stdout>:"), *q, *first = line + strspn(line, " ");
 
 	if (p)
 		return p + strlen("<stdout>:");
-	while (isdigit((unsigned char)*q))
+	for (q = first; isdigit((unsigned char)*q);)
 		q++;
-	return q > line && q[0] == ':' && q[1] == ' ' ? q + 2 : line;
+	return q > first && q[0] == ':' && q[1] == ' ' ? q + 2 : line;
 }
 
 static void split(struct reader *r, const char *line, size_t n)

@@ -36,6 +36,14 @@ def fail(what):
     sys.exit(1)
 
 
+HOST = """fabric:
+  hosts: [{name: h, count: 1, like: %s}]
+  network: {kind: single-switch, rate: 400G}
+workload:
+  - {name: job, collective: {op: all-reduce, bytes: 1MiB, nccl: {version: 2.21.5}}}
+"""
+
+
 def run(*args):
     return subprocess.run([RIPSTOP, "sim", *args], capture_output=True, text=True, timeout=300,
                           check=False)
@@ -97,6 +105,24 @@ def plantings(tmp):
     planted(tmp, single, ["fabric.network.rate=60G", "workload[0].collective.step_latency=9us"],
             r"agree.*links at [56]\d[0-9.]* Gb/s and software of [89][0-9.]* us a step")
     planted(tmp, leaves, ["fabric.network.delay=4us"], "agree.*links with a delay of (3.9|4)")
+    one_thread(tmp)
+
+
+def one_thread(tmp):
+    """A log of one process for all GPUs of a host says so, and NCCL's release stays."""
+    scenario, log = os.path.join(tmp, "host.yaml"), os.path.join(tmp, "log")
+    hosts = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data/hosts/h100-8.xml")
+    with open(scenario, "w", encoding="utf-8") as f:
+        f.write(HOST % hosts)
+    change = ["workload[0].collective.nccl.gpus_per_thread=8"]
+    sizes = [1 << 10, 1 << 14, 1 << 17, 1 << 22, 1 << 25]
+    rows = [(s, us(scenario, [f"workload[0].collective.bytes={s}B", *change])) for s in sizes]
+    if not 35 < rows[0][1] < 37:
+        fail(f"8 starts of 4.5 us: {rows}")
+    nccl(log, "all_reduce", 8, rows, before=" 0: ")
+    p = run("--measured", log, scenario)
+    if p.returncode or not re.search(r"agree[^.]*one\s+thread\s+that\s+starts\s+the\s+kernels\s+of\s+8", p.stdout):
+        fail(f"one thread: {p.stdout}{p.stderr}")
 
 
 def perftest(tmp):
