@@ -302,8 +302,10 @@ static int read_tuner(const struct options *o, struct rs_arena *a, struct rs_ncc
 static int tune(const struct options *o, const struct rs_nccl_plan *p,
 		const struct rs_nccl_env *env, struct rs_arena *a, struct rs_error *e)
 {
-	struct rs_nccl_tune_conf conf = {
-		.algo = env->algo, .proto = env->proto, .buffer = env->buffer};
+	struct rs_nccl_tune_conf conf = {.algo = env->algo,
+					 .proto = env->proto,
+					 .buffer = env->buffer,
+					 .thresholds = env->thresholds};
 	struct rs_outfile f;
 	int err = read_tuner(o, a, &conf, e);
 

@@ -197,7 +197,7 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 	c->post = (r->p2p ? 2800 * RS_NS : RS_US) + n->post * messages;
 	c->eager = n->eager;
 	c->eager_rate = n->rate;
-	c->rendezvous = n->rendezvous * messages / scale;
+	c->rendezvous = n->rendezvous / scale;
 	r->starts = starts_time(c, r);
 	r->launch /= scale;
 	r->slice /= scale;

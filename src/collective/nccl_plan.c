@@ -56,6 +56,7 @@ static int read_env(const struct rs_collective_conf *conf, struct nccl_run *r,
 	r->tune.algo = env->algo;
 	r->tune.proto = env->proto;
 	r->tune.buffer = env->buffer;
+	r->tune.thresholds = env->thresholds;
 	return 0;
 }
 

@@ -53,6 +53,7 @@ static const struct {
 	{"NCCL_IB_HCA", TEXT, FIELD(hca), 0, 0},
 	{"NCCL_ALGO", TEXT, FIELD(algo), 0, 0},
 	{"NCCL_PROTO", TEXT, FIELD(proto), 0, 0},
+	{"NCCL_THREAD_THRESHOLDS", TEXT, FIELD(thresholds), 0, 0},
 #undef FIELD
 };
 enum { KNOWN = sizeof(known) / sizeof(*known) };

@@ -35,6 +35,7 @@ struct rs_nccl_env {
 	uint32_t chunk_net, chunk_nvl, chunk_pci;             /* NCCL_P2P_..._CHUNKSIZE */
 	char hca[RS_NCCL_TEXT_MAX];                           /* NCCL_IB_HCA; empty: all */
 	char algo[RS_NCCL_TEXT_MAX], proto[RS_NCCL_TEXT_MAX]; /* NCCL_ALGO, NCCL_PROTO; empty */
+	char thresholds[RS_NCCL_TEXT_MAX]; /* NCCL_THREAD_THRESHOLDS; empty: not set */
 };
 
 void rs_nccl_env_init(struct rs_nccl_env *env, uint32_t release);

@@ -3,6 +3,7 @@
  * each release.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include "nccl/tune.h"
@@ -562,6 +563,28 @@ static void set_threads(const struct rs_nccl_plan *p, struct rs_nccl_table *t)
 	t->threshold[DIRECT][RS_NCCL_SIMPLE] = t->threshold[CHAIN][RS_NCCL_SIMPLE] = 512;
 }
 
+/* "8 8 64 128 8 64": bytes a thread, of Tree's and of Ring's LL, LL128 and Simple; those that are
+ * negative or left out stay (graph/tuning.cc). */
+static int read_thresholds(struct rs_nccl_table *t, struct rs_error *e)
+{
+	const char *s = t->conf.thresholds;
+
+	for (int i = 0; s && *s && i < 2 * RS_NCCL_PROTOS; i++) {
+		char *end;
+		long n = strtol(s, &end, 10);
+
+		if (end == s)
+			return rs_error_set(e, -EINVAL,
+					    "NCCL_THREAD_THRESHOLDS: expected six numbers, as "
+					    "'8 8 64 128 8 64', found '%.60s'",
+					    t->conf.thresholds);
+		if (n >= 0)
+			t->threshold[i / RS_NCCL_PROTOS ? RING : TREE][i % RS_NCCL_PROTOS] = n;
+		s = end + strspn(end, " ");
+	}
+	return 0;
+}
+
 static struct tuning prepare(const struct rs_nccl_plan *p, struct rs_nccl_table *t)
 {
 	bool amd = p->cpu_vendor == RS_NCCL_AMD || (p->cpu_vendor == RS_NCCL_VENDOR_MIXED &&
@@ -601,8 +624,9 @@ int rs_nccl_tune(const struct rs_nccl_plan *p, const struct rs_nccl_tune_conf *c
 	if (err)
 		return err;
 	set_threads(p, out);
-	if (p->n_ranks < 2)
-		return 0;
+	err = read_thresholds(out, e);
+	if (err || p->n_ranks < 2)
+		return err;
 	w = prepare(p, out);
 	for (int f = 0; f < RS_NCCL_FUNCS; f++) {
 		w.f = (enum rs_nccl_func)f;

@@ -47,6 +47,7 @@ struct rs_nccl_tune_conf {
 	int pat;                  /* NCCL_PAT_ENABLE + 1; 0: by the release */
 	bool collnet;             /* a network with reduction in it, and NCCL_COLLNET_ENABLE */
 	uint64_t buffer;          /* NCCL_BUFFSIZE; 0: 4 MiB */
+	const char *thresholds;   /* NCCL_THREAD_THRESHOLDS; NULL or "": not set */
 	const struct rs_nccl_tuner_row *rows;
 	size_t n_rows;
 };
@@ -63,7 +64,7 @@ struct rs_nccl_table {
 };
 
 /* Fill a table for p. -EINVAL: a name in conf.algo or conf.proto that there is not (2.24 and later
- * refuse it; older releases pass over it, and so does this). */
+ * refuse it; older releases pass over it, and so does this), or thresholds that are no numbers. */
 int rs_nccl_tune(const struct rs_nccl_plan *p, const struct rs_nccl_tune_conf *conf,
 		 struct rs_nccl_table *out, struct rs_error *e);
 

@@ -391,6 +391,31 @@ static void test_tuner_file_errors(void **state)
 	rs_arena_destroy(a);
 }
 
+/* NCCL_THREAD_THRESHOLDS: the third number is Tree's Simple, the sixth Ring's; what is negative or
+ * left out stays; a word is refused. */
+static void test_thresholds_of_threads(void **state)
+{
+	struct rs_nccl_plan p = machine("ib", 2);
+	struct rs_nccl_tune_conf conf = {.thresholds = "-1 9 65 -2 10 66"};
+	struct rs_error e = {0};
+	struct rs_nccl_table t;
+
+	assert_int_equal(rs_nccl_tune(&p, &conf, &t, &e), 0);
+	assert_int_equal(t.threshold[RS_NCCL_ALGO_TREE][RS_NCCL_LL], 8);
+	assert_int_equal(t.threshold[RS_NCCL_ALGO_TREE][RS_NCCL_LL128], 9);
+	assert_int_equal(t.threshold[RS_NCCL_ALGO_TREE][RS_NCCL_SIMPLE], 65);
+	assert_int_equal(t.threshold[RS_NCCL_ALGO_RING][RS_NCCL_LL], 8 * 2);
+	assert_int_equal(t.threshold[RS_NCCL_ALGO_RING][RS_NCCL_LL128], 10);
+	assert_int_equal(t.threshold[RS_NCCL_ALGO_RING][RS_NCCL_SIMPLE], 66);
+	conf.thresholds = "7";
+	assert_int_equal(rs_nccl_tune(&p, &conf, &t, &e), 0);
+	assert_int_equal(t.threshold[RS_NCCL_ALGO_TREE][RS_NCCL_LL], 7);
+	assert_int_equal(t.threshold[RS_NCCL_ALGO_RING][RS_NCCL_SIMPLE], 64);
+	conf.thresholds = "8 x";
+	assert_int_equal(rs_nccl_tune(&p, &conf, &t, &e), -EINVAL);
+	assert_non_null(strstr(e.what, "'8 x'"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -402,6 +427,7 @@ int main(void)
 		cmocka_unit_test(test_every_release_chooses),
 		cmocka_unit_test(test_tuner_file),
 		cmocka_unit_test(test_tuner_file_errors),
+		cmocka_unit_test(test_thresholds_of_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
