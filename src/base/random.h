@@ -6,6 +6,7 @@
 #ifndef RS_BASE_RANDOM_H
 #define RS_BASE_RANDOM_H
 
+#include <math.h>
 #include <stdint.h>
 
 struct rs_random {
@@ -40,6 +41,23 @@ static inline uint64_t rs_random_u64(struct rs_random *r)
 static inline uint32_t rs_random_below(struct rs_random *r, uint32_t n)
 {
 	return (uint32_t)(((rs_random_u64(r) >> 32) * n) >> 32);
+}
+
+/*
+ * An exponential number of mean 1, by comparisons alone (von Neumann, "Various techniques used in
+ * connection with random digits", 1951): no logarithm, whose last bit differs by machine.
+ */
+static inline double rs_random_exponential(struct rs_random *r)
+{
+	for (unsigned whole = 0;; whole++) {
+		uint64_t first = rs_random_u64(r), last = first, next;
+		unsigned n = 1;
+
+		for (; (next = rs_random_u64(r)) < last; n++)
+			last = next;
+		if (n % 2)
+			return whole + ldexp((double)(first >> 11), -53);
+	}
 }
 
 #endif

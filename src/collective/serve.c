@@ -3,7 +3,6 @@
  * into pieces, after each of which that share of its keys and values goes to the rank that decodes.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include "base/random.h"
 #include "collective/serve.h"
@@ -11,30 +10,13 @@
 enum { UNIT_GPU, UNIT_CLOCK };
 enum { DRAW_ARRIVALS = 0x5e72 }; /* purpose of a stream */
 
-/*
- * An exponential number of mean 1, by comparisons alone (von Neumann, "Various techniques used in
- * connection with random digits", 1951): no logarithm, whose last bit differs by machine.
- */
-static double exponential(struct rs_random *r)
-{
-	for (unsigned whole = 0;; whole++) {
-		uint64_t first = rs_random_u64(r), last = first, next;
-		unsigned n = 1;
-
-		for (; (next = rs_random_u64(r)) < last; n++)
-			last = next;
-		if (n % 2)
-			return whole + ldexp((double)(first >> 11), -53);
-	}
-}
-
 static void arrivals(const struct rs_serve_conf *c, uint64_t seed, struct rs_request *q)
 {
 	struct rs_random r = rs_random_stream(seed, c->seed, DRAW_ARRIVALS);
 	double at = 0;
 
 	for (uint32_t i = 0; i < c->requests; i++) {
-		at += c->arrival ? 0 : exponential(&r) / c->rate;
+		at += c->arrival ? 0 : rs_random_exponential(&r) / c->rate;
 		q[i].arrival = c->arrival ? c->arrival[i] : (rs_time)(at * RS_S);
 	}
 }

@@ -47,6 +47,15 @@ struct paths;
 struct paths *paths_open(struct rs_load *l, struct rs_fabric *f);
 void paths_list(struct paths *p, struct rs_flow *flow, const struct rs_node *list, bool ack);
 void paths_csv(struct paths *p, struct rs_job *job, const struct rs_node *n, bool ack);
+/* drawn.c: flows at a load, each given to add() with the place of n. */
+struct flow_sink {
+	void (*endpoint)(void *arg, const char *s, const char *what, struct rs_where at,
+			 uint32_t *out);
+	void (*add)(void *arg, const struct rs_flow *flow, struct rs_where at);
+	void *arg;
+};
+void draw_flows(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n,
+		const struct flow_sink *to);
 /* Where a job's ranks are, as far as it is said. */
 void place_read(struct rs_load *l, struct rs_fabric *f, const struct rs_node *job,
 		const struct rs_node *n, struct rs_collective_conf *c);

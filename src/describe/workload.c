@@ -279,6 +279,17 @@ static void table_flows(struct flows *w, const struct rs_node *n)
 	}
 }
 
+static void sink_endpoint(void *arg, const char *s, const char *what, struct rs_where at,
+			  uint32_t *out)
+{
+	endpoint(arg, s, what, at, out);
+}
+
+static void sink_flow(void *arg, const struct rs_flow *flow, struct rs_where at)
+{
+	add_flow(arg, flow, at);
+}
+
 static void load_flows(struct rs_load *l, struct rs_fabric *f, struct rs_names *names,
 		       struct rs_job *job, const struct rs_node *n)
 {
@@ -289,6 +300,8 @@ static void load_flows(struct rs_load *l, struct rs_fabric *f, struct rs_names *
 			inline_flow(&w, i->value);
 	else if (n->kind == RS_NODE_TABLE)
 		table_flows(&w, n);
+	else if (n->kind == RS_NODE_MAP)
+		draw_flows(l, f, n, &(struct flow_sink){sink_endpoint, sink_flow, &w});
 	else if (rs_node_scalar(l, n, "flows"))
 		csv(&w, rs_load_beside(l, n->text), n->at);
 	if (!l->err && !w.n)
