@@ -413,7 +413,10 @@ uint8_t rs_switch_look(struct rs_switch *sw, unsigned port, uint64_t *max_queue,
 	struct port *p = port_at(sw, port);
 
 	*max_queue = p->c.max_queue;
-	p->c.max_queue = 0;
+	p->c.max_queue = 0; /* from now on: what waits, and what it grows to */
+	for (unsigned m = p->filled; m; m &= m - 1)
+		if (p->q[__builtin_ctz(m)].bytes > p->c.max_queue)
+			p->c.max_queue = p->q[__builtin_ctz(m)].bytes;
 	*packets = p->c.tx_packets;
 	return p->filled;
 }

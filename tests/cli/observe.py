@@ -117,6 +117,16 @@ for p in series["ports"]:
         check(f"{p['name']}: queue in the table", int(r["queue_bytes"]), p.get("queue_peak_bytes", [0] * series["bins"])[b])
     check(f"{p['name']}: bins in the table", len(rows), sum(map(bool, p.get("bytes", []))))
 
+# What waits when a bin begins is in that bin's longest queue.
+longer = 0
+for p in (p for p in series["ports"] if not p["nic"] and p["rows"]):
+    for c in p["classes"]:
+        for b, waiting in enumerate(c.get("queue_bytes", [])[:-1]):
+            peak = p.get("queue_peak_bytes", [0] * series["bins"])[b + 1]
+            check(f"{p['name']}: the longest queue of bin {b + 1}, at least {waiting}", peak >= waiting, True)
+            longer += waiting > 0
+check("queues at ends of bins", longer > 20, True)
+
 # The report says where load and queues were, and who paused whom; a NIC that carried nothing is named.
 with tempfile.TemporaryDirectory() as tmp:
     path = os.path.join(tmp, "s.yaml")
