@@ -15,6 +15,7 @@ enum rs_exit {
 };
 
 int rs_cmd_sim(int argc, char **argv);
+int rs_cmd_compare(int argc, char **argv);
 int rs_cmd_fabric(int argc, char **argv);
 int rs_cmd_audit(int argc, char **argv);
 int rs_cmd_nccl(int argc, char **argv);

@@ -104,18 +104,6 @@ static unsigned outputs_on_stdout(const struct options *o)
 	       is_stdout(o->series) + is_stdout(o->perfetto);
 }
 
-/* A program that was built without the page says so before it runs anything. */
-static int page_missing(void)
-{
-	struct rs_error e = {0};
-
-	rs_error_set(&e, -EINVAL, "--html: this ripstop was built without its page: %s",
-		     rs_page_missing);
-	rs_error_hint(&e, "install nodejs and npm, build again where npm reaches its registry, or "
-			  "use --json");
-	return rs_cli_error(&e);
-}
-
 /* Files of ranks 0, 1, ... in the order of the options: one job. As the description is elsewhere,
  * names are made whole. */
 static int add_trace(struct options *o, const char *file)
@@ -293,7 +281,7 @@ static int parse(int argc, char **argv, struct options *o)
 	if (optind + 1 != argc)
 		return rs_cli_usage("sim", optind == argc ? "which FILE?" : "one FILE at a time");
 	o->file = argv[optind];
-	return o->html && rs_page_missing ? page_missing() : 0;
+	return o->html && rs_page_absent(&e) ? rs_cli_error(&e) : 0;
 }
 
 /* ---- The runs ---- */

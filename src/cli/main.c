@@ -11,6 +11,7 @@ static const struct {
 	const char *what;
 } commands[] = {
 	{"sim", rs_cmd_sim, "simulate a scenario: what holds it back, what each fix gives"},
+	{"compare", rs_cmd_compare, "variants of a scenario side by side: one table, one page"},
 	{"fabric", rs_cmd_fabric, "show, check or convert the description of a fabric"},
 	{"exec", rs_cmd_exec, "run an RDMA program on RoCEv2 devices in software, real packets"},
 	{"devices", rs_cmd_devices, "the devices that a program under exec sees"},

@@ -201,9 +201,10 @@ void load_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 			     q->data_tc);
 }
 
+const char *const recoveries[] = {"go-back-n", "selective", NULL};
+
 static void get_recovery(struct rs_load *l, const struct rs_node *n, struct rs_transport_conf *t)
 {
-	static const char *const recoveries[] = {"go-back-n", "selective", NULL};
 	int recovery = (int)t->recovery;
 
 	rs_node_name(l, n, "recovery", recoveries, &recovery);

@@ -30,6 +30,9 @@ struct rs_node *rs_fabric_tree(struct rs_load *l, const char *text, size_t n, co
 int rs_fabric_load_tree(const struct rs_node *root, const char *name, const char *base_dir,
 			const struct rs_setting *set, uint32_t n_set, struct rs_fabric **out,
 			struct rs_error *e);
+/* The names that a setting takes ("fabric.qos.routing", "fabric.transport.recovery"), ended by
+ * NULL, the default first; NULL: it takes no names, or their list is not kept here. */
+const char *const *rs_fabric_choices(const char *path);
 /* Canonical YAML of any input: reading it gives the same fabric, converting it the same text. */
 int rs_fabric_write(const struct rs_fabric *f, FILE *out);
 

@@ -160,3 +160,19 @@ int rs_fabric_load(const char *path, const struct rs_setting *set, uint32_t n_se
 	free(text);
 	return err;
 }
+
+const char *const *rs_fabric_choices(const char *path)
+{
+	static const struct {
+		const char *path;
+		const char *const *names;
+	} of[] = {{"fabric.qos.routing", routing_names},
+		  {"fabric.transport.recovery", recoveries},
+		  {"fabric.transport.kind", transport_names},
+		  {"fabric.network.kind", network_kinds}};
+
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (!strcmp(path, of[i].path))
+			return of[i].names;
+	return NULL;
+}

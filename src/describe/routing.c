@@ -4,8 +4,7 @@
 #include "base/units.h"
 #include "describe/load.h"
 
-static const char *const routing_names[] = {"ecmp",    "spray",       "adaptive",
-					    "flowlet", "round-robin", NULL};
+const char *const routing_names[] = {"ecmp", "spray", "adaptive", "flowlet", "round-robin", NULL};
 static const char *const hash_names[] = {"mix", "crc32", "xor", "random", NULL};
 static const char *const seed_names[] = {"switch", "fabric", NULL};
 static const char *const field_names[] = {"src", "dst", "sport", "qp", NULL};

@@ -106,6 +106,8 @@ void rs_series_flow_name(const struct rs_diagnosis *d, const struct rs_series_fl
  * at most. -EIO, -ENOMEM. */
 int rs_diagnosis_json(const struct rs_diagnosis *d, uint64_t peak_rss, FILE *out);
 
+/* Student's t, two-sided 95 %, by degrees of freedom, from 1. */
+double rs_student(uint32_t freedom);
 /* What a job is judged by: a step, a further repetition of a collective, flows from the first one's
  * start to the last one's end. RS_NEVER when it did not finish or was left out. */
 rs_time rs_job_time(const struct rs_sim_result *r, uint32_t job);

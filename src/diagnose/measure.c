@@ -67,8 +67,7 @@ rs_time rs_case_time(const struct rs_diagnosis *d, uint32_t i)
 	return n_jobs(d) ? all : RS_NEVER;
 }
 
-/* Student's t, two-sided 95 %, by degrees of freedom. */
-static double student(uint32_t freedom)
+double rs_student(uint32_t freedom)
 {
 	static const double t[] = {0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447,
 				   2.365, 2.306,  2.262, 2.228, 2.201, 2.179, 2.160,
@@ -163,7 +162,7 @@ static void spread_judge(const struct spread *s, bool losses, struct rs_gain *g)
 	if (s->n > 1) {
 		double var = (s->squares - s->n * mean * mean) / (s->n - 1);
 
-		half = student(s->n - 1) * sqrt(var > 0 ? var / s->n : 0);
+		half = rs_student(s->n - 1) * sqrt(var > 0 ? var / s->n : 0);
 	}
 	low = mean - half;
 	high = mean + half;

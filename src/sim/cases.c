@@ -12,6 +12,16 @@ struct queue {
 	uint32_t n, next;
 };
 
+static void run(struct rs_sim_case *c)
+{
+	if (c->begin)
+		c->begin(c);
+	if (!c->error.code)
+		rs_sim_run(c->fabric, &c->options, &c->result, &c->error);
+	if (c->end)
+		c->end(c);
+}
+
 static void *worker(void *arg)
 {
 	struct queue *q = arg;
@@ -21,8 +31,7 @@ static void *worker(void *arg)
 
 		if (i >= q->n)
 			return NULL;
-		rs_sim_run(q->cases[i].fabric, &q->cases[i].options, &q->cases[i].result,
-			   &q->cases[i].error);
+		run(&q->cases[i]);
 	}
 }
 

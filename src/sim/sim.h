@@ -292,6 +292,12 @@ struct rs_sim_case {
 	struct rs_sim_options options;
 	struct rs_sim_result *result; /* out */
 	struct rs_error error;        /* out; code 0: fine */
+	/* Both NULL, or of a case among thousands, whose fabric and result are not kept: begin
+	 * makes the fabric, end takes what it wants of the result and frees both. They are called
+	 * in the thread that runs the case, end also where begin has set the error. */
+	void (*begin)(struct rs_sim_case *c);
+	void (*end)(struct rs_sim_case *c);
+	void *arg;
 };
 /* threads: at most so many at a time; 0: one a core. Results do not depend on it. Returns how many
  * there were. */

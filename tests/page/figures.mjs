@@ -40,6 +40,7 @@ const units = {
   gbps: { "b/s": 1e-9, "kb/s": 1e-6, "Mb/s": 1e-3, "Gb/s": 1, "Tb/s": 1e3 },
   bandwidth: { "GB/s": 1 },
   times: { times: 1 },
+  seconds: { ns: 1e-9, µs: 1e-6, ms: 1e-3, s: 1 },
   count: { "": 1 },
   share: { "%": 0.01 },
 };
@@ -55,7 +56,7 @@ export function differs(as, text, value) {
   const exponent = Number(/e(.*)/.exec(digits)?.[1] ?? 0);
   const places = /\.(\d*)/.exec(digits)?.[1].length ?? 0;
   /* a value that is exact has all its digits, and a rounded one is within half of its last */
-  const slack = as === "count" ? 0 : 0.5000001 * 10 ** (exponent - places);
+  const slack = as === "count" && Number.isInteger(value) ? 0 : 0.5000001 * 10 ** (exponent - places);
   const shown = Number(digits), is = value / unit;
   if (Math.abs(shown - is) > slack) return `${text}, by the JSON ${value}`;
   if (as !== "count" && as !== "share" && is !== 0 && Math.abs(shown - is) / Math.abs(is) > 0.0051) return `${text} has too few digits for ${value}`;

@@ -11,6 +11,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { RANDOM, scenarios } from "./scenarios.mjs";
 import { differs, expected } from "./figures.mjs";
+import { accessible, fits, pictures, unfold } from "./look.mjs";
 
 const [ripstop, root, executablePath, folder] = process.argv.slice(2);
 const modules = createRequire(join(root, "build/web/node_modules/x.js"));
@@ -51,13 +52,6 @@ async function open(browser, page, width, scheme) {
   return tab;
 }
 
-const unfold = (tab) =>
-  tab.evaluate(async () => {
-    for (const d of document.querySelectorAll("details")) d.open = true;
-    await new Promise((done) => setTimeout(done, 0));
-    await new Promise(requestAnimationFrame);
-  });
-
 /* The report in the page is the file of --json, but for what the computation cost. */
 async function same_report(tab, page) {
   const text = await tab.evaluate(async () => {
@@ -92,40 +86,6 @@ async function verdict(tab, page) {
   const lost = /([\d.]+%) of the time is lost/.exec(text.replaceAll(/\s+/g, " "));
   if (page.json.runs[0].jobs.length === 1 && lost) assert.ok(title.includes(lost[1]), `${page.name}: '${title}', the text says ${lost[1]}`);
   if (!page.json.complete) assert.match(title, /not finish/, page.name);
-}
-
-async function pictures(tab, page) {
-  const list = await tab.$$eval("figure", (all) =>
-    all.map((f) => ({
-      id: f.id,
-      label: f.querySelector(".picture svg[role=img]")?.getAttribute("aria-label") ?? "",
-      title: document.getElementById(f.getAttribute("aria-labelledby"))?.textContent ?? "",
-      rows: f.querySelectorAll("details table tbody tr").length,
-      caption: f.querySelector("details caption")?.textContent ?? "",
-      marks: f.querySelectorAll(".picture svg :is(path, rect, line, circle)").length,
-      cut: [...f.querySelectorAll(".picture svg text")].filter((t) => {
-        const a = t.getBoundingClientRect(), b = t.ownerSVGElement.getBoundingClientRect();
-        return a.width > 0 && (a.left < b.left - 2 || a.right > b.right + 2 || a.top < b.top - 2 || a.bottom > b.bottom + 2);
-      }).map((t) => t.textContent),
-    })));
-  assert.ok(list.some((f) => f.id === "network") && list.some((f) => f.id === "heat"), `${page.name}: ${list.map((f) => f.id)}`);
-  for (const f of list) {
-    assert.ok(f.label.length > 20 && f.title && f.caption && f.rows > 0 && f.marks > 0, `${page.name}: picture ${JSON.stringify(f)}`);
-    assert.deepEqual(f.cut, [], `${page.name}: words of ${f.id} that the picture cuts off at ${tab.viewportSize().width} pixels`);
-  }
-}
-
-async function fits(tab, page) {
-  const [wide, window] = await tab.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-  assert.ok(wide <= window, `${page.name}: ${wide} pixels wide in a window of ${window}`);
-  const odd = await tab.evaluate(() => /\b(undefined|null|NaN|Infinity|\[object)/.exec(document.getElementById("page").innerText.replace(document.querySelector("pre")?.innerText ?? "", ""))?.[0]);
-  assert.equal(odd ?? "", "", `${page.name}: a word that no one wrote`);
-}
-
-async function accessible(tab, page) {
-  await tab.evaluate(axe);
-  const r = await tab.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  assert.deepEqual(r.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => `${n.html.slice(0, 160)} ${n.failureSummary}`)}`), [], `${page.name}: axe-core`);
 }
 
 /* Words in pictures, which axe-core does not look at: their colour against what is behind them. */
@@ -218,11 +178,11 @@ async function check(browser, page, { sizes, whole }) {
     await tab.setViewportSize({ width, height: 900 });
     await tab.emulateMedia({ colorScheme: scheme });
     await tab.waitForFunction((w) => [...document.querySelectorAll(".picture")].every((p) => p.firstElementChild.getAttribute("width") === String(Math.floor(p.clientWidth))), width);
-    await pictures(tab, page);
+    await pictures(tab, page, ["network", "heat"]);
     await fits(tab, page);
     await contrast(tab, page);
     /* each width and each scheme once */
-    if (whole && (width === 1400) === (scheme === "light")) await accessible(tab, page);
+    if (whole && (width === 1400) === (scheme === "light")) await accessible(tab, page, axe);
   }
   assert.equal(await tab.evaluate(() => window.attacked), undefined, `${page.name}: markup of a name ran`);
   await tab.context().close();

@@ -32,4 +32,5 @@ if ! timeout 60 "$chromium" --headless --no-sandbox --disable-dev-shm-usage --us
 	--dump-dom about:blank >"$tmp/blank" 2>"$tmp/said" || ! grep -q '<html>' "$tmp/blank"; then
 	skip "chromium does not start here: $(tail -n 1 "$tmp/said")"
 fi
+"$node" "$here/compare.mjs" "$1" "$2" "$chromium" "$tmp"
 exec "$node" "$here/page.mjs" "$1" "$2" "$chromium" "$tmp"

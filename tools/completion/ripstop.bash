@@ -8,7 +8,7 @@ _ripstop() {
 
 	case $command in
 	'')
-		COMPREPLY=($(compgen -W 'sim fabric audit nccl nccl-env explain pcap exec devices counters switch libdir help --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'sim compare fabric audit nccl nccl-env explain pcap exec devices counters switch libdir help --help --version' -- "$cur"))
 		;;
 	sim)
 		case $prev in
@@ -28,6 +28,27 @@ _ripstop() {
 		if [[ $cur == -* ]]; then
 			COMPREPLY=($(compgen -W '--json --html --flows-csv --rates-csv --rate-interval --observe --series-csv --perfetto --measured --trace --timings --pcap --pcap-links --seed --seeds --set
 				--threads --max-time --no-diagnosis --quiet --help' -- "$cur"))
+		else
+			_ripstop_files "$cur" yaml yml json
+		fi
+		;;
+	compare)
+		case $prev in
+		--json | --html | --csv)
+			compopt -o filenames 2>/dev/null
+			COMPREPLY=($(compgen -f -- "$cur"))
+			return
+			;;
+		--over)
+			COMPREPLY=($(compgen -W 'cc routing transport fabric what-if' -- "$cur"))
+			return
+			;;
+		--vary | --seed | --seeds | --set | --threads | --max-time)
+			return
+			;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--over --vary --seeds --seed --set --html --csv --json --threads --max-time --quiet --help' -- "$cur"))
 		else
 			_ripstop_files "$cur" yaml yml json
 		fi

@@ -17,6 +17,8 @@ export const bytes = (n) => (n === null || n === undefined ? never : scaled(n, [
 /* bits per second */
 export const rate = (bps) => (bps === null || bps === undefined ? never : scaled(bps, ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"], 1000));
 export const share = (x) => (x === null || x === undefined ? never : `${(100 * x).toFixed(1)}%`);
+/* of computing */
+export const seconds = (s) => time(s === null || s === undefined ? s : s * 1e9);
 export const count = (n) => (n === null || n === undefined ? never : n.toLocaleString("en-US"));
 export const times = (x) => (x === null || x === undefined ? never : `${x.toPrecision(3)} times`);
 export const bandwidth = (x) => (x === null || x === undefined ? never : `${x.toPrecision(3)} GB/s`);

@@ -2,6 +2,7 @@
 import { cell, folded, h, redraw, table } from "./dom.js";
 import * as format from "./format.js";
 import { domain, gains } from "./bars.js";
+import * as compare from "./compare.js";
 import { completion } from "./completion.js";
 import { heat } from "./heat.js";
 import { digest, source } from "./report.js";
@@ -124,8 +125,9 @@ async function start() {
   const page = document.getElementById("page");
   try {
     const text = await source("report");
-    const r = digest(JSON.parse(text), JSON.parse(await source("about")));
-    page.append(...compose(r, text));
+    const json = JSON.parse(text);
+    const about = JSON.parse(await source("about"));
+    page.append(...(json.schema.startsWith("ripstop-compare/") ? compare.compose(json, about, text, { section, save }) : compose(digest(json, about), text)));
     redraw();
     new ResizeObserver(redraw).observe(page);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
