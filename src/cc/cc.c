@@ -7,8 +7,8 @@
 #include "base/units.h"
 #include "cc/cc.h"
 
-const struct rs_cc_ops *const rs_cc_all[] = {&rs_cc_dcqcn, &rs_cc_hpcc, &rs_cc_swift, &rs_cc_none,
-					     NULL};
+const struct rs_cc_ops *const rs_cc_all[] = {&rs_cc_dcqcn,  &rs_cc_hpcc, &rs_cc_swift,
+					     &rs_cc_timely, &rs_cc_none, NULL};
 
 const struct rs_cc_ops *rs_cc_find(const char *name)
 {

@@ -123,8 +123,9 @@ struct rs_cc_ops {
 
 extern const struct rs_cc_ops rs_cc_none; /* line rate, no window */
 extern const struct rs_cc_ops rs_cc_dcqcn;
-extern const struct rs_cc_ops rs_cc_hpcc;  /* needs stamps */
-extern const struct rs_cc_ops rs_cc_swift; /* needs round trips */
+extern const struct rs_cc_ops rs_cc_hpcc;   /* needs stamps */
+extern const struct rs_cc_ops rs_cc_swift;  /* needs round trips */
+extern const struct rs_cc_ops rs_cc_timely; /* needs round trips */
 
 /* An algorithm with its parameters: what a queue pair is given. */
 struct rs_cc_use {
