@@ -534,39 +534,55 @@ static void load_named_model(struct rs_load *l, struct rs_train_conf *t, const s
 	t->step.on = true;
 }
 
+/* Those from OF_LAYERS on are only of a step of layers. */
+enum { OF_LAYERS = 13 };
+static const char *const train_keys[] = {"parameters",
+					 "type",
+					 "tokens",
+					 "dp",
+					 "tp",
+					 "pp",
+					 "flops",
+					 "bucket",
+					 "overlap",
+					 "simulate",
+					 "collective",
+					 "model",
+					 "layers",
+					 "hidden",
+					 "heads",
+					 "kv_heads",
+					 "head_dim",
+					 "ffn",
+					 "gated",
+					 "vocab",
+					 "sequence",
+					 "attention",
+					 "experts",
+					 "top_k",
+					 "shared_experts",
+					 "expert_ffn",
+					 "dense_layers",
+					 "cp",
+					 "ep",
+					 "chunks",
+					 "microbatches",
+					 "micro_batch",
+					 "schedule",
+					 "context",
+					 "zero",
+					 "sequence_parallel",
+					 "recompute",
+					 "skew",
+					 "dispatch",
+					 "scale",
+					 "peak",
+					 "efficiency",
+					 NULL};
+
 /* What only one of the two kinds of step has. */
 static void check_train_keys(struct rs_load *l, const struct rs_node *n)
 {
-	static const char *const of_layers[] = {"cp",
-						"ep",
-						"chunks",
-						"microbatches",
-						"micro_batch",
-						"schedule",
-						"context",
-						"zero",
-						"hidden",
-						"recompute",
-						"skew",
-						"dispatch",
-						"scale",
-						"peak",
-						"efficiency",
-						"heads",
-						"kv_heads",
-						"head_dim",
-						"ffn",
-						"gated",
-						"vocab",
-						"sequence",
-						"experts",
-						"top_k",
-						"shared_experts",
-						"attention",
-						"expert_ffn",
-						"dense_layers",
-						"sequence_parallel"};
-
 	if (is_step(n)) {
 		if (!l->err && rs_node_get(n, "parameters"))
 			rs_load_fail(l, -EINVAL, rs_node_get(n, "parameters")->at,
@@ -575,62 +591,19 @@ static void check_train_keys(struct rs_load *l, const struct rs_node *n)
 	}
 	rs_node_need(l, n, "parameters", "train");
 	rs_node_need(l, n, "tokens", "train");
-	for (size_t i = 0; i < sizeof(of_layers) / sizeof(*of_layers) && !l->err; i++)
-		if (rs_node_get(n, of_layers[i]))
-			rs_load_fail(l, -EINVAL, rs_node_get(n, of_layers[i])->at,
-				     "train: %s goes with model or layers", of_layers[i]);
+	for (size_t i = OF_LAYERS; train_keys[i] && !l->err; i++)
+		if (rs_node_get(n, train_keys[i]))
+			rs_load_fail(l, -EINVAL, rs_node_get(n, train_keys[i])->at,
+				     "train: %s goes with model or layers", train_keys[i]);
 }
 
 static void load_train(struct rs_load *l, struct rs_fabric *f, struct rs_train_conf *t,
 		       const struct rs_node *job, const struct rs_node *n)
 {
-	static const char *const known[] = {"parameters",
-					    "type",
-					    "tokens",
-					    "dp",
-					    "tp",
-					    "pp",
-					    "flops",
-					    "bucket",
-					    "overlap",
-					    "simulate",
-					    "collective",
-					    "model",
-					    "layers",
-					    "hidden",
-					    "heads",
-					    "kv_heads",
-					    "head_dim",
-					    "ffn",
-					    "gated",
-					    "vocab",
-					    "sequence",
-					    "attention",
-					    "experts",
-					    "top_k",
-					    "shared_experts",
-					    "expert_ffn",
-					    "dense_layers",
-					    "cp",
-					    "ep",
-					    "chunks",
-					    "microbatches",
-					    "micro_batch",
-					    "schedule",
-					    "context",
-					    "zero",
-					    "sequence_parallel",
-					    "recompute",
-					    "skew",
-					    "dispatch",
-					    "scale",
-					    "peak",
-					    "efficiency",
-					    NULL};
 	const char *type = "bfloat16";
 
 	rs_train_defaults(t, f);
-	if (!rs_node_keys(l, n, "train", known))
+	if (!rs_node_keys(l, n, "train", train_keys))
 		return;
 	check_train_keys(l, n);
 	if (is_step(n)) {
