@@ -17,10 +17,12 @@ static const struct rs_fact *failure_of(const struct rs_audit *a, const char *ho
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *h = rs_facts_host(a->facts, i);
 		const struct rs_fact *f;
-		uint32_t at = rs_facts_seek(a->facts, h, "said");
+		uint32_t at;
 
+		/* asked of each PASS: the facts of other hosts are not looked for */
 		if (host && strcmp(h, host))
 			continue;
+		at = rs_facts_seek(a->facts, h, "said");
 		f = rs_facts_next(a->facts, &at, h, "said", "failure/");
 		if (f)
 			return f;
