@@ -379,6 +379,22 @@ const uint8_t *rs_mr_gather(struct rs_nic *nic, uint32_t pd, const struct rs_sge
 	return out;
 }
 
+bool rs_mr_piece(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, unsigned n,
+		 uint32_t offset, uint32_t length, const uint8_t **to)
+{
+	unsigned i = locate(sge, n, &offset);
+
+	*to = NULL;
+	if (!rs_mr_check_sges(nic, pd, sge, n, RS_ACCESS_LOCAL_WRITE))
+		return false;
+	if (!nic->c.copy_payload)
+		return true;
+	if (i == n || length > sge[i].length - offset)
+		return false;
+	*to = host_of(nic, pd, &sge[i], offset, length, RS_ACCESS_LOCAL_WRITE);
+	return true;
+}
+
 bool rs_mr_scatter(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, unsigned n,
 		   uint32_t offset, const uint8_t *bytes, uint32_t length)
 {

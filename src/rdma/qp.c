@@ -815,7 +815,9 @@ static void fill_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_swqe *w,
 	};
 	w->packets = rs_op_atomic(wr->op) ? 1 : rs_qp_packets(qp, bytes);
 	/* each packet says its place where recovery is selective: rs_nic_frame() */
-	if (w->middle == RS_OP_WRITE_MIDDLE && !(qp->flags & RS_QF_RECOVERY))
+	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0))
+		rs_recovery_of(qp)->posted(qp, w);
+	else if (w->middle == RS_OP_WRITE_MIDDLE)
 		w->first_extra = nic->framing->data ? 0 : RS_RETH_BYTES;
 	w->end = w->start + message_frames(nic, qp, w) -
 		 (uint64_t)(w->response ? 1 : w->packets) * rs_qp_uncounted(qp);

@@ -10,6 +10,8 @@
 
 #include "rdma/nic.h"
 
+struct rs_swqe;
+
 struct rs_recovery {
 	const char *name;
 
@@ -28,6 +30,8 @@ struct rs_recovery {
 
 	/* With memory only, from here on. */
 
+	/* A work request was posted: w is filled. */
+	void (*posted)(struct rs_qp *qp, struct rs_swqe *w);
 	/* May a request go, old or new; and the next one. As rs_req_ready() and rs_req_send(). */
 	bool (*ready)(const struct rs_qp *qp);
 	bool (*send)(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now);

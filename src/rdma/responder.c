@@ -571,6 +571,20 @@ static inline void execute_write(struct rs_nic *nic, struct rs_qp *qp, const str
 		finish_receive(nic, qp, q);
 }
 
+/* The payload of a SEND. What recovery kept has been put there. */
+static void put_received(struct rs_nic *nic, const struct rs_qp *qp, const struct rs_packet *p)
+{
+	const struct rs_sge *sge = rs_qp_recv_sge(qp, qp->cold->rq_head);
+	uint8_t n = qp->cold->rq[qp->cold->rq_head & qp->cold->rq_mask].n_sge;
+	const uint8_t *to = NULL;
+
+	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0) && p->payload &&
+	    rs_mr_piece(nic, qp->pd, sge, n, qp->received, p->payload_bytes, &to) && to)
+		put_payload(qp, (uint8_t *)(uintptr_t)to, p);
+	else
+		rs_mr_scatter(nic, qp->pd, sge, n, qp->received, p->payload, p->payload_bytes);
+}
+
 RS_APART static void execute_send(struct rs_nic *nic, struct rs_qp *qp, const struct request *q)
 {
 	const struct rs_packet *p = q->p;
@@ -580,9 +594,7 @@ RS_APART static void execute_send(struct rs_nic *nic, struct rs_qp *qp, const st
 		qp->message = RS_OP_SEND_FIRST;
 		qp->flags |= RS_QF_RECEIVING;
 	}
-	rs_mr_scatter(nic, qp->pd, rs_qp_recv_sge(qp, qp->cold->rq_head),
-		      qp->cold->rq[qp->cold->rq_head & qp->cold->rq_mask].n_sge, qp->received,
-		      p->payload, p->payload_bytes);
+	put_received(nic, qp, p);
 	qp->received += p->payload_bytes;
 	if (!(q->f & RS_F_LAST))
 		return;

@@ -1,7 +1,8 @@
 /*
- * Selective repeat: a WRITE's packets are taken in any order, and only what is missing is sent
- * again. What may be in flight and how long a timeout is follow IRN (Mittal et al., SIGCOMM 2018,
- * §3); what counts as lost follows RACK (RFC 8985, §6.2), which a changed order does not mislead.
+ * Selective repeat: packets of WRITEs and SENDs are taken in any order, and only what is missing is
+ * sent again. What may be in flight and how long a timeout is follow IRN (Mittal et al., SIGCOMM
+ * 2018, §3); what counts as lost follows RACK (RFC 8985, §6.2), which a changed order does not
+ * mislead.
  */
 #include <string.h>
 #include "rdma/state.h"
@@ -9,14 +10,14 @@
 /*
  * Memory has no order but the one in which bytes are put there. So that it holds what packets in
  * order would have left, the requester sends no WRITE while a SEND, READ or atomic before it is
- * out, and no READ or atomic while anything else is: only WRITEs are kept before their turn, and
- * only before WRITEs. READs and atomics are recovered as in go-back-N, being alone. What a WRITE
- * that comes late would overwrite of one that was posted after it, place() leaves as it is.
+ * out, and no READ or atomic while anything else is: only WRITEs and SENDs are kept before their
+ * turn, and only before these. READs and atomics are recovered as in go-back-N, being alone. What a
+ * WRITE that comes late would overwrite of one that was posted after it, place() leaves as it is.
  */
 
 enum {
 	WORD = 64,
-	WINDOW_LEAST = 256,
+	WINDOW_LEAST = 1024,
 	FEW = 3, /* packets in flight that the shorter timeout is for: IRN, §3.1, acknowledges each
 		  */
 };
@@ -63,7 +64,8 @@ struct selective {
 	bool in_round;
 	bool fenced; /* until the PSN fence is acknowledged, no WRITE goes */
 	uint32_t fence;
-	bool refused; /* the memory of this request, when it was to be sent again */
+	uint32_t receives; /* of the peer, that what was posted takes */
+	bool refused;      /* the memory of this request, when it was to be sent again */
 	uint32_t refused_at;
 
 	/* Responder */
@@ -495,6 +497,18 @@ static uint64_t off(const struct rs_qp *qp)
 
 /* ---- Requester: sending ---- */
 
+/* A SEND tells which receive it takes, by how many were taken before it: IRN's recv_WQE_SN
+ * (§5.3.2).
+ */
+static void posted(struct rs_qp *qp, struct rs_swqe *w)
+{
+	struct selective *s = selective_of(qp);
+
+	if (w->middle == RS_OP_SEND_MIDDLE)
+		w->rkey = s->receives;
+	s->receives += w->wants_receive;
+}
+
 /* As the order of memory has it: at the top of this file. */
 static bool in_turn(const struct rs_qp *qp, const struct selective *s, const struct rs_swqe *w)
 {
@@ -547,7 +561,7 @@ static void tell_place(const struct rs_qp *qp, const struct rs_swqe *w, uint32_t
 		return;
 	p->bth_flags |= RS_BTH_EXTENDED;
 	p->va = write ? w->remote_va + offset : offset;
-	p->rkey = write ? w->rkey : 0;
+	p->rkey = w->rkey;
 	p->dma_bytes = w->length - offset;
 }
 
@@ -691,7 +705,27 @@ static bool send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_t
 
 /* ---- Responder ---- */
 
-/* A WRITE's packet that tells its place, to memory that it may write. */
+/*
+ * A SEND's packet, into a receive that is there, in one piece. What an SRQ gives is known in its
+ * turn only, and so is whether there will be a receive.
+ */
+static bool may_keep_send(struct rs_nic *nic, const struct rs_qp *qp, const struct rs_packet *p,
+			  const uint8_t **to)
+{
+	const struct rs_qp_cold *c = qp->cold;
+	const struct rs_rwqe *r = &c->rq[p->rkey & c->rq_mask];
+
+	if (!(p->bth_flags & RS_BTH_EXTENDED) || (qp->flags & RS_QF_SRQ) ||
+	    p->rkey - c->rq_head >= c->rq_tail - c->rq_head ||
+	    p->va + p->payload_bytes > r->length || p->va > r->length)
+		return false;
+	if (!p->payload_bytes)
+		return true;
+	return rs_mr_piece(nic, qp->pd, rs_qp_recv_sge(qp, p->rkey), r->n_sge, (uint32_t)p->va,
+			   p->payload_bytes, to);
+}
+
+/* A packet that tells its place, to memory that it may write. */
 static bool may_keep(struct rs_nic *nic, const struct rs_qp *qp, const struct selective *s,
 		     const struct rs_packet *p, uint32_t f, const uint8_t **to)
 {
@@ -699,9 +733,12 @@ static bool may_keep(struct rs_nic *nic, const struct rs_qp *qp, const struct se
 	const struct rs_mr *m;
 
 	*to = NULL;
+	if (ahead >= s->window - WORD || p->payload_bytes > qp->mtu)
+		return false;
+	if (f & RS_F_SEND)
+		return may_keep_send(nic, qp, p, to);
 	if (!(f & RS_F_WRITE) || !((f & RS_F_RETH) || (p->bth_flags & RS_BTH_EXTENDED)) ||
-	    !(qp->access & RS_ACCESS_REMOTE_WRITE) || ahead >= s->window - WORD ||
-	    p->payload_bytes > qp->mtu)
+	    !(qp->access & RS_ACCESS_REMOTE_WRITE))
 		return false;
 	if (!p->payload_bytes)
 		return true;
@@ -906,8 +943,8 @@ static void check(const struct rs_qp *qp)
 		if (has(s->acked, at) || has(s->lost, at))
 			off += s->sent[at].bytes;
 	}
-	for (uint32_t at = 0; at < s->window; at++)
-		n_kept += has(s->here, at);
+	for (uint32_t w = 0; w < s->window / WORD; w++)
+		n_kept += (uint32_t)__builtin_popcountll(s->here[w]);
 	rs_assert(n_acked == s->n_acked && n_lost == s->n_lost && off == s->off);
 	rs_assert(n_kept == s->n_kept && !has(s->here, place_of(s, qp->epsn)));
 	rs_assert(qp->sent - qp->acked >= s->off);
@@ -922,6 +959,7 @@ const struct rs_recovery rs_recovery_selective = {
 	.forget = forget,
 	.rewind = rewind_all,
 	.early = early,
+	.posted = posted,
 	.ready = ready,
 	.send = send,
 	.acked = acked,

@@ -256,6 +256,10 @@ bool rs_mw_may_invalidate(struct rs_nic *nic, const struct rs_qp *qp, uint32_t k
 bool rs_mw_invalidate(struct rs_nic *nic, struct rs_qp *qp, uint32_t key);
 /* The QP goes: its windows of type 2 are not bound any more. */
 void rs_mw_forget_qp(struct rs_nic *nic, struct rs_qp *qp);
+/* Where `length` bytes from `offset` of a list lie, to be written; false: refused, or in pieces.
+ * *to is NULL where no memory is touched. */
+bool rs_mr_piece(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, unsigned n,
+		 uint32_t offset, uint32_t length, const uint8_t **to);
 /* False when the memory is refused; nothing is written then. */
 bool rs_mr_scatter(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, unsigned n,
 		   uint32_t offset, const uint8_t *bytes, uint32_t length);

@@ -138,9 +138,10 @@ enum {
 	 * An extended header of our own follows those of the opcode. No standard has one for
 	 * selective recovery (nic.h), so these stand for it; packets of no other queue pair have
 	 * them. A request's tells its place, as the RETH of a WRITE's first packet does: where the
-	 * payload goes, R_Key, bytes left of the message (of a SEND: the offset in it, 0, bytes
-	 * left). An ACK of kind RS_SYN_SACK has the first PSN of 64 that are a multiple of 64, and
-	 * a bit for each of them that has come before its turn, the lowest for the first.
+	 * payload goes, R_Key, bytes left of the message (of a SEND: the offset in it, how many
+	 * receives the messages before it take, bytes left). An ACK of kind RS_SYN_SACK has the
+	 * first PSN of 64 that are a multiple of 64, and a bit for each of them that has come
+	 * before its turn, the lowest for the first.
 	 */
 	RS_BTH_EXTENDED = 1 << 6,
 	RS_BTH_CAN = 1 << 7, /* the sender takes packets with such headers, too */
@@ -153,13 +154,12 @@ enum { RS_BTH8_CAN = 0x40, RS_BTH8_EXTENDED = 0x20 };
 enum { RS_SACK_BYTES = 12 };
 
 /* Does a packet of this opcode tell its place, where recovery is selective? Those that have no
- * RETH, of messages of several packets. */
+ * RETH, of WRITEs of several packets, and all of SENDs. */
 static inline bool rs_op_placed(uint8_t opcode)
 {
 	uint32_t f = rs_opcodes[opcode].flags;
 
-	return (f & (RS_F_SEND | RS_F_WRITE)) && !(f & RS_F_RETH) &&
-	       (f & (RS_F_FIRST | RS_F_LAST)) != (RS_F_FIRST | RS_F_LAST);
+	return f & RS_F_SEND || (f & RS_F_WRITE && !(f & RS_F_RETH) && !(f & RS_F_FIRST));
 }
 
 enum rs_ecn { RS_ECN_NOT_ECT = 0, RS_ECN_ECT1 = 1, RS_ECN_ECT0 = 2, RS_ECN_CE = 3 }; /* RFC 3168 */

@@ -271,6 +271,94 @@ static void test_slow_pace_is_no_timeout(void **state)
 	pair_end(&t);
 }
 
+/* A receive at an offset of NIC 1's memory. */
+static void receive_at(struct pair *t, uint32_t at, uint32_t length)
+{
+	struct rs_sge s = {.va = 0x1000 + at, .length = length, .lkey = t->keys[1]};
+	struct rs_recv_wr wr = {.wr_id = at, .n_sge = 1, .sge = &s};
+
+	assert_int_equal(rs_qp_post_recv(t->nics[1], t->qps[1], &wr), 0);
+}
+
+static void send_from(struct pair *t, uint32_t from, uint32_t bytes, uint8_t fill)
+{
+	struct rs_sge sge = {.va = 0x1000 + from, .length = bytes, .lkey = t->keys[0]};
+	struct rs_send_wr wr = {.op = RS_WR_SEND, .flags = RS_WR_SIGNALED, .n_sge = 1, .sge = &sge};
+
+	memset(t->memory[0] + from, fill, bytes);
+	assert_int_equal(rs_qp_post_send(t->nics[0], t->qps[0], &wr, t->now), 0);
+}
+
+/* Three SENDs, of two packets, one and two: the first packet comes last. The others are in the
+ * receives that they take by then; receives complete in order, and nothing goes again. */
+static void test_sends_are_taken_in_any_order(void **state)
+{
+	static const uint32_t at[] = {0, 4 * PAIR_MTU, 8 * PAIR_MTU};
+	static const uint32_t bytes[] = {2 * PAIR_MTU, 100, 2 * PAIR_MTU - 1};
+	struct rs_packet *p[5];
+	struct rs_cqe e[4];
+	struct pair t;
+
+	start(&t);
+	for (unsigned i = 0; i < 3; i++) {
+		receive_at(&t, at[i], 2 * PAIR_MTU);
+		send_from(&t, at[i], bytes[i], (uint8_t)(i + 1));
+	}
+	for (unsigned i = 0; i < 5; i++)
+		assert_non_null(p[i] = pair_tx(&t, 0));
+	for (unsigned i = 5; i-- > 1;)
+		pair_rx(&t, 1, p[i]);
+	for (unsigned i = 1; i < 3; i++)
+		assert_memory_equal(t.memory[1] + at[i], t.memory[0] + at[i], bytes[i]);
+	assert_int_equal(rs_cq_poll(t.cqs[1], e, 4), 0);
+	pair_rx(&t, 1, p[0]);
+	assert_int_equal(rs_cq_poll(t.cqs[1], e, 4), 3);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(e[i].wr_id, at[i]);
+		assert_int_equal(e[i].bytes, bytes[i]);
+		assert_memory_equal(t.memory[1] + at[i], t.memory[0] + at[i], bytes[i]);
+	}
+	answer(&t);
+	expect_success(&t, 3);
+	assert_int_equal(sent_again(&t), 0);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->packet_seq_err, 0);
+	pair_end(&t);
+}
+
+/* Without a receive it is not kept: it is asked for again, and taken when there is one. */
+static void test_a_send_without_a_receive_is_not_kept(void **state)
+{
+	struct rs_packet *p[2];
+	struct rs_cqe e[4];
+	struct pair t;
+
+	start(&t);
+	receive_at(&t, 0, 100);
+	send_from(&t, 0, 100, 1);
+	send_from(&t, 4 * PAIR_MTU, 100, 2);
+	p[0] = pair_tx(&t, 0);
+	p[1] = pair_tx(&t, 0);
+	assert_non_null(p[1]);
+	pair_rx(&t, 1, p[1]);
+	pair_rx(&t, 1, p[0]);
+	assert_int_equal(rs_cq_poll(t.cqs[1], e, 4), 1);
+	receive_at(&t, 4 * PAIR_MTU, 100);
+	answer(&t);
+	for (unsigned i = 0; i < 400; i++) {
+		struct rs_packet *q;
+
+		while ((q = pair_tx(&t, 0)))
+			pair_rx(&t, 1, q);
+		answer(&t);
+		t.now += RS_US;
+		rs_nic_expire(t.nics[0], t.now);
+	}
+	assert_int_equal(rs_cq_poll(t.cqs[1], e, 4), 1);
+	assert_memory_equal(t.memory[1] + 4 * PAIR_MTU, t.memory[0] + 4 * PAIR_MTU, 100);
+	expect_success(&t, 2);
+	pair_end(&t);
+}
+
 static void test_only_rc_is_selective(void **state)
 {
 	struct pair t;
@@ -296,6 +384,8 @@ int main(void)
 		cmocka_unit_test(test_only_writes_overtake_writes),
 		cmocka_unit_test(test_the_window_bounds_what_is_in_flight),
 		cmocka_unit_test(test_slow_pace_is_no_timeout),
+		cmocka_unit_test(test_sends_are_taken_in_any_order),
+		cmocka_unit_test(test_a_send_without_a_receive_is_not_kept),
 		cmocka_unit_test(test_only_rc_is_selective),
 	};
 
