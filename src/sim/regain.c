@@ -136,21 +136,24 @@ static uint32_t window_end(const struct sim_regain *g, uint32_t i, uint32_t last
 
 /*
  * Windows that begin with samples from `first` on. What is left is the rate of the second half. It
- * is regained with the first window at 95 % of it that comes after one below that.
+ * is regained with the first window at 95 % of it that comes after one below that, in the first
+ * half.
  */
 static void judge(const struct sim_regain *g, uint32_t first, uint32_t last, rs_time window,
 		  struct rs_sim_regain *r)
 {
-	uint32_t end;
+	uint32_t end, half = at(g, g->at[first] + (g->at[last] - g->at[first]) / 2);
 	bool fell = false;
 
 	r->least = INT64_MAX;
-	r->left = rate(g, at(g, g->at[first] + (g->at[last] - g->at[first]) / 2), last);
+	r->left = rate(g, half, last);
 	r->time = r->left ? 0 : RS_NEVER;
 	for (uint32_t i = first; (end = window_end(g, i, last, window)); i++) {
 		int64_t now = rate(g, i, end);
 		bool low = now < r->left / 100 * 95;
 
+		if (!fell && i >= half) /* what falls so late is flows that end */
+			return;
 		if (low && !fell)
 			r->time = RS_NEVER;
 		fell |= low;
