@@ -184,15 +184,16 @@ static void describe(const struct rs_diagnosis *r, FILE *out)
 	rs_paragraph(
 		out, 0,
 		"Simulated packet by packet: %u host%s, %u GPU%s, %u NIC port%s of %s, %u switch%s "
-		"with %s of buffer each, path MTU %u, congestion control %s, PFC %s,%s seed %llu.",
+		"with %s of buffer each, path MTU %u, %scongestion control %s, PFC %s,%s seed "
+		"%llu.",
 		f->n_hosts, f->n_hosts == 1 ? "" : "s", f->n_gpus, f->n_gpus == 1 ? "" : "s",
 		f->n_endpoints, f->n_endpoints == 1 ? "" : "s",
 		rs_human_rate(rate, sizeof(rate), (double)f->endpoints[0].rate), f->n_switches,
 		f->n_switches == 1 ? "" : "es",
 		f->qos.buffer ? rs_human_bytes(size, sizeof(size), (double)f->qos.buffer)
 			      : "unlimited",
-		f->transport.mtu, rs_fabric_cc_names(f, ccs, sizeof(ccs)),
-		f->qos.pfc ? "on" : "off",
+		f->transport.mtu, rs_fabric_has_uet(f) ? "Ultra Ethernet, " : "",
+		rs_fabric_cc_names(f, ccs, sizeof(ccs)), f->qos.pfc ? "on" : "off",
 		f->transport.recovery == RS_FABRIC_SELECTIVE ? " selective recovery," : "",
 		(unsigned long long)r->seed);
 	for (uint32_t i = 0; i < f->n_unknown && i < 8; i++)
@@ -483,6 +484,7 @@ static void print_flows(const struct rs_diagnosis *r, uint32_t n, FILE *out)
 static void print_counters(const struct rs_sim_counters *c, FILE *out)
 {
 	uint64_t lost = c->drops + c->nic_drops + c->link_losses;
+	char trimmed[48] = "";
 	char q[32], p[32], pauses[160] = "no pauses (PFC)", losses[128] = "nothing lost";
 
 	if (c->pauses + c->nic_pauses)
@@ -492,10 +494,13 @@ static void print_counters(const struct rs_sim_counters *c, FILE *out)
 			 "all",
 			 (unsigned long long)c->pauses, (unsigned long long)c->nic_pauses,
 			 rs_human_time(p, sizeof(p), c->paused));
+	if (c->trimmed)
+		snprintf(trimmed, sizeof(trimmed), " %llu trimmed,",
+			 (unsigned long long)c->trimmed);
 	if (lost + c->retransmits + c->timeouts)
 		snprintf(losses, sizeof(losses),
-			 "%llu packets lost, %llu sent again, %llu timeouts",
-			 (unsigned long long)lost, (unsigned long long)c->retransmits,
+			 "%llu packets lost,%s %llu sent again, %llu timeouts",
+			 (unsigned long long)lost, trimmed, (unsigned long long)c->retransmits,
 			 (unsigned long long)c->timeouts);
 	rs_paragraph(out, 0,
 		     "Counters: %llu data packet%s over %llu hops (ACKs and CNPs: %llu hops); %llu "

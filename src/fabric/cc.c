@@ -79,16 +79,40 @@ bool rs_fabric_has_cc(const struct rs_fabric *f, const char *kind)
 
 bool rs_fabric_controls(const struct rs_fabric *f)
 {
+	if (rs_fabric_has_uet(f))
+		return true;
 	for (uint32_t i = 0; i <= f->n_ccs; i++)
 		if (strcmp(kind_of(rs_fabric_cc(f, i)), "none") != 0)
 			return true;
 	return false;
 }
 
+/* Ultra Ethernet's own: "nscc, rccc"; how many characters. */
+static size_t uet_names(const struct rs_uet_settings *u, char *buf, size_t size)
+{
+	static const char *const names[] = {"nscc", "dctcp", "rccc"};
+	bool both = u->credits && u->window != RS_FABRIC_NO_WINDOW;
+
+	return (size_t)snprintf(buf, size, "%s%s", names[u->window], both ? ", rccc" : "");
+}
+
+/* Is there a host that does not speak Ultra Ethernet? */
+static bool some_rc(const struct rs_fabric *f)
+{
+	for (uint32_t i = 0; i < f->n_endpoints; i++)
+		if (rs_fabric_speaks(f, i) == RS_FABRIC_RC)
+			return true;
+	return false;
+}
+
 const char *rs_fabric_cc_names(const struct rs_fabric *f, char *buf, size_t size)
 {
-	size_t n = 0;
+	size_t n = rs_fabric_has_uet(f) ? uet_names(&f->transport.uet, buf, size) : 0;
 
+	if (n && !some_rc(f))
+		return buf;
+	if (n && n < size)
+		n += (size_t)snprintf(buf + n, size - n, ", ");
 	for (uint32_t i = 0; i <= f->n_ccs; i++) {
 		const char *kind = kind_of(rs_fabric_cc(f, i));
 		bool known = false;

@@ -141,7 +141,8 @@ static struct rs_nscc_conf window(const struct rs_plant *p, uint32_t endpoint)
 {
 	const struct rs_transport_conf *t = &p->f->transport;
 	struct rs_nscc_conf c = {
-		.kind = t->uet.window == RS_FABRIC_NSCC    ? RS_UET_NSCC
+		.kind = p->ideal.no_cc                     ? RS_UET_NO_WINDOW
+			: t->uet.window == RS_FABRIC_NSCC  ? RS_UET_NSCC
 			: t->uet.window == RS_FABRIC_DCTCP ? RS_UET_DCTCP
 							   : RS_UET_NO_WINDOW,
 		.rate = p->f->endpoints[endpoint].rate,
@@ -173,7 +174,7 @@ void rs_plant_uet(const struct rs_plant *p, uint32_t endpoint, struct rs_uet_con
 		.control_tc = f->qos.trim_tc,
 		.control_tos = (uint8_t)(f->qos.tc[f->qos.trim_tc].dscp << 2),
 		.cc = window(p, endpoint),
-		.credits = u->credits,
+		.credits = u->credits && !p->ideal.no_cc,
 		.credit = u->credit,
 		.balance = {.kind = (enum rs_balance_kind)u->balance,
 			    .n = u->paths,

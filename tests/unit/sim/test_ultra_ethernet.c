@@ -176,6 +176,7 @@ static void test_hosts_of_both_transports(void **state)
 
 	snprintf(both, sizeof(both), text, "u1");
 	f = load(both);
+	assert_string_equal(rs_fabric_cc_names(f, both, sizeof(both)), "nscc, dcqcn");
 	assert_int_equal(rs_sim_run(f, &o, &r, &e), 0);
 	assert_true(r->flows[0].finish != RS_NEVER && r->flows[1].finish != RS_NEVER);
 	assert_true(r->flows[0].finish != r->flows[1].finish); /* other headers */
