@@ -55,8 +55,9 @@ static size_t clock_length(const char *text)
 			p += 1 + digits(p + 1);
 	}
 	p += *text == '[' && *p == ']';
+	/* one blank: what indents the line is the line's */
 	n = strspn(p, " \t");
-	return n && p[n] ? (size_t)(p - text) + n : 0;
+	return n && p[n] ? (size_t)(p - text) + 1 : 0;
 }
 
 /* Milliseconds since 1970 as CloudWatch and Loki export them. */
@@ -67,7 +68,7 @@ static size_t epoch_length(const char *p)
 	if (n != 13 && n != 19)
 		return 0;
 	blanks = strspn(p + n, " \t,");
-	return blanks && p[n + blanks] && *p == '1' ? n + blanks : 0;
+	return blanks && p[n + blanks] && *p == '1' ? n + 1 : 0;
 }
 
 /* "[1,3]<stdout>: ", "[1,mpirank:3,algo-1]<stderr>:": Open MPI's --tag-output, SageMaker's. */
@@ -173,8 +174,7 @@ static size_t habit_name(const char *text, char *mark, size_t *all)
 		*all = n + 2;
 		return letter || strchr(text, '.') ? n : 0;
 	}
-	if (!blanks || text[n + blanks] != '|' || strstr(text + n + blanks + 1, " | ") ||
-	    text[n + blanks + 1] != ' ')
+	if (!blanks || text[n + blanks] != '|' || text[n + blanks + 1] != ' ')
 		return 0;
 	*mark = '|';
 	*all = n + blanks + 2;
@@ -214,8 +214,8 @@ void rs_prefix_settle(struct rs_prefix_habits *h)
 			bar += h->seen[i].count;
 	}
 	/* a third of the text, or it is a key and a value */
-	h->colon = 3 * colon >= h->lines && colon >= 4;
-	h->bar = 3 * bar >= h->lines && bar;
+	h->colon = 3 * colon >= h->lines && colon >= 3;
+	h->bar = 2 * bar >= h->lines && bar;
 }
 
 static size_t habit_length(const struct rs_prefix_habits *h, const char *text, char *host)
@@ -233,7 +233,7 @@ static size_t habit_length(const struct rs_prefix_habits *h, const char *text, c
 /* Lines whose readers need their clock: of the kernel, and of links. */
 static bool keeps_clock(const char *text)
 {
-	return strstr(text, "kernel:") || strstr(text, "carrier") || strstr(text, "ink down") ||
+	return strstr(text, "kernel:") || strstr(text, "ost carrier") || strstr(text, "ink down") ||
 	       strstr(text, "ink is Down");
 }
 

@@ -227,7 +227,8 @@ static void line_add(struct text *t, const char *from, size_t left, size_t n, bo
 	clean(t, from, n, &length);
 	*in_quote = *text == '>' && (*in_quote || quoted(from, left));
 	rs_prefix_find(&t->habits, text, &prefix);
-	if (*text == '>' && !*in_quote)
+	/* one line behind ">" is a quote as well, unless it is a command behind a prompt */
+	if (*text == '>' && !*in_quote && rs_command_known(text + 1 + strspn(text + 1, " ")))
 		prefix.strip = 0;
 	if (prefix.strip) {
 		memmove(text, text + prefix.strip, length - prefix.strip + 1);

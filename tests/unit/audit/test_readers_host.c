@@ -730,6 +730,76 @@ static void test_outputs_behind_each_other_are_told_apart(void **state)
 	assert_true(pairs > 500);
 }
 
+/* What launchers, collectors and mail put before each line, and behind it. */
+static const struct {
+	const char *before, *behind;
+} dresses[] = {
+	{"> ", ""},
+	{"", "\r"},
+	{"2025-03-04T08:11:20.114Z ", ""},
+	{"[1,0]<stdout>:", ""},
+	{"[pod/trainer-0/main] ", ""},
+	{"(Worker pid=12, ip=10.0.0.7) ", ""},
+	{"\033[32m", "\033[0m"},
+	{"trainer-1  | ", ""},
+	{"gpu01: ", ""},
+};
+
+static char *dress(const char *text, const char *before, const char *behind)
+{
+	size_t lines = 1, n = 0;
+	char *out;
+
+	for (const char *p = text; (p = strchr(p, '\n')); p++)
+		lines++;
+	out = malloc(strlen(text) + lines * (strlen(before) + strlen(behind) + 1) + 1);
+	assert_non_null(out);
+	while (*text) {
+		size_t line = strcspn(text, "\n");
+
+		n += (size_t)sprintf(out + n, "%s%.*s%s\n", before, (int)line, text, behind);
+		text += line + (text[line] == '\n');
+	}
+	out[n] = '\0';
+	return out;
+}
+
+static void same_facts(const struct sample *s, const char *before, const char *behind)
+{
+	char *text = dress(s->text, before, behind);
+	struct rs_audit *a = read_text(s->path, text, strlen(text));
+
+	for (unsigned k = 0; k < 8 && s->fact[k].subject; k++) {
+		const char *v = rs_facts_value(a->facts, "a", s->fact[k].subject, s->fact[k].name);
+
+		if (!s->fact[k].value ? v != NULL : !v || strcmp(v, s->fact[k].value))
+			fail_msg("%s behind '%s': %s %s is %s", s->path, before, s->fact[k].subject,
+				 s->fact[k].name, v ? v : "unknown");
+	}
+	rs_audit_destroy(a);
+	free(text);
+}
+
+static void test_prefixes_change_no_fact(void **state)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < sizeof(samples) / sizeof(*samples); i++)
+		for (unsigned d = 0; d < sizeof(dresses) / sizeof(*dresses); d++) {
+			const struct sample *s = &samples[i];
+			const char *second = strchr(s->text, '\n');
+
+			/* names before lines are a habit where several lines have one */
+			if (!pasted(s) || !strcmp(s->reader, "kernel-log") ||
+			    (d >= 7 && (!second || !strchr(second + 1, '\n') ||
+					!strchr(strchr(second + 1, '\n') + 1, '\n'))))
+				continue;
+			same_facts(s, dresses[d].before, dresses[d].behind);
+			n++;
+		}
+	assert_true(n > 250);
+}
+
 static void no_output(const char *folder, const char *name)
 {
 	char path[1024], *data = malloc(1 << 18);
@@ -787,6 +857,7 @@ int main(void)
 		cmocka_unit_test(test_no_reader_takes_what_is_anothers),
 		cmocka_unit_test(test_outputs_behind_each_other_are_told_apart),
 		cmocka_unit_test(test_programs_are_no_output),
+		cmocka_unit_test(test_prefixes_change_no_fact),
 		cmocka_unit_test(test_a_cut_text_invents_nothing),
 		cmocka_unit_test(test_lines_of_a_part_are_the_files),
 		cmocka_unit_test(test_configuration_space_is_decoded),
