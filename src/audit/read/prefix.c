@@ -284,9 +284,9 @@ static void inner_syslog(const char *text, char *host)
 		const char *program = p + n + 1;
 		size_t m = name_length(program);
 
-		/* a level is no host: "INFO main: ..." */
-		if (m && (program[m] == '[' || program[m] == ':') && strncmp(p, "INFO", 4) &&
-		    strncmp(p, "WARN", 4) && strncmp(p, "ERROR", 5) && strncmp(p, "DEBUG", 5))
+		/* "sshd[12]:", "kernel:"; a key before a value is no program */
+		if (m && (program[m] == '[' ||
+			  (program[m] == ':' && m == 6 && !strncmp(program, "kernel", 6))))
 			name_copy(host, p, n);
 	}
 }
