@@ -400,8 +400,9 @@ struct stream {
 	uint32_t *number;
 	uint8_t *kind;
 	uint32_t *command;
-	bool *kept; /* a reader of segments took it */
-	bool *code; /* of a program or a script */
+	bool *kept;  /* a reader of segments took it */
+	bool *code;  /* of a program or a script */
+	bool *whole; /* of a document that was used as a whole */
 	uint32_t n;
 	uint64_t marks;
 	struct rs_line line; /* at hand: too large for the stack of each call */
@@ -416,6 +417,7 @@ static void stream_free(struct stream *s)
 	free(s->command);
 	free(s->kept);
 	free(s->code);
+	free(s->whole);
 }
 
 static int stream_new(struct stream *s, struct text *t, uint16_t host)
@@ -436,7 +438,9 @@ static int stream_new(struct stream *s, struct text *t, uint16_t host)
 	s->command = malloc(n * sizeof(*s->command));
 	s->kept = calloc(n, sizeof(*s->kept));
 	s->code = calloc(n, sizeof(*s->code));
-	if (!s->data || !s->start || !s->number || !s->kind || !s->command || !s->kept || !s->code)
+	s->whole = calloc(n, sizeof(*s->whole));
+	if (!s->data || !s->start || !s->number || !s->kind || !s->command || !s->kept ||
+	    !s->code || !s->whole)
 		return -ENOMEM;
 	size = 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -631,8 +635,9 @@ static bool give(struct stream *s, const struct segment *g)
 	if (!reader)
 		return false;
 	/* what a log says of failures is told apart from what states are */
-	mark_segment(s, g, s->t->use->whole ? RS_LINE_USED : RS_LINE_KNOWN,
-		     reader->trust > RS_TRUST_LOG);
+	mark_segment(s, g, RS_LINE_KNOWN, reader->trust > RS_TRUST_LOG);
+	/* a document is used as a whole; its lines may hold a job's variables all the same */
+	memset(s->whole + g->first, s->t->use->whole, g->n * sizeof(*s->whole));
 	s->t->use->whole = false;
 	s->t->knew = true;
 	if (rs_input_remember(s->t->a, s->host, s->t->in->path, reader->name, facts))
@@ -909,6 +914,13 @@ static void block_add(struct rs_audit *a, struct text *t, uint32_t first, uint32
 	u->n_blocks++;
 }
 
+static void settle_whole(struct stream *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->whole[i])
+			mark(s->t->use, s->number[i], RS_LINE_USED);
+}
+
 static void settle_use(struct rs_audit *a, struct text *t)
 {
 	struct rs_text_use *u = t->use;
@@ -959,6 +971,7 @@ static void read_host(struct text *t, uint16_t host)
 			name_add(s);
 		cut(s);
 		by_line(s);
+		settle_whole(s);
 	}
 	if (s)
 		stream_free(s);

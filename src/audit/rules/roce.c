@@ -263,7 +263,11 @@ static void r07_port(struct rs_audit *a, const struct rs_rule *r, const char *ho
 			       "ethtool -A %s rx off tx off", netdev);
 	} else {
 		f = rs_finding_new(
-			a, r, on > 2 ? RS_FAIL : RS_PASS, RS_MINOR,
+			a, r,
+			on > 2 ? RS_FAIL
+			: on   ? RS_PASS
+			       : RS_NA,
+			RS_MINOR,
 			on > 2 ? "PFC is on for %u priorities: each takes headroom, and a "
 				 "pause of one is as likely as of another"
 			       : "PFC is on for %u priorities",

@@ -107,7 +107,8 @@ static void find_causes(struct rs_audit *a)
 			struct rs_finding *cause = a->findings[i];
 
 			if (cause->verdict != RS_FAIL || cause->suppressed ||
-			    strcmp(cause->rule->id, because[k].cause))
+			    /* a note is no cause */
+			    cause->severity == RS_INFO || strcmp(cause->rule->id, because[k].cause))
 				continue;
 			for (uint32_t j = 0; j < a->n_findings; j++) {
 				struct rs_finding *effect = a->findings[j];
