@@ -106,7 +106,7 @@ static void point_line(struct drawn *d, struct point *p, uint32_t i, char *line,
 
 static void read_points(struct drawn *d, const char *path, struct rs_where from)
 {
-	struct rs_where at = {path, 1, 1};
+	struct rs_where at = {path, 1, 1}, last = at;
 	struct point *p = rs_load_take(d->l, POINTS_MAX, sizeof(*p));
 	size_t size;
 	char *text = d->l->err ? NULL : rs_load_file(d->l, path, SIZES_BYTES, from, &size);
@@ -120,13 +120,14 @@ static void read_points(struct drawn *d, const char *path, struct rs_where from)
 			rs_load_fail(d->l, -E2BIG, at, "more than %d sizes", POINTS_MAX);
 		else
 			point_line(d, p, d->n_points++, line, at);
+		last = at;
 	}
 	free(text);
 	d->point = p;
 	if (!d->l->err && (!d->n_points || p[d->n_points - 1].share < 1))
-		rs_load_fail(d->l, -EINVAL, at, "the last share must be 100 per cent");
+		rs_load_fail(d->l, -EINVAL, last, "the last share must be 100 per cent");
 	if (!d->l->err && p[d->n_points - 1].bytes < 1)
-		rs_load_fail(d->l, -EINVAL, at, "all flows would be empty");
+		rs_load_fail(d->l, -EINVAL, last, "all flows would be empty");
 }
 
 static void read_distribution(struct drawn *d, const struct rs_node *n)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/error.h"
 #include "describe/describe.h"
 #include "unit/describe/text.h"
@@ -217,6 +218,50 @@ static void test_what_is_refused(void **state)
 	}
 }
 
+/* A distribution of the user's own: steps, lines between them, and what is wrong with one. */
+static void test_a_file_of_sizes(void **state)
+{
+	static const struct {
+		const char *text, *says;
+		int line;
+	} bad[] = {
+		{"0 0\n", "must be 100", 1},
+		{"# none\n\n", "must be 100", 1},
+		{"5 100\n4 100\n", "must not fall", 2},
+		{"5 x\n", "BYTES SHARE", 1},
+		{"\n5 100 3\n", "BYTES SHARE", 2},
+		{"-1 100\n", "64 TiB", 1},
+		{"5 nan\n", "64 TiB", 1},
+		{"0 100\n", "empty", 1},
+	};
+	char name[] = "/tmp/ripstop-sizes-XXXXXX", text[256];
+	int fd = mkstemp(name);
+	struct rs_fabric *f;
+
+	assert_true(fd >= 0);
+	assert_true(dprintf(fd, "# own\n0 0\n1000 50\n1000 75\n1000000 100\n") > 0);
+	share(name, 500, .25);
+	share(name, 999, .4995);
+	share(name, 1000, .75);
+	share(name, 500500, .875);
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct rs_error e = {0};
+
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_int_equal(pwrite(fd, bad[i].text, strlen(bad[i].text), 0),
+				 strlen(bad[i].text));
+		snprintf(text, sizeof(text),
+			 "fabric: {network: {kind: single-switch, hosts: 4}}\n"
+			 "workload: [flows: {load: 1%%, count: 1, sizes: %s}]\n",
+			 name);
+		assert_true(rs_fabric_load_text(text, strlen(text), "t", ".", NULL, 0, &f, &e) < 0);
+		if (!strstr(e.what, bad[i].says) || e.line != bad[i].line || strcmp(e.file, name))
+			fail_msg("%s: %s:%d: %s", bad[i].text, e.file, e.line, e.what);
+	}
+	close(fd);
+	unlink(name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_permutation_gives_each_one_source),
 		cmocka_unit_test(test_a_source_has_draws_of_its_own),
 		cmocka_unit_test(test_what_is_refused),
+		cmocka_unit_test(test_a_file_of_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
