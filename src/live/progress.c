@@ -28,6 +28,23 @@ static bool polled_within(struct rs_live *l, int64_t now, int64_t ns)
 	return now - atomic_load_explicit(&l->polled_ns, memory_order_relaxed) < ns;
 }
 
+/*
+ * An application that asks to be told of completions polls a few times before it sleeps, and is not
+ * one that polls: where rings bring packets, the thread is at once where it would wait. By the
+ * wire, waiting a little saves more: what comes meanwhile comes in one go.
+ */
+static bool application_sleeps(const struct rs_live *l)
+{
+	return atomic_load_explicit(&l->polls, memory_order_relaxed) <
+		       rs_live_tuning.sleeper_polls &&
+	       rs_shm_heard_within(l, rs_live_ns(), rs_live_tuning.active_ns);
+}
+
+static bool application_polls(struct rs_live *l)
+{
+	return !application_sleeps(l) && polled_within(l, rs_clock_ns(), rs_live_tuning.polling_ns);
+}
+
 /* So long that what its senders send meanwhile is little to the socket. */
 static int64_t pause_ns(const struct rs_live *l)
 {
@@ -41,11 +58,14 @@ static int64_t pause_ns(const struct rs_live *l)
  * an ACK each. A stream is left to gather for a while, once nothing is left of it. Who answers with
  * data of its own is not one.
  */
-static void judge_stream(struct rs_live *l, bool any, uint64_t data_before, int64_t now)
+static void judge_stream(struct rs_live *l, bool any, int64_t now)
 {
-	if (rs_nic_get_counters(l->nic)->tx_data_packets != data_before ||
-	    now - l->bulk_ns > rs_live_tuning.stream_gap_ns)
+	uint64_t data = rs_nic_get_counters(l->nic)->tx_data_packets;
+
+	/* since the last look: what a woken application answers, it posts behind one */
+	if (data != l->bulk_data || now - l->bulk_ns > rs_live_tuning.stream_gap_ns)
 		l->bulk = 0;
+	l->bulk_data = data;
 	if (any)
 		l->bulk_ns = now;
 	if (any && !l->more && l->bulk >= rs_live_tuning.stream_bytes &&
@@ -134,7 +154,6 @@ static void tell_event(struct rs_live *l)
 /* Socket and rings; while rings bring what comes, they alone, which takes no time to speak of. */
 static bool drive(struct rs_live *l, bool look, int64_t now_ns)
 {
-	uint64_t data_before = rs_nic_get_counters(l->nic)->tx_data_packets;
 	bool socket = rs_shm_quiet(l, now_ns), any;
 
 	if (l->forked)
@@ -144,7 +163,7 @@ static bool drive(struct rs_live *l, bool look, int64_t now_ns)
 	if (socket || any || !nothing_to_do(l))
 		act(l, now_ns);
 	if (socket && look)
-		judge_stream(l, any, data_before, now_ns);
+		judge_stream(l, any, now_ns);
 	tell_event(l);
 	return any;
 }
@@ -162,6 +181,8 @@ bool rs_live_progress(struct rs_live *l)
 	bool look = now >= l->pause_until;
 
 	atomic_store_explicit(&l->polled_ns, now, memory_order_relaxed);
+	if (atomic_load_explicit(&l->polls, memory_order_relaxed) < rs_live_tuning.sleeper_polls)
+		atomic_fetch_add_explicit(&l->polls, 1, memory_order_relaxed);
 	l->polling = true;
 	if (drive(l, look, now)) {
 		l->received_ns = now;
@@ -217,14 +238,10 @@ void rs_live_kick(struct rs_live *l)
 
 void rs_live_awaited(struct rs_live *l)
 {
+	atomic_store_explicit(&l->polls, 0, memory_order_relaxed);
 	rs_live_kick(l);
 	if (atomic_load(&l->naps))
 		wake(l);
-}
-
-static bool application_polls(struct rs_live *l)
-{
-	return polled_within(l, rs_clock_ns(), rs_live_tuning.polling_ns);
 }
 
 uint64_t rs_live_join(struct rs_live *l, const struct rs_qp *qp, bool loose)
@@ -312,7 +329,9 @@ static bool mind_rings(struct rs_live *l)
 		nanosleep(&look, NULL);
 		return true;
 	}
-	return rs_shm_heard_within(l, now, rs_live_tuning.ring_spin_ns);
+	return rs_shm_heard_within(l, now,
+				   application_sleeps(l) ? rs_live_tuning.ring_spin_sleeper_ns
+							 : rs_live_tuning.ring_spin_ns);
 }
 
 /* As long as the application polled already allows, unless something may wait for its next poll. */
@@ -358,7 +377,8 @@ static void *thread(void *arg)
 			while (nap(l, since))
 				;
 		}
-		if (!napped && polled_within(l, rs_clock_ns(), rs_live_tuning.shortly_ns)) {
+		if (!napped && !application_sleeps(l) &&
+		    polled_within(l, rs_clock_ns(), rs_live_tuning.shortly_ns)) {
 			if (++needless >= rs_live_tuning.needless_max)
 				watch_until = 0;
 			nanosleep(&shortly, NULL);
@@ -394,6 +414,7 @@ int rs_progress_start(struct rs_live *l)
 	if (l->wake < 0)
 		return -errno;
 	l->sleeping_until = RS_NEVER;
+	atomic_store(&l->polls, rs_live_tuning.sleeper_polls);
 	/* Signals are the program's: none of its handlers runs on this thread. */
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &old);

@@ -175,12 +175,13 @@ struct rs_live {
 	_Atomic bool held;         /* ACKs were, since its last nap began */
 	_Atomic bool naps;         /* it leaves the engine to an application that polls */
 	_Atomic int64_t polled_ns; /* when the application last drove the engine */
+	_Atomic unsigned polls;    /* so often since it asked to be told of a completion */
 	pthread_t thread;
 	int64_t received_ns; /* when the application's poll last found something */
 	int64_t stray_ns;    /* when the socket between processes was last looked at */
 	/* A stream of large blocks: bytes of it in one go, when the last came, and until when it is
 	 * left to gather in the socket. */
-	uint64_t bulk;
+	uint64_t bulk, bulk_data;
 	int64_t bulk_ns, pause_until;
 	bool more;         /* the last look left some in the socket */
 	bool polling;      /* the application drives */

@@ -5,8 +5,9 @@
 #include "verbs/cm/rsocket.h"
 
 enum {
-	SPINS = 32,     /* looks before a sleep: an answer is often quick */
-	SLICE_MS = 100, /* another thread may have taken the event that we sleep for */
+	SPINS = 32,      /* looks before a sleep, at least: an answer is often quick */
+	SPIN_NS = 20000, /* and for so long: to sleep and to be woken takes as much */
+	SLICE_MS = 100,  /* another thread may have taken the event that we sleep for */
 };
 
 /* Not before all that came was read: rstream takes it for an error. */
@@ -98,11 +99,20 @@ static int sleep_on(struct rs_sock *s, bool (*ready)(const struct rs_sock *s))
 	return rc < 0 ? err : 0;
 }
 
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 int rs_sock_wait(struct rs_sock *s, bool (*ready)(const struct rs_sock *s), bool once)
 {
+	int64_t end = once ? 0 : now_ns() + SPIN_NS;
 	int err = 0;
 
-	for (unsigned i = 0; i < (once ? 1 : SPINS); i++) {
+	for (unsigned i = 0; i < (once ? 1 : SPINS) || (!once && now_ns() < end); i++) {
 		rs_sock_progress(s);
 		if (ready(s))
 			return 0;
