@@ -53,7 +53,8 @@ struct rs_live_tuning {
 	 * is to wake on. Measured: with 5 us streams of 64 KiB carried a tenth less. */
 	int64_t ring_spin_sleeper_ns;
 	/* Polls without a new request to be told that make an application one that polls. Measured:
-	 * with 8 rsockets' looks before a sleep counted as such, and 64 bytes took 44 us, not 27. */
+	 * with 8 rsockets' looks before a sleep counted as such, and 64 bytes took 44 us, not 27.
+	 */
 	unsigned sleeper_polls;
 	/* A ring brought something so lately: the rings bring what comes, and the UDP socket is
 	 * looked at so seldom. Measured as a whole (0afa21c): 2 bytes through memory in 0.35 us,
