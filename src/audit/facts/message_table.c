@@ -174,7 +174,8 @@ const struct rs_message rs_messages[] = {
 			  "RLIMIT_MEMLOCK*too", "WARNING: *registered memory*limit",
 			  "insufficient memory for locked", "max locked memory*is too",
 			  "allow registering*part of your physical memory",
-			  "exceeds the locked memory limit", "libibverbs: Warning: RLIMIT_MEMLOCK"),
+			  "exceeds the locked memory limit", "libibverbs: Warning: RLIMIT_MEMLOCK",
+			  "memlock limits are set too low", "allocate some locked memory"),
 	},
 
 	/* ---- Devices that cannot be opened ---- */
@@ -206,13 +207,29 @@ const struct rs_message rs_messages[] = {
 		       "In a container it comes with the image, not from the host",
 		.need = "ldconfig -p | grep -E 'ibverbs|mlx5'; ibv_devices, inside the container",
 		.need_why = "which libraries the job sees",
-		.pattern =
-			P("Failed to open libibverbs", "libibverbs.so*cannot open shared object",
-			  "Could not load libibverbs", "libibverbs: Warning: couldn't load driver",
-			  "no userspace device-specific driver found for",
-			  "librdmacm.so*cannot open shared object",
-			  "libmlx5.so*cannot open shared object", "dlvsym failed on",
-			  "driver * does not support the kernel ABI", "Unable to load libibverbs"),
+		.pattern = P("Failed to open libibverbs", "libibverbs.so*cannot open shared object",
+			     "Could not load libibverbs",
+
+			     "librdmacm.so*cannot open shared object",
+			     "libmlx5.so*cannot open shared object", "dlvsym failed on",
+			     "Unable to load libibverbs"),
+	},
+	{
+		.key = "verbs-driver",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.against = "message network-rdma",
+		.title = "the user library has no driver for an RDMA device that is there",
+		.why = "libibverbs loads a driver for each kind of NIC. The image's rdma-core "
+		       "lacks it, or is "
+		       "of a release that does not fit the kernel's",
+		.need = "ls /usr/lib/*/libibverbs /etc/libibverbs.d; ibv_devices, inside the "
+			"container",
+		.need_why = "which drivers the image has",
+		.pattern = P("libibverbs: Warning: couldn't load driver",
+			     "no userspace device-specific driver found for",
+			     "river * does not support the kernel ABI"),
 	},
 	{
 		.key = "open-device",
@@ -280,7 +297,9 @@ const struct rs_message rs_messages[] = {
 			"is not enumerated as an mlx5 device", "libnccl-net*undefined symbol",
 			"libfabric.so*cannot open shared object", "no usable transports/devices",
 			"NET/OFI Creating new endpoint*failed", "No transports selected to",
-			"NET/OFI Couldn't o", "NET/OFI Couldn't create"),
+			"NET/OFI Couldn't o", "NET/OFI Couldn't create",
+			"to SHARP aggregation manager", "PML ucx cannot be selected",
+			"No OpenFabrics connection schemes reported"),
 	},
 	{
 		.key = "no-lane",
@@ -572,12 +591,13 @@ const struct rs_message rs_messages[] = {
 		       "otherwise cable, module or switch port",
 		.need = "ibstat, or rdma link",
 		.need_why = "the state of each port",
-		.pattern = P("Port number * state is Down", "Port number * state is Init",
-			     "Port number * state is Arm", "port * is not active",
-			     "port is not active", "Port * is not active", "No active port",
-			     "no active port found", "PORT_DOWN*not usable", "Unable to query port",
-			     "port not in active state", "is not in ACTIVE state",
-			     "port * is not ACTIVE", "Port not active"),
+		.pattern = P(
+			"Port number * state is Down", "Port number * state is Init",
+			"Port number * state is Arm", "port * is not active", "port is not active",
+			"Port * is not active", "No active port", "no active port found",
+			"PORT_DOWN*not usable", "Unable to query port", "port not in active state",
+			"is not in ACTIVE state", "port * is not ACTIVE", "Port not active",
+			"there are no active ports detected", "reported a network error event"),
 	},
 	{
 		.key = "port-event",

@@ -300,6 +300,9 @@ static int status_in(const char *line)
 	if ((p = strstr(line, "(synd 0x")) && strstr(p, "vend 0x") &&
 	    sscanf(p, "(synd 0x%x", &syndrome) == 1)
 		return status_of_syndrome(syndrome);
+	if ((p = strstr(line, "with status ")) && (p = strstr(p, " status number ")) &&
+	    sscanf(p, " status number %d", &status) == 1)
+		return status;
 	if ((p = strstr(line, "Failed status ")) && sscanf(p, "Failed status %d", &status) == 1)
 		return status;
 	if (strstr(line, "ompletion") &&

@@ -117,9 +117,15 @@ const struct rs_reader rs_reader_ibdev2netdev = {
 
 /* ---- ibv_devinfo ---- */
 
+/* Cut by grep it has no device's name of its own: the command may tell it. */
 static int score_devinfo(const struct rs_input *in)
 {
-	return rs_input_has(in, "hca_id:") ? 95 : 0;
+	if (rs_input_has(in, "hca_id:"))
+		return 95;
+	return in->command && !strncmp(in->command, "ibv_devinfo", 11) &&
+			       (rs_input_has(in, "active_mtu:") || rs_input_has(in, "state:"))
+		       ? 80
+		       : 0;
 }
 
 /* "4096 (5)" -> "4096", "PORT_ACTIVE (4)" -> "ACTIVE" */
@@ -165,8 +171,12 @@ static int read_devinfo(struct rs_audit *a, const struct rs_input *in)
 		{"vendor_id", "vendor_id"},       {"vendor_part_id", "vendor_part_id"},
 		{"active_speed", "active_speed"}, {"active_width", "active_width"},
 	};
-	char subject[160] = "nic/unnamed";
+	char subject[160] = "nic/unnamed", dev[64];
+	const char *named = in->command ? strstr(in->command, " -d ") : NULL;
 	struct rs_line l = {0};
+
+	if (named && sscanf(named, " -d %63[A-Za-z0-9_]", dev) == 1)
+		snprintf(subject, sizeof(subject), "nic/%s", dev);
 
 	while (rs_line_next(in, &l)) {
 		char *key, *value;

@@ -159,6 +159,10 @@ static void test_a_status_by_number_name_words_and_syndrome(void **state)
 		  "local "
 		  "protection error\n",
 		  "4");
+	status_is("[[47,1],5][btl_openib_component.c:3645:handle_wc] from a to: b error polling LP "
+		  "CQ with "
+		  "status RETRY EXCEEDED ERROR status number 12 for wr_id 1a opcode 0\n",
+		  "12");
 	/* success is no error */
 	status_is("n:1:2 [0] NCCL INFO completion from peer with status=0\nx: RNR retry counter "
 		  "exceeded\n",
