@@ -139,6 +139,20 @@ static bool has_events(const struct diagnose *g)
 	return g->f->events.n != 0;
 }
 
+/* Some of them make a link slower. */
+static bool events_slow(const struct diagnose *g)
+{
+	for (uint32_t i = 0; i < g->f->events.n; i++)
+		if (g->f->events.event[i].rate)
+			return true;
+	return false;
+}
+
+static bool events_else(const struct diagnose *g)
+{
+	return has_events(g) && !events_slow(g);
+}
+
 /* ---- Settings ---- */
 
 static const struct {
@@ -149,8 +163,10 @@ static const struct {
 	{"none of the changes under fabric.change", "fabric.change", "[]",
 	 "host host.link host.limit receiver link.slow link.long link.loss link.down drops pauses",
 	 any, NULL, NULL},
-	{"links without fabric.events", "fabric.events", "[]", "link.loss drops", has_events, NULL,
-	 NULL},
+	{"links without fabric.events", "fabric.events", "[]", "link.slow link.loss drops",
+	 events_slow, NULL, NULL},
+	{"links without fabric.events", "fabric.events", "[]",
+	 "link.loss drops pauses receiver paths", events_else, NULL, NULL},
 	{"each GPU on its nearest NIC", "fabric.pairing", "nearest", "host host.link",
 	 pairs_are_far, NULL, NULL},
 	{"a path MTU of 4096", "fabric.network.mtu", "4096", "mtu", mtu_is_short, NULL, NULL},
