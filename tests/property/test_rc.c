@@ -14,7 +14,7 @@
 #include "toy.h"
 
 enum {
-	CCS = 4, /* of rs_cc_all */
+	CCS = 5, /* of rs_cc_all */
 	PAIRS = 4,
 	DEPTH = 8,
 	SLOT = 100 * 1000 + 64, /* a message and gaps between its pieces */
