@@ -47,7 +47,7 @@ static const struct {
 	{"fabric/superbench-ib_traffic_topo_aware_ibnetdiscover.txt", "ibnetdiscover", 10},
 	{"fabric/superbench-ib_traffic_topo_aware_ibstat.txt", NULL, 0},
 	{"fabric/topograph-ibnetdiscover-dgx.out", "ibnetdiscover", 1000},
-	{"fabric/topograph-ibnetdiscover-example-bad.out", "ibnetdiscover", 0},
+	{"fabric/topograph-ibnetdiscover-example-bad.out", NULL, 0},
 	{"fabric/topograph-netq-computeNodes.json", NULL, 0},
 	{"fabric/topograph-netq-topologyGraph.json", "netq", 30},
 };
