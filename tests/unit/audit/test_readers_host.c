@@ -589,8 +589,7 @@ static unsigned failures(const char *path)
 	assert_int_equal(rs_audit_run(a, NULL, NULL, &e), 0);
 	for (uint32_t i = 0; i < a->n_findings; i++)
 		/* A01 notes what is not as usual; it accuses nothing */
-		if (a->findings[i]->verdict == RS_FAIL &&
-		    strcmp(a->findings[i]->rule->id, "A01")) {
+		if (a->findings[i]->verdict == RS_FAIL && strcmp(a->findings[i]->rule->id, "A01")) {
 			print_message("%s: %s %s\n", path, a->findings[i]->rule->id,
 				      a->findings[i]->title);
 			n++;
@@ -611,7 +610,7 @@ static void test_healthy_hosts_are_not_accused(void **state)
 }
 
 /* Trees of sysfs that hwloc, gpud and Prometheus keep: real machines, nothing known to be wrong but
- * the governor of one, which says powersave. */
+ * the governor of one, which says powersave, and two counters of another at their ceilings. */
 static void test_snapshots_of_sysfs_are_not_accused(void **state)
 {
 	char path[512], one[1024];
@@ -626,7 +625,10 @@ static void test_snapshots_of_sysfs_are_not_accused(void **state)
 		if (*e->d_name == '.')
 			continue;
 		snprintf(one, sizeof(one), "%s/%s", path, e->d_name);
-		assert_int_equal(failures(one), strcmp(e->d_name, "node_exporter-sys.ttar") == 0);
+		assert_int_equal(failures(one),
+				 strcmp(e->d_name, "gpud") == 0
+					 ? 2
+					 : strcmp(e->d_name, "node_exporter-sys.ttar") == 0);
 	}
 	closedir(d);
 }
