@@ -50,8 +50,10 @@ static void at_exit(void)
 		if (pthread_mutex_trylock(&l->lock))
 			continue; /* whoever drives it sees to it, or was stopped while it did */
 		l->tx.urgent = true;
-		if (!l->forked)
+		if (!l->forked) {
 			rs_tx_run(l);
+			rs_shm_linger(l);
+		}
 		pthread_mutex_unlock(&l->lock);
 	}
 	pthread_mutex_unlock(&all_lock);

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 #include "live/near.h"
 #include "live/shm_state.h"
@@ -807,14 +808,37 @@ void rs_live_settle(struct rs_live *l)
 		rs_shm_settle(l);
 }
 
+/* Was a ring written that its reader has not mapped yet? */
+static bool unmapped(const struct rs_live *l)
+{
+	for (unsigned slot = RS_SLOT_FIRST; slot < RS_SHM_PEERS; slot++) {
+		const struct rs_shm_out *o = l->shm->out[slot];
+
+		if (o && o->w.ring && o->w.tail && !atomic_load(&o->w.ring->attached) &&
+		    !atomic_load(&o->w.ring->refused) && !is_gone(l, slot, o->pidfd))
+			return true;
+	}
+	return false;
+}
+
+void rs_shm_linger(struct rs_live *l)
+{
+	const struct timespec look = {.tv_nsec = 1000 * 1000};
+
+	for (unsigned n = 0; l->shm && n < rs_live_tuning.ring_linger_ms && unmapped(l); n++)
+		nanosleep(&look, NULL);
+}
+
 void rs_shm_close(struct rs_live *l)
 {
 	struct rs_shm *s = l->shm;
 
 	if (!s)
 		return;
-	if (!l->forked)
+	if (!l->forked) {
+		rs_shm_linger(l);
 		rs_shm_settle(l);
+	}
 	for (unsigned slot = 0; slot < RS_SHM_PEERS; slot++) {
 		close_out(s, slot);
 		close_in(s, slot);

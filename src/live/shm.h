@@ -42,6 +42,9 @@ bool rs_shm_quiet(const struct rs_live *l, int64_t now_ns);
 bool rs_shm_sleep(struct rs_live *l);
 /* When it is to be looked at again, though no writer wakes it. */
 rs_time rs_shm_again(const struct rs_live *l);
+/* Before the process ends: for a moment, until its last packets can be read. A reader maps a ring
+ * only while the process at the other end lives. */
+void rs_shm_linger(struct rs_live *l);
 /* Memory is about to leave the engine, or requests are over: no peer copies from or to what is not
  * the engine's any more. */
 void rs_shm_settle(struct rs_live *l);

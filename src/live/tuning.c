@@ -52,6 +52,7 @@ const struct rs_live_tuning rs_live_tuning = {
 		      .rto_high = 40 * RS_MS},
 	.ack_every = 16,
 	.ring_attach = 3 * RS_S,
+	.ring_linger_ms = 500,
 	.ring_stall = RS_S,
 	.near_stall = 100 * RS_MS,
 	.near_again = 50 * RS_MS,

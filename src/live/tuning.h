@@ -144,6 +144,10 @@ struct rs_live_tuning {
 
 	/* A process that has not mapped its ring within this never will. By judgement. */
 	rs_time ring_attach;
+	/* A process that ends waits so long for readers that have not mapped its rings: what it
+	 * sent unreliably is lost with them. By judgement: slices of some ten processes that wait
+	 * for one core. */
+	unsigned ring_linger_ms;
 	/* A full ring that is not read for so long: its packets are lost, as in a socket that is
 	 * full. By judgement: four of the transport's least timeouts. */
 	rs_time ring_stall;
