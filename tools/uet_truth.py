@@ -194,7 +194,7 @@ class Case:
         return path
 
     def job(self, folder, seed):
-        flows = os.path.join(folder, f"{self.key}-flows.csv")
+        flows = os.path.join(folder, f"{self.key}-{seed}-flows.csv")  # runs share no file: they write it at once
         with open(flows, "w") as f:
             f.writelines(f"{s},{a},{b},{n}\n" for s, a, b, n in self.flows)
         job = [f"flows: {json.dumps(flows)}"]

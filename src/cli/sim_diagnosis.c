@@ -501,9 +501,14 @@ static void print_costs(const struct rs_diagnosis *d, const struct rs_cause *c, 
 	for (uint32_t j = 0; j < n_jobs(d) && n_jobs(d) > 1; j++) {
 		double x = rs_case_job_gain(d, c->run, j);
 
-		if (!isnan(x) && fabs(x) >= 0.01)
-			rs_enumerate(&jobs, ", ", "job '%s' %s %.1f%% of its time", job_name(d, j),
-				     x > 0 ? "loses" : "gains", 100 * fabs(x));
+		if (isnan(x) || fabs(x) < 0.01)
+			continue;
+		if (x > 0)
+			rs_enumerate(&jobs, ", ", "job '%s' loses %.1f%% of its time",
+				     job_name(d, j), 100 * x);
+		else
+			rs_enumerate(&jobs, ", ", "without it job '%s' takes %.2f times as long",
+				     job_name(d, j), 1 - x);
 	}
 	if (jobs.n)
 		rs_paragraph(out, 2, "by it %s", jobs.text);
