@@ -507,8 +507,8 @@ static void print_costs(const struct rs_diagnosis *d, const struct rs_cause *c, 
 			rs_enumerate(&jobs, ", ", "job '%s' loses %.1f%% of its time",
 				     job_name(d, j), 100 * x);
 		else
-			rs_enumerate(&jobs, ", ", "without it job '%s' takes %.2f times as long",
-				     job_name(d, j), 1 - x);
+			rs_enumerate(&jobs, ", ", "job '%s' is %.2f times as fast", job_name(d, j),
+				     1 - x);
 	}
 	if (jobs.n)
 		rs_paragraph(out, 2, "by it %s", jobs.text);

@@ -246,6 +246,12 @@ static bool tree_seen(const struct rs_audit *a, const char *host)
 	return false;
 }
 
+/* A disk's or a board controller's slot is no matter of the fabric's. */
+static bool may_carry(const char *kind)
+{
+	return !*kind || !strcmp(kind, "gpu") || !strcmp(kind, "ethernet");
+}
+
 static void p01(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -255,8 +261,7 @@ static void p01(struct rs_audit *a, const struct rs_rule *r)
 		while ((pci = rs_facts_subject(a->facts, &at, host, "pci/")))
 			if (!strcmp(rs_look_kind(a, host, pci), "nic"))
 				p01_nic(a, r, host, pci);
-			else if (strcmp(rs_look_kind(a, host, pci), "bridge") &&
-				 !tree_seen(a, host))
+			else if (may_carry(rs_look_kind(a, host, pci)) && !tree_seen(a, host))
 				p01_alone(a, r, host, pci);
 	}
 }
