@@ -52,6 +52,30 @@ peer_namespace() {
 	in_server="nsenter -t $peer -n"
 }
 
+# around_switch NAME N NET: a namespace NAME for a switch, with ports p0 to p(N-1), and at each a namespace NAME-i: eth0
+# has 10.NET.0.(i+1) and fdNET::(i+1). They go when the test ends.
+around_switch() {
+	sw=$1
+	ends=$(seq 0 $(($2 - 1)))
+	cleanup_netns() {
+		cleanup
+		ip netns del $sw 2>/dev/null || :
+		for i in $ends; do ip netns del $sw-$i 2>/dev/null || :; done
+	}
+	trap cleanup_netns EXIT
+	netns_exec || skip "ip netns exec is refused here"
+	ip netns add $sw 2>/dev/null || skip "network namespaces cannot be made"
+	for i in $ends; do
+		ip netns add $sw-$i
+		ip link add eth0 netns $sw-$i type veth peer name p$i netns $sw || skip "veth cannot be made"
+		ip netns exec $sw sysctl -qw net.ipv6.conf.p$i.disable_ipv6=1 2>/dev/null || :
+		ip -n $sw link set p$i mtu 9000 up
+		ip -n $sw-$i link set eth0 mtu 9000 addrgenmode none up
+		ip -n $sw-$i address add 10.$3.0.$((i + 1))/24 dev eth0
+		ip -n $sw-$i address add fd$3::$((i + 1))/64 dev eth0 nodad
+	done
+}
+
 # holds_port STATEMENTS [COMMAND...]: a program, run by COMMAND, whose Python statements hold UDP port 4791: $holder
 holds_port() {
 	statements=$1

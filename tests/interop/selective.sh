@@ -12,21 +12,7 @@ fail() {
 	exit 1
 }
 
-sw=rss$$
-cleanup_netns() {
-	cleanup
-	for ns in $sw $sw-0 $sw-1; do ip netns del $ns 2>/dev/null || :; done
-}
-trap cleanup_netns EXIT
-netns_exec || skip "ip netns exec is refused here"
-ip netns add $sw 2>/dev/null || skip "network namespaces cannot be made"
-for i in 0 1; do
-	ip netns add $sw-$i
-	ip link add eth0 netns $sw-$i type veth peer name p$i netns $sw || skip "veth cannot be made"
-	ip -n $sw link set p$i mtu 9000 up
-	ip -n $sw-$i link set eth0 mtu 9000 addrgenmode none up
-	ip -n $sw-$i address add 10.78.0.$((i + 1))/24 dev eth0
-done
+around_switch rss$$ 2 78
 ip netns exec $sw "$ripstop" switch --rate 2G --seed 3 --drop 1% --json p0 p1 >"$tmp/switch" 2>"$tmp/end.switch" &
 switch=$!
 pids="$pids $switch"

@@ -15,23 +15,7 @@ fail() {
 	exit 1
 }
 
-sw=rsw$$
-cleanup_netns() {
-	cleanup
-	for ns in $sw $sw-0 $sw-1 $sw-2; do ip netns del $ns 2>/dev/null || :; done
-}
-trap cleanup_netns EXIT
-netns_exec || skip "ip netns exec is refused here"
-ip netns add $sw 2>/dev/null || skip "network namespaces cannot be made"
-for i in 0 1 2; do
-	ip netns add $sw-$i
-	ip link add eth0 netns $sw-$i type veth peer name p$i netns $sw || skip "veth cannot be made"
-	ip netns exec $sw sysctl -qw net.ipv6.conf.p$i.disable_ipv6=1 2>/dev/null || :
-	ip -n $sw link set p$i mtu 9000 up
-	ip -n $sw-$i link set eth0 mtu 9000 addrgenmode none up
-	ip -n $sw-$i address add 10.78.0.$((i + 1))/24 dev eth0
-	ip -n $sw-$i address add fd78::$((i + 1))/64 dev eth0 nodad
-done
+around_switch rsw$$ 3 78
 
 # What the frames cannot carry is refused, and nothing runs without it.
 status=0
