@@ -7,6 +7,16 @@
 #include "base/units.h"
 #include "cc/cc.h"
 
+void rs_cc_no_timer(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
+{
+	cc->next_event = RS_NEVER;
+}
+
+void rs_cc_no_bytes(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
+{
+	cc->byte_credit = INT64_MAX;
+}
+
 const struct rs_cc_ops *const rs_cc_all[] = {&rs_cc_dcqcn,  &rs_cc_hpcc, &rs_cc_swift,
 					     &rs_cc_timely, &rs_cc_none, NULL};
 

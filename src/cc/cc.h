@@ -121,6 +121,10 @@ struct rs_cc_ops {
 	bool (*cnp_due)(const struct rs_cc_params *p, rs_time last, rs_time now);
 };
 
+/* on_time and on_bytes of an algorithm without timer or byte counter: they are not due again. */
+void rs_cc_no_timer(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now);
+void rs_cc_no_bytes(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now);
+
 extern const struct rs_cc_ops rs_cc_none; /* line rate, no window */
 extern const struct rs_cc_ops rs_cc_dcqcn;
 extern const struct rs_cc_ops rs_cc_hpcc;   /* needs stamps */

@@ -187,16 +187,6 @@ static void on_feedback(const struct rs_cc_params *params, struct rs_cc *cc,
 		s->update_at = (uint32_t)f->sent;
 }
 
-static void on_time(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
-{
-	cc->next_event = RS_NEVER;
-}
-
-static void on_bytes(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
-{
-	cc->byte_credit = INT64_MAX;
-}
-
 static void on_cnp(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
 {
 	/* telemetry tells all; marks tell less */
@@ -247,8 +237,8 @@ const struct rs_cc_ops rs_cc_hpcc = {
 	.params = param_table,
 	.presets = preset_table,
 	.init = init,
-	.on_time = on_time,
-	.on_bytes = on_bytes,
+	.on_time = rs_cc_no_timer,
+	.on_bytes = rs_cc_no_bytes,
 	.on_feedback = on_feedback,
 	.on_cnp = on_cnp,
 	.on_loss = on_loss,

@@ -9,16 +9,6 @@ static void init(const struct rs_cc_params *p, struct rs_cc *cc, int64_t line_ra
 	rs_cc_set_rate(cc, line_rate);
 }
 
-static void on_time(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
-{
-	cc->next_event = RS_NEVER;
-}
-
-static void on_bytes(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
-{
-	cc->byte_credit = INT64_MAX;
-}
-
 static void on_cnp(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
 {
 }
@@ -36,8 +26,8 @@ const struct rs_cc_ops rs_cc_none = {
 	.params = no_params,
 	.presets = no_presets,
 	.init = init,
-	.on_time = on_time,
-	.on_bytes = on_bytes,
+	.on_time = rs_cc_no_timer,
+	.on_bytes = rs_cc_no_bytes,
 	.on_cnp = on_cnp,
 	.on_loss = on_loss,
 };

@@ -104,16 +104,6 @@ static void on_loss(const struct rs_cc_params *p, struct rs_cc *cc, bool timeout
 	/* the paper's networks lose nothing: only delay counts */
 }
 
-static void on_time(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
-{
-	cc->next_event = RS_NEVER;
-}
-
-static void on_bytes(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
-{
-	cc->byte_credit = INT64_MAX;
-}
-
 static void on_cnp(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
 {
 	/* delay tells more than a mark */
@@ -160,8 +150,8 @@ const struct rs_cc_ops rs_cc_timely = {
 	.params = param_table,
 	.presets = preset_table,
 	.init = init,
-	.on_time = on_time,
-	.on_bytes = on_bytes,
+	.on_time = rs_cc_no_timer,
+	.on_bytes = rs_cc_no_bytes,
 	.on_feedback = on_feedback,
 	.on_cnp = on_cnp,
 	.on_loss = on_loss,
