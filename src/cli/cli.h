@@ -54,7 +54,13 @@ int rs_cli_setting(struct rs_cli_settings *s, char *text, struct rs_error *e);
 int rs_cli_error(const struct rs_error *e);
 int rs_cli_usage(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same where getopt_long() has said what is wrong. */
+/* An option's value, from min to max, into *out. 0, or the exit status where it is not one. */
+int rs_cli_number(const char *command, const char *option, const char *text, int64_t min,
+		  int64_t max, int64_t *out);
+/* Is a file to be written "-", standard output? path may be NULL. */
+bool rs_cli_is_stdout(const char *path);
+
+/* rs_cli_usage() where getopt_long() has said what is wrong. */
 int rs_cli_try(const char *command);
 
 #endif

@@ -61,24 +61,9 @@ static int help(void)
 	return RS_EXIT_OK;
 }
 
-static int number(const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
-{
-	struct rs_error e = {0};
-
-	if (!rs_parse_int(text, min, max, out, &e))
-		return 0;
-	return rs_cli_usage("compare", "%s takes a number, %lld to %lld, not '%s'", option,
-			    (long long)min, (long long)max, text);
-}
-
-static bool is_stdout(const char *path)
-{
-	return path && !strcmp(path, "-");
-}
-
 static unsigned outputs_on_stdout(const struct options *o)
 {
-	return is_stdout(o->json) + is_stdout(o->html) + is_stdout(o->csv);
+	return rs_cli_is_stdout(o->json) + rs_cli_is_stdout(o->html) + rs_cli_is_stdout(o->csv);
 }
 
 enum { JSON = 256, HTML, CSV, OVER, VARY, SEED, SEEDS, SET, THREADS, MAX_TIME, QUIET };
@@ -114,15 +99,15 @@ static int option(struct options *o, int c, char *arg)
 	case VARY:
 		return add_vary(o, arg);
 	case SEED:
-		err = number("--seed", arg, 0, INT64_MAX - RS_SEEDS_MAX, &n);
+		err = rs_cli_number("compare", "--seed", arg, 0, INT64_MAX - RS_SEEDS_MAX, &n);
 		o->how.sim.seed = (uint64_t)n;
 		break;
 	case SEEDS:
-		err = number("--seeds", arg, 1, RS_SEEDS_MAX, &n);
+		err = rs_cli_number("compare", "--seeds", arg, 1, RS_SEEDS_MAX, &n);
 		o->how.seeds = (uint32_t)n;
 		break;
 	case THREADS:
-		err = number("--threads", arg, 0, 64, &n);
+		err = rs_cli_number("compare", "--threads", arg, 0, 64, &n);
 		o->how.threads = (unsigned)n;
 		break;
 	case SET:

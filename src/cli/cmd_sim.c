@@ -82,26 +82,12 @@ static int help(void)
 	return RS_EXIT_OK;
 }
 
-static int number(const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
-{
-	struct rs_error e = {0};
-
-	if (!rs_parse_int(text, min, max, out, &e))
-		return 0;
-	return rs_cli_usage("sim", "%s takes a number, %lld to %lld, not '%s'", option,
-			    (long long)min, (long long)max, text);
-}
-
-static bool is_stdout(const char *path)
-{
-	return path && !strcmp(path, "-");
-}
-
 /* How many of the files are standard output. */
 static unsigned outputs_on_stdout(const struct options *o)
 {
-	return is_stdout(o->json) + is_stdout(o->html) + is_stdout(o->csv) + is_stdout(o->rates) +
-	       is_stdout(o->series) + is_stdout(o->perfetto);
+	return rs_cli_is_stdout(o->json) + rs_cli_is_stdout(o->html) + rs_cli_is_stdout(o->csv) +
+	       rs_cli_is_stdout(o->rates) + rs_cli_is_stdout(o->series) +
+	       rs_cli_is_stdout(o->perfetto);
 }
 
 /* Files of ranks 0, 1, ... in the order of the options: one job. As the description is elsewhere,
@@ -237,11 +223,11 @@ static int parse(int argc, char **argv, struct options *o)
 			o->measured = optarg;
 			break;
 		case SEED:
-			err = number("--seed", optarg, 0, INT64_MAX, &n);
+			err = rs_cli_number("sim", "--seed", optarg, 0, INT64_MAX, &n);
 			o->sim.seed = err ? 0 : (uint64_t)n;
 			break;
 		case SEEDS:
-			err = number("--seeds", optarg, 1, RS_SEEDS_MAX, &n);
+			err = rs_cli_number("sim", "--seeds", optarg, 1, RS_SEEDS_MAX, &n);
 			o->seeds = err ? 0 : (uint32_t)n;
 			break;
 		case SET:
@@ -249,7 +235,7 @@ static int parse(int argc, char **argv, struct options *o)
 				return rs_cli_usage("sim", "%s", e.what);
 			break;
 		case THREADS:
-			err = number("--threads", optarg, 0, 64, &n);
+			err = rs_cli_number("sim", "--threads", optarg, 0, 64, &n);
 			o->threads = err ? 0 : (unsigned)n;
 			break;
 		case MAX_TIME:

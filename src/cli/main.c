@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/units.h"
 #include "cli/cli.h"
 
 static const struct {
@@ -66,6 +67,22 @@ int rs_cli_usage(const char *command, const char *fmt, ...)
 	va_end(ap);
 	fputc('\n', stderr);
 	return rs_cli_try(command);
+}
+
+int rs_cli_number(const char *command, const char *option, const char *text, int64_t min,
+		  int64_t max, int64_t *out)
+{
+	struct rs_error e = {0};
+
+	if (!rs_parse_int(text, min, max, out, &e))
+		return 0;
+	return rs_cli_usage(command, "%s takes a number, %lld to %lld, not '%s'", option,
+			    (long long)min, (long long)max, text);
+}
+
+bool rs_cli_is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
 }
 
 int rs_cli_try(const char *command)
