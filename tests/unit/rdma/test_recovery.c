@@ -95,6 +95,42 @@ static void test_slow_pace_is_no_timeout(void **state)
 	pair_end(&t);
 }
 
+/*
+ * The responder's congestion control sends a READ's response a packet in `late`. All requests
+ * arrive, none is lost: what counts is whether a response goes before the last try is over.
+ */
+static uint8_t read_at_a_pace(rs_time late)
+{
+	struct pair t;
+	struct rs_packet *p;
+	uint8_t status;
+
+	pair_begin(&t);
+	t.attr.timeout = 5;
+	t.attr.retry_cnt = 7;
+	pair_connect(&t);
+	t.qps[1]->next_allowed = late;
+	pair_post(&t, RS_WR_READ, 64);
+	while ((p = pair_tx(&t, 0))) {
+		pair_rx(&t, 1, p);
+		if (t.qps[0]->deadline < late)
+			pair_expire(&t, 0);
+	}
+	t.now = rs_time_max(t.now, late);
+	while ((p = pair_tx(&t, 1)))
+		pair_rx(&t, 0, p);
+	status = pair_poll(&t, 0).status;
+	pair_end(&t);
+	return status;
+}
+
+static void test_responses_slower_than_all_tries(void **state)
+{
+	assert_int_equal(read_at_a_pace(0), RS_WC_SUCCESS);
+	assert_int_equal(read_at_a_pace(8 * rs_rto(5, 0) - RS_US), RS_WC_SUCCESS);
+	assert_int_equal(read_at_a_pace(8 * rs_rto(5, 0) + RS_US), RS_WC_RETRY_EXC_ERR);
+}
+
 static void test_retries_run_out(void **state)
 {
 	struct pair t;
@@ -269,6 +305,7 @@ int main(void)
 		cmocka_unit_test(test_lost_tail_costs_one_timeout),
 		cmocka_unit_test(test_an_ack_moves_the_deadline_without_a_heap_operation),
 		cmocka_unit_test(test_slow_pace_is_no_timeout),
+		cmocka_unit_test(test_responses_slower_than_all_tries),
 		cmocka_unit_test(test_retries_run_out),
 		cmocka_unit_test(test_progress_resets_the_retry_count),
 		cmocka_unit_test(test_rnr_retries_run_out),
