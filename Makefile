@@ -1,6 +1,6 @@
 # Two commands: make demo, make check. Each sets up everything on a fresh Debian 12.
 # Thin over CMake: see CMakePresets.json.
-.PHONY: help demo check check-rxe build bench fuzz soak format tidy install uninstall clean setup
+.PHONY: help demo check check-rxe build bench fuzz soak format tidy install uninstall deb clean setup
 .DEFAULT_GOAL := help
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
@@ -19,6 +19,7 @@ help:
 	@echo "make tidy       clang-tidy over the tree"
 	@echo "make install    the program, libraries, headers, Python module, man pages and completion into PREFIX=$(PREFIX)"
 	@echo "make uninstall  remove what make install put there"
+	@echo "make deb        Debian's packages of it, in build/release/deb: ripstop, ripstop-verbs, libripstop0 and others"
 	@echo "make clean      remove build/"
 
 setup:
@@ -70,6 +71,10 @@ install: build
 
 uninstall:
 	@cmake -DBUILD=build/release -P tools/cmake/uninstall.cmake
+
+deb: build
+	@tools/setup debhelper dh-python
+	@tools/deb build/release
 
 clean:
 	@rm -rf build
