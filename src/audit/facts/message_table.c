@@ -818,11 +818,11 @@ const struct rs_message rs_messages[] = {
 			  "nixlBackendError", "connect EPS failed",
 			  "nvshmem setup connections failed", "Process failed for slice",
 			  "DeepEP*timeout", "Connection closed by remote peer", "Call to recv from",
-			  "Endpoint timeout", "Connection reset by remote peer",
-			  "Destination is unreachable", "Failed to complete run_iter",
-			  "Unable to Connect the HCA's", "Context is not active",
-			  "communicator encountered a fatal error", "nvshmem*initialization failed",
-			  "Init FAILED", "Failed to exchange handshake", "ep_connect failed"),
+			  "Connection reset by remote peer", "Destination is unreachable",
+			  "Failed to complete run_iter", "Unable to Connect the HCA's",
+			  "Context is not active", "communicator encountered a fatal error",
+			  "nvshmem*initialization failed", "Init FAILED",
+			  "Failed to exchange handshake", "ep_connect failed"),
 	},
 
 	/* ---- IOMMU, NUMA ---- */

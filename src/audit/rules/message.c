@@ -108,7 +108,7 @@ static bool failed(const struct rs_audit *a, const char *check, const char *host
 }
 
 /* Takes what a message contradicts out of the list: PASS and UNKNOWN of its check on its host. */
-static void overrule(struct rs_audit *a, const char *check, const char *host)
+void rs_messages_overrule(struct rs_audit *a, const char *check, const char *host)
 {
 	uint32_t kept = 0;
 
@@ -175,7 +175,7 @@ static void hear_host(struct heard *h, const struct rs_rule *r, const char *host
 		    told(h->a, h->m, line))
 			continue;
 		if (!here) {
-			overrule(h->a, h->m->check, host);
+			rs_messages_overrule(h->a, h->m->check, host);
 			if (!h->f)
 				begin(h, r);
 			subjects(h, host);

@@ -9,6 +9,9 @@
 void rs_messages_judge(struct rs_audit *a, bool (*wanted)(const struct rs_rule *, void *),
 		       void *state);
 
+/* Takes a PASS and an UNKNOWN of a check on a host out of the list: a message contradicts them. */
+void rs_messages_overrule(struct rs_audit *a, const char *check, const char *host);
+
 /* The fact that says that this host's job should use RDMA: a variable, a plugin, a device, several
  * nodes. NULL: nothing says so, or it is one machine alone, or NCCL_IB_DISABLE forbids it. */
 const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *host);

@@ -322,22 +322,21 @@ static void n12_judge(struct rs_audit *a, const struct rs_rule *r, const char *h
 	for (unsigned k = 0; k < sizeof(completions) / sizeof(*completions); k++) {
 		if (completions[k].status != e->number)
 			continue;
-		/* a flush alone is what another rank's error left behind */
-		f = rs_finding_new(a, r, e->number == 5 ? RS_UNKNOWN : RS_FAIL, RS_MAJOR,
-				   "completion error %d, %s", completions[k].status,
-				   completions[k].name);
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "completion error %d, %s",
+				   completions[k].status, completions[k].name);
 		rs_finding_why(a, f, "what to look at: %s", completions[k].hint);
 	}
 	if (!f)
 		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "completion error %lld",
 				   (long long)e->number);
-	if (f && f->verdict == RS_UNKNOWN)
+	/* a flush alone is what another error left behind: it failed, and not here first */
+	if (e->number == 5)
 		rs_finding_need(a, f, "the logs of all ranks", "which rank's error came first");
 	rs_finding_subject(a, f, host, NULL);
 	rs_finding_fact(f, rs_facts_get(a->facts, host, "nccl", "completion_line"));
 	rs_finding_fact(f, e);
 	if (f)
-		f->confidence = RS_MEDIUM;
+		f->confidence = e->number == 5 ? RS_LOW : RS_MEDIUM;
 }
 
 static void n12(struct rs_audit *a, const struct rs_rule *r)

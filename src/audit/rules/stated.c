@@ -1,0 +1,466 @@
+/*
+ * Failures in words that no table knows. A release, a library or a driver that nobody read yet says
+ * what fails in its own words, yet the words of its subject are the same: a GID, a queue pair, a
+ * registration, a driver's name beside a PCI address. The first kind below whose words a line has
+ * is its check. It is said with low confidence: the line is quoted, and is what to read.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include "audit/rules/message.h"
+#include "audit/rules/stated.h"
+
+enum {
+	QUOTED = 4,     /* lines of a finding */
+	FAILURES = 256, /* of a host that are looked at */
+	KNOWN = 4096,   /* facts of messages of a host that are compared with them */
+	TEXT = 512,     /* bytes of a line that are looked at */
+	SHORT = 4,      /* words: fewer say too little to accuse */
+};
+
+/*
+ * Words are apart by '|': one stands alone, between what are no letters; "~x" may stand within
+ * others. One of `any` must be there, one of `with` (NULL: none is asked), none of `but`.
+ */
+struct kind {
+	const char *check, *any, *with, *but, *title, *need;
+	bool kernel; /* of the kernel's log alone */
+	bool weak;   /* said only where nothing worse is known of the host */
+};
+
+#define DRIVERS                                                                                   \
+	"mlx5_core|mlx5_ib|mlx4_core|mlx4_en|mlx4_ib|bnxt_en|bnxt_re|bnxt_qplib|irdma|i40iw|ice|" \
+	"efa|erdma|hns_roce|hns3|ionic|ionic_rdma|qedr|qede|cxgb4|iw_cxgb4|hfi1|qib|siw|"         \
+	"rdma_rxe|rxe|mana_ib|ocrdma|usnic|vmw_pvrdma|ib_core|ib_uverbs|ib_umad|infiniband"
+#define ULPS                                                                                       \
+	"rpcrdma|xprtrdma|svcrdma|~nvme_rdma|~nvmet_rdma|~nvmet-rdma|isert|iser|ib_iser|ib_srp|"   \
+	"ib_srpt|ib_ipoib|ipoib|~smbdirect|~smb_direct|rds|rtrs|rnbd|ko2iblnd|lnet|o2ib|~o2iblnd|" \
+	"~rdma_connect|~rdma_resolve|~connect rejected"
+
+static const struct kind kinds[] = {
+	{
+		.check = "P14",
+		.any = "pcieport|aer|dpc|pciehp",
+		.but = "~corrected|~correctable",
+		.title = "the kernel's log states a fault of a PCIe link",
+		.need = "dmesg -T; lspci -vvv -s BDF",
+		.kernel = true,
+	},
+	{
+		.check = "P14",
+		.any = "nvrm|nvidia|amdgpu|kfd|nvidia-nvswitch|habanalabs",
+		.but = "xid|sxid|taints|~peermem|~corrected|~correctable",
+		.title = "the kernel's log states a fault of a GPU",
+		.need = "dmesg -T; nvidia-smi -q, or rocm-smi",
+		.kernel = true,
+	},
+	{
+		.check = "N16",
+		.any = ULPS,
+		.title = "a user of RDMA in the kernel lost or could not make a connection",
+		.need = "rdma link; dmesg -T, on both ends",
+		.kernel = true,
+	},
+	{
+		.check = "P14",
+		.any = DRIVERS,
+		.but = "~corrected|~correctable",
+		.title = "the kernel's log states a fault of an RDMA NIC",
+		.need = "dmesg -T; ethtool -i NETDEV",
+		.kernel = true,
+	},
+	{
+		.check = "H05",
+		.any = "memlock|~locked memory|~rlimit_memlock|~ulimit -l",
+		.title = "a line states a failure that names the limit of locked memory",
+		.need = "grep 'locked memory' /proc/PID/limits, of the job's own process",
+	},
+	{
+		.check = "P12",
+		.any = "~peermem|~peer_mem|~gpudirect|gdrcopy|gdrdrv|dmabuf|dma-buf|gdr|gdrdma",
+		.but = "~nccl_",
+		.title = "a line states a failure of GPU memory that NICs should reach",
+		.need = "lsmod | grep peermem; dmesg | grep -i peermem",
+	},
+	{
+		.check = "R02",
+		.any = "gid|gids|sgid|dgid|~gid_index",
+		.but = "nfs|chown|~uid",
+		.title = "a line states a failure that names a GID",
+		.need = "show_gids, on both hosts",
+	},
+	{
+		.check = "K03",
+		.any = "cni|multus|~network-attachment|~networkattachment|~networkstatus",
+		.title = "a line states that a pod's network could not be attached",
+		.need = "kubectl describe pod POD; kubectl get net-attach-def -A",
+	},
+	{
+		.check = "K02",
+		.any = "~device plugin|~device-plugin|~deviceplugin|~sriovnetwork|"
+		       "~nicclusterpolicy|~rdma/|~hca_shared|~admissionerror",
+		.title = "a line states a failure of an RDMA device plugin or its resource",
+		.need = "kubectl logs of the device plugin; kubectl describe node NODE",
+	},
+	{
+		.check = "N12",
+		.any = "~retry counter|~retry exceeded|~retry_exc|~retry count|rnr|wc|cqe|"
+		       "~wc status|~completion with error|~completion error|~error completion|"
+		       "~work completion|~cq error|~endpoint timeout|~transport error|"
+		       "~local access error|~remote access error|~protection error",
+		.but = "cqe-|~_cqe",
+		.title = "a line states a completion in error",
+		.need = "the same program's log of both ends; ethtool -S NETDEV",
+	},
+	{
+		.check = "N16",
+		.any = "~reg_mr|~regmr|~registermem|~register_mem|~reg_mem|~memory region|"
+		       "~memory registration|mr|mrs|mkey|lkey|rkey",
+		.title = "a line states that memory could not be registered",
+		.need = "lsmod | grep peermem; grep 'locked memory' /proc/PID/limits",
+	},
+	{
+		.check = "N16",
+		.any = "~regist",
+		.with = "memory|~vram|buffer|buffers|mem",
+		.title = "a line states that memory could not be registered",
+		.need = "lsmod | grep peermem; grep 'locked memory' /proc/PID/limits",
+	},
+	{
+		.check = "N16",
+		.any = "~rdma_cm|~rdmacm|~rdma_connect|~rdma connect|~rdma_resolve|~rdma_bind|"
+		       "~rdma_listen|~rdma_accept|~rdma_create|~rdma_disconnect|~cm event|"
+		       "~cm_event|cm_id|~nvme_rdma|~nvmf_rdma|~proto=rdma|~rdma,port|~nfs/rdma|"
+		       "~nfsordma",
+		.title = "a connection by the RDMA connection manager failed",
+		.need = "rdma link; rping -c -a PEER -v; the listener's own log",
+	},
+	{
+		.check = "N15",
+		.any = "rdma|ib|hca|hcas|infiniband|roce|~uverbs|rnic|nic|nics|~libibverbs|"
+		       "~librdmacm",
+		.with = "~no |~not found|~not find|~cannot open|~to open|~cannot find|unavailable|"
+			"~not available|~to load|missing|~unsupported|~not supported|~not detect|"
+			"~no such device",
+		.but = "~route|~entity",
+		.title = "a line states that an RDMA device or its library is missing",
+		.need = "ls -l /dev/infiniband /sys/class/infiniband; ibv_devinfo, inside the "
+			"container",
+	},
+	{
+		.check = "N16",
+		.any = "~ibv_|~ibverbs|verbs|qp|qps|qpair|rqpair|cq|srq|~queue pair|~queue_pair|"
+		       "~mlx5dv|devx|uar|~work request",
+		.title = "a line states a failure of a verbs object",
+		.need = "dmesg | tail, at the time of the error; ibv_devinfo -v",
+	},
+	{
+		.check = "H09",
+		.any = "port|link|carrier",
+		.with = "down|inactive|polling|~not active|~no active",
+		.but = "~https",
+		.title = "a line states that a port is down",
+		.need = "ibstat, or rdma link",
+	},
+	{
+		.check = "N15",
+		.any = "provider|transport|transports|plugin|btl|pml|mtl|libfabric|ofi|ucx|ucp|"
+		       "uct|ucc|~libnccl-net|nvshmem|nixl|backend|~openib|~openfabrics|sharp|"
+		       "hcoll",
+		.with = "~init|load|loading|~not found|~not available|unavailable|unsupported|"
+			"~not supported|create|creating|open|select|selected|undefined",
+		.title = "a line states that a network transport or plugin did not initialise",
+		.need = "ibv_devinfo; ucx_info -d, or fi_info; inside the container",
+	},
+	{
+		.check = "N17",
+		.any = "socket|sockets|connect|connected|connecting|connection|bind|listen|tcp|"
+		       "~tcpstore|hostname|hostnames|rendezvous|bootstrap|etcd|metadata|"
+		       "handshake|~interface|subnet|store",
+		.but = "database|sql|~http|~docker.sock",
+		.title = "a line states that processes could not reach each other",
+		.need = "ip -br addr; ip route get PEER, on each host",
+	},
+	{
+		.check = "N18",
+		.any = "nccl|rccl|~processgroup|collective|~allreduce|~all_reduce|rank|ranks|mpi|"
+		       "~mpi_|ucx|nixl|~mooncake|~deepep|transfer|transfers|~watchdog|rdma|"
+		       "~nvshmem|gloo|~torch|communicator|~infiniband|roce",
+		.title = "a line states that a job or a transfer failed",
+		.need = "the log of all ranks from their start, with NCCL_DEBUG=INFO or "
+			"UCX_LOG_LEVEL=info",
+		.weak = true,
+	},
+};
+
+static const struct kind other = {
+	.check = "N18",
+	.title = "a line states a failure that no other check explains",
+	.need = "what came before it in the same log, and ripstop audit --collect on each host",
+	.weak = true,
+};
+
+/* ---- Words ---- */
+
+static bool stands(const char *low, const char *word, size_t n, bool within)
+{
+	const char *at = low;
+
+	while ((at = memmem(at, strlen(at), word, n))) {
+		if (within || ((at == low || !isalnum((unsigned char)at[-1])) &&
+			       !isalnum((unsigned char)at[n])))
+			return true;
+		at++;
+	}
+	return false;
+}
+
+static bool has_one(const char *low, const char *words)
+{
+	while (words && *words) {
+		size_t n = strcspn(words, "|");
+		bool within = *words == '~';
+
+		if (stands(low, words + within, n - within, within))
+			return true;
+		words += n + (words[n] == '|');
+	}
+	return false;
+}
+
+/* A line of the kernel's log: "[  123.456] ", "kernel: ", or a driver's "mlx5_core 0000:3b:00.0".
+ */
+static bool is_kernel(const char *low)
+{
+	const char *p = strchr(low, '[');
+	const char *bdf = strstr(low, ":00.");
+	unsigned whole, part;
+
+	if (strstr(low, " kernel:") || !strncmp(low, "kernel:", 7))
+		return true;
+	if (p && p - low < 40 &&
+	    (sscanf(p, "[%u.%u]", &whole, &part) == 2 ||
+	     sscanf(p, "[ +%u.%u]", &whole, &part) == 2 ||
+	     sscanf(p, "[ %u.%u]", &whole, &part) == 2))
+		return !strstr(low, " ucx ") && !strstr(low, "nccl");
+	return bdf && bdf - low >= 7 && isxdigit((unsigned char)bdf[-1]) && has_one(low, DRIVERS);
+}
+
+/* A person's sentence: words that programs leave out, and no place in a source. A table's row, a
+ * heading and a point of a list are a person's, too. */
+static bool is_told(const char *low)
+{
+	static const char *const joins[] = {" the ", " is ",   " we ",   " i ",   " it ",  " when ",
+					    " my ",  " this ", " that ", " and ", " but ", " with ",
+					    " a ",   " are ",  " was ",  " have "};
+	static const char *const places[] = {".c:",      ".cc:",    ".cpp:",   ".cu:",  ".py:",
+					     ".go:",     ".h:",     "*error*", "errno", "nccl warn",
+					     "ucx  err", "[error]", "error:",  "fatal:"};
+	unsigned n = 0;
+
+	if (*low == '|' || *low == '#' || !strncmp(low, "- ", 2) || !strncmp(low, "* ", 2))
+		return true;
+	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (strstr(low, places[i]))
+			return false;
+	for (unsigned i = 0; i < sizeof(joins) / sizeof(*joins); i++)
+		n += strstr(low, joins[i]) != NULL;
+	return n > 1 || low[strcspn(low, "?")];
+}
+
+/* The line's own words say that something failed: not a setting's name, a column or a counter. */
+static bool is_strong(const char *low)
+{
+	return has_one(low,
+		       "~failed|fails|failure|failures|~error:|~*error*|~[error]|~nccl warn|fatal|"
+		       "~traceback|errno|~exception|cannot|can't|~unable to|~could not|"
+		       "~couldn't|refused|rejected|~timed out|unreachable|~no such|"
+		       "~not found|aborted|abort|exceeded|panic|crash|crashed|crashes|hang|"
+		       "hangs|hung|hanging|stuck|~retry_exc|~bad address|~connection closed|"
+		       "~connection reset|~not responding|unhealthy|lost|~error code|"
+		       "~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
+		       "~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
+		       "~error (|~error -|~error 0x|~doesn't work|~does not work|~not working|"
+		       "~not available|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
+		       "~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
+		       "~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
+}
+
+static unsigned words(const char *low)
+{
+	unsigned n = 0;
+
+	for (; *low; low += strcspn(low, " \t"), low += strspn(low, " \t"))
+		n++;
+	return n;
+}
+
+/* Of a log: a level, a place in a source, a date. Only there is a failure without any word of
+ * RDMA, of jobs or of networks told. */
+static bool is_logged(const char *low)
+{
+	return has_one(low, "~error:|~[error]|~*error*|~.c:|~.cc:|~.cpp:|~.cu:|~.py\"|~traceback|"
+			    "~error]|~fatal:|~]: |~error (|~runtimeerror|~exception:") ||
+	       (*low == 'e' && isdigit((unsigned char)low[1])) || *low == '[';
+}
+
+static const struct kind *kind_of(const char *low)
+{
+	bool kernel = is_kernel(low);
+
+	if (!is_strong(low))
+		return NULL;
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		const struct kind *k = &kinds[i];
+
+		if ((k->kernel && !kernel) || !has_one(low, k->any) ||
+		    (k->with && !has_one(low, k->with)) || (k->but && has_one(low, k->but)))
+			continue;
+		return k;
+	}
+	/* of the kernel's other parts nothing is known here */
+	return kernel || !is_logged(low) || words(low) < SHORT ? NULL : &other;
+}
+
+/* ---- What is known already ---- */
+
+static bool same_line(const struct rs_fact *a, const struct rs_fact *b)
+{
+	return a->line == b->line && !strcmp(a->file, b->file);
+}
+
+/* Is this line a row's, whatever the row made of it? */
+static bool is_known(const struct rs_audit *a, const char *host, const struct rs_fact *said)
+{
+	static const char *const kept[][2] = {{"message", ""}, {"nccl", ""}, {"absent", ""}};
+
+	for (unsigned i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
+		uint32_t at = rs_facts_seek(a->facts, host, kept[i][0]), n = 0;
+		const struct rs_fact *f;
+
+		while (n++ < KNOWN &&
+		       (f = rs_facts_next(a->facts, &at, host, kept[i][0], kept[i][1])))
+			if (same_line(f, said))
+				return true;
+	}
+	return false;
+}
+
+static bool cites(const struct rs_audit *a, const struct rs_fact *said)
+{
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		const struct rs_finding *f = a->findings[i];
+
+		for (uint32_t k = 0; f->verdict == RS_FAIL && k < f->n_facts; k++)
+			if (f->fact[k] && said->line && same_line(f->fact[k], said))
+				return true;
+	}
+	return false;
+}
+
+static bool is_of(const struct rs_finding *f, const char *host)
+{
+	for (uint32_t k = 0; k < f->n_subjects && k < RS_FINDING_SUBJECTS; k++)
+		if (!strcmp(f->subject[k].host, host))
+			return true;
+	return !f->n_subjects;
+}
+
+/* A FAIL of major or worse of this check on this host; check NULL: of any. */
+static bool failed(const struct rs_audit *a, const char *check, const char *host)
+{
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		const struct rs_finding *f = a->findings[i];
+
+		if (f->verdict == RS_FAIL && f->severity >= RS_MAJOR &&
+		    (!check || !strcmp(f->rule->id, check)) && is_of(f, host))
+			return true;
+	}
+	return false;
+}
+
+/* ---- Findings ---- */
+
+struct state {
+	struct rs_audit *a;
+	const char *host;
+	struct rs_finding *of[sizeof(kinds) / sizeof(*kinds) + 1];
+	uint32_t lines[sizeof(kinds) / sizeof(*kinds) + 1];
+};
+
+static void say(struct state *s, const struct rs_rule *r, const struct kind *k, bool told,
+		const struct rs_fact *line)
+{
+	unsigned i =
+		k == &other ? (unsigned)(sizeof(kinds) / sizeof(*kinds)) : (unsigned)(k - kinds);
+	enum rs_severity severity =
+		told || k == &other || words(line->value) < SHORT ? RS_MINOR : RS_MAJOR;
+	struct rs_finding *f = s->of[i];
+
+	if (!f) {
+		rs_messages_overrule(s->a, k->check, s->host);
+		f = rs_finding_new(s->a, r, RS_FAIL, severity, "%s", k->title);
+		if (!f)
+			return;
+		f->confidence = RS_LOW;
+		rs_finding_subject(s->a, f, s->host, NULL);
+		rs_finding_why(s->a, f,
+			       "no table has these words: the check is the one that they point "
+			       "at. The line says the rest: %.160s",
+			       line->value);
+		rs_finding_need(s->a, f, k->need, "what lies behind the line");
+		rs_finding_unpriced(s->a, f, "what a message tells has no model");
+		s->of[i] = f;
+	}
+	if (severity > f->severity)
+		f->severity = severity;
+	if (f->n_facts < QUOTED)
+		rs_finding_fact(f, line);
+	if (++s->lines[i] > 1)
+		f->title = rs_audit_text(s->a, "%s (%u lines)", k->title, s->lines[i]);
+}
+
+static void lower(const char *text, char *low, size_t size)
+{
+	size_t n = 0;
+
+	for (; text[n] && n < size - 1; n++)
+		low[n] = (char)tolower((unsigned char)text[n]);
+	low[n] = '\0';
+}
+
+static void hear(struct rs_audit *a, const char *host,
+		 bool (*wanted)(const struct rs_rule *, void *), void *state)
+{
+	struct state s = {.a = a, .host = host};
+	uint32_t at = rs_facts_seek(a->facts, host, "said"), n = 0;
+	bool any = failed(a, NULL, host);
+	const struct rs_fact *said;
+	char low[TEXT];
+
+	while (n++ < FAILURES && (said = rs_facts_next(a->facts, &at, host, "said", "failure/"))) {
+		const struct kind *k;
+		const struct rs_rule *r;
+
+		lower(said->value, low, sizeof(low));
+		/* what NCCL tries and does without is INFO */
+		if (strstr(low, "nccl info") || !(k = kind_of(low)) || (k->weak && any) ||
+		    (k->weak && !strncmp(low, "* ", 2)) || is_known(a, host, said) ||
+		    cites(a, said))
+			continue;
+		r = rs_rule_find(k->check);
+		if (!r || !wanted(r, state) ||
+		    (!s.of[k == &other ? sizeof(kinds) / sizeof(*kinds) : (size_t)(k - kinds)] &&
+		     failed(a, k->check, host)))
+			continue;
+		say(&s, r, k, is_told(low), said);
+	}
+}
+
+void rs_stated_judge(struct rs_audit *a, bool (*wanted)(const struct rs_rule *, void *),
+		     void *state)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		hear(a, rs_facts_host(a->facts, i), wanted, state);
+}

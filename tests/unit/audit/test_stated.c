@@ -1,0 +1,138 @@
+/* Failures in words that no table knows: their subject's words lead to a check. */
+#include "reading.h"
+
+static struct rs_audit *judged(const char *line)
+{
+	struct rs_input in = {
+		.host = "h", .path = "f", .inner = "f", .data = line, .size = strlen(line)};
+	struct rs_audit *a;
+
+	assert_int_equal(rs_audit_create(&a), 0);
+	assert_true(rs_read_input(a, &in) >= 0);
+	assert_int_equal(rs_audit_run(a, NULL, NULL, NULL), 0);
+	return a;
+}
+
+/* What a text of one line gives: the check and severity of its first FAIL; NULL: none. */
+static const char *first(const char *line, enum rs_severity *severity)
+{
+	struct rs_audit *a = judged(line);
+	const char *id = NULL;
+
+	if (a->n_findings && a->findings[0]->verdict == RS_FAIL) {
+		id = a->findings[0]->rule->id;
+		*severity = a->findings[0]->severity;
+		assert_true(a->findings[0]->n_facts > 0);
+	}
+	/* what states a failure is never fine */
+	if (id)
+		assert_int_not_equal(rs_audit_status(a, false, false), 0);
+	rs_audit_destroy(a);
+	return id;
+}
+
+static void test_words_of_a_subject_lead_to_its_check(void **state)
+{
+	static const struct {
+		const char *check, *line;
+	} cases[] = {
+		{"R02", "fabric.c:90 E could not pick a gid on mlx5_2: table has no entry\n"},
+		{"N12", "[err] wr 17 finished with wc status RETRY_EXC from 10.0.0.9\n"},
+		{"N12", "app.cc:55: ERROR: work completion failed, code 12, qp 0x4a\n"},
+		{"N16", "ERROR: registerMem of 4 GiB VRAM failed on device 3\n"},
+		{"N16", "store.cc:10: error: listener: rdma_cm event REJECTED, giving up\n"},
+		{"N16", "transport.rs: failed to move the QP to ready state\n"},
+		{"N15", "error: no RDMA device matches pattern ib7s400p*\n"},
+		{"N15", "E0101 10:00:00.1 99 core.cc:3] provider myverbs: init failed, code -61\n"},
+		{"H09", "error: link of port 3 is down, cannot start\n"},
+		{"N17", "FATAL: rendezvous with 10.2.2.2:29500 failed after 3 tries\n"},
+		{"K03", "Error: multus could not attach net rail3 to pod worker-1\n"},
+		{"K02", "E0101 10:00:00.1 1 main.go:3] device plugin failed to start on node a\n"},
+		{"P14", "[ 77.123456] ionic 0000:3b:00.0: adminq stuck, device not responding\n"},
+		{"P14", "Oct  3 03:11:02 h kernel: erdma 0000:00:05.0: failed to set up CMDQ\n"},
+		{"N16", "[ 77.123456] rpcrdma: connection to 10.0.0.1 failed, status -103\n"},
+		{"H05", "error: mlock of 4096 pages failed, raise the memlock limit\n"},
+		{"P12", "warning: gdrcopy: pin failed with error: -12, falling back\n"},
+		{"N18", "RuntimeError: transfer of layer 7 failed between prefill and decode\n"},
+		{"N18", "Traceback (most recent call last): something failed at step 3\n"},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		enum rs_severity s;
+		const char *id = first(cases[i].line, &s);
+
+		if (!id || strcmp(id, cases[i].check))
+			print_error("%s, not %s: %s", id ? id : "nothing", cases[i].check,
+				    cases[i].line);
+		assert_non_null(id);
+		assert_string_equal(id, cases[i].check);
+	}
+}
+
+static void test_a_sentence_accuses_little(void **state)
+{
+	static const char *const told[] = {
+		"When I start the second node it hangs and the QP is never connected, why is "
+		"that?\n",
+		"# registering the memory region failed on a100\n",
+		"- the connection is refused when we use the bond and it is fine without\n",
+	};
+
+	for (unsigned i = 0; i < sizeof(told) / sizeof(*told); i++) {
+		enum rs_severity s;
+
+		assert_non_null(first(told[i], &s));
+		assert_int_equal(s, RS_MINOR);
+	}
+}
+
+static void test_settings_columns_and_other_parts_accuse_nothing(void **state)
+{
+	static const char *const lines[] = {
+		"ptp announce timeout 30\n",
+		"priority-flow-control pause watchdog default timeout 0.05\n",
+		"remapped_uncorrectable_errors: 512\n",
+		"check_link_errors: false\n",
+		"Tcp: RtoAlgorithm AttemptFails EstabResets InErrs\n",
+		"[    2.345678] ata1.00: failed to get Identify Device Data, Emask 0x1\n",
+		"[ 3100.100000] pcieport 0000:00:01.1: AER: Corrected error received: "
+		"0000:00:01.1\n",
+		"tests.test_tag_matching.TMTest.test_tm_unexpected_tag: needs an SRQ\n",
+		"n1:1:1 [0] NCCL INFO NET/Plugin: could not find libnccl-net-x.so for the QP\n",
+	};
+
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		struct rs_audit *a = judged(lines[i]);
+
+		for (uint32_t k = 0; k < a->n_findings; k++) {
+			if (a->findings[k]->verdict == RS_FAIL)
+				print_error("%s: %s", a->findings[k]->rule->id, lines[i]);
+			assert_int_not_equal(a->findings[k]->verdict, RS_FAIL);
+		}
+		rs_audit_destroy(a);
+	}
+}
+
+static void test_a_known_message_is_said_once(void **state)
+{
+	struct rs_audit *a = judged("n1:5:9 [0] misc/ibvwrap.cc:187 NCCL WARN Call to ibv_reg_mr "
+				    "failed with error Cannot allocate memory\n");
+	unsigned fails = 0;
+
+	for (uint32_t k = 0; k < a->n_findings; k++)
+		fails += a->findings[k]->verdict == RS_FAIL;
+	assert_int_equal(fails, 1);
+	rs_audit_destroy(a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_words_of_a_subject_lead_to_its_check),
+		cmocka_unit_test(test_a_sentence_accuses_little),
+		cmocka_unit_test(test_settings_columns_and_other_parts_accuse_nothing),
+		cmocka_unit_test(test_a_known_message_is_said_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
