@@ -26,6 +26,7 @@ struct kind {
 	const char *check, *any, *with, *but, *title, *need;
 	bool kernel; /* of the kernel's log alone */
 	bool weak;   /* said only where nothing worse is known of the host */
+	bool peer;   /* major only where the line has an address: a local daemon is no peer */
 };
 
 #define DRIVERS                                                                                   \
@@ -179,6 +180,7 @@ static const struct kind kinds[] = {
 		       "handshake|~interface|subnet|store",
 		.but = "database|sql|~http|~docker.sock",
 		.title = "a line states that processes could not reach each other",
+		.peer = true,
 		.need = "ip -br addr; ip route get PEER, on each host",
 	},
 	{
@@ -382,6 +384,25 @@ static bool failed(const struct rs_audit *a, const char *check, const char *host
 
 /* ---- Findings ---- */
 
+/* "10.0.0.1", "::ffff:10", "fd00:1::2" */
+static bool has_address(const char *text)
+{
+	unsigned a, b, c, d;
+
+	for (const char *p = text; *p; p++)
+		if ((p == text || !isalnum((unsigned char)p[-1])) &&
+		    sscanf(p, "%3u.%3u.%3u.%3u", &a, &b, &c, &d) == 4)
+			return true;
+	return strstr(text, "::") && strpbrk(text, "0123456789");
+}
+
+static enum rs_severity weight(const struct kind *k, bool told, const char *text)
+{
+	bool light = told || k == &other || words(text) < SHORT || (k->peer && !has_address(text));
+
+	return light ? RS_MINOR : RS_MAJOR;
+}
+
 struct state {
 	struct rs_audit *a;
 	const char *host;
@@ -394,8 +415,7 @@ static void say(struct state *s, const struct rs_rule *r, const struct kind *k, 
 {
 	unsigned i =
 		k == &other ? (unsigned)(sizeof(kinds) / sizeof(*kinds)) : (unsigned)(k - kinds);
-	enum rs_severity severity =
-		told || k == &other || words(line->value) < SHORT ? RS_MINOR : RS_MAJOR;
+	enum rs_severity severity = weight(k, told, line->value);
 	struct rs_finding *f = s->of[i];
 
 	if (!f) {
