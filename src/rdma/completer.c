@@ -197,6 +197,12 @@ RS_COLD static void fatal_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t synd
 	rs_qp_fail(nic, qp, status[syndrome & RS_SYN_VALUE]);
 }
 
+/* Their answers come in any order: what comes before them says nothing of them. */
+static bool reads_out(const struct rs_qp *qp)
+{
+	return (qp->flags & RS_QF_RECOVERY) && rs_recovery_of(qp)->reads_out(qp);
+}
+
 RS_COLD static void on_nak(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
 			   rs_time now)
 {
@@ -209,7 +215,9 @@ RS_COLD static void on_nak(struct rs_nic *nic, struct rs_qp *qp, const struct rs
 	}
 	if (syndrome == RS_NAK_PSN_SEQ) {
 		RS_COUNT(nic, qp, packet_seq_err);
-		if (qp->next_psn != qp->una_psn)
+		if (reads_out(qp))
+			rs_recovery_of(qp)->gap(nic, qp, p->psn & RS_PSN_MASK, now);
+		else if (qp->next_psn != qp->una_psn)
 			rs_recover_go_back(nic, qp, false, now);
 		return;
 	}
@@ -222,6 +230,18 @@ static bool reserved(uint8_t syndrome)
 	uint8_t kind = syndrome & RS_SYN_KIND;
 
 	return kind != RS_SYN_RNR && (kind != RS_SYN_NAK || syndrome > RS_NAK_REMOTE_OPERATIONAL);
+}
+
+/* An ACK or a NAK behind READs or atomics whose answers have not all come. */
+RS_COLD static void ahead_of_reads(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+				   rs_time now)
+{
+	if (!reads_out(qp))
+		implied_nak(nic, qp, now);
+	else if (rs_packet_syndrome(p) == RS_NAK_PSN_SEQ) {
+		RS_COUNT(nic, qp, packet_seq_err);
+		rs_recovery_of(qp)->gap(nic, qp, p->psn & RS_PSN_MASK, now);
+	}
 }
 
 static void on_ack(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, int32_t ahead,
@@ -248,7 +268,7 @@ static void on_ack(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet 
 	if (__builtin_expect(qp->una_psn != una, 1))
 		progress(nic, qp, acked, p, now);
 	if (__builtin_expect(!whole, 0))
-		implied_nak(nic, qp, now);
+		ahead_of_reads(nic, qp, p, now);
 	else if (__builtin_expect(kind != RS_SYN_ACK, 0))
 		on_nak(nic, qp, p, now);
 	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0))
@@ -256,11 +276,12 @@ static void on_ack(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet 
 	rs_sched_kick(nic, qp);
 }
 
-/* Does the response fit the READ that it should answer? Its last packet may be short, no other. */
-static bool response_fits(const struct rs_qp *qp, const struct rs_swqe *w,
-			  const struct rs_packet *p, uint32_t f)
+/* Does the response fit the READ that it should answer, as its k-th? The last may be short, no
+ * other. */
+bool rs_comp_fits(const struct rs_qp *qp, const struct rs_swqe *w, uint32_t k,
+		  const struct rs_packet *p, uint32_t f)
 {
-	bool last = qp->una_k + 1 == w->packets;
+	bool last = k + 1 == w->packets;
 
 	if (rs_op_atomic(w->op))
 		return (f & RS_F_ATOMIC_ACK) && p->payload_bytes == 0;
@@ -268,19 +289,20 @@ static bool response_fits(const struct rs_qp *qp, const struct rs_swqe *w,
 		return (f & RS_F_READ) && (f & RS_F_FIRST) && (f & RS_F_LAST) && !p->payload_bytes;
 	if (!(f & RS_F_READ) || !!(f & RS_F_LAST) != last)
 		return false;
-	return p->payload_bytes == (last ? w->length - qp->una_k * qp->mtu : qp->mtu);
+	return p->payload_bytes == (last ? w->length - k * qp->mtu : qp->mtu);
 }
 
-static bool store_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w,
-			   const struct rs_packet *p)
+bool rs_comp_store(struct rs_nic *nic, struct rs_qp *qp, uint32_t i, uint32_t k,
+		   const struct rs_packet *p)
 {
-	const struct rs_sge *sge = rs_qp_send_sge(qp, qp->sq_head);
+	const struct rs_swqe *w = rs_qp_swqe(qp, i);
+	const struct rs_sge *sge = rs_qp_send_sge(qp, i);
 	uint64_t original = p->swap_add;
 
 	if (w->op == RS_WR_ATOMIC_WRITE)
 		return true;
 	if (w->op == RS_WR_READ)
-		return rs_mr_scatter(nic, qp->pd, sge, w->n_sge, qp->una_k * qp->mtu, p->payload,
+		return rs_mr_scatter(nic, qp->pd, sge, w->n_sge, k * qp->mtu, p->payload,
 				     p->payload_bytes);
 	return rs_mr_scatter(nic, qp->pd, sge, w->n_sge, 0, (const uint8_t *)&original, 8);
 }
@@ -294,6 +316,12 @@ RS_APART static void on_response(struct rs_nic *nic, struct rs_qp *qp, const str
 
 	if (ahead < 0)
 		return;
+	if (reads_out(qp)) {
+		rs_recovery_of(qp)->response(nic, qp, p, f, now);
+		if (qp->una_psn != una && qp->state != RS_QPS_ERR)
+			progress(nic, qp, acked, NULL, now);
+		return;
+	}
 	if (!acknowledge(nic, qp, (uint32_t)ahead)) {
 		if (qp->una_psn != una)
 			progress(nic, qp, acked, NULL, now);
@@ -302,9 +330,9 @@ RS_APART static void on_response(struct rs_nic *nic, struct rs_qp *qp, const str
 		return;
 	}
 	w = rs_qp_swqe(qp, qp->sq_head);
-	if (!w->response || !response_fits(qp, w, p, f)) {
+	if (!w->response || !rs_comp_fits(qp, w, qp->una_k, p, f)) {
 		nic->counters.rx_dropped++;
-	} else if (!store_response(nic, qp, w, p)) {
+	} else if (!rs_comp_store(nic, qp, qp->sq_head, qp->una_k, p)) {
 		rs_qp_fail(nic, qp, RS_WC_LOC_PROT_ERR);
 		return;
 	} else if (qp->una_k + 1 == w->packets) {

@@ -41,6 +41,13 @@ struct rs_recovery {
 	/* The deadline came, and no RNR wait was on. False: go-back-N's rules hold for it. */
 	bool (*expire)(struct rs_nic *nic, struct rs_qp *qp, rs_time now);
 
+	/* READs or atomics are out, and their answers are taken in any order: by response(). gap: a
+	 * NAK of a request that the responder has not, others behind it having come. */
+	bool (*reads_out)(const struct rs_qp *qp);
+	void (*response)(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+			 uint32_t f, rs_time now);
+	void (*gap)(struct rs_nic *nic, struct rs_qp *qp, uint32_t psn, rs_time now);
+
 	/* Of the bytes that are not acknowledged, those that are not on their way: arrived before
 	 * their turn, or lost. */
 	uint64_t (*off)(const struct rs_qp *qp);
@@ -51,6 +58,13 @@ struct rs_recovery {
 	void (*place)(const struct rs_qp *qp, uint8_t *to, const struct rs_packet *p);
 	/* An ACK is being made: what it tells beside. */
 	void (*answer)(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p);
+
+	/* n responses of a READ, from psn on, are asked for once more; are some owed; the PSN of
+	 * the next; it was sent, or its part is not to be. */
+	void (*owe_again)(struct rs_qp *qp, uint32_t psn, uint32_t n);
+	bool (*owes_again)(const struct rs_qp *qp);
+	uint32_t (*next_again)(const struct rs_qp *qp);
+	void (*sent_again)(struct rs_qp *qp, bool part);
 
 	/* Invariants, for rs_nic_check(). */
 	void (*check)(const struct rs_qp *qp);

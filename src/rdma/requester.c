@@ -337,7 +337,8 @@ bool rs_req_send_again(struct rs_nic *nic, struct rs_qp *qp, uint32_t i, uint32_
 	qp->sq_send = i;
 	qp->send_k = k;
 	p->psn = psn;
-	n = k && k + 1 < w->packets ? fill_middle(nic, qp, w, p) : fill_edge(nic, qp, w, p);
+	n = k && k + 1 < w->packets && !w->response ? fill_middle(nic, qp, w, p)
+						    : fill_edge(nic, qp, w, p);
 	if (n && !bind_payload(nic, qp, w, p))
 		n = 0;
 	qp->sq_send = sq_send;

@@ -91,16 +91,25 @@ static bool has_resource(const struct rs_qp *qp)
 
 /* ---- What is owed ---- */
 
+/* Parts of READs go once more: before what is new. */
+static bool owes_again(const struct rs_qp *qp)
+{
+	return (qp->flags & RS_QF_RECOVERY) && rs_recovery_of(qp)->owes_again(qp);
+}
+
 void rs_resp_kick(struct rs_nic *nic, struct rs_qp *qp)
 {
 	const struct rs_resource *r = qp->resource_count ? next_pending(qp) : NULL;
+	bool reads = r && !r->atomic;
 
-	if (r && !r->atomic) {
+	if (reads || owes_again(qp)) {
 		qp->flags |= RS_QF_READ_PENDING;
 		rs_sched_kick(nic, qp);
-		return;
+	} else {
+		qp->flags &= ~(uint32_t)RS_QF_READ_PENDING;
 	}
-	qp->flags &= ~(uint32_t)RS_QF_READ_PENDING;
+	if (reads)
+		return;
 	if (r || qp->nak || (qp->flags & RS_QF_ACK_OWED))
 		rs_sched_control(nic, qp);
 }
@@ -218,21 +227,22 @@ bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, 
 	return true;
 }
 
-static uint8_t read_opcode(const struct rs_resource *r)
+static uint8_t read_opcode(const struct rs_resource *r, uint32_t k)
 {
 	if (r->packets == 1)
 		return RS_OP_READ_RESPONSE_ONLY;
-	if (!r->sent)
+	if (!k)
 		return RS_OP_READ_RESPONSE_FIRST;
-	return r->sent + 1 == r->packets ? RS_OP_READ_RESPONSE_LAST : RS_OP_READ_RESPONSE_MIDDLE;
+	return k + 1 == r->packets ? RS_OP_READ_RESPONSE_LAST : RS_OP_READ_RESPONSE_MIDDLE;
 }
 
-bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
+/* The k-th response of a READ. */
+static bool fill_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs_resource *r,
+			  uint32_t k, struct rs_packet *p)
 {
-	struct rs_resource *r = next_pending(qp);
-	uint32_t offset = r->sent * qp->mtu;
+	uint32_t offset = k * qp->mtu;
 	uint32_t bytes = r->length - offset;
-	uint8_t op = read_opcode(r) | qp->transport;
+	uint8_t op = read_opcode(r, k) | qp->transport;
 	struct rs_mr *m = NULL;
 
 	if (bytes > qp->mtu)
@@ -240,7 +250,7 @@ bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_
 	if (bytes) {
 		m = rs_mr_find(nic, r->rkey, r->pd, r->va + offset, bytes, RS_ACCESS_REMOTE_READ);
 		if (!m) { /* deregistered since: the NAK stands in this response's place */
-			qp->epsn = rs_psn_add(r->psn, r->sent);
+			qp->epsn = rs_psn_add(r->psn, k);
 			qp->flags &= ~(uint32_t)RS_QF_ACK_OWED; /* that is of what follows it */
 			qp->ack_deadline = RS_NEVER;
 			refuse_now(nic, qp, RS_NAK_REMOTE_ACCESS);
@@ -253,8 +263,44 @@ bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_
 		p->bth_flags |= RS_BTH_CAN;
 	if (m && m->host)
 		p->payload = m->host + (r->va + offset - m->va);
-	p->psn = rs_psn_add(r->psn, r->sent);
+	p->psn = rs_psn_add(r->psn, k);
 	p->aeth = aeth(qp, RS_SYN_ACK | rs_resp_credits(qp));
+	return true;
+}
+
+/* The READ that a PSN belongs to, with its place there; NULL: none that is remembered. */
+static struct rs_resource *read_of(const struct rs_qp *qp, uint32_t psn, uint32_t *k)
+{
+	for (unsigned i = 0; i < qp->resource_count; i++) {
+		struct rs_resource *r = resource_at(qp, i);
+
+		*k = (psn - r->psn) & RS_PSN_MASK;
+		if (!r->atomic && *k < r->packets)
+			return r;
+	}
+	return NULL;
+}
+
+/* False: the READ is forgotten, or its memory is refused; nothing is sent. */
+RS_COLD static bool respond_again(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p)
+{
+	uint32_t k;
+	const struct rs_resource *r = read_of(qp, rs_recovery_of(qp)->next_again(qp), &k);
+
+	rs_recovery_of(qp)->sent_again(qp, !r);
+	rs_resp_kick(nic, qp);
+	return r && fill_response(nic, qp, r, k, p);
+}
+
+bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
+{
+	struct rs_resource *r;
+
+	if (__builtin_expect(owes_again(qp), 0))
+		return respond_again(nic, qp, p);
+	r = next_pending(qp);
+	if (!fill_response(nic, qp, r, r->sent, p))
+		return false;
 	if (++r->sent == r->packets) {
 		r->pending = false;
 		r->answered = true;
@@ -302,8 +348,34 @@ void rs_resp_owe_ack(struct rs_nic *nic, struct rs_qp *qp)
 
 /* ---- Duplicates: §9.7.5.1.4 ---- */
 
+/*
+ * Of a peer that takes responses in any order: a part of a READ. What was not sent yet comes
+ * anyway, and only the rest goes once more.
+ */
+static void part_of_read(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p)
+{
+	uint32_t k, n = rs_qp_packets(qp, p->dma_bytes);
+	const struct rs_resource *r = read_of(qp, p->psn & RS_PSN_MASK, &k);
+	uint64_t left = r ? r->length - (uint64_t)k * qp->mtu : 0;
+
+	if (!r || p->rkey != r->rkey || p->va != r->va + (uint64_t)k * qp->mtu ||
+	    (p->dma_bytes != left && (p->dma_bytes != n * qp->mtu || p->dma_bytes > left))) {
+		nic->counters.rx_dropped++;
+		return;
+	}
+	if (r->pending && k + n > r->sent)
+		n = r->sent > k ? r->sent - k : 0;
+	if (n)
+		rs_recovery_of(qp)->owe_again(qp, p->psn & RS_PSN_MASK, n);
+	rs_resp_kick(nic, qp);
+}
+
 static void duplicate_read(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p)
 {
+	if ((qp->flags & RS_QF_RECOVERY) && (p->bth_flags & RS_BTH_CAN)) {
+		part_of_read(nic, qp, p);
+		return;
+	}
 	for (unsigned i = 0; i < qp->resource_count; i++) {
 		struct rs_resource *r = resource_at(qp, i);
 		uint32_t k = (p->psn - r->psn) & RS_PSN_MASK;

@@ -5,86 +5,16 @@
  * mislead.
  */
 #include <string.h>
-#include "rdma/state.h"
+#include "rdma/selective.h"
 
 /*
  * Memory has no order but the one in which bytes are put there. So that it holds what packets in
  * order would have left, the requester sends no WRITE while a SEND, READ or atomic before it is
- * out, and no READ or atomic while anything else is: only WRITEs and SENDs are kept before their
- * turn, and only before these. READs and atomics are recovered as in go-back-N, being alone. What a
- * WRITE that comes late would overwrite of one that was posted after it, place() leaves as it is.
+ * out, and no READ or atomic while anything else is: WRITEs and SENDs are kept before their turn
+ * only before these, READs and atomics only before their like, to be executed in it. What a WRITE
+ * that comes late would overwrite of one that was posted after it, place() leaves as it is. How
+ * READs and atomics are recovered is in selective_reads.c.
  */
-
-enum {
-	WORD = 64,
-	WINDOW_LEAST = 1024,
-	FEW = 3, /* packets in flight that the shorter timeout is for: IRN, §3.1, acknowledges each
-		  */
-};
-
-/* What is known of the peer. While it is asked one request is out at a time. */
-enum mode { ASKING, SELECTIVE, IN_ORDER };
-
-struct sent {
-	rs_time when;
-	uint16_t bytes; /* as sent and acked count them */
-	bool again;
-};
-
-struct kept {
-	uint64_t va;
-	const uint8_t *to; /* where the payload was put */
-	uint32_t rkey, dma_bytes, imm;
-	uint16_t bytes;
-	uint8_t opcode, bth_flags;
-};
-
-/* PSNs are places of rings, modulo the window. */
-struct selective {
-	const struct rs_selective *c;
-	uint32_t window; /* a power of two */
-	uint8_t mode;    /* enum mode: other than SELECTIVE, go-back-N's rules hold */
-	bool can;        /* the peer said that it is selective */
-	uint32_t few;    /* packets in flight that the shorter timeout is for */
-
-	/* Requester: [base, top) were sent and are not acknowledged. Nothing of READs and atomics.
-	 */
-	uint32_t base, top;
-	uint32_t n_acked, n_lost; /* of them: arrived; lost and not sent again yet */
-	uint64_t off;             /* bytes of both: not on their way */
-	uint32_t una;             /* una_psn when last looked at; NO_PSN */
-	rs_time newest;           /* when the latest sent of those that arrived was sent */
-	uint32_t newest_psn;
-	bool newest_again;
-	rs_time rtt, least_rtt;
-	rs_time heard;           /* when something new was acknowledged last, or all began */
-	rs_time rto_at, lost_at; /* when a packet that is missing counts as lost */
-	uint32_t round;          /* one loss is told to congestion control until this PSN is
-				  * acknowledged */
-	bool in_round;
-	bool fenced; /* until the PSN fence is acknowledged, no WRITE goes */
-	uint32_t fence;
-	uint32_t receives; /* of the peer, that what was posted takes */
-	bool refused;      /* the memory of this request, when it was to be sent again */
-	uint32_t refused_at;
-
-	/* Responder */
-	uint32_t n_kept;
-	uint32_t expected; /* epsn when last looked at, while some are kept */
-	uint32_t nak_for;  /* the gap that a NAK was made for; NO_PSN */
-
-	struct sent *sent;
-	struct kept *kept;
-	uint64_t *acked, *lost, *here; /* [window] bits */
-	uint64_t *untold;              /* a bit a word of here: changed since it was told */
-};
-
-#define NO_PSN UINT32_MAX
-
-static struct selective *selective_of(const struct rs_qp *qp)
-{
-	return qp->cold->more->recovery_memory;
-}
 
 /* Four times what may be in flight: a packet that is lost holds back none for three round trips. */
 static uint32_t window_of(const struct rs_nic_config *c)
@@ -126,12 +56,12 @@ static void init(const struct rs_nic_config *c, void *memory)
 	s->here = s->lost + s->window / WORD;
 	s->untold = s->here + s->window / WORD;
 	s->nak_for = s->una = NO_PSN;
-	s->rto_at = s->lost_at = s->least_rtt = RS_NEVER;
+	s->rto_at = s->lost_at = s->least_rtt = s->gap_at = RS_NEVER;
 }
 
 static void forget(struct rs_qp *qp)
 {
-	struct selective *s = selective_of(qp);
+	struct selective *s = rs_selective_of(qp);
 	struct selective old = *s;
 
 	*s = (struct selective){
@@ -144,6 +74,7 @@ static void forget(struct rs_qp *qp)
 		.rto_at = RS_NEVER,
 		.lost_at = RS_NEVER,
 		.least_rtt = RS_NEVER,
+		.gap_at = RS_NEVER,
 		.sent = old.sent,
 		.kept = old.kept,
 		.acked = old.acked,
@@ -152,34 +83,6 @@ static void forget(struct rs_qp *qp)
 		.untold = old.untold,
 	};
 	memset(s->acked, 0, (3 * s->window / WORD + untold_words(s->window)) * sizeof(uint64_t));
-}
-
-/* ---- Bits of PSNs ---- */
-
-static inline uint32_t place_of(const struct selective *s, uint32_t psn)
-{
-	return psn & (s->window - 1);
-}
-
-static inline bool has(const uint64_t *bits, uint32_t place)
-{
-	return bits[place / WORD] >> (place % WORD) & 1;
-}
-
-static inline void put(uint64_t *bits, uint32_t place)
-{
-	bits[place / WORD] |= UINT64_C(1) << (place % WORD);
-}
-
-static inline void clear(uint64_t *bits, uint32_t place)
-{
-	bits[place / WORD] &= ~(UINT64_C(1) << (place % WORD));
-}
-
-/* The first n bits of a word, n from 1 to 64. */
-static inline uint64_t first_bits(uint32_t n)
-{
-	return UINT64_MAX >> (WORD - n);
 }
 
 /* ---- Requester: what is lost ---- */
@@ -297,16 +200,24 @@ static void look_for_lost(struct rs_nic *nic, struct rs_qp *qp, struct selective
 	cc->ops->on_loss(cc->params, &qp->cc, false, now);
 }
 
+static void look(struct rs_nic *nic, struct rs_qp *qp, struct selective *s, rs_time now)
+{
+	if (tracked(s))
+		look_for_lost(nic, qp, s, now);
+	else
+		rs_reads_look(qp, s, now);
+}
+
 /* All that is out is lost; what is known to have arrived is not, unless timeouts follow each other:
  * the answers that told of it may have been wrong (RFC 2018, §8). */
 static void rewind_all(struct rs_qp *qp)
 {
-	struct selective *s = selective_of(qp);
+	struct selective *s = rs_selective_of(qp);
 	bool doubt = qp->retries > 1;
 
 	s->rto_at = s->lost_at = RS_NEVER;
 	if (!tracked(s)) {
-		rs_recover_rewind(qp);
+		rs_reads_rewind(qp, s);
 		return;
 	}
 	for (uint32_t psn = s->base; psn != s->top; psn = rs_psn_add(psn, 1)) {
@@ -338,9 +249,11 @@ static void set_deadline(struct rs_nic *nic, struct rs_qp *qp, const struct sele
  * two, doubled with each timeout in a row. Off where the attribute timeout is. */
 static rs_time timeout_from(const struct rs_qp *qp, const struct selective *s, rs_time now)
 {
-	bool few = tracked(s) && in_flight(s) <= s->few;
+	bool reads = rs_reads_out(qp);
+	bool few = reads ? rs_reads_due(qp, s) <= s->few : tracked(s) && in_flight(s) <= s->few;
 
-	if (!qp->rto || (int64_t)(qp->requested - qp->acked) <= 0 || (qp->flags & RS_QF_RNR_WAIT))
+	if (!qp->rto || (qp->flags & RS_QF_RNR_WAIT) ||
+	    (!reads && (int64_t)(qp->requested - qp->acked) <= 0))
 		return RS_NEVER;
 	return now + ((few ? s->c->rto_low : s->c->rto_high) << qp->retries);
 }
@@ -360,7 +273,7 @@ static void spare(struct rs_qp *qp, const struct selective *s, rs_time now)
 
 static bool expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 {
-	struct selective *s = selective_of(qp);
+	struct selective *s = rs_selective_of(qp);
 
 	if (s->mode != SELECTIVE)
 		return false;
@@ -372,7 +285,7 @@ static bool expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 		if (!rs_recover_go_back(nic, qp, true, now))
 			return true;
 	} else if (s->lost_at <= now) {
-		look_for_lost(nic, qp, s, now);
+		look(nic, qp, s, now);
 		rs_sched_kick(nic, qp);
 	}
 	set_deadline(nic, qp, s);
@@ -461,7 +374,7 @@ static bool take_word(struct selective *s, const struct rs_packet *p, rs_time no
 
 static void acked(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, rs_time now)
 {
-	struct selective *s = selective_of(qp);
+	struct selective *s = rs_selective_of(qp);
 	bool news = qp->una_psn != s->una;
 
 	if (qp->state == RS_QPS_ERR)
@@ -479,20 +392,23 @@ static void acked(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *
 		qp->retries = 0;
 		news = true;
 	}
+	if (s->r_news) {
+		s->r_news = false;
+		rs_reads_skip(qp, s);
+		news = true;
+	}
 	if (!news)
 		return;
 	s->heard = now;
 	s->rto_at = timeout_from(qp, s, now);
-	s->lost_at = RS_NEVER;
-	if (tracked(s))
-		look_for_lost(nic, qp, s, now);
+	look(nic, qp, s, now);
 	set_deadline(nic, qp, s);
 	rs_sched_kick(nic, qp);
 }
 
 static uint64_t off(const struct rs_qp *qp)
 {
-	return selective_of(qp)->off;
+	return rs_selective_of(qp)->off;
 }
 
 /* ---- Requester: sending ---- */
@@ -502,7 +418,7 @@ static uint64_t off(const struct rs_qp *qp)
  */
 static void posted(struct rs_qp *qp, struct rs_swqe *w)
 {
-	struct selective *s = selective_of(qp);
+	struct selective *s = rs_selective_of(qp);
 
 	if (w->middle == RS_OP_SEND_MIDDLE)
 		w->rkey = s->receives;
@@ -515,7 +431,7 @@ static bool in_turn(const struct rs_qp *qp, const struct selective *s, const str
 	if (!w->packets || (qp->send_k && !w->response))
 		return true;
 	if (w->response)
-		return qp->outstanding || qp->una_psn == qp->next_psn;
+		return qp->outstanding || qp->send_k || qp->una_psn == qp->next_psn;
 	return !qp->outstanding && !(s->fenced && w->middle == RS_OP_WRITE_MIDDLE);
 }
 
@@ -528,7 +444,7 @@ static uint32_t span_of(const struct selective *s, const struct rs_swqe *w)
 
 static bool ready(const struct rs_qp *qp)
 {
-	const struct selective *s = selective_of(qp);
+	const struct selective *s = rs_selective_of(qp);
 	uint64_t flying = qp->sent - qp->acked - s->off;
 	const struct rs_swqe *w;
 
@@ -541,7 +457,7 @@ static bool ready(const struct rs_qp *qp)
 		return qp->sq_head == s->refused_at;
 	if ((flying && flying + qp->window_room > qp->cc.window) || in_flight(s) >= s->c->in_flight)
 		return false;
-	if (s->n_lost)
+	if (s->n_lost || s->r_lost)
 		return true;
 	if (qp->sq_send == qp->sq_tail)
 		return false;
@@ -615,23 +531,10 @@ static uint32_t oldest_lost(const struct selective *s)
 	}
 }
 
-/* The request of a PSN that is out. */
-static uint32_t request_of(const struct rs_qp *qp, uint32_t psn)
-{
-	uint32_t i = qp->sq_head;
-
-	for (;; i++) {
-		const struct rs_swqe *w = rs_qp_swqe(qp, i);
-
-		if (((psn - w->first_psn) & RS_PSN_MASK) < w->packets)
-			return i;
-	}
-}
-
 static bool send_lost(struct rs_nic *nic, struct rs_qp *qp, struct selective *s,
 		      struct rs_packet *p, rs_time now)
 {
-	uint32_t psn = oldest_lost(s), i = request_of(qp, psn);
+	uint32_t psn = oldest_lost(s), i = rs_selective_request(qp, psn);
 	const struct rs_swqe *w = rs_qp_swqe(qp, i);
 	uint32_t k = (psn - w->first_psn) & RS_PSN_MASK;
 
@@ -644,6 +547,17 @@ static bool send_lost(struct rs_nic *nic, struct rs_qp *qp, struct selective *s,
 	uncount(s, place_of(s, psn));
 	track(qp, s, p, true, now);
 	ask_ack(qp, p);
+	qp->flags &= ~(uint32_t)RS_QF_RTT;
+	start_timer(nic, qp, s, now);
+	return true;
+}
+
+/* A part of a READ, or an atomic, whose answer did not come. */
+static bool ask_again(struct rs_nic *nic, struct rs_qp *qp, struct selective *s,
+		      struct rs_packet *p, rs_time now)
+{
+	if (!rs_reads_ask(nic, qp, s, p, now))
+		return false;
 	qp->flags &= ~(uint32_t)RS_QF_RTT;
 	start_timer(nic, qp, s, now);
 	return true;
@@ -685,7 +599,7 @@ static bool send_in_order(struct rs_nic *nic, struct rs_qp *qp, const struct sel
 
 static bool send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
 {
-	struct selective *s = selective_of(qp);
+	struct selective *s = rs_selective_of(qp);
 	bool sent;
 
 	if (s->refused) {
@@ -696,6 +610,8 @@ static bool send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_t
 		sent = send_in_order(nic, qp, s, p, now);
 	else if (s->n_lost)
 		sent = send_lost(nic, qp, s, p, now);
+	else if (s->r_lost)
+		sent = ask_again(nic, qp, s, p, now);
 	else
 		sent = send_next(nic, qp, s, p, now);
 	if (sent)
@@ -725,6 +641,12 @@ static bool may_keep_send(struct rs_nic *nic, const struct rs_qp *qp, const stru
 			   p->payload_bytes, to);
 }
 
+/* A READ or an atomic: its operands, to be executed in its turn. */
+static bool is_answered(uint32_t f)
+{
+	return f & RS_F_REQUEST && f & (RS_F_READ | RS_F_ATOMIC | RS_F_ATOMIC_WRITE);
+}
+
 /* A packet that tells its place, to memory that it may write. */
 static bool may_keep(struct rs_nic *nic, const struct rs_qp *qp, const struct selective *s,
 		     const struct rs_packet *p, uint32_t f, const uint8_t **to)
@@ -735,6 +657,9 @@ static bool may_keep(struct rs_nic *nic, const struct rs_qp *qp, const struct se
 	*to = NULL;
 	if (ahead >= s->window - WORD || p->payload_bytes > qp->mtu)
 		return false;
+	if (is_answered(f))
+		return f & RS_F_ATOMIC_WRITE ? p->payload_bytes == sizeof(uint64_t)
+					     : !p->payload_bytes;
 	if (f & RS_F_SEND)
 		return may_keep_send(nic, qp, p, to);
 	if (!(f & RS_F_WRITE) || !((f & RS_F_RETH) || (p->bth_flags & RS_BTH_EXTENDED)) ||
@@ -754,7 +679,7 @@ static bool may_keep(struct rs_nic *nic, const struct rs_qp *qp, const struct se
  */
 static void place(const struct rs_qp *qp, uint8_t *to, const struct rs_packet *p)
 {
-	const struct selective *s = selective_of(qp);
+	const struct selective *s = rs_selective_of(qp);
 	uint8_t before[RS_MAX_PAYLOAD];
 	uint32_t n = p->payload_bytes;
 	int32_t ahead = rs_psn_diff(p->psn, qp->epsn); /* -1: it was expected */
@@ -770,12 +695,26 @@ static void place(const struct rs_qp *qp, uint8_t *to, const struct rs_packet *p
 			uintptr_t a = (uintptr_t)to, b = a + n, from = (uintptr_t)k->to;
 			uintptr_t end = from + k->bytes;
 
-			if (!k->to || after <= ahead || end <= a || from >= b)
+			if (is_answered(rs_opcodes[k->opcode].flags) || !k->to || after <= ahead ||
+			    end <= a || from >= b)
 				continue;
 			from = from > a ? from : a;
 			end = end < b ? end : b;
 			memcpy(to + (from - a), before + (from - a), end - from);
 		}
+}
+
+/* Of a READ that is what it would be anyway. */
+static void keep_operands(struct kept *k, const struct rs_packet *p)
+{
+	uint32_t f = rs_opcodes[p->opcode].flags;
+
+	if (f & RS_F_ATOMIC) {
+		k->swap_add = p->swap_add;
+		k->compare = p->compare;
+	} else if (f & RS_F_ATOMIC_WRITE && p->payload) {
+		memcpy(&k->swap_add, p->payload, sizeof(k->swap_add));
+	}
 }
 
 static void keep(struct rs_qp *qp, struct selective *s, const struct rs_packet *p,
@@ -795,6 +734,8 @@ static void keep(struct rs_qp *qp, struct selective *s, const struct rs_packet *
 		.opcode = p->opcode,
 		.bth_flags = p->bth_flags,
 	};
+	if (is_answered(rs_opcodes[p->opcode].flags))
+		keep_operands(&s->kept[at], p);
 	if (!s->n_kept++)
 		s->expected = qp->epsn;
 	put(s->here, at);
@@ -809,27 +750,30 @@ static bool tells_at_once(const struct rs_nic *nic, struct rs_qp *qp, const stru
 	       (p->bth_flags & RS_BTH_ACKREQ);
 }
 
-/* Kept, and told of soon; what cannot be kept is asked for again, once a gap. */
+/* Kept, and told of soon; what cannot be kept is asked for again, once a gap, and so are READs and
+ * atomics: no SACK tells of them. */
 static void early(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
 		  rs_time now)
 {
-	struct selective *s = selective_of(qp);
+	struct selective *s = rs_selective_of(qp);
 	uint32_t at = place_of(s, p->psn);
 	const uint8_t *to;
+	bool kept;
 
 	if (s->c->ask && !(p->bth_flags & RS_BTH_CAN)) { /* a peer of go-back-N */
 		if (!(qp->flags & RS_QF_GAP))
 			rs_resp_owe_nak(nic, qp, RS_NAK_PSN_SEQ);
 		return;
 	}
-	if (!may_keep(nic, qp, s, p, f, &to)) {
+	kept = may_keep(nic, qp, s, p, f, &to);
+	if (kept && !has(s->here, at))
+		keep(qp, s, p, to);
+	if (!kept || is_answered(f)) {
 		if (s->nak_for != qp->epsn)
 			rs_resp_owe_nak(nic, qp, RS_NAK_PSN_SEQ);
 		s->nak_for = qp->epsn;
 		return;
 	}
-	if (!has(s->here, at))
-		keep(qp, s, p, to);
 	put(s->untold, at / WORD);
 	qp->flags |= RS_QF_GAP;
 	if (tells_at_once(nic, qp, s, p))
@@ -855,30 +799,41 @@ static void drop_passed(struct selective *s, uint32_t epsn)
 	s->expected = epsn;
 }
 
+/* Its payload is where it belongs; an ATOMIC WRITE's is in k. */
 static struct rs_packet packet_of(const struct rs_qp *qp, const struct kept *k)
 {
-	return (struct rs_packet){
+	struct rs_packet p = {
 		.opcode = k->opcode,
 		.bth_flags = k->bth_flags,
 		.payload_bytes = k->bytes,
 		.psn = qp->epsn,
 		.va = k->va,
 		.rkey = k->rkey,
-		.dma_bytes = k->dma_bytes,
-		.imm = k->imm,
-	}; /* its payload is where it belongs */
+	};
+
+	if (rs_opcodes[k->opcode].flags & RS_F_ATOMIC) {
+		p.swap_add = k->swap_add;
+		p.compare = k->compare;
+		return p;
+	}
+	p.dma_bytes = k->dma_bytes;
+	p.imm = k->imm;
+	if (rs_opcodes[k->opcode].flags & RS_F_ATOMIC_WRITE)
+		p.payload = (const uint8_t *)&k->swap_add;
+	return p;
 }
 
 static void in_order(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 {
-	struct selective *s = selective_of(qp);
+	struct selective *s = rs_selective_of(qp);
 
 	if (!s->n_kept)
 		return;
 	drop_passed(s, qp->epsn);
 	while (s->n_kept && has(s->here, place_of(s, qp->epsn))) {
 		uint32_t at = place_of(s, qp->epsn), epsn = qp->epsn;
-		struct rs_packet p = packet_of(qp, &s->kept[at]);
+		struct kept k = s->kept[at];
+		struct rs_packet p = packet_of(qp, &k);
 
 		drop_kept(s, at);
 		rs_resp_execute(nic, qp, &p, now);
@@ -901,7 +856,7 @@ static uint32_t first_of_word(const struct selective *s, uint32_t epsn, uint32_t
 /* One word of what was not told yet; an ACK more when there are others. */
 static void answer(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p)
 {
-	struct selective *s = selective_of(qp);
+	struct selective *s = rs_selective_of(qp);
 	uint32_t n = untold_words(s->window);
 	bool told = false;
 
@@ -930,7 +885,7 @@ static void answer(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p)
 
 static void check(const struct rs_qp *qp)
 {
-	const struct selective *s = selective_of(qp);
+	const struct selective *s = rs_selective_of(qp);
 	uint32_t n_acked = 0, n_lost = 0, n_kept = 0;
 	uint64_t off = 0;
 
@@ -950,6 +905,17 @@ static void check(const struct rs_qp *qp)
 	rs_assert(qp->sent - qp->acked >= s->off);
 	rs_assert(!tracked(s) || (s->base == qp->una_psn && s->top == qp->next_psn));
 	rs_assert(!tracked(s) || (!qp->outstanding && !has(s->acked, place_of(s, s->base))));
+	rs_assert(!tracked(s) || (!s->r_came && !s->r_lost));
+	if (!tracked(s))
+		rs_reads_check(qp, s);
+}
+
+/* READs and atomics are answered in any order; and nothing else is out while they are. */
+static bool reads_out(const struct rs_qp *qp)
+{
+	const struct selective *s = rs_selective_of(qp);
+
+	return s->mode == SELECTIVE && !tracked(s) && rs_reads_out(qp);
 }
 
 const struct rs_recovery rs_recovery_selective = {
@@ -965,8 +931,15 @@ const struct rs_recovery rs_recovery_selective = {
 	.acked = acked,
 	.expire = expire,
 	.off = off,
+	.reads_out = reads_out,
+	.response = rs_reads_response,
+	.gap = rs_reads_gap,
 	.in_order = in_order,
 	.place = place,
 	.answer = answer,
+	.owe_again = rs_reads_owe,
+	.owes_again = rs_reads_owed,
+	.next_again = rs_reads_owed_psn,
+	.sent_again = rs_reads_paid,
 	.check = check,
 };

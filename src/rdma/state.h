@@ -371,6 +371,12 @@ uint32_t rs_credit_decode(uint8_t code);
 uint8_t rs_credit_encode(uint32_t receives);
 
 /* completer.c */
+/* For recovery: is p, with these opcode flags, the k-th answer of w; and its payload to where w of
+ * the i-th request has it, false when that memory is refused. */
+bool rs_comp_fits(const struct rs_qp *qp, const struct rs_swqe *w, uint32_t k,
+		  const struct rs_packet *p, uint32_t f);
+bool rs_comp_store(struct rs_nic *nic, struct rs_qp *qp, uint32_t i, uint32_t k,
+		   const struct rs_packet *p);
 void rs_comp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
 		rs_time now);
 

@@ -359,6 +359,185 @@ static void test_a_send_without_a_receive_is_not_kept(void **state)
 	pair_end(&t);
 }
 
+/* A READ of NIC 1's bytes at `at` to the same place of NIC 0. */
+static void read_at(struct pair *t, uint32_t at, uint32_t bytes, uint8_t fill)
+{
+	struct rs_sge sge = {.va = 0x1000 + at, .length = bytes, .lkey = t->keys[0]};
+	struct rs_send_wr wr = {.wr_id = at,
+				.op = RS_WR_READ,
+				.flags = RS_WR_SIGNALED,
+				.n_sge = 1,
+				.sge = &sge,
+				.remote_va = 0x1000 + at,
+				.rkey = t->keys[1]};
+
+	memset(t->memory[1] + at, fill, bytes);
+	assert_int_equal(rs_qp_post_send(t->nics[0], t->qps[0], &wr, t->now), 0);
+}
+
+static uint64_t implied_naks(const struct pair *t)
+{
+	return rs_nic_get_counters(t->nics[0])->implied_nak_seq_err;
+}
+
+/* Of ten responses the second and the fifth are lost: a READ of each alone, with its PSN, as soon
+ * as one behind it has come. The other eight are in memory by then; nothing completes before all.
+ */
+static void test_a_read_asks_for_what_is_missing(void **state)
+{
+	struct pair t;
+
+	start(&t);
+	read_at(&t, 0, 10 * PAIR_MTU - 5, 7);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	for (int i = 0; i < 10; i++) {
+		struct rs_packet *p = pair_tx(&t, 1);
+
+		assert_int_equal(p->psn, rs_psn_add(0xfffffe, (uint32_t)i));
+		if (i == 1 || i == 4)
+			pair_drop(&t, 1, p);
+		else
+			pair_rx(&t, 0, p);
+	}
+	assert_int_equal(t.memory[0][PAIR_MTU], 0);
+	assert_memory_equal(t.memory[0] + 5 * PAIR_MTU, t.memory[1], 5 * PAIR_MTU - 5);
+	for (int i = 1; i <= 4; i += 3) {
+		struct rs_packet *p = pair_tx(&t, 0);
+
+		assert_int_equal(p->opcode, RS_OP_READ_REQUEST);
+		assert_int_equal(p->psn, rs_psn_add(0xfffffe, (uint32_t)i));
+		assert_int_equal(p->va, 0x1000 + i * PAIR_MTU);
+		assert_int_equal(p->dma_bytes, PAIR_MTU);
+		assert_int_equal(rs_cq_waiting(t.cqs[0]), 0);
+		pair_rx(&t, 1, p);
+	}
+	assert_null(pair_tx(&t, 0));
+	answer(&t);
+	assert_int_equal(pair_poll(&t, 0).bytes, 10 * PAIR_MTU - 5);
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->tx_data_packets, 12);
+	assert_memory_equal(t.memory[0], t.memory[1], 10 * PAIR_MTU - 5);
+	assert_int_equal(implied_naks(&t), 0);
+	pair_end(&t);
+}
+
+/* The second READ's responses and an atomic's answer come before the first READ's, all turned
+ * round: nothing is asked for again within `reorder`, and completions keep their order. */
+static void test_answers_are_taken_in_any_order(void **state)
+{
+	struct rs_packet *p[8], *q;
+	struct rs_cqe e[4];
+	unsigned n = 0;
+	struct pair t;
+
+	pair_begin(&t);
+	t.init.recovery = &rs_recovery_selective;
+	t.config.selective = (struct rs_selective){
+		.in_flight = 64, .reorder = 20 * RS_US, .rto_low = RS_MS, .rto_high = RS_MS};
+	t.attr.max_rd_atomic = t.attr.max_dest_rd_atomic = 3;
+	pair_connect(&t);
+	read_at(&t, 0, 3 * PAIR_MTU, 1);
+	read_at(&t, 4 * PAIR_MTU, 2 * PAIR_MTU, 2);
+	pair_post(&t, RS_WR_FETCH_ADD, 8);
+	while ((q = pair_tx(&t, 0)))
+		pair_rx(&t, 1, q);
+	while ((q = pair_tx(&t, 1)))
+		p[n++] = q;
+	assert_int_equal(n, 6);
+	while (n) {
+		assert_int_equal(rs_cq_waiting(t.cqs[0]), 0);
+		pair_rx(&t, 0, p[--n]);
+		assert_null(pair_tx(&t, 0));
+	}
+	assert_int_equal(rs_cq_poll(t.cqs[0], e, 4), 3);
+	assert_int_equal(e[0].wr_id, 0);
+	assert_int_equal(e[1].wr_id, 4 * PAIR_MTU);
+	assert_int_equal(e[2].op, RS_WR_FETCH_ADD);
+	assert_memory_equal(t.memory[0], t.memory[1], 6 * PAIR_MTU);
+	assert_int_equal(sent_again(&t) + implied_naks(&t), 0);
+	pair_end(&t);
+}
+
+/* Two FETCH_ADDs and a READ reach the responder the wrong way round: each waits for its turn, and
+ * is executed once. The NAK that tells of the gap does nothing within `reorder`. */
+static void test_atomics_wait_for_their_turn(void **state)
+{
+	struct rs_packet *p[3];
+	uint64_t word, old;
+	struct pair t;
+
+	pair_begin(&t);
+	t.init.recovery = &rs_recovery_selective;
+	t.config.selective = (struct rs_selective){
+		.in_flight = 64, .reorder = 20 * RS_US, .rto_low = RS_MS, .rto_high = RS_MS};
+	t.attr.max_rd_atomic = t.attr.max_dest_rd_atomic = 3;
+	pair_connect(&t);
+	pair_post(&t, RS_WR_FETCH_ADD, 8); /* 5 to the word at 0x8000, the old one to 0 */
+	pair_post(&t, RS_WR_FETCH_ADD, 8);
+	read_at(&t, 4 * PAIR_MTU, 64, 3);
+	for (int i = 0; i < 3; i++)
+		p[i] = pair_tx(&t, 0);
+	for (int i = 3; i--;) {
+		memcpy(&word, t.memory[1] + 0x8000, 8);
+		assert_int_equal(word, 0);
+		pair_rx(&t, 1, p[i]);
+	}
+	memcpy(&word, t.memory[1] + 0x8000, 8);
+	assert_int_equal(word, 10);
+	pair_settle(&t);
+	memcpy(&old, t.memory[0], 8);
+	assert_int_equal(old, 5);
+	expect_success(&t, 3);
+	assert_int_equal(sent_again(&t), 0);
+	pair_end(&t);
+}
+
+/* The first READ's request is lost, the second's is kept: the NAK asks for the first, and the
+ * second is answered once. */
+static void test_a_lost_read_request_costs_a_nak(void **state)
+{
+	struct pair t;
+	rs_time began;
+
+	start(&t);
+	read_at(&t, 0, 2 * PAIR_MTU, 1);
+	read_at(&t, 4 * PAIR_MTU, 3 * PAIR_MTU, 2);
+	began = t.now;
+	pair_drop(&t, 0, pair_tx(&t, 0));
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	pair_settle(&t);
+	expect_success(&t, 2);
+	assert_memory_equal(t.memory[0], t.memory[1], 8 * PAIR_MTU);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->packet_seq_err, 1);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->local_ack_timeout_err, 0);
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->tx_data_packets, 5);
+	assert_true(t.now - began < 10 * RS_US);
+	pair_end(&t);
+}
+
+/* Nothing behind a lost last response tells of it. A request that is asked once more while its
+ * answers still wait to be sent is answered once. */
+static void test_a_lost_last_response_costs_rto_low(void **state)
+{
+	struct pair t;
+	rs_time sent;
+
+	start(&t);
+	read_at(&t, 0, 8 * PAIR_MTU, 7);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	assert_int_equal(pair_expire(&t, 0), 320 * RS_US);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	for (int i = 0; i < 7; i++)
+		pair_rx(&t, 0, pair_tx(&t, 1));
+	sent = t.now;
+	pair_drop(&t, 1, pair_tx(&t, 1));
+	assert_null(pair_tx(&t, 1));
+	assert_int_equal(pair_expire(&t, 0), sent + 100 * RS_US);
+	pair_settle(&t);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->tx_data_packets, 9);
+	pair_end(&t);
+}
+
 static void test_only_rc_is_selective(void **state)
 {
 	struct pair t;
@@ -386,6 +565,11 @@ int main(void)
 		cmocka_unit_test(test_slow_pace_is_no_timeout),
 		cmocka_unit_test(test_sends_are_taken_in_any_order),
 		cmocka_unit_test(test_a_send_without_a_receive_is_not_kept),
+		cmocka_unit_test(test_a_read_asks_for_what_is_missing),
+		cmocka_unit_test(test_answers_are_taken_in_any_order),
+		cmocka_unit_test(test_atomics_wait_for_their_turn),
+		cmocka_unit_test(test_a_lost_read_request_costs_a_nak),
+		cmocka_unit_test(test_a_lost_last_response_costs_rto_low),
 		cmocka_unit_test(test_only_rc_is_selective),
 	};
 
