@@ -174,6 +174,13 @@ static uint64_t dropped(void *self)
 	return rs_uet_get_counters(u->uet)->dropped;
 }
 
+static uint64_t useful(void *self)
+{
+	const struct ends *u = self;
+
+	return rs_uet_get_counters(u->uet)->useful;
+}
+
 const struct rs_sim_transport sim_uet = {
 	.name = "Ultra Ethernet",
 	.create = create,
@@ -187,6 +194,7 @@ const struct rs_sim_transport sim_uet = {
 	.cuts = cuts,
 	.collect = collect,
 	.dropped = dropped,
+	.useful = useful,
 	.rests = rests,
 };
 

@@ -109,6 +109,7 @@ static bool accept(struct rs_uet *u, struct pdc *p, const struct rs_packet *k)
 	bool next = k->psn == r->cum;
 
 	r->bytes += k->frame_bytes;
+	u->n.useful += k->frame_bytes;
 	r->since_ack += k->frame_bytes;
 	r->n_beyond++;
 	set_bit(r->got, k->psn & u->mask);

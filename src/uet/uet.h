@@ -87,6 +87,7 @@ struct rs_uet_counters {
 	uint64_t sent, taken, dropped; /* packets of any kind; dropped: for no PDC, or unfit */
 	uint64_t requests, resent;     /* resent ones among the requests */
 	uint64_t payload;              /* bytes sent, not those sent again */
+	uint64_t useful;               /* bytes of frames that came whole, for the first time */
 	uint64_t acks, nacks, credits, probes; /* sent */
 	uint64_t acks_taken, nacks_taken;
 	uint64_t timeouts;            /* packets that timed out */

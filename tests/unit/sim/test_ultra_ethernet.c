@@ -139,6 +139,27 @@ static void test_threads_change_nothing(void **state)
 	}
 }
 
+/* One of 4 paths dies: the rate is told, as RoCE's is, and is back soon. */
+static void test_the_rate_after_an_event_is_told(void **state)
+{
+	struct text t = {.n = 0};
+	struct loaded l;
+
+	add(&t,
+	    "fabric:\n  network: {kind: leaf-spine, leaves: 2, hosts_per_leaf: 4, spines: 4, "
+	    "rate: 100G}\n  transport: {kind: uet}\n"
+	    "  events: [{at: 400us, link: [leaf0, spine1], down: true}]\nworkload:\n  - flows:\n");
+	for (uint32_t i = 0; i < 4; i++)
+		flow(&t, i, 4 + i, 20000000);
+	l = load_run(t.s, (struct rs_sim_options){.threads = 1});
+	assert_int_equal(l.r->n_regains, 1);
+	/* four NICs at 100 Gb/s before, three paths after */
+	assert_in_range(l.r->regains[0].before, 360000000000, 402000000000);
+	assert_in_range(l.r->regains[0].left, 240000000000, 302000000000);
+	assert_true(l.r->regains[0].time != RS_NEVER && l.r->regains[0].time < 2 * RS_MS);
+	load_free(&l);
+}
+
 static void test_collectives_run_over_it(void **state)
 {
 	static const char text[] =
@@ -250,6 +271,7 @@ int main(void)
 		cmocka_unit_test(test_times_are_those_of_the_consortiums_simulator),
 		cmocka_unit_test(test_an_incast_trims_and_resends_each_packet_once),
 		cmocka_unit_test(test_threads_change_nothing),
+		cmocka_unit_test(test_the_rate_after_an_event_is_told),
 		cmocka_unit_test(test_collectives_run_over_it),
 		cmocka_unit_test(test_hosts_of_both_transports),
 		cmocka_unit_test(test_written_and_read_again_it_is_the_same),
