@@ -14,18 +14,6 @@
 #include "base/bytes.h"
 
 enum {
-	CLASS_AT = 1,
-	CLASS_CM = 7,
-	ATTRIBUTE_AT = 16,
-	CM_REQ = 0x10,
-	CM_REJ = 0x12,
-	CM_DREQ = 0x15,
-	CM_DREP = 0x16,
-	CM_SIDR_REQ = 0x17,
-	CM_SIDR_REP = 0x18,
-	LOCAL_ID_AT = 24,
-	REMOTE_ID_AT = 28,
-	SERVICE_AT = 32,
 	REASON_AT = 34,      /* of a REJ */
 	SIDR_STATUS_AT = 28, /* of a SIDR_REP */
 	ID_BYTES = 4,
@@ -80,19 +68,19 @@ unsigned rs_gsi_slot(const struct rs_live *l, const struct rs_datagram *d)
 	unsigned attribute, slot;
 
 	if (d->n < RS_BTH_BYTES + RS_DETH_BYTES + RS_MAD_BYTES + RS_ICRC_BYTES ||
-	    (mad[CLASS_AT] != CLASS_CM && mad[CLASS_AT] != RS_GRANT_CLASS))
+	    (mad[RS_GSI_CLASS_AT] != RS_GSI_CM && mad[RS_GSI_CLASS_AT] != RS_GRANT_CLASS))
 		return l->slot;
 	if (rs_meet_is_question(mad)) /* a broadcast: each of us has it */
 		return l->slot;
-	if (mad[CLASS_AT] == RS_GRANT_CLASS) {
+	if (mad[RS_GSI_CLASS_AT] == RS_GRANT_CLASS) {
 		slot = rs_grant_slot(mad);
 		return rs_registry_leased(l->registry, slot) ? slot : l->slot;
 	}
-	attribute = rs_get16(mad + ATTRIBUTE_AT);
-	if (attribute == CM_REQ || attribute == CM_SIDR_REQ)
-		slot = listener(l, mad + SERVICE_AT, d->own);
+	attribute = rs_get16(mad + RS_GSI_ATTRIBUTE_AT);
+	if (attribute == RS_GSI_REQ || attribute == RS_GSI_SIDR_REQ)
+		slot = listener(l, mad + RS_GSI_SERVICE_AT, d->own);
 	else
-		slot = mad[attribute == CM_SIDR_REP ? LOCAL_ID_AT : REMOTE_ID_AT];
+		slot = mad[attribute == RS_GSI_SIDR_REP ? RS_GSI_LOCAL_ID_AT : RS_GSI_REMOTE_ID_AT];
 	return alive(l, slot);
 }
 
@@ -102,23 +90,23 @@ unsigned rs_gsi_slot(const struct rs_live *l, const struct rs_datagram *d)
  */
 static bool answer(const uint8_t *request, uint8_t *out)
 {
-	unsigned attribute = rs_get16(request + ATTRIBUTE_AT);
+	unsigned attribute = rs_get16(request + RS_GSI_ATTRIBUTE_AT);
 
-	if (request[CLASS_AT] != CLASS_CM)
+	if (request[RS_GSI_CLASS_AT] != RS_GSI_CM)
 		return false;
-	memcpy(out, request, ATTRIBUTE_AT);
-	memcpy(out + REMOTE_ID_AT, request + LOCAL_ID_AT, ID_BYTES);
-	if (attribute == CM_REQ) {
-		rs_put16(out + ATTRIBUTE_AT, CM_REJ);
+	memcpy(out, request, RS_GSI_ATTRIBUTE_AT);
+	memcpy(out + RS_GSI_REMOTE_ID_AT, request + RS_GSI_LOCAL_ID_AT, ID_BYTES);
+	if (attribute == RS_GSI_REQ) {
+		rs_put16(out + RS_GSI_ATTRIBUTE_AT, RS_GSI_REJ);
 		rs_put16(out + REASON_AT, NO_SUCH_SERVICE);
-	} else if (attribute == CM_SIDR_REQ) {
-		rs_put16(out + ATTRIBUTE_AT, CM_SIDR_REP);
-		memcpy(out + LOCAL_ID_AT, request + LOCAL_ID_AT, ID_BYTES);
-		memset(out + REMOTE_ID_AT, 0, ID_BYTES);
+	} else if (attribute == RS_GSI_SIDR_REQ) {
+		rs_put16(out + RS_GSI_ATTRIBUTE_AT, RS_GSI_SIDR_REP);
+		memcpy(out + RS_GSI_LOCAL_ID_AT, request + RS_GSI_LOCAL_ID_AT, ID_BYTES);
+		memset(out + RS_GSI_REMOTE_ID_AT, 0, ID_BYTES);
 		out[SIDR_STATUS_AT] = SIDR_UNSUPPORTED;
-	} else if (attribute == CM_DREQ) {
-		rs_put16(out + ATTRIBUTE_AT, CM_DREP);
-		memcpy(out + LOCAL_ID_AT, request + REMOTE_ID_AT, ID_BYTES);
+	} else if (attribute == RS_GSI_DREQ) {
+		rs_put16(out + RS_GSI_ATTRIBUTE_AT, RS_GSI_DREP);
+		memcpy(out + RS_GSI_LOCAL_ID_AT, request + RS_GSI_REMOTE_ID_AT, ID_BYTES);
 	} else {
 		return false;
 	}
@@ -153,7 +141,7 @@ bool rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct
 		rs_near_heard(l, d, p->payload);
 		return true;
 	}
-	if (p->payload[CLASS_AT] == RS_GRANT_CLASS) {
+	if (p->payload[RS_GSI_CLASS_AT] == RS_GRANT_CLASS) {
 		rs_grant_receive(l, d, p->payload);
 		return true;
 	}

@@ -1,8 +1,9 @@
 /*
  * QP1 of a live device: management datagrams (IBTA §13.3, §13.5) in and out, for those who have
- * rdma_cm's ports (ports.h). Of all processes' sockets one hears QP1;
- * it hands each datagram to the process that it is for: a request by its service ID, any other by
- * the top byte of the communication ID that it answers, which is its maker's slot.
+ * rdma_cm's ports (ports.h). A request is for the process that has its service ID, and any other
+ * for the one that the top byte of the communication ID names that it answers: its maker's slot.
+ * The kernel knows where the latter go (steer.c). Of all processes' sockets one hears the requests,
+ * and hands them on.
  */
 #ifndef RS_LIVE_GSI_H
 #define RS_LIVE_GSI_H
@@ -13,6 +14,22 @@
 #include "wire/packet.h"
 
 enum { RS_MAD_BYTES = 256, RS_GSI_FRAME_MAX = RS_MAD_BYTES + RS_MAX_HEADERS };
+
+/* A datagram of the connection manager's (§13.4.2, §12.6): where its fields are, and kinds. */
+enum {
+	RS_GSI_CLASS_AT = 1,
+	RS_GSI_ATTRIBUTE_AT = 16,
+	RS_GSI_LOCAL_ID_AT = 24,
+	RS_GSI_REMOTE_ID_AT = 28,
+	RS_GSI_SERVICE_AT = 32,
+	RS_GSI_CM = 7, /* its class */
+	RS_GSI_REQ = 0x10,
+	RS_GSI_REJ = 0x12,
+	RS_GSI_DREQ = 0x15,
+	RS_GSI_DREP = 0x16,
+	RS_GSI_SIDR_REQ = 0x17,
+	RS_GSI_SIDR_REP = 0x18,
+};
 
 struct rs_gsi_datagram {
 	uint8_t own[16], peer[16]; /* GIDs */

@@ -19,7 +19,9 @@
 /* The next time at which something is due. */
 static rs_time deadline(const struct rs_live *l)
 {
-	return rs_time_min(rs_flow_deadline(&l->flow), rs_time_min(l->tx_again, rs_shm_again(l)));
+	rs_time other = rs_time_min(l->tx_again, l->pending_again);
+
+	return rs_time_min(rs_flow_deadline(&l->flow), rs_time_min(other, rs_shm_again(l)));
 }
 
 /* Is the application at its polls? Then the thread keeps out of its way. */
@@ -107,6 +109,8 @@ static void act(struct rs_live *l, int64_t now_ns)
 	rs_time now = rs_time_max(clock, l->floor);
 
 	rs_flow_expire(&l->flow, now);
+	if (l->pendings)
+		rs_steer_again(l, now);
 	l->tx.hold = l->bulk || !polled_within(l, now_ns, rs_live_tuning.active_ns) ? 0
 		     : l->polling ? rs_live_tuning.ack_hold_polled
 				  : rs_live_tuning.ack_hold;

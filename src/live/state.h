@@ -163,6 +163,11 @@ struct rs_live {
 	uint32_t random[RS_RANDOMS]; /* numbers not used yet: so many of them */
 	unsigned randoms;
 
+	/* Handed over to sockets that had no room: again at pending_again. */
+	struct rs_pending *pending, **pending_end;
+	unsigned pendings;
+	rs_time pending_again;
+
 	int64_t epoch_ns; /* of the monotonic clock: time 0 */
 	rs_time clock;    /* as it was last read */
 	rs_time floor;    /* the engine's time runs ahead of the clock to here: a burst of paced
@@ -283,6 +288,8 @@ void rs_steer_close(struct rs_live *l);
 /* Hand a datagram to the process that holds its QPN's slot. */
 /* False: no process has it. */
 bool rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned slot);
+/* What another process's socket had no room for, once it is due. */
+void rs_steer_again(struct rs_live *l, rs_time now);
 /* To a slot's process: its key, n bytes, n2 more, and a descriptor unless it is -1. False: not
  * sent. */
 bool rs_steer_tell(struct rs_live *l, unsigned slot, const void *bytes, size_t n, const void *more,

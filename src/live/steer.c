@@ -23,7 +23,11 @@
 #define UDP_GRO 104
 #endif
 
-enum { DEST_QP_AT = 5 };
+enum {
+	DEST_QP_AT = 5,
+	MAD_AT = RS_BTH_BYTES + RS_DETH_BYTES,
+	PENDING_MAX = 4096, /* datagrams; some 2 MB */
+};
 enum { BUFFER_MIN = 64 << 10, BUFFER_MAX = 1 << 30 };
 
 enum { IPV4_DESTINATION_AT = 16, LOOPBACK_NET = 127 };
@@ -34,6 +38,15 @@ struct stray {
 	uint16_t sport, id;
 	uint8_t tos;
 	uint8_t zero[3];
+};
+
+/* A management datagram that another process's socket has no room for. */
+struct rs_pending {
+	struct rs_pending *next;
+	struct stray head;
+	unsigned slot;
+	size_t n;
+	uint8_t bytes[];
 };
 
 static int set_int(int fd, int level, int name, int value)
@@ -91,14 +104,37 @@ static int set_options(int fd)
 	return 0;
 }
 
-/* Top byte of the destination QP -> place in the group; what is nobody's goes to place 0. */
+/* What goes to QP1 and answers something: to who asked, by the top byte of the communication ID
+ * (gsi.h). The accumulator then has the slot; what a datagram is too short for reads as 0. */
+static unsigned load_slot(struct sock_filter *code)
+{
+	static const struct sock_filter load[] = {
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, DEST_QP_AT),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 11), /* a queue pair's: done */
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, MAD_AT + RS_GSI_CLASS_AT),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RS_GSI_CM, 0, 8),
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, MAD_AT + RS_GSI_ATTRIBUTE_AT),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RS_GSI_REQ, 6, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RS_GSI_SIDR_REQ, 5, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RS_GSI_SIDR_REP, 2, 0),
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, MAD_AT + RS_GSI_REMOTE_ID_AT),
+		BPF_JUMP(BPF_JMP | BPF_JA, 3, 0, 0),
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, MAD_AT + RS_GSI_LOCAL_ID_AT),
+		BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0),
+		BPF_STMT(BPF_LD | BPF_IMM, 0),
+	};
+
+	memcpy(code, load, sizeof(load));
+	return sizeof(load) / sizeof(load[0]);
+}
+
+/* Slot -> place in the group; what is nobody's goes to place 0. */
 static void attach_program(int fd, const uint8_t order[RS_SLOTS], unsigned members)
 {
-	struct sock_filter code[2 * RS_SLOTS + 2];
+	struct sock_filter code[2 * RS_SLOTS + 16];
 	struct sock_fprog program = {.filter = code};
-	unsigned n = 0;
+	unsigned n = load_slot(code);
 
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_B | BPF_ABS, DEST_QP_AT);
 	for (unsigned i = 0; i < members; i++) {
 		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, order[i], 0, 1);
 		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, i);
@@ -203,6 +239,8 @@ int rs_steer_open(struct rs_live *l, struct rs_error *e)
 	int err;
 
 	l->udp = l->stray = -1;
+	l->pending_end = &l->pending;
+	l->pending_again = RS_NEVER;
 	err = rs_registry_open(&l->registry, &l->slot, e);
 	if (err)
 		return err;
@@ -233,6 +271,12 @@ void rs_steer_close(struct rs_live *l)
 	if (l->stray >= 0)
 		close(l->stray);
 	l->udp = l->stray = -1;
+	while (l->pending) {
+		struct rs_pending *p = l->pending;
+
+		l->pending = p->next;
+		free(p);
+	}
 	if (!l->forked)
 		rs_registry_leave(l->registry);
 	l->registry = NULL;
@@ -265,6 +309,53 @@ bool rs_steer_tell(struct rs_live *l, unsigned slot, const void *bytes, size_t n
 	return sendmsg(l->stray, &m, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
 }
 
+/*
+ * A Unix socket holds ten datagrams (net.unix.max_dgram_qlen), and its sender cannot ask for more.
+ * Who connects a thousand times would wait for as many timeouts.
+ */
+static void keep(struct rs_live *l, unsigned slot, const struct stray *head,
+		 const struct rs_datagram *d)
+{
+	struct rs_pending *p = l->pendings < PENDING_MAX ? malloc(sizeof(*p) + d->n) : NULL;
+
+	if (!p)
+		return;
+	*p = (struct rs_pending){.head = *head, .slot = slot, .n = d->n};
+	memcpy(p->bytes, d->bytes, d->n);
+	*l->pending_end = p;
+	l->pending_end = &p->next;
+	if (!l->pendings++)
+		l->pending_again = rs_live_now(l) + rs_live_tuning.pending_again;
+}
+
+void rs_steer_again(struct rs_live *l, rs_time now)
+{
+	struct rs_pending **at = &l->pending;
+	uint8_t full[RS_SLOTS / 8] = {0};
+
+	if (now < l->pending_again)
+		return;
+	while (*at) {
+		struct rs_pending *p = *at;
+		bool waits = full[p->slot / 8] & 1 << p->slot % 8;
+
+		/* Of one slot's, in their order. */
+		if (waits ||
+		    (rs_registry_lives(l->registry, p->slot) &&
+		     !rs_steer_tell(l, p->slot, &p->head, sizeof(p->head), p->bytes, p->n, -1))) {
+			full[p->slot / 8] |= (uint8_t)(1 << p->slot % 8);
+			at = &p->next;
+			continue;
+		}
+		l->counters.tx_stray++;
+		*at = p->next;
+		free(p);
+		l->pendings--;
+	}
+	l->pending_end = at;
+	l->pending_again = l->pendings ? now + rs_live_tuning.pending_again : RS_NEVER;
+}
+
 /* The name of a dead process's socket is free for anyone: no packet goes there. */
 bool rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned slot)
 {
@@ -275,7 +366,10 @@ bool rs_steer_hand_over(struct rs_live *l, const struct rs_datagram *d, unsigned
 	memcpy(head.own, d->own, 16);
 	memcpy(head.peer, d->peer, 16);
 	/* Full or gone: lost, as on a wire; the transport repeats. */
-	l->counters.tx_stray += rs_steer_tell(l, slot, &head, sizeof(head), d->bytes, d->n, -1);
+	if (rs_steer_tell(l, slot, &head, sizeof(head), d->bytes, d->n, -1))
+		l->counters.tx_stray++;
+	else if (!d->bytes[DEST_QP_AT])
+		keep(l, slot, &head, d);
 	return true;
 }
 

@@ -69,6 +69,7 @@ const struct rs_live_tuning rs_live_tuning = {
 	.registry_ask_ms = 50,
 	.registry_retry_ms = 3,
 	.registry_slow_ms = 5000,
+	.pending_again = 500 * RS_US,
 	.counters_ms = 1000,
 	.lock_ms = 50,
 	.lock_look_ms = 1,

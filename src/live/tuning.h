@@ -186,6 +186,9 @@ struct rs_live_tuning {
 	int registry_retry_ms;
 	/* Until a comer gives up: another process is there, and does not answer. By judgement. */
 	int registry_slow_ms;
+	/* Between tries to hand a management datagram to another process; a time of the device's.
+	 * By judgement: a socket holds ten, so 20,000 a second. */
+	rs_time pending_again;
 	/* For another process's counters. By judgement. */
 	int counters_ms;
 	/* Another thread has the device's lock for less, and looks at whether it does. By

@@ -20,13 +20,17 @@ enum {
 	 * socket that holds ten, so the first comes soon. */
 	RS_CM_RETRY_MS = 64,
 	RS_CM_RETRY_MAX_MS = 1024,
+	/* First tries of REQ, REP and DREQ by a process: a socket of Linux's default size holds 250
+	 * of them. */
+	RS_CM_BURST = 128,
+	RS_CM_BURST_MS = 16,
 	RS_CM_NOT_YET = 4,  /* tries that "no listener" does not end */
 	RS_CM_INBOX = 1024, /* datagrams that wait for the thread; more are lost */
 	RS_CM_BACKLOG = 1024,
 	RS_CM_ACK_TIMEOUT = 15,  /* 134 ms: of the transport, unless an option says otherwise */
 	RS_CM_MIN_RNR = 12,      /* 0.64 ms */
 	RS_CM_TIMEWAIT_MS = 268, /* twice the acknowledgement timeout, as Linux */
-	RS_CM_GHOSTS = 256,      /* destroyed identifiers that still say goodbye */
+	RS_CM_GHOSTS = 1024,     /* destroyed identifiers that still say goodbye */
 };
 
 enum rs_cm_state {
@@ -146,7 +150,9 @@ int rs_cm_wait(struct rs_cm_id *id);
 /* newer.c. Locked: the identifier goes, or asks for another address. */
 void rs_cm_forget_ask(struct rs_cm_id *id);
 
-/* proto.c: locked. */
+/* proto.c: locked. A communication ID that no other identifier has; peers find their way back by
+ * slot. */
+uint32_t rs_cm_new_number(unsigned slot);
 void rs_cm_receive(const struct rs_gsi_datagram *d);
 void rs_cm_expire(struct rs_cm_id *id, int64_t now);
 int rs_cm_send_req(struct rs_cm_id *id, const void *data, unsigned n);

@@ -253,6 +253,13 @@ struct rs_cm_dev *rs_cm_any_device(void)
 	return devices ? devices : find_device(NULL);
 }
 
+/* Also what would have to wait for its turn. */
+static void send_now(struct rs_cm_id *id)
+{
+	if (!rs_cm_send_dreq(id) && !id->tries)
+		rs_cm_expire(id, rs_cm_now_ms());
+}
+
 /*
  * The process exits: peers are told, as the kernel would when the program's files are closed, and
  * what lies in our sockets for other processes is handed over. The holder of the lock may never
@@ -268,7 +275,7 @@ __attribute__((destructor)) static void say_goodbye(void)
 		lockable = lockable && rs_verbs_gsi_lockable(d->verbs);
 	for (struct rs_cm_id *id = ids; lockable && id; id = id->next)
 		if (id->state == RS_CM_ESTABLISHED && id->base.ps != RDMA_PS_UDP)
-			rs_cm_send_dreq(id);
+			send_now(id);
 	for (struct rs_cm_dev *d = devices; lockable && d; d = d->next)
 		rs_verbs_gsi_drain(d->verbs);
 	pthread_mutex_unlock(&rs_cm_lock);

@@ -133,7 +133,7 @@ static void use_device(struct rs_cm_id *id, struct rs_cm_dev *d)
 	id->base.pd = d->pd;
 	id->base.port_num = RS_V_PORT;
 	if (!id->local_id)
-		id->local_id = d->slot << 24 | (rs_cm_random() & 0xffffff);
+		id->local_id = rs_cm_new_number(d->slot);
 }
 
 void rs_cm_set_path(struct rs_cm_id *id)

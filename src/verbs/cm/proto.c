@@ -30,18 +30,47 @@ static int transmit(struct rs_cm_id *id)
 	return rs_verbs_gsi_send(id->dev->verbs, &d);
 }
 
-/* How long an answer to this try is waited for. */
+/* How long an answer to this try is waited for: a quarter more or less, so that what was lost
+ * together is not sent together again. */
 static int64_t patience(const struct rs_cm_id *id)
 {
 	int64_t ms = INT64_C(1) * RS_CM_RETRY_MS << (id->tries - 1);
 
-	return ms < RS_CM_RETRY_MAX_MS ? ms : RS_CM_RETRY_MAX_MS;
+	if (ms > RS_CM_RETRY_MAX_MS)
+		ms = RS_CM_RETRY_MAX_MS;
+	return ms - ms / 4 + (int64_t)(rs_cm_random() % (uint32_t)(ms / 2));
+}
+
+/* A burst fits into a socket of the kernel's default size; what is behind it waits its turn. */
+static int64_t turn(int64_t now)
+{
+	static int64_t begun;
+	static unsigned sent;
+
+	if (now - begun >= RS_CM_BURST_MS) {
+		begun = now;
+		sent = 0;
+	}
+	if (sent == RS_CM_BURST) {
+		begun += RS_CM_BURST_MS;
+		sent = 0;
+	}
+	sent++;
+	return begun > now ? begun : now;
+}
+
+static void try(struct rs_cm_id *id, int64_t now)
+{
+	id->tries++;
+	id->due_ms = now + patience(id);
+	transmit(id);
 }
 
 /* repeat: until it is answered, RS_CM_TRIES times. */
 static int send_msg(struct rs_cm_id *id, struct rs_cm_msg *m, const void *data, unsigned n,
 		    bool repeat)
 {
+	int64_t now;
 	int err;
 
 	if (n > rs_cm_private_max(m->kind))
@@ -53,13 +82,17 @@ static int send_msg(struct rs_cm_id *id, struct rs_cm_msg *m, const void *data, 
 	err = rs_cm_encode(m, id->mad);
 	if (err)
 		return err;
-	id->tries = 1;
-	id->due_ms = repeat ? rs_cm_now_ms() + patience(id) : 0;
+	id->tries = 0;
+	id->due_ms = 0;
+	if (!repeat)
+		return transmit(id);
+	now = rs_cm_now_ms();
+	id->due_ms = turn(now);
 	/* The network may refuse for a while: what is repeated may get through later. */
-	err = transmit(id);
-	if (repeat)
-		rs_cm_wake();
-	return repeat ? 0 : err;
+	if (id->due_ms <= now)
+		try(id, now);
+	rs_cm_wake();
+	return 0;
 }
 
 static uint64_t service_of(const struct rs_cm_id *id, uint16_t port)
@@ -216,6 +249,19 @@ int rs_cm_send_sidr_rep(struct rs_cm_id *id, unsigned status, const void *data, 
 
 /* ---- What arrives ---- */
 
+uint32_t rs_cm_new_number(unsigned slot)
+{
+	struct rs_cm_id *id;
+	uint32_t n;
+
+	do {
+		n = slot << 24 | (rs_cm_random() & 0xffffff);
+		for (id = rs_cm_all(); id && id->local_id != n; id = id->next)
+			;
+	} while (id);
+	return n;
+}
+
 static struct rs_cm_id *find_local(uint32_t local, const struct rs_gsi_datagram *d)
 {
 	for (struct rs_cm_id *id = rs_cm_all(); id; id = id->next)
@@ -225,10 +271,11 @@ static struct rs_cm_id *find_local(uint32_t local, const struct rs_gsi_datagram 
 	return NULL;
 }
 
-static struct rs_cm_id *find_passive(uint32_t remote, const struct rs_gsi_datagram *d)
+/* Who was made for a request, and for no other of the same number (§12.6.5: transaction IDs). */
+static struct rs_cm_id *find_passive(const struct rs_cm_msg *m, const struct rs_gsi_datagram *d)
 {
 	for (struct rs_cm_id *id = rs_cm_all(); id; id = id->next)
-		if (id->passive && id->remote_id == remote && id->state != RS_CM_CLOSED &&
+		if (id->passive && id->remote_id == m->local_id && id->tid == m->tid &&
 		    !memcmp(id->peer, d->peer, 16) && !memcmp(id->own, d->own, 16))
 			return id;
 	return NULL;
@@ -294,7 +341,7 @@ static struct rs_cm_id *make_passive(struct rs_cm_id *listener, const struct rs_
 	id->state = RS_CM_REQ_RCVD;
 	id->port = listener->port;
 	id->tos = m->path.traffic_class;
-	id->local_id = dev->slot << 24 | (rs_cm_random() & 0xffffff);
+	id->local_id = rs_cm_new_number(dev->slot);
 	id->remote_id = m->local_id;
 	id->tid = m->tid;
 	memcpy(id->own, d->own, 16);
@@ -307,13 +354,18 @@ static struct rs_cm_id *make_passive(struct rs_cm_id *listener, const struct rs_
 	return id;
 }
 
-static void on_request(const struct rs_gsi_datagram *d, const struct rs_cm_msg *m)
+static bool refused(const struct rs_cm_id *id)
 {
-	struct rs_cm_id *id = find_passive(m->local_id, d), *listener;
-	struct rs_cm_event *e;
-	struct rs_cm_ip ip;
+	struct rs_cm_msg m;
 
-	if (id && id->state == RS_CM_REQ_RCVD && m->kind == RS_CM_REQ) {
+	return !rs_cm_decode(id->mad, &m) && (m.kind == RS_CM_REJ || m.kind == RS_CM_SIDR_REP);
+}
+
+/* A request came again: it crossed our answer, or that was lost, or its connection is over. */
+static void on_request_again(struct rs_cm_id *id, const struct rs_gsi_datagram *d,
+			     const struct rs_cm_msg *m)
+{
+	if (id->state == RS_CM_REQ_RCVD && m->kind == RS_CM_REQ) {
 		/* The application takes its time: the peer shall wait. */
 		struct rs_cm_msg mra = {.kind = RS_CM_MRA,
 					.tid = m->tid,
@@ -323,11 +375,23 @@ static void on_request(const struct rs_gsi_datagram *d, const struct rs_cm_msg *
 					.local_timeout = RS_CM_TIMEOUT + 2};
 
 		reply(id->dev->verbs, d, &mra);
-		return;
-	}
-	if (id) { /* our answer was lost */
-		if (id->state != RS_CM_REQ_RCVD && id->tries)
+	} else if (id->state == RS_CM_REP_SENT || id->base.ps == RDMA_PS_UDP ||
+		   (id->state == RS_CM_CLOSED && refused(id))) {
+		if (id->state != RS_CM_REQ_RCVD)
 			transmit(id);
+	} else if (id->state == RS_CM_CLOSED || id->state == RS_CM_DREQ_SENT) {
+		refuse(d, m, RS_REJ_STALE);
+	}
+}
+
+static void on_request(const struct rs_gsi_datagram *d, const struct rs_cm_msg *m)
+{
+	struct rs_cm_id *id = find_passive(m, d), *listener;
+	struct rs_cm_event *e;
+	struct rs_cm_ip ip;
+
+	if (id) {
+		on_request_again(id, d, m);
 		return;
 	}
 	listener = find_listener(m, d->own);
@@ -392,12 +456,16 @@ static void post_connected(struct rs_cm_id *id, enum rdma_cm_event_type type,
 		post_private(e, m->private_data, m->private_length);
 }
 
-static void on_rep(struct rs_cm_id *id, const struct rs_cm_msg *m)
+static void on_rep(struct rs_cm_id *id, const struct rs_gsi_datagram *d, const struct rs_cm_msg *m)
 {
 	int err;
 
 	if (id->state == RS_CM_ESTABLISHED && !id->passive && m->local_id == id->remote_id) {
 		transmit(id); /* our RTU was lost */
+		return;
+	}
+	if (id->state == RS_CM_CLOSED) { /* it has seen no REJ or DREQ of ours */
+		refuse(d, m, RS_REJ_INVALID_ID);
 		return;
 	}
 	if (id->state != RS_CM_REQ_SENT || id->base.ps == RDMA_PS_UDP)
@@ -479,12 +547,12 @@ static void on_dreq(struct rs_cm_id *id, const struct rs_gsi_datagram *d, const 
 				 .remote_id = m->local_id};
 	struct rs_cm_dev *dev = id ? id->dev : rs_cm_device(d->own);
 
-	if (id && m->local_id != id->remote_id)
-		return;
+	/* Also of what we know nothing about, or not yet: the peer shall not ask on (§12.9.8.4). */
 	if (dev)
 		reply(dev->verbs, d, &drep);
-	if (!id || (id->state != RS_CM_ESTABLISHED && id->state != RS_CM_REP_SENT &&
-		    id->state != RS_CM_DREQ_SENT))
+	if (!id || m->local_id != id->remote_id ||
+	    (id->state != RS_CM_ESTABLISHED && id->state != RS_CM_REP_SENT &&
+	     id->state != RS_CM_DREQ_SENT))
 		return;
 	post_disconnected(id);
 }
@@ -520,8 +588,11 @@ static void on_sidr_rep(struct rs_cm_id *id, const struct rs_cm_msg *m)
 static void on_mra(struct rs_cm_id *id, const struct rs_cm_msg *m)
 {
 	int64_t ms = (INT64_C(4096) << m->local_timeout) / 1000000;
+	bool awaited = m->what == ABOUT_REQ ? id->state == RS_CM_REQ_SENT
+					    : m->what == ABOUT_REP && id->state == RS_CM_REP_SENT;
 
-	if (id->due_ms)
+	/* What it is about may be answered: then it is late. */
+	if (id->due_ms && awaited)
 		id->due_ms = rs_cm_now_ms() + ms + RS_CM_RETRY_MS;
 }
 
@@ -544,7 +615,7 @@ void rs_cm_receive(const struct rs_gsi_datagram *d)
 	if (!id)
 		return;
 	if (m.kind == RS_CM_REP)
-		on_rep(id, &m);
+		on_rep(id, d, &m);
 	else if (m.kind == RS_CM_RTU)
 		on_rtu(id, &m);
 	else if (m.kind == RS_CM_REJ)
@@ -566,9 +637,8 @@ void rs_cm_expire(struct rs_cm_id *id, int64_t now)
 		rs_cm_post(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
 		return;
 	}
-	if (id->tries++ < RS_CM_TRIES) {
-		id->due_ms = now + patience(id);
-		transmit(id);
+	if (id->tries < RS_CM_TRIES) {
+		try(id, now);
 		return;
 	}
 	if (was == RS_CM_DREQ_SENT) {
