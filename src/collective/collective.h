@@ -58,6 +58,7 @@ struct rs_coll {
 		uint32_t num, den; /* bytes on a link for bytes of data; den 0: as many */
 	} net, inside;
 	bool lines;    /* LL, LL128: inside a host a step sends while it receives */
+	bool stores;   /* inside a host a message is on the links while its step computes */
 	rs_time hop;   /* inside a host, in place of its links' latencies; 0: theirs */
 	rs_time proxy; /* of a message to the network, before it is posted, beside others' */
 	rs_time post;  /* of its proxy thread, one message of a rank after another */

@@ -27,11 +27,6 @@ static uint64_t n_steps(const struct rs_coll *c, uint32_t rank, uint32_t lane)
 	return n ? n + LAUNCH_STEPS : 0;
 }
 
-static rs_time time_of(uint64_t bytes, int64_t rate)
-{
-	return (rs_time)((__extension__(unsigned __int128) bytes) * RS_S / (uint64_t)rate);
-}
-
 static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
 		 struct rs_step *out)
 {
@@ -44,7 +39,9 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 	r->step(c, rank, lane, i - LAUNCH_STEPS, out);
 	for (unsigned k = 0; k < out->n_wait; k++)
 		out->wait[k].count += LAUNCH_STEPS;
-	out->compute = time_of(out->local, r->lane_rate);
+	if (r->p2p) /* each operation has its own warps */
+		return;
+	out->compute = nccl_time_of(out->local, r->lane_rate);
 	if (out->local)
 		out->compute += r->slice;
 }
@@ -123,10 +120,11 @@ int plan_nccl(struct planner *p)
 	c->nccl = r;
 	c->conf.channels = (uint32_t)r->choice.channels;
 	c->conf.qps = r->qps ? (uint32_t)r->qps : c->conf.qps;
-	c->window = r->choice.chunk_steps > 1 ? 4 : 8;
+	c->window = r->p2p ? nccl_p2p_window(r) : r->choice.chunk_steps > 1 ? 4 : 8;
 	r->lane_rate = nccl_lane_rate(r, c->n_ranks, c->conf.op == RS_COLL_BROADCAST);
 	nccl_set_times(c, r);
 	/* A ring's LL128 shows itself by whole chunks (docs/nccl.md, "Run"). */
+	c->stores = r->p2p;
 	c->lines = r->choice.proto == RS_NCCL_LL ||
 		   (r->choice.proto == RS_NCCL_LL128 && r->choice.algo == RS_NCCL_ALGO_TREE);
 	nccl_set_overheads(c, r);

@@ -25,6 +25,11 @@ struct nccl_run {
 		     struct rs_step *out);
 };
 
+static inline rs_time nccl_time_of(uint64_t bytes, int64_t rate)
+{
+	return (rs_time)((__extension__(unsigned __int128) bytes) * RS_S / (uint64_t)rate);
+}
+
 /* Of the operation that NCCL chooses for. */
 uint64_t nccl_bytes(const struct rs_collective_conf *c);
 /* NCCL's plan for the collective's ranks on this fabric. */
@@ -36,6 +41,11 @@ void run_connect(struct planner *p, const struct nccl_run *r, uint64_t conn, uin
 /* Costs: bytes of data a second that a lane moves; times of the kernel, of hops and of the proxy;
  * bytes on links for bytes of data. */
 int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcast);
+/* Of one of `works` operations of point-to-point that share a block, one direction. to_net: it
+ * sends over the network. */
+int64_t nccl_p2p_rate(const struct nccl_run *r, uint32_t works, bool to_net);
+/* Messages under way of a connection of point-to-point. */
+uint32_t nccl_p2p_window(const struct nccl_run *r);
 void nccl_set_times(struct rs_coll *c, struct nccl_run *r);
 void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r);
 

@@ -8,8 +8,9 @@ enum arch { VOLTA, AMPERE, HOPPER, BLACKWELL };
 
 /* Bytes a second that a block copies or reduces with Simple, whatever the GPU; a message of
  * point-to-point waits for its step's flag beside. */
-#define BLOCK_RATE INT64_C(22000000000)
-#define P2P_RATE   INT64_C(21000000000)
+#define BLOCK_RATE    INT64_C(22000000000)
+#define P2P_RATE      INT64_C(21000000000)
+#define P2P_WARP_RATE INT64_C(1400000000)
 
 static enum arch arch_of(const struct rs_nccl_plan *p)
 {
@@ -81,8 +82,6 @@ int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcas
 	double rate;
 	int own, usual;
 
-	if (r->p2p)
-		return P2P_RATE;
 	/* half of a tree's block goes up, half down; a broadcast's copies once, not twice; RCCL
 	 * has twice the channels at least */
 	if (r->choice.proto == RS_NCCL_SIMPLE && !is_nvls(r))
@@ -96,6 +95,40 @@ int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcas
 	rate = whole_rate(r, n_ranks) * 1e9 / usual;
 	rate /= is_nvls(r) ? p->n_nvls_heads : 1;
 	return rate < 1e6 ? 1000000 : (int64_t)rate;
+}
+
+/* The operations of a batch share 20 warps, half of an operation's send and half receive
+ * (device/sendrecv.h). A warp that sends over the network stores into a buffer of the NIC's GPU,
+ * one step after another: 14 GB/s for 10 warps is what NCCL counts on
+ * (NCCL_P2P_PER_CHANNEL_NET_BW). */
+int64_t nccl_p2p_rate(const struct nccl_run *r, uint32_t works, bool to_net)
+{
+	uint32_t warps = 20 / works;
+	int64_t share = P2P_RATE / works, rate;
+
+	if (r->p->rccl)
+		return 2 * share;
+	if (!to_net)
+		return share;
+	warps = warps <= 4 ? warps / 2 : (warps - 1) / 2 + 1;
+	rate = P2P_WARP_RATE * warps;
+	return rate < share ? rate : share;
+}
+
+/* Messages from the GPUs of a node to one of another go together: PXN takes them to one NIC, and
+ * its plugin takes up to 8 receives at once. */
+static uint32_t together(const struct nccl_run *r)
+{
+	return r->p->max_local_ranks < 8 ? r->p->max_local_ranks : 8;
+}
+
+/* A NIC's buffer has 16 steps a channel, which up to 8 messages that go together share
+ * (NCCL_SHARED_STEPS, transport/net.cc). */
+uint32_t nccl_p2p_window(const struct nccl_run *r)
+{
+	uint32_t steps = 16 / together(r);
+
+	return r->p->n_nodes < 2 || steps > 8 ? 8 : steps;
 }
 
 /* ---- Times ---- */
@@ -193,8 +226,10 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 	r->slice = slice_time(r);
 	c->hop = r->p2p || is_nvls(r) ? hop_time(r) : by_arch(r, hop_time(r));
 	c->hop -= c->hop < r->slice ? c->hop : r->slice;
-	c->proxy = proxy_time(r) + n->message;
-	c->post = (r->p2p ? 2800 * RS_NS : RS_US) + n->post * messages;
+	c->proxy = proxy_time(r) + n->message + (r->p2p ? 11 * RS_US : 0);
+	c->post = RS_US + n->post * messages;
+	if (r->p2p)
+		c->post += 1800 * RS_NS / together(r);
 	c->eager = n->eager;
 	c->eager_rate = n->rate;
 	c->rendezvous = n->rendezvous / scale;

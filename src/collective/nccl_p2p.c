@@ -1,8 +1,8 @@
 /*
  * Point-to-point as NCCL runs it in a group: all-to-all, and each rank to the next. A message is
- * cut into parts over channels; in a channel eight operations go side by side, chunk by chunk, and
- * the next eight follow (enqueue.cc, ncclP2pSchedule of init.cc). To another node a message changes
- * to the NIC of the receiver's rail inside its own node (PXN).
+ * cut into parts over channels; in a channel eight operations go side by side, each with its warps,
+ * and the next eight follow (enqueue.cc, ncclP2pSchedule of init.cc). To another node a message
+ * changes to the NIC of the receiver's rail inside its own node (PXN).
  */
 #include <errno.h>
 #include "collective/nccl.h"
@@ -13,7 +13,8 @@ struct p2p {
 	struct piece all;
 	uint64_t chunk, loops; /* chunks of a part */
 	uint32_t channels, parts, turns;
-	bool next; /* each to the next rank, all bytes; else all-to-all */
+	uint32_t places; /* of a batch: 8, fewer if no channel has as many operations */
+	bool next;       /* each to the next rank, all bytes; else all-to-all */
 	struct pair_turns t;
 	uint32_t *first; /* [channel]: of its operations in ops; one more than channels */
 	uint32_t *ops;   /* turn * parts + part */
@@ -28,46 +29,53 @@ static uint32_t partner(const struct rs_coll *c, uint32_t rank, uint32_t turn, b
 	return pair_partner(&p->t, rank, (turn + 1) / p->t.gpus, (turn + 1) % p->t.gpus, before);
 }
 
+/* A lane sends or receives what is at one place of a channel's batches of eight. */
+static uint32_t lane_channel(const struct p2p *p, uint32_t lane)
+{
+	return lane / 2 / p->places;
+}
+
+static uint32_t lane_place(const struct p2p *p, uint32_t lane)
+{
+	return lane / 2 % p->places;
+}
+
 static uint64_t n_steps(const struct rs_coll *c, uint32_t rank, uint32_t lane)
 {
 	const struct p2p *p = c->plan;
+	uint32_t channel = lane_channel(p, lane), place = lane_place(p, lane);
+	uint32_t n = p->first[channel + 1] - p->first[channel];
 
-	return (p->first[lane / 2 + 1] - p->first[lane / 2]) * p->loops;
+	return (n + SIDE_BY_SIDE - 1 - place) / SIDE_BY_SIDE * p->loops;
 }
 
 static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
 		 struct rs_step *out)
 {
 	const struct p2p *p = c->plan;
-	uint32_t first = p->first[lane / 2], n = p->first[lane / 2 + 1] - first;
-	uint32_t batch = (uint32_t)(i / (SIDE_BY_SIDE * p->loops)) * SIDE_BY_SIDE;
+	uint32_t channel = lane_channel(p, lane), first = p->first[channel];
+	uint32_t n = p->first[channel + 1] - first;
+	uint32_t batch = (uint32_t)(i / p->loops) * SIDE_BY_SIDE;
 	uint32_t beside = n - batch < SIDE_BY_SIDE ? n - batch : SIDE_BY_SIDE;
-	uint64_t k = i - batch * p->loops;
-	uint32_t op = p->ops[first + batch + (uint32_t)(k % beside)], turn = op / p->parts;
+	uint32_t op = p->ops[first + batch + lane_place(p, lane)], turn = op / p->parts;
 	bool takes = lane & 1;
 	uint32_t other = partner(c, rank, turn, takes), n_ops = p->turns * p->parts;
+	uint64_t conn = (uint64_t)(takes ? other : rank) * n_ops + op;
 	struct piece share = p->all;
 
 	if (!p->next)
 		share = piece_part(share, c->n_ranks, takes ? rank : other);
-	share = piece_chunk(piece_part(share, p->parts, op % p->parts), p->chunk, k / beside);
+	share = piece_chunk(piece_part(share, p->parts, op % p->parts), p->chunk, i % p->loops);
 	*out = (struct rs_step){0};
 	if (takes)
-		step_recv(c, out, (uint64_t)other * n_ops + op, share, false);
+		step_recv(c, out, conn, share, false);
 	else
-		step_send(c, out, (uint64_t)rank * n_ops + op, share);
+		step_send(c, out, conn, share);
+	out->compute = nccl_time_of(
+		out->local, nccl_p2p_rate(c->nccl, beside, !takes && !c->conns[conn].nvlink));
 }
 
 /* ---- Channels ---- */
-
-static uint32_t reversed(uint32_t j, uint32_t channels)
-{
-	uint32_t r = 0;
-
-	for (uint32_t bit = 1; bit < channels; bit <<= 1, j >>= 1)
-		r = r << 1 | (j & 1);
-	return r;
-}
 
 /* How many parts a message to a peer has. */
 static void cut_parts(struct p2p *p, const struct rs_nccl_plan *n, uint64_t bytes, uint64_t step)
@@ -85,21 +93,13 @@ static void cut_parts(struct p2p *p, const struct rs_nccl_plan *n, uint64_t byte
 	p->parts = parts;
 }
 
-static uint32_t base_of(const struct p2p *p, uint32_t turn)
+/* The turn of each to the next one is NCCL's second round. */
+static uint32_t channel_of(const struct p2p *w, const struct rs_nccl_plan *n, uint32_t op)
 {
-	uint32_t node = (turn + 1) / p->t.gpus, local = (turn + 1) % p->t.gpus;
-
-	if (p->t.hosts == 1 || p->next)
-		return turn + 1;
-	return node * ((p->t.gpus + SIDE_BY_SIDE - 1) / SIDE_BY_SIDE) + local / SIDE_BY_SIDE;
+	return (uint32_t)rs_nccl_p2p_channel(n, op / w->parts + 1, (int)(op % w->parts));
 }
 
-static uint32_t channel_of(const struct p2p *w, uint32_t op)
-{
-	return (base_of(w, op / w->parts) + reversed(op % w->parts, w->channels)) % w->channels;
-}
-
-static int deal(struct planner *p, struct p2p *w)
+static int deal(struct planner *p, struct p2p *w, const struct rs_nccl_plan *plan)
 {
 	uint32_t n = w->turns * w->parts;
 	uint32_t *at = plan_take(p, 2 * (size_t)w->channels + 2, sizeof(*at));
@@ -110,21 +110,21 @@ static int deal(struct planner *p, struct p2p *w)
 	w->first = at + w->channels + 1;
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t op = 0; op < n; op++) {
-			uint32_t c =
-				(base_of(w, op / w->parts) + reversed(op % w->parts, w->channels)) %
-				w->channels;
+			uint32_t c = channel_of(w, plan, op);
 
 			if (pass)
 				w->ops[at[c]] = op;
 			at[c]++;
 		}
 		for (uint32_t c = 0, sum = 0; c < w->channels && !pass; c++) {
+			w->places = at[c] > w->places ? at[c] : w->places;
 			w->first[c] = sum;
 			sum += at[c];
 			w->first[c + 1] = sum;
 			at[c] = w->first[c];
 		}
 	}
+	w->places = w->places < SIDE_BY_SIDE ? w->places : SIDE_BY_SIDE;
 	return 0;
 }
 
@@ -135,7 +135,8 @@ static void connect(struct planner *p, const struct p2p *w, const struct nccl_ru
 	for (uint32_t src = 0; src < p->c->n_ranks; src++)
 		for (uint32_t op = 0; op < n_ops; op++)
 			run_connect(p, run, (uint64_t)src * n_ops + op, src,
-				    partner(p->c, src, op / w->parts, false), channel_of(w, op));
+				    partner(p->c, src, op / w->parts, false),
+				    channel_of(w, run->p, op));
 }
 
 int plan_nccl_p2p(struct planner *p, struct nccl_run *run)
@@ -165,13 +166,13 @@ int plan_nccl_p2p(struct planner *p, struct nccl_run *run)
 	c->conf.channels = w->channels;
 	run->choice.channels = (int)w->channels;
 	c->plan = w;
-	err = deal(p, w);
+	err = deal(p, w, run->p);
 	if (!err)
 		err = plan_conns(p, (uint64_t)c->n_ranks * w->turns * w->parts);
 	if (err)
 		return err;
 	connect(p, w, run);
-	c->n_lanes = 2 * w->channels;
+	c->n_lanes = 2 * w->channels * w->places;
 	run->n_steps = n_steps;
 	run->step = step;
 	return 0;

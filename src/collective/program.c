@@ -192,8 +192,8 @@ static bool same_conns(const struct program *m, const struct part *a, const stru
 		    x->src_endpoint != y->src_endpoint || x->dst_endpoint != y->dst_endpoint)
 			return false;
 	}
-	return c->hop == b->hop && c->lines == b->lines && c->proxy == b->proxy &&
-	       c->post == b->post;
+	return c->hop == b->hop && c->lines == b->lines && c->stores == b->stores &&
+	       c->proxy == b->proxy && c->post == b->post;
 }
 
 /* A communicator keeps its connections: collectives that are cut alike use the same ones. */

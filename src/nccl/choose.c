@@ -1,6 +1,6 @@
 /*
  * The choice for one operation: the least time by the table, then channels, threads and chunks as
- * enqueue.cc makes them (2.18 to 2.28).
+ * enqueue.cc makes them (2.18 to 2.30).
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 enum {
 	STEPS = 8, /* NCCL_STEPS */
 	WARP = 32,
-	LEAST_TRAFFIC = 16 << 10, /* a channel's, bytes */
+	LEAST_TRAFFIC = 16 << 10, /* a channel's, bytes; twice as much from 2.29 on */
 	LL_BUFFER = 8 * 512 * STEPS * 16,
 	LL128_BUFFER = 120 * 640 * STEPS * 8,
 	NVLS_CHUNK = 128 << 10,
@@ -69,6 +69,8 @@ static double time_at(const struct rs_nccl_plan *p, enum rs_nccl_func func, enum
 	if (bw == 0)
 		return -1;
 	if (a == TREE && func == RS_NCCL_ALL_REDUCE)
+		bw *= tree_factor(q, bytes);
+	if (a == NVLS_TREE && since(p, 29) && p->min_cc >= 100 && p->cpu_arch == RS_NCCL_X86)
 		bw *= tree_factor(q, bytes);
 	if (a == RING && q == RS_NCCL_SIMPLE && p->n_nodes > 1 && func == RS_NCCL_ALL_REDUCE &&
 	    bytes / ((uint64_t)p->n_channels * p->n_ranks) >= 64)
@@ -167,17 +169,22 @@ static void fewer_by_size(const struct rs_nccl_plan *p, const struct rs_nccl_tab
 }
 
 /* One operation dealt out over channels in cells (2.20 on, scheduleCollTasksToPlan()). */
-static void deal(enum rs_nccl_func func, uint32_t n_ranks, uint64_t bytes, unsigned type,
-		 uint64_t most, struct rs_nccl_choice *c)
+static void deal(const struct rs_nccl_plan *p, enum rs_nccl_func func, uint64_t bytes,
+		 unsigned type, uint64_t most, struct rs_nccl_choice *c)
 {
-	uint64_t traffic = func == RS_NCCL_ALL_REDUCE ? 2 : dealt(func) ? n_ranks : 1;
+	uint64_t traffic = func == RS_NCCL_ALL_REDUCE ? 2 : dealt(func) ? p->n_ranks : 1;
+	uint64_t least = since(p, 29) ? 2 * LEAST_TRAFFIC : LEAST_TRAFFIC;
 	uint64_t cell, cells, each, lo, hi, mid;
 
 	if (c->proto == RS_NCCL_LL)
 		traffic *= 4;
 	each = bytes * traffic / most;
-	each = each > LEAST_TRAFFIC ? each : LEAST_TRAFFIC;
-	cell = ceil_div(ceil_div(LEAST_TRAFFIC, traffic), 16) * 16 / type * type;
+	if (since(p, 29))
+		each = ceil_div((bytes * traffic > least ? bytes * traffic : least) / most, 16) *
+		       16;
+	else
+		each = each > least ? each : least;
+	cell = ceil_div(ceil_div(least, traffic), 16) * 16 / type * type;
 	cells = ceil_div(bytes, cell);
 	each = ceil_div(each, cell * traffic);
 	each = each < cells ? each : cells;
@@ -322,7 +329,7 @@ int rs_nccl_choose(const struct rs_nccl_plan *p, const struct rs_nccl_table *t,
 		channels = row->channels;
 	channels = channels < 1 ? 1 : channels;
 	if (since(p, 20) && count >= type_bytes) {
-		deal(func, p->n_ranks, count, type_bytes, (uint64_t)channels, out);
+		deal(p, func, count, type_bytes, (uint64_t)channels, out);
 	} else {
 		out->channels = channels;
 		out->lo = ceil_div(count, (uint64_t)channels);

@@ -3,7 +3,7 @@
 #include "nccl/state.h"
 
 /* NCCL_MAX_DEV_WORK_P2P_PER_BATCH */
-enum { P2P_BATCH = 8 };
+enum { P2P_BATCH = 8, P2P_CHANNEL_BW = 14 };
 
 static int pow2_up(int v)
 {
@@ -29,12 +29,38 @@ static int nets_by_bw(const struct rs_nccl_topo *t, int gpu)
 	return count;
 }
 
+/* From 2.29 on: NICs that NCCL gives the GPU by channel, until they carry what its way to its CPU
+ * does; a channel of p2p carries 14 GB/s (NCCL_P2P_PER_CHANNEL_NET_BW). */
+static int by_net_rate(const struct rs_nccl_topo *t, int gpu)
+{
+	const struct node *g = &t->nodes[GPU][gpu];
+	int first = nccl_local_net(t, gpu, 0), count = 0, cpus[RS_NCCL_GPUS_MAX], rate;
+	float bw = 0, sum = 0;
+
+	if (first < 0)
+		return 2;
+	if (nccl_nearest(g, CPU, t->n[CPU], cpus, NULL))
+		bw = g->ways[CPU][cpus[0]].bw;
+	for (int c = 0; c < RS_NCCL_CHANNELS_MAX && (!c || sum < bw); c++) {
+		int net = nccl_local_net(t, gpu, c);
+
+		if (c && net == first)
+			break;
+		sum += g->ways[NET][net].bw;
+		count++;
+	}
+	rate = ((int)sum + P2P_CHANNEL_BW - 1) / P2P_CHANNEL_BW;
+	return count > rate ? count : rate;
+}
+
 static int to_remote(const struct rs_nccl_plan *p, const struct rs_nccl_topo *t, int gpu)
 {
 	int max = 2, nets;
 
 	if (p->env->net_peer != RS_NCCL_UNSET)
 		return p->env->net_peer;
+	if (p->release >= RS_NCCL_RELEASE(2, 29, 0))
+		return by_net_rate(t, gpu);
 	nets = nets_by_bw(t, gpu);
 	while ((int64_t)max * p->n_ranks > (int64_t)p->p2p_channels * 4 && max > 1)
 		max /= 2;
@@ -57,6 +83,16 @@ static void least(int *min, int v)
 	*min = v < *min ? v : *min;
 }
 
+/* All peers, eight to a channel, in one round. */
+static void fit_peers(struct rs_nccl_plan *p)
+{
+	uint32_t batches = (p->n_ranks + P2P_BATCH - 1) / P2P_BATCH;
+
+	while (p->p2p_channels_per_peer > 1 &&
+	       (uint32_t)p->p2p_channels_per_peer * batches > (uint32_t)p->p2p_channels)
+		p->p2p_channels_per_peer /= 2;
+}
+
 void nccl_count_p2p(struct rs_nccl_plan *p)
 {
 	const struct rs_nccl_env *env = p->env;
@@ -68,7 +104,7 @@ void nccl_count_p2p(struct rs_nccl_plan *p)
 	least(&p->p2p_channels, limit);
 	if (p->p2p_channels < env->min_p2p)
 		p->p2p_channels = env->min_p2p;
-	peer = p->p2p_channels;
+	peer = p->release >= RS_NCCL_RELEASE(2, 29, 0) ? max : p->p2p_channels;
 	for (int g = 0; g < t->n[GPU]; g++) {
 		for (int i = 0; i < t->n[GPU]; i++)
 			if (i != g)
@@ -79,7 +115,10 @@ void nccl_count_p2p(struct rs_nccl_plan *p)
 	p->p2p_channels = pow2_up(p->p2p_channels);
 	least(&p->p2p_channels, max);
 	p->p2p_channels_per_peer = pow2_up(peer);
-	if (p->release >= RS_NCCL_RELEASE(2, 22, 0))
+	if (p->release >= RS_NCCL_RELEASE(2, 29, 0) && p->n_nodes > 1 &&
+	    env->net_peer == RS_NCCL_UNSET)
+		fit_peers(p);
+	else if (p->release >= RS_NCCL_RELEASE(2, 22, 0))
 		least(&p->p2p_channels_per_peer, p->p2p_channels);
 	p->p2p_chunk = p->n_nodes > 1  ? env->chunk_net
 		       : p->all_nvlink ? env->chunk_nvl
@@ -153,8 +192,11 @@ int rs_nccl_p2p_channel(const struct rs_nccl_plan *p, uint32_t round, int part)
 	if (p->n_nodes > 1)
 		base = round / locals * ((locals + P2P_BATCH - 1) / P2P_BATCH) +
 		       round % locals / P2P_BATCH;
-	return (int)((base & 0xff) + (uint32_t)reversed(part, p->p2p_channels)) &
-	       (p->p2p_channels - 1);
+	if (p->release >= RS_NCCL_RELEASE(2, 28, 0))
+		base = (uint32_t)reversed((int)base, p->p2p_channels);
+	else
+		part = reversed(part, p->p2p_channels);
+	return (int)((base & 0xff) + (uint32_t)part) & (p->p2p_channels - 1);
 }
 
 /* ---- NICs ---- */

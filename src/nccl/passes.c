@@ -20,6 +20,7 @@ static const float inter90[] = {48, 45, 42, 40, 30,   24,   22,   20,   17.5f,
 				15, 12, 6,  3,  2.4f, 1.2f, .24f, .12f, 0};
 static const float intra100_225[] = {90, 80, 70, 60, 50, 40, 30, 24, 20, 19, 0};
 static const float intra100[] = {90, 80, 70, 60, 50, 40, 30, 24, 20, 19, 18, 0};
+static const float intra100_229[] = {90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18, 0};
 static const float inter100_2273[] = {47.9f, 45, 42, 40, 30,   24,   22,   20,   17.5f,
 				      15,    12, 6,  3,  2.4f, 1.2f, .24f, .12f, 0};
 static const float inter100[] = {96, 48, 45.1f, 42, 40,   30,   24,   22,   20, 17.5f,
@@ -28,6 +29,8 @@ static const float inter100[] = {96, 48, 45.1f, 42, 40,   30,   24,   22,   20, 
 static const float *speeds_of(uint32_t release, int cc, bool nets)
 {
 	if (cc >= 100 && release >= RS_NCCL_RELEASE(2, 25, 0)) {
+		if (release >= RS_NCCL_RELEASE(2, 29, 0))
+			return nets ? inter100 : intra100_229;
 		if (release >= RS_NCCL_RELEASE(2, 27, 5))
 			return nets ? inter100 : intra100;
 		if (release >= RS_NCCL_RELEASE(2, 27, 0))
@@ -373,6 +376,9 @@ static void limits(struct search *s)
 			s->max_intra = s->max_inter;
 		}
 	}
+	/* balanced trees come back to the NIC over the sockets' link at times */
+	if (since(s, 2, 29, 0) && t->nodes[GPU][0].cc < 90)
+		s->max_inter = RS_NCCL_SYS;
 	if (f->pattern == RS_NCCL_NVLS) {
 		if (since(s, 2, 19, 0))
 			f->max_channels =

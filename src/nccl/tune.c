@@ -1,5 +1,5 @@
 /*
- * NCCL's table of latencies and bandwidths (graph/tuning.cc of 2.18 to 2.28), with the constants of
+ * NCCL's table of latencies and bandwidths (graph/tuning.cc of 2.18 to 2.30), with the constants of
  * each release.
  */
 #include <errno.h>
@@ -94,9 +94,24 @@ static void go_back_before_2_28(struct constants *k)
 	}
 }
 
+/* What 2.29 and 2.30 measured anew, of Blackwell. */
+static void go_on_from_2_28(struct constants *k, uint32_t release)
+{
+	bool last = release >= RS_NCCL_RELEASE(2, 30, 0);
+
+	k->ring_ll128[GPU_BLACKWELL][0] = last ? 40 : 34.5;
+	k->ring_ll128[GPU_BLACKWELL][1] = last ? 40 : 34.6;
+	k->ring_ll128[GPU_BLACKWELL][2] = last ? 40 : 34.5;
+	if (last)
+		k->nvls_tree[GPU_BLACKWELL][2] = 80;
+}
+
 static struct constants constants_of(uint32_t release)
 {
 	struct constants k = newest;
+
+	if (release >= RS_NCCL_RELEASE(2, 29, 0))
+		go_on_from_2_28(&k, release);
 
 	if (release < RS_NCCL_RELEASE(2, 28, 7)) {
 		k.hop[HW_NET][NVLS_TREE][RS_NCCL_SIMPLE] = 14;

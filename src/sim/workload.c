@@ -117,6 +117,9 @@ static void inside_piece(struct rs_sim *s, struct sim_conn *c, rs_time now)
 	/* NCCL's own time of a hop stands for all latencies of the way */
 	if (hop)
 		visible = rs_time_max(visible - path->fixed, now) + hop;
+	/* of an earlier one the block has told already */
+	if (!*left && c->m->sent - c->m->completed == 1)
+		visible = rs_time_max(visible, c->m->told);
 	if (!*left)
 		sim_app_schedule(s, c->dst_host, rs_time_max(visible, now), APP_ARRIVED, conn, 1);
 	sim_app_schedule(s, c->src_host, gone, *left ? APP_PIECE : APP_SENT, conn, 0);
@@ -196,13 +199,26 @@ static void mark(struct sim_coll *k, const struct sim_lane *l, bool taken, rs_ti
 			      now);
 }
 
-/* Lines with flags pass through a block one by one: the next block need not wait for the last. */
+/* Lines with flags pass through a block one by one: the next block need not wait for the last. What
+ * a block stores into another GPU is on the links meanwhile, and is told when all is there. */
 static bool goes_early(const struct rs_sim *s, const struct sim_coll *k, const struct rs_step *st,
 		       unsigned i)
 {
 	const struct sim_conn *c = &s->work->conns[k->first_conn + st->send[i].conn];
 
-	return plan_of(k, c)->lines && st->compute > 0 && c->nvlink;
+	return (plan_of(k, c)->lines || plan_of(k, c)->stores) && st->compute > 0 && c->nvlink;
+}
+
+static void send_early(struct rs_sim *s, struct sim_coll *k, const struct sim_lane *l, rs_time now)
+{
+	for (unsigned i = 0; i < l->step.n_send; i++) {
+		struct sim_conn *c = &s->work->conns[k->first_conn + l->step.send[i].conn];
+
+		if (!goes_early(s, k, &l->step, i))
+			continue;
+		c->m->told = plan_of(k, c)->stores ? now + l->step.compute + plan_of(k, c)->hop : 0;
+		send_message(s, k, l->step.send[i].conn, l->step.send[i].bytes, now);
+	}
 }
 
 static void step_send(struct rs_sim *s, struct sim_coll *k, struct sim_lane *l, rs_time now)
@@ -239,10 +255,7 @@ static bool lane_step(struct rs_sim *s, struct sim_coll *k, uint32_t rank, uint3
 		s->work->conns[k->first_conn + l->step.recv[i].conn].m->consumed++;
 	if (l->step.compute > 0) {
 		l->computing = true;
-		for (unsigned i = 0; i < l->step.n_send; i++)
-			if (goes_early(s, k, &l->step, i))
-				send_message(s, k, l->step.send[i].conn, l->step.send[i].bytes,
-					     now);
+		send_early(s, k, l, now);
 		sim_app_schedule(s, rs_fabric_rank_host(s->f, gpu_of(k, rank)),
 				 now + l->step.compute, APP_COMPUTED,
 				 k->first_lane + rank * k->plan->n_lanes + lane, 0);

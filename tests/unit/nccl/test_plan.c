@@ -13,8 +13,8 @@
 enum { HOSTS = 120 };
 
 static const struct rs_where nowhere = {"test", 1, 1};
-static const uint32_t releases[] = {21805, 21903, 22005, 22105, 22203, 22304,
-				    22403, 22501, 22602, 22703, 22707, 22809};
+static const uint32_t releases[] = {21805, 21903, 22005, 22105, 22203, 22304, 22403,
+				    22501, 22602, 22703, 22707, 22809, 22902, 23004};
 
 struct drawn {
 	int cc, gpus, nics, links; /* links: NVLinks of a GPU to the switches; -1: to all others */
@@ -220,6 +220,47 @@ static void test_random_hosts(void **state)
 	}
 }
 
+/* Hosts of 8 GPUs with a NIC of 48 GB/s each. */
+static void check_peers(uint32_t release, uint32_t hosts, int per_peer, int first_part)
+{
+	struct rs_arena *a = rs_arena_create(0);
+	struct rs_error e = {0};
+	struct rs_load l = {.arena = a, .e = &e, .name = "test"};
+	const struct drawn d = {.cc = 90, .gpus = 8, .nics = 8, .links = 18, .switches = true};
+	const struct rs_nccl_host *h = build(&l, &d), *all[10];
+	struct rs_nccl_place places[80];
+	struct rs_nccl_job job = {hosts, 0, all, places};
+	struct rs_nccl_env env;
+	struct rs_nccl_plan *p;
+
+	rs_nccl_env_init(&env, release);
+	for (uint32_t i = 0; i < hosts; i++) {
+		all[i] = h;
+		for (int g = 0; g < d.gpus; g++)
+			places[job.n_ranks++] = (struct rs_nccl_place){i, g, 0};
+	}
+	assert_int_equal(rs_nccl_plan_make(&job, &env, a, &p, &e), 0);
+	assert_int_equal(p->p2p_channels, 16);
+	assert_int_equal(p->p2p_channels_per_peer, per_peer);
+	assert_int_equal(rs_nccl_p2p_channel(p, 8, 0), first_part);
+	rs_arena_destroy(a);
+}
+
+/* To 2.28 two channels a peer, fewer at scale; from 2.29 on as many as carry the NIC's rate at
+ * 14 GB/s each, while all peers, eight to a channel, fit in one round (graph/paths.cc). From 2.28
+ * on the first part of a round has its bits turned round, not the others (include/channel.h). */
+static void test_channels_of_a_peer(void **state)
+{
+	check_peers(22707, 2, 2, 1);
+	check_peers(22707, 4, 2, 1);
+	check_peers(22707, 10, 1, 1);
+	check_peers(22809, 2, 2, 8);
+	check_peers(22902, 2, 4, 8);
+	check_peers(22902, 4, 4, 8);
+	check_peers(22902, 5, 2, 8);
+	check_peers(22902, 10, 1, 8);
+}
+
 static void test_env_refuses(void **state)
 {
 	struct rs_nccl_env env;
@@ -248,6 +289,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_hosts),
+		cmocka_unit_test(test_channels_of_a_peer),
 		cmocka_unit_test(test_env_refuses),
 	};
 
