@@ -17,8 +17,9 @@ void rs_cc_no_bytes(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
 	cc->byte_credit = INT64_MAX;
 }
 
-const struct rs_cc_ops *const rs_cc_all[] = {&rs_cc_dcqcn,  &rs_cc_hpcc, &rs_cc_swift,
-					     &rs_cc_timely, &rs_cc_none, NULL};
+const struct rs_cc_ops *const rs_cc_all[] = {&rs_cc_dcqcn,  &rs_cc_hpcc,  &rs_cc_swift,
+					     &rs_cc_timely, &rs_cc_dctcp, &rs_cc_hp_dcqcn,
+					     &rs_cc_none,   NULL};
 
 const struct rs_cc_ops *rs_cc_find(const char *name)
 {
@@ -149,7 +150,7 @@ int rs_cc_params_set(const struct rs_cc_ops *ops, struct rs_cc_params *out, cons
 {
 	const struct rs_cc_param *p = ops->params;
 	const char *names[64], *near;
-	char list[240] = "", a[40], b[40];
+	char list[320] = "", a[40], b[40];
 	unsigned n = 0;
 	char *at;
 	double v;

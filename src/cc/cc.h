@@ -130,6 +130,8 @@ extern const struct rs_cc_ops rs_cc_dcqcn;
 extern const struct rs_cc_ops rs_cc_hpcc;   /* needs stamps */
 extern const struct rs_cc_ops rs_cc_swift;  /* needs round trips */
 extern const struct rs_cc_ops rs_cc_timely; /* needs round trips */
+extern const struct rs_cc_ops rs_cc_dctcp;  /* needs marks */
+extern const struct rs_cc_ops rs_cc_hp_dcqcn;
 
 /* An algorithm with its parameters: what a queue pair is given. */
 struct rs_cc_use {

@@ -19,6 +19,9 @@ struct dcqcn_params {
 	int64_t rate_ai, rate_hai, rate_min; /* bit/s */
 	int64_t rate_max;                    /* bit/s; 0: the line's */
 	double min_factor;                   /* a cut leaves at least this share */
+	double fixed_cut;                    /* each cut takes this share; 0: alpha decides */
+	int64_t gd;                          /* a cut takes alpha / 2^(gd - 10) */
+	int64_t first_rate;                  /* bit/s: the first cut goes to it; 0: not used */
 	int64_t clamp_target;                /* on: the target falls to the rate at every cut */
 	int64_t delayed_cut; /* on: cuts happen at the end of a period that saw feedback */
 	int64_t release;     /* on: back at line rate, state and timers are forgotten */
@@ -129,6 +132,16 @@ static int64_t floored(const struct dcqcn_params *p, const struct state *s, int6
 	return rate < least ? least : rate;
 }
 
+/* What a cut leaves, before floors. */
+static int64_t cut_to(const struct dcqcn_params *p, const struct state *s, int64_t rate)
+{
+	if (p->first_rate && rate == s->line)
+		return p->first_rate < rate ? p->first_rate : rate;
+	if (p->fixed_cut > 0)
+		return rate - (int64_t)(p->fixed_cut * (double)rate);
+	return rate - (int64_t)((rs_uint128)rate * s->alpha >> (20 + p->gd));
+}
+
 static void cut(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now)
 {
 	struct state *s = state_of(cc);
@@ -138,7 +151,7 @@ static void cut(const struct dcqcn_params *p, struct rs_cc *cc, rs_time now)
 	/* mlx5: the target stays at consecutive cuts unless the timer raised the rate in between */
 	if (p->clamp_target || s->increased || cc->rate == s->line)
 		s->target = cc->rate;
-	rate = cc->rate - (int64_t)((rs_uint128)cc->rate * s->alpha >> 31);
+	rate = cut_to(p, s, cc->rate);
 	set_rate(p, cc, floored(p, s, rate < floor ? floor : rate));
 	if (p->alpha_at_cut) {
 		feed_alpha(p, s);
@@ -341,6 +354,11 @@ static const struct rs_cc_param param_table[] = {
 	{"rate_max", 'r', P(rate_max), 0, 1e13,
 	 "limits begin and end here; 0 at the line's rate (RPG_MAX_RATE)"},
 	{"min_factor", 'n', P(min_factor), 0, 1, "a cut leaves this share; 0.5 (RPG_MIN_DEC_FAC)"},
+	{"gd", 'i', P(gd), 10, 15, "a cut takes alpha/2^(gd-10); 11: half of alpha (RPG_GD)"},
+	{"fixed_cut", 'n', P(fixed_cut), 0, 1,
+	 "each cut takes this share, whatever alpha is; 0: alpha decides"},
+	{"first_rate", 'r', P(first_rate), 0, 1e13,
+	 "the first cut goes to it; 0: not used (RATE_TO_SET_ON_FIRST_CNP)"},
 	{"clamp_target", 'o', P(clamp_target), 0, 1, "the target falls at every cut; paper on"},
 	{"delayed_cut", 'o', P(delayed_cut), 0, 1, "cuts at the end of a period; ns-3 on"},
 	{"release", 'o', P(release), 0, 1, "forget all when back at line rate; ns-3 off"},
@@ -363,6 +381,7 @@ static const struct dcqcn_params mlx5 = {
 	.rate_hai = 50 * RS_MBPS,
 	.rate_min = RS_MBPS,
 	.min_factor = 0.5,
+	.gd = 11,
 	.release = 1,
 };
 static const struct dcqcn_params paper = {
@@ -379,6 +398,7 @@ static const struct dcqcn_params paper = {
 	.rate_hai = 200 * RS_MBPS,
 	.rate_min = RS_MBPS,
 	.min_factor = 0.5,
+	.gd = 11,
 	.clamp_target = 1,
 	.release = 1,
 };
@@ -395,6 +415,7 @@ static const struct dcqcn_params ns3 = {
 	.rate_hai = 200 * RS_MBPS,
 	.rate_min = RS_GBPS,
 	.min_factor = 0,
+	.gd = 11,
 	.delayed_cut = 1,
 };
 /* The paper's, its times ten times as long: feedback takes a scheduler's time, not a cable's. Steps
@@ -413,6 +434,7 @@ static const struct dcqcn_params software = {
 	.rate_hai = 100 * RS_MBPS,
 	.rate_min = RS_MBPS,
 	.min_factor = 0.5,
+	.gd = 11,
 	.clamp_target = 1,
 	.release = 1,
 };

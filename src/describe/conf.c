@@ -241,16 +241,35 @@ static void get_payload(struct rs_load *l, const struct rs_node *n, struct rs_tr
 
 void load_transport(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
-	static const char *const known[] = {
-		"ipv6",           "timeout",       "retry",     "rnr_retry",
-		"min_rnr_timer",  "max_rd_atomic", "ack_every", "ack_delay",
-		"min_rto",        "ack_echo",      "framing",   "payload",
-		"window_payload", "ack_unpaused",  "whole_ns",  "pace_fixed",
-		"recovery",       "in_flight",     "reorder",   "rto_low",
-		"rto_high",       "kind",          "uet",       NULL};
+	static const char *const known[] = {"ipv6",
+					    "timeout",
+					    "retry",
+					    "rnr_retry",
+					    "min_rnr_timer",
+					    "max_rd_atomic",
+					    "ack_every",
+					    "ack_delay",
+					    "min_rto",
+					    "ack_echo",
+					    "framing",
+					    "payload",
+					    "window_payload",
+					    "ack_unpaused",
+					    "whole_ns",
+					    "pace_fixed",
+					    "recovery",
+					    "in_flight",
+					    "reorder",
+					    "rto_low",
+					    "rto_high",
+					    "kind",
+					    "uet",
+					    "cnp_moderation",
+					    NULL};
 	static const char *const framings[] = {"rocev2", "ns-3", "htsim", NULL};
+	static const char *const moderations[] = {"qp", "ip", "port", NULL};
 	struct rs_transport_conf *t = &f->transport;
-	int framing = (int)t->framing;
+	int framing = (int)t->framing, moderation = (int)t->cnp_moderation;
 
 	if (!n || !rs_node_keys(l, n, "transport", known))
 		return;
@@ -267,6 +286,8 @@ void load_transport(struct rs_load *l, struct rs_fabric *f, const struct rs_node
 	rs_node_bool(l, n, "ack_echo", &t->quirks.ack_echo);
 	rs_node_name(l, n, "framing", framings, &framing);
 	t->framing = (__typeof__(t->framing))framing;
+	rs_node_name(l, n, "cnp_moderation", moderations, &moderation);
+	t->cnp_moderation = (__typeof__(t->cnp_moderation))moderation;
 	get_payload(l, n, t);
 	get_recovery(l, n, t);
 	rs_node_bool(l, n, "whole_ns", &t->quirks.whole_ns);

@@ -379,6 +379,10 @@ static void transport(struct writer *w, const struct rs_transport_conf *t)
 		: t->framing == RS_FABRIC_HTSIM ? "htsim"
 						: "rocev2",
 		t->payload);
+	fprintf(w->out, "    cnp_moderation: %s\n",
+		t->cnp_moderation == RS_FABRIC_CNP_BY_PORT ? "port"
+		: t->cnp_moderation == RS_FABRIC_CNP_BY_IP ? "ip"
+							   : "qp");
 	fprintf(w->out, "    whole_ns: %s\n    pace_fixed: %s\n", yes(t->quirks.whole_ns),
 		yes(t->quirks.pace_fixed));
 	fprintf(w->out, "    window_payload: %s\n    ack_unpaused: %s\n",

@@ -198,6 +198,7 @@ struct rs_transport_conf {
 	uint16_t mtu; /* path MTU */
 	bool ipv6;
 	uint8_t timeout, retry, rnr_retry, min_rnr_timer, max_rd_atomic;
+	enum { RS_FABRIC_CNP_BY_QP, RS_FABRIC_CNP_BY_IP, RS_FABRIC_CNP_BY_PORT } cnp_moderation;
 	uint32_t ack_every;
 	rs_time ack_delay;
 	rs_time min_rto;

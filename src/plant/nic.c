@@ -94,6 +94,15 @@ static struct rs_selective selective(const struct rs_plant *p, uint32_t endpoint
 	};
 }
 
+static uint8_t cnp_moderation(const struct rs_transport_conf *t)
+{
+	static const uint8_t by[] = {[RS_FABRIC_CNP_BY_QP] = RS_CNP_BY_QP,
+				     [RS_FABRIC_CNP_BY_IP] = RS_CNP_BY_IP,
+				     [RS_FABRIC_CNP_BY_PORT] = RS_CNP_BY_PORT};
+
+	return by[t->cnp_moderation];
+}
+
 void rs_plant_nic(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_config *out)
 {
 	const struct rs_fabric *f = p->f;
@@ -108,6 +117,7 @@ void rs_plant_nic(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_con
 		.n_cc = p->n_cc,
 		.cnp_tos = (uint8_t)(f->qos.cnp_dscp << 2),
 		.cnp_tc = f->qos.cnp_tc,
+		.cnp_moderation = cnp_moderation(t),
 		.ack_every = t->ack_every,
 		.ack_delay = t->ack_delay,
 		.min_rto = t->min_rto,

@@ -139,9 +139,11 @@ int plant_base_rtt(const struct rs_plant *p, const struct rs_cc_conf *c, struct 
 	struct rs_cc_params *params = (struct rs_cc_params *)(uintptr_t)use->params; /* ours */
 	char text[32];
 
+	/* an algorithm that may do without it uses it with a window alone */
 	while (rtt->name && strcmp(rtt->name, "base_rtt"))
 		rtt++;
-	if (!rtt->name || plant_cc_given(c, "base_rtt") || !(stamps || plant_cc_given(c, "window")))
+	if (!rtt->name || plant_cc_given(c, "base_rtt") ||
+	    !(rtt->min > 0 || plant_cc_given(c, "window")))
 		return 0;
 	link_bytes(t, stamps, &data, &ack);
 	snprintf(text, sizeof(text), "%lldps", (long long)rs_plant_longest_rtt(p->f, data, ack));

@@ -108,6 +108,8 @@ static int alloc_tables(struct rs_nic *nic)
 	if (!nic->qps_memory || !nic->mrs || (c->copy_payload && !nic->bounce) ||
 	    alloc_telemetry(nic) || (c->qp_message_time && !nic->message_due))
 		return -ENOMEM;
+	if (rs_cnp_create(nic))
+		return -ENOMEM;
 	if (rs_heap_init(&nic->paced, c->max_qps) || rs_heap_init(&nic->timers, c->max_qps))
 		return -ENOMEM;
 	return 0;
@@ -252,6 +254,7 @@ void rs_nic_destroy(struct rs_nic *nic)
 	free(nic->mrs);
 	free(nic->bounce);
 	free(nic->message_due);
+	free(nic->peer_cnp);
 	free(nic->int_records);
 	free(nic->cc_paths);
 	free(nic->events);
@@ -272,15 +275,17 @@ struct rs_qp *rs_nic_find_qp(struct rs_nic *nic, uint32_t qpn)
 RS_APART static void on_marked(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 {
 	const struct rs_cc_use *cc = rs_cc_of(nic, qp);
+	rs_time *last;
 
 	RS_COUNT(nic, qp, np_ecn_marked_roce_packets);
 	if (nic->c.quirks.ack_echo) {
 		qp->flags |= RS_QF_ECHO;
 		return;
 	}
-	if (!cc->ops->cnp_due || !cc->ops->cnp_due(cc->params, qp->cold->last_cnp, now))
+	last = rs_cnp_last(nic, qp);
+	if (!cc->ops->cnp_due || !cc->ops->cnp_due(cc->params, *last, now))
 		return;
-	qp->cold->last_cnp = now;
+	*last = now;
 	rs_sched_cnp(nic, qp);
 }
 

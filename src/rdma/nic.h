@@ -54,6 +54,9 @@ struct rs_selective {
 };
 
 /* Limits of one NIC; every table is allocated by rs_nic_create(), none grows on the data path. */
+/* What the spacing of CNPs holds for: mlxconfig's ROCE_CC_CNP_MODERATION. */
+enum rs_cnp_moderation { RS_CNP_BY_QP, RS_CNP_BY_IP, RS_CNP_BY_PORT };
+
 struct rs_nic_config {
 	uint32_t endpoint; /* this port's endpoint number: src of what it sends */
 	int64_t line_rate; /* bits per second */
@@ -82,6 +85,7 @@ struct rs_nic_config {
 	uint8_t cc_of_class[8]; /* [class]: which of cc */
 	uint8_t cnp_tos;        /* DSCP of CNPs << 2 | ECN; DSCP 48 on mlx5 */
 	uint8_t cnp_tc;
+	uint8_t cnp_moderation; /* enum rs_cnp_moderation */
 	uint8_t weight[8];  /* classes share the port by these (802.1Qaz, port/ets.h); 0: strict,
 			     * before all others, the highest first */
 	uint32_t ack_every; /* coalescing: an ACK at message end and after so many packets; 1: each

@@ -123,6 +123,11 @@ static inline size_t rs_cc_paths_bytes(const struct rs_nic_config *c)
 	return sizeof(struct rs_cc_paths) + rs_cc_paths_room(c) * sizeof(struct rs_cc_path);
 }
 
+struct rs_peer_cnp {
+	uint32_t peer;
+	rs_time last;
+};
+
 struct rs_nic {
 	struct rs_endpoint as_endpoint; /* first: rs_nic_of() */
 	struct rs_nic_config c;
@@ -172,7 +177,16 @@ struct rs_nic {
 	struct rs_cq *notified, **notified_end;
 	struct rs_event *events;
 	uint32_t events_head, events_tail;
+
+	rs_time port_cnp;             /* when the last CNP of any queue pair went */
+	struct rs_peer_cnp *peer_cnp; /* of peers: RS_CNP_BY_IP alone; cnp.c */
+	uint32_t peer_cnps;
 };
+
+/* Once, for a NIC with its config. -ENOMEM. */
+int rs_cnp_create(struct rs_nic *nic);
+/* When the last CNP went for what the spacing of this queue pair's holds for; RS_NEVER: never. */
+rs_time *rs_cnp_last(struct rs_nic *nic, struct rs_qp *qp);
 
 static inline struct rs_cc_paths *rs_cc_paths_of(const struct rs_nic *nic, const struct rs_qp *qp)
 {

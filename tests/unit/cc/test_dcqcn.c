@@ -251,6 +251,37 @@ static void test_the_floor_holds(void **state)
 	end(&r);
 }
 
+/* ConnectX's knobs: RPG_GD shifts alpha's share, RATE_TO_SET_ON_FIRST_CNP names a rate, and a fixed
+ * cut does not ask alpha. */
+static void test_cuts_by_other_rules(void **state)
+{
+	static const struct {
+		const char *name, *value;
+		double first, second; /* of the line's rate */
+	} rules[] = {{"fixed_cut", "0.125", 0.875, 0.875 * 0.875},
+		     {"fixed_cut", "25%", 0.75, 0.5625},
+		     {"gd", "12", 0.75, 0.5625},
+		     {"gd", "11", 0.5, 0.25},
+		     {"gd", "10", 0.5, 0.25}, /* min_factor holds it */
+		     {"first_rate", "10Gb/s", 0.1, 0.05},
+		     {"first_rate", "800Gb/s", 1, 1}};
+	struct run r;
+
+	for (unsigned i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		begin(&r, "paper");
+		if (!strcmp(rules[i].name, "first_rate"))
+			set(&r, "min_factor", i == 5 ? "0.05" : "0.5");
+		set(&r, rules[i].name, rules[i].value);
+		cnp(&r, 10 * RS_US);
+		assert_in_range(r.cc.rate, (int64_t)(rules[i].first * LINE) - 2,
+				(int64_t)(rules[i].first * LINE) + 2);
+		cnp(&r, 12 * RS_US);
+		assert_in_range(r.cc.rate, (int64_t)(rules[i].second * LINE) - 4,
+				(int64_t)(rules[i].second * LINE) + 4);
+		end(&r);
+	}
+}
+
 static void test_one_cnp_in_an_interval(void **state)
 {
 	struct run r;
@@ -679,6 +710,7 @@ int main(void)
 		cmocka_unit_test(test_mlx5_keeps_its_target_at_consecutive_cuts),
 		cmocka_unit_test(test_back_at_line_rate_the_limiter_is_released),
 		cmocka_unit_test(test_the_floor_holds),
+		cmocka_unit_test(test_cuts_by_other_rules),
 		cmocka_unit_test(test_one_cnp_in_an_interval),
 		cmocka_unit_test(test_a_window_follows_the_rate),
 		cmocka_unit_test(test_mlx5_looked_back_equals_mlx5_carried_out),

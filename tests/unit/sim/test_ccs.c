@@ -312,6 +312,38 @@ static void test_any_mixture(void **state)
 
 /* ---- What is wrong ---- */
 
+/* Two queue pairs from each of four hosts, each packet marked, no cut that changes a rate: a CNP in
+ * 50 us for each queue pair, each host, or the port. */
+static void test_cnps_are_spaced_for_what_is_chosen(void **state)
+{
+	static const struct {
+		const char *by;
+		unsigned units;
+	} ways[] = {{"qp", 8}, {"ip", 4}, {"port", 1}};
+
+	for (unsigned w = 0; w < 3; w++) {
+		char text[4096];
+		size_t n = (size_t)snprintf(
+			text, sizeof(text),
+			"fabric:\n  network: {kind: single-switch, hosts: 5, rate: 100G}\n"
+			"  transport: {cnp_moderation: %s}\n"
+			"  cc: {kind: dcqcn, preset: paper, min_factor: 1, cnp_interval: 50us}\n"
+			"  qos: {classes: [{class: 3, lossless: true, kmin: 0B, kmax: 1B}]}\n"
+			"workload:\n  - flows:\n",
+			ways[w].by);
+		struct outcome o;
+		double spans;
+
+		for (unsigned i = 0; i < 8; i++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n,
+					      "    - {src: %u, dst: 4, bytes: 2MB}\n", i / 2);
+		o = run(text);
+		spans = (double)o.job[0] / (double)(50 * RS_US);
+		assert_true((double)o.counters.cnps > ways[w].units * (spans * 0.95 - 2));
+		assert_true((double)o.counters.cnps < ways[w].units * (spans + 1));
+	}
+}
+
 static void test_what_is_wrong_says_where(void **state)
 {
 	static const struct {
@@ -389,6 +421,7 @@ int main(void)
 		cmocka_unit_test(test_dcqcn_and_swift_are_told_apart),
 		cmocka_unit_test(test_only_the_flow_that_needs_stamps_carries_them),
 		cmocka_unit_test(test_any_mixture),
+		cmocka_unit_test(test_cnps_are_spaced_for_what_is_chosen),
 		cmocka_unit_test(test_what_is_wrong_says_where),
 		cmocka_unit_test(test_a_limit_on_different_ones),
 	};
