@@ -400,9 +400,26 @@ static void virtual_function(struct rs_audit *a, const struct rs_input *in, cons
 	}
 }
 
+/* ip -s: bytes, packets, errors, dropped of "RX:" or "TX:". */
+static void totals(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
+		   const char *subject, char side)
+{
+	static const char *const received[] = {"frames_in", "errors_in", "dropped_in"};
+	static const char *const sent[] = {"frames_out", "errors_out", "dropped_out"};
+	long long bytes, n[3];
+	char name[48];
+
+	if (sscanf(l->text, "%lld %lld %lld %lld", &bytes, &n[0], &n[1], &n[2]) != 4)
+		return;
+	for (unsigned i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "counter/%s", side == 'R' ? received[i] : sent[i]);
+		rs_input_add(a, in, l->number, NULL, subject, name, "%lld", n[i]);
+	}
+}
+
 static int read_ip(struct rs_audit *a, const struct rs_input *in)
 {
-	char subject[96] = "";
+	char subject[96] = "", side = '\0';
 	struct rs_line l = {0};
 	bool rx_errors = false;
 
@@ -425,7 +442,12 @@ static int read_ip(struct rs_audit *a, const struct rs_input *in)
 		}
 		if (!*subject)
 			continue;
-		if (!strncmp(l.text, "RX errors:", 10)) {
+		if (!strncmp(l.text, "RX:", 3) || !strncmp(l.text, "TX:", 3)) {
+			side = strstr(l.text, "bytes") && strstr(l.text, "errors") ? *l.text : '\0';
+		} else if (side && isdigit((unsigned char)*l.text)) {
+			totals(a, in, &l, subject, side);
+			side = '\0';
+		} else if (!strncmp(l.text, "RX errors:", 10)) {
 			rx_errors = true;
 		} else if (rx_errors && sscanf(l.text, "%63[0-9]", text) == 1) {
 			rs_input_add(a, in, l.number, NULL, subject, "counter/rx_length_errors",
@@ -445,7 +467,7 @@ static int read_ip(struct rs_audit *a, const struct rs_input *in)
 
 const struct rs_reader rs_reader_ip = {
 	.name = "ip",
-	.what = "ip [-s] link, ip addr: MTU, state, addresses, length errors",
+	.what = "ip [-s] link, ip addr: MTU, state, addresses, frames, errors and drops",
 	.trust = RS_TRUST_TOOL,
 	.score = score_ip,
 	.read = read_ip,

@@ -19,8 +19,50 @@ static bool is_end(const char *text)
 	return false;
 }
 
+/* "#  Rank  0 Group  0 Pid   3591 on   testgpu1 device  0 [0x03] NVIDIA A100-PCIE-40GB" */
+static bool is_rank(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	char host[64], name[48];
+	int rank, group, pid, device;
+
+	if (sscanf(l->text, "# Rank %d Group %d Pid %d on %63s device %d", &rank, &group, &pid,
+		   host, &device) != 5 &&
+	    sscanf(l->text, "# Rank %d Pid %d on %63s device %d", &rank, &pid, host, &device) != 4)
+		return false;
+	snprintf(name, sizeof(name), "test_rank/%d", rank);
+	rs_input_add(a, in, l->number, NULL, "nccl", name, "%s %d %d", host, pid, device);
+	return true;
+}
+
+/* A row of nccl-tests: size, count, type, redop, [root], then time, algbw, busbw, wrong. */
+static bool is_figure(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	long long size, count;
+	double us, alg, bus;
+	char type[16], op[16], name[48];
+	int root, n;
+
+	n = sscanf(l->text, "%lld %lld %15[a-z0-9_] %15[a-z] %d %lf %lf %lf", &size, &count, type,
+		   op, &root, &us, &alg, &bus);
+	if (n < 8) {
+		n = sscanf(l->text, "%lld %lld %15[a-z0-9_] %15[a-z] %lf %lf %lf", &size, &count,
+			   type, op, &us, &alg, &bus);
+		if (n < 7)
+			return false;
+	}
+	if (size <= 0 || us <= 0 || bus < 0)
+		return false;
+	snprintf(name, sizeof(name), "test_busbw/%lld", size);
+	rs_input_add(a, in, l->number, NULL, "nccl", name, "%.2f", bus);
+	return true;
+}
+
 static bool line_progress(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
+	if (*l->text == '#' && is_rank(a, in, l))
+		return true;
+	if (*l->text >= '0' && *l->text <= '9' && is_figure(a, in, l))
+		return true;
 	if (!is_end(l->text))
 		return false;
 	rs_input_add(a, in, l->number, NULL, "nccl", "finished", "%.200s", l->text);
@@ -29,7 +71,9 @@ static bool line_progress(struct rs_audit *a, const struct rs_input *in, const s
 
 const struct rs_reader rs_reader_progress = {
 	.name = "job-log",
-	.what = "that a job came to its end: nccl-tests' averages, NCCL's Destroy COMPLETE",
+	.what = "nccl-tests' ranks and figures, and that a job came to its end: its averages, "
+		"NCCL's "
+		"Destroy COMPLETE",
 	.trust = RS_TRUST_LOG,
 	.line = line_progress,
 };

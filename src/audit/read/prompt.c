@@ -761,6 +761,12 @@ static bool denied(const char *text, const char *at, size_t n)
 	return *p == '0' && !isalnum((unsigned char)p[1]) && p[1] != '.';
 }
 
+/* No letter before or behind: "change" holds no "hang". */
+static bool stands(const char *text, const char *at, size_t n)
+{
+	return (at == text || !isalpha((unsigned char)at[-1])) && !isalpha((unsigned char)at[n]);
+}
+
 bool rs_states_failure(const char *text)
 {
 	/* phrases that state it; each is searched without case */
@@ -832,6 +838,10 @@ bool rs_states_failure(const char *text)
 		"dropped to",
 		"*error*",
 		"retry_exc",
+		"hang",
+		"out of range",
+		"terminate called",
+		"error state",
 		"fails",
 		"fail:",
 		"[fail",
@@ -893,6 +903,8 @@ bool rs_states_failure(const char *text)
 		if (!strcmp(phrases[i], "timeout") &&
 		    ((at > low && (at[-1] == '_' || at[-1] == '-')) || at[7] == '_' ||
 		     at[7] == '=' || at[7] == '-'))
+			continue;
+		if (!strcmp(phrases[i], "hang") && !stands(low, at, 4))
 			continue;
 		if (!strcmp(phrases[i], "failure") && at[7] == '_')
 			continue;

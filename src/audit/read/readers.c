@@ -85,5 +85,7 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_perftest,
 	&rs_reader_tool_lines,
 	&rs_reader_ulimit,
+	&rs_reader_frames,
+	&rs_reader_frames_table,
 	NULL,
 };

@@ -87,5 +87,7 @@ extern const struct rs_reader rs_reader_ibportstate;
 extern const struct rs_reader rs_reader_perftest;
 extern const struct rs_reader rs_reader_tool_lines;
 extern const struct rs_reader rs_reader_ulimit;
+extern const struct rs_reader rs_reader_frames;
+extern const struct rs_reader rs_reader_frames_table;
 
 #endif

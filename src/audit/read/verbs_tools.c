@@ -413,8 +413,10 @@ static bool resource_row(struct rs_audit *a, const struct rs_input *in, const st
 	unsigned count;
 	const char *slash;
 
-	/* a pod asks for one at least: none is what a node has */
-	if (!l->indent || sscanf(l->text, "%127[A-Za-z0-9_./-]: %u %c", name, &count, &more) != 2 ||
+	/* a pod asks for one at least: none is what a node has; "x": "0" of JSON too */
+	if (!l->indent ||
+	    (sscanf(l->text, "%127[A-Za-z0-9_./-]: %u %c", name, &count, &more) != 2 &&
+	     sscanf(l->text, "\"%127[A-Za-z0-9_./-]\": \"%u\"", name, &count) != 2) ||
 	    count || !(slash = strchr(name, '/')) || strchr(slash + 1, '/'))
 		return false;
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
@@ -427,14 +429,35 @@ static bool resource_row(struct rs_audit *a, const struct rs_input *in, const st
 	return false;
 }
 
+/* "  local address:  LID 0x0000, QPN 0x000011, PSN 0x017d96, GID fe80::5054:ff:fe6c:16f1" of
+ * ibv_rc_pingpong; LID 0 is RoCE's. */
+static bool pingpong_row(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	char side[16], gid[64];
+	unsigned lid;
+	const char *p;
+
+	if (sscanf(l->text, "%15s address: LID 0x%x", side, &lid) != 2 ||
+	    !(p = strstr(l->text, "GID ")) || sscanf(p, "GID %63[0-9a-f:.]", gid) != 1 ||
+	    (strcmp(side, "local") && strcmp(side, "remote")))
+		return false;
+	if (!lid)
+		rs_input_add(a, in, l->number, NULL, "verbs",
+			     *side == 'l' ? "gid_local" : "gid_remote", "%s", gid);
+	return true;
+}
+
 static bool line_tools(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
-	return gid_row(a, in, l) || link_row(a, in, l) || resource_row(a, in, l);
+	return gid_row(a, in, l) || link_row(a, in, l) || resource_row(a, in, l) ||
+	       pingpong_row(a, in, l);
 }
 
 const struct rs_reader rs_reader_tool_lines = {
 	.name = "tool-lines",
-	.what = "rows of a GID table without its header; lspci's link lines behind an address",
+	.what = "rows of a GID table without its header; lspci's link lines behind an address; "
+		"GIDs of "
+		"ibv_rc_pingpong; RDMA resources of a node that are 0",
 	.trust = RS_TRUST_TOOL,
 	.line = line_tools,
 };

@@ -5,6 +5,7 @@
 #include "audit/facts/look.h"
 #include "audit/facts/qos.h"
 #include "audit/rules/ib_links.h"
+#include "audit/rules/frames.h"
 #include "audit/rules/rule.h"
 
 /* By how much a counter rose; -1: not known. */
@@ -533,6 +534,7 @@ static void c07(struct rs_audit *a, const struct rs_rule *r)
 			}
 		c07_copied(a, r, host);
 		rs_ib_links_errors(a, r, host);
+		rs_frames_errors(a, r, host);
 		pass(a, r, host, right, "no error or flap shows an increase");
 	}
 }
@@ -587,8 +589,10 @@ const struct rs_rule rs_rules_counters[] = {
 		.id = "C07",
 		.name = "link-errors",
 		.severity = RS_MAJOR,
-		.criterion = "Link flaps and symbol errors do not rise between two readings; a log "
-			     "shows at most flaps_per_day (1) losses of a link in 24 h.",
+		.criterion =
+			"Link flaps and symbol errors do not rise between two readings; a log "
+			"shows at most flaps_per_day (1) losses of a link in 24 h; at most 1 frame "
+			"in 10 million comes damaged.",
 		.authority =
 			"IBTA vol. 1 16.1.3.5 (widths of PortCounters); the flaps of a day are "
 			"AzNHC's default, settable",

@@ -35,9 +35,15 @@ static double goodput(const struct rs_audit *a, const char *host, const char *ni
 	return mtu > 0 ? rate * (double)mtu / ((double)mtu + beside) : rate;
 }
 
+/* A device of software has no rate of its own. */
+static bool is_software(const char *nic)
+{
+	return !strncmp(nic, "rxe", 3) || !strncmp(nic, "siw", 3) || !strncmp(nic, "lo", 2);
+}
+
 static void m01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *nic)
 {
-	enum { ENOUGH = 85, POOR = 60 /* per cent of the goodput */ };
+	enum { ENOUGH = 85, POOR = 60 /* per cent of the goodput */, SLOWEST = 8 /* Gb/s */ };
 	const struct rs_fact *row = NULL, *mtu = rs_facts_get(a->facts, host, nic, "active_mtu");
 	double best = best_row(a, host, nic, &row), could;
 	int64_t rate = rs_look_port_rate(a, host, nic);
@@ -46,6 +52,23 @@ static void m01_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 
 	if (!row)
 		return;
+	if (!rate && best < SLOWEST && !is_software(nic + 4)) {
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+				   "perftest reached %.1f Gb/s: less than the slowest RDMA ports "
+				   "carry (10 Gb/s)",
+				   best);
+		rs_finding_subject(a, f, host, nic + 4);
+		rs_finding_fact(f, row);
+		rs_finding_why(a, f,
+			       "packets are lost and sent again, a core or the slot limits, or the "
+			       "traffic left by another interface (-R resolves addresses by IP)");
+		rs_finding_need(a, f, "rdma statistic on both hosts; ibstat",
+				"whether packets were lost, and what the port could carry");
+		rs_finding_unpriced(a, f, "it is a measurement");
+		if (f)
+			f->confidence = RS_MEDIUM;
+		return;
+	}
 	if (!rate) {
 		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
 				   "perftest reached %.0f Gb/s; the port's rate is not known",
@@ -79,6 +102,71 @@ static void m01_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		f->confidence = RS_MEDIUM;
 }
 
+/* ---- nccl-tests ---- */
+
+enum { ROWS = 4096 /* of a host's tables */ };
+
+static int by_place(const void *x, const void *y)
+{
+	const struct rs_fact *a = *(const struct rs_fact *const *)x;
+	const struct rs_fact *b = *(const struct rs_fact *const *)y;
+	int d = strcmp(a->file, b->file);
+
+	return d ? d : (a->line > b->line) - (a->line < b->line);
+}
+
+static void m01_fell(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		     const struct rs_fact *best, const struct rs_fact *low)
+{
+	struct rs_finding *x =
+		rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+			       "the bus bandwidth falls from %s GB/s at %s bytes to %s at %s",
+			       best->value, best->name + 11, low->value, low->name + 11);
+
+	rs_finding_subject(a, x, host, NULL);
+	rs_finding_fact(x, best);
+	rs_finding_fact(x, low);
+	rs_finding_why(a, x,
+		       "larger messages fill queues: packets are lost and sent again (timeouts), "
+		       "a port is paused, or another algorithm takes a worse path");
+	rs_finding_need(a, x, "rdma statistic, ethtool -S before and after such a run",
+			"whether losses or pauses rise at that size");
+	rs_finding_unpriced(a, x, "it is a measurement");
+	if (x)
+		x->confidence = RS_MEDIUM;
+}
+
+/* From some size on the bus bandwidth grows or stays. Where it falls to less than half of a smaller
+ * size's, loss, pauses or another path took over. A table ends where sizes no longer grow. */
+static void m01_falls(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	enum { FROM = 1 << 20 /* bytes; below it, latency rules */ };
+	const struct rs_fact *f, *row[ROWS], *best = NULL;
+	uint32_t at = rs_facts_seek(a->facts, host, "nccl"), n = 0;
+	long long before = 0;
+
+	while (n < ROWS && (f = rs_facts_next(a->facts, &at, host, "nccl", "test_busbw/")))
+		row[n++] = f;
+	if (n)
+		qsort(row, n, sizeof(*row), by_place);
+	for (uint32_t i = 0; i < n; i++) {
+		long long size = atoll(row[i]->name + 11);
+		double bus = strtod(row[i]->value, NULL);
+
+		if (size <= before || strcmp(row[i]->file, row[i ? i - 1 : 0]->file))
+			best = NULL;
+		before = size;
+		if (size < FROM || bus <= 0)
+			continue;
+		if (!best || bus > strtod(best->value, NULL)) {
+			best = row[i];
+		} else if (bus < strtod(best->value, NULL) / 2) {
+			m01_fell(a, r, host, best, row[i]);
+			return;
+		}
+	}
+}
+
 static void m01(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -87,6 +175,7 @@ static void m01(struct rs_audit *a, const struct rs_rule *r)
 
 		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/")))
 			m01_nic(a, r, host, nic);
+		m01_falls(a, r, host);
 	}
 }
 
@@ -95,9 +184,11 @@ const struct rs_rule rs_rules_measured[] = {
 		.id = "M01",
 		.name = "measured-rate",
 		.severity = RS_MAJOR,
-		.criterion = "perftest reaches 85 % of what the port carries at its path MTU, with "
-			     "messages of 64 KiB and more.",
-		.authority = "IBTA vol. 1 annex A17 (headers); the 85 and 60 % are Ripstop's",
+		.criterion =
+			"perftest reaches 85 % of what the port carries at its path MTU, with "
+			"messages of 64 KiB and more; nccl-tests' bus bandwidth does not fall by "
+			"half at a larger size.",
+		.authority = "IBTA vol. 1 annex A17 (headers); the 85, 60 and 50 % are Ripstop's",
 		.explain = "A test between two hosts, one pair alone, should be near the line's "
 			   "goodput: "
 			   "98 % at a path MTU of 4096. What is far below has a cause in one of "

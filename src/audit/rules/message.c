@@ -292,8 +292,77 @@ static void n17(struct rs_audit *a, const struct rs_rule *r)
 	passes(a, r, "message connected", NULL, "the ranks found each other");
 }
 
+/* Do ranks alone stand between these two lines? Another run's list stands behind a table. */
+static bool one_list(const struct rs_audit *a, const char *host, const struct rs_fact *first,
+		     const struct rs_fact *second)
+{
+	uint32_t at = rs_facts_seek(a->facts, host, "nccl"), between = 0;
+	const struct rs_fact *f;
+
+	if (strcmp(first->file, second->file) || second->line <= first->line)
+		return false;
+	while ((f = rs_facts_next(a->facts, &at, host, "nccl", "test_rank/")))
+		between += !strcmp(f->file, first->file) && f->line > first->line &&
+			   f->line < second->line;
+	return between == second->line - first->line - 1;
+}
+
+/* Ranks of nccl-tests that stand twice in its list: each process counts itself alone. */
+static const struct rs_fact *twice(const struct rs_audit *a, const char *host,
+				   const struct rs_fact **other)
+{
+	uint32_t at = rs_facts_seek(a->facts, host, "nccl");
+	const struct rs_fact *f, *last = NULL;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "nccl", "test_rank/"))) {
+		if (last && !strcmp(last->name, f->name) && strcmp(last->value, f->value) &&
+		    one_list(a, host, last, f)) {
+			*other = last;
+			return f;
+		}
+		last = f;
+	}
+	return NULL;
+}
+
+static void n18_alone(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *other = NULL, *f = twice(a, host, &other), *end;
+	uint32_t at = rs_facts_seek(a->facts, host, "nccl");
+	double average = 1;
+	struct rs_finding *x;
+
+	while (average > 0 && (end = rs_facts_next(a->facts, &at, host, "nccl", "finished"))) {
+		const char *colon = strrchr(end->value, ':');
+
+		if (colon && strstr(end->value, "bus bandwidth"))
+			sscanf(colon + 1, "%lf", &average);
+	}
+	if (!f && average > 0)
+		return;
+	x = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+			   f ? "nccl-tests lists a rank twice: its processes are no one job"
+			     : "nccl-tests measured no bus bandwidth (average 0): it ran with one "
+			       "rank");
+	rs_finding_subject(a, x, host, NULL);
+	rs_finding_fact(x, f ? f : end);
+	rs_finding_fact(x, other);
+	rs_finding_why(a, x,
+		       "each process takes itself for the whole job: nccl-tests was built without "
+		       "MPI=1, or another MPI's mpirun started it. What it measures never leaves "
+		       "the host");
+	rs_finding_fix(a, x, "all hosts of the job", true, NULL, NULL,
+		       "make MPI=1 MPI_HOME=... in nccl-tests, and mpirun of the same MPI");
+}
+
+/* What ran to its end well, where no rank was alone. */
 static void n18(struct rs_audit *a, const struct rs_rule *r)
 {
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		n18_alone(a, r, rs_facts_host(a->facts, i));
+	for (uint32_t i = 0; i < a->n_findings; i++)
+		if (a->findings[i]->verdict == RS_FAIL && a->findings[i]->rule == r)
+			return;
 	passes(a, r, "message finished", NULL, "the run ended with right results");
 }
 

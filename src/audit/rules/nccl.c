@@ -7,6 +7,7 @@
 #include "audit/facts/nccl.h"
 #include "audit/facts/message.h"
 #include "audit/rules/message.h"
+#include "audit/rules/nccl_env.h"
 #include "audit/rules/rails.h"
 #include "audit/rules/rule.h"
 
@@ -273,11 +274,9 @@ static void n11(struct rs_audit *a, const struct rs_rule *r)
 			rs_finding_fix(a, f, "all hosts of the job", true, NULL,
 				       rs_audit_text(a, "%s=1", off[k]), "unset %s", off[k]);
 		}
-		if (a->n_findings == before && rs_look_any(a, host, "env", "NCCL_"))
-			rs_finding_subject(a,
-					   rs_finding_new(a, r, RS_PASS, RS_MAJOR,
-							  "neither P2P nor shared memory is off"),
-					   host, NULL);
+		if (a->n_findings == before)
+			rs_nccl_env_clean(a, r, host, RS_MAJOR,
+					  "neither P2P nor shared memory is off");
 	}
 }
 

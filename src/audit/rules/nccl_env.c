@@ -7,7 +7,9 @@
 #include <strings.h>
 #include "audit/facts/look.h"
 #include "audit/facts/nccl.h"
+#include "audit/facts/message.h"
 #include "audit/rules/hca_list.h"
+#include "audit/rules/nccl_env.h"
 #include "audit/rules/rule.h"
 
 /* ---- N01 ---- */
@@ -762,6 +764,25 @@ static void n09(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- N10 ---- */
 
+/* Variables that were seen say nothing of those that were not: a wrapper's, nccl.conf's. NCCL's own
+ * log names each that it takes. */
+void rs_nccl_env_clean(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       enum rs_severity s, const char *title)
+{
+	const struct rs_fact *log = rs_message_fact(a, host, "message connected");
+	struct rs_finding *f;
+
+	if (!rs_look_any(a, host, "env", "NCCL_"))
+		return;
+	f = rs_finding_new(a, r, log ? RS_PASS : RS_UNKNOWN, s, "%s%s", title,
+			   log ? "" : " by the variables that were seen");
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, log);
+	if (!log)
+		rs_finding_need(a, f, "NCCL's log with NCCL_DEBUG=INFO, to the end of its start",
+				"which variables NCCL took: a wrapper and nccl.conf set some, too");
+}
+
 static void n10(struct rs_audit *a, const struct rs_rule *r)
 {
 	static const char *const pins[] = {"NCCL_ALGO",          "NCCL_PROTO",    "NCCL_NTHREADS",
@@ -790,11 +811,9 @@ static void n10(struct rs_audit *a, const struct rs_rule *r)
 				       rs_audit_text(a, "%s=%s", v->name, v->value), "unset %s",
 				       v->name);
 		}
-		if (a->n_findings == before && rs_look_any(a, host, "env", "NCCL_"))
-			rs_finding_subject(a,
-					   rs_finding_new(a, r, RS_PASS, RS_MINOR,
-							  "nothing is pinned for all operations"),
-					   host, NULL);
+		if (a->n_findings == before)
+			rs_nccl_env_clean(a, r, host, RS_MINOR,
+					  "nothing is pinned for all operations");
 	}
 }
 

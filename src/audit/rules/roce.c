@@ -90,8 +90,33 @@ static void r02_unset(struct rs_audit *a, const struct rs_rule *r, const char *h
 	rs_finding_fact(f, rs_gid_at(a, host, nic, best).gid);
 }
 
+/* What ibv_rc_pingpong says that it uses; it prints no table of the others. */
+static void r02_pingpong(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	static const char *const sides[] = {"gid_local", "gid_remote"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct rs_fact *gid = rs_facts_get(a->facts, host, "verbs", sides[i]);
+		struct rs_finding *f;
+
+		if (!gid || strncmp(gid->value, "fe80", 4))
+			continue;
+		f = rs_finding_new(a, r, RS_FAIL, RS_MINOR,
+				   "a test over RoCE used a link-local GID, which no router "
+				   "forwards");
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, gid);
+		rs_finding_fix(a, f, host, false, NULL, NULL,
+			       "ibv_rc_pingpong -g INDEX  # of show_gids' entry of type v2 with an "
+			       "IPv4 address");
+		return;
+	}
+}
+
 static void r02(struct rs_audit *a, const struct rs_rule *r)
 {
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		r02_pingpong(a, r, rs_facts_host(a->facts, i));
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i), *nic;
 		const struct rs_fact *index = rs_nccl_env(a, host, "NCCL_IB_GID_INDEX");

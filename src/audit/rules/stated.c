@@ -26,17 +26,21 @@ struct kind {
 	const char *check, *any, *with, *but, *title, *need;
 	bool kernel; /* of the kernel's log alone */
 	bool weak;   /* said only where nothing worse is known of the host */
-	bool peer;   /* major only where the line has an address: a local daemon is no peer */
+	bool peer;   /* of lines with an address or a job's words: a local daemon is no peer */
 };
 
 #define DRIVERS                                                                                   \
 	"mlx5_core|mlx5_ib|mlx4_core|mlx4_en|mlx4_ib|bnxt_en|bnxt_re|bnxt_qplib|irdma|i40iw|ice|" \
 	"efa|erdma|hns_roce|hns3|ionic|ionic_rdma|qedr|qede|cxgb4|iw_cxgb4|hfi1|qib|siw|"         \
 	"rdma_rxe|rxe|mana_ib|ocrdma|usnic|vmw_pvrdma|ib_core|ib_uverbs|ib_umad|infiniband"
-#define ULPS                                                                                       \
-	"rpcrdma|xprtrdma|svcrdma|~nvme_rdma|~nvmet_rdma|~nvmet-rdma|isert|iser|ib_iser|ib_srp|"   \
-	"ib_srpt|ib_ipoib|ipoib|~smbdirect|~smb_direct|rds|rtrs|rnbd|ko2iblnd|lnet|o2ib|~o2iblnd|" \
+#define ULPS                                                                                     \
+	"rpcrdma|xprtrdma|svcrdma|~nvme_rdma|~nvmet_rdma|~nvmet-rdma|isert|iser|ib_iser|ib_srp|" \
+	"ib_srpt|ib_ipoib|ipoib|~smbdirect|~smb_direct|rds|rtrs|rnbd|ko2iblnd|lnet|lneterror|"   \
+	"o2ib|~o2iblnd|"                                                                         \
 	"~rdma_connect|~rdma_resolve|~connect rejected"
+
+/* Words that only the kernel's lines begin with. */
+#define ULPS_ALONE "~lnet: |~lneterror: |~lustreerror: |~rdma_rxe:|~rpcrdma:"
 
 static const struct kind kinds[] = {
 	{
@@ -141,12 +145,19 @@ static const struct kind kinds[] = {
 		.any = "rdma|ib|hca|hcas|infiniband|roce|~uverbs|rnic|nic|nics|~libibverbs|"
 		       "~librdmacm",
 		.with = "~no |~not found|~not find|~cannot open|~to open|~cannot find|unavailable|"
-			"~not available|~to load|missing|~unsupported|~not supported|~not detect|"
+			"~not available|~out of range|~can't open|~to "
+			"load|missing|~unsupported|~not supported|~not detect|"
 			"~no such device",
 		.but = "~route|~entity",
 		.title = "a line states that an RDMA device or its library is missing",
 		.need = "ls -l /dev/infiniband /sys/class/infiniband; ibv_devinfo, inside the "
 			"container",
+	},
+	{
+		.check = "N15",
+		.any = "~psm2|~psm3|~hfi_|hfi|~hfp_|~opa_",
+		.title = "a line states that an Omni-Path or PSM device cannot be used",
+		.need = "ls -l /dev/hfi1*; fi_info -p psm2, psm3; FI_PROVIDER, inside the job",
 	},
 	{
 		.check = "N16",
@@ -236,9 +247,13 @@ static bool is_kernel(const char *low)
 {
 	const char *p = strchr(low, '[');
 	const char *bdf = strstr(low, ":00.");
-	unsigned whole, part;
+	unsigned whole, part, hour, minute;
 
-	if (strstr(low, " kernel:") || !strncmp(low, "kernel:", 7))
+	if (strstr(low, " kernel:") || !strncmp(low, "kernel:", 7) || has_one(low, ULPS_ALONE))
+		return true;
+	/* dmesg -T: "[mon oct 16 09:54:43 2017] " */
+	if (*low == '[' && has_one(low, "mon|tue|wed|thu|fri|sat|sun") &&
+	    sscanf(low, "[%*3s %*3s %u %u:%u:%u", &whole, &part, &hour, &minute) == 4)
 		return true;
 	if (p && p - low < 40 &&
 	    (sscanf(p, "[%u.%u]", &whole, &part) == 2 ||
@@ -282,7 +297,8 @@ static bool is_strong(const char *low)
 		       "~connection reset|~not responding|unhealthy|lost|~error code|"
 		       "~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
 		       "~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
-		       "~error (|~error -|~error 0x|~doesn't work|~does not work|~not working|"
+		       "~out of range|~terminate called|~what():|~error state|~error (|~error "
+		       "-|~error 0x|~doesn't work|~does not work|~not working|"
 		       "~not available|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
 		       "~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
 		       "~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
@@ -306,18 +322,39 @@ static bool is_logged(const char *low)
 	       (*low == 'e' && isdigit((unsigned char)low[1])) || *low == '[';
 }
 
+/* "10.0.0.1", "::ffff:10", "fd00:1::2" */
+static bool has_address(const char *text)
+{
+	unsigned a, b, c, d;
+
+	for (const char *p = text; *p; p++)
+		if ((p == text || !isalnum((unsigned char)p[-1])) &&
+		    sscanf(p, "%3u.%3u.%3u.%3u", &a, &b, &c, &d) == 4)
+			return true;
+	return strstr(text, "::") && strpbrk(text, "0123456789");
+}
+
+static bool is_between_peers(const char *low)
+{
+	return has_address(low) ||
+	       has_one(low, "rank|ranks|peer|peers|worker|workers|master|~tcpstore|rendezvous|"
+			    "bootstrap|etcd|~metadata|node|nodes|nccl|gloo|~rdma|hosts");
+}
+
 static const struct kind *kind_of(const char *low)
 {
 	bool kernel = is_kernel(low);
 
-	if (!is_strong(low))
+	/* a driver's line in the kernel's log needs no second word for it */
+	if (!is_strong(low) && !(kernel && (has_one(low, DRIVERS) || has_one(low, ULPS))))
 		return NULL;
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		const struct kind *k = &kinds[i];
 
 		if ((k->kernel && !kernel) || !has_one(low, k->any) ||
-		    (k->with && !has_one(low, k->with)) || (k->but && has_one(low, k->but)))
+		    (k->with && !has_one(low, k->with)) || (k->but && has_one(low, k->but)) ||
+		    (k->peer && !is_between_peers(low)))
 			continue;
 		return k;
 	}
@@ -384,21 +421,9 @@ static bool failed(const struct rs_audit *a, const char *check, const char *host
 
 /* ---- Findings ---- */
 
-/* "10.0.0.1", "::ffff:10", "fd00:1::2" */
-static bool has_address(const char *text)
-{
-	unsigned a, b, c, d;
-
-	for (const char *p = text; *p; p++)
-		if ((p == text || !isalnum((unsigned char)p[-1])) &&
-		    sscanf(p, "%3u.%3u.%3u.%3u", &a, &b, &c, &d) == 4)
-			return true;
-	return strstr(text, "::") && strpbrk(text, "0123456789");
-}
-
 static enum rs_severity weight(const struct kind *k, bool told, const char *text)
 {
-	bool light = told || k == &other || words(text) < SHORT || (k->peer && !has_address(text));
+	bool light = told || k == &other || words(text) < SHORT;
 
 	return light ? RS_MINOR : RS_MAJOR;
 }

@@ -75,7 +75,8 @@ static void test_a_sentence_accuses_little(void **state)
 		"When I start the second node it hangs and the QP is never connected, why is "
 		"that?\n",
 		"# registering the memory region failed on a100\n",
-		"- the connection is refused when we use the bond and it is fine without\n",
+		"- the connection of rank 3 is refused when we use the bond and it is fine "
+		"without\n",
 	};
 
 	for (unsigned i = 0; i < sizeof(told) / sizeof(*told); i++) {
@@ -90,6 +91,8 @@ static void test_settings_columns_and_other_parts_accuse_nothing(void **state)
 {
 	static const char *const lines[] = {
 		"ptp announce timeout 30\n",
+		"connect: Connection refused\n",
+		"Failed to connect to lldpad - clif_open: Connection refused\n",
 		"priority-flow-control pause watchdog default timeout 0.05\n",
 		"remapped_uncorrectable_errors: 512\n",
 		"check_link_errors: false\n",

@@ -1,0 +1,118 @@
+/*
+ * Errors and drops of an interface are judged beside the frames that it carried: one reading tells
+ * no rate, and one damaged frame in 10 million says little, while one in a thousand says all.
+ * RoCE's go-back-N resends what follows each loss.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "audit/facts/look.h"
+#include "audit/rules/frames.h"
+
+/* Shares of frames. A link within IEEE 802.3's 1e-12 damages 1 frame of 9,000 bytes in 14 million
+ * (7e-8). The others are Ripstop's. */
+static const double told = 1e-7, errors_major = 1e-5, drops_told = 1e-4, drops_major = 1e-2;
+
+/* Names of one count, the first that is known counts. */
+static const char *const frames_in[] = {"frames_in", "rx_packets_phy", "rx_packets",
+					"HwIfInUcastPkts", NULL};
+static const char *const frames_out[] = {"frames_out", "tx_packets_phy", "tx_packets",
+					 "HwIfOutUcastPkts", NULL};
+static const char *const errors_in[] = {
+	"errors_in",     "crc_in",       "symbol_in", "rx_crc_errors_phy",
+	"rx_fcs_errors", "HwIfInErrors", NULL};
+static const char *const errors_out[] = {"errors_out", "HwIfOutErrors", NULL};
+static const char *const drops_in[] = {"dropped_in", "HwIfInDiscards", NULL};
+static const char *const drops_out[] = {"dropped_out", "HwIfOutQDrops", "HwIfOutDiscards", NULL};
+
+static bool first(const struct rs_audit *a, const char *host, const char *subject,
+		  const char *const *names, struct rs_rise *r)
+{
+	for (; *names; names++)
+		if (rs_look_rise(a, host, subject, *names, r))
+			return true;
+	return false;
+}
+
+/* Interfaces of software carry no frames of RoCE. */
+static bool is_software(const char *name)
+{
+	static const char *const begins[] = {"lo",      "docker", "veth", "virbr", "br-",   "cni",
+					     "flannel", "cali",   "tun",  "tap",   "dummy", NULL};
+
+	for (unsigned i = 0; begins[i]; i++)
+		if (!strncmp(name, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
+struct count {
+	const char *const *bad, *const *all;
+	const char *said;
+};
+
+static void judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		  const char *subject, const struct count *c, double least, double major)
+{
+	struct rs_rise bad, all;
+	struct rs_finding *f;
+	bool known;
+	double share;
+
+	if (!first(a, host, subject, c->bad, &bad) || bad.by <= 0)
+		return;
+	known = first(a, host, subject, c->all, &all) && all.by > 0;
+	/* those that came damaged may be counted among all that came, or not */
+	share = known ? (double)bad.by / ((double)all.by + (double)bad.by) : least;
+	if (share < least)
+		return;
+	f = rs_finding_new(
+		a, r, RS_FAIL,
+		(known && share >= major) || (!bad.lifetime && major < drops_major) ? RS_MAJOR
+										    : RS_MINOR,
+		"%lld frames %s, %s", (long long)bad.by, c->said, rs_look_since(a, &bad));
+	rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
+	rs_finding_fact(f, bad.now);
+	if (known) {
+		rs_finding_fact(f, all.now);
+		rs_finding_why(a, f,
+			       "%.2g of all frames; after each loss go-back-N sends again what "
+			       "followed",
+			       share);
+	}
+	rs_finding_need(a, f, "a second reading later (--since)", "whether it still rises");
+	if (f)
+		f->confidence = bad.lifetime ? RS_MEDIUM : RS_HIGH;
+}
+
+static void each(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		 const struct count *c, unsigned n, double least, double major)
+{
+	const char *subject;
+	uint32_t at = 0;
+
+	while ((subject = rs_facts_subject(a->facts, &at, host, "")))
+		if ((!strncmp(subject, "netdev/", 7) && !is_software(subject + 7)) ||
+		    !strncmp(subject, "port/", 5))
+			for (unsigned i = 0; i < n; i++)
+				judge(a, r, host, subject, &c[i], least, major);
+}
+
+void rs_frames_errors(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	static const struct count counts[] = {
+		{errors_in, frames_in, "came damaged"},
+		{errors_out, frames_out, "could not be sent for errors"},
+	};
+
+	each(a, r, host, counts, 2, told, errors_major);
+}
+
+void rs_frames_drops(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	static const struct count counts[] = {
+		{drops_in, frames_in, "were dropped on receiving"},
+		{drops_out, frames_out, "were dropped on sending"},
+	};
+
+	each(a, r, host, counts, 2, drops_told, drops_major);
+}
