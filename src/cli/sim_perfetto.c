@@ -466,7 +466,7 @@ static void bin_counter(struct trace *t, uint32_t pid, const char *of, const cha
 static void pause_bars(struct trace *t, uint32_t pid, const struct rs_series_port *p, unsigned tc)
 {
 	const struct rs_series *s = t->r->series;
-	const rs_time *held = p->of[tc].held;
+	const rs_time *held = p->of[tc]->held;
 	uint32_t tid = 0, b = 0, from;
 
 	while (held && b < s->bins) {
@@ -524,8 +524,8 @@ static struct busy_port judged(const struct rs_series *s, uint32_t i)
 		if (p->peak && p->peak[b] > o.peak)
 			o.peak = p->peak[b];
 		for (unsigned m = p->classes; m; m &= m - 1)
-			if (p->of[__builtin_ctz(m)].held)
-				o.held += p->of[__builtin_ctz(m)].held[b];
+			if (p->of[__builtin_ctz(m)]->held)
+				o.held += p->of[__builtin_ctz(m)]->held[b];
 	}
 	return o;
 }

@@ -52,7 +52,7 @@ static void csv_port(const struct rs_diagnosis *d, const struct rs_series_port *
 				at(p->marks, b), at(p->drops, b), at(p->lost, b));
 		}
 		for (unsigned m = p->classes; m; m &= m - 1) {
-			const struct rs_series_class *c = &p->of[__builtin_ctz(m)];
+			const struct rs_series_class *c = p->of[__builtin_ctz(m)];
 			uint64_t held = at((const uint64_t *)c->held, b);
 
 			if (!at(c->bytes, b) && !at(c->queue, b) && !held && !at(c->pauses, b) &&

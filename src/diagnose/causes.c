@@ -488,8 +488,8 @@ static uint64_t happened(const struct rs_series_port *p, const char *id, uint32_
 	if (strcmp(id, "pauses") != 0)
 		return 0;
 	for (unsigned m = p->classes; m; m &= m - 1)
-		if (p->of[__builtin_ctz(m)].held)
-			sum += (uint64_t)p->of[__builtin_ctz(m)].held[bin];
+		if (p->of[__builtin_ctz(m)]->held)
+			sum += (uint64_t)p->of[__builtin_ctz(m)]->held[bin];
 	return sum;
 }
 

@@ -77,7 +77,7 @@ static void json_rows(struct rs_json *j, const struct rs_series *s, const struct
 	for (unsigned m = p->classes; m; m &= m - 1) {
 		unsigned tc = (unsigned)__builtin_ctz(m);
 
-		json_class(j, s, &p->of[tc], tc);
+		json_class(j, s, p->of[tc], tc);
 	}
 	rs_json_end(j);
 }

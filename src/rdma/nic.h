@@ -530,6 +530,7 @@ bool rs_nic_poll_event(struct rs_nic *nic, struct rs_event *e);
 /* Counters under the names of mlx5's hw_counters where one fits. */
 struct rs_nic_counters {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* RoCE, frame bytes */
+	uint64_t rx_dropped; /* dropped: no such QP, wrong state, malformed, strange source */
 	uint64_t tx_data_packets, tx_ack_packets;
 	uint64_t tx_data_bytes; /* payload, what is sent again too */
 	uint64_t retransmitted_packets;
@@ -545,9 +546,8 @@ struct rs_nic_counters {
 	uint64_t req_cqe_error, resp_cqe_error, req_cqe_flush_error;
 	uint64_t np_ecn_marked_roce_packets, np_cnp_sent, rp_cnp_handled;
 	uint64_t rx_icrc_encapsulated; /* dropped: bad ICRC */
-	uint64_t rx_dropped; /* dropped: no such QP, wrong state, malformed, strange source */
-	uint64_t bad_pkey, bad_qkey; /* dropped; also in rx_dropped */
-	uint64_t uc_ud_dropped;      /* messages that unreliable services dropped, IBTA's rules */
+	uint64_t bad_pkey, bad_qkey;   /* dropped; also in rx_dropped */
+	uint64_t uc_ud_dropped;        /* messages that unreliable services dropped, IBTA's rules */
 	uint64_t events_lost;
 	uint64_t tx_no_packet; /* the slab was empty: sending was put off */
 };

@@ -12,25 +12,27 @@ enum { RANDOM_LOSS = 1, POOL_PACKETS = 1 << 28, POOL_LEAST = 1 << 20 };
 
 static inline void count_hop(struct sim_node *n, struct sim_link *l, const struct rs_packet *p)
 {
-	if (p->payload_bytes)
+	if (p->payload_bytes) {
 		l->data_hops++;
-	else if (p->kind == RS_KIND_PFC)
-		n->pfc_hops++;
-	else
-		n->ack_hops++;
-}
-
-/* A NIC's packets are counted and some are timed where few lines of memory are touched for it. */
-static inline void watched(struct rs_sim *s, struct sim_node *n, const struct sim_link *l,
-			   const struct rs_packet *p, rs_time now)
-{
-	if (p->kind == RS_KIND_PFC)
-		return;
-	if (n->sw) {
-		sim_watch_sent(n, (uint32_t)(l - n->out), p);
 		return;
 	}
-	s->nic_sent[p->src][p->tc & (RS_CLASSES - 1)] += (uint32_t)p->frame_bytes;
+	l->other_hops++;
+	if (p->kind == RS_KIND_PFC) {
+		n->pfc_hops++;
+		l->pfc_bytes += (uint32_t)p->frame_bytes;
+	}
+}
+
+/* A NIC's packet is counted by class where that is not seen by the link's own counts, and timed. */
+static inline void nic_watched(struct rs_sim *s, struct sim_node *n, struct sim_link *l,
+			       const struct rs_packet *p, rs_time now)
+{
+	if (__builtin_expect(p->tc != l->main_tc, 0) && p->kind != RS_KIND_PFC) {
+		if (p->tc == l->cnp_tc)
+			l->cnp_bytes += (uint32_t)p->frame_bytes;
+		else
+			sim_watch_apart(n, (uint32_t)(l - n->out), p);
+	}
 	if (sim_watch_timed(s, p))
 		s->sent[rs_pool_index(&s->pool, p)] = now;
 }
@@ -50,12 +52,12 @@ static bool is_lost(struct sim_link *l, const struct rs_packet *p)
 	return l->loss && p->kind != RS_KIND_PFC && (rs_random_u64(&l->random) >> 32) < l->loss;
 }
 
-/* A link that is watched, is captured or loses packets: false when p is lost. */
+/* Each packet of the link is looked at, is captured or may be lost: false when p is lost. */
 static bool unplain(struct rs_sim *s, struct sim_node *n, struct sim_link *l, struct rs_packet *p,
 		    rs_time now)
 {
-	if (l->odd & SIM_LINK_WATCHED)
-		watched(s, n, l, p, now);
+	if (l->odd & SIM_LINK_EXACT && p->kind != RS_KIND_PFC)
+		sim_watch_sent(n, (uint32_t)(l - n->out), p);
 	if (l->odd & SIM_LINK_CAPTURED)
 		rs_capture_packet(s->capture, l->capture, p, now);
 	if (l->odd & SIM_LINK_LOSES && is_lost(l, p)) {
@@ -93,8 +95,12 @@ void sim_transmit(struct rs_sim *s, struct sim_node *n, uint32_t port, struct rs
 	l->busy_until = now + serial;
 	l->bytes += bytes;
 	count_hop(n, l, p);
-	if (__builtin_expect(l->odd, 0) && !unplain(s, n, l, p, now))
-		return;
+	if (__builtin_expect(l->odd, 0)) {
+		if (l->odd & SIM_LINK_WATCHED)
+			nic_watched(s, n, l, p, now);
+		if (l->odd != SIM_LINK_WATCHED && !unplain(s, n, l, p, now))
+			return;
+	}
 	p->when = now + l->delay + (l->header && l->header < serial ? l->header : serial);
 	sim_link_append(l, rs_pool_index(&s->pool, p), p->when);
 	if (!idle)
@@ -528,9 +534,11 @@ static int collect(struct rs_sim *s, struct rs_error *e)
 		struct sim_node *n = &s->nodes[i];
 
 		r->events += n->events;
-		for (uint32_t p = 0; p < n->n_ports; p++)
+		for (uint32_t p = 0; p < n->n_ports; p++) {
 			r->packet_hops += n->out[p].data_hops;
-		r->ack_hops += n->ack_hops;
+			r->ack_hops += n->out[p].other_hops;
+		}
+		r->ack_hops -= n->pfc_hops;
 		r->pfc_hops += n->pfc_hops;
 		r->link_losses += n->losses;
 		if (n->sw)

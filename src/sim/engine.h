@@ -31,7 +31,7 @@ struct sim_flight {
  * gathers a window's packets, the receiver's (`far`) is given them when the window has ended.
  */
 /* What is done with packets that leave by a link. */
-enum { SIM_LINK_WATCHED = 1, SIM_LINK_CAPTURED = 2, SIM_LINK_LOSES = 4 };
+enum { SIM_LINK_WATCHED = 1, SIM_LINK_CAPTURED = 2, SIM_LINK_LOSES = 4, SIM_LINK_EXACT = 8 };
 
 struct sim_link {
 	struct sim_flight *ring; /* packets on the wire, by arrival; malloc, grows */
@@ -49,12 +49,16 @@ struct sim_link {
 	rs_time header;    /* cut-through: time of the bytes that a switch waits for; else 0 */
 	rs_time tail_when; /* the tail's arrival */
 	uint64_t bytes, data_hops;
-	uint64_t loss;        /* of 2^32 */
+	uint64_t other_hops;  /* of packets without payload, PFC's too */
 	struct sim_link *far; /* NULL: both ends are in one part */
 	uint32_t from_node;
 	int capture; /* interface of the capture; -1 none */
+	/* of a NIC that is watched: classes that are not counted here, and are, beside all */
+	uint8_t main_tc, cnp_tc;
 	/* seldom */
 	int64_t rate;
+	uint64_t loss;                 /* of 2^32 */
+	uint64_t cnp_bytes, pfc_bytes; /* of frames of cnp_tc, and of PFC's */
 	uint32_t to_port;
 	uint32_t drop; /* packets with payload that are lost next */
 	uint32_t skip; /* before them these go through */
@@ -74,7 +78,7 @@ struct sim_node {
 	rs_time deadline; /* a switch's timers: not in the tree */
 	rs_time *due;     /* in its part's list: the earliest thing that will happen here */
 	/* counters */
-	uint64_t events, ack_hops, pfc_hops, losses;
+	uint64_t events, pfc_hops, losses;
 	struct sim_watch *watch;           /* NULL: it is not watched */
 	struct sim_happenings *happenings; /* NULL: no event is of it */
 	struct sim_places *places; /* NULL: nothing can be lost here beside a switch's drops */
@@ -90,10 +94,11 @@ enum { SIM_PARTS_MAX = 64, SIM_LINE = 64, SIM_RING_LEAST = 16 };
 struct sim_part {
 	struct rs_pool pool;
 	uint32_t *nodes, n_nodes;
-	rs_time *due;    /* [n_nodes] in the order of nodes: what is scanned between windows */
-	rs_time next;    /* the earliest thing that will happen here */
-	uint64_t events; /* in the latest window */
-	rs_time bin_end; /* of the open bin, where the run is watched; RS_NEVER: it is not */
+	rs_time *due;      /* [n_nodes] in the order of nodes: what is scanned between windows */
+	rs_time next;      /* the earliest thing that will happen here */
+	uint64_t events;   /* in the latest window */
+	rs_time bin_end;   /* of the open bin, where the run is watched; RS_NEVER: it is not */
+	rs_time *bin_ends; /* [n_nodes]: the nodes' own, which differ within a window alone */
 	struct sim_link **box[SIM_PARTS_MAX]; /* [part]: links that lead there and are not empty */
 	uint32_t n_box[SIM_PARTS_MAX];
 } __attribute__((aligned(64)));
@@ -129,12 +134,11 @@ struct rs_sim {
 	struct sim_regain *regain; /* NULL: there are no events */
 	struct sim_orders *orders; /* NULL: nothing can overtake */
 	/* of a run that is watched; else NULL and 0 */
-	rs_time *sent;                    /* [packet]: when its NIC put it on the wire */
-	uint64_t (*nic_sent)[RS_CLASSES]; /* [endpoint]: bytes of frames that its NIC sent */
-	uint32_t untimed;                 /* packets are timed whose PSN has none of these bits */
-	struct rs_hist (*latency)[RS_CLASSES]; /* [part] */
-	struct sim_load *load;                 /* [job] */
-	uint32_t connections;                  /* those over the network */
+	rs_time *sent;           /* [packet]: when its NIC put it on the wire */
+	uint32_t untimed;        /* packets are timed whose PSN has none of these bits */
+	struct sim_timed *timed; /* [part] */
+	struct sim_load *load;   /* [job] */
+	uint32_t connections;    /* those over the network */
 };
 
 /* Puts p on out[port] of n at `now`; the port must be free. */

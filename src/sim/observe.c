@@ -15,49 +15,77 @@ enum { AHEAD = 3 }; /* ports whose memory is asked for */
 
 /* ---- Packets ---- */
 
+/* Makes a row, and room to find it when bins are halved. */
+static bool make_row(struct sim_watch *w, uint64_t **row, enum watched_pairing how)
+{
+	if (w->n_rows == w->rows_size) {
+		uint32_t size = w->rows_size ? 2 * w->rows_size : 16;
+		struct watched_row *more = realloc(w->rows, size * sizeof(*more));
+
+		if (!more)
+			return false;
+		w->rows = more;
+		w->rows_size = size;
+	}
+	*row = calloc(w->bins, sizeof(**row));
+	if (*row)
+		w->rows[w->n_rows++] = (struct watched_row){*row, how};
+	return *row != NULL;
+}
+
 /* Adds to a row, which is made when it is first more than zeroes. */
-static void note(struct sim_watch *w, uint64_t **row, uint64_t value)
+static void note_as(struct sim_watch *w, uint64_t **row, uint64_t value, enum watched_pairing how)
 {
 	if (!value)
 		return;
-	if (!*row && !(*row = calloc(w->bins, sizeof(**row)))) {
+	if (!*row && !make_row(w, row, how)) {
 		w->no_memory = true;
 		return;
 	}
 	(*row)[w->bin] += value;
 }
 
-/* What is kept of a port's bin. */
-static inline uint64_t *record(const struct sim_node *n, uint32_t bin, uint32_t port)
+static void note(struct sim_watch *w, uint64_t **row, uint64_t value)
 {
-	const struct sim_watch *w = n->watch;
-
-	return w->kept + ((size_t)bin * n->n_ports + port) * w->width;
+	note_as(w, row, value, PAIR_SUM);
 }
 
-static inline uint64_t *flow_record(const struct sim_watch *w, uint32_t bin, uint32_t flow)
+static struct watched_class *class_at(const struct sim_watch *w, uint32_t port, unsigned tc)
 {
-	return w->of_flow + ((size_t)bin * w->n_flows + flow) * FLOW_COLUMNS;
+	return &w->class[(size_t)tc * w->n_ports + port];
 }
 
-static unsigned column_of(const struct sim_watch *w, unsigned tc)
+void sim_watch_apart(struct sim_node *n, uint32_t port, const struct rs_packet *p)
 {
-	return KEEP_CLASSES + 2u * w->column[tc];
+	unsigned tc = p->tc & (RS_CLASSES - 1);
+
+	n->watch->seen |= (uint8_t)(1u << tc);
+	class_at(n->watch, port, tc)->passed += (uint32_t)p->frame_bytes;
 }
 
 void sim_watch_sent(struct sim_node *n, uint32_t port, const struct rs_packet *p)
 {
-	struct watched_port *o = &n->watch->port[port];
 	unsigned tc = p->tc & (RS_CLASSES - 1);
 
-	if (o->exact)
-		rs_hist_add(&o->s->of[tc].queued, rs_switch_queue_bytes(n->sw, port, tc));
+	rs_hist_add(&n->watch->port[port].s->of[tc]->queued,
+		    rs_switch_queue_bytes(n->sw, port, tc));
+}
+
+void sim_watch_count_timed(struct sim_timed *t)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		rs_hist_add(&t->of[t->tc[i]], (uint64_t)t->took[i]);
+	t->n = 0;
 }
 
 void sim_watch_arrived(struct rs_sim *s, struct sim_node *n, const struct rs_packet *p, rs_time now)
 {
-	rs_hist_add(&s->latency[n->part][p->tc & (RS_CLASSES - 1)],
-		    (uint64_t)(now - s->sent[rs_pool_index(&s->pool, p)]));
+	struct sim_timed *t = &s->timed[n->part];
+
+	t->tc[t->n] = p->tc & (RS_CLASSES - 1);
+	t->took[t->n++] = now - s->sent[rs_pool_index(&s->pool, p)];
+	if (t->n == TIMED_AT_ONCE)
+		sim_watch_count_timed(t);
 }
 
 void sim_watch_lost(struct sim_node *n, uint32_t port)
@@ -70,8 +98,8 @@ uint64_t sim_watch_peak(const struct sim_node *n, uint32_t port)
 {
 	uint64_t most = 0;
 
-	for (uint32_t b = 0; n->watch && b <= n->watch->bin; b++) {
-		uint64_t peak = record(n, b, port)[KEEP_PEAK];
+	for (uint32_t b = 0; n->watch && b < n->watch->bin; b++) {
+		uint64_t peak = n->watch->peak[(size_t)b * n->n_ports + port];
 
 		most = peak > most ? peak : most;
 	}
@@ -99,42 +127,49 @@ void sim_watch_span(struct sim_node *n, const struct rs_series_span *span)
 
 /* ---- Two bins become one ---- */
 
-/* The sum, the greater, or what was at the end. */
-enum pairing { SUM, MOST, LATTER };
-
-static uint64_t paired(uint64_t a, uint64_t b, enum pairing how)
+static uint64_t paired(uint64_t a, uint64_t b, enum watched_pairing how)
 {
 	switch (how) {
-	case SUM:
+	case PAIR_SUM:
 		return a + b;
-	case MOST:
+	case PAIR_MOST:
 		return a > b ? a : b;
 	default:
 		return b;
 	}
 }
 
-static void halve_row(uint64_t *v, uint32_t bins, enum pairing how)
+static void halve_row(const struct watched_row *r, uint32_t bins)
 {
-	if (!v)
-		return;
+	uint64_t *v = r->v;
+
 	for (uint32_t i = 0; i < bins / 2; i++)
-		v[i] = paired(v[2 * i], v[2 * i + 1], how);
+		v[i] = paired(v[2 * i], v[2 * i + 1], r->how);
 	memset(v + bins / 2, 0, (bins - bins / 2) * sizeof(*v));
 }
 
-/* Counters and queues are the latter's, as they are. */
-static void halve_kept(struct sim_node *n)
+/* Counters and queues are the latter's, as they are: the formers' records are free. */
+static void halve_kept(struct sim_watch *w)
 {
-	struct sim_watch *w = n->watch;
-	size_t all = (size_t)n->n_ports * w->width;
+	uint8_t was[RS_SERIES_BINS];
+	uint32_t half = w->bins / 2;
 
-	for (uint32_t i = 0; i < w->bins / 2; i++) {
-		const uint64_t *a = record(n, 2 * i, 0), *b = a + all;
-		uint64_t *to = record(n, i, 0);
+	memcpy(was, w->row, sizeof(was));
+	for (uint32_t i = 0; i < half; i++) {
+		w->row[i] = was[2 * i + 1];
+		w->row[half + i] = was[2 * i];
+	}
+}
 
-		for (size_t c = 0; c < all; c++)
-			to[c] = c % w->width == KEEP_PEAK ? paired(a[c], b[c], MOST) : b[c];
+static void halve_peaks(struct sim_node *n)
+{
+	for (uint32_t i = 0; n->sw && i < n->watch->bins / 2; i++) {
+		uint64_t *to = n->watch->peak + (size_t)i * n->n_ports;
+		const uint64_t *a = n->watch->peak + (size_t)2 * i * n->n_ports;
+		const uint64_t *b = a + n->n_ports;
+
+		for (uint32_t p = 0; p < n->n_ports; p++)
+			to[p] = a[p] > b[p] ? a[p] : b[p];
 	}
 }
 
@@ -145,64 +180,26 @@ static void halve_flows(struct sim_watch *w)
 		return;
 	for (uint32_t i = 0; i < w->bins / 2; i++)
 		for (uint32_t f = 0; f < w->n_flows; f++) {
-			const uint64_t *a = flow_record(w, 2 * i, f);
-			const uint64_t *b = flow_record(w, 2 * i + 1, f);
-			uint64_t *to = flow_record(w, i, f);
+			const uint64_t *a = sim_watch_flow_record(w, 2 * i, f);
+			const uint64_t *b = sim_watch_flow_record(w, 2 * i + 1, f);
+			uint64_t *to = sim_watch_flow_record(w, i, f);
 
 			for (unsigned c = 0; c < FLOW_COLUMNS; c++)
 				to[c] = b[c] || c == FLOW_IN_FLIGHT ? b[c] : a[c];
 		}
-	memset(flow_record(w, w->bins / 2, 0), 0,
+	memset(sim_watch_flow_record(w, w->bins / 2, 0), 0,
 	       (size_t)(w->bins - w->bins / 2) * w->n_flows * FLOW_COLUMNS * sizeof(uint64_t));
-}
-
-static void halve_port(const struct sim_watch *w, struct watched_port *o)
-{
-	struct rs_series_port *p = o->s;
-	uint32_t bins = w->bins;
-
-	halve_row(p->marks, bins, SUM);
-	halve_row(p->drops, bins, SUM);
-	halve_row(p->lost, bins, SUM);
-	for (unsigned m = w->classes; m; m &= m - 1) {
-		struct rs_series_class *c = &p->of[__builtin_ctz(m)];
-
-		halve_row((uint64_t *)c->held, bins, SUM);
-		halve_row(c->pauses, bins, SUM);
-		halve_row(c->marks, bins, SUM);
-		halve_row(c->drops, bins, SUM);
-	}
-}
-
-static void halve_flow(struct rs_series_flow *f, uint32_t bins)
-{
-	halve_row(f->resent, bins, SUM);
-	for (unsigned why = 0; why < RS_RESENT_WHYS; why++)
-		halve_row(f->resent_for[why], bins, SUM);
 }
 
 static void halve(struct sim_node *n)
 {
 	struct sim_watch *w = n->watch;
 
-	halve_kept(n);
+	halve_kept(w);
+	halve_peaks(n);
 	halve_flows(w);
-	for (uint32_t p = 0; p < n->n_ports; p++)
-		halve_port(w, &w->port[p]);
-	for (uint32_t i = 0; i < w->n_flows; i++)
-		halve_flow(&w->flow[i].s, w->bins);
-	for (uint32_t i = 0; i < w->n_inside; i++) {
-		halve_row(w->inside[i].s.bytes, w->bins, SUM);
-		halve_row((uint64_t *)w->inside[i].s.busy, w->bins, SUM);
-	}
-	for (uint32_t i = 0; i < w->n_engines; i++) {
-		struct rs_series_engine *g = &w->engine[i].s;
-
-		halve_row(g->reads, w->bins, LATTER);
-		halve_row(g->read_bytes, w->bins, LATTER);
-		halve_row(g->credits, w->bins, LATTER);
-		halve_row((uint64_t *)g->waited, w->bins, SUM);
-	}
+	for (uint32_t i = 0; i < w->n_rows; i++)
+		halve_row(&w->rows[i], w->bins);
 	w->bin = w->bins / 2;
 	w->interval *= 2;
 }
@@ -242,7 +239,7 @@ static void close_held(struct sim_node *n, uint32_t port, rs_time at)
 		rs_time held = n->sw ? rs_switch_held(n->sw, port, tc, at)
 				     : sim_nic_held(&n->host->nics[port], tc, at);
 
-		note_time(w, &o->s->of[tc].held, time_grown(&o->class[tc].held, held));
+		note_time(w, &o->s->of[tc]->held, time_grown(&class_at(w, port, tc)->held, held));
 	}
 }
 
@@ -255,8 +252,8 @@ static void close_classes(struct sim_node *n, uint32_t port, bool drops)
 
 	for (unsigned m = w->classes; m; m &= m - 1) {
 		unsigned tc = (unsigned)__builtin_ctz(m);
-		struct rs_series_class *k = &o->s->of[tc];
-		struct watched_class *was = &o->class[tc];
+		struct rs_series_class *k = o->s->of[tc];
+		struct watched_class *was = class_at(w, port, tc);
 		uint64_t dropped;
 
 		rs_switch_class_counters(n->sw, port, tc, &c);
@@ -308,39 +305,38 @@ static void close_seldom(struct sim_node *n, uint32_t port, const struct seldom 
 
 /* CNPs are few, and their class's counters are on a line of their own: it is looked at only where
  * the port sent something else than data. */
-static bool rest_grew(struct sim_node *n, uint32_t port, uint64_t sent)
+static uint64_t cnps_of(struct sim_node *n, uint32_t port, uint64_t rest)
 {
-	const struct sim_link *l = &n->out[port];
+	struct watched_seldom *was = &n->watch->seldom[port];
 
-	return grown(&n->watch->seldom[port].rest, l->bytes - sent) != 0;
+	if (was->rest != rest)
+		was->cnps = rs_switch_sent(n->sw, port, n->watch->cnp);
+	was->rest = rest;
+	return was->cnps;
 }
 
 static void close_switch_port(struct sim_node *n, uint32_t port)
 {
 	struct sim_watch *w = n->watch;
-	uint64_t *now = record(n, w->bin, port), packets, sent;
-	unsigned filled = rs_switch_look(n->sw, port, &now[KEEP_PEAK], &packets);
-	size_t stride = (size_t)n->n_ports * w->width;
-	bool grew;
+	uint64_t *now = sim_watch_record(n, w->bin, port), *to = now + KEEP_CLASSES;
+	uint64_t *peak = &w->peak[(size_t)w->bin * n->n_ports + port], packets, sent;
+	unsigned filled = rs_switch_look(n->sw, port, peak, &packets);
 
 	now[KEEP_CARRIED] = n->out[port].bytes;
 	sent = packets * n->out[port].gap;
-	for (unsigned m = w->busy; m; m &= m - 1) {
+	for (unsigned m = w->busy; m; m &= m - 1, to += 2) {
 		unsigned tc = (unsigned)__builtin_ctz(m);
-		uint64_t *class = &now[column_of(w, tc)];
 
-		class[0] = rs_switch_sent(n->sw, port, tc);
-		class[1] = filled >> tc & 1 ? rs_switch_queue_bytes(n->sw, port, tc) : 0;
-		sent += class[0];
+		to[0] = rs_switch_sent(n->sw, port, tc);
+		to[1] = filled >> tc & 1 ? rs_switch_queue_bytes(n->sw, port, tc) : 0;
+		sent += to[0];
 	}
-	grew = w->busy != w->classes && rest_grew(n, port, sent);
-	for (unsigned m = w->classes & ~w->busy; m; m &= m - 1) {
-		unsigned tc = (unsigned)__builtin_ctz(m);
-		uint64_t *class = &now[column_of(w, tc)];
-
-		class[0] = grew ? rs_switch_sent(n->sw, port, tc) : w->bin ? *(class - stride) : 0;
-		class[1] = filled >> tc & 1 ? rs_switch_queue_bytes(n->sw, port, tc) : 0;
-	}
+	if (w->busy == w->classes)
+		return;
+	to[0] = cnps_of(n, port, now[KEEP_CARRIED] - sent);
+	if (filled >> w->cnp & 1)
+		note_as(w, &w->port[port].s->of[w->cnp]->queue,
+			rs_switch_queue_bytes(n->sw, port, w->cnp), PAIR_LATTER);
 }
 
 /* Asks memory for what a later port's bin touches: nothing else has it near. */
@@ -349,7 +345,7 @@ static inline void ask_for(const struct sim_node *n, uint32_t port)
 	if (port >= n->n_ports)
 		return;
 	__builtin_prefetch(&n->out[port].bytes);
-	rs_switch_prefetch_look(n->sw, port, n->watch->classes);
+	rs_switch_prefetch_look(n->sw, port, n->watch->busy);
 }
 
 static void close_switch(struct sim_node *n, rs_time at)
@@ -366,43 +362,70 @@ static void close_switch(struct sim_node *n, rs_time at)
 	}
 }
 
-static void close_nic_port(const struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time at)
+/* Bytes of frames of the class that the link does not count: what all others leave. */
+static uint64_t main_bytes(const struct sim_node *n, uint32_t port)
+{
+	const struct sim_watch *w = n->watch;
+	const struct sim_link *l = &n->out[port];
+	uint64_t left = l->bytes - (l->data_hops + l->other_hops) * l->gap - l->pfc_bytes;
+
+	for (unsigned m = w->seen; m; m &= m - 1)
+		left -= class_at(w, port, (unsigned)__builtin_ctz(m))->passed;
+	return left - l->cnp_bytes;
+}
+
+static void close_nic_classes(struct sim_node *n, uint32_t port, const struct sim_nic *k)
+{
+	struct sim_watch *w = n->watch;
+	uint64_t *to = sim_watch_record(n, w->bin, port) + KEEP_CLASSES;
+
+	for (unsigned m = w->busy; m; m &= m - 1, to += 2) {
+		unsigned tc = (unsigned)__builtin_ctz(m);
+
+		if (!k->transport) /* no connection has an end here */
+			to[0] = 0;
+		else
+			to[0] = tc == w->main ? main_bytes(n, port) : class_at(w, port, tc)->passed;
+		to[1] = k->egress ? k->egress->class[tc].bytes : 0;
+	}
+	if (w->busy == w->classes)
+		return;
+	to[0] = n->out[port].cnp_bytes;
+	if (k->egress)
+		note_as(w, &w->port[port].s->of[w->cnp]->queue, k->egress->class[w->cnp].bytes,
+			PAIR_LATTER);
+}
+
+static void close_nic_port(struct sim_node *n, uint32_t port, rs_time at)
 {
 	struct sim_watch *w = n->watch;
 	struct sim_nic *k = &n->host->nics[port];
-	const uint64_t *sent = s->nic_sent[k->endpoint];
-	uint64_t drops = k->drops, *now = record(n, w->bin, port);
+	uint64_t drops = k->drops;
 
 	if (k->transport && k->transport->dropped)
 		drops += k->transport->dropped(k->ends.self);
-	now[KEEP_CARRIED] = n->out[port].bytes;
+	sim_watch_record(n, w->bin, port)[KEEP_CARRIED] = n->out[port].bytes;
+	close_nic_classes(n, port, k);
 	drops = grown(&w->seldom[port].drops, drops);
 	if (drops)
 		note(w, &w->port[port].s->drops, drops);
 	if (!k->transport)
-		return; /* no connection has an end here */
+		return;
 	if (k->paused)
 		close_held(n, port, at);
-	for (unsigned m = w->classes; m; m &= m - 1) {
-		unsigned tc = (unsigned)__builtin_ctz(m);
-		uint64_t *class = &now[column_of(w, tc)];
-
-		class[0] = sent[tc];
-		class[1] = k->egress ? k->egress->class[tc].bytes : 0;
-	}
 	for (unsigned tc = 0; k->pauses && tc < RS_CLASSES; tc++)
-		note(w, &w->port[port].s->of[tc].pauses,
-		     grown(&w->port[port].class[tc].pauses, k->pfc->sent[tc]));
+		note(w, &w->port[port].s->of[tc]->pauses,
+		     grown(&class_at(w, port, tc)->pauses, k->pfc->sent[tc]));
 }
 
-static void close_ports(const struct rs_sim *s, struct sim_node *n, rs_time at)
+static void close_ports(struct sim_node *n, rs_time at)
 {
 	struct sim_watch *w = n->watch;
 
 	if (n->sw)
 		close_switch(n, at);
 	for (uint32_t p = 0; !n->sw && p < n->n_ports; p++)
-		close_nic_port(s, n, p, at);
+		close_nic_port(n, p, at);
 	for (uint32_t p = 0; w->any_lost && p < n->n_ports; p++) {
 		note(w, &w->port[p].s->lost, w->port[p].lost);
 		w->port[p].lost = 0;
@@ -442,7 +465,7 @@ static void close_resent(struct sim_watch *w, struct watched_flow *f,
 static void close_flow(struct rs_sim *s, struct sim_watch *w, uint32_t flow)
 {
 	struct watched_flow *f = &w->flow[flow];
-	uint64_t *to = flow_record(w, w->bin, flow);
+	uint64_t *to = sim_watch_flow_record(w, w->bin, flow);
 	struct rs_sim_end_now now;
 
 	if (!sim_conn_look(s, f->conn, &now))
@@ -484,9 +507,9 @@ static void close_inside(struct sim_node *n, rs_time at)
 		struct watched_engine *o = &w->engine[i];
 
 		rs_bus_outstanding(n->host->bus, o->part, at, &now);
-		note(w, &o->s.reads, now.reads);
-		note(w, &o->s.read_bytes, now.read_bytes);
-		note(w, &o->s.credits, now.credits);
+		note_as(w, &o->s.reads, now.reads, PAIR_LATTER);
+		note_as(w, &o->s.read_bytes, now.read_bytes, PAIR_LATTER);
+		note_as(w, &o->s.credits, now.credits, PAIR_LATTER);
 		waited = 0;
 		for (unsigned what = 0; what < RS_DMA_WAITS; what++)
 			waited += rs_bus_waited(n->host->bus, o->part, what);
@@ -500,42 +523,42 @@ void sim_watch_close_bin(struct rs_sim *s, struct sim_node *n, rs_time at)
 {
 	struct sim_watch *w = n->watch;
 
-	close_ports(s, n, at);
+	close_ports(n, at);
 	for (uint32_t i = 0; i < w->n_flows; i++)
 		close_flow(s, w, i);
 	close_inside(n, at);
 }
 
-void sim_watch_next_bin(struct sim_node *n)
+void sim_watch_next_bin(struct rs_sim *s, struct sim_node *n)
 {
 	struct sim_watch *w = n->watch;
 
 	if (++w->bin == w->bins)
 		halve(n);
-	w->next = (rs_time)(w->bin + 1) * w->interval;
+	*sim_watch_next(s, n) = (rs_time)(w->bin + 1) * w->interval;
 }
 
 uint64_t sim_watch_run(struct rs_sim *s, struct sim_node *n, rs_time end)
 {
+	const rs_time *next = sim_watch_next(s, n);
 	uint64_t events = 0;
 
-	while (n->watch->next < end) {
-		events += sim_node_run(s, n, n->watch->next);
-		sim_watch_close_bin(s, n, n->watch->next);
-		sim_watch_next_bin(n);
+	while (*next < end) {
+		events += sim_node_run(s, n, *next);
+		sim_watch_close_bin(s, n, *next);
+		sim_watch_next_bin(s, n);
 	}
 	return events + sim_node_run(s, n, end);
 }
 
 void sim_watch_window(struct rs_sim *s, struct sim_part *p, rs_time end)
 {
-	for (uint32_t i = 0; i < p->n_nodes; i++) {
-		struct sim_node *n = &s->nodes[p->nodes[i]];
+	for (uint32_t i = 0; i < p->n_nodes; i++)
+		while (p->bin_ends[i] < end) {
+			struct sim_node *n = &s->nodes[p->nodes[i]];
 
-		while (n->watch->next < end) {
-			sim_watch_close_bin(s, n, n->watch->next);
-			sim_watch_next_bin(n);
+			sim_watch_close_bin(s, n, p->bin_ends[i]);
+			sim_watch_next_bin(s, n);
 		}
-		p->bin_end = n->watch->next;
-	}
+	p->bin_end = p->n_nodes ? p->bin_ends[0] : RS_NEVER;
 }

@@ -13,145 +13,243 @@ static int node_memory(const struct rs_sim *s)
 	return 0;
 }
 
-/* Columns of what was kept become rows; NULL: zeroes alone. */
-struct column {
-	const uint64_t *from; /* of bin 0 */
-	size_t stride;        /* to the next bin's */
+/* A node's rows, one behind the other in a block that the series has. */
+struct rows {
+	uint64_t *next;
+	uint32_t bins;
 };
 
-static void put(struct sim_watch *w, uint64_t **row, uint32_t bin, uint64_t v)
+static struct rows rows_for(struct rs_series *r, struct sim_watch *w, size_t n)
 {
-	if (!v)
+	struct rows rows = {n ? malloc(n * (w->bin + 1) * sizeof(*rows.next)) : NULL, w->bin + 1};
+
+	w->no_memory |= n && !rows.next;
+	if (rows.next)
+		r->blocks[r->n_blocks++] = rows.next;
+	return rows;
+}
+
+/* The row that was written last; NULL: zeroes alone. */
+static uint64_t *take(struct rows *rows, uint64_t any)
+{
+	uint64_t *row = rows->next;
+
+	if (!any)
+		return NULL;
+	rows->next += rows->bins;
+	return row;
+}
+
+/* A column of the ports' records, as it was at the bins' ends. */
+static uint64_t *row_of(const struct sim_node *n, struct rows *rows, uint32_t port, unsigned column)
+{
+	uint64_t any = 0;
+
+	for (uint32_t b = 0; b < rows->bins; b++)
+		any |= rows->next[b] = sim_watch_record(n, b, port)[column];
+	return take(rows, any);
+}
+
+/* What a counter grew by in each bin. */
+static uint64_t *growth_of(const struct sim_node *n, struct rows *rows, uint32_t port,
+			   unsigned column)
+{
+	uint64_t any = 0, before = 0;
+
+	for (uint32_t b = 0; b < rows->bins; b++) {
+		uint64_t now = sim_watch_record(n, b, port)[column];
+
+		any |= rows->next[b] = now - before;
+		before = now;
+	}
+	return take(rows, any);
+}
+
+static uint64_t *peaks_of(const struct sim_node *n, struct rows *rows, uint32_t port)
+{
+	uint64_t any = 0;
+
+	for (uint32_t b = 0; n->sw && b < rows->bins; b++)
+		any |= rows->next[b] = n->watch->peak[(size_t)b * n->n_ports + port];
+	return take(rows, any);
+}
+
+static void make_rows(const struct sim_node *n, struct rs_series_port *p, struct rows *rows)
+{
+	unsigned column = KEEP_CLASSES;
+
+	if (!rows->next)
 		return;
-	if (!*row)
-		*row = calloc(w->bin + 1, sizeof(**row));
-	if (*row)
-		(*row)[bin] = v;
-	else
-		w->no_memory = true;
+	p->carried = growth_of(n, rows, p->port, KEEP_CARRIED);
+	p->peak = peaks_of(n, rows, p->port);
+	for (unsigned m = n->watch->busy; m; m &= m - 1, column += 2) {
+		struct rs_series_class *k = p->of[__builtin_ctz(m)];
+
+		k->bytes = growth_of(n, rows, p->port, column);
+		k->queue = row_of(n, rows, p->port, column + 1);
+	}
+	if (n->watch->busy != n->watch->classes)
+		p->of[n->watch->cnp]->bytes = growth_of(n, rows, p->port, column);
 }
 
-static uint64_t *row_of(struct sim_watch *w, struct column c)
+/* There also where all are zeroes. */
+static uint64_t *flow_row(const struct sim_watch *w, struct rows *rows, uint32_t flow,
+			  unsigned column)
 {
-	uint64_t *row = NULL;
-
-	for (uint32_t b = 0; b <= w->bin; b++)
-		put(w, &row, b, c.from[b * c.stride]);
-	return row;
+	for (uint32_t b = 0; b < rows->bins; b++)
+		rows->next[b] = sim_watch_flow_record(w, b, flow)[column];
+	return take(rows, 1);
 }
 
-/* The same, there also where all are zeroes. */
-static uint64_t *whole_row_of(struct sim_watch *w, struct column c)
+/* What was acknowledged in each bin; the counter is 0 before the start and after the end. */
+static uint64_t *acked_row(const struct sim_watch *w, struct rows *rows, uint32_t flow)
 {
-	uint64_t *row = row_of(w, c);
+	uint64_t any = 0, before = 0;
 
-	if (!row)
-		row = calloc(w->bin + 1, sizeof(*row));
-	w->no_memory |= !row;
-	return row;
-}
+	for (uint32_t b = 0; b < rows->bins; b++) {
+		uint64_t now = sim_watch_flow_record(w, b, flow)[FLOW_ACKED];
 
-/* What a counter grew by in each bin. One of a connection is 0 before its start and after its end.
- */
-static uint64_t *growth_of(struct sim_watch *w, struct column c)
-{
-	uint64_t *row = NULL, before = 0;
-
-	for (uint32_t b = 0; b <= w->bin; b++) {
-		uint64_t now = c.from[b * c.stride];
-
-		put(w, &row, b, now ? now - before : 0);
+		any |= rows->next[b] = now ? now - before : 0;
 		before = now ? now : before;
 	}
-	return row;
+	return take(rows, any);
 }
 
-static void make_rows(const struct sim_node *n, struct watched_port *o)
+static void make_flow_rows(const struct sim_watch *w, struct rs_series_flow *f, uint32_t flow,
+			   struct rows *rows)
 {
-	struct sim_watch *w = n->watch;
-	struct column c = {w->kept + (size_t)o->s->port * w->width, (size_t)n->n_ports * w->width};
+	if (!rows->next)
+		return;
+	f->rate = (int64_t *)flow_row(w, rows, flow, FLOW_RATE);
+	f->window = flow_row(w, rows, flow, FLOW_WINDOW);
+	f->in_flight = flow_row(w, rows, flow, FLOW_IN_FLIGHT);
+	f->acked = acked_row(w, rows, flow);
+}
 
-	o->s->carried = growth_of(w, (struct column){c.from + KEEP_CARRIED, c.stride});
-	o->s->peak = row_of(w, (struct column){c.from + KEEP_PEAK, c.stride});
-	c.from += KEEP_CLASSES;
-	for (unsigned m = w->classes; m; m &= m - 1, c.from += 2) {
-		struct rs_series_class *k = &o->s->of[__builtin_ctz(m)];
+/*
+ * Packets are of no class but those that are watched: see classes_of(). A switch's other classes
+ * are looked at only where the port sent more than the watched ones; PFC frames are that, too.
+ */
+static void check_classes(const struct sim_node *n, uint32_t port)
+{
+	const struct sim_watch *w = n->watch;
+	uint64_t packets, left = n->out[port].bytes;
 
-		k->bytes = growth_of(w, c);
-		k->queue = row_of(w, (struct column){c.from + 1, c.stride});
+	if (!n->sw) {
+		rs_assert(!(w->seen & ~w->busy));
+		return;
+	}
+	packets = rs_switch_port_counters(n->sw, port)->tx_packets;
+	left -= packets * n->out[port].gap;
+	for (unsigned m = w->classes; m && left; m &= m - 1)
+		left -= rs_switch_sent(n->sw, port, (unsigned)__builtin_ctz(m));
+	for (unsigned tc = 0; left && tc < RS_CLASSES; tc++)
+		rs_assert((w->classes >> tc & 1) || !rs_switch_sent(n->sw, port, tc));
+}
+
+static uint64_t most(const uint64_t *row, uint32_t bins)
+{
+	uint64_t m = 0;
+
+	for (uint32_t b = 0; row && b < bins; b++)
+		m = row[b] > m ? row[b] : m;
+	return m;
+}
+
+/* What waited at the bins' ends, where not each packet was looked at. */
+static void queue_at_ends(struct rs_series_class *c, uint32_t bins)
+{
+	uint32_t empty = 0;
+
+	for (uint32_t b = 0; b < bins; b++)
+		if (c->queue[b])
+			rs_hist_add(&c->queued, c->queue[b]);
+		else
+			empty++;
+	if (empty)
+		rs_hist_add_many(&c->queued, 0, empty);
+}
+
+static void collect_port(const struct sim_node *n, struct rs_series_port *p, struct rows *rows)
+{
+	const struct sim_link *l = &n->out[p->port];
+	unsigned watched = p->classes;
+
+	check_classes(n, p->port);
+	make_rows(n, p, rows);
+	p->data_packets = l->data_hops;
+	p->bytes = l->bytes;
+	p->classes = 0;
+	for (unsigned m = watched; m; m &= m - 1) {
+		unsigned tc = (unsigned)__builtin_ctz(m);
+		struct rs_series_class *c = p->of[tc];
+
+		if (!most(c->queue, n->watch->bin + 1))
+			c->queue = NULL; /* it was more in the former of two bins */
+		if (c->bytes || c->queue || c->held || c->pauses || c->drops || c->queued.n)
+			p->classes |= (uint8_t)(1u << tc);
+		if (c->queue && !p->exact)
+			queue_at_ends(c, n->watch->bin + 1);
 	}
 }
 
-static void make_flow_rows(struct sim_watch *w, uint32_t flow)
+static void close_last(struct rs_sim *s, struct sim_node *n)
 {
-	struct rs_series_flow *f = &w->flow[flow].s;
-	const uint64_t *from = w->of_flow + (size_t)flow * FLOW_COLUMNS;
-	size_t stride = (size_t)w->n_flows * FLOW_COLUMNS;
+	const rs_time *next = sim_watch_next(s, n);
 
-	f->rate = (int64_t *)whole_row_of(w, (struct column){from + FLOW_RATE, stride});
-	f->window = whole_row_of(w, (struct column){from + FLOW_WINDOW, stride});
-	f->in_flight = whole_row_of(w, (struct column){from + FLOW_IN_FLIGHT, stride});
-	f->acked = growth_of(w, (struct column){from + FLOW_ACKED, stride});
+	while (*next < sim_end(s)) {
+		sim_watch_close_bin(s, n, *next);
+		sim_watch_next_bin(s, n);
+	}
+	sim_watch_close_bin(s, n, sim_end(s));
 }
 
-/* Packets are of no class but those that are watched: see classes_of(). */
-static void check_classes(const struct rs_sim *s, const struct sim_node *n,
-			  const struct watched_port *o)
+/* What was noted now and then is the series' own. */
+static void give_rows(struct sim_watch *w, struct rs_series *r)
 {
-	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
-		rs_assert((n->watch->classes >> tc & 1) ||
-			  !(n->sw ? rs_switch_sent(n->sw, o->s->port, tc)
-				  : s->nic_sent[o->s->node][tc]));
+	for (uint32_t i = 0; i < w->n_rows; i++)
+		r->blocks[r->n_blocks++] = w->rows[i].v;
+	w->n_rows = 0;
 }
 
-static void collect_port(const struct rs_sim *s, const struct sim_node *n,
-			 struct watched_port *port)
+static void collect_ports(struct sim_node *n, struct rs_series *r)
 {
 	struct sim_watch *w = n->watch;
-	struct rs_series_port *p = port->s;
-	const struct sim_link *l = &n->out[p->port];
+	unsigned each = 3 + 2 * (unsigned)__builtin_popcount(w->busy);
+	struct rows rows = rows_for(r, w, (size_t)n->n_ports * each + 1);
 
-	check_classes(s, n, port);
-	make_rows(n, port);
-	p->data_packets = l->data_hops;
-	p->bytes = l->bytes;
-	for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
-		struct rs_series_class *c = &p->of[tc];
+	for (uint32_t p = 0; p < n->n_ports; p++)
+		if (n->out[p].rate)
+			collect_port(n, w->port[p].s, &rows);
+}
 
-		if (c->bytes || c->queue || c->held || c->pauses || c->drops || c->queued.n)
-			p->classes |= (uint8_t)(1u << tc);
-		for (uint32_t b = 0; c->queue && !p->exact && b <= w->bin; b++)
-			rs_hist_add(&c->queued, c->queue[b]);
+static void collect_flows(struct sim_watch *w, struct rs_series *r)
+{
+	struct rows rows = rows_for(r, w, (size_t)w->n_flows * FLOW_COLUMNS);
+
+	for (uint32_t i = 0; i < w->n_flows; i++) {
+		make_flow_rows(w, &w->flow[i].s, i, &rows);
+		r->flows[r->n_flows++] = w->flow[i].s;
 	}
 }
 
 /* A node's last bin ends with the run; what it had becomes the result's. */
-static void collect_node(struct rs_sim *s, struct sim_node *n, struct rs_series *r)
+static void collect_node(struct sim_node *n, struct rs_series *r)
 {
 	struct sim_watch *w = n->watch;
 
-	while (w->next < sim_end(s)) {
-		sim_watch_close_bin(s, n, w->next);
-		sim_watch_next_bin(n);
-	}
-	sim_watch_close_bin(s, n, sim_end(s));
-	for (uint32_t p = 0; p < n->n_ports; p++)
-		if (n->out[p].rate)
-			collect_port(s, n, &w->port[p]);
-	for (uint32_t i = 0; i < w->n_flows; i++) {
-		make_flow_rows(w, i);
-		r->flows[r->n_flows++] = w->flow[i].s;
-	}
+	collect_ports(n, r);
+	collect_flows(w, r);
 	for (uint32_t i = 0; i < w->n_inside; i++)
 		r->inside[r->n_inside++] = w->inside[i].s;
 	for (uint32_t i = 0; i < w->n_engines; i++)
 		r->engines[r->n_engines++] = w->engine[i].s;
 	for (uint32_t i = 0; i < w->n_spans; i++)
 		r->spans[r->n_spans++] = w->span[i];
+	give_rows(w, r);
 	r->spans_cut |= w->spans_cut;
 	r->interval = w->interval;
 	r->bins = w->bin + 1;
-	w->collected = true;
 }
 
 static void *room(uint64_t n, size_t size)
@@ -161,7 +259,7 @@ static void *room(uint64_t n, size_t size)
 
 static int make_room(const struct rs_sim *s, struct rs_series *r)
 {
-	uint64_t flows = 0, inside = 0, engines = 0, spans = 0;
+	uint64_t flows = 0, inside = 0, engines = 0, spans = 0, blocks = 0;
 
 	for (uint32_t i = 0; i < s->n_nodes; i++) {
 		const struct sim_watch *w = s->nodes[i].watch;
@@ -170,12 +268,14 @@ static int make_room(const struct rs_sim *s, struct rs_series *r)
 		inside += w->n_inside;
 		engines += w->n_engines;
 		spans += w->n_spans;
+		blocks += w->n_rows + 2u; /* those of its ports, and of its flows */
 	}
 	r->flows = room(flows, sizeof(*r->flows));
 	r->inside = room(inside, sizeof(*r->inside));
 	r->engines = room(engines, sizeof(*r->engines));
 	r->spans = room(spans, sizeof(*r->spans));
-	return r->flows && r->inside && r->engines && r->spans ? 0 : -ENOMEM;
+	r->blocks = room(blocks, sizeof(*r->blocks));
+	return r->flows && r->inside && r->engines && r->spans && r->blocks ? 0 : -ENOMEM;
 }
 
 /* ---- What files have the rows of ---- */
@@ -204,24 +304,17 @@ static uint64_t sum(const uint64_t *row, uint32_t bins)
 	return all;
 }
 
-static uint64_t most(const uint64_t *row, uint32_t bins)
-{
-	uint64_t m = 0;
-
-	for (uint32_t b = 0; row && b < bins; b++)
-		m = row[b] > m ? row[b] : m;
-	return m;
-}
-
 static void add_up(struct rs_series_port *p, uint32_t bins)
 {
 	p->queue_most = most(p->peak, bins);
 	p->n_marks = sum(p->marks, bins);
 	p->n_drops = sum(p->drops, bins);
 	p->n_lost = sum(p->lost, bins);
-	for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
-		p->paused += (rs_time)sum((const uint64_t *)p->of[tc].held, bins);
-		p->n_pauses += sum(p->of[tc].pauses, bins);
+	for (unsigned m = p->classes; m; m &= m - 1) {
+		const struct rs_series_class *c = p->of[__builtin_ctz(m)];
+
+		p->paused += (rs_time)sum((const uint64_t *)c->held, bins);
+		p->n_pauses += sum(c->pauses, bins);
 	}
 }
 
@@ -308,14 +401,18 @@ int sim_watch_collect(struct rs_sim *s)
 
 	if (!s->o->observe.on)
 		return 0;
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		close_last(s, &s->nodes[i]);
 	if (make_room(s, r))
 		return -ENOMEM;
 	r->connections = s->connections;
 	for (uint32_t i = 0; i < s->n_nodes; i++)
-		collect_node(s, &s->nodes[i], r);
-	for (uint32_t p = 0; p < s->n_parts; p++)
+		collect_node(&s->nodes[i], r);
+	for (uint32_t p = 0; p < s->n_parts; p++) {
+		sim_watch_count_timed(&s->timed[p]);
 		for (unsigned tc = 0; tc < RS_CLASSES; tc++)
-			rs_hist_merge(&r->latency[tc], &s->latency[p][tc]);
+			rs_hist_merge(&r->latency[tc], &s->timed[p].of[tc]);
+	}
 	if (sim_speed(s, r) || keep(r, s->o->observe.ports ? s->o->observe.ports : RS_SERIES_KEPT))
 		return -ENOMEM;
 	return node_memory(s);
@@ -323,62 +420,15 @@ int sim_watch_collect(struct rs_sim *s)
 
 /* ---- The end ---- */
 
-static void free_port(struct rs_series_port *p)
-{
-	for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
-		struct rs_series_class *c = &p->of[tc];
-
-		free(c->bytes);
-		free(c->queue);
-		free(c->held);
-		free(c->pauses);
-		free(c->marks);
-		free(c->drops);
-		rs_hist_fini(&c->queued);
-	}
-	free(p->carried);
-	free(p->peak);
-	free(p->marks);
-	free(p->drops);
-	free(p->lost);
-}
-
-static void free_flow(struct rs_series_flow *f)
-{
-	free(f->rate);
-	free(f->window);
-	free(f->in_flight);
-	free(f->acked);
-	free(f->resent);
-	for (unsigned why = 0; why < RS_RESENT_WHYS; why++)
-		free(f->resent_for[why]);
-}
-
-static void free_inside(struct rs_series_inside *l)
-{
-	free(l->bytes);
-	free(l->busy);
-}
-
-static void free_engine(struct rs_series_engine *g)
-{
-	free(g->reads);
-	free(g->read_bytes);
-	free(g->credits);
-	free(g->waited);
-}
-
 static void destroy_node(struct sim_node *n)
 {
 	struct sim_watch *w = n->watch;
 
-	for (uint32_t i = 0; i < w->n_flows && !w->collected; i++)
-		free_flow(&w->flow[i].s);
-	for (uint32_t i = 0; i < w->n_inside && !w->collected; i++)
-		free_inside(&w->inside[i].s);
-	for (uint32_t i = 0; i < w->n_engines && !w->collected; i++)
-		free_engine(&w->engine[i].s);
+	for (uint32_t i = 0; i < w->n_rows; i++)
+		free(w->rows[i].v);
+	free(w->rows);
 	free(w->kept);
+	free(w->peak);
 	free(w->of_flow);
 	free(w->span);
 }
@@ -388,9 +438,9 @@ void sim_watch_destroy(struct rs_sim *s)
 	for (uint32_t i = 0; s->nodes && i < s->n_nodes; i++)
 		if (s->nodes[i].watch)
 			destroy_node(&s->nodes[i]);
-	for (uint32_t p = 0; s->latency && p < s->n_parts; p++)
+	for (uint32_t p = 0; s->timed && p < s->n_parts; p++)
 		for (unsigned tc = 0; tc < RS_CLASSES; tc++)
-			rs_hist_fini(&s->latency[p][tc]);
+			rs_hist_fini(&s->timed[p].of[tc]);
 	rs_pool_beside_free(&s->pool, s->sent, sizeof(*s->sent));
 }
 
@@ -399,15 +449,14 @@ void rs_series_free(struct rs_series *r)
 	if (!r)
 		return;
 	for (uint32_t i = 0; i < r->n_ports; i++)
-		free_port(&r->ports[i]);
-	for (uint32_t i = 0; i < r->n_flows; i++)
-		free_flow(&r->flows[i]);
-	for (uint32_t i = 0; i < r->n_inside; i++)
-		free_inside(&r->inside[i]);
-	for (uint32_t i = 0; i < r->n_engines; i++)
-		free_engine(&r->engines[i]);
+		for (unsigned m = r->ports[i].classes; m; m &= m - 1)
+			rs_hist_fini(&r->ports[i].of[__builtin_ctz(m)]->queued);
+	for (uint32_t i = 0; i < r->n_blocks; i++)
+		free(r->blocks[i]);
 	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
 		rs_hist_fini(&r->latency[tc]);
+	free(r->blocks);
+	free(r->classes);
 	free(r->ports);
 	free(r->flows);
 	free(r->inside);

@@ -57,7 +57,7 @@ struct rs_series_port {
 	/* [bin] packets that came in here and were dropped, or that the watchdog took from here */
 	uint64_t *drops;
 	uint64_t *lost; /* [bin] packets that the link lost */
-	struct rs_series_class of[RS_CLASSES];
+	struct rs_series_class *of[RS_CLASSES];
 	uint8_t classes; /* those of which anything is kept */
 };
 
@@ -148,8 +148,11 @@ struct rs_series {
 	struct rs_hist
 		latency[RS_CLASSES]; /* ps that data packets took from the NIC's wire to a NIC */
 	uint64_t n_spans;
-	struct rs_series_span *spans; /* by host, then by end */
-	bool spans_cut;               /* there were more */
+	struct rs_series_span *spans;    /* by host, then by end */
+	bool spans_cut;                  /* there were more */
+	struct rs_series_class *classes; /* the ports', class by class */
+	uint64_t **blocks;               /* what rows are in */
+	uint32_t n_blocks;
 };
 
 void rs_series_free(struct rs_series *s);

@@ -208,7 +208,7 @@ static int watch_flows(struct rs_sim *s)
 
 /* ---- Ports ---- */
 
-/* DSCPs that packets of this run may carry, CNPs apart; tcs: and their classes at NICs. */
+/* DSCPs that packets of this run may carry, and tcs, their classes at NICs; CNPs apart. */
 static uint64_t dscps_of(const struct rs_sim *s, uint8_t *tcs)
 {
 	const struct rs_fabric *f = s->f;
@@ -225,8 +225,19 @@ static uint64_t dscps_of(const struct rs_sim *s, uint8_t *tcs)
 	}
 	for (unsigned m = *tcs; m; m &= m - 1)
 		dscps |= UINT64_C(1) << f->qos.tc[__builtin_ctz(m)].dscp;
-	*tcs |= (uint8_t)(1u << f->qos.cnp_tc);
 	return dscps;
+}
+
+static int make_records(const struct sim_node *n)
+{
+	struct sim_watch *w = n->watch;
+	size_t all = (size_t)w->bins * n->n_ports + 1;
+
+	for (uint32_t b = 0; b < w->bins; b++)
+		w->row[b] = (uint8_t)b;
+	w->kept = malloc(all * w->width * sizeof(*w->kept));
+	w->peak = n->sw ? malloc(all * sizeof(*w->peak)) : NULL;
+	return w->kept && (w->peak || !n->sw) ? 0 : -ENOMEM;
 }
 
 /* dscps, tcs: dscps_of(). -ENOMEM. */
@@ -238,17 +249,16 @@ static int classes_of(const struct rs_sim *s, uint32_t node, uint64_t dscps, uin
 	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
 		if (q->pfc && q->tc[tc].lossless)
 			w->pausable |= (uint8_t)(1u << tc);
-	for (; dscps; dscps &= dscps - 1)
+	w->cnp = node < s->n_hosts ? q->cnp_tc : q->tc_of_dscp[s->f->qos.cnp_dscp];
+	for (; node >= s->n_hosts && dscps; dscps &= dscps - 1)
 		w->busy |= (uint8_t)(1u << q->tc_of_dscp[__builtin_ctzll(dscps)]);
-	w->classes = w->busy | (uint8_t)(1u << q->tc_of_dscp[s->f->qos.cnp_dscp]);
 	if (node < s->n_hosts)
-		w->classes = tcs;
-	w->width = KEEP_CLASSES;
-	for (unsigned m = w->classes; m; m &= m - 1, w->width += 2)
-		w->column[__builtin_ctz(m)] = (uint8_t)((w->width - KEEP_CLASSES) / 2);
-	/* malloc's, not the arena's: what is never written takes no memory */
-	w->kept = calloc((size_t)w->bins * s->nodes[node].n_ports + 1, w->width * sizeof(*w->kept));
-	return w->kept ? 0 : -ENOMEM;
+		w->busy = tcs;
+	w->classes = w->busy | (uint8_t)(1u << w->cnp);
+	w->main = w->busy ? (uint8_t)__builtin_ctz(w->busy) : 0;
+	w->width =
+		(uint8_t)(KEEP_CLASSES + 2 * __builtin_popcount(w->busy) + (w->busy != w->classes));
+	return make_records(&s->nodes[node]);
 }
 
 /* Is each packet of this place kept? */
@@ -275,9 +285,8 @@ static void watch_port(struct rs_sim *s, uint32_t i, uint32_t p, uint32_t number
 	o->port = p;
 	o->node = n->host ? endpoint : i - s->n_hosts;
 	o->exact = n->sw && exact(s, s->f->switches[i - s->n_hosts].name);
-	n->watch->port[p].exact = o->exact;
-	if (o->nic || o->exact)
-		n->out[p].odd |= SIM_LINK_WATCHED;
+	n->out[p].odd |= o->nic ? SIM_LINK_WATCHED : 0;
+	n->out[p].odd |= o->exact ? SIM_LINK_EXACT : 0;
 }
 
 /* spare: what no port with a link is. */
@@ -292,13 +301,15 @@ static int watch_node(struct rs_sim *s, uint32_t i, uint32_t bins, rs_time inter
 	if (!w)
 		return -ENOMEM;
 	w->bins = bins;
-	w->next = w->interval = interval;
+	w->n_ports = n->n_ports;
+	w->interval = interval;
 	w->spans_most = RS_SERIES_SPANS_ALL / (s->n_hosts + 1);
 	if (w->spans_most > RS_SERIES_SPANS)
 		w->spans_most = RS_SERIES_SPANS;
 	w->port = sim_lines_alloc(s->arena, n->n_ports + 1u, sizeof(*w->port));
 	w->seldom = sim_lines_alloc(s->arena, n->n_ports + 1u, sizeof(*w->seldom));
-	if (!w->port || !w->seldom)
+	w->class = sim_lines_alloc(s->arena, n->n_ports + 1u, RS_CLASSES * sizeof(*w->class));
+	if (!w->port || !w->seldom || !w->class)
 		return -ENOMEM;
 	for (uint32_t p = 0; p < n->n_ports; p++) {
 		n->watch->port[p].s = n->out[p].rate ? &r->ports[r->n_ports] : spare;
@@ -350,13 +361,48 @@ static int check_exact(const struct rs_sim *s, struct rs_error *e)
 static struct rs_series_port *make_series(struct rs_sim *s)
 {
 	struct rs_series *r = s->r->series = calloc(1, sizeof(*r));
-	size_t ports = 0;
+	size_t ports = 1;
 
 	for (uint32_t i = 0; i < s->n_nodes; i++)
 		ports += s->nodes[i].n_ports;
-	if (r)
-		r->ports = calloc(ports + 1, sizeof(*r->ports));
-	return r && r->ports ? &r->ports[ports] : NULL;
+	if (!r)
+		return NULL;
+	r->ports = calloc(ports, sizeof(*r->ports));
+	r->classes = calloc(ports * RS_CLASSES, sizeof(*r->classes));
+	if (!r->ports || !r->classes)
+		return NULL;
+	for (size_t p = 0; p < ports; p++)
+		for (unsigned tc = 0; tc < RS_CLASSES; tc++)
+			r->ports[p].of[tc] = &r->classes[tc * ports + p];
+	return &r->ports[ports - 1];
+}
+
+/* Which classes' figures a port may have; after classes_of(). */
+static void name_classes(const struct sim_node *n)
+{
+	struct sim_watch *w = n->watch;
+
+	for (uint32_t p = 0; p < n->n_ports; p++) {
+		w->port[p].s->classes = n->sw ? w->classes | w->pausable : UINT8_MAX;
+		n->out[p].main_tc = w->main;
+		n->out[p].cnp_tc = w->busy == w->classes ? UINT8_MAX : w->cnp;
+	}
+}
+
+/* When bins end. */
+static int make_ends(struct rs_sim *s, rs_time interval)
+{
+	for (uint32_t i = 0; i < s->n_parts; i++) {
+		struct sim_part *p = &s->parts[i];
+
+		p->bin_end = interval;
+		p->bin_ends = sim_lines_alloc(s->arena, p->n_nodes + 1u, sizeof(*p->bin_ends));
+		if (!p->bin_ends)
+			return -ENOMEM;
+		for (uint32_t k = 0; k <= p->n_nodes; k++)
+			p->bin_ends[k] = interval;
+	}
+	return 0;
 }
 
 int sim_watch_create(struct rs_sim *s, struct rs_error *e)
@@ -380,18 +426,17 @@ int sim_watch_create(struct rs_sim *s, struct rs_error *e)
 	interval = interval_of(s, bins);
 	dscps = dscps_of(s, &tcs);
 	s->untimed = exact(s, "all") ? 0 : RS_SERIES_TIMED - 1;
-	s->nic_sent = sim_lines_alloc(s->arena, s->f->n_endpoints + 1u, sizeof(*s->nic_sent));
-	s->latency = sim_lines_alloc(s->arena, s->n_parts + 1u, sizeof(*s->latency));
-	s->sent = s->nic_sent && s->latency ? rs_pool_beside(&s->pool, sizeof(*s->sent)) : NULL;
-	err = s->sent ? 0 : -ENOMEM;
+	s->timed = sim_lines_alloc(s->arena, s->n_parts + 1u, sizeof(*s->timed));
+	s->sent = s->timed ? rs_pool_beside(&s->pool, sizeof(*s->sent)) : NULL;
+	err = s->sent ? make_ends(s, interval) : -ENOMEM;
 	for (uint32_t i = 0; i < s->n_nodes && !err; i++)
 		err = watch_node(s, i, bins, interval, spare);
-	for (uint32_t i = 0; i < s->n_nodes && !err; i++)
+	for (uint32_t i = 0; i < s->n_nodes && !err; i++) {
 		err = classes_of(s, i, dscps, tcs, s->nodes[i].watch);
+		name_classes(&s->nodes[i]);
+	}
 	if (!err)
 		find_backs(s);
-	for (uint32_t i = 0; i < s->n_parts && !err; i++)
-		s->parts[i].bin_end = interval;
 	err = err ? err : watch_flows(s);
 	return err ? rs_error_set(e, err, "no memory to watch the run") : 0;
 }

@@ -84,9 +84,9 @@ static void by_class(const struct rs_series_port *p, uint32_t bins)
 	uint64_t bytes = 0, marks = 0, drops = 0;
 
 	for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
-		bytes += sum(p->of[tc].bytes, bins);
-		marks += sum(p->of[tc].marks, bins);
-		drops += sum(p->of[tc].drops, bins);
+		bytes += sum(p->of[tc]->bytes, bins);
+		marks += sum(p->of[tc]->marks, bins);
+		drops += sum(p->of[tc]->drops, bins);
 	}
 	assert_true(bytes <= p->bytes);
 	assert_true(bytes * 10 >= p->bytes * 7); /* gaps, PFC */
@@ -121,6 +121,15 @@ static void sent_again(const struct rs_sim_result *r)
 	assert_int_equal(order, r->counters.reordered);
 }
 
+static uint64_t held_of(const struct rs_series_port *p, uint32_t bins)
+{
+	uint64_t held = 0;
+
+	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
+		held += sum((const uint64_t *)p->of[tc]->held, bins);
+	return held;
+}
+
 static void adds_up(const struct rs_sim_result *r)
 {
 	const struct rs_series *s = r->series;
@@ -141,8 +150,7 @@ static void adds_up(const struct rs_sim_result *r)
 		assert_int_equal(p->n_drops, sum(p->drops, s->bins));
 		assert_int_equal(sum(p->carried, s->bins), p->bytes);
 		peak = most(p->peak, s->bins) > peak ? most(p->peak, s->bins) : peak;
-		for (unsigned tc = 0; tc < RS_CLASSES; tc++)
-			held += sum((const uint64_t *)p->of[tc].held, s->bins);
+		held += held_of(p, s->bins);
 		pauses += p->n_pauses;
 		by_class(p, s->bins);
 	}
@@ -177,8 +185,8 @@ static void same_series(const struct rs_series *a, const struct rs_series *b)
 		same_row(a->ports[i].lost, b->ports[i].lost, a->bins);
 		assert_int_equal(a->ports[i].kept, b->ports[i].kept);
 		for (unsigned tc = 0; tc < RS_CLASSES; tc++) {
-			const struct rs_series_class *x = &a->ports[i].of[tc],
-						     *y = &b->ports[i].of[tc];
+			const struct rs_series_class *x = a->ports[i].of[tc],
+						     *y = b->ports[i].of[tc];
 			same_row(x->queue, y->queue, a->bins);
 			same_row(x->bytes, y->bytes, a->bins);
 			same_row(x->pauses, y->pauses, a->bins);
@@ -250,6 +258,34 @@ static void test_nothing_changes_and_all_adds_up(void **state)
 		load_free(&one);
 		load_free(&three);
 	}
+}
+
+/* Leaves put the packets into class 0: their peers' pauses of class 3 hold a class that they send
+ * nothing of. Bins are halved after them. */
+static void test_pauses_of_a_class_without_packets_add_up(void **state)
+{
+	struct loaded l = watch(
+		"fabric:\n"
+		"  network: {kind: leaf-spine, leaves: 3, hosts_per_leaf: 6, spines: 4, rate: "
+		"400G,\n"
+		"            delay: 500ns}\n"
+		"  qos: {buffer: 4MB, tiers: {leaf: {dscp: {26: 0}}}}\n"
+		"  cc: {kind: none}\n"
+		"workload: [{flows: [{src: 6, dst: 0, bytes: 4MB}, {src: 7, dst: 0, bytes: 4MB},\n"
+		"  {src: 8, dst: 0, bytes: 4MB}, {src: 9, dst: 0, bytes: 4MB},\n"
+		"  {src: 12, dst: 0, bytes: 4MB}, {src: 13, dst: 0, bytes: 4MB}]}]\n",
+		(struct rs_observe){.on = true, .interval = RS_US}, 1);
+
+	const struct rs_series *s = l.r->series;
+	uint64_t held = 0;
+
+	(void)state;
+	assert_true(s->interval > RS_US);
+	for (uint32_t i = 0; i < s->n_ports; i++)
+		held += held_of(&s->ports[i], s->bins);
+	assert_true(held > 0);
+	assert_int_equal(held, (uint64_t)l.r->counters.paused);
+	load_free(&l);
 }
 
 /* Alone on its way a packet takes what the links and the switch need. */
@@ -387,6 +423,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_changes_and_all_adds_up),
+		cmocka_unit_test(test_pauses_of_a_class_without_packets_add_up),
 		cmocka_unit_test(test_latency_of_one_is_its_ways),
 		cmocka_unit_test(test_a_flow_alone_takes_its_closed_form),
 		cmocka_unit_test(test_a_path_is_where_packets_went),
