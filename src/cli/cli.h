@@ -20,6 +20,7 @@ int rs_cmd_fabric(int argc, char **argv);
 int rs_cmd_audit(int argc, char **argv);
 int rs_cmd_nccl(int argc, char **argv);
 int rs_cmd_nccl_env(int argc, char **argv);
+int rs_cmd_expect(int argc, char **argv);
 int rs_cmd_explain(int argc, char **argv);
 int rs_cmd_exec(int argc, char **argv);
 int rs_cmd_devices(int argc, char **argv);

@@ -21,6 +21,8 @@ static const struct {
 	 "a switch between network interfaces that marks, with classes and PFC"},
 	{"libdir", rs_cmd_libdir, "the folder of the drop-in libraries, for LD_LIBRARY_PATH"},
 	{"audit", rs_cmd_audit, "read hosts and switches, find what is wrong, print the fix"},
+	{"expect", rs_cmd_expect,
+	 "what perftest and nccl-tests should reach on hosts that were read; why less is measured"},
 	{"nccl", rs_cmd_nccl, "what NCCL plans on given hosts: rings, trees, channels, NICs"},
 	{"nccl-env", rs_cmd_nccl_env,
 	 "the environment that NCCL is to have on hosts, with reasons"},

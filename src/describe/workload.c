@@ -318,7 +318,7 @@ static void load_flows(struct rs_load *l, struct rs_fabric *f, struct rs_names *
 #define COLLECTIVE_KEYS                                                                       \
 	"op", "algorithm", "bytes", "ranks", "place", "share", "group", "stride", "channels", \
 		"qps", "chunk", "slots", "step_latency", "repeat", "class", "start", "type",  \
-		"nccl", NULL
+		"memory", "nccl", NULL
 
 static const char *const type_names[] = {"float", "half",  "bfloat16", "double", "int8",
 					 "uint8", "int32", "int64",    NULL};
@@ -404,6 +404,15 @@ static void check_nccl(struct rs_load *l, const struct rs_node *n, int algorithm
 				     keys[i]);
 }
 
+static void coll_memory(struct rs_load *l, const struct rs_node *n, struct rs_collective_conf *c)
+{
+	static const char *const names[] = {"gpu", "host", "far", NULL};
+	int memory = RS_COLL_IN_GPU;
+
+	rs_node_name(l, n, "memory", names, &memory);
+	c->memory = memory;
+}
+
 void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_collective_conf *c,
 		     const struct rs_node *job, const struct rs_node *n)
 {
@@ -437,6 +446,7 @@ void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_collectiv
 	rs_node_u8(l, n, "class", 0, RS_TCS - 1, &c->tc);
 	rs_node_time(l, n, "start", 0, RS_START_MAX, &c->start);
 	get_type(l, n, &c->type, &c->type_bytes);
+	coll_memory(l, n, c);
 	load_nccl(l, &c->nccl, n ? rs_node_get(n, "nccl") : NULL);
 	c->as_nccl = job->kind == RS_NODE_MAP && !says_how(n);
 	c->op = (enum rs_coll_op)op;

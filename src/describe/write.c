@@ -493,6 +493,9 @@ static void collective(struct writer *w, const struct rs_collective_conf *c, con
 	if (c->algorithm == RS_ALGO_NCCL) {
 		fprintf(w->out, ", repeat: %u, class: %u, start: %s, type: %s", c->repeat, c->tc,
 			span(w, c->start), c->type);
+		if (c->memory)
+			fprintf(w->out, ", memory: %s",
+				c->memory == RS_COLL_IN_FAR ? "far" : "host");
 		nccl(w, &c->nccl);
 		fputs("}\n", w->out);
 		return;
@@ -507,6 +510,8 @@ static void collective(struct writer *w, const struct rs_collective_conf *c, con
 	fprintf(w->out, ", slots: %u, step_latency: %s", c->slots, span(w, c->step_latency));
 	fprintf(w->out, ", repeat: %u, class: %u, start: %s, type: %s", c->repeat, c->tc,
 		span(w, c->start), c->type);
+	if (c->memory)
+		fprintf(w->out, ", memory: %s", c->memory == RS_COLL_IN_FAR ? "far" : "host");
 	nccl(w, &c->nccl);
 	fputs("}\n", w->out);
 }

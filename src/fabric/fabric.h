@@ -285,6 +285,8 @@ struct rs_collective_conf {
 	uint32_t repeat;      /* run so many times back to back; 1 */
 	uint8_t tc;
 	rs_time start;
+	/* where NICs find its bytes: GPUs, their own socket, another one */
+	enum { RS_COLL_IN_GPU, RS_COLL_IN_HOST, RS_COLL_IN_FAR } memory;
 	const char *type; /* "float": for the table */
 	uint8_t type_bytes;
 	uint32_t stride; /* ring: ranks r, r + stride, ... form a group; 0 or 1: neighbours */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "import/import.h"
 #include "import/reader.h"
 
 enum { PACKAGES_MAX = 256, WORDS_MAX = 256 };
@@ -224,8 +225,9 @@ static void read_package(struct reader *r, const xmlNode *n)
 	read_set(r, n, "nodeset", &nodes);
 	p->numa = only_one(&nodes) < 4096 ? only_one(&nodes) : -1;
 	if (!m->h->cpu)
-		m->h->cpu = import_cpu(info(r, n, "CPUVendor"), atoi(info(r, n, "CPUFamilyNumber")),
-				       atoi(info(r, n, "CPUModelNumber")));
+		m->h->cpu =
+			rs_import_cpu(info(r, n, "CPUVendor"), atoi(info(r, n, "CPUFamilyNumber")),
+				      atoi(info(r, n, "CPUModelNumber")));
 }
 
 /* A package was a socket in format 1. */

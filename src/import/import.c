@@ -25,7 +25,7 @@ static const struct {
 	{"AuthenticAMD", 26, 0, 255, "turin"},
 };
 
-const char *import_cpu(const char *vendor, int family, int model)
+const char *rs_import_cpu(const char *vendor, int family, int model)
 {
 	for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++)
 		if (!strcmp(cpus[i].vendor, vendor) && cpus[i].family == family &&
@@ -249,8 +249,8 @@ static void nccl_cpu(struct import *m, const xmlNode *n)
 	if (!p)
 		return;
 	p->numa = numa >= 0 && numa < 4096 ? (int)numa : -1;
-	cpu = import_cpu(import_attribute(m, n, "vendor"), (int)number(m, n, "familyid", 0),
-			 (int)number(m, n, "modelid", 0));
+	cpu = rs_import_cpu(import_attribute(m, n, "vendor"), (int)number(m, n, "familyid", 0),
+			    (int)number(m, n, "modelid", 0));
 	if (cpu)
 		m->h->cpu = p->model = cpu;
 	for (const xmlNode *c = n->children; c && !m->l->err; c = c->next) {

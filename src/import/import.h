@@ -15,4 +15,8 @@ int rs_host_import(const char *path, struct rs_arena *a, struct rs_host **out, s
 int rs_host_import_text(const char *text, size_t n, const char *name, struct rs_arena *a,
 			struct rs_host **out, struct rs_error *e);
 
+/* The host room's CPU class of a CPUID vendor, family and model, extended fields added as the
+ * kernel does or as NCCL does; NULL for others. */
+const char *rs_import_cpu(const char *vendor, int family, int model);
+
 #endif

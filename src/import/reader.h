@@ -14,8 +14,6 @@ struct import {
 	int n_gpu, n_nic, n_bridge, n_other, n_socket;
 };
 
-/* The host room's CPU class of a CPUID vendor, family and model; NULL for others. */
-const char *import_cpu(const char *vendor, int family, int model);
 /* What a PCI class is here: base class << 8 | sub-class. */
 enum rs_part_kind import_class(unsigned class);
 /* A part named by its prefix and the next number; NULL after an error. */

@@ -49,19 +49,22 @@ static int dma_paths(struct rs_sim *s, struct sim_conn *c, struct rs_error *e)
 {
 	const struct rs_fabric *f = s->f;
 	enum rs_flow_memory memory = f->jobs[c->job].memory;
+	struct sim_coll *coll = c->flow ? NULL : coll_of(s, c->job);
 	int from, to, err;
 
+	if (coll && coll->plan->conf.memory) {
+		memory = coll->plan->conf.memory == RS_COLL_IN_FAR ? RS_MEMORY_FAR : RS_MEMORY_HOST;
+		coll = NULL;
+	}
 	if (!sim_nic_of(s, c->src_endpoint)->inside && !sim_nic_of(s, c->dst_endpoint)->inside)
 		return 0;
 	c->dma = rs_arena_alloc(s->arena, 1, sizeof(*c->dma));
 	if (!c->dma)
 		return rs_error_set(e, -ENOMEM, "out of memory");
-	from = c->flow ? flow_memory(f, c->src_endpoint, memory)
-		       : rs_fabric_rank_part(f,
-					     gpu_of(coll_of(s, c->job),
-						    coll_of(s, c->job)->plan->conns[c->index].via));
-	to = c->flow ? flow_memory(f, c->dst_endpoint, memory)
-		     : rs_fabric_rank_part(f, gpu_of(coll_of(s, c->job), c->m->dst_rank));
+	from = coll ? rs_fabric_rank_part(f, gpu_of(coll, coll->plan->conns[c->index].via))
+		    : flow_memory(f, c->src_endpoint, memory);
+	to = coll ? rs_fabric_rank_part(f, gpu_of(coll, c->m->dst_rank))
+		  : flow_memory(f, c->dst_endpoint, memory);
 	err = dma_path(s, c->src_endpoint, from, &c->dma->from, e);
 	return err ? err : dma_path(s, c->dst_endpoint, to, &c->dma->to, e);
 }

@@ -8,7 +8,7 @@ _ripstop() {
 
 	case $command in
 	'')
-		COMPREPLY=($(compgen -W 'sim compare fabric audit nccl nccl-env explain pcap exec devices counters switch libdir help --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'sim compare fabric audit expect nccl nccl-env explain pcap exec devices counters switch libdir help --help --version' -- "$cur"))
 		;;
 	sim)
 		case $prev in
@@ -89,6 +89,31 @@ _ripstop() {
 				--output --help' -- "$cur"))
 		else
 			_ripstop_files "$cur" xml yaml yml json log
+		fi
+		;;
+	expect)
+		case $prev in
+		--test)
+			COMPREPLY=($(compgen -W 'perftest nccl' -- "$cur"))
+			return
+			;;
+		--collective)
+			COMPREPLY=($(compgen -W 'all-reduce all-gather reduce-scatter broadcast all-to-all send-recv all' -- "$cur"))
+			return
+			;;
+		--given)
+			COMPREPLY=($(compgen -S = -W 'rate nic gpu mtu layer delay switch nvlink version' -- "$cur"))
+			return
+			;;
+		--sizes | --hosts | --nic | --threads)
+			return
+			;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--test --sizes --collective --hosts --nic --given --host --json --threads --quiet --help' -- "$cur"))
+		else
+			compopt -o filenames 2>/dev/null
+			COMPREPLY=($(compgen -f -- "$cur"))
 		fi
 		;;
 	nccl-env)

@@ -105,12 +105,50 @@ int rs_audit_cluster(struct rs_audit *a, const char *const *first, uint32_t most
 
 /* ---- YAML ---- */
 
-static void device(const struct rs_host *h, const struct rs_part *p, FILE *out)
+static void words(const char *key, const char *value, FILE *out)
+{
+	if (!value)
+		return;
+	fprintf(out, ", %s: ", key);
+	rs_tree_write_string(out, value);
+}
+
+static void limit(const char *key, uint32_t v, const char *unit, FILE *out)
+{
+	if (v)
+		fprintf(out, ", %s: %u%s", key, v == RS_NO_LIMIT ? 0 : v,
+			v == RS_NO_LIMIT ? "" : unit);
+}
+
+/* What prices leave to the defaults. */
+static void more(const struct rs_part *p, FILE *out)
+{
+	const struct rs_dma_limits *d = &p->limits;
+
+	words("model", p->model, out);
+	if (p->kind == RS_PART_NIC || p->kind == RS_PART_GPU)
+		words("busid", p->busid, out);
+	if (p->kind != RS_PART_NIC)
+		return;
+	limit("read_buffer", d->read_buffer, "B", out);
+	limit("tags", d->tags, "", out);
+	limit("posted_data_credits", d->data_credits, "", out);
+	limit("posted_header_credits", d->header_credits, "", out);
+	limit("inline", d->inline_bytes, "", out);
+	limit("message_rate", d->message_rate, "e3", out);
+	limit("qp_message_rate", d->qp_message_rate, "e3", out);
+	limit("qp_rate", d->qp_rate, "M", out);
+}
+
+static void device(const struct rs_cluster *c, const struct rs_host *h, const struct rs_part *p,
+		   FILE *out)
 {
 	char rate[32];
 
 	fputs("        - {name: ", out);
 	rs_tree_write_string(out, p->name);
+	if (c->whole)
+		more(p, out);
 	if (p->parent != RS_NO_PART) {
 		fputs(", on: ", out);
 		rs_tree_write_string(out, h->parts[p->parent].name);
@@ -128,7 +166,8 @@ static void device(const struct rs_host *h, const struct rs_part *p, FILE *out)
 	fputs("}\n", out);
 }
 
-static void devices(const struct rs_host *h, enum rs_part_kind kind, const char *key, FILE *out)
+static void devices(const struct rs_cluster *c, const struct rs_host *h, enum rs_part_kind kind,
+		    const char *key, FILE *out)
 {
 	bool any = false;
 
@@ -138,7 +177,32 @@ static void devices(const struct rs_host *h, enum rs_part_kind kind, const char 
 		if (!any)
 			fprintf(out, "      %s:\n", key);
 		any = true;
-		device(h, &h->parts[i], out);
+		device(c, h, &h->parts[i], out);
+	}
+}
+
+static void xlinks(const struct rs_host *h, FILE *out)
+{
+	static const char *const kinds[] = {"socket", "nvlink", "c2c"};
+	char rate[32];
+
+	for (int i = 0; i < h->n_xlinks; i++) {
+		const struct rs_xlink *x = &h->xlinks[i];
+
+		fputs(i ? "        - {a: " : "      xlinks:\n        - {a: ", out);
+		rs_tree_write_string(out, h->parts[x->a].name);
+		words("b", h->parts[x->b].name, out);
+		words("kind", kinds[x->kind], out);
+		if (x->rate)
+			fprintf(out, ", rate: %s", rs_format_rate(rate, sizeof(rate), x->rate));
+		if (x->latency >= 0)
+			fprintf(out, ", latency: %lldns", (long long)(x->latency / RS_NS));
+		if (x->p2p_rate < 0)
+			fputs(", p2p_rate: unlimited", out);
+		else if (x->p2p_rate > 0)
+			fprintf(out, ", p2p_rate: %s",
+				rs_format_rate(rate, sizeof(rate), x->p2p_rate));
+		fputs("}\n", out);
 	}
 }
 
@@ -153,10 +217,16 @@ static void write_host(const struct rs_cluster *c, uint32_t i, FILE *out)
 	fputs("    - name: ", out);
 	rs_tree_write_string(out, name);
 	fprintf(out, "\n      first: %u\n", i);
-	devices(h, RS_PART_SOCKET, "sockets", out);
-	devices(h, RS_PART_PCI_BRIDGE, "switches", out);
-	devices(h, RS_PART_GPU, "gpus", out);
-	devices(h, RS_PART_NIC, "nics", out);
+	if (c->whole && h->cpu)
+		fprintf(out, "      cpu: %s\n", h->cpu);
+	devices(c, h, RS_PART_SOCKET, "sockets", out);
+	devices(c, h, RS_PART_PCI_BRIDGE, "switches", out);
+	devices(c, h, RS_PART_GPU, "gpus", out);
+	devices(c, h, RS_PART_NIC, "nics", out);
+	if (!c->whole)
+		return;
+	devices(c, h, RS_PART_NVSWITCH, "nvswitches", out);
+	xlinks(h, out);
 }
 
 static void write_network(const struct rs_cluster *c, FILE *out)
@@ -170,10 +240,18 @@ static void write_network(const struct rs_cluster *c, FILE *out)
 			c->n + (c->load == RS_LOAD_BYSTANDER));
 	else if (!inside)
 		fprintf(out, "  network: {kind: single-switch, hosts: %u, nics: 1, ", c->n);
+	else if (c->whole && c->nics == 1)
+		fputs("  network: {kind: single-switch, ", out);
+	else if (c->whole) /* spines: a plan may cross rails */
+		fprintf(out, "  network: {kind: rail, leaves: %u, ports: 1024, ", c->nics);
 	else
 		fprintf(out, "  network: {kind: rail, leaves: %u, spines: 0, ports: 1024, ",
 			c->nics);
-	fprintf(out, "rate: %s, delay: 500ns, mtu: %u}\n", rate, c->mtu);
+	fprintf(out, "rate: %s, delay: %lldns, mtu: %u", rate,
+		(long long)(c->delay ? c->delay / RS_NS : 500), c->mtu);
+	if (c->loss > 0)
+		fprintf(out, ", loss: %g", c->loss);
+	fputs("}\n", out);
 }
 
 static void write_load(const struct rs_cluster *c, FILE *out)
@@ -182,6 +260,10 @@ static void write_load(const struct rs_cluster *c, FILE *out)
 
 	rs_format_bytes(bytes, sizeof(bytes), c->bytes);
 	fputs("workload:\n", out);
+	if (c->work) {
+		fputs(c->work, out);
+		return;
+	}
 	if (c->load == RS_LOAD_RINGS) {
 		fprintf(out,
 			"  - collective: {op: all-reduce, algorithm: ring, bytes: %s, channels: "
@@ -211,9 +293,15 @@ int rs_cluster_write(const struct rs_cluster *c, FILE *out)
 			fprintf(out, "  host_model: {tags: %u}\n", c->tags);
 	}
 	write_network(c, out);
-	fprintf(out, "  qos: {classes: [{class: 3, lossless: %s, ecn: %s}]}\n",
+	fprintf(out, "  qos: {classes: [{class: 3, lossless: %s, ecn: %s}]",
 		c->lossless ? "true" : "false", c->ecn ? "true" : "false");
+	if (c->forward)
+		fprintf(out, ", switch_latency: %lldns",
+			c->forward > 0 ? (long long)(c->forward / RS_NS) : 0);
+	fputs("}\n", out);
 	fprintf(out, "  cc: {kind: %s}\n", c->cc ? "dcqcn, preset: mlx5" : "none");
+	if (c->more)
+		fputs(c->more, out);
 	write_load(c, out);
 	return ferror(out) ? -EIO : 0;
 }

@@ -34,6 +34,13 @@ struct rs_cluster {
 	uint32_t tags;       /* outstanding reads of a NIC; 0: the model's default */
 	enum rs_cluster_load load;
 	uint64_t bytes; /* of the all-reduce, of a flow */
+	/* For who knows more than prices need; 0 and NULL: as prices have it. */
+	bool whole;       /* CPUs, models, limits and NVLinks of the insides are written, too */
+	rs_time delay;    /* of a link; 500 ns */
+	rs_time forward;  /* of a switch; 500 ns; below 0: none */
+	double loss;      /* of a link */
+	const char *more; /* keys of fabric, as lines of YAML */
+	const char *work; /* the workload, in place of load's */
 };
 
 /*

@@ -45,6 +45,28 @@ static void nic(struct tree *t, xmlNode *n, const char *pci)
 	}
 }
 
+/* <gpu sm="90"><nvlink target="..." count="18"/>: its links by where they go, or none. */
+static void gpu(struct tree *t, xmlNode *n, const char *pci)
+{
+	char value[64], count[16], name[80];
+	bool any = false;
+
+	if (rs_xml_attribute(n, "sm", value, sizeof(value)) && atoi(value) > 0)
+		put(t, n, pci, "sm", value);
+	if (rs_xml_attribute(n, "gcn", value, sizeof(value)))
+		put(t, n, pci, "gcn", value);
+	for (xmlNode *c = n->children; c; c = c->next) {
+		if ((!rs_xml_is(c, "nvlink") && !rs_xml_is(c, "xgmi")) ||
+		    !rs_xml_attribute(c, "target", value, sizeof(value)) ||
+		    !rs_xml_attribute(c, "count", count, sizeof(count)) || atoi(count) <= 0)
+			continue;
+		snprintf(name, sizeof(name), "nvlink/%s", value);
+		put(t, c, pci, name, count);
+		any = true;
+	}
+	put(t, n, pci, "nvlinks", any ? "yes" : "none");
+}
+
 static void pci(struct tree *t, xmlNode *n, const char *parent, unsigned depth)
 {
 	char bus[64], value[64], subject[80] = "";
@@ -84,16 +106,24 @@ static void pci(struct tree *t, xmlNode *n, const char *parent, unsigned depth)
 			pci(t, c, *subject ? subject + 4 : parent, depth + 1);
 		else if (!strcmp((const char *)c->name, "nic") && *subject)
 			nic(t, c, subject);
+		else if (!strcmp((const char *)c->name, "gpu") && *subject)
+			gpu(t, c, subject);
 	}
 }
 
 static void cpu(struct tree *t, xmlNode *n)
 {
-	char value[64];
+	char value[64], vendor[64], family[16], model[16];
 
 	*t->numa = '\0';
 	if (rs_xml_attribute(n, "numaid", value, sizeof(value)))
 		snprintf(t->numa, sizeof(t->numa), "%.15s", value);
+	if (rs_xml_attribute(n, "vendor", vendor, sizeof(vendor)) &&
+	    rs_xml_attribute(n, "familyid", family, sizeof(family)) &&
+	    rs_xml_attribute(n, "modelid", model, sizeof(model))) {
+		snprintf(value, sizeof(value), "%.20s %d %d", vendor, atoi(family), atoi(model));
+		put(t, n, "host", "cpuid", value);
+	}
 	for (xmlNode *c = n->children; c; c = c->next)
 		if (rs_xml_is(c, "pci"))
 			pci(t, c, "root", 0);

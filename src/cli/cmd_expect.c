@@ -1,0 +1,301 @@
+/* ripstop expect [PATH...]: what perftest and nccl-tests should reach on hosts that were read. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "audit/probe/collect.h"
+#include "audit/probe/live.h"
+#include "audit/read/read.h"
+#include "base/units.h"
+#include "cli/cli.h"
+#include "cli/expect_report.h"
+#include "report/report.h"
+
+enum { GIVEN_MAX = 32, HOST_MAX = 128, NOT_ENOUGH = 4 };
+
+struct options {
+	struct rs_expect_options o;
+	const char *given[GIVEN_MAX], *host[HOST_MAX], *json;
+	uint32_t n_host;
+	bool quiet, verbose;
+	struct rs_progress *progress;
+};
+
+static int help(void)
+{
+	fputs("Usage: ripstop expect [OPTION...] [PATH...]\n\n"
+	      "What perftest and nccl-tests should reach on hosts that were read (snapshots, "
+	      "directories,\n"
+	      "logs, pasted texts: whatever ripstop audit takes; without PATH this host). Each "
+	      "figure is\n"
+	      "simulated, with a range over what was not read, and with the part that holds it "
+	      "back.\n\n"
+	      "  --test WHICH        perftest or nccl; both by default\n"
+	      "  --sizes LIST        sizes, as 4KiB,1MiB,1GiB\n"
+	      "  --collective LIST   all-reduce (the default), all-gather, reduce-scatter, "
+	      "broadcast,\n"
+	      "                      all-to-all, send-recv; or all\n"
+	      "  --hosts N           hosts of the larger collectives, 1 to 64; 2 where fewer were "
+	      "read.\n"
+	      "                      Hosts that were not read are copies of the first\n"
+	      "  --nic A[,B]         NICs of perftest, by name: of both hosts, or of either\n"
+	      "  --given KEY=VALUE   what is known and was not read; repeatable. Keys: rate "
+	      "(Gb/s), nic\n"
+	      "                      (ConnectX-7), gpu (H100), mtu, layer (InfiniBand, Ethernet), "
+	      "delay\n"
+	      "                      (ns of a cable), switch (ns; 0: none), nvlink (GB/s of a "
+	      "GPU),\n"
+	      "                      version (of NCCL)\n"
+	      "  --host NAME=PATH    what PATH holds is of the host NAME; repeatable\n"
+	      "  --json FILE|-       everything as JSON\n"
+	      "  --threads N         at most so many at a time; one a core by default\n"
+	      "  --quiet             no text, no progress\n\n"
+	      "Examples:\n"
+	      "  ripstop expect gpu01.tar.gz gpu02.tar.gz\n"
+	      "  ripstop expect --test perftest --given rate=400 ibstat.txt\n"
+	      "  ripstop expect --collective all --hosts 4 topo.xml\n\n"
+	      "Exit status: 0 done, 2 bad input, 3 out of memory, 4 not enough is known (the "
+	      "command to\n"
+	      "run next is printed).\n",
+	      stdout);
+	return RS_EXIT_OK;
+}
+
+/* ---- Options ---- */
+
+static int by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int sizes(struct options *o, char *list)
+{
+	char *save = NULL;
+
+	for (char *s = strtok_r(list, ",", &save); s; s = strtok_r(NULL, ",", &save)) {
+		struct rs_error e = {0};
+		uint64_t bytes;
+
+		if (o->o.n_sizes == RS_EXPECT_SIZES)
+			return rs_cli_usage("expect", "--sizes: at most %d", RS_EXPECT_SIZES);
+		if (rs_parse_bytes(s, &bytes, &e) || bytes < 1 || bytes > UINT64_C(1) << 36)
+			return rs_cli_usage("expect",
+					    "--sizes: expected sizes such as 4KiB,1MiB (1 B to 64 "
+					    "GiB), found '%s'",
+					    s);
+		o->o.size[o->o.n_sizes++] = bytes;
+	}
+	qsort(o->o.size, o->o.n_sizes, sizeof(*o->o.size), by_size);
+	for (uint32_t i = 1; i < o->o.n_sizes; i++)
+		if (o->o.size[i] == o->o.size[i - 1])
+			return rs_cli_usage("expect", "--sizes: a size twice");
+	return o->o.n_sizes ? 0 : rs_cli_usage("expect", "--sizes: no size in it");
+}
+
+static int collectives(struct options *o, char *list)
+{
+	static const struct {
+		const char *name;
+		enum rs_coll_op op;
+	} ops[] = {{"all-reduce", RS_COLL_ALL_REDUCE},         {"all-gather", RS_COLL_ALL_GATHER},
+		   {"reduce-scatter", RS_COLL_REDUCE_SCATTER}, {"broadcast", RS_COLL_BROADCAST},
+		   {"all-to-all", RS_COLL_ALL_TO_ALL},         {"send-recv", RS_COLL_SEND_RECV}};
+	enum { N = sizeof(ops) / sizeof(*ops) };
+	char *save = NULL;
+
+	o->o.n_ops = 0;
+	for (char *s = strtok_r(list, ",", &save); s; s = strtok_r(NULL, ",", &save)) {
+		bool all = !strcmp(s, "all"), known = false;
+
+		for (int i = 0; i < N; i++) {
+			if ((!all && strcmp(s, ops[i].name)) || o->o.n_ops == RS_EXPECT_OPS)
+				continue;
+			known = true;
+			o->o.op[o->o.n_ops++] = ops[i].op;
+		}
+		if (!known)
+			return rs_cli_usage("expect",
+					    "--collective takes all-reduce, all-gather, "
+					    "reduce-scatter, broadcast, all-to-all, send-recv or "
+					    "all, not '%s'",
+					    s);
+	}
+	return 0;
+}
+
+static int test(struct options *o, const char *name)
+{
+	o->o.perftest = !strcmp(name, "perftest");
+	o->o.nccl = !strcmp(name, "nccl");
+	return o->o.perftest || o->o.nccl
+		       ? 0
+		       : rs_cli_usage("expect", "--test takes perftest or nccl, not '%s'", name);
+}
+
+static int one(struct options *o, int c, char *arg)
+{
+	enum { TEST = 256, SIZES, COLLECTIVE, HOSTS, NIC, GIVEN, HOST, JSON, THREADS };
+	int64_t v = 0;
+	int err = 0;
+
+	switch (c) {
+	case TEST:
+		return test(o, arg);
+	case SIZES:
+		return sizes(o, arg);
+	case COLLECTIVE:
+		return collectives(o, arg);
+	case HOSTS:
+		err = rs_cli_number("expect", "--hosts", arg, 1, RS_EXPECT_HOSTS_MAX, &v);
+		o->o.hosts = (uint32_t)v;
+		return err;
+	case NIC:
+		o->o.nic = arg;
+		return 0;
+	case GIVEN:
+		if (o->o.n_given == GIVEN_MAX)
+			return rs_cli_usage("expect", "at most %d --given", GIVEN_MAX);
+		o->given[o->o.n_given++] = arg;
+		return 0;
+	case HOST:
+		if (!strchr(arg, '=') || *arg == '=')
+			return rs_cli_usage("expect", "--host takes NAME=PATH, not '%s'", arg);
+		if (o->n_host == HOST_MAX)
+			return rs_cli_usage("expect", "at most %d --host", HOST_MAX);
+		o->host[o->n_host++] = arg;
+		return 0;
+	case JSON:
+		o->json = arg;
+		return 0;
+	case THREADS:
+		err = rs_cli_number("expect", "--threads", arg, 1, 64, &v);
+		o->o.threads = (unsigned)v;
+		return err;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case 'v':
+		o->verbose = true;
+		return 0;
+	case 'h':
+		help();
+		exit(RS_EXIT_OK);
+	default:
+		return rs_cli_try("expect");
+	}
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+	static const struct option table[] = {
+		{"test", required_argument, NULL, 256},
+		{"sizes", required_argument, NULL, 257},
+		{"collective", required_argument, NULL, 258},
+		{"hosts", required_argument, NULL, 259},
+		{"nic", required_argument, NULL, 260},
+		{"given", required_argument, NULL, 261},
+		{"host", required_argument, NULL, 262},
+		{"json", required_argument, NULL, 263},
+		{"threads", required_argument, NULL, 264},
+		{"quiet", no_argument, NULL, 'q'},
+		{"verbose", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	int c, err = 0;
+
+	optind = 1;
+	while (!err && (c = getopt_long(argc, argv, "hqv", table, NULL)) != -1)
+		err = one(o, c, optarg);
+	o->o.given = o->given;
+	return err;
+}
+
+/* ---- Reading ---- */
+
+static int read_named(struct rs_audit *a, const char *named, struct rs_error *e)
+{
+	const char *eq = strchr(named, '=');
+	char name[256];
+
+	if ((size_t)(eq - named) >= sizeof(name))
+		return rs_error_set(e, -EINVAL, "--host: the name is longer than 255 bytes");
+	snprintf(name, sizeof(name), "%.*s", (int)(eq - named), named);
+	return rs_audit_read(a, eq + 1, name, 0, e);
+}
+
+static int read_all(struct rs_audit *a, const struct options *o, char **path, int n,
+		    struct rs_error *e)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < o->n_host && !err; i++)
+		err = read_named(a, o->host[i], e);
+	for (int i = 0; i < n && !err; i++)
+		err = rs_audit_read(a, path[i], NULL, 0, e);
+	return err || n || o->n_host ? err : rs_audit_read_live(a, e);
+}
+
+/* ---- All of it ---- */
+
+static void progress(void *arg, double share)
+{
+	rs_progress_update(arg, share, "simulating");
+}
+
+static int write_json(const struct options *o, const struct rs_expect *x, struct rs_error *e)
+{
+	struct rs_outfile f;
+	int err = rs_outfile_open(&f, o->json, e);
+
+	if (err)
+		return err;
+	err = rs_expect_json(x, f.f);
+	if (err) {
+		rs_outfile_abort(&f);
+		return rs_error_set(e, err, "%s: %s", o->json, strerror(-err));
+	}
+	return rs_outfile_commit(&f, e);
+}
+
+static int expect(struct rs_audit *a, struct options *o, struct rs_error *e)
+{
+	struct rs_expect *x = NULL;
+	int status = RS_EXIT_OK, err;
+
+	o->progress = rs_progress_create(stderr, o->quiet);
+	o->o.progress = progress;
+	o->o.arg = o->progress;
+	err = rs_expect(a, &o->o, &x, e);
+	rs_progress_destroy(o->progress);
+	if (!err && o->json)
+		err = write_json(o, x, e);
+	if (!err && !o->quiet && !rs_cli_is_stdout(o->json))
+		rs_expect_print(x, o->verbose, stdout);
+	if (!err && !x->n_figures)
+		status = NOT_ENOUGH;
+	rs_expect_destroy(x);
+	return err ? rs_cli_error(e) : status;
+}
+
+int rs_cmd_expect(int argc, char **argv)
+{
+	struct options o = {.o = {.perftest = true, .nccl = true}};
+	struct rs_error e = {0};
+	struct rs_audit *a;
+	int status = parse(argc, argv, &o);
+
+	if (status)
+		return status;
+	if (rs_audit_create(&a)) {
+		rs_error_set(&e, -ENOMEM, "out of memory");
+		return rs_cli_error(&e);
+	}
+	status = read_all(a, &o, argv + optind, argc - optind, &e) ? rs_cli_error(&e)
+								   : expect(a, &o, &e);
+	rs_audit_destroy(a);
+	return status;
+}

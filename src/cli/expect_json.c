@@ -1,0 +1,83 @@
+/* ripstop expect for programs: schema/ripstop-expect-1.schema.json. */
+#include <errno.h>
+#include "cli/expect_report.h"
+#include "report/report.h"
+
+static void hosts(struct rs_json *j, const struct rs_expect *x)
+{
+	rs_json_array(j, "hosts");
+	for (uint32_t i = 0; i < x->n_hosts; i++) {
+		const struct rs_expect_host *h = &x->host[i];
+
+		rs_json_object(j, NULL);
+		rs_json_string(j, "name", h->name);
+		rs_json_uint(j, "gpus", h->gpus);
+		rs_json_uint(j, "nics", h->nics);
+		rs_json_string(j, "nic", h->nic);
+		rs_json_bool(j, "copy", h->twin);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+}
+
+static void figures(struct rs_json *j, const struct rs_expect *x)
+{
+	rs_json_array(j, "figures");
+	for (uint32_t i = 0; i < x->n_figures; i++) {
+		const struct rs_expect_figure *f = &x->figure[i];
+
+		rs_json_object(j, NULL);
+		rs_json_string(j, "test", rs_expect_test_name(f));
+		rs_json_uint(j, "hosts", f->hosts);
+		if (f->test == RS_EXPECT_COLLECTIVE)
+			rs_json_uint(j, "ranks", f->ranks);
+		rs_json_uint(j, "bytes", f->bytes);
+		rs_json_number(j, "value", f->value);
+		rs_json_number(j, "low", f->low);
+		rs_json_number(j, "high", f->high);
+		rs_json_string(j, "unit", rs_expect_unit(f));
+		rs_json_number(j, "us", f->us);
+		rs_json_string(j, "limit", *f->limit ? f->limit : NULL);
+		rs_json_bool(j, "extrapolated", f->line);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+}
+
+static void unknowns(struct rs_json *j, const struct rs_expect *x)
+{
+	rs_json_array(j, "assumed");
+	for (uint32_t i = 0; i < x->n_unknowns; i++) {
+		const struct rs_expect_unknown *u = &x->unknown[i];
+
+		rs_json_object(j, NULL);
+		rs_json_string(j, "key", u->key);
+		rs_json_string(j, "what", u->what);
+		rs_json_string(j, "value", u->value);
+		rs_json_string(j, "low", u->low);
+		rs_json_string(j, "high", u->high);
+		rs_json_number(j, "perftest", u->perftest);
+		rs_json_number(j, "nccl", u->nccl);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+}
+
+int rs_expect_json(const struct rs_expect *x, FILE *out)
+{
+	struct rs_json *j = rs_json_create(out);
+
+	if (!j)
+		return -ENOMEM;
+	rs_json_object(j, NULL);
+	rs_json_string(j, "schema", "ripstop-expect/1");
+	hosts(j, x);
+	figures(j, x);
+	unknowns(j, x);
+	rs_json_string(j, "no_perftest", x->no_perftest);
+	rs_json_string(j, "no_nccl", x->no_nccl);
+	rs_json_string(j, "next", x->next);
+	rs_json_uint(j, "runs", x->runs);
+	rs_json_end(j);
+	return rs_json_finish(j);
+}

@@ -1,0 +1,147 @@
+/* ripstop expect for people: a table a test, what holds figures back, what was assumed. */
+#include <string.h>
+#include "base/units.h"
+#include "cli/expect_report.h"
+#include "report/report.h"
+
+static bool same(const struct rs_expect_figure *a, const struct rs_expect_figure *b)
+{
+	return a->test == b->test && a->op == b->op && a->hosts == b->hosts;
+}
+
+static void print_hosts(const struct rs_expect *x, FILE *out)
+{
+	struct rs_enumeration all = {.n = 0};
+	uint32_t read = 0;
+
+	for (uint32_t i = 0; i < x->n_hosts; i++)
+		if (!x->host[i].twin) {
+			read++;
+			rs_enumerate(&all, ", ", "%s (%u GPU%s, %u NIC%s)", x->host[i].name,
+				     x->host[i].gpus, x->host[i].gpus == 1 ? "" : "s",
+				     x->host[i].nics, x->host[i].nics == 1 ? "" : "s");
+		}
+	if (!read)
+		return;
+	rs_paragraph(out, 0, "Simulated packet by packet from what was read of %s.%s", all.text,
+		     read == 1 && x->n_hosts > 1 ? " Other hosts are copies of it." : "");
+}
+
+static void heading(const struct rs_expect *x, const struct rs_expect_figure *f, char *s, size_t n)
+{
+	if (f->test == RS_EXPECT_COLLECTIVE)
+		snprintf(s, n, "%s_perf, %u host%s, %u GPUs", rs_expect_test_name(f), f->hosts,
+			 f->hosts == 1 ? "" : "s", f->ranks);
+	else
+		snprintf(s, n, "%s, %s to %s", rs_expect_test_name(f), x->host[0].nic,
+			 x->host[1].nic);
+}
+
+/* Three digits, without an exponent. */
+static const char *digits(double v, char *s, size_t n)
+{
+	snprintf(s, n, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v);
+	return s;
+}
+
+static uint32_t print_kind(const struct rs_expect *x, uint32_t i, FILE *out)
+{
+	const struct rs_expect_figure *first = &x->figure[i];
+	char title[128], unit[48], size[32], a[32], b[32], c[32];
+	struct rs_table *t;
+
+	heading(x, first, title, sizeof(title));
+	t = rs_table_create(title);
+	snprintf(unit, sizeof(unit), "%s%s", first->test == RS_EXPECT_COLLECTIVE ? "busbw " : "",
+		 rs_expect_unit(first));
+	rs_table_column(t, "size", RS_RIGHT);
+	rs_table_column(t, unit, RS_RIGHT);
+	rs_table_column(t, "range", RS_RIGHT);
+	rs_table_column(t, "time (us)", RS_RIGHT);
+	rs_table_column(t, "held back by", RS_LEFT);
+	for (; i < x->n_figures && same(&x->figure[i], first); i++) {
+		const struct rs_expect_figure *f = &x->figure[i];
+
+		rs_table_row(t);
+		rs_table_cell(t, "%s", rs_format_bytes(size, sizeof(size), f->bytes));
+		rs_table_cell(t, "%s%s", f->line ? "~" : "", digits(f->value, a, sizeof(a)));
+		rs_table_cell(t, "%s to %s", digits(f->low, b, sizeof(b)),
+			      digits(f->high, c, sizeof(c)));
+		rs_table_cell(t, "%s", digits(f->us, a, sizeof(a)));
+		rs_table_cell(t, "%s", f->limit);
+	}
+	fputc('\n', out);
+	rs_table_print(t, out);
+	return i;
+}
+
+static void effect(struct rs_table *t, double share)
+{
+	if (share < 0.01)
+		rs_table_cell(t, "-");
+	else
+		rs_table_cell(t, "%.0f %%", share * 100);
+}
+
+static void print_unknowns(const struct rs_expect *x, FILE *out)
+{
+	struct rs_table *t;
+
+	if (!x->n_unknowns)
+		return;
+	t = rs_table_create("Not read, and assumed");
+	rs_table_column(t, "what", RS_LEFT);
+	rs_table_column(t, "as", RS_LEFT);
+	rs_table_column(t, "swept", RS_LEFT);
+	rs_table_column(t, "perftest", RS_RIGHT);
+	rs_table_column(t, "nccl", RS_RIGHT);
+	for (uint32_t i = 0; i < x->n_unknowns; i++) {
+		const struct rs_expect_unknown *u = &x->unknown[i];
+
+		rs_table_row(t);
+		rs_table_cell(t, "%s", u->what);
+		rs_table_cell(t, "%s", u->value);
+		if (u->low)
+			rs_table_cell(t, "%s to %s", u->low, u->high);
+		else
+			rs_table_cell(t, "-");
+		effect(t, u->perftest);
+		effect(t, u->nccl);
+	}
+	fputc('\n', out);
+	rs_table_print(t, out);
+	rs_paragraph(out, 0, "The last two columns: how far it moves a figure at most.");
+}
+
+static void print_notes(const struct rs_expect *x, FILE *out)
+{
+	bool line = false, any = x->n_figures > 0;
+
+	for (uint32_t i = 0; i < x->n_figures; i++)
+		line |= x->figure[i].line;
+	fputc('\n', out);
+	if (any)
+		rs_paragraph(out, 0,
+			     "A range is over what was assumed, all of it at its worst and at its "
+			     "best, and over the model's own error (docs/expect.md).%s",
+			     line ? " ~: a line through two smaller sizes that were simulated."
+				  : "");
+	if (x->no_perftest)
+		rs_paragraph(out, 0, "No figures of perftest: %s.", x->no_perftest);
+	if (x->no_nccl)
+		rs_paragraph(out, 0, "No figures of nccl-tests: %s.", x->no_nccl);
+	if (x->next && !x->n_figures)
+		rs_paragraph(out, 0, "Run next: %s", x->next);
+	else if (x->next)
+		rs_paragraph(out, 0, "To tell them: %s", x->next);
+}
+
+void rs_expect_print(const struct rs_expect *x, bool verbose, FILE *out)
+{
+	(void)verbose;
+	print_hosts(x, out);
+	for (uint32_t i = 0; i < x->n_figures;)
+		i = print_kind(x, i, out);
+	print_unknowns(x, out);
+	print_notes(x, out);
+}

@@ -1,0 +1,208 @@
+/* A test on a model as a description: audit/price writes hosts and network, this what is special to
+ * a test: the pair of NICs that perftest uses, and the work. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "collective/collective.h"
+#include "expect/state.h"
+#include "host/build.h"
+
+enum { STREAM_BYTES = 16 << 20, SMALL = 65536, SMALL_MESSAGES = 1000, PERIOD_US = 20 };
+
+uint64_t expect_stream_bytes(uint64_t message)
+{
+	uint64_t bytes = message < SMALL ? SMALL_MESSAGES * message : STREAM_BYTES;
+
+	return bytes < 4 * message ? 4 * message : bytes;
+}
+
+static bool above(const struct rs_host *h, int part, int below)
+{
+	for (int up = 0; below >= 0 && up < RS_PATH_HOPS_MAX; up++) {
+		if (below == part)
+			return true;
+		below = h->parts[below].parent;
+	}
+	return false;
+}
+
+/* What perftest uses of a host: one NIC, the switches above it, the sockets, and a place for the
+ * program: a rank is a GPU, and this one's memory is that of the socket. */
+static struct rs_host *pair_host(struct rs_load *l, const struct expect_host *from)
+{
+	struct rs_host *h = rs_host_copy(l, from->inside);
+	struct rs_part *p;
+	int parent;
+
+	if (!h)
+		return NULL;
+	for (int i = 0; i < h->n_parts; i++)
+		if (h->parts[i].kind != RS_PART_SOCKET && !above(h, i, from->nic))
+			h->parts[i].kind = RS_PART_OTHER;
+	h->n_xlinks = 0;
+	for (int i = 0; i < from->inside->n_xlinks; i++)
+		if (from->inside->xlinks[i].kind == RS_XLINK_SOCKET)
+			h->xlinks[h->n_xlinks++] = from->inside->xlinks[i];
+	parent = h->parts[from->nic].parent;
+	p = rs_host_part_add(l, h, RS_PART_GPU, "perftest");
+	if (p)
+		p->parent = parent;
+	return l->err ? NULL : h;
+}
+
+static void pair_work(const struct expect_run *r, FILE *out)
+{
+	unsigned long long size = r->bytes, stream = expect_stream_bytes(size);
+	const char *memory = r->model->far ? "far" : "host";
+
+	if (r->test == RS_EXPECT_MESSAGE) {
+		fprintf(out,
+			"  - {name: test, memory: %s, flows: [{src: 0, dst: 1, bytes: %lluB}]}\n",
+			memory, size);
+		return;
+	}
+	for (int way = 0; way < (r->test == RS_EXPECT_BOTH ? 2 : 1); way++)
+		fprintf(out,
+			"  - {name: way%d, collective: {op: broadcast, ranks: [%d, %d], share: "
+			"true, memory: %s, "
+			"bytes: %lluB, chunk: %lluB, slots: %d, qps: %u}}\n",
+			way, way, 1 - way, memory, stream, size < 1024 ? 1024 : size,
+			size < SMALL ? 64 : 8, r->model->qps);
+}
+
+static void coll_work(const struct expect_run *r, FILE *out)
+{
+	const struct expect_model *m = r->model;
+
+	fprintf(out, "  - {name: test, collective: {op: %s, bytes: %lluB%s, nccl: {version: %s",
+		rs_coll_op_name(r->op), (unsigned long long)r->bytes,
+		m->staged ? ", memory: host" : "", m->version);
+	fprintf(out, ", gpus_per_thread: %u", m->per_thread ? m->per_thread : 1);
+	if (r->as_bytes)
+		fprintf(out, ", as_bytes: %lluB", (unsigned long long)r->as_bytes);
+	for (uint32_t i = 0; i < m->n_env; i++)
+		fprintf(out, "%s%s: \"%s\"", i ? ", " : ", env: {", m->env[2 * i],
+			m->env[2 * i + 1]);
+	fputs(m->n_env ? "}}}}\n" : "}}}\n", out);
+}
+
+/* A NIC that pauses its switch for a share of the time. */
+static char *pauses(const struct expect_model *m, const struct rs_cluster *c)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out = m->paused > 0 ? open_memstream(&text, &n) : NULL;
+	uint32_t host = m->paused_host > 0 && (uint32_t)m->paused_host < c->n
+				? (uint32_t)m->paused_host
+				: 0;
+	const struct rs_host *h = c->host[host].inside;
+
+	if (!out)
+		return NULL;
+	fputs("  events:\n", out);
+	for (int i = 0; i < h->n_parts; i++)
+		if (h->parts[i].kind == RS_PART_NIC) {
+			fprintf(out, "    - {at: 0ns, nic: \"%s-%u/%s\", ", c->host[host].name,
+				host, h->parts[i].name);
+			fprintf(out, "pause: %.0fns, every: %dus, times: 400}\n",
+				m->paused * PERIOD_US * 1000, PERIOD_US);
+			break;
+		}
+	fclose(out);
+	return text;
+}
+
+static void most(struct rs_cluster *c)
+{
+	c->nics = c->gpus = 0;
+	for (uint32_t i = 0; i < c->n; i++) {
+		const struct rs_host *h = c->host[i].inside;
+		uint32_t nics = 0, gpus = 0;
+
+		for (int k = 0; k < h->n_parts; k++) {
+			nics += h->parts[k].kind == RS_PART_NIC;
+			gpus += h->parts[k].kind == RS_PART_GPU;
+			if (h->parts[k].kind == RS_PART_NIC && h->parts[k].port_rate > c->rate)
+				c->rate = h->parts[k].port_rate;
+		}
+		c->nics = nics > c->nics ? nics : c->nics;
+		c->gpus = gpus > c->gpus ? gpus : c->gpus;
+	}
+	/* of one host alone, whose ports carry nothing */
+	c->rate = c->rate ? c->rate : 100 * RS_GBPS;
+}
+
+/* InfiniBand's headers are shorter than RoCE's, which are simulated: its ports are as much faster.
+ */
+static void frame(struct rs_cluster *c, const struct expect_model *m, struct rs_load *l)
+{
+	for (uint32_t i = 0; i < c->n && m->framing != 1; i++) {
+		c->host[i].inside = rs_host_copy(l, c->host[i].inside);
+		for (int k = 0; c->host[i].inside && k < c->host[i].inside->n_parts; k++) {
+			struct rs_part *p = &c->host[i].inside->parts[k];
+
+			p->port_rate = (int64_t)((double)p->port_rate * m->framing / 1e6) * 1000000;
+		}
+	}
+}
+
+static int fill(const struct expect_run *r, struct rs_cluster *c, struct rs_load *l)
+{
+	const struct expect_model *m = r->model;
+	bool pair = r->test != RS_EXPECT_COLLECTIVE;
+	uint32_t n = pair ? 2 : r->hosts;
+
+	*c = (struct rs_cluster){.n = n,
+				 .mtu = m->mtu,
+				 .lossless = m->loss <= 0,
+				 .ecn = m->loss <= 0,
+				 .whole = true,
+				 .delay = m->delay,
+				 .forward = m->forward > 0 ? m->forward : -1,
+				 .loss = m->loss};
+	for (uint32_t i = 0; i < n; i++) {
+		const struct expect_host *h = &m->host[i];
+
+		c->host[i].name = h->name;
+		c->host[i].inside = pair ? pair_host(l, h) : h->inside;
+		if (!c->host[i].inside)
+			return l->err ? l->err : -ENOMEM;
+	}
+	frame(c, m, l);
+	if (!l->err)
+		most(c);
+	return l->err;
+}
+
+int expect_write(const struct expect_run *r, FILE *out, struct rs_error *e)
+{
+	struct rs_arena *a = rs_arena_create(0);
+	struct rs_load l = {.arena = a, .e = e};
+	struct rs_cluster *c = calloc(1, sizeof(*c));
+	char *work = NULL, *paused = NULL;
+	size_t n = 0;
+	FILE *w = open_memstream(&work, &n);
+	int err = a && c && w ? 0 : -ENOMEM;
+
+	if (!err && r->test == RS_EXPECT_COLLECTIVE)
+		coll_work(r, w);
+	else if (!err)
+		pair_work(r, w);
+	if (w && fclose(w))
+		err = -ENOMEM;
+	if (!err)
+		err = fill(r, c, &l);
+	if (!err) {
+		c->work = work;
+		c->more = paused = pauses(r->model, c);
+		err = rs_cluster_write(c, out);
+	}
+	if (err && !e->code)
+		rs_error_set(e, err, "out of memory");
+	free(paused);
+	free(work);
+	free(c);
+	if (a)
+		rs_arena_destroy(a);
+	return err;
+}

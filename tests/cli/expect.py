@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""ripstop expect: `expect.py RIPSTOP ROOT`. Figures, ranges, limits, what is asked for."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+RIPSTOP, ROOT = sys.argv[1:3]
+SMALL = "RS_SMALL" in os.environ  # sanitizers
+H100 = os.path.join(ROOT, "tests/data/scoreboard/hosts/hgx-h100.xml")
+IBSTAT = """CA 'mlx5_0'
+\tCA type: MT4129
+\tNumber of ports: 1
+\tPort 1:
+\t\tState: Active
+\t\tPhysical state: LinkUp
+\t\tRate: %s
+\t\tLink layer: InfiniBand
+"""
+TOPO = """	GPU0	GPU1	NIC0	NIC1	CPU Affinity	NUMA Affinity
+GPU0	 X 	NV12	PIX	SYS	0-31	0
+GPU1	NV12	 X 	SYS	PIX	32-63	1
+NIC0	PIX	SYS	 X 	SYS
+NIC1	SYS	PIX	SYS	 X
+
+NIC Legend:
+
+  NIC0: mlx5_0
+  NIC1: mlx5_1
+"""
+
+
+def fail(what):
+    print(f"expect: {what}", file=sys.stderr)
+    sys.exit(1)
+
+
+def run(*args, status=0):
+    p = subprocess.run([RIPSTOP, "expect", *args], capture_output=True, text=True, timeout=300, check=False)
+    if p.returncode != status:
+        fail(f"{args}: exit status {p.returncode}, not {status}\n{p.stdout}{p.stderr}")
+    return p.stdout + p.stderr
+
+
+def figures(*args):
+    d = json.loads(run("--quiet", "--json", "-", *args))
+    for f in d["figures"]:
+        if not 0 < f["low"] <= f["value"] <= f["high"]:
+            fail(f"{args}: out of its own range: {f}")
+    return d
+
+
+def one(d, test, size, hosts=2):
+    for f in d["figures"]:
+        if (f["test"], f["bytes"], f["hosts"]) == (test, size, hosts):
+            return f
+    fail(f"no {test} of {size} on {hosts} hosts in {d}")
+
+
+def near(f, want, share, what):
+    if abs(f["value"] / want - 1) > share:
+        fail(f"{what}: {f['value']} where {want} was measured: {f}")
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def ports(tmp):
+    """The figures of one port follow its rate, slot and MTU; docs/host.md's rows measured 195.9 at 200G."""
+    for gbps, want in ((100, 97.5), (200, 195.9)):
+        path = write(os.path.join(tmp, "ibstat.txt"), IBSTAT % gbps)
+        d = figures("--test", "perftest", "--sizes", "1MiB", path)
+        f = one(d, "ib_write_bw", 1 << 20)
+        near(f, want, 0.02, f"{gbps}G")
+        if f["limit"] != f"the port, {gbps} Gb/s":
+            fail(f"{gbps}G: held back by {f['limit']}")
+        both = one(d, "ib_write_bw -b", 1 << 20)
+        near(both, 2 * want, 0.03, "both ways")
+    small = figures("--test", "perftest", "--sizes", "64KiB", "--given", "mtu=256", path)
+    if "the path MTU, 256 B costs" not in one(small, "ib_write_bw", 65536)["limit"]:
+        fail(f"MTU: {small}")
+
+
+def slots(tmp):
+    """A narrow slot is named, and its figure is that of docs/host.md's table of slots."""
+    lspci = ("17:00.0 Infiniband controller: Mellanox Technologies MT2910 Family [ConnectX-7]\n"
+             "\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n"
+             "\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq-\n"
+             "\t\t\tMaxPayload 256 bytes, MaxReadReq 4096 bytes\n"
+             "\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x16, ASPM not supported\n"
+             "\t\tLnkSta:\tSpeed 16GT/s (downgraded), Width x8 (downgraded)\n")
+    path = write(os.path.join(tmp, "lspci-vv.txt"), lspci)
+    f = one(figures("--test", "perftest", "--sizes", "1MiB", "--given", "rate=400", path),
+            "ib_write_bw", 1 << 20)
+    near(f, 111.8, 0.05, "Gen4 x8")
+    if "slot" not in f["limit"] or "Gen4 x8" not in f["limit"]:
+        fail(f"slot: held back by {f['limit']}")
+
+
+def nccl():
+    """Two systems of the scoreboard: one host by NVLink, two by NICs."""
+    d = figures("--test", "nccl", "--sizes", "256MiB", "--given", "version=2.26.2", H100)
+    near(one(d, "all_reduce", 1 << 28), 268.4 * 15 / 8 / 1.29616, 0.15, "2 hosts")  # h100-8n: 1296 us
+    if "NVLink" not in one(d, "all_reduce", 1 << 28, 1)["limit"]:
+        fail(f"one host: {d}")
+    if SMALL:
+        return
+    more = figures("--test", "nccl", "--collective", "all-to-all", "--sizes", "1MiB", "--hosts", "3", H100)
+    if one(more, "alltoall", 1 << 20, 3)["ranks"] != 24:
+        fail(f"3 hosts: {more}")
+    schema(more)
+
+
+def lacking(tmp):
+    """Nothing is guessed: what to run next is named."""
+    empty = write(os.path.join(tmp, "notes.txt"), "the job is slow since Monday\n")
+    if "ripstop audit --collect" not in run(empty, status=4):
+        fail("nothing read")
+    topo = write(os.path.join(tmp, "topo.txt"), TOPO)
+    out = run("--test", "perftest", topo, status=4)
+    if "Run next: ibstat" not in out:
+        fail(f"topo -m alone: {out}")
+    d = figures("--test", "nccl", "--sizes", "256MiB", topo)
+    if [f["hosts"] for f in d["figures"]] != [1] or "A100" not in json.dumps(d["assumed"]):
+        fail(f"two A100 by topo -m: {d}")
+    for args in (("--given", "rate=fast"), ("--sizes", "4GB,x"), ("--nic", "mlx5_9"), ("--hosts", "0"),
+                 ("--given", "colour=red"), ("--test", "mpi"), ("--collective", "gather")):
+        run(*args, write(os.path.join(tmp, "ibstat.txt"), IBSTAT % 200), status=2)
+
+
+def schema(d):
+    try:
+        import jsonschema
+    except ImportError:
+        return
+    with open(os.path.join(ROOT, "docs/schema/ripstop-expect-1.schema.json"), encoding="utf-8") as f:
+        jsonschema.validate(d, json.load(f))
+
+
+with tempfile.TemporaryDirectory() as folder:
+    ports(folder)
+    slots(folder)
+    nccl()
+    lacking(folder)
