@@ -27,6 +27,9 @@ struct flows {
 	struct paths *paths; /* made for the first flow that gives one */
 	struct rs_flow *flow;
 	uint32_t n, room;
+	struct rs_flow
+		base; /* what the job says of all its flows: op and what goes with it, class */
+	uint32_t qps;
 };
 
 /* For "did you mean". */
@@ -86,6 +89,47 @@ static void add_flow(struct flows *w, const struct rs_flow *flow, struct rs_wher
 	w->flow[w->n++] = *flow;
 }
 
+/* A flow over several queue pairs is as many flows, which share its bytes: atomics' by the word. */
+static void add_flows(struct flows *w, const struct rs_flow *flow, uint32_t qps, struct rs_where at)
+{
+	uint32_t unit = flow->op == RS_FLOW_ATOMIC ? RS_FLOW_ATOMIC_BYTES : 1;
+	uint64_t units = flow->bytes / unit;
+
+	if (qps == 1 || !flow->bytes || flow->bytes % unit) {
+		add_flow(w, flow, at);
+		return;
+	}
+	if (!w->l->err && units < qps)
+		rs_load_fail(w->l, -EINVAL, at, "qps: %llu bytes are not enough for %u queue pairs",
+			     (unsigned long long)flow->bytes, qps);
+	for (uint32_t q = 0; q < qps && !w->l->err; q++) {
+		struct rs_flow part = *flow;
+
+		part.bytes = (units / qps + (q < units % qps)) * unit;
+		add_flow(w, &part, at);
+	}
+}
+
+/* The keys that say what a flow's messages are, of a job for all or of one flow. */
+#define VERB_KEYS "op", "qps", "message", "depth", "inline"
+
+static void read_verb(struct rs_load *l, const struct rs_node *n, struct rs_flow *flow,
+		      uint32_t *qps)
+{
+	uint64_t message = flow->message, bytes = flow->inline_bytes;
+	int op = flow->op;
+
+	rs_node_name(l, n, "op", rs_flow_ops, &op);
+	rs_node_u32(l, n, "qps", 1, RS_FLOW_QPS_MAX, qps);
+	rs_node_bytes(l, n, "message", 1, RS_FLOW_MESSAGE_MAX, &message);
+	rs_node_u32(l, n, "depth", 1, RS_FLOW_DEPTH_MAX, &flow->depth);
+	rs_node_bytes(l, n, "inline", 0, UINT16_MAX, &bytes);
+	flow->op = (uint8_t)op;
+	flow->message = (uint32_t)message;
+	flow->inline_bytes = (uint32_t)bytes;
+	flow->inline_given |= rs_node_get(n, "inline") != NULL;
+}
+
 static char *trim(char *s)
 {
 	char *end;
@@ -109,7 +153,7 @@ static void csv_number(struct flows *w, const char *s, const char *what, int64_t
 static void csv_line(struct flows *w, char *line, struct rs_where at)
 {
 	static const char *const what[FIELDS_MAX] = {"start_ns", "src", "dst", "bytes", "class"};
-	struct rs_flow flow = {.tc = w->f->qos.data_tc};
+	struct rs_flow flow = w->base;
 	struct rs_where where[FIELDS_MAX];
 	char *field[FIELDS_MAX], *rest = line;
 	int64_t start = 0, bytes = 0, tc = flow.tc;
@@ -139,7 +183,7 @@ static void csv_line(struct flows *w, char *line, struct rs_where at)
 	flow.start = start * RS_NS;
 	flow.bytes = (uint64_t)bytes;
 	flow.tc = (uint8_t)tc;
-	add_flow(w, &flow, where[3]);
+	add_flows(w, &flow, w->qps, where[3]);
 }
 
 /* The next line without its end: 1, or 0 at the end of the file. A line that is too long or holds a
@@ -218,9 +262,10 @@ static void csv(struct flows *w, const char *path, struct rs_where at)
 
 static void inline_flow(struct flows *w, const struct rs_node *n)
 {
-	static const char *const known[] = {"start", "src",      "dst", "bytes", "class",
-					    "path",  "ack_path", "cc",  NULL};
-	struct rs_flow flow = {.tc = w->f->qos.data_tc};
+	static const char *const known[] = {"start", "src",      "dst", "bytes",   "class",
+					    "path",  "ack_path", "cc",  VERB_KEYS, NULL};
+	struct rs_flow flow = w->base;
+	uint32_t qps = w->qps;
 	const struct rs_node *src, *dst, *path = rs_node_get(n, "path"),
 					 *acks = rs_node_get(n, "ack_path");
 	const char *s, *d;
@@ -237,6 +282,7 @@ static void inline_flow(struct flows *w, const struct rs_node *n)
 	rs_node_bytes(w->l, n, "bytes", 1, RS_FLOW_BYTES_MAX, &flow.bytes);
 	rs_node_u8(w->l, n, "class", 0, RS_TCS - 1, &flow.tc);
 	flow.cc = load_own_cc(w->l, w->f, n);
+	read_verb(w->l, n, &flow, &qps);
 	if (s && d) {
 		endpoint(w, s, "src", src->at, &flow.src);
 		endpoint(w, d, "dst", dst->at, &flow.dst);
@@ -246,7 +292,7 @@ static void inline_flow(struct flows *w, const struct rs_node *n)
 			paths_list(w->paths, &flow, path, false);
 		if (!w->l->err && acks)
 			paths_list(w->paths, &flow, acks, true);
-		add_flow(w, &flow, n->at);
+		add_flows(w, &flow, qps, n->at);
 	}
 }
 
@@ -256,12 +302,12 @@ static void table_flows(struct flows *w, const struct rs_node *n)
 	for (uint32_t i = 0; i < n->n && !w->l->err; i++) {
 		const int64_t *row = n->rows[i];
 		struct rs_where at = {"flow", (int)i + 1, 0};
-		struct rs_flow flow = {.start = row[0],
-				       .src = (uint32_t)row[1],
-				       .dst = (uint32_t)row[2],
-				       .bytes = (uint64_t)row[3],
-				       .tc = w->f->qos.data_tc};
+		struct rs_flow flow = w->base;
 
+		flow.start = row[0];
+		flow.src = (uint32_t)row[1];
+		flow.dst = (uint32_t)row[2];
+		flow.bytes = (uint64_t)row[3];
 		if (row[0] < 0 || row[0] > RS_START_MAX)
 			rs_load_fail(w->l, -ERANGE, at, "start: expected 0 to 4000 s");
 		for (unsigned k = 1; k < 3; k++)
@@ -275,7 +321,7 @@ static void table_flows(struct flows *w, const struct rs_node *n)
 				     (long long)row[4]);
 		if (row[4] >= 0)
 			flow.tc = (uint8_t)row[4];
-		add_flow(w, &flow, at);
+		add_flows(w, &flow, w->qps, at);
 	}
 }
 
@@ -287,14 +333,26 @@ static void sink_endpoint(void *arg, const char *s, const char *what, struct rs_
 
 static void sink_flow(void *arg, const struct rs_flow *flow, struct rs_where at)
 {
-	add_flow(arg, flow, at);
+	struct flows *w = arg;
+	struct rs_flow verb = w->base;
+
+	verb.start = flow->start;
+	verb.src = flow->src;
+	verb.dst = flow->dst;
+	verb.bytes = flow->bytes;
+	verb.tc = flow->tc;
+	verb.cc = flow->cc;
+	if (verb.op == RS_FLOW_ATOMIC) /* whole words */
+		verb.bytes = (verb.bytes + RS_FLOW_ATOMIC_BYTES - 1) & ~UINT64_C(7);
+	add_flows(w, &verb, verb.bytes < w->qps ? 1 : w->qps, at);
 }
 
 static void load_flows(struct rs_load *l, struct rs_fabric *f, struct rs_names *names,
-		       struct rs_job *job, const struct rs_node *n)
+		       struct rs_job *job, const struct rs_node *all, const struct rs_node *n)
 {
-	struct flows w = {.l = l, .f = f, .names = names};
+	struct flows w = {.l = l, .f = f, .names = names, .base.tc = f->qos.data_tc, .qps = 1};
 
+	read_verb(l, all, &w.base, &w.qps);
 	if (n->kind == RS_NODE_LIST)
 		for (const struct rs_item *i = n->first; i && !l->err; i = i->next)
 			inline_flow(&w, i->value);
@@ -677,11 +735,17 @@ static const struct rs_node *kind_of_job(struct rs_load *l, const struct rs_node
 /* Keys that go with flows alone, and those that do not go with them. */
 static void check_job_keys(struct rs_load *l, const struct rs_node *n, bool flows)
 {
+	static const char *const verbs[] = {VERB_KEYS, NULL};
+
 	if (!l->err && !flows && rs_node_get(n, "memory"))
 		rs_load_fail(l, -EINVAL, rs_node_get(n, "memory")->at,
 			     "memory goes with flows: collectives use GPUs'");
 	if (!l->err && !flows && (rs_node_get(n, "paths") || rs_node_get(n, "ack_paths")))
 		rs_load_fail(l, -EINVAL, n->at, "paths and ack_paths go with flows");
+	for (unsigned i = 0; !l->err && !flows && verbs[i]; i++)
+		if (rs_node_get(n, verbs[i]))
+			rs_load_fail(l, -EINVAL, rs_node_get(n, verbs[i])->at, "%s goes with flows",
+				     verbs[i]);
 	if (!l->err && flows && (rs_node_get(n, "place") || rs_node_get(n, "share")))
 		rs_load_fail(l, -EINVAL, n->at,
 			     "place and share go with collectives and train: flows name "
@@ -691,9 +755,9 @@ static void check_job_keys(struct rs_load *l, const struct rs_node *n, bool flow
 static void load_job(struct rs_load *l, struct rs_fabric *f, struct rs_names *names,
 		     const struct rs_node *n)
 {
-	static const char *const known[] = {"flows", "memory", "paths", "ack_paths", "collective",
-					    "train", "trace",  "serve", "name",      "place",
-					    "share", "cc",     NULL};
+	static const char *const known[] = {"flows", "memory", "paths",   "ack_paths", "collective",
+					    "train", "trace",  "serve",   "name",      "place",
+					    "share", "cc",     VERB_KEYS, NULL};
 	const struct rs_node *of;
 	enum rs_job_kind kind;
 	struct rs_job *job;
@@ -713,7 +777,7 @@ static void load_job(struct rs_load *l, struct rs_fabric *f, struct rs_names *na
 	if (l->err)
 		return;
 	if (kind == RS_JOB_FLOWS) {
-		load_flows(l, f, names, job, of);
+		load_flows(l, f, names, job, n, of);
 		load_paths(l, f, job, n);
 	} else if (kind == RS_JOB_COLLECTIVE) {
 		load_collective(l, f, &job->collective, n, of);

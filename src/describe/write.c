@@ -667,6 +667,19 @@ static void path(struct writer *w, const struct rs_fabric *f, const char *key,
 	fputc(']', w->out);
 }
 
+/* What differs from a flow that says nothing of it. */
+static void verb(struct writer *w, const struct rs_flow *flow)
+{
+	if (flow->op)
+		fprintf(w->out, ", op: %s", rs_flow_ops[flow->op]);
+	if (flow->message)
+		fprintf(w->out, ", message: %s", size(w, flow->message));
+	if (flow->depth)
+		fprintf(w->out, ", depth: %u", flow->depth);
+	if (flow->inline_given)
+		fprintf(w->out, ", inline: %s", size(w, flow->inline_bytes));
+}
+
 static void flows(struct writer *w, const struct rs_fabric *f, const struct rs_job *j)
 {
 	fprintf(w->out, "    memory: %s\n    flows:\n", rs_flow_memories[j->memory]);
@@ -677,6 +690,7 @@ static void flows(struct writer *w, const struct rs_fabric *f, const struct rs_j
 		text(w, ", ", "src", f->endpoints[flow->src].name);
 		text(w, ", ", "dst", f->endpoints[flow->dst].name);
 		fprintf(w->out, ", bytes: %s, class: %u", size(w, flow->bytes), flow->tc);
+		verb(w, flow);
 		path(w, f, "path", flow->path, flow->src);
 		path(w, f, "ack_path", flow->ack_path, flow->dst);
 		own_cc(w, f, ", ", flow->cc);

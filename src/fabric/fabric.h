@@ -221,12 +221,29 @@ struct rs_pinned {
 	} hop[];
 };
 
+/* What a flow's messages are. src posts them; a READ's bytes go from dst to src. */
+enum rs_flow_op { RS_FLOW_WRITE, RS_FLOW_SEND, RS_FLOW_READ, RS_FLOW_ATOMIC };
+extern const char *const rs_flow_ops[]; /* "write", ..., NULL */
+
+enum {
+	RS_FLOW_MESSAGE_MAX = 1 << 30,
+	RS_FLOW_DEPTH = 2, /* of a flow that names none */
+	RS_FLOW_DEPTH_MAX = 4096,
+	RS_FLOW_QPS_MAX = 65536,
+	RS_FLOW_ATOMIC_BYTES = 8,
+};
+
 struct rs_flow {
 	rs_time start;
 	uint32_t src, dst; /* endpoints */
 	uint64_t bytes;
 	uint8_t tc;
 	uint8_t cc;                              /* 0: its job's; i: rs_fabric.ccs[i - 1] */
+	uint8_t op;                              /* enum rs_flow_op */
+	bool inline_given;                       /* else the NIC says */
+	uint32_t inline_bytes;                   /* of a message that comes with the doorbell */
+	uint32_t message;                        /* bytes of each; 0: RS_FLOW_MESSAGE_MAX */
+	uint32_t depth;                          /* messages under way; 0: RS_FLOW_DEPTH */
 	const struct rs_pinned *path, *ack_path; /* of its data, of its ACKs; NULL: as routed */
 };
 

@@ -6,6 +6,7 @@
 #include "fabric/build.h"
 
 const char *const rs_job_kinds[RS_JOB_KINDS] = {"flows", "collective", "train", "trace", "serve"};
+const char *const rs_flow_ops[] = {"write", "send", "read", "atomic", NULL};
 const char *const rs_flow_memories[] = {"host", "gpu", "far", NULL};
 
 const struct rs_collective_conf *rs_job_collective(const struct rs_job *j)
@@ -53,6 +54,30 @@ static void check_ends(struct rs_load *l, const struct rs_fabric *f, const struc
 		rs_load_fail(l, -EINVAL, at, "a flow before rs_fabric_route()");
 }
 
+/* op, message, depth, inline. */
+static void check_verb(struct rs_load *l, const struct rs_flow *flow, struct rs_where at)
+{
+	bool carries = flow->op == RS_FLOW_WRITE || flow->op == RS_FLOW_SEND;
+
+	if (flow->op > RS_FLOW_ATOMIC)
+		rs_load_fail(l, -EINVAL, at, "op: expected write, send, read or atomic");
+	else if (flow->op == RS_FLOW_ATOMIC &&
+		 (flow->message || flow->bytes % RS_FLOW_ATOMIC_BYTES))
+		rs_load_fail(l, -EINVAL, at, "an atomic has 8 bytes: expected %s",
+			     flow->message ? "no message beside op: atomic"
+					   : "bytes in a multiple of 8 for each queue pair");
+	else if (flow->message > RS_FLOW_MESSAGE_MAX || flow->depth > RS_FLOW_DEPTH_MAX)
+		rs_load_fail(l, -ERANGE, at, "expected message up to 1GiB and depth up to %d",
+			     RS_FLOW_DEPTH_MAX);
+	else if (flow->inline_given && !carries)
+		rs_load_fail(l, -EINVAL, at,
+			     "inline goes with op: write and send: what a %s asks for is not in it",
+			     rs_flow_ops[flow->op]);
+	else if (flow->message && flow->bytes / flow->message > UINT32_MAX)
+		rs_load_fail(l, -ERANGE, at,
+			     "a flow of more than 2^32 messages; expected a larger message");
+}
+
 void rs_fabric_check_flow(struct rs_load *l, const struct rs_fabric *f, const struct rs_flow *flow,
 			  struct rs_where at)
 {
@@ -76,6 +101,8 @@ void rs_fabric_check_flow(struct rs_load *l, const struct rs_fabric *f, const st
 			     f->endpoints[flow->src].name, f->endpoints[flow->dst].name,
 			     down ? ": the link of " : "", down ? down : "",
 			     down ? " is down (change)" : "");
+	else
+		check_verb(l, flow, at);
 }
 
 void rs_fabric_set_flows(struct rs_load *l, struct rs_fabric *f, struct rs_job *job,

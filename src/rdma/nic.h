@@ -369,6 +369,10 @@ struct rs_qp *rs_nic_find_qp(struct rs_nic *nic, uint32_t qpn);
  * would. */
 bool rs_qp_rests(const struct rs_nic *nic, const struct rs_qp *qp, uint32_t psn);
 void rs_qp_resume(struct rs_qp *qp, uint32_t psn, uint32_t msn, rs_time last_cnp);
+/* Of such a QP, before any packet comes: a READ of length bytes, or an atomic, that it answered;
+ * the oldest first, as many as it has places for. */
+void rs_qp_resume_answer(struct rs_qp *qp, uint32_t rkey, uint32_t psn, uint32_t length,
+			 bool atomic);
 rs_time rs_qp_last_cnp(const struct rs_qp *qp);
 /* For reports and tests. */
 const struct rs_cc *rs_qp_cc(const struct rs_qp *qp);
@@ -534,7 +538,7 @@ struct rs_nic_counters {
 	uint64_t tx_data_packets, tx_ack_packets;
 	uint64_t tx_data_bytes; /* payload, what is sent again too */
 	uint64_t retransmitted_packets;
-	uint64_t retransmitted_bytes; /* payload */
+	uint64_t retransmitted_bytes; /* payload; of responses to READs too */
 	uint64_t out_of_sequence;     /* responder: arrived beyond the expected PSN */
 	uint64_t packet_seq_err;      /* requester: NAKs (sequence) received */
 	uint64_t duplicate_request;

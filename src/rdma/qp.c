@@ -294,6 +294,22 @@ void rs_qp_resume(struct rs_qp *qp, uint32_t psn, uint32_t msn, rs_time last_cnp
 	qp->cold->last_cnp = last_cnp;
 }
 
+void rs_qp_resume_answer(struct rs_qp *qp, uint32_t rkey, uint32_t psn, uint32_t length,
+			 bool atomic)
+{
+	rs_assert(qp->resource_count < qp->resource_limit && !qp->cold->resource_head);
+	qp->cold->resources[qp->resource_count++] = (struct rs_resource){
+		.rkey = rkey,
+		.pd = qp->pd,
+		.psn = psn & RS_PSN_MASK,
+		.length = atomic ? 0 : length,
+		.packets = atomic ? 1 : rs_qp_packets(qp, length),
+		.atomic = atomic,
+		.answered = true,
+	};
+	qp->resource_next = qp->resource_count;
+}
+
 rs_time rs_qp_last_cnp(const struct rs_qp *qp)
 {
 	return qp->cold->last_cnp;

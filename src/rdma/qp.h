@@ -75,6 +75,7 @@ struct rs_resource {
 	uint32_t psn;     /* of va */
 	uint32_t packets; /* from psn */
 	uint32_t sent;    /* responses sent since it was last asked for */
+	uint32_t before;  /* of them, that were sent before */
 	bool atomic;      /* answered by one packet, in place of a READ's */
 	bool written;     /* ATOMIC WRITE: the answer has no word */
 	bool pending;     /* asked for, not all sent */

@@ -287,9 +287,13 @@ RS_COLD static bool respond_again(struct rs_nic *nic, struct rs_qp *qp, struct r
 	uint32_t k;
 	const struct rs_resource *r = read_of(qp, rs_recovery_of(qp)->next_again(qp), &k);
 
+	bool filled = r && fill_response(nic, qp, r, k, p);
+
 	rs_recovery_of(qp)->sent_again(qp, !r);
 	rs_resp_kick(nic, qp);
-	return r && fill_response(nic, qp, r, k, p);
+	if (filled)
+		nic->counters.retransmitted_bytes += p->payload_bytes;
+	return filled;
 }
 
 bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
@@ -301,6 +305,8 @@ bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_
 	r = next_pending(qp);
 	if (!fill_response(nic, qp, r, r->sent, p))
 		return false;
+	if (__builtin_expect(r->sent < r->before, 0))
+		nic->counters.retransmitted_bytes += p->payload_bytes;
 	if (++r->sent == r->packets) {
 		r->pending = false;
 		r->answered = true;
@@ -389,6 +395,9 @@ static void duplicate_read(struct rs_nic *nic, struct rs_qp *qp, const struct rs
 		r->length = p->dma_bytes;
 		r->psn = rs_psn_add(r->psn, k);
 		r->packets -= k;
+		if (r->before < r->sent)
+			r->before = r->sent;
+		r->before = r->before > k ? r->before - k : 0;
 		r->sent = 0;
 		r->pending = true;
 		if (qp->resource_next > i)

@@ -220,6 +220,8 @@ void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *
 void sim_app_news(struct rs_sim *s, struct sim_nic *k, const struct rs_sim_news *news, rs_time now);
 /* The paths of a queue pair's DMA: reads of what it sends, writes of what it receives. */
 struct rs_path *sim_qp_path(struct rs_sim *s, uint64_t user, bool send);
+/* Bytes of a message that the doorbell brings, where its flow or its NIC says so. */
+uint32_t sim_qp_inline(struct rs_sim *s, uint64_t user, uint32_t by_nic);
 /* A packet came for a queue pair that is not there: true when it is now. */
 bool sim_flow_absent(struct rs_sim *s, struct sim_nic *k, uint32_t qpn);
 /* To their jobs: what congestion control did for ends that are still open. */

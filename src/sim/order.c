@@ -159,6 +159,8 @@ void sim_order_sent(struct sim_nic *k, struct rs_packet *p)
 	st->next = rs_psn_add(p->psn, 1);
 	if (rs_psn_diff(p->psn, st->max) >= 0)
 		st->max = st->next;
+	else if (rs_opcodes[p->opcode].flags & (RS_F_READ | RS_F_ATOMIC))
+		return; /* for answers, whose order is not followed */
 	else if (k->sim->f->transport.recovery == RS_FABRIC_SELECTIVE ? !lost_forget(st, p->psn)
 								      : st->cause == CAUSE_ORDER) {
 		k->reordered++;

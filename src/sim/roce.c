@@ -1,5 +1,6 @@
-/* RoCE as a transport of the simulator: a NIC a port, a queue pair an end. Messages are WRITEs,
- * those that the receiver is told of with immediate, as NCCL's network transport sends them. */
+/* RoCE as a transport of the simulator: a NIC a port, a queue pair an end. A collective's messages
+ * are WRITEs, those that the receiver is told of with immediate, as NCCL's network transport sends
+ * them. */
 #include <errno.h>
 #include <stdlib.h>
 #include "rdma/nic.h"
@@ -97,18 +98,44 @@ static uint32_t psn_behind(const struct roce *r, const struct rs_sim_past *p)
 			  RS_PSN_MASK);
 }
 
-static void receive(struct roce *r, struct rs_qp *qp)
+/* For an immediate, or with room for a SEND. */
+static void receive(struct roce *r, struct rs_qp *qp, bool send)
 {
-	struct rs_recv_wr wr = {.wr_id = rs_qp_get_user(qp)};
+	struct rs_sge sge = {.va = 0, .length = RS_FLOW_MESSAGE_MAX, .lkey = r->key};
+	struct rs_recv_wr wr = {.wr_id = rs_qp_get_user(qp), .n_sge = send, .sge = &sge};
 
 	rs_qp_post_recv(r->nic, qp, &wr);
+}
+
+/*
+ * Where it was. The answers of READs and atomics may have been lost after it went: it remembers
+ * those that the peer may still ask for, as it did then.
+ */
+static void resume(struct roce *r, struct rs_qp *qp, const struct rs_sim_past *past)
+{
+	uint64_t n = messages_of(past), left = r->plant->f->transport.max_rd_atomic;
+	struct rs_sim_past before = *past;
+
+	rs_qp_resume(qp, psn_behind(r, past), messages_of(past), past->kept);
+	if (past->op != RS_FLOW_READ && past->op != RS_FLOW_ATOMIC)
+		return;
+	for (uint64_t i = n > left ? n - left : 0; i < n; i++) {
+		uint64_t from = i * past->piece, bytes = past->bytes - from;
+
+		before.bytes = from;
+		if (bytes > past->piece)
+			bytes = past->piece;
+		rs_qp_resume_answer(qp, r->key, psn_behind(r, &before), (uint32_t)bytes,
+				    past->op == RS_FLOW_ATOMIC);
+	}
 }
 
 /* Congestion control begins at time 0, as if the queue pair had been there and idle. */
 static int open(void *self, const struct rs_sim_conn_end *end)
 {
 	struct roce *r = self;
-	uint32_t receives = end->receiver && end->told ? end->depth : 0;
+	bool taken = end->told || end->op == RS_FLOW_SEND;
+	uint32_t receives = end->receiver && taken ? end->depth : 0;
 	struct rs_qp_init i = {.pd = 1,
 			       .send_cq = r->cq,
 			       .recv_cq = r->cq,
@@ -134,9 +161,9 @@ static int open(void *self, const struct rs_sim_conn_end *end)
 	}
 	rs_qp_set_user(qp, end->user);
 	if (end->past)
-		rs_qp_resume(qp, psn_behind(r, end->past), messages_of(end->past), end->past->kept);
+		resume(r, qp, end->past);
 	for (uint32_t n = 0; n < receives; n++)
-		receive(r, qp);
+		receive(r, qp, end->op == RS_FLOW_SEND);
 	return 0;
 }
 
@@ -200,14 +227,18 @@ static bool look(void *self, uint32_t number, struct rs_sim_end_now *out)
 
 /* ---- Messages ---- */
 
-static void post(void *self, uint32_t number, uint64_t bytes, bool tell, rs_time now)
+static void post(void *self, uint32_t number, uint64_t bytes, uint8_t op, bool tell, rs_time now)
 {
+	static const uint8_t ops[] = {[RS_FLOW_WRITE] = RS_WR_WRITE,
+				      [RS_FLOW_SEND] = RS_WR_SEND,
+				      [RS_FLOW_READ] = RS_WR_READ,
+				      [RS_FLOW_ATOMIC] = RS_WR_FETCH_ADD};
 	struct roce *r = self;
 	struct rs_qp *qp = qp_of(r, number);
 	struct rs_sge sge = {.va = 0, .length = (uint32_t)bytes, .lkey = r->key};
 	struct rs_send_wr wr = {
 		.wr_id = rs_qp_get_user(qp),
-		.op = tell ? RS_WR_WRITE_IMM : RS_WR_WRITE,
+		.op = tell ? RS_WR_WRITE_IMM : ops[op],
 		.flags = RS_WR_SIGNALED,
 		.n_sge = 1,
 		.sge = &sge,
@@ -229,9 +260,9 @@ static bool news(void *self, struct rs_sim_news *out)
 	if (!rs_cq_poll(r->cq, &c, 1))
 		return false;
 	*out = (struct rs_sim_news){
-		.user = c.wr_id, .arrived = c.op == RS_WR_RECV_WRITE_IMM, .status = c.status};
+		.user = c.wr_id, .arrived = c.op >= RS_WR_RECV, .status = c.status};
 	if (out->arrived && c.status == RS_WC_SUCCESS)
-		receive(r, qp_of(r, c.qpn));
+		receive(r, qp_of(r, c.qpn), c.op == RS_WR_RECV);
 	return true;
 }
 
@@ -299,6 +330,7 @@ const struct rs_sim_transport sim_roce = {
 	.close = close_end,
 	.user = user,
 	.post = post,
+	.any_op = true,
 	.news = news,
 	.look = look,
 	.cuts = cuts,

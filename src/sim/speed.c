@@ -103,30 +103,34 @@ static bool inlined(const struct rs_sim *s, const struct sim_conn *c, const stru
 		    uint64_t bytes)
 {
 	const struct rs_part *parts = s->f->hosts[c->src_host].inside->parts;
+	const struct rs_flow *f = flow_of(s, c);
 
-	return bytes <= k->inline_bytes && parts[c->dma->from.target].kind == RS_PART_SOCKET;
+	return c->op != RS_FLOW_READ &&
+	       bytes <= (f->inline_given ? f->inline_bytes : k->inline_bytes) &&
+	       parts[c->dma->from.target].kind == RS_PART_SOCKET;
 }
 
 static bool make_row(struct rs_sim *s, uint32_t conn, uint64_t bytes, uint32_t payload,
 		     struct row *w)
 {
 	const struct sim_conn *c = &s->work->conns[conn];
-	const struct sim_nic *from = sim_nic_of(s, c->src_endpoint);
-	const struct sim_nic *to = sim_nic_of(s, c->dst_endpoint);
-	const struct rs_bus *bus = s->nodes[c->src_host].host->bus;
+	bool reads = c->op == RS_FLOW_READ;
+	const struct sim_nic *from = sim_nic_of(s, sim_bytes_from(c));
+	const struct sim_nic *to = sim_nic_of(s, sim_bytes_to(c));
+	const struct rs_bus *bus = from->node->host->bus;
 	rs_time pipeline = s->f->host_params.nic_pipeline;
 	uint32_t n = bytes < payload ? (uint32_t)bytes : payload;
-	struct rs_packet p = {.src = c->src_endpoint,
-			      .dst = c->dst_endpoint,
-			      .dest_qp = c->dst_qpn,
+	struct rs_packet p = {.src = sim_bytes_from(c),
+			      .dst = sim_bytes_to(c),
+			      .dest_qp = reads ? c->src_qpn : c->dst_qpn,
 			      .sport = sim_source_port(s, conn, 0),
-			      .number = sim_way(s, conn, 0, c->dst_endpoint, false)};
+			      .number = sim_way(s, conn, 0, sim_bytes_to(c), false)};
 	struct rs_nic_config limits;
 	unsigned nic;
 
 	w->n = 0;
 	if (from->inside && !inlined(s, c, from, bytes)) {
-		const struct rs_path *d = &c->dma->from;
+		const struct rs_path *d = reads ? &c->dma->to : &c->dma->from;
 
 		add_dma(w, rs_path_read_rate(bus, d, n),
 			d->fixed + d->read_access + d->fixed_back + pipeline);
@@ -136,11 +140,14 @@ static bool make_row(struct rs_sim *s, uint32_t conn, uint64_t bytes, uint32_t p
 	nic = w->n;
 	if (!add_links(s, w, p))
 		return false;
-	rs_plant_nic(s->plant, c->src_endpoint, &limits);
+	rs_plant_nic(s->plant, sim_bytes_from(c), &limits);
 	w->at[nic].limit = rs_pace_of(limits.qp_rate);
 	if (to->inside) {
 		w->at[w->n - 1].delay += pipeline;
-		add_dma(w, rs_path_write_rate(s->nodes[c->dst_host].host->bus, &c->dma->to, n), 0);
+		add_dma(w,
+			rs_path_write_rate(to->node->host->bus, reads ? &c->dma->from : &c->dma->to,
+					   n),
+			0);
 	}
 	return true;
 }
@@ -225,15 +232,16 @@ static rs_time last_there(struct row *w, const struct sizes *z, uint64_t bytes)
 	return at;
 }
 
-/* The ACK of the last, back to the sender; RS_NEVER: no way. */
+/* The ACK of the last, back to the sender, or a READ's request, which is about as long; RS_NEVER:
+ * no way. */
 static rs_time ack_back(const struct rs_sim *s, uint32_t conn, const struct sizes *z)
 {
 	const struct sim_conn *c = &s->work->conns[conn];
-	struct rs_packet p = {.src = c->dst_endpoint,
-			      .dst = c->src_endpoint,
-			      .dest_qp = c->src_qpn,
+	struct rs_packet p = {.src = sim_bytes_to(c),
+			      .dst = sim_bytes_from(c),
+			      .dest_qp = c->op == RS_FLOW_READ ? c->dst_qpn : c->src_qpn,
 			      .sport = sim_source_port(s, conn, 0),
-			      .number = sim_way(s, conn, 0, c->src_endpoint, true)};
+			      .number = sim_way(s, conn, 0, sim_bytes_from(c), true)};
 	struct row w = {.n = 0};
 
 	return add_links(s, &w, p) ? pass(&w, z->ack, 0, 0) : RS_NEVER;
@@ -257,6 +265,9 @@ static void flow_speed(struct rs_sim *s, uint32_t conn, const struct sizes *z,
 
 	if (f->finish != RS_NEVER)
 		o->goodput = per_second(f->bytes, f->finish - f->start);
+	/* what is asked for a word, or a message, at a time waits for round trips */
+	if (c->op == RS_FLOW_ATOMIC || flow_of(s, c)->message)
+		return;
 	back = ack_back(s, conn, z);
 	if (back == RS_NEVER || !make_row(s, conn, f->bytes, z->payload, &w))
 		return;
@@ -278,8 +289,8 @@ static void add_load(struct loads *l, const struct sim_conn *c, uint64_t bytes)
 {
 	if (c->nvlink)
 		return;
-	l->out[c->src_endpoint] += bytes;
-	l->in[c->dst_endpoint] += bytes;
+	l->out[sim_bytes_from(c)] += bytes;
+	l->in[sim_bytes_to(c)] += bytes;
 	l->all += bytes;
 }
 

@@ -7,13 +7,15 @@ enum { ENDLESS = 4 << 20 };
 
 /* A short message that the doorbell's own write brought: nothing is left to read. A processor can
  * put only what it reads itself into it, which is not GPU memory. */
-static bool inlined(const struct rs_sim *s, const struct sim_nic *k, const struct rs_path *path,
-		    const struct rs_packet *p)
+static bool inlined(struct rs_sim *s, const struct sim_nic *k, const struct rs_path *path,
+		    const struct rs_packet *p, uint64_t user)
 {
 	const struct rs_part *parts = s->f->hosts[k->node->host->index].inside->parts;
 
-	return p->payload_bytes <= k->inline_bytes && p->kind == RS_KIND_ROCE &&
-	       (p->opcode == RS_OP_WRITE_ONLY || p->opcode == RS_OP_WRITE_ONLY_IMM) &&
+	return p->kind == RS_KIND_ROCE &&
+	       (p->opcode == RS_OP_WRITE_ONLY || p->opcode == RS_OP_WRITE_ONLY_IMM ||
+		p->opcode == RS_OP_SEND_ONLY) &&
+	       p->payload_bytes <= sim_qp_inline(s, user, k->inline_bytes) &&
 	       parts[path->target].kind == RS_PART_SOCKET;
 }
 
@@ -35,7 +37,7 @@ static rs_time fetch(struct rs_sim *s, struct sim_nic *k, const struct rs_packet
 
 	rs_assert(open);
 	path = sim_qp_path(s, user, true);
-	if (!inlined(s, k, path, p)) {
+	if (!inlined(s, k, path, p, user)) {
 		done = rs_bus_read(n->host->bus, path, p->payload_bytes, now, &k->read_free);
 		k->read_time = done - k->read_free;
 	}

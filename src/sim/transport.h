@@ -52,6 +52,7 @@ struct rs_sim_ends {
 struct rs_sim_past {
 	uint64_t bytes; /* in messages of `piece` bytes; the last may be shorter */
 	uint64_t piece;
+	uint8_t op;   /* enum rs_flow_op */
 	rs_time kept; /* the transport's own, from rests() to open() */
 };
 
@@ -62,6 +63,7 @@ struct rs_sim_conn_end {
 	bool receiver;
 	uint32_t depth;                 /* messages that may be under way, at most */
 	bool told;                      /* news is wanted of each message that arrives */
+	uint8_t op;                     /* enum rs_flow_op of its messages */
 	uint8_t tc;                     /* class of its packets: rs_plant_qp() has the rest */
 	uint8_t cc;                     /* congestion control: as rs_plant_qp_cc() has it */
 	uint16_t sport;                 /* which path they take */
@@ -95,8 +97,12 @@ struct rs_sim_transport {
 	void (*close)(void *self, uint32_t number);
 	/* The user of an end; false: it is not open. */
 	bool (*user)(void *self, uint32_t number, uint64_t *user);
-	/* A message, after those that were posted before. What an end in error is given is lost. */
-	void (*post)(void *self, uint32_t number, uint64_t bytes, bool tell, rs_time now);
+	/* A message, after those that were posted before. What an end in error is given is lost.
+	 * tell: of a write, the receiver is told. op: enum rs_flow_op, of which a transport may
+	 * have RS_FLOW_WRITE alone (any_op). */
+	void (*post)(void *self, uint32_t number, uint64_t bytes, uint8_t op, bool tell,
+		     rs_time now);
+	bool any_op;
 	/* The next news, in the order in which it came about; false: there is none. */
 	bool (*news)(void *self, struct rs_sim_news *news);
 	/* What an end that sends is like now; false: it is not open. */

@@ -93,7 +93,7 @@ static bool user(void *self, uint32_t number, uint64_t *out)
 	return rs_uet_user(u->uet, number, out);
 }
 
-static void post(void *self, uint32_t number, uint64_t bytes, bool tell, rs_time now)
+static void post(void *self, uint32_t number, uint64_t bytes, uint8_t op, bool tell, rs_time now)
 {
 	struct ends *u = self;
 	int err = rs_uet_post(u->uet, number, bytes, tell, NULL, now);

@@ -50,6 +50,7 @@ struct sim_conn {
 	bool flow, nvlink;
 	bool rested; /* receiving: a flow's queue pair was there, had all of it, and is gone */
 	uint8_t n_qps;
+	uint8_t op;           /* enum rs_flow_op */
 	uint8_t error;        /* the sender's: enum rs_wc_status of its first queue pair in error */
 	uint32_t outstanding; /* sending: pieces or messages not yet completed */
 	struct sim_dma *dma;  /* NULL: neither end has an inside */
@@ -114,6 +115,30 @@ static inline bool skipped(const struct rs_sim *s, uint32_t job)
 static inline const struct rs_flow *flow_of(const struct rs_sim *s, const struct sim_conn *c)
 {
 	return &s->f->jobs[c->job].flows[c->index - s->work->first_flow[c->job]];
+}
+
+/* Where a connection's bytes come from, and go. */
+static inline uint32_t sim_bytes_from(const struct sim_conn *c)
+{
+	return c->op == RS_FLOW_READ ? c->dst_endpoint : c->src_endpoint;
+}
+
+static inline uint32_t sim_bytes_to(const struct sim_conn *c)
+{
+	return c->op == RS_FLOW_READ ? c->src_endpoint : c->dst_endpoint;
+}
+
+/* A flow's messages: bytes of each but the last, and how many may be under way. */
+static inline uint64_t sim_flow_message(const struct rs_flow *f)
+{
+	return f->op == RS_FLOW_ATOMIC ? RS_FLOW_ATOMIC_BYTES
+	       : f->message            ? f->message
+				       : RS_FLOW_MESSAGE_MAX;
+}
+
+static inline uint32_t sim_flow_depth(const struct rs_flow *f)
+{
+	return f->depth ? f->depth : RS_FLOW_DEPTH;
 }
 
 /* The UDP source port of a connection's q-th: with the addresses it decides the path. */

@@ -113,6 +113,7 @@ static void list_flows(struct rs_sim *s, uint32_t job, uint32_t *at, uint32_t *f
 				       .index = *flow,
 				       .flow = true,
 				       .n_qps = 1,
+				       .op = fl->op,
 				       .src_endpoint = fl->src,
 				       .dst_endpoint = fl->dst,
 				       .to_post = fl->bytes};
@@ -290,8 +291,12 @@ static int check_speech(const struct rs_sim *s, struct rs_error *e)
 			continue;
 		a = sim_transport_of(f, s->o, c->src_endpoint);
 		b = sim_transport_of(f, s->o, c->dst_endpoint);
-		if (a == b)
+		if (a == b && (a->any_op || c->op == RS_FLOW_WRITE))
 			continue;
+		if (a == b)
+			return rs_error_at(e, -EINVAL, f->jobs[c->job].at,
+					   "job '%s': %s has op: write alone, found op: %s",
+					   f->jobs[c->job].name, a->name, rs_flow_ops[c->op]);
 		rs_error_at(e, -EINVAL, f->jobs[c->job].at,
 			    "job '%s': %s speaks %s and %s speaks %s", f->jobs[c->job].name,
 			    f->endpoints[c->src_endpoint].name, a->name,
@@ -316,8 +321,8 @@ static int place(struct rs_sim *s, struct rs_error *e)
 	for (uint32_t i = 0; i < w->n_conns; i++) {
 		const struct sim_conn *c = &w->conns[i];
 
-		line[i] = (struct sim_line){.src = c->src_endpoint,
-					    .dst = c->dst_endpoint,
+		line[i] = (struct sim_line){.src = sim_bytes_from(c),
+					    .dst = sim_bytes_to(c),
 					    .job = c->job,
 					    .index = c->index,
 					    .n_qps = c->nvlink ? 0 : c->n_qps,
@@ -328,10 +333,18 @@ static int place(struct rs_sim *s, struct rs_error *e)
 	return err;
 }
 
-/* How many of an endpoint's queue pairs are collectives', and flows'. */
+/* Of an endpoint: queue pairs of collectives, and news of flows that may wait at a time. */
 struct qp_counts {
 	uint32_t coll, flow;
 };
+
+static void count_news(const struct rs_sim *s, struct qp_counts *n, const struct sim_conn *c)
+{
+	if (c->flow)
+		n->flow += 2 * sim_flow_depth(flow_of(s, c));
+	else
+		n->coll += c->n_qps;
+}
 
 /* Each queue pair has its number from the start: it decides paths, and where given ones lead. */
 static int number_qps(struct rs_sim *s, struct qp_counts *n, uint32_t *all)
@@ -347,8 +360,8 @@ static int number_qps(struct rs_sim *s, struct qp_counts *n, uint32_t *all)
 		all[c->src_endpoint] += c->n_qps;
 		c->dst_qpn = SIM_FIRST_QPN + all[c->dst_endpoint];
 		all[c->dst_endpoint] += c->n_qps;
-		*(c->flow ? &n[c->src_endpoint].flow : &n[c->src_endpoint].coll) += c->n_qps;
-		*(c->flow ? &n[c->dst_endpoint].flow : &n[c->dst_endpoint].coll) += c->n_qps;
+		count_news(s, &n[c->src_endpoint], c);
+		count_news(s, &n[c->dst_endpoint], c);
 	}
 	w->first_qp = rs_arena_alloc(s->arena, s->f->n_endpoints + 1u, sizeof(*w->first_qp));
 	for (uint32_t i = 0; w->first_qp && i < s->f->n_endpoints; i++)
@@ -391,7 +404,7 @@ static int nics_create(struct rs_sim *s, struct rs_error *e)
 	keep_room_cheap(s->work);
 	err = err ? err : sim_pins_create(s, qps, e);
 	for (uint32_t i = 0; !err && i < f->n_endpoints; i++)
-		err = sim_host_nic(s, i, qps[i], 64 + 32 * n[i].coll + 4 * n[i].flow, e);
+		err = sim_host_nic(s, i, qps[i], 64 + 32 * n[i].coll + n[i].flow, e);
 	free(qps);
 	free(n);
 	return err;

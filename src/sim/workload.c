@@ -6,8 +6,6 @@
 #include "sim/work.h"
 
 enum {
-	POSTS = 2,       /* pieces of a long flow in the queue at a time */
-	PIECE = 1 << 30, /* a message is at most 2^31 bytes (§9.7.7) */
 	BUS_PIECE = 1 << 20,
 	RECEIVERS_A_TURN = 3, /* looked at when one is opened */
 };
@@ -38,16 +36,22 @@ struct rs_path *sim_qp_path(struct rs_sim *s, uint64_t user, bool send)
 {
 	struct sim_conn *c = conn_of_user(s, user);
 
-	/* the receiver's queue pair reads nothing, the sender's writes nothing, in these workloads
-	 */
+	/* each end has one memory: what it reads to send, or writes of what it receives */
 	return user & 1 ? &c->dma->to : &c->dma->from;
+}
+
+uint32_t sim_qp_inline(struct rs_sim *s, uint64_t user, uint32_t by_nic)
+{
+	const struct sim_conn *c = conn_of_user(s, user);
+
+	return c->flow && flow_of(s, c)->inline_given ? flow_of(s, c)->inline_bytes : by_nic;
 }
 
 void sim_qp_visible(struct rs_sim *s, uint64_t user, rs_time when)
 {
 	struct sim_conn *c = conn_of_user(s, user);
 
-	if (user & 1 && when > c->visible)
+	if ((user & 1 || c->op == RS_FLOW_READ) && when > c->visible)
 		c->visible = when;
 }
 
@@ -55,7 +59,7 @@ static void post(struct rs_sim *s, struct sim_conn *c, unsigned q, uint64_t byte
 {
 	struct sim_nic *k = sim_nic_of(s, c->src_endpoint);
 
-	k->transport->post(k->ends.self, c->src_qpn + q, bytes, !c->flow, now);
+	k->transport->post(k->ends.self, c->src_qpn + q, bytes, c->op, !c->flow, now);
 }
 
 /* Bytes of part q when a message is dealt over n queue pairs. */
@@ -76,8 +80,11 @@ static void post_message(struct rs_sim *s, struct sim_conn *c, uint64_t bytes, r
 
 static void post_flow(struct rs_sim *s, struct sim_conn *c, rs_time now)
 {
-	while (c->to_post && c->outstanding < POSTS) {
-		uint64_t n = c->to_post < PIECE ? c->to_post : PIECE;
+	uint64_t message = sim_flow_message(flow_of(s, c));
+	uint32_t depth = sim_flow_depth(flow_of(s, c));
+
+	while (c->to_post && c->outstanding < depth) {
+		uint64_t n = c->to_post < message ? c->to_post : message;
 
 		c->to_post -= n;
 		c->outstanding++;
@@ -325,6 +332,7 @@ int sim_open_end(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver
 		.receiver = receiver,
 		.depth = depth,
 		.told = !c->flow,
+		.op = c->op,
 		.tc = tc,
 		.cc = rs_plant_qp_cc(s->plant, &s->f->jobs[c->job], flow, c->src_endpoint, tc),
 		.sport = sim_source_port(s, id, q),
@@ -334,7 +342,8 @@ int sim_open_end(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver
 	int err = k->transport->open(k->ends.self, &end);
 
 	if (!err)
-		sim_nic_way(k, end.number, sim_way(s, id, q, end.peer, receiver));
+		sim_nic_way(k, end.number,
+			    sim_way(s, id, q, end.peer, receiver != (c->op == RS_FLOW_READ)));
 	return err;
 }
 
@@ -342,7 +351,8 @@ int sim_open_end(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver
  * that are under way. */
 static void open_sender(struct rs_sim *s, struct sim_conn *c)
 {
-	int err = sim_open_end(s, c, 0, false, POSTS, flow_of(s, c)->tc, NULL);
+	const struct rs_flow *f = flow_of(s, c);
+	int err = sim_open_end(s, c, 0, false, sim_flow_depth(f), f->tc, NULL);
 
 	rs_assert(!err);
 }
@@ -383,7 +393,10 @@ static void close_sender(struct rs_sim *s, struct sim_conn *c)
 
 static struct rs_sim_past past_of(const struct rs_sim *s, const struct sim_conn *c)
 {
-	return (struct rs_sim_past){flow_of(s, c)->bytes, PIECE, c->kept};
+	const struct rs_flow *f = flow_of(s, c);
+
+	return (struct rs_sim_past){
+		.bytes = f->bytes, .piece = sim_flow_message(f), .op = f->op, .kept = c->kept};
 }
 
 /*
@@ -421,7 +434,10 @@ static void open_receiver(struct rs_sim *s, struct sim_nic *k, struct sim_conn *
 		}
 		k->open[k->n_open++] = (uint32_t)(c - s->work->conns);
 	}
-	err = sim_open_end(s, c, 0, true, 0, flow_of(s, c)->tc, c->rested ? &past : NULL);
+	/* receives of SENDs: what was taken is posted anew a little after its ACK tells of credits
+	 */
+	err = sim_open_end(s, c, 0, true, 2 * sim_flow_depth(flow_of(s, c)), flow_of(s, c)->tc,
+			   c->rested ? &past : NULL);
 	rs_assert(!err);
 }
 
@@ -485,7 +501,9 @@ static void flow_completed(struct rs_sim *s, struct sim_conn *c, rs_time now)
 	if (c->to_post) {
 		post_flow(s, c, now);
 	} else if (!c->outstanding) {
-		s->r->flows[c->index].finish = now;
+		/* a READ's bytes may be on their way to memory */
+		s->r->flows[c->index].finish =
+			c->op == RS_FLOW_READ ? rs_time_max(now, c->visible) : now;
 		close_sender(s, c);
 		sim_finished(s);
 	}
@@ -608,6 +626,8 @@ void sim_app_news(struct rs_sim *s, struct sim_nic *k, const struct rs_sim_news 
 		}
 		return;
 	}
+	if (news->arrived && c->flow) /* a SEND: its sender hears of it, too */
+		return;
 	if (news->arrived)
 		part_arrived(s, c, k, q, now);
 	else if (c->flow)

@@ -56,6 +56,24 @@ refused 's.yaml:1:.*another class than data_class' "$transport {kind: uet}, qos:
 $flow"
 refused 's.yaml:1:.*in_flight' "$transport {recovery: selective, in_flight: 8193}}
 $flow"
+refused "s.yaml:2:.*'reads'.*did you mean 'read'" "$net
+workload: [{op: reads, flows: [{src: 0, dst: 1, bytes: 1MB}]}]"
+refused 's.yaml:2:.*an atomic has 8 bytes' "$net
+workload: [{flows: [{src: 0, dst: 1, bytes: 12B, op: atomic}]}]"
+refused 's.yaml:2:.*no message beside op: atomic' "$net
+workload: [{op: atomic, message: 8B, flows: [{src: 0, dst: 1, bytes: 16B}]}]"
+refused 's.yaml:2:.*qps: 3 bytes are not enough for 4 queue pairs' "$net
+workload: [{flows: [{src: 0, dst: 1, bytes: 3B, qps: 4}]}]"
+refused 's.yaml:2:.*inline goes with op: write and send' "$net
+workload: [{op: read, inline: 64B, flows: [{src: 0, dst: 1, bytes: 3B}]}]"
+refused 's.yaml:2:.*depth: expected' "$net
+workload: [{depth: 5000, flows: [{src: 0, dst: 1, bytes: 3B}]}]"
+refused 's.yaml:2:.*message: expected' "$net
+workload: [{flows: [{src: 0, dst: 1, bytes: 3B, message: 2GiB}]}]"
+refused 's.yaml:2:.*op goes with flows' "$net
+workload: [{op: read, collective: {bytes: 1MB}}]"
+refused "s.yaml:2:.*Ultra Ethernet has op: write alone, found op: read" "$transport {kind: uet}}
+workload: [{op: read, flows: [{src: 0, dst: 1, bytes: 3B}]}]"
 refused 's.yaml:2:1: not YAML' 'fabric: {network: {kind: single-switch, hosts: 2'
 refused 'cannot read\|No such file' "$net
 workload: [{flows: not-there.csv}]"
