@@ -41,6 +41,7 @@ static const struct counter device_counters[] = {
 	NIC(duplicate_request),
 	NIC(implied_nak_seq_err),
 	NIC(local_ack_timeout_err),
+	NIC(tail_probes),
 	NIC(rnr_nak_retry_err),
 	NIC(req_remote_access_errors),
 	NIC(resp_remote_access_errors),

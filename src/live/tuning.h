@@ -131,6 +131,11 @@ struct rs_live_tuning {
 	 * come up to four times as late. */
 	rs_time min_rto;
 
+	/* Two round trips and so long without an answer: the tail may be lost, and is asked about
+	 * by two packets of it (rs_nic_config.probe). By judgement: an answer that is only late
+	 * costs little. */
+	rs_time probe;
+
 	/* Selective recovery, where both ends are told to (RIPSTOP_RECOVERY). Sockets keep order,
 	 * so little time is left to what is late; a process that waits for a core answers late, so
 	 * that timeouts are long beside IRN's. In flight: 2 MiB at a path MTU of 4096; a queue

@@ -146,14 +146,16 @@ RS_APART static void feedback(struct rs_nic *nic, struct rs_qp *qp, uint64_t ack
 static inline void progress(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked,
 			    const struct rs_packet *p, rs_time now)
 {
+	uint32_t flags = qp->flags;
 	rs_time rtt = -1;
 
 	qp->retries = qp->rnr_tries = 0;
-	qp->flags &= ~(uint32_t)(RS_QF_IMPLIED | RS_QF_PUT_OFF);
+	qp->flags = flags & ~(uint32_t)(RS_QF_IMPLIED | RS_QF_PUT_OFF | RS_QF_PROBED);
 	if (rs_psn_diff(qp->una_psn, qp->next_psn) > 0)
 		rs_recover_rewind(qp);
 	if (!(qp->flags & (RS_QF_RNR_WAIT | RS_QF_RECOVERY))) {
-		bool armed = qp->deadline != RS_NEVER; /* at an earlier time, which will do */
+		/* at an earlier time, which will do; but for what comes after a probe */
+		bool armed = qp->deadline != RS_NEVER && !(flags & RS_QF_PROBED);
 
 		qp->deadline = RS_NEVER;
 		if ((int64_t)(qp->requested - qp->acked) > 0 && qp->rto) {
@@ -165,6 +167,8 @@ static inline void progress(struct rs_nic *nic, struct rs_qp *qp, uint64_t acked
 	if ((qp->flags & RS_QF_RTT) && rs_psn_diff(qp->una_psn, qp->rtt_psn) > 0) {
 		qp->flags &= ~(uint32_t)RS_QF_RTT;
 		rtt = now - qp->rtt_at;
+		if (nic->c.probe)
+			rs_probe_rtt(nic, qp, rtt, now);
 	}
 	if (__builtin_expect((qp->cc_needs & RS_CC_NEEDS_BYTES) ||
 				     (p && (p->bth_flags & (RS_BTH_BECN | RS_PACKET_INT))),

@@ -51,7 +51,7 @@ static int check_config(const struct rs_nic_config *c, struct rs_error *e)
 				    RS_SELECTIVE_MAX);
 	if (c->line_rate <= 0 || c->cnp_tc >= RS_CLASSES || c->ack_delay < 0 || c->min_rto < 0 ||
 	    c->pace_late < 0 || c->qp_rate < 0 || c->rtt_rate < 0 || c->rto_late < 0 ||
-	    c->rto_grace < 0 || c->qp_message_time < 0)
+	    c->rto_grace < 0 || c->probe < 0 || c->qp_message_time < 0)
 		return rs_error_set(e, -EINVAL, "a rate, class or time is out of range");
 	return check_cc(c, e);
 }
@@ -94,6 +94,8 @@ static int alloc_tables(struct rs_nic *nic)
 		nic->bounce = malloc((size_t)RS_BOUNCE_BUFFERS * RS_MAX_PAYLOAD);
 	if (c->qp_message_time)
 		nic->message_due = calloc(c->max_qps, sizeof(*nic->message_due));
+	if (c->probe)
+		nic->probes = calloc(c->max_qps, sizeof(*nic->probes));
 	if (c->given_qpns)
 		nic->entry_of = calloc(c->max_qps, sizeof(*nic->entry_of));
 	if (c->given_qpns && !nic->entry_of)
@@ -106,7 +108,8 @@ static int alloc_tables(struct rs_nic *nic)
 	if (!nic->events || (c->max_srqs && !nic->srqs) || (c->qp_counters && !nic->qp_counters))
 		return -ENOMEM;
 	if (!nic->qps_memory || !nic->mrs || (c->copy_payload && !nic->bounce) ||
-	    alloc_telemetry(nic) || (c->qp_message_time && !nic->message_due))
+	    alloc_telemetry(nic) || (c->qp_message_time && !nic->message_due) ||
+	    (c->probe && !nic->probes))
 		return -ENOMEM;
 	if (rs_cnp_create(nic))
 		return -ENOMEM;
@@ -255,6 +258,7 @@ void rs_nic_destroy(struct rs_nic *nic)
 	free(nic->bounce);
 	free(nic->message_due);
 	free(nic->peer_cnp);
+	free(nic->probes);
 	free(nic->int_records);
 	free(nic->cc_paths);
 	free(nic->events);

@@ -96,6 +96,9 @@ struct rs_nic_config {
 	 * again only if it is found later than that: the owner did not run, and the ACKs that came
 	 * meanwhile are yet to be read. rto_grace 0: never */
 	rs_time rto_late, rto_grace;
+	/* Go-back-N of RC: what is not answered so long after two round trips is asked about,
+	 * before its timeout (probe.c). 0: never */
+	rs_time probe;
 	struct rs_selective selective;
 	bool copy_payload;       /* false: payload pointers are NULL and no memory is touched */
 	struct rs_quirks quirks; /* of NICs */
@@ -544,6 +547,7 @@ struct rs_nic_counters {
 	uint64_t duplicate_request;
 	uint64_t implied_nak_seq_err; /* requester: a response skipped PSNs */
 	uint64_t local_ack_timeout_err;
+	uint64_t tail_probes;
 	uint64_t rnr_nak_retry_err; /* requester: RNR NAKs received */
 	uint64_t req_remote_access_errors, resp_remote_access_errors;
 	uint64_t req_remote_invalid_request, resp_remote_invalid_request;

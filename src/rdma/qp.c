@@ -437,7 +437,7 @@ static void set_requester(struct rs_nic *nic, struct rs_qp *qp, const struct rs_
 		bool reliable = !(qp->flags & (RS_QF_UC | RS_QF_UD));
 
 		qp->cold->timeout = a->timeout;
-		qp->rto = reliable ? rs_rto(a->timeout, nic->c.min_rto) : 0;
+		rs_probe_set(nic, qp, reliable ? rs_rto(a->timeout, nic->c.min_rto) : 0);
 	}
 	if (mask & RS_QP_RETRY_CNT)
 		qp->cold->retry_cnt = a->retry_cnt;

@@ -120,12 +120,14 @@ enum rs_qp_flags {
 	RS_QF_RECEIVES = 1 << 26,   /* it has a receive queue of its own */
 	RS_QF_RECOVERY = 1 << 27,   /* its recovery has memory, and is asked for each packet */
 	RS_QF_PUT_OFF = 1 << 28,    /* its timeout was found late, and no progress since */
+	RS_QF_PROBE = 1 << 29,      /* packets of a probe are to go (probe.c) */
+	RS_QF_PROBED = 1 << 30,     /* no progress since the deadline that probes counts */
 	/* What lives as long as the QP. */
 	RS_QF_LIFE = RS_QF_USED | RS_QF_SIG_ALL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_TARGET |
 		     RS_QF_SRQ | RS_QF_RECEIVES | RS_QF_RECOVERY,
 	/* Sending, or a request's first look, is not RC's plain one. */
-	RS_QF_OTHER_TX =
-		RS_QF_BAD_LOCAL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_LOCAL | RS_QF_RECOVERY,
+	RS_QF_OTHER_TX = RS_QF_BAD_LOCAL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_LOCAL |
+			 RS_QF_RECOVERY | RS_QF_PROBE,
 	RS_QF_OTHER_RX = RS_QF_UC | RS_QF_UD | RS_QF_TARGET | RS_QF_XRC | RS_QF_ESTABLISH |
 			 RS_QF_REFUSED | RS_QF_RECOVERY,
 };
@@ -204,7 +206,7 @@ struct rs_qp {
 	uint64_t sent, acked; /* frame bytes along the PSN line; sent falls back in recovery */
 	rs_time next_allowed;
 	rs_time deadline; /* local ACK timeout or end of the RNR wait; RS_NEVER: none */
-	rs_time rto;      /* 0: off */
+	rs_time rto;      /* 0: off. With probes: until the first */
 	uint32_t una_psn;
 	uint32_t una_k;   /* packets of sq_head acknowledged */
 	uint32_t max_psn; /* one past the highest PSN ever sent */

@@ -28,7 +28,7 @@ void rs_recover_rewind(struct rs_qp *qp)
 	qp->next_psn = qp->una_psn;
 	qp->sent = qp->requested = qp->acked;
 	qp->outstanding = 0;
-	qp->flags &= ~(uint32_t)(RS_QF_RTT | RS_QF_BAD_LOCAL);
+	qp->flags &= ~(uint32_t)(RS_QF_RTT | RS_QF_BAD_LOCAL | RS_QF_PROBE);
 }
 
 bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_time now)
@@ -90,7 +90,7 @@ void rs_recover_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 	}
 	if ((qp->flags & RS_QF_RECOVERY) && rs_recovery_of(qp)->expire(nic, qp, now))
 		return;
-	if (put_off(nic, qp, due, now))
+	if (rs_probe_expire(nic, qp, due, now) || put_off(nic, qp, due, now))
 		return;
 	RS_COUNT(nic, qp, local_ack_timeout_err);
 	qp->flags &= ~(uint32_t)(RS_QF_IMPLIED | RS_QF_PUT_OFF);

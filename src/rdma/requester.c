@@ -74,8 +74,8 @@ static inline bool ready(const struct rs_qp *qp)
 
 bool rs_req_ready(const struct rs_qp *qp)
 {
-	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0))
-		return rs_recovery_of(qp)->ready(qp);
+	if (__builtin_expect(qp->flags & (RS_QF_RECOVERY | RS_QF_PROBE), 0))
+		return qp->flags & RS_QF_PROBE || rs_recovery_of(qp)->ready(qp);
 	return ready(qp);
 }
 
@@ -321,6 +321,8 @@ bool rs_req_send_next(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p,
 RS_APART static bool send_other(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p,
 				rs_time now)
 {
+	if (qp->flags & RS_QF_PROBE)
+		return rs_probe_send(nic, qp, p);
 	if (qp->flags & RS_QF_RECOVERY)
 		return rs_recovery_of(qp)->send(nic, qp, p, now);
 	return rs_req_send_next(nic, qp, p, now);
@@ -395,6 +397,7 @@ uint32_t rs_nic_tx_run(struct rs_nic *nic, struct rs_packet *p, uint32_t max, ui
 	const struct rs_sge *sge = rs_qp_send_sge(qp, qp->sq_send);
 	uint32_t n = run_room(qp, w, p, max), more, offset = qp->send_k * qp->mtu;
 	uint64_t before = qp->sent;
+	bool fresh = qp->next_psn == qp->max_psn;
 
 	*bytes = p->payload_bytes;
 	*last = false;
@@ -412,6 +415,8 @@ uint32_t rs_nic_tx_run(struct rs_nic *nic, struct rs_packet *p, uint32_t max, ui
 	qp->sent = *last ? w->end : qp->sent + (uint64_t)n * qp->middle_count;
 	p->bth_flags |= RS_BTH_ACKREQ;
 	request_ack(nic, qp, p, now);
+	if (fresh)
+		time_rtt(qp, p, now);
 	nic->counters.tx_packets += n;
 	nic->counters.tx_data_packets += n;
 	nic->counters.tx_data_bytes += more;

@@ -128,6 +128,15 @@ struct rs_peer_cnp {
 	rs_time last;
 };
 
+/* Of a queue pair: probe.c. */
+struct rs_probe {
+	rs_time rto;       /* the timeout */
+	rs_time srtt;      /* round trips, smoothed */
+	rs_time silent_at; /* since when nothing was heard */
+	uint8_t n;         /* of this silence */
+	bool oldest;       /* went */
+};
+
 struct rs_nic {
 	struct rs_endpoint as_endpoint; /* first: rs_nic_of() */
 	struct rs_nic_config c;
@@ -156,6 +165,7 @@ struct rs_nic {
 	const struct rs_framing *framing;
 	struct rs_int_record *int_records; /* [QP]: to be returned; NULL: no telemetry */
 	uint8_t *cc_paths;                 /* [QP]: struct rs_cc_paths; NULL: none is kept */
+	struct rs_probe *probes;           /* [QP]; NULL: there are none */
 	rs_time *message_due;              /* [QP]: its next message begins no earlier; or NULL */
 	uint16_t gap;                      /* bytes that a frame takes on the link beside itself */
 	uint16_t uncounted;                /* bytes of a frame that windows do not count, telemetry
@@ -403,6 +413,15 @@ void rs_recover_rewind(struct rs_qp *qp);
 bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_time now);
 void rs_recover_rnr(struct rs_nic *nic, struct rs_qp *qp, uint8_t timer, rs_time now);
 void rs_recover_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now);
+
+/* probe.c: a queue pair's timeout is given; may it probe? Then its deadline comes first. */
+void rs_probe_set(struct rs_nic *nic, struct rs_qp *qp, rs_time rto);
+/* A round trip was measured. */
+void rs_probe_rtt(struct rs_nic *nic, struct rs_qp *qp, rs_time rtt, rs_time now);
+/* The deadline, which was due, came. False: the timeout did. */
+bool rs_probe_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time due, rs_time now);
+/* Of RS_QF_PROBE: the next packet; false: none went. */
+bool rs_probe_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p);
 
 /* nic.c: frame bytes of the QP's packet with payload, or request, as this NIC frames it. */
 uint16_t rs_nic_frame(const struct rs_nic *nic, const struct rs_qp *qp, uint8_t opcode,

@@ -72,6 +72,7 @@ struct world {
 	struct side sides[2 * PAIRS];
 	struct rs_random random;
 	uint32_t mtu;
+	bool probe;   /* tails are asked about before the timeout */
 	bool gentle;  /* no error may come: nothing but faults of the network */
 	uint64_t cut; /* after so many steps all QPs are destroyed; 0: never */
 	uint64_t cc_params[CCS][64];
@@ -383,7 +384,7 @@ static void join(struct world *w, struct side *a, struct side *b)
 		.pkey = 0xffff,
 		.tos = RS_ECN_ECT0,
 		.tc = (uint8_t)below(w, RS_CLASSES),
-		.timeout = 5,
+		.timeout = w->probe ? 10 : 5,
 		.retry_cnt = w->gentle ? 7 : (uint8_t)below(w, 3),
 		.rnr_retry = w->gentle ? 7 : (uint8_t)below(w, 3),
 		.min_rnr_timer = 1,
@@ -594,6 +595,14 @@ static struct rs_selective random_selective(uint64_t seed)
 	};
 }
 
+/* Every second run has probes of the tail, behind round trips of 2 to 62 us. */
+static rs_time random_probe(uint64_t seed)
+{
+	struct rs_random r = rs_random_stream(seed, 3, 0x50524f42);
+
+	return seed / 4 % 2 ? (1 + rs_random_below(&r, 28)) * RS_US : 0;
+}
+
 static void run(uint64_t seed, struct hostile_counts *sum)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -606,6 +615,8 @@ static void run(uint64_t seed, struct hostile_counts *sum)
 		w->cut = 100 + below(w, 5000);
 	c = random_config(w);
 	c.selective = random_selective(seed);
+	c.probe = random_probe(seed);
+	w->probe = c.probe != 0;
 	w->ask = c.selective.ask;
 	CHECK(!hostile_init(&w->net, &c, seed));
 	w->net.latency = RS_US;

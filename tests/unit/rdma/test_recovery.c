@@ -53,6 +53,147 @@ static void test_lost_tail_costs_one_timeout(void **state)
 	pair_end(&t);
 }
 
+/* ---- Probes of the tail ---- */
+
+enum { FIRST_PROBE = 9 }; /* times rs_nic_config.probe: it, and two round trips of four times it */
+
+static void probe_start(struct pair *t)
+{
+	pair_begin(t);
+	t->config.probe = 10 * RS_US;
+	pair_connect(t);
+}
+
+static void probe_ends(struct pair *t, unsigned probes)
+{
+	const struct rs_nic_counters *c = rs_nic_get_counters(t->nics[0]);
+
+	assert_int_equal(c->tail_probes, probes);
+	assert_int_equal(c->local_ack_timeout_err, 0);
+	assert_int_equal(test_cc.timeouts, 0);
+	assert_int_equal(pair_poll(t, 0).status, RS_WC_SUCCESS);
+	assert_memory_equal(t->memory[1] + 0x8000, t->memory[0], 4 * PAIR_MTU);
+	pair_end(t);
+}
+
+/* n packets of four, from the first on, are lost, and what is answered to the rest if `answers`. */
+static void lose(struct pair *t, unsigned first, unsigned n, bool answers)
+{
+	struct rs_packet *p;
+
+	for (unsigned i = 0; i < 4 * PAIR_MTU; i++)
+		t->memory[0][i] = (uint8_t)(i * 7 + i / 256);
+	pair_post(t, RS_WR_WRITE, 4 * PAIR_MTU);
+	for (unsigned i = 0; i < 4; i++) {
+		p = pair_tx(t, 0);
+		if (i >= first && i < first + n)
+			pair_drop(t, 0, p);
+		else
+			pair_rx(t, 1, p);
+	}
+	while (answers && (p = pair_tx(t, 1)))
+		pair_drop(t, 1, p);
+}
+
+static void test_a_lost_tail_costs_a_probe(void **state)
+{
+	for (unsigned n = 1; n <= 4; n++) {
+		struct pair t;
+
+		probe_start(&t);
+		lose(&t, 4 - n, n, true);
+		assert_int_equal(pair_expire(&t, 0), FIRST_PROBE * t.config.probe);
+		pair_settle(&t);
+		/* alone, the latest is what was expected; else there is a NAK */
+		assert_int_equal(test_cc.losses, n > 1);
+		probe_ends(&t, 1);
+	}
+}
+
+/* §9.7.5.2.8: no second NAK of a gap; the oldest packet fills it, the latest makes a new one. */
+static void test_a_lost_nak_costs_a_probe(void **state)
+{
+	struct pair t;
+
+	probe_start(&t);
+	lose(&t, 0, 1, true);
+	pair_expire(&t, 0);
+	pair_settle(&t);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->packet_seq_err, 1);
+	probe_ends(&t, 1);
+}
+
+static void test_a_lost_ack_costs_a_probe(void **state)
+{
+	struct pair t;
+
+	probe_start(&t);
+	lose(&t, 4, 0, true);
+	pair_expire(&t, 0);
+	pair_settle(&t);
+	assert_int_equal(rs_nic_get_counters(t.nics[1])->duplicate_request, 1);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->retransmitted_packets, 1);
+	probe_ends(&t, 1);
+}
+
+static void test_a_lost_read_is_asked_for_again(void **state)
+{
+	struct pair t;
+
+	probe_start(&t);
+	memset(t.memory[1], 0x5a, PAIR_BYTES);
+	pair_post(&t, RS_WR_READ, 2 * PAIR_MTU);
+	pair_drop(&t, 0, pair_tx(&t, 0));
+	while (rs_nic_get_counters(t.nics[0])->tail_probes < 3)
+		pair_expire(&t, 0);
+	assert_true(t.now < rs_rto(14, 0) / 2);
+	pair_settle(&t);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->local_ack_timeout_err, 0);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+	assert_memory_equal(t.memory[0], t.memory[1], 2 * PAIR_MTU);
+	pair_end(&t);
+}
+
+/* Nobody is there: three probes a try, and it all takes as long as without. */
+static void test_probes_are_no_retries(void **state)
+{
+	struct pair t;
+	struct rs_packet *p;
+	rs_time end = 0;
+	struct rs_cqe e;
+
+	probe_start(&t);
+	pair_post(&t, RS_WR_WRITE, 4 * PAIR_MTU);
+	while (!rs_cq_poll(t.cqs[0], &e, 1)) {
+		while ((p = pair_tx(&t, 0)))
+			pair_drop(&t, 0, p);
+		end = pair_expire(&t, 0);
+	}
+	assert_int_equal(e.status, RS_WC_RETRY_EXC_ERR);
+	assert_in_range(end, 3 * rs_rto(14, 0), 3 * rs_rto(14, 0) + RS_MS);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->tail_probes, 3 * 3);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->local_ack_timeout_err, 3);
+	pair_end(&t);
+}
+
+/* Found late, the owner did not run: what came meanwhile is read first. */
+static void test_a_late_probe_is_left_out(void **state)
+{
+	struct pair t;
+
+	pair_begin(&t);
+	t.config.probe = 10 * RS_US;
+	t.config.rto_late = 100 * RS_US;
+	t.config.rto_grace = RS_MS;
+	pair_connect(&t);
+	lose(&t, 4, 0, false);
+	t.now = 300 * RS_US;
+	rs_nic_expire(t.nics[0], t.now);
+	pair_settle(&t);
+	assert_int_equal(rs_nic_get_counters(t.nics[0])->retransmitted_packets, 0);
+	probe_ends(&t, 0);
+}
+
 static void test_an_ack_moves_the_deadline_without_a_heap_operation(void **state)
 {
 	struct pair t;
@@ -303,6 +444,12 @@ int main(void)
 		cmocka_unit_test(test_timeout_values),
 		cmocka_unit_test(test_rnr_timer_values),
 		cmocka_unit_test(test_lost_tail_costs_one_timeout),
+		cmocka_unit_test(test_a_lost_tail_costs_a_probe),
+		cmocka_unit_test(test_a_lost_nak_costs_a_probe),
+		cmocka_unit_test(test_a_lost_ack_costs_a_probe),
+		cmocka_unit_test(test_a_lost_read_is_asked_for_again),
+		cmocka_unit_test(test_probes_are_no_retries),
+		cmocka_unit_test(test_a_late_probe_is_left_out),
 		cmocka_unit_test(test_an_ack_moves_the_deadline_without_a_heap_operation),
 		cmocka_unit_test(test_slow_pace_is_no_timeout),
 		cmocka_unit_test(test_responses_slower_than_all_tries),
