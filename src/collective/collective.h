@@ -62,8 +62,8 @@ struct rs_coll {
 	rs_time hop;   /* inside a host, in place of its links' latencies; 0: theirs */
 	rs_time proxy; /* of a message to the network, before it is posted, beside others' */
 	rs_time post;  /* of its proxy thread, one message of a rank after another */
-	/* More of a post, of some networks: copies messages up to `eager` bytes at this rate, takes
-	 * `rendezvous` for longer ones; rate 0: nothing more. */
+	/* More of a post, of some networks: copies messages up to `eager` bytes at this rate (0: it
+	 * does not), takes `rendezvous` for longer ones. */
 	uint32_t eager;
 	int64_t eager_rate;
 	rs_time rendezvous;

@@ -85,8 +85,8 @@ int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcas
 	/* half of a tree's block goes up, half down; a broadcast's copies once, not twice; RCCL
 	 * has twice the channels at least */
 	if (r->choice.proto == RS_NCCL_SIMPLE && !is_nvls(r))
-		return (r->choice.algo == RS_NCCL_ALGO_TREE ? BLOCK_RATE / 2 : BLOCK_RATE) *
-		       (p->rccl || broadcast ? 2 : 1);
+		return BLOCK_RATE *
+		       ((p->rccl && r->choice.algo == RS_NCCL_ALGO_RING) || broadcast ? 2 : 1);
 	/* a share of what all channels of the machine together can do: fewer, because
 	 * NCCL_MAX_NCHANNELS says so, do not work the faster */
 	own = is_nvls(r) ? p->nvls_channels : p->coll_channels;
@@ -190,8 +190,9 @@ static rs_time proxy_time(const struct nccl_run *r)
 	return soft[r->choice.proto];
 }
 
-/* What a message costs more than one of verbs: on its way, and its proxy, which copies what is at
- * most `eager` long out of the GPU at `rate`, and asks the receiver first for what is longer. */
+/* What a message costs more than one of verbs: on its way, and its proxy. A message of host memory
+ * that is at most `eager` long is copied at `rate`; for a longer one the NICs ask the receiver
+ * first. */
 static const struct net {
 	rs_time message, post;
 	uint32_t eager;
@@ -229,9 +230,10 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 	c->proxy = proxy_time(r) + n->message + (r->p2p ? 11 * RS_US : 0);
 	c->post = RS_US + n->post * messages;
 	if (r->p2p)
-		c->post += 1800 * RS_NS / together(r);
+		c->post += 1800 * RS_NS / (conf->net == RS_NCCL_NET_IB ? together(r) : 1);
 	c->eager = n->eager;
-	c->eager_rate = n->rate;
+	c->eager_rate =
+		r->choice.proto == RS_NCCL_LL ? n->rate : 0; /* its buffers are the host's */
 	c->rendezvous = n->rendezvous / scale;
 	r->starts = starts_time(c, r);
 	r->launch /= scale;

@@ -8,6 +8,7 @@
 
 enum { NO_UP = UINT32_MAX, NO_HEAD = UINT32_MAX };
 enum { UP, DOWN, OUT };
+enum { BLOCK_WARPS = 105, DOWN_WARPS = 80 }; /* tenths: 22 GB/s of a block, 2.1 of a warp */
 
 struct trees {
 	struct piece all;
@@ -19,6 +20,7 @@ struct trees {
 	uint32_t *up;                     /* [channel][rank]: connection to its parent, NO_UP */
 	uint32_t down;                    /* first connection downwards */
 	uint64_t ahead;                   /* chunks up before one came down */
+	bool warps;                       /* Simple trees: each way has its warps */
 };
 
 static struct piece part_of(const struct trees *t, uint32_t channel, uint32_t rank)
@@ -49,8 +51,15 @@ static void root_step(const struct trees *t, struct rs_step *out, bool up)
 {
 	if (!up)
 		out->local = 0;
-	else if (t->heads == 1)
+	else if (t->heads == 1 && !t->warps)
 		out->local = (out->local + 1) / 2;
+}
+
+/* Of 20 warps 12 reduce upwards and 8 spread downwards (device/all_reduce.h): a block is busy with
+ * 10 or 11. */
+static uint64_t by_warps(uint64_t bytes, bool up)
+{
+	return up ? bytes : bytes * BLOCK_WARPS / DOWN_WARPS;
 }
 
 static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
@@ -77,6 +86,8 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 		step_recv(c, out, t->down + mine, p, false);
 	if (!up && mine == NO_UP)
 		step_wait(out, lane - 1, i + 1);
+	if (t->warps)
+		out->local = by_warps(out->local, up);
 	if (t->lanes == 2 && mine == NO_UP)
 		root_step(t, out, up);
 	if (up && i >= t->ahead && (t->heads > 1 || mine == NO_UP))
@@ -165,6 +176,7 @@ int plan_nccl_trees(struct planner *p, struct nccl_run *run)
 		t->ahead += 2;
 	if (run->choice.algo == RS_NCCL_ALGO_TREE)
 		t->ahead = 1;
+	t->warps = run->choice.algo == RS_NCCL_ALGO_TREE && run->choice.proto == RS_NCCL_SIMPLE;
 	err = find_trees(p, t, run);
 	if (!err)
 		err = number_connections(p, t, &n);

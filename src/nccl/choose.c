@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
-#include "nccl/tune.h"
+#include "nccl/rccl.h"
 
 #define TREE      RS_NCCL_ALGO_TREE
 #define RING      RS_NCCL_ALGO_RING
@@ -68,6 +68,8 @@ static double time_at(const struct rs_nccl_plan *p, enum rs_nccl_func func, enum
 {
 	if (bw == 0)
 		return -1;
+	if (nccl_rccl_known(p) && (a == RING || a == TREE))
+		return latency + (double)bytes / (1000 * bw * nccl_rccl_factor(p, a, q, bytes));
 	if (a == TREE && func == RS_NCCL_ALL_REDUCE)
 		bw *= tree_factor(q, bytes);
 	if (a == NVLS_TREE && since(p, 29) && p->min_cc >= 100 && p->cpu_arch == RS_NCCL_X86)
@@ -270,6 +272,11 @@ static uint64_t chunk_of(const struct rs_nccl_plan *p, const struct rs_nccl_tabl
 		chunk = halve(chunk, bytes / channels, 64 * ppn, 128 << 10);
 		chunk = halve(chunk, bytes / channels, 8 * ppn, 64 << 10);
 		chunk = halve(chunk, bytes / channels, ppn, 32 << 10);
+	} else if (c->algo == TREE && c->proto == RS_NCCL_SIMPLE && (p->rccl || !since(p, 20))) {
+		deep = (double)(p->n_ranks / p->n_nodes - 1) + log2_down(p->n_nodes);
+		chunk = halve(chunk, bytes / channels, deep * 8, 128 << 10);
+		chunk = halve(chunk, bytes / channels, deep * 4, 64 << 10);
+		chunk = halve(chunk, bytes / channels, deep, 32 << 10);
 	} else if (c->algo == TREE && c->proto == RS_NCCL_LL128) {
 		chunk = halve(chunk, bytes / channels, deep * 64 / ppn, 128 << 10);
 		chunk = halve(chunk, bytes / channels, deep * 16 / ppn, 32 << 10);
@@ -324,6 +331,10 @@ int rs_nccl_choose(const struct rs_nccl_plan *p, const struct rs_nccl_table *t,
 		rs_error_hint(e, "NCCL_ALGO and NCCL_PROTO strike out all that this machine has");
 		return -ENOENT;
 	}
+	if (nccl_rccl_known(p) && !out->tuned && !(t->conf.proto && *t->conf.proto))
+		out->proto = nccl_rccl_proto(p, func, bytes,
+					     t->bandwidth[func][out->algo][RS_NCCL_LL128] > 0,
+					     out->proto);
 	fewer_by_size(p, t, bytes, out, &channels);
 	if (row && row->channels > 0)
 		channels = row->channels;

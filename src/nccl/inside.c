@@ -135,6 +135,7 @@ static void add_part(struct maker *m, int part, int parent, int depth)
 		q->dev = m->number[part];
 		q->tag = (uint32_t)q->dev;
 		q->amd = rs_nccl_gpu_amd(p->model);
+		q->gfx = rs_nccl_gpu_gfx(p->model);
 		/* RCCL's search counts as NCCL's does for Hopper */
 		q->cc = q->amd ? 90 : model ? model->cc : p->cc;
 	} else if (p->kind == RS_PART_NIC) {

@@ -56,6 +56,21 @@ bool rs_nccl_gpu_amd(const char *name)
 	return false;
 }
 
+/* AMD's data sheets; a name that only says MI300 is an MI300X's. */
+int rs_nccl_gpu_gfx(const char *name)
+{
+	static const struct {
+		const char *name;
+		int gfx;
+	} of[] = {{"MI35", 950}, {"GFX950", 950}, {"MI30", 942}, {"MI32", 942}, {"GFX94", 942}};
+
+	for (size_t i = 0; name && i < sizeof(of) / sizeof(*of); i++)
+		for (const char *s = name; *s; s++)
+			if (alike(s, of[i].name))
+				return of[i].gfx;
+	return 0;
+}
+
 const struct rs_nccl_gpu_model *rs_nccl_gpu_by_pci(uint16_t device)
 {
 	for (int i = 0; i < MODELS; i++)

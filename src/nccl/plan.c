@@ -95,6 +95,16 @@ static bool rccl(const struct rs_nccl_class *c)
 	return false;
 }
 
+static int gfx(const struct rs_nccl_class *c)
+{
+	int least = 0;
+
+	for (int i = 0; i < c->host->n_items; i++)
+		if (c->host->items[i].amd && (!least || c->host->items[i].gfx < least))
+			least = c->host->items[i].gfx;
+	return least;
+}
+
 static bool has_nvls(const struct rs_nccl_class *c)
 {
 	const struct rs_nccl_env *env = c->topo->env;
@@ -329,6 +339,7 @@ static void agree(struct planning *g)
 		p->max_cc = max > p->max_cc ? max : p->max_cc;
 		p->all_nvlink &= c->all_nvlink;
 		p->nvswitch &= c->topo->n[NVS] > 0;
+		p->gfx = !i || gfx(c) < p->gfx ? gfx(c) : p->gfx;
 		p->rccl |= rccl(c);
 		agree_cpu(p, c->topo->nodes[CPU], !i);
 	}

@@ -146,6 +146,7 @@ struct rs_nccl_plan {
 	bool all_nvlink;                    /* between all GPUs of each node */
 	bool nvswitch;                      /* on each node */
 	bool rccl;                          /* AMD's GPUs: no multicast */
+	int gfx; /* ... their target, 942 of gfx942; 0: none, or gfx90a and before */
 	/* made equal over all ranks */
 	struct rs_nccl_graph graph[RS_NCCL_ALGOS];
 	enum rs_nccl_pattern max_tree_pattern;

@@ -36,6 +36,7 @@ struct rs_nccl_item {
 	int dev;           /* GPU: NVML's number; PORT: the plugin's */
 	int cc;            /* GPU: 90; PORT: 0 */
 	bool amd;          /* GPU: RCCL's */
+	int gfx;           /* GPU: of those, rs_nccl_gpu_gfx() */
 	bool gdr;          /* GPU, PORT */
 	/* PORT */
 	const char *name; /* "mlx5_0"; NULL unknown */
@@ -77,6 +78,7 @@ struct rs_nccl_gpu_model {
 };
 const struct rs_nccl_gpu_model *rs_nccl_gpu_find(const char *name);
 const struct rs_nccl_gpu_model *rs_nccl_gpu_by_pci(uint16_t device);
+int rs_nccl_gpu_gfx(const char *name);  /* 942, 950; 0: another */
 bool rs_nccl_gpu_amd(const char *name); /* "MI300X", "gfx942": RCCL's */
 
 /* What a source may lack. model: of GPUs that the file does not tell; NULL. speed: of NICs, Mb/s,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include "nccl/tune.h"
+#include "nccl/rccl.h"
 
 const char *const rs_nccl_func_names[] = {"Broadcast",     "Reduce",    "AllGather",
 					  "ReduceScatter", "AllReduce", NULL};
@@ -402,6 +402,8 @@ static double bandwidth(const struct tuning *w, enum rs_nccl_algo a, enum rs_ncc
 	if (a == NVLS || a == NVLS_TREE)
 		bw = nvls_bandwidth(w, a);
 	bus = (double)g->n_channels * bw;
+	if (nccl_rccl_known(w->p) && (a == RING || a == TREE))
+		return bus * nccl_rccl_ratio(w->p, w->f, a, q) * to_algorithm(w, a);
 	if (collnet && q != RS_NCCL_SIMPLE)
 		return 0;
 	if (a == RING)
@@ -460,6 +462,8 @@ static float latency(const struct tuning *w, enum rs_nccl_algo a, enum rs_nccl_p
 	float inter = net + g->latency_inter * (q == RS_NCCL_SIMPLE ? 2 : 1);
 	int n = (int)w->p->n_nodes, in = (int)w->p->n_ranks / n - 1, log = log2_down((uint64_t)n);
 
+	if (nccl_rccl_known(w->p) && (a == RING || a == TREE))
+		return nccl_rccl_latency(w->p, w->f, a, q, net_overhead(w));
 	switch (a) {
 	case RING:
 		return base + ring_latency(w, q, hw, intra, inter);
@@ -485,9 +489,13 @@ static bool ll128_safe(const struct tuning *w, enum rs_nccl_algo a)
 {
 	const struct rs_nccl_graph *g = graph_of(w, a);
 	int cc = w->p->min_cc;
-	bool known = since(w, 27) ? cc >= 70
-				  : cc == 70 || cc == 80 || cc == 90 ||
-					    (since(w, 25) && (cc == 100 || cc == 120));
+	bool known;
+
+	if (nccl_rccl_known(w->p))
+		return nccl_rccl_ll128(w->p, g);
+	known = since(w, 27) ? cc >= 70
+			     : cc == 70 || cc == 80 || cc == 90 ||
+				       (since(w, 25) && (cc == 100 || cc == 120));
 
 	return known && cc == w->p->max_cc && g->type_intra <= RS_NCCL_NVB &&
 	       g->type_inter <= (cc >= 90 ? RS_NCCL_PXN : RS_NCCL_PXB);

@@ -148,10 +148,10 @@ static rs_time proxy_posts(struct rs_sim *s, struct sim_coll *k, const struct si
 	const struct rs_coll *plan = plan_of(k, c);
 
 	*free = rs_time_max(*free, now + plan->proxy) + plan->post;
-	if (plan->eager_rate)
-		*free += bytes > plan->eager
-				 ? plan->rendezvous
-				 : (rs_time)(bytes * (uint64_t)(RS_S / plan->eager_rate));
+	if (bytes > plan->eager)
+		*free += plan->rendezvous;
+	else if (plan->eager_rate)
+		*free += (rs_time)(bytes * (uint64_t)(RS_S / plan->eager_rate));
 	return *free;
 }
 

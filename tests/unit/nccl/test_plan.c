@@ -248,7 +248,7 @@ static void check_peers(uint32_t release, uint32_t hosts, int per_peer, int firs
 
 /* To 2.28 two channels a peer, fewer at scale; from 2.29 on as many as carry the NIC's rate at
  * 14 GB/s each, while all peers, eight to a channel, fit in one round (graph/paths.cc). From 2.28
- * on the first part of a round has its bits turned round, not the others (include/channel.h). */
+ * on the first part of a round has its bits turned round, not the others (NCCL's channel.h). */
 static void test_channels_of_a_peer(void **state)
 {
 	check_peers(22707, 2, 2, 1);

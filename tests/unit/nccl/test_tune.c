@@ -242,6 +242,81 @@ static void test_eight_nodes_go_over_to_the_ring(void **state)
 	assert_int_equal(c.slice_steps, 2);
 }
 
+/* Of AMD's hosts: 8 GPUs, no multicast. */
+static struct rs_nccl_plan mi300(uint32_t nodes, uint32_t release, int gfx)
+{
+	struct rs_nccl_plan p = h100(nodes, release);
+
+	p.rccl = true;
+	p.gfx = gfx;
+	p.cpu_vendor = RS_NCCL_AMD;
+	p.nvls_channels = 0;
+	p.graph[RS_NCCL_ALGO_NVLS].n_channels = p.graph[RS_NCCL_ALGO_NVLS_TREE].n_channels = 0;
+	return p;
+}
+
+static struct rs_nccl_choice chosen(const struct rs_nccl_plan *p, enum rs_nccl_func func,
+				    uint64_t bytes)
+{
+	struct rs_nccl_table t;
+	struct rs_nccl_choice c;
+	struct rs_error e = {0};
+
+	assert_int_equal(rs_nccl_tune(p, NULL, &t, &e), 0);
+	assert_int_equal(rs_nccl_choose(p, &t, func, bytes, 4, &c, &e), 0);
+	return c;
+}
+
+/* RCCL's table by hand: 12 + 2 (7 x 0.9 + 10.5) us; a ring's Simple 17 + 28 x 6 + 2 x 320. Ranges
+ * of sizes decide the protocol from 2.22 on, LL128's 3.8 times as far over more than 2 nodes. */
+static void test_rccl_has_its_own_table(void **state)
+{
+	struct rs_nccl_plan p = mi300(2, 22707, 950);
+	struct rs_nccl_table t;
+	struct rs_error e = {0};
+
+	(void)state;
+	assert_int_equal(rs_nccl_tune(&p, NULL, &t, &e), 0);
+	same_figure("Tree LL", 45.6, t.latency[RS_NCCL_ALL_REDUCE][RS_NCCL_ALGO_TREE][0]);
+	same_figure("Ring", 825, t.latency[RS_NCCL_ALL_REDUCE][RS_NCCL_ALGO_RING][2]);
+	same_figure("Ring", 204.8, t.bandwidth[RS_NCCL_ALL_REDUCE][RS_NCCL_ALGO_RING][2]);
+	assert_int_equal(chosen(&p, RS_NCCL_ALL_REDUCE, 262144).proto, RS_NCCL_LL);
+	assert_int_equal(chosen(&p, RS_NCCL_ALL_REDUCE, 262148).proto, RS_NCCL_LL128);
+	assert_int_equal(chosen(&p, RS_NCCL_ALL_REDUCE, 16 << 20).algo, RS_NCCL_ALGO_TREE);
+	assert_int_equal(chosen(&p, RS_NCCL_ALL_REDUCE, 70640908).proto, RS_NCCL_LL128);
+	assert_int_equal(chosen(&p, RS_NCCL_ALL_REDUCE, 70640912).proto, RS_NCCL_SIMPLE);
+	assert_int_equal(chosen(&p, RS_NCCL_ALL_GATHER, 16 * 8388608).proto, RS_NCCL_LL128);
+	assert_int_equal(chosen(&p, RS_NCCL_ALL_GATHER, 16 * 8388616).proto, RS_NCCL_SIMPLE);
+	p = mi300(4, 22707, 950);
+	assert_int_equal(chosen(&p, RS_NCCL_ALL_REDUCE, 256 << 20).proto, RS_NCCL_LL128);
+	/* before, the least time alone; a tree's chunk by its depth of 8 */
+	p = mi300(2, 22005, 942);
+	assert_int_equal(chosen(&p, RS_NCCL_ALL_REDUCE, 16 << 20).proto, RS_NCCL_SIMPLE);
+	assert_int_equal(chosen(&p, RS_NCCL_ALL_REDUCE, 16 << 20).algo, RS_NCCL_ALGO_TREE);
+	assert_int_equal(chosen(&p, RS_NCCL_ALL_REDUCE, 16 << 20).chunk, 64 << 10);
+	assert_int_equal(chosen(&p, RS_NCCL_ALL_REDUCE, 1 << 30).algo, RS_NCCL_ALGO_RING);
+}
+
+/* Least traffic of a channel: 16 KiB, from 2.29 on 32 KiB (enqueue.cc). */
+static void test_least_traffic(void **state)
+{
+	static const int channels[2] = {12, 6};
+	struct rs_nccl_tune_conf conf = {.algo = "tree", .proto = "LL128"};
+	struct rs_nccl_table t;
+	struct rs_nccl_choice c;
+	struct rs_error e = {0};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct rs_nccl_plan p = h100(2, i ? 22902 : 22809);
+
+		assert_int_equal(rs_nccl_tune(&p, &conf, &t, &e), 0);
+		assert_int_equal(rs_nccl_choose(&p, &t, RS_NCCL_ALL_REDUCE, 96 << 10, 4, &c, &e),
+				 0);
+		assert_int_equal(c.channels, channels[i]);
+	}
+}
+
 /* ---- What a user asks for ---- */
 
 static enum rs_nccl_algo asked(const struct rs_nccl_plan *p, const char *algo, const char *proto,
@@ -423,6 +498,8 @@ int main(void)
 		cmocka_unit_test(test_choice_is_nccls_in_every_row),
 		cmocka_unit_test(test_two_nodes_of_eight),
 		cmocka_unit_test(test_eight_nodes_go_over_to_the_ring),
+		cmocka_unit_test(test_rccl_has_its_own_table),
+		cmocka_unit_test(test_least_traffic),
 		cmocka_unit_test(test_variables_strike_out),
 		cmocka_unit_test(test_every_release_chooses),
 		cmocka_unit_test(test_tuner_file),

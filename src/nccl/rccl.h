@@ -1,0 +1,25 @@
+/* Private to nccl/: RCCL's table of times and its ranges of sizes, of AMD's GPUs that have one. */
+#ifndef RS_NCCL_RCCL_H
+#define RS_NCCL_RCCL_H
+
+#include "nccl/tune.h"
+
+/* Has RCCL a table for the plan's GPUs, on several nodes? The others are for such plans alone. (On
+ * one node it runs small operations by kernels of their own, MSCCL's and later ones.) */
+bool nccl_rccl_known(const struct rs_nccl_plan *p);
+/* Does it take LL128 by itself over this graph? */
+bool nccl_rccl_ll128(const struct rs_nccl_plan *p, const struct rs_nccl_graph *g);
+/* us, of trees and rings; overhead: of a post. */
+float nccl_rccl_latency(const struct rs_nccl_plan *p, enum rs_nccl_func f, enum rs_nccl_algo a,
+			enum rs_nccl_proto q, float overhead);
+/* Of the graph's bandwidth; 0: it does not have it. */
+double nccl_rccl_ratio(const struct rs_nccl_plan *p, enum rs_nccl_func f, enum rs_nccl_algo a,
+		       enum rs_nccl_proto q);
+/* ... of that, for an operation of this size. */
+double nccl_rccl_factor(const struct rs_nccl_plan *p, enum rs_nccl_algo a, enum rs_nccl_proto q,
+			uint64_t bytes);
+/* On several nodes sizes alone decide the protocol, whatever the least time was. */
+enum rs_nccl_proto nccl_rccl_proto(const struct rs_nccl_plan *p, enum rs_nccl_func f,
+				   uint64_t bytes, bool ll128, enum rs_nccl_proto chosen);
+
+#endif
