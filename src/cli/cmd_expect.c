@@ -7,18 +7,20 @@
 #include "audit/probe/collect.h"
 #include "audit/probe/live.h"
 #include "audit/read/read.h"
+#include "base/load.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/expect_report.h"
 #include "report/report.h"
 
-enum { GIVEN_MAX = 32, HOST_MAX = 128, NOT_ENOUGH = 4 };
+enum { GIVEN_MAX = 32, HOST_MAX = 128, LOGS_MAX = 32, LOG_BYTES_MAX = 16 << 20, NOT_ENOUGH = 4 };
 
 struct options {
 	struct rs_expect_options o;
 	const char *given[GIVEN_MAX], *host[HOST_MAX], *json;
-	uint32_t n_host;
-	bool quiet, verbose;
+	uint32_t n_host, n_log;
+	const char *log[LOGS_MAX];
+	bool quiet;
 	struct rs_progress *progress;
 };
 
@@ -48,16 +50,21 @@ static int help(void)
 	      "GPU),\n"
 	      "                      version (of NCCL)\n"
 	      "  --host NAME=PATH    what PATH holds is of the host NAME; repeatable\n"
+	      "  --measured FILE     a table of perftest or nccl-tests beside what is expected: "
+	      "where it\n"
+	      "                      is worse, and which fault or unknown would give that curve; "
+	      "repeatable\n"
 	      "  --json FILE|-       everything as JSON\n"
 	      "  --threads N         at most so many at a time; one a core by default\n"
 	      "  --quiet             no text, no progress\n\n"
 	      "Examples:\n"
 	      "  ripstop expect gpu01.tar.gz gpu02.tar.gz\n"
 	      "  ripstop expect --test perftest --given rate=400 ibstat.txt\n"
-	      "  ripstop expect --collective all --hosts 4 topo.xml\n\n"
-	      "Exit status: 0 done, 2 bad input, 3 out of memory, 4 not enough is known (the "
-	      "command to\n"
-	      "run next is printed).\n",
+	      "  ripstop expect --collective all --hosts 4 topo.xml\n"
+	      "  ripstop expect --measured ib_write_bw.log gpu01.tar.gz\n\n"
+	      "Exit status: 0 done, 1 a measured figure is worse than its range, 2 bad input, 3 "
+	      "out of\n"
+	      "memory, 4 not enough is known (the command to run next is printed).\n",
 	      stdout);
 	return RS_EXIT_OK;
 }
@@ -137,7 +144,7 @@ static int test(struct options *o, const char *name)
 
 static int one(struct options *o, int c, char *arg)
 {
-	enum { TEST = 256, SIZES, COLLECTIVE, HOSTS, NIC, GIVEN, HOST, JSON, THREADS };
+	enum { TEST = 256, SIZES, COLLECTIVE, HOSTS, NIC, GIVEN, HOST, JSON, THREADS, MEASURED };
 	int64_t v = 0;
 	int err = 0;
 
@@ -174,11 +181,13 @@ static int one(struct options *o, int c, char *arg)
 		err = rs_cli_number("expect", "--threads", arg, 1, 64, &v);
 		o->o.threads = (unsigned)v;
 		return err;
+	case MEASURED:
+		if (o->n_log == LOGS_MAX)
+			return rs_cli_usage("expect", "at most %d --measured", LOGS_MAX);
+		o->log[o->n_log++] = arg;
+		return 0;
 	case 'q':
 		o->quiet = true;
-		return 0;
-	case 'v':
-		o->verbose = true;
 		return 0;
 	case 'h':
 		help();
@@ -200,15 +209,15 @@ static int parse(int argc, char **argv, struct options *o)
 		{"host", required_argument, NULL, 262},
 		{"json", required_argument, NULL, 263},
 		{"threads", required_argument, NULL, 264},
+		{"measured", required_argument, NULL, 265},
 		{"quiet", no_argument, NULL, 'q'},
-		{"verbose", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
 	int c, err = 0;
 
 	optind = 1;
-	while (!err && (c = getopt_long(argc, argv, "hqv", table, NULL)) != -1)
+	while (!err && (c = getopt_long(argc, argv, "hq", table, NULL)) != -1)
 		err = one(o, c, optarg);
 	o->o.given = o->given;
 	return err;
@@ -239,6 +248,47 @@ static int read_all(struct rs_audit *a, const struct options *o, char **path, in
 	return err || n || o->n_host ? err : rs_audit_read_live(a, e);
 }
 
+/* ---- What was measured ---- */
+
+static int read_log(const char *path, struct rs_arena *a, struct rs_measured **out,
+		    struct rs_error *e)
+{
+	struct rs_load l = {.arena = a, .e = e, .name = path};
+	size_t n = 0;
+	char *text = rs_load_file(&l, path, LOG_BYTES_MAX, (struct rs_where){0}, &n);
+	int err = text ? rs_measured_read(text, n, path, a, out, e) : l.err;
+
+	free(text);
+	return err;
+}
+
+static int compare(struct rs_expect *x, const struct options *o, struct rs_expect_measured **m,
+		   struct rs_error *e)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < o->n_log && !err; i++) {
+		struct rs_measured *table = NULL;
+
+		err = read_log(o->log[i], x->arena, &table, e);
+		if (!err)
+			err = rs_expect_compare(x, &o->o, table, o->log[i], &m[i], e);
+	}
+	return err;
+}
+
+static int status_of(const struct rs_expect *x, struct rs_expect_measured *const *m, uint32_t n)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (m[i]->below)
+			return RS_EXIT_INCOMPLETE;
+		any |= !m[i]->why_not;
+	}
+	return any || x->n_figures ? RS_EXIT_OK : NOT_ENOUGH;
+}
+
 /* ---- All of it ---- */
 
 static void progress(void *arg, double share)
@@ -246,14 +296,15 @@ static void progress(void *arg, double share)
 	rs_progress_update(arg, share, "simulating");
 }
 
-static int write_json(const struct options *o, const struct rs_expect *x, struct rs_error *e)
+static int write_json(const struct options *o, const struct rs_expect *x,
+		      struct rs_expect_measured *const *m, struct rs_error *e)
 {
 	struct rs_outfile f;
 	int err = rs_outfile_open(&f, o->json, e);
 
 	if (err)
 		return err;
-	err = rs_expect_json(x, f.f);
+	err = rs_expect_json(x, m, o->n_log, f.f);
 	if (err) {
 		rs_outfile_abort(&f);
 		return rs_error_set(e, err, "%s: %s", o->json, strerror(-err));
@@ -263,22 +314,28 @@ static int write_json(const struct options *o, const struct rs_expect *x, struct
 
 static int expect(struct rs_audit *a, struct options *o, struct rs_error *e)
 {
+	struct rs_expect_measured *m[LOGS_MAX] = {NULL};
 	struct rs_expect *x = NULL;
 	int status = RS_EXIT_OK, err;
 
 	o->progress = rs_progress_create(stderr, o->quiet);
 	o->o.progress = progress;
 	o->o.arg = o->progress;
+	o->o.no_figures = o->n_log > 0;
 	err = rs_expect(a, &o->o, &x, e);
+	if (!err)
+		err = compare(x, o, m, e);
 	rs_progress_destroy(o->progress);
 	if (!err && o->json)
-		err = write_json(o, x, e);
-	if (!err && !o->quiet && !rs_cli_is_stdout(o->json))
-		rs_expect_print(x, o->verbose, stdout);
-	if (!err && !x->n_figures)
-		status = NOT_ENOUGH;
+		err = write_json(o, x, m, e);
+	if (!err && !o->quiet && !rs_cli_is_stdout(o->json)) {
+		rs_expect_print(x, o->n_log > 0, stdout);
+		for (uint32_t i = 0; i < o->n_log; i++)
+			rs_expect_print_measured(m[i], stdout);
+	}
+	status = err ? rs_cli_error(e) : status_of(x, m, o->n_log);
 	rs_expect_destroy(x);
-	return err ? rs_cli_error(e) : status;
+	return status;
 }
 
 int rs_cmd_expect(int argc, char **argv)

@@ -63,7 +63,58 @@ static void unknowns(struct rs_json *j, const struct rs_expect *x)
 	rs_json_end(j);
 }
 
-int rs_expect_json(const struct rs_expect *x, FILE *out)
+static void measured_rows(struct rs_json *j, const struct rs_expect_measured *m)
+{
+	rs_json_array(j, "rows");
+	for (uint32_t i = 0; i < m->n_rows; i++) {
+		const struct rs_expect_row *r = &m->row[i];
+
+		rs_json_object(j, NULL);
+		rs_json_uint(j, "bytes", r->f.bytes);
+		rs_json_number(j, "measured", r->measured);
+		rs_json_number(j, "value", r->f.value);
+		rs_json_number(j, "low", r->f.low);
+		rs_json_number(j, "high", r->f.high);
+		rs_json_string(j, "unit", rs_expect_unit(&r->f));
+		rs_json_bool(j, "met", r->met);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+}
+
+static void measured(struct rs_json *j, struct rs_expect_measured *const *m, uint32_t n)
+{
+	rs_json_array(j, "measured");
+	for (uint32_t i = 0; i < n; i++) {
+		rs_json_object(j, NULL);
+		rs_json_string(j, "file", m[i]->file);
+		rs_json_string(j, "why_not", m[i]->why_not);
+		rs_json_string(j, "test",
+			       m[i]->n_rows ? rs_expect_test_name(&m[i]->row[0].f) : NULL);
+		rs_json_bool(j, "met", !m[i]->why_not && !m[i]->below);
+		rs_json_number(j, "apart", m[i]->apart);
+		measured_rows(j, m[i]);
+		rs_json_array(j, "causes");
+		for (uint32_t k = 0; k < m[i]->n_causes; k++) {
+			const struct rs_expect_cause *c = &m[i]->cause[k];
+
+			if (!(c->apart < 100)) /* its run did not end */
+				continue;
+			rs_json_object(j, NULL);
+			rs_json_string(j, "what", c->what);
+			rs_json_bool(j, "explains", k < m[i]->n_alike);
+			rs_json_bool(j, "unknown", c->unknown);
+			rs_json_number(j, "apart", c->apart);
+			rs_json_end(j);
+		}
+		rs_json_end(j);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+}
+
+int rs_expect_json(const struct rs_expect *x, struct rs_expect_measured *const *m, uint32_t n,
+		   FILE *out)
 {
 	struct rs_json *j = rs_json_create(out);
 
@@ -74,6 +125,7 @@ int rs_expect_json(const struct rs_expect *x, FILE *out)
 	hosts(j, x);
 	figures(j, x);
 	unknowns(j, x);
+	measured(j, m, n);
 	rs_json_string(j, "no_perftest", x->no_perftest);
 	rs_json_string(j, "no_nccl", x->no_nccl);
 	rs_json_string(j, "next", x->next);

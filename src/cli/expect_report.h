@@ -5,7 +5,11 @@
 #include <stdio.h>
 #include "expect/expect.h"
 
-void rs_expect_print(const struct rs_expect *x, bool verbose, FILE *out);
-int rs_expect_json(const struct rs_expect *x, FILE *out);
+/* measured: tables of measurements follow. */
+void rs_expect_print(const struct rs_expect *x, bool measured, FILE *out);
+void rs_expect_print_measured(const struct rs_expect_measured *m, FILE *out);
+/* m: n tables that were measured. */
+int rs_expect_json(const struct rs_expect *x, struct rs_expect_measured *const *m, uint32_t n,
+		   FILE *out);
 
 #endif

@@ -1,4 +1,5 @@
 /* ripstop expect for people: a table a test, what holds figures back, what was assumed. */
+#include <math.h>
 #include <string.h>
 #include "base/units.h"
 #include "cli/expect_report.h"
@@ -136,12 +137,118 @@ static void print_notes(const struct rs_expect *x, FILE *out)
 		rs_paragraph(out, 0, "To tell them: %s", x->next);
 }
 
-void rs_expect_print(const struct rs_expect *x, bool verbose, FILE *out)
+/* Beside a measurement: the assumptions in a sentence. */
+static void brief(const struct rs_expect *x, FILE *out)
 {
-	(void)verbose;
+	struct rs_enumeration all = {.n = 0};
+
+	for (uint32_t i = 0; i < x->n_unknowns; i++)
+		rs_enumerate(&all, "; ", "%s %s", x->unknown[i].what, x->unknown[i].value);
+	if (all.n)
+		rs_paragraph(out, 0, "Not read, and assumed: %s.", all.text);
+}
+
+void rs_expect_print(const struct rs_expect *x, bool measured, FILE *out)
+{
 	print_hosts(x, out);
+	if (measured) {
+		brief(x, out);
+		return;
+	}
 	for (uint32_t i = 0; i < x->n_figures;)
 		i = print_kind(x, i, out);
 	print_unknowns(x, out);
 	print_notes(x, out);
+}
+
+/* ---- Beside a measurement ---- */
+
+static void measured_rows(const struct rs_expect_measured *m, FILE *out)
+{
+	char title[160], size[32], a[32], b[32], c[32];
+	const struct rs_expect_figure *first = &m->row[0].f;
+	struct rs_table *t;
+
+	snprintf(title, sizeof(title), "%s: %s, %s%s", m->file, rs_expect_test_name(first),
+		 first->test == RS_EXPECT_COLLECTIVE ? "busbw in " : "in ", rs_expect_unit(first));
+	t = rs_table_create(title);
+	rs_table_column(t, "size", RS_RIGHT);
+	rs_table_column(t, "measured", RS_RIGHT);
+	rs_table_column(t, "expected", RS_RIGHT);
+	rs_table_column(t, "range", RS_RIGHT);
+	rs_table_column(t, "difference", RS_RIGHT);
+	rs_table_column(t, "", RS_LEFT);
+	for (uint32_t i = 0; i < m->n_rows; i++) {
+		const struct rs_expect_row *r = &m->row[i];
+
+		rs_table_row(t);
+		rs_table_cell(t, "%s", rs_format_bytes(size, sizeof(size), r->f.bytes));
+		rs_table_cell(t, "%s", digits(r->measured, a, sizeof(a)));
+		rs_table_cell(t, "%s%s", r->f.line ? "~" : "", digits(r->f.value, b, sizeof(b)));
+		rs_table_cell(t, "%s to %s", digits(r->f.low, a, sizeof(a)),
+			      digits(r->f.high, c, sizeof(c)));
+		rs_table_cell(t, "%+.0f %%", (r->measured / r->f.value - 1) * 100);
+		rs_table_cell(t, "%s", !r->met ? "worse" : r->over ? "better" : "");
+	}
+	fputc('\n', out);
+	rs_table_print(t, out);
+}
+
+static void causes_table(const struct rs_expect_measured *m, FILE *out)
+{
+	enum { SHOWN = 8 };
+	struct rs_table *t = rs_table_create("What would give such a curve");
+
+	rs_table_column(t, "change", RS_LEFT);
+	rs_table_column(t, "apart", RS_RIGHT);
+	rs_table_row(t);
+	rs_table_cell(t, "none: as it was read");
+	rs_table_cell(t, "%.0f %%", (exp(m->apart) - 1) * 100);
+	for (uint32_t i = 0; i < m->n_causes && i < SHOWN && m->cause[i].apart < m->apart; i++) {
+		rs_table_row(t);
+		rs_table_cell(t, "%s", m->cause[i].what);
+		rs_table_cell(t, "%.0f %%", (exp(m->cause[i].apart) - 1) * 100);
+	}
+	fputc('\n', out);
+	rs_table_print(t, out);
+}
+
+static void verdict(const struct rs_expect_measured *m, FILE *out)
+{
+	const char *limit = m->row[m->n_rows - 1].f.limit;
+	struct rs_enumeration alike = {.n = 0};
+
+	fputc('\n', out);
+	if (!m->below)
+		rs_paragraph(out, 0, "All %u sizes are inside what is expected%s%s%s.", m->n_rows,
+			     m->over ? ", or better" : "",
+			     *limit ? "; the longest is held back by " : "", limit);
+	else
+		rs_paragraph(out, 0, "%u of %u sizes are worse than expected.", m->below,
+			     m->n_rows);
+	for (uint32_t i = 1; i < m->n_alike; i++)
+		rs_enumerate(&alike, "; ", "%s", m->cause[i].what);
+	if (!m->n_causes)
+		return;
+	if (!m->n_alike)
+		rs_paragraph(out, 0, "Nothing that was tried explains the difference (%u changes).",
+			     m->n_causes);
+	else
+		rs_paragraph(out, 0, "It is as with: %s (%.0f %% apart).", m->cause[0].what,
+			     (exp(m->cause[0].apart) - 1) * 100);
+	if (alike.n)
+		rs_paragraph(out, 0, "Cannot be told apart from: %s.", alike.text);
+}
+
+void rs_expect_print_measured(const struct rs_expect_measured *m, FILE *out)
+{
+	if (m->why_not) {
+		fputc('\n', out);
+		rs_paragraph(out, 0, "%s: not compared: %s.", m->file, m->why_not);
+		return;
+	}
+	measured_rows(m, out);
+	if (m->n_causes)
+		causes_table(m, out);
+	verdict(m, out);
 }

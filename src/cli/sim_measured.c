@@ -116,6 +116,11 @@ static int fits_perf(struct measuring *w)
 	const struct rs_job *j = &w->f->jobs[0];
 	bool stream = w->m->kind == RS_MEASURED_BANDWIDTH;
 
+	if (w->m->read)
+		return rs_error_set(w->e, -EINVAL,
+				    "%s: perftest's reads and atomics: only writes and sends are "
+				    "simulated here",
+				    w->o->log);
 	if (!stream && j->kind == RS_JOB_FLOWS && j->n_flows == 1)
 		return 0;
 	if (stream && j->kind == RS_JOB_COLLECTIVE && j->collective.n_ranks == 2)

@@ -30,7 +30,7 @@ enum rs_expect_test {
 
 struct rs_expect_options {
 	bool perftest, nccl;
-	bool tests_asked;                  /* by name: what cannot be told is an error */
+	bool no_figures;                   /* the hosts alone: for rs_expect_compare() */
 	uint32_t n_sizes, n_ops, hosts;    /* 0: the defaults; hosts: of the larger collectives */
 	uint64_t size[RS_EXPECT_SIZES];    /* ascending */
 	enum rs_coll_op op[RS_EXPECT_OPS]; /* of collectives */
@@ -92,6 +92,42 @@ struct rs_expect {
 int rs_expect(struct rs_audit *a, const struct rs_expect_options *o, struct rs_expect **out,
 	      struct rs_error *e);
 void rs_expect_destroy(struct rs_expect *x);
+
+/* ---- Beside a measurement ---- */
+
+enum { RS_EXPECT_ROWS = 16, RS_EXPECT_CAUSES = 64 };
+
+struct rs_expect_row {
+	struct rs_expect_figure f; /* expected */
+	double measured;           /* in its unit */
+	double us;
+	bool met;  /* inside the range, or better */
+	bool over; /* better than the range */
+};
+
+/* A change of what was read that may explain the measurement: simulated. */
+struct rs_expect_cause {
+	const char *what;
+	bool unknown; /* something that was not read, not a fault */
+	double apart; /* mean of |ln(simulated / measured)| over the sizes that were tried */
+};
+
+struct rs_expect_measured {
+	const char *file;
+	uint32_t n_rows, n_causes;
+	struct rs_expect_row row[RS_EXPECT_ROWS];
+	struct rs_expect_cause cause[RS_EXPECT_CAUSES]; /* the nearest first */
+	uint32_t n_alike;     /* of them: those that explain it, and cannot be told apart */
+	uint32_t below, over; /* rows */
+	double apart;         /* of the hosts as they were read, over the same sizes */
+	const char *why_not;  /* it is not compared; NULL: it is */
+};
+
+/* Tables of perftest and nccl-tests, as measured/ reads them, beside x's hosts. name is borrowed.
+ * -ENOMEM; a table that does not fit these hosts is no error: why_not. */
+int rs_expect_compare(struct rs_expect *x, const struct rs_expect_options *o,
+		      const struct rs_measured *m, const char *name,
+		      struct rs_expect_measured **out, struct rs_error *e);
 
 const char *rs_expect_test_name(const struct rs_expect_figure *f); /* "ib_write_bw", "all_reduce" */
 const char *rs_expect_unit(const struct rs_expect_figure *f);      /* "Gb/s", "us", "GB/s" */

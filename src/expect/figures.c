@@ -100,9 +100,13 @@ static uint32_t gpus_of(const struct expect_model *m, uint32_t hosts)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < hosts && i < m->n; i++)
+	for (uint32_t i = 0; i < hosts && i < m->n; i++) {
+		uint32_t own = 0;
+
 		for (int k = 0; k < m->host[i].inside->n_parts; k++)
-			n += m->host[i].inside->parts[k].kind == RS_PART_GPU;
+			own += m->host[i].inside->parts[k].kind == RS_PART_GPU;
+		n += m->gpus && m->gpus < own ? m->gpus : own;
+	}
 	return n;
 }
 
@@ -195,44 +199,49 @@ double expect_us(const struct rs_expect_figure *f, const struct expect_run *r, u
 
 /* ---- The range ---- */
 
-static struct expect_model *extreme(struct rs_expect *x, bool high, bool nccl)
+static struct expect_model *extreme(struct rs_expect *x, const struct expect_model *of, bool high,
+				    bool nccl)
 {
-	struct expect_model *m = expect_copy(x, &x->world->model);
+	struct expect_model *m = expect_copy(x, of);
 
 	for (uint32_t u = 0; m && u < x->n_unknowns; u++) {
 		const struct expect_sweep *s = &x->world->sweep[u];
 
 		if (!(nccl ? s->nccl : s->perftest))
 			continue;
-		for (uint32_t i = 0; i < (high ? s->n_high : s->n_low); i++)
-			expect_apply(x, m, high ? &s->high[i] : &s->low[i]);
+		for (uint32_t i = 0; i < (high ? s->n_high : s->n_low); i++) {
+			const struct expect_change *c = high ? &s->high[i] : &s->low[i];
+
+			if (!(of->told >> c->knob & 1))
+				expect_apply(x, m, c);
+		}
 	}
 	return m;
 }
 
-/* The figures on one model. */
+/* us of n figures, of collectives on the second model; first: what else a run tells is kept. */
 static int on_model(struct rs_expect *x, const struct rs_expect_options *o,
+		    struct rs_expect_figure *figure, uint32_t n_figures,
 		    const struct expect_model *of[2], double *us, double from, double to,
 		    bool first, struct rs_error *e)
 {
-	struct expect_run *r = calloc(2 * (size_t)x->n_figures + 1, sizeof(*r));
+	struct expect_run *r = calloc(2 * (size_t)n_figures + 1, sizeof(*r));
 	uint32_t n = 0, at = 0;
 	int err;
 
 	if (!r)
 		return rs_error_set(e, -ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < x->n_figures; i++)
-		n += expect_runs_of(of[x->figure[i].test == RS_EXPECT_COLLECTIVE], &x->figure[i],
-				    &r[n]);
+	for (uint32_t i = 0; i < n_figures; i++)
+		n += expect_runs_of(of[figure[i].test == RS_EXPECT_COLLECTIVE], &figure[i], &r[n]);
 	err = expect_run_all(x, o, r, n, from, to, e);
-	for (uint32_t i = 0; i < x->n_figures && !err; i++) {
-		struct rs_expect_figure *f = &x->figure[i];
+	for (uint32_t i = 0; i < n_figures && !err; i++) {
+		struct rs_expect_figure *f = &figure[i];
 		uint32_t k = at + 1 < n && r[at].as_bytes ? 2 : 1;
 
 		us[i] = expect_us(f, &r[at], k);
 		if (first) {
 			f->line = k == 2;
-			f->ranks = gpus_of(&x->world->model, f->hosts);
+			f->ranks = gpus_of(of[1], f->hosts);
 			/* of a line, both have it */
 			f->value = r[at].factor;
 			if (!(us[i] > 0) && r[at].e.code)
@@ -245,10 +254,10 @@ static int on_model(struct rs_expect *x, const struct rs_expect_options *o,
 }
 
 /* Where the model errs by so much, too; a stream cannot be faster than its port. */
-static void range(struct rs_expect *x, struct rs_expect_figure *f, double factor)
+static void range(const struct expect_model *m, struct rs_expect_figure *f, double factor)
 {
 	double wrong = 1 + expect_error(f->test, f->op, f->bytes);
-	const struct expect_host *h = x->world->model.host;
+	const struct expect_host *h = m->host;
 
 	f->value = expect_value(f->test, f->bytes, f->us, factor);
 	f->low = expect_value(f->test, f->bytes, f->slow, factor);
@@ -270,36 +279,40 @@ static void range(struct rs_expect *x, struct rs_expect_figure *f, double factor
 	}
 }
 
-static int ranges(struct rs_expect *x, const struct rs_expect_options *o, struct rs_error *e)
+int expect_ranges(struct rs_expect *x, const struct rs_expect_options *o,
+		  const struct expect_model *m, struct rs_expect_figure *figure, uint32_t n,
+		  double from, double to, struct rs_error *e)
 {
-	const struct expect_model *low[2] = {extreme(x, false, false), extreme(x, false, true)},
-				  *high[2] = {extreme(x, true, false), extreme(x, true, true)},
-				  *as_read[2] = {&x->world->model, &x->world->model};
-	double *us = calloc(3 * (size_t)x->n_figures + 1, sizeof(*us));
-	double *slow = us ? us + x->n_figures : NULL, *fast = us ? slow + x->n_figures : NULL;
+	const struct expect_model *low[2] = {extreme(x, m, false, false),
+					     extreme(x, m, false, true)},
+				  *high[2] = {extreme(x, m, true, false),
+					      extreme(x, m, true, true)},
+				  *as_read[2] = {m, m};
+	double *us = calloc(3 * (size_t)n + 1, sizeof(*us)), third = (to - from) / 3;
+	double *slow = us ? us + n : NULL, *fast = us ? slow + n : NULL;
 	struct rs_error first = {0};
 	int err = 0;
 
 	if (!us || !low[0] || !low[1] || !high[0] || !high[1])
 		err = rs_error_set(e, -ENOMEM, "out of memory");
 	if (!err)
-		err = on_model(x, o, as_read, us, 0, 0.3, true, &first);
+		err = on_model(x, o, figure, n, as_read, us, from, from + third, true, &first);
 	if (!err)
-		err = on_model(x, o, low, slow, 0.3, 0.55, false, e);
+		err = on_model(x, o, figure, n, low, slow, from + third, to - third, false, e);
 	if (!err)
-		err = on_model(x, o, high, fast, 0.55, 0.75, false, e);
+		err = on_model(x, o, figure, n, high, fast, to - third, to, false, e);
 	if (!err && first.code) {
 		*e = first;
 		err = first.code;
 	}
-	for (uint32_t i = 0; i < x->n_figures && !err; i++) {
-		struct rs_expect_figure *f = &x->figure[i];
+	for (uint32_t i = 0; i < n && !err; i++) {
+		struct rs_expect_figure *f = &figure[i];
 		double factor = f->value;
 
 		f->us = us[i];
 		f->slow = fmax(f->us, slow[i]);
 		f->fast = fast[i] > 0 ? fmin(f->us, fast[i]) : f->us;
-		range(x, f, factor);
+		range(m, f, factor);
 	}
 	free(us);
 	return err;
@@ -382,13 +395,15 @@ static int figure_out(struct rs_expect *x, const struct rs_expect_options *o, st
 	err = err ? err : expect_unknowns(x, o, e);
 	if (err)
 		return err;
+	if (o->no_figures)
+		return 0;
 	if (o->perftest && !x->no_perftest)
 		pairs(x, o);
 	if (o->nccl && !x->no_nccl)
 		collectives(x, o);
 	if (!x->n_figures)
 		return 0;
-	err = ranges(x, o, e);
+	err = expect_ranges(x, o, &x->world->model, x->figure, x->n_figures, 0, 0.75, e);
 	err = err ? err : effects(x, o, e);
 	return err ? err : expect_limits(x, o, e);
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "audit/facts/look.h"
+#include "audit/price/model.h"
 #include "expect/state.h"
 
 enum { RELIEFS = 12, KINDS = 24 };
@@ -62,6 +64,21 @@ static void add(struct kind *k, enum expect_knob knob, double value, const char 
 	k->n++;
 }
 
+/* What the link could be, by its own capability, where it runs at less (check P01). */
+static const char *could_be(struct rs_expect *x, const char *host, const struct rs_part *p)
+{
+	char pci[160];
+	unsigned gen, lanes;
+
+	snprintf(pci, sizeof(pci), "pci/%s", p->busid ? p->busid : "");
+	gen = rs_audit_pcie_gen(rs_look_number(x->audit, host, pci, "max_link_speed", 0));
+	lanes = (unsigned)rs_look_number(x->audit, host, pci, "max_link_width", 0);
+	if (lanes > 32 || (gen <= p->up.gen && lanes <= p->up.lanes))
+		return "";
+	return rs_arena_printf(x->arena, " of Gen%u x%u (P01)", gen > p->up.gen ? gen : p->up.gen,
+			       lanes > p->up.lanes ? lanes : p->up.lanes);
+}
+
 /* The narrower slot of two hosts, by its name. */
 static const char *slot(struct rs_expect *x, bool pair)
 {
@@ -73,11 +90,11 @@ static const char *slot(struct rs_expect *x, bool pair)
 	if (!p)
 		return NULL;
 	if (!pair)
-		return rs_arena_printf(x->arena, "the NICs' slots, Gen%u x%u", p->up.gen,
-				       p->up.lanes);
-	return rs_arena_printf(x->arena, "the slot of %s%s%s, Gen%u x%u", p->name,
+		return rs_arena_printf(x->arena, "the NICs' slots, Gen%u x%u%s", p->up.gen,
+				       p->up.lanes, could_be(x, m->host[host].name, p));
+	return rs_arena_printf(x->arena, "the slot of %s%s%s, Gen%u x%u%s", p->name,
 			       host ? " in " : "", host ? m->host[host].name : "", p->up.gen,
-			       p->up.lanes);
+			       p->up.lanes, could_be(x, m->host[host].name, p));
 }
 
 static const char *port(struct rs_expect *x, bool pair)
@@ -249,6 +266,22 @@ static int relieve_collective(struct rs_expect *x, const struct rs_expect_option
 		if (x->figure[i].value >= FULL * x->figure[at].value)
 			x->figure[i].limit = x->figure[at].limit;
 	return err;
+}
+
+int expect_limit_of(struct rs_expect *x, const struct rs_expect_options *o,
+		    struct rs_expect_figure *f, struct rs_error *e)
+{
+	struct kind *k = rs_arena_alloc(x->arena, 1, sizeof(*k));
+
+	if (!k)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	if (f->test == RS_EXPECT_MESSAGE)
+		return 0;
+	if (f->test == RS_EXPECT_COLLECTIVE)
+		reliefs_of_collective(x, k, f->hosts);
+	else
+		reliefs_of_pair(x, k);
+	return relieve(x, o, k, f, 1, e);
 }
 
 int expect_limits(struct rs_expect *x, const struct rs_expect_options *o, struct rs_error *e)

@@ -72,6 +72,8 @@ struct expect_model {
 	double paused;
 	int paused_host;
 	uint32_t qps, per_thread;
+	uint32_t gpus; /* of a host that take part; 0: all */
+	uint64_t told; /* bits of knobs that a log itself tells: not swept */
 	const char *version;
 	uint32_t n_env;
 	const char *env[2 * EXPECT_ENV]; /* NAME, value */
@@ -142,9 +144,15 @@ int expect_run_all(struct rs_expect *x, const struct rs_expect_options *o, struc
 uint32_t expect_runs_of(const struct expect_model *m, const struct rs_expect_figure *f,
 			struct expect_run r[2]);
 double expect_us(const struct rs_expect_figure *f, const struct expect_run *r, uint32_t n);
+/* Times, ranges and what they are made of, of n figures on a model and its extremes. */
+int expect_ranges(struct rs_expect *x, const struct rs_expect_options *o,
+		  const struct expect_model *m, struct rs_expect_figure *figure, uint32_t n,
+		  double from, double to, struct rs_error *e);
 double expect_error(enum rs_expect_test test, enum rs_coll_op op, uint64_t bytes);
 double expect_value(enum rs_expect_test test, uint64_t bytes, double us, double factor);
-/* limit.c: what holds figures back. */
+/* limit.c: what holds a figure back; all of x's. */
+int expect_limit_of(struct rs_expect *x, const struct rs_expect_options *o,
+		    struct rs_expect_figure *f, struct rs_error *e);
 int expect_limits(struct rs_expect *x, const struct rs_expect_options *o, struct rs_error *e);
 
 #endif

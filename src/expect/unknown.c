@@ -234,7 +234,7 @@ static void queue_pairs(struct rs_expect *x)
 	d = rs_dma_limits_of(p, &rs_host_defaults);
 	if (!d.qp_message_rate && !d.qp_rate)
 		return;
-	s = unknown(x, "qp", "of one queue pair",
+	s = unknown(x, "qp", "one queue pair",
 		    d.qp_rate ? rs_arena_printf(x->arena, "%.1f M/s, %.0f Gb/s",
 						d.qp_message_rate / 1e3, d.qp_rate / 1e3)
 			      : rs_arena_printf(x->arena, "%.1f M/s", d.qp_message_rate / 1e3));

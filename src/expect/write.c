@@ -7,7 +7,7 @@
 #include "expect/state.h"
 #include "host/build.h"
 
-enum { STREAM_BYTES = 16 << 20, SMALL = 65536, SMALL_MESSAGES = 1000, PERIOD_US = 20 };
+enum { STREAM_BYTES = 8 << 20, SMALL = 65536, SMALL_MESSAGES = 1000, PERIOD_US = 20 };
 
 uint64_t expect_stream_bytes(uint64_t message)
 {
@@ -70,13 +70,33 @@ static void pair_work(const struct expect_run *r, FILE *out)
 			size < SMALL ? 64 : 8, r->model->qps);
 }
 
+/* The first GPUs of each host. */
+static void coll_ranks(const struct expect_model *m, uint32_t hosts, FILE *out)
+{
+	uint32_t first = 0, n = 0;
+
+	fputs(", ranks: [", out);
+	for (uint32_t i = 0; i < hosts && i < m->n; i++) {
+		uint32_t own = 0;
+
+		for (int k = 0; k < m->host[i].inside->n_parts; k++)
+			own += m->host[i].inside->parts[k].kind == RS_PART_GPU;
+		for (uint32_t g = 0; g < own && g < m->gpus; g++)
+			fprintf(out, "%s%u", n++ ? ", " : "", first + g);
+		first += own;
+	}
+	fputs("]", out);
+}
+
 static void coll_work(const struct expect_run *r, FILE *out)
 {
 	const struct expect_model *m = r->model;
 
-	fprintf(out, "  - {name: test, collective: {op: %s, bytes: %lluB%s, nccl: {version: %s",
-		rs_coll_op_name(r->op), (unsigned long long)r->bytes,
-		m->staged ? ", memory: host" : "", m->version);
+	fprintf(out, "  - {name: test, collective: {op: %s, bytes: %lluB", rs_coll_op_name(r->op),
+		(unsigned long long)r->bytes);
+	if (m->gpus)
+		coll_ranks(m, r->hosts, out);
+	fprintf(out, "%s, nccl: {version: %s", m->staged ? ", memory: host" : "", m->version);
 	fprintf(out, ", gpus_per_thread: %u", m->per_thread ? m->per_thread : 1);
 	if (r->as_bytes)
 		fprintf(out, ", as_bytes: %lluB", (unsigned long long)r->as_bytes);

@@ -5,6 +5,7 @@
 #ifndef RS_MEASURED_MEASURED_H
 #define RS_MEASURED_MEASURED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/arena.h"
@@ -27,8 +28,15 @@ struct rs_measured_row {
 
 struct rs_measured {
 	enum rs_measured_kind kind;
-	const char *op;   /* as nccl-tests names it: "all_reduce"; NULL: the log does not say */
-	uint32_t n_ranks; /* lines "Rank  N"; 0: the log has none */
+	const char *op;      /* as nccl-tests names it: "all_reduce"; NULL: the log does not say */
+	uint32_t n_ranks;    /* lines "Rank  N"; 0: the log has none */
+	uint32_t n_hosts;    /* that these lines name; 0: none */
+	uint32_t per_thread; /* GPUs whose kernels a thread starts (nGpus); 0: it does not say */
+	/* perftest's own head: 0, NULL and false where it does not say */
+	bool read, both; /* RDMA_Read, Atomic; both ways at once (-b): its rate is of both */
+	uint32_t qps, mtu;
+	const char *device; /* "mlx5_0" */
+	const char *link;   /* "IB", "Ethernet" */
 	uint32_t n_rows;
 	struct rs_measured_row *rows; /* sizes rise */
 };
@@ -37,7 +45,7 @@ struct rs_measured {
  * The table in the n bytes of text: nccl-tests' out-of-place columns, or perftest's. Lines may
  * begin with what a launcher adds ("0: ", "[1,0]<stdout>:"). Rows of 0 bytes are passed over.
  * -EINVAL with line and column: no table, several tables (give one), a row that does not read, a
- * size twice, perftest's reads (not simulated), bandwidth without its unit; -E2BIG, -ENOMEM. name
+ * size twice, bandwidth without its unit; -E2BIG, -ENOMEM. name
  * is used in errors. All memory is a's.
  */
 int rs_measured_read(const char *text, size_t n, const char *name, struct rs_arena *a,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_MAX_BYTES = 512, WORDS_MAX = 24 };
+enum { LINE_MAX_BYTES = 512, WORDS_MAX = 24, HOSTS_MAX = 1024 };
 
 struct reader {
 	const char *name;
@@ -18,8 +18,9 @@ struct reader {
 	int line;
 	char text[LINE_MAX_BYTES];
 	char *word[WORDS_MAX];
-	uint32_t n_words;
-	bool table, read; /* perftest: its head was seen; its test reads */
+	uint32_t n_words, n_hosts;
+	const char *host[HOSTS_MAX]; /* of ranks */
+	bool table;                  /* perftest: its head was seen */
 	double to_us;     /* perftest: bytes a microsecond that one unit of its average is */
 	uint32_t average; /* the word of a row that holds the value */
 };
@@ -162,17 +163,73 @@ static int nccl_start(struct reader *r, const char *op)
 	return r->m->op ? 0 : rs_error_set(r->e, -ENOMEM, "out of memory");
 }
 
+/* "... Pid 12 on h1 device 0": hosts by their names, which several lines have. */
+static int nccl_host(struct reader *r)
+{
+	for (uint32_t i = 3; i + 2 < r->n_words; i++) {
+		const char *name = r->word[i + 1];
+
+		if (strcmp(r->word[i], "on") || strcmp(r->word[i + 2], "device"))
+			continue;
+		for (uint32_t k = 0; k < r->n_hosts; k++)
+			if (!strcmp(r->host[k], name))
+				return 0;
+		if (r->n_hosts == HOSTS_MAX)
+			return 0;
+		r->host[r->n_hosts] = rs_arena_strdup(r->arena, name);
+		if (!r->host[r->n_hosts])
+			return rs_error_set(r->e, -ENOMEM, "out of memory");
+		r->m->n_hosts = ++r->n_hosts;
+	}
+	return 0;
+}
+
+/* "# nThread 1 nGpus 8 minBytes ..." */
+static int nccl_threads(struct reader *r)
+{
+	uint64_t n;
+
+	for (uint32_t i = 1; i + 1 < r->n_words; i++)
+		if (!strcmp(r->word[i], "nGpus") && whole(r->word[i + 1], &n) && n >= 1 &&
+		    n <= 1024)
+			r->m->per_thread = (uint32_t)n;
+	return 0;
+}
+
 /* "#  Rank  0 Group  0 Pid ...": several processes may each print all of them. */
 static int nccl_rank(struct reader *r)
 {
 	uint64_t rank;
 
+	if (nccl_host(r))
+		return r->e->code;
 	if (r->n_words > 2 && whole(r->word[2], &rank) && rank < 1 << 20 && rank >= r->m->n_ranks)
 		r->m->n_ranks = (uint32_t)rank + 1;
 	return 0;
 }
 
 /* ---- perftest ---- */
+
+/* Its head has two settings a line: "Mtu : 4096[B]", "Link type : IB". */
+static void perf_settings(struct reader *r)
+{
+	struct rs_measured *m = r->m;
+
+	for (uint32_t i = 0; i + 2 < r->n_words; i++) {
+		const char *key = r->word[i], *value = r->word[i + 2];
+
+		if (strcmp(r->word[i + 1], ":"))
+			continue;
+		if (!strcmp(key, "qps") && atoi(value) > 0)
+			m->qps = (uint32_t)atoi(value);
+		else if (!strcmp(key, "Mtu") && atoi(value) >= 256 && atoi(value) <= 4096)
+			m->mtu = (uint32_t)atoi(value);
+		else if (!strcmp(key, "Device") && !m->device)
+			m->device = rs_arena_strdup(r->arena, value);
+		else if (i && !strcmp(key, "type") && !strcmp(r->word[i - 1], "Link"))
+			m->link = rs_arena_strdup(r->arena, value);
+	}
+}
 
 /* "#bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] ..." or "... t_typical[usec] ..." */
 static int perf_header(struct reader *r)
@@ -205,9 +262,6 @@ static int perf_header(struct reader *r)
 	if (!r->average)
 		return bad(r, 0,
 			   "expected a column 'BW average' or 't_typical' in perftest's head");
-	if (r->read)
-		return bad(r, 0,
-			   "perftest's reads and atomics: only writes and sends are simulated");
 	return 0;
 }
 
@@ -241,13 +295,19 @@ static int line(struct reader *r)
 		return perf_header(r);
 	}
 	if (is(r, 0, "RDMA_Read") || is(r, 0, "Atomic"))
-		r->read = true;
+		r->m->read = true;
+	if (is(r, 1, "Bidirectional") && (is(r, 2, "BW") || is(r, 2, "Bandwidth")))
+		r->m->both = true;
 	if (r->table)
 		return perf_row(r);
 	if (is(r, 0, "#") && is(r, 1, "Collective") && is(r, 3, "starting:") && r->n_words > 4)
 		return nccl_start(r, r->word[4]);
 	if (is(r, 0, "#") && is(r, 1, "Rank"))
 		return nccl_rank(r);
+	if (is(r, 0, "#") && is(r, 1, "nThread"))
+		return nccl_threads(r);
+	if (*r->word[0] != '#' && !r->m->n_rows)
+		perf_settings(r);
 	return *r->word[0] == '#' ? 0 : nccl_row(r);
 }
 

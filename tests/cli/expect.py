@@ -2,6 +2,7 @@
 """ripstop expect: `expect.py RIPSTOP ROOT`. Figures, ranges, limits, what is asked for."""
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -115,6 +116,57 @@ def nccl():
     schema(more)
 
 
+LSPCI = """17:00.0 Infiniband controller: Mellanox Technologies MT2910 Family [ConnectX-7]
+\tCapabilities: [60] Express (v2) Endpoint, MSI 00
+\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq-
+\t\t\tMaxPayload 256 bytes, MaxReadReq 4096 bytes
+\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x16, ASPM not supported
+\t\tLnkSta:\tSpeed %s, Width x%d
+"""
+
+
+def perftest_log(path, rows, mtu=4096, device=""):
+    head = ("                    RDMA_Write BW Test\n"
+            f" Dual-port       : OFF\t\tDevice         : {device}\n"
+            " Number of qps   : 1\t\tTransport type : IB\n"
+            f" Mtu             : {mtu}[B]\n"
+            " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n")
+    return write(path, head + "".join(f" {b}  5000  {v * 1.01:.2f}  {v:.2f}  0.1\n" for b, v in rows))
+
+
+def measured(tmp):
+    """Faults that are planted by what is read are named, through noise of 3 %; none where there is none."""
+    draw, sizes = random.Random(7), "4KiB,64KiB,1MiB"
+    good = write(os.path.join(tmp, "good.txt"), LSPCI % ("32GT/s", 16))
+    base = ["--test", "perftest", "--sizes", sizes, "--given", "switch=230", "--given", "delay=100"]
+    plants = [("32GT/s", 16, 400, 4096, None), ("8GT/s", 16, 400, 4096, "slot at Gen3 x16"),
+              ("32GT/s", 16, 100, 4096, "a port at 100 Gb/s"), ("32GT/s", 16, 400, 512, None)]
+    for speed, width, gbps, mtu, want in plants if not SMALL else plants[:2]:
+        bad = write(os.path.join(tmp, "bad.txt"), LSPCI % (speed, width))
+        d = figures(*base, "--given", f"rate={gbps}", "--given", f"mtu={mtu}", bad)
+        rows = [(f["bytes"], f["value"] * draw.uniform(0.97, 1.03)) for f in d["figures"]
+                if f["test"] == "ib_write_bw"]
+        log = perftest_log(os.path.join(tmp, "bw.log"), rows, mtu)
+        args = ["--given", "rate=400", "--given", "switch=230", "--given", "delay=100", "--measured", log]
+        p = subprocess.run([RIPSTOP, "expect", "--quiet", "--json", "-", *args, good], capture_output=True,
+                           text=True, timeout=300, check=False)
+        m = json.loads(p.stdout)["measured"][0]
+        schema(json.loads(p.stdout))
+        why = [c["what"] for c in m["causes"] if c["explains"]]
+        if (p.returncode, m["met"]) != ((1, False) if want else (0, True)):
+            fail(f"{want}: {p.returncode} {m}")
+        if want and not any(want in w for w in why):
+            fail(f"{want}: explained by {why}")
+    # an MTU that the log does not tell is found; a table that is no perftest's is refused
+    small = [(r[0], r[1]) for r in ((f["bytes"], f["value"]) for f in figures(
+        *base, "--given", "rate=400", "--given", "mtu=256", good)["figures"] if f["test"] == "ib_write_bw")]
+    log = perftest_log(os.path.join(tmp, "bw.log"), small, 0)
+    out = run("--given", "rate=400", "--measured", log, good, status=1)
+    if "MTU of 256 B" not in " ".join(out.split()):
+        fail(f"MTU of 256: {out}")
+    run("--measured", good, good, status=2)
+
+
 def lacking(tmp):
     """Nothing is guessed: what to run next is named."""
     empty = write(os.path.join(tmp, "notes.txt"), "the job is slow since Monday\n")
@@ -145,4 +197,5 @@ with tempfile.TemporaryDirectory() as folder:
     ports(folder)
     slots(folder)
     nccl()
+    measured(folder)
     lacking(folder)

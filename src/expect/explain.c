@@ -1,0 +1,455 @@
+/*
+ * A measured table beside what is expected; where it is below, which change of what was read would
+ * give the same curve: single faults, and what was not read. Each is simulated over the table's
+ * sizes, and the nearest are named with all that fit as well.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "base/units.h"
+#include "expect/state.h"
+
+enum { TRIED = 6 };
+/* A cause explains a curve that it is so near to; others that are nearly as near fit as well. A
+ * second measurement differs by a few per cent, too. */
+static const double EXPLAINS = 0.1, ALIKE = 0.025, BETTER = 0.6;
+
+struct explaining {
+	struct rs_expect *x;
+	const struct rs_expect_options *o;
+	const struct rs_measured *m;
+	struct rs_expect_measured *out;
+	struct expect_model *model;     /* as the log says that it was run */
+	uint32_t n_tried, tried[TRIED]; /* rows */
+	struct expect_change change[RS_EXPECT_CAUSES][2];
+	uint32_t n_change[RS_EXPECT_CAUSES];
+	struct rs_error *e;
+};
+
+/* ---- What the log says of the test ---- */
+
+static int op_of(const char *op)
+{
+	static const struct {
+		const char *name;
+		enum rs_coll_op op;
+	} ops[] = {{"all_reduce", RS_COLL_ALL_REDUCE},         {"all_gather", RS_COLL_ALL_GATHER},
+		   {"reduce_scatter", RS_COLL_REDUCE_SCATTER}, {"broadcast", RS_COLL_BROADCAST},
+		   {"alltoall", RS_COLL_ALL_TO_ALL},           {"sendrecv", RS_COLL_SEND_RECV}};
+
+	for (size_t i = 0; op && i < sizeof(ops) / sizeof(*ops); i++)
+		if (!strcmp(op, ops[i].name))
+			return (int)ops[i].op;
+	return op ? -1 : (int)RS_COLL_ALL_REDUCE;
+}
+
+static uint32_t own_gpus(const struct expect_host *h)
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < h->inside->n_parts; i++)
+		n += h->inside->parts[i].kind == RS_PART_GPU;
+	return n;
+}
+
+static void tell(struct explaining *w, enum expect_knob knob, double value)
+{
+	struct expect_change c = {.knob = knob, .value = value, .host = -1};
+
+	expect_apply(w->x, w->model, &c);
+	w->model->told |= UINT64_C(1) << knob;
+}
+
+static const char *of_collective(struct explaining *w, struct rs_expect_figure *f)
+{
+	const struct rs_measured *m = w->m;
+	struct expect_model *k = w->model;
+	uint32_t gpus = k->n ? own_gpus(&k->host[0]) : 0;
+
+	if (w->x->no_nccl)
+		return w->x->no_nccl;
+	if (op_of(m->op) < 0)
+		return rs_arena_printf(w->x->arena, "%s_perf is not simulated", m->op);
+	f->op = (enum rs_coll_op)op_of(m->op);
+	f->hosts = m->n_hosts ? m->n_hosts : m->n_ranks > gpus ? m->n_ranks / gpus : 1;
+	if (f->hosts > RS_EXPECT_HOSTS_MAX)
+		return "it is of more than 64 hosts";
+	if (m->n_ranks && m->n_ranks % f->hosts)
+		return "its hosts have different numbers of ranks";
+	k->gpus = m->n_ranks ? m->n_ranks / f->hosts : 0;
+	if (k->gpus > gpus)
+		return rs_arena_printf(w->x->arena, "it has %u ranks a host, and %s has %u GPUs",
+				       k->gpus, k->host[0].name, gpus);
+	k->gpus = k->gpus == gpus ? 0 : k->gpus;
+	for (; k->n < f->hosts; k->n++) {
+		k->host[k->n] = k->host[0];
+		k->host[k->n].twin = true;
+	}
+	if (m->per_thread > 1)
+		tell(w, KNOB_THREAD, m->per_thread);
+	return NULL;
+}
+
+static void use_device(struct expect_host *h, const char *device)
+{
+	for (int i = 0; device && i < h->inside->n_parts; i++)
+		if (h->inside->parts[i].kind == RS_PART_NIC &&
+		    !strcmp(h->inside->parts[i].name, device))
+			h->nic = i;
+}
+
+static const char *of_pair(struct explaining *w, struct rs_expect_figure *f)
+{
+	const struct rs_measured *m = w->m;
+	struct expect_model *k = w->model;
+
+	if (w->x->no_perftest)
+		return w->x->no_perftest;
+	if (m->read)
+		return "reads and atomics are not simulated";
+	f->test = m->kind == RS_MEASURED_LATENCY ? RS_EXPECT_MESSAGE
+		  : m->both                      ? RS_EXPECT_BOTH
+						 : RS_EXPECT_STREAM;
+	f->hosts = 2;
+	if (!w->o->nic)
+		for (uint32_t i = 0; i < 2 && i < k->n; i++)
+			use_device(&k->host[i], m->device);
+	if (m->mtu)
+		tell(w, KNOB_MTU, m->mtu);
+	if (m->qps > 1 && f->test != RS_EXPECT_MESSAGE)
+		tell(w, KNOB_QPS, m->qps > 8 ? 8 : m->qps);
+	if (m->link && !strcasecmp(m->link, "IB") && k->framing == 1)
+		k->framing = (k->mtu + 82.0) / (k->mtu + 30.0);
+	return NULL;
+}
+
+/* ---- Rows: some of the table's, from end to end ---- */
+
+static bool fits(const struct rs_expect_figure *f, const struct rs_measured_row *r)
+{
+	if (f->test == RS_EXPECT_COLLECTIVE)
+		return r->bytes >= 8;
+	if (f->test == RS_EXPECT_MESSAGE)
+		return r->bytes <= 8 << 20;
+	return r->bytes >= 1024 && r->bytes <= 256 << 20;
+}
+
+static void choose_rows(struct explaining *w, const struct rs_expect_figure *f)
+{
+	const struct rs_measured *m = w->m;
+	uint32_t usable[RS_MEASURED_ROWS_MAX], n = 0, take;
+
+	for (uint32_t i = 0; i < m->n_rows; i++)
+		if (fits(f, &m->rows[i]))
+			usable[n++] = i;
+	take = n < RS_EXPECT_ROWS ? n : RS_EXPECT_ROWS;
+	for (uint32_t i = 0; i < take; i++) {
+		const struct rs_measured_row *r =
+			&m->rows[usable[take > 1 ? i * (n - 1) / (take - 1) : n - 1]];
+		struct rs_expect_row *row = &w->out->row[w->out->n_rows++];
+
+		*row = (struct rs_expect_row){.f = *f, .us = r->us};
+		row->f.bytes = r->bytes;
+		row->f.limit = "";
+	}
+}
+
+/* perftest's time of a message both ways is of one direction's share of the sum. */
+static int expect_rows(struct explaining *w)
+{
+	struct rs_expect_figure f[RS_EXPECT_ROWS];
+	uint32_t n = w->out->n_rows;
+	int err;
+
+	for (uint32_t i = 0; i < n; i++)
+		f[i] = w->out->row[i].f;
+	err = expect_ranges(w->x, w->o, w->model, f, n, 0, 0.3, w->e);
+	for (uint32_t i = 0; i < n && !err; i++) {
+		struct rs_expect_row *r = &w->out->row[i];
+		bool message = f[i].test == RS_EXPECT_MESSAGE;
+
+		r->f = f[i];
+		r->measured = message ? r->us : f[i].value * f[i].us / r->us;
+		r->over = message ? r->measured < f[i].low : r->measured > f[i].high;
+		r->met = message ? r->measured <= f[i].high : r->measured >= f[i].low;
+		w->out->below += !r->met;
+		w->out->over += r->over;
+	}
+	return err;
+}
+
+/* ---- Causes ---- */
+
+static void cause(struct explaining *w, bool unknown, enum expect_knob knob, double value, int host,
+		  const char *text, const char *what)
+{
+	struct rs_expect_measured *out = w->out;
+	uint32_t i = out->n_causes;
+
+	if (i == RS_EXPECT_CAUSES || !what)
+		return;
+	out->cause[i] = (struct rs_expect_cause){.what = what, .unknown = unknown};
+	w->change[i][0] =
+		(struct expect_change){.knob = knob, .value = value, .host = host, .text = text};
+	w->n_change[i] = 1;
+	out->n_causes++;
+}
+
+static const struct rs_part *nic_of(const struct expect_model *m, uint32_t host)
+{
+	const struct rs_host *h = m->host[host].inside;
+
+	for (int i = 0; i < h->n_parts; i++)
+		if (h->parts[i].kind == RS_PART_NIC &&
+		    (m->host[host].nic < 0 || m->host[host].nic == i))
+			return &h->parts[i];
+	return NULL;
+}
+
+static unsigned count(const struct rs_host *h, enum rs_part_kind kind)
+{
+	unsigned n = 0;
+
+	for (int i = 0; i < h->n_parts; i++)
+		n += h->parts[i].kind == kind;
+	return n;
+}
+
+#define SAY(...) rs_arena_printf(w->x->arena, __VA_ARGS__)
+
+/* Ports, slots, MTU, loss and pauses: what both kinds of tests may suffer from. */
+static void common_causes(struct explaining *w, const struct rs_part *p)
+{
+	static const double shares[] = {0.5, 0.25};
+	static const double losses[] = {1e-5, 1e-4, 1e-3};
+	const struct expect_model *m = w->model;
+
+	for (int i = 0; i < 2; i++) {
+		cause(w, false, KNOB_RATES, shares[i], 1, NULL,
+		      SAY("a port at %.4g Gb/s, not %.4g", (double)p->port_rate / 1e9 * shares[i],
+			  (double)p->port_rate / 1e9));
+		cause(w, false, KNOB_LANES, shares[i], 1, NULL,
+		      SAY("a NIC's slot at Gen%u x%.0f, not x%u", p->up.gen,
+			  p->up.lanes * shares[i], p->up.lanes));
+	}
+	for (int g = 1; g < p->up.gen && g <= 2; g++)
+		cause(w, false, KNOB_GEN, -g, 1, NULL,
+		      SAY("a NIC's slot at Gen%u x%u, not Gen%u", p->up.gen - g, p->up.lanes,
+			  p->up.gen));
+	for (unsigned mtu = m->mtu / 2; mtu >= 256; mtu /= 2)
+		cause(w, false, KNOB_MTU, mtu, -1, NULL,
+		      SAY("a path MTU of %u B, not %u", mtu, m->mtu));
+	for (int i = 0; i < 3; i++)
+		cause(w, false, KNOB_LOSS, losses[i], -1, NULL,
+		      SAY("loss of one packet in %.0f, in a class without PFC", 1 / losses[i]));
+	for (int i = 0; i < 2; i++)
+		cause(w, false, KNOB_PAUSED, shares[i], 1, NULL,
+		      SAY("a receiver that pauses its switch for %.0f %% of the time",
+			  100 * shares[i]));
+	cause(w, false, KNOB_FORWARD, 5000, -1, NULL, "5 us more on the path");
+	cause(w, false, KNOB_TAGS, 32, -1, NULL, "32 reads in flight (no extended tags)");
+}
+
+static void pair_causes(struct explaining *w)
+{
+	const struct rs_part *p = nic_of(w->model, 0);
+	struct rs_dma_limits d;
+
+	if (!p)
+		return;
+	common_causes(w, p);
+	d = rs_dma_limits_of(p, &rs_host_defaults);
+	if (count(w->model->host[0].inside, RS_PART_SOCKET) > 1)
+		cause(w, false, KNOB_FAR, 1, -1, NULL, "memory on the other socket than the NIC");
+	if (p->up.mrrs != 128)
+		cause(w, false, KNOB_MRRS, 128, -1, NULL, "read requests of 128 B (MRRS)");
+	for (double f = 0.5; d.qp_message_rate && f > 0.2; f /= 2)
+		cause(w, false, KNOB_POSTS, d.qp_message_rate / 1e3 * f, -1, NULL,
+		      SAY("a core that posts %.1f million messages a second, not %.1f",
+			  d.qp_message_rate / 1e3 * f, d.qp_message_rate / 1e3));
+}
+
+static void variable(struct explaining *w, const char *setting)
+{
+	cause(w, false, KNOB_NCCL, 0, -1, setting, setting);
+}
+
+static void collective_causes(struct explaining *w, uint32_t hosts)
+{
+	static const char *const settings[] = {"NCCL_ALGO=Ring",       "NCCL_ALGO=Tree",
+					       "NCCL_PROTO=LL",        "NCCL_PROTO=LL128",
+					       "NCCL_PROTO=Simple",    "NCCL_MAX_NCHANNELS=1",
+					       "NCCL_MAX_NCHANNELS=4", "NCCL_NVLS_ENABLE=0"};
+	const struct expect_model *m = w->model;
+	const struct rs_host *h = m->host[0].inside;
+	unsigned nics = count(h, RS_PART_NIC), gpus = count(h, RS_PART_GPU);
+	const struct rs_part *p = nic_of(m, 0);
+
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++)
+		variable(w, settings[i]);
+	if (h->n_xlinks && gpus > 1) {
+		cause(w, false, KNOB_NVLINK, 0, -1, NULL, "no NVLink (P2P over PCIe)");
+		cause(w, false, KNOB_NVLINK, 0.5, -1, NULL, "half of the NVLinks");
+	}
+	if (m->per_thread < 2 && gpus > 1)
+		cause(w, false, KNOB_THREAD, gpus, -1, NULL,
+		      SAY("one thread that starts the kernels of %u GPUs", gpus));
+	if (hosts < 2 || !p)
+		return;
+	common_causes(w, p);
+	cause(w, false, KNOB_STAGED, 1, -1, NULL, "no GPUDirect: data staged in host memory");
+	for (unsigned n = nics / 2; n >= 1; n /= 2)
+		cause(w, false, KNOB_NICS, nics - n, -1, NULL,
+		      SAY("%u NIC%s in use of %u", n, n > 1 ? "s" : "", nics));
+}
+
+/* What was not read may be as bad as its sweep has it. */
+static void unknown_causes(struct explaining *w, bool nccl)
+{
+	for (uint32_t u = 0; u < w->x->n_unknowns; u++) {
+		const struct expect_sweep *s = &w->x->world->sweep[u];
+		uint32_t i = w->out->n_causes;
+
+		if (!(nccl ? s->nccl : s->perftest) || !s->n_low || i == RS_EXPECT_CAUSES ||
+		    w->model->told >> s->low[0].knob & 1)
+			continue;
+		cause(w, true, KNOB_MTU, 0, -1, NULL,
+		      SAY("%s: %s, not %s (it was not read)", w->x->unknown[u].what,
+			  w->x->unknown[u].low, w->x->unknown[u].value));
+		memcpy(w->change[i], s->low, s->n_low * sizeof(*s->low));
+		w->n_change[i] = s->n_low;
+	}
+}
+
+/* ---- Fits ---- */
+
+/* Rows at which causes are tried: some from end to end. */
+static void choose_tried(struct explaining *w)
+{
+	uint32_t n = w->out->n_rows;
+
+	w->n_tried = n < TRIED ? n : TRIED;
+	for (uint32_t i = 0; i < w->n_tried; i++)
+		w->tried[i] = w->n_tried > 1 ? i * (n - 1) / (w->n_tried - 1) : 0;
+	for (uint32_t i = 0; i < w->n_tried; i++) {
+		const struct rs_expect_row *r = &w->out->row[w->tried[i]];
+
+		w->out->apart += fabs(log(r->f.us / r->us)) / w->n_tried;
+	}
+}
+
+/* A cause that a run does not end with explains nothing. */
+static double apart(const struct explaining *w, const struct expect_run *r)
+{
+	double sum = 0;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < w->n_tried; i++) {
+		const struct rs_expect_row *row = &w->out->row[w->tried[i]];
+		uint32_t n = r[at].as_bytes ? 2 : 1;
+		double us = expect_us(&row->f, &r[at], n);
+
+		if (!(us > 0))
+			return INFINITY;
+		sum += fabs(log(us / row->us)) / w->n_tried;
+		at += n;
+	}
+	return sum;
+}
+
+static int try_causes(struct explaining *w)
+{
+	struct rs_expect_measured *out = w->out;
+	uint32_t first[RS_EXPECT_CAUSES], n = 0;
+	struct expect_run *r = calloc((size_t)RS_EXPECT_CAUSES * TRIED * 2, sizeof(*r));
+	int err;
+
+	if (!r)
+		return rs_error_set(w->e, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < out->n_causes; i++) {
+		const struct expect_model *m =
+			expect_changed(w->x, w->model, w->change[i], w->n_change[i]);
+
+		if (!m) {
+			free(r);
+			return rs_error_set(w->e, -ENOMEM, "out of memory");
+		}
+		first[i] = n;
+		for (uint32_t k = 0; k < w->n_tried; k++)
+			n += expect_runs_of(m, &out->row[w->tried[k]].f, &r[n]);
+	}
+	err = expect_run_all(w->x, w->o, r, n, 0.3, 1, w->e);
+	for (uint32_t i = 0; i < out->n_causes && !err; i++)
+		out->cause[i].apart = apart(w, &r[first[i]]);
+	free(r);
+	return err;
+}
+
+static int by_apart(const void *a, const void *b)
+{
+	double x = ((const struct rs_expect_cause *)a)->apart;
+	double y = ((const struct rs_expect_cause *)b)->apart;
+
+	return (x > y) - (x < y);
+}
+
+static void rank(struct rs_expect_measured *out)
+{
+	double best;
+
+	qsort(out->cause, out->n_causes, sizeof(*out->cause), by_apart);
+	best = out->n_causes ? out->cause[0].apart : INFINITY;
+	if (best > EXPLAINS || best > BETTER * out->apart)
+		return;
+	while (out->n_alike < out->n_causes && out->cause[out->n_alike].apart <= best + ALIKE &&
+	       out->cause[out->n_alike].apart <= BETTER * out->apart)
+		out->n_alike++;
+}
+
+int rs_expect_compare(struct rs_expect *x, const struct rs_expect_options *o,
+		      const struct rs_measured *m, const char *name,
+		      struct rs_expect_measured **out, struct rs_error *e)
+{
+	struct explaining *w = rs_arena_alloc(x->arena, 1, sizeof(*w));
+	struct rs_expect_figure f = {.test = RS_EXPECT_COLLECTIVE};
+	bool nccl = m->kind == RS_MEASURED_NCCL;
+	int err;
+
+	*out = rs_arena_alloc(x->arena, 1, sizeof(**out));
+	if (!w || !*out)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	*w = (struct explaining){.x = x, .o = o, .m = m, .out = *out, .e = e};
+	w->out->file = name;
+	w->model = expect_copy(x, &x->world->model);
+	if (!w->model)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	w->out->why_not = !w->model->n ? x->no_perftest
+			  : nccl       ? of_collective(w, &f)
+				       : of_pair(w, &f);
+	if (w->out->why_not)
+		return 0;
+	choose_rows(w, &f);
+	if (!w->out->n_rows) {
+		w->out->why_not = "none of its sizes is simulated";
+		return 0;
+	}
+	err = expect_rows(w);
+	if (err)
+		return err;
+	choose_tried(w);
+	err = expect_limit_of(x, o, &w->out->row[w->out->n_rows - 1].f, e);
+	if (err)
+		return err;
+	/* as expected, within what a second measurement would differ */
+	if (!w->out->below && w->out->apart <= EXPLAINS)
+		return 0;
+	nccl ? collective_causes(w, f.hosts) : pair_causes(w);
+	unknown_causes(w, nccl);
+	err = try_causes(w);
+	if (!err)
+		rank(w->out);
+	return err;
+}
