@@ -1,6 +1,7 @@
 /* Questions that several families of checks ask: kinds of functions, the PCI tree, distances, what
  * a counter did. IBTA vol. 1 16.1.3.5 (widths of PortCounters). */
 #include "audit/facts/look.h"
+#include "audit/facts/nccl.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -312,6 +313,15 @@ int rs_look_nearest(const struct rs_audit *a, const char *host, const char *nic)
 		best = best < 0 || d < best ? d : best;
 	}
 	return best < 0 ? by_tree(a, host, nic) : best;
+}
+
+const struct rs_fact *rs_look_list(const struct rs_audit *a, const char *host)
+{
+	const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA");
+	const struct rs_fact *ucx =
+		hca ? NULL : rs_facts_get(a->facts, host, "env", "UCX_NET_DEVICES");
+
+	return ucx && strcmp(ucx->value, "all") && *ucx->value ? ucx : hca;
 }
 
 bool rs_look_hca(const char *list, const char *name)

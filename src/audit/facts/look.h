@@ -43,6 +43,8 @@ extern const char *const rs_near_name[]; /* by enum rs_near */
 int rs_look_between(const struct rs_audit *a, const char *host, const char *x, const char *y);
 int rs_look_nearest(const struct rs_audit *a, const char *host, const char *nic);
 
+/* What narrows the devices in use: NCCL_IB_HCA, or else UCX_NET_DEVICES. NULL: nothing was seen. */
+const struct rs_fact *rs_look_list(const struct rs_audit *a, const char *host);
 /* NCCL_IB_HCA: a list of prefixes; '=' exact, '^' exclude. */
 bool rs_look_hca(const char *list, const char *name);
 

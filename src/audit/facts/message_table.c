@@ -299,6 +299,9 @@ const struct rs_message rs_messages[] = {
 			"NET/OFI Creating new endpoint*failed", "No transports selected to",
 			"NET/OFI Couldn't o", "NET/OFI Couldn't create",
 			"to SHARP aggregation manager", "PML ucx cannot be selected",
+			"no Open MPI device has indicated", "Unable to create UCP worker",
+			"failed to initialize while trying to create an internal",
+			"error initializing an OpenFabrics device",
 			"No OpenFabrics connection schemes reported"),
 	},
 	{
@@ -349,10 +352,11 @@ const struct rs_message rs_messages[] = {
 		.need = NEED_GID,
 		.need_why = "which GID each side uses, and whether one reaches the other",
 		.pattern = P("ibv_modify_qp", "odify QP to", "modify UD QP", "modify SRD QP",
-			     "modify TM control QP", "odifying QP to", "mlx5dv_devx_obj_modify",
-			     "mlx5dv_devx_qp_modify", "rc_init2rtr failed", "rc_rtr2rts failed",
-			     "rdma_resolve_addr", "rdma_resolve_route", "modify QP state",
-			     "RDMA_CM_EVENT_ADDR_ERROR", "RDMA_CM_EVENT_UNREACHABLE"),
+			     "modify TM control QP", "odifying QP to", "odifying DCT to",
+			     "odifying DCI to", "mlx5dv_devx_obj_modify", "mlx5dv_devx_qp_modify",
+			     "rc_init2rtr failed", "rc_rtr2rts failed", "rdma_resolve_addr",
+			     "rdma_resolve_route", "modify QP state", "RDMA_CM_EVENT_ADDR_ERROR",
+			     "RDMA_CM_EVENT_UNREACHABLE"),
 	},
 	{
 		.key = "verbs-modify",
@@ -737,8 +741,14 @@ const struct rs_message rs_messages[] = {
 			  "connect to * returned *exceeded error retry", "Call to connect returned",
 			  "Call to connect failed", "client socket has timed out",
 			  "client socket has failed to connect", "NET/IB : No IP interface found",
-			  "no socket interface found", "wrong magic", "Couldn't connect to *:",
-			  "socket.cc*Connect to * failed", "Failed to connect to metadata"),
+			  "no socket interface found", "wrong magic",
+			  "Couldn't connect to *:", "socket.cc*Connect to * failed",
+			  "Failed to connect to metadata", "store_based_barrier_key*worker_count=",
+			  "Timed out initializing process group in store",
+			  "server socket has failed to listen", "EADDRINUSE",
+			  "RendezvousConnectionError", "RendezvousTimeoutError", "DistNetworkError",
+			  "Broken pipe*TCPStore", "TCPStore*failed",
+			  "Did not find interface matching this subnet"),
 	},
 	{
 		.key = "versions",
@@ -796,6 +806,23 @@ const struct rs_message rs_messages[] = {
 		.why = "each of P2P, shared memory and network is disabled or does not reach",
 		.pattern = P("No transport found for rank", "No transport found !",
 			     "Could not find any local path from gpu"),
+	},
+
+	{
+		.key = "mpi-retry",
+		.check = "N12",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "Open MPI's peer did not answer: the retry count between two processes "
+			 "was exceeded",
+		.why = "packets or their answers are lost for good, or (receiver not ready) no "
+		       "receive is posted: look at the link of the named hosts and device",
+		.need = "ibqueryerrors, or ethtool -S; the counters of both hosts",
+		.need_why = "which of both loses",
+		.pattern = P("retry count between two MPI processes",
+			     "retry count on a per-peer connection",
+			     "transport error: Endpoint timeout", "Fatal: transport error",
+			     "endpoint timeout", "Endpoint timeout"),
 	},
 
 	/* ---- Consequences ---- */

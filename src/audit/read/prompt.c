@@ -767,6 +767,38 @@ static bool stands(const char *text, const char *at, size_t n)
 	return (at == text || !isalpha((unsigned char)at[-1])) && !isalpha((unsigned char)at[n]);
 }
 
+/* A person's sentence: words that programs leave out. */
+static bool is_sentence(const char *low)
+{
+	static const char *const joins[] = {" the ", " is ",   " we ",   " i ",   " it ",  " when ",
+					    " my ",  " this ", " that ", " and ", " but ", " with ",
+					    " a ",   " are ",  " was ",  " to ",  " in ",  " on "};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < sizeof(joins) / sizeof(*joins); i++)
+		n += strstr(low, joins[i]) != NULL;
+	/* a heading, not a column's or a script's comment */
+	if (*low == '#' && low[1] == ' ' && !strstr(low, "  ") && !strchr(low, '='))
+		return true;
+	return n > 1 || strchr(low, '?');
+}
+
+/* Words by which people complain. Of a program's line they say little. */
+static bool complains(const char *low)
+{
+	static const char *const words[] = {
+		"problem",  "issue",   "does not", "doesn't", "do not show", "not show",
+		"missing",  "wrong",   "slow",     "why ",    "capped",      "downgraded",
+		"degraded", "broken",  "not used", "not use", "instead of",  "incorrect",
+		"strange",  "half of", "only get", "bug",     "unstable",    "different for",
+		"too low",  "drops",   "zero",     "fail",    "help me",     "not as good"};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(low, words[i]))
+			return true;
+	return false;
+}
+
 bool rs_states_failure(const char *text)
 {
 	/* phrases that state it; each is searched without case */
@@ -910,5 +942,5 @@ bool rs_states_failure(const char *text)
 			continue;
 		return true;
 	}
-	return false;
+	return is_sentence(low) && complains(low);
 }

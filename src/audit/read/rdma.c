@@ -267,8 +267,17 @@ static const char *const counter_names[] = {
 	"rx_prio0_bytes",  "rx_packets",        "packet_seq_err",        "rx_discards_phy",
 	"PortXmitData",    "lifespan",          "NIC statistics:",       NULL};
 
+/* The prompt says what the lines are, though grep left their head out. */
+static bool is_ethtool_s(const struct rs_input *in)
+{
+	return in->command && !strncmp(in->command, "ethtool", 7) && strstr(in->command, " -S") &&
+	       strchr(in->data, ':');
+}
+
 static int score_counters(const struct rs_input *in)
 {
+	if (is_ethtool_s(in))
+		return 55;
 	for (unsigned i = 0; counter_names[i]; i++)
 		if (rs_input_has(in, counter_names[i]))
 			return rs_input_has(in, "/sys/") ? 0 : 50;

@@ -87,5 +87,7 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_ulimit,
 	&rs_reader_frames,
 	&rs_reader_frames_table,
+	&rs_reader_ucx_info,
+	&rs_reader_fi_info,
 	NULL,
 };

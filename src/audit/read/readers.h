@@ -89,5 +89,7 @@ extern const struct rs_reader rs_reader_tool_lines;
 extern const struct rs_reader rs_reader_ulimit;
 extern const struct rs_reader rs_reader_frames;
 extern const struct rs_reader rs_reader_frames_table;
+extern const struct rs_reader rs_reader_ucx_info;
+extern const struct rs_reader rs_reader_fi_info;
 
 #endif

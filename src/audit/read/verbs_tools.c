@@ -447,17 +447,35 @@ static bool pingpong_row(struct rs_audit *a, const struct rs_input *in, const st
 	return true;
 }
 
+/* "Physical state: Polling" of an ibstat whose head was left out. */
+static bool orphan_port(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	static const char *const states[] = {"Polling", "Disabled", "Sleep",
+					     "PortConfigurationTraining", "LinkErrorRecovery"};
+
+	if (strncmp(l->text, "Physical state: ", 16))
+		return false;
+	for (unsigned i = 0; i < sizeof(states) / sizeof(*states); i++)
+		if (!strcmp(l->text + 16, states[i])) {
+			rs_input_add(a, in, l->number, NULL, "nic/unnamed", "phys_state", "%s",
+				     states[i]);
+			rs_input_add(a, in, l->number, NULL, "nic/unnamed", "port_state", "DOWN");
+		}
+	return true;
+}
+
 static bool line_tools(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
 	return gid_row(a, in, l) || link_row(a, in, l) || resource_row(a, in, l) ||
-	       pingpong_row(a, in, l);
+	       pingpong_row(a, in, l) || orphan_port(a, in, l);
 }
 
 const struct rs_reader rs_reader_tool_lines = {
 	.name = "tool-lines",
 	.what = "rows of a GID table without its header; lspci's link lines behind an address; "
 		"GIDs of "
-		"ibv_rc_pingpong; RDMA resources of a node that are 0",
+		"ibv_rc_pingpong; RDMA resources of a node that are 0; ibstat's states without its "
+		"head",
 	.trust = RS_TRUST_TOOL,
 	.line = line_tools,
 };

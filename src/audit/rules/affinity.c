@@ -178,6 +178,18 @@ static int shared_best(const struct board *b)
 	return worst;
 }
 
+/* The least distance of any GPU and NIC. */
+static int nearest_of_all(const struct board *b)
+{
+	int nearest = 6;
+
+	for (unsigned g = 0; g < b->gpus; g++)
+		for (unsigned n = 0; n < b->nics; n++)
+			if (b->fact[g][n] && b->rank[g][n] < nearest)
+				nearest = b->rank[g][n];
+	return nearest;
+}
+
 /* The board's NICs that are this near to some GPU, as a list. */
 static const char *nearest_nics(struct rs_audit *a, const struct board *b, int most)
 {
@@ -236,6 +248,14 @@ void pcie_p07(struct rs_audit *a, const struct rs_rule *r)
 				       rs_audit_text(a, "NCCL_IB_HCA=%s",
 						     rs_nccl_env(a, host, "NCCL_IB_HCA")->value),
 				       "NCCL_IB_HCA==%s", nearest_nics(a, &b, could));
+		} else if (have == 5 && nearest_of_all(&b) <= 2) {
+			f = rs_finding_new(a, r, RS_FAIL, RS_MINOR,
+					   "some GPUs have no NIC nearer than the other socket "
+					   "(SYS), others have one at %s",
+					   name[nearest_of_all(&b)]);
+			rs_finding_why(a, f,
+				       "the board or its cards decide it: those GPUs are slower "
+				       "between hosts, and collectives wait for them");
 		} else {
 			f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
 					   "each GPU has a NIC at %s or nearer%s", name[have],

@@ -351,6 +351,14 @@ static const char *abnormal(const struct rs_audit *a, const struct rs_fact *k,
 	if (!strcmp(k->subject, "host") && !strcmp(k->name, "memlock"))
 		return k->numeric && k->number < MEMLOCK_SMALL ? "little memory may be locked"
 							       : NULL;
+	if (!strncmp(k->subject, "pci/", 4) && !strcmp(k->name, "link_speed")) {
+		*more = rs_facts_get(a->facts, k->host, k->subject, "max_link_speed");
+		most = *more && (*more)->numeric ? (*more)->number : 0;
+		return k->numeric && k->number > 0 && k->number < most
+			       ? "the slot runs slower than the device can (a GPU at rest does so "
+				 "to save power)"
+			       : NULL;
+	}
 	if (!strncmp(k->subject, "pci/", 4) && !strcmp(k->name, "link_width")) {
 		*more = rs_facts_get(a->facts, k->host, k->subject, "max_link_width");
 		most = *more && (*more)->numeric ? (*more)->number : 0;

@@ -257,6 +257,61 @@ static void passes(struct rs_audit *a, const struct rs_rule *r, const char *sign
 	}
 }
 
+static bool starts_any(const struct rs_audit *a, const char *host, const char *subject,
+		       const char *const *names, const struct rs_fact **first)
+{
+	for (; *names; names++) {
+		uint32_t at = rs_facts_seek(a->facts, host, subject);
+		const struct rs_fact *f = rs_facts_next(a->facts, &at, host, subject, *names);
+
+		if (f && !strcmp(f->subject, subject)) {
+			*first = f;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A library that lists what it can use, and nothing of RDMA is among it. */
+static void n15_lists(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	static const char *const ucx_all[] = {"transport/tcp", "transport/self", "transport/posix",
+					      NULL};
+	static const char *const ucx_rdma[] = {"transport/rc",  "transport/dc",  "transport/ud",
+					       "transport/gga", "transport/srd", NULL};
+	static const char *const fi_all[] = {"provider/", NULL};
+	static const char *const fi_rdma[] = {"provider/verbs", "provider/efa", "provider/psm",
+					      "provider/opx",   "provider/cxi", "provider/usnic",
+					      "provider/ucx",   "provider/mlx", NULL};
+	const struct rs_fact *meant = rs_message_meant(a, host), *f, *with;
+	const char *title = NULL;
+	struct rs_finding *x;
+
+	f = rs_facts_get(a->facts, host, "ucx", "configured");
+	if (f && (strstr(f->value, "--without-verbs") || strstr(f->value, "--with-verbs=no")))
+		title = "this UCX was built without verbs: it has no RDMA transport";
+	else if (starts_any(a, host, "ucx", ucx_all, &f) &&
+		 rs_facts_get(a->facts, host, "ucx", "domain/tcp") &&
+		 !starts_any(a, host, "ucx", ucx_rdma, &with))
+		title = "UCX lists no RDMA transport";
+	else if (starts_any(a, host, "libfabric", fi_all, &f) &&
+		 !starts_any(a, host, "libfabric", fi_rdma, &with))
+		title = "libfabric lists no RDMA provider";
+	if (!title)
+		return;
+	x = rs_finding_new(a, r, RS_FAIL, meant ? RS_MAJOR : RS_MINOR, "%s", title);
+	rs_finding_subject(a, x, host, NULL);
+	rs_finding_fact(x, f);
+	rs_finding_fact(x, meant);
+	rs_finding_why(a, x,
+		       "the library was built without rdma-core, its module is not installed, or "
+		       "no device can be opened here");
+	rs_finding_need(a, x, "ibv_devices; ucx_info -v, or fi_info -l",
+			"whether devices are there, and how the library was built");
+	if (x)
+		x->confidence = RS_MEDIUM;
+}
+
 static void n15(struct rs_audit *a, const struct rs_rule *r)
 {
 	passes(a, r, "message network-rdma", NULL,
@@ -266,6 +321,7 @@ static void n15(struct rs_audit *a, const struct rs_rule *r)
 		const struct rs_fact *n = rs_facts_get(a->facts, host, "host", "rdma_devices");
 		struct rs_finding *f;
 
+		n15_lists(a, r, host);
 		if (!n || !n->numeric || n->number)
 			continue;
 		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL, "ibv_devices lists no RDMA device");

@@ -563,7 +563,7 @@ static void h08(struct rs_audit *a, const struct rs_rule *r)
 /* A rail: the list names it, or it is next to a GPU. */
 static bool is_rail(const struct rs_audit *a, const char *host, const char *nic)
 {
-	const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA");
+	const struct rs_fact *hca = rs_look_list(a, host);
 	int near;
 
 	if (hca && hca->value[0] != '^')
@@ -613,7 +613,7 @@ static void h09_others(struct rs_audit *a, const struct rs_rule *r, const char *
 	if (!n)
 		return;
 	/* a list says which are used: these are not */
-	listed = up || rs_nccl_env(a, host, "NCCL_IB_HCA");
+	listed = up || rs_look_list(a, host);
 	f = rs_finding_new(
 		a, r, RS_FAIL, listed ? RS_INFO : RS_CRITICAL, "%s",
 		listed  ? rs_audit_text(a,

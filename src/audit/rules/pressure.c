@@ -143,6 +143,38 @@ static void c04_share(struct rs_audit *a, const struct rs_rule *r, const char *h
 	}
 }
 
+/* 802.3x: all classes stop. Without a clock, or a duration, the frames alone are told. */
+static void c04_global(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const char *subject, unsigned *seen)
+{
+	static const char *const names[] = {"rx_global_pause", "rx_pause_ctrl_phy",
+					    "rx_pause_frames", "rx_pause"};
+	enum { MANY = 100000 /* frames since boot that are worth a line */ };
+	struct rs_finding *f;
+	struct rs_rise c, duration;
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!rs_look_rise(a, host, subject, names[i], &c))
+			continue;
+		++*seen;
+		if (c.by < MANY && (c.lifetime || c.by <= 0))
+			return;
+		f = rs_finding_new(a, r, RS_FAIL, c.lifetime ? RS_MINOR : RS_MAJOR,
+				   "the port was told to pause all classes %lld times, %s",
+				   (long long)c.by, rs_look_since(a, &c));
+		rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
+		rs_finding_fact(f, c.now);
+		if (rs_look_rise(a, host, subject, "rx_global_pause_duration", &duration))
+			rs_finding_fact(f, duration.now);
+		rs_finding_why(a, f,
+			       "global pause (802.3x) stops RDMA with all else: a slow receiver "
+			       "or a switch that pushes back throttles this port");
+		rs_finding_need(a, f, "ethtool -a NETDEV; the counters of the other end",
+				"whether global pause is meant, and who asks for it");
+		return;
+	}
+}
+
 static unsigned c04_device(struct rs_audit *a, const struct rs_rule *r, const char *host,
 			   const char *subject)
 {
@@ -181,6 +213,7 @@ static unsigned c04_device(struct rs_audit *a, const struct rs_rule *r, const ch
 			else
 				c04_share(a, r, host, subject, ways[w], p, &c);
 		}
+	c04_global(a, r, host, subject, &seen);
 	return seen && a->n_findings == before;
 }
 

@@ -162,7 +162,7 @@ static const struct kind kinds[] = {
 	{
 		.check = "N16",
 		.any = "~ibv_|~ibverbs|verbs|qp|qps|qpair|rqpair|cq|srq|~queue pair|~queue_pair|"
-		       "~mlx5dv|devx|uar|~work request",
+		       "~mlx5dv|devx|uar|dct|dci|~ to rtr|~ to rts|~work request",
 		.title = "a line states a failure of a verbs object",
 		.need = "dmesg | tail, at the time of the error; ibv_devinfo -v",
 	},
