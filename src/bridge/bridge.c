@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "bridge/state.h"
 #include "wire/frame.h"
+#include "wire/telemetry.h"
 
 enum {
 	ROUNDS = 4,     /* calls of one port before the others have their turn */
@@ -88,6 +89,25 @@ void bridge_drop_block(struct rs_bridge *b, uint32_t i)
 
 /* ---- In ---- */
 
+/* A request with data and a trailer for stamps: the switch adds its own. The ACK that returns them
+ * passes as it is. */
+static void take_stamps(const struct rs_raw *raw, struct rs_packet *p)
+{
+	const uint8_t *bth = raw->rest + raw->payload_at, *trailer;
+	size_t n = raw->rest_bytes - raw->payload_at;
+	uint32_t flags;
+
+	if (!raw->roce || raw->rest_bytes < raw->payload_at)
+		return;
+	trailer = rs_int_trailer_find(bth, n);
+	flags = trailer ? rs_opcodes[bth[0]].flags : 0;
+	if (!(flags & RS_F_REQUEST) || !(flags & RS_F_PAYLOAD))
+		return;
+	rs_int_trailer_get(trailer, p);
+	p->bth_flags |= RS_PACKET_INT;
+	p->payload_bytes = 1; /* it has some; how much is asked of no port */
+}
+
 /* One packet to one endpoint. */
 static void enqueue(struct rs_bridge *b, unsigned in, const struct rs_raw *raw, uint32_t block,
 		    struct way w, rs_time now)
@@ -109,6 +129,7 @@ static void enqueue(struct rs_bridge *b, unsigned in, const struct rs_raw *raw, 
 	p->sport = raw->sport;
 	p->frame_bytes = (uint16_t)(bytes < UINT16_MAX ? bytes : UINT16_MAX);
 	p->tos = raw->tos;
+	take_stamps(raw, p);
 	b->held[index] = (struct held){.raw = *raw, .block = block};
 	b->block[block].refs++;
 	to = rs_switch_rx(b->sw, in, p, now, now);
@@ -329,6 +350,15 @@ static void send_pfc(struct rs_bridge *b, struct port *p, struct rs_packet *k)
 	rs_pool_free(&b->free, k);
 }
 
+static void put_stamps(struct rs_bridge *b, struct rs_raw *r, const struct rs_packet *k)
+{
+	uint8_t trailer[RS_INT_TRAILER_BYTES];
+
+	rs_int_trailer_put(k, trailer);
+	rs_raw_set_end(r, trailer, sizeof(trailer));
+	b->stamped++;
+}
+
 static void add(struct rs_bridge *b, struct port *p, struct rs_packet *k)
 {
 	uint32_t index = rs_pool_index(&b->pool, k);
@@ -337,6 +367,8 @@ static void add(struct rs_bridge *b, struct port *p, struct rs_packet *k)
 
 	if (k->tos != r->tos)
 		rs_raw_set_tos(r, k->tos);
+	if (k->bth_flags & RS_PACKET_INT)
+		put_stamps(b, r, k);
 	iov[0] = (struct iovec){&r->vnet, sizeof(r->vnet)};
 	iov[1] = (struct iovec){r->head, r->head_bytes};
 	iov[2] = (struct iovec){(void *)(uintptr_t)r->rest, r->rest_bytes};
@@ -516,6 +548,7 @@ static int make_switch(struct rs_bridge *b, const struct rs_bridge_config *c, st
 	s.pool = &b->pool;
 	s.free = &b->free;
 	s.dropped = NULL;
+	s.int_scale = RS_INT_SOFTWARE;
 	if (make_routes(b, &s.routes))
 		return rs_error_set(e, -ENOMEM, "no memory for a switch's routes");
 	return rs_switch_create(&s, &b->sw, e);
@@ -676,6 +709,7 @@ void rs_bridge_get_report(struct rs_bridge *b, struct rs_bridge_report *r, bool 
 		.seconds = (double)(now - b->port[0].watch.begun) / (double)RS_S,
 		.no_room = b->no_room,
 		.unread = b->unread,
+		.stamped = b->stamped,
 		.flooded = b->flooded,
 		.filtered = b->filtered,
 		.addresses = b->macs.used,

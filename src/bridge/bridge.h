@@ -103,6 +103,7 @@ struct rs_bridge_report {
 	double seconds;     /* of the queues' figures */
 	uint64_t no_room;   /* dropped: more frames wait than there is room for, however short */
 	uint64_t unread;    /* dropped: no frame, or with a VLAN tag */
+	uint64_t stamped;   /* with telemetry, as they left (wire/telemetry.h); each copy counts */
 	uint64_t flooded;   /* to all ports: to many, or to an address not learned yet */
 	uint64_t filtered;  /* to an address behind the port it came from; to bridges alone; to all,
 			     * but not by the tree */

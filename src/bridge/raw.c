@@ -11,7 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/bytes.h"
+#include "base/error.h"
 #include "wire/roce.h"
+#include "wire/telemetry.h"
 
 #ifndef PACKET_IGNORE_OUTGOING
 #define PACKET_IGNORE_OUTGOING 23
@@ -210,6 +212,8 @@ void rs_raw_corrupt(struct rs_raw *r, uint32_t which)
 	uint8_t *payload = (uint8_t *)(uintptr_t)r->rest + r->payload_at, *sum;
 	uint32_t n = r->rest_bytes - r->payload_at, bit, byte, was, shift;
 
+	if (rs_int_trailer_find(payload, n))
+		n -= RS_INT_TRAILER_BYTES; /* which the ICRC leaves out */
 	if (n < MASKED + 2)
 		return;
 	bit = (uint32_t)((uint64_t)which * (n - 1) * 8 >> 32);
@@ -222,6 +226,22 @@ void rs_raw_corrupt(struct rs_raw *r, uint32_t which)
 	sum = r->payload_at ? payload - UDP + UDP_CHECK_AT
 			    : r->head + r->head_bytes - UDP + UDP_CHECK_AT;
 	correct_sum(sum, was, (uint32_t)payload[byte] << shift);
+}
+
+/* ---- Telemetry ---- */
+
+void rs_raw_set_end(struct rs_raw *r, const uint8_t *bytes, uint32_t n)
+{
+	uint8_t *payload = (uint8_t *)(uintptr_t)r->rest + r->payload_at;
+	uint8_t *end = (uint8_t *)(uintptr_t)r->rest + r->rest_bytes - n;
+	uint8_t *sum = r->payload_at ? payload - UDP + UDP_CHECK_AT
+				     : r->head + r->head_bytes - UDP + UDP_CHECK_AT;
+
+	rs_assert(n % 2 == 0 && (end - payload) % 2 == 0);
+	if (!(r->vnet.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)) /* else summed when it is sent */
+		for (uint32_t i = 0; i < n; i += 2)
+			correct_sum(sum, rs_get16(end + i), rs_get16(bytes + i));
+	memcpy(end, bytes, n);
 }
 
 /* ---- Sockets ---- */

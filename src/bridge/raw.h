@@ -52,6 +52,10 @@ void rs_raw_set_tos(struct rs_raw *r, uint8_t tos);
  * below 2^32 stands for a bit. */
 void rs_raw_corrupt(struct rs_raw *r, uint32_t which);
 
+/* Other bytes at the end of a RoCEv2 packet, an even number of them and behind an even number of
+ * its payload's, and UDP's checksum made right. Writes to the frame that was borrowed. */
+void rs_raw_set_end(struct rs_raw *r, const uint8_t *bytes, uint32_t n);
+
 /* A socket that gives and takes all frames of the interface, each behind a virtio_net_hdr; what
  * this host itself sends there is left out. Not blocking. -EPERM (CAP_NET_RAW), -ENODEV. */
 int rs_raw_open(const char *netdev, int *fd, struct rs_error *e);

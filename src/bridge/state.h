@@ -99,7 +99,7 @@ struct rs_bridge {
 	int epoll;
 	int64_t (*clock_ns)(void);
 	int64_t epoch_ns; /* of the clock: time 0 */
-	uint64_t queue_step, no_room, unread, flooded, filtered;
+	uint64_t queue_step, no_room, unread, flooded, filtered, stamped;
 	struct bridge_macs macs;
 	/* a described network's; described: this switch does not stand alone */
 	bool described;

@@ -31,7 +31,8 @@ struct rs_cc {
 /* One switch that a packet passed, as its in-band telemetry tells (HPCC, SIGCOMM 2019, §4.1). The
  * counters start anew at powers of two: differences are taken modulo those. */
 struct rs_cc_hop {
-	uint32_t time;      /* ns at which the packet left, modulo 2^24 */
+	uint32_t time;      /* ns at which the packet left, modulo time_wrap */
+	uint32_t time_wrap; /* a power of two */
 	uint32_t queue;     /* bytes left behind it at that port */
 	uint64_t sent;      /* bytes that the port had sent before it, modulo sent_wrap */
 	uint64_t sent_wrap; /* a power of two */

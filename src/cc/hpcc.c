@@ -35,7 +35,7 @@ enum { PATH_MASK = (1 << 24) - 1 };
 _Static_assert(sizeof(struct state) <= RS_CC_STATE_BYTES, "the state lives in the QP");
 _Static_assert(sizeof(struct path) <= RS_CC_PATH_BYTES, "and this beside it");
 
-enum { SENT_UNIT = 128, TIME_MASK = (1 << 24) - 1 };
+enum { SENT_UNIT = 128 };
 
 static struct state *state_of(struct rs_cc *cc)
 {
@@ -102,7 +102,7 @@ static struct fullness fullness(const struct state *s, const struct hop *old,
 {
 	uint64_t sent = (h->sent - (uint64_t)old->sent * SENT_UNIT) & (h->sent_wrap - 1);
 	uint32_t queue = h->queue < old->queue ? h->queue : old->queue;
-	uint32_t tau = (h->time - old->time) & TIME_MASK;
+	uint32_t tau = (h->time - old->time) & (h->time_wrap - 1);
 	double span = (double)tau;
 
 	return (struct fullness){.of = (double)sent * 8e9 * line_product +
@@ -222,9 +222,19 @@ static const struct hpcc_params ns3 = {
 	.rate_min = RS_GBPS,
 	.base_rtt = 13 * RS_US,
 };
+/* Between processes: what Swift's preset aims at as T; a step is 1/200 of the line in live/, which
+ * is W_AI = W (1 - eta) / N of the paper, for 10 flows. */
+static const struct hpcc_params software = {
+	.eta = 0.95,
+	.max_stage = 5,
+	.rate_ai = 50 * RS_MBPS,
+	.rate_min = RS_MBPS,
+	.base_rtt = 500 * RS_US,
+};
 static const struct rs_cc_preset preset_table[] = {
 	{"paper", "Li et al., SIGCOMM 2019: eta 95%, maxStage 5, W_AI 80 B at T 13 us", &paper},
 	{"ns-3", "the HPCC paper's ns-3, config.txt", &ns3},
+	{"software", "the paper's, for NICs and switches that are processes", &software},
 	{0},
 };
 

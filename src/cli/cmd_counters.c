@@ -73,6 +73,7 @@ static const struct counter device_counters[] = {
 	LIVE(tx_stray),
 	LIVE(rx_shared),
 	LIVE(tx_shared),
+	LIVE(rx_stamped),
 	LIVE(tx_refused),
 };
 

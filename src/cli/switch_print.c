@@ -237,6 +237,7 @@ static int print_json(const struct switch_settings *s, const struct rs_bridge_re
 	rs_json_uint(j, "dropped_lossless", r->c.drops_lossless);
 	rs_json_uint(j, "no_room", r->no_room);
 	rs_json_uint(j, "unread", r->unread);
+	rs_json_uint(j, "stamped", r->stamped);
 	rs_json_uint(j, "flooded", r->flooded);
 	rs_json_uint(j, "filtered", r->filtered);
 	rs_json_uint(j, "ecn_marked", r->c.ecn_marked);

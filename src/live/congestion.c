@@ -20,10 +20,12 @@
  * two CNPs, and queues do not shrink. */
 #define SOFTWARE "software"
 
-/* Steps of the rate, as shares of where limits begin: twice the paper's, for ten times its time. */
-enum { AI_OF_START = 500, HAI_OF_START = 100 };
+/* Steps of the rate, as shares of where limits begin. DCQCN's are twice the paper's, for ten times
+ * its time; HPCC's and TIMELY's are what ten flows may add (hpcc.c). TIMELY's floor is the paper's
+ * share of its link. */
+enum { AI_OF_START = 500, HAI_OF_START = 100, STEP_OF_START = 200, FLOOR_OF_START = 100 };
 
-/* All of the simulator's; read_kind() refuses what needs more than RoCEv2's frames carry. */
+/* All of the simulator's. */
 static const struct rs_cc_ops *find(const char *name, size_t n)
 {
 	for (unsigned i = 0; rs_cc_all[i]; i++)
@@ -54,20 +56,11 @@ static int in_variable(struct rs_error *e, const char *variable, const struct rs
 	return why->code;
 }
 
-static int refuse_kind(const struct rs_cc_ops *ops, const char *name, struct rs_error *e)
+static int refuse_kind(const char *name, struct rs_error *e)
 {
-	if (!ops) {
-		rs_error_set(e, -EINVAL, "RIPSTOP_CC: there is no congestion control '%s' here",
-			     name);
-		rs_error_hint(e, "dcqcn, swift, none, or one with its preset: dcqcn:mlx5; several "
-				 "with their classes: 3:swift,dcqcn");
-	} else {
-		rs_error_set(e, -EINVAL,
-			     "RIPSTOP_CC: %s reads the telemetry of switches, which RoCEv2 frames "
-			     "do not carry",
-			     ops->name);
-		rs_error_hint(e, "it runs in `ripstop sim`; here: dcqcn, swift or none");
-	}
+	rs_error_set(e, -EINVAL, "RIPSTOP_CC: there is no congestion control '%s' here", name);
+	rs_error_hint(e, "dcqcn, swift, timely, hpcc, none, or one with its preset: dcqcn:mlx5; "
+			 "several with their classes: 3:swift,dcqcn");
 	return -EINVAL;
 }
 
@@ -78,11 +71,11 @@ static int read_kind(struct rs_congestion *c, unsigned i, const char *name, stru
 	const char *preset = name[n] ? name + n + 1 : NULL;
 	struct rs_error why = {0};
 
-	if (!ops || ops->needs & RS_CC_NEEDS_STAMPS)
-		return refuse_kind(ops, name, e);
+	if (!ops)
+		return refuse_kind(name, e);
 	if (!preset && has_preset(ops, SOFTWARE))
 		preset = SOFTWARE;
-	c->params[i].scaled = ops == &rs_cc_dcqcn && preset && !strcmp(preset, SOFTWARE);
+	c->params[i].scaled = preset && !strcmp(preset, SOFTWARE);
 	rs_assert(ops->params_bytes <= sizeof(c->params[i].words));
 	c->use[i] = (struct rs_cc_use){ops, params_of(c, i)};
 	if (rs_cc_params_init(ops, preset, params_of(c, i), &why))
@@ -173,6 +166,19 @@ static int set_rate(struct rs_congestion *c, unsigned i, const char *name, int64
 	return rs_cc_params_set(c->use[i].ops, params_of(c, i), name, text, e);
 }
 
+static int set_steps(struct rs_congestion *c, unsigned i, struct rs_error *e)
+{
+	const struct rs_cc_ops *ops = c->use[i].ops;
+	int err;
+
+	if (!c->params[i].scaled || (ops != &rs_cc_hpcc && ops != &rs_cc_timely))
+		return 0;
+	err = set_rate(c, i, "rate_ai", c->start_rate / STEP_OF_START, e);
+	if (!err && ops == &rs_cc_timely)
+		err = set_rate(c, i, "rate_min", c->start_rate / FLOOR_OF_START, e);
+	return err;
+}
+
 /* Limits begin at the port's rate where it is given, else at the interface's speed. A rate that no
  * link has would take a dozen cuts to come down from. Steps that suit it, too: those of a fast link
  * would fill a slow one's queue at once. */
@@ -181,7 +187,7 @@ static int set_start(struct rs_congestion *c, unsigned i, struct rs_error *e)
 	int err;
 
 	if (c->use[i].ops != &rs_cc_dcqcn)
-		return 0;
+		return set_steps(c, i, e);
 	err = set_rate(c, i, "rate_max", c->start_rate, e);
 	if (!err && c->params[i].scaled)
 		err = set_rate(c, i, "rate_ai", c->start_rate / AI_OF_START, e);

@@ -27,11 +27,11 @@ struct rs_congestion {
 };
 
 /*
- * kinds: "dcqcn", "swift" or "none", or one with a preset, "dcqcn:mlx5"; several, with the class
- * that each is for, but one: "3:swift,dcqcn". set: "name=value,..." of its parameters, those of a
- * class's own with the class before them, "3:target=1ms"; rate: the port's, such as "25G". Each may
- * be NULL or empty: DCQCN with its preset for software, a port without a limit. speed: the
- * interface's, which limits begin at; 0: unknown. -EINVAL, -ERANGE, -ENOMEM.
+ * kinds: a name of rs_cc_all, as "dcqcn", "swift", "hpcc", or one with a preset, "dcqcn:mlx5";
+ * several, with the class that each is for, but one: "3:swift,dcqcn". set: "name=value,..." of its
+ * parameters, those of a class's own with the class before them, "3:target=1ms"; rate: the port's,
+ * such as "25G". Each may be NULL or empty: DCQCN with its preset for software, a port without a
+ * limit. speed: the interface's, which limits begin at; 0: unknown. -EINVAL, -ERANGE, -ENOMEM.
  */
 int rs_congestion_read(struct rs_congestion *c, const char *kinds, const char *set,
 		       const char *rate, int64_t speed, struct rs_error *e);

@@ -6,7 +6,9 @@
 #include <string.h>
 #include "live/state.h"
 #include "base/bytes.h"
+#include "live/stamps.h"
 #include "wire/crc.h"
+#include "wire/telemetry.h"
 
 /* Extended headers that are written here; packets with others go through wire/'s encoder. */
 enum {
@@ -221,11 +223,19 @@ static void write_other(struct rs_tx *t, struct rs_run *r, const struct rs_packe
 	take_bytes(t, r, n);
 }
 
+/* Room for stamps, and those that are returned. */
+static void write_trailer(struct rs_tx *t, struct rs_run *r, const struct rs_packet *p)
+{
+	rs_int_trailer_put(p, t->bytes + t->used);
+	take_bytes(t, r, RS_INT_TRAILER_BYTES);
+}
+
 bool rs_tx_encode(struct rs_live *l, struct rs_packet *p)
 {
 	struct rs_tx *t = &l->tx;
 	const struct rs_path *path = &l->paths.path[p->dst < l->paths.fresh ? p->dst : 0];
-	uint32_t n = datagram_bytes(p), crc;
+	bool stamped = __builtin_expect(l->stamps != NULL, 0) && rs_stamps_wanted(l, p);
+	uint32_t n = datagram_bytes(p), whole = n + (stamped ? RS_INT_TRAILER_BYTES : 0), crc;
 	struct rs_run *r;
 	size_t head;
 
@@ -234,25 +244,33 @@ bool rs_tx_encode(struct rs_live *l, struct rs_packet *p)
 		return true;
 	}
 	p->sport = RS_UDP_PORT; /* the one that the socket has */
-	r = continues(t, p, n) ? &t->run[t->runs - 1] : begin_run(t, p, n);
+	r = continues(t, p, whole) ? &t->run[t->runs - 1] : begin_run(t, p, whole);
 	if ((rs_opcodes[p->opcode].flags & OTHER_HEADERS &&
 	     !(p->bth_flags & (RS_BTH_CAN | RS_BTH_EXTENDED))) ||
-	    p->bth_flags & RS_PACKET_INT || (p->payload_bytes && !p->payload)) {
+	    (p->payload_bytes && !p->payload)) {
+		uint8_t *b = t->bytes + t->used;
+
 		write_other(t, r, p, path, n);
+		if (stamped)
+			rs_stamps_mark(p, stamped, b); /* bits that the ICRC leaves out */
 	} else {
 		uint8_t *b = t->bytes + t->used;
 
 		head = write_headers(b, p);
+		if (__builtin_expect(l->stamps != NULL, 0))
+			rs_stamps_mark(p, stamped, b);
 		crc = rs_icrc_head(&t->icrc, path, p->dst, false, RS_UDP_PORT, b, n, r->count);
 		if (p->payload_bytes < rs_live_tuning.by_reference_bytes)
 			write_copied(t, r, p, head, crc);
 		else
 			write_referred(t, r, p, head, crc);
 	}
+	if (stamped)
+		write_trailer(t, r, p);
 	t->packets++;
-	t->load += n;
+	t->load += whole;
 	r->count++;
-	r->bytes += n;
+	r->bytes += whole;
 	return r->count == 1;
 }
 

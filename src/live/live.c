@@ -7,7 +7,9 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "live/near.h"
+#include "live/stamps.h"
 #include "live/state.h"
+#include "wire/telemetry.h"
 
 enum { LINE_RATE_GBPS = 8000 }; /* no pacing: the sockets are the limit */
 
@@ -140,6 +142,7 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 		.endpoint = 0,
 		.line_rate = l->congestion.rate ? l->congestion.rate : LINE_RATE_GBPS * RS_GBPS,
 		.rtt_rate = l->congestion.start_rate,
+		.int_scale = RS_INT_SOFTWARE,
 		.cc = l->congestion.use,
 		.n_cc = l->congestion.n,
 		.pace_late = rs_live_tuning.pace_late,
@@ -192,7 +195,7 @@ static int make_flow(struct rs_live *l, struct rs_error *e)
 static int make_parts(struct rs_live *l, struct rs_error *e)
 {
 	if (rs_pool_init(&l->pool, RS_POOL_PACKETS) || rs_paths_init(&l->paths) || rs_rx_init(l) ||
-	    rs_tx_init(l))
+	    rs_tx_init(l) || rs_stamps_init(l))
 		return rs_error_set(e, -ENOMEM, "no memory for a device's buffers");
 	rs_pool_list_init(&l->free, &l->pool);
 	return 0;
@@ -207,6 +210,7 @@ static void free_parts(struct rs_live *l)
 	rs_flow_fini(&l->flow);
 	rs_rx_fini(l);
 	rs_paths_fini(&l->paths);
+	rs_stamps_fini(l);
 	rs_pool_fini(&l->pool);
 	pthread_mutex_destroy(&l->lock);
 	free(l);

@@ -141,6 +141,7 @@ struct rs_live_counters {
 	uint64_t rx_stray, tx_stray; /* handed over between processes of this host */
 	uint64_t rx_shared,
 		tx_shared;   /* packets through memory shared with a process of this host */
+	uint64_t rx_stamped; /* packets with stamps of switches, HPCC's telemetry */
 	uint64_t tx_refused; /* the kernel refused to send: lost, the transport repeats */
 };
 const struct rs_live_counters *rs_live_get_counters(const struct rs_live *l);

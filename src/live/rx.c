@@ -7,7 +7,9 @@
 #include "live/near.h"
 #include "live/state.h"
 #include "base/bytes.h"
+#include "live/stamps.h"
 #include "wire/crc.h"
+#include "wire/telemetry.h"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104
@@ -204,6 +206,8 @@ void rs_rx_give(struct rs_live *l, struct rs_packet *p, rs_time now)
 		l->tx.urgent = true;
 	if (f & RS_F_READ && f & RS_F_REQUEST)
 		join_reader(l, p->dest_qp);
+	if (__builtin_expect(l->stamps != NULL, 0))
+		rs_stamps_complete(l, p, now);
 	rs_flow_rx(&l->flow, p, now);
 }
 
@@ -276,6 +280,30 @@ static enum rs_rx_verdict classify_other(struct rs_live *l, const struct rs_data
 	return p->src == UINT32_MAX ? RS_RX_STRANGER : RS_RX_ENGINE;
 }
 
+/* Of this process, in whichever form. */
+static enum rs_rx_verdict classify_form(struct rs_live *l, const struct rs_datagram *d,
+					struct rs_packet *p)
+{
+	if (__builtin_expect(l->selective, 0) && said(d->bytes))
+		return classify_own(l, d, p);
+	return decode_plain(l, d, p) ? RS_RX_ENGINE : classify_other(l, d, p);
+}
+
+/* Where congestion control reads telemetry: a trailer is no part of the packet. */
+static enum rs_rx_verdict classify_stamped(struct rs_live *l, const struct rs_datagram *d,
+					   struct rs_packet *p)
+{
+	const uint8_t *trailer = rs_int_trailer_find(d->bytes, d->n);
+	struct rs_datagram plain = *d;
+	enum rs_rx_verdict v;
+
+	plain.n -= trailer ? RS_INT_TRAILER_BYTES : 0;
+	v = classify_form(l, &plain, p);
+	if (v == RS_RX_ENGINE)
+		rs_stamps_read(l, d->bytes, trailer, p);
+	return v;
+}
+
 /* What a datagram is, p being the packet that it becomes, and whose. */
 static enum rs_rx_verdict classify(struct rs_live *l, struct rs_datagram *d, struct rs_packet *p)
 {
@@ -292,9 +320,9 @@ static enum rs_rx_verdict classify(struct rs_live *l, struct rs_datagram *d, str
 		return d->handed_over ? RS_RX_MALFORMED : RS_RX_OTHERS;
 	if (!p)
 		return RS_RX_NO_ROOM;
-	if (__builtin_expect(l->selective, 0) && said(d->bytes))
-		return classify_own(l, d, p);
-	return decode_plain(l, d, p) ? RS_RX_ENGINE : classify_other(l, d, p);
+	if (__builtin_expect(l->stamps != NULL, 0))
+		return classify_stamped(l, d, p);
+	return classify_form(l, d, p);
 }
 
 void rs_rx_drop(struct rs_live *l, enum rs_rx_verdict why)

@@ -149,11 +149,12 @@ struct rs_live {
 	struct rs_congestion congestion;
 	struct rs_flow flow;
 	struct rs_grants grants;
-	bool selective;       /* RIPSTOP_RECOVERY */
-	uint64_t host;        /* a number of this boot of this kernel */
-	struct rs_shm *shm;   /* NULL: off */
-	struct rs_near *near; /* NULL: no directory that others may have */
-	int64_t socket_ns;    /* when the socket was last looked at */
+	bool selective;           /* RIPSTOP_RECOVERY */
+	struct rs_stamps *stamps; /* NULL: congestion control reads no telemetry */
+	uint64_t host;            /* a number of this boot of this kernel */
+	struct rs_shm *shm;       /* NULL: off */
+	struct rs_near *near;     /* NULL: no directory that others may have */
+	int64_t socket_ns;        /* when the socket was last looked at */
 	void (*on_event)(void *arg);
 	void *event_arg;
 	rs_gsi_fn *gsi_fn;
@@ -175,6 +176,7 @@ struct rs_live {
 	rs_time tx_again; /* when pacing lets the next packet go */
 	struct rs_pace port_pace;  /* RIPSTOP_RATE; infinitely fast without */
 	rs_time port_free;         /* when the port has sent what was given to it */
+	uint64_t port_sent;        /* bytes of frames */
 	rs_time sleeping_until;    /* of the thread */
 	_Atomic bool sleeps;       /* the thread does, and must be told of what rings bring */
 	_Atomic bool held;         /* ACKs were, since its last nap began */

@@ -134,6 +134,7 @@ static void occupy_port(struct rs_live *l, const struct rs_packet *p, rs_time no
 {
 	l->port_free = rs_time_max(l->port_free, now - rs_live_tuning.pace_late) +
 		       rs_pace_time(l->port_pace, rs_packet_link_bytes(p));
+	l->port_sent += p->frame_bytes;
 }
 
 /* An ACK, and not one that says what went wrong: it may arrive behind what was sent after it. */

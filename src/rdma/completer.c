@@ -90,6 +90,7 @@ static void telemetry(struct rs_nic *nic, struct rs_qp *qp, const struct rs_pack
 
 		rs_int_unpack(p->int_hop[n], nic->c.int_scale, &s);
 		hop[n] = (struct rs_cc_hop){.time = s.time,
+					    .time_wrap = s.time_wrap,
 					    .queue = s.queue,
 					    .sent = s.sent,
 					    .sent_wrap = rs_int_wrap(nic->c.int_scale),

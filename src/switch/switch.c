@@ -23,7 +23,7 @@ static void make_port(struct rs_switch *sw, unsigned i)
 	p->kmax = c->kmax;
 	p->limit = c->limit;
 	rs_lfc_init(&p->lfc, &p->times, c->rate, c->response);
-	p->rate_code = rs_int_rate_code(c->rate);
+	p->rate_code = rs_int_rate_code(c->rate, sw->cfg.int_scale);
 	for (unsigned t = 0; t < RS_CLASSES; t++) {
 		const struct rs_switch_class *k = &sw->class[t];
 

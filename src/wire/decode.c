@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/bytes.h"
 #include "wire/frame.h"
+#include "wire/telemetry.h"
 
 enum { TYPE_VLAN = 0x8100, TYPE_IPV4 = 0x0800, TYPE_IPV6 = 0x86dd, TYPE_CONTROL = 0x8808 };
 enum { PFC_OPCODE = 0x0101, PROTOCOL_UDP = 17, IPV4_MORE_AND_OFFSET = 0x3fff };
@@ -276,16 +277,32 @@ static enum rs_decode decode_payload(struct input *in, uint32_t flags, unsigned 
 
 static void check_icrc(struct input *in, const uint8_t *ip)
 {
+	uint32_t icrc;
+
 	if (in->cut)
 		return;
 	in->f->icrc = rs_get32_le(in->end - RS_ICRC_BYTES);
-	in->f->icrc_ok =
-		in->f->icrc == rs_icrc(ip, (size_t)(in->end - ip) - RS_ICRC_BYTES, in->f->ipv6);
+	icrc = (in->f->stamped ? rs_icrc_stamped
+			       : rs_icrc)(ip, (size_t)(in->end - ip) - RS_ICRC_BYTES, in->f->ipv6);
+	in->f->icrc_ok = in->f->icrc == icrc;
 	in->p->corrupt = !in->f->icrc_ok;
+}
+
+/* Stamps behind the ICRC: what is before them is the packet. */
+static const uint8_t *cut_trailer(struct input *in)
+{
+	const uint8_t *trailer = in->cut ? NULL : rs_int_trailer_find(in->b, left(in));
+
+	if (trailer) {
+		in->f->stamped = true;
+		in->end = trailer;
+	}
+	return trailer;
 }
 
 static enum rs_decode decode_roce(struct input *in, const uint8_t *ip)
 {
+	const uint8_t *trailer = cut_trailer(in);
 	const struct rs_opcode *op;
 	unsigned pad;
 	enum rs_decode r;
@@ -310,6 +327,8 @@ static enum rs_decode decode_roce(struct input *in, const uint8_t *ip)
 	if (left(in) < op->ext_bytes)
 		return truncated(in, "bytes of extended headers", op->ext_bytes);
 	decode_extended(in, op->flags);
+	if (trailer)
+		rs_int_trailer_get(trailer, in->p);
 	r = decode_payload(in, op->flags, pad);
 	if (!r)
 		check_icrc(in, ip);

@@ -159,7 +159,8 @@ long rs_frame_encode(const struct rs_frame *f, const struct rs_packet *p, uint8_
 	size_t stamps = p->bth_flags & RS_PACKET_INT ? RS_INT_BYTES : 0;
 	size_t roce = RS_BTH_BYTES + (size_t)rs_opcodes[p->opcode].ext_bytes + stamps +
 		      p->payload_bytes + rs_pad(p->payload_bytes) + RS_ICRC_BYTES;
-	size_t ip = (f->ipv6 ? RS_IPV6_BYTES : RS_IPV4_BYTES) + RS_UDP_BYTES + roce;
+	size_t trailer = f->stamped ? RS_INT_TRAILER_BYTES : 0;
+	size_t ip = (f->ipv6 ? RS_IPV6_BYTES : RS_IPV4_BYTES) + RS_UDP_BYTES + roce + trailer;
 	uint32_t icrc;
 	uint8_t *b;
 
@@ -171,7 +172,7 @@ long rs_frame_encode(const struct rs_frame *f, const struct rs_packet *p, uint8_
 	b = put_ip(b, f, p->tos, ip);
 	rs_put16(b, p->sport);
 	rs_put16(b + 2, f->dport);
-	rs_put16(b + 4, (uint32_t)(RS_UDP_BYTES + roce));
+	rs_put16(b + 4, (uint32_t)(RS_UDP_BYTES + roce + trailer));
 	rs_put16(b + 6, f->udp_checksum);
 	b = put_bth(b + RS_UDP_BYTES, f, p);
 	b = put_extended(b, f, p);
@@ -179,9 +180,12 @@ long rs_frame_encode(const struct rs_frame *f, const struct rs_packet *p, uint8_
 		b = put_telemetry(b, p);
 	b = put_bytes(b, p->payload, p->payload_bytes);
 	b = put_bytes(b, f->pad, rs_pad(p->payload_bytes));
-	icrc = rs_icrc(out + eth, ip - RS_ICRC_BYTES, f->ipv6);
+	icrc = (f->stamped ? rs_icrc_stamped : rs_icrc)(out + eth, ip - trailer - RS_ICRC_BYTES,
+							f->ipv6);
 	rs_put32_le(b, p->corrupt ? ~icrc : icrc);
-	put_bytes(b + RS_ICRC_BYTES, f->trailer, f->trailer_bytes);
+	if (trailer)
+		rs_int_trailer_put(p, b + RS_ICRC_BYTES);
+	put_bytes(b + RS_ICRC_BYTES + trailer, f->trailer, f->trailer_bytes);
 	return (long)(eth + ip + f->trailer_bytes);
 }
 

@@ -30,7 +30,8 @@ struct rs_frame {
 	uint8_t pad[3]; /* pad bytes behind the payload: as many as rs_pad() says */
 	uint32_t icrc;  /* as received, as rs_icrc() gives it */
 	bool icrc_ok;
-	bool cut; /* the payload's end and the ICRC are not here: neither is looked at */
+	bool stamped; /* a trailer with int_path and int_hop[] of the packet is behind the ICRC */
+	bool cut;     /* the payload's end and the ICRC are not here: neither is looked at */
 	uint16_t trailer_bytes; /* behind the IP packet: Ethernet padding; encoded as they are */
 	const uint8_t *trailer; /* borrowed from the decoded bytes */
 };
@@ -63,15 +64,18 @@ enum rs_decode rs_frame_decode_part(const uint8_t *bytes, size_t n, size_t on_wi
 				    struct rs_frame *f, struct rs_packet *p, struct rs_error *why);
 
 /*
- * Encode into out (capacity cap): lengths, IPv4 checksum and ICRC are computed, the FCS is not
- * appended; of a corrupt packet the ICRC is wrong. A NULL p->payload stands for payload_bytes zero
- * bytes. Short frames are not padded (PFC is). Returns the length, or -EMSGSIZE.
+ * Encode into out (capacity cap; p without RS_PACKET_INT where f->stamped): lengths, IPv4 checksum
+ * and ICRC are computed, the FCS is not appended; of a corrupt packet the ICRC is wrong. A NULL
+ * p->payload stands for payload_bytes zero bytes. Short frames are not padded (PFC is). Returns the
+ * length, or -EMSGSIZE.
  */
 long rs_frame_encode(const struct rs_frame *f, const struct rs_packet *p, uint8_t *out, size_t cap);
 
 /* ICRC (IBTA §7.8, annex A17.3.3) of an encoded frame that starts at its IP header, without the
  * trailing ICRC; value in host order, to be stored little-endian first byte first. */
 uint32_t rs_icrc(const uint8_t *ip, size_t n, bool ipv6);
+/* The same of a packet with a trailer for stamps (telemetry.h), of which n are before the ICRC. */
+uint32_t rs_icrc_stamped(const uint8_t *ip, size_t n, bool ipv6);
 
 /* A frame with the addresses that a simulated endpoint has: MAC 02:00:00:xx:xx:xx, IPv4
  * 10.x.y.z of endpoint number + 1 (or IPv6 fd00::n), DF, TTL 64. */

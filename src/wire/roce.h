@@ -151,6 +151,11 @@ enum {
  * "resv7"). Only live devices that were told to (RIPSTOP_RECOVERY) write or read them. */
 enum { RS_BTH8_CAN = 0x40, RS_BTH8_EXTENDED = 0x20 };
 
+/* Of live devices whose congestion control reads telemetry (RIPSTOP_CC=hpcc): in an ACK's byte 8
+ * that its sender takes packets with a trailer (telemetry.h), and in byte 4, of the 6 bits behind
+ * FECN and BECN ("resv6", which the ICRC leaves out), that this packet has one. */
+enum { RS_BTH8_STAMPS = 0x10, RS_BTH4_STAMPED = 0x01 };
+
 enum { RS_SACK_BYTES = 12 };
 
 /* Does a packet of this opcode tell its place, where recovery is selective? Those that have no

@@ -147,9 +147,27 @@ static void trim(struct hostile *h, struct rs_packet *p)
 }
 
 /* The wire's mercy on one packet. */
+/* Switches that stamp anything, and peers that return anything. */
+static void lie(struct hostile *h, struct rs_packet *p)
+{
+	unsigned hops = rs_random_below(&h->random, RS_INT_HOPS + 1);
+
+	p->int_path =
+		rs_random_below(&h->random, 4) ? p->int_path : (uint32_t)rs_random_u64(&h->random);
+	for (unsigned i = 0; i < RS_INT_HOPS; i++)
+		p->int_hop[i] =
+			i >= hops || rs_random_below(&h->random, 16) == 0
+				? 0
+				: rs_random_u64(&h->random) >> rs_random_below(&h->random, 64);
+	h->count.lies++;
+}
+
 static void transmit(struct hostile *h, uint32_t from, struct rs_packet *p)
 {
 	rs_time when = h->now + h->latency;
+
+	if (h->lies && p->bth_flags & RS_PACKET_INT)
+		lie(h, p);
 
 	if (dark(h, from) || h->now < h->dark_until[p->dst % HOSTILE_NICS]) {
 		h->count.darkened++;
@@ -322,6 +340,7 @@ static void print_counts(const char *name, uint64_t first, const struct hostile_
 		{"corrupted", c->corrupted},
 		{"strangers' packets", c->strangers},
 		{"trimmed", c->trimmed},
+		{"lies of stamps", c->lies},
 	};
 	uint64_t faults = 0;
 
@@ -335,6 +354,12 @@ static void print_counts(const char *name, uint64_t first, const struct hostile_
 	       (double)clock() / CLOCKS_PER_SEC);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		printf("  %12llu %s\n", (unsigned long long)rows[i].n, rows[i].what);
+	if (c->virtual_us)
+		printf("  cost: %llu packets sent again, %llu questions, %llu lost to full "
+		       "sockets, "
+		       "%llu us of virtual time\n",
+		       (unsigned long long)c->resent, (unsigned long long)c->asked,
+		       (unsigned long long)c->overflows, (unsigned long long)c->virtual_us);
 }
 
 int hostile_main(int argc, char **argv, const char *name, uint64_t runs,

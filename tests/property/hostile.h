@@ -20,7 +20,9 @@ struct hostile_rates { /* of 65536 packets */
 
 struct hostile_counts {
 	uint64_t runs, messages, delivered, marked; /* a mark is no fault */
-	uint64_t lost, darkened, duplicated, delayed, corrupted, strangers, trimmed;
+	uint64_t lost, darkened, duplicated, delayed, corrupted, strangers, trimmed, lies;
+	/* no faults, where a test counts them: what the worlds cost */
+	uint64_t resent, asked, overflows, virtual_us;
 };
 
 struct hostile_flight {
@@ -39,6 +41,7 @@ struct hostile {
 	struct rs_nic *nics[HOSTILE_NICS]; /* of hostile_init(); NULL: of hostile_join() */
 	struct hostile_rates rates;
 	struct rs_random random;
+	bool lies; /* of stamps: any bits in packets and ACKs with telemetry */
 	struct rs_time_of {
 		rs_time ask, free;
 	} port[HOSTILE_NICS];

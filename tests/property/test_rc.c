@@ -5,13 +5,15 @@
  * transport.
  *
  * test_rc [--seed N] [--from N] [--runs N] [--seconds N]: one seed replays exactly. test_selective
- * is the same of queue pairs whose recovery is selective.
+ * is the same of queue pairs whose recovery is selective, and test_lies of such whose congestion
+ * control reads telemetry that lies.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "port/share.h"
 #include "property/hostile.h"
 #include "toy.h"
+#include "wire/telemetry.h"
 
 enum {
 	CCS = 5, /* of rs_cc_all */
@@ -26,6 +28,10 @@ enum {
 };
 
 #define CHECK HOSTILE_CHECK
+
+#ifndef STAMPS_LIE
+#define STAMPS_LIE false
+#endif
 
 #ifndef RECOVERY
 #define RECOVERY rs_recovery_go_back_n
@@ -76,6 +82,7 @@ struct world {
 	bool gentle;  /* no error may come: nothing but faults of the network */
 	uint64_t cut; /* after so many steps all QPs are destroyed; 0: never */
 	uint64_t cc_params[CCS][64];
+	uint8_t hpcc;             /* its number, from 1 */
 	struct rs_cc_use cc[CCS]; /* all there are: each queue pair draws one */
 };
 
@@ -358,7 +365,7 @@ static void make_side(struct world *w, struct side *s, uint32_t nic)
 		.max_send_sge = PIECES,
 		.max_recv_sge = PIECES,
 		.transport = RS_RC,
-		.cc = (uint8_t)below(w, CCS + 1),
+		.cc = STAMPS_LIE ? w->hpcc : (uint8_t)below(w, CCS + 1),
 		.recovery = recovery_of(w, s),
 	};
 
@@ -384,7 +391,8 @@ static void join(struct world *w, struct side *a, struct side *b)
 		.pkey = 0xffff,
 		.tos = RS_ECN_ECT0,
 		.tc = (uint8_t)below(w, RS_CLASSES),
-		.timeout = w->probe ? 10 : 5,
+		/* packets of a READ at the least rate, and probes, come in time */
+		.timeout = STAMPS_LIE ? 12 : w->probe ? 10 : 5,
 		.retry_cnt = w->gentle ? 7 : (uint8_t)below(w, 3),
 		.rnr_retry = w->gentle ? 7 : (uint8_t)below(w, 3),
 		.min_rnr_timer = 1,
@@ -559,6 +567,8 @@ static struct rs_nic_config random_config(struct world *w)
 		CHECK(!rs_cc_params_init(rs_cc_all[i], NULL, p, NULL));
 		if (w->gentle)
 			raise_floor(rs_cc_all[i], p);
+		if (rs_cc_all[i] == &rs_cc_hpcc)
+			w->hpcc = (uint8_t)(i + 1);
 		w->cc[i] = (struct rs_cc_use){rs_cc_all[i], p};
 	}
 	CHECK(!rs_cc_all[CCS]);
@@ -566,7 +576,7 @@ static struct rs_nic_config random_config(struct world *w)
 		.cc = w->cc,
 		.n_cc = CCS,
 		.cc_of_class = {class, class, class, class, class, class, class, class},
-		.int_scale = 4,
+		.int_scale = STAMPS_LIE ? RS_INT_SOFTWARE : 4,
 		.line_rate = 100 * RS_GBPS,
 		.max_qps = 2 * PAIRS,
 		.max_mrs = 2 * PAIRS,
@@ -619,6 +629,7 @@ static void run(uint64_t seed, struct hostile_counts *sum)
 	w->probe = c.probe != 0;
 	w->ask = c.selective.ask;
 	CHECK(!hostile_init(&w->net, &c, seed));
+	w->net.lies = STAMPS_LIE;
 	w->net.latency = RS_US;
 	w->net.jitter = 30 * RS_US;
 	w->net.rates = random_rates(w);

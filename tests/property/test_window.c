@@ -240,6 +240,7 @@ static void ask(struct node *n, rs_time now)
 				.qpn = q.qpn};
 
 		CHECK(q.number != 0);
+		n->world->net.count.asked++;
 		say(n, q.to.path, &m);
 	}
 }
@@ -388,7 +389,7 @@ static void make_node(struct world *w, uint32_t place)
 				  .free = &w->net.lists[place],
 				  .cnp_tos = 48 << 2,
 				  .ack_every = 16,
-				  .min_rto = 250 * RS_MS, /* as live */
+				  .min_rto = rs_live_tuning.min_rto,
 				  .rto_late = rs_live_tuning.rto_late,
 				  .rto_grace = rs_live_tuning.rto_grace,
 				  .qp_counters = true};
@@ -652,9 +653,13 @@ static void run(uint64_t seed, struct hostile_counts *sum)
 			for (uint32_t i = 0; i < NODES; i++)
 				rs_window_check(&w->node[i].flow.window);
 	}
+	w->net.count.virtual_us = (uint64_t)(w->net.now / RS_US);
 	for (quiet = w->net.now + 5 * RS_S; w->net.now < quiet && hostile_step(&w->net);)
 		;
 	check_end(w);
+	w->net.count.overflows = w->overflows;
+	for (uint32_t i = 0; i < NODES; i++)
+		w->net.count.resent += rs_nic_get_counters(w->node[i].nic)->retransmitted_packets;
 	hostile_add(sum, &w->net.count);
 	free_world(w);
 	free(w);

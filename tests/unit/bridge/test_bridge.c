@@ -17,6 +17,7 @@
 #include "bridge/bridge.h"
 #include "bridge/raw.h"
 #include "wire/frame.h"
+#include "wire/telemetry.h"
 
 enum { HOSTS = 3, WAIT_MS = 10000, MOST = 9216, BYTES = 1000 };
 
@@ -421,6 +422,71 @@ static void test_a_switch_needs_two_ports_and_rates(void **state)
 	assert_non_null(strstr(e.what, "below 1M"));
 }
 
+/* A frame with a trailer for stamps: a WRITE's, or an ACK that returns one. */
+static size_t encode_stamped(uint8_t opcode, unsigned k, uint8_t *out)
+{
+	struct rs_packet p = {.opcode = opcode,
+			      .psn = k,
+			      .pkey = 0xffff,
+			      .sport = 4791,
+			      .int_path = opcode == RS_OP_ACKNOWLEDGE ? 99 : 0,
+			      .int_hop = {opcode == RS_OP_ACKNOWLEDGE ? 77 : 0}};
+	struct rs_frame f;
+	long n;
+
+	if (opcode != RS_OP_ACKNOWLEDGE) {
+		p.payload = payload;
+		p.payload_bytes = BYTES;
+	}
+	rs_frame_of_endpoints(&f, 1, 0, false);
+	f.dport = 4791;
+	f.stamped = true;
+	f.bth_reserved = RS_BTH4_STAMPED << 8;
+	n = rs_frame_encode(&f, &p, out, MOST);
+	assert_true(n > 0);
+	return (size_t)n;
+}
+
+/* A port stamps requests that have room for it, and nothing else; what it does not know it leaves.
+ */
+static void test_a_port_stamps_requests_that_have_a_trailer(void **state)
+{
+	struct rs_bridge_report r;
+	struct rs_packet p;
+	struct bed t;
+	uint8_t frame[MOST];
+	struct rs_int_stamp s;
+	size_t n;
+
+	begin(&t);
+	t.c.sw_port[0].rate = 200 * RS_MBPS;
+	send_packet(&t, 0, 1, 9, 0); /* where 0 is */
+	start(&t);
+	expect(&t, 1, 9);
+	for (unsigned k = 0; k < 3; k++)
+		send_frame(&t, 1, frame, encode_stamped(RS_OP_WRITE_LAST, k, frame));
+	for (unsigned k = 0; k < 3; k++) {
+		receive(&t, 0, &p); /* and its ICRC holds */
+		assert_int_equal(p.psn, k);
+		assert_true(p.int_path != 0 && p.int_hop[0] != 0 && p.int_hop[1] == 0);
+		rs_int_unpack(p.int_hop[0], RS_INT_SOFTWARE, &s);
+		assert_int_equal(s.rate, 200 * RS_MBPS);
+		assert_int_equal(s.sent, k * (BYTES + 110) / 512 * 512);
+	}
+	send_frame(&t, 1, frame, encode_stamped(RS_OP_ACKNOWLEDGE, 3, frame));
+	receive(&t, 0, &p);
+	assert_true(p.int_path == 99 && p.int_hop[0] == 77 && p.int_hop[1] == 0);
+	send_packet(&t, 1, 0, 4, 0);
+	expect(&t, 0, 4);
+	/* the bit alone, and a trailer that is cut short: they pass as they are */
+	n = encode_stamped(RS_OP_WRITE_LAST, 5, frame);
+	frame[n - RS_INT_TRAILER_BYTES] ^= 1;
+	send_frame(&t, 1, frame, n);
+	halt(&t, &r);
+	assert_int_equal(r.stamped, 3);
+	assert_int_equal(r.c.drops, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -432,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_a_pause_is_obeyed_until_it_ends),
 		cmocka_unit_test(test_it_forwards_for_years),
 		cmocka_unit_test(test_what_is_no_frame_is_counted),
+		cmocka_unit_test(test_a_port_stamps_requests_that_have_a_trailer),
 		cmocka_unit_test(test_a_switch_needs_two_ports_and_rates),
 	};
 

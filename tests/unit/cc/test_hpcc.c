@@ -36,7 +36,8 @@ static void begin(struct run *r, const char *preset, unsigned n)
 	r->n = n;
 	r->sent = 50000;
 	for (unsigned i = 0; i < n; i++)
-		r->hop[i] = (struct rs_cc_hop){.rate = LINE, .sent_wrap = WRAP};
+		r->hop[i] =
+			(struct rs_cc_hop){.rate = LINE, .time_wrap = 1 << 24, .sent_wrap = WRAP};
 }
 
 static void end(struct run *r)
@@ -164,7 +165,7 @@ static void test_another_number_of_hops_primes_anew(void **state)
 	begin(&r, "ns-3", 2);
 	ack(&r, 4160, 1, 1 << 20, 1000);
 	r.n = 3;
-	r.hop[2] = (struct rs_cc_hop){.rate = LINE, .sent_wrap = WRAP};
+	r.hop[2] = (struct rs_cc_hop){.rate = LINE, .time_wrap = 1 << 24, .sent_wrap = WRAP};
 	ack(&r, 4160, 1, 1 << 20, 1000);
 	assert_int_equal(r.cc.rate, LINE);
 	end(&r);
@@ -273,8 +274,16 @@ static void test_follows_the_paper_plainly_written(void **state)
 /* The counters of another path's links are no measure: of equal length, they used to be one. */
 static void test_another_path_is_not_compared(void **state)
 {
-	struct rs_cc_hop other[2] = {{.rate = LINE, .sent_wrap = WRAP, .sent = WRAP / 2, .time = 7},
-				     {.rate = LINE, .sent_wrap = WRAP, .sent = 9 << 20, .time = 9}};
+	struct rs_cc_hop other[2] = {{.rate = LINE,
+				      .time_wrap = 1 << 24,
+				      .sent_wrap = WRAP,
+				      .sent = WRAP / 2,
+				      .time = 7},
+				     {.rate = LINE,
+				      .time_wrap = 1 << 24,
+				      .sent_wrap = WRAP,
+				      .sent = 9 << 20,
+				      .time = 9}};
 	struct run r;
 
 	begin(&r, "ns-3", 2);

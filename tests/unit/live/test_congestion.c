@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 #include "live/congestion.h"
@@ -179,8 +180,6 @@ static void test_what_is_wrong_is_named(void **state)
 		int err;
 		const char *what;
 	} cases[] = {
-		{"hpcc", NULL, NULL, -EINVAL, "hpcc reads the telemetry of switches"},
-		{"hpcc:ns-3", NULL, NULL, -EINVAL, "hpcc reads the telemetry of switches"},
 		{"swift:mlx5", NULL, NULL, -EINVAL, "swift has no preset 'mlx5'"},
 		{"swift", "g=1", NULL, -EINVAL, "swift has no parameter 'g'"},
 		{"swift", "target=1", NULL, -EINVAL, "unit"},
@@ -192,7 +191,7 @@ static void test_what_is_wrong_is_named(void **state)
 		{"dcqcn", "g=2", NULL, -ERANGE, "g: expected from 1e-06 to 1"},
 		{"dcqcn", "stages=1,alpha_timer=3", NULL, -EINVAL, "unit"},
 		{"none", "g=0.1", NULL, -EINVAL, "'g'"},
-		{"3:hpcc", NULL, NULL, -EINVAL, "hpcc reads the telemetry of switches"},
+		{"3:nscc", NULL, NULL, -EINVAL, "there is no congestion control 'nscc'"},
 		{"8:swift", NULL, NULL, -EINVAL, "class 8: expected 0 to 7"},
 		{"3:swift,3:none", NULL, NULL, -EINVAL, "class 3 is named twice"},
 		{"swift,none", NULL, NULL, -EINVAL, "'none' is the second without a class"},
@@ -222,6 +221,52 @@ static void test_an_interface_without_a_speed_has_none(void **state)
 	assert_int_equal(rs_congestion_speed("no-such-if"), 0);
 }
 
+/* All of src/cc, with its preset for software where it has one. */
+static void test_each_algorithm_of_the_simulator_is_taken(void **state)
+{
+	for (unsigned i = 0; rs_cc_all[i]; i++) {
+		struct rs_error e = {0};
+		struct rs_congestion c;
+
+		assert_int_equal(rs_congestion_read(&c, rs_cc_all[i]->name, NULL, "200M", 0, &e),
+				 0);
+		assert_ptr_equal(c.use[0].ops, rs_cc_all[i]);
+		for (const struct rs_cc_preset *p = rs_cc_all[i]->presets; p && p->name; p++) {
+			char text[64];
+
+			snprintf(text, sizeof(text), "3:%s:%s,dcqcn", rs_cc_all[i]->name, p->name);
+			assert_int_equal(rs_congestion_read(&c, text, NULL, NULL, 0, &e), 0);
+			assert_ptr_equal(c.use[c.of_class[3]].ops, rs_cc_all[i]);
+		}
+	}
+}
+
+/* Steps of HPCC and TIMELY go by where limits begin; what is set goes before. */
+static void test_steps_of_other_algorithms_go_by_the_line(void **state)
+{
+	static const struct {
+		const char *kind, *set, *name, *value;
+	} cases[] = {
+		{"hpcc", NULL, "rate_ai", "1M"},        {"hpcc", "rate_ai=3M", "rate_ai", "3M"},
+		{"hpcc:paper", NULL, "rate_ai", "50M"}, {"timely", NULL, "rate_ai", "1M"},
+		{"timely", NULL, "rate_min", "2M"},     {"timely:paper", NULL, "rate_min", "100M"},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct rs_cc_param *p;
+		struct rs_congestion c;
+		char buf[40];
+
+		assert_int_equal(
+			rs_congestion_read(&c, cases[i].kind, cases[i].set, "200M", 0, NULL), 0);
+		p = c.use[0].ops->params;
+		while (strcmp(p->name, cases[i].name) != 0)
+			p++;
+		assert_string_equal(rs_cc_params_get(p, params(&c), buf, sizeof(buf)),
+				    cases[i].value);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +278,8 @@ int main(void)
 		cmocka_unit_test(test_a_class_may_have_its_own),
 		cmocka_unit_test(test_what_is_wrong_is_named),
 		cmocka_unit_test(test_an_interface_without_a_speed_has_none),
+		cmocka_unit_test(test_each_algorithm_of_the_simulator_is_taken),
+		cmocka_unit_test(test_steps_of_other_algorithms_go_by_the_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,9 +98,10 @@ static void test_stamps_come_back_in_the_ack(void **state)
 	assert_int_equal(p->frame_bytes,
 			 rs_frame_bytes(RS_OP_WRITE_FIRST, PAIR_MTU, false) + RS_INT_BYTES);
 	assert_int_equal(p->int_hop[0], 0);
-	rs_int_push(p, rs_int_pack(rs_int_rate_code(100 * RS_GBPS), 5 * RS_US, 51200, 3200, 4),
+	rs_int_push(p, rs_int_pack(rs_int_rate_code(100 * RS_GBPS, 4), 5 * RS_US, 51200, 3200, 4),
 		    0x50);
-	rs_int_push(p, rs_int_pack(rs_int_rate_code(400 * RS_GBPS), 6 * RS_US, 1024, 0, 4), 0x14);
+	rs_int_push(p, rs_int_pack(rs_int_rate_code(400 * RS_GBPS, 4), 6 * RS_US, 1024, 0, 4),
+		    0x14);
 	pair_rx(&t, 1, p);
 	p = pair_tx(&t, 1);
 	assert_int_equal(p->frame_bytes,

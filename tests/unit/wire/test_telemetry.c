@@ -4,7 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
+#include "base/bytes.h"
 #include "base/random.h"
 #include "wire/frame.h"
 #include "wire/framing.h"
@@ -33,7 +35,7 @@ static void test_a_rate_reads_as_the_fastest_not_above_it(void **state)
 	struct rs_int_stamp s;
 
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		uint64_t raw = rs_int_pack(rs_int_rate_code(table[i].rate), 0, 0, 0, 1);
+		uint64_t raw = rs_int_pack(rs_int_rate_code(table[i].rate, 1), 0, 0, 0, 1);
 
 		assert_true(raw != 0); /* a stamp is never taken for an empty place */
 		rs_int_unpack(raw, 1, &s);
@@ -122,6 +124,105 @@ static void test_a_clock_of_nanoseconds_cuts_and_never_sees_a_full_one(void **st
 	assert_int_equal(rs_framing_time(p, 0, true), 0);
 }
 
+/* In software: any rate from 1 Mb/s reads as one that is at most an eighth less. */
+static void test_software_has_rates_of_two_digits_and_seconds(void **state)
+{
+	struct rs_random r = rs_random_stream(8, 1, 1);
+	struct rs_int_stamp s;
+
+	for (unsigned i = 0; i < 100000; i++) {
+		uint32_t scale = RS_INT_SOFTWARE;
+		rs_time now = (rs_time)(rs_random_u64(&r) >> 12);
+		uint64_t sent = rs_random_u64(&r) >> 10, queue = rs_random_u64(&r) >> 44;
+		int64_t rate = 2 * RS_MBPS + (int64_t)(rs_random_u64(&r) >> (18 + i % 30));
+		uint64_t raw = rs_int_pack(rs_int_rate_code(rate, scale), now, sent, queue, scale);
+
+		assert_true(raw != 0);
+		rs_int_unpack(raw, scale, &s);
+		assert_true(s.rate <= rate && s.rate >= rate / 8 * 7);
+		assert_int_equal(s.time_wrap, 1 << 30);
+		assert_int_equal(s.time, (uint64_t)(now / 1000) / 1024 * 1024 % s.time_wrap);
+		assert_int_equal(s.sent, sent % rs_int_wrap(scale) / 512 * 512);
+		assert_int_equal(s.queue, queue / 320 * 320 < 65535u * 320 ? queue / 320 * 320
+									   : 65535u * 320);
+	}
+	for (unsigned i = 0; i < 100000; i++) {
+		rs_int_unpack(rs_random_u64(&r), RS_INT_SOFTWARE, &s);
+		assert_true(s.rate >= RS_MBPS);
+	}
+}
+
+static long stamped(uint8_t opcode, bool ipv6, uint8_t *out, size_t cap)
+{
+	static const uint8_t payload[1000] = {7};
+	struct rs_packet p = {.opcode = opcode,
+			      .pkey = 0xffff,
+			      .dest_qp = 5,
+			      .sport = 4791,
+			      .int_path = 0x12345678,
+			      .int_hop = {1, 2, 3}};
+	struct rs_frame f;
+
+	if (rs_opcodes[opcode].flags & RS_F_PAYLOAD) {
+		p.payload = payload;
+		p.payload_bytes = 999;
+	}
+	rs_frame_of_endpoints(&f, 3, 4, ipv6);
+	f.stamped = true;
+	f.bth_reserved = RS_BTH4_STAMPED << 8;
+	return rs_frame_encode(&f, &p, out, cap);
+}
+
+/* Whatever a switch writes there, the ICRC holds; it is that of the packet without the trailer. */
+static void test_a_trailer_is_behind_the_icrc(void **state)
+{
+	for (unsigned i = 0; i < 256; i++) {
+		uint8_t bytes[1400], again[1400];
+		struct rs_packet p;
+		struct rs_frame f;
+		long n;
+
+		if (!rs_int_trailer_may((uint8_t)i))
+			continue;
+		n = stamped((uint8_t)i, i & 1, bytes, sizeof(bytes));
+		assert_true(n > RS_INT_TRAILER_BYTES);
+		rs_put64(bytes + n - 8, UINT64_C(0xdeadbeef));
+		assert_int_equal(rs_frame_decode(bytes, (size_t)n, &f, &p, NULL), RS_DECODE_OK);
+		assert_true(f.icrc_ok && f.stamped && !(p.bth_flags & RS_PACKET_INT));
+		assert_int_equal(p.int_path, 0x12345678);
+		assert_int_equal(p.int_hop[2], 3);
+		assert_int_equal(p.int_hop[4], 0xdeadbeef);
+		assert_int_equal(rs_frame_encode(&f, &p, again, sizeof(again)), n);
+		assert_memory_equal(again, bytes, (size_t)n);
+	}
+	assert_false(rs_int_trailer_may(RS_OP_CMP_SWAP));
+	assert_false(rs_int_trailer_may(RS_UD | RS_OP_SEND_ONLY));
+	assert_false(rs_int_trailer_may(0x1f));
+}
+
+/* Cut short, misnamed, or without the bit: there is none, and nothing is read that is not there. */
+static void test_what_is_no_trailer_is_not_found(void **state)
+{
+	enum { HEAD = RS_ETH_BYTES + RS_IPV4_BYTES + RS_UDP_BYTES };
+	uint8_t bytes[1400], *bth = bytes + HEAD;
+	size_t n = (size_t)stamped(RS_OP_WRITE_ONLY, false, bytes, sizeof(bytes)) - HEAD;
+
+	assert_ptr_equal(rs_int_trailer_find(bth, n), bth + n - RS_INT_TRAILER_BYTES);
+	for (size_t k = 0; k < n; k++) {
+		uint8_t *exact = malloc(k ? k : 1); /* whose end a sanitizer watches */
+
+		assert_non_null(exact);
+		memcpy(exact, bth, k);
+		assert_null(rs_int_trailer_find(exact, k));
+		free(exact);
+	}
+	bth[4] = 0;
+	assert_null(rs_int_trailer_find(bth, n));
+	bth[4] = RS_BTH4_STAMPED;
+	bth[n - RS_INT_TRAILER_BYTES] ^= 1;
+	assert_null(rs_int_trailer_find(bth, n));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +233,9 @@ int main(void)
 		cmocka_unit_test(test_the_bytes_are_on_the_wire),
 		cmocka_unit_test(test_frames_are_as_long_as_the_framing_says),
 		cmocka_unit_test(test_a_clock_of_nanoseconds_cuts_and_never_sees_a_full_one),
+		cmocka_unit_test(test_software_has_rates_of_two_digits_and_seconds),
+		cmocka_unit_test(test_a_trailer_is_behind_the_icrc),
+		cmocka_unit_test(test_what_is_no_trailer_is_not_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
