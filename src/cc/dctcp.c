@@ -163,8 +163,18 @@ static const struct dctcp_params rfc8257 = {
 	.paced = 1,
 	.base_rtt = 20 * RS_US,
 };
+/* Between processes: the first window lasts what Swift's preset aims at. */
+static const struct dctcp_params software = {
+	.g = 1.0 / 16,
+	.alpha_initial = 1,
+	.ai = 4096,
+	.min_window = 8192,
+	.paced = 1,
+	.base_rtt = 500 * RS_US,
+};
 static const struct rs_cc_preset preset_table[] = {
 	{"rfc8257", "RFC 8257; paced as the HPCC paper's ns-3 has it", &rfc8257},
+	{"software", "RFC 8257's, for NICs and switches that are processes", &software},
 	{0},
 };
 

@@ -222,13 +222,13 @@ static const struct hpcc_params ns3 = {
 	.rate_min = RS_GBPS,
 	.base_rtt = 13 * RS_US,
 };
-/* Between processes: what Swift's preset aims at as T; a step is 1/200 of the line in live/, which
- * is W_AI = W (1 - eta) / N of the paper, for 10 flows. */
+/* Between processes: what Swift's preset aims at as T. In live/ the floor is 1/100 of the line, and
+ * a step 1/200, which is W_AI = W (1 - eta) / N of the paper, for 10 flows. */
 static const struct hpcc_params software = {
 	.eta = 0.95,
 	.max_stage = 5,
 	.rate_ai = 50 * RS_MBPS,
-	.rate_min = RS_MBPS,
+	.rate_min = 100 * RS_MBPS,
 	.base_rtt = 500 * RS_US,
 };
 static const struct rs_cc_preset preset_table[] = {

@@ -21,8 +21,9 @@
 #define SOFTWARE "software"
 
 /* Steps of the rate, as shares of where limits begin. DCQCN's are twice the paper's, for ten times
- * its time; HPCC's and TIMELY's are what ten flows may add (hpcc.c). TIMELY's floor is the paper's
- * share of its link. */
+ * its time; the others' are what ten flows may add (hpcc.c), their floor TIMELY's share of its
+ * link.
+ */
 enum { AI_OF_START = 500, HAI_OF_START = 100, STEP_OF_START = 200, FLOOR_OF_START = 100 };
 
 /* All of the simulator's. */
@@ -59,8 +60,8 @@ static int in_variable(struct rs_error *e, const char *variable, const struct rs
 static int refuse_kind(const char *name, struct rs_error *e)
 {
 	rs_error_set(e, -EINVAL, "RIPSTOP_CC: there is no congestion control '%s' here", name);
-	rs_error_hint(e, "dcqcn, swift, timely, hpcc, none, or one with its preset: dcqcn:mlx5; "
-			 "several with their classes: 3:swift,dcqcn");
+	rs_error_hint(e, "dcqcn, swift, timely, hpcc, dctcp, hp-dcqcn, none, or one with its "
+			 "preset: dcqcn:mlx5; several with their classes: 3:swift,dcqcn");
 	return -EINVAL;
 }
 
@@ -166,15 +167,25 @@ static int set_rate(struct rs_congestion *c, unsigned i, const char *name, int64
 	return rs_cc_params_set(c->use[i].ops, params_of(c, i), name, text, e);
 }
 
+static bool has_param(const struct rs_cc_ops *ops, const char *name)
+{
+	const struct rs_cc_param *p = ops->params;
+
+	while (p && p->name && strcmp(p->name, name) != 0)
+		p++;
+	return p && p->name;
+}
+
 static int set_steps(struct rs_congestion *c, unsigned i, struct rs_error *e)
 {
 	const struct rs_cc_ops *ops = c->use[i].ops;
-	int err;
+	int err = 0;
 
-	if (!c->params[i].scaled || (ops != &rs_cc_hpcc && ops != &rs_cc_timely))
+	if (!c->params[i].scaled)
 		return 0;
-	err = set_rate(c, i, "rate_ai", c->start_rate / STEP_OF_START, e);
-	if (!err && ops == &rs_cc_timely)
+	if (has_param(ops, "rate_ai"))
+		err = set_rate(c, i, "rate_ai", c->start_rate / STEP_OF_START, e);
+	if (!err && has_param(ops, "rate_min"))
 		err = set_rate(c, i, "rate_min", c->start_rate / FLOOR_OF_START, e);
 	return err;
 }

@@ -61,8 +61,8 @@ struct rs_nic_config {
 	uint32_t endpoint; /* this port's endpoint number: src of what it sends */
 	int64_t line_rate; /* bits per second */
 	int64_t qp_rate;   /* of one queue pair, as counted on the link; 0: the line's */
-	int64_t rtt_rate;  /* that congestion control which times round trips, or reads telemetry,
-			    * begins with; 0: the same as all */
+	int64_t rtt_rate;  /* that congestion control which counts acknowledged bytes, or reads
+			    * telemetry, begins with; 0: the same as all */
 	rs_time qp_message_time; /* between the beginnings of two messages of a queue pair, at
 				  * least: how fast its work requests are fetched; 0: no limit */
 	uint32_t max_qps;        /* at most 2^23 */

@@ -491,7 +491,7 @@ static void begin(struct rs_nic *nic, struct rs_qp *qp, uint32_t mask, rs_time n
 	int64_t line = rs_nic_qp_line(nic);
 
 	/* what the link carries in a time: no window comes of a link that is not known */
-	if (nic->c.rtt_rate && (qp->cc_needs & (RS_CC_NEEDS_RTT | RS_CC_NEEDS_STAMPS)))
+	if (nic->c.rtt_rate && (qp->cc_needs & (RS_CC_NEEDS_BYTES | RS_CC_NEEDS_STAMPS)))
 		line = nic->c.rtt_rate;
 	if (qp->flags & RS_QF_UD) {
 		qp->dest_endpoint = UINT32_MAX;

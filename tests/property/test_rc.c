@@ -16,7 +16,7 @@
 #include "wire/telemetry.h"
 
 enum {
-	CCS = 5, /* of rs_cc_all */
+	CCS = 7, /* of rs_cc_all */
 	PAIRS = 4,
 	DEPTH = 8,
 	SLOT = 100 * 1000 + 64, /* a message and gaps between its pieces */
@@ -339,7 +339,8 @@ static void raise_floor(const struct rs_cc_ops *ops, struct rs_cc_params *params
 		if (!strcmp(p->name, "rate_min"))
 			CHECK(!rs_cc_params_set(ops, params, p->name, "1Gb/s", NULL));
 		if (!strcmp(p->name, "min_window")) /* no pace */
-			CHECK(!rs_cc_params_set(ops, params, p->name, "1", NULL));
+			CHECK(!rs_cc_params_set(ops, params, p->name,
+						p->unit == 'b' ? "8192B" : "1", NULL));
 	}
 }
 
@@ -392,7 +393,9 @@ static void join(struct world *w, struct side *a, struct side *b)
 		.tos = RS_ECN_ECT0,
 		.tc = (uint8_t)below(w, RS_CLASSES),
 		/* packets of a READ at the least rate, and probes, come in time */
-		.timeout = STAMPS_LIE ? 12 : w->probe ? 10 : 5,
+		.timeout = STAMPS_LIE ? 12
+			   : w->probe ? 10
+				      : 5,
 		.retry_cnt = w->gentle ? 7 : (uint8_t)below(w, 3),
 		.rnr_retry = w->gentle ? 7 : (uint8_t)below(w, 3),
 		.min_rnr_timer = 1,

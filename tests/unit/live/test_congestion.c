@@ -249,7 +249,8 @@ static void test_steps_of_other_algorithms_go_by_the_line(void **state)
 	} cases[] = {
 		{"hpcc", NULL, "rate_ai", "1M"},        {"hpcc", "rate_ai=3M", "rate_ai", "3M"},
 		{"hpcc:paper", NULL, "rate_ai", "50M"}, {"timely", NULL, "rate_ai", "1M"},
-		{"timely", NULL, "rate_min", "2M"},     {"timely:paper", NULL, "rate_min", "100M"},
+		{"timely", NULL, "rate_min", "2M"},     {"hp-dcqcn", NULL, "rate_ai", "1M"},
+		{"hpcc", NULL, "rate_min", "2M"},       {"timely:paper", NULL, "rate_min", "100M"},
 	};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
