@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "live/rate.h"
 
 enum { DIR_MODE = 0755, FILE_MODE = 0444, ENTRIES_MAX = 4096 };
 
@@ -214,7 +215,7 @@ static void port_files(struct place *p, const struct rs_netdev *net)
 	file(p, "ports/1/phys_state", "5: LinkUp");
 	file(p, "ports/1/link_layer", "Ethernet");
 	file(p, "ports/1/cap_mask", "0x%08x", (unsigned)RS_LIVE_PORT_CAPS);
-	file(p, "ports/1/rate", "100 Gb/sec (4X EDR)");
+	file(p, "ports/1/rate", "%s", rs_port_rate(net->name, getenv("RIPSTOP_RATE"))->text);
 	file(p, "ports/1/lid", "0x0");
 	file(p, "ports/1/lid_mask_count", "0");
 	file(p, "ports/1/sm_lid", "0x0");
@@ -229,6 +230,16 @@ static void port_files(struct place *p, const struct rs_netdev *net)
 	}
 }
 
+/* A virtio device is a function's only child, and the function has the place on PCIe: NCCL and
+ * others look no further up. */
+static void above_virtio(char *path)
+{
+	char *last = strrchr(path, '/');
+
+	if (last && last != path && !strncmp(last, "/virtio", strlen("/virtio")))
+		*last = '\0';
+}
+
 /* The interface's own hardware where it has one: its place on PCIe, its NUMA node. */
 static void hardware(struct place *p, const struct rs_netdev *net)
 {
@@ -236,6 +247,7 @@ static void hardware(struct place *p, const struct rs_netdev *net)
 
 	snprintf(of, sizeof(of), "/sys/class/net/%s/device", net->name);
 	if (realpath(of, real)) {
+		above_virtio(real);
 		snprintf(link, sizeof(link), "%s/device", p->at);
 		if (!p->err && symlink(real, link))
 			p->err = -errno;

@@ -1,21 +1,27 @@
 /* What the device, its port, its GIDs and P_Keys are: IBTA §11.2.1. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/units.h"
+#include "live/rate.h"
 #include "verbs/verbs.h"
 
 /* What Mellanox's ConnectX-5 has: perftest and others choose the ibv_wr_* calls by it. The vendor
  * is our own: it is no Mellanox device, and its direct verbs do not work on it. */
 enum { VENDOR = 0x525053, PART_CONNECTX5 = 4119 };
-enum { SPEED_EDR = 32, WIDTH_4X = 2, LINK_UP = 5 };
-/* EDR's 25 Gb/s a lane (25.78125 GBaud, 64b/66b), four lanes. */
-enum { MBPS = 4 * 25000 };
+enum { LINK_UP = 5 };
 /* active_speed_ex: rdma-core 60's last field. */
 enum { SPEED_EX_AT = (offsetof(struct ibv_port_attr, port_cap_flags2) + 2 + 3) & ~3u };
 
+static const struct rs_port_rate *rate_of(struct ibv_context *c)
+{
+	return rs_port_rate(rs_vctx(c)->device->live.net.name, getenv("RIPSTOP_RATE"));
+}
+
 uint64_t rs_v_port_mbps(struct ibv_context *c)
 {
-	return MBPS;
+	return (uint64_t)(rate_of(c)->bps / RS_MBPS);
 }
 
 static enum ibv_mtu mtu_code(uint16_t bytes)
@@ -32,6 +38,7 @@ _Static_assert(RS_LIVE_PORT_CAPS == (IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS), 
 int rs_v_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *out, size_t n)
 {
 	const struct rs_netdev *net = &rs_vctx(c)->device->live.net;
+	const struct rs_port_rate *rate = rate_of(c);
 	struct ibv_port_attr a = {
 		.state = IBV_PORT_ACTIVE,
 		.max_mtu = IBV_MTU_4096,
@@ -41,14 +48,14 @@ int rs_v_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *o
 		.max_msg_sz = RS_V_MAX_MSG,
 		.pkey_tbl_len = 1,
 		.max_vl_num = 1,
-		.active_width = WIDTH_4X,
-		.active_speed = SPEED_EDR,
+		.active_width = rate->width,
+		.active_speed = rate->speed,
 		.phys_state = LINK_UP,
 		.link_layer = IBV_LINK_LAYER_ETHERNET,
 		.flags = IBV_QPF_GRH_REQUIRED,
 	};
 
-	const uint32_t speed_ex = SPEED_EDR;
+	const uint32_t speed_ex = rate->speed;
 
 	if (port != RS_V_PORT)
 		return EINVAL;

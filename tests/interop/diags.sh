@@ -49,6 +49,28 @@ works ibv_devinfo -v -- 'hca_id:.*mine' 'PORT_ACTIVE' 'GID\[ *0\]:.*127.0.0.1, R
 [ "$(timeout 20 "$ripstop" exec --dev mine=lo --dev other=lo -- ibstat -l | sort | tr '\n' ' ')" = "mine other " ] ||
 	fail "ibstat -l of two devices"
 
+# a port's rate is RIPSTOP_RATE's, rounded up to one that there is; one that is none is refused when a device is opened
+rate_is() {
+	RIPSTOP_RATE=$1 works ibstatus -- "rate:[[:space:]]*$2"
+	RIPSTOP_RATE=$1 works ibv_devinfo -v -- "active_width:[[:space:]]*$3X" "active_speed:[[:space:]]*$4 Gbps"
+}
+rate_is 1G '2.5 Gb/sec \(1X SDR\)' 1 2.5
+rate_is 25G '25 Gb/sec \(1X EDR\)' 1 25.0
+rate_is 90G '100 Gb/sec \(4X EDR\)' 4 25.0
+rate_is 400G '400 Gb/sec \(4X NDR\)' 4 100.0
+
+# topology: the loopback has no place on PCIe, and says so; what looks there goes on
+works cat /sys/class/infiniband/mine/device/numa_node -- '^-1$'
+if command -v lstopo-no-graphics >/dev/null; then
+	works lstopo-no-graphics --of console -v -- '^Machine'
+fi
+if command -v ucx_info >/dev/null; then
+	works ucx_info -d -- 'Device: mine:1' 'bandwidth: 11[0-9]{3}'
+fi
+if command -v fi_info >/dev/null; then
+	works fi_info -p verbs -v -- 'speed: 100000000000' 'bus_type: FI_BUS_UNKNOWN'
+fi
+
 # management datagrams by umad, which needs the kernel's ib_umad
 for t in ibaddr sminfo perfquery ibnetdiscover iblinkinfo ibhosts saquery "smpquery nodeinfo 0" "ibping 1" "ibroute 1" \
 	"ibtracert 1 2" "ibportstate 0 1" "vendstat -N 1"; do

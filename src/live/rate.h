@@ -1,0 +1,21 @@
+/* What a port says of its rate: to programs that plan by it (UCX, NCCL, libfabric), in IBTA's
+ * terms. */
+#ifndef RS_LIVE_RATE_H
+#define RS_LIVE_RATE_H
+
+#include <stdint.h>
+
+struct rs_port_rate {
+	int64_t bps;
+	uint8_t width, speed; /* volume 1, table 155: LinkWidthActive, LinkSpeedActive */
+	const char *text;     /* as Linux's sysfs has it */
+};
+
+/*
+ * wish: RIPSTOP_RATE's text. Without it, or where it is none, what the kernel names for an
+ * interface that is hardware; else, of loopback and veth, 100 Gb/s. Rounded up to a rate that there
+ * is.
+ */
+const struct rs_port_rate *rs_port_rate(const char *netdev, const char *wish);
+
+#endif
