@@ -202,6 +202,23 @@ void load_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 }
 
 const char *const recoveries[] = {"go-back-n", "selective", NULL};
+/* rs_transport_conf.balance. */
+const char *const rc_balances[] = {"fixed", "oblivious", "bitmap", "reps", "mixed", NULL};
+
+/* Which UDP source port each packet has. */
+static void get_balance(struct rs_load *l, const struct rs_node *n, struct rs_transport_conf *t)
+{
+	uint32_t paths = t->paths;
+	int balance = t->balance;
+
+	rs_node_name(l, n, "balance", rc_balances, &balance);
+	rs_node_u32(l, n, "paths", 1, RS_FABRIC_PORTS_MAX, &paths);
+	if (!l->err && (paths & (paths - 1)))
+		rs_load_fail(l, -EINVAL, key_at(n, "paths"),
+			     "paths: expected a power of two, found %u", paths);
+	t->balance = (uint8_t)balance;
+	t->paths = (uint16_t)paths;
+}
 
 static void get_recovery(struct rs_load *l, const struct rs_node *n, struct rs_transport_conf *t)
 {
@@ -217,9 +234,10 @@ static void get_recovery(struct rs_load *l, const struct rs_node *n, struct rs_t
 		rs_load_fail(
 			l, -EINVAL, n->at,
 			"rto_low is for few packets in flight: expected no more than rto_high");
-	for (unsigned i = 0; i < 4 && !l->err && t->recovery != RS_FABRIC_SELECTIVE; i++) {
+	get_balance(l, n, t);
+	for (unsigned i = 0; i < 6 && !l->err && t->recovery != RS_FABRIC_SELECTIVE; i++) {
 		static const char *const of_selective[] = {"in_flight", "reorder", "rto_low",
-							   "rto_high"};
+							   "rto_high",  "balance", "paths"};
 
 		if (rs_node_get(n, of_selective[i]))
 			rs_load_fail(l, -EINVAL, rs_node_get(n, of_selective[i])->at,
@@ -241,31 +259,13 @@ static void get_payload(struct rs_load *l, const struct rs_node *n, struct rs_tr
 
 void load_transport(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
-	static const char *const known[] = {"ipv6",
-					    "timeout",
-					    "retry",
-					    "rnr_retry",
-					    "min_rnr_timer",
-					    "max_rd_atomic",
-					    "ack_every",
-					    "ack_delay",
-					    "min_rto",
-					    "ack_echo",
-					    "framing",
-					    "payload",
-					    "window_payload",
-					    "ack_unpaused",
-					    "whole_ns",
-					    "pace_fixed",
-					    "recovery",
-					    "in_flight",
-					    "reorder",
-					    "rto_low",
-					    "rto_high",
-					    "kind",
-					    "uet",
-					    "cnp_moderation",
-					    NULL};
+	static const char *const known[] = {
+		"ipv6",           "timeout",   "retry",          "rnr_retry",    "min_rnr_timer",
+		"max_rd_atomic",  "ack_every", "ack_delay",      "min_rto",      "ack_echo",
+		"framing",        "payload",   "window_payload", "ack_unpaused", "whole_ns",
+		"pace_fixed",     "recovery",  "in_flight",      "reorder",      "rto_low",
+		"rto_high",       "balance",   "paths",          "kind",         "uet",
+		"cnp_moderation", NULL};
 	static const char *const framings[] = {"rocev2", "ns-3", "htsim", NULL};
 	static const char *const moderations[] = {"qp", "ip", "port", NULL};
 	struct rs_transport_conf *t = &f->transport;

@@ -32,6 +32,7 @@ uint8_t load_own_transport(struct rs_load *l, const struct rs_node *n);
 void write_uet(FILE *out, const struct rs_transport_conf *t);
 void write_trimming(FILE *out, const char *in, const struct rs_qos *q);
 extern const char *const transport_names[];
+extern const char *const rc_balances[]; /* by rs_transport_conf.balance */
 /* Of fabric.qos.routing and fabric.transport.recovery. */
 extern const char *const routing_names[], *const recoveries[];
 void load_transport(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n);

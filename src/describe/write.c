@@ -363,6 +363,9 @@ static void recovery(struct writer *w, const struct rs_transport_conf *t)
 		fprintf(w->out, "    reorder: %s\n", span(w, t->reorder));
 	fprintf(w->out, "    rto_low: %s\n", span(w, t->rto_low));
 	fprintf(w->out, "    rto_high: %s\n", span(w, t->rto_high));
+	if (t->balance)
+		fprintf(w->out, "    balance: %s\n    paths: %u\n", rc_balances[t->balance],
+			t->paths);
 }
 
 static void transport(struct writer *w, const struct rs_transport_conf *t)

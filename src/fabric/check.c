@@ -116,6 +116,8 @@ static void check_transport(struct rs_load *l, const struct rs_transport_conf *t
 		{"payload", t->payload, t->payload ? 64 : 0, 4096},
 		{"recovery", t->recovery, RS_FABRIC_GO_BACK_N, RS_FABRIC_SELECTIVE},
 		{"in_flight", t->in_flight, 0, RS_IN_FLIGHT_MAX},
+		{"balance", t->balance, 0, RS_FABRIC_BALANCES - 1},
+		{"paths", t->paths, 1, RS_FABRIC_PORTS_MAX},
 		{"reorder", (double)t->reorder, -1, (double)RS_S},
 		{"rto_high", (double)t->rto_high, (double)RS_US, (double)RS_S},
 		{"rto_low", (double)t->rto_low, (double)RS_US, (double)t->rto_high},

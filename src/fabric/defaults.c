@@ -82,6 +82,7 @@ static void transport_defaults(struct rs_transport_conf *t, enum rs_fabric_prese
 					.min_rnr_timer = 12,
 					.max_rd_atomic = 16,
 					.ack_every = 8,
+					.paths = 64,
 					.reorder = -1,
 					.rto_low = 100 * RS_US, /* IRN (SIGCOMM 2018), §4.1 */
 					.rto_high = 320 * RS_US};

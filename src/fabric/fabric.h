@@ -188,6 +188,7 @@ struct rs_uet_settings {
 	rs_time rto, base_rtt, target;
 };
 
+enum { RS_FABRIC_PORTS_MAX = 1 << 14 }; /* UDP source ports of RoCE: rdma/nic.h */
 enum { RS_FABRIC_BALANCE_MIXED = 3, RS_FABRIC_BALANCES = 5 }; /* as cc/balance.h has it */
 
 enum rs_transport_kind { RS_FABRIC_RC, RS_FABRIC_UET };
@@ -207,6 +208,10 @@ struct rs_transport_conf {
 	uint32_t in_flight; /* packets of a queue pair; 0: what the longest path holds */
 	rs_time reorder;    /* < 0: by the switches' routing */
 	rs_time rto_low, rto_high;
+	/* 0: a queue pair's packets have one UDP source port; i: kind i - 1 of cc/balance.h, over
+	 * so many ports */
+	uint8_t balance;
+	uint16_t paths;
 	enum { RS_FABRIC_ROCEV2, RS_FABRIC_NS3, RS_FABRIC_HTSIM } framing; /* wire/framing.h */
 	uint16_t payload;        /* bytes of a full packet; 0: the path MTU */
 	struct rs_quirks quirks; /* of NICs, but any_payload: that is payload */

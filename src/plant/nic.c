@@ -53,6 +53,8 @@ enum { MULTIPATH = 2 };
 
 bool rs_plant_paths_vary(const struct rs_fabric *f)
 {
+	if (f->transport.recovery == RS_FABRIC_SELECTIVE && f->transport.balance)
+		return true;
 	for (uint32_t i = 0; i < f->n_switches; i++)
 		if (rs_fabric_qos(f, i)->routing != RS_FABRIC_ECMP)
 			return true;
@@ -91,6 +93,8 @@ static struct rs_selective selective(const struct rs_plant *p, uint32_t endpoint
 						       : 0,
 		.rto_low = rs_time_max(t->rto_low, 2 * p->recovery_rtt),
 		.rto_high = rs_time_max(t->rto_high, 2 * p->recovery_rtt),
+		.balance = {.kind = (enum rs_balance_kind)(t->balance ? t->balance - 1 : 0),
+			    .n = t->balance ? t->paths : 0},
 	};
 }
 

@@ -282,10 +282,10 @@ RS_APART static void on_marked(struct rs_nic *nic, struct rs_qp *qp, rs_time now
 	rs_time *last;
 
 	RS_COUNT(nic, qp, np_ecn_marked_roce_packets);
-	if (nic->c.quirks.ack_echo) {
+	if (nic->c.quirks.ack_echo || nic->c.selective.balance.n)
 		qp->flags |= RS_QF_ECHO;
+	if (nic->c.quirks.ack_echo)
 		return;
-	}
 	last = rs_cnp_last(nic, qp);
 	if (!cc->ops->cnp_due || !cc->ops->cnp_due(cc->params, *last, now))
 		return;

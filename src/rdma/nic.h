@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/quirks.h"
 #include "base/time.h"
+#include "cc/balance.h"
 #include "cc/cc.h"
 #include "port/endpoint.h"
 #include "wire/framing.h"
@@ -51,7 +52,12 @@ struct rs_selective {
 	bool ask; /* whether the peer is selective, too, is not known: a queue pair is go-back-N
 		   * until an answer has RS_BTH_CAN. false: it is */
 	rs_time rto_low, rto_high; /* with up to 3 packets on their way, with more: IRN, §3.1 */
+	/* The UDP source port of each packet, which switches hash; n is at most RS_PORTS_MAX. 0: a
+	 * queue pair's packets have its own. */
+	struct rs_balance_conf balance;
 };
+
+enum { RS_PORTS_MAX = 1 << 14 }; /* from 0xc000 on */
 
 /* Limits of one NIC; every table is allocated by rs_nic_create(), none grows on the data path. */
 /* What the spacing of CNPs holds for: mlxconfig's ROCE_CC_CNP_MODERATION. */

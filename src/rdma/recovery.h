@@ -52,6 +52,9 @@ struct rs_recovery {
 	 * their turn, or lost. */
 	uint64_t (*off)(const struct rs_qp *qp);
 
+	/* An answer is to go: which path it takes. */
+	void (*spread)(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now);
+
 	/* A request was looked at: those kept that are due now are to be executed. */
 	void (*in_order)(struct rs_nic *nic, struct rs_qp *qp, rs_time now);
 	/* The payload of a WRITE goes to `to`, others being kept that were sent after it. */

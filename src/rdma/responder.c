@@ -120,7 +120,7 @@ static uint32_t aeth(const struct rs_qp *qp, uint8_t syndrome)
 }
 
 RS_APART static void fill_atomic_answer(struct rs_nic *nic, struct rs_qp *qp, struct rs_resource *r,
-					struct rs_packet *p)
+					struct rs_packet *p, rs_time now)
 {
 	uint8_t op =
 		(r->written ? RS_OP_READ_RESPONSE_ONLY : RS_OP_ATOMIC_ACKNOWLEDGE) | qp->transport;
@@ -131,8 +131,10 @@ RS_APART static void fill_atomic_answer(struct rs_nic *nic, struct rs_qp *qp, st
 	p->psn = r->psn;
 	p->aeth = aeth(qp, RS_SYN_ACK | rs_resp_credits(qp));
 	p->swap_add = r->original;
-	if (qp->flags & RS_QF_RECOVERY)
+	if (qp->flags & RS_QF_RECOVERY) {
 		p->bth_flags |= RS_BTH_CAN;
+		rs_recovery_of(qp)->spread(nic, qp, p, now);
+	}
 	r->pending = false;
 	r->answered = true;
 }
@@ -201,7 +203,7 @@ bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, 
 	uint32_t syndrome = qp->flags & RS_QF_ACK_OWED ? 0 : qp->nak;
 
 	if (r && r->atomic) {
-		fill_atomic_answer(nic, qp, r, p);
+		fill_atomic_answer(nic, qp, r, p, now);
 		return true;
 	}
 	if (r || !(qp->nak || (qp->flags & RS_QF_ACK_OWED)))
@@ -220,8 +222,11 @@ bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, 
 	qp->flags &= ~(uint32_t)(RS_QF_ACK_OWED | RS_QF_ECHO);
 	qp->unacked = 0;
 	qp->ack_deadline = RS_NEVER;
-	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0) && !syndrome)
-		rs_recovery_of(qp)->answer(nic, qp, p);
+	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0)) {
+		rs_recovery_of(qp)->spread(nic, qp, p, now);
+		if (!syndrome)
+			rs_recovery_of(qp)->answer(nic, qp, p);
+	}
 	if (__builtin_expect(qp->nak, 0))
 		sent_beside_nak(nic, qp, (uint8_t)syndrome);
 	return true;
@@ -238,7 +243,7 @@ static uint8_t read_opcode(const struct rs_resource *r, uint32_t k)
 
 /* The k-th response of a READ. */
 static bool fill_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs_resource *r,
-			  uint32_t k, struct rs_packet *p)
+			  uint32_t k, struct rs_packet *p, rs_time now)
 {
 	uint32_t offset = k * qp->mtu;
 	uint32_t bytes = r->length - offset;
@@ -259,8 +264,10 @@ static bool fill_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs_
 	}
 	rs_packet_head(nic, qp, p, op, rs_framing_data(nic->framing, op, bytes, nic->c.ipv6, 0));
 	p->payload_bytes = (uint16_t)bytes;
-	if (qp->flags & RS_QF_RECOVERY)
+	if (qp->flags & RS_QF_RECOVERY) {
 		p->bth_flags |= RS_BTH_CAN;
+		rs_recovery_of(qp)->spread(nic, qp, p, now);
+	}
 	if (m && m->host)
 		p->payload = m->host + (r->va + offset - m->va);
 	p->psn = rs_psn_add(r->psn, k);
@@ -282,12 +289,13 @@ static struct rs_resource *read_of(const struct rs_qp *qp, uint32_t psn, uint32_
 }
 
 /* False: the READ is forgotten, or its memory is refused; nothing is sent. */
-RS_COLD static bool respond_again(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p)
+RS_COLD static bool respond_again(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p,
+				  rs_time now)
 {
 	uint32_t k;
 	const struct rs_resource *r = read_of(qp, rs_recovery_of(qp)->next_again(qp), &k);
 
-	bool filled = r && fill_response(nic, qp, r, k, p);
+	bool filled = r && fill_response(nic, qp, r, k, p, now);
 
 	rs_recovery_of(qp)->sent_again(qp, !r);
 	rs_resp_kick(nic, qp);
@@ -301,9 +309,9 @@ bool rs_resp_read(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_
 	struct rs_resource *r;
 
 	if (__builtin_expect(owes_again(qp), 0))
-		return respond_again(nic, qp, p);
+		return respond_again(nic, qp, p, now);
 	r = next_pending(qp);
-	if (!fill_response(nic, qp, r, r->sent, p))
+	if (!fill_response(nic, qp, r, r->sent, p, now))
 		return false;
 	if (__builtin_expect(r->sent < r->before, 0))
 		nic->counters.retransmitted_bytes += p->payload_bytes;

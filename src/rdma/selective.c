@@ -37,7 +37,8 @@ static size_t bytes(const struct rs_nic_config *c)
 	uint32_t w = window_of(c);
 
 	return sizeof(struct selective) + w * (sizeof(struct sent) + sizeof(struct kept)) +
-	       (3 * w / WORD + untold_words(w)) * sizeof(uint64_t);
+	       (3 * w / WORD + untold_words(w)) * sizeof(uint64_t) +
+	       (c->selective.balance.n ? rs_balance_bytes(&c->selective.balance) : 0);
 }
 
 static void init(const struct rs_nic_config *c, void *memory)
@@ -55,6 +56,8 @@ static void init(const struct rs_nic_config *c, void *memory)
 	s->lost = s->acked + s->window / WORD;
 	s->here = s->lost + s->window / WORD;
 	s->untold = s->here + s->window / WORD;
+	if (s->c->balance.n)
+		s->balance = (struct rs_balance *)(s->untold + untold_words(s->window));
 	s->nak_for = s->una = NO_PSN;
 	s->rto_at = s->lost_at = s->least_rtt = s->gap_at = RS_NEVER;
 }
@@ -81,8 +84,39 @@ static void forget(struct rs_qp *qp)
 		.lost = old.lost,
 		.here = old.here,
 		.untold = old.untold,
+		.balance = old.balance,
 	};
 	memset(s->acked, 0, (3 * s->window / WORD + untold_words(s->window)) * sizeof(uint64_t));
+}
+
+/* ---- Both: paths ---- */
+
+/* Another seed draws another port for the queue pair, and with it other ones here. */
+static uint16_t next_port(const struct rs_nic *nic, const struct rs_qp *qp, struct selective *s,
+			  rs_time now)
+{
+	uint64_t entity = (uint64_t)nic->c.endpoint << 24 | qp->qpn;
+
+	if (!s->balanced)
+		rs_balance_init(s->balance, &s->c->balance,
+				rs_random_stream(qp->sport, entity, 0x504f5254));
+	s->balanced = true;
+	return 0xc000 | (rs_balance_next(s->balance, now) & (RS_PORTS_MAX - 1));
+}
+
+static void met(struct selective *s, uint32_t place, enum rs_path_feedback what, rs_time now)
+{
+	if (s->balance && s->balanced)
+		rs_balance_told(s->balance, s->sent[place].port, what, now);
+}
+
+/* Answers go by any path, too: nothing tells of what they meet. */
+static void spread(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now)
+{
+	struct selective *s = rs_selective_of(qp);
+
+	if (s->balance && s->mode == SELECTIVE)
+		p->sport = next_port(nic, qp, s, now);
 }
 
 /* ---- Requester: what is lost ---- */
@@ -127,6 +161,7 @@ static void arrived(struct selective *s, uint32_t psn, rs_time now)
 	const struct sent *o = &s->sent[place_of(s, psn)];
 	rs_time rtt = now - o->when;
 
+	met(s, place_of(s, psn), s->marked ? RS_PATH_MARKED : RS_PATH_GOOD, now);
 	if (o->again && (s->least_rtt == RS_NEVER || rtt < s->least_rtt))
 		return;
 	if (!o->again)
@@ -165,6 +200,7 @@ static bool lose_of_word(struct selective *s, uint32_t psn, uint32_t n, rs_time 
 			continue;
 		}
 		lose(s, place + k);
+		met(s, place + k, RS_PATH_TRIMMED, now);
 		some = true;
 	}
 	return some;
@@ -278,6 +314,8 @@ static bool expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 	if (s->mode != SELECTIVE)
 		return false;
 	if (s->rto_at <= now) {
+		if (tracked(s))
+			met(s, place_of(s, s->base), RS_PATH_TIMEOUT, now);
 		s->rto_at = RS_NEVER;
 		spare(qp, s, now);
 		RS_COUNT(nic, qp, local_ack_timeout_err);
@@ -379,6 +417,7 @@ static void acked(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *
 
 	if (qp->state == RS_QPS_ERR)
 		return;
+	s->marked = p->bth_flags & RS_BTH_BECN;
 	if (s->mode != SELECTIVE) {
 		acked_in_order(nic, qp, s, p, now);
 		return;
@@ -497,6 +536,7 @@ static void track(struct rs_qp *qp, struct selective *s, const struct rs_packet 
 	s->sent[place] = (struct sent){
 		.when = now,
 		.bytes = (uint16_t)(p->frame_bytes - rs_qp_uncounted(qp)),
+		.port = p->sport,
 		.again = again,
 	};
 }
@@ -544,6 +584,7 @@ static bool send_lost(struct rs_nic *nic, struct rs_qp *qp, struct selective *s,
 		return false;
 	}
 	tell_place(qp, w, k, p);
+	spread(nic, qp, p, now);
 	uncount(s, place_of(s, psn));
 	track(qp, s, p, true, now);
 	ask_ack(qp, p);
@@ -558,6 +599,7 @@ static bool ask_again(struct rs_nic *nic, struct rs_qp *qp, struct selective *s,
 {
 	if (!rs_reads_ask(nic, qp, s, p, now))
 		return false;
+	spread(nic, qp, p, now);
 	qp->flags &= ~(uint32_t)RS_QF_RTT;
 	start_timer(nic, qp, s, now);
 	return true;
@@ -571,6 +613,7 @@ static bool send_next(struct rs_nic *nic, struct rs_qp *qp, struct selective *s,
 
 	if (!rs_req_send_next(nic, qp, p, now))
 		return false;
+	spread(nic, qp, p, now);
 	if (!w->response) {
 		tell_place(qp, w, k, p);
 		track(qp, s, p, false, now);
@@ -934,6 +977,7 @@ const struct rs_recovery rs_recovery_selective = {
 	.reads_out = reads_out,
 	.response = rs_reads_response,
 	.gap = rs_reads_gap,
+	.spread = spread,
 	.in_order = in_order,
 	.place = place,
 	.answer = answer,

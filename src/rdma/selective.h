@@ -22,6 +22,7 @@ enum mode { ASKING, SELECTIVE, IN_ORDER };
 struct sent {
 	rs_time when;
 	uint16_t bytes; /* as sent and acked count them */
+	uint16_t port;  /* of a balancer */
 	bool again;
 };
 
@@ -99,6 +100,10 @@ struct selective {
 
 	struct again again[AGAIN]; /* in turn from again_head */
 	uint32_t again_head, again_n;
+
+	struct rs_balance *balance; /* NULL: one path */
+	bool balanced;              /* it was begun */
+	bool marked;                /* what the ACK acknowledges met congestion */
 
 	struct sent *sent;
 	struct kept *kept;

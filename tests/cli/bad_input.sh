@@ -54,6 +54,12 @@ refused 's.yaml:1:.*header: expected a size from 64B' "$transport {kind: uet, ue
 $flow"
 refused 's.yaml:1:.*another class than data_class' "$transport {kind: uet}, qos: {trim_class: 3}}
 $flow"
+refused "s.yaml:1:.*balance: expected recovery: selective" "$transport {balance: reps}}
+$flow"
+refused "s.yaml:1:.*'repz'.*did you mean 'reps'" "$transport {recovery: selective, balance: repz}}
+$flow"
+refused 's.yaml:1:.*paths: expected a power of two' "$transport {recovery: selective, balance: reps, paths: 9}}
+$flow"
 refused 's.yaml:1:.*in_flight' "$transport {recovery: selective, in_flight: 8193}}
 $flow"
 refused "s.yaml:2:.*'reads'.*did you mean 'read'" "$net

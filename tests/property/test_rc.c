@@ -594,18 +594,22 @@ static struct rs_nic_config random_config(struct world *w)
 	};
 }
 
-/* Windows of one packet and more than any run fills, order waited for or not. */
+/* Windows of one packet and more than any run fills, order waited for or not, one path or many. */
 static struct rs_selective random_selective(uint64_t seed)
 {
 	struct rs_random r = rs_random_stream(seed, 2, 0x53454c45);
-
-	return (struct rs_selective){
+	struct rs_selective s = {
 		.in_flight = 1 + rs_random_below(&r, rs_random_below(&r, 2) ? 16 : 400),
 		.reorder = rs_random_below(&r, 2) * rs_random_below(&r, 60) * RS_US,
 		.rto_low = (20 + rs_random_below(&r, 200)) * RS_US,
 		.rto_high = 320 * RS_US,
 		.ask = !rs_random_below(&r, 3),
 	};
+
+	s.balance.kind = (enum rs_balance_kind)rs_random_below(&r, RS_BALANCES);
+	s.balance.n = (uint16_t)(rs_random_below(&r, 2) << rs_random_below(&r, 10));
+	s.balance.freeze = rs_random_below(&r, 2) * 50 * RS_US;
+	return s;
 }
 
 /* Every second run has probes of the tail, behind round trips of 2 to 62 us. */

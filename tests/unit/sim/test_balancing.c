@@ -41,7 +41,8 @@ static void permutation(unsigned to[HOSTS], uint64_t seed)
 }
 
 /* The slowest flow's time; only: of one flow alone. */
-static double run(const char *qos, const char *recovery, const char *rate, bool only, uint64_t seed)
+static double run_on(const char *change, const char *qos, const char *recovery, const char *rate,
+		     bool only, uint64_t seed)
 {
 	unsigned to[HOSTS];
 	struct text t = {.n = 0};
@@ -51,8 +52,8 @@ static double run(const char *qos, const char *recovery, const char *rate, bool 
 	permutation(to, seed);
 	add(&t,
 	    "fabric:\n  network: {kind: leaf-spine, leaves: 8, spines: 8, hosts_per_leaf: 8, rate: "
-	    "%s}\n  qos: {%s}\n  cc: none\n  transport: {recovery: %s}\nworkload:\n  - flows:\n",
-	    rate, qos, recovery);
+	    "%s}\n  qos: {%s}\n  cc: none\n  transport: {recovery: %s}\n%sworkload:\n  - flows:\n",
+	    rate, qos, recovery, change);
 	for (unsigned i = 0; i < (only ? 1 : HOSTS); i++)
 		add(&t, "      - {src: h%u, dst: h%u, bytes: %dB}\n", i, to[i], BYTES);
 	l = load_run(t.s, (struct rs_sim_options){.seed = seed});
@@ -60,6 +61,11 @@ static double run(const char *qos, const char *recovery, const char *rate, bool 
 	time = (double)rs_sim_fct(l.r, 0, 100) / 1e12;
 	load_free(&l);
 	return time;
+}
+
+static double run(const char *qos, const char *recovery, const char *rate, bool only, uint64_t seed)
+{
+	return run_on("", qos, recovery, rate, only, seed);
 }
 
 struct bar {
@@ -90,15 +96,39 @@ static void test_a_permutation_takes_what_it_should(void **state)
 		{"routing: adaptive, ar_sample: 1us", "selective", 1, 1.15},
 		{"routing: spray", "selective", 1, 1.15},
 		{"routing: round-robin", "selective", 1, 1.05},
+		{"routing: ecmp", "selective, balance: mixed", 1, 1.15},
+		{"routing: ecmp", "selective, balance: reps", 1, 1.5},
 	};
 
 	hold(bars, sizeof(bars) / sizeof(bars[0]), "100G");
+}
+
+/* A link of a quarter of the rate, and one that is dead without any switch hearing of it: senders
+ * that learn which ports are good lose little, those that do not lose much, and the one whose ports
+ * stay what they are never ends over the dead one. */
+static void test_senders_learn_which_paths_are_good(void **state)
+{
+	static const char slow[] = "  change: [{link: [leaf0, spine0], rate: 25G}]\n";
+	static const char dead[] = "  events: [{at: 100us, link: [leaf0, spine3], down: true}]\n"
+				   "  failover: {detect: 10s, converge: 10s}\n";
+	double alone = run("routing: ecmp", "selective", "100G", true, 1), deaf, learns;
+
+	deaf = run_on(slow, "routing: ecmp", "selective, balance: oblivious, paths: 1024", "100G",
+		      false, 1);
+	learns = run_on(slow, "routing: ecmp", "selective, balance: reps", "100G", false, 1);
+	if (learns > 0.85 * deaf || learns > 1.7 * alone)
+		fail_msg("a slow link: reps %.2f, oblivious %.2f of a lone flow's time",
+			 learns / alone, deaf / alone);
+	learns = run_on(dead, "routing: ecmp", "selective, balance: mixed", "100G", false, 1);
+	if (learns > 1.7 * alone)
+		fail_msg("a dead link: mixed %.2f of a lone flow's time", learns / alone);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_permutation_takes_what_it_should),
+		cmocka_unit_test(test_senders_learn_which_paths_are_good),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
