@@ -39,6 +39,7 @@ void sim_watch_destroy(struct rs_sim *s);
 struct sim_conn_who {
 	uint32_t job, index, src, dst, host;
 	bool flow;
+	uint8_t n_qps;
 	uint16_t sport;
 	uint32_t dst_qpn, way; /* of its first queue pair: where its packets go; way: placement's */
 };

@@ -11,6 +11,7 @@ enum {
 	FIRST_INTERVAL = 1000000, /* 1 us, where nothing is said */
 	HOPS = 8,                 /* of a packet and its ACK, about */
 	HOPS_A_BIN = 64,          /* of a port, at least */
+	PATHS_MAX = 1 << 16,      /* flows whose way is looked up before the run */
 };
 
 /* ---- How long, how much ---- */
@@ -35,8 +36,9 @@ static uint32_t bins_of(const struct rs_sim *s)
 	return bins;
 }
 
-/* Where nothing is said: half as many bins as there may be, if the run is as short as it can be. */
-static rs_time interval_of(const struct rs_sim *s, uint32_t bins)
+/* Where nothing is said: half as many bins as there may be, if the run is as short as it can be; and
+ * none that would be halved in a run as long as `links`. */
+static rs_time interval_of(const struct rs_sim *s, uint32_t bins, rs_time links)
 {
 	rs_time interval = FIRST_INTERVAL, least = 0;
 
@@ -44,7 +46,7 @@ static rs_time interval_of(const struct rs_sim *s, uint32_t bins)
 		return s->o->observe.interval;
 	for (uint32_t i = 0; i < s->r->n_jobs; i++)
 		least = rs_time_max(least, s->load[i].least);
-	while (interval * bins / 2 < least)
+	while (interval * bins / 2 < least || interval * bins < links)
 		interval *= 2;
 	return interval;
 }
@@ -135,6 +137,37 @@ static void find_path(const struct rs_sim *s, const struct sim_conn_who *who,
 		f->ways *= ways;
 		port = (uint32_t)next;
 	}
+}
+
+/*
+ * No run is shorter than what its fullest link needs for the flows that must pass it: bins are as
+ * long from the start as they would become, and fewer are closed. Flows of more than one way are
+ * left out.
+ */
+static int fullest_link(const struct rs_sim *s, rs_time *least)
+{
+	const struct rs_series *r = s->r->series;
+	uint64_t *load = calloc(r->n_ports + 1u, sizeof(*load));
+	struct sim_conn_who who;
+
+	*least = 0;
+	if (!load)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < sim_conns(s) && i < PATHS_MAX; i++) {
+		struct rs_series_flow f = {.n_path = 0};
+
+		if (!sim_conn_who(s, i, &who) || !who.flow || who.n_qps != 1)
+			continue;
+		find_path(s, &who, &f);
+		for (uint32_t k = 0; f.ways == 1 && k < f.n_path; k++)
+			load[f.path[k]] += s->r->flows[who.index].bytes;
+	}
+	for (uint32_t p = 0; p < r->n_ports; p++)
+		if (load[p])
+			*least = rs_time_max(
+				*least, rs_pace_time_long(rs_pace_of(r->ports[p].rate), load[p]));
+	free(load);
+	return 0;
 }
 
 static int watch_flow(struct rs_sim *s, uint32_t conn, uint32_t number,
@@ -290,8 +323,7 @@ static void watch_port(struct rs_sim *s, uint32_t i, uint32_t p, uint32_t number
 }
 
 /* spare: what no port with a link is. */
-static int watch_node(struct rs_sim *s, uint32_t i, uint32_t bins, rs_time interval,
-		      struct rs_series_port *spare)
+static int watch_node(struct rs_sim *s, uint32_t i, uint32_t bins, struct rs_series_port *spare)
 {
 	struct rs_series *r = s->r->series;
 	struct sim_node *n = &s->nodes[i];
@@ -302,7 +334,6 @@ static int watch_node(struct rs_sim *s, uint32_t i, uint32_t bins, rs_time inter
 		return -ENOMEM;
 	w->bins = bins;
 	w->n_ports = n->n_ports;
-	w->interval = interval;
 	w->spans_most = RS_SERIES_SPANS_ALL / (s->n_hosts + 1);
 	if (w->spans_most > RS_SERIES_SPANS)
 		w->spans_most = RS_SERIES_SPANS;
@@ -392,6 +423,8 @@ static void name_classes(const struct sim_node *n)
 /* When bins end. */
 static int make_ends(struct rs_sim *s, rs_time interval)
 {
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		s->nodes[i].watch->interval = interval;
 	for (uint32_t i = 0; i < s->n_parts; i++) {
 		struct sim_part *p = &s->parts[i];
 
@@ -409,7 +442,7 @@ int sim_watch_create(struct rs_sim *s, struct rs_error *e)
 {
 	struct rs_series_port *spare;
 	uint32_t bins;
-	rs_time interval;
+	rs_time links = 0;
 	uint64_t dscps;
 	uint8_t tcs;
 	int err = 0;
@@ -423,20 +456,21 @@ int sim_watch_create(struct rs_sim *s, struct rs_error *e)
 	if (!spare || sim_loads(s))
 		return rs_error_set(e, -ENOMEM, "no memory to watch the run");
 	bins = bins_of(s);
-	interval = interval_of(s, bins);
 	dscps = dscps_of(s, &tcs);
 	s->untimed = exact(s, "all") ? 0 : RS_SERIES_TIMED - 1;
 	s->timed = sim_lines_alloc(s->arena, s->n_parts + 1u, sizeof(*s->timed));
 	s->sent = s->timed ? rs_pool_beside(&s->pool, sizeof(*s->sent)) : NULL;
-	err = s->sent ? make_ends(s, interval) : -ENOMEM;
+	err = s->sent ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < s->n_nodes && !err; i++)
-		err = watch_node(s, i, bins, interval, spare);
+		err = watch_node(s, i, bins, spare);
 	for (uint32_t i = 0; i < s->n_nodes && !err; i++) {
 		err = classes_of(s, i, dscps, tcs, s->nodes[i].watch);
 		name_classes(&s->nodes[i]);
 	}
 	if (!err)
 		find_backs(s);
+	err = err ? err : fullest_link(s, &links);
+	err = err ? err : make_ends(s, interval_of(s, bins, links));
 	err = err ? err : watch_flows(s);
 	return err ? rs_error_set(e, err, "no memory to watch the run") : 0;
 }

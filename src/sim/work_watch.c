@@ -54,6 +54,7 @@ bool sim_conn_who(const struct rs_sim *s, uint32_t conn, struct sim_conn_who *ou
 				     .dst = c->dst_endpoint,
 				     .host = c->src_host,
 				     .flow = c->flow,
+				     .n_qps = c->n_qps,
 				     .sport = sim_source_port(s, conn, 0),
 				     .dst_qpn = c->dst_qpn,
 				     .way = sim_way(s, conn, 0, c->dst_endpoint, false)};
