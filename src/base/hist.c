@@ -80,11 +80,22 @@ int rs_hist_put(struct rs_hist *h, unsigned octave, unsigned bucket, uint64_t ti
 
 /* ---- Both ---- */
 
-static void merge_bucket(struct rs_hist *h, unsigned octave, unsigned bucket, uint64_t n)
+void rs_hist_each(const struct rs_hist *h, void (*each)(void *arg, uint32_t bucket, uint64_t n),
+		  void *arg)
 {
-	if (!n)
-		return;
-	if (rs_hist_put(h, octave, bucket, n))
+	for (unsigned o = 0; h->octave && o < RS_HIST_OCTAVES; o++)
+		for (unsigned b = 0; h->octave[o] && b < BUCKETS; b++)
+			if (h->octave[o][b])
+				each(arg, o << RS_HIST_BITS | b, h->octave[o][b]);
+	for (uint32_t i = 0; i < h->n_few; i++)
+		each(arg, h->few[i].bucket, h->few[i].n);
+}
+
+static void merge_bucket(void *arg, uint32_t bucket, uint64_t n)
+{
+	struct rs_hist *h = arg;
+
+	if (rs_hist_put(h, bucket >> RS_HIST_BITS, bucket & (BUCKETS - 1), n))
 		h->n += n;
 	else
 		h->lost += n;
@@ -92,12 +103,7 @@ static void merge_bucket(struct rs_hist *h, unsigned octave, unsigned bucket, ui
 
 void rs_hist_merge(struct rs_hist *h, const struct rs_hist *from)
 {
-	for (unsigned o = 0; from->octave && o < RS_HIST_OCTAVES; o++)
-		for (unsigned b = 0; from->octave[o] && b < BUCKETS; b++)
-			merge_bucket(h, o, b, from->octave[o][b]);
-	for (uint32_t i = 0; i < from->n_few; i++)
-		merge_bucket(h, from->few[i].bucket >> RS_HIST_BITS,
-			     from->few[i].bucket & (BUCKETS - 1), from->few[i].n);
+	rs_hist_each(from, merge_bucket, h);
 	h->lost += from->lost;
 	h->sum += from->sum;
 	h->most = from->most > h->most ? from->most : h->most;

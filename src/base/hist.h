@@ -64,6 +64,9 @@ static inline void rs_hist_add(struct rs_hist *h, uint64_t v)
 	rs_hist_add_many(h, v, 1);
 }
 
+/* Calls with each bucket that has values, in no order: octave << RS_HIST_BITS | bucket. */
+void rs_hist_each(const struct rs_hist *h, void (*each)(void *arg, uint32_t bucket, uint64_t n),
+		  void *arg);
 /* Adds what `from` has. */
 void rs_hist_merge(struct rs_hist *h, const struct rs_hist *from);
 /* Nearest rank, 0 < p <= 100: the greatest value of its bucket, at most the greatest seen; 0 when

@@ -357,7 +357,7 @@ static int run_measured(const struct options *o, const struct rs_fabric *f, stru
 static int quiet_process(struct options *o)
 {
 	o->quiet = true;
-	o->json = o->csv = NULL;
+	o->json = o->csv = o->series = o->html = o->perfetto = NULL;
 	return freopen("/dev/null", "w", stdout) ? 0 : -errno;
 }
 
@@ -395,10 +395,6 @@ int rs_cmd_sim(int argc, char **argv)
 		return rs_cli_usage("sim", "--rates-csv is for one process");
 	if (o.measured && shared)
 		return rs_cli_usage("sim", "--measured is for one process");
-	if (o.observe && shared)
-		return rs_cli_usage(
-			"sim",
-			"--observe, --series-csv, --perfetto and --html are for one process");
 	if (o.rates && !o.sim.rate_interval)
 		o.sim.rate_interval = 5 * RS_US;
 	if (rs_fabric_load(o.file, o.sets.set, o.sets.n, &f, &e))
@@ -414,7 +410,7 @@ int rs_cmd_sim(int argc, char **argv)
 		return me ? RS_EXIT_INPUT : rs_cli_error(&e);
 	}
 	o.sim.observe = f->observe;
-	o.sim.observe.on = !shared && (o.observe || f->observe.on);
+	o.sim.observe.on = o.observe || f->observe.on;
 	if (me && quiet_process(&o)) {
 		rs_fabric_free(f);
 		return RS_EXIT_FAILED;

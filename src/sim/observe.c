@@ -307,11 +307,11 @@ static void close_seldom(struct sim_node *n, uint32_t port, const struct seldom 
  * the port sent something else than data. */
 static uint64_t cnps_of(struct sim_node *n, uint32_t port, uint64_t rest)
 {
-	struct watched_seldom *was = &n->watch->seldom[port];
+	struct watched_rest *was = &n->watch->rest[port];
 
-	if (was->rest != rest)
+	if (was->bytes != rest)
 		was->cnps = rs_switch_sent(n->sw, port, n->watch->cnp);
-	was->rest = rest;
+	was->bytes = rest;
 	return was->cnps;
 }
 
@@ -406,7 +406,7 @@ static void close_nic_port(struct sim_node *n, uint32_t port, rs_time at)
 		drops += k->transport->dropped(k->ends.self);
 	sim_watch_record(n, w->bin, port)[KEEP_CARRIED] = n->out[port].bytes;
 	close_nic_classes(n, port, k);
-	drops = grown(&w->seldom[port].drops, drops);
+	drops = grown(&w->rest[port].drops, drops);
 	if (drops)
 		note(w, &w->port[port].s->drops, drops);
 	if (!k->transport)

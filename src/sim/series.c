@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "sim/host.h"
 #include "sim/observe.h"
+#include "sim/ranks.h"
 #include "sim/watch.h"
 
 static int node_memory(const struct rs_sim *s)
@@ -10,6 +11,23 @@ static int node_memory(const struct rs_sim *s)
 	for (uint32_t i = 0; i < s->n_nodes; i++)
 		if (s->nodes[i].watch->no_memory)
 			return -ENOMEM;
+	return 0;
+}
+
+int sim_series_block(struct rs_series *r, uint64_t *block)
+{
+	if (r->n_blocks == r->blocks_size) {
+		uint32_t size = r->blocks_size ? 2 * r->blocks_size : 64;
+		uint64_t **more = realloc(r->blocks, size * sizeof(*more));
+
+		if (!more) {
+			free(block);
+			return -ENOMEM;
+		}
+		r->blocks = more;
+		r->blocks_size = size;
+	}
+	r->blocks[r->n_blocks++] = block;
 	return 0;
 }
 
@@ -23,9 +41,7 @@ static struct rows rows_for(struct rs_series *r, struct sim_watch *w, size_t n)
 {
 	struct rows rows = {n ? malloc(n * (w->bin + 1) * sizeof(*rows.next)) : NULL, w->bin + 1};
 
-	w->no_memory |= n && !rows.next;
-	if (rows.next)
-		r->blocks[r->n_blocks++] = rows.next;
+	w->no_memory |= n && (!rows.next || sim_series_block(r, rows.next));
 	return rows;
 }
 
@@ -170,26 +186,22 @@ static void queue_at_ends(struct rs_series_class *c, uint32_t bins)
 		rs_hist_add_many(&c->queued, 0, empty);
 }
 
-static void collect_port(const struct sim_node *n, struct rs_series_port *p, struct rows *rows)
+/* The rows are there. */
+static void settle_port(struct rs_series_port *p, uint32_t bins)
 {
-	const struct sim_link *l = &n->out[p->port];
 	unsigned watched = p->classes;
 
-	check_classes(n, p->port);
-	make_rows(n, p, rows);
-	p->data_packets = l->data_hops;
-	p->bytes = l->bytes;
 	p->classes = 0;
 	for (unsigned m = watched; m; m &= m - 1) {
 		unsigned tc = (unsigned)__builtin_ctz(m);
 		struct rs_series_class *c = p->of[tc];
 
-		if (!most(c->queue, n->watch->bin + 1))
+		if (!most(c->queue, bins))
 			c->queue = NULL; /* it was more in the former of two bins */
 		if (c->bytes || c->queue || c->held || c->pauses || c->drops || c->queued.n)
 			p->classes |= (uint8_t)(1u << tc);
 		if (c->queue && !p->exact)
-			queue_at_ends(c, n->watch->bin + 1);
+			queue_at_ends(c, bins);
 	}
 }
 
@@ -204,49 +216,64 @@ static void close_last(struct rs_sim *s, struct sim_node *n)
 	sim_watch_close_bin(s, n, sim_end(s));
 }
 
-/* What was noted now and then is the series' own. */
-static void give_rows(struct sim_watch *w, struct rs_series *r)
-{
-	for (uint32_t i = 0; i < w->n_rows; i++)
-		r->blocks[r->n_blocks++] = w->rows[i].v;
-	w->n_rows = 0;
-}
-
-static void collect_ports(struct sim_node *n, struct rs_series *r)
+static void finish_ports(struct sim_node *n, struct rs_series *r)
 {
 	struct sim_watch *w = n->watch;
 	unsigned each = 3 + 2 * (unsigned)__builtin_popcount(w->busy);
 	struct rows rows = rows_for(r, w, (size_t)n->n_ports * each + 1);
 
-	for (uint32_t p = 0; p < n->n_ports; p++)
-		if (n->out[p].rate)
-			collect_port(n, w->port[p].s, &rows);
-}
+	for (uint32_t p = 0; p < n->n_ports; p++) {
+		struct rs_series_port *o = w->port[p].s;
 
-static void collect_flows(struct sim_watch *w, struct rs_series *r)
-{
-	struct rows rows = rows_for(r, w, (size_t)w->n_flows * FLOW_COLUMNS);
-
-	for (uint32_t i = 0; i < w->n_flows; i++) {
-		make_flow_rows(w, &w->flow[i].s, i, &rows);
-		r->flows[r->n_flows++] = w->flow[i].s;
+		if (!n->out[p].rate)
+			continue;
+		check_classes(n, p);
+		make_rows(n, o, &rows);
+		o->data_packets = n->out[p].data_hops;
+		o->bytes = n->out[p].bytes;
 	}
 }
 
-/* A node's last bin ends with the run; what it had becomes the result's. */
+static void finish_flows(struct sim_watch *w, struct rs_series *r)
+{
+	struct rows rows = rows_for(r, w, (size_t)w->n_flows * FLOW_COLUMNS);
+
+	for (uint32_t i = 0; i < w->n_flows; i++)
+		make_flow_rows(w, &w->flow[i].s, i, &rows);
+}
+
+/* A node's last bin ends with the run, and what was kept becomes rows, which are the series' own.
+ */
+static void finish_node(struct rs_sim *s, struct sim_node *n)
+{
+	struct sim_watch *w = n->watch;
+	uint32_t given = 0;
+
+	close_last(s, n);
+	finish_ports(n, s->r->series);
+	finish_flows(w, s->r->series);
+	while (given < w->n_rows && !sim_series_block(s->r->series, w->rows[given].v))
+		given++;
+	w->no_memory |= given < w->n_rows;
+	w->n_rows = 0;
+}
+
+/* What a node had becomes the result's. */
 static void collect_node(struct sim_node *n, struct rs_series *r)
 {
 	struct sim_watch *w = n->watch;
 
-	collect_ports(n, r);
-	collect_flows(w, r);
+	for (uint32_t p = 0; p < n->n_ports; p++)
+		if (n->out[p].rate)
+			settle_port(w->port[p].s, w->bin + 1);
+	for (uint32_t i = 0; i < w->n_flows; i++)
+		r->flows[r->n_flows++] = w->flow[i].s;
 	for (uint32_t i = 0; i < w->n_inside; i++)
 		r->inside[r->n_inside++] = w->inside[i].s;
 	for (uint32_t i = 0; i < w->n_engines; i++)
 		r->engines[r->n_engines++] = w->engine[i].s;
 	for (uint32_t i = 0; i < w->n_spans; i++)
 		r->spans[r->n_spans++] = w->span[i];
-	give_rows(w, r);
 	r->spans_cut |= w->spans_cut;
 	r->interval = w->interval;
 	r->bins = w->bin + 1;
@@ -259,7 +286,7 @@ static void *room(uint64_t n, size_t size)
 
 static int make_room(const struct rs_sim *s, struct rs_series *r)
 {
-	uint64_t flows = 0, inside = 0, engines = 0, spans = 0, blocks = 0;
+	uint64_t flows = 0, inside = 0, engines = 0, spans = 0;
 
 	for (uint32_t i = 0; i < s->n_nodes; i++) {
 		const struct sim_watch *w = s->nodes[i].watch;
@@ -268,14 +295,12 @@ static int make_room(const struct rs_sim *s, struct rs_series *r)
 		inside += w->n_inside;
 		engines += w->n_engines;
 		spans += w->n_spans;
-		blocks += w->n_rows + 2u; /* those of its ports, and of its flows */
 	}
 	r->flows = room(flows, sizeof(*r->flows));
 	r->inside = room(inside, sizeof(*r->inside));
 	r->engines = room(engines, sizeof(*r->engines));
 	r->spans = room(spans, sizeof(*r->spans));
-	r->blocks = room(blocks, sizeof(*r->blocks));
-	return r->flows && r->inside && r->engines && r->spans && r->blocks ? 0 : -ENOMEM;
+	return r->flows && r->inside && r->engines && r->spans ? 0 : -ENOMEM;
 }
 
 /* ---- What files have the rows of ---- */
@@ -398,21 +423,25 @@ static int keep(struct rs_series *r, uint32_t room)
 int sim_watch_collect(struct rs_sim *s)
 {
 	struct rs_series *r = s->r->series;
+	int err;
 
 	if (!s->o->observe.on)
 		return 0;
 	for (uint32_t i = 0; i < s->n_nodes; i++)
-		close_last(s, &s->nodes[i]);
+		if (!s->o->ranks || s->nodes[i].part == s->o->ranks->me)
+			finish_node(s, &s->nodes[i]);
+	for (uint32_t p = 0; p < s->n_parts; p++)
+		sim_watch_count_timed(&s->timed[p]);
+	if (s->o->ranks && (err = sim_watch_share(s)))
+		return err;
 	if (make_room(s, r))
 		return -ENOMEM;
 	r->connections = s->connections;
 	for (uint32_t i = 0; i < s->n_nodes; i++)
 		collect_node(&s->nodes[i], r);
-	for (uint32_t p = 0; p < s->n_parts; p++) {
-		sim_watch_count_timed(&s->timed[p]);
+	for (uint32_t p = 0; p < s->n_parts; p++)
 		for (unsigned tc = 0; tc < RS_CLASSES; tc++)
 			rs_hist_merge(&r->latency[tc], &s->timed[p].of[tc]);
-	}
 	if (sim_speed(s, r) || keep(r, s->o->observe.ports ? s->o->observe.ports : RS_SERIES_KEPT))
 		return -ENOMEM;
 	return node_memory(s);

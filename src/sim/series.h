@@ -152,7 +152,7 @@ struct rs_series {
 	bool spans_cut;                  /* there were more */
 	struct rs_series_class *classes; /* the ports', class by class */
 	uint64_t **blocks;               /* what rows are in */
-	uint32_t n_blocks;
+	uint32_t n_blocks, blocks_size;
 };
 
 void rs_series_free(struct rs_series *s);

@@ -36,8 +36,8 @@ static uint32_t bins_of(const struct rs_sim *s)
 	return bins;
 }
 
-/* Where nothing is said: half as many bins as there may be, if the run is as short as it can be; and
- * none that would be halved in a run as long as `links`. */
+/* Where nothing is said: half as many bins as there may be, if the run is as short as it can be;
+ * and none that would be halved in a run as long as `links`. */
 static rs_time interval_of(const struct rs_sim *s, uint32_t bins, rs_time links)
 {
 	rs_time interval = FIRST_INTERVAL, least = 0;
@@ -339,8 +339,9 @@ static int watch_node(struct rs_sim *s, uint32_t i, uint32_t bins, struct rs_ser
 		w->spans_most = RS_SERIES_SPANS;
 	w->port = sim_lines_alloc(s->arena, n->n_ports + 1u, sizeof(*w->port));
 	w->seldom = sim_lines_alloc(s->arena, n->n_ports + 1u, sizeof(*w->seldom));
+	w->rest = sim_lines_alloc(s->arena, n->n_ports + 1u, sizeof(*w->rest));
 	w->class = sim_lines_alloc(s->arena, n->n_ports + 1u, RS_CLASSES * sizeof(*w->class));
-	if (!w->port || !w->seldom || !w->class)
+	if (!w->port || !w->seldom || !w->rest || !w->class)
 		return -ENOMEM;
 	for (uint32_t p = 0; p < n->n_ports; p++) {
 		n->watch->port[p].s = n->out[p].rate ? &r->ports[r->n_ports] : spare;

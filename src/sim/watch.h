@@ -29,14 +29,17 @@ struct watched_port {
 	uint32_t lost;            /* in the open bin */
 };
 
-/* What ports had counted until the open bin began. Of a switch `rest` is bytes of PFC frames and of
- * CNPs that have a class to themselves, `cnps` those of CNPs. */
-struct watched_seldom {
-	uint64_t marks, pauses, rest;
+/* What ports had counted until the open bin began. Of a switch `bytes` is that of PFC frames and of
+ * CNPs that have a class to themselves, `cnps` that of CNPs. */
+struct watched_rest {
+	uint64_t bytes;
 	union {
 		uint64_t cnps;  /* switch */
 		uint64_t drops; /* NIC */
 	};
+};
+struct watched_seldom {
+	uint64_t marks, pauses;
 };
 
 /* What becomes one of two bins: the sum, the greater, or what was at the end. */
@@ -73,6 +76,7 @@ struct sim_watch {
 	uint64_t *kept;     /* [row][port][column]; what was not written means nothing */
 	uint64_t *peak;     /* [bin][port] of a switch: the most that waited in one class's queue */
 	struct watched_port *port;
+	struct watched_rest *rest;     /* [port] */
 	struct watched_seldom *seldom; /* [port] */
 	struct watched_class *class;   /* [class * n_ports + port] */
 	uint8_t width;                 /* of a port's record */
@@ -134,6 +138,10 @@ static inline uint64_t *sim_watch_flow_record(const struct sim_watch *w, uint32_
 /* observe.c: the open bin ends at `at`; and the one behind it is open. */
 void sim_watch_close_bin(struct rs_sim *s, struct sim_node *n, rs_time at);
 void sim_watch_next_bin(struct rs_sim *s, struct sim_node *n);
+/* series.c: the series frees this block, at once if there is no memory for that. -ENOMEM. */
+int sim_series_block(struct rs_series *r, uint64_t *block);
+/* watch_ranks.c: each process has the rows of its own nodes; then all have all. Collective. */
+int sim_watch_share(struct rs_sim *s);
 /* speed.c: what the jobs' NICs have to carry: s->load. -ENOMEM. */
 int sim_loads(struct rs_sim *s);
 /* r->flow_speed and r->job_speed, but what jobs take alone. -ENOMEM. */
