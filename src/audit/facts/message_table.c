@@ -1094,6 +1094,52 @@ const struct rs_message rs_messages[] = {
 
 	/* ---- Switches ---- */
 	{
+		.key = "switch-fec",
+		.check = "L01",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "a switch refused a FEC mode for a port, or the ends do not agree on one",
+		.why = "lanes of 50 Gb/s and more need RS(544,514); a port's speed, its module and "
+		       "the switch's chip decide which modes are offered",
+		.need = "show interfaces status, show interfaces fec status, on both ends",
+		.need_why = "which mode each end has",
+		.pattern = P("doPortTask: Unsupported port * FEC mode", "RS FEC unsupported",
+			     "doPortTask: Failed to set port * FEC mode",
+			     "FEC mode * is not supported", "Unsupported FEC mode"),
+	},
+	{
+		.key = "switch-port",
+		.check = "C07",
+		.severity = MIN,
+		.confidence = RS_MEDIUM,
+		.title = "a switch says that a port went down",
+		.why = "a host that was restarted does so by right: the log around it, and how "
+		       "often "
+		       "it comes, tell",
+		.need = "show interfaces status; the same log over a day",
+		.need_why = "whether the port came back, and how often it is lost",
+		.pattern = P("link status event: DOWN", "oper state set from up to down",
+			     "Set operation status DOWN to host interface",
+			     "%LINEPROTO-5-UPDOWN*state to down", "LINEPROTO-5-UPDOWN*to down",
+			     "ETHPORT-5-IF_DOWN", "%LINK-3-UPDOWN*to down",
+			     "UPDOWN: Interface*down", "ETHPORT-3-IF_", "SNMP_TRAP_LINK_DOWN"),
+	},
+	{
+		.key = "switch-qos",
+		.check = "S15",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "a switch could not put a QoS or buffer setting in force",
+		.why = "orchagent's own words: what is configured is not what the chip does",
+		.need = "show interfaces status; the log around the line",
+		.need_why = "which setting of which port",
+		.pattern = P("Failed to set PFC", "Failed to set port pfc", "processQueue: Failed",
+			     "processPriorityGroup: Failed", "processBufferProfile*ailed",
+			     "handleSchedulerTable*ailed", "Failed to apply buffer profile",
+			     "handlePortQosMapTable*ailed", "Failed to create dscp_to_tc",
+			     "handleDscpToTcTable*ailed"),
+	},
+	{
 		.key = "pfc-storm",
 		.check = "S08",
 		.severity = CRIT,

@@ -55,6 +55,8 @@ static int score_dmesg(const struct rs_input *in)
 					    ": lost carrier",
 					    ": Lost carrier",
 					    ": Link down",
+					    "link status definitely down for interface ",
+					    "link status down for interface ",
 					    NULL};
 
 	for (unsigned i = 0; marks[i]; i++)
@@ -130,7 +132,19 @@ static bool link_lost(const char *text, char *device, size_t size)
 {
 	static const char *const ends[] = {": lost carrier", ": Lost carrier", ": Link down",
 					   ": NIC Link is Down", ": link down"};
+	/* the bonding and team drivers */
+	static const char *const befores[] = {"link status definitely down for interface ",
+					      "link status down for interface "};
 
+	for (unsigned i = 0; i < sizeof(befores) / sizeof(*befores); i++) {
+		const char *p = strstr(text, befores[i]);
+
+		if (p && p[strlen(befores[i])]) {
+			p += strlen(befores[i]);
+			snprintf(device, size, "%.*s", (int)strcspn(p, ", \t"), p);
+			return *device != '\0';
+		}
+	}
 	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
 		const char *end = strstr(text, ends[i]), *p = end;
 

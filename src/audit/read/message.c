@@ -129,6 +129,9 @@ static bool is_code(const char *line)
 		"If ",    "When ",   "[IBV_",    "static ",  "const ",  NULL};
 	size_t n = strlen(line);
 
+	/* a thrown exception's text names its type */
+	if (strstr(line, "an instance of '"))
+		return false;
 	for (unsigned i = 0; signs[i]; i++)
 		if (strstr(line, signs[i]))
 			return true;
@@ -291,6 +294,17 @@ static bool as_logged(const char *line, const char *at, size_t n)
 	       (colon || (at > line && at[-1] == '(')) && at > line && at[-1] != '"';
 }
 
+/* The status in one word: "12," or "IBV_WC_RETRY_EXC_ERR(12)"; NULL: another word. */
+static const char *number_of_word(const char *word)
+{
+	size_t n = strcspn(word, " ");
+	const char *open = memchr(word, '(', n);
+
+	if (isdigit((unsigned char)*word))
+		return word;
+	return !strncmp(word, "IBV_WC_", 7) && open ? open + 1 : NULL;
+}
+
 static int status_in(const char *line)
 {
 	const char *p;
@@ -308,7 +322,8 @@ static int status_in(const char *line)
 	if (strstr(line, "ompletion") &&
 	    (strstr(line, "peer") || strstr(line, "NET/IB") || strstr(line, "vendor")) &&
 	    ((p = strstr(line, "with error ")) || (p = strstr(line, "with status="))) &&
-	    (p = strpbrk(p, "0123456789")) && sscanf(p, "%d", &status) == 1 && status)
+	    (p = number_of_word(p + (p[5] == 'e' ? 11 : 12))) && sscanf(p, "%d", &status) == 1 &&
+	    status)
 		return status;
 	for (unsigned i = 0; i < sizeof(statuses) / sizeof(*statuses); i++) {
 		p = strcasestr(line, statuses[i].text);

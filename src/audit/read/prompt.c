@@ -872,6 +872,7 @@ bool rs_states_failure(const char *text)
 		"retry_exc",
 		"hang",
 		"out of range",
+		"not implemented",
 		"terminate called",
 		"error state",
 		"fails",

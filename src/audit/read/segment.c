@@ -678,6 +678,17 @@ static void mark_code(struct stream *s, uint32_t first, uint32_t last)
 	}
 }
 
+static bool is_help_file(struct stream *s)
+{
+	for (uint32_t i = 0; i < s->n && i < 40; i++) {
+		line_at(s, i, &s->line);
+		if (!strncmp(s->line.text, "# -*- text -*-", 14) ||
+		    strstr(s->line.text, "general help file for Open MPI"))
+			return true;
+	}
+	return false;
+}
+
 /*
  * A program that prints what a tool prints has not printed it: lines between definitions,
  * inclusions and ends of loops are a program's, where several stand close to each other. What a
@@ -688,6 +699,12 @@ static void find_code(struct stream *s)
 	uint32_t first = 0, last = 0, shows = 0, gap = 0;
 	struct rs_line *l = &s->line;
 	bool quoted = false;
+
+	/* the help texts of Open MPI's own sources hold each message that it has */
+	if (s->n && is_help_file(s)) {
+		memset(s->code, true, s->n * sizeof(*s->code));
+		return;
+	}
 
 	for (uint32_t i = 0; i <= s->n; i++) {
 		bool shown = false, end = i == s->n;

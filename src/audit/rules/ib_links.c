@@ -85,6 +85,31 @@ static void errdisabled(struct rs_audit *a, const struct rs_rule *r, const char 
 	}
 }
 
+/* Ports that someone put in service and that have no link: of a switch some wait for a host. */
+static void without_link(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const char *subject;
+	struct rs_finding *f = NULL;
+	uint32_t at = 0;
+
+	while ((subject = rs_facts_subject(a->facts, &at, host, "port/"))) {
+		const struct rs_fact *oper = rs_facts_get(a->facts, host, subject, "operstate");
+		const struct rs_fact *admin = rs_facts_get(a->facts, host, subject, "admin");
+
+		if (!oper || !admin || strcasecmp(oper->value, "down") ||
+		    strcasecmp(admin->value, "up"))
+			continue;
+		if (!f)
+			f = rs_finding_new(a, r, RS_FAIL, RS_INFO,
+					   "switch ports that are in service have no link");
+		rs_finding_subject(a, f, host, subject + 5);
+		rs_finding_fact(f, oper);
+	}
+	rs_finding_why(a, f,
+		       "cable, module, FEC or speed of the two ends, or the host is down; a port "
+		       "that waits for its host is so by right");
+}
+
 void rs_ib_links_state(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
 	const struct rs_fact *state, *down[RS_FINDING_SUBJECTS];
@@ -93,6 +118,7 @@ void rs_ib_links_state(struct rs_audit *a, const struct rs_rule *r, const char *
 	uint32_t at = 0;
 
 	errdisabled(a, r, host);
+	without_link(a, r, host);
 	while ((state = rs_facts_next(a->facts, &at, host, "link/", "port_state")))
 		if (!strcasecmp(state->value, "Active"))
 			up++;

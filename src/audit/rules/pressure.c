@@ -170,7 +170,7 @@ static void c04_global(struct rs_audit *a, const struct rs_rule *r, const char *
 			       "global pause (802.3x) stops RDMA with all else: a slow receiver "
 			       "or a switch that pushes back throttles this port");
 		rs_finding_need(a, f, "ethtool -a NETDEV; the counters of the other end",
-				"whether global pause is meant, and who asks for it");
+				"whether global pause is meant, and which end asks for it");
 		return;
 	}
 }

@@ -288,20 +288,20 @@ static bool is_told(const char *low)
 /* The line's own words say that something failed: not a setting's name, a column or a counter. */
 static bool is_strong(const char *low)
 {
-	return has_one(low,
-		       "~failed|fails|failure|failures|~error:|~*error*|~[error]|~nccl warn|fatal|"
-		       "~traceback|errno|~exception|cannot|can't|~unable to|~could not|"
-		       "~couldn't|refused|rejected|~timed out|unreachable|~no such|"
-		       "~not found|aborted|abort|exceeded|panic|crash|crashed|crashes|hang|"
-		       "hangs|hung|hanging|stuck|~retry_exc|~bad address|~connection closed|"
-		       "~connection reset|~not responding|unhealthy|lost|~error code|"
-		       "~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
-		       "~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
-		       "~out of range|~terminate called|~what():|~error state|~error (|~error "
-		       "-|~error 0x|~doesn't work|~does not work|~not working|"
-		       "~not available|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
-		       "~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
-		       "~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
+	return has_one(low, "~failed|fails|failure|failures|~error:|~*error*|~[error]|~"
+			    "nccl warn|fatal|"
+			    "~traceback|errno|~exception|cannot|can't|~unable to|~could not|"
+			    "~couldn't|refused|rejected|~timed out|unreachable|~no such|"
+			    "~not found|aborted|abort|exceeded|panic|crash|crashed|crashes|hang|"
+			    "hangs|hung|hanging|stuck|~retry_exc|~bad address|~connection closed|"
+			    "~connection reset|~not responding|unhealthy|lost|~error code|"
+			    "~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
+			    "~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
+			    "~out of range|~terminate called|~what():|~error state|~error (|~error "
+			    "-|~error 0x|~doesn't work|~does not work|~not working|"
+			    "~not available|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
+			    "~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
+			    "~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
 }
 
 static unsigned words(const char *low)
@@ -319,7 +319,8 @@ static bool is_logged(const char *low)
 {
 	return has_one(low, "~error:|~[error]|~*error*|~.c:|~.cc:|~.cpp:|~.cu:|~.py\"|~traceback|"
 			    "~error]|~fatal:|~]: |~error (|~runtimeerror|~exception:") ||
-	       (*low == 'e' && isdigit((unsigned char)low[1])) || *low == '[';
+	       (*low == 'e' && isdigit((unsigned char)low[1])) || *low == '[' ||
+	       !strncmp(low, "-e-", 3);
 }
 
 /* "10.0.0.1", "::ffff:10", "fd00:1::2" */

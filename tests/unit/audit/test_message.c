@@ -123,6 +123,25 @@ static void test_a_call_is_told_by_its_errno(void **state)
 	found_as("and then I see `Failed to create QP: Invalid argument`.\n", "verbs-create/22");
 }
 
+/* Open MPI's file of help texts holds each message that it has, and none was printed. */
+static void test_a_help_file_says_nothing(void **state)
+{
+	static const char message[] = "The InfiniBand retry count between two MPI processes has "
+				      "been\nexceeded.\n";
+	char file[256];
+	struct rs_audit *a;
+	struct rs_input in = {.host = "h", .path = "f", .inner = "f", .data = file};
+
+	found_as(message, "mpi-retry");
+	in.size =
+		(size_t)snprintf(file, sizeof(file), "# -*- text -*-\n#\n[btl:retry]\n%s", message);
+	assert_int_equal(rs_audit_create(&a), 0);
+	rs_read_input(a, &in);
+	rs_facts_seal(a->facts);
+	assert_int_equal(facts(a, "message", ""), 0);
+	rs_audit_destroy(a);
+}
+
 static void status_is(const char *text, const char *status)
 {
 	struct rs_audit *a = reading(text);
@@ -147,6 +166,15 @@ static void test_a_status_by_number_name_words_and_syndrome(void **state)
 		"12");
 	status_is(" Completion with error at client\n Failed status 10: wr_id 0 syndrom 0x88\n",
 		  "10");
+	status_is(
+		"[17.8] [pod:537 :1] srd_iface.c:221  UCX  ERROR send completion[0] with error on "
+		"rdmap132s0/0x55: Work Request Flushed Error, vendor_err 0x1 wr_id 0x7f\n",
+		"5");
+	status_is(
+		"terminate called after throwing an instance of 'std::runtime_error' what(): NCCL "
+		"error. Last error: NET/IB : Got completion from peer 10.0.0.2<39138> with error "
+		"12, opcode 0, len 0, vendor err 129\n",
+		"12");
 	status_is("[n:1:0:1] ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_0:1/IB "
 		  "(synd 0x15 "
 		  "vend 0x81 hw_synd 0/0)\n",
@@ -269,6 +297,7 @@ int main(void)
 		cmocka_unit_test(test_rows_are_well_formed),
 		cmocka_unit_test(test_each_pattern_finds_its_line_and_not_its_source),
 		cmocka_unit_test(test_a_call_is_told_by_its_errno),
+		cmocka_unit_test(test_a_help_file_says_nothing),
 		cmocka_unit_test(test_a_status_by_number_name_words_and_syndrome),
 		cmocka_unit_test(test_what_only_tells_of_messages_is_none),
 		cmocka_unit_test(test_a_message_takes_the_place_of_a_pass),

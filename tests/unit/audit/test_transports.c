@@ -90,6 +90,28 @@ static void test_a_complaint_is_never_fine(void **state)
 			 0);
 }
 
+static void test_ports_of_switches_and_bonds(void **state)
+{
+	static const char bond[] = "[  631.479939] bond0: link status definitely down for "
+				   "interface eno4, disabling it\n"
+				   "[  691.479939] bond0: link status definitely down for "
+				   "interface eno4, disabling it\n";
+	static const char sonic[] = "  Interface    Lanes    Speed    MTU    FEC    Alias    Vlan  "
+				    "  Oper    Admin    Type\n"
+				    "-----------  -------  -------  -----  -----  -------  ------  "
+				    "------  -------  ------\n"
+				    "  Ethernet0    77,78      50G   9100     rs  Eth1/1    trunk  "
+				    "  down       up   QSFP28\n";
+
+	assert_string_equal(first_of(bond).id, "C07");
+	assert_string_equal(first_of(sonic).id, "H09");
+	assert_int_equal(first_of(sonic).severity, RS_INFO);
+	assert_string_equal(first_of("2025 Oct 28 03:51:36.7 s1 ERR swss#orchagent: :- doPortTask: "
+				     "Unsupported port Ethernet32 FEC mode rs\n")
+				    .id,
+			    "L01");
+}
+
 static void test_global_pause_is_told(void **state)
 {
 	static const char paused[] =
@@ -108,6 +130,7 @@ int main(void)
 		cmocka_unit_test(test_lists_without_rdma),
 		cmocka_unit_test(test_states_without_their_head),
 		cmocka_unit_test(test_a_complaint_is_never_fine),
+		cmocka_unit_test(test_ports_of_switches_and_bonds),
 		cmocka_unit_test(test_global_pause_is_told),
 	};
 
