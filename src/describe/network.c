@@ -178,7 +178,7 @@ static void clos(struct builder *b, const struct rs_node *n)
 
 /* ---- The whole ---- */
 
-#define SHARED_KEYS "kind", "hosts", "nics", "rate", "delay", "mtu", "loss", "ports"
+#define SHARED_KEYS "kind", "hosts", "nics", "rate", "delay", "mtu", "loss", "ports", "routes"
 #define UPLINK_KEYS "uplink_rate", "uplink_delay"
 #define SPINE_KEYS  "leaves", "spines", "links", "oversubscription"
 
@@ -197,8 +197,12 @@ static void parameters(struct builder *b, const struct rs_node *n)
 	struct rs_network_conf *c = &b->f->net;
 	struct rs_load *l = b->l;
 	enum rs_network_kind kind = b->f->kind;
+	static const char *const routes[] = {"shortest", "up-down", NULL};
+	int up_down = 0;
 
 	rs_network_defaults(c);
+	rs_node_name(l, n, "routes", routes, &up_down);
+	c->up_down = up_down;
 	rs_node_rate(l, n, "rate", &c->rate);
 	rs_node_time(l, n, "delay", RS_NS, 10 * RS_MS, &c->delay);
 	rs_node_share(l, n, "loss", 0, 1, &c->loss);

@@ -265,7 +265,8 @@ static void network(struct writer *w, const struct rs_fabric *f)
 		fprintf(w->out, "    %s: %u\n",
 			f->kind == RS_NET_RAIL ? "hosts_per_group" : "hosts_per_leaf",
 			c->hosts_per_leaf);
-	fprintf(w->out, "    ports: %u\n", c->ports);
+	fprintf(w->out, "    ports: %u\n    routes: %s\n", c->ports,
+		c->up_down ? "up-down" : "shortest");
 	fprintf(w->out, "    rate: %s\n", rate(w, c->rate));
 	fprintf(w->out, "    delay: %s\n", span(w, c->delay));
 	if (spines || f->kind == RS_NET_FAT_TREE) {

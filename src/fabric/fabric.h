@@ -459,6 +459,7 @@ struct rs_network_conf {
 	uint32_t rails;                    /* leaves of a group of hosts; leaf-spine: 1 */
 	uint32_t links;                    /* of a pair of switches */
 	uint32_t ports;                    /* that a switch has at most */
+	bool up_down; /* routes go up, then down (routes.c); else they are the shortest */
 	int64_t rate, uplink_rate;
 	rs_time delay, uplink_delay;
 	double loss;
