@@ -1,8 +1,10 @@
 /* ripstop expect [PATH...]: what perftest and nccl-tests should reach on hosts that were read. */
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "audit/probe/collect.h"
 #include "audit/probe/live.h"
@@ -19,8 +21,9 @@ struct options {
 	struct rs_expect_options o;
 	const char *given[GIVEN_MAX], *host[HOST_MAX], *json;
 	uint32_t n_host, n_log;
-	const char *log[LOGS_MAX];
-	bool quiet;
+	const char *log[LOGS_MAX], *leaf[HOST_MAX];
+	uint32_t n_leaf;
+	bool pairs, latency, quiet;
 	struct rs_progress *progress;
 };
 
@@ -54,6 +57,14 @@ static int help(void)
 	      "where it\n"
 	      "                      is worse, and which fault or unknown would give that curve; "
 	      "repeatable\n"
+	      "  --pairs             PATHs are what pairs of hosts reached: a table with names, "
+	      "lines of\n"
+	      "                      'A B value', JSON, or logs of perftest or nccl-tests named by "
+	      "their\n"
+	      "                      pair (h1_to_h2.log; a directory of them): what explains the "
+	      "slow ones\n"
+	      "  --leaf NAME=H,H,... with --pairs: hosts behind one switch; repeatable\n"
+	      "  --latency           with --pairs: less is better\n"
 	      "  --json FILE|-       everything as JSON\n"
 	      "  --threads N         at most so many at a time; one a core by default\n"
 	      "  --quiet             no text, no progress\n\n"
@@ -61,10 +72,12 @@ static int help(void)
 	      "  ripstop expect gpu01.tar.gz gpu02.tar.gz\n"
 	      "  ripstop expect --test perftest --given rate=400 ibstat.txt\n"
 	      "  ripstop expect --collective all --hosts 4 topo.xml\n"
-	      "  ripstop expect --measured ib_write_bw.log gpu01.tar.gz\n\n"
-	      "Exit status: 0 done, 1 a measured figure is worse than its range, 2 bad input, 3 "
-	      "out of\n"
-	      "memory, 4 not enough is known (the command to run next is printed).\n",
+	      "  ripstop expect --measured ib_write_bw.log gpu01.tar.gz\n"
+	      "  ripstop expect --pairs --leaf leaf1=h1,h2 --leaf leaf2=h3,h4 matrix.csv\n\n"
+	      "Exit status: 0 done, 1 a measured figure is worse than its range, or a pair slow, 2 "
+	      "bad\n"
+	      "input, 3 out of memory, 4 not enough is known (the command to run next is "
+	      "printed).\n",
 	      stdout);
 	return RS_EXIT_OK;
 }
@@ -144,7 +157,21 @@ static int test(struct options *o, const char *name)
 
 static int one(struct options *o, int c, char *arg)
 {
-	enum { TEST = 256, SIZES, COLLECTIVE, HOSTS, NIC, GIVEN, HOST, JSON, THREADS, MEASURED };
+	enum {
+		TEST = 256,
+		SIZES,
+		COLLECTIVE,
+		HOSTS,
+		NIC,
+		GIVEN,
+		HOST,
+		JSON,
+		THREADS,
+		MEASURED,
+		PAIRS,
+		LEAF,
+		LATENCY
+	};
 	int64_t v = 0;
 	int err = 0;
 
@@ -186,6 +213,17 @@ static int one(struct options *o, int c, char *arg)
 			return rs_cli_usage("expect", "at most %d --measured", LOGS_MAX);
 		o->log[o->n_log++] = arg;
 		return 0;
+	case PAIRS:
+		o->pairs = true;
+		return 0;
+	case LATENCY:
+		o->latency = true;
+		return 0;
+	case LEAF:
+		if (o->n_leaf == HOST_MAX)
+			return rs_cli_usage("expect", "at most %d --leaf", HOST_MAX);
+		o->leaf[o->n_leaf++] = arg;
+		return 0;
 	case 'q':
 		o->quiet = true;
 		return 0;
@@ -210,6 +248,9 @@ static int parse(int argc, char **argv, struct options *o)
 		{"json", required_argument, NULL, 263},
 		{"threads", required_argument, NULL, 264},
 		{"measured", required_argument, NULL, 265},
+		{"pairs", no_argument, NULL, 266},
+		{"leaf", required_argument, NULL, 267},
+		{"latency", no_argument, NULL, 268},
 		{"quiet", no_argument, NULL, 'q'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
@@ -338,6 +379,115 @@ static int expect(struct rs_audit *a, struct options *o, struct rs_error *e)
 	return status;
 }
 
+/* ---- A matrix of pairs ---- */
+
+static int read_pairs(const char *path, struct rs_arena *a, struct rs_pairs **p,
+		      struct rs_error *e);
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The files of a directory, in the order of their names. */
+static int read_directory(const char *path, struct rs_arena *a, struct rs_pairs **p,
+			  struct rs_error *e)
+{
+	enum { FILES_MAX = 1 << 17 };
+	char **name = NULL;
+	size_t n = 0, room = 0;
+	struct dirent *d;
+	DIR *dir = opendir(path);
+	int err = dir ? 0 : rs_error_set(e, -errno, "%s: %s", path, strerror(errno));
+
+	while (!err && (d = readdir(dir))) {
+		if (*d->d_name == '.' || n == FILES_MAX)
+			continue;
+		if (n == room) {
+			char **more = realloc(name, (room = room ? 2 * room : 64) * sizeof(*name));
+
+			if (!more) {
+				err = rs_error_set(e, -ENOMEM, "out of memory");
+				break;
+			}
+			name = more;
+		}
+		name[n] = rs_arena_printf(a, "%s/%s", path, d->d_name);
+		err = name[n] ? 0 : rs_error_set(e, -ENOMEM, "out of memory");
+		n += !err;
+	}
+	if (dir)
+		closedir(dir);
+	qsort(name, n, sizeof(*name), by_name);
+	for (size_t i = 0; i < n && !err; i++)
+		err = read_pairs(name[i], a, p, e);
+	free(name);
+	return err;
+}
+
+static int read_pairs(const char *path, struct rs_arena *a, struct rs_pairs **p, struct rs_error *e)
+{
+	struct rs_load l = {.arena = a, .e = e, .name = path};
+	struct stat st;
+	size_t n = 0;
+	char *text;
+	int err;
+
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return read_directory(path, a, p, e);
+	text = rs_load_file(&l, path, LOG_BYTES_MAX, (struct rs_where){0}, &n);
+	err = text ? rs_pairs_read(text, n, path, a, p, e) : l.err;
+	free(text);
+	return err;
+}
+
+static int write_pairs(const struct options *o, const struct rs_pairs *p,
+		       const struct rs_pairs_verdict *v, struct rs_error *e)
+{
+	struct rs_outfile f;
+	int err = rs_outfile_open(&f, o->json, e);
+
+	if (err)
+		return err;
+	err = rs_expect_json_pairs(p, v, f.f);
+	if (err) {
+		rs_outfile_abort(&f);
+		return rs_error_set(e, err, "%s: %s", o->json, strerror(-err));
+	}
+	return rs_outfile_commit(&f, e);
+}
+
+static int pairs(const struct options *o, char **path, int n)
+{
+	struct rs_pairs_verdict *v = calloc(1, sizeof(*v));
+	struct rs_arena *a = rs_arena_create(0);
+	struct rs_pairs *p = NULL;
+	struct rs_error e = {0};
+	int err = v && a ? 0 : rs_error_set(&e, -ENOMEM, "out of memory"), status;
+
+	for (int i = 0; i < n && !err; i++)
+		err = read_pairs(path[i], a, &p, &e);
+	if (!err)
+		err = p ? rs_pairs_close(p, &e)
+			: rs_error_set(&e, -EINVAL, "--pairs: give the file of the matrix");
+	for (uint32_t i = 0; i < o->n_leaf && !err; i++)
+		err = rs_pairs_group(p, o->leaf[i], &e);
+	if (!err) {
+		p->latency |= o->latency;
+		err = rs_pairs_judge(p, v, &e);
+	}
+	if (!err && o->json)
+		err = write_pairs(o, p, v, &e);
+	if (!err && !o->quiet && !rs_cli_is_stdout(o->json))
+		rs_expect_print_pairs(p, v, stdout);
+	status = err ? rs_cli_error(&e) : v->n ? RS_EXIT_INCOMPLETE : RS_EXIT_OK;
+	status = err == -ENODATA ? NOT_ENOUGH : status;
+	if (a)
+		rs_arena_destroy(a);
+	free(v);
+	return status;
+}
+
 int rs_cmd_expect(int argc, char **argv)
 {
 	struct options o = {.o = {.perftest = true, .nccl = true}};
@@ -347,6 +497,10 @@ int rs_cmd_expect(int argc, char **argv)
 
 	if (status)
 		return status;
+	if (o.pairs)
+		return pairs(&o, argv + optind, argc - optind);
+	if (o.n_leaf || o.latency)
+		return rs_cli_usage("expect", "--leaf and --latency go with --pairs");
 	if (rs_audit_create(&a)) {
 		rs_error_set(&e, -ENOMEM, "out of memory");
 		return rs_cli_error(&e);

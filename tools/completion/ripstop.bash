@@ -110,7 +110,7 @@ _ripstop() {
 			;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--test --sizes --collective --hosts --nic --given --host --measured --json --threads --quiet --help' -- "$cur"))
+			COMPREPLY=($(compgen -W '--test --sizes --collective --hosts --nic --given --host --measured --pairs --leaf --latency --json --threads --quiet --help' -- "$cur"))
 		else
 			compopt -o filenames 2>/dev/null
 			COMPREPLY=($(compgen -f -- "$cur"))

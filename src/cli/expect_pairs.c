@@ -1,0 +1,110 @@
+/* ripstop expect --pairs: what explains the slow pairs of a matrix, as text and as JSON. */
+#include <errno.h>
+#include "cli/expect_report.h"
+#include "report/report.h"
+
+/* What it is, and what to look at. */
+static const char *const advice[] = {
+	[RS_PAIRS_HOST] = "its NIC, slot, port or cable: run ripstop audit there",
+	[RS_PAIRS_SENDS] = "its NIC's reads (slot, MRRS, memory), or what its switch port receives",
+	[RS_PAIRS_RECEIVES] = "its NIC's writes (slot, memory), pauses, or its switch port's queue",
+	[RS_PAIRS_NIC] = "this NIC's slot, port or cable: run ripstop audit there",
+	[RS_PAIRS_RAIL] = "the leaf of this rail, or a setting that all its NICs share",
+	[RS_PAIRS_LEAF] =
+		"the uplinks of their leaf: links that are down or slow, oversubscription",
+	[RS_PAIRS_BETWEEN] = "the spines and links that join the two",
+	[RS_PAIRS_SOME_PATHS] = "one link of several: a slow or lossy uplink, a NIC of several",
+	[RS_PAIRS_PAIR] = "measure it again, both ways; then its links",
+	[RS_PAIRS_COLLISIONS] =
+		"pairs that were measured at once share links: path collisions (ECMP); "
+		"measure one pair at a time, or use adaptive routing",
+};
+
+static const char *sure(double confidence)
+{
+	return confidence > 0.9 ? "high" : confidence > 0.6 ? "medium" : "low";
+}
+
+static void pairs_of(const struct rs_pairs *p, const struct rs_pairs_fault *f, FILE *out)
+{
+	struct rs_enumeration all = {.n = 0};
+
+	for (uint32_t i = 0; i < f->n_shown; i++)
+		rs_enumerate(&all, ", ", "%s to %s", p->name[f->from[i]], p->name[f->to[i]]);
+	if (all.n && f->kind != RS_PAIRS_PAIR)
+		rs_paragraph(out, 2, "%s%s", all.text, f->slow > f->n_shown ? ", ..." : "");
+}
+
+static void print_fault(const struct rs_pairs *p, const struct rs_pairs_fault *f, uint32_t number,
+			FILE *out)
+{
+	fputc('\n', out);
+	rs_paragraph(out, 0,
+		     "%u. %s: %.0f %% of the healthy level; %u of %u pairs are slow; "
+		     "confidence %s (%.2f).%s",
+		     number, f->what, f->factor * 100, f->slow, f->n, sure(f->confidence),
+		     f->confidence,
+		     f->inferred ? " No leaf was given: that they share one follows from the "
+				   "matrix, and whether it or the rest is at fault does not."
+				 : "");
+	pairs_of(p, f, out);
+	rs_paragraph(out, 2, "Look at: %s.", advice[f->kind]);
+}
+
+void rs_expect_print_pairs(const struct rs_pairs *p, const struct rs_pairs_verdict *v, FILE *out)
+{
+	rs_paragraph(out, 0,
+		     "%u pairs of %u hosts%s: healthy ones %s %.4g%s, with noise of %.1f %%; %u "
+		     "measured values are slow.",
+		     v->cells, p->n_hosts, v->missing ? ", some of them not measured" : "",
+		     p->latency ? "take" : "reach", v->level, p->latency ? " us" : "",
+		     v->noise * 100, v->slow);
+	if (!v->n)
+		rs_paragraph(out, 0, "Nothing is slower than noise explains.");
+	for (uint32_t i = 0; i < v->n; i++)
+		print_fault(p, &v->fault[i], i + 1, out);
+}
+
+static void fault(struct rs_json *j, const struct rs_pairs *p, const struct rs_pairs_fault *f)
+{
+	rs_json_object(j, NULL);
+	rs_json_string(j, "kind", rs_pairs_kinds[f->kind]);
+	rs_json_string(j, "what", f->what);
+	rs_json_number(j, "factor", f->factor);
+	rs_json_uint(j, "pairs", f->n);
+	rs_json_uint(j, "slow", f->slow);
+	rs_json_number(j, "confidence", f->confidence);
+	rs_json_bool(j, "inferred", f->inferred);
+	rs_json_array(j, "examples");
+	for (uint32_t i = 0; i < f->n_shown; i++) {
+		rs_json_array(j, NULL);
+		rs_json_string(j, NULL, p->name[f->from[i]]);
+		rs_json_string(j, NULL, p->name[f->to[i]]);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+	rs_json_end(j);
+}
+
+int rs_expect_json_pairs(const struct rs_pairs *p, const struct rs_pairs_verdict *v, FILE *out)
+{
+	struct rs_json *j = rs_json_create(out);
+
+	if (!j)
+		return -ENOMEM;
+	rs_json_object(j, NULL);
+	rs_json_string(j, "schema", "ripstop-expect-pairs/1");
+	rs_json_uint(j, "hosts", p->n_hosts);
+	rs_json_uint(j, "pairs", v->cells);
+	rs_json_uint(j, "missing", v->missing);
+	rs_json_uint(j, "slow", v->slow);
+	rs_json_bool(j, "latency", p->latency);
+	rs_json_number(j, "level", v->level);
+	rs_json_number(j, "noise", v->noise);
+	rs_json_array(j, "faults");
+	for (uint32_t i = 0; i < v->n; i++)
+		fault(j, p, &v->fault[i]);
+	rs_json_end(j);
+	rs_json_end(j);
+	return rs_json_finish(j);
+}

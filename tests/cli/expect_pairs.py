@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""ripstop expect --pairs: `expect_pairs.py RIPSTOP [--count N] [--seed S] [-v]`.
+
+Random matrices: pairs of hosts of a random leaf-spine network are simulated, healthy or with a planted fault, with noise of
+3 to 10 % and missing cells, in a random form. The right kind and place are to be found in 95 %; healthy ones accuse nothing.
+Then forms that people have, and what is refused.
+"""
+import argparse
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+try:
+    import jsonschema
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/schema/ripstop-expect-pairs-1.schema.json"),
+              encoding="utf-8") as schema:
+        SCHEMA = json.load(schema)
+except ImportError:
+    SCHEMA = None
+RATE, BYTES, APART = 100, 1 << 20, 500_000  # Gb/s; a flow's bytes; ns between flows that are alone
+KINDS = ("healthy", "host", "leaf", "collisions", "some-paths", "sends", "receives", "pair", "two hosts")
+
+
+def fail(what):
+    print(f"expect_pairs: {what}", file=sys.stderr)
+    sys.exit(1)
+
+
+def judge(ripstop, *args):
+    p = subprocess.run([ripstop, "expect", "--pairs", "--quiet", "--json", "-", *args], capture_output=True,
+                       text=True, timeout=120, check=False)
+    if p.returncode not in (0, 1):
+        fail(f"{args}: {p.returncode} {p.stderr}")
+    d = json.loads(p.stdout)
+    if (p.returncode == 1) != bool(d["faults"]):
+        fail(f"{args}: exit status {p.returncode} with {d['faults']}")
+    if SCHEMA:
+        jsonschema.validate(d, SCHEMA)
+    return d
+
+
+class Case:
+    """A network, a fault, and the matrix that the simulator gives."""
+
+    def __init__(self, seed, kind):
+        self.r, self.kind = random.Random(seed), kind
+        r = self.r
+        self.leaves, self.per_leaf, self.spines = r.randint(2, 4), r.randint(3, 4), r.choice((2, 4))
+        if kind == "some-paths":
+            self.leaves, self.per_leaf = 4, 4
+        self.n = self.leaves * self.per_leaf
+        self.noise, self.missing = r.choice((0.03, 0.05, 0.1)), r.choice((0, 0, 0.05, 0.15))
+        self.given = r.random() < 0.5 or kind == "some-paths"
+        self.host, self.other = r.sample(range(self.n), 2)
+        self.leaf = r.randrange(self.leaves)
+        self.factor = r.uniform(0.25, 0.7)
+        self.names = [f"gpu{i + 1:02}" for i in range(self.n)]
+
+    def changes(self):
+        if self.kind in ("host", "two hosts"):
+            hosts = (self.host, self.other) if self.kind == "two hosts" else (self.host,)
+            return [f"{{link: h{h}, rate: {RATE * self.factor:.1f}G}}" for h in hosts]
+        if self.kind == "leaf":
+            return [f"{{link: [leaf{self.leaf}, spine{s}], rate: {RATE * self.factor:.1f}G}}" for s in range(self.spines)]
+        if self.kind == "some-paths":
+            return [f"{{link: [leaf{self.leaf}, spine0], rate: {RATE * 0.25:.1f}G}}"]
+        return []
+
+    def flows(self):
+        """One pair at a time; for collisions rounds of half of the hosts, each with its own partner."""
+        if self.kind != "collisions":
+            pairs = [(i, k) for i in range(self.n) for k in range(self.n) if i != k]
+            return [(t * APART, i, k) for t, (i, k) in enumerate(pairs)]
+        n, out, t = self.n + self.n % 2, [], 0
+        ring = list(range(n))
+        for _ in range(n - 1):
+            both = [(ring[i], ring[n - 1 - i]) for i in range(n // 2)]
+            for way in (0, 1):
+                for a, b in both:
+                    if max(a, b) < self.n:
+                        out.append((t, (a, b)[way], (b, a)[way]))
+                t += 2 * APART
+            ring = [ring[0], ring[-1], *ring[1:-1]]
+        return out
+
+    def simulate(self, ripstop, folder):
+        path = os.path.join(folder, "net.yaml")
+        flows = self.flows()
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"fabric:\n  network: {{kind: leaf-spine, leaves: {self.leaves}, spines: {self.spines}, hosts: {self.n}, "
+                    f"rate: {RATE}G, delay: 100ns}}\n  cc: none\n  change: [{', '.join(self.changes())}]\n"
+                    "workload:\n  - flows: flows.csv\n")
+        with open(os.path.join(folder, "flows.csv"), "w", encoding="utf-8") as f:
+            f.writelines(f"{t},{i},{k},{BYTES}\n" for t, i, k in flows)
+        p = subprocess.run([ripstop, "sim", "--no-diagnosis", "--quiet", "--threads", "1", "--json", "-", path],
+                           capture_output=True, text=True, timeout=120, check=False)
+        if p.returncode:
+            fail(f"{self.kind}: {p.stderr}")
+        out = {}
+        for flow, (_, i, k) in zip(json.loads(p.stdout)["runs"][0]["flows"], flows):
+            out[i, k] = BYTES * 8 / (flow["finish_ns"] - flow["start_ns"])
+        return out
+
+    def matrix(self, ripstop, folder):
+        m, r = self.simulate(ripstop, folder), self.r
+        plants = {"sends": lambda i, k: i == self.host, "receives": lambda i, k: k == self.host,
+                  "pair": lambda i, k: {i, k} == {self.host, self.other}}
+        for (i, k) in m:
+            if self.kind in plants and plants[self.kind](i, k):
+                m[i, k] *= 0.3 if self.kind == "pair" else self.factor
+        self.collided = sum(v < 0.75 * RATE for v in m.values())
+        out = {}
+        for key in sorted(m):
+            # a pair that is planted is measured
+            if r.random() >= self.missing or self.kind == "pair":
+                out[key] = m[key] * math.exp(r.gauss(0, self.noise))
+        return out
+
+    def write(self, m, path):
+        form = self.r.choice(("csv", "tsv", "list", "json", "records"))
+        cell = lambda i, k: f"{m[i, k]:.2f}" if (i, k) in m else "-"
+        with open(path, "w", encoding="utf-8") as f:
+            if form in ("csv", "tsv"):
+                s = "," if form == "csv" else "\t"
+                f.write(s.join(["Gb/s" if form == "tsv" else "", *self.names]).replace("Gb/s", "host") + "\n")
+                f.writelines(s.join([self.names[i], *(cell(i, k) for k in range(self.n))]) + "\n" for i in range(self.n))
+            elif form == "list":
+                f.writelines(f"{self.names[i]} -> {self.names[k]}: {v:.2f} Gb/s\n" for (i, k), v in m.items())
+            elif form == "json":
+                json.dump({"nodes": self.names, "matrix": [[m.get((i, k)) for k in range(self.n)] for i in range(self.n)]}, f)
+            else:
+                json.dump([{"src": self.names[i], "dst": self.names[k], "gbps": v} for (i, k), v in m.items()], f)
+
+    def leaf_hosts(self, leaf):
+        return {self.names[i] for i in range(leaf * self.per_leaf, (leaf + 1) * self.per_leaf)}
+
+    def is_leaf(self, f):
+        if f["kind"] == "between":
+            return self.leaves == 2
+        if f["kind"] != "leaf":
+            return False
+        if self.given:
+            return self.leaves == 2 or f["what"] == f"leaf leaf{self.leaf}"
+        named, own = set(f["what"].removeprefix("hosts ").split(", ")), self.leaf_hosts(self.leaf)
+        return named in (own, set(self.names) - own)
+
+    def right(self, faults):
+        first = faults[0] if faults else {"kind": "", "what": ""}
+        host, other = self.names[self.host], self.names[self.other]
+        if self.kind == "healthy":
+            return not faults
+        if self.kind == "host":
+            return first["kind"] == "host" and first["what"] == f"host {host}" and len(faults) == 1
+        if self.kind == "two hosts":
+            return {f["what"] for f in faults} == {f"host {host}", f"host {other}"}
+        if self.kind in ("sends", "receives"):
+            return first["kind"] == self.kind and host in first["what"] and len(faults) == 1
+        if self.kind == "leaf":
+            return self.is_leaf(first) and len(faults) == 1
+        if self.kind == "pair":
+            return 0 < len(faults) <= 2 and all(f["kind"] == "pair" and host in f["what"] and other in f["what"] for f in faults)
+        if self.kind == "some-paths":
+            return first["kind"] == "some-paths" and f"leaf leaf{self.leaf}" in first["what"]
+        return bool(faults) and all(f["kind"] in ("collisions", "pair") for f in faults) or self.collided == 0 == len(faults)
+
+    def args(self):
+        if not self.given:
+            return []
+        out = []
+        for leaf in range(self.leaves):
+            out += ["--leaf", f"leaf{leaf}=" + ",".join(sorted(self.leaf_hosts(leaf)))]
+        return out
+
+
+def planted(ripstop, count, seed, verbose):
+    right, tried, false_alarms = {}, {}, 0
+    with tempfile.TemporaryDirectory() as folder:
+        for i in range(count):
+            c = Case(seed + i, KINDS[i % len(KINDS)])
+            path = os.path.join(folder, "matrix")
+            c.write(c.matrix(ripstop, folder), path)
+            d = judge(ripstop, *c.args(), path)
+            ok = c.right(d["faults"])
+            tried[c.kind] = tried.get(c.kind, 0) + 1
+            right[c.kind] = right.get(c.kind, 0) + ok
+            false_alarms += c.kind == "healthy" and not ok
+            if verbose and not ok:
+                print(f"seed {seed + i} {c.kind} n {c.n} of {c.leaves} leaves noise {c.noise} missing {c.missing} "
+                      f"given {c.given} factor {c.factor:.2f} host {c.names[c.host]} other {c.names[c.other]} leaf {c.leaf}: "
+                      f"{[(f['kind'], f['what'], round(f['factor'], 2), f['slow'], f['pairs']) for f in d['faults']]} "
+                      f"noise {d['noise']:.3f} level {d['level']:.1f}")
+    if verbose:
+        print(", ".join(f"{k} {right[k]}/{tried[k]}" for k in tried))
+    if false_alarms or sum(right.values()) < 0.95 * count:
+        fail(f"right in {sum(right.values())} of {count}; {false_alarms} healthy matrices accused: {right} of {tried}")
+
+
+def forms(ripstop):
+    """The same matrix in each form; h3 is slow."""
+    names = [f"h{i}" for i in range(1, 6)]
+    value = lambda a, b: 48.0 if "h3" in (a, b) else 97.0 + (names.index(a) * 5 + names.index(b)) % 7 / 10
+    with tempfile.TemporaryDirectory() as folder:
+        def write(name, text):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+                f.write(text)
+            return os.path.join(folder, name)
+        rows = "".join(f"{a} " + " ".join("-" if a == b else f"{value(a, b):.1f}" for b in names) + "\n" for a in names)
+        pairs = [(a, b) for a in names for b in names if a != b]
+        perf = (" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+                " 65536      5000             99.0              %.1f            0.1744\n")
+        logs = os.path.join(folder, "logs")
+        os.mkdir(logs)
+        for a, b in pairs:
+            write(f"logs/{a}_to_{b}.log", perf % value(a, b))
+        for text in (
+                "Send " + " ".join(names) + "\n" + rows,
+                "# rates\n\n" + " ".join(names) + "\n" + rows,
+                "from,to,gbps\n" + "".join(f"{a},{b},{value(a, b)}\n" for a, b in pairs),
+                "".join(f"bandwidth {a} - {b} : {value(a, b)} Gbps\n" for a, b in pairs),
+                json.dumps({a: {b: value(a, b) for b in names if a != b} for a in names}),
+                json.dumps({"results": [{"client": a, "server": b, "busbw": value(a, b)} for a, b in pairs]})):
+            d = judge(ripstop, write("m", text))
+            if [f["what"] for f in d["faults"]] != ["host h3"]:
+                fail(f"{text}: {d}")
+        if [f["what"] for f in judge(ripstop, logs)["faults"]] != ["host h3"]:
+            fail("logs")
+        bare = "".join(" ".join("0" if a == b else f"{value(a, b):.1f}" for b in names) + "\n" for a in names)
+        if [f["what"] for f in judge(ripstop, write("m", bare))["faults"]] != ["host 2"]:
+            fail("numbers alone")
+        # latencies: less is better; NICs: one of a host
+        late = "latency (us)\n" + "".join(f"{a} {b} {100 / value(a, b):.3f}\n" for a, b in pairs)
+        if [f["what"] for f in judge(ripstop, write("m", late))["faults"]] != ["host h3"]:
+            fail("latency")
+        nics = [f"h{i}/mlx5_{k}" for i in range(4) for k in range(2)]
+        text = "".join(f"{a} {b} {40 if 'h2/mlx5_1' in (a, b) else 97 + len(a + b) % 3}\n"
+                       for a in nics for b in nics if a[:2] != b[:2])
+        if [f["what"] for f in judge(ripstop, write("m", text))["faults"]] != ["NIC h2/mlx5_1"]:
+            fail("a NIC")
+        for text, status in (("nothing here\n", 2), ("a b c\nd 1 zwei\n", 2), ("h1 h2 90\n", 4), ("{\"a\": [", 2)):
+            p = subprocess.run([ripstop, "expect", "--pairs", write("m", text)], capture_output=True, text=True, check=False)
+            if p.returncode != status:
+                fail(f"{text!r}: {p.returncode} {p.stderr}")
+
+
+if __name__ == "__main__":
+    a = argparse.ArgumentParser()
+    a.add_argument("ripstop")
+    a.add_argument("--count", type=int, default=18)
+    a.add_argument("--seed", type=int, default=1)
+    a.add_argument("-v", action="store_true")
+    o = a.parse_args()
+    forms(o.ripstop)
+    planted(o.ripstop, o.count, o.seed, o.v)
