@@ -166,10 +166,11 @@ static void spread_judge(const struct spread *s, bool losses, struct rs_gain *g)
 	}
 	low = mean - half;
 	high = mean + half;
+	/* of seeds that say the same, the mean may be off by its last bit */
 	if (same && mean < 0)
-		high = fmin(high, s->most);
+		high = fmin(high, fmax(s->most, mean));
 	if (same && mean > 0)
-		low = fmax(low, s->least);
+		low = fmax(low, fmin(s->least, mean));
 	g->clear = s->n < 2 || same || fabs(mean) > half;
 	g->gain = 1 - exp(mean);
 	g->low = 1 - exp(high);

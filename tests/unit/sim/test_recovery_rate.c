@@ -79,6 +79,41 @@ static void test_only_what_was_lost_goes_again(void **state)
 	load_free(&l);
 }
 
+/* Of 1,000 packets the last: nothing behind it tells of its loss, and IRN's shorter timeout does.
+ * Of a READ's responses, too; with go-back-N it is the attribute timeout. */
+static void test_a_lost_last_packet_costs_rto_low(void **state)
+{
+	static const struct {
+		const char *op, *recovery;
+		rs_time cost;
+	} cases[] = {{"write", "selective", 100 * RS_US},
+		     {"send", "selective", 100 * RS_US},
+		     {"read", "selective", 100 * RS_US},
+		     {"write", "go-back-n", 4096 * RS_NS << 8},
+		     {"read", "go-back-n", 4096 * RS_NS << 8}};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		rs_time took[2];
+
+		for (unsigned lost = 0; lost < 2; lost++) {
+			struct text t = {.n = 0};
+
+			add(&t,
+			    "fabric:\n  network: {kind: single-switch, hosts: 2, rate: 100G, "
+			    "delay: "
+			    "1us}\n  cc: none\n  transport: {timeout: 8, recovery: %s}\n%s"
+			    "workload: [{op: %s, flows: [{src: h0, dst: h1, bytes: 4096000B}]}]\n",
+			    cases[i].recovery,
+			    lost ? "  events: [{at: 0us, link: h0, drop: 1, skip: 999}]\n" : "",
+			    cases[i].op);
+			took[lost] = time_of(load_run(t.s, (struct rs_sim_options){0}));
+		}
+		/* a READ's timeout runs from what came last; the others' from what was sent last */
+		assert_in_range(took[1] - took[0], cases[i].cost - 10 * RS_US,
+				cases[i].cost + 10 * RS_US);
+	}
+}
+
 static void test_in_flight_bounds_the_rate(void **state)
 {
 	/* 10 packets a round trip: 4 x 5 us, a packet's serialization twice, an ACK's twice */
@@ -172,6 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_loss_costs_a_packet_not_a_round_trip),
 		cmocka_unit_test(test_only_what_was_lost_goes_again),
+		cmocka_unit_test(test_a_lost_last_packet_costs_rto_low),
 		cmocka_unit_test(test_in_flight_bounds_the_rate),
 		cmocka_unit_test(test_a_long_way_is_no_loss),
 		cmocka_unit_test(test_spraying_does_not_collapse),
