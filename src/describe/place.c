@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "describe/load.h"
 
-const char *const place_names[] = {"packed", "random", "spread", NULL};
+const char *const place_names[] = {"packed", "random", "spread", "rails", NULL};
 
 /* ---- Lists as they are written ---- */
 

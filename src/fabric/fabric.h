@@ -285,7 +285,13 @@ struct rs_nccl_conf {
 
 /* Which GPUs a job's ranks are: the first free ones, free ones of hosts in a drawn order, as few of
  * a host as can be, or a list. */
-enum rs_place { RS_PLACE_PACKED, RS_PLACE_RANDOM, RS_PLACE_SPREAD, RS_PLACE_LISTED };
+enum rs_place {
+	RS_PLACE_PACKED,
+	RS_PLACE_RANDOM,
+	RS_PLACE_SPREAD,
+	RS_PLACE_RAILS,
+	RS_PLACE_LISTED
+};
 
 struct rs_collective_conf {
 	enum rs_coll_op op;

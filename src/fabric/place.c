@@ -123,6 +123,28 @@ static void order_spread(struct placing *p, uint32_t want)
 	}
 }
 
+/* The NIC of its host that a GPU uses. */
+static uint32_t rail_of(const struct placing *p, uint32_t gpu)
+{
+	uint32_t endpoint = rs_fabric_rank_endpoint(p->f, gpu);
+
+	return endpoint - p->f->hosts[p->f->endpoints[endpoint].host].first_endpoint;
+}
+
+/* Those of all hosts' first NIC, then those of the second: a job on few ranks has few rails. */
+static void order_rails(struct placing *p)
+{
+	uint32_t rails = 0;
+
+	for (uint32_t h = 0; h < p->f->n_hosts; h++)
+		if (p->f->hosts[h].n_endpoints > rails)
+			rails = p->f->hosts[h].n_endpoints;
+	for (uint32_t r = 0; r < rails; r++)
+		for (uint32_t i = 0; i < p->f->n_gpus; i++)
+			if (is_free(p, i) && rail_of(p, i) == r)
+				p->order[p->n_order++] = i;
+}
+
 static int order_for(struct placing *p, const struct rs_collective_conf *c, uint32_t want,
 		     uint64_t seed, uint32_t job)
 {
@@ -131,6 +153,8 @@ static int order_for(struct placing *p, const struct rs_collective_conf *c, uint
 		return order_random(p, seed, job);
 	if (c->place == RS_PLACE_SPREAD)
 		order_spread(p, want);
+	else if (c->place == RS_PLACE_RAILS)
+		order_rails(p);
 	else
 		order_packed(p);
 	return 0;

@@ -76,6 +76,8 @@ static void test_places_without_a_list(void **state)
 	one(NET, "{place: spread, collective: {ranks: 4}}", "0 4 8 12");
 	one(NET, "{place: spread, collective: {ranks: 3}}", "0 6 11");
 	one(INSIDE, "{place: spread, collective: {ranks: 4}}", "0 4 8 12");
+	one(INSIDE, "{place: rails, collective: {ranks: 9}}", "0 2 4 6 8 10 12 14 1");
+	one(NET, "{place: rails, collective: {ranks: 3}}", "0 1 2");
 	one(INSIDE, "{place: spread, collective: {ranks: 6}}", "0 1 4 8 9 12");
 	one(INSIDE, "{place: spread, collective: {ranks: 8}}", "0 1 4 5 8 9 12 13");
 }
@@ -178,8 +180,8 @@ static void test_random_jobs_never_meet(void **state)
 		for (uint32_t i = 0; i < jobs; i++)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text),
 				 "  - {place: %s, share: false, collective: {ranks: %u}}\n",
-				 (const char *[]){"packed", "random",
-						  "spread"}[rs_random_below(&r, 3)],
+				 (const char *[]){"packed", "random", "spread",
+						  "rails"}[rs_random_below(&r, 4)],
 				 2 + rs_random_below(&r, 5));
 		if (rs_fabric_load_text(text, strlen(text), "t", ".", NULL, 0, &f, &e)) {
 			assert_non_null(strstr(e.what, " are free"));
