@@ -1,13 +1,13 @@
 /*
- * When the live world looks, waits, gathers and gives up: each threshold, with its unit and what
- * chose it. "Measured" names where the figures are: bench/README.md (its section "Live"), or a
- * commit's message. "By judgement" says that no measurement chose it. On 23 November 2026, 26 of
- * these and of window/tuning.h were halved or doubled, beside the default in turn, on 16 quiet
- * cores: WRITEs of 64 KiB and of 2 bytes, over veth and through memory. Two runs of the default
- * differed by 7 to 13 % in the median, by 21 to 34 % in one of ten. No threshold moved a figure by
- * more than 26 %, and most by less than 10 %: none is critical there. window/tuning.h has those of
- * windows, grants and runs: the member window. Sizes of tables and batches are not here: they are
- * limits, beside what they limit.
+ * When the live world looks, waits, gathers and gives up: each threshold, with its unit, what chose
+ * it, and what half and twice of it cost (x/2, 2x) by bench/live/sweep. That counts what a busy
+ * machine leaves alone: system calls, wake-ups, sends, ACKs and packets sent again a message, and
+ * memory; in WRITEs, READs and SENDs over veth and through memory, asleep and polling, paced and at
+ * 1 % loss. "No difference" says that no count of x/2 or 2x left the range of the default's own
+ * runs by a tenth in every run, of 2 or 3. "Measured" names other figures: bench/README.md (its
+ * section "Live"), or a commit's message. "A limit" is what may be waited for once: the wait is the
+ * cost, half of it for x/2. window/tuning.h has the thresholds of windows, grants and runs: the
+ * member window. Sizes of tables and batches are not here: they are limits, beside what they limit.
  */
 #ifndef RS_LIVE_TUNING_H
 #define RS_LIVE_TUNING_H
@@ -20,58 +20,63 @@
 struct rs_live_tuning {
 	/* ---- Who drives: the application that polls, or the thread; ns ---- */
 
-	/* The application polled so lately: it drives. By judgement. */
+	/* The application polled so lately: it drives. x/2, 2x: no difference. */
 	int64_t polling_ns;
-	/* Or now and then: it may be about to answer, and ACKs may wait. By judgement. */
+	/* Or now and then: it may be about to answer, and ACKs may wait. x/2, 2x: no difference. */
 	int64_t active_ns;
 	/* The thread looks at least so seldom, and at most, whether the application still polls:
 	 * after a share (1 of look_share) of the time that it did. Measured (60f9803): a look takes
 	 * some 20 us of a core from who polls; small messages 0.15 million a second before, 0.5
-	 * to 1.2 after. */
+	 * to 1.2 after. x/2, 2x of each: no difference. */
 	int64_t look_ns, look_max_ns, look_share;
 	/* A packet waited for the end of a nap: the application polls now and then, but spins on
 	 * its memory (ib_write_lat). Then the thread does not nap for so long; unless the
 	 * application polled so shortly before, or nothing was there, so many times in a row: the
 	 * thread only took the core from it. Measured as a whole (de2d341): 2 bytes over veth, p50,
-	 * loaded cores, 37 us with a thread that woke itself time and again, 5.1 so. Each figure
-	 * alone: by judgement. */
+	 * loaded cores, 37 us with a thread that woke itself time and again, 5.1 so. x/2,
+	 * 2x of each: no difference. */
 	int64_t watch_ns, shortly_ns, needless_max;
-	/* Polls in vain for so long: the peer may want the core. By judgement. */
+	/* Polls in vain for so long: the peer may want the core. x/2, 2x: no difference. */
 	int64_t spin_ns;
-	/* The thread's longest sleep. By judgement. */
+	/* The thread's longest sleep: events wake it before. x/2, 2x: no difference. */
 	int64_t sleep_ns;
 
 	/* ---- What is looked at, and how often; ns ---- */
 
 	/* Packets that landed in another process are few: the socket between processes, while
-	 * nothing else came and while something did. By judgement. */
+	 * nothing else came and while something did. x/2, 2x: no difference. */
 	int64_t stray_ns, stray_max_ns;
 	/* Rings, by the thread: between looks while the application polls, and how long it looks
-	 * without sleep when it does not. By judgement. */
+	 * without sleep when it does not. x/2, 2x of the first, x/2 of the second: no difference.
+	 * 2x of the second: 5 times the CPU time, and 27 calls for 1.6, a message of 2 bytes while
+	 * both cores have other work. */
 	int64_t ring_look_ns, ring_spin_ns;
 	/* The same while the application sleeps on its completions: the core may be the one that it
-	 * is to wake on. Measured: with 5 us streams of 64 KiB carried a tenth less. */
+	 * is to wake on. Measured: with 5 us streams of 64 KiB carried a tenth less; with 20 us 64
+	 * bytes took 3.0 calls to receive, 2.1 without. */
 	int64_t ring_spin_sleeper_ns;
 	/* Polls without a new request to be told that make an application one that polls. Measured:
 	 * with 8 rsockets' looks before a sleep counted as such, and 64 bytes took 44 us, not 27.
-	 */
+	 * x/2, 2x: no difference. */
 	unsigned sleeper_polls;
 	/* A ring brought something so lately: the rings bring what comes, and the UDP socket is
 	 * looked at so seldom. Measured as a whole (0afa21c): 2 bytes through memory in 0.35 us,
-	 * 0.52 before. */
+	 * 0.52 before. socket_ns: a message of 64 KiB takes 0.27 looks at x/2, 0.16 at x, 0.11 at
+	 * 2x, of 2.9 calls in all; ring_busy_ns: no difference. */
 	int64_t ring_busy_ns, socket_ns;
-	/* Between looks at whose process is gone. By judgement. */
+	/* Between looks at whose process is gone. x/2, 2x: no difference. */
 	int64_t ring_check_ns;
-	/* Records read of one ring in one go, before others are looked at. By judgement: 256 of 2
-	 * bytes take some 20 us. */
+	/* Records read of one ring in one go, before others are looked at: 256 of 2 bytes take some
+	 * 20 us. x/2, 2x: no difference. */
 	uint32_t ring_round;
 	/* Calls in a row that find a datagram until more than one is asked for: while they come
-	 * singly, what one brings does not wait for a look at the next. By judgement. */
+	 * singly, what one brings does not wait for a look at the next. x/2, 2x: no
+	 * difference. */
 	uint32_t rx_singly;
-	/* Calls to the kernel of one look. By judgement: ACKs go after each. */
+	/* Calls to the kernel of one look: ACKs go after each. x/2, 2x: no difference. */
 	uint32_t rx_rounds;
-	/* Cycles of the processor within which the clock is not read again. By judgement: 0.3 to
-	 * 0.5 us. */
+	/* Cycles of the processor within which the clock is not read again: 0.3 to 0.5 us. x/2, 2x:
+	 * no difference. */
 	uint64_t clock_cycles;
 
 	/* ---- Streams ---- */
@@ -79,56 +84,64 @@ struct rs_live_tuning {
 	/* Bytes in blocks with no longer gaps: a stream. It is left to gather in the socket for
 	 * pause_ns, less where a small buffer would fill an eighth at 1 byte a pause_bytes_a_ns-th
 	 * of a ns, and not at all below pause_min_ns. Measured (bench/README.md): with 80 us the
-	 * receiver takes 0.16 calls and ACKs a message of 64 KiB. The others: by judgement. */
+	 * receiver takes 0.16 calls and ACKs a message of 64 KiB. A message of 1 MiB
+	 * takes 46 calls and 7.0 wake-ups at x/2, 38 and 4.5 at x, no fewer calls and 2.7 wake-ups
+	 * at 2x, which puts every ACK off for longer. Twice stream_gap_ns: 51 calls. x/2, 2x of the
+	 * others: no difference. */
 	uint64_t stream_bytes;
 	int64_t stream_gap_ns, pause_ns, pause_min_ns, pause_bytes_a_ns;
-	/* Bytes of a datagram, or of coalesced ones, that belong to a stream. By judgement. */
+	/* Bytes of a datagram, or of coalesced ones, that belong to a stream. x/2: 10 % more
+	 * calls to receive where 64 bytes stream; 2x: no difference. */
 	uint64_t bulk_bytes;
 	/* Bytes on their way: what is posted may wait for the next poll. Measured as a whole
-	 * (122f2aa): RC WRITE of 64 KiB 0.57 of raw UDP before, 0.68 after. The figure: by
-	 * judgement. */
+	 * (122f2aa): RC WRITE of 64 KiB 0.57 of raw UDP before, 0.68 after. x/2, 2x: no difference.
+	 */
 	uint64_t defer_bytes;
 	/* Bytes on their way for longer than a short sleep takes: a poll in vain sleeps rest_ns,
 	 * and the thread takes over no sooner than rest_late_ns after, however much that
 	 * oversleeps. Measured as a whole (3182271): polls in vain took a fifth of the core, 20
-	 * calls an ACK; none so. */
+	 * calls an ACK; none so. x/2, 2x of each: no
+	 * difference. */
 	uint64_t rest_bytes;
 	int64_t rest_ns, rest_late_ns;
 
 	/* ---- Sending ---- */
 
 	/* Bytes of a batch, where a send ends. Measured (9f15187): a batch that ended by count cut
-	 * a message's last send, 3 where 2.1 would do at path MTU 1024. The figure: what the caches
-	 * hold, by judgement. */
+	 * a message's last send, 3 where 2.1 would do at path MTU 1024. x/2: 13 calls to
+	 * send 1 MiB, 2x: 6.6, x: 8.6, at the same CPU time; x is what the caches hold. */
 	uint64_t enough_bytes;
 	/* Payloads from here on are sent from where they lie, shorter ones copied: a piece costs
-	 * the kernel more than copying 1024 bytes, less than copying 4096. Between the two by
-	 * judgement. */
+	 * the kernel more than copying 1024 bytes, less than copying 4096. x/2, 2x: no difference.
+	 */
 	uint64_t by_reference_bytes;
 	/* ACKs may wait for data so long: while the application polls, and while it spins on its
 	 * memory. Measured as a whole (122f2aa): ib_write_lat of 2 bytes, typical, 38 us
-	 * before, 5.6 after. */
+	 * before, 5.6 after. x/2, 2x of each: no difference. */
 	rs_time ack_hold_polled, ack_hold;
-	/* Packets that pacing lets go while all sleep go at once then, up to so much of them. By
-	 * judgement: four times Linux's default timer slack of 50 us. */
+	/* Packets that pacing lets go while all sleep go at once then, up to so much of them: four
+	 * times Linux's default timer slack of 50 us. x/2, 2x: no difference. */
 	rs_time pace_late;
-	/* Pacing is kept on average: packets due so soon go with those that are due. By judgement.
-	 */
+	/* Pacing is kept on average: packets due so soon go with those that are due. x/2: no
+	 * difference; 2x: 10.5 sends a message of 64 KiB at 2 Gb/s, 12 to 17 at x, in bursts twice
+	 * as long. */
 	rs_time ahead;
 	/* Sends in a row with one TOS until it becomes the socket's own. Naming it with each send
-	 * costs 0.2 us with the source address (bench/README.md). The figure: by judgement. */
+	 * costs 0.2 us with the source address (bench/README.md). x/2, 2x: no difference. */
 	int64_t tos_in_a_row;
 
 	/* ---- Timers ---- */
 
 	/* ACK timeouts that are found so late are put off once, by so much: rs_nic_config.rto_late.
-	 * Late: ten times what a sleep oversleeps on an idle core. By judgement. Grace: the peer
-	 * may have to wait for a core, too: eight processes' slices of 3 ms, twice. By judgement;
-	 * property_window holds that it is enough. */
+	 * Late: ten times what a sleep oversleeps on an idle core; in property_window's worlds x/2
+	 * and 2x change 0.2 %. Grace: the peer may have to wait for a core, too: eight processes'
+	 * slices of 3 ms, twice. There x/2 sends 1.6 % more packets again and takes 1 % longer, 2x
+	 * takes 1.5 % less. property_window holds that it is enough. */
 	rs_time rto_late, rto_grace;
 	/* The least ACK timeout, whatever a program asks: a process that does not run for a while
-	 * is no lost packet. By judgement; IBTA §9.9.2.1.1 lets a timeout of 67 ms (perftest's)
-	 * come up to four times as late. */
+	 * is no lost packet. IBTA §9.9.2.1.1 lets a timeout of 67 ms (perftest's) come up to four
+	 * times as late. In property_window's worlds, which lose packets, x/2 takes 16 % less time
+	 * and sends 0.9 % more again, 2x takes 19 % more and sends 1 % less. */
 	rs_time min_rto;
 
 	/* Two round trips and so long without an answer: the tail may be lost, and is asked about
@@ -139,71 +152,74 @@ struct rs_live_tuning {
 	/* Selective recovery, where both ends are told to (RIPSTOP_RECOVERY). Sockets keep order,
 	 * so little time is left to what is late; a process that waits for a core answers late, so
 	 * that timeouts are long beside IRN's. In flight: 2 MiB at a path MTU of 4096; a queue
-	 * pair's memory is 80 bytes for each of 4 times as many packets. */
+	 * pair's memory is 80 bytes for each of 4 times as many packets. At 1 % loss two runs of
+	 * the default differ by 5 times in packets sent again, as all processes wait for cores: no
+	 * measurement chose among x/2, x and 2x. */
 	struct rs_selective selective;
-	/* Packets behind which an ACK goes that was not asked for. By judgement: it is what a
-	 * receiver of 64 KiB at path MTU 4096 sends, one a message. */
+	/* Packets behind which an ACK goes that was not asked for: what a receiver of 64 KiB at
+	 * path MTU 4096 sends, one a message. x/2, 2x: no difference. */
 	uint32_t ack_every;
 
 	/* ---- Rings between processes ---- */
 
-	/* A process that has not mapped its ring within this never will. By judgement. */
+	/* A process that has not mapped its ring within this never will. A limit. */
 	rs_time ring_attach;
 	/* A process that ends waits so long for readers that have not mapped its rings: what it
-	 * sent unreliably is lost with them. By judgement: slices of some ten processes that wait
-	 * for one core. */
+	 * sent unreliably is lost with them. A limit: slices of some ten processes that wait for
+	 * one core, many times over. */
 	unsigned ring_linger_ms;
 	/* A full ring that is not read for so long: its packets are lost, as in a socket that is
-	 * full. By judgement: four of the transport's least timeouts. */
+	 * full. A limit: four of the transport's least timeouts. */
 	rs_time ring_stall;
-	/* The same for one of another container, which is given up then. By judgement: what a peer
-	 * that is not trusted may cost once. */
+	/* The same for one of another container, which is given up then. A limit: what a peer that
+	 * is not trusted may cost once. */
 	rs_time near_stall;
 	/* A ring to another container is asked for again after near_again, near_tries times, then
-	 * and after a refusal each near_rest. By judgement. */
+	 * and after a refusal each near_rest. A limit: four datagrams, then one in 30 s. */
 	rs_time near_again, near_rest;
 	unsigned near_tries;
-	/* Between looks at what waits for room, or for a copy. By judgement. */
+	/* Between looks at what waits for room, or for a copy. x/2, 2x: no difference. */
 	rs_time ring_again;
-	/* Halves of runs that a sender copies to one peer in one go, before it looks at others. By
-	 * judgement: 4 of 128 KiB take some 20 us. */
+	/* Halves of runs that a sender copies to one peer in one go, before it looks at others: 4
+	 * of 128 KiB take some 20 us. x/2, 2x: no difference. */
 	unsigned run_pushes;
-	/* Longer than any copy takes: the process at it is stopped, and its ring is given up. By
-	 * judgement. */
+	/* Longer than any copy takes: the process at it is stopped, and its ring is given up. A
+	 * limit. */
 	rs_time run_copy;
-	/* A copy that takes longer is waited for with looks at whether its process is there. By
-	 * judgement: one of 256 KiB takes some 20 us. */
+	/* A copy that takes longer is waited for with looks at whether its process is there: one of
+	 * 256 KiB takes some 20 us. x/2, 2x: no difference. */
 	rs_time run_look;
-	/* Bytes of a message that is worth a run. By judgement: below, its packets are few. */
+	/* Bytes of a message that is worth a run: below, its packets are few. x/2, 2x: no
+	 * difference at 64 KiB and 1 MiB, which both are runs either way. */
 	uint32_t run_bytes;
 	/* Bytes of a stretch by which the two ways to write a ring's stage are compared, a gap that
 	 * breaks one, and of how many stretches one goes the slower way. Measured: by the cache 3.5
-	 * or 12 GB/s, as a virtual machine's cores lie; past it 9 to 10. */
+	 * or 12 GB/s, as a virtual machine's cores lie; past it 9 to 10. x/2, 2x of each: no
+	 * difference. */
 	uint32_t stage_stretch;
 	int64_t stage_break_ns;
 	unsigned stage_tries;
 
 	/* ---- Between processes of a host; ms ---- */
 
-	/* For an answer of who has the registry; then the question is asked again. By judgement. */
+	/* For an answer of who has the registry; then the question is asked again. A limit. */
 	int registry_ask_ms;
-	/* Until another comer is done. By judgement. */
+	/* Until another comer is done. A limit. */
 	int registry_retry_ms;
-	/* Until a comer gives up: another process is there, and does not answer. By judgement. */
+	/* Until a comer gives up: another process is there, and does not answer. A limit. */
 	int registry_slow_ms;
 	/* Between tries to hand a management datagram to another process; a time of the device's.
-	 * By judgement: a socket holds ten, so 20,000 a second. */
+	 * A limit: a socket holds ten, so 20,000 a second. */
 	rs_time pending_again;
-	/* For another process's counters. By judgement. */
+	/* For another process's counters. A limit. */
 	int counters_ms;
-	/* Another thread has the device's lock for less, and looks at whether it does. By
-	 * judgement. */
+	/* Another thread has the device's lock for less, and looks at whether it does. A limit. */
 	int lock_ms, lock_look_ms;
 
 	/* ---- Sockets; bytes ---- */
 
-	/* Of a socket's buffers, where the administrator allows it: Linux counts twice as much. By
-	 * judgement: 64 MiB take 5 ms of a 100 Gb/s link. */
+	/* Of a socket's buffers, where the administrator allows it: Linux counts twice as much. 64
+	 * MiB take 5 ms of a 100 Gb/s link. x/2, 2x: no difference, in memory neither. */
 	int receive_buffer, send_buffer;
 
 	/* Windows, grants, runs: window/tuning.h. */
