@@ -75,9 +75,9 @@ until sent=$(counter $sw-0 np_cnp_sent) handled=$(counter $sw-1 rp_cnp_handled) 
 	sleep 0.1
 done
 marked=$(counter $sw-0 np_ecn_marked_roce_packets)
-again=$(counter $sw-1 retransmitted_packets)
+again=$(counter $sw-1 retransmitted_packets) probes=$(counter $sw-1 tail_probes) # of two packets at most
 [ "$marked" -ge "$sent" ] || fail "$sent CNPs for $marked marked packets"
-[ "$again" = 0 ] || fail "$again packets were sent again"
+[ "$again" -le $((2 * probes)) ] || fail "$again packets were sent again, by $probes probes"
 wait $long || fail "the longer flow"
 kill -INT $switch
 wait $switch || fail "the switch's exit status"

@@ -1,9 +1,10 @@
 /* Queue pairs: size, states (§10.3.1, figure 124), attribute limits, posting, flush. */
 #include "unit/rdma/pair.h"
 
-static void test_qp_is_under_512_bytes(void **state)
+static void test_qp_is_at_most_384_bytes(void **state)
 {
-	assert_true(sizeof(struct rs_qp) <= 512);
+	assert_true(sizeof(struct rs_qp) <= RS_QP_BYTES_MAX);
+	assert_int_equal(RS_QP_BYTES_MAX, 384);
 	assert_true(rs_qp_bytes() <= 560); /* with its places in two heaps */
 }
 
@@ -235,7 +236,7 @@ static void test_wrong_configurations_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_qp_is_under_512_bytes),
+		cmocka_unit_test(test_qp_is_at_most_384_bytes),
 		cmocka_unit_test(test_transitions),
 		cmocka_unit_test(test_attribute_limits),
 		cmocka_unit_test(test_post_limits),
