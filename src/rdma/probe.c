@@ -130,7 +130,9 @@ bool rs_probe_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p)
 	struct rs_probe *b = probe_of(nic, qp);
 	uint32_t i, k;
 
-	if (qp->next_psn == qp->una_psn) { /* an answer came first */
+	/* an answer came first: to all, or to all before a READ or atomic, which is asked again
+	 * alone */
+	if (qp->next_psn == qp->una_psn || rs_qp_swqe(qp, qp->sq_head)->response) {
 		qp->flags &= ~(uint32_t)RS_QF_PROBE;
 		return false;
 	}

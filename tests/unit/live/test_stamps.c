@@ -189,7 +189,9 @@ static bool one(struct end *e, uint32_t k, uint8_t bits8, const uint64_t *hops, 
 	bool has;
 
 	post(e, 500);
-	n = take(e, false, bytes, sizeof(bytes));
+	do /* a probe of the one before may be on its way */
+		n = take(e, false, bytes, sizeof(bytes));
+	while (n > 0 && rs_get24(bytes + 9) == ((PSN + k - 1) & 0xffffff));
 	assert_true(n > 0);
 	has = rs_int_trailer_find(bytes, n);
 	assert_int_equal(n, RS_BTH_BYTES + RS_RETH_BYTES + 500 + RS_ICRC_BYTES +
