@@ -472,6 +472,7 @@ static const struct {
 	{"messages", "messages", "chunks too short, or too few in flight", 5},
 	{"ecn", "ecn", "ECN thresholds unlike those of most switches", 3},
 	{"weights", "weights", "class weights unlike those of most switches", 3},
+	{"cc", "cc", "congestion control's settings unlike the usual", 3},
 };
 
 /* ---- When ---- */
@@ -901,6 +902,9 @@ static bool covered(const struct rs_cause *named, const struct rs_cause *c)
 		return true;
 	/* another link than the one named is another cause only if it saves something else */
 	if (a && b)
+		return c->gain <= named->gain * 1.05;
+	/* cuts are what wrong settings do */
+	if (!strcmp(named->id, "cc") && !strcmp(c->id, "cuts"))
 		return c->gain <= named->gain * 1.05;
 	/* without pauses buffers have no end either: what drops nothing then is not told twice */
 	if (!strncmp(named->id, "drops", 5) && !strcmp(c->id, "pauses"))

@@ -621,6 +621,24 @@ static bool thresholds_off(const struct rs_qos_class *c, const struct rs_qos_cla
 	return c->ecn && (far_off(c->kmin, usual->kmin) || far_off(c->kmax, usual->kmax));
 }
 
+/* What the description says of an algorithm's parameters; a preset is somebody's choice of all. */
+static void usual_cc(struct rs_cc_conf *c, struct repaired *r)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		repaired_at(r, rs_arena_printf(r->a, "%s %s", c->kind, c->kv[i].key));
+	c->n = 0;
+}
+
+static void repair_cc(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	(void)f;
+	if (h->cc.kind)
+		usual_cc(&h->cc, r);
+	for (uint32_t i = 0; i < h->n_ccs; i++)
+		if (h->ccs[i].kind)
+			usual_cc(&h->ccs[i], r);
+}
+
 /* Every switch, also where all are alike. */
 static void repair_thresholds(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
 {
@@ -864,6 +882,7 @@ static const struct {
 	 {same_thresholds, copy_thresholds},
 	 false},
 	{"ECN's usual thresholds at", "cuts pauses ecn", any, repair_thresholds, {0}, false},
+	{"congestion control's usual", "cuts cc", any, repair_cc, {0}, false},
 	{"others' buffer settings at",
 	 "drops pauses",
 	 any,
