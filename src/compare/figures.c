@@ -227,7 +227,7 @@ static void over_seeds(const struct rs_variant *v, unsigned figure, struct rs_ov
 	}
 	if (o->n > 1)
 		half = rs_student(o->n - 1) * sqrt(squares / (o->n - 1) / o->n);
-	o->low = o->mean - half;
+	o->low = o->mean > half ? o->mean - half : 0; /* no figure is below 0 */
 	o->high = o->mean + half;
 }
 

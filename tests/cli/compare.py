@@ -163,6 +163,7 @@ def intervals(j):
                 continue
             a, b = f["runs"]
             half = 12.706 * abs(a - b) / 2
+            assert math.isclose(f["low"], max((a + b) / 2 - half, 0), rel_tol=1e-6, abs_tol=1e-9 * abs(a)), name
             assert math.isclose(f["mean"], (a + b) / 2, rel_tol=1e-9) and math.isclose(f["high"] - f["mean"], half, rel_tol=1e-6, abs_tol=1e-9 * abs(a)), name
 
 

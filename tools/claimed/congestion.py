@@ -147,11 +147,14 @@ def c067():
     stuck = Runs("circle", max_time="1s")
     dcqcn = Runs("circle", "fabric.qos.ecn=true", "fabric.cc={kind: dcqcn}", ecn("5kB", "20kB"), max_time="1s")
     mild = Runs("circle", "fabric.qos.ecn=true", "fabric.cc={kind: dcqcn}", ecn("150kB", "1500kB"), max_time="1s")
+    five, legal = Runs("pentagon", max_time="1s"), Runs("pentagon", "fabric.network.routes=up-down", max_time="1s")
     dog = Runs("circle", "fabric.qos.watchdog=200us", max_time="1s")
     clos = Runs("permutation", "fabric.qos.buffer=5MB", "fabric.qos.ecn=false")
     stands = lambda x: len(x["deadlock"]) > 0
     ends = lambda x: all(j["done"] for j in x["jobs"])
     return [Figure("a circle of buffers: runs that deadlock, of all", [float(v) for v in stuck.of(stands)], "", at_least(1)),
+            Figure("five switches in a circle, shortest routes: the same", [float(v) for v in five.of(stands)], "", at_least(1)),
+            Figure("up-down routes there", [float(v) for v in legal.of(stands)], "", at_least(1)),
             Figure("with DCQCN and marks from 5 kB on: deadlock", [float(v) for v in dcqcn.of(stands)], "", at_most(0)),
             Figure("with marks from 150 kB on, as is usual: deadlock", [float(v) for v in mild.of(stands)], "", at_most(0)),
             Figure("needs a reset: with a watchdog of 200 us, runs that do not end", [1.0 - v for v in dog.of(ends)], "", at_least(1)),
