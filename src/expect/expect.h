@@ -24,6 +24,7 @@ enum {
 enum rs_expect_test {
 	RS_EXPECT_STREAM,  /* ib_write_bw, ib_send_bw: one way, one queue pair */
 	RS_EXPECT_BOTH,    /* the same with -b */
+	RS_EXPECT_READ,    /* ib_read_bw */
 	RS_EXPECT_MESSAGE, /* ib_write_lat, ib_send_lat */
 	RS_EXPECT_COLLECTIVE,
 };

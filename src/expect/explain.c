@@ -108,9 +108,10 @@ static const char *of_pair(struct explaining *w, struct rs_expect_figure *f)
 
 	if (w->x->no_perftest)
 		return w->x->no_perftest;
-	if (m->read)
-		return "reads and atomics are not simulated";
+	if (m->atomic || (m->read && (m->both || m->kind == RS_MEASURED_LATENCY)))
+		return "atomics, reads' latency and reads both ways are not run";
 	f->test = m->kind == RS_MEASURED_LATENCY ? RS_EXPECT_MESSAGE
+		  : m->read                      ? RS_EXPECT_READ
 		  : m->both                      ? RS_EXPECT_BOTH
 						 : RS_EXPECT_STREAM;
 	f->hosts = 2;
@@ -134,7 +135,7 @@ static bool fits(const struct rs_expect_figure *f, const struct rs_measured_row 
 		return r->bytes >= 8;
 	if (f->test == RS_EXPECT_MESSAGE)
 		return r->bytes <= 8 << 20;
-	return r->bytes >= 1024 && r->bytes <= 256 << 20;
+	return r->bytes <= 256 << 20;
 }
 
 static void choose_rows(struct explaining *w, const struct rs_expect_figure *f)
@@ -262,6 +263,9 @@ static void pair_causes(struct explaining *w)
 		return;
 	common_causes(w, p);
 	d = rs_dma_limits_of(p, &rs_host_defaults);
+	for (int n = 8; n >= 1 && w->out->row[0].f.test == RS_EXPECT_READ; n /= 2)
+		cause(w, false, KNOB_READS, n, -1, NULL,
+		      SAY("%d READs of a queue pair under way (-o), not 16", n));
 	if (count(w->model->host[0].inside, RS_PART_SOCKET) > 1)
 		cause(w, false, KNOB_FAR, 1, -1, NULL, "memory on the other socket than the NIC");
 	if (p->up.mrrs != 128)

@@ -45,7 +45,8 @@ const char *rs_expect_unit(const struct rs_expect_figure *f)
 
 const char *rs_expect_test_name(const struct rs_expect_figure *f)
 {
-	static const char *const pairs[] = {"ib_write_bw", "ib_write_bw -b", "ib_write_lat"};
+	static const char *const pairs[] = {"ib_write_bw", "ib_write_bw -b", "ib_read_bw",
+					    "ib_write_lat"};
 	static const struct {
 		enum rs_coll_op op;
 		const char *name;
@@ -75,22 +76,21 @@ static void add(struct rs_expect *x, enum rs_expect_test test, enum rs_coll_op o
 
 static void pairs(struct rs_expect *x, const struct rs_expect_options *o)
 {
-	static const uint64_t streams[] = {1024, 4096, 8192, 65536, MIB, 8 * MIB},
+	static const uint64_t streams[] = {64, 1024, 4096, 8192, 65536, MIB, 8 * MIB},
 			      messages[] = {2, 256, 1024, 4096, 65536};
 	static const enum rs_expect_test tests[] = {RS_EXPECT_STREAM, RS_EXPECT_BOTH,
-						    RS_EXPECT_MESSAGE};
+						    RS_EXPECT_READ, RS_EXPECT_MESSAGE};
 
 	for (size_t t = 0; t < sizeof(tests) / sizeof(*tests); t++) {
 		bool message = tests[t] == RS_EXPECT_MESSAGE;
-		uint32_t n = message ? 5 : 6;
+		uint32_t n = message ? 5 : 7;
 
 		for (uint32_t i = 0; i < (o->n_sizes ? o->n_sizes : n); i++) {
 			uint64_t bytes = o->n_sizes ? o->size[i]
 					 : message  ? messages[i]
 						    : streams[i];
 
-			if ((message && bytes <= 8 * MIB) ||
-			    (!message && bytes >= 1024 && bytes <= 256 * MIB))
+			if ((message && bytes <= 8 * MIB) || (!message && bytes <= 256 * MIB))
 				add(x, tests[t], 0, 2, bytes);
 		}
 	}

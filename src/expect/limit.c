@@ -8,7 +8,7 @@
 #include "audit/price/model.h"
 #include "expect/state.h"
 
-enum { RELIEFS = 12, KINDS = 24 };
+enum { RELIEFS = 14, KINDS = 24 };
 /* Of a collective: as long as its rate is full. */
 static const uint64_t LONG = UINT64_C(1) << 30;
 static const double HELPS = 0.02, FULL = 0.75;
@@ -111,12 +111,14 @@ static const char *port(struct rs_expect *x, bool pair)
 	return rs_arena_printf(x->arena, "the %u NICs' ports, %.0f Gb/s each", nics, gbps);
 }
 
-static void reliefs_of_pair(struct rs_expect *x, struct kind *k)
+static void reliefs_of_pair(struct rs_expect *x, struct kind *k, enum rs_expect_test test)
 {
 	const struct expect_model *m = &x->world->model;
 	const struct rs_part *p = nic_of(m, 0);
 	struct rs_dma_limits d = rs_dma_limits_of(p, &rs_host_defaults);
 
+	if (test == RS_EXPECT_READ)
+		add(k, KNOB_READS, 64, "16 READs of a queue pair under way (try -q 2)");
 	if (m->mtu < 4096)
 		add(k, KNOB_MTU, 4096, rs_arena_printf(x->arena, "the path MTU, %u B", m->mtu));
 	add(k, KNOB_RATES, 2, port(x, true));
@@ -206,7 +208,7 @@ static uint32_t list_kinds(struct rs_expect *x, struct kind *k)
 		if (f->test == RS_EXPECT_COLLECTIVE)
 			reliefs_of_collective(x, &k[n], f->hosts);
 		else if (f->test != RS_EXPECT_MESSAGE)
-			reliefs_of_pair(x, &k[n]);
+			reliefs_of_pair(x, &k[n], f->test);
 		n++;
 	}
 	return n;
@@ -280,7 +282,7 @@ int expect_limit_of(struct rs_expect *x, const struct rs_expect_options *o,
 	if (f->test == RS_EXPECT_COLLECTIVE)
 		reliefs_of_collective(x, k, f->hosts);
 	else
-		reliefs_of_pair(x, k);
+		reliefs_of_pair(x, k, f->test);
 	return relieve(x, o, k, f, 1, e);
 }
 

@@ -216,6 +216,9 @@ static void apply_network(struct expect_model *m, const struct expect_change *c)
 	case KNOB_QPS:
 		m->qps = (uint32_t)c->value;
 		break;
+	case KNOB_READS:
+		m->reads = (uint32_t)c->value;
+		break;
 	case KNOB_VERSION:
 		m->version = c->text;
 		break;

@@ -42,6 +42,7 @@ enum expect_knob {
 	KNOB_NCCL,      /* a variable, in text */
 	KNOB_VERSION,   /* a release, in text */
 	KNOB_QPS,       /* of a stream */
+	KNOB_READS,     /* READs of a queue pair under way; 16 by default */
 	KNOB_PAUSED,    /* share of the time that a NIC pauses its switch */
 };
 
@@ -71,9 +72,9 @@ struct expect_model {
 	bool far, staged;
 	double paused;
 	int paused_host;
-	uint32_t qps, per_thread;
-	uint32_t gpus; /* of a host that take part; 0: all */
-	uint64_t told; /* bits of knobs that a log itself tells: not swept */
+	uint32_t qps, per_thread, reads; /* reads: under way of a queue pair; 0: 16 */
+	uint32_t gpus;                   /* of a host that take part; 0: all */
+	uint64_t told;                   /* bits of knobs that a log itself tells: not swept */
 	const char *version;
 	uint32_t n_env;
 	const char *env[2 * EXPECT_ENV]; /* NAME, value */

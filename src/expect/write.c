@@ -7,7 +7,8 @@
 #include "expect/state.h"
 #include "host/build.h"
 
-enum { STREAM_BYTES = 8 << 20, SMALL = 65536, SMALL_MESSAGES = 1000, PERIOD_US = 20 };
+/* DEPTH: messages of a queue pair under way, perftest's default. */
+enum { STREAM_BYTES = 8 << 20, SMALL = 65536, SMALL_MESSAGES = 1000, DEPTH = 128, PERIOD_US = 20 };
 
 uint64_t expect_stream_bytes(uint64_t message)
 {
@@ -26,13 +27,10 @@ static bool above(const struct rs_host *h, int part, int below)
 	return false;
 }
 
-/* What perftest uses of a host: one NIC, the switches above it, the sockets, and a place for the
- * program: a rank is a GPU, and this one's memory is that of the socket. */
+/* What perftest uses of a host: one NIC, the switches above it, the sockets. */
 static struct rs_host *pair_host(struct rs_load *l, const struct expect_host *from)
 {
 	struct rs_host *h = rs_host_copy(l, from->inside);
-	struct rs_part *p;
-	int parent;
 
 	if (!h)
 		return NULL;
@@ -43,10 +41,6 @@ static struct rs_host *pair_host(struct rs_load *l, const struct expect_host *fr
 	for (int i = 0; i < from->inside->n_xlinks; i++)
 		if (from->inside->xlinks[i].kind == RS_XLINK_SOCKET)
 			h->xlinks[h->n_xlinks++] = from->inside->xlinks[i];
-	parent = h->parts[from->nic].parent;
-	p = rs_host_part_add(l, h, RS_PART_GPU, "perftest");
-	if (p)
-		p->parent = parent;
 	return l->err ? NULL : h;
 }
 
@@ -61,13 +55,14 @@ static void pair_work(const struct expect_run *r, FILE *out)
 			memory, size);
 		return;
 	}
-	for (int way = 0; way < (r->test == RS_EXPECT_BOTH ? 2 : 1); way++)
-		fprintf(out,
-			"  - {name: way%d, collective: {op: broadcast, ranks: [%d, %d], share: "
-			"true, memory: %s, "
-			"bytes: %lluB, chunk: %lluB, slots: %d, qps: %u}}\n",
-			way, way, 1 - way, memory, stream, size < 1024 ? 1024 : size,
-			size < SMALL ? 64 : 8, r->model->qps);
+	fprintf(out,
+		"  - {name: test, memory: %s, op: %s, message: %lluB, depth: %d, qps: %u, flows: "
+		"[{src: 0, dst: 1, bytes: %lluB}",
+		memory, r->test == RS_EXPECT_READ ? "read" : "write", size, DEPTH, r->model->qps,
+		stream);
+	if (r->test == RS_EXPECT_BOTH)
+		fprintf(out, ", {src: 1, dst: 0, bytes: %lluB}", stream);
+	fputs("]}\n", out);
 }
 
 /* The first GPUs of each host. */
@@ -106,12 +101,12 @@ static void coll_work(const struct expect_run *r, FILE *out)
 	fputs(m->n_env ? "}}}}\n" : "}}}\n", out);
 }
 
-/* A NIC that pauses its switch for a share of the time. */
-static char *pauses(const struct expect_model *m, const struct rs_cluster *c)
+/* What else differs: READs under way, and a NIC that pauses its switch for a share of the time. */
+static char *differs(const struct expect_model *m, const struct rs_cluster *c)
 {
 	char *text = NULL;
 	size_t n = 0;
-	FILE *out = m->paused > 0 ? open_memstream(&text, &n) : NULL;
+	FILE *out = m->paused > 0 || m->reads ? open_memstream(&text, &n) : NULL;
 	uint32_t host = m->paused_host > 0 && (uint32_t)m->paused_host < c->n
 				? (uint32_t)m->paused_host
 				: 0;
@@ -119,8 +114,11 @@ static char *pauses(const struct expect_model *m, const struct rs_cluster *c)
 
 	if (!out)
 		return NULL;
-	fputs("  events:\n", out);
-	for (int i = 0; i < h->n_parts; i++)
+	if (m->reads)
+		fprintf(out, "  transport: {max_rd_atomic: %u}\n", m->reads);
+	if (m->paused > 0)
+		fputs("  events:\n", out);
+	for (int i = 0; i < h->n_parts && m->paused > 0; i++)
 		if (h->parts[i].kind == RS_PART_NIC) {
 			fprintf(out, "    - {at: 0ns, nic: \"%s-%u/%s\", ", c->host[host].name,
 				host, h->parts[i].name);
@@ -214,7 +212,7 @@ int expect_write(const struct expect_run *r, FILE *out, struct rs_error *e)
 		err = fill(r, c, &l);
 	if (!err) {
 		c->work = work;
-		c->more = paused = pauses(r->model, c);
+		c->more = paused = differs(r->model, c);
 		err = rs_cluster_write(c, out);
 	}
 	if (err && !e->code)

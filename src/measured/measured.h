@@ -33,7 +33,8 @@ struct rs_measured {
 	uint32_t n_hosts;    /* that these lines name; 0: none */
 	uint32_t per_thread; /* GPUs whose kernels a thread starts (nGpus); 0: it does not say */
 	/* perftest's own head: 0, NULL and false where it does not say */
-	bool read, both; /* RDMA_Read, Atomic; both ways at once (-b): its rate is of both */
+	bool read, atomic; /* RDMA_Read or Atomic; Atomic */
+	bool both;         /* both ways at once (-b): its rate is of both */
 	uint32_t qps, mtu;
 	const char *device; /* "mlx5_0" */
 	const char *link;   /* "IB", "Ethernet" */

@@ -296,6 +296,8 @@ static int line(struct reader *r)
 	}
 	if (is(r, 0, "RDMA_Read") || is(r, 0, "Atomic"))
 		r->m->read = true;
+	if (is(r, 0, "Atomic"))
+		r->m->atomic = true;
 	if (is(r, 1, "Bidirectional") && (is(r, 2, "BW") || is(r, 2, "Bandwidth")))
 		r->m->both = true;
 	if (r->table)

@@ -81,6 +81,7 @@ def ports(tmp):
             fail(f"{gbps}G: held back by {f['limit']}")
         both = one(d, "ib_write_bw -b", 1 << 20)
         near(both, 2 * want, 0.03, "both ways")
+        near(one(d, "ib_read_bw", 1 << 20), want, 0.03, "reads")
     small = figures("--test", "perftest", "--sizes", "64KiB", "--given", "mtu=256", path)
     if "the path MTU, 256 B costs" not in one(small, "ib_write_bw", 65536)["limit"]:
         fail(f"MTU: {small}")
@@ -136,11 +137,11 @@ def perftest_log(path, rows, mtu=4096, device=""):
 
 def measured(tmp):
     """Faults that are planted by what is read are named, through noise of 3 %; none where there is none."""
-    draw, sizes = random.Random(7), "4KiB,64KiB,1MiB"
+    draw, sizes = random.Random(7), "4KiB,64KiB"
     good = write(os.path.join(tmp, "good.txt"), LSPCI % ("32GT/s", 16))
     base = ["--test", "perftest", "--sizes", sizes, "--given", "switch=230", "--given", "delay=100"]
     plants = [("32GT/s", 16, 400, 4096, None), ("8GT/s", 16, 400, 4096, "slot at Gen3 x16"),
-              ("32GT/s", 16, 100, 4096, "a port at 100 Gb/s"), ("32GT/s", 16, 400, 512, None)]
+              ("32GT/s", 16, 400, 512, None)]
     for speed, width, gbps, mtu, want in plants if not SMALL else plants[:2]:
         bad = write(os.path.join(tmp, "bad.txt"), LSPCI % (speed, width))
         d = figures(*base, "--given", f"rate={gbps}", "--given", f"mtu={mtu}", bad)
