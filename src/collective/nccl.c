@@ -27,6 +27,17 @@ static uint64_t n_steps(const struct rs_coll *c, uint32_t rank, uint32_t lane)
 	return n ? n + LAUNCH_STEPS : 0;
 }
 
+/* Lines with flags are taken as they come in from the NIC, which is slower than a block. */
+static bool taken_on_the_way(const struct rs_coll *c, const struct rs_step *s)
+{
+	if (c->nccl->choice.proto == RS_NCCL_SIMPLE)
+		return false;
+	for (unsigned k = 0; k < s->n_recv; k++)
+		if (!c->conns[s->recv[k].conn].nvlink)
+			return true;
+	return false;
+}
+
 static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
 		 struct rs_step *out)
 {
@@ -41,7 +52,7 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 		out->wait[k].count += LAUNCH_STEPS;
 	if (r->p2p) /* each operation has its own warps */
 		return;
-	out->compute = nccl_time_of(out->local, r->lane_rate);
+	out->compute = taken_on_the_way(c, out) ? 0 : nccl_time_of(out->local, r->lane_rate);
 	if (out->local)
 		out->compute += r->slice;
 }
