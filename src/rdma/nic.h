@@ -457,6 +457,8 @@ void rs_qp_hold_reads(struct rs_nic *nic, struct rs_qp *qp, bool held);
 uint64_t rs_qp_unacked(const struct rs_qp *qp);
 /* The bytes of frames that were acknowledged so far. */
 uint64_t rs_qp_acked(const struct rs_qp *qp);
+/* The oldest PSN that is not acknowledged, or answered. */
+uint32_t rs_qp_oldest(const struct rs_qp *qp);
 void rs_qp_ask_ack(struct rs_nic *nic, struct rs_packet *p, rs_time now);
 
 /* ---- Packets and time ---- */

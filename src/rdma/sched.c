@@ -131,6 +131,11 @@ uint64_t rs_qp_unacked(const struct rs_qp *qp)
 	return qp->sent - qp->acked - off;
 }
 
+uint32_t rs_qp_oldest(const struct rs_qp *qp)
+{
+	return qp->una_psn;
+}
+
 uint64_t rs_qp_acked(const struct rs_qp *qp)
 {
 	return qp->acked;

@@ -216,7 +216,8 @@ static bool look(void *self, uint32_t number, struct rs_sim_end_now *out)
 	*out = (struct rs_sim_end_now){.rate = rs_qp_cc(qp)->rate,
 				       .window = rs_qp_cc(qp)->window,
 				       .in_flight = rs_qp_unacked(qp),
-				       .acked = rs_qp_acked(qp)};
+				       .acked = rs_qp_acked(qp),
+				       .answered = rs_qp_oldest(qp)};
 	if (n) {
 		out->resent[RS_RESENT_TIMEOUT] = n->again[RS_AGAIN_TIMEOUT];
 		out->resent[RS_RESENT_NAK] = n->again[RS_AGAIN_NAK];

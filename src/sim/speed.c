@@ -254,11 +254,22 @@ static double per_second(uint64_t bytes, rs_time t)
 	return t > 0 ? (double)bytes * 8 * (double)RS_S / (double)t : 0;
 }
 
-static void flow_speed(struct rs_sim *s, uint32_t conn, const struct sizes *z,
+/* Responses carry no telemetry. */
+static struct sizes of_reads(struct sizes z)
+{
+	z.stamps = 0;
+	z.full = frame_bytes(&z, RS_OP_WRITE_MIDDLE, z.payload);
+	z.ack = rs_framing_ack(z.framing, z.ipv6, 0);
+	return z;
+}
+
+static void flow_speed(struct rs_sim *s, uint32_t conn, const struct sizes *all,
 		       struct rs_series_speed *o)
 {
 	const struct sim_conn *c = &s->work->conns[conn];
 	const struct rs_sim_flow *f = &s->r->flows[c->index];
+	struct sizes own = c->op == RS_FLOW_READ ? of_reads(*all) : *all;
+	const struct sizes *z = &own;
 	const struct rs_host_params *hp = &s->f->host_params;
 	rs_time post = sim_nic_of(s, f->src)->inside ? hp->post + hp->mmio : 0, back, each;
 	struct row w;

@@ -83,6 +83,7 @@ struct rs_sim_end_now {
 	uint64_t window;    /* bytes that may be unacknowledged; UINT64_MAX: no limit */
 	uint64_t in_flight; /* bytes of frames that are not acknowledged */
 	uint64_t acked;     /* bytes of frames that were acknowledged so far */
+	uint32_t answered;  /* packets of messages, from the first on, modulo 2^24: of READs */
 	/* Packets sent again so far, by what the transport was told; 0 where ends are not counted,
 	 * and of RS_RESENT_REORDER: who watches paths knows that. */
 	uint64_t resent[RS_RESENT_WHYS];

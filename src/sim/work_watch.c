@@ -72,6 +72,19 @@ int sim_conn_follow(struct rs_sim *s, uint32_t conn, uint32_t number)
 	return c->m->posted ? 0 : -ENOMEM;
 }
 
+/* That READs have brought: messages that are complete, and of the oldest other what came. */
+static uint64_t bytes_read(const struct rs_sim *s, const struct sim_conn *c, uint32_t answered)
+{
+	const struct rs_transport_conf *t = &s->f->transport;
+	const struct rs_flow *f = flow_of(s, c);
+	uint64_t message = sim_flow_message(f), mtu = t->payload ? t->payload : t->mtu, bytes;
+	uint64_t done = (f->bytes - c->to_post + message - 1) / message - c->outstanding;
+	uint32_t begun = (uint32_t)(done * ((message + mtu - 1) / mtu));
+
+	bytes = done * message + ((answered - begun) & RS_PSN_MASK) * mtu;
+	return done * message >= f->bytes || bytes > f->bytes ? f->bytes : bytes;
+}
+
 bool sim_conn_look(struct rs_sim *s, uint32_t conn, struct rs_sim_end_now *out)
 {
 	const struct sim_conn *c = &s->work->conns[conn];
@@ -90,5 +103,7 @@ bool sim_conn_look(struct rs_sim *s, uint32_t conn, struct rs_sim_end_now *out)
 	}
 	for (unsigned q = 0; q < c->n_qps; q++)
 		out->resent[RS_RESENT_REORDER] += sim_order_again(k, c->src_qpn + q);
+	if (c->op == RS_FLOW_READ)
+		out->acked = bytes_read(s, c, out->answered);
 	return true;
 }

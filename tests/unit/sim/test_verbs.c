@@ -196,6 +196,30 @@ static void test_lost_answers_are_repeated(void **state)
 	}
 }
 
+/* What the series keeps of a READ's flow adds up to its bytes, and comes while it goes. */
+static void test_the_series_follows_a_read(void **state)
+{
+	struct text t = {.n = 0};
+	const struct rs_series_flow *f;
+	uint64_t sum = 0, most = 0;
+	struct loaded l;
+
+	one_switch(&t, "100G", 1000, 16);
+	add(&t, "  - {flows: [{src: h0, dst: h1, bytes: 5MB, op: read}]}\n");
+	l = load_run(
+		t.s,
+		(struct rs_sim_options){
+			.observe = {.on = true, .interval = 20 * RS_US, .flows = 8, .ports = 8}});
+	f = &l.r->series->flows[0];
+	for (uint32_t i = 0; i < l.r->series->bins; i++) {
+		sum += f->acked[i];
+		most = f->acked[i] > most ? f->acked[i] : most;
+	}
+	assert_int_equal(sum, 5000000);
+	assert_in_range(most, 200000, 260000);
+	load_free(&l);
+}
+
 /* 3,000 queue pairs of one host; and results do not depend on threads. */
 static void test_many_queue_pairs(void **state)
 {
@@ -228,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_a_read_reads_memory_at_the_responder),
 		cmocka_unit_test(test_inline_saves_a_read_of_memory),
 		cmocka_unit_test(test_lost_answers_are_repeated),
+		cmocka_unit_test(test_the_series_follows_a_read),
 		cmocka_unit_test(test_many_queue_pairs),
 	};
 
