@@ -65,6 +65,39 @@ static const char *model_of(struct rs_expect *x, const char *host, const struct 
 	return model ? model : named_model(rs_facts_value(a->facts, host, pci, "lspci"));
 }
 
+/* ConnectX-4 Lx and -6 Lx: ports of 25 Gb/s, where their neighbours have 100. */
+static bool is_lx(struct rs_expect *x, const char *host, const struct rs_part *p)
+{
+	const struct rs_audit *a = x->audit;
+	char nic[160], pci[160];
+	const char *text;
+	int64_t device;
+
+	snprintf(nic, sizeof(nic), "nic/%s", p->name);
+	snprintf(pci, sizeof(pci), "pci/%s", p->busid ? p->busid : "");
+	device = rs_look_number(a, host, pci, "device", 0);
+	if (!device)
+		device = rs_look_number(a, host, nic, "vendor_part_id", 0);
+	text = rs_facts_value(a->facts, host, pci, "lspci");
+	return device == 0x1015 || device == 0x1016 || device == 0x101f ||
+	       (text && strstr(text, " Lx"));
+}
+
+/* What ibv_devinfo -v shows: lanes times their rate ("4X", "50.0 Gbps"). 0: it does not. */
+static int64_t of_verbs(struct rs_expect *x, const char *host, const struct rs_part *p)
+{
+	const struct rs_facts *facts = x->audit->facts;
+	const char *speed, *width;
+	char nic[160];
+	double rate;
+
+	snprintf(nic, sizeof(nic), "nic/%s", p->name);
+	speed = rs_facts_value(facts, host, nic, "active_speed");
+	width = rs_facts_value(facts, host, nic, "active_width");
+	rate = speed && width ? strtod(speed, NULL) * strtod(width, NULL) : 0;
+	return rate >= 1 && rate <= 3200 ? (int64_t)(rate + 0.5) * RS_GBPS : 0;
+}
+
 /* The slot that a port of this rate needs. */
 static struct rs_pcie slot_of(const struct rs_part *p)
 {
@@ -112,11 +145,14 @@ static void complete_nic(struct rs_expect *x, struct expect_host *h, int part)
 	if (!p->model && x->world->given.nic)
 		p->model = rs_nic_model_find(x->world->given.nic)->name;
 	m = rs_nic_model_find(p->model);
+	if (!p->port_rate)
+		p->port_rate = of_verbs(x, h->name, p);
 	if (!p->port_rate && x->world->given.gbps > 0)
 		p->port_rate = (int64_t)(x->world->given.gbps * RS_GBPS);
 	if (!p->port_rate && (m || p->up.gen)) {
-		p->port_rate =
-			m ? m->rate[two_functions(h->inside, part)] * RS_GBPS : of_slot(&p->up);
+		p->port_rate = is_lx(x, h->name, p) ? 25 * RS_GBPS
+			       : m ? m->rate[two_functions(h->inside, part)] * RS_GBPS
+				   : of_slot(&p->up);
 		h->lacks[part] |= LACKS_RATE;
 	}
 	if (!p->up.gen || !p->up.lanes) {

@@ -65,6 +65,7 @@ static void devices_of_topo(struct placing *p)
 static void devices_of_lists(struct placing *p)
 {
 	const struct rs_facts *facts = p->x->audit->facts;
+	const struct rs_fact *f;
 	uint32_t at = 0;
 	const char *s;
 
@@ -74,6 +75,12 @@ static void devices_of_lists(struct placing *p)
 	while ((s = rs_facts_subject(facts, &at, p->host, "nic/")))
 		if (strcmp(s, "nic/unnamed"))
 			add(p, "", s + 4, false);
+	at = 0;
+	/* NCCL's log: "mlx5_0:1/RoCE" */
+	while ((f = rs_facts_next(facts, &at, p->host, "nccl", "using/")))
+		add(p, "",
+		    rs_audit_text(p->x->audit, "%.*s", (int)strcspn(f->value, ":/ "), f->value),
+		    false);
 }
 
 static const char *between(const struct placing *p, unsigned i, unsigned k)

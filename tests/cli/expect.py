@@ -170,6 +170,20 @@ def measured(tmp):
 
 def lacking(tmp):
     """Nothing is guessed: what to run next is named."""
+    log = write(os.path.join(tmp, "nccl.log"),
+                "gpu01:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>\n")
+    d = figures("--test", "perftest", "--sizes", "64KiB", "--given", "rate=100", log)
+    near(one(d, "ib_write_bw", 65536), 97.5, 0.03, "NICs of NCCL's log")
+    verbs = write(os.path.join(tmp, "ibv_devinfo-v.txt"), """hca_id:\tmlx5_0
+\tvendor_part_id:\t\t\t4123
+\t\tport:\t1
+\t\t\tstate:\t\t\tPORT_ACTIVE (4)
+\t\t\tactive_mtu:\t\t4096 (5)
+\t\t\tlink_layer:\t\tInfiniBand
+\t\t\tactive_width:\t\t4X (2)
+\t\t\tactive_speed:\t\t25.0 Gbps (32)
+""")
+    near(one(figures("--test", "perftest", "--sizes", "64KiB", verbs), "ib_write_bw", 65536), 98.5, 0.03, "4 lanes of 25")
     empty = write(os.path.join(tmp, "notes.txt"), "the job is slow since Monday\n")
     if "ripstop audit --collect" not in run(empty, status=4):
         fail("nothing read")
