@@ -96,6 +96,11 @@ void rs_live_polled(struct rs_live *l);
 void rs_live_kick(struct rs_live *l);
 /* The same where the application asked to be told of a completion: it may poll no more. */
 void rs_live_awaited(struct rs_live *l);
+enum { RS_LIVE_MIND_MAX = 4 };
+/* Not locked: the application sleeps until one of its n descriptors can be read, until something
+ * came for the device, which is then driven, or so long. -EINTR, and poll(2)'s other errors. */
+struct pollfd;
+int rs_live_mind(struct rs_live *l, const struct pollfd *own, unsigned n, int64_t ns);
 /* The same after posts to a queue pair of RC, or XRC's initiator. While much is on its way to its
  * peer and the application polls, what was posted waits for the next poll: sends go in batches. */
 void rs_live_posted(struct rs_live *l, struct rs_qp *qp);

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -280,18 +281,17 @@ void rs_live_posted(struct rs_live *l, struct rs_qp *qp)
 		rs_live_kick(l);
 }
 
-/* Wait for a datagram, room to send, a kick or a deadline. */
-static void wait_events(struct rs_live *l)
-{
-	struct pollfd f[] = {{.fd = l->udp, .events = POLLIN},
-			     {.fd = l->stray, .events = POLLIN},
-			     {.fd = l->wake, .events = POLLIN},
-			     {.fd = rs_near_descriptor(l), .events = POLLIN}};
-	struct timespec ts;
-	int64_t ns = rs_live_tuning.sleep_ns;
-	uint64_t kicks;
+enum { OWN_EVENTS = 4 };
 
-	rs_live_lock(l);
+/* Locked: what to wait for, and how long; from here on the device tells whoever waits. */
+static int64_t watch(struct rs_live *l, struct pollfd f[OWN_EVENTS])
+{
+	int64_t ns = rs_live_tuning.sleep_ns;
+
+	f[0] = (struct pollfd){.fd = l->udp, .events = POLLIN};
+	f[1] = (struct pollfd){.fd = l->stray, .events = POLLIN};
+	f[2] = (struct pollfd){.fd = l->wake, .events = POLLIN};
+	f[3] = (struct pollfd){.fd = rs_near_descriptor(l), .events = POLLIN};
 	if (deadline(l) != RS_NEVER && (deadline(l) - rs_live_now(l)) / RS_NS < ns)
 		ns = (deadline(l) - rs_live_now(l)) / RS_NS;
 	l->sleeping_until = deadline(l);
@@ -304,19 +304,126 @@ static void wait_events(struct rs_live *l)
 	atomic_store(&l->sleeps, true);
 	if (!rs_shm_sleep(l) || l->deferred)
 		ns = 0;
-	rs_live_unlock(l);
-	if (ns < 0)
-		ns = 0;
-	ts = (struct timespec){ns / 1000000000, ns % 1000000000};
+	return ns < 0 ? 0 : ns;
+}
+
+/* -EINTR: a signal came. */
+static int sleep_on(struct rs_live *l, struct pollfd *f, unsigned n, int64_t ns)
+{
+	struct timespec ts = {ns / 1000000000, ns % 1000000000};
+	int err = ppoll(f, n, &ts, NULL) < 0 ? -errno : 0;
+	uint64_t kicks;
+
 	/* EINVAL: the process may have fewer descriptors than these from now on (RLIMIT_NOFILE) */
-	if (ppoll(f, sizeof(f) / sizeof(f[0]), &ts, NULL) < 0 && errno != EINTR) {
+	if (err && err != -EINTR) {
 		ts = (struct timespec){0,
 				       ns < rs_live_tuning.look_ns ? ns : rs_live_tuning.look_ns};
 		nanosleep(&ts, NULL);
 	}
 	atomic_store(&l->sleeps, false);
-	if (read(l->wake, &kicks, sizeof(kicks)) < 0 && errno != EAGAIN)
+	if (read(l->wake, &kicks, sizeof(kicks)) < 0)
+		rs_assert(errno == EAGAIN);
+	return err == -EINTR ? err : 0;
+}
+
+/* Wait for a datagram, room to send, a kick or a deadline. */
+static void wait_events(struct rs_live *l)
+{
+	struct pollfd f[OWN_EVENTS];
+	int64_t ns;
+
+	rs_live_lock(l);
+	ns = watch(l, f);
+	rs_live_unlock(l);
+	sleep_on(l, f, OWN_EVENTS, ns);
+}
+
+/*
+ * An application that waits minds the device itself: what comes by the wire wakes it alone, where
+ * the thread would be woken for the datagram and then wake the application. The thread stands
+ * aside: it looks now and then whether the application still comes back; after some looks at a
+ * minder that has not moved it sleeps until it is told.
+ */
+static void stand_aside(struct rs_live *l)
+{
+	struct pollfd told = {.fd = l->aside, .events = POLLIN};
+	const struct timespec look = {0, rs_live_tuning.look_max_ns};
+	unsigned minds = atomic_load(&l->minds), still = 0;
+	uint64_t n;
+
+	while (atomic_load(&l->minded) && !atomic_load(&l->stop)) {
+		bool deep = still >= rs_live_tuning.aside_looks;
+
+		atomic_store(&l->deep, deep);
+		if (deep && !atomic_load(&l->minded))
+			break;
+		if (ppoll(&told, 1, deep ? NULL : &look, NULL) < 0 && errno != EINTR)
+			nanosleep(&look, NULL);
+		if (read(l->aside, &n, sizeof(n)) < 0)
+			rs_assert(errno == EAGAIN);
+		still = atomic_load(&l->minds) == minds ? still + 1 : 0;
+		minds = atomic_load(&l->minds);
+	}
+	atomic_store(&l->deep, false);
+}
+
+static void back_from_aside(struct rs_live *l)
+{
+	uint64_t one = 1;
+
+	atomic_store(&l->minded, false);
+	atomic_fetch_add(&l->minds, 1);
+	if (atomic_load(&l->deep) && write(l->aside, &one, sizeof(one)) < 0 && errno != EAGAIN)
 		return;
+}
+
+/* What came is taken; a stream is left to gather first. */
+static int mind(struct rs_live *l, struct pollfd *f, unsigned n, int64_t most_ns)
+{
+	const struct timespec gather = {0, l->pause_until - rs_clock_ns()};
+	int64_t ns;
+	int err;
+
+	if (gather.tv_nsec > 0)
+		nanosleep(&gather, NULL);
+	rs_live_lock(l);
+	if (gather.tv_nsec > 0)
+		drive(l, true, rs_clock_ns());
+	rs_tx_flush_acks(l);
+	ns = watch(l, f + n);
+	if (gather.tv_nsec > 0)
+		ns = 0;
+	rs_live_unlock(l);
+	err = sleep_on(l, f, n + OWN_EVENTS, ns < most_ns ? ns : most_ns);
+	rs_live_lock(l);
+	atomic_store_explicit(&l->polled_ns, rs_clock_ns(), memory_order_relaxed);
+	drive(l, true, rs_clock_ns());
+	rs_live_unlock(l);
+	return err;
+}
+
+int rs_live_mind(struct rs_live *l, const struct pollfd *own, unsigned n, int64_t ns)
+{
+	struct pollfd f[RS_LIVE_MIND_MAX + OWN_EVENTS];
+	const struct timespec ts = {ns / 1000000000, ns % 1000000000};
+	bool none = false;
+	int cancel, err;
+
+	rs_assert(n <= RS_LIVE_MIND_MAX);
+	if (n)
+		memcpy(f, own, n * sizeof(*own));
+	/* Rings wake in their own way (mind_rings()), and one minder is enough. */
+	if (l->forked || rs_shm_heard_within(l, rs_clock_ns(), rs_live_tuning.active_ns) ||
+	    !atomic_compare_exchange_strong(&l->minded, &none, true))
+		return ppoll(f, n, &ts, NULL) < 0 ? -errno : 0;
+	/* a thread that is cancelled would leave the device without a minder */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (atomic_load(&l->sleeps)) /* the thread waits where we are about to */
+		wake(l);
+	err = mind(l, f, n, ns);
+	back_from_aside(l);
+	pthread_setcancelstate(cancel, NULL);
+	return err;
 }
 
 /*
@@ -374,6 +481,10 @@ static void *thread(void *arg)
 		struct timespec pause = {0, 0};
 		bool napped = false;
 
+		if (atomic_load(&l->minded)) {
+			stand_aside(l);
+			continue;
+		}
 		if (application_polls(l) && rs_clock_ns() >= watch_until) {
 			int64_t since = rs_clock_ns();
 
@@ -415,8 +526,13 @@ int rs_progress_start(struct rs_live *l)
 	int err;
 
 	l->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (l->wake < 0)
-		return -errno;
+	l->aside = l->wake < 0 ? -1 : eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (l->aside < 0) {
+		err = -errno;
+		if (l->wake >= 0)
+			close(l->wake);
+		return err;
+	}
 	l->sleeping_until = RS_NEVER;
 	atomic_store(&l->polls, rs_live_tuning.sleeper_polls);
 	/* Signals are the program's: none of its handlers runs on this thread. */
@@ -424,17 +540,24 @@ int rs_progress_start(struct rs_live *l)
 	pthread_sigmask(SIG_SETMASK, &every, &old);
 	err = -pthread_create(&l->thread, NULL, thread, l);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (err)
+	if (err) {
 		close(l->wake);
+		close(l->aside);
+	}
 	return err;
 }
 
 void rs_progress_stop(struct rs_live *l)
 {
 	if (!l->forked) {
+		uint64_t one = 1;
+
 		atomic_store(&l->stop, true);
 		wake(l);
+		if (write(l->aside, &one, sizeof(one)) < 0)
+			rs_assert(errno == EAGAIN);
 		pthread_join(l->thread, NULL);
 	}
 	close(l->wake);
+	close(l->aside);
 }

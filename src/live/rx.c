@@ -202,8 +202,6 @@ void rs_rx_give(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
 	uint32_t f = rs_opcodes[p->opcode].flags;
 
-	if (f & RS_F_LAST && f & (RS_F_SEND | RS_F_IMM))
-		l->tx.urgent = true;
 	if (f & RS_F_READ && f & RS_F_REQUEST)
 		join_reader(l, p->dest_qp);
 	if (__builtin_expect(l->stamps != NULL, 0))

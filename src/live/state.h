@@ -139,7 +139,7 @@ struct rs_live {
 	struct rs_rx rx;
 	struct rs_registry *registry;
 	unsigned slot;
-	int udp, stray, wake;            /* file descriptors */
+	int udp, stray, wake, aside;     /* file descriptors */
 	struct rs_local_address address; /* of stray */
 	struct rs_group {
 		uint8_t gid[16];
@@ -179,6 +179,9 @@ struct rs_live {
 	uint64_t port_sent;        /* bytes of frames */
 	rs_time sleeping_until;    /* of the thread */
 	_Atomic bool sleeps;       /* the thread does, and must be told of what rings bring */
+	_Atomic bool minded;       /* an application sleeps on the device: rs_live_mind() */
+	_Atomic bool deep;         /* the thread stands aside until it is told */
+	_Atomic unsigned minds;    /* so often was it minded */
 	_Atomic bool held;         /* ACKs were, since its last nap began */
 	_Atomic bool naps;         /* it leaves the engine to an application that polls */
 	_Atomic int64_t polled_ns; /* when the application last drove the engine */

@@ -11,6 +11,7 @@ const struct rs_live_tuning rs_live_tuning = {
 	.shortly_ns = 10 * 1000,
 	.needless_max = 4,
 	.spin_ns = 20 * 1000,
+	.aside_looks = 8,
 	.sleep_ns = 1000000000,
 	.stray_ns = 20 * 1000,
 	.stray_max_ns = 200 * 1000,

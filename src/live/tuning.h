@@ -38,6 +38,9 @@ struct rs_live_tuning {
 	int64_t watch_ns, shortly_ns, needless_max;
 	/* Polls in vain for so long: the peer may want the core. x/2, 2x: no difference. */
 	int64_t spin_ns;
+	/* Looks of the thread at an application that minds the device, and has not moved: then it
+	 * sleeps. By judgement. */
+	unsigned aside_looks;
 	/* The thread's longest sleep: events wake it before. x/2, 2x: no difference. */
 	int64_t sleep_ns;
 

@@ -25,6 +25,11 @@ RS_EXPORT int rs_verbs_gsi_send(struct ibv_context *c, const struct rs_gsi_datag
 	return err;
 }
 
+RS_EXPORT int rs_verbs_mind(struct ibv_context *c, const struct pollfd *own, unsigned n, int64_t ns)
+{
+	return rs_live_mind(rs_verbs_live(c), own, n, ns);
+}
+
 RS_EXPORT void rs_verbs_gsi_drain(struct ibv_context *c)
 {
 	struct rs_live *l = rs_verbs_live(c);

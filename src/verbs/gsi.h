@@ -10,6 +10,8 @@
 /* Returns the slot, live/gsi.h's. fn is called on any thread, with the device locked. */
 unsigned rs_verbs_gsi_open(struct ibv_context *c, rs_gsi_fn *fn, void *arg);
 int rs_verbs_gsi_send(struct ibv_context *c, const struct rs_gsi_datagram *d);
+/* rs_live_mind(). */
+int rs_verbs_mind(struct ibv_context *c, const struct pollfd *own, unsigned n, int64_t ns);
 /* Take what lies in the device's socket, for others too: it goes with the process. */
 void rs_verbs_gsi_drain(struct ibv_context *c);
 /* As the process exits, perhaps by a signal: can the device still be used? */

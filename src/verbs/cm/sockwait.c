@@ -85,18 +85,20 @@ static int sleep_on(struct rs_sock *s, bool (*ready)(const struct rs_sock *s))
 {
 	struct pollfd fds[2];
 	unsigned n = arm(s, fds);
-	int rc = 0, err;
+	int err;
 
 	/* What came before it was armed raises no event. */
 	rs_sock_progress(s);
 	if (ready(s))
 		return 0;
 	pthread_mutex_unlock(&s->lock);
-	rc = poll(fds, n, SLICE_MS);
-	err = errno;
+	if (s->cq)
+		err = -rs_verbs_mind(s->id->verbs, fds, n, INT64_C(1000000) * SLICE_MS);
+	else
+		err = poll(fds, n, SLICE_MS) < 0 ? errno : 0;
 	pthread_mutex_lock(&s->lock);
 	disarm(s);
-	return rc < 0 ? err : 0;
+	return err;
 }
 
 static int64_t now_ns(void)

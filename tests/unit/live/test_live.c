@@ -2,6 +2,7 @@
  * paths, leases of queue pair numbers. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "live/state.h"
@@ -462,6 +464,65 @@ static void test_open_that_fails_leaves_nothing(void **state)
 	nothing_is_left(files);
 }
 
+/* ---- Who waits minds the device ---- */
+
+struct minder {
+	struct rs_live *l;
+	struct pollfd own;
+	_Atomic bool done;
+};
+
+/* Until its own descriptor can be read. */
+static void *mind_until_told(void *arg)
+{
+	struct minder *m = arg;
+
+	while (poll(&m->own, 1, 0) == 0)
+		if (rs_live_mind(m->l, &m->own, 1, 10 * INT64_C(1000000000)))
+			break;
+	atomic_store(&m->done, true);
+	return NULL;
+}
+
+static bool becomes(const _Atomic bool *what)
+{
+	for (unsigned ms = 0; ms < 10000 && !atomic_load(what); ms++)
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
+	return atomic_load(what);
+}
+
+/* The thread stands aside, deeper with time, and is back when nobody minds any more. */
+static void test_a_minder_has_the_device_to_itself(void **state)
+{
+	struct rs_live_device d;
+	struct minder m = {0};
+	struct rs_error e;
+	int told[2];
+	pthread_t t;
+
+	assert_int_equal(rs_live_device_parse("d=lo", &d, &e), 0);
+	assert_int_equal(rs_live_open(&d, &m.l, &e), 0);
+	assert_int_equal(pipe(told), 0);
+	m.own = (struct pollfd){.fd = told[0], .events = POLLIN};
+	assert_int_equal(rs_live_mind(m.l, NULL, 0, 1000), 0);
+	assert_false(atomic_load(&m.l->minded));
+	assert_int_equal(pthread_create(&t, NULL, mind_until_told, &m), 0);
+	assert_true(becomes(&m.l->deep));
+	/* a second one sleeps on its own descriptors alone */
+	assert_int_equal(rs_live_mind(m.l, &m.own, 1, 1000), 0);
+	assert_true(atomic_load(&m.l->minded));
+	assert_false(atomic_load(&m.done));
+	assert_int_equal(write(told[1], "", 1), 1);
+	assert_true(becomes(&m.done));
+	assert_int_equal(pthread_join(t, NULL), 0);
+	assert_false(atomic_load(&m.l->minded));
+	assert_true(becomes(&m.l->sleeps));
+	assert_false(atomic_load(&m.l->deep));
+	rs_live_close(m.l);
+	close(told[0]);
+	close(told[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -474,6 +535,7 @@ int main(void)
 		cmocka_unit_test(test_strangers_paths_are_bounded),
 		cmocka_unit_test(test_open_that_fails_leaves_nothing),
 		cmocka_unit_test(test_a_forked_child_keeps_nothing_locked),
+		cmocka_unit_test(test_a_minder_has_the_device_to_itself),
 		cmocka_unit_test(test_leases_differ_keep_the_groups_order_and_survive_a_crash),
 	};
 
