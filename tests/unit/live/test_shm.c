@@ -1033,6 +1033,58 @@ static void test_a_peer_that_never_ends_its_copies_is_waited_for_once(void **sta
 }
 
 /* Off on one side is off for both; what is neither on nor off is refused. */
+/* ---- By the wire: posts in a row ---- */
+
+enum { ROW = 4, ROWS = 50, ROWS_MOST = 200 * 1000 };
+
+/* A row of posts. Did the second and later ones wait for a poll? */
+static bool post_row(struct end *a, const struct end *b)
+{
+	bool waited;
+
+	for (unsigned i = 0; i < ROW; i++)
+		post(a, RS_WR_WRITE, 0, 4, b, CONSTANT);
+	rs_live_lock(a->l);
+	waited = a->l->gathered;
+	rs_live_unlock(a->l);
+	return waited;
+}
+
+static void finish_row(struct end *a, struct end *b)
+{
+	do {
+		progress(a);
+		progress(b);
+	} while (a->done + a->failed < a->posted);
+}
+
+/* Who polls behind its posts has them gathered; who does not is held back once. */
+static void test_posts_in_a_row_go_together_for_who_polls(void **state)
+{
+	struct end a = {0}, b = {0};
+	unsigned rows = 0, held = 0;
+	const struct timespec late = {0, 200 * 1000};
+
+	setenv("RIPSTOP_SHM", "off", 1);
+	assert_true(open_end(&a) && open_end(&b));
+	unsetenv("RIPSTOP_SHM");
+	connect_end(&a, rs_qp_num(b.qp), 1024, 18);
+	connect_end(&b, rs_qp_num(a.qp), 1024, 18);
+	while (!post_row(&a, &b) && rows++ < ROWS_MOST)
+		finish_row(&a, &b);
+	finish_row(&a, &b);
+	assert_in_range(rows, rs_live_tuning.prompt_least, ROWS_MOST - 1);
+	for (unsigned i = 0; i < ROWS; i++) {
+		held += post_row(&a, &b);
+		nanosleep(&late, NULL);
+		finish_row(&a, &b);
+	}
+	assert_true(held <= 1);
+	assert_int_equal(a.failed, 0);
+	close_end(&a);
+	close_end(&b);
+}
+
 static void test_path_is_off_where_it_is_not_wanted(void **state)
 {
 	struct end a = {0}, b = {0};
@@ -1087,6 +1139,7 @@ int main(void)
 		cmocka_unit_test(test_lies_of_a_peer_do_no_harm),
 		cmocka_unit_test(test_a_lying_peer_harms_its_own_connection_alone),
 		cmocka_unit_test(test_a_peer_that_never_ends_its_copies_is_waited_for_once),
+		cmocka_unit_test(test_posts_in_a_row_go_together_for_who_polls),
 		cmocka_unit_test(test_path_is_off_where_it_is_not_wanted),
 	};
 
