@@ -419,18 +419,21 @@ static void back_from_aside(struct rs_live *l)
 /* What came is taken; a stream is left to gather first. */
 static int mind(struct rs_live *l, struct pollfd *f, unsigned n, int64_t most_ns)
 {
-	const struct timespec gather = {0, l->pause_until - rs_clock_ns()};
+	struct timespec gather = {0};
 	int64_t ns;
 	int err;
 
-	if (gather.tv_nsec > 0)
-		nanosleep(&gather, NULL);
 	rs_live_lock(l);
-	if (gather.tv_nsec > 0)
+	gather.tv_nsec = l->pause_until - rs_clock_ns();
+	if (gather.tv_nsec > 0) {
+		rs_live_unlock(l);
+		nanosleep(&gather, NULL);
+		rs_live_lock(l);
 		drive(l, true, rs_clock_ns());
+	}
 	rs_tx_flush_acks(l);
 	ns = watch(l, f + n);
-	if (gather.tv_nsec > 0)
+	if (gather.tv_nsec > 0) /* what came then may be what the application waits for */
 		ns = 0;
 	rs_live_unlock(l);
 	err = sleep_on(l, f, n + OWN_EVENTS, ns < most_ns ? ns : most_ns);
