@@ -248,15 +248,19 @@ int rs_live_devices(struct rs_live_device *out, unsigned max, struct rs_error *e
 		if_freenameindex(all);
 		return rs_error_set(e, -ENODEV, "cannot list the network interfaces");
 	}
-	for (struct if_nameindex *i = all; i->if_index && n < max; i++) {
-		struct rs_live_device *d = &out[n];
+	/* the loopback last: programs that name no device take the first, and libfabric looks no
+	 * further */
+	for (int loopback = 0; loopback < 2; loopback++)
+		for (struct if_nameindex *i = all; i->if_index && n < max; i++) {
+			struct rs_live_device *d = &out[n];
 
-		memset(d, 0, sizeof(*d));
-		if (read_with(i->if_name, addresses, &d->net, NULL) || unusable(&d->net))
-			continue;
-		snprintf(d->name, sizeof(d->name), "rs_%s", d->net.name);
-		n++;
-	}
+			memset(d, 0, sizeof(*d));
+			if (read_with(i->if_name, addresses, &d->net, NULL) || unusable(&d->net) ||
+			    d->net.loopback != loopback)
+				continue;
+			snprintf(d->name, sizeof(d->name), "rs_%s", d->net.name);
+			n++;
+		}
 	freeifaddrs(addresses);
 	if_freenameindex(all);
 	return (int)n;

@@ -81,4 +81,28 @@ if unshare -n true 2>/dev/null && [ -w /dev/shm ]; then
 	wait $last 2>/dev/null || :
 	echo "passed: nothing left behind"
 fi
+# A program that unloads the library with a device open (libfabric at its end) keeps running: the device has threads.
+cat >"$tmp/unload.py" <<'UNLOAD'
+import ctypes, time
+v = ctypes.CDLL("libibverbs.so.1")
+v.ibv_get_device_list.restype = ctypes.POINTER(ctypes.c_void_p)
+v.ibv_open_device.restype = ctypes.c_void_p
+v.ibv_open_device.argtypes = [ctypes.c_void_p]
+if not v.ibv_open_device(v.ibv_get_device_list(None)[0]):
+    raise SystemExit("no device")
+unload = ctypes.CDLL(None).dlclose
+unload.argtypes = [ctypes.c_void_p]
+unload(v._handle)
+time.sleep(0.2)
+UNLOAD
+"$ripstop" exec -- python3 "$tmp/unload.py" >"$tmp/out" 2>&1 || fail "unloaded with a device open: $? $(cat "$tmp/out")"
+# The loopback comes last: who names no device gets one that reaches others.
+if [ -n "${RS_OWN_NET-}" ] && ip link add rsx0 type veth peer name rsx1 2>/dev/null; then
+	ip address add 10.79.0.1/24 dev rsx0
+	ip link set rsx0 up && ip link set rsx1 up
+	"$ripstop" devices --json | python3 -c 'import json, sys
+names = [d["name"] for d in json.load(sys.stdin)["devices"]]
+sys.exit(names[-1] != "rs_lo" or len(names) < 2)' || fail "the loopback is not the last device"
+	ip link del rsx0
+fi
 echo "passed: exec"
