@@ -1,6 +1,6 @@
 # Two commands: make demo, make check. Each sets up everything on a fresh Debian 12.
 # Thin over CMake: see CMakePresets.json.
-.PHONY: help demo check check-rxe build bench fuzz soak format tidy install uninstall deb clean setup
+.PHONY: help demo check check-rxe check-programs build bench fuzz soak format tidy install uninstall deb clean setup
 .DEFAULT_GOAL := help
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
@@ -11,6 +11,7 @@ help:
 	@echo "make demo       what holds a training job back, and what each fix gives (2 minutes)"
 	@echo "make check      build, check the include law, run every test, again under ASan and UBSan, threads under TSan"
 	@echo "make check-rxe  beside the kernel's soft-RoCE in a virtual machine (2 minutes, root)"
+	@echo "make check-programs  real programs over the drop-in libraries: fio, QEMU, MPI, iSER, ... (6 minutes)"
 	@echo "make build      build/release/bin/ripstop"
 	@echo "make bench      speed: packet-hops per CPU-second, instructions per packet"
 	@echo "make fuzz       fuzz every reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each with libFuzzer, then AFL++; then scenarios"
@@ -42,6 +43,10 @@ check: setup
 check-rxe: build
 	@tools/setup qemu-system-x86 busybox-static cpio kmod tcpdump ethtool
 	@tests/interop/rxe.sh build/release/bin/ripstop || [ $$? = 77 ]
+
+check-programs: build
+	@tools/setup $$(tools/check-programs --packages)
+	@tools/check-programs
 
 bench: build
 	@bench/run build/release

@@ -76,6 +76,35 @@ around_switch() {
 	done
 }
 
+# Two containers, each with user, network, mount and process namespaces and a /dev/shm of its own: $pod1 and $pod2, processes
+# in them. `in_pod 1 COMMAND...` runs a command there.
+two_pods() {
+	unshare -Urnmp --fork --mount-proc true 2>/dev/null || skip "user namespaces cannot be made"
+	cleanup_pods() {
+		[ -z "${pod1-}${pod2-}" ] || kill -9 ${pod1-} ${pod2-} 2>/dev/null || :
+		cleanup
+	}
+	trap cleanup_pods EXIT
+	for k in 1 2; do
+		unshare -Urnmp --fork --kill-child --mount-proc sh -c \
+			"mount -t tmpfs tmpfs /dev/shm; ip link set lo up; echo up; exec sleep 900" >"$tmp/up$k" 2>/dev/null &
+		pids="$pids $!"
+		outer=$!
+		i=0
+		until [ -s "$tmp/up$k" ] || [ $i = 100 ]; do
+			i=$((i + 1))
+			sleep 0.05
+		done
+		eval "pod$k=$(cat /proc/$outer/task/$outer/children)"
+	done
+	pod1=${pod1% } pod2=${pod2% }
+}
+in_pod() {
+	eval "of=\$pod$1"
+	shift
+	nsenter -t $of -U --preserve-credentials -n -m -p "$@"
+}
+
 # holds_port STATEMENTS [COMMAND...]: a program, run by COMMAND, whose Python statements hold UDP port 4791: $holder
 holds_port() {
 	statements=$1

@@ -7,42 +7,18 @@ ripstop=$(realpath "$1")
 . "$(dirname "$0")/lib.sh"
 need ibv_rc_pingpong ib_write_bw unshare nsenter ip python3
 [ -n "${RS_OWN_NET-}" ] || skip "network namespaces cannot be made"
-unshare -Urnmp --fork --mount-proc true 2>/dev/null || skip "user namespaces cannot be made"
 
 fail() {
 	echo "FAILED: $*"
 	exit 1
 }
 
-p1= p2=
-cleanup_pods() {
-	[ -z "$p1$p2" ] || kill -9 $p1 $p2 2>/dev/null || :
-	cleanup
-}
-trap cleanup_pods EXIT
 dir=$tmp/shared
 mkdir "$dir"
 chmod 755 "$tmp"
 chmod 1777 "$dir"
-for k in 1 2; do
-	unshare -Urnmp --fork --kill-child --mount-proc sh -c "mount -t tmpfs tmpfs /dev/shm; ip link set lo up; echo up; exec sleep 300" \
-		>"$tmp/up$k" 2>/dev/null &
-	pids="$pids $!"
-	outer=$!
-	i=0
-	until [ -s "$tmp/up$k" ] || [ $i = 100 ]; do
-		i=$((i + 1))
-		sleep 0.05
-	done
-	eval "p$k=$(cat /proc/$outer/task/$outer/children)"
-done
-p1=${p1% } p2=${p2% }
-ip link add eth0 netns $p1 type veth peer name eth0 netns $p2 2>/dev/null || skip "veth cannot be made"
-in_pod() { # POD COMMAND...
-	eval "of=\$p$1"
-	shift
-	nsenter -t $of -U --preserve-credentials -n -m -p "$@"
-}
+two_pods
+ip link add eth0 netns $pod1 type veth peer name eth0 netns $pod2 2>/dev/null || skip "veth cannot be made"
 for k in 1 2; do
 	in_pod $k ip address add 10.81.0.$k/24 dev eth0
 	in_pod $k ip link set eth0 mtu 9000 up

@@ -59,6 +59,7 @@ if [ $world != loopback ]; then
 	$at_client ip address add $peer/24 dev eth0
 	$at_client ip link set eth0 up
 fi
+in_server=$at_server in_client=$at_client # for `pair` and `two` of interop/lib.sh
 at_server() { $at_server "$@"; }
 at_client() { $at_client "$@"; }
 on_server() { $at_server timeout -k 3 $limit "$ripstop" exec -- "$@"; }
