@@ -358,10 +358,11 @@ static int effects(struct rs_expect *x, const struct rs_expect_options *o, struc
 				if (!m)
 					return rs_error_set(e, -ENOMEM, "out of memory");
 				for (int k = 0; k < 2; k++) {
-					const struct rs_expect_figure *f = &x->figure[probe[k]];
+					const struct rs_expect_figure *f;
 
 					if (probe[k] == UINT32_MAX)
 						continue;
+					f = &x->figure[probe[k]];
 					r[n] = (struct expect_run){.model = m,
 								   .test = f->test,
 								   .op = f->op,
