@@ -38,9 +38,9 @@ struct text {
 	struct piece *piece;
 	uint32_t *order; /* pieces by host, then by line; those of host i from begin[i] */
 	uint32_t n, n_names, n_commands, commands_room, begin[RS_TEXT_HOSTS + 1];
-	char *data; /* lines without prefixes, each with its end */
-	size_t size;
-	struct name *name; /* [0]: the text's own host */
+	char *data;          /* lines without prefixes, each with its end */
+	size_t size, indent; /* indent: of the block of code at hand (dedent()) */
+	struct name *name;   /* [0]: the text's own host */
 	char (*command)[RS_COMMAND_BYTES];
 	bool knew;
 };
@@ -216,6 +216,25 @@ static bool quoted(const char *from, size_t left)
 	return *from == '>' && end && end + 1 < from + left && end[1] == '>';
 }
 
+/* A post's block of code is indented as a whole: a prompt tells by how much, up to a line before
+ * that. */
+static size_t dedent(struct text *t, char *text, size_t length)
+{
+	size_t blanks = strspn(text, " \t");
+	struct rs_prompt prompt;
+
+	if (t->indent && text[blanks] && blanks < t->indent)
+		t->indent = 0;
+	if (!t->indent && (blanks > 3 || *text == '\t') && !strchr(">+%", text[blanks]) &&
+	    rs_prompt_find(text + blanks, &prompt))
+		t->indent = blanks;
+	if (blanks > t->indent)
+		blanks = t->indent;
+	if (blanks)
+		memmove(text, text + blanks, length - blanks + 1);
+	return length - blanks;
+}
+
 static void line_add(struct text *t, const char *from, size_t left, size_t n, bool *in_quote)
 {
 	struct piece *p = &t->piece[t->n++];
@@ -236,6 +255,7 @@ static void line_add(struct text *t, const char *from, size_t left, size_t n, bo
 	}
 	while (length && isspace((unsigned char)text[length - 1]))
 		text[--length] = '\0';
+	length = dedent(t, text, length);
 	p->length = (uint32_t)length;
 	p->host = both(t, &prefix);
 	classify(t, p, text);

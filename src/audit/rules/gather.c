@@ -35,6 +35,32 @@ void rs_gather_fail(struct rs_gather *g, enum rs_severity s, const char *sw, con
 	}
 }
 
+static void keep(struct rs_gather *g, const struct rs_fact *f)
+{
+	for (unsigned i = 0; i < g->n_good; i++)
+		if (g->good[i] == f)
+			return;
+	if (f && g->n_good < RS_GATHER_FACTS)
+		g->good[g->n_good++] = f;
+}
+
+void rs_gather_pass(struct rs_gather *g, const struct rs_fact *one, const struct rs_fact *two)
+{
+	g->passed++;
+	keep(g, one);
+	keep(g, two);
+}
+
+void rs_gather_pass_pfc(struct rs_gather *g, const char *sw, const char *port, unsigned mask)
+{
+	const struct rs_fact *f = NULL;
+
+	/* asked of each port of each switch: looked up for the first few alone */
+	if (mask && g->n_good < RS_GATHER_FACTS)
+		f = rs_hop_fact(g->a, sw, port, "pfc/%d", __builtin_ctz(mask));
+	rs_gather_pass(g, f, NULL);
+}
+
 void rs_gather_end(struct rs_gather *g, const char *why, const char *passed, const char *unknown,
 		   const char *file, const char *what)
 {
@@ -51,6 +77,8 @@ void rs_gather_end(struct rs_gather *g, const char *why, const char *passed, con
 	if (g->passed) {
 		f = rs_finding_new(g->a, g->r, RS_PASS, g->r->severity, "%s (%u)", passed,
 				   g->passed);
+		for (unsigned i = 0; f && i < g->n_good; i++)
+			rs_finding_fact(f, g->good[i]);
 		return;
 	}
 	if (!g->unknown)

@@ -15,6 +15,8 @@ struct rs_gather {
 	const char *sw, *port;    /* the last that failed */
 	unsigned ports, switches; /* that failed */
 	unsigned passed, unknown; /* ports that were right, and that could not be judged */
+	const struct rs_fact *good[RS_GATHER_FACTS]; /* that the first of those stand on */
+	unsigned n_good;
 	enum rs_severity unseen;  /* of an UNKNOWN; RS_INFO: the rule's */
 	struct rs_hop_site site;  /* of the switch at hand */
 	int cnp;                  /* S06, S07: the DSCP of CNPs, and who says so */
@@ -32,6 +34,10 @@ struct rs_gather {
 void rs_gather_fail(struct rs_gather *g, enum rs_severity s, const char *sw, const char *port,
 		    const struct rs_fact *one, const struct rs_fact *two, const char *title_fmt,
 		    ...) __attribute__((format(printf, 7, 8)));
+/* One more port that is right, and what shows it. NULL facts are passed over. */
+void rs_gather_pass(struct rs_gather *g, const struct rs_fact *one, const struct rs_fact *two);
+/* The same of a port whose PFC is what it stands on. */
+void rs_gather_pass_pfc(struct rs_gather *g, const char *sw, const char *port, unsigned mask);
 /* Ends it: the title says how many; without a FAIL a PASS or an UNKNOWN that names what is
  * missing; nothing where nothing applied. */
 void rs_gather_end(struct rs_gather *g, const char *why, const char *passed, const char *unknown,

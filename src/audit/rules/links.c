@@ -169,7 +169,7 @@ static void l01_link(struct rs_gather *g, const char *host, const char *subject)
 		return;
 	}
 	if (fec == FEC_RS || fec == FEC_AUTO) {
-		g->passed++;
+		rs_gather_pass(g, f, NULL);
 		return;
 	}
 	rs_gather_fail(g, is_down(g->a, host, subject) ? RS_CRITICAL : RS_MAJOR, host,
@@ -216,6 +216,8 @@ static double ber_of_bins(const struct rs_audit *a, const char *host, const char
 			continue;
 		codewords += (double)r.by;
 		bad += (double)r.by * i;
+		if (!*fact)
+			*fact = r.now;
 		if (r.by > 0 && i > *deepest) {
 			*deepest = i;
 			*fact = r.now;
@@ -225,7 +227,7 @@ static double ber_of_bins(const struct rs_audit *a, const char *host, const char
 }
 
 static void l02_uncorrectable(struct rs_gather *g, const char *host, const char *subject,
-			      bool *known)
+			      const struct rs_fact **known)
 {
 	static const char *const names[] = {"fec_uncorrectable", "fec_uncorrectable_blocks",
 					    "effective_errors"};
@@ -235,7 +237,7 @@ static void l02_uncorrectable(struct rs_gather *g, const char *host, const char 
 
 		if (!rs_look_rise(g->a, host, subject, names[i], &r))
 			continue;
-		*known = true;
+		*known = r.now;
 		if (r.by <= 0)
 			continue;
 		rs_gather_fail(g, RS_MAJOR, host, as_port(g->a, subject), r.now, NULL,
@@ -250,7 +252,7 @@ static void l02_uncorrectable(struct rs_gather *g, const char *host, const char 
 static void l02_link(struct rs_gather *g, const char *host, const char *subject)
 {
 	const struct rs_fact *raw = rs_look(g->a, host, subject, "link/raw_ber"), *deep = NULL;
-	bool known = false;
+	const struct rs_fact *known = NULL;
 	unsigned before = g->ports;
 	int deepest;
 	double ber;
@@ -259,7 +261,8 @@ static void l02_link(struct rs_gather *g, const char *host, const char *subject)
 	ber = raw ? strtod(raw->value, NULL) : ber_of_bins(g->a, host, subject, &deepest, &deep);
 	if (raw)
 		deepest = 0;
-	known |= ber >= 0;
+	if (ber >= 0)
+		known = raw ? raw : deep ? deep : known;
 	if (ber > KP4_LIMIT)
 		rs_gather_fail(g, RS_MAJOR, host, as_port(g->a, subject), raw ? raw : deep, NULL,
 			       "%s: %.1e bit errors before FEC, beyond what it bears (2.4e-4)",
@@ -269,7 +272,8 @@ static void l02_link(struct rs_gather *g, const char *host, const char *subject)
 			       "%s: %.1e bit errors before FEC, up to %d of the 15 symbols that it "
 			       "corrects",
 			       host, ber, deepest);
-	g->passed += known && g->ports == before;
+	if (known && g->ports == before)
+		rs_gather_pass(g, known, NULL);
 	/* mlxlink without -c */
 	g->unknown +=
 		!known && rs_look(g->a, host, subject, "link/fec") && is_pam4(g->a, host, subject);
@@ -340,7 +344,7 @@ static void l03_heat(struct rs_gather *g, const char *host, const char *subject)
 			       "%s: a module is at %.0f C; its own limit is %.0f C", host, t,
 			       limit);
 	else
-		g->passed++;
+		rs_gather_pass(g, is, warn);
 }
 
 struct light {
@@ -413,7 +417,7 @@ static void l03_light(struct rs_gather *g, const char *host, const char *subject
 			       "%s: %.1f dBm of light (%s); the module's own limit is %.1f dBm",
 			       host, x.least, way, limit);
 	else
-		g->passed++;
+		rs_gather_pass(g, x.worst, warn);
 }
 
 static void l03_link(struct rs_gather *g, const char *host, const char *subject)
@@ -452,7 +456,8 @@ static void l04_peer(struct rs_gather *g, const char *host, const char *subject)
 	if (theirs <= 0)
 		return;
 	if (mine == theirs) {
-		g->passed++;
+		rs_gather_pass(g, rs_look(g->a, host, subject, "speed_mbps"),
+			       rs_hop_fact(g->a, sw, port, "speed_mbps"));
 		return;
 	}
 	rs_gather_fail(g, RS_CRITICAL, sw, port, rs_look(g->a, host, subject, "speed_mbps"),
@@ -507,7 +512,8 @@ static void l04_sibling(struct rs_gather *g, const char *host, const char *nic)
 			best = f;
 	}
 	if (!best || best == rate || best->number <= rate->number) {
-		g->passed += best && best != rate;
+		if (best && best != rate)
+			rs_gather_pass(g, rate, best);
 		return;
 	}
 	rs_gather_fail(g, RS_CRITICAL, host, as_port(g->a, nic), rate, best,

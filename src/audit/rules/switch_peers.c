@@ -47,7 +47,7 @@ static void s09_netdev(struct rs_gather *g, const char *host, const char *netdev
 	if (rs_hop_peer(g->a, host, netdev + 7, &sw, &port) &&
 	    (n = ip_mtu(g->a, sw, port, &at_switch)) > 0) {
 		if (mtu->number <= n) {
-			g->passed++;
+			rs_gather_pass(g, mtu, at_switch);
 			return;
 		}
 		rs_gather_fail(g, RS_CRITICAL, sw, port, mtu, at_switch,
@@ -63,7 +63,7 @@ static void s09_netdev(struct rs_gather *g, const char *host, const char *netdev
 		return;
 	/* some name their MTU instead of the frame: only what is beyond doubt fails */
 	if (mfs->number >= mtu->number) {
-		g->passed++;
+		rs_gather_pass(g, mtu, mfs);
 		return;
 	}
 	rs_gather_fail(
@@ -153,6 +153,7 @@ static bool twins(const struct rs_audit *a, const char *x, const char *y)
 
 static void s10_pair(struct rs_gather *g, const char *x, const char *y)
 {
+	const struct rs_fact *one = NULL, *two = NULL; /* that were compared and agree */
 	unsigned compared = 0;
 
 	for (unsigned k = 0; twin_names[k]; k++) {
@@ -175,14 +176,20 @@ static void s10_pair(struct rs_gather *g, const char *x, const char *y)
 			mine = commonest(g->a, x, f->name);
 			theirs = commonest(g->a, y, f->name);
 			compared += mine && theirs;
-			if (!mine || !theirs || !strcmp(mine->value, theirs->value))
+			if (!mine || !theirs)
 				continue;
+			if (!strcmp(mine->value, theirs->value)) {
+				one = mine;
+				two = theirs;
+				continue;
+			}
 			rs_gather_fail(g, RS_MAJOR, y, NULL, mine, theirs,
 				       "%s and %s have one role and differ: %s is %s and %s", x, y,
 				       f->name, mine->value, theirs->value);
 		}
 	}
-	g->passed += compared != 0;
+	if (compared)
+		rs_gather_pass(g, one, two);
 	g->unknown += !compared;
 }
 
@@ -270,7 +277,7 @@ void switch_s11(struct rs_audit *a, const struct rs_rule *r)
 					       "delete forwarding-options enhanced-hash-key inet "
 					       "no-l4-source-port; commit");
 		} else if (l4) {
-			g.passed++;
+			rs_gather_pass(&g, l4, NULL);
 		} else if (sw && !ar) {
 			g.unknown++;
 		}

@@ -34,7 +34,7 @@ static void s01_port(struct rs_gather *g, const struct rs_hop_view *v)
 			reached |= 1u << h.group;
 	}
 	if (reached & mask) {
-		g->passed++;
+		rs_gather_pass_pfc(g, sw, port, reached & mask);
 		return;
 	}
 	rs_gather_fail(g, RS_CRITICAL, sw, port,
@@ -146,7 +146,8 @@ static void s02_port(struct rs_gather *g, const struct rs_hop_view *v)
 		return;
 	}
 	if (here & elsewhere || !v->classifies || !rs_hop_carries(v, &g->site)) {
-		g->passed += here != 0;
+		if (here)
+			rs_gather_pass_pfc(g, sw, port, here);
 		return;
 	}
 	for (int dscp = 0; dscp < 64; dscp++) {
@@ -177,7 +178,7 @@ static void s02_lldp(struct rs_gather *g, const char *host)
 		if (!said || !said->numeric || mask <= 0)
 			continue;
 		if (!(mask & ~said->number)) {
-			g->passed++;
+			rs_gather_pass(g, said, NULL);
 			continue;
 		}
 		rs_gather_fail(g, RS_CRITICAL, host, rs_audit_text(g->a, "port/%s", port[i].netdev),
@@ -238,7 +239,7 @@ static void s03_group(struct rs_gather *g, const char *sw, const char *port, int
 
 	/* NULL: SONiC's dynamic model computes it from speed, MTU and cable */
 	if (profile && !strcasecmp(profile->value, "NULL")) {
-		g->passed++;
+		rs_gather_pass(g, profile, NULL);
 		return;
 	}
 	if (!xoff || !xoff->numeric || speed <= 0) {
@@ -248,7 +249,7 @@ static void s03_group(struct rs_gather *g, const char *sw, const char *port, int
 	floor_bytes = headroom(mtu, cable, speed, false);
 	worst = headroom(mtu, cable, speed, true);
 	if ((double)xoff->number >= worst) {
-		g->passed++;
+		rs_gather_pass(g, xoff, NULL);
 		return;
 	}
 	rs_gather_fail(
@@ -355,7 +356,7 @@ static void s08_port(struct rs_gather *g, const struct rs_hop_view *v)
 			       "detect again (%lld ms)",
 			       sw, (long long)restore, (long long)detect);
 	} else {
-		g->passed++;
+		rs_gather_pass(g, dog, NULL);
 	}
 }
 
@@ -458,7 +459,8 @@ static void s13_queues(struct rs_gather *g, const struct rs_hop_view *v)
 			snprintf(where, sizeof(where), "lossless priority group %d", p);
 			s13_fail(g, sw, port, &in_group, seen ? pause.by : 1, seen, where);
 		} else {
-			g->passed += in_queue.now || in_group.now;
+			if (in_queue.now || in_group.now)
+				rs_gather_pass(g, in_queue.now, in_group.now);
 		}
 	}
 }
@@ -478,7 +480,7 @@ static void s13_port(struct rs_gather *g, const struct rs_hop_view *v)
 		if (!rs_look_rise(g->a, sw, port, names[i], &dropped))
 			continue;
 		if (dropped.by <= 0 || (mode && !strncmp(mode, "lossy", 5))) {
-			g->passed++;
+			rs_gather_pass(g, dropped.now, NULL);
 			continue;
 		}
 		seen = rs_look_rise(g->a, sw, port, "tx_pause", &tx) &&
@@ -506,7 +508,7 @@ static void s13_paused(struct rs_gather *g, const struct rs_hop_view *v)
 			continue;
 		share = (double)r.by / 1e6 / r.seconds;
 		if (share <= g->a->set.pause_fail) {
-			g->passed++;
+			rs_gather_pass(g, r.now, NULL);
 			continue;
 		}
 		rs_gather_fail(g, RS_MAJOR, v->sw, v->port, r.now, NULL,
@@ -583,8 +585,8 @@ static void s14_port(struct rs_gather *g, const struct rs_hop_view *v)
 		rs_gather_fail(g, RS_MINOR, sw, port,
 			       rs_hop_fact(g->a, sw, port, "pfc/%d", __builtin_ctz(mask)), NULL,
 			       "%d priorities are lossless on %s", n, sw);
-	else
-		g->passed += n > 0;
+	else if (n > 0)
+		rs_gather_pass_pfc(g, sw, port, mask);
 }
 
 void switch_s14(struct rs_audit *a, const struct rs_rule *r)

@@ -42,7 +42,7 @@ static void s04_port(struct rs_gather *g, const struct rs_hop_view *v)
 		if (q < 0)
 			continue;
 		if (ecn && ecn->numeric && ecn->number) {
-			g->passed++;
+			rs_gather_pass(g, ecn, NULL);
 		} else if (!ecn && !queues_seen(g->a, sw, port)) {
 			g->unknown++;
 		} else {
@@ -164,7 +164,7 @@ static void s05_port(struct rs_gather *g, const struct rs_hop_view *v)
 			continue;
 		}
 		if (kmin < depth && kmax < depth) {
-			g->passed++;
+			rs_gather_pass(g, high, g->stop.why[p]);
 			continue;
 		}
 		always = kmin >= depth;
@@ -261,7 +261,7 @@ static void s06_port(struct rs_gather *g, const struct rs_hop_view *v)
 			       "%s puts CNPs (DSCP %d) into queue %d with best effort", sw, dscp,
 			       h.queue);
 	} else {
-		g->passed++;
+		rs_gather_pass(g, h.map, said);
 		return;
 	}
 	if (g->new_switch) {
@@ -347,7 +347,7 @@ static void s07_port(struct rs_gather *g, const struct rs_hop_view *v)
 			       "without limit)",
 			       sw, dscp);
 	else
-		g->passed++;
+		rs_gather_pass_pfc(g, sw, port, v->mask);
 }
 
 void switch_s07(struct rs_audit *a, const struct rs_rule *r)

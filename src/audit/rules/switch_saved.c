@@ -51,7 +51,7 @@ static void s15_port(struct rs_gather *g, const struct rs_hop_view *v)
 			continue;
 		}
 		if (in_force(f->value, is->value)) {
-			g->passed++;
+			rs_gather_pass(g, f, is);
 			continue;
 		}
 		rs_gather_fail(g, RS_MAJOR, sw, port, f, is,
@@ -167,7 +167,7 @@ static void s15_group(struct rs_gather *g, const struct group *s)
 				if (!other || strcmp(f->file, other->file) < 0)
 					s15_differs(g, f, other, s->file[k]);
 			} else {
-				g->passed++;
+				rs_gather_pass(g, f, other);
 			}
 		}
 	}

@@ -127,6 +127,20 @@ static void test_port_that_classifies_and_does_not_protect(void **state)
 	assert_int_equal(verdict("S02", FACTS(SWITCH("SONiC"), PORT("Ethernet0"))), RS_PASS);
 }
 
+/* Not the last fact that was looked up, but what decides. */
+static void test_pass_cites_what_decides(void **state)
+{
+	struct judged j = judge("S02", FACTS(SWITCH("SONiC"), PORT("Ethernet0")));
+	const struct rs_finding *f = j.a->n_findings ? j.a->findings[0] : NULL;
+
+	assert_non_null(f);
+	assert_int_equal(f->verdict, RS_PASS);
+	assert_int_equal(f->n_facts, 1);
+	assert_string_equal(f->fact[0]->subject, "port/Ethernet0");
+	assert_string_equal(f->fact[0]->name, "pfc/3");
+	rs_audit_destroy(j.a);
+}
+
 static void test_management_port_needs_no_protection(void **state)
 {
 	const struct told *t =
@@ -732,6 +746,7 @@ int main(void)
 		cmocka_unit_test(test_chain_breaks_at_a_port_that_does_not_trust),
 		cmocka_unit_test(test_chain_takes_eos_default_map_as_likely),
 		cmocka_unit_test(test_fix_at_the_host_moves_the_hosts_map_too),
+		cmocka_unit_test(test_pass_cites_what_decides),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
