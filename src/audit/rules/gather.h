@@ -17,9 +17,9 @@ struct rs_gather {
 	unsigned passed, unknown; /* ports that were right, and that could not be judged */
 	const struct rs_fact *good[RS_GATHER_FACTS]; /* that the first of those stand on */
 	unsigned n_good;
-	enum rs_severity unseen;  /* of an UNKNOWN; RS_INFO: the rule's */
-	struct rs_hop_site site;  /* of the switch at hand */
-	int cnp;                  /* S06, S07: the DSCP of CNPs, and who says so */
+	enum rs_severity unseen; /* of an UNKNOWN; RS_INFO: the rule's */
+	struct rs_hop_site site; /* of the switch at hand */
+	int cnp;                 /* S06, S07: the DSCP of CNPs, and who says so */
 	const struct rs_fact *cnp_fact;
 	struct { /* S05: who is stopped first on a switch, by priority */
 		const char *sw, *where[8];
