@@ -27,11 +27,11 @@ struct sim_messages {
 	union {
 		uint64_t parts_sent[QPS_MAX]; /* over the network: parts completed, a queue pair */
 		uint64_t left[SLOTS_MAX];     /* inside a host: of a message's bytes */
-		rs_time told; /* ... when the last one sent may be seen at the earliest */
 	};
 	uint64_t sent, completed; /* messages */
-	rs_time *posted;          /* [message % SLOTS_MAX]; NULL: not followed */
-	uint32_t followed;        /* its number among those that are */
+	rs_time told;      /* inside a host: when the last one sent may be seen at the earliest */
+	rs_time *posted;   /* [message % SLOTS_MAX]; NULL: not followed */
+	uint32_t followed; /* its number among those that are */
 	/* receiving */
 	uint64_t parts[QPS_MAX];               /* parts arrived, a queue pair */
 	uint64_t announced, arrived, consumed; /* messages */

@@ -132,6 +132,22 @@ def refused():
         ran("plan", one)
 
 
+def many_chunks():
+    """Twice the bytes of a send-recv take twice the time, also past 64 chunks a connection."""
+    host = os.path.join(os.path.dirname(DATA), "scoreboard/hosts/hgx-h100.xml")
+    text = ("fabric:\n  hosts:\n    - {name: h, count: 1, like: %s}\n  pairing: nearest\n  network: {kind: rail, leaves: 8}\n"
+            "workload:\n  - {name: job, collective: {op: send-recv, bytes: %dMiB, ranks: [h0/gpu0, h0/gpu1]}}\n")
+    times = []
+    for mib in (1536, 3072):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+            f.write(text % (host, mib))
+            f.flush()
+            done = subprocess.run([RIPSTOP, "sim", "--no-diagnosis", "--quiet", "--json", "-", f.name], capture_output=True, text=True,
+                                  timeout=120, check=True)
+        times.append(json.loads(done.stdout)["runs"][0]["jobs"][0]["time_ns"])
+    assert 1.9 < times[1] / times[0] < 2.1, times
+
+
 def tuned():
     """The choice as a tuner's file, read again, is the same choice; bad files are refused."""
     nodes = ("--nodes", "2", "--gpu", "H100", "--nic", "400G")
