@@ -94,6 +94,7 @@ def main():
             found = compared(system, lines[:i] + [wrong] + lines[i + 1:], 1)
             assert sum(k["lines"] - k["same"] for k in found.values()) == 1, (wrong, found)
         drawn_again(system)
+    many_chunks()
     return refused()
 
 
