@@ -135,7 +135,7 @@ def refused():
 
 def many_chunks():
     """Twice the bytes of a send-recv take twice the time, also past 64 chunks a connection."""
-    host = os.path.join(os.path.dirname(DATA), "scoreboard/hosts/hgx-h100.xml")
+    host = os.path.abspath(os.path.join(DATA, "../scoreboard/hosts/hgx-h100.xml"))
     text = ("fabric:\n  hosts:\n    - {name: h, count: 1, like: %s}\n  pairing: nearest\n  network: {kind: rail, leaves: 8}\n"
             "workload:\n  - {name: job, collective: {op: send-recv, bytes: %dMiB, ranks: [h0/gpu0, h0/gpu1]}}\n")
     times = []
