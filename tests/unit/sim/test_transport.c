@@ -75,8 +75,9 @@ static bool user(void *self, uint32_t number, uint64_t *out)
 	return t != NULL;
 }
 
-static void post(void *self, uint32_t number, uint64_t bytes, bool tell, rs_time now)
+static void post(void *self, uint32_t number, uint64_t bytes, uint8_t op, bool tell, rs_time now)
 {
+	assert_int_equal(op, RS_FLOW_WRITE);
 	assert_true(toy_post(((struct ends *)self)->toy, number, bytes, tell));
 }
 
