@@ -431,6 +431,19 @@ static bool scalar_number(const struct rs_node *n, double *v)
 	return n && n->kind == RS_NODE_SCALAR && number(n->text, v);
 }
 
+/* One host more, by its number: of those that hosts do not have as a name. */
+static void number_one(struct reader *r)
+{
+	uint32_t had = r->p->n;
+
+	for (uint32_t k = had; k <= 2 * had && r->p->n == had && !r->err; k++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%u", k);
+		name_of(r, name, strlen(name));
+	}
+}
+
 /* [[1, 2], [3, 4]], with names beside it. */
 static void json_matrix(struct reader *r, const struct rs_node *names, const struct rs_node *rows)
 {
@@ -448,12 +461,8 @@ static void json_matrix(struct reader *r, const struct rs_node *names, const str
 		for (const struct rs_item *k = i->value->first; k && !r->err; k = k->next, to++) {
 			double v;
 
-			while ((from >= r->p->n || to >= r->p->n) && !r->err) {
-				char name[16];
-
-				snprintf(name, sizeof(name), "%u", r->p->n);
-				name_of(r, name, strlen(name));
-			}
+			while ((from >= r->p->n || to >= r->p->n) && !r->err)
+				number_one(r);
 			if (scalar_number(k->value, &v))
 				add(r, from, to, v);
 		}
