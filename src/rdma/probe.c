@@ -106,9 +106,12 @@ bool rs_probe_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time due, rs_time 
 	if (b->n == PROBES)
 		return !silence_over(qp, b, now);
 	qp->deadline = now + (qp->rto << (b->n + 1));
-	/* Found late: the owner did not run, and what came meanwhile is yet to be read. */
-	if (!nic->c.rto_grace || now - due <= nic->c.rto_late)
+	/* Found late: the owner did not run, and what came meanwhile is yet to be read. Many silent
+	 * at once: their peer is late, and all their probes would find no room there. */
+	if ((!nic->c.rto_grace || now - due <= nic->c.rto_late) && now >= nic->probe_next) {
+		nic->probe_next = now + nic->c.probe;
 		probe(nic, qp);
+	}
 	if (++b->n == PROBES && qp->deadline != RS_NEVER)
 		qp->deadline = rs_time_max(b->silent_at + b->rto, now + 1);
 	return true;

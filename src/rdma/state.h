@@ -166,6 +166,7 @@ struct rs_nic {
 	struct rs_int_record *int_records; /* [QP]: to be returned; NULL: no telemetry */
 	uint8_t *cc_paths;                 /* [QP]: struct rs_cc_paths; NULL: none is kept */
 	struct rs_probe *probes;           /* [QP]; NULL: there are none */
+	rs_time probe_next;                /* no queue pair probes before */
 	rs_time *message_due;              /* [QP]: its next message begins no earlier; or NULL */
 	uint16_t gap;                      /* bytes that a frame takes on the link beside itself */
 	uint16_t uncounted;                /* bytes of a frame that windows do not count, telemetry
