@@ -7,7 +7,8 @@
     r = ripstop.simulate(f, diagnose=True)
     print(r.flows()["finish"].max(), r.causes[0].what)
 
-Fabric makes or reads a fabric; Simulation runs it, Result is what came out; Nic is one NIC, driven with
+Fabric makes or reads a fabric; Simulation runs it, Result is what came out; Session is a run in which the
+caller sends messages while it goes; Nic is one NIC, driven with
 frames of one's own; Audit finds what is wrong on a cluster. Numbers come as NumPy arrays where NumPy is
 there. What is refused raises Error with file, line and column.
 """
@@ -15,13 +16,14 @@ from ._c import NEVER, Error, lib as _lib
 from .audit import Audit
 from .fabric import Fabric
 from .nic import Nic
+from .session import DELIVERED, FAILED, SENT, TIMER, News, Session
 from .sim import ENDS, Result, Simulation, simulate
 
 PS, NS, US, MS, S = 1, 10**3, 10**6, 10**9, 10**12
 
 __version__ = _lib.ripstop_version().decode()
-__all__ = ["Audit", "ENDS", "Error", "Fabric", "MS", "NEVER", "NS", "Nic", "PS", "Result", "S", "Simulation", "US", "has",
-           "simulate"]
+__all__ = ["Audit", "DELIVERED", "ENDS", "Error", "FAILED", "Fabric", "MS", "NEVER", "NS", "News", "Nic", "PS", "Result",
+           "S", "SENT", "Session", "Simulation", "TIMER", "US", "has", "simulate"]
 
 
 def has(part):

@@ -93,6 +93,15 @@ class Summary(Sized):
                 ("wall_s", c_double), ("cpu_s", c_double)]
 
 
+class SessionOptions(Sized):
+    _fields_ = [("size", c_size_t), ("seed", c_uint64), ("under_way", c_uint32), ("unused", c_uint32)]
+
+
+class News(Structure):
+    _fields_ = [("when", c_int64), ("user", c_uint64), ("message", c_uint32), ("what", c_uint32),
+                ("status", c_uint32), ("unused", c_uint32)]
+
+
 class Job(Structure):
     _fields_ = [("name", c_char_p), ("kind", c_char_p), ("end", c_uint32), ("ranks", c_uint32),
                 ("start", c_int64), ("finish", c_int64), ("time", c_int64), ("p50", c_int64), ("p99", c_int64),
@@ -233,7 +242,7 @@ STRUCTURES = {
     "ripstop_completion": Completion, "ripstop_qp_config": QpConfig, "ripstop_qp_peer": QpPeer,
     "ripstop_audit_options": AuditOptions, "ripstop_finding": Finding, "ripstop_place": Place,
     "ripstop_evidence": Evidence, "ripstop_fix": Fix, "ripstop_need": Need, "ripstop_file": File,
-    "ripstop_sge": Sge, "ripstop_send": Send, "ripstop_nic_counters": NicCounters,
+    "ripstop_session_options": SessionOptions, "ripstop_news": News, "ripstop_sge": Sge, "ripstop_send": Send, "ripstop_nic_counters": NicCounters,
 }
 
 
@@ -275,6 +284,15 @@ for _name, _result, *_arguments in (
         ("ripstop_fabric_check", c_int, c_void_p, POINTER(FabricFacts), _E),
         ("ripstop_fabric_yaml", c_int, c_void_p, _O, _E),
         ("ripstop_simulate", c_int, c_void_p, POINTER(SimOptions), _O, _E),
+        ("ripstop_session_new", c_int, c_void_p, POINTER(SessionOptions), _O, _E),
+        ("ripstop_session_free", None, c_void_p),
+        ("ripstop_session_now", c_int64, c_void_p),
+        ("ripstop_session_send", c_int, c_void_p, POINTER(Flow), c_uint64, _E),
+        ("ripstop_session_at", c_int, c_void_p, c_int64, c_uint64, _E),
+        ("ripstop_session_run", c_int, c_void_p, c_int64, _E),
+        ("ripstop_session_news", c_size_t, c_void_p, c_void_p, c_size_t, c_size_t),
+        ("ripstop_session_unfinished", c_uint64, c_void_p),
+        ("ripstop_session_end", c_int, c_void_p, _O, _E),
         ("ripstop_result_free", None, c_void_p),
         ("ripstop_result_summary", None, c_void_p, POINTER(Summary)),
         ("ripstop_result_endpoint", c_char_p, c_void_p, c_uint32),

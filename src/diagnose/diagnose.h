@@ -98,6 +98,12 @@ struct rs_diagnose_options {
  */
 int rs_diagnose(struct rs_fabric *f, const struct rs_diagnose_options *o, struct rs_diagnosis **out,
 		struct rs_error *e);
+/*
+ * A diagnosis of one run that something else has made: nothing is run beside it. f is only read and
+ * outlives it. It owns r from now on, also where it fails. -ENOMEM.
+ */
+int rs_diagnosis_of(const struct rs_fabric *f, const char *scenario, uint64_t seed,
+		    struct rs_sim_result *r, struct rs_diagnosis **out);
 void rs_diagnosis_free(struct rs_diagnosis *d);
 /* "h3 -> h5 #0 of all-reduce": a connection that was followed, for people. */
 void rs_series_flow_name(const struct rs_diagnosis *d, const struct rs_series_flow *f, char *name,

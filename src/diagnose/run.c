@@ -327,6 +327,16 @@ static int run_all(struct diagnose *g)
 	return err;
 }
 
+static int start(struct rs_diagnosis *d, const struct rs_diagnose_options *o)
+{
+	*d = (struct rs_diagnosis){.scenario = o->file,
+				   .seed = o->sim.seed,
+				   .cases = calloc(CASES_MAX, sizeof(*d->cases)),
+				   .info = calloc(CASES_MAX, sizeof(*d->info)),
+				   .arena = rs_arena_create(0)};
+	return d->cases && d->info && d->arena ? 0 : -ENOMEM;
+}
+
 int rs_diagnose(struct rs_fabric *f, const struct rs_diagnose_options *o, struct rs_diagnosis **out,
 		struct rs_error *e)
 {
@@ -337,12 +347,8 @@ int rs_diagnose(struct rs_fabric *f, const struct rs_diagnose_options *o, struct
 
 	*out = d;
 	if (d) {
-		*d = (struct rs_diagnosis){.scenario = o->file,
-					   .seed = o->sim.seed,
-					   .cases = calloc(CASES_MAX, sizeof(*d->cases)),
-					   .info = calloc(CASES_MAX, sizeof(*d->info)),
-					   .arena = rs_arena_create(0)};
-		if (d->cases && d->info && d->arena)
+		err = start(d, o);
+		if (!err)
 			err = run_all(&g);
 		d->wall_s = rs_elapsed_s(RS_ELAPSED_WALL) - wall;
 		d->cpu_s = rs_elapsed_s(RS_ELAPSED_PROCESS_CPU) - cpu;
@@ -352,6 +358,36 @@ int rs_diagnose(struct rs_fabric *f, const struct rs_diagnose_options *o, struct
 	rs_diagnosis_free(d);
 	*out = NULL;
 	return rs_error_set(e, err, "out of memory");
+}
+
+int rs_diagnosis_of(const struct rs_fabric *f, const char *scenario, uint64_t seed,
+		    struct rs_sim_result *r, struct rs_diagnosis **out)
+{
+	const struct rs_diagnose_options o = {.file = scenario, .sim.seed = seed};
+	struct rs_diagnosis *d = calloc(1, sizeof(*d));
+	struct diagnose g = {&o, (struct rs_fabric *)(uintptr_t)f, d, NULL};
+	int err = d ? start(d, &o) : -ENOMEM;
+
+	*out = d;
+	if (!err && !case_add(&g, RS_CASE_BASE, "as described", NULL, NULL))
+		err = -ENOMEM;
+	if (!err) {
+		d->cases[0].result = r;
+		d->threads = r->threads;
+		d->wall_s = r->wall_s;
+		d->cpu_s = r->cpu_s;
+		d->seen = r;
+		d->seen_seed = seed;
+		d->n_seeds = 1;
+		err = keep_times(d, 0, r);
+	} else {
+		rs_sim_result_free(r);
+	}
+	if (!err)
+		return 0;
+	rs_diagnosis_free(d);
+	*out = NULL;
+	return err;
 }
 
 void rs_diagnosis_free(struct rs_diagnosis *d)

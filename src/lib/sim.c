@@ -7,6 +7,7 @@
 #include "diagnose/diagnose.h"
 #include "lib/fabric.h"
 #include "lib/lib.h"
+#include "lib/result.h"
 #ifndef RS_NO_CLOCK
 #include <sys/resource.h>
 #endif
@@ -14,11 +15,6 @@
 _Static_assert((int)RIPSTOP_DONE == RS_SIM_DONE && (int)RIPSTOP_LEFT_OUT == RS_SIM_LEFT_OUT &&
 		       (int)RIPSTOP_STUCK == RS_SIM_STUCK,
 	       "ends are sim's");
-
-struct ripstop_result {
-	struct rs_fabric *fabric;
-	struct rs_diagnosis *d;
-};
 
 /* ---- Running ---- */
 

@@ -100,6 +100,7 @@ static int alloc_tables(struct rs_nic *nic)
 		nic->entry_of = calloc(c->max_qps, sizeof(*nic->entry_of));
 	if (c->given_qpns && !nic->entry_of)
 		return -ENOMEM;
+	nic->n_qpns = nic->entry_of ? c->max_qps : 0;
 	nic->events = calloc(RS_EVENTS, sizeof(*nic->events));
 	if (c->max_srqs)
 		nic->srqs = calloc(c->max_srqs, sizeof(struct rs_srq *));
@@ -307,7 +308,7 @@ static void receive(struct rs_nic *nic, const struct rs_packet *p, rs_time now);
 /* To a QP that is not there, where the owner makes them when they are wanted. */
 RS_COLD static void wanted(struct rs_nic *nic, const struct rs_packet *p, rs_time now)
 {
-	if (!nic->c.absent || p->dest_qp - nic->c.first_qpn >= nic->c.max_qps)
+	if (!nic->c.absent || p->dest_qp - nic->c.first_qpn >= nic->n_qpns)
 		nic->counters.rx_dropped++;
 	else if (nic->c.absent(nic->c.absent_arg, p->dest_qp) && rs_nic_find_qp(nic, p->dest_qp))
 		receive(nic, p, now);

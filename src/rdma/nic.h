@@ -348,6 +348,9 @@ int rs_nic_create_qp(struct rs_nic *nic, const struct rs_qp_init *i, struct rs_q
 /* Where the owner gives QPNs: -EINVAL when one is out of range or in use. */
 int rs_nic_create_qp_at(struct rs_nic *nic, const struct rs_qp_init *i, uint32_t qpn,
 			struct rs_qp **qp);
+/* ... and more of them than max_qps, for QPs that are made later: first_qpn .. first_qpn + n - 1.
+ * -ENOSPC: there are no such QPNs; -ENOMEM. */
+int rs_nic_more_qpns(struct rs_nic *nic, uint32_t n);
 /* Packets in flight to it are dropped on arrival. */
 void rs_nic_destroy_qp(struct rs_nic *nic, struct rs_qp *qp);
 /* RESET -> INIT -> RTR -> RTS with all attributes checked, in one call: what a connection manager
@@ -378,6 +381,8 @@ struct rs_qp *rs_nic_find_qp(struct rs_nic *nic, uint32_t qpn);
  * would. */
 bool rs_qp_rests(const struct rs_nic *nic, const struct rs_qp *qp, uint32_t psn);
 void rs_qp_resume(struct rs_qp *qp, uint32_t psn, uint32_t msn, rs_time last_cnp);
+/* A responder has taken all packets before psn, which were so many whole messages. */
+bool rs_qp_has_all(const struct rs_qp *qp, uint32_t psn, uint32_t msn);
 /* Of such a QP, before any packet comes: a READ of length bytes, or an atomic, that it answered;
  * the oldest first, as many as it has places for. */
 void rs_qp_resume_answer(struct rs_qp *qp, uint32_t rkey, uint32_t psn, uint32_t length,

@@ -271,9 +271,27 @@ int rs_nic_create_qp(struct rs_nic *nic, const struct rs_qp_init *i, struct rs_q
 int rs_nic_create_qp_at(struct rs_nic *nic, const struct rs_qp_init *i, uint32_t qpn,
 			struct rs_qp **out)
 {
-	if (qpn - nic->c.first_qpn >= nic->c.max_qps || rs_nic_find_qp(nic, qpn))
+	if (qpn - nic->c.first_qpn >= nic->n_qpns || rs_nic_find_qp(nic, qpn))
 		return -EINVAL;
 	return create_qp(nic, i, qpn, out);
+}
+
+int rs_nic_more_qpns(struct rs_nic *nic, uint32_t n)
+{
+	uint32_t *more;
+
+	rs_assert(nic->entry_of);
+	if (n <= nic->n_qpns)
+		return 0;
+	if (n > RS_QPN_MASK + 1u - nic->c.first_qpn)
+		return -ENOSPC;
+	more = realloc(nic->entry_of, n * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	memset(more + nic->n_qpns, 0, (n - nic->n_qpns) * sizeof(*more));
+	nic->entry_of = more;
+	nic->n_qpns = n;
+	return 0;
 }
 
 bool rs_qp_rests(const struct rs_nic *nic, const struct rs_qp *qp, uint32_t psn)
@@ -284,6 +302,11 @@ bool rs_qp_rests(const struct rs_nic *nic, const struct rs_qp *qp, uint32_t psn)
 	return qp->state == RS_QPS_RTS && qp->epsn == psn && qp->message == RS_NO_MESSAGE &&
 	       !qp->nak && !(qp->flags & owed) && !qp->unacked && qp->sq_head == qp->sq_tail &&
 	       qp->place == RS_PLACE_NONE && !rs_heap_has(&nic->timers, qp->index);
+}
+
+bool rs_qp_has_all(const struct rs_qp *qp, uint32_t psn, uint32_t msn)
+{
+	return qp->epsn == psn && qp->msn == (msn & RS_PSN_MASK);
 }
 
 void rs_qp_resume(struct rs_qp *qp, uint32_t psn, uint32_t msn, rs_time last_cnp)

@@ -147,6 +147,7 @@ struct rs_nic {
 	uint32_t qps_fresh;                  /* entries never used */
 	uint32_t qp_free_head, qp_free_tail; /* first in, first out: a QPN rests before reuse */
 	uint32_t *entry_of; /* [QPN - first_qpn]: entry + 1, or 0; NULL: the NIC numbers QPs */
+	uint32_t n_qpns;    /* of entry_of */
 	uint32_t qps_live;
 	struct rs_mr *mrs;
 	uint32_t mrs_fresh, mr_free;
@@ -234,7 +235,7 @@ static inline uint32_t rs_nic_entry(const struct rs_nic *nic, uint32_t qpn)
 	uint32_t i = qpn - nic->c.first_qpn;
 
 	if (nic->entry_of)
-		return i < nic->c.max_qps ? nic->entry_of[i] - 1 : RS_NO_QP;
+		return i < nic->n_qpns ? nic->entry_of[i] - 1 : RS_NO_QP;
 	return i;
 }
 

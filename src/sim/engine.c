@@ -431,7 +431,7 @@ static int pool_reserve(struct rs_sim *s)
 	return err;
 }
 
-static int build(struct rs_sim *s, struct rs_error *e)
+int sim_build(struct rs_sim *s, struct rs_error *e)
 {
 	const struct rs_fabric *f;
 	struct rs_fabric *ideal;
@@ -522,7 +522,7 @@ static int combine(struct rs_sim *s)
 	return err;
 }
 
-static int collect(struct rs_sim *s, struct rs_error *e)
+int sim_collect(struct rs_sim *s, struct rs_error *e)
 {
 	struct rs_sim_counters *r = &s->r->counters;
 	int err = 0;
@@ -574,7 +574,7 @@ static int collect(struct rs_sim *s, struct rs_error *e)
 	return 0;
 }
 
-static void destroy(struct rs_sim *s)
+void sim_destroy(struct rs_sim *s)
 {
 	sim_watch_destroy(s);
 	for (uint32_t i = 0; s->nodes && i < s->n_nodes; i++) {
@@ -608,11 +608,11 @@ int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o,
 	s.r = ra ? rs_arena_alloc(ra, 1, sizeof(*s.r)) : NULL;
 	if (s.r && s.arena) {
 		s.r->arena = ra;
-		err = build(&s, e);
+		err = sim_build(&s, e);
 		if (!err)
 			err = s.o->ranks ? sim_ranks_run(&s, e) : sim_parts_run(&s, e);
 		if (!err)
-			err = collect(&s, e);
+			err = sim_collect(&s, e);
 		if (s.capture) {
 			int closed = rs_capture_close(s.capture, e);
 
@@ -621,7 +621,7 @@ int rs_sim_run(const struct rs_fabric *f, const struct rs_sim_options *o,
 	}
 	if (err == -ENOMEM)
 		rs_error_set(e, err, "out of memory");
-	destroy(&s);
+	sim_destroy(&s);
 	if (err) {
 		rs_series_free(s.r ? s.r->series : NULL);
 		rs_arena_destroy(ra);

@@ -17,6 +17,7 @@
 
 struct rs_capture;
 struct sim_host;
+struct sim_conn;
 struct sim_orders;
 struct sim_placement;
 
@@ -131,8 +132,10 @@ struct rs_sim {
 	 * a window begins at even if nothing happens */
 	rs_time looked, look, look_at;
 	struct sim_circle *circle;
-	struct sim_regain *regain; /* NULL: there are no events */
-	struct sim_orders *orders; /* NULL: nothing can overtake */
+	struct sim_regain *regain;  /* NULL: there are no events */
+	struct sim_orders *orders;  /* NULL: nothing can overtake */
+	struct rs_session *session; /* whose run it is; NULL: it runs by itself */
+	uint32_t later;             /* of a session: flows under way at a NIC at a time */
 	/* of a run that is watched; else NULL and 0 */
 	rs_time *sent;           /* [packet]: when its NIC put it on the wire */
 	uint32_t untimed;        /* packets are timed whose PSN has none of these bits */
@@ -219,6 +222,14 @@ static inline void sim_link_armed(struct rs_sim *s, const struct sim_link *l, rs
 		*l->due = when;
 }
 
+/* A run, by itself or by steps: all that it needs, what came of it, and the end. */
+int sim_build(struct rs_sim *s, struct rs_error *e);
+int sim_collect(struct rs_sim *s, struct rs_error *e);
+void sim_destroy(struct rs_sim *s);
+
+/* session.c: a flow of a session's has all its ACKs, or its queue pair is in error. */
+void sim_session_ended(struct rs_sim *s, const struct sim_conn *c, uint8_t status);
+
 /* One node for all that happens before `end`: how many events. */
 uint64_t sim_node_run(struct rs_sim *s, struct sim_node *n, rs_time end);
 
@@ -234,6 +245,9 @@ int sim_parts_run(struct rs_sim *s, struct rs_error *e);
 /* A part's nodes for a window; the earliest thing that will happen in a part. */
 void sim_part_window(struct rs_sim *s, struct sim_part *p, rs_time end);
 rs_time sim_part_due(const struct sim_part *p);
+/* Of a run in one part, after a window that its caller has run, and before the first: what waits
+ * for the next one. -ENOMEM. */
+int sim_parts_between(struct rs_sim *s, struct rs_error *e);
 void sim_parts_destroy(struct rs_sim *s);
 
 /* ranks.c: the same with a part a process. */

@@ -13,6 +13,10 @@ enum { LOOK = 4 };
 /* Bytes that are read ahead beyond what covers a read's latency: some packets' jitter on the bus.
  */
 enum { SPARE = 16384 };
+/* Room for ends of flows that come while the run goes: a sender's, or a receiver's with those that
+ * rest and are not closed yet (at most half as many: close_receivers() looks at 3 for each opened).
+ */
+enum { ENDS_A_FLOW = 4 };
 enum { SLOT_NIC_ARRIVAL, SLOT_NIC_TX, SLOT_NIC_RX, SLOT_NIC_TIMER, SLOTS_NIC };
 
 uint32_t sim_host_slots(uint32_t n_endpoints)
@@ -475,14 +479,15 @@ static bool absent(void *arg, uint32_t qpn)
 
 /* The transport behind the port. */
 static int make_ends(struct rs_sim *s, struct sim_nic *k, uint32_t n_qps, uint32_t news,
-		     struct rs_error *e)
+		     uint32_t later, struct rs_error *e)
 {
 	const struct rs_sim_port port = {
 		.plant = s->plant,
 		.endpoint = k->endpoint,
 		.first = SIM_FIRST_QPN,
 		.n_ends = n_qps,
-		.news = news,
+		.later = ENDS_A_FLOW * later,
+		.news = news + RS_FLOW_DEPTH * later,
 		.paths_vary = s->orders != NULL,
 		.counted = s->o->observe.on,
 		.free = &k->node->free,
@@ -514,7 +519,36 @@ static int make_inside(struct rs_sim *s, struct sim_nic *k)
 	return 0;
 }
 
-int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t news,
+int sim_nic_more(struct rs_sim *s, struct sim_nic *k, uint32_t n_qps)
+{
+	int err = k->transport->more ? k->transport->more(k->ends.self, n_qps) : -ENOTSUP;
+
+	return err ? err : sim_streams_more(s, k, n_qps);
+}
+
+bool sim_host_is_app(const struct sim_node *n, uint32_t slot)
+{
+	return slot == n->host->n_nics * SLOTS_NIC;
+}
+
+struct sim_nic *sim_host_payload(const struct rs_sim *s, const struct sim_node *n, uint32_t slot,
+				 uint32_t *qpn)
+{
+	struct sim_host *h = n->host;
+	struct sim_nic *k = slot / SLOTS_NIC < h->n_nics ? &h->nics[slot / SLOTS_NIC] : NULL;
+	const struct rs_packet *p = NULL;
+
+	if (k && slot % SLOTS_NIC == SLOT_NIC_ARRIVAL && !k->inside)
+		p = sim_link_head(s, n->in[k->port]);
+	else if (k && slot % SLOTS_NIC == SLOT_NIC_RX)
+		p = rs_queue_first(&k->rx, s->pool.base);
+	if (!p || !p->payload_bytes)
+		return NULL;
+	*qpn = p->dest_qp;
+	return k;
+}
+
+int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t news, uint32_t later,
 		 struct rs_error *e)
 {
 	const struct rs_fabric *f = s->f;
@@ -532,7 +566,7 @@ int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t n
 	k->inside = rs_plant_inside(s->plant, endpoint);
 	flow_limits(s, k);
 	k->pfc = rs_arena_alloc(s->arena, 1, sizeof(*k->pfc));
-	err = k->pfc ? make_ends(s, k, n_qps, news, e) : -ENOMEM;
+	err = k->pfc ? make_ends(s, k, n_qps, news, later, e) : -ENOMEM;
 	if (!err && k->inside)
 		err = make_inside(s, k);
 	if (!err)

@@ -172,9 +172,17 @@ struct sim_host {
 	uint64_t seq;
 };
 
-/* Makes the NIC of an endpoint, with room for n_qps ends and for so much news at a time. */
-int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t completions,
+/* Makes the NIC of an endpoint, with room for n_qps ends and for so much news at a time. later:
+ * flows that come while the run goes, under way at a time. */
+int sim_host_nic(struct rs_sim *s, uint32_t endpoint, uint32_t n_qps, uint32_t news, uint32_t later,
 		 struct rs_error *e);
+/* It has so many numbers of queue pairs from now on. -ENOMEM, -ENOSPC. */
+int sim_nic_more(struct rs_sim *s, struct sim_nic *k, uint32_t n_qps);
+/* Whether a host's slot is that of what applications do: last among those of a time. */
+bool sim_host_is_app(const struct sim_node *n, uint32_t slot);
+/* The queue pair that gets a payload by the event of this slot, and its NIC; NULL: none does. */
+struct sim_nic *sim_host_payload(const struct rs_sim *s, const struct sim_node *n, uint32_t slot,
+				 uint32_t *qpn);
 struct sim_nic *sim_nic_of(struct rs_sim *s, uint32_t endpoint);
 /* A NIC that fails begins, or ends, to hold its switch: all classes with PFC. Storms may overlap.
  */
@@ -203,6 +211,7 @@ void sim_nic_turn(struct rs_sim *s, struct sim_nic *k, rs_time now);
 /* order.c, where k->streams is: a packet leaves the transport, a packet is to be given to it, and
  * the news that one was lost. */
 int sim_streams_create(struct rs_sim *s, struct sim_nic *k, uint32_t n_qps);
+int sim_streams_more(struct rs_sim *s, struct sim_nic *k, uint32_t n_qps);
 void sim_streams_destroy(struct sim_nic *k);
 /* Placement: the path of what this queue pair sends. */
 void sim_nic_way(struct sim_nic *k, uint32_t qpn, uint32_t way);

@@ -81,6 +81,22 @@ int sim_streams_create(struct rs_sim *s, struct sim_nic *k, uint32_t n_qps)
 	return k->streams ? 0 : -ENOMEM;
 }
 
+int sim_streams_more(struct rs_sim *s, struct sim_nic *k, uint32_t n_qps)
+{
+	struct sim_stream *more;
+
+	if (!s->orders || n_qps <= k->n_streams)
+		return 0;
+	more = rs_arena_alloc(s->arena, n_qps, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	if (k->n_streams)
+		memcpy(more, k->streams, k->n_streams * sizeof(*more));
+	k->streams = more;
+	k->n_streams = n_qps;
+	return 0;
+}
+
 void sim_streams_destroy(struct sim_nic *k)
 {
 	for (uint32_t i = 0; k->streams && i < k->n_streams; i++) {

@@ -366,6 +366,20 @@ static void look_for_deadlock(struct rs_sim *s, uint64_t events)
 		s->look_at = s->look;
 }
 
+static int check_pool(const struct rs_sim *s, const struct sim_part *p, struct rs_error *e)
+{
+	if (p->pool.fresh != p->pool.capacity)
+		return 0;
+	return rs_error_set(e, -ENOMEM, "more than %u packets are in flight", s->pool.capacity);
+}
+
+int sim_parts_between(struct rs_sim *s, struct rs_error *e)
+{
+	part_ready(s, 0);
+	look_for_deadlock(s, s->parts[0].events);
+	return check_pool(s, &s->parts[0], e);
+}
+
 /* Between two meetings: no thread runs a node. */
 static void decide(struct team *t, struct plan *plan, bool alone)
 {
@@ -374,11 +388,10 @@ static void decide(struct team *t, struct plan *plan, bool alone)
 	uint64_t events = 0;
 
 	for (uint32_t p = 0; p < s->n_parts; p++) {
+		int err = check_pool(s, &s->parts[p], t->error);
+
 		events += s->parts[p].events;
-		if (s->parts[p].pool.fresh == s->parts[p].pool.capacity)
-			t->err = rs_error_set(t->error, -ENOMEM,
-					      "more than %u packets are in flight",
-					      s->pool.capacity);
+		t->err = err ? err : t->err;
 	}
 	look_for_deadlock(s, events);
 	plan->end = !s->unfinished || s->r->deadlock.n || s->now > t->limit ||

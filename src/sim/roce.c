@@ -58,7 +58,7 @@ static int create(const struct rs_sim_port *port, struct rs_sim_ends *out, struc
 	rs_plant_nic(port->plant, port->endpoint, &c);
 	r->full_frame = rs_framing_data(c.framing, RS_OP_WRITE_MIDDLE, full_payload(port->plant),
 					c.ipv6, 0);
-	c.max_qps = port->n_ends ? port->n_ends : 1;
+	c.max_qps = port->n_ends + port->later ? port->n_ends + port->later : 1;
 	c.max_mrs = c.max_cqs = 1;
 	c.first_qpn = port->first;
 	c.given_qpns = true;
@@ -193,6 +193,23 @@ static bool rests(void *self, uint32_t number, struct rs_sim_past *past)
 	past->kept = rs_qp_last_cnp(qp);
 	rs_nic_destroy_qp(r->nic, qp);
 	return true;
+}
+
+static bool has_all(void *self, uint32_t number, const struct rs_sim_past *past)
+{
+	const struct rs_qp *qp = qp_of(self, number);
+
+	return qp && rs_qp_has_all(qp, psn_behind(self, past), messages_of(past));
+}
+
+static int more(void *self, uint32_t n)
+{
+	struct roce *r = self;
+	int err = rs_nic_more_qpns(r->nic, n);
+
+	if (!err && n > r->n_ends)
+		r->n_ends = n;
+	return err;
 }
 
 static bool user(void *self, uint32_t number, uint64_t *out)
@@ -339,5 +356,7 @@ const struct rs_sim_transport sim_roce = {
 	.dropped = dropped,
 	.useful = useful,
 	.rests = rests,
+	.has_all = has_all,
+	.more = more,
 	.held = held,
 };

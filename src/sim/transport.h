@@ -31,6 +31,7 @@ struct rs_sim_port {
 	const struct rs_plant *plant; /* outlives the endpoint */
 	uint32_t endpoint;            /* of the description: src of its packets */
 	uint32_t first, n_ends;       /* numbers of its ends: first .. first + n_ends - 1 */
+	uint32_t later;               /* ends beside, open at a time, that more() gives numbers */
 	uint32_t news;                /* that may wait to be taken, at most */
 	bool paths_vary;              /* packets of one end may take different paths */
 	bool counted;                 /* each end counts for itself: rs_sim_end_now.resent */
@@ -117,6 +118,11 @@ struct rs_sim_transport {
 	/* A receiver has all of `past` and owes nothing: it is closed, true, and past->kept filled.
 	 * NULL: receivers stay. */
 	bool (*rests)(void *self, uint32_t number, struct rs_sim_past *past);
+	/* A receiver has all of `past`, whatever it owes. NULL: it does not tell. */
+	bool (*has_all)(void *self, uint32_t number, const struct rs_sim_past *past);
+	/* Numbers of ends are first .. first + n - 1 from now on, while nothing moves. -ENOMEM;
+	 * -ENOSPC: it has no such numbers. NULL: never. */
+	int (*more)(void *self, uint32_t n);
 	/* Bytes of frames that it received so far and had a use for: none that came twice, and none
 	 * that it will be sent again. NULL: it does not tell. */
 	uint64_t (*useful)(void *self);

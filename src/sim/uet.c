@@ -30,7 +30,7 @@ static int create(const struct rs_sim_port *port, struct rs_sim_ends *out, struc
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	rs_plant_uet(port->plant, port->endpoint, &c);
 	c.first = port->first;
-	c.n_ends = port->n_ends;
+	c.n_ends = port->n_ends + port->later;
 	c.news = port->news;
 	c.free = port->free;
 	c.absent = port->absent;
@@ -147,6 +147,20 @@ static bool rests(void *self, uint32_t number, struct rs_sim_past *past)
 	return true;
 }
 
+static bool has_all(void *self, uint32_t number, const struct rs_sim_past *past)
+{
+	const struct ends *u = self;
+
+	return rs_uet_received(u->uet, number, (uint32_t)packets_of(u, past));
+}
+
+static int more(void *self, uint32_t n)
+{
+	struct ends *u = self;
+
+	return rs_uet_more(u->uet, n);
+}
+
 static void collect(void *self, struct rs_sim_counters *sum, uint64_t *payload)
 {
 	const struct ends *u = self;
@@ -196,6 +210,8 @@ const struct rs_sim_transport sim_uet = {
 	.dropped = dropped,
 	.useful = useful,
 	.rests = rests,
+	.has_all = has_all,
+	.more = more,
 };
 
 const struct rs_sim_transport *sim_transport_of(const struct rs_fabric *f,

@@ -82,13 +82,18 @@ struct sim_coll {
 	rs_time *posted;        /* [rank]: when its proxy is free; NULL: posts cost nothing */
 };
 
+/* An endpoint's queue pairs, by number from SIM_FIRST_QPN on: the connection of each. */
+struct sim_numbers {
+	uint32_t *conn; /* the flow's, or NO_CONN */
+	uint32_t n, room;
+};
+
 struct sim_workload {
 	uint32_t n_conns, n_colls, n_flows, n_lanes;
 	struct sim_conn *conns;
 	struct sim_coll *colls;
 	uint32_t *coll_of_job, *first_flow; /* [job] */
-	uint32_t *first_qp; /* [endpoint]: of its queue pairs in conn_of; and one behind */
-	uint32_t *conn_of;  /* [queue pair]: the flow's, or NO_CONN */
+	struct sim_numbers *numbers;        /* [endpoint] */
 	/* flows of a host, by start: starts[next[host]] .. starts[end[host] - 1] are to come */
 	uint32_t *starts, *next, *end;
 	uint64_t total; /* flows and lanes */
@@ -155,10 +160,20 @@ void sim_watch_step(struct rs_sim *s, const struct sim_coll *k, uint32_t rank, u
 void sim_watch_closing(struct rs_sim *s, uint32_t conn, uint32_t host);
 void sim_watch_message(struct rs_sim *s, const struct sim_conn *c, rs_time now);
 
+/* work_make.c: a flow more, behind all there are, for which conns and the result's flows have room.
+ * The job's flows have it at their end. -ENOMEM; -ENOSPC. */
+int sim_flow_add(struct rs_sim *s, uint32_t job, const struct rs_flow *fl, struct rs_error *e);
+
 /* workload.c */
 /* One end of a connection's q-th. past: what it had received before; NULL: nothing. */
 int sim_open_end(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver, uint32_t depth,
 		 uint8_t tc, const struct rs_sim_past *past);
+/* The flow of this number at this endpoint, if it is one's that ends there; NULL. */
+struct sim_conn *sim_flow_to(struct rs_sim *s, uint32_t endpoint, uint32_t qpn);
+/* What a flow's receiver will have had. */
+struct rs_sim_past sim_past_of(const struct rs_sim *s, const struct sim_conn *c);
+/* When a flow's first work request is in the NIC's hands. */
+rs_time sim_flow_posted(struct rs_sim *s, const struct sim_conn *c);
 /* Where placement is ideal: the path of a queue pair's data, or of its ACKs, to dst. */
 uint32_t sim_way(const struct rs_sim *s, uint64_t conn, unsigned q, uint32_t dst, bool back);
 /* The next of a host's flows to start: at one time they go before all else, in their order. */

@@ -9,6 +9,9 @@
 
 enum { REPEATS_MAX = RS_REPEATS_MAX, FLOWS_MANY = 10000 };
 
+/* What is scheduled while the run goes comes after all flows' starts of its time. */
+#define SEQ_RUN (UINT64_C(1) << 34)
+
 /* Where a flow's bytes are: in the memory of the NIC's socket, of the first other socket, or of the
  * first GPU that uses the NIC (the socket's when none does). */
 static int flow_memory(const struct rs_fabric *f, uint32_t endpoint, enum rs_flow_memory memory)
@@ -99,29 +102,34 @@ static int inside_path(struct rs_sim *s, struct sim_coll *k, uint32_t i, struct 
 			    s->f->hosts[c->src_host].name, c->m->src_rank, c->m->dst_rank);
 }
 
-/* Connections as plans and flows ask for them, queue pairs not yet made. */
+/* A connection and what comes of it, the queue pair not yet made. */
+static void list_flow(struct rs_sim *s, uint32_t job, const struct rs_flow *fl, uint32_t at,
+		      uint32_t flow)
+{
+	struct sim_conn *c = &s->work->conns[at];
+
+	*c = (struct sim_conn){.job = job,
+			       .index = flow,
+			       .flow = true,
+			       .n_qps = 1,
+			       .op = fl->op,
+			       .src_endpoint = fl->src,
+			       .dst_endpoint = fl->dst,
+			       .to_post = fl->bytes};
+	c->src_host = s->f->endpoints[fl->src].host;
+	c->dst_host = s->f->endpoints[fl->dst].host;
+	s->r->flows[flow] = (struct rs_sim_flow){job,       fl->src,  fl->dst, fl->bytes,
+						 fl->start, RS_NEVER, RS_NEVER};
+}
+
+/* Connections as plans and flows ask for them. */
 static void list_flows(struct rs_sim *s, uint32_t job, uint32_t *at, uint32_t *flow)
 {
 	const struct rs_job *j = &s->f->jobs[job];
 
 	s->work->first_flow[job] = *flow;
-	for (uint32_t i = 0; i < j->n_flows; i++, (*at)++, (*flow)++) {
-		const struct rs_flow *fl = &j->flows[i];
-		struct sim_conn *c = &s->work->conns[*at];
-
-		*c = (struct sim_conn){.job = job,
-				       .index = *flow,
-				       .flow = true,
-				       .n_qps = 1,
-				       .op = fl->op,
-				       .src_endpoint = fl->src,
-				       .dst_endpoint = fl->dst,
-				       .to_post = fl->bytes};
-		c->src_host = s->f->endpoints[fl->src].host;
-		c->dst_host = s->f->endpoints[fl->dst].host;
-		s->r->flows[*flow] = (struct rs_sim_flow){job,       fl->src,  fl->dst, fl->bytes,
-							  fl->start, RS_NEVER, RS_NEVER};
-	}
+	for (uint32_t i = 0; i < j->n_flows; i++)
+		list_flow(s, job, &j->flows[i], (*at)++, (*flow)++);
 }
 
 static int list_coll(struct rs_sim *s, struct sim_coll *k, uint32_t *at)
@@ -346,6 +354,14 @@ static void count_news(const struct rs_sim *s, struct qp_counts *n, const struct
 		n->coll += c->n_qps;
 }
 
+static void know_flow(struct sim_workload *w, uint32_t i)
+{
+	const struct sim_conn *c = &w->conns[i];
+
+	w->numbers[c->src_endpoint].conn[c->src_qpn - SIM_FIRST_QPN] = i;
+	w->numbers[c->dst_endpoint].conn[c->dst_qpn - SIM_FIRST_QPN] = i;
+}
+
 /* Each queue pair has its number from the start: it decides paths, and where given ones lead. */
 static int number_qps(struct rs_sim *s, struct qp_counts *n, uint32_t *all)
 {
@@ -363,24 +379,20 @@ static int number_qps(struct rs_sim *s, struct qp_counts *n, uint32_t *all)
 		count_news(s, &n[c->src_endpoint], c);
 		count_news(s, &n[c->dst_endpoint], c);
 	}
-	w->first_qp = rs_arena_alloc(s->arena, s->f->n_endpoints + 1u, sizeof(*w->first_qp));
-	for (uint32_t i = 0; w->first_qp && i < s->f->n_endpoints; i++)
-		w->first_qp[i + 1] = w->first_qp[i] + all[i];
-	if (w->first_qp)
-		w->conn_of = rs_arena_alloc(s->arena, w->first_qp[s->f->n_endpoints] + 1u,
-					    sizeof(*w->conn_of));
-	if (!w->conn_of)
-		return -ENOMEM;
-	memset(w->conn_of, 0xff, w->first_qp[s->f->n_endpoints] * sizeof(*w->conn_of));
-	for (uint32_t i = 0; i < w->n_conns; i++) {
-		const struct sim_conn *c = &w->conns[i];
+	w->numbers = rs_arena_alloc(s->arena, s->f->n_endpoints + 1u, sizeof(*w->numbers));
+	for (uint32_t i = 0; w->numbers && i < s->f->n_endpoints; i++) {
+		struct sim_numbers *k = &w->numbers[i];
 
-		if (!c->flow)
-			continue;
-		w->conn_of[w->first_qp[c->src_endpoint] + c->src_qpn - SIM_FIRST_QPN] = i;
-		w->conn_of[w->first_qp[c->dst_endpoint] + c->dst_qpn - SIM_FIRST_QPN] = i;
+		k->conn = rs_arena_alloc(s->arena, all[i] + 1u, sizeof(*k->conn));
+		if (!k->conn)
+			return -ENOMEM;
+		memset(k->conn, 0xff, all[i] * sizeof(*k->conn));
+		k->n = k->room = all[i];
 	}
-	return 0;
+	for (uint32_t i = 0; w->numbers && i < w->n_conns; i++)
+		if (w->conns[i].flow)
+			know_flow(w, i);
+	return w->numbers ? 0 : -ENOMEM;
 }
 
 /* So many: what a NIC has room for but never uses must not cost memory, in no run of several. */
@@ -404,7 +416,7 @@ static int nics_create(struct rs_sim *s, struct rs_error *e)
 	keep_room_cheap(s->work);
 	err = err ? err : sim_pins_create(s, qps, e);
 	for (uint32_t i = 0; !err && i < f->n_endpoints; i++)
-		err = sim_host_nic(s, i, qps[i], 64 + 32 * n[i].coll + n[i].flow, e);
+		err = sim_host_nic(s, i, qps[i], 64 + 32 * n[i].coll + n[i].flow, s->later, e);
 	free(qps);
 	free(n);
 	return err;
@@ -473,7 +485,7 @@ static int list_starts(struct rs_sim *s, struct rs_error *e)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	for (uint32_t h = 0; h < s->n_hosts; h++) {
 		sort_starts(s, h, by);
-		s->nodes[h].host->seq = 2 * (uint64_t)w->n_conns;
+		s->nodes[h].host->seq = SEQ_RUN;
 		sim_next_flow(s, h);
 	}
 	free(by);
@@ -498,6 +510,54 @@ static int conns_create(struct rs_sim *s, struct rs_error *e)
 			err = c->flow ? pin_flow(s, c, flow_of(s, c), e) : connect_coll(s, c, e);
 	}
 	return err ? err : list_starts(s, e);
+}
+
+/* ---- Flows that come while the run goes ---- */
+
+/* One more number at an endpoint. */
+static int number_one(struct rs_sim *s, uint32_t endpoint, uint32_t *qpn)
+{
+	struct sim_numbers *k = &s->work->numbers[endpoint];
+	uint32_t room = k->room < 32 ? 64 : 2 * k->room, *conn;
+	int err;
+
+	if (k->n == k->room) {
+		err = sim_nic_more(s, sim_nic_of(s, endpoint), room);
+		conn = err ? NULL : rs_arena_alloc(s->arena, room, sizeof(*conn));
+		if (!conn)
+			return err ? err : -ENOMEM;
+		memcpy(conn, k->conn, k->n * sizeof(*conn));
+		k->conn = conn;
+		k->room = room;
+	}
+	*qpn = SIM_FIRST_QPN + k->n++;
+	return 0;
+}
+
+int sim_flow_add(struct rs_sim *s, uint32_t job, const struct rs_flow *fl, struct rs_error *e)
+{
+	struct sim_workload *w = s->work;
+	struct sim_conn *c = &w->conns[w->n_conns];
+	int err;
+
+	list_flow(s, job, fl, w->n_conns, w->n_flows);
+	err = number_one(s, fl->src, &c->src_qpn);
+	if (!err)
+		err = number_one(s, fl->dst, &c->dst_qpn);
+	if (err)
+		return rs_error_set(e, err, "%s",
+				    err == -ENOSPC ? "a NIC has no more queue pair numbers"
+						   : "out of memory");
+	if ((err = dma_paths(s, c, e)))
+		return err;
+	know_flow(w, w->n_conns);
+	sim_app_schedule_as(s, c->src_host, sim_flow_posted(s, c), APP_FLOW_START, w->n_conns, 0,
+			    2 * (uint64_t)w->n_conns);
+	w->n_conns++;
+	s->r->n_flows = ++w->n_flows;
+	s->unfinished++;
+	w->total++;
+	return 0;
 }
 
 int sim_workload_create(struct rs_sim *s, struct rs_error *e)

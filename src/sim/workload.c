@@ -347,14 +347,11 @@ int sim_open_end(struct rs_sim *s, struct sim_conn *c, unsigned q, bool receiver
 	return err;
 }
 
-/* Memory that cannot be had ends the run through an assertion: what there is goes with the flows
- * that are under way. */
-static void open_sender(struct rs_sim *s, struct sim_conn *c)
+static int open_sender(struct rs_sim *s, struct sim_conn *c)
 {
 	const struct rs_flow *f = flow_of(s, c);
-	int err = sim_open_end(s, c, 0, false, sim_flow_depth(f), f->tc, NULL);
 
-	rs_assert(!err);
+	return sim_open_end(s, c, 0, false, sim_flow_depth(f), f->tc, NULL);
 }
 
 /* What congestion control did for an end is its job's. Flows of one job end in several threads: a
@@ -373,10 +370,10 @@ static void count_cuts(struct rs_sim *s, struct sim_nic *k, uint32_t number, uin
 
 void sim_count_open_cuts(struct rs_sim *s, struct sim_nic *k)
 {
-	const uint32_t *first = &s->work->first_qp[k->endpoint];
+	uint32_t n = s->work->numbers[k->endpoint].n;
 	uint64_t user;
 
-	for (uint32_t i = SIM_FIRST_QPN; i < SIM_FIRST_QPN + first[1] - first[0]; i++)
+	for (uint32_t i = SIM_FIRST_QPN; i < SIM_FIRST_QPN + n; i++)
 		if (k->transport->user(k->ends.self, i, &user))
 			count_cuts(s, k, i, conn_of_user(s, user)->job);
 }
@@ -391,7 +388,7 @@ static void close_sender(struct rs_sim *s, struct sim_conn *c)
 	k->transport->close(k->ends.self, c->src_qpn);
 }
 
-static struct rs_sim_past past_of(const struct rs_sim *s, const struct sim_conn *c)
+struct rs_sim_past sim_past_of(const struct rs_sim *s, const struct sim_conn *c)
 {
 	const struct rs_flow *f = flow_of(s, c);
 
@@ -409,7 +406,7 @@ static void close_receivers(struct rs_sim *s, struct sim_nic *k)
 	for (unsigned i = 0; i < RECEIVERS_A_TURN && k->n_open; i++) {
 		uint32_t at = k->open_at < k->n_open ? k->open_at : 0;
 		struct sim_conn *c = &s->work->conns[k->open[at]];
-		struct rs_sim_past past = past_of(s, c);
+		struct rs_sim_past past = sim_past_of(s, c);
 
 		k->open_at = at + 1;
 		if (!k->transport->rests(k->ends.self, c->dst_qpn, &past))
@@ -420,9 +417,11 @@ static void close_receivers(struct rs_sim *s, struct sim_nic *k)
 	}
 }
 
-static void open_receiver(struct rs_sim *s, struct sim_nic *k, struct sim_conn *c)
+/* Memory that cannot be had ends the run through an assertion: what there is goes with the flows
+ * that are under way. In a session there is a limit, and the packet is dropped. */
+static bool open_receiver(struct rs_sim *s, struct sim_nic *k, struct sim_conn *c)
 {
-	struct rs_sim_past past = past_of(s, c);
+	struct rs_sim_past past = sim_past_of(s, c);
 	int err;
 
 	if (k->transport->rests) {
@@ -438,27 +437,34 @@ static void open_receiver(struct rs_sim *s, struct sim_nic *k, struct sim_conn *
 	 */
 	err = sim_open_end(s, c, 0, true, 2 * sim_flow_depth(flow_of(s, c)), flow_of(s, c)->tc,
 			   c->rested ? &past : NULL);
-	rs_assert(!err);
+	rs_assert(!err || s->session);
+	if (err && k->transport->rests)
+		k->n_open--;
+	return !err;
+}
+
+struct sim_conn *sim_flow_to(struct rs_sim *s, uint32_t endpoint, uint32_t qpn)
+{
+	const struct sim_workload *w = s->work;
+	const struct sim_numbers *k = &w->numbers[endpoint];
+	uint32_t at = qpn - SIM_FIRST_QPN;
+	struct sim_conn *c;
+
+	if (at >= k->n || k->conn[at] == NO_CONN)
+		return NULL;
+	c = &w->conns[k->conn[at]];
+	return c->dst_endpoint == endpoint && c->dst_qpn == qpn ? c : NULL;
 }
 
 /* A sender's queue pair that is gone has nothing to hear. */
 bool sim_flow_absent(struct rs_sim *s, struct sim_nic *k, uint32_t qpn)
 {
-	const struct sim_workload *w = s->work;
-	uint32_t at = w->first_qp[k->endpoint] + qpn - SIM_FIRST_QPN;
-	struct sim_conn *c;
+	struct sim_conn *c = sim_flow_to(s, k->endpoint, qpn);
 
-	if (qpn < SIM_FIRST_QPN || at >= w->first_qp[k->endpoint + 1] || w->conn_of[at] == NO_CONN)
-		return false;
-	c = &w->conns[w->conn_of[at]];
-	if (c->dst_endpoint != k->endpoint || c->dst_qpn != qpn)
-		return false;
-	open_receiver(s, k, c);
-	return true;
+	return c && open_receiver(s, k, c);
 }
 
-/* When a flow's first work request is in the NIC's hands. */
-static rs_time flow_posted(struct rs_sim *s, const struct sim_conn *c)
+rs_time sim_flow_posted(struct rs_sim *s, const struct sim_conn *c)
 {
 	const struct rs_host_params *hp = &s->f->host_params;
 	bool inside = sim_nic_of(s, c->src_endpoint)->inside;
@@ -475,7 +481,7 @@ void sim_next_flow(struct rs_sim *s, uint32_t host)
 	if (w->next[host] == w->end[host])
 		return;
 	i = w->starts[w->next[host]++];
-	when = flow_posted(s, &w->conns[i]);
+	when = sim_flow_posted(s, &w->conns[i]);
 	sim_app_schedule_as(s, host, when, APP_FLOW_START, i, 0, 2 * (uint64_t)i);
 	if (s->o->rate_interval)
 		sim_app_schedule_as(s, host, when, APP_RATE, i, 0, 2 * (uint64_t)i + 1);
@@ -506,7 +512,23 @@ static void flow_completed(struct rs_sim *s, struct sim_conn *c, rs_time now)
 			c->op == RS_FLOW_READ ? rs_time_max(now, c->visible) : now;
 		close_sender(s, c);
 		sim_finished(s);
+		if (s->session)
+			sim_session_ended(s, c, RS_WC_SUCCESS);
 	}
+}
+
+/* A flow begins. Where no queue pair is to be had, a session is told; else the run ends. */
+static void start_flow(struct rs_sim *s, struct sim_conn *c, rs_time now)
+{
+	int err = open_sender(s, c);
+
+	rs_assert(!err || s->session);
+	if (!err) {
+		post_flow(s, c, now);
+		return;
+	}
+	sim_finished(s);
+	sim_session_ended(s, c, RS_WC_LOC_QP_OP_ERR);
 }
 
 static void sample_rate(struct rs_sim *s, struct sim_conn *c, rs_time now)
@@ -531,8 +553,7 @@ void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *
 	switch (ev->type) {
 	case APP_FLOW_START:
 		sim_next_flow(s, host);
-		open_sender(s, c);
-		post_flow(s, c, ev->when);
+		start_flow(s, c, ev->when);
 		break;
 	case APP_POST:
 		post_message(s, c, ev->bytes, ev->when);
@@ -623,6 +644,8 @@ void sim_app_news(struct rs_sim *s, struct sim_nic *k, const struct rs_sim_news 
 		if (c->flow && s->r->flows[c->index].finish == RS_NEVER && c->outstanding) {
 			c->outstanding = 0;
 			sim_finished(s);
+			if (s->session)
+				sim_session_ended(s, c, news->status);
 		}
 		return;
 	}

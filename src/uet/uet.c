@@ -69,6 +69,25 @@ void rs_uet_destroy(struct rs_uet *u)
 	free(u);
 }
 
+int rs_uet_more(struct rs_uet *u, uint32_t n)
+{
+	struct pdc **heap, **pdcs;
+
+	if (n <= u->c.n_ends)
+		return 0;
+	heap = realloc(u->heap, (n + 1u) * sizeof(*heap));
+	if (!heap)
+		return -ENOMEM;
+	u->heap = heap;
+	pdcs = realloc(u->pdcs, (n + 1u) * sizeof(*pdcs));
+	if (!pdcs)
+		return -ENOMEM;
+	memset(pdcs + u->c.n_ends, 0, (n + 1u - u->c.n_ends) * sizeof(*pdcs));
+	u->pdcs = pdcs;
+	u->c.n_ends = n;
+	return 0;
+}
+
 struct rs_endpoint *rs_uet_endpoint(struct rs_uet *u)
 {
 	return &u->as_endpoint;
@@ -273,6 +292,13 @@ bool rs_uet_has_all(const struct rs_uet *u, uint32_t number, uint32_t packets)
 	const struct pdc *p = uet_find(u, number);
 
 	return p && p->r && p->r->cum == packets && !p->r->active;
+}
+
+bool rs_uet_received(const struct rs_uet *u, uint32_t number, uint32_t packets)
+{
+	const struct pdc *p = uet_find(u, number);
+
+	return p && p->r && p->r->cum == packets;
 }
 
 const struct rs_uet_counters *rs_uet_get_counters(const struct rs_uet *u)

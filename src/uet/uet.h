@@ -129,6 +129,10 @@ bool rs_uet_take_news(struct rs_uet *u, struct rs_uet_news *out);
 bool rs_uet_look(const struct rs_uet *u, uint32_t number, struct rs_uet_now *out);
 /* A receiver has all of so many packets. */
 bool rs_uet_has_all(const struct rs_uet *u, uint32_t number, uint32_t packets);
+/* The same, whatever it may still have to answer. */
+bool rs_uet_received(const struct rs_uet *u, uint32_t number, uint32_t packets);
+/* Numbers of PDCs are first .. first + n - 1 from now on. -ENOMEM. */
+int rs_uet_more(struct rs_uet *u, uint32_t n);
 const struct rs_uet_counters *rs_uet_get_counters(const struct rs_uet *u);
 /* Bytes of memory of one PDC. */
 size_t rs_uet_end_bytes(const struct rs_uet_conf *c, bool receiver);

@@ -186,6 +186,52 @@ class Simulations(unittest.TestCase):
             ripstop.simulate(ripstop.Fabric.single_switch(4))
 
 
+class Sessions(unittest.TestCase):
+    def test_what_is_sent_on_news_ends_as_if_known_before(self):
+        f = ripstop.Fabric.leaf_spine(leaves=2, spines=2, hosts=8, rate="100G")
+        s = ripstop.Session(f, seed=3)
+        flows, ends = [], []
+
+        def send(src, dst, size):
+            flows.append((src, dst, size, s.now))
+            s.send(src, dst, size, user=len(flows) - 1)
+            ends.append(0)
+
+        for i in range(4):
+            send(i, (i + 3) % 8, 40000)
+        s.at(5 * ripstop.US, "now")
+        for news in s.run():
+            if news.what == ripstop.TIMER:
+                self.assertEqual((news.when, news.user, news.message), (5 * ripstop.US, "now", None))
+                send(1, 6, 70000)
+            if news.what == ripstop.SENT:
+                ends[news.user] = news.when
+            if news.what == ripstop.DELIVERED and len(flows) < 30:
+                at = flows[news.user][1]
+                send(at, (at + 1 + news.user % 7) % 8, 1000 * (1 + news.user))
+        self.assertEqual(s.unfinished, 0)
+        self.assertEqual(s._users, {})
+        self.assertEqual([j.name for j in s.end().jobs()], ["session"])
+        f.add_flows(flows)
+        self.assertEqual(list(ripstop.simulate(f, seed=3).flows()["finish"]), ends)
+
+    def test_refusals(self):
+        s = ripstop.Session(small())
+        with self.assertRaisesRegex(ripstop.Error, "endpoints 0 to 7, found 3 and 9"):
+            s.send(3, 9, 1)
+        with self.assertRaisesRegex(ripstop.Error, "class of -1 to 7"):
+            s.send(0, 1, 1, traffic_class=9)
+        self.assertEqual(s._users, {})
+        self.assertEqual(s.step(until=100), [])
+        self.assertEqual(s.now, 100)
+        with self.assertRaisesRegex(ripstop.Error, "from now on"):
+            s.at(99)
+        self.assertEqual(s.unfinished, 2)  # the fabric's own flows
+        s.end()
+        with self.assertRaisesRegex(ripstop.Error, "at its end"):
+            s.step()
+
+
 class Nics(unittest.TestCase):
     def setUp(self):
         self.nic = [ripstop.Nic(address=f"10.0.0.{i}", mac=f"02:00:00:00:00:0{i}", cc="none") for i in (1, 2)]
