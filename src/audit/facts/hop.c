@@ -116,7 +116,8 @@ void rs_hop_view(const struct rs_audit *a, const char *sw, const char *port, str
 				  .port = port,
 				  .junos = !strcmp(os, "Junos"),
 				  .eos = !strcmp(os, "EOS"),
-				  .sonic = !strcmp(os, "SONiC")};
+				  .sonic = !strcmp(os, "SONiC"),
+				  .mqc = !strcmp(os, "NX-OS") || !strcmp(os, "OS10")};
 	take_all(v, "port/*");
 	if (strcmp(port, "port/*"))
 		take_all(v, port);
@@ -143,8 +144,8 @@ static int by_default(const struct rs_hop_view *v, int dscp)
 
 	if (v->eos)
 		return v->pfc_seen ? eos[dscp / 8] : -1;
-	/* SAI's and Junos' default class is 0 for what a bound map leaves out */
-	return (v->sonic || v->junos) && v->classifies ? 0 : -1;
+	/* the default class is 0 for what a bound map leaves out: SAI, Junos, class-default */
+	return (v->sonic || v->junos || v->mqc) && v->classifies ? 0 : -1;
 }
 
 void rs_hop_find(const struct rs_hop_view *v, int dscp, struct rs_hop *h)
@@ -245,8 +246,8 @@ bool rs_hop_carries(const struct rs_hop_view *v, const struct rs_hop_site *s)
 	speed = rs_hop_number(v->a, v->sw, v->port, "speed_mbps", 0);
 	if (speed && speed == s->speed_mbps)
 		return true;
-	/* Junos and EOS classify where an interface is told to, SONiC's template on all ports */
-	if (!speed && !s->speed_mbps && v->classifies && (v->junos || v->eos))
+	/* others classify where an interface is told to, SONiC's template on all ports */
+	if (!speed && !s->speed_mbps && v->classifies && (v->junos || v->eos || v->mqc))
 		return true;
 	who = rs_facts_value(v->a->facts, v->sw, v->port, "neighbour");
 	for (uint32_t i = 0; who && i < rs_facts_hosts(v->a->facts); i++)

@@ -21,6 +21,7 @@ struct rs_hop_view {
 	const struct rs_audit *a;
 	const char *sw, *port; /* port: the subject, "port/Ethernet8" */
 	bool junos, eos, sonic;
+	bool mqc; /* NX-OS, OS10 */
 	const struct rs_fact *dscp[64], *pfc_dscp[64], *group[RS_HOP_CLASSES];
 	const struct rs_fact *queue[RS_HOP_CLASSES], *ecn[RS_HOP_CLASSES];
 	const struct rs_fact *pfc[RS_HOP_PRIORITIES], *pfc_queue[RS_HOP_PRIORITIES];
@@ -42,7 +43,7 @@ int64_t rs_hop_number(const struct rs_audit *a, const char *sw, const char *port
 		      int64_t otherwise);
 /* Ports of a switch, each once; *at: 0 to begin. Administratively down ones are passed over. */
 const char *rs_hop_port(const struct rs_audit *a, uint32_t *at, const char *sw);
-/* "SONiC", "EOS", "Junos", "Cumulus"; "": not known. */
+/* "SONiC", "EOS", "Junos", "Cumulus", "NX-OS", "OS10"; "": not known. */
 const char *rs_hop_os(const struct rs_audit *a, const char *sw);
 
 /* What the ports of a switch have together. */

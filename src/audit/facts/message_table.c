@@ -583,6 +583,81 @@ const struct rs_message rs_messages[] = {
 			     "roce_gid_mgmt*fail", "unable to add gid"),
 	},
 
+	{
+		.key = "gids-none",
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "an RDMA device has no GID that can be used",
+		.why = "GIDs come from the addresses of the device's own interface: it is down, "
+		       "has "
+		       "none, or is in another network namespace than the process",
+		.need = "ip addr; rdma link; show_gids, in the same namespace as the program",
+		.need_why = "whether the interface is there and has an address",
+		.pattern = P("n_gids_found=0", "RoCE v2 GID not found", "RoCE V2 GID not found",
+			     "GID table is empty", "No IPv4-mapped GID", "no RoCE v2 GID"),
+	},
+
+	/* ---- What the network's operators say ---- */
+	{
+		.key = "sriov-sync",
+		.check = "K05",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title =
+			"the SR-IOV operator could not make the functions that its policy asks for",
+		.why = "lastSyncError says what failed: the node was not drained, the driver or "
+		       "the "
+		       "firmware refused, or secure boot locks configuration space",
+		.need = "kubectl logs of the sriov-network-config-daemon on that node",
+		.need_why = "which step failed",
+		.pattern =
+			P("syncStatus: Failed", "Sync Status: Failed", "lastSyncError: *timed out",
+			  "lastSyncError: *ailed", "lastSyncError: *lockdown",
+			  "lastSyncError: *error", "lastSyncError: *cannot",
+			  "Last Sync Error: *timed out", "Last Sync Error: *ailed"),
+	},
+	{
+		.key = "operator-notready",
+		.check = "K02",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "a part of the network operator is not ready",
+		.why = "what it installs (driver, device plugin, CNI) is not on some node: pods "
+		       "that "
+		       "ask for its resource wait, or run without it",
+		.need = "kubectl get pods -o wide in the operator's namespace; kubectl logs of the "
+			"one that is not ready",
+		.need_why = "which node and why",
+		.pattern = P("tate: notReady", "tate:  notReady", "\"state\": \"notReady\"",
+			     "\"state\":\"notReady\"", "State:\": \"notReady"),
+	},
+	{
+		.key = "pfc-lossy",
+		.check = "S02",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "a switch gets PFC frames for a queue that is lossy there",
+		.why = "the neighbour pauses a priority that this port does not treat as lossless: "
+		       "PFC is not set on it, or the two ends disagree on the priority",
+		.need = "show pfc priority; show pfc counters, and the neighbour's PFC priorities",
+		.need_why = "which end is wrong",
+		.pattern = P("pfcFrameCounterCheck: Got PFC*lossy queue"),
+	},
+	{
+		.key = "ping-mtu",
+		.check = "R03",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "a packet of the size that was asked for does not fit the interface's MTU",
+		.why = "ping -M do was refused by the sending host itself: its interface (or the "
+		       "route) has the MTU that the line names",
+		.need = "ip link show; ip route get PEER",
+		.need_why = "which interface it leaves by",
+		.pattern = P("local error: message too long, mtu=", "Message too long, mtu=",
+			     "Frag needed and DF set"),
+	},
+
 	/* ---- Ports ---- */
 	{
 		.key = "port-state",

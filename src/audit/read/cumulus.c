@@ -472,6 +472,7 @@ const struct rs_reader rs_reader_nvue = {
 	.what = "Cumulus NVUE configuration: nv set lines, nv config show -o yaml or json",
 	.trust = RS_TRUST_INTENT,
 	.score = score_set,
+	.settings = true,
 	.read = read_set,
 	.own_name = own_name,
 };
@@ -673,7 +674,7 @@ static unsigned cells(char *text, char **cell, unsigned most)
 	return n;
 }
 
-enum table { NONE, DSCP_MAP, CLASS_MAP, POOLS };
+enum table { NONE, DSCP_MAP, CLASS_MAP, POOLS, EXCEPTIONS };
 
 static void table_row(struct shown *x, enum table t, char *text, uint32_t line)
 {
@@ -696,6 +697,13 @@ static void table_row(struct shown *x, enum table t, char *text, uint32_t line)
 		}
 		say(v, line, v->port, "queues_seen", "1");
 	}
+	/* what the switch itself finds different from its RoCE profile */
+	if (t == EXCEPTIONS && n > 1 && isdigit((unsigned char)*c[0])) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "roce_exception/%d", atoi(c[0]));
+		say(v, line, NULL, name, "%s", c[1]);
+	}
 	if (t == POOLS && n == 9 && bytes(c[6]) > 0) {
 		char name[128];
 
@@ -712,7 +720,9 @@ static enum table heading(const char *text, enum table now)
 		return CLASS_MAP;
 	if (strstr(text, "Pool Status"))
 		return POOLS;
-	if (strstr(text, "pool config") || strstr(text, "Exception List"))
+	if (strstr(text, "Exception List"))
+		return EXCEPTIONS;
+	if (strstr(text, "pool config") || strstr(text, "Extended Features"))
 		return NONE;
 	return now;
 }

@@ -416,13 +416,14 @@ const struct rs_reader rs_reader_eos = {
 	.what = "Arista EOS running-config: DSCP and queue maps, PFC, ECN, watchdog, MTU, FEC",
 	.trust = RS_TRUST_INTENT,
 	.score = score,
+	.settings = true,
 	.read = read_eos,
 	.own_name = own_name,
 };
 
 /* ---- show interfaces status, show lldp neighbors, show priority-flow-control counters ---- */
 
-enum table { NO_TABLE, STATUS, NEIGHBOURS, PAUSES, STORMS };
+enum table { NO_TABLE, STATUS, NEIGHBOURS, PAUSES, STORMS, PFC_STATE };
 
 static enum table heading(const char *text)
 {
@@ -432,6 +433,8 @@ static enum table heading(const char *text)
 		return NEIGHBOURS;
 	if (strstr(text, "Status") && strstr(text, "Vlan") && strstr(text, "Speed"))
 		return STATUS;
+	if ((strstr(text, "Status") || strstr(text, "Enabled")) && strstr(text, "Priorities"))
+		return PFC_STATE;
 	if (strstr(text, "TxQ") && strstr(text, "Total times"))
 		return STORMS;
 	return strstr(text, "RxPfc") && strstr(text, "TxPfc") ? PAUSES : NO_TABLE;
@@ -450,7 +453,9 @@ static int score_show(const struct rs_input *in)
 /* "Et1/1" is Ethernet1/1; false: no port. */
 static bool port_name(const char *word, char *out, size_t size)
 {
-	if (strncmp(word, "Et", 2) || !isdigit((unsigned char)word[2]))
+	if (!strncmp(word, "Ethernet", 8) && isdigit((unsigned char)word[8]))
+		word += 6;
+	else if (strncmp(word, "Et", 2) || !isdigit((unsigned char)word[2]))
 		return false;
 	snprintf(out, size, "Ethernet%.40s", word + 2);
 	return true;
@@ -479,13 +484,46 @@ static void status_row(struct eos *e, uint32_t line, const char *port, char **w,
 		}
 }
 
+/* "Et1/1  E A W  34  drop ...": enabled, active, watchdog, and the priorities as digits; older
+ * releases "Ethernet1  Yes  3  Yes  DCBX disabled": enabled, priorities, active, a note. */
+static void pfc_row(struct eos *e, uint32_t line, const char *port, char **w, unsigned n)
+{
+	bool words = n > 3 && (!strcmp(w[1], "Yes") || !strcmp(w[1], "No"));
+	bool enabled = n > 1 && (*w[1] == 'E' || *w[1] == 'Y'), active = false;
+	const char *priorities = "";
+	unsigned i = 1;
+
+	if (words) {
+		priorities = w[2];
+		active = !strcmp(w[3], "Yes");
+	} else {
+		for (; i < n && !w[i][1] && strchr("EDAW-", w[i][0]); i++)
+			active |= w[i][0] == 'A';
+		priorities = i < n ? w[i] : "";
+		if (i == 1)
+			return;
+	}
+	say(e, line, port, "pfc_mode", "%s", enabled ? "On" : "Off");
+	say(e, line, port, "pfc_oper", "%s", active ? "On" : "Off");
+	say(e, line, port, "pfc_seen", "1");
+	for (const char *p = priorities; active && isdigit((unsigned char)*p); p++)
+		if (*p < '8') {
+			char name[16];
+
+			snprintf(name, sizeof(name), "pfc/%c", *p);
+			say(e, line, port, name, "1");
+		}
+}
+
 static void row(struct eos *e, enum table t, uint32_t line, char **w, unsigned n)
 {
 	char port[64];
 
 	if (!n || !port_name(w[0], port, sizeof(port)))
 		return;
-	if (t == STATUS) {
+	if (t == PFC_STATE) {
+		pfc_row(e, line, port, w, n);
+	} else if (t == STATUS) {
 		status_row(e, line, port, w, n);
 	} else if (t == NEIGHBOURS && n >= 3) {
 		say(e, line, port, "neighbour", "%s", w[1]);

@@ -625,6 +625,7 @@ const struct rs_reader rs_reader_junos = {
 	.what = "Junos configuration, braces or set lines: classifiers, PFC, ECN, watchdog, MTU",
 	.trust = RS_TRUST_INTENT,
 	.score = score,
+	.settings = true,
 	.read = read_junos,
 	.own_name = own_name,
 };

@@ -199,6 +199,9 @@ static int read_link(struct rs_audit *a, const struct rs_input *in)
 			if (!strcmp(key, link_facts[i].key))
 				rs_input_add(a, in, l.number, NULL, subject, link_facts[i].fact,
 					     "%s", value);
+		if (!strcmp(key, "State") && !strncmp(subject, "nic/", 4))
+			rs_input_add(a, in, l.number, NULL, subject, "port_state", "%s",
+				     !strncmp(value, "Active", 6) ? "ACTIVE" : value);
 	}
 	return a->err;
 }

@@ -272,7 +272,8 @@ static int score_limits(const struct rs_input *in)
 		return 0;
 	if (is_lone(in))
 		return 90;
-	if (rs_input_has(in, "Max locked memory") || rs_input_has(in, "max locked memory"))
+	if (rs_input_has(in, "Max locked memory") || rs_input_has(in, "max locked memory") ||
+	    rs_input_has(in, "max locked-in-memory"))
 		return 90;
 	while (rs_line_next(in, &l) && l.number < 200)
 		if (*l.text != '#' &&
@@ -314,6 +315,9 @@ static int read_limits(struct rs_audit *a, const struct rs_input *in)
 			memlock(a, in, l.number, value, 1);
 		else if (!strncmp(l.text, "max locked memory", 17) && (p = strrchr(l.text, ' ')))
 			memlock(a, in, l.number, p + 1, 1024); /* ulimit -a, in kbytes */
+		else if (sscanf(l.text, "MEMLOCK max locked-in-memory address space %31s", value) ==
+			 1)
+			memlock(a, in, l.number, value, 1); /* prlimit, in bytes */
 		/* limits.conf: for all users, not root's own */
 		else if (sscanf(l.text, "%63s %15s memlock %31s", who, type, value) == 3 &&
 			 !strcmp(who, "*") && strcmp(type, "hard"))
@@ -324,11 +328,12 @@ static int read_limits(struct rs_audit *a, const struct rs_input *in)
 
 const struct rs_reader rs_reader_limits = {
 	.name = "limits",
-	.what = "/proc/PID/limits, ulimit -a, limits.conf: locked memory",
+	.what = "/proc/PID/limits, ulimit -a, prlimit, limits.conf: locked memory",
 	.trust = RS_TRUST_DUMP,
 	.score = score_limits,
 	.read = read_limits,
 	.begins = (const char *const[]){"core file size", "real-time non-blocking time",
+					"RESOURCE DESCRIPTION SOFT HARD", "MEMLOCK max locked",
 					"Limit Soft Limit Hard Limit", NULL},
 };
 

@@ -573,7 +573,6 @@ bool rs_code(const char *text)
 					     "typedef ",
 					     "extern ",
 					     "def ",
-					     "class ",
 					     "if [",
 					     "elif ",
 					     "while ",
@@ -618,6 +617,9 @@ bool rs_code(const char *text)
 	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++)
 		if (ends_with(text, ends[i]))
 			return true;
+	/* "class RDMA" alone is a switch's */
+	if (!strncmp(text, "class ", 6) && strchr("{:);", text[strlen(text) - 1]))
+		return true;
 	if (!strncmp(text, "import ", 7) ||
 	    (!strncmp(text, "from ", 5) && strstr(text, " import ")))
 		return !ends_with(text, ";");

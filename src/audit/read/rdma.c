@@ -97,6 +97,18 @@ static int read_ibdev(struct rs_audit *a, const struct rs_input *in)
 		snprintf(subject, sizeof(subject), "nic/%s", ib);
 		rs_input_add(a, in, l.number, NULL, subject, "netdev", "%s", nd);
 		rs_input_add(a, in, l.number, NULL, subject, "link", "%s", state);
+		/* of an Ethernet interface the two are one; IPoIB's says nothing of the port */
+		if (strncmp(nd, "ib", 2) && !strcmp(state, "Down")) {
+			struct rs_input weak = *in;
+
+			weak.trust = RS_TRUST_NOTE;
+			rs_input_add(a, &weak, l.number, NULL, subject, "port_state", "DOWN");
+		} else if (strncmp(nd, "ib", 2) && !strcmp(state, "Up")) {
+			struct rs_input weak = *in;
+
+			weak.trust = RS_TRUST_NOTE;
+			rs_input_add(a, &weak, l.number, NULL, subject, "port_state", "ACTIVE");
+		}
 		if (rs_pci_address(l.text, nd, sizeof(nd)))
 			rs_input_add(a, in, l.number, NULL, subject, "pci", "%s", nd);
 		fw = strstr(l.text, " fw ");

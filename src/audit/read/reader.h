@@ -51,7 +51,8 @@ struct rs_reader {
 	 * which no reader made a fact. True: the line is mine, with facts or without. A reader
 	 * may have this alone: score and read are NULL then. */
 	bool (*line)(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l);
-	bool of_code; /* line() is offered lines of scripts and programs, too */
+	bool of_code;  /* line() is offered lines of scripts and programs, too */
+	bool settings; /* a configuration: no line of what it took states a failure */
 	bool also; /* its lines may be those of other readers, too: it is offered all of a text */
 };
 

@@ -655,7 +655,7 @@ static bool give(struct stream *s, const struct segment *g)
 	if (!reader)
 		return false;
 	/* what a log says of failures is told apart from what states are */
-	mark_segment(s, g, RS_LINE_KNOWN, reader->trust > RS_TRUST_LOG);
+	mark_segment(s, g, RS_LINE_KNOWN, reader->trust > RS_TRUST_LOG || reader->settings);
 	/* a document is used as a whole; its lines may hold a job's variables all the same */
 	memset(s->whole + g->first, s->t->use->whole, g->n * sizeof(*s->whole));
 	s->t->use->whole = false;

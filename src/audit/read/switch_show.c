@@ -117,6 +117,7 @@ static int read_queuing(struct rs_audit *a, const struct rs_input *in)
 	static const struct {
 		const char *key, *fact;
 	} known[] = {{"  Dropped Pkts", "counter/queue/%d/dropped"},
+		     {"Tail Drop Pkts", "counter/queue/%d/dropped"},
 		     {"Tx Pkts", "counter/queue/%d/packets"},
 		     {"TxPPP", "counter/pfc_tx/%d"},
 		     {"RxPPP", "counter/pfc_rx/%d"}};

@@ -43,6 +43,26 @@ static void pass(struct rs_audit *a, const struct rs_rule *r, const char *host, 
 			host, NULL);
 }
 
+/* Gaps that receivers answered, beside all requests: one in ten thousand is beyond what a lossy
+ * class or a rebooted peer makes. */
+static bool c01_often(const struct rs_audit *a, const char *host, const char *nic)
+{
+	static const char *const gaps[] = {"packet_seq_err", "out_of_sequence"};
+	const struct rs_fact *fact;
+	int64_t all = 0, n, worst = 0;
+	bool lifetime;
+
+	n = rise(a, host, nic, "rx_write_requests", &lifetime, &fact);
+	all += n > 0 ? n : 0;
+	n = rise(a, host, nic, "rx_read_requests", &lifetime, &fact);
+	all += n > 0 ? n : 0;
+	for (unsigned i = 0; i < 2; i++) {
+		n = rise(a, host, nic, gaps[i], &lifetime, &fact);
+		worst = n > worst ? n : worst;
+	}
+	return all > 0 && worst >= 1000 && worst > all / 10000;
+}
+
 static struct rs_finding *c01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host,
 				  const char *nic, bool *seen)
 {
@@ -61,7 +81,7 @@ static struct rs_finding *c01_nic(struct rs_audit *a, const struct rs_rule *r, c
 		if (!f) {
 			/* one reading of a class that need not be lossless: a peer that was
 			 * rebooted counts as much */
-			hint = lifetime && !rs_qos_any_lossless(a);
+			hint = lifetime && !rs_qos_any_lossless(a) && !c01_often(a, host, nic);
 			f = rs_finding_new(a, r, hint ? RS_UNKNOWN : RS_FAIL,
 					   lifetime ? RS_MAJOR : RS_CRITICAL,
 					   "packets were lost: %s rose by %lld, %s", losses[k],

@@ -6,11 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 #include "audit/facts/look.h"
+#include "audit/facts/qos.h"
 #include "audit/rules/frames.h"
 
 /* Shares of frames. A link within IEEE 802.3's 1e-12 damages 1 frame of 9,000 bytes in 14 million
  * (7e-8). The others are Ripstop's. */
 static const double told = 1e-7, errors_major = 1e-5, drops_told = 1e-4, drops_major = 1e-2;
+
+/* Damaged frames that are major whatever passed beside them: a link of 400 Gb/s within 1e-12 needs
+ * two weeks at its full rate for so many. */
+enum { ERRORS_MANY = 1000000 };
 
 /* Names of one count, the first that is known counts. */
 static const char *const frames_in[] = {"frames_in",       "rx_packets_phy", "rx_packets",
@@ -68,11 +73,13 @@ static void judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
 	/* drops alone are no share: a lossy class drops by right */
 	if (share < least || (!known && major >= drops_major))
 		return;
-	f = rs_finding_new(
-		a, r, RS_FAIL,
-		(known && share >= major) || (!bad.lifetime && major < drops_major) ? RS_MAJOR
-										    : RS_MINOR,
-		"%lld frames %s, %s", (long long)bad.by, c->said, rs_look_since(a, &bad));
+	f = rs_finding_new(a, r, RS_FAIL,
+			   (known && share >= major) || (!bad.lifetime && major < drops_major) ||
+					   (!known && bad.by >= ERRORS_MANY)
+				   ? RS_MAJOR
+				   : RS_MINOR,
+			   "%lld frames %s, %s", (long long)bad.by, c->said,
+			   rs_look_since(a, &bad));
 	rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 	rs_finding_fact(f, bad.now);
 	if (known) {
@@ -110,12 +117,32 @@ void rs_frames_errors(struct rs_audit *a, const struct rs_rule *r, const char *h
 	each(a, r, host, counts, 2, told, errors_major);
 }
 
+/* NICs that count by priority: discards of one beside its own packets. */
+static void by_priority(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			const char *subject)
+{
+	for (int p = 0; p < 8; p++) {
+		const char *bad[] = {rs_audit_text(a, "rx_prio%d_discards", p), NULL};
+		const char *all[] = {rs_audit_text(a, "rx_prio%d_packets", p), NULL};
+		const struct count c = {bad, all,
+					rs_audit_text(a, "of priority %d were discarded", p)};
+
+		judge(a, r, host, subject, &c, drops_told, 1e-3);
+	}
+}
+
 void rs_frames_drops(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
+	const char *netdev;
+	uint32_t at = 0;
+
 	static const struct count counts[] = {
 		{drops_in, frames_in, "were dropped on receiving"},
 		{drops_out, frames_out, "were dropped on sending"},
 	};
 
 	each(a, r, host, counts, 2, drops_told, drops_major);
+	while ((netdev = rs_facts_subject(a->facts, &at, host, "netdev/")))
+		if (rs_qos_pfc_mask(a, host, netdev + 7) <= 0)
+			by_priority(a, r, host, netdev);
 }

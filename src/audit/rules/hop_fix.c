@@ -72,6 +72,16 @@ void rs_hop_fix_class(struct rs_audit *a, struct rs_finding *f, const char *sw, 
 			       "nv set qos mapping default-global dscp %d switch-priority %d; nv "
 			       "config apply",
 			       dscp, tc);
+	else if (is(a, sw, "NX-OS"))
+		rs_finding_fix(a, f, sw, true, NULL,
+			       rs_audit_text(a, "no match dscp %d, in the same class map", dscp),
+			       "class-map type qos match-any <the class that sets qos-group %d>; "
+			       "match dscp %d",
+			       tc, dscp);
+	else if (is(a, sw, "OS10"))
+		rs_finding_fix(a, f, sw, true, NULL, "the map as it was",
+			       "trust dscp-map <the map of the port>; qos-group %d dscp %d", tc,
+			       dscp);
 }
 
 void rs_hop_fix_trust(struct rs_audit *a, struct rs_finding *f, const char *sw, const char *port)
@@ -90,6 +100,10 @@ void rs_hop_fix_trust(struct rs_audit *a, struct rs_finding *f, const char *sw, 
 	else if (is(a, sw, "Cumulus"))
 		rs_finding_fix(a, f, sw, true, REPROGRAM, "nv config apply <previous revision>",
 			       "nv set qos mapping default-global trust l3; nv config apply");
+	else if (is(a, sw, "OS10"))
+		rs_finding_fix(a, f, sw, true, NULL,
+			       rs_audit_text(a, "interface %s; no trust-map", p),
+			       "interface %s; trust-map dscp default", p);
 	else if (is(a, sw, "SONiC"))
 		rs_finding_fix(
 			a, f, sw, false, "none on an idle port; `sudo config save -y` keeps it",
@@ -135,6 +149,20 @@ void rs_hop_fix_pfc(struct rs_audit *a, struct rs_finding *f, const char *sw, co
 			       "default-global tx enable; nv set qos pfc default-global rx enable; "
 			       "nv config apply",
 			       priority);
+	else if (is(a, sw, "NX-OS"))
+		rs_finding_fix(a, f, sw, true, REPROGRAM,
+			       rs_audit_text(a, "interface %s; priority-flow-control mode auto", p),
+			       "interface %s; priority-flow-control mode on  # and pause pfc-cos "
+			       "%d in the network-qos policy of system qos",
+			       p, priority);
+	else if (is(a, sw, "OS10"))
+		rs_finding_fix(
+			a, f, sw, true, REPROGRAM,
+			rs_audit_text(a, "interface %s; no priority-flow-control mode", p),
+			"interface %s; flowcontrol receive off; flowcontrol transmit off; "
+			"priority-flow-control mode on; service-policy input type network-qos "
+			"<policy whose class has pause and pfc-cos %d>",
+			p, priority);
 }
 
 void rs_hop_fix_ecn(struct rs_audit *a, struct rs_finding *f, const char *sw, const char *port,
@@ -204,6 +232,11 @@ void rs_hop_fix_watchdog(struct rs_audit *a, struct rs_finding *f, const char *s
 			rs_audit_text(a, "nv unset interface %s qos pfc-watchdog", name_of(port)),
 			"nv set interface %s qos pfc-watchdog state enable; nv config apply",
 			name_of(port));
+	else if (is(a, sw, "NX-OS"))
+		rs_finding_fix(a, f, sw, true, NULL, "priority-flow-control watch-dog-interval off",
+			       "priority-flow-control watch-dog-interval on; interface %s; "
+			       "priority-flow-control watch-dog-interval on",
+			       name_of(port));
 }
 
 void rs_hop_fix_mtu(struct rs_audit *a, struct rs_finding *f, const char *sw, const char *port,

@@ -532,11 +532,27 @@ static void l04_link(struct rs_gather *g, const char *host, const char *subject)
 	l04_sibling(g, host, subject);
 }
 
+/* iblinkinfo and the subnet manager know what both ends of a link could do. */
+static void l04_could_be(struct rs_gather *g, const char *host)
+{
+	const struct rs_fact *f, *peer;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(g->a->facts, &at, host, "link/", "could_be"))) {
+		peer = rs_facts_get(g->a->facts, host, f->subject, "peer");
+		rs_gather_fail(g, RS_MAJOR, host, as_port(g->a, f->subject), f, peer,
+			       "the link to %s runs below what both ends can: it could be %s",
+			       peer ? peer->value : "a peer", f->value);
+	}
+}
+
 static void l04(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_gather g = {.a = a, .r = r};
 
 	each_link(&g, l04_link);
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		l04_could_be(&g, rs_facts_host(a->facts, i));
 	rs_gather_end(&g,
 		      "a ring runs at the rate of its slowest link, and a collective with all NICs "
 		      "waits for that one",

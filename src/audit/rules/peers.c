@@ -206,12 +206,49 @@ static void x02_unseen(struct rs_audit *a, const struct rs_rule *r)
 	rs_finding_need(a, f, "ibv_devinfo, or ip link", "whether it is the peers'");
 }
 
+/* A ping of one size arrives and none of a larger one does: a hop has a smaller MTU. */
+static void x02_pings(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *f, *last = NULL, *small = NULL, *big = NULL;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "ping/", "received/"))) {
+		int size = atoi(f->name + strlen("received/"));
+
+		if (last && strcmp(last->subject, f->subject))
+			small = big = NULL;
+		last = f;
+		if (f->numeric && f->number > 0 && (!small || size > atoi(small->name + 9)))
+			small = f;
+		if (f->numeric && !f->number && size > 1472)
+			big = f;
+		if (small && big && atoi(big->name + 9) > atoi(small->name + 9)) {
+			struct rs_finding *x = rs_finding_new(
+				a, r, RS_FAIL, RS_CRITICAL,
+				"%s is reached with %s bytes of ping, and not with %s",
+				f->subject + 5, small->name + 9, big->name + 9);
+
+			rs_finding_subject(a, x, host, NULL);
+			rs_finding_fact(x, big);
+			rs_finding_fact(x, small);
+			rs_finding_why(a, x,
+				       "an interface or a switch port on the way has a smaller "
+				       "MTU: RDMA's full packets are dropped there without a word");
+			rs_finding_need(a, x, "tracepath -n, and the MTU of each switch port",
+					"which hop it is");
+			big = NULL;
+		}
+	}
+}
+
 static void x02(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_finding *f;
 	struct ballot b;
 	bool told;
 
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		x02_pings(a, r, rs_facts_host(a->facts, i));
 	if (!open_ballot(a, &b))
 		return;
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {

@@ -154,6 +154,15 @@ static void r05_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 	}
 	if (differ)
 		return;
+	if (!main->dscp && main->lossless == 0 && p->mask > 0) {
+		f = at(a, p,
+		       rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+				      "nothing marks RDMA: DSCP 0 by %s, and PFC protects priority "
+				      "%d",
+				      main->tc_from, __builtin_ctz((unsigned)p->mask)));
+		rs_finding_fact(f, main->tc_fact);
+		return;
+	}
 	f = at(a, p,
 	       rs_finding_new(a, r, RS_PASS, RS_CRITICAL, "traffic class %d, DSCP %d, by %s",
 			      main->tc, main->dscp, main->tc_from));

@@ -22,6 +22,16 @@ static void s01_port(struct rs_gather *g, const struct rs_hop_view *v)
 
 	if (!mask)
 		return;
+	if (v->trust && !strcmp(v->trust->value, "none")) {
+		rs_gather_fail(g, RS_CRITICAL, sw, port, v->trust,
+			       rs_hop_fact(g->a, sw, port, "pfc/%d", __builtin_ctz(mask)),
+			       "PFC is on for priority %d, and the port of %s looks at no marking: "
+			       "all packets are in the default class",
+			       __builtin_ctz(mask), sw);
+		if (g->new_switch)
+			rs_hop_fix_trust(g->a, g->f, sw, port);
+		return;
+	}
 	if (!v->classifies) {
 		g->unknown++;
 		return;
@@ -136,6 +146,12 @@ static void s02_port(struct rs_gather *g, const struct rs_hop_view *v)
 		g->unknown++;
 		return;
 	}
+	if (rs_facts_get(g->a->facts, sw, port, "pfc_no_class")) {
+		rs_gather_fail(g, RS_CRITICAL, sw, port,
+			       rs_facts_get(g->a->facts, sw, port, "pfc_no_class"), NULL,
+			       "PFC is on for a port of %s, and no class of its policy pauses", sw);
+		return;
+	}
 	if (here && (!rx || !tx)) {
 		rs_gather_fail(g, RS_CRITICAL, sw, port,
 			       rs_hop_fact(g->a, sw, port, rx ? "pfc_tx" : "pfc_rx"), NULL,
@@ -192,11 +208,48 @@ static void s02_lldp(struct rs_gather *g, const char *host)
 	}
 }
 
+/* A switch showed its ports' PFC, and it is in force on none: Auto waits for a DCBX that hosts do
+ * not speak. A port that has PFC set On is S15's. */
+static void s02_nowhere(struct rs_gather *g, const char *sw)
+{
+	const struct rs_fact *off = NULL, *mode = NULL;
+	bool works = false, broken = false;
+	uint32_t at = 0;
+	const char *port;
+
+	while ((port = rs_hop_port(g->a, &at, sw))) {
+		const struct rs_fact *oper = rs_facts_get(g->a->facts, sw, port, "pfc_oper");
+		const struct rs_fact *set = rs_facts_get(g->a->facts, sw, port, "pfc_mode");
+
+		if (!oper || !set)
+			continue;
+		works |= strcmp(oper->value, "Off") != 0;
+		broken |= !strcmp(oper->value, "Off") && !strcmp(set->value, "On");
+		off = off ? off : oper;
+		mode = mode ? mode : set;
+	}
+	if (broken) {
+		/* what other ports have says nothing of that one */
+		g->unknown += g->passed;
+		g->passed = 0;
+	}
+	if (!off || works || broken || strcmp(mode->value, "Auto"))
+		return;
+	rs_gather_fail(g, RS_MAJOR, sw, off->subject, mode, off,
+		       "PFC is left to DCBX on %s and is in force on no port that was shown", sw);
+	rs_hop_fix_pfc(g->a, g->f, sw, off->subject, 3, -1);
+	if (g->f)
+		g->f->confidence = RS_MEDIUM;
+}
+
 void switch_s02(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_gather g = switch_gather(a, r);
 
 	switch_each_port(&g, s02_port);
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		if (switch_at(a, i))
+			s02_nowhere(&g, switch_at(a, i));
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
 		if (!switch_at(a, i))
 			s02_lldp(&g, rs_facts_host(a->facts, i));
@@ -545,6 +598,25 @@ static void s13_bare(struct rs_gather *g, const struct rs_hop_view *v)
 	}
 }
 
+/* A port that paused its neighbour and dropped all the same: what came after the pause did not fit.
+ * Where nothing tells queues apart, one frame in a thousand is more than a lossy class's own. */
+static void s13_ingress(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	struct rs_rise dropped = {0}, all = {0}, pause = {0};
+	int p = 0;
+
+	while (p < 8 && !rose(g, v->sw, v->port, rs_audit_text(g->a, "pfc_tx/%d", p), &pause))
+		p++;
+	if (p == 8 || !rose(g, v->sw, v->port, "dropped_in", &dropped) ||
+	    !rose(g, v->sw, v->port, "frames_in", &all) || dropped.by < all.by / 1000)
+		return;
+	rs_gather_fail(g, RS_MAJOR, v->sw, v->port, dropped.now, pause.now,
+		       "%s dropped %lld frames on receiving, and paused priority %d of that port",
+		       v->sw, (long long)dropped.by, p);
+	if (g->f)
+		g->f->confidence = RS_MEDIUM;
+}
+
 void switch_s13(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_gather g = {.a = a, .r = r, .unseen = RS_MINOR}, paused = switch_gather(a, r);
@@ -558,6 +630,7 @@ void switch_s13(struct rs_audit *a, const struct rs_rule *r)
 			"", "", "", "");
 	switch_each_port(&g, s13_port);
 	switch_each_port(&g, s13_bare);
+	switch_each_port(&g, s13_ingress);
 	if (g.f) {
 		rs_finding_need(a, g.f, "--since an older snapshot", "whether it still rises");
 		rs_finding_unpriced(a, g.f,

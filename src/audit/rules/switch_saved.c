@@ -213,6 +213,17 @@ static void s15_files(struct rs_gather *g, const char *sw)
 	s15_group(g, &s);
 }
 
+/* What the switch itself lists as different from its RoCE profile (NVUE's Exception List). */
+static void s15_exceptions(struct rs_gather *g, const char *sw)
+{
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(g->a->facts, &at, sw, "host", "roce_exception/")))
+		rs_gather_fail(g, RS_MAJOR, sw, "port/*", f, NULL,
+			       "%s says of its RoCE profile: %s", sw, f->value);
+}
+
 void switch_s15(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_gather g = switch_gather(a, r), files = switch_gather(a, r);
@@ -228,6 +239,9 @@ void switch_s15(struct rs_audit *a, const struct rs_rule *r)
 			      "settings that are alike in the saved and the running configuration",
 			      "", "", "");
 	switch_each_port(&g, s15_port);
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		if (switch_at(a, i))
+			s15_exceptions(&g, switch_at(a, i));
 	rs_gather_end(&g, "what was set does nothing until it is in force",
 		      "settings that are in force", "whether what is set is in force is not known",
 		      "nv show interface <port> qos roce status (operational beside applied)",

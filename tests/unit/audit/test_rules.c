@@ -576,10 +576,11 @@ static void test_consequences_fold_under_their_cause(void **state)
 					    {"a", "nic/mlx5_0", "counter/packet_seq_err", "9", 0}));
 
 	assert_string_equal(j.a->findings[0]->rule->id, "X01");
-	assert_int_equal(j.a->findings[0]->n_effects, 2);
+	assert_int_equal(j.a->findings[0]->n_effects, 3);
 	assert_string_equal(j.a->findings[0]->effect[0]->rule->id, "C01");
+	assert_string_equal(j.a->findings[0]->effect[1]->rule->id, "R05");
 	/* the job's variable is the same fact, told once */
-	assert_string_equal(j.a->findings[0]->effect[1]->rule->id, "N06");
+	assert_string_equal(j.a->findings[0]->effect[2]->rule->id, "N06");
 	assert_int_equal(rs_audit_status(j.a, false, false), 1);
 	rs_audit_destroy(j.a);
 }

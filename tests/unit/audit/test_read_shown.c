@@ -1,0 +1,178 @@
+/* Modular QoS configurations (NX-OS, OS10), and what switches and hosts print of PFC, links and
+ * sizes: what is read, and what is judged of it. */
+#include "reading.h"
+
+/* ---- NX-OS and OS10 ---- */
+
+static const char nxos[] = "hostname leaf1\n"
+			   "policy-map type network-qos nq\n"
+			   "  class type network-qos c-8q-nq3\n    mtu 9216\n    pause pfc-cos 3\n"
+			   "class-map type qos match-any ROCE\n  match dscp 24-26\n"
+			   "class-map type qos match-any CNP\n  match dscp cs6\n"
+			   "policy-map type qos MARK\n  class ROCE\n    set qos-group 3\n"
+			   "  class CNP\n    set qos-group 7\n"
+			   "policy-map type queuing OUT\n"
+			   "  class type queuing c-out-8q-q7\n    priority level 1\n"
+			   "  class type queuing c-out-8q-q3\n    bandwidth remaining percent 90\n"
+			   "    random-detect minimum-threshold 150 kbytes maximum-threshold 3000 "
+			   "kbytes drop-probability 7 weight 0 ecn\n"
+			   "system qos\n  service-policy type network-qos nq\n"
+			   "  service-policy type queuing output OUT\n"
+			   "interface Ethernet1/1-2\n  priority-flow-control mode on\n"
+			   "  priority-flow-control watch-dog-interval on\n"
+			   "  service-policy type qos input MARK\n  mtu 9216\n"
+			   "interface Ethernet1/3\n  service-policy type qos input MARK\n"
+			   "interface Ethernet1/4\n  mtu 1500\n";
+
+static void test_nxos(void **state)
+{
+	struct rs_audit *a = reading(nxos);
+
+	(void)state;
+	expect(a, "host", "os", "NX-OS");
+	expect(a, "port/Ethernet1/2", "dscp_to_tc/26", "3");
+	expect(a, "port/Ethernet1/2", "dscp_to_tc/48", "7");
+	expect(a, "port/Ethernet1/2", "dscp_to_tc/27", NULL);
+	expect(a, "port/Ethernet1/1", "pfc/3", "1");
+	expect(a, "port/Ethernet1/1", "queue/3/ecn", "1");
+	expect(a, "port/Ethernet1/1", "queue/3/kmin", "150000");
+	expect(a, "port/Ethernet1/1", "queue/3/kmax", "3000000");
+	expect(a, "port/Ethernet1/1", "queue/7/scheduler", "STRICT");
+	expect(a, "port/Ethernet1/1", "watchdog", "on");
+	/* it classifies like the others and has no PFC; the last one does not classify */
+	expect(a, "port/Ethernet1/3", "pfc/3", "0");
+	expect(a, "port/Ethernet1/4", "pfc/3", NULL);
+	rs_audit_destroy(a);
+}
+
+static const char os10[] =
+	"dcbx enable\nclass-map type network-qos p3\n match qos-group 3\n"
+	"class-map type queuing Q3\n match queue 3\n"
+	"trust dscp-map m\n qos-group 3 dscp 24-31\n qos-group 0 dscp 0-23,32-63\n"
+	"wred w\n random-detect color green minimum-threshold 100 maximum-threshold 900 "
+	"drop-probability 100\n random-detect ecn\n"
+	"policy-map type network-qos pfc\n!\n class p3\n  pause\n  pfc-cos 3\n"
+	"policy-map type queuing out\n!\n class Q3\n  bandwidth percent 70\n  random-detect w\n"
+	"qos-map traffic-class q\n queue 0 qos-group 0-2,4-7\n queue 3 qos-group 3\n"
+	"system qos\n ets mode on\n"
+	"interface ethernet1/1/1\n no switchport\n mtu 9216\n trust-map dscp m\n"
+	" priority-flow-control mode on\n service-policy input type network-qos pfc\n"
+	" service-policy output type queuing out\n qos-map traffic-class q\n"
+	"interface ethernet1/1/2\n priority-flow-control mode on\n"
+	" service-policy input type network-qos pfc\n";
+
+static void test_os10(void **state)
+{
+	struct rs_audit *a = reading(os10);
+
+	(void)state;
+	expect(a, "host", "os", "OS10");
+	expect(a, "port/ethernet1/1/1", "trust", "dscp");
+	expect(a, "port/ethernet1/1/1", "dscp_to_tc/26", "3");
+	expect(a, "port/ethernet1/1/1", "pfc/3", "1");
+	expect(a, "port/ethernet1/1/1", "tc_to_queue/5", "0");
+	expect(a, "port/ethernet1/1/1", "queue/3/ecn", "1");
+	expect(a, "port/ethernet1/1/1", "queue/3/kmax", "900000");
+	expect(a, "port/ethernet1/1/1", "queue/3/weight", "70");
+	expect(a, "port/ethernet1/1/1", "mtu_l2", "9216");
+	/* OS10 trusts nothing of itself */
+	expect(a, "port/ethernet1/1/2", "trust", "none");
+	rs_audit_destroy(a);
+}
+
+/* Guides lose the indentation, and write each line behind its prompt. */
+static void test_mqc_forms(void **state)
+{
+	struct rs_audit *a;
+	char flat[4096];
+	size_t n = 0;
+
+	(void)state;
+	for (const char *p = nxos; *p; p++)
+		if (*p != ' ' || (p > nxos && p[-1] != '\n' && p[-1] != ' '))
+			flat[n++] = *p;
+	flat[n] = '\0';
+	a = reading(flat);
+	expect(a, "port/Ethernet1/1", "pfc/3", "1");
+	expect(a, "port/Ethernet1/1", "queue/3/kmin", "150000");
+	expect(a, "port/Ethernet1/3", "dscp_to_tc/26", "3");
+	rs_audit_destroy(a);
+}
+
+/* ---- Tables that are shown ---- */
+
+static void test_pfc_states(void **state)
+{
+	static const char eos[] =
+		"Port  Status Priorities Action  Timeout  Recovery  Polling  Note\n"
+		"----------------------------------------------------------------\n"
+		"Et1/1  E A W  34  drop  -  -\nEt2/1  E - -  3  drop  -  -  DCBX\n"
+		"Et3/1  D - -  -  -\n";
+	static const char os10_shown[] =
+		"ethernet1/1/15\nAdmin Mode : true\nOperstatus: true\n"
+		"PFC Priorities: 3,4\nTotal Rx PFC Frames: 7\nCos  Rx  Tx\n"
+		"------\n3  7  9\n";
+	struct rs_audit *a = reading(eos);
+
+	(void)state;
+	expect(a, "port/Ethernet1/1", "pfc_oper", "On");
+	expect(a, "port/Ethernet1/1", "pfc/4", "1");
+	expect(a, "port/Ethernet2/1", "pfc_mode", "On");
+	expect(a, "port/Ethernet2/1", "pfc_oper", "Off");
+	expect(a, "port/Ethernet2/1", "pfc/3", NULL);
+	expect(a, "port/Ethernet3/1", "pfc_mode", "Off");
+	rs_audit_destroy(a);
+	a = reading(os10_shown);
+	expect(a, "port/ethernet1/1/15", "pfc_oper", "On");
+	expect(a, "port/ethernet1/1/15", "pfc/4", "1");
+	expect(a, "port/ethernet1/1/15", "counter/pfc_tx/3", "9");
+	rs_audit_destroy(a);
+}
+
+static void test_reach(void **state)
+{
+	static const char text[] =
+		"PING 10.0.0.2 (10.0.0.2) 8972(9000) bytes of data.\n\n"
+		"--- 10.0.0.2 ping statistics ---\n3 packets transmitted, 0 received, 100% packet "
+		"loss\n\nPING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.\n"
+		"64 bytes from 10.0.0.2: icmp_seq=1 ttl=64\n";
+	static const char links[] =
+		"Switch: 0xb859 Quantum:\n"
+		"  12  1[  ] ==( 4X  53.125 Gbps Active/  LinkUp)==>  31  1[  ] \"a mlx5_0\" ( )\n"
+		"  12  2[  ] ==( 4X  25.78125 Gbps Active/  LinkUp)==>  32  1[  ] \"b mlx5_0\" ( "
+		"Could be 53.125 Gbps)\n"
+		"  12  4[  ] ==(  Down/ Polling)==>  [  ] \"\" ( )\n";
+	static const char esx[] =
+		"Name     Driver      State   MTU   Speed     Paired Uplink  Desc\n"
+		"-------  ----------  ------  ----  --------  -------------  ----\n"
+		"vmrdma0  nmlx5_rdma  Active  4096  100 Gbps  vmnic4  MT27800\n"
+		"vmrdma1  nmlx5_rdma  Down    1024  0         vmnic5  MT27800\n";
+	struct rs_audit *a = reading(text);
+
+	(void)state;
+	expect(a, "ping/10.0.0.2", "received/8972", "0");
+	expect(a, "ping/10.0.0.2", "received/56", "1");
+	rs_audit_destroy(a);
+	a = reading(links);
+	expect(a, "link/0xb859 Quantum port 1", "port_state", "Active");
+	expect(a, "link/0xb859 Quantum port 1", "could_be", NULL);
+	expect(a, "link/0xb859 Quantum port 2", "could_be", "53.125 Gbps");
+	expect(a, "link/0xb859 Quantum port 4", "phys_state", "Polling");
+	rs_audit_destroy(a);
+	a = reading(esx);
+	expect(a, "nic/vmrdma0", "rate_gbps", "100");
+	expect(a, "nic/vmrdma1", "port_state", "Down");
+	expect(a, "nic/vmrdma1", "netdev", "vmnic5");
+	rs_audit_destroy(a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nxos),      cmocka_unit_test(test_os10),
+		cmocka_unit_test(test_mqc_forms), cmocka_unit_test(test_pfc_states),
+		cmocka_unit_test(test_reach),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
