@@ -255,7 +255,7 @@ static void inputs(const struct rs_audit *a, const struct rs_audit_view *v, FILE
 /* The verdict of what is not enough, and what would be. */
 static void conclusion(const struct rs_audit *a, FILE *out)
 {
-	const struct rs_fact *f = a->failure;
+	const struct rs_fact *f = a->failure, *cut;
 	uint32_t said = 0;
 
 	if (rs_audit_concludes(a, false) != RS_CONCLUDES_THIN)
@@ -267,6 +267,12 @@ static void conclusion(const struct rs_audit *a, FILE *out)
 			out, 0,
 			"NOT ENOUGH EVIDENCE: a line states a failure, and no check explains it%s.",
 			said ? " (what is minor stands below)" : "");
+	else if ((cut = rs_evidence_cut_off(a)))
+		rs_paragraph(
+			out, 0,
+			"NOT ENOUGH EVIDENCE: nothing wrong was found, but %s does not show that "
+			"the job ended.",
+			cut->file);
 	else
 		rs_paragraph(out, 0,
 			     "NOT ENOUGH EVIDENCE: nothing was judged. docs/audit.md lists what is "

@@ -19,15 +19,19 @@ struct rs_message {
 	const char *key;   /* name of the fact: "gdr-disabled" */
 	const char *check; /* NULL: a good sign, which only contradicts other rows */
 	uint8_t severity, confidence;
-	bool by_errno;       /* a failed call: the fact's name ends in its errno, "/110" */
-	int errno_is;        /* of rows found by key and errno: which; 0: any other */
-	bool meant;          /* wrong only where RDMA was meant: one machine alone is not accused */
-	bool follows;        /* a consequence: what failed first is said elsewhere */
+	bool by_errno;   /* a failed call: the fact's name ends in its errno, "/110" */
+	int errno_is;    /* of rows found by key and errno: which; 0: any other */
+	bool meant;      /* wrong only where RDMA was meant: one machine alone is not accused */
+	bool follows;    /* a consequence: what failed first is said elsewhere */
+	const char *but; /* lines with this text are not meant; NULL */
+	const char
+		*given; /* "SUBJECT NAME" of a fact without which it is not said, by prefix; NULL */
 	const char *against; /* "SUBJECT NAME" of a fact that shows otherwise, by prefix; NULL */
 	const char *title;   /* what is wrong */
 	const char *why;
 	const char *need, *need_why; /* the command that tells more; NULL: none */
-	/* Text that lines contain: parts in this order, between '*' (any text). Ended by NULL. */
+	/* Text that lines contain, in whatever case: parts in this order, between '*' (any text).
+	 * Ended by NULL. */
 	const char *pattern[RS_MESSAGE_PATTERNS];
 };
 

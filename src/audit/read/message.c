@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include "audit/facts/level.h"
 #include "audit/facts/message.h"
+#include "audit/read/completion.h"
 #include "audit/read/place.h"
 #include "audit/read/readers.h"
 #include "audit/read/secrets.h"
@@ -30,11 +33,14 @@ static struct {
 	uint32_t n;
 } table = {.once = PTHREAD_ONCE_INIT};
 
+/* Four letters without their case: 'a' and 'A' differ by this bit, and what else it joins ("@" and
+ * "`") a closer look parts. */
 static uint32_t slot_of(const char *p)
 {
 	uint32_t gram;
 
 	memcpy(&gram, p, GRAM);
+	gram |= 0x20202020u;
 	return gram * 2654435761u >> (32 - SLOTS_LOG);
 }
 
@@ -80,6 +86,17 @@ static void build(void)
 		}
 }
 
+/* n bytes of a pattern in a line, in whatever case: releases differ in that. */
+static const char *find(const char *line, const char *part, size_t n)
+{
+	int first = tolower((unsigned char)*part);
+
+	for (; *line; line++)
+		if (tolower((unsigned char)*line) == first && !strncasecmp(line, part, n))
+			return line;
+	return NULL;
+}
+
 /* Does the line hold the pattern's parts in this order? Where the first begins, and where the last
  * ends; NULL: no. */
 static const char *holds(const char *line, const char *pattern, const char **end)
@@ -88,7 +105,7 @@ static const char *holds(const char *line, const char *pattern, const char **end
 
 	while (*pattern) {
 		size_t n = strcspn(pattern, "*");
-		const char *at = n ? memmem(line, strlen(line), pattern, n) : line;
+		const char *at = n ? find(line, pattern, n) : line;
 
 		if (!at)
 			return NULL;
@@ -252,101 +269,11 @@ static bool says_failure(const char *line, const char *at, const char *end)
 
 /* ---- Completions ---- */
 
-/* A completion's status in words: ibv_wc_status_str() and the enumerators (IBTA vol. 1 11.6.2). */
-static const struct {
-	const char *text, *name;
-	int number;
-} statuses[] = {
-	{"local length error", "IBV_WC_LOC_LEN_ERR", 1},
-	{"local QP operation error", "IBV_WC_LOC_QP_OP_ERR", 2},
-	{"local protection error", "IBV_WC_LOC_PROT_ERR", 4},
-	{"Work Request Flushed Error", "IBV_WC_WR_FLUSH_ERR", 5},
-	{"bad response error", "IBV_WC_BAD_RESP_ERR", 7},
-	{"local access error", "IBV_WC_LOC_ACCESS_ERR", 8},
-	{"remote invalid request error", "IBV_WC_REM_INV_REQ_ERR", 9},
-	{"remote access error", "IBV_WC_REM_ACCESS_ERR", 10},
-	{"remote operation error", "IBV_WC_REM_OP_ERR", 11},
-	{"transport retry counter exceeded", "IBV_WC_RETRY_EXC_ERR", 12},
-	{"RNR retry counter exceeded", "IBV_WC_RNR_RETRY_EXC_ERR", 13},
-};
-
-/* mlx5's syndromes of a completion in error (Linux, mlx5_cqe_syndrome values). */
-static int status_of_syndrome(unsigned syndrome)
-{
-	static const struct {
-		uint8_t syndrome, status;
-	} known[] = {{0x01, 1}, {0x02, 2}, {0x04, 4},  {0x05, 5},  {0x06, 6},  {0x10, 7},
-		     {0x11, 8}, {0x12, 9}, {0x13, 10}, {0x14, 11}, {0x15, 12}, {0x16, 13}};
-
-	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (known[i].syndrome == syndrome)
-			return known[i].status;
-	return 0;
-}
-
-/* The words end a clause behind a colon, as a log has them, or stand in a program's brackets. */
-static bool as_logged(const char *line, const char *at, size_t n)
-{
-	const char *colon = memchr(line, ':', (size_t)(at - line));
-
-	return (at[n] == '\0' || at[n] == ')' || at[n] == '(' || at[n] == ',' || at[n] == ';' ||
-		at[n] == '.' || !strncmp(at + n, " (", 2)) &&
-	       (colon || (at > line && at[-1] == '(')) && at > line && at[-1] != '"';
-}
-
-/* The status in one word: "12," or "IBV_WC_RETRY_EXC_ERR(12)"; NULL: another word. */
-static const char *number_of_word(const char *word)
-{
-	size_t n = strcspn(word, " ");
-	const char *open = memchr(word, '(', n);
-
-	if (isdigit((unsigned char)*word))
-		return word;
-	return !strncmp(word, "IBV_WC_", 7) && open ? open + 1 : NULL;
-}
-
-static int status_in(const char *line)
-{
-	const char *p;
-	unsigned syndrome;
-	int status;
-
-	if ((p = strstr(line, "(synd 0x")) && strstr(p, "vend 0x") &&
-	    sscanf(p, "(synd 0x%x", &syndrome) == 1)
-		return status_of_syndrome(syndrome);
-	if ((p = strstr(line, "with status ")) && (p = strstr(p, " status number ")) &&
-	    sscanf(p, " status number %d", &status) == 1)
-		return status;
-	if ((p = strstr(line, "Failed status ")) && sscanf(p, "Failed status %d", &status) == 1)
-		return status;
-	if (strstr(line, "ompletion") &&
-	    (strstr(line, "peer") || strstr(line, "NET/IB") || strstr(line, "vendor")) &&
-	    ((p = strstr(line, "with error ")) || (p = strstr(line, "with status="))) &&
-	    (p = number_of_word(p + (p[5] == 'e' ? 11 : 12))) && sscanf(p, "%d", &status) == 1 &&
-	    status)
-		return status;
-	for (unsigned i = 0; i < sizeof(statuses) / sizeof(*statuses); i++) {
-		p = strcasestr(line, statuses[i].text);
-		if ((p && (as_logged(line, p, strlen(statuses[i].text)) ||
-			   !strncmp(line, "Failed status ", 14))) ||
-		    strstr(line, statuses[i].name))
-			return statuses[i].number;
-	}
-	return 0;
-}
-
-/* Is it worth a closer look? Words that each form above has. */
-static bool status_like(const char *line)
-{
-	return strstr(line, "status") || strstr(line, "synd 0x") || strstr(line, " error") ||
-	       strstr(line, "exceeded") || strstr(line, "IBV_WC_") || strstr(line, " Error");
-}
-
 static bool completion(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
-	int status = status_like(l->text) ? status_in(l->text) : 0;
+	int status = rs_completion_status(l->text);
 
-	if (status <= 0 || status > 23 || is_source(l->text, l->text, l->text))
+	if (!status || is_source(l->text, l->text, l->text))
 		return false;
 	if (rs_message_room(a, RS_MESSAGE_ROWS - 1)) {
 		rs_input_add(a, in, l->number, NULL, "nccl", "completion_error", "%d", status);
@@ -394,8 +321,16 @@ static void keep(struct rs_audit *a, const struct rs_input *in, const struct rs_
 		rs_input_add(a, in, l->number, NULL, "message_device", name, "%s", device);
 }
 
+/* The row says of which lines it is not. */
+static bool is_but(const struct rs_message *m, const char *line)
+{
+	return m->but && strcasestr(line, m->but);
+}
+
 static bool line(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
+	/* what a library tries while it looks around is DEBUG, and no failure */
+	bool tries = rs_level_of(l->text) == RS_LEVEL_DEBUG;
 	size_t n = strlen(l->text);
 	uint16_t last = UINT16_MAX;
 	bool mine = false;
@@ -409,7 +344,8 @@ static bool line(struct rs_audit *a, const struct rs_input *in, const struct rs_
 
 			if (row == last ||
 			    !(at = holds(l->text, table.pattern[k - 1].text, &end)) ||
-			    is_source(l->text, at, end) ||
+			    is_source(l->text, at, end) || (tries && rs_messages[row].check) ||
+			    is_but(&rs_messages[row], l->text) ||
 			    (rs_messages[row].by_errno && !says_failure(l->text, at, end)))
 				continue;
 			last = row;

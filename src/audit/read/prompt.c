@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/facts/level.h"
 #include "audit/read/prompt.h"
 
 /* ---- Commands ---- */
@@ -801,6 +802,23 @@ static bool complains(const char *low)
 	return false;
 }
 
+/* A line of words: not a row of figures, a heading of columns or a counter. */
+static bool says_more(const char *low)
+{
+	unsigned words = 0, figures = 0;
+
+	for (const char *p = low + strspn(low, " \t"); *p; p += strspn(p, " \t")) {
+		size_t n = strcspn(p, " \t"), letters = 0;
+
+		for (size_t i = 0; i < n; i++)
+			letters += isalpha((unsigned char)p[i]) != 0;
+		words += letters > 1;
+		figures += !letters;
+		p += n;
+	}
+	return words > 3 && words > figures && !strstr(low, "  error  ") && *low != '|';
+}
+
 bool rs_states_failure(const char *text)
 {
 	/* phrases that state it; each is searched without case */
@@ -847,6 +865,23 @@ bool rs_states_failure(const char *text)
 		"panic",
 		"crash",
 		"no device found",
+		"no active port",
+		"not loaded",
+		"no such",
+		"not available",
+		"unavailable",
+		"does not exist",
+		"not permitted",
+		"undefined symbol",
+		"insufficient",
+		"no usable",
+		"no suitable",
+		"no eligible",
+		"out of memory",
+		"no space left",
+		"too many",
+		"incompatib",
+		"unsupported",
 		"no devices found",
 		"not supported",
 		"invalid usage",
@@ -915,9 +950,13 @@ bool rs_states_failure(const char *text)
 		"\xe5\xbc\x82\xe5\xb8\xb8",             /* abnormal */
 		"\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc", /* error, kana */
 		NULL};
+	enum rs_level level = rs_level_of(text);
 	char low[1024];
 	size_t n = 0;
 
+	/* what a library tries while it looks around is no failure */
+	if (level == RS_LEVEL_DEBUG)
+		return false;
 	for (; text[n] && n < sizeof(low) - 1; n++)
 		low[n] = (char)tolower((unsigned char)text[n]);
 	low[n] = '\0';
@@ -925,6 +964,9 @@ bool rs_states_failure(const char *text)
 	if (strstr(low, "nccl info") && !strstr(low, "no device found") &&
 	    !strstr(low, "libibverbs") && !strstr(low, "abort") && !strstr(low, "with error"))
 		return false;
+	/* a program's own word for it, and something said behind */
+	if (level == RS_LEVEL_ERROR && says_more(low))
+		return true;
 	for (unsigned i = 0; phrases[i]; i++) {
 		const char *at = strstr(low, phrases[i]);
 		size_t m = strlen(phrases[i]);

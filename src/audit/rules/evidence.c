@@ -515,6 +515,28 @@ static bool knows(const struct rs_audit *a)
 	return false;
 }
 
+/* A job's log that does not show that the job ended: what went wrong may come behind it. */
+const struct rs_fact *rs_evidence_cut_off(const struct rs_audit *a)
+{
+	static const char *const begun[] = {"log", "test_rank/"};
+
+	if (finished(a))
+		return NULL;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+
+		for (unsigned k = 0; k < sizeof(begun) / sizeof(*begun); k++) {
+			uint32_t at = rs_facts_seek(a->facts, host, "nccl");
+			const struct rs_fact *f =
+				rs_facts_next(a->facts, &at, host, "nccl", begun[k]);
+
+			if (f)
+				return f;
+		}
+	}
+	return NULL;
+}
+
 enum rs_conclusion rs_audit_concludes(const struct rs_audit *a, bool strict)
 {
 	bool fail = false, unknown = false, judged = a->some;
@@ -534,6 +556,8 @@ enum rs_conclusion rs_audit_concludes(const struct rs_audit *a, bool strict)
 		return RS_CONCLUDES_THIN;
 	if (unknown)
 		return RS_CONCLUDES_OPEN;
+	if (rs_evidence_cut_off(a))
+		return RS_CONCLUDES_THIN;
 	/* nothing wrong with what nothing judged is no clean bill of health */
 	return judged ? RS_CONCLUDES_RIGHT : RS_CONCLUDES_THIN;
 }
@@ -589,6 +613,13 @@ void rs_evidence_next(struct rs_audit *a)
 		     "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV COMMAND 2>&1 | tee nccl.log",
 		     "NCCL's log says which devices, GIDs and transports it took, and what it met "
 		     "first");
+		return;
+	}
+	if (!a->failure && rs_audit_concludes(a, false) == RS_CONCLUDES_THIN &&
+	    rs_evidence_cut_off(a)) {
+		next(a, "the job's whole log, of all ranks, to its end",
+		     "what was named does not show that the job ended, and an error may come "
+		     "later");
 		return;
 	}
 	for (uint32_t i = 0; i < a->n_findings && !a->failure; i++) {

@@ -18,12 +18,15 @@ void rs_evidence_states(struct rs_audit *a, bool (*wanted)(const struct rs_rule 
 enum rs_conclusion {
 	RS_CONCLUDES_RIGHT,
 	RS_CONCLUDES_OPEN,   /* a critical check could not be made */
-	RS_CONCLUDES_THIN,   /* not enough evidence: nothing was judged, or a failure that the
-			      * texts state is explained by no FAIL */
+	RS_CONCLUDES_THIN,   /* not enough evidence: nothing was judged, a failure that the texts
+			      * state is explained by no FAIL, or a job's log ends before the job */
 	RS_CONCLUDES_FAULTY, /* a FAIL of major or worse */
 };
 extern const char *const rs_conclusion_names[];
 enum rs_conclusion rs_audit_concludes(const struct rs_audit *a, bool strict);
+
+/* The beginning of a job's log, where nothing shows that the job ended; NULL: no such log. */
+const struct rs_fact *rs_evidence_cut_off(const struct rs_audit *a);
 
 /* Fills a->next_command, next_why and failure; after the findings are in order. */
 void rs_evidence_next(struct rs_audit *a);

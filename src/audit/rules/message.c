@@ -167,6 +167,8 @@ static void hear_host(struct heard *h, const struct rs_rule *r, const char *host
 
 	if (h->m->against && rs_message_fact(h->a, host, h->m->against))
 		return;
+	if (h->m->given && !rs_message_fact(h->a, host, h->m->given))
+		return;
 	if (h->m->meant &&
 	    (failed(h->a, h->m->check, host) || !(meant = rs_message_meant(h->a, host))))
 		return;

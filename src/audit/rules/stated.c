@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include "audit/facts/level.h"
 #include "audit/rules/message.h"
 #include "audit/rules/stated.h"
 
@@ -81,6 +82,24 @@ static const struct kind kinds[] = {
 		.need = "grep 'locked memory' /proc/PID/limits, of the job's own process",
 	},
 	{
+		.check = "H06",
+		.any = "hugepage|hugepages|~huge page|~nr_hugepages|~hugetlb",
+		.title = "a line states a failure that names huge pages",
+		.need = "grep -i huge /proc/meminfo; cat /proc/cmdline",
+	},
+	{
+		.check = "P13",
+		.any = "bar1|~bar-usage|~bar usage",
+		.title = "a line states a failure that names a GPU's BAR1",
+		.need = "nvidia-smi -q -d MEMORY; lspci -vvv -s BDF",
+	},
+	{
+		.check = "P05",
+		.any = "iommu|smmu|dmar",
+		.title = "a line states a failure that names the IOMMU",
+		.need = "cat /proc/cmdline; dmesg | grep -iE 'iommu|dmar'",
+	},
+	{
 		.check = "P12",
 		.any = "~peermem|~peer_mem|~gpudirect|gdrcopy|gdrdrv|dmabuf|dma-buf|gdr|gdrdma",
 		.but = "~nccl_",
@@ -93,6 +112,24 @@ static const struct kind kinds[] = {
 		.but = "nfs|chown|~uid",
 		.title = "a line states a failure that names a GID",
 		.need = "show_gids, on both hosts",
+	},
+	{
+		.check = "R03",
+		.any = "mtu|mtus|~active_mtu|~path_mtu",
+		.with = "~mismatch|~differ|invalid|~exceed|~too large|~not match|~larger|~smaller|"
+			"~unsupported|~not supported|wrong|~mixed",
+		.title = "a line states a failure that names the MTU",
+		.need = "ip -br link; ibv_devinfo | grep mtu, on both hosts",
+	},
+	{
+		.check = "X05",
+		.any = "~version mismatch|~version does not match|~mismatched version|"
+		       "~incompatible version|~version is incompatible|~abi version|~abi mismatch|"
+		       "~undefined symbol|~symbol lookup error|~not found (required by|"
+		       "~unsupported version|~protocol version|~versions differ",
+		.title = "a line states that two releases do not fit each other",
+		.need = "the releases of library, driver and firmware on each host: ofed_info -s, "
+			"ldd, NCCL_DEBUG=VERSION",
 	},
 	{
 		.check = "K03",
@@ -147,7 +184,7 @@ static const struct kind kinds[] = {
 		.with = "~no |~not found|~not find|~cannot open|~to open|~cannot find|unavailable|"
 			"~not available|~out of range|~can't open|~to "
 			"load|missing|~unsupported|~not supported|~not detect|"
-			"~no such device",
+			"~no such device|~n't open|~query device|~device attr",
 		.but = "~route|~entity",
 		.title = "a line states that an RDMA device or its library is missing",
 		.need = "ls -l /dev/infiniband /sys/class/infiniband; ibv_devinfo, inside the "
@@ -162,7 +199,10 @@ static const struct kind kinds[] = {
 	{
 		.check = "N16",
 		.any = "~ibv_|~ibverbs|verbs|qp|qps|qpair|rqpair|cq|srq|~queue pair|~queue_pair|"
-		       "~mlx5dv|devx|uar|dct|dci|~ to rtr|~ to rts|~work request",
+		       "~mlx5dv|devx|uar|dct|dci|~ to rtr|~ to rts|~work request|~ib resource|"
+		       "~rdma resource|~completion channel|~protection domain|~allocate pd|"
+		       "~alloc pd|~verbs context|~rdma context|~address handle|wqe|wqes|"
+		       "~send queue|~recv queue|~receive queue|~post send|~post recv|~postsend",
 		.title = "a line states a failure of a verbs object",
 		.need = "dmesg | tail, at the time of the error; ibv_devinfo -v",
 	},
@@ -189,7 +229,7 @@ static const struct kind kinds[] = {
 		.any = "socket|sockets|connect|connected|connecting|connection|bind|listen|tcp|"
 		       "~tcpstore|hostname|hostnames|rendezvous|bootstrap|etcd|metadata|"
 		       "handshake|~interface|subnet|store",
-		.but = "database|sql|~http|~docker.sock",
+		.but = "database|sql|~http|~docker.sock|display|x11|dbus|~d-bus|~license",
 		.title = "a line states that processes could not reach each other",
 		.peer = true,
 		.need = "ip -br addr; ip route get PEER, on each host",
@@ -339,15 +379,17 @@ static bool is_between_peers(const char *low)
 {
 	return has_address(low) ||
 	       has_one(low, "rank|ranks|peer|peers|worker|workers|master|~tcpstore|rendezvous|"
-			    "bootstrap|etcd|~metadata|node|nodes|nccl|gloo|~rdma|hosts");
+			    "bootstrap|etcd|~metadata|node|nodes|nccl|gloo|~rdma|hosts|server|"
+			    "servers|client|clients|remote|oob|~mpi");
 }
 
-static const struct kind *kind_of(const char *low)
+static const struct kind *kind_of(const char *low, enum rs_level level)
 {
 	bool kernel = is_kernel(low);
 
 	/* a driver's line in the kernel's log needs no second word for it */
-	if (!is_strong(low) && !(kernel && (has_one(low, DRIVERS) || has_one(low, ULPS))))
+	if (level != RS_LEVEL_ERROR && !is_strong(low) &&
+	    !(kernel && (has_one(low, DRIVERS) || has_one(low, ULPS))))
 		return NULL;
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
@@ -381,7 +423,8 @@ static bool is_known(const struct rs_audit *a, const char *host, const struct rs
 
 		while (n++ < KNOWN &&
 		       (f = rs_facts_next(a->facts, &at, host, kept[i][0], kept[i][1])))
-			if (same_line(f, said))
+			/* where the log begins says nothing of what that line states */
+			if (same_line(f, said) && strcmp(f->name, "log"))
 				return true;
 	}
 	return false;
@@ -491,9 +534,9 @@ static void hear(struct rs_audit *a, const char *host,
 
 		lower(said->value, low, sizeof(low));
 		/* what NCCL tries and does without is INFO */
-		if (strstr(low, "nccl info") || !(k = kind_of(low)) || (k->weak && any) ||
-		    (k->weak && !strncmp(low, "* ", 2)) || is_known(a, host, said) ||
-		    cites(a, said))
+		if (strstr(low, "nccl info") || !(k = kind_of(low, rs_level_of(said->value))) ||
+		    (k->weak && any) || (k->weak && !strncmp(low, "* ", 2)) ||
+		    is_known(a, host, said) || cites(a, said))
 			continue;
 		r = rs_rule_find(k->check);
 		if (!r || !wanted(r, state) ||

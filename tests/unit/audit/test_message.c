@@ -191,6 +191,12 @@ static void test_a_status_by_number_name_words_and_syndrome(void **state)
 		  "CQ with "
 		  "status RETRY EXCEEDED ERROR status number 12 for wr_id 1a opcode 0\n",
 		  "12");
+	status_is("[E] cq.cc:9: CQE error, wr_id=3, status=2 (local QP operation error)\n", "2");
+	status_is("pollOnce chan.cc:198] WR_FLUSH_ERR, qp_num=0x2c91\n", "5");
+	status_is("nvme.c:22:poll: *ERROR*: CQ error on Queue Pair 0x7f, Response Index 14 (13): "
+		  "x\n",
+		  "13");
+	status_is("ep.cpp:11: bad wc status 9 on qp 4\n", "9");
 	/* success is no error */
 	status_is("n:1:2 [0] NCCL INFO completion from peer with status=0\nx: RNR retry counter "
 		  "exceeded\n",

@@ -53,6 +53,12 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 		{"N16", "[ 77.123456] rpcrdma: connection to 10.0.0.1 failed, status -103\n"},
 		{"H05", "error: mlock of 4096 pages failed, raise the memlock limit\n"},
 		{"P12", "warning: gdrcopy: pin failed with error: -12, falling back\n"},
+		{"H06", "alloc.c:10: error: cannot map 512 huge pages\n"},
+		{"P13", "01-01 [pid=1] ERROR  0:10 Inc-bar-usage failed: size 524288000\n"},
+		{"P05", "E0101 10:00:00.1 99 core.cc:3] vfio: cannot bind behind this iommu\n"},
+		{"R03", "ep.cc:33: error: path mtu 4096 and 1024 of the peers differ\n"},
+		{"X05", "loader.c:4: error: plugin version mismatch: 9, not 10\n"},
+		{"N16", "Couldn't create IB resources\n"},
 		{"N18", "RuntimeError: transfer of layer 7 failed between prefill and decode\n"},
 		{"N18", "Traceback (most recent call last): something failed at step 3\n"},
 	};
