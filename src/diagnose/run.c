@@ -272,7 +272,7 @@ static void watch_seen(struct diagnose *g)
 				.fabric = d->cases[0].fabric,
 				.options = d->cases[0].options};
 
-	if (s->events > LOOK_EVENTS || g->o->sim.ranks ||
+	if (s->events > LOOK_EVENTS ||
 	    !(s->drops + s->nic_drops + s->link_losses + s->pauses + s->nic_pauses))
 		return;
 	c.options.seed = d->seen_seed;

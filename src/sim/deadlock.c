@@ -8,10 +8,19 @@
  * only keeps out a pause that runs out before it is renewed.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "sim/engine.h"
 
 enum { LOOK_US = 250, AGE_US = 500 };
+
+/* What other processes tell of a member: bytes of a class that wait at an egress by the port that
+ * they came in by, or since when its peer holds it. */
+enum { NO_PORT = UINT32_MAX };
+struct told {
+	uint32_t egress, tc, from; /* from NO_PORT: value is since when */
+	uint64_t value;
+};
 
 /* An egress of a switch, and all of them in one row. */
 struct sim_circle {
@@ -23,6 +32,11 @@ struct sim_circle {
 	uint32_t *way;   /* [egress]: room for a list */
 	uint32_t *seen;  /* [egress]: place in the list, from 1; 0: not in it */
 	uint32_t *of;    /* [egress]: its switch */
+	/* of a run that several processes share: [egress] classes that were held, and << 8 classes
+	 * whose peer the port of the same number pauses; what all told of members, sorted */
+	int64_t *masks;
+	struct told *told;
+	uint32_t n_told;
 };
 
 static bool can_pause(const struct rs_sim *s)
@@ -31,7 +45,7 @@ static bool can_pause(const struct rs_sim *s)
 
 	for (uint32_t i = 0; i < s->f->n_switches; i++)
 		can |= rs_fabric_qos(s->f, i)->pfc;
-	return can && !s->o->ideal.no_pause && !s->o->ranks;
+	return can && !s->o->ideal.no_pause;
 }
 
 int sim_deadlock_create(struct rs_sim *s, struct rs_error *e)
@@ -54,8 +68,10 @@ int sim_deadlock_create(struct rs_sim *s, struct rs_error *e)
 		c->way = rs_arena_alloc(s->arena, c->n + 1u, sizeof(*c->way));
 		c->seen = rs_arena_alloc(s->arena, c->n + 1u, sizeof(*c->seen));
 		c->of = rs_arena_alloc(s->arena, c->n + 1u, sizeof(*c->of));
+		c->masks = rs_arena_alloc(s->arena, c->n + 1u, sizeof(*c->masks));
 	}
-	if (!c || !c->first || !c->member || !c->here || !c->bytes || !c->way || !c->seen || !c->of)
+	if (!c || !c->first || !c->member || !c->here || !c->bytes || !c->way || !c->seen ||
+	    !c->of || !c->masks)
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	for (uint32_t i = 0, at = 0; i < sws; i++) {
 		c->first[i] = at;
@@ -89,6 +105,188 @@ static bool peer_of(const struct rs_sim *s, uint32_t egress, uint32_t *sw, uint3
 	return l->rate && l->to_node >= s->n_hosts;
 }
 
+/* ---- What switches tell ---- */
+
+/* Is some port of a switch held that no watchdog will free? */
+static bool waits(const struct rs_sim *s, uint32_t sw)
+{
+	return rs_switch_held_now(node_at(s, sw)->sw) && !rs_fabric_qos(s->f, sw)->watchdog;
+}
+
+/* Masks of this process's switches. */
+static void mask_own(struct rs_sim *s, rs_time before)
+{
+	struct sim_circle *c = s->circle;
+
+	memset(c->masks, 0, c->n * sizeof(*c->masks));
+	for (uint32_t i = 0; i < s->f->n_switches; i++) {
+		const struct rs_switch *sw = node_at(s, i)->sw;
+		bool may = waits(s, i);
+
+		if (!sim_runs_here(s, node_at(s, i)))
+			continue;
+		for (uint32_t p = 0; p < s->f->switches[i].n_ports; p++)
+			c->masks[c->first[i] + p] =
+				(may ? rs_switch_held_before(sw, p, before) : 0) |
+				rs_switch_pausing(sw, p) << 8;
+	}
+}
+
+/* *any: some port of some process's switch is held; then all have all masks. */
+static int masks_of_all(struct rs_sim *s, rs_time before, bool *any)
+{
+	struct sim_circle *c = s->circle;
+	int64_t held = 0;
+	int err;
+
+	for (uint32_t i = 0; i < s->f->n_switches; i++)
+		held += sim_runs_here(s, node_at(s, i)) && waits(s, i);
+	err = sim_ranks_combine(s, RS_RANKS_SUM, &held, 1, sizeof(held), 0);
+	*any = held > 0;
+	if (err || !held)
+		return err;
+	mask_own(s, before);
+	return sim_ranks_combine(s, RS_RANKS_SUM, c->masks, c->n, sizeof(*c->masks), 0);
+}
+
+static uint8_t held_at(const struct rs_sim *s, uint32_t egress, rs_time before)
+{
+	const struct sim_circle *c = s->circle;
+	uint32_t sw = c->of[egress];
+
+	if (s->o->ranks)
+		return (uint8_t)c->masks[egress];
+	return rs_switch_held_before(node_at(s, sw)->sw, egress - c->first[sw], before);
+}
+
+static uint8_t pausing_at(const struct rs_sim *s, uint32_t sw, uint32_t port)
+{
+	const struct sim_circle *c = s->circle;
+
+	if (s->o->ranks)
+		return (uint8_t)(c->masks[c->first[sw] + port] >> 8);
+	return rs_switch_pausing(node_at(s, sw)->sw, port);
+}
+
+static int by_egress(const void *x, const void *y)
+{
+	const struct told *a = x, *b = y;
+
+	if (a->egress != b->egress)
+		return a->egress < b->egress ? -1 : 1;
+	if (a->tc != b->tc)
+		return a->tc < b->tc ? -1 : 1;
+	return a->from < b->from ? -1 : a->from > b->from;
+}
+
+/* What waits at an egress of a switch that has members; w: room for all its ports' and one more. */
+static uint32_t tell_egress(struct rs_sim *s, uint32_t sw, uint32_t port, unsigned tc,
+			    struct told *w)
+{
+	struct sim_circle *c = s->circle;
+	struct told t = {.egress = c->first[sw] + port, .tc = tc, .from = NO_PORT};
+	uint32_t n = 0, ports = s->f->switches[sw].n_ports;
+
+	t.value = (uint64_t)rs_switch_held_since(node_at(s, sw)->sw, port, tc);
+	w[n++] = t;
+	memset(c->bytes, 0, ports * sizeof(*c->bytes));
+	rs_switch_queued_by(node_at(s, sw)->sw, port, tc, c->bytes);
+	for (t.from = 0; t.from < ports; t.from++)
+		if ((t.value = c->bytes[t.from]))
+			w[n++] = t;
+	return n;
+}
+
+/* All that is asked of a switch's queues, before processes ask it of each other's. */
+static int tell_switch(struct rs_sim *s, uint32_t sw, struct told **w, uint32_t *n, uint32_t *room)
+{
+	uint32_t ports = s->f->switches[sw].n_ports;
+
+	for (unsigned m = s->circle->here[sw]; m; m &= m - 1)
+		for (uint32_t p = 0; p < ports; p++) {
+			if (*room - *n <= ports) {
+				uint32_t more = 2 * (*room + ports + 1);
+				struct told *larger = realloc(*w, more * sizeof(*larger));
+
+				if (!larger)
+					return -ENOMEM;
+				*w = larger;
+				*room = more;
+			}
+			*n += tell_egress(s, sw, p, (unsigned)__builtin_ctz(m), *w + *n);
+		}
+	return 0;
+}
+
+static int queues_of_all(struct rs_sim *s)
+{
+	struct sim_circle *c = s->circle;
+	struct told *mine = NULL;
+	uint32_t n = 0, room = 0;
+	int err = 0;
+
+	if (!s->o->ranks)
+		return 0;
+	for (uint32_t i = 0; i < s->f->n_switches && !err; i++)
+		if (sim_runs_here(s, node_at(s, i)))
+			err = tell_switch(s, i, &mine, &n, &room);
+	c->told = err ? NULL : sim_ranks_share(s, mine, n, sizeof(*mine), &c->n_told);
+	free(mine);
+	if (!c->told)
+		return -ENOMEM;
+	qsort(c->told, c->n_told, sizeof(*c->told), by_egress);
+	return 0;
+}
+
+/* The first that was told of an egress's class, or of what is behind it. */
+static const struct told *told_of(const struct sim_circle *c, uint32_t egress, unsigned tc)
+{
+	const struct told key = {.egress = egress, .tc = tc};
+	uint32_t from = 0, to = c->n_told;
+
+	while (from < to) {
+		uint32_t mid = from + (to - from) / 2;
+
+		if (by_egress(&c->told[mid], &key) < 0)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return c->told + from;
+}
+
+/* Adds bytes of a class that wait at a switch's egress to the port that they came in by. */
+static void queued_by(struct rs_sim *s, uint32_t sw, uint32_t port, unsigned tc)
+{
+	struct sim_circle *c = s->circle;
+	uint32_t egress = c->first[sw] + port;
+
+	if (!s->o->ranks) {
+		rs_switch_queued_by(node_at(s, sw)->sw, port, tc, c->bytes);
+		return;
+	}
+	for (const struct told *t = told_of(c, egress, tc);
+	     t < c->told + c->n_told && t->egress == egress && t->tc == tc; t++)
+		if (t->from != NO_PORT)
+			c->bytes[t->from] += t->value;
+}
+
+static rs_time held_since(struct rs_sim *s, uint32_t egress, unsigned tc)
+{
+	struct sim_circle *c = s->circle;
+	uint32_t sw = c->of[egress];
+
+	if (!s->o->ranks)
+		return rs_switch_held_since(node_at(s, sw)->sw, egress - c->first[sw], tc);
+	for (const struct told *t = told_of(c, egress, tc);
+	     t < c->told + c->n_told && t->egress == egress && t->tc == tc; t++)
+		if (t->from == NO_PORT)
+			return (rs_time)t->value;
+	return 0;
+}
+
+/* ---- Who can never send ---- */
+
 /* Held since before, with packets, by a switch that has not let go; and no watchdog will. */
 static bool gather(struct rs_sim *s, rs_time before)
 {
@@ -98,17 +296,14 @@ static bool gather(struct rs_sim *s, rs_time before)
 	memset(c->member, 0, c->n);
 	memset(c->here, 0, s->f->n_switches);
 	for (uint32_t i = 0; i < s->f->n_switches; i++) {
-		const struct rs_switch *sw = node_at(s, i)->sw;
-
-		if (!rs_switch_held_now(sw) || rs_fabric_qos(s->f, i)->watchdog)
+		if (!s->o->ranks && !waits(s, i))
 			continue;
 		for (uint32_t p = 0; p < s->f->switches[i].n_ports; p++) {
 			uint32_t at = c->first[i] + p, to, in;
 
 			if (!peer_of(s, at, &to, &in))
 				continue;
-			c->member[at] = rs_switch_held_before(sw, p, before) &
-					rs_switch_pausing(node_at(s, to)->sw, in);
+			c->member[at] = held_at(s, at, before) & pausing_at(s, to, in);
 			c->here[i] |= c->member[at];
 			any |= c->member[at] != 0;
 		}
@@ -152,7 +347,7 @@ static void count_waiting(struct rs_sim *s, uint32_t sw, unsigned tc, bool at_me
 	memset(c->bytes, 0, n * sizeof(*c->bytes));
 	for (uint32_t p = 0; p < n; p++)
 		if ((c->member[c->first[sw] + p] >> tc & 1) == at_members)
-			rs_switch_queued_by(node_at(s, sw)->sw, p, tc, c->bytes);
+			queued_by(s, sw, p, tc);
 }
 
 /* Strikes out who waits at this switch for an egress that is no member: it can send. */
@@ -204,7 +399,7 @@ static bool next_of(struct rs_sim *s, uint32_t at, unsigned tc, uint32_t *next)
 		if (!(c->member[c->first[sw] + p] >> tc & 1))
 			continue;
 		c->bytes[in] = 0;
-		rs_switch_queued_by(node_at(s, sw)->sw, p, tc, c->bytes);
+		queued_by(s, sw, p, tc);
 		if (c->bytes[in] > most) {
 			most = c->bytes[in];
 			*next = c->first[sw] + p;
@@ -241,10 +436,9 @@ static rs_time closed(struct rs_sim *s, uint32_t n, unsigned tc)
 	for (uint32_t i = 0; i < n; i++)
 		c->seen[c->way[i]] = 1;
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t at = c->way[i], own = c->of[at], sw, in;
+		uint32_t at = c->way[i], sw, in;
 
-		since = rs_time_max(
-			since, rs_switch_held_since(node_at(s, own)->sw, at - c->first[own], tc));
+		since = rs_time_max(since, held_since(s, at, tc));
 		if (!peer_of(s, at, &sw, &in))
 			continue;
 		for (uint32_t p = 0; p < s->f->switches[sw].n_ports; p++) {
@@ -253,7 +447,7 @@ static rs_time closed(struct rs_sim *s, uint32_t n, unsigned tc)
 			if (c->seen[next] || !(c->member[next] >> tc & 1))
 				continue;
 			c->bytes[in] = 0;
-			rs_switch_queued_by(node_at(s, sw)->sw, p, tc, c->bytes);
+			queued_by(s, sw, p, tc);
 			if (!c->bytes[in])
 				continue;
 			c->seen[next] = 1;
@@ -296,18 +490,38 @@ static void find_circle(struct rs_sim *s)
 		}
 }
 
-void sim_deadlock_look(struct rs_sim *s, bool end)
+/* Members since before, but for those that the trees of pauses leave free. */
+static int look(struct rs_sim *s, rs_time before, bool *any)
 {
+	int err = 0;
+
+	*any = true;
+	if (s->o->ranks)
+		err = masks_of_all(s, before, any);
+	*any = !err && *any && gather(s, before) && strike_trees(s);
+	return err;
+}
+
+int sim_deadlock_look(struct rs_sim *s, bool end)
+{
+	bool any;
+	int err;
+
 	if (!s->circle)
-		return;
+		return 0;
 	s->looked = s->now;
 	s->look = s->now + LOOK_US * RS_US;
 	s->look_at = RS_NEVER;
-	if (!gather(s, RS_NEVER) || !strike_trees(s))
-		return;
+	if ((err = look(s, RS_NEVER, &any)) || !any)
+		return err;
 	s->look_at = s->look; /* it may stand while nothing happens */
-	if (!end && (!gather(s, s->now - AGE_US * RS_US) || !strike_trees(s)))
-		return;
+	if (!end && ((err = look(s, s->now - AGE_US * RS_US, &any)) || !any))
+		return err;
+	if ((err = queues_of_all(s)))
+		return err;
 	strike_out(s);
 	find_circle(s);
+	free(s->circle->told);
+	s->circle->told = NULL;
+	return 0;
 }

@@ -564,11 +564,9 @@ int sim_collect(struct rs_sim *s, struct rs_error *e)
 		return rs_error_set(e, err, "the other processes' results cannot be had: %s",
 				    strerror(-err));
 	sim_workload_collect(s);
-	sim_workload_explain(s);
-	if (sim_regain_collect(s))
+	if (sim_workload_explain(s) || sim_regain_collect(s) || sim_host_share(s) ||
+	    sim_places_collect(s) || sim_pauses_collect(s))
 		return rs_error_set(e, -ENOMEM, "out of memory");
-	if (!s->o->ranks)
-		sim_places_collect(s);
 	if (sim_watch_collect(s))
 		return rs_error_set(e, -ENOMEM, "no memory for what was watched");
 	return 0;

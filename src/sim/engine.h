@@ -256,6 +256,15 @@ int sim_ranks_run(struct rs_sim *s, struct rs_error *e);
  */
 int sim_ranks_combine(struct rs_sim *s, enum rs_ranks_op op, void *array, size_t n, size_t size,
 		      size_t offset);
+/* What each process has, n things of `size` bytes here, in all of them: those of process 0, of 1,
+ * and so on, to be freed. A run in one process: its own. Collective. NULL: no memory, or the
+ * exchange failed. */
+void *sim_ranks_share(struct rs_sim *s, const void *mine, uint32_t n, size_t size, uint32_t *n_all);
+/* Is it this process that runs the node? */
+static inline bool sim_runs_here(const struct rs_sim *s, const struct sim_node *n)
+{
+	return !s->o->ranks || n->part == s->o->ranks->me;
+}
 
 /* host.c */
 int sim_host_create(struct rs_sim *s, uint32_t host, struct rs_error *e);
@@ -267,6 +276,9 @@ void sim_host_event(struct rs_sim *s, struct sim_node *n, uint32_t slot, rs_time
 uint32_t sim_host_slots(uint32_t n_endpoints);
 uint32_t sim_host_arrival_slot(uint32_t port);
 void sim_host_collect(struct rs_sim *s, struct sim_node *n);
+/* After all were collected: the busiest links and longest limits of all processes. Collective.
+ * -ENOMEM. */
+int sim_host_share(struct rs_sim *s);
 
 /* workload.c, work_make.c, work_result.c: flows and collectives, as hosts carry them out. */
 struct sim_workload;
@@ -274,8 +286,8 @@ int sim_workload_create(struct rs_sim *s, struct rs_error *e);
 /* Before sim_workload_collect(): what other processes know of flows and collectives. */
 int sim_workload_combine(struct rs_sim *s);
 void sim_workload_collect(struct rs_sim *s);
-/* After sim_workload_collect(): what failed, and why jobs did not end. */
-void sim_workload_explain(struct rs_sim *s);
+/* After sim_workload_collect(): what failed, and why jobs did not end. Collective. -ENOMEM. */
+int sim_workload_explain(struct rs_sim *s);
 double sim_workload_share(const struct rs_sim *s);
 
 /* places.c: what was lost, and where. */
@@ -284,18 +296,38 @@ void sim_places_destroy(struct rs_sim *s);
 /* A packet that the link of this port lost, or the NIC there. */
 void sim_lost_on_link(struct sim_node *n, uint32_t port, const struct rs_packet *p);
 void sim_lost_at_nic(struct sim_node *n, uint32_t port, const struct rs_packet *p);
-void sim_places_collect(struct rs_sim *s);
-/* Where most packets of two endpoints' connection were lost, either way: how many; 0: none. */
-uint64_t sim_place_of_pair(const struct rs_sim *s, uint32_t src, uint32_t dst, char name[64]);
+/* The result has the places that dropped most. Collective. -ENOMEM. */
+int sim_places_collect(struct rs_sim *s);
+/* Where most packets of two endpoints' connections were lost, either way: how many; 0: none. */
+struct sim_pair {
+	uint32_t src, dst;
+	uint64_t lost;  /* out */
+	char place[64]; /* out */
+};
+/* The same pairs in each process. Collective. -ENOMEM. */
+int sim_places_of_pairs(struct rs_sim *s, struct sim_pair *pair, uint32_t n);
 
-/* The port's way out, for people: "leaf0 port 3, to h3". */
+/* A port, for people: "leaf0 port 3", "h3/nic0"; its way out: "leaf0 port 3, to h3". */
+void sim_port_name(const struct rs_sim *s, uint32_t node, uint32_t port, char name[64]);
 void sim_egress_name(const struct rs_sim *s, uint32_t node, uint32_t port, char name[64]);
+
+/* pauses.c: the result has the ports that paused their peers longest. Collective. -ENOMEM. */
+int sim_pauses_collect(struct rs_sim *s);
 
 /* deadlock.c */
 int sim_deadlock_create(struct rs_sim *s, struct rs_error *e);
 /* Between windows: is there a circle of ports that can never send? Then the result has it. end:
- * nothing more can happen. */
-void sim_deadlock_look(struct rs_sim *s, bool end);
+ * nothing more can happen. Collective. -ENOMEM. */
+int sim_deadlock_look(struct rs_sim *s, bool end);
+/* The same where it is time for that; events: of the latest window, in all. */
+static inline int sim_deadlock_due(struct rs_sim *s, uint64_t events)
+{
+	if (s->now >= s->look)
+		return sim_deadlock_look(s, false);
+	if (events && s->now != s->looked)
+		s->look_at = s->look;
+	return 0;
+}
 
 /* pins.c: given paths. qps: queue pairs an endpoint will have. */
 enum { SIM_FIRST_QPN = 16 };

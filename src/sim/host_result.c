@@ -1,27 +1,32 @@
 /* What hosts tell at the end of a run: their counters, the busiest links inside, the limits that
- * held something up. */
+ * held something up; of all processes that share a run. */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "sim/host.h"
 
 enum { LINKS_KEPT = 8, LIMITS_KEPT = 8 };
 
-/* Among the busiest so far, the busiest first; of equals the first seen. */
-static void keep_busiest(struct rs_sim_result *r, const char *host,
-			 const struct rs_bus_link_stat *l)
+static bool busier(const struct rs_sim_link *a, const struct rs_sim_link *b)
+{
+	return a->busy != b->busy ? a->busy > b->busy : a->host < b->host;
+}
+
+/* Among the busiest so far, the busiest first; of equals the first host's, there the first seen. */
+static void keep_busiest(struct rs_sim_result *r, const struct rs_sim_link *l)
 {
 	uint32_t i = r->n_links;
 
-	if (i == LINKS_KEPT && r->links[i - 1].busy >= l->busy)
+	if (i == LINKS_KEPT && !busier(l, &r->links[i - 1]))
 		return;
 	if (i < LINKS_KEPT)
 		r->n_links++;
 	else
 		i--;
-	for (; i && r->links[i - 1].busy < l->busy; i--)
+	for (; i && busier(l, &r->links[i - 1]); i--)
 		r->links[i] = r->links[i - 1];
-	r->links[i] = (struct rs_sim_link){.bytes = l->bytes, .busy = l->busy, .rate = l->rate};
-	snprintf(r->links[i].name, sizeof(r->links[i].name), "%.16s %.46s", host, l->name);
+	r->links[i] = *l;
 }
 
 static void busiest_inside(struct rs_sim *s, const struct sim_host *h)
@@ -32,32 +37,52 @@ static void busiest_inside(struct rs_sim *s, const struct sim_host *h)
 	if (!r->links)
 		r->links = rs_arena_alloc(r->arena, LINKS_KEPT, sizeof(*r->links));
 	for (int i = 0; r->links && i < rs_bus_links(h->bus); i++) {
+		struct rs_sim_link link = {.host = h->index};
+
 		rs_bus_link_stat(h->bus, i, &l);
-		if (l.busy)
-			keep_busiest(r, s->f->hosts[h->index].name, &l);
+		if (!l.busy)
+			continue;
+		link.bytes = l.bytes;
+		link.busy = l.busy;
+		link.rate = l.rate;
+		snprintf(link.name, sizeof(link.name), "%.16s %.46s", s->f->hosts[h->index].name,
+			 l.name);
+		keep_busiest(r, &link);
 	}
 }
 
-static void keep_limit(struct rs_sim *s, const char *host, const char *part,
-		       enum rs_limit_kind kind, rs_time stalled)
+static bool longer(const struct rs_sim_limit *a, const struct rs_sim_limit *b)
 {
-	struct rs_sim_result *r = s->r;
+	return a->stalled != b->stalled ? a->stalled > b->stalled : a->host < b->host;
+}
+
+static void keep_longest(struct rs_sim_result *r, const struct rs_sim_limit *l)
+{
 	uint32_t i = r->n_limits;
 
-	if (!r->limits)
-		r->limits = rs_arena_alloc(r->arena, LIMITS_KEPT, sizeof(*r->limits));
-	if (!stalled || !r->limits)
-		return;
-	if (i == LIMITS_KEPT && r->limits[i - 1].stalled >= stalled)
+	if (i == LIMITS_KEPT && !longer(l, &r->limits[i - 1]))
 		return;
 	if (i < LIMITS_KEPT)
 		r->n_limits++;
 	else
 		i--;
-	for (; i && r->limits[i - 1].stalled < stalled; i--)
+	for (; i && longer(l, &r->limits[i - 1]); i--)
 		r->limits[i] = r->limits[i - 1];
-	r->limits[i] = (struct rs_sim_limit){.kind = kind, .stalled = stalled};
-	snprintf(r->limits[i].name, sizeof(r->limits[i].name), "%.16s %.46s", host, part);
+	r->limits[i] = *l;
+}
+
+static void keep_limit(struct rs_sim *s, uint32_t host, const char *part, enum rs_limit_kind kind,
+		       rs_time stalled)
+{
+	struct rs_sim_limit l = {.host = host, .kind = kind, .stalled = stalled};
+	struct rs_sim_result *r = s->r;
+
+	if (!r->limits)
+		r->limits = rs_arena_alloc(r->arena, LIMITS_KEPT, sizeof(*r->limits));
+	if (!stalled || !r->limits)
+		return;
+	snprintf(l.name, sizeof(l.name), "%.16s %.46s", s->f->hosts[host].name, part);
+	keep_longest(r, &l);
 }
 
 static void limits_inside(struct rs_sim *s, const struct sim_host *h)
@@ -69,15 +94,15 @@ static void limits_inside(struct rs_sim *s, const struct sim_host *h)
 
 	for (int i = 0; i < fh->inside->n_parts; i++)
 		for (int w = 0; w < RS_DMA_WAITS; w++)
-			keep_limit(s, fh->name, fh->inside->parts[i].name, kinds[w],
+			keep_limit(s, h->index, fh->inside->parts[i].name, kinds[w],
 				   rs_bus_waited(h->bus, i, (enum rs_dma_wait)w));
 	for (uint32_t i = 0; i < h->n_nics; i++) {
 		const struct sim_nic *k = &h->nics[i];
 		const char *name = strchr(s->f->endpoints[k->endpoint].name, '/');
 
 		name = name ? name + 1 : "";
-		keep_limit(s, fh->name, name, RS_LIMIT_MESSAGES, k->stalled_messages);
-		keep_limit(s, fh->name, name, RS_LIMIT_QP, k->stalled_qps);
+		keep_limit(s, h->index, name, RS_LIMIT_MESSAGES, k->stalled_messages);
+		keep_limit(s, h->index, name, RS_LIMIT_QP, k->stalled_qps);
 	}
 }
 
@@ -97,8 +122,34 @@ void sim_host_collect(struct rs_sim *s, struct sim_node *n)
 			r->paused += sim_nic_held(k, t, sim_end(s));
 		r->nic_drops += k->drops;
 	}
-	if (n->host->bus && !s->o->ranks) {
+	if (n->host->bus) {
 		busiest_inside(s, n->host);
 		limits_inside(s, n->host);
 	}
+}
+
+int sim_host_share(struct rs_sim *s)
+{
+	struct rs_sim_result *r = s->r;
+	struct rs_sim_limit *limits;
+	struct rs_sim_link *links;
+	uint32_t n_links, n_limits;
+
+	if (!s->o->ranks || !s->f->n_hosts)
+		return 0;
+	links = sim_ranks_share(s, r->links, r->n_links, sizeof(*links), &n_links);
+	limits = links ? sim_ranks_share(s, r->limits, r->n_limits, sizeof(*limits), &n_limits)
+		       : NULL;
+	if (!limits) {
+		free(links);
+		return -ENOMEM;
+	}
+	r->n_links = r->n_limits = 0;
+	for (uint32_t i = 0; i < n_links; i++)
+		keep_busiest(r, &links[i]);
+	for (uint32_t i = 0; i < n_limits; i++)
+		keep_longest(r, &limits[i]);
+	free(links);
+	free(limits);
+	return 0;
 }

@@ -357,15 +357,6 @@ static rs_time earliest(const struct rs_sim *s)
 	return next;
 }
 
-/* Now and then, and once more after the last event before a time without any. */
-static void look_for_deadlock(struct rs_sim *s, uint64_t events)
-{
-	if (s->now >= s->look)
-		sim_deadlock_look(s, false);
-	else if (events && s->now != s->looked)
-		s->look_at = s->look;
-}
-
 static int check_pool(const struct rs_sim *s, const struct sim_part *p, struct rs_error *e)
 {
 	if (p->pool.fresh != p->pool.capacity)
@@ -376,7 +367,7 @@ static int check_pool(const struct rs_sim *s, const struct sim_part *p, struct r
 int sim_parts_between(struct rs_sim *s, struct rs_error *e)
 {
 	part_ready(s, 0);
-	look_for_deadlock(s, s->parts[0].events);
+	sim_deadlock_due(s, s->parts[0].events); /* of one process it does not fail */
 	return check_pool(s, &s->parts[0], e);
 }
 
@@ -393,7 +384,7 @@ static void decide(struct team *t, struct plan *plan, bool alone)
 		events += s->parts[p].events;
 		t->err = err ? err : t->err;
 	}
-	look_for_deadlock(s, events);
+	sim_deadlock_due(s, events); /* of one process it does not fail */
 	plan->end = !s->unfinished || s->r->deadlock.n || s->now > t->limit ||
 		    (s->o->stop && *s->o->stop);
 	t->mean += events - t->mean / 16;

@@ -1,5 +1,5 @@
 /* Where packets were lost, by place and reason: kept where nothing moves fast, put together at the
- * end. What a switch drops it counts itself. */
+ * end, of all processes that share a run. What a switch drops it counts itself. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,8 +88,7 @@ static const char *node_name(const struct rs_sim *s, uint32_t node, uint32_t por
 				  : f->endpoints[f->hosts[node].first_endpoint + port].name;
 }
 
-/* "leaf0 port 3", "h3/nic0". */
-static void port_name(const struct rs_sim *s, uint32_t node, uint32_t port, char name[NAME])
+void sim_port_name(const struct rs_sim *s, uint32_t node, uint32_t port, char name[NAME])
 {
 	const char *of = node_name(s, node, port);
 
@@ -106,7 +105,7 @@ static void way_name(const struct rs_sim *s, uint32_t node, uint32_t port, const
 	const struct sim_link *l = &s->nodes[node].out[port];
 	char own[NAME];
 
-	port_name(s, node, port, own);
+	sim_port_name(s, node, port, own);
 	snprintf(name, NAME, "%.34s%s %.22s", own, how, node_name(s, l->to_node, l->to_port));
 }
 
@@ -122,7 +121,7 @@ static void place_name(const struct rs_sim *s, uint32_t node, uint32_t port, enu
 	if (why == RS_DROP_LINK)
 		way_name(s, node, port, " ->", name);
 	else if (why == RS_DROP_NIC || why == RS_DROP_QP)
-		port_name(s, node, port, name);
+		sim_port_name(s, node, port, name);
 	else
 		way_name(s, node, port, why == RS_DROP_WATCHDOG ? ", to" : ", from", name);
 }
@@ -140,41 +139,86 @@ static enum rs_drop_why why_of(enum rs_switch_why why)
 	return same[why];
 }
 
+/* Where most of a pair's packets were lost, before it has a name. */
+struct most {
+	uint64_t packets;
+	uint64_t order; /* of equals the first: node, way, who told */
+	uint32_t node, port;
+	enum rs_drop_why why;
+};
+
+static void keep_most(struct most *m, const struct most *other)
+{
+	if (other->packets > m->packets ||
+	    (other->packets == m->packets && other->order < m->order))
+		*m = *other;
+}
+
 /* A node's losses; those of a switch's own have its reasons. */
-static void most_lost(const struct rs_sim *s, const struct rs_losses *t, bool of_switch,
-		      uint32_t node, uint32_t src, uint32_t dst, uint64_t *most, char name[NAME])
+static void most_lost(const struct rs_losses *t, bool of_switch, uint32_t node, bool back,
+		      const struct sim_pair *p, struct most *most)
 {
 	struct rs_loss l;
 
-	if (!t || !rs_losses_most(t, src, dst, &l) || l.packets <= *most)
+	if (!t || !rs_losses_most(t, back ? p->dst : p->src, back ? p->src : p->dst, &l))
 		return;
-	*most = l.packets;
-	place_name(s, node, l.port, of_switch ? why_of(l.why) : (enum rs_drop_why)l.why, name);
+	keep_most(most, &(struct most){
+				.packets = l.packets,
+				.order = (uint64_t)node << 2 | (uint64_t)back << 1 | !of_switch,
+				.node = node,
+				.port = l.port,
+				.why = of_switch ? why_of(l.why) : (enum rs_drop_why)l.why,
+			});
 }
 
-uint64_t sim_place_of_pair(const struct rs_sim *s, uint32_t src, uint32_t dst, char name[NAME])
+static struct most most_here(const struct rs_sim *s, const struct sim_pair *p)
 {
-	uint64_t most = 0;
+	struct most most = {0};
 
-	name[0] = 0;
 	for (uint32_t i = 0; i < s->n_nodes; i++) {
 		const struct sim_node *n = &s->nodes[i];
 
 		for (unsigned back = 0; back < 2; back++) {
-			uint32_t a = back ? dst : src, b = back ? src : dst;
-
 			if (n->sw)
-				most_lost(s, rs_switch_losses(n->sw), true, i, a, b, &most, name);
+				most_lost(rs_switch_losses(n->sw), true, i, back, p, &most);
 			if (n->places)
-				most_lost(s, n->places->losses, false, i, a, b, &most, name);
+				most_lost(n->places->losses, false, i, back, p, &most);
 		}
 	}
 	return most;
 }
 
+int sim_places_of_pairs(struct rs_sim *s, struct sim_pair *pair, uint32_t n)
+{
+	struct most *mine = rs_arena_alloc(s->arena, n + 1u, sizeof(*mine));
+	struct most *all;
+	uint32_t n_all;
+
+	if (!mine)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		mine[i] = most_here(s, &pair[i]);
+	all = sim_ranks_share(s, mine, n, sizeof(*mine), &n_all);
+	for (uint32_t i = 0; all && i < n; i++) {
+		struct most most = {0};
+
+		for (uint32_t k = i; k < n_all; k += n)
+			keep_most(&most, &all[k]);
+		pair[i].lost = most.packets;
+		pair[i].place[0] = 0;
+		if (most.packets)
+			place_name(s, most.node, most.port, most.why, pair[i].place);
+	}
+	if (!all)
+		return -ENOMEM;
+	free(all);
+	return 0;
+}
+
 /* A drop and the sim's own numbers of its place, before it has names. */
 struct found {
 	struct rs_sim_drop d;
+	uint32_t order; /* of equals the first: nodes, then the links' two ways */
 	uint32_t node, port;
 	int to;
 };
@@ -184,20 +228,23 @@ struct worst {
 	uint32_t n;
 };
 
-/* Those with most packets, the first seen first among equals. */
+static bool comes_before(const struct found *a, const struct found *b)
+{
+	return a->d.packets != b->d.packets ? a->d.packets > b->d.packets : a->order < b->order;
+}
+
+/* Those with most packets, in their order; the first seen first among equals. */
 static void keep(struct worst *w, const struct found *f)
 {
 	uint32_t i = w->n;
 
-	if (!f->d.packets)
-		return;
-	if (i == RS_SIM_PLACES && w->at[i - 1].d.packets >= f->d.packets)
+	if (!f->d.packets || (i == RS_SIM_PLACES && !comes_before(f, &w->at[i - 1])))
 		return;
 	if (i < RS_SIM_PLACES)
 		w->n++;
 	else
 		i--;
-	for (; i && w->at[i - 1].d.packets < f->d.packets; i--)
+	for (; i && comes_before(f, &w->at[i - 1]); i--)
 		w->at[i] = w->at[i - 1];
 	w->at[i] = *f;
 }
@@ -219,6 +266,7 @@ static void dropped_by_switch(struct rs_sim *s, uint32_t node, struct worst *w)
 						   .dscp = (uint8_t)d->dscp,
 						   .why = why_of(y),
 						   .packets = d->packets[y]},
+					     .order = node,
 					     .node = node,
 					     .port = p,
 					     .to = y == RS_SWITCH_WATCHDOG || !d->to_votes ? -1
@@ -228,8 +276,8 @@ static void dropped_by_switch(struct rs_sim *s, uint32_t node, struct worst *w)
 }
 
 /* Beside a switch's drops: what links and NICs lost, class by class. */
-static void lost_here(uint32_t node, uint32_t port, uint32_t number, enum rs_drop_why why,
-		      const struct lost *l, struct worst *w)
+static void lost_here(uint32_t order, uint32_t node, uint32_t port, uint32_t number,
+		      enum rs_drop_why why, const struct lost *l, struct worst *w)
 {
 	for (unsigned t = 0; t < RS_CLASSES; t++)
 		keep(w, &(struct found){
@@ -239,6 +287,7 @@ static void lost_here(uint32_t node, uint32_t port, uint32_t number, enum rs_dro
 				      .dscp = l[t].dscp,
 				      .why = why,
 				      .packets = l[t].packets},
+				.order = order,
 				.node = node,
 				.port = port,
 				.to = -1,
@@ -254,13 +303,14 @@ static void dropped_by_host(struct rs_sim *s, uint32_t node, struct worst *w)
 		const struct sim_nic *k = &n->host->nics[p];
 
 		if (n->places)
-			lost_here(node, p, first + p, RS_DROP_NIC, n->places->nic[p], w);
+			lost_here(node, node, p, first + p, RS_DROP_NIC, n->places->nic[p], w);
 		keep(w, &(struct found){
 				.d = {.node = RS_SIM_NO_SWITCH,
 				      .port = first + p,
 				      .tc = RS_SIM_NO_CLASS,
 				      .why = RS_DROP_QP,
 				      .packets = k->transport->dropped(k->ends.self)},
+				.order = node,
 				.node = node,
 				.port = p,
 				.to = -1,
@@ -276,30 +326,50 @@ static uint32_t node_of_end(const struct rs_sim *s, const struct rs_link_end *e,
 	return e->is_switch ? s->n_hosts + e->id : host;
 }
 
-static void lost_by_link(struct rs_sim *s, uint32_t link, const struct rs_link_end *from,
-			 struct worst *w)
+static void lost_by_link(struct rs_sim *s, uint32_t link, bool back, struct worst *w)
 {
-	uint32_t port, node = node_of_end(s, from, &port);
+	const struct rs_fabric_link *l = &s->f->links[link];
+	uint32_t port, node = node_of_end(s, back ? &l->b : &l->a, &port);
 
 	if (s->nodes[node].places)
-		lost_here(node, port, link, RS_DROP_LINK, s->nodes[node].places->link[port], w);
+		lost_here(s->n_nodes + 2 * link + back, node, port, link, RS_DROP_LINK,
+			  s->nodes[node].places->link[port], w);
 }
 
-static void collect_drops(struct rs_sim *s, struct worst *w)
+/* Of this process's nodes: the others' have lost nothing here. */
+static void drops_here(struct rs_sim *s, struct worst *w)
 {
-	struct rs_sim_result *r = s->r;
-
 	for (uint32_t i = 0; i < s->n_nodes; i++)
 		if (s->nodes[i].sw)
 			dropped_by_switch(s, i, w);
 		else
 			dropped_by_host(s, i, w);
 	for (uint32_t i = 0; i < s->f->n_links; i++) {
-		lost_by_link(s, i, &s->f->links[i].a, w);
-		lost_by_link(s, i, &s->f->links[i].b, w);
+		lost_by_link(s, i, false, w);
+		lost_by_link(s, i, true, w);
 	}
-	r->drops = w->n ? rs_arena_alloc(r->arena, w->n, sizeof(*r->drops)) : NULL;
-	r->n_drops = r->drops ? w->n : 0;
+}
+
+int sim_places_collect(struct rs_sim *s)
+{
+	struct worst *here = rs_arena_alloc(s->arena, 2, sizeof(*here)), *w = here + 1;
+	struct rs_sim_result *r = s->r;
+	struct found *all;
+	uint32_t n;
+
+	if (!here)
+		return -ENOMEM;
+	drops_here(s, here);
+	all = sim_ranks_share(s, here->at, here->n, sizeof(*here->at), &n);
+	if (!all)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		keep(w, &all[i]);
+	free(all);
+	r->drops = rs_arena_alloc(r->arena, w->n + 1u, sizeof(*r->drops));
+	if (!r->drops)
+		return -ENOMEM;
+	r->n_drops = w->n;
 	for (uint32_t i = 0; i < r->n_drops; i++) {
 		const struct found *f = &w->at[i];
 
@@ -308,190 +378,5 @@ static void collect_drops(struct rs_sim *s, struct worst *w)
 		if (f->to >= 0)
 			way_name(s, f->node, (uint32_t)f->to, ", to", r->drops[i].to);
 	}
-}
-
-/* ---- Pauses ---- */
-
-/* A port that paused its peer. */
-struct pauser {
-	uint32_t node, port;
-	uint8_t tc;
-	uint64_t frames;
-	rs_time time; /* the peer was held */
-};
-
-struct longest {
-	struct pauser at[RS_SIM_PLACES];
-	uint32_t n;
-};
-
-/* An egress of a switch, or the memory behind a NIC's port. */
-struct stop {
-	uint32_t node, port;
-};
-
-static const struct sim_nic *nic_at(const struct rs_sim *s, uint32_t node, uint32_t port)
-{
-	return &s->nodes[node].host->nics[port];
-}
-
-/* How long a port was held by its peer. */
-static rs_time held(const struct rs_sim *s, uint32_t node, uint32_t port, unsigned tc)
-{
-	const struct sim_node *n = &s->nodes[node];
-
-	return n->sw ? rs_switch_held(n->sw, port, tc, sim_end(s))
-		     : sim_nic_held(nic_at(s, node, port), tc, sim_end(s));
-}
-
-/* PAUSEs of a port, and the egress that they were for most. */
-static uint64_t paused_for(const struct rs_sim *s, uint32_t node, uint32_t port, unsigned tc,
-			   struct rs_switch_wait *most)
-{
-	const struct sim_node *n = &s->nodes[node];
-	struct rs_switch_wait w[RS_SWITCH_WAITS] = {{0}};
-	uint64_t frames;
-
-	*most = (struct rs_switch_wait){0};
-	if (!n->sw)
-		return nic_at(s, node, port)->pfc->sent[tc];
-	frames = rs_switch_waits(n->sw, port, tc, sim_end(s), w);
-	for (unsigned i = 0; i < RS_SWITCH_WAITS; i++)
-		if (w[i].time > most->time)
-			*most = w[i];
-	return frames;
-}
-
-/* What held up a pauser's packets; false: nothing was held up. *on: that egress was held itself. */
-static bool first_stop(const struct rs_sim *s, uint32_t node, uint32_t port, unsigned tc,
-		       struct stop *at, bool *on)
-{
-	struct rs_switch_wait w;
-
-	*on = false;
-	*at = (struct stop){node, port};
-	if (s->nodes[node].host)
-		return true;
-	paused_for(s, node, port, tc, &w);
-	if (!w.time)
-		return false;
-	at->port = w.egress;
-	*on = w.held > w.time / 10;
-	return true;
-}
-
-static bool next_stop(const struct rs_sim *s, unsigned tc, struct stop *at, bool *on)
-{
-	const struct sim_link *l = &s->nodes[at->node].out[at->port];
-
-	return first_stop(s, l->to_node, l->to_port, tc, at, on);
-}
-
-/* The head of the tree; in a circle its first port, so that all of it have one root. */
-static struct stop root_of(const struct rs_sim *s, struct stop at, bool on, unsigned tc)
-{
-	enum { HOPS = 64 };
-	struct stop seen[HOPS], next;
-	uint32_t n = 0;
-
-	for (; on && n < HOPS; n++) {
-		seen[n] = at;
-		for (uint32_t i = 0; i < n; i++) {
-			if (seen[i].node != at.node || seen[i].port != at.port)
-				continue;
-			for (; i < n; i++)
-				if (seen[i].node < at.node ||
-				    (seen[i].node == at.node && seen[i].port < at.port))
-					at = seen[i];
-			return at;
-		}
-		next = at;
-		if (!next_stop(s, tc, &next, &on))
-			break;
-		at = next;
-	}
-	return at;
-}
-
-static void stop_name(const struct rs_sim *s, const struct stop *at, char name[NAME])
-{
-	if (s->nodes[at->node].host)
-		snprintf(name, NAME, "memory of %.40s", s->f->hosts[at->node].name);
-	else
-		way_name(s, at->node, at->port, ", to", name);
-}
-
-static void keep_longest(struct longest *w, const struct pauser *p)
-{
-	uint32_t i = w->n;
-
-	if (!p->frames && !p->time)
-		return;
-	if (i == RS_SIM_PLACES && w->at[i - 1].time >= p->time)
-		return;
-	if (i < RS_SIM_PLACES)
-		w->n++;
-	else
-		i--;
-	for (; i && w->at[i - 1].time < p->time; i--)
-		w->at[i] = w->at[i - 1];
-	w->at[i] = *p;
-}
-
-static void pausers_of(struct rs_sim *s, uint32_t node, struct longest *w)
-{
-	const struct sim_node *n = &s->nodes[node];
-	struct rs_switch_wait most;
-
-	for (uint32_t p = 0; p < n->n_ports; p++) {
-		const struct sim_link *l = &n->out[p];
-
-		for (unsigned t = 0; t < RS_CLASSES && l->rate; t++)
-			keep_longest(w, &(struct pauser){
-						.node = node,
-						.port = p,
-						.tc = (uint8_t)t,
-						.frames = paused_for(s, node, p, t, &most),
-						.time = held(s, l->to_node, l->to_port, t),
-					});
-	}
-}
-
-static void describe_pause(const struct rs_sim *s, const struct pauser *p, struct rs_sim_pause *out)
-{
-	const struct sim_link *l = &s->nodes[p->node].out[p->port];
-	struct stop at;
-	bool on;
-
-	*out = (struct rs_sim_pause){.tc = p->tc, .pauses = p->frames, .time = p->time};
-	port_name(s, p->node, p->port, out->by);
-	port_name(s, l->to_node, l->to_port, out->held);
-	if (!first_stop(s, p->node, p->port, p->tc, &at, &on))
-		return;
-	stop_name(s, &at, out->for_);
-	at = root_of(s, at, on, p->tc);
-	stop_name(s, &at, out->root);
-}
-
-static void collect_pauses(struct rs_sim *s, struct longest *w)
-{
-	struct rs_sim_result *r = s->r;
-
-	for (uint32_t i = 0; i < s->n_nodes; i++)
-		pausers_of(s, i, w);
-	r->pauses = w->n ? rs_arena_alloc(r->arena, w->n, sizeof(*r->pauses)) : NULL;
-	r->n_pauses = r->pauses ? w->n : 0;
-	for (uint32_t i = 0; i < r->n_pauses; i++)
-		describe_pause(s, &w->at[i], &r->pauses[i]);
-}
-
-void sim_places_collect(struct rs_sim *s)
-{
-	struct worst *worst = rs_arena_alloc(s->arena, 1, sizeof(*worst));
-	struct longest *longest = rs_arena_alloc(s->arena, 1, sizeof(*longest));
-
-	if (worst)
-		collect_drops(s, worst);
-	if (longest)
-		collect_pauses(s, longest);
+	return 0;
 }

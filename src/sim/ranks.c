@@ -11,6 +11,7 @@
 struct head {
 	rs_time next; /* the earliest thing that will happen here, or that this message brings */
 	uint64_t finished; /* flows and ranks that ended here since the start */
+	uint64_t events;   /* in the latest window */
 	uint32_t stop, runs, losses;
 };
 
@@ -185,6 +186,7 @@ static int meet(struct process *x, struct head *all)
 	*all = (struct head){
 		.next = sim_part_due(&s->parts[x->r->me]),
 		.finished = x->unfinished_at_start - s->unfinished,
+		.events = s->parts[x->r->me].events,
 		.stop = s->o->stop && *s->o->stop,
 	};
 	err = pack_all(x, all, out, out_bytes);
@@ -198,11 +200,18 @@ static int meet(struct process *x, struct head *all)
 		err = unpack(s, r, in[r], &h);
 		all->next = rs_time_min(all->next, h.next);
 		all->finished += h.finished;
+		all->events += h.events;
 		all->stop |= h.stop;
 	}
 	if (!err && s->orders)
 		sim_orders_tell(s, x->r->me);
 	return err;
+}
+
+static int failed(struct process *x, int err)
+{
+	return rs_error_set(x->e, err, "rank %u: the exchange with the others failed: %s", x->r->me,
+			    strerror(-err));
 }
 
 static int run(struct process *x)
@@ -214,19 +223,20 @@ static int run(struct process *x)
 	int err;
 
 	for (;;) {
-		if ((err = meet(x, &all)))
-			return rs_error_set(x->e, err,
-					    "rank %u: the exchange with the others failed: %s",
-					    x->r->me, strerror(-err));
+		if ((err = meet(x, &all)) || (err = sim_deadlock_due(s, all.events)))
+			return failed(x, err);
 		s->left = x->unfinished_at_start - all.finished;
-		if (!s->left || all.stop || s->now > limit || all.next == RS_NEVER)
+		if (!s->left || s->r->deadlock.n || all.stop || s->now > limit ||
+		    all.next == RS_NEVER)
 			break;
-		s->now = all.next;
-		sim_part_window(s, &s->parts[x->r->me], all.next + s->window);
+		s->now = rs_time_min(all.next, s->look_at);
+		sim_part_window(s, &s->parts[x->r->me], s->now + s->window);
 		if (s->o->progress && !(++windows & 0xfff))
 			s->o->progress(s->o->progress_arg, s->now, sim_workload_share(s));
 	}
-	s->r->stopped = s->left && all.next != RS_NEVER;
+	if (s->left && !s->r->deadlock.n && (err = sim_deadlock_look(s, all.next == RS_NEVER)))
+		return failed(x, err);
+	s->r->stopped = s->left && all.next != RS_NEVER && !s->r->deadlock.n;
 	s->unfinished = s->left;
 	return 0;
 }
@@ -266,4 +276,42 @@ int sim_ranks_combine(struct rs_sim *s, enum rs_ranks_op op, void *array, size_t
 		memcpy(at + i * size, &v[i], sizeof(*v));
 	free(v);
 	return err;
+}
+
+/* What came of another process, at `at`, which has room for it all. */
+static bool share_one(const void *from, size_t bytes, size_t size, uint8_t *at)
+{
+	if (bytes % size || (bytes && !from))
+		return false;
+	if (bytes)
+		memcpy(at, from, bytes);
+	return true;
+}
+
+void *sim_ranks_share(struct rs_sim *s, const void *mine, uint32_t n, size_t size, uint32_t *n_all)
+{
+	const struct rs_ranks *r = s->o->ranks;
+	const void *out[RS_RANKS_MAX], *in[RS_RANKS_MAX] = {NULL};
+	size_t out_bytes[RS_RANKS_MAX], in_bytes[RS_RANKS_MAX] = {0}, all = 0;
+	uint32_t n_ranks = r ? r->n : 1, me = r ? r->me : 0;
+	uint8_t *to, *at;
+
+	for (uint32_t i = 0; i < n_ranks; i++) {
+		out[i] = mine;
+		out_bytes[i] = n * size;
+	}
+	if (r && r->exchange(r->ctx, out, out_bytes, in, in_bytes))
+		return NULL;
+	in[me] = mine;
+	in_bytes[me] = n * size;
+	for (uint32_t i = 0; i < n_ranks; i++)
+		all += in_bytes[i];
+	to = at = malloc(all + size);
+	for (uint32_t i = 0; to && i < n_ranks; at += in_bytes[i++])
+		if (!share_one(in[i], in_bytes[i], size, at)) {
+			free(to);
+			return NULL;
+		}
+	*n_all = (uint32_t)(all / size);
+	return to;
 }

@@ -428,7 +428,7 @@ int sim_watch_collect(struct rs_sim *s)
 	if (!s->o->observe.on)
 		return 0;
 	for (uint32_t i = 0; i < s->n_nodes; i++)
-		if (!s->o->ranks || s->nodes[i].part == s->o->ranks->me)
+		if (sim_runs_here(s, &s->nodes[i]))
 			finish_node(s, &s->nodes[i]);
 	for (uint32_t p = 0; p < s->n_parts; p++)
 		sim_watch_count_timed(&s->timed[p]);

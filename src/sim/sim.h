@@ -90,7 +90,7 @@ struct rs_sim_job {
 	uint32_t failed;                /* queue pairs that ended in error */
 	uint64_t cc_cuts, cc_increases; /* by congestion control */
 	/* where most packets of what did not end were lost, and how many of one pair's ("" and 0:
-	 * none, or not known); not of a shared run */
+	 * none, or not known) */
 	char place[64];
 	uint64_t lost;
 	/* collectives */
@@ -211,6 +211,7 @@ struct rs_sim_placement {
 
 struct rs_sim_link {
 	char name[64];
+	uint32_t host;
 	uint64_t bytes;
 	rs_time busy;
 	int64_t rate;
@@ -227,6 +228,7 @@ enum rs_limit_kind {
 };
 struct rs_sim_limit {
 	char name[64]; /* "h3 nic0" */
+	uint32_t host;
 	enum rs_limit_kind kind;
 	rs_time stalled;
 };
@@ -255,11 +257,11 @@ struct rs_sim_result {
 	uint64_t n_rates;
 	struct rs_sim_counters counters;
 	struct rs_sim_placement placement;
-	uint32_t n_links; /* the busiest links inside hosts, at most 8; none of a shared run */
+	uint32_t n_links; /* the busiest links inside hosts, at most 8 */
 	struct rs_sim_link *links;
-	uint32_t n_limits; /* inside hosts, at most 8; none of a shared run */
+	uint32_t n_limits; /* inside hosts, at most 8 */
 	struct rs_sim_limit *limits;
-	/* at most RS_SIM_PLACES of each; none of a shared run */
+	/* at most RS_SIM_PLACES of each */
 	uint32_t n_drops, n_pauses, n_failures;
 	struct rs_sim_drop *drops;
 	struct rs_sim_pause *pauses;

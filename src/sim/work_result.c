@@ -181,18 +181,6 @@ void sim_workload_collect(struct rs_sim *s)
 
 /* ---- What did not end ---- */
 
-static void keep_place(struct rs_sim *s, const struct sim_conn *c)
-{
-	struct rs_sim_job *j = &s->r->jobs[c->job];
-	char place[64];
-	uint64_t lost = sim_place_of_pair(s, c->src_endpoint, c->dst_endpoint, place);
-
-	if (lost <= j->lost)
-		return;
-	j->lost = lost;
-	memcpy(j->place, place, sizeof(place));
-}
-
 static bool any_lost(const struct rs_sim_counters *c)
 {
 	return c->drops + c->nic_drops + c->link_losses > 0;
@@ -212,39 +200,127 @@ static enum rs_sim_end end_of(const struct rs_sim *s, const struct rs_sim_job *j
 								     : RS_SIM_STUCK;
 }
 
-static void list_failures(struct rs_sim *s)
+/* How each connection ended, in all processes: enum rs_wc_status, and whether its sender still
+ * waits. */
+struct ending {
+	int64_t error_and_wait;
+};
+
+static struct ending *endings(struct rs_sim *s)
 {
-	struct rs_sim_result *r = s->r;
+	uint32_t n = s->work->n_conns;
+	struct ending *end = rs_arena_alloc(s->arena, n + 1u, sizeof(*end));
 
-	r->failures = rs_arena_alloc(r->arena, RS_SIM_PLACES, sizeof(*r->failures));
-	for (uint32_t i = 0; r->failures && i < s->work->n_conns; i++) {
+	for (uint32_t i = 0; end && i < n; i++) {
 		const struct sim_conn *c = &s->work->conns[i];
-		struct rs_sim_failure *x = &r->failures[r->n_failures];
 
-		if (!c->error || r->n_failures == RS_SIM_PLACES)
-			continue;
-		*x = (struct rs_sim_failure){.job = c->job,
-					     .src = c->src_endpoint,
-					     .dst = c->dst_endpoint,
-					     .status = c->error};
-		x->lost = sim_place_of_pair(s, x->src, x->dst, x->place);
-		r->n_failures++;
+		if (sim_runs_here(s, &s->nodes[c->src_host]))
+			end[i].error_and_wait = c->error << 1 | (c->outstanding > 0);
 	}
+	if (end && s->o->ranks && sim_ranks_combine(s, RS_RANKS_MAX_OF, end, n, sizeof(*end), 0))
+		return NULL;
+	return end;
+}
+
+static bool in_error(const struct ending *e)
+{
+	return e->error_and_wait >> 1;
 }
 
 /* Did it keep its job from its end, by what it lost? */
-static bool kept_back(const struct rs_sim_job *j, const struct sim_conn *c)
+static bool kept_back(const struct rs_sim_job *j, const struct sim_conn *c, const struct ending *e)
 {
 	if (j->end == RS_SIM_FAILED)
-		return c->error;
+		return in_error(e);
 	return j->end != RS_SIM_DONE && j->end != RS_SIM_DEADLOCK && j->end != RS_SIM_LEFT_OUT &&
-	       !c->nvlink && c->outstanding;
+	       !c->nvlink && (e->error_and_wait & 1);
 }
 
-void sim_workload_explain(struct rs_sim *s)
+/* A connection whose place is asked for: it is listed as failed, or kept its job from its end. Of
+ * these a job's first few: each asks all nodes. */
+struct asked {
+	uint32_t conn;
+	bool listed, looked;
+};
+
+struct asking {
+	struct asked *of;
+	struct sim_pair *pair;
+	uint32_t n, most;
+};
+
+static void ask(struct rs_sim *s, const struct ending *end, struct asking *a)
+{
+	uint32_t job = UINT32_MAX, listed = 0, looked = 0;
+
+	for (uint32_t i = 0; i < s->work->n_conns && a->n < a->most; i++) {
+		const struct sim_conn *c = &s->work->conns[i];
+		struct asked as = {.conn = i,
+				   .listed = listed < RS_SIM_PLACES && in_error(&end[i])};
+
+		looked = c->job == job ? looked : 0;
+		job = c->job;
+		as.looked = looked < RS_SIM_PLACES && kept_back(&s->r->jobs[job], c, &end[i]);
+		listed += as.listed;
+		looked += as.looked;
+		if (!as.listed && !as.looked)
+			continue;
+		a->pair[a->n] = (struct sim_pair){.src = c->src_endpoint, .dst = c->dst_endpoint};
+		a->of[a->n++] = as;
+	}
+}
+
+static void list_failure(struct rs_sim *s, const struct sim_conn *c, const struct ending *end,
+			 const struct sim_pair *p)
 {
 	struct rs_sim_result *r = s->r;
-	uint32_t job = UINT32_MAX, looked = 0;
+	struct rs_sim_failure *x = &r->failures[r->n_failures++];
+
+	*x = (struct rs_sim_failure){.job = c->job,
+				     .src = c->src_endpoint,
+				     .dst = c->dst_endpoint,
+				     .status = (uint8_t)(end->error_and_wait >> 1),
+				     .lost = p->lost};
+	memcpy(x->place, p->place, sizeof(x->place));
+}
+
+static void keep_place(struct rs_sim_job *j, const struct sim_pair *p)
+{
+	if (p->lost <= j->lost)
+		return;
+	j->lost = p->lost;
+	memcpy(j->place, p->place, sizeof(j->place));
+}
+
+/* What failed, and where that and what did not end lost most. */
+static int list_places(struct rs_sim *s)
+{
+	struct rs_sim_result *r = s->r;
+	struct asking a = {.most = RS_SIM_PLACES * (r->n_jobs + 1)};
+	const struct ending *end = endings(s);
+
+	a.of = rs_arena_alloc(s->arena, a.most, sizeof(*a.of));
+	a.pair = rs_arena_alloc(s->arena, a.most, sizeof(*a.pair));
+	r->failures = rs_arena_alloc(r->arena, RS_SIM_PLACES, sizeof(*r->failures));
+	if (!end || !a.of || !a.pair || !r->failures)
+		return -ENOMEM;
+	ask(s, end, &a);
+	if (sim_places_of_pairs(s, a.pair, a.n))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < a.n; i++) {
+		const struct sim_conn *c = &s->work->conns[a.of[i].conn];
+
+		if (a.of[i].listed)
+			list_failure(s, c, &end[a.of[i].conn], &a.pair[i]);
+		if (a.of[i].looked)
+			keep_place(&r->jobs[c->job], &a.pair[i]);
+	}
+	return 0;
+}
+
+int sim_workload_explain(struct rs_sim *s)
+{
+	struct rs_sim_result *r = s->r;
 
 	r->complete = !s->unfinished;
 	for (uint32_t i = 0; i < r->n_jobs; i++) {
@@ -256,22 +332,9 @@ void sim_workload_explain(struct rs_sim *s)
 		r->complete &= r->jobs[i].done;
 	}
 	if (r->complete)
-		return;
+		return 0;
 	r->sim_time = rs_time_max(r->sim_time, s->now);
-	if (s->o->ranks)
-		return;
-	list_failures(s);
-	for (uint32_t i = 0; i < s->work->n_conns; i++) {
-		const struct sim_conn *c = &s->work->conns[i];
-
-		looked = c->job == job ? looked : 0;
-		job = c->job;
-		/* a job's first few: each asks all nodes */
-		if (looked < RS_SIM_PLACES && kept_back(&r->jobs[c->job], c)) {
-			keep_place(s, c);
-			looked++;
-		}
-	}
+	return list_places(s);
 }
 
 static int by_time(const void *a, const void *b)
