@@ -180,39 +180,12 @@ static bool may_rest(struct rs_live *l)
 	       deadline(l) - rs_live_clock(l) > rs_live_tuning.rest_late_ns * RS_NS;
 }
 
-/*
- * Posts in a row, without a poll between them, may go in one send: for programs that are known to
- * poll at once behind them. One that did not, while its posts were held, has to show it for longer.
- */
-static void judge_posts(struct rs_live *l, int64_t now)
-{
-	bool prompt = now - l->posted_ns <= rs_live_tuning.prompt_ns;
-
-	if (l->posts > 1 && prompt && l->prompt < l->prompt_need) {
-		l->prompt++;
-	} else if (l->posts > 1 && !prompt) {
-		if (l->gathered && l->prompt_need < rs_live_tuning.prompt_most)
-			l->prompt_need *= 2;
-		l->prompt = 0;
-	}
-	l->posts = 0;
-}
-
-/* Locked: is this post to wait for those that may come behind it? The first never does. */
-static bool gathers(struct rs_live *l)
-{
-	if (l->prompt < l->prompt_need || !l->posts || (l->posts + 1) % rs_live_tuning.gather == 0)
-		return false;
-	l->gathered = true;
-	return true;
-}
-
 bool rs_live_progress(struct rs_live *l)
 {
 	int64_t now = rs_live_ns();
 	bool look = now >= l->pause_until;
 
-	judge_posts(l, now);
+	rs_row_polled(&l->row, now);
 
 	atomic_store_explicit(&l->polled_ns, now, memory_order_relaxed);
 	if (atomic_load_explicit(&l->polls, memory_order_relaxed) < rs_live_tuning.sleeper_polls)
@@ -256,8 +229,8 @@ void rs_live_polled(struct rs_live *l)
 	int64_t now = rs_live_ns();
 
 	atomic_store_explicit(&l->polled_ns, now, memory_order_relaxed);
-	judge_posts(l, now);
-	if (l->gathered)
+	rs_row_polled(&l->row, now);
+	if (l->row.held)
 		rs_live_kick(l);
 }
 
@@ -313,9 +286,8 @@ void rs_live_posted(struct rs_live *l, struct rs_qp *qp)
 	charged = rs_live_join(l, qp, false);
 	/* An ACK of what flies, or the thread's next look, brings a drive if no poll does. */
 	l->deferred = application_polls(l) &&
-		      (charged >= rs_live_tuning.defer_bytes || (charged && gathers(l)));
-	l->posts++;
-	l->posted_ns = rs_live_ns();
+		      (charged >= rs_live_tuning.defer_bytes || (charged && rs_row_holds(&l->row)));
+	rs_row_posted(&l->row, rs_live_ns());
 	if (!l->deferred)
 		rs_live_kick(l);
 }
@@ -564,6 +536,10 @@ static void *thread(void *arg)
 
 int rs_progress_start(struct rs_live *l)
 {
+	const struct rs_row_tuning row = {.gather = rs_live_tuning.gather,
+					  .least = rs_live_tuning.prompt_least,
+					  .most = rs_live_tuning.prompt_most,
+					  .prompt_ns = rs_live_tuning.prompt_ns};
 	sigset_t every, old;
 	int err;
 
@@ -577,7 +553,7 @@ int rs_progress_start(struct rs_live *l)
 	}
 	l->sleeping_until = RS_NEVER;
 	atomic_store(&l->polls, rs_live_tuning.sleeper_polls);
-	l->prompt_need = rs_live_tuning.prompt_least;
+	rs_row_init(&l->row, &row);
 	/* Signals are the program's: none of its handlers runs on this thread. */
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &old);

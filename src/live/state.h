@@ -16,6 +16,7 @@
 #include "live/registry.h"
 #include "live/shm.h"
 #include "live/tuning.h"
+#include "window/row.h"
 #include "wire/frame.h"
 
 enum {
@@ -196,11 +197,7 @@ struct rs_live {
 	bool more;         /* the last look left some in the socket */
 	bool polling;      /* the application drives */
 	bool deferred;     /* what it posted waits for the next look */
-	bool gathered;     /* that is for others that it may post */
-	unsigned posts;    /* since its last poll, */
-	int64_t posted_ns; /* the last of them then */
-	/* Posts in a row that a poll followed at once, so often in a row; and needed. */
-	unsigned prompt, prompt_need;
+	struct rs_row row; /* what it posts without a poll between */
 	_Atomic bool rest; /* after a poll in vain: it may sleep a little */
 	_Atomic bool stop;
 	bool forked;          /* this is a copy in a child: the parent has the sockets */

@@ -312,7 +312,8 @@ void rs_tx_run(struct rs_live *l)
 
 void rs_tx_run_at(struct rs_live *l, rs_time clock)
 {
-	l->tx.carried = l->deferred = l->gathered = false;
+	l->tx.carried = l->deferred = false;
+	rs_row_sent(&l->row);
 	run(l, clock);
 	if (!l->tx.blocked)
 		ask_peers(l, rs_time_max(clock, l->floor));
