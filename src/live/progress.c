@@ -287,9 +287,10 @@ void rs_live_posted(struct rs_live *l, struct rs_qp *qp)
 	/* An ACK of what flies, or the thread's next look, brings a drive if no poll does. */
 	l->deferred = application_polls(l) &&
 		      (charged >= rs_live_tuning.defer_bytes || (charged && rs_row_holds(&l->row)));
-	rs_row_posted(&l->row, rs_live_ns());
 	if (!l->deferred)
-		rs_live_kick(l);
+		rs_live_kick(l); /* which reads the clock */
+	rs_row_posted(&l->row,
+		      l->deferred ? rs_live_ns() : l->epoch_ns + (int64_t)(l->clock / RS_NS));
 }
 
 enum { OWN_EVENTS = 4 };

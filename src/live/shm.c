@@ -660,6 +660,7 @@ static void take_packet(struct rs_live *l, struct rs_shm_in *in, const struct rs
 {
 	struct rs_packet *p = rs_pool_alloc(&l->free);
 	enum rs_rx_verdict v = classify(l, in, r, payload, p);
+	uint32_t f;
 
 	if (v != RS_RX_ENGINE) {
 		rs_rx_drop(l, v);
@@ -669,6 +670,11 @@ static void take_packet(struct rs_live *l, struct rs_shm_in *in, const struct rs
 	}
 	p->frame_bytes = rs_frame_bytes(p->opcode, p->payload_bytes, l->paths.path[p->src].ipv6);
 	l->counters.rx_shared++;
+	/* A ring takes an ACK without a call: one that tells the sender of a completion goes at
+	 * once. */
+	f = rs_opcodes[p->opcode].flags;
+	if (f & RS_F_LAST && f & (RS_F_SEND | RS_F_IMM))
+		l->tx.urgent = true;
 	rs_rx_give(l, p, now);
 }
 
