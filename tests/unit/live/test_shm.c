@@ -797,7 +797,8 @@ static void test_a_ring_of_another_container_speaks_for_its_addresses_alone(void
 	rs_live_unlock(a.l);
 	close_end(&a);
 	close_end(&b);
-	/* not before: b holds a ring of a directory that it has not, and would tell it of the end */
+	/* not before: b holds a ring of a directory that it has not, and would tell it of the end
+	 */
 	assert_false(rs_near_is_gone(alive[0]));
 	close(alive[1]);
 	assert_true(rs_near_is_gone(alive[0]));
