@@ -165,4 +165,20 @@ static inline void rs_cc_set_rate(struct rs_cc *cc, int64_t rate)
 	cc->pace = rs_pace_of(rate);
 }
 
+/* The same where the rate may be what it was: a pace is a division. */
+static inline void rs_cc_change_rate(struct rs_cc *cc, int64_t rate)
+{
+	if (rate != cc->rate)
+		rs_cc_set_rate(cc, rate);
+}
+
+/* What an init() starts from: line rate, no window, nothing due, no state. */
+static inline void rs_cc_begin(struct rs_cc *cc, int64_t line_rate)
+{
+	rs_assert(line_rate > 0);
+	*cc = (struct rs_cc){
+		.window = UINT64_MAX, .next_event = RS_NEVER, .byte_credit = INT64_MAX};
+	rs_cc_set_rate(cc, line_rate);
+}
+
 #endif

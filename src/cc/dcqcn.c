@@ -201,12 +201,8 @@ static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t li
 	struct state *s = state_of(cc);
 	int64_t most = params_of(params)->rate_max;
 
-	rs_assert(line_rate > 0);
-	memset(cc, 0, sizeof(*cc));
-	cc->window = UINT64_MAX;
+	rs_cc_begin(cc, line_rate);
 	set_rate(params_of(params), cc, line_rate);
-	cc->next_event = RS_NEVER;
-	cc->byte_credit = INT64_MAX;
 	s->full = line_rate;
 	s->target = s->line = most && most < line_rate ? most : line_rate;
 	s->alpha = (uint32_t)(params_of(params)->alpha_initial * ALPHA_ONE);

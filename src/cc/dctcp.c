@@ -55,9 +55,7 @@ static void publish(const struct dctcp_params *p, struct rs_cc *cc)
 	s->window = s->window > most ? most : s->window < least ? least : s->window;
 	cc->window = (uint64_t)s->window;
 	rate = p->paced ? (int64_t)(s->window * 8 * (double)RS_S / (double)p->base_rtt) : s->line;
-	rate = rate > s->line ? s->line : rate;
-	if (rate != cc->rate)
-		rs_cc_set_rate(cc, rate);
+	rs_cc_change_rate(cc, rate > s->line ? s->line : rate);
 }
 
 static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t line_rate,
@@ -66,10 +64,7 @@ static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t li
 	const struct dctcp_params *p = params_of(params);
 	struct state *s = state_of(cc);
 
-	rs_assert(line_rate > 0);
-	memset(cc, 0, sizeof(*cc));
-	cc->next_event = RS_NEVER;
-	cc->byte_credit = INT64_MAX;
+	rs_cc_begin(cc, line_rate);
 	s->line = line_rate;
 	s->window = full(p, s);
 	s->alpha = p->alpha_initial;

@@ -71,10 +71,7 @@ static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t li
 {
 	struct state *s = state_of(cc);
 
-	rs_assert(line_rate > 0);
-	memset(cc, 0, sizeof(*cc));
-	cc->next_event = RS_NEVER;
-	cc->byte_credit = INT64_MAX;
+	rs_cc_begin(cc, line_rate);
 	set_rate(params_of(params), cc, line_rate);
 	s->reference = s->line = line_rate;
 	s->u = 1;

@@ -42,9 +42,7 @@ static void set(const struct meter_params *p, struct rs_cc *cc, int64_t rate)
 	struct state *s = state_of(cc);
 
 	rate = rate < p->rate_min ? p->rate_min : rate;
-	rate = rate > s->line ? s->line : rate;
-	if (rate != cc->rate)
-		rs_cc_set_rate(cc, rate);
+	rs_cc_change_rate(cc, rate > s->line ? s->line : rate);
 }
 
 static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t line_rate,
@@ -52,14 +50,9 @@ static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t li
 {
 	struct state *s = state_of(cc);
 
-	rs_assert(line_rate > 0);
-	memset(cc, 0, sizeof(*cc));
-	cc->next_event = RS_NEVER;
-	cc->byte_credit = INT64_MAX;
-	cc->window = UINT64_MAX;
+	rs_cc_begin(cc, line_rate);
 	s->line = line_rate;
 	s->cut_at = now - params_of(params)->period;
-	rs_cc_set_rate(cc, line_rate);
 }
 
 /* A period is over: what it carried, and a step up if nothing cut in it. */

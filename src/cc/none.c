@@ -3,10 +3,7 @@
 
 static void init(const struct rs_cc_params *p, struct rs_cc *cc, int64_t line_rate, rs_time now)
 {
-	rs_assert(line_rate > 0);
-	*cc = (struct rs_cc){
-		.window = UINT64_MAX, .next_event = RS_NEVER, .byte_credit = INT64_MAX};
-	rs_cc_set_rate(cc, line_rate);
+	rs_cc_begin(cc, line_rate);
 }
 
 static void on_cnp(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)

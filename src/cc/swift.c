@@ -69,8 +69,7 @@ static void publish(const struct swift_params *p, struct rs_cc *cc)
 		rate = rate < SLOWEST ? SLOWEST : rate;
 		rate = rate > s->line ? s->line : rate;
 	}
-	if (rate != cc->rate)
-		rs_cc_set_rate(cc, rate);
+	rs_cc_change_rate(cc, rate);
 }
 
 static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t line_rate,
@@ -79,10 +78,7 @@ static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t li
 	const struct swift_params *p = params_of(params);
 	struct state *s = state_of(cc);
 
-	rs_assert(line_rate > 0);
-	memset(cc, 0, sizeof(*cc));
-	cc->next_event = RS_NEVER;
-	cc->byte_credit = INT64_MAX;
+	rs_cc_begin(cc, line_rate);
 	s->line = line_rate;
 	s->cut_at = RS_NEVER;
 	s->target = (double)p->target;

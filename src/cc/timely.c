@@ -41,8 +41,7 @@ static void publish(const struct timely_params *p, struct rs_cc *cc)
 	double least = (double)(p->rate_min < s->line ? p->rate_min : s->line);
 
 	s->rate = s->rate < least ? least : s->rate > (double)s->line ? (double)s->line : s->rate;
-	if ((int64_t)s->rate != cc->rate)
-		rs_cc_set_rate(cc, (int64_t)s->rate);
+	rs_cc_change_rate(cc, (int64_t)s->rate);
 }
 
 /* It starts at line rate, as RoCE's queue pairs do; the paper's start at their share of a window.
@@ -52,11 +51,7 @@ static void init(const struct rs_cc_params *params, struct rs_cc *cc, int64_t li
 {
 	struct state *s = state_of(cc);
 
-	rs_assert(line_rate > 0);
-	memset(cc, 0, sizeof(*cc));
-	cc->next_event = RS_NEVER;
-	cc->byte_credit = INT64_MAX;
-	cc->window = UINT64_MAX;
+	rs_cc_begin(cc, line_rate);
 	s->line = line_rate;
 	s->rate = (double)line_rate;
 	publish(params_of(params), cc);
