@@ -178,21 +178,91 @@ static struct rs_where key_at(const struct rs_node *n, const char *key)
 	return v ? v->at : n ? n->at : (struct rs_where){0};
 }
 
+/* Classes that the list of classes names. */
+static unsigned named_classes(const struct rs_node *list)
+{
+	unsigned named = 0;
+
+	for (const struct rs_item *i = list ? list->first : NULL; i; i = i->next) {
+		const struct rs_node *class = rs_node_get(i->value, "class");
+		int64_t c = 0;
+
+		if (class && class->kind == RS_NODE_SCALAR &&
+		    !rs_parse_int(class->text, 0, RS_TCS - 1, &c, NULL))
+			named |= 1u << c;
+	}
+	return named;
+}
+
+/* A class that is not described is as the first, but for its DSCP. */
+static void like_the_first(struct rs_qos *q, unsigned tc)
+{
+	uint8_t dscp = q->tc[tc].dscp;
+
+	q->tc[tc] = q->tc[q->hop_tc[0]];
+	q->tc[tc].dscp = dscp;
+}
+
+/* qos.hop_classes: [3, 4, 5]. */
+static void load_hop_classes(struct rs_load *l, struct rs_qos *q, const struct rs_node *n)
+{
+	const struct rs_node *list = n ? rs_node_get(n, "hop_classes") : NULL;
+	unsigned named = n ? named_classes(rs_node_get(n, "classes")) : 0, seen = 0;
+
+	if (!list || !rs_node_is_list(l, list, "hop_classes"))
+		return;
+	for (const struct rs_item *i = list->first; i && !l->err; i = i->next) {
+		const char *s = rs_node_scalar(l, i->value, "hop_classes");
+		struct rs_error e = {0};
+		int64_t tc = 0;
+
+		if (l->err)
+			return;
+		if (rs_parse_int(s, 0, RS_TCS - 1, &tc, &e))
+			rs_load_fail(l, -EINVAL, i->value->at, "hop_classes: %s", e.what);
+		else if (seen >> tc & 1)
+			rs_load_fail(l, -EINVAL, i->value->at,
+				     "hop_classes: class %s is there twice; expected another", s);
+		if (l->err)
+			return;
+		seen |= 1u << tc;
+		q->hop_tc[q->n_hop_tcs++] = (uint8_t)tc;
+		if (!(named >> tc & 1))
+			like_the_first(q, (unsigned)tc);
+	}
+	if (!l->err && q->n_hop_tcs == 1)
+		rs_load_fail(l, -EINVAL, list->at,
+			     "hop_classes: expected two classes or more, as [3, 4, 5], or none");
+}
+
+static void check_hop_classes(struct rs_load *l, const struct rs_qos *q, const struct rs_node *n)
+{
+	for (unsigned i = 0; i < q->n_hop_tcs && !l->err; i++)
+		if (q->hop_tc[i] == q->cnp_tc || (q->trim && q->hop_tc[i] == q->trim_tc) ||
+		    q->tc[q->hop_tc[i]].lossless != q->tc[q->hop_tc[0]].lossless)
+			rs_load_fail(l, -EINVAL, key_at(n, "hop_classes"),
+				     "hop_classes: expected classes alike, all lossless or none, "
+				     "and not CNPs' (%u) or of what was cut; found %u",
+				     q->cnp_tc, q->hop_tc[i]);
+}
+
 void load_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
-	static const char *const known[] = {SWITCH_KEYS,  "data_class", "cnp_class", "cnp_dscp",
-					    "nic_buffer", "tiers",      NULL};
+	static const char *const known[] = {SWITCH_KEYS,  "data_class", "cnp_class",   "cnp_dscp",
+					    "nic_buffer", "tiers",      "hop_classes", NULL};
 	struct rs_qos *q = &f->qos;
 
 	if (n && !rs_node_keys(l, n, "qos", known))
 		return;
 	load_switch(l, q, n, true);
+	load_hop_classes(l, q, n);
 	class_ccs(l, f, n ? rs_node_get(n, "classes") : NULL);
 	rs_node_u8(l, n, "data_class", 0, RS_TCS - 1, &q->data_tc);
 	rs_node_u8(l, n, "cnp_class", 0, RS_TCS - 1, &q->cnp_tc);
 	q->cnp_dscp = q->tc[q->cnp_tc].dscp;
 	rs_node_u8(l, n, "cnp_dscp", 0, 63, &q->cnp_dscp);
 	rs_node_bytes(l, n, "nic_buffer", 16384, UINT64_C(1) << 40, &q->nic_buffer);
+	check_hop_classes(l, q, n);
 	load_tiers(l, f, n ? rs_node_get(n, "tiers") : NULL);
 	if (!l->err && q->trim && q->trim_tc == q->data_tc)
 		rs_load_fail(l, -EINVAL, key_at(n, "trim_class"),

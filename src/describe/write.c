@@ -336,6 +336,9 @@ static void qos(struct writer *w, const struct rs_fabric *f)
 	fprintf(w->out, "    data_class: %u\n    cnp_class: %u\n    cnp_dscp: %u\n", q->data_tc,
 		q->cnp_tc, q->cnp_dscp);
 	fprintf(w->out, "    nic_buffer: %s\n", size(w, q->nic_buffer));
+	for (unsigned i = 0; i < q->n_hop_tcs; i++)
+		fprintf(w->out, "%s%u%s", i ? ", " : "    hop_classes: [", q->hop_tc[i],
+			i + 1 == q->n_hop_tcs ? "]\n" : "");
 	for (int t = 0; t < RS_TIERS; t++) {
 		if (!f->tier_qos[t])
 			continue;

@@ -102,7 +102,10 @@ enum { RS_FABRIC_AR = 7, RS_FABRIC_HASH_FIELDS = 7 /* source, destination, sourc
 struct rs_qos {
 	struct rs_qos_class tc[RS_TCS];
 	uint8_t tc_of_dscp[64];
-	uint8_t data_tc;  /* class of flows that name none; 3 */
+	uint8_t data_tc; /* class of flows that name none; 3 */
+	/* A packet of one of these that goes on to another switch has the next there; the last
+	 * stays. 0 of them: classes stay as NICs send them. rs_fabric.qos alone has any. */
+	uint8_t n_hop_tcs, hop_tc[RS_TCS];
 	uint8_t cnp_tc;   /* 6 */
 	uint8_t cnp_dscp; /* 48 */
 	uint64_t buffer;  /* a switch; 0: infinite (ideal) */

@@ -16,6 +16,7 @@
 #include "fabric/fabric.h"
 #include "port/buffer.h"
 #include "rdma/nic.h"
+#include "switch/rise.h"
 #include "switch/switch.h"
 #include "uet/uet.h"
 
@@ -138,6 +139,8 @@ void rs_plant_qp(const struct rs_plant *p, uint8_t tc, struct rs_qp_attr *out);
  * or class's: rs_plant_nic(). */
 uint8_t rs_plant_qp_cc(const struct rs_plant *p, const struct rs_job *j, const struct rs_flow *w,
 		       uint32_t src, uint8_t tc);
+/* Classes by hop of the description's qos; false: there are none. */
+bool rs_plant_rise(const struct rs_plant *p, struct rs_rise *out);
 /* How its queue pairs recover from loss. */
 const struct rs_recovery *rs_plant_recovery(const struct rs_plant *p);
 /* Do switches send packets of one queue pair different ways? */

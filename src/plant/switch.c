@@ -120,6 +120,17 @@ static struct rs_switch_routes routes(const struct rs_fabric *f, uint32_t sw)
 	};
 }
 
+bool rs_plant_rise(const struct rs_plant *p, struct rs_rise *out)
+{
+	const struct rs_qos *q = &p->f->qos;
+	uint8_t dscp[RS_CLASSES];
+
+	for (unsigned c = 0; c < RS_CLASSES; c++)
+		dscp[c] = q->tc[c].dscp;
+	*out = rs_rise_of(q->hop_tc, q->n_hop_tcs, dscp);
+	return q->n_hop_tcs != 0;
+}
+
 void rs_plant_switch(const struct rs_plant *p, uint32_t sw, struct rs_switch_port *ports,
 		     struct rs_switch_config *out)
 {

@@ -287,9 +287,20 @@ static rs_time held_since(struct rs_sim *s, uint32_t egress, unsigned tc)
 
 /* ---- Who can never send ---- */
 
+/* Where classes rise by hop no circle is possible in a class that does not stay. */
+static uint8_t that_stay(const struct rs_sim *s)
+{
+	uint8_t classes = 0;
+
+	for (unsigned c = 0; c < RS_CLASSES; c++)
+		classes |= (uint8_t)((!s->rises || s->rise.next[c] == c) << c);
+	return classes;
+}
+
 /* Held since before, with packets, by a switch that has not let go; and no watchdog will. */
 static bool gather(struct rs_sim *s, rs_time before)
 {
+	const uint8_t stay = that_stay(s);
 	struct sim_circle *c = s->circle;
 	bool any = false;
 
@@ -303,7 +314,7 @@ static bool gather(struct rs_sim *s, rs_time before)
 
 			if (!peer_of(s, at, &to, &in))
 				continue;
-			c->member[at] = held_at(s, at, before) & pausing_at(s, to, in);
+			c->member[at] = stay & held_at(s, at, before) & pausing_at(s, to, in);
 			c->here[i] |= c->member[at];
 			any |= c->member[at] != 0;
 		}

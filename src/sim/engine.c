@@ -56,6 +56,8 @@ static bool is_lost(struct sim_link *l, const struct rs_packet *p)
 static bool unplain(struct rs_sim *s, struct sim_node *n, struct sim_link *l, struct rs_packet *p,
 		    rs_time now)
 {
+	if (l->odd & SIM_LINK_RISES)
+		rs_rise_packet(&s->rise, p);
 	if (l->odd & SIM_LINK_EXACT && p->kind != RS_KIND_PFC)
 		sim_watch_sent(n, (uint32_t)(l - n->out), p);
 	if (l->odd & SIM_LINK_CAPTURED)
@@ -345,6 +347,8 @@ static void direction(struct rs_sim *s, uint32_t index, bool reverse)
 		.capture = -1,
 	};
 	l->odd = l->loss ? SIM_LINK_LOSES : 0;
+	if (s->rises && from >= s->n_hosts && to >= s->n_hosts)
+		l->odd |= SIM_LINK_RISES;
 	s->nodes[to].in[to_port] = l;
 	/* nothing crosses sooner than the delay and its first bytes' serialization */
 	s->window = rs_time_min(
@@ -457,6 +461,7 @@ int sim_build(struct rs_sim *s, struct rs_error *e)
 				     f->switches[i].n_ports * SLOTS_SWITCH_PORT, e)))
 			return err;
 	s->window = RS_S;
+	s->rises = rs_plant_rise(s->plant, &s->rise);
 	for (uint32_t i = 0; i < f->n_links; i++) {
 		direction(s, i, false);
 		direction(s, i, true);

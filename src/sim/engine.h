@@ -32,7 +32,13 @@ struct sim_flight {
  * gathers a window's packets, the receiver's (`far`) is given them when the window has ended.
  */
 /* What is done with packets that leave by a link. */
-enum { SIM_LINK_WATCHED = 1, SIM_LINK_CAPTURED = 2, SIM_LINK_LOSES = 4, SIM_LINK_EXACT = 8 };
+enum {
+	SIM_LINK_WATCHED = 1,
+	SIM_LINK_CAPTURED = 2,
+	SIM_LINK_LOSES = 4,
+	SIM_LINK_EXACT = 8,
+	SIM_LINK_RISES = 16, /* classes by hop: switch/rise.h */
+};
 
 struct sim_link {
 	struct sim_flight *ring; /* packets on the wire, by arrival; malloc, grows */
@@ -124,6 +130,8 @@ struct rs_sim {
 	uint64_t unfinished; /* flows and ranks not at their end: read between windows only */
 	struct rs_sim_result *r;
 	struct rs_plant *plant; /* f, made ready for the engine */
+	struct rs_rise rise;    /* of SIM_LINK_RISES */
+	bool rises;
 	struct rs_capture *capture;
 	struct sim_workload *work;
 	struct sim_pins *pins;           /* NULL: no flow's path is given */

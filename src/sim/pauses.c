@@ -116,6 +116,31 @@ static const struct fact *fact_of(const struct facts *all, uint32_t node, uint32
 	return all->n ? bsearch(&key, all->at, all->n, sizeof(key), by_place) : NULL;
 }
 
+/* The class that packets of an egress class have at the link's other end. */
+static uint32_t class_behind(const struct rs_sim *s, const struct sim_link *l, uint32_t tc)
+{
+	return l->odd & SIM_LINK_RISES ? s->rise.next[tc] : tc;
+}
+
+/* What a port's peer tells of the class that the port pauses as its class tc: where classes rise by
+ * hop several may be, and that held longest counts. */
+static const struct fact *peer_fact(const struct rs_sim *s, const struct facts *all, uint32_t node,
+				    uint32_t port, uint32_t tc)
+{
+	const struct sim_link *l = &s->nodes[node].out[port];
+	const struct fact *most = NULL;
+
+	for (uint32_t c = 0; c < RS_CLASSES; c++) {
+		const struct fact *f = class_behind(s, l, c) == tc
+					       ? fact_of(all, l->to_node, l->to_port, c)
+					       : NULL;
+
+		if (f && (!most || f->held > most->held))
+			most = f;
+	}
+	return most;
+}
+
 /* ---- Why ---- */
 
 /* What held up a pauser's packets; false: nothing was held up. *on: that egress was held itself. */
@@ -135,13 +160,14 @@ static bool first_stop(const struct rs_sim *s, const struct facts *all, uint32_t
 	return true;
 }
 
-static bool next_stop(const struct rs_sim *s, const struct facts *all, uint32_t tc, struct stop *at,
-		      bool *on)
+static bool next_stop(const struct rs_sim *s, const struct facts *all, uint32_t *tc,
+		      struct stop *at, bool *on)
 {
 	const struct sim_link *l = &s->nodes[at->node].out[at->port];
 
 	*at = (struct stop){l->to_node, l->to_port};
-	return first_stop(s, all, tc, at, on);
+	*tc = class_behind(s, l, *tc);
+	return first_stop(s, all, *tc, at, on);
 }
 
 /* The head of the tree; in a circle its first port, so that all of it have one root. */
@@ -164,7 +190,7 @@ static struct stop root_of(const struct rs_sim *s, const struct facts *all, stru
 			return at;
 		}
 		next = at;
-		if (!next_stop(s, all, tc, &next, &on))
+		if (!next_stop(s, all, &tc, &next, &on))
 			break;
 		at = next;
 	}
@@ -202,13 +228,15 @@ static void pausers_of(const struct rs_sim *s, const struct facts *all, const st
 		       struct longest *w)
 {
 	const struct sim_link *l = &s->nodes[f->node].out[f->port];
-	const struct fact *peer = fact_of(all, l->to_node, l->to_port, f->tc);
+	const struct fact *held = peer_fact(s, all, f->node, f->port, f->tc);
+	uint32_t behind = class_behind(s, l, f->tc);
+	const struct fact *pausing = fact_of(all, l->to_node, l->to_port, behind);
 
 	if (f->frames)
 		keep(w,
-		     &(struct pauser){f->node, f->port, f->tc, f->frames, peer ? peer->held : 0});
-	if (f->held && !(peer && peer->frames))
-		keep(w, &(struct pauser){l->to_node, l->to_port, f->tc, 0, f->held});
+		     &(struct pauser){f->node, f->port, f->tc, f->frames, held ? held->held : 0});
+	if (f->held && !(pausing && pausing->frames))
+		keep(w, &(struct pauser){l->to_node, l->to_port, behind, 0, f->held});
 }
 
 static void stop_name(const struct rs_sim *s, const struct stop *at, char name[NAME])

@@ -258,6 +258,8 @@ static uint64_t dscps_of(const struct rs_sim *s, uint8_t *tcs)
 	}
 	for (unsigned m = *tcs; m; m &= m - 1)
 		dscps |= UINT64_C(1) << f->qos.tc[__builtin_ctz(m)].dscp;
+	for (unsigned i = 0; i < f->qos.n_hop_tcs; i++)
+		dscps |= UINT64_C(1) << f->qos.tc[f->qos.hop_tc[i]].dscp;
 	return dscps;
 }
 

@@ -183,6 +183,46 @@ static void test_rings_that_can_move_end(void **state)
 	}
 }
 
+/* As long as the list of classes is as long as the longest way: each hop waits for a higher class.
+ * A class less, and the last hops wait for themselves. */
+static void test_classes_that_rise_by_hop_keep_rings_free(void **state)
+{
+	static const struct {
+		struct ring ring; /* that stands */
+		const char *free, *stands;
+	} cases[] = {
+		{{4, 2, 2, 2, 4000, "100G", "buffer: 2MB, watchdog: 0"}, "3, 4, 5", NULL},
+		{{3, 3, 3, 2, 8000, "400G", "buffer: 5MB, watchdog: 0"}, "3, 1, 5", NULL},
+		{{6, 2, 2, 3, 4000, "100G", "buffer: 2MB, watchdog: 0"}, "3, 4, 5, 7", "3, 4"},
+		{{5, 3, 3, 4, 2000, "100G", "buffer: 3MB, watchdog: 0, pause_holds: true"},
+		 "3, 4, 5, 7, 2",
+		 "3, 4"},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		for (unsigned k = 0; k < 3; k++) {
+			const char *classes = k == 1 ? cases[i].free : cases[i].stands;
+			struct ring r = cases[i].ring;
+			struct loaded l;
+			char qos[200];
+
+			if (k == 2 && !classes)
+				continue;
+			snprintf(qos, sizeof(qos), "%s%s%s%s", r.qos, k ? ", hop_classes: [" : "",
+				 k ? classes : "", k ? "]" : "");
+			r.qos = qos;
+			l = ring_run(&r, (struct rs_sim_options){0});
+			assert_int_equal(l.r->counters.drops, 0);
+			assert_true(l.r->counters.pauses > 0);
+			assert_int_equal(l.r->complete, k == 1);
+			assert_int_equal(l.r->deadlock.n != 0, k != 1);
+			if (k == 2)
+				assert_int_equal(l.r->deadlock.tc, 4);
+			load_free(&l);
+		}
+	}
+}
+
 /* Up and down: no circle is possible, however heavy the load and long the pauses. */
 static void test_trees_give_no_false_alarm(void **state)
 {
@@ -256,6 +296,7 @@ int main(void)
 		cmocka_unit_test(test_threads_find_the_same_circle_at_the_same_time),
 		cmocka_unit_test(test_a_watchdog_breaks_the_circle_and_its_drops_are_told),
 		cmocka_unit_test(test_rings_that_can_move_end),
+		cmocka_unit_test(test_classes_that_rise_by_hop_keep_rings_free),
 		cmocka_unit_test(test_trees_give_no_false_alarm),
 		cmocka_unit_test(test_random_rings_end_or_stand),
 	};
