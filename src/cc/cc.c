@@ -17,9 +17,9 @@ void rs_cc_no_bytes(const struct rs_cc_params *p, struct rs_cc *cc, rs_time now)
 	cc->byte_credit = INT64_MAX;
 }
 
-const struct rs_cc_ops *const rs_cc_all[] = {&rs_cc_dcqcn,  &rs_cc_hpcc,  &rs_cc_swift,
-					     &rs_cc_timely, &rs_cc_dctcp, &rs_cc_hp_dcqcn,
-					     &rs_cc_none,   NULL};
+const struct rs_cc_ops *const rs_cc_all[] = {&rs_cc_dcqcn,  &rs_cc_hpcc,   &rs_cc_swift,
+					     &rs_cc_timely, &rs_cc_dctcp,  &rs_cc_hp_dcqcn,
+					     &rs_cc_none,   &rs_cc_credit, NULL};
 
 const struct rs_cc_ops *rs_cc_find(const char *name)
 {

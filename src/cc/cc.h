@@ -23,7 +23,9 @@ struct rs_cc {
 	uint64_t window;     /* bytes that may be unacknowledged; UINT64_MAX: none */
 	rs_time next_event;  /* on_time() is due at the first send at or after this; RS_NEVER: never
 			      */
-	int64_t byte_credit; /* counts down as bytes are sent; at <= 0 on_bytes() is due */
+	int64_t byte_credit; /* counts down as bytes are sent; at <= 0 on_bytes() is due. With
+			      * RS_CC_NEEDS_CREDITS: what was granted and is not spent; at <= 0
+			      * nothing is sent */
 	uint32_t cuts, increases; /* for reports */
 	uint64_t state[RS_CC_STATE_BYTES / 8];
 };
@@ -79,6 +81,17 @@ enum rs_cc_needs {
 	RS_CC_NEEDS_STAMPS = 1 << 3, /* packets carry room for switches' stamps */
 	RS_CC_NEEDS_RTT = 1 << 4,
 	RS_CC_NEEDS_LIMITED = 1 << 5,
+	RS_CC_NEEDS_CREDITS = 1 << 6, /* the receiver grants what is sent: rs_cc_ops.credits */
+};
+
+/* How a receiver grants, and a sender asks, where the algorithm is RS_CC_NEEDS_CREDITS: the
+ * transport does both, and `state` of struct rs_cc is the transport's then. Bytes of frames. */
+struct rs_cc_credits {
+	int64_t first;  /* that a sender holds with nothing to send, and begins with */
+	int64_t most;   /* that a sender holds */
+	uint32_t grant; /* of one credit packet, at most */
+	uint32_t share; /* of the line that is granted, in 1/65536 */
+	rs_time again;  /* a sender that waits so long asks again */
 };
 
 struct rs_cc_param {
@@ -120,6 +133,8 @@ struct rs_cc_ops {
 	/* notification point: is a CNP due for a CE-marked packet of this QP? last: when the last
 	 * was sent, RS_NEVER never. NULL: no CNPs. */
 	bool (*cnp_due)(const struct rs_cc_params *p, rs_time last, rs_time now);
+	/* RS_CC_NEEDS_CREDITS alone: for a port of this rate */
+	void (*credits)(const struct rs_cc_params *p, int64_t line_rate, struct rs_cc_credits *out);
 };
 
 /* on_time and on_bytes of an algorithm without timer or byte counter: they are not due again. */
@@ -133,6 +148,7 @@ extern const struct rs_cc_ops rs_cc_swift;  /* needs round trips */
 extern const struct rs_cc_ops rs_cc_timely; /* needs round trips */
 extern const struct rs_cc_ops rs_cc_dctcp;  /* needs marks */
 extern const struct rs_cc_ops rs_cc_hp_dcqcn;
+extern const struct rs_cc_ops rs_cc_credit; /* needs receivers that grant */
 
 /* An algorithm with its parameters: what a queue pair is given. */
 struct rs_cc_use {

@@ -204,6 +204,8 @@ static int make_cc(struct ripstop_nic *n, const struct ripstop_nic_config *c,
 	*ops = rs_cc_find(c->cc ? c->cc : "dcqcn");
 	if (!*ops)
 		return lib_fail(e, -EINVAL, "no congestion control is called '%.80s'", c->cc);
+	if ((*ops)->needs & RS_CC_NEEDS_CREDITS)
+		return lib_fail(e, -EINVAL, "%s need packets that RoCEv2 does not have", c->cc);
 	if ((*ops)->needs & RS_CC_NEEDS_STAMPS)
 		return lib_fail(e, -EINVAL, "%s reads telemetry, which RoCEv2 frames do not carry",
 				c->cc);

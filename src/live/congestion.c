@@ -72,7 +72,7 @@ static int read_kind(struct rs_congestion *c, unsigned i, const char *name, stru
 	const char *preset = name[n] ? name + n + 1 : NULL;
 	struct rs_error why = {0};
 
-	if (!ops)
+	if (!ops || ops->needs & RS_CC_NEEDS_CREDITS) /* RoCEv2 has no such packets */
 		return refuse_kind(name, e);
 	if (!preset && has_preset(ops, SOFTWARE))
 		preset = SOFTWARE;

@@ -23,7 +23,8 @@ static bool is_express(const struct rs_egress_class *k, const struct rs_packet *
 {
 	if (p->kind != RS_KIND_ROCE)
 		return !p->payload_bytes;
-	return p->opcode == RS_OPCODE_CNP || (p->opcode == RS_OP_ACKNOWLEDGE && !k->answers);
+	return p->opcode == RS_OPCODE_CNP || p->opcode == RS_OPCODE_CREDIT ||
+	       (p->opcode == RS_OP_ACKNOWLEDGE && !k->answers);
 }
 
 void rs_egress_put(struct rs_egress *g, unsigned c, struct rs_packet *p, rs_time when)

@@ -53,7 +53,8 @@ static void check_places(const struct rs_nic *nic, const struct rs_qp *qp)
 	if ((int64_t)(qp->requested - qp->acked) > 0 && qp->rto)
 		rs_assert(qp->deadline != RS_NEVER);
 	else if (qp->next_psn != qp->una_psn && qp->rto && !(qp->flags & RS_QF_RNR_WAIT))
-		rs_assert(qp->place != RS_PLACE_NONE);
+		rs_assert(qp->place != RS_PLACE_NONE || (qp->flags & RS_QF_UNCREDITED));
+	rs_credit_check(nic, qp);
 }
 
 static void check_receives(const struct rs_qp *qp)
@@ -69,9 +70,10 @@ static void check_receives(const struct rs_qp *qp)
 
 static void check_heap(const struct rs_nic *nic, const struct rs_heap *h)
 {
-	rs_assert(h->count <= nic->c.max_qps);
+	rs_assert(h->count <= nic->c.max_qps + (h == &nic->timers));
 	for (uint32_t i = 0; i < h->count; i++) {
-		rs_assert(nic->qps[h->entries[i].id].flags & RS_QF_USED);
+		rs_assert(h->entries[i].id == nic->c.max_qps ||
+			  nic->qps[h->entries[i].id].flags & RS_QF_USED);
 		rs_assert(h->place[h->entries[i].id] == i);
 		rs_assert(!i || h->entries[(i - 1) / 2].when <= h->entries[i].when);
 	}

@@ -14,7 +14,9 @@ static int check_cc(const struct rs_nic_config *c, struct rs_error *e)
 				    RS_NIC_CCS);
 	for (uint32_t i = 0; c->cc && i < c->n_cc; i++) {
 		rs_assert(c->cc[i].ops->path_bytes <= RS_CC_PATH_BYTES);
-		rs_assert(c->cc[i].ops->on_feedback || !c->cc[i].ops->needs);
+		rs_assert(c->cc[i].ops->on_feedback ||
+			  !(c->cc[i].ops->needs & ~RS_CC_NEEDS_CREDITS));
+		rs_assert(!c->cc[i].ops->credits == !(c->cc[i].ops->needs & RS_CC_NEEDS_CREDITS));
 		if ((c->cc[i].ops->needs & RS_CC_NEEDS_STAMPS) && !c->int_scale)
 			return rs_error_set(e, -EINVAL, "%s needs the telemetry's scale",
 					    c->cc[i].ops->name);
@@ -68,6 +70,7 @@ static int alloc_telemetry(struct rs_nic *nic)
 		return 0;
 	nic->int_records = calloc((size_t)c->max_qps, sizeof(*nic->int_records));
 	nic->cc_paths = calloc(c->max_qps, rs_cc_paths_bytes(c));
+	nic->reads_beside = true;
 	return nic->int_records && nic->cc_paths ? 0 : -ENOMEM;
 }
 
@@ -89,6 +92,9 @@ static int alloc_tables(struct rs_nic *nic)
 	const struct rs_nic_config *c = &nic->c;
 
 	alloc_qps(nic);
+	if (rs_credit_create(nic))
+		return -ENOMEM;
+	nic->reads_beside = nic->credits != NULL;
 	nic->mrs = calloc(c->max_mrs ? c->max_mrs : 1, sizeof(*nic->mrs));
 	if (c->copy_payload)
 		nic->bounce = malloc((size_t)RS_BOUNCE_BUFFERS * RS_MAX_PAYLOAD);
@@ -114,7 +120,7 @@ static int alloc_tables(struct rs_nic *nic)
 		return -ENOMEM;
 	if (rs_cnp_create(nic))
 		return -ENOMEM;
-	if (rs_heap_init(&nic->paced, c->max_qps) || rs_heap_init(&nic->timers, c->max_qps))
+	if (rs_heap_init(&nic->paced, c->max_qps) || rs_heap_init(&nic->timers, c->max_qps + 1))
 		return -ENOMEM;
 	return 0;
 }
@@ -136,7 +142,7 @@ static void set_framing(struct rs_nic *nic)
 uint16_t rs_nic_frame(const struct rs_nic *nic, const struct rs_qp *qp, uint8_t opcode,
 		      uint32_t payload)
 {
-	uint16_t beside = payload ? rs_qp_int_bytes(qp) : 0;
+	uint16_t beside = payload ? rs_qp_beside_bytes(qp) : 0;
 
 	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0) && rs_op_placed(opcode) &&
 	    !nic->framing->data)
@@ -222,6 +228,7 @@ int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **out, struct rs_
 	rs_mr_init_keys(nic);
 	nic->atomic_ack_frame = rs_frame_bytes(RS_OP_ATOMIC_ACKNOWLEDGE, 0, c->ipv6);
 	nic->cnp_frame = rs_frame_bytes(RS_OPCODE_CNP, 0, c->ipv6);
+	nic->credit_frame = rs_frame_bytes(RS_OPCODE_CREDIT, RS_CREDIT_PACKET_BYTES, c->ipv6);
 	for (uint8_t t = 0; t < RS_CLASSES; t++)
 		nic->ack_class[t] = c->quirks.ack_unpaused ? RS_CLASSES - 1 : t;
 	if (c->quirks.ack_unpaused)
@@ -259,6 +266,7 @@ void rs_nic_destroy(struct rs_nic *nic)
 	free(nic->bounce);
 	free(nic->message_due);
 	free(nic->peer_cnp);
+	rs_credit_destroy(nic);
 	free(nic->probes);
 	free(nic->int_records);
 	free(nic->cc_paths);
@@ -340,10 +348,24 @@ RS_APART static void stranger(struct rs_nic *nic, const struct rs_packet *p, rs_
 RS_COLD static void other_opcode(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
 				 rs_time now)
 {
-	if ((p->opcode & 0xe0) == qp->transport)
+	if (p->opcode == RS_OPCODE_CREDIT)
+		rs_credit_rx(nic, qp, p, now);
+	else if ((p->opcode & 0xe0) == qp->transport)
 		rs_resp_rx(nic, qp, p, 0, now);
 	else
 		nic->counters.rx_dropped++;
+}
+
+/* What stands beside the payload of a request. */
+RS_APART static void read_beside(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+				 rs_time now)
+{
+	if ((p->bth_flags & RS_PACKET_INT) && nic->int_records) {
+		memcpy(nic->int_records[qp->index].hop, p->int_hop, sizeof(p->int_hop));
+		nic->int_records[qp->index].path = p->int_path;
+	}
+	if (nic->credits)
+		rs_credit_data(nic, qp, p, now);
 }
 
 static inline void take_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
@@ -351,6 +373,8 @@ static inline void take_response(struct rs_nic *nic, struct rs_qp *qp, const str
 {
 	if (__builtin_expect(rs_packet_ecn(p) == RS_ECN_CE && p->payload_bytes, 0))
 		on_marked(nic, qp, now);
+	if (__builtin_expect((f & RS_F_READ) && nic->credits, 0))
+		rs_credit_data(nic, qp, p, now);
 	rs_comp_rx(nic, qp, p, f, now);
 }
 
@@ -359,10 +383,8 @@ static inline void take_request(struct rs_nic *nic, struct rs_qp *qp, const stru
 {
 	if (__builtin_expect(rs_packet_ecn(p) == RS_ECN_CE, 0))
 		on_marked(nic, qp, now);
-	if (__builtin_expect((p->bth_flags & RS_PACKET_INT) && nic->int_records, 0)) {
-		memcpy(nic->int_records[qp->index].hop, p->int_hop, sizeof(p->int_hop));
-		nic->int_records[qp->index].path = p->int_path;
-	}
+	if (__builtin_expect(nic->reads_beside, 0))
+		read_beside(nic, qp, p, now);
 	rs_resp_rx(nic, qp, p, f, now);
 }
 

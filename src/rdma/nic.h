@@ -570,6 +570,7 @@ struct rs_nic_counters {
 	uint64_t bad_pkey, bad_qkey;   /* dropped; also in rx_dropped */
 	uint64_t uc_ud_dropped;        /* messages that unreliable services dropped, IBTA's rules */
 	uint64_t events_lost;
+	uint64_t tx_credits;   /* credit packets that granted */
 	uint64_t tx_no_packet; /* the slab was empty: sending was put off */
 };
 

@@ -447,7 +447,7 @@ static void set_mtu(struct rs_nic *nic, struct rs_qp *qp, uint16_t mtu)
 	qp->middle_frame = rs_nic_frame(nic, qp, RS_OP_WRITE_MIDDLE | qp->transport, mtu);
 	qp->middle_count = qp->middle_frame;
 	if (nic->c.quirks.window_payload)
-		qp->middle_count -= (uint16_t)(nic->uncounted + rs_qp_int_bytes(qp));
+		qp->middle_count -= (uint16_t)(nic->uncounted + rs_qp_beside_bytes(qp));
 	qp->window_room = nic->c.quirks.window_payload ? 1 : qp->middle_count;
 }
 
@@ -504,7 +504,7 @@ static void choose_cc(const struct rs_nic *nic, struct rs_qp *qp, const struct r
 	if (qp->flags & RS_QF_UD)
 		qp->cc_needs = 0;
 	else if (qp->transport == RS_XRC)
-		qp->cc_needs &= (uint8_t)~RS_CC_NEEDS_STAMPS;
+		qp->cc_needs &= (uint8_t) ~(RS_CC_NEEDS_STAMPS | RS_CC_NEEDS_CREDITS);
 }
 
 /* A datagram's packets are as long as the port allows: the caller's path MTU, or the largest. */
@@ -527,6 +527,8 @@ static void begin(struct rs_nic *nic, struct rs_qp *qp, uint32_t mask, rs_time n
 		rs_cc_none.init(NULL, &qp->cc, line, now);
 	else
 		use->ops->init(use->params, &qp->cc, line, now);
+	if (nic->credits)
+		rs_credit_begin(nic, qp);
 	if (nic->cc_paths)
 		memset(rs_cc_paths_of(nic, qp), 0, rs_cc_paths_bytes(&nic->c));
 }

@@ -122,12 +122,14 @@ enum rs_qp_flags {
 	RS_QF_PUT_OFF = 1 << 28,    /* its timeout was found late, and no progress since */
 	RS_QF_PROBE = 1 << 29,      /* packets of a probe are to go (probe.c) */
 	RS_QF_PROBED = 1 << 30,     /* no progress since the deadline that probes counts */
+#define RS_QF_UNCREDITED (UINT32_C(1) << 31) /* nothing is granted that is not spent (credit.c) */
 	/* What lives as long as the QP. */
 	RS_QF_LIFE = RS_QF_USED | RS_QF_SIG_ALL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_TARGET |
 		     RS_QF_SRQ | RS_QF_RECEIVES | RS_QF_RECOVERY,
-	/* Sending, or a request's first look, is not RC's plain one. */
-	RS_QF_OTHER_TX = RS_QF_BAD_LOCAL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_LOCAL |
-			 RS_QF_RECOVERY | RS_QF_PROBE,
+/* Sending, or a request's first look, is not RC's plain one. */
+#define RS_QF_OTHER_TX                                                                      \
+	(RS_QF_BAD_LOCAL | RS_QF_UC | RS_QF_UD | RS_QF_XRC | RS_QF_LOCAL | RS_QF_RECOVERY | \
+	 RS_QF_PROBE | RS_QF_UNCREDITED)
 	RS_QF_OTHER_RX = RS_QF_UC | RS_QF_UD | RS_QF_TARGET | RS_QF_XRC | RS_QF_ESTABLISH |
 			 RS_QF_REFUSED | RS_QF_RECOVERY,
 };

@@ -74,8 +74,11 @@ static inline bool ready(const struct rs_qp *qp)
 
 bool rs_req_ready(const struct rs_qp *qp)
 {
-	if (__builtin_expect(qp->flags & (RS_QF_RECOVERY | RS_QF_PROBE), 0))
+	if (__builtin_expect(qp->flags & (RS_QF_RECOVERY | RS_QF_PROBE | RS_QF_UNCREDITED), 0)) {
+		if (qp->flags & RS_QF_UNCREDITED)
+			return qp->flags & RS_QF_PROBE || rs_credit_ready(qp);
 		return qp->flags & RS_QF_PROBE || rs_recovery_of(qp)->ready(qp);
+	}
 	return ready(qp);
 }
 
@@ -128,9 +131,17 @@ bool rs_req_memory(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w
 	       (w->flags & RS_WR_INLINE);
 }
 
-/* Room for switches' stamps; a request without payload has none. */
-RS_APART static void carry_telemetry(struct rs_packet *p)
+enum { BESIDE = RS_CC_NEEDS_STAMPS | RS_CC_NEEDS_CREDITS };
+
+/* Room for switches' stamps, or what is told of credits; a request without payload has none. */
+RS_APART static void fill_beside(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p)
 {
+	if (qp->cc_needs & RS_CC_NEEDS_CREDITS) {
+		rs_credit_stamp(nic, qp, p);
+		return;
+	}
+	if (!p->payload_bytes)
+		return;
 	p->bth_flags |= RS_PACKET_INT;
 	p->int_path = 0;
 	memset(p->int_hop, 0, sizeof(p->int_hop));
@@ -162,8 +173,8 @@ RS_APART static uint32_t fill_edge(struct rs_nic *nic, struct rs_qp *qp, const s
 		p->swap_add = w->swap_add;
 		p->compare = w->compare;
 	}
-	if (__builtin_expect(bytes && (qp->cc_needs & RS_CC_NEEDS_STAMPS), 0))
-		carry_telemetry(p);
+	if (__builtin_expect(qp->cc_needs & BESIDE, 0))
+		fill_beside(nic, qp, p);
 	if (w->response) {
 		qp->outstanding++;
 		p->bth_flags |= RS_BTH_ACKREQ;
@@ -179,13 +190,13 @@ RS_APART static uint32_t fill_edge(struct rs_nic *nic, struct rs_qp *qp, const s
 	return 1;
 }
 
-static inline uint32_t fill_middle(struct rs_nic *nic, const struct rs_qp *qp,
-				   const struct rs_swqe *w, struct rs_packet *p)
+static inline uint32_t fill_middle(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w,
+				   struct rs_packet *p)
 {
 	rs_packet_head(nic, qp, p, w->middle | qp->transport, qp->middle_frame);
 	p->payload_bytes = qp->mtu;
-	if (__builtin_expect(qp->cc_needs & RS_CC_NEEDS_STAMPS, 0))
-		carry_telemetry(p);
+	if (__builtin_expect(qp->cc_needs & BESIDE, 0))
+		fill_beside(nic, qp, p);
 	return 1;
 }
 
@@ -323,6 +334,8 @@ RS_APART static bool send_other(struct rs_nic *nic, struct rs_qp *qp, struct rs_
 {
 	if (qp->flags & RS_QF_PROBE)
 		return rs_probe_send(nic, qp, p);
+	if (qp->flags & RS_QF_UNCREDITED)
+		return rs_credit_send(nic, qp, p, now);
 	if (qp->flags & RS_QF_RECOVERY)
 		return rs_recovery_of(qp)->send(nic, qp, p, now);
 	return rs_req_send_next(nic, qp, p, now);

@@ -272,6 +272,10 @@ static bool fill_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs_
 		p->payload = m->host + (r->va + offset - m->va);
 	p->psn = rs_psn_add(r->psn, k);
 	p->aeth = aeth(qp, RS_SYN_ACK | rs_resp_credits(qp));
+	if (bytes && (qp->cc_needs & RS_CC_NEEDS_CREDITS)) {
+		p->frame_bytes += RS_CREDIT_BYTES;
+		rs_credit_stamp(nic, qp, p);
+	}
 	return true;
 }
 

@@ -100,6 +100,8 @@ void rs_sched_forget(struct rs_nic *nic, struct rs_qp *qp)
 		take_control(nic, qp);
 	if (qp->flags & RS_QF_ON_CNP)
 		take_cnp(nic, qp);
+	if (nic->credits)
+		rs_credit_forget(nic, qp);
 }
 
 void rs_qp_hold(struct rs_nic *nic, struct rs_qp *qp, bool held)
@@ -141,12 +143,16 @@ uint64_t rs_qp_acked(const struct rs_qp *qp)
 	return qp->acked;
 }
 
-/* A CNP: A17.9.3. */
+/* A CNP: A17.9.3; or a grant of credit, which needs the same haste. */
 RS_APART static void send_cnp(struct rs_nic *nic, struct rs_packet *p)
 {
 	struct rs_qp *qp = &nic->qps[nic->cnp.head];
 
 	take_cnp(nic, qp);
+	if (qp->cc_needs & RS_CC_NEEDS_CREDITS) {
+		rs_credit_fill(nic, qp, p);
+		return;
+	}
 	rs_packet_head(nic, qp, p, RS_OPCODE_CNP, nic->cnp_frame);
 	p->tos = nic->c.cnp_tos;
 	p->tc = nic->c.cnp_tc;
@@ -230,8 +236,11 @@ static void pace(struct rs_nic *nic, struct rs_qp *qp, uint32_t frame, rs_time n
 	qp->next_allowed = rs_time_max(qp->next_allowed, now - nic->pace_late) +
 			   rs_framing_time(cc->pace, frame + nic->gap, nic->whole_ns);
 	cc->byte_credit -= frame;
-	if (__builtin_expect(cc->byte_credit <= 0, 0))
+	if (__builtin_expect(cc->byte_credit <= 0, 0)) {
 		rs_cc_of(nic, qp)->ops->on_bytes(rs_cc_of(nic, qp)->params, cc, now);
+		if (cc->byte_credit <= 0)
+			rs_credit_spent(nic, qp, now);
+	}
 }
 
 static bool send_data(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_time now)

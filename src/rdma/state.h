@@ -137,6 +137,13 @@ struct rs_probe {
 	bool oldest;       /* went */
 };
 
+/* The receiving half of a queue pair's credits: credit.c. Totals of bytes, modulo 2^32. */
+struct rs_credit {
+	uint32_t granted, target; /* so far; asked for */
+	uint32_t next;            /* that waits for its turn; RS_NO_QP */
+	bool waits;
+};
+
 struct rs_nic {
 	struct rs_endpoint as_endpoint; /* first: rs_nic_of() */
 	struct rs_nic_config c;
@@ -168,16 +175,23 @@ struct rs_nic {
 	uint8_t *cc_paths;                 /* [QP]: struct rs_cc_paths; NULL: none is kept */
 	struct rs_probe *probes;           /* [QP]; NULL: there are none */
 	rs_time probe_next;                /* no queue pair probes before */
-	rs_time *message_due;              /* [QP]: its next message begins no earlier; or NULL */
-	uint16_t gap;                      /* bytes that a frame takes on the link beside itself */
-	uint16_t uncounted;                /* bytes of a frame that windows do not count, telemetry
-					    * apart */
+	struct rs_credit *credits;         /* [QP]; NULL: none is granted */
+	struct rs_cc_credits *credit_conf; /* [rs_qp.cc_use] */
+	uint32_t pull_head, pull_tail;     /* of those that wait for credit */
+	uint32_t n_wanting;                /* senders that do */
+	rs_time pull_at;                   /* no grant goes before */
+	struct rs_pace pull_pace;
+	rs_time *message_due; /* [QP]: its next message begins no earlier; or NULL */
+	uint16_t gap;         /* bytes that a frame takes on the link beside itself */
+	uint16_t uncounted;   /* bytes of a frame that windows do not count, telemetry
+			       * apart */
 	bool whole_ns;
 	rs_time pace_late;
 	uint8_t ack_class[RS_CLASSES]; /* where a QP's ACKs wait, by its class */
 	uint32_t request_every;        /* packets between AckReqs at most */
 	uint16_t ack_frame[2];         /* without telemetry, with it */
-	uint16_t cnp_frame, atomic_ack_frame;
+	uint16_t cnp_frame, atomic_ack_frame, credit_frame;
+	bool reads_beside; /* telemetry or credits stand beside payloads */
 	uint8_t *bounce;
 	uint32_t bounce_next;
 	struct rs_nic_counters counters;
@@ -210,10 +224,12 @@ static inline const struct rs_cc_use *rs_cc_of(const struct rs_nic *nic, const s
 	return &nic->cc[qp->cc_use];
 }
 
-/* That telemetry adds to a packet of payload, or to an ACK, of the QP. */
-static inline uint16_t rs_qp_int_bytes(const struct rs_qp *qp)
+/* What congestion control has beside the payload of the QP's packets. */
+static inline uint16_t rs_qp_beside_bytes(const struct rs_qp *qp)
 {
-	return qp->cc_needs & RS_CC_NEEDS_STAMPS ? RS_INT_BYTES : 0;
+	return qp->cc_needs & RS_CC_NEEDS_STAMPS    ? RS_INT_BYTES
+	       : qp->cc_needs & RS_CC_NEEDS_CREDITS ? RS_CREDIT_BYTES
+						    : 0;
 }
 
 /* Bytes of a frame of the QP that windows do not count. */
@@ -370,7 +386,7 @@ static inline bool rs_req_streams(const struct rs_qp *qp)
 
 	return qp->send_k && qp->send_k + 1 < w->packets && !w->response && !w->wants_receive &&
 	       !(qp->flags & (RS_QF_RNR_WAIT | RS_QF_BAD_LOCAL | RS_QF_READ_PENDING | RS_QF_HELD |
-			      RS_QF_RECOVERY)) &&
+			      RS_QF_RECOVERY | RS_QF_UNCREDITED)) &&
 	       (qp->sent == qp->acked || qp->sent - qp->acked + qp->window_room <= qp->cc.window) &&
 	       rs_qp_in_flight(qp) < RS_PSN_WINDOW;
 }
@@ -425,6 +441,33 @@ bool rs_probe_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time due, rs_time 
 /* Of RS_QF_PROBE: the next packet; false: none went. */
 bool rs_probe_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p);
 
+/*
+ * credit.c: receivers' credits. Made and gone with the NIC (-ENOMEM), a queue pair's at RTR and
+ * when the scheduler forgets it.
+ */
+int rs_credit_create(struct rs_nic *nic);
+void rs_credit_destroy(struct rs_nic *nic);
+void rs_credit_begin(struct rs_nic *nic, struct rs_qp *qp);
+void rs_credit_forget(struct rs_nic *nic, struct rs_qp *qp);
+/* Of RS_QF_UNCREDITED: has it a request without a payload, which may go, or something to send that
+ * it did not ask for? Then that, or the packet that asks; false: none came of it. */
+bool rs_credit_ready(const struct rs_qp *qp);
+bool rs_credit_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now);
+/* Into a packet of its full length: what it knows and wants. One without a payload is free. */
+void rs_credit_stamp(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p);
+/* A packet went, and byte_credit is not above 0. */
+void rs_credit_spent(struct rs_nic *nic, struct rs_qp *qp, rs_time now);
+/* Its time to ask again, if it came; returns that, or RS_NEVER. */
+rs_time rs_credit_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now);
+/* A receiver: data came; a packet of credit's own came; the next grant may be due; a grant that is
+ * owed, into p. */
+void rs_credit_data(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, rs_time now);
+void rs_credit_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, rs_time now);
+void rs_credit_pull(struct rs_nic *nic, rs_time now);
+/* Asserts. */
+void rs_credit_check(const struct rs_nic *nic, const struct rs_qp *qp);
+void rs_credit_fill(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p);
+
 /* nic.c: frame bytes of the QP's packet with payload, or request, as this NIC frames it. */
 uint16_t rs_nic_frame(const struct rs_nic *nic, const struct rs_qp *qp, uint8_t opcode,
 		      uint32_t payload);
@@ -443,7 +486,8 @@ void rs_sched_forget(struct rs_nic *nic, struct rs_qp *qp);
 /* A READ response may go. */
 static inline bool rs_resp_streams(const struct rs_qp *qp)
 {
-	return (qp->flags & (RS_QF_READ_PENDING | RS_QF_READS_HELD)) == RS_QF_READ_PENDING;
+	return (qp->flags & (RS_QF_READ_PENDING | RS_QF_READS_HELD | RS_QF_UNCREDITED)) ==
+	       RS_QF_READ_PENDING;
 }
 
 static inline bool rs_sched_ready(const struct rs_qp *qp)

@@ -17,6 +17,10 @@ void rs_nic_expire(struct rs_nic *nic, rs_time now)
 		struct rs_qp *qp = &nic->qps[nic->timers.entries[0].id];
 		rs_time due;
 
+		if (nic->timers.entries[0].id == nic->c.max_qps) {
+			rs_credit_pull(nic, now);
+			continue;
+		}
 		if (qp->ack_deadline <= now) {
 			qp->ack_deadline = RS_NEVER;
 			qp->flags |= RS_QF_ACK_OWED;
@@ -25,6 +29,8 @@ void rs_nic_expire(struct rs_nic *nic, rs_time now)
 		if (qp->deadline <= now)
 			rs_recover_expire(nic, qp, now);
 		due = rs_time_min(qp->deadline, qp->ack_deadline);
+		if (nic->credits)
+			due = rs_time_min(due, rs_credit_expire(nic, qp, now));
 		rs_assert(due > now); /* or this would not end */
 		if (due == RS_NEVER)
 			rs_heap_remove(&nic->timers, qp->index);

@@ -90,6 +90,11 @@ int rs_capture_open(struct rs_sim *s, struct rs_error *e)
 		return rs_error_set(e, -EINVAL,
 				    "packets of recovery: selective cannot be captured: no "
 				    "standard has its headers; capture with recovery: go-back-n");
+	for (uint32_t i = 0; i < s->plant->n_cc; i++)
+		if (s->plant->cc[i].ops->needs & RS_CC_NEEDS_CREDITS)
+			return rs_error_set(e, -EINVAL,
+					    "packets of cc: credits cannot be captured: RoCEv2 has "
+					    "none; capture with another cc");
 	c->s = s;
 	c->ipv6 = s->f->transport.ipv6;
 	err = rs_pcapng_create(s->o->pcap, &c->w, e);

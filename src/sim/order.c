@@ -112,8 +112,7 @@ static struct sim_stream *stream_of(struct sim_nic *k, uint32_t qpn)
 
 static bool is_request(const struct rs_packet *p)
 {
-	return p->kind == RS_KIND_ROCE && p->opcode != RS_OPCODE_CNP &&
-	       !(rs_opcodes[p->opcode].flags & RS_F_RESPONSE);
+	return p->kind == RS_KIND_ROCE && (rs_opcodes[p->opcode].flags & RS_F_REQUEST);
 }
 
 /* ---- The sender ---- */

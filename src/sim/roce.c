@@ -304,6 +304,7 @@ static void collect(void *self, struct rs_sim_counters *sum, uint64_t *payload)
 	sum->packets_delivered += c->rx_packets - c->rx_dropped;
 	sum->ack_packets += c->tx_ack_packets;
 	sum->cnps += c->np_cnp_sent;
+	sum->credits += c->tx_credits;
 	sum->data_marked += c->np_ecn_marked_roce_packets;
 	sum->retransmits += c->retransmitted_packets;
 	sum->timeouts += c->local_ack_timeout_err;

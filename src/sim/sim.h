@@ -111,8 +111,9 @@ struct rs_sim_counters {
 	uint64_t data_packets, ack_packets, packet_hops, ack_hops, pfc_hops, events;
 	uint64_t drops, link_losses, ecn_marked, cnps, pauses, nic_pauses, retransmits;
 	uint64_t timeouts, naks, rnr_naks, nic_drops;
-	uint64_t trimmed, credits; /* of Ultra Ethernet: packets that switches cut; sent */
-	uint64_t ecn_again;        /* marks that packets had already */
+	uint64_t trimmed;   /* of Ultra Ethernet: packets that switches cut */
+	uint64_t credits;   /* packets by which receivers granted: Ultra Ethernet's, cc: credits */
+	uint64_t ecn_again; /* marks that packets had already */
 	/* RoCE packets of all kinds: sent = delivered + drops + nic_drops + link_losses + in flight
 	 */
 	uint64_t packets_sent, packets_delivered, packets_in_flight;

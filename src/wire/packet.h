@@ -72,6 +72,11 @@ struct rs_packet {
 			uint8_t pfc_enable;              /* class-enable vector */
 			uint16_t pfc_quanta[RS_CLASSES]; /* 512 bit times; 0 = XON */
 		};
+		/* Of receivers' credits (rdma/credit.c), bytes modulo 2^32: granted so far by a
+		 * credit packet's sender; granted to it, as it knows; asked for beyond that */
+		struct {
+			uint32_t credit_granted, credit_known, credit_want;
+		};
 		/* In-band telemetry, a stamp a switch, 0 behind the last (wire/telemetry.h); never
 		 * on atomics and XRC's packets. Fills the line. */
 		uint64_t int_hop[RS_INT_HOPS];

@@ -77,6 +77,9 @@ enum rs_op {
 	RS_OP_FLUSH = 28,
 	RS_OP_ATOMIC_WRITE,
 	RS_OPCODE_CNP = 0x81,
+	/* Receivers' credits: of the opcodes that table 38 leaves to manufacturers. No standard has
+	 * such a packet for RC; ours is simulated alone. */
+	RS_OPCODE_CREDIT = 0xc1,
 };
 
 /* What an opcode carries and where it stands in a message: one table for the whole tree. */
@@ -157,6 +160,9 @@ enum { RS_BTH8_CAN = 0x40, RS_BTH8_EXTENDED = 0x20 };
 enum { RS_BTH8_STAMPS = 0x10, RS_BTH4_STAMPED = 0x01 };
 
 enum { RS_SACK_BYTES = 12 };
+
+/* What a sender knows and asks for, beside the payload; in a credit packet what is granted, too. */
+enum { RS_CREDIT_BYTES = 8, RS_CREDIT_PACKET_BYTES = 12 };
 
 /* Does a packet of this opcode tell its place, where recovery is selective? Those that have no
  * RETH, of WRITEs of several packets, and all of SENDs. */

@@ -16,7 +16,7 @@
 #include "wire/telemetry.h"
 
 enum {
-	CCS = 7, /* of rs_cc_all */
+	CCS = 7, /* of rs_cc_all, that a queue pair draws; behind them: receivers' credits */
 	PAIRS = 4,
 	DEPTH = 8,
 	SLOT = 100 * 1000 + 64, /* a message and gaps between its pieces */
@@ -81,9 +81,11 @@ struct world {
 	bool probe;   /* tails are asked about before the timeout */
 	bool gentle;  /* no error may come: nothing but faults of the network */
 	uint64_t cut; /* after so many steps all QPs are destroyed; 0: never */
-	uint64_t cc_params[CCS][64];
-	uint8_t hpcc;             /* its number, from 1 */
-	struct rs_cc_use cc[CCS]; /* all there are: each queue pair draws one */
+	uint64_t cc_params[CCS + 1][64];
+	uint8_t hpcc;                 /* its number, from 1 */
+	struct rs_cc_use cc[CCS + 1]; /* all there are: each queue pair draws one */
+	bool credits;                 /* or all have receivers' credits, which both ends must */
+	bool asked;                   /* nothing goes before it is granted */
 };
 
 /* ---- Memory of a side: [send slots][receive slots][read area][write area][words] ---- */
@@ -370,6 +372,8 @@ static void make_side(struct world *w, struct side *s, uint32_t nic)
 		.recovery = recovery_of(w, s),
 	};
 
+	if (w->credits)
+		init.cc = CCS + 1;
 	s->nic = nic;
 	s->va = rs_random_u64(&w->random) >> 8 & ~UINT64_C(7);
 	s->memory = calloc(1, SIDE);
@@ -563,21 +567,25 @@ static struct rs_nic_config random_config(struct world *w)
 {
 	uint8_t class = (uint8_t)below(w, CCS);
 
-	for (unsigned i = 0; i < CCS; i++) {
+	for (unsigned i = 0; i <= CCS; i++) {
 		struct rs_cc_params *p = (struct rs_cc_params *)w->cc_params[i];
 
 		CHECK(rs_cc_all[i]->params_bytes <= sizeof(w->cc_params[i]));
-		CHECK(!rs_cc_params_init(rs_cc_all[i], NULL, p, NULL));
+		CHECK(!rs_cc_params_init(rs_cc_all[i], i == CCS && w->asked ? "asked" : NULL, p,
+					 NULL));
 		if (w->gentle)
 			raise_floor(rs_cc_all[i], p);
 		if (rs_cc_all[i] == &rs_cc_hpcc)
 			w->hpcc = (uint8_t)(i + 1);
 		w->cc[i] = (struct rs_cc_use){rs_cc_all[i], p};
 	}
-	CHECK(!rs_cc_all[CCS]);
+	/* what is asked again for want of credit comes before tries are over */
+	CHECK(!rs_cc_params_set(&rs_cc_credit, (struct rs_cc_params *)w->cc_params[CCS], "again",
+				"40us", NULL));
+	CHECK(rs_cc_all[CCS] == &rs_cc_credit && !rs_cc_all[CCS + 1]);
 	return (struct rs_nic_config){
 		.cc = w->cc,
-		.n_cc = CCS,
+		.n_cc = CCS + 1,
 		.cc_of_class = {class, class, class, class, class, class, class, class},
 		.int_scale = STAMPS_LIE ? RS_INT_SOFTWARE : 4,
 		.line_rate = 100 * RS_GBPS,
@@ -630,6 +638,8 @@ static void run(uint64_t seed, struct hostile_counts *sum)
 	w->gentle = seed % 4 != 3;
 	if (!w->gentle && below(w, 2))
 		w->cut = 100 + below(w, 5000);
+	w->credits = !STAMPS_LIE && seed % 7 == 5;
+	w->asked = seed % 14 == 5;
 	c = random_config(w);
 	c.selective = random_selective(seed);
 	c.probe = random_probe(seed);
