@@ -12,8 +12,8 @@
 
 /* Extended headers that are written here; packets with others go through wire/'s encoder. */
 enum {
-	OTHER_HEADERS = RS_F_XRCETH | RS_F_DETH | RS_F_FETH | RS_F_ATOMIC | RS_F_ATOMIC_ACK |
-			RS_F_IMM | RS_F_IETH | RS_F_CNP,
+	OTHER_HEADERS =
+		RS_F_XRCETH | RS_F_DETH | RS_F_FETH | RS_F_ATOMIC | RS_F_ATOMIC_ACK | RS_F_CNP,
 };
 
 /* Of the header of our own (wire/roce.h). */
@@ -142,11 +142,12 @@ static size_t write_own(uint8_t *bth, const struct rs_packet *p)
 	return (size_t)(b - bth);
 }
 
-/* BTH and RETH or AETH; returns their bytes. IBTA §9.2, §9.3. */
+/* BTH, RETH or AETH, an immediate or an R_Key; returns their bytes. IBTA §9.2, §9.3. */
 static size_t write_headers(uint8_t *b, const struct rs_packet *p)
 {
 	uint32_t flags = rs_opcodes[p->opcode].flags;
 	unsigned f = p->bth_flags;
+	size_t n = RS_BTH_BYTES;
 
 	b[0] = p->opcode;
 	b[1] = (uint8_t)((f & RS_BTH_SE ? 0x80 : 0) | (f & RS_BTH_MIGREQ ? 0x40 : 0) |
@@ -159,16 +160,19 @@ static size_t write_headers(uint8_t *b, const struct rs_packet *p)
 	if (__builtin_expect(f & (RS_BTH_CAN | RS_BTH_EXTENDED), 0))
 		return write_own(b, p);
 	if (flags & RS_F_RETH) {
-		rs_put64(b + RS_BTH_BYTES, p->va);
-		rs_put32(b + RS_BTH_BYTES + 8, p->rkey);
-		rs_put32(b + RS_BTH_BYTES + 12, p->dma_bytes);
-		return RS_BTH_BYTES + RS_RETH_BYTES;
+		rs_put64(b + n, p->va);
+		rs_put32(b + n + 8, p->rkey);
+		rs_put32(b + n + 12, p->dma_bytes);
+		n += RS_RETH_BYTES;
+	} else if (flags & RS_F_AETH) {
+		rs_put32(b + n, p->aeth);
+		n += RS_AETH_BYTES;
 	}
-	if (flags & RS_F_AETH) {
-		rs_put32(b + RS_BTH_BYTES, p->aeth);
-		return RS_BTH_BYTES + RS_AETH_BYTES;
+	if (flags & (RS_F_IMM | RS_F_IETH)) {
+		rs_put32(b + n, p->imm);
+		n += RS_IMM_BYTES;
 	}
-	return RS_BTH_BYTES;
+	return n;
 }
 
 /* One piece: headers, payload, pad and ICRC behind one another. */

@@ -96,7 +96,7 @@ void rs_live_polled(struct rs_live *l);
 void rs_live_kick(struct rs_live *l);
 /* The same where the application asked to be told of a completion: it may poll no more. */
 void rs_live_awaited(struct rs_live *l);
-enum { RS_LIVE_MIND_MAX = 4 };
+enum { RS_LIVE_MIND_MAX = 64 };
 /* Not locked: the application sleeps until one of its n descriptors can be read, until something
  * came for the device, which is then driven, or so long. -EINTR, and poll(2)'s other errors. */
 struct pollfd;

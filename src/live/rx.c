@@ -77,8 +77,8 @@ static uint8_t *write_headers(const struct rs_datagram *d, size_t *n)
 /* Extended headers that are read here; packets with others, and all that looks odd, go through
  * wire/'s decoder. */
 enum {
-	OTHER_HEADERS = RS_F_XRCETH | RS_F_DETH | RS_F_FETH | RS_F_ATOMIC | RS_F_ATOMIC_ACK |
-			RS_F_IMM | RS_F_IETH | RS_F_CNP,
+	OTHER_HEADERS =
+		RS_F_XRCETH | RS_F_DETH | RS_F_FETH | RS_F_ATOMIC | RS_F_ATOMIC_ACK | RS_F_CNP,
 	VERSION = 0x0f, /* beside the pad count, in the BTH's second byte */
 	PAD_SHIFT = 4,
 	PAD_MAX = 3,
@@ -149,7 +149,7 @@ static void read_own(const uint8_t *b, uint32_t flags, bool extended, struct rs_
 	}
 }
 
-/* The packets that most are: BTH, RETH or AETH, payload. False: another kind, or
+/* The packets that most are: BTH, RETH or AETH, an immediate, payload. False: another kind, or
  * its ICRC is not that for the identification which its place in the block stands for. */
 static bool decode_plain(struct rs_live *l, const struct rs_datagram *d, struct rs_packet *p)
 {
@@ -182,9 +182,12 @@ static bool decode_plain(struct rs_live *l, const struct rs_datagram *d, struct 
 		p->va = rs_get64(b);
 		p->rkey = rs_get32(b + 8);
 		p->dma_bytes = rs_get32(b + 12);
+		b += RS_RETH_BYTES;
 	} else if (op->flags & RS_F_AETH) {
 		p->aeth = rs_get32(b);
 	}
+	if (op->flags & (RS_F_IMM | RS_F_IETH))
+		p->imm = rs_get32(b);
 	p->src = d->path;
 	return true;
 }

@@ -60,15 +60,6 @@ static void destroy(struct rs_sock *s)
 	free(s);
 }
 
-static uint32_t from_environment(const char *name, uint32_t otherwise, uint32_t most)
-{
-	const char *text = getenv(name);
-	char *end;
-	unsigned long v = text ? strtoul(text, &end, 0) : 0;
-
-	return text && *text && !*end && v && v <= most ? (uint32_t)v : otherwise;
-}
-
 static struct rs_sock *make_any(const struct rs_sock *like)
 {
 	struct rs_sock *s = calloc(1, sizeof(*s));
@@ -86,10 +77,14 @@ static struct rs_sock *make_any(const struct rs_sock *like)
 		s->n_iomaps = like->n_iomaps;
 		s->domain = like->domain;
 	} else {
-		s->sq_size = from_environment("RS_SQ_SIZE", RS_SOCK_QUEUE, INT16_MAX);
-		s->rq_size = from_environment("RS_RQ_SIZE", RS_SOCK_QUEUE, INT16_MAX);
-		s->inline_size = from_environment("RS_INLINE", RS_SOCK_INLINE, RS_V_MAX_INLINE);
-		s->sndbuf = s->rcvbuf = RS_SOCK_BUFFER;
+		const struct rs_sock_conf *c = rs_sock_conf();
+
+		s->sq_size = c->sq;
+		s->rq_size = c->rq;
+		s->inline_size = c->inline_size;
+		s->sndbuf = c->wmem;
+		s->rcvbuf = c->mem;
+		s->n_iomaps = c->iomaps;
 	}
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->progressed, NULL);

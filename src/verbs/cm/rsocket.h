@@ -14,7 +14,7 @@ enum {
 	RS_SOCK_SGES = 2,      /* halves of the receive buffer that the peer may write to */
 	RS_SOCK_CONTROLS = 4,  /* sends kept for messages that carry no data */
 	RS_SOCK_QUEUE = 384,
-	RS_SOCK_BUFFER = 128 * 1024,
+	RS_SOCK_BUFFER = 512 * 1024,
 	RS_SOCK_INLINE = 64,
 	RS_SOCK_TRANSFER = 64 * 1024, /* bytes of one WRITE at most */
 	RS_SOCK_IOMAPS = 128,
@@ -110,6 +110,17 @@ struct rs_sock {
 
 	struct rs_dgram *dgram; /* of datagrams: then there is no id, and fd is an epoll's */
 };
+
+/* What sockets begin with: rsocket(7)'s files under /etc/rdma/rsocket, read once. */
+struct rs_sock_conf {
+	uint32_t mem, wmem; /* mem_default, wmem_default: bytes to receive into, to send from */
+	uint32_t sq, rq, inline_size, iomaps;
+	int64_t spin_ns; /* polling_time */
+	int wake_ms;     /* wake_up_interval */
+};
+
+/* conf.c */
+const struct rs_sock_conf *rs_sock_conf(void);
 
 static inline struct rs_sock_iomap *rs_sock_iomaps(struct rs_sock *s)
 {

@@ -4,11 +4,7 @@
 #include <time.h>
 #include "verbs/cm/rsocket.h"
 
-enum {
-	SPINS = 32,      /* looks before a sleep, at least: an answer is often quick */
-	SPIN_NS = 20000, /* and for so long: to sleep and to be woken takes as much */
-	SLICE_MS = 100,  /* another thread may have taken the event that we sleep for */
-};
+enum { SPINS = 32 /* looks before a sleep, at least: an answer is often quick */ };
 
 /* Not before all that came was read: rstream takes it for an error. */
 static short hung_up(const struct rs_sock *s)
@@ -93,9 +89,10 @@ static int sleep_on(struct rs_sock *s, bool (*ready)(const struct rs_sock *s))
 		return 0;
 	pthread_mutex_unlock(&s->lock);
 	if (s->cq)
-		err = -rs_verbs_mind(s->id->verbs, fds, n, INT64_C(1000000) * SLICE_MS);
+		err = -rs_verbs_mind(s->id->verbs, fds, n,
+				     INT64_C(1000000) * rs_sock_conf()->wake_ms);
 	else
-		err = poll(fds, n, SLICE_MS) < 0 ? errno : 0;
+		err = poll(fds, n, rs_sock_conf()->wake_ms) < 0 ? errno : 0;
 	pthread_mutex_lock(&s->lock);
 	disarm(s);
 	return err;
@@ -111,7 +108,7 @@ static int64_t now_ns(void)
 
 int rs_sock_wait(struct rs_sock *s, bool (*ready)(const struct rs_sock *s), bool once)
 {
-	int64_t end = once ? 0 : now_ns() + SPIN_NS;
+	int64_t end = once ? 0 : now_ns() + rs_sock_conf()->spin_ns;
 	int err = 0;
 
 	for (unsigned i = 0; i < (once ? 1 : SPINS) || (!once && now_ns() < end); i++) {
@@ -142,17 +139,27 @@ static int64_t now_ms(void)
 	return rs_cm_now_ms();
 }
 
-/* What holds now. real has room for n: the kernel's descriptors, ours as -1. */
+/* The kernel's descriptors, as they are now; ours as -1. real has room for n. */
+static int look_at_others(const struct pollfd *fds, nfds_t n, struct pollfd *real)
+{
+	bool any = false;
+
+	for (nfds_t i = 0; i < n; i++) {
+		real[i] = fds[i];
+		real[i].revents = 0;
+		if (rs_sock_of(fds[i].fd))
+			real[i].fd = -1;
+		any |= real[i].fd >= 0;
+	}
+	return any ? poll(real, n, 0) : 0;
+}
+
+/* What holds now. */
 static int look(struct pollfd *fds, nfds_t n, struct pollfd *real)
 {
 	int count = 0;
 
-	for (nfds_t i = 0; i < n; i++) {
-		real[i] = fds[i];
-		if (rs_sock_of(fds[i].fd))
-			real[i].fd = -1;
-	}
-	if (poll(real, n, 0) < 0)
+	if (look_at_others(fds, n, real) < 0)
 		return -1;
 	for (nfds_t i = 0; i < n; i++) {
 		struct rs_sock *s = rs_sock_of(fds[i].fd);
@@ -192,6 +199,24 @@ static nfds_t arm_all(struct pollfd *fds, nfds_t n, struct pollfd *real)
 	return out;
 }
 
+/* The device that the connections have in common, which is then minded while all sleep; NULL: they
+ * have several, or there is none. */
+static struct ibv_context *common_device(const struct pollfd *fds, nfds_t n)
+{
+	struct ibv_context *common = NULL;
+
+	for (nfds_t i = 0; i < n; i++) {
+		struct rs_sock *s = rs_sock_of(fds[i].fd);
+
+		if (!s || s->dgram || !s->cq)
+			continue;
+		if (common && common != s->id->verbs)
+			return NULL;
+		common = s->id->verbs;
+	}
+	return common;
+}
+
 static void disarm_all(const struct pollfd *fds, nfds_t n)
 {
 	for (nfds_t i = 0; i < n; i++) {
@@ -217,13 +242,31 @@ static bool some_ours(const struct pollfd *fds, nfds_t n)
 static bool sleep_on_all(struct pollfd *fds, nfds_t n, struct pollfd *real, int64_t deadline)
 {
 	nfds_t m = arm_all(fds, n, real);
-	int64_t ms = deadline < 0 ? SLICE_MS : deadline - now_ms();
+	int64_t most = rs_sock_conf()->wake_ms, ms = deadline < 0 ? most : deadline - now_ms();
+	struct ibv_context *device = m <= RS_LIVE_MIND_MAX ? common_device(fds, n) : NULL;
 	int rc = 0;
 
-	if (m && ms > 0)
-		rc = poll(real, m, ms < SLICE_MS ? (int)ms : SLICE_MS);
+	ms = ms < most ? ms : most;
+	if (m && ms > 0 && device) {
+		errno = -rs_verbs_mind(device, real, (unsigned)m, INT64_C(1000000) * ms);
+		rc = errno ? -1 : 0;
+	} else if (m && ms > 0) {
+		rc = poll(real, m, (int)ms);
+	}
 	disarm_all(fds, n);
 	return rc >= 0;
+}
+
+/* At once, or within the time that a sleep takes. */
+static int look_for_a_while(struct pollfd *fds, nfds_t n, struct pollfd *real)
+{
+	int64_t end = now_ns() + rs_sock_conf()->spin_ns;
+	int count;
+
+	do
+		count = look(fds, n, real);
+	while (!count && now_ns() < end);
+	return count;
 }
 
 RS_EXPORT int rpoll(struct pollfd *fds, nfds_t n, int timeout)
@@ -237,14 +280,13 @@ RS_EXPORT int rpoll(struct pollfd *fds, nfds_t n, int timeout)
 	real = calloc(n, 2 * sizeof(*real));
 	if (!real)
 		return rs_cm_fail(ENOMEM);
-	for (;;) {
-		count = look(fds, n, real);
-		if (count || !timeout || (deadline >= 0 && now_ms() >= deadline))
-			break;
+	count = timeout ? look_for_a_while(fds, n, real) : look(fds, n, real);
+	while (!count && timeout && (deadline < 0 || now_ms() < deadline)) {
 		if (!sleep_on_all(fds, n, real, deadline)) {
 			count = -1;
 			break;
 		}
+		count = look(fds, n, real);
 	}
 	free(real);
 	return count;
