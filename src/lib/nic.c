@@ -268,6 +268,7 @@ static int make_nic(struct ripstop_nic *n, const struct ripstop_nic_config *c,
 		.ack_delay = c->ack_delay,
 		.min_rto = c->min_rto,
 		.copy_payload = true,
+		.tell_credits = true,
 		.grh = write_grh,
 		.grh_arg = n,
 	};

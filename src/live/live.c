@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "live/guard.h"
 #include "live/near.h"
 #include "live/stamps.h"
 #include "live/state.h"
@@ -162,6 +163,8 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 		.rto_grace = rs_live_tuning.rto_grace,
 		.probe = rs_live_tuning.probe,
 		.copy_payload = true,
+		.tell_credits = true,
+		.copy = rs_guard_copy,
 		.max_srqs = RS_LIVE_MAX_SRQS,
 		.qp_counters = true,
 		.grh = rs_group_grh,
@@ -244,6 +247,7 @@ int rs_live_open(const struct rs_live_device *d, struct rs_live **out, struct rs
 	if (!l)
 		return rs_error_set(e, -ENOMEM, "no memory for a device");
 	pthread_once(&once, begin);
+	rs_guard_open();
 	pthread_mutex_init(&l->lock, NULL);
 	l->device = *d;
 	l->epoch_ns = rs_clock_ns();

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "live/guard.h"
 #include "live/near.h"
 #include "live/state.h"
 
@@ -557,6 +558,7 @@ int rs_progress_start(struct rs_live *l)
 	rs_row_init(&l->row, &row);
 	/* Signals are the program's: none of its handlers runs on this thread. */
 	sigfillset(&every);
+	rs_guard_allow(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &old);
 	err = -pthread_create(&l->thread, NULL, thread, l);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -493,7 +493,8 @@ static bool attach(struct rs_live *l, const struct hello *h, int32_t pid, int fd
 {
 	struct rs_shm *s = l->shm;
 	struct rs_shm_in *in;
-	int32_t leased;
+	bool refused = false;
+	int32_t leased = -1;
 
 	if (h->slot < RS_SLOT_FIRST || h->slot > RS_SLOT_LAST || h->slot == l->slot ||
 	    h->lease != rs_registry_rings(l->registry, l->slot))
@@ -505,8 +506,11 @@ static bool attach(struct rs_live *l, const struct hello *h, int32_t pid, int fd
 	in->pidfd = in->r.ring ? rs_registry_process(l->registry, h->slot, &leased) : -ESRCH;
 	/* Another container's process has no number here that says who it is; that it knows this
 	 * socket's key does. */
-	if (!in->r.ring || (in->pidfd < 0 && in->pidfd != -EXDEV) ||
-	    (in->pidfd >= 0 && leased != pid)) {
+	if (in->pidfd == -ESRCH && leased == pid) /* it ended meanwhile: its last words are here */
+		leased = 0;
+	else if (in->pidfd < 0 ? in->pidfd != -EXDEV : leased != pid)
+		refused = true;
+	if (!in->r.ring || refused) {
 		if (in->r.ring)
 			munmap(in->r.ring, sizeof(*in->r.ring));
 		if (in->pidfd >= 0)

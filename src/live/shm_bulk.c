@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <time.h>
 #include "base/clock.h"
+#include "live/guard.h"
 #include "live/shm_state.h"
 
 /* ---- The sender ---- */
@@ -279,6 +280,12 @@ static void give_singly(struct rs_live *l, struct rs_shm_in *in, rs_time now)
 		give_packets(l, more_at(in, 0), r, s->bounce, now);
 }
 
+/* Can n bytes be put there, which are no more than a page? What lies there is about to go. */
+static bool is_there(uint8_t *at, uint32_t n)
+{
+	return !n || (rs_guard_copy(at, at, 1) && rs_guard_copy(at + n - 1, at + n - 1, 1));
+}
+
 static void execute(struct rs_live *l, struct rs_shm_in *in, rs_time now)
 {
 	struct rs_run_come *r = rs_runs_in_at(&in->runs, 0);
@@ -288,9 +295,9 @@ static void execute(struct rs_live *l, struct rs_shm_in *in, rs_time now)
 	if (!place) {
 		place = rs_nic_run_place(l->nic, &more->p, r->bytes, 0);
 		if (place && !pull(in, 0, place, 0, r->bytes))
-			return;
+			place = NULL;
 	}
-	if (!place ||
+	if (!place || !is_there(place + r->bytes - r->tail_bytes, r->tail_bytes) ||
 	    !rs_nic_rx_run(l->nic, &more->p, r->packets, r->bytes, more->last, place, now)) {
 		give_singly(l, in, now);
 		return;
@@ -319,10 +326,11 @@ void rs_shm_take_staged(struct rs_live *l, struct rs_shm_in *in, const struct rs
 	}
 	tail = run.bytes < RS_RUN_TAIL ? run.bytes : RS_RUN_TAIL;
 	place = rs_nic_run_place(l->nic, &more.p, run.bytes, 0);
-	if (place) {
-		memcpy(place, from, run.bytes - tail);
+	if (place && (!rs_guard_copy(place, from, run.bytes - tail) ||
+		      !is_there(place + run.bytes - tail, tail)))
+		place = NULL;
+	if (place)
 		memcpy(more.tail, from + run.bytes - tail, tail);
-	}
 	if (place &&
 	    rs_nic_rx_run(l->nic, &more.p, run.packets, run.bytes, more.last, place, now)) {
 		/* what programs look at comes last */
@@ -352,6 +360,8 @@ bool rs_shm_finish_runs(struct rs_live *l, struct rs_shm_in *in, rs_time now)
 		}
 		if (step == RS_RUN_EXECUTE)
 			execute(l, in, now);
+		else if (r->place) /* by packets, which tells whose memory it was */
+			give_singly(l, in, now);
 		rs_runs_in_finished(&in->runs);
 	}
 	return in->runs.done != before;

@@ -44,6 +44,7 @@ const struct rs_live_tuning rs_live_tuning = {
 	.by_reference_bytes = 2048,
 	.ack_hold_polled = 5 * RS_US,
 	.ack_hold = 20 * RS_US,
+	.answers = 8,
 	.pace_late = 200 * RS_US,
 	.ahead = 16 * RS_US,
 	.tos_in_a_row = 16,

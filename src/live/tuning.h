@@ -128,6 +128,9 @@ struct rs_live_tuning {
 	 * memory. Measured as a whole (122f2aa): ib_write_lat of 2 bytes, typical, 38 us
 	 * before, 5.6 after. x/2, 2x of each: no difference. */
 	rs_time ack_hold_polled, ack_hold;
+	/* And only where so many in a row were answered with data within that time: a program that
+	 * ends without a word takes an ACK that waits with it. By judgement. */
+	unsigned answers;
 	/* Packets that pacing lets go while all sleep go at once then, up to so much of them: four
 	 * times Linux's default timer slack of 50 us. x/2, 2x: no difference. */
 	rs_time pace_late;

@@ -3,6 +3,7 @@
 #include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
+#include "live/guard.h"
 #include "live/state.h"
 
 #ifndef UDP_SEGMENT
@@ -144,6 +145,31 @@ static bool may_wait(const struct rs_packet *p)
 	       (rs_packet_syndrome(p) & RS_SYN_KIND) == RS_SYN_ACK;
 }
 
+/*
+ * ACKs wait for data only of a program that is known to answer: one that ends without a word, by
+ * _exit() or a signal, takes an ACK that waits with it, and its peer has an error for what arrived.
+ */
+static bool answers(const struct rs_tx *t)
+{
+	return t->answers >= rs_live_tuning.answers;
+}
+
+static void learn_answer(struct rs_tx *t, rs_time now)
+{
+	rs_time hold = rs_time_max(t->hold, rs_live_tuning.ack_hold_polled);
+
+	if (t->acks || (t->went_alone && now - t->went_alone < hold))
+		t->answers += !answers(t);
+	t->went_alone = 0;
+}
+
+static void learn_silence(struct rs_tx *t, rs_time now)
+{
+	if (t->went_alone || answers(t))
+		t->answers = 0;
+	t->went_alone = now;
+}
+
 /* One that acknowledges more takes the place of one that waits. */
 static void hold(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
@@ -206,13 +232,32 @@ static void send_windowed(struct rs_live *l, struct rs_packet *p, rs_time now)
 	rs_flow_sent(&l->flow, p, rs_tx_encode(l, p), now);
 }
 
+/* Its request ends with an error. */
+static __attribute__((noinline, cold)) void unreadable(struct rs_live *l, struct rs_packet *p)
+{
+	const uint8_t *at = p->payload, *end = at + p->payload_bytes;
+
+	while (at < end && rs_guard_copy(&(uint8_t){0}, at, 1))
+		at = (const uint8_t *)(((uintptr_t)at | (RS_GUARD_PAGE - 1)) + 1);
+	if (at < end)
+		rs_nic_unreadable(l->nic, p, at);
+	l->counters.tx_refused++;
+	rs_pool_free(&l->free, p);
+}
+
 /* Data first: the peer waits for it more than for its ACKs, which may then share its send. */
 static void take(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
+	if (p->payload_bytes && p->payload && !rs_guard_reads(p->payload, p->payload_bytes)) {
+		unreadable(l, p);
+		return;
+	}
 	if (may_wait(p) && l->tx.acks < RS_TX_ACKS) {
 		hold(l, p, now);
 		return;
 	}
+	if (rs_opcodes[p->opcode].flags & RS_F_REQUEST)
+		learn_answer(&l->tx, now);
 	if (l->tx.acks && rs_opcodes[p->opcode].flags & RS_F_RESPONSE && !ack_before(l, p, now))
 		return;
 	if (rs_shm_send(l, p, now)) {
@@ -227,6 +272,8 @@ static void take_acks(struct rs_live *l, rs_time now)
 {
 	struct rs_tx *t = &l->tx;
 
+	if (t->acks && !t->packets && !t->carried)
+		learn_silence(t, now);
 	while (t->acks && !rs_shm_blocked(l, now))
 		send_ack(l, t->ack[--t->acks], now);
 	t->urgent = false;
@@ -237,7 +284,7 @@ static bool acks_wait(const struct rs_live *l, rs_time now)
 {
 	const struct rs_tx *t = &l->tx;
 
-	return !t->packets && !t->carried && !t->urgent && t->acks < RS_TX_ACKS &&
+	return answers(t) && !t->packets && !t->carried && !t->urgent && t->acks < RS_TX_ACKS &&
 	       now - t->acks_since < t->hold;
 }
 

@@ -351,6 +351,16 @@ RS_APART static void on_response(struct rs_nic *nic, struct rs_qp *qp, const str
 	rs_sched_kick(nic, qp);
 }
 
+/* Where some queue pair's rnr_retry is 0. */
+RS_COLD static void mind_credit(struct rs_nic *nic, struct rs_qp *qp, uint32_t f, rs_time now)
+{
+	qp->cold->heard |= !(f & (RS_F_READ | RS_F_ATOMIC_ACK));
+	if (qp->cold->credit)
+		rs_req_credit_came(qp);
+	rs_req_await_credit(nic, qp, now);
+	rs_sched_kick(nic, qp);
+}
+
 void rs_comp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
 		rs_time now)
 {
@@ -364,6 +374,9 @@ void rs_comp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
 		on_response(nic, qp, p, f, ahead, now);
 		if (qp->flags & RS_QF_RECOVERY)
 			rs_recovery_of(qp)->acked(nic, qp, p, now);
-	} else
+	} else {
 		on_ack(nic, qp, p, ahead, now);
+	}
+	if (__builtin_expect(nic->no_rnr_retry, 0))
+		mind_credit(nic, qp, f, now);
 }

@@ -67,13 +67,13 @@ void rs_ud_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, r
 		nic->c.grh(nic->c.grh_arg, p, grh);
 	if (grh[0] >> 4 == IPV6)
 		e.flags |= RS_CQE_GRH_IPV6;
-	if (!rs_mr_scatter(nic, qp->pd, sge, n, 0, grh, RS_GRH_BYTES)) {
+	if (!rs_mr_scatter(nic, qp->pd, sge, n, 0, grh, RS_GRH_BYTES) ||
+	    !rs_mr_scatter(nic, qp->pd, sge, n, RS_GRH_BYTES, p->payload, p->payload_bytes)) {
 		e = (struct rs_cqe){.status = RS_WC_LOC_PROT_ERR, .op = RS_WR_RECV};
 		rs_qp_complete_receive(nic, qp, &e);
 		rs_qp_fail(nic, qp, RS_WC_SUCCESS);
 		return;
 	}
-	rs_mr_scatter(nic, qp->pd, sge, n, RS_GRH_BYTES, p->payload, p->payload_bytes);
 	rs_qp_complete_receive(nic, qp, &e);
 }
 

@@ -124,6 +124,22 @@ int rs_nic_dereg_mr(struct rs_nic *nic, uint32_t key)
 	return 0;
 }
 
+void rs_nic_unreadable(struct rs_nic *nic, const struct rs_packet *p, const uint8_t *at)
+{
+	uint32_t f = rs_opcodes[p->opcode].flags;
+	struct rs_qp *qp = rs_nic_find_qp(nic, p->src_qp);
+
+	for (uint32_t i = 0; i < nic->mrs_fresh; i++) {
+		struct rs_mr *m = &nic->mrs[i];
+		uintptr_t from = (uintptr_t)m->host;
+
+		if (m->used && from && (uintptr_t)at >= from && (uintptr_t)at - from < m->length)
+			m->length = (uintptr_t)at - from;
+	}
+	if (qp && qp->state != RS_QPS_ERR && f & RS_F_RESPONSE && f & RS_F_READ)
+		rs_resp_refuse_read(nic, qp, p->psn, RS_NAK_REMOTE_OPERATIONAL);
+}
+
 /* WRITEs under way to the entry were checked against what it was: refuse their next packets. */
 static void stop_writes(struct rs_nic *nic, const struct rs_mr *m)
 {
@@ -373,7 +389,8 @@ const uint8_t *rs_mr_gather(struct rs_nic *nic, uint32_t pd, const struct rs_sge
 		from = host_of(nic, pd, &sge[i], offset, piece, RS_LOCAL_READ);
 		if (!from)
 			return NULL;
-		memcpy(out + done, from, piece);
+		if (!rs_nic_copy(nic, out + done, from, piece))
+			return NULL;
 		done += piece;
 	}
 	return out;
@@ -411,8 +428,10 @@ bool rs_mr_scatter(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, un
 			piece = length;
 		if (!piece)
 			continue;
-		memcpy(host_of(nic, pd, &sge[i], offset, piece, RS_ACCESS_LOCAL_WRITE), bytes,
-		       piece);
+		if (!rs_nic_copy(nic,
+				 host_of(nic, pd, &sge[i], offset, piece, RS_ACCESS_LOCAL_WRITE),
+				 bytes, piece))
+			return false;
 		bytes += piece;
 		length -= piece;
 	}

@@ -96,6 +96,8 @@ struct rs_nic_config {
 			     * before all others, the highest first */
 	uint32_t ack_every; /* coalescing: an ACK at message end and after so many packets; 1: each
 			     */
+	bool tell_credits;  /* an ACK unasked when receives are posted after one told of none
+			     * (§9.7.7.2.4); NICs differ */
 	rs_time ack_delay;  /* longest that a due ACK may wait for coalescing; 0: none waits */
 	rs_time min_rto;    /* floor of the local ACK timeout, as vendors have (0: none) */
 	/* Go-back-N: a timeout that is found later than rto_late is put off, by rto_grace, and
@@ -106,8 +108,11 @@ struct rs_nic_config {
 	 * before its timeout (probe.c). 0: never */
 	rs_time probe;
 	struct rs_selective selective;
-	bool copy_payload;       /* false: payload pointers are NULL and no memory is touched */
-	struct rs_quirks quirks; /* of NICs */
+	bool copy_payload; /* false: payload pointers are NULL and no memory is touched */
+	/* Copies to the owner's memory, or from it. False: it cannot be touched (a file mapping
+	 * past its end): the request ends as one for a region that is not there. NULL: memcpy() */
+	bool (*copy)(void *to, const void *from, size_t n);
+	struct rs_quirks quirks;          /* of NICs */
 	const struct rs_framing *framing; /* NULL: RoCEv2's */
 	rs_time pace_late; /* a paced packet that leaves late by no more does not put off those
 			    * behind it: for clocks that oversleep */
@@ -157,6 +162,12 @@ int rs_nic_reg_mr(struct rs_nic *nic, uint32_t pd, uint64_t va, uint64_t length,
 		  void *host, uint32_t *key);
 /* -ENOENT on a key that is not there, -EBUSY while a window is bound to it. */
 int rs_nic_dereg_mr(struct rs_nic *nic, uint32_t key);
+/*
+ * The payload of a packet that rs_nic_tx() gave cannot be read, from that address on: it is not
+ * sent. Regions that the address is in end there from now on, so that the request is refused when
+ * it is sent again; in the place of a READ's response goes a NAK. Looks at all regions.
+ */
+void rs_nic_unreadable(struct rs_nic *nic, const struct rs_packet *p, const uint8_t *at);
 
 enum rs_rereg { RS_REREG_TRANSLATION = 1, RS_REREG_PD = 2, RS_REREG_ACCESS = 4 }; /* ibv's values */
 

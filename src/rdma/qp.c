@@ -464,8 +464,10 @@ static void set_requester(struct rs_nic *nic, struct rs_qp *qp, const struct rs_
 	}
 	if (mask & RS_QP_RETRY_CNT)
 		qp->cold->retry_cnt = a->retry_cnt;
-	if (mask & RS_QP_RNR_RETRY)
+	if (mask & RS_QP_RNR_RETRY) {
 		qp->cold->rnr_retry = a->rnr_retry;
+		nic->no_rnr_retry |= !a->rnr_retry;
+	}
 	if (mask & RS_QP_MAX_RD_ATOMIC)
 		qp->cold->max_rd_atomic = a->max_rd_atomic;
 }
@@ -945,6 +947,8 @@ int rs_qp_post_send(struct rs_nic *nic, struct rs_qp *qp, const struct rs_send_w
 	qp->sq_tail++;
 	if (qp->state >= RS_QPS_SQE)
 		flush_sends(nic, qp);
+	if (__builtin_expect(!qp->cold->rnr_retry, 0))
+		rs_req_await_credit(nic, qp, now);
 	rs_sched_kick(nic, qp);
 	return 0;
 }
@@ -970,6 +974,8 @@ int rs_qp_post_recv(struct rs_nic *nic, struct rs_qp *qp, const struct rs_recv_w
 	qp->cold->rq_tail++;
 	if (qp->state == RS_QPS_ERR)
 		flush_receives(nic, qp);
+	else if (__builtin_expect(qp->cold->told_none, 0))
+		rs_resp_tell_credits(nic, qp);
 	return 0;
 }
 

@@ -176,6 +176,10 @@ struct rs_qp_cold {
 	uint8_t max_rd_atomic;
 	uint8_t cc_given;  /* rs_qp_init.cc */
 	uint8_t again_for; /* enum rs_again, of the latest going back */
+	uint8_t credit;    /* rnr_retry 0: what is done without credits (requester.c) */
+	bool told;         /* the peer tells of credits unasked */
+	bool heard; /* rnr_retry 0: an ACK came, which tells of credits, or that none are told */
+	bool told_none; /* the last AETH told of no receive */
 };
 
 _Static_assert(sizeof(struct rs_qp_cold) == 128, "two cache lines");

@@ -45,6 +45,8 @@ bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_t
 	if (!(qp->flags & RS_QF_RNR_WAIT))
 		qp->deadline = RS_NEVER;
 	cc->ops->on_loss(cc->params, &qp->cc, timeout, now);
+	if (nic->no_rnr_retry)
+		rs_req_await_credit(nic, qp, now);
 	rs_sched_kick(nic, qp);
 	return true;
 }
@@ -85,6 +87,7 @@ void rs_recover_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 	qp->deadline = RS_NEVER;
 	if (qp->flags & RS_QF_RNR_WAIT) {
 		qp->flags &= ~(uint32_t)RS_QF_RNR_WAIT;
+		rs_req_credit_waited(qp);
 		rs_sched_kick(nic, qp);
 		return;
 	}

@@ -57,8 +57,10 @@ struct rs_recovery {
 
 	/* A request was looked at: those kept that are due now are to be executed. */
 	void (*in_order)(struct rs_nic *nic, struct rs_qp *qp, rs_time now);
-	/* The payload of a WRITE goes to `to`, others being kept that were sent after it. */
-	void (*place)(const struct rs_qp *qp, uint8_t *to, const struct rs_packet *p);
+	/* The payload of a WRITE goes to `to`, others being kept that were sent after it. False:
+	 * that memory cannot be touched. */
+	bool (*place)(const struct rs_nic *nic, const struct rs_qp *qp, uint8_t *to,
+		      const struct rs_packet *p);
 	/* An ACK is being made: what it tells beside. */
 	void (*answer)(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p);
 

@@ -20,11 +20,28 @@ static const struct {
 	[RS_WR_ATOMIC_WRITE] = {RS_OP_ATOMIC_WRITE, RS_OP_ATOMIC_WRITE, RS_OP_ATOMIC_WRITE},
 };
 
-/* No credit for a message that consumes a receive: one packet probes, then it waits (§9.7.7.2.5).
+/*
+ * No credit for a message that consumes a receive: one packet probes, then it waits (§9.7.7.2.5). A
+ * queue pair with rnr_retry 0 would end where the probe finds no receive. It may probe, and need
+ * not: it waits for credits, which a responder that told of none tells of unasked (§9.7.7.2.4).
+ * One that was never heard to do so is probed after CREDIT_WAIT, one that was after
+ * CREDIT_TOLD_WAIT, as what it told may be lost.
  */
+#define CREDIT_WAIT      (500 * RS_MS)
+#define CREDIT_TOLD_WAIT (10 * RS_S)
+
+enum { CREDIT_NOT_AWAITED, CREDIT_AWAITED, CREDIT_MAY_PROBE };
+
 static bool limited(const struct rs_qp *qp, const struct rs_swqe *w)
 {
 	return w->wants_receive && (qp->flags & RS_QF_CREDITS) && rs_psn_diff(w->ssn, qp->lsn) > 0;
+}
+
+/* Before the first ACK nothing is known of receives: one message asks. */
+static bool starts_blind(const struct rs_qp *qp, const struct rs_swqe *w)
+{
+	return w->wants_receive && !qp->cold->rnr_retry && !qp->cold->heard &&
+	       qp->una_psn != qp->next_psn;
 }
 
 /* May the first packet of a message go? Fence and order: §10.8.3.3. */
@@ -41,7 +58,43 @@ RS_APART static bool may_start(const struct rs_qp *qp, const struct rs_swqe *w)
 	}
 	if (w->response && qp->outstanding >= qp->cold->max_rd_atomic)
 		return false;
-	return !limited(qp, w) || qp->una_psn == qp->next_psn;
+	if (!limited(qp, w))
+		return !starts_blind(qp, w);
+	return qp->una_psn == qp->next_psn &&
+	       (qp->cold->rnr_retry || qp->cold->credit == CREDIT_MAY_PROBE);
+}
+
+void rs_req_await_credit(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
+{
+	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_send);
+
+	if (qp->cold->rnr_retry || qp->cold->credit != CREDIT_NOT_AWAITED ||
+	    !(qp->flags & RS_QF_CREDITS) || qp->state < RS_QPS_RTS || qp->state > RS_QPS_SQD ||
+	    (qp->flags & (RS_QF_RNR_WAIT | RS_QF_BAD_LOCAL)) || qp->sq_send == qp->sq_tail ||
+	    qp->send_k || qp->una_psn != qp->next_psn || !limited(qp, w))
+		return;
+	qp->cold->credit = CREDIT_AWAITED;
+	qp->flags |= RS_QF_RNR_WAIT;
+	qp->deadline = now + (qp->cold->told ? CREDIT_TOLD_WAIT : CREDIT_WAIT);
+	rs_timer_arm(nic, qp, qp->deadline);
+}
+
+void rs_req_credit_waited(struct rs_qp *qp)
+{
+	if (qp->cold->credit == CREDIT_AWAITED)
+		qp->cold->credit = CREDIT_MAY_PROBE;
+}
+
+void rs_req_credit_came(struct rs_qp *qp)
+{
+	if (qp->cold->credit == CREDIT_AWAITED && limited(qp, rs_qp_swqe(qp, qp->sq_send)))
+		return;
+	if (qp->cold->credit == CREDIT_AWAITED) {
+		qp->cold->told = true; /* nothing was on its way that it could answer */
+		qp->flags &= ~(uint32_t)RS_QF_RNR_WAIT;
+		qp->deadline = RS_NEVER;
+	}
+	qp->cold->credit = CREDIT_NOT_AWAITED;
 }
 
 bool rs_req_may_go(const struct rs_qp *qp)
@@ -414,7 +467,8 @@ uint32_t rs_nic_tx_run(struct rs_nic *nic, struct rs_packet *p, uint32_t max, ui
 
 	*bytes = p->payload_bytes;
 	*last = false;
-	if (!n)
+	/* what is sent again goes singly: its bytes may be the reason why it was not taken */
+	if (!n || rs_psn_add(p->psn, 1) != qp->max_psn)
 		return 1;
 	*last = qp->send_k + n == w->packets;
 	more = *last ? w->length - offset : n * qp->mtu;

@@ -20,6 +20,7 @@ struct request {
 	uint32_t f;              /* enum rs_opcode_flags: of a run, of all its packets */
 	uint32_t packets, bytes; /* bytes of payload */
 	struct rs_mr *mr;        /* of a WRITE with bytes, READ or atomic */
+	uint64_t original;       /* of an atomic */
 	uint8_t receive_status;  /* enum rs_wc_status of the receive that the error belongs to */
 };
 
@@ -43,10 +44,23 @@ uint8_t rs_credit_encode(uint32_t receives)
 /* Receives that are free for messages not begun; a QP without a receive queue does not say. */
 uint8_t rs_resp_credits(const struct rs_qp *qp)
 {
+	struct rs_qp_cold *c = qp->cold;
+	uint32_t n;
+
 	if (!(qp->flags & RS_QF_RECEIVES))
 		return RS_CREDIT_INVALID;
-	return rs_credit_encode(qp->cold->rq_tail - qp->cold->rq_head -
-				!!(qp->flags & RS_QF_RECEIVING));
+	n = c->rq_tail - c->rq_head - !!(qp->flags & RS_QF_RECEIVING);
+	c->told_none = !n;
+	return rs_credit_encode(n);
+}
+
+void rs_resp_tell_credits(struct rs_nic *nic, struct rs_qp *qp)
+{
+	if (!nic->c.tell_credits || !qp->cold->told_none || qp->transport != RS_RC ||
+	    qp->state < RS_QPS_RTR || qp->state > RS_QPS_SQD)
+		return;
+	qp->cold->told_none = false;
+	rs_resp_owe_ack(nic, qp);
 }
 
 /* ---- Resources: READs and atomics, oldest first ---- */
@@ -241,6 +255,14 @@ static uint8_t read_opcode(const struct rs_resource *r, uint32_t k)
 	return k + 1 == r->packets ? RS_OP_READ_RESPONSE_LAST : RS_OP_READ_RESPONSE_MIDDLE;
 }
 
+void rs_resp_refuse_read(struct rs_nic *nic, struct rs_qp *qp, uint32_t psn, uint8_t syndrome)
+{
+	qp->epsn = psn;
+	qp->flags &= ~(uint32_t)RS_QF_ACK_OWED; /* that is of what follows it */
+	qp->ack_deadline = RS_NEVER;
+	refuse_now(nic, qp, syndrome);
+}
+
 /* The k-th response of a READ. */
 static bool fill_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs_resource *r,
 			  uint32_t k, struct rs_packet *p, rs_time now)
@@ -254,11 +276,8 @@ static bool fill_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs_
 		bytes = qp->mtu;
 	if (bytes) {
 		m = rs_mr_find(nic, r->rkey, r->pd, r->va + offset, bytes, RS_ACCESS_REMOTE_READ);
-		if (!m) { /* deregistered since: the NAK stands in this response's place */
-			qp->epsn = rs_psn_add(r->psn, k);
-			qp->flags &= ~(uint32_t)RS_QF_ACK_OWED; /* that is of what follows it */
-			qp->ack_deadline = RS_NEVER;
-			refuse_now(nic, qp, RS_NAK_REMOTE_ACCESS);
+		if (!m) { /* deregistered since */
+			rs_resp_refuse_read(nic, qp, rs_psn_add(r->psn, k), RS_NAK_REMOTE_ACCESS);
 			return false;
 		}
 	}
@@ -631,12 +650,88 @@ RS_APART static void finish_receive(struct rs_nic *nic, struct rs_qp *qp, const 
 	rs_qp_complete_receive(nic, qp, &e);
 }
 
-static inline void put_payload(const struct rs_qp *qp, uint8_t *to, const struct rs_packet *p)
+static inline bool put_payload(const struct rs_nic *nic, const struct rs_qp *qp, uint8_t *to,
+			       const struct rs_packet *p)
 {
 	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0))
-		rs_recovery_of(qp)->place(qp, to, p);
+		return rs_recovery_of(qp)->place(nic, qp, to, p);
+	return rs_nic_copy(nic, to, p->payload, p->payload_bytes);
+}
+
+/* The payload of a SEND. What recovery kept has been put there. */
+static bool put_received(struct rs_nic *nic, const struct rs_qp *qp, const struct request *q)
+{
+	const struct rs_sge *sge = rs_qp_recv_sge(qp, qp->cold->rq_head);
+	uint8_t n = qp->cold->rq[qp->cold->rq_head & qp->cold->rq_mask].n_sge;
+	uint32_t at = q->f & RS_F_FIRST ? 0 : qp->received;
+	const uint8_t *to = NULL;
+
+	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0) &&
+	    rs_mr_piece(nic, qp->pd, sge, n, at, q->bytes, &to) && to)
+		return put_payload(nic, qp, (uint8_t *)(uintptr_t)to, q->p);
+	return rs_mr_scatter(nic, qp->pd, sge, n, at, q->p->payload, q->bytes);
+}
+
+static bool put_written(struct rs_nic *nic, const struct rs_qp *qp, const struct request *q)
+{
+	uint64_t va = q->f & RS_F_FIRST ? q->p->va : qp->w_va;
+
+	return !q->mr || !q->mr->host || put_payload(nic, qp, q->mr->host + (va - q->mr->va), q->p);
+}
+
+/* The word is compared and stored in host order, as verbs have it. False: it cannot be touched. */
+static bool do_atomic(const struct rs_nic *nic, struct request *q)
+{
+	uint64_t next;
+	uint8_t *at;
+
+	if (!q->mr->host)
+		return true;
+	at = q->mr->host + (q->p->va - q->mr->va);
+	if (!rs_nic_copy(nic, &q->original, at, sizeof(q->original)))
+		return false;
+	if ((q->p->opcode & 0x1f) == RS_OP_FETCH_ADD)
+		next = q->original + q->p->swap_add;
 	else
-		memcpy(to, p->payload, p->payload_bytes);
+		next = q->original == q->p->compare ? q->p->swap_add : q->original;
+	return rs_nic_copy(nic, at, &next, sizeof(next));
+}
+
+/* Eight bytes, which no reader sees by halves where the region lies as its addresses say. */
+static bool do_atomic_write(const struct rs_nic *nic, const struct request *q)
+{
+	uint8_t *at;
+	uint64_t value;
+
+	if (!q->mr->host || !q->p->payload)
+		return true;
+	at = q->mr->host + (q->p->va - q->mr->va);
+	memcpy(&value, q->p->payload, sizeof(value));
+	if (nic->c.copy || (uintptr_t)at % sizeof(value))
+		return rs_nic_copy(nic, at, &value, sizeof(value));
+	__atomic_store_n((uint64_t *)(void *)at, value, __ATOMIC_RELEASE);
+	return true;
+}
+
+/*
+ * The last check: the bytes go where they belong. Memory that is registered and cannot be touched
+ * is the responder's own fault (§9.9.3), of which a receive's owner is told.
+ */
+static uint8_t put(struct rs_nic *nic, const struct rs_qp *qp, struct request *q)
+{
+	bool done = true;
+
+	if (q->f & RS_F_ATOMIC_WRITE) {
+		done = do_atomic_write(nic, q);
+	} else if (q->f & RS_F_ATOMIC) {
+		done = do_atomic(nic, q);
+	} else if (q->p->payload && q->bytes && q->f & RS_F_WRITE) {
+		done = put_written(nic, qp, q);
+	} else if (q->p->payload && q->bytes && q->f & RS_F_SEND && !put_received(nic, qp, q)) {
+		q->receive_status = RS_WC_LOC_PROT_ERR;
+		done = false;
+	}
+	return done ? OK : RS_NAK_REMOTE_OPERATIONAL;
 }
 
 static inline void execute_write(struct rs_nic *nic, struct rs_qp *qp, const struct request *q)
@@ -651,8 +746,6 @@ static inline void execute_write(struct rs_nic *nic, struct rs_qp *qp, const str
 		qp->received = 0;
 		qp->message = RS_OP_WRITE_FIRST;
 	}
-	if (q->mr && q->mr->host && p->payload)
-		put_payload(qp, q->mr->host + (qp->w_va - q->mr->va), p);
 	qp->w_va += q->bytes;
 	qp->w_left -= q->bytes;
 	qp->received += q->bytes;
@@ -664,20 +757,6 @@ static inline void execute_write(struct rs_nic *nic, struct rs_qp *qp, const str
 		finish_receive(nic, qp, q);
 }
 
-/* The payload of a SEND. What recovery kept has been put there. */
-static void put_received(struct rs_nic *nic, const struct rs_qp *qp, const struct rs_packet *p)
-{
-	const struct rs_sge *sge = rs_qp_recv_sge(qp, qp->cold->rq_head);
-	uint8_t n = qp->cold->rq[qp->cold->rq_head & qp->cold->rq_mask].n_sge;
-	const uint8_t *to = NULL;
-
-	if (__builtin_expect(qp->flags & RS_QF_RECOVERY, 0) && p->payload &&
-	    rs_mr_piece(nic, qp->pd, sge, n, qp->received, p->payload_bytes, &to) && to)
-		put_payload(qp, (uint8_t *)(uintptr_t)to, p);
-	else
-		rs_mr_scatter(nic, qp->pd, sge, n, qp->received, p->payload, p->payload_bytes);
-}
-
 RS_APART static void execute_send(struct rs_nic *nic, struct rs_qp *qp, const struct request *q)
 {
 	const struct rs_packet *p = q->p;
@@ -687,7 +766,6 @@ RS_APART static void execute_send(struct rs_nic *nic, struct rs_qp *qp, const st
 		qp->message = RS_OP_SEND_FIRST;
 		qp->flags |= RS_QF_RECEIVING;
 	}
-	put_received(nic, qp, p);
 	qp->received += p->payload_bytes;
 	if (!(q->f & RS_F_LAST))
 		return;
@@ -695,40 +773,6 @@ RS_APART static void execute_send(struct rs_nic *nic, struct rs_qp *qp, const st
 	qp->flags &= ~(uint32_t)RS_QF_RECEIVING;
 	qp->msn = rs_psn_add(qp->msn, 1);
 	finish_receive(nic, qp, q);
-}
-
-/* The word is compared and stored in host order, as verbs have it. */
-static uint64_t do_atomic(const struct request *q)
-{
-	uint64_t old = 0, next;
-	uint8_t *at;
-
-	if (!q->mr->host)
-		return 0;
-	at = q->mr->host + (q->p->va - q->mr->va);
-	memcpy(&old, at, sizeof(old));
-	if ((q->p->opcode & 0x1f) == RS_OP_FETCH_ADD)
-		next = old + q->p->swap_add;
-	else
-		next = old == q->p->compare ? q->p->swap_add : old;
-	memcpy(at, &next, sizeof(next));
-	return old;
-}
-
-/* Eight bytes, which no reader sees by halves where the region lies as its addresses say. */
-static void do_atomic_write(const struct request *q)
-{
-	uint8_t *at;
-	uint64_t value;
-
-	if (!q->mr->host || !q->p->payload)
-		return;
-	at = q->mr->host + (q->p->va - q->mr->va);
-	memcpy(&value, q->p->payload, sizeof(value));
-	if ((uintptr_t)at % sizeof(value))
-		memcpy(at, &value, sizeof(value));
-	else
-		__atomic_store_n((uint64_t *)(void *)at, value, __ATOMIC_RELEASE);
 }
 
 /* READs and atomics: remembered, then answered in order. Returns the PSNs taken. */
@@ -748,10 +792,8 @@ RS_APART static uint32_t execute_response(struct rs_nic *nic, struct rs_qp *qp,
 		.written = !!(q->f & RS_F_ATOMIC_WRITE),
 		.pending = true,
 	};
-	if (r->written) {
-		do_atomic_write(q);
-	} else if (r->atomic) {
-		r->original = do_atomic(q);
+	if (r->atomic) {
+		r->original = q->original;
 	} else {
 		r->length = p->dma_bytes;
 		r->packets = rs_qp_packets(qp, r->length);
@@ -809,8 +851,11 @@ static inline void stream(struct rs_nic *nic, struct rs_qp *qp, const struct rs_
 {
 	const struct rs_mr *m = &nic->mrs[qp->w_mr];
 
-	if (m->host)
-		memcpy(m->host + (qp->w_va - m->va), p->payload, p->payload_bytes);
+	if (m->host &&
+	    !rs_nic_copy(nic, m->host + (qp->w_va - m->va), p->payload, p->payload_bytes)) {
+		refuse(nic, qp, RS_NAK_REMOTE_OPERATIONAL);
+		return;
+	}
 	qp->w_va += p->payload_bytes;
 	qp->w_left -= p->payload_bytes;
 	qp->received += p->payload_bytes;
@@ -847,6 +892,8 @@ static void uc_rx(struct rs_nic *nic, struct rs_qp *qp, struct request *q)
 		v = check_resource(nic, qp, q->f);
 	if (!v)
 		v = check_memory(nic, qp, q);
+	if (!v)
+		v = put(nic, qp, q);
 	if (v && q->receive_status == RS_WC_LOC_PROT_ERR) {
 		struct rs_cqe e = {.status = q->receive_status, .op = RS_WR_RECV};
 
@@ -925,6 +972,8 @@ static void check_and_execute(struct rs_nic *nic, struct rs_qp *qp, const struct
 		v = check_resource(nic, qp, f);
 	if (!v)
 		v = check_memory(nic, qp, &q);
+	if (!v)
+		v = put(nic, qp, &q);
 	if (!v)
 		execute(nic, qp, &q, now);
 	else if ((v & RS_SYN_KIND) == RS_SYN_RNR)

@@ -252,6 +252,8 @@ static bool send_data(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_ti
 			catch_up(nic, qp, now);
 		if (!rs_req_streams(qp) && !rs_sched_ready(qp)) {
 			take_ready(nic, qp);
+			if (__builtin_expect(nic->no_rnr_retry, 0))
+				rs_req_await_credit(nic, qp, now);
 			continue;
 		}
 		if (qp->next_allowed > now) {

@@ -720,16 +720,16 @@ static bool may_keep(struct rs_nic *nic, const struct rs_qp *qp, const struct se
  * p's payload goes where it belongs, but for bytes that a packet has put there which comes after p
  * in order: they are newer.
  */
-static void place(const struct rs_qp *qp, uint8_t *to, const struct rs_packet *p)
+static bool place(const struct rs_nic *nic, const struct rs_qp *qp, uint8_t *to,
+		  const struct rs_packet *p)
 {
 	const struct selective *s = rs_selective_of(qp);
 	uint8_t before[RS_MAX_PAYLOAD];
 	uint32_t n = p->payload_bytes;
 	int32_t ahead = rs_psn_diff(p->psn, qp->epsn); /* -1: it was expected */
 
-	if (s->n_kept)
-		memcpy(before, to, n);
-	memcpy(to, p->payload, n);
+	if ((s->n_kept && !rs_nic_copy(nic, before, to, n)) || !rs_nic_copy(nic, to, p->payload, n))
+		return false;
 	for (uint32_t w = 0, left = s->n_kept; left && w < s->window / WORD; w++)
 		for (uint64_t word = s->here[w]; word; word &= word - 1, left--) {
 			uint32_t at = w * WORD + (uint32_t)__builtin_ctzll(word);
@@ -745,6 +745,7 @@ static void place(const struct rs_qp *qp, uint8_t *to, const struct rs_packet *p
 			end = end < b ? end : b;
 			memcpy(to + (from - a), before + (from - a), end - from);
 		}
+	return true;
 }
 
 /* Of a READ that is what it would be anyway. */
@@ -760,13 +761,14 @@ static void keep_operands(struct kept *k, const struct rs_packet *p)
 	}
 }
 
-static void keep(struct rs_qp *qp, struct selective *s, const struct rs_packet *p,
-		 const uint8_t *to)
+/* False: its memory cannot be touched, which is told in its turn. */
+static bool keep(const struct rs_nic *nic, struct rs_qp *qp, struct selective *s,
+		 const struct rs_packet *p, const uint8_t *to)
 {
 	uint32_t at = place_of(s, p->psn);
 
-	if (to)
-		place(qp, (uint8_t *)(uintptr_t)to, p);
+	if (to && !place(nic, qp, (uint8_t *)(uintptr_t)to, p))
+		return false;
 	s->kept[at] = (struct kept){
 		.va = p->va,
 		.to = to,
@@ -782,6 +784,7 @@ static void keep(struct rs_qp *qp, struct selective *s, const struct rs_packet *
 	if (!s->n_kept++)
 		s->expected = qp->epsn;
 	put(s->here, at);
+	return true;
 }
 
 /* Where paths keep order, an early packet is news of a loss. Where they do not, it is news of
@@ -810,7 +813,7 @@ static void early(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *
 	}
 	kept = may_keep(nic, qp, s, p, f, &to);
 	if (kept && !has(s->here, at))
-		keep(qp, s, p, to);
+		kept = keep(nic, qp, s, p, to);
 	if (!kept || is_answered(f)) {
 		if (s->nak_for != qp->epsn)
 			rs_resp_owe_nak(nic, qp, RS_NAK_PSN_SEQ);

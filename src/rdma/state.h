@@ -2,6 +2,7 @@
 #ifndef RS_RDMA_STATE_H
 #define RS_RDMA_STATE_H
 
+#include <string.h>
 #include "port/ets.h"
 #include "rdma/heap.h"
 #include "rdma/nic.h"
@@ -186,6 +187,7 @@ struct rs_nic {
 	uint16_t uncounted;   /* bytes of a frame that windows do not count, telemetry
 			       * apart */
 	bool whole_ns;
+	bool no_rnr_retry; /* of some QP */
 	rs_time pace_late;
 	uint8_t ack_class[RS_CLASSES]; /* where a QP's ACKs wait, by its class */
 	uint32_t request_every;        /* packets between AckReqs at most */
@@ -213,6 +215,15 @@ struct rs_nic {
 int rs_cnp_create(struct rs_nic *nic);
 /* When the last CNP went for what the spacing of this queue pair's holds for; RS_NEVER: never. */
 rs_time *rs_cnp_last(struct rs_nic *nic, struct rs_qp *qp);
+
+/* To or from registered memory. False: it cannot be touched. */
+static inline bool rs_nic_copy(const struct rs_nic *nic, void *to, const void *from, size_t n)
+{
+	if (nic->c.copy)
+		return nic->c.copy(to, from, n);
+	memcpy(to, from, n);
+	return true;
+}
 
 static inline struct rs_cc_paths *rs_cc_paths_of(const struct rs_nic *nic, const struct rs_qp *qp)
 {
@@ -408,6 +419,15 @@ struct rs_mr *rs_resp_write_memory(struct rs_nic *nic, const struct rs_qp *qp,
 /* Put the QP where its next owed response is sent from. */
 void rs_resp_kick(struct rs_nic *nic, struct rs_qp *qp);
 uint8_t rs_resp_credits(const struct rs_qp *qp);
+/* The connection ends with a NAK in the place of a READ's response. */
+void rs_resp_refuse_read(struct rs_nic *nic, struct rs_qp *qp, uint32_t psn, uint8_t syndrome);
+/* Receives were posted: told of, if the last that the peer heard is that there are none. */
+void rs_resp_tell_credits(struct rs_nic *nic, struct rs_qp *qp);
+/* rnr_retry 0: credits are waited for, if nothing else is on its way; the wait is over; an ACK told
+ * of credits. */
+void rs_req_await_credit(struct rs_nic *nic, struct rs_qp *qp, rs_time now);
+void rs_req_credit_waited(struct rs_qp *qp);
+void rs_req_credit_came(struct rs_qp *qp);
 /* The number of receives that a credit code stands for: table 46. */
 uint32_t rs_credit_decode(uint8_t code);
 uint8_t rs_credit_encode(uint32_t receives);

@@ -78,8 +78,11 @@ struct world {
 	struct side sides[2 * PAIRS];
 	struct rs_random random;
 	uint32_t mtu;
-	bool probe;   /* tails are asked about before the timeout */
-	bool gentle;  /* no error may come: nothing but faults of the network */
+	bool probe;  /* tails are asked about before the timeout */
+	bool gentle; /* no error may come: nothing but faults of the network */
+	/* rnr_retry 0, and no error may come of it: who honours credits, and is told of them, meets
+	 * no receiver that is not ready */
+	bool credits;
 	uint64_t cut; /* after so many steps all QPs are destroyed; 0: never */
 	uint64_t cc_params[CCS + 1][64];
 	uint8_t hpcc;                 /* its number, from 1 */
@@ -401,7 +404,9 @@ static void join(struct world *w, struct side *a, struct side *b)
 			   : w->probe ? 10
 				      : 5,
 		.retry_cnt = w->gentle ? 7 : (uint8_t)below(w, 3),
-		.rnr_retry = w->gentle ? 7 : (uint8_t)below(w, 3),
+		.rnr_retry = w->credits  ? 0
+			     : w->gentle ? 7
+					 : (uint8_t)below(w, 3),
 		.min_rnr_timer = 1,
 		.max_rd_atomic = (uint8_t)(1 + below(w, 4)),
 		.access = 15,
@@ -452,6 +457,20 @@ static void work(struct world *w)
 		rs_qp_modify(w->net.nics[s->nic], s->qp, RS_QPS_ERR, NULL, w->net.now);
 }
 
+/* Virtual time leaps to the next event. A second may pass where nothing else is due, which no
+ * receiver lets pass. */
+static void receive_in_time(struct world *w)
+{
+	for (int i = 0; i < 2 * PAIRS; i++) {
+		struct side *s = &w->sides[i];
+
+		if (s->offered >= s->arrivals_due || s->offered - s->received >= DEPTH)
+			continue;
+		post_receive(w, s);
+		hostile_wake(&w->net, s->nic);
+	}
+}
+
 static bool busy(const struct world *w)
 {
 	for (int i = 0; i < 2 * PAIRS; i++)
@@ -483,6 +502,8 @@ static void drive(struct world *w)
 			destroy_all(w);
 			break;
 		}
+		if (w->credits)
+			receive_in_time(w);
 		if (!below(w, 8) || !hostile_step(&w->net))
 			work(w);
 		for (uint32_t i = 0; i < HOSTILE_NICS; i++) {
@@ -643,6 +664,8 @@ static void run(uint64_t seed, struct hostile_counts *sum)
 	c = random_config(w);
 	c.selective = random_selective(seed);
 	c.probe = random_probe(seed);
+	w->credits = w->gentle && seed % 3 == 1;
+	c.tell_credits = w->credits;
 	w->probe = c.probe != 0;
 	w->ask = c.selective.ask;
 	CHECK(!hostile_init(&w->net, &c, seed));
@@ -655,6 +678,8 @@ static void run(uint64_t seed, struct hostile_counts *sum)
 		make_side(w, &w->sides[2 * i + 1], i < 3 ? (i % 2) ^ 1 : 2);
 		join(w, &w->sides[2 * i], &w->sides[2 * i + 1]);
 	}
+	for (int i = 0; w->credits && i < 2 * PAIRS; i++)
+		post_receive(w, &w->sides[i]); /* of the first message nothing is known */
 	if (seed % 5 == 4)
 		put_beside(w);
 	drive(w);
