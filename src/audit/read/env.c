@@ -202,6 +202,39 @@ static bool is_trial(const char *text)
 	return false;
 }
 
+/* A source of C or C++: what its strings and comments say is no environment of a job. */
+static bool is_program(const struct rs_input *in)
+{
+	static const char *const signs[] = {"#include <", "#include \"", "int main(",
+					    "#ifndef ",   "#define ",    "namespace "};
+	uint64_t asked = 0, *marks = in->marks ? in->marks : &asked;
+
+	if (*marks & RS_MARK_PROGRAM_ASKED)
+		return *marks & RS_MARK_PROGRAM;
+	*marks |= RS_MARK_PROGRAM_ASKED;
+	for (unsigned i = 0; i < sizeof(signs) / sizeof(*signs); i++)
+		for (const char *p = in->data; (p = strstr(p, signs[i])); p++)
+			if (p == in->data || p[-1] == '\n')
+				*marks |= RS_MARK_PROGRAM;
+	return *marks & RS_MARK_PROGRAM;
+}
+
+/* Of a program's line: is it one that sets a variable, by a call or, in what stands around the
+ * program, as a shell does? */
+static bool sets(const char *text)
+{
+	static const char *const calls[] = {"setenv", "putenv", "Setenv", "set_var", "environ"};
+	static const char *const begins[] = {"export ", "mpirun ", "srun ", "$ ", "docker ", "-x "};
+
+	for (unsigned i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (strstr(text, calls[i]))
+			return true;
+	for (unsigned i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (!strncmp(text, begins[i], strlen(begins[i])))
+			return true;
+	return is_kind(text) && is_assignment(text) && !strchr(text, ',');
+}
+
 static bool line_env(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
 	struct rs_input note = *in;
@@ -214,6 +247,8 @@ static bool line_env(struct rs_audit *a, const struct rs_input *in, const struct
 		return false;
 	if (pair_of_lines(a, in, l))
 		return true;
+	if (is_program(in) && !sets(text))
+		return false;
 	if (!is_sentence(text))
 		return rs_line_variables(a, in, l, true) > 0;
 	if (is_trial(text))

@@ -166,12 +166,36 @@ static void test_reach(void **state)
 	rs_audit_destroy(a);
 }
 
+/* What a program's strings, comments and enumerations say is no job's environment; its calls are.
+ */
+static void test_programs_say_no_environment(void **state)
+{
+	static const char text[] =
+		"#include <stdlib.h>\n/* NCCL_IB_HCA=mlx5_9 is what most use */\n"
+		"enum { NCCL_ALL=0, NCCL_COLL=1 };\nint main(void)\n{\n"
+		"\tprintf(\"try NCCL_IB_DISABLE=1\\n\");\n\tsetenv(\"NCCL_ALGO\", \"Ring\", "
+		"1);\n}\n"
+		"\nexport NCCL_IB_TC=106\n";
+	struct rs_audit *a = reading(text);
+
+	(void)state;
+	expect(a, "env", "NCCL_IB_HCA", NULL);
+	expect(a, "env", "NCCL_IB_DISABLE", NULL);
+	expect(a, "env", "NCCL_COLL", NULL);
+	expect(a, "env", "NCCL_ALGO", "Ring");
+	expect(a, "env", "NCCL_IB_TC", "106");
+	rs_audit_destroy(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nxos),      cmocka_unit_test(test_os10),
-		cmocka_unit_test(test_mqc_forms), cmocka_unit_test(test_pfc_states),
+		cmocka_unit_test(test_nxos),
+		cmocka_unit_test(test_os10),
+		cmocka_unit_test(test_mqc_forms),
+		cmocka_unit_test(test_pfc_states),
 		cmocka_unit_test(test_reach),
+		cmocka_unit_test(test_programs_say_no_environment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
