@@ -490,6 +490,9 @@ static int score_show(const struct rs_input *in)
 	if (in->data[0] == '{' && rs_input_has(in, "\"congestion-control\"") &&
 	    rs_input_has(in, "\"pfc-priority\""))
 		return 85;
+	if (rs_input_has(in, "operational") && rs_input_has(in, "applied") &&
+	    rs_input_has(in, "pfc-priority"))
+		return 85;
 	return rs_input_has(in, "PCP/DSCP->SP mapping") ? 85 : 0;
 }
 

@@ -40,6 +40,13 @@ static bool is_module(const struct rs_input *in)
 	       (rs_input_has(in, "Vendor name") || rs_input_has(in, "Module temperature"));
 }
 
+/* "ethtool eth4 | grep -E 'Speed|Link'": settings whose heading was left out. */
+static bool is_piece(const struct rs_input *in)
+{
+	return in->command && !strncmp(in->command, "ethtool ", 8) && in->command[8] != '-' &&
+	       (rs_input_has(in, "Speed: ") || rs_input_has(in, "Link detected: "));
+}
+
 static int score(const struct rs_input *in)
 {
 	struct rs_line l = {0};
@@ -48,7 +55,7 @@ static int score(const struct rs_input *in)
 	while (rs_line_next(in, &l) && l.number < 40)
 		if (heading(l.text, &device) != NONE)
 			return 87;
-	return is_module(in) ? 86 : 0;
+	return is_module(in) || is_piece(in) ? 86 : 0;
 }
 
 struct state {
@@ -214,7 +221,11 @@ static void pair(struct state *s, uint32_t line, char *key, char *value)
 
 static int read_ethtool(struct rs_audit *a, const struct rs_input *in)
 {
-	struct state s = {.a = a, .in = in, .form = is_module(in) ? MODULE : NONE};
+	struct state s = {.a = a,
+			  .in = in,
+			  .form = is_module(in)  ? MODULE
+				  : is_piece(in) ? SETTINGS
+						 : NONE};
 	struct rs_line l = {0};
 	char device[128];
 

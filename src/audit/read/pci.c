@@ -222,6 +222,17 @@ static bool asked(const struct rs_input *in, char *bdf, size_t size)
 	       sscanf(p + 3, "%31s", word) == 1 && rs_pci_address(word, bdf, size);
 }
 
+/* An address, perhaps with a colon behind it, and 16 bits. */
+static bool acs_words(char word[2][32], char *bdf, size_t size, unsigned *value)
+{
+	word[0][strcspn(word[0], "=,")] = '\0';
+	if (*word[0] && word[0][strlen(word[0]) - 1] == ':')
+		word[0][strlen(word[0]) - 1] = '\0';
+	return rs_pci_address(word[0], bdf, size) &&
+	       strspn(word[1], "0123456789abcdefABCDEFx") == strlen(word[1]) &&
+	       sscanf(word[1], "%x", value) == 1 && *value <= 0xffff;
+}
+
 /* "0000:9a:00.0  001d": a register of a port, where the file says that it is ACS Control. */
 static bool acs_row(const struct rs_line *l, char *bdf, size_t size, unsigned *value)
 {
@@ -229,12 +240,16 @@ static bool acs_row(const struct rs_line *l, char *bdf, size_t size, unsigned *v
 
 	if (sscanf(l->text, "%31s %31s %7s", word[0], word[1], rest) != 2)
 		return false;
-	word[0][strcspn(word[0], "=,")] = '\0';
-	if (*word[0] && word[0][strlen(word[0]) - 1] == ':')
-		word[0][strlen(word[0]) - 1] = '\0';
-	return rs_pci_address(word[0], bdf, size) &&
-	       strspn(word[1], "0123456789abcdefABCDEFx") == strlen(word[1]) &&
-	       sscanf(word[1], "%x", value) == 1 && *value <= 0xffff;
+	return acs_words(word, bdf, size, value);
+}
+
+/* "0000:17:01.0 @26e = 001d" of setpci -v. */
+static bool acs_verbose(const struct rs_line *l, char *bdf, size_t size, unsigned *value)
+{
+	char word[2][32];
+
+	return sscanf(l->text, "%31s @%*x = %31s", word[0], word[1]) == 2 &&
+	       acs_words(word, bdf, size, value);
 }
 
 static int score_setpci(const struct rs_input *in)
@@ -245,11 +260,12 @@ static int score_setpci(const struct rs_input *in)
 
 	if (asked(in, bdf, sizeof(bdf)) && sscanf(in->data, "%x", &value) == 1)
 		return 90;
-	if (!rs_input_has(in, "ECAP_ACS") && !rs_input_has(in, "ACSCtl") &&
-	    !rs_input_has(in, "ACS_CTRL"))
+	if (!(in->command && strstr(in->command, "ECAP_ACS")) && !rs_input_has(in, "ECAP_ACS") &&
+	    !rs_input_has(in, "ACSCtl") && !rs_input_has(in, "ACS_CTRL"))
 		return 0;
 	while (rs_line_next(in, &l) && l.number < 40)
-		if (acs_row(&l, bdf, sizeof(bdf), &value))
+		if (acs_row(&l, bdf, sizeof(bdf), &value) ||
+		    acs_verbose(&l, bdf, sizeof(bdf), &value))
 			return 86;
 	return 0;
 }
@@ -258,18 +274,22 @@ static int read_setpci(struct rs_audit *a, const struct rs_input *in)
 {
 	struct device d = {.a = a, .in = in, .line = 1};
 	struct rs_line l = {0};
+	bool alone = asked(in, (char[32]){""}, 32), rows = false;
 	char bdf[32];
 	unsigned value;
 
-	while (!in->command && rs_line_next(in, &l)) {
-		if (!acs_row(&l, bdf, sizeof(bdf), &value))
+	while (rs_line_next(in, &l)) {
+		if (!acs_verbose(&l, bdf, sizeof(bdf), &value) &&
+		    (alone || !acs_row(&l, bdf, sizeof(bdf), &value)))
 			continue;
+		rows = true;
 		d.line = l.number;
 		snprintf(d.subject, sizeof(d.subject), "pci/%s", bdf);
 		put(&d, "acs_control", "0x%02lx", (long)value);
 	}
-	if (!asked(in, bdf, sizeof(bdf)) || sscanf(in->data, "%x", &value) != 1)
+	if (rows || !asked(in, bdf, sizeof(bdf)) || sscanf(in->data, "%x", &value) != 1)
 		return a->err;
+	d.line = 1;
 	snprintf(d.subject, sizeof(d.subject), "pci/%s", bdf);
 	put(&d, "acs_control", "0x%02lx", (long)value);
 	return a->err;

@@ -299,3 +299,96 @@ const struct rs_reader rs_reader_os10_pfc = {
 	.score = score_os10_pfc,
 	.read = read_os10_pfc,
 };
+
+/* ---- opainfo ---- */
+
+/* "hfi1_0:1   PortGID:0xfe80...", below it "   PortState:     Init (LinkUp)" */
+static bool opa_head(const char *text, char *dev)
+{
+	return sscanf(text, "%63[a-z0-9_]:%*u PortGID:0x%*x", dev) == 1 && !strncmp(dev, "hfi", 3);
+}
+
+static int score_opa(const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	char dev[64];
+
+	while (rs_line_next(in, &l) && l.number < 20)
+		if (opa_head(l.text, dev))
+			return 90;
+	return 0;
+}
+
+static int read_opa(struct rs_audit *a, const struct rs_input *in)
+{
+	char dev[64], subject[80] = "", state[32];
+	struct rs_line l = {0};
+
+	while (rs_line_next(in, &l)) {
+		if (opa_head(l.text, dev))
+			snprintf(subject, sizeof(subject), "nic/%s", dev);
+		else if (*subject && sscanf(l.text, "PortState: %31s", state) == 1)
+			rs_input_add(a, in, l.number, NULL, subject, "port_state", "%s",
+				     !strcmp(state, "Active") ? "ACTIVE" : state);
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_opainfo = {
+	.name = "opainfo",
+	.what = "opainfo: state of Omni-Path ports",
+	.trust = RS_TRUST_TOOL,
+	.score = score_opa,
+	.read = read_opa,
+	.begins = (const char *const[]){"hfi1_#:# ", NULL},
+};
+
+/* ---- systemctl status ---- */
+
+/* "● openibd.service - ...", "× openibd.service": the unit; its state in a line below. */
+static bool unit_head(const char *text, char *unit)
+{
+	const char *p = text;
+
+	while (*p && !isalnum((unsigned char)*p))
+		p++;
+	return p - text < 6 && sscanf(p, "%79[A-Za-z0-9@_.:-]", unit) == 1 &&
+	       strstr(unit, ".service") && (p > text || strstr(p, " - "));
+}
+
+static int score_units(const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	char unit[80];
+
+	while (rs_line_next(in, &l) && l.number < 40)
+		if (unit_head(l.text, unit) && rs_input_has(in, "Active: "))
+			return 84;
+	return 0;
+}
+
+static int read_units(struct rs_audit *a, const struct rs_input *in)
+{
+	char unit[80] = "", next[80], name[96], state[32];
+	struct rs_line l = {0};
+
+	while (rs_line_next(in, &l)) {
+		if (unit_head(l.text, next)) {
+			snprintf(unit, sizeof(unit), "%s", next);
+			unit[strcspn(unit, ".")] = '\0';
+		} else if (*unit && sscanf(l.text, "Active: %31[a-z]", state) == 1) {
+			snprintf(name, sizeof(name), "service/%s", unit);
+			rs_input_add(a, in, l.number, NULL, "host", name, "%s", state);
+			*unit = '\0';
+		}
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_units = {
+	.name = "systemctl",
+	.what = "systemctl status: states of services",
+	.trust = RS_TRUST_LOG,
+	.score = score_units,
+	.read = read_units,
+};

@@ -265,6 +265,27 @@ static void p05_unknown(struct rs_audit *a, const struct rs_rule *r, const char 
 			"the distribution's default");
 }
 
+/* It translates, and neither the tree nor ACS was seen. Who wrote intel_iommu=on without iommu=pt
+ * is told; what a distribution chose is asked for. */
+static struct rs_finding *p05_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const char *cmdline = rs_facts_value(a->facts, host, "host", "cmdline");
+	bool told = cmdline && strstr(cmdline, "iommu=on");
+	struct rs_finding *f = rs_finding_new(
+		a, r, told ? RS_FAIL : RS_UNKNOWN, told ? RS_MINOR : RS_MAJOR,
+		"the IOMMU translates DMA; which way GPUs and NICs reach each other was not seen");
+
+	if (f)
+		f->confidence = RS_MEDIUM;
+	if (told)
+		rs_finding_fix(a, f, host, true, "reboot", "remove it from the command line",
+			       "iommu=pt  # kernel command line, with intel_iommu=on or "
+			       "amd_iommu=on; then update-grub");
+	rs_finding_need(a, f, "lspci -vvv as root",
+			"whether requests between peers pass the root complex");
+	return f;
+}
+
 void pcie_p05(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -272,7 +293,7 @@ void pcie_p05(struct rs_audit *a, const struct rs_rule *r)
 		const struct rs_fact *why;
 		int translates = iommu_translates(a, host, &why);
 		struct meeting m = meetings(a, host);
-		bool redirected = false;
+		bool redirected = false, acs_seen = false;
 		struct rs_finding *f;
 		uint32_t at = 0;
 
@@ -281,8 +302,11 @@ void pcie_p05(struct rs_audit *a, const struct rs_rule *r)
 			continue;
 		}
 		while ((pci = rs_facts_subject(a->facts, &at, host, "pci/"))) {
-			redirected |= redirects(rs_facts_get(a->facts, host, pci, "acs_control")) &&
-				      is_port(a, host, pci) && between(&m, pci);
+			const struct rs_fact *acs =
+				rs_facts_get(a->facts, host, pci, "acs_control");
+
+			acs_seen |= acs != NULL;
+			redirected |= redirects(acs) && is_port(a, host, pci) && between(&m, pci);
 		}
 		if (translates && redirected) {
 			f = rs_finding_new(
@@ -305,6 +329,8 @@ void pcie_p05(struct rs_audit *a, const struct rs_rule *r)
 			rs_finding_why(a, f,
 				       "NCCL uses no GPUDirect so far by default; where it is "
 				       "forced, iommu=pt spares the translation");
+		} else if (translates && !m.known && !acs_seen) {
+			f = p05_unseen(a, r, host);
 		} else {
 			f = rs_finding_new(
 				a, r, RS_PASS, RS_MAJOR,

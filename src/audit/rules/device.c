@@ -577,6 +577,21 @@ static void p14_limited(struct rs_audit *a, const struct rs_rule *r, const char 
 	    sscanf(capable, "(capable of %lf", &could) != 1 ||
 	    sscanf(at, " link at %31[0-9a-f:.]", bdf) != 1 || have >= could)
 		return;
+	/* a driver says it of its own device, the PCI core of any; below half the slot is wrong */
+	if (have * 2 < could && !strstr(line->value, " pci ") && strncmp(line->value, "pci ", 4)) {
+		f = rs_finding_new(a, rs_rule_find("P01"), RS_FAIL, RS_MAJOR,
+				   "a device has %.0f of the %.0f Gb/s that it can, limited at %s",
+				   have, could, bdf);
+		rs_finding_subject(a, f, host, bdf);
+		rs_finding_fact(f, line);
+		if (f)
+			f->confidence = RS_MEDIUM;
+		rs_finding_why(a, f,
+			       "the slot or a bridge above it gives fewer lanes or a lower rate "
+			       "than the card has");
+		rs_finding_need(a, f, "lspci -vvv as root; ethtool", "what the port needs");
+		return;
+	}
 	f = rs_finding_new(a, r, RS_FAIL, RS_MINOR,
 			   "the kernel saw %.0f of %.0f Gb/s to a device, limited at %s", have,
 			   could, bdf);
@@ -613,6 +628,42 @@ static void p14_log(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		p14_limited(a, r, host, e);
 }
 
+/* Services that RDMA stands on, and that failed: each is the check's of what it would have done. */
+static void p14_services(struct rs_audit *a, const char *host)
+{
+	static const struct {
+		const char *unit, *check, *lost;
+	} units[] = {
+		{"openibd", "N15", "RDMA's drivers are not loaded by it"},
+		{"rdma", "N15", "RDMA's modules are not loaded by it"},
+		{"opensm", "H09", "without a subnet manager InfiniBand ports stay in INIT"},
+		{"nvidia-fabricmanager", "P14", "NVSwitch links GPUs only with it"},
+		{"nv_peer_mem", "P12", "NICs do not reach GPU memory by it"},
+		{"nvidia-peermem", "P12", "NICs do not reach GPU memory by it"},
+	};
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "host", "service/"))) {
+		if (strcmp(f->value, "failed"))
+			continue;
+		for (unsigned i = 0; i < sizeof(units) / sizeof(*units); i++) {
+			struct rs_finding *x;
+
+			if (strncmp(f->name + 8, units[i].unit, strlen(units[i].unit)))
+				continue;
+			x = rs_finding_new(a, rs_rule_find(units[i].check), RS_FAIL, RS_CRITICAL,
+					   "the service %s has failed", f->name + 8);
+			rs_finding_subject(a, x, host, NULL);
+			rs_finding_fact(x, f);
+			rs_finding_why(a, x, "%s", units[i].lost);
+			rs_finding_need(a, x, rs_audit_text(a, "journalctl -u %s -b", f->name + 8),
+					"why it ended");
+			break;
+		}
+	}
+}
+
 static void p14(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -623,6 +674,7 @@ static void p14(struct rs_audit *a, const struct rs_rule *r)
 		while ((pci = rs_facts_subject(a->facts, &at, host, "pci/")))
 			p14_errors(a, r, host, pci, &right);
 		p14_log(a, r, host);
+		p14_services(a, host);
 		if (right)
 			rs_finding_subject(a,
 					   rs_finding_new(a, r, RS_PASS, RS_MAJOR,

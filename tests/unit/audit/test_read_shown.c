@@ -187,6 +187,70 @@ static void test_programs_say_no_environment(void **state)
 	rs_audit_destroy(a);
 }
 
+/* ---- Cumulus' files, Onyx, and small tools of hosts ---- */
+
+static void test_cumulus_files(void **state)
+{
+	static const char text[] =
+		"traffic.packet_priority_source_set = [802.1p,dscp]\n"
+		"traffic.cos_3.priority_source.dscp = [24-26]\npfc.port_group_list = [R]\n"
+		"pfc.R.port_set = swp1-swp3,swp9s0\npfc.R.cos_list = [3]\npfc.R.tx_enable = false\n"
+		"default_ecn_red_conf.egress_queue_list = [0,3]\n"
+		"default_ecn_red_conf.ecn_enable = true\n"
+		"default_ecn_red_conf.min_threshold_bytes = 150000\n";
+	struct rs_audit *a = reading(text);
+
+	(void)state;
+	expect(a, "host", "os", "Cumulus");
+	expect(a, "port/*", "trust", "dscp");
+	expect(a, "port/*", "dscp_to_tc/25", "3");
+	expect(a, "port/swp3", "pfc/3", "1");
+	expect(a, "port/swp9s0", "pfc_tx", "0");
+	expect(a, "port/swp4", "pfc/3", NULL);
+	expect(a, "port/*", "queue/3/kmin", "150000");
+	rs_audit_destroy(a);
+}
+
+static void test_onyx(void **state)
+{
+	struct rs_audit *a = reading("Eth1/5:\n  Rx:\n    77  packets\n    12  no buffer discards\n"
+				     "    0  pause packets\n  Tx:\n    3  no buffer discards\n");
+
+	(void)state;
+	expect(a, "port/Eth1/5", "counter/lossless_rx_discards", "12");
+	expect(a, "port/Eth1/5", "counter/lossless_tx_discards", "3");
+	rs_audit_destroy(a);
+	a = reading("RoCE mode      : lossless\nPort trust mode: L3\nMode: ecn, absolute\n"
+		    "Min : 150\nMax : 1500\nException list:\nPFC of Eth1/7 differs\n");
+	expect(a, "host", "roce_mode", "lossless");
+	expect(a, "port/*", "pfc/3", "1");
+	expect(a, "port/*", "queue/3/kmax", "1500000");
+	expect(a, "host", "roce_exception/1", "PFC of Eth1/7 differs");
+	rs_audit_destroy(a);
+}
+
+static void test_small_tools(void **state)
+{
+	struct rs_audit *a = reading("hfi1_0:1    PortGID:0xfe80000000000000:001175\n"
+				     "   PortState:     Init (LinkUp)\n");
+
+	(void)state;
+	expect(a, "nic/hfi1_0", "port_state", "Init");
+	rs_audit_destroy(a);
+	a = reading("$ systemctl status openibd\n* openibd.service - configure devices\n"
+		    "     Active: failed (Result: exit-code) since Tue\n");
+	expect(a, "host", "service/openibd", "failed");
+	rs_audit_destroy(a);
+	a = reading("$ ethtool ens8np0 | grep -E 'Speed|Link'\n\tSpeed: 400000Mb/s\n"
+		    "\tLink detected: yes\n");
+	expect(a, "netdev/ens8np0", "speed_mbps", "400000");
+	rs_audit_destroy(a);
+	a = reading("$ setpci -v -s 17:01.0 ECAP_ACS+0x6.w\n0000:17:01.0 @26e = 001d\n"
+		    "0000:17:02.0 @26e = 0000\n");
+	expect(a, "pci/0000:17:01.0", "acs_control", "0x1d");
+	rs_audit_destroy(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +260,9 @@ int main(void)
 		cmocka_unit_test(test_pfc_states),
 		cmocka_unit_test(test_reach),
 		cmocka_unit_test(test_programs_say_no_environment),
+		cmocka_unit_test(test_cumulus_files),
+		cmocka_unit_test(test_onyx),
+		cmocka_unit_test(test_small_tools),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
