@@ -77,7 +77,10 @@ void load_trace(struct rs_load *l, struct rs_fabric *f, struct rs_job *job,
 				&(struct rs_trace_conf){.file = t->file,
 							.n_files = t->n_files,
 							.groups = t->groups,
-							.flops = t->flops},
+							.flops = t->flops,
+							.ranks = job->collective.n_ranks
+									 ? job->collective.n_ranks
+									 : f->n_gpus},
 				file->at);
 	if (t->work)
 		set_ranks(l, f, &job->collective, t->work->n_ranks, file->at);

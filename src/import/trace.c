@@ -380,7 +380,7 @@ struct rs_work *rs_trace_read(struct rs_load *l, const struct rs_trace_conf *c, 
 
 struct rs_work *rs_trace_read_text(struct rs_load *l, const char *text, size_t n, const char *name)
 {
-	static const struct rs_trace_conf none = {.flops = 1e12};
+	static const struct rs_trace_conf none = {.flops = 1e12, .ranks = 8};
 	struct trace t = {.l = l, .c = &none, .everyone = RS_WORK_NONE, .name = name};
 	FILE *in = n ? fmemopen((void *)(uintptr_t)text, n, "rb") : NULL;
 	enum kind kind = in ? kind_of(in) : KIND_NONE;

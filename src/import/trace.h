@@ -20,6 +20,7 @@ struct rs_trace_conf {
 	uint32_t n_files;
 	const char *groups; /* JSON of Chakra's process groups: {"name": [ranks]}; NULL: none */
 	double flops;       /* of a GPU, for computations that say operations and no time */
+	uint32_t ranks;     /* of a file that does not say how many it is for; 0: it must */
 };
 /* In l's arena; NULL after an error, which names file and place. */
 struct rs_work *rs_trace_read(struct rs_load *l, const struct rs_trace_conf *c, struct rs_where at);

@@ -30,7 +30,9 @@ static int fail(struct text *x, unsigned word, const char *expected)
 {
 	struct rs_where at = x->at;
 
-	at.column = word < x->n ? x->column[word] : 0;
+	at.column = word < x->n ? x->column[word]
+		    : x->n      ? x->column[x->n - 1] + (int)strlen(x->word[x->n - 1])
+				: 1;
 	return rs_load_fail(x->t->l, -EINVAL, at, "expected %s%s%.60s%s", expected,
 			    word < x->n ? ", found '" : ", found the line's end",
 			    word < x->n ? x->word[word] : "", word < x->n ? "'" : "");
@@ -436,6 +438,9 @@ struct layer {
 struct workload {
 	struct layer *layer;
 	uint32_t n, room, tp, ep, pp, ranks;
+	bool shares;     /* an all-gather's bytes are of one rank; else of all, as SimAI's */
+	bool all;        /* every collective is of all ranks */
+	uint32_t bottom; /* of DLRM: this layer waits for the embedding's exchange; 0: none */
 };
 
 static bool comm_type(struct text *x, unsigned word, unsigned pass, struct layer_comm *c)
@@ -499,22 +504,51 @@ static void simai_layer(struct text *x, struct workload *w)
 		w->layer[w->n++] = l;
 }
 
+/*
+ * ASTRA-sim 1's say no number of ranks: it is the network's. Without a group of tensor neighbours
+ * each collective is of all ranks, as Chakra's converter of such files has it. "HYBRID_DLRM 4": the
+ * embedding's exchange goes on behind the first four layers.
+ */
+static void astra_head(struct text *x, struct workload *w, bool grouped)
+{
+	int64_t v;
+
+	w->ranks = x->t->c->ranks;
+	w->all = !grouped;
+	w->shares = true;
+	if (!w->ranks) {
+		fail(x, x->n, "all_gpus: and the number of GPUs");
+		return;
+	}
+	if (!strncmp(x->word[0], "HYBRID_DLRM", 11) && x->n > 1 &&
+	    number(x, 1, "the number of the last bottom layer", 1 << 20, &v))
+		w->bottom = (uint32_t)v;
+}
+
 static void simai_head(struct text *x, struct workload *w)
 {
 	static const char *const keys[] = {"model_parallel_NPU_group:", "ep:", "pp:", "all_gpus:"};
 	uint32_t *out[] = {&w->tp, &w->ep, &w->pp, &w->ranks};
+	uint32_t given = w->tp;
 	int64_t v;
 
+	w->tp = 0;
 	for (unsigned i = 1; i + 1 < x->n; i++)
 		for (unsigned k = 0; k < 4; k++)
 			if (!strcmp(x->word[i], keys[k]) &&
 			    number(x, i + 1, "a number of ranks", RS_WORK_RANKS_MAX, &v))
 				*out[k] = (uint32_t)v;
+	if (!x->t->l->err && !w->ranks)
+		astra_head(x, w, w->tp > 0);
+	w->tp = w->tp ? w->tp : given;
 	if (x->t->l->err)
 		return;
-	if (!w->ranks)
-		fail(x, x->n, "all_gpus: and the number of GPUs");
-	else if (!w->tp || !w->ep || !w->pp || w->ranks % ((uint64_t)w->tp * w->ep * w->pp))
+	if (x->t->c->ranks && w->ranks > x->t->c->ranks) {
+		rs_load_fail(x->t->l, -EINVAL, x->at, "it is for %u GPUs and the fabric has %u",
+			     w->ranks, x->t->c->ranks);
+		return;
+	}
+	if (!w->tp || !w->ep || !w->pp || w->ranks % ((uint64_t)w->tp * w->ep * w->pp))
 		rs_load_fail(x->t->l, -EINVAL, x->at,
 			     "%u GPUs do not divide by model_parallel_NPU_group %u x ep %u x pp %u",
 			     w->ranks, w->tp, w->ep, w->pp);
@@ -524,8 +558,11 @@ static void simai_head(struct text *x, struct workload *w)
 static void simai_groups(struct trace *t, const struct workload *w, uint32_t *of[4])
 {
 	const uint32_t data = w->ranks / w->tp / w->pp;
-	const uint32_t size[] = {w->tp, data, w->ep, data / w->ep};
-	const uint32_t stride[] = {1, w->tp, w->tp, w->tp * w->ep};
+	const uint32_t apart[] = {w->tp, data, w->ep, data / w->ep};
+	const uint32_t whole[] = {w->ranks, w->ranks, w->ranks, w->ranks};
+	const uint32_t *size = w->all ? whole : apart;
+	const uint32_t stride[] = {1, w->all ? 1 : w->tp, w->all ? 1 : w->tp,
+				   w->all ? 1 : w->tp * w->ep};
 	uint32_t *member = rs_load_take(t->l, w->ranks, sizeof(*member));
 
 	for (unsigned k = 0; k < 4 && member; k++)
@@ -584,19 +621,42 @@ static void pass_wait(struct pass *p, uint32_t comm)
 		p->last = comm;
 }
 
+/* What comes next waits for this one, too. */
+static void pass_both(struct pass *p, uint32_t *comm)
+{
+	const struct rs_work_node join = {.kind = RS_WORK_COMPUTE, .why = RS_WHY_COMPUTE};
+	uint32_t before = p->last;
+
+	if (*comm == RS_WORK_NONE || p->t->w->err)
+		return;
+	p->last = rs_work_add(p->t->w, p->rank, &join);
+	rs_work_after(p->t->w, p->rank, before);
+	rs_work_after(p->t->w, p->rank, *comm);
+	*comm = RS_WORK_NONE;
+}
+
 /* Forward through all layers; back: gradients of weights go while the next layer is at work. */
 static void simai_rank(struct pass *p, const struct workload *w)
 {
 	const struct rs_work_node end = {.kind = RS_WORK_COMPUTE, .why = RS_WHY_COMPUTE};
-	uint32_t *gradients = calloc(w->n + 1u, sizeof(*gradients)), n = 0;
+	uint32_t *gradients = calloc(w->n + 1u, sizeof(*gradients)), n = 0, exchange = RS_WORK_NONE;
 
 	if (!gradients)
 		return;
 	p->last = RS_WORK_NONE;
 	for (uint32_t i = 0; i < w->n; i++) {
+		uint32_t comm;
+
+		if (i && i == w->bottom)
+			pass_both(p, &exchange);
 		pass_compute(p, w->layer[i].time[0]);
-		pass_wait(p, pass_comm(p, &w->layer[i].comm[0]));
+		comm = pass_comm(p, &w->layer[i].comm[0]);
+		if (!i && w->bottom)
+			exchange = comm;
+		else
+			pass_wait(p, comm);
 	}
+	pass_both(p, &exchange);
 	for (uint32_t i = w->n; i-- > 0;) {
 		pass_compute(p, w->layer[i].time[2]);
 		gradients[n++] = pass_comm(p, &w->layer[i].comm[2]);
@@ -615,6 +675,17 @@ static void simai_rank(struct pass *p, const struct workload *w)
 	free(gradients);
 }
 
+static void gather_shares(const struct trace *t, const struct workload *w, uint32_t *const *of)
+{
+	for (uint32_t i = 0; i < w->n; i++)
+		for (unsigned p = 0; p < 3; p++) {
+			struct layer_comm *c = &w->layer[i].comm[p];
+
+			if (c->any && c->op == RS_COLL_ALL_GATHER)
+				c->bytes *= t->w->group[of[c->over][0]].n;
+		}
+}
+
 static void simai_work(struct trace *t, const struct workload *w)
 {
 	uint32_t *of[4];
@@ -629,6 +700,8 @@ static void simai_work(struct trace *t, const struct workload *w)
 		of[k] = rs_load_take(t->l, w->ranks, sizeof(*of[k]));
 	if (!t->l->err)
 		simai_groups(t, w, of);
+	if (!t->l->err && w->shares)
+		gather_shares(t, w, of);
 	for (p.rank = 0; p.rank < w->ranks && !t->l->err; p.rank++) {
 		simai_rank(&p, w);
 		t->l->err = t->w->err;

@@ -266,7 +266,63 @@ static void test_simai_layers(void **state)
 	end(&x);
 	refuse("DATA all_gpus: 4\n1\na -1 10 SUM 4 1 NONE 0 1 NONE 0 1\n", "ALLREDUCE", 3);
 	refuse("DATA all_gpus: 4\n2\na -1 10 NONE 4 1 NONE 0 1 NONE 0 1\n", "expected 2 layers", 3);
-	refuse("DATA\n1\n", "all_gpus", 1);
+	refuse("DATA all_gpus: 9216\n1\na -1 10 NONE 4 1 NONE 0 1 NONE 0 1\n",
+	       "9216 GPUs and the fabric has 4", 1);
+}
+
+/* ASTRA-sim 1's files do not say how many ranks they are for, have CRLF and words behind. Each
+ * collective is of all ranks. */
+static void test_astra_sim_1(void **state)
+{
+	struct run x;
+
+	put("w.txt",
+	    "HYBRID_MODEL_DATA\t\t\t\r\n2\t\r\n"
+	    "a\t-1\t1000\tALLGATHER\t4000\t2000\tNONE\t0\t3000\tALLREDUCE\t8000\t10\tDATA\r\n"
+	    "b -1 1000 NONE\t\t0 2000 REDUCESCATTER 6000 3000 NONE 0 10");
+	x = run_job("trace: w.txt");
+	assert_int_equal(done(&x)->work.dry, 12020 * RS_NS);
+	assert_int_equal(x.r->jobs[0].coll->n_ranks, 4);
+	/* of an all-gather a share is given, of a reduce-scatter all of it */
+	assert_int_equal(x.r->jobs[0].work.bytes[RS_WHY_TENSOR], 4 * 3 * 4000 + 3 * 6000);
+	assert_int_equal(x.r->jobs[0].work.bytes[RS_WHY_DATA], 2 * 3 * 8000);
+	end(&x);
+	x = run_job("trace: {file: w.txt, collective: {ranks: 2}}");
+	assert_int_equal(done(&x)->coll->n_ranks, 2);
+	end(&x);
+	put("w.txt", "HYBRID_TRANSFORMER model_parallel_NPU_group: 2\n1\n"
+		     "a -1 1000 ALLREDUCE 4000 2000 NONE 0 3000 ALLREDUCE 8000 10\n");
+	x = run_job("trace: w.txt");
+	assert_int_equal(done(&x)->work.bytes[RS_WHY_TENSOR], 4 * 4000);
+	assert_int_equal(x.r->jobs[0].work.bytes[RS_WHY_DATA], 4 * 8000);
+	end(&x);
+	refuse("HYBRID_TRANSFORMER model_parallel_NPU_group: 3\n0\n", "do not divide", 1);
+	refuse("HYBRID_DLRM x\n0\n", "the last bottom layer", 1);
+}
+
+/* The embedding's exchange goes on behind the bottom layers, and the first one above waits. */
+static void test_astra_sim_1_dlrm(void **state)
+{
+	static const char layers[] = "\n3\n"
+				     "emb -1 1000 ALLTOALL 40000000 0 NONE 0 0 NONE 0 0\n"
+				     "bottom -1 700000 NONE 0 0 NONE 0 0 NONE 0 0\n"
+				     "top -1 1000 NONE 0 0 NONE 0 0 NONE 0 0\n";
+	rs_time step[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		char text[512];
+		struct run x;
+
+		snprintf(text, sizeof(text), "HYBRID_DLRM %d%s", i ? 2 : 0, layers);
+		put("w.txt", text);
+		x = run_job("trace: w.txt");
+		step[i] = done(&x)->work.step;
+		end(&x);
+	}
+	/* 30 MB by each at line rate */
+	assert_near((double)step[0] / RS_S, 702e-6 + 30e6 * 8 / LINE, 0.1);
+	assert_true(step[1] < step[0] - 500 * RS_US);
+	assert_true(step[1] >= 702 * RS_US);
 }
 
 /* ---- Requests ---- */
@@ -356,6 +412,8 @@ int main(void)
 		cmocka_unit_test(test_chakra_groups_and_messages),
 		cmocka_unit_test(test_chakra_refuses),
 		cmocka_unit_test(test_simai_layers),
+		cmocka_unit_test(test_astra_sim_1),
+		cmocka_unit_test(test_astra_sim_1_dlrm),
 		cmocka_unit_test(test_serving_one_request),
 		cmocka_unit_test(test_serving_less_than_its_pieces),
 		cmocka_unit_test(test_serving_arrivals),
