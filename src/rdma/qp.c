@@ -320,13 +320,16 @@ void rs_qp_resume(struct rs_qp *qp, uint32_t psn, uint32_t msn, rs_time last_cnp
 void rs_qp_resume_answer(struct rs_qp *qp, uint32_t rkey, uint32_t psn, uint32_t length,
 			 bool atomic)
 {
+	uint32_t packets = atomic ? 1 : rs_qp_packets(qp, length);
+
 	rs_assert(qp->resource_count < qp->resource_limit && !qp->cold->resource_head);
 	qp->cold->resources[qp->resource_count++] = (struct rs_resource){
 		.rkey = rkey,
 		.pd = qp->pd,
 		.psn = psn & RS_PSN_MASK,
 		.length = atomic ? 0 : length,
-		.packets = atomic ? 1 : rs_qp_packets(qp, length),
+		.packets = packets,
+		.sent = packets,
 		.atomic = atomic,
 		.answered = true,
 	};

@@ -5,10 +5,12 @@ import csv
 import json
 import math
 import os
-import struct
 import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+from captured import is_pfc, read
 
 RATE, DELAY = 100, 500  # Gb/s, ns
 SCENARIO = f"""
@@ -25,25 +27,10 @@ HERE = "observe.py"
 
 
 def packets(path):
-    """(ns, from, to, bytes of the frame with FCS, is it PFC)"""
-    b = open(path, "rb").read()
-    names, at = [], 0
-    while at < len(b):
-        kind, n = struct.unpack("<II", b[at:at + 8])
-        if kind == 1:
-            option = at + 16
-            while True:
-                code, size = struct.unpack("<HH", b[option:option + 4])
-                if code == 2:
-                    names.append(b[option + 4:option + 4 + size].decode().split("->"))
-                if code == 0:
-                    break
-                option += 4 + (size + 3) // 4 * 4
-        if kind == 6:
-            i, high, low, kept, size = struct.unpack("<IIIII", b[at + 8:at + 28])
-            frame = b[at + 28:at + 28 + kept]
-            yield (high << 32 | low), *names[i], max(size + 4, 64), frame[12:14] == b"\x88\x08", frame
-        at += n
+    """(ns, from, to, bytes of the frame with FCS, is it PFC, the frame)"""
+    names, seen = read(path)
+    for when, i, size, frame in seen:
+        yield when, *names[i].split("->"), size, is_pfc(frame), frame
 
 
 def percentile(values, p):
