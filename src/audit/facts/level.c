@@ -43,6 +43,9 @@ static enum rs_level of_letter(const char *p)
 
 static enum rs_level of_word(const char *p, size_t n)
 {
+	/* libfabric and NCCL have no level above this one */
+	if (p[n] == '>' && !strncmp(p, "warn", n))
+		return RS_LEVEL_ERROR;
 	for (unsigned i = 0; i < sizeof(levels) / sizeof(*levels); i++)
 		if (strlen(levels[i].word) == n && !strncasecmp(levels[i].word, p, n))
 			return levels[i].level;

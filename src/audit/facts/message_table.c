@@ -74,8 +74,20 @@ const struct rs_message rs_messages[] = {
 			     "Couldn't enable GPUDirect RDMA", "for HMEM, disabling GDR",
 			     "Unable to use GIN: Peermem is not supported",
 			     "GDAKI not supported, please load Nvidia peermem",
-			     "md *cannot register cuda memory", "md *cannot register rocm memory",
 			     "GPUDirect RDMA is not supported", "GDR is not supported"),
+	},
+	{
+		.key = "gdr-md",
+		.check = "P12",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.tried = true,
+		.against = GPU_PATH,
+		.title = "UCX says that a NIC cannot register GPU memory",
+		.why = WHY_GDR,
+		.need = NEED_GDR,
+		.need_why = "whether GPU memory can be registered",
+		.pattern = P("md *cannot register cuda memory", "md *cannot register rocm memory"),
 	},
 	{
 		.key = "gdr-far",
@@ -997,6 +1009,92 @@ const struct rs_message rs_messages[] = {
 			     "Could not find any local path from gpu"),
 	},
 
+	{
+		.key = "shared-memory",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "shared memory (/dev/shm) is too small, or not there",
+		.why = "NCCL and others keep buffers of ranks of one host in /dev/shm. A container "
+		       "has "
+		       "64 MB of it by default",
+		.need = "df -h /dev/shm; docker run --shm-size or --ipc=host; an emptyDir of "
+			"medium "
+			"Memory",
+		.need_why = "how large it is inside the container",
+		.pattern = P("shared memory segment", "failed to create shared memory file",
+			     "shared memory file*error", "/dev/shm*No space left",
+			     "unable to open shared memory object", "out of shared memory",
+			     "Bus error*shared memory", "posix_fallocate failed",
+			     "failed to extend /dev/shm", "insufficient shared memory"),
+	},
+	{
+		.key = "imex",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "NVLink between hosts (MNNVL) is there and does not work: IMEX",
+		.why = "GPUs of several hosts share memory over NVLink by IMEX: its daemon must "
+		       "run on "
+		       "each, and each process needs a channel",
+		.need = "nvidia-imex-ctl -N; ls /dev/nvidia-caps-imex-channels",
+		.need_why = "which host is not ready, and whether the channel is there",
+		.pattern = P("is available but not working on this system", "IMEX*not ready",
+			     "imex channel*not", "Failed to open IMEX"),
+	},
+	{
+		.key = "gpu-driver",
+		.check = "X05",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the GPU driver is too old for the CUDA release of the job, or another "
+			 "than its "
+			 "library",
+		.why = "the container brings CUDA, the host brings the driver. After an update of "
+		       "the "
+		       "driver the host's kernel part may still be the old one",
+		.need = "nvidia-smi; cat /proc/driver/nvidia/version; nvcc --version",
+		.need_why = "which releases meet here",
+		.pattern =
+			P("CUDA driver version is insufficient", "Driver/library version mismatch",
+			  "forward compatibility was attempted on non supported",
+			  "driver on your system is too old",
+			  "the provided PTX was compiled with an unsupported",
+			  "system not yet initialized", "no kernel image is available"),
+	},
+	{
+		.key = "gpu-memory",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a GPU has too little free memory",
+		.why = "other processes hold it, or the job's size does not fit; the network is as "
+		       "it "
+		       "should be",
+		.need = "nvidia-smi, on the host of the rank that says so",
+		.need_why = "which processes hold the GPU memory",
+		.pattern = P("CUDA out of memory", "Cuda failure 2 'out of memory'",
+			     "Cuda failure 'out of memory'", "HIP out of memory",
+			     "OutOfMemoryError", "CUDA_ERROR_OUT_OF_MEMORY"),
+	},
+	{
+		.key = "gpu-fault",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a GPU's work failed (CUDA or HIP), not the network",
+		.why = "a kernel read or wrote where it must not, or the GPU failed: the kernel's "
+		       "log "
+		       "(Xid) tells them apart",
+		.need = "dmesg -T | grep -i xid; CUDA_LAUNCH_BLOCKING=1",
+		.need_why = "whether the GPU or the program is at fault",
+		.pattern =
+			P("an illegal memory access was encountered", "unspecified launch failure",
+			  "uncorrectable ECC error encountered", "CUDA error: device-side assert",
+			  "unhandled cuda error", "peer mapping resources exhausted",
+			  "invalid device ordinal", "hipErrorIllegalAddress",
+			  "Memory access fault by GPU", "all CUDA-capable devices are busy"),
+	},
 	{
 		.key = "mpi-retry",
 		.check = "N12",

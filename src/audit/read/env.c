@@ -235,12 +235,26 @@ static bool sets(const char *text)
 	return is_kind(text) && is_assignment(text) && !strchr(text, ',');
 }
 
+/* "# NCCL_P2P_DISABLE=1 ./build/all_reduce_perf -b 8": root's prompt, and no comment. */
+static bool is_root_command(const char *text)
+{
+	const char *p = text + 1 + strspn(text + 1, " ");
+
+	if (text[1] != ' ' || !is_assignment(p))
+		return false;
+	while (is_assignment(p)) {
+		p += strcspn(p, " ");
+		p += strspn(p, " ");
+	}
+	return *p == '.' || *p == '/' || rs_command_known(p);
+}
+
 static bool line_env(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
 	struct rs_input note = *in;
 	const char *text = l->text;
 
-	if (*text == '#' || !strncmp(text, "//", 2))
+	if ((*text == '#' && !is_root_command(text)) || !strncmp(text, "//", 2))
 		return false;
 	/* NCCL's own lines tell more than their words */
 	if (strstr(text, "NCCL INFO") || strstr(text, "NCCL WARN"))

@@ -344,7 +344,8 @@ static bool line(struct rs_audit *a, const struct rs_input *in, const struct rs_
 
 			if (row == last ||
 			    !(at = holds(l->text, table.pattern[k - 1].text, &end)) ||
-			    is_source(l->text, at, end) || (tries && rs_messages[row].check) ||
+			    is_source(l->text, at, end) ||
+			    (tries && rs_messages[row].check && !rs_messages[row].tried) ||
 			    is_but(&rs_messages[row], l->text) ||
 			    (rs_messages[row].by_errno && !says_failure(l->text, at, end)))
 				continue;

@@ -775,7 +775,8 @@ static bool is_sentence(const char *low)
 {
 	static const char *const joins[] = {" the ", " is ",   " we ",   " i ",   " it ",  " when ",
 					    " my ",  " this ", " that ", " and ", " but ", " with ",
-					    " a ",   " are ",  " was ",  " to ",  " in ",  " on "};
+					    " a ",   " are ",  " was ",  " to ",  " in ",  " on ",
+					    " for ", " does ", " of ",   " not "};
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < sizeof(joins) / sizeof(*joins); i++)
@@ -790,11 +791,12 @@ static bool is_sentence(const char *low)
 static bool complains(const char *low)
 {
 	static const char *const words[] = {
-		"problem",  "issue",   "does not", "doesn't", "do not show", "not show",
-		"missing",  "wrong",   "slow",     "why ",    "capped",      "downgraded",
-		"degraded", "broken",  "not used", "not use", "instead of",  "incorrect",
-		"strange",  "half of", "only get", "bug",     "unstable",    "different for",
-		"too low",  "drops",   "zero",     "fail",    "help me",     "not as good"};
+		"problem",  "issue",   "does not", "doesn't",   "do not show", "not show",
+		"missing",  "wrong",   "slow",     "why ",      "capped",      "downgraded",
+		"degraded", "broken",  "not used", "not use",   "instead of",  "incorrect",
+		"strange",  "half of", "only get", "bug",       "unstable",    "different for",
+		"too low",  "drops",   "zero",     "fail",      "help me",     "not as good",
+		"error",    "crash",   "very low", "downgrade", "cannot",      "low bandwidth"};
 
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strstr(low, words[i]))
@@ -817,6 +819,18 @@ static bool says_more(const char *low)
 		p += n;
 	}
 	return words > 3 && words > figures && !strstr(low, "  error  ") && *low != '|';
+}
+
+bool rs_ends_program(const char *text)
+{
+	static const char *const words[] = {"Fatal error",      "Traceback (most",
+					    "Abort(",           "(core dumped)",
+					    "terminate called", "Segmentation fault"};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(text, words[i]))
+			return true;
+	return false;
 }
 
 bool rs_states_failure(const char *text)

@@ -36,5 +36,7 @@ bool rs_refusal_find(const char *text, struct rs_refusal *out);
 /* Does this line say that something failed? Of logs and of people; counters and settings with
  * the word in their name do not. */
 bool rs_states_failure(const char *text);
+/* Does it say that a program broke off? That is no part of what a tool prints. */
+bool rs_ends_program(const char *text);
 
 #endif

@@ -900,9 +900,12 @@ static void said(struct stream *s, struct rs_input *in)
 			refusal_add(s->t->a, in, s->t, i + 1);
 			continue;
 		}
-		if (was == RS_LINE_BLANK || was == RS_LINE_FRAME || s->kept[i] || s->code[i])
+		if (was == RS_LINE_BLANK || was == RS_LINE_FRAME || s->code[i])
 			continue;
 		line_at(s, i, l);
+		/* within an output that a reader took only what ends a program is no part of it */
+		if (s->kept[i] && !rs_ends_program(l->text))
+			continue;
 		failure_add(s->t->a, in, l, &n);
 		/* it is not understood by that: readers of messages come later */
 		u->use[s->number[i] - 1] = was;

@@ -27,6 +27,7 @@ struct kind {
 	const char *check, *any, *with, *but, *title, *need;
 	bool kernel; /* of the kernel's log alone */
 	bool weak;   /* said only where nothing worse is known of the host */
+	bool told;   /* of people's sentences alone */
 	bool peer;   /* of lines with an address or a job's words: a local daemon is no peer */
 };
 
@@ -145,12 +146,22 @@ static const struct kind kinds[] = {
 		.need = "kubectl logs of the device plugin; kubectl describe node NODE",
 	},
 	{
+		.check = "N14",
+		.any = "~instead of infiniband|~instead of ib|~instead of roce|~instead of rdma|"
+		       "~instead of efa|~back to socket|~back to tcp|~back to ethernet|"
+		       "~back to net/socket|~uses socket|~using socket|~uses tcp|~over tcp|"
+		       "~not using infiniband|~not using rdma|~not using ib|~not use rdma|"
+		       "~not use infiniband|~not use ib",
+		.title = "a line states that sockets are used where RDMA was meant",
+		.need = "NCCL_DEBUG=INFO (NET/IB or NET/Socket); ibv_devinfo, inside the container",
+	},
+	{
 		.check = "N12",
 		.any = "~retry counter|~retry exceeded|~retry_exc|~retry count|rnr|wc|cqe|"
 		       "~wc status|~completion with error|~completion error|~error completion|"
 		       "~work completion|~cq error|~endpoint timeout|~transport error|"
 		       "~local access error|~remote access error|~protection error",
-		.but = "cqe-|~_cqe",
+		.but = "cqe-|~_cqe|~cqe requirement",
 		.title = "a line states a completion in error",
 		.need = "the same program's log of both ends; ethtool -S NETDEV",
 	},
@@ -221,24 +232,41 @@ static const struct kind kinds[] = {
 		       "hcoll",
 		.with = "~init|load|loading|~not found|~not available|unavailable|unsupported|"
 			"~not supported|create|creating|open|select|selected|undefined",
+		.but = "storage|bucket|file|files|symlink|snapshot|checkpoint",
 		.title = "a line states that a network transport or plugin did not initialise",
 		.need = "ibv_devinfo; ucx_info -d, or fi_info; inside the container",
 	},
 	{
 		.check = "N17",
-		.any = "socket|sockets|connect|connected|connecting|connection|bind|listen|tcp|"
+		.any = "socket|sockets|connect|connected|connecting|connection|listen|tcp|"
+		       "~bind to|~bind address|~bind port|~bind()|~binding to|~bind failed|"
 		       "~tcpstore|hostname|hostnames|rendezvous|bootstrap|etcd|metadata|"
-		       "handshake|~interface|subnet|store",
-		.but = "database|sql|~http|~docker.sock|display|x11|dbus|~d-bus|~license",
+		       "handshake|~interface|subnet|~store_based|~getaddrinfo|~kv store",
+		.but = "database|sql|~http|~docker.sock|display|x11|dbus|~d-bus|~license|"
+		       "nvls|~nvlink|multicast|snapshot|bucket",
 		.title = "a line states that processes could not reach each other",
 		.peer = true,
 		.need = "ip -br addr; ip route get PEER, on each host",
 	},
 	{
+		.check = "M01",
+		.any = "~low bandwidth|~low allreduce|~low throughput|~low bus|slow|slower|slowly|"
+		       "~poor perf|~bad perf|~performance|~capped|~half of|~bandwidth is|"
+		       "~low busbw|~very low|~too low|~lower than|~less than expect|~drops to|"
+		       "~dropped to|~degrad",
+		.with = "~bandwidth|gb/"
+			"s|gbps|~gbit|~throughput|busbw|slow|slower|~perf|~speed|~latency",
+		.title = "a line states that a transfer is slower than it should be",
+		.need = "ib_write_bw between the hosts; nccl-tests' whole table; ripstop expect",
+		.told = true,
+	},
+	{
 		.check = "N18",
 		.any = "nccl|rccl|~processgroup|collective|~allreduce|~all_reduce|rank|ranks|mpi|"
 		       "~mpi_|ucx|nixl|~mooncake|~deepep|transfer|transfers|~watchdog|rdma|"
-		       "~nvshmem|gloo|~torch|communicator|~infiniband|roce",
+		       "~nvshmem|gloo|~torch|communicator|~infiniband|roce|~openib|btl|vllm|sglang|"
+		       "horovod|~deepspeed|~megatron|ray|~mpirun|~multi-node|~multinode|cuda|hip|"
+		       "ipc|gpu|gpus|~verbs|ib|training|worker|workers",
 		.title = "a line states that a job or a transfer failed",
 		.need = "the log of all ranks from their start, with NCCL_DEBUG=INFO or "
 			"UCX_LOG_LEVEL=info",
@@ -281,12 +309,27 @@ static bool has_one(const char *low, const char *words)
 	return false;
 }
 
+/* "0000:3b:00.0": a PCI function, and no clock. */
+static bool has_bdf(const char *low)
+{
+	for (const char *p = low; (p = strchr(p, '.')); p++) {
+		unsigned domain, bus, device, function;
+		char behind = ' ';
+
+		if (p - low >= 10 && p[-3] == ':' && p[-6] == ':' &&
+		    sscanf(p - 10, "%4x:%2x:%2x.%1u%c", &domain, &bus, &device, &function,
+			   &behind) >= 4 &&
+		    !isalnum((unsigned char)behind))
+			return true;
+	}
+	return false;
+}
+
 /* A line of the kernel's log: "[  123.456] ", "kernel: ", or a driver's "mlx5_core 0000:3b:00.0".
  */
 static bool is_kernel(const char *low)
 {
 	const char *p = strchr(low, '[');
-	const char *bdf = strstr(low, ":00.");
 	unsigned whole, part, hour, minute;
 
 	if (strstr(low, " kernel:") || !strncmp(low, "kernel:", 7) || has_one(low, ULPS_ALONE))
@@ -300,7 +343,7 @@ static bool is_kernel(const char *low)
 	     sscanf(p, "[ +%u.%u]", &whole, &part) == 2 ||
 	     sscanf(p, "[ %u.%u]", &whole, &part) == 2))
 		return !strstr(low, " ucx ") && !strstr(low, "nccl");
-	return bdf && bdf - low >= 7 && isxdigit((unsigned char)bdf[-1]) && has_one(low, DRIVERS);
+	return has_bdf(low) && has_one(low, DRIVERS);
 }
 
 /* A person's sentence: words that programs leave out, and no place in a source. A table's row, a
@@ -328,7 +371,7 @@ static bool is_told(const char *low)
 /* The line's own words say that something failed: not a setting's name, a column or a counter. */
 static bool is_strong(const char *low)
 {
-	return has_one(low, "~failed|fails|failure|failures|~error:|~*error*|~[error]|~"
+	return has_one(low, "~failed|fail|fails|failure|failures|~error:|~*error*|~[error]|~"
 			    "nccl warn|fatal|"
 			    "~traceback|errno|~exception|cannot|can't|~unable to|~could not|"
 			    "~couldn't|refused|rejected|~timed out|unreachable|~no such|"
@@ -383,19 +426,39 @@ static bool is_between_peers(const char *low)
 			    "servers|client|clients|remote|oob|~mpi");
 }
 
-static const struct kind *kind_of(const char *low, enum rs_level level)
+/* Takes "socket.cc:120" out of a line: a file's name is not what failed. */
+static void unplace(char *low)
+{
+	static const char *const ends[] = {".c:",   ".cc:", ".cpp:", ".cu:", ".h:",  ".hpp:",
+					   ".inl:", ".py:", ".go:",  ".rs:", ".hh:", ".cuh:"};
+
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		for (char *p = low; (p = strstr(p, ends[i]));) {
+			char *from = p, *to = p + strlen(ends[i]);
+
+			to += strspn(to, " 0123456789");
+			while (from > low && !strchr(" \t[(<", from[-1]))
+				from--;
+			memset(from, ' ', (size_t)(to - from));
+			p = to;
+		}
+}
+
+static const struct kind *kind_in(const char *low, enum rs_level level)
 {
 	bool kernel = is_kernel(low);
+	bool person = *low != '|' && is_told(low);
 
-	/* a driver's line in the kernel's log needs no second word for it */
-	if (level != RS_LEVEL_ERROR && !is_strong(low) &&
+	/* a driver's line in the kernel's log needs no second word for it; nor does a person's
+	 * complaint, which has words of its own */
+	if (level != RS_LEVEL_ERROR && !person && !is_strong(low) &&
 	    !(kernel && (has_one(low, DRIVERS) || has_one(low, ULPS))))
 		return NULL;
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		const struct kind *k = &kinds[i];
 
-		if ((k->kernel && !kernel) || !has_one(low, k->any) ||
+		if ((k->kernel && !kernel) || (k->told && !person) || !has_one(low, k->any) ||
 		    (k->with && !has_one(low, k->with)) || (k->but && has_one(low, k->but)) ||
 		    (k->peer && !is_between_peers(low)))
 			continue;
@@ -403,6 +466,18 @@ static const struct kind *kind_of(const char *low, enum rs_level level)
 	}
 	/* of the kernel's other parts nothing is known here */
 	return kernel || !is_logged(low) || words(low) < SHORT ? NULL : &other;
+}
+
+/* By what is said, and where that tells nothing by the file that says it. */
+static const struct kind *kind_of(const char *low, enum rs_level level)
+{
+	char bare[TEXT];
+	const struct kind *k;
+
+	snprintf(bare, sizeof(bare), "%s", low);
+	unplace(bare);
+	k = kind_in(bare, level);
+	return k && k != &other ? k : kind_in(low, level);
 }
 
 /* ---- What is known already ---- */

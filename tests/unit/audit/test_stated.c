@@ -77,18 +77,31 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 
 static void test_a_sentence_accuses_little(void **state)
 {
-	static const char *const told[] = {
-		"When I start the second node it hangs and the QP is never connected, why is "
-		"that?\n",
-		"# registering the memory region failed on a100\n",
-		"- the connection of rank 3 is refused when we use the bond and it is fine "
-		"without\n",
+	static const struct {
+		const char *check, *line;
+	} told[] = {
+		{"N14", "# NCCL takes plain sockets instead of InfiniBand on our new cluster\n"},
+		{"M01", "# very low bandwidth between two of our nodes, what is the reason?\n"},
+		{"N15", "# Fail to open rdma device in a container\n"},
+		{"N18", "# vllm error when all of the workers start at once\n"},
+		{"N16",
+		 "When I start the second node it hangs and the QP is never connected, why is "
+		 "that?\n"},
+		{"N16", "# registering the memory region failed on a100\n"},
+		{"N17", "- the connection of rank 3 is refused when we use the bond and it is fine "
+			"without\n"},
 	};
 
 	for (unsigned i = 0; i < sizeof(told) / sizeof(*told); i++) {
 		enum rs_severity s;
 
-		assert_non_null(first(told[i], &s));
+		const char *id = first(told[i].line, &s);
+
+		if (!id || strcmp(id, told[i].check))
+			print_error("%s, not %s: %s", id ? id : "nothing", told[i].check,
+				    told[i].line);
+		assert_non_null(id);
+		assert_string_equal(id, told[i].check);
 		assert_int_equal(s, RS_MINOR);
 	}
 }
