@@ -126,7 +126,8 @@ const struct rs_message rs_messages[] = {
 			"nvidia_peermem: module verification*required",
 			"Failed to start *nv_peer_mem", "Failed to load nvidia_peermem",
 			"nvidia-peermem*error*registration", "could not insert 'peermem'",
-			"failed to load nvidia-peermem"),
+			"failed to load nvidia-peermem", "peermem*is not loaded",
+			"nv_peer_mem*is not loaded", "neither nv_peer_mem, or nvidia_peermem"),
 	},
 	{
 		.key = "gds-rdma",

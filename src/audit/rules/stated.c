@@ -102,7 +102,8 @@ static const struct kind kinds[] = {
 	},
 	{
 		.check = "P12",
-		.any = "~peermem|~peer_mem|~gpudirect|gdrcopy|gdrdrv|dmabuf|dma-buf|gdr|gdrdma",
+		.any = "~peermem|~peer_mem|~gpudirect|~gpu "
+		       "direct|gdrcopy|gdrdrv|dmabuf|dma-buf|gdr|gdrdma",
 		.but = "~nccl_",
 		.title = "a line states a failure of GPU memory that NICs should reach",
 		.need = "lsmod | grep peermem; dmesg | grep -i peermem",
@@ -128,6 +129,8 @@ static const struct kind kinds[] = {
 		       "~incompatible version|~version is incompatible|~abi version|~abi mismatch|"
 		       "~undefined symbol|~symbol lookup error|~not found (required by|"
 		       "~unsupported version|~protocol version|~versions differ",
+		.with = "~mismatch|~incompat|~differ|~not match|~unsupported|~not supported|"
+			"~expected|~undefined|~lookup|~required by",
 		.title = "a line states that two releases do not fit each other",
 		.need = "the releases of library, driver and firmware on each host: ofed_info -s, "
 			"ldd, NCCL_DEBUG=VERSION",
@@ -141,7 +144,7 @@ static const struct kind kinds[] = {
 	{
 		.check = "K02",
 		.any = "~device plugin|~device-plugin|~deviceplugin|~sriovnetwork|"
-		       "~nicclusterpolicy|~rdma/|~hca_shared|~admissionerror",
+		       "~nicclusterpolicy|~ rdma/|~\"rdma/|~'rdma/|~hca_shared|~admissionerror",
 		.title = "a line states a failure of an RDMA device plugin or its resource",
 		.need = "kubectl logs of the device plugin; kubectl describe node NODE",
 	},
@@ -211,7 +214,8 @@ static const struct kind kinds[] = {
 		.check = "N16",
 		.any = "~ibv_|~ibverbs|verbs|qp|qps|qpair|rqpair|cq|srq|~queue pair|~queue_pair|"
 		       "~mlx5dv|devx|uar|dct|dci|~ to rtr|~ to rts|~work request|~ib resource|"
-		       "~rdma resource|~completion channel|~protection domain|~allocate pd|"
+		       "~rdma resource|~completion channel|~completion "
+		       "queue|~completionqueue|~protection domain|~allocate pd|"
 		       "~alloc pd|~verbs context|~rdma context|~address handle|wqe|wqes|"
 		       "~send queue|~recv queue|~receive queue|~post send|~post recv|~postsend",
 		.title = "a line states a failure of a verbs object",
@@ -230,7 +234,8 @@ static const struct kind kinds[] = {
 		.any = "provider|transport|transports|plugin|btl|pml|mtl|libfabric|ofi|ucx|ucp|"
 		       "uct|ucc|~libnccl-net|nvshmem|nixl|backend|~openib|~openfabrics|sharp|"
 		       "hcoll",
-		.with = "~init|load|loading|~not found|~not available|unavailable|unsupported|"
+		.with = "~initial|init|load|loading|~not found|~not "
+			"available|unavailable|unsupported|"
 			"~not supported|create|creating|open|select|selected|undefined",
 		.but = "storage|bucket|file|files|symlink|snapshot|checkpoint",
 		.title = "a line states that a network transport or plugin did not initialise",
@@ -263,7 +268,7 @@ static const struct kind kinds[] = {
 	{
 		.check = "N18",
 		.any = "nccl|rccl|~processgroup|collective|~allreduce|~all_reduce|rank|ranks|mpi|"
-		       "~mpi_|ucx|nixl|~mooncake|~deepep|transfer|transfers|~watchdog|rdma|"
+		       "~mpi_|ucx|nixl|~mooncake|~deepep|transfer|transfers|~watchdog|~rdma|"
 		       "~nvshmem|gloo|~torch|communicator|~infiniband|roce|~openib|btl|vllm|sglang|"
 		       "horovod|~deepspeed|~megatron|ray|~mpirun|~multi-node|~multinode|cuda|hip|"
 		       "ipc|gpu|gpus|~verbs|ib|training|worker|workers",
@@ -371,20 +376,22 @@ static bool is_told(const char *low)
 /* The line's own words say that something failed: not a setting's name, a column or a counter. */
 static bool is_strong(const char *low)
 {
-	return has_one(low, "~failed|fail|fails|failure|failures|~error:|~*error*|~[error]|~"
-			    "nccl warn|fatal|"
-			    "~traceback|errno|~exception|cannot|can't|~unable to|~could not|"
-			    "~couldn't|refused|rejected|~timed out|unreachable|~no such|"
-			    "~not found|aborted|abort|exceeded|panic|crash|crashed|crashes|hang|"
-			    "hangs|hung|hanging|stuck|~retry_exc|~bad address|~connection closed|"
-			    "~connection reset|~not responding|unhealthy|lost|~error code|"
-			    "~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
-			    "~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
-			    "~out of range|~terminate called|~what():|~error state|~error (|~error "
-			    "-|~error 0x|~doesn't work|~does not work|~not working|"
-			    "~not available|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
-			    "~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
-			    "~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
+	return has_one(
+		low,
+		"~failed|fail|fails|failure|failures|~error:|~*error*|~[error]|~"
+		"nccl warn|fatal|"
+		"~traceback|errno|~exception|cannot|can't|~unable to|~could not|"
+		"~couldn't|refused|rejected|~timed out|unreachable|~no such|"
+		"~not found|aborted|abort|exceeded|panic|crash|crashed|crashes|hang|"
+		"hangs|hung|hanging|stuck|~retry_exc|~bad address|~connection closed|"
+		"~connection reset|~not responding|unhealthy|lost|~error code|"
+		"~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
+		"~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
+		"~out of range|~terminate called|~what():|~error (|~coredump|~core dump|~error "
+		"-|~error 0x|~doesn't work|~does not work|~not working|"
+		"~not available|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
+		"~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
+		"~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
 }
 
 static unsigned words(const char *low)
@@ -468,15 +475,43 @@ static const struct kind *kind_in(const char *low, enum rs_level level)
 	return kernel || !is_logged(low) || words(low) < SHORT ? NULL : &other;
 }
 
-/* By what is said, and where that tells nothing by the file that says it. */
-static const struct kind *kind_of(const char *low, enum rs_level level)
+/* "RdmaCompletionQueue" as "rdma completion queue". */
+static void split(const char *text, char *out, size_t size)
 {
+	size_t n = 0;
+
+	for (const char *p = text; *p && n + 2 < size; p++) {
+		if (p > text && isupper((unsigned char)*p) && islower((unsigned char)p[-1]))
+			out[n++] = ' ';
+		out[n++] = (char)tolower((unsigned char)*p);
+	}
+	out[n] = '\0';
+}
+
+static bool is_vague(const struct kind *k)
+{
+	return !k || k == &other || (k->weak && !k->told);
+}
+
+/* By what is said; where that tells little, by the words within its names, and by the file that
+ * says it. */
+static const struct kind *kind_of(const char *text, const char *low)
+{
+	enum rs_level level = rs_level_of(text);
+	const struct kind *k, *better;
 	char bare[TEXT];
-	const struct kind *k;
 
 	snprintf(bare, sizeof(bare), "%s", low);
 	unplace(bare);
 	k = kind_in(bare, level);
+	if (!is_vague(k))
+		return k;
+	split(text, bare, sizeof(bare));
+	unplace(bare);
+	better = kind_in(bare, level);
+	if (!is_vague(better))
+		return better;
+	k = k && k != &other ? k : better;
 	return k && k != &other ? k : kind_in(low, level);
 }
 
@@ -609,7 +644,7 @@ static void hear(struct rs_audit *a, const char *host,
 
 		lower(said->value, low, sizeof(low));
 		/* what NCCL tries and does without is INFO */
-		if (strstr(low, "nccl info") || !(k = kind_of(low, rs_level_of(said->value))) ||
+		if (strstr(low, "nccl info") || !(k = kind_of(said->value, low)) ||
 		    (k->weak && any) || (k->weak && !strncmp(low, "* ", 2)) ||
 		    is_known(a, host, said) || cites(a, said))
 			continue;

@@ -53,6 +53,10 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 		{"N16", "[ 77.123456] rpcrdma: connection to 10.0.0.1 failed, status -103\n"},
 		{"H05", "error: mlock of 4096 pages failed, raise the memlock limit\n"},
 		{"P12", "warning: gdrcopy: pin failed with error: -12, falling back\n"},
+		{"N16",
+		 "E1127 17:51:28.5 21 /x/rdma/cq.cpp:123] Fail to set up RdmaCompletionQueue\n"},
+		{"N18", "ERROR RdmaNode: Failed in RdmaNode constructor\n"},
+		{"N17", "E0101 10:00:00.1 9 verbs/qp.cc:7] server did not answer on its socket\n"},
 		{"H06", "alloc.c:10: error: cannot map 512 huge pages\n"},
 		{"P13", "01-01 [pid=1] ERROR  0:10 Inc-bar-usage failed: size 524288000\n"},
 		{"P05", "E0101 10:00:00.1 99 core.cc:3] vfio: cannot bind behind this iommu\n"},
@@ -115,6 +119,9 @@ static void test_settings_columns_and_other_parts_accuse_nothing(void **state)
 		"priority-flow-control pause watchdog default timeout 0.05\n",
 		"remapped_uncorrectable_errors: 512\n",
 		"check_link_errors: false\n",
+		"Fri Dec 13 07:57:31 2019: CRITICAL  : Started a daemon, protocol version 3.3\n",
+		"[1700000001.1] [n7:49 :0]  ib_md.c:9  UCX  DEBUG ibv_reg_mr() failed: Bad "
+		"address\n",
 		"Tcp: RtoAlgorithm AttemptFails EstabResets InErrs\n",
 		"[    2.345678] ata1.00: failed to get Identify Device Data, Emask 0x1\n",
 		"[ 3100.100000] pcieport 0000:00:01.1: AER: Corrected error received: "
