@@ -88,9 +88,9 @@ static void load_classes(struct rs_load *l, struct rs_qos *q, const struct rs_no
 	"classes", "dscp", "buffer", "cell", "pfc", "ecn", "headroom_scale", "max_frame",       \
 		"pause_quanta", "watchdog", "switch_latency", "cut_through", "mark_at_dequeue", \
 		"routing", "pause_holds", "headroom_delays", "alpha_by_rate", "flowlet_gap",    \
-		"pause_response", "hash", "hash_fields", "hash_seed", "ar_sample",              \
-		"ar_thresholds", "ar_sticky", "trim", "trim_bytes", "trim_class", "overflow",   \
-		"queue_bdp"
+		"flowlet_choice", "pause_response", "hash", "hash_fields", "hash_seed",         \
+		"ar_sample", "ar_thresholds", "ar_sticky", "trim", "trim_bytes", "trim_class",  \
+		"overflow", "queue_bdp"
 
 static void get_response(struct rs_load *l, struct rs_qos *q, const struct rs_node *n)
 {

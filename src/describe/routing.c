@@ -5,6 +5,7 @@
 #include "describe/load.h"
 
 const char *const routing_names[] = {"ecmp", "spray", "adaptive", "flowlet", "round-robin", NULL};
+static const char *const flowlet_names[] = {"least", "random", NULL};
 static const char *const hash_names[] = {"mix", "crc32", "xor", "random", NULL};
 static const char *const seed_names[] = {"switch", "fabric", NULL};
 static const char *const field_names[] = {"src", "dst", "sport", "qp", NULL};
@@ -62,6 +63,7 @@ static void load_thresholds(struct rs_load *l, const struct rs_node *list, struc
 void load_routing(struct rs_load *l, struct rs_qos *q, const struct rs_node *n)
 {
 	int routing = (int)q->routing, hash = (int)q->hash, seed = q->hash_same;
+	int flowlet = q->flowlet_random;
 
 	if (!n)
 		return;
@@ -69,6 +71,7 @@ void load_routing(struct rs_load *l, struct rs_qos *q, const struct rs_node *n)
 	rs_node_name(l, n, "hash", hash_names, &hash);
 	rs_node_name(l, n, "hash_seed", seed_names, &seed);
 	rs_node_time(l, n, "flowlet_gap", 1, RS_S, &q->flowlet_gap);
+	rs_node_name(l, n, "flowlet_choice", flowlet_names, &flowlet);
 	rs_node_time(l, n, "ar_sample", 0, RS_S, &q->ar_sample);
 	rs_node_bool(l, n, "ar_sticky", &q->ar_sticky);
 	load_fields(l, rs_node_get(n, "hash_fields"), &q->hash_fields);
@@ -76,6 +79,7 @@ void load_routing(struct rs_load *l, struct rs_qos *q, const struct rs_node *n)
 	q->routing = (__typeof__(q->routing))routing;
 	q->hash = (__typeof__(q->hash))hash;
 	q->hash_same = seed;
+	q->flowlet_random = flowlet;
 	if (q->ar_sticky && !q->n_ar && !l->err)
 		rs_load_fail(l, -EINVAL,
 			     rs_node_get(n, "ar_sticky") ? rs_node_get(n, "ar_sticky")->at : n->at,
@@ -90,6 +94,7 @@ void write_routing(FILE *out, const char *in, const struct rs_qos *q)
 
 	fprintf(out, "%srouting: %s\n%sflowlet_gap: %s\n", in, routing_names[q->routing], in,
 		rs_format_time(text, sizeof(text), q->flowlet_gap));
+	fprintf(out, "%sflowlet_choice: %s\n", in, flowlet_names[q->flowlet_random]);
 	fprintf(out, "%shash: %s\n%shash_seed: %s\n%shash_fields: [", in, hash_names[q->hash], in,
 		seed_names[q->hash_same], in);
 	for (unsigned k = 0; field_names[k]; k++)

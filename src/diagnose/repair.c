@@ -816,6 +816,7 @@ static void copy_routing(struct rs_qos *to, const struct rs_qos *from)
 {
 	to->routing = from->routing;
 	to->flowlet_gap = from->flowlet_gap;
+	to->flowlet_random = from->flowlet_random;
 	to->hash = from->hash;
 	to->hash_fields = from->hash_fields;
 	to->hash_same = from->hash_same;

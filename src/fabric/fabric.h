@@ -129,6 +129,7 @@ struct rs_qos {
 		RS_FABRIC_ROUND_ROBIN
 	} routing;
 	rs_time flowlet_gap; /* of a flow: after it the flow takes another path */
+	bool flowlet_random; /* any of them, else the one with the fewest bytes queued */
 	/* Of ecmp: what is hashed, and how (switch/switch.h has the numbers' names). */
 	enum {
 		RS_FABRIC_HASH_MIX,

@@ -158,6 +158,7 @@ void rs_plant_switch(const struct rs_plant *p, uint32_t sw, struct rs_switch_por
 		.hashing = hashing(q),
 		.adaptive = adaptive(q),
 		.flowlet_gap = q->flowlet_gap,
+		.flowlet_random = q->flowlet_random,
 		.routes = routes(f, sw),
 	};
 	for (uint32_t i = 0; i < out->n_ports; i++)

@@ -117,7 +117,8 @@ static uint32_t flowlet(struct rs_switch *sw, const struct rs_packet *p, const u
 
 	/* n differs between destinations: an entry may have been another's */
 	if (now - f->last > sw->cfg.flowlet_gap || f->at >= n)
-		f->at = least(sw, set, n);
+		f->at = sw->cfg.flowlet_random ? rs_random_below(&sw->random, n)
+					       : least(sw, set, n);
 	f->last = now;
 	return f->at;
 }

@@ -87,7 +87,8 @@ enum rs_routing {
 	RS_ROUTE_ECMP,     /* hash of source, destination, UDP source port */
 	RS_ROUTE_SPRAY,    /* a port for each packet, uniformly at random */
 	RS_ROUTE_ADAPTIVE, /* the least queue among the equal-cost ports, a packet: rs_adaptive */
-	RS_ROUTE_FLOWLET,  /* the least queue, a flowlet: anew after a pause of flowlet_gap */
+	RS_ROUTE_FLOWLET,  /* the least queue, or any (flowlet_random), a flowlet: anew after a
+			    * pause of flowlet_gap */
 	RS_ROUTE_PLACED,   /* as the packet says in `number`: a byte a choice, the lowest first */
 	RS_ROUTE_ROUND_ROBIN, /* a port for each packet, in turn, for each group on its own */
 	RS_ROUTE_HASHED,      /* as ECMP, by rs_hashing */
@@ -151,6 +152,7 @@ struct rs_switch_config {
 	struct rs_hashing hashing;
 	struct rs_adaptive adaptive;
 	rs_time flowlet_gap;
+	bool flowlet_random;
 	struct rs_switch_routes routes; /* borrowed arrays */
 	struct rs_pool *pool;           /* where packet indices live */
 	struct rs_pool_list *free;      /* where dropped packets and PFC frames go and come from */

@@ -202,6 +202,29 @@ static void test_flowlets_of_flows_are_apart(void **state)
 	bed_end(&b);
 }
 
+/* LetFlow: any port, its own among them, whatever waits there. */
+static void test_a_flowlet_may_take_any_port_at_random(void **state)
+{
+	unsigned count[PORTS] = {0}, before = 0;
+	rs_time now = RS_MS;
+	struct bed b;
+
+	route_bed(&b, RS_ROUTE_FLOWLET, PORTS);
+	rs_switch_destroy(b.sw);
+	b.c.flowlet_random = true;
+	bed_start(&b);
+	for (unsigned i = 0; i < 4000; i++) {
+		unsigned at = (unsigned)way(&b, 1, BED_FAR, 49152, now, i < 8) - 8;
+
+		assert_true(!i || i % 2 == 0 || at == before);
+		count[at] += i % 2 == 0;
+		before = at;
+		now += i % 2 ? 11 * RS_US : 9 * RS_US;
+	}
+	assert_true(chi_square(count, PORTS, 2000) < CHI_SQUARE_MAX);
+	bed_end(&b);
+}
+
 /* As the packet says, a byte a choice; the next switch reads the next byte. */
 static void test_placed_goes_where_the_packet_says(void **state)
 {
@@ -450,6 +473,7 @@ int main(void)
 		cmocka_unit_test(test_adaptive_takes_the_least_queue),
 		cmocka_unit_test(test_a_flowlet_keeps_its_way_until_a_gap),
 		cmocka_unit_test(test_flowlets_of_flows_are_apart),
+		cmocka_unit_test(test_a_flowlet_may_take_any_port_at_random),
 		cmocka_unit_test(test_placed_goes_where_the_packet_says),
 		cmocka_unit_test(test_what_is_not_hashed_does_not_choose),
 		cmocka_unit_test(test_hashes_spread_flows_evenly),
