@@ -11,7 +11,7 @@
 #include "sim/work.h"
 #include "wire/telemetry.h"
 
-enum { STAGES = RS_SERIES_PATH + 2, FOLLOWED = 16, MESSAGE = 1 << 30 };
+enum { STAGES = RS_SERIES_PATH + 2, FOLLOWED = 16, TURNS = 4, MESSAGE = 1 << 30 };
 
 /* A link, or the DMAs of a NIC. */
 struct stage {
@@ -34,6 +34,7 @@ struct sizes {
 	const struct rs_framing *framing;
 	bool ipv6;
 	uint16_t stamps;
+	uint8_t op;             /* enum rs_flow_op, of which READs' packets are the answers */
 	uint32_t payload, full; /* of a packet, at most; the frame that has so much */
 	uint16_t ack;
 };
@@ -190,16 +191,25 @@ static uint32_t frame_of(const struct sizes *z, uint64_t i, uint64_t n, uint64_t
 			 uint32_t *payload)
 {
 	uint64_t each = (MESSAGE + z->payload - 1) / z->payload;
+	/* first, middle, last, only */
+	static const uint8_t opcodes[][4] = {
+		[RS_FLOW_WRITE] = {RS_OP_WRITE_FIRST, RS_OP_WRITE_MIDDLE, RS_OP_WRITE_LAST,
+				   RS_OP_WRITE_ONLY},
+		[RS_FLOW_SEND] = {RS_OP_SEND_FIRST, RS_OP_SEND_MIDDLE, RS_OP_SEND_LAST,
+				  RS_OP_SEND_ONLY},
+		[RS_FLOW_READ] = {RS_OP_READ_RESPONSE_FIRST, RS_OP_READ_RESPONSE_MIDDLE,
+				  RS_OP_READ_RESPONSE_LAST, RS_OP_READ_RESPONSE_ONLY},
+	};
 	bool first = i % each == 0, last = i + 1 == n || i % each + 1 == each;
 	uint64_t message = i / each * MESSAGE, off = i % each * z->payload;
 	uint64_t left = (bytes - message < MESSAGE ? bytes - message : MESSAGE) - off;
 
 	*payload = left < z->payload ? (uint32_t)left : z->payload;
 	return frame_bytes(z,
-			   first && last ? RS_OP_WRITE_ONLY
-			   : first       ? RS_OP_WRITE_FIRST
-			   : last        ? RS_OP_WRITE_LAST
-					 : RS_OP_WRITE_MIDDLE,
+			   opcodes[z->op][first && last ? 3
+					  : first       ? 0
+					  : last        ? 2
+							: 1],
 			   *payload);
 }
 
@@ -212,8 +222,8 @@ static rs_time slowest(const struct row *w, const struct sizes *z)
 	return most;
 }
 
-/* When the last of the packets is at the far end, the first sent at 0. */
-static rs_time last_there(struct row *w, const struct sizes *z, uint64_t bytes)
+/* When the last of the packets is at the far end, all ready at `ready`. */
+static rs_time last_there(struct row *w, const struct sizes *z, uint64_t bytes, rs_time ready)
 {
 	uint64_t each = (MESSAGE + z->payload - 1) / z->payload;
 	uint64_t n = bytes / MESSAGE * each + (bytes % MESSAGE + z->payload - 1) / z->payload;
@@ -222,7 +232,7 @@ static rs_time last_there(struct row *w, const struct sizes *z, uint64_t bytes)
 	for (uint64_t i = 0; i < n; i++) {
 		uint32_t payload, frame = frame_of(z, i, n, bytes, &payload);
 
-		at = pass(w, frame, payload, 0);
+		at = pass(w, frame, payload, ready);
 		if (i != FOLLOWED / 2 || n <= FOLLOWED)
 			continue;
 		for (unsigned k = 0; k < w->n; k++)
@@ -230,6 +240,35 @@ static rs_time last_there(struct row *w, const struct sizes *z, uint64_t bytes)
 		i += n - FOLLOWED;
 	}
 	return at;
+}
+
+/* The same of messages, of which `depth` may be under way: one is ready when the one so many before
+ * it has ended, `back` after its last packet was there. Turns of `depth` messages come to take the
+ * same time: a few are followed, of those between the time is known. RS_NEVER: no memory. */
+static rs_time last_message_there(struct row *w, const struct sizes *z, uint64_t bytes,
+				  uint64_t message, uint32_t depth, rs_time back)
+{
+	uint64_t n = (bytes + message - 1) / message;
+	rs_time *there = calloc(depth, sizeof(*there)), at = 0;
+
+	for (uint64_t i = 0; there && i < n; i++) {
+		rs_time before = there[i % depth];
+
+		at = last_there(w, z, i + 1 < n ? message : bytes - i * message,
+				i < depth ? 0 : before + back);
+		there[i % depth] = at;
+		if (i + 1 == (uint64_t)TURNS * depth && n > i + 1 + 2 * (uint64_t)depth) {
+			uint64_t turns = (n - i - 1) / depth - 1;
+
+			for (unsigned k = 0; k < w->n; k++)
+				w->at[k].free += (rs_time)turns * (at - before);
+			for (uint32_t k = 0; k < depth; k++)
+				there[k] += (rs_time)turns * (at - before);
+			i += turns * depth;
+		}
+	}
+	free(there);
+	return there ? at : RS_NEVER;
 }
 
 /* The ACK of the last, back to the sender, or a READ's request, which is about as long; RS_NEVER:
@@ -263,6 +302,15 @@ static struct sizes of_reads(struct sizes z)
 	return z;
 }
 
+/* Messages that may be under way: those that are posted, and of READs those that the peer answers.
+ */
+static uint32_t depth_of(const struct rs_sim *s, const struct sim_conn *c)
+{
+	uint32_t depth = sim_flow_depth(flow_of(s, c)), reads = s->f->transport.max_rd_atomic;
+
+	return c->op == RS_FLOW_READ && reads < depth ? reads : depth;
+}
+
 static void flow_speed(struct rs_sim *s, uint32_t conn, const struct sizes *all,
 		       struct rs_series_speed *o)
 {
@@ -271,20 +319,24 @@ static void flow_speed(struct rs_sim *s, uint32_t conn, const struct sizes *all,
 	struct sizes own = c->op == RS_FLOW_READ ? of_reads(*all) : *all;
 	const struct sizes *z = &own;
 	const struct rs_host_params *hp = &s->f->host_params;
-	rs_time post = sim_nic_of(s, f->src)->inside ? hp->post + hp->mmio : 0, back, each;
+	rs_time post = sim_nic_of(s, f->src)->inside ? hp->post + hp->mmio : 0, back, there;
+	uint64_t message = flow_of(s, c)->message;
 	struct row w;
 
 	if (f->finish != RS_NEVER)
 		o->goodput = per_second(f->bytes, f->finish - f->start);
-	/* what is asked for a word, or a message, at a time waits for round trips */
-	if (c->op == RS_FLOW_ATOMIC || flow_of(s, c)->message)
+	if (c->op == RS_FLOW_ATOMIC)
 		return;
+	own.op = c->op;
 	back = ack_back(s, conn, z);
 	if (back == RS_NEVER || !make_row(s, conn, f->bytes, z->payload, &w))
 		return;
-	each = slowest(&w, z);
-	o->allowed = per_second(z->payload, each);
-	o->alone = post + last_there(&w, z, f->bytes) + back;
+	o->allowed = per_second(z->payload, slowest(&w, z));
+	there = message ? last_message_there(&w, z, f->bytes, message, depth_of(s, c), post + back)
+			: last_there(&w, z, f->bytes, 0);
+	if (there == RS_NEVER)
+		return;
+	o->alone = post + there + back;
 	if (f->finish != RS_NEVER && o->alone > 0)
 		o->slowdown = (double)(f->finish - f->start) / (double)o->alone;
 }

@@ -357,6 +357,41 @@ static void test_a_flow_alone_takes_its_closed_form(void **state)
 	}
 }
 
+/* And in messages of which some may be under way, each waiting for the end of another: READs for
+ * answers, of which the peer holds a few, the others for ACKs. */
+static void test_messages_alone_take_their_closed_form(void **state)
+{
+	static const char *const kinds[] = {
+		"network: {kind: single-switch, hosts: 7, rate: 25G, delay: 500ns, mtu: 256}",
+		"network: {kind: leaf-spine, leaves: 3, spines: 2, hosts_per_leaf: 3, rate: 100G, "
+		"uplink_rate: 40G, delay: 1us}",
+		"network: {kind: fat-tree, k: 4, rate: 400G, delay: 5us, mtu: 4096}",
+	};
+	static const char *const ops[] = {"read", "write", "send"};
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 60; seed++) {
+		struct rs_random r = rs_random_stream(seed, 9, 8);
+		uint32_t message = 1 + upto(&r, 1u << upto(&r, 18)), n = 1 + upto(&r, 300);
+		struct text t = {.n = 0};
+		struct loaded l;
+		const struct rs_series_speed *x;
+
+		add(&t, "fabric: {%s, cc: {kind: none}, transport: {max_rd_atomic: %u}}\n",
+		    one_of(&r, kinds, 3), 1 + upto(&r, 20));
+		add(&t,
+		    "workload: [{flows: [{src: %u, dst: %u, op: %s, bytes: %uB, message: %uB, "
+		    "depth: %u}]}]\n",
+		    upto(&r, 3), 3 + upto(&r, 3), one_of(&r, ops, 3),
+		    message * n - upto(&r, message), message, 1 + upto(&r, 1u << upto(&r, 7)));
+		l = watch(t.s, (struct rs_observe){.on = true}, 1);
+		x = &l.r->series->flow_speed[0];
+		if (!(x->slowdown > 0.99 && x->slowdown < 1.01))
+			fail_msg("%f of the closed form: %s", x->slowdown, t.s);
+		load_free(&l);
+	}
+}
+
 /* Nothing is sent over links that the path does not have; path and ways are those of switches. */
 static void test_a_path_is_where_packets_went(void **state)
 {
@@ -426,6 +461,7 @@ int main(void)
 		cmocka_unit_test(test_pauses_of_a_class_without_packets_add_up),
 		cmocka_unit_test(test_latency_of_one_is_its_ways),
 		cmocka_unit_test(test_a_flow_alone_takes_its_closed_form),
+		cmocka_unit_test(test_messages_alone_take_their_closed_form),
 		cmocka_unit_test(test_a_path_is_where_packets_went),
 		cmocka_unit_test(test_bars_are_what_ranks_did),
 		cmocka_unit_test(test_names_of_nothing_are_refused),
