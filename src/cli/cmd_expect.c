@@ -297,7 +297,7 @@ static int read_log(const char *path, struct rs_arena *a, struct rs_measured **o
 	struct rs_load l = {.arena = a, .e = e, .name = path};
 	size_t n = 0;
 	char *text = rs_load_file(&l, path, LOG_BYTES_MAX, (struct rs_where){0}, &n);
-	int err = text ? rs_measured_read(text, n, path, a, out, e) : l.err;
+	int err = text ? rs_measured_read(text, n, path, NULL, a, out, e) : l.err;
 
 	free(text);
 	return err;

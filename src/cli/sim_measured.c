@@ -23,6 +23,8 @@ enum {
 	SHOWN_MAX = 8,
 	DELAY_US = 5, /* of a link at most: a kilometre of fibre */
 	STEP_US = 1000,
+	LOOP = 20,
+	REPEATS = 3, /* that stand for it */
 };
 /* A prediction this near is as good as a second measurement; a change must halve what is apart. */
 static const double AGREES = 0.1, HALVES = 0.5;
@@ -52,6 +54,36 @@ struct measuring {
 
 /* ---- The log ---- */
 
+/* nccl-tests' name of an operation, and as a description says it. */
+static const char *const op_names[][2] = {
+	{"all_reduce", "all-reduce"},         {"all_gather", "all-gather"},
+	{"reduce_scatter", "reduce-scatter"}, {"broadcast", "broadcast"},
+	{"alltoall", "all-to-all"},           {"sendrecv", "send-recv"},
+};
+
+static const char *op_name(const char *op)
+{
+	for (size_t i = 0; op && i < sizeof(op_names) / sizeof(*op_names); i++)
+		if (!strcmp(op, op_names[i][0]))
+			return op_names[i][1];
+	return NULL;
+}
+
+/* Which of several tables is the first job's. */
+static const char *test_of(const struct rs_fabric *f)
+{
+	const struct rs_job *j = f->n_jobs ? &f->jobs[0] : NULL;
+	const char *op;
+
+	if (!j || j->kind != RS_JOB_COLLECTIVE)
+		return NULL;
+	op = rs_coll_op_name(j->collective.op);
+	for (size_t i = 0; i < sizeof(op_names) / sizeof(*op_names); i++)
+		if (!strcmp(op, op_names[i][1]))
+			return op_names[i][0];
+	return NULL;
+}
+
 static int read_log(struct measuring *w)
 {
 	FILE *f = fopen(w->o->log, "rbe");
@@ -71,24 +103,10 @@ static int read_log(struct measuring *w)
 	else if (n > LOG_BYTES_MAX)
 		err = rs_error_set(w->e, -E2BIG, "%s: more than 16 MiB", w->o->log);
 	fclose(f);
-	err = err ? err : rs_measured_read(text, n, w->o->log, w->arena, &w->m, w->e);
+	err = err ? err
+		  : rs_measured_read(text, n, w->o->log, test_of(w->f), w->arena, &w->m, w->e);
 	free(text);
 	return err;
-}
-
-/* nccl-tests' name of an operation as a description says it. */
-static const char *op_name(const char *op)
-{
-	static const char *const names[][2] = {
-		{"all_reduce", "all-reduce"},         {"all_gather", "all-gather"},
-		{"reduce_scatter", "reduce-scatter"}, {"broadcast", "broadcast"},
-		{"alltoall", "all-to-all"},           {"sendrecv", "send-recv"},
-	};
-
-	for (size_t i = 0; op && i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(op, names[i][0]))
-			return names[i][1];
-	return NULL;
 }
 
 static int fits_nccl(struct measuring *w)
@@ -154,6 +172,16 @@ static void add(struct try *t, const char *path, const char *fmt, ...)
 	t->n++;
 }
 
+/* nccl-tests' loop of 20: a broadcast's root begins the next one while others still pass the last
+ * one on. In other operations all wait for all. */
+static bool in_loop(const struct measuring *w)
+{
+	if (w->m->kind != RS_MEASURED_NCCL)
+		return false;
+	return w->m->op ? !strcmp(w->m->op, "broadcast")
+			: w->f->jobs[0].collective.op == RS_COLL_BROADCAST;
+}
+
 /* What a row of the log is in the description. *messages: that one run sends. */
 static void describe_row(const struct measuring *w, const struct rs_measured_row *r, struct try *t,
 			 double *messages)
@@ -169,6 +197,8 @@ static void describe_row(const struct measuring *w, const struct rs_measured_row
 		add(t, "workload[0].collective.bytes", "%lluB", bytes);
 		if (w->m->op)
 			add(t, "workload[0].collective.op", "%s", op_name(w->m->op));
+		if (in_loop(w))
+			add(t, "workload[0].collective.repeat", "%d", REPEATS);
 		return;
 	}
 	stream = stream < 4 * bytes ? 4 * bytes : stream;
@@ -187,6 +217,8 @@ static double duration(const struct measuring *w, const struct rs_sim_result *r,
 					? r->flows[0].finish - r->flows[0].start
 					: r->flows[0].delivered) /
 		       RS_US;
+	if (in_loop(w))
+		return (double)(r->jobs[0].first + (LOOP - 1) * r->jobs[0].further) / LOOP / RS_US;
 	return (double)r->jobs[0].first / RS_US / messages;
 }
 
@@ -376,22 +408,64 @@ static void try_one(struct measuring *w, const char *name, const char *path, con
 	run_try(w, t);
 }
 
+/* The release that the log names, where the description has another one. */
+static void try_release(struct measuring *w)
+{
+	const char *has = w->f->jobs[0].collective.nccl.version;
+	char name[96];
+
+	if (!w->m->release || (has && !strcmp(has, w->m->release)))
+		return;
+	snprintf(name, sizeof(name), "NCCL %.16s, which the log names", w->m->release);
+	try_one(w, name, "workload[0].collective.nccl.version", w->m->release);
+}
+
+/* Fewer NICs than the host has: a list that names some, or ports that are down. */
+static void try_nics(struct measuring *w)
+{
+	const struct rs_fabric_host *h = &w->f->hosts[0];
+	char name[64], list[96];
+
+	for (uint32_t n = h->n_endpoints / 2; n && w->f->n_hosts > 1; n /= 2) {
+		size_t at = (size_t)snprintf(list, sizeof(list), "=");
+
+		for (uint32_t i = 0; i < n && at < sizeof(list); i++) {
+			const char *whole = w->f->endpoints[h->first_endpoint + i].name;
+			const char *slash = strchr(whole, '/');
+
+			at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s", i ? "," : "",
+					       slash ? slash + 1 : whole);
+		}
+		if (at >= sizeof(list))
+			continue;
+		snprintf(name, sizeof(name), "%u of %u NICs", n, h->n_endpoints);
+		try_one(w, name, "workload[0].collective.nccl.env.NCCL_IB_HCA", list);
+	}
+}
+
 /* NCCL's own way: what its variables would have to force. */
 static void try_nccl(struct measuring *w)
 {
+	const struct rs_job *j = &w->f->jobs[0];
 	static const char *const forced[][2] = {
 		{"NCCL_ALGO", "Ring"},    {"NCCL_ALGO", "Tree"},       {"NCCL_ALGO", "NVLSTree"},
 		{"NCCL_ALGO", "NVLS"},    {"NCCL_PROTO", "LL"},        {"NCCL_PROTO", "LL128"},
 		{"NCCL_PROTO", "Simple"}, {"NCCL_MAX_NCHANNELS", "4"}, {"NCCL_MAX_NCHANNELS", "1"}};
-	uint32_t gpus = w->f->hosts[0].n_gpus;
+	bool p2p = j->collective.op == RS_COLL_ALL_TO_ALL || j->collective.op == RS_COLL_SEND_RECV;
+	uint32_t gpus = w->m->per_thread > 1 ? w->m->per_thread : w->f->hosts[0].n_gpus;
 	char name[64], path[80], value[16];
 
-	for (size_t i = 0; i < sizeof(forced) / sizeof(*forced); i++) {
+	try_release(w);
+	try_nics(w);
+	if (p2p)
+		try_one(w, "NCCL_PXN_DISABLE=1", "workload[0].collective.nccl.env.NCCL_PXN_DISABLE",
+			"1");
+	for (size_t i = 0; !p2p && i < sizeof(forced) / sizeof(*forced); i++) {
 		snprintf(name, sizeof(name), "%s=%s", forced[i][0], forced[i][1]);
 		snprintf(path, sizeof(path), "workload[0].collective.nccl.env.%s", forced[i][0]);
 		try_one(w, name, path, forced[i][1]);
 	}
-	if (gpus < 2 || w->f->jobs[0].collective.nccl.gpus_per_thread > 1)
+	if (gpus < 2 || j->collective.nccl.gpus_per_thread > 1)
 		return;
 	snprintf(name, sizeof(name), "one thread that starts the kernels of %u GPUs", gpus);
 	snprintf(value, sizeof(value), "%u", gpus);

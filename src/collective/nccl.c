@@ -131,7 +131,7 @@ int plan_nccl(struct planner *p)
 	c->nccl = r;
 	c->conf.channels = (uint32_t)r->choice.channels;
 	c->conf.qps = r->qps ? (uint32_t)r->qps : c->conf.qps;
-	c->window = r->p2p ? nccl_p2p_window(r) : r->choice.chunk_steps > 1 ? 4 : 8;
+	c->window = r->choice.chunk_steps > 1 && !r->p2p ? 4 : 8;
 	r->lane_rate = nccl_lane_rate(r, c->n_ranks, c->conf.op == RS_COLL_BROADCAST);
 	nccl_set_times(c, r);
 	/* A ring's LL128 shows itself by whole chunks (docs/nccl.md, "Run"). */

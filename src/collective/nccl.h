@@ -44,8 +44,9 @@ int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcas
 /* Of one of `works` operations of point-to-point that share a block, one direction. to_net: it
  * sends over the network. */
 int64_t nccl_p2p_rate(const struct nccl_run *r, uint32_t works, bool to_net);
-/* Messages under way of a connection of point-to-point. */
-uint32_t nccl_p2p_window(const struct nccl_run *r);
+/* Messages under way of a connection of point-to-point: `works` operations of a batch of a channel
+ * go over the network. */
+uint32_t nccl_p2p_window(uint32_t works);
 void nccl_set_times(struct rs_coll *c, struct nccl_run *r);
 void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r);
 

@@ -115,20 +115,13 @@ int64_t nccl_p2p_rate(const struct nccl_run *r, uint32_t works, bool to_net)
 	return rate < share ? rate : share;
 }
 
-/* Messages from the GPUs of a node to one of another go together: PXN takes them to one NIC, and
- * its plugin takes up to 8 receives at once. */
-static uint32_t together(const struct nccl_run *r)
-{
-	return r->p->max_local_ranks < 8 ? r->p->max_local_ranks : 8;
-}
-
-/* A NIC's buffer has 16 steps a channel, which up to 8 messages that go together share
+/* A NIC's buffer has 16 steps a channel, which the operations of a batch share
  * (NCCL_SHARED_STEPS, transport/net.cc). */
-uint32_t nccl_p2p_window(const struct nccl_run *r)
+uint32_t nccl_p2p_window(uint32_t works)
 {
-	uint32_t steps = 16 / together(r);
+	uint32_t steps = 16 / (works ? works : 1);
 
-	return r->p->n_nodes < 2 || steps > 8 ? 8 : steps;
+	return steps > 8 ? 8 : steps;
 }
 
 /* ---- Times ---- */
@@ -216,6 +209,16 @@ static rs_time starts_time(const struct rs_coll *c, const struct nccl_run *r)
 	return gpus < 2 ? 0 : gpus * (4500 * RS_NS + messages * 400 * RS_NS);
 }
 
+/* Messages from the GPUs of a node to one of another go together: PXN takes them to one NIC, and
+ * its plugin takes up to 8 receives at once. Where each sends to the next one, one alone leaves a
+ * node. */
+static uint32_t together(const struct rs_coll *c, const struct nccl_run *r)
+{
+	if (c->conf.op == RS_COLL_SEND_RECV)
+		return 1;
+	return r->p->max_local_ranks < 8 ? r->p->max_local_ranks : 8;
+}
+
 void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 {
 	const struct rs_nccl_conf *conf = &c->conf.nccl;
@@ -230,7 +233,7 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 	c->proxy = proxy_time(r) + n->message + (r->p2p ? 11 * RS_US : 0);
 	c->post = RS_US + n->post * messages;
 	if (r->p2p)
-		c->post += 1800 * RS_NS / (conf->net == RS_NCCL_NET_IB ? together(r) : 1);
+		c->post += 1800 * RS_NS / (conf->net == RS_NCCL_NET_IB ? together(c, r) : 1);
 	c->eager = n->eager;
 	c->eager_rate =
 		r->choice.proto == RS_NCCL_LL ? n->rate : 0; /* its buffers are the host's */

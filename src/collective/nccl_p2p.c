@@ -128,6 +128,21 @@ static int deal(struct planner *p, struct p2p *w, const struct rs_nccl_plan *pla
 	return 0;
 }
 
+/* The most operations of one batch of a channel that go to another node. */
+static uint32_t to_nodes(const struct p2p *w)
+{
+	uint32_t most = w->next, n;
+
+	for (uint32_t c = 0; c < w->channels && !w->next; c++)
+		for (uint32_t at = w->first[c]; at < w->first[c + 1]; at += SIDE_BY_SIDE) {
+			n = 0;
+			for (uint32_t i = at; i < at + SIDE_BY_SIDE && i < w->first[c + 1]; i++)
+				n += (w->ops[i] / w->parts + 1) / w->t.gpus > 0;
+			most = n > most ? n : most;
+		}
+	return most;
+}
+
 static void connect(struct planner *p, const struct p2p *w, const struct nccl_run *run)
 {
 	uint32_t n_ops = w->turns * w->parts;
@@ -172,6 +187,7 @@ int plan_nccl_p2p(struct planner *p, struct nccl_run *run)
 	if (err)
 		return err;
 	connect(p, w, run);
+	c->net_window = nccl_p2p_window(to_nodes(w));
 	c->n_lanes = 2 * w->channels * w->places;
 	run->n_steps = n_steps;
 	run->step = step;

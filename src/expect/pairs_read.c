@@ -638,7 +638,7 @@ static void read_log(struct reader *r, const char *text, size_t n)
 	size_t na, nb;
 	uint32_t from;
 
-	r->err = rs_measured_read(text, n, r->path, r->p->arena, &m, r->e);
+	r->err = rs_measured_read(text, n, r->path, NULL, r->p->arena, &m, r->e);
 	if (r->err)
 		return;
 	r->line = 1;

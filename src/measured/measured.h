@@ -29,6 +29,7 @@ struct rs_measured_row {
 struct rs_measured {
 	enum rs_measured_kind kind;
 	const char *op;      /* as nccl-tests names it: "all_reduce"; NULL: the log does not say */
+	const char *release; /* "2.26.2": of NCCL; NULL: the log does not say */
 	uint32_t n_ranks;    /* lines "Rank  N"; 0: the log has none */
 	uint32_t n_hosts;    /* that these lines name; 0: none */
 	uint32_t per_thread; /* GPUs whose kernels a thread starts (nGpus); 0: it does not say */
@@ -44,13 +45,15 @@ struct rs_measured {
 
 /*
  * The table in the n bytes of text: nccl-tests' out-of-place columns, or perftest's. Lines may
- * begin with what a launcher adds ("0: ", "[1,0]<stdout>:"). Rows of 0 bytes are passed over.
+ * begin with what a launcher adds ("0: ", "[1,0]<stdout>:"), or have it between two columns. Rows
+ * of 0 bytes are passed over. op: which test of several ("all_reduce") is read; NULL, or none of it
+ * there: the only one.
  * -EINVAL with line and column: no table, several tables (give one), a row that does not read, a
  * size twice, bandwidth without its unit; -E2BIG, -ENOMEM. name
  * is used in errors. All memory is a's.
  */
-int rs_measured_read(const char *text, size_t n, const char *name, struct rs_arena *a,
-		     struct rs_measured **out, struct rs_error *e);
+int rs_measured_read(const char *text, size_t n, const char *name, const char *op,
+		     struct rs_arena *a, struct rs_measured **out, struct rs_error *e);
 
 /* ---- Two curves ---- */
 

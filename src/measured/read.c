@@ -21,6 +21,8 @@ struct reader {
 	uint32_t n_words, n_hosts;
 	const char *host[HOSTS_MAX]; /* of ranks */
 	bool table;                  /* perftest: its head was seen */
+	const char *wanted;          /* the operation whose table is read; NULL: the only one */
+	bool other;                  /* this line is of another one's table */
 	double to_us;     /* perftest: bytes a microsecond that one unit of its average is */
 	uint32_t average; /* the word of a row that holds the value */
 };
@@ -38,15 +40,27 @@ __attribute__((format(printf, 3, 4))) static int bad(struct reader *r, uint32_t 
 	return rs_error_at(r->e, -EINVAL, (struct rs_where){r->name, r->line, column}, "%s", what);
 }
 
-/* What launchers put before a line: srun -l "0: " (" 0: " of ten tasks and more), mpirun
- * "[1,0]<stdout>:". */
+/* What mpirun puts before a line, and before what a process writes later on the same one:
+ * "[1,0]<stdout>:", "[0]". Blanks stand for it. */
+static void blank_marks(char *line)
+{
+	for (char *p = strchr(line, '['); p; p = strchr(p + 1, '[')) {
+		size_t n = 1 + strspn(p + 1, "0123456789,");
+
+		if (n == 1 || p[n++] != ']')
+			continue;
+		if (!strncmp(p + n, "<stdout>:", 9))
+			n += 9;
+		memset(p, ' ', n);
+	}
+}
+
+/* srun -l puts "0: " before a line, " 0: " of ten tasks and more. */
 static const char *payload(const char *line)
 {
-	const char *p = strstr(line, "<stdout>:"), *q, *first = line + strspn(line, " ");
+	const char *first = line + strspn(line, " "), *q = first;
 
-	if (p)
-		return p + strlen("<stdout>:");
-	for (q = first; isdigit((unsigned char)*q);)
+	while (isdigit((unsigned char)*q))
 		q++;
 	return q > first && q[0] == ':' && q[1] == ' ' ? q + 2 : line;
 }
@@ -63,6 +77,7 @@ static void split(struct reader *r, const char *line, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (!r->text[i] || r->text[i] == '\r')
 			r->text[i] = ' ';
+	blank_marks(r->text);
 	from = payload(r->text);
 	p = r->text + (from - r->text);
 	r->n_words = 0;
@@ -128,22 +143,36 @@ static int add(struct reader *r, uint64_t bytes, double us, double busbw)
 
 /* ---- nccl-tests ---- */
 
-/* size count type redop [root] time algbw busbw error: a root since 2.10 of nccl-tests. */
+enum { SIDE = 4 }; /* time algbw busbw error: out of place, and in place */
+
+/* size count type [redop] [root] and both sides: releases and operations differ in what lies before
+ * the sides. A row that was cut has one side. */
+static uint32_t nccl_time(const struct reader *r)
+{
+	uint32_t n = r->n_words, first = 3;
+	uint64_t root;
+
+	if (n >= first + 2 * SIDE)
+		return n - 2 * SIDE;
+	if (first < n && isalpha((unsigned char)*r->word[first]))
+		first++;
+	if (first + SIDE < n && (!strcmp(r->word[first], "-1") || whole(r->word[first], &root)))
+		first++;
+	return first;
+}
+
 static int nccl_row(struct reader *r)
 {
-	uint64_t bytes, count, root;
+	uint64_t bytes, count;
 	double us, algbw, busbw;
 	uint32_t at;
 
-	if (r->n_words < 8 || !whole(r->word[0], &bytes) || !whole(r->word[1], &count) ||
+	if (r->n_words < 7 || !whole(r->word[0], &bytes) || !whole(r->word[1], &count) ||
 	    !isalpha((unsigned char)*r->word[2]))
 		return 0; /* not a row: a log's line between rows */
-	at = !strcmp(r->word[4], "-1") ||
-			     (r->n_words >= 13 && whole(r->word[4], &root) && r->n_words % 2)
-		     ? 5
-		     : 4;
 	if (!bytes)
 		return 0;
+	at = nccl_time(r);
 	if (at + 2 >= r->n_words || !real(r->word[at], &us) || !real(r->word[at + 1], &algbw) ||
 	    !real(r->word[at + 2], &busbw))
 		return bad(r, at < r->n_words ? at : 0,
@@ -151,12 +180,18 @@ static int nccl_row(struct reader *r)
 	return add(r, bytes, us, busbw);
 }
 
+/* "all_reduce_perf", "./build/all_gather_perf_mpi". */
 static int nccl_start(struct reader *r, const char *op)
 {
-	size_t n = strlen(op);
+	const char *slash = strrchr(op, '/'), *end;
+	size_t n;
 
-	if (n > 5 && !strcmp(op + n - 5, "_perf"))
-		n -= 5;
+	op = slash ? slash + 1 : op;
+	end = strstr(op, "_perf");
+	n = end ? (size_t)(end - op) : strlen(op);
+	r->other = r->wanted && (strncmp(op, r->wanted, n) || r->wanted[n]);
+	if (r->other)
+		return 0;
 	if (r->m->n_rows)
 		return bad(r, 0, "a second test begins here; give one table a file");
 	r->m->op = rs_arena_printf(r->arena, "%.*s", (int)n, op);
@@ -189,10 +224,25 @@ static int nccl_threads(struct reader *r)
 {
 	uint64_t n;
 
-	for (uint32_t i = 1; i + 1 < r->n_words; i++)
+	for (uint32_t i = 0; i + 1 < r->n_words; i++)
 		if (!strcmp(r->word[i], "nGpus") && whole(r->word[i + 1], &n) && n >= 1 &&
 		    n <= 1024)
 			r->m->per_thread = (uint32_t)n;
+	return 0;
+}
+
+/* "NCCL version 2.26.2+cuda12.8", with NCCL's own words before it or not; the first one. */
+static int nccl_release(struct reader *r)
+{
+	for (uint32_t i = 0; i + 2 < r->n_words && !r->m->release; i++)
+		if (is(r, i, "NCCL") && is(r, i + 1, "version") &&
+		    isdigit((unsigned char)*r->word[i + 2])) {
+			r->m->release = rs_arena_printf(r->arena, "%.*s",
+							(int)strspn(r->word[i + 2], "0123456789."),
+							r->word[i + 2]);
+			if (!r->m->release)
+				return rs_error_set(r->e, -ENOMEM, "out of memory");
+		}
 	return 0;
 }
 
@@ -288,6 +338,8 @@ static int line(struct reader *r)
 {
 	if (!r->n_words)
 		return 0;
+	if (nccl_release(r))
+		return r->e->code;
 	if (is(r, 0, "#bytes")) {
 		if (r->table)
 			return bad(r, 0, "a second table begins here; give one table a file");
@@ -304,23 +356,45 @@ static int line(struct reader *r)
 		return perf_row(r);
 	if (is(r, 0, "#") && is(r, 1, "Collective") && is(r, 3, "starting:") && r->n_words > 4)
 		return nccl_start(r, r->word[4]);
+	if (r->other)
+		return 0;
 	if (is(r, 0, "#") && is(r, 1, "Rank"))
 		return nccl_rank(r);
-	if (is(r, 0, "#") && is(r, 1, "nThread"))
+	if (is(r, is(r, 0, "#"), "nThread"))
 		return nccl_threads(r);
 	if (*r->word[0] != '#' && !r->m->n_rows)
 		perf_settings(r);
 	return *r->word[0] == '#' ? 0 : nccl_row(r);
 }
 
-int rs_measured_read(const char *text, size_t n, const char *name, struct rs_arena *a,
-		     struct rs_measured **out, struct rs_error *e)
+/* A log of several tests: the wanted one's, if it is there. */
+static bool has_test(const char *text, size_t n, const char *op)
+{
+	static const char mark[] = "Collective test starting: ";
+	const char *end = text + n, *at = text;
+	size_t m = strlen(op);
+
+	while ((at = memchr(at, mark[0], (size_t)(end - at)))) {
+		const char *name = at + sizeof(mark) - 1;
+
+		if ((size_t)(end - at) >= sizeof(mark) + m && !memcmp(at, mark, sizeof(mark) - 1) &&
+		    !memcmp(name, op, m) && name[m] == '_' && (size_t)(end - name) >= m + 5 &&
+		    !memcmp(name + m, "_perf", 5))
+			return true;
+		at++;
+	}
+	return false;
+}
+
+int rs_measured_read(const char *text, size_t n, const char *name, const char *op,
+		     struct rs_arena *a, struct rs_measured **out, struct rs_error *e)
 {
 	struct reader r = {.name = name, .arena = a, .e = e};
 	const char *end = text + n;
 	int err = 0;
 
 	*out = NULL;
+	r.wanted = op && has_test(text, n, op) ? op : NULL;
 	r.m = rs_arena_alloc(a, 1, sizeof(*r.m));
 	if (r.m)
 		r.m->rows = rs_arena_alloc(a, RS_MEASURED_ROWS_MAX, sizeof(*r.m->rows));

@@ -176,6 +176,13 @@ static void send_message(struct rs_sim *s, struct sim_coll *k, uint32_t conn, ui
 
 /* ---- Lanes ---- */
 
+static uint32_t window_of(const struct sim_coll *k, const struct sim_conn *c)
+{
+	uint32_t own = plan_of(k, c)->net_window;
+
+	return own && !c->nvlink ? own : k->plan->window;
+}
+
 static bool step_ready(struct rs_sim *s, struct sim_coll *k, uint32_t rank,
 		       const struct rs_step *st)
 {
@@ -190,9 +197,12 @@ static bool step_ready(struct rs_sim *s, struct sim_coll *k, uint32_t rank,
 		if (c->m->arrived == c->m->consumed)
 			return false;
 	}
-	for (unsigned i = 0; i < st->n_send; i++)
-		if (s->work->conns[k->first_conn + st->send[i].conn].outstanding >= k->plan->window)
+	for (unsigned i = 0; i < st->n_send; i++) {
+		const struct sim_conn *c = &s->work->conns[k->first_conn + st->send[i].conn];
+
+		if (c->outstanding >= window_of(k, c))
 			return false;
+	}
 	return true;
 }
 

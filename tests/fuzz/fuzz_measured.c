@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rs_measured *m;
 
 	rs_assert(a);
-	if (!rs_measured_read((const char *)data, size, "fuzz", a, &m, &e))
+	if (!rs_measured_read((const char *)data, size, "fuzz", NULL, a, &m, &e))
 		check(m);
 	else
 		rs_assert(e.code && *e.what);

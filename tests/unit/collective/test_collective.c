@@ -455,6 +455,34 @@ static rs_time step_time(const struct rs_coll *c, uint32_t lane, rs_time *start)
 	return most;
 }
 
+/* Of a NIC's 16 steps a channel, operations of a batch that go to other nodes take a share each; a
+ * connection has 8 at most. Where each rank sends to the next one, one alone leaves a node. */
+static void test_nccl_point_to_point_shares_steps(void **state)
+{
+	static const struct {
+		uint32_t hosts, ranks;
+		enum rs_coll_op op;
+		uint32_t window;
+	} cases[] = {{2, 16, RS_COLL_ALL_TO_ALL, 2}, {2, 16, RS_COLL_SEND_RECV, 8},
+		     {2, 2, RS_COLL_ALL_TO_ALL, 8},  {4, 32, RS_COLL_ALL_TO_ALL, 2},
+		     {4, 32, RS_COLL_SEND_RECV, 8},  {10, 10, RS_COLL_ALL_TO_ALL, 5}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", cases[i].hosts);
+		uint32_t gpu[32], n = cases[i].ranks, each = n / cases[i].hosts;
+		struct rs_collective_conf conf = {
+			.bytes = 64 << 20, .op = cases[i].op, .gpu = gpu, .n_ranks = n};
+		struct rs_coll *c;
+
+		for (uint32_t r = 0; r < n; r++)
+			gpu[r] = f->hosts[r / each].first_gpu + r % each;
+		c = nccl_plan(f, conf);
+		assert_int_equal(c->net_window, cases[i].window);
+		assert_int_equal(c->window, 8); /* inside a host: NCCL_STEPS */
+		rs_fabric_free(f);
+	}
+}
+
 /* A block moves 22 GB/s however many there are: with one channel, a slice of 1 MiB takes 47.7 us
  * and 2 us of flags. */
 static void test_nccl_channels_have_a_rate_each(void **state)
@@ -899,6 +927,7 @@ int main(void)
 		TEST(test_hierarchical_all_gather),
 		TEST(test_pairwise_all_to_all),
 		TEST(test_nccl_rings_and_trees),
+		TEST(test_nccl_point_to_point_shares_steps),
 		TEST(test_nccl_channels_have_a_rate_each),
 		TEST(test_nccl_scale_divides_costs),
 		TEST(test_nccl_chooses_as_for_another_size),

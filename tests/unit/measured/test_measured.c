@@ -28,7 +28,7 @@ static struct rs_measured *read_text(const char *text)
 	struct rs_measured *m;
 	struct rs_error e = {0};
 
-	if (rs_measured_read(text, strlen(text), "log", arena, &m, &e))
+	if (rs_measured_read(text, strlen(text), "log", NULL, arena, &m, &e))
 		fail_msg("line %d, column %d: %s", e.line, e.column, e.what);
 	return m;
 }
@@ -47,6 +47,12 @@ static void forms(void **state)
 		" 32.2    0.06    0.12    N/A",
 		"12:  2048  512  float  sum  -1  32.5  0.06  0.12  0  32.2  0.06  0.12  0\n",
 		"[1,0]<stdout>: 2048 512 float sum -1 32.5 0.06 0.12 0 32.2 0.06 0.12 0",
+		"[1,0]<stdout>: 2048 512 float sum -1[1,0]<stdout>: 32.5 0.06 0.12 0[1,0]<stdout>: "
+		"32.2 0.06 0.12 0",
+		"[0] 2048 512 float sum -1[0] 32.5 0.06 0.12 0[0] 32.2 0.06 0.12 0",
+		/* operations without a sum, before 2.10: no operation of numbers, a root or none */
+		"  2048  512  float  32.5  0.06  0.12  0e+00  32.2  0.06  0.12  0e+00\n",
+		"  2048  512  float  0  32.5  0.06  0.12  0e+00  32.2  0.06  0.12  0e+00\n",
 		"\t2048\t512\thalf\tsum\t-1\t32.5\t0.06\t0.12\t0\t32.2\t0.06\t0.12\t0\n",
 	};
 
@@ -80,6 +86,31 @@ static void head(void **state)
 	assert_int_equal(m->n_rows, 2);
 	assert_int_equal(m->rows[1].bytes, 1 << 30);
 	assert_int_equal(m->rows[1].line, 10);
+}
+
+/* Of several tests in a log the wanted one is read; the release is NCCL's own line's. */
+static void several(void **state)
+{
+	static const char text[] =
+		"node1:7:7 [0] NCCL INFO NCCL version 2.22.3+cuda12.2\n"
+		"# Collective test starting: alltoall_perf\n"
+		"# nThread 1 nGpus 8 minBytes 8\n"
+		"  1024  16  float  none  -1  30.0  0.06  0.12  0  32.2  0.06  0.12  N/A\n"
+		"# Collective test starting: ./build/sendrecv_perf_mpi\n"
+		"#  Rank  1 Group  0 Pid 2 on a device  1 [0x2b] NVIDIA H100\n"
+		"  1024  16  float  sum  -1  20.0  0.06  0.12  0  32.2  0.06  0.12  N/A\n"
+		"  2048  32  float  sum  -1  21.0  0.06  0.12  0  32.2  0.06  0.12  N/A\n";
+	struct rs_measured *m;
+	struct rs_error e = {0};
+
+	assert_int_equal(rs_measured_read(text, strlen(text), "log", "alltoall", arena, &m, &e), 0);
+	assert_int_equal(m->n_rows, 1);
+	assert_string_equal(m->op, "alltoall");
+	assert_string_equal(m->release, "2.22.3");
+	assert_int_equal(m->per_thread, 8);
+	assert_int_equal(m->n_ranks, 0);
+	assert_int_equal(rs_measured_read(text, strlen(text), "log", "all_reduce", arena, &m, &e),
+			 -EINVAL);
 }
 
 static void perftest(void **state)
@@ -122,9 +153,9 @@ static void refused(void **state)
 		struct rs_error e = {0};
 		struct rs_measured *m;
 
-		assert_int_equal(
-			rs_measured_read(bad[i].text, strlen(bad[i].text), "log", arena, &m, &e),
-			-EINVAL);
+		assert_int_equal(rs_measured_read(bad[i].text, strlen(bad[i].text), "log", NULL,
+						  arena, &m, &e),
+				 -EINVAL);
 		assert_null(m);
 		assert_non_null(strstr(e.what, bad[i].what));
 		assert_int_equal(e.line, bad[i].line);
@@ -170,7 +201,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forms),   cmocka_unit_test(head),  cmocka_unit_test(perftest),
-		cmocka_unit_test(refused), cmocka_unit_test(parts),
+		cmocka_unit_test(refused), cmocka_unit_test(parts), cmocka_unit_test(several),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
