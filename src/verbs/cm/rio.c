@@ -54,13 +54,24 @@ static int writable(struct rs_sock *s)
 	return s->state != RS_SOCK_CONNECTED || !s->may_write ? EPIPE : 0;
 }
 
+/* So much room that nobody has to look for more: each look is a call to the kernel. */
+static bool has_room(const struct rs_sock *s)
+{
+	return s->state == RS_SOCK_CONNECTED && s->may_write && s->s_free > s->sndbuf / 2 &&
+	       s->sends < s->sq_size / 4 && rs_sock_can_send(s);
+}
+
 /* offset: -1: the stream; else a mapped buffer. An errno value once nothing more goes. */
 static int send_step(struct rs_sock *s, const uint8_t *bytes, size_t n, int64_t offset, bool wait,
 		     size_t *done)
 {
-	int err = s->state < RS_SOCK_CONNECTING ? ENOTCONN : rs_sock_wait(s, sendable, !wait);
+	int err = 0;
 	ssize_t some;
 
+	if (s->state < RS_SOCK_CONNECTING)
+		err = ENOTCONN;
+	else if (!has_room(s))
+		err = rs_sock_wait(s, sendable, !wait);
 	if (!err)
 		err = writable(s);
 	while (!err && !rs_sock_send_maps(s)) {

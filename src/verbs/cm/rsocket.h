@@ -16,7 +16,8 @@ enum {
 	RS_SOCK_QUEUE = 384,
 	RS_SOCK_BUFFER = 512 * 1024,
 	RS_SOCK_INLINE = 64,
-	RS_SOCK_TRANSFER = 64 * 1024, /* bytes of one WRITE at most */
+	RS_SOCK_TRANSFER = 128 * 1024, /* bytes of one WRITE at most */
+	RS_SOCK_APART = 8 * 1024, /* from so many on, what tells of them is a WRITE of its own */
 	RS_SOCK_IOMAPS = 128,
 	RS_SOCK_VERSION = 1,
 	RS_SOCK_DATAGRAM = 2048 - 24, /* bytes at most: librdmacm receives 2048 with its header */

@@ -244,6 +244,12 @@ bool rs_sock_send_maps(struct rs_sock *s)
 
 /* ---- Bytes out ---- */
 
+/* Beside those of messages that carry no data. */
+static uint32_t most_sends(const struct rs_sock *s)
+{
+	return s->sq_size - RS_SOCK_CONTROLS;
+}
+
 /* The peer's WRITEs land in this memory when they land: that is the protocol, and no race of
  * threads. */
 #define PEER_WRITES __attribute__((no_sanitize("thread")))
@@ -251,7 +257,7 @@ bool rs_sock_send_maps(struct rs_sock *s)
 PEER_WRITES bool rs_sock_can_send(const struct rs_sock *s)
 {
 	/* The peer's WRITE fills an entry from its start to its end: the length comes last. */
-	return s->s_seq != s->s_limit && s->sends < s->sq_size - RS_SOCK_CONTROLS && s->s_free &&
+	return s->s_seq != s->s_limit && s->sends < most_sends(s) && s->s_free &&
 	       __atomic_load_n(&s->target[s->target_at].length, __ATOMIC_ACQUIRE);
 }
 
@@ -277,30 +283,38 @@ static int fill_ring(struct rs_sock *s, const uint8_t *bytes, uint32_t n, struct
 	return first < n ? 2 : 1;
 }
 
-/* n bytes to the peer, counted. False: the QP refused. */
+/*
+ * n bytes to the peer, counted. False: the QP refused. Of many, the message that tells of them is
+ * an empty WRITE behind theirs: the last packet of a WRITE that carries it is longer than those
+ * before, so that by the wire it needs a send of its own; and between processes a WRITE without it
+ * is copied at once to where it belongs.
+ */
 static bool post_bytes(struct rs_sock *s, const uint8_t *bytes, uint32_t n, uint64_t to,
 		       uint32_t key, const uint32_t *message)
 {
 	struct ibv_sge sge[2] = {{(uintptr_t)bytes, n, 0}};
 	bool inlined = n <= s->inline_size;
 	uint32_t freed = inlined ? 0 : n;
+	bool apart = message && n >= RS_SOCK_APART && s->sends + 1 < most_sends(s);
 	struct ibv_send_wr *bad,
+		tell = {.opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .wr.rdma = {to, key}},
 		wr = {.wr_id = freed,
+		      .next = apart ? &tell : NULL,
 		      .sg_list = sge,
 		      .num_sge = 1,
-		      .opcode = message ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
+		      .opcode = message && !apart ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
 		      .send_flags = inlined ? IBV_SEND_INLINE : 0,
 		      .wr.rdma = {to, key}};
 
 	if (message)
-		wr.imm_data = htobe32(*message);
+		wr.imm_data = tell.imm_data = htobe32(*message);
 	if (!inlined)
 		wr.num_sge = fill_ring(s, bytes, n, sge);
 	if (ibv_post_send(s->id->qp, &wr, &bad))
 		return false;
 	s->s_at = (s->s_at + freed) % s->sndbuf;
 	s->s_free -= freed;
-	s->sends++;
+	s->sends += 1 + apart;
 	return true;
 }
 
