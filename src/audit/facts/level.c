@@ -21,12 +21,15 @@ static const struct {
 };
 
 /* glog's and c10d's letter before a month and day, and a clock behind: "E0331 12:", "E108 17:". */
-static enum rs_level of_letter(const char *p)
+static enum rs_level of_letter(const char *line, const char *p)
 {
 	size_t n = strspn(p + 1, "0123456789");
+	/* c10d before it had a clock: "[I socket.cpp:293]" */
+	bool old = p > line && p[-1] == '[' && p[1] == ' ' && strchr(p, ']') &&
+		   memmem(p, (size_t)(strchr(p, ']') - p), ".cpp:", 5);
 
-	if (n < 3 || n > 8 || p[1 + n] != ' ' || !isdigit((unsigned char)p[2 + n]) ||
-	    !isdigit((unsigned char)p[3 + n]) || p[4 + n] != ':')
+	if (!old && (n < 3 || n > 8 || p[1 + n] != ' ' || !isdigit((unsigned char)p[2 + n]) ||
+		     !isdigit((unsigned char)p[3 + n]) || p[4 + n] != ':'))
 		return RS_LEVEL_NONE;
 	switch (*p) {
 	case 'E':
@@ -83,7 +86,7 @@ enum rs_level rs_level_of(const char *line)
 		while (isalnum((unsigned char)p[n]) || p[n] == '_' || p[n] == '-')
 			n++;
 		if (p == line || p[-1] == '[' || p[-1] == ' ' || p[-1] == ':')
-			level = of_letter(p);
+			level = of_letter(line, p);
 		if (!level && n <= WORD_MAX && is_set(line, p, n))
 			level = of_word(p, n);
 		if (level)

@@ -280,7 +280,8 @@ const struct rs_message rs_messages[] = {
 			  "failed to open device /dev/infiniband", "/dev/infiniband/uverbs*No such",
 			  "/dev/infiniband/uverbs*Permission denied",
 			  "/dev/infiniband/rdma_cm*No such", "Unable to open the device",
-			  "Failed to open device"),
+			  "Failed to open device", "Couldn't open IB device",
+			  "Couldn't allocate context"),
 	},
 	{
 		.key = "list-devices",
@@ -304,6 +305,7 @@ const struct rs_message rs_messages[] = {
 	},
 	{
 		.key = "transport-init",
+		.but = "protocol:",
 		.check = "N15",
 		.severity = CRIT,
 		.confidence = RS_MEDIUM,
@@ -449,6 +451,7 @@ const struct rs_message rs_messages[] = {
 	},
 	{
 		.key = "verbs-register",
+		.but = "Trying a different",
 		.check = "N16",
 		.severity = CRIT,
 		.confidence = RS_MEDIUM,
@@ -478,8 +481,10 @@ const struct rs_message rs_messages[] = {
 		.why = WHY_GDR,
 		.need = NEED_GDR,
 		.need_why = "whether GPU memory can be registered",
-		.pattern = P("Couldn't allocate MR", "failed to create mr",
-			     "DMA-BUF is not supported on", "ibv_reg_dmabuf_mr*fail"),
+		.pattern =
+			P("Couldn't allocate MR", "failed to create mr",
+			  "DMA-BUF is not supported on", "ibv_reg_dmabuf_mr*fail",
+			  "cuMemGetHandleForAddressRange error", "GetHandleForAddressRange*failed"),
 	},
 	{
 		.key = "verbs-register",
@@ -605,12 +610,12 @@ const struct rs_message rs_messages[] = {
 		.need = "show_gids, inside the container",
 		.need_why = "which index is RoCE v2 with a routable address",
 		.pattern =
-			P("No suitable GID found", "GID * not available",
-			  "has no associated network device", "failed to find a gid which",
-			  "Invalid GID index", "invalid gid index", "Failed to query GID",
-			  "ibv_query_gid failed", "ibv_query_gid(*failed", "Failed to get GID",
-			  "Can't find * GID", "no usable GID", "No valid GID", "with GID -1",
-			  "GID index * is not valid", "gid index * is out of range",
+			P("No suitable GID found", "Found Incompatibility issue with GID types",
+			  "GID * not available", "has no associated network device",
+			  "failed to find a gid which", "Invalid GID index", "invalid gid index",
+			  "Failed to query GID", "ibv_query_gid failed", "ibv_query_gid(*failed",
+			  "Failed to get GID", "Can't find * GID", "no usable GID", "No valid GID",
+			  "with GID -1", "GID index * is not valid", "gid index * is out of range",
 			  "cannot find gid index", "Failed to read SGID", "ibv_query_gid_ex*failed",
 			  "both GID_INDEX and ROCE_SUBNET_LIST are specified"),
 	},
@@ -886,6 +891,7 @@ const struct rs_message rs_messages[] = {
 	},
 	{
 		.key = "device-count",
+		.but = "Ignoring due to",
 		.check = "N04",
 		.severity = MAJ,
 		.confidence = RS_HIGH,
@@ -931,7 +937,11 @@ const struct rs_message rs_messages[] = {
 		.need = "ip -br addr; ip route get PEER; getent hosts $(hostname), on each host",
 		.need_why = "which interface leads to the others",
 		.pattern =
-			P("Gloo connectFullMesh failed",
+			P("Gloo connectFullMesh failed", "Unable to init the socket connection",
+			  "Unable to set up socket connection",
+			  "Failed to exchange data between server and client",
+			  "Failed to sync between server and client",
+			  "bootstrap_loader_*returned error", "bootstrap_pmi_init*error",
 			  "gloo/transport/tcp*connect:", "gloo*timed out connecting",
 			  "Unable to resolve hostname to a (local) address",
 			  "ootstrap : no socket interface found", "NET/Socket : no interface found",
@@ -1135,9 +1145,9 @@ const struct rs_message rs_messages[] = {
 			  "DeepEP*timeout", "Connection closed by remote peer", "Call to recv from",
 			  "Connection reset by remote peer", "Destination is unreachable",
 			  "Failed to complete run_iter", "Unable to Connect the HCA's",
-			  "Context is not active", "communicator encountered a fatal error",
-			  "nvshmem*initialization failed", "comm *Init FAILED",
-			  "Failed to exchange handshake", "ep_connect failed"),
+			  "Context is not active", "aborting due to error in",
+			  "communicator encountered a fatal error", "nvshmem*initialization failed",
+			  "comm *Init FAILED", "Failed to exchange handshake", "ep_connect failed"),
 	},
 
 	/* ---- IOMMU, NUMA ---- */

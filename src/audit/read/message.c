@@ -146,8 +146,8 @@ static bool is_code(const char *line)
 		"If ",    "When ",   "[IBV_",    "static ",  "const ",  NULL};
 	size_t n = strlen(line);
 
-	/* a thrown exception's text names its type */
-	if (strstr(line, "an instance of '"))
+	/* a thrown exception's text names its type, and a trace of it its functions */
+	if (strstr(line, "an instance of '") || strstr(line, "frame #"))
 		return false;
 	for (unsigned i = 0; signs[i]; i++)
 		if (strstr(line, signs[i]))

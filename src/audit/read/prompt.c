@@ -791,12 +791,14 @@ static bool is_sentence(const char *low)
 static bool complains(const char *low)
 {
 	static const char *const words[] = {
-		"problem",  "issue",   "does not", "doesn't",   "do not show", "not show",
-		"missing",  "wrong",   "slow",     "why ",      "capped",      "downgraded",
-		"degraded", "broken",  "not used", "not use",   "instead of",  "incorrect",
-		"strange",  "half of", "only get", "bug",       "unstable",    "different for",
-		"too low",  "drops",   "zero",     "fail",      "help me",     "not as good",
-		"error",    "crash",   "very low", "downgrade", "cannot",      "low bandwidth"};
+		"problem",  "issue",       "does not",       "doesn't",       "do not show",
+		"not show", "missing",     "wrong",          "slow",          "why ",
+		"capped",   "downgraded",  "degraded",       "broken",        "not used",
+		"not use",  "instead of",  "incorrect",      "strange",       "half of",
+		"only get", " bug",        "unstable",       "different for", "too low",
+		"drops",    "zero",        "fail",           "help me",       "not as good",
+		"error",    "back to tcp", "back to socket", "breaks ",       "crash",
+		"very low", "downgrade",   "cannot",         "low bandwidth"};
 
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strstr(low, words[i]))
@@ -1005,5 +1007,6 @@ bool rs_states_failure(const char *text)
 			continue;
 		return true;
 	}
-	return is_sentence(low) && complains(low);
+	/* people complain; of a program's line such words say little */
+	return level == RS_LEVEL_NONE && is_sentence(low) && complains(low);
 }

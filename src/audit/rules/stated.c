@@ -1,525 +1,32 @@
 /*
- * Failures in words that no table knows. A release, a library or a driver that nobody read yet says
- * what fails in its own words, yet the words of its subject are the same: a GID, a queue pair, a
- * registration, a driver's name beside a PCI address. The first kind below whose words a line has
- * is its check. It is said with low confidence: the line is quoted, and is what to read.
+ * Failures in words that no table knows: each goes to the check that its words point at (words.h).
+ * It is said with low confidence: the line is quoted, and is what to read.
  */
-#include <ctype.h>
-#include <stdio.h>
 #include <string.h>
-#include "audit/facts/level.h"
+#include "audit/facts/message.h"
 #include "audit/rules/message.h"
 #include "audit/rules/stated.h"
+#include "audit/rules/words.h"
 
 enum {
 	QUOTED = 4,     /* lines of a finding */
 	FAILURES = 256, /* of a host that are looked at */
 	KNOWN = 4096,   /* facts of messages of a host that are compared with them */
-	TEXT = 512,     /* bytes of a line that are looked at */
-	SHORT = 4,      /* words: fewer say too little to accuse */
 };
-
-/*
- * Words are apart by '|': one stands alone, between what are no letters; "~x" may stand within
- * others. One of `any` must be there, one of `with` (NULL: none is asked), none of `but`.
- */
-struct kind {
-	const char *check, *any, *with, *but, *title, *need;
-	bool kernel; /* of the kernel's log alone */
-	bool weak;   /* said only where nothing worse is known of the host */
-	bool told;   /* of people's sentences alone */
-	bool peer;   /* of lines with an address or a job's words: a local daemon is no peer */
-};
-
-#define DRIVERS                                                                                   \
-	"mlx5_core|mlx5_ib|mlx4_core|mlx4_en|mlx4_ib|bnxt_en|bnxt_re|bnxt_qplib|irdma|i40iw|ice|" \
-	"efa|erdma|hns_roce|hns3|ionic|ionic_rdma|qedr|qede|cxgb4|iw_cxgb4|hfi1|qib|siw|"         \
-	"rdma_rxe|rxe|mana_ib|ocrdma|usnic|vmw_pvrdma|ib_core|ib_uverbs|ib_umad|infiniband"
-#define ULPS                                                                                     \
-	"rpcrdma|xprtrdma|svcrdma|~nvme_rdma|~nvmet_rdma|~nvmet-rdma|isert|iser|ib_iser|ib_srp|" \
-	"ib_srpt|ib_ipoib|ipoib|~smbdirect|~smb_direct|rds|rtrs|rnbd|ko2iblnd|lnet|lneterror|"   \
-	"o2ib|~o2iblnd|"                                                                         \
-	"~rdma_connect|~rdma_resolve|~connect rejected"
-
-/* Words that only the kernel's lines begin with. */
-#define ULPS_ALONE "~lnet: |~lneterror: |~lustreerror: |~rdma_rxe:|~rpcrdma:"
-
-static const struct kind kinds[] = {
-	{
-		.check = "P14",
-		.any = "pcieport|aer|dpc|pciehp",
-		.but = "~corrected|~correctable",
-		.title = "the kernel's log states a fault of a PCIe link",
-		.need = "dmesg -T; lspci -vvv -s BDF",
-		.kernel = true,
-	},
-	{
-		.check = "P14",
-		.any = "nvrm|nvidia|amdgpu|kfd|nvidia-nvswitch|habanalabs",
-		.but = "xid|sxid|taints|~peermem|~corrected|~correctable",
-		.title = "the kernel's log states a fault of a GPU",
-		.need = "dmesg -T; nvidia-smi -q, or rocm-smi",
-		.kernel = true,
-	},
-	{
-		.check = "N16",
-		.any = ULPS,
-		.title = "a user of RDMA in the kernel lost or could not make a connection",
-		.need = "rdma link; dmesg -T, on both ends",
-		.kernel = true,
-	},
-	{
-		.check = "P14",
-		.any = DRIVERS,
-		.but = "~corrected|~correctable",
-		.title = "the kernel's log states a fault of an RDMA NIC",
-		.need = "dmesg -T; ethtool -i NETDEV",
-		.kernel = true,
-	},
-	{
-		.check = "H05",
-		.any = "memlock|~locked memory|~rlimit_memlock|~ulimit -l",
-		.title = "a line states a failure that names the limit of locked memory",
-		.need = "grep 'locked memory' /proc/PID/limits, of the job's own process",
-	},
-	{
-		.check = "H06",
-		.any = "hugepage|hugepages|~huge page|~nr_hugepages|~hugetlb",
-		.title = "a line states a failure that names huge pages",
-		.need = "grep -i huge /proc/meminfo; cat /proc/cmdline",
-	},
-	{
-		.check = "P13",
-		.any = "bar1|~bar-usage|~bar usage",
-		.title = "a line states a failure that names a GPU's BAR1",
-		.need = "nvidia-smi -q -d MEMORY; lspci -vvv -s BDF",
-	},
-	{
-		.check = "P05",
-		.any = "iommu|smmu|dmar",
-		.title = "a line states a failure that names the IOMMU",
-		.need = "cat /proc/cmdline; dmesg | grep -iE 'iommu|dmar'",
-	},
-	{
-		.check = "P12",
-		.any = "~peermem|~peer_mem|~gpudirect|~gpu "
-		       "direct|gdrcopy|gdrdrv|dmabuf|dma-buf|gdr|gdrdma",
-		.but = "~nccl_",
-		.title = "a line states a failure of GPU memory that NICs should reach",
-		.need = "lsmod | grep peermem; dmesg | grep -i peermem",
-	},
-	{
-		.check = "R02",
-		.any = "gid|gids|sgid|dgid|~gid_index",
-		.but = "nfs|chown|~uid",
-		.title = "a line states a failure that names a GID",
-		.need = "show_gids, on both hosts",
-	},
-	{
-		.check = "R03",
-		.any = "mtu|mtus|~active_mtu|~path_mtu",
-		.with = "~mismatch|~differ|invalid|~exceed|~too large|~not match|~larger|~smaller|"
-			"~unsupported|~not supported|wrong|~mixed",
-		.title = "a line states a failure that names the MTU",
-		.need = "ip -br link; ibv_devinfo | grep mtu, on both hosts",
-	},
-	{
-		.check = "X05",
-		.any = "~version mismatch|~version does not match|~mismatched version|"
-		       "~incompatible version|~version is incompatible|~abi version|~abi mismatch|"
-		       "~undefined symbol|~symbol lookup error|~not found (required by|"
-		       "~unsupported version|~protocol version|~versions differ",
-		.with = "~mismatch|~incompat|~differ|~not match|~unsupported|~not supported|"
-			"~expected|~undefined|~lookup|~required by",
-		.title = "a line states that two releases do not fit each other",
-		.need = "the releases of library, driver and firmware on each host: ofed_info -s, "
-			"ldd, NCCL_DEBUG=VERSION",
-	},
-	{
-		.check = "K03",
-		.any = "cni|multus|~network-attachment|~networkattachment|~networkstatus",
-		.title = "a line states that a pod's network could not be attached",
-		.need = "kubectl describe pod POD; kubectl get net-attach-def -A",
-	},
-	{
-		.check = "K02",
-		.any = "~device plugin|~device-plugin|~deviceplugin|~sriovnetwork|"
-		       "~nicclusterpolicy|~ rdma/|~\"rdma/|~'rdma/|~hca_shared|~admissionerror",
-		.title = "a line states a failure of an RDMA device plugin or its resource",
-		.need = "kubectl logs of the device plugin; kubectl describe node NODE",
-	},
-	{
-		.check = "N14",
-		.any = "~instead of infiniband|~instead of ib|~instead of roce|~instead of rdma|"
-		       "~instead of efa|~back to socket|~back to tcp|~back to ethernet|"
-		       "~back to net/socket|~uses socket|~using socket|~uses tcp|~over tcp|"
-		       "~not using infiniband|~not using rdma|~not using ib|~not use rdma|"
-		       "~not use infiniband|~not use ib",
-		.title = "a line states that sockets are used where RDMA was meant",
-		.need = "NCCL_DEBUG=INFO (NET/IB or NET/Socket); ibv_devinfo, inside the container",
-	},
-	{
-		.check = "N12",
-		.any = "~retry counter|~retry exceeded|~retry_exc|~retry count|rnr|wc|cqe|"
-		       "~wc status|~completion with error|~completion error|~error completion|"
-		       "~work completion|~cq error|~endpoint timeout|~transport error|"
-		       "~local access error|~remote access error|~protection error",
-		.but = "cqe-|~_cqe|~cqe requirement",
-		.title = "a line states a completion in error",
-		.need = "the same program's log of both ends; ethtool -S NETDEV",
-	},
-	{
-		.check = "N16",
-		.any = "~reg_mr|~regmr|~registermem|~register_mem|~reg_mem|~memory region|"
-		       "~memory registration|mr|mrs|mkey|lkey|rkey",
-		.title = "a line states that memory could not be registered",
-		.need = "lsmod | grep peermem; grep 'locked memory' /proc/PID/limits",
-	},
-	{
-		.check = "N16",
-		.any = "~regist",
-		.with = "memory|~vram|buffer|buffers|mem",
-		.title = "a line states that memory could not be registered",
-		.need = "lsmod | grep peermem; grep 'locked memory' /proc/PID/limits",
-	},
-	{
-		.check = "N16",
-		.any = "~rdma_cm|~rdmacm|~rdma_connect|~rdma connect|~rdma_resolve|~rdma_bind|"
-		       "~rdma_listen|~rdma_accept|~rdma_create|~rdma_disconnect|~cm event|"
-		       "~cm_event|cm_id|~nvme_rdma|~nvmf_rdma|~proto=rdma|~rdma,port|~nfs/rdma|"
-		       "~nfsordma",
-		.title = "a connection by the RDMA connection manager failed",
-		.need = "rdma link; rping -c -a PEER -v; the listener's own log",
-	},
-	{
-		.check = "N15",
-		.any = "rdma|ib|hca|hcas|infiniband|roce|~uverbs|rnic|nic|nics|~libibverbs|"
-		       "~librdmacm",
-		.with = "~no |~not found|~not find|~cannot open|~to open|~cannot find|unavailable|"
-			"~not available|~out of range|~can't open|~to "
-			"load|missing|~unsupported|~not supported|~not detect|"
-			"~no such device|~n't open|~query device|~device attr",
-		.but = "~route|~entity",
-		.title = "a line states that an RDMA device or its library is missing",
-		.need = "ls -l /dev/infiniband /sys/class/infiniband; ibv_devinfo, inside the "
-			"container",
-	},
-	{
-		.check = "N15",
-		.any = "~psm2|~psm3|~hfi_|hfi|~hfp_|~opa_",
-		.title = "a line states that an Omni-Path or PSM device cannot be used",
-		.need = "ls -l /dev/hfi1*; fi_info -p psm2, psm3; FI_PROVIDER, inside the job",
-	},
-	{
-		.check = "N16",
-		.any = "~ibv_|~ibverbs|verbs|qp|qps|qpair|rqpair|cq|srq|~queue pair|~queue_pair|"
-		       "~mlx5dv|devx|uar|dct|dci|~ to rtr|~ to rts|~work request|~ib resource|"
-		       "~rdma resource|~completion channel|~completion "
-		       "queue|~completionqueue|~protection domain|~allocate pd|"
-		       "~alloc pd|~verbs context|~rdma context|~address handle|wqe|wqes|"
-		       "~send queue|~recv queue|~receive queue|~post send|~post recv|~postsend",
-		.title = "a line states a failure of a verbs object",
-		.need = "dmesg | tail, at the time of the error; ibv_devinfo -v",
-	},
-	{
-		.check = "H09",
-		.any = "port|link|carrier",
-		.with = "down|inactive|polling|~not active|~no active",
-		.but = "~https",
-		.title = "a line states that a port is down",
-		.need = "ibstat, or rdma link",
-	},
-	{
-		.check = "N15",
-		.any = "provider|transport|transports|plugin|btl|pml|mtl|libfabric|ofi|ucx|ucp|"
-		       "uct|ucc|~libnccl-net|nvshmem|nixl|backend|~openib|~openfabrics|sharp|"
-		       "hcoll",
-		.with = "~initial|init|load|loading|~not found|~not "
-			"available|unavailable|unsupported|"
-			"~not supported|create|creating|open|select|selected|undefined",
-		.but = "storage|bucket|file|files|symlink|snapshot|checkpoint",
-		.title = "a line states that a network transport or plugin did not initialise",
-		.need = "ibv_devinfo; ucx_info -d, or fi_info; inside the container",
-	},
-	{
-		.check = "N17",
-		.any = "socket|sockets|connect|connected|connecting|connection|listen|tcp|"
-		       "~bind to|~bind address|~bind port|~bind()|~binding to|~bind failed|"
-		       "~tcpstore|hostname|hostnames|rendezvous|bootstrap|etcd|metadata|"
-		       "handshake|~interface|subnet|~store_based|~getaddrinfo|~kv store",
-		.but = "database|sql|~http|~docker.sock|display|x11|dbus|~d-bus|~license|"
-		       "nvls|~nvlink|multicast|snapshot|bucket",
-		.title = "a line states that processes could not reach each other",
-		.peer = true,
-		.need = "ip -br addr; ip route get PEER, on each host",
-	},
-	{
-		.check = "M01",
-		.any = "~low bandwidth|~low allreduce|~low throughput|~low bus|slow|slower|slowly|"
-		       "~poor perf|~bad perf|~performance|~capped|~half of|~bandwidth is|"
-		       "~low busbw|~very low|~too low|~lower than|~less than expect|~drops to|"
-		       "~dropped to|~degrad",
-		.with = "~bandwidth|gb/"
-			"s|gbps|~gbit|~throughput|busbw|slow|slower|~perf|~speed|~latency",
-		.title = "a line states that a transfer is slower than it should be",
-		.need = "ib_write_bw between the hosts; nccl-tests' whole table; ripstop expect",
-		.told = true,
-	},
-	{
-		.check = "N18",
-		.any = "nccl|rccl|~processgroup|collective|~allreduce|~all_reduce|rank|ranks|mpi|"
-		       "~mpi_|ucx|nixl|~mooncake|~deepep|transfer|transfers|~watchdog|~rdma|"
-		       "~nvshmem|gloo|~torch|communicator|~infiniband|roce|~openib|btl|vllm|sglang|"
-		       "horovod|~deepspeed|~megatron|ray|~mpirun|~multi-node|~multinode|cuda|hip|"
-		       "ipc|gpu|gpus|~verbs|ib|training|worker|workers",
-		.title = "a line states that a job or a transfer failed",
-		.need = "the log of all ranks from their start, with NCCL_DEBUG=INFO or "
-			"UCX_LOG_LEVEL=info",
-		.weak = true,
-	},
-};
-
-static const struct kind other = {
-	.check = "N18",
-	.title = "a line states a failure that no other check explains",
-	.need = "what came before it in the same log, and ripstop audit --collect on each host",
-	.weak = true,
-};
-
-/* ---- Words ---- */
-
-static bool stands(const char *low, const char *word, size_t n, bool within)
-{
-	const char *at = low;
-
-	while ((at = memmem(at, strlen(at), word, n))) {
-		if (within || ((at == low || !isalnum((unsigned char)at[-1])) &&
-			       !isalnum((unsigned char)at[n])))
-			return true;
-		at++;
-	}
-	return false;
-}
-
-static bool has_one(const char *low, const char *words)
-{
-	while (words && *words) {
-		size_t n = strcspn(words, "|");
-		bool within = *words == '~';
-
-		if (stands(low, words + within, n - within, within))
-			return true;
-		words += n + (words[n] == '|');
-	}
-	return false;
-}
-
-/* "0000:3b:00.0": a PCI function, and no clock. */
-static bool has_bdf(const char *low)
-{
-	for (const char *p = low; (p = strchr(p, '.')); p++) {
-		unsigned domain, bus, device, function;
-		char behind = ' ';
-
-		if (p - low >= 10 && p[-3] == ':' && p[-6] == ':' &&
-		    sscanf(p - 10, "%4x:%2x:%2x.%1u%c", &domain, &bus, &device, &function,
-			   &behind) >= 4 &&
-		    !isalnum((unsigned char)behind))
-			return true;
-	}
-	return false;
-}
-
-/* A line of the kernel's log: "[  123.456] ", "kernel: ", or a driver's "mlx5_core 0000:3b:00.0".
- */
-static bool is_kernel(const char *low)
-{
-	const char *p = strchr(low, '[');
-	unsigned whole, part, hour, minute;
-
-	if (strstr(low, " kernel:") || !strncmp(low, "kernel:", 7) || has_one(low, ULPS_ALONE))
-		return true;
-	/* dmesg -T: "[mon oct 16 09:54:43 2017] " */
-	if (*low == '[' && has_one(low, "mon|tue|wed|thu|fri|sat|sun") &&
-	    sscanf(low, "[%*3s %*3s %u %u:%u:%u", &whole, &part, &hour, &minute) == 4)
-		return true;
-	if (p && p - low < 40 &&
-	    (sscanf(p, "[%u.%u]", &whole, &part) == 2 ||
-	     sscanf(p, "[ +%u.%u]", &whole, &part) == 2 ||
-	     sscanf(p, "[ %u.%u]", &whole, &part) == 2))
-		return !strstr(low, " ucx ") && !strstr(low, "nccl");
-	return has_bdf(low) && has_one(low, DRIVERS);
-}
-
-/* A person's sentence: words that programs leave out, and no place in a source. A table's row, a
- * heading and a point of a list are a person's, too. */
-static bool is_told(const char *low)
-{
-	static const char *const joins[] = {" the ", " is ",   " we ",   " i ",   " it ",  " when ",
-					    " my ",  " this ", " that ", " and ", " but ", " with ",
-					    " a ",   " are ",  " was ",  " have "};
-	static const char *const places[] = {".c:",      ".cc:",    ".cpp:",   ".cu:",  ".py:",
-					     ".go:",     ".h:",     "*error*", "errno", "nccl warn",
-					     "ucx  err", "[error]", "error:",  "fatal:"};
-	unsigned n = 0;
-
-	if (*low == '|' || *low == '#' || !strncmp(low, "- ", 2) || !strncmp(low, "* ", 2))
-		return true;
-	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++)
-		if (strstr(low, places[i]))
-			return false;
-	for (unsigned i = 0; i < sizeof(joins) / sizeof(*joins); i++)
-		n += strstr(low, joins[i]) != NULL;
-	return n > 1 || low[strcspn(low, "?")];
-}
-
-/* The line's own words say that something failed: not a setting's name, a column or a counter. */
-static bool is_strong(const char *low)
-{
-	return has_one(
-		low,
-		"~failed|fail|fails|failure|failures|~error:|~*error*|~[error]|~"
-		"nccl warn|fatal|"
-		"~traceback|errno|~exception|cannot|can't|~unable to|~could not|"
-		"~couldn't|refused|rejected|~timed out|unreachable|~no such|"
-		"~not found|aborted|abort|exceeded|panic|crash|crashed|crashes|hang|"
-		"hangs|hung|hanging|stuck|~retry_exc|~bad address|~connection closed|"
-		"~connection reset|~not responding|unhealthy|lost|~error code|"
-		"~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
-		"~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
-		"~out of range|~terminate called|~what():|~error (|~coredump|~core dump|~error "
-		"-|~error 0x|~doesn't work|~does not work|~not working|"
-		"~not available|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
-		"~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
-		"~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
-}
-
-static unsigned words(const char *low)
-{
-	unsigned n = 0;
-
-	for (; *low; low += strcspn(low, " \t"), low += strspn(low, " \t"))
-		n++;
-	return n;
-}
-
-/* Of a log: a level, a place in a source, a date. Only there is a failure without any word of
- * RDMA, of jobs or of networks told. */
-static bool is_logged(const char *low)
-{
-	return has_one(low, "~error:|~[error]|~*error*|~.c:|~.cc:|~.cpp:|~.cu:|~.py\"|~traceback|"
-			    "~error]|~fatal:|~]: |~error (|~runtimeerror|~exception:") ||
-	       (*low == 'e' && isdigit((unsigned char)low[1])) || *low == '[' ||
-	       !strncmp(low, "-e-", 3);
-}
-
-/* "10.0.0.1", "::ffff:10", "fd00:1::2" */
-static bool has_address(const char *text)
-{
-	unsigned a, b, c, d;
-
-	for (const char *p = text; *p; p++)
-		if ((p == text || !isalnum((unsigned char)p[-1])) &&
-		    sscanf(p, "%3u.%3u.%3u.%3u", &a, &b, &c, &d) == 4)
-			return true;
-	return strstr(text, "::") && strpbrk(text, "0123456789");
-}
-
-static bool is_between_peers(const char *low)
-{
-	return has_address(low) ||
-	       has_one(low, "rank|ranks|peer|peers|worker|workers|master|~tcpstore|rendezvous|"
-			    "bootstrap|etcd|~metadata|node|nodes|nccl|gloo|~rdma|hosts|server|"
-			    "servers|client|clients|remote|oob|~mpi");
-}
-
-/* Takes "socket.cc:120" out of a line: a file's name is not what failed. */
-static void unplace(char *low)
-{
-	static const char *const ends[] = {".c:",   ".cc:", ".cpp:", ".cu:", ".h:",  ".hpp:",
-					   ".inl:", ".py:", ".go:",  ".rs:", ".hh:", ".cuh:"};
-
-	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		for (char *p = low; (p = strstr(p, ends[i]));) {
-			char *from = p, *to = p + strlen(ends[i]);
-
-			to += strspn(to, " 0123456789");
-			while (from > low && !strchr(" \t[(<", from[-1]))
-				from--;
-			memset(from, ' ', (size_t)(to - from));
-			p = to;
-		}
-}
-
-static const struct kind *kind_in(const char *low, enum rs_level level)
-{
-	bool kernel = is_kernel(low);
-	bool person = *low != '|' && is_told(low);
-
-	/* a driver's line in the kernel's log needs no second word for it; nor does a person's
-	 * complaint, which has words of its own */
-	if (level != RS_LEVEL_ERROR && !person && !is_strong(low) &&
-	    !(kernel && (has_one(low, DRIVERS) || has_one(low, ULPS))))
-		return NULL;
-
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		const struct kind *k = &kinds[i];
-
-		if ((k->kernel && !kernel) || (k->told && !person) || !has_one(low, k->any) ||
-		    (k->with && !has_one(low, k->with)) || (k->but && has_one(low, k->but)) ||
-		    (k->peer && !is_between_peers(low)))
-			continue;
-		return k;
-	}
-	/* of the kernel's other parts nothing is known here */
-	return kernel || !is_logged(low) || words(low) < SHORT ? NULL : &other;
-}
-
-/* "RdmaCompletionQueue" as "rdma completion queue". */
-static void split(const char *text, char *out, size_t size)
-{
-	size_t n = 0;
-
-	for (const char *p = text; *p && n + 2 < size; p++) {
-		if (p > text && isupper((unsigned char)*p) && islower((unsigned char)p[-1]))
-			out[n++] = ' ';
-		out[n++] = (char)tolower((unsigned char)*p);
-	}
-	out[n] = '\0';
-}
-
-static bool is_vague(const struct kind *k)
-{
-	return !k || k == &other || (k->weak && !k->told);
-}
-
-/* By what is said; where that tells little, by the words within its names, and by the file that
- * says it. */
-static const struct kind *kind_of(const char *text, const char *low)
-{
-	enum rs_level level = rs_level_of(text);
-	const struct kind *k, *better;
-	char bare[TEXT];
-
-	snprintf(bare, sizeof(bare), "%s", low);
-	unplace(bare);
-	k = kind_in(bare, level);
-	if (!is_vague(k))
-		return k;
-	split(text, bare, sizeof(bare));
-	unplace(bare);
-	better = kind_in(bare, level);
-	if (!is_vague(better))
-		return better;
-	k = k && k != &other ? k : better;
-	return k && k != &other ? k : kind_in(low, level);
-}
 
 /* ---- What is known already ---- */
 
 static bool same_line(const struct rs_fact *a, const struct rs_fact *b)
 {
 	return a->line == b->line && !strcmp(a->file, b->file);
+}
+
+static bool is_sign(const struct rs_fact *f)
+{
+	const struct rs_message *m =
+		strcmp(f->subject, "message") ? NULL : rs_message_find(f->name);
+
+	return m && !m->check;
 }
 
 /* Is this line a row's, whatever the row made of it? */
@@ -533,8 +40,9 @@ static bool is_known(const struct rs_audit *a, const char *host, const struct rs
 
 		while (n++ < KNOWN &&
 		       (f = rs_facts_next(a->facts, &at, host, kept[i][0], kept[i][1])))
-			/* where the log begins says nothing of what that line states */
-			if (same_line(f, said) && strcmp(f->name, "log"))
+			/* where the log begins, and a good sign's row, say nothing of what the
+			 * line states */
+			if (same_line(f, said) && strcmp(f->name, "log") && !is_sign(f))
 				return true;
 	}
 	return false;
@@ -575,26 +83,18 @@ static bool failed(const struct rs_audit *a, const char *check, const char *host
 
 /* ---- Findings ---- */
 
-static enum rs_severity weight(const struct kind *k, bool told, const char *text)
-{
-	bool light = told || k == &other || words(text) < SHORT;
-
-	return light ? RS_MINOR : RS_MAJOR;
-}
-
 struct state {
 	struct rs_audit *a;
 	const char *host;
-	struct rs_finding *of[sizeof(kinds) / sizeof(*kinds) + 1];
-	uint32_t lines[sizeof(kinds) / sizeof(*kinds) + 1];
+	struct rs_finding *of[RS_KINDS];
+	uint32_t lines[RS_KINDS];
 };
 
-static void say(struct state *s, const struct rs_rule *r, const struct kind *k, bool told,
+static void say(struct state *s, const struct rs_rule *r, const struct rs_kind *k, bool accuses,
 		const struct rs_fact *line)
 {
-	unsigned i =
-		k == &other ? (unsigned)(sizeof(kinds) / sizeof(*kinds)) : (unsigned)(k - kinds);
-	enum rs_severity severity = weight(k, told, line->value);
+	enum rs_severity severity = accuses ? RS_MAJOR : RS_MINOR;
+	unsigned i = rs_words_number(k);
 	struct rs_finding *f = s->of[i];
 
 	if (!f) {
@@ -620,15 +120,6 @@ static void say(struct state *s, const struct rs_rule *r, const struct kind *k, 
 		f->title = rs_audit_text(s->a, "%s (%u lines)", k->title, s->lines[i]);
 }
 
-static void lower(const char *text, char *low, size_t size)
-{
-	size_t n = 0;
-
-	for (; text[n] && n < size - 1; n++)
-		low[n] = (char)tolower((unsigned char)text[n]);
-	low[n] = '\0';
-}
-
 static void hear(struct rs_audit *a, const char *host,
 		 bool (*wanted)(const struct rs_rule *, void *), void *state)
 {
@@ -636,24 +127,20 @@ static void hear(struct rs_audit *a, const char *host,
 	uint32_t at = rs_facts_seek(a->facts, host, "said"), n = 0;
 	bool any = failed(a, NULL, host);
 	const struct rs_fact *said;
-	char low[TEXT];
 
 	while (n++ < FAILURES && (said = rs_facts_next(a->facts, &at, host, "said", "failure/"))) {
-		const struct kind *k;
+		const struct rs_kind *k;
 		const struct rs_rule *r;
+		bool accuses;
 
-		lower(said->value, low, sizeof(low));
-		/* what NCCL tries and does without is INFO */
-		if (strstr(low, "nccl info") || !(k = kind_of(said->value, low)) ||
-		    (k->weak && any) || (k->weak && !strncmp(low, "* ", 2)) ||
+		if (!(k = rs_words_kind(said->value, &accuses)) || (k->weak && any) ||
 		    is_known(a, host, said) || cites(a, said))
 			continue;
 		r = rs_rule_find(k->check);
 		if (!r || !wanted(r, state) ||
-		    (!s.of[k == &other ? sizeof(kinds) / sizeof(*kinds) : (size_t)(k - kinds)] &&
-		     failed(a, k->check, host)))
+		    (!s.of[rs_words_number(k)] && failed(a, k->check, host)))
 			continue;
-		say(&s, r, k, is_told(low), said);
+		say(&s, r, k, accuses, said);
 	}
 }
 

@@ -57,6 +57,8 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 		 "E1127 17:51:28.5 21 /x/rdma/cq.cpp:123] Fail to set up RdmaCompletionQueue\n"},
 		{"N18", "ERROR RdmaNode: Failed in RdmaNode constructor\n"},
 		{"N17", "E0101 10:00:00.1 9 verbs/qp.cc:7] server did not answer on its socket\n"},
+		{"H09", "ibdiag: Query SA failed: timed out; path_query\n"},
+		{"X05", "# Plugin fails if compiled against a newer libfabric than is run\n"},
 		{"H06", "alloc.c:10: error: cannot map 512 huge pages\n"},
 		{"P13", "01-01 [pid=1] ERROR  0:10 Inc-bar-usage failed: size 524288000\n"},
 		{"P05", "E0101 10:00:00.1 99 core.cc:3] vfio: cannot bind behind this iommu\n"},
@@ -142,6 +144,39 @@ static void test_settings_columns_and_other_parts_accuse_nothing(void **state)
 	}
 }
 
+/* A person's text and a warning of what is done without are no machine's fault. */
+static void test_only_a_programs_failure_accuses(void **state)
+{
+	static const char *const mild[] = {
+		"[2025-01-01 10:00:00] WARNING x.py:56: nixl: Failed to load CuPy, using numpy\n",
+		"rdma functions of the engine fail. I've added messages to a large number of "
+		"lines\n",
+		"Initialize a field for RDMA transports. Without this, RDMA services fail to "
+		"start\n",
+		"[1700000001.1] [n7:49 :0]  ucp_ep.c:9  UCX  INFO  ep 0x1: failed to connect "
+		"lanes\n",
+		"libqedr: allow post send if QP is in error state\n",
+	};
+	static const char *const grave[] = {
+		"[1700000001.1] [n7:49 :0]  ucp_ep.c:9  UCX  ERROR ep 0x1: failed to connect "
+		"lanes\n",
+		"Failed to allocate a memory region\n",
+		"node1:1:2 [0] x.cc:9 NCCL WARN NET/OFI Couldn't set an option of the endpoint\n",
+	};
+	enum rs_severity s;
+
+	for (unsigned i = 0; i < sizeof(mild) / sizeof(*mild); i++)
+		if (first(mild[i], &s))
+			assert_true(s <= RS_MINOR);
+	for (unsigned i = 0; i < sizeof(grave) / sizeof(*grave); i++) {
+		assert_non_null(first(grave[i], &s));
+		assert_true(s >= RS_MAJOR);
+	}
+	/* c10d's old level */
+	assert_null(
+		first("[I socket.cpp:293] [c10d - debug] The server has accepted a worker\n", &s));
+}
+
 static void test_a_known_message_is_said_once(void **state)
 {
 	struct rs_audit *a = judged("n1:5:9 [0] misc/ibvwrap.cc:187 NCCL WARN Call to ibv_reg_mr "
@@ -160,6 +195,7 @@ int main(void)
 		cmocka_unit_test(test_words_of_a_subject_lead_to_its_check),
 		cmocka_unit_test(test_a_sentence_accuses_little),
 		cmocka_unit_test(test_settings_columns_and_other_parts_accuse_nothing),
+		cmocka_unit_test(test_only_a_programs_failure_accuses),
 		cmocka_unit_test(test_a_known_message_is_said_once),
 	};
 
