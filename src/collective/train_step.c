@@ -463,9 +463,12 @@ static void experts_way(struct step *s, uint32_t layer, uint32_t microbatch, uin
 
 /* ---- Layers ---- */
 
+/* The first layer's with the embedding, the last one's with the output layer. */
 static double layer_bytes(const struct step *s, uint32_t layer)
 {
-	return (attention_parameters(s->m) + mlp_parameters(s->m, layer)) / s->p.tp *
+	double ends = (!layer + (layer == s->m->layers - 1)) * embedding(s->m);
+
+	return (ends + attention_parameters(s->m) + mlp_parameters(s->m, layer)) / s->p.tp *
 	       s->t->type_bytes;
 }
 
@@ -646,12 +649,30 @@ static void hand(struct step *s, enum rs_work_kind kind, const struct rs_turn *t
 		s->last = k;
 }
 
+/* The vocabulary is split over a tensor group: what each found in its part of the embedding is
+ * added up, forward; with a scattered sequence its gradients are gathered, backward. */
+static void embedding_layer(struct step *s, const struct rs_turn *t)
+{
+	if (t->chunk || s->stage || !s->m->vocab)
+		return;
+	if (t->backward)
+		tensor_before(s);
+	else
+		tensor_after(s);
+}
+
+/* The same at the other end: gradients of its input are added up, backward. */
 static void output_layer(struct step *s, const struct rs_turn *t)
 {
 	bool last = t->chunk == s->p.chunks - 1 && s->stage == s->p.pp - 1;
 
-	if (last && s->m->vocab)
-		compute(s, (t->backward ? 4 : 2) * embedding(s->m) * tokens(s) / s->p.tp);
+	if (!last || !s->m->vocab)
+		return;
+	if (!t->backward)
+		tensor_before(s);
+	compute(s, (t->backward ? 4 : 2) * embedding(s->m) * tokens(s) / s->p.tp);
+	if (t->backward)
+		tensor_after(s);
 }
 
 static void forward_turn(struct step *s, const struct rs_turn *t)
@@ -660,6 +681,7 @@ static void forward_turn(struct step *s, const struct rs_turn *t)
 
 	s->last = RS_WORK_NONE;
 	hand(s, RS_WORK_RECV, t, false);
+	embedding_layer(s, t);
 	for (uint32_t i = l.from; i < l.to; i++)
 		forward_layer(s, i, t->microbatch);
 	output_layer(s, t);
@@ -670,22 +692,16 @@ static void backward_turn(struct step *s, const struct rs_turn *t)
 {
 	struct span l = layers_of(s, s->stage, t->chunk);
 	bool reduces = t->microbatch == s->p.microbatches - 1;
-	double ends = 0;
 
 	s->last = RS_WORK_NONE;
 	hand(s, RS_WORK_RECV, t, true);
 	output_layer(s, t);
 	for (uint32_t i = l.to; i-- > l.from;)
 		backward_layer(s, i, t->microbatch, reduces);
+	embedding_layer(s, t);
 	hand(s, RS_WORK_SEND, t, false);
-	if (!reduces)
-		return;
-	/* the embedding and the output layer of the row's ends */
-	if (!t->chunk && !s->stage)
-		ends += embedding(s->m) / s->p.tp * s->t->type_bytes;
-	if (t->chunk == s->p.chunks - 1 && s->stage == s->p.pp - 1)
-		ends += embedding(s->m) / s->p.tp * s->t->type_bytes;
-	gradients(s, ends, 0, s->t->overlap > 0 && !t->chunk);
+	if (reduces)
+		gradients(s, 0, 0, s->t->overlap > 0 && !t->chunk);
 }
 
 /* ZeRO 1 and 2: each layer's parameters are gathered once, under the first forward passes or,

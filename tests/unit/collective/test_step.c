@@ -161,13 +161,14 @@ static void test_data_parallel_is_the_gradients(void **state)
 	w = work_of(&t, 4, a);
 	assert_int_equal(buffers(w, 3, RS_WHY_DATA, RS_COLL_REDUCE_SCATTER),
 			 2 * (uint64_t)p.parameters);
-	assert_int_equal(buffers(w, 3, RS_WHY_WEIGHTS, RS_COLL_ALL_GATHER), 2 * 6 * 12 * 256 * 256);
+	assert_int_equal(buffers(w, 3, RS_WHY_WEIGHTS, RS_COLL_ALL_GATHER),
+			 2 * (uint64_t)p.parameters);
 	t.step.zero = 3; /* forward and backward, of each microbatch */
 	w = work_of(&t, 4, a);
 	assert_int_equal(buffers(w, 0, RS_WHY_WEIGHTS, RS_COLL_ALL_GATHER),
-			 3 * 2 * 2 * 6 * 12 * 256 * 256);
+			 3 * 2 * 2 * (uint64_t)p.parameters);
 	assert_int_equal(buffers(w, 0, RS_WHY_DATA, RS_COLL_REDUCE_SCATTER),
-			 3 * 2 * 6 * 12 * 256 * 256 + 2 * 2 * 1000 * 256);
+			 3 * 2 * (uint64_t)p.parameters);
 	rs_arena_destroy(a);
 }
 
@@ -189,6 +190,13 @@ static void test_tensor_parallel_is_the_activations(void **state)
 	assert_int_equal(buffers(w, 1, RS_WHY_TENSOR, RS_COLL_ALL_GATHER), 4 * 4 * 5 * each);
 	assert_int_equal(buffers(w, 1, RS_WHY_TENSOR, RS_COLL_REDUCE_SCATTER), 4 * 4 * 5 * each);
 	assert_int_equal(buffers(w, 1, RS_WHY_DATA, RS_COLL_ALL_REDUCE), 0);
+	/* a split vocabulary: the embedding forward, the output layer backward */
+	t.step.model.vocab = 1000;
+	w = work_of(&t, 4, a);
+	assert_int_equal(buffers(w, 1, RS_WHY_TENSOR, RS_COLL_ALL_GATHER), (4 * 4 + 2) * 5 * each);
+	t.step.sequence = false;
+	w = work_of(&t, 4, a);
+	assert_int_equal(buffers(w, 1, RS_WHY_TENSOR, RS_COLL_ALL_REDUCE), (4 * 4 + 2) * 5 * each);
 	rs_arena_destroy(a);
 }
 
