@@ -56,7 +56,7 @@ static double slowdown(const struct rs_diagnosis *d, uint32_t job)
 	return with == RS_NEVER ? 1e9 : (double)with / (double)by_itself;
 }
 
-/* Two made ideal together are told only where that is a cause. */
+/* Several made ideal together are told only where that is a cause. */
 static bool idle_pair(const struct rs_diagnosis *d, uint32_t i)
 {
 	if (!d->info[i].id || strcmp(d->info[i].id, "together") != 0)
@@ -77,7 +77,7 @@ static const char *mostly(const struct rs_diagnosis *d, uint32_t job)
 		rs_time t = rs_case_job_time(d, i, job);
 
 		if (d->info[i].kind != RS_CASE_COUNTERFACTUAL || !rs_case_gain(d, i).clear ||
-		    idle_pair(d, i))
+		    idle_pair(d, i) || d->info[i].mends)
 			continue;
 		if (t < least && (base == RS_NEVER || base - t > base / 100)) {
 			least = t;
@@ -165,7 +165,9 @@ static uint32_t sorted(const struct rs_diagnosis *d, enum rs_case_kind kind, uin
 	for (uint32_t i = 1; i < d->n; i++) {
 		uint32_t at = n;
 
-		if (d->info[i].kind != kind || idle_pair(d, i))
+		bool neither = d->info[i].mends && kind == RS_CASE_COUNTERFACTUAL;
+
+		if (d->info[i].kind != kind || idle_pair(d, i) || neither)
 			continue;
 		for (; at && by_gain(d, i, list[at - 1]) < 0; at--)
 			list[at] = list[at - 1];
@@ -334,7 +336,8 @@ static void print_prices(const struct rs_diagnosis *d, FILE *out)
 		struct rs_gain g = rs_case_gain(d, i);
 		bool cuts = d->info[i].id && !strcmp(d->info[i].id, "cuts");
 
-		if ((d->info[i].kind == RS_CASE_FIX || cuts) && g.ends && g.gain > 0.0005)
+		if (((d->info[i].kind == RS_CASE_FIX && !idle_pair(d, i)) || cuts) && g.ends &&
+		    g.gain > 0.0005)
 			print_effects(d, i, out);
 	}
 }
@@ -435,7 +438,7 @@ static int best_fix(const struct rs_diagnosis *d)
 	int best = -1;
 
 	for (uint32_t i = 1; i < d->n; i++)
-		if (d->info[i].kind == RS_CASE_FIX &&
+		if (d->info[i].kind == RS_CASE_FIX && !idle_pair(d, i) &&
 		    (best < 0 || by_gain(d, i, (uint32_t)best) < 0))
 			best = (int)i;
 	return best;
@@ -499,7 +502,7 @@ static void print_costs(const struct rs_diagnosis *d, const struct rs_cause *c, 
 	struct rs_enumeration jobs = {0};
 
 	for (uint32_t j = 0; j < n_jobs(d) && n_jobs(d) > 1; j++) {
-		double x = rs_case_job_gain(d, c->run, j);
+		double x = rs_cause_job_share(d, c, j);
 
 		if (isnan(x) || fabs(x) < 0.01)
 			continue;

@@ -134,6 +134,15 @@ void links_widen(struct rs_fabric *h, double factor)
 		}
 }
 
+static const struct rs_change *widened(struct diagnose *g, double factor)
+{
+	struct rs_change *x = rs_arena_alloc(g->d->arena, 1, sizeof(*x));
+
+	if (x)
+		x->widen = factor;
+	return x;
+}
+
 /* All of them by the factor that a leaf lacks: collisions, slow links and pauses stay. */
 static void oversubscription_add(struct diagnose *g)
 {
@@ -152,6 +161,7 @@ static void oversubscription_add(struct diagnose *g)
 		return;
 	}
 	c->id = "oversubscription";
+	c->change = widened(g, facts.oversubscription);
 	c->how = "links between switches as wide as those to the hosts together";
 }
 
@@ -244,9 +254,7 @@ void counterfactuals_add(struct diagnose *g)
 	ideal_add(g);
 }
 
-/* ---- Two together ---- */
-
-enum { TOGETHER_EVENTS = 40000000 };
+/* ---- The way ---- */
 
 static double effect(const struct rs_diagnosis *d, uint32_t i)
 {
@@ -255,73 +263,8 @@ static double effect(const struct rs_diagnosis *d, uint32_t i)
 	return g.ends ? -log1p(-fmin(g.gain, 1 - 1e-12)) : 0;
 }
 
-/* Half of what is lost is explained by one of the runs. */
-static bool explained(const struct rs_diagnosis *d)
-{
-	double lost = 0, most = 0;
-
-	for (uint32_t i = 1; i < d->n; i++) {
-		const struct rs_case_info *c = &d->info[i];
-		bool vague = c->id && (!strcmp(c->id, "paths") || !strcmp(c->id, "cuts"));
-
-		if (c->kind == RS_CASE_IDEAL)
-			lost = fmax(lost, effect(d, i));
-		else if (!vague)
-			most = fmax(most, effect(d, i));
-	}
-	return lost < 0.1 || most >= lost / 2;
-}
-
-/* One that takes no part of another's, nor all of it: these are tried two at a time. */
-static bool pairs(const struct rs_case_info *c)
-{
-	static const char *const apart[] = {"link.loss", "drops",      "reordering",
-					    "host",      "collisions", "oversubscription",
-					    "pauses",    "cuts"};
-
-	for (size_t i = 0; c->kind == RS_CASE_COUNTERFACTUAL && i < sizeof(apart) / sizeof(*apart);
-	     i++)
-		if (!strcmp(c->id, apart[i]))
-			return true;
-	return false;
-}
-
-static struct rs_sim_ideal both(const struct rs_sim_ideal *a, const struct rs_sim_ideal *b)
-{
-	return (struct rs_sim_ideal){.host = a->host || b->host,
-				     .no_pause = a->no_pause || b->no_pause,
-				     .no_loss = a->no_loss || b->no_loss,
-				     .no_cc = a->no_cc || b->no_cc,
-				     .placed = a->placed || b->placed,
-				     .no_drops = a->no_drops || b->no_drops,
-				     .in_order = a->in_order || b->in_order};
-}
-
-static void pair_add(struct diagnose *g, uint32_t x, uint32_t y)
-{
-	struct rs_diagnosis *d = g->d;
-	const struct rs_case_info *a = &d->info[x], *b = &d->info[y];
-	struct rs_sim_ideal ideal = both(&d->cases[x].options.ideal, &d->cases[y].options.ideal);
-	struct rs_fabric *wider = a->owns_fabric ? a->fabric : b->owns_fabric ? b->fabric : NULL;
-	struct rs_case_info *c;
-
-	c = case_add(g, RS_CASE_COUNTERFACTUAL,
-		     rs_arena_printf(d->arena, "together: %s; %s", a->name, b->name), NULL, &ideal);
-	if (!c)
-		return;
-	c->id = "together";
-	c->how = rs_arena_printf(d->arena, "%s; %s", a->how, b->how);
-	c->of[0] = x;
-	c->of[1] = y;
-	if (!wider)
-		return;
-	/* borrowed from the case that has it */
-	c->fabric = wider;
-	d->cases[d->n - 1].fabric = wider;
-}
-
 /* Where one switch in place of all explains what nothing else does: is it the way alone? */
-static void latency_add(struct diagnose *g)
+void latency_add(struct diagnose *g)
 {
 	const struct rs_diagnosis *d = g->d;
 	struct rs_error refused = {0};
@@ -353,26 +296,4 @@ static void latency_add(struct diagnose *g)
 	}
 	c->id = "latency";
 	c->how = "switches and the links between them pass packets on at once";
-}
-
-void together_add(struct diagnose *g)
-{
-	const struct rs_diagnosis *d = g->d;
-	uint64_t events = 0, each = d->cases[0].result->counters.events;
-	uint32_t n = d->n;
-
-	latency_add(g);
-	if (explained(d))
-		return;
-	for (uint32_t i = 1; i < n; i++)
-		for (uint32_t k = i + 1; k < n; k++) {
-			bool overlap = !strcmp(d->info[i].id ? d->info[i].id : "", "drops") &&
-				       !strcmp(d->info[k].id ? d->info[k].id : "", "pauses");
-
-			if (!pairs(&d->info[i]) || !pairs(&d->info[k]) || overlap)
-				continue;
-			events += each;
-			if (events <= TOGETHER_EVENTS)
-				pair_add(g, i, k);
-		}
 }

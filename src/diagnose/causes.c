@@ -7,9 +7,11 @@
 #include <string.h>
 #include "base/units.h"
 #include "diagnose/state.h"
+#include "report/report.h"
 
 enum {
 	PLACES = 3,
+	RANK_FAMILY = 5,
 	RANK_COLLISIONS = 7,
 	RANK_VAGUE = 10,
 	RANK_OTHER_JOB = 10,
@@ -140,6 +142,46 @@ static void name_lossy(const struct rs_fabric *f, const struct drop_group *g, st
 		 d->tc, d->dscp);
 }
 
+/* Hosts and jobs whose data is in a class; false: nobody else's is in the lossless class of data.
+ */
+static bool senders_of_class(const struct rs_fabric *f, uint8_t tc, struct rs_enumeration *who)
+{
+	bool others = false;
+
+	for (uint32_t j = 0; j < f->n_jobs; j++) {
+		const struct rs_collective_conf *c = rs_job_collective(&f->jobs[j]);
+		uint32_t last = UINT32_MAX;
+
+		others |= c && c->tc == f->qos.data_tc;
+		if (c && c->tc == tc)
+			rs_enumerate(who, ", ", "job '%s'", f->jobs[j].name);
+		for (uint32_t i = 0; i < f->jobs[j].n_flows; i++) {
+			const struct rs_flow *w = &f->jobs[j].flows[i];
+
+			others |= w->tc == f->qos.data_tc;
+			if (w->tc == tc && w->src != last)
+				rs_enumerate(who, ", ", "%s", f->endpoints[w->src].name);
+			last = w->tc == tc ? w->src : last;
+		}
+	}
+	return others && who->n && f->qos.tc[f->qos.data_tc].lossless;
+}
+
+/* Who sends in a lossy class, where others send in a lossless one: with a wrong DSCP, say. */
+static void name_senders(const struct rs_fabric *f, uint8_t tc, struct rs_cause *c)
+{
+	struct rs_enumeration who = {0};
+	char place[sizeof(c->place)];
+	size_t at = strlen(c->what);
+
+	if (tc == f->qos.data_tc || !senders_of_class(f, tc, &who))
+		return;
+	snprintf(c->what + at, sizeof(c->what) - at,
+		 "; what %.80s sends is in it, others' is in class %u", who.text, f->qos.data_tc);
+	snprintf(place, sizeof(place), "%s", c->place);
+	snprintf(c->place, sizeof(c->place), "%.60s, %.90s", who.text, place);
+}
+
 static bool short_headroom(const struct rs_fabric *f)
 {
 	for (uint32_t s = 0; s < f->n_switches; s++)
@@ -240,6 +282,8 @@ static void name_drops(const struct rs_fabric *f, const struct rs_sim_result *r,
 	}
 	if (!c->place[0])
 		snprintf(c->place, sizeof(c->place), "%s", g.places);
+	if (g.first->why == RS_DROP_LOSSY)
+		name_senders(f, g.first->tc, c);
 	if (g.first->to[0])
 		evidence(c, "most were on their way to %s", g.first->to);
 	evidence(c, "%llu of %llu dropped packets; %llu packets sent again, %llu timeouts",
@@ -469,7 +513,7 @@ static const struct {
 	{"link.down", "link.down", "links that are down", 3},
 	{"mtu", "mtu", "a path MTU below 4096: more headers and packets for the same bytes", 5},
 	{"channels", "channels", "fewer channels than a host has NICs", 3},
-	{"messages", "messages", "chunks too short, or too few in flight", 5},
+	{"messages", "messages", "messages or chunks too short, or too few under way", 5},
 	{"ecn", "ecn", "ECN thresholds unlike those of most switches", 3},
 	{"weights", "weights", "class weights unlike those of most switches", 3},
 	{"cc", "cc", "congestion control's settings unlike the usual", 3},
@@ -537,12 +581,32 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* What names no place must cost more before it is named: a brake, the whole inside of the hosts. */
-#define WORTH_VAGUE 0.03
-
 static bool vague(const char *id)
 {
 	return !strcmp(id, "cuts") || !strcmp(id, "host") || !strcmp(id, "paths");
+}
+
+/* What names no place must cost more before it is named: the whole inside of the hosts. */
+#define WORTH_VAGUE 0.03
+/* A brake is worth what it costs as long as that is little; packets that are dealt out by chance
+ * are never quite even. */
+#define WORTH_BRAKE 0.15
+#define WORTH_EVEN  0.1
+
+/* Packets of a queue pair take many paths: what is uneven is chance, not one flow on another. */
+static bool dealt_out(const struct rs_fabric *f)
+{
+	return rs_fabric_has_uet(f) || f->qos.routing != RS_FABRIC_ECMP;
+}
+
+/* What a counterfactual must give before it is a cause. */
+static double least_worth(const struct rs_fabric *f, const char *id)
+{
+	if (!strcmp(id, "cuts"))
+		return WORTH_BRAKE;
+	if (!strcmp(id, "collisions"))
+		return dealt_out(f) ? WORTH_EVEN : WORTH;
+	return vague(id) ? WORTH_VAGUE : WORTH;
 }
 
 static bool worth(const struct rs_gain *g)
@@ -584,57 +648,25 @@ static void tell_placement(const struct rs_sim_placement *p, struct rs_cause *c)
 }
 
 /* What a counterfactual is called, and where: no name where there is nothing to say. */
-static void name_kind(const struct rs_diagnosis *d, const char *id, struct rs_cause *c)
+static void name_kind(const struct rs_diagnosis *d, const char *id, struct candidate *k)
 {
 	for (size_t n = 0; n < sizeof(kinds) / sizeof(*kinds); n++)
 		if (!strcmp(kinds[n].id, id)) {
-			c->id = kinds[n].id;
-			kinds[n].name(d->cases[0].fabric, d->seen, c);
+			k->cause.id = kinds[n].id;
+			k->rank = kinds[n].rank;
+			kinds[n].name(d->cases[0].fabric, d->seen, &k->cause);
 			return;
 		}
-}
-
-/* Two together are a cause where they save much more than both do apart. */
-#define TOGETHER_WORTH 0.1
-#define TOGETHER_MORE  1.5
-
-static bool from_pair(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
-{
-	const struct rs_case_info *c = &d->info[i], *a = &d->info[c->of[0]],
-				  *b = &d->info[c->of[1]];
-	struct rs_gain g = rs_case_gain(d, i), x = rs_case_gain(d, c->of[0]),
-		       y = rs_case_gain(d, c->of[1]);
-	struct rs_cause one = {0}, other = {0};
-	double apart = -log1p(-fmax(x.gain, 0)) - log1p(-fmax(y.gain, 0));
-
-	if (!worth(&g) || g.gain < TOGETHER_WORTH)
-		return false;
-	measured(d, k, i, &g);
-	k->rank = RANK_TOGETHER;
-	k->cause.id = "together";
-	name_kind(d, a->id, &one);
-	name_kind(d, b->id, &other);
-	snprintf(k->cause.what, sizeof(k->cause.what),
-		 "two together, each of which hides what the other costs: %.110s; and %.110s",
-		 one.what, other.what);
-	snprintf(k->cause.place, sizeof(k->cause.place), "%.75s%s%.75s", one.place,
-		 one.place[0] && other.place[0] ? "; " : "", other.place);
-	evidence(&k->cause,
-		 "both ideal save %.1f%%; alone the first saves %.1f%%, the second %.1f%%",
-		 100 * g.gain, 100 * x.gain, 100 * y.gain);
-	return k->effect > TOGETHER_MORE * apart;
 }
 
 static bool from_counterfactual(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
 {
 	struct rs_gain g = rs_case_gain(d, i);
 
-	if (!strcmp(d->info[i].id, "latency"))
+	if (!strcmp(d->info[i].id, "latency") || !strcmp(d->info[i].id, "together"))
 		return false;
-	if (!strcmp(d->info[i].id, "together"))
-		return from_pair(d, i, k);
 
-	if (!worth(&g) || (vague(d->info[i].id) && g.gain < WORTH_VAGUE))
+	if (!worth(&g) || g.gain < least_worth(d->cases[0].fabric, d->info[i].id))
 		return false;
 	measured(d, k, i, &g);
 	for (size_t n = 0; n < sizeof(kinds) / sizeof(*kinds); n++)
@@ -752,39 +784,234 @@ static bool worth_to_one(const struct rs_diagnosis *d, uint32_t i)
 	return false;
 }
 
+/* What a fix mends, and where. */
+static bool name_mended(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
+{
+	const char *where = d->info[i].where, *cures = d->info[i].cures;
+	size_t n = 0, at;
+
+	while (n < sizeof(mended) / sizeof(*mended) && !has_word(cures, mended[n].cures))
+		n++;
+	if (n == sizeof(mended) / sizeof(*mended))
+		return false;
+	k->rank = mended[n].rank;
+	k->cause.id = mended[n].id;
+	snprintf(k->cause.what, sizeof(k->cause.what), "%s", mended[n].what);
+	at = strlen(k->cause.what);
+	if (where) {
+		snprintf(k->cause.what + at, sizeof(k->cause.what) - at, ": %s", where);
+		snprintf(k->cause.place, sizeof(k->cause.place), "%s", where);
+	}
+	if (!strcmp(k->cause.id, "link.down"))
+		name_down(d, i, k);
+	k->down = !strcmp(mended[n].id, "link.down");
+	if (!strcmp(mended[n].cures, ECN_OFF))
+		name_ecn_off(d, i, &k->cause);
+	return true;
+}
+
+bool cause_mended(const char *cures)
+{
+	for (size_t n = 0; n < sizeof(mended) / sizeof(*mended); n++)
+		if (has_word(cures, mended[n].cures))
+			return true;
+	return false;
+}
+
+/* What a fix that names no cause of its own is for: the first word of what it cures. */
+static const struct {
+	const char *id, *what;
+} families[] = {
+	{"host.link", "links inside the hosts"},
+	{"host.limit", "limits inside the hosts"},
+	{"pauses", "pauses (PFC)"},
+	{"link.loss", "packets lost on links"},
+	{"reordering", "routing unlike that of most switches"},
+};
+
+/* Its place is known, and what it is for. */
+static bool name_family(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
+{
+	const struct rs_case_info *c = &d->info[i];
+
+	for (size_t n = 0; c->where && n < sizeof(families) / sizeof(*families); n++) {
+		if (strncmp(c->cures, families[n].id, strcspn(c->cures, " ")) != 0)
+			continue;
+		k->rank = RANK_FAMILY;
+		k->cause.id = families[n].id;
+		snprintf(k->cause.what, sizeof(k->cause.what), "%s: %s", families[n].what,
+			 c->where);
+		snprintf(k->cause.place, sizeof(k->cause.place), "%s", c->where);
+		return true;
+	}
+	return false;
+}
+
 static bool from_fix(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
 {
 	struct rs_gain g = rs_case_gain(d, i);
 
 	if (!d->info[i].cures || d->info[i].general ||
-	    !(worth(&g) || (d->info[i].where && worth_to_one(d, i))))
+	    !(worth(&g) || (d->info[i].where && worth_to_one(d, i))) ||
+	    !(name_mended(d, i, k) || name_family(d, i, k)))
 		return false;
-	for (size_t n = 0; n < sizeof(mended) / sizeof(*mended); n++)
-		if (has_word(d->info[i].cures, mended[n].cures)) {
-			measured(d, k, i, &g);
-			k->rank = mended[n].rank;
-			k->cause.id = mended[n].id;
-			k->cause.fix = (int)i;
-			snprintf(k->cause.what, sizeof(k->cause.what), "%s", mended[n].what);
-			if (d->info[i].where) {
-				size_t at = strlen(k->cause.what);
+	measured(d, k, i, &g);
+	k->cause.fix = (int)i;
+	tell_drops(d, &k->cause);
+	evidence(&k->cause, "mended: %s", d->info[i].name);
+	tell_when(d, &k->cause);
+	return true;
+}
 
-				snprintf(k->cause.what + at, sizeof(k->cause.what) - at, ": %s",
-					 d->info[i].where);
-				snprintf(k->cause.place, sizeof(k->cause.place), "%s",
-					 d->info[i].where);
-			}
-			if (!strcmp(k->cause.id, "link.down"))
-				name_down(d, i, k);
-			k->down = !strcmp(mended[n].id, "link.down");
-			if (!strcmp(mended[n].cures, ECN_OFF))
-				name_ecn_off(d, i, &k->cause);
-			tell_drops(d, &k->cause);
-			evidence(&k->cause, "mended: %s", d->info[i].name);
-			tell_when(d, &k->cause);
-			return true;
-		}
-	return false;
+/* ---- What hides one another ---- */
+
+/* Several together are a cause where they save much more than all do apart. */
+#define TOGETHER_WORTH 0.1
+#define TOGETHER_MORE  1.5
+/* One that explains this share of it by itself comes first, and what it hides behind it; less where
+ * the set has nothing that is amiss at a place. */
+#define TOGETHER_ONE       0.4
+#define TOGETHER_ONE_VAGUE 0.2
+/* One that others hide is a cause where it saves so much beyond them, and so much more than alone.
+ */
+#define HIDDEN_WORTH 0.03
+
+/* A part of a set, as a cause of its own. */
+static bool name_part(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
+{
+	const struct rs_case_info *c = &d->info[i];
+
+	k->cause.fix = -1;
+	if (c->kind == RS_CASE_COUNTERFACTUAL) {
+		name_kind(d, c->id, k);
+		return k->cause.what[0] != '\0';
+	}
+	k->cause.fix = (int)i;
+	if (name_mended(d, i, k) || name_family(d, i, k))
+		return true;
+	if (!c->where)
+		return false;
+	/* buffers: for what they did */
+	name_kind(d, "drops", k);
+	if (!k->cause.what[0])
+		name_kind(d, "pauses", k);
+	snprintf(k->cause.place, sizeof(k->cause.place), "%s", c->where);
+	return k->cause.what[0] != '\0';
+}
+
+/* Something at a place is amiss, and its repair was run. */
+static bool amiss(const struct rs_diagnosis *d, const struct candidate *k)
+{
+	return k->cause.fix >= 0 && d->info[k->cause.fix].where && !d->info[k->cause.fix].general;
+}
+
+static double log_saved(double gain)
+{
+	return -log1p(-fmin(fmax(gain, 0), 1 - 1e-12));
+}
+
+static void list_add(char *list, size_t size, const char *with, const char *x)
+{
+	size_t at = strlen(list);
+
+	snprintf(list + at, size - at, "%s%s", at && x[0] ? with : "", x);
+}
+
+/* All of them, as one cause. */
+static bool from_set(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
+{
+	static const char *const number[] = {"", "", "two", "three", "four"};
+	const struct rs_case_info *c = &d->info[i];
+	struct rs_gain g = rs_case_gain(d, i);
+	char whats[280] = "", alone[120] = "", one[40];
+	double apart = 0, most = 0;
+	bool pointed = false;
+
+	if (!worth(&g) || g.gain < TOGETHER_WORTH)
+		return false;
+	measured(d, k, i, &g);
+	k->cause.fix = c->kind == RS_CASE_FIX ? (int)i : -1;
+	k->rank = RANK_TOGETHER;
+	k->cause.id = "together";
+	for (uint32_t p = 0; p < c->n_of; p++) {
+		struct rs_gain x = rs_case_gain(d, c->of[p]);
+		struct candidate part = {0};
+		struct rs_cause_part *to = &k->cause.parts[p];
+		char what[140];
+
+		if (!name_part(d, c->of[p], &part))
+			return false;
+		apart += log_saved(x.gain);
+		most = fmax(most, log_saved(x.gain));
+		pointed |= amiss(d, &part);
+		snprintf(what, sizeof(what), "%.*s", (int)(240 / c->n_of), part.cause.what);
+		list_add(whats, sizeof(whats), "; and ", what);
+		list_add(k->cause.place, sizeof(k->cause.place), "; ", part.cause.place);
+		snprintf(one, sizeof(one), "%.1f%%", 100 * x.gain);
+		list_add(alone, sizeof(alone), ", ", one);
+		to->id = part.cause.id;
+		snprintf(to->place, sizeof(to->place), "%.79s", part.cause.place);
+	}
+	k->cause.n_parts = c->n_of;
+	snprintf(k->cause.what, sizeof(k->cause.what),
+		 "%s together, each of which hides what the %s: %s", number[c->n_of],
+		 c->n_of == 2 ? "other costs" : "others cost", whats);
+	evidence(&k->cause, "all of them ideal save %.1f%%; each alone saves %s", 100 * g.gain,
+		 alone);
+	return k->effect > TOGETHER_MORE * apart &&
+	       most < (pointed ? TOGETHER_ONE : TOGETHER_ONE_VAGUE) * k->effect;
+}
+
+/* One of them that shows only where the others are ideal: it is a share of what they leave. */
+static bool from_hidden(const struct rs_diagnosis *d, uint32_t i, uint32_t p, struct candidate *k)
+{
+	const struct rs_case_info *c = &d->info[i];
+	struct rs_gain g = rs_case_gain(d, i), rest = rs_case_gain(d, c->rest[p]),
+		       x = rs_case_gain(d, c->of[p]), beyond = rs_case_gain_over(d, i, c->rest[p]);
+	double least = HIDDEN_WORTH;
+	int fix;
+
+	/* collisions and brakes are everywhere where something else is mended */
+	if (d->info[c->of[p]].kind == RS_CASE_COUNTERFACTUAL)
+		least = WORTH_BRAKE;
+	if (!rest.ends || !worth(&rest) || !worth(&beyond) || beyond.gain < least ||
+	    (x.clear && log_saved(beyond.gain) < TOGETHER_MORE * log_saved(x.gain)) ||
+	    !name_part(d, c->of[p], k))
+		return false;
+	evidence(&k->cause,
+		 "it shows where others are ideal (%s): they save %.1f%%, with it %.1f%%; alone it "
+		 "saves %.1f%%",
+		 d->info[c->rest[p]].name, 100 * rest.gain, 100 * g.gain, 100 * x.gain);
+	fix = k->cause.fix;
+	if (fix >= 0)
+		evidence(&k->cause, "mended: %s", d->info[fix].name);
+	measured(d, k, i, &beyond);
+	k->cause.fix = fix;
+	k->cause.after = c->rest[p];
+	/* of all the time, so that what hides it comes first */
+	k->effect = log_saved(g.gain - rest.gain);
+	return true;
+}
+
+/* All that a set tells: itself, or those of it that the others hide. */
+static uint32_t from_sets(const struct rs_diagnosis *d, struct candidate *k)
+{
+	uint32_t n = 0, i = d->n;
+
+	while (--i && !d->info[i].n_of)
+		;
+	if (!i)
+		return 0;
+	if (from_set(d, i, &k[n]))
+		return 1;
+	k[n] = (struct candidate){0};
+	for (uint32_t p = 0; p < d->info[i].n_of; p++) {
+		if (from_hidden(d, i, p, &k[n]))
+			n++;
+		else
+			k[n] = (struct candidate){0};
+	}
+	return n;
 }
 
 /* What the best fix of a cause gives, of those that point at something, or of those that do not. */
@@ -870,14 +1097,9 @@ static uint32_t in_parts(const struct candidate *k, uint32_t n, uint32_t best)
 	return sum >= SAME_AS_ALL * k[best].effect ? first : best;
 }
 
-static bool is_link(const struct candidate *k)
-{
-	return !strcmp(k->cause.id, "link.slow") || (k->down && k->cause.fix >= 0);
-}
-
 /* The next to name: of those that explain nearly as much as the greatest, the one that can best be
  * pointed at. */
-static uint32_t next_cause(const struct candidate *k, uint32_t n)
+static uint32_t next_cause(const struct rs_diagnosis *d, const struct candidate *k, uint32_t n)
 {
 	double same = (k[0].rank >= RANK_VAGUE ? SAME_AS_ALL : SAME) * k[0].effect;
 	uint32_t best = 0;
@@ -885,21 +1107,62 @@ static uint32_t next_cause(const struct candidate *k, uint32_t n)
 	for (uint32_t i = 1; i < n && k[i].effect >= same; i++)
 		if (k[i].rank < k[best].rank)
 			best = i;
-	/* flows dealt out keep clear of slow links and make the most of those that are left, too */
+	/* flows dealt out keep clear of slow links, make the most of those that are left, and fill
+	 * no buffer: what is amiss comes before them */
 	for (uint32_t i = 0; k[best].rank == RANK_COLLISIONS && i < n; i++)
-		if (is_link(&k[i]) && k[i].effect >= SAME_AS_ALL * k[best].effect)
+		if (amiss(d, &k[i]) && k[i].effect >= SAME_AS_ALL * k[best].effect)
 			best = i;
 	return in_parts(k, n, best);
 }
 
+/* A word of a place that names nothing: a number of a port, "memory of". */
+static bool no_name(const char *word, size_t n)
+{
+	static const char *const words[] = {"port", "memory", "of", "to", "and", "more", "others"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strlen(words[i]) == n && !strncmp(word, words[i], n))
+			return true;
+	return strspn(word, "0123456789") >= n;
+}
+
+/* Some host or switch of the one is in the other, too. Nowhere is everywhere. */
+static bool same_place(const char *a, const char *b)
+{
+	static const char between[] = " ,;:->/";
+	size_t n, m;
+
+	for (const char *p = a + strspn(a, between); *p; p += n + strspn(p + n, between)) {
+		n = strcspn(p, between);
+		for (const char *q = b + strspn(b, between); *q; q += m + strspn(q + m, between)) {
+			m = strcspn(q, between);
+			if (n == m && !strncmp(p, q, n) && !no_name(p, n))
+				return true;
+		}
+	}
+	return !a[0] || !b[0];
+}
+
+/* The repair at another place than the one that is named. */
+static bool mends_elsewhere(const struct rs_diagnosis *d, const struct rs_cause *named,
+			    const struct rs_cause *c)
+{
+	return d->info[c->run].kind == RS_CASE_FIX && d->info[c->run].where &&
+	       named->fix != c->fix && !same_place(named->place, c->place);
+}
+
 /* Says the same as one that is named, in vaguer words: the host's inside after one of its links,
  * the whole network after anything in it. */
-static bool covered(const struct rs_cause *named, const struct rs_cause *c)
+static bool covered(const struct rs_diagnosis *d, const struct rs_cause *named,
+		    const struct rs_cause *c)
 {
 	bool a = inside_host(named->id), b = inside_host(c->id);
 
+	/* what another hides is not what that one is */
+	if (c->after)
+		return !strcmp(named->id, c->id) && same_place(named->place, c->place);
 	if (!strcmp(named->id, c->id) && strcmp(c->id, "other-job") != 0)
-		return true;
+		return !mends_elsewhere(d, named, c);
 	/* another link than the one named is another cause only if it saves something else */
 	if (a && b)
 		return c->gain <= named->gain * 1.05;
@@ -915,7 +1178,7 @@ static bool covered(const struct rs_cause *named, const struct rs_cause *c)
 static bool said(const struct rs_diagnosis *d, const struct rs_cause *c)
 {
 	for (uint32_t i = 0; i < d->n_causes; i++)
-		if (covered(&d->causes[i], c))
+		if (covered(d, &d->causes[i], c))
 			return true;
 	return false;
 }
@@ -937,7 +1200,7 @@ static void drops_apart(struct rs_diagnosis *d)
 		struct rs_cause *c = &d->causes[i];
 		struct rs_gain g;
 
-		if (!is_drops(c) || c->fix < 0 || !d->info[c->fix].where)
+		if (!is_drops(c) || c->after || c->fix < 0 || !d->info[c->fix].where)
 			continue;
 		g = rs_case_gain(d, (uint32_t)c->fix);
 		c->run = (uint32_t)c->fix;
@@ -949,7 +1212,8 @@ static void drops_apart(struct rs_diagnosis *d)
 
 /* ---- What the runs do not tell ---- */
 
-#define NOT_TOLD 0.03
+#define NOT_TOLD         0.03
+#define NETWORK_NOT_TOLD 0.1
 
 /* So many seeds that the interval would leave out 0, if the mean stays. */
 static uint32_t seeds_to_tell(const struct rs_diagnosis *d, const struct rs_gain *g)
@@ -968,6 +1232,20 @@ static void not_told(struct rs_diagnosis *d, const char *what, uint32_t seeds)
 	d->n_not_told++;
 	snprintf(n->what, sizeof(n->what), "%s", what);
 	snprintf(n->run, sizeof(n->run), "ripstop sim --seeds %u %s", seeds, d->scenario);
+}
+
+/* Contention that no cause explains. */
+static void network_not_told(struct rs_diagnosis *d, double gain)
+{
+	struct rs_not_told *n = &d->not_told[d->n_not_told];
+
+	if (gain < NETWORK_NOT_TOLD || (d->n_causes && gain < 2 * d->causes[0].gain))
+		return;
+	d->n_not_told++;
+	snprintf(n->what, sizeof(n->what),
+		 "one switch in place of the network saves %.1f%%, and nothing alone explains it",
+		 100 * gain);
+	snprintf(n->run, sizeof(n->run), "ripstop sim --html page.html %s", d->scenario);
 }
 
 /* What would be a cause, and a greater one than those that are named, if it is no chance. */
@@ -1018,7 +1296,8 @@ static void latency_instead(const struct rs_diagnosis *d, struct candidate *path
 
 void causes_find(struct rs_diagnosis *d)
 {
-	struct candidate *k = calloc(d->n + 1u, sizeof(*k));
+	struct candidate *k = calloc(d->n + 2u + RS_TOGETHER_MAX, sizeof(*k));
+	double network = 0;
 	uint32_t n = 0;
 
 	d->no_queues = no_queues(d->cases[0].fabric, d->seen);
@@ -1038,22 +1317,31 @@ void causes_find(struct rs_diagnosis *d)
 		else
 			k[n] = (struct candidate){0};
 	}
+	n += k ? from_sets(d, &k[n]) : 0;
 	if (n)
 		qsort(k, n, sizeof(*k), by_effect);
 	while (n && d->n_causes < RS_CAUSES_MAX) {
-		uint32_t i = next_cause(k, n);
+		uint32_t i = next_cause(d, k, n);
 
 		if (k[i].cause.fix < 0)
 			k[i].cause.fix = fix_of(d, &k[i]);
+		if (!k[i].cause.place[0] && amiss(d, &k[i]))
+			snprintf(k[i].cause.place, sizeof(k[i].cause.place), "%s",
+				 d->info[k[i].cause.fix].where);
 		if (!said(d, &k[i].cause)) {
 			if (!strcmp(k[i].cause.id, "paths"))
 				latency_instead(d, &k[i]);
-			d->causes[d->n_causes++] = k[i].cause;
+			/* the network as a whole is no cause to act on */
+			if (!strcmp(k[i].cause.id, "paths"))
+				network = k[i].cause.gain;
+			else
+				d->causes[d->n_causes++] = k[i].cause;
 		}
 		memmove(&k[i], &k[i + 1], (n - i - 1) * sizeof(*k));
 		n--;
 	}
 	drops_apart(d);
+	network_not_told(d, network);
 	not_told_find(d);
 	free(k);
 }

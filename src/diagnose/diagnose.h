@@ -17,6 +17,8 @@ enum rs_case_kind {
 	RS_CASE_FIX,            /* a change that can be made: the author's or the tool's */
 };
 
+enum { RS_TOGETHER_MAX = 4 }; /* things that are told to act together */
+
 struct rs_case_info {
 	enum rs_case_kind kind;
 	const char *id;    /* of a counterfactual: "pauses"; else NULL */
@@ -24,7 +26,11 @@ struct rs_case_info {
 	const char *how;   /* what the run changed, for people; NULL for the author's fixes */
 	const char *cures; /* of the tool's own fixes: ids of causes, with spaces between */
 	const char *where; /* of a repair: the links or switches that it mends; else NULL */
-	uint32_t of[2];    /* of two made ideal together (id "together"): the cases of each alone */
+	/* of several made ideal together (id "together"): the cases of each alone, and of all but
+	 * each */
+	uint32_t n_of, of[RS_TOGETHER_MAX], rest[RS_TOGETHER_MAX];
+	const struct rs_change *change; /* what the fabric of a fix differs by; NULL: not told */
+	bool mends;                     /* of several together: some of them are fixes */
 	bool general; /* of the tool's own fixes: it points at nothing; one that does comes first */
 	bool owns_fabric;
 	struct rs_fabric *fabric;
@@ -46,9 +52,16 @@ struct rs_cause {
 	char place[160]; /* names as `fabric show` prints them; "" where it is everywhere */
 	char evidence[RS_EVIDENCE_MAX][200];
 	uint32_t n_evidence;
-	uint32_t run; /* the case that made it ideal */
-	int fix;      /* the case that mends it; -1: none was tried */
-	double gain;  /* share of the time that goes when it is made ideal; see rs_case_gain() */
+	uint32_t run;     /* the case that made it ideal */
+	uint32_t after;   /* the case without it in which what hides it is ideal; 0: nothing does */
+	uint32_t n_parts; /* of "together": what acts together */
+	struct rs_cause_part {
+		const char *id;
+		char place[80];
+	} parts[RS_TOGETHER_MAX];
+	int fix;     /* the case that mends it; -1: none was tried */
+	double gain; /* share of the time that goes when it is made ideal; see rs_case_gain(). Of
+		      * one that others hide: beyond what those save */
 	double low, high; /* 95 % interval of gain over seeds; equal to it with one seed */
 };
 
@@ -134,10 +147,14 @@ struct rs_gain {
 };
 struct rs_gain rs_case_gain(const struct rs_diagnosis *d, uint32_t i);
 
+/* The same, of the time of another case in place of the scenario as described. */
+struct rs_gain rs_case_gain_over(const struct rs_diagnosis *d, uint32_t i, uint32_t over);
 /* The same of one job's time alone. */
 struct rs_gain rs_case_gain_of_job(const struct rs_diagnosis *d, uint32_t i, uint32_t job);
 /* The share of a job's own mean time that case i saves; negative: it is slower; NAN: not known. */
 double rs_case_job_gain(const struct rs_diagnosis *d, uint32_t i, uint32_t job);
+/* The share of its time that a job loses by a cause; where others hide it, of what those leave. */
+double rs_cause_job_share(const struct rs_diagnosis *d, const struct rs_cause *c, uint32_t job);
 
 /* The least time of a job in any run that asks of the network what the scenario asks: with
  * everything ideal, if that is a bound. *by: which case. */

@@ -256,6 +256,21 @@ static void diagnosis(struct rs_json *j, const struct rs_diagnosis *r)
 	rs_json_end(j);
 }
 
+/* What acts together. */
+static void parts(struct rs_json *j, const struct rs_cause *c)
+{
+	if (!c->n_parts)
+		return;
+	rs_json_array(j, "parts");
+	for (uint32_t i = 0; i < c->n_parts; i++) {
+		rs_json_object(j, NULL);
+		rs_json_string(j, "id", c->parts[i].id);
+		rs_json_string(j, "place", c->parts[i].place);
+		rs_json_end(j);
+	}
+	rs_json_end(j);
+}
+
 /* What costs most comes first; `run` and `fix` are places in `runs`. */
 static void causes(struct rs_json *j, const struct rs_diagnosis *r)
 {
@@ -278,7 +293,7 @@ static void causes(struct rs_json *j, const struct rs_diagnosis *r)
 		rs_json_end(j);
 		rs_json_array(j, "jobs");
 		for (uint32_t k = 0; k < r->cases[0].fabric->n_jobs; k++) {
-			double x = rs_case_job_gain(r, c->run, k);
+			double x = rs_cause_job_share(r, c, k);
 
 			rs_json_object(j, NULL);
 			rs_json_string(j, "name", r->cases[0].fabric->jobs[k].name);
@@ -286,7 +301,10 @@ static void causes(struct rs_json *j, const struct rs_diagnosis *r)
 			rs_json_end(j);
 		}
 		rs_json_end(j);
+		parts(j, c);
 		rs_json_uint(j, "run", c->run);
+		if (c->after)
+			rs_json_uint(j, "after", c->after);
 		if (c->fix >= 0)
 			rs_json_uint(j, "fix", (uint64_t)c->fix);
 		else

@@ -81,14 +81,14 @@ double rs_student(uint32_t freedom)
 
 enum { ALL_JOBS = UINT32_MAX };
 
-/* The mean over jobs (or of one) of the logarithm of case i's time over the base's, of one seed. */
-static double log_ratio(const struct rs_diagnosis *d, uint32_t i, uint32_t seed, uint32_t only,
-			struct rs_gain *g)
+/* The mean over jobs (or of one) of the logarithm of case i's time over another's, of one seed. */
+static double log_ratio(const struct rs_diagnosis *d, uint32_t i, uint32_t over, uint32_t seed,
+			uint32_t only, struct rs_gain *g)
 {
 	double sum = 0;
 
 	for (uint32_t j = 0; j < n_jobs(d); j++) {
-		rs_time base = time_of(d, 0, seed, j), c = time_of(d, i, seed, j);
+		rs_time base = time_of(d, over, seed, j), c = time_of(d, i, seed, j);
 
 		if (left_out(d, i, j) || (base <= 0 && c <= 0) || (only != ALL_JOBS && j != only))
 			continue;
@@ -185,15 +185,22 @@ static bool no_losses(const struct rs_case_info *c)
 	return c->cures && (strstr(c->cures, "link.loss") || strstr(c->cures, "drops."));
 }
 
-static struct rs_gain gain_of(const struct rs_diagnosis *d, uint32_t i, uint32_t only)
+static uint32_t seeds_of(const struct rs_diagnosis *d, uint32_t i, uint32_t over)
+{
+	uint32_t n = d->info[i].n_seeds, m = d->info[over].n_seeds;
+
+	return n < m ? n : m;
+}
+
+static struct rs_gain gain_of(const struct rs_diagnosis *d, uint32_t i, uint32_t over,
+			      uint32_t only)
 {
 	struct rs_gain g = {.ends = true, .base_ends = true};
-	uint32_t n =
-		d->info[i].n_seeds < d->info[0].n_seeds ? d->info[i].n_seeds : d->info[0].n_seeds;
+	uint32_t n = seeds_of(d, i, over);
 	struct spread s = {0};
 
 	for (uint32_t k = 0; k < n; k++)
-		spread_add(&s, log_ratio(d, i, k, only, &g));
+		spread_add(&s, log_ratio(d, i, over, k, only, &g));
 	spread_judge(&s, no_losses(&d->info[i]), &g);
 	g.ends = all_end(d, i);
 	return g;
@@ -201,12 +208,17 @@ static struct rs_gain gain_of(const struct rs_diagnosis *d, uint32_t i, uint32_t
 
 struct rs_gain rs_case_gain(const struct rs_diagnosis *d, uint32_t i)
 {
-	return gain_of(d, i, ALL_JOBS);
+	return gain_of(d, i, 0, ALL_JOBS);
+}
+
+struct rs_gain rs_case_gain_over(const struct rs_diagnosis *d, uint32_t i, uint32_t over)
+{
+	return gain_of(d, i, over, ALL_JOBS);
 }
 
 struct rs_gain rs_case_gain_of_job(const struct rs_diagnosis *d, uint32_t i, uint32_t job)
 {
-	return gain_of(d, i, job);
+	return gain_of(d, i, 0, job);
 }
 
 double rs_case_job_gain(const struct rs_diagnosis *d, uint32_t i, uint32_t job)
@@ -220,6 +232,16 @@ double rs_case_job_gain(const struct rs_diagnosis *d, uint32_t i, uint32_t job)
 	return base > 0 ? 1 - (double)t / (double)base : 0;
 }
 
+double rs_cause_job_share(const struct rs_diagnosis *d, const struct rs_cause *c, uint32_t job)
+{
+	double x = rs_case_job_gain(d, c->run, job), after;
+
+	if (!c->after)
+		return x;
+	after = rs_case_job_gain(d, c->after, job);
+	return after < 1 ? (x - after) / (1 - after) : NAN;
+}
+
 rs_time rs_least_time(const struct rs_diagnosis *d, uint32_t job, uint32_t *by)
 {
 	rs_time least = RS_NEVER;
@@ -228,7 +250,8 @@ rs_time rs_least_time(const struct rs_diagnosis *d, uint32_t job, uint32_t *by)
 	for (uint32_t i = 0; i < d->n; i++) {
 		rs_time t;
 
-		if (d->info[i].kind == RS_CASE_FIX || d->info[i].kind == RS_CASE_WITHOUT)
+		if (d->info[i].kind == RS_CASE_FIX || d->info[i].kind == RS_CASE_WITHOUT ||
+		    d->info[i].mends)
 			continue;
 		t = rs_case_job_time(d, i, job);
 		/* of equals the ideal one is named */

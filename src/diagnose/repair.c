@@ -47,6 +47,20 @@ int whatifs_add(struct diagnose *g)
 	return 0;
 }
 
+static const struct rs_change *change_set(struct diagnose *g, const struct rs_setting *s,
+					  uint32_t n)
+{
+	struct rs_change *x = rs_arena_alloc(g->d->arena, 1, sizeof(*x));
+	struct rs_setting *own = rs_arena_alloc(g->d->arena, n + 1u, sizeof(*own));
+
+	if (!x || !own)
+		return NULL;
+	memcpy(own, s, n * sizeof(*own));
+	x->set = own;
+	x->n_set = n;
+	return x;
+}
+
 /* The author's own list has it. */
 static bool listed(const struct rs_fabric *f, const char *path, const char *value)
 {
@@ -55,6 +69,26 @@ static bool listed(const struct rs_fabric *f, const char *path, const char *valu
 		    !strcmp(f->whatifs[i].set[0].value, value))
 			return true;
 	return false;
+}
+
+/* ---- Names ---- */
+
+void repaired_at(struct repaired *r, const char *name)
+{
+	if (r->n++ >= NAMES || !name)
+		return;
+	r->names = r->names ? rs_arena_printf(r->a, "%s, %s", r->names, name) : name;
+}
+
+static const char *link_name(struct rs_arena *a, const struct rs_fabric *f, uint32_t link)
+{
+	const struct rs_link_end *e[2] = {&f->links[link].a, &f->links[link].b};
+	const char *name[2];
+
+	for (int i = 0; i < 2; i++)
+		name[i] =
+			e[i]->is_switch ? f->switches[e[i]->id].name : f->endpoints[e[i]->id].name;
+	return rs_arena_printf(a, "%s - %s", name[0], name[1]);
 }
 
 /* ---- Facts ---- */
@@ -112,6 +146,15 @@ static bool pfc_is_off(const struct diagnose *g)
 	return !g->f->qos.pfc && drops(g);
 }
 
+static bool few_reads(const struct diagnose *g)
+{
+	for (uint32_t j = 0; g->f->transport.max_rd_atomic < 16 && j < g->f->n_jobs; j++)
+		for (uint32_t i = 0; i < g->f->jobs[j].n_flows; i++)
+			if (g->f->jobs[j].flows[i].op >= RS_FLOW_READ)
+				return true;
+	return false;
+}
+
 static bool go_back_n(const struct diagnose *g)
 {
 	return g->f->transport.recovery == RS_FABRIC_GO_BACK_N;
@@ -148,9 +191,17 @@ static bool events_slow(const struct diagnose *g)
 	return false;
 }
 
+static bool events_pause(const struct diagnose *g)
+{
+	for (uint32_t i = 0; i < g->f->events.n; i++)
+		if (g->f->events.event[i].pause)
+			return !events_slow(g);
+	return false;
+}
+
 static bool events_else(const struct diagnose *g)
 {
-	return has_events(g) && !events_slow(g);
+	return has_events(g) && !events_slow(g) && !events_pause(g);
 }
 
 /* ---- Settings ---- */
@@ -165,11 +216,15 @@ static const struct {
 	 any, NULL, NULL},
 	{"links without fabric.events", "fabric.events", "[]", "link.slow link.loss drops",
 	 events_slow, NULL, NULL},
-	{"links without fabric.events", "fabric.events", "[]",
-	 "link.loss drops pauses receiver paths", events_else, NULL, NULL},
+	{"links without fabric.events", "fabric.events", "[]", "pauses receiver link.loss drops",
+	 events_pause, NULL, NULL},
+	{"links without fabric.events", "fabric.events", "[]", "link.loss drops pauses receiver",
+	 events_else, NULL, NULL},
 	{"each GPU on its nearest NIC", "fabric.pairing", "nearest", "host host.link",
 	 pairs_are_far, NULL, NULL},
 	{"a path MTU of 4096", "fabric.network.mtu", "4096", "mtu", mtu_is_short, NULL, NULL},
+	{"16 READs outstanding", "fabric.transport.max_rd_atomic", "16", "messages", few_reads,
+	 NULL, NULL},
 	{"PFC on", "fabric.qos.pfc", "true", "drops.no-pfc drops", pfc_is_off, NULL, NULL},
 	{"DCQCN as congestion control", "fabric.cc", "{kind: dcqcn}", "pauses drops", no_control,
 	 NULL, NULL},
@@ -221,6 +276,23 @@ static bool changes_matter(const struct rs_fabric *f, const struct rs_fabric *h)
 	return !same_links(f, h);
 }
 
+/* The links of what happens while the network runs: events of links that get slower come first. */
+static const char *events_where(struct diagnose *g)
+{
+	struct repaired r = {.a = g->d->arena};
+	const struct rs_fabric_events *v = &g->f->events;
+	bool slow = events_slow(g);
+
+	for (uint32_t i = 0; i < v->n; i++) {
+		bool again = (slow && !v->event[i].rate) ||
+			     (i && v->event[i].links[0] == v->event[i - 1].links[0]);
+
+		if (!again)
+			repaired_at(&r, link_name(r.a, g->f, v->event[i].links[0]));
+	}
+	return r.n > NAMES ? rs_arena_printf(r.a, "%s and %u more", r.names, r.n - NAMES) : r.names;
+}
+
 /* Those that cannot be had here are left out: they were not asked for. */
 static int setting_add(struct diagnose *g, const char *name, const struct rs_setting *s, uint32_t n,
 		       const char *cures)
@@ -244,6 +316,9 @@ static int setting_add(struct diagnose *g, const char *name, const struct rs_set
 		return 0;
 	}
 	c->cures = cures;
+	c->change = change_set(g, s, n);
+	if (!strcmp(s->path, "fabric.events"))
+		c->where = events_where(g);
 	/* all changes at once, or another way to run the fabric */
 	c->general = !strcmp(s->path, "fabric.change") || !strcmp(s->path, "fabric.cc") ||
 		     !strcmp(s->path, "fabric.transport.recovery") ||
@@ -338,24 +413,6 @@ static int collectives_add(struct diagnose *g)
 }
 
 /* ---- Repairs of single links and switches ---- */
-
-void repaired_at(struct repaired *r, const char *name)
-{
-	if (r->n++ >= NAMES || !name)
-		return;
-	r->names = r->names ? rs_arena_printf(r->a, "%s, %s", r->names, name) : name;
-}
-
-static const char *link_name(struct rs_arena *a, const struct rs_fabric *f, uint32_t link)
-{
-	const struct rs_link_end *e[2] = {&f->links[link].a, &f->links[link].b};
-	const char *name[2];
-
-	for (int i = 0; i < 2; i++)
-		name[i] =
-			e[i]->is_switch ? f->switches[e[i]->id].name : f->endpoints[e[i]->id].name;
-	return rs_arena_printf(a, "%s - %s", name[0], name[1]);
-}
 
 /* The kind of a link: the tiers of its ends, 255 for a NIC's. */
 static uint32_t link_kind(const struct rs_fabric *f, uint32_t link)
@@ -884,6 +941,7 @@ static const struct {
 	 false},
 	{"ECN's usual thresholds at", "cuts pauses ecn", any, repair_thresholds, {0}, false},
 	{"congestion control's usual", "cuts cc", any, repair_cc, {0}, false},
+	{"no egress limit at", "drops.limit", limit_drops, repair_limit, {0}, false},
 	{"others' buffer settings at",
 	 "drops pauses",
 	 any,
@@ -891,7 +949,6 @@ static const struct {
 	 {same_buffer, copy_buffer},
 	 false},
 	{"a buffer of the usual size at", "drops pauses", full, repair_buffer, {0}, true},
-	{"no egress limit at", "drops.limit", limit_drops, repair_limit, {0}, false},
 	{"PFC for the class of data at",
 	 "drops.lossy-class",
 	 lossy_drops,
@@ -923,8 +980,53 @@ static const struct {
 	 NULL,
 	 {same_routing, copy_routing},
 	 false},
+	{"more messages under way from", "messages", any, repair_depth, {0}, false},
+	{"messages of 1 MiB from", "messages", any, repair_message, {0}, false},
+	{"memory of the NIC's socket for", "host.link host", any, repair_memory, {0}, false},
+	{"the lossless class for what is sent by",
+	 "drops.lossy-class drops",
+	 lossy_drops,
+	 repair_class,
+	 {0},
+	 false},
 	{"others' class weights at", "weights", any, NULL, {same_weights, copy_weights}, false},
 };
+
+/* Mends h, which is f loaded anew, and says where. */
+static void repair(const struct rs_fabric *f, size_t i, struct rs_fabric *h, struct repaired *r)
+{
+	if (repairs[i].repair)
+		repairs[i].repair(f, h, r);
+	else
+		repair_odd(f, h, r, &repairs[i].like);
+}
+
+_Static_assert(sizeof(repairs) / sizeof(*repairs) <= 32, "a bit each in rs_change.repairs");
+
+int change_make(struct diagnose *g, const struct rs_change *x, struct rs_fabric **out)
+{
+	struct repaired r = {.a = g->d->arena};
+	struct rs_error refused = {0};
+	int err = load_with(g, x->set, x->n_set, out, &refused);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < sizeof(repairs) / sizeof(*repairs); i++)
+		if (x->repairs >> i & 1)
+			repair(g->f, i, *out, &r);
+	if (x->widen > 0)
+		links_widen(*out, x->widen);
+	return 0;
+}
+
+static const struct rs_change *change_repair(struct diagnose *g, size_t i)
+{
+	struct rs_change *x = rs_arena_alloc(g->d->arena, 1, sizeof(*x));
+
+	if (x)
+		x->repairs = UINT32_C(1) << i;
+	return x;
+}
 
 /* Takes *spare, which is made where it is NULL, when there is something to repair. */
 static int repair_add(struct diagnose *g, size_t i, struct rs_fabric **spare)
@@ -936,10 +1038,7 @@ static int repair_add(struct diagnose *g, size_t i, struct rs_fabric **spare)
 
 	if (!*spare && load_with(g, NULL, 0, spare, &refused))
 		return refused.code == -ENOMEM ? -ENOMEM : 0;
-	if (repairs[i].repair)
-		repairs[i].repair(g->f, *spare, &r);
-	else
-		repair_odd(g->f, *spare, &r, &repairs[i].like);
+	repair(g->f, i, *spare, &r);
 	if (!r.n)
 		return 0;
 	where = r.n > NAMES ? rs_arena_printf(r.a, "%s and %u more", r.names, r.n - NAMES)
@@ -952,6 +1051,7 @@ static int repair_add(struct diagnose *g, size_t i, struct rs_fabric **spare)
 	if (!c)
 		return 0;
 	c->cures = repairs[i].cures;
+	c->change = change_repair(g, i);
 	c->general = repairs[i].general;
 	c->where = where;
 	return 0;
@@ -998,6 +1098,7 @@ static int links_up_add(struct diagnose *g)
 		return 0;
 	}
 	c->cures = "link.down oversubscription collisions";
+	c->change = change_set(g, set, n);
 	c->where = where;
 	return 0;
 }

@@ -37,6 +37,17 @@ struct rs_case_info *case_add(struct diagnose *g, enum rs_case_kind kind, const 
 	return &d->info[d->n++];
 }
 
+void case_drop(struct diagnose *g)
+{
+	struct rs_diagnosis *d = g->d;
+
+	d->n--;
+	rs_sim_result_free(d->cases[d->n].result);
+	free(d->info[d->n].times);
+	if (d->info[d->n].owns_fabric)
+		rs_fabric_free(d->info[d->n].fabric);
+}
+
 static bool stopped(const struct diagnose *g)
 {
 	return g->o->sim.stop && *g->o->sim.stop;
@@ -93,7 +104,7 @@ static void drop_refused(struct rs_diagnosis *d)
 	d->n = n;
 }
 
-static int first_seed(struct diagnose *g, uint32_t from)
+int cases_run(struct diagnose *g, uint32_t from)
 {
 	int err = 0;
 
@@ -294,12 +305,13 @@ static int run_whole(struct diagnose *g)
 	if ((err = whatifs_add(g)) || (err = repairs_add(g)))
 		return err;
 	g->d->whole = true;
-	err = first_seed(g, 1);
+	err = cases_run(g, 1);
 	if (err || stopped(g))
 		return err;
 	n = g->d->n;
-	together_add(g);
-	return first_seed(g, n);
+	latency_add(g);
+	err = cases_run(g, n);
+	return err || stopped(g) ? err : together_find(g);
 }
 
 static int run_all(struct diagnose *g)
@@ -308,14 +320,14 @@ static int run_all(struct diagnose *g)
 
 	if (!case_add(g, RS_CASE_BASE, "as described", NULL, NULL))
 		return -ENOMEM;
-	err = first_seed(g, 0);
+	err = cases_run(g, 0);
 	if (err || failed(g->d) || stopped(g))
 		return err;
 	if (!g->o->base_only) {
 		err = run_whole(g);
 	} else if (g->o->sim.observe.on && g->o->sim.observe.alone) {
 		jobs_alone_add(g);
-		err = first_seed(g, 1);
+		err = cases_run(g, 1);
 	}
 	if (!err && !stopped(g) && (!g->o->base_only || g->o->seeds > 1))
 		err = further_seeds(g);

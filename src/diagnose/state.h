@@ -6,6 +6,14 @@
 
 enum { CASES_MAX = 320 };
 
+/* How a fabric is made from the scenario's: settings, then repairs. */
+struct rs_change {
+	const struct rs_setting *set;
+	uint32_t n_set;
+	uint32_t repairs; /* bits: places in repair.c's list */
+	double widen;     /* links between switches, by this factor; 0: not */
+};
+
 struct diagnose {
 	const struct rs_diagnose_options *o;
 	struct rs_fabric *f;
@@ -22,11 +30,20 @@ struct rs_case_info *case_add(struct diagnose *g, enum rs_case_kind kind, const 
 void counterfactuals_add(struct diagnose *g);
 /* Each of several jobs alone, and nothing else. */
 void jobs_alone_add(struct diagnose *g);
-/* After those have run: two at a time, where none alone explains half of what is lost. */
-void together_add(struct diagnose *g);
+/* After those have run: whether the way alone is what one switch in place of all saves. */
+void latency_add(struct diagnose *g);
+/* together.c: after all of these: what hides one another. Runs what it needs. -ENOMEM. */
+int together_find(struct diagnose *g);
+/* run.c: runs cases from this one on with the first seed; those that are refused leave the list.
+ * -ENOMEM. */
+int cases_run(struct diagnose *g, uint32_t from);
+/* The last case leaves the list. */
+void case_drop(struct diagnose *g);
 /* repair.c: the author's what-if list and fixes that the tool thinks of. */
 int whatifs_add(struct diagnose *g);
 int repairs_add(struct diagnose *g);
+/* The scenario anew with changes. 0, -ENOMEM, or what refuses it. */
+int change_make(struct diagnose *g, const struct rs_change *x, struct rs_fabric **out);
 /* The scenario anew, with its own settings and then those of a list. */
 int load_with(struct diagnose *g, const struct rs_setting *more, uint32_t n_more,
 	      struct rs_fabric **out, struct rs_error *e);
@@ -51,7 +68,14 @@ void repair_slots(const struct rs_fabric *f, struct rs_fabric *h, struct repaire
 void repair_payload(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
 void repair_host_limits(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
 void repair_nic_places(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
-/* causes.c: after all runs. */
+/* repair_work.c: the same, of the work. */
+void repair_depth(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
+void repair_message(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
+void repair_memory(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
+void repair_class(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
+/* causes.c: what a fix with these cures mends is a cause of its own. */
+bool cause_mended(const char *cures);
+/* After all runs. */
 void causes_find(struct rs_diagnosis *d);
 
 /* cases.c: links between switches, by this factor. */
