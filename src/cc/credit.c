@@ -72,7 +72,8 @@ static const struct rs_cc_param param_table[] = {
 	 "that a sender holds, in bandwidth-delay products; 1.5 (as RCCC's)"},
 	{"grant", 'b', P(grant), 64, 1e6, "of one credit packet; 8192B, two packets (ours)"},
 	{"share", 'n', P(share), 0.1, 1, "of the line that is granted; 0.99 (as RCCC's)"},
-	{"again", 't', P(again), 1e6, 1e12, "a sender that waits so long asks again; 500us (ours)"},
+	{"again", 't', P(again), 1e6, 1e12,
+	 "a sender that waits so long asks again, each time in vain doubles it; 500us (ours)"},
 	{"base_rtt", 't', P(base_rtt), 1e3, 1e12, "of the delay product; the fabric's longest"},
 	{0},
 };

@@ -15,8 +15,13 @@ struct sender {
 	uint32_t known; /* granted so far, as it knows */
 	uint32_t told;  /* the highest total that it asked for */
 	bool wants;     /* something waits to be sent: one of nic->n_wanting */
+	uint8_t tries;  /* so often it asked again in vain */
 	rs_time again;  /* asks again; RS_NEVER */
 };
+
+/* Where thousands of senders wait for their turn at a receiver, what they ask must not fill links.
+ */
+enum { TRIES_MOST = 8 };
 
 _Static_assert(sizeof(struct sender) <= RS_CC_STATE_BYTES, "the state lives in the QP");
 
@@ -213,7 +218,7 @@ void rs_credit_spent(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 	if (!by_credit(qp) || qp->cc.byte_credit > 0)
 		return;
 	qp->flags |= RS_QF_UNCREDITED;
-	s->again = now + conf_of(nic, qp)->again;
+	s->again = now + (conf_of(nic, qp)->again << s->tries);
 	rs_timer_arm(nic, qp, s->again);
 }
 
@@ -227,6 +232,14 @@ rs_time rs_credit_expire(struct rs_nic *nic, struct rs_qp *qp, rs_time now)
 		return s->again;
 	s->again = RS_NEVER;
 	s->told = s->known;
+	if (!backlog(qp))
+		return RS_NEVER;
+	/* nothing is out that a timeout would count: a peer that never answers ends it here */
+	if (s->tries == TRIES_MOST) {
+		rs_qp_fail(nic, qp, RS_WC_RETRY_EXC_ERR);
+		return RS_NEVER;
+	}
+	s->tries++;
 	rs_sched_kick(nic, qp);
 	return RS_NEVER;
 }
@@ -237,9 +250,10 @@ static void granted(struct rs_nic *nic, struct rs_qp *qp, uint32_t total)
 	struct sender *s = sender_of(qp);
 	int32_t more = (int32_t)(total - s->known);
 
-	if (more <= 0)
+	if (more <= 0 || more > 2 * (c->most + UINT16_MAX)) /* none of ours grants so much */
 		return;
 	s->known = total;
+	s->tries = 0;
 	if ((int32_t)(s->told - total) < 0)
 		s->told = total;
 	qp->cc.byte_credit += more;
@@ -330,9 +344,16 @@ static void asked(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *
 	struct rs_credit *r = credit_of(nic, qp);
 	uint32_t target = p->credit_known + p->credit_want;
 
-	/* a receiver that was made anew does not know what the one before it granted */
-	if ((int32_t)(p->credit_known - r->granted) > 0)
+	/* no sender of ours wants more */
+	if (p->credit_want > conf_of(nic, qp)->most + UINT16_MAX)
+		return;
+	/* a receiver that was made anew does not know what the one before it granted; else no
+	 * sender knows of more than was granted */
+	if ((int32_t)(p->credit_known - r->granted) > 0) {
+		if (r->granted || r->target)
+			return;
 		r->granted = p->credit_known;
+	}
 	if ((int32_t)(target - r->target) > 0)
 		r->target = target;
 	if ((int32_t)(r->target - r->granted) <= 0 || r->waits)

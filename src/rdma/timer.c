@@ -15,7 +15,7 @@ void rs_nic_expire(struct rs_nic *nic, rs_time now)
 {
 	while (rs_heap_top(&nic->timers) <= now) {
 		struct rs_qp *qp = &nic->qps[nic->timers.entries[0].id];
-		rs_time due;
+		rs_time due, again;
 
 		if (nic->timers.entries[0].id == nic->c.max_qps) {
 			rs_credit_pull(nic, now);
@@ -28,9 +28,8 @@ void rs_nic_expire(struct rs_nic *nic, rs_time now)
 		}
 		if (qp->deadline <= now)
 			rs_recover_expire(nic, qp, now);
-		due = rs_time_min(qp->deadline, qp->ack_deadline);
-		if (nic->credits)
-			due = rs_time_min(due, rs_credit_expire(nic, qp, now));
+		again = nic->credits ? rs_credit_expire(nic, qp, now) : RS_NEVER;
+		due = rs_time_min(rs_time_min(qp->deadline, qp->ack_deadline), again);
 		rs_assert(due > now); /* or this would not end */
 		if (due == RS_NEVER)
 			rs_heap_remove(&nic->timers, qp->index);

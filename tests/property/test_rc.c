@@ -87,7 +87,7 @@ struct world {
 	uint64_t cc_params[CCS + 1][64];
 	uint8_t hpcc;                 /* its number, from 1 */
 	struct rs_cc_use cc[CCS + 1]; /* all there are: each queue pair draws one */
-	bool credits;                 /* or all have receivers' credits, which both ends must */
+	bool granted;                 /* or all have receivers' credits, which both ends must */
 	bool asked;                   /* nothing goes before it is granted */
 };
 
@@ -375,7 +375,7 @@ static void make_side(struct world *w, struct side *s, uint32_t nic)
 		.recovery = recovery_of(w, s),
 	};
 
-	if (w->credits)
+	if (w->granted)
 		init.cc = CCS + 1;
 	s->nic = nic;
 	s->va = rs_random_u64(&w->random) >> 8 & ~UINT64_C(7);
@@ -659,7 +659,7 @@ static void run(uint64_t seed, struct hostile_counts *sum)
 	w->gentle = seed % 4 != 3;
 	if (!w->gentle && below(w, 2))
 		w->cut = 100 + below(w, 5000);
-	w->credits = !STAMPS_LIE && seed % 7 == 5;
+	w->granted = !STAMPS_LIE && seed % 7 == 5;
 	w->asked = seed % 14 == 5;
 	c = random_config(w);
 	c.selective = random_selective(seed);
