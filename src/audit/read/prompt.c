@@ -894,6 +894,8 @@ bool rs_states_failure(const char *text)
 		"not permitted",
 		"undefined symbol",
 		"insufficient",
+		"not enough",
+		"fail",
 		"no usable",
 		"no suitable",
 		"no eligible",
@@ -1002,6 +1004,8 @@ bool rs_states_failure(const char *text)
 		     at[7] == '=' || at[7] == '-'))
 			continue;
 		if (!strcmp(phrases[i], "hang") && !stands(low, at, 4))
+			continue;
+		if (!strcmp(phrases[i], "fail") && !stands(low, at, 4))
 			continue;
 		if (!strcmp(phrases[i], "failure") && at[7] == '_')
 			continue;

@@ -89,7 +89,7 @@ static const struct rs_kind kinds[] = {
 	{
 		.check = "P12",
 		.any = "~peermem|~peer_mem|~gpudirect|~gpu "
-		       "direct|gdrcopy|gdrdrv|dmabuf|dma-buf|gdr|gdrdma",
+		       "direct|~gpu rdma|~gpu-direct|gdrcopy|gdrdrv|dmabuf|dma-buf|gdr|gdrdma",
 		.but = "~nccl_",
 		.title = "a line states a failure of GPU memory that NICs should reach",
 		.need = "lsmod | grep peermem; dmesg | grep -i peermem",
@@ -179,6 +179,15 @@ static const struct rs_kind kinds[] = {
 		.need = "rdma link; rping -c -a PEER -v; the listener's own log",
 	},
 	{
+		.check = "H09",
+		.any = "port|link|carrier",
+		.with = "down|inactive|polling|~not active|~no active|~no ib port|~no port|"
+			"~not in active|~port is not",
+		.but = "~https",
+		.title = "a line states that a port is down",
+		.need = "ibstat, or rdma link",
+	},
+	{
 		.check = "N15",
 		.any = "rdma|ib|hca|hcas|infiniband|roce|~uverbs|rnic|nic|nics|~libibverbs|"
 		       "~librdmacm",
@@ -216,14 +225,6 @@ static const struct rs_kind kinds[] = {
 		.need = "sminfo; ibstat, on the host that runs it",
 	},
 	{
-		.check = "H09",
-		.any = "port|link|carrier",
-		.with = "down|inactive|polling|~not active|~no active",
-		.but = "~https",
-		.title = "a line states that a port is down",
-		.need = "ibstat, or rdma link",
-	},
-	{
 		.check = "N15",
 		.any = "provider|transport|transports|plugin|btl|pml|mtl|libfabric|ofi|ucx|ucp|"
 		       "uct|ucc|~libnccl-net|nvshmem|nixl|backend|~openib|~openfabrics|sharp|"
@@ -237,6 +238,14 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "N15",
+		.any = "~sharp",
+		.but = "~sharply|~sharper|~c-sharp",
+		.title = "a line states a failure of SHARP (reduction in the switches)",
+		.need = "systemctl status sharp_am, on the subnet manager's host; sharp_hello; "
+			"NCCL_COLLNET_ENABLE=0 does without",
+	},
+	{
+		.check = "N15",
 		.any = "~net/ofi|~net/gib|~net/ibext|~nccl_net_ofi|~nccl_ofi",
 		.title = "a line states that a network plugin failed",
 		.need = "fi_info -p efa, or ibv_devinfo; the plugin's release; inside the "
@@ -247,7 +256,8 @@ static const struct rs_kind kinds[] = {
 		.any = "socket|sockets|connect|connected|connecting|connection|listen|tcp|"
 		       "~bind to|~bind address|~bind port|~bind()|~binding to|~bind failed|"
 		       "~tcpstore|hostname|hostnames|rendezvous|bootstrap|etcd|metadata|"
-		       "handshake|~interface|subnet|~store_based|~getaddrinfo|~kv store",
+		       "handshake|~interface|subnet|~communicat|~store_based|~getaddrinfo|~kv "
+		       "store",
 		.but = "database|sql|~http|~docker.sock|display|x11|dbus|~d-bus|~license|"
 		       "nvls|~nvlink|multicast|snapshot|bucket",
 		.title = "a line states that processes could not reach each other",
@@ -377,21 +387,22 @@ static bool is_told(const char *low)
 /* The line's own words say that something failed: not a setting's name, a column or a counter. */
 static bool is_strong(const char *low)
 {
-	return has_one(low, "~failed|fail|fails|failure|failures|~error:|~*error*|~[error]|~"
-			    "nccl warn|fatal|"
-			    "~traceback|errno|~exception|cannot|can't|~unable to|~could not|"
-			    "~couldn't|refused|rejected|~timed out|unreachable|~no such|"
-			    "~not found|aborted|abort|exceeded|panic|crash|crashed|crashes|hang|"
-			    "hangs|hung|hanging|stuck|~retry_exc|~bad address|~connection closed|"
-			    "~connection reset|~not responding|unhealthy|lost|~error code|"
-			    "~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
-			    "~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
-			    "~out of range|~terminate called|~what():|~error (|~coredump|~core "
-			    "dump|~errors in |~error "
-			    "-|~error 0x|~doesn't work|~does not work|~not working|"
-			    "~not available|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
-			    "~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
-			    "~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
+	return has_one(low,
+		       "~failed|fail|fails|failure|failures|~error:|~*error*|~[error]|~"
+		       "nccl warn|fatal|"
+		       "~traceback|errno|~exception|cannot|can't|~unable to|~could not|"
+		       "~couldn't|~not enough|refused|rejected|~timed out|unreachable|~no such|"
+		       "~not found|aborted|abort|exceeded|panic|crash|crashed|crashes|hang|"
+		       "hangs|hung|hanging|stuck|~retry_exc|~bad address|~connection closed|"
+		       "~connection reset|~not responding|unhealthy|lost|~error code|"
+		       "~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
+		       "~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
+		       "~out of range|~terminate called|~what():|~error (|~coredump|~core "
+		       "dump|~errors in |~error "
+		       "-|~error 0x|~doesn't work|~does not work|~not working|"
+		       "~not available|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
+		       "~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
+		       "~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
 }
 
 static unsigned words(const char *low)
@@ -430,7 +441,8 @@ static bool is_between_peers(const char *low)
 	return has_address(low) ||
 	       has_one(low, "rank|ranks|peer|peers|worker|workers|master|~tcpstore|rendezvous|"
 			    "bootstrap|etcd|~metadata|node|nodes|nccl|gloo|~rdma|hosts|server|"
-			    "servers|client|clients|remote|oob|~mpi");
+			    "servers|client|clients|remote|oob|~mpi|processes|"
+			    "~each other");
 }
 
 /* Takes "socket.cc:120" out of a line: a file's name is not what failed. */
