@@ -96,6 +96,13 @@ int run_plan(struct planner *p, struct nccl_run *r)
 	return err;
 }
 
+/* Inside a host: without peer-to-peer a message goes through NICs where these are faster than the
+ * way between sockets, or the host's memory is switched off. */
+static bool leaves(const struct nccl_run *r, uint32_t src, uint32_t dst)
+{
+	return r->p->n_nodes > 1 && rs_nccl_via(r->p, src, dst, NULL, NULL) == RS_NCCL_VIA_NET;
+}
+
 void run_connect(struct planner *p, const struct nccl_run *r, uint64_t conn, uint32_t src,
 		 uint32_t dst, uint32_t channel)
 {
@@ -103,7 +110,7 @@ void run_connect(struct planner *p, const struct nccl_run *r, uint64_t conn, uin
 	struct rs_nccl_way out, in;
 
 	plan_connect(p, conn, src, dst, channel);
-	if (k->nvlink)
+	if (k->nvlink && !leaves(r, src, dst))
 		return;
 	if (r->p2p) {
 		out = rs_nccl_p2p_way(r->p, src, dst, (int)channel, true);
@@ -112,6 +119,9 @@ void run_connect(struct planner *p, const struct nccl_run *r, uint64_t conn, uin
 		out = rs_nccl_way(r->p, r->choice.algo, src, (int)channel, true);
 		in = rs_nccl_way(r->p, r->choice.algo, dst, (int)channel, false);
 	}
+	if (k->nvlink && (out.net < 0 || in.net < 0))
+		return;
+	k->nvlink = false;
 	if (out.net >= 0) {
 		k->src_endpoint = rs_nccl_endpoint(p->f, r->p, src, out.net);
 		k->via = out.proxy;

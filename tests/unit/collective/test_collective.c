@@ -483,6 +483,37 @@ static void test_nccl_point_to_point_shares_steps(void **state)
 	}
 }
 
+/* GPUs of two sockets without NVLink: through NICs where these are faster than the way between the
+ * sockets (ncclTopoCheckNet), else through the host's memory. */
+static void test_nccl_leaves_a_host_where_nics_are_faster(void **state)
+{
+	const char *env[] = {"NCCL_P2P_LEVEL", "PHB", "NCCL_NET_DISABLE_INTRA", "1"};
+
+	for (uint32_t off = 0; off < 2; off++) {
+		struct rs_fabric *f = nccl_fabric("scoreboard/hosts/rtx6000d-cx8.xml", 2);
+		struct rs_collective_conf conf = {.bytes = 64 << 20,
+						  .op = RS_COLL_ALL_TO_ALL,
+						  .nccl = {.env = env, .n_env = 1 + off}};
+		const struct rs_coll *c = nccl_plan(f, conf);
+		uint32_t near = 0, far = 0;
+
+		for (uint32_t i = 0; i < c->n_conns; i++) {
+			const struct rs_conn *k = &c->conns[i];
+
+			if (k->src / 8 != k->dst / 8)
+				assert_false(k->nvlink);
+			else if (k->src / 4 == k->dst / 4)
+				near += !k->nvlink;
+			else
+				far += !k->nvlink;
+			assert_true(k->nvlink || k->src_endpoint != k->dst_endpoint);
+		}
+		assert_int_equal(near, 0);
+		assert_true(off ? far == 0 : far > 0);
+		rs_fabric_free(f);
+	}
+}
+
 /* A block moves 22 GB/s however many there are: with one channel, a slice of 1 MiB takes 47.7 us
  * and 2 us of flags. */
 static void test_nccl_channels_have_a_rate_each(void **state)
@@ -928,6 +959,7 @@ int main(void)
 		TEST(test_pairwise_all_to_all),
 		TEST(test_nccl_rings_and_trees),
 		TEST(test_nccl_point_to_point_shares_steps),
+		TEST(test_nccl_leaves_a_host_where_nics_are_faster),
 		TEST(test_nccl_channels_have_a_rate_each),
 		TEST(test_nccl_scale_divides_costs),
 		TEST(test_nccl_chooses_as_for_another_size),
