@@ -13,6 +13,7 @@
 #include "audit/rules/symptom.h"
 #include "cli/audit_report.h"
 #include "cli/cli.h"
+#include "cli/explain_answer.h"
 #include "report/report.h"
 
 static int help(void)
@@ -114,22 +115,30 @@ static void unseen(const struct rs_finding *f)
 		rs_paragraph(stdout, 6, "fetch %s: %s", f->need[i].file, f->need[i].why);
 }
 
-static void step(const struct rs_audit *a, const struct rs_rule *r, const char *shows,
-		 struct walk *w)
+/* What a check came to; *some: an UNKNOWN has facts. */
+static enum rs_verdict came_to(const struct rs_audit *a, const struct rs_rule *r, bool *some)
 {
-	unsigned count[4] = {0}, shown = 0;
-	enum rs_verdict v;
-	bool some = false;
+	unsigned count[4] = {0};
 
+	*some = false;
 	for (uint32_t i = 0; i < a->n_findings; i++)
 		if (a->findings[i]->rule == r && !a->findings[i]->suppressed) {
 			count[a->findings[i]->verdict]++;
-			some |= a->findings[i]->verdict == RS_UNKNOWN && a->findings[i]->n_facts;
+			*some |= a->findings[i]->verdict == RS_UNKNOWN && a->findings[i]->n_facts;
 		}
-	v = count[RS_FAIL]      ? RS_FAIL
-	    : count[RS_UNKNOWN] ? RS_UNKNOWN
-	    : count[RS_PASS]    ? RS_PASS
-				: RS_NA;
+	return count[RS_FAIL]      ? RS_FAIL
+	       : count[RS_UNKNOWN] ? RS_UNKNOWN
+	       : count[RS_PASS]    ? RS_PASS
+				   : RS_NA;
+}
+
+static void step(const struct rs_audit *a, const struct rs_rule *r, const char *shows,
+		 struct walk *w)
+{
+	bool some;
+	enum rs_verdict v = came_to(a, r, &some);
+	unsigned shown = 0;
+
 	printf("  %-8s %s %s\n",
 	       (const char *[]){"ok", "FOUND", some ? "open" : "not seen", "no word"}[v], r->id,
 	       r->name);
@@ -151,8 +160,27 @@ static void step(const struct rs_audit *a, const struct rs_rule *r, const char *
 	w->found += v == RS_FAIL;
 	w->open += v == RS_UNKNOWN && some;
 	w->unseen += v == RS_UNKNOWN && !some;
-	w->silent += v == RS_NA;
 	w->right += v == RS_PASS;
+}
+
+/* Steps that came to one verdict, in their order. */
+static void steps(const struct rs_symptom *s, const struct rs_audit *a, enum rs_verdict v,
+		  struct walk *w)
+{
+	bool some;
+
+	for (unsigned i = 0; i < RS_SYMPTOM_STEPS && s->step[i].check; i++) {
+		const struct rs_rule *r = rs_rule_find(s->step[i].check);
+
+		if (!r || came_to(a, r, &some) != v)
+			continue;
+		if (v != RS_NA)
+			step(a, r, s->step[i].shows, w);
+		else
+			printf("%s%s %s", w->silent++ ? ", " : "  no word of ", r->id, r->name);
+	}
+	if (v == RS_NA && w->silent)
+		putchar('\n');
 }
 
 static bool is_step(const struct rs_symptom *s, const struct rs_rule *r)
@@ -172,20 +200,19 @@ static void beside(const struct rs_symptom *s, const struct rs_audit *a, struct 
 	for (uint32_t i = 0; i < a->n_findings && shown < BESIDE; i++) {
 		const struct rs_finding *f = a->findings[i];
 
-		if (f->verdict != RS_FAIL || f->severity < RS_MAJOR || f->suppressed ||
-		    is_step(s, f->rule))
+		if (f->verdict != RS_FAIL || f->suppressed || is_step(s, f->rule))
 			continue;
 		if (!shown++)
-			puts("\nBeside these steps:");
+			puts(w->found ? "\nBeside these steps:" : "Beside the steps:");
 		printf("  FOUND    %s %s\n", f->rule->id, f->rule->name);
 		failed(f);
 	}
-	w->found += shown;
-	if (a->failure && a->failure->line) {
-		putchar('\n');
+	if (a->failure && a->failure->line)
 		rs_paragraph(stdout, 0, "The text states a failure, %s:%u: %.200s",
 			     a->failure->file, a->failure->line, a->failure->value);
-	}
+	if (w->found + shown)
+		putchar('\n');
+	w->found += shown;
 }
 
 static void read_texts(const struct rs_audit *a)
@@ -200,8 +227,125 @@ static void read_texts(const struct rs_audit *a)
 				     u->block[0].text);
 }
 
-static int walk(const struct rs_symptom *s, struct rs_audit *a, char **path, int n,
-		struct rs_error *e)
+/* ---- A question that is no symptom ---- */
+
+enum { ANSWERS = 64, FACTS = 8, FOUND_SHOWN = 6, OTHERS_SHOWN = 4 };
+
+static const char *const said[] = {
+	[RS_PASS] = "ok", [RS_FAIL] = "FOUND", [RS_UNKNOWN] = "not seen", [RS_NA] = "no word"};
+
+/* Findings of one verdict that have some of the words, those with most of them first. */
+static unsigned answers(const struct rs_question *q, const struct rs_audit *a, enum rs_verdict v,
+			const struct rs_finding **out)
+{
+	unsigned score[ANSWERS], n = 0;
+
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		const struct rs_finding *f = a->findings[i];
+		unsigned k = rs_question_finding(q, f), at = n;
+
+		if (f->verdict != v || f->suppressed || !k || n == ANSWERS)
+			continue;
+		while (at && score[at - 1] < k)
+			at--;
+		memmove(score + at + 1, score + at, (n - at) * sizeof(*score));
+		memmove(out + at + 1, out + at, (n - at) * sizeof(*out));
+		score[at] = k;
+		out[at] = f;
+		n++;
+	}
+	return n;
+}
+
+static void line_of(const struct rs_finding *f)
+{
+	printf("  %-8s %s %s\n", f->verdict == RS_UNKNOWN && f->n_facts ? "open" : said[f->verdict],
+	       f->rule->id, f->rule->name);
+}
+
+static bool among(const struct rs_finding *f, const struct rs_finding *const *list, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (list[i] == f)
+			return true;
+	return false;
+}
+
+/* What else was found, the worst first: it may be the answer in other words. */
+static unsigned others(const struct rs_audit *a, const struct rs_finding *const *told, unsigned n)
+{
+	unsigned shown = 0;
+
+	for (uint32_t i = 0; i < a->n_findings && shown < FOUND_SHOWN; i++) {
+		const struct rs_finding *f = a->findings[i];
+
+		if (f->verdict != RS_FAIL || f->suppressed || among(f, told, n))
+			continue;
+		if (!shown++)
+			puts(n ? "\nFound beside it:" : "\nFound, in other words:");
+		line_of(f);
+		failed(f);
+	}
+	return shown;
+}
+
+static void answer_facts(const struct rs_question *q, const struct rs_audit *a)
+{
+	const struct rs_fact *fact[FACTS];
+	unsigned n = rs_question_facts(q, a, fact, FACTS);
+
+	if (n)
+		puts("\nRead of it:");
+	for (unsigned i = 0; i < n; i++)
+		rs_paragraph(stdout, 2, "%s:%u: %s %s = %.120s", fact[i]->file, fact[i]->line,
+			     fact[i]->subject, fact[i]->name, fact[i]->value);
+}
+
+static int answer(const char *text, const struct rs_audit *a)
+{
+	const struct rs_finding *found[ANSWERS + 1], *other[ANSWERS + 1];
+	struct rs_question q;
+	unsigned n, k, beside_it;
+
+	rs_question_make(&q, text);
+	printf("\"%s\": no symptom that is known; what the files say of its words\n\n", text);
+	n = answers(&q, a, RS_FAIL, found);
+	for (unsigned i = 0; i < n && i < FOUND_SHOWN; i++) {
+		line_of(found[i]);
+		failed(found[i]);
+	}
+	for (int v = RS_PASS; v <= RS_UNKNOWN; v++) {
+		if (v == RS_FAIL)
+			continue;
+		k = answers(&q, a, (enum rs_verdict)v, other);
+		for (unsigned i = 0; i < k && i < OTHERS_SHOWN; i++) {
+			line_of(other[i]);
+			if (v == RS_UNKNOWN)
+				unseen(other[i]);
+			else
+				stated(other[i]);
+		}
+	}
+	beside_it = others(a, found, n);
+	answer_facts(&q, a);
+	printf("\n%u found by its words, %u beside\n", n, beside_it);
+	read_texts(a);
+	return n + beside_it ? RS_EXIT_INCOMPLETE : RS_EXIT_OK;
+}
+
+/* Facts that have words of the question, beside the steps of a symptom. */
+static void read_of(const char *text, const struct rs_symptom *s, const struct rs_audit *a)
+{
+	struct rs_question q;
+
+	if (!strcmp(text, s->name))
+		return;
+	rs_question_make(&q, text);
+	answer_facts(&q, a);
+}
+
+static int walk(const struct rs_symptom *s, const char *text, struct rs_audit *a, char **path,
+		int n, struct rs_error *e)
 {
 	struct walk w = {0};
 	int err = 0;
@@ -214,11 +358,16 @@ static int walk(const struct rs_symptom *s, struct rs_audit *a, char **path, int
 		err = rs_audit_price(a, RS_PRICE_FAST, e);
 	if (err)
 		return rs_cli_error(e);
+	if (!s)
+		return answer(text, a);
 	head(s);
-	for (unsigned i = 0; i < RS_SYMPTOM_STEPS && s->step[i].check; i++)
-		if (rs_rule_find(s->step[i].check))
-			step(a, rs_rule_find(s->step[i].check), s->step[i].shows, &w);
+	/* what was found comes first, whichever step it is */
+	steps(s, a, RS_FAIL, &w);
 	beside(s, a, &w);
+	steps(s, a, RS_UNKNOWN, &w);
+	steps(s, a, RS_PASS, &w);
+	steps(s, a, RS_NA, &w);
+	read_of(text, s, a);
 	printf("\n%u found, %u ruled out, %u open, %u not seen, of %u no word was read\n", w.found,
 	       w.right, w.open, w.unseen, w.silent);
 	read_texts(a);
@@ -279,7 +428,7 @@ int rs_cmd_explain(int argc, char **argv)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", *text ? " " : "",
 			 argv[optind]);
 	s = rs_symptom_find(text);
-	if (!s)
+	if (!s && optind == argc)
 		return several(text);
 	if (optind == argc)
 		return tell(s);
@@ -287,7 +436,7 @@ int rs_cmd_explain(int argc, char **argv)
 		rs_error_set(&e, -ENOMEM, "out of memory");
 		return rs_cli_error(&e);
 	}
-	status = walk(s, a, argv + optind, argc - optind, &e);
+	status = walk(s, text, a, argv + optind, argc - optind, &e);
 	rs_audit_destroy(a);
 	return status;
 }

@@ -53,6 +53,12 @@ sed -i 's/state: dscp/state: pcp/' "$tmp/site/gpu02/mlnx_qos-eth2.txt"
 status 1 "$ripstop" explain timeouts "$tmp/site"
 grep -q '^  FOUND *X03' "$tmp/out"
 grep -q 'fix on gpu02: mlnx_qos -i eth2 --trust dscp' "$tmp/out"
+# a question that is no symptom is answered by what the files state, found or read
+status 1 "$ripstop" explain 'is the trust mode right on eth2' "$tmp/site"
+grep -q '^  FOUND *X03' "$tmp/out"
+grep -q 'mlnx_qos-eth2.txt:[0-9]*: netdev/eth2 trust = pcp' "$tmp/out"
+status 1 "$ripstop" explain 'the coffee is cold' "$tmp/site"
+grep -q '^Found, in other words' "$tmp/out"
 status 2 "$ripstop" explain 'the coffee is cold'
 grep -q -- '--list' "$tmp/err"
 status 2 "$ripstop" explain

@@ -94,6 +94,60 @@ static void judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		f->confidence = bad.lifetime ? RS_MEDIUM : RS_HIGH;
 }
 
+/* Was the check failed for this host already? */
+static bool has_failed(const struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	for (uint32_t i = 0; i < a->n_findings; i++)
+		if (a->findings[i]->rule == r && a->findings[i]->verdict != RS_PASS &&
+		    (!a->findings[i]->n_subjects || !strcmp(a->findings[i]->subject[0].host, host)))
+			return true;
+	return false;
+}
+
+static bool beyond(const struct rs_audit *a, const char *host, const char *subject,
+		   const char *const *names, int64_t all, double share)
+{
+	struct rs_rise r;
+
+	return first(a, host, subject, names, &r) && (double)r.by > share * (double)all;
+}
+
+/* Interfaces whose frames and bad ones were both read, and neither errors nor drops are beyond
+ * their shares. */
+static void passed(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		   const struct count *c, const char *what)
+{
+	const struct rs_fact *fact[2] = {NULL};
+	struct rs_finding *f;
+	const char *subject;
+	unsigned n = 0;
+	uint32_t at = 0;
+
+	if (has_failed(a, r, host))
+		return;
+	while ((subject = rs_facts_subject(a->facts, &at, host, ""))) {
+		struct rs_rise bad, all;
+
+		if ((strncmp(subject, "netdev/", 7) && strncmp(subject, "port/", 5)) ||
+		    (!strncmp(subject, "netdev/", 7) && is_software(subject + 7)) ||
+		    !first(a, host, subject, c->bad, &bad) ||
+		    !first(a, host, subject, c->all, &all) || all.by <= 0)
+			continue;
+		if (beyond(a, host, subject, errors_in, all.by, told) ||
+		    beyond(a, host, subject, drops_in, all.by, drops_told))
+			return;
+		n++;
+		fact[0] = fact[0] ? fact[0] : bad.now;
+		fact[1] = fact[1] ? fact[1] : all.now;
+	}
+	if (!n)
+		return;
+	f = rs_finding_new(a, r, RS_PASS, r->severity, "%s, on %u interfaces", what, n);
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, fact[0]);
+	rs_finding_fact(f, fact[1]);
+}
+
 static void each(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		 const struct count *c, unsigned n, double least, double major)
 {
@@ -115,6 +169,7 @@ void rs_frames_errors(struct rs_audit *a, const struct rs_rule *r, const char *h
 	};
 
 	each(a, r, host, counts, 2, told, errors_major);
+	passed(a, r, host, &counts[0], "hardly a frame came damaged");
 }
 
 /* NICs that count by priority: discards of one beside its own packets. */
@@ -145,4 +200,5 @@ void rs_frames_drops(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	while ((netdev = rs_facts_subject(a->facts, &at, host, "netdev/")))
 		if (rs_qos_pfc_mask(a, host, netdev + 7) <= 0)
 			by_priority(a, r, host, netdev);
+	passed(a, r, host, &counts[0], "hardly a frame was dropped on receiving");
 }

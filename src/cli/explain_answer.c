@@ -1,0 +1,184 @@
+/* ripstop explain QUESTION PATH...: what the files say of the words of a question that is no known
+ * symptom. Findings by how many of its words they have, then the facts that have them. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "audit/rules/rule.h"
+#include "cli/explain_answer.h"
+
+/* Words of people, and those that checks and facts have for them. */
+static const struct {
+	const char *said, *meant;
+} synonyms[] = {
+	{"jumbo", "mtu"},
+	{"frame", "mtu"},
+	{"frames", "mtu"},
+	{"byte", "mtu"},
+	{"slot", "pcie"},
+	{"card", "pcie"},
+	{"downgraded", "pcie"},
+	{"lanes", "pcie"},
+	{"lock", "memlock"},
+	{"locked", "memlock"},
+	{"ulimit", "memlock"},
+	{"trusted", "trust"},
+	{"marking", "dscp"},
+	{"marked", "dscp"},
+	{"tos", "dscp"},
+	{"lossless", "pfc"},
+	{"flow", "pfc"},
+	{"pause", "pfc"},
+	{"pausing", "pfc"},
+	{"storm", "watchdog"},
+	{"stormed", "watchdog"},
+	{"retransmissions", "lost"},
+	{"retransmits", "lost"},
+	{"retries", "lost"},
+	{"loss", "dropped"},
+	{"lost", "dropped"},
+	{"drops", "dropped"},
+	{"discards", "dropped"},
+	{"drop", "dropped"},
+	{"vfs", "virtual functions"},
+	{"vf", "virtual functions"},
+	{"sriov", "sr-iov"},
+	{"cable", "link"},
+	{"fibre", "link"},
+	{"fiber", "link"},
+	{"transceiver", "module"},
+	{"optic", "module"},
+	{"hot", "temperature"},
+	{"slow", "speed"},
+	{"slower", "speed"},
+	{"manager", "subnet"},
+	{"kubernetes", "plugin"},
+	{"pod", "plugin"},
+	{"gids", "gid"},
+	{"address", "gid"},
+	{"firewall", "bootstrap"},
+	{"gpudirect", "gpu"},
+	{"gdr", "gpu"},
+	{"acs", "acs"},
+	{"down", "port"},
+	{"nvlink", "nvswitch"},
+	{"efa", "device"},
+	{"link", "link"},
+	{"layer", "link"},
+};
+
+static const char *const idle[] = {
+	"is",   "the",   "a",     "an",    "my",     "on",      "in",      "of",     "to",
+	"do",   "does",  "are",   "was",   "why",    "what",    "which",   "how",    "can",
+	"it",   "this",  "that",  "there", "with",   "for",     "and",     "or",     "not",
+	"no",   "any",   "i",     "we",    "our",    "when",    "have",    "has",    "wrong",
+	"ok",   "okay",  "right", "be",    "work",   "working", "please",  "mean",   "means",
+	"see",  "seen",  "get",   "gets",  "much",   "many",    "at",      "from",   "me",
+	"tell", "about", "host",  "hosts", "switch", "problem", "through", "between"};
+
+static bool is_idle(const char *w)
+{
+	for (unsigned i = 0; i < sizeof(idle) / sizeof(*idle); i++)
+		if (!strcmp(w, idle[i]))
+			return true;
+	return false;
+}
+
+static void words_add(struct rs_question *q, const char *w)
+{
+	for (unsigned i = 0; i < q->n; i++)
+		if (!strcmp(q->word[i], w))
+			return;
+	if (q->n < RS_QUESTION_WORDS && strlen(w) < sizeof(q->word[0]))
+		strcpy(q->word[q->n++], w);
+}
+
+void rs_question_make(struct rs_question *q, const char *text)
+{
+	char w[RS_QUESTION_WORD];
+
+	q->n = 0;
+	while (*text) {
+		size_t n = 0;
+
+		for (; *text && !isalnum((unsigned char)*text); text++)
+			;
+		for (; isalnum((unsigned char)*text) || (n && strchr("_-/.:", *text) && *text);
+		     text++)
+			if (n + 1 < sizeof(w))
+				w[n++] = (char)tolower((unsigned char)*text);
+		while (n && !isalnum((unsigned char)w[n - 1]))
+			n--;
+		w[n] = '\0';
+		if (n < 2 || is_idle(w))
+			continue;
+		words_add(q, w);
+		for (unsigned i = 0; i < sizeof(synonyms) / sizeof(*synonyms); i++)
+			if (!strcmp(w, synonyms[i].said))
+				words_add(q, synonyms[i].meant);
+	}
+}
+
+static bool in_text(const char *text, const char *w)
+{
+	return text && strcasestr(text, w);
+}
+
+static bool in_fact(const struct rs_fact *f, const char *w)
+{
+	return in_text(f->name, w) || in_text(f->subject, w) || in_text(f->value, w);
+}
+
+unsigned rs_question_finding(const struct rs_question *q, const struct rs_finding *f)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < q->n; i++) {
+		const char *w = q->word[i];
+		bool hit = in_text(f->rule->name, w) || in_text(f->title, w) ||
+			   in_text(f->why, w) || !strcasecmp(f->rule->id, w);
+
+		for (uint32_t k = 0; !hit && k < f->n_facts; k++)
+			hit = in_fact(f->fact[k], w);
+		for (uint32_t k = 0; !hit && k < f->n_subjects; k++)
+			hit = in_text(f->subject[k].part, w);
+		n += hit;
+	}
+	return n;
+}
+
+/* How many of the words a fact has; words of two letters are in everything. */
+static unsigned asked_of(const struct rs_question *q, const struct rs_fact *f)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < q->n; i++)
+		n += strlen(q->word[i]) > 2 && in_fact(f, q->word[i]);
+	return n;
+}
+
+unsigned rs_question_facts(const struct rs_question *q, const struct rs_audit *a,
+			   const struct rs_fact **out, unsigned most)
+{
+	unsigned n = 0;
+
+	for (uint32_t h = 0; h < rs_facts_hosts(a->facts); h++) {
+		const struct rs_fact *f;
+		uint32_t walk = 0;
+
+		while ((f = rs_facts_next(a->facts, &walk, rs_facts_host(a->facts, h), "", ""))) {
+			unsigned k = f->line ? asked_of(q, f) : 0, at = n;
+
+			while (at && asked_of(q, out[at - 1]) < k)
+				at--;
+			if (!k || at == most)
+				continue;
+			n += n < most;
+			for (unsigned i = n - 1; i > at; i--)
+				out[i] = out[i - 1];
+			out[at] = f;
+		}
+	}
+	return n;
+}
