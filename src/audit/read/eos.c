@@ -423,7 +423,7 @@ const struct rs_reader rs_reader_eos = {
 
 /* ---- show interfaces status, show lldp neighbors, show priority-flow-control counters ---- */
 
-enum table { NO_TABLE, STATUS, NEIGHBOURS, PAUSES, STORMS, PFC_STATE };
+enum table { NO_TABLE, STATUS, NEIGHBOURS, PAUSES, STORMS, PFC_STATE, ERRDISABLED };
 
 static enum table heading(const char *text)
 {
@@ -433,6 +433,8 @@ static enum table heading(const char *text)
 		return NEIGHBOURS;
 	if (strstr(text, "Status") && strstr(text, "Vlan") && strstr(text, "Speed"))
 		return STATUS;
+	if (strstr(text, "Status") && strstr(text, "Reason"))
+		return ERRDISABLED;
 	if ((strstr(text, "Status") || strstr(text, "Enabled")) && strstr(text, "Priorities"))
 		return PFC_STATE;
 	if (strstr(text, "TxQ") && strstr(text, "Total times"))
@@ -521,7 +523,12 @@ static void row(struct eos *e, enum table t, uint32_t line, char **w, unsigned n
 
 	if (!n || !port_name(w[0], port, sizeof(port)))
 		return;
-	if (t == PFC_STATE) {
+	if (t == ERRDISABLED) {
+		for (unsigned i = 1; i < n; i++)
+			if (!strcmp(w[i], "errdisabled"))
+				say(e, line, port, "link_state", "errdisabled%s%s",
+				    i + 1 < n ? ": " : "", i + 1 < n ? w[i + 1] : "");
+	} else if (t == PFC_STATE) {
 		pfc_row(e, line, port, w, n);
 	} else if (t == STATUS) {
 		status_row(e, line, port, w, n);

@@ -346,7 +346,13 @@ static int read_paragraph(struct rs_audit *a, const struct rs_input *in)
 			port = !strncmp(p.subject, "port/", 5);
 			if (port)
 				rs_input_add(a, in, l.number, NULL, p.subject, "operstate", "%s",
-					     strstr(l.text, " is up") ? "UP" : "DOWN");
+					     strstr(l.text, " is up") &&
+							     !strstr(l.text, "protocol is down")
+						     ? "UP"
+						     : "DOWN");
+			/* in service, and without a link */
+			if (strstr(l.text, " is up, line protocol is down"))
+				rs_input_add(a, in, l.number, NULL, p.subject, "admin", "up");
 		}
 		if (!*p.subject)
 			continue;

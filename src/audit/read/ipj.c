@@ -240,6 +240,9 @@ static int read_bond(struct rs_audit *a, const struct rs_input *in)
 		else if (!strcmp(key, "Slave Interface"))
 			snprintf(slaves + strlen(slaves), sizeof(slaves) - strlen(slaves), "%s%s",
 				 *slaves ? " " : "", value);
+		else if (!strcmp(key, "MII Status") && *slaves && strcmp(value, "up"))
+			rs_input_add(a, in, l.number, NULL, subject, "slave_down", "%s",
+				     strrchr(slaves, ' ') ? strrchr(slaves, ' ') + 1 : slaves);
 	}
 	if (*slaves)
 		rs_input_add(a, in, 0, NULL, subject, "slaves", "%s", slaves);

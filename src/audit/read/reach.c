@@ -392,3 +392,55 @@ const struct rs_reader rs_reader_units = {
 	.score = score_units,
 	.read = read_units,
 };
+
+/* ---- OS10: show queuing statistics interface ethernet 1/1/1 ---- */
+
+static bool os10_queues(const char *text)
+{
+	return !strncmp(text, "Description", 11) && strstr(text, "Dropped-Packets");
+}
+
+static int score_os10_queues(const struct rs_input *in)
+{
+	struct rs_line l = {0};
+
+	while (rs_line_next(in, &l) && l.number < 20)
+		if (os10_queues(l.text))
+			return 89;
+	return 0;
+}
+
+static int read_os10_queues(struct rs_audit *a, const struct rs_input *in)
+{
+	char subject[96] = "port/unnamed", port[64], name[48];
+	long long packets, bytes, dropped;
+	struct rs_line l = {0};
+	int queue;
+
+	rs_input_add(a, in, 0, NULL, "host", "role", "switch");
+	rs_input_add(a, in, 0, NULL, "host", "os", "OS10");
+	while (rs_line_next(in, &l)) {
+		if (sscanf(l.text, "Interface %63s", port) == 1) {
+			snprintf(subject, sizeof(subject), "port/%s", port);
+		} else if (sscanf(l.text, "%*[UM]C-Queue %d %lld %lld %lld", &queue, &packets,
+				  &bytes, &dropped) == 4 ||
+			   sscanf(l.text, "Queue %d %lld %lld %lld", &queue, &packets, &bytes,
+				  &dropped) == 4) {
+			if (queue < 0 || queue > 7)
+				continue;
+			snprintf(name, sizeof(name), "counter/queue/%d/packets", queue);
+			rs_input_add(a, in, l.number, NULL, subject, name, "%lld", packets);
+			snprintf(name, sizeof(name), "counter/queue/%d/dropped", queue);
+			rs_input_add(a, in, l.number, NULL, subject, name, "%lld", dropped);
+		}
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_os10_queues = {
+	.name = "os10-queues",
+	.what = "OS10 show queuing statistics interface PORT: packets and drops of each queue",
+	.trust = RS_TRUST_TOOL,
+	.score = score_os10_queues,
+	.read = read_os10_queues,
+};

@@ -44,6 +44,7 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_iblinkinfo,
 	&rs_reader_esxcli_rdma,
 	&rs_reader_os10_pfc,
+	&rs_reader_os10_queues,
 	&rs_reader_eos_show,
 	&rs_reader_lldp_json,
 	&rs_reader_lldp_keys,

@@ -46,6 +46,7 @@ extern const struct rs_reader rs_reader_units;
 extern const struct rs_reader rs_reader_iblinkinfo;
 extern const struct rs_reader rs_reader_esxcli_rdma;
 extern const struct rs_reader rs_reader_os10_pfc;
+extern const struct rs_reader rs_reader_os10_queues;
 extern const struct rs_reader rs_reader_eos_show;
 extern const struct rs_reader rs_reader_lldp_json;
 extern const struct rs_reader rs_reader_lldp_keys;

@@ -93,6 +93,21 @@ static bool queuing_head(const char *text, char *port)
 	return sscanf(text, "Egress Queuing for %63s", port) == 1;
 }
 
+/* show queuing pfc-queue interface ethernet 1/12: its port is in the command alone. */
+static bool pfc_queue(const struct rs_input *in, char *port)
+{
+	const char *p = in->command ? strstr(in->command, "interface ") : NULL;
+
+	snprintf(port, 64, "unnamed");
+	if (p && sscanf(p, "interface %*[A-Za-z] %50s", port) == 1) {
+		char number[52];
+
+		snprintf(number, sizeof(number), "%.50s", port);
+		snprintf(port, 64, "Ethernet%s", number);
+	}
+	return rs_input_has(in, "PFC-COS [") && rs_input_has(in, "Shutdown");
+}
+
 static int score_queuing(const struct rs_input *in)
 {
 	struct rs_line l = {0};
@@ -101,7 +116,7 @@ static int score_queuing(const struct rs_input *in)
 	while (rs_line_next(in, &l) && l.number < 60)
 		if (queuing_head(l.text, port))
 			return 88;
-	return 0;
+	return pfc_queue(in, port) ? 88 : 0;
 }
 
 /* The first number behind `key` of a row "|  Dropped Pkts |  883471|   0|"; false: another row. */
@@ -120,12 +135,17 @@ static int read_queuing(struct rs_audit *a, const struct rs_input *in)
 		     {"Tail Drop Pkts", "counter/queue/%d/dropped"},
 		     {"Tx Pkts", "counter/queue/%d/packets"},
 		     {"TxPPP", "counter/pfc_tx/%d"},
-		     {"RxPPP", "counter/pfc_rx/%d"}};
+		     {"RxPPP", "counter/pfc_rx/%d"},
+		     {"Shutdown  ", "watchdog/%d/detected"},
+		     {"Restored  ", "watchdog/%d/restored"},
+		     {"Total pkts dropped", "counter/queue/%d/dropped"}};
 	char subject[96] = "", port[64];
 	struct rs_line l = {0};
 	int queue = -1;
 
 	is_switch(a, in, "NX-OS");
+	if (pfc_queue(in, port))
+		snprintf(subject, sizeof(subject), "port/%s", port);
 	while (rs_line_next(in, &l)) {
 		const char *group = strstr(l.text, "QOS GROUP ");
 		long long value;
@@ -155,7 +175,7 @@ const struct rs_reader rs_reader_nxos_queuing = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_queuing,
 	.read = read_queuing,
-	.begins = (const char *const[]){"Egress Queuing for %", NULL},
+	.begins = (const char *const[]){"Egress Queuing for %", "Global watch-dog interval", NULL},
 };
 
 /* ---- Junos: show interfaces queue ---- */
@@ -170,6 +190,9 @@ static int score_junos(const struct rs_input *in)
 	struct rs_line l = {0};
 	int queue;
 
+	if (rs_input_has(in, "Physical interface: ") &&
+	    (rs_input_has(in, "FEC Uncorrected Errors") || rs_input_has(in, "CRC/Align errors")))
+		return 88;
 	while (rs_line_next(in, &l) && l.number < 60)
 		if (junos_queue(l.text, &queue))
 			return 88;
@@ -189,6 +212,12 @@ static int read_junos(struct rs_audit *a, const struct rs_input *in)
 			snprintf(subject, sizeof(subject), "port/%s", port);
 			queue = -1;
 		}
+		if (*subject && sscanf(l.text, "FEC Uncorrected Errors %lld", &value) == 1)
+			rs_input_add(a, in, l.number, NULL, subject, "counter/fec_uncorrectable",
+				     "%lld", value);
+		if (*subject && sscanf(l.text, "CRC/Align errors %lld", &value) == 1)
+			rs_input_add(a, in, l.number, NULL, subject, "counter/crc_in", "%lld",
+				     value);
 		if (junos_queue(l.text, &queue) || !*subject || queue < 0 || queue > 15)
 			continue;
 		if (sscanf(l.text, "Tail-dropped packets : %lld", &value) != 1 &&

@@ -145,6 +145,20 @@ static void p03_function(struct rs_audit *a, const struct rs_rule *r, const char
 	if (*kind == 'n' && !rs_facts_get(a->facts, host, pci, "mrrs") &&
 	    hidden(a, r, host, pci, "MaxReadReq"))
 		return;
+	/* the rate is not known: below PCIe's own default of 512 (7.5.3.4) it is wrong for any */
+	if (*kind == 'n' && !rate && rs_facts_number(a->facts, host, pci, "mrrs", &mrrs) &&
+	    mrrs < 512) {
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+				   "MaxReadReq is %lld bytes, below the default of 512",
+				   (long long)mrrs);
+		rs_finding_subject(a, f, host, pci + 4);
+		rs_finding_fact(f, rs_facts_get(a->facts, host, pci, "mrrs"));
+		if (f)
+			f->confidence = RS_MEDIUM;
+		rs_finding_fix(a, f, host, false, NULL, NULL,
+			       "setpci -s %s CAP_EXP+8.w=5000:7000  # MaxReadReq 4096", pci + 4);
+		return;
+	}
 	if (*kind != 'n' || !rate || !rs_facts_number(a->facts, host, pci, "mrrs", &mrrs) ||
 	    !rs_facts_number(a->facts, host, pci, "ext_tag", &ext))
 		return;

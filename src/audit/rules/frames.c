@@ -18,17 +18,20 @@ static const double told = 1e-7, errors_major = 1e-5, drops_told = 1e-4, drops_m
 enum { ERRORS_MANY = 1000000 };
 
 /* Names of one count, the first that is known counts. */
-static const char *const frames_in[] = {"frames_in",       "rx_packets_phy", "rx_packets",
-					"HwIfInUcastPkts", "rx_pkts",        NULL};
+static const char *const frames_in[] = {
+	"frames_in", "rx_packets_phy",   "rx_packets",     "HwIfInUcastPkts",
+	"rx_pkts",   "rx_ucast_packets", "rx_good_frames", NULL};
 static const char *const frames_out[] = {"frames_out", "tx_packets_phy", "tx_packets",
 					 "HwIfOutUcastPkts", NULL};
 static const char *const errors_in[] = {
 	"errors_in",     "crc_in",       "symbol_in", "rx_crc_errors_phy",
 	"rx_fcs_errors", "HwIfInErrors", NULL};
 static const char *const errors_out[] = {"errors_out", "HwIfOutErrors", NULL};
-static const char *const drops_in[] = {
-	"dropped_in",        "HwIfInDiscards", "rx_discards_phy", "rx_missed_errors",
-	"rx_drops_no_frags", "rx_discards",    "rx_dropped",      NULL};
+static const char *const drops_in[] = {"dropped_in",        "HwIfInDiscards",
+				       "rx_discards_phy",   "rx_missed_errors",
+				       "rx_drops_no_frags", "rx_discards",
+				       "rx_dropped",        "rx_total_discard_pkts",
+				       "rx_stat_discard",   NULL};
 static const char *const drops_out[] = {"dropped_out", "HwIfOutQDrops", "HwIfOutDiscards", NULL};
 
 static bool first(const struct rs_audit *a, const char *host, const char *subject,

@@ -526,8 +526,24 @@ static void l04_sibling(struct rs_gather *g, const char *host, const char *nic)
 		       nic + 4, (long long)best->number, best->number >= 800 ? 8 : 4);
 }
 
+/* No InfiniBand card of today is meant to run at 10 Gb/s (4X SDR) or less. */
+static void l04_slowest(struct rs_gather *g, const char *host, const char *nic)
+{
+	const char *layer = rs_facts_value(g->a->facts, host, nic, "link_layer");
+	const char *state = rs_facts_value(g->a->facts, host, nic, "port_state");
+	const struct rs_fact *rate = rs_look(g->a, host, nic, "rate_gbps");
+
+	if (strncmp(nic, "nic/", 4) || !layer || strcasecmp(layer, "InfiniBand") || !state ||
+	    !strcasestr(state, "active") || !rate || !rate->numeric || rate->number > 10)
+		return;
+	rs_gather_fail(g, RS_MAJOR, host, as_port(g->a, nic), rate, NULL,
+		       "%s: an InfiniBand link is active at %lld Gb/s, the slowest that there is",
+		       host, (long long)rate->number);
+}
+
 static void l04_link(struct rs_gather *g, const char *host, const char *subject)
 {
+	l04_slowest(g, host, subject);
 	l04_peer(g, host, subject);
 	l04_sibling(g, host, subject);
 }

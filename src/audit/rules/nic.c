@@ -542,6 +542,22 @@ static void h08_bond(struct rs_audit *a, const struct rs_rule *r, const char *ho
 			"ip link set %s type bond xmit_hash_policy layer3+4", bond + 5);
 }
 
+/* A port of a bond that has no link. Under RDMA half the rate is gone; else it is told. */
+static void h08_slaves(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const char *bond, bool rdma)
+{
+	const struct rs_fact *down = rs_facts_get(a->facts, host, bond, "slave_down");
+	struct rs_finding *f;
+
+	if (!down)
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, rdma ? RS_MAJOR : RS_MINOR, "%s of %s has no link",
+			   down->value, bond + 5);
+	rs_finding_subject(a, f, host, bond + 5);
+	rs_finding_fact(f, down);
+	rs_finding_why(a, f, "what the bond carries goes through the other port alone");
+}
+
 static void h08(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -554,6 +570,7 @@ static void h08(struct rs_audit *a, const struct rs_rule *r)
 			/* a front end's bond is its owner's business */
 			if (nic)
 				h08_bond(a, r, host, bond, nic);
+			h08_slaves(a, r, host, bond, nic != NULL);
 		}
 	}
 }

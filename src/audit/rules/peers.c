@@ -657,6 +657,30 @@ static void x05_pairs(struct rs_audit *a, const struct rs_rule *r)
 	}
 }
 
+/* The same of hosts of which ethtool -i alone was read: "28.40.1000 (MT_0000000838)". */
+static void x05_netdevs(struct rs_audit *a, const struct rs_rule *r, struct ballot *b)
+{
+	const char *board = NULL;
+
+	b->n = 0;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = host_at(a, i);
+		const struct rs_fact *f;
+		uint32_t at = 0;
+
+		while (host &&
+		       (f = rs_facts_next(a->facts, &at, host, "netdev/", "firmware-version"))) {
+			const char *of = strchr(f->value, '(');
+
+			board = board ? board : of;
+			if (of && !strcmp(of, board))
+				vote(b, host, f->subject + 7, f->value, f);
+		}
+	}
+	if (b->n > 1)
+		result(a, r, b, RS_MAJOR, rs_audit_text(a, "firmware of board %s", board));
+}
+
 static void x05(struct rs_audit *a, const struct rs_rule *r)
 {
 	const char *board[64];
@@ -681,6 +705,8 @@ static void x05(struct rs_audit *a, const struct rs_rule *r)
 	}
 	for (unsigned k = 0; k < n; k++)
 		x05_board(a, r, &b, board[k]);
+	if (!n)
+		x05_netdevs(a, r, &b);
 	x05_hosts(a, r, &b, "host", "kernel", "the kernel");
 	x05_hosts(a, r, &b, "host", "gpu_driver", "the GPU driver");
 	x05_hosts(a, r, &b, "host", "cuda", "CUDA");

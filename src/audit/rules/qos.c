@@ -444,13 +444,16 @@ static void r10_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 	const struct rs_fact *np, *rp, *off;
 	struct rs_finding *f;
 
+	/* which class leaves was not seen: the one that is protected is meant */
+	if (prio < 0 && p->mask > 0)
+		prio = __builtin_ctz((unsigned)p->mask);
 	if (prio < 0)
 		return;
 	np = rs_look(a, p->host, p->subject, "ecn_np/%d", prio);
 	rp = rs_look(a, p->host, p->subject, "ecn_rp/%d", prio);
 	off = np && np->numeric && !np->number ? np : rp && rp->numeric && !rp->number ? rp : NULL;
 	if (!np && !rp) {
-		if (p->mask <= 0)
+		if (p->mask <= 0 || p->c.priority < 0)
 			return;
 		f = at(a, p,
 		       rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,

@@ -113,8 +113,32 @@ static void r02_pingpong(struct rs_audit *a, const struct rs_rule *r, const char
 	}
 }
 
+/* What RDMA CM takes by default where a program does not choose. */
+static void r02_cm(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "nic/", "cm_mode"))) {
+		struct rs_finding *x;
+
+		if (!strstr(f->value, "RoCE v1"))
+			continue;
+		x = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+				   "RDMA CM takes RoCE v1 on %s, which no router forwards",
+				   f->subject + 4);
+		rs_finding_subject(a, x, host, f->subject + 4);
+		rs_finding_fact(x, f);
+		rs_finding_fix(a, x, host, false, NULL,
+			       rs_audit_text(a, "cma_roce_mode -d %s -p 1 -m 1", f->subject + 4),
+			       "cma_roce_mode -d %s -p 1 -m 2", f->subject + 4);
+	}
+}
+
 static void r02(struct rs_audit *a, const struct rs_rule *r)
 {
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		r02_cm(a, r, rs_facts_host(a->facts, i));
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
 		r02_pingpong(a, r, rs_facts_host(a->facts, i));
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {

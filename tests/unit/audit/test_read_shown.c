@@ -251,6 +251,38 @@ static void test_small_tools(void **state)
 	rs_audit_destroy(a);
 }
 
+static void test_states_of_ports(void **state)
+{
+	struct rs_audit *a = reading("Physical interface: et-0/0/8, Enabled, Physical link is Up\n"
+				     "    FEC Uncorrected Errors      88123\n"
+				     "    CRC/Align errors            71233       0\n");
+
+	(void)state;
+	expect(a, "port/et-0/0/8", "counter/fec_uncorrectable", "88123");
+	expect(a, "port/et-0/0/8", "counter/crc_in", "71233");
+	rs_audit_destroy(a);
+	a = reading("Port       Name          Status       Reason\n---- ---- ---- ----\n"
+		    "Et5/1      gpu05-nic0    errdisabled  link-flap\n");
+	expect(a, "port/Ethernet5/1", "link_state", "errdisabled: link-flap");
+	rs_audit_destroy(a);
+	a = reading(
+		"leaf7# show queuing pfc-queue interface ethernet 1/12\n"
+		"| QOS GROUP 3 [Active] PFC [YES] PFC-COS [3]\n"
+		"| Shutdown              |         17|\n| Restored              |         16|\n");
+	expect(a, "port/Ethernet1/12", "watchdog/3/detected", "17");
+	rs_audit_destroy(a);
+	a = reading("Interface ethernet1/1/1 (All queues)\n"
+		    "Description   Packets  Bytes  Dropped-Packets  Dropped-Bytes\n"
+		    "UC-Queue 3    991      4058   77               3161\n");
+	expect(a, "port/ethernet1/1/1", "counter/queue/3/dropped", "77");
+	rs_audit_destroy(a);
+	a = reading("Ethernet Channel Bonding Driver: v5\nBonding Mode: IEEE 802.3ad\n"
+		    "MII Status: up\nSlave Interface: eth0\nMII Status: up\n"
+		    "Slave Interface: eth1\nMII Status: down\n");
+	expect(a, "bond/file", "slave_down", "eth1");
+	rs_audit_destroy(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +295,7 @@ int main(void)
 		cmocka_unit_test(test_cumulus_files),
 		cmocka_unit_test(test_onyx),
 		cmocka_unit_test(test_small_tools),
+		cmocka_unit_test(test_states_of_ports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
