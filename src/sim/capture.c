@@ -131,7 +131,8 @@ void rs_capture_packet(struct rs_capture *c, int interface, const struct rs_pack
 		c->r = r;
 		c->size = size;
 	}
-	c->r[c->n++] = (struct record){t, c->seq++, interface, *p};
+	c->r[c->n] = (struct record){t, c->seq++, interface, *p};
+	c->r[c->n++].packet.payload = NULL; /* of a packet that is timed it is `sent` */
 }
 
 static int by_time(const void *a, const void *b)

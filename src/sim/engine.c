@@ -25,7 +25,7 @@ static inline void count_hop(struct sim_node *n, struct sim_link *l, const struc
 
 /* A NIC's packet is counted by class where that is not seen by the link's own counts, and timed. */
 static inline void nic_watched(struct rs_sim *s, struct sim_node *n, struct sim_link *l,
-			       const struct rs_packet *p, rs_time now)
+			       struct rs_packet *p, rs_time now)
 {
 	if (__builtin_expect(p->tc != l->main_tc, 0) && p->kind != RS_KIND_PFC) {
 		if (p->tc == l->cnp_tc)
@@ -34,7 +34,7 @@ static inline void nic_watched(struct rs_sim *s, struct sim_node *n, struct sim_
 			sim_watch_apart(n, (uint32_t)(l - n->out), p);
 	}
 	if (sim_watch_timed(s, p))
-		s->sent[rs_pool_index(&s->pool, p)] = now;
+		p->sent = now;
 }
 
 /* By an event, or by chance. */

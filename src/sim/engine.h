@@ -145,7 +145,6 @@ struct rs_sim {
 	struct rs_session *session; /* whose run it is; NULL: it runs by itself */
 	uint32_t later;             /* of a session: flows under way at a NIC at a time */
 	/* of a run that is watched; else NULL and 0 */
-	rs_time *sent;           /* [packet]: when its NIC put it on the wire */
 	uint32_t untimed;        /* packets are timed whose PSN has none of these bits */
 	struct sim_timed *timed; /* [part] */
 	struct sim_load *load;   /* [job] */

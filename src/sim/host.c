@@ -285,13 +285,6 @@ static void receive_inside(struct rs_sim *s, struct sim_nic *k, struct rs_packet
 	to_transport(s, k, p, now);
 }
 
-/* The time of a packet that arrives soon is in no cache, as its NIC wrote it long ago. */
-static void fetch_sent(const struct rs_sim *s, const struct rs_packet *p)
-{
-	if (sim_watch_timed(s, p))
-		__builtin_prefetch(&s->sent[rs_pool_index(&s->pool, p)]);
-}
-
 static void arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time now)
 {
 	struct sim_nic *k = &n->host->nics[port];
@@ -300,12 +293,8 @@ static void arrival(struct rs_sim *s, struct sim_node *n, uint32_t port, rs_time
 
 	sim_link_fetch(s, l, LOOK);
 	rs_tree_set(&n->tree, port * SLOTS_NIC + SLOT_NIC_ARRIVAL, sim_link_pop(s, l, now));
-	if (__builtin_expect(s->sent != NULL, 0)) {
-		if (sim_watch_timed(s, p))
-			sim_watch_arrived(s, n, p, now);
-		if (!sim_link_idle(l))
-			fetch_sent(s, sim_link_head(s, l));
-	}
+	if (__builtin_expect(s->timed != NULL, 0) && sim_watch_timed(s, p))
+		sim_watch_arrived(s, n, p, now);
 	if (p->kind == RS_KIND_PFC)
 		pfc_received(k, p, now);
 	else if (k->inside && p->payload_bytes)

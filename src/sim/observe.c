@@ -52,7 +52,7 @@ static void note(struct sim_watch *w, uint64_t **row, uint64_t value)
 
 static struct watched_class *class_at(const struct sim_watch *w, uint32_t port, unsigned tc)
 {
-	return &w->class[(size_t)tc * w->n_ports + port];
+	return &w->class[(size_t)w->slot[tc] * w->n_ports + port];
 }
 
 void sim_watch_apart(struct sim_node *n, uint32_t port, const struct rs_packet *p)
@@ -78,12 +78,13 @@ void sim_watch_count_timed(struct sim_timed *t)
 	t->n = 0;
 }
 
-void sim_watch_arrived(struct rs_sim *s, struct sim_node *n, const struct rs_packet *p, rs_time now)
+void sim_watch_arrived(struct rs_sim *s, struct sim_node *n, struct rs_packet *p, rs_time now)
 {
 	struct sim_timed *t = &s->timed[n->part];
 
 	t->tc[t->n] = p->tc & (RS_CLASSES - 1);
-	t->took[t->n++] = now - s->sent[rs_pool_index(&s->pool, p)];
+	t->took[t->n++] = now - p->sent;
+	p->payload = NULL;
 	if (t->n == TIMED_AT_ONCE)
 		sim_watch_count_timed(t);
 }

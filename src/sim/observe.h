@@ -16,15 +16,14 @@ void sim_watch_window(struct rs_sim *s, struct sim_part *p, rs_time end);
 /* Is the packet's way timed? */
 static inline bool sim_watch_timed(const struct rs_sim *s, const struct rs_packet *p)
 {
-	return p->payload_bytes && !(p->psn & s->untimed);
+	return !(p->psn & s->untimed) && p->payload_bytes;
 }
 /* p, not PFC, leaves a switch by a port of which each packet is kept; a packet that is timed
  * arrived at its NIC; a bar of the timeline. */
 void sim_watch_sent(struct sim_node *n, uint32_t port, const struct rs_packet *p);
 /* p leaves a NIC, and is of a class that its link does not count (main_tc, cnp_tc). */
 void sim_watch_apart(struct sim_node *n, uint32_t port, const struct rs_packet *p);
-void sim_watch_arrived(struct rs_sim *s, struct sim_node *n, const struct rs_packet *p,
-		       rs_time now);
+void sim_watch_arrived(struct rs_sim *s, struct sim_node *n, struct rs_packet *p, rs_time now);
 void sim_watch_span(struct sim_node *n, const struct rs_series_span *span);
 /* A packet that the port's link lost. */
 void sim_watch_lost(struct sim_node *n, uint32_t port);

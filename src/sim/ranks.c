@@ -47,12 +47,6 @@ static void *append(struct box *b, size_t bytes)
 	return b->data + b->bytes - bytes;
 }
 
-/* What travels of a packet; of a run that is watched, when its NIC sent it, too. */
-static size_t packet_bytes(const struct rs_sim *s)
-{
-	return sizeof(struct rs_packet) + (s->sent ? sizeof(*s->sent) : 0);
-}
-
 /* The packets of one cut link, which are this rank's no longer; *next: the first to arrive. */
 static int pack_link(struct rs_sim *s, struct box *b, struct sim_link *l, rs_time *next)
 {
@@ -66,14 +60,11 @@ static int pack_link(struct rs_sim *s, struct box *b, struct sim_link *l, rs_tim
 	*next = rs_time_min(*next, sim_link_head(s, l)->when);
 	for (; !sim_link_idle(l); l->head++) {
 		struct rs_packet *p = sim_link_head(s, l);
-		uint8_t *copy = append(b, packet_bytes(s));
+		void *copy = append(b, sizeof(*p));
 
 		if (!copy)
 			return -ENOMEM;
 		memcpy(copy, p, sizeof(*p));
-		if (s->sent)
-			memcpy(copy + sizeof(*p), &s->sent[rs_pool_index(&s->pool, p)],
-			       sizeof(*s->sent));
 		rs_pool_free(&from->free, p);
 	}
 	head = (struct run){.from_node = l->from_node, .port = (uint32_t)(l - from->out), .n = n};
@@ -140,18 +131,14 @@ static int unpack_run(struct rs_sim *s, const struct run *run, const uint8_t *da
 
 	for (uint32_t i = 0; i < run->n; i++) {
 		struct rs_packet *p = rs_pool_alloc(&to->free);
-		uint32_t at;
 
 		if (!p)
 			return -ENOMEM;
-		at = rs_pool_index(&s->pool, p);
 		memcpy(p, data, sizeof(*p));
-		if (s->sent)
-			memcpy(&s->sent[at], data + sizeof(*p), sizeof(*s->sent));
-		data += packet_bytes(s);
+		data += sizeof(*p);
 		if (sim_link_idle(far))
 			sim_link_armed(s, far, p->when);
-		sim_link_append(far, at, p->when);
+		sim_link_append(far, rs_pool_index(&s->pool, p), p->when);
 	}
 	return 0;
 }
@@ -168,7 +155,7 @@ static int unpack(struct rs_sim *s, uint32_t rank, const uint8_t *data, struct h
 		memcpy(&run, data, sizeof(run));
 		data += sizeof(run);
 		err = unpack_run(s, &run, data);
-		data += run.n * packet_bytes(s);
+		data += run.n * sizeof(struct rs_packet);
 	}
 	if (!err && s->orders)
 		sim_orders_hear(s, rank, data, h->losses);

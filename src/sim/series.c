@@ -470,14 +470,13 @@ void sim_watch_destroy(struct rs_sim *s)
 	for (uint32_t p = 0; s->timed && p < s->n_parts; p++)
 		for (unsigned tc = 0; tc < RS_CLASSES; tc++)
 			rs_hist_fini(&s->timed[p].of[tc]);
-	rs_pool_beside_free(&s->pool, s->sent, sizeof(*s->sent));
 }
 
 void rs_series_free(struct rs_series *r)
 {
 	if (!r)
 		return;
-	for (uint32_t i = 0; i < r->n_ports; i++)
+	for (uint32_t i = 0; r->classes && i < r->n_ports; i++)
 		for (unsigned m = r->ports[i].classes; m; m &= m - 1)
 			rs_hist_fini(&r->ports[i].of[__builtin_ctz(m)]->queued);
 	for (uint32_t i = 0; i < r->n_blocks; i++)

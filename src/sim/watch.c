@@ -275,6 +275,23 @@ static int make_records(const struct sim_node *n)
 	return w->kept && (w->peak || !n->sw) ? 0 : -ENOMEM;
 }
 
+/* Classes that a port may have figures of: of a NIC all, as it may be asked for any. */
+static uint8_t told_of(const struct sim_node *n)
+{
+	return n->sw ? n->watch->classes | n->watch->pausable : UINT8_MAX;
+}
+
+static int make_classes(const struct rs_sim *s, const struct sim_node *n)
+{
+	struct sim_watch *w = n->watch;
+	uint8_t slots = 0;
+
+	for (unsigned m = told_of(n); m; m &= m - 1)
+		w->slot[__builtin_ctz(m)] = slots++;
+	w->class = sim_lines_alloc(s->arena, n->n_ports + 1u, slots * sizeof(*w->class));
+	return w->class ? 0 : -ENOMEM;
+}
+
 /* dscps, tcs: dscps_of(). -ENOMEM. */
 static int classes_of(const struct rs_sim *s, uint32_t node, uint64_t dscps, uint8_t tcs,
 		      struct sim_watch *w)
@@ -293,7 +310,7 @@ static int classes_of(const struct rs_sim *s, uint32_t node, uint64_t dscps, uin
 	w->main = w->busy ? (uint8_t)__builtin_ctz(w->busy) : 0;
 	w->width =
 		(uint8_t)(KEEP_CLASSES + 2 * __builtin_popcount(w->busy) + (w->busy != w->classes));
-	return make_records(&s->nodes[node]);
+	return make_records(&s->nodes[node]) || make_classes(s, &s->nodes[node]) ? -ENOMEM : 0;
 }
 
 /* Is each packet of this place kept? */
@@ -342,8 +359,7 @@ static int watch_node(struct rs_sim *s, uint32_t i, uint32_t bins, struct rs_ser
 	w->port = sim_lines_alloc(s->arena, n->n_ports + 1u, sizeof(*w->port));
 	w->seldom = sim_lines_alloc(s->arena, n->n_ports + 1u, sizeof(*w->seldom));
 	w->rest = sim_lines_alloc(s->arena, n->n_ports + 1u, sizeof(*w->rest));
-	w->class = sim_lines_alloc(s->arena, n->n_ports + 1u, RS_CLASSES * sizeof(*w->class));
-	if (!w->port || !w->seldom || !w->rest || !w->class)
+	if (!w->port || !w->seldom || !w->rest)
 		return -ENOMEM;
 	for (uint32_t p = 0; p < n->n_ports; p++) {
 		n->watch->port[p].s = n->out[p].rate ? &r->ports[r->n_ports] : spare;
@@ -402,13 +418,7 @@ static struct rs_series_port *make_series(struct rs_sim *s)
 	if (!r)
 		return NULL;
 	r->ports = calloc(ports, sizeof(*r->ports));
-	r->classes = calloc(ports * RS_CLASSES, sizeof(*r->classes));
-	if (!r->ports || !r->classes)
-		return NULL;
-	for (size_t p = 0; p < ports; p++)
-		for (unsigned tc = 0; tc < RS_CLASSES; tc++)
-			r->ports[p].of[tc] = &r->classes[tc * ports + p];
-	return &r->ports[ports - 1];
+	return r->ports ? &r->ports[ports - 1] : NULL;
 }
 
 /* Which classes' figures a port may have; after classes_of(). */
@@ -417,10 +427,28 @@ static void name_classes(const struct sim_node *n)
 	struct sim_watch *w = n->watch;
 
 	for (uint32_t p = 0; p < n->n_ports; p++) {
-		w->port[p].s->classes = n->sw ? w->classes | w->pausable : UINT8_MAX;
+		w->port[p].s->classes = told_of(n);
 		n->out[p].main_tc = w->main;
 		n->out[p].cnp_tc = w->busy == w->classes ? UINT8_MAX : w->cnp;
 	}
+}
+
+/* Their memory, class by class; one that nobody writes to stands for all others. */
+static int place_classes(struct rs_series *r, struct rs_series_port *spare)
+{
+	struct rs_series_class *next;
+	size_t n = 1;
+
+	spare->classes = UINT8_MAX;
+	for (const struct rs_series_port *p = r->ports; p <= spare; p++)
+		n += (size_t)__builtin_popcount(p->classes);
+	r->classes = next = calloc(n, sizeof(*next));
+	if (!next)
+		return -ENOMEM;
+	for (unsigned tc = 0; tc < RS_CLASSES; tc++)
+		for (struct rs_series_port *p = r->ports; p <= spare; p++)
+			p->of[tc] = p->classes >> tc & 1 ? next++ : &r->classes[n - 1];
+	return 0;
 }
 
 /* When bins end. */
@@ -462,14 +490,14 @@ int sim_watch_create(struct rs_sim *s, struct rs_error *e)
 	dscps = dscps_of(s, &tcs);
 	s->untimed = exact(s, "all") ? 0 : RS_SERIES_TIMED - 1;
 	s->timed = sim_lines_alloc(s->arena, s->n_parts + 1u, sizeof(*s->timed));
-	s->sent = s->timed ? rs_pool_beside(&s->pool, sizeof(*s->sent)) : NULL;
-	err = s->sent ? 0 : -ENOMEM;
+	err = s->timed ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < s->n_nodes && !err; i++)
 		err = watch_node(s, i, bins, spare);
 	for (uint32_t i = 0; i < s->n_nodes && !err; i++) {
 		err = classes_of(s, i, dscps, tcs, s->nodes[i].watch);
 		name_classes(&s->nodes[i]);
 	}
+	err = err ? err : place_classes(s->r->series, spare);
 	if (!err)
 		find_backs(s);
 	err = err ? err : fullest_link(s, &links);

@@ -78,7 +78,8 @@ struct sim_watch {
 	struct watched_port *port;
 	struct watched_rest *rest;     /* [port] */
 	struct watched_seldom *seldom; /* [port] */
-	struct watched_class *class;   /* [class * n_ports + port] */
+	struct watched_class *class;   /* [slot[class] * n_ports + port] */
+	uint8_t slot[RS_CLASSES];      /* of classes that a port may have figures of */
 	uint8_t width;                 /* of a port's record */
 	uint8_t classes, pausable;     /* that packets may be of; that can be held */
 	uint8_t busy;                  /* of classes, those of data: CNPs alone pass in another */

@@ -266,7 +266,7 @@ static bool lane_step(struct rs_sim *s, struct sim_coll *k, uint32_t rank, uint3
 	if (!step_ready(s, k, rank, &l->step))
 		return false;
 	mark(k, l, true, now);
-	if (s->sent)
+	if (s->timed)
 		sim_watch_step(s, k, rank, lane, now);
 	for (unsigned i = 0; i < l->step.n_recv; i++)
 		s->work->conns[k->first_conn + l->step.recv[i].conn].m->consumed++;
@@ -393,7 +393,7 @@ static void close_sender(struct rs_sim *s, struct sim_conn *c)
 	struct sim_nic *k = sim_nic_of(s, c->src_endpoint);
 
 	count_cuts(s, k, c->src_qpn, c->job);
-	if (s->sent)
+	if (s->timed)
 		sim_watch_closing(s, (uint32_t)(c - s->work->conns), c->src_host);
 	k->transport->close(k->ends.self, c->src_qpn);
 }

@@ -50,7 +50,12 @@ struct rs_packet {
 	uint16_t in_port; /* scratch of the switch that holds the packet: ingress port */
 	uint32_t number;  /* the owner's, not on the wire: a simulator's order or path (switch.h) */
 	rs_time when;     /* scratch of the holder: arrival at the far end of a link */
-	const uint8_t *payload; /* borrowed; NULL where no bytes are moved (simulation) */
+	union {
+		const uint8_t *payload; /* borrowed; NULL where no bytes are moved */
+		/* simulation, where none are: when the NIC put it on the wire, if that is asked
+		 * for; until it arrives at a NIC */
+		rs_time sent;
+	};
 
 	/* Line 1 */
 	uint64_t va; /* RETH / AtomicETH virtual address */

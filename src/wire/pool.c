@@ -120,18 +120,6 @@ void rs_pool_list_init(struct rs_pool_list *l, struct rs_pool *p)
 	*l = (struct rs_pool_list){.pool = p, .head = RS_NO_PACKET, .full = RS_NO_PACKET};
 }
 
-void *rs_pool_beside(const struct rs_pool *p, size_t size)
-{
-	rs_assert(p->base && size);
-	return reserve(p->capacity * size);
-}
-
-void rs_pool_beside_free(const struct rs_pool *p, void *beside, size_t size)
-{
-	if (beside)
-		give_back(beside, p->capacity * size);
-}
-
 int rs_pool_split(struct rs_pool *whole, struct rs_pool *const part[], uint32_t n)
 {
 	struct rs_pool_exchange *x;

@@ -33,10 +33,6 @@ enum { RS_POOL_MAGAZINE = 128, RS_POOL_LIST_MAX = 2 * RS_POOL_MAGAZINE };
 /* capacity: packets, at most 2^31. -ENOMEM when the address space cannot be had. */
 int rs_pool_init(struct rs_pool *p, uint32_t capacity);
 void rs_pool_fini(struct rs_pool *p);
-/* `size` bytes for each packet that the slab may have, by index, touched only as they are used;
- * NULL: no memory. What they hold at first means nothing. */
-void *rs_pool_beside(const struct rs_pool *p, size_t size);
-void rs_pool_beside_free(const struct rs_pool *p, void *beside, size_t size);
 /*
  * Deals the unused rest of `whole` out to n slabs, one a thread, that name packets alike: a packet
  * may be freed in another slab than it was taken from. What gathers in one is handed on through an
