@@ -30,7 +30,8 @@ enum {
 	RS_CM_ACK_TIMEOUT = 15,  /* 134 ms: of the transport, unless an option says otherwise */
 	RS_CM_MIN_RNR = 12,      /* 0.64 ms */
 	RS_CM_TIMEWAIT_MS = 268, /* twice the acknowledgement timeout, as Linux */
-	RS_CM_GHOSTS = 1024,     /* destroyed identifiers that still say goodbye */
+	RS_CM_GHOSTS = 1024,     /* destroyed identifiers that still say goodbye, or no */
+	RS_CM_REFUSED_MS = 3 * RS_CM_RETRY_MAX_MS, /* so long is what was refused remembered */
 };
 
 enum rs_cm_state {
@@ -133,8 +134,9 @@ int rs_cm_take_port(struct rs_cm_id *id);
 void rs_cm_change_port(struct rs_cm_id *id);
 void rs_cm_give_port(struct rs_cm_id *id);
 
-/* Locked: an identifier is destroyed, but its disconnect request goes on until it is answered. */
-void rs_cm_haunt(const struct rs_cm_id *id);
+/* Locked: an identifier is destroyed, but its disconnect request goes on until it is answered, or
+ * until due_ms it answers what it refused. */
+void rs_cm_haunt(const struct rs_cm_id *id, int64_t due_ms);
 
 /* channel.c */
 struct rs_cm_id *rs_cm_new(struct rdma_event_channel *channel, void *context,
@@ -155,6 +157,8 @@ void rs_cm_forget_ask(struct rs_cm_id *id);
 uint32_t rs_cm_new_number(unsigned slot);
 void rs_cm_receive(const struct rs_gsi_datagram *d);
 void rs_cm_expire(struct rs_cm_id *id, int64_t now);
+/* Was its last word a refusal? */
+bool rs_cm_refused(const struct rs_cm_id *id);
 int rs_cm_send_req(struct rs_cm_id *id, const void *data, unsigned n);
 int rs_cm_send_rep(struct rs_cm_id *id, const void *data, unsigned n);
 int rs_cm_send_rtu(struct rs_cm_id *id);

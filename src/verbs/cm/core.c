@@ -73,7 +73,7 @@ static void lay(struct rs_cm_id *ghost)
 	ghosts--;
 }
 
-void rs_cm_haunt(const struct rs_cm_id *id)
+void rs_cm_haunt(const struct rs_cm_id *id, int64_t due_ms)
 {
 	struct rs_cm_id *g = ghosts < RS_CM_GHOSTS ? malloc(sizeof(*g)) : NULL;
 
@@ -81,11 +81,13 @@ void rs_cm_haunt(const struct rs_cm_id *id)
 		return;
 	*g = *id;
 	g->ghost = true;
+	g->due_ms = due_ms;
 	g->bound = false;
 	g->base.qp = NULL;
 	g->groups = NULL;
 	ghosts++;
 	rs_cm_add(g);
+	rs_cm_wake();
 }
 
 /* Run what is due; when the next is: -1: nothing. */
@@ -100,7 +102,7 @@ static int64_t expire_all(void)
 			rs_cm_expire(id, now);
 		if (id->due_ms && (next < 0 || id->due_ms < next))
 			next = id->due_ms;
-		if (id->ghost && id->state == RS_CM_CLOSED)
+		if (id->ghost && id->state == RS_CM_CLOSED && !id->due_ms)
 			lay(id);
 	}
 	pthread_mutex_unlock(&rs_cm_lock);

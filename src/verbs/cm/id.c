@@ -99,8 +99,11 @@ static void say_goodbye(struct rs_cm_id *id)
 		rs_cm_send_rej(id, RS_REJ_CONSUMER, NULL, 0);
 	else if (id->state == RS_CM_ESTABLISHED && id->base.ps != RDMA_PS_UDP)
 		rs_cm_send_dreq(id);
+	/* What asked may ask again, its refusal being late or lost: that is no new request. */
 	if (id->state == RS_CM_DREQ_SENT)
-		rs_cm_haunt(id);
+		rs_cm_haunt(id, id->due_ms);
+	else if (id->passive && id->state == RS_CM_CLOSED && rs_cm_refused(id))
+		rs_cm_haunt(id, rs_cm_now_ms() + RS_CM_REFUSED_MS);
 }
 
 RS_EXPORT int rdma_destroy_id(struct rdma_cm_id *base)

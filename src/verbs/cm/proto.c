@@ -354,7 +354,7 @@ static struct rs_cm_id *make_passive(struct rs_cm_id *listener, const struct rs_
 	return id;
 }
 
-static bool refused(const struct rs_cm_id *id)
+bool rs_cm_refused(const struct rs_cm_id *id)
 {
 	struct rs_cm_msg m;
 
@@ -376,7 +376,7 @@ static void on_request_again(struct rs_cm_id *id, const struct rs_gsi_datagram *
 
 		reply(id->dev->verbs, d, &mra);
 	} else if (id->state == RS_CM_REP_SENT || id->base.ps == RDMA_PS_UDP ||
-		   (id->state == RS_CM_CLOSED && refused(id))) {
+		   (id->state == RS_CM_CLOSED && rs_cm_refused(id))) {
 		if (id->state != RS_CM_REQ_RCVD)
 			transmit(id);
 	} else if (id->state == RS_CM_CLOSED || id->state == RS_CM_DREQ_SENT) {
