@@ -175,6 +175,7 @@ static const struct rs_kind kinds[] = {
 		       "~rdma_listen|~rdma_accept|~rdma_create|~rdma_disconnect|~cm event|"
 		       "~cm_event|cm_id|~nvme_rdma|~nvmf_rdma|~proto=rdma|~rdma,port|~nfs/rdma|"
 		       "~nfsordma",
+		.but = "~device list|~devices list|~rdma devices|~abi version",
 		.title = "a connection by the RDMA connection manager failed",
 		.need = "rdma link; rping -c -a PEER -v; the listener's own log",
 	},
@@ -194,7 +195,8 @@ static const struct rs_kind kinds[] = {
 		.with = "~no |~not found|~not find|~cannot open|~to open|~cannot find|unavailable|"
 			"~not available|~out of range|~can't open|~to "
 			"load|missing|~unsupported|~not supported|~not detect|"
-			"~no such device|~n't open|~query device|~device attr",
+			"~no such device|~n't open|~query device|~device attr|~device list|"
+			"~devices list|~abi version",
 		.but = "~route|~entity",
 		.title = "a line states that an RDMA device or its library is missing",
 		.need = "ls -l /dev/infiniband /sys/class/infiniband; ibv_devinfo, inside the "

@@ -68,6 +68,8 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 		{"H09", "ERROR: check: No IB port of rdma9 is ACTIVE now\n"},
 		{"N15", "a:1:2 [0] t.c:3 NCCL WARN SHARP group creation: no tree left (-18)\n"},
 		{"N16", "tool: rdma_create_event_channel fail\n"},
+		{"N15", "librdmacm: Fatal: cannot read the list, no RDMA devices here\n"},
+		{"N15", "librdmacm: Warning: abi version could not be read\n"},
 		{"H06", "ring.c: WARN: * Not enough hugepage memory for the rings\n"},
 		{"N18", "RuntimeError: transfer of layer 7 failed between prefill and decode\n"},
 		{"N18", "Traceback (most recent call last): something failed at step 3\n"},
