@@ -214,7 +214,7 @@ static FILE *open_file(struct trace *t, const char *path, struct rs_where at)
 	return in;
 }
 
-enum kind { KIND_CHAKRA, KIND_JSON, KIND_GOAL, KIND_SIMAI, KIND_NONE };
+enum kind { KIND_CHAKRA, KIND_JSON, KIND_GOAL, KIND_SIMAI, KIND_AICB, KIND_NONE };
 
 /* Comments of GOAL and blanks stand before its first word. */
 static const char *first_word(const char *s)
@@ -244,6 +244,7 @@ static enum kind kind_of(FILE *in)
 	/* the policies that ASTRA-sim 1's and SimAI's workload files begin with */
 	static const char *const simai[] = {"HYBRID_", "DATA",  "MODEL", "TRANSFORMER",
 					    "DLRM",    "MICRO", NULL};
+	static const char *const aicb[] = {"comm_type,", "[rank", "[ pp_stage", NULL};
 	char head[KIND_BYTES];
 	size_t n = fread(head, 1, sizeof(head) - 1, in);
 	const char *s;
@@ -257,6 +258,8 @@ static enum kind kind_of(FILE *in)
 		return KIND_JSON;
 	if (begins(s, goal))
 		return KIND_GOAL;
+	if (begins(s, aicb))
+		return KIND_AICB;
 	return begins(s, simai) ? KIND_SIMAI : KIND_CHAKRA;
 }
 
@@ -304,6 +307,8 @@ static void read_one(struct trace *t, FILE *in, enum kind kind)
 		trace_goal(t, in);
 	else if (kind == KIND_SIMAI)
 		trace_simai(t, in);
+	else if (kind == KIND_AICB)
+		trace_aicb(t, in);
 	else if (kind == KIND_JSON)
 		trace_json(t, in);
 	else if (kind == KIND_CHAKRA)
@@ -330,7 +335,7 @@ static void read_files(struct trace *t, const char *const *file, uint32_t n, str
 	for (uint32_t i = 0; i < n && !t->l->err; i++) {
 		FILE *in = open_file(t, file[i], at);
 		enum kind kind = in ? kind_of(in) : KIND_NONE;
-		bool all = kind == KIND_GOAL || kind == KIND_SIMAI;
+		bool all = kind == KIND_GOAL || kind == KIND_SIMAI || kind == KIND_AICB;
 
 		t->name = file[i];
 		t->rank = i;

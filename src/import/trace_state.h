@@ -96,5 +96,6 @@ void trace_json(struct trace *t, FILE *in);
 /* These have all ranks in one file, and make the work. */
 void trace_goal(struct trace *t, FILE *in);
 void trace_simai(struct trace *t, FILE *in);
+void trace_aicb(struct trace *t, FILE *in);
 
 #endif

@@ -325,6 +325,57 @@ static void test_astra_sim_1_dlrm(void **state)
 	assert_true(step[1] >= 702 * RS_US);
 }
 
+/* ---- AICB ---- */
+
+#define AICB_HEAD                                                                               \
+	"comm_type,comm_group,comm_group_size,msg_size,stage,dst,src,additional,_elapsed_time," \
+	"algbw,busbw,count\n"
+
+static void test_aicb_rows(void **state)
+{
+	struct run x;
+
+	put("w.csv",
+	    "[rank0 ~ rank3]\n" AICB_HEAD
+	    "CommType.all_gather,CommGroup.dp_group,4,8000,forward,None,None,,None,None,None,1\n"
+	    "CommType.computation,CommGroup.tp_group,1,\"((4, 1), (1, "
+	    "2))\",mm,,,,5000,None,None,1\n"
+	    "CommType.computation,CommGroup.tp_group,1,\"((4, 1), (1, "
+	    "2))\",mm,,,,None,None,None,1\n"
+	    "\n"
+	    "CommType.all_reduce,CommGroup.tp_group,2,600,x,None,None,,None,None,None,1\n"
+	    "CommType.reduce_scatter,CommGroup.dp_group,2,1000,x,None,None,,None,None,None,1\n"
+	    "CommType.epoch_end,None,None,0,,None,None,,None,None,None,1\n"
+	    "CommType.broadcast,CommGroup.tp_group,1,999,x,None,0,,None,None,None,1\n"
+	    "CommType.barrier,CommGroup.all,4,0,x,None,None,,None,None,None,1\n");
+	x = run_job("trace: w.csv");
+	assert_int_equal(done(&x)->coll->n_ranks, 4);
+	assert_int_equal(x.r->jobs[0].work.dry, 5000 * RS_NS);
+	/* one gathered by all, one scattered by pairs, a barrier: 6 steps round four ranks */
+	assert_int_equal(x.r->jobs[0].work.bytes[RS_WHY_DATA], 3 * 8000 + 4 * 500 + 4 * 6 * 4);
+	assert_int_equal(x.r->jobs[0].work.bytes[RS_WHY_TENSOR], 4 * 600);
+	end(&x);
+	/* without a number of ranks it is the fabric's, and a group is all of them */
+	put("w.csv", "comm_type,comm_group,msg_size,stage\n"
+		     "CommType.all_to_all,CommGroup.dp_group,4000,warmup\n");
+	x = run_job("trace: w.csv");
+	assert_int_equal(done(&x)->work.bytes[RS_WHY_DATA], 4 * 3 * 1000);
+	end(&x);
+}
+
+static void test_aicb_refuses(void **state)
+{
+	refuse("[rank0 ~ rank127]\n" AICB_HEAD, "128 GPUs and the fabric has 4", 1);
+	refuse("[ pp_stage0: [rank0, rank1] ]\n" AICB_HEAD, "stages of a pipeline", 1);
+	refuse("comm_type,stage\n", "columns comm_type", 1);
+	refuse(AICB_HEAD "CommType.isend,CommGroup.pp_group,1,33554432,x\n", "all_reduce", 2);
+	refuse(AICB_HEAD "CommType.all_reduce,CommGroup.pp_group,2,8,x\n", "tp_group", 2);
+	refuse(AICB_HEAD "CommType.all_reduce,CommGroup.dp_group,9,8,x\n", "at most all", 2);
+	refuse(AICB_HEAD "CommType.all_reduce,CommGroup.dp_group,0,8,x\n", "1 or more", 2);
+	refuse(AICB_HEAD "CommType.all_reduce,CommGroup.dp_group,3,8,x\n", "do not divide", 2);
+	refuse(AICB_HEAD "CommType.all_reduce,CommGroup.dp_group,4,-8,x\n", "bytes", 2);
+}
+
 /* ---- Requests ---- */
 
 /* One request: its prefill, then the last piece of its keys and values. */
@@ -414,6 +465,8 @@ int main(void)
 		cmocka_unit_test(test_simai_layers),
 		cmocka_unit_test(test_astra_sim_1),
 		cmocka_unit_test(test_astra_sim_1_dlrm),
+		cmocka_unit_test(test_aicb_rows),
+		cmocka_unit_test(test_aicb_refuses),
 		cmocka_unit_test(test_serving_one_request),
 		cmocka_unit_test(test_serving_less_than_its_pieces),
 		cmocka_unit_test(test_serving_arrivals),
