@@ -294,6 +294,7 @@ static void step(struct rs_session *x, uint32_t host)
 		return;
 	}
 	k = sim_host_payload(s, n, slot, &qpn);
+	x->between = false; /* also where more was posted into a window that seemed to be over */
 	sim_host_event(s, n, slot, rs_tree_time(top));
 	n->events++;
 	s->parts[0].events++;

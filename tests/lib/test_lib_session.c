@@ -63,6 +63,8 @@ static const char *const fabrics[] = {
 	"workload:\n"
 	"- {name: before, flows: [{src: h0, dst: h5, bytes: 700kB, start: 10us}]}\n"
 	"- {name: sum, collective: {bytes: 1MiB}}\n",
+	"fabric: {network: {kind: leaf-spine, hosts: 8, leaves: 4, spines: 4, rate: 200G, "
+	"delay: 300ns, loss: 0.02}, qos: {routing: spray}, cc: {kind: none}}\n",
 };
 enum { FABRICS = sizeof(fabrics) / sizeof(fabrics[0]) };
 
@@ -350,6 +352,28 @@ static void test_pieces_change_nothing(void **unused)
 	ripstop_fabric_free(f);
 }
 
+/* Each message is sent when nothing is under way any more, in the window of the last one's end. */
+static void test_after_all_has_ended(void **unused)
+{
+	static struct ripstop_flow flow[FLOWS];
+	struct ripstop_fabric *f = fabric(FABRICS - 1);
+	struct ripstop_session *s = session(f, 1);
+	struct told t = {0};
+
+	ripstop_fabric_free(f);
+	state = 77;
+	for (unsigned k = 0; k < FLOWS; k++) {
+		flow[k] = (struct ripstop_flow){.start = ripstop_session_now(s),
+						.bytes = 1 + draw(20000),
+						.src = draw(8),
+						.traffic_class = -1};
+		flow[k].dst = (flow[k].src + 1 + draw(7)) % 8;
+		send(s, &flow[k], 1000 + k);
+		run_to(s, RIPSTOP_NEVER, &t);
+	}
+	check(FABRICS - 1, 1, s, flow, FLOWS, &t);
+}
+
 /* ---- What is told ---- */
 
 static void test_timers_come_in_their_order(void **unused)
@@ -475,6 +499,7 @@ int main(void)
 		cmocka_unit_test(test_times_are_those_of_a_description),
 		cmocka_unit_test(test_answers_are_as_if_known_before),
 		cmocka_unit_test(test_pieces_change_nothing),
+		cmocka_unit_test(test_after_all_has_ended),
 		cmocka_unit_test(test_timers_come_in_their_order),
 		cmocka_unit_test(test_a_failure_is_told),
 		cmocka_unit_test(test_what_is_refused),
