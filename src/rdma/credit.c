@@ -123,9 +123,9 @@ static uint64_t backlog(const struct rs_qp *qp)
 		return 0;
 	if (qp->sq_send != qp->sq_tail)
 		bytes += qp->cold->posted - qp->sent;
-	/* which of those that are out go again is its recovery's: all, at most */
+	/* which of those that were sent go again is its recovery's to know: all, at most */
 	if (qp->flags & RS_QF_RECOVERY && rs_recovery_of(qp)->ready(qp))
-		bytes += rs_qp_unacked(qp);
+		bytes += qp->sent - qp->acked;
 	return bytes;
 }
 

@@ -165,9 +165,10 @@ static void test_nothing_hangs_when_credit_is_lost(void **state)
 {
 	static const char *const verbs[] = {"write", "send", "read", "atomic"};
 	static const char *const recoveries[] = {"go-back-n", "selective"};
-	static const char *const presets[] = {"credits", "credits, preset: asked"};
+	static const char *const presets[] = {"credits", "credits, preset: asked",
+					      "credits, preset: asked, grant: 64B, again: 20us"};
 
-	for (unsigned i = 0; i < 16; i++) {
+	for (unsigned i = 0; i < 24; i++) {
 		const char *verb = verbs[i % 4];
 		struct text *t = calloc(1, sizeof(*t));
 		struct loaded l;
