@@ -750,6 +750,13 @@ static void show_text(struct shown *x)
 			below = false;
 			continue;
 		}
+		/* each table ends with a blank line */
+		if (!l.text[0]) {
+			c = (struct columns){.operational = 0};
+			t = NONE;
+			below = false;
+			continue;
+		}
 		t = heading(l.text, t);
 		below |= t != was || strstr(l.text, "====") != NULL;
 		if (!l.text[0] || l.text[0] == '-' || l.text[0] == '=')

@@ -185,11 +185,12 @@ static bool is_refusal(const char *subject, const char *value)
 	return !strcmp(subject, "host");
 }
 
-/* A segment's line as the file's; marks it as used. */
-static uint32_t line_of(const struct rs_input *in, uint32_t line)
+/* A segment's line as the file's; marks it as used. Of a document (at) it is the whole; what sums a
+ * segment up, as what system printed it, is of no line. */
+static uint32_t line_of(const struct rs_input *in, uint32_t line, const char *at)
 {
 	if (!line) {
-		if (in->use)
+		if (in->use && (at || !in->lines))
 			in->use->whole = true;
 		return 0;
 	}
@@ -213,7 +214,7 @@ int rs_input_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, c
 		.trust = in->trust,
 		.age = in->age,
 		.file = in->path,
-		.line = line_of(in, line),
+		.line = line_of(in, line, at),
 		.at = at,
 	};
 	va_list ap;

@@ -135,7 +135,7 @@ static void line(struct state *s, struct rs_line *l)
 	} else if (!strncmp(text, "tc:", 3)) {
 		s->pfc = false;
 		tc(s, l->number, text);
-	} else if (s->pfc && !strncmp(text, "enabled", 7)) {
+	} else if (s->pfc && !strncmp(text, "enabled", 7) && strchr(" \t", text[7])) {
 		per_priority(s, l->number, text, "pfc");
 	} else if (s->pfc && !strncmp(text, "buffer", 6) && isspace((unsigned char)text[6])) {
 		per_priority(s, l->number, text, "prio_buffer");

@@ -27,7 +27,9 @@ static int read_gids(struct rs_audit *a, const struct rs_input *in)
 		unsigned n = rs_line_words(l.text, w, 8), at = 4;
 
 		/* DEV PORT INDEX GID [IPv4] VER [NETDEV] */
-		if (n < 5 || !isdigit((unsigned char)*w[1]) || !strchr(w[3], ':'))
+		if (n < 5 || strspn(w[1], "0123456789") != strlen(w[1]) ||
+		    strspn(w[2], "0123456789") != strlen(w[2]) ||
+		    strspn(w[3], "0123456789abcdefABCDEF:.") != strlen(w[3]) || !strchr(w[3], ':'))
 			continue;
 		snprintf(subject, sizeof(subject), "nic/%s", w[0]);
 		snprintf(name, sizeof(name), "gid/%s", w[2]);

@@ -425,7 +425,8 @@ struct stream {
 	bool *whole; /* of a document that was used as a whole */
 	uint32_t n;
 	uint64_t marks;
-	struct rs_line line; /* at hand: too large for the stack of each call */
+	const struct rs_reader *taker, *except; /* who took the last; who is not asked */
+	struct rs_line line;                    /* at hand: too large for the stack of each call */
 };
 
 static void stream_free(struct stream *s)
@@ -623,6 +624,10 @@ static const struct rs_reader *offer(struct stream *s, const struct rs_input *in
 	for (unsigned i = 0; i < n && !a->err; i++) {
 		struct rs_input own = *in;
 
+		/* what is beside a configuration is no other configuration */
+		if (s->except &&
+		    (reader[i] == s->except || (reader[i]->settings && s->except->settings)))
+			continue;
 		own.trust = reader[i]->trust;
 		s->t->use->whole = false;
 		if (reader[i]->read(a, &own) && !a->err)
@@ -654,6 +659,7 @@ static bool give(struct stream *s, const struct segment *g)
 	free(text);
 	if (!reader)
 		return false;
+	s->taker = reader;
 	/* what a log says of failures is told apart from what states are */
 	mark_segment(s, g, RS_LINE_KNOWN, reader->trust > RS_TRUST_LOG || reader->settings);
 	/* a document is used as a whole; its lines may hold a job's variables all the same */
@@ -748,12 +754,60 @@ static void find_code(struct stream *s)
 	}
 }
 
+/* Does some reader's fact stand on a line of this paragraph? Its end goes to *next. */
+static bool paragraph_used(const struct stream *s, uint32_t i, uint32_t end, uint32_t *next)
+{
+	bool used = false;
+
+	for (; i < end && s->kind[i] != BLANK; i++)
+		used |= s->t->use->use[s->number[i] - 1] == RS_LINE_USED;
+	*next = i;
+	return used;
+}
+
+/* Paragraphs of which the reader that took the whole used no line: outputs pasted one behind the
+ * other, without prompts. Those in a row are offered to the other readers together, then each. */
+static void give_rest(struct stream *s, const struct segment *g)
+{
+	enum { RUNS = 64 };
+	uint32_t end = g->first + g->n, next;
+
+	s->except = s->taker;
+	for (uint32_t i = g->first, n = 0; i < end && n < RUNS && !s->t->a->err; i++) {
+		struct segment run = {.first = i};
+
+		if (s->kind[i] == BLANK)
+			continue;
+		if (paragraph_used(s, i, end, &next)) {
+			i = next;
+			continue;
+		}
+		for (; i < end; i++) {
+			if (s->kind[i] == BLANK)
+				continue;
+			if (paragraph_used(s, i, end, &next))
+				break;
+			run.n = next - run.first;
+			i = next;
+		}
+		n++;
+		if (!give(s, &run))
+			give_parts(s, &run);
+		i--;
+	}
+	s->except = NULL;
+}
+
 static void give_segment(struct stream *s, const struct segment *g)
 {
 	if (!g->n || s->t->a->err)
 		return;
-	if (!g->prose && give(s, g))
+	if (!g->prose && give(s, g)) {
+		/* what follows a prompt is that command's */
+		if (!g->command && !s->whole[g->first])
+			give_rest(s, g);
 		return;
+	}
 	give_parts(s, g);
 }
 
