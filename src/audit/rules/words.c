@@ -190,6 +190,14 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "N15",
+		.any = "~net_mlx|~mlx5_common|~mlx5_pci|~mlx5_net",
+		.with = "~probe|~verbs device|~list devices|~device context|~glue|~dependency",
+		.title = "DPDK's driver found no verbs device, or no library of rdma-core",
+		.need = "ls /sys/class/infiniband /dev/infiniband; lsmod | grep ib_uverbs; "
+			"ibv_devinfo, inside the container",
+	},
+	{
+		.check = "N15",
 		.any = "rdma|ib|hca|hcas|infiniband|roce|~uverbs|rnic|nic|nics|~libibverbs|"
 		       "~librdmacm",
 		.with = "~no |~not found|~not find|~cannot open|~to open|~cannot find|unavailable|"

@@ -70,6 +70,8 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 		{"N16", "tool: rdma_create_event_channel fail\n"},
 		{"N15", "librdmacm: Fatal: cannot read the list, no RDMA devices here\n"},
 		{"N15", "librdmacm: Warning: abi version could not be read\n"},
+		{"N15", "net_mlx5: probe of 0000:3b:00.2 failed, not a verbs device\n"},
+		{"N15", "mlx5_common: Verbs device not found for 0000:3b:00.3\n"},
 		{"H06", "ring.c: WARN: * Not enough hugepage memory for the rings\n"},
 		{"N18", "RuntimeError: transfer of layer 7 failed between prefill and decode\n"},
 		{"N18", "Traceback (most recent call last): something failed at step 3\n"},
