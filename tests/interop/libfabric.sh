@@ -34,6 +34,13 @@ for size in 1 65536; do
 done
 pingpong 'verbs;ofi_rxd' rdm 4096
 pingpong verbs dgram 1000
+if [ -n "${RS_OWN_NET-}" ]; then # it finds the device by itself
+	ip link set rsfi1 down
+	named=$with with=
+	pingpong verbs msg 64
+	pingpong 'verbs;ofi_rxm' rdm 64
+	with=$named
+fi
 # XRC: endpoints that share a connection and a receive queue
 export FI_VERBS_PREFER_XRC=1 FI_OFI_RXM_USE_SRX=1
 for size in 1 65536; do

@@ -171,6 +171,19 @@ static bool is_loopback(const uint8_t gid[16])
 	return !memcmp(gid, v6, sizeof(v6)) || !memcmp(gid, v4, sizeof(v4));
 }
 
+/* The loopback's address without a port, where other devices are: libfabric asks so which there
+ * are, and takes no answer of one device for all. Which one it is, is seen when it listens or
+ * connects. */
+static bool asks_only(const struct rs_cm_id *id, const uint8_t gid[16])
+{
+	int n = 0;
+
+	if (id->port || !is_loopback(gid))
+		return false;
+	ibv_free_device_list(ibv_get_device_list(&n));
+	return n > 1;
+}
+
 static int bind_locked(struct rs_cm_id *id, const struct sockaddr *a)
 {
 	struct rs_cm_dev *d = NULL;
@@ -189,7 +202,7 @@ static int bind_locked(struct rs_cm_id *id, const struct sockaddr *a)
 		memset(gid, 0, sizeof(gid));
 	if (!d && !rs_cm_any(gid))
 		return ENODEV;
-	if (d) {
+	if (d && !asks_only(id, gid)) {
 		use_device(id, d);
 		memcpy(id->own, gid, 16);
 	}
