@@ -102,10 +102,8 @@ static void lose_behind(struct rs_uet *u, struct pdc *p, uint32_t psn)
 	struct sender *s = p->s;
 
 	for (; psn != s->next_psn; psn++)
-		if (s->ring[psn & u->mask].state == SENT_OUT) {
-			s->by_nack++;
+		if (s->ring[psn & u->mask].state == SENT_OUT)
 			uet_lose(u, p, psn);
-		}
 }
 
 /* A port with nothing to do sends the packet again before the balancer hears of it: the value that
@@ -148,7 +146,6 @@ void uet_nacked(struct rs_uet *u, struct pdc *p, const struct rs_packet *k, rs_t
 	else
 		rs_nscc_on_nack(&u->c.cc, &s->cc, &a);
 	moved(u, s, window);
-	s->by_nack++;
 	uet_lose(u, p, k->psn);
 	if (unlikely(k->bth_flags & UET_OOO))
 		lose_behind(u, p, k->psn + 1);

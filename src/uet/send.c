@@ -129,6 +129,7 @@ void uet_lose(struct rs_uet *u, struct pdc *p, uint32_t psn)
 	rs_assert(t->state == SENT_OUT);
 	uet_unlink(s, t);
 	t->state = SENT_LOST;
+	t->late = false;
 	set_bit(s->lost, psn & u->mask);
 	if (!s->n_lost++ || (int32_t)(psn - s->lost_from) < 0)
 		s->lost_from = psn;
@@ -172,6 +173,8 @@ static struct sent *resend(struct rs_uet *u, struct sender *s, struct rs_packet 
 	s->n_lost--;
 	s->lost_bytes -= t->frame;
 	t->times += t->times < UINT8_MAX;
+	s->by_timeout += t->late;
+	s->by_nack += !t->late;
 	k->psn = psn;
 	k->bth_flags = UET_AR | UET_RETX;
 	u->n.resent++;

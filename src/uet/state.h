@@ -28,8 +28,8 @@ enum sent_state { SENT_DONE, SENT_OUT, SENT_LOST };
 struct sent {
 	rs_time at;
 	uint16_t frame;
-	uint8_t times; /* it was sent; at most 255 */
-	uint8_t state : 2, slept : 1, eom : 1;
+	uint8_t times;                                   /* it was sent; at most 255 */
+	uint8_t state : 2, slept : 1, eom : 1, late : 1; /* late: lost by its timeout */
 	uint16_t next, prev; /* of those that are out, in the order in which they were sent */
 };
 
@@ -67,8 +67,8 @@ struct sender {
 	rs_time rts_at;  /* of the last probe for want of a window; RS_NEVER: none */
 	/* SLEEK */
 	uint32_t sleep_end;
-	rs_time probe_at, probed_at; /* due; when the last one was sent */
-	uint64_t by_nack, by_timeout;
+	rs_time probe_at, probed_at;  /* due; when the last one was sent */
+	uint64_t by_nack, by_timeout; /* sent again: what was told of, and what was late */
 	uint64_t cuts, increases;
 };
 

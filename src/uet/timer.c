@@ -120,11 +120,11 @@ static void timed_out(struct rs_uet *u, struct pdc *p, rs_time now)
 	uint32_t at = s->cum + ((s->oldest - s->cum) & u->mask);
 
 	u->n.timeouts++;
-	s->by_timeout++;
 	rs_nscc_on_timeout(&u->c.cc, &s->cc, t->frame);
 	u->n.cuts += s->cc.window < window;
 	s->cuts += s->cc.window < window;
 	uet_lose(u, p, at);
+	t->late = true;
 	/* the true value is forgotten, as in uet-htsim */
 	rs_balance_told(s->balance, 0, RS_PATH_TIMEOUT, now);
 	if (uet_may_send(u, p)) {
@@ -204,7 +204,6 @@ static void recover(struct rs_uet *u, struct pdc *p)
 		if (t->state == SENT_LOST)
 			continue;
 		u->n.by_sleek++;
-		s->by_nack++;
 		uet_lose(u, p, s->cum + i);
 	}
 }

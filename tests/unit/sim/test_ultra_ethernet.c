@@ -265,6 +265,39 @@ static void test_links_that_lose_packets(void **state)
 	}
 }
 
+/* Some that are given up arrive all the same, and do not go again. */
+static void test_what_goes_again_is_told_once(void **state)
+{
+	static const char text[] =
+		"fabric:\n  network: {kind: leaf-spine, leaves: 2, hosts_per_leaf: 4, spines: 2, "
+		"rate: 100G, loss: 0.005}\n  transport: {kind: uet, uet: {%s}}\n"
+		"workload:\n  - flows: [{src: 0, dst: 7, bytes: 1MB}, {src: 1, dst: 7, bytes: "
+		"1MB}, {src: 2, dst: 7, bytes: 1MB}]\n";
+	static const char *const uet[] = {"delivery: rod", "sleek: true", "credits: true",
+					  "window: dctcp, delivery: rod"};
+
+	for (int i = 0; i < 4; i++) {
+		uint64_t told = 0, why = 0;
+		char s[600];
+		struct loaded l;
+
+		snprintf(s, sizeof(s), text, uet[i]);
+		l = load_run(s, (struct rs_sim_options){.observe = {.on = true, .flows = 64}});
+		for (uint32_t f = 0; f < l.r->series->n_flows; f++)
+			for (uint32_t b = 0; b < l.r->series->bins; b++) {
+				const struct rs_series_flow *x = &l.r->series->flows[f];
+
+				told += x->resent ? x->resent[b] : 0;
+				for (unsigned k = 0; k < RS_RESENT_WHYS; k++)
+					why += x->resent_for[k] ? x->resent_for[k][b] : 0;
+			}
+		assert_true(l.r->counters.retransmits > 10);
+		assert_int_equal(told, l.r->counters.retransmits);
+		assert_int_equal(why, told);
+		load_free(&l);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +309,7 @@ int main(void)
 		cmocka_unit_test(test_hosts_of_both_transports),
 		cmocka_unit_test(test_written_and_read_again_it_is_the_same),
 		cmocka_unit_test(test_links_that_lose_packets),
+		cmocka_unit_test(test_what_goes_again_is_told_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
