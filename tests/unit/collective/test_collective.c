@@ -463,13 +463,14 @@ static void test_nccl_point_to_point_shares_steps(void **state)
 		uint32_t hosts, ranks;
 		enum rs_coll_op op;
 		uint32_t window;
-	} cases[] = {{2, 16, RS_COLL_ALL_TO_ALL, 2}, {2, 16, RS_COLL_SEND_RECV, 8},
-		     {2, 2, RS_COLL_ALL_TO_ALL, 8},  {4, 32, RS_COLL_ALL_TO_ALL, 2},
-		     {4, 32, RS_COLL_SEND_RECV, 8},  {10, 10, RS_COLL_ALL_TO_ALL, 5}};
+	} cases[] = {{2, 16, RS_COLL_ALL_TO_ALL, 2},
+		     {2, 16, RS_COLL_SEND_RECV, 8},
+		     {2, 2, RS_COLL_ALL_TO_ALL, 8},
+		     {10, 10, RS_COLL_ALL_TO_ALL, 5}};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", cases[i].hosts);
-		uint32_t gpu[32], n = cases[i].ranks, each = n / cases[i].hosts;
+		uint32_t gpu[16], n = cases[i].ranks, each = n / cases[i].hosts;
 		struct rs_collective_conf conf = {
 			.bytes = 64 << 20, .op = cases[i].op, .gpu = gpu, .n_ranks = n};
 		struct rs_coll *c;
