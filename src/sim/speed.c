@@ -323,8 +323,6 @@ static void flow_speed(struct rs_sim *s, uint32_t conn, const struct sizes *all,
 	uint64_t message = flow_of(s, c)->message;
 	struct row w;
 
-	if (f->finish != RS_NEVER)
-		o->goodput = per_second(f->bytes, f->finish - f->start);
 	if (c->op == RS_FLOW_ATOMIC)
 		return;
 	own.op = c->op;
@@ -423,13 +421,21 @@ int sim_loads(struct rs_sim *s)
 	return err;
 }
 
-static void job_speed(const struct rs_sim *s, uint32_t job, struct rs_series_speed *o)
+static void goodputs(const struct rs_sim *s, struct rs_series *r)
 {
-	const struct rs_sim_job *j = &s->r->jobs[job];
+	for (uint32_t i = 0; i < s->r->n_flows; i++) {
+		const struct rs_sim_flow *f = &s->r->flows[i];
 
-	o->allowed = per_second(s->load[job].bytes, s->load[job].least);
-	if (j->done)
-		o->goodput = per_second(s->load[job].bytes, j->finish - j->start);
+		if (f->finish != RS_NEVER)
+			r->flow_speed[i].goodput = per_second(f->bytes, f->finish - f->start);
+	}
+	for (uint32_t i = 0; i < s->r->n_jobs; i++) {
+		const struct rs_sim_job *j = &s->r->jobs[i];
+
+		if (j->done)
+			r->job_speed[i].goodput =
+				per_second(s->load[i].bytes, j->finish - j->start);
+	}
 }
 
 int sim_speed(struct rs_sim *s, struct rs_series *r)
@@ -442,10 +448,11 @@ int sim_speed(struct rs_sim *s, struct rs_series *r)
 	r->job_speed = calloc(s->r->n_jobs + 1u, sizeof(*r->job_speed));
 	if (!r->flow_speed || !r->job_speed)
 		return -ENOMEM;
+	goodputs(s, r);
 	for (uint32_t i = 0; known && i < s->work->n_conns; i++)
 		if (s->work->conns[i].flow)
 			flow_speed(s, i, &z, &r->flow_speed[s->work->conns[i].index]);
 	for (uint32_t i = 0; known && i < s->r->n_jobs; i++)
-		job_speed(s, i, &r->job_speed[i]);
+		r->job_speed[i].allowed = per_second(s->load[i].bytes, s->load[i].least);
 	return 0;
 }

@@ -59,6 +59,11 @@ export function scenarios(root, from) {
     { name: "two-jobs", scenario: two, whole: true },
     { name: "midnight", scenario: { file: "scenarios/midnight.yaml" }, options: ["--no-diagnosis"] },
     { name: "ring1024", scenario: { file: "bench/ring1024.yaml" }, options: ["--no-diagnosis"], large: true },
+    /* no closed form: no slowdown, alone and share */
+    { name: "uet", scenario: { fabric: { transport: { kind: "uet" }, network: { kind: "leaf-spine", leaves: 2, spines: 2, hosts_per_leaf: 2, rate: "400G" } }, workload: [{ flows: [{ src: "h0", dst: "h2", bytes: "200kB" }, { src: "h1", dst: "h2", bytes: "90kB" }] }] },
+      options: ["--no-diagnosis"], expect: (json) => assert.ok(json.runs[0].flows.every((f) => f.goodput_gbps > 0 && f.slowdown === 0)) },
+    /* no packet leaves: only links inside have a course */
+    { name: "one-host", scenario: { fabric: { hosts: [group(1, 2)], network: { kind: "single-switch", rate: "200G" } }, workload: [{ collective: { op: "all-reduce", bytes: "256KiB" } }] }, options: ["--no-diagnosis"] },
     { name: "deadlock", scenario: deadlock(), expect: ends("deadlock") },
     { name: "none-complete", scenario: single(3, [{ src: "h0", dst: "h2", bytes: "1MB" }, { src: "h1", dst: "h2", bytes: "1MB" }]), options: ["--max-time", "2us"], expect: ends("stopped") },
     { name: "one-flow", scenario: single(2, [{ src: "h0", dst: "h1", bytes: "1B" }]) },

@@ -93,7 +93,7 @@ function slowdown(r, done) {
           ...["p50", "p99"].flatMap((p) => [
             Plot.line(g, { x: "middle", y: p, stroke: p === "p50" ? "var(--load)" : "var(--queue)", strokeWidth: 2 }),
             Plot.dot(g, { x: "middle", y: p, fill: p === "p50" ? "var(--load)" : "var(--queue)", r: 3.5 }),
-            Plot.text(g.slice(-1), { x: "middle", y: p, text: () => p, dx: 8, textAnchor: "start", fill: "var(--ink)", fontWeight: 600, fontSize: 12 }),
+            Plot.text(g.slice(-1), { x: "middle", y: p, text: () => p, dx: 8, dy: p === "p50" ? 6 : -6, textAnchor: "start", fill: "var(--ink)", fontWeight: 600, fontSize: 12 }),
           ]),
         ],
       }),
@@ -108,6 +108,7 @@ function slowdown(r, done) {
 
 export function completion(r) {
   const done = r.flows.filter((f) => f.takes !== null);
-  const sizes = new Set(done.map((f) => f.bytes)).size;
-  return done.length ? [cdf(r, done, sizes), ...(sizes > 1 ? [slowdown(r, done.filter((f) => f.slowdown !== null))] : [])] : [];
+  const known = done.filter((f) => f.slowdown !== null); /* none of a transport without a closed form */
+  const sizes = (list) => new Set(list.map((f) => f.bytes)).size;
+  return done.length ? [cdf(r, done, sizes(done)), ...(sizes(known) > 1 ? [slowdown(r, known)] : [])] : [];
 }

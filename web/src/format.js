@@ -23,4 +23,6 @@ export const count = (n) => (n === null || n === undefined ? never : n.toLocaleS
 export const times = (x) => (x === null || x === undefined ? never : `${x.toPrecision(3)} times`);
 export const bandwidth = (x) => (x === null || x === undefined ? never : `${x.toPrecision(3)} GB/s`);
 export const gbps = (x) => rate(x === null || x === undefined ? x : x * 1e9);
+/* For prose: a number and its unit, and an arrow between two names, stay on one line. */
+export const joined = (text) => text.replaceAll(/(\d) (?=(?:ns|µs|us|ms|s|B|kB|MB|GB|TB|times)\b|%)/g, "$1\u00a0").replaceAll(/ ?-> ?/g, (m) => (m === "->" ? "→" : "\u00a0→ "));
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;

@@ -48,10 +48,10 @@ export function heat(r) {
   const all = measures(r);
   for (const m of all) m.some = prepared(m).some((x) => x.value > 0);
   const options = all.filter((m) => prepared(m).length).map((m) => [m.id, m.some ? m.name : `${m.name} (none)`]);
-  /* what a reader should see first: queues, else what was lost or held, else load */
+  /* what a reader should see first: queues, else what was lost or held, else load, else what there is */
   const measure = (id) => all.find((m) => m.id === id);
   const worth = { queue: QUEUE, drops: 1, lost: 1, paused: 1 };
-  let now = measure(Object.keys(worth).find((id) => prepared(measure(id)).some((x) => x.value >= worth[id])) ?? "load");
+  let now = measure(Object.keys(worth).find((id) => prepared(measure(id)).some((x) => x.value >= worth[id])) ?? (measure("load").some ? "load" : all.find((m) => m.some)?.id ?? "load"));
   let filter = "";
   const matching = () => prepared(now).filter((x) => x.name.toLowerCase().includes(filter));
   const says = h("p", { class: "says", "aria-live": "polite" });

@@ -15,7 +15,8 @@ const section = (id, title, ...children) => h("section", { id, "aria-labelledby"
 const LABELS = {
   data_packets: "data packets sent", packets_sent: "packets of all kinds sent", packets_delivered: "packets delivered", packets_in_flight: "packets in flight at the end",
   packet_hops: "links that data packets crossed", ack_hops: "links that ACKs, NAKs and CNPs crossed", events: "events of the engine", drops: "packets dropped", link_losses: "packets lost on links",
-  ecn_marked: "packets marked (ECN)", data_marked: "data packets that arrived marked", cnps: "congestion notification packets (CNPs)", cc_cuts: "rate cuts", cc_increases: "rate increases",
+  ecn_marked: "packets marked (ECN)", data_marked: "data packets that arrived marked", ecn_marked_again: "marks that packets had already", trimmed: "packets cut to their headers (trimmed)", credits: "credits sent by receivers", ack_packets: "ACKs sent", naks: "NAKs that senders heard",
+  cnps: "congestion notification packets (CNPs)", cc_cuts: "rate cuts", cc_increases: "rate increases",
   pauses: "pauses (PFC)", nic_pauses: "of them by NICs", retransmits: "packets sent again", reordered: "of them for order alone", timeouts: "timeouts",
   max_queue_bytes: "longest queue of a switch port", max_buffer_bytes: "fullest buffer of a switch",
 };

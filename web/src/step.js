@@ -14,6 +14,12 @@ export function step(job) {
     { row: 1, from: job.step_ns - job.communication_ns, to: job.compute_ns, fill: "var(--hidden)", text: `hidden ${format.time(hidden)}` },
     { row: 1, from: job.compute_ns, to: job.step_ns, fill: "var(--loss)", text: `exposed ${format.time(job.exposed_ns)}` },
   ].filter((b) => b.to > b.from);
+  const narrow = (width) => {
+    const list = bars.filter((b) => b.row === 1 && !fits(b, width));
+    const at = Math.min(...bars.filter((b) => b.row === 1).map((b) => b.from)), text = list.map((b) => b.text).join(", ");
+    return list.length && (at / job.step_ns) * width > text.length * 7 ? [{ at, text }] : [];
+  };
+  const fits = (b, width) => ((b.to - b.from) / job.step_ns) * width > b.text.length * 7;
   return figure({
     id: `step-${job.i}`,
     title: `The training step of “${job.name}”`,
@@ -25,7 +31,9 @@ export function step(job) {
         y: { type: "band", domain: [0, 1], axis: null, padding: 0.12 },
         marks: [
           Plot.barX(bars, { x1: "from", x2: "to", y: "row", fill: "fill", rx: 3 }),
-          Plot.text(bars.filter((b) => ((b.to - b.from) / job.step_ns) * width > b.text.length * 7), { x: (b) => (b.from + b.to) / 2, y: "row", text: "text", fill: "var(--on)", fontWeight: 600, fontSize: 13 }),
+          Plot.text(bars.filter((b) => fits(b, width)), { x: (b) => (b.from + b.to) / 2, y: "row", text: "text", fill: "var(--on)", fontWeight: 600, fontSize: 13 }),
+          /* what is too narrow for its words has them beside it, where there is room */
+          Plot.text(narrow(width), { x: "at", y: 1, text: "text", dx: -6, textAnchor: "end", fill: "var(--ink)", fontSize: 13 }),
           Plot.ruleX([job.step_ns], { stroke: "var(--ink)" }),
         ],
       }),

@@ -73,6 +73,13 @@ function notable(r) {
         found.push({ p, kind: key, say: say(p) });
       }
     });
+  for (const name of r.base.deadlock.slice(0, 4)) {
+    const p = r.ports.find((x) => x.name === name);
+    if (p && !seen.has(p.i)) {
+      seen.add(p.i);
+      found.push({ p, kind: "pausedNs", say: "waits in a circle: a PFC deadlock" });
+    }
+  }
   const why = (p) => r.base.pauses.find((x) => x.held === p.short);
   top("pausedNs", 3, 0, (p) => {
     const w = why(p);
@@ -169,15 +176,16 @@ export function topology(r) {
 
   function colourAll(lines, squares) {
     const m = all[state.measure];
-    const colour = ramp(m.ramp);
+    const full = ramp(m.ramp);
+    const colour = (v) => full(0.2 + 0.8 * v); /* a little is seen, too */
     const top = m.top();
-    const none = of("none");
+    const none = of("none"), idle = of("line");
     const worst = (l) => Math.max(0, ...l.ports.map((p) => m.value(p, state.bin))) / top;
     const held = (l) => l.ports.some((p) => all.paused.value(p, state.bin) > 0);
     for (const x of lines) {
       const v = worst(x.l);
       const s = x.path;
-      s.setAttribute("stroke", x.l.down ? of("muted") : held(x.l) && state.measure !== "queue" ? of("pause") : v > 0 ? colour(v) : none);
+      s.setAttribute("stroke", x.l.down ? of("muted") : held(x.l) && state.measure !== "queue" ? of("pause") : v > 0 ? colour(v) : idle);
       s.setAttribute("stroke-width", x.thin ? 1 : ((held(x.l) ? 1.8 : 0.8) + 3 * Math.min(v, 1)).toFixed(2));
       s.setAttribute("stroke-dasharray", x.l.down ? "2 4" : x.l.loss > 0 ? "6 3" : "none");
       x.v = v;

@@ -41,9 +41,9 @@ function causes(r) {
   if (!list.length) return null;
   return h("ol", { class: "causes" }, list.map((c) =>
     h("li", {},
-      h("p", { class: "cause" }, h("b", {}, `${c.what[0].toUpperCase()}${c.what.slice(1)}.`), " ", h("span", { class: "id" }, c.id)),
+      h("p", { class: "cause" }, h("b", {}, format.joined(`${c.what[0].toUpperCase()}${c.what.slice(1)}.`)), " ", h("span", { class: "id" }, c.id)),
       h("p", { class: "worth" }, r.json.complete ? `${format.share(c.share)} less time without it` : r.cases[c.run - 1]?.ends ? "Without it the run ends" : "Without it the run does not end either", r.json.complete && c.interval[1] - c.interval[0] > 0.0005 ? ` (${format.share(c.interval[0])} to ${format.share(c.interval[1])}, 95% sure)` : "", c.fix !== null && r.cases[c.fix - 1] ? `. Mended by: ${r.cases[c.fix - 1].name}` : "", "."),
-      c.evidence.length ? h("ul", {}, c.evidence.map((e) => h("li", {}, e))) : null)));
+      c.evidence.length ? h("ul", {}, c.evidence.map((e) => h("li", {}, format.joined(e)))) : null)));
 }
 
 /* Needed and lost, on one line; where the best fix ends. */
@@ -92,12 +92,12 @@ export function verdict(r) {
   const { title, below } = words(r);
   const first = r.json.causes[0];
   const fix = bestFix(r);
-  const sentences = below.map((s) => h("p", { class: "lead" }, s));
+  const sentences = below.map((s) => h("p", { class: "lead" }, format.joined(s)));
   if (!r.diagnosed)
     sentences.push(h("p", { class: "lead" }, "What it loses, and to what, was not worked out: the run has no counterfactuals (--no-diagnosis, or it was stopped). The page shows what happened."));
-  if (first) sentences.push(h("p", { class: "lead" }, h("b", {}, "What costs most: "), `${first.what}.`));
+  if (first) sentences.push(h("p", { class: "lead" }, h("b", {}, "What costs most: "), format.joined(`${first.what}.`)));
   if (fix && fix.gain !== null) sentences.push(h("p", { class: "lead" }, h("b", {}, "Best fix tried: "), `${fix.name}. `, h("span", { class: "good" }, `${format.share(fix.gain)} less time`), r.jobs.length === 1 && fix.job_times_ns[0] !== null ? `: it would take ${format.time(fix.job_times_ns[0])}.` : " (geometric mean of the jobs)."));
   else if (fix) sentences.push(h("p", { class: "lead" }, h("b", {}, "Best fix tried: "), `${fix.name}. Then it ends.`));
   else if (r.cases.some((c) => c.kind === "fix")) sentences.push(h("p", { class: "lead" }, "None of the fixes that were tried makes it faster."));
-  return { title, sentences, causes: causes(r), bar: bar(r) };
+  return { title: format.joined(title), sentences, causes: causes(r), bar: bar(r) };
 }
