@@ -15,6 +15,9 @@ enum {
 	PAUSES_FEW = 10,
 };
 
+/* A brake that costs less is not worth a sentence. */
+#define BRAKE 0.15
+
 static uint32_t n_jobs(const struct rs_diagnosis *d)
 {
 	return d->cases[0].fabric->n_jobs;
@@ -524,6 +527,21 @@ static void sum_not_told(const struct rs_diagnosis *d, FILE *out)
 			     d->not_told[i].run);
 }
 
+/* What congestion control costs where nothing is amiss with it. */
+static void sum_brake(const struct rs_diagnosis *d, FILE *out)
+{
+	double gain = gains_of(d, "cuts");
+
+	for (uint32_t i = 0; i < d->n_causes; i++)
+		if (!strcmp(d->causes[i].id, "cuts"))
+			return;
+	if (gain > BRAKE)
+		rs_paragraph(out, 0,
+			     "Without congestion control's cuts it would take %.1f%% less. Its "
+			     "settings are the usual: that is the price of a brake, and no fault.",
+			     100 * gain);
+}
+
 static void sum_causes(const struct rs_diagnosis *d, FILE *out)
 {
 	const struct rs_cause *c = &d->causes[0];
@@ -590,6 +608,7 @@ static void sum_up(const struct rs_diagnosis *d, FILE *out)
 	else
 		sum_jobs(d, out);
 	sum_causes(d, out);
+	sum_brake(d, out);
 	sum_not_told(d, out);
 	sum_fixes(d, out);
 	sum_seeds(d, out);

@@ -16,6 +16,7 @@ enum {
 	RANK_VAGUE = 10,
 	RANK_OTHER_JOB = 10,
 	RANK_PATHS = 11,
+	RANK_CUTS = 12,
 	RANK_TOGETHER = 13
 };
 
@@ -25,6 +26,8 @@ enum {
  * one takes away the whole network. */
 #define SAME        0.85
 #define SAME_AS_ALL 0.6
+/* A fault at a place that costs so much comes before a brake, whatever that costs. */
+#define BESIDE_BRAKE 0.05
 
 static void evidence(struct rs_cause *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -492,7 +495,7 @@ static const struct {
 	{"oversubscription", 8, name_oversubscription},
 	{"pauses", 9, name_pauses},
 	{"paths", RANK_PATHS, name_paths},
-	{"cuts", 12, name_cuts},
+	{"cuts", RANK_CUTS, name_cuts},
 };
 
 #define ECN_OFF "ecn-off"
@@ -586,28 +589,35 @@ static bool vague(const char *id)
 	return !strcmp(id, "cuts") || !strcmp(id, "host") || !strcmp(id, "paths");
 }
 
-/* What names no place must cost more before it is named: the whole inside of the hosts. */
-#define WORTH_VAGUE 0.03
-/* A brake is worth what it costs as long as that is little; packets that are dealt out by chance
- * are never quite even. */
-#define WORTH_BRAKE 0.15
-#define WORTH_EVEN  0.1
-
 /* Packets of a queue pair take many paths: what is uneven is chance, not one flow on another. */
 static bool dealt_out(const struct rs_fabric *f)
 {
 	return rs_fabric_has_uet(f) || f->qos.routing != RS_FABRIC_ECMP;
 }
 
+/* What names no place must cost more before it is named: the whole inside of the hosts. */
+#define WORTH_VAGUE 0.03
+#define WORTH_EVEN  0.1
+/* One of several that others hide, where nothing is amiss. */
+#define WORTH_BRAKE 0.15
+
 /* What a counterfactual must give before it is a cause. */
 static double least_worth(const struct rs_fabric *f, const char *id)
 {
-	if (!strcmp(id, "cuts"))
-		return WORTH_BRAKE;
 	if (!strcmp(id, "collisions"))
 		return dealt_out(f) ? WORTH_EVEN : WORTH;
 	return vague(id) ? WORTH_VAGUE : WORTH;
 }
+
+/* What a sound machine has, too, and which no fix that was run mends: a name helps only where it
+ * costs this much. */
+static const struct {
+	const char *id;
+	double least;
+} unmended[] = {
+	{"pauses", 0.05},  {"host.link", 0.15},  {"host.limit", 0.1}, {"receiver", 0.15},
+	{"latency", 0.15}, {"collisions", 0.15}, {"host", 0.3},       {"cuts", 2},
+};
 
 static bool worth(const struct rs_gain *g)
 {
@@ -875,6 +885,7 @@ static bool from_fix(const struct rs_diagnosis *d, uint32_t i, struct candidate 
 /* One that others hide is a cause where it saves so much beyond them, and so much more than alone.
  */
 #define HIDDEN_WORTH 0.03
+#define HIDDEN_MORE  3
 
 /* A part of a set, as a cause of its own. */
 static bool name_part(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
@@ -917,6 +928,12 @@ static void list_add(char *list, size_t size, const char *with, const char *x)
 	snprintf(list + at, size - at, "%s%s", at && x[0] ? with : "", x);
 }
 
+static bool is_brake(const struct rs_case_info *c)
+{
+	return c->kind == RS_CASE_COUNTERFACTUAL &&
+	       (!strcmp(c->id, "cuts") || !strcmp(c->id, "pauses"));
+}
+
 /* All of them, as one cause. */
 static bool from_set(const struct rs_diagnosis *d, uint32_t i, struct candidate *k)
 {
@@ -925,7 +942,7 @@ static bool from_set(const struct rs_diagnosis *d, uint32_t i, struct candidate 
 	struct rs_gain g = rs_case_gain(d, i);
 	char whats[280] = "", alone[120] = "", one[40];
 	double apart = 0, most = 0;
-	bool pointed = false;
+	bool pointed = false, brakes = false;
 
 	if (!worth(&g) || g.gain < TOGETHER_WORTH)
 		return false;
@@ -944,6 +961,7 @@ static bool from_set(const struct rs_diagnosis *d, uint32_t i, struct candidate 
 		apart += log_saved(x.gain);
 		most = fmax(most, log_saved(x.gain));
 		pointed |= amiss(d, &part);
+		brakes |= is_brake(&d->info[c->of[p]]);
 		snprintf(what, sizeof(what), "%.*s", (int)(240 / c->n_of), part.cause.what);
 		list_add(whats, sizeof(whats), "; and ", what);
 		list_add(k->cause.place, sizeof(k->cause.place), "; ", part.cause.place);
@@ -958,7 +976,8 @@ static bool from_set(const struct rs_diagnosis *d, uint32_t i, struct candidate 
 		 c->n_of == 2 ? "other costs" : "others cost", whats);
 	evidence(&k->cause, "all of them ideal save %.1f%%; each alone saves %s", 100 * g.gain,
 		 alone);
-	return k->effect > TOGETHER_MORE * apart &&
+	/* what a brake costs beside a fault is told beside it */
+	return k->effect > TOGETHER_MORE * apart && !(pointed && brakes) &&
 	       most < (pointed ? TOGETHER_ONE : TOGETHER_ONE_VAGUE) * k->effect;
 }
 
@@ -975,7 +994,7 @@ static bool from_hidden(const struct rs_diagnosis *d, uint32_t i, uint32_t p, st
 	if (d->info[c->of[p]].kind == RS_CASE_COUNTERFACTUAL)
 		least = WORTH_BRAKE;
 	if (!rest.ends || !worth(&rest) || !worth(&beyond) || beyond.gain < least ||
-	    (x.clear && log_saved(beyond.gain) < TOGETHER_MORE * log_saved(x.gain)) ||
+	    (x.clear && log_saved(beyond.gain) < HIDDEN_MORE * log_saved(x.gain)) ||
 	    !name_part(d, c->of[p], k))
 		return false;
 	evidence(&k->cause,
@@ -1097,6 +1116,28 @@ static uint32_t in_parts(const struct candidate *k, uint32_t n, uint32_t best)
 	return sum >= SAME_AS_ALL * k[best].effect ? first : best;
 }
 
+/* Some setting of congestion control or ECN is unlike the usual. */
+static bool brake_is_set(const struct rs_diagnosis *d)
+{
+	for (uint32_t i = 1; i < d->n; i++)
+		if (d->info[i].where && has_word(d->info[i].cures, "cuts"))
+			return true;
+	return false;
+}
+
+static bool worth_a_name(const struct rs_diagnosis *d, const struct rs_cause *c)
+{
+	bool mended_at = c->fix >= 0 && !d->info[c->fix].general;
+	bool set = !strcmp(c->id, "cuts") && brake_is_set(d);
+	bool ecmp = !strcmp(c->id, "collisions") && !dealt_out(d->cases[0].fabric);
+
+	for (size_t n = 0; n < sizeof(unmended) / sizeof(*unmended); n++)
+		if (!strcmp(unmended[n].id, c->id) && !mended_at && !set && !ecmp &&
+		    !d->seen->deadlock.n)
+			return c->gain >= unmended[n].least;
+	return true;
+}
+
 /* The next to name: of those that explain nearly as much as the greatest, the one that can best be
  * pointed at. */
 static uint32_t next_cause(const struct rs_diagnosis *d, const struct candidate *k, uint32_t n)
@@ -1111,6 +1152,10 @@ static uint32_t next_cause(const struct rs_diagnosis *d, const struct candidate 
 	 * no buffer: what is amiss comes before them */
 	for (uint32_t i = 0; k[best].rank == RANK_COLLISIONS && i < n; i++)
 		if (amiss(d, &k[i]) && k[i].effect >= SAME_AS_ALL * k[best].effect)
+			best = i;
+	/* a brake is no fault */
+	for (uint32_t i = 0; k[best].rank == RANK_CUTS && i < n; i++)
+		if (amiss(d, &k[i]) && i != best && k[i].cause.gain >= BESIDE_BRAKE)
 			best = i;
 	return in_parts(k, n, best);
 }
@@ -1334,7 +1379,7 @@ void causes_find(struct rs_diagnosis *d)
 			/* the network as a whole is no cause to act on */
 			if (!strcmp(k[i].cause.id, "paths"))
 				network = k[i].cause.gain;
-			else
+			else if (worth_a_name(d, &k[i].cause))
 				d->causes[d->n_causes++] = k[i].cause;
 		}
 		memmove(&k[i], &k[i + 1], (n - i - 1) * sizeof(*k));

@@ -751,16 +751,6 @@ static bool drops_for(const struct diagnose *g, enum rs_drop_why why)
 	return false;
 }
 
-static bool watchdog_drops(const struct diagnose *g)
-{
-	return drops_for(g, RS_DROP_WATCHDOG);
-}
-
-static bool limit_drops(const struct diagnose *g)
-{
-	return drops_for(g, RS_DROP_LIMIT);
-}
-
 static void repair_limit(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
 {
 	for (uint32_t s = 0; s < f->n_switches; s++) {
@@ -922,13 +912,8 @@ static const struct {
 	 {0},
 	 false},
 	{"PFC on at", "drops.no-pfc drops", any, repair_pfc, {0}, false},
-	{"802.1Q's headroom at", "drops.headroom drops", drops, repair_headroom, {0}, false},
-	{"a PFC watchdog of 200 ms at",
-	 "drops.watchdog drops",
-	 watchdog_drops,
-	 repair_watchdog,
-	 {0},
-	 false},
+	{"802.1Q's headroom at", "drops.headroom drops", any, repair_headroom, {0}, false},
+	{"a PFC watchdog of 200 ms at", "drops.watchdog drops", any, repair_watchdog, {0}, false},
 	{"no bit errors on", "link.loss", any, repair_lossy_links, {0}, false},
 	{"the others' rate on", "link.slow paths", any, repair_slow_links, {0}, false},
 	{"the others' length on", "link.long paths", any, repair_long_links, {0}, false},
@@ -941,7 +926,7 @@ static const struct {
 	 false},
 	{"ECN's usual thresholds at", "cuts pauses ecn", any, repair_thresholds, {0}, false},
 	{"congestion control's usual", "cuts cc", any, repair_cc, {0}, false},
-	{"no egress limit at", "drops.limit", limit_drops, repair_limit, {0}, false},
+	{"no egress limit at", "drops.limit", any, repair_limit, {0}, false},
 	{"others' buffer settings at",
 	 "drops pauses",
 	 any,
@@ -972,6 +957,12 @@ static const struct {
 	 "host.link host",
 	 any,
 	 repair_nic_places,
+	 {0},
+	 false},
+	{"the others' rate on NVLinks and between sockets at",
+	 "host.link host",
+	 any,
+	 repair_xlinks,
 	 {0},
 	 false},
 	{"others' routing at",

@@ -12,12 +12,17 @@ static struct rs_host *own_inside(struct rs_fabric *h, uint32_t host)
 	const struct rs_host *from = h->hosts[host].inside;
 	struct rs_host *to = rs_arena_alloc(h->arena, 1, sizeof(*to));
 	struct rs_part *parts = rs_arena_alloc(h->arena, (size_t)from->n_parts, sizeof(*parts));
+	struct rs_xlink *xlinks =
+		rs_arena_alloc(h->arena, (size_t)from->n_xlinks + 1, sizeof(*xlinks));
 
-	if (!to || !parts)
+	if (!to || !parts || !xlinks)
 		return NULL;
 	*to = *from;
 	memcpy(parts, from->parts, (size_t)from->n_parts * sizeof(*parts));
+	if (from->n_xlinks)
+		memcpy(xlinks, from->xlinks, (size_t)from->n_xlinks * sizeof(*xlinks));
 	to->parts = parts;
+	to->xlinks = xlinks;
 	h->hosts[host].inside = to;
 	return to;
 }
@@ -253,4 +258,55 @@ static bool mend_place(const struct rs_fabric *f, uint32_t host, int part, struc
 void repair_nic_places(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
 {
 	mend_hosts(f, h, r, mend_place);
+}
+
+/* ---- Links between sockets, NVLink ---- */
+
+static const struct rs_xlink *xlink_of(const struct rs_fabric *f, uint32_t host, int i)
+{
+	const struct rs_host *in = f->hosts[host].inside;
+
+	return in && i < in->n_xlinks ? &in->xlinks[i] : NULL;
+}
+
+/* What more than half of the hosts have as their link of this number; 0: they differ. */
+static int64_t usual_xlink(const struct rs_fabric *f, int i, enum rs_xlink_kind kind)
+{
+	const struct rs_xlink *x;
+	int64_t usual = 0;
+	uint32_t lead = 0, n = 0, like = 0;
+
+	for (uint32_t h = 0; h < f->n_hosts; h++) {
+		if (!(x = xlink_of(f, h, i)) || x->kind != kind)
+			continue;
+		usual = lead ? usual : x->rate;
+		lead += !lead || x->rate == usual ? 1 : UINT32_MAX;
+	}
+	for (uint32_t h = 0; h < f->n_hosts; h++)
+		if ((x = xlink_of(f, h, i)) && x->kind == kind) {
+			n++;
+			like += x->rate == usual;
+		}
+	return like * 2 > n ? usual : 0;
+}
+
+void repair_xlinks(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	for (uint32_t i = 0; i < f->n_hosts; i++) {
+		const struct rs_host *in = f->hosts[i].inside;
+		struct rs_host *own = NULL;
+
+		for (int l = 0; in && l < in->n_xlinks; l++) {
+			const struct rs_xlink *x = &in->xlinks[l];
+			int64_t usual = usual_xlink(f, l, x->kind);
+
+			if (!x->rate || usual <= x->rate)
+				continue;
+			if (!own && !(own = own_inside(h, i)))
+				return;
+			own->xlinks[l].rate = usual;
+			repaired_at(r, rs_arena_printf(r->a, "%s %s - %s", f->hosts[i].name,
+						       in->parts[x->a].name, in->parts[x->b].name));
+		}
+	}
 }
