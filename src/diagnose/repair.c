@@ -959,6 +959,7 @@ static const struct {
 	 repair_nic_places,
 	 {0},
 	 false},
+	{"on the socket of the GPUs:", "host.link host", any, repair_far, {0}, false},
 	{"the others' rate on NVLinks and between sockets at",
 	 "host.link host",
 	 any,

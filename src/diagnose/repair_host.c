@@ -260,6 +260,47 @@ void repair_nic_places(const struct rs_fabric *f, struct rs_fabric *h, struct re
 	mend_hosts(f, h, r, mend_place);
 }
 
+/* ---- NICs without a GPU near ---- */
+
+/* The socket that a part hangs on. */
+static int socket_of(const struct rs_host *in, int part)
+{
+	while (part != RS_NO_PART && in->parts[part].kind != RS_PART_SOCKET)
+		part = in->parts[part].parent;
+	return part;
+}
+
+static bool socket_has(const struct rs_host *in, int socket, enum rs_part_kind kind)
+{
+	for (int p = 0; p < in->n_parts; p++)
+		if (in->parts[p].kind == kind && socket_of(in, p) == socket)
+			return true;
+	return false;
+}
+
+/* A NIC on a socket without GPUs, while another has GPUs and no NIC. */
+static bool mend_far(const struct rs_fabric *f, uint32_t host, int part, struct rs_part *to)
+{
+	const struct rs_host *in = f->hosts[host].inside;
+	int mine = socket_of(in, part);
+
+	if (to->kind != RS_PART_NIC || mine == RS_NO_PART || socket_has(in, mine, RS_PART_GPU))
+		return false;
+	for (int s = 0; s < in->n_parts; s++)
+		if (in->parts[s].kind == RS_PART_SOCKET && socket_has(in, s, RS_PART_GPU) &&
+		    !socket_has(in, s, RS_PART_NIC)) {
+			to->parent = s;
+			to->numa = in->parts[s].numa;
+			return true;
+		}
+	return false;
+}
+
+void repair_far(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	mend_hosts(f, h, r, mend_far);
+}
+
 /* ---- Links between sockets, NVLink ---- */
 
 static const struct rs_xlink *xlink_of(const struct rs_fabric *f, uint32_t host, int i)

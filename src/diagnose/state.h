@@ -68,6 +68,7 @@ void repair_slots(const struct rs_fabric *f, struct rs_fabric *h, struct repaire
 void repair_payload(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
 void repair_host_limits(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
 void repair_nic_places(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
+void repair_far(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
 void repair_xlinks(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
 /* repair_work.c: the same, of the work. */
 void repair_depth(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
