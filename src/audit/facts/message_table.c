@@ -802,7 +802,9 @@ const struct rs_message rs_messages[] = {
 			P("Failed loading kernel module mlx5", "Failed loading kernel module ib_",
 			  "Failed loading kernel module rdma", "openibd.service: Failed",
 			  "Failed to start openibd", "belong to kernel which is not a part of",
-			  "Loading rdma_ucm *[FAILED]", "Loading * mlx5_ib*[FAILED]"),
+			  "Loading rdma_ucm *[FAILED]", "Loading * mlx5_ib*[FAILED]",
+			  "Module rdma_rxe not found", "Module mlx5_ib not found",
+			  "Module ib_uverbs not found", "Module siw not found"),
 	},
 	{
 		.key = "fabricmanager",
@@ -1404,6 +1406,7 @@ const struct rs_message rs_messages[] = {
 		.need_why = "which resources nodes offer",
 		.pattern = P("Insufficient rdma/", "Insufficient vpc.amazonaws.com/efa",
 			     "Insufficient *rdma", "Insufficient *sriov", "Insufficient *mlnx",
+			     "Insufficient *hostdev", "Insufficient *shared_devices",
 			     "unavailable for rdma/", "unavailable for vpc.amazonaws.com/efa",
 			     "devices unavailable for *rdma", "devices unavailable for *sriov"),
 	},

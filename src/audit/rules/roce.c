@@ -135,10 +135,48 @@ static void r02_cm(struct rs_audit *a, const struct rs_rule *r, const char *host
 	}
 }
 
+/* All of a device's GIDs were listed with their types, and none is RoCE v2 with an address. */
+static void r02_none(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const char *nic;
+	uint32_t at = 0;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		uint32_t k = rs_facts_seek(a->facts, host, nic);
+		const struct rs_fact *f, *v2 = NULL;
+		bool good = false;
+		struct rs_finding *x;
+
+		while ((f = rs_facts_next(a->facts, &k, host, nic, "gid_type/")) &&
+		       !strcmp(f->subject, nic)) {
+			const char *gid = rs_facts_value(a->facts, host, nic,
+							 rs_audit_text(a, "gid/%s", f->name + 9));
+
+			if (strcmp(f->value, "v2"))
+				continue;
+			v2 = f;
+			good |= gid && !rs_gid_link_local(gid) && !rs_gid_zero(gid);
+		}
+		if (!v2 || good)
+			continue;
+		x = rs_finding_new(a, r, RS_FAIL, RS_MINOR,
+				   "%s has RoCE v2 GIDs of link-local addresses alone", nic + 4);
+		rs_finding_subject(a, x, host, nic + 4);
+		rs_finding_fact(x, v2);
+		rs_finding_why(
+			a, x,
+			"its interface has no address of its own: peers of the same link are "
+			"reached at most");
+		rs_finding_need(a, x, "ip addr of its interface", "whether an address is missing");
+	}
+}
+
 static void r02(struct rs_audit *a, const struct rs_rule *r)
 {
-	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		r02_cm(a, r, rs_facts_host(a->facts, i));
+		r02_none(a, r, rs_facts_host(a->facts, i));
+	}
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
 		r02_pingpong(a, r, rs_facts_host(a->facts, i));
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {

@@ -161,6 +161,21 @@ static void s02_port(struct rs_gather *g, const struct rs_hop_view *v)
 			rs_hop_fix_pfc(g->a, g->f, sw, port, __builtin_ctz(here), -1);
 		return;
 	}
+	/* it takes a priority tag into the class that others protect, and does not */
+	for (int p = 0; !here && !v->classifies && p < 8; p++) {
+		const struct rs_fact *cos = rs_hop_fact(g->a, sw, port, "cos_to_tc/%d", p);
+
+		if (!cos || !(elsewhere >> p & 1) || !v->pfc_seen)
+			continue;
+		rs_gather_fail(
+			g, RS_CRITICAL, sw, port, cos, v->pfc_seen,
+			"%s classifies priority %d on this port, but does not protect it there "
+			"as on others",
+			sw, p);
+		if (g->new_switch)
+			rs_hop_fix_pfc(g->a, g->f, sw, port, p, -1);
+		return;
+	}
 	if (here & elsewhere || !v->classifies || !rs_hop_carries(v, &g->site)) {
 		if (here)
 			rs_gather_pass_pfc(g, sw, port, here);
