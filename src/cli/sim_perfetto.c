@@ -334,10 +334,19 @@ static void name_lane(struct trace *t, uint32_t tid, const struct rs_series_span
 	      t->f->hosts[rs_fabric_rank_host(t->f, gpu)].name, channel);
 }
 
+/* What tells a row of bars from the first: they overlap those of the rows before. */
+static const char *further(uint32_t row, char text[24])
+{
+	if (row < 2)
+		return row ? " (more)" : "";
+	snprintf(text, 24, " (more, %u)", row);
+	return text;
+}
+
 static void name_row(struct trace *t, uint32_t tid, const struct rs_series_span *s, uint32_t row)
 {
 	const struct rs_series_flow *f = followed(t->r->series, s->lane);
-	char name[256] = "";
+	char name[256] = "", more[24];
 
 	if (s->kind != RS_SPAN_MESSAGE) {
 		name_lane(t, tid, s);
@@ -345,7 +354,7 @@ static void name_row(struct trace *t, uint32_t tid, const struct rs_series_span 
 	}
 	if (f)
 		rs_series_flow_name(t->d, f, name, sizeof(name));
-	named(t, "thread", PID_JOBS + s->job, tid, "%s%s", name, row ? " (more)" : "");
+	named(t, "thread", PID_JOBS + s->job, tid, "%s%s", name, further(row, more));
 }
 
 static void span_event(struct trace *t, uint32_t tid, const struct rs_series_span *s)
@@ -402,10 +411,11 @@ static void flow_event(struct trace *t, uint32_t tid, uint64_t id)
 static void draw_flow(struct trace *t, uint64_t which, uint32_t tid, uint32_t row, bool fresh)
 {
 	const struct rs_sim_flow *w = &t->r->flows[which];
+	char more[24];
 
 	if (fresh)
 		named(t, "thread", PID_JOBS + w->job, tid, "flows from %s%s",
-		      t->f->endpoints[w->src].name, row ? " (more)" : "");
+		      t->f->endpoints[w->src].name, further(row, more));
 	flow_event(t, tid, which);
 }
 

@@ -69,6 +69,8 @@ class Trace:
             elif e["name"] == "thread_name":
                 if (e["pid"], e["tid"]) in self.thread:
                     fail(f"two names of {e}")
+                if e["args"]["name"] in (name for (pid, _), name in self.thread.items() if pid == e["pid"]):
+                    fail(f"two threads of a name: {e}")
                 self.thread[e["pid"], e["tid"]] = e["args"]["name"]
             elif e["name"] not in ("process_sort_index", "thread_sort_index"):
                 fail(f"metadata {e}")
