@@ -126,8 +126,11 @@ static int read_roce(struct rs_audit *a, const struct rs_input *in)
 			say(a, in, l.number, "*", "queues_seen", "1");
 		} else if (marks && (!strcmp(key, "Min") || !strcmp(key, "Max"))) {
 			char bytes[24];
+			double kilobytes = strtod(value, NULL);
 
-			snprintf(bytes, sizeof(bytes), "%lld", atoll(value) * 1000);
+			if (!(kilobytes >= 0 && kilobytes < 1e9))
+				continue;
+			snprintf(bytes, sizeof(bytes), "%.0f", kilobytes * 1000);
 			say(a, in, l.number, "*", key[1] == 'i' ? "queue/3/kmin" : "queue/3/kmax",
 			    bytes);
 		} else if (!strncmp(key, "Exception list", 14)) {
