@@ -75,6 +75,20 @@ void repair_depth(const struct rs_fabric *f, struct rs_fabric *h, struct repaire
 void repair_message(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
 void repair_memory(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
 void repair_class(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
+/* names.c: a line of evidence; what is beyond the most of them is left out. */
+void cause_evidence(struct rs_cause *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Where among causes of the same effect some come: less comes first. */
+enum { CAUSE_RANK_COLLISIONS = 7, CAUSE_RANK_PATHS = 11, CAUSE_RANK_CUTS = 12 };
+/* What the cause behind a counterfactual is called, where it is and what shows it, from the run as
+ * described. False: no cause has that name; what stays empty where there is nothing to say. */
+bool cause_name_kind(const struct rs_fabric *f, const struct rs_sim_result *r, const char *id,
+		     struct rs_cause *c, unsigned *rank);
+void cause_name_pauses(const struct rs_fabric *f, const struct rs_sim_result *r,
+		       struct rs_cause *c);
+void cause_name_oversubscription(const struct rs_fabric *f, const struct rs_sim_result *r,
+				 struct rs_cause *c);
+/* Nothing waited in a switch: the time is not the network's. */
+bool cause_no_queues(const struct rs_fabric *f, const struct rs_sim_result *r);
 /* causes.c: what a fix with these cures mends is a cause of its own. */
 bool cause_mended(const char *cures);
 /* After all runs. */
