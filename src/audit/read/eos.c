@@ -26,9 +26,10 @@ static int score(const struct rs_input *in)
 					    NULL};
 	unsigned found = 0;
 
-	/* NX-OS' and OS10's form, which mqc.c reads */
-	if (rs_input_has(in, "type network-qos") || rs_input_has(in, "type queuing") ||
-	    rs_input_has(in, "service-policy type qos"))
+	/* NX-OS' and OS10's forms, which mqc.c reads; the last is EOS' as well */
+	if (!rs_input_has(in, "tx-queue ") && !rs_input_has(in, "\nqos profile ") &&
+	    (rs_input_has(in, "type network-qos") || rs_input_has(in, "type queuing") ||
+	     rs_input_has(in, "service-policy type qos")))
 		return 0;
 	for (unsigned i = 0; marks[i]; i++)
 		found += rs_input_has(in, marks[i]);

@@ -741,7 +741,19 @@ static bool is_os10(const struct rs_input *in)
 	       rs_input_has(in, "interface ethernet 1/1/");
 }
 
-/* A line of the form that EOS and IOS do not have. */
+/* Only EOS has these; some of the marks below it has, too. */
+static bool is_of_eos(const char *line)
+{
+	static const char *const eos[] = {"tx-queue ", "uc-tx-queue ", "qos profile ",
+					  "policy-map type quality-of-service "};
+
+	for (unsigned i = 0; i < sizeof(eos) / sizeof(*eos); i++)
+		if (!strncmp(line, eos[i], strlen(eos[i])))
+			return true;
+	return false;
+}
+
+/* A line of the form that IOS does not have, and no line of EOS. */
 static int score(const struct rs_input *in)
 {
 	static const char *const marks[] = {"class-map type network-qos ",
@@ -757,12 +769,15 @@ static int score(const struct rs_input *in)
 					    "qos-map traffic-class ",
 					    "trust-map dscp "};
 	struct rs_line l = {0};
+	bool marked = false;
 
-	while (rs_line_next(in, &l) && l.number < 4000)
+	while (rs_line_next(in, &l) && l.number < 4000) {
+		if (is_of_eos(l.text))
+			return 0;
 		for (unsigned i = 0; i < sizeof(marks) / sizeof(*marks); i++)
-			if (!strncmp(l.text, marks[i], strlen(marks[i])))
-				return 86;
-	return 0;
+			marked |= !strncmp(l.text, marks[i], strlen(marks[i]));
+	}
+	return marked ? 86 : 0;
 }
 
 static int read_mqc(struct rs_audit *a, const struct rs_input *in)

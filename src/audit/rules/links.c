@@ -526,6 +526,17 @@ static void l04_sibling(struct rs_gather *g, const char *host, const char *nic)
 		       nic + 4, (long long)best->number, best->number >= 800 ? 8 : 4);
 }
 
+/* sysfs says of some iWARP adapters that their link layer is InfiniBand. */
+static bool is_iwarp(const char *nic)
+{
+	static const char *const names[] = {"i40iw", "irdma", "cxgb", "siw", "iw"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(nic + 4, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 /* No InfiniBand card of today is meant to run at 10 Gb/s (4X SDR) or less. */
 static void l04_slowest(struct rs_gather *g, const char *host, const char *nic)
 {
@@ -533,8 +544,8 @@ static void l04_slowest(struct rs_gather *g, const char *host, const char *nic)
 	const char *state = rs_facts_value(g->a->facts, host, nic, "port_state");
 	const struct rs_fact *rate = rs_look(g->a, host, nic, "rate_gbps");
 
-	if (strncmp(nic, "nic/", 4) || !layer || strcasecmp(layer, "InfiniBand") || !state ||
-	    !strcasestr(state, "active") || !rate || !rate->numeric || rate->number > 10)
+	if (strncmp(nic, "nic/", 4) || is_iwarp(nic) || !layer || strcasecmp(layer, "InfiniBand") ||
+	    !state || !strcasestr(state, "active") || !rate || !rate->numeric || rate->number > 10)
 		return;
 	rs_gather_fail(g, RS_MAJOR, host, as_port(g->a, nic), rate, NULL,
 		       "%s: an InfiniBand link is active at %lld Gb/s, the slowest that there is",

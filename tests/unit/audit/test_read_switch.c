@@ -228,7 +228,7 @@ static void test_configurations_side_by_side_are_machines(void **state)
 
 static const char eos[] =
 	"! device: leaf3\n!\nhostname leaf3\n!\n"
-	"qos profile RDMA\n   qos trust dscp\n   !\n"
+	"qos profile RDMA\n   qos trust dscp\n   service-policy type qos input p1\n   !\n"
 	"   tx-queue 5\n      bandwidth percent 60\n"
 	"      random-detect ecn minimum-threshold 320 kbytes maximum-threshold 1 "
 	"mbytes max-mark-probability 90\n"

@@ -224,6 +224,20 @@ static void test_twins_of_one_board_have_one_speed(void **state)
 			 RS_NA);
 }
 
+#define SDR(dev)                                                \
+	{"gpu", "nic/" dev, "link_layer", "InfiniBand", 0},     \
+		{"gpu", "nic/" dev, "port_state", "ACTIVE", 0}, \
+	{                                                       \
+		"gpu", "nic/" dev, "rate_gbps", "10", 0         \
+	}
+
+/* sysfs calls an iWARP adapter's link layer InfiniBand. */
+static void test_only_infiniband_is_the_slowest_at_10(void **state)
+{
+	assert_int_equal(severity("L04", FACTS(SDR("mlx5_0"))), RS_MAJOR);
+	assert_int_equal(verdict("L04", FACTS(SDR("i40iw0"))), RS_NA);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_module_is_judged_by_its_own_limits),
 		cmocka_unit_test(test_light_is_judged_by_the_modules_own_limits),
 		cmocka_unit_test(test_no_light_is_not_little_light),
+		cmocka_unit_test(test_only_infiniband_is_the_slowest_at_10),
 		cmocka_unit_test(test_ends_have_one_speed),
 		cmocka_unit_test(test_peer_is_found_from_the_switchs_own_list),
 		cmocka_unit_test(test_twins_of_one_board_have_one_speed),
