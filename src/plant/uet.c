@@ -128,6 +128,10 @@ static rs_time rto(const struct rs_plant *p, uint32_t endpoint)
 	const struct rs_qos *q = &p->f->qos;
 	uint64_t bytes = p->uet_bdp;
 
+	/* Senders without a window before queues without an end: what is late is not lost, and each
+	 * copy that goes again would make the rest later. */
+	if (p->ideal.no_cc && (p->ideal.no_pause || p->ideal.no_drops))
+		return RS_S;
 	if (u->rto)
 		return u->rto;
 	if (q->queue_bdp != 0)

@@ -298,6 +298,33 @@ static void test_what_goes_again_is_told_once(void **state)
 	}
 }
 
+/* Senders at line rate before queues that have no end (a counterfactual): nothing is lost, so
+ * nothing goes again, however late it is, and the bottleneck's time is all that it takes. */
+static void test_endless_queues_send_nothing_again(void **state)
+{
+	static const struct rs_sim_ideal ideals[] = {
+		{.no_cc = true, .no_pause = true},
+		{.no_cc = true, .no_drops = true},
+		{.no_cc = true, .no_pause = true, .network = true}};
+	const double seconds = 16 * 2e6 * 8 / 100e9;
+
+	for (unsigned i = 0; i < sizeof(ideals) / sizeof(*ideals); i++) {
+		struct rs_sim_options o = {.threads = 1, .max_time = RS_S, .ideal = ideals[i]};
+		struct loaded l;
+		struct text t;
+		double took;
+
+		tree(&t, "window: dctcp, balance: fixed", ", trim: false");
+		for (uint32_t k = 0; k < 16; k++)
+			flow(&t, k * 6, 127, 2000000);
+		l = load_run(t.s, o);
+		took = (double)l.r->sim_time / RS_S;
+		assert_int_equal(l.r->counters.retransmits, 0);
+		assert_true(took > seconds && took < seconds * 1.05);
+		load_free(&l);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +337,7 @@ int main(void)
 		cmocka_unit_test(test_written_and_read_again_it_is_the_same),
 		cmocka_unit_test(test_links_that_lose_packets),
 		cmocka_unit_test(test_what_goes_again_is_told_once),
+		cmocka_unit_test(test_endless_queues_send_nothing_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
