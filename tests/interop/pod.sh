@@ -60,6 +60,8 @@ if unshare --user --map-root-user --mount --pid --fork --mount-proc true 2>/dev/
 		apart user "timeout 30 $ripstop exec -- ib_write_bw -d rs_lo -p $port -D 2 $side" >"$tmp/bw$side" 2>&1 &
 		pids="$pids $!"
 		last=$!
+		[ -z "$side" ] || break
+		server=$last # which wait_listen waits for
 		wait_listen "" || :
 	done
 	# looked at while they run: on a busy machine they begin late
@@ -68,7 +70,7 @@ if unshare --user --map-root-user --mount --pid --fork --mount-proc true 2>/dev/
 import json, sys
 all = [d["counters"] for d in json.load(sys.stdin)["devices"]]
 sys.exit(len(all) != 2 or all[0]["rx_shared"] <= 100 or all[1]["rx_shared"] <= 100)'; do
-		kill -0 $last 2>/dev/null && [ $i -lt 200 ] || fail "not over rings: $("$ripstop" counters --json | head -n 60)"
+		kill -0 $last 2>/dev/null && [ $i -lt 200 ] || fail "not over rings: $(said "$tmp/bw") $(said "$tmp/bw127.0.0.1") $("$ripstop" counters --json | head -n 60)"
 		i=$((i + 1))
 		sleep 0.05
 	done
