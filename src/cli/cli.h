@@ -55,6 +55,10 @@ int rs_cli_setting(struct rs_cli_settings *s, char *text, struct rs_error *e);
 int rs_cli_error(const struct rs_error *e);
 int rs_cli_usage(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* An option that may stand more than once, max times: its value, borrowed, goes behind the n of the
+ * list. RS_EXIT_USAGE with a message where there is no room. */
+int rs_cli_append(const char *command, const char *option, const char **list, unsigned *n,
+		  unsigned max, const char *value);
 /* An option's value, from min to max, into *out. 0, or the exit status where it is not one. */
 int rs_cli_number(const char *command, const char *option, const char *text, int64_t min,
 		  int64_t max, int64_t *out);

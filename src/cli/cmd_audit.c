@@ -74,14 +74,6 @@ static int help(void)
 	return RS_EXIT_OK;
 }
 
-static int append(const char **list, unsigned *n, const char *value, const char *option)
-{
-	if (*n == LIST_MAX)
-		return rs_cli_usage("audit", "at most %d %s", LIST_MAX, option);
-	list[(*n)++] = value;
-	return 0;
-}
-
 static int explain(const char *id)
 {
 	struct rs_error e = {0};
@@ -166,16 +158,20 @@ static int parse(int argc, char **argv, struct options *o)
 			if (!strchr(optarg, '=') || *optarg == '=')
 				return rs_cli_usage("audit", "--host takes NAME=PATH, not '%s'",
 						    optarg);
-			err = append(o->host, &o->n_host, optarg, "--host");
+			err = rs_cli_append("audit", "--host", o->host, &o->n_host, LIST_MAX,
+					    optarg);
 			break;
 		case SINCE:
-			err = append(o->since, &o->n_since, optarg, "--since");
+			err = rs_cli_append("audit", "--since", o->since, &o->n_since, LIST_MAX,
+					    optarg);
 			break;
 		case CHECK:
-			err = append(o->only, &o->n_only, optarg, "--check");
+			err = rs_cli_append("audit", "--check", o->only, &o->n_only, LIST_MAX,
+					    optarg);
 			break;
 		case SKIP:
-			err = append(o->skip, &o->n_skip, optarg, "--skip");
+			err = rs_cli_append("audit", "--skip", o->skip, &o->n_skip, LIST_MAX,
+					    optarg);
 			break;
 		case LIST:
 			rs_audit_list(stdout);

@@ -190,17 +190,11 @@ static int one(struct options *o, int c, char *arg)
 		o->o.nic = arg;
 		return 0;
 	case GIVEN:
-		if (o->o.n_given == GIVEN_MAX)
-			return rs_cli_usage("expect", "at most %d --given", GIVEN_MAX);
-		o->given[o->o.n_given++] = arg;
-		return 0;
+		return rs_cli_append("expect", "--given", o->given, &o->o.n_given, GIVEN_MAX, arg);
 	case HOST:
 		if (!strchr(arg, '=') || *arg == '=')
 			return rs_cli_usage("expect", "--host takes NAME=PATH, not '%s'", arg);
-		if (o->n_host == HOST_MAX)
-			return rs_cli_usage("expect", "at most %d --host", HOST_MAX);
-		o->host[o->n_host++] = arg;
-		return 0;
+		return rs_cli_append("expect", "--host", o->host, &o->n_host, HOST_MAX, arg);
 	case JSON:
 		o->json = arg;
 		return 0;
@@ -209,10 +203,7 @@ static int one(struct options *o, int c, char *arg)
 		o->o.threads = (unsigned)v;
 		return err;
 	case MEASURED:
-		if (o->n_log == LOGS_MAX)
-			return rs_cli_usage("expect", "at most %d --measured", LOGS_MAX);
-		o->log[o->n_log++] = arg;
-		return 0;
+		return rs_cli_append("expect", "--measured", o->log, &o->n_log, LOGS_MAX, arg);
 	case PAIRS:
 		o->pairs = true;
 		return 0;
@@ -220,10 +211,7 @@ static int one(struct options *o, int c, char *arg)
 		o->latency = true;
 		return 0;
 	case LEAF:
-		if (o->n_leaf == HOST_MAX)
-			return rs_cli_usage("expect", "at most %d --leaf", HOST_MAX);
-		o->leaf[o->n_leaf++] = arg;
-		return 0;
+		return rs_cli_append("expect", "--leaf", o->leaf, &o->n_leaf, HOST_MAX, arg);
 	case 'q':
 		o->quiet = true;
 		return 0;

@@ -71,6 +71,15 @@ int rs_cli_usage(const char *command, const char *fmt, ...)
 	return rs_cli_try(command);
 }
 
+int rs_cli_append(const char *command, const char *option, const char **list, unsigned *n,
+		  unsigned max, const char *value)
+{
+	if (*n == max)
+		return rs_cli_usage(command, "at most %u %s", max, option);
+	list[(*n)++] = value;
+	return 0;
+}
+
 int rs_cli_number(const char *command, const char *option, const char *text, int64_t min,
 		  int64_t max, int64_t *out)
 {
