@@ -542,6 +542,8 @@ int rs_progress_start(struct rs_live *l)
 					  .least = rs_live_tuning.prompt_least,
 					  .most = rs_live_tuning.prompt_most,
 					  .prompt_ns = rs_live_tuning.prompt_ns};
+	const struct rs_answers_tuning answers = {.least = rs_live_tuning.answers,
+						  .within = rs_live_tuning.answered_within};
 	sigset_t every, old;
 	int err;
 
@@ -556,6 +558,7 @@ int rs_progress_start(struct rs_live *l)
 	l->sleeping_until = RS_NEVER;
 	atomic_store(&l->polls, rs_live_tuning.sleeper_polls);
 	rs_row_init(&l->row, &row);
+	rs_answers_init(&l->tx.answers, &answers);
 	/* Signals are the program's: none of its handlers runs on this thread. */
 	sigfillset(&every);
 	rs_guard_allow(&every);

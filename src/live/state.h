@@ -16,6 +16,7 @@
 #include "live/registry.h"
 #include "live/shm.h"
 #include "live/tuning.h"
+#include "window/answers.h"
 #include "window/row.h"
 #include "wire/frame.h"
 
@@ -90,10 +91,7 @@ struct rs_tx {
 	rs_time acks_since;
 	bool gso, blocked, settled;
 	rs_time hold; /* how long ACKs may wait for data to come */
-	/* What came was answered with data so often in a row, within a hold of its ACK; when an ACK
-	 * last went alone. */
-	unsigned answers;
-	rs_time went_alone;
+	struct rs_answers answers;
 	bool carried; /* a ring took packets of this pass */
 	bool urgent;  /* what they acknowledge, a completion tells the application of */
 	int tos;      /* the socket's own; negative: not known */

@@ -45,6 +45,7 @@ const struct rs_live_tuning rs_live_tuning = {
 	.ack_hold_polled = 15 * RS_US,
 	.ack_hold = 20 * RS_US,
 	.answers = 8,
+	.answered_within = RS_MS,
 	.pace_late = 200 * RS_US,
 	.ahead = 16 * RS_US,
 	.tos_in_a_row = 16,

@@ -145,31 +145,6 @@ static bool may_wait(const struct rs_packet *p)
 	       (rs_packet_syndrome(p) & RS_SYN_KIND) == RS_SYN_ACK;
 }
 
-/*
- * ACKs wait for data only of a program that is known to answer: one that ends without a word, by
- * _exit() or a signal, takes an ACK that waits with it, and its peer has an error for what arrived.
- */
-static bool answers(const struct rs_tx *t)
-{
-	return t->answers >= rs_live_tuning.answers;
-}
-
-static void learn_answer(struct rs_tx *t, rs_time now)
-{
-	rs_time hold = rs_time_max(t->hold, rs_live_tuning.ack_hold_polled);
-
-	if (t->acks || (t->went_alone && now - t->went_alone < hold))
-		t->answers += !answers(t);
-	t->went_alone = 0;
-}
-
-static void learn_silence(struct rs_tx *t, rs_time now)
-{
-	if (t->went_alone || answers(t))
-		t->answers = 0;
-	t->went_alone = now;
-}
-
 /* One that acknowledges more takes the place of one that waits. */
 static void hold(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
@@ -257,7 +232,7 @@ static void take(struct rs_live *l, struct rs_packet *p, rs_time now)
 		return;
 	}
 	if (rs_opcodes[p->opcode].flags & RS_F_REQUEST)
-		learn_answer(&l->tx, now);
+		rs_answers_data(&l->tx.answers, l->tx.acks, now);
 	if (l->tx.acks && rs_opcodes[p->opcode].flags & RS_F_RESPONSE && !ack_before(l, p, now))
 		return;
 	if (rs_shm_send(l, p, now)) {
@@ -273,7 +248,7 @@ static void take_acks(struct rs_live *l, rs_time now)
 	struct rs_tx *t = &l->tx;
 
 	if (t->acks && !t->packets && !t->carried)
-		learn_silence(t, now);
+		rs_answers_alone(&t->answers, now);
 	while (t->acks && !rs_shm_blocked(l, now))
 		send_ack(l, t->ack[--t->acks], now);
 	t->urgent = false;
@@ -284,8 +259,8 @@ static bool acks_wait(const struct rs_live *l, rs_time now)
 {
 	const struct rs_tx *t = &l->tx;
 
-	return answers(t) && !t->packets && !t->carried && !t->urgent && t->acks < RS_TX_ACKS &&
-	       now - t->acks_since < t->hold;
+	return rs_answers_wait(&t->answers) && !t->packets && !t->carried && !t->urgent &&
+	       t->acks < RS_TX_ACKS && now - t->acks_since < t->hold;
 }
 
 void rs_tx_flush_acks(struct rs_live *l)
