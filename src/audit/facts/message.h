@@ -21,6 +21,7 @@ struct rs_message {
 	uint8_t severity, confidence;
 	bool by_errno;   /* a failed call: the fact's name ends in its errno, "/110" */
 	int errno_is;    /* of rows found by key and errno: which; 0: any other */
+	bool gpu;        /* of rows by errno: only where the host's text is of GPUs */
 	bool meant;      /* wrong only where RDMA was meant: one machine alone is not accused */
 	bool tried;      /* counts at the level of DEBUG, too */
 	bool follows;    /* a consequence: what failed first is said elsewhere */

@@ -34,6 +34,11 @@
 	"container, the driver's user part (rdma-core) is missing or older than the kernel's, or " \
 	"the device is in another network namespace"
 #define NEED_OPEN "ls -l /dev/infiniband /sys/class/infiniband; ibv_devinfo, inside the container"
+#define WHY_REFUSED                                                                          \
+	"the address was reached, and what runs there did not take the connection: nothing " \
+	"listens "                                                                           \
+	"for RDMA on that port, its port is another, or its limits are below what was asked"
+#define NEED_REFUSED "the peer's own log; rdma resource show cm_id, on the peer"
 
 const struct rs_message rs_messages[] = {
 	/* ---- Good signs ---- */
@@ -338,6 +343,35 @@ const struct rs_message rs_messages[] = {
 			"No OpenFabrics connection schemes reported"),
 	},
 	{
+		.key = "library-init",
+		.check = "N15",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "a communication library found none of the transports that it was asked "
+			 "for",
+		.why = "oneCCL, UCC, hcoll, Mercury and MPI stand on libfabric or UCX: the "
+		       "provider that "
+		       "was asked for is not built in, not on its path, or finds no device",
+		.need = "fi_info -l, or ucx_info -d; FI_PROVIDER, FI_PROVIDER_PATH, UCX_TLS; "
+			"inside the "
+			"container",
+		.need_why = "which transports this library has here",
+		.pattern = P("failed to initialize ATL", "fi_getinfo error: ret",
+			     "no TLs are selected for", "required TL * is not part of",
+			     "lib_init failed for component", "no CLs are selected",
+			     "failed to init ucx", "Hcol library init failed",
+			     "No provider entry/domain found", "Could not open domain for",
+			     "Requested OFI provider * is not available",
+			     "find_provider*OFI fi_getinfo() failed", "no cpcs for port",
+			     "ailed to automatically detect the HCA", "cxil_alloc_svc:",
+			     "cxil_open_device*fail", "unable to open any HCA ports",
+			     "No allowed provider was found", "Init RDMA failed!",
+			     "no usable RDMA transport", "rdma is not supported by this",
+			     "fabric is not available and fallback fabric",
+			     "Driver initialization failure on /dev/", "OFI fi_open domain failed",
+			     "OFI addrinfo() failed"),
+	},
+	{
 		.key = "no-lane",
 		.check = "N15",
 		.severity = CRIT,
@@ -436,6 +470,32 @@ const struct rs_message rs_messages[] = {
 		.pattern = P(NULL),
 	},
 	{
+		.key = "verbs-modify",
+		.errno_is = 111,
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a peer refused a connection of the RDMA connection manager "
+			 "(ECONNREFUSED)",
+		.why = WHY_REFUSED,
+		.need = NEED_REFUSED,
+		.need_why = "whether it listens for RDMA on that address",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-modify",
+		.errno_is = 104,
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a peer rejected a connection of the RDMA connection manager "
+			 "(ECONNRESET)",
+		.why = WHY_REFUSED,
+		.need = NEED_REFUSED,
+		.need_why = "whether it listens for RDMA on that address",
+		.pattern = P(NULL),
+	},
+	{
 		.key = "verbs-ah",
 		.check = "R02",
 		.severity = CRIT,
@@ -502,6 +562,7 @@ const struct rs_message rs_messages[] = {
 	{
 		.key = "verbs-register",
 		.errno_is = 14,
+		.gpu = true,
 		.check = "P12",
 		.severity = CRIT,
 		.confidence = RS_MEDIUM,
@@ -515,6 +576,7 @@ const struct rs_message rs_messages[] = {
 	{
 		.key = "verbs-register",
 		.errno_is = 95,
+		.gpu = true,
 		.check = "P12",
 		.severity = CRIT,
 		.confidence = RS_MEDIUM,
@@ -617,7 +679,8 @@ const struct rs_message rs_messages[] = {
 			  "Failed to get GID", "Can't find * GID", "no usable GID", "No valid GID",
 			  "with GID -1", "GID index * is not valid", "gid index * is out of range",
 			  "cannot find gid index", "Failed to read SGID", "ibv_query_gid_ex*failed",
-			  "both GID_INDEX and ROCE_SUBNET_LIST are specified"),
+			  "both GID_INDEX and ROCE_SUBNET_LIST are specified", "GID is all zero",
+			  "Invalid gid["),
 	},
 	{
 		.key = "gid-add",
@@ -972,8 +1035,10 @@ const struct rs_message rs_messages[] = {
 		       "alone",
 		.need = "ibdev2netdev; ibstat, on both hosts",
 		.need_why = "which devices are rails",
-		.pattern = P("Trying to connect IB and RoCE",
-			     "device is incompatible with the local", "different link_layer"),
+		.pattern =
+			P("Trying to connect IB and RoCE", "device is incompatible with the local",
+			  "different link_layer", "Attempted to connect incompatible devices",
+			  "Attempted to merge incompatible devices"),
 	},
 
 	/* ---- The job's own network ---- */
@@ -1010,14 +1075,84 @@ const struct rs_message rs_messages[] = {
 			  "connect to * returned *exceeded error retry", "Call to connect returned",
 			  "Call to connect failed", "client socket has timed out",
 			  "client socket has failed to connect", "NET/IB : No IP interface found",
-			  "no socket interface found", "wrong magic",
+			  "no socket interface found", "wrong magic", "WARN Socket creation failed",
 			  "Couldn't connect to *:", "socket.cc*Connect to * failed",
 			  "Failed to connect to metadata", "store_based_barrier_key*worker_count=",
 			  "Timed out initializing process group in store",
 			  "server socket has failed to listen", "EADDRINUSE",
 			  "RendezvousConnectionError", "RendezvousTimeoutError", "DistNetworkError",
 			  "Broken pipe*TCPStore", "TCPStore*failed",
-			  "Did not find interface matching this subnet"),
+			  "host not found: ", "Did not find interface matching this subnet"),
+	},
+	{
+		.key = "names",
+		.check = "N17",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.but = "IPv6 network addresses",
+		.against = "message connected",
+		.title = "a host's name cannot be resolved",
+		.why = "ranks are given by name (MASTER_ADDR, the rendezvous endpoint, a "
+		       "hostfile): "
+		       "/etc/hosts or DNS does not know it here, or not yet, as a pod's name "
+		       "that was just made",
+		.need = "getent hosts NAME, on each host or in each pod",
+		.need_why = "which of them do not know it",
+		.pattern = P("Name or service not known", "Temporary failure in name resolution",
+			     "No address associated with hostname", "nodename nor servname",
+			     "Could not resolve hostname"),
+	},
+	{
+		.key = "launcher",
+		.check = "N17",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "the launcher could not start its daemons on the job's hosts, or lost "
+			 "them",
+		.why = "before any rank runs, mpirun or srun starts a daemon on each host and "
+		       "speaks to it "
+		       "by TCP: ssh, its key and port, the name of the host, the launcher's path "
+		       "there, and the interface (oob_tcp_if_include) must be right",
+		.need = "ssh HOST 'which orted prted; ip -br addr'; getent hosts HOST",
+		.need_why = "whether the host is reached, and has the launcher",
+		.pattern =
+			P("unable to reliably start one or more daemons",
+			  "does not know how to route a message to the specified daemon",
+			  "ORTE daemon has unexpectedly failed", "died unexpectedly with status",
+			  "lost communication with a remote daemon", "Host key verification failed",
+			  "Permission denied (publickey", "ssh: connect to host",
+			  "HYDU_sock_connect (", "unable to connect from *Connection refused",
+			  "srun: error: Unable to create step", "pmixp_*fail",
+			  "Slurmd could not connect IO", "orted: command not found",
+			  "bstrap_proxy*fail", "Unable to run bstrap_proxy",
+			  "was not built with SLURM's PMI support"),
+	},
+	{
+		.key = "hccl-socket",
+		.check = "N17",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a rank of an Ascend job was not reached in time (HCCL, EI0006)",
+		.why = "HCCL's ranks meet by TCP first: one of them failed or is late, its port "
+		       "is taken, "
+		       "or the network of the NPUs' own ports does not carry it",
+		.need = "hccn_tool -i N -ping -g address PEER; the first error of each rank's "
+			"plog; "
+			"HCCL_CONNECT_TIMEOUT",
+		.need_why = "which rank failed first",
+		.pattern = P("(EI0006)", "EI0006: ", "Getting socket times out",
+			     "wait socket establish timeout", "HcclSocket][Listen*fail"),
+	},
+	{
+		.key = "hccl-port",
+		.check = "H09",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "an NPU's network port is down (HCCL, EJ0002)",
+		.why = "the NPU's own RoCE port has no link, or was not set up",
+		.need = "hccn_tool -i N -link -g; hccn_tool -i N -ip -g",
+		.need_why = "which port is down",
+		.pattern = P("network port is down", "EJ0002: "),
 	},
 	{
 		.key = "versions",
@@ -1030,6 +1165,24 @@ const struct rs_message rs_messages[] = {
 		.need_why = "which host is the odd one",
 		.pattern = P("Mismatched NCCL version detected",
 			     "NCCL version mismatch with remote peer"),
+	},
+	{
+		.key = "kernel-symbols",
+		.check = "X05",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.but = "peer",
+		.title = "a kernel module was built against another RDMA stack than the one that "
+			 "runs",
+		.why = "its symbols are of another ib_core: after OFED or the kernel was changed, "
+		       "what stands on it (ko2iblnd, nvme_rdma, rpcrdma, GPU drivers) must be "
+		       "built again, against that one",
+		.need = "modinfo MODULE ib_core | grep -E 'filename|vermagic'; ofed_info -s",
+		.need_why = "whose ib_core runs, and which one the module was built for",
+		.pattern =
+			P("disagrees about version of symbol", "Unknown symbol ib_",
+			  "Unknown symbol __ib_", "Unknown symbol rdma_", "Unknown symbol __rdma_",
+			  "no symbol version for ib_", "no symbol version for rdma_"),
 	},
 	{
 		.key = "same-gpu",
@@ -1090,11 +1243,34 @@ const struct rs_message rs_messages[] = {
 			"medium "
 			"Memory",
 		.need_why = "how large it is inside the container",
-		.pattern = P("shared memory segment", "failed to create shared memory file",
-			     "shared memory file*error", "/dev/shm*No space left",
-			     "unable to open shared memory object", "out of shared memory",
-			     "Bus error*shared memory", "posix_fallocate failed",
-			     "failed to extend /dev/shm", "insufficient shared memory"),
+		.pattern =
+			P("shared memory segment", "failed to create shared memory file",
+			  "shared memory file*error", "/dev/shm*No space left",
+			  "unable to open shared memory object", "out of shared memory",
+			  "Bus error*shared memory", "posix_fallocate failed",
+			  "failed to extend /dev/shm", "insufficient shared memory",
+			  "unlink shared memory /dev/shm", "per-host segment limit * is too small"),
+	},
+	{
+		.key = "rank-memory",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title =
+			"a rank may not reach another's memory on the same host (CMA, /proc, SysV)",
+		.why = "ranks of one host read each other by process_vm_readv or by shared "
+		       "segments: "
+		       "other containers or user namespaces, Yama's ptrace_scope, a missing "
+		       "CAP_SYS_PTRACE, or memory of a GPU stop that",
+		.need = "cat /proc/sys/kernel/yama/ptrace_scope; ls -l /proc/self/ns, in two "
+			"ranks; "
+			"UCX_TLS=^cma,posix as a test",
+		.need_why = "whether the ranks share a user and PID namespace",
+		.pattern = P("process_vm_readv(*returned -1", "process_vm_writev(*returned -1",
+			     "process_vm_readv failed", "process_vm_readv: *not permitted",
+			     "mm ep failed to connect to remote FIFO", "(file_name=/proc/*failed",
+			     "shmget(size*failed", "Reading from remote process' memory failed",
+			     "shmat(shmid*failed", "Shared memory error"),
 	},
 	{
 		.key = "imex",
@@ -1109,6 +1285,57 @@ const struct rs_message rs_messages[] = {
 		.need_why = "which host is not ready, and whether the channel is there",
 		.pattern = P("is available but not working on this system", "IMEX*not ready",
 			     "imex channel*not", "Failed to open IMEX"),
+	},
+	{
+		.key = "nvls",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "NVLink SHARP (NVLS, multicast memory) failed on a host",
+		.why = "NVSwitches join the GPUs' memory by fabric manager's leave: it does not "
+		       "run, "
+		       "is of another release than the driver, or a GPU is not in its fabric. "
+		       "NCCL_NVLS_ENABLE=0 does without, more slowly",
+		.need = "systemctl status nvidia-fabricmanager; nvidia-smi -q | grep -A3 Fabric",
+		.need_why = "whether each GPU's fabric state is Completed and its status Success",
+		.pattern = P("Failed to bind NVLink SHARP", "nvls.cc:* NCCL WARN Cuda failure",
+			     "cuMulticastCreate*fail", "cuMulticastAddDevice*fail",
+			     "cuMulticastBindMem*fail", "Multicast support requested for team"),
+	},
+	{
+		.key = "gpu-share",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "ranks of one host cannot reach each other's GPU memory (CUDA IPC)",
+		.why = "each rank opens its neighbour's memory by a handle: containers without "
+		       "--ipc=host "
+		       "and a common PID namespace, two drivers, or devices hidden from each "
+		       "other stop "
+		       "that. NCCL_CUMEM_ENABLE=0 or NCCL_P2P_DISABLE=1 tells whether it is all",
+		.need = "nvidia-smi topo -p2p r; docker inspect (IpcMode, PidMode)",
+		.need_why = "whether the GPUs may reach each other at all",
+		.pattern = P("cudaIpcGetMemHandle failed", "failed to open CUDA IPC handle",
+			     "cudaIpcOpenMemHandle*fail", "hipIpcOpenMemHandle*fail",
+			     "cuMemImportFromShareableHandle failed",
+			     "cuMemImportFromShareableHandle() failed",
+			     "p2p.cc:* NCCL WARN Cuda failure", "p2p.cc:* NCCL WARN failed to peer",
+			     "failed to peer with device"),
+	},
+	{
+		.key = "topo-file",
+		.check = "N09",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "NCCL cannot use the topology or graph file that it was given",
+		.why = "NCCL_TOPO_FILE or NCCL_GRAPH_FILE names a file that is not in the "
+		       "container, is "
+		       "of another machine, or of another release's form",
+		.need = "ls -l $NCCL_TOPO_FILE, inside the container",
+		.need_why = "whether it is there",
+		.pattern = P("Could not open XML topology file", "Could not open XML graph file",
+			     "XML Topology has wrong version", "XML Graph has wrong version",
+			     "XML Import Channel : dev * not found", "XML Parse error"),
 	},
 	{
 		.key = "gpu-driver",
@@ -1162,6 +1389,23 @@ const struct rs_message rs_messages[] = {
 			  "unhandled cuda error", "peer mapping resources exhausted",
 			  "invalid device ordinal", "hipErrorIllegalAddress",
 			  "Memory access fault by GPU", "all CUDA-capable devices are busy"),
+	},
+	{
+		.key = "libfabric-completion",
+		.check = "N12",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "an operation over libfabric ended in error",
+		.why = "the provider's own words say which: a peer that is gone or not reached (of "
+		       "EFA: a security group that does not take all traffic of its own), a "
+		       "request that no receive matches, or a resource of the NIC that is used up",
+		.need = "FI_LOG_LEVEL=warn of all ranks; dmesg -T on both hosts",
+		.need_why = "what the provider met first",
+		.pattern =
+			P("OFI poll failed", "Error returned from fi_cq_readerr",
+			  "MPIDI_OFI_handle_cq_error", "PTLTE_NOT_FOUND",
+			  "NET/OFI Request * completed with error", "context completed with error",
+			  "cq_write_tx_error: err", "cq_write_rx_error: err", "fi_cq_readerr: err"),
 	},
 	{
 		.key = "mpi-retry",

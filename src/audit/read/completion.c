@@ -151,9 +151,10 @@ static int in_brackets(const char *line)
 static bool of_completion(const char *line)
 {
 	static const char *const signs[] = {
-		"ompletion", "wc.status", "wc_status",  "wc status", "WC status",    "CQE",
-		"cqe ",      "CQ error",  "rror on CQ", "poll_cq",   "work request", "Work request",
-		"bad wc",    "WC error",  "wc error",   "wc->status"};
+		"ompletion",    "wc.status",    "wc_status",  "wc status",  "WC status",
+		"CQE",          "cqe ",         "CQ error",   "rror on CQ", "poll_cq",
+		"work request", "Work request", "bad wc",     "WC error",   "wc error",
+		"wc->status",   "comp->status", "snd status", "rcv status"};
 
 	for (unsigned i = 0; i < sizeof(signs) / sizeof(*signs); i++)
 		if (strstr(line, signs[i]))

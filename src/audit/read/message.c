@@ -321,6 +321,20 @@ static void keep(struct rs_audit *a, const struct rs_input *in, const struct rs_
 		rs_input_add(a, in, l->number, NULL, "message_device", name, "%s", device);
 }
 
+/* "I don't see GDRDMA": who asks after a good sign has not seen it. */
+static bool is_missed(const char *line)
+{
+	static const char *const words[] = {" not ", "n't ", "Why ",     " why ", "?",
+					    "hould", " no ", "without ", "xpect"};
+
+	if (strstr(line, "NCCL INFO"))
+		return false;
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(line, words[i]))
+			return true;
+	return false;
+}
+
 /* The row says of which lines it is not. */
 static bool is_but(const struct rs_message *m, const char *line)
 {
@@ -347,6 +361,7 @@ static bool line(struct rs_audit *a, const struct rs_input *in, const struct rs_
 			    is_source(l->text, at, end) ||
 			    (tries && rs_messages[row].check && !rs_messages[row].tried) ||
 			    is_but(&rs_messages[row], l->text) ||
+			    (!rs_messages[row].check && is_missed(l->text)) ||
 			    (rs_messages[row].by_errno && !says_failure(l->text, at, end)))
 				continue;
 			last = row;

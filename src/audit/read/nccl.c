@@ -64,7 +64,7 @@ static void log_line(struct rs_audit *a, const struct rs_input *in, const struct
 		add(a, in, l, "version", text);
 	if ((p = strstr(l->text, "NET/IB : Using ")))
 		using(a, in, l, p);
-	if ((p = strstr(l->text, " via ")))
+	if ((p = strstr(l->text, " via ")) && strstr(l->text, " -> "))
 		transport(a, in, l, p + 5);
 	if ((p = strstr(l->text, "Using network ")))
 		add(a, in, l, "network", p + 14);

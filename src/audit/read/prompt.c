@@ -798,7 +798,7 @@ static bool complains(const char *low)
 		"only get", " bug",        "unstable",       "different for", "too low",
 		"drops",    "zero",        "fail",           "help me",       "not as good",
 		"error",    "back to tcp", "back to socket", "breaks ",       "crash",
-		"very low", "downgrade",   "cannot",         "low bandwidth"};
+		"very low", "downgrade",   "cannot",         "low bandwidth", "weird"};
 
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strstr(low, words[i]))
@@ -831,6 +831,27 @@ bool rs_ends_program(const char *text)
 
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strstr(text, words[i]))
+			return true;
+	return false;
+}
+
+/* What a program does without, and an advice for another day, are no failure of a job. Where the
+ * way that it falls back from is the network's, that is one. */
+static bool goes_on(const char *low)
+{
+	static const char *const ways[] = {"falling back", "fall back to",    "ignore import",
+					   ", ignoring",   "skipping import", " if you ",
+					   "retrying with"};
+	static const char *const network[] = {"rdma", "tcp",   "socket", "infiniband", "roce",
+					      "efa",  "ucx",   "verbs",  "nccl",       "gdr",
+					      " ib ", "net/",  "peerm",  "transport",  "ibv_",
+					      "gid",  "mlock", "memlock"};
+
+	for (unsigned i = 0; i < sizeof(network) / sizeof(*network); i++)
+		if (strstr(low, network[i]))
+			return false;
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (strstr(low, ways[i]))
 			return true;
 	return false;
 }
@@ -906,7 +927,9 @@ bool rs_states_failure(const char *text)
 		"unsupported",
 		"no devices found",
 		"not supported",
+		"failed",
 		"invalid usage",
+		"invalid argument",
 		"internal error",
 		"system error",
 		"killed",
@@ -989,6 +1012,8 @@ bool rs_states_failure(const char *text)
 	/* a program's own word for it, and something said behind */
 	if (level == RS_LEVEL_ERROR && says_more(low))
 		return true;
+	if (level != RS_LEVEL_ERROR && goes_on(low))
+		return false;
 	for (unsigned i = 0; phrases[i]; i++) {
 		const char *at = strstr(low, phrases[i]);
 		size_t m = strlen(phrases[i]);
@@ -1008,6 +1033,10 @@ bool rs_states_failure(const char *text)
 		if (!strcmp(phrases[i], "fail") && !stands(low, at, 4))
 			continue;
 		if (!strcmp(phrases[i], "failure") && at[7] == '_')
+			continue;
+		/* a word of its own, as "**FAILED** x" and "`failed assert`"; no counter's name */
+		if (!strcmp(phrases[i], "failed") &&
+		    ((at > low && !strchr("`*([\">", at[-1])) || strchr("_-=:", at[6])))
 			continue;
 		return true;
 	}

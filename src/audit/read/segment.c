@@ -907,13 +907,14 @@ static void refusal_add(struct rs_audit *a, const struct rs_input *in, const str
 enum { FAILURES = 64 /* kept of a host; more say no more */ };
 
 static void failure_add(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
-			unsigned *n)
+			uint32_t *stated, unsigned *n)
 {
 	char name[32];
 
 	if (*n >= FAILURES || !rs_states_failure(l->text))
 		return;
-	snprintf(name, sizeof(name), "failure/%u", ++*n);
+	stated[(*n)++] = l->number;
+	snprintf(name, sizeof(name), "failure/%u", *n);
 	rs_input_add(a, in, l->number, NULL, "said", name, "%.300s", l->text);
 }
 
@@ -939,8 +940,9 @@ static uint32_t messages(struct stream *s, const struct rs_reader *r, struct rs_
 	return rs_facts_count(s->t->a->facts) - before;
 }
 
-/* Refusals, and lines that state a failure outside of outputs that readers know. */
-static void said(struct stream *s, struct rs_input *in)
+/* Refusals, and lines that state a failure outside of outputs that readers know: how many, and
+ * their numbers. */
+static unsigned said(struct stream *s, struct rs_input *in, uint32_t *stated)
 {
 	struct rs_text_use *u = s->t->use;
 	struct rs_line *l = &s->line;
@@ -960,21 +962,24 @@ static void said(struct stream *s, struct rs_input *in)
 		/* within an output that a reader took only what ends a program is no part of it */
 		if (s->kept[i] && !rs_ends_program(l->text))
 			continue;
-		failure_add(s->t->a, in, l, &n);
+		failure_add(s->t->a, in, l, stated, &n);
 		/* it is not understood by that: readers of messages come later */
 		u->use[s->number[i] - 1] = was;
 	}
+	return n;
 }
 
 static void by_line(struct stream *s)
 {
 	struct segment all = {.first = 0, .n = s->n};
+	uint32_t stated[FAILURES];
 	struct rs_input in;
+	unsigned n;
 
 	segment_input(s, &all, &in);
 	in.data = s->data;
 	in.size = s->start[s->n];
-	said(s, &in);
+	n = said(s, &in, stated);
 	for (unsigned r = 0; rs_readers[r] && !s->t->a->err; r++) {
 		uint32_t facts = rs_readers[r]->line ? messages(s, rs_readers[r], &in) : 0;
 
@@ -983,6 +988,9 @@ static void by_line(struct stream *s)
 			s->t->a->err = -ENOMEM;
 		s->t->knew |= facts > 0;
 	}
+	/* what no reader knows is judged by its words all the same */
+	for (unsigned i = 0; i < n; i++)
+		mark(s->t->use, stated[i], RS_LINE_USED);
 }
 
 /* ---- What became of the lines ---- */

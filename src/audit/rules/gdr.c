@@ -144,7 +144,9 @@ static void p12_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 				   : gone ? "nvidia_peermem is not there; whether dma-buf takes "
 					    "its place is not known"
 					  : "whether GPU memory can be registered is not known");
-		rs_finding_fact(f, module ? module : gone);
+		rs_finding_fact(f, module ? module
+				   : gone ? gone
+					  : rs_facts_get(a->facts, host, "nccl", "via_ib"));
 		if (module)
 			rs_finding_need(a, f, "/sys/kernel/mm/memory_peers/*/version",
 					"an inbox ib_core registers nothing although the module is "
@@ -165,7 +167,8 @@ void device_p12(struct rs_audit *a, const struct rs_rule *r)
 
 		if ((rs_look_has_gpu(a, host) && rs_look_has_rdma(a, host)) ||
 		    rs_facts_get(a->facts, host, "host", "module/nvidia_peermem") ||
-		    (rs_look_has_gpu(a, host) && absent_module(a, host)))
+		    (rs_look_has_gpu(a, host) && absent_module(a, host)) ||
+		    rs_facts_get(a->facts, host, "nccl", "via_ib"))
 			p12_host(a, r, host);
 	}
 }

@@ -17,6 +17,7 @@ enum {
 struct heard {
 	struct rs_audit *a;
 	const struct rs_message *m;
+	const struct rs_message *rather; /* this row where the host's text is of GPUs; NULL */
 	const char *name;
 	struct rs_finding *f;
 	uint32_t lines, hosts;
@@ -160,12 +161,41 @@ static void subjects(struct heard *h, const char *host)
 		rs_finding_subject(h->a, h->f, host, NULL);
 }
 
+/* Is the text of GPUs? Registered memory may be a host's as well. */
+static bool of_gpus(const struct rs_audit *a, const char *host)
+{
+	static const char *const subjects[] = {"message", "said", "env"};
+	static const char *const words[] = {"gpu",  "cuda",  "nccl",    "nvshmem",  "vram",
+					    "rocm", "torch", "peermem", "kv cache", "nixl"};
+	enum { LOOKED_AT = 512 };
+
+	if (rs_message_fact(a, host, "nccl log"))
+		return true;
+	for (unsigned i = 0; i < sizeof(subjects) / sizeof(*subjects); i++) {
+		uint32_t at = rs_facts_seek(a->facts, host, subjects[i]), n = 0;
+		const struct rs_fact *f;
+
+		while (n++ < LOOKED_AT &&
+		       (f = rs_facts_next(a->facts, &at, host, subjects[i], ""))) {
+			/* a variable tells by its name, a line by its words */
+			const char *text = *subjects[i] == 'e' ? f->name : f->value;
+
+			for (unsigned k = 0; k < sizeof(words) / sizeof(*words); k++)
+				if (strcasestr(text, words[k]))
+					return true;
+		}
+	}
+	return false;
+}
+
 static void hear_host(struct heard *h, const struct rs_rule *r, const char *host)
 {
 	const struct rs_fact *line, *meant = NULL;
 	uint32_t at = 0, here = 0;
 
 	if (h->m->against && rs_message_fact(h->a, host, h->m->against))
+		return;
+	if ((h->m->gpu && !of_gpus(h->a, host)) || (h->rather && of_gpus(h->a, host)))
 		return;
 	if (h->m->given && !rs_message_fact(h->a, host, h->m->given))
 		return;
@@ -193,9 +223,9 @@ static void hear_host(struct heard *h, const struct rs_rule *r, const char *host
 }
 
 static void hear(struct rs_audit *a, const struct rs_rule *r, const struct rs_message *m,
-		 const char *name)
+		 const char *name, const struct rs_message *rather)
 {
-	struct heard h = {.a = a, .m = m, .name = name};
+	struct heard h = {.a = a, .m = m, .name = name, .rather = rather};
 
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
 		hear_host(&h, r, rs_facts_host(a->facts, i));
@@ -212,13 +242,18 @@ static void hear_row(struct rs_audit *a, const struct rs_rule *r, const struct r
 	char name[96];
 
 	if (!m->by_errno && !m->errno_is) {
-		hear(a, r, m, m->key);
+		hear(a, r, m, m->key, NULL);
 		return;
 	}
 	for (int e = 0; e < 134; e++) {
+		const struct rs_message *found;
+
 		snprintf(name, sizeof(name), "%s/%d", m->key, e);
-		if (rs_message_find(name) == m)
-			hear(a, r, m, rs_audit_text(a, "%s", name));
+		found = rs_message_find(name);
+		if (found == m)
+			hear(a, r, m, rs_audit_text(a, "%s", name), NULL);
+		else if (found->gpu && m->by_errno)
+			hear(a, r, m, rs_audit_text(a, "%s", name), found);
 	}
 }
 
@@ -398,7 +433,8 @@ static void n18_alone(struct rs_audit *a, const struct rs_rule *r, const char *h
 	}
 	if (!f && average > 0)
 		return;
-	x = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+	/* one rank alone is what may have been asked for; a rank that stands twice is not */
+	x = rs_finding_new(a, r, RS_FAIL, f ? RS_MAJOR : RS_MINOR,
 			   f ? "nccl-tests lists a rank twice: its processes are no one job"
 			     : "nccl-tests measured no bus bandwidth (average 0): it ran with one "
 			       "rank");

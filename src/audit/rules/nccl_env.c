@@ -608,9 +608,12 @@ static void n08_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 				   "no GPUDirect RDMA: the NICs are at %s, beyond the level",
 				   rs_near_name[nearest]);
 	} else if (plain && !gdr) {
-		f = rs_finding_new(a, r, known ? RS_FAIL : RS_UNKNOWN, RS_CRITICAL,
+		/* what the board allows is not known: boards without GPUDirect run so by right */
+		f = rs_finding_new(a, r, RS_FAIL, known ? RS_CRITICAL : RS_MINOR,
 				   "NCCL's log shows NET/IB without GDRDMA%s",
 				   known ? ", though the NICs are near enough" : "");
+		if (f && !known)
+			f->confidence = RS_MEDIUM;
 		rs_finding_why(a, f,
 			       "data passes through host memory: the peer memory module or dma-buf "
 			       "is missing (P12), or the level is too low");

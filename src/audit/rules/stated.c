@@ -106,8 +106,7 @@ static void say(struct state *s, const struct rs_rule *r, const struct rs_kind *
 		rs_finding_subject(s->a, f, s->host, NULL);
 		rs_finding_why(s->a, f,
 			       "no table has these words: the check is the one that they point "
-			       "at. The line says the rest: %.160s",
-			       line->value);
+			       "at, and the line itself says the rest");
 		rs_finding_need(s->a, f, k->need, "what lies behind the line");
 		rs_finding_unpriced(s->a, f, "what a message tells has no model");
 		s->of[i] = f;

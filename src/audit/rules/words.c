@@ -212,7 +212,7 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "N15",
-		.any = "~psm2|~psm3|~hfi_|hfi|~hfp_|~opa_",
+		.any = "~psm2|~psm3|~hfi_|hfi|~hfp_|~opa_|~ipath",
 		.title = "a line states that an Omni-Path or PSM device cannot be used",
 		.need = "ls -l /dev/hfi1*; fi_info -p psm2, psm3; FI_PROVIDER, inside the job",
 	},
@@ -233,6 +233,12 @@ static const struct rs_kind kinds[] = {
 		       "umad|smp|~discover fabric|~path record",
 		.title = "a line states that the subnet's management did not answer",
 		.need = "sminfo; ibstat, on the host that runs it",
+	},
+	{
+		.check = "N15",
+		.any = "~cxi|slingshot|cassini",
+		.title = "a line states a failure of a Slingshot device (CXI)",
+		.need = "cxi_stat; cxi_service list; fi_info -p cxi, inside the job",
 	},
 	{
 		.check = "N15",
@@ -262,11 +268,19 @@ static const struct rs_kind kinds[] = {
 			"container",
 	},
 	{
+		.check = "N18",
+		.any = "~assertion|~_assert(|~assert(|~assert `",
+		.title = "a line states that a program broke one of its own assertions",
+		.need = "the releases of the program and its libraries; the lines before it",
+		.weak = true,
+	},
+	{
 		.check = "N17",
 		.any = "socket|sockets|connect|connected|connecting|connection|listen|tcp|"
 		       "~bind to|~bind address|~bind port|~bind()|~binding to|~bind failed|"
 		       "~tcpstore|hostname|hostnames|rendezvous|bootstrap|etcd|metadata|"
-		       "handshake|~interface|subnet|~communicat|~store_based|~getaddrinfo|~kv "
+		       "handshake|~interface|~ip "
+		       "address|subnet|~communicat|~store_based|~getaddrinfo|~kv "
 		       "store",
 		.but = "database|sql|~http|~docker.sock|display|x11|dbus|~d-bus|~license|"
 		       "nvls|~nvlink|multicast|snapshot|bucket",
@@ -279,7 +293,7 @@ static const struct rs_kind kinds[] = {
 		.any = "~low bandwidth|~low allreduce|~low throughput|~low bus|slow|slower|slowly|"
 		       "~poor perf|~bad perf|~performance|~capped|~half of|~bandwidth is|"
 		       "~low busbw|~very low|~too low|~lower than|~less than expect|~drops to|"
-		       "~dropped to|~degrad",
+		       "~dropped to|~degrad|weird|~not what i expected",
 		.with = "~bandwidth|gb/"
 			"s|gbps|~gbit|~throughput|busbw|slow|slower|~perf|~speed|~latency",
 		.title = "a line states that a transfer is slower than it should be",
@@ -292,7 +306,7 @@ static const struct rs_kind kinds[] = {
 		       "~mpi_|ucx|nixl|~mooncake|~deepep|transfer|transfers|~watchdog|~rdma|"
 		       "~nvshmem|gloo|~torch|communicator|~infiniband|roce|~openib|btl|vllm|sglang|"
 		       "horovod|~deepspeed|~megatron|ray|~mpirun|~multi-node|~multinode|cuda|hip|"
-		       "ipc|gpu|gpus|~verbs|ib|training|worker|workers",
+		       "ipc|gpu|gpus|~verbs|ib|training|worker|workers|~assert",
 		.title = "a line states that a job or a transfer failed",
 		.need = "the log of all ranks from their start, with NCCL_DEBUG=INFO or "
 			"UCX_LOG_LEVEL=info",
@@ -410,7 +424,8 @@ static bool is_strong(const char *low)
 		       "~out of range|~terminate called|~what():|~error (|~coredump|~core "
 		       "dump|~errors in |~error "
 		       "-|~error 0x|~doesn't work|~does not work|~not working|"
-		       "~not available|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
+		       "~not available|~not permitted|~returned "
+		       "-1|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
 		       "~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
 		       "~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
 }

@@ -197,6 +197,8 @@ static void test_a_status_by_number_name_words_and_syndrome(void **state)
 		  "x\n",
 		  "13");
 	status_is("ep.cpp:11: bad wc status 9 on qp 4\n", "9");
+	status_is("@ 1> rcv comp->status=5\n", "5");
+	status_is("@ 0> snd status=10 opcode=2 dst_node=1 dst_qp=0\n", "10");
 	/* success is no error */
 	status_is("n:1:2 [0] NCCL INFO completion from peer with status=0\nx: RNR retry counter "
 		  "exceeded\n",
@@ -271,6 +273,47 @@ static void test_a_message_takes_the_place_of_a_pass(void **state)
 		RS_PASS);
 }
 
+/* EFAULT of a registration: a GPU's memory where the text is of GPUs, else any. */
+static void test_an_address_is_a_gpus_where_gpus_are_named(void **state)
+{
+	const struct told host[] = {
+		{"h", "message", "verbs-register/14", "ibv_reg_mr failed: Bad address", 0},
+		{NULL, NULL, NULL, NULL, 0}};
+	const struct told gpu[] = {
+		{"h", "message", "verbs-register/14", "ibv_reg_mr failed: Bad address", 0},
+		{"h", "said", "failure/1", "cannot register 4 GiB of VRAM", 0},
+		{NULL, NULL, NULL, NULL, 0}};
+	struct judged j = judge(NULL, host);
+
+	assert_string_equal(first(j)->rule->id, "N16");
+	rs_audit_destroy(j.a);
+	j = judge(NULL, gpu);
+	assert_string_equal(first(j)->rule->id, "P12");
+	rs_audit_destroy(j.a);
+}
+
+/* Who asks why a good sign is missing has not seen it. */
+static void test_a_sign_that_is_missed_is_none(void **state)
+{
+	static const char text[] = "# Why is there no connection via NET/IB/0/GDRDMA here\n"
+				   "I don't see /GDRDMA being enabled.\n";
+	struct rs_input in = {
+		.host = "h", .path = "f", .inner = "f", .data = text, .size = sizeof(text) - 1};
+	struct rs_audit *a;
+
+	assert_int_equal(rs_audit_create(&a), 0);
+	rs_read_input(a, &in);
+	rs_facts_seal(a->facts);
+	assert_int_equal(facts(a, "message", "gdr-enabled"), 0);
+	assert_int_equal(facts(a, "nccl", "via_ib_gdr"), 0);
+	rs_audit_destroy(a);
+	a = reading("n1:5:9 [0] NCCL INFO Channel 00/0 : 7[3] -> 0[0] [receive] via "
+		    "NET/IB/0/GDRDMA\n");
+	assert_int_equal(facts(a, "message", "gdr-enabled"), 1);
+	assert_int_equal(facts(a, "nccl", "via_ib_gdr"), 1);
+	rs_audit_destroy(a);
+}
+
 static void test_one_finding_for_a_message_of_many_hosts(void **state)
 {
 	struct judged j =
@@ -307,6 +350,8 @@ int main(void)
 		cmocka_unit_test(test_a_status_by_number_name_words_and_syndrome),
 		cmocka_unit_test(test_what_only_tells_of_messages_is_none),
 		cmocka_unit_test(test_a_message_takes_the_place_of_a_pass),
+		cmocka_unit_test(test_an_address_is_a_gpus_where_gpus_are_named),
+		cmocka_unit_test(test_a_sign_that_is_missed_is_none),
 		cmocka_unit_test(test_one_finding_for_a_message_of_many_hosts),
 		cmocka_unit_test(test_a_cause_stands_before_what_follows),
 	};

@@ -195,7 +195,13 @@ static void test_gpudirect_is_used_where_it_can_be(void **state)
 		RS_PASS);
 	/* the board has no switch: by design */
 	assert_int_equal(verdict("N08", FACTS(FAR, {"a", "nccl", via, "NET/IB/0", 0})), RS_NA);
-	assert_int_equal(verdict("N08", FACTS({"a", "nccl", via, "NET/IB/0", 0})), RS_UNKNOWN);
+	/* how near the NICs are was not seen: a minor finding, and P12 is asked after */
+	struct judged j = judge("N08", FACTS({"a", "nccl", via, "NET/IB/0", 0}));
+
+	assert_int_equal(j.a->findings[0]->verdict, RS_FAIL);
+	assert_int_equal(j.a->findings[0]->severity, RS_MINOR);
+	rs_audit_destroy(j.a);
+	assert_int_equal(verdict("P12", FACTS({"a", "nccl", via, "NET/IB/0", 0})), RS_UNKNOWN);
 	/* a level that no NIC is near enough for; digits of old: 3 is PHB, which holds NODE */
 	assert_int_equal(verdict("N08", FACTS(FAR, ENV("NCCL_NET_GDR_LEVEL", "PIX"))), RS_FAIL);
 	assert_int_equal(verdict("N08", FACTS(FAR, ENV("NCCL_NET_GDR_LEVEL", "3"))), RS_PASS);

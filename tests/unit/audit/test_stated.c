@@ -74,6 +74,8 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 		{"N15", "mlx5_common: Verbs device not found for 0000:3b:00.3\n"},
 		{"H06", "ring.c: WARN: * Not enough hugepage memory for the rings\n"},
 		{"N18", "RuntimeError: transfer of layer 7 failed between prefill and decode\n"},
+		{"N15", "launcher: cxi1: new service: Invalid argument\n"},
+		{"N18", "rank3: Assertion failure at lib/ptl.c:96: n == want\n"},
 		{"N18", "Traceback (most recent call last): something failed at step 3\n"},
 	};
 
@@ -137,6 +139,10 @@ static void test_settings_columns_and_other_parts_accuse_nothing(void **state)
 		"[ 3100.100000] pcieport 0000:00:01.1: AER: Corrected error received: "
 		"0000:00:01.1\n",
 		"tests.test_tag_matching.TMTest.test_tm_unexpected_tag: needs an SRQ\n",
+		"W0101 10:00:00.1 9 topo.cpp:3] Failed to load the map, falling back to its own\n",
+		"[2026-01-01 10:00:00] Ignore import error when loading a.b: cannot import name "
+		"'X'\n",
+		"If you see errors of incompatible models, use another release.\n",
 		"n1:1:1 [0] NCCL INFO NET/Plugin: could not find libnccl-net-x.so for the QP\n",
 	};
 
