@@ -19,7 +19,7 @@ struct rs_error {
 	int code; /* negative errno; 0: no error */
 	char file[512];
 	int line, column;
-	char what[512]; /* "expected a rate such as 400G, found '400'" */
+	char what[768]; /* "expected a rate such as 400G, found '400'", or all keys of a mapping */
 	char hint[256]; /* what to do; may be empty */
 };
 

@@ -126,21 +126,17 @@ static void get_limits(struct rs_load *l, struct rs_part *p, const struct rs_nod
 static void unknown_model(struct rs_load *l, const char *model, struct rs_where at)
 {
 	const char *names[64];
-	char all[256] = "";
 	unsigned k = 0;
 
-	for (; k < 63 && rs_nic_model_at(k); k++) {
+	for (; k < 63 && rs_nic_model_at(k); k++)
 		names[k] = rs_nic_model_at(k)->name;
-		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", k ? ", " : "",
-			 names[k]);
-	}
 	names[k] = NULL;
 	rs_load_fail(
 		l, -EINVAL, at,
 		"model: '%.80s' is no known NIC%s; known: %s; for another leave model out and give "
 		"its "
 		"rate, pcie and limits",
-		model, rs_did_you_mean(l, model, names), all);
+		model, rs_did_you_mean(l, model, names), rs_list_names(l, names));
 }
 
 /* A NIC's model gives what its own keys do not say. */
@@ -447,7 +443,7 @@ static struct rs_host *inside_of(struct rs_load *l, const struct rs_node *n)
 	const char *like = NULL;
 	struct rs_error e = {0};
 	struct rs_host *h = NULL;
-	char why[480];
+	char why[700];
 	int err;
 
 	rs_node_string(l, n, "like", &like);

@@ -401,20 +401,22 @@ const char *rs_did_you_mean(struct rs_load *l, const char *s, const char *const 
 	return text ? text : "";
 }
 
-static void list_names(char *buf, size_t size, const char *const *names)
+const char *rs_list_names(struct rs_load *l, const char *const *names)
 {
-	size_t n = 0;
+	size_t size = 1, n = 0;
+	char *all;
 
-	buf[0] = '\0';
-	for (; *names && n < size; names++)
-		n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", *names);
+	for (const char *const *i = names; *i; i++)
+		size += strlen(*i) + 2;
+	all = rs_load_take(l, size, 1);
+	for (; all && *names; names++)
+		n += (size_t)snprintf(all + n, size - n, "%s%s", n ? ", " : "", *names);
+	return all ? all : "";
 }
 
 bool rs_node_keys(struct rs_load *l, const struct rs_node *n, const char *what,
 		  const char *const *known)
 {
-	char all[400];
-
 	if (l->err)
 		return false;
 	if (n->kind != RS_NODE_MAP) {
@@ -429,9 +431,8 @@ bool rs_node_keys(struct rs_load *l, const struct rs_node *n, const char *what,
 			k++;
 		if (*k)
 			continue;
-		list_names(all, sizeof(all), known);
 		rs_load_fail(l, -EINVAL, i->at, "%s has no key '%.80s'%s (there are: %s)", what,
-			     i->key, rs_did_you_mean(l, i->key, known), all);
+			     i->key, rs_did_you_mean(l, i->key, known), rs_list_names(l, known));
 		return false;
 	}
 	return true;
@@ -687,7 +688,6 @@ void rs_node_name(struct rs_load *l, const struct rs_node *map, const char *key,
 {
 	const struct rs_node *n;
 	const char *s = text_of(l, map, key, &n);
-	char all[240];
 
 	for (int i = 0; s && names[i]; i++)
 		if (rs_text_same(s, names[i])) {
@@ -696,7 +696,6 @@ void rs_node_name(struct rs_load *l, const struct rs_node *map, const char *key,
 		}
 	if (!s)
 		return;
-	list_names(all, sizeof(all), names);
-	rs_load_fail(l, -EINVAL, n->at, "%s: '%.80s' is not one of: %s%s", key, s, all,
-		     rs_did_you_mean(l, s, names));
+	rs_load_fail(l, -EINVAL, n->at, "%s: '%.80s' is not one of: %s%s", key, s,
+		     rs_list_names(l, names), rs_did_you_mean(l, s, names));
 }

@@ -105,6 +105,8 @@ const char *rs_node_scalar(struct rs_load *l, const struct rs_node *n, const cha
 /* "; did you mean 'x'?", or nothing: for a message about s, of which the names are known. In the
  * arena. */
 const char *rs_did_you_mean(struct rs_load *l, const char *s, const char *const *names);
+/* "a, b, c", all of them, in the arena: a list that is cut off denies the rest. */
+const char *rs_list_names(struct rs_load *l, const char *const *names);
 bool rs_same_key(const char *a, const char *b); /* '-' and '_' are the same */
 
 #endif

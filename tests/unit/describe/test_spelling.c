@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "describe/describe.h"
@@ -322,12 +323,57 @@ static void test_a_hosts_file_is_a_host_on_a_switch(void **state)
 	}
 }
 
+/* A message lists all keys that there are: the last one of the list is one, and nothing is cut. */
+static void test_a_list_of_keys_is_whole(void **state)
+{
+	static const struct {
+		const char *path, *last;
+	} maps[] = {
+		{"fabric.qos", "hop_classes"},
+		{"fabric.transport", "cnp_moderation"},
+		{"fabric.qos.classes[0]", "cc"},
+		{"fabric.network", NULL},
+		{"fabric.hosts[0]", NULL},
+		{"fabric.host_model", NULL},
+		{"workload[0]", NULL},
+		{"workload[1].collective", NULL},
+		{"workload[2].train", NULL},
+		{"fabric.transport.uet", NULL},
+		{"fabric.hosts[0].nics[0]", NULL},
+		{"fabric", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+		char path[80], last[40];
+		struct rs_fabric *f = NULL;
+		struct rs_error e;
+		const char *comma;
+
+		snprintf(path, sizeof(path), "%s.zzz", maps[i].path);
+		assert_int_equal(try(path, "1", &f, &e), -EINVAL);
+		comma = strrchr(e.what, ',');
+		assert_non_null(comma);
+		if (sscanf(comma, ", %39[a-z0-9_])", last) != 1 ||
+		    e.what[strlen(e.what) - 1] != ')' || strstr(e.what, "..."))
+			fail_msg("%s: %s", path, e.what);
+		if (maps[i].last)
+			assert_string_equal(last, maps[i].last);
+		snprintf(path, sizeof(path), "%s.%s", maps[i].path, last);
+		/* it may be a wrong value for it, but it is a key */
+		if (!try(path, "zzz", &f, &e))
+			rs_fabric_free(f);
+		else
+			assert_null(strstr(e.what, "has no key"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spellings_that_are_read),
 		cmocka_unit_test(test_spellings_that_are_told_what_was_meant),
 		cmocka_unit_test(test_a_range_that_is_printed_is_the_range_that_holds),
+		cmocka_unit_test(test_a_list_of_keys_is_whole),
 		cmocka_unit_test(test_groups_without_a_name_are_h),
 		cmocka_unit_test(test_a_hosts_file_is_a_host_on_a_switch),
 	};
