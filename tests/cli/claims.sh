@@ -14,6 +14,17 @@ assert abs(yes.half - 4.303 * 0.1 / 3 ** 0.5) < 1e-9, yes.half
 assert (yes.holds(), no.holds(), edge.holds()) == (True, False, None)
 assert verdict_of([yes, Figure("shown", 1)]) == "holds" and verdict_of([no]) == "fails"
 assert verdict_of([yes, no]) == "holds with conditions" and verdict_of([edge]).startswith("open")
+import tables
+page = "a\n<!-- table one -->\n<!-- end -->\nb\n<!-- table two -->\n| x |\n<!-- end -->\nc\n"
+once = tables.put(page, "one", "| 1 |")  # an empty table must not reach to the end of the next
+assert once == page.replace("one -->\n", "one -->\n| 1 |\n") and tables.put(once, "one", "| 1 |\n") == once
+assert tables.put(once, "two", "| 2 |") == once.replace("| x |", "| 2 |")
+for bad in (("three", "| 3 |", page), ("one", " ", page), ("one", "| 1 |", page.replace("<!-- end -->\nb", "b"))):
+    try:
+        tables.put(bad[2], *bad[:2])
+    except ValueError:
+        continue
+    raise AssertionError(bad)
 assert Figure("never", [1, float("inf")], "ms", at_most(5)).text() == "never never (at most 5: no)"
 END
 if [ -n "${RS_SMALL:-}" ]; then set -- C047 C057; else set -- C047 C057 C065 C071 C084 C144; fi
