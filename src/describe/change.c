@@ -75,8 +75,10 @@ struct link_change {
 
 static void change_one(struct rs_fabric *f, struct rs_fabric_link *k, const struct link_change *to)
 {
-	if (to->rate)
+	if (to->rate) {
 		k->rate = to->rate;
+		k->rate_back = 0;
+	}
 	if (to->delay >= 0)
 		k->delay = to->delay;
 	if (to->loss >= 0)

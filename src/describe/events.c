@@ -83,11 +83,15 @@ static void check_rate(struct changes *c, const struct rs_node *n, const struct 
 {
 	const struct rs_fabric *f = c->f;
 
-	for (uint32_t i = 0; e->rate && i < e->n_links && !c->l->err; i++)
-		if (e->rate > f->links[e->links[i]].rate)
+	for (uint32_t i = 0; e->rate && i < e->n_links && !c->l->err; i++) {
+		const struct rs_fabric_link *k = &f->links[e->links[i]];
+		int64_t rate = k->rate > k->rate_back ? k->rate : k->rate_back;
+
+		if (e->rate > rate)
 			rs_load_fail(c->l, -ERANGE, rs_node_get(n, "rate")->at,
 				     "rate: an event makes a link slower; this one has %g Gb/s",
-				     (double)f->links[e->links[i]].rate / 1e9);
+				     (double)rate / 1e9);
+	}
 }
 
 static bool is_one_kind(struct changes *c, const struct rs_node *n, const struct rs_fabric_event *e)

@@ -71,6 +71,12 @@ struct rs_fabric_link {
 	int64_t rate_back; /* from b to a, where it differs; 0: it does not */
 };
 
+/* bit/s from a to b, or back. */
+static inline int64_t rs_fabric_link_rate(const struct rs_fabric_link *l, bool back)
+{
+	return back && l->rate_back ? l->rate_back : l->rate;
+}
+
 /* Where packets go: an edge-switch group an endpoint, sets of equal-cost ports a switch and group.
  */
 struct rs_routes {

@@ -17,7 +17,7 @@ static void count_links(const struct rs_fabric *f, struct rs_network_facts *o, i
 		}
 		o->fabric_links++;
 		up[l->a.id] += l->rate;
-		up[l->b.id] += l->rate;
+		up[l->b.id] += rs_fabric_link_rate(l, true);
 	}
 }
 

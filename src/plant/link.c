@@ -16,7 +16,7 @@ void rs_plant_way(const struct rs_plant *p, uint32_t link, bool back, struct rs_
 	const struct rs_fabric *f = p->f;
 	const struct rs_fabric_link *l = &f->links[link];
 	const struct rs_link_end *to = back ? &l->a : &l->b;
-	int64_t rate = back && l->rate_back ? l->rate_back : l->rate;
+	int64_t rate = rs_fabric_link_rate(l, back);
 	const struct rs_qos *at;
 
 	rs_assert(link < f->n_links && l->rate > 0);

@@ -86,7 +86,7 @@ static bool ups(struct clos *c, uint32_t sw, uint32_t group, unsigned tier)
 		int64_t rate = s->f->links[p->link / 2].rate;
 
 		if (p->to == SPREAD_NONE || is_edge(c, p->to) ||
-		    (c->rate[tier] && rate != c->rate[tier]))
+		    s->f->links[p->link / 2].rate_back || (c->rate[tier] && rate != c->rate[tier]))
 			return false;
 		c->rate[tier] = rate;
 		up[i] = (struct up){.peer = p->to, .port = ports[i], .digit = (uint8_t)i};
@@ -552,7 +552,8 @@ static uint64_t relaxed_bound(const struct crossing *x)
 	for (uint32_t i = 0; i < x->n; i++)
 		sum += x->bytes[i];
 	for (uint32_t i = 0; i < x->links; i++)
-		rates += (uint64_t)x->s->f->links[x->link[i] / 2].rate;
+		rates += (uint64_t)rs_fabric_link_rate(&x->s->f->links[x->link[i] / 2],
+						       x->link[i] & 1);
 	bound = sum * 8 * RS_S / rates;
 	if (spread_time(x->s, x->link[0], x->bytes[0]) > bound)
 		bound = spread_time(x->s, x->link[0], x->bytes[0]);

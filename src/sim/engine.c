@@ -42,13 +42,8 @@ static bool is_lost(struct sim_link *l, const struct rs_packet *p)
 {
 	if (l->down)
 		return true;
-	if (l->drop && p->payload_bytes) {
-		if (!l->skip) {
-			l->drop--;
-			return true;
-		}
-		l->skip--;
-	}
+	if (l->picks && p->payload_bytes && sim_link_picks(l))
+		return true;
 	return l->loss && p->kind != RS_KIND_PFC && (rs_random_u64(&l->random) >> 32) < l->loss;
 }
 

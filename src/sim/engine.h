@@ -19,6 +19,7 @@ struct rs_capture;
 struct sim_host;
 struct sim_conn;
 struct sim_orders;
+struct sim_pick;
 struct sim_placement;
 
 /* A packet on a link, and how much later than the one before it it arrives (UINT32_MAX: see its
@@ -67,10 +68,9 @@ struct sim_link {
 	uint64_t loss;                 /* of 2^32 */
 	uint64_t cnp_bytes, pfc_bytes; /* of frames of cnp_tc, and of PFC's */
 	uint32_t to_port;
-	uint32_t drop; /* packets with payload that are lost next */
-	uint32_t skip; /* before them these go through */
-	bool fails;    /* some event is of it (happen.h) */
-	bool down;     /* now: what is sent over it is lost */
+	struct sim_pick *picks; /* packets that events single out; NULL: none (happen.h) */
+	bool fails;             /* some event is of it (happen.h) */
+	bool down;              /* now: what is sent over it is lost */
 	struct rs_random random;
 } __attribute__((aligned(64)));
 

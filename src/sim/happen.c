@@ -86,13 +86,15 @@ static bool concerns(const struct rs_fabric_event *v, uint32_t link)
 
 /* ---- Links ---- */
 
-/* What the link is at this time: events that began later count for more. */
-static void state(const struct rs_fabric *f, uint32_t link, rs_time at, struct sim_moment *m)
+/* What one way of the link is at this time: events that began later count for more. An event makes
+ * no way faster than it is. */
+static void state(const struct rs_fabric *f, uint32_t link, bool back, rs_time at,
+		  struct sim_moment *m)
 {
 	const struct rs_fabric_link *l = &f->links[link];
+	int64_t own = rs_fabric_link_rate(l, back), rate = own;
 	rs_time rate_since = -1, loss_since = -1;
 	double loss = l->loss;
-	int64_t rate = l->rate;
 
 	m->at = at;
 	for (uint32_t i = 0; i < f->events.n; i++) {
@@ -102,20 +104,34 @@ static void state(const struct rs_fabric *f, uint32_t link, rs_time at, struct s
 			continue;
 		m->down |= v->down;
 		if (v->rate && v->at >= rate_since) {
-			rate = v->rate;
+			rate = v->rate < own ? v->rate : own;
 			rate_since = v->at;
 		}
 		if (v->loss >= 0 && v->at >= loss_since) {
 			loss = v->loss;
 			loss_since = v->at;
 		}
-		if (v->drop && v->at == at) {
-			m->drop += v->drop;
-			m->skip += v->skip;
-		}
 	}
 	m->pace = rs_pace_of(rate);
 	m->loss = (uint64_t)ldexp(loss, 32);
+}
+
+/* Packets that events which begin now single out. */
+static int picks(struct rs_sim *s, uint32_t link, rs_time at, struct sim_moment *m)
+{
+	for (uint32_t i = 0; i < s->f->events.n; i++) {
+		const struct rs_fabric_event *v = &s->f->events.event[i];
+		struct sim_pick *p;
+
+		if (!v->drop || v->at != at || !concerns(v, link))
+			continue;
+		p = rs_arena_alloc(s->arena, 1, sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		*p = (struct sim_pick){.drop = v->drop, .skip = v->skip, .next = m->picks};
+		m->picks = p;
+	}
+	return 0;
 }
 
 static int link_moment(struct rs_sim *s, uint32_t link, rs_time at)
@@ -125,7 +141,9 @@ static int link_moment(struct rs_sim *s, uint32_t link, rs_time at)
 		struct rs_plant_way w;
 		uint32_t node;
 
-		state(s->f, link, at, &m);
+		state(s->f, link, back, at, &m);
+		if (picks(s, link, at, &m))
+			return -ENOMEM;
 		rs_plant_way(s->plant, link, back, &w);
 		node = sim_node_of(s, &w.from, &m.port);
 		s->nodes[node].out[m.port].odd |= SIM_LINK_LOSES;
@@ -380,6 +398,33 @@ int sim_happen_create(struct rs_sim *s, struct rs_error *e)
 	return 0;
 }
 
+bool sim_link_picks(struct sim_link *l)
+{
+	struct sim_pick *taken = NULL, **at = &l->picks;
+
+	for (struct sim_pick *p; (p = *at); at = &p->next) {
+		if (p->skip)
+			p->skip--;
+		else if (!taken)
+			taken = p;
+	}
+	if (taken && !--taken->drop) {
+		for (at = &l->picks; *at != taken; at = &(*at)->next)
+			;
+		*at = taken->next;
+	}
+	return taken;
+}
+
+static void pick(struct sim_link *l, struct sim_pick *more)
+{
+	struct sim_pick **end = &l->picks;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = more;
+}
+
 void sim_happen(struct sim_node *n)
 {
 	struct sim_happenings *h = n->happenings;
@@ -401,9 +446,8 @@ void sim_happen(struct sim_node *n)
 		return;
 	}
 	l = &n->out[m->port];
-	l->skip += m->skip;
 	l->down = m->down;
 	l->pace = m->pace;
 	l->loss = m->loss;
-	l->drop += m->drop;
+	pick(l, m->picks);
 }

@@ -18,10 +18,14 @@ struct sim_moment {
 	uint32_t port;
 	bool down;
 	struct rs_pace pace;
-	uint64_t loss; /* of 2^32 */
-	uint32_t drop; /* packets with payload that are lost from now on */
-	uint32_t skip; /* behind these */
-	uint8_t storm; /* enum sim_storm; else nothing above is changed */
+	uint64_t loss;          /* of 2^32 */
+	struct sim_pick *picks; /* packets that are lost from now on */
+	uint8_t storm;          /* enum sim_storm; else nothing above is changed */
+};
+/* What an event singles out: so many packets with payload are lost, behind so many others. */
+struct sim_pick {
+	uint32_t drop, skip;
+	struct sim_pick *next;
 };
 struct sim_happenings {
 	uint32_t n, next, room;
@@ -58,5 +62,8 @@ static inline rs_time sim_happen_next(const struct sim_node *n)
 }
 /* The next moment comes. */
 void sim_happen(struct sim_node *n);
+/* A packet with payload goes over a link that has picks: is it one of them? Each event counts every
+ * packet; one that two single out is one's alone, and the other takes the next. */
+bool sim_link_picks(struct sim_link *l);
 
 #endif

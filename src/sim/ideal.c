@@ -53,6 +53,7 @@ int rs_sim_ideal_network(const struct rs_fabric *f, struct rs_arena *a, struct r
 			.a = {.is_switch = false, .id = i},
 			.b = {.is_switch = true, .id = 0, .port = (uint16_t)i},
 			.rate = l->rate,
+			.rate_back = l->rate_back,
 			.delay = l->delay,
 		};
 		ends[i].link = i;

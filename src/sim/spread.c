@@ -35,7 +35,9 @@ int spread_create(struct spread *s, const struct rs_fabric *f, struct rs_arena *
 		const struct rs_fabric_link *l = &f->links[i];
 		rs_uint128 bit = (rs_uint128)8 * RS_S << COST_BITS;
 
-		s->cost[2 * i] = s->cost[2 * i + 1] = (uint64_t)(bit / (uint64_t)l->rate);
+		for (unsigned back = 0; back < 2; back++)
+			s->cost[2 * i + back] =
+				(uint64_t)(bit / (uint64_t)rs_fabric_link_rate(l, back));
 		if (l->a.is_switch)
 			s->port[s->first[l->a.id] + l->a.port] =
 				(struct spread_port){2 * i, l->b.is_switch ? l->b.id : SPREAD_NONE};

@@ -262,6 +262,74 @@ static void test_one_chosen_packet_is_lost(void **state)
 	}
 }
 
+/* Events that single packets out count from when each begins, whatever others wait for. */
+static void test_each_drop_counts_for_itself(void **state)
+{
+	static const char flow[] =
+		"fabric: {cc: none, network: {kind: single-switch, hosts: 2, rate: 100G},\n"
+		"  transport: {recovery: selective, ack_every: 1}, events: [%s]}\n"
+		"workload: [{flows: [{src: h0, dst: h1, bytes: 65536B}]}]\n";
+	static const struct {
+		const char *events;
+		unsigned losses, timeouts;
+	} cases[] = {
+		{"{at: 0ns, link: h0, drop: 1, skip: 3}, {at: 0ns, link: h0, drop: 1, skip: 7}", 2,
+		 0},
+		{"{at: 0ns, link: h0, drop: 1, skip: 12}, {at: 1ns, link: h0, drop: 1, skip: 3}", 2,
+		 0},
+		{"{at: 0ns, link: h0, drop: 2, skip: 1}, {at: 0ns, link: h0, drop: 1}", 3, 0},
+		/* the last one, of 16 and the one that goes again */
+		{"{at: 0ns, link: h0, drop: 1, skip: 16}, {at: 0ns, link: h0, drop: 1}", 2, 1},
+		{"{at: 0ns, link: h0, drop: 1, skip: 17}, {at: 0ns, link: h0, drop: 1}", 1, 0},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct text t = {.n = 0};
+		struct loaded l;
+
+		add(&t, flow, cases[i].events);
+		l = load_run(t.s, (struct rs_sim_options){.threads = 1});
+		assert_true(l.r->complete);
+		assert_int_equal(l.r->counters.link_losses, cases[i].losses);
+		assert_int_equal(l.r->counters.timeouts, cases[i].timeouts);
+		load_free(&l);
+	}
+}
+
+/* A link may be slower one way. What happens to it leaves that so, and makes no way faster. */
+static void test_each_way_keeps_its_rate(void **state)
+{
+	static const char network[] =
+		"fabric: {cc: none, network: {kind: explicit, hosts: [h0, h1], switches: [s0], "
+		"links: [\n"
+		"  {a: h0, b: s0, rate: 100G, delay: 500ns},\n"
+		"  {a: h1, b: s0, rate: 100G, rate_back: 25G, delay: 500ns}]}, events: [%s]}\n"
+		"workload: [{flows: [{src: h0, dst: h1, bytes: 2MB}]}]\n";
+	static const struct {
+		const char *event;
+		rs_time costs;
+	} cases[] = {
+		{"", 0},
+		{"{at: 100us, link: h1, drop: 1, skip: 100000}", 0},
+		{"{at: 100us, link: h1, rate: 50G, for: 100us}", 0},
+		{"{at: 100us, link: h1, rate: 10G, for: 100us}", 60 * RS_US},
+	};
+	rs_time plain = 0;
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct text t = {.n = 0};
+		struct loaded l;
+
+		add(&t, network, cases[i].event);
+		l = load_run(t.s, (struct rs_sim_options){.threads = 1});
+		plain = plain ? plain : end_of(&l);
+		/* 2 MB at 25G are 640 us, and 2 % of headers and gaps more */
+		near(plain, 655 * RS_US, 10 * RS_US);
+		near(end_of(&l), plain + cases[i].costs, cases[i].costs ? 2 * RS_US : 0);
+		load_free(&l);
+	}
+}
+
 /* One of 8 paths is dead: 7/8 of the rate are left, and 95 % of that is there within 2 ms. */
 static void test_what_is_left_is_regained(void **state)
 {
@@ -323,6 +391,8 @@ int main(void)
 		cmocka_unit_test(test_who_is_not_beside_hears_later),
 		cmocka_unit_test(test_a_nic_that_pauses_costs_its_time),
 		cmocka_unit_test(test_one_chosen_packet_is_lost),
+		cmocka_unit_test(test_each_drop_counts_for_itself),
+		cmocka_unit_test(test_each_way_keeps_its_rate),
 		cmocka_unit_test(test_what_is_left_is_regained),
 		cmocka_unit_test(test_random_events_lose_nothing_for_good),
 	};
