@@ -100,7 +100,10 @@ void rs_flow_sent(struct rs_flow *f, const struct rs_packet *p, bool alone, rs_t
 void rs_flow_rx(struct rs_flow *f, struct rs_packet *p, rs_time now)
 {
 	/* the NIC takes the packet */
-	bool response = rs_opcodes[p->opcode].flags & RS_F_RESPONSE;
+	uint32_t flags = rs_opcodes[p->opcode].flags;
+	bool response = flags & RS_F_RESPONSE;
+	bool read = flags & RS_F_READ && !response && !(p->bth_flags & RS_BTH_CAN);
+	uint64_t again = rs_nic_get_counters(f->nic)->duplicate_request;
 	bool lost =
 		(p->opcode & 0x1f) == RS_OP_ACKNOWLEDGE && rs_packet_syndrome(p) == RS_NAK_PSN_SEQ;
 	uint32_t qpn = p->dest_qp;
@@ -108,6 +111,10 @@ void rs_flow_rx(struct rs_flow *f, struct rs_packet *p, rs_time now)
 	uint64_t charged;
 
 	rs_nic_rx(f->nic, p, now);
+	if (read && rs_nic_get_counters(f->nic)->duplicate_request != again) {
+		rs_window_reads_lost(&f->window, qpn - f->first_qpn, now);
+		obey(f);
+	}
 	qp = response && rs_window_joined(&f->window, qpn - f->first_qpn, &charged)
 		     ? rs_nic_find_qp(f->nic, qpn)
 		     : NULL;

@@ -323,7 +323,7 @@ static void ask_peers(struct rs_live *l, rs_time now)
 	struct rs_window_question q;
 
 	while (rs_window_ask(&l->flow.window, now, &q))
-		if (l->paths.path[q.to.path].generation == q.to.generation)
+		while (l->paths.path[q.to.path].generation == q.to.generation && q.copies--)
 			rs_grant_ask(l, q.to.path, q.qpn, q.number);
 }
 

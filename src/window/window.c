@@ -256,6 +256,7 @@ static struct rs_window_peer *find_or_add(struct rs_window *w, const struct rs_w
 		.first = NONE,
 		.next = *bucket,
 		.asked_at = -RS_NEVER,
+		.cut_at = -RS_NEVER,
 		.loose.first_at = RS_NEVER,
 	};
 	*bucket = i;
@@ -436,6 +437,36 @@ void rs_window_counted(struct rs_window *w, uint32_t qp, uint64_t unacked)
 	rs_window_open(w, &w->peer[q->peer]);
 }
 
+static void halve(const struct rs_window *w, struct rs_window_peer *p)
+{
+	uint64_t least = w->tuning->least_bytes;
+
+	p->whole = false;
+	p->window = p->window / 2 < least ? least : p->window / 2;
+}
+
+/* One loss has all READs asked for again that were under way: it counts once. */
+void rs_window_reads_lost(struct rs_window *w, uint32_t qp, rs_time now)
+{
+	struct rs_window_peer *p;
+
+	if (qp >= w->max_qps || w->qp[qp].peer == NONE)
+		return;
+	p = &w->peer[w->qp[qp].peer];
+	if (p->loose.sent - p->cut_mark < rs_window_bytes(w, p) / 4)
+		return;
+	p->cut_at = now;
+	p->cut_mark = p->loose.sent;
+	halve(w, p);
+	rs_loose_close(w, p);
+}
+
+/* Was something lost shortly before it was asked? Then what was lost says more than the socket. */
+static bool was_cut(const struct rs_window *w, const struct rs_window_peer *p)
+{
+	return p->asked_first - w->tuning->ask_every < p->cut_at;
+}
+
 void rs_window_acked(struct rs_window *w, uint32_t qp, uint64_t unacked, bool lost)
 {
 	struct rs_window_peer *p;
@@ -444,11 +475,8 @@ void rs_window_acked(struct rs_window *w, uint32_t qp, uint64_t unacked, bool lo
 		return;
 	p = &w->peer[w->qp[qp].peer];
 	p->silent = false;
-	if (lost) {
-		p->whole = false;
-		p->window = p->window / 2 < w->tuning->least_bytes ? w->tuning->least_bytes
-								   : p->window / 2;
-	}
+	if (lost)
+		halve(w, p);
 	rs_window_counted(w, qp, unacked);
 	rs_window_open(w, p);
 	if (lost)
@@ -490,7 +518,8 @@ bool rs_window_ask(struct rs_window *w, rs_time now, struct rs_window_question *
 	}
 	p->asked++;
 	p->asked_at = now;
-	*q = (struct rs_window_question){.to = p->to, .qpn = p->qpn, .number = p->question};
+	*q = (struct rs_window_question){
+		.to = p->to, .qpn = p->qpn, .number = p->question, .copies = was_cut(w, p) ? 2 : 1};
 	return true;
 }
 
@@ -513,7 +542,7 @@ void rs_window_answered(struct rs_window *w, const struct rs_window_to *to, uint
 	p->question = 0;
 	p->asked = 0;
 	p->stranger = false;
-	p->window = bytes;
+	p->window = bytes < p->window || !was_cut(w, p) ? bytes : p->window;
 	p->whole = whole;
 	p->ours = true;
 	rs_loose_answered(w, p);

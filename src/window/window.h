@@ -58,9 +58,11 @@ struct rs_window_peer {
 	uint32_t question; /* that is under way; 0: none */
 	uint64_t mark;     /* of loose.sent, when the question first went */
 	rs_time asked_first, asked_at;
-	uint32_t asked; /* times, since its last answer */
-	int32_t first;  /* its queue pairs */
-	int32_t next;   /* of its hash chain, or of the free list */
+	uint32_t asked;    /* times, since its last answer */
+	rs_time cut_at;    /* when responses to READs were last lost */
+	uint64_t cut_mark; /* of loose.sent, then */
+	int32_t first;     /* its queue pairs */
+	int32_t next;      /* of its hash chain, or of the free list */
 	int32_t next_due;
 };
 
@@ -114,6 +116,11 @@ void rs_window_sent(struct rs_window *w, uint32_t qp, const struct rs_packet *p,
 void rs_window_acked(struct rs_window *w, uint32_t qp, uint64_t unacked, bool lost);
 /* The same without a response: the answer to RS_WINDOW_COUNT. */
 void rs_window_counted(struct rs_window *w, uint32_t qp, uint64_t unacked);
+/*
+ * A READ of a queue pair here was asked for again, by a peer that takes responses in order alone:
+ * one was lost, and all behind it. No ACK tells of that. The window is halved, as for a NAK.
+ */
+void rs_window_reads_lost(struct rs_window *w, uint32_t qp, rs_time now);
 /* A timeout sends again what may be lost, or may wait for a process that does not run. */
 void rs_window_timeout(struct rs_window *w, uint32_t qp);
 /* A peer's socket answers a question, or says something unasked (question 0): how much it takes,
@@ -144,6 +151,7 @@ struct rs_window_question {
 	struct rs_window_to to;
 	uint32_t qpn; /* a queue pair of the peer's, which the asker must know */
 	uint32_t number;
+	unsigned copies; /* to send, where packets were lost of late */
 };
 
 /* The next question; false: there is none. Once all that was sent has left this host, until there

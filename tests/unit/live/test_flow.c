@@ -28,6 +28,7 @@ struct bed {
 	uint32_t key, last[QPS]; /* the last PSN of each */
 	uint32_t question;       /* that goes to the peer */
 	unsigned asked;          /* questions, repeated ones, too */
+	unsigned copies;         /* of the last */
 	bool ack_asked;
 	rs_time now;
 };
@@ -129,6 +130,7 @@ static void ask(struct bed *t)
 		assert_int_equal(q.to.slot, PEER_SLOT);
 		t->question = q.number;
 		t->asked++;
+		t->copies = q.copies;
 	}
 }
 
@@ -270,6 +272,48 @@ static void test_read_responses_wait_for_the_peers_answers(void **state)
 	end(&t);
 }
 
+/* All that was asked to be READ, each question answered. */
+static void read_all(struct bed *t, uint64_t window)
+{
+	for (unsigned sent = 0; sent < MESSAGE_PACKETS;) {
+		unsigned n = let_go(t);
+
+		assert_true(n > 0);
+		sent += n;
+		rs_flow_answered(&t->flow, &to, t->question, window, true);
+	}
+}
+
+/* A READ that is asked for again tells of a loss, as a NAK does; an answer soon after says nothing
+ * against it. */
+static void test_reads_that_are_asked_for_again_narrow_the_window(void **state)
+{
+	struct bed t;
+
+	begin(&t, RS_RC);
+	ask_to_read(&t);
+	read_all(&t, 512 << 10);
+	assert_int_equal(t.copies, 1);
+	assert_int_equal(peer(&t)->window, 512 << 10);
+	ask_to_read(&t);
+	assert_int_equal(peer(&t)->window, 256 << 10);
+	ask_to_read(&t); /* the same loss: nothing was sent since */
+	assert_int_equal(peer(&t)->window, 256 << 10);
+	read_all(&t, 512 << 10);
+	assert_int_equal(peer(&t)->window, 256 << 10);
+	assert_int_equal(t.copies, 2); /* one may be lost, too */
+	for (unsigned i = 0; i < 8; i++) {
+		ask_to_read(&t);
+		read_all(&t, 512 << 10);
+	}
+	assert_int_equal(peer(&t)->window, rs_window_defaults.least_bytes);
+	ask_to_read(&t);
+	pass(&t, 2 * RS_S);
+	read_all(&t, 512 << 10);
+	assert_int_equal(peer(&t)->window, 512 << 10);
+	end(&t);
+}
+
 /* An answer that takes longer than a question waits is an answer to it all the same. */
 static void test_a_long_way_is_not_silence(void **state)
 {
@@ -356,6 +400,7 @@ int main(void)
 		cmocka_unit_test(test_queue_pairs_share_what_their_peers_socket_holds),
 		cmocka_unit_test(test_unreliable_packets_wait_for_the_peers_answers),
 		cmocka_unit_test(test_read_responses_wait_for_the_peers_answers),
+		cmocka_unit_test(test_reads_that_are_asked_for_again_narrow_the_window),
 		cmocka_unit_test(test_a_long_way_is_not_silence),
 		cmocka_unit_test(test_a_silent_peer_is_given_up),
 		cmocka_unit_test(test_a_timeout_found_late_is_put_off_once),
