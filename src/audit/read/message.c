@@ -267,24 +267,6 @@ static bool says_failure(const char *line, const char *at, const char *end)
 	return false;
 }
 
-/* ---- Completions ---- */
-
-static bool completion(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
-{
-	int status = rs_completion_status(l->text);
-
-	if (!status || is_source(l->text, l->text, l->text))
-		return false;
-	if (rs_message_room(a, RS_MESSAGE_ROWS - 1)) {
-		rs_input_add(a, in, l->number, NULL, "nccl", "completion_error", "%d", status);
-		rs_input_add(a, in, l->number, NULL, "nccl", "completion_line", "%.*s", KEPT,
-			     l->text);
-	}
-	return true;
-}
-
-/* ---- Lines ---- */
-
 /* An RDMA device that the line names: "mlx5_3", "rocep5s0f0". false: none. */
 static bool device_in(const char *line, char *out, size_t size)
 {
@@ -303,6 +285,43 @@ static bool device_in(const char *line, char *out, size_t size)
 	}
 	return false;
 }
+
+/* ---- Completions ---- */
+
+/* "peer 10.0.0.2<54862>" */
+static bool peer_in(const char *line, char *out, size_t size)
+{
+	const char *p = strstr(line, "peer ");
+	size_t n = p ? strcspn(p + 5, "< ,%)") : 0;
+
+	if (n < 3 || n >= size || p[5 + n] != '<')
+		return false;
+	memcpy(out, p + 5, n);
+	out[n] = '\0';
+	return true;
+}
+
+static bool completion(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	int status = rs_completion_status(l->text);
+	char text[64];
+
+	if (!status || is_source(l->text, l->text, l->text))
+		return false;
+	if (rs_message_room(a, RS_MESSAGE_ROWS - 1)) {
+		rs_input_add(a, in, l->number, NULL, "nccl", "completion_error", "%d", status);
+		rs_input_add(a, in, l->number, NULL, "nccl", "completion_line", "%.*s", KEPT,
+			     l->text);
+		if (device_in(l->text, text, sizeof(text)))
+			rs_input_add(a, in, l->number, NULL, "nccl", "completion_device", "%s",
+				     text);
+		if (peer_in(l->text, text, sizeof(text)))
+			rs_input_add(a, in, l->number, NULL, "nccl", "completion_peer", "%s", text);
+	}
+	return true;
+}
+
+/* ---- Lines ---- */
 
 static void keep(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
 		 uint16_t row)

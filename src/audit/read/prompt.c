@@ -928,6 +928,8 @@ bool rs_states_failure(const char *text)
 		"no devices found",
 		"not supported",
 		"failed",
+		"non-zero status",
+		"null value ",
 		"invalid usage",
 		"invalid argument",
 		"internal error",

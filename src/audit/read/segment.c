@@ -1023,10 +1023,25 @@ static void settle_whole(struct stream *s)
 			mark(s->t->use, s->number[i], RS_LINE_USED);
 }
 
+/* A line that only draws: "#", "-----". */
+static bool only_draws(const struct text *t, uint32_t i)
+{
+	const struct piece *p = &t->piece[i];
+
+	for (uint32_t k = 0; k < p->length; k++)
+		if (isalnum((unsigned char)t->data[p->at + k]) ||
+		    (unsigned char)t->data[p->at + k] > 127)
+			return false;
+	return true;
+}
+
 static void settle_use(struct rs_audit *a, struct text *t)
 {
 	struct rs_text_use *u = t->use;
 
+	for (uint32_t i = 0; i < u->lines; i++)
+		if (u->use[i] == RS_LINE_STRANGE && only_draws(t, i))
+			u->use[i] = RS_LINE_BLANK;
 	for (uint32_t i = 0; i < u->lines; i++)
 		u->count[u->use[i]]++;
 	for (uint32_t i = 0; i < u->lines && !a->err;) {

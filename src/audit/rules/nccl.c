@@ -282,25 +282,38 @@ static void n11(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- N12 ---- */
 
+#define OF_PEER "the peer's log of the same second", "what it met first"
+
 static const struct {
 	int status;
-	const char *name, *hint;
+	const char *name, *hint, *need, *need_why;
 } completions[] = {
-	{1, "local length error", "a message longer than the receive buffer: the two ends differ"},
-	{2, "local queue pair operation error", "the library or its release: this NIC refuses it"},
+	{1, "local length error", "a message longer than the receive buffer: the two ends differ",
+	 OF_PEER},
+	{2, "local queue pair operation error", "the library or its release: this NIC refuses it",
+	 "dmesg -T; ethtool -i NETDEV, on both hosts", "what the driver says, and its releases"},
 	{4, "local protection error",
 	 "the GPU's memory cannot be reached by the NIC: ACS redirection, the "
-	 "IOMMU or a missing nvidia_peermem"},
-	{5, "work request flushed", "a consequence: look for the first other error"},
-	{7, "bad response", "the peer's answer is none that fits: different releases, or a fault"},
-	{8, "local access error", "the memory's registration does not allow it"},
-	{9, "remote invalid request", "the peer's queue pair was set up otherwise"},
-	{10, "remote access error", "the peer's registration or its key"},
-	{11, "remote operation error", "the peer could not do it: look at the peer's log"},
+	 "IOMMU or a missing nvidia_peermem",
+	 "lspci -vvv | grep ACSCtl; lsmod | grep peermem; the same run with NCCL_NET_GDR_LEVEL=LOC",
+	 "whether the way from NIC to GPU is at fault"},
+	{5, "work request flushed", "a consequence: look for the first other error", NULL, NULL},
+	{7, "bad response", "the peer's answer is none that fits: different releases, or a fault",
+	 OF_PEER},
+	{8, "local access error", "the memory's registration does not allow it", OF_PEER},
+	{9, "remote invalid request", "the peer's queue pair was set up otherwise", OF_PEER},
+	{10, "remote access error", "the peer's registration or its key", OF_PEER},
+	{11, "remote operation error", "the peer could not do it: look at the peer's log", OF_PEER},
 	{12, "transport retry counter exceeded",
-	 "the path: MTU, GID, routing, or packets lost for good"},
-	{13, "RNR retry counter exceeded", "the receiver posts too slowly"},
+	 "the path: MTU, GID, routing, or packets lost for good",
+	 "show_gids; ping -I NETDEV PEER; ib_write_bw -d DEV, between the two hosts of the line",
+	 "whether these two NICs reach each other"},
+	{13, "RNR retry counter exceeded", "the receiver posts too slowly",
+	 "ethtool -S NETDEV | grep -E 'rnr|out_of_buffer', on the peer",
+	 "whether its receives run out"},
 };
+
+#undef OF_PEER
 
 static const struct rs_fact *completion(const struct rs_audit *a, const char *host, bool flush)
 {
@@ -313,27 +326,64 @@ static const struct rs_fact *completion(const struct rs_audit *a, const char *ho
 	return NULL;
 }
 
+/* What the line of a completion holds besides its status. */
+static const struct rs_fact *beside(const struct rs_audit *a, const char *host,
+				    const struct rs_fact *e, const char *name)
+{
+	const struct rs_fact *f;
+	uint32_t at = rs_facts_seek(a->facts, host, "nccl");
+
+	while ((f = rs_facts_next(a->facts, &at, host, "nccl", name)))
+		if (f->line == e->line && !strcmp(f->file, e->file))
+			return f;
+	return NULL;
+}
+
+static unsigned alike(const struct rs_audit *a, const char *host, const struct rs_fact *e)
+{
+	const struct rs_fact *f;
+	uint32_t at = rs_facts_seek(a->facts, host, "nccl");
+	unsigned n = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "nccl", "completion_error")))
+		n += f->numeric && f->number == e->number;
+	return n;
+}
+
+/* ", peer 10.0.0.2 (7 lines)" */
+static const char *where(struct rs_audit *a, const char *host, const struct rs_fact *e)
+{
+	const struct rs_fact *peer = beside(a, host, e, "completion_peer");
+	unsigned n = alike(a, host, e);
+
+	return rs_audit_text(a, "%s%s%s", peer ? ", peer " : "", peer ? peer->value : "",
+			     n > 1 ? rs_audit_text(a, " (%u lines)", n) : "");
+}
+
 static void n12_judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		      const struct rs_fact *e)
 {
+	const struct rs_fact *device = beside(a, host, e, "completion_device");
 	struct rs_finding *f = NULL;
 
 	for (unsigned k = 0; k < sizeof(completions) / sizeof(*completions); k++) {
 		if (completions[k].status != e->number)
 			continue;
-		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "completion error %d, %s",
-				   completions[k].status, completions[k].name);
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "completion error %d, %s%s",
+				   completions[k].status, completions[k].name, where(a, host, e));
 		rs_finding_why(a, f, "what to look at: %s", completions[k].hint);
+		if (completions[k].need)
+			rs_finding_need(a, f, completions[k].need, "%s", completions[k].need_why);
 	}
 	if (!f)
-		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "completion error %lld",
-				   (long long)e->number);
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "completion error %lld%s",
+				   (long long)e->number, where(a, host, e));
 	/* a flush alone is what another error left behind: it failed, and not here first */
 	if (e->number == 5)
 		rs_finding_need(a, f, "the logs of all ranks", "which rank's error came first");
-	rs_finding_subject(a, f, host, NULL);
-	rs_finding_fact(f, rs_facts_get(a->facts, host, "nccl", "completion_line"));
-	rs_finding_fact(f, e);
+	rs_finding_subject(a, f, host, device ? device->value : NULL);
+	rs_finding_fact(f, beside(a, host, e, "completion_line"));
+	rs_finding_fact(f, f && f->n_facts ? NULL : e);
 	if (f)
 		f->confidence = e->number == 5 ? RS_LOW : RS_MEDIUM;
 }

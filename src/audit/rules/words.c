@@ -204,7 +204,7 @@ static const struct rs_kind kinds[] = {
 			"~not available|~out of range|~can't open|~to "
 			"load|missing|~unsupported|~not supported|~not detect|"
 			"~no such device|~n't open|~query device|~device attr|~device list|"
-			"~devices list|~abi version",
+			"~devices list|~abi version|~open_device",
 		.but = "~route|~entity",
 		.title = "a line states that an RDMA device or its library is missing",
 		.need = "ls -l /dev/infiniband /sys/class/infiniband; ibv_devinfo, inside the "
@@ -223,7 +223,8 @@ static const struct rs_kind kinds[] = {
 		       "~rdma resource|~completion channel|~completion "
 		       "queue|~completionqueue|~protection domain|~allocate pd|"
 		       "~alloc pd|~verbs context|~rdma context|~address handle|wqe|wqes|"
-		       "~send queue|~recv queue|~receive queue|~post send|~post recv|~postsend",
+		       "~send queue|~recv queue|~receive queue|~post send|~post recv|~postsend|"
+		       "~fi_endpoint|~fi_mr_|~fi_cq|~fi_enable|~fi_ep_",
 		.title = "a line states a failure of a verbs object",
 		.need = "dmesg | tail, at the time of the error; ibv_devinfo -v",
 	},
@@ -424,7 +425,7 @@ static bool is_strong(const char *low)
 		       "~out of range|~terminate called|~what():|~error (|~coredump|~core "
 		       "dump|~errors in |~error "
 		       "-|~error 0x|~doesn't work|~does not work|~not working|"
-		       "~not available|~not permitted|~returned "
+		       "~not available|~not permitted|~non-zero status|~null value|~returned "
 		       "-1|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
 		       "~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
 		       "~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");

@@ -329,6 +329,32 @@ static void test_one_finding_for_a_message_of_many_hosts(void **state)
 	rs_audit_destroy(j.a);
 }
 
+/* A completion's finding names the line's device and peer, and the line of the status that counts.
+ */
+static void test_a_completion_names_its_device_and_peer(void **state)
+{
+	static const char text[] =
+		"n1:1:2 [0] NCCL WARN NET/IB: Got completion from peer 10.0.0.7<5> with status=5 "
+		"opcode=0 len=0 vendor err 249 (Recv) hca mlx5_1\n"
+		"n1:1:2 [0] NCCL WARN NET/IB: Got completion from peer 10.0.0.9<6> with status=12 "
+		"opcode=0 len=0 vendor err 129 (Recv) hca mlx5_7\n"
+		"n1:1:2 [0] NCCL WARN NET/IB: Got completion from peer 10.0.0.9<6> with status=12 "
+		"opcode=0 len=0 vendor err 129 (Recv) hca mlx5_7\n";
+	struct rs_input in = {
+		.host = "h", .path = "f", .inner = "f", .data = text, .size = sizeof(text) - 1};
+	struct judged j;
+
+	assert_int_equal(rs_audit_create(&j.a), 0);
+	rs_read_input(j.a, &in);
+	assert_int_equal(rs_audit_run(j.a, NULL, NULL, NULL), 0);
+	assert_string_equal(first(j)->rule->id, "N12");
+	assert_string_equal(first(j)->subject[0].part, "mlx5_7");
+	assert_non_null(strstr(first(j)->title, "error 12"));
+	assert_non_null(strstr(first(j)->title, "peer 10.0.0.9 (2 lines)"));
+	assert_non_null(strstr(first(j)->fact[0]->value, "status=12"));
+	rs_audit_destroy(j.a);
+}
+
 static void test_a_cause_stands_before_what_follows(void **state)
 {
 	struct judged j =
@@ -353,6 +379,7 @@ int main(void)
 		cmocka_unit_test(test_an_address_is_a_gpus_where_gpus_are_named),
 		cmocka_unit_test(test_a_sign_that_is_missed_is_none),
 		cmocka_unit_test(test_one_finding_for_a_message_of_many_hosts),
+		cmocka_unit_test(test_a_completion_names_its_device_and_peer),
 		cmocka_unit_test(test_a_cause_stands_before_what_follows),
 	};
 
