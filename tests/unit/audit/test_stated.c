@@ -75,8 +75,7 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 		{"H06", "ring.c: WARN: * Not enough hugepage memory for the rings\n"},
 		{"N18", "RuntimeError: transfer of layer 7 failed between prefill and decode\n"},
 		{"N15", "launcher: cxi1: new service: Invalid argument\n"},
-		{"N15",
-		 "/src/modules/transport/x/x.cpp:120: non-zero status: 7 device selection\n"},
+		{"N18", "/src/host/team/x.cpp:120: non-zero status: 7 setup of nvshmem teams\n"},
 		{"N18", "rank3: Assertion failure at lib/ptl.c:96: n == want\n"},
 		{"N18", "Traceback (most recent call last): something failed at step 3\n"},
 	};
