@@ -584,6 +584,23 @@ static void single_pairs(struct judge *j)
 	}
 }
 
+/* Pairs that are slow one way or both, counted up to 3. */
+static uint32_t slow_pairs(const struct judge *j)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < j->n && n < 3; i++) {
+		const struct cell *c = &j->cell[i];
+		bool before = false;
+
+		for (uint32_t k = 0; k < i && is_slow(j, c); k++)
+			before |= j->cell[k].from == c->to && j->cell[k].to == c->from &&
+				  is_slow(j, &j->cell[k]);
+		n += is_slow(j, c) && !before;
+	}
+	return n;
+}
+
 static void left_over(struct judge *j)
 {
 	uint32_t left = 0;
@@ -592,7 +609,7 @@ static void left_over(struct judge *j)
 
 	if (!left || (left >= 3 && some_paths(j, left)))
 		return;
-	if (left < (j->p->undirected ? 6u : 3u)) {
+	if (left < (j->p->undirected ? 6u : 3u) || slow_pairs(j) < 3) {
 		single_pairs(j);
 		return;
 	}

@@ -8,37 +8,10 @@
 #include <string.h>
 #include <strings.h>
 #include "base/units.h"
-#include "expect/pairs.h"
-#include "measured/measured.h"
+#include "expect/pairs_reader.h"
 #include "text/tree.h"
 
-enum { SLOTS = 4096, WORDS = RS_PAIRS_MAX + 8, LINE_BYTES = 1 << 17, CELLS_MAX = 1 << 22 };
-
-struct cell {
-	uint32_t from, to;
-	double value;
-};
-struct pairs_cells {
-	uint32_t n, room;
-	struct cell *cell;
-	uint32_t slot[SLOTS]; /* names by their hash: number + 1 */
-	bool any_latency, any_rate;
-};
-
-struct reader {
-	struct rs_pairs *p;
-	const char *path;
-	struct rs_error *e;
-	int line, err;
-	char *text;
-	char *word[WORDS];
-	uint32_t n_words;
-	char separator;                    /* ',', ';', '\t', or ' ' for any blanks */
-	uint32_t column[WORDS], n_columns; /* a table's names */
-	uint32_t rows, heading;            /* heading: words of the line with names */
-};
-
-__attribute__((format(printf, 2, 3))) static int bad(struct reader *r, const char *fmt, ...)
+int pairs_bad(struct reader *r, const char *fmt, ...)
 {
 	char what[256];
 	va_list ap;
@@ -66,7 +39,7 @@ static uint32_t hash(const char *s, size_t n)
 	return h;
 }
 
-static uint32_t name_of(struct reader *r, const char *s, size_t n)
+uint32_t pairs_name(struct reader *r, const char *s, size_t n)
 {
 	struct rs_pairs *p = r->p;
 	uint32_t at = hash(s, n) % SLOTS;
@@ -91,7 +64,7 @@ static uint32_t name_of(struct reader *r, const char *s, size_t n)
 	return p->n - 1;
 }
 
-static void add(struct reader *r, uint32_t from, uint32_t to, double value)
+void pairs_add(struct reader *r, uint32_t from, uint32_t to, double value)
 {
 	struct pairs_cells *c = r->p->cells;
 
@@ -131,6 +104,74 @@ static bool number(const char *s, double *out)
 	return end != s && !*end && isfinite(*out);
 }
 
+/* bit/s, or seconds, of a unit as "Gb/s", "MB/s", "us"; 0: it is none. */
+static double unit_of(const char *s, bool *time)
+{
+	static const struct {
+		const char *name;
+		double value;
+	} times[] = {{"us", 1e-6},        {"usec", 1e-6}, {"usecs", 1e-6}, {"\xce\xbcs", 1e-6},
+		     {"\xc2\xb5s", 1e-6}, {"ns", 1e-9},   {"ms", 1e-3}};
+	const char *p = s;
+	double scale = 1;
+	bool binary;
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		if (!strcmp(s, times[i].name)) {
+			*time = true;
+			return times[i].value;
+		}
+	*time = false;
+	scale = *p == 'K' || *p == 'k' ? 1e3
+		: *p == 'M'            ? 1e6
+		: *p == 'G'            ? 1e9
+		: *p == 'T'            ? 1e12
+				       : 0;
+	if (!(scale > 0))
+		return 0;
+	binary = *++p == 'i';
+	if (binary) {
+		scale = scale > 1e10  ? 1099511627776.0
+			: scale > 1e8 ? 1073741824.0
+			: scale > 1e5 ? 1048576.0
+				      : 1024;
+		p++;
+	}
+	if (!strcmp(p, "b/s") || !strcmp(p, "bps") || !strcmp(p, "bit/s") || !strcmp(p, "bits/s") ||
+	    !strcmp(p, "b/sec") || !strcmp(p, "bits/sec"))
+		return scale;
+	if (!strcmp(p, "B/s") || !strcmp(p, "Bps") || !strcmp(p, "bytes/s") || !strcmp(p, "B/sec"))
+		return scale * 8;
+	return 0;
+}
+
+/* A number with its unit behind it or in the next word, in the first unit that the file has. */
+static bool quantity(struct reader *r, const char *s, const char *next, double *out)
+{
+	char *end;
+	bool time = false;
+	double unit;
+
+	while (*s == ' ')
+		s++;
+	*out = strtod(s, &end);
+	while (*end == ' ')
+		end++;
+	if (end == s || !isfinite(*out))
+		return false;
+	unit = unit_of(*end ? end : next ? next : "", &time);
+	if (*end && !(unit > 0))
+		return false;
+	if (!(unit > 0) || !r)
+		return true;
+	r->p->cells->any_latency |= time;
+	r->p->cells->any_rate |= !time;
+	if (!(r->p->cells->unit > 0))
+		r->p->cells->unit = unit;
+	*out *= unit / r->p->cells->unit;
+	return true;
+}
+
 /* A cell that was not measured. */
 static bool missing(const char *s)
 {
@@ -158,6 +199,10 @@ static char *trim(char *s)
 
 static char find_separator(const char *line)
 {
+	const char *bar = strchr(line, '|');
+
+	if (bar && strchr(bar + 1, '|'))
+		return '|';
 	return strchr(line, '\t') ? '\t' : strchr(line, ',') ? ',' : strchr(line, ';') ? ';' : ' ';
 }
 
@@ -171,6 +216,13 @@ static void split(struct reader *r, char *line)
 		     s = strtok_r(NULL, " \t", &save))
 			r->word[r->n_words++] = s;
 		return;
+	}
+	/* bars stand at both ends of a line */
+	if (r->separator == '|') {
+		line = trim(line);
+		line += *line == '|';
+		if (*line && line[strlen(line) - 1] == '|')
+			line[strlen(line) - 1] = '\0';
 	}
 	while (line && r->n_words < WORDS) {
 		char *s = strsep(&line, (char[]){r->separator, 0});
@@ -206,11 +258,37 @@ static bool counts_up(const struct reader *r, uint32_t first)
 	return true;
 }
 
+/* "h1:0 h2:1 h3:2": mpiGraph puts the rank behind a name. */
+static bool are_numbered(const struct reader *r, uint32_t first)
+{
+	for (uint32_t i = first; i < r->n_words; i++) {
+		char rank[16];
+		size_t n = strlen(r->word[i]);
+		int m = snprintf(rank, sizeof(rank), ":%u", i - first);
+
+		if (n <= (size_t)m || strcmp(r->word[i] + n - (size_t)m, rank))
+			return false;
+		/* several ranks of a host stay apart */
+		for (uint32_t k = first; k < i; k++)
+			if (!strncmp(r->word[k], r->word[i], n - (size_t)m + 1))
+				return false;
+	}
+	return true;
+}
+
+static uint32_t column_name(struct reader *r, const char *s)
+{
+	const char *colon = r->numbered ? strrchr(s, ':') : NULL;
+
+	return pairs_name(r, s, colon ? (size_t)(colon - s) : strlen(s));
+}
+
 /* What stands above a table's names. */
 static bool is_corner(const char *s)
 {
-	static const char *const corners[] = {"host", "hosts", "from", "send",  "node",
-					      "rank", "src",   "name", "source"};
+	static const char *const corners[] = {"host", "hosts",  "from",   "send",   "node",
+					      "rank", "src",    "name",   "source", "to",
+					      "dst",  "client", "server", "pair"};
 
 	for (size_t i = 0; i < sizeof(corners) / sizeof(*corners); i++)
 		if (!strcasecmp(s, corners[i]))
@@ -225,33 +303,49 @@ static bool header(struct reader *r)
 
 	if (r->n_words < first + 2 || (numbers_from(r, first) && !counts_up(r, first)))
 		return false;
+	r->numbered = are_numbered(r, first);
 	for (uint32_t i = first; i < r->n_words && i - first < RS_PAIRS_MAX && !r->err; i++)
-		r->column[r->n_columns++] = name_of(r, r->word[i], strlen(r->word[i]));
+		r->column[r->n_columns++] = column_name(r, r->word[i]);
 	return true;
+}
+
+static bool ends_in(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n > m && !strcmp(s + n - m, end);
 }
 
 static void table_row(struct reader *r)
 {
 	uint32_t first = r->n_words > r->n_columns ? r->n_words - r->n_columns : 0, from;
+	bool received;
 	double v;
 
 	if (first > 1)
 		first = 1;
 	if (r->n_words + (first ? 0 : 1) < 2)
 		return;
-	from = first                    ? name_of(r, r->word[0], strlen(r->word[0]))
-	       : r->rows < r->n_columns ? r->column[r->rows]
-					: 0;
+	/* mpiGraph: "h1:0 to" sends, "h1:0 from" receives */
+	received = first && r->numbered && ends_in(r->word[0], " from");
+	if (received || (first && r->numbered && ends_in(r->word[0], " to")))
+		*strrchr(r->word[0], ' ') = '\0';
+	from = first ? column_name(r, r->word[0]) : r->rows < r->n_columns ? r->column[r->rows] : 0;
 	r->rows++;
 	for (uint32_t i = first; i < r->n_words && i - first < r->n_columns && !r->err; i++) {
 		if (missing(r->word[i]))
 			continue;
-		if (!number(r->word[i], &v)) {
-			bad(r, "expected a number or '-' in column %u of the table, found '%.40s'",
-			    i + 1, r->word[i]);
+		if (!quantity(r, r->word[i], NULL, &v)) {
+			pairs_bad(
+				r,
+				"expected a number or '-' in column %u of the table, found '%.40s'",
+				i + 1, r->word[i]);
 			return;
 		}
-		add(r, from, r->column[i - first], v);
+		if (received)
+			pairs_add(r, r->column[i - first], from, v);
+		else
+			pairs_add(r, from, r->column[i - first], v);
 	}
 }
 
@@ -265,11 +359,11 @@ static void bare_row(struct reader *r)
 			char name[16];
 
 			snprintf(name, sizeof(name), "%u", i);
-			r->column[r->n_columns++] = name_of(r, name, strlen(name));
+			r->column[r->n_columns++] = pairs_name(r, name, strlen(name));
 		}
 	for (uint32_t i = 0; i < r->n_words && i < r->n_columns && r->rows < r->n_columns; i++)
 		if (number(r->word[i], &v))
-			add(r, r->column[r->rows], r->column[i], v);
+			pairs_add(r, r->column[r->rows], r->column[i], v);
 	r->rows++;
 }
 
@@ -300,9 +394,7 @@ static bool list_line(struct reader *r, char *name[2], double *value)
 			continue;
 		n = strlen(s);
 		if (names == 2) {
-			if (!number(s, value))
-				return false;
-			return true;
+			return quantity(r, s, i + 1 < r->n_words ? r->word[i + 1] : NULL, value);
 		}
 		if (n && s[n - 1] == ':')
 			s[n - 1] = '\0';
@@ -318,7 +410,7 @@ static bool is_row(const struct reader *r)
 	double v;
 
 	for (uint32_t i = 1; i < r->n_words; i++)
-		if (!number(r->word[i], &v) && !missing(r->word[i]))
+		if (!quantity(NULL, r->word[i], NULL, &v) && !missing(r->word[i]))
 			return false;
 	return true;
 }
@@ -354,13 +446,40 @@ static enum form form_of(struct reader *r)
 	return UNKNOWN;
 }
 
+/* A line between rows: "|---|---|", "+-----+". */
+static bool is_rule(const char *line)
+{
+	return strspn(line, " \t-+|:=") == strlen(line) && strchr(line, '-');
+}
+
+/* Frames of boxes (U+2500 to U+257F), as bars and dashes. */
+static void plain_frames(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++) {
+		const unsigned char *u = (const unsigned char *)s;
+
+		if (u[0] == 0xe2 && (u[1] == 0x94 || u[1] == 0x95) && u[2] >= 0x80) {
+			bool bar = (u[1] == 0x94 && (u[2] == 0x82 || u[2] == 0x83)) ||
+				   (u[1] == 0x95 && u[2] == 0x91);
+
+			*to++ = bar ? '|' : '-';
+			s += 2;
+		} else {
+			*to++ = *s;
+		}
+	}
+	*to = '\0';
+}
+
 static void text_line(struct reader *r, enum form *form, char *line)
 {
 	char *name[2], first = line[strspn(line, " \t")];
 	double v;
 
 	note_unit(r, line);
-	if (!first || first == '#')
+	if (!first || first == '#' || is_rule(line))
 		return;
 	if (*form == UNKNOWN)
 		r->separator = find_separator(line);
@@ -382,10 +501,33 @@ static void text_line(struct reader *r, enum form *form, char *line)
 	else if (*form == BARE)
 		bare_row(r);
 	else if (list_line(r, name, &v)) {
-		uint32_t from = name_of(r, name[0], strlen(name[0]));
-		uint32_t to = r->err ? 0 : name_of(r, name[1], strlen(name[1]));
+		uint32_t from = pairs_name(r, name[0], strlen(name[0]));
+		uint32_t to = r->err ? 0 : pairs_name(r, name[1], strlen(name[1]));
 
-		add(r, from, to, v);
+		pairs_add(r, from, to, v);
+	}
+}
+
+/* mpiGraph: two tables, what was sent and what was received, each up to a blank line; before and
+ * between them progress and means. */
+static void graph_line(struct reader *r, enum form *form, char *line)
+{
+	bool head = !strncmp(line, "Send\t", 5) || !strncmp(line, "Recv\t", 5);
+
+	if (head) {
+		r->n_columns = r->rows = 0;
+		r->separator = '\t';
+		split(r, line);
+		/* a tab ends each line */
+		while (r->n_words && !*r->word[r->n_words - 1])
+			r->n_words--;
+		*r->word[0] = '\0'; /* a corner */
+		*form = header(r) ? TABLE : UNKNOWN;
+	} else if (!line[strspn(line, " \t")] || !strncmp(line, "END mpiGraph", 12)) {
+		*form = UNKNOWN;
+	} else if (*form == TABLE) {
+		split(r, line);
+		table_row(r);
 	}
 }
 
@@ -393,6 +535,7 @@ static void read_lines(struct reader *r, const char *text, size_t n)
 {
 	const char *end = text + n;
 	enum form form = UNKNOWN;
+	bool graph = memmem(text, n, "START mpiGraph", 14) || memmem(text, n, "\nSend\t", 6);
 
 	while (text < end && !r->err) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
@@ -401,7 +544,7 @@ static void read_lines(struct reader *r, const char *text, size_t n)
 
 		r->line++;
 		if (bytes >= LINE_BYTES) {
-			bad(r, "a line of more than %d bytes", LINE_BYTES - 1);
+			pairs_bad(r, "a line of more than %d bytes", LINE_BYTES - 1);
 			return;
 		}
 		memcpy(r->text, text, bytes);
@@ -411,18 +554,24 @@ static void read_lines(struct reader *r, const char *text, size_t n)
 		for (size_t i = 0; i < bytes; i++)
 			if (!r->text[i])
 				r->text[i] = ' ';
-		text_line(r, &form, r->text);
+		plain_frames(r->text);
+		if (graph)
+			graph_line(r, &form, r->text);
+		else
+			text_line(r, &form, r->text);
 		text = next;
 	}
 }
 
 /* ---- JSON ---- */
 
+/* Letters of either case: ClusterKit writes "Nodes" and "Links". */
 static const struct rs_node *any_key(const struct rs_node *map, const char *const *keys)
 {
 	for (; *keys; keys++)
-		if (rs_node_get(map, *keys))
-			return rs_node_get(map, *keys);
+		for (const struct rs_item *i = map->first; i; i = i->next)
+			if (!strcasecmp(i->key, *keys))
+				return i->value;
 	return NULL;
 }
 
@@ -440,7 +589,7 @@ static void number_one(struct reader *r)
 		char name[16];
 
 		snprintf(name, sizeof(name), "%u", k);
-		name_of(r, name, strlen(name));
+		pairs_name(r, name, strlen(name));
 	}
 }
 
@@ -452,7 +601,7 @@ static void json_matrix(struct reader *r, const struct rs_node *names, const str
 	if (names && names->kind == RS_NODE_LIST)
 		for (const struct rs_item *i = names->first; i && !r->err; i = i->next)
 			if (i->value->kind == RS_NODE_SCALAR)
-				name_of(r, i->value->text, strlen(i->value->text));
+				pairs_name(r, i->value->text, strlen(i->value->text));
 	for (const struct rs_item *i = rows->first; i && !r->err; i = i->next, from++) {
 		uint32_t to = 0;
 
@@ -464,7 +613,7 @@ static void json_matrix(struct reader *r, const struct rs_node *names, const str
 			while ((from >= r->p->n || to >= r->p->n) && !r->err)
 				number_one(r);
 			if (scalar_number(k->value, &v))
-				add(r, from, to, v);
+				pairs_add(r, from, to, v);
 		}
 	}
 }
@@ -487,9 +636,9 @@ static void json_record(struct reader *r, const struct rs_node *n)
 	if (!f || !t || f->kind != RS_NODE_SCALAR || t->kind != RS_NODE_SCALAR ||
 	    !scalar_number(any_key(n, value), &v))
 		return;
-	a = name_of(r, f->text, strlen(f->text));
-	b = r->err ? 0 : name_of(r, t->text, strlen(t->text));
-	add(r, a, b, v);
+	a = pairs_name(r, f->text, strlen(f->text));
+	b = r->err ? 0 : pairs_name(r, t->text, strlen(t->text));
+	pairs_add(r, a, b, v);
 }
 
 /* {"h1": {"h2": 389}} */
@@ -500,14 +649,79 @@ static void json_objects(struct reader *r, const struct rs_node *n)
 
 		if (i->value->kind != RS_NODE_MAP)
 			continue;
-		from = name_of(r, i->key, strlen(i->key));
+		from = pairs_name(r, i->key, strlen(i->key));
 		for (const struct rs_item *k = i->value->first; k && !r->err; k = k->next) {
 			double v;
 
 			if (scalar_number(k->value, &v))
-				add(r, from, name_of(r, k->key, strlen(k->key)), v);
+				pairs_add(r, from, pairs_name(r, k->key, strlen(k->key)), v);
 		}
 	}
+}
+
+/* {"h1": 0, "h2": 1} or ["h1", "h2"]: names by their numbers. */
+static uint32_t json_names(struct reader *r, const struct rs_node *names, uint32_t *number,
+			   uint32_t room)
+{
+	uint32_t n = 0;
+
+	for (const struct rs_item *i = names ? names->first : NULL; i && n < room && !r->err;
+	     i = i->next) {
+		double at = n;
+
+		if (names->kind == RS_NODE_MAP &&
+		    (!scalar_number(i->value, &at) || at < 0 || at >= room))
+			continue;
+		if (names->kind == RS_NODE_LIST && i->value->kind != RS_NODE_SCALAR)
+			continue;
+		number[(uint32_t)at] =
+			names->kind == RS_NODE_MAP
+				? pairs_name(r, i->key, strlen(i->key))
+				: pairs_name(r, i->value->text, strlen(i->value->text));
+		n++;
+	}
+	return n;
+}
+
+/* [[0, 1, 24100.5], ["h1", "h3", 24090.1]]: two ends, by number or by name, and a value. */
+static bool json_triples(struct reader *r, const struct rs_node *names, const struct rs_node *list)
+{
+	uint32_t number[RS_PAIRS_MAX], n = 0;
+	bool any = false;
+
+	for (const struct rs_item *i = list->first; i; i = i->next)
+		if (i->value->kind != RS_NODE_LIST || !i->value->first || !i->value->first->next ||
+		    !i->value->first->next->next || i->value->first->next->next->next)
+			return false;
+	n = json_names(r, names, number, RS_PAIRS_MAX);
+	for (const struct rs_item *i = list->first; i && !r->err; i = i->next) {
+		const struct rs_item *a = i->value->first, *b = a->next, *v = b->next;
+		double x, y, value;
+
+		if (!scalar_number(v->value, &value) || a->value->kind != RS_NODE_SCALAR ||
+		    b->value->kind != RS_NODE_SCALAR)
+			continue;
+		any = true;
+		if (n && scalar_number(a->value, &x) && scalar_number(b->value, &y)) {
+			if (x >= 0 && y >= 0 && x < n && y < n)
+				pairs_add(r, number[(uint32_t)x], number[(uint32_t)y], value);
+			continue;
+		}
+		x = pairs_name(r, a->value->text, strlen(a->value->text));
+		pairs_add(r, (uint32_t)x,
+			  r->err ? 0 : pairs_name(r, b->value->text, strlen(b->value->text)),
+			  value);
+	}
+	return any;
+}
+
+/* "Units": "usec", "Testname": "latency" */
+static void json_units(struct reader *r, const struct rs_node *n)
+{
+	for (const struct rs_item *i = n->first; i; i = i->next)
+		if (i->value->kind == RS_NODE_SCALAR &&
+		    (strcasestr(i->key, "unit") || strcasestr(i->key, "test")))
+			note_unit(r, i->value->text);
 }
 
 static void json(struct reader *r, const struct rs_node *n)
@@ -531,6 +745,10 @@ static void json(struct reader *r, const struct rs_node *n)
 	rows = any_key(n, matrix);
 	list = any_key(n, lists);
 	r->p->cells->any_latency |= rs_node_get(n, "latency") != NULL;
+	json_units(r, n);
+	if (list && list->kind == RS_NODE_LIST && list->first &&
+	    json_triples(r, any_key(n, names), list))
+		return;
 	if (rows && rows->kind == RS_NODE_LIST)
 		json_matrix(r, any_key(n, names), rows);
 	else if (list && list->kind == RS_NODE_LIST)
@@ -549,109 +767,6 @@ static void read_json(struct reader *r, const char *text, size_t n)
 		return;
 	}
 	json(r, root);
-}
-
-/* ---- Logs named by their pair ---- */
-
-/* Letters are alike, digits are alike: "gpu01" and "gpu12" have one shape. */
-static bool one_shape(const char *a, size_t na, const char *b, size_t nb)
-{
-	char shape[2][64];
-	const char *s[2] = {a, b};
-	size_t n[2] = {na, nb};
-
-	for (int k = 0; k < 2; k++) {
-		size_t at = 0;
-
-		for (size_t i = 0; i < n[k] && at + 1 < sizeof(shape[k]); i++) {
-			char c = isdigit((unsigned char)s[k][i])   ? '0'
-				 : isalpha((unsigned char)s[k][i]) ? 'a'
-								   : s[k][i];
-
-			if (!at || shape[k][at - 1] != c || (c != '0' && c != 'a'))
-				shape[k][at++] = c;
-		}
-		shape[k][at] = '\0';
-	}
-	return na && nb && !strcmp(shape[0], shape[1]);
-}
-
-/* The two names in a file's name: at a separator whose sides have one shape, or are all there is.
- */
-static bool pair_of(const char *path, const char **a, size_t *na, const char **b, size_t *nb)
-{
-	static const char *const between[] = {"_to_", "-to-", "_vs_", "-vs-", "__", "--",
-					      "->",   "+",    ",",    "_",    "-",  "."};
-	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	const char *dot = strrchr(base, '.');
-	size_t n = strlen(base), m;
-
-	if (dot && dot > base &&
-	    (!strcasecmp(dot, ".log") || !strcasecmp(dot, ".txt") || !strcasecmp(dot, ".out")))
-		n = (size_t)(dot - base);
-	for (size_t i = 0; i < sizeof(between) / sizeof(*between); i++) {
-		m = strlen(between[i]);
-		for (size_t at = 1; at + m < n; at++) {
-			if (strncmp(base + at, between[i], m))
-				continue;
-			if (i >= 9 && !one_shape(base, at, base + at + m, n - at - m))
-				continue;
-			*a = base;
-			*na = at;
-			*b = base + at + m;
-			*nb = n - at - m;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Its best rate, or its shortest message's time. */
-static double best_of(const struct rs_measured *m)
-{
-	double best = 0;
-
-	if (m->kind == RS_MEASURED_LATENCY)
-		return m->rows[0].us;
-	for (uint32_t i = 0; i < m->n_rows; i++) {
-		double v = m->kind == RS_MEASURED_NCCL
-				   ? m->rows[i].busbw
-				   : (double)m->rows[i].bytes * 8 / m->rows[i].us / 1000;
-
-		best = v > best ? v : best;
-	}
-	return best;
-}
-
-static bool is_log(const char *text, size_t n)
-{
-	size_t most = n < 1 << 16 ? n : 1 << 16;
-
-	return memmem(text, most, "#bytes", 6) || memmem(text, most, "busbw", 5) ||
-	       memmem(text, most, "#  Rank", 7);
-}
-
-static void read_log(struct reader *r, const char *text, size_t n)
-{
-	struct rs_measured *m = NULL;
-	const char *a, *b;
-	size_t na, nb;
-	uint32_t from;
-
-	r->err = rs_measured_read(text, n, r->path, NULL, r->p->arena, &m, r->e);
-	if (r->err)
-		return;
-	r->line = 1;
-	if (!pair_of(r->path, &a, &na, &b, &nb)) {
-		bad(r, "expected a file name with the two hosts, as h1_to_h2.log");
-		return;
-	}
-	if (m->kind == RS_MEASURED_LATENCY)
-		r->p->cells->any_latency = true;
-	else
-		r->p->cells->any_rate = true;
-	from = name_of(r, a, na);
-	add(r, from, r->err ? 0 : name_of(r, b, nb), best_of(m));
 }
 
 /* ---- All forms ---- */
@@ -693,15 +808,15 @@ int rs_pairs_read(const char *text, size_t n, const char *path, struct rs_arena 
 		at++;
 	if (at < n && (text[at] == '{' || text[at] == '['))
 		read_json(r, text, n);
-	else if (is_log(text, n))
-		read_log(r, text, n);
+	else if (pairs_is_log(text, n))
+		pairs_read_logs(r, text, n);
 	else
 		read_lines(r, text, n);
 	if (!r->err && r->p->cells->n == before) {
 		r->line = r->line ? r->line : 1;
-		bad(r,
-		    "expected a matrix of pairs: a table with names, lines of 'A B value', JSON, "
-		    "or a log of perftest or nccl-tests");
+		pairs_bad(r, "expected a matrix of pairs: a table with names, lines of 'A B "
+			     "value', JSON, "
+			     "or a log of perftest or nccl-tests");
 	}
 	err = r->err;
 	free(r->text);

@@ -199,6 +199,58 @@ def planted(ripstop, count, seed, verbose):
         fail(f"right in {sum(right.values())} of {count}; {false_alarms} healthy matrices accused: {right} of {tried}")
 
 
+def mpigraph(names, value):
+    """LLNL's mpiGraph: two tables; the second one's rows receive."""
+    head = "".join(f"{n}:{i}\t" for i, n in enumerate(names))
+    row = lambda a, b: f"{0 if a == b else value(a, b) * 100:.3f}\t"
+    return ("START mpiGraph v1.5\nMsgSize\t16384\nTimes\t100\n\n1 of 5 (20.0%)\nGathering results\n\nSend max\t9770.0\n\n"
+            f"Send\t{head}\n" + "".join(f"{a}:{i} to\t" + "".join(row(a, b) for b in names) + "\n" for i, a in enumerate(names)) +
+            f"\nRecv max\t9770.0\n\nRecv\t{head}\n" +
+            "".join(f"{a}:{i} from\t" + "".join(row(b, a) for b in names) + "\n" for i, a in enumerate(names)) + "END mpiGraph\n")
+
+
+def nccl_run(a, b, busbw):
+    return ("# nThread 1 nGpus 1 minBytes 1048576 maxBytes 1073741824 step: 2(factor)\n"
+            f"#  Rank  0 Group  0 Pid 1 on {a:>8} device  0 [0000:1b:00] NVIDIA H100\n"
+            f"#  Rank  1 Group  0 Pid 2 on {b:>8} device  0 [0000:1b:00] NVIDIA H100\n"
+            f"   1048576  262144  float  sum  -1  40.0  26.2  {busbw * 0.5:.2f}  0  40.0  26.2  26.2  0\n"
+            f"1073741824  268435456  float  sum  -1  22000.0  48.8  {busbw:.2f}  0  22000.0  48.8  48.8  0\n"
+            f"# Avg bus bandwidth    : {busbw * 0.75:.2f}\n")
+
+
+def programs(ripstop, write, names, pairs, value):
+    """What mpiGraph, ClusterKit, OSU's tests and loops around perftest and nccl-tests leave; h3 is slow in each."""
+    perf = (" local address: LID 0x02 QPN 0x0154 PSN 0x76f7ac\n"
+            " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+            " 65536      5000             99.0              %.1f            0.1744\n")
+    half = [(a, b) for a, b in pairs if a < b]
+    kit = {"Testname": "bandwidth", "Units": "MB/s", "Nodes": {n: i for i, n in enumerate(names)},
+           "Links": [[names.index(a), names.index(b), value(a, b) * 100] for a, b in half]}
+    for text in (
+            mpigraph(names, value),
+            json.dumps(kit),
+            "".join(f"=== {a} -> {b} ===\n{perf % value(a, b)}" for a, b in pairs),
+            "".join(nccl_run(a, b, value(a, b)) for a, b in half),
+            "| to | " + " | ".join(names) + " |\n|" + "---|" * 6 + "\n" + "".join(
+                f"| {a} | " + " | ".join("-" if a == b else f"{value(a, b)}" for b in names) + " |\n" for a in names),
+            "".join(f"{a} {b} {value(a, b)} Gb/s\n" if a < b else f"{a} {b} {value(a, b) * 1000:.0f} Mb/s\n" for a, b in pairs)):
+        d = judge(ripstop, write("m", text))
+        if [f["what"] for f in d["faults"]] != ["host h3"] or not 0.3 < d["faults"][0]["factor"] < 0.6:
+            fail(f"{text}: {d}")
+    os.mkdir(os.path.dirname(write("x", "")) + "/osu")
+    for a, b in half:
+        folder = os.path.dirname(write(f"osu/{a}_{b}.txt", "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n"
+                                       f"0   {100 / value(a, b):.2f}\n4096   {300 / value(a, b):.2f}\n"))
+    d = judge(ripstop, folder)
+    if [f["what"] for f in d["faults"]] != ["host h3"] or not d["latency"]:
+        fail(f"OSU: {d}")
+    # two links, both ways, that share no end: two pairs, no collisions
+    slow = lambda a, b: 0.5 if {a, b} in ({"h1", "h2"}, {"h4", "h5"}) else 1
+    d = judge(ripstop, write("m", "".join(f"{a} {b} {97 * slow(a, b)}\n" for a, b in pairs)))
+    if {f["kind"] for f in d["faults"]} != {"pair"}:
+        fail(f"two links: {d}")
+
+
 def forms(ripstop):
     """The same matrix in each form; h3 is slow."""
     names = [f"h{i}" for i in range(1, 6)]
@@ -228,6 +280,7 @@ def forms(ripstop):
                 fail(f"{text}: {d}")
         if [f["what"] for f in judge(ripstop, logs)["faults"]] != ["host h3"]:
             fail("logs")
+        programs(ripstop, write, names, pairs, value)
         bare = "".join(" ".join("0" if a == b else f"{value(a, b):.1f}" for b in names) + "\n" for a in names)
         if [f["what"] for f in judge(ripstop, write("m", bare))["faults"]] != ["host 2"]:
             fail("numbers alone")
