@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "audit/price/price.h"
 #include "audit/read/read.h"
 #include "audit/rules/rule.h"
 #include "audit/rules/run.h"
 #include "audit/rules/symptom.h"
+#include "base/load.h"
 #include "cli/audit_report.h"
 #include "cli/cli.h"
 #include "cli/explain_answer.h"
@@ -297,11 +299,69 @@ static void answer_facts(const struct rs_question *q, const struct rs_audit *a)
 	if (n)
 		puts("\nRead of it:");
 	for (unsigned i = 0; i < n; i++)
-		rs_paragraph(stdout, 2, "%s:%u: %s %s = %.120s", fact[i]->file, fact[i]->line,
-			     fact[i]->subject, fact[i]->name, fact[i]->value);
+		if (fact[i]->line)
+			rs_paragraph(stdout, 2, "%s:%u: %s %s = %.120s", fact[i]->file,
+				     fact[i]->line, fact[i]->subject, fact[i]->name,
+				     fact[i]->value);
+		else
+			rs_paragraph(stdout, 2, "%s: %s %s = %.120s", fact[i]->file,
+				     fact[i]->subject, fact[i]->name, fact[i]->value);
 }
 
-static int answer(const char *text, const struct rs_audit *a)
+/* ---- Lines of the files themselves ---- */
+
+/* What no paragraph should have in it: line ends, tabs, control bytes. */
+static void show_line(const struct rs_question_line *l)
+{
+	char text[512];
+	size_t n = l->bytes < sizeof(text) - 1 ? l->bytes : sizeof(text) - 1, at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)l->text[i];
+		bool blank = c <= ' ' || c == 0x7f;
+
+		if (blank && at && text[at - 1] == ' ')
+			continue;
+		text[at++] = blank ? ' ' : (char)c;
+	}
+	text[at] = '\0';
+	rs_paragraph(stdout, 2, "%s:%u: %s", l->file, l->line, text);
+}
+
+/* A text: no archive, no picture. */
+static bool is_text(const char *s, size_t n)
+{
+	return !memchr(s, '\0', n < 4096 ? n : 4096);
+}
+
+static void answer_lines(const struct rs_question *q, char **path, int n)
+{
+	enum { FILES = 64, LINES = 8, BYTES = 16 << 20 };
+	struct rs_question_line line[LINES];
+	char *text[FILES] = {NULL};
+	unsigned found = 0;
+
+	for (int i = 0; i < n && i < FILES; i++) {
+		struct rs_error e = {0};
+		struct rs_load l = {.e = &e, .name = path[i]};
+		struct stat st;
+		size_t bytes = 0;
+
+		if (stat(path[i], &st) || !S_ISREG(st.st_mode) || st.st_size > BYTES)
+			continue;
+		text[i] = rs_load_file(&l, path[i], BYTES, (struct rs_where){0}, &bytes);
+		if (text[i] && is_text(text[i], bytes))
+			found = rs_question_lines(q, path[i], text[i], bytes, line, found, LINES);
+	}
+	if (found)
+		puts("\nLines that have its words:");
+	for (unsigned i = 0; i < found; i++)
+		show_line(&line[i]);
+	for (int i = 0; i < n && i < FILES; i++)
+		free(text[i]);
+}
+
+static int answer(const char *text, const struct rs_audit *a, char **path, int paths)
 {
 	const struct rs_finding *found[ANSWERS + 1], *other[ANSWERS + 1];
 	struct rs_question q;
@@ -328,13 +388,15 @@ static int answer(const char *text, const struct rs_audit *a)
 	}
 	beside_it = others(a, found, n);
 	answer_facts(&q, a);
+	answer_lines(&q, path, paths);
 	printf("\n%u found by its words, %u beside\n", n, beside_it);
 	read_texts(a);
 	return n + beside_it ? RS_EXIT_INCOMPLETE : RS_EXIT_OK;
 }
 
 /* Facts that have words of the question, beside the steps of a symptom. */
-static void read_of(const char *text, const struct rs_symptom *s, const struct rs_audit *a)
+static void read_of(const char *text, const struct rs_symptom *s, const struct rs_audit *a,
+		    char **path, int paths)
 {
 	struct rs_question q;
 
@@ -342,6 +404,7 @@ static void read_of(const char *text, const struct rs_symptom *s, const struct r
 		return;
 	rs_question_make(&q, text);
 	answer_facts(&q, a);
+	answer_lines(&q, path, paths);
 }
 
 static int walk(const struct rs_symptom *s, const char *text, struct rs_audit *a, char **path,
@@ -359,7 +422,7 @@ static int walk(const struct rs_symptom *s, const char *text, struct rs_audit *a
 	if (err)
 		return rs_cli_error(e);
 	if (!s)
-		return answer(text, a);
+		return answer(text, a, path, n);
 	head(s);
 	/* what was found comes first, whichever step it is */
 	steps(s, a, RS_FAIL, &w);
@@ -367,7 +430,7 @@ static int walk(const struct rs_symptom *s, const char *text, struct rs_audit *a
 	steps(s, a, RS_UNKNOWN, &w);
 	steps(s, a, RS_PASS, &w);
 	steps(s, a, RS_NA, &w);
-	read_of(text, s, a);
+	read_of(text, s, a, path, n);
 	printf("\n%u found, %u ruled out, %u open, %u not seen, of %u no word was read\n", w.found,
 	       w.right, w.open, w.unseen, w.silent);
 	read_texts(a);

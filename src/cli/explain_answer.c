@@ -64,6 +64,40 @@ static const struct {
 	{"down", "port"},
 	{"nvlink", "nvswitch"},
 	{"efa", "device"},
+	{"optic", "transceiver"},
+	{"optics", "transceiver"},
+	{"transceiver", "optic"},
+	{"neighbour", "neighbor"},
+	{"neighbours", "neighbor"},
+	{"sharp", "collnet"},
+	{"class", "tc"},
+	{"release", "version"},
+	{"version", "release"},
+	{"virtual", "vfs"},
+	{"algorithm", "algo"},
+	{"protocol", "proto"},
+	{"interface", "ifname"},
+	{"interfaces", "ifname"},
+	{"bandwidth", "busbw"},
+	{"busbw", "bandwidth"},
+	{"shared", "shm"},
+	{"memory", "mem"},
+	{"gpudirect", "gdr"},
+	{"gdr", "gpudirect"},
+	{"topology", "topo"},
+	{"numa", "node"},
+	{"socket", "numa"},
+	{"width", "lnksta"},
+	{"slot", "lnksta"},
+	{"rail", "hca"},
+	{"rails", "hca"},
+	{"nics", "hca"},
+	{"nic", "hca"},
+	{"hcas", "hca"},
+	{"firmware", "fw"},
+	{"frequency", "governor"},
+	{"temperature", "temp"},
+	{"pairs", "qps"},
 	{"link", "link"},
 	{"layer", "link"},
 };
@@ -94,6 +128,27 @@ static void words_add(struct rs_question *q, const char *w)
 		strcpy(q->word[q->n++], w);
 }
 
+/* "1 GiB", "8G", "64 kB": as tables write them, in bytes. */
+static void size_add(struct rs_question *q, const char *text)
+{
+	char *end, w[RS_QUESTION_WORD];
+	double v = strtod(text, &end);
+	int shift;
+
+	while (*end == ' ')
+		end++;
+	shift = *end == 'k' || *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+	if (!shift || !(v >= 1) || v > 1024)
+		return;
+	end++;
+	end += *end == 'i';
+	end += *end == 'B';
+	if (isalnum((unsigned char)*end) || *end == '/' || *end == 'b')
+		return;
+	snprintf(w, sizeof(w), "%.0f", v * (double)(1 << shift));
+	words_add(q, w);
+}
+
 void rs_question_make(struct rs_question *q, const char *text)
 {
 	char w[RS_QUESTION_WORD];
@@ -104,6 +159,8 @@ void rs_question_make(struct rs_question *q, const char *text)
 
 		for (; *text && !isalnum((unsigned char)*text); text++)
 			;
+		if (isdigit((unsigned char)*text))
+			size_add(q, text);
 		for (; isalnum((unsigned char)*text) || (n && strchr("_-/.:", *text) && *text);
 		     text++)
 			if (n + 1 < sizeof(w))
@@ -168,7 +225,7 @@ unsigned rs_question_facts(const struct rs_question *q, const struct rs_audit *a
 		uint32_t walk = 0;
 
 		while ((f = rs_facts_next(a->facts, &walk, rs_facts_host(a->facts, h), "", ""))) {
-			unsigned k = f->line ? asked_of(q, f) : 0, at = n;
+			unsigned k = f->file ? asked_of(q, f) : 0, at = n;
 
 			while (at && asked_of(q, out[at - 1]) < k)
 				at--;

@@ -17,9 +17,21 @@ void rs_question_make(struct rs_question *q, const char *text);
 /* How many of its words a finding has: in its title, its check's name, its facts. */
 unsigned rs_question_finding(const struct rs_question *q, const struct rs_finding *f);
 
-/* Facts read from a line that have some of its words, those with most first; how many, at most
+/* Facts read from a file that have some of its words, those with most first; how many, at most
  * `most`. */
 unsigned rs_question_facts(const struct rs_question *q, const struct rs_audit *a,
 			   const struct rs_fact **out, unsigned most);
+
+struct rs_question_line {
+	const char *file;
+	uint32_t line;
+	const char *text; /* not ended by a NUL; line ends may be in it, where it is a heading */
+	size_t bytes;
+	double score;
+};
+/* Lines of a text that have some of its words, known to a reader or not, added to `had` of other
+ * files: the best first, at most `most`. file and text are borrowed. How many there are now. */
+unsigned rs_question_lines(const struct rs_question *q, const char *file, const char *text,
+			   size_t n, struct rs_question_line *out, unsigned had, unsigned most);
 
 #endif

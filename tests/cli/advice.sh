@@ -63,3 +63,13 @@ status 2 "$ripstop" explain 'the coffee is cold'
 grep -q -- '--list' "$tmp/err"
 status 2 "$ripstop" explain
 status 2 "$ripstop" explain timeouts "$tmp/none"
+
+# lines that no reader makes a fact of answer, too: what the file states is never "not seen"
+printf '%s\n' 'Ethernet1/35' '    type is QSFP-DD-400G-FR4' '    max module temperature is 75 deg C' '' >"$tmp/optic.txt"
+status 0 "$ripstop" explain 'what optic is in Ethernet1/35' "$tmp/optic.txt"
+grep -q 'optic.txt:1: .*QSFP-DD-400G-FR4' "$tmp/out"
+status 0 "$ripstop" explain 'how hot may the module get, which temperature' "$tmp/optic.txt"
+grep -q 'optic.txt:3: .*75 deg C' "$tmp/out"
+printf '  8589934592    2147483648     float     sum      -1    39000.1   220.3   413.0      0\n' >"$tmp/rows.txt"
+status 0 "$ripstop" explain 'what busbw at 8 GB' "$tmp/rows.txt"
+grep -q '413.0' "$tmp/out"
