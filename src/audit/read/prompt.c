@@ -856,6 +856,18 @@ static bool goes_on(const char *low)
 	return false;
 }
 
+/* A line of a script: what it says has not happened. */
+static bool is_instruction(const char *text)
+{
+	static const char *const words[] = {"export ", "echo ", "printf ", "alias ", "| `"};
+
+	text += strspn(text, " \t");
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strncmp(text, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
 bool rs_states_failure(const char *text)
 {
 	/* phrases that state it; each is searched without case */
@@ -1002,7 +1014,7 @@ bool rs_states_failure(const char *text)
 	size_t n = 0;
 
 	/* what a library tries while it looks around is no failure */
-	if (level == RS_LEVEL_DEBUG)
+	if (level == RS_LEVEL_DEBUG || is_instruction(text))
 		return false;
 	for (; text[n] && n < sizeof(low) - 1; n++)
 		low[n] = (char)tolower((unsigned char)text[n]);

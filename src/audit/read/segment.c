@@ -933,6 +933,10 @@ static uint32_t messages(struct stream *s, const struct rs_reader *r, struct rs_
 		    (u->use[number - 1] == RS_LINE_USED && !r->also) || (s->code[i] && !r->of_code))
 			continue;
 		line_at(s, i, l);
+		/* a table of a manual quotes settings and messages: nothing was set, nothing
+		 * printed */
+		if (!strncmp(l->text, "| `", 3))
+			continue;
 		l->next = s->start[i + 1]; /* a reader may look at what follows */
 		if (r->line(s->t->a, in, l))
 			mark(u, number, RS_LINE_KNOWN);

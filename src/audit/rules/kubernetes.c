@@ -134,19 +134,42 @@ enum { NETWORKS = 64 };
 
 /* ---- K01 ---- */
 
+/* Does anything say that memory could not be locked or registered, or how little may be? */
+static bool lock_failed(const struct rs_audit *a)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const struct rs_fact *limit = rs_facts_get(a->facts, host, "host", "memlock");
+
+		if ((limit && limit->numeric && limit->number < INT64_C(1) << 30) ||
+		    rs_look_any(a, host, "message", "verbs-register") ||
+		    rs_look_any(a, host, "message", "memlock") ||
+		    rs_look_any(a, host, "said", "failure"))
+			return true;
+	}
+	return false;
+}
+
 static void k01_pod(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *pod)
 {
 	bool locks = says(a, host, pod, "ipc_lock", "1"),
 	     all = says(a, host, pod, "privileged", "1");
 	const struct rs_fact *some;
 	struct rs_finding *f;
+	bool failed;
 
 	if (!devices(a, host, pod, &some))
 		return;
-	f = rs_finding_new(a, r, locks || all ? RS_PASS : RS_FAIL, RS_CRITICAL,
+	/* sites give all containers an unlimited limit in the runtime: a manifest alone is no proof
+	 */
+	failed = lock_failed(a);
+	f = rs_finding_new(a, r, locks || all ? RS_PASS : RS_FAIL,
+			   failed || locks || all ? RS_CRITICAL : RS_MINOR,
 			   locks || all ? "the pod may lock memory"
-					: "the pod uses RDMA devices and may not lock memory "
-					  "(IPC_LOCK)");
+			   : failed     ? "the pod uses RDMA devices and may not lock memory "
+					  "(IPC_LOCK)"
+					: "the pod uses RDMA devices without IPC_LOCK: it may lock "
+					  "memory only where the runtime's own limit is unlimited");
 	rs_finding_subject(a, f, host, pod + 4);
 	rs_finding_fact(f, some);
 	if (locks || all)
@@ -154,6 +177,12 @@ static void k01_pod(struct rs_audit *a, const struct rs_rule *r, const char *hos
 	rs_finding_why(a, f,
 		       "registered memory is locked: without the capability, and without an "
 		       "unlimited LimitMEMLOCK of the runtime, ibv_reg_mr fails");
+	if (!failed) {
+		rs_finding_need(a, f, "ulimit -l in the container",
+				"whether the runtime's limit is unlimited");
+		if (f)
+			f->confidence = RS_MEDIUM;
+	}
 	rs_finding_fix(a, f, pod + 4, true, "the pod's restart", "remove the capability",
 		       "securityContext: {capabilities: {add: [\"IPC_LOCK\"]}}");
 	rs_finding_fix(a, f, "each node", true, "containerd's restart",
