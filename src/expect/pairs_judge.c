@@ -733,7 +733,12 @@ static void judge(struct judge *j)
 	left_over(j);
 	j->out->level = exp(j->p->latency ? -j->level : j->level);
 	j->out->noise = j->noise;
-	j->out->cells = j->p->undirected ? j->n / 2 : j->n;
+	for (uint32_t i = 0; i < j->n; i++) {
+		const struct cell *c = &j->cell[i];
+		bool both = j->p->value[(size_t)c->to * j->p->n + c->from] > 0;
+
+		j->out->cells += !j->p->undirected || !both || c->from < c->to;
+	}
 }
 
 int rs_pairs_judge(const struct rs_pairs *p, struct rs_pairs_verdict *out, struct rs_error *e)

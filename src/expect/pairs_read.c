@@ -473,6 +473,29 @@ static void plain_frames(char *s)
 	*to = '\0';
 }
 
+/* "h1,h2   49.4  # across": a comma between the names, blanks before the value. */
+static void plain_list(struct reader *r, char *line)
+{
+	char *comment = strstr(line, " #"), *comma = strchr(line, ','), *end = NULL;
+	double v;
+
+	if (comment)
+		*comment = '\0';
+	if (!r->commas && comma && !strchr(comma + 1, ',') && !strchr(line, '\t')) {
+		size_t n = strlen(line);
+
+		while (n && line[n - 1] == ' ')
+			n--;
+		while (n && line[n - 1] != ' ' && line + n > comma + 1)
+			n--;
+		v = strtod(line + n, &end);
+		r->commas = line + n > comma + 2 && end != line + n && v > 0 &&
+			    strspn(comma + 1, " ") < (size_t)(line + n - comma - 1);
+	}
+	for (char *c = line; r->commas && *c; c++)
+		*c = *c == ',' ? ' ' : *c;
+}
+
 static void text_line(struct reader *r, enum form *form, char *line)
 {
 	char *name[2], first = line[strspn(line, " \t")];
@@ -481,6 +504,8 @@ static void text_line(struct reader *r, enum form *form, char *line)
 	note_unit(r, line);
 	if (!first || first == '#' || is_rule(line))
 		return;
+	if (*form == UNKNOWN || r->commas)
+		plain_list(r, line);
 	if (*form == UNKNOWN)
 		r->separator = find_separator(line);
 	split(r, line);

@@ -29,6 +29,7 @@ struct reader {
 	char separator;                    /* ',', ';', '\t', '|', or ' ' for any blanks */
 	uint32_t column[WORDS], n_columns; /* a table's names */
 	uint32_t rows;
+	bool commas;   /* of a list: between its names, where blanks stand before the value */
 	bool numbered; /* names end in ":0", ":1", ..., as mpiGraph's do: left out */
 };
 

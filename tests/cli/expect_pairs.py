@@ -237,6 +237,11 @@ def programs(ripstop, write, names, pairs, value):
         d = judge(ripstop, write("m", text))
         if [f["what"] for f in d["faults"]] != ["host h3"] or not 0.3 < d["faults"][0]["factor"] < 0.6:
             fail(f"{text}: {d}")
+    # a list as people paste it; each pair once. The maintainers' answer there (nccl-tests, issue 106): node 644 is slow
+    d = judge(ripstop, write("m", "n644,n699     49.36\nn632,n641     88.36 \nn284,n678     49.28  # across\n"
+                             "n641,n644     49.30\nn404,n699     86.81  # across\n"))
+    if [f["what"] for f in d["faults"]] != ["host n644", "the path from n284 to n678"] or d["pairs"] != 5:
+        fail(f"a list of five: {d}")
     os.mkdir(os.path.dirname(write("x", "")) + "/osu")
     for a, b in half:
         folder = os.path.dirname(write(f"osu/{a}_{b}.txt", "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n"
