@@ -298,10 +298,17 @@ static int compare(struct rs_expect *x, const struct options *o, struct rs_expec
 
 	for (uint32_t i = 0; i < o->n_log && !err; i++) {
 		struct rs_measured *table = NULL;
+		struct rs_audit *log = NULL;
 
 		err = read_log(o->log[i], x->arena, &table, e);
+		if (!err && rs_audit_create(&log))
+			err = rs_error_set(e, -ENOMEM, "out of memory");
 		if (!err)
-			err = rs_expect_compare(x, &o->o, table, o->log[i], &m[i], e);
+			err = rs_audit_read(log, o->log[i], NULL, 0, e);
+		if (!err)
+			err = rs_expect_compare(x, &o->o, table, log, o->log[i], &m[i], e);
+		if (log)
+			rs_audit_destroy(log);
 	}
 	return err;
 }

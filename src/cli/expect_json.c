@@ -20,6 +20,14 @@ static void hosts(struct rs_json *j, const struct rs_expect *x)
 	rs_json_end(j);
 }
 
+static void interval(struct rs_json *j, const struct rs_expect_figure *f)
+{
+	rs_json_number(j, "value", f->value);
+	rs_json_number(j, "low", f->low);
+	rs_json_number(j, "high", f->high);
+	rs_json_string(j, "unit", rs_expect_unit(f));
+}
+
 static void figures(struct rs_json *j, const struct rs_expect *x)
 {
 	rs_json_array(j, "figures");
@@ -32,10 +40,7 @@ static void figures(struct rs_json *j, const struct rs_expect *x)
 		if (f->test == RS_EXPECT_COLLECTIVE)
 			rs_json_uint(j, "ranks", f->ranks);
 		rs_json_uint(j, "bytes", f->bytes);
-		rs_json_number(j, "value", f->value);
-		rs_json_number(j, "low", f->low);
-		rs_json_number(j, "high", f->high);
-		rs_json_string(j, "unit", rs_expect_unit(f));
+		interval(j, f);
 		rs_json_number(j, "us", f->us);
 		rs_json_string(j, "limit", *f->limit ? f->limit : NULL);
 		rs_json_bool(j, "extrapolated", f->line);
@@ -72,10 +77,7 @@ static void measured_rows(struct rs_json *j, const struct rs_expect_measured *m)
 		rs_json_object(j, NULL);
 		rs_json_uint(j, "bytes", r->f.bytes);
 		rs_json_number(j, "measured", r->measured);
-		rs_json_number(j, "value", r->f.value);
-		rs_json_number(j, "low", r->f.low);
-		rs_json_number(j, "high", r->f.high);
-		rs_json_string(j, "unit", rs_expect_unit(&r->f));
+		interval(j, &r->f);
 		rs_json_bool(j, "met", r->met);
 		rs_json_end(j);
 	}
@@ -93,6 +95,14 @@ static void measured(struct rs_json *j, struct rs_expect_measured *const *m, uin
 			       m[i]->n_rows ? rs_expect_test_name(&m[i]->row[0].f) : NULL);
 		rs_json_bool(j, "met", !m[i]->why_not && !m[i]->below);
 		rs_json_number(j, "apart", m[i]->apart);
+		if (m[i]->n_is) {
+			rs_json_number(j, "mended_apart", m[i]->mended < 100 ? m[i]->mended : 100);
+			rs_json_number(j, "mended_value", m[i]->mended_value);
+		}
+		rs_json_array(j, "not_simulated");
+		for (uint32_t k = 0; k < m[i]->n_rest; k++)
+			rs_json_string(j, NULL, m[i]->rest[k]);
+		rs_json_end(j);
 		measured_rows(j, m[i]);
 		rs_json_array(j, "causes");
 		for (uint32_t k = 0; k < m[i]->n_causes; k++) {
@@ -102,8 +112,13 @@ static void measured(struct rs_json *j, struct rs_expect_measured *const *m, uin
 				continue;
 			rs_json_object(j, NULL);
 			rs_json_string(j, "what", c->what);
+			rs_json_string(j, "check", c->check);
+			rs_json_string(j, "look", c->look);
 			rs_json_bool(j, "explains", k < m[i]->n_alike);
 			rs_json_bool(j, "unknown", c->unknown);
+			rs_json_bool(j, "found", c->found);
+			rs_json_bool(j, "as_read", c->is);
+			rs_json_number(j, "gain", c->gain);
 			rs_json_number(j, "apart", c->apart);
 			rs_json_end(j);
 		}

@@ -96,7 +96,7 @@ void rs_expect_destroy(struct rs_expect *x);
 
 /* ---- Beside a measurement ---- */
 
-enum { RS_EXPECT_ROWS = 16, RS_EXPECT_CAUSES = 64 };
+enum { RS_EXPECT_ROWS = 16, RS_EXPECT_CAUSES = 96, RS_EXPECT_REST = 8 };
 
 struct rs_expect_row {
 	struct rs_expect_figure f; /* expected */
@@ -109,8 +109,13 @@ struct rs_expect_row {
 /* A change of what was read that may explain the measurement: simulated. */
 struct rs_expect_cause {
 	const char *what;
-	bool unknown; /* something that was not read, not a fault */
-	double apart; /* mean of |ln(simulated / measured)| over the sizes that were tried */
+	const char *check; /* that found it: "P01"; NULL */
+	const char *look;  /* what shows it on the machine; NULL */
+	bool unknown;      /* something that was not read, not a fault */
+	bool found;        /* the audit, the log or the description says it */
+	bool is;           /* found, and part of the hosts as they were read */
+	double gain;       /* is: how much more the longest size reaches once it is mended */
+	double apart;      /* mean of |ln(simulated / measured)| over the sizes that were tried */
 };
 
 struct rs_expect_measured {
@@ -121,13 +126,19 @@ struct rs_expect_measured {
 	uint32_t n_alike;     /* of them: those that explain it, and cannot be told apart */
 	uint32_t below, over; /* rows */
 	double apart;         /* of the hosts as they were read, over the same sizes */
-	const char *why_not;  /* it is not compared; NULL: it is */
+	uint32_t n_is;        /* causes that are part of the hosts as they were read */
+	double mended; /* without all of those: apart, over the same sizes; 0: there are none */
+	double mended_value; /* and the longest size, in its unit */
+	uint32_t n_rest;     /* found, of major or worse, and not simulated */
+	const char *rest[RS_EXPECT_REST];
+	const char *why_not; /* it is not compared; NULL: it is */
 };
 
 /* Tables of perftest and nccl-tests, as measured/ reads them, beside x's hosts. name is borrowed.
- * -ENOMEM; a table that does not fit these hosts is no error: why_not. */
+ * log: what audit/read makes of the same file; NULL: nothing. x's audit and log are judged where
+ * they were not. -ENOMEM; a table that does not fit these hosts is no error: why_not. */
 int rs_expect_compare(struct rs_expect *x, const struct rs_expect_options *o,
-		      const struct rs_measured *m, const char *name,
+		      const struct rs_measured *m, struct rs_audit *log, const char *name,
 		      struct rs_expect_measured **out, struct rs_error *e);
 
 const char *rs_expect_test_name(const struct rs_expect_figure *f); /* "ib_write_bw", "all_reduce" */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/rules/run.h"
 #include "base/units.h"
 #include "expect/state.h"
 
@@ -16,15 +17,20 @@ enum { TRIED = 6 };
 /* A cause explains a curve that it is so near to; others that are nearly as near fit as well. A
  * second measurement differs by a few per cent, too. */
 static const double EXPLAINS = 0.1, ALIKE = 0.025, BETTER = 0.6;
+/* What is part of the hosts as they were read matters from this gain on. */
+static const double MATTERS = 0.02;
 
 struct explaining {
 	struct rs_expect *x;
+	struct rs_audit *log; /* what the measured file says beside its table; NULL */
 	const struct rs_expect_options *o;
 	const struct rs_measured *m;
 	struct rs_expect_measured *out;
 	struct expect_model *model;     /* as the log says that it was run */
 	uint32_t n_tried, tried[TRIED]; /* rows */
-	struct expect_change change[RS_EXPECT_CAUSES][2];
+	uint32_t n_found;
+	struct expect_found found[EXPECT_FOUND];
+	struct expect_change change[RS_EXPECT_CAUSES][2]; /* of causes that were not found */
 	uint32_t n_change[RS_EXPECT_CAUSES];
 	struct rs_error *e;
 };
@@ -84,6 +90,8 @@ static const char *of_collective(struct explaining *w, struct rs_expect_figure *
 		return rs_arena_printf(w->x->arena, "it has %u ranks a host, and %s has %u GPUs",
 				       k->gpus, k->host[0].name, gpus);
 	k->gpus = k->gpus == gpus ? 0 : k->gpus;
+	for (uint32_t i = 0; w->log && i < rs_facts_hosts(w->log->facts); i++)
+		expect_variables(w->log, rs_facts_host(w->log->facts, i), k);
 	for (; k->n < f->hosts; k->n++) {
 		k->host[k->n] = k->host[0];
 		k->host[k->n].twin = true;
@@ -184,6 +192,39 @@ static int expect_rows(struct explaining *w)
 
 /* ---- Causes ---- */
 
+/* What shows it on the machine. */
+static const char *look_at(enum expect_knob knob)
+{
+	switch (knob) {
+	case KNOB_LANES:
+	case KNOB_GEN:
+		return "lspci -vv: LnkSta of the NIC and of the port above it";
+	case KNOB_RATES:
+		return "ibstat, ethtool: the port's rate at both ends";
+	case KNOB_MTU:
+		return "ibv_devinfo: active_mtu; ip link: mtu, at both hosts and on the switches";
+	case KNOB_LOSS:
+		return "rdma statistic: out_of_sequence, local_ack_timeout_err, before and after";
+	case KNOB_PAUSED:
+		return "ethtool -S: pause counters of the receiver, before and after";
+	case KNOB_FAR:
+		return "numactl --cpunodebind and --membind, by the NIC's numa_node";
+	case KNOB_TAGS:
+	case KNOB_MRRS:
+		return "lspci -vvv as root: DevCtl's ExtTag and MaxReadReq";
+	case KNOB_POSTS:
+		return "the core's clock and its C-states: cpupower frequency-info, idle-info";
+	case KNOB_NVLINK:
+		return "nvidia-smi topo -m, nvidia-smi nvlink -s";
+	case KNOB_STAGED:
+		return "NCCL's log: GDRDMA; lsmod: nvidia_peermem";
+	case KNOB_NICS:
+		return "NCCL's log: NET/IB : Using; ibstat: ports that are down";
+	default:
+		return NULL;
+	}
+}
+
 static void cause(struct explaining *w, bool unknown, enum expect_knob knob, double value, int host,
 		  const char *text, const char *what)
 {
@@ -192,7 +233,8 @@ static void cause(struct explaining *w, bool unknown, enum expect_knob knob, dou
 
 	if (i == RS_EXPECT_CAUSES || !what)
 		return;
-	out->cause[i] = (struct rs_expect_cause){.what = what, .unknown = unknown};
+	out->cause[i] = (struct rs_expect_cause){
+		.what = what, .unknown = unknown, .look = unknown ? NULL : look_at(knob)};
 	w->change[i][0] =
 		(struct expect_change){.knob = knob, .value = value, .host = host, .text = text};
 	w->n_change[i] = 1;
@@ -364,7 +406,135 @@ static double apart(const struct explaining *w, const struct expect_run *r)
 	return sum;
 }
 
-static int try_causes(struct explaining *w)
+/* The hosts without what is wrong in them, but for the keep-th; but: without that one alone. */
+static const struct expect_model *mended(struct explaining *w, uint32_t keep, bool but)
+{
+	struct expect_model *m = expect_copy(w->x, w->model);
+
+	for (uint32_t i = 0; m && i < w->n_found; i++)
+		for (uint32_t k = 0; w->found[i].is && (i == keep) == but && k < w->found[i].n; k++)
+			expect_apply(w->x, m, &w->found[i].change[k]);
+	return m;
+}
+
+/* A set of runs, at the sizes that are tried or at the longest alone. */
+struct tries {
+	struct expect_run *r;
+	uint32_t n;
+};
+
+static uint32_t try_model(struct explaining *w, struct tries *t, const struct expect_model *m,
+			  bool longest)
+{
+	uint32_t first = t->n;
+
+	for (uint32_t k = longest ? w->n_tried - 1 : 0; k < w->n_tried; k++)
+		t->n += expect_runs_of(m, &w->out->row[w->tried[k]].f, &t->r[t->n]);
+	return first;
+}
+
+static double longest_us(const struct explaining *w, const struct expect_run *r)
+{
+	return expect_us(&w->out->row[w->tried[w->n_tried - 1]].f, r, r->as_bytes ? 2 : 1);
+}
+
+/* Of runs of all sizes that are tried, those of the longest. */
+static const struct expect_run *longest_of(const struct explaining *w, const struct expect_run *r)
+{
+	for (uint32_t k = 0; k + 1 < w->n_tried; k++)
+		r += r->as_bytes ? 2 : 1;
+	return r;
+}
+
+static void add_found(struct explaining *w, uint32_t i, const struct expect_run *alone,
+		      const struct expect_run *without)
+{
+	struct rs_expect_measured *out = w->out;
+	const struct expect_found *f = &w->found[i];
+	const struct rs_expect_row *row = &out->row[w->tried[w->n_tried - 1]];
+	double us = without ? longest_us(w, without) : 0;
+
+	if (out->n_causes == RS_EXPECT_CAUSES)
+		return;
+	out->cause[out->n_causes++] =
+		(struct rs_expect_cause){.what = f->what,
+					 .check = f->check,
+					 .found = true,
+					 .is = f->is,
+					 .gain = us > 0 ? row->f.us / us - 1 : 0,
+					 .apart = apart(w, alone)};
+}
+
+/* All that is wrong in the hosts as they were read, where no part of it alone is enough. */
+static void add_together(struct explaining *w)
+{
+	struct rs_enumeration all = {.n = 0};
+	struct rs_expect_measured *out = w->out;
+
+	for (uint32_t i = 0; i < out->n_causes; i++)
+		if (out->cause[i].is && out->cause[i].gain >= MATTERS)
+			rs_enumerate(&all, "; ", "%s%s%s",
+				     out->cause[i].check ? out->cause[i].check : "",
+				     out->cause[i].check ? " " : "", out->cause[i].what);
+	if (all.n < 2 || out->n_causes == RS_EXPECT_CAUSES)
+		return;
+	out->cause[out->n_causes++] = (struct rs_expect_cause){
+		.what = rs_arena_printf(w->x->arena, "together: %s", all.text),
+		.found = true,
+		.is = true,
+		.apart = out->apart};
+}
+
+/* What was found: each alone, and, where the hosts as they were read have it, without it. */
+static int try_found(struct explaining *w)
+{
+	struct tries t = {
+		.r = calloc(((size_t)2 * EXPECT_FOUND + 1) * TRIED * 2, sizeof(struct expect_run))};
+	uint32_t alone[EXPECT_FOUND], without[EXPECT_FOUND], healthy = 0;
+	struct rs_expect_measured *out = w->out;
+	bool enough = t.r != NULL;
+	int err;
+
+	for (uint32_t i = 0; i < w->n_found; i++)
+		out->n_is += w->found[i].is;
+	if (enough && out->n_is) {
+		const struct expect_model *m = mended(w, EXPECT_FOUND, false);
+
+		enough = m != NULL;
+		healthy = enough ? try_model(w, &t, m, false) : 0;
+	}
+	for (uint32_t i = 0; i < w->n_found && enough; i++) {
+		const struct expect_found *f = &w->found[i];
+		const struct expect_model *m =
+			f->is ? mended(w, i, false)
+			      : expect_changed(w->x, w->model, f->change, f->n);
+		const struct expect_model *k = f->is ? mended(w, i, true) : m;
+
+		enough = m && k;
+		alone[i] = enough ? try_model(w, &t, m, false) : 0;
+		without[i] = enough && f->is ? try_model(w, &t, k, true) : 0;
+	}
+	err = enough ? expect_run_all(w->x, w->o, t.r, t.n, 0.3, 0.5, w->e)
+		     : rs_error_set(w->e, -ENOMEM, "out of memory");
+	if (!err && out->n_is) {
+		double us = longest_us(w, longest_of(w, &t.r[healthy]));
+		const struct rs_expect_row *row = &out->row[w->tried[w->n_tried - 1]];
+
+		out->mended = apart(w, &t.r[healthy]);
+		out->mended_value = row->f.test == RS_EXPECT_MESSAGE ? us
+				    : us > 0                         ? row->f.value * row->f.us / us
+								     : 0;
+	}
+	for (uint32_t i = 0; i < w->n_found && !err; i++)
+		add_found(w, i, &t.r[alone[i]], w->found[i].is ? &t.r[without[i]] : NULL);
+	if (!err)
+		add_together(w);
+	free(t.r);
+	return err;
+}
+
+/* From the first-th cause on: those that were not found. */
+static int try_causes(struct explaining *w, uint32_t from)
 {
 	struct rs_expect_measured *out = w->out;
 	uint32_t first[RS_EXPECT_CAUSES], n = 0;
@@ -373,7 +543,7 @@ static int try_causes(struct explaining *w)
 
 	if (!r)
 		return rs_error_set(w->e, -ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < out->n_causes; i++) {
+	for (uint32_t i = from; i < out->n_causes; i++) {
 		const struct expect_model *m =
 			expect_changed(w->x, w->model, w->change[i], w->n_change[i]);
 
@@ -385,51 +555,101 @@ static int try_causes(struct explaining *w)
 		for (uint32_t k = 0; k < w->n_tried; k++)
 			n += expect_runs_of(m, &out->row[w->tried[k]].f, &r[n]);
 	}
-	err = expect_run_all(w->x, w->o, r, n, 0.3, 1, w->e);
-	for (uint32_t i = 0; i < out->n_causes && !err; i++)
+	err = expect_run_all(w->x, w->o, r, n, 0.5, 1, w->e);
+	for (uint32_t i = from; i < out->n_causes && !err; i++)
 		out->cause[i].apart = apart(w, &r[first[i]]);
 	free(r);
 	return err;
 }
 
-static int by_apart(const void *a, const void *b)
+/* What was found is believed before what was not, where both fit. */
+static double order(const struct rs_expect_cause *c)
 {
-	double x = ((const struct rs_expect_cause *)a)->apart;
-	double y = ((const struct rs_expect_cause *)b)->apart;
-
-	return (x > y) - (x < y);
+	return c->apart - (c->found ? ALIKE : 0);
 }
 
-static void rank(struct rs_expect_measured *out)
+static int by_apart(const void *a, const void *b)
 {
-	double best;
+	const struct rs_expect_cause *x = a, *y = b;
+	double p = order(x), q = order(y);
+
+	return (p > q) - (p < q);
+}
+
+/* How far the model itself may err, as the sizes that are tried have it. */
+static double model_error(const struct explaining *w)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < w->n_tried; i++) {
+		const struct rs_expect_figure *f = &w->out->row[w->tried[i]].f;
+
+		sum += log1p(expect_error(f->test, f->op, f->bytes)) / w->n_tried;
+	}
+	return sum;
+}
+
+/* Is it near, and much nearer than the hosts are without it? */
+static bool explains(const struct rs_expect_measured *out, const struct rs_expect_cause *c,
+		     double most)
+{
+	double without = c->is ? out->mended : out->apart;
+
+	if (c->is && c->gain >= MATTERS && c->apart < without - MATTERS / 2)
+		return c->apart <= most;
+	return c->apart <= most && c->apart <= BETTER * without;
+}
+
+static void rank(const struct explaining *w)
+{
+	struct rs_expect_measured *out = w->out;
+	double most = fmax(EXPLAINS, model_error(w) / 2), best;
 
 	qsort(out->cause, out->n_causes, sizeof(*out->cause), by_apart);
-	best = out->n_causes ? out->cause[0].apart : INFINITY;
-	if (best > EXPLAINS || best > BETTER * out->apart)
-		return;
-	while (out->n_alike < out->n_causes && out->cause[out->n_alike].apart <= best + ALIKE &&
-	       out->cause[out->n_alike].apart <= BETTER * out->apart)
-		out->n_alike++;
+	/* what does not explain it, though it was found, stands behind what does */
+	for (uint32_t i = 0; i < out->n_causes; i++) {
+		struct rs_expect_cause c = out->cause[i];
+
+		if (!explains(out, &c, most))
+			continue;
+		memmove(&out->cause[out->n_alike + 1], &out->cause[out->n_alike],
+			(i - out->n_alike) * sizeof(c));
+		out->cause[out->n_alike++] = c;
+	}
+	best = out->n_alike ? order(&out->cause[0]) : 0;
+	for (uint32_t i = out->n_alike; i-- > 1;)
+		if (order(&out->cause[i]) > best + ALIKE)
+			out->n_alike = i;
+}
+
+/* The checks, where they were not made yet. */
+static int judge(struct rs_audit *a, struct rs_error *e)
+{
+	return a->n_findings ? 0 : rs_audit_run(a, NULL, NULL, e);
 }
 
 int rs_expect_compare(struct rs_expect *x, const struct rs_expect_options *o,
-		      const struct rs_measured *m, const char *name,
+		      const struct rs_measured *m, struct rs_audit *log, const char *name,
 		      struct rs_expect_measured **out, struct rs_error *e)
 {
 	struct explaining *w = rs_arena_alloc(x->arena, 1, sizeof(*w));
 	struct rs_expect_figure f = {.test = RS_EXPECT_COLLECTIVE};
 	bool nccl = m->kind == RS_MEASURED_NCCL;
+	uint32_t found;
 	int err;
 
 	*out = rs_arena_alloc(x->arena, 1, sizeof(**out));
 	if (!w || !*out)
 		return rs_error_set(e, -ENOMEM, "out of memory");
-	*w = (struct explaining){.x = x, .o = o, .m = m, .out = *out, .e = e};
+	*w = (struct explaining){.x = x, .log = log, .o = o, .m = m, .out = *out, .e = e};
 	w->out->file = name;
 	w->model = expect_copy(x, &x->world->model);
 	if (!w->model)
 		return rs_error_set(e, -ENOMEM, "out of memory");
+	err = judge(x->audit, e);
+	err = err || !log ? err : judge(log, e);
+	if (err)
+		return err;
 	w->out->why_not = !w->model->n ? x->no_perftest
 			  : nccl       ? of_collective(w, &f)
 				       : of_pair(w, &f);
@@ -447,13 +667,16 @@ int rs_expect_compare(struct rs_expect *x, const struct rs_expect_options *o,
 	err = expect_limit_of(x, o, &w->out->row[w->out->n_rows - 1].f, e);
 	if (err)
 		return err;
-	/* as expected, within what a second measurement would differ */
-	if (!w->out->below && w->out->apart <= EXPLAINS)
-		return 0;
-	nccl ? collective_causes(w, f.hosts) : pair_causes(w);
-	unknown_causes(w, nccl);
-	err = try_causes(w);
+	w->n_found = expect_found(x, w->model, log, f.test, f.hosts, w->found, w->out);
+	err = w->n_found ? try_found(w) : 0;
+	found = w->out->n_causes;
+	/* as expected, within what a second measurement would differ: nothing more is tried */
+	if (!err && (w->out->below || w->out->apart > EXPLAINS)) {
+		nccl ? collective_causes(w, f.hosts) : pair_causes(w);
+		unknown_causes(w, nccl);
+		err = try_causes(w, found);
+	}
 	if (!err)
-		rank(w->out);
+		rank(w);
 	return err;
 }

@@ -49,14 +49,16 @@ static bool listed(const struct rs_audit *a, const char *host, const char *name)
 	return !any;
 }
 
-static void leave_out(struct rs_host *h, int i)
+static void leave_out(struct rs_host *h, int i, uint8_t *left, uint8_t why)
 {
-	if (count(h, RS_PART_NIC) > 1)
-		h->parts[i].kind = RS_PART_OTHER;
+	if (count(h, RS_PART_NIC) < 2)
+		return;
+	h->parts[i].kind = RS_PART_OTHER;
+	left[i] |= why;
 }
 
 /* Ports that are up, at the rate of the fastest, RDMA devices where any is known by name. */
-static void choose_nics(struct rs_expect *x, const char *host, struct rs_host *h)
+static void choose_nics(struct rs_expect *x, const char *host, struct rs_host *h, uint8_t *left)
 {
 	const struct rs_audit *a = x->audit;
 	bool named = false;
@@ -72,13 +74,16 @@ static void choose_nics(struct rs_expect *x, const char *host, struct rs_host *h
 			snprintf(nic, sizeof(nic), "nic/%s", p->name);
 			if (pass == 0)
 				named |= rs_look_any(a, host, nic, "");
-			else if (pass == 1 && ((named && !rs_look_any(a, host, nic, "")) ||
-					       down(a, host, nic) || !listed(a, host, p->name)))
-				leave_out(h, i);
+			else if (pass == 1 && named && !rs_look_any(a, host, nic, ""))
+				leave_out(h, i, left, 0);
+			else if (pass == 1 && down(a, host, nic))
+				leave_out(h, i, left, LEFT_DOWN);
+			else if (pass == 1 && !listed(a, host, p->name))
+				leave_out(h, i, left, LEFT_UNLISTED);
 			else if (pass == 1)
 				best = p->port_rate > best ? p->port_rate : best;
 			else if (best && p->port_rate && p->port_rate < best / 2)
-				leave_out(h, i);
+				leave_out(h, i, left, 0);
 		}
 }
 
@@ -124,7 +129,6 @@ static struct rs_host *inside(struct rs_expect *x, const char *host, struct rs_l
 		add_missing(h, lists, RS_PART_NIC, l);
 		add_missing(h, lists, RS_PART_GPU, l);
 	}
-	choose_nics(x, host, h);
 	return h;
 }
 
@@ -142,6 +146,10 @@ static int take(struct rs_expect *x, const char *name, struct rs_load *l)
 	if (!in || (!count(in, RS_PART_NIC) && !count(in, RS_PART_GPU)))
 		return l->err;
 	*h = (struct expect_host){.name = name, .inside = in, .nic = -1};
+	h->lacks = rs_load_take(l, (size_t)in->n_parts + 1, 1);
+	if (!h->lacks)
+		return l->err;
+	choose_nics(x, name, in, h->lacks);
 	expect_complete(x, h, l);
 	if (!l->err && !rs_host_check(in, NULL))
 		m->n++;

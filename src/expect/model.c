@@ -99,6 +99,10 @@ static void apply_nic(struct rs_part *p, uint8_t lacks, const struct expect_chan
 	case KNOB_MESSAGES:
 		p->limits.message_rate = limit(c->value, 1000);
 		break;
+	case KNOB_SLOT:
+		p->up.gen = (uint8_t)c->value;
+		p->up.lanes = (uint8_t)c->lanes;
+		break;
 	default:
 		break;
 	}
@@ -160,6 +164,43 @@ static void lose_nics(struct rs_host *h, int n)
 		}
 }
 
+/* As the first NIC that takes part, where nothing was read of them. */
+static void restore(struct expect_host *eh, uint8_t why)
+{
+	struct rs_host *h = eh->inside;
+	const struct rs_part *like = NULL;
+
+	for (int i = 0; i < h->n_parts && !like; i++)
+		if (h->parts[i].kind == RS_PART_NIC)
+			like = &h->parts[i];
+	for (int i = 0; like && eh->lacks && i < h->n_parts; i++) {
+		struct rs_part *p = &h->parts[i];
+
+		if (p->kind != RS_PART_OTHER || !(eh->lacks[i] & why))
+			continue;
+		p->kind = RS_PART_NIC;
+		p->port_rate = like->port_rate;
+		p->model = p->model ? p->model : like->model;
+		if (!p->up.gen || !p->up.lanes)
+			p->up = like->up;
+	}
+}
+
+/* Requests of a GPU to a NIC below its switch go up and come back (audit/price has the same). */
+static void climb(struct rs_host *h)
+{
+	for (int i = 0; i < h->n_parts; i++) {
+		int top = h->parts[i].parent;
+
+		if (h->parts[i].kind != RS_PART_NIC || top == RS_NO_PART ||
+		    h->parts[top].kind != RS_PART_PCI_BRIDGE)
+			continue;
+		while (h->parts[top].parent != RS_NO_PART)
+			top = h->parts[top].parent;
+		h->parts[i].parent = top;
+	}
+}
+
 static void apply_host(struct expect_host *eh, const struct expect_change *c)
 {
 	struct rs_host *h = eh->inside;
@@ -168,7 +209,9 @@ static void apply_host(struct expect_host *eh, const struct expect_change *c)
 		struct rs_part *p = &h->parts[i];
 		uint8_t lacks = eh->lacks ? eh->lacks[i] : 0;
 
-		if (p->kind == RS_PART_NIC)
+		if (c->part && c->part != (uint32_t)i + 1)
+			continue;
+		if (p->kind == RS_PART_NIC || c->knob == KNOB_SLOT)
 			apply_nic(p, lacks, c);
 		else if (p->kind == RS_PART_GPU && c->knob == KNOB_GPU_SLOT)
 			scale_lanes(&p->up, c->value);
@@ -183,6 +226,10 @@ static void apply_host(struct expect_host *eh, const struct expect_change *c)
 		apply_sockets(h, c->value);
 	if (c->knob == KNOB_NICS)
 		lose_nics(h, (int)c->value);
+	if (c->knob == KNOB_RESTORE)
+		restore(eh, (uint8_t)c->value);
+	if (c->knob == KNOB_CLIMB)
+		climb(h);
 }
 
 static void apply_network(struct expect_model *m, const struct expect_change *c)
@@ -238,6 +285,19 @@ static void add_variable(struct rs_expect *x, struct expect_model *m, const char
 	m->env[2 * m->n_env++ + 1] = eq + 1;
 }
 
+static void unset(struct expect_model *m, const char *name)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->n_env; i++) {
+		if (!strcmp(m->env[2 * i], name))
+			continue;
+		m->env[2 * n] = m->env[2 * i];
+		m->env[2 * n++ + 1] = m->env[2 * i + 1];
+	}
+	m->n_env = n;
+}
+
 /* A host of its own, where another one shares its inside. */
 static void own(struct rs_expect *x, struct expect_model *m, uint32_t host)
 {
@@ -258,12 +318,14 @@ void expect_apply(struct rs_expect *x, struct expect_model *m, const struct expe
 	apply_network(m, c);
 	if (c->knob == KNOB_NCCL)
 		add_variable(x, m, c->text);
+	if (c->knob == KNOB_UNSET)
+		unset(m, c->text);
 	for (uint32_t i = 0; i < m->n; i++) {
 		bool done = false;
 
 		if (c->host >= 0 && i != (uint32_t)c->host)
 			continue;
-		if (c->host >= 0)
+		if (c->host >= 0 && !c->copies)
 			own(x, m, i);
 		for (uint32_t k = 0; k < i && c->host < 0; k++)
 			done |= m->host[k].inside == m->host[i].inside;

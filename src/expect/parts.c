@@ -99,7 +99,7 @@ static int64_t of_verbs(struct rs_expect *x, const char *host, const struct rs_p
 }
 
 /* The slot that a port of this rate needs. */
-static struct rs_pcie slot_of(const struct rs_part *p)
+struct rs_pcie expect_slot(const struct rs_part *p)
 {
 	const struct rs_nic_model *m = rs_nic_model_find(p->model);
 	int64_t gbps = p->port_rate / RS_GBPS;
@@ -135,6 +135,15 @@ static bool two_functions(const struct rs_host *h, int part)
 	return false;
 }
 
+static bool few_tags(struct rs_expect *x, const char *host, const struct rs_part *p)
+{
+	char pci[160];
+
+	snprintf(pci, sizeof(pci), "pci/%s", p->busid ? p->busid : "");
+	return !rs_look_number(x->audit, host, pci, "ext_tag", 1) &&
+	       !rs_look_number(x->audit, host, pci, "ten_bit_tag", 0);
+}
+
 static void complete_nic(struct rs_expect *x, struct expect_host *h, int part)
 {
 	struct rs_part *p = &h->inside->parts[part];
@@ -156,12 +165,15 @@ static void complete_nic(struct rs_expect *x, struct expect_host *h, int part)
 		h->lacks[part] |= LACKS_RATE;
 	}
 	if (!p->up.gen || !p->up.lanes) {
-		struct rs_pcie slot = slot_of(p);
+		struct rs_pcie slot = expect_slot(p);
 
 		p->up.gen = slot.gen;
 		p->up.lanes = slot.lanes;
 		h->lacks[part] |= LACKS_SLOT;
 	}
+	/* five bits of tags without the extended ones (PCIe 2.2.6.2) */
+	if (!p->limits.tags && few_tags(x, h->name, p))
+		p->limits.tags = 32;
 	h->lacks[part] |= (p->up.mps ? 0 : LACKS_MPS) | (p->up.mrrs ? 0 : LACKS_MRRS);
 }
 
@@ -430,9 +442,6 @@ static void complete_gpus(struct rs_expect *x, struct expect_host *h, struct rs_
 
 void expect_complete(struct rs_expect *x, struct expect_host *h, struct rs_load *l)
 {
-	h->lacks = rs_load_take(l, (size_t)h->inside->n_parts + 1, 1);
-	if (!h->lacks)
-		return;
 	if (!h->inside->cpu)
 		h->inside->cpu = cpu_of(x, h->name);
 	for (int i = 0; i < h->inside->n_parts; i++)

@@ -9,8 +9,15 @@
 
 enum { EXPECT_ENV = 16 };
 
-/* What was not read of a part. */
-enum { LACKS_RATE = 1, LACKS_SLOT = 2, LACKS_MPS = 4, LACKS_MRRS = 8 };
+/* What was not read of a part; and why a NIC was left out: its port is down, a list has it not. */
+enum {
+	LACKS_RATE = 1,
+	LACKS_SLOT = 2,
+	LACKS_MPS = 4,
+	LACKS_MRRS = 8,
+	LEFT_DOWN = 16,
+	LEFT_UNLISTED = 32
+};
 
 /* What a change is of; its value in the unit that is told here. */
 enum expect_knob {
@@ -44,14 +51,21 @@ enum expect_knob {
 	KNOB_QPS,       /* of a stream */
 	KNOB_READS,     /* READs of a queue pair under way; 16 by default */
 	KNOB_PAUSED,    /* share of the time that a NIC pauses its switch */
+	KNOB_SLOT,      /* generation of a part's slot; lanes: its lanes */
+	KNOB_RESTORE,   /* NICs that were left out for this reason (LEFT_DOWN) take part */
+	KNOB_CLIMB,     /* GPU and NIC of one PCIe switch meet at the root complex: ACS */
+	KNOB_UNSET,     /* a variable of NCCL, by its name in text */
 };
 
 struct expect_change {
 	enum expect_knob knob;
 	double value;
 	const char *text;
-	int host;     /* -1: all */
+	int host;      /* -1: all */
+	uint32_t part; /* its number + 1; 0: all */
+	uint32_t lanes;
 	bool lacking; /* only of parts of which it was not read */
+	bool copies;  /* hosts that are copies of the host, too */
 };
 
 struct expect_host {
@@ -151,6 +165,26 @@ int expect_ranges(struct rs_expect *x, const struct rs_expect_options *o,
 		  double from, double to, struct rs_error *e);
 double expect_error(enum rs_expect_test test, enum rs_coll_op op, uint64_t bytes);
 double expect_value(enum rs_expect_test test, uint64_t bytes, double us, double factor);
+/* parts.c: the slot that a port of this rate needs. */
+struct rs_pcie expect_slot(const struct rs_part *nic);
+
+/* Something that the audit found, or that the log or the description says: what takes it away from
+ * the model (is), or what puts it there where it is only suspected. */
+struct expect_found {
+	const char *check; /* "P01"; NULL: no check's */
+	const char *what;
+	bool is;
+	uint32_t n;
+	struct expect_change *change;
+};
+enum { EXPECT_FOUND = 24 };
+/* found.c: of a test on this model; log: what was read of the measured file; NULL: nothing. Returns
+ * how many. rest: findings of major or worse that no change shows. */
+uint32_t expect_found(struct rs_expect *x, const struct expect_model *m, struct rs_audit *log,
+		      enum rs_expect_test test, uint32_t hosts,
+		      struct expect_found found[EXPECT_FOUND], struct rs_expect_measured *out);
+/* The variables of NCCL that the plan takes, of this host of the audit, into the model. */
+void expect_variables(struct rs_audit *a, const char *host, struct expect_model *m);
 /* limit.c: what holds a figure back; all of x's. */
 int expect_limit_of(struct rs_expect *x, const struct rs_expect_options *o,
 		    struct rs_expect_figure *f, struct rs_error *e);

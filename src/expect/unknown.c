@@ -400,26 +400,23 @@ static void release(struct rs_expect *x)
 	s->nccl = true;
 }
 
-/* The job's own variables, of those that the plan takes. */
-static void variables(struct rs_expect *x)
+void expect_variables(struct rs_audit *a, const char *host, struct expect_model *m)
 {
-	static const char *const taken[] = {"NCCL_ALGO",
-					    "NCCL_PROTO",
-					    "NCCL_CROSS_NIC",
-					    "NCCL_MIN_NCHANNELS",
-					    "NCCL_MAX_NCHANNELS",
-					    "NCCL_NVLS_ENABLE",
-					    "NCCL_PXN_DISABLE",
-					    "NCCL_P2P_LEVEL",
-					    "NCCL_NET_GDR_LEVEL",
-					    "NCCL_BUFFSIZE",
-					    "NCCL_IB_QPS_PER_CONNECTION"};
-	struct expect_model *m = &x->world->model;
-
+	static const char *const taken[] = {"NCCL_ALGO",          "NCCL_PROTO",
+					    "NCCL_CROSS_NIC",     "NCCL_MIN_NCHANNELS",
+					    "NCCL_MAX_NCHANNELS", "NCCL_NVLS_ENABLE",
+					    "NCCL_PXN_DISABLE",   "NCCL_P2P_LEVEL",
+					    "NCCL_P2P_DISABLE",   "NCCL_SHM_DISABLE",
+					    "NCCL_MIN_CTAS",      "NCCL_MAX_CTAS",
+					    "NCCL_NET_GDR_READ",  "NCCL_NET_GDR_LEVEL",
+					    "NCCL_BUFFSIZE",      "NCCL_IB_QPS_PER_CONNECTION"};
 	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++) {
-		const struct rs_fact *f = rs_nccl_env(x->audit, m->host[0].name, taken[i]);
+		const struct rs_fact *f = rs_nccl_env(a, host, taken[i]);
+		bool have = false;
 
-		if (!f || !*f->value || m->n_env == EXPECT_ENV)
+		for (uint32_t k = 0; k < m->n_env; k++)
+			have |= !strcmp(m->env[2 * k], taken[i]);
+		if (!f || !*f->value || have || m->n_env == EXPECT_ENV)
 			continue;
 		m->env[2 * m->n_env] = taken[i];
 		m->env[2 * m->n_env++ + 1] = f->value;
@@ -446,7 +443,7 @@ int expect_unknowns(struct rs_expect *x, const struct rs_expect_options *o, stru
 	if (!x->no_nccl && o->nccl) {
 		gpus(x);
 		release(x);
-		variables(x);
+		expect_variables(x->audit, m->host[0].name, m);
 	}
 	return 0;
 }

@@ -168,6 +168,45 @@ def measured(tmp):
     run("--measured", good, good, status=2)
 
 
+def host_text(width, mtu, state="Active"):
+    """A ConnectX-6 of 200 Gb/s in a slot of Gen4 x16 that trained to some width."""
+    link = (f"\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM not supported\n"
+            f"\t\tLnkSta:\tSpeed 16GT/s (ok), Width x{width}{' (downgraded)' if width < 16 else ' (ok)'}\n")
+    caps = "\t\tDevCap:\tMaxPayload 512 bytes, PhantFunc 0\n\t\tDevCtl:\tCorrErr+\n\t\t\tMaxPayload 512 bytes, MaxReadReq 512 bytes\n"
+    return ("root@x:~# lspci -vvv\n"
+            "0f:00.0 PCI bridge: Intel Corporation Root Port (rev 04) (prog-if 00 [Normal decode])\n\tNUMA node: 0\n"
+            "\tBus: primary=0f, secondary=10, subordinate=10, sec-latency=0\n"
+            f"\tCapabilities: [60] Express (v2) Root Port (Slot+), MSI 00\n{caps}{link}"
+            "10:00.0 Infiniband controller: Mellanox Technologies MT28908 Family [ConnectX-6]\n\tNUMA node: 0\n"
+            f"\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n{caps}{link}"
+            "root@x:~# ibdev2netdev -v\n"
+            "0000:10:00.0 mlx5_0 (MT4123 - MCX653105A) ConnectX-6 fw 20.39.1002 port 1 (ACTIVE) ==> eth0 (Up)\n"
+            "root@x:~# ibv_devinfo\nhca_id:\tmlx5_0\n\tvendor_part_id:\t\t\t4123\n\tphys_port_cnt:\t\t\t1\n\t\tport:\t1\n"
+            f"\t\t\tstate:\t\t\tPORT_ACTIVE (4)\n\t\t\tactive_mtu:\t\t{mtu} ({mtu.bit_length() - 8})\n\t\t\tlink_layer:\t\tEthernet\n"
+            "root@x:~# ibstat\n" + (IBSTAT % 200).replace("InfiniBand", "Ethernet").replace("Active", state))
+
+
+def found(tmp):
+    """What the audit found is simulated with and without: the slot that trained down explains the figures, another finding not."""
+    for width, mtu, check, gain in ((8, 4096, "P01", 0.5), (16, 1024, "R03", 0.03), (16, 4096, None, 0)):
+        hosts = [write(os.path.join(tmp, f"{n}.txt"), host_text(w, mtu)) for n, w in (("n1", width), ("n2", 16))]
+        rows = [(f["bytes"], f["value"]) for f in figures("--test", "perftest", "--sizes", "64KiB,1MiB", *hosts)["figures"]
+                if f["test"] == "ib_write_bw"]
+        log = perftest_log(os.path.join(tmp, "bw.log"), [(b, v * r) for (b, v), r in zip(rows, (0.99, 1.01))], mtu)
+        d = json.loads(run("--quiet", "--json", "-", "--measured", log, *hosts))
+        schema(d)
+        m = d["measured"][0]
+        top = [c for c in m["causes"] if c["explains"]][:1]
+        if check and not (top and top[0]["check"] == check and top[0]["as_read"] and top[0]["gain"] > gain and
+                          m["mended_apart"] > m["apart"] and m["mended_value"] > rows[-1][1]):
+            fail(f"{check}: {m}")
+        if not check and top:
+            fail(f"nothing is wrong: {top}")
+    out = run("--measured", log, *[write(os.path.join(tmp, f"{n}.txt"), host_text(8, 4096)) for n in ("n1", "n2")], status=0)
+    if "better" not in out:
+        fail(f"measured after the slot was mended: {out}")
+
+
 def lacking(tmp):
     """Nothing is guessed: what to run next is named."""
     log = write(os.path.join(tmp, "nccl.log"),
@@ -213,4 +252,5 @@ with tempfile.TemporaryDirectory() as folder:
     slots(folder)
     nccl()
     measured(folder)
+    found(folder)
     lacking(folder)
