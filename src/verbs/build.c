@@ -288,7 +288,11 @@ static void wr_start(struct ibv_qp_ex *ex)
 
 static int post(struct rs_vctx *c, struct rs_vqp *qp, struct rs_vbuild *b)
 {
-	if (b->n > rs_qp_send_room(qp->qp))
+	uint32_t signaled = 0;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		signaled += rs_v_is_signaled(qp, &b->request[i].wr);
+	if (b->n > rs_qp_send_room(qp->qp) || signaled > rs_v_signaled_room(qp))
 		return ENOMEM;
 	for (uint32_t i = 0; i < b->n; i++) {
 		struct request *r = &b->request[i];
@@ -299,9 +303,9 @@ static int post(struct rs_vctx *c, struct rs_vqp *qp, struct rs_vbuild *b)
 		r->wr.n_sge = (uint8_t)(r->is_inline ? 1 : r->n_sge);
 		r->wr.flags = (uint8_t)((r->wr.flags & ~RS_WR_INLINE) |
 					(r->is_inline ? RS_WR_INLINE : 0));
-		err = rs_qp_post_send(rs_live_nic(c->live), qp->qp, &r->wr, rs_live_now(c->live));
+		err = rs_v_post_request(c, qp, &r->wr);
 		if (err)
-			return -err;
+			return err;
 	}
 	return 0;
 }

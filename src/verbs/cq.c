@@ -127,6 +127,24 @@ int rs_v_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 
 /* ---- Polling ---- */
 
+/* Locked: the next completion. A send's gives its place in the queue back. */
+static bool take(struct rs_vctx *c, struct rs_vcq *v, struct rs_cqe *e)
+{
+	struct rs_vqp *made;
+	struct rs_qp *qp;
+
+	if (!rs_cq_poll(v->cq, e, 1))
+		return false;
+	if (e->op == RS_WR_RECV || e->op == RS_WR_RECV_WRITE_IMM)
+		return true;
+	qp = rs_nic_find_qp(rs_live_nic(c->live), e->qpn);
+	made = qp ? (struct rs_vqp *)(uintptr_t)rs_qp_get_user(qp) : NULL;
+	/* of requests without one, errors tell, too; and of what was there before a reset */
+	if (made && made->told != made->signaled)
+		made->told++;
+	return true;
+}
+
 int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct rs_vctx *c = rs_vctx(cq->context);
@@ -136,11 +154,11 @@ int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	int got = 0;
 
 	rs_vctx_lock(c);
-	while (got < n && rs_cq_poll(v->cq, &e, 1))
+	while (got < n && take(c, v, &e))
 		fill_wc(&e, &wc[got++]);
 	if (!got) {
 		busy = rs_live_progress(c->live);
-		while (got < n && rs_cq_poll(v->cq, &e, 1))
+		while (got < n && take(c, v, &e))
 			fill_wc(&e, &wc[got++]);
 	} else {
 		rs_live_polled(c->live);
@@ -156,11 +174,11 @@ static struct rs_vcq *of_ex(struct ibv_cq_ex *ex)
 	return (struct rs_vcq *)(void *)ex;
 }
 
-static int take_now(struct rs_vcq *v)
+static int take_now(struct rs_vctx *c, struct rs_vcq *v)
 {
 	struct timespec t;
 
-	if (!rs_cq_poll(v->cq, &v->now, 1))
+	if (!take(c, v, &v->now))
 		return ENOENT;
 	v->ex.status = (enum ibv_wc_status)v->now.status;
 	v->ex.wr_id = v->now.wr_id;
@@ -179,10 +197,10 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	if (attr->comp_mask)
 		return EINVAL;
 	rs_vctx_lock(c);
-	err = take_now(v);
+	err = take_now(c, v);
 	if (err) {
 		busy = rs_live_progress(c->live);
-		err = take_now(v);
+		err = take_now(c, v);
 	} else {
 		rs_live_polled(c->live);
 	}
@@ -198,7 +216,7 @@ static int next_poll(struct ibv_cq_ex *ex)
 	int err;
 
 	rs_vctx_lock(c);
-	err = take_now(of_ex(ex));
+	err = take_now(c, of_ex(ex));
 	rs_vctx_unlock(c);
 	return err;
 }

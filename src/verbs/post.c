@@ -33,6 +33,30 @@ uint8_t rs_v_flags(unsigned ibv)
 			 (ibv & IBV_SEND_INLINE ? RS_WR_INLINE : 0));
 }
 
+bool rs_v_is_signaled(const struct rs_vqp *qp, const struct rs_send_wr *wr)
+{
+	return qp->sq_sig_all || wr->flags & RS_WR_SIGNALED;
+}
+
+uint32_t rs_v_signaled_room(const struct rs_vqp *qp)
+{
+	uint32_t out = qp->signaled - qp->told;
+
+	return out < qp->cap.max_send_wr ? qp->cap.max_send_wr - out : 0;
+}
+
+int rs_v_post_request(struct rs_vctx *c, struct rs_vqp *qp, const struct rs_send_wr *wr)
+{
+	bool signaled = rs_v_is_signaled(qp, wr);
+	int err;
+
+	if (signaled && !rs_v_signaled_room(qp))
+		return ENOMEM;
+	err = -rs_qp_post_send(rs_live_nic(c->live), qp->qp, wr, rs_live_now(c->live));
+	qp->signaled += signaled && !err;
+	return err;
+}
+
 /* The rest of a work request by its opcode; what an opcode does not use stays 0. */
 static void fill_rest(const struct rs_vqp *qp, const struct ibv_send_wr *w, struct rs_send_wr *wr)
 {
@@ -84,7 +108,7 @@ static int post_one(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_send_
 	if (qp->ex.qp_base.qp_type == IBV_QPT_UD && !w->wr.ud.ah)
 		return EINVAL;
 	fill_rest(qp, w, &wr);
-	return -rs_qp_post_send(rs_live_nic(c->live), qp->qp, &wr, rs_live_now(c->live));
+	return rs_v_post_request(c, qp, &wr);
 }
 
 void rs_v_posted(struct rs_vctx *c, struct rs_vqp *qp)

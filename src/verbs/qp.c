@@ -213,6 +213,7 @@ static void reset(struct rs_vctx *c, struct rs_vqp *qp)
 		rs_cq_forget(rs_vcq(qp->ex.qp_base.send_cq)->cq, rs_qp_num(qp->qp));
 	if (qp->ex.qp_base.recv_cq)
 		rs_cq_forget(rs_vcq(qp->ex.qp_base.recv_cq)->cq, rs_qp_num(qp->qp));
+	qp->told = qp->signaled;
 	drop_path(c, qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
 }

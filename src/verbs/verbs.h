@@ -185,6 +185,7 @@ struct rs_vqp {
 	struct ibv_qp_attr attr; /* as set */
 	struct ibv_qp_cap cap;
 	bool sq_sig_all, has_path;
+	uint32_t signaled, told; /* requests with a completion, and those that were polled */
 	uint32_t endpoint;
 	uint32_t events_got;
 	struct rs_vpending events;
@@ -279,6 +280,15 @@ int rs_v_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *a);
 
 /* post.c, build.c */
 uint8_t rs_v_flags(unsigned ibv);
+/*
+ * Locked. A request with a completion holds its place in the send queue until the program has
+ * polled that, as with NICs: a completion queue that is as long as its send queues never runs over.
+ * One without is free when it is done. ENOMEM: there is no place.
+ */
+int rs_v_post_request(struct rs_vctx *c, struct rs_vqp *qp, const struct rs_send_wr *wr);
+bool rs_v_is_signaled(const struct rs_vqp *qp, const struct rs_send_wr *wr);
+/* How many more with a completion there is place for. */
+uint32_t rs_v_signaled_room(const struct rs_vqp *qp);
 /* An address handle as the engine has it. */
 struct rs_ah rs_v_ah(struct ibv_ah *ah);
 /* What a window is bound to; its engine key. */
