@@ -53,6 +53,11 @@ void rs_live_gsi_drain(struct rs_live *l);
 /* Not locked: could the lock be had now? Not if a signal interrupted this thread while it had it.
  */
 bool rs_live_gsi_lockable(struct rs_live *l);
+/* Locked: the process behind a QPN of that address. Of another host, or of an address that nothing
+ * was sent to, nothing is known. */
+enum rs_live_peer { RS_PEER_UNKNOWN, RS_PEER_LIVES, RS_PEER_GONE };
+enum rs_live_peer rs_live_peer_of(struct rs_live *l, const uint8_t own[16], const uint8_t peer[16],
+				  uint32_t qpn);
 /* The top byte of communication IDs that find their way back to this device. */
 unsigned rs_live_slot(const struct rs_live *l);
 

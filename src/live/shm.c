@@ -88,6 +88,16 @@ static bool is_here(struct rs_live *l, struct rs_path *p)
 	return p->place == RS_PATH_HERE;
 }
 
+enum rs_live_peer rs_live_peer_of(struct rs_live *l, const uint8_t own[16], const uint8_t peer[16],
+				  uint32_t qpn)
+{
+	uint32_t path = rs_paths_find(&l->paths, own, peer);
+
+	if (l->forked || path == UINT32_MAX || !is_here(l, &l->paths.path[path]))
+		return RS_PEER_UNKNOWN;
+	return rs_registry_lives(l->registry, qpn >> 16) ? RS_PEER_LIVES : RS_PEER_GONE;
+}
+
 /* ---- Telling ---- */
 
 static bool tell(struct rs_live *l, unsigned slot, uint32_t what, uint32_t lease, int fd)

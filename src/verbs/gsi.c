@@ -30,6 +30,18 @@ RS_EXPORT int rs_verbs_mind(struct ibv_context *c, const struct pollfd *own, uns
 	return rs_live_mind(rs_verbs_live(c), own, n, ns);
 }
 
+RS_EXPORT enum rs_live_peer rs_verbs_peer_of(struct ibv_context *c, const uint8_t own[16],
+					     const uint8_t peer[16], uint32_t qpn)
+{
+	struct rs_live *l = rs_verbs_live(c);
+	enum rs_live_peer p;
+
+	rs_live_lock(l);
+	p = rs_live_peer_of(l, own, peer, qpn);
+	rs_live_unlock(l);
+	return p;
+}
+
 RS_EXPORT void rs_verbs_gsi_drain(struct ibv_context *c)
 {
 	struct rs_live *l = rs_verbs_live(c);

@@ -12,6 +12,9 @@ unsigned rs_verbs_gsi_open(struct ibv_context *c, rs_gsi_fn *fn, void *arg);
 int rs_verbs_gsi_send(struct ibv_context *c, const struct rs_gsi_datagram *d);
 /* rs_live_mind(). */
 int rs_verbs_mind(struct ibv_context *c, const struct pollfd *own, unsigned n, int64_t ns);
+/* live/gsi.h's. */
+enum rs_live_peer rs_verbs_peer_of(struct ibv_context *c, const uint8_t own[16],
+				   const uint8_t peer[16], uint32_t qpn);
 /* Take what lies in the device's socket, for others too: it goes with the process. */
 void rs_verbs_gsi_drain(struct ibv_context *c);
 /* As the process exits, perhaps by a signal: can the device still be used? */

@@ -27,8 +27,11 @@ enum {
 	RS_CM_NOT_YET = 4,  /* tries that "no listener" does not end */
 	RS_CM_INBOX = 1024, /* datagrams that wait for the thread; more are lost */
 	RS_CM_BACKLOG = 1024,
-	RS_CM_ACK_TIMEOUT = 15,  /* 134 ms: of the transport, unless an option says otherwise */
-	RS_CM_MIN_RNR = 12,      /* 0.64 ms */
+	RS_CM_ACK_TIMEOUT = 15, /* 134 ms: of the transport, unless an option says otherwise */
+	RS_CM_MIN_RNR = 12,     /* 0.64 ms */
+	/* Between looks at whether the process at the other end is there, where it is of this host.
+	 * By judgement. */
+	RS_CM_LOOK_MS = 500,
 	RS_CM_TIMEWAIT_MS = 268, /* twice the acknowledgement timeout, as Linux */
 	RS_CM_GHOSTS = 1024,     /* destroyed identifiers that still say goodbye, or no */
 	RS_CM_REFUSED_MS = 3 * RS_CM_RETRY_MAX_MS, /* so long is what was refused remembered */

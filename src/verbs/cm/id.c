@@ -525,7 +525,7 @@ RS_EXPORT int rdma_notify(struct rdma_cm_id *base, enum ibv_event_type event)
 		return rs_cm_fail(EINVAL);
 	pthread_mutex_lock(&rs_cm_lock);
 	if (id->state == RS_CM_REP_SENT) {
-		id->due_ms = 0;
+		id->due_ms = rs_cm_now_ms() + RS_CM_LOOK_MS;
 		id->state = RS_CM_ESTABLISHED;
 		rs_cm_post(id, RDMA_CM_EVENT_ESTABLISHED, 0);
 	}

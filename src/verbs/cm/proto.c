@@ -201,6 +201,28 @@ int rs_cm_send_rep(struct rs_cm_id *id, const void *data, unsigned n)
 	return send_msg(id, &m, data, n, true);
 }
 
+/* Over. After TimeWait nothing of the connection is under way any more: its QP may be used anew. */
+static void post_disconnected(struct rs_cm_id *id)
+{
+	id->state = RS_CM_CLOSED;
+	id->due_ms = id->ghost ? 0 : rs_cm_now_ms() + RS_CM_TIMEWAIT_MS;
+	rs_cm_post(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	rs_cm_wake();
+}
+
+/* A process that is killed does not part, and no kernel does in its place: of this host's, it is
+ * looked after. */
+static void look_after(struct rs_cm_id *id)
+{
+	enum rs_live_peer p = rs_verbs_peer_of(id->dev->verbs, id->own, id->peer, id->remote_qpn);
+
+	id->due_ms = 0;
+	if (p == RS_PEER_LIVES)
+		id->due_ms = rs_cm_now_ms() + RS_CM_LOOK_MS;
+	else if (p == RS_PEER_GONE)
+		post_disconnected(id);
+}
+
 int rs_cm_send_rtu(struct rs_cm_id *id)
 {
 	struct rs_cm_msg m = {
@@ -208,6 +230,8 @@ int rs_cm_send_rtu(struct rs_cm_id *id)
 
 	id->state = RS_CM_ESTABLISHED;
 	send_msg(id, &m, NULL, 0, false);
+	id->due_ms = rs_cm_now_ms() + RS_CM_LOOK_MS;
+	rs_cm_wake();
 	return 0;
 }
 
@@ -499,7 +523,7 @@ static void on_rtu(struct rs_cm_id *id, const struct rs_cm_msg *m)
 {
 	if (id->state != RS_CM_REP_SENT)
 		return;
-	id->due_ms = 0;
+	id->due_ms = rs_cm_now_ms() + RS_CM_LOOK_MS;
 	id->state = RS_CM_ESTABLISHED;
 	post_connected(id, RDMA_CM_EVENT_ESTABLISHED, m);
 }
@@ -528,15 +552,6 @@ static void on_rej(struct rs_cm_id *id, const struct rs_cm_msg *m)
 	e = rs_cm_post(id, RDMA_CM_EVENT_REJECTED, m->reason);
 	if (e)
 		post_private(e, m->private_data, m->private_length);
-}
-
-/* Over. After TimeWait nothing of the connection is under way any more: its QP may be used anew. */
-static void post_disconnected(struct rs_cm_id *id)
-{
-	id->state = RS_CM_CLOSED;
-	id->due_ms = id->ghost ? 0 : rs_cm_now_ms() + RS_CM_TIMEWAIT_MS;
-	rs_cm_post(id, RDMA_CM_EVENT_DISCONNECTED, 0);
-	rs_cm_wake();
 }
 
 static void on_dreq(struct rs_cm_id *id, const struct rs_gsi_datagram *d, const struct rs_cm_msg *m)
@@ -635,6 +650,10 @@ void rs_cm_expire(struct rs_cm_id *id, int64_t now)
 	if (was == RS_CM_CLOSED) {
 		id->due_ms = 0;
 		rs_cm_post(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+		return;
+	}
+	if (was == RS_CM_ESTABLISHED) {
+		look_after(id);
 		return;
 	}
 	if (id->tries < RS_CM_TRIES) {
