@@ -117,7 +117,8 @@ void rs_hop_view(const struct rs_audit *a, const char *sw, const char *port, str
 				  .junos = !strcmp(os, "Junos"),
 				  .eos = !strcmp(os, "EOS"),
 				  .sonic = !strcmp(os, "SONiC"),
-				  .mqc = !strcmp(os, "NX-OS") || !strcmp(os, "OS10")};
+				  .mqc = !strcmp(os, "NX-OS") || !strcmp(os, "OS10"),
+				  .vrp = !strcmp(os, "VRP") || !strcmp(os, "Comware")};
 	take_all(v, "port/*");
 	if (strcmp(port, "port/*"))
 		take_all(v, port);
@@ -247,7 +248,7 @@ bool rs_hop_carries(const struct rs_hop_view *v, const struct rs_hop_site *s)
 	if (speed && speed == s->speed_mbps)
 		return true;
 	/* others classify where an interface is told to, SONiC's template on all ports */
-	if (!speed && !s->speed_mbps && v->classifies && (v->junos || v->eos || v->mqc))
+	if (!speed && !s->speed_mbps && v->classifies && (v->junos || v->eos || v->mqc || v->vrp))
 		return true;
 	who = rs_facts_value(v->a->facts, v->sw, v->port, "neighbour");
 	for (uint32_t i = 0; who && i < rs_facts_hosts(v->a->facts); i++)

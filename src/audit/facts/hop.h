@@ -21,7 +21,7 @@ struct rs_hop_view {
 	const struct rs_audit *a;
 	const char *sw, *port; /* port: the subject, "port/Ethernet8" */
 	bool junos, eos, sonic;
-	bool mqc; /* NX-OS, OS10 */
+	bool mqc, vrp; /* NX-OS, OS10; Huawei, H3C */
 	const struct rs_fact *dscp[64], *pfc_dscp[64], *group[RS_HOP_CLASSES];
 	const struct rs_fact *queue[RS_HOP_CLASSES], *ecn[RS_HOP_CLASSES];
 	const struct rs_fact *pfc[RS_HOP_PRIORITIES], *pfc_queue[RS_HOP_PRIORITIES];

@@ -63,7 +63,9 @@ struct state {
 	const struct rs_input *in;
 	char subject[96];
 	enum form form;
-	bool current; /* of rings and channels: behind "Current hardware settings:" */
+	bool supported; /* within "Supported link modes:" */
+	long fastest;   /* of them, Mb/s */
+	bool current;   /* of rings and channels: behind "Current hardware settings:" */
 };
 
 static void put(struct state *s, uint32_t line, const char *name, const char *value)
@@ -219,6 +221,38 @@ static void pair(struct state *s, uint32_t line, char *key, char *value)
 	}
 }
 
+/* "Supported link modes:   25000baseCR/Full" and the lines below it: the fastest, once it is known.
+ */
+static void mode(struct state *s, const struct rs_line *l)
+{
+	const char *base = strstr(l->text, "base");
+	char text[24];
+	long mbps = 0;
+
+	if (s->form != SETTINGS)
+		return;
+	if (base && base > l->text && (strstr(l->text, "/Full") || strstr(l->text, "/Half"))) {
+		const char *p = base;
+
+		while (p > l->text && isdigit((unsigned char)p[-1]))
+			p--;
+		mbps = atol(p);
+	}
+	if (!strncmp(l->text, "Supported link modes", 20)) {
+		s->supported = true;
+		s->fastest = 0;
+	} else if (strchr(l->text, ':')) {
+		s->supported = false;
+	}
+	if (s->supported && mbps > s->fastest)
+		s->fastest = mbps;
+	if (s->supported || s->fastest <= 0)
+		return;
+	snprintf(text, sizeof(text), "%ld", s->fastest);
+	put(s, l->number, "fastest_mbps", text);
+	s->fastest = 0;
+}
+
 static int read_ethtool(struct rs_audit *a, const struct rs_input *in)
 {
 	struct state s = {.a = a,
@@ -250,6 +284,7 @@ static int read_ethtool(struct rs_audit *a, const struct rs_input *in)
 		/* statistics of the same interface may follow in one file */
 		if (!strncmp(l.text, "NIC statistics", 14))
 			s.form = NONE;
+		mode(&s, &l);
 		if (rs_line_pair(l.text, ':', &key, &value) && *value)
 			pair(&s, l.number, key, value);
 	}

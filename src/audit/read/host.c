@@ -604,14 +604,42 @@ static int score_route(const struct rs_input *in)
 {
 	if (rs_input_has(in, "Genmask") && rs_input_has(in, "Iface"))
 		return 80;
+	if (in->command &&
+	    (!strncmp(in->command, "ip route get", 12) || !strncmp(in->command, "ip r get", 8) ||
+	     !strncmp(in->command, "ip -4 route get", 15)))
+		return 90;
 	return rs_input_has(in, "default via ") || rs_input_has(in, " proto kernel scope link") ||
 			       rs_input_has(in, "connected routes")
 		       ? 65
 		       : 0;
 }
 
+/* "10.10.2.1 from 10.10.1.1 via 192.168.0.1 dev eno1 src 10.10.1.1 uid 0" */
+static bool way(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	char to[64], dev[64], src[64] = "", subject[96];
+	const char *from = strstr(l->text, " from "), *by = strstr(l->text, " dev ");
+	const char *by_src = strstr(l->text, " src ");
+
+	if (!by || sscanf(l->text, "%63[0-9a-fA-F.:]", to) != 1 || !strpbrk(to, ".:") ||
+	    strchr(l->text, '/') || sscanf(by, " dev %63s", dev) != 1 ||
+	    (!by_src && !from && !strstr(l->text, " uid ")))
+		return false;
+	if (from)
+		sscanf(from, " from %63s", src);
+	else if (by_src)
+		sscanf(by_src, " src %63s", src);
+	snprintf(subject, sizeof(subject), "route_get/%s", to);
+	rs_input_add(a, in, l->number, NULL, subject, "dev", "%s", dev);
+	if (*src)
+		rs_input_add(a, in, l->number, NULL, subject, "src", "%s", src);
+	return true;
+}
+
 static int read_route(struct rs_audit *a, const struct rs_input *in)
 {
+	bool get = in->command && strstr(in->command, " get ");
+
 	char *w[10], name[96], text[160];
 	struct rs_line l = {0};
 	/* a heading or a remark shows that it is a table, though it may be empty */
@@ -622,7 +650,7 @@ static int read_route(struct rs_audit *a, const struct rs_input *in)
 	while (rs_line_next(in, &l)) {
 		char via[64], dev[64], dst[64];
 
-		if (*l.text == '#')
+		if (*l.text == '#' || (get && way(a, in, &l)))
 			continue;
 		if (sscanf(l.text, "%63s via %63s dev %63s", dst, via, dev) == 3) {
 			snprintf(text, sizeof(text), "%s via %s", dev, via);

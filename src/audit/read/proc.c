@@ -157,7 +157,12 @@ const struct rs_reader rs_reader_numactl = {
 
 static int score_lscpu(const struct rs_input *in)
 {
-	return rs_input_has(in, "Architecture:") && rs_input_has(in, "CPU(s):") ? 88 : 0;
+	/* whole, or the lines of NUMA nodes alone */
+	return (rs_input_has(in, "Architecture:") && rs_input_has(in, "CPU(s):")) ||
+			       (rs_input_has(in, "NUMA node(s):") &&
+				rs_input_has(in, "NUMA node0 CPU"))
+		       ? 88
+		       : 0;
 }
 
 static int read_lscpu(struct rs_audit *a, const struct rs_input *in)

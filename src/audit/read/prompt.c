@@ -101,6 +101,34 @@ static const char *const commands[] = {
 	"scontrol",
 	"sinfo",
 	"dmidecode",
+	"lldptool",
+	"niccli",
+	"bnxtnvm",
+	"nft",
+	"iptables",
+	"ip6tables",
+	"ecnconfig",
+	"pfcstat",
+	"portstat",
+	"sfputil",
+	"smpquery",
+	"ibdiagnet",
+	"ibtracert",
+	"opainfo",
+	"systemctl",
+	"dcgmi",
+	"arp",
+	"bridge",
+	"lsusb",
+	"vppctl",
+	"display",
+	"mstflint",
+	"mlxdump",
+	"nvsm",
+	"ibcheckerrors",
+	"swapon",
+	"getconf",
+	"lshw",
 	NULL,
 };
 
@@ -397,6 +425,9 @@ static bool typed(const char *p)
 	/* "ip route 10.0.0.0/8 ..." is a setting of switches */
 	if (!strncmp(p, "ip route", 8) && p[8] && strncmp(p + 8, " show", 5) &&
 	    strncmp(p + 8, " get", 4))
+		return false;
+	/* "dcb pfc PROFILE" is one of Huawei's */
+	if (!strncmp(p, "dcb ", 4) && !strstr(p, " show") && !strstr(p, " set"))
 		return false;
 	if (p[n] == '|')
 		return true;

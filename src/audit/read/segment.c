@@ -9,6 +9,7 @@
 #include "audit/read/prompt.h"
 #include "audit/read/readers.h"
 #include "audit/read/segment.h"
+#include "audit/read/shown.h"
 
 /* What a line is to the cutter. */
 enum kind { TEXT, BLANK, PROMPT, FENCE, HEADING, REFUSAL, PROSE };
@@ -798,10 +799,33 @@ static void give_rest(struct stream *s, const struct segment *g)
 	s->except = NULL;
 }
 
-static void give_segment(struct stream *s, const struct segment *g)
+/* What the table of outputs knows of a segment, whoever takes it. */
+static void shown(struct stream *s, const struct segment *g)
 {
-	if (!g->n || s->t->a->err)
+	struct rs_input in;
+	uint32_t facts;
+	char *text;
+
+	if (!has_text(s, g))
 		return;
+	segment_input(s, g, &in);
+	in.trust = rs_reader_shown.trust;
+	text = segment_text(s, g, &in);
+	if (!text) {
+		s->t->a->err = -ENOMEM;
+		return;
+	}
+	facts = rs_shown_read(s->t->a, &in);
+	free(text);
+	if (!facts)
+		return;
+	s->t->knew = true;
+	if (rs_input_remember(s->t->a, s->host, s->t->in->path, rs_reader_shown.name, facts))
+		s->t->a->err = -ENOMEM;
+}
+
+static void give_one(struct stream *s, const struct segment *g)
+{
 	if (!g->prose && give(s, g)) {
 		/* what follows a prompt is that command's */
 		if (!g->command && !s->whole[g->first])
@@ -809,6 +833,14 @@ static void give_segment(struct stream *s, const struct segment *g)
 		return;
 	}
 	give_parts(s, g);
+}
+
+static void give_segment(struct stream *s, const struct segment *g)
+{
+	if (!g->n || s->t->a->err)
+		return;
+	give_one(s, g);
+	shown(s, g);
 }
 
 /* A document of JSON begins: a brace or a bracket alone, or with the first key. */

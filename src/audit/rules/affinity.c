@@ -248,6 +248,17 @@ void pcie_p07(struct rs_audit *a, const struct rs_rule *r)
 				       rs_audit_text(a, "NCCL_IB_HCA=%s",
 						     rs_nccl_env(a, host, "NCCL_IB_HCA")->value),
 				       "NCCL_IB_HCA==%s", nearest_nics(a, &b, could));
+		} else if (have == 5 && nearest_of_all(&b) == 5) {
+			f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+					   "each pair of a GPU and a NIC is on two sockets (SYS)");
+			rs_finding_why(a, f,
+				       "the cards stand at the wrong socket, or a guest or the "
+				       "firmware hides where they are: NCCL does not use GPUDirect "
+				       "RDMA at that distance");
+			rs_finding_need(a, f,
+					"lspci -tv; cat /sys/class/infiniband/*/device/"
+					"numa_node",
+					"where the cards are");
 		} else if (have == 5 && nearest_of_all(&b) <= 2) {
 			f = rs_finding_new(a, r, RS_FAIL, RS_MINOR,
 					   "some GPUs have no NIC nearer than the other socket "

@@ -391,16 +391,16 @@ static void c05(struct rs_audit *a, const struct rs_rule *r)
 /* IBTA vol. 1 16.1.3.5: these stop at their ceiling. */
 static const struct {
 	const char *name;
-	int64_t ceiling;
+	int64_t ceiling, many; /* many: since boot; a host that is restarted each week has less */
 } port_counters[] = {
-	{"link_downed", 255},
-	{"link_error_recovery", 255},
-	{"symbol_error", 65535},
-	{"port_rcv_errors", 65535},
-	{"local_link_integrity_errors", 15},
-	{"excessive_buffer_overrun_errors", 15},
-	{"link_down_events_phy", INT64_MAX},
-	{"rx_symbol_err_phy", INT64_MAX},
+	{"link_downed", 255, 20},
+	{"link_error_recovery", 255, 20},
+	{"symbol_error", 65535, 1000},
+	{"port_rcv_errors", 65535, 1000},
+	{"local_link_integrity_errors", 15, 10},
+	{"excessive_buffer_overrun_errors", 15, 10},
+	{"link_down_events_phy", INT64_MAX, 20},
+	{"rx_symbol_err_phy", INT64_MAX, 1000},
 };
 
 /* Ports of a host whose counter stands where it stops: one finding, for it says the same of all. */
@@ -441,7 +441,7 @@ static void c07_port(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		     const char *subject, unsigned *right)
 {
 	struct rs_finding *f = NULL;
-	bool seen = false;
+	bool seen = false, stands = false;
 
 	for (unsigned k = 0; k < sizeof(port_counters) / sizeof(*port_counters); k++) {
 		const struct rs_fact *fact;
@@ -449,18 +449,23 @@ static void c07_port(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		int64_t n = rise(a, host, subject, port_counters[k].name, &lifetime, &fact);
 
 		seen |= n >= 0;
-		/* one reading is no rate */
-		if (n <= 0 || lifetime || fact->number == port_counters[k].ceiling)
+		stands |= n > port_counters[k].many / 5;
+		/* one reading is no rate: only many are told */
+		if (n <= 0 || (lifetime && n < port_counters[k].many) ||
+		    (fact->number == port_counters[k].ceiling &&
+		     (!lifetime || !strncmp(subject, "nic/", 4))))
 			continue;
 		if (!f) {
-			f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
-					   "%s rose by %lld between the snapshots",
+			f = rs_finding_new(a, r, RS_FAIL, lifetime ? RS_MINOR : RS_MAJOR,
+					   lifetime ? "%s stands at %lld, since boot or the last "
+						      "clearing"
+						    : "%s rose by %lld between the snapshots",
 					   port_counters[k].name, (long long)n);
 			rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 		}
 		rs_finding_fact(f, fact);
 	}
-	*right += seen && !f;
+	*right += seen && !f && !stands;
 }
 
 /* The most links lost within a day. */

@@ -254,6 +254,32 @@ static const struct rs_fact *contradicts(const struct rs_audit *a, const char *h
 	return NULL;
 }
 
+/* Devices whose numa_node was printed by their names, without their place on PCI. */
+static unsigned p08_named(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			  unsigned online, struct rs_finding **f)
+{
+	const char *subject;
+	unsigned blind = 0;
+	uint32_t at = 0;
+
+	while (online > 1 && (subject = rs_facts_subject(a->facts, &at, host, ""))) {
+		const struct rs_fact *node = rs_facts_get(a->facts, host, subject, "numa_node");
+
+		if ((strncmp(subject, "nic/", 4) && strncmp(subject, "netdev/", 7)) || !node ||
+		    !node->numeric || node->number >= 0 ||
+		    rs_facts_get(a->facts, host, subject, "pci"))
+			continue;
+		blind++;
+		if (!*f)
+			*f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+					    "GPUs or NICs without a NUMA node (-1) on a host of %u",
+					    online);
+		rs_finding_subject(a, *f, host, strchr(subject, '/') + 1);
+		rs_finding_fact(*f, node);
+	}
+	return blind;
+}
+
 static void p08_host(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
 	unsigned online = nodes(a, host), known = 0, blind = 0, without = 0;
@@ -289,6 +315,7 @@ static void p08_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		rs_finding_subject(a, f, host, pci + 4);
 		rs_finding_fact(f, node);
 	}
+	blind += p08_named(a, r, host, online, &f);
 	if (blind) {
 		rs_finding_fact(f, rs_facts_get(a->facts, host, "host", "numa_online"));
 		rs_finding_why(a, f,

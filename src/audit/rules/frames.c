@@ -11,7 +11,8 @@
 
 /* Shares of frames. A link within IEEE 802.3's 1e-12 damages 1 frame of 9,000 bytes in 14 million
  * (7e-8). The others are Ripstop's. */
-static const double told = 1e-7, errors_major = 1e-5, drops_told = 1e-4, drops_major = 1e-2;
+static const double told = 1e-7, errors_major = 1e-5, drops_noted = 1e-6, drops_told = 1e-4,
+		    drops_major = 1e-2;
 
 /* Damaged frames that are major whatever passed beside them: a link of 400 Gb/s within 1e-12 needs
  * two weeks at its full rate for so many. */
@@ -19,19 +20,25 @@ enum { ERRORS_MANY = 1000000 };
 
 /* Names of one count, the first that is known counts. */
 static const char *const frames_in[] = {
-	"frames_in", "rx_packets_phy",   "rx_packets",     "HwIfInUcastPkts",
-	"rx_pkts",   "rx_ucast_packets", "rx_good_frames", NULL};
+	"frames_in",        "rx_packets_phy", "rx_packets",     "HwIfInUcastPkts", "rx_pkts",
+	"rx_ucast_packets", "rx_good_frames", "rx_unicast.nic", "rx_ucast_frames", NULL};
 static const char *const frames_out[] = {"frames_out", "tx_packets_phy", "tx_packets",
 					 "HwIfOutUcastPkts", NULL};
 static const char *const errors_in[] = {
 	"errors_in",     "crc_in",       "symbol_in", "rx_crc_errors_phy",
 	"rx_fcs_errors", "HwIfInErrors", NULL};
 static const char *const errors_out[] = {"errors_out", "HwIfOutErrors", NULL};
-static const char *const drops_in[] = {"dropped_in",        "HwIfInDiscards",
-				       "rx_discards_phy",   "rx_missed_errors",
-				       "rx_drops_no_frags", "rx_discards",
-				       "rx_dropped",        "rx_total_discard_pkts",
-				       "rx_stat_discard",   NULL};
+static const char *const drops_in[] = {"dropped_in",
+				       "HwIfInDiscards",
+				       "rx_discards_phy",
+				       "rx_missed_errors",
+				       "rx_drops_no_frags",
+				       "rx_discards",
+				       "rx_dropped",
+				       "rx_total_discard_pkts",
+				       "rx_stat_discard",
+				       "rx_dropped.nic",
+				       NULL};
 static const char *const drops_out[] = {"dropped_out", "HwIfOutQDrops", "HwIfOutDiscards", NULL};
 
 static bool first(const struct rs_audit *a, const char *host, const char *subject,
@@ -74,10 +81,11 @@ static void judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
 	/* those that came damaged may be counted among all that came, or not */
 	share = known ? (double)bad.by / ((double)all.by + (double)bad.by) : least;
 	/* drops alone are no share: a lossy class drops by right */
-	if (share < least || (!known && major >= drops_major))
+	if (share < (major < drops_major ? least : drops_noted) || (!known && major >= drops_major))
 		return;
 	f = rs_finding_new(a, r, RS_FAIL,
-			   (known && share >= major) || (!bad.lifetime && major < drops_major) ||
+			   share < least ? RS_INFO
+			   : (known && share >= major) || (!bad.lifetime && major < drops_major) ||
 					   (!known && bad.by >= ERRORS_MANY)
 				   ? RS_MAJOR
 				   : RS_MINOR,
@@ -137,7 +145,7 @@ static void passed(struct rs_audit *a, const struct rs_rule *r, const char *host
 		    !first(a, host, subject, c->all, &all) || all.by <= 0)
 			continue;
 		if (beyond(a, host, subject, errors_in, all.by, told) ||
-		    beyond(a, host, subject, drops_in, all.by, drops_told))
+		    beyond(a, host, subject, drops_in, all.by, drops_noted))
 			return;
 		n++;
 		fact[0] = fact[0] ? fact[0] : bad.now;

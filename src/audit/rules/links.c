@@ -552,8 +552,25 @@ static void l04_slowest(struct rs_gather *g, const char *host, const char *nic)
 		       host, (long long)rate->number);
 }
 
+/* A link of a quarter, or less, of what the NIC and its module can. */
+static void l04_fastest(struct rs_gather *g, const char *host, const char *subject)
+{
+	const struct rs_fact *speed = rs_look(g->a, host, subject, "speed_mbps");
+	const struct rs_fact *fastest = rs_facts_get(g->a->facts, host, subject, "fastest_mbps");
+
+	if (strncmp(subject, "netdev/", 7) || !speed || !speed->numeric || speed->number <= 0 ||
+	    !fastest || !fastest->numeric || speed->number > fastest->number / 4)
+		return;
+	rs_gather_fail(g, RS_MINOR, host, as_port(g->a, subject), speed, fastest,
+		       "%s: a link runs at %lldG, its NIC can %lldG", host,
+		       (long long)speed->number / 1000, (long long)fastest->number / 1000);
+	if (g->f)
+		g->f->confidence = RS_MEDIUM;
+}
+
 static void l04_link(struct rs_gather *g, const char *host, const char *subject)
 {
+	l04_fastest(g, host, subject);
 	l04_slowest(g, host, subject);
 	l04_peer(g, host, subject);
 	l04_sibling(g, host, subject);

@@ -442,8 +442,63 @@ static void h07_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	rs_finding_fact(f, rs_facts_get(a->facts, host, "host", "arp_ignore/all"));
 }
 
+/* Which way the kernel takes to a peer (ip route get): an address of one interface that leaves by
+ * another, or a peer that no RDMA device's interface leads to. */
+static void h07_way(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *way, *other;
+	uint32_t at = 0;
+
+	while ((way = rs_facts_next(a->facts, &at, host, "route_get/", "dev"))) {
+		const char *src = rs_facts_value(a->facts, host, way->subject, "src");
+		const char *mine = NULL, *rail = NULL;
+		struct home h[RAILS], to;
+		uint32_t k = 0;
+		struct rs_finding *f;
+
+		while (src && !mine &&
+		       (other = rs_facts_next(a->facts, &k, host, "netdev/", "address")))
+			if (!strncmp(other->value, src, strlen(src)) &&
+			    strchr("/", other->value[strlen(src)]))
+				mine = other->subject + 7;
+		if (mine && !strcmp(mine, way->value))
+			mine = NULL;
+		/* a rail's own network, and another interface */
+		for (unsigned i = 0, n = homes(a, host, h); i < n; i++) {
+			if (!strcmp(h[i].netdev, way->value)) {
+				rail = NULL;
+				break;
+			}
+			if (parse_cidr(
+				    rs_audit_text(a, "%s/32", way->subject + strlen("route_get/")),
+				    &to) &&
+			    (to.net & h[i].mask) == h[i].net)
+				rail = h[i].netdev;
+		}
+		if (!mine && !rail)
+			continue;
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+				   mine ? "packets from %s's address to %s leave by %s"
+					: "no packet leaves by %s to %s: the way is %s",
+				   mine ? mine : rail, way->subject + strlen("route_get/"),
+				   way->value);
+		rs_finding_subject(a, f, host, way->value);
+		rs_finding_fact(f, way);
+		rs_finding_why(a, f,
+			       "a queue pair of RoCE uses the interface of its own GID: where the "
+			       "route of its peer leaves by another, it does not connect, or its "
+			       "packets have the wrong source");
+		rs_finding_need(a, f, "ip rule; ip route show table all",
+				"whether each address has a table of its own");
+		if (f)
+			f->confidence = RS_MEDIUM;
+	}
+}
+
 static void h07(struct rs_audit *a, const struct rs_rule *r)
 {
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		h07_way(a, r, rs_facts_host(a->facts, i));
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
 		h07_host(a, r, rs_facts_host(a->facts, i));
 }

@@ -7,13 +7,17 @@
 #include "audit/rules/frames.h"
 #include "audit/rules/rule.h"
 
-/* A counter that stands, and no older reading: no rate, so no verdict. */
+enum { STANDS_HIGH = 1000 /* since boot: worth a note though nobody knows since when */ };
+
+/* A counter that stands, and no older reading: no rate, so no verdict beyond a note. */
 static struct rs_finding *hint(struct rs_audit *a, const struct rs_rule *r, const char *host,
 			       const char *part, const struct rs_rise *c)
 {
 	struct rs_finding *f = rs_finding_new(
-		a, r, RS_UNKNOWN, r->severity, "%s stands at %lld, since boot or the last clearing",
-		strchr(c->now->name, '/') + 1, (long long)c->now->number);
+		a, r, c->now->number < STANDS_HIGH || !c->lifetime ? RS_UNKNOWN : RS_FAIL,
+		c->now->number < STANDS_HIGH || !c->lifetime ? r->severity : RS_INFO,
+		"%s stands at %lld, since boot or the last clearing", strchr(c->now->name, '/') + 1,
+		(long long)c->now->number);
 
 	rs_finding_subject(a, f, host, part);
 	rs_finding_fact(f, c->now);

@@ -176,6 +176,39 @@ static void r05(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- R06 ---- */
 
+/* The map was listed, and leads no DSCP to a priority with PFC: whatever is sent is lossy. */
+static bool r06_nowhere(struct rs_audit *a, const struct rs_rule *r, const struct port *p)
+{
+	const struct rs_fact *trust = of(a, p, "trust"), *f, *some = NULL;
+	struct rs_finding *x;
+	uint32_t k = rs_facts_seek(a->facts, p->host, p->subject);
+
+	if (p->mask <= 0 || p->c.untagged || (trust && strcasecmp(trust->value, "dscp")))
+		return false;
+	while ((f = rs_facts_next(a->facts, &k, p->host, p->subject, "dscp_to_prio/")) &&
+	       !strcmp(f->subject, p->subject)) {
+		if (!f->numeric || f->number < 0 || f->number > 7)
+			continue;
+		if (p->mask >> f->number & 1)
+			return false;
+		some = some ? some : f;
+	}
+	if (!some)
+		return false;
+	x = at(a, p,
+	       rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+			      "PFC is on for priority %d, and no DSCP that is listed leads there",
+			      __builtin_ctz((unsigned)p->mask)));
+	rs_finding_fact(x, some);
+	rs_finding_why(a, x,
+		       "packets that come without a priority tag are never in the lossless class");
+	rs_finding_fix(a, x, p->host, false, NULL, NULL, "mlnx_qos -i %s --dscp2prio set,26,%d",
+		       p->netdev, __builtin_ctz((unsigned)p->mask));
+	if (x)
+		x->confidence = RS_MEDIUM;
+	return true;
+}
+
 static void r06_port(struct rs_audit *a, const struct rs_rule *r, const struct port *p)
 {
 	const struct rs_class *c = &p->c;
@@ -191,6 +224,8 @@ static void r06_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 				"the map from DSCP to priority");
 		return;
 	}
+	if (r06_nowhere(a, r, p))
+		return;
 	if (c->dscp <= 0 || c->untagged || c->priority < 0 || p->mask < 0)
 		return;
 	if (p->mask > 0 && !(p->mask >> c->priority & 1)) {

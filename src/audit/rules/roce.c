@@ -143,7 +143,7 @@ static void r02_none(struct rs_audit *a, const struct rs_rule *r, const char *ho
 
 	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
 		uint32_t k = rs_facts_seek(a->facts, host, nic);
-		const struct rs_fact *f, *v2 = NULL;
+		const struct rs_fact *f, *v2 = NULL, *v1 = NULL;
 		bool good = false;
 		struct rs_finding *x;
 
@@ -152,10 +152,25 @@ static void r02_none(struct rs_audit *a, const struct rs_rule *r, const char *ho
 			const char *gid = rs_facts_value(a->facts, host, nic,
 							 rs_audit_text(a, "gid/%s", f->name + 9));
 
+			/* a GID with an address in a list without any RoCE v2 entry */
+			if (!strcmp(f->value, "v1") && gid && !rs_gid_zero(gid) &&
+			    !rs_gid_link_local(gid))
+				v1 = f;
 			if (strcmp(f->value, "v2"))
 				continue;
 			v2 = f;
 			good |= gid && !rs_gid_link_local(gid) && !rs_gid_zero(gid);
+		}
+		if (v1 && !v2) {
+			x = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+					   "%s has GIDs of RoCE v1 alone, which no router forwards",
+					   nic + 4);
+			rs_finding_subject(a, x, host, nic + 4);
+			rs_finding_fact(x, v1);
+			rs_finding_need(a, x,
+					"cat /sys/class/infiniband/*/ports/1/gid_attrs/types/*",
+					"whether the device offers RoCE v2");
+			continue;
 		}
 		if (!v2 || good)
 			continue;
@@ -255,6 +270,33 @@ static void r03_active(struct rs_audit *a, const struct rs_rule *r, const char *
 		       "ip link set dev %s down; ip link set dev %s up", netdev, netdev);
 }
 
+/* The interface of an RDMA device of which nothing but its name and MTU is known. */
+static void r03_plain(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		      const char *nic, const struct rs_qos_port *port, unsigned n)
+{
+	const char *netdev = rs_facts_value(a->facts, host, nic, "netdev");
+	const char *layer = rs_facts_value(a->facts, host, nic, "link_layer");
+	struct rs_finding *f;
+	char subject[160];
+	int64_t mtu;
+
+	snprintf(subject, sizeof(subject), "netdev/%s", netdev ? netdev : "");
+	if (!netdev || !strncmp(netdev, "ib", 2) || (layer && strcmp(layer, "Ethernet")) ||
+	    rs_facts_get(a->facts, host, nic, "active_mtu") ||
+	    !rs_facts_number(a->facts, host, subject, "mtu", &mtu) || rs_qos_path_mtu(mtu) >= 4096)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(port[i].netdev, netdev))
+			return;
+	f = rs_finding_new(a, r, RS_FAIL, RS_MINOR,
+			   "MTU %lld of %s leaves room for a path MTU of %d", (long long)mtu,
+			   netdev, rs_qos_path_mtu(mtu));
+	rs_finding_subject(a, f, host, nic + 4);
+	rs_finding_fact(f, rs_facts_get(a->facts, host, subject, "mtu"));
+	rs_finding_fix(a, f, host, false, "the peers, until all have it", NULL,
+		       "ip link set dev %s mtu 9000  # on all hosts and switches", netdev);
+}
+
 /* One finding a host names all interfaces whose MTU nothing says. */
 static void r03_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		       const struct rs_qos_port *port, struct rs_finding **f)
@@ -280,8 +322,10 @@ static void r03(struct rs_audit *a, const struct rs_rule *r)
 		const char *nic;
 		uint32_t at = 0;
 
-		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/")))
+		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
 			r03_active(a, r, host, nic);
+			r03_plain(a, r, host, nic, port, n);
+		}
 		for (unsigned p = 0; p < n; p++) {
 			char netdev[128];
 			struct rs_finding *f;

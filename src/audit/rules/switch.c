@@ -43,6 +43,12 @@ unsigned switch_count(const struct rs_audit *a)
 
 #define PFC_STANDARD "IEEE 802.1Q-2022 clause 36 (PFC)"
 
+/* Messages alone tell it: rs_messages_judge(). */
+static void s16(struct rs_audit *a, const struct rs_rule *r)
+{
+	(void)a, (void)r;
+}
+
 const struct rs_rule rs_rules_switch[] = {
 	{"S01", "class-map", RS_CRITICAL,
 	 "The DSCP that hosts send leads to a lossless class on every switch.", PFC_STANDARD,
@@ -141,5 +147,12 @@ const struct rs_rule rs_rules_switch[] = {
 	 "the columns of nv show. Sizes are rounded to cells of the buffer: within a tenth they "
 	 "are one setting. A Junos candidate that is not committed is not read.",
 	 switch_s15},
+	{"S16", "routing-neighbours", RS_MAJOR, "Each BGP session of a switch is established.",
+	 "RFC 4271 section 8 (states of a session)",
+	 "A session that stays in Idle, Connect or Active gives no routes: what lies behind it is "
+	 "reached by fewer paths, which carry more, or not at all. What show bgp summary says of "
+	 "it "
+	 "is quoted.",
+	 s16},
 	{0},
 };

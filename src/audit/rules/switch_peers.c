@@ -80,9 +80,31 @@ static void s09_netdev(struct rs_gather *g, const char *host, const char *netdev
 		(long long)(mfs->number - 18), (long long)(mtu->number + 22));
 }
 
+/* A port of the lossless class that takes ordinary frames alone, beside others that take large
+ * ones. */
+static void s09_odd(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	enum { ORDINARY = 1600, JUMBO = 4096 };
+	const struct rs_fact *mtu = rs_facts_get(g->a->facts, v->sw, v->port, "mtu"), *other;
+	uint32_t at = 0;
+
+	if (!v->mask || !mtu || !mtu->numeric || mtu->number > ORDINARY)
+		return;
+	while ((other = rs_facts_next(g->a->facts, &at, v->sw, "port/", "mtu")))
+		if (!strcmp(other->name, "mtu") && other->numeric && other->number >= JUMBO)
+			break;
+	if (!other)
+		return;
+	rs_gather_fail(g, RS_MAJOR, v->sw, v->port, mtu, other,
+		       "a lossless port of %s takes %lld B, others take %lld B", v->sw,
+		       (long long)mtu->number, (long long)other->number);
+}
+
 void switch_s09(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_gather g = switch_gather(a, r);
+
+	switch_each_port(&g, s09_odd);
 
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i), *netdev;

@@ -13,6 +13,26 @@ enum { DEMANDS = 32, HOST_PORTS = 64 };
 
 /* ---- S01: a lossless class that the traffic reaches ---- */
 
+/* A row of the map that takes a DSCP out of the class that it has by default and that PFC guards,
+ * where no row leads into such a class: somebody meant to classify that DSCP. NULL: none. */
+static const struct rs_fact *s01_away(const struct rs_hop_view *v, unsigned mask)
+{
+	const struct rs_fact *away = NULL;
+
+	for (int dscp = 0; dscp < 64; dscp++) {
+		struct rs_hop h;
+
+		rs_hop_find(v, dscp, &h);
+		if (h.inferred || !h.map)
+			continue;
+		if (h.lossless == 1)
+			return NULL;
+		if (mask >> dscp / 8 & 1)
+			away = away ? away : h.map;
+	}
+	return away;
+}
+
 /* PFC is on, and no DSCP leads to what it protects. */
 static void s01_port(struct rs_gather *g, const struct rs_hop_view *v)
 {
@@ -44,7 +64,15 @@ static void s01_port(struct rs_gather *g, const struct rs_hop_view *v)
 			reached |= 1u << h.group;
 	}
 	if (reached & mask) {
-		rs_gather_pass_pfc(g, sw, port, reached & mask);
+		const struct rs_fact *away = s01_away(v, mask);
+
+		if (away)
+			rs_gather_fail(g, RS_MAJOR, sw, port, away, NULL,
+				       "a row of the map takes %s out of the lossless class on %s: "
+				       "the class is reached by default rows alone",
+				       strrchr(away->name, '/') + 1, sw);
+		else
+			rs_gather_pass_pfc(g, sw, port, reached & mask);
 		return;
 	}
 	rs_gather_fail(g, RS_CRITICAL, sw, port,

@@ -2,9 +2,20 @@
  * is found is judged as its row says. */
 #include <ctype.h>
 #include "audit/facts/message.h"
+#include "audit/read/shown.h"
 #include "reading.h"
 
 /* ---- The table ---- */
+
+/* Does a row of the table of outputs tell it? */
+static bool is_shown(const char *key)
+{
+	for (const struct rs_shown *b = rs_shown_blocks; b->name; b++)
+		for (const struct rs_shown_row *r = b->row; r->like; r++)
+			if (r->message && !strcmp(r->message, key))
+				return true;
+	return false;
+}
 
 static void test_rows_are_well_formed(void **state)
 {
@@ -20,8 +31,9 @@ static void test_rows_are_well_formed(void **state)
 		assert_true(!m->check || (m->title && m->why));
 		assert_true(!m->need == !m->need_why);
 		assert_true(!m->errno_is || !m->pattern[0]);
-		assert_true(m->errno_is || m->pattern[0]);
-		assert_true(m->errno_is || rs_message_find(m->key) == m);
+		assert_true(m->errno_is || m->pattern[0] || is_shown(m->key));
+		/* two rows of one key: one speaks where the other's condition does not hold */
+		assert_true(m->errno_is || !strcmp(rs_message_find(m->key)->key, m->key));
 	}
 	assert_true(rows < RS_MESSAGE_ROWS);
 	assert_null(rs_message_find("gdr"));

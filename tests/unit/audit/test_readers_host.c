@@ -685,7 +685,7 @@ static bool is_message_reader(const char *name)
 {
 	for (unsigned r = 0; rs_readers[r]; r++)
 		if (!strcmp(rs_readers[r]->name, name))
-			return rs_readers[r]->line != NULL;
+			return rs_readers[r]->line || !rs_readers[r]->score;
 	return false;
 }
 
