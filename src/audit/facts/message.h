@@ -25,7 +25,7 @@ struct rs_message {
 	bool meant;      /* wrong only where RDMA was meant: one machine alone is not accused */
 	bool tried;      /* counts at the level of DEBUG, too */
 	bool follows;    /* a consequence: what failed first is said elsewhere */
-	const char *but; /* lines with this text are not meant; NULL */
+	const char *but; /* lines with one of these texts, parted by '|', are not meant; NULL */
 	const char
 		*given; /* "SUBJECT NAME" of a fact without which it is not said, by prefix; NULL */
 	const char *against; /* "SUBJECT NAME" of a fact that shows otherwise, by prefix; NULL */

@@ -127,12 +127,11 @@ const struct rs_message rs_messages[] = {
 			"Unknown symbol ib_register_peer_memory_client",
 			"no symbol version for ib_register_peer_memory_client",
 			"version of symbol ib_register_peer_memory_client",
-			"nv_peer_mem: Unknown symbol",
-			"nvidia_peermem: module verification*required",
-			"Failed to start *nv_peer_mem", "Failed to load nvidia_peermem",
-			"nvidia-peermem*error*registration", "could not insert 'peermem'",
-			"failed to load nvidia-peermem", "peermem*is not loaded",
-			"nv_peer_mem*is not loaded", "neither nv_peer_mem, or nvidia_peermem"),
+			"nv_peer_mem: Unknown symbol", "Failed to start *nv_peer_mem",
+			"Failed to load nvidia_peermem", "nvidia-peermem*error*registration",
+			"could not insert 'peermem'", "failed to load nvidia-peermem",
+			"peermem*is not loaded", "nv_peer_mem*is not loaded",
+			"neither nv_peer_mem, or nvidia_peermem"),
 	},
 	{
 		.key = "gds-rdma",
@@ -263,9 +262,21 @@ const struct rs_message rs_messages[] = {
 		.need = "ls /usr/lib/*/libibverbs /etc/libibverbs.d; ibv_devices, inside the "
 			"container",
 		.need_why = "which drivers the image has",
-		.pattern = P("libibverbs: Warning: couldn't load driver",
-			     "no userspace device-specific driver found for",
+		.pattern = P("no userspace device-specific driver found for",
 			     "river * does not support the kernel ABI"),
+	},
+	{
+		.key = "verbs-absent",
+		.check = "N15",
+		.severity = MIN,
+		.confidence = RS_LOW,
+		.against = "message network-rdma",
+		.title = "libibverbs names drivers that are not installed here",
+		.why = "it lists a driver for each kind of NIC (/etc/libibverbs.d). It matters "
+		       "where the line's driver is that of a NIC of this host",
+		.need = "ibv_devices; ls /sys/class/infiniband",
+		.need_why = "whether each device is listed",
+		.pattern = P("libibverbs: Warning: couldn't load driver"),
 	},
 	{
 		.key = "open-device",
@@ -310,7 +321,7 @@ const struct rs_message rs_messages[] = {
 	},
 	{
 		.key = "transport-init",
-		.but = "protocol:",
+		.but = "protocol:|(ignored)",
 		.check = "N15",
 		.severity = CRIT,
 		.confidence = RS_MEDIUM,
@@ -323,13 +334,13 @@ const struct rs_message rs_messages[] = {
 		.need_why = "what it finds on this host, compared with a host on which it works",
 		.pattern = P(
 			"aws-ofi-nccl initialization failed", "NET/OFI Initializing plugin failed",
-			"Couldn't find any optimal provider", "No eligible providers were found",
-			"fi_getinfo() call failed", "fi_getinfo*: -61",
-			"EFA libfabric provider not detected", "EFA provider requires at least",
-			"NET/OFI Failed to initialize", "NET/OFI OFI NCCL failure",
-			"Failed to initialize any NET plugin", "Failed to initialize NET plugin",
-			"NCCL WARN Error: network * not found", "init failed for transport",
-			"Unable to initialize any transports",
+			"Couldn't find any optimal provider", "Could not find any optimal provider",
+			"No eligible providers were found", "fi_getinfo() call failed",
+			"fi_getinfo*: -61", "EFA libfabric provider not detected",
+			"EFA provider requires at least", "NET/OFI Failed to initialize",
+			"NET/OFI OFI NCCL failure", "Failed to initialize any NET plugin",
+			"Failed to initialize NET plugin", "NCCL WARN Error: network * not found",
+			"init failed for transport", "Unable to initialize any transports",
 			"Failed to initialize libfabric backend",
 			"Failed to initialize all selected devices",
 			"is not enumerated as an mlx5 device", "libnccl-net*undefined symbol",
@@ -389,6 +400,22 @@ const struct rs_message rs_messages[] = {
 			  "No zero-copy protocol found for", "Transport '*' does not exist",
 			  "transport '*' is not available", "transports '*' are not available",
 			  "no supported sockaddr auxiliary transports"),
+	},
+	{
+		.key = "gdrcopy",
+		.check = "P12",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "GDRCopy does not work here: its driver (gdrdrv) is missing or of another "
+			 "release",
+		.why = "UCX, NVSHMEM and MPI copy small messages to the GPU through it. The "
+		       "container has the library, the host the driver and /dev/gdrdrv",
+		.need = "lsmod | grep gdrdrv; ls -l /dev/gdrdrv, inside the container; rpm -q or "
+			"dpkg -l gdrcopy",
+		.need_why = "whether both are there, and of one release",
+		.pattern = P("unable to open GDR driver", "gdr_pin_buffer failed",
+			     "could not load module *gdrdrv", "gdr_open() failed",
+			     "gdr_open failed", "GDRCopy*failed to open"),
 	},
 	{
 		.key = "uar",
@@ -467,6 +494,21 @@ const struct rs_message rs_messages[] = {
 		       "several: the devices in use must be those whose interfaces were moved in",
 		.need = "show_gids; ip -br addr, inside the container",
 		.need_why = "which devices have an interface here",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-modify",
+		.errno_is = 99,
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "the address that a connection should leave from is none of an RDMA "
+			 "device here (EADDRNOTAVAIL)",
+		.why = "the RDMA connection manager looks for a device by the source address, or "
+		       "by the route to the peer: the address was taken away, is another "
+		       "host's, or is of an interface without RDMA",
+		.need = NEED_GID,
+		.need_why = "which device has that address",
 		.pattern = P(NULL),
 	},
 	{

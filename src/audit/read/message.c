@@ -178,6 +178,7 @@ static bool is_glossed(const char *line, const char *at, const char *end)
 /* Source code, a search, or someone who tells of a message says nothing of a machine. */
 static bool is_source(const char *line, const char *at, const char *end)
 {
+	size_t n = strlen(line);
 	bool quoted;
 
 	/* a pattern may begin within a word, whose case differs */
@@ -185,6 +186,9 @@ static bool is_source(const char *line, const char *at, const char *end)
 		at--;
 	quoted = at > line && (at[-1] == '"' || at[-1] == '\'');
 	if (is_code(line) || is_glossed(line, at, end))
+		return true;
+	/* a test's name and its verdict */
+	if (n > 3 && !strcmp(line + n - 3, " ok"))
 		return true;
 	/* an argument: ("Failed to create QP", ...); JSON has a colon before its strings */
 	if (quoted && at > line + 1 && at[-2] == '(')
@@ -357,7 +361,15 @@ static bool is_missed(const char *line)
 /* The row says of which lines it is not. */
 static bool is_but(const struct rs_message *m, const char *line)
 {
-	return m->but && strcasestr(line, m->but);
+	for (const char *but = m->but; but && *but; but += strcspn(but, "|") + 1) {
+		size_t n = strcspn(but, "|");
+
+		if (find(line, but, n))
+			return true;
+		if (!but[n])
+			break;
+	}
+	return false;
 }
 
 static bool line(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)

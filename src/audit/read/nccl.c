@@ -39,8 +39,11 @@ static void using(struct rs_audit *a, const struct rs_input *in, const struct rs
 static void transport(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
 		      const char *via)
 {
-	if (!strncmp(via, "NET/IB/", 7))
-		add(a, in, l, strstr(via, "GDRDMA") ? "via_ib_gdr" : "via_ib", via);
+	/* whatever carries it, a plugin's network too */
+	if (!strncmp(via, "NET/", 4) && strstr(via, "/GDRDMA"))
+		add(a, in, l, "via_ib_gdr", via);
+	else if (!strncmp(via, "NET/IB/", 7))
+		add(a, in, l, "via_ib", via);
 	else if (!strncmp(via, "NET/Socket", 10))
 		add(a, in, l, "via_socket", via);
 }

@@ -866,13 +866,35 @@ bool rs_ends_program(const char *text)
 	return false;
 }
 
+/* What healthy programs print as errors, and a test's name before its verdict. */
+static bool is_noise(const char *low)
+{
+	static const char *const known[] = {"(ignored)",
+					    "already been registered",
+					    "module verification failed",
+					    "not a git repository",
+					    "pip's dependency resolver",
+					    "terminal process group",
+					    "no job control in this shell"};
+	static const char *const ends[] = {" ok", "...ok", " passed", "[ok]"};
+	size_t n = strlen(low);
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strstr(low, known[i]))
+			return true;
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (n > strlen(ends[i]) && !strcmp(low + n - strlen(ends[i]), ends[i]))
+			return true;
+	return false;
+}
+
 /* What a program does without, and an advice for another day, are no failure of a job. Where the
  * way that it falls back from is the network's, that is one. */
 static bool goes_on(const char *low)
 {
-	static const char *const ways[] = {"falling back", "fall back to",    "ignore import",
-					   ", ignoring",   "skipping import", " if you ",
-					   "retrying with"};
+	static const char *const ways[] = {"falling back",  "fall back to",    "ignore import",
+					   ", ignoring",    "skipping import", " if you ",
+					   "retrying with", "will proceed"};
 	static const char *const network[] = {"rdma", "tcp",   "socket", "infiniband", "roce",
 					      "efa",  "ucx",   "verbs",  "nccl",       "gdr",
 					      " ib ", "net/",  "peerm",  "transport",  "ibv_",
@@ -1050,6 +1072,8 @@ bool rs_states_failure(const char *text)
 	for (; text[n] && n < sizeof(low) - 1; n++)
 		low[n] = (char)tolower((unsigned char)text[n]);
 	low[n] = '\0';
+	if (is_noise(low))
+		return false;
 	/* what NCCL tries and does without is INFO: a plugin, a way between two GPUs */
 	if (strstr(low, "nccl info") && !strstr(low, "no device found") &&
 	    !strstr(low, "libibverbs") && !strstr(low, "abort") && !strstr(low, "with error"))

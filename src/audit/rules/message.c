@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include "audit/facts/level.h"
 #include "audit/facts/message.h"
 #include "audit/rules/message.h"
 
@@ -21,6 +22,7 @@ struct heard {
 	const char *name;
 	struct rs_finding *f;
 	uint32_t lines, hosts;
+	bool grave; /* a line is more than a warning */
 };
 
 /* ---- RDMA that was meant ---- */
@@ -124,6 +126,15 @@ void rs_messages_overrule(struct rs_audit *a, const char *check, const char *hos
 	a->n_findings = kept;
 }
 
+/* A warning is what a program goes on after, and so is a try that another follows. NCCL has no
+ * level above it, and UCX warns of what was asked for and is not there. */
+static bool is_mild(const struct rs_fact *line)
+{
+	return strstr(line->value, "refused, retrying") ||
+	       (rs_level_of(line->value) == RS_LEVEL_WARN &&
+		!strcasestr(line->value, "nccl warn") && !strstr(line->value, " UCX "));
+}
+
 static void begin(struct heard *h, const struct rs_rule *r)
 {
 	const struct rs_message *m = h->m;
@@ -214,6 +225,7 @@ static void hear_host(struct heard *h, const struct rs_rule *r, const char *host
 			h->hosts++;
 		}
 		here++;
+		h->grave |= !is_mild(line);
 		if (h->f && h->f->n_facts < QUOTED)
 			rs_finding_fact(h->f, line);
 	}
@@ -229,6 +241,8 @@ static void hear(struct rs_audit *a, const struct rs_rule *r, const struct rs_me
 
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
 		hear_host(&h, r, rs_facts_host(a->facts, i));
+	if (h.f && !h.grave && h.f->severity > RS_MINOR)
+		h.f->severity = RS_MINOR;
 	if (!h.f || h.lines < 2)
 		return;
 	h.f->title = h.hosts > 1 ? rs_audit_text(a, "%s (%u lines, %u hosts)", m->title, h.lines,

@@ -42,7 +42,8 @@ static const struct rs_kind kinds[] = {
 	{
 		.check = "P14",
 		.any = "nvrm|nvidia|amdgpu|kfd|nvidia-nvswitch|habanalabs",
-		.but = "xid|sxid|taints|~peermem|~corrected|~correctable",
+		.but = "xid|sxid|taints|~tainting|~module "
+		       "verification|~peermem|~corrected|~correctable",
 		.title = "the kernel's log states a fault of a GPU",
 		.need = "dmesg -T; nvidia-smi -q, or rocm-smi",
 		.kernel = true,

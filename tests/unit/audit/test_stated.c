@@ -143,6 +143,13 @@ static void test_settings_columns_and_other_parts_accuse_nothing(void **state)
 		"W0101 10:00:00.1 9 topo.cpp:3] Failed to load the map, falling back to its own\n",
 		"[2026-01-01 10:00:00] Ignore import error when loading a.b: cannot import name "
 		"'X'\n",
+		"[a:4] mca_base_open: unable to open mca_btl_x: libfabric.so.1: cannot open shared "
+		"object file: No such file or directory (ignored)\n",
+		"test_ibv_modify_qp_failed_is_reported (t.T) ... ok\n",
+		"[    5.200000] nvidia: module verification failed: signature and/or required key "
+		"missing - tainting kernel\n",
+		"E0000 00:00:17.123456    1234 cuda_dnn.cc:83] Unable to register a factory: one "
+		"has already been registered\n",
 		"If you see errors of incompatible models, use another release.\n",
 		"n1:1:1 [0] NCCL INFO NET/Plugin: could not find libnccl-net-x.so for the QP\n",
 	};
@@ -171,6 +178,12 @@ static void test_only_a_programs_failure_accuses(void **state)
 		"[1700000001.1] [n7:49 :0]  ucp_ep.c:9  UCX  INFO  ep 0x1: failed to connect "
 		"lanes\n",
 		"libqedr: allow post send if QP is in error state\n",
+		"[W1112 10:11:12.1 socket.cpp:697] [c10d] The client socket has failed to connect "
+		"to [localhost]:29500 (errno: 99 - Cannot assign requested address).\n",
+		"WARNING: There was an error initializing an OpenFabrics device.\n",
+		"libibverbs: Warning: couldn't load driver 'libx-rdmav34.so': libx-rdmav34.so: "
+		"cannot open shared object file: No such file or directory\n",
+		"n1:44:44 [0] NCCL INFO Call to connect returned Connection refused, retrying\n",
 	};
 	static const char *const grave[] = {
 		"[1700000001.1] [n7:49 :0]  ucp_ep.c:9  UCX  ERROR ep 0x1: failed to connect "
