@@ -48,6 +48,7 @@ struct rs_coll {
 	uint32_t n_ranks, n_lanes; /* lanes a rank, the same for all */
 	uint32_t window;           /* messages in flight a connection */
 	uint32_t net_window;       /* of one through a NIC; 0: the same */
+	bool turns;                /* queue pairs take messages in turn; else each has a part */
 	uint32_t n_conns;
 	struct rs_conn *conns;
 	uint64_t bus_numerator, bus_denominator; /* busbw = algbw * n / d */

@@ -50,7 +50,7 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 	r->step(c, rank, lane, i - LAUNCH_STEPS, out);
 	for (unsigned k = 0; k < out->n_wait; k++)
 		out->wait[k].count += LAUNCH_STEPS;
-	if (r->p2p) /* each operation has its own warps */
+	if (r->own_time)
 		return;
 	out->compute = taken_on_the_way(c, out) ? 0 : nccl_time_of(out->local, r->lane_rate);
 	if (out->local)
@@ -96,6 +96,11 @@ static int choose(struct planner *p, struct nccl_run *r)
 		return err;
 	err = rs_nccl_choose(r->p, t, funcs[conf->op], nccl_bytes(conf), conf->type_bytes,
 			     &r->choice, p->e);
+	if (!err && !r->choice.chunk)
+		err = rs_error_set(p->e, -EINVAL,
+				   "nccl.env: NCCL_BUFFSIZE: 8 steps of %llu B hold no chunk of %s",
+				   (unsigned long long)r->choice.step,
+				   rs_nccl_proto_names[r->choice.proto]);
 	r->choice.chunk = ceil_div(r->choice.chunk, scale);
 	return err;
 }
@@ -105,12 +110,14 @@ static bool is_p2p(const struct rs_collective_conf *conf)
 	return conf->op == RS_COLL_ALL_TO_ALL || conf->op == RS_COLL_SEND_RECV;
 }
 
-/* Simple throughout: LL of small messages inside a node is not told apart. */
-static void choose_p2p(struct nccl_run *r)
+/* Inside a node small messages go by LL; to another there is Simple alone. */
+static void choose_p2p(const struct rs_coll *c, struct nccl_run *r)
 {
 	r->choice.algo = RS_NCCL_ALGO_RING;
-	r->choice.proto = RS_NCCL_SIMPLE;
 	r->p2p = true;
+	r->ll_inside = nccl_p2p_ll(c, r);
+	r->choice.proto = r->ll_inside && r->p->n_nodes == 1 ? RS_NCCL_LL : RS_NCCL_SIMPLE;
+	r->own_time = true; /* each operation has its own warps */
 }
 
 int plan_nccl(struct planner *p)
@@ -125,18 +132,19 @@ int plan_nccl(struct planner *p)
 	if (!err && !is_p2p(&c->conf))
 		err = choose(p, r);
 	if (!err && is_p2p(&c->conf))
-		choose_p2p(r);
+		choose_p2p(c, r);
 	if (err)
 		return err;
 	c->nccl = r;
 	c->conf.channels = (uint32_t)r->choice.channels;
 	c->conf.qps = r->qps ? (uint32_t)r->qps : c->conf.qps;
+	c->turns = r->qps > 1 && !r->split;
 	c->window = r->choice.chunk_steps > 1 && !r->p2p ? 4 : 8;
 	r->lane_rate = nccl_lane_rate(r, c->n_ranks, c->conf.op == RS_COLL_BROADCAST);
 	nccl_set_times(c, r);
 	/* A ring's LL128 shows itself by whole chunks (docs/nccl.md, "Run"). */
-	c->stores = r->p2p;
-	c->lines = r->choice.proto == RS_NCCL_LL ||
+	c->stores = r->p2p && !r->ll_inside;
+	c->lines = r->choice.proto == RS_NCCL_LL || r->ll_inside ||
 		   (r->choice.proto == RS_NCCL_LL128 && r->choice.algo == RS_NCCL_ALGO_TREE);
 	nccl_set_overheads(c, r);
 	if (r->p2p)
@@ -147,6 +155,9 @@ int plan_nccl(struct planner *p)
 		case RS_NCCL_ALGO_NVLS:
 		case RS_NCCL_ALGO_NVLS_TREE:
 			err = plan_nccl_trees(p, r);
+			break;
+		case RS_NCCL_ALGO_PAT:
+			err = plan_nccl_pat(p, r);
 			break;
 		default:
 			err = plan_nccl_ring(p, r);

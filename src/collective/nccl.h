@@ -12,10 +12,14 @@
 struct nccl_run {
 	struct rs_nccl_plan *p;
 	struct rs_nccl_choice choice;
-	bool p2p; /* not a collective of NCCL's: sends and receives */
+	bool p2p;      /* not a collective of NCCL's: sends and receives */
+	bool own_time; /* its steps say how long they take */
 	struct rs_nccl_tune_conf tune;
 	int max_ctas;      /* NCCL_MAX_CTAS; 0: not set */
 	int qps;           /* NCCL_IB_QPS_PER_CONNECTION; 0: as the collective says */
+	int split;         /* NCCL_IB_SPLIT_DATA_ON_QPS */
+	int ll_threshold;  /* NCCL_P2P_LL_THRESHOLD, bytes */
+	bool ll_inside;    /* messages of point-to-point inside a node go by LL */
 	rs_time launch;    /* before a lane's first step: the kernel, its start */
 	rs_time starts;    /* of the kernels of all GPUs that a thread drives; 0: one GPU */
 	rs_time slice;     /* that a block is busy for each slice, beside its bytes */
@@ -41,9 +45,15 @@ void run_connect(struct planner *p, const struct nccl_run *r, uint64_t conn, uin
 /* Costs: bytes of data a second that a lane moves; times of the kernel, of hops and of the proxy;
  * bytes on links for bytes of data. */
 int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcast);
-/* Of one of `works` operations of point-to-point that share a block, one direction. to_net: it
- * sends over the network. */
-int64_t nccl_p2p_rate(const struct nccl_run *r, uint32_t works, bool to_net);
+/* How an operation of point-to-point works: it sends, or takes; inside a node, or beside a NIC; it
+ * pulls over NVLink; no other chunk of it is in the block's hands, neither sent nor taken. */
+struct nccl_p2p_work {
+	bool send, inside, pull, alone;
+};
+/* Of one of `works` operations that share a block, one direction. */
+int64_t nccl_p2p_rate(const struct nccl_run *r, uint32_t works, struct nccl_p2p_work w);
+/* Do messages inside a node go by LL? */
+bool nccl_p2p_ll(const struct rs_coll *c, const struct nccl_run *r);
 /* Messages under way of a connection of point-to-point: `works` operations of a batch of a channel
  * go over the network. */
 uint32_t nccl_p2p_window(uint32_t works);
@@ -54,6 +64,8 @@ void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r);
 int plan_nccl_trees(struct planner *p, struct nccl_run *run);
 /* All-to-all and send-recv. */
 int plan_nccl_p2p(struct planner *p, struct nccl_run *run);
+/* All-gather and reduce-scatter by PAT. */
+int plan_nccl_pat(struct planner *p, struct nccl_run *run);
 /* Rings: channel's order from the plan. */
 int plan_nccl_ring(struct planner *p, struct nccl_run *run);
 

@@ -11,6 +11,10 @@ enum arch { VOLTA, AMPERE, HOPPER, BLACKWELL };
 #define BLOCK_RATE    INT64_C(22000000000)
 #define P2P_RATE      INT64_C(21000000000)
 #define P2P_WARP_RATE INT64_C(1400000000)
+/* ... while it only sends, or only takes; a warp of it; what it pulls from another GPU */
+#define P2P_ALONE_RATE      INT64_C(32000000000)
+#define P2P_ALONE_WARP_RATE INT64_C(3200000000)
+#define P2P_PULL_RATE       INT64_C(13850000000)
 
 static enum arch arch_of(const struct rs_nccl_plan *p)
 {
@@ -97,20 +101,38 @@ int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcas
 	return rate < 1e6 ? 1000000 : (int64_t)rate;
 }
 
+/* GB/s of LL of a block with 16 warps: what a machine has, over the channels of one host of 8. */
+static double ll_block_rate(const struct rs_nccl_plan *p)
+{
+	static const double channels[4] = {12, 24, 24, 32};
+
+	return ll_rate[arch_of(p)] / channels[arch_of(p)];
+}
+
 /* The operations of a batch share 20 warps, half of an operation's send and half receive
  * (device/sendrecv.h). A warp that sends over the network stores into a buffer of the NIC's GPU,
  * one step after another: 14 GB/s for 10 warps is what NCCL counts on
- * (NCCL_P2P_PER_CHANNEL_NET_BW). */
-int64_t nccl_p2p_rate(const struct nccl_run *r, uint32_t works, bool to_net)
+ * (NCCL_P2P_PER_CHANNEL_NET_BW). Inside a node a block's first chunk is sent, and its last taken,
+ * while it does nothing else. */
+int64_t nccl_p2p_rate(const struct nccl_run *r, uint32_t works, struct nccl_p2p_work w)
 {
 	uint32_t warps = 20 / works;
 	int64_t share = P2P_RATE / works, rate;
 
+	warps = warps <= 4 ? warps / 2 : (warps - 1) / 2 + w.send;
+	if (w.inside && r->ll_inside)
+		return (int64_t)(ll_block_rate(r->p) * 1e9 * warps / 16);
 	if (r->p->rccl)
 		return 2 * share;
-	if (!to_net)
+	if (w.inside && w.pull)
+		return P2P_PULL_RATE / works;
+	if (w.inside && w.alone) {
+		share = P2P_ALONE_RATE / works;
+		rate = P2P_ALONE_WARP_RATE * warps;
+		return rate < share ? rate : share;
+	}
+	if (w.inside || !w.send)
 		return share;
-	warps = warps <= 4 ? warps / 2 : (warps - 1) / 2 + 1;
 	rate = P2P_WARP_RATE * warps;
 	return rate < share ? rate : share;
 }
@@ -159,6 +181,8 @@ static rs_time hop_time(const struct nccl_run *r)
 							{RS_US, 1900 * RS_NS, 4 * RS_US}};
 	bool pci = r->p->graph[r->choice.algo].type_intra != RS_NCCL_NVL;
 
+	if (r->ll_inside)
+		return ring[pci][RS_NCCL_LL];
 	return r->choice.algo == RS_NCCL_ALGO_RING ? ring[pci][r->choice.proto]
 						   : tree[pci][r->choice.proto];
 }
@@ -170,6 +194,8 @@ static rs_time slice_time(const struct nccl_run *r)
 {
 	if (r->choice.algo == RS_NCCL_ALGO_NVLS)
 		return by_arch(r, 3 * RS_US);
+	if (r->choice.algo == RS_NCCL_ALGO_PAT) /* of a share (graph/tuning.cc) */
+		return 2800 * RS_NS;
 	return r->choice.algo == RS_NCCL_ALGO_RING && r->choice.proto == RS_NCCL_SIMPLE && !r->p2p
 		       ? 2 * RS_US
 		       : 0;
@@ -198,15 +224,21 @@ static const struct net {
 				 .rate = INT64_C(1500000000),
 				 .rendezvous = 11 * RS_US}};
 
-/* One thread starts the kernels of several GPUs, and notes each message of point-to-point. */
+/* One thread starts the kernels of several GPUs, and notes each message of point-to-point. In a
+ * graph of work it is ahead of its GPUs. */
 static rs_time starts_time(const struct rs_coll *c, const struct nccl_run *r)
 {
-	int64_t gpus = c->conf.nccl.gpus_per_thread;
+	int64_t gpus = c->conf.nccl.gpus_per_thread ? c->conf.nccl.gpus_per_thread : 1;
 	int64_t messages = !r->p2p                           ? 0
 			   : c->conf.op == RS_COLL_SEND_RECV ? 2
 							     : 2 * (int64_t)c->n_ranks;
+	rs_time note = r->p->rccl ? 0 : 400 * RS_NS;
 
-	return gpus < 2 ? 0 : gpus * (4500 * RS_NS + messages * 400 * RS_NS);
+	if (gpus > 1 && r->p->release >= RS_NCCL_RELEASE(2, 22, 0) && !r->p->rccl)
+		note = 170 * RS_NS;
+	if (gpus == 1 && (!r->p2p || r->p->rccl || c->conf.nccl.in_graph))
+		return 0;
+	return gpus * (4500 * RS_NS + messages * note);
 }
 
 /* Messages from the GPUs of a node to one of another go together: PXN takes them to one NIC, and
@@ -228,7 +260,7 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 
 	r->launch = launch_time(&r->choice);
 	r->slice = slice_time(r);
-	c->hop = r->p2p || is_nvls(r) ? hop_time(r) : by_arch(r, hop_time(r));
+	c->hop = (r->p2p && !r->ll_inside) || is_nvls(r) ? hop_time(r) : by_arch(r, hop_time(r));
 	c->hop -= c->hop < r->slice ? c->hop : r->slice;
 	c->proxy = proxy_time(r) + n->message + (r->p2p ? 11 * RS_US : 0);
 	c->post = RS_US + n->post * messages;
@@ -247,6 +279,9 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 	c->post /= scale;
 }
 
+/* Of NVLink, percent, while several GPUs send to one. */
+enum { SWITCHED = 94 };
+
 /* Bytes on a link for bytes of data: lines with flags; NVLink's packets (20.6 of 25 GB/s and alike,
  * which is how NCCL counts a link). */
 void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r)
@@ -254,10 +289,15 @@ void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r)
 	static const uint32_t nvlink[4] = {1250, 1250, 1214, 1247}; /* thousandths */
 	static const uint32_t flags[RS_NCCL_PROTOS][2] = {{2, 1}, {16, 15}, {1, 1}};
 	const uint32_t *f = flags[r->choice.proto];
+	const uint32_t *inside = r->ll_inside ? flags[RS_NCCL_LL] : f;
 	bool nvl = r->p->graph[r->choice.algo].type_intra == RS_NCCL_NVL;
 
 	c->net.num = f[0];
 	c->net.den = f[1];
-	c->inside.num = f[0] * (r->p->rccl ? 1333 : nvl ? nvlink[arch_of(r->p)] : 1000);
-	c->inside.den = f[1] * 1000;
+	c->inside.num = inside[0] * (r->p->rccl ? 1333 : nvl ? nvlink[arch_of(r->p)] : 1000);
+	c->inside.den = inside[1] * 1000;
+	if (c->conf.op == RS_COLL_ALL_TO_ALL && r->p->max_local_ranks > 2) {
+		c->inside.num *= 100;
+		c->inside.den *= SWITCHED;
+	}
 }

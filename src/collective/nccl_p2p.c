@@ -7,7 +7,7 @@
 #include <errno.h>
 #include "collective/nccl.h"
 
-enum { SIDE_BY_SIDE = 8, PART = 4096 };
+enum { SIDE_BY_SIDE = 8, LL_STEP = 64 << 10 };
 
 struct p2p {
 	struct piece all;
@@ -15,6 +15,7 @@ struct p2p {
 	uint32_t channels, parts, turns;
 	uint32_t places; /* of a batch: 8, fewer if no channel has as many operations */
 	bool next;       /* each to the next rank, all bytes; else all-to-all */
+	bool pull;       /* receivers inside a node read, senders do not write */
 	struct pair_turns t;
 	uint32_t *first; /* [channel]: of its operations in ops; one more than channels */
 	uint32_t *ops;   /* turn * parts + part */
@@ -62,6 +63,7 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 	uint32_t other = partner(c, rank, turn, takes), n_ops = p->turns * p->parts;
 	uint64_t conn = (uint64_t)(takes ? other : rank) * n_ops + op;
 	struct piece share = p->all;
+	struct nccl_p2p_work w = {.send = !takes};
 
 	if (!p->next)
 		share = piece_part(share, c->n_ranks, takes ? rank : other);
@@ -71,26 +73,58 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 		step_recv(c, out, conn, share, false);
 	else
 		step_send(c, out, conn, share);
-	out->compute = nccl_time_of(
-		out->local, nccl_p2p_rate(c->nccl, beside, !takes && !c->conns[conn].nvlink));
+	w.inside = c->conns[conn].nvlink;
+	w.pull = w.inside && takes && p->pull;
+	w.alone = takes ? i % p->loops + 1 == p->loops : i % p->loops == 0;
+	/* lines are taken as they come */
+	out->compute = w.inside && takes && c->nccl->ll_inside
+			       ? 0
+			       : nccl_time_of(out->local, nccl_p2p_rate(c->nccl, beside, w));
 }
 
 /* ---- Channels ---- */
 
-/* How many parts a message to a peer has. */
-static void cut_parts(struct p2p *p, const struct rs_nccl_plan *n, uint64_t bytes, uint64_t step)
+/* How many parts a message to a peer has, whose connections' steps are so long. */
+static uint32_t parts_of(const struct rs_nccl_plan *n, uint64_t bytes, uint64_t step)
 {
 	bool one = n->n_nodes == 1;
 	uint32_t most = (uint32_t)n->p2p_channels_per_peer, parts;
 	uint64_t least = one ? step / 8 : step / 2, full = one ? 32 * step : step;
 
-	for (parts = most; parts > 1 && parts * n->n_ranks > p->channels;)
+	for (parts = most; parts > 1 && parts * n->n_ranks > (uint32_t)n->p2p_channels;)
 		parts /= 2;
 	while (parts > 1 && (parts - 1) * least >= bytes)
 		parts--;
 	while (parts * 2 <= most && bytes / parts > full)
 		parts *= 2;
-	p->parts = parts;
+	return parts;
+}
+
+static uint64_t bytes_to_peer(const struct rs_coll *c)
+{
+	return nccl_bytes(&c->conf) / (c->conf.op == RS_COLL_SEND_RECV ? 1 : c->n_ranks);
+}
+
+/* From 2.22 on by all of a message's channels; from 2.29 on by those that it has; before, by what
+ * one channel has of it. */
+bool nccl_p2p_ll(const struct rs_coll *c, const struct nccl_run *r)
+{
+	uint64_t bytes = bytes_to_peer(c), limit = (uint64_t)r->ll_threshold;
+	uint32_t parts = parts_of(r->p, bytes, r->p->p2p_chunk);
+
+	if (r->p->release >= RS_NCCL_RELEASE(2, 29, 0))
+		return bytes <= limit * parts;
+	if (r->p->release >= RS_NCCL_RELEASE(2, 22, 0))
+		return bytes <= limit * (uint64_t)r->p->p2p_channels_per_peer;
+	return ceil_div(bytes, parts) <= limit;
+}
+
+/* A step of LL's buffer is 64 KiB, of which half is data. */
+static uint64_t step_of(const struct nccl_run *r)
+{
+	bool ll = r->ll_inside && r->p->n_nodes == 1 && r->p->release < RS_NCCL_RELEASE(2, 29, 0);
+
+	return ll ? LL_STEP : r->p->p2p_chunk;
 }
 
 /* The turn of each to the next one is NCCL's second round. */
@@ -143,6 +177,17 @@ static uint32_t to_nodes(const struct p2p *w)
 	return most;
 }
 
+/* Do receivers inside a node read? All GPUs are alike. */
+static bool pulls(const struct rs_nccl_plan *p)
+{
+	const struct rs_nccl_node *n = &p->nodes[0];
+	bool read = false;
+
+	if (n->n_ranks > 1)
+		rs_nccl_via(p, n->ranks[0], n->ranks[1], &read, NULL);
+	return read;
+}
+
 static void connect(struct planner *p, const struct p2p *w, const struct nccl_run *run)
 {
 	uint32_t n_ops = w->turns * w->parts;
@@ -171,10 +216,13 @@ int plan_nccl_p2p(struct planner *p, struct nccl_run *run)
 	err = pair_turns(p, &w->t);
 	if (err)
 		return err;
-	bytes = nccl_bytes(&c->conf) / (w->next ? 1 : c->n_ranks);
-	cut_parts(w, run->p, bytes, unit);
+	bytes = bytes_to_peer(c);
+	w->parts = parts_of(run->p, bytes, step_of(run));
+	w->pull = pulls(run->p);
 	if (run->p->n_nodes > 1 && bytes < 8 * unit)
 		chunk = bytes < unit ? unit / 4 : unit / 2;
+	if (run->choice.proto == RS_NCCL_LL)
+		chunk = LL_STEP / 2;
 	bytes = (w->next ? p->all.n : piece_part(p->all, c->n_ranks, 0).n) * c->conf.type_bytes;
 	w->chunk = ceil_div(ceil_div(chunk, scale), c->conf.type_bytes);
 	w->loops = ceil_div(ceil_div(ceil_div(bytes, c->conf.type_bytes), w->parts), w->chunk);

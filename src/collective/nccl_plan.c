@@ -12,11 +12,14 @@ static int read_own(struct nccl_run *r, const char *name, const char *value, str
 	const struct {
 		const char *name;
 		int *number;
-		int min, max;
+		int min, max, add;
 	} own[] = {
-		{"NCCL_NTHREADS", &r->tune.threads, 32, 640},
-		{"NCCL_LL128_NTHREADS", &r->tune.ll128_threads, 32, 640},
-		{"NCCL_IB_QPS_PER_CONNECTION", &r->qps, 1, 16},
+		{"NCCL_NTHREADS", &r->tune.threads, 32, 640, 0},
+		{"NCCL_LL128_NTHREADS", &r->tune.ll128_threads, 32, 640, 0},
+		{"NCCL_IB_QPS_PER_CONNECTION", &r->qps, 1, 16, 0},
+		{"NCCL_IB_SPLIT_DATA_ON_QPS", &r->split, 0, 1, 0},
+		{"NCCL_P2P_LL_THRESHOLD", &r->ll_threshold, 0, 1 << 30, 0},
+		{"NCCL_PAT_ENABLE", &r->tune.pat, 0, 1, 1},
 	};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
@@ -31,7 +34,7 @@ static int read_own(struct nccl_run *r, const char *name, const char *value, str
 					    "nccl.env: %s: expected a number of %d to %d, found "
 					    "'%.60s'",
 					    name, own[i].min, own[i].max, value);
-		*own[i].number = (int)v;
+		*own[i].number = (int)v + own[i].add;
 		return 0;
 	}
 	rs_error_set(e, -EINVAL, "nccl.env: the model has no %.60s", name);
@@ -86,13 +89,29 @@ int run_plan(struct planner *p, struct nccl_run *r)
 	if (!release)
 		return -EINVAL;
 	rs_nccl_env_init(env, release);
+	r->split = release < RS_NCCL_RELEASE(2, 20, 0);
+	r->ll_threshold = 16384;
 	err = read_env(conf, r, env, p->e);
 	if (err)
 		return err;
+	if (env->collnet) {
+		rs_error_set(p->e, -EINVAL,
+			     "nccl.env: NCCL_COLLNET_ENABLE: reductions in the "
+			     "network (CollNet, SHARP) are not simulated");
+		rs_error_hint(p->e, "set it to 0; `ripstop nccl plan` and `tune` take it");
+		return -EINVAL;
+	}
 	err = rs_nccl_plan_fabric(p->f, conf->gpu, p->c->n_ranks, env, &assume, p->a, &r->p, p->e);
 	/* NVLS's channels are cut by this alone, not by NCCL_MAX_NCHANNELS (transport/nvls.cc) */
 	if (!err && r->max_ctas && r->p->nvls_channels > r->max_ctas)
 		r->p->nvls_channels = r->max_ctas;
+	if (!err && r->p->rccl && !r->p->gfx) {
+		rs_error_set(p->e, -EINVAL,
+			     "RCCL on MI250 and before (two dies a card, joined in rings of their "
+			     "own) is not simulated");
+		rs_error_hint(p->e, "give the collective an `algorithm:`, as ring");
+		return -EINVAL;
+	}
 	return err;
 }
 

@@ -538,6 +538,7 @@ static void fill_conf(struct program *m, const struct rs_collective_conf *conf)
 	*c = *conf;
 	c->n_ranks = m->p.work->n_ranks;
 	c->stride = c->group = 0;
+	c->nccl.in_graph = true;
 	c->repeat = 1;
 	c->chunk = c->chunk ? c->chunk : 512 << 10;
 	c->slots = c->slots ? c->slots : 8;

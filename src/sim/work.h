@@ -48,6 +48,7 @@ struct sim_conn {
 	uint32_t src_endpoint, dst_endpoint, src_host, dst_host;
 	uint32_t src_qpn, dst_qpn; /* of the first of its queue pairs */
 	bool flow, nvlink;
+	bool turns;  /* its queue pairs take messages in turn; else a message is dealt over all */
 	bool rested; /* receiving: a flow's queue pair was there, had all of it, and is gone */
 	uint8_t n_qps;
 	uint8_t op;           /* enum rs_flow_op */

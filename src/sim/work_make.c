@@ -134,7 +134,6 @@ static void list_flows(struct rs_sim *s, uint32_t job, uint32_t *at, uint32_t *f
 
 static int list_coll(struct rs_sim *s, struct sim_coll *k, uint32_t *at)
 {
-	uint32_t qps = k->plan->conf.qps;
 	struct sim_messages *messages =
 		rs_arena_alloc(s->arena, k->plan->n_conns + 1u, sizeof(*messages));
 
@@ -144,11 +143,14 @@ static int list_coll(struct rs_sim *s, struct sim_coll *k, uint32_t *at)
 	k->first_conn = *at;
 	for (uint32_t i = 0; i < k->plan->n_conns; i++, (*at)++) {
 		const struct rs_conn *p = &k->plan->conns[i];
+		const struct rs_coll *of = k->plan->part ? k->plan->part[i] : k->plan;
+		uint32_t qps = of->conf.qps ? of->conf.qps : k->plan->conf.qps;
 		struct sim_conn *c = &s->work->conns[*at];
 
 		*c = (struct sim_conn){.job = k->job,
 				       .index = i,
 				       .nvlink = p->nvlink,
+				       .turns = of->turns,
 				       .n_qps = (uint8_t)(qps < 1         ? 1
 							  : qps > QPS_MAX ? QPS_MAX
 									  : qps),

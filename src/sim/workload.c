@@ -72,9 +72,11 @@ static void post_message(struct rs_sim *s, struct sim_conn *c, uint64_t bytes, r
 {
 	if (c->m->posted)
 		c->m->posted[c->m->sent % SLOTS_MAX] = now;
-	c->m->sent++;
-	for (unsigned q = 0; q < c->n_qps; q++)
+	if (c->turns)
+		post(s, c, (unsigned)(c->m->sent % c->n_qps), bytes, now);
+	for (unsigned q = 0; q < c->n_qps && !c->turns; q++)
 		post(s, c, q, part_bytes(bytes, c->n_qps, q), now);
+	c->m->sent++;
 	sim_nic_kick(s, sim_nic_of(s, c->src_endpoint), now);
 }
 
@@ -598,14 +600,16 @@ void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *
 }
 
 /* Queue pairs work in order, each for itself, and one may be many messages ahead of another: a
- * message is whole when the slowest has done its part. */
+ * message is whole when the slowest has done its part. Where they take messages in turn, the first
+ * that is missing is the next one of a queue pair. */
 static uint64_t whole_messages(const struct sim_conn *c, const uint64_t *parts)
 {
-	uint64_t least = parts[0];
+	uint64_t least = UINT64_MAX, n;
 
-	for (unsigned q = 1; q < c->n_qps; q++)
-		if (parts[q] < least)
-			least = parts[q];
+	for (unsigned q = 0; q < c->n_qps; q++) {
+		n = c->turns ? parts[q] * c->n_qps + q : parts[q];
+		least = n < least ? n : least;
+	}
 	return least;
 }
 
@@ -629,13 +633,16 @@ static void part_arrived(struct rs_sim *s, struct sim_conn *c, struct sim_nic *k
 
 static void part_sent(struct rs_sim *s, struct sim_conn *c, unsigned q, rs_time now)
 {
+	uint64_t whole;
+
 	c->m->parts_sent[q]++;
-	if (whole_messages(c, c->m->parts_sent) == c->m->completed)
-		return;
-	if (c->m->posted)
-		sim_watch_message(s, c, now);
-	c->m->completed++;
-	message_sent(s, c, now);
+	whole = whole_messages(c, c->m->parts_sent);
+	while (c->m->completed < whole) {
+		if (c->m->posted)
+			sim_watch_message(s, c, now);
+		c->m->completed++;
+		message_sent(s, c, now);
+	}
 }
 
 void sim_app_news(struct rs_sim *s, struct sim_nic *k, const struct rs_sim_news *news, rs_time now)

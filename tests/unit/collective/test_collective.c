@@ -404,7 +404,7 @@ static void test_nccl_rings_and_trees(void **state)
 			}
 }
 
-/* ---- What NCCL's operations cost ---- */
+/* ---- PAT ---- */
 
 static struct rs_fabric *nccl_fabric(const char *host, unsigned hosts)
 {
@@ -420,6 +420,83 @@ static struct rs_fabric *nccl_fabric(const char *host, unsigned hosts)
 		fail_msg("%s", e.what);
 	return f;
 }
+
+/* n hosts with a rank each. */
+static struct rs_coll *pat_plan(struct rs_fabric *f, uint32_t n, enum rs_coll_op op, uint64_t bytes,
+				const char *buffer)
+{
+	const char *env[] = {"NCCL_ALGO",     "pat",  "NCCL_PROTO",         "Simple",
+			     "NCCL_BUFFSIZE", buffer, "NCCL_MAX_NCHANNELS", "2"};
+	uint32_t gpu[RANKS_MAX];
+	struct rs_collective_conf conf = {.op = op,
+					  .algorithm = RS_ALGO_NCCL,
+					  .bytes = bytes,
+					  .gpu = gpu,
+					  .n_ranks = n,
+					  .nccl = {.n_env = 4, .env = env}};
+	const char *algorithm, *protocol;
+	struct rs_error e = {0};
+	struct rs_coll *c;
+	int channels;
+
+	for (uint32_t r = 0; r < n; r++)
+		gpu[r] = f->hosts[r].first_gpu;
+	if (rs_coll_plan(f, &conf, arena, &c, &e))
+		fail_msg("%s", e.what);
+	assert_true(rs_coll_chosen(c, &algorithm, &protocol, &channels));
+	assert_string_equal(algorithm, "PAT");
+	return c;
+}
+
+/* Messages of one share each: what everybody has at the end is right, of any number of ranks, with
+ * the 8 steps that a connection's buffer has. */
+static void test_pat_moves_all_shares(void **state)
+{
+	static const enum rs_coll_op ops[] = {RS_COLL_ALL_GATHER, RS_COLL_REDUCE_SCATTER};
+	static const uint32_t ranks[] = {2, 3, 4, 5, 7, 8, 9, 13, 16, 33};
+	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 33);
+
+	for (unsigned n = 0; n < 10; n++)
+		for (unsigned k = 0; k < 2; k++)
+			for (uint64_t size = 300; size < 3000; size += 900)
+				run_twin(pat_plan(f, ranks[n], ops[k], 4 * size * ranks[n] + 12,
+						  "8192"),
+					 size);
+	rs_fabric_free(f);
+}
+
+/* Small ones go together: log2(n) messages, each share once. */
+static void test_pat_small_takes_log_messages(void **state)
+{
+	static const uint32_t ranks[] = {2, 3, 4, 6, 8, 11, 16, 32};
+	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 32);
+
+	for (unsigned n = 0; n < 8; n++)
+		for (int op = 0; op < 2; op++) {
+			uint32_t sent = 0, taken = 0, steps = 0;
+			uint64_t bytes = 0;
+			struct rs_coll *c = pat_plan(
+				f, ranks[n], op ? RS_COLL_ALL_GATHER : RS_COLL_REDUCE_SCATTER,
+				UINT64_C(64) * ranks[n], "4194304");
+			struct rs_step s;
+
+			for (uint64_t i = 0; i < c->n_steps(c, 1, 0); i++) {
+				c->step(c, 1, 0, i, &s);
+				for (unsigned k = 0; k < s.n_send; k++)
+					bytes += s.send[k].bytes;
+				sent += s.n_send;
+				taken += s.n_recv;
+			}
+			while (1u << steps < ranks[n])
+				steps++;
+			assert_int_equal(sent, steps);
+			assert_int_equal(taken, steps);
+			assert_int_equal(bytes, UINT64_C(64) * (ranks[n] - 1));
+		}
+	rs_fabric_free(f);
+}
+
+/* ---- What NCCL's operations cost ---- */
 
 static struct rs_coll *nccl_plan(const struct rs_fabric *f, struct rs_collective_conf conf)
 {
@@ -611,6 +688,111 @@ static void test_nccl_networks_differ(void **state)
 	assert_int_equal(efa->proxy - ib->proxy, 16 * RS_US);
 	assert_int_equal(efa->post, ib->post);
 	rs_fabric_free(f);
+}
+
+/* Inside a host small messages go by LL, up to a limit that releases count differently. */
+static void test_nccl_small_messages_go_by_ll(void **state)
+{
+	static const struct {
+		const char *version, *limit;
+		uint64_t bytes; /* to each of 8 */
+		const char *protocol;
+	} cases[] = {{"2.21.5", "16384", 16 << 10, "LL"}, {"2.21.5", "16384", 32 << 10, "Simple"},
+		     {"2.27.7", "16384", 64 << 10, "LL"}, {"2.27.7", "16384", 1 << 20, "Simple"},
+		     {"2.27.7", "65536", 1 << 20, "LL"},  {"2.27.7", "0", 1 << 10, "Simple"},
+		     {"2.29.2", "16384", 16 << 10, "LL"}, {"2.29.2", "16384", 512 << 10, "Simple"}};
+	struct rs_fabric *f = nccl_fabric("scoreboard/hosts/hgx-h100.xml", 1);
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *env[] = {"NCCL_P2P_LL_THRESHOLD", cases[i].limit}, *protocol;
+		struct rs_collective_conf conf = {
+			.bytes = 8 * cases[i].bytes,
+			.op = RS_COLL_ALL_TO_ALL,
+			.nccl = {.version = cases[i].version, .env = env, .n_env = 1}};
+		struct rs_coll *c = nccl_plan(f, conf);
+
+		chosen(c, &protocol);
+		if (strcmp(protocol, cases[i].protocol))
+			fail_msg("%u: %s", i, protocol);
+		assert_int_equal(c->lines, !strcmp(protocol, "LL"));
+		assert_int_equal(c->stores, !c->lines);
+	}
+	rs_fabric_free(f);
+}
+
+/* An A100 reads what another sends over NVLink, 13.85 GB/s a block; an H100's sender writes it. The
+ * chunk that is sent or taken alone goes faster. */
+static void test_nccl_point_to_point_inside_a_host(void **state)
+{
+	static const struct {
+		const char *host;
+		uint64_t rate;
+	} cases[] = {{"scoreboard/hosts/dgx-a100.xml", 13850},
+		     {"scoreboard/hosts/hgx-h100.xml", 21000}};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rs_fabric *f = nccl_fabric(cases[i].host, 1);
+		struct rs_collective_conf conf = {.bytes = 1 << 30, .op = RS_COLL_SEND_RECV};
+		struct rs_coll *c = nccl_plan(f, conf);
+		rs_time start = 0, ns = step_time(c, !i, &start) / RS_NS;
+		struct rs_step s;
+
+		assert_int_equal(ns, (UINT64_C(512) << 10) * 1000 / cases[i].rate);
+		c->step(c, 1, 0, 1, &s);
+		assert_int_equal(s.compute / RS_NS, (UINT64_C(512) << 10) * 1000 / 32000);
+		rs_fabric_free(f);
+	}
+}
+
+/* From 2.20 on queue pairs take whole messages in turn, where nobody says otherwise. */
+static void test_nccl_queue_pairs_take_turns(void **state)
+{
+	static const struct {
+		const char *version, *qps, *split;
+		bool turns;
+	} cases[] = {{"2.19.3", "4", NULL, false},
+		     {"2.20.5", "4", NULL, true},
+		     {"2.27.7", "4", "1", false},
+		     {"2.19.3", "4", "0", true},
+		     {"2.27.7", "1", NULL, false}};
+	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 2);
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *env[] = {"NCCL_IB_QPS_PER_CONNECTION", cases[i].qps,
+				     "NCCL_IB_SPLIT_DATA_ON_QPS", cases[i].split};
+		struct rs_collective_conf conf = {.bytes = 1 << 20,
+						  .nccl = {.version = cases[i].version,
+							   .env = env,
+							   .n_env = cases[i].split ? 2 : 1}};
+
+		assert_int_equal(nccl_plan(f, conf)->turns, cases[i].turns);
+	}
+	rs_fabric_free(f);
+}
+
+static void test_nccl_says_what_it_does_not_run(void **state)
+{
+	static const struct {
+		const char *env[2], *host, *what;
+	} cases[] = {{{"NCCL_COLLNET_ENABLE", "1"}, "hosts/h100-8.xml", "SHARP"},
+		     {{"NCCL_ALGO", "collnetchain"}, "hosts/h100-8.xml", "no algorithm left"},
+		     {{"NCCL_BUFFSIZE", "8"}, "hosts/h100-8.xml", "hold no chunk"},
+		     {{"NCCL_IB_TC", "106"}, "hosts/h100-8.xml", "the model has no NCCL_IB_TC"},
+		     {{"NCCL_CROSS_NIC", "2"}, "hosts/mi250x-2.xml", "MI250"}};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rs_fabric *f = nccl_fabric(cases[i].host, 2);
+		const char *env[] = {cases[i].env[0], cases[i].env[1]};
+		struct rs_collective_conf conf = {.bytes = 1 << 30,
+						  .algorithm = RS_ALGO_NCCL,
+						  .nccl = {.env = env, .n_env = 1}};
+		struct rs_error e = {0};
+		struct rs_coll *c;
+
+		if (!rs_coll_plan(f, &conf, arena, &c, &e) || !strstr(e.what, cases[i].what))
+			fail_msg("%s: %s", cases[i].env[0], e.what);
+		rs_fabric_free(f);
+	}
 }
 
 /* RCCL: no multicast, so that no NVLS. */
@@ -959,6 +1141,8 @@ int main(void)
 		TEST(test_hierarchical_all_gather),
 		TEST(test_pairwise_all_to_all),
 		TEST(test_nccl_rings_and_trees),
+		TEST(test_pat_moves_all_shares),
+		TEST(test_pat_small_takes_log_messages),
 		TEST(test_nccl_point_to_point_shares_steps),
 		TEST(test_nccl_leaves_a_host_where_nics_are_faster),
 		TEST(test_nccl_channels_have_a_rate_each),
@@ -966,6 +1150,10 @@ int main(void)
 		TEST(test_nccl_chooses_as_for_another_size),
 		TEST(test_nccl_one_thread_starts_many),
 		TEST(test_nccl_networks_differ),
+		TEST(test_nccl_small_messages_go_by_ll),
+		TEST(test_nccl_point_to_point_inside_a_host),
+		TEST(test_nccl_queue_pairs_take_turns),
+		TEST(test_nccl_says_what_it_does_not_run),
 		TEST(test_rccl_has_rings_and_trees_alone),
 		TEST(test_ring_groups_run_at_once),
 		TEST(test_bytes_sent_are_the_closed_forms),
