@@ -725,6 +725,21 @@ const struct rs_message rs_messages[] = {
 			  "Invalid gid["),
 	},
 	{
+		/* NCCL prints GIDs of a completion in error where the link layer is Ethernet */
+		.key = "gid-link-local",
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a completion in error is between link-local GIDs (fe80::) of RoCE",
+		.why = "such a GID is reached in its own network alone, and only where the peer's "
+		       "kernel answers for it: the index was left at 0, or the interface has no "
+		       "address",
+		.need = NEED_GID,
+		.need_why = "which index is RoCE v2 with a routable address, on both sides",
+		.pattern = P(
+			"localGid fe80:", "remoteGid fe80:", "remoteGidsfe80:", "remoteGids fe80:"),
+	},
+	{
 		.key = "gid-add",
 		.check = "R02",
 		.severity = MAJ,

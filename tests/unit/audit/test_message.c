@@ -365,6 +365,17 @@ static void test_a_completion_names_its_device_and_peer(void **state)
 	assert_non_null(strstr(first(j)->title, "peer 10.0.0.9 (2 lines)"));
 	assert_non_null(strstr(first(j)->fact[0]->value, "status=12"));
 	rs_audit_destroy(j.a);
+	/* link-local GIDs of RoCE explain it */
+	in.data = "n1:1:2 [0] ib_plugin.c:1105 NCCL WARN NET/IB : Got completion from peer "
+		  "10.0.0.2<5> with error 12, opcode 0, len 0, vendor err 129 (Recv) localGid "
+		  "fe80::966d:aeff:fe5d:1 remoteGid fe80::6e92:cfff:fe87:2\n";
+	in.size = strlen(in.data);
+	assert_int_equal(rs_audit_create(&j.a), 0);
+	rs_read_input(j.a, &in);
+	assert_int_equal(rs_audit_run(j.a, NULL, NULL, NULL), 0);
+	assert_string_equal(first(j)->rule->id, "R02");
+	assert_int_equal(first(j)->n_effects, 1);
+	rs_audit_destroy(j.a);
 }
 
 static void test_a_cause_stands_before_what_follows(void **state)
