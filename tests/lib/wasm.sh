@@ -36,7 +36,8 @@ if [ $by = wasi ]; then
 fi
 
 "$cmake" -S "$root" -B "$build/$by" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$root/tools/cmake/$by.cmake" \
-	-DRS_COMPONENTS="engine;sim" -DCMAKE_BUILD_TYPE=Release -DRS_LTO=OFF >"$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
+	-DRS_COMPONENTS="engine;sim" -DCMAKE_BUILD_TYPE=Release -DRS_LTO=OFF \
+	-DCMAKE_C_FLAGS_RELEASE=-O1 >"$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
 ninja -C "$build/$by" >"$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
 for c in "$root/tests/lib/scenarios.c" "$root/examples/nic.c" "$root/examples/fabric.c"; do
 	name=$(basename "$c" .c)
