@@ -344,68 +344,6 @@ static void test_pairwise_all_to_all(void **state)
 	sweep(RS_COLL_ALL_TO_ALL, RS_ALGO_PAIRWISE, false);
 }
 
-/* Rings and trees as NCCL lays them; what links carry beside the data is taken off again. NVLS
- * reduces in the switches: there it is only run to its end. */
-static void nccl_twin(uint32_t ranks, uint32_t gpus, enum rs_coll_op op, const char *algo,
-		      const char *proto, uint64_t elements)
-{
-	const char *env[] = {"NCCL_ALGO", algo, "NCCL_PROTO", proto};
-	uint32_t gpu[RANKS_MAX];
-	struct rs_collective_conf conf = {.op = op,
-					  .algorithm = RS_ALGO_NCCL,
-					  .bytes = elements * 4,
-					  .nccl = {.version = "2.21.5", .n_env = 2, .env = env}};
-	struct rs_error e = {0};
-	struct rs_fabric *f;
-	struct rs_coll *c;
-	char text[512];
-
-	snprintf(text, sizeof(text),
-		 "fabric: {hosts: [{name: h, count: %u, like: %s/hosts/h100-8.xml}], network: "
-		 "{kind: single-switch, rate: 400G}}",
-		 ranks / gpus, RS_SOURCE_DIR "/tests/data");
-	if (rs_fabric_load_text(text, strlen(text), "t.yaml", ".", NULL, 0, &f, &e))
-		fail_msg("%s", e.what);
-	for (uint32_t r = 0; r < ranks; r++)
-		gpu[r] = f->hosts[r / gpus].first_gpu + r % gpus;
-	conf.gpu = gpu;
-	conf.n_ranks = ranks;
-	if (rs_coll_plan(f, &conf, arena, &c, &e))
-		fail_msg("%s", e.what);
-	c->inside.den = c->net.den = 0;
-	run_twin(c, ranks + elements);
-	rs_fabric_free(f);
-}
-
-static void test_nccl_rings_and_trees(void **state)
-{
-	static const char *const protos[] = {"LL", "LL128", "Simple"};
-	static const uint64_t counts[] = {1, 7, 1000, 40009};
-
-	for (unsigned n = 0; n < 7; n++)
-		for (unsigned g = 0; g < 4; g++)
-			for (unsigned s = 0; s < 4; s++) {
-				if (rank_counts[n] % gpu_counts[g] || rank_counts[n] > 16)
-					continue;
-				for (unsigned q = 0; q < 3; q++) {
-					nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_ALL_REDUCE,
-						  "ring", protos[q], counts[s]);
-					nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_ALL_REDUCE,
-						  "tree", protos[q], counts[s]);
-				}
-				nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_ALL_TO_ALL, "ring",
-					  "Simple", counts[s] * rank_counts[n]);
-				nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_BROADCAST, "ring",
-					  "Simple", counts[s]);
-				nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_ALL_GATHER, "ring",
-					  "Simple", counts[s] * rank_counts[n]);
-				nccl_twin(rank_counts[n], gpu_counts[g], RS_COLL_REDUCE_SCATTER,
-					  "ring", "LL", counts[s] * rank_counts[n]);
-			}
-}
-
-/* ---- PAT ---- */
-
 static struct rs_fabric *nccl_fabric(const char *host, unsigned hosts)
 {
 	struct rs_error e = {0};
@@ -420,6 +358,8 @@ static struct rs_fabric *nccl_fabric(const char *host, unsigned hosts)
 		fail_msg("%s", e.what);
 	return f;
 }
+
+/* ---- PAT ---- */
 
 /* n hosts with a rank each. */
 static struct rs_coll *pat_plan(struct rs_fabric *f, uint32_t n, enum rs_coll_op op, uint64_t bytes,
@@ -494,6 +434,64 @@ static void test_pat_small_takes_log_messages(void **state)
 			assert_int_equal(bytes, UINT64_C(64) * (ranks[n] - 1));
 		}
 	rs_fabric_free(f);
+}
+
+/* Rings and trees as NCCL lays them; what links carry beside the data is taken off again. NVLS
+ * reduces in the switches: there it is only run to its end. */
+static void nccl_twin(struct rs_fabric *f, uint32_t ranks, uint32_t gpus, enum rs_coll_op op,
+		      const char *algo, const char *proto, uint64_t elements)
+{
+	const char *env[] = {"NCCL_ALGO", algo, "NCCL_PROTO", proto};
+	uint32_t gpu[RANKS_MAX];
+	struct rs_collective_conf conf = {.op = op,
+					  .algorithm = RS_ALGO_NCCL,
+					  .bytes = elements * 4,
+					  .nccl = {.version = "2.21.5", .n_env = 2, .env = env}};
+	struct rs_error e = {0};
+	struct rs_coll *c;
+
+	for (uint32_t r = 0; r < ranks; r++)
+		gpu[r] = f->hosts[r / gpus].first_gpu + r % gpus;
+	conf.gpu = gpu;
+	conf.n_ranks = ranks;
+	if (rs_coll_plan(f, &conf, arena, &c, &e))
+		fail_msg("%s", e.what);
+	c->inside.den = c->net.den = 0;
+	run_twin(c, ranks + elements);
+}
+
+/* Every operation, of four sizes, over so many GPUs of each host. */
+static void nccl_twins(uint32_t ranks, uint32_t gpus)
+{
+	static const char *const protos[] = {"LL", "LL128", "Simple"};
+#ifdef RS_SANITIZED
+	static const uint64_t counts[] = {1, 7, 1000, 5003};
+#else
+	static const uint64_t counts[] = {1, 7, 1000, 40009};
+#endif
+	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", ranks / gpus);
+
+	for (unsigned s = 0; s < 4; s++) {
+		uint64_t n = counts[s];
+
+		for (unsigned q = 0; q < 3; q++) {
+			nccl_twin(f, ranks, gpus, RS_COLL_ALL_REDUCE, "ring", protos[q], n);
+			nccl_twin(f, ranks, gpus, RS_COLL_ALL_REDUCE, "tree", protos[q], n);
+		}
+		nccl_twin(f, ranks, gpus, RS_COLL_ALL_TO_ALL, "ring", "Simple", n * ranks);
+		nccl_twin(f, ranks, gpus, RS_COLL_BROADCAST, "ring", "Simple", n);
+		nccl_twin(f, ranks, gpus, RS_COLL_ALL_GATHER, "ring", "Simple", n * ranks);
+		nccl_twin(f, ranks, gpus, RS_COLL_REDUCE_SCATTER, "ring", "LL", n * ranks);
+	}
+	rs_fabric_free(f);
+}
+
+static void test_nccl_rings_and_trees(void **state)
+{
+	for (unsigned n = 0; n < 7; n++)
+		for (unsigned g = 0; g < 4; g++)
+			if (rank_counts[n] % gpu_counts[g] == 0 && rank_counts[n] <= 16)
+				nccl_twins(rank_counts[n], gpu_counts[g]);
 }
 
 /* ---- What NCCL's operations cost ---- */
