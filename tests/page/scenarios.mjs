@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 
-export const RANDOM = Number(process.env.RS_PAGE_RANDOM ?? 4);
+export const RANDOM = Number(process.env.RS_PAGE_RANDOM ?? 2);
 const HOSTILE = `"</script><script>window.attacked=1</script><img src=x onerror="window.attacked=1">' & <!-- \u2028 漢字 émoji 🚀`;
 
 const single = (hosts, flows, more = {}) => ({ fabric: { network: { kind: "single-switch", hosts, rate: "100G", mtu: 1024 }, ...more }, workload: [{ flows }] });
