@@ -334,6 +334,19 @@ static void begin(struct at *s, const struct rs_shown *block)
 	rs_input_add(s->a, s->in, 0, NULL, "host", "os", "%s", block->os);
 }
 
+/* "# Eth1/1  ON  On(8)": an output that was pasted into a script's remarks. */
+static void uncomment(char *text)
+{
+	/* a box around it, as a terminal draws it (U+2502) */
+	if (!strncmp(text, "\xe2\x94\x82", 3)) {
+		size_t n = 3 + strspn(text + 3, " \t");
+
+		memmove(text, text + n, strlen(text + n) + 1);
+	}
+	if (text[0] == '#' && text[1] == ' ' && text[2] != ' ' && !strchr(text, ':'))
+		memmove(text, text + 2, strlen(text + 2) + 1);
+}
+
 uint32_t rs_shown_read(struct rs_audit *a, const struct rs_input *in)
 {
 	struct at s = {.a = a, .in = in};
@@ -352,6 +365,7 @@ uint32_t rs_shown_read(struct rs_audit *a, const struct rs_input *in)
 	}
 	while (rs_line_next(in, l) && !a->err) {
 		l->text[TEXT] = '\0';
+		uncomment(l->text);
 		if ((b = begun_at(l->text)) && b != s.block)
 			begin(&s, b);
 		if (s.block && *l->text)

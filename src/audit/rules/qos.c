@@ -78,8 +78,24 @@ static void r04_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 				"an old mlnx_qos does not print the trust state");
 		return;
 	}
-	if (p->c.dscp <= 0 && pcp)
-		return; /* nobody marks by DSCP, as far as is known */
+	if (p->c.dscp <= 0 && pcp) {
+		/* nothing is marked by DSCP, as far as is known */
+		if (p->mask <= 0)
+			return;
+		f = at(a, p,
+		       rs_finding_new(
+			       a, r, RS_FAIL, RS_MAJOR,
+			       "the interface trusts PCP, and PFC is on for priority %d: only "
+			       "packets with a VLAN tag get there",
+			       __builtin_ctz((unsigned)p->mask)));
+		rs_finding_fact(f, trust);
+		rs_finding_fact(f, p->c.pfc);
+		rs_finding_need(a, f, "ip -d link, and the job's GIDs",
+				"whether RoCE uses a VLAN interface");
+		if (f)
+			f->confidence = RS_MEDIUM;
+		return;
+	}
 	f = at(a, p,
 	       rs_finding_new(a, r, pcp ? RS_FAIL : RS_PASS, RS_CRITICAL,
 			      pcp ? "DSCP %d is sent, and the interface trusts %s"
@@ -224,7 +240,7 @@ static void r06_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 				"the map from DSCP to priority");
 		return;
 	}
-	if (r06_nowhere(a, r, p))
+	if (c->dscp <= 0 && r06_nowhere(a, r, p))
 		return;
 	if (c->dscp <= 0 || c->untagged || c->priority < 0 || p->mask < 0)
 		return;
