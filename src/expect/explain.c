@@ -296,6 +296,22 @@ static void common_causes(struct explaining *w, const struct rs_part *p)
 	cause(w, false, KNOB_TAGS, 32, -1, NULL, "32 reads in flight (no extended tags)");
 }
 
+/* Without extended tags small requests hurt the more: both at once. */
+static void few_reads(struct explaining *w)
+{
+	for (int mrrs = 256; mrrs >= 128; mrrs /= 2) {
+		uint32_t i = w->out->n_causes;
+
+		cause(w, false, KNOB_TAGS, 32, -1, NULL,
+		      SAY("32 reads in flight of %d B each (no extended tags, MRRS)", mrrs));
+		if (w->out->n_causes == i)
+			return;
+		w->change[i][1] =
+			(struct expect_change){.knob = KNOB_MRRS, .value = mrrs, .host = -1};
+		w->n_change[i] = 2;
+	}
+}
+
 static void pair_causes(struct explaining *w)
 {
 	const struct rs_part *p = nic_of(w->model, 0);
@@ -310,6 +326,7 @@ static void pair_causes(struct explaining *w)
 		      SAY("%d READs of a queue pair under way (-o), not 16", n));
 	if (count(w->model->host[0].inside, RS_PART_SOCKET) > 1)
 		cause(w, false, KNOB_FAR, 1, -1, NULL, "memory on the other socket than the NIC");
+	few_reads(w);
 	if (p->up.mrrs != 128)
 		cause(w, false, KNOB_MRRS, 128, -1, NULL, "read requests of 128 B (MRRS)");
 	for (double f = 0.5; d.qp_message_rate && f > 0.2; f /= 2)
@@ -347,6 +364,8 @@ static void collective_causes(struct explaining *w, uint32_t hosts)
 		return;
 	common_causes(w, p);
 	cause(w, false, KNOB_STAGED, 1, -1, NULL, "no GPUDirect: data staged in host memory");
+	if (nics > 1)
+		cause(w, false, KNOB_NICS, 1, 1, NULL, "one NIC of one host that is down");
 	for (unsigned n = nics / 2; n >= 1; n /= 2)
 		cause(w, false, KNOB_NICS, nics - n, -1, NULL,
 		      SAY("%u NIC%s in use of %u", n, n > 1 ? "s" : "", nics));
