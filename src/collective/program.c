@@ -519,6 +519,42 @@ static void make_lanes(struct program *m)
 			place_node(m, r, i);
 }
 
+/* ---- Slow GPUs ---- */
+
+/* Computations take longer on a GPU that is slow: a copy of the work where some are. NULL: no
+ * memory. */
+static const struct rs_work *at_speed(struct program *m, const struct rs_work *w)
+{
+	struct rs_work *own;
+
+	if (!m->f->gpu_speed)
+		return w;
+	own = rs_arena_alloc(m->a, 1, sizeof(*own));
+	if (own)
+		*own = *w;
+	if (own)
+		own->rank = rs_arena_alloc(m->a, w->n_ranks, sizeof(*own->rank));
+	if (!own || !own->rank)
+		return NULL;
+	for (uint32_t r = 0; r < w->n_ranks; r++) {
+		struct rs_work_rank *to = &own->rank[r];
+		double speed = rs_fabric_gpu_speed(m->f, gpu(m, r));
+
+		*to = w->rank[r];
+		if (speed >= 1)
+			continue;
+		to->node = rs_arena_alloc(m->a, to->n + 1u, sizeof(*to->node));
+		if (!to->node)
+			return NULL;
+		for (uint32_t i = 0; i < to->n; i++) {
+			to->node[i] = w->rank[r].node[i];
+			if (to->node[i].why == RS_WHY_COMPUTE)
+				to->node[i].time = (rs_time)((double)to->node[i].time / speed);
+		}
+	}
+	return own;
+}
+
 /* ---- The plan ---- */
 
 static void free_scratch(struct program *m)
@@ -651,6 +687,11 @@ int rs_program_plan(const struct rs_fabric *f, const struct rs_work *w,
 	m->p.work = w;
 	m->p.n_nodes = (uint32_t)w->n_nodes;
 	fill_conf(m, conf);
+	m->p.work = w = at_speed(m, w);
+	if (!w) {
+		no_memory(m);
+		return m->err;
+	}
 	m->err = rs_work_pair(w, a, &m->pairs, e);
 	m->p.base = m->pairs.base;
 	m->rank = rs_arena_alloc(a, w->n_ranks, sizeof(*m->rank));

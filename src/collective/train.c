@@ -33,8 +33,18 @@ static int set_degrees(uint32_t n, const struct rs_train_conf *t, struct rs_trai
 	return 0;
 }
 
-static int set_compute(uint32_t n, const struct rs_train_conf *t, struct rs_train_plan *out,
-		       struct rs_error *e)
+/* All wait for the slowest GPU. */
+static double slowest_gpu(const struct rs_fabric *f, const struct rs_collective_conf *c, uint32_t n)
+{
+	double least = 1;
+
+	for (uint32_t r = 0; f->gpu_speed && r < n; r++)
+		least = fmin(least, rs_fabric_gpu_speed(f, rs_collective_gpu(c, r)));
+	return least;
+}
+
+static int set_compute(uint32_t n, const struct rs_train_conf *t, double slowest,
+		       struct rs_train_plan *out, struct rs_error *e)
 {
 	double seconds;
 
@@ -43,7 +53,7 @@ static int set_compute(uint32_t n, const struct rs_train_conf *t, struct rs_trai
 				    "parameters, tokens and flops of a step must be above zero");
 	out->parameters_per_gpu = t->parameters / ((double)out->tp * out->pp);
 	out->flops_per_gpu = 6 * t->parameters * t->tokens / n;
-	seconds = out->flops_per_gpu / t->flops;
+	seconds = out->flops_per_gpu / t->flops / slowest;
 	if (!(seconds < 1e6))
 		return rs_error_set(e, -ERANGE, "a step would compute for %g s; at most 1e6",
 				    seconds);
@@ -114,7 +124,7 @@ int rs_train_plan(const struct rs_fabric *f, const struct rs_train_conf *t,
 				    f->n_gpus);
 	err = set_degrees(n, t, out, e);
 	if (!err)
-		err = set_compute(n, t, out, e);
+		err = set_compute(n, t, slowest_gpu(f, &t->collective, n), out, e);
 	if (!err)
 		err = set_buckets(t, out, e);
 	if (!err)

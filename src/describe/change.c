@@ -2,6 +2,7 @@
  * link that is down keeps its ports and its number; no route goes over it. */
 #include <errno.h>
 #include <string.h>
+#include "base/units.h"
 #include "describe/change.h"
 
 static const uint32_t SWITCH_BIT = 1u << 31;
@@ -220,6 +221,104 @@ void change_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *li
 	}
 }
 
+/* ---- NICs and GPUs ---- */
+
+static void change_of_nic(struct changes *c, const struct rs_node *n)
+{
+	static const char *const known[] = {"nic", "pfc", "dscp", NULL};
+	struct rs_fabric_endpoint *e;
+	int64_t dscp = -1;
+	bool pfc = true;
+	uint32_t a;
+
+	if (!rs_node_keys(c->l, n, "a change of a NIC", known) || !change_nic(c, n, &a))
+		return;
+	if (n->n == 1)
+		rs_load_fail(c->l, -EINVAL, n->at,
+			     "what of this NIC? expected pfc or dscp beside it; its rate, loss and "
+			     "delay are its link's");
+	e = &c->f->endpoints[a];
+	pfc = !e->no_pfc;
+	rs_node_bool(c->l, n, "pfc", &pfc);
+	rs_node_int(c->l, n, "dscp", 0, 63, &dscp);
+	e->no_pfc = !pfc;
+	if (dscp >= 0)
+		e->mark = (uint8_t)(dscp + 1);
+}
+
+/* GPU `part` of a host: "gpu2"; of a plain host, whose GPUs are its NICs, "nic2". NULL: all. */
+static bool gpus_named(const struct rs_fabric_host *h, const char *part, uint32_t *first,
+		       uint32_t *n)
+{
+	uint32_t nth = 0;
+	int64_t v;
+
+	*first = h->first_gpu;
+	*n = h->n_gpus;
+	if (!part)
+		return h->n_gpus;
+	*n = 1;
+	if (!h->inside) {
+		if (strncmp(part, "nic", 3) != 0 ||
+		    rs_parse_int(part + 3, 0, (int64_t)h->n_gpus - 1, &v, NULL))
+			return false;
+		*first += (uint32_t)v;
+		return true;
+	}
+	for (int i = 0; i < h->inside->n_parts; i++) {
+		if (h->inside->parts[i].kind != RS_PART_GPU)
+			continue;
+		if (!strcmp(h->inside->parts[i].name, part)) {
+			*first += nth;
+			return true;
+		}
+		nth++;
+	}
+	return false;
+}
+
+static bool find_gpus(struct changes *c, const struct rs_node *n, uint32_t *first, uint32_t *count)
+{
+	const char *s = rs_node_scalar(c->l, n, "gpu");
+	const char *slash = s ? strrchr(s, '/') : NULL;
+	size_t len = slash ? (size_t)(slash - s) : s ? strlen(s) : 0;
+
+	for (uint32_t i = 0; s && i < c->f->n_hosts; i++) {
+		const struct rs_fabric_host *h = &c->f->hosts[i];
+
+		if (strlen(h->name) == len && !strncmp(h->name, s, len) &&
+		    gpus_named(h, slash ? slash + 1 : NULL, first, count))
+			return true;
+	}
+	if (s)
+		rs_load_fail(c->l, -EINVAL, n->at,
+			     "there is no GPU '%.80s'; expected one as %s/gpu2 (of a plain host "
+			     "%s/nic2), or a host for all of its GPUs, as %s",
+			     s, c->f->hosts[0].name, c->f->hosts[0].name, c->f->hosts[0].name);
+	return false;
+}
+
+static void change_gpu(struct changes *c, const struct rs_node *n)
+{
+	static const char *const known[] = {"gpu", "speed", NULL};
+	struct rs_fabric *f = c->f;
+	uint32_t first, count;
+	double speed = 1;
+
+	if (!rs_node_keys(c->l, n, "a change of a GPU", known) ||
+	    !rs_node_need(c->l, n, "speed", "a change of a GPU") ||
+	    !find_gpus(c, rs_node_get(n, "gpu"), &first, &count))
+		return;
+	rs_node_share(c->l, n, "speed", 0.001, 1, &speed);
+	if (!f->gpu_speed) {
+		f->gpu_speed = rs_load_take(c->l, f->n_gpus + 1u, sizeof(*f->gpu_speed));
+		for (uint32_t i = 0; f->gpu_speed && i < f->n_gpus; i++)
+			f->gpu_speed[i] = 1;
+	}
+	for (uint32_t i = first; f->gpu_speed && i < first + count; i++)
+		f->gpu_speed[i] = speed;
+}
+
 /* ---- The whole ---- */
 
 static void keep_as_drawn(struct rs_load *l, struct rs_fabric *f)
@@ -254,11 +353,14 @@ void change_network(struct rs_load *l, struct rs_fabric *f, const struct rs_node
 			change_link(&c, x);
 		else if (x->kind == RS_NODE_MAP && rs_node_get(x, "switch"))
 			switch_down(&c, x);
+		else if (x->kind == RS_NODE_MAP && rs_node_get(x, "nic"))
+			change_of_nic(&c, x);
+		else if (x->kind == RS_NODE_MAP && rs_node_get(x, "gpu"))
+			change_gpu(&c, x);
 		else
 			rs_load_fail(l, -EINVAL, x->at,
-				     "a change needs the key 'host', 'link' or 'switch', as {link: "
-				     "[leaf0, "
-				     "spine3], down: true}");
+				     "a change needs the key 'host', 'link', 'switch', 'nic' or "
+				     "'gpu', as {link: [leaf0, spine3], down: true}");
 		f->changes[f->n_changes++] = rs_tree_text(l, x);
 	}
 	rs_fabric_close_changes(l, f, list->at);

@@ -111,7 +111,7 @@ static void add_flows(struct flows *w, const struct rs_flow *flow, uint32_t qps,
 }
 
 /* The keys that say what a flow's messages are, of a job for all or of one flow. */
-#define VERB_KEYS "op", "qps", "message", "depth", "inline"
+#define VERB_KEYS "op", "qps", "message", "depth", "inline", "registration"
 
 static void read_verb(struct rs_load *l, const struct rs_node *n, struct rs_flow *flow,
 		      uint32_t *qps)
@@ -124,6 +124,7 @@ static void read_verb(struct rs_load *l, const struct rs_node *n, struct rs_flow
 	rs_node_bytes(l, n, "message", 1, RS_FLOW_MESSAGE_MAX, &message);
 	rs_node_u32(l, n, "depth", 1, RS_FLOW_DEPTH_MAX, &flow->depth);
 	rs_node_bytes(l, n, "inline", 0, UINT16_MAX, &bytes);
+	rs_node_time(l, n, "registration", 0, RS_S, &flow->registration);
 	flow->op = (uint8_t)op;
 	flow->message = (uint32_t)message;
 	flow->inline_bytes = (uint32_t)bytes;
@@ -375,8 +376,8 @@ static void load_flows(struct rs_load *l, struct rs_fabric *f, struct rs_names *
 
 #define COLLECTIVE_KEYS                                                                       \
 	"op", "algorithm", "bytes", "ranks", "place", "share", "group", "stride", "channels", \
-		"qps", "chunk", "slots", "step_latency", "repeat", "class", "start", "type",  \
-		"memory", "nccl", NULL
+		"qps", "chunk", "slots", "step_latency", "registration", "repeat", "class",   \
+		"start", "type", "memory", "nccl", NULL
 
 static const char *const type_names[] = {"float", "half",  "bfloat16", "double", "int8",
 					 "uint8", "int32", "int64",    NULL};
@@ -500,6 +501,7 @@ void load_collective(struct rs_load *l, struct rs_fabric *f, struct rs_collectiv
 	rs_node_bytes(l, n, "chunk", 1024, 1 << 30, &c->chunk);
 	rs_node_u32(l, n, "slots", 1, RS_SLOTS_MAX, &c->slots);
 	rs_node_time(l, n, "step_latency", 0, RS_S, &c->step_latency);
+	rs_node_time(l, n, "registration", 0, RS_S, &c->registration);
 	rs_node_u32(l, n, "repeat", 1, RS_REPEATS_MAX, &c->repeat);
 	rs_node_u8(l, n, "class", 0, RS_TCS - 1, &c->tc);
 	rs_node_time(l, n, "start", 0, RS_START_MAX, &c->start);

@@ -492,11 +492,18 @@ static void nccl(struct writer *w, const struct rs_nccl_conf *c)
 	fputs(c->n_env ? "}}" : "}", w->out);
 }
 
+static void registration(struct writer *w, const struct rs_collective_conf *c)
+{
+	if (c->registration)
+		fprintf(w->out, ", registration: %s", span(w, c->registration));
+}
+
 static void collective(struct writer *w, const struct rs_collective_conf *c, const char *key)
 {
 	fprintf(w->out, "%scollective: {op: %s, algorithm: %s, bytes: %s", key, coll_ops[c->op],
 		coll_algorithms[c->algorithm], size(w, c->bytes));
 	ranks(w, c);
+	registration(w, c);
 	if (c->algorithm == RS_ALGO_NCCL) {
 		fprintf(w->out, ", repeat: %u, class: %u, start: %s, type: %s", c->repeat, c->tc,
 			span(w, c->start), c->type);
@@ -532,6 +539,7 @@ static void work_collective(struct writer *w, const struct rs_collective_conf *c
 	}
 	fputs("      collective: {bytes: 1MiB", w->out);
 	ranks(w, c);
+	registration(w, c);
 	fprintf(w->out, ", class: %u, start: %s}\n", c->tc, span(w, c->start));
 }
 
@@ -685,6 +693,8 @@ static void verb(struct writer *w, const struct rs_flow *flow)
 		fprintf(w->out, ", depth: %u", flow->depth);
 	if (flow->inline_given)
 		fprintf(w->out, ", inline: %s", size(w, flow->inline_bytes));
+	if (flow->registration)
+		fprintf(w->out, ", registration: %s", span(w, flow->registration));
 }
 
 static void flows(struct writer *w, const struct rs_fabric *f, const struct rs_job *j)

@@ -97,7 +97,7 @@ static size_t uet_names(const struct rs_uet_settings *u, char *buf, size_t size)
 }
 
 /* Is there a host that does not speak Ultra Ethernet? */
-static bool some_rc(const struct rs_fabric *f)
+bool rs_fabric_has_rc(const struct rs_fabric *f)
 {
 	for (uint32_t i = 0; i < f->n_endpoints; i++)
 		if (rs_fabric_speaks(f, i) == RS_FABRIC_RC)
@@ -109,7 +109,7 @@ const char *rs_fabric_cc_names(const struct rs_fabric *f, char *buf, size_t size
 {
 	size_t n = rs_fabric_has_uet(f) ? uet_names(&f->transport.uet, buf, size) : 0;
 
-	if (n && !some_rc(f))
+	if (n && !rs_fabric_has_rc(f))
 		return buf;
 	if (n && n < size)
 		n += (size_t)snprintf(buf + n, size - n, ", ");

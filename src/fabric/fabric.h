@@ -37,6 +37,8 @@ struct rs_fabric_endpoint {
 	uint32_t node; /* its leaf switch */
 	int64_t rate;
 	const char *name; /* "h0/nic3"; plain: "h0" */
+	bool no_pfc;      /* it neither heeds nor sends PAUSEs, whatever switches do */
+	uint8_t mark;     /* DSCP of all that it sends, and 1; 0: its class's */
 };
 
 struct rs_fabric_host {
@@ -257,6 +259,7 @@ struct rs_flow {
 	uint8_t op;                              /* enum rs_flow_op */
 	bool inline_given;                       /* else the NIC says */
 	uint32_t inline_bytes;                   /* of a message that comes with the doorbell */
+	rs_time registration;                    /* of a message's memory, before it is posted */
 	uint32_t message;                        /* bytes of each; 0: RS_FLOW_MESSAGE_MAX */
 	uint32_t depth;                          /* messages under way; 0: RS_FLOW_DEPTH */
 	const struct rs_pinned *path, *ack_path; /* of its data, of its ACKs; NULL: as routed */
@@ -321,6 +324,7 @@ struct rs_collective_conf {
 	uint64_t chunk;       /* NCCL's step: 512 KiB. A ring's chunk is slots/2 of them */
 	uint32_t slots;       /* messages in flight a connection; 8 (NCCL_STEPS) */
 	rs_time step_latency; /* software a step: NCCL's network proxy; default 0, stated in docs */
+	rs_time registration; /* of a message's memory before it is posted, a rank's one by one */
 	uint32_t repeat;      /* run so many times back to back; 1 */
 	uint8_t tc;
 	rs_time start;
@@ -538,11 +542,12 @@ struct rs_fabric {
 	struct rs_fabric_switch *switches;
 	struct rs_fabric_link *links;
 	const struct rs_fabric_link *drawn; /* links before changes; NULL: there were none */
-	uint32_t n_changes, n_down;         /* of links and switches; links that are down */
+	uint32_t n_changes, n_down;         /* of all but hosts; links that are down */
 	const char **changes;               /* as YAML flow text */
 	uint32_t *change_at; /* each one's number in the list, which has hosts', too */
 	enum rs_network_kind kind;
 	enum rs_fabric_preset preset; /* what the defaults below stand for */
+	double *gpu_speed;  /* [GPU]: share of the usual that it computes at; NULL: all of it */
 	bool pair_by_index; /* a host's i-th GPU uses its i-th NIC, however far; else the nearest */
 	struct rs_network_conf net;
 	struct rs_routes routes;
@@ -588,9 +593,10 @@ bool rs_fabric_has_cc(const struct rs_fabric *f, const char *kind);
 bool rs_fabric_controls(const struct rs_fabric *f);
 const char *rs_fabric_cc_names(const struct rs_fabric *f, char *buf, size_t size);
 
-/* What an endpoint speaks; is there one that speaks Ultra Ethernet? */
+/* What an endpoint speaks; is there one that speaks Ultra Ethernet; one that speaks RC? */
 enum rs_transport_kind rs_fabric_speaks(const struct rs_fabric *f, uint32_t endpoint);
 bool rs_fabric_has_uet(const struct rs_fabric *f);
+bool rs_fabric_has_rc(const struct rs_fabric *f);
 /* The longest frame that links carry: max_frame, or what the transport sends if that is longer. */
 uint32_t rs_fabric_max_frame(const struct rs_fabric *f, const struct rs_qos *q);
 /* How long a port of this rate goes on sending after a PAUSE came. */
@@ -607,6 +613,12 @@ struct rs_network_facts {
 	uint32_t diameter; /* switches on the longest shortest path */
 };
 void rs_fabric_facts(const struct rs_fabric *f, struct rs_network_facts *out);
+
+/* What a GPU computes at, as a share of what a job says: 1 where no change says less. */
+static inline double rs_fabric_gpu_speed(const struct rs_fabric *f, uint32_t gpu)
+{
+	return f->gpu_speed ? f->gpu_speed[gpu] : 1;
+}
 
 /* GPU -> host, and the endpoint that it uses: the nearest (ties spread round-robin as NCCL does),
  * or by index. */

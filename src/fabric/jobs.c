@@ -76,6 +76,8 @@ static void check_verb(struct rs_load *l, const struct rs_flow *flow, struct rs_
 	else if (flow->message && flow->bytes / flow->message > UINT32_MAX)
 		rs_load_fail(l, -ERANGE, at,
 			     "a flow of more than 2^32 messages; expected a larger message");
+	else if (flow->registration < 0 || flow->registration > RS_S)
+		rs_load_fail(l, -ERANGE, at, "registration: expected 0 to 1s");
 }
 
 void rs_fabric_check_flow(struct rs_load *l, const struct rs_fabric *f, const struct rs_flow *flow,

@@ -173,7 +173,8 @@ void rs_plant_nic_port(const struct rs_plant *p, uint32_t endpoint, struct rs_pl
 	};
 	weights(f, out->weight);
 	for (unsigned t = 0; t < RS_CLASSES; t++)
-		if (q->pfc && q->tc[t].lossless && !p->ideal.no_pause)
+		if (q->pfc && q->tc[t].lossless && !p->ideal.no_pause &&
+		    !f->endpoints[endpoint].no_pfc)
 			out->lfc.classes |= (uint8_t)(1u << t);
 }
 
@@ -189,16 +190,24 @@ void rs_plant_messages(const struct rs_plant *p, uint32_t endpoint, struct rs_pl
 	}
 }
 
-void rs_plant_qp(const struct rs_plant *p, uint8_t tc, struct rs_qp_attr *out)
+uint8_t rs_plant_tos(const struct rs_plant *p, uint32_t endpoint, uint8_t tc)
 {
-	const struct rs_transport_conf *t = &p->f->transport;
 	const struct rs_qos_class *c = &p->f->qos.tc[tc];
+	uint8_t mark = p->f->endpoints[endpoint].mark;
+	unsigned dscp = mark ? mark - 1u : c->dscp;
 
 	rs_assert(tc < RS_TCS);
+	return (uint8_t)(dscp << 2 | (c->ecn ? RS_ECN_ECT0 : 0));
+}
+
+void rs_plant_qp(const struct rs_plant *p, uint32_t endpoint, uint8_t tc, struct rs_qp_attr *out)
+{
+	const struct rs_transport_conf *t = &p->f->transport;
+
 	*out = (struct rs_qp_attr){
 		.path_mtu = t->payload ? t->payload : t->mtu,
 		.pkey = PKEY_DEFAULT,
-		.tos = (uint8_t)(c->dscp << 2 | (c->ecn ? RS_ECN_ECT0 : 0)),
+		.tos = rs_plant_tos(p, endpoint, tc),
 		.tc = tc,
 		.timeout = t->timeout,
 		.retry_cnt = t->retry,

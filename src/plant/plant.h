@@ -131,8 +131,11 @@ struct rs_plant_messages {
 };
 void rs_plant_messages(const struct rs_plant *p, uint32_t endpoint, struct rs_plant_messages *out);
 
-/* What a queue pair of this class is given, but who its peer is, its UDP port and its PSNs. */
-void rs_plant_qp(const struct rs_plant *p, uint8_t tc, struct rs_qp_attr *out);
+/* What a queue pair of this class at an endpoint is given, but who its peer is, its UDP port and
+ * its PSNs. */
+void rs_plant_qp(const struct rs_plant *p, uint32_t endpoint, uint8_t tc, struct rs_qp_attr *out);
+/* What it marks packets of a class with. */
+uint8_t rs_plant_tos(const struct rs_plant *p, uint32_t endpoint, uint8_t tc);
 
 /* rs_qp_init.cc of both ends of a flow, or of a job's connection (rs_fabric_cc_of()): the receiver
  * sends CNPs as the sender's algorithm wants them. A queue pair that is given none has its host's

@@ -20,6 +20,7 @@ enum app_event {
 	APP_COMPUTED,   /* arg: lane */
 	APP_COLL_START, /* arg: rank of collective in bytes */
 	APP_RATE,       /* arg: connection: its rate is sampled */
+	APP_REGISTERED, /* arg: connection: the next message's memory is */
 	APP_LOST,       /* arg: endpoint and side; a packet of its was lost (order.c) */
 };
 

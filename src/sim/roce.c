@@ -19,7 +19,7 @@ struct roce {
 	struct rs_nic *nic;
 	struct rs_cq *cq;
 	const struct rs_plant *plant;
-	uint32_t first, n_ends;
+	uint32_t endpoint, first, n_ends;
 	uint32_t key;             /* every NIC has one region, made alike: one key */
 	uint32_t full_frame;      /* of a middle packet */
 	uint64_t cuts, increases; /* by congestion control, of queue pairs that are gone */
@@ -54,7 +54,10 @@ static int create(const struct rs_sim_port *port, struct rs_sim_ends *out, struc
 
 	if (!r)
 		return rs_error_set(e, -ENOMEM, "out of memory");
-	*r = (struct roce){.plant = port->plant, .first = port->first, .n_ends = port->n_ends};
+	*r = (struct roce){.plant = port->plant,
+			   .endpoint = port->endpoint,
+			   .first = port->first,
+			   .n_ends = port->n_ends};
 	rs_plant_nic(port->plant, port->endpoint, &c);
 	r->full_frame = rs_framing_data(c.framing, RS_OP_WRITE_MIDDLE, full_payload(port->plant),
 					c.ipv6, 0);
@@ -148,7 +151,7 @@ static int open(void *self, const struct rs_sim_conn_end *end)
 	struct rs_qp_attr at;
 	struct rs_qp *qp;
 
-	rs_plant_qp(r->plant, end->tc, &at);
+	rs_plant_qp(r->plant, r->endpoint, end->tc, &at);
 	at.dest_endpoint = end->peer;
 	at.dest_qpn = end->peer_number;
 	at.sport = end->sport;

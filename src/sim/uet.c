@@ -8,7 +8,7 @@
 struct ends {
 	struct rs_uet *uet;
 	const struct rs_plant *plant;
-	uint32_t header, payload;
+	uint32_t endpoint, header, payload;
 };
 
 static void destroy(void *self)
@@ -36,6 +36,7 @@ static int create(const struct rs_sim_port *port, struct rs_sim_ends *out, struc
 	c.absent = port->absent;
 	c.absent_arg = port->absent_arg;
 	u->plant = port->plant;
+	u->endpoint = port->endpoint;
 	u->header = c.header;
 	u->payload = c.cc.payload;
 	err = rs_uet_create(&c, &u->uet, e);
@@ -59,7 +60,6 @@ static uint64_t packets_of(const struct ends *u, const struct rs_sim_past *p)
 static int open(void *self, const struct rs_sim_conn_end *end)
 {
 	struct ends *u = self;
-	const struct rs_qos_class *c = &u->plant->f->qos.tc[end->tc];
 	struct rs_uet_end e = {
 		.number = end->number,
 		.peer = end->peer,
@@ -67,7 +67,7 @@ static int open(void *self, const struct rs_sim_conn_end *end)
 		.receiver = end->receiver,
 		.depth = end->depth,
 		.tc = end->tc,
-		.tos = (uint8_t)(c->dscp << 2 | (c->ecn ? RS_ECN_ECT0 : 0)),
+		.tos = rs_plant_tos(u->plant, u->endpoint, end->tc),
 		.entropy = end->sport,
 		.user = end->user,
 	};

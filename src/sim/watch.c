@@ -260,6 +260,9 @@ static uint64_t dscps_of(const struct rs_sim *s, uint8_t *tcs)
 		dscps |= UINT64_C(1) << f->qos.tc[__builtin_ctz(m)].dscp;
 	for (unsigned i = 0; i < f->qos.n_hop_tcs; i++)
 		dscps |= UINT64_C(1) << f->qos.tc[f->qos.hop_tc[i]].dscp;
+	for (uint32_t i = 0; i < f->n_endpoints; i++)
+		if (f->endpoints[i].mark)
+			dscps |= UINT64_C(1) << (f->endpoints[i].mark - 1);
 	return dscps;
 }
 

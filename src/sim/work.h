@@ -50,6 +50,7 @@ struct sim_conn {
 	bool flow, nvlink;
 	bool turns;  /* its queue pairs take messages in turn; else a message is dealt over all */
 	bool rested; /* receiving: a flow's queue pair was there, had all of it, and is gone */
+	bool registers; /* sending: the next message's memory is being registered */
 	uint8_t n_qps;
 	uint8_t op;           /* enum rs_flow_op */
 	uint8_t error;        /* the sender's: enum rs_wc_status of its first queue pair in error */
@@ -81,6 +82,7 @@ struct sim_coll {
 	uint32_t repeat;
 	struct rs_path *inside; /* [conn]: GPU to GPU */
 	rs_time *posted;        /* [rank]: when its proxy is free; NULL: posts cost nothing */
+	rs_time *registered;    /* [rank]: the same of registrations; NULL: there are none */
 };
 
 /* An endpoint's queue pairs, by number from SIM_FIRST_QPN on: the connection of each. */

@@ -80,18 +80,49 @@ static void post_message(struct rs_sim *s, struct sim_conn *c, uint64_t bytes, r
 	sim_nic_kick(s, sim_nic_of(s, c->src_endpoint), now);
 }
 
-static void post_flow(struct rs_sim *s, struct sim_conn *c, rs_time now)
+static void post_next(struct rs_sim *s, struct sim_conn *c, rs_time now)
 {
 	uint64_t message = sim_flow_message(flow_of(s, c));
-	uint32_t depth = sim_flow_depth(flow_of(s, c));
+	uint64_t n = c->to_post < message ? c->to_post : message;
 
-	while (c->to_post && c->outstanding < depth) {
-		uint64_t n = c->to_post < message ? c->to_post : message;
+	c->to_post -= n;
+	c->outstanding++;
+	post(s, c, 0, n, now);
+}
 
-		c->to_post -= n;
-		c->outstanding++;
-		post(s, c, 0, n, now);
+static bool may_post(const struct rs_sim *s, const struct sim_conn *c)
+{
+	return c->to_post && c->outstanding < sim_flow_depth(flow_of(s, c));
+}
+
+/* Registers the next message's memory, one message of a flow at a time. */
+static void register_next(struct rs_sim *s, struct sim_conn *c, rs_time now)
+{
+	if (c->registers || !may_post(s, c))
+		return;
+	c->registers = true;
+	sim_app_schedule(s, c->src_host, now + flow_of(s, c)->registration, APP_REGISTERED,
+			 (uint32_t)(c - s->work->conns), 0);
+}
+
+static void post_registered(struct rs_sim *s, struct sim_conn *c, rs_time now)
+{
+	c->registers = false;
+	if (c->error) /* it has ended */
+		return;
+	post_next(s, c, now);
+	register_next(s, c, now);
+	sim_nic_kick(s, sim_nic_of(s, c->src_endpoint), now);
+}
+
+static void post_flow(struct rs_sim *s, struct sim_conn *c, rs_time now)
+{
+	if (flow_of(s, c)->registration) {
+		register_next(s, c, now);
+		return;
 	}
+	while (may_post(s, c))
+		post_next(s, c, now);
 	sim_nic_kick(s, sim_nic_of(s, c->src_endpoint), now);
 }
 
@@ -157,11 +188,24 @@ static rs_time proxy_posts(struct rs_sim *s, struct sim_coll *k, const struct si
 	return *free;
 }
 
+/* When the memory of a message that is to be sent now is registered: a rank does one after another.
+ */
+static rs_time registered(struct sim_coll *k, const struct sim_conn *c, rs_time now)
+{
+	rs_time *free = k->registered ? &k->registered[c->m->src_rank] : NULL;
+
+	if (!free || c->nvlink)
+		return now;
+	*free = rs_time_max(*free, now) + k->plan->conf.registration;
+	return *free;
+}
+
 static void send_message(struct rs_sim *s, struct sim_coll *k, uint32_t conn, uint64_t bytes,
-			 rs_time now)
+			 rs_time when)
 {
 	struct sim_conn *c = &s->work->conns[k->first_conn + conn];
 	const struct rs_host_params *hp = &s->f->host_params;
+	rs_time now = registered(k, c, when);
 
 	c->outstanding++;
 	if (c->nvlink)
@@ -172,6 +216,9 @@ static void send_message(struct rs_sim *s, struct sim_coll *k, uint32_t conn, ui
 	else if (sim_nic_of(s, c->src_endpoint)->inside)
 		sim_app_schedule(s, c->src_host, now + hp->post + hp->mmio, APP_POST,
 				 (uint32_t)(c - s->work->conns), bytes);
+	else if (now > when)
+		sim_app_schedule(s, c->src_host, now, APP_POST, (uint32_t)(c - s->work->conns),
+				 bytes);
 	else
 		post_message(s, c, bytes, now);
 }
@@ -589,6 +636,9 @@ void sim_app_event(struct rs_sim *s, uint32_t host, const struct sim_app_event *
 		break;
 	case APP_RATE:
 		sample_rate(s, c, ev->when);
+		break;
+	case APP_REGISTERED:
+		post_registered(s, c, ev->when);
 		break;
 	case APP_LOST:
 		sim_order_lost(s, ev);

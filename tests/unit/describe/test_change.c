@@ -167,6 +167,24 @@ static void test_a_switch_has_qos_of_its_own(void **state)
 	rs_fabric_free(f);
 }
 
+static void test_nics_and_gpus(void **state)
+{
+	struct rs_fabric *f =
+		load(NET "    - {nic: h1, pfc: false}\n    - {nic: h2, dscp: 0}\n"
+			 "    - {nic: h3, pfc: true, dscp: 46}\n"
+			 "    - {gpu: h2, speed: 50%}\n    - {gpu: h3/nic0, speed: 0.7}\n");
+
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(f->endpoints[i].no_pfc, i == 1);
+	assert_int_equal(f->endpoints[1].mark, 0);
+	assert_int_equal(f->endpoints[2].mark, 1);
+	assert_int_equal(f->endpoints[3].mark, 47);
+	assert_true(rs_fabric_gpu_speed(f, 1) == 1 && rs_fabric_gpu_speed(f, 2) == 0.5 &&
+		    rs_fabric_gpu_speed(f, 3) == 0.7);
+	converts_to_itself(f);
+	rs_fabric_free(f);
+}
+
 static void test_what_cannot_be_changed_is_refused_with_names(void **state)
 {
 	refused(NET "    - {link: [leaf0, spine0], down: true}\n    - {link: [leaf0, spine1], "
@@ -185,7 +203,16 @@ static void test_what_cannot_be_changed_is_refused_with_names(void **state)
 	refused(NET "    - {switch: h0, down: true}\n", "there is no switch 'h0'");
 	refused(NET "    - {switch: leaf0}\n", "expected down or qos");
 	refused(NET "    - {switch: leaf0, qos: {nic_buffer: 1MB}}\n", "nic_buffer");
-	refused(NET "    - {leaf: leaf0}\n", "'host', 'link' or 'switch'");
+	refused(NET "    - {leaf: leaf0}\n", "'host', 'link', 'switch', 'nic' or 'gpu'");
+	refused(NET "    - {nic: h0}\n", "expected pfc or dscp");
+	refused(NET "    - {nic: h0, rate: 100G}\n", "no key 'rate' (there are: nic, pfc, dscp)");
+	refused(NET "    - {nic: leaf0, pfc: false}\n", "expected a NIC");
+	refused(NET "    - {nic: h0, dscp: 64}\n", "from 0 to 63");
+	refused(NET "    - {gpu: h0}\n", "speed");
+	refused(NET "    - {gpu: h0, speed: 110%}\n", "to 100%");
+	refused(NET "    - {gpu: h99, speed: 10%}\n",
+		"there is no GPU 'h99'; expected one as h0/gpu2");
+	refused(NET "    - {gpu: h0/gpu0, speed: 10%}\n", "of a plain host h0/nic2");
 	refused(NET "    - {host: h0, move: {nic0: socket1}}\n", "no fabric.hosts");
 }
 
@@ -276,6 +303,7 @@ int main(void)
 		cmocka_unit_test(test_a_gpu_takes_another_nic_when_its_own_is_down),
 		cmocka_unit_test(test_a_dead_switch_takes_its_links_down),
 		cmocka_unit_test(test_a_switch_has_qos_of_its_own),
+		cmocka_unit_test(test_nics_and_gpus),
 		cmocka_unit_test(test_what_cannot_be_changed_is_refused_with_names),
 		cmocka_unit_test(test_what_ifs_take_away_repair_and_add),
 		cmocka_unit_test(test_random_cuts_leave_one_network_or_are_refused),

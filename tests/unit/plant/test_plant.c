@@ -193,12 +193,12 @@ static void test_a_nic_and_its_queue_pairs(void **state)
 	assert_int_equal(port.lfc.classes, 1 << 2);
 	assert_int_equal(port.response, rs_pfc_response_time(100 * RS_GBPS));
 	assert_true(port.buffer.size == UINT64_MAX || port.buffer.xoff < port.buffer.size);
-	rs_plant_qp(x.p, 2, &qp);
+	rs_plant_qp(x.p, 0, 2, &qp);
 	assert_int_equal(qp.path_mtu, 1024);
 	assert_int_equal(qp.tos, 10 << 2);
 	assert_int_equal(qp.timeout, 9);
 	assert_int_equal(qp.retry_cnt, 2);
-	rs_plant_qp(x.p, 3, &qp);
+	rs_plant_qp(x.p, 0, 3, &qp);
 	assert_int_equal(qp.tos & 3, 2);
 	done(&x);
 }

@@ -42,8 +42,11 @@ static inline struct hand *hand_single(uint32_t n, int64_t rate, rs_time delay, 
 	for (uint32_t i = 0; i < n; i++) {
 		f->hosts[i] = (struct rs_fabric_host){
 			rs_arena_printf(f->arena, "h%u", i), NULL, i, 1, i, 1, 0, 0};
-		f->endpoints[i] =
-			(struct rs_fabric_endpoint){i, RS_NO_PART, i, 0, rate, f->hosts[i].name};
+		f->endpoints[i] = (struct rs_fabric_endpoint){.host = i,
+							      .part = RS_NO_PART,
+							      .link = i,
+							      .rate = rate,
+							      .name = f->hosts[i].name};
 		f->links[i] = (struct rs_fabric_link){.a = {false, i, 0},
 						      .b = {true, 0, (uint16_t)i},
 						      .rate = rate,

@@ -268,11 +268,62 @@ static void test_a_paused_class_holds_up_no_other(void **state)
 		paused_class(i & 1, other[i / 2]);
 }
 
+/* Four senders to one, in a buffer that PFC keeps from overflowing. */
+#define INCAST(change)                                                                         \
+	"fabric: {network: {kind: single-switch, hosts: 6, rate: 100G}, cc: none, change: "    \
+	"[" change "],\n  qos: {buffer: 1MB, ecn: false}}\n"                                   \
+	"workload: [{flows: [{src: h1, dst: h0, bytes: 2MB}, {src: h2, dst: h0, bytes: 2MB}, " \
+	"{src: h3, dst: h0, bytes: 2MB}, {src: h4, dst: h0, bytes: 2MB}]}]\n"
+
+static bool was_held(const struct rs_sim_result *r, const char *nic)
+{
+	for (uint32_t i = 0; i < r->n_pauses; i++)
+		if (!strcmp(r->pauses[i].held, nic) && r->pauses[i].time > 0)
+			return true;
+	return false;
+}
+
+/* A NIC without PFC sends on through the PAUSEs of its switch, and what it sends is dropped. */
+static void test_a_nic_without_pfc_is_not_held(void **state)
+{
+	struct loaded l = load_run(INCAST(""), (struct rs_sim_options){0});
+
+	assert_int_equal(l.r->counters.drops, 0);
+	assert_true(was_held(l.r, "h2") && was_held(l.r, "h3"));
+	load_free(&l);
+	l = load_run(INCAST("{nic: h3, pfc: false}"), (struct rs_sim_options){0});
+	assert_true(l.r->complete && l.r->counters.drops > 0);
+	assert_true(was_held(l.r, "h2") && !was_held(l.r, "h3"));
+	for (uint32_t i = 0; i < l.r->n_drops; i++)
+		assert_non_null(strstr(l.r->drops[i].place, "from h3"));
+	load_free(&l);
+}
+
+/* What a NIC marks is what its switch goes by. */
+static void test_a_nic_marks_its_own_dscp(void **state)
+{
+	struct loaded l = load_run(INCAST("{nic: h3, dscp: 0}"), (struct rs_sim_options){0});
+
+	assert_true(l.r->complete && l.r->counters.drops > 0);
+	for (uint32_t i = 0; i < l.r->n_drops; i++) {
+		assert_int_equal(l.r->drops[i].dscp, 0);
+		assert_int_equal(l.r->drops[i].tc, 0);
+		assert_non_null(strstr(l.r->drops[i].place, "from h3"));
+	}
+	load_free(&l);
+	/* another DSCP of the same class is no other thing */
+	l = load_run(INCAST("{nic: h3, dscp: 26}"), (struct rs_sim_options){0});
+	assert_int_equal(l.r->counters.drops, 0);
+	load_free(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shares_are_those_of_weights_and_strict_classes),
 		cmocka_unit_test(test_a_slot_that_is_slower_than_the_wire_is_shared_by_weight),
+		cmocka_unit_test(test_a_nic_without_pfc_is_not_held),
+		cmocka_unit_test(test_a_nic_marks_its_own_dscp),
 		cmocka_unit_test(test_a_paused_class_holds_up_no_other),
 	};
 

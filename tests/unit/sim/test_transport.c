@@ -54,7 +54,7 @@ static int open(void *self, const struct rs_sim_conn_end *end)
 	struct toy_end *t =
 		toy_open(x->toy, end->number, end->peer, end->peer_number, end->tc, end->user);
 
-	rs_plant_qp(x->plant, end->tc, &at);
+	rs_plant_qp(x->plant, 0, end->tc, &at);
 	t->tos = at.tos;
 	t->sport = end->sport;
 	assert_true(end->depth <= TOY_MESSAGES);

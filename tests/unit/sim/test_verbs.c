@@ -243,6 +243,55 @@ static void test_many_queue_pairs(void **state)
 	}
 }
 
+/* A queue pair registers one message after another, each before it is posted: to the picosecond,
+ * alone and while others are under way. */
+static void test_registration_goes_before_each_message(void **state)
+{
+	static const char *const ops[] = {"write", "send", "read"};
+
+	for (unsigned i = 0; i < 12; i++) {
+		unsigned depth = 1 + i % 4, n = 20, us = 7 + i;
+		uint32_t there, back;
+		struct text t = {.n = 0};
+		rs_time trip, all;
+
+		frames_of(ops[i % 3], 1000, &there, &back);
+		trip = 4 * 700 * RS_NS + 2 * 80 * (rs_time)(there + back + 2 * GAP);
+		all = depth == 1 ? n * (us * RS_US + trip) : n * us * RS_US + trip;
+		one_switch(&t, "100G", 700, 16);
+		add(&t,
+		    "  - {op: %s, depth: %u, message: 1000B, registration: %uus, flows: [{src: h0, "
+		    "dst: h1, bytes: %uB}]}\n",
+		    ops[i % 3], depth, us, n * 1000);
+		assert_int_equal(time_of(t.s, (struct rs_sim_options){0}), all);
+	}
+}
+
+/* A rank's messages to other hosts wait for one another's registration. */
+static void test_registration_of_a_collective(void **state)
+{
+	rs_time took[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct text t = {.n = 0};
+		struct loaded l;
+
+		one_switch(&t, "100G", 700, 1);
+		add(&t,
+		    "  - {collective: {op: broadcast, algorithm: ring, ranks: 2, bytes: 8MiB, "
+		    "chunk: "
+		    "1MiB, slots: 2, registration: %uus}}\n",
+		    i * 1000);
+		l = load_run(t.s, (struct rs_sim_options){0});
+		assert_true(l.r->complete);
+		took[i] = l.r->jobs[0].first;
+		load_free(&l);
+	}
+	/* of 8 slices, which take 88 us each */
+	assert_in_range(took[1] - 8 * RS_MS, 80 * RS_US, 100 * RS_US);
+	assert_true(took[0] < RS_MS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +303,8 @@ int main(void)
 		cmocka_unit_test(test_lost_answers_are_repeated),
 		cmocka_unit_test(test_the_series_follows_a_read),
 		cmocka_unit_test(test_many_queue_pairs),
+		cmocka_unit_test(test_registration_goes_before_each_message),
+		cmocka_unit_test(test_registration_of_a_collective),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

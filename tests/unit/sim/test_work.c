@@ -173,6 +173,37 @@ static void test_refuses(void **state)
 	refuse("model: llama3-8b, simulate: 1MiB", "scale");
 }
 
+/* All GPUs at half their speed are GPUs of half the FLOP/s; one alone holds all. */
+static void test_a_slow_gpu_holds_the_step(void **state)
+{
+	static const char *const forms[] = {"{train: {" MODEL "microbatches: 2, pp: 2, flops: %s}}",
+					    "{train: {parameters: 1e8, tokens: 65536, flops: %s}}"};
+	static const char *const net = "fabric: {network: {kind: single-switch, hosts: 4}%s}\n"
+				       "workload: [%s]\n";
+
+	for (unsigned i = 0; i < 2; i++) {
+		static const char *const change[] = {
+			"",
+			", change: [{gpu: h0, speed: 50%}, {gpu: h1, speed: 50%}, {gpu: h2, speed: "
+			"50%}, {gpu: h3, speed: 50%}]",
+			", change: [{gpu: h2, speed: 50%}]", ""};
+		rs_time step[4];
+
+		for (unsigned k = 0; k < 4; k++) {
+			char job[1024], text[2048];
+			struct run x;
+
+			snprintf(job, sizeof(job), forms[i], k ? "1e12" : "0.5e12");
+			snprintf(text, sizeof(text), net, change[k], job);
+			x = run_text(text, 1);
+			step[k] = x.r->jobs[0].train.step;
+			done(x);
+		}
+		assert_in_range(step[1], step[0] - RS_US, step[0] + RS_US);
+		assert_true(step[2] > step[3] + step[3] / 10 && step[2] <= step[0] + RS_US);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +212,7 @@ int main(void)
 		cmocka_unit_test(test_threads_change_nothing),
 		cmocka_unit_test(test_what_is_written_reads_as_the_same),
 		cmocka_unit_test(test_scale_multiplies_back),
+		cmocka_unit_test(test_a_slow_gpu_holds_the_step),
 		cmocka_unit_test(test_refuses),
 	};
 
