@@ -41,6 +41,9 @@ static const struct {
 	{"ecn", "ecn", "ECN thresholds unlike those of most switches", 3},
 	{"weights", "weights", "class weights unlike those of most switches", 3},
 	{"cc", "cc", "congestion control's settings unlike the usual", 3},
+	{"nccl", "nccl", "variables of NCCL that make it slower", 5},
+	{"straggler", "straggler", "GPUs that compute slower than the others", 3},
+	{"registration", "registration", "memory that is registered while messages wait", 3},
 };
 
 /* ---- When ---- */
@@ -92,6 +95,7 @@ struct candidate {
 	struct rs_cause cause;
 	unsigned rank;
 	bool down;     /* by links that are down */
+	uint32_t job;  /* of other-job */
 	double effect; /* logarithm of time saved: adds up over jobs as gains do not */
 	double saved; /* shares of the jobs' mean times, added: one seed's timeout counts in full */
 };
@@ -225,6 +229,7 @@ static bool from_without(const struct rs_diagnosis *d, uint32_t i, struct candid
 	k->rank = RANK_OTHER_JOB;
 	job = (uint32_t)__builtin_ctzll(skip);
 	k->cause.id = "other-job";
+	k->job = job;
 	snprintf(k->cause.what, sizeof(k->cause.what), "job '%s' beside the others",
 		 f->jobs[job].name);
 	snprintf(k->cause.place, sizeof(k->cause.place), "%s", f->jobs[job].name);
@@ -580,12 +585,13 @@ static struct best_fix best_fix(const struct rs_diagnosis *d, const struct candi
 }
 
 /* The fix that mends a cause: of those that say so the one that gives most. One that points at what
- * is amiss comes before one that asks for more of everything, if it gives half of what is lost. */
+ * is amiss comes before one that asks for more of everything, if it gives a third of what is lost.
+ */
 static int fix_of(const struct rs_diagnosis *d, const struct candidate *k)
 {
 	struct best_fix at = best_fix(d, k, false), general = best_fix(d, k, true);
 
-	if (at.i >= 0 && (at.gives >= k->effect / 2 || at.gives >= general.gives))
+	if (at.i >= 0 && (at.gives >= k->effect / 3 || at.gives >= general.gives))
 		return at.i;
 	return general.i >= 0 ? general.i : at.i;
 }
@@ -650,6 +656,45 @@ static bool worth_a_name(const struct rs_diagnosis *d, const struct rs_cause *c)
 	return true;
 }
 
+/* Of jobs that cost the others alike, the one that stands last in the workload: who adds a job adds
+ * it there. */
+static uint32_t last_job(const struct candidate *k, uint32_t n, uint32_t best)
+{
+	uint32_t last = best;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!strcmp(k[i].cause.id, "other-job") && k[i].effect >= SAME * k[best].effect &&
+		    k[i].job > k[last].job)
+			last = i;
+	return last;
+}
+
+/* Flows of several jobs share paths: where each job alone loses next to nothing by that, it is the
+ * jobs beside each other that cost, unless all are lists of flows, where one more flow is one more
+ * job. A job's run leaves that job itself out: of two, the effects add
+ * up; of more, one job must cost the others that much. */
+static uint32_t jobs_instead(const struct rs_diagnosis *d, const struct candidate *k, uint32_t n,
+			     uint32_t best)
+{
+	uint32_t most = n, jobs = d->cases[0].fabric->n_jobs, lists = 0;
+	double sum = 0;
+
+	for (uint32_t j = 0; j < jobs; j++)
+		lists += d->cases[0].fabric->jobs[j].kind == RS_JOB_FLOWS;
+	if (lists == jobs)
+		return best;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (strcmp(k[i].cause.id, "other-job") != 0)
+			continue;
+		sum += k[i].effect;
+		most = most == n ? i : most;
+	}
+	if (most < n && jobs > 2)
+		sum = k[most].effect * jobs / (jobs - 1);
+	return most < n && sum >= SAME * k[best].effect ? last_job(k, n, most) : best;
+}
+
 /* The next to name: of those that explain nearly as much as the greatest, the one that can best be
  * pointed at. */
 static uint32_t next_cause(const struct rs_diagnosis *d, const struct candidate *k, uint32_t n)
@@ -668,6 +713,14 @@ static uint32_t next_cause(const struct rs_diagnosis *d, const struct candidate 
 	/* a brake is no fault */
 	for (uint32_t i = 0; k[best].rank == CAUSE_RANK_CUTS && i < n; i++)
 		if (amiss(d, &k[i]) && i != best && k[i].cause.gain >= BESIDE_BRAKE)
+			best = i;
+	if (k[best].rank == CAUSE_RANK_COLLISIONS)
+		best = jobs_instead(d, k, n, best);
+	else if (!strcmp(k[best].cause.id, "other-job"))
+		best = last_job(k, n, best);
+	/* nor is it a fault to have another job: what is amiss in what they share is */
+	for (uint32_t i = 0; !strcmp(k[best].cause.id, "other-job") && i < n; i++)
+		if (amiss(d, &k[i]) && k[i].cause.gain >= BESIDE_BRAKE)
 			best = i;
 	return in_parts(k, n, best);
 }

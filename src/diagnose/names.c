@@ -146,14 +146,24 @@ static bool senders_of_class(const struct rs_fabric *f, uint8_t tc, struct rs_en
 	return others && who->n && f->qos.tc[f->qos.data_tc].lossless;
 }
 
+/* NICs that mark all they send with a DSCP which is not their class's. */
+static bool senders_of_mark(const struct rs_fabric *f, uint8_t dscp, struct rs_enumeration *who)
+{
+	for (uint32_t i = 0; i < f->n_endpoints; i++)
+		if (f->endpoints[i].mark == dscp + 1)
+			rs_enumerate(who, ", ", "%s", f->endpoints[i].name);
+	return who->n;
+}
+
 /* Who sends in a lossy class, where others send in a lossless one: with a wrong DSCP, say. */
-static void name_senders(const struct rs_fabric *f, uint8_t tc, struct rs_cause *c)
+static void name_senders(const struct rs_fabric *f, const struct rs_sim_drop *d, struct rs_cause *c)
 {
 	struct rs_enumeration who = {0};
 	char place[sizeof(c->place)];
 	size_t at = strlen(c->what);
 
-	if (tc == f->qos.data_tc || !senders_of_class(f, tc, &who))
+	if (d->tc == f->qos.data_tc ||
+	    !(senders_of_mark(f, d->dscp, &who) || senders_of_class(f, d->tc, &who)))
 		return;
 	snprintf(c->what + at, sizeof(c->what) - at,
 		 "; what %.80s sends is in it, others' is in class %u", who.text, f->qos.data_tc);
@@ -167,6 +177,19 @@ static bool short_headroom(const struct rs_fabric *f)
 		if (rs_fabric_qos(f, s)->headroom_scale < 1)
 			return true;
 	return false;
+}
+
+/* The NIC at a switch's port; UINT32_MAX: a switch. */
+static uint32_t nic_at(const struct rs_fabric *f, uint32_t sw, uint32_t port)
+{
+	for (uint32_t i = 0; i < f->n_endpoints; i++) {
+		const struct rs_fabric_link *l = &f->links[f->endpoints[i].link];
+		const struct rs_link_end *e = l->a.is_switch ? &l->a : &l->b;
+
+		if (e->id == sw && e->port == port)
+			return i;
+	}
+	return UINT32_MAX;
 }
 
 /* The switch at the other end of a switch's port; UINT32_MAX: a NIC. */
@@ -227,6 +250,36 @@ static bool name_deaf(const struct rs_fabric *f, const struct rs_sim_result *r,
 	return true;
 }
 
+/* The same of NICs that have PFC off: they send on through PAUSEs, and ask for none. */
+static bool name_deaf_nics(const struct rs_fabric *f, const struct rs_sim_result *r,
+			   const struct drop_group *g, struct rs_cause *c)
+{
+	bool at_nic = g->first->why == RS_DROP_NIC;
+	struct rs_enumeration who = {0};
+
+	for (uint32_t i = 0; f->qos.pfc && i < f->n_endpoints; i++)
+		if (f->endpoints[i].no_pfc && at_nic && strstr(g->places, f->endpoints[i].name))
+			rs_enumerate(&who, ", ", "%s", f->endpoints[i].name);
+	for (uint32_t i = 0; f->qos.pfc && !at_nic && i < r->n_drops; i++) {
+		const struct rs_sim_drop *d = &r->drops[i];
+		uint32_t nic = alike(d, g->first) && d->node < f->n_switches
+				       ? nic_at(f, d->node, d->port)
+				       : UINT32_MAX;
+
+		if (nic != UINT32_MAX && f->endpoints[nic].no_pfc)
+			rs_enumerate(&who, ", ", "%s", f->endpoints[nic].name);
+	}
+	if (!who.n)
+		return false;
+	c->id = "drops.no-pfc";
+	snprintf(c->what, sizeof(c->what),
+		 at_nic ? "drops at %s: PFC is off at %.80s, so it does not hold its switch"
+			: "drops at %s: PFC is off at %.80s, so a PAUSE does not hold it",
+		 g->places, who.text);
+	snprintf(c->place, sizeof(c->place), "%.150s", who.text);
+	return true;
+}
+
 static void name_drops(const struct rs_fabric *f, const struct rs_sim_result *r, struct rs_cause *c)
 {
 	static const char *const id[RS_DROPS_WHY] = {
@@ -253,7 +306,9 @@ static void name_drops(const struct rs_fabric *f, const struct rs_sim_result *r,
 		g = top_drops(f, r, by_watchdog);
 	if (g.first->why == RS_DROP_LOSSY) {
 		name_lossy(f, &g, c);
-	} else if (g.first->why != RS_DROP_HEADROOM || !name_deaf(f, r, &g, c)) {
+	} else if (!((g.first->why == RS_DROP_HEADROOM || g.first->why == RS_DROP_NIC) &&
+		     name_deaf_nics(f, r, &g, c)) &&
+		   (g.first->why != RS_DROP_HEADROOM || !name_deaf(f, r, &g, c))) {
 		c->id = id[g.first->why];
 		snprintf(c->what, sizeof(c->what), "drops at %s: %s", g.places, why[g.first->why]);
 		if (g.first->tc != RS_SIM_NO_CLASS)
@@ -262,7 +317,7 @@ static void name_drops(const struct rs_fabric *f, const struct rs_sim_result *r,
 	if (!c->place[0])
 		snprintf(c->place, sizeof(c->place), "%s", g.places);
 	if (g.first->why == RS_DROP_LOSSY)
-		name_senders(f, g.first->tc, c);
+		name_senders(f, g.first, c);
 	if (g.first->to[0])
 		cause_evidence(c, "most were on their way to %s", g.first->to);
 	cause_evidence(c, "%llu of %llu dropped packets; %llu packets sent again, %llu timeouts",

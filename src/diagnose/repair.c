@@ -141,9 +141,22 @@ static bool any(const struct diagnose *g)
 	return true;
 }
 
+/* Ultra Ethernet's endpoints have recovery, congestion control and paths of their own, and lossy
+ * classes by plan. */
+static bool rc(const struct diagnose *g)
+{
+	return rs_fabric_has_rc(g->f);
+}
+
 static bool pfc_is_off(const struct diagnose *g)
 {
-	return !g->f->qos.pfc && drops(g);
+	return rc(g) && !g->f->qos.pfc && drops(g);
+}
+
+/* Drops what Ultra Ethernet would have cut, for senders that wait for timeouts then. */
+static bool trims_not(const struct diagnose *g)
+{
+	return rs_fabric_has_uet(g->f) && !g->f->qos.trim && drops(g);
 }
 
 static bool few_reads(const struct diagnose *g)
@@ -157,7 +170,7 @@ static bool few_reads(const struct diagnose *g)
 
 static bool go_back_n(const struct diagnose *g)
 {
-	return g->f->transport.recovery == RS_FABRIC_GO_BACK_N;
+	return rc(g) && g->f->transport.recovery == RS_FABRIC_GO_BACK_N;
 }
 
 /* Go-back-N sends a whole window again for one packet that was lost, or that came late. */
@@ -172,9 +185,20 @@ static bool hashed(const struct diagnose *g)
 	return g->f->qos.routing == RS_FABRIC_ECMP && fabric_multipath(g->f);
 }
 
+static bool rc_hashed(const struct diagnose *g)
+{
+	return rc(g) && hashed(g);
+}
+
+/* Packets of a connection of Ultra Ethernet in order, on one path. */
+static bool one_path(const struct diagnose *g)
+{
+	return rs_fabric_has_uet(g->f) && g->f->transport.uet.ordered && fabric_multipath(g->f);
+}
+
 static bool no_control(const struct diagnose *g)
 {
-	return g->f->cc.kind && !strcmp(g->f->cc.kind, "none") && (pauses(g) || drops(g));
+	return rc(g) && g->f->cc.kind && !strcmp(g->f->cc.kind, "none") && (pauses(g) || drops(g));
 }
 
 static bool has_events(const struct diagnose *g)
@@ -231,7 +255,10 @@ static const struct {
 	{"selective recovery: receivers keep what comes out of order", "fabric.transport.recovery",
 	 "selective", "reordering link.loss drops", sends_again, NULL, NULL},
 	{"adaptive routing, and receivers that keep what comes out of order", "fabric.qos.routing",
-	 "adaptive", "collisions", hashed, "fabric.transport.recovery", "selective"},
+	 "adaptive", "collisions", rc_hashed, "fabric.transport.recovery", "selective"},
+	{"trimming in place of drops", "fabric.qos.trim", "true", "drops", trims_not, NULL, NULL},
+	{"unordered delivery over many paths", "fabric.transport.uet.delivery", "rud",
+	 "collisions reordering link.loss drops", one_path, NULL, NULL},
 };
 
 static bool alike(const struct rs_pcie *a, const struct rs_pcie *b)
@@ -267,9 +294,20 @@ static bool same_links(const struct rs_fabric *f, const struct rs_fabric *h)
 	return true;
 }
 
+static bool same_ends(const struct rs_fabric *f, const struct rs_fabric *h)
+{
+	for (uint32_t i = 0; i < f->n_endpoints && i < h->n_endpoints; i++)
+		if (f->endpoints[i].no_pfc != h->endpoints[i].no_pfc ||
+		    f->endpoints[i].mark != h->endpoints[i].mark)
+			return false;
+	return !f->gpu_speed == !h->gpu_speed;
+}
+
 /* Whether h, f with the changes taken back, is another fabric at all. */
 static bool changes_matter(const struct rs_fabric *f, const struct rs_fabric *h)
 {
+	if (!same_ends(f, h))
+		return true;
 	for (uint32_t i = 0; i < f->n_hosts && i < h->n_hosts; i++)
 		if (!same_parts(f->hosts[i].inside, h->hosts[i].inside))
 			return true;
@@ -322,6 +360,7 @@ static int setting_add(struct diagnose *g, const char *name, const struct rs_set
 	/* all changes at once, or another way to run the fabric */
 	c->general = !strcmp(s->path, "fabric.change") || !strcmp(s->path, "fabric.cc") ||
 		     !strcmp(s->path, "fabric.transport.recovery") ||
+		     !strcmp(s->path, "fabric.transport.uet.delivery") ||
 		     !strcmp(s->path, "fabric.qos.routing");
 	return 0;
 }
@@ -359,12 +398,50 @@ static uint32_t channels_of(const struct diagnose *g, uint32_t job)
 	return c ? c->conf.channels : g->f->jobs[job].collective.channels;
 }
 
+/* Some variable says how many channels NCCL may take, or which NICs. */
+static bool says_channels(const struct rs_nccl_conf *c)
+{
+	for (uint32_t i = 0; i < c->n_env; i++)
+		if (strstr(c->env[2 * i], "CHANNELS") || strstr(c->env[2 * i], "CTAS") ||
+		    strstr(c->env[2 * i], "IB_HCA") || strstr(c->env[2 * i], "NRINGS"))
+			return true;
+	return false;
+}
+
+/* NCCL without the variables that were set for it. */
+static int nccl_plain_add(struct diagnose *g, uint32_t job)
+{
+	const struct rs_nccl_conf *c = &rs_job_collective(&g->f->jobs[job])->nccl;
+	struct rs_setting s = {
+		.path = rs_arena_printf(g->d->arena, "workload[%u].collective.nccl.env", job),
+		.value = "{}",
+		.at = {"a proposal", 0, 0},
+	};
+	struct repaired r = {.a = g->d->arena};
+	uint32_t before = g->d->n;
+	int err;
+
+	for (uint32_t i = 0; i < c->n_env; i++)
+		repaired_at(&r, c->env[2 * i]);
+	if (!s.path || !r.names)
+		return -ENOMEM;
+	err = setting_add(
+		g, rs_arena_printf(r.a, "%s: NCCL without %s", g->f->jobs[job].name, r.names), &s,
+		1, says_channels(c) ? "channels" : "nccl");
+	if (!err && g->d->n > before)
+		g->d->info[before].where =
+			rs_arena_printf(r.a, "%s (%s)", g->f->jobs[job].name, r.names);
+	return err;
+}
+
 /* NCCL has a variable for it; how it runs stays its own choice. */
 static int nccl_add(struct diagnose *g, uint32_t job)
 {
 	static const char key[] = "nccl.env.NCCL_IB_QPS_PER_CONNECTION";
 
-	if (!fabric_multipath(g->f) || g->f->jobs[job].collective.nccl.n_env)
+	if (g->f->jobs[job].collective.nccl.n_env)
+		return g->f->jobs[job].kind == RS_JOB_COLLECTIVE ? nccl_plain_add(g, job) : 0;
+	if (!fabric_multipath(g->f))
 		return 0;
 	return collective_add(g, job, key, 4,
 			      "4 queue pairs a connection (NCCL_IB_QPS_PER_CONNECTION)",
@@ -607,6 +684,49 @@ static void repair_pfc(const struct rs_fabric *f, struct rs_fabric *h, struct re
 			qos_of(h, s)->pfc = true;
 			repaired_at(r, f->switches[s].name);
 		}
+	for (uint32_t i = 0; i < f->n_endpoints; i++)
+		if (f->qos.pfc && f->endpoints[i].no_pfc) {
+			h->endpoints[i].no_pfc = false;
+			repaired_at(r, f->endpoints[i].name);
+		}
+}
+
+static void repair_marks(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	for (uint32_t i = 0; i < f->n_endpoints; i++)
+		if (f->endpoints[i].mark) {
+			h->endpoints[i].mark = 0;
+			repaired_at(r, f->endpoints[i].name);
+		}
+}
+
+/* "h3/gpu2"; of a plain host, whose GPUs are its NICs, "h3/nic2", or "h3" where it has one. */
+static const char *name_of_gpu(const struct rs_fabric *f, uint32_t gpu, struct rs_arena *a)
+{
+	const struct rs_fabric_host *h = &f->hosts[rs_fabric_rank_host(f, gpu)];
+	int part = rs_fabric_rank_part(f, gpu);
+
+	if (h->inside && part != RS_NO_PART)
+		return rs_arena_printf(a, "%s/%s", h->name, h->inside->parts[part].name);
+	return f->endpoints[h->first_endpoint + gpu - h->first_gpu].name;
+}
+
+/* All of a host's GPUs alike are named by the host. */
+static void repair_gpus(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	for (uint32_t i = 0; f->gpu_speed && i < f->n_hosts; i++) {
+		const struct rs_fabric_host *at = &f->hosts[i];
+		uint32_t slow = 0;
+
+		for (uint32_t g = 0; g < at->n_gpus; g++)
+			slow += rs_fabric_gpu_speed(f, at->first_gpu + g) < 1;
+		if (slow && slow == at->n_gpus)
+			repaired_at(r, at->name);
+		for (uint32_t g = 0; slow && slow < at->n_gpus && g < at->n_gpus; g++)
+			if (rs_fabric_gpu_speed(f, at->first_gpu + g) < 1)
+				repaired_at(r, name_of_gpu(f, at->first_gpu + g, r->a));
+	}
+	h->gpu_speed = NULL;
 }
 
 static void repair_headroom(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
@@ -686,6 +806,42 @@ static void usual_cc(struct rs_cc_conf *c, struct repaired *r)
 	c->n = 0;
 }
 
+/* Ultra Ethernet's own: what a description says of them, unlike what follows from the network. What
+ * it is run as (window, credits, delivery) is a choice. */
+static void usual_uet(const struct rs_uet_settings *usual, struct rs_uet_settings *u,
+		      struct repaired *r)
+{
+	const struct {
+		const char *name;
+		size_t at, size;
+	} of[] = {
+#define SETTING(x) {#x, offsetof(struct rs_uet_settings, x), sizeof(u->x)}
+		SETTING(balance),   SETTING(paths),    SETTING(freeze),
+		SETTING(ack_bytes), SETTING(credit),   SETTING(mpr),
+		SETTING(rto),       SETTING(base_rtt), SETTING(target),
+#undef SETTING
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		char *to = (char *)u + of[i].at;
+		const char *from = (const char *)usual + of[i].at;
+
+		if (!memcmp(to, from, of[i].size) || (u->ordered && i < 2))
+			continue;
+		memcpy(to, from, of[i].size);
+		repaired_at(r, rs_arena_printf(r->a, "uet %s", of[i].name));
+	}
+}
+
+static void repair_uet(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	struct rs_fabric *usual = rs_fabric_has_uet(f) ? defaults_of(f) : NULL;
+
+	if (usual)
+		usual_uet(&usual->transport.uet, &h->transport.uet, r);
+	free(usual);
+}
+
 static void repair_cc(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
 {
 	(void)f;
@@ -694,6 +850,23 @@ static void repair_cc(const struct rs_fabric *f, struct rs_fabric *h, struct rep
 	for (uint32_t i = 0; i < h->n_ccs; i++)
 		if (h->ccs[i].kind)
 			usual_cc(&h->ccs[i], r);
+}
+
+/* Hosts that send without congestion control, where most have some. */
+static void repair_uncontrolled(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	uint32_t without = 0, other = UINT32_MAX;
+
+	for (uint32_t i = 0; i < f->n_hosts; i++)
+		if (!strcmp(rs_fabric_cc(f, f->hosts[i].cc)->kind, "none"))
+			without++;
+		else
+			other = i;
+	for (uint32_t i = 0; other != UINT32_MAX && 2 * without < f->n_hosts && i < f->n_hosts; i++)
+		if (!strcmp(rs_fabric_cc(f, f->hosts[i].cc)->kind, "none")) {
+			h->hosts[i].cc = f->hosts[other].cc;
+			repaired_at(r, f->hosts[i].name);
+		}
 }
 
 /* Every switch, also where all are alike. */
@@ -707,7 +880,9 @@ static void repair_thresholds(const struct rs_fabric *f, struct rs_fabric *h, st
 		for (unsigned c = 0; c < RS_TCS; c++) {
 			struct rs_qos_class *to = &qos_of(h, s)->tc[c];
 
-			if (!thresholds_off(&rs_fabric_qos(f, s)->tc[c], &usual->qos.tc[c]))
+			/* thresholds by the bandwidth-delay product are not the class's */
+			if (rs_fabric_qos(f, s)->queue_bdp != 0 ||
+			    !thresholds_off(&rs_fabric_qos(f, s)->tc[c], &usual->qos.tc[c]))
 				continue;
 			to->kmin = usual->qos.tc[c].kmin;
 			to->kmax = usual->qos.tc[c].kmax;
@@ -767,7 +942,7 @@ static void repair_limit(const struct rs_fabric *f, struct rs_fabric *h, struct 
 
 static bool lossy_drops(const struct diagnose *g)
 {
-	return drops_for(g, RS_DROP_LOSSY);
+	return rc(g) && drops_for(g, RS_DROP_LOSSY);
 }
 
 /* The class of data is lossy by plan: PFC for it, at every switch. */
@@ -879,6 +1054,26 @@ static void copy_weights(struct rs_qos *to, const struct rs_qos *from)
 		to->tc[c].weight = from->tc[c].weight;
 }
 
+/* One hash of all switches chooses alike in each tier: paths polarise. xor and crc32 deal some sets
+ * of flows out unevenly, and fields that are left out make flows alike. Usual: docs/fabric.md. */
+static void repair_hash(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	struct rs_fabric *usual = defaults_of(f);
+
+	for (uint32_t s = 0; usual && s < f->n_switches; s++) {
+		const struct rs_qos *q = rs_fabric_qos(f, s);
+
+		if (q->routing != RS_FABRIC_ECMP || (!q->hash_same && q->hash == usual->qos.hash &&
+						     q->hash_fields == usual->qos.hash_fields))
+			continue;
+		qos_of(h, s)->hash_same = false;
+		qos_of(h, s)->hash = usual->qos.hash;
+		qos_of(h, s)->hash_fields = usual->qos.hash_fields;
+		repaired_at(r, f->switches[s].name);
+	}
+	free(usual);
+}
+
 /* Settings in which a switch may be unlike the others. */
 struct likeness {
 	bool (*same)(const struct rs_qos *a, const struct rs_qos *b);
@@ -925,7 +1120,14 @@ static const struct {
 	 {same_thresholds, copy_thresholds},
 	 false},
 	{"ECN's usual thresholds at", "cuts pauses ecn", any, repair_thresholds, {0}, false},
-	{"congestion control's usual", "cuts cc", any, repair_cc, {0}, false},
+	{"congestion control's usual", "cuts cc", rc, repair_cc, {0}, false},
+	{"congestion control as others have it at",
+	 "pauses cc",
+	 rc,
+	 repair_uncontrolled,
+	 {0},
+	 false},
+	{"Ultra Ethernet's usual", "cuts cc collisions", any, repair_uet, {0}, false},
 	{"no egress limit at", "drops.limit", any, repair_limit, {0}, false},
 	{"others' buffer settings at",
 	 "drops pauses",
@@ -982,6 +1184,15 @@ static const struct {
 	 {0},
 	 false},
 	{"others' class weights at", "weights", any, NULL, {same_weights, copy_weights}, false},
+	{"its class's own DSCP on what is sent by",
+	 "drops.lossy-class drops",
+	 any,
+	 repair_marks,
+	 {0},
+	 false},
+	{"the others' speed of computing at", "straggler", any, repair_gpus, {0}, false},
+	{"memory registered beforehand by", "registration", any, repair_registration, {0}, false},
+	{"a hash of its own, of all fields, at", "collisions", hashed, repair_hash, {0}, false},
 };
 
 /* Mends h, which is f loaded anew, and says where. */
@@ -993,7 +1204,7 @@ static void repair(const struct rs_fabric *f, size_t i, struct rs_fabric *h, str
 		repair_odd(f, h, r, &repairs[i].like);
 }
 
-_Static_assert(sizeof(repairs) / sizeof(*repairs) <= 32, "a bit each in rs_change.repairs");
+_Static_assert(sizeof(repairs) / sizeof(*repairs) <= 64, "a bit each in rs_change.repairs");
 
 int change_make(struct diagnose *g, const struct rs_change *x, struct rs_fabric **out)
 {
@@ -1016,7 +1227,7 @@ static const struct rs_change *change_repair(struct diagnose *g, size_t i)
 	struct rs_change *x = rs_arena_alloc(g->d->arena, 1, sizeof(*x));
 
 	if (x)
-		x->repairs = UINT32_C(1) << i;
+		x->repairs = UINT64_C(1) << i;
 	return x;
 }
 

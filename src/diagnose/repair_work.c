@@ -125,3 +125,26 @@ void repair_class(const struct rs_fabric *f, struct rs_fabric *h, struct repaire
 		repaired_at(r, f->jobs[j].name);
 	}
 }
+
+/* ---- Registration ---- */
+
+static bool mend_registration(const struct rs_fabric *f, const struct rs_job *j, struct rs_flow *w)
+{
+	bool odd = w->registration > 0;
+
+	w->registration = 0;
+	return odd;
+}
+
+void repair_registration(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	mend_flows(f, h, r, mend_registration);
+	for (uint32_t j = 0; j < f->n_jobs; j++) {
+		struct rs_collective_conf *c = collective_of(h, j);
+
+		if (!c || !c->registration)
+			continue;
+		c->registration = 0;
+		repaired_at(r, f->jobs[j].name);
+	}
+}

@@ -166,6 +166,30 @@ static int seed_cases(struct diagnose *g, struct rs_sim_case *c, const uint32_t 
 	return err;
 }
 
+int case_seeds(struct diagnose *g, uint32_t i)
+{
+	struct rs_diagnosis *d = g->d;
+	const struct rs_sim_case *of = &d->cases[i];
+	uint32_t n = d->info[0].n_seeds, first = d->info[i].n_seeds;
+	struct rs_sim_case c[RS_SEEDS_MAX];
+	int err = 0;
+
+	for (uint32_t s = first; s < n; s++) {
+		c[s] = (struct rs_sim_case){
+			.name = of->name, .fabric = of->fabric, .options = of->options};
+		c[s].options.seed = d->seed + s;
+	}
+	if (!of->result || first >= n)
+		return 0;
+	run_batch(g, &c[first], n - first);
+	for (uint32_t s = first; s < n; s++) {
+		if (!err && !stopped(g))
+			err = keep_times(d, i, c[s].result);
+		rs_sim_result_free(c[s].result);
+	}
+	return err;
+}
+
 /* All cases with further seeds, not only those that differ, are within the bound. */
 static bool all_affordable(const struct diagnose *g, uint32_t seeds)
 {
@@ -177,8 +201,7 @@ static bool all_affordable(const struct diagnose *g, uint32_t seeds)
 	return g->o->seeds || events * (seeds - 1) <= SEED_EVENTS;
 }
 
-/* The scenario takes another time with another seed. */
-static bool base_varies(const struct rs_diagnosis *d)
+bool base_varies(const struct rs_diagnosis *d)
 {
 	uint32_t n = d->cases[0].fabric->n_jobs;
 	const rs_time *t = d->info[0].times;
@@ -311,6 +334,8 @@ static int run_whole(struct diagnose *g)
 	n = g->d->n;
 	latency_add(g);
 	err = cases_run(g, n);
+	if (!err && !stopped(g))
+		err = further_seeds(g);
 	return err || stopped(g) ? err : together_find(g);
 }
 
@@ -329,7 +354,7 @@ static int run_all(struct diagnose *g)
 		jobs_alone_add(g);
 		err = cases_run(g, 1);
 	}
-	if (!err && !stopped(g) && (!g->o->base_only || g->o->seeds > 1))
+	if (!err && !stopped(g) && g->o->base_only && g->o->seeds > 1)
 		err = further_seeds(g);
 	g->d->n_seeds = g->d->info[0].n_seeds;
 	if (!err)

@@ -10,7 +10,7 @@ enum { CASES_MAX = 320 };
 struct rs_change {
 	const struct rs_setting *set;
 	uint32_t n_set;
-	uint32_t repairs; /* bits: places in repair.c's list */
+	uint64_t repairs; /* bits: places in repair.c's list */
 	double widen;     /* links between switches, by this factor; 0: not */
 };
 
@@ -37,6 +37,10 @@ int together_find(struct diagnose *g);
 /* run.c: runs cases from this one on with the first seed; those that are refused leave the list.
  * -ENOMEM. */
 int cases_run(struct diagnose *g, uint32_t from);
+/* run.c: as many seeds of a case as the scenario was run with. -ENOMEM. */
+int case_seeds(struct diagnose *g, uint32_t i);
+/* run.c: the scenario takes another time with another seed. */
+bool base_varies(const struct rs_diagnosis *d);
 /* The last case leaves the list. */
 void case_drop(struct diagnose *g);
 /* repair.c: the author's what-if list and fixes that the tool thinks of. */
@@ -75,6 +79,7 @@ void repair_depth(const struct rs_fabric *f, struct rs_fabric *h, struct repaire
 void repair_message(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
 void repair_memory(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
 void repair_class(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
+void repair_registration(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r);
 /* names.c: a line of evidence; what is beyond the most of them is left out. */
 void cause_evidence(struct rs_cause *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Where among causes of the same effect some come: less comes first. */

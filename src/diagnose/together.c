@@ -21,6 +21,7 @@ struct together {
 	struct diagnose *g;
 	uint32_t n, part[PARTS_MAX]; /* cases: what can best be left out comes first */
 	uint64_t events;             /* of the runs so far */
+	bool seeds;                  /* all are run with all: times differ from seed to seed */
 	int err;
 };
 
@@ -125,9 +126,9 @@ static const char *name_of(const struct together *t, const uint32_t *of, uint32_
 	return name;
 }
 
-/* Runs a set as the last case. Its effect; negative: it cannot be had, and there is no such case.
- */
-static double set_run(struct together *t, const uint32_t *of, uint32_t n)
+/* Runs a set as the last case, with all seeds or with the first alone. Its effect; negative: it
+ * cannot be had, and there is no such case. */
+static double set_run(struct together *t, const uint32_t *of, uint32_t n, bool seeds)
 {
 	struct rs_diagnosis *d = t->g->d;
 	struct rs_sim_ideal ideal = {0};
@@ -135,7 +136,7 @@ static double set_run(struct together *t, const uint32_t *of, uint32_t n)
 	struct rs_case_info *c;
 	uint32_t at = d->n, fixes = 0;
 
-	t->events += d->cases[0].result->counters.events;
+	t->events += d->cases[0].result->counters.events * (seeds ? d->info[0].n_seeds : 1);
 	h = t->events > TOGETHER_EVENTS ? NULL : fabric_of(t, of, n);
 	if (t->err || t->events > TOGETHER_EVENTS) {
 		t->err = t->err == -ENOMEM ? -ENOMEM : 0;
@@ -156,6 +157,8 @@ static double set_run(struct together *t, const uint32_t *of, uint32_t n)
 	c->cures = "together";
 	c->mends = fixes > 0;
 	t->err = cases_run(t->g, at);
+	if (!t->err && seeds && d->n > at)
+		t->err = case_seeds(t->g, at);
 	return !t->err && d->n > at && d->cases[at].result ? effect(d, at) : -1;
 }
 
@@ -163,7 +166,7 @@ static double set_run(struct together *t, const uint32_t *of, uint32_t n)
 static double set_try(struct together *t, const uint32_t *of, uint32_t n)
 {
 	uint32_t at = t->g->d->n;
-	double x = set_run(t, of, n);
+	double x = set_run(t, of, n, t->seeds);
 
 	while (t->g->d->n > at)
 		case_drop(t->g);
@@ -201,7 +204,7 @@ static void set_keep(struct together *t, const uint32_t *of, uint32_t n)
 	struct rs_diagnosis *d = t->g->d;
 	uint32_t at = d->n, less[PARTS_MAX];
 
-	if (set_run(t, of, n) < 0)
+	if (set_run(t, of, n, true) < 0)
 		return;
 	memcpy(d->info[at].of, of, n * sizeof(*of));
 	for (uint32_t i = 0; i < n; i++) {
@@ -211,7 +214,7 @@ static void set_keep(struct together *t, const uint32_t *of, uint32_t n)
 		leave_out(less, &m, i);
 		d->info[at].rest[i] = m == 1 ? less[0] : d->n;
 		if (m > 1) {
-			set_run(t, less, m);
+			set_run(t, less, m, true);
 			if (t->err || d->n == d->info[at].rest[i])
 				return;
 		}
@@ -244,7 +247,7 @@ static double set_all(struct together *t, uint32_t *of, uint32_t *n, double most
 int together_find(struct diagnose *g)
 {
 	const struct rs_diagnosis *d = g->d;
-	struct together t = {.g = g};
+	struct together t = {.g = g, .seeds = base_varies(g->d)};
 	uint32_t n, of[PARTS_MAX];
 	double all, most = 0;
 
