@@ -20,7 +20,7 @@ struct rs_error {
 	char file[512];
 	int line, column;
 	char what[768]; /* "expected a rate such as 400G, found '400'", or all keys of a mapping */
-	char hint[256]; /* what to do; may be empty */
+	char hint[440]; /* what to do; may be empty */
 };
 
 /*

@@ -116,7 +116,7 @@ const char *rs_cc_params_get(const struct rs_cc_param *p, const struct rs_cc_par
 	return written(p, (double)*(const int64_t *)(const void *)at, buf, size);
 }
 
-static int read_value(const struct rs_cc_param *p, const char *text, double *v, struct rs_error *e)
+static int read_plain(const struct rs_cc_param *p, const char *text, double *v, struct rs_error *e)
 {
 	uint64_t bytes = 0;
 	int64_t n = 0;
@@ -145,12 +145,32 @@ static int read_value(const struct rs_cc_param *p, const char *text, double *v, 
 	return err;
 }
 
+/* Which parameter it is, and what it takes, stand beside what is wrong with the value. */
+static int read_value(const struct rs_cc_param *p, const char *text, double *v, struct rs_error *e)
+{
+	struct rs_error wrong = {0};
+	char a[40], b[40];
+	int err = read_plain(p, text, v, &wrong);
+
+	if (!err && *v >= p->min && *v <= p->max)
+		return 0;
+	if (p->unit == 'o')
+		return rs_error_set(e, err, "%s", wrong.what);
+	written(p, p->min, a, sizeof(a));
+	written(p, p->max, b, sizeof(b));
+	if (!err)
+		return rs_error_set(e, -ERANGE, "%s: expected from %s to %s, found '%.80s' (%s)",
+				    p->name, a, b, text, p->what);
+	return rs_error_set(e, err, "%s: %s; it takes %s to %s (%s)", p->name, wrong.what, a, b,
+			    p->what);
+}
+
 int rs_cc_params_set(const struct rs_cc_ops *ops, struct rs_cc_params *out, const char *name,
 		     const char *value, struct rs_error *e)
 {
 	const struct rs_cc_param *p = ops->params;
 	const char *names[64], *near;
-	char list[320] = "", a[40], b[40];
+	char list[400] = "";
 	unsigned n = 0;
 	char *at;
 	double v;
@@ -177,10 +197,6 @@ int rs_cc_params_set(const struct rs_cc_ops *ops, struct rs_cc_params *out, cons
 	if (err)
 		return err;
 	rs_assert(out && p->offset + sizeof(int64_t) <= ops->params_bytes);
-	if (!(v >= p->min && v <= p->max))
-		return rs_error_set(e, -ERANGE, "%s: expected from %s to %s, found '%s' (%s)",
-				    p->name, written(p, p->min, a, sizeof(a)),
-				    written(p, p->max, b, sizeof(b)), value, p->what);
 	at = (char *)out + p->offset;
 	if (p->unit == 'n')
 		*(double *)(void *)at = v;

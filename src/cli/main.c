@@ -34,7 +34,7 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 int rs_cli_error(const struct rs_error *e)
 {
-	char text[1600];
+	char text[1800];
 
 	rs_error_text(e, text, sizeof(text));
 	fprintf(stderr, "ripstop: %s\n", text);

@@ -92,10 +92,33 @@ static void over_routing(struct maker *m)
 	over_names(m, "fabric.qos.routing", 0);
 }
 
+/* The choice made last sets this too. */
+static void besides(struct maker *m, const char *path, const char *value)
+{
+	struct rs_choice *k = &m->over[m->n - 1];
+	struct rs_setting *both = rs_arena_alloc(m->c->arena, 2, sizeof(*both));
+
+	m->no_memory |= !both;
+	if (m->no_memory)
+		return;
+	both[0] = both[1] = k->set[0];
+	both[0].path = path;
+	both[0].value = value;
+	k->set = both;
+	k->n = 2;
+}
+
 /* RoCE with each recovery; then transports of another kind, which have their own. */
 static void over_transport(struct maker *m)
 {
-	over_names(m, "fabric.transport.recovery", 0);
+	static const char path[] = "fabric.transport.recovery";
+	const char *const *names = rs_fabric_choices(path);
+
+	for (; names && *names && !m->no_memory; names++) {
+		choice(m, *names, path, *names);
+		if (m->f->transport.kind != RS_FABRIC_RC)
+			besides(m, "fabric.transport.kind", "rc");
+	}
 	over_names(m, "fabric.transport.kind", 1);
 }
 

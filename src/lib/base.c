@@ -9,7 +9,7 @@
 struct ripstop_error {
 	struct rs_error e;
 	bool kept; /* there was no memory for an error: this one is constant */
-	char text[1600];
+	char text[1800];
 };
 
 static const struct ripstop_error no_memory = {

@@ -18,7 +18,7 @@ static const char mark[] = "ripstop";
 
 static void warn(const struct rs_error *e)
 {
-	char text[1600];
+	char text[1800];
 
 	rs_error_text(e, text, sizeof(text));
 	fprintf(stderr, "ripstop: %s\n", text);

@@ -123,6 +123,18 @@ def choices(folder):
     return path, j
 
 
+def transports(folder):
+    """Of a scenario over Ultra Ethernet the recoveries are RoCE's, too."""
+    flows = [{"src": f"h{i}", "dst": f"h{i + 4}", "bytes": "200kB"} for i in range(4)]
+    net = {"kind": "leaf-spine", "hosts": 8, "leaves": 2, "spines": 4}
+    uet = scenario(folder, "uet", net, flows, fabric={"transport": {"kind": "uet", "uet": {"balance": "reps"}}})
+    roce = scenario(folder, "roce", net, flows)
+    from_uet, from_roce = ({v["name"]: v for v in compare(p, "--over", "transport", "--seeds", "2")["variants"]} for p in (uet, roce))
+    for name in ("transport go-back-n", "transport selective"):
+        assert from_uet[name]["figures"]["completion_ns"] == from_roce[name]["figures"]["completion_ns"], name
+        assert mean(from_uet[name], "completion_ns") != mean(from_uet["transport uet"], "completion_ns")
+
+
 def fabrics(folder):
     flows = [{"src": f"h{i}", "dst": f"h{(i + 5) % 16}", "bytes": "200kB"} for i in range(16)]
     path = scenario(folder, "fabric", {"kind": "leaf-spine", "hosts": 16, "leaves": 4, "spines": 2}, flows)
@@ -220,6 +232,7 @@ def main():
         schema(j)
         intervals(j)
         same_everywhere(folder, path, j)
+        transports(folder)
         fabrics(folder)
         never(folder)
         refused(folder)

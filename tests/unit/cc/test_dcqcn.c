@@ -655,6 +655,7 @@ static void test_bad_parameters_are_refused_with_a_reason(void **state)
 		{"g", "0", "expected from "},
 		{"g", "nan", "expected a plain number"},
 		{"g", "fast", "expected a plain number"},
+		{"g", "-1", "it takes 1e-06 to 1"},
 		{"alpha_timer", "1", "a time needs a unit"},
 		{"alpha_timer", "-1us", "cannot be negative"},
 		{"alpha_timer", "0s", "expected from "},
@@ -677,7 +678,7 @@ static void test_bad_parameters_are_refused_with_a_reason(void **state)
 		struct rs_error e = {0};
 
 		assert_true(rs_cc_params_set(&rs_cc_dcqcn, p, bad[i].name, bad[i].value, &e) < 0);
-		if (!strstr(e.what, bad[i].why))
+		if (!strstr(e.what, bad[i].why) || !strstr(e.what, bad[i].name))
 			fail_msg("%s: %s: '%s'", bad[i].name, bad[i].value, e.what);
 		assert_memory_equal(p, before, rs_cc_dcqcn.params_bytes);
 	}
