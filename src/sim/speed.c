@@ -11,7 +11,14 @@
 #include "sim/work.h"
 #include "wire/telemetry.h"
 
-enum { STAGES = RS_SERIES_PATH + 2, FOLLOWED = 16, TURNS = 4, MESSAGE = 1 << 30 };
+enum {
+	STAGES = RS_SERIES_PATH + 2,
+	FOLLOWED = 16,
+	TURNS = 4,
+	MESSAGE = 1 << 30,
+	WAYS = 32, /* links or switches at one distance that are followed: with more the time is
+		      less */
+};
 
 /* A link, or the DMAs of a NIC. */
 struct stage {
@@ -19,10 +26,10 @@ struct stage {
 	struct rs_pace limit; /* of a queue pair: two packets begin no closer than it allows */
 	uint16_t gap;
 	bool dma, whole_ns;
-	uint32_t ways;         /* equal links that packets are dealt over */
+	uint32_t ways, turn;   /* equal links that packets are dealt over; whose turn it is */
 	int64_t rate;          /* of pace */
 	rs_time delay, header; /* as in struct sim_link */
-	rs_time free;          /* while packets are followed */
+	rs_time free[WAYS];    /* of each, while packets are followed */
 };
 
 struct row {
@@ -71,12 +78,48 @@ static void add_dma(struct row *w, int64_t rate, rs_time delay)
 					       .delay = delay};
 }
 
+/* Do a flow's packets take several paths from here on: by the switch's choice, or by their ports?
+ */
+static bool is_dealt(const struct rs_sim *s, uint32_t ways)
+{
+	const struct rs_transport_conf *t = &s->f->transport;
+
+	return ways > 1 || (t->balance && t->paths > 1 && !s->pins);
+}
+
+/* The switches of the next step, each once; the links that lead there, WAYS at most. */
+static uint32_t step(const struct rs_sim *s, uint32_t group, uint32_t *at, uint32_t *n_at)
+{
+	const struct rs_routes *r = &s->f->routes;
+	uint32_t next[WAYS], n = 0, links = 0;
+
+	for (uint32_t i = 0; i < *n_at; i++) {
+		uint32_t set = r->set_of[at[i]][group];
+
+		for (uint32_t k = 0; k < (set & 0xff); k++) {
+			const struct sim_node *node = &s->nodes[s->n_hosts + at[i]];
+			uint32_t to = node->out[r->ports[at[i]][(set >> 8) + k]].to_node, seen = 0;
+
+			links++;
+			to -= s->n_hosts;
+			while (seen < n && next[seen] != to)
+				seen++;
+			if (seen == n && n < WAYS)
+				next[n++] = to;
+		}
+	}
+	memcpy(at, next, n * sizeof(*at));
+	*n_at = n;
+	return links < WAYS ? links : WAYS;
+}
+
 /* The links from an endpoint's NIC to another's; false: there is no way. */
 static bool add_links(const struct rs_sim *s, struct row *w, struct rs_packet p)
 {
 	uint32_t host = s->f->endpoints[p.src].host, ways = 1;
 	const struct sim_node *n = &s->nodes[host];
 	int port = (int)(p.src - s->f->hosts[host].first_endpoint);
+	uint32_t at[WAYS], n_at = 0, group = s->f->routes.group_of[p.dst];
 
 	for (;;) {
 		const struct sim_link *l = &n->out[port];
@@ -96,6 +139,12 @@ static bool add_links(const struct rs_sim *s, struct row *w, struct rs_packet p)
 		port = rs_switch_way(n->sw, &p, &ways);
 		if (port < 0)
 			return false;
+		if (!n_at && is_dealt(s, ways))
+			at[n_at++] = (uint32_t)(n - s->nodes) - s->n_hosts;
+		/* behind where they part they take as many links as lead on, until they meet */
+		if (n_at)
+			ways = step(s, group, at, &n_at);
+		ways = ways ? ways : 1;
 	}
 }
 
@@ -161,6 +210,14 @@ static rs_time serial(const struct stage *t, uint32_t frame, uint32_t payload)
 		      : rs_framing_time(t->pace, frame + t->gap, t->whole_ns);
 }
 
+/* Between the beginnings of two packets on one link. */
+static rs_time on_one(const struct stage *t, uint32_t frame, uint32_t payload)
+{
+	rs_time all = serial(t, frame, payload);
+
+	return t->dma ? all : rs_time_max(all, rs_pace_time(t->limit, frame + t->gap));
+}
+
 /* Between the beginnings of two packets. */
 static rs_time apart(const struct stage *t, uint32_t frame, uint32_t payload)
 {
@@ -174,9 +231,11 @@ static rs_time pass(struct row *w, uint32_t frame, uint32_t payload, rs_time at)
 {
 	for (unsigned i = 0; i < w->n; i++) {
 		struct stage *t = &w->at[i];
-		rs_time begin = rs_time_max(at, t->free), whole = serial(t, frame, payload);
+		rs_time *free = &t->free[t->turn], whole = serial(t, frame, payload);
+		rs_time begin = rs_time_max(at, *free);
 
-		t->free = begin + apart(t, frame, payload);
+		*free = begin + on_one(t, frame, payload);
+		t->turn = t->turn + 1 < t->ways ? t->turn + 1 : 0;
 		at = begin + t->delay + whole;
 		/* cut-through: a link that is no faster begins with the header */
 		if (t->header && t->header < whole && i + 1 < w->n && !w->at[i + 1].dma &&
@@ -222,6 +281,14 @@ static rs_time slowest(const struct row *w, const struct sizes *z)
 	return most;
 }
 
+/* As if links had been taken for so much longer. */
+static void put_off(struct row *w, rs_time by)
+{
+	for (unsigned i = 0; i < w->n; i++)
+		for (uint32_t k = 0; k < w->at[i].ways; k++)
+			w->at[i].free[k] += by;
+}
+
 /* When the last of the packets is at the far end, all ready at `ready`. */
 static rs_time last_there(struct row *w, const struct sizes *z, uint64_t bytes, rs_time ready)
 {
@@ -235,8 +302,7 @@ static rs_time last_there(struct row *w, const struct sizes *z, uint64_t bytes, 
 		at = pass(w, frame, payload, ready);
 		if (i != FOLLOWED / 2 || n <= FOLLOWED)
 			continue;
-		for (unsigned k = 0; k < w->n; k++)
-			w->at[k].free += (rs_time)(n - FOLLOWED) * between;
+		put_off(w, (rs_time)(n - FOLLOWED) * between);
 		i += n - FOLLOWED;
 	}
 	return at;
@@ -260,8 +326,7 @@ static rs_time last_message_there(struct row *w, const struct sizes *z, uint64_t
 		if (i + 1 == (uint64_t)TURNS * depth && n > i + 1 + 2 * (uint64_t)depth) {
 			uint64_t turns = (n - i - 1) / depth - 1;
 
-			for (unsigned k = 0; k < w->n; k++)
-				w->at[k].free += (rs_time)turns * (at - before);
+			put_off(w, (rs_time)turns * (at - before));
 			for (uint32_t k = 0; k < depth; k++)
 				there[k] += (rs_time)turns * (at - before);
 			i += turns * depth;

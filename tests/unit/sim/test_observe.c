@@ -357,6 +357,40 @@ static void test_a_flow_alone_takes_its_closed_form(void **state)
 	}
 }
 
+/* Packets that are dealt over several slow links pass each tier of them side by side. */
+static void test_a_dealt_flow_takes_its_closed_form(void **state)
+{
+	static const char *const kinds[] = {
+		"{kind: leaf-spine, leaves: 2, spines: 4, hosts_per_leaf: 8, rate: 400G, "
+		"uplink_rate: 25G, delay: 1us}",
+		"{kind: leaf-spine, leaves: 4, spines: 3, hosts_per_leaf: 4, rate: 100G, "
+		"uplink_rate: 40G, mtu: 1024}",
+		"{kind: fat-tree, k: 4, rate: 800G, uplink_rate: 25G, delay: 1us}",
+	};
+	static const char *const ways[] = {"qos: {routing: round-robin, cut_through: true}",
+					   "qos: {routing: round-robin}"};
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 30; seed++) {
+		struct rs_random r = rs_random_stream(seed, 10, 8);
+		struct text t = {.n = 0};
+		struct loaded l;
+		const struct rs_series_speed *x;
+
+		add(&t,
+		    "fabric: {network: %s, %s, cc: none, transport: {recovery: selective, "
+		    "in_flight: 8192}}\n"
+		    "workload: [{flows: [{src: %u, dst: %u, bytes: %uB}]}]\n",
+		    one_of(&r, kinds, 3), one_of(&r, ways, 2), upto(&r, 3), 13 + upto(&r, 2),
+		    1 + upto(&r, 1u << upto(&r, 21)));
+		l = watch(t.s, (struct rs_observe){.on = true}, 1);
+		x = &l.r->series->flow_speed[0];
+		if (!(x->slowdown > 0.99 && x->slowdown < 1.04))
+			fail_msg("%f of the closed form: %s", x->slowdown, t.s);
+		load_free(&l);
+	}
+}
+
 /* And in messages of which some may be under way, each waiting for the end of another: READs for
  * answers, of which the peer holds a few, the others for ACKs. */
 static void test_messages_alone_take_their_closed_form(void **state)
@@ -461,6 +495,7 @@ int main(void)
 		cmocka_unit_test(test_pauses_of_a_class_without_packets_add_up),
 		cmocka_unit_test(test_latency_of_one_is_its_ways),
 		cmocka_unit_test(test_a_flow_alone_takes_its_closed_form),
+		cmocka_unit_test(test_a_dealt_flow_takes_its_closed_form),
 		cmocka_unit_test(test_messages_alone_take_their_closed_form),
 		cmocka_unit_test(test_a_path_is_where_packets_went),
 		cmocka_unit_test(test_bars_are_what_ranks_did),
