@@ -11,6 +11,10 @@ import re
 import subprocess
 
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SAME_TIME = os.path.join(ROOT, "tests", "data", "uet-truth", "orders.csv")
+
+
 class Bad(Exception):
     """Input that cannot be compared."""
 
@@ -50,6 +54,7 @@ class Case:
         self.read_topology(os.path.join(folder, self.text["topology"].split()[0]),
                            os.path.join(self.group, self.text["topology"].split()[0]))
         self.truth = self.read_summary(os.path.join(folder, "summary.csv"))
+        self.orders = self.read_orders()
 
     def read_case(self, path):
         for line in open(path):
@@ -105,6 +110,21 @@ class Case:
             return {r["metric"]: (number(path, i, r["mean"]), number(path, i, r["sd_pct"] or "0"),
                                   number(path, i, r["min"]), number(path, i, r["max"]))
                     for i, r in enumerate(csv.DictReader(f), 2)}
+
+    def read_orders(self):
+        """{metric: its means there where what happens in one picosecond comes in other orders}"""
+        out = {}
+        with open(SAME_TIME, newline="") as f:
+            for i, r in enumerate(csv.DictReader(f), 2):
+                if r["case"] == self.name:
+                    out.setdefault(r["metric"], []).append(number(SAME_TIME, i, r["mean"]))
+        return out
+
+    def there(self, metric, ours):
+        """What is to be met: the mean of its seeds, or where its orders were measured the nearest between them and it."""
+        mean_of = self.truth[metric][0]
+        both = self.orders.get(metric, []) + [mean_of]
+        return min(max(ours, min(both)), max(both))
 
     def of_seeds(self, metric):
         with open(os.path.join(self.folder, "seeds.csv"), newline="") as f:
@@ -291,7 +311,8 @@ def judge(case, runs, good):
         j.check(worst <= 0, f"one resend a trim, and one a timeout: {max(worst, 0)} off")
     j.count("resent", mean(r.rtx for r in runs), truth["rtx"],
             max(5, 1.5 * case.truth["rtx"][1]) if not good else 0.75 * case.truth["rtx"][1])
-    j.count("ACKs", mean(r.acks for r in runs), truth["acks"], 1 if good else 3)
+    acks = mean(r.acks for r in runs)
+    j.count("ACKs", acks, case.there("acks", acks), 1 if good else 3)
     j.count("marks", mean(r.marks for r in runs), truth["marks"], 4 if good else 8)
     most = max(truth[k] for k in truth if k.startswith("qmax_"))
     limit = float(case.text.get("switch_queue_bytes", most).split()[0])
