@@ -1,6 +1,8 @@
 """ECN, PFC and congestion control: C056 to C092, C140."""
+import json
 import math
-from .base import (Claim, Figure, Runs, at_least, at_most, ratio, scale, HOLDS, FAILS, CONDITIONS, OPEN, DOCUMENTS, NOT_MODELLED)
+import os
+from .base import (ROOT, Claim, Figure, Runs, call, at_least, at_most, ratio, scale, HOLDS, FAILS, CONDITIONS, OPEN, DOCUMENTS, NOT_MODELLED)
 
 NO_CC = "fabric.cc={kind: none}"
 PAPER = "fabric.cc={kind: dcqcn, preset: paper}"
@@ -288,13 +290,49 @@ def c075():
 
 
 def c076():
-    # 90 : 10 from a limit that ends: cuts alone, in closed form, and what cuts and steps up make of it in 4 round trips
-    left = (1 - 0.125) ** 4
-    shares = lambda n: ((0.9 - 0.5) * (1 - 0.125) ** n)
-    jain = lambda d: 1 / (1 + (d / 0.5) ** 2)
-    need = next(n for n in range(100) if jain(shares(n)) >= 0.99)
-    return [Figure("imbalance left after 4 cuts of 0.125, where steps up refill evenly", left, "", at_most(0.1)),
-            Figure("cuts from 90:10 to a fairness (Jain) of 0.99", need, "", at_most(4))], ""
+    # the first cut of one goes to 90 % of the line's rate, of the other to 10 %; a CNP, and a cut of 1/8, a round trip
+    cc = lambda rate: (f"{{kind: dcqcn, preset: mlx5, fixed_cut: 0.125, first_rate: {rate}Gb/s, cnp_interval: 8us, reduce_period: 8us}}")
+    r = Runs("incast", "workload=[{flows: [" + ", ".join(f"{{src: {i}, dst: 16, bytes: 400MB, cc: {cc(g)}}}" for i, g in ((0, 360), (1, 40))) + "]}]",
+             max_time="18ms")
+    jain = lambda a, b: (a + b) ** 2 / 2 / (a * a + b * b)
+    after, until = [], []
+    for seed in range(1, r.seeds + 1):
+        one, two = dict(r.rates("8us", flow=0, seed=seed)), dict(r.rates("8us", flow=1, seed=seed))
+        fair = [jain(one[t], two[t]) for t in sorted(one) if t in two]
+        begin = next(i for i, f in enumerate(fair) if f < 0.75)
+        after.append(fair[begin + 4])
+        until.append(next((i for i, f in enumerate(fair[begin:]) if f >= 0.99), math.inf))
+    return [Figure("from 90:10, 4 round trips of 8 us later: Jain's index of the rates", after, "", at_least(0.99)),
+            Figure("round trips until it is 0.99", until, "", at_most(4)),
+            Figure("in closed form: imbalance left after 4 cuts, where steps up refill evenly", (1 - 0.125) ** 4, "", at_most(0.1))], r
+
+
+def c077():
+    # payload that a link of 400 Gb/s carries in frames of 4096 bytes of it: 4096 / 4178 with preamble and gap
+    out = []
+    for n, size in ((2, 40), (4, 20), (16, 10)):
+        r = Runs("incast", "fabric.cc={kind: hp-dcqcn}", senders(n, f"{size}MB"))
+        out.append(Figure(f"{n} senders of {size} MB: of the receiver's link used", [n * size * 1e6 * 8 * 4178 / 4096 / 400 / t for t in r.time()], "",
+                          at_least(0.95) if n > 2 else None))
+    return out, r
+
+
+def c092():
+    folder = os.path.join(ROOT, "tests/data/gids")
+    names = sorted(n for n in os.listdir(folder) if os.path.isdir(os.path.join(folder, n)))
+    above = first = good = v2 = 0
+    for n in names:
+        with open(os.path.join(folder, n, "show_gids.txt"), encoding="utf-8") as f:
+            rows = [(int(w[2]), w[-2]) for w in map(str.split, f) if len(w) > 4 and w[2].isdigit()]
+        first += (0, "v1") in rows
+        above += sum(i > 0 for i, _ in rows)
+        v2 += sum(i > 0 and v == "v2" for i, v in rows)
+        told = json.loads(call(["audit", "--json", "-", f"tests/data/gids/{n}"], n))
+        good += not any(x["id"] == "R02" and x["verdict"] == "FAIL" for x in told["findings"])
+    return [Figure(f"tables of {len(names)} public reports whose entry 0 is RoCE v1", first / len(names), "", (1, 1)),
+            Figure("entries above 0 that are RoCE v2", v2 / above, "", (1, 1)),
+            Figure("machines on which index 3 is right, by ripstop audit", good / len(names), "", (1, 1))], \
+        "ripstop audit tests/data/gids/nccl-1573"
 
 
 def burst(size):
@@ -429,7 +467,7 @@ CLAIMS = [
     Claim("C073", "recovery by byte counter first, then by timer", FAILS, "both run at once, and hyper increase needs both", c073),
     Claim("C074", "at most one CNP in 50 us a flow", CONDITIONS, "the paper's preset; firmware allows one in 4 us or less, and by port if told so: then most senders hear nothing", c074),
     Claim("C075", "a cut of 0.5 is too much at 800G, 0.125 is best", CONDITIONS, "as DCQCN's default 0.5 it is no fact: alpha is a state, and its first cut takes a half", c075),
-    Claim("C076", "a cut of 0.125 converges in about 4 round trips", FAILS, "in closed form", c076),
+    Claim("C076", "a cut of 0.125 converges in about 4 round trips", FAILS, "cuts even out slowly, and mlx5's recovery more so", c076),
     Claim("C078", "DCQCN is slow for bursts", CONDITIONS, "not against Swift with 1 MB; 64 kB are out before any feedback", c078),
     Claim("C079", "HPCC removes loss without PFC", CONDITIONS, "while all first windows fit into the buffer", c079),
     Claim("C081", "a Kmin that is too high leads to deadlock", FAILS, "PFC works more, and a network without circles of buffers does not stop", c081),
@@ -438,13 +476,13 @@ CLAIMS = [
     Claim("C086", "trust PCP between switches", FAILS, "an uplink without a tag has no PCP", c086),
     Claim("C087", "storage may share the class of RoCE", CONDITIONS, "while it is little; bursts of storage cost the all-reduce its half", c087),
     Claim("C088", "control traffic must not be paused", HOLDS, "the sender that is paused does not hear of its cuts", c088),
-    Claim("C077", "HP-DCQCN keeps more than 95 % utilisation", DOCUMENTS, "no such algorithm is published; 95 % is HPCC's eta"),
+    Claim("C077", "HP-DCQCN keeps more than 95 % utilisation", FAILS, "no algorithm of that name is published, so a rate meter of ours was run (95 % is HPCC's eta)", c077),
     Claim("C080", "HPCC++ is Li et al., SIGCOMM 2025", DOCUMENTS, "fails: HPCC is SIGCOMM 2019, HPCC++ is an IETF draft"),
     Claim("C083", "DCQCN's alpha is computed in software", DOCUMENTS, "fails: firmware parameters of the NIC set it; a simulator cannot tell"),
     Claim("C085", "DSCP 26 is NCCL's default", DOCUMENTS, "fails: NCCL_IB_TC is 0 unless set; DSCP 26 is 104"),
     Claim("C089", "`mlnx_qos -p 3 --pfc 1` enables PFC on priority 3", DOCUMENTS, "fails: `--pfc 0,0,0,1,0,0,0,0`; `-p` maps priorities to classes"),
     Claim("C090", "CNP and ECN counters by `ethtool -S`", DOCUMENTS, "fails: they are under hw_counters (np_cnp_sent, rp_cnp_handled); PFC's are in ethtool"),
     Claim("C091", "`rdma stat show -a`, `perfquery` on RoCE, a netdev named mlx5_0", DOCUMENTS, "fails: no such option; InfiniBand's management; names differ"),
-    Claim("C092", "GID index 0 is RoCEv1, all others v2; always set 3", DOCUMENTS, "fails: types alternate by address, and NCCL from 2.21 on chooses"),
+    Claim("C092", "GID index 0 is RoCEv1, all others v2; always set 3", FAILS, "types alternate by address, pods have other indices, and NCCL from 2.21 on chooses", c092),
     Claim("C140", "a CNP halves the rate, so the fabric fails to half", CONDITIONS, "one does; repeated ones go on to the least rate", c140),
 ]
