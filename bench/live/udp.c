@@ -3,7 +3,9 @@
  * sends (UDP_SEGMENT, UDP_GRO), and a ping-pong of small datagrams that spins. Nothing is computed
  * and nobody looks at the bytes; or, as WRITEs, a CRC-32 of them is computed, each message begins
  * with a packet that is 16 bytes longer than the rest (a RETH) and therefore with a send of its
- * own, and payloads lie apart from headers, in memory of the application's.
+ * own, and payloads lie apart from headers, in memory of the application's. The ping-pong `as` a
+ * NIC has its sockets and calls, and the ACK of the last message behind each, and still computes
+ * nothing.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -35,6 +37,8 @@ enum {
 	SLOT = 65536,
 	PINGS = 20000,
 	PING_BYTES = 34, /* BTH, RETH, 2 bytes, ICRC of a WRITE, as the notes' measurement */
+	ACK_BYTES = 20,  /* BTH, AETH, ICRC */
+	ROCE = 4791,
 };
 
 static double now(void)
@@ -311,6 +315,113 @@ static void ping(const char *peer, int port)
 	printf("half %.3f us, p99 %.3f\n", took[PINGS / 2], took[PINGS * 99 / 100]);
 }
 
+/*
+ * What src/live/ asks of its sockets: both families, not connected (identification 0), the address
+ * that it was sent to and the TOS of what comes, a source address with what goes, blocks of
+ * segments.
+ */
+struct nic {
+	int fd;
+	struct sockaddr_in6 to;
+	struct in6_pktinfo own;
+	_Alignas(8) uint8_t control[128];
+};
+
+static void open_nic(struct nic *n, const char *own, const char *peer)
+{
+	struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(ROCE)};
+	char mapped[64];
+
+	*n = (struct nic){.fd = socket(AF_INET6, SOCK_DGRAM, 0),
+			  .to = {.sin6_family = AF_INET6, .sin6_port = htons(ROCE)}};
+	snprintf(mapped, sizeof(mapped), "::ffff:%s", own);
+	if (inet_pton(AF_INET6, mapped, &n->own.ipi6_addr) != 1)
+		die(own);
+	snprintf(mapped, sizeof(mapped), "::ffff:%s", peer);
+	if (inet_pton(AF_INET6, mapped, &n->to.sin6_addr) != 1)
+		die(peer);
+	set(n->fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+	set(n->fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
+	set(n->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
+	set(n->fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+	set(n->fd, IPPROTO_IP, IP_RECVTOS, 1);
+	set(n->fd, SOL_UDP, UDP_GRO, 1);
+	if (bind(n->fd, (struct sockaddr *)&any, sizeof(any)))
+		die("bind");
+}
+
+static void add_control(struct nic *n, struct msghdr *m, int level, int type, const void *data,
+			size_t bytes)
+{
+	struct cmsghdr *c = (struct cmsghdr *)(void *)(n->control + m->msg_controllen);
+
+	c->cmsg_level = level;
+	c->cmsg_type = type;
+	c->cmsg_len = CMSG_LEN(bytes);
+	memcpy(CMSG_DATA(c), data, bytes);
+	m->msg_controllen += CMSG_SPACE(bytes);
+}
+
+static void nic_send(struct nic *n, uint8_t *b)
+{
+	struct iovec v = {b, PING_BYTES + ACK_BYTES};
+	struct msghdr m = {.msg_name = &n->to,
+			   .msg_namelen = sizeof(n->to),
+			   .msg_iov = &v,
+			   .msg_iovlen = 1,
+			   .msg_control = n->control};
+	uint16_t segment = PING_BYTES;
+
+	add_control(n, &m, IPPROTO_IPV6, IPV6_PKTINFO, &n->own, sizeof(n->own));
+	add_control(n, &m, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
+	if (sendmsg(n->fd, &m, MSG_DONTWAIT) < 0)
+		die("sendmsg");
+}
+
+static void nic_receive(struct nic *n, uint8_t *b, double begin)
+{
+	for (;;) {
+		struct sockaddr_in6 from;
+		struct iovec v = {b, MESSAGE_MAX};
+		struct msghdr m = {.msg_name = &from,
+				   .msg_namelen = sizeof(from),
+				   .msg_iov = &v,
+				   .msg_iovlen = 1,
+				   .msg_control = n->control,
+				   .msg_controllen = sizeof(n->control)};
+
+		if (recvmsg(n->fd, &m, MSG_DONTWAIT) >= 0)
+			return;
+		if (errno != EAGAIN)
+			die("recvmsg");
+		if (begin > 0 && now() - begin > 5)
+			die("no answer");
+	}
+}
+
+static void ping_as_nic(const char *own, const char *peer, bool first)
+{
+	static uint8_t b[MESSAGE_MAX];
+	static double took[PINGS];
+	struct nic n;
+
+	open_nic(&n, own, peer);
+	alarm(20);
+	for (unsigned i = 0; i < PINGS; i++) {
+		double begin = now();
+
+		if (first)
+			nic_send(&n, b);
+		nic_receive(&n, b, first ? begin : 0);
+		if (!first)
+			nic_send(&n, b);
+		took[i] = (now() - begin) * 0.5e6;
+	}
+	qsort(took, PINGS, sizeof(took[0]), by_value);
+	if (first)
+		printf("half %.3f us, p99 %.3f\n", took[PINGS / 2], took[PINGS * 99 / 100]);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 7 && !strcmp(argv[1], "send"))
@@ -324,10 +435,12 @@ int main(int argc, char **argv)
 		pong(atoi(argv[2]));
 	else if (argc == 4 && !strcmp(argv[1], "ping"))
 		ping(argv[2], atoi(argv[3]));
+	else if (argc == 5 && !strcmp(argv[1], "as"))
+		ping_as_nic(argv[3], argv[4], !strcmp(argv[2], "ping"));
 	else {
 		fprintf(stderr,
 			"usage: udp send ADDRESS PORT SEGMENT SECONDS [SIZE] | udp receive PORT |"
-			" udp pong PORT | udp ping ADDRESS PORT\n");
+			" udp pong PORT | udp ping ADDRESS PORT | udp as ping|pong OWN PEER\n");
 		return 2;
 	}
 	return 0;

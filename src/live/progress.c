@@ -443,6 +443,35 @@ int rs_live_mind(struct rs_live *l, const struct pollfd *own, unsigned n, int64_
 }
 
 /*
+ * A program at a real-time priority that spins on its memory does not let a thread of the same
+ * priority have its core before its slice ends, 100 ms for Linux. Once that was seen, and where it
+ * is allowed, the thread goes before the program. Not sooner: it would be in the way of one that
+ * polls.
+ */
+static void go_before(void)
+{
+	struct sched_param p;
+	int policy;
+
+	if (pthread_getschedparam(pthread_self(), &policy, &p) ||
+	    (policy != SCHED_FIFO && policy != SCHED_RR))
+		return;
+	p.sched_priority++;
+	pthread_setschedparam(pthread_self(), policy, &p);
+}
+
+static void mind_starving(struct rs_live *l, int64_t since)
+{
+	int64_t now = rs_clock_ns();
+
+	if (l->before || now - since < rs_live_tuning.starved_ns ||
+	    polled_within(l, now, rs_live_tuning.starved_ns / 2))
+		return;
+	l->before = true;
+	go_before();
+}
+
+/*
  * Rings bring packets, and nobody is woken for each: while the application polls they are looked at
  * now and then, for what it spins on in its memory; else until they are silent. False: they are.
  * No yield: Linux takes a whole slice for each, and on a shared core that adds up to stalls.
@@ -454,6 +483,7 @@ static bool mind_rings(struct rs_live *l)
 
 	if (application_polls(l) && rs_shm_heard_within(l, now, rs_live_tuning.active_ns)) {
 		nanosleep(&look, NULL);
+		mind_starving(l, now);
 		return true;
 	}
 	return rs_shm_heard_within(l, now,

@@ -200,6 +200,7 @@ struct rs_live {
 	bool polling;      /* the application drives */
 	bool deferred;     /* what it posted waits for the next look */
 	struct rs_row row; /* what it posts without a poll between */
+	bool before;       /* the thread's: it went before the program, of real-time priority */
 	_Atomic bool rest; /* after a poll in vain: it may sleep a little */
 	_Atomic bool stop;
 	bool forked;          /* this is a copy in a child: the parent has the sockets */

@@ -17,6 +17,7 @@ const struct rs_live_tuning rs_live_tuning = {
 	.stray_max_ns = 200 * 1000,
 	.ring_look_ns = 30 * 1000,
 	.ring_spin_ns = 50 * 1000,
+	.starved_ns = 20 * 1000 * 1000,
 	.ring_spin_sleeper_ns = 0 * 1000,
 	.sleeper_polls = 64,
 	.ring_busy_ns = 1000 * 1000,
