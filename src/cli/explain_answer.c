@@ -98,6 +98,9 @@ static const struct {
 	{"frequency", "governor"},
 	{"temperature", "temp"},
 	{"pairs", "qps"},
+	{"addresses", "addr"},
+	{"ipv4", "inet"},
+	{"ipv6", "inet6"},
 	{"link", "link"},
 	{"layer", "link"},
 };
