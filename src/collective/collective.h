@@ -59,11 +59,12 @@ struct rs_coll {
 	struct {
 		uint32_t num, den; /* bytes on a link for bytes of data; den 0: as many */
 	} net, inside;
-	bool lines;    /* LL, LL128: inside a host a step sends while it receives */
-	bool stores;   /* inside a host a message is on the links while its step computes */
-	rs_time hop;   /* inside a host, in place of its links' latencies; 0: theirs */
-	rs_time proxy; /* of a message to the network, before it is posted, beside others' */
-	rs_time post;  /* of its proxy thread, one message of a rank after another */
+	bool lines;         /* LL, LL128: inside a host a step sends while it receives */
+	bool stores;        /* inside a host a message is on the links while its step computes */
+	rs_time hop;        /* inside a host, in place of its links' latencies; 0: theirs */
+	rs_time proxy;      /* of a message to the network, before it is posted, beside others' */
+	rs_time post;       /* of its proxy thread, one message of a rank after another */
+	int64_t proxy_rate; /* more of it: bytes a second of data on their way there; 0: none */
 	/* More of a post, of some networks: copies messages up to `eager` bytes at this rate (0: it
 	 * does not), takes `rendezvous` for longer ones. */
 	uint32_t eager;

@@ -38,6 +38,16 @@ static bool taken_on_the_way(const struct rs_coll *c, const struct rs_step *s)
 	return false;
 }
 
+/* Several turns are whole ones: threads wait for each other's lines. */
+static rs_time block_time(const struct nccl_run *r, uint64_t bytes)
+{
+	uint64_t turns = r->turn ? ceil_div(bytes, r->turn) : 0;
+
+	if (turns > 1)
+		return r->turn_time * (rs_time)turns;
+	return bytes ? rs_time_max(nccl_time_of(bytes, r->lane_rate), r->turn_least) : 0;
+}
+
 static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
 		 struct rs_step *out)
 {
@@ -52,7 +62,7 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 		out->wait[k].count += LAUNCH_STEPS;
 	if (r->own_time)
 		return;
-	out->compute = taken_on_the_way(c, out) ? 0 : nccl_time_of(out->local, r->lane_rate);
+	out->compute = taken_on_the_way(c, out) ? 0 : block_time(r, out->local);
 	if (out->local)
 		out->compute += r->slice;
 }
@@ -142,10 +152,8 @@ int plan_nccl(struct planner *p)
 	c->window = r->choice.chunk_steps > 1 && !r->p2p ? 4 : 8;
 	r->lane_rate = nccl_lane_rate(r, c->n_ranks, c->conf.op == RS_COLL_BROADCAST);
 	nccl_set_times(c, r);
-	/* A ring's LL128 shows itself by whole chunks (docs/nccl.md, "Run"). */
 	c->stores = r->p2p && !r->ll_inside;
-	c->lines = r->choice.proto == RS_NCCL_LL || r->ll_inside ||
-		   (r->choice.proto == RS_NCCL_LL128 && r->choice.algo == RS_NCCL_ALGO_TREE);
+	c->lines |= r->ll_inside;
 	nccl_set_overheads(c, r);
 	if (r->p2p)
 		err = plan_nccl_p2p(p, r);

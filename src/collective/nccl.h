@@ -24,6 +24,10 @@ struct nccl_run {
 	rs_time starts;    /* of the kernels of all GPUs that a thread drives; 0: one GPU */
 	rs_time slice;     /* that a block is busy for each slice, beside its bytes */
 	int64_t lane_rate; /* bytes of data a second that a channel's block moves */
+	/* LL, LL128: bytes that all threads of a block pass in a turn (0: as they come), what such
+	 * a turn takes, and what fewer bytes take at least. */
+	uint64_t turn;
+	rs_time turn_time, turn_least;
 	uint64_t (*n_steps)(const struct rs_coll *c, uint32_t rank, uint32_t lane);
 	void (*step)(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
 		     struct rs_step *out);

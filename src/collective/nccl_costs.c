@@ -8,8 +8,12 @@ enum arch { VOLTA, AMPERE, HOPPER, BLACKWELL };
 
 /* Bytes a second that a block copies or reduces with Simple, whatever the GPU; a message of
  * point-to-point waits for its step's flag beside. */
-#define BLOCK_RATE    INT64_C(22000000000)
-#define P2P_RATE      INT64_C(21000000000)
+#define BLOCK_RATE INT64_C(22000000000)
+#define P2P_RATE   INT64_C(21000000000)
+/* LL's lines lie in the host's memory: a GPU writes them over PCIe, the other one reads them. NCCL
+ * counts 39 GB/s on two hosts, 22.5 with AMD's CPUs; of 8 NICs. */
+#define LL_OTHER      INT64_C(4900000000)
+#define LL_AMD        INT64_C(2800000000)
 #define P2P_WARP_RATE INT64_C(1400000000)
 /* ... while it only sends, or only takes; a warp of it; what it pulls from another GPU */
 #define P2P_ALONE_RATE      INT64_C(32000000000)
@@ -40,8 +44,9 @@ static bool is_nvls(const struct nccl_run *r)
 static const double tree_rate[4][3] = {
 	{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}};
 static const double ll128_rate[4] = {20, 20, 36.7, 40}; /* the last: 2.30 */
-static const double ll_rate[4] = {39, 87.7, 141, 282};
-static const double nvls_tree_rate[4][3] = {{0}, {0}, {0, 57.7, 45.5}, {0, 96, 43.8}};
+static const double ll_rate[4] = {39, 87.7, 141, 200};  /* the last: fitted; NCCL counts 282 */
+/* of two nodes; of more the network has the rest (NCCL counts 45.5 and 43.8 of all) */
+static const double nvls_tree_rate[4] = {0, 0, 57.7, 96};
 static const double nvls_efficiency[4] = {0, 0, .88, .8};
 
 /* GB/s of all NVLinks of a GPU together, as NCCL counts them: its way to another one's. */
@@ -62,7 +67,7 @@ static double whole_rate(const struct nccl_run *r, uint32_t n_ranks)
 
 	if (is_nvls(r)) {
 		rate = nvls_efficiency[a] * nvlink_rate(p) * local / (local + 1);
-		graph = nvls_tree_rate[a][span_of(p)] * p->graph[RS_NCCL_ALGO_NVLS].n_channels * n /
+		graph = nvls_tree_rate[a] * p->graph[RS_NCCL_ALGO_NVLS].n_channels * n /
 			(2 * (n - 1));
 		return p->n_nodes > 1 && graph < rate ? graph : rate;
 	}
@@ -78,6 +83,33 @@ static double whole_rate(const struct nccl_run *r, uint32_t n_ranks)
 		return rate / 2;
 	}
 	return r->choice.proto == RS_NCCL_LL ? ll_rate[a] : graph * ll128_rate[a];
+}
+
+/* LL: each thread takes a line of 8 bytes of data and waits for it; LL128: a warp takes 1,920 bytes
+ * (device/prims_ll.h, prims_ll128.h). Of a tree's threads half reduce. Between hosts LL128's chunks
+ * are messages, and the whole ring moves chunk by chunk. */
+static uint64_t turn_of(const struct nccl_run *r)
+{
+	uint64_t threads = (uint64_t)r->choice.threads;
+	bool ring = r->choice.algo == RS_NCCL_ALGO_RING;
+
+	if (r->p->rccl || r->p2p)
+		return 0;
+	if (r->choice.proto == RS_NCCL_LL)
+		return 8 * (ring ? threads : threads / 2);
+	return r->choice.proto == RS_NCCL_LL128 && ring && r->p->n_nodes == 1
+		       ? 1920 * (threads / 32)
+		       : 0;
+}
+
+/* What a rank passes on in one step of a ring. */
+static uint64_t ring_piece(const struct rs_coll *c, const struct nccl_run *r)
+{
+	uint64_t bytes = r->choice.mid ? r->choice.mid : r->choice.lo;
+
+	if (c->conf.op == RS_COLL_ALL_REDUCE)
+		bytes = bytes / c->n_ranks + 1;
+	return bytes < r->choice.chunk ? bytes : r->choice.chunk;
 }
 
 int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcast)
@@ -159,11 +191,23 @@ static rs_time by_arch(const struct nccl_run *r, rs_time t)
 	return t * percent[arch_of(r->p)] / 100;
 }
 
+/* RCCL's kernels and networks, by its own table (graph/tuning.cc): several hosts; those of one host
+ * run small operations otherwise. */
+static bool by_rccl(const struct nccl_run *r)
+{
+	return r->p->rccl && r->p->n_nodes > 1 && !r->p2p;
+}
+
 /* Start of the kernel, with the first flags: 8.2 us of a small one in a stream (measured on an
  * H100), else the tables' base. */
-static rs_time launch_time(const struct rs_nccl_choice *c)
+static rs_time launch_time(const struct nccl_run *r)
 {
+	const struct rs_nccl_choice *c = &r->choice;
 	static const rs_time base[RS_NCCL_PROTOS] = {8200 * RS_NS, 14 * RS_US, 8400 * RS_NS};
+	static const rs_time rccl[RS_NCCL_PROTOS] = {12 * RS_US, 12 * RS_US, 17 * RS_US};
+
+	if (by_rccl(r))
+		return rccl[c->proto];
 
 	if (c->algo == RS_NCCL_ALGO_NVLS_TREE)
 		return 25 * RS_US;
@@ -179,10 +223,16 @@ static rs_time hop_time(const struct nccl_run *r)
 							{RS_US, 2500 * RS_NS, 5700 * RS_NS}};
 	static const rs_time tree[2][RS_NCCL_PROTOS] = {{600 * RS_NS, 1250 * RS_NS, 4 * RS_US},
 							{RS_US, 1900 * RS_NS, 4 * RS_US}};
+	static const rs_time rccl[2][RS_NCCL_PROTOS] = {{800 * RS_NS, 800 * RS_NS, 2100 * RS_NS},
+							{900 * RS_NS, 900 * RS_NS, 2300 * RS_NS}};
 	bool pci = r->p->graph[r->choice.algo].type_intra != RS_NCCL_NVL;
 
 	if (r->ll_inside)
 		return ring[pci][RS_NCCL_LL];
+	if (by_rccl(r))
+		return rccl[r->choice.algo != RS_NCCL_ALGO_RING][r->choice.proto];
+	if (r->turn && r->choice.algo == RS_NCCL_ALGO_RING)
+		return ring[pci][RS_NCCL_LL]; /* of a line; the turn is beside it */
 	return r->choice.algo == RS_NCCL_ALGO_RING ? ring[pci][r->choice.proto]
 						   : tree[pci][r->choice.proto];
 }
@@ -204,9 +254,15 @@ static rs_time slice_time(const struct nccl_run *r)
 /* Of a message on its way through the proxies of both ends, beside the network itself. */
 static rs_time proxy_time(const struct nccl_run *r)
 {
-	static const rs_time soft[RS_NCCL_PROTOS] = {2500 * RS_NS, 2500 * RS_NS, 6 * RS_US};
+	static const rs_time ring[RS_NCCL_PROTOS] = {2500 * RS_NS, 2500 * RS_NS, 11500 * RS_NS};
+	static const rs_time tree[RS_NCCL_PROTOS] = {2500 * RS_NS, 6 * RS_US, 11500 * RS_NS};
+	static const rs_time rccl[RS_NCCL_PROTOS] = {8 * RS_US, 8 * RS_US, 22500 * RS_NS};
 
-	return soft[r->choice.proto];
+	if (r->p2p || r->choice.algo == RS_NCCL_ALGO_PAT)
+		return 6 * RS_US;
+	if (by_rccl(r))
+		return rccl[r->choice.proto];
+	return r->choice.algo == RS_NCCL_ALGO_RING ? ring[r->choice.proto] : tree[r->choice.proto];
 }
 
 /* What a message costs more than one of verbs: on its way, and its proxy. A message of host memory
@@ -218,7 +274,7 @@ static const struct net {
 	int64_t rate;
 	rs_time rendezvous;
 } nets[] = {[RS_NCCL_NET_EFA] = {.message = 16 * RS_US},
-	    [RS_NCCL_NET_EFA_READ] = {.message = 63 * RS_US},
+	    [RS_NCCL_NET_EFA_READ] = {.message = 16 * RS_US},
 	    [RS_NCCL_NET_CXI] = {.post = 5 * RS_US,
 				 .eager = 16384,
 				 .rate = INT64_C(1500000000),
@@ -251,6 +307,22 @@ static uint32_t together(const struct rs_coll *c, const struct nccl_run *r)
 	return r->p->max_local_ranks < 8 ? r->p->max_local_ranks : 8;
 }
 
+/* LL passes line by line through a block, and so do LL128's trees. On one host a ring's LL128
+ * passes turn by turn, if it has several: the first one is all done before the next block begins.
+ */
+static void set_turns(struct rs_coll *c, struct nccl_run *r, int64_t scale)
+{
+	const struct rs_nccl_choice *k = &r->choice;
+	bool ll128 = k->proto == RS_NCCL_LL128;
+
+	r->turn = turn_of(r);
+	r->turn_time = nccl_time_of(r->turn, r->lane_rate) / scale;
+	r->turn = ceil_div(r->turn, (uint64_t)scale);
+	r->turn_least = ll128 ? r->turn_time : 0;
+	c->lines = k->proto == RS_NCCL_LL || (ll128 && k->algo == RS_NCCL_ALGO_TREE) ||
+		   (r->turn && ring_piece(c, r) > r->turn);
+}
+
 void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 {
 	const struct rs_nccl_conf *conf = &c->conf.nccl;
@@ -258,10 +330,13 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 	int messages = r->p2p ? 2 : 1; /* a proxy thread of point-to-point sends and receives */
 	int64_t scale = conf->scale ? conf->scale : 1;
 
-	r->launch = launch_time(&r->choice);
+	r->launch = launch_time(r);
+	set_turns(c, r, scale);
 	r->slice = slice_time(r);
 	c->hop = (r->p2p && !r->ll_inside) || is_nvls(r) ? hop_time(r) : by_arch(r, hop_time(r));
 	c->hop -= c->hop < r->slice ? c->hop : r->slice;
+	if (c->lines && r->turn_least)
+		c->hop += r->turn_time * scale;
 	c->proxy = proxy_time(r) + n->message + (r->p2p ? 11 * RS_US : 0);
 	c->post = RS_US + n->post * messages;
 	if (r->p2p)
@@ -270,6 +345,8 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 	c->eager_rate =
 		r->choice.proto == RS_NCCL_LL ? n->rate : 0; /* its buffers are the host's */
 	c->rendezvous = n->rendezvous / scale;
+	if (r->choice.proto == RS_NCCL_LL && !n->rate && !r->p->rccl)
+		c->proxy_rate = r->p->cpu_vendor == RS_NCCL_AMD ? LL_AMD : LL_OTHER;
 	r->starts = starts_time(c, r);
 	r->launch /= scale;
 	r->slice /= scale;

@@ -76,6 +76,19 @@ static uint32_t release_of(const struct rs_collective_conf *conf, struct rs_erro
 	return 0;
 }
 
+/* AWS's plugin tells NCCL a latency by the machine (75 us to p5, 35 us from p5en on), and without
+ * RDMA WRITE, whose order LL128 needs, sets NCCL_PROTO=simple (aws-ofi-nccl, platform-aws). */
+static void tell_net(const struct rs_collective_conf *conf, struct nccl_run *r)
+{
+	if (conf->nccl.net != RS_NCCL_NET_EFA && conf->nccl.net != RS_NCCL_NET_EFA_READ)
+		return;
+	for (int a = 0; a < RS_NCCL_ALGOS && r->p->n_nodes > 1; a++)
+		if (!(r->p->graph[a].latency_inter > 0))
+			r->p->graph[a].latency_inter = r->p->min_cc >= 100 ? 35 : 75;
+	if (conf->nccl.net == RS_NCCL_NET_EFA_READ && !(r->tune.proto && *r->tune.proto))
+		r->tune.proto = "simple";
+}
+
 int run_plan(struct planner *p, struct nccl_run *r)
 {
 	const struct rs_collective_conf *conf = &p->c->conf;
@@ -102,6 +115,8 @@ int run_plan(struct planner *p, struct nccl_run *r)
 		return -EINVAL;
 	}
 	err = rs_nccl_plan_fabric(p->f, conf->gpu, p->c->n_ranks, env, &assume, p->a, &r->p, p->e);
+	if (!err)
+		tell_net(conf, r);
 	/* NVLS's channels are cut by this alone, not by NCCL_MAX_NCHANNELS (transport/nvls.cc) */
 	if (!err && r->max_ctas && r->p->nvls_channels > r->max_ctas)
 		r->p->nvls_channels = r->max_ctas;

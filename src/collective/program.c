@@ -193,7 +193,7 @@ static bool same_conns(const struct program *m, const struct part *a, const stru
 			return false;
 	}
 	return c->hop == b->hop && c->lines == b->lines && c->stores == b->stores &&
-	       c->proxy == b->proxy && c->post == b->post;
+	       c->proxy == b->proxy && c->proxy_rate == b->proxy_rate && c->post == b->post;
 }
 
 /* A communicator keeps its connections: collectives that are cut alike use the same ones. */

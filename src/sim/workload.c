@@ -177,10 +177,12 @@ static rs_time proxy_posts(struct rs_sim *s, struct sim_coll *k, const struct si
 			   uint64_t bytes, rs_time now)
 {
 	rs_time *free = &k->posted[c->m->src_rank];
-
 	const struct rs_coll *plan = plan_of(k, c);
 
-	*free = rs_time_max(*free, now + plan->proxy) + plan->post;
+	now += plan->proxy;
+	if (plan->proxy_rate)
+		now += (rs_time)(bytes * (uint64_t)(RS_S / plan->proxy_rate));
+	*free = rs_time_max(*free, now) + plan->post;
 	if (bytes > plan->eager)
 		*free += plan->rendezvous;
 	else if (plan->eager_rate)

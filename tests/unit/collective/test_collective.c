@@ -675,12 +675,16 @@ static void test_nccl_networks_differ(void **state)
 	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 2);
 	struct rs_collective_conf conf = {.bytes = 1 << 20};
 	struct rs_coll *ib = nccl_plan(f, conf), *cxi, *efa;
+	const char *protocol;
 
 	conf.nccl.net = RS_NCCL_NET_CXI;
 	cxi = nccl_plan(f, conf);
 	conf.nccl.net = RS_NCCL_NET_EFA;
 	efa = nccl_plan(f, conf);
 	assert_int_equal(ib->eager_rate, 0);
+	conf.nccl.net = RS_NCCL_NET_EFA_READ;
+	chosen(nccl_plan(f, conf), &protocol);
+	assert_string_equal(protocol, "Simple");
 	assert_int_equal(cxi->post - ib->post, 5 * RS_US);
 	assert_int_equal(cxi->eager, 16384);
 	assert_int_equal(efa->proxy - ib->proxy, 16 * RS_US);
@@ -789,6 +793,70 @@ static void test_nccl_says_what_it_does_not_run(void **state)
 
 		if (!rs_coll_plan(f, &conf, arena, &c, &e) || !strstr(e.what, cases[i].what))
 			fail_msg("%s: %s", cases[i].env[0], e.what);
+		rs_fabric_free(f);
+	}
+}
+
+/* EFA's plugin tells NCCL 75 us: trees, which need two messages of it, are left for NVLSTree, which
+ * pays it twice a message, at a larger size. */
+static void test_nccl_hears_the_latency_of_efa(void **state)
+{
+	struct rs_fabric *f = nccl_fabric("scoreboard/hosts/hgx-h100.xml", 2);
+	struct rs_collective_conf conf = {.bytes = 16 << 20, .nccl = {.version = "2.22.3"}};
+	const char *protocol;
+
+	assert_string_equal(chosen(nccl_plan(f, conf), &protocol), "NVLSTree");
+	conf.nccl.net = RS_NCCL_NET_EFA;
+	assert_string_equal(chosen(nccl_plan(f, conf), &protocol), "Tree");
+	assert_string_equal(protocol, "LL128");
+	conf.bytes = 64 << 20;
+	assert_string_equal(chosen(nccl_plan(f, conf), &protocol), "NVLSTree");
+	rs_fabric_free(f);
+}
+
+/* All threads of a block pass 4 KiB of data by LL in a turn: a step of two turns, of which the
+ * second is not full, takes as long as two whole ones. */
+static void test_nccl_lines_go_in_turns(void **state)
+{
+	struct rs_fabric *f = nccl_fabric("scoreboard/hosts/hgx-h100.xml", 1);
+	const char *ll[] = {"NCCL_ALGO", "ring", "NCCL_PROTO", "LL"};
+	struct rs_collective_conf conf = {.bytes = 1 << 20, .nccl = {.env = ll, .n_env = 2}};
+	rs_time start = 0, some, two, three;
+
+	some = step_time(nccl_plan(f, conf), 0, &start); /* 5.3 KiB a step of 24 channels */
+	conf.bytes = 24 * 8 * 8192;
+	two = step_time(nccl_plan(f, conf), 0, &start);
+	conf.bytes += 24 * 8 * 64;
+	three = step_time(nccl_plan(f, conf), 0, &start);
+	assert_int_equal(some, two);
+	assert_int_equal(three * 2, two * 3);
+	rs_fabric_free(f);
+}
+
+/* On one host LL128 passes turn by turn (38,400 bytes): the next block begins after the first one.
+ * Between hosts a step passes its whole chunk. */
+static void test_nccl_ll128_goes_in_turns_on_one_host(void **state)
+{
+	const char *ring[] = {"NCCL_ALGO", "ring", "NCCL_PROTO", "LL128"};
+	struct rs_collective_conf conf = {.nccl = {.env = ring, .n_env = 2}};
+
+	for (unsigned hosts = 1; hosts <= 2; hosts++) {
+		struct rs_fabric *f = nccl_fabric("scoreboard/hosts/hgx-h100.xml", hosts);
+		rs_time start = 0, one;
+		struct rs_coll *c;
+
+		conf.bytes = 1 << 20;
+		c = nccl_plan(f, conf);
+		one = step_time(c, 0, &start);
+		assert_false(c->lines);
+		assert_int_equal(c->hop, hosts == 1 ? 600 * RS_NS : 1900 * RS_NS);
+		conf.bytes = 24 << 20;
+		c = nccl_plan(f, conf);
+		assert_int_equal(c->lines, hosts == 1);
+		if (hosts == 1) {
+			assert_int_equal(c->hop, 600 * RS_NS + one);
+			assert_int_equal(step_time(c, 0, &start) % one, 0);
+		}
 		rs_fabric_free(f);
 	}
 }
@@ -1152,6 +1220,9 @@ int main(void)
 		TEST(test_nccl_point_to_point_inside_a_host),
 		TEST(test_nccl_queue_pairs_take_turns),
 		TEST(test_nccl_says_what_it_does_not_run),
+		TEST(test_nccl_hears_the_latency_of_efa),
+		TEST(test_nccl_lines_go_in_turns),
+		TEST(test_nccl_ll128_goes_in_turns_on_one_host),
 		TEST(test_rccl_has_rings_and_trees_alone),
 		TEST(test_ring_groups_run_at_once),
 		TEST(test_bytes_sent_are_the_closed_forms),
