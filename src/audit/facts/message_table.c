@@ -436,6 +436,7 @@ const struct rs_message rs_messages[] = {
 	/* ---- Verbs calls, by their errno ---- */
 	{
 		.key = "verbs-modify",
+		.but = "UMR QP",
 		.check = "R02",
 		.severity = CRIT,
 		.confidence = RS_MEDIUM,
@@ -538,6 +539,19 @@ const struct rs_message rs_messages[] = {
 		.pattern = P(NULL),
 	},
 	{
+		.key = "umr-qp",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "UCX's queue pair for memory keys (UMR) could not be made ready",
+		.why = "UCX sets no port of a bond for it, which firmware refuses on a bonded "
+		       "device (mlx5_bond_0; UCX_TLS=^gga goes around it); in a container, ENODEV "
+		       "also says that the device has no network interface inside",
+		.need = "ibdev2netdev; show_gids; ip -br addr, inside the container",
+		.need_why = "a bond, or a device without its interface",
+		.pattern = P("ibv_modify_qp(UMR QP"),
+	},
+	{
 		.key = "verbs-ah",
 		.check = "R02",
 		.severity = CRIT,
@@ -570,7 +584,8 @@ const struct rs_message rs_messages[] = {
 			     "egister user memory", "egistering memory", "Couldn't allocate MR",
 			     "ibv_exp_reg_mr", "mlx5dv_reg_dmabuf", "failed to register address",
 			     "md reg_mem failed", "emory registration failed", "fi_mr_reg",
-			     "register memory region with regattr"),
+			     "register memory region with regattr", "MemoryRegion failed",
+			     "MemoryRegion::register*failed"),
 	},
 	{
 		.key = "gpu-register",

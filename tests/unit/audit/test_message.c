@@ -128,6 +128,12 @@ static void test_a_call_is_told_by_its_errno(void **state)
 	found_as("[1,23]<stdout>:n:7:9 [7] NCCL WARN NET/OFI Couldn't register memory region with "
 		 "regattr. RC: -95, ERROR: Operation not supported\n",
 		 "verbs-register/95");
+	found_as("ERROR rdma::mr: RawMemoryRegion::register_from failed Os { code: 12, kind: "
+		 "OutOfMemory, message: \"Cannot allocate memory\" }\n",
+		 "verbs-register/12");
+	found_as("[1.2] [pod:27:0] ib_mlx5dv_md.c:1100 UCX  ERROR mlx5_7: ibv_modify_qp(UMR QP "
+		 "0x9b5e) failed to modify to RTR: No such device\n",
+		 "umr-qp");
 	/* a log of JSON lines, and a post's inline code */
 	found_as("{\"level\":\"error\",\"msg\":\"Failed to create QP\",\"err\":\"Invalid "
 		 "argument\"}\n",
