@@ -353,7 +353,7 @@ static const char *what_takes(const struct rs_diagnosis *d)
 	static const char *const unit[] = {
 		"From the first flow's start to the last one's end it takes",
 		"The collective takes", "The training step takes", "The trace takes",
-		"Serving the requests takes"};
+		"From the first request's arrival to the last one's first token it takes"};
 
 	return unit[d->cases[0].fabric->jobs[0].kind];
 }
