@@ -428,9 +428,8 @@ int rs_live_mind(struct rs_live *l, const struct pollfd *own, unsigned n, int64_
 	rs_assert(n <= RS_LIVE_MIND_MAX);
 	if (n)
 		memcpy(f, own, n * sizeof(*own));
-	/* Rings wake in their own way (mind_rings()), and one minder is enough. */
-	if (l->forked || rs_shm_heard_within(l, rs_clock_ns(), rs_live_tuning.active_ns) ||
-	    !atomic_compare_exchange_strong(&l->minded, &none, true))
+	/* one minder is enough */
+	if (l->forked || !atomic_compare_exchange_strong(&l->minded, &none, true))
 		return ppoll(f, n, &ts, NULL) < 0 ? -errno : 0;
 	/* a thread that is cancelled would leave the device without a minder */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
