@@ -69,6 +69,7 @@ struct rs_cc_feedback {
 /* Bytes that are on their way still. */
 static inline uint64_t rs_cc_in_flight(const struct rs_cc_feedback *f)
 {
+	rs_assert(f->sent >= f->acked);
 	return f->sent - f->acked;
 }
 
@@ -177,6 +178,7 @@ const char *rs_cc_params_get(const struct rs_cc_param *p, const struct rs_cc_par
 /* cc->rate and cc->pace together: the only way an algorithm changes the rate. */
 static inline void rs_cc_set_rate(struct rs_cc *cc, int64_t rate)
 {
+	rs_assert(rate > 0); /* a pace is so many ps a byte */
 	cc->rate = rate;
 	cc->pace = rs_pace_of(rate);
 }

@@ -65,6 +65,7 @@ static uint32_t keep(const struct dcqcn_params *p)
 
 static uint64_t times(uint64_t a, uint64_t b)
 {
+	rs_assert(a <= ALPHA_ONE && b <= ALPHA_ONE);
 	return (a * b + ALPHA_ONE / 2) >> 30;
 }
 
@@ -83,6 +84,7 @@ static void feed_alpha(const struct dcqcn_params *p, struct state *s)
 	uint64_t k = keep(p);
 
 	s->alpha = (uint32_t)(times(k, s->alpha) + ALPHA_ONE - k);
+	rs_assert(s->alpha <= ALPHA_ONE);
 }
 
 static void alpha_to(const struct dcqcn_params *p, struct state *s, rs_time now)
@@ -184,6 +186,7 @@ static void increase(const struct dcqcn_params *p, struct rs_cc *cc)
 		s->target += p->rate_ai;
 	if (s->target > s->line)
 		s->target = s->line;
+	rs_assert(s->target > 0);
 	set_rate(p, cc, (cc->rate + s->target) / 2 + ((cc->rate + s->target) & 1));
 	cc->increases++;
 	if (p->release && cc->rate >= s->line - 1) {
@@ -223,6 +226,7 @@ static void skip_at_line(const struct dcqcn_params *p, struct rs_cc *cc, rs_time
 	struct state *s = state_of(cc);
 	rs_time n = (now - s->increase_at) / p->increase_timer;
 
+	rs_assert(s->increase_at != RS_NEVER);
 	if (cc->rate < s->line || s->target < s->line || s->cut_due || n <= 0)
 		return;
 	count(&s->time_stage, (uint64_t)n);

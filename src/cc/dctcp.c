@@ -52,6 +52,7 @@ static void publish(const struct dctcp_params *p, struct rs_cc *cc)
 	double least = (double)p->min_window, most = full(p, s);
 	int64_t rate;
 
+	rs_assert(least <= most && s->window >= 0); /* and a number */
 	s->window = s->window > most ? most : s->window < least ? least : s->window;
 	cc->window = (uint64_t)s->window;
 	rate = p->paced ? (int64_t)(s->window * 8 * (double)RS_S / (double)p->base_rtt) : s->line;
@@ -88,6 +89,7 @@ static void on_feedback(const struct rs_cc_params *params, struct rs_cc *cc,
 	struct state *s = state_of(cc);
 	bool marked = f->marked || s->told, over = f->acked > s->round;
 
+	rs_assert(f->acked <= f->sent);
 	s->told = false;
 	s->bytes += f->bytes;
 	s->marked += f->marked;

@@ -118,6 +118,7 @@ static bool measure(const struct hpcc_params *p, struct state *s, const struct p
 	struct fullness most = {.of = 0, .by = 1};
 	double span;
 
+	rs_assert(fb->n_hops <= RS_CC_HOPS && line_product > 0);
 	for (unsigned i = 0; i < fb->n_hops; i++) {
 		struct fullness f = fullness(s, &path->hop[i], &fb->hops[i], line_product);
 
@@ -137,6 +138,7 @@ static int64_t scaled(const struct hpcc_params *p, const struct state *s)
 {
 	double wanted = (double)s->reference * p->eta;
 
+	rs_assert(s->u >= 0 && s->reference > 0);
 	return wanted < (double)s->line * s->u ? (int64_t)(wanted / s->u) : s->line;
 }
 

@@ -61,6 +61,7 @@ static void turn(const struct meter_params *p, struct rs_cc *cc, rs_time now)
 	struct state *s = state_of(cc);
 	rs_time took = now - s->since;
 
+	rs_assert(took > 0);
 	s->metered = (int64_t)((rs_uint128)s->bytes * 8 * RS_S / (uint64_t)took);
 	s->bytes = 0;
 	s->since = now;

@@ -59,6 +59,7 @@ static void publish(const struct swift_params *p, struct rs_cc *cc)
 	double least = p->min_window < s->most ? p->min_window : s->most;
 	int64_t rate = s->line;
 
+	rs_assert(least > 0 && s->window >= 0); /* and a number */
 	s->window = s->window < least ? least : s->window > s->most ? s->most : s->window;
 	cc->window = (uint64_t)((s->window < whole ? whole : s->window) * (double)p->packet);
 	if (s->window < whole && s->delay > 0) {
@@ -100,6 +101,7 @@ static void cut(const struct swift_params *p, struct rs_cc *cc, double factor, r
 {
 	struct state *s = state_of(cc);
 
+	rs_assert(factor <= 1);
 	s->window *= factor < 1 - p->max_mdf ? 1 - p->max_mdf : factor;
 	s->cut_at = now;
 	cc->cuts++;

@@ -40,6 +40,7 @@ static void publish(const struct timely_params *p, struct rs_cc *cc)
 	struct state *s = state_of(cc);
 	double least = (double)(p->rate_min < s->line ? p->rate_min : s->line);
 
+	rs_assert(least > 0 && s->rate >= 0); /* and a number */
 	s->rate = s->rate < least ? least : s->rate > (double)s->line ? (double)s->line : s->rate;
 	rs_cc_change_rate(cc, (int64_t)s->rate);
 }

@@ -23,9 +23,11 @@ static void done(const struct rs_uet *u, struct sender *s, uint32_t psn)
 {
 	struct sent *t = &s->ring[psn & u->mask];
 
+	rs_assert(is_out(s, psn));
 	if (t->state == SENT_OUT) {
 		uet_unlink(s, t);
 	} else if (t->state == SENT_LOST) {
+		rs_assert(s->n_lost && s->lost_bytes >= t->frame);
 		clear_bit(s->lost, psn & u->mask);
 		s->n_lost--;
 		s->lost_bytes -= t->frame;

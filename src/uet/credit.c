@@ -75,6 +75,7 @@ static struct pdc *first(struct pull_list *l)
 {
 	struct pdc *p = l->head;
 
+	rs_assert(p && l->tail);
 	l->head = p->r->next_pull;
 	return p;
 }

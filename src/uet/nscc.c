@@ -39,6 +39,7 @@ void rs_nscc_derive(struct rs_nscc_conf *c)
 
 static void bound(struct rs_nscc *n, uint64_t least)
 {
+	rs_assert(least <= n->window_max);
 	n->window = n->window > n->window_max ? n->window_max
 		    : n->window < least       ? least
 					      : n->window;
@@ -131,6 +132,7 @@ static void decrease(const struct rs_nscc_conf *c, struct rs_nscc *n, rs_time no
 	n->fast_bytes = 0;
 	if (n->delay <= c->target || (n->cut_at != RS_NEVER && now - n->cut_at <= n->base_rtt))
 		return;
+	rs_assert(n->delay > 0);
 	keep = 1 - gamma_ * (double)(n->delay - c->target) / (double)n->delay;
 	n->window = (uint64_t)((double)n->window * (keep > cut_most ? keep : cut_most));
 	n->cut_at = now;

@@ -93,6 +93,7 @@ static void advance(struct rs_uet *u, struct pdc *p)
 
 		if (!bit(r->got, i))
 			break;
+		rs_assert(r->n_beyond);
 		clear_bit(r->got, i);
 		r->cum++;
 		if (bit(r->eom, i)) {
@@ -108,6 +109,7 @@ static bool accept(struct rs_uet *u, struct pdc *p, const struct rs_packet *k)
 	struct receiver *r = p->r;
 	bool next = k->psn == r->cum;
 
+	rs_assert(k->psn - r->cum <= u->mask && !bit(r->got, k->psn & u->mask));
 	r->bytes += k->frame_bytes;
 	u->n.useful += k->frame_bytes;
 	r->since_ack += k->frame_bytes;
