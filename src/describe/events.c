@@ -138,6 +138,10 @@ static void read_event(struct changes *c, const struct rs_node *n, struct happen
 	if (e->skip && !e->drop && !c->l->err)
 		rs_load_fail(c->l, -EINVAL, rs_node_get(n, "skip")->at,
 			     "skip: packets that go through before those of 'drop'; expected drop");
+	if (span && (e->drop || e->pause) && !c->l->err)
+		rs_load_fail(c->l, -EINVAL, rs_node_get(n, "for")->at, "for: of rate and loss; %s",
+			     e->drop ? "drop counts packets, behind those of 'skip'"
+				     : "pause says itself how long it lasts");
 	check_rate(c, n, e);
 	rs_node_time(c->l, n, "every", RS_NS, RS_START_MAX, &h->every);
 	rs_node_u32(c->l, n, "times", 2, TIMES_MAX, &h->times);

@@ -51,6 +51,8 @@ told "no preset 'mlx'; did you mean 'mlx5'?" "fabric: {$net, cc: {kind: dcqcn, p
 told "no parameter 'alpha_tmer'; did you mean 'alpha_timer'?" "fabric: {$net, cc: {alpha_tmer: 1us}}"
 told "g: expected from 1e-06 to 1, found '2'" "fabric: {$net, cc: {g: 2}}"
 told 'expected a name, or a mapping' "fabric: {$net, cc: [dcqcn]}"
+told "for: of rate and loss; drop counts" "fabric: {$net, events: [{at: 1us, link: h0, drop: 1, for: 1ms}]}"
+told "for: of rate and loss; pause says" "fabric: {$net, events: [{at: 1us, nic: h0, pause: 1ms, for: 2ms}]}"
 told "write mtu: 4096" "fabric: {network: {kind: single-switch, hosts: 4, mtu: 9000}}"
 
 # every parameter's printed range holds at both ends
