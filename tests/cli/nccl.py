@@ -95,6 +95,7 @@ def main():
             assert sum(k["lines"] - k["same"] for k in found.values()) == 1, (wrong, found)
         drawn_again(system)
     many_chunks()
+    pairs_in_turn()
     return refused()
 
 
@@ -147,6 +148,24 @@ def many_chunks():
                                   timeout=120, check=True)
         times.append(json.loads(done.stdout)["runs"][0]["jobs"][0]["time_ns"])
     assert 1.9 < times[1] / times[0] < 2.1, times
+
+
+def pairs_in_turn():
+    """Queue pairs that take messages in turn bring the same bytes as those that split each, in about the time."""
+    host = os.path.abspath(os.path.join(os.path.dirname(DATA), "hosts", "h100-8.xml"))
+    text = ("fabric:\n  hosts:\n    - {name: h, count: 2, like: %s}\n  network: {kind: single-switch, rate: 400G}\n"
+            "workload:\n  - {name: job, collective: {op: all-reduce, bytes: 16MiB, nccl: {env: {NCCL_ALGO: ring, NCCL_IB_QPS_PER_CONNECTION: 3, "
+            "NCCL_IB_SPLIT_DATA_ON_QPS: %d}}}}\n")
+    jobs = []
+    for split in (0, 1):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+            f.write(text % (host, split))
+            f.flush()
+            done = subprocess.run([RIPSTOP, "sim", "--no-diagnosis", "--quiet", "--json", "-", f.name], capture_output=True, text=True,
+                                  timeout=120, check=True)
+        jobs.append(json.loads(done.stdout)["runs"][0]["jobs"][0])
+    turns, parts = (j["time_ns"] for j in jobs)
+    assert turns != parts and 0.7 < turns / parts < 1.4, (turns, parts)
 
 
 def tuned():

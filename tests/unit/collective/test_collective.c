@@ -393,12 +393,12 @@ static struct rs_coll *pat_plan(struct rs_fabric *f, uint32_t n, enum rs_coll_op
 static void test_pat_moves_all_shares(void **state)
 {
 	static const enum rs_coll_op ops[] = {RS_COLL_ALL_GATHER, RS_COLL_REDUCE_SCATTER};
-	static const uint32_t ranks[] = {2, 3, 4, 5, 7, 8, 9, 13, 16, 33};
+	static const uint32_t ranks[] = {2, 3, 4, 5, 7, 9, 16, 33};
 	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 33);
 
-	for (unsigned n = 0; n < 10; n++)
+	for (unsigned n = 0; n < 8; n++)
 		for (unsigned k = 0; k < 2; k++)
-			for (uint64_t size = 300; size < 3000; size += 900)
+			for (uint64_t size = 300; size < 3000; size += 1800)
 				run_twin(pat_plan(f, ranks[n], ops[k], 4 * size * ranks[n] + 12,
 						  "8192"),
 					 size);
