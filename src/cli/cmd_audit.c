@@ -151,6 +151,10 @@ static int parse(int argc, char **argv, struct options *o)
 	while (!err && (c = getopt_long(argc, argv, "hqv", table, NULL)) != -1) {
 		if (c >= FIRST && c < LAST) {
 			o->file[c - FIRST] = optarg;
+			if (c - FIRST == JSON || c - FIRST == SARIF)
+				err = rs_cli_output("audit",
+						    c - FIRST == JSON ? "--json" : "--sarif",
+						    optarg, rs_cli_json_begins);
 			continue;
 		}
 		switch (c) {

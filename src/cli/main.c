@@ -1,8 +1,10 @@
 /* ripstop: the RDMA fabric of an AI cluster, in software. One file a command. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "base/units.h"
 #include "cli/cli.h"
 
@@ -78,6 +80,46 @@ int rs_cli_append(const char *command, const char *option, const char **list, un
 		return rs_cli_usage(command, "at most %u %s", max, option);
 	list[(*n)++] = value;
 	return 0;
+}
+
+/* Of reports of ours, white space left out. */
+const char *const rs_cli_json_begins[] = {"{\"schema\":\"ripstop-", "{\"$schema\":", NULL};
+
+/* The first n bytes that are no white space, as far as they are there. */
+static void first_bytes(const char *path, char *out, size_t n)
+{
+	struct stat st;
+	FILE *f = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
+	size_t have = 0;
+	int c;
+
+	while (f && have + 1 < n && (c = getc(f)) != EOF)
+		if (!isspace(c))
+			out[have++] = (char)c;
+	out[have] = '\0';
+	if (f)
+		fclose(f);
+}
+
+int rs_cli_output(const char *command, const char *option, const char *path,
+		  const char *const *ours)
+{
+	char begins[64];
+
+	if (!strncmp(path, "--", 2))
+		return rs_cli_usage(command, "%s takes a file to write, or '-', not '%s'", option,
+				    path);
+	first_bytes(path, begins, sizeof(begins));
+	for (unsigned i = 0; begins[0] && ours[i]; i++)
+		if (!strncmp(begins, ours[i], strlen(ours[i])))
+			return 0;
+	if (!begins[0])
+		return 0;
+	return rs_cli_usage(
+		command,
+		"%s would write over '%s', which is no report of ripstop: to read it, say "
+		"'%s - %s'; to replace it, remove it first",
+		option, path, option, path);
 }
 
 int rs_cli_number(const char *command, const char *option, const char *text, int64_t min,

@@ -97,6 +97,19 @@ workload: [{flows: short.csv}]"
 [ $? = 2 ] && [ ! -s "$tmp/stdout" ] && grep -q 'only one file' "$tmp/stderr" || failed=1
 "$ripstop" sim --perfetto - --series-csv - scenarios/incast.yaml >"$tmp/stdout" 2>"$tmp/stderr"
 [ $? = 2 ] && [ ! -s "$tmp/stdout" ] && grep -q 'only one file' "$tmp/stderr" || failed=1
+# a file that was to be read is not written over, a report is; the next option is no file
+printf 'host1: NCCL INFO x\n' >"$tmp/nccl.log"
+for command in "audit --json" "audit --sarif" "expect --json" "sim --json" "compare --json"; do
+	"$ripstop" $command "$tmp/nccl.log" 2>"$tmp/stderr"
+	[ $? = 2 ] && grep -q "write over.*${command#* } - " "$tmp/stderr" &&
+		[ "$(cat "$tmp/nccl.log")" = "host1: NCCL INFO x" ] || failed=1
+	"$ripstop" $command --quiet 2>"$tmp/stderr"
+	[ $? = 2 ] && grep -q "not '--quiet'" "$tmp/stderr" && [ ! -e ./--quiet ] || failed=1
+done
+for twice in 1 2; do
+	"$ripstop" audit --quiet --json "$tmp/audit.json" "$tmp/nccl.log" >"$tmp/stdout" 2>"$tmp/stderr"
+	grep -q '"schema": "ripstop-audit' "$tmp/audit.json" && [ ! -s "$tmp/stderr" ] || failed=1
+done
 "$ripstop" switch --ecn 5 a b 2>"$tmp/stderr"
 [ $? = 2 ] && grep -q '^ripstop: --ecn: expected' "$tmp/stderr" || failed=1
 "$ripstop" pcap --no-such 2>"$tmp/stderr"
