@@ -938,12 +938,21 @@ static void refusal_add(struct rs_audit *a, const struct rs_input *in, const str
 
 enum { FAILURES = 64 /* kept of a host; more say no more */ };
 
+/* Bytes that no program prints: a binary file's words state nothing. */
+static bool has_control_bytes(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' && *text != '\t' && *text != '\r')
+			return true;
+	return strstr(text, "\xEF\xBF\xBD") != NULL; /* U+FFFD: what was none of UTF-8 */
+}
+
 static void failure_add(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
 			uint32_t *stated, unsigned *n)
 {
 	char name[32];
 
-	if (*n >= FAILURES || !rs_states_failure(l->text))
+	if (*n >= FAILURES || has_control_bytes(l->text) || !rs_states_failure(l->text))
 		return;
 	stated[(*n)++] = l->number;
 	snprintf(name, sizeof(name), "failure/%u", *n);
