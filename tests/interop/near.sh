@@ -74,7 +74,7 @@ server=$!
 wait_listen "in_pod 1" || :
 python3 - "$dir" <<'STRANGER' &
 import os, random, socket, sys, time
-folder, end = sys.argv[1], time.time() + 3
+folder, end = sys.argv[1], time.time() + 60
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 s.setblocking(False)
 r, w = os.pipe()
