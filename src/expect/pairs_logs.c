@@ -214,7 +214,7 @@ static double osu(const char *s, size_t n, bool *latency)
 
 		if (isdigit((unsigned char)*s)) {
 			size = strtod(s, &stop);
-			v = strtod(stop, &stop);
+			v = *stop == ' ' || *stop == '\t' ? strtod(stop, &stop) : 0;
 			if (size >= 0 && v > 0 && (*latency ? !(best > 0) : v > best))
 				best = v;
 		}
@@ -316,8 +316,9 @@ static void log_line(struct logs *l, const char *s, size_t n, int line)
 	} else if (l->text) {
 		l->bytes = (size_t)(s + n - l->text);
 	}
-	if (rank_line(l, s, n) || isdigit((unsigned char)s[blank]) || find(s, n, " address:") ||
-	    find(s, n, "GID:") || find(s, n, " INFO ") || !heading(s, n, name))
+	if (rank_line(l, s, n) || (blank < n && isdigit((unsigned char)s[blank])) ||
+	    find(s, n, " address:") || find(s, n, "GID:") || find(s, n, " INFO ") ||
+	    !heading(s, n, name))
 		return;
 	if (l->text)
 		l->bytes = (size_t)(s - l->text);
@@ -333,7 +334,8 @@ static bool whole_file(const char *text, size_t n)
 	       !find(text, n, "# OSU MPI");
 }
 
-void pairs_read_logs(struct reader *r, const char *text, size_t n)
+/* The text ends in a 0, and has no other. */
+static void read_text(struct reader *r, const char *text, size_t n)
 {
 	struct logs l = {.r = r};
 	const char *end = text + n;
@@ -355,4 +357,19 @@ void pairs_read_logs(struct reader *r, const char *text, size_t n)
 		*r->e = l.first;
 		r->err = l.first.code;
 	}
+}
+
+void pairs_read_logs(struct reader *r, const char *text, size_t n)
+{
+	char *copy = malloc(n + 1);
+
+	if (!copy) {
+		r->err = rs_error_set(r->e, -ENOMEM, "out of memory");
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		copy[i] = text[i] ? text[i] : ' ';
+	copy[n] = '\0';
+	read_text(r, copy, n);
+	free(copy);
 }
