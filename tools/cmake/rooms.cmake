@@ -21,8 +21,7 @@ if(RS_WERROR)
   target_compile_options(rs_options INTERFACE -Werror)
 endif()
 if(RS_SANITIZE)
-  # -O1 -g1: reports name functions and lines, and compiling takes half as long as with -O2 and what a debugger wants
-  string(REPLACE "-O2" "-O1" CMAKE_C_FLAGS_RELWITHDEBINFO "${CMAKE_C_FLAGS_RELWITHDEBINFO}")
+  # -g1: reports name functions and lines, and compiling takes a fifth less than with what a debugger wants
   target_compile_options(rs_options INTERFACE -fsanitize=${RS_SANITIZE} -fno-sanitize-recover=all -g1)
   target_link_options(rs_options INTERFACE -fsanitize=${RS_SANITIZE})
   target_compile_definitions(rs_options INTERFACE RS_SANITIZED)
@@ -59,6 +58,10 @@ function(rs_room folder)
     set_target_properties(rs_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
       C_VISIBILITY_PRESET hidden)
     set(kind PUBLIC)
+    # With sanitizers -O1 compiles in half the time: for rooms in which tests do not spend theirs.
+    if(RS_SANITIZE AND name MATCHES "^(audit|expect|compare|report|text|import|describe|diagnose|measured|capture)")
+      target_compile_options(rs_${name} PRIVATE -O1)
+    endif()
   endif()
   target_link_libraries(rs_${name} ${kind} rs_options)
   foreach(d ${R_DEPS})

@@ -11,9 +11,9 @@
 #include "rdma/state.h"
 
 #ifdef __SANITIZE_ADDRESS__
-enum { REGIONS = 5000, ROUNDS = 20000, PD = 1 };
+enum { REGIONS = 5000, ROUNDS = 20000, NICS = 50, PD = 1 };
 #else
-enum { REGIONS = 5000, ROUNDS = 60000, PD = 1 };
+enum { REGIONS = 5000, ROUNDS = 60000, NICS = 5000, PD = 1 };
 #endif
 
 static uint32_t draw(void *arg)
@@ -110,10 +110,10 @@ static void test_keys_name_their_regions_and_stale_ones_none(void **state)
 
 static void test_keys_are_all_over_their_32_bits(void **state)
 {
-	static uint32_t key[REGIONS];
+	static uint32_t key[NICS];
 	unsigned ones[32] = {0}, steps[32] = {0}, guessed = 0;
 
-	for (uint32_t i = 0; i < REGIONS; i++) {
+	for (uint32_t i = 0; i < NICS; i++) {
 		struct setup t;
 		uint32_t second;
 
@@ -127,6 +127,8 @@ static void test_keys_are_all_over_their_32_bits(void **state)
 		guessed += names(&t, key[i] + 0x100, 1); /* what a count would give */
 		close_nic(&t);
 	}
+	if (NICS < 5000)
+		return; /* draws are judged in the other builds */
 	/* of 5,000 draws of one bit 2,500 are 1, with a deviation of 35: 8 of these */
 	for (unsigned b = 0; b < 32; b++)
 		assert_in_range(ones[b], 2500 - 283, 2500 + 283);
@@ -135,8 +137,8 @@ static void test_keys_are_all_over_their_32_bits(void **state)
 		if (b < 8 || b >= 27) /* bit 26 has a carry's chance more */
 			assert_in_range(steps[b], 2500 - 283, 2500 + 283);
 	assert_true(guessed <= 2);
-	qsort(key, REGIONS, sizeof(key[0]), compare);
-	for (uint32_t i = 0; i + 3 < REGIONS; i++)
+	qsort(key, NICS, sizeof(key[0]), compare);
+	for (uint32_t i = 0; i + 3 < NICS; i++)
 		assert_true(key[i] != key[i + 3]);
 }
 
