@@ -134,19 +134,22 @@ def refused():
         ran("plan", one)
 
 
+def job_of(text):
+    """The one job of a description, simulated."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+        f.write(text)
+        f.flush()
+        done = subprocess.run([RIPSTOP, "sim", "--no-diagnosis", "--quiet", "--json", "-", f.name], capture_output=True, text=True,
+                              timeout=120, check=True)
+    return json.loads(done.stdout)["runs"][0]["jobs"][0]
+
+
 def many_chunks():
     """Twice the bytes of a send-recv take twice the time, also past 64 chunks a connection."""
     host = os.path.abspath(os.path.join(DATA, "../scoreboard/hosts/hgx-h100.xml"))
     text = ("fabric:\n  hosts:\n    - {name: h, count: 1, like: %s}\n  pairing: nearest\n  network: {kind: rail, leaves: 8}\n"
             "workload:\n  - {name: job, collective: {op: send-recv, bytes: %dMiB, ranks: [h0/gpu0, h0/gpu1]}}\n")
-    times = []
-    for mib in (1536, 3072):
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
-            f.write(text % (host, mib))
-            f.flush()
-            done = subprocess.run([RIPSTOP, "sim", "--no-diagnosis", "--quiet", "--json", "-", f.name], capture_output=True, text=True,
-                                  timeout=120, check=True)
-        times.append(json.loads(done.stdout)["runs"][0]["jobs"][0]["time_ns"])
+    times = [job_of(text % (host, mib))["time_ns"] for mib in (1536, 3072)]
     assert 1.9 < times[1] / times[0] < 2.1, times
 
 
@@ -156,14 +159,7 @@ def pairs_in_turn():
     text = ("fabric:\n  hosts:\n    - {name: h, count: 2, like: %s}\n  network: {kind: single-switch, rate: 400G}\n"
             "workload:\n  - {name: job, collective: {op: all-reduce, bytes: 16MiB, nccl: {env: {NCCL_ALGO: ring, NCCL_IB_QPS_PER_CONNECTION: 3, "
             "NCCL_IB_SPLIT_DATA_ON_QPS: %d}}}}\n")
-    jobs = []
-    for split in (0, 1):
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
-            f.write(text % (host, split))
-            f.flush()
-            done = subprocess.run([RIPSTOP, "sim", "--no-diagnosis", "--quiet", "--json", "-", f.name], capture_output=True, text=True,
-                                  timeout=120, check=True)
-        jobs.append(json.loads(done.stdout)["runs"][0]["jobs"][0])
+    jobs = [job_of(text % (host, split)) for split in (0, 1)]
     turns, parts = (j["time_ns"] for j in jobs)
     assert turns != parts and 0.7 < turns / parts < 1.4, (turns, parts)
 
