@@ -59,12 +59,10 @@ int rs_cli_usage(const char *command, const char *fmt, ...) __attribute__((forma
  * list. RS_EXIT_USAGE with a message where there is no room. */
 int rs_cli_append(const char *command, const char *option, const char **list, unsigned *n,
 		  unsigned max, const char *value);
-/* A file that an option writes: not the next option's name, and none that is there and does not
- * begin with one of the words `ours`, ended by NULL: it may be what was to be read. 0, or
- * RS_EXIT_USAGE with a message. */
-int rs_cli_output(const char *command, const char *option, const char *path,
-		  const char *const *ours);
-extern const char *const rs_cli_json_begins[];
+/* A file that an option writes a report to as JSON: not the next option's name, and none that is
+ * there and is no report of ours: it may be what was to be read. 0, or RS_EXIT_USAGE with a
+ * message. */
+int rs_cli_json_output(const char *command, const char *option, const char *path);
 /* An option's value, from min to max, into *out. 0, or the exit status where it is not one. */
 int rs_cli_number(const char *command, const char *option, const char *text, int64_t min,
 		  int64_t max, int64_t *out);

@@ -152,9 +152,8 @@ static int parse(int argc, char **argv, struct options *o)
 		if (c >= FIRST && c < LAST) {
 			o->file[c - FIRST] = optarg;
 			if (c - FIRST == JSON || c - FIRST == SARIF)
-				err = rs_cli_output("audit",
-						    c - FIRST == JSON ? "--json" : "--sarif",
-						    optarg, rs_cli_json_begins);
+				err = rs_cli_json_output(
+					"audit", c - FIRST == JSON ? "--json" : "--sarif", optarg);
 			continue;
 		}
 		switch (c) {

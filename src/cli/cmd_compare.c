@@ -86,7 +86,7 @@ static int option(struct options *o, int c, char *arg)
 	switch (c) {
 	case JSON:
 		o->json = arg;
-		return rs_cli_output("compare", "--json", arg, rs_cli_json_begins);
+		return rs_cli_json_output("compare", "--json", arg);
 	case HTML:
 		o->html = arg;
 		break;

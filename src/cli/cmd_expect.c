@@ -197,7 +197,7 @@ static int one(struct options *o, int c, char *arg)
 		return rs_cli_append("expect", "--host", o->host, &o->n_host, HOST_MAX, arg);
 	case JSON:
 		o->json = arg;
-		return rs_cli_output("expect", "--json", arg, rs_cli_json_begins);
+		return rs_cli_json_output("expect", "--json", arg);
 	case THREADS:
 		err = rs_cli_number("expect", "--threads", arg, 1, 64, &v);
 		o->o.threads = (unsigned)v;

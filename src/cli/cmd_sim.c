@@ -176,7 +176,7 @@ static int parse(int argc, char **argv, struct options *o)
 		switch (c) {
 		case JSON:
 			o->json = optarg;
-			err = rs_cli_output("sim", "--json", optarg, rs_cli_json_begins);
+			err = rs_cli_json_output("sim", "--json", optarg);
 			break;
 		case HTML:
 			o->html = optarg;

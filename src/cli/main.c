@@ -82,9 +82,6 @@ int rs_cli_append(const char *command, const char *option, const char **list, un
 	return 0;
 }
 
-/* Of reports of ours, white space left out. */
-const char *const rs_cli_json_begins[] = {"{\"schema\":\"ripstop-", "{\"$schema\":", NULL};
-
 /* The first n bytes that are no white space, as far as they are there. */
 static void first_bytes(const char *path, char *out, size_t n)
 {
@@ -101,20 +98,20 @@ static void first_bytes(const char *path, char *out, size_t n)
 		fclose(f);
 }
 
-int rs_cli_output(const char *command, const char *option, const char *path,
-		  const char *const *ours)
+int rs_cli_json_output(const char *command, const char *option, const char *path)
 {
+	static const char *const ours[] = {"{\"schema\":\"ripstop-", "{\"$schema\":"};
 	char begins[64];
 
 	if (!strncmp(path, "--", 2))
 		return rs_cli_usage(command, "%s takes a file to write, or '-', not '%s'", option,
 				    path);
 	first_bytes(path, begins, sizeof(begins));
-	for (unsigned i = 0; begins[0] && ours[i]; i++)
-		if (!strncmp(begins, ours[i], strlen(ours[i])))
-			return 0;
 	if (!begins[0])
 		return 0;
+	for (unsigned i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		if (!strncmp(begins, ours[i], strlen(ours[i])))
+			return 0;
 	return rs_cli_usage(
 		command,
 		"%s would write over '%s', which is no report of ripstop: to read it, say "
