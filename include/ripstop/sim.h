@@ -81,7 +81,9 @@ struct ripstop_job {
 	uint32_t ranks;   /* of a collective or step */
 	int64_t start, finish;
 	int64_t time;          /* what it is judged by: first start to last end of flows, a further
-				* repetition of a collective, a step; RIPSTOP_NEVER: not done */
+				* repetition of a collective, a step; of requests the mean time to
+				* first token, of flows that begin one after another the mean time
+				* of one; RIPSTOP_NEVER: not done */
 	int64_t p50, p99, max; /* of flows' completion times, or requests' first tokens (no max);
 				* RIPSTOP_NEVER: none */
 	uint64_t bytes;        /* of a collective; that all ranks of other work sent */

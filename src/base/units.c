@@ -247,6 +247,8 @@ int rs_parse_int(const char *s, int64_t min, int64_t max, int64_t *n, struct rs_
 	v = strtoll(s, &end, 10);
 	if (end == s || *end || (s[0] != '-' && !(s[0] >= '0' && s[0] <= '9')))
 		return rs_error_set(e, -EINVAL, "expected a whole number, found '%s'", s);
+	if ((errno || v < min || v > max) && min == max)
+		return rs_error_set(e, -ERANGE, "expected %" PRId64 ", found '%s'", min, s);
 	if (errno || v < min || v > max)
 		return rs_error_set(e, -ERANGE,
 				    "expected a whole number from %" PRId64 " to %" PRId64
@@ -299,6 +301,15 @@ static char *human(char *buf, size_t size, double v, const struct unit *u, unsig
 		n--;
 	v /= u[n - 1].scale;
 	snprintf(buf, size, "%.*f %s", v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, u[n - 1].name);
+	return buf;
+}
+
+char *rs_format_range(char *buf, size_t size, int64_t least, int64_t most)
+{
+	if (least == most)
+		snprintf(buf, size, "%" PRId64, least);
+	else
+		snprintf(buf, size, "%" PRId64 " to %" PRId64, least, most);
 	return buf;
 }
 

@@ -33,6 +33,8 @@ int rs_parse_int(const char *s, int64_t min, int64_t max, int64_t *n, struct rs_
 char *rs_format_rate(char *buf, size_t size, int64_t rate);
 char *rs_format_bytes(char *buf, size_t size, uint64_t bytes);
 char *rs_format_time(char *buf, size_t size, rs_time t);
+/* "2 to 5"; "2" where that is all there is. */
+char *rs_format_range(char *buf, size_t size, int64_t least, int64_t most);
 
 /* For people: three significant digits ("391 Gb/s", "1.05 MB", "12.3 us"). Not parsed back. */
 char *rs_human_rate(char *buf, size_t size, double rate);

@@ -214,8 +214,8 @@ static int from_fabric(struct loading *g, struct rs_fabric **fabric, struct rs_n
 	n = c && c->n_ranks ? c->n_ranks : f->n_gpus;
 	if (!n)
 		return rs_error_set(g->e, -EINVAL, "%s has no GPUs", g->job->file);
-	return rs_nccl_plan_fabric(f, c ? places[j - f->jobs] : NULL, n, g->env, &g->assume, g->a,
-				   out, g->e);
+	return rs_nccl_plan_fabric(f, c ? places[j - f->jobs] : NULL, n, g->env, &g->assume, NULL,
+				   g->a, out, g->e);
 }
 
 int rs_cli_nccl_load(const struct rs_cli_nccl_job *job, const struct rs_nccl_env *env,

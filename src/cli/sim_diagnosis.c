@@ -94,7 +94,7 @@ static const char *mostly(const struct rs_diagnosis *d, uint32_t job)
 static double goodput(const struct rs_diagnosis *d, uint32_t job)
 {
 	const struct rs_sim_result *r = d->cases[0].result;
-	rs_time t = rs_job_time(r, job);
+	rs_time t = rs_job_span(r, job);
 	uint64_t bytes = 0;
 
 	if (t == RS_NEVER || t <= 0)
@@ -353,8 +353,11 @@ static const char *what_takes(const struct rs_diagnosis *d)
 	static const char *const unit[] = {
 		"From the first flow's start to the last one's end it takes",
 		"The collective takes", "The training step takes", "The trace takes",
-		"From the first request's arrival to the last one's first token it takes"};
+		"The mean time to first token is"};
 
+	if (d->cases[0].fabric->jobs[0].kind == RS_JOB_FLOWS &&
+	    rs_job_arrives(&d->cases[0].fabric->jobs[0]))
+		return "A flow takes, on average,";
 	return unit[d->cases[0].fabric->jobs[0].kind];
 }
 

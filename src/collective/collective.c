@@ -80,6 +80,8 @@ void plan_connect(struct planner *p, uint64_t conn, uint32_t src, uint32_t dst, 
 {
 	struct rs_conn *k = &p->c->conns[conn];
 
+	rs_assert(conn < p->c->n_conns && src < p->c->n_ranks && dst < p->c->n_ranks);
+	rs_assert(src != dst && !k->channel && !k->src && !k->dst); /* each is made once */
 	*k = (struct rs_conn){.src = src, .dst = dst, .channel = channel, .via = src};
 	k->nvlink = plan_host(p, src) == plan_host(p, dst);
 	if (k->nvlink)
@@ -106,6 +108,8 @@ void plan_entries(const struct planner *p, const uint32_t *ranks, uint32_t n, ui
 	uint32_t channels = p->c->conf.channels;
 	uint32_t *nic = p->scratch, *in = nic + n, *out = in + n;
 	bool one = p->f->hosts[plan_host(p, ranks[0])].n_endpoints < 2;
+
+	rs_assert(n && n <= p->c->n_ranks && by <= n);
 
 	if (!one)
 		name_nics(p, ranks, n, nic);

@@ -70,6 +70,10 @@ struct rs_coll {
 	uint32_t eager;
 	int64_t eager_rate;
 	rs_time rendezvous;
+	rs_time longer; /* of those more on their way, beside others */
+	/* EFA: a message goes over as many of its NIC's rails as it has stripes. 0: one rail. */
+	uint32_t rails, stripe;
+	int64_t rail_rate; /* bytes a second */
 	uint64_t (*n_steps)(const struct rs_coll *c, uint32_t rank, uint32_t lane);
 	void (*step)(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
 		     struct rs_step *out);
@@ -86,6 +90,8 @@ struct rs_coll {
 int rs_coll_plan(const struct rs_fabric *f, const struct rs_collective_conf *conf,
 		 struct rs_arena *a, struct rs_coll **out, struct rs_error *e);
 
+/* From its GPU until its proxy posts a message of so many bytes, beside others. */
+rs_time rs_coll_proxy_time(const struct rs_coll *c, uint64_t bytes);
 /* Bytes that a rank must send in all: for closed forms. */
 uint64_t rs_coll_bytes_sent(const struct rs_coll *c, uint32_t rank);
 /* What NCCL took for it ("NVLSTree", "Simple", channels); false: it was told. */

@@ -151,6 +151,7 @@ int plan_nccl(struct planner *p)
 	c->turns = r->qps > 1 && !r->split;
 	c->window = r->choice.chunk_steps > 1 && !r->p2p ? 4 : 8;
 	r->lane_rate = nccl_lane_rate(r, c->n_ranks, c->conf.op == RS_COLL_BROADCAST);
+	r->alone_rate = nccl_alone_rate(r);
 	nccl_set_times(c, r);
 	c->stores = r->p2p && !r->ll_inside;
 	c->lines |= r->ll_inside;

@@ -19,11 +19,14 @@ struct nccl_run {
 	int qps;           /* NCCL_IB_QPS_PER_CONNECTION; 0: as the collective says */
 	int split;         /* NCCL_IB_SPLIT_DATA_ON_QPS */
 	int ll_threshold;  /* NCCL_P2P_LL_THRESHOLD, bytes */
+	bool aws_tuner;    /* NCCL_TUNER_PLUGIN: that of AWS's plugin, where this is the network */
 	bool ll_inside;    /* messages of point-to-point inside a node go by LL */
 	rs_time launch;    /* before a lane's first step: the kernel, its start */
 	rs_time starts;    /* of the kernels of all GPUs that a thread drives; 0: one GPU */
 	rs_time slice;     /* that a block is busy for each slice, beside its bytes */
 	int64_t lane_rate; /* bytes of data a second that a channel's block moves */
+	/* ... of a Simple ring, while it only sends, or only takes */
+	int64_t alone_rate;
 	/* LL, LL128: bytes that all threads of a block pass in a turn (0: as they come), what such
 	 * a turn takes, and what fewer bytes take at least. */
 	uint64_t turn;
@@ -49,6 +52,7 @@ void run_connect(struct planner *p, const struct nccl_run *r, uint64_t conn, uin
 /* Costs: bytes of data a second that a lane moves; times of the kernel, of hops and of the proxy;
  * bytes on links for bytes of data. */
 int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcast);
+int64_t nccl_alone_rate(const struct nccl_run *r);
 /* How an operation of point-to-point works: it sends, or takes; inside a node, or beside a NIC; it
  * pulls over NVLink; no other chunk of it is in the block's hands, neither sent nor taken. */
 struct nccl_p2p_work {

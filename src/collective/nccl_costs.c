@@ -133,6 +133,12 @@ int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcas
 	return rate < 1e6 ? 1000000 : (int64_t)rate;
 }
 
+/* A copy from one place to another: of point-to-point, and where a ring begins and ends. */
+int64_t nccl_alone_rate(const struct nccl_run *r)
+{
+	return r->p->rccl ? 2 * P2P_ALONE_RATE : P2P_ALONE_RATE;
+}
+
 /* GB/s of LL of a block with 16 warps: what a machine has, over the channels of one host of 8. */
 static double ll_block_rate(const struct rs_nccl_plan *p)
 {
@@ -246,9 +252,9 @@ static rs_time slice_time(const struct nccl_run *r)
 		return by_arch(r, 3 * RS_US);
 	if (r->choice.algo == RS_NCCL_ALGO_PAT) /* of a share (graph/tuning.cc) */
 		return 2800 * RS_NS;
-	return r->choice.algo == RS_NCCL_ALGO_RING && r->choice.proto == RS_NCCL_SIMPLE && !r->p2p
-		       ? 2 * RS_US
-		       : 0;
+	if (r->choice.algo != RS_NCCL_ALGO_RING || r->choice.proto != RS_NCCL_SIMPLE || r->p2p)
+		return 0;
+	return 2 * RS_US;
 }
 
 /* Of a message on its way through the proxies of both ends, beside the network itself. */
@@ -272,9 +278,16 @@ static const struct net {
 	rs_time message, post;
 	uint32_t eager;
 	int64_t rate;
-	rs_time rendezvous;
-} nets[] = {[RS_NCCL_NET_EFA] = {.message = 16 * RS_US},
-	    [RS_NCCL_NET_EFA_READ] = {.message = 16 * RS_US},
+	rs_time rendezvous, longer;
+	uint32_t rails, stripe;
+	int64_t rail_rate;
+} nets[] = {[RS_NCCL_NET_EFA] = {.message = 16 * RS_US,
+				 .eager = 8192,
+				 .longer = 12 * RS_US,
+				 .rails = 4,
+				 .stripe = 128 << 10,
+				 .rail_rate = INT64_C(12500000000)},
+	    [RS_NCCL_NET_EFA_READ] = {.message = 16 * RS_US, .eager = 8192, .longer = 32 * RS_US},
 	    [RS_NCCL_NET_CXI] = {.post = 5 * RS_US,
 				 .eager = 16384,
 				 .rate = INT64_C(1500000000),
@@ -345,6 +358,10 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 	c->eager_rate =
 		r->choice.proto == RS_NCCL_LL ? n->rate : 0; /* its buffers are the host's */
 	c->rendezvous = n->rendezvous / scale;
+	c->longer = n->longer / scale;
+	c->rails = n->rails;
+	c->stripe = n->stripe / (uint32_t)scale;
+	c->rail_rate = n->rail_rate;
 	if (r->choice.proto == RS_NCCL_LL && !n->rate && !r->p->rccl)
 		c->proxy_rate = r->p->cpu_vendor == RS_NCCL_AMD ? LL_AMD : LL_OTHER;
 	r->starts = starts_time(c, r);
@@ -356,8 +373,35 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 	c->post /= scale;
 }
 
-/* Of NVLink, percent, while several GPUs send to one. */
-enum { SWITCHED = 94 };
+/* The plugin deals a message out to as many rails as it has stripes, of those numbers that divide
+ * the rails (its scheduler). All rails together are the NIC. */
+static rs_time by_rails(const struct rs_coll *c, uint64_t bytes)
+{
+	uint64_t n = ceil_div(bytes, c->stripe);
+
+	n = n < 1 ? 1 : n > c->rails ? c->rails : n;
+	while (c->rails % n)
+		n--;
+	return nccl_time_of(bytes, c->rail_rate) / (rs_time)n -
+	       nccl_time_of(bytes, c->rail_rate) / c->rails;
+}
+
+rs_time rs_coll_proxy_time(const struct rs_coll *c, uint64_t bytes)
+{
+	rs_time t = c->proxy;
+
+	if (c->proxy_rate)
+		t += (rs_time)(bytes * (uint64_t)(RS_S / c->proxy_rate));
+	if (bytes > c->eager)
+		t += c->longer;
+	if (c->rails)
+		t += by_rails(c, bytes);
+	return t;
+}
+
+/* Of NVLink, percent: while several GPUs send to one; of links from GPU to GPU, without NVSwitches.
+ */
+enum { SWITCHED = 94, DIRECT = 90 };
 
 /* Bytes on a link for bytes of data: lines with flags; NVLink's packets (20.6 of 25 GB/s and alike,
  * which is how NCCL counts a link). */
@@ -373,6 +417,10 @@ void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r)
 	c->net.den = f[1];
 	c->inside.num = inside[0] * (r->p->rccl ? 1333 : nvl ? nvlink[arch_of(r->p)] : 1000);
 	c->inside.den = inside[1] * 1000;
+	if (nvl && !r->p->nvswitch && !r->p->rccl) {
+		c->inside.num *= 10;
+		c->inside.den *= DIRECT / 10;
+	}
 	if (c->conf.op == RS_COLL_ALL_TO_ALL && r->p->max_local_ranks > 2) {
 		c->inside.num *= 100;
 		c->inside.den *= SWITCHED;

@@ -29,7 +29,7 @@ struct pat {
 	uint32_t n, dims, agg, spread, fit;
 	bool scatter;
 	struct turn *turns;
-	uint32_t n_turns;
+	uint32_t n_turns, turns_max;
 	uint32_t sent[DIMS_MAX], taken[DIMS_MAX]; /* messages of a dimension so far */
 	uint32_t *number; /* [share % spread]: of its first message in its dimension */
 };
@@ -75,6 +75,7 @@ static void take(struct pat *p, struct part m)
 
 	if (t->n_in == RS_STEP_FAN)
 		t = &p->turns[++p->n_turns];
+	rs_assert(p->n_turns < p->turns_max && m.dim < p->dims && m.n);
 	t->in[t->n_in++] = m;
 	p->taken[m.dim]++;
 }
@@ -88,6 +89,7 @@ static void need(struct pat *p, uint32_t share)
 		return;
 	first = share % p->spread ? p->number[share % p->spread] : 0;
 	g = share / apart(p, share) / p->fit;
+	rs_assert(dim_of(share) < p->dims && first <= p->taken[dim_of(share)] + g);
 	while (p->taken[dim_of(share)] <= first + g)
 		take(p, message(p, share, p->taken[dim_of(share)] - first));
 }
@@ -97,6 +99,7 @@ static void end_turn(struct pat *p)
 	struct turn *t = &p->turns[p->n_turns];
 
 	p->n_turns += t->n_in || t->n_out;
+	rs_assert(p->n_turns < p->turns_max);
 }
 
 /* What goes together with a share is passed on. The last one to pass a share on is its odd
@@ -160,7 +163,8 @@ static int make_turns(struct planner *pl, struct pat *p)
 	uint32_t groups = (uint32_t)ceil_div(p->agg, p->fit) + 1;
 
 	/* a message is sent once and taken once */
-	p->turns = plan_take(pl, 2 * (size_t)groups * (p->spread + p->dims) + 1, sizeof(*p->turns));
+	p->turns_max = 2 * groups * (p->spread + p->dims) + 1;
+	p->turns = plan_take(pl, p->turns_max, sizeof(*p->turns));
 	p->number = plan_take(pl, p->spread, sizeof(*p->number));
 	if (!p->turns || !p->number)
 		return -ENOMEM;
@@ -250,6 +254,7 @@ static void cut(struct pat *p, uint64_t share)
 	p->dims = 1;
 	while (1u << p->dims < p->n)
 		p->dims++;
+	rs_assert(p->dims < DIMS_MAX);
 	p->agg = 1;
 	while (share && p->chunk / (share * p->agg) >= 2 && p->agg < p->n / 2)
 		p->agg *= 2;

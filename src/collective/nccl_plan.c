@@ -42,6 +42,20 @@ static int read_own(struct nccl_run *r, const char *name, const char *value, str
 	return -EINVAL;
 }
 
+/* "none", or AWS's (libnccl-ofi-tuner.so, libnccl-net-ofi.so, by any path). */
+static int read_tuner(struct nccl_run *r, const char *value, struct rs_error *e)
+{
+	const char *name = strrchr(value, '/') ? strrchr(value, '/') + 1 : value;
+
+	r->aws_tuner = strstr(name, "ofi") != NULL;
+	if (r->aws_tuner || !strcmp(name, "none"))
+		return 0;
+	rs_error_set(e, -EINVAL, "nccl.env: NCCL_TUNER_PLUGIN: the model has no tuner '%.60s'",
+		     value);
+	rs_error_hint(e, "give 'none', or AWS's, as libnccl-ofi-tuner.so");
+	return -EINVAL;
+}
+
 static int read_env(const struct rs_collective_conf *conf, struct nccl_run *r,
 		    struct rs_nccl_env *env, struct rs_error *e)
 {
@@ -52,7 +66,8 @@ static int read_env(const struct rs_collective_conf *conf, struct nccl_run *r,
 		if (!err && !strcmp(name, "NCCL_MAX_CTAS"))
 			r->max_ctas = atoi(value);
 		if (err == 1)
-			err = read_own(r, name, value, e);
+			err = strcmp(name, "NCCL_TUNER_PLUGIN") ? read_own(r, name, value, e)
+								: read_tuner(r, value, e);
 		if (err)
 			return err;
 	}
@@ -76,6 +91,12 @@ static uint32_t release_of(const struct rs_collective_conf *conf, struct rs_erro
 	return 0;
 }
 
+/* Which also has a tuner, of a p5 here; NCCL looks for one there from 2.21 on. */
+static bool aws_tunes(const struct rs_collective_conf *conf, const struct nccl_run *r)
+{
+	return r->aws_tuner && conf->nccl.net == RS_NCCL_NET_EFA && r->p->min_cc == 90;
+}
+
 /* AWS's plugin tells NCCL a latency by the machine (75 us to p5, 35 us from p5en on), and without
  * RDMA WRITE, whose order LL128 needs, sets NCCL_PROTO=simple (aws-ofi-nccl, platform-aws). */
 static void tell_net(const struct rs_collective_conf *conf, struct nccl_run *r)
@@ -87,6 +108,7 @@ static void tell_net(const struct rs_collective_conf *conf, struct nccl_run *r)
 			r->p->graph[a].latency_inter = r->p->min_cc >= 100 ? 35 : 75;
 	if (conf->nccl.net == RS_NCCL_NET_EFA_READ && !(r->tune.proto && *r->tune.proto))
 		r->tune.proto = "simple";
+	r->tune.aws = aws_tunes(conf, r);
 }
 
 int run_plan(struct planner *p, struct nccl_run *r)
@@ -104,6 +126,7 @@ int run_plan(struct planner *p, struct nccl_run *r)
 	rs_nccl_env_init(env, release);
 	r->split = release < RS_NCCL_RELEASE(2, 20, 0);
 	r->ll_threshold = 16384;
+	r->aws_tuner = release >= RS_NCCL_RELEASE(2, 21, 0);
 	err = read_env(conf, r, env, p->e);
 	if (err)
 		return err;
@@ -114,7 +137,8 @@ int run_plan(struct planner *p, struct nccl_run *r)
 		rs_error_hint(p->e, "set it to 0; `ripstop nccl plan` and `tune` take it");
 		return -EINVAL;
 	}
-	err = rs_nccl_plan_fabric(p->f, conf->gpu, p->c->n_ranks, env, &assume, p->a, &r->p, p->e);
+	err = rs_nccl_plan_fabric(p->f, conf->gpu, p->c->n_ranks, env, &assume, conf->nccl.searches,
+				  p->a, &r->p, p->e);
 	if (!err)
 		tell_net(conf, r);
 	/* NVLS's channels are cut by this alone, not by NCCL_MAX_NCHANNELS (transport/nvls.cc) */

@@ -33,6 +33,7 @@ struct ring_turn ring_turn(uint64_t loops, uint32_t sends, uint32_t slices, uint
 	uint64_t t = step / slices, loop = t / sends;
 	uint32_t k = (uint32_t)(t - loop * sends);
 
+	rs_assert(loop < loops || (loop == loops && !k)); /* the last turn only receives */
 	return (struct ring_turn){
 		.recv = t > 0,
 		.send = loop<loops, .same = k> 0,
@@ -122,6 +123,31 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 	step_send(c, out, conn_of(c, rank, lane), p);
 }
 
+/* A block's operations of Simple one after another (device/all_gather.h, reduce_scatter.h,
+ * all_reduce.h): where a loop ends it takes its last chunk, and then sends the first of the next
+ * one. Taking alone, and sending alone, write to one place; all others read or write two. */
+static void step_simple(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
+			struct rs_step *out)
+{
+	const struct nccl_run *r = c->nccl;
+	int64_t takes = c->conf.op == RS_COLL_REDUCE_SCATTER ? r->lane_rate : r->alone_rate;
+	int64_t sends = c->conf.op == RS_COLL_ALL_GATHER ? r->lane_rate : r->alone_rate;
+	const struct ring_plan *k = c->plan;
+	struct ring_turn t =
+		ring_turn(k->loops, ring_sends(kind_of_op[c->conf.op], k->n), k->cut.slices, i);
+
+	step(c, rank, lane, i, out);
+	out->compute = 0;
+	if (t.same && out->local)
+		out->compute = nccl_time_of(out->local, r->lane_rate) + r->slice;
+	if (t.same)
+		return;
+	if (out->n_recv)
+		out->compute = nccl_time_of(out->local, takes) + r->slice;
+	if (out->n_send)
+		out->compute += nccl_time_of(out->local, sends) + r->slice;
+}
+
 /* The ring without the link that closes it: pieces run down the chain one behind another, from the
  * ring's first rank. */
 static void step_broadcast(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
@@ -160,6 +186,7 @@ static void order_ring(struct planner *p, uint32_t first, uint32_t *ranks, uint3
 {
 	uint32_t hosts = 0, enter[COLL_CHANNELS_MAX];
 
+	rs_assert(p->c->conf.channels <= COLL_CHANNELS_MAX);
 	for (uint32_t i = 0; i < p->group; i++)
 		ranks[i] = first + i * p->stride;
 	for (uint32_t i = 0, n; i < p->group; i += n, hosts++) {
@@ -178,8 +205,10 @@ static void order_ring(struct planner *p, uint32_t first, uint32_t *ranks, uint3
 static void connect_channel(struct planner *p, uint32_t channel, const uint32_t *order,
 			    uint32_t *at)
 {
-	for (uint32_t i = 0; i < p->c->n_ranks; i++)
+	for (uint32_t i = 0; i < p->c->n_ranks; i++) {
+		rs_assert(order[i] < p->c->n_ranks);
 		at[order[i]] = i;
+	}
 	for (uint32_t i = 0; i < p->c->n_ranks; i++) {
 		uint32_t ring = i - i % p->group;
 
@@ -251,6 +280,10 @@ int plan_nccl_ring(struct planner *p, struct nccl_run *run)
 	c->n_lanes = c->conf.channels;
 	run->n_steps = n_steps;
 	run->step = c->conf.op == RS_COLL_BROADCAST ? step_broadcast : step;
+	if (run->choice.proto == RS_NCCL_SIMPLE && c->conf.op != RS_COLL_BROADCAST) {
+		run->step = step_simple;
+		run->own_time = true;
+	}
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 /* What follows from a step's settings. */
 struct rs_step_plan {
 	uint32_t tp, pp, cp, ep, dp, chunks, microbatches;
+	uint32_t expert_tp;        /* ranks that share an expert */
 	double parameters, active; /* of the model; that a token meets */
 	double tokens;             /* of a step */
 	double flops;              /* of a step, forward and backward, without recomputation */
@@ -18,7 +19,7 @@ struct rs_step_plan {
 int rs_step_plan(const struct rs_train_conf *t, uint32_t n, struct rs_step_plan *out,
 		 struct rs_error *e);
 /* The graph. Ranks are in Megatron's order: tensor, context, data, pipeline; experts' groups are
- * neighbours among context and data. */
+ * neighbours among context and data, and among what expert_tp leaves of tensor. */
 int rs_step_work(const struct rs_train_conf *t, uint32_t n, struct rs_arena *a,
 		 struct rs_work **out, struct rs_error *e);
 

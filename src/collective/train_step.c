@@ -12,6 +12,7 @@
 
 enum { LAYERS_MAX = 4096, MICROBATCHES_MAX = 1 << 16, EXPERTS_MAX = 4096 };
 enum { ACTIVATION = 2 }; /* bytes of a number: bf16 */
+enum { ENDS = 2 };       /* parts behind the layers: the embedding, the output layer */
 enum { LABEL_PIPELINE = 1, LABEL_CONTEXT, LABEL_EXPERT };
 
 /* ---- What follows from the settings ---- */
@@ -122,6 +123,7 @@ static int degrees(const struct rs_train_conf *t, uint32_t n, struct rs_step_pla
 	p->pp = t->pp ? t->pp : 1;
 	p->cp = t->step.cp ? t->step.cp : 1;
 	p->ep = t->step.ep ? t->step.ep : 1;
+	p->expert_tp = t->step.expert_tp ? t->step.expert_tp : p->tp;
 	p->chunks = t->step.chunks ? t->step.chunks : 1;
 	model = (uint64_t)p->tp * p->pp * p->cp;
 	if (model > n || n % model)
@@ -154,11 +156,26 @@ static int check_degrees(const struct rs_train_conf *t, const struct rs_step_pla
 				    p->ep);
 	if (m->experts && m->experts % p->ep)
 		return say(e, "experts", m->experts, "ep", p->ep);
-	if (p->dp * p->cp % p->ep)
+	if (p->tp % p->expert_tp)
+		return say(e, "tp", p->tp, "expert_tp", p->expert_tp);
+	if (p->expert_tp != p->tp && (p->ep < 2 || !s->sequence))
+		return rs_error_set(e, -EINVAL,
+				    "train: expert_tp %u beside tp %u: expected ep above 1 and "
+				    "sequence_parallel: yes, so that each rank has tokens of its "
+				    "own",
+				    p->expert_tp, p->tp);
+	if (p->expert_tp == p->tp && p->dp * p->cp % p->ep)
 		return say(e, "dp x cp", p->dp * p->cp, "ep", p->ep);
-	if ((uint64_t)p->pp * p->chunks > m->layers)
+	if (p->tp / p->expert_tp * p->dp * p->cp % p->ep)
+		return say(e, "tp x dp x cp / expert_tp", p->tp / p->expert_tp * p->dp * p->cp,
+			   "ep", p->ep);
+	if (s->ends && !m->vocab)
+		return rs_error_set(e, -EINVAL,
+				    "train: ends %u without a vocabulary; expected ends: 0",
+				    s->ends);
+	if ((uint64_t)p->pp * p->chunks > m->layers + 2 * s->ends)
 		return rs_error_set(e, -EINVAL, "train: %u layers for %u stages of %u chunks",
-				    m->layers, p->pp, p->chunks);
+				    m->layers + 2 * s->ends, p->pp, p->chunks);
 	if (p->chunks > 1 && s->schedule != RS_SCHEDULE_INTERLEAVED)
 		return rs_error_set(e, -EINVAL, "train: chunks go with schedule: interleaved");
 	if (s->schedule == RS_SCHEDULE_INTERLEAVED && p->microbatches % p->pp)
@@ -205,10 +222,11 @@ struct step {
 	struct rs_step_plan p;
 	struct rs_work *w;
 	uint32_t *tensor, *context, *data, *expert, *expert_data; /* [rank]: its group */
+	uint32_t *expert_tensor;
 	/* the rank */
 	uint32_t rank, i, c, d, stage;
 	uint32_t last;                     /* node that the next one needs the result of */
-	uint32_t *weights;                 /* [layer]: its parameters are there */
+	uint32_t *weights;                 /* [layers + ENDS]: a part's parameters are there */
 	uint32_t layer_before;             /* computation of the layer before; for prefetch */
 	uint32_t first_of_pass;            /* computation two layers ago */
 	uint64_t pending, pending_experts; /* gradients not yet sent on */
@@ -448,10 +466,32 @@ static void exchange(struct step *s, uint32_t layer, uint32_t microbatch, double
 	join(s, deps, n);
 }
 
+/* With a scattered sequence each rank has tokens of its own. They meet in the ranks that share an
+ * expert only when they are there (Megatron-LM's alltoall dispatcher). */
+static bool scattered(const struct step *s)
+{
+	return s->s->sequence && s->p.tp > 1 && s->p.ep > 1;
+}
+
+/* Copies of tokens that a rank sends to experts. */
+static double routed(const struct step *s)
+{
+	return tokens(s) * s->m->top_k / (scattered(s) ? s->p.tp : 1);
+}
+
+/* What came to the ranks that share an expert. */
+static void meet(struct step *s, enum rs_coll_op op, double load, uint8_t number)
+{
+	if (scattered(s))
+		collective(s, s->expert_tensor[s->rank], op,
+			   routed(s) * s->p.expert_tp * load * s->m->hidden * number,
+			   RS_WHY_TENSOR);
+}
+
 static void experts_way(struct step *s, uint32_t layer, uint32_t microbatch, uint8_t number,
 			bool back)
 {
-	double bytes = tokens(s) * s->m->top_k * s->m->hidden * number;
+	double bytes = routed(s) * s->m->hidden * number;
 
 	if (s->p.ep < 2)
 		return;
@@ -463,34 +503,49 @@ static void experts_way(struct step *s, uint32_t layer, uint32_t microbatch, uin
 
 /* ---- Layers ---- */
 
-/* The first layer's with the embedding, the last one's with the output layer. */
-static double layer_bytes(const struct step *s, uint32_t layer)
+/* Behind the layers: the embedding and the output layer, where they count as layers. */
+static bool is_end(const struct step *s, uint32_t part)
 {
-	double ends = (!layer + (layer == s->m->layers - 1)) * embedding(s->m);
-
-	return (ends + attention_parameters(s->m) + mlp_parameters(s->m, layer)) / s->p.tp *
-	       s->t->type_bytes;
+	return part >= s->m->layers;
 }
 
-static double experts_bytes(const struct step *s, uint32_t layer)
+/* A rank's parameters of a part. The first layer's with the embedding, the last one's with the
+ * output layer, where these are no parts of their own. */
+static double part_parameters(const struct step *s, uint32_t part)
 {
-	return has_experts(s->m, layer) ? s->m->experts / s->p.ep * expert_parameters(s->m) /
-						  s->p.tp * s->t->type_bytes
-					: 0;
+	uint32_t with = s->s->ends ? 0 : !part + (part == s->m->layers - 1);
+
+	if (is_end(s, part))
+		return embedding(s->m) / s->p.tp;
+	return (with * embedding(s->m) + attention_parameters(s->m) + mlp_parameters(s->m, part)) /
+	       s->p.tp;
+}
+
+static double own_experts(const struct step *s, uint32_t part)
+{
+	if (is_end(s, part) || !has_experts(s->m, part))
+		return 0;
+	return s->m->experts / s->p.ep * expert_parameters(s->m) / s->p.expert_tp;
+}
+
+static double gradient_bytes(const struct step *s)
+{
+	return s->s->gradient_bytes ? s->s->gradient_bytes : s->t->type_bytes;
 }
 
 /* A layer's parameters, gathered while the layer before is at work; not before the one before that
  * is done, so that two are in memory at most. */
-static void gather(struct step *s, uint32_t layer)
+static void gather(struct step *s, uint32_t part)
 {
 	uint32_t last = s->last;
 
 	s->last = s->first_of_pass;
-	collective(s, s->data[s->rank], RS_COLL_ALL_GATHER, layer_bytes(s, layer), RS_WHY_WEIGHTS);
-	if (has_experts(s->m, layer))
-		collective(s, s->expert_data[s->rank], RS_COLL_ALL_GATHER, experts_bytes(s, layer),
-			   RS_WHY_WEIGHTS);
-	s->weights[layer] = s->last == s->first_of_pass ? RS_WORK_NONE : s->last;
+	collective(s, s->data[s->rank], RS_COLL_ALL_GATHER,
+		   part_parameters(s, part) * s->t->type_bytes, RS_WHY_WEIGHTS);
+	if (own_experts(s, part) > 0)
+		collective(s, s->expert_data[s->rank], RS_COLL_ALL_GATHER,
+			   own_experts(s, part) * s->t->type_bytes, RS_WHY_WEIGHTS);
+	s->weights[part] = s->last == s->first_of_pass ? RS_WORK_NONE : s->last;
 	s->last = last;
 }
 
@@ -538,13 +593,19 @@ static void mlp(struct step *s, uint32_t layer, uint32_t microbatch, double time
 	while (g->rank[own] != s->rank)
 		own++;
 	load = share_of(s, own, layer, microbatch) * s->p.ep;
-	tensor_before(s);
+	if (!scattered(s) || s->m->shared)
+		tensor_before(s);
 	compute(s, each * 2 * mlp_parameters(s->m, layer));
+	if (scattered(s) && s->m->shared)
+		tensor_after(s);
 	/* backward: gradients of what was combined go to the experts, and come back */
 	experts_way(s, layer, microbatch, times > 1 ? ACTIVATION : s->s->dispatch, false);
+	meet(s, RS_COLL_ALL_GATHER, load, times > 1 ? ACTIVATION : s->s->dispatch);
 	compute(s, each * 2 * s->m->top_k * expert_parameters(s->m) * load);
+	meet(s, RS_COLL_REDUCE_SCATTER, load, ACTIVATION);
 	experts_way(s, layer, microbatch, ACTIVATION, true);
-	tensor_after(s);
+	if (!scattered(s))
+		tensor_after(s);
 }
 
 static void prefetch(struct step *s, uint32_t layer)
@@ -595,6 +656,13 @@ static void gradients(struct step *s, double dense, double experts, bool flush)
 	s->pending = s->pending_experts = 0;
 }
 
+static void part_gradients(struct step *s, uint32_t part, bool reduces)
+{
+	if (reduces || s->s->zero == 3)
+		gradients(s, part_parameters(s, part) * gradient_bytes(s),
+			  own_experts(s, part) * gradient_bytes(s), s->s->zero == 3);
+}
+
 static void backward_layer(struct step *s, uint32_t layer, uint32_t microbatch, bool reduces)
 {
 	prefetch(s, layer);
@@ -606,8 +674,7 @@ static void backward_layer(struct step *s, uint32_t layer, uint32_t microbatch, 
 	mlp(s, layer, microbatch, 2);
 	attention(s, 2, true);
 	computed(s);
-	if (reduces || s->s->zero == 3)
-		gradients(s, layer_bytes(s, layer), experts_bytes(s, layer), s->s->zero == 3);
+	part_gradients(s, layer, reduces);
 }
 
 /* ---- Turns ---- */
@@ -616,13 +683,21 @@ struct span {
 	uint32_t from, to;
 };
 
-/* Layers of a chunk: all chunks of all stages in a row share them evenly. */
+/* Which layer the k-th of n pieces begins with. */
+static uint32_t layer_at(const struct step *s, uint64_t k, uint64_t n)
+{
+	uint64_t ends = s->s->ends, at = k * (s->m->layers + 2 * ends) / n;
+
+	at = at < ends ? 0 : at - ends;
+	return at < s->m->layers ? (uint32_t)at : s->m->layers;
+}
+
+/* Layers of a chunk: all chunks of all stages in a row share them evenly, the ends with them. */
 static struct span layers_of(const struct step *s, uint32_t stage, uint32_t chunk)
 {
 	uint64_t n = (uint64_t)s->p.pp * s->p.chunks, at = (uint64_t)chunk * s->p.pp + stage;
 
-	return (struct span){(uint32_t)(at * s->m->layers / n),
-			     (uint32_t)((at + 1) * s->m->layers / n)};
+	return (struct span){layer_at(s, at, n), layer_at(s, at + 1, n)};
 }
 
 /* What goes from stage to stage: with a scattered sequence each rank sends its part. */
@@ -649,16 +724,33 @@ static void hand(struct step *s, enum rs_work_kind kind, const struct rs_turn *t
 		s->last = k;
 }
 
+/* An end that counts as layers is a part of its own. */
+static void end_before(struct step *s, uint32_t part)
+{
+	if (!s->s->ends)
+		return;
+	prefetch(s, part);
+	with_weights(s, part);
+}
+
+static void end_after(struct step *s, uint32_t part, const struct rs_turn *t)
+{
+	if (s->s->ends && t->backward)
+		part_gradients(s, part, t->microbatch == s->p.microbatches - 1);
+}
+
 /* The vocabulary is split over a tensor group: what each found in its part of the embedding is
  * added up, forward; with a scattered sequence its gradients are gathered, backward. */
 static void embedding_layer(struct step *s, const struct rs_turn *t)
 {
 	if (t->chunk || s->stage || !s->m->vocab)
 		return;
+	end_before(s, s->m->layers);
 	if (t->backward)
 		tensor_before(s);
 	else
 		tensor_after(s);
+	end_after(s, s->m->layers, t);
 }
 
 /* The same at the other end: gradients of its input are added up, backward. */
@@ -668,11 +760,13 @@ static void output_layer(struct step *s, const struct rs_turn *t)
 
 	if (!last || !s->m->vocab)
 		return;
+	end_before(s, s->m->layers + 1);
 	if (!t->backward)
 		tensor_before(s);
 	compute(s, (t->backward ? 4 : 2) * embedding(s->m) * tokens(s) / s->p.tp);
 	if (t->backward)
 		tensor_after(s);
+	end_after(s, s->m->layers + 1, t);
 }
 
 static void forward_turn(struct step *s, const struct rs_turn *t)
@@ -708,21 +802,23 @@ static void backward_turn(struct step *s, const struct rs_turn *t)
  * without overlap, before them. */
 static void gather_once(struct step *s)
 {
+	uint32_t last = 0;
+
 	s->last = RS_WORK_NONE;
+	if (s->s->ends && !s->stage)
+		gather(s, last = s->m->layers);
 	for (uint32_t c = 0; c < s->p.chunks; c++) {
 		struct span l = layers_of(s, s->stage, c);
 
 		for (uint32_t i = l.from; i < l.to; i++)
-			gather(s, i);
+			gather(s, last = i);
 	}
+	if (s->s->ends && s->stage == s->p.pp - 1)
+		gather(s, last = s->m->layers + 1);
 	if (s->t->overlap > 0)
 		return;
-	for (uint32_t c = 0; c < s->p.chunks; c++) {
-		struct span l = layers_of(s, s->stage, c);
-
-		for (uint32_t i = l.from; i < l.to; i++)
-			s->weights[i] = s->weights[layers_of(s, s->stage, s->p.chunks - 1).to - 1];
-	}
+	for (uint32_t part = 0; part < s->m->layers + ENDS; part++)
+		s->weights[part] = s->weights[last];
 }
 
 /* The step ends when gradients are reduced: the optimizer's own time is not counted. */
@@ -746,7 +842,7 @@ static void place(struct step *s, uint32_t rank)
 	s->last = s->layer_before = s->first_of_pass = RS_WORK_NONE;
 	s->pending = s->pending_experts = s->number = 0;
 	s->n_tails = 0;
-	for (uint32_t l = 0; l < s->m->layers; l++)
+	for (uint32_t l = 0; l < s->m->layers + ENDS; l++)
 		s->weights[l] = RS_WORK_NONE;
 }
 
@@ -794,7 +890,8 @@ static void groups(struct step *s, uint32_t n, uint32_t stride, uint32_t *of)
 static int make_groups(struct step *s, struct rs_arena *a)
 {
 	uint32_t n = s->w->n_ranks, tp = s->p.tp, both = s->p.dp * s->p.cp;
-	uint32_t *all = rs_arena_alloc(a, 5 * (size_t)n, sizeof(*all));
+	uint32_t etp = s->p.expert_tp;
+	uint32_t *all = rs_arena_alloc(a, 6 * (size_t)n, sizeof(*all));
 
 	if (!all)
 		return -ENOMEM;
@@ -803,11 +900,16 @@ static int make_groups(struct step *s, struct rs_arena *a)
 	s->data = all + 2 * (size_t)n;
 	s->expert = all + 3 * (size_t)n;
 	s->expert_data = all + 4 * (size_t)n;
+	s->expert_tensor = all + 5 * (size_t)n;
 	groups(s, tp, 1, s->tensor);
 	groups(s, s->p.cp, tp, s->context);
 	groups(s, both, tp, s->data);
-	groups(s, s->p.ep, tp, s->expert);
-	groups(s, both / s->p.ep, tp * s->p.ep, s->expert_data);
+	groups(s, s->p.ep, etp, s->expert);
+	groups(s, tp / etp * both / s->p.ep, etp * s->p.ep, s->expert_data);
+	if (etp == tp)
+		memcpy(s->expert_tensor, s->tensor, n * sizeof(*s->tensor));
+	else
+		groups(s, etp, 1, s->expert_tensor);
 	return s->w->err;
 }
 
@@ -828,8 +930,8 @@ int rs_step_work(const struct rs_train_conf *t, uint32_t n, struct rs_arena *a,
 	s->s = &t->step;
 	s->m = &t->step.model;
 	s->w = rs_work_create(a, n, e);
-	most = 3 * ((uint64_t)s->m->layers + 4) * (t->step.zero == 3 ? s->p.microbatches : 1);
-	s->weights = rs_arena_alloc(a, s->m->layers, sizeof(*s->weights));
+	most = 3 * ((uint64_t)s->m->layers + 6) * (t->step.zero == 3 ? s->p.microbatches : 1);
+	s->weights = rs_arena_alloc(a, s->m->layers + ENDS, sizeof(*s->weights));
 	s->tails = rs_arena_alloc(a, most, sizeof(*s->tails));
 	if (!s->w || !s->weights || !s->tails || make_groups(s, a))
 		return rs_error_set(e, -ENOMEM, "out of memory for a training step");

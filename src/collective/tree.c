@@ -52,6 +52,7 @@ static uint32_t below(uint32_t h, uint32_t n, uint32_t child[2])
 			child[k++] = h + b;
 			break;
 		}
+	rs_assert(k <= 2);
 	return k;
 }
 
@@ -104,6 +105,7 @@ static struct place place_of(const struct rs_coll *c, uint32_t rank, uint32_t sl
 	if (!p.head)
 		return p;
 	n = below(h, t->hosts, child);
+	rs_assert(p.n_children + n <= RS_STEP_FAN);
 	for (uint32_t i = 0; i < n; i++)
 		p.child[p.n_children++] = head(c, slot, rename_host(t, tree, child[i], true));
 	return p;
@@ -115,6 +117,7 @@ static uint64_t conn_of(const struct rs_coll *c, uint32_t slot, uint32_t lower)
 	const struct tree_plan *t = c->plan;
 	uint32_t root = chain_top(c, slot, rename_host(t, slot % t->trees, 0, true));
 
+	rs_assert(lower != root && lower < c->n_ranks); /* nothing is above a root */
 	return (uint64_t)slot * (c->n_ranks - 1) + lower - (lower > root);
 }
 

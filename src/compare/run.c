@@ -8,6 +8,7 @@
 #include "base/elapsed.h"
 #include "compare/state.h"
 #include "describe/describe.h"
+#include "nccl/searches.h"
 
 /* Shared by all runs. */
 struct runs {
@@ -180,9 +181,11 @@ static int run(struct runs *w)
 	uint32_t n = c->n * c->n_seeds;
 	struct rs_sim_case *k = calloc(n, sizeof(*k));
 	struct one *one = calloc(n, sizeof(*one));
+	struct rs_nccl_searches *searches = rs_nccl_searches_create();
+	bool room = k && one && searches;
 
 	w->all = n;
-	for (uint32_t i = 0; k && one && i < n; i++) {
+	for (uint32_t i = 0; room && i < n; i++) {
 		one[i] = (struct one){w, i / c->n_seeds, i % c->n_seeds};
 		k[i] = (struct rs_sim_case){.name = c->variants[one[i].variant].name,
 					    .options = w->o->sim,
@@ -190,17 +193,19 @@ static int run(struct runs *w)
 					    .end = end,
 					    .arg = &one[i]};
 		k[i].options.seed = c->seed + one[i].seed;
+		k[i].options.searches = searches;
 		k[i].options.observe = (struct rs_observe){.on = true, .flows = 1};
 		k[i].options.progress = NULL;
 		k[i].options.threads = 1;
 	}
-	if (k && one)
+	if (room)
 		c->threads = rs_sim_run_all(k, n, w->o->threads);
+	rs_nccl_searches_free(searches);
 	free(k);
 	free(one);
 	c->stopped = stopped(w);
 	close_gaps(c);
-	return k && one ? judge(c) : -ENOMEM;
+	return room ? judge(c) : -ENOMEM;
 }
 
 /* What nothing can be said of is an error: all variants are refused. */

@@ -246,10 +246,28 @@ static void check_hop_classes(struct rs_load *l, const struct rs_qos *q, const s
 				     q->cnp_tc, q->hop_tc[i]);
 }
 
+/* qos.ack_class, with the DSCP of that class or another one. */
+static void load_ack_class(struct rs_load *l, struct rs_qos *q, const struct rs_node *n)
+{
+	const struct rs_node *dscp = n ? rs_node_get(n, "ack_dscp") : NULL;
+
+	q->ack_apart = n && rs_node_get(n, "ack_class");
+	if (!q->ack_apart) {
+		if (dscp)
+			rs_load_fail(l, -EINVAL, dscp->at,
+				     "ack_dscp: expected ack_class beside it, whose DSCP it is");
+		return;
+	}
+	rs_node_u8(l, n, "ack_class", 0, RS_TCS - 1, &q->ack_tc);
+	q->ack_dscp = q->tc[q->ack_tc].dscp;
+	rs_node_u8(l, n, "ack_dscp", 0, 63, &q->ack_dscp);
+}
+
 void load_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 {
-	static const char *const known[] = {SWITCH_KEYS,  "data_class", "cnp_class",   "cnp_dscp",
-					    "nic_buffer", "tiers",      "hop_classes", NULL};
+	static const char *const known[] = {SWITCH_KEYS,   "data_class", "cnp_class",  "cnp_dscp",
+					    "ack_class",   "ack_dscp",   "nic_buffer", "tiers",
+					    "hop_classes", NULL};
 	struct rs_qos *q = &f->qos;
 
 	if (n && !rs_node_keys(l, n, "qos", known))
@@ -261,6 +279,7 @@ void load_qos(struct rs_load *l, struct rs_fabric *f, const struct rs_node *n)
 	rs_node_u8(l, n, "cnp_class", 0, RS_TCS - 1, &q->cnp_tc);
 	q->cnp_dscp = q->tc[q->cnp_tc].dscp;
 	rs_node_u8(l, n, "cnp_dscp", 0, 63, &q->cnp_dscp);
+	load_ack_class(l, q, n);
 	rs_node_bytes(l, n, "nic_buffer", 16384, UINT64_C(1) << 40, &q->nic_buffer);
 	check_hop_classes(l, q, n);
 	load_tiers(l, f, n ? rs_node_get(n, "tiers") : NULL);

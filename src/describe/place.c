@@ -254,6 +254,7 @@ void place_read(struct rs_load *l, struct rs_fabric *f, const struct rs_node *jo
 		const struct rs_node *n, struct rs_collective_conf *c)
 {
 	const struct rs_node *ranks = rs_node_get(n, "ranks"), *place = rs_node_get(n, "place");
+	char span[48];
 
 	if (ranks && !l->err)
 		get_ranks(l, f, ranks, c);
@@ -272,8 +273,10 @@ void place_read(struct rs_load *l, struct rs_fabric *f, const struct rs_node *jo
 	read_share(l, job, c);
 	if (!l->err && c->listed && c->n_ranks > c->n_listed)
 		rs_load_fail(l, -EINVAL, (ranks ? ranks : job)->at,
-			     "ranks: %u, but the list has %u GPUs; expected 2 to %u", c->n_ranks,
-			     c->n_listed, c->n_listed);
+			     "ranks: %u, but the list has %u GPU%s; expected %s", c->n_ranks,
+			     c->n_listed, c->n_listed == 1 ? "" : "s",
+			     c->n_listed < 2 ? "a list of 2 or more"
+					     : rs_format_range(span, sizeof(span), 2, c->n_listed));
 	if (!l->err && c->listed && !c->n_ranks)
 		c->n_ranks = c->n_listed;
 }

@@ -383,16 +383,22 @@ static const char *const type_names[] = {"float", "half",  "bfloat16", "double",
 					 "uint8", "int32", "int64",    NULL};
 static const uint8_t type_sizes[] = {4, 2, 2, 8, 1, 1, 4, 8};
 
-static void get_type(struct rs_load *l, const struct rs_node *n, const char **name, uint8_t *bytes)
+static void get_type_of(struct rs_load *l, const struct rs_node *n, const char *key,
+			const char **name, uint8_t *bytes)
 {
 	int i = -1;
 
-	rs_node_name(l, n, "type", type_names, &i);
+	rs_node_name(l, n, key, type_names, &i);
 	if (i < 0 || l->err)
 		return;
 	if (name)
 		*name = type_names[i];
 	*bytes = type_sizes[i];
+}
+
+static void get_type(struct rs_load *l, const struct rs_node *n, const char **name, uint8_t *bytes)
+{
+	get_type_of(l, n, "type", name, bytes);
 }
 
 /* nccl: {version: 2.27.7, env: {NCCL_ALGO: ring}, net: ib, gpus_per_thread: 1} */
@@ -562,6 +568,9 @@ static void load_step(struct rs_load *l, struct rs_train_conf *t, const struct r
 	load_rate(l, t, n);
 	rs_node_u32(l, n, "cp", 1, RS_ENDPOINTS_MAX, &s->cp);
 	rs_node_u32(l, n, "ep", 1, RS_ENDPOINTS_MAX, &s->ep);
+	rs_node_u32(l, n, "expert_tp", 1, RS_ENDPOINTS_MAX, &s->expert_tp);
+	rs_node_u32(l, n, "ends", 0, 64, &s->ends);
+	get_type_of(l, n, "gradients", NULL, &s->gradient_bytes);
 	rs_node_u32(l, n, "chunks", 1, 256, &s->chunks);
 	if (rs_node_get(n, "tokens"))
 		s->microbatches = 0; /* in place of the named model's */
@@ -635,6 +644,9 @@ static const char *const train_keys[] = {"parameters",
 					 "dense_layers",
 					 "cp",
 					 "ep",
+					 "expert_tp",
+					 "ends",
+					 "gradients",
 					 "chunks",
 					 "microbatches",
 					 "micro_batch",

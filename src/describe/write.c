@@ -335,6 +335,8 @@ static void qos(struct writer *w, const struct rs_fabric *f)
 	qos_switch(w, f, q, "    ");
 	fprintf(w->out, "    data_class: %u\n    cnp_class: %u\n    cnp_dscp: %u\n", q->data_tc,
 		q->cnp_tc, q->cnp_dscp);
+	if (q->ack_apart)
+		fprintf(w->out, "    ack_class: %u\n    ack_dscp: %u\n", q->ack_tc, q->ack_dscp);
 	fprintf(w->out, "    nic_buffer: %s\n", size(w, q->nic_buffer));
 	for (unsigned i = 0; i < q->n_hop_tcs; i++)
 		fprintf(w->out, "%s%u%s", i ? ", " : "    hop_classes: [", q->hop_tc[i],
@@ -561,6 +563,9 @@ static void model(struct writer *w, const struct rs_model *m)
 			m->experts, m->top_k, m->expert_ffn, m->shared, m->dense);
 }
 
+static const char *const type_of_size[] = {"", "int8", "bfloat16", "",      "float",
+					   "", "",     "",         "double"};
+
 /* A step of layers: a named model is written with its sizes. */
 static void step(struct writer *w, const struct rs_train_conf *t, const char *type)
 {
@@ -582,6 +587,12 @@ static void step(struct writer *w, const struct rs_train_conf *t, const char *ty
 		"      zero: %u\n      sequence_parallel: %s\n      recompute: %s\n",
 		s->chunks, s->micro_batch, schedules[s->schedule], contexts[s->context], s->zero,
 		yes(s->sequence), yes(s->recompute));
+	if (s->expert_tp)
+		fprintf(w->out, "      expert_tp: %u\n", s->expert_tp);
+	if (s->ends)
+		fprintf(w->out, "      ends: %u\n", s->ends);
+	if (s->gradient_bytes)
+		fprintf(w->out, "      gradients: %s\n", type_of_size[s->gradient_bytes & 15]);
 	fprintf(w->out, "      skew: %.17g\n      dispatch: %u\n      scale: %u\n", s->skew,
 		s->dispatch, s->scale);
 	if (s->peak > 0)
@@ -633,9 +644,6 @@ static void serve(struct writer *w, const struct rs_job *j)
 
 static void train(struct writer *w, const struct rs_train_conf *t)
 {
-	static const char *const type_of_size[] = {"", "int8", "bfloat16", "",      "float",
-						   "", "",     "",         "double"};
-
 	if (t->step.on) {
 		step(w, t, type_of_size[t->type_bytes & 15]);
 		return;

@@ -43,6 +43,7 @@ static const struct {
 	{"cc", "cc", "congestion control's settings unlike the usual", 3},
 	{"nccl", "nccl", "variables of NCCL that make it slower", 5},
 	{"straggler", "straggler", "GPUs that compute slower than the others", 3},
+	{"latency", "latency", "switches that take longer than usual to pass a packet on", 3},
 	{"registration", "registration", "memory that is registered while messages wait", 3},
 };
 
@@ -141,13 +142,27 @@ static const struct {
 	const char *id;
 	double least;
 } unmended[] = {
-	{"pauses", 0.05},  {"host.link", 0.15},  {"host.limit", 0.1}, {"receiver", 0.15},
-	{"latency", 0.15}, {"collisions", 0.15}, {"host", 0.3},       {"cuts", 2},
+	{"pauses", 0.05},    {"host.link", 0.15},  {"host.limit", 0.1}, {"receiver", 0.15},
+	{"latency", 1 / 3.}, {"collisions", 0.15}, {"host", 0.3},       {"cuts", 2},
 };
 
 static bool worth(const struct rs_gain *g)
 {
 	return g->ends && g->clear && g->gain > WORTH;
+}
+
+/* Shares of the jobs' mean times, added. */
+static double saved_by(const struct rs_diagnosis *d, uint32_t i)
+{
+	double sum = 0;
+
+	for (uint32_t j = 0; j < d->cases[0].fabric->n_jobs; j++) {
+		rs_time base = rs_case_job_time(d, 0, j), t = rs_case_job_time(d, i, j);
+
+		if (base != RS_NEVER && base > 0 && t != RS_NEVER)
+			sum += 1 - (double)t / (double)base;
+	}
+	return sum;
 }
 
 static void measured(const struct rs_diagnosis *d, struct candidate *k, uint32_t i,
@@ -159,12 +174,7 @@ static void measured(const struct rs_diagnosis *d, struct candidate *k, uint32_t
 	k->cause.low = g->low;
 	k->cause.high = g->high;
 	k->effect = -log1p(-(g->gain < 1 ? g->gain : 1 - 1e-12));
-	for (uint32_t j = 0; j < d->cases[0].fabric->n_jobs; j++) {
-		rs_time base = rs_case_job_time(d, 0, j), t = rs_case_job_time(d, i, j);
-
-		if (base != RS_NEVER && base > 0 && t != RS_NEVER)
-			k->saved += 1 - (double)t / (double)base;
-	}
+	k->saved = saved_by(d, i);
 }
 
 /* How even the paths were that the counterfactual found, beside the least that can be. */
@@ -429,7 +439,15 @@ static bool name_part(const struct rs_diagnosis *d, uint32_t i, struct candidate
 /* Something at a place is amiss, and its repair was run. */
 static bool amiss(const struct rs_diagnosis *d, const struct candidate *k)
 {
-	return k->cause.fix >= 0 && d->info[k->cause.fix].where && !d->info[k->cause.fix].general;
+	const struct rs_case_info *fix = k->cause.fix >= 0 ? &d->info[k->cause.fix] : NULL;
+
+	return fix && fix->where && (!fix->general || fix->far_off);
+}
+
+/* The same, and it is no name for all of the network or of the hosts. */
+static bool fault(const struct rs_diagnosis *d, const struct candidate *k)
+{
+	return amiss(d, k) && !vague(k->cause.id) && k->rank != CAUSE_RANK_COLLISIONS;
 }
 
 static double log_saved(double gain)
@@ -526,6 +544,7 @@ static bool from_hidden(const struct rs_diagnosis *d, uint32_t i, uint32_t p, st
 	k->cause.after = c->rest[p];
 	/* of all the time, so that what hides it comes first */
 	k->effect = log_saved(g.gain - rest.gain);
+	k->saved -= saved_by(d, c->rest[p]);
 	return true;
 }
 
@@ -550,7 +569,16 @@ static uint32_t from_sets(const struct rs_diagnosis *d, struct candidate *k)
 	return n;
 }
 
-/* What the best fix of a cause gives, of those that point at something, or of those that do not. */
+/* Fixes that point at what is amiss; those that ask for more of everything, at places or anywhere.
+ */
+enum pointing { AT_FAULT, AT_PLACES, ANYWHERE };
+
+static bool points(const struct rs_case_info *c, enum pointing how)
+{
+	return how == AT_FAULT ? !c->general : c->general && (how == ANYWHERE || c->where);
+}
+
+/* What the best fix of a cause gives. */
 struct best_fix {
 	double gives; /* logarithm, as a candidate's effect */
 	int i;        /* -1: none */
@@ -565,7 +593,7 @@ static bool cures(const struct rs_case_info *c, const char *id)
 }
 
 static struct best_fix best_fix(const struct rs_diagnosis *d, const struct candidate *k,
-				bool general)
+				enum pointing how)
 {
 	struct best_fix best = {0, -1};
 
@@ -574,11 +602,12 @@ static struct best_fix best_fix(const struct rs_diagnosis *d, const struct candi
 		struct rs_gain g;
 		double gives;
 
-		if (c->kind != RS_CASE_FIX || c->general != general || !cures(c, k->cause.id))
+		if (c->kind != RS_CASE_FIX || !points(c, how) || !cures(c, k->cause.id))
 			continue;
 		g = rs_case_gain(d, i);
 		gives = -log1p(-fmin(g.gain, 1 - 1e-12));
-		if (worth(&g) && gives > best.gives)
+		if ((worth(&g) || (how == AT_FAULT && c->where && worth_to_one(d, i))) &&
+		    gives > best.gives)
 			best = (struct best_fix){gives, (int)i};
 	}
 	return best;
@@ -586,13 +615,16 @@ static struct best_fix best_fix(const struct rs_diagnosis *d, const struct candi
 
 /* The fix that mends a cause: of those that say so the one that gives most. One that points at what
  * is amiss comes before one that asks for more of everything, if it gives a third of what is lost.
- */
+ * Of the latter one that has a place comes first, if it gives nearly as much as any. */
 static int fix_of(const struct rs_diagnosis *d, const struct candidate *k)
 {
-	struct best_fix at = best_fix(d, k, false), general = best_fix(d, k, true);
+	struct best_fix at = best_fix(d, k, AT_FAULT), placed = best_fix(d, k, AT_PLACES),
+			general = best_fix(d, k, ANYWHERE);
 
 	if (at.i >= 0 && (at.gives >= k->effect / 3 || at.gives >= general.gives))
 		return at.i;
+	if (placed.i >= 0 && placed.gives >= SAME * general.gives)
+		return placed.i;
 	return general.i >= 0 ? general.i : at.i;
 }
 
@@ -643,12 +675,26 @@ static bool brake_is_set(const struct rs_diagnosis *d)
 	return false;
 }
 
+/* What arrives by chance meets by chance, too: where all jobs do, this much of their flows' mean
+ * time is no fault of their paths. */
+#define WORTH_ARRIVING 0.3
+
+static bool all_arrive(const struct rs_fabric *f)
+{
+	for (uint32_t j = 0; j < f->n_jobs; j++)
+		if (!rs_job_arrives(&f->jobs[j]))
+			return false;
+	return true;
+}
+
 static bool worth_a_name(const struct rs_diagnosis *d, const struct rs_cause *c)
 {
 	bool mended_at = c->fix >= 0 && !d->info[c->fix].general;
 	bool set = !strcmp(c->id, "cuts") && brake_is_set(d);
 	bool ecmp = !strcmp(c->id, "collisions") && !dealt_out(d->cases[0].fabric);
 
+	if (!strcmp(c->id, "collisions") && all_arrive(d->cases[0].fabric) && !c->place[0])
+		return c->gain >= WORTH_ARRIVING;
 	for (size_t n = 0; n < sizeof(unmended) / sizeof(*unmended); n++)
 		if (!strcmp(unmended[n].id, c->id) && !mended_at && !set && !ecmp &&
 		    !d->seen->deadlock.n)
@@ -708,11 +754,11 @@ static uint32_t next_cause(const struct rs_diagnosis *d, const struct candidate 
 	/* flows dealt out keep clear of slow links, make the most of those that are left, and fill
 	 * no buffer: what is amiss comes before them */
 	for (uint32_t i = 0; k[best].rank == CAUSE_RANK_COLLISIONS && i < n; i++)
-		if (amiss(d, &k[i]) && k[i].effect >= SAME_AS_ALL * k[best].effect)
+		if (fault(d, &k[i]) && k[i].effect >= SAME_AS_ALL * k[best].effect)
 			best = i;
 	/* a brake is no fault */
 	for (uint32_t i = 0; k[best].rank == CAUSE_RANK_CUTS && i < n; i++)
-		if (amiss(d, &k[i]) && i != best && k[i].cause.gain >= BESIDE_BRAKE)
+		if (fault(d, &k[i]) && i != best && k[i].cause.gain >= BESIDE_BRAKE)
 			best = i;
 	if (k[best].rank == CAUSE_RANK_COLLISIONS)
 		best = jobs_instead(d, k, n, best);
@@ -720,7 +766,7 @@ static uint32_t next_cause(const struct rs_diagnosis *d, const struct candidate 
 		best = last_job(k, n, best);
 	/* nor is it a fault to have another job: what is amiss in what they share is */
 	for (uint32_t i = 0; !strcmp(k[best].cause.id, "other-job") && i < n; i++)
-		if (amiss(d, &k[i]) && k[i].cause.gain >= BESIDE_BRAKE)
+		if (fault(d, &k[i]) && k[i].cause.gain >= BESIDE_BRAKE)
 			best = i;
 	return in_parts(k, n, best);
 }
@@ -930,11 +976,13 @@ void causes_find(struct rs_diagnosis *d)
 	n += k ? from_sets(d, &k[n]) : 0;
 	if (n)
 		qsort(k, n, sizeof(*k), by_effect);
+	/* what mends it tells whether something is amiss there */
+	for (uint32_t i = 0; i < n; i++)
+		if (k[i].cause.fix < 0)
+			k[i].cause.fix = fix_of(d, &k[i]);
 	while (n && d->n_causes < RS_CAUSES_MAX) {
 		uint32_t i = next_cause(d, k, n);
 
-		if (k[i].cause.fix < 0)
-			k[i].cause.fix = fix_of(d, &k[i]);
 		if (!k[i].cause.place[0] && amiss(d, &k[i]))
 			snprintf(k[i].cause.place, sizeof(k[i].cause.place), "%s",
 				 d->info[k[i].cause.fix].where);

@@ -32,6 +32,7 @@ struct rs_case_info {
 	const struct rs_change *change; /* what the fabric of a fix differs by; NULL: not told */
 	bool mends;                     /* of several together: some of them are fixes */
 	bool general; /* of the tool's own fixes: it points at nothing; one that does comes first */
+	bool far_off; /* ... but what it mends is far from usual */
 	bool owns_fabric;
 	struct rs_fabric *fabric;
 	uint32_t n_seeds; /* that were run: as many rows of times */
@@ -87,7 +88,8 @@ struct rs_diagnosis {
 	uint32_t n_not_told;
 	struct rs_not_told not_told[RS_NOT_TOLD_MAX];
 	double wall_s, cpu_s;
-	struct rs_arena *arena; /* names that the diagnosis made */
+	struct rs_nccl_searches *searches; /* of all its runs */
+	struct rs_arena *arena;            /* names that the diagnosis made */
 };
 
 struct rs_diagnose_options {
@@ -127,9 +129,14 @@ int rs_diagnosis_json(const struct rs_diagnosis *d, uint64_t peak_rss, FILE *out
 
 /* Student's t, two-sided 95 %, by degrees of freedom, from 1. */
 double rs_student(uint32_t freedom);
+/* Its requests or flows come at times of their own, so that those decide when the last one ends. */
+bool rs_job_arrives(const struct rs_job *j);
 /* What a job is judged by: a step, a further repetition of a collective, flows from the first one's
- * start to the last one's end. RS_NEVER when it did not finish or was left out. */
+ * start to the last one's end; of one that arrives the mean time to first token, or of a flow.
+ * RS_NEVER when it did not finish or was left out. */
 rs_time rs_job_time(const struct rs_sim_result *r, uint32_t job);
+/* The same, of one that arrives from the first to the last: what its bytes are divided by. */
+rs_time rs_job_span(const struct rs_sim_result *r, uint32_t job);
 /* The mean of a job's times over the seeds of a case; RS_NEVER when it did not finish with one. */
 rs_time rs_case_job_time(const struct rs_diagnosis *d, uint32_t i, uint32_t job);
 /* The times of all jobs of the first seed, added. RS_NEVER when one did not finish. */

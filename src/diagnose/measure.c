@@ -4,7 +4,47 @@
 #include <string.h>
 #include "diagnose/state.h"
 
-rs_time rs_job_time(const struct rs_sim_result *r, uint32_t job)
+enum { OPEN_MIN = 8 }; /* fewer flows are no stream of arrivals */
+
+/* Most of its flows begin at another time than the one before in the list. */
+static bool flows_arrive(const struct rs_job *j)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 1; i < j->n_flows; i++)
+		n += j->flows[i].start != j->flows[i - 1].start;
+	return j->n_flows >= OPEN_MIN && n > j->n_flows / 2;
+}
+
+bool rs_job_arrives(const struct rs_job *j)
+{
+	return j->kind == RS_JOB_SERVE || (j->kind == RS_JOB_FLOWS && flows_arrive(j));
+}
+
+static rs_time mean_first_token(const struct rs_sim_job *j)
+{
+	uint32_t n = j->conf->serve.requests;
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += (double)(j->requests[i].first - j->start - j->requests[i].arrival);
+	return n ? (rs_time)llround(sum / n) : 0;
+}
+
+static rs_time mean_completion(const struct rs_sim_result *r, uint32_t job)
+{
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < r->n_flows; i++)
+		if (r->flows[i].job == job) {
+			sum += (double)(r->flows[i].finish - r->flows[i].start);
+			n++;
+		}
+	return n ? (rs_time)llround(sum / n) : 0;
+}
+
+rs_time rs_job_span(const struct rs_sim_result *r, uint32_t job)
 {
 	const struct rs_sim_job *j = &r->jobs[job];
 
@@ -23,6 +63,16 @@ rs_time rs_job_time(const struct rs_sim_result *r, uint32_t job)
 		break;
 	}
 	return j->finish - j->start;
+}
+
+/* Where arrivals decide when the last one ends, what each takes is what counts. */
+rs_time rs_job_time(const struct rs_sim_result *r, uint32_t job)
+{
+	const struct rs_sim_job *j = &r->jobs[job];
+
+	if (!j->done || !rs_job_arrives(j->conf))
+		return rs_job_span(r, job);
+	return j->conf->kind == RS_JOB_SERVE ? mean_first_token(j) : mean_completion(r, job);
 }
 
 static uint32_t n_jobs(const struct rs_diagnosis *d)

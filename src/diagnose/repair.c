@@ -558,18 +558,33 @@ static bool most_have(const struct value *v, uint32_t n, struct value least, int
 	return true;
 }
 
+/* Of two ways of unlike rates the slower one. */
 static int64_t rate_of(const struct rs_fabric_link *l)
 {
-	return l->rate;
+	return l->rate_back && l->rate_back < l->rate ? l->rate_back : l->rate;
 }
 
 /* A change made it slower than it was drawn. */
 static bool was_faster(const struct rs_fabric *f, uint32_t link, int64_t *usual)
 {
-	if (!f->drawn || f->drawn[link].rate <= f->links[link].rate)
+	if (!f->drawn || rate_of(&f->drawn[link]) <= rate_of(&f->links[link]))
 		return false;
-	*usual = f->drawn[link].rate;
+	*usual = rate_of(&f->drawn[link]);
 	return true;
+}
+
+/* No way of it is slower than usual. A NIC's own rate is that of the way from it. */
+static void speed_up(struct rs_fabric *h, struct rs_fabric_link *l, int64_t usual)
+{
+	int64_t back = l->rate_back ? l->rate_back : l->rate;
+
+	l->rate = l->rate > usual ? l->rate : usual;
+	back = back > usual ? back : usual;
+	l->rate_back = back == l->rate ? 0 : back;
+	if (!l->a.is_switch)
+		h->endpoints[l->a.id].rate = l->rate;
+	if (!l->b.is_switch)
+		h->endpoints[l->b.id].rate = back;
 }
 
 /* Judged by f, as it was: one repair must not make the next link odd. */
@@ -578,19 +593,12 @@ static void repair_slow_links(const struct rs_fabric *f, struct rs_fabric *h, st
 	struct value *v = values_of(f, rate_of);
 
 	for (uint32_t i = 0; v && i < f->n_links; i++) {
-		struct rs_fabric_link *l = &h->links[i];
+		struct value more = {link_kind(f, i), rate_of(&f->links[i]) + 1};
 		int64_t usual;
 
-		if (!most_have(v, f->n_links, (struct value){link_kind(f, i), f->links[i].rate + 1},
-			       &usual) &&
-		    !was_faster(f, i, &usual))
+		if (!most_have(v, f->n_links, more, &usual) && !was_faster(f, i, &usual))
 			continue;
-		l->rate = usual;
-		l->rate_back = 0;
-		if (!l->a.is_switch)
-			h->endpoints[l->a.id].rate = usual;
-		if (!l->b.is_switch)
-			h->endpoints[l->b.id].rate = usual;
+		speed_up(h, &h->links[i], usual);
 		repaired_at(r, link_name(r->a, f, i));
 	}
 	free(v);
@@ -896,10 +904,30 @@ static void repair_thresholds(const struct rs_fabric *f, struct rs_fabric *h, st
 	free(usual);
 }
 
+/* A switch's pipeline so much slower than usual. */
+enum { SLOW_SWITCH = 4 };
+
+static void repair_pipeline(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
+{
+	struct rs_fabric *usual = defaults_of(f);
+
+	for (uint32_t s = 0; usual && s < f->n_switches; s++) {
+		if (rs_fabric_qos(f, s)->switch_latency <= SLOW_SWITCH * usual->qos.switch_latency)
+			continue;
+		qos_of(h, s)->switch_latency = usual->qos.switch_latency;
+		repaired_at(r, f->switches[s].name);
+	}
+	free(usual);
+}
+
 static bool full(const struct diagnose *g)
 {
 	return drops(g) || pauses(g);
 }
+
+/* Switches have 12 to 16 MB at 40 and 100 Gb/s (BCM56850, BCM56960, Spectrum: product briefs), a
+ * quarter of the default and less; half of the least is none's. */
+enum { NO_SWITCH = 8 };
 
 static void repair_buffer(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r)
 {
@@ -911,6 +939,7 @@ static void repair_buffer(const struct rs_fabric *f, struct rs_fabric *h, struct
 		if (!has || has >= usual->qos.buffer)
 			continue;
 		qos_of(h, s)->buffer = usual->qos.buffer;
+		r->far_off |= has * NO_SWITCH < usual->qos.buffer;
 		repaired_at(r, f->switches[s].name);
 	}
 	free(usual);
@@ -994,9 +1023,10 @@ static bool same_weights(const struct rs_qos *a, const struct rs_qos *b)
 	return true;
 }
 
-/* The switch of the same tier, or of all where a tier is odd as a whole, that most are like. */
-static uint32_t like_most(const struct rs_fabric *f,
-			  bool (*same)(const struct rs_qos *, const struct rs_qos *))
+/* What more than half of the switches are like; where there is no such, what the description says
+ * of all: a switch that differs was changed. */
+static const struct rs_qos *like_most(const struct rs_fabric *f,
+				      bool (*same)(const struct rs_qos *, const struct rs_qos *))
 {
 	uint32_t best = 0, most = 0;
 
@@ -1010,7 +1040,7 @@ static uint32_t like_most(const struct rs_fabric *f,
 			best = s;
 		}
 	}
-	return most * 2 > f->n_switches ? best : UINT32_MAX;
+	return most * 2 > f->n_switches && f->n_switches > 1 ? rs_fabric_qos(f, best) : &f->qos;
 }
 
 static void copy_thresholds(struct rs_qos *to, const struct rs_qos *from)
@@ -1083,11 +1113,11 @@ struct likeness {
 static void repair_odd(const struct rs_fabric *f, struct rs_fabric *h, struct repaired *r,
 		       const struct likeness *of)
 {
-	uint32_t usual = like_most(f, of->same);
+	const struct rs_qos *usual = like_most(f, of->same);
 
-	for (uint32_t s = 0; usual != UINT32_MAX && s < f->n_switches; s++)
-		if (!of->same(rs_fabric_qos(f, s), rs_fabric_qos(f, usual))) {
-			of->copy(qos_of(h, s), rs_fabric_qos(f, usual));
+	for (uint32_t s = 0; s < f->n_switches; s++)
+		if (!of->same(rs_fabric_qos(f, s), usual)) {
+			of->copy(qos_of(h, s), usual);
 			repaired_at(r, f->switches[s].name);
 		}
 }
@@ -1112,6 +1142,12 @@ static const struct {
 	{"no bit errors on", "link.loss", any, repair_lossy_links, {0}, false},
 	{"the others' rate on", "link.slow paths", any, repair_slow_links, {0}, false},
 	{"the others' length on", "link.long paths", any, repair_long_links, {0}, false},
+	{"the usual time to pass a packet on at",
+	 "latency paths",
+	 any,
+	 repair_pipeline,
+	 {0},
+	 false},
 	{"ECN marks at", "pauses drops ecn-off", pauses, repair_ecn, {0}, false},
 	{"others' ECN thresholds at",
 	 "cuts pauses ecn",
@@ -1256,6 +1292,7 @@ static int repair_add(struct diagnose *g, size_t i, struct rs_fabric **spare)
 	c->cures = repairs[i].cures;
 	c->change = change_repair(g, i);
 	c->general = repairs[i].general;
+	c->far_off = r.far_off;
 	c->where = where;
 	return 0;
 }

@@ -5,6 +5,7 @@
 
 enum {
 	UNDER_WAY = 1 << 20,      /* bytes that a queue pair should have under way */
+	READS = 16,               /* outstanding of a queue pair: transport.max_rd_atomic */
 	MESSAGE_SHORT = 64 << 10, /* shorter ones cost a header, a WQE and a completion each */
 };
 
@@ -64,10 +65,16 @@ void repair_depth(const struct rs_fabric *f, struct rs_fabric *h, struct repaire
 	mend_flows(f, h, r, mend_depth);
 }
 
+/* Where fewer READs may be outstanding than usual, that is amiss, and no message too short. */
+static bool few_reads(const struct rs_fabric *f, const struct rs_flow *w)
+{
+	return w->op == RS_FLOW_READ && f->transport.max_rd_atomic < READS;
+}
+
 static bool mend_message(const struct rs_fabric *f, const struct rs_job *j, struct rs_flow *w)
 {
 	if (w->op == RS_FLOW_ATOMIC || !w->message || w->message >= MESSAGE_SHORT ||
-	    w->message >= w->bytes)
+	    w->message >= w->bytes || few_reads(f, w))
 		return false;
 	w->message = UNDER_WAY;
 	return true;

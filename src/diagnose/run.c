@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/elapsed.h"
 #include "diagnose/state.h"
+#include "nccl/searches.h"
 
 enum {
 	SEEDS = 5,              /* where the user does not say how many */
@@ -25,6 +26,7 @@ struct rs_case_info *case_add(struct diagnose *g, enum rs_case_kind kind, const 
 		.name = name, .fabric = fabric ? fabric : g->f, .options = g->o->sim};
 	if (ideal)
 		c->options.ideal = *ideal;
+	c->options.searches = d->searches;
 	if (d->n) {
 		c->options.pcap = NULL;
 		c->options.rate_interval = 0;
@@ -174,6 +176,7 @@ int case_seeds(struct diagnose *g, uint32_t i)
 	struct rs_sim_case c[RS_SEEDS_MAX];
 	int err = 0;
 
+	rs_assert(n <= RS_SEEDS_MAX && i < d->n);
 	for (uint32_t s = first; s < n; s++) {
 		c[s] = (struct rs_sim_case){
 			.name = of->name, .fabric = of->fabric, .options = of->options};
@@ -225,6 +228,7 @@ static int further_seeds(struct diagnose *g)
 	int err = c ? 0 : -ENOMEM;
 	bool all;
 
+	rs_assert(d->n <= CASES_MAX && seeds <= RS_SEEDS_MAX);
 	which[0] = 0;
 	for (uint32_t s = 1; s < seeds && !err && !stopped(g); s++)
 		err = seed_cases(g, c, which, 1, s);
@@ -370,8 +374,9 @@ static int start(struct rs_diagnosis *d, const struct rs_diagnose_options *o)
 				   .seed = o->sim.seed,
 				   .cases = calloc(CASES_MAX, sizeof(*d->cases)),
 				   .info = calloc(CASES_MAX, sizeof(*d->info)),
+				   .searches = rs_nccl_searches_create(),
 				   .arena = rs_arena_create(0)};
-	return d->cases && d->info && d->arena ? 0 : -ENOMEM;
+	return d->cases && d->info && d->searches && d->arena ? 0 : -ENOMEM;
 }
 
 int rs_diagnose(struct rs_fabric *f, const struct rs_diagnose_options *o, struct rs_diagnosis **out,
@@ -442,6 +447,7 @@ void rs_diagnosis_free(struct rs_diagnosis *d)
 	rs_sim_result_free(d->watched);
 	free(d->cases);
 	free(d->info);
+	rs_nccl_searches_free(d->searches);
 	rs_arena_destroy(d->arena);
 	free(d);
 }

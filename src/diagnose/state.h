@@ -65,6 +65,7 @@ struct repaired {
 	struct rs_arena *a;
 	const char *names;
 	uint32_t n;
+	bool far_off; /* one of them is far from usual */
 };
 void repaired_at(struct repaired *r, const char *name);
 /* repair_host.c: each mends h, which is f loaded anew, and says where. */

@@ -44,6 +44,8 @@ static void check_qos(struct rs_load *l, const struct rs_qos *q)
 	const struct range r[] = {{"data_class", q->data_tc, 0, RS_TCS - 1},
 				  {"cnp_class", q->cnp_tc, 0, RS_TCS - 1},
 				  {"cnp_dscp", q->cnp_dscp, 0, 63},
+				  {"ack_class", q->ack_tc, 0, RS_TCS - 1},
+				  {"ack_dscp", q->ack_dscp, 0, 63},
 				  {"buffer", (double)q->buffer, 0, TIB},
 				  {"cell", q->cell, 1, 16384},
 				  {"headroom_scale", q->headroom_scale, 0, 100},

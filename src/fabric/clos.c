@@ -15,6 +15,16 @@ static uint32_t ceil_of(uint64_t a, uint64_t b)
 	return (uint32_t)((a + b - 1) / b);
 }
 
+/* "1 to 5 leaves", "1 leaf". */
+static const char *one_to(char *buf, size_t size, uint32_t most, const char *one, const char *many)
+{
+	if (most == 1)
+		snprintf(buf, size, "1 %s", one);
+	else
+		snprintf(buf, size, "1 to %u %s", most, many);
+	return buf;
+}
+
 static uint32_t most_nics(const struct rs_fabric *f)
 {
 	uint32_t most = 0;
@@ -90,6 +100,7 @@ static void rail_resolve(struct rs_load *l, struct rs_fabric *f, const struct rs
 {
 	struct rs_network_conf *c = &f->net;
 	uint32_t most = most_nics(f), groups;
+	char text[48];
 
 	groups = c->hosts_per_leaf ? ceil_of(f->n_hosts, c->hosts_per_leaf) : 0;
 	if (!c->rails && c->leaves && groups && c->leaves % groups)
@@ -103,8 +114,9 @@ static void rail_resolve(struct rs_load *l, struct rs_fabric *f, const struct rs
 		rs_load_fail(
 			l, -EINVAL, g->leaves,
 			"leaves: a host has at most %u NIC%s, so that %u leaves would stand empty; "
-			"expected 1 to %u leaves, or a multiple of %u for groups of hosts",
-			most, most > 1 ? "s" : "", c->leaves - most, most, most);
+			"expected %s, or a multiple of %u for groups of hosts",
+			most, most > 1 ? "s" : "", c->leaves - most,
+			one_to(text, sizeof(text), most, "leaf", "leaves"), most);
 	if (l->err)
 		return;
 	if (!c->rails)
@@ -117,8 +129,9 @@ static void rail_resolve(struct rs_load *l, struct rs_fabric *f, const struct rs
 			l, -EINVAL, g->rails,
 			"%u rails, but a host has at most %u NIC%s: the other leaves would stand "
 			"empty; "
-			"expected 1 to %u rails",
-			c->rails, most, most > 1 ? "s" : "", most);
+			"expected %s",
+			c->rails, most, most > 1 ? "s" : "",
+			one_to(text, sizeof(text), most, "rail", "rails"));
 	if (!l->err)
 		rail_groups(l, f, g);
 	if (!l->err && groups && groups_of(c) != groups)
@@ -192,17 +205,18 @@ static void empty_leaf(struct rs_load *l, const struct rs_fabric *f, const struc
 		       uint32_t leaf)
 {
 	const struct rs_network_conf *c = &f->net;
+	char text[48];
 
 	if (f->kind == RS_NET_LEAF_SPINE)
 		rs_load_fail(l, -EINVAL, g->leaves,
-			     "leaves: %u hosts leave some of %u leaves empty; expected 1 to %u "
-			     "leaves, or "
+			     "leaves: %u host%s leave some of %u leaves empty; expected %s, or "
 			     "hosts_per_leaf",
-			     f->n_hosts, c->leaves, f->n_hosts);
+			     f->n_hosts, f->n_hosts == 1 ? "" : "s", c->leaves,
+			     one_to(text, sizeof(text), f->n_hosts, "leaf", "leaves"));
 	else if (groups_of(c) > f->n_hosts)
-		rs_load_fail(l, -EINVAL, g->at,
-			     "%u groups of hosts, but %u host%s; expected 1 to %u groups",
-			     groups_of(c), f->n_hosts, f->n_hosts > 1 ? "s" : "", f->n_hosts);
+		rs_load_fail(l, -EINVAL, g->at, "%u groups of hosts, but %u host%s; expected %s",
+			     groups_of(c), f->n_hosts, f->n_hosts > 1 ? "s" : "",
+			     one_to(text, sizeof(text), f->n_hosts, "group", "groups"));
 	else
 		rs_load_fail(
 			l, -EINVAL, g->at,

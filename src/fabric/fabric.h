@@ -116,7 +116,11 @@ struct rs_qos {
 	uint8_t n_hop_tcs, hop_tc[RS_TCS];
 	uint8_t cnp_tc;   /* 6 */
 	uint8_t cnp_dscp; /* 48 */
-	uint64_t buffer;  /* a switch; 0: infinite (ideal) */
+	/* ACKs leave NICs in this class; false: in that of what they answer. rs_fabric.qos alone.
+	 */
+	bool ack_apart;
+	uint8_t ack_tc, ack_dscp;
+	uint64_t buffer; /* a switch; 0: infinite (ideal) */
 	uint32_t cell;
 	bool pfc;
 	bool ecn_on;
@@ -285,6 +289,7 @@ enum rs_coll_algorithm {
  * WRITE (EFA), without (EFA of A100 hosts), of Slingshot. Their software's times differ. */
 enum rs_nccl_net { RS_NCCL_NET_IB, RS_NCCL_NET_EFA, RS_NCCL_NET_EFA_READ, RS_NCCL_NET_CXI };
 
+struct rs_nccl_searches;
 /* With RS_ALGO_NCCL: the release, its variables, and what they do not tell. */
 struct rs_nccl_conf {
 	const char *version; /* "2.27.7"; NULL: the model's default */
@@ -294,7 +299,8 @@ struct rs_nccl_conf {
 	uint64_t as_bytes;        /* choose as for an operation of this size; 0: of its own */
 	bool in_graph;            /* of a graph of work: its program is ahead of its GPUs */
 	uint32_t n_env;
-	const char **env; /* name, value, name, value, ... */
+	const char **env;                  /* name, value, name, value, ... */
+	struct rs_nccl_searches *searches; /* nccl/searches.h: a run's, no description's; NULL */
 };
 
 /* Which GPUs a job's ranks are: the first free ones, free ones of hosts in a drawn order, as few of
@@ -361,10 +367,14 @@ enum rs_context { RS_CONTEXT_RING, RS_CONTEXT_ALL_GATHER };
 struct rs_step_conf {
 	bool on; /* else the step is the closed form of rs_train_plan() */
 	struct rs_model model;
-	uint32_t cp, ep;       /* context, expert degree */
-	uint32_t chunks;       /* of layers a stage, interleaved; 1 */
-	uint32_t microbatches; /* of a step and replica */
-	uint32_t micro_batch;  /* sequences of one */
+	uint32_t cp, ep;    /* context, expert degree */
+	uint32_t expert_tp; /* over how many ranks an expert is split; 0: as tp */
+	uint32_t ends;      /* layers that the embedding, and the output layer, count as when layers
+			       are dealt to stages */
+	uint8_t gradient_bytes; /* of a number of gradients; 0: as parameters' */
+	uint32_t chunks;        /* of layers a stage, interleaved; 1 */
+	uint32_t microbatches;  /* of a step and replica */
+	uint32_t micro_batch;   /* sequences of one */
 	enum rs_schedule schedule;
 	enum rs_context context;
 	uint8_t zero;       /* 0: gradients all-reduced; 1, 2: reduced and scattered, parameters
@@ -379,7 +389,7 @@ struct rs_step_conf {
 
 struct rs_train_conf {
 	double parameters;
-	uint8_t type_bytes;  /* gradients; bf16 2 */
+	uint8_t type_bytes;  /* gradients, parameters of a step of layers; bf16 2 */
 	double tokens;       /* a step, whole job */
 	uint32_t dp, tp, pp; /* dp 0: from the ranks */
 	double flops;        /* achieved FLOP/s a GPU */

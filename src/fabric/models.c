@@ -33,11 +33,12 @@ static const struct rs_model_preset presets[] = {
 	/* Llama Team, "The Llama 3 Herd of Models" (2024), table 3 (sizes) and table 4 (405B on 8192
 	 * GPUs: tensor 8, context 1, pipeline 16, data 64, 32 sequences of 8192 a replica); section
 	 * 3.3.2: FSDP that shards optimizer states and gradients and does not gather twice, all-gather
-	 * for context, interleaved stages. Chunks a stage: not said; 126 layers are 8 a stage, 1 each. */
+	 * for context, interleaved stages, of which the first and the last have a layer less. Chunks a
+	 * stage: not said; 1. */
 	{.model = {.name = "llama3-405b", .layers = 126, .hidden = 16384, .heads = 128, .kv_heads = 8,
 		   .ffn = 53248, .gated = true, .vocab = 128256, .sequence = 8192},
 	 .tp = 8, .pp = 16, .chunks = 1, .micro_batch = 1, .microbatches = 32, .zero = 2,
-	 .sequence = true, .context = RS_CONTEXT_ALL_GATHER},
+	 .ends = 1, .sequence = true, .context = RS_CONTEXT_ALL_GATHER},
 	/* The same, table 3; how these were trained is not said. */
 	{.model = {.name = "llama3-70b", .layers = 80, .hidden = 8192, .heads = 64, .kv_heads = 8,
 		   .ffn = 28672, .gated = true, .vocab = 128256, .sequence = 8192},
@@ -103,5 +104,6 @@ void rs_model_apply(const struct rs_model_preset *p, struct rs_train_conf *t)
 	t->step.context = p->context;
 	t->step.zero = p->zero;
 	t->step.sequence = p->sequence;
+	t->step.ends = p->ends;
 	t->step.dispatch = p->dispatch ? p->dispatch : 2;
 }

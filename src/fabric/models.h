@@ -10,7 +10,7 @@ struct rs_model_preset {
 	uint32_t tp, pp, ep, chunks, micro_batch, microbatches;
 	enum rs_schedule schedule;
 	enum rs_context context;
-	uint8_t zero, dispatch;
+	uint8_t zero, dispatch, ends;
 	bool sequence;
 };
 

@@ -149,12 +149,18 @@ static void check_quanta(struct rs_load *l, struct rs_fabric *f, const struct rs
 	uint32_t response, frame = rs_fabric_max_frame(f, q);
 	int64_t rate = 0;
 
-	for (uint32_t i = 0; i < f->n_links; i++)
-		if (concerns(f, &f->links[i], q) && f->links[i].rate > rate)
-			rate = f->links[i].rate;
+	for (uint32_t i = 0; i < 2 * f->n_links; i++) {
+		const struct rs_fabric_link *k = &f->links[i / 2];
+		int64_t way = rs_fabric_link_rate(k, i % 2);
+
+		if (concerns(f, k, q) && way > rate)
+			rate = way;
+	}
+	if (!rate) /* a tier without a switch */
+		return;
 	response = q->pause_response < 0 ? rs_pfc_response_quanta(rate)
 					 : quanta_of(q->pause_response, rate);
-	if (rate && !q->quirks.pause_holds && q->pfc &&
+	if (!q->quirks.pause_holds && q->pfc &&
 	    q->pause_quanta < rs_pfc_least_quanta(response, frame))
 		short_pause(l, q, at, rate, response, frame);
 }

@@ -169,7 +169,7 @@ static const struct rs_cpu_model cpu_models[] = {
 	{"emr", "Emerald Rapids, 3 UPI 2.0", 3 * 60 * GB8, 45 * RS_NS, 40 * GB8, 0, 64, 0},
 	{"gnr", "Granite Rapids, 4 UPI 2.0", 4 * 72 * GB8, 150 * RS_NS, 40 * GB8, 0, 64, 0},
 	{"rome", "Rome, 3 xGMI-2", 3 * 32 * GB8, 50 * RS_NS, 16 * GB8, 0, 0, 0},
-	{"milan", "Milan, 3 xGMI-2", 3 * 36 * GB8, 50 * RS_NS, 16 * GB8, 0, 0, 0},
+	{"milan", "Milan, 3 xGMI-2", 3 * 36 * GB8, 50 * RS_NS, 16 * GB8, 0, 0, 18.3 * GB8},
 	{"genoa", "Genoa, 3 xGMI-3", 3 * 64 * GB8, 50 * RS_NS, 39 * GB8, 64 * GB8, 0, 0},
 	{"turin", "Turin, 3 xGMI-3", 3 * 64 * GB8, 50 * RS_NS, -1, 0, 0, 0},
 };

@@ -139,10 +139,25 @@ uint32_t trace_everyone(struct trace *t)
 	return t->everyone;
 }
 
+/* ASTRA-sim takes names of groups as numbers: "4.0" is group "4". */
+static bool same_number(const char *a, const char *b)
+{
+	size_t n = strspn(a, "0123456789"), m = strspn(b, "0123456789");
+	const char *rest = b + m;
+
+	if (!n || a[n] || n != m || strncmp(a, b, n) != 0 || *rest != '.')
+		return false;
+	rest++;
+	return rest[strspn(rest, "0")] == '\0';
+}
+
 uint32_t trace_find_group(struct trace *t, const char *name)
 {
 	for (uint32_t i = 0; i < t->n_groups; i++)
 		if (!strcmp(t->group[i].name, name))
+			return t->group[i].group;
+	for (uint32_t i = 0; i < t->n_groups; i++)
+		if (same_number(t->group[i].name, name))
 			return t->group[i].group;
 	return RS_WORK_NONE;
 }
@@ -242,8 +257,8 @@ static enum kind kind_of(FILE *in)
 {
 	static const char *const goal[] = {"num_ranks", "rank ", NULL};
 	/* the policies that ASTRA-sim 1's and SimAI's workload files begin with */
-	static const char *const simai[] = {"HYBRID_", "DATA",  "MODEL", "TRANSFORMER",
-					    "DLRM",    "MICRO", NULL};
+	static const char *const simai[] = {
+		"HYBRID_", "DATA", "MODEL", "TRANSFORMER", "MICRO", "DISTRIBUTED_INFERENCE", NULL};
 	static const char *const aicb[] = {"comm_type,", "[rank", "[ pp_stage", NULL};
 	char head[KIND_BYTES];
 	size_t n = fread(head, 1, sizeof(head) - 1, in);

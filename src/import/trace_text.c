@@ -11,7 +11,7 @@
 #include "fabric/fabric.h"
 #include "import/trace_state.h"
 
-enum { LINE_BYTES = 4096, WORDS_MAX = 64 };
+enum { LINE_BYTES = 4096, WORDS_MAX = 512 };
 #define BYTES_MAX (INT64_C(1) << 44)
 #define NS_MAX    (4000 * RS_S / RS_NS)
 
@@ -67,7 +67,7 @@ static void split(struct text *x)
 		size_t n = strcspn(s, " \t\r\n");
 
 		if (x->n == WORDS_MAX) {
-			fail(x, 0, "at most 64 words a line");
+			fail(x, 0, "at most 512 words a line");
 			return;
 		}
 		x->column[x->n] = (int)(s - x->line) + 1;
@@ -434,13 +434,17 @@ struct layer {
 	rs_time time[3];
 	struct layer_comm comm[3];
 	rs_time update;
+	bool kept, again; /* its result is kept; behind it layers from there on are run again */
 };
 struct workload {
 	struct layer *layer;
 	uint32_t n, room, tp, ep, pp, ranks;
-	bool shares;     /* an all-gather's bytes are of one rank; else of all, as SimAI's */
-	bool all;        /* every collective is of all ranks */
-	uint32_t bottom; /* of DLRM: this layer waits for the embedding's exchange; 0: none */
+	bool shares;       /* an all-gather's bytes are of one rank; else of all, as SimAI's */
+	bool all;          /* every collective is of all ranks */
+	uint32_t bottom;   /* of DLRM: this layer waits for the embedding's exchange; 0: none */
+	bool inputs_first; /* backward: input gradients before weights' */
+	bool forward;      /* alone */
+	uint32_t *kept, *again, n_kept, n_again; /* layers of `checkpoints` */
 };
 
 static bool comm_type(struct text *x, unsigned word, unsigned pass, struct layer_comm *c)
@@ -525,6 +529,55 @@ static void astra_head(struct text *x, struct workload *w, bool grouped)
 		w->bottom = (uint32_t)v;
 }
 
+/* How a policy runs: Workload::decode_parallelsim() and the loops behind it. */
+static void simai_policy(struct text *x, struct workload *w)
+{
+	static const char *const known[] = {"DATA",
+					    "MODEL",
+					    "HYBRID_DATA_MODEL",
+					    "HYBRID_MODEL_DATA",
+					    "HYBRID_DLRM",
+					    "HYBRID_DLRM_ENHANCED",
+					    "HYBRID_CUSTOMIZED",
+					    "HYBRID_TRANSFORMER",
+					    "HYBRID_TRANSFORMER_FWD_IN_BCKWD",
+					    "TRANSFORMER",
+					    "MICRO",
+					    "DISTRIBUTED_INFERENCE",
+					    NULL};
+	unsigned i = 0;
+
+	while (known[i] && strcmp(x->word[0], known[i]) != 0)
+		i++;
+	if (!known[i])
+		fail(x, 0,
+		     "DATA, MODEL, HYBRID_DATA_MODEL, HYBRID_MODEL_DATA, HYBRID_DLRM, "
+		     "HYBRID_CUSTOMIZED, HYBRID_TRANSFORMER, HYBRID_TRANSFORMER_FWD_IN_BCKWD, "
+		     "MICRO "
+		     "or DISTRIBUTED_INFERENCE");
+	w->inputs_first = !strcmp(x->word[0], "HYBRID_TRANSFORMER_FWD_IN_BCKWD");
+	w->forward = !strcmp(x->word[0], "DISTRIBUTED_INFERENCE");
+}
+
+/* `checkpoints: 3 0 9 18`: how many, then the layers. */
+static uint32_t *layer_list(struct text *x, unsigned at, uint32_t *n)
+{
+	int64_t v = 0;
+	uint32_t *of;
+
+	*n = 0;
+	if (!number(x, at, "a number of layers", WORDS_MAX, &v) || !v)
+		return NULL;
+	of = rs_load_take(x->t->l, (size_t)v, sizeof(*of));
+	for (; of && *n < (uint32_t)v && !x->t->l->err; (*n)++) {
+		int64_t layer = 0;
+
+		if (number(x, at + 1 + *n, "a layer", 1 << 20, &layer))
+			of[*n] = (uint32_t)layer;
+	}
+	return of;
+}
+
 static void simai_head(struct text *x, struct workload *w)
 {
 	static const char *const keys[] = {"model_parallel_NPU_group:", "ep:", "pp:", "all_gpus:"};
@@ -538,6 +591,12 @@ static void simai_head(struct text *x, struct workload *w)
 			if (!strcmp(x->word[i], keys[k]) &&
 			    number(x, i + 1, "a number of ranks", RS_WORK_RANKS_MAX, &v))
 				*out[k] = (uint32_t)v;
+	simai_policy(x, w);
+	for (unsigned i = 1; i < x->n && w->inputs_first && !x->t->l->err; i++)
+		if (!strcmp(x->word[i], "checkpoints:"))
+			w->kept = layer_list(x, i + 1, &w->n_kept);
+		else if (!strcmp(x->word[i], "checkpoint_initiates:"))
+			w->again = layer_list(x, i + 1, &w->n_again);
 	if (!x->t->l->err && !w->ranks)
 		astra_head(x, w, w->tp > 0);
 	w->tp = w->tp ? w->tp : given;
@@ -635,6 +694,27 @@ static void pass_both(struct pass *p, uint32_t *comm)
 	*comm = RS_WORK_NONE;
 }
 
+static void pass_inputs(struct pass *p, const struct layer *l)
+{
+	pass_compute(p, l->time[1]);
+	pass_wait(p, pass_comm(p, &l->comm[1]));
+}
+
+/* From the last checkpoint to layer i, before it goes backward. */
+static void forward_again(struct pass *p, const struct workload *w, uint32_t i)
+{
+	uint32_t from = i;
+
+	if (!w->layer[i].again)
+		return;
+	while (from && !w->layer[from].kept)
+		from--;
+	for (; from < i; from++) {
+		pass_compute(p, w->layer[from].time[0]);
+		pass_wait(p, pass_comm(p, &w->layer[from].comm[0]));
+	}
+}
+
 /* Forward through all layers; back: gradients of weights go while the next layer is at work. */
 static void simai_rank(struct pass *p, const struct workload *w)
 {
@@ -657,11 +737,14 @@ static void simai_rank(struct pass *p, const struct workload *w)
 			pass_wait(p, comm);
 	}
 	pass_both(p, &exchange);
-	for (uint32_t i = w->n; i-- > 0;) {
+	for (uint32_t i = w->forward ? 0 : w->n; i-- > 0;) {
+		forward_again(p, w, i);
+		if (w->inputs_first)
+			pass_inputs(p, &w->layer[i]);
 		pass_compute(p, w->layer[i].time[2]);
 		gradients[n++] = pass_comm(p, &w->layer[i].comm[2]);
-		pass_compute(p, w->layer[i].time[1]);
-		pass_wait(p, pass_comm(p, &w->layer[i].comm[1]));
+		if (!w->inputs_first)
+			pass_inputs(p, &w->layer[i]);
 		pass_compute(p, w->layer[i].update);
 	}
 	if (!p->t->w->err) {
@@ -708,6 +791,26 @@ static void simai_work(struct trace *t, const struct workload *w)
 	}
 }
 
+/* The head names layers before they are there. */
+static void mark_layers(struct text *x, const struct workload *w)
+{
+	struct rs_where head = {x->t->name, 1, 1};
+
+	for (uint32_t i = 0; i < w->n_kept + w->n_again && !x->t->l->err; i++) {
+		bool kept = i < w->n_kept;
+		uint32_t layer = kept ? w->kept[i] : w->again[i - w->n_kept];
+
+		if (layer >= w->n)
+			rs_load_fail(x->t->l, -EINVAL, head, "%s layer %u; the layers are 0 to %u",
+				     kept ? "checkpoints:" : "checkpoint_initiates:", layer,
+				     w->n - 1);
+		else if (kept)
+			w->layer[layer].kept = true;
+		else
+			w->layer[layer].again = true;
+	}
+}
+
 void trace_simai(struct trace *t, FILE *in)
 {
 	struct text *x = calloc(1, sizeof(*x));
@@ -728,6 +831,7 @@ void trace_simai(struct trace *t, FILE *in)
 	if (!t->l->err && (int64_t)w.n < layers)
 		rs_load_fail(t->l, -EINVAL, x->at, "expected %lld layers, found %u",
 			     (long long)layers, w.n);
+	mark_layers(x, &w);
 	if (!t->l->err)
 		simai_work(t, &w);
 	free(w.layer);

@@ -325,7 +325,8 @@ int rs_nccl_choose(const struct rs_nccl_plan *p, const struct rs_nccl_table *t,
 		out->algo = row->algo;
 		out->proto = row->proto;
 		out->tuned = true;
-	} else if (!least_time(p, t, func, bytes, out)) {
+	} else if (!(t->conf.aws && nccl_aws_choice(p, t, func, bytes, out)) &&
+		   !least_time(p, t, func, bytes, out)) {
 		rs_error_set(e, -ENOENT, "NCCL has no algorithm left for %s",
 			     rs_nccl_func_names[func]);
 		rs_error_hint(e, "NCCL_ALGO and NCCL_PROTO strike out all that this machine has");

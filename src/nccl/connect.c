@@ -87,8 +87,11 @@ static void make_ring(struct rs_nccl_plan *p, int c, int n, uint32_t *ring, uint
 			all[k++] = rank_of(
 				p, node, class->found[RING_GRAPH].intra[from * class->n_gpus + i]);
 	}
-	while (all[first])
+	rs_assert(k == p->n_ranks);
+	while (all[first]) {
 		first++;
+		rs_assert(first < k); /* rank 0 is in every ring */
+	}
 	memcpy(ring, all + first, (k - first) * sizeof(*ring));
 	memcpy(ring + (k - first), all, first * sizeof(*ring));
 }
@@ -115,6 +118,7 @@ static struct ends ends_of(const struct rs_nccl_plan *p, uint32_t node, int c)
 
 static void add_child(struct rs_nccl_tree *t, uint32_t rank)
 {
+	rs_assert(t->down[RS_NCCL_TREE_ARITY - 1] < 0); /* one of the chain, and two nodes */
 	for (int i = 0; i < RS_NCCL_TREE_ARITY; i++)
 		if (t->down[i] < 0) {
 			t->down[i] = (int32_t)rank;
@@ -216,6 +220,7 @@ static void copy_to(struct rs_nccl_plan *p, int end)
 {
 	int n = p->n_channels, max = nccl_channels_max(p->release);
 
+	rs_assert(max <= RS_NCCL_CHANNELS_MAX && (n || end <= 0));
 	for (int c = n; c < end && c < max; c++)
 		p->channel[p->n_channels++] = p->channel[c - n];
 }
@@ -253,6 +258,7 @@ int nccl_connect(struct rs_nccl_plan *p, int n, struct rs_arena *a)
 	uint32_t *all = rs_arena_alloc(a, p->n_ranks, sizeof(*all));
 	int max = nccl_channels_max(p->release), n_all = 2 * n < max ? 2 * n : max;
 
+	rs_assert(n > 0 && n <= max);
 	for (int c = 0; c < n_all; c++) {
 		struct rs_nccl_channel *ch = &p->channel[c];
 

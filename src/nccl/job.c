@@ -30,12 +30,13 @@ static int topo_of(const struct rs_fabric *f, uint32_t h, const struct rs_nccl_a
 
 int rs_nccl_plan_fabric(const struct rs_fabric *f, const uint32_t *gpu, uint32_t n_ranks,
 			const struct rs_nccl_env *env, const struct rs_nccl_assume *assume,
-			struct rs_arena *a, struct rs_nccl_plan **out, struct rs_error *e)
+			struct rs_nccl_searches *searches, struct rs_arena *a,
+			struct rs_nccl_plan **out, struct rs_error *e)
 {
 	const struct rs_nccl_host **hosts =
 		rs_arena_alloc(a, (size_t)f->n_hosts + 1, sizeof(*hosts));
 	struct rs_nccl_place *places = rs_arena_alloc(a, (size_t)n_ranks + 1, sizeof(*places));
-	struct rs_nccl_job job = {f->n_hosts, n_ranks, hosts, places};
+	struct rs_nccl_job job = {f->n_hosts, n_ranks, hosts, places, searches};
 	int err = 0;
 
 	*out = NULL;

@@ -119,10 +119,13 @@ static int search_all(struct planning *g, struct rs_nccl_class *c)
 {
 	const struct rs_nccl_env *env = c->topo->env;
 	int max = nccl_channels_max(env->release), n, nvls = max;
-	bool ok = run(g, c, RING_GRAPH, RS_NCCL_RING, 1, max / 2, false, true);
+	bool ok;
 
-	n = c->found[RING_GRAPH].n_channels;
 	c->nvls = has_nvls(c);
+	if (nccl_searches_take(g->job->searches, c, g->a))
+		return 0;
+	ok = run(g, c, RING_GRAPH, RS_NCCL_RING, 1, max / 2, false, true);
+	n = c->found[RING_GRAPH].n_channels;
 	ok = ok && run(g, c, TREE_GRAPH, RS_NCCL_BALANCED_TREE, n, n, false, true) &&
 	     run(g, c, CHAIN_GRAPH, RS_NCCL_TREE, n, n, true, env->collnet && c->topo->n[NET]) &&
 	     run(g, c, NVLS_GRAPH, RS_NCCL_NVLS, 1, nvls, false, c->nvls) &&
@@ -130,8 +133,7 @@ static int search_all(struct planning *g, struct rs_nccl_class *c)
 		 env->collnet && c->topo->n[NET] && env->release >= RS_NCCL_RELEASE(2, 22, 0));
 	if (!ok)
 		return no_memory(g->e);
-	heads_of(c);
-	c->all_nvlink = all_nvlink(c->topo);
+	nccl_searches_keep(g->job->searches, c);
 	return 0;
 }
 
@@ -139,7 +141,9 @@ static int class_fill(struct planning *g, struct rs_nccl_class *c, const struct 
 		      bool nets)
 {
 	struct rs_nccl_topo *t;
-	int err = nccl_topo_build(c->host, g->p->env, gpus, c->n_gpus, nets, g->a, &t, g->e);
+	int err;
+
+	err = nccl_topo_build(c->host, g->p->env, gpus, c->n_gpus, nets, g->a, &t, g->e);
 
 	if (err)
 		return err;
@@ -160,7 +164,10 @@ static int class_fill(struct planning *g, struct rs_nccl_class *c, const struct 
 
 		c->nics[i] = (struct rs_nccl_nic){p->dev, p->name, p->net_bw, p->tag};
 	}
-	return search_all(g, c);
+	err = search_all(g, c);
+	heads_of(c);
+	c->all_nvlink = all_nvlink(c->topo);
+	return err;
 }
 
 static struct rs_nccl_class *class_known(const struct planning *g, const struct rs_nccl_host *h,

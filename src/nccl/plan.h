@@ -164,6 +164,7 @@ struct rs_nccl_plan {
 };
 
 struct rs_nccl_host;
+struct rs_nccl_searches;
 /* Where a rank is: a host of the job's list, and NVML's number of a GPU there. Tags are kept. */
 struct rs_nccl_place {
 	uint32_t host;
@@ -174,6 +175,7 @@ struct rs_nccl_job {
 	uint32_t n_hosts, n_ranks;
 	const struct rs_nccl_host *const *hosts; /* alike ones the same pointer: searched once */
 	const struct rs_nccl_place *ranks;
+	struct rs_nccl_searches *searches; /* searches.h; NULL: each plan searches by itself */
 };
 /* Everything in the arena, env is borrowed. -EINVAL: no such GPU or no NIC, two ranks on one;
  * -E2BIG: over a limit; -ENOMEM. */

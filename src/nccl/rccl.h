@@ -22,4 +22,8 @@ double nccl_rccl_factor(const struct rs_nccl_plan *p, enum rs_nccl_algo a, enum 
 enum rs_nccl_proto nccl_rccl_proto(const struct rs_nccl_plan *p, enum rs_nccl_func f,
 				   uint64_t bytes, bool ll128, enum rs_nccl_proto chosen);
 
+/* AWS's tuner (tuner_aws.c): what it sets for this operation, in c. false: it leaves it to NCCL. */
+bool nccl_aws_choice(const struct rs_nccl_plan *p, const struct rs_nccl_table *t,
+		     enum rs_nccl_func func, uint64_t bytes, struct rs_nccl_choice *c);
+
 #endif

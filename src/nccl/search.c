@@ -124,6 +124,7 @@ static bool follow(struct attempt *a, struct node *from, struct node *to, float 
 		return false;
 	bw *= times;
 	steps = take(w, from, w->n, bw);
+	rs_assert(bw >= 0 || steps == w->n); /* what was taken can be given back */
 	if (steps < w->n) {
 		take(w, from, steps, -bw);
 		return false;
@@ -169,6 +170,7 @@ static void channel_done(struct attempt *a, int *time)
 	struct found *g = a->g;
 
 	g->n_channels++;
+	rs_assert(g->n_channels <= g->max_channels);
 	if (better(a)) {
 		found_copy(a->best, g, a->t->n[GPU]);
 		if (g->n_channels == g->max_channels)
@@ -263,6 +265,7 @@ static int sorted_next(const struct attempt *a, const struct node *gpu, int to_n
 	uint64_t bit = UINT64_C(1) << (g->n_channels & 63);
 	int n = 0;
 
+	rs_assert(t->n[GPU] <= RS_NCCL_GPUS_MAX);
 	for (int i = 1; i < t->n[GPU]; i++) {
 		int to = (gpu->index + i) % t->n[GPU];
 		const struct way *w = &gpu->ways[GPU][to];
@@ -306,6 +309,7 @@ static struct node *replayed(const struct attempt *a, int at)
 {
 	const struct found *g = a->g;
 
+	rs_assert(g->n_channels > 0 && at < a->t->n[GPU]);
 	return &a->t->nodes[GPU][g->intra[(g->n_channels - 1) * a->t->n[GPU] + at]];
 }
 

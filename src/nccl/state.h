@@ -31,6 +31,11 @@ static inline uint32_t rank_of(const struct rs_nccl_plan *p, uint32_t node, int 
 	return p->nodes[node].ranks[p->nodes[node].class->local[gpu]];
 }
 
+/* searches.c: what was found of a topology alike before, into c->found, with what searches leave on
+ * its links. False: nothing, or no memory. */
+bool nccl_searches_take(struct rs_nccl_searches *s, struct rs_nccl_class *c, struct rs_arena *a);
+void nccl_searches_keep(struct rs_nccl_searches *s, const struct rs_nccl_class *c);
+
 enum { CHAIN = RS_NCCL_ALGO_COLLNET_CHAIN, DIRECT = RS_NCCL_ALGO_COLLNET_DIRECT };
 
 /* Rings, trees and heads over all nodes; n: channels before they are doubled. */

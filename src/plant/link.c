@@ -1,9 +1,6 @@
 /* Links: what each direction of one is to who puts packets on it. */
 #include <math.h>
-#include "plant/plant.h"
-
-/* What a cut-through switch waits for: the headers that it routes and classifies by. */
-enum { HEADER_BYTES = 90 };
+#include "plant/rtt.h"
 
 uint64_t rs_plant_bytes(int64_t rate, rs_time t)
 {
@@ -32,7 +29,7 @@ void rs_plant_way(const struct rs_plant *p, uint32_t link, bool back, struct rs_
 		.loss = p->ideal.no_loss ? 0 : (uint64_t)ldexp(l->loss, 32),
 	};
 	if (to->is_switch && at->cut_through)
-		out->header = rs_pace_time(out->pace, HEADER_BYTES);
+		out->header = rs_pace_time(out->pace, PLANT_HEADER_BYTES);
 }
 
 uint32_t rs_plant_port_link(const struct rs_plant *p, uint32_t sw, uint32_t port)

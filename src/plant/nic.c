@@ -107,6 +107,13 @@ static uint8_t cnp_moderation(const struct rs_transport_conf *t)
 	return by[t->cnp_moderation];
 }
 
+uint8_t rs_plant_ack_tos(const struct rs_plant *p)
+{
+	const struct rs_qos *q = &p->f->qos;
+
+	return (uint8_t)(q->ack_dscp << 2 | (q->tc[q->ack_tc].ecn ? RS_ECN_ECT0 : 0));
+}
+
 void rs_plant_nic(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_config *out)
 {
 	const struct rs_fabric *f = p->f;
@@ -122,6 +129,9 @@ void rs_plant_nic(const struct rs_plant *p, uint32_t endpoint, struct rs_nic_con
 		.cnp_tos = (uint8_t)(f->qos.cnp_dscp << 2),
 		.cnp_tc = f->qos.cnp_tc,
 		.cnp_moderation = cnp_moderation(t),
+		.ack_apart = f->qos.ack_apart,
+		.ack_tos = rs_plant_ack_tos(p),
+		.ack_tc = f->qos.ack_tc,
 		.ack_every = t->ack_every,
 		.ack_delay = t->ack_delay,
 		.min_rto = t->min_rto,

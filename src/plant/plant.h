@@ -136,6 +136,8 @@ void rs_plant_messages(const struct rs_plant *p, uint32_t endpoint, struct rs_pl
 void rs_plant_qp(const struct rs_plant *p, uint32_t endpoint, uint8_t tc, struct rs_qp_attr *out);
 /* What it marks packets of a class with. */
 uint8_t rs_plant_tos(const struct rs_plant *p, uint32_t endpoint, uint8_t tc);
+/* What NICs mark ACKs with that have a class of their own (rs_qos.ack_apart). */
+uint8_t rs_plant_ack_tos(const struct rs_plant *p);
 
 /* rs_qp_init.cc of both ends of a flow, or of a job's connection (rs_fabric_cc_of()): the receiver
  * sends CNPs as the sender's algorithm wants them. A queue pair that is given none has its host's

@@ -4,6 +4,9 @@
 
 #include "plant/plant.h"
 
+/* What a cut-through switch waits for: the headers that it routes and classifies by. */
+enum { PLANT_HEADER_BYTES = 90 };
+
 /* cc.c: the description names this parameter, in whatever spelling. */
 bool plant_cc_given(const struct rs_cc_conf *c, const char *name);
 

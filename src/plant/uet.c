@@ -175,8 +175,9 @@ void rs_plant_uet(const struct rs_plant *p, uint32_t endpoint, struct rs_uet_con
 		.delivery = u->ordered ? RS_UET_ROD : RS_UET_RUD,
 		.header = header(&f->transport),
 		.control = control(&f->transport),
-		.control_tc = f->qos.trim_tc,
-		.control_tos = (uint8_t)(f->qos.tc[f->qos.trim_tc].dscp << 2),
+		.control_tc = f->qos.ack_apart ? f->qos.ack_tc : f->qos.trim_tc,
+		.control_tos = f->qos.ack_apart ? rs_plant_ack_tos(p)
+						: (uint8_t)(f->qos.tc[f->qos.trim_tc].dscp << 2),
 		.cc = window(p, endpoint),
 		.credits = u->credits && !p->ideal.no_cc,
 		.credit = u->credit,

@@ -51,9 +51,10 @@ static int check_config(const struct rs_nic_config *c, struct rs_error *e)
 				    "selective: at most %d packets in flight, and "
 				    "0 < rto_low <= rto_high",
 				    RS_SELECTIVE_MAX);
-	if (c->line_rate <= 0 || c->cnp_tc >= RS_CLASSES || c->ack_delay < 0 || c->min_rto < 0 ||
-	    c->pace_late < 0 || c->qp_rate < 0 || c->rtt_rate < 0 || c->rto_late < 0 ||
-	    c->rto_grace < 0 || c->probe < 0 || c->qp_message_time < 0)
+	if (c->line_rate <= 0 || c->cnp_tc >= RS_CLASSES || c->ack_tc >= RS_CLASSES ||
+	    c->ack_delay < 0 || c->min_rto < 0 || c->pace_late < 0 || c->qp_rate < 0 ||
+	    c->rtt_rate < 0 || c->rto_late < 0 || c->rto_grace < 0 || c->probe < 0 ||
+	    c->qp_message_time < 0)
 		return rs_error_set(e, -EINVAL, "a rate, class or time is out of range");
 	return check_cc(c, e);
 }
@@ -231,6 +232,7 @@ int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **out, struct rs_
 	nic->credit_frame = rs_frame_bytes(RS_OPCODE_CREDIT, RS_CREDIT_PACKET_BYTES, c->ipv6);
 	for (uint8_t t = 0; t < RS_CLASSES; t++)
 		nic->ack_class[t] = c->quirks.ack_unpaused ? RS_CLASSES - 1 : t;
+	nic->apart_class = c->quirks.ack_unpaused ? RS_CLASSES - 1 : c->ack_tc;
 	if (c->quirks.ack_unpaused)
 		nic->c.weight[RS_CLASSES - 1] = 0;
 	nic->ets = rs_ets_of(nic->c.weight);

@@ -92,6 +92,11 @@ struct rs_nic_config {
 	uint8_t cnp_tos;        /* DSCP of CNPs << 2 | ECN; DSCP 48 on mlx5 */
 	uint8_t cnp_tc;
 	uint8_t cnp_moderation; /* enum rs_cnp_moderation */
+	/* ACKs and NAKs leave in a class of their own, so marked; false: as all that their queue
+	 * pair sends. A queue pair that answers READs or atomics stops: an ACK that overtakes an
+	 * answer would deny it (§9.7.5.2.5). */
+	bool ack_apart;
+	uint8_t ack_tos, ack_tc;
 	uint8_t weight[8];  /* classes share the port by these (802.1Qaz, port/ets.h); 0: strict,
 			     * before all others, the highest first */
 	uint32_t ack_every; /* coalescing: an ACK at message end and after so many packets; 1: each

@@ -440,6 +440,7 @@ static void set_path(struct rs_nic *nic, struct rs_qp *qp, const struct rs_qp_at
 	qp->sport = a->sport;
 	qp->tos = a->tos;
 	qp->tc = a->tc;
+	qp->ack_apart = nic->c.ack_apart && !qp->resource_count;
 	if (qp->state >= RS_QPS_RTR && qp->state != RS_QPS_ERR)
 		rs_resp_kick(nic, qp);
 }

@@ -254,6 +254,7 @@ struct rs_qp {
 	uint8_t resource_limit;
 	uint8_t resource_next; /* ring place from which pending responses are looked for */
 	uint8_t rnr_timer;
+	bool ack_apart; /* rs_nic_config.ack_apart, until it answers a READ or an atomic */
 };
 
 _Static_assert(sizeof(struct rs_qp) <= RS_QP_BYTES_MAX, "six cache lines at most");

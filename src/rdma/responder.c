@@ -224,6 +224,10 @@ bool rs_resp_control(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, 
 		return false;
 	rs_packet_head(nic, qp, p, RS_OP_ACKNOWLEDGE | qp->transport,
 		       nic->ack_frame[!!(qp->cc_needs & RS_CC_NEEDS_STAMPS)]);
+	if (__builtin_expect(qp->ack_apart, 0)) {
+		p->tos = nic->c.ack_tos;
+		p->tc = nic->c.ack_tc;
+	}
 	p->psn = syndrome ? qp->epsn : rs_psn_add(qp->epsn, RS_PSN_MASK);
 	p->aeth = aeth(qp, syndrome ? (uint8_t)syndrome : RS_SYN_ACK | rs_resp_credits(qp));
 	if (qp->flags & RS_QF_ECHO)
@@ -803,6 +807,8 @@ RS_APART static uint32_t execute_response(struct rs_nic *nic, struct rs_qp *qp,
 	qp->flags &= ~(uint32_t)RS_QF_ACK_OWED;
 	qp->ack_deadline = RS_NEVER;
 	qp->unacked = 0;
+	if (qp->ack_apart)
+		rs_sched_join_acks(nic, qp);
 	return r->packets;
 }
 

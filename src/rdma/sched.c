@@ -54,23 +54,42 @@ static void take_ready(struct rs_nic *nic, struct rs_qp *qp)
 	qp->place = RS_PLACE_NONE;
 }
 
+/* Where a QP's ACKs wait. */
+static inline unsigned control_class(const struct rs_nic *nic, const struct rs_qp *qp)
+{
+	return __builtin_expect(qp->ack_apart, 0) ? nic->apart_class : nic->ack_class[qp->tc];
+}
+
 void rs_sched_control(struct rs_nic *nic, struct rs_qp *qp)
 {
+	unsigned c = control_class(nic, qp);
+
 	if (qp->flags & RS_QF_ON_CONTROL)
 		return;
 	qp->flags |= RS_QF_ON_CONTROL;
-	rs_list_add(nic, &nic->control[nic->ack_class[qp->tc]], qp, RS_LIST_CONTROL);
-	nic->control_mask |= (uint8_t)(1 << nic->ack_class[qp->tc]);
+	rs_list_add(nic, &nic->control[c], qp, RS_LIST_CONTROL);
+	nic->control_mask |= (uint8_t)(1 << c);
 }
 
 static inline void take_control(struct rs_nic *nic, struct rs_qp *qp)
 {
-	unsigned c = nic->ack_class[qp->tc];
+	unsigned c = control_class(nic, qp);
 
 	rs_list_del(nic, &nic->control[c], qp, RS_LIST_CONTROL);
 	nic->control_mask =
 		(uint8_t)(nic->control_mask & ~(1 << c)) | class_bit(&nic->control[c], c);
 	qp->flags &= ~(uint32_t)RS_QF_ON_CONTROL;
+}
+
+void rs_sched_join_acks(struct rs_nic *nic, struct rs_qp *qp)
+{
+	bool waits = qp->flags & RS_QF_ON_CONTROL;
+
+	if (waits)
+		take_control(nic, qp);
+	qp->ack_apart = false;
+	if (waits)
+		rs_sched_control(nic, qp);
 }
 
 void rs_sched_cnp(struct rs_nic *nic, struct rs_qp *qp)
@@ -262,7 +281,7 @@ static bool send_data(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_ti
 		}
 		if (!send_one(nic, qp, p, now)) {
 			/* a READ response that is refused in its turn leaves a NAK */
-			if (qp->nak && send_control(nic, nic->ack_class[c], p, now))
+			if (qp->nak && send_control(nic, control_class(nic, qp), p, now))
 				return true;
 			continue;
 		}

@@ -190,6 +190,7 @@ struct rs_nic {
 	bool no_rnr_retry; /* of some QP */
 	rs_time pace_late;
 	uint8_t ack_class[RS_CLASSES]; /* where a QP's ACKs wait, by its class */
+	uint8_t apart_class;           /* where those of rs_qp.ack_apart do */
 	uint32_t request_every;        /* packets between AckReqs at most */
 	uint16_t ack_frame[2];         /* without telemetry, with it */
 	uint16_t cnp_frame, atomic_ack_frame, credit_frame;
@@ -500,6 +501,8 @@ void rs_list_add(struct rs_nic *nic, struct rs_list *l, struct rs_qp *qp, enum r
 void rs_list_del(struct rs_nic *nic, struct rs_list *l, struct rs_qp *qp, enum rs_list_kind k);
 void rs_sched_add(struct rs_nic *nic, struct rs_qp *qp);
 void rs_sched_control(struct rs_nic *nic, struct rs_qp *qp);
+/* Its ACKs go with all else that it sends from now on: rs_qp.ack_apart no more. */
+void rs_sched_join_acks(struct rs_nic *nic, struct rs_qp *qp);
 void rs_sched_cnp(struct rs_nic *nic, struct rs_qp *qp);
 void rs_sched_forget(struct rs_nic *nic, struct rs_qp *qp);
 

@@ -436,6 +436,8 @@ int sim_build(struct rs_sim *s, struct rs_error *e)
 	struct rs_fabric *ideal;
 	int err;
 
+	if ((err = rs_sim_scaled(s->f, s->arena, &s->f, e)))
+		return err;
 	if (s->o->ideal.network) {
 		if ((err = rs_sim_ideal_network(s->f, s->arena, &ideal, e)))
 			return err;

@@ -85,6 +85,7 @@ static struct sim_app_event app_pop(struct sim_host *h)
 	struct sim_app_event top = h->heap[0], last = h->heap[--h->n_heap];
 	uint32_t i = 0, c;
 
+	rs_assert(h->n_heap < h->heap_size); /* one was there */
 	while ((c = 2 * i + 1) < h->n_heap) {
 		if (c + 1 < h->n_heap && earlier(&h->heap[c + 1], &h->heap[c]))
 			c++;
@@ -173,6 +174,7 @@ void sim_nic_kick(struct rs_sim *s, struct sim_nic *k, rs_time now)
 
 void sim_nic_storm(struct sim_nic *k, bool on, rs_time now)
 {
+	rs_assert(on || k->storms);
 	k->storms += on ? 1 : UINT32_MAX;
 	k->buffer.stuck = k->storms != 0;
 	if (k->buffer.stuck)

@@ -203,6 +203,7 @@ static void ring_grow(struct sim_stream *st, uint32_t number)
 {
 	uint32_t size = st->size ? st->size : RING_LEAST, *ring;
 
+	rs_assert(number - st->due < UINT32_MAX / 2);
 	while (number - st->due >= size)
 		size *= 2;
 	ring = malloc(size * sizeof(*ring));
@@ -217,6 +218,8 @@ static void ring_grow(struct sim_stream *st, uint32_t number)
 
 static void keep(struct sim_stream *st, uint32_t number, uint32_t what)
 {
+	rs_assert((int32_t)(number - st->due) >=
+		  0); /* what was handed on comes and is lost no more */
 	if ((int32_t)(st->furthest - st->due) < 0)
 		st->furthest = st->due;
 	if (number - st->due >= st->size)
@@ -348,6 +351,7 @@ void sim_orders_tell(struct rs_sim *s, uint32_t part)
 		const struct losses *l = &o->losses[p];
 		uint32_t more = (uint32_t)(l->before + l->n - o->taken[part][p]);
 
+		rs_assert(more <= l->n); /* of this window: the list begins anew with each */
 		if (!more)
 			continue;
 		all = realloc(all, (n + more) * sizeof(*all));

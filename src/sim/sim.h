@@ -17,6 +17,7 @@
 #include "sim/ranks.h"
 #include "sim/series.h"
 
+struct rs_nccl_searches;
 struct rs_sim_transport;
 
 /* What a counterfactual takes away, one at a time. */
@@ -48,6 +49,7 @@ struct rs_sim_options {
 	struct rs_observe observe;                /* fabric.h; what is kept: rs_sim_result.series */
 	rs_time rate_interval;                    /* sample flows' rates so often; 0: never */
 	const struct rs_sim_transport *transport; /* sim/transport.h; NULL: RoCE */
+	struct rs_nccl_searches *searches; /* nccl/searches.h: of runs beside it; NULL: none */
 	const volatile int *stop; /* non-zero ends the run at the next window; NULL: never */
 	void (*progress)(void *arg, rs_time now, double share); /* NULL: none */
 	void *progress_arg;

@@ -395,7 +395,7 @@ static void flow_speed(struct rs_sim *s, uint32_t conn, const struct sizes *all,
 	if (back == RS_NEVER || !make_row(s, conn, f->bytes, z->payload, &w))
 		return;
 	o->allowed = per_second(z->payload, slowest(&w, z));
-	there = message ? last_message_there(&w, z, f->bytes, message, depth_of(s, c), post + back)
+	there = message ? last_message_there(&w, z, f->bytes, message, depth_of(s, c), back)
 			: last_there(&w, z, f->bytes, 0);
 	if (there == RS_NEVER)
 		return;

@@ -78,6 +78,7 @@ static void list_in(struct spread *s, uint32_t flow, unsigned hop)
 	struct spread_flow *k = &s->flow[flow];
 	uint32_t *head = &s->head[k->link[hop]], me = flow * SPREAD_HOPS + hop;
 
+	rs_assert(hop < k->n && k->n <= SPREAD_HOPS && k->link[hop] < s->n_links);
 	k->next[hop] = *head;
 	k->prev[hop] = SPREAD_NONE;
 	if (*head != SPREAD_NONE)
@@ -90,6 +91,7 @@ static void list_out(struct spread *s, uint32_t flow, unsigned hop)
 	struct spread_flow *k = &s->flow[flow];
 	uint32_t next = k->next[hop], prev = k->prev[hop];
 
+	rs_assert(prev != SPREAD_NONE || s->head[k->link[hop]] == flow * SPREAD_HOPS + hop);
 	if (prev == SPREAD_NONE)
 		s->head[k->link[hop]] = next;
 	else

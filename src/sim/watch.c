@@ -258,6 +258,10 @@ static uint64_t dscps_of(const struct rs_sim *s, uint8_t *tcs)
 	}
 	for (unsigned m = *tcs; m; m &= m - 1)
 		dscps |= UINT64_C(1) << f->qos.tc[__builtin_ctz(m)].dscp;
+	if (f->qos.ack_apart) {
+		*tcs |= (uint8_t)(1u << f->qos.ack_tc);
+		dscps |= UINT64_C(1) << f->qos.ack_dscp;
+	}
 	for (unsigned i = 0; i < f->qos.n_hop_tcs; i++)
 		dscps |= UINT64_C(1) << f->qos.tc[f->qos.hop_tc[i]].dscp;
 	for (uint32_t i = 0; i < f->n_endpoints; i++)

@@ -194,6 +194,7 @@ static int plan_work(struct rs_sim *s, const struct rs_job *j, const uint32_t *g
 	int err = 0;
 
 	conf.gpu = s->f->places_drawn ? gpu : conf.gpu;
+	conf.nccl.searches = s->o->searches;
 	if (j->kind == RS_JOB_TRAIN) {
 		err = rs_step_plan(&j->train, n, &r->step, e);
 		if (!err)
@@ -257,6 +258,7 @@ static int plan_job(struct rs_sim *s, uint32_t job, const uint32_t *gpu, struct 
 	if (!conf.repeat || conf.repeat > REPEATS_MAX)
 		return rs_error_at(e, -EINVAL, j->at, "repeat must be 1 to %d", REPEATS_MAX);
 	k->repeat = conf.repeat;
+	conf.nccl.searches = s->o->searches;
 	err = rs_coll_plan(s->f, &conf, s->r->arena, &r->coll, e);
 	if (err) {
 		rs_error_place(e, j->at);

@@ -179,9 +179,7 @@ static rs_time proxy_posts(struct rs_sim *s, struct sim_coll *k, const struct si
 	rs_time *free = &k->posted[c->m->src_rank];
 	const struct rs_coll *plan = plan_of(k, c);
 
-	now += plan->proxy;
-	if (plan->proxy_rate)
-		now += (rs_time)(bytes * (uint64_t)(RS_S / plan->proxy_rate));
+	now += rs_coll_proxy_time(plan, bytes);
 	*free = rs_time_max(*free, now) + plan->post;
 	if (bytes > plan->eager)
 		*free += plan->rendezvous;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Bytes that a training step sends, for each purpose, against volumes worked out here from the layout alone:
-ten layouts of tensor, context, pipeline, expert and data groups, ZeRO 0 to 3. And requests' keys and values.
+fifteen layouts of tensor, context, pipeline, expert and data groups, ZeRO 0 to 3. And requests' keys and values.
 usage: layouts.py RIPSTOP"""
 import json
 import os
@@ -28,6 +28,17 @@ LAYOUTS = [
              tp=2, sequence_parallel=True, recompute=True, vocab=128)),
     (12, dict(layers=6, hidden=192, heads=6, ffn=768, sequence=96, microbatches=6, tp=3, pp=2, schedule="gpipe", zero=1,
               vocab=300)),
+    # tokens of a scattered sequence meet at their experts, split over the tensor group, or over none of it
+    (16, dict(layers=4, hidden=128, heads=8, ffn=256, sequence=64, microbatches=2, experts=8, top_k=2, expert_ffn=64, ep=4,
+              tp=4, sequence_parallel=True, dense_layers=1, shared_experts=1, zero=1, dispatch=1, vocab=128)),
+    (16, dict(layers=3, hidden=128, heads=8, ffn=256, sequence=64, microbatches=2, experts=16, top_k=4, expert_ffn=32, ep=8,
+              expert_tp=1, tp=2, cp=2, pp=1, sequence_parallel=True, recompute=True, zero=3, gradients="float")),
+    (16, dict(layers=2, hidden=128, heads=8, ffn=256, sequence=64, microbatches=2, experts=8, top_k=2, expert_ffn=32, ep=4,
+              expert_tp=2, tp=4, sequence_parallel=True, gated=True)),
+    # the embedding and the output layer count as layers: chunks of none
+    (8, dict(layers=14, hidden=128, heads=4, ffn=256, sequence=64, microbatches=4, pp=4, tp=2, chunks=4, schedule="interleaved",
+             zero=1, vocab=512, ends=1, gradients="float")),
+    (8, dict(layers=6, hidden=128, heads=4, ffn=256, sequence=64, microbatches=3, pp=4, zero=3, vocab=512, ends=1)),
 ]
 
 
@@ -41,6 +52,8 @@ def volumes(n, c):
         return c.get(k, default)
 
     tp, cp, pp, ep = key("tp"), key("cp"), key("pp"), key("ep")
+    etp = key("expert_tp", tp)  # ranks that share an expert
+    scattered = tp > 1 and ep > 1 and key("sequence_parallel", False)  # each has tokens of its own
     both, of_stage = n // (tp * pp), n / pp
     hidden, heads, width = c["hidden"], c["heads"], c["hidden"] // c["heads"]
     kv, matrices, vocab = key("kv_heads", heads), 3 if key("gated", False) else 2, key("vocab", 0)
@@ -51,20 +64,23 @@ def volumes(n, c):
     for layer in range(c["layers"]):
         experts = key("experts", 0) if layer >= key("dense_layers", 0) else 0
         # two parts of a layer, each with an all-reduce, or an all-gather and a reduce-scatter
-        sent["tensor"] += 2 * 2 * share(tp) * activation * (forwards + 1) * batches * of_stage
+        parts = 1 if experts and scattered and not key("shared_experts", 0) else 2
+        sent["tensor"] += parts * 2 * share(tp) * activation * (forwards + 1) * batches * of_stage
         # n - 1 times its keys and values; backward their gradients, too
         sent["context"] += ((cp - 1) * 2 * tokens * max(kv, tp) * width / tp * 2) * (forwards + 2) * batches * of_stage
         if experts:
-            one = tokens * c["top_k"] * hidden * share(ep)
-            sent["expert"] += one * ((key("dispatch", 2) + 2) * forwards + 2 + 2) * batches * of_stage
+            one = tokens * c["top_k"] * hidden / (tp if scattered else 1) * ((key("dispatch", 2) + 2) * forwards + 2 + 2)
+            sent["expert"] += one * share(ep) * batches * of_stage
+            if scattered:  # those that share an expert gather what came, and add up what goes back
+                sent["tensor"] += one * etp * share(etp) * batches * of_stage
         mlp = key("shared_experts", 0) * matrices * hidden * c["expert_ffn"] + hidden * experts if experts \
             else matrices * hidden * c["ffn"]
         ends = ((layer == 0) + (layer == c["layers"] - 1)) * vocab * hidden
         size = 4 if key("type", "") == "float" else 2
         dense = (hidden * width * (2 * heads + 2 * kv) + mlp + ends) / tp * size
-        apart = experts / ep * matrices * hidden * key("expert_ffn", 0) / tp * size
-        once = share(both) * dense + share(both // ep) * apart
-        sent["data"] += once * (1 if zero else 2) * (batches if zero == 3 else 1) * of_stage
+        apart = experts / ep * matrices * hidden * key("expert_ffn", 0) / etp * size
+        once = share(both) * dense + share(tp // etp * both // ep) * apart
+        sent["data"] += (4 if key("gradients", "") == "float" else size) / size * once * (1 if zero else 2) * (batches if zero == 3 else 1) * of_stage
         if zero:
             sent["weights"] += once * (2 * batches if zero == 3 else 1) * of_stage
     if vocab:

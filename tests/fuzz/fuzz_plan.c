@@ -12,7 +12,7 @@ static void plan(const struct rs_nccl_host *h, const char *text, size_t n, struc
 {
 	struct rs_nccl_place places[2 * GPUS];
 	const struct rs_nccl_host *hosts[] = {h, h};
-	struct rs_nccl_job job = {2, 0, hosts, places};
+	struct rs_nccl_job job = {2, 0, hosts, places, NULL};
 	struct rs_nccl_compared c;
 	struct rs_nccl_env env;
 	struct rs_nccl_plan *p;

@@ -649,6 +649,15 @@ static rs_time random_probe(uint64_t seed)
 	return seed / 4 % 2 ? (1 + rs_random_below(&r, 28)) * RS_US : 0;
 }
 
+/* ACKs in a class of their own. */
+static void random_ack_class(uint64_t seed, struct rs_nic_config *c)
+{
+	struct rs_random r = rs_random_stream(seed, 4, 0x41434b53);
+
+	c->ack_apart = !rs_random_below(&r, 3);
+	c->ack_tc = (uint8_t)rs_random_below(&r, RS_CLASSES);
+}
+
 static void run(uint64_t seed, struct hostile_counts *sum)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -664,6 +673,7 @@ static void run(uint64_t seed, struct hostile_counts *sum)
 	c = random_config(w);
 	c.selective = random_selective(seed);
 	c.probe = random_probe(seed);
+	random_ack_class(seed, &c);
 	w->credits = w->gentle && seed % 3 == 1;
 	c.tell_credits = w->credits;
 	w->probe = c.probe != 0;

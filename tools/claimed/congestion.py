@@ -2,6 +2,8 @@
 import json
 import math
 import os
+import re
+import subprocess
 from .base import (ROOT, Claim, Figure, Runs, call, at_least, at_most, ratio, scale, HOLDS, FAILS, CONDITIONS, OPEN, DOCUMENTS, NOT_MODELLED)
 
 NO_CC = "fabric.cc={kind: none}"
@@ -335,6 +337,33 @@ def c092():
         "ripstop audit tests/data/gids/nccl-1573"
 
 
+def c085():
+    told = json.loads(call(["audit", "--json", "-", "tests/data/dscp/host"], "C085"))
+    by = {x["id"]: x for x in told["findings"] if x["verdict"] == "FAIL"}
+    dscp = float(re.search(r"NCCL_IB_TC unset\), DSCP (\d+)", by["N06"]["title"])[1])
+    price = by["R05"]["price"]
+    return [Figure("a map that leads DSCP 26 to a lossless priority, and a job without NCCL_IB_TC: DSCP that it sends, by ripstop audit", dscp, "", (26, 26)),
+            Figure("goodput of an incast of it, of that with NCCL_IB_TC=104", price["as_is"] / price["fixed"], "", at_least(0.95))], \
+        "ripstop audit tests/data/dscp/host"
+
+
+def c091():
+    folder = os.path.join(ROOT, "tests/data/gids")
+    names = [n for n in sorted(os.listdir(folder)) if os.path.isdir(os.path.join(folder, n))]
+    alike = 0
+    for n in names:
+        with open(os.path.join(folder, n, "show_gids.txt"), encoding="utf-8") as f:
+            rows = [w for w in map(str.split, f) if len(w) > 4 and w[2].isdigit()]
+        alike += any(w[0] == w[-1] for w in rows)
+    try:
+        p = subprocess.run(["rdma", "statistic", "show", "-a"], capture_output=True, text=True)
+    except FileNotFoundError:
+        raise RuntimeError("C091 runs iproute2's rdma, which is not here") from None
+    return [Figure("options that iproute2's rdma does not know in `rdma stat show -a`", float("Unknown option" in p.stderr), "", (0, 0)),
+            Figure(f"tables of {len(names)} public reports in which a netdev has its RDMA device's name", alike / len(names), "", (1, 1))], \
+        "rdma statistic show -a"
+
+
 def burst(size):
     return senders(16, size)
 
@@ -477,12 +506,12 @@ CLAIMS = [
     Claim("C087", "storage may share the class of RoCE", CONDITIONS, "while it is little; bursts of storage cost the all-reduce its half", c087),
     Claim("C088", "control traffic must not be paused", HOLDS, "the sender that is paused does not hear of its cuts", c088),
     Claim("C077", "HP-DCQCN keeps more than 95 % utilisation", FAILS, "no algorithm of that name is published, so a rate meter of ours was run (95 % is HPCC's eta)", c077),
-    Claim("C080", "HPCC++ is Li et al., SIGCOMM 2025", DOCUMENTS, "fails: HPCC is SIGCOMM 2019, HPCC++ is an IETF draft"),
-    Claim("C083", "DCQCN's alpha is computed in software", DOCUMENTS, "fails: firmware parameters of the NIC set it; a simulator cannot tell"),
-    Claim("C085", "DSCP 26 is NCCL's default", DOCUMENTS, "fails: NCCL_IB_TC is 0 unless set; DSCP 26 is 104"),
-    Claim("C089", "`mlnx_qos -p 3 --pfc 1` enables PFC on priority 3", DOCUMENTS, "fails: `--pfc 0,0,0,1,0,0,0,0`; `-p` maps priorities to classes"),
-    Claim("C090", "CNP and ECN counters by `ethtool -S`", DOCUMENTS, "fails: they are under hw_counters (np_cnp_sent, rp_cnp_handled); PFC's are in ethtool"),
-    Claim("C091", "`rdma stat show -a`, `perfquery` on RoCE, a netdev named mlx5_0", DOCUMENTS, "fails: no such option; InfiniBand's management; names differ"),
+    Claim("C080", "HPCC++ is Li et al., SIGCOMM 2025", DOCUMENTS, "fails: HPCC is SIGCOMM 2019, HPCC++ is an IETF draft; who wrote what leaves no trace in a run"),
+    Claim("C083", "DCQCN's alpha is computed in software", DOCUMENTS, "fails: firmware parameters of the NIC set it; where it is computed moves no packet of a run"),
+    Claim("C085", "DSCP 26 is NCCL's default", FAILS, "NCCL_IB_TC is 0 unless set (NCCL's sources); DSCP 26 is 104", c085),
+    Claim("C089", "`mlnx_qos -p 3 --pfc 1` enables PFC on priority 3", DOCUMENTS, "fails: the vendor's program refuses it (a run of it, below); `--pfc 0,0,0,1,0,0,0,0` does, and `-p` maps priorities to classes"),
+    Claim("C090", "CNP and ECN counters by `ethtool -S`", DOCUMENTS, "fails: they are under hw_counters (np_cnp_sent, rp_cnp_handled); PFC's are in ethtool. A driver's tables say which; no ConnectX is here"),
+    Claim("C091", "`rdma stat show -a`, `perfquery` on RoCE, a netdev named mlx5_0", FAILS, "perfquery asks InfiniBand's management, which RoCE does not have (documents)", c091),
     Claim("C092", "GID index 0 is RoCEv1, all others v2; always set 3", FAILS, "types alternate by address, pods have other indices, and NCCL from 2.21 on chooses", c092),
     Claim("C140", "a CNP halves the rate, so the fabric fails to half", CONDITIONS, "one does; repeated ones go on to the least rate", c140),
 ]

@@ -139,6 +139,22 @@ static void test_bubble(void **state)
 	}
 }
 
+/* 14 layers, and an output layer as long as one: 3, 4, 3, 5 without ends, 3, 4, 4, 4 with. The
+ * longest stage sets the pace of many microbatches. */
+static void test_ends_count_as_layers(void **state)
+{
+	struct rs_train_conf t = plain(14);
+	double even, ends;
+
+	t.pp = 4;
+	t.step.microbatches = 64;
+	t.step.model.vocab = 12 * 256 + 512;
+	even = (double)dry(&t, 4);
+	t.step.ends = 1;
+	ends = (double)dry(&t, 4);
+	assert_near(ends / even, 4.0 / 5, 0.02);
+}
+
 /* ---- Bytes ---- */
 
 static void test_data_parallel_is_the_gradients(void **state)
@@ -392,8 +408,12 @@ static void test_refuses_what_does_not_divide(void **state)
 	refuse(&t, 8, "dp x cp 8 does not divide by ep 16");
 	t = plain(8);
 	t.pp = 4;
+	t.step.ends = 1;
+	refuse(&t, 4, "without a vocabulary");
+	t.step.ends = 0;
 	t.step.chunks = 2;
 	refuse(&t, 4, "schedule: interleaved");
+	t.step.model.vocab = 1000;
 	t.step.schedule = RS_SCHEDULE_INTERLEAVED;
 	t.step.microbatches = 6;
 	refuse(&t, 4, "microbatches 6 does not divide by pp 4");
@@ -404,6 +424,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_turns_are_each_pass_once),
 		cmocka_unit_test(test_bubble),
+		cmocka_unit_test(test_ends_count_as_layers),
 		cmocka_unit_test(test_data_parallel_is_the_gradients),
 		cmocka_unit_test(test_tensor_parallel_is_the_activations),
 		cmocka_unit_test(test_pipeline_is_the_activations_between_stages),

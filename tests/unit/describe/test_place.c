@@ -127,7 +127,8 @@ static void test_what_does_not_fit_is_refused(void **state)
 	refused(NET "workload: [{collective: {ranks: [hh3, h2]}}]", "did you mean 'h3'?");
 	refused(NET "workload: [{collective: {ranks: {a: b}}}]", "ranks: expected a plain value");
 	refused(NET "workload: [{place: [h0, h1], collective: {ranks: [1, 2]}}]", "given twice");
-	refused(NET "workload: [{collective: {ranks: 4, place: [h0, h1]}}]", "expected 2 to 2");
+	refused(NET "workload: [{collective: {ranks: 4, place: [h0, h1]}}]",
+		"the list has 2 GPUs; expected 2");
 	refused(NET "workload: [{collective: {ranks: 4, place: pakced}}]",
 		"did you mean 'packed'?");
 	refused(NET "workload: [{place: packed, flows: [{src: 0, dst: 1, bytes: 1B}]}]",

@@ -157,12 +157,19 @@ static void test_spellings_that_are_told_what_was_meant(void **state)
 	}
 }
 
-/* "from A to B" of a message. */
+/* "from A to B" of a message, or "expected A" where nothing else fits. */
 static bool range_of(const char *what, char *a, char *b)
 {
 	const char *s = strstr(what, "from "), *to = s ? strstr(s, " to ") : NULL;
+	const char *one = strstr(what, ": expected ");
 	size_t n;
 
+	if (!to && one && one[11] >= '0' && one[11] <= '9') {
+		n = strcspn(one + 11, ",");
+		snprintf(a, 32, "%.*s", (int)n, one + 11);
+		snprintf(b, 32, "%s", a);
+		return true;
+	}
 	if (!to)
 		return false;
 	snprintf(a, 32, "%.*s", (int)(to - s - 5), s + 5);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/random.h"
+#include "nccl/searches.h"
 #include "nccl/state.h"
 
 #ifdef RS_SANITIZED
@@ -19,6 +20,9 @@ enum { HOSTS = 120 };
 static const struct rs_where nowhere = {"test", 1, 1};
 static const uint32_t releases[] = {21805, 21903, 22005, 22105, 22203, 22304, 22403,
 				    22501, 22602, 22703, 22707, 22809, 22902, 23004};
+
+/* Of all hosts that are drawn. */
+static struct rs_nccl_searches *kept;
 
 struct drawn {
 	int cc, gpus, nics, links; /* links: NVLinks of a GPU to the switches; -1: to all others */
@@ -186,6 +190,60 @@ static void ways_are_of_the_node(const struct rs_nccl_plan *p)
 		}
 }
 
+static void founds_are_the_same(const struct found *a, const struct found *b, int n_gpus)
+{
+	for (int i = 0; i < GRAPHS; i++) {
+		size_t n = (size_t)(a[i].n_channels * n_gpus) * sizeof(*a[i].intra);
+
+		assert_int_equal(a[i].n_channels, b[i].n_channels);
+		assert_int_equal(a[i].pattern, b[i].pattern);
+		assert_int_equal(a[i].same, b[i].same);
+		assert_int_equal(a[i].cross_nic, b[i].cross_nic);
+		assert_int_equal(a[i].class_intra, b[i].class_intra);
+		assert_int_equal(a[i].class_inter, b[i].class_inter);
+		assert_true(a[i].bw_intra == b[i].bw_intra && a[i].bw_inter == b[i].bw_inter);
+		assert_memory_equal(a[i].inter, b[i].inter, 4 * (size_t)a[i].n_channels);
+		assert_memory_equal(a[i].intra, b[i].intra, n);
+	}
+}
+
+static void plans_are_the_same(const struct rs_nccl_plan *p, const struct rs_nccl_plan *q)
+{
+	const struct rs_nccl_class *a = p->nodes->class, *b = q->nodes->class;
+
+	founds_are_the_same(a->found, b->found, a->n_gpus);
+	assert_int_equal(a->n_heads, b->n_heads);
+	for (int k = 0; k < KINDS; k++)
+		for (int i = 0; i < a->topo->n[k]; i++) {
+			const struct node *m = &a->topo->nodes[k][i], *n = &b->topo->nodes[k][i];
+
+			assert_true(m->net_bw == n->net_bw && m->n_links == n->n_links);
+			for (int l = 0; l < m->n_links; l++)
+				assert_true(m->links[l].bw == n->links[l].bw);
+		}
+	assert_int_equal(p->n_channels, q->n_channels);
+	assert_int_equal(p->p2p_channels, q->p2p_channels);
+	assert_int_equal(p->p2p_channels_per_peer, q->p2p_channels_per_peer);
+	for (int c = 0; c < p->n_channels; c++)
+		assert_memory_equal(p->channel[c].ring, q->channel[c].ring,
+				    p->n_ranks * sizeof(*p->channel[c].ring));
+}
+
+/* With what other hosts, other variables left there, and again with what the first one left. */
+static void kept_searches_find_the_same(const struct rs_nccl_plan *p, struct rs_nccl_job job,
+					const struct rs_nccl_env *env, struct rs_arena *a)
+{
+	uint64_t taken = rs_nccl_searches_taken(kept);
+	struct rs_nccl_plan *q;
+
+	job.searches = kept;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rs_nccl_plan_make(&job, env, a, &q, NULL), 0);
+		plans_are_the_same(p, q);
+	}
+	assert_true(rs_nccl_searches_taken(kept) > taken);
+}
+
 static void one(struct rs_random *r, uint32_t release)
 {
 	struct rs_arena *a = rs_arena_create(0);
@@ -194,7 +252,7 @@ static void one(struct rs_random *r, uint32_t release)
 	struct drawn d = draw(r);
 	const struct rs_nccl_host *h = build(&l, &d), *hosts[] = {h, h, h, h, h};
 	struct rs_nccl_place places[40];
-	struct rs_nccl_job job = {1 + rs_random_below(r, 5), 0, hosts, places};
+	struct rs_nccl_job job = {1 + rs_random_below(r, 5), 0, hosts, places, NULL};
 	struct rs_nccl_env env;
 	struct rs_nccl_plan *p;
 
@@ -212,16 +270,21 @@ static void one(struct rs_random *r, uint32_t release)
 	nothing_carries_too_much(p, &d);
 	both_sides_of_a_round_agree(p);
 	ways_are_of_the_node(p);
+	kept_searches_find_the_same(p, job, &env, a);
 	rs_arena_destroy(a);
 }
 
 static void test_random_hosts(void **state)
 {
+	kept = rs_nccl_searches_create();
+	assert_non_null(kept);
 	for (uint64_t i = 0; i < HOSTS; i++) {
 		struct rs_random r = rs_random_stream(1, i, 1);
 
 		one(&r, releases[i % (sizeof(releases) / sizeof(*releases))]);
 	}
+	assert_in_range(rs_nccl_searches_kept(kept), HOSTS / 2, HOSTS);
+	rs_nccl_searches_free(kept);
 }
 
 /* Hosts of 8 GPUs with a NIC of 48 GB/s each. */
@@ -233,7 +296,7 @@ static void check_peers(uint32_t release, uint32_t hosts, int per_peer, int firs
 	const struct drawn d = {.cc = 90, .gpus = 8, .nics = 8, .links = 18, .switches = true};
 	const struct rs_nccl_host *h = build(&l, &d), *all[10];
 	struct rs_nccl_place places[80];
-	struct rs_nccl_job job = {hosts, 0, all, places};
+	struct rs_nccl_job job = {hosts, 0, all, places, NULL};
 	struct rs_nccl_env env;
 	struct rs_nccl_plan *p;
 

@@ -242,6 +242,52 @@ static void test_eight_nodes_go_over_to_the_ring(void **state)
 	assert_int_equal(c.slice_steps, 2);
 }
 
+/* AWS's tuner on a p5, by its areas of bytes by ranks; on two nodes, and where a node has other
+ * than 8 or 1 GPUs, NCCL's own choice stays. */
+static void test_tuner_of_a_p5(void **state)
+{
+	static const struct {
+		uint32_t nodes, gpus;
+		enum rs_nccl_func func;
+		uint64_t mib;
+		enum rs_nccl_algo algo;
+		enum rs_nccl_proto proto;
+		bool tuned;
+	} want[] = {
+		{4, 8, RS_NCCL_ALL_REDUCE, 32, RS_NCCL_ALGO_TREE, RS_NCCL_LL128, true},
+		{4, 8, RS_NCCL_ALL_REDUCE, 64, RS_NCCL_ALGO_RING, RS_NCCL_LL128, true},
+		{4, 8, RS_NCCL_ALL_REDUCE, 1024, RS_NCCL_ALGO_RING, RS_NCCL_LL128, true},
+		{4, 8, RS_NCCL_ALL_REDUCE, 4096, RS_NCCL_ALGO_RING, RS_NCCL_SIMPLE, true},
+		{8, 8, RS_NCCL_ALL_REDUCE, 112, RS_NCCL_ALGO_TREE, RS_NCCL_LL128,
+		 true}, /* a corner */
+		{8, 8, RS_NCCL_ALL_REDUCE, 256, RS_NCCL_ALGO_RING, RS_NCCL_LL128, true},
+		{16, 8, RS_NCCL_ALL_REDUCE, 4096, RS_NCCL_ALGO_NVLS_TREE, RS_NCCL_SIMPLE, true},
+		{512, 8, RS_NCCL_ALL_REDUCE, 1, RS_NCCL_ALGO_TREE, RS_NCCL_LL128, true},
+		{2, 8, RS_NCCL_ALL_REDUCE, 256, RS_NCCL_ALGO_NVLS_TREE, RS_NCCL_SIMPLE, false},
+		{8, 8, RS_NCCL_ALL_GATHER, 1024, RS_NCCL_ALGO_RING, RS_NCCL_SIMPLE, false},
+		{8, 1, RS_NCCL_ALL_REDUCE, 1, RS_NCCL_ALGO_RING, RS_NCCL_LL128, true},
+		{64, 1, RS_NCCL_ALL_REDUCE, 1, RS_NCCL_ALGO_TREE, RS_NCCL_LL128, true},
+		{8, 1, RS_NCCL_ALL_GATHER, 1024, RS_NCCL_ALGO_RING, RS_NCCL_SIMPLE, true},
+	};
+	struct rs_nccl_tune_conf conf = {.aws = true};
+	struct rs_error e = {0};
+	struct rs_nccl_choice c;
+	struct rs_nccl_table t;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		struct rs_nccl_plan p = h100(want[i].nodes, 22807);
+
+		p.n_ranks = want[i].gpus * want[i].nodes;
+		assert_int_equal(rs_nccl_tune(&p, &conf, &t, &e), 0);
+		assert_int_equal(rs_nccl_choose(&p, &t, want[i].func, want[i].mib << 20, 4, &c, &e),
+				 0);
+		if (c.algo != want[i].algo || c.proto != want[i].proto || c.tuned != want[i].tuned)
+			fail_msg("row %zu: %s %s", i, rs_nccl_algo_names[c.algo],
+				 rs_nccl_proto_names[c.proto]);
+	}
+}
+
 /* Of AMD's hosts: 8 GPUs, no multicast. */
 static struct rs_nccl_plan mi300(uint32_t nodes, uint32_t release, int gfx)
 {
@@ -498,6 +544,7 @@ int main(void)
 		cmocka_unit_test(test_choice_is_nccls_in_every_row),
 		cmocka_unit_test(test_two_nodes_of_eight),
 		cmocka_unit_test(test_eight_nodes_go_over_to_the_ring),
+		cmocka_unit_test(test_tuner_of_a_p5),
 		cmocka_unit_test(test_rccl_has_its_own_table),
 		cmocka_unit_test(test_least_traffic),
 		cmocka_unit_test(test_variables_strike_out),

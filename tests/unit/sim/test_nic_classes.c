@@ -300,6 +300,38 @@ static void test_a_nic_without_pfc_is_not_held(void **state)
 }
 
 /* What a NIC marks is what its switch goes by. */
+/* Its ACKs come through a queue of data: strictly before it, they take the time of an idle way. */
+static void test_acks_of_a_class_of_their_own_pass_data(void **state)
+{
+	static const char *const qos[] = {"", ", ack_class: 6", ", ack_class: 5, ack_dscp: 46"};
+	rs_time t[4];
+
+	for (unsigned i = 0; i < 4; i++) {
+		static struct text text;
+		struct loaded l;
+
+		text.n = 0;
+		add(&text,
+		    "fabric: {cc: none, network: {kind: single-switch, hosts: 4, rate: 100G,"
+		    " delay: 1us}, qos: {ecn: false, classes: [{class: 5, weight: 0}]%s}}\n"
+		    "workload: [{flows: [{src: 0, dst: 1, bytes: 4kB, start: 100us}]}",
+		    qos[i % 3]);
+		/* two senders that fill the switch's queue to h0, where the ACK goes */
+		if (i < 3)
+			add(&text, ", {flows: [{src: 2, dst: 0, bytes: 4MB}, "
+				   "{src: 3, dst: 0, bytes: 4MB}]}");
+		add(&text, "]\n");
+		l = load_run(text.s, (struct rs_sim_options){0});
+		assert_true(l.r->complete);
+		t[i] = l.r->jobs[0].finish;
+		load_free(&l);
+	}
+	/* a frame under way may be before it, here and at h1's own port */
+	for (unsigned i = 1; i < 3; i++)
+		assert_in_range(t[i], t[3], t[3] + 2 * 340 * RS_NS);
+	assert_true(t[0] > t[3] + 50 * RS_US);
+}
+
 static void test_a_nic_marks_its_own_dscp(void **state)
 {
 	struct loaded l = load_run(INCAST("{nic: h3, dscp: 0}"), (struct rs_sim_options){0});
@@ -323,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_shares_are_those_of_weights_and_strict_classes),
 		cmocka_unit_test(test_a_slot_that_is_slower_than_the_wire_is_shared_by_weight),
 		cmocka_unit_test(test_a_nic_without_pfc_is_not_held),
+		cmocka_unit_test(test_acks_of_a_class_of_their_own_pass_data),
 		cmocka_unit_test(test_a_nic_marks_its_own_dscp),
 		cmocka_unit_test(test_a_paused_class_holds_up_no_other),
 	};

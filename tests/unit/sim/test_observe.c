@@ -400,19 +400,22 @@ static void test_messages_alone_take_their_closed_form(void **state)
 		"network: {kind: leaf-spine, leaves: 3, spines: 2, hosts_per_leaf: 3, rate: 100G, "
 		"uplink_rate: 40G, delay: 1us}",
 		"network: {kind: fat-tree, k: 4, rate: 400G, delay: 5us, mtu: 4096}",
+		"hosts: [{count: 8, cpu: genoa, sockets: 1, nics: [{name: n, on: socket0, pcie: "
+		"gen5x16}]}], network: {kind: single-switch, rate: 400G, delay: 500ns}",
 	};
 	static const char *const ops[] = {"read", "write", "send"};
 
 	(void)state;
 	for (uint64_t seed = 0; seed < 60; seed++) {
 		struct rs_random r = rs_random_stream(seed, 9, 8);
+		bool inside = seed % 4 == 3;
 		uint32_t message = 1 + upto(&r, 1u << upto(&r, 18)), n = 1 + upto(&r, 300);
 		struct text t = {.n = 0};
 		struct loaded l;
 		const struct rs_series_speed *x;
 
 		add(&t, "fabric: {%s, cc: {kind: none}, transport: {max_rd_atomic: %u}}\n",
-		    one_of(&r, kinds, 3), 1 + upto(&r, 20));
+		    inside ? kinds[3] : one_of(&r, kinds, 3), 1 + upto(&r, 20));
 		add(&t,
 		    "workload: [{flows: [{src: %u, dst: %u, op: %s, bytes: %uB, message: %uB, "
 		    "depth: %u}]}]\n",
@@ -420,7 +423,9 @@ static void test_messages_alone_take_their_closed_form(void **state)
 		    message * n - upto(&r, message), message, 1 + upto(&r, 1u << upto(&r, 7)));
 		l = watch(t.s, (struct rs_observe){.on = true}, 1);
 		x = &l.r->series->flow_speed[0];
-		if (!(x->slowdown > 0.99 && x->slowdown < 1.01))
+		/* a NIC reads ahead: a short packet at a message's end costs it less than told;
+		 * small READs are answered one by one */
+		if (!(x->slowdown > (inside ? 0.97 : 0.99) && x->slowdown < (inside ? 1.05 : 1.01)))
 			fail_msg("%f of the closed form: %s", x->slowdown, t.s);
 		load_free(&l);
 	}

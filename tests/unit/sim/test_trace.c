@@ -232,6 +232,25 @@ static void test_chakra_groups_and_messages(void **state)
 	x = run_job("trace: m.%d.json");
 	assert_true(x.err && strstr(x.e.what, "process group 'left'"));
 	end(&x);
+	/* ASTRA-sim takes a group's name as a number */
+	put("g.json", "{\"4\": [0, 1], \"40\": [2, 3]}");
+	for (int i = 0; i < 2; i++) {
+		char name[] = "m.0.json";
+
+		name[2] = (char)('0' + i);
+		put(name, "{\"id\": \"2\", \"type\": \"COMM_COLL_NODE\", \"attr\": ["
+			  "{\"name\": \"comm_type\", \"int64Val\": \"0\"}, "
+			  "{\"name\": \"pg_name\", \"stringVal\": \"4.0\"}, "
+			  "{\"name\": \"comm_size\", \"uint64Val\": \"4000\"}]}\n");
+	}
+	put("m.2.json", "{\"id\": \"1\", \"type\": \"METADATA_NODE\"}\n");
+	x = run_job("trace: {file: m.%d.json, groups: g.json}");
+	assert_int_equal(done(&x)->work.bytes[RS_WHY_OTHER], 2 * 4000);
+	end(&x);
+	put("g.json", "{\"40\": [0, 1], \"x\": [2, 3]}");
+	x = run_job("trace: {file: m.%d.json, groups: g.json}");
+	assert_true(x.err && strstr(x.e.what, "process group '4.0'"));
+	end(&x);
 }
 
 static void test_chakra_refuses(void **state)
@@ -298,6 +317,48 @@ static void test_astra_sim_1(void **state)
 	end(&x);
 	refuse("HYBRID_TRANSFORMER model_parallel_NPU_group: 3\n0\n", "do not divide", 1);
 	refuse("HYBRID_DLRM x\n0\n", "the last bottom layer", 1);
+}
+
+/* At a layer of checkpoint_initiates those from the last checkpoint on go forward again, without
+ * it.
+ */
+static void test_simai_checkpoints(void **state)
+{
+	static const char layers[] = "\n4\n"
+				     "a -1 1000 ALLREDUCE 4000 1 NONE 0 1 NONE 0 0\n"
+				     "b -1 2000 ALLREDUCE 400 1 NONE 0 1 NONE 0 0\n"
+				     "c -1 4000 ALLREDUCE 40 1 NONE 0 1 NONE 0 0\n"
+				     "d -1 8000 NONE 0 1 NONE 0 1 ALLREDUCE 800 0\n";
+	static const char *const heads[] = {
+		"HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 checkpoints: 2 0 2 "
+		"checkpoint_initiates: 2 3 1",
+		"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 checkpoints: 1 0", "MICRO",
+		"DISTRIBUTED_INFERENCE"};
+	static const struct {
+		rs_time ns;
+		uint64_t tensor, data;
+	} want[] = {{15000 + 4000 + 1000 + 8, 4 * (4440 + 40 + 4000), 4 * 800},
+		    {15008, 4 * 4440, 4 * 800},
+		    {15008, 6 * 4440, 6 * 800},
+		    {15000, 6 * 4440, 0}};
+
+	for (unsigned i = 0; i < 4; i++) {
+		char text[512];
+		struct run x;
+
+		snprintf(text, sizeof(text), "%s%s", heads[i], layers);
+		put("w.txt", text);
+		x = run_job("trace: w.txt");
+		assert_int_equal(done(&x)->work.dry, want[i].ns * RS_NS);
+		assert_int_equal(x.r->jobs[0].work.bytes[RS_WHY_TENSOR], want[i].tensor);
+		assert_int_equal(x.r->jobs[0].work.bytes[RS_WHY_DATA], want[i].data);
+		end(&x);
+	}
+	refuse("HYBRID_TRANSFORMER_FWD_IN_BCKWD checkpoints: 1 7\n1\na -1 1 NONE 0 1 NONE 0 1 NONE "
+	       "0 1\n",
+	       "the layers are 0 to 0", 1);
+	refuse("HYBRID_TRANSFORMER_FWD_IN_BCKWD checkpoints: 3 7\n0\n", "a layer", 1);
+	refuse("DATA_REORDER\n0\n", "expected DATA, MODEL", 1);
 }
 
 /* The embedding's exchange goes on behind the bottom layers, and the first one above waits. */
@@ -464,6 +525,7 @@ int main(void)
 		cmocka_unit_test(test_chakra_refuses),
 		cmocka_unit_test(test_simai_layers),
 		cmocka_unit_test(test_astra_sim_1),
+		cmocka_unit_test(test_simai_checkpoints),
 		cmocka_unit_test(test_astra_sim_1_dlrm),
 		cmocka_unit_test(test_aicb_rows),
 		cmocka_unit_test(test_aicb_refuses),

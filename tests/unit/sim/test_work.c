@@ -142,6 +142,31 @@ static void test_scale_multiplies_back(void **state)
 	done(part);
 }
 
+/* Latencies are divided with the bytes, so that they keep their weight. Ring steps of 2 us links:
+ * 32 times smaller, the step was 3.5 times as long before they were. */
+static void test_scale_divides_latencies(void **state)
+{
+	static const char *const scales[] = {"1", "8", "32"};
+	rs_time step[3];
+
+	for (unsigned i = 0; i < 3; i++) {
+		char text[512];
+		struct run x;
+
+		snprintf(text, sizeof(text),
+			 "fabric: {network: {kind: single-switch, hosts: 8, rate: 200G, delay: "
+			 "2us}}\nworkload: [{train: {layers: 2, hidden: 1024, heads: 8, ffn: 4096, "
+			 "sequence: 4096, microbatches: 1, tp: 8, flops: 100e12, scale: %s, "
+			 "collective: {algorithm: ring, channels: 1}}}]\n",
+			 scales[i]);
+		x = run_text(text, 1);
+		step[i] = x.r->jobs[0].work.step;
+		done(x);
+	}
+	assert_in_range(step[1], step[0] * 99 / 100, step[0] * 101 / 100);
+	assert_in_range(step[2], step[0] * 97 / 100, step[0] * 103 / 100);
+}
+
 static void refuse(const char *train, const char *says)
 {
 	struct rs_sim_options o = {.seed = 1};
@@ -212,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_threads_change_nothing),
 		cmocka_unit_test(test_what_is_written_reads_as_the_same),
 		cmocka_unit_test(test_scale_multiplies_back),
+		cmocka_unit_test(test_scale_divides_latencies),
 		cmocka_unit_test(test_a_slow_gpu_holds_the_step),
 		cmocka_unit_test(test_refuses),
 	};
