@@ -80,7 +80,10 @@ static const char *of_collective(struct explaining *w, struct rs_expect_figure *
 	if (op_of(m->op) < 0)
 		return rs_arena_printf(w->x->arena, "%s_perf is not simulated", m->op);
 	f->op = (enum rs_coll_op)op_of(m->op);
-	f->hosts = m->n_hosts ? m->n_hosts : m->n_ranks > gpus ? m->n_ranks / gpus : 1;
+	f->hosts = m->n_hosts          ? m->n_hosts
+		   : m->n_ranks > gpus ? m->n_ranks / gpus
+		   : gpus < 2          ? 2
+				       : 1;
 	if (f->hosts > RS_EXPECT_HOSTS_MAX)
 		return "it is of more than 64 hosts";
 	if (m->n_ranks && m->n_ranks % f->hosts)

@@ -134,15 +134,12 @@ static struct rs_host *inside(struct rs_expect *x, const char *host, struct rs_l
 
 /* ---- Hosts ---- */
 
-static int take(struct rs_expect *x, const char *name, struct rs_load *l)
+/* in: what is inside it; NULL: too little is known. */
+static int take(struct rs_expect *x, const char *name, struct rs_host *in, struct rs_load *l)
 {
 	struct expect_model *m = &x->world->model;
 	struct expect_host *h = &m->host[m->n];
-	struct rs_host *in;
 
-	if (m->n == RS_EXPECT_HOSTS_MAX || rs_facts_is_switch(x->audit->facts, name))
-		return 0;
-	in = inside(x, name, l);
 	if (!in || (!count(in, RS_PART_NIC) && !count(in, RS_PART_GPU)))
 		return l->err;
 	*h = (struct expect_host){.name = name, .inside = in, .nic = -1};
@@ -243,7 +240,8 @@ static void say_lack(struct rs_expect *x)
 	const struct expect_model *m = &x->world->model;
 
 	if (!m->n) {
-		x->no_perftest = x->no_nccl = "nothing that was read names a NIC or a GPU";
+		x->no_perftest = x->no_nccl =
+			"nothing that was read, or given, names a NIC or a GPU";
 		x->next = collect;
 		return;
 	}
@@ -294,8 +292,14 @@ int expect_hosts(struct rs_expect *x, const struct rs_expect_options *o, struct 
 	uint32_t wanted = o->hosts > 2 ? o->hosts : 2;
 	int err = 0;
 
-	for (uint32_t i = 0; i < rs_facts_hosts(x->audit->facts) && !err; i++)
-		err = take(x, rs_facts_host(x->audit->facts, i), &l);
+	for (uint32_t i = 0; i < rs_facts_hosts(x->audit->facts) && !err; i++) {
+		const char *name = rs_facts_host(x->audit->facts, i);
+
+		if (m->n < RS_EXPECT_HOSTS_MAX && !rs_facts_is_switch(x->audit->facts, name))
+			err = take(x, name, inside(x, name, &l), &l);
+	}
+	if (!m->n && !err)
+		err = take(x, "given", expect_place_given(x, &l), &l);
 	if (err)
 		return err;
 	/* more hosts than were asked for: the first of them */

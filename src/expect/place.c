@@ -195,3 +195,29 @@ struct rs_host *expect_place(struct rs_expect *x, const char *host, struct rs_lo
 		put(p, h, l, i);
 	return l->err ? NULL : h;
 }
+
+/* Nothing was read: a host of one NIC and one GPU, as --given says, on one PCIe
+ * switch. NULL: it says neither. */
+struct rs_host *expect_place_given(struct rs_expect *x, struct rs_load *l)
+{
+	const struct expect_given *g = &x->world->given;
+	struct rs_host *h = rs_load_take(l, 1, sizeof(*h));
+	struct rs_part *part;
+
+	if (!h || !(g->nic || g->gbps > 0 || g->gpu))
+		return NULL;
+	*h = (struct rs_host){.name = "given", .source = "--given"};
+	rs_host_part_add(l, h, RS_PART_SOCKET, "socket");
+	part = rs_host_part_add(l, h, RS_PART_PCI_BRIDGE, "switch");
+	if (part)
+		part->parent = 0;
+	part = g->nic || g->gbps > 0 ? rs_host_part_add(l, h, RS_PART_NIC, "nic0") : NULL;
+	if (part) {
+		part->parent = 1;
+		part->port_rate = g->gbps > 0 ? (int64_t)(g->gbps * RS_GBPS) : 0;
+	}
+	part = g->gpu ? rs_host_part_add(l, h, RS_PART_GPU, "gpu0") : NULL;
+	if (part)
+		part->parent = 1;
+	return l->err ? NULL : h;
+}

@@ -133,6 +133,8 @@ struct expect_run {
 int expect_hosts(struct rs_expect *x, const struct rs_expect_options *o, struct rs_error *e);
 /* place.c: a host from topo -m and lists of devices, where no PCI tree is known; NULL: neither. */
 struct rs_host *expect_place(struct rs_expect *x, const char *host, struct rs_load *l);
+/* The host that --given alone describes; NULL: it describes none. */
+struct rs_host *expect_place_given(struct rs_expect *x, struct rs_load *l);
 /* parts.c: models, rates, slots, CPU, NVLinks; marks what is lacking. */
 void expect_complete(struct rs_expect *x, struct expect_host *h, struct rs_load *l);
 const char *expect_gpu(struct rs_expect *x, const char *host); /* as read; NULL */

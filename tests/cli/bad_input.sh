@@ -35,6 +35,14 @@ workload: [{flows: [{src: 1, dst: 1, bytes: 1MB}]}]"
 refused 'from 1B to 65536GiB' "$net
 workload: [{flows: [{src: 0, dst: 1, bytes: 99999999999999999999GB}]}]"
 refused 'no workload\|workload' "$net"
+refused 's.yaml:2:.*ranks: expected 2, found .3.;' "$net
+workload: [{collective: {bytes: 1MiB, ranks: 3}}]"
+refused 's.yaml:2:.*the list has 2 GPUs; expected 2$' "fabric: {network: {kind: single-switch, hosts: 4}}
+workload: [{place: [h0, h1], collective: {bytes: 1MiB, ranks: 3}}]"
+refused 's.yaml:1:.*ack_dscp: expected ack_class' "fabric: {network: {kind: single-switch, hosts: 2}, qos: {ack_dscp: 3}}
+$flow"
+refused 's.yaml:1:.*ack_class: .*from 0 to 7' "fabric: {network: {kind: single-switch, hosts: 2}, qos: {ack_class: 8}}
+$flow"
 transport='fabric: {network: {kind: single-switch, hosts: 2}, transport:'
 refused 's.yaml:1:.*go-back-n.*selective' "$transport {recovery: some}}
 $flow"

@@ -226,6 +226,15 @@ def lacking(tmp):
     empty = write(os.path.join(tmp, "notes.txt"), "the job is slow since Monday\n")
     if "ripstop audit --collect" not in run(empty, status=4):
         fail("nothing read")
+    given = ["--given", "rate=400", "--given", "nic=ConnectX-7", "--given", "gpu=H100"]
+    near(one(figures("--test", "perftest", "--sizes", "1MiB", *given, empty), "ib_write_bw", 1 << 20), 360, 0.05, "given alone")
+    table = write(os.path.join(tmp, "lone.txt"), """#       size         count      type   redop    root     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)
+    33554432       8388608     float     sum      -1     4050    8.28    8.28      0
+""")
+    out = run("--test", "nccl", *given, "--measured", table, empty, status=1)
+    if "1 of 1 sizes are worse than expected" not in out:
+        fail(f"one GPU a host is no collective of one host: {out}")
     topo = write(os.path.join(tmp, "topo.txt"), TOPO)
     out = run("--test", "perftest", topo, status=4)
     if "Run next: ibstat" not in out:

@@ -48,7 +48,7 @@ struct rs_text_use {
 };
 enum { RS_TEXT_BLOCKS = 256 };
 
-enum { RS_MESSAGE_ROWS = 256 /* of rs_messages at most; the last counts completions */ };
+enum { RS_MESSAGE_ROWS = 384 /* of facts/message.h at most; the last counts completions */ };
 
 struct rs_audit {
 	struct rs_arena *arena;
@@ -62,7 +62,7 @@ struct rs_audit {
 	struct rs_profile *profile;            /* profile.h; NULL: none */
 	const char **jobs; /* hosts that are no machine, but a job's environment: nccl.c */
 	uint32_t n_jobs;
-	uint32_t messages[RS_MESSAGE_ROWS]; /* lines kept of each row of rs_messages */
+	uint32_t messages[RS_MESSAGE_ROWS]; /* lines kept of each row of facts/message.h */
 	/* rs_audit_run(): what to run or paste next, and why; NULL: nothing is needed. The first
 	 * line that states a failure; NULL: none does. */
 	const char *next_command, *next_why;

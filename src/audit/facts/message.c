@@ -2,14 +2,32 @@
 #include <stdlib.h>
 #include <string.h>
 #include "audit/facts/message.h"
+#include "audit/facts/message_rows.h"
+
+const struct rs_message *rs_message_row(uint32_t row)
+{
+	static const struct rs_message_part *const parts[] = {
+		&rs_messages_signs,  &rs_messages_gpu,        &rs_messages_device,
+		&rs_messages_job,    &rs_messages_verbs,      &rs_messages_port,
+		&rs_messages_kernel, &rs_messages_kubernetes, &rs_messages_switch,
+		&rs_messages_host,   &rs_messages_shown,      &rs_messages_state,
+	};
+
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (row < parts[i]->n)
+			return parts[i]->row + row;
+		row -= parts[i]->n;
+	}
+	return NULL;
+}
 
 const struct rs_message *rs_message_find(const char *name)
 {
 	size_t n = strcspn(name, "/");
 	int number = name[n] ? atoi(name + n + 1) : 0;
-	const struct rs_message *any = NULL;
+	const struct rs_message *any = NULL, *m;
 
-	for (const struct rs_message *m = rs_messages; m->key; m++) {
+	for (uint32_t row = 0; (m = rs_message_row(row)); row++) {
 		if (strncmp(m->key, name, n) || m->key[n])
 			continue;
 		if (m->errno_is == number)

@@ -24,7 +24,9 @@ struct rs_message {
 	bool gpu;        /* of rows by errno: only where the host's text is of GPUs */
 	bool meant;      /* wrong only where RDMA was meant: one machine alone is not accused */
 	bool tried;      /* counts at the level of DEBUG, too */
+	bool general;    /* by a name alone: a check that judged the same line knows better */
 	bool follows;    /* a consequence: what failed first is said elsewhere */
+	bool setting;    /* minor: a setting or a state that is no failure by itself */
 	const char *but; /* lines with one of these texts, parted by '|', are not meant; NULL */
 	const char
 		*given; /* "SUBJECT NAME" of a fact without which it is not said, by prefix; NULL */
@@ -37,12 +39,13 @@ struct rs_message {
 	const char *pattern[RS_MESSAGE_PATTERNS];
 };
 
-extern const struct rs_message rs_messages[]; /* ended by one without key */
+/* Rows are numbered through all files (message_rows.h). NULL: no such row. */
+const struct rs_message *rs_message_row(uint32_t row);
 
 /* The row of a fact's name, "KEY" or "KEY/ERRNO"; NULL: none. */
 const struct rs_message *rs_message_find(const char *name);
 
-/* Rows are numbered by their place. Keeps count of the lines of one; false: enough were kept. */
+/* Keeps count of the lines of a row; false: enough were kept. */
 bool rs_message_room(struct rs_audit *a, uint32_t row);
 
 /* Does some fact of this host match "SUBJECT NAME", both by prefix? */

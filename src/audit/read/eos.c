@@ -278,6 +278,9 @@ static void port_end(struct eos *e, const struct port *p, bool all_off)
 	if (!e->pfc_anywhere)
 		return;
 	say(e, p->on_line, p->name, "pfc_seen", "1");
+	/* on, and no priority is no-drop: it pauses for none */
+	if (p->pfc_on && !all_off && !memchr(p->no_drop, 1, sizeof(p->no_drop)))
+		say(e, p->on_line, p->name, "pfc_no_class", "priority-flow-control on");
 	for (int n = 0; n < 8; n++) {
 		if (p->no_drop[n] < 0)
 			continue;

@@ -55,6 +55,7 @@ static int score_dmesg(const struct rs_input *in)
 					    ": lost carrier",
 					    ": Lost carrier",
 					    ": Link down",
+					    ": NIC Link is Down",
 					    "link status definitely down for interface ",
 					    "link status down for interface ",
 					    NULL};
@@ -416,15 +417,18 @@ static void virtual_function(struct rs_audit *a, const struct rs_input *in, cons
 
 /* ip -s: bytes, packets, errors, dropped of "RX:" or "TX:". */
 static void totals(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
-		   const char *subject, char side)
+		   const char *subject, char side, bool missed)
 {
 	static const char *const received[] = {"frames_in", "errors_in", "dropped_in"};
 	static const char *const sent[] = {"frames_out", "errors_out", "dropped_out"};
-	long long bytes, n[3];
+	long long bytes, n[3], more;
 	char name[48];
 
 	if (sscanf(l->text, "%lld %lld %lld %lld", &bytes, &n[0], &n[1], &n[2]) != 4)
 		return;
+	/* what the NIC had no buffer for is not among what the kernel dropped */
+	if (missed && sscanf(l->text, "%*d %*d %*d %*d %lld", &more) == 1)
+		n[2] += more;
 	for (unsigned i = 0; i < 3; i++) {
 		snprintf(name, sizeof(name), "counter/%s", side == 'R' ? received[i] : sent[i]);
 		rs_input_add(a, in, l->number, NULL, subject, name, "%lld", n[i]);
@@ -435,7 +439,7 @@ static int read_ip(struct rs_audit *a, const struct rs_input *in)
 {
 	char subject[96] = "", side = '\0';
 	struct rs_line l = {0};
-	bool rx_errors = false;
+	bool rx_errors = false, missed = false;
 
 	while (rs_line_next(in, &l)) {
 		char dev[64], text[64];
@@ -458,8 +462,9 @@ static int read_ip(struct rs_audit *a, const struct rs_input *in)
 			continue;
 		if (!strncmp(l.text, "RX:", 3) || !strncmp(l.text, "TX:", 3)) {
 			side = strstr(l.text, "bytes") && strstr(l.text, "errors") ? *l.text : '\0';
+			missed = strstr(l.text, " missed") != NULL;
 		} else if (side && isdigit((unsigned char)*l.text)) {
-			totals(a, in, &l, subject, side);
+			totals(a, in, &l, subject, side, missed);
 			side = '\0';
 		} else if (!strncmp(l.text, "RX errors:", 10)) {
 			rx_errors = true;

@@ -418,6 +418,22 @@ static void bindings(struct junos *j, const char *port)
 		say(j, pcp->line, port, "trust", "pcp");
 }
 
+/* A profile that no interface has, beside a class that is to lose nothing. */
+static void unbound(struct junos *j)
+{
+	const struct rs_statement *profile = rs_config_find(
+		&j->cos, "class-of-service congestion-notification-profile ? *", NULL);
+	bool meant = false;
+
+	for (unsigned i = 0; i < j->n_classes; i++)
+		meant |= j->class[i].no_loss && j->class[i].line;
+	if (profile && meant && rs_config_find(&j->cos, "class-of-service interfaces ? *", NULL) &&
+	    !rs_config_find(&j->cos,
+			    "class-of-service interfaces ? congestion-notification-profile ?",
+			    NULL))
+		say(j, profile->line, NULL, "pfc_unbound", "%s", profile->word[2]);
+}
+
 /* The stanza alone, without the interfaces: it speaks of all that it means. */
 static void bare_bindings(struct junos *j)
 {
@@ -609,6 +625,7 @@ static int read_junos(struct rs_audit *a, const struct rs_input *in)
 		if (!j->n_ports)
 			bare_bindings(j);
 	}
+	unbound(j);
 	rs_config_destroy(&j->cos);
 	rs_config_destroy(&j->c);
 	free(j);

@@ -28,6 +28,7 @@ static struct {
 	uint16_t slot[1 << SLOTS_LOG]; /* pattern + 1 */
 	struct {
 		const char *text;
+		const struct rs_message *m;
 		uint16_t row, next;
 	} pattern[PATTERNS];
 	uint32_t n;
@@ -72,14 +73,17 @@ static uint32_t rarest(const char *text)
 
 static void build(void)
 {
-	for (uint16_t row = 0; rs_messages[row].key; row++)
-		for (unsigned i = 0; rs_messages[row].pattern[i]; i++) {
-			const char *text = rs_messages[row].pattern[i];
+	const struct rs_message *m;
+
+	for (uint16_t row = 0; (m = rs_message_row(row)); row++)
+		for (unsigned i = 0; m->pattern[i]; i++) {
+			const char *text = m->pattern[i];
 			uint32_t slot = rarest(text);
 
 			if (slot == 1 << SLOTS_LOG || table.n == PATTERNS)
 				continue;
 			table.pattern[table.n].text = text;
+			table.pattern[table.n].m = m;
 			table.pattern[table.n].row = row;
 			table.pattern[table.n].next = table.slot[slot];
 			table.slot[slot] = (uint16_t)++table.n;
@@ -225,6 +229,17 @@ static const struct {
 	{"No route to host", 113},
 	{"Remote I/O error", 121},
 	{"Out of memory", 12},
+	{"ENOMEM", 12},
+	{"EFAULT", 14},
+	{"EINVAL", 22},
+	{"EPERM", 1},
+	{"ENODEV", 19},
+	{"ETIMEDOUT", 110},
+	{"ENETUNREACH", 101},
+	{"EHOSTUNREACH", 113},
+	{"EOPNOTSUPP", 95},
+	{"ECONNREFUSED", 111},
+	{"ENOSPC", 28},
 	{"out of memory", 12},
 };
 
@@ -330,7 +345,7 @@ static bool completion(struct rs_audit *a, const struct rs_input *in, const stru
 static void keep(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
 		 uint16_t row)
 {
-	const struct rs_message *m = &rs_messages[row];
+	const struct rs_message *m = rs_message_row(row);
 	char name[96], value[KEPT + 1], device[64];
 
 	if (m->by_errno)
@@ -384,16 +399,15 @@ static bool line(struct rs_audit *a, const struct rs_input *in, const struct rs_
 	for (size_t i = 0; i + GRAM <= n; i++)
 		for (uint16_t k = table.slot[slot_of(l->text + i)]; k;
 		     k = table.pattern[k - 1].next) {
+			const struct rs_message *m = table.pattern[k - 1].m;
 			uint16_t row = table.pattern[k - 1].row;
 			const char *at, *end;
 
 			if (row == last ||
 			    !(at = holds(l->text, table.pattern[k - 1].text, &end)) ||
-			    is_source(l->text, at, end) ||
-			    (tries && rs_messages[row].check && !rs_messages[row].tried) ||
-			    is_but(&rs_messages[row], l->text) ||
-			    (!rs_messages[row].check && is_missed(l->text)) ||
-			    (rs_messages[row].by_errno && !says_failure(l->text, at, end)))
+			    is_source(l->text, at, end) || (tries && m->check && !m->tried) ||
+			    is_but(m, l->text) || (!m->check && is_missed(l->text)) ||
+			    (m->by_errno && !says_failure(l->text, at, end)))
 				continue;
 			last = row;
 			mine = true;

@@ -37,7 +37,7 @@ struct class
 /* What one class of a policy gets; -1: not said. */
 struct entry {
 	char class[NAME], wred[NAME];
-	int group, pause, pfc_cos, weight, strict, ecn, pmax;
+	int group, pause, pfc_cos, weight, strict, ecn, pmax, mtu;
 	int64_t kmin, kmax;
 	uint32_t line;
 };
@@ -323,6 +323,8 @@ static void policy_line(struct mqc *m, char **w, unsigned n, uint32_t line)
 		e->group = atoi(w[2]);
 	if (!strcmp(w[0], "pause"))
 		e->pause = 1;
+	if (n == 2 && !strcmp(w[0], "mtu"))
+		e->mtu = atoi(w[1]);
 	for (unsigned i = 0; i + 1 < n; i++)
 		if (!strcmp(w[i], "pfc-cos"))
 			e->pfc_cos = (int)list(w, i + 1, n);
@@ -618,12 +620,50 @@ static void trusted(struct mqc *m, const struct port *p)
 			each(m, t->line, p->name, "dscp_to_tc/%d", d, "%lld", t->dscp[d]);
 }
 
+/* NX-OS: a port that has PFC and no policy of type qos, where one that classifies DSCPs stands
+ * unused. */
+static void unbound(struct mqc *m, const struct port *p)
+{
+	for (unsigned i = 0; i < m->n_policies; i++) {
+		const struct policy *q = &m->policy[i];
+		bool used = !strcmp(m->system.policy[QOS], q->name), dscp = false;
+
+		for (unsigned k = 0; k < m->n_ports; k++)
+			used |= !strcmp(m->port[k].uses.policy[QOS], q->name);
+		for (unsigned k = 0; q->type == QOS && k < q->n; k++) {
+			const struct class *c = class_of(m, q->entry[k].class);
+
+			dscp |= c && c->dscp && q->entry[k].group > 0;
+		}
+		if (!used && dscp) {
+			say(m, p->line, p->name, "unbound_policy", "%s", q->name);
+			return;
+		}
+	}
+}
+
+/* Does a policy of the switch pause a class that some policy leads DSCPs to? */
+static bool meant_lossless(struct mqc *m)
+{
+	bool pauses = false, dscp = false;
+
+	for (unsigned i = 0; i < m->n_policies; i++)
+		for (unsigned k = 0; k < m->policy[i].n; k++) {
+			const struct class *c = class_of(m, m->policy[i].entry[k].class);
+
+			pauses |= m->policy[i].entry[k].pause == 1;
+			dscp |= c && c->dscp && m->policy[i].entry[k].group > 0;
+		}
+	return pauses && dscp;
+}
+
 /* Group to PFC priority, and whether PFC is on. */
 static void paused(struct mqc *m, const struct port *p, bool others)
 {
 	const struct policy *q = policy_of(m, &p->uses, NETWORK);
 	unsigned on = 0;
-	uint32_t line = p->pfc_line;
+	uint32_t line = p->pfc_line, mtu_line = 0;
+	int mtu = 0;
 
 	if (p->automatic || (p->pfc < 0 && (!others || m->os10)))
 		return; /* DCBX may turn it on: nothing is known */
@@ -637,6 +677,10 @@ static void paused(struct mqc *m, const struct port *p, bool others)
 			continue;
 		on |= cos;
 		line = e->line;
+		if (e->mtu > 0 && (mtu <= 0 || e->mtu < mtu)) {
+			mtu = e->mtu;
+			mtu_line = e->line;
+		}
 		for (int g = 0; g < GROUPS; g++)
 			if (groups >> g & 1)
 				each(m, e->line, p->name, "tc_to_pg/%d", g, "%lld",
@@ -645,6 +689,8 @@ static void paused(struct mqc *m, const struct port *p, bool others)
 	if (!q && p->pfc > 0)
 		return; /* the policy is in a part that was not pasted */
 	say(m, line, p->name, "pfc_seen", "1");
+	if (p->pfc > 0 && mtu > 0)
+		say(m, mtu_line, p->name, "mtu_class", "%d", mtu);
 	if (!on && p->pfc > 0)
 		say(m, line, p->name, "pfc_no_class", "%s", q->name);
 	for (int c = 0; c < 8; c++)
@@ -710,15 +756,22 @@ static void queued(struct mqc *m, const struct port *p)
 static void results(struct mqc *m)
 {
 	bool some = false;
+	uint32_t off = 0;
 
-	for (unsigned i = 0; i < m->n_ports; i++)
-		some |= m->port[i].pfc > 0;
+	for (unsigned i = 0; i < m->n_ports; i++) {
+		some |= m->port[i].pfc > 0 || m->port[i].automatic;
+		off = m->port[i].pfc ? off : m->port[i].pfc_line;
+	}
+	if (!some && off && meant_lossless(m))
+		say(m, off, NULL, "pfc_meant", "off");
 	for (unsigned i = 0; i < m->n_ports && !m->a->err; i++) {
 		const struct port *p = &m->port[i];
 		/* a port that no policy of its own classifies is not one of RDMA's */
 		bool own = *p->uses.policy[QOS] || *p->uses.policy[NETWORK] || p->uses.trusts;
 
 		classified(m, p);
+		if (!m->os10 && p->pfc > 0 && !*p->uses.policy[QOS] && !*m->system.policy[QOS])
+			unbound(m, p);
 		trusted(m, p);
 		paused(m, p, some && own);
 		if (own || p->pfc > 0)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/facts/kernel_line.h"
 #include "audit/facts/level.h"
 #include "audit/read/prompt.h"
 
@@ -306,15 +307,67 @@ static const char *hosted(const char *text, struct rs_prompt *out)
 	return p + 2;
 }
 
+/* "<leaf1>display", "[~leaf1-400GE1/0/1]display": a switch's of VRP and Comware. */
+static const char *of_vrp(const char *text, struct rs_prompt *out)
+{
+	const char *name, *p;
+	size_t n;
+
+	if (*text != '<' && *text != '[')
+		return NULL;
+	name = text + 1 + strspn(text + 1, "~*");
+	n = name_length(name);
+	p = name + strcspn(name, "<>[] \t");
+	if (!n || *p != (*text == '<' ? '>' : ']'))
+		return NULL;
+	p += 1 + strspn(p + 1, " ");
+	if (strncmp(p, "dis", 3) || (!strchr(" p", p[3]) || !p[3]))
+		return NULL;
+	/* "leaf1-400GE1/0/1": a view of an interface */
+	for (size_t i = 0; i < n && name[n] == '/'; i++)
+		if (name[i] == '-' && isdigit((unsigned char)name[i + 1]))
+			n = i;
+	snprintf(out->host, sizeof(out->host), "%.*s", (int)n, name);
+	return p;
+}
+
+/* What stands before a switch's name ("RP/0/RP0/CPU0:", "A:", "A:admin@") and behind it
+ * (" [standalone: master]", " (config)"). */
+static const char *switch_name(const char *text)
+{
+	const char *p = text, *at;
+
+	if (!strncmp(p, "RP/", 3) && strchr(p, ':'))
+		return strchr(p, ':') + 1;
+	if ((*p == 'A' || *p == 'B') && p[1] == ':') {
+		p += 2;
+		at = p + strcspn(p, "@# ");
+		return *at == '@' ? at + 1 : p;
+	}
+	return p;
+}
+
+static const char *behind_name(const char *p)
+{
+	if (!strncmp(p, " [", 2) && strchr(p, ']'))
+		p = strchr(p, ']') + 1;
+	if (!strncmp(p, " (config", 8) && strchr(p, ')'))
+		p = strchr(p, ')') + 1;
+	return *p == ' ' && (p[1] == '#' || p[1] == '>') ? p + 1 : p;
+}
+
 /* "leaf1#show pfc", "leaf1(config)# show", "leaf1> show": a switch's. */
 static const char *of_switch(const char *text, struct rs_prompt *out)
 {
 	static const char *const verbs[] = {"show",   "sh",       "display", "dis",
-					    "enable", "terminal", NULL};
-	size_t n = name_length(text);
-	const char *p = text + n;
+					    "enable", "terminal", "info",    NULL};
+	const char *p;
+	size_t n;
 	bool config;
 
+	text = switch_name(text);
+	n = name_length(text);
+	p = behind_name(text + n);
 	if (!n || !isalpha((unsigned char)*text))
 		return NULL;
 	config = !strncmp(p, "(conf", 5) && strchr(p, ')');
@@ -390,6 +443,7 @@ bool rs_prompt_find(const char *text, struct rs_prompt *out)
 			next = next ? next : hosted(p, out);
 			next = next ? next : of_switch(p, out);
 		}
+		next = next ? next : of_vrp(p, out);
 		next = next ? next : nameless(p);
 		next = next ? next : bare_sign(p);
 		if (!next)
@@ -869,13 +923,14 @@ bool rs_ends_program(const char *text)
 /* What healthy programs print as errors, and a test's name before its verdict. */
 static bool is_noise(const char *low)
 {
-	static const char *const known[] = {"(ignored)",
-					    "already been registered",
-					    "module verification failed",
-					    "not a git repository",
-					    "pip's dependency resolver",
-					    "terminal process group",
-					    "no job control in this shell"};
+	static const char *const known[] = {
+		"(ignored)", "already been registered", "module verification failed",
+		"not a git repository", "pip's dependency resolver", "terminal process group",
+		"no job control in this shell", "detected invalid context, skipping",
+		/* ibv_event_type_str(): events of no fault */
+		"async event : client reregistration", "async event : port active",
+		"async event : sm change", "async event : last wqe reached",
+		"async event : communication established"};
 	static const char *const ends[] = {" ok", "...ok", " passed", "[ok]"};
 	size_t n = strlen(low);
 
@@ -981,6 +1036,15 @@ bool rs_states_failure(const char *text)
 		"undefined symbol",
 		"insufficient",
 		"not enough",
+		"unbound variable",
+		"sigsegv",
+		"sigbus",
+		"sigabrt",
+		"caught signal",
+		"cm_event_route_error",
+		"cm_event_connect_error",
+		"cm_event_addr_error",
+		"cm_event_device_removal",
 		"fail",
 		"no usable",
 		"no suitable",
@@ -1074,6 +1138,14 @@ bool rs_states_failure(const char *text)
 	low[n] = '\0';
 	if (is_noise(low))
 		return false;
+	switch (rs_kernel_line(text, NULL)) {
+	case RS_KERNEL_CALM:
+		return false;
+	case RS_KERNEL_FAULT:
+		return true;
+	case RS_KERNEL_NONE:
+		break;
+	}
 	/* what NCCL tries and does without is INFO: a plugin, a way between two GPUs */
 	if (strstr(low, "nccl info") && !strstr(low, "no device found") &&
 	    !strstr(low, "libibverbs") && !strstr(low, "abort") && !strstr(low, "with error"))

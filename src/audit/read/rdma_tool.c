@@ -64,6 +64,18 @@ static void pairs(struct rs_audit *a, const struct rs_input *in, const struct rs
 	}
 }
 
+/* A row of `rdma resource`: a queue pair's state is no port's. */
+static bool is_resource(const char *text)
+{
+	static const char *const names[] = {" lqpn ",   " pdn ",  " cqn ", " mrn ",
+					    " cm-idn ", " srqn ", " ctxn "};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strstr(text, names[i]))
+			return true;
+	return false;
+}
+
 static int read_rdma(struct rs_audit *a, const struct rs_input *in)
 {
 	struct rs_line l = {0};
@@ -79,7 +91,10 @@ static int read_rdma(struct rs_audit *a, const struct rs_input *in)
 		} else if (sscanf(l.text, "link %63[A-Za-z0-9_-]/%u%n", dev, &port, &used) == 2 &&
 			   l.text[used] == ' ') {
 			snprintf(subject, sizeof(subject), "nic/%s", dev);
-			pairs(a, in, &l, subject, l.text + used + 1);
+			if (is_resource(l.text))
+				rs_input_add(a, in, l.number, NULL, subject, "resource", "listed");
+			else
+				pairs(a, in, &l, subject, l.text + used + 1);
 		} else if (sscanf(l.text, "%*u: %63[A-Za-z0-9_-]:%n", dev, &used) == 1 && used &&
 			   l.text[used] == ' ' && strstr(l.text, "node_type")) {
 			snprintf(subject, sizeof(subject), "nic/%s", dev);

@@ -9,20 +9,34 @@
 #include "audit/read/prompt.h"
 #include "audit/read/readers.h"
 #include "audit/read/segment.h"
+#include "audit/read/grid.h"
 #include "audit/read/shown.h"
+#include "audit/read/states.h"
+#include "audit/read/unwrap.h"
 
 /* What a line is to the cutter. */
-enum kind { TEXT, BLANK, PROMPT, FENCE, HEADING, REFUSAL, PROSE };
+enum kind {
+	TEXT,
+	BLANK,
+	PROMPT,
+	FENCE,
+	HEADING,
+	REFUSAL,
+	PROSE,
+	JOINED /* went into the line before: no line of its own */
+};
 
 /* How a name was found. */
-enum namer { BY_LOG, BY_PROMPT, BY_HEADING, NAMERS };
+enum namer { BY_LOG, BY_PROMPT, BY_HEADING, BY_CONFIG, NAMERS };
 
 struct piece {
 	size_t at; /* in struct text's data */
 	uint32_t length, command;
 	uint16_t host;
 	uint8_t kind;
-	bool named; /* a prompt says whose it is */
+	bool named;  /* a prompt says whose it is */
+	bool quoted; /* behind ">" */
+	bool config; /* a configuration says here whose it is */
 };
 
 struct name {
@@ -34,6 +48,8 @@ struct name {
 struct text {
 	struct rs_audit *a;
 	const struct rs_input *in;
+	struct rs_input joined; /* *in with broken lines joined, where there are some */
+	uint8_t *how;           /* of each line: enum rs_join */
 	struct rs_text_use *use;
 	struct rs_prefix_habits habits;
 	struct piece *piece;
@@ -44,6 +60,7 @@ struct text {
 	struct name *name;   /* [0]: the text's own host */
 	char (*command)[RS_COMMAND_BYTES];
 	bool knew;
+	bool old_quotes; /* what is quoted is an older run of what follows it */
 };
 
 /* ---- Hosts ---- */
@@ -171,9 +188,36 @@ static uint32_t keep_command(struct text *t, const char *command)
 /* A sentence within an output is the output's: one of a person has a line of its own before it. */
 static bool stands_free(const struct text *t)
 {
-	uint8_t before = t->n > 1 ? t->piece[t->n - 2].kind : BLANK;
+	uint8_t before = BLANK;
 
+	for (uint32_t i = t->n - 1; i-- > 0;) {
+		before = t->piece[i].kind;
+		if (before != JOINED)
+			break;
+	}
 	return before != TEXT && before != REFUSAL;
+}
+
+/* "hostname leaf1", "set system host-name leaf1": what a switch's configuration calls itself. */
+static bool config_name(const char *text, char *out)
+{
+	static const char *const keys[] = {"hostname ", "switchname ", "sysname ",
+					   "set system host-name ", "nv set system hostname "};
+
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		size_t n = strlen(keys[i]), m;
+
+		if (strncmp(text, keys[i], n))
+			continue;
+		text += n;
+		text += *text == '"';
+		m = strcspn(text, " \t\";");
+		if (!m || m >= RS_NAME_BYTES || strlen(text) > m + 1)
+			return false;
+		snprintf(out, RS_NAME_BYTES, "%.*s", (int)m, text);
+		return true;
+	}
+	return false;
 }
 
 /* An empty prompt at an output's end, "gpu01:~$ ", counts as one, too. */
@@ -183,9 +227,13 @@ static void classify(struct text *t, struct piece *p, char *text)
 	bool indented = own - text > 3;
 	struct rs_refusal refusal;
 	struct rs_prompt prompt;
+	char name[RS_NAME_BYTES];
 
 	if (!*own) {
 		p->kind = BLANK;
+	} else if (own == text && config_name(own, name)) {
+		p->host = host_named(t, name, BY_CONFIG);
+		p->config = p->host != 0;
 	} else if (rs_fence(own)) {
 		p->kind = FENCE;
 	} else if (rs_refusal_find(own, &refusal)) {
@@ -244,8 +292,14 @@ static void line_add(struct text *t, const char *from, size_t left, size_t n, bo
 	size_t length;
 
 	*p = (struct piece){.at = t->size};
+	if (t->how[t->n - 1]) {
+		p->kind = JOINED;
+		t->data[t->size++] = '\n';
+		return;
+	}
 	clean(t, from, n, &length);
 	*in_quote = *text == '>' && (*in_quote || quoted(from, left));
+	p->quoted = *in_quote;
 	rs_prefix_find(&t->habits, text, &prefix);
 	/* one line behind ">" is a quote as well, unless it is a command behind a prompt */
 	if (*text == '>' && !*in_quote && rs_command_known(text + 1 + strspn(text + 1, " ")))
@@ -318,12 +372,48 @@ static void text_free(struct text *t)
 		free(t->use->use);
 	if (t->use)
 		t->use->use = NULL;
+	if (t->in == &t->joined)
+		free((void *)(uintptr_t)t->joined.data);
+	free(t->how);
 	free(t->piece);
 	free(t->order);
 	free(t->data);
 	free(t->name);
 	free(t->command);
 	free(t);
+}
+
+/* A reply quotes the log of the run before, and has the log of the newest of its own: the same
+ * library's lines stand in both. */
+static bool quotes_are_old(const struct text *t)
+{
+	enum { OWN = 2 };
+	unsigned n[2][RS_RECORDS] = {{0}};
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct piece *p = &t->piece[i];
+
+		if (p->kind == TEXT)
+			n[p->quoted][rs_record_of(t->data + p->at, p->length)]++;
+	}
+	return (n[1][RS_RECORD_NCCL] && n[0][RS_RECORD_NCCL] >= OWN) ||
+	       (n[1][RS_RECORD_UCX] && n[0][RS_RECORD_UCX] >= OWN);
+}
+
+/* Joins what a terminal or a mailer broke. */
+static int unwrap(struct text *t, const struct rs_input *in, uint32_t lines)
+{
+	t->how = calloc(lines + 1u, 1);
+	if (!t->how)
+		return -ENOMEM;
+	if (!rs_unwrap_find(in->data, in->size, t->how, lines))
+		return 0;
+	t->joined = *in;
+	t->joined.data = rs_unwrap_join(in->data, in->size, t->how, &t->joined.size);
+	if (!t->joined.data)
+		return -ENOMEM;
+	t->in = &t->joined;
+	return 0;
 }
 
 static struct text *text_new(struct rs_audit *a, const struct rs_input *in)
@@ -337,7 +427,7 @@ static struct text *text_new(struct rs_audit *a, const struct rs_input *in)
 	t->in = in;
 	t->use = use_new(a, in->path, lines);
 	t->piece = calloc(lines + 1u, sizeof(*t->piece));
-	t->data = malloc(in->size + lines + 2);
+	t->data = unwrap(t, in, lines) ? NULL : malloc(t->in->size + lines + 2);
 	t->name = calloc(RS_TEXT_HOSTS, sizeof(*t->name));
 	if (!t->use || !t->piece || !t->data || !t->name) {
 		text_free(t);
@@ -348,6 +438,7 @@ static struct text *text_new(struct rs_audit *a, const struct rs_input *in)
 	rs_prefix_settle(&t->habits);
 	each_line(t, line_add);
 	t->data[t->size] = '\0';
+	t->old_quotes = quotes_are_old(t);
 	settle_hosts(t);
 	return t;
 }
@@ -387,16 +478,53 @@ static uint16_t leading(const struct text *t, const struct piece *p)
 	return 0;
 }
 
-/* What a prompt or a heading names holds until the next, or until a fence. */
+/* What may stand before a configuration's name, and is of it. */
+static bool opens_config(const struct text *t, const struct piece *p)
+{
+	const char *text = t->data + p->at;
+
+	return p->kind == BLANK || *text == '!' || !strncmp(text, "version ", 8);
+}
+
+/* Several configurations in one text: each begins some lines before its name, the first of a block
+ * with the block. */
+static void spread_configs(struct text *t)
+{
+	bool first = true;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct piece *p = &t->piece[i];
+		uint32_t k = i;
+
+		if (p->kind == FENCE || p->kind == PROMPT || p->kind == HEADING)
+			first = true;
+		if (!p->config || !t->name[p->host].is)
+			continue;
+		while (k && t->piece[k - 1].kind != FENCE && t->piece[k - 1].kind != PROMPT &&
+		       t->piece[k - 1].kind != HEADING && !t->piece[k - 1].config &&
+		       (first || opens_config(t, &t->piece[k - 1])))
+			k--;
+		if (k < i) {
+			t->piece[k].config = true;
+			t->piece[k].host = p->host;
+		}
+		first = false;
+	}
+}
+
+/* What a prompt, a heading or a configuration names holds until the next, or until a fence. */
 static void spread_hosts(struct text *t)
 {
 	uint16_t now = 0;
+
+	spread_configs(t);
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct piece *p = &t->piece[i];
 		uint16_t own = t->name[p->host].is;
 
-		if (p->kind == PROMPT || p->named || (p->kind == HEADING && p->host))
+		if (p->kind == PROMPT || p->named || (p->kind == HEADING && p->host) ||
+		    (p->config && own))
 			now = own;
 		if (!own && t->n_names < FEW_NAMES && p->kind == TEXT)
 			own = leading(t, p);
@@ -426,6 +554,7 @@ struct stream {
 	bool *whole; /* of a document that was used as a whole */
 	uint32_t n;
 	uint64_t marks;
+	bool old;                               /* quotes of an older run */
 	const struct rs_reader *taker, *except; /* who took the last; who is not asked */
 	struct rs_line line;                    /* at hand: too large for the stack of each call */
 };
@@ -442,13 +571,14 @@ static void stream_free(struct stream *s)
 	free(s->whole);
 }
 
-static int stream_new(struct stream *s, struct text *t, uint16_t host)
+/* old: the lines that are quotes of an older run, or the others. */
+static int stream_new(struct stream *s, struct text *t, uint16_t host, bool old)
 {
 	const uint32_t *order = t->order + t->begin[host];
 	uint32_t n = t->begin[host + 1] - t->begin[host];
 	size_t size = 0;
 
-	*s = (struct stream){.t = t, .host = host ? t->name[host].name : t->in->host};
+	*s = (struct stream){.t = t, .host = host ? t->name[host].name : t->in->host, .old = old};
 	if (!n)
 		return 0;
 	for (uint32_t i = 0; i < n; i++)
@@ -468,6 +598,8 @@ static int stream_new(struct stream *s, struct text *t, uint16_t host)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct piece *p = &t->piece[order[i]];
 
+		if (p->kind == JOINED || (t->old_quotes && p->quoted) != old)
+			continue;
 		s->start[s->n] = size;
 		s->number[s->n] = order[i] + 1;
 		s->kind[s->n] = p->kind;
@@ -540,6 +672,7 @@ static void segment_input(struct stream *s, const struct segment *g, struct rs_i
 	*in = *s->t->in;
 	in->host = s->host;
 	in->first_line = 0;
+	in->age = s->old ? 1 : in->age;
 	in->lines = s->number + g->first;
 	in->n_lines = g->n;
 	in->use = s->t->use;
@@ -804,6 +937,7 @@ static void shown(struct stream *s, const struct segment *g)
 {
 	struct rs_input in;
 	uint32_t facts;
+	bool ports;
 	char *text;
 
 	if (!has_text(s, g))
@@ -815,7 +949,9 @@ static void shown(struct stream *s, const struct segment *g)
 		s->t->a->err = -ENOMEM;
 		return;
 	}
-	facts = rs_shown_read(s->t->a, &in);
+	facts = rs_shown_read(s->t->a, &in, &ports);
+	facts += rs_grid_read(s->t->a, &in);
+	facts += rs_states_read(s->t->a, &in, ports);
 	free(text);
 	if (!facts)
 		return;
@@ -947,8 +1083,9 @@ static bool has_control_bytes(const char *text)
 	return strstr(text, "\xEF\xBF\xBD") != NULL; /* U+FFFD: what was none of UTF-8 */
 }
 
+/* command: what printed the line; NULL: nobody says */
 static void failure_add(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
-			uint32_t *stated, unsigned *n)
+			const char *command, uint32_t *stated, unsigned *n)
 {
 	char name[32];
 
@@ -957,6 +1094,8 @@ static void failure_add(struct rs_audit *a, const struct rs_input *in, const str
 	stated[(*n)++] = l->number;
 	snprintf(name, sizeof(name), "failure/%u", *n);
 	rs_input_add(a, in, l->number, NULL, "said", name, "%.300s", l->text);
+	if (command)
+		rs_input_add(a, in, l->number, NULL, "said_by", name, "%.100s", command);
 }
 
 /* A reader of messages: what it makes of the lines that are left. */
@@ -970,10 +1109,17 @@ static uint32_t messages(struct stream *s, const struct rs_reader *r, struct rs_
 	for (uint32_t i = 0; i < s->n && !s->t->a->err; i++) {
 		uint32_t number = s->number[i];
 
-		if (s->kind[i] == BLANK || s->kind[i] == REFUSAL || s->kind[i] == FENCE ||
-		    (u->use[number - 1] == RS_LINE_USED && !r->also) || (s->code[i] && !r->of_code))
+		if (s->kind[i] == BLANK || s->kind[i] == FENCE || (s->code[i] && !r->of_code))
 			continue;
 		line_at(s, i, l);
+		/* that a file or a command is not there is the absence of a fact; that a module is
+		 * not, is a message, too */
+		if (s->kind[i] == REFUSAL) {
+			if (strncmp(l->text, "modprobe: ", 10) && strncmp(l->text, "modinfo: ", 9))
+				continue;
+		} else if (u->use[number - 1] == RS_LINE_USED && !r->also) {
+			continue;
+		}
 		/* a table of a manual quotes settings and messages: nothing was set, nothing
 		 * printed */
 		if (!strncmp(l->text, "| `", 3))
@@ -991,11 +1137,15 @@ static unsigned said(struct stream *s, struct rs_input *in, uint32_t *stated)
 {
 	struct rs_text_use *u = s->t->use;
 	struct rs_line *l = &s->line;
+	const char *command = NULL;
 	unsigned n = 0;
 
 	in->trust = RS_TRUST_LOG;
 	for (uint32_t i = 0; i < s->n && !s->t->a->err; i++) {
 		uint8_t was = u->use[s->number[i] - 1];
+
+		if (s->command[i])
+			command = s->t->command[s->command[i] - 1];
 
 		if (s->kind[i] == REFUSAL) {
 			refusal_add(s->t->a, in, s->t, i + 1);
@@ -1007,7 +1157,7 @@ static unsigned said(struct stream *s, struct rs_input *in, uint32_t *stated)
 		/* within an output that a reader took only what ends a program is no part of it */
 		if (s->kept[i] && !rs_ends_program(l->text))
 			continue;
-		failure_add(s->t->a, in, l, stated, &n);
+		failure_add(s->t->a, in, l, command, stated, &n);
 		/* it is not understood by that: readers of messages come later */
 		u->use[s->number[i] - 1] = was;
 	}
@@ -1087,6 +1237,9 @@ static void settle_use(struct rs_audit *a, struct text *t)
 	for (uint32_t i = 0; i < u->lines; i++)
 		if (u->use[i] == RS_LINE_STRANGE && only_draws(t, i))
 			u->use[i] = RS_LINE_BLANK;
+	for (uint32_t i = 1; i < u->lines; i++)
+		if (t->how[i])
+			u->use[i] = u->use[i - 1];
 	for (uint32_t i = 0; i < u->lines; i++)
 		u->count[u->use[i]]++;
 	for (uint32_t i = 0; i < u->lines && !a->err;) {
@@ -1122,11 +1275,11 @@ static void name_add(struct stream *s)
 	s->t->use->whole = false;
 }
 
-static void read_host(struct text *t, uint16_t host)
+static void read_host(struct text *t, uint16_t host, bool old)
 {
 	struct stream *s = malloc(sizeof(*s));
 
-	if (!s || stream_new(s, t, host))
+	if (!s || stream_new(s, t, host, old))
 		t->a->err = -ENOMEM;
 	if (s && s->n && !t->a->err) {
 		if (host)
@@ -1154,7 +1307,10 @@ int rs_text_read(struct rs_audit *a, const struct rs_input *in)
 		a->err = -ENOMEM;
 	for (uint32_t i = 0; i < t->n_names && !a->err; i++)
 		if (!i || t->name[i].is == i)
-			read_host(t, (uint16_t)i);
+			read_host(t, (uint16_t)i, false);
+	for (uint32_t i = 0; i < t->n_names && !a->err && t->old_quotes; i++)
+		if (!i || t->name[i].is == i)
+			read_host(t, (uint16_t)i, true);
 	settle_use(a, t);
 	knew = t->knew;
 	text_free(t);

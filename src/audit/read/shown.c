@@ -206,16 +206,21 @@ static const struct rs_shown *begun_at(const char *line)
 
 static const struct rs_shown *of_command(const char *command)
 {
-	char like[128];
+	char like[128], bare[256];
 	struct kept k;
 
+	/* what a pipe leaves of an output is that output's */
+	snprintf(bare, sizeof(bare), "%s", command ? command : "");
+	bare[strcspn(bare, "|;")] = '\0';
+	for (size_t n = strlen(bare); n && bare[n - 1] == ' ';)
+		bare[--n] = '\0';
 	for (const struct rs_shown *b = rs_shown_blocks; command && b->name; b++)
 		for (const char *p = b->command; p && *p;) {
 			size_t n = strcspn(p, "|");
 
 			snprintf(like, sizeof(like), "%.*s", (int)n, p);
 			k = (struct kept){.steps = STEPS};
-			if (fits(like, command, &k, ' '))
+			if (fits(like, bare, &k, ' '))
 				return b;
 			p += n + (p[n] == '|');
 		}
@@ -255,13 +260,15 @@ struct at {
 	const struct rs_input *in;
 	const struct rs_shown *block;
 	char entry[NAME]; /* whose lines follow; "": nobody said */
-	uint32_t facts;
+	bool ports;       /* the state of one was told */
 };
 
 static uint32_t message_row(const char *key)
 {
-	for (uint32_t i = 0; rs_messages[i].key; i++)
-		if (!strcmp(rs_messages[i].key, key))
+	const struct rs_message *m;
+
+	for (uint32_t i = 0; (m = rs_message_row(i)); i++)
+		if (!strcmp(m->key, key))
 			return i;
 	return RS_MESSAGE_ROWS;
 }
@@ -306,7 +313,8 @@ static void say(struct at *s, const struct rs_line *l, const struct rs_shown_row
 	if (row == RS_MESSAGE_ROWS || !rs_message_room(s->a, row))
 		return;
 	rs_input_add(s->a, in, l->number, NULL, "message", r->message, "%.*s", KEPT, l->text);
-	if (*s->entry && rs_messages[row].check)
+	s->ports |= !strncmp(r->message, "port-", 5);
+	if (*s->entry && rs_message_row(row)->check)
 		rs_input_add(s->a, in, l->number, NULL, "message_device", r->message, "%s",
 			     s->entry);
 }
@@ -347,7 +355,7 @@ static void uncomment(char *text)
 		memmove(text, text + 2, strlen(text + 2) + 1);
 }
 
-uint32_t rs_shown_read(struct rs_audit *a, const struct rs_input *in)
+uint32_t rs_shown_read(struct rs_audit *a, const struct rs_input *in, bool *ports)
 {
 	struct at s = {.a = a, .in = in};
 	uint32_t before = rs_facts_count(a->facts);
@@ -355,6 +363,7 @@ uint32_t rs_shown_read(struct rs_audit *a, const struct rs_input *in)
 	struct rs_line *l = calloc(1, sizeof(*l));
 
 	pthread_once(&signs.once, build);
+	*ports = false;
 	if (!l) {
 		a->err = -ENOMEM;
 		return 0;
@@ -372,6 +381,7 @@ uint32_t rs_shown_read(struct rs_audit *a, const struct rs_input *in)
 			take(&s, l);
 	}
 	free(l);
+	*ports = s.ports;
 	return rs_facts_count(a->facts) - before;
 }
 

@@ -25,7 +25,7 @@ struct rs_shown_row {
 	double than;
 	const char *fact;    /* of the entry, "counter/crc_in"; NULL: none */
 	const char *value;   /* NULL: the number */
-	const char *message; /* key of a row of rs_messages; NULL: none */
+	const char *message; /* key of a row of facts/message.h; NULL: none */
 };
 
 enum { RS_SHOWN_SIGNS = 6 };
@@ -42,7 +42,7 @@ struct rs_shown {
 extern const struct rs_shown rs_shown_blocks[]; /* ended by one without name */
 
 /* Takes what the table knows of a segment; how many facts. a->err. */
-uint32_t rs_shown_read(struct rs_audit *a, const struct rs_input *in);
+uint32_t rs_shown_read(struct rs_audit *a, const struct rs_input *in, bool *ports);
 
 /* For tests: does a line fit a template? number: of its last '#', name: of its last '@'. */
 bool rs_shown_fits(const char *like, const char *line, double *number, char *name, size_t size);

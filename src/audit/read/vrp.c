@@ -26,7 +26,7 @@ struct vrp {
 	unsigned n, site; /* site: priorities that some interface protects */
 	/* of the interface at hand */
 	char port[NAME];
-	uint32_t line, trust;
+	uint32_t line, trust, tags; /* where it trusts DSCPs; where priority tags */
 	bool enabled;
 	unsigned mask, ecn;
 	int mtu;
@@ -103,6 +103,8 @@ static void finish(struct vrp *v)
 	if (!*v->port)
 		return;
 	say(v, v->line, v->port, "pfc_seen", "1");
+	if (v->tags && !v->trust)
+		say(v, v->tags, v->port, "trust", "pcp");
 	if (v->trust) {
 		say(v, v->trust, v->port, "trust", "dscp");
 		for (int d = 0; d < 64; d++) {
@@ -147,6 +149,9 @@ static void interface_line(struct vrp *v, const struct rs_line *l)
 		v->mask |= bits(p + 36);
 	} else if (!strncmp(l->text, "trust dscp", 10) || !strncmp(l->text, "qos trust dscp", 14)) {
 		v->trust = l->number;
+	} else if (!strncmp(l->text, "trust 8021p", 11) ||
+		   !strncmp(l->text, "qos trust dot1p", 15)) {
+		v->tags = l->number;
 	} else if (sscanf(l->text, "qos queue %d ecn", &q) == 1 ||
 		   sscanf(l->text, "qos wred queue %d ecn", &q) == 1) {
 		v->ecn |= q >= 0 && q < 8 && strstr(l->text, " ecn") ? 1u << q : 0;
@@ -202,7 +207,7 @@ static int read_vrp(struct rs_audit *a, const struct rs_input *in)
 		    strncasecmp(v.port, "vlan", 4) && strncasecmp(v.port, "loop", 4) &&
 		    strncasecmp(v.port, "me", 2) && strncasecmp(v.port, "null", 4)) {
 			v.line = l.number;
-			v.trust = 0;
+			v.trust = v.tags = 0;
 			v.enabled = false;
 			v.mask = v.ecn = 0;
 			v.mtu = 0;

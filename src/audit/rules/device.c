@@ -577,9 +577,10 @@ static void p14_errors(struct rs_audit *a, const struct rs_rule *r, const char *
 		bad++;
 		/* one reading, or a correctable error without a clock, is no rate */
 		if (c.lifetime || (kinds[i].per_minute > 0 && c.seconds <= 0)) {
-			f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR, "%lld %s PCIe errors, %s",
+			f = rs_finding_new(a, r, RS_FAIL, RS_INFO, "%lld %s PCIe errors, %s",
 					   (long long)c.by, kinds[i].counter + 4,
 					   rs_look_since(a, &c));
+			f->confidence = RS_LOW;
 			rs_finding_need(a, f, "--since an older snapshot, and /proc/uptime",
 					"their rate");
 		} else {

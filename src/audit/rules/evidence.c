@@ -539,7 +539,7 @@ const struct rs_fact *rs_evidence_cut_off(const struct rs_audit *a)
 
 enum rs_conclusion rs_audit_concludes(const struct rs_audit *a, bool strict)
 {
-	bool fail = false, unknown = false, judged = a->some;
+	bool fail = false, unknown = false, stated = false, judged = a->some;
 
 	for (uint32_t i = 0; i < a->n_findings; i++) {
 		const struct rs_finding *f = a->findings[i];
@@ -548,11 +548,12 @@ enum rs_conclusion rs_audit_concludes(const struct rs_audit *a, bool strict)
 		if (f->suppressed)
 			continue;
 		fail |= f->verdict == RS_FAIL && f->severity >= (strict ? RS_MINOR : RS_MAJOR);
+		stated |= f->verdict == RS_FAIL && f->states_failure;
 		unknown |= f->verdict == RS_UNKNOWN && f->severity == RS_CRITICAL;
 	}
 	if (fail)
 		return RS_CONCLUDES_FAULTY;
-	if (!knows(a) || failure_of(a, NULL))
+	if (!knows(a) || stated || failure_of(a, NULL))
 		return RS_CONCLUDES_THIN;
 	if (unknown)
 		return RS_CONCLUDES_OPEN;
@@ -620,6 +621,16 @@ void rs_evidence_next(struct rs_audit *a)
 		next(a, "the job's whole log, of all ranks, to its end",
 		     "what was named does not show that the job ended, and an error may come "
 		     "later");
+		return;
+	}
+	for (uint32_t i = 0; i < a->n_findings && !a->failure; i++) {
+		const struct rs_finding *f = a->findings[i];
+
+		if (f->verdict != RS_FAIL || !f->states_failure || f->suppressed || !f->n_needs ||
+		    rs_audit_concludes(a, false) != RS_CONCLUDES_THIN)
+			continue;
+		next(a, f->need[0].file,
+		     rs_audit_text(a, "%s %s: %s", f->rule->id, f->rule->name, f->need[0].why));
 		return;
 	}
 	for (uint32_t i = 0; i < a->n_findings && !a->failure; i++) {

@@ -19,14 +19,30 @@ static const double told = 1e-7, errors_major = 1e-5, drops_noted = 1e-6, drops_
 enum { ERRORS_MANY = 1000000 };
 
 /* Names of one count, the first that is known counts. */
-static const char *const frames_in[] = {
-	"frames_in",        "rx_packets_phy", "rx_packets",     "HwIfInUcastPkts", "rx_pkts",
-	"rx_ucast_packets", "rx_good_frames", "rx_unicast.nic", "rx_ucast_frames", NULL};
+static const char *const frames_in[] = {"frames_in",
+					"rx_packets_phy",
+					"rx_packets",
+					"HwIfInUcastPkts",
+					"rx_pkts",
+					"rx_ucast_packets",
+					"rx_good_frames",
+					"rx_unicast.nic",
+					"frames_rx_ok",
+					"rx_ucast_frames",
+					NULL};
 static const char *const frames_out[] = {"frames_out", "tx_packets_phy", "tx_packets",
 					 "HwIfOutUcastPkts", NULL};
-static const char *const errors_in[] = {
-	"errors_in",     "crc_in",       "symbol_in", "rx_crc_errors_phy",
-	"rx_fcs_errors", "HwIfInErrors", NULL};
+static const char *const errors_in[] = {"errors_in",
+					"crc_in",
+					"symbol_in",
+					"rx_crc_errors_phy",
+					"rx_fcs_errors",
+					"HwIfInErrors",
+					"rx_fcs_err_frames",
+					"frames_rx_bad_fcs",
+					"rx_crc_errors.nic",
+					"rx_crc_errors",
+					NULL};
 static const char *const errors_out[] = {"errors_out", "HwIfOutErrors", NULL};
 static const char *const drops_in[] = {"dropped_in",
 				       "HwIfInDiscards",
@@ -38,6 +54,8 @@ static const char *const drops_in[] = {"dropped_in",
 				       "rx_total_discard_pkts",
 				       "rx_stat_discard",
 				       "rx_dropped.nic",
+				       "frames_rx_dropped",
+				       "rx_no_buffer_count",
 				       NULL};
 static const char *const drops_out[] = {"dropped_out", "HwIfOutQDrops", "HwIfOutDiscards", NULL};
 

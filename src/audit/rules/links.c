@@ -526,6 +526,38 @@ static void l04_sibling(struct rs_gather *g, const char *host, const char *nic)
 		       nic + 4, (long long)best->number, best->number >= 800 ? 8 : 4);
 }
 
+/* InfiniBand ports of one type of adapter at other rates: by right where they are for storage. */
+static void l04_type(struct rs_gather *g, const char *host, const char *nic)
+{
+	const char *type = rs_facts_value(g->a->facts, host, nic, "hca_type"), *other;
+	const char *layer = rs_facts_value(g->a->facts, host, nic, "link_layer");
+	const char *state = rs_facts_value(g->a->facts, host, nic, "port_state");
+	const struct rs_fact *rate = rs_look(g->a, host, nic, "rate_gbps"), *best = NULL;
+	uint32_t at = 0;
+
+	if (strncmp(nic, "nic/", 4) || !type || !layer || strcasecmp(layer, "InfiniBand") ||
+	    !state || !strcasestr(state, "active") || !rate || !rate->numeric ||
+	    rs_facts_value(g->a->facts, host, nic, "board_id"))
+		return;
+	while ((other = rs_facts_subject(g->a->facts, &at, host, "nic/"))) {
+		const struct rs_fact *f = rs_look(g->a, host, other, "rate_gbps");
+		const char *t = rs_facts_value(g->a->facts, host, other, "hca_type");
+		const char *l = rs_facts_value(g->a->facts, host, other, "link_layer");
+
+		if (f && f->numeric && t && l && !strcmp(t, type) && !strcasecmp(l, layer) &&
+		    (!best || f->number > best->number))
+			best = f;
+	}
+	if (!best || best->number <= rate->number)
+		return;
+	rs_gather_fail(g, RS_MINOR, host, as_port(g->a, nic), rate, best,
+		       "%s: an InfiniBand port runs at %lldG, %s of the same type (%s) at %lldG",
+		       host, (long long)rate->number, best->subject + 4, type,
+		       (long long)best->number);
+	if (g->f)
+		g->f->confidence = RS_LOW;
+}
+
 /* sysfs says of some iWARP adapters that their link layer is InfiniBand. */
 static bool is_iwarp(const char *nic)
 {
@@ -572,6 +604,7 @@ static void l04_link(struct rs_gather *g, const char *host, const char *subject)
 {
 	l04_fastest(g, host, subject);
 	l04_slowest(g, host, subject);
+	l04_type(g, host, subject);
 	l04_peer(g, host, subject);
 	l04_sibling(g, host, subject);
 }

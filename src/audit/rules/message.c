@@ -83,13 +83,32 @@ static bool cites(const struct rs_finding *f, const struct rs_fact *line)
 	return false;
 }
 
-/* A check that judged this very line has said it already. */
-static bool told(const struct rs_audit *a, const struct rs_message *m, const struct rs_fact *line)
+/* Checks that judge one thing from several sides: a name alone does not tell which. */
+static bool akin(const char *one, const char *other)
 {
-	for (uint32_t i = 0; i < a->n_findings; i++)
-		if (a->findings[i]->verdict == RS_FAIL &&
-		    !strcmp(a->findings[i]->rule->id, m->check) && cites(a->findings[i], line))
+	static const char *const families[] = {"C07 L01 L02", "S13 C08 C01", "H09 A01 H08",
+					       "S02 R07",     "L03 L02",     "S11 S15"};
+
+	for (unsigned i = 0; i < sizeof(families) / sizeof(*families); i++)
+		if (strstr(families[i], one) && strstr(families[i], other))
 			return true;
+	return false;
+}
+
+/* A check that judged this very line has said it already; how grave it is, the line may tell
+ * better. */
+static bool told(struct rs_audit *a, const struct rs_message *m, const struct rs_fact *line)
+{
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		struct rs_finding *f = a->findings[i];
+
+		if (f->verdict != RS_FAIL || !cites(f, line) ||
+		    (strcmp(f->rule->id, m->check) && !(m->general && akin(f->rule->id, m->check))))
+			continue;
+		if (m->general && m->severity > f->severity)
+			f->severity = (enum rs_severity)m->severity;
+		return true;
+	}
 	return false;
 }
 
@@ -243,6 +262,8 @@ static void hear(struct rs_audit *a, const struct rs_rule *r, const struct rs_me
 		hear_host(&h, r, rs_facts_host(a->facts, i));
 	if (h.f && !h.grave && h.f->severity > RS_MINOR)
 		h.f->severity = RS_MINOR;
+	if (h.f)
+		h.f->states_failure = h.f->severity == RS_MINOR && !m->setting;
 	if (!h.f || h.lines < 2)
 		return;
 	h.f->title = h.hosts > 1 ? rs_audit_text(a, "%s (%u lines, %u hosts)", m->title, h.lines,
@@ -274,11 +295,12 @@ static void hear_row(struct rs_audit *a, const struct rs_rule *r, const struct r
 void rs_messages_judge(struct rs_audit *a, bool (*wanted)(const struct rs_rule *, void *),
 		       void *state)
 {
+	const struct rs_message *m;
 	bool any = false;
 
 	for (uint32_t i = 0; !any && i < rs_facts_hosts(a->facts); i++)
 		any = rs_message_fact(a, rs_facts_host(a->facts, i), "message ") != NULL;
-	for (const struct rs_message *m = rs_messages; any && m->key; m++) {
+	for (uint32_t row = 0; any && (m = rs_message_row(row)); row++) {
 		const struct rs_rule *r = m->check ? rs_rule_find(m->check) : NULL;
 
 		if (r && wanted(r, state))

@@ -4,7 +4,7 @@
 
 #include "audit/rules/rule.h"
 
-/* After all checks: a FAIL for each row of rs_messages that a host's text holds and nothing
+/* After all checks: a FAIL for each row of facts/message.h that a host's text holds and nothing
  * contradicts, of the rules that are wanted. It takes the place of a PASS or an UNKNOWN. */
 void rs_messages_judge(struct rs_audit *a, bool (*wanted)(const struct rs_rule *, void *),
 		       void *state);

@@ -611,6 +611,7 @@ static void h08_slaves(struct rs_audit *a, const struct rs_rule *r, const char *
 	rs_finding_subject(a, f, host, bond + 5);
 	rs_finding_fact(f, down);
 	rs_finding_why(a, f, "what the bond carries goes through the other port alone");
+	f->states_failure = !rdma;
 }
 
 static void h08(struct rs_audit *a, const struct rs_rule *r)

@@ -6,6 +6,7 @@
 #include "audit/facts/gid.h"
 #include "audit/facts/nccl.h"
 #include "audit/facts/qos.h"
+#include "audit/facts/look.h"
 #include "audit/rules/rule.h"
 
 /* ---- R02 ---- */
@@ -144,7 +145,8 @@ static void r02_none(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
 		uint32_t k = rs_facts_seek(a->facts, host, nic);
 		const struct rs_fact *f, *v2 = NULL, *v1 = NULL;
-		bool good = false;
+		/* a listing of types alone: empty entries have none */
+		bool good = false, types = !rs_look_any(a, host, nic, "gid/");
 		struct rs_finding *x;
 
 		while ((f = rs_facts_next(a->facts, &k, host, nic, "gid_type/")) &&
@@ -153,8 +155,8 @@ static void r02_none(struct rs_audit *a, const struct rs_rule *r, const char *ho
 							 rs_audit_text(a, "gid/%s", f->name + 9));
 
 			/* a GID with an address in a list without any RoCE v2 entry */
-			if (!strcmp(f->value, "v1") && gid && !rs_gid_zero(gid) &&
-			    !rs_gid_link_local(gid))
+			if (!strcmp(f->value, "v1") &&
+			    (types || (gid && !rs_gid_zero(gid) && !rs_gid_link_local(gid))))
 				v1 = f;
 			if (strcmp(f->value, "v2"))
 				continue;

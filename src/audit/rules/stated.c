@@ -119,6 +119,18 @@ static void say(struct state *s, const struct rs_rule *r, const struct rs_kind *
 		f->title = rs_audit_text(s->a, "%s (%u lines)", k->title, s->lines[i]);
 }
 
+/* A tool's refusal in its own form, and no counter's name. */
+static bool refused(const char *text)
+{
+	static const char *const forms[] = {"answers: ", "rror: ",  "annot ",
+					    "ailed to ", " failed", "-E-"};
+
+	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		if (strstr(text, forms[i]))
+			return true;
+	return false;
+}
+
 static void hear(struct rs_audit *a, const char *host,
 		 bool (*wanted)(const struct rs_rule *, void *), void *state)
 {
@@ -132,8 +144,17 @@ static void hear(struct rs_audit *a, const char *host,
 		const struct rs_rule *r;
 		bool accuses;
 
-		if (!(k = rs_words_kind(said->value, &accuses)) || (k->weak && any) ||
-		    is_known(a, host, said) || cites(a, said))
+		k = rs_words_kind(said->value, &accuses);
+		/* its own words say little: what printed it says more */
+		if (k ? k->weak : refused(said->value)) {
+			const struct rs_fact *by =
+				rs_facts_get(a->facts, host, "said_by", said->name);
+			const struct rs_kind *of =
+				by ? rs_words_command(by->value, &accuses) : NULL;
+
+			k = of ? of : k;
+		}
+		if (!k || (k->weak && any) || is_known(a, host, said) || cites(a, said))
 			continue;
 		r = rs_rule_find(k->check);
 		if (!r || !wanted(r, state) ||

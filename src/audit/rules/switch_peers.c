@@ -100,11 +100,28 @@ static void s09_odd(struct rs_gather *g, const struct rs_hop_view *v)
 		       (long long)mtu->number, (long long)other->number);
 }
 
+/* NX-OS: the lossless class has an MTU of its own, which is below the port's. */
+static void s09_class(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	const struct rs_fact *class = rs_facts_get(g->a->facts, v->sw, v->port, "mtu_class");
+	const struct rs_fact *port = NULL;
+
+	if (!class || !class->numeric ||
+	    ip_mtu(g->a, v->sw, v->port, &port) <= (int64_t) class->number)
+		return;
+	rs_gather_fail(g, RS_MAJOR, v->sw, v->port, class, port,
+		       "the lossless class of %s takes frames of %lld B, its ports %lld B", v->sw,
+		       (long long)class->number, (long long)port->number);
+	if (g->f)
+		g->f->confidence = RS_MEDIUM;
+}
+
 void switch_s09(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_gather g = switch_gather(a, r);
 
 	switch_each_port(&g, s09_odd);
+	switch_each_port(&g, s09_class);
 
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i), *netdev;

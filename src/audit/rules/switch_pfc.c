@@ -9,12 +9,18 @@
 #include "audit/rules/hop_fix.h"
 #include "audit/rules/switch.h"
 
-enum { DEMANDS = 32, HOST_PORTS = 64 };
+enum {
+	DEMANDS = 32,
+	HOST_PORTS = 64,
+	ALL_PRIORITIES = 0xff,
+	CONTROL = 48 /* CNPs and control of networks: RFC 4594, CS6 */
+};
 
 /* ---- S01: a lossless class that the traffic reaches ---- */
 
 /* A row of the map that takes a DSCP out of the class that it has by default and that PFC guards,
- * where no row leads into such a class: somebody meant to classify that DSCP. NULL: none. */
+ * or into one that is marked and not guarded, where no row leads into a guarded class: that DSCP
+ * was meant to be lossless. NULL: none. */
 static const struct rs_fact *s01_away(const struct rs_hop_view *v, unsigned mask)
 {
 	const struct rs_fact *away = NULL;
@@ -27,10 +33,47 @@ static const struct rs_fact *s01_away(const struct rs_hop_view *v, unsigned mask
 			continue;
 		if (h.lossless == 1)
 			return NULL;
-		if (mask >> dscp / 8 & 1)
+		if (mask >> dscp / 8 & 1 || (h.ecn == 1 && h.lossless == 0 && dscp < CONTROL))
 			away = away ? away : h.map;
 	}
 	return away;
+}
+
+/* A policy that classifies DSCPs was written and is bound to neither the port nor the switch. */
+static bool s01_unbound(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	const struct rs_fact *policy = rs_facts_get(g->a->facts, v->sw, v->port, "unbound_policy");
+
+	if (!policy || v->classifies)
+		return false;
+	rs_gather_fail(g, RS_MAJOR, v->sw, v->port, policy,
+		       rs_hop_fact(g->a, v->sw, v->port, "pfc/%d", __builtin_ctz(v->mask)),
+		       "PFC is on for priority %d, and no policy leads a DSCP to its class on a "
+		       "port of %s: %s is bound nowhere",
+		       __builtin_ctz(v->mask), v->sw, policy->value);
+	return true;
+}
+
+/* PFC is on, and the port looks at priority tags alone, though its DSCPs are mapped. RoCE v2
+ * crosses routers without a tag. */
+static bool s01_tags(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	const struct rs_fact *map = NULL;
+
+	for (int dscp = 0; dscp < 64 && !map; dscp++)
+		map = v->dscp[dscp];
+	if (!v->trust || strcmp(v->trust->value, "pcp") != 0 || (!map && !v->vrp))
+		return false;
+	rs_gather_fail(g, map ? RS_MAJOR : RS_MINOR, v->sw, v->port, v->trust,
+		       rs_hop_fact(g->a, v->sw, v->port, "pfc/%d", __builtin_ctz(v->mask)),
+		       "PFC is on for priority %d, and the port of %s trusts priority tags, not "
+		       "DSCP: untagged packets are in the default class",
+		       __builtin_ctz(v->mask), v->sw);
+	if (g->f)
+		g->f->confidence = RS_MEDIUM;
+	if (g->new_switch)
+		rs_hop_fix_trust(g->a, g->f, v->sw, v->port);
+	return true;
 }
 
 /* PFC is on, and no DSCP leads to what it protects. */
@@ -52,6 +95,8 @@ static void s01_port(struct rs_gather *g, const struct rs_hop_view *v)
 			rs_hop_fix_trust(g->a, g->f, sw, port);
 		return;
 	}
+	if (s01_unbound(g, v) || s01_tags(g, v))
+		return;
 	if (!v->classifies) {
 		g->unknown++;
 		return;
@@ -67,10 +112,11 @@ static void s01_port(struct rs_gather *g, const struct rs_hop_view *v)
 		const struct rs_fact *away = s01_away(v, mask);
 
 		if (away)
-			rs_gather_fail(g, RS_MAJOR, sw, port, away, NULL,
-				       "a row of the map takes %s out of the lossless class on %s: "
-				       "the class is reached by default rows alone",
-				       strrchr(away->name, '/') + 1, sw);
+			rs_gather_fail(
+				g, RS_MAJOR, sw, port, away, NULL,
+				"a row of the map leads %s to a class that PFC does not guard on "
+				"%s: the guarded class is reached by default rows alone",
+				strrchr(away->name, '/') + 1, sw);
 		else
 			rs_gather_pass_pfc(g, sw, port, reached & mask);
 		return;
@@ -177,7 +223,8 @@ static void s02_port(struct rs_gather *g, const struct rs_hop_view *v)
 	if (rs_facts_get(g->a->facts, sw, port, "pfc_no_class")) {
 		rs_gather_fail(g, RS_CRITICAL, sw, port,
 			       rs_facts_get(g->a->facts, sw, port, "pfc_no_class"), NULL,
-			       "PFC is on for a port of %s, and no class of its policy pauses", sw);
+			       "PFC is on for a port of %s, and it pauses for no class or priority",
+			       sw);
 		return;
 	}
 	if (here && (!rx || !tx)) {
@@ -205,7 +252,9 @@ static void s02_port(struct rs_gather *g, const struct rs_hop_view *v)
 		return;
 	}
 	if (here & elsewhere || !v->classifies || !rs_hop_carries(v, &g->site)) {
-		if (here)
+		/* all eight are no choice of a class (S14 tells them), and no more is one that only
+		 * default rows reach (S01) */
+		if (here && here != ALL_PRIORITIES && !s01_away(v, here))
 			rs_gather_pass_pfc(g, sw, port, here);
 		return;
 	}
@@ -285,14 +334,41 @@ static void s02_nowhere(struct rs_gather *g, const char *sw)
 		g->f->confidence = RS_MEDIUM;
 }
 
+/* What a switch's configuration says of all its ports. */
+static void s02_whole(struct rs_gather *g, const char *sw)
+{
+	static const struct {
+		const char *fact, *value, *what;
+		enum rs_severity severity;
+	} known[] = {
+		{"pfc_meant", NULL, "PFC is off on each port, though a class is to pause",
+		 RS_MAJOR},
+		{"pfc_unbound", NULL, "a profile of PFC was written, and no port has it", RS_MAJOR},
+		{"roce_mode", "lossy", "RoCE's mode is lossy: no priority has PFC", RS_MINOR},
+	};
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		const struct rs_fact *f = rs_facts_get(g->a->facts, sw, "host", known[i].fact);
+
+		if (!f || (known[i].value && strcmp(f->value, known[i].value) != 0))
+			continue;
+		rs_gather_fail(g, known[i].severity, sw, "port/*", f, NULL, "%s: %s", sw,
+			       known[i].what);
+		if (g->f)
+			g->f->confidence = RS_MEDIUM;
+	}
+}
+
 void switch_s02(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_gather g = switch_gather(a, r);
 
 	switch_each_port(&g, s02_port);
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
-		if (switch_at(a, i))
+		if (switch_at(a, i)) {
 			s02_nowhere(&g, switch_at(a, i));
+			s02_whole(&g, switch_at(a, i));
+		}
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
 		if (!switch_at(a, i))
 			s02_lldp(&g, rs_facts_host(a->facts, i));
@@ -476,6 +552,8 @@ static void s08_storm(struct rs_gather *g, const struct rs_hop_view *v)
 				       "queue %d of %s was held by a pause storm, %lld times, and "
 				       "came back",
 				       q, sw, (long long)in);
+			if (g->f)
+				g->f->states_failure = true;
 			continue;
 		}
 		rs_gather_fail(g, RS_CRITICAL, sw, port, s,

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include "audit/facts/kernel_line.h"
 #include "audit/facts/level.h"
 #include "audit/rules/words.h"
 
@@ -71,7 +72,7 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "H06",
-		.any = "hugepage|hugepages|~huge page|~nr_hugepages|~hugetlb",
+		.any = "iobuf|~iobuf_|hugepage|hugepages|~huge page|~nr_hugepages|~hugetlb",
 		.title = "a line states a failure that names huge pages",
 		.need = "grep -i huge /proc/meminfo; cat /proc/cmdline",
 	},
@@ -89,7 +90,8 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "P12",
-		.any = "~peermem|~peer_mem|~gpudirect|~gpu "
+		.any = "~cufile|~nvidia-fs|~nvidia_fs|~nvfs_|gdsio|~gpudirect "
+		       "storage|~peermem|~peer_mem|~gpudirect|~gpu "
 		       "direct|~gpu rdma|~gpu-direct|gdrcopy|gdrdrv|dmabuf|dma-buf|gdr|gdrdma",
 		.but = "~nccl_",
 		.title = "a line states a failure of GPU memory that NICs should reach",
@@ -98,7 +100,7 @@ static const struct rs_kind kinds[] = {
 	{
 		.check = "R02",
 		.any = "gid|gids|sgid|dgid|~gid_index",
-		.but = "nfs|chown|~uid",
+		.but = "nfs|chown|~uid|~wqe[",
 		.title = "a line states a failure that names a GID",
 		.need = "show_gids, on both hosts",
 	},
@@ -148,7 +150,7 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "N12",
-		.any = "~retry counter|~retry exceeded|~retry_exc|~retry count|rnr|wc|cqe|"
+		.any = "~wqe[|~retry counter|~retry exceeded|~retry_exc|~retry count|rnr|wc|cqe|"
 		       "~wc status|~completion with error|~completion error|~error completion|"
 		       "~work completion|~cq error|~endpoint timeout|~transport error|"
 		       "~local access error|~remote access error|~protection error",
@@ -179,6 +181,13 @@ static const struct rs_kind kinds[] = {
 		.but = "~device list|~devices list|~rdma devices|~abi version",
 		.title = "a connection by the RDMA connection manager failed",
 		.need = "rdma link; rping -c -a PEER -v; the listener's own log",
+	},
+	{
+		.check = "P14",
+		.any = "nvlink|nvlinks|nvswitch|~nvlink_",
+		.with = "inactive|down|~fail|~error|fatal|disabled",
+		.title = "a line states a fault of NVLink",
+		.need = "nvidia-smi nvlink -s; dmesg | grep -i nvlink",
 	},
 	{
 		.check = "H09",
@@ -316,6 +325,91 @@ static const struct rs_kind kinds[] = {
 	},
 };
 
+/* The kernel's lines by who speaks: the check of each part, in the order of enum rs_kernel_part. */
+static const struct rs_kind kernel_kinds[] = {
+	[RS_KERNEL_NIC] = {.check = "P14",
+			   .title = "the kernel's log states a fault of an RDMA NIC",
+			   .need = "dmesg -T; ethtool -i NETDEV",
+			   .kernel = true},
+	[RS_KERNEL_GPU] = {.check = "P14",
+			   .title = "the kernel's log states a fault of a GPU",
+			   .need = "dmesg -T; nvidia-smi -q, or rocm-smi",
+			   .kernel = true},
+	[RS_KERNEL_PCI] = {.check = "P14",
+			   .title = "the kernel's log states a fault of a PCIe link",
+			   .need = "dmesg -T; lspci -vvv -s BDF",
+			   .kernel = true},
+	[RS_KERNEL_IOMMU] = {.check = "P05",
+			     .title = "the kernel's log states a fault of the IOMMU or its buffers",
+			     .need = "cat /proc/cmdline; dmesg | grep -iE 'iommu|dmar|swiotlb'",
+			     .kernel = true},
+	[RS_KERNEL_CPU] =
+		{.check = "P14",
+		 .title = "the kernel's log states a fault of a CPU, of memory or of its own",
+		 .need = "dmesg -T; ipmitool sel list",
+		 .kernel = true},
+	[RS_KERNEL_NET] =
+		{.check = "N17",
+		 .title = "the kernel refused packets or connections: a table of it is full",
+		 .need = "sysctl net.netfilter.nf_conntrack_max "
+			 "net.ipv4.neigh.default.gc_thresh3 net.core.somaxconn",
+		 .kernel = true},
+	[RS_KERNEL_MODULE] = {.check = "X05",
+			      .title = "the kernel refused a module: another kernel's, or unsigned",
+			      .need = "modinfo MODULE; uname -r; dkms status; mokutil --sb-state",
+			      .kernel = true},
+	[RS_KERNEL_VF] = {.check = "K05",
+			  .title = "virtual functions could not be made",
+			  .need = "lspci -vvv -s BDF; the BIOS's settings of SR-IOV and MMIO",
+			  .kernel = true},
+};
+
+/* What a tool says when it fails, by the tool: .any is the beginning of a command, of which
+ * .with is somewhere within. A told one is minor: the tool may lack a right, or the device a
+ * part. */
+static const struct rs_kind command_kinds[] = {
+	{.check = "K05",
+	 .any = "echo|bash|sh|tee|sudo",
+	 .with = "~sriov_numvfs",
+	 .title = "the kernel refused to make virtual functions",
+	 .need = "lspci -vvv -s BDF; dmesg | tail"},
+	{.check = "R07",
+	 .any = "mlnx_qos|dcb|lldptool|niccli|bnxt_setupcc.sh|bnxt_setupcc",
+	 .title = "a tool that sets QoS was refused",
+	 .need = "mlnx_qos -i NETDEV, or dcb pfc show dev NETDEV; dmesg | tail"},
+	{.check = "N15",
+	 .any = "ibv_devinfo|ibv_devices|ibv_|ibstat|ibstatus|rdma|show_gids|ibdev2netdev|fi_info|"
+		"ucx_info|"
+		"modprobe|insmod|dkms|openibd",
+	 .title = "a tool finds no RDMA device, or could not load its driver",
+	 .need = "rdma link; lsmod | grep -E 'ib_|rdma'; dmesg | tail"},
+	{.check = "H09",
+	 .any = "perfquery|ibqueryerrors|saquery|sminfo|ibping|ibhosts|ibnodes|ibswitches|"
+		"ibnetdiscover|"
+		"iblinkinfo|smpquery|ibtracert|ibdiagnet|ibportstate|ibroute|ibaddr",
+	 .title = "a tool of the subnet got no answer",
+	 .need = "ibstat; sminfo"},
+	{.check = "P14",
+	 .any = "devlink|mlxlink|mlxconfig|mstconfig|mst|flint|mstflint|mlxfwmanager|mlxreg|nicctl|"
+		"lspci|"
+		"setpci|nvidia-smi|rocm-smi|amd-smi|dcgmi|mlxfwreset",
+	 .title = "a device's tool could not reach the device, or it refused",
+	 .need = "lspci; dmesg | tail"},
+	{.check = "K02",
+	 .any = "kubectl|oc|helm|crictl",
+	 .title = "the cluster states a failure of an object",
+	 .need = "kubectl describe of that object; kubectl get events"},
+	{.check = "H09",
+	 .any = "ethtool",
+	 .title = "the kernel refused a question about an interface",
+	 .need = "ip link; dmesg | tail",
+	 .told = true},
+	{.check = "N18",
+	 .any = "systemctl|journalctl|sinfo|squeue|sacct|scontrol",
+	 .title = "a service or a job is in a state of failure",
+	 .need = "journalctl -u UNIT; scontrol show job JOB"},
+};
+
 static const struct rs_kind other = {
 	.check = "N18",
 	.title = "a line states a failure that no other check explains",
@@ -423,7 +517,9 @@ static bool is_strong(const char *low)
 		       "~connection reset|~not responding|unhealthy|lost|~error code|"
 		       "~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
 		       "~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
-		       "~out of range|~terminate called|~what():|~error (|~coredump|~core "
+		       "~out of range|~incompatib|~unbound variable|sigsegv|sigbus|sigabrt|~caught "
+		       "signal|~cm_event_connect_error|~cm_event_device_removal|~terminate "
+		       "called|~what():|~error (|~coredump|~core "
 		       "dump|~errors in |~error "
 		       "-|~error 0x|~doesn't work|~does not work|~not working|"
 		       "~not available|~not permitted|~non-zero status|~null value|~returned "
@@ -494,7 +590,11 @@ static const struct rs_kind *kind_in(const char *low, enum rs_level level)
 {
 	bool kernel = is_kernel(low);
 	bool person = *low != '|' && is_told(low);
+	enum rs_kernel_part part;
 
+	if (kernel && rs_kernel_line(low, &part) == RS_KERNEL_FAULT &&
+	    !has_one(low, "~peermem|~peer_mem|xid|sxid") && !has_one(low, ULPS))
+		return &kernel_kinds[part];
 	/* a driver's line in the kernel's log needs no second word for it; nor does a person's
 	 * complaint, which has words of its own */
 	if (level != RS_LEVEL_ERROR && !person && !is_strong(low) &&
@@ -617,9 +717,43 @@ const struct rs_kind *rs_words_kind(const char *text, bool *accuses)
 	return k;
 }
 
+const struct rs_kind *rs_words_command(const char *command, bool *accuses)
+{
+	char low[TEXT], first[64];
+	const char *name;
+
+	lower(command, low, sizeof(low));
+	name = low + strspn(low, " \t");
+	snprintf(first, sizeof(first), "%.*s", (int)strcspn(name, " \t"), name);
+	name = strrchr(first, '/');
+	name = name ? name + 1 : first;
+	for (unsigned i = 0; i < sizeof(command_kinds) / sizeof(*command_kinds); i++) {
+		const struct rs_kind *k = &command_kinds[i];
+
+		if (has_one(name, k->any) && (!k->with || has_one(low, k->with))) {
+			*accuses = !k->told;
+			return k;
+		}
+	}
+	return NULL;
+}
+
 unsigned rs_words_number(const struct rs_kind *k)
 {
-	static_assert(sizeof(kinds) / sizeof(*kinds) < RS_KINDS,
+	static_assert(sizeof(kinds) / sizeof(*kinds) +
+				      sizeof(kernel_kinds) / sizeof(*kernel_kinds) +
+				      sizeof(command_kinds) / sizeof(*command_kinds) <
+			      RS_KINDS,
 		      "RS_KINDS holds each and the other");
-	return k == &other ? (unsigned)(sizeof(kinds) / sizeof(*kinds)) : (unsigned)(k - kinds);
+	unsigned n = sizeof(kinds) / sizeof(*kinds);
+
+	if (k == &other)
+		return n;
+	if (k >= kernel_kinds && k < kernel_kinds + sizeof(kernel_kinds) / sizeof(*kernel_kinds))
+		return n + 1 + (unsigned)(k - kernel_kinds);
+	if (k >= command_kinds &&
+	    k < command_kinds + sizeof(command_kinds) / sizeof(*command_kinds))
+		return n + 1 + sizeof(kernel_kinds) / sizeof(*kernel_kinds) +
+		       (unsigned)(k - command_kinds);
+	return (unsigned)(k - kinds);
 }

@@ -4,7 +4,7 @@
 
 #include "audit/rules/rule.h"
 
-enum { RS_KINDS = 64 };
+enum { RS_KINDS = 96 };
 
 /*
  * Words are apart by '|': one stands alone, between what are no letters; "~x" may stand within
@@ -21,6 +21,9 @@ struct rs_kind {
 /* The kind of a line; NULL: its words tell nothing. *accuses: a program said so, not a person or a
  * warning. */
 const struct rs_kind *rs_words_kind(const char *text, bool *accuses);
+
+/* The check of what a command said that its own words do not tell; NULL: none. */
+const struct rs_kind *rs_words_command(const char *command, bool *accuses);
 /* Of a kind, below RS_KINDS. */
 unsigned rs_words_number(const struct rs_kind *k);
 

@@ -751,6 +751,47 @@ static void test_junos_balances_by_flowlets_or_by_packets(void **state)
 	(void)state;
 }
 
+#define NXOS                                                                                \
+	"hostname leaf1\nclass-map type qos match-all R\n  match dscp 26\n"                 \
+	"policy-map type qos in\n  class R\n    set qos-group 3\n"                          \
+	"policy-map type network-qos nq\n  class type network-qos c-8q-nq3\n    mtu 1500\n" \
+	"    pause pfc-cos 3\nsystem qos\n  service-policy type network-qos nq\n"
+
+static void test_lines_that_are_missing_are_told(void **state)
+{
+	struct rs_audit *a = reading(NXOS "interface Ethernet1/1\n  mtu 9216\n"
+					  "  priority-flow-control mode on\n");
+
+	(void)state;
+	expect(a, "port/Ethernet1/1", "mtu_class", "1500");
+	expect(a, "port/Ethernet1/1", "unbound_policy", "in");
+	expect(a, "host", "pfc_meant", NULL);
+	rs_audit_destroy(a);
+	a = reading(NXOS "interface Ethernet1/1\n  service-policy type qos input in\n"
+			 "  priority-flow-control mode off\n");
+	expect(a, "host", "pfc_meant", "off");
+	expect(a, "port/Ethernet1/1", "unbound_policy", NULL);
+	rs_audit_destroy(a);
+	a = reading("interface Ethernet1\n   qos trust dscp\n   priority-flow-control on\n"
+		    "interface Ethernet2\n   priority-flow-control on\n"
+		    "   priority-flow-control priority 3 no-drop\n");
+	expect(a, "port/Ethernet1", "pfc_no_class", "priority-flow-control on");
+	expect(a, "port/Ethernet2", "pfc_no_class", NULL);
+	rs_audit_destroy(a);
+	a = reading("#\nsysname leaf1\n#\ndcb pfc\n priority 3\n#\ninterface 100GE1/0/1\n"
+		    " trust 8021p\n dcb pfc enable mode manual\n#\nreturn\n");
+	expect(a, "port/100GE1/0/1", "trust", "pcp");
+	rs_audit_destroy(a);
+	a = reading("set system host-name leaf1\n"
+		    "set class-of-service forwarding-classes class N queue-num 4\n"
+		    "set class-of-service forwarding-classes class N no-loss\n"
+		    "set class-of-service congestion-notification-profile c input dscp code-point "
+		    "011010 pfc\n"
+		    "set class-of-service interfaces et-* unit * classifiers dscp d\n");
+	expect(a, "host", "pfc_unbound", "c");
+	rs_audit_destroy(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -777,6 +818,7 @@ int main(void)
 		cmocka_unit_test(test_lldp_without_neighbours_says_nothing),
 		cmocka_unit_test(test_cables_of_an_infiniband_fabric),
 		cmocka_unit_test(test_cables_of_netq_are_a_host_at_one_end),
+		cmocka_unit_test(test_lines_that_are_missing_are_told),
 		cmocka_unit_test(test_sonic_nested_and_flat_are_one),
 		cmocka_unit_test(test_sonic_counters_go_to_the_port_that_the_map_names),
 	};

@@ -217,6 +217,14 @@ static void test_twins_of_one_board_have_one_speed(void **state)
 			 RS_FAIL);
 	assert_int_equal(verdict("L04", FACTS(NIC("a", "X", "400"), NIC("b", "X", "400"))),
 			 RS_PASS);
+#define HCA(n, rate)                                              \
+	{"gpu", "nic/" n, "hca_type", "MT4129", 0},               \
+		{"gpu", "nic/" n, "link_layer", "InfiniBand", 0}, \
+		{"gpu", "nic/" n, "port_state", "ACTIVE", 0},     \
+		{"gpu", "nic/" n, "rate_gbps", rate, 0}
+	/* of InfiniBand ports without a board's name the adapter's type tells, with less weight */
+	assert_int_equal(severity("L04", FACTS(HCA("a", "400"), HCA("b", "200"))), RS_MINOR);
+	assert_true(verdict("L04", FACTS(HCA("a", "400"), HCA("b", "400"))) != RS_FAIL);
 	/* a management NIC is slower by right; one that is down has no speed */
 	assert_int_equal(verdict("L04", FACTS(NIC("a", "X", "400"), NIC("b", "Y", "25"))), RS_NA);
 	assert_int_equal(verdict("L04", FACTS(NIC("a", "X", "400"), NIC("b", "X", "40"),

@@ -101,6 +101,37 @@ static void test_class_without_a_map_is_unknown(void **state)
 			 RS_UNKNOWN);
 }
 
+/* DSCP 26 in a marked class without PFC, PFC on a class that only EOS' default rows reach */
+static void test_guarded_class_is_not_the_marked_one(void **state)
+{
+	const struct told *t =
+		FACTS(SWITCH("EOS"), OF("*", "dscp_to_tc/26", "3"), OF("*", "tc_to_queue/3", "3"),
+		      OF("Ethernet1", "pfc/4", "1"), OF("Ethernet1", "pfc_seen", "1"),
+		      OF("Ethernet1", "trust", "dscp"), OF("Ethernet1", "queue/3/ecn", "1"));
+
+	assert_int_equal(verdict("S01", t), RS_FAIL);
+	assert_int_equal(verdict("S02", t), RS_NA);
+	/* the same map, PFC where it leads */
+	t = FACTS(SWITCH("EOS"), OF("*", "dscp_to_tc/26", "3"), OF("*", "tc_to_queue/3", "3"),
+		  OF("Ethernet1", "pfc/3", "1"), OF("Ethernet1", "trust", "dscp"),
+		  OF("Ethernet1", "queue/3/ecn", "1"));
+	assert_int_equal(verdict("S01", t), RS_PASS);
+	assert_int_equal(verdict("S02", t), RS_PASS);
+}
+
+/* PFC on each priority is no choice of one: nothing is right by it. */
+static void test_pfc_on_all_priorities_is_no_pass(void **state)
+{
+	const struct told *t = FACTS(SWITCH("SONiC"), OF("Ethernet0", "dscp_to_tc/26", "3"),
+				     OF("Ethernet0", "pfc/0", "1"), OF("Ethernet0", "pfc/1", "1"),
+				     OF("Ethernet0", "pfc/2", "1"), OF("Ethernet0", "pfc/3", "1"),
+				     OF("Ethernet0", "pfc/4", "1"), OF("Ethernet0", "pfc/5", "1"),
+				     OF("Ethernet0", "pfc/6", "1"), OF("Ethernet0", "pfc/7", "1"));
+
+	assert_int_equal(verdict("S02", t), RS_NA);
+	assert_int_equal(verdict("S14", t), RS_FAIL);
+}
+
 static void test_class_numbers_are_joined_by_maps(void **state)
 {
 	/* queue 4, PFC priority 3 */
@@ -695,6 +726,51 @@ static void test_fix_at_the_host_moves_the_hosts_map_too(void **state)
 	fixed_by("X01", t, "mlnx_qos -i eth0 --dscp2prio set,3,3");
 }
 
+static void test_storm_that_ended_is_a_failure_that_was_stated(void **state)
+{
+	struct judged j = judge("S08", FACTS(SWITCH("SONiC"), PORT("Ethernet0"),
+					     OF("Ethernet0", "watchdog/3/status", "operational"),
+					     OF("Ethernet0", "watchdog/3/detected", "2"),
+					     OF("Ethernet0", "watchdog/3/restored", "2")));
+	bool stated = false;
+
+	(void)state;
+	for (uint32_t i = 0; i < j.a->n_findings; i++)
+		stated |= j.a->findings[i]->verdict == RS_FAIL && j.a->findings[i]->states_failure;
+	assert_true(stated);
+	rs_audit_destroy(j.a);
+}
+
+static void test_lines_that_are_missing_fail(void **state)
+{
+	(void)state;
+	assert_int_equal(severity("S09", FACTS(SWITCH("NX-OS"), PORT("Eth1"),
+					       OF("Eth1", "mtu_class", "1500"),
+					       OF("Eth1", "mtu_ip", "9216"))),
+			 RS_MAJOR);
+	assert_true(
+		verdict("S09", FACTS(SWITCH("NX-OS"), PORT("Eth1"), OF("Eth1", "mtu_class", "9216"),
+				     OF("Eth1", "mtu_ip", "9216"))) != RS_FAIL);
+	assert_int_equal(severity("S01", FACTS(SWITCH("NX-OS"), OF("Eth1", "pfc/3", "1"),
+					       OF("Eth1", "unbound_policy", "in"))),
+			 RS_MAJOR);
+	assert_int_equal(severity("S01", FACTS(SWITCH("EOS"), PORT("Ethernet1"),
+					       OF("Ethernet1", "trust", "pcp"))),
+			 RS_MAJOR);
+	assert_int_equal(severity("S01", FACTS(SWITCH("VRP"), OF("100GE1/0/1", "pfc/3", "1"),
+					       OF("100GE1/0/1", "trust", "pcp"))),
+			 RS_MINOR);
+	assert_int_equal(
+		severity("S02", FACTS(SWITCH("Junos"), {"leaf", "host", "pfc_unbound", "c", 0})),
+		RS_MAJOR);
+	assert_int_equal(
+		severity("S02", FACTS(SWITCH("NX-OS"), {"leaf", "host", "pfc_meant", "off", 0})),
+		RS_MAJOR);
+	assert_int_equal(severity("S02", FACTS(SWITCH("Cumulus"),
+					       {"leaf", "host", "roce_mode", "lossy", 0})),
+			 RS_MINOR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -703,6 +779,8 @@ int main(void)
 		cmocka_unit_test(test_fix_of_a_class_is_in_the_switchs_own_words),
 		cmocka_unit_test(test_class_protected_that_nothing_reaches),
 		cmocka_unit_test(test_class_without_a_map_is_unknown),
+		cmocka_unit_test(test_guarded_class_is_not_the_marked_one),
+		cmocka_unit_test(test_pfc_on_all_priorities_is_no_pass),
 		cmocka_unit_test(test_class_numbers_are_joined_by_maps),
 		cmocka_unit_test(test_port_that_classifies_and_does_not_protect),
 		cmocka_unit_test(test_management_port_needs_no_protection),
@@ -747,6 +825,8 @@ int main(void)
 		cmocka_unit_test(test_chain_takes_eos_default_map_as_likely),
 		cmocka_unit_test(test_fix_at_the_host_moves_the_hosts_map_too),
 		cmocka_unit_test(test_pass_cites_what_decides),
+		cmocka_unit_test(test_storm_that_ended_is_a_failure_that_was_stated),
+		cmocka_unit_test(test_lines_that_are_missing_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,10 @@
-/* The table of outputs: templates, and what each block of tests/data/shown.txt tells. */
+/* The table of outputs: templates, and what each block of tests/data/shown.txt tells; tables,
+ * pairs and trees that no row knows (tests/data/grid.txt), and their vocabulary. */
 #include <stdlib.h>
 #include "audit/facts/message.h"
+#include "audit/read/grid.h"
 #include "audit/read/shown.h"
+#include "audit/read/terms.h"
 #include "reading.h"
 
 static bool like(const char *template, const char *line, double *number, char *name)
@@ -90,18 +93,18 @@ static void check(const char *head, const char *text, size_t size)
 	rs_audit_destroy(a);
 }
 
-static void test_each_block_tells_its_states(void **state)
+static void blocks_of(const char *path, unsigned least)
 {
-	FILE *f = fopen(RS_SOURCE_DIR "/tests/data/shown.txt", "r");
+	FILE *f = fopen(path, "r");
 	static char all[1 << 17];
 	size_t n;
 	unsigned blocks = 0;
 
-	(void)state;
 	assert_non_null(f);
 	n = fread(all, 1, sizeof(all) - 1, f);
 	fclose(f);
 	assert_true(n < sizeof(all) - 1);
+	all[n] = '\0';
 	for (char *p = strstr(all, "==== "), *end; p; p = end) {
 		char *text = strchr(p, '\n') + 1, *copy;
 
@@ -113,7 +116,61 @@ static void test_each_block_tells_its_states(void **state)
 		free(copy);
 		blocks++;
 	}
-	assert_true(blocks > 50);
+	assert_true(blocks > least);
+}
+
+static void test_each_block_tells_its_states(void **state)
+{
+	(void)state;
+	blocks_of(RS_SOURCE_DIR "/tests/data/shown.txt", 50);
+}
+
+/* The forms of outputs that no row of the table knows: by names of columns and keys alone. */
+static void test_each_form_tells_its_states(void **state)
+{
+	(void)state;
+	blocks_of(RS_SOURCE_DIR "/tests/data/grid.txt", 40);
+}
+
+static void test_ports_by_their_names(void **state)
+{
+	static const char *const ports[] = {"Ethernet0",  "Et1/1",  "et-0/0/1:2",
+					    "400GE1/0/1", "swp1s2", "HundredGigE0/0/0/1",
+					    "Eth-Trunk1", "Po10",   "ethernet-1/1"};
+	static const char *const others[] = {"eth0",     "mlx5_0/1",    "ens1f0np0", "10.0.0.0/24",
+					     "and/or",   "23/11/2026",  "0/0",       "GPU0",
+					     "5.15.0-1", "tcp/4791/in", "/sys/class"};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(ports) / sizeof(*ports); i++)
+		assert_true(rs_grid_port(ports[i], false));
+	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(rs_grid_port(others[i], true));
+	assert_true(rs_grid_port("1/1/1", true));
+	assert_false(rs_grid_port("1/1/1", false));
+}
+
+/* A count is a fault by its share of the frames, or by itself where they are not known. */
+static void test_counts_are_judged_by_their_share(void **state)
+{
+	struct rs_terms t = rs_terms_of(" rx drop ", " ");
+	double n;
+
+	(void)state;
+	assert_string_equal(rs_term_judge(&t, "17,614", 458e9), "drops-few");
+	assert_string_equal(rs_term_judge(&t, "812,331", 912e6), "drops-counted");
+	assert_string_equal(rs_term_judge(&t, "99", 1e3), "drops-few");
+	assert_string_equal(rs_term_judge(&t, "1000", -1), "drops-counted");
+	assert_string_equal(rs_term_judge(&t, "12", -1), "drops-few");
+	assert_null(rs_term_judge(&t, "0", -1));
+	assert_null(rs_term_judge(&t, "N/A", -1));
+	t = rs_terms_of(" drop probability ", " ");
+	assert_null(rs_term_judge(&t, "5000", -1));
+	assert_true(rs_term_number("0x00912331 (9577265) Valid", &n) && n == 9577265);
+	assert_true(rs_term_number("3E-4", &n) && n == 3e-4);
+	assert_true(rs_term_number("-40.00dBm", &n) && n == -40);
+	assert_false(rs_term_number("400GE1/0/1", &n));
+	assert_false(rs_term_number("10.0.0.1", &n));
 }
 
 int main(void)
@@ -123,6 +180,9 @@ int main(void)
 		cmocka_unit_test(test_hostile_line_ends),
 		cmocka_unit_test(test_rows_are_well_formed),
 		cmocka_unit_test(test_each_block_tells_its_states),
+		cmocka_unit_test(test_each_form_tells_its_states),
+		cmocka_unit_test(test_ports_by_their_names),
+		cmocka_unit_test(test_counts_are_judged_by_their_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

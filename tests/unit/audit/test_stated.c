@@ -75,6 +75,10 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 		{"H06", "ring.c: WARN: * Not enough hugepage memory for the rings\n"},
 		{"N18", "RuntimeError: transfer of layer 7 failed between prefill and decode\n"},
 		{"N15", "launcher: cxi1: new service: Invalid argument\n"},
+		{"P14", "ERROR: check_links: GPU 3 has nvlinks inactive: 4, 5\n"},
+		{"P12", "ERROR  io:204 cuFile driver refused this file system, fail\n"},
+		{"P12", "gpu-peermem-ctr: /usr/bin/load: line 9: KERNEL: unbound variable\n"},
+		{"H06", "app.c:77: error: cannot create iobuf pool of 512 large buffers\n"},
 		{"N18", "/src/host/team/x.cpp:120: non-zero status: 7 setup of nvshmem teams\n"},
 		{"N18", "rank3: Assertion failure at lib/ptl.c:96: n == want\n"},
 		{"N18", "Traceback (most recent call last): something failed at step 3\n"},
@@ -127,6 +131,10 @@ static void test_settings_columns_and_other_parts_accuse_nothing(void **state)
 {
 	static const char *const lines[] = {
 		"ptp announce timeout 30\n",
+		"a:1:2 [0] t.cc:9 NCCL WARN NET/IB : Got async event : client reregistration\n",
+		"[25033.2] nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid "
+		"context, "
+		"skipping further processing\n",
 		"connect: Connection refused\n",
 		"Failed to connect to lldpad - clif_open: Connection refused\n",
 		"priority-flow-control pause watchdog default timeout 0.05\n",

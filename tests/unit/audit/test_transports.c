@@ -102,10 +102,16 @@ static void test_ports_of_switches_and_bonds(void **state)
 				    "------  -------  ------\n"
 				    "  Ethernet0    77,78      50G   9100     rs  Eth1/1    trunk  "
 				    "  down       up   QSFP28\n";
+	char beside[600];
 
 	assert_string_equal(first_of(bond).id, "C07");
 	assert_string_equal(first_of(sonic).id, "H09");
-	assert_int_equal(first_of(sonic).severity, RS_INFO);
+	assert_int_equal(first_of(sonic).severity, RS_MAJOR); /* the one that is shown */
+	snprintf(beside, sizeof(beside), "%s%s", sonic,
+		 "  Ethernet4    79,80      50G   9100     rs  Eth1/2    trunk    up       up   "
+		 "QSFP28\n");
+	assert_string_equal(first_of(beside).id, "H09");
+	assert_int_equal(first_of(beside).severity, RS_INFO); /* some wait for a host */
 	assert_string_equal(first_of("2025 Oct 28 03:51:36.7 s1 ERR swss#orchagent: :- doPortTask: "
 				     "Unsupported port Ethernet32 FEC mode rs\n")
 				    .id,

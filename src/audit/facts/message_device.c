@@ -1,0 +1,259 @@
+/*
+ * RDMA devices: locked memory, user libraries, drivers, plugins (aws-ofi-nccl and others) and
+ * providers that open them, and the names that a job gives.
+ */
+#include "audit/facts/message_rows.h"
+
+#define WHY_OPEN                                                                                   \
+	"the library sees no device that it can open: /dev/infiniband/uverbs* is not in the "      \
+	"container, the driver's user part (rdma-core) is missing or older than the kernel's, or " \
+	"the device is in another network namespace"
+#define NEED_OPEN "ls -l /dev/infiniband /sys/class/infiniband; ibv_devinfo, inside the container"
+
+static const struct rs_message rows[] = {
+	/* ---- Locked memory ---- */
+	{
+		.key = "memlock",
+		.check = "H05",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the limit of locked memory is too small",
+		.why = WHY_LOCKED,
+		.need = NEED_LOCKED,
+		.need_why = "the limit that the job has",
+		.pattern =
+			P("set max locked memory (ulimit -l)", "increase the memlock",
+			  "RLIMIT_MEMLOCK*too", "WARNING: *registered memory*limit",
+			  "insufficient memory for locked", "max locked memory*is too",
+			  "allow registering*part of your physical memory",
+			  "exceeds the locked memory limit", "libibverbs: Warning: RLIMIT_MEMLOCK",
+			  "memlock limits are set too low", "allocate some locked memory"),
+	},
+
+	/* ---- Devices that cannot be opened ---- */
+	{
+		.key = "no-device",
+		.check = "N14",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.meant = true,
+		.against = "message network-rdma",
+		.title = "NCCL found no RDMA device where RDMA was meant (NET/IB: No device found)",
+		.why = WHY_OPEN,
+		.need = NEED_OPEN,
+		.need_why = "whether the job sees the devices of its host",
+		.pattern = P("NET/IB : No device found", "NET/IB: No device found",
+			     "NET/gIB : No device found", "NET/gIB: No device found",
+			     "NET/IBext* : No device found", "NET/IB_SHARP* No device found"),
+	},
+	{
+		.key = "verbs-library",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.meant = true,
+		.against = "message network-rdma",
+		.title = "the RDMA user library is missing or too old (libibverbs)",
+		.why = "without libibverbs, or its driver for the NIC, a program has no RDMA "
+		       "device. "
+		       "In a container it comes with the image, not from the host",
+		.need = "ldconfig -p | grep -E 'ibverbs|mlx5'; ibv_devices, inside the container",
+		.need_why = "which libraries the job sees",
+		.pattern = P("Failed to open libibverbs", "libibverbs.so*cannot open shared object",
+			     "Could not load libibverbs",
+
+			     "librdmacm.so*cannot open shared object",
+			     "libmlx5.so*cannot open shared object", "dlvsym failed on",
+			     "Unable to load libibverbs"),
+	},
+	{
+		.key = "verbs-driver",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.against = "message network-rdma",
+		.title = "the user library has no driver for an RDMA device that is there",
+		.why = "libibverbs loads a driver for each kind of NIC. The image's rdma-core "
+		       "lacks it, or is "
+		       "of a release that does not fit the kernel's",
+		.need = "ls /usr/lib/*/libibverbs /etc/libibverbs.d; ibv_devices, inside the "
+			"container",
+		.need_why = "which drivers the image has",
+		.pattern = P("no userspace device-specific driver found for",
+			     "river * does not support the kernel ABI"),
+	},
+	{
+		.key = "verbs-absent",
+		.check = "N15",
+		.severity = MIN,
+		.setting = true,
+		.confidence = RS_LOW,
+		.against = "message network-rdma",
+		.title = "libibverbs names drivers that are not installed here",
+		.why = "it lists a driver for each kind of NIC (/etc/libibverbs.d). It matters "
+		       "where the line's driver is that of a NIC of this host",
+		.need = "ibv_devices; ls /sys/class/infiniband",
+		.need_why = "whether each device is listed",
+		.pattern = P("libibverbs: Warning: couldn't load driver"),
+	},
+	{
+		.key = "open-device",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "an RDMA device is there, and cannot be opened",
+		.why = WHY_OPEN,
+		.need = NEED_OPEN,
+		.need_why = "whether the job may open the devices of its host",
+		.pattern =
+			P("NET/IB : Unable to open device", "NET/IB: Unable to open device",
+			  "ibv_open_device failed", "ibv_open_device(*) failed",
+			  "ibv_open_device()*failed", "Couldn't get context for the device",
+			  "rdma_context.cpp*Failed to open device", "Disable device mlx5",
+			  "RdmaTransport*Disable device", "Failed to open IB device",
+			  "failed to open device /dev/infiniband", "/dev/infiniband/uverbs*No such",
+			  "/dev/infiniband/uverbs*Permission denied",
+			  "/dev/infiniband/rdma_cm*No such", "Unable to open the device",
+			  "Failed to open device", "Couldn't open IB device",
+			  "Couldn't allocate context"),
+	},
+	{
+		.key = "list-devices",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "a program found no RDMA device at all",
+		.why = WHY_OPEN,
+		.need = NEED_OPEN,
+		.need_why = "whether the job sees the devices of its host",
+		.pattern =
+			P("No IB devices found", "no IB devices found", "No RDMA devices found",
+			  "Did not detect devices", "Unable to find the Infiniband/RoCE device",
+			  "ibv_get_device_list failed", "ibv_get_device_list()*failed",
+			  "Failed to get IB devices list", "RdmaTransport: No available RNIC",
+			  "cannot initialize RDMA resources", "Failed to install RDMA transport",
+			  "No available RNIC", "Failed to get ib_dev list", "no InfiniBand device",
+			  "IB device * not found", "No network devices that support GDAKI",
+			  "No GIN-capable devices found", "WARNING: There are no available devices",
+			  "NVSHMEM*no NICs found", "no HCAs", "error: no rdma dev"),
+	},
+	{
+		.key = "transport-init",
+		.but = "protocol:|(ignored)|NET plugin IB", /* INFO where no device is */
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "an RDMA transport or network plugin did not initialise",
+		.why = "its devices, its library (libfabric, the plugin's own) or its permissions "
+		       "are "
+		       "missing here, or its release does not fit. The first message above says "
+		       "which",
+		.need = "fi_info -p efa, or ibv_devinfo; ldd of the plugin, inside the container",
+		.need_why = "what it finds on this host, compared with a host on which it works",
+		.pattern = P(
+			"aws-ofi-nccl initialization failed", "NET/OFI Initializing plugin failed",
+			"Couldn't find any optimal provider", "Could not find any optimal provider",
+			"No eligible providers were found", "fi_getinfo() call failed",
+			"fi_getinfo*: -61", "EFA libfabric provider not detected",
+			"EFA provider requires at least", "NET/OFI Failed to initialize",
+			"NET/OFI OFI NCCL failure", "Failed to initialize any NET plugin",
+			"Failed to initialize NET plugin", "NCCL WARN Error: network * not found",
+			"init failed for transport", "Unable to initialize any transports",
+			"Failed to initialize libfabric backend",
+			"Failed to initialize all selected devices",
+			"is not enumerated as an mlx5 device", "libnccl-net*undefined symbol",
+			"libfabric.so*cannot open shared object", "no usable transports/devices",
+			"NET/OFI Creating new endpoint*failed", "No transports selected to",
+			"NET/OFI Couldn't o", "NET/OFI Couldn't create",
+			"to SHARP aggregation manager", "PML ucx cannot be selected",
+			"no Open MPI device has indicated", "Unable to create UCP worker",
+			"failed to initialize while trying to create an internal",
+			"error initializing an OpenFabrics device",
+			"No OpenFabrics connection schemes reported"),
+	},
+	{
+		.key = "library-init",
+		.check = "N15",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "a communication library found none of the transports that it was asked "
+			 "for",
+		.why = "oneCCL, UCC, hcoll, Mercury and MPI stand on libfabric or UCX: the "
+		       "provider that "
+		       "was asked for is not built in, not on its path, or finds no device",
+		.need = "fi_info -l, or ucx_info -d; FI_PROVIDER, FI_PROVIDER_PATH, UCX_TLS; "
+			"inside the "
+			"container",
+		.need_why = "which transports this library has here",
+		.pattern = P("failed to initialize ATL", "fi_getinfo error: ret",
+			     "no TLs are selected for", "required TL * is not part of",
+			     "lib_init failed for component", "no CLs are selected",
+			     "failed to init ucx", "Hcol library init failed",
+			     "No provider entry/domain found", "Could not open domain for",
+			     "Requested OFI provider * is not available",
+			     "find_provider*OFI fi_getinfo() failed", "no cpcs for port",
+			     "ailed to automatically detect the HCA", "cxil_alloc_svc:",
+			     "cxil_open_device*fail", "unable to open any HCA ports",
+			     "No allowed provider was found", "Init RDMA failed!",
+			     "no usable RDMA transport", "rdma is not supported by this",
+			     "fabric is not available and fallback fabric",
+			     "Driver initialization failure on /dev/", "OFI fi_open domain failed",
+			     "OFI addrinfo() failed"),
+	},
+
+	/* ---- Which devices ---- */
+	{
+		.key = "device-name",
+		.check = "N04",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the job names a network device that is not there, or not usable",
+		.why = "the list (NCCL_IB_HCA, UCX_NET_DEVICES, MC_..., -d) was written for "
+		       "another host, "
+		       "or the container was given other devices",
+		.need = "ibv_devices; ibdev2netdev, inside the container",
+		.need_why = "which names are right here",
+		.pattern =
+			P("network device '*' is not available",
+			  "network devices '*' are not available", "device '*' is not available",
+			  "requires NIC * but that NIC is not available",
+			  "is not enabled, please set UCX_NET_DEVICES",
+			  "failed: device * is not enabled", "IB device '*' wasn't found",
+			  "IB device * not found in", "device * wasn't found", "No such IB device",
+			  "Could not force merge NICs", "Couldn't find net with name",
+			  "TOPO/NET : Only matched", "failed to find port"),
+	},
+	{
+		.key = "device-count",
+		.but = "Ignoring due to",
+		.check = "N04",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "ranks have different numbers or kinds of network devices",
+		.why = "one host lacks a NIC, or its container, plugin or list differs from the "
+		       "others'",
+		.need = "ibdev2netdev, on each host",
+		.need_why = "which host is the odd one",
+		.pattern = P("Detected mixed local Net device counts",
+			     "Detected mixed local CollNet device",
+			     "mismatched physical devices between local",
+			     "has a different number of devices="),
+	},
+	{
+		.key = "link-layers",
+		.check = "N02",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "a rank's InfiniBand device meets another's RoCE device",
+		.why = "the lists of devices take a storage or management NIC in: name the rails "
+		       "alone",
+		.need = "ibdev2netdev; ibstat, on both hosts",
+		.need_why = "which devices are rails",
+		.pattern =
+			P("Trying to connect IB and RoCE", "device is incompatible with the local",
+			  "different link_layer", "Attempted to connect incompatible devices",
+			  "Attempted to merge incompatible devices"),
+	},
+};
+
+PART(rs_messages_device);

@@ -1,0 +1,260 @@
+/* The job: bootstrap over TCP, launchers, releases, shared memory, and how it ends. */
+#include "audit/facts/message_rows.h"
+
+static const struct rs_message rows[] = {
+	/* ---- Devices that cannot be opened ---- */
+	{
+		.key = "no-lane",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "two peers have no transport in common (UCX)",
+		.why = "one of them lacks the device or library that the other uses, or UCX_TLS or "
+		       "UCX_NET_DEVICES leaves none",
+		.need = "ucx_info -d, inside both containers",
+		.need_why = "which transports each has",
+		.pattern =
+			P("no active messages transport to",
+			  "no remote registered memory access transport to",
+			  "no am bcopy transport to", "no put short",
+			  "no copy across memory types transport to", "failed to select lane for",
+			  "No zero-copy protocol found for", "Transport '*' does not exist",
+			  "transport '*' is not available", "transports '*' are not available",
+			  "no supported sockaddr auxiliary transports"),
+	},
+
+	/* ---- The job's own network ---- */
+	{
+		.key = "bootstrap",
+		.check = "N17",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "ranks cannot reach each other by TCP (bootstrap): wrong interface, route "
+			 "or firewall",
+		.why = "before RDMA is used, ranks exchange addresses over sockets. The interface "
+		       "that was "
+		       "chosen (loopback, docker0, one of several) is not one that the others "
+		       "reach: "
+		       "NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME and the host's own name in "
+		       "/etc/hosts "
+		       "decide",
+		.need = "ip -br addr; ip route get PEER; getent hosts $(hostname), on each host",
+		.need_why = "which interface leads to the others",
+		.pattern =
+			P("Gloo connectFullMesh failed", "Unable to init the socket connection",
+			  "Unable to set up socket connection",
+			  "Failed to exchange data between server and client",
+			  "Failed to sync between server and client",
+			  "bootstrap_loader_*returned error", "bootstrap_pmi_init*error",
+			  "gloo/transport/tcp*connect:", "gloo*timed out connecting",
+			  "Unable to resolve hostname to a (local) address",
+			  "ootstrap : no socket interface found", "NET/Socket : no interface found",
+			  "No interface found in the same subnet",
+			  "No usable listening interface found", "verify NCCL_OOB_NET_IFNAME",
+			  "socketStartConnect: Connect to", "socketPollConnect*failed",
+			  "socketPollConnect: Connect to", "Net : Connect to * failed",
+			  "connect returned *exceeded error retry",
+			  "connect to * returned *exceeded error retry", "Call to connect returned",
+			  "Call to connect failed", "client socket has timed out",
+			  "client socket has failed to connect", "NET/IB : No IP interface found",
+			  "no socket interface found", "wrong magic", "WARN Socket creation failed",
+			  "Couldn't connect to *:", "socket.cc*Connect to * failed",
+			  "Failed to connect to metadata", "store_based_barrier_key*worker_count=",
+			  "Timed out initializing process group in store",
+			  "server socket has failed to listen", "EADDRINUSE",
+			  "RendezvousConnectionError", "RendezvousTimeoutError", "DistNetworkError",
+			  "Broken pipe*TCPStore", "TCPStore*failed",
+			  "host not found: ", "Did not find interface matching this subnet"),
+	},
+	{
+		.key = "names",
+		.check = "N17",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.but = "IPv6 network addresses",
+		.against = "message connected",
+		.title = "a host's name cannot be resolved",
+		.why = "ranks are given by name (MASTER_ADDR, the rendezvous endpoint, a "
+		       "hostfile): "
+		       "/etc/hosts or DNS does not know it here, or not yet, as a pod's name "
+		       "that was just made",
+		.need = "getent hosts NAME, on each host or in each pod",
+		.need_why = "which of them do not know it",
+		.pattern = P("Name or service not known", "Temporary failure in name resolution",
+			     "No address associated with hostname", "nodename nor servname",
+			     "Could not resolve hostname"),
+	},
+	{
+		.key = "launcher",
+		.check = "N17",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "the launcher could not start its daemons on the job's hosts, or lost "
+			 "them",
+		.why = "before any rank runs, mpirun or srun starts a daemon on each host and "
+		       "speaks to it "
+		       "by TCP: ssh, its key and port, the name of the host, the launcher's path "
+		       "there, and the interface (oob_tcp_if_include) must be right",
+		.need = "ssh HOST 'which orted prted; ip -br addr'; getent hosts HOST",
+		.need_why = "whether the host is reached, and has the launcher",
+		.pattern =
+			P("unable to reliably start one or more daemons",
+			  "does not know how to route a message to the specified daemon",
+			  "ORTE daemon has unexpectedly failed", "died unexpectedly with status",
+			  "lost communication with a remote daemon", "Host key verification failed",
+			  "Permission denied (publickey", "ssh: connect to host",
+			  "HYDU_sock_connect (", "unable to connect from *Connection refused",
+			  "srun: error: Unable to create step", "pmixp_*fail",
+			  "Slurmd could not connect IO", "orted: command not found",
+			  "bstrap_proxy*fail", "Unable to run bstrap_proxy",
+			  "was not built with SLURM's PMI support"),
+	},
+	{
+		.key = "hccl-socket",
+		.check = "N17",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a rank of an Ascend job was not reached in time (HCCL, EI0006)",
+		.why = "HCCL's ranks meet by TCP first: one of them failed or is late, its port "
+		       "is taken, "
+		       "or the network of the NPUs' own ports does not carry it",
+		.need = "hccn_tool -i N -ping -g address PEER; the first error of each rank's "
+			"plog; "
+			"HCCL_CONNECT_TIMEOUT",
+		.need_why = "which rank failed first",
+		.pattern = P("(EI0006)", "EI0006: ", "Getting socket times out",
+			     "wait socket establish timeout", "HcclSocket][Listen*fail"),
+	},
+	{
+		.key = "hccl-port",
+		.check = "H09",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "an NPU's network port is down (HCCL, EJ0002)",
+		.why = "the NPU's own RoCE port has no link, or was not set up",
+		.need = "hccn_tool -i N -link -g; hccn_tool -i N -ip -g",
+		.need_why = "which port is down",
+		.pattern = P("network port is down", "EJ0002: "),
+	},
+	{
+		.key = "versions",
+		.check = "X05",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "ranks run different NCCL releases",
+		.why = "the containers or library paths of the hosts differ",
+		.need = "NCCL_DEBUG=VERSION on each host",
+		.need_why = "which host is the odd one",
+		.pattern = P("Mismatched NCCL version detected",
+			     "NCCL version mismatch with remote peer", "NCCL library is too old",
+			     "NCCL library is not backwards compatible",
+			     "compiled with too old version of NCCL"),
+	},
+	{
+		.key = "wrong-data",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "a collective gave wrong results",
+		.why = "data changed on its way: memory, a PCIe link without ordering that a "
+		       "library "
+		       "relies on, or a fault of a driver",
+		.need = "the same test with NCCL_NET_GDR_LEVEL=0, then with NCCL_P2P_DISABLE=1",
+		.need_why = "which path changes data",
+		.pattern = P("Out of bounds values : * FAILED"),
+	},
+	{
+		.key = "mismatch",
+		.check = "N18",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "ranks call different collectives, or different sizes",
+		.why = "the program's ranks have come apart; the network is as it should be",
+		.pattern = P("Mismatched collective detected", "collective mismatch error",
+			     "message truncated :", "Message truncated : received",
+			     "posted incorrect receive info"),
+	},
+	{
+		.key = "no-transport",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "NCCL found no transport between two ranks",
+		.why = "each of P2P, shared memory and network is disabled or does not reach",
+		.pattern = P("No transport found for rank", "No transport found !",
+			     "Could not find any local path from gpu"),
+	},
+	{
+		.key = "shared-memory",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "shared memory (/dev/shm) is too small, or not there",
+		.why = "NCCL and others keep buffers of ranks of one host in /dev/shm. A container "
+		       "has "
+		       "64 MB of it by default",
+		.need = "df -h /dev/shm; docker run --shm-size or --ipc=host; an emptyDir of "
+			"medium "
+			"Memory",
+		.need_why = "how large it is inside the container",
+		.pattern =
+			P("shared memory segment", "failed to create shared memory file",
+			  "shared memory file*error", "/dev/shm*No space left",
+			  "unable to open shared memory object", "out of shared memory",
+			  "Bus error*shared memory", "posix_fallocate failed",
+			  "failed to extend /dev/shm", "insufficient shared memory",
+			  "unlink shared memory /dev/shm", "per-host segment limit * is too small"),
+	},
+	{
+		.key = "rank-memory",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title =
+			"a rank may not reach another's memory on the same host (CMA, /proc, SysV)",
+		.why = "ranks of one host read each other by process_vm_readv or by shared "
+		       "segments: "
+		       "other containers or user namespaces, Yama's ptrace_scope, a missing "
+		       "CAP_SYS_PTRACE, or memory of a GPU stop that",
+		.need = "cat /proc/sys/kernel/yama/ptrace_scope; ls -l /proc/self/ns, in two "
+			"ranks; "
+			"UCX_TLS=^cma,posix as a test",
+		.need_why = "whether the ranks share a user and PID namespace",
+		.pattern = P("process_vm_readv(*returned -1", "process_vm_writev(*returned -1",
+			     "process_vm_readv failed", "process_vm_readv: *not permitted",
+			     "mm ep failed to connect to remote FIFO", "(file_name=/proc/*failed",
+			     "shmget(size*failed", "Reading from remote process' memory failed",
+			     "shmat(shmid*failed", "Shared memory error"),
+	},
+
+	/* ---- Consequences ---- */
+	{
+		.key = "job-failed",
+		.check = "N18",
+		.severity = MAJ,
+		.confidence = RS_LOW,
+		.follows = true,
+		.title = "the job says that it failed",
+		.why = "this is where an error ended, not where it began: the first message of the "
+		       "first "
+		       "rank that failed tells more",
+		.need = "NCCL_DEBUG=INFO (or UCX_LOG_LEVEL=info) of all ranks, from their start",
+		.need_why = "what came first",
+		.pattern =
+			P("unhandled system error", "ncclSystemError:", "ncclRemoteError:",
+			  "ncclInternalError:", "ncclInvalidUsage:", "Test NCCL failure",
+			  "Watchdog caught collective operation timeout", "NIXL_ERR_",
+			  "nixlBackendError", "connect EPS failed",
+			  "nvshmem setup connections failed", "Process failed for slice",
+			  "DeepEP*timeout", "Connection closed by remote peer", "Call to recv from",
+			  "Connection reset by remote peer", "Destination is unreachable",
+			  "Failed to complete run_iter", "Unable to Connect the HCA's",
+			  "Context is not active", "aborting due to error in",
+			  "communicator encountered a fatal error", "nvshmem*initialization failed",
+			  "comm *Init FAILED", "Failed to exchange handshake", "ep_connect failed",
+			  "(Mscclpp failure: ", "due to async NCCL error",
+			  "remote process exited or there was a network error"),
+	},
+};
+
+PART(rs_messages_job);

@@ -1,0 +1,436 @@
+/* Verbs calls by their errno, GIDs, completions that libraries tell in words of their own. */
+#include "audit/facts/message_rows.h"
+
+#define WHY_GID                                                                                    \
+	"to leave INIT the kernel resolves the peer's address from the GID's own interface. It "   \
+	"fails when the index is empty, of RoCE v1 on one side, link-local, of an interface that " \
+	"is not in this network namespace, or when the peer's network is not reached from there"
+#define NEED_GID "show_gids, ip route get PEER from LOCAL, on both hosts"
+#define WHY_REFUSED                                                                          \
+	"the address was reached, and what runs there did not take the connection: nothing " \
+	"listens "                                                                           \
+	"for RDMA on that port, its port is another, or its limits are below what was asked"
+#define NEED_REFUSED "the peer's own log; rdma resource show cm_id, on the peer"
+
+static const struct rs_message rows[] = {
+	/* ---- Devices that cannot be opened ---- */
+	{
+		.key = "uar",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a device refuses its doorbell page (UAR, DEVX): rights or resources are "
+			 "missing",
+		.why = "GPU-initiated RDMA asks for DEVX objects. A container needs CAP_NET_RAW or "
+		       "CAP_SYS_RAWIO and the uverbs devices for it, or --privileged",
+		.need = "capsh --print; ls -l /dev/infiniband, inside the container",
+		.need_why = "which rights the job has",
+		.pattern = P("cannot allocate mlx5dv_devx_uar", "mlx5dv_devx_alloc_uar*failed",
+			     "cannot allocate UAR", "DEVX requested but not supported",
+			     "mlx5dv_devx_umem_reg*fail", "mlx5dv_open_device*failed"),
+	},
+
+	/* ---- Verbs calls, by their errno ---- */
+	{
+		.key = "verbs-modify",
+		.but = "UMR QP",
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.by_errno = true,
+		.title = "a queue pair could not be connected (modify QP): the GID in use, or its "
+			 "path, is wrong",
+		.why = WHY_GID,
+		.need = NEED_GID,
+		.need_why = "which GID each side uses, and whether one reaches the other",
+		.pattern = P("ibv_modify_qp", "odify QP to", "modify UD QP", "modify SRD QP",
+			     "modify TM control QP", "odifying QP to", "odifying DCT to",
+			     "odifying DCI to", "mlx5dv_devx_obj_modify", "mlx5dv_devx_qp_modify",
+			     "rc_init2rtr failed", "rc_rtr2rts failed", "rdma_resolve_addr",
+			     "rdma_resolve_route", "modify QP state", "RDMA_CM_EVENT_ADDR_ERROR",
+			     "RDMA_CM_EVENT_UNREACHABLE", "RDMA_CM_EVENT_ROUTE_ERROR"),
+	},
+	{
+		.key = "verbs-modify",
+		.errno_is = 110,
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a queue pair's peer does not answer address resolution from the GID in "
+			 "use (ETIMEDOUT)",
+		.why = "the kernel found no MAC of the peer on the GID's interface: the two NICs "
+		       "are on "
+		       "rails that do not reach each other, the GID's network is not the peer's, "
+		       "or "
+		       "replies leave by another interface (ARP, routing by source)",
+		.need = "ping -I LOCAL_NETDEV PEER; " NEED_GID,
+		.need_why = "whether this NIC reaches that one at all",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-modify",
+		.errno_is = 101,
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a queue pair's peer is in no network that the GID in use reaches "
+			 "(ENETUNREACH)",
+		.why = "the GID is link-local, or its interface has no route to the peer's network",
+		.need = NEED_GID,
+		.need_why = "which GID is routable, and its route",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-modify",
+		.errno_is = 19,
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "the GID in use has no network interface in this namespace (ENODEV)",
+		.why = "a container sees the RDMA device and not its interface, or the wrong "
+		       "device of "
+		       "several: the devices in use must be those whose interfaces were moved in",
+		.need = "show_gids; ip -br addr, inside the container",
+		.need_why = "which devices have an interface here",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-modify",
+		.errno_is = 99,
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "the address that a connection should leave from is none of an RDMA "
+			 "device here (EADDRNOTAVAIL)",
+		.why = "the RDMA connection manager looks for a device by the source address, or "
+		       "by the route to the peer: the address was taken away, is another "
+		       "host's, or is of an interface without RDMA",
+		.need = NEED_GID,
+		.need_why = "which device has that address",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-modify",
+		.errno_is = 111,
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a peer refused a connection of the RDMA connection manager "
+			 "(ECONNREFUSED)",
+		.why = WHY_REFUSED,
+		.need = NEED_REFUSED,
+		.need_why = "whether it listens for RDMA on that address",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-modify",
+		.errno_is = 104,
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a peer rejected a connection of the RDMA connection manager "
+			 "(ECONNRESET)",
+		.why = WHY_REFUSED,
+		.need = NEED_REFUSED,
+		.need_why = "whether it listens for RDMA on that address",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "umr-qp",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "UCX's queue pair for memory keys (UMR) could not be made ready",
+		.why = "UCX sets no port of a bond for it, which firmware refuses on a bonded "
+		       "device (mlx5_bond_0; UCX_TLS=^gga goes around it); in a container, ENODEV "
+		       "also says that the device has no network interface inside",
+		.need = "ibdev2netdev; show_gids; ip -br addr, inside the container",
+		.need_why = "a bond, or a device without its interface",
+		.pattern = P("ibv_modify_qp(UMR QP"),
+	},
+	{
+		.key = "verbs-ah",
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.by_errno = true,
+		.title = "an address handle could not be made: the GID in use, or its path, is "
+			 "wrong",
+		.why = WHY_GID,
+		.need = NEED_GID,
+		.need_why = "which GID each side uses",
+		.pattern = P("ibv_create_ah", "Unable to create ah", "reate address handle",
+			     "create ah failed", "Failed to create AH"),
+	},
+	{
+		.key = "verbs-register",
+		.but = "Trying a different",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.by_errno = true,
+		.title = "memory could not be registered with an RDMA device",
+		.why = "ENOMEM points at the limit of locked memory, EFAULT and EINVAL at memory "
+		       "that "
+		       "the NIC cannot reach: a GPU's without peer memory, or unmapped",
+		.need = NEED_LOCKED "; " NEED_GDR,
+		.need_why = "which of both",
+		.pattern = P("ibv_reg_mr", "ibv_reg_dmabuf_mr", "ibv_reg_dmabuf",
+			     "ailed to register memory", "ould not register memory",
+			     "ouldn't register memory", "nable to register memory",
+			     "egister user memory", "egistering memory", "Couldn't allocate MR",
+			     "ibv_exp_reg_mr", "mlx5dv_reg_dmabuf", "failed to register address",
+			     "md reg_mem failed", "emory registration failed", "fi_mr_reg",
+			     "register memory region with regattr", "MemoryRegion failed",
+			     "MemoryRegion::register*failed"),
+	},
+	{
+		.key = "verbs-register",
+		.errno_is = 12,
+		.check = "H05",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "registering memory failed for want of memory to lock (ENOMEM): the limit "
+			 "of locked memory (memlock)",
+		.why = WHY_LOCKED,
+		.need = NEED_LOCKED,
+		.need_why = "the limit that the job has",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-register",
+		.errno_is = 14,
+		.gpu = true,
+		.check = "P12",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a NIC cannot reach the memory that it should register (EFAULT): GPU "
+			 "memory without GPUDirect RDMA",
+		.why = WHY_GDR,
+		.need = NEED_GDR,
+		.need_why = "whether GPU memory can be registered",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-register",
+		.errno_is = 95,
+		.gpu = true,
+		.check = "P12",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a NIC's driver cannot register this memory (EOPNOTSUPP): no dma-buf",
+		.why = WHY_GDR,
+		.need = NEED_GDR,
+		.need_why = "whether peer memory takes its place",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "verbs-create",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.by_errno = true,
+		.title = "a queue pair or completion queue could not be created",
+		.why = "the device refused its size or kind, or ran out: what was asked is beyond "
+		       "what "
+		       "ibv_devinfo -v lists, or other jobs hold the rest",
+		.need = "ibv_devinfo -v; rdma resource show",
+		.need_why = "what the device has, and what is taken",
+		.pattern = P("ibv_create_qp", "ibv_create_cq", "ibv_create_srq",
+			     "ibv_create_comp_channel", "ibv_alloc_pd", "ibv_exp_create_qp",
+			     "mlx5dv_create_qp", "Couldn't create QP", "Couldn't create CQ",
+			     "Unable to create QP", "create_cq/qp failed", "Failed to create QP",
+			     "Failed to create CQ", "Failed to create completion queue",
+			     "rdma_create_qp", "rdma_create_ep", "reate DCT share err",
+			     "Couldn't allocate PD"),
+	},
+	{
+		.key = "verbs-create",
+		.errno_is = 12,
+		.check = "H05",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a queue could not be created for want of memory to lock (ENOMEM): the "
+			 "limit of locked memory (memlock)",
+		.why = WHY_LOCKED,
+		.need = NEED_LOCKED,
+		.need_why = "the limit that the job has",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "ib-error",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_LOW,
+		.by_errno = true,
+		.title = "an RDMA library reports a failed call",
+		.why = "the message names it; its errno says why",
+		.need = "dmesg | tail, at the time of the error",
+		.need_why = "what the driver says of it",
+		.pattern = P("mscclpp::IbError", "Ib failure", "mscclpp*IB error"),
+	},
+	{
+		.key = "ib-error",
+		.errno_is = 12,
+		.check = "H05",
+		.severity = CRIT,
+		.confidence = RS_LOW,
+		.title = "an RDMA call failed for want of memory to lock (ENOMEM): the limit of "
+			 "locked memory (memlock)",
+		.why = WHY_LOCKED,
+		.need = NEED_LOCKED,
+		.need_why = "the limit that the job has",
+		.pattern = P(NULL),
+	},
+	{
+		.key = "post",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_LOW,
+		.follows = true,
+		.title = "work could not be posted to a queue pair",
+		.why = "the queue pair is in error already, or full: an earlier message tells "
+		       "which",
+		.pattern = P("ibv_post_send() failed", "ibv_post_recv() failed",
+			     "ibv_post_send failed", "ibv_post_recv failed", "Couldn't post send",
+			     "Couldn't post recv", "Failed to post a send for the qpair",
+			     "ibv_poll_cq() returned", "Failed to post receive recv_wqes"),
+	},
+
+	/* ---- GIDs ---- */
+	{
+		.key = "gid",
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the GID index in use is empty, or no usable GID was found",
+		.why = "RoCE needs a GID that belongs to an interface with a routable address; "
+		       "which "
+		       "index that is differs by host and by container",
+		.need = "show_gids, inside the container",
+		.need_why = "which index is RoCE v2 with a routable address",
+		.pattern =
+			P("No suitable GID found", "Found Incompatibility issue with GID types",
+			  "GID * not available", "has no associated network device",
+			  "failed to find a gid which", "Invalid GID index", "invalid gid index",
+			  "Failed to query GID", "ibv_query_gid failed", "ibv_query_gid(*failed",
+			  "Failed to get GID", "Can't find * GID", "no usable GID", "No valid GID",
+			  "with GID -1", "GID index * is not valid", "gid index * is out of range",
+			  "cannot find gid index", "Failed to read SGID", "ibv_query_gid_ex*failed",
+			  "both GID_INDEX and ROCE_SUBNET_LIST are specified", "GID is all zero",
+			  "Invalid gid["),
+	},
+	{
+		/* NCCL prints GIDs of a completion in error where the link layer is Ethernet */
+		.key = "gid-link-local",
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a completion in error is between link-local GIDs (fe80::) of RoCE",
+		.why = "such a GID is reached in its own network alone, and only where the peer's "
+		       "kernel answers for it: the index was left at 0, or the interface has no "
+		       "address",
+		.need = NEED_GID,
+		.need_why = "which index is RoCE v2 with a routable address, on both sides",
+		.pattern = P(
+			"localGid fe80:", "remoteGid fe80:", "remoteGidsfe80:", "remoteGids fe80:"),
+	},
+	{
+		.key = "gid-add",
+		.check = "R02",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "the kernel could not enter a GID into a device's table",
+		.why = "the table is full, or the driver refused the address: the index that a job "
+		       "expects may be empty",
+		.need = "show_gids; dmesg",
+		.need_why = "what the table holds",
+		.pattern = P("__ib_cache_gid_add: unable to add gid", "failed add gid",
+			     "roce_gid_mgmt*fail", "unable to add gid"),
+	},
+	{
+		.key = "gids-none",
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "an RDMA device has no GID that can be used",
+		.why = "GIDs come from the addresses of the device's own interface: it is down, "
+		       "has "
+		       "none, or is in another network namespace than the process",
+		.need = "ip addr; rdma link; show_gids, in the same namespace as the program",
+		.need_why = "whether the interface is there and has an address",
+		.pattern = P("n_gids_found=0", "RoCE v2 GID not found", "RoCE V2 GID not found",
+			     "GID table is empty", "No IPv4-mapped GID", "no RoCE v2 GID"),
+	},
+
+	/* ---- The job's own network ---- */
+	{
+		.key = "libfabric-completion",
+		.check = "N12",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "an operation over libfabric ended in error",
+		.why = "the provider's own words say which: a peer that is gone or not reached (of "
+		       "EFA: a security group that does not take all traffic of its own), a "
+		       "request that no receive matches, or a resource of the NIC that is used up",
+		.need = "FI_LOG_LEVEL=warn of all ranks; dmesg -T on both hosts",
+		.need_why = "what the provider met first",
+		.pattern =
+			P("OFI poll failed", "Error returned from fi_cq_readerr",
+			  "MPIDI_OFI_handle_cq_error", "PTLTE_NOT_FOUND",
+			  "NET/OFI Request * completed with error", "context completed with error",
+			  "cq_write_tx_error: err", "cq_write_rx_error: err", "fi_cq_readerr: err"),
+	},
+	{
+		.key = "mpi-retry",
+		.check = "N12",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "Open MPI's peer did not answer: the retry count between two processes "
+			 "was exceeded",
+		.why = "packets or their answers are lost for good, or (receiver not ready) no "
+		       "receive is posted: look at the link of the named hosts and device",
+		.need = "ibqueryerrors, or ethtool -S; the counters of both hosts",
+		.need_why = "which of both loses",
+		.pattern = P("retry count between two MPI processes",
+			     "retry count on a per-peer connection",
+			     "transport error: Endpoint timeout", "Fatal: transport error",
+			     "endpoint timeout", "Endpoint timeout"),
+	},
+
+	/* ---- What tools show: found by audit/read/shown_table.c ---- */
+	{
+		.key = "mcast-join",
+		.check = "H09",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "an InfiniBand interface could not join its multicast group",
+		.why = "no subnet manager answers, or the partition (P_Key) or rate of the group "
+		       "does not fit this port",
+		.need = "sminfo; saquery -g; the port's P_Keys",
+		.need_why = "which",
+		.pattern = P("multicast join failed for"),
+	},
+	{
+		.key = "nvme-fabrics",
+		.check = "N16",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.but = "sqsize", /* a warning of sizes */
+		.title = "an NVMe over Fabrics host lost its target, or could not connect to it",
+		.why = "the target does not listen there, refuses this host, or is not reached "
+		       "over "
+		       "RDMA",
+		.need = "nvme discover -t rdma; rping -c -a TARGET -v; the target's own log",
+		.need_why = "whether the target is reached, and takes this host",
+		/* Linux drivers/nvme/host: fabrics.c, rdma.c */
+		.pattern = P(
+			"nvme nvme*: Connect command failed", "nvme nvme*: failed to connect queue",
+			"nvme nvme*: Connect rejected", "nvme nvme*: Connect Invalid",
+			"nvme nvme*: rdma connection establishment failed",
+			"nvme nvme*: rdma_resolve_addr", "nvme nvme*: Failed reconnect attempt",
+			"nvme nvme*: Connect for subsystem"),
+	},
+};
+
+PART(rs_messages_verbs);

@@ -1,0 +1,661 @@
+/* Keys, values and columns of outputs, judged by the words of states_table.c. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "audit/facts/message.h"
+#include "audit/read/readers.h"
+#include "audit/read/states.h"
+
+enum {
+	DEPTH = 6,     /* parents of a key */
+	CELLS = 24,    /* of a table's row */
+	PATH = 320,    /* bytes of a path */
+	VALUE = 200,   /* bytes of a value that are looked at */
+	KEPT = 400,    /* bytes of a line that are kept */
+	SIBLINGS = 32, /* values that wait for their largest */
+	NAME = 64,
+};
+
+struct parent {
+	unsigned indent;
+	char text[NAME];
+};
+
+/* A value that has another beside it: the current one and the largest, what there is and what may
+ * be used. */
+struct sibling {
+	char key[PATH]; /* without the word that tells which of both it is */
+	double number;
+	char text[NAME];
+	bool largest;
+};
+
+struct at {
+	struct rs_audit *a;
+	const struct rs_input *in;
+	struct rs_line *l;
+	char command[NAME * 2];
+	struct parent parent[DEPTH];
+	unsigned depth;
+	char before[NAME]; /* the line before, if it may be a heading with a rule below */
+	char head[CELLS][NAME];
+	unsigned at[CELLS], n_head; /* columns: where each begins */
+	char word[CELLS][NAME];     /* the same heading parted at single blanks */
+	unsigned n_words;
+	bool commas; /* the heading's columns are parted by commas */
+	char entry[NAME];
+	bool shown;   /* the ports' states are told already */
+	unsigned nth; /* line of the segment, from 1 */
+	struct sibling sibling[SIBLINGS];
+	unsigned n_siblings;
+};
+
+/* ---- Words ---- */
+
+/* Small letters and figures, all else blanks, one between two. */
+static void plain(const char *text, char *out, size_t size)
+{
+	size_t n = 0;
+
+	char before = ' ';
+
+	for (; *text && n + 2 < size; before = *text++) {
+		bool word = isalnum((unsigned char)*text) || (unsigned char)*text >= 0x80;
+
+		/* "GpuXidError" is three words */
+		if (isupper((unsigned char)*text) && islower((unsigned char)before) && n &&
+		    out[n - 1] != ' ')
+			out[n++] = ' ';
+		if (word)
+			out[n++] = (char)tolower((unsigned char)*text);
+		else if (n && out[n - 1] != ' ')
+			out[n++] = ' ';
+	}
+	out[n] = '\0';
+}
+
+/* The same of a value, whose words stay as they are: "CrashLoopBackOff". */
+static void flat(const char *text, char *out, size_t size)
+{
+	char low[VALUE];
+	size_t n = 0;
+
+	for (; text[n] && n < sizeof(low) - 1; n++)
+		low[n] = (char)tolower((unsigned char)text[n]);
+	low[n] = '\0';
+	plain(low, out, size);
+}
+
+/* Is the word (n bytes; '-' a blank) at some word's beginning? '$' at its end: and to its end. */
+static bool has_word(const char *path, const char *word, size_t n)
+{
+	bool whole = n && word[n - 1] == '$';
+
+	n -= whole;
+	for (const char *p = path; *p; p += strcspn(p, " "), p += *p == ' ') {
+		size_t i = 0;
+
+		while (i < n && (p[i] == word[i] || (word[i] == '-' && p[i] == ' ')))
+			i++;
+		if (i == n && (!whole || p[i] == ' ' || !p[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool has_one(const char *path, const char *words, size_t size)
+{
+	for (size_t i = 0; i < size;) {
+		size_t n = strcspn(words + i, "| ");
+
+		if (has_word(path, words + i, n))
+			return true;
+		i += n + 1;
+	}
+	return false;
+}
+
+/* All groups of a key. */
+static bool has_all(const char *path, const char *key)
+{
+	while (*key) {
+		size_t n = strcspn(key, " ");
+
+		if (!has_one(path, key, n))
+			return false;
+		key += n + (key[n] == ' ');
+	}
+	return true;
+}
+
+static bool number_in(const char *text, double *out)
+{
+	char copy[32];
+	size_t n = 0;
+	const char *p = text + strcspn(text, "0123456789");
+
+	if (!*p)
+		return false;
+	if (p > text && p[-1] == '-')
+		p--;
+	for (; *p && n < sizeof(copy) - 1 && (isdigit((unsigned char)*p) || strchr(".,-", *p)); p++)
+		if (*p != ',')
+			copy[n++] = *p;
+		else if (!isdigit((unsigned char)p[1]))
+			break;
+	copy[n] = '\0';
+	*out = strtod(copy, NULL);
+	return true;
+}
+
+/* "1.2,-40,1.1 [-9.5..5]" */
+static bool outside(const char *value)
+{
+	const char *open = strchr(value, '[');
+	double low, high, x;
+	char *end;
+
+	if (!open || sscanf(open, "[%lf..%lf]", &low, &high) != 2)
+		return false;
+	for (const char *p = value; p < open; p = end + (*end == ',' || *end == ' ')) {
+		x = strtod(p, &end);
+		if (end == p)
+			return false;
+		if (x < low || x > high)
+			return true;
+	}
+	return false;
+}
+
+/* "8X (16X)", "8G-Gen 3 (16G-Gen 4)" */
+static bool below(const char *value)
+{
+	const char *open = strchr(value, '(');
+	double now, can;
+
+	return open && isdigit((unsigned char)*value) && isdigit((unsigned char)open[1]) &&
+	       number_in(value, &now) && number_in(open, &can) && now < can;
+}
+
+/* The value's first words, whole; "/" within a value parts two: "disable/down". */
+static bool is_one(const char *value, const char *words)
+{
+	char low[VALUE];
+	size_t size = strlen(words);
+
+	flat(value, low, sizeof(low));
+	for (size_t i = 0; i < size;) {
+		size_t n = strcspn(words + i, "|");
+
+		if (!strncmp(low, words + i, n) && (!low[n] || low[n] == ' '))
+			return true;
+		i += n + 1;
+	}
+	return false;
+}
+
+/* ---- Judging a pair ---- */
+
+static void say(struct at *s, const char *key)
+{
+	const struct rs_message *m;
+
+	for (uint32_t row = 0; (m = rs_message_row(row)); row++) {
+		if (strcmp(m->key, key))
+			continue;
+		if (!rs_message_room(s->a, row))
+			return;
+		rs_input_add(s->a, s->in, s->l->number, NULL, "message", key, "%.*s", KEPT,
+			     s->l->text);
+		if (*s->entry && m->check)
+			rs_input_add(s->a, s->in, s->l->number, NULL, "message_device", key, "%s",
+				     s->entry);
+		return;
+	}
+}
+
+static bool fits(const struct rs_state_row *r, const char *value)
+{
+	double x;
+
+	switch (r->when) {
+	case RS_STATE_IS:
+		return is_one(value, r->values);
+	case RS_STATE_OVER:
+		return (isdigit((unsigned char)*value)) && number_in(value, &x) && x > r->than;
+	case RS_STATE_OUTSIDE:
+		return outside(value);
+	case RS_STATE_BELOW:
+		return below(value);
+	}
+	return false;
+}
+
+/* Cuts a word out of a path; false: it is not there. */
+static bool cut(char *path, const char *word)
+{
+	size_t n = strlen(word);
+	char padded[PATH + 2];
+	char *p;
+
+	snprintf(padded, sizeof(padded), " %s ", path);
+	if (!(p = strstr(padded, word)) || p[-1] != ' ' || p[n] != ' ')
+		return false;
+	memmove(p, p + n + 1, strlen(p + n + 1) + 1);
+	snprintf(path, PATH, "%s", padded + 1);
+	return true;
+}
+
+/* Says where the other of both is known already; keeps this one where it is not. */
+static void meet(struct at *s, const struct sibling *mine, double times, const char *message)
+{
+	for (unsigned k = 0; k < s->n_siblings; k++) {
+		const struct sibling *o = &s->sibling[k];
+		double now = mine->largest ? o->number : mine->number;
+		double most = mine->largest ? mine->number : o->number;
+
+		if (o->largest == mine->largest || strcmp(o->key, mine->key))
+			continue;
+		if (times > 0 ? now * times < most : strcmp(o->text, mine->text))
+			say(s, message);
+		s->sibling[k] = s->sibling[--s->n_siblings];
+		return;
+	}
+	if (s->n_siblings < SIBLINGS)
+		s->sibling[s->n_siblings++] = *mine;
+}
+
+/* Values that have another beside them. */
+static const struct {
+	const char *now, *most, *about, *but, *message;
+	double times; /* by how much the larger one is larger at least; 0: they differ */
+} both[] = {
+	{"current", "max", "pcie|pci|link width", "gen|speed", "slot-narrow", 1},
+	{"current link width", "max link width", "current|max", NULL, "slot-narrow", 1},
+	{"allocatable", "capacity", "gpu|rdma|hca|nic|vf|sriov|efa|mlnx", NULL, "resource-short",
+	 1},
+	{"current hardware settings", "pre set maximums", "combined", NULL, "channels-few", 8},
+	{"running", "stored", "fw", "psid|mgmt|undi|bundle", "firmware-pending", 0},
+};
+
+/* Both halves of "link width current 8, max 16" and of "capacity nvidia.com/gpu 8, allocatable 7":
+ * the smaller one is told where the larger one is known. */
+static void compare(struct at *s, const char *path, const char *value)
+{
+	double x = 0;
+
+	if (!isdigit((unsigned char)*value) || !number_in(value, &x))
+		return;
+	for (unsigned i = 0; i < sizeof(both) / sizeof(*both); i++) {
+		struct sibling mine = {.number = x};
+
+		if (!has_one(path, both[i].about, strlen(both[i].about)) ||
+		    (both[i].but && has_one(path, both[i].but, strlen(both[i].but))))
+			continue;
+		snprintf(mine.key, sizeof(mine.key), "%u %.300s", i, path);
+		snprintf(mine.text, sizeof(mine.text), "%.63s", value);
+		mine.largest = cut(mine.key, both[i].most);
+		if (!mine.largest && !cut(mine.key, both[i].now))
+			continue;
+		meet(s, &mine, both[i].times, both[i].message);
+		return;
+	}
+}
+
+static void judge(struct at *s, const char *raw, const char *value)
+{
+	char path[PATH];
+
+	value += strspn(value, " \t.\"");
+	if (!*value || *value == '$' || *value == '<')
+		return;
+	plain(raw, path, sizeof(path));
+	for (const struct rs_state_row *r = rs_state_rows; r->key; r++)
+		if (has_all(path, r->key) && (!r->but || !has_one(path, r->but, strlen(r->but))) &&
+		    fits(r, value)) {
+			if (!s->shown || strncmp(r->message, "port-", 5) != 0)
+				say(s, r->message);
+			break;
+		}
+	compare(s, path, value);
+}
+
+/* ---- Trees of keys ---- */
+
+static void pair(struct at *s, const char *key, const char *value)
+{
+	char raw[PATH];
+	size_t n = (size_t)snprintf(raw, sizeof(raw), "%s ", s->command);
+
+	/* a setting of a job tells of no state */
+	if (!strncmp(key, "NCCL_", 5) || !strncmp(key, "UCX_", 4) || !strncmp(key, "export ", 7))
+		return;
+	for (unsigned i = 0; i < s->depth && n < sizeof(raw); i++)
+		n += (size_t)snprintf(raw + n, sizeof(raw) - n, "%s ", s->parent[i].text);
+	if (n < sizeof(raw))
+		snprintf(raw + n, sizeof(raw) - n, "%s", key);
+	judge(s, raw, value);
+}
+
+static void leave(struct at *s, unsigned indent)
+{
+	while (s->depth && s->parent[s->depth - 1].indent >= indent)
+		s->depth--;
+}
+
+static void enter(struct at *s, unsigned indent, const char *text, size_t n)
+{
+	leave(s, indent);
+	if (s->depth == DEPTH)
+		return;
+	s->parent[s->depth].indent = indent;
+	snprintf(s->parent[s->depth++].text, NAME, "%.*s", (int)n, text);
+}
+
+/* "Key : value", "Key:....value", "key = value"; a line that is a key alone is a parent. */
+static bool tree(struct at *s)
+{
+	char *t = s->l->text;
+	size_t n = strcspn(t, ":=");
+	char *value = t + n;
+	char key[96];
+
+	/* the colons of a PCI address, a clock or a MAC address part no key */
+	while (*value == ':' && value[1] && !strchr(" \t.", value[1]) && value != t) {
+		n += 1 + strcspn(value + 1, ":=");
+		value = t + n;
+	}
+	if (!*value || !n || n >= sizeof(key)) {
+		size_t words = strcspn(t, "\r\n");
+
+		/* "Clocks Event Reasons" above what is further right */
+		if (words && words < 48 && isalpha((unsigned char)*t) && !strpbrk(t, "|,;()<>")) {
+			enter(s, s->l->indent, t, words);
+			return true;
+		}
+		return false;
+	}
+	value += strspn(value, ":= \t.");
+	/* "GPU[1] : XGMI Error count: 3": the key has two parts */
+	for (char *more = strstr(value, ": "); more && more - value < 40 && more - t < 90;
+	     more = NULL) {
+		n = (size_t)(more - t);
+		value = more + 2;
+	}
+	snprintf(key, sizeof(key), "%.*s", (int)n, t);
+	leave(s, s->l->indent);
+	if (!*value) {
+		enter(s, s->l->indent, key, n);
+		return true;
+	}
+	pair(s, key, value);
+	return true;
+}
+
+/* ---- Tables ---- */
+
+static unsigned cells_of(char *text, bool commas, char **cell, unsigned *at)
+{
+	unsigned n = 0;
+
+	for (char *p = text; *p && n < CELLS;) {
+		char *end;
+
+		p += strspn(p, " \t");
+		if (!*p)
+			break;
+		at[n] = (unsigned)(p - text);
+		cell[n++] = p;
+		end = p;
+		if (commas)
+			end += strcspn(p, ",");
+		else
+			while (*end && *end != '\t' &&
+			       !(end[0] == ' ' && (end[1] == ' ' || !end[1])))
+				end++;
+		p = *end ? end + 1 : end;
+		*end = '\0';
+	}
+	return n;
+}
+
+/* A row of columns' names: letters first, in each. */
+static bool heading(struct at *s)
+{
+	char copy[sizeof(s->l->text)], *cell[CELLS];
+	unsigned at[CELLS], n;
+	bool commas = false;
+
+	for (int by = 0; by < 2; by++) {
+		unsigned names = 0;
+
+		snprintf(copy, sizeof(copy), "%s", s->l->text);
+		commas = by == 0;
+		n = cells_of(copy, commas, cell, at);
+		for (unsigned i = 0; i < n; i++)
+			names += isalpha((unsigned char)*cell[i]) && strlen(cell[i]) < NAME &&
+				 !strpbrk(cell[i], "=") && cell[i][strlen(cell[i]) - 1] != ':' &&
+				 !strstr(cell[i], ": ");
+		if (n < 2 || names < n || (commas && n < 2))
+			continue;
+		for (unsigned i = 0; i < n; i++) {
+			snprintf(s->head[i], NAME, "%s", cell[i]);
+			s->at[i] = at[i];
+		}
+		s->n_head = n;
+		s->commas = commas;
+		s->n_words = 0;
+		snprintf(copy, sizeof(copy), "%s", s->l->text);
+		for (char *save, *w = strtok_r(copy, " \t", &save); w && s->n_words < CELLS;
+		     w = strtok_r(NULL, " \t", &save))
+			snprintf(s->word[s->n_words++], NAME, "%.63s", w);
+		return true;
+	}
+	return false;
+}
+
+static void row(struct at *s, char **cell, const unsigned *at, unsigned n)
+{
+	char raw[PATH];
+	unsigned column = 0;
+
+	snprintf(s->entry, sizeof(s->entry), "%.63s", s->commas ? "" : cell[0]);
+	for (unsigned i = 0; i < n; i++) {
+		if (n == s->n_head)
+			column = i;
+		else
+			while (column + 1 < s->n_head && s->at[column + 1] <= at[i])
+				column++;
+		snprintf(raw, sizeof(raw), "%s %s %s", s->command, i ? cell[0] : "",
+			 s->head[column]);
+		judge(s, raw, cell[i]);
+	}
+	*s->entry = '\0';
+}
+
+/* Columns that are one blank apart: by their order, where there are as many as names. */
+static bool narrow(struct at *s)
+{
+	char copy[sizeof(s->l->text)], *cell[CELLS], raw[PATH];
+	unsigned n = 0;
+
+	snprintf(copy, sizeof(copy), "%s", s->l->text);
+	for (char *save, *w = strtok_r(copy, " \t", &save); w && n < CELLS;
+	     w = strtok_r(NULL, " \t", &save))
+		cell[n++] = w;
+	/* a last column's words may be many */
+	if (s->n_words < 3 || n < s->n_words)
+		return false;
+	snprintf(s->entry, sizeof(s->entry), "%.63s", cell[0]);
+	for (unsigned i = 1; i < s->n_words; i++) {
+		snprintf(raw, sizeof(raw), "%s %s %s", s->command, cell[0], s->word[i]);
+		judge(s, raw, cell[i]);
+	}
+	*s->entry = '\0';
+	return true;
+}
+
+static bool table(struct at *s)
+{
+	char copy[sizeof(s->l->text)], *cell[CELLS];
+	unsigned at[CELLS], n;
+
+	if (!s->n_head)
+		return false;
+	snprintf(copy, sizeof(copy), "%s", s->l->text);
+	n = cells_of(copy, s->commas, cell, at);
+	if (n >= 2 && n == s->n_head) {
+		row(s, cell, at, n);
+		return true;
+	}
+	if (s->commas)
+		return false;
+	if (narrow(s))
+		return true;
+	if (n < 2 || n + 2 < s->n_head)
+		return false;
+	row(s, cell, at, n);
+	return true;
+}
+
+/* "GPU0 Temp | 97 degrees C | cr", and the row of a box: "|  ERR!  |". */
+static bool bars(struct at *s)
+{
+	char copy[sizeof(s->l->text)], *p = copy, *cell[CELLS];
+	unsigned n = 0;
+
+	snprintf(copy, sizeof(copy), "%s", s->l->text);
+	while (n < CELLS && (p = strtok_r(n ? NULL : copy, "|", &cell[CELLS - 1]))) {
+		p += strspn(p, " \t");
+		cell[n++] = p;
+	}
+	if (n < 2)
+		return false;
+	for (unsigned i = 1; i < n; i++) {
+		size_t m = strlen(cell[i]);
+
+		while (m && strchr(" \t", cell[i][m - 1]))
+			cell[i][--m] = '\0';
+		pair(s, *cell[0] ? cell[0] : "box", cell[i]);
+	}
+	return true;
+}
+
+/* ---- A segment ---- */
+
+/* What `cat PATH...` prints, a line a path: the value of that path. */
+static bool printed(struct at *s)
+{
+	const char *p = s->in->command;
+
+	if (!p || strncmp(p, "cat /sys/", 9) || strpbrk(p, "*|;[{$"))
+		return false;
+	p += 3;
+	for (unsigned i = 0; *p; i++) {
+		size_t n;
+
+		p += strspn(p, " \t");
+		n = strcspn(p, " \t");
+		if (i + 1 == s->nth && n) {
+			char path[PATH];
+
+			snprintf(path, sizeof(path), "%.*s", (int)n, p);
+			judge(s, path, s->l->text);
+			return true;
+		}
+		p += n;
+	}
+	return false;
+}
+
+static void take(struct at *s)
+{
+	const char *t = s->l->text;
+	size_t rule = strspn(t, "-= +");
+
+	if (!*t) {
+		s->n_head = 0;
+		*s->before = '\0';
+		return;
+	}
+	/* a rule below a heading: what follows is the heading's */
+	if (rule > 3 && !t[rule]) {
+		if (*s->before && !s->n_head) {
+			s->depth = 0;
+			enter(s, 0, s->before, strlen(s->before));
+			s->parent[0].indent = 0;
+			s->depth = 1;
+		}
+		return;
+	}
+	if (printed(s))
+		return;
+	if (strchr(t, '|') && bars(s))
+		return;
+	if (table(s))
+		return;
+	if (heading(s))
+		return;
+	tree(s);
+	snprintf(s->before, sizeof(s->before), "%.63s", t);
+}
+
+/* A command's words, without the lists that it asks for. */
+static void context(const char *command, char *out, size_t size)
+{
+	size_t n = 0;
+
+	*out = '\0';
+	for (const char *p = command; *p && !strchr("|;>", *p);) {
+		size_t w = strcspn(p, " \t|;>");
+
+		if (w && !memchr(p, ',', w) && n + w + 2 < size)
+			n += (size_t)snprintf(out + n, size - n, "%.*s ", (int)w, p);
+		p += w + strspn(p + w, " \t");
+	}
+}
+
+static bool of_switch(const char *command)
+{
+	return command && (!strncmp(command, "show ", 5) || !strncmp(command, "display ", 8) ||
+			   !strncmp(command, "nv show", 7) || !strncmp(command, "info ", 5));
+}
+
+uint32_t rs_states_read(struct rs_audit *a, const struct rs_input *in, bool shown)
+{
+	struct rs_line *l = calloc(1, sizeof(*l));
+	struct at s = {.a = a, .in = in, .l = l, .shown = shown};
+	uint32_t before = rs_facts_count(a->facts);
+
+	if (!l) {
+		a->err = -ENOMEM;
+		return 0;
+	}
+	/* a switch's outputs are grid.h's */
+	if (of_switch(in->command)) {
+		free(l);
+		return 0;
+	}
+	if (in->command)
+		context(in->command, s.command, sizeof(s.command));
+	while (rs_line_next(in, l) && !a->err) {
+		l->text[512] = '\0';
+		s.nth++;
+		take(&s);
+	}
+	free(l);
+	return rs_facts_count(a->facts) - before;
+}
+
+bool rs_state_tells(const char *key)
+{
+	for (const struct rs_state_row *r = rs_state_rows; r->key; r++)
+		if (!strcmp(r->message, key))
+			return true;
+	for (unsigned i = 0; i < sizeof(both) / sizeof(*both); i++)
+		if (!strcmp(both[i].message, key))
+			return true;
+	return false;
+}

@@ -1,0 +1,143 @@
+/*
+ * The words of states.h: names of counters and states, whatever tool prints them (nvidia-smi,
+ * rocm-smi, amd-smi, mlxlink, ethtool, devlink, nicctl, ipmitool, kubectl, Slurm, systemd, tuned).
+ * The first row that fits a pair takes it, so what is exact stands above what is general.
+ */
+#include "audit/read/states.h"
+
+#define IS(key, but, values, message)                     \
+	{                                                 \
+		key, but, RS_STATE_IS, 0, values, message \
+	}
+#define OVER(key, but, than, message)                        \
+	{                                                    \
+		key, but, RS_STATE_OVER, than, NULL, message \
+	}
+
+#define YES "yes|true|1|active|enabled"
+/* A device or a part of one that does not work, in each tool's word. */
+#define BAD                                                                                    \
+	"failed|failure|fail|error|err|faulty|fault|faulted|degraded|unhealthy|critical|dead|" \
+	"not ready|notready|not healthy|not ok|offline|lost|broken|unrecoverable|stalled|bad|" \
+	"nok|non recoverable|abnormal|not present|not responding|timeout|timed out"
+
+const struct rs_state_row rs_state_rows[] = {
+	/* ---- GPUs: memory, rows, fabric ---- */
+	IS("remap fail", NULL, YES, "gpu-remap"),
+	IS("remap|retired|retirement|page pending", NULL, YES, "gpu-remap"),
+	OVER("retired|retirement double-bit|dbe", "threshold", 0, "gpu-ecc"),
+	OVER("ecc|ras|umc|sram|dram|hbm|gpu$ uncorrect|double-bit|ue$|dbe",
+	     "threshold|fec|nic|port|remap|remapped", 0, "gpu-ecc"),
+	IS("gpu recovery-action", NULL,
+	   "reset|reboot|gpu reset|node reboot|drain|drain p2p|drain and reset", "gpu-reset"),
+	IS("fabric|nvlink unhealthy", NULL, YES, "gpu-fabric"),
+	IS("fabric state|status|bandwidth|health", NULL,
+	   BAD "|unknown error|in progress|not started|invalid", "gpu-fabric"),
+	IS("xgmi error|err", "count-0", "multiple errors|single error|1 error|errors",
+	   "nvlink-errors"),
+	OVER("xgmi error|err count", NULL, 0, "nvlink-errors"),
+	OVER("nvlink|xgmi crc|replay|recovery", "threshold|max", 100, "nvlink-errors"),
+	IS("slowdown|throttle", "sw|power-cap|temp|threshold|idle", "active", "gpu-slow"),
+	IS("ecc|gpu$|box$", NULL, "err|unknown error|gpu requires reset|gpu is lost", "gpu-gone"),
+	IS("nvidia smi", NULL, "err|unknown error|gpu requires reset|gpu is lost", "gpu-gone"),
+
+	/* ---- Links ---- */
+	IS("loopback", "support|cap|test", "phy|internal|external|local|remote|on|port|mac",
+	   "loopback-on"),
+	IS("test-result", NULL, "fail|failed", "self-test"),
+	IS("recommendation", NULL,
+	   "negotiation failure|no partner|bad signal|cable is unplugged|cable unplugged|remote "
+	   "faults|"
+	   "link training|the port is closed|no cable|module|signal not detected|bad si|config "
+	   "error",
+	   "link-advice"),
+	IS("operational|oper|link|port|physical|phy|carrier state|status",
+	   "admin|fsm|module|node|counter|pod",
+	   "down|polling|no carrier|lowerlayerdown|link down|notpresent|not connected|disconnected",
+	   "port-down"),
+	IS("operational|oper|link|port|physical|phy|carrier state|status",
+	   "admin|fsm|module|node|counter|pod", "up|linkup|active|link up", "port-up"),
+	{"link|pcie speed active", NULL, RS_STATE_BELOW, 0, NULL, "slot-slow"},
+	{"link|pcie width active", NULL, RS_STATE_BELOW, 0, NULL, "slot-narrow"},
+	IS("mlxlink|link|operational-info width",
+	   "enabled|supported|max|cap|pcie|pci|active-width|width-active", "1x|2x", "width-half"),
+	IS("active-width", "pcie|pci", "1x|2x", "width-half"),
+	IS("operstate", "docker|virbr|br|veth|cni|lo|tun|bond0", "down", "port-down"),
+	IS("operstate", "docker|virbr|br|veth|cni|lo|tun", "up", "port-up"),
+	OVER("carrier-changes", NULL, 100, "flaps-many"),
+	IS("link-speed-active", "ext", "2 5 gbps|5 0 gbps", "ib-speed-low"),
+
+	/* ---- Modules ---- */
+	{"temperature|power|voltage|bias", NULL, RS_STATE_OUTSIDE, 0, NULL, "optics-alarm"},
+	IS("module state|status", "low-power", "modulefault|fault|faulted|0x05 modulefault|0x05",
+	   "optics-alarm"),
+	OVER("module-high-temp", NULL, 0, "module-hot"),
+	OVER("module-bus-stuck|module-bad-shorted", NULL, 0, "optics-alarm"),
+
+	/* ---- Counters ---- */
+	OVER("pci-signal-integrity", NULL, 100, "pcie-errors"),
+	OVER("effective-physical-errors|symbol-errors", "per-lane", 100, "link-symbols"),
+	OVER("fec|codeword|codewords|block|blocks|rs uncorrect|uncorrected", "threshold", 0,
+	     "fec-uncorrectable"),
+	OVER("pcie|pci crc|error|errors|replay|nak",
+	     "corrected|threshold|max|link|ber|reset|rollover", 100, "pcie-errors"),
+	OVER("steer-missed|buff-alloc-err", NULL, 1000, "host-drops"),
+	OVER("allowance-exceeded", NULL, 1000, "cloud-limit"),
+
+	OVER("drops-no|no-buffer|no-pbuf|no-skbs|no-frags", "tx|unicast", 100000, "host-drops"),
+
+	/* ---- Kubernetes ---- */
+	IS("status", NULL,
+	   "crashloopbackoff|init crashloopbackoff|init error|imagepullbackoff|errimagepull|"
+	   "createcontainererror|createcontainerconfigerror|oomkilled|runcontainererror|"
+	   "init imagepullbackoff|evicted|init errimagepull|containerstatusunknown|nodelost",
+	   "pod-broken"),
+	IS("kubectl pod|pods|po status", NULL, "error", "pod-broken"),
+	IS("reason|state", NULL, "oomkilled", "pod-killed"),
+	IS("sync-status", NULL, "failed", "sriov-sync"),
+	IS("reason|state", NULL,
+	   "crashloopbackoff|imagepullbackoff|errimagepull|containercannotrun", "pod-broken"),
+	IS("ready status", NULL, "false|unknown", "node-condition"),
+	IS("xid|problem|pressure|unavailable|fault|failure|unhealthy|degraded|deadlock|readonly|"
+	   "error status",
+	   "ready", "true", "node-condition"),
+	IS("kubectl node|nodes|no status", NULL, "notready", "node-condition"),
+
+	/* ---- Slurm, systemd ---- */
+	IS("state", "link|port|phys|module|reporter|gpu|health|status|fabric",
+	   "node fail|node_fail|out of memory|out of me|boot fail|deadline", "job-state"),
+	IS("sinfo|scontrol|state state", NULL,
+	   "inval|invalid|down|drained|draining|drain|drng|fail|failing|not responding",
+	   "node-drained"),
+
+	/* ---- QoS ---- */
+	IS("pfc bitmap", NULL, "0x0", "pfc-host-none"),
+	IS("ecn roce-np|roce-rp enable-3", NULL, "0", "dcqcn-off"),
+	IS("cc-ecn-enable", NULL, "0x0|0", "dcqcn-off"),
+	OVER("rx-usecs$", "high|low|irq", 200, "coalesce-long"),
+
+	/* ---- Machines ---- */
+	IS("temp|temperature", "threshold|limit|high|low|max", "critical|overheat",
+	   "sensor-critical"),
+	IS("off-line-cpu|offline-cpu", "mask-0x0", "0|1|2|3|4|5|6|7|8|9", "cpus-offline"),
+	OVER("off-line-cpu|offline-cpu", NULL, 0, "cpus-offline"),
+	IS("current-active-profile", NULL, "powersave|balanced|desktop|laptop|virtual guest",
+	   "tuned-profile"),
+	IS("status", NULL, "update required", "firmware-update"),
+
+	IS("sys-profile", NULL, "perfperwattoptimizeddapc|perfperwattoptimizedos|denscfgoptimized",
+	   "bios-power"),
+	IS("sriov-global-enable|sr-iov-support", NULL, "disabled|disable", "bios-sriov"),
+	IS("opensm active", NULL, "inactive|failed", "opensm-off"),
+
+	/* ---- Any device ---- */
+	IS("health$", "route|system", "unhealthy|degraded|critical", "state-bad"),
+	IS("gpu$|gpus$|nvlink|nvswitch|xgmi state|status|health|result", NULL, BAD, "state-gpu"),
+	IS("transceiver|module|optic|qsfp|osfp|cable state|status|health", NULL, BAD,
+	   "optics-alarm"),
+	IS("nic|hca|mlx|mlx5|bnxt|ice|ionic|efa|infiniband|rdma|roce|firmware|fw|pci|pcie|port|"
+	   "link|lif "
+	   "state|status|health|condition",
+	   "pod|admin|node|status-opcode", BAD, "state-nic"),
+	{0},
+};

@@ -1,0 +1,171 @@
+/* States and counters by the words of their names, whatever tool prints them, and the kernel's
+ * lines by who speaks: what is read, and what healthy machines print. */
+#include "audit/facts/kernel_line.h"
+#include "reading.h"
+
+/* A text of which perhaps nothing is made. */
+static struct rs_audit *tried(const char *text)
+{
+	struct rs_input in = {
+		.host = "h", .path = "file", .inner = "file", .data = text, .size = strlen(text)};
+	struct rs_audit *a;
+
+	assert_int_equal(rs_audit_create(&a), 0);
+	assert_true(rs_read_input(a, &in) >= 0);
+	rs_facts_seal(a->facts);
+	return a;
+}
+
+/* The message of a state that a text shows; healthy: none of it. */
+static void shows(const char *text, const char *key)
+{
+	struct rs_audit *a = tried(text);
+
+	if (!facts(a, "message", key))
+		print_error("%s is not found in:\n%s\n", key, text);
+	assert_true(facts(a, "message", key) > 0);
+	rs_audit_destroy(a);
+}
+
+static void calm(const char *text, const char *key)
+{
+	struct rs_audit *a = tried(text);
+
+	assert_int_equal(facts(a, "message", key), 0);
+	rs_audit_destroy(a);
+}
+
+static void test_trees(void **state)
+{
+	(void)state;
+	shows("$ nvidia-smi -q -d PAGE_RETIREMENT\nGPU 00000000:07:00.0\n    Retired Pages\n"
+	      "        Double Bit ECC                    : 0\n"
+	      "        Pending Page Blacklist            : Yes\n",
+	      "gpu-remap");
+	calm("$ nvidia-smi -q -d PAGE_RETIREMENT\nGPU 00000000:07:00.0\n    Retired Pages\n"
+	     "        Pending Page Blacklist            : No\n",
+	     "gpu-remap");
+	/* a key of two parts */
+	shows("$ rocm-smi --showxgmierr\nGPU[0]\t\t: XGMI Error count: 0\n"
+	      "GPU[1]\t\t: XGMI Error count: Multiple errors\n",
+	      "nvlink-errors");
+	shows("$ ethtool -I --show-fec ens1np0\nFEC parameters for ens1np0:\n"
+	      "Active FEC encoding: RS\nStatistics:\n  corrected_blocks: 81\n"
+	      "  uncorrectable_blocks: 12\n",
+	      "fec-uncorrectable");
+	/* a heading with a rule below it is a parent */
+	shows("$ mlxlink -d mlx5_0 --port_type PCIE -c\n"
+	      "Management PCIe Performance Counters Info\n"
+	      "-----------------------------------------\n"
+	      "RX Errors                          : 8123\n",
+	      "pcie-errors");
+	/* values beside their own limits */
+	shows("$ mlxlink -d mlx5_0 -m\nModule Info\n-----------\n"
+	      "Rx Power Current [dBm]             : 1.2,1.1,-40,1.1 [-9.5..5]\n",
+	      "optics-alarm");
+	calm("$ mlxlink -d mlx5_0 -m\nModule Info\n-----------\n"
+	     "Rx Power Current [dBm]             : 1.2,1.1,0.9,1.1 [-9.5..5]\n",
+	     "optics-alarm");
+}
+
+static void test_tables(void **state)
+{
+	(void)state;
+	shows("$ nvidia-smi --query-gpu=index,pcie.link.width.current,pcie.link.width.max "
+	      "--format=csv\nindex, pcie.link.width.current, pcie.link.width.max\n"
+	      "0, 16, 16\n1, 8, 16\n",
+	      "slot-narrow");
+	/* at rest a GPU lowers its generation */
+	calm("$ nvidia-smi --query-gpu=index,pcie.link.gen.current,pcie.link.gen.max "
+	     "--format=csv\nindex, pcie.link.gen.current, pcie.link.gen.max\n0, 1, 4\n",
+	     "slot-narrow");
+	shows("$ rocm-smi --showrasinfo\n"
+	      "         Block       Status  Correctable Error  Uncorrectable Error\n"
+	      "           UMC      ENABLED                  0                    3\n",
+	      "gpu-ecc");
+	calm("$ rocm-smi --showrasinfo\n"
+	     "         Block       Status  Correctable Error  Uncorrectable Error\n"
+	     "           UMC      ENABLED                  7                    0\n",
+	     "gpu-ecc");
+	/* columns one blank apart */
+	shows("$ sacct -j 8812 --format=JobID,State,ExitCode\n"
+	      "JobID             State ExitCode \n------------ ---------- -------- \n"
+	      "8812          NODE_FAIL      0:0 \n",
+	      "job-state");
+	shows("$ ipmitool sdr list\nGPU0 Temp        | 97 degrees C      | cr\n"
+	      "GPU1 Temp        | 61 degrees C      | ok\n",
+	      "sensor-critical");
+}
+
+static void test_pairs_of_values(void **state)
+{
+	(void)state;
+	shows("$ kubectl describe node gpu07\nName:               gpu07\nCapacity:\n"
+	      "  nvidia.com/gpu:               8\nAllocatable:\n"
+	      "  nvidia.com/gpu:               7\n",
+	      "resource-short");
+	calm("$ kubectl describe node gpu07\nCapacity:\n  nvidia.com/gpu:               8\n"
+	     "Allocatable:\n  nvidia.com/gpu:               8\n",
+	     "resource-short");
+	shows("$ cat /sys/class/net/ens1np0/carrier_changes\n4812\n", "flaps-many");
+	calm("$ cat /sys/class/net/ens1np0/carrier_changes\n2\n", "flaps-many");
+}
+
+static void test_kernel_lines(void **state)
+{
+	enum rs_kernel_part part;
+	static const char *const healthy[] = {
+		"[    6.1] bnxt_en 0000:41:00.0: 252.048 Gb/s available PCIe bandwidth",
+		"[    6.9] bnxt_en 0000:41:00.0 ens1: Device requests max timeout of 100 seconds, "
+		"may trigger hung task watchdog",
+		"[    1.9] pcieport 0000:16:01.0: DPC: error containment capabilities: Int Msg #0",
+		"[    1.1] pci 0000:17:00.0: BAR 13: no space for [io  size 0x1000]",
+		"[    8.4] amdgpu 0000:05:00.0: amdgpu: RAS: optional ras ta ucode is not "
+		"available",
+		"[   21.2] nvidia: module verification failed: signature and/or required key "
+		"missing - tainting kernel",
+		"NCCL WARN mlx5_0 failed",
+	};
+	static const struct {
+		const char *text;
+		enum rs_kernel_part part;
+	} sick[] = {
+		{"[ 9.1] bnxt_en 0000:41:00.0 ens1: Chip temperature (108 C) has gone above the "
+		 "critical thermal threshold!",
+		 RS_KERNEL_NIC},
+		{"Nov 12 03:11:21 n1 kernel: hns3 0000:7d:00.0 hns_0: Local Work Queue 0x12 catast "
+		 "error, sub_event type is: 3",
+		 RS_KERNEL_NIC},
+		{"[ 9.1] pcieport 0000:c0:01.1: pciehp: Slot(3-1): Link Down", RS_KERNEL_PCI},
+		{"[ 9.1] amdgpu 0000:83:00.0: amdgpu: GPU reset begin!", RS_KERNEL_GPU},
+		{"[ 9.1] AMD-Vi: Completion-Wait loop timed out", RS_KERNEL_IOMMU},
+		{"[ 9.1] nf_conntrack: nf_conntrack: table full, dropping packet", RS_KERNEL_NET},
+		{"[ 9.1] mce: [Hardware Error]: CPU 32: Machine Check Exception: 5 Bank 7",
+		 RS_KERNEL_CPU},
+		{"[ 9.1] mlx5_ib: version magic '5.15.0-91' should be '5.15.0-101'",
+		 RS_KERNEL_MODULE},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(healthy) / sizeof(*healthy); i++)
+		assert_int_not_equal(rs_kernel_line(healthy[i], NULL), RS_KERNEL_FAULT);
+	for (unsigned i = 0; i < sizeof(sick) / sizeof(*sick); i++) {
+		assert_int_equal(rs_kernel_line(sick[i].text, &part), RS_KERNEL_FAULT);
+		assert_int_equal(part, sick[i].part);
+	}
+	/* one loss of a link is told by how many there are */
+	assert_int_equal(rs_kernel_line("[ 9.1] bnxt_en 0000:41:00.0 ens1: NIC Link is Down", NULL),
+			 RS_KERNEL_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_trees),
+		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_pairs_of_values),
+		cmocka_unit_test(test_kernel_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
