@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "live/stamps.h"
 #include "wire/crc.h"
+#include "wire/filler.h"
 #include "wire/telemetry.h"
 
 /* Extended headers that are written here; packets with others go through wire/'s encoder. */
@@ -31,10 +32,33 @@ static uint32_t datagram_bytes(const struct rs_packet *p)
 	       rs_pad(p->payload_bytes) + RS_ICRC_BYTES;
 }
 
+/* May it be? Not where stamps follow the ICRC, or where all packets of a message have an address.
+ */
+static bool may_fill(const struct rs_live *l, const struct rs_packet *p)
+{
+	return !l->stamps && (p->opcode & 0xe0) <= RS_UC &&
+	       !(p->bth_flags & (RS_BTH_CAN | RS_BTH_EXTENDED));
+}
+
 /*
- * A WRITE's First is longer than what follows it, so that only one of that can share its send. One
- * does only where the rest then needs a send less: two short sends cost more than a single packet
- * and a full one.
+ * Towards a peer that drops what follows an ICRC: bytes that a packet is filled by, so that it is
+ * as long as its message's First, which has a RETH, or of a READ's responses First and Last, which
+ * have an AETH. A Last is filled where it then belongs to the run, and may be shorter otherwise.
+ */
+static uint32_t filler_bytes(const struct rs_tx *t, const struct rs_packet *p, uint32_t n)
+{
+	const struct rs_run *r = t->runs ? &t->run[t->runs - 1] : NULL;
+	uint32_t bytes = rs_filler_of(p->opcode);
+
+	if (rs_opcodes[p->opcode].flags & RS_F_LAST && !(r && n + bytes == r->segment))
+		return 0;
+	return bytes;
+}
+
+/*
+ * A WRITE's First is longer than what follows it, if that is not filled, so that only one of that
+ * can share its send. One does only where the rest then needs a send less: two short sends cost
+ * more than a single packet and a full one.
  */
 static bool goes_before(const struct rs_packet *p, uint32_t n)
 {
@@ -59,7 +83,7 @@ static bool continues(const struct rs_tx *t, const struct rs_packet *p, uint32_t
 	       r->bytes + n <= RS_TX_RUN_BYTES && r->slot == p->dest_qp >> 16;
 }
 
-static struct rs_run *begin_run(struct rs_tx *t, const struct rs_packet *p, uint32_t n)
+static struct rs_run *begin_run(struct rs_tx *t, const struct rs_packet *p, uint32_t n, bool fill)
 {
 	struct rs_run *r = &t->run[t->runs++];
 
@@ -67,7 +91,7 @@ static struct rs_run *begin_run(struct rs_tx *t, const struct rs_packet *p, uint
 			     .first = (uint16_t)t->pieces,
 			     .segment = (uint16_t)n,
 			     .tos = p->tos,
-			     .equal = goes_before(p, n),
+			     .equal = !fill && goes_before(p, n),
 			     .slot = (uint8_t)(p->dest_qp >> 16)};
 	return r;
 }
@@ -234,12 +258,21 @@ static void write_trailer(struct rs_tx *t, struct rs_run *r, const struct rs_pac
 	take_bytes(t, r, RS_INT_TRAILER_BYTES);
 }
 
-bool rs_tx_encode(struct rs_live *l, struct rs_packet *p)
+static void write_filler(struct rs_tx *t, struct rs_run *r, uint8_t *bth, uint32_t n)
+{
+	bth[4] |= RS_BTH4_FILLED; /* which the ICRC leaves out */
+	rs_filler_put(t->bytes + t->used, n);
+	take_bytes(t, r, n);
+}
+
+bool rs_tx_encode(struct rs_live *l, struct rs_packet *p, bool fill)
 {
 	struct rs_tx *t = &l->tx;
 	const struct rs_path *path = &l->paths.path[p->dst < l->paths.fresh ? p->dst : 0];
 	bool stamped = __builtin_expect(l->stamps != NULL, 0) && rs_stamps_wanted(l, p);
 	uint32_t n = datagram_bytes(p), whole = n + (stamped ? RS_INT_TRAILER_BYTES : 0), crc;
+	uint8_t *b = t->bytes + t->used;
+	uint32_t filler;
 	struct rs_run *r;
 	size_t head;
 
@@ -248,18 +281,17 @@ bool rs_tx_encode(struct rs_live *l, struct rs_packet *p)
 		return true;
 	}
 	p->sport = RS_UDP_PORT; /* the one that the socket has */
-	r = continues(t, p, whole) ? &t->run[t->runs - 1] : begin_run(t, p, whole);
+	fill = fill && may_fill(l, p);
+	filler = fill ? filler_bytes(t, p, n) : 0;
+	whole += filler;
+	r = continues(t, p, whole) ? &t->run[t->runs - 1] : begin_run(t, p, whole, fill);
 	if ((rs_opcodes[p->opcode].flags & OTHER_HEADERS &&
 	     !(p->bth_flags & (RS_BTH_CAN | RS_BTH_EXTENDED))) ||
 	    (p->payload_bytes && !p->payload)) {
-		uint8_t *b = t->bytes + t->used;
-
 		write_other(t, r, p, path, n);
 		if (stamped)
 			rs_stamps_mark(p, stamped, b); /* bits that the ICRC leaves out */
 	} else {
-		uint8_t *b = t->bytes + t->used;
-
 		head = write_headers(b, p);
 		if (__builtin_expect(l->stamps != NULL, 0))
 			rs_stamps_mark(p, stamped, b);
@@ -271,6 +303,8 @@ bool rs_tx_encode(struct rs_live *l, struct rs_packet *p)
 	}
 	if (stamped)
 		write_trailer(t, r, p);
+	if (filler)
+		write_filler(t, r, b, filler);
 	t->packets++;
 	t->load += whole;
 	r->count++;

@@ -79,13 +79,14 @@ void rs_flow_left(struct rs_flow *f, uint32_t qpn)
 	obey(f);
 }
 
-void rs_flow_before(struct rs_flow *f, struct rs_packet *p, const struct rs_window_to *to,
+bool rs_flow_before(struct rs_flow *f, struct rs_packet *p, const struct rs_window_to *to,
 		    rs_time now)
 {
 	uint32_t number = p->src_qp - f->first_qpn;
 
 	if (rs_window_before(&f->window, number, to, p, now))
 		rs_qp_ask_ack(f->nic, p, now);
+	return rs_window_fills(&f->window, number);
 }
 
 void rs_flow_sent(struct rs_flow *f, const struct rs_packet *p, bool alone, rs_time now)

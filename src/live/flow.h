@@ -36,8 +36,9 @@ uint64_t rs_flow_join(struct rs_flow *f, const struct rs_qp *qp, const struct rs
 		      bool loose);
 /* It was reset or is about to be destroyed. */
 void rs_flow_left(struct rs_flow *f, uint32_t qpn);
-/* A packet that rs_nic_tx() gave is about to be sent, and was: alone in its send, or not. */
-void rs_flow_before(struct rs_flow *f, struct rs_packet *p, const struct rs_window_to *to,
+/* A packet that rs_nic_tx() gave is about to be sent, and was: alone in its send, or not. True: the
+ * peer drops what follows an ICRC. */
+bool rs_flow_before(struct rs_flow *f, struct rs_packet *p, const struct rs_window_to *to,
 		    rs_time now);
 void rs_flow_sent(struct rs_flow *f, const struct rs_packet *p, bool alone, rs_time now);
 /* A packet arrived: rs_nic_rx(), which takes it. */
@@ -52,5 +53,11 @@ bool rs_flow_may_ask(const struct rs_flow *f, uint32_t qpn, uint32_t path, uint8
 /* rs_window_answered(). */
 void rs_flow_answered(struct rs_flow *f, const struct rs_window_to *to, uint32_t question,
 		      uint64_t bytes, bool whole);
+/* rs_window_drops_fillers(), before the same answer. */
+static inline void rs_flow_drops_fillers(struct rs_flow *f, const struct rs_window_to *to,
+					 uint32_t question, bool drops)
+{
+	rs_window_drops_fillers(&f->window, to, question, drops);
+}
 
 #endif

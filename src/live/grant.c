@@ -14,6 +14,7 @@
 enum {
 	ASKER_AT = 41,
 	GRANTER_AT = 42,
+	FILLERS_AT = 43, /* of an answer: 1: who answers drops what follows an ICRC */
 	HOST_AT = 44,
 	BYTES_AT = 52,
 	QPN_AT = 60, /* of a question */
@@ -64,6 +65,7 @@ static void send_mad(struct rs_live *l, const uint8_t own[16], const uint8_t pee
 	rs_put64(d.mad + MAD_TRANSACTION_AT, question);
 	d.mad[ASKER_AT] = asker;
 	d.mad[GRANTER_AT] = granter;
+	d.mad[FILLERS_AT] = method == MAD_GET_RESPONSE && l->fill;
 	rs_put64(d.mad + HOST_AT, l->host);
 	rs_put64(d.mad + BYTES_AT, bytes);
 	rs_put32(d.mad + QPN_AT, qpn);
@@ -108,6 +110,7 @@ void rs_grant_receive(struct rs_live *l, const struct rs_datagram *d, const uint
 	    d->path == UINT32_MAX)
 		return;
 	to = rs_live_to(l, d->path, (uint32_t)mad[GRANTER_AT] << 16);
+	rs_flow_drops_fillers(&l->flow, &to, question, mad[FILLERS_AT] == 1);
 	rs_flow_answered(&l->flow, &to, question, rs_get64(mad + BYTES_AT),
 			 l->host && rs_get64(mad + HOST_AT) == l->host);
 }

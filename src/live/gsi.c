@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include "live/grant.h"
+#include "live/knock.h"
 #include "live/meet.h"
 #include "live/near.h"
 #include "live/vendor_mad.h"
@@ -36,12 +37,14 @@ unsigned rs_live_slot(const struct rs_live *l)
 /* The slot that listens on a service ID at an address; 0: none does. */
 static unsigned listener(const struct rs_live *l, const uint8_t *service, const uint8_t gid[16])
 {
-	const struct rs_cm_port *p = rs_registry_ports(l->registry);
+	const struct rs_cm_port *p;
 	uint16_t space = (uint16_t)rs_get16(service + 4), port = (uint16_t)rs_get16(service + 6);
 	unsigned slot = 0;
+	uint32_t *end;
 
 	rs_registry_lock(l->registry);
-	for (unsigned i = 0; i < RS_CM_PORTS && !slot; i++)
+	p = rs_registry_ports(l->registry, &end);
+	for (unsigned i = 0; i < *end && !slot; i++)
 		if (p[i].space == space && p[i].port == port && p[i].listening &&
 		    rs_cm_hears(p[i].how, p[i].gid, gid) &&
 		    rs_registry_leased(l->registry, p[i].slot))
@@ -74,6 +77,8 @@ unsigned rs_gsi_slot(const struct rs_live *l, const struct rs_datagram *d)
 		return l->slot;
 	if (mad[RS_GSI_CLASS_AT] == RS_GRANT_CLASS) {
 		slot = rs_grant_slot(mad);
+		if (rs_knock_is_knock(mad))
+			return alive(l, slot);
 		return rs_registry_leased(l->registry, slot) ? slot : l->slot;
 	}
 	attribute = rs_get16(mad + RS_GSI_ATTRIBUTE_AT);
@@ -141,7 +146,7 @@ bool rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct
 		rs_near_heard(l, d, p->payload);
 		return true;
 	}
-	if (p->payload[RS_GSI_CLASS_AT] == RS_GRANT_CLASS) {
+	if (p->payload[RS_GSI_CLASS_AT] == RS_GRANT_CLASS && !rs_knock_is_knock(p->payload)) {
 		rs_grant_receive(l, d, p->payload);
 		return true;
 	}
@@ -152,6 +157,8 @@ bool rs_gsi_receive(struct rs_live *l, const struct rs_datagram *d, const struct
 	memcpy(g.mad, p->payload, RS_MAD_BYTES);
 	if (l->gsi_fn)
 		l->gsi_fn(l->gsi_arg, &g);
+	else if (rs_knock_is_knock(g.mad))
+		rs_knock_answer_alone(l, &g);
 	else
 		answer_alone(l, &g);
 	return true;
@@ -166,7 +173,7 @@ long rs_gsi_encode(const struct rs_gsi_datagram *d, uint8_t *frame, size_t size,
 			      .src_qp = RS_GSI_QPN,
 			      .qkey = GSI_QKEY,
 			      .pkey = 0xffff,
-			      .sport = RS_UDP_PORT,
+			      .sport = d->sport ? d->sport : RS_UDP_PORT,
 			      .payload = d->mad,
 			      .payload_bytes = RS_MAD_BYTES};
 
@@ -177,7 +184,7 @@ long rs_gsi_encode(const struct rs_gsi_datagram *d, uint8_t *frame, size_t size,
 	return rs_frame_encode(&f, &p, frame, size);
 }
 
-int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d)
+int rs_gsi_send_by(struct rs_live *l, int fd, const struct rs_gsi_datagram *d)
 {
 	uint8_t frame[RS_GSI_FRAME_MAX];
 	struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_port = htons(RS_UDP_PORT)};
@@ -209,12 +216,17 @@ int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d)
 	c->cmsg_len = CMSG_LEN(sizeof(from));
 	memcpy(CMSG_DATA(c), &from, sizeof(from));
 	l->counters.tx_calls++;
-	if (sendmsg(l->udp, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+	if (sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
 		l->counters.tx_refused++;
 		return -errno;
 	}
 	l->counters.tx_datagrams++;
 	return 0;
+}
+
+int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d)
+{
+	return rs_gsi_send_by(l, l->udp, d);
 }
 
 void rs_live_gsi_drain(struct rs_live *l)

@@ -34,6 +34,7 @@ enum {
 struct rs_gsi_datagram {
 	uint8_t own[16], peer[16]; /* GIDs */
 	uint32_t src_qp, dest_qp;  /* dest_qp: of one to be sent; 0: QP1 */
+	uint16_t sport;            /* of one to be sent; 0: 4791 */
 	uint8_t mad[RS_MAD_BYTES];
 };
 
@@ -45,6 +46,8 @@ void rs_live_gsi_on(struct rs_live *l, rs_gsi_fn *fn, void *arg);
 long rs_gsi_encode(const struct rs_gsi_datagram *d, uint8_t *frame, size_t size, size_t *head);
 /* Locked: send from an own GID. Negative errno of the socket; what is lost is lost. */
 int rs_live_gsi_send(struct rs_live *l, const struct rs_gsi_datagram *d);
+/* The same by another socket, which is bound to d->sport. */
+int rs_gsi_send_by(struct rs_live *l, int fd, const struct rs_gsi_datagram *d);
 /*
  * Locked: take what lies in the socket, for other processes too. What is sent to this host may have
  * come to our own socket, and would be lost if the process ended now. Not from within a rs_gsi_fn.

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/units.h"
 #include "live/guard.h"
 #include "live/near.h"
 #include "live/stamps.h"
@@ -132,6 +133,22 @@ static int read_recovery(struct rs_live *l, struct rs_error *e)
 	return 0;
 }
 
+/* RIPSTOP_ACK_DSCP: of ACKs and NAKs; without it, that of the packets which they answer. */
+static int read_ack_dscp(struct rs_live *l, struct rs_error *e)
+{
+	const char *wish = getenv("RIPSTOP_ACK_DSCP");
+	struct rs_error why = {0};
+	int64_t dscp = 0;
+
+	if (!wish || !*wish)
+		return 0;
+	if (rs_parse_int(wish, 0, 63, &dscp, &why))
+		return rs_error_set(e, -EINVAL, "RIPSTOP_ACK_DSCP: %s", why.what);
+	l->ack_apart = true;
+	l->ack_tos = (uint8_t)(dscp << 2);
+	return 0;
+}
+
 bool rs_live_selective(const struct rs_live *l)
 {
 	return l->selective;
@@ -157,6 +174,9 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 		.random_arg = l,
 		.free = &l->free,
 		.cnp_tos = 48 << 2,
+		.ack_apart = l->ack_apart,
+		.ack_tos = l->ack_tos,
+		.ack_tc = (uint8_t)rs_live_class(l, l->ack_tos),
 		.ack_every = rs_live_tuning.ack_every,
 		.min_rto = rs_live_tuning.min_rto,
 		.rto_late = rs_live_tuning.rto_late,
@@ -251,10 +271,13 @@ int rs_live_open(const struct rs_live_device *d, struct rs_live **out, struct rs
 	pthread_mutex_init(&l->lock, NULL);
 	l->device = *d;
 	l->epoch_ns = rs_clock_ns();
+	l->fill = !rs_netdev_captured(d->net.index); /* whoever captures wants a NIC's packets */
 	err = rs_congestion_read(&l->congestion, getenv("RIPSTOP_CC"), getenv("RIPSTOP_CC_SET"),
 				 getenv("RIPSTOP_RATE"), rs_congestion_speed(d->net.name), e);
 	if (!err)
 		err = read_recovery(l, e);
+	if (!err)
+		err = read_ack_dscp(l, e);
 	if (!err)
 		err = make_parts(l, e);
 	if (!err)

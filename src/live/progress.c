@@ -66,14 +66,19 @@ static void judge_stream(struct rs_live *l, bool any, int64_t now)
 {
 	uint64_t data = rs_nic_get_counters(l->nic)->tx_data_packets;
 
+	bool waits;
+
 	/* since the last look: what a woken application answers, it posts behind one */
 	if (data != l->bulk_data || now - l->bulk_ns > rs_live_tuning.stream_gap_ns)
 		l->bulk = 0;
+	if (data != l->bulk_data)
+		rs_gather_answered(&l->gather);
 	l->bulk_data = data;
 	if (any)
 		l->bulk_ns = now;
-	if (any && !l->more && l->bulk >= rs_live_tuning.stream_bytes &&
-	    pause_ns(l) >= rs_live_tuning.pause_min_ns)
+	waits = rs_gather_looked(&l->gather, l->came, now);
+	l->came = 0;
+	if (waits && any && !l->more && pause_ns(l) >= rs_live_tuning.pause_min_ns)
 		l->pause_until = rs_clock_ns() + pause_ns(l);
 }
 
@@ -573,6 +578,12 @@ int rs_progress_start(struct rs_live *l)
 					  .prompt_ns = rs_live_tuning.prompt_ns};
 	const struct rs_answers_tuning answers = {.least = rs_live_tuning.answers,
 						  .within = rs_live_tuning.answered_within};
+	const struct rs_gather_tuning gather = {.stretch = rs_live_tuning.stream_bytes,
+						.gap_ns = rs_live_tuning.stream_gap_ns,
+						.slower = rs_live_tuning.stream_slower,
+						.tries = rs_live_tuning.stream_tries,
+						.rest = rs_live_tuning.stream_rest,
+						.rest_most = rs_live_tuning.stream_rest_most};
 	sigset_t every, old;
 	int err;
 
@@ -587,6 +598,7 @@ int rs_progress_start(struct rs_live *l)
 	l->sleeping_until = RS_NEVER;
 	atomic_store(&l->polls, rs_live_tuning.sleeper_polls);
 	rs_row_init(&l->row, &row);
+	rs_gather_init(&l->gather, &gather);
 	rs_answers_init(&l->tx.answers, &answers);
 	/* Signals are the program's: none of its handlers runs on this thread. */
 	sigfillset(&every);

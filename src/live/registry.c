@@ -19,7 +19,7 @@
 #include "live/tuning.h"
 #include "wire/roce.h"
 
-enum { MAGIC = 0x52697073, LAYOUT = 6, SWEEP_MAX = 4096, PATH_BYTES = 192, NAME_BYTES = 8 };
+enum { MAGIC = 0x52697073, LAYOUT = 7, SWEEP_MAX = 4096, PATH_BYTES = 192, NAME_BYTES = 8 };
 enum { REST = 64 }; /* leases until a slot is given out again, where others are free */
 
 struct slot {
@@ -38,6 +38,7 @@ struct shared {
 	uint32_t members;
 	uint64_t leases; /* given out */
 	struct slot slot[RS_SLOTS];
+	uint32_t ports; /* those that are taken are below */
 	struct rs_cm_port port[RS_CM_PORTS];
 };
 
@@ -77,15 +78,18 @@ static void remove_member(struct shared *s, unsigned slot)
 {
 	uint32_t index = s->slot[slot].index, last;
 
+	rs_assert(slot < RS_SLOTS);
 	if (!s->members)
 		return;
 	last = --s->members;
 	for (unsigned i = 0; i < RS_SLOTS; i++)
 		if (s->slot[i].pid && i != slot && s->slot[i].index == last)
 			s->slot[i].index = index;
-	for (unsigned i = 0; i < RS_CM_PORTS; i++)
+	for (unsigned i = 0; i < s->ports && i < RS_CM_PORTS; i++)
 		if (s->port[i].space && s->port[i].slot == slot)
 			s->port[i].space = 0;
+	while (s->ports && (s->ports > RS_CM_PORTS || !s->port[s->ports - 1].space))
+		s->ports--;
 	s->slot[slot].pid = 0;
 	s->slot[slot].left = s->leases;
 	memset(&s->slot[slot].address, 0, sizeof(s->slot[slot].address));
@@ -686,7 +690,10 @@ int rs_registry_peek(struct rs_registry_peeked out[RS_SLOTS])
 	return err;
 }
 
-struct rs_cm_port *rs_registry_ports(struct rs_registry *r)
+struct rs_cm_port *rs_registry_ports(struct rs_registry *r, uint32_t **end)
 {
+	if (r->s->ports > RS_CM_PORTS)
+		r->s->ports = RS_CM_PORTS;
+	*end = &r->s->ports;
 	return r->s->port;
 }

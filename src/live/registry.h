@@ -19,7 +19,7 @@ enum {
 	RS_SLOT_FIRST = 1,  /* 0 has QP0 and QP1 */
 	RS_SLOT_LAST = 254, /* 255 has the multicast QPN */
 	RS_SLOT_QPNS = 1 << 16,
-	RS_CM_PORTS = 1024,
+	RS_CM_PORTS = 16384, /* half as many as are given to who names none; 24 bytes each */
 };
 
 /* A port of rdma_cm (annex A11: the service ID's port space and port) and who listens on it. */
@@ -76,7 +76,8 @@ struct rs_registry_peeked {
 };
 int rs_registry_peek(struct rs_registry_peeked out[RS_SLOTS]);
 
-/* rdma_cm's ports. Locked. */
-struct rs_cm_port *rs_registry_ports(struct rs_registry *r);
+/* rdma_cm's ports. Locked. Those that are taken have places below *end, which who takes one raises
+ * for its own. */
+struct rs_cm_port *rs_registry_ports(struct rs_registry *r, uint32_t **end);
 
 #endif

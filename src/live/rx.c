@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "live/stamps.h"
 #include "wire/crc.h"
+#include "wire/filler.h"
 #include "wire/telemetry.h"
 
 #ifndef UDP_GRO
@@ -281,13 +282,20 @@ static enum rs_rx_verdict classify_other(struct rs_live *l, const struct rs_data
 	return p->src == UINT32_MAX ? RS_RX_STRANGER : RS_RX_ENGINE;
 }
 
-/* Of this process, in whichever form. */
-static enum rs_rx_verdict classify_form(struct rs_live *l, const struct rs_datagram *d,
+/* Of this process, in whichever form. A filler is no part of the packet. */
+static enum rs_rx_verdict classify_form(struct rs_live *l, struct rs_datagram *d,
 					struct rs_packet *p)
 {
+	size_t filler = rs_filler_find(d->bytes, d->n);
+	enum rs_rx_verdict v;
+
+	d->n -= filler;
 	if (__builtin_expect(l->selective, 0) && said(d->bytes))
-		return classify_own(l, d, p);
-	return decode_plain(l, d, p) ? RS_RX_ENGINE : classify_other(l, d, p);
+		v = classify_own(l, d, p);
+	else
+		v = decode_plain(l, d, p) ? RS_RX_ENGINE : classify_other(l, d, p);
+	d->n += filler;
+	return v;
 }
 
 /* Where congestion control reads telemetry: a trailer is no part of the packet. */
@@ -408,6 +416,8 @@ static void take_block(struct rs_live *l, struct mmsghdr *m, unsigned i)
 	l->counters.rx_datagrams++;
 	if (left >= rs_live_tuning.bulk_bytes)
 		l->bulk += left;
+	if (left >= rs_live_tuning.gather_bytes)
+		l->came += left;
 	if ((m->msg_hdr.msg_flags & MSG_TRUNC) || !read_control(&m->msg_hdr, &d, &segment)) {
 		rs_rx_drop(l, RS_RX_MALFORMED);
 		return;

@@ -109,6 +109,7 @@ bool rs_shm_push(struct rs_live *l)
 			any |= push_to(l, o);
 		if (o && o->runs.looked == o->runs.sent)
 			rs_runs_out_note(&o->runs);
+		rs_assert(!o || (o->runs.done <= o->runs.looked && o->runs.looked <= o->runs.sent));
 		if (o && o->runs.done < o->runs.sent) {
 			i++;
 			continue;

@@ -6,6 +6,7 @@
 #include "live/shm_ring.h"
 
 #include <string.h>
+#include "base/error.h"
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -94,6 +95,7 @@ bool rs_shm_write(struct rs_shm_writer *w, struct rs_shm_record *r, const void *
 	uint64_t skip = skip_lines(w, lines);
 	struct rs_shm_record *at;
 
+	rs_assert(n <= RS_MAX_PAYLOAD); /* the reader breaks the ring for more */
 	if (!room(w, skip + lines + 1))
 		return false;
 	if (skip) {
@@ -133,6 +135,7 @@ bool rs_shm_write_staged(struct rs_shm_writer *w, struct rs_shm_record *r)
 	const void *from = (const void *)(uintptr_t)r->u.run.at;
 	uint64_t at = stage_place(w, r->u.run.bytes);
 
+	rs_assert(r->u.run.bytes <= RS_SHM_STAGE);
 	if (at == UINT64_MAX || !room(w, skip_lines(w, 1) + 2))
 		return false;
 	copy_long(w, w->ring->stage + at % RS_SHM_STAGE, from, r->u.run.bytes);

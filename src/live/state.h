@@ -17,12 +17,14 @@
 #include "live/shm.h"
 #include "live/tuning.h"
 #include "window/answers.h"
+#include "window/gather.h"
 #include "window/row.h"
 #include "wire/frame.h"
 
 enum {
 	RS_TX_BATCH = 256,  /* packets encoded before they are handed to the kernel, at most; */
-	RS_TX_SLOT = 4352,  /* bytes of one: headers of 62, payload 4096, extended headers, ICRC */
+	RS_TX_SLOT = 4352,  /* bytes of one: headers of 62, payload 4096, extended headers, ICRC,
+			     * what follows it */
 	RS_TX_RUN_MAX = 64, /* segments of one send: Linux's UDP_MAX_SEGMENTS before 6.13 */
 	RS_TX_RUN_BYTES = 65000, /* the kernel takes 65,507 */
 	RS_TX_ACKS = 64,         /* ACKs that go behind a batch's data */
@@ -152,12 +154,17 @@ struct rs_live {
 	struct rs_congestion congestion;
 	struct rs_flow flow;
 	struct rs_grants grants;
-	bool selective;           /* RIPSTOP_RECOVERY */
+	bool selective; /* RIPSTOP_RECOVERY */
+	bool ack_apart; /* RIPSTOP_ACK_DSCP is set, to ack_tos */
+	uint8_t ack_tos;
+	bool fill;                /* packets, where their peers drop what follows an ICRC */
 	struct rs_stamps *stamps; /* NULL: congestion control reads no telemetry */
 	uint64_t host;            /* a number of this boot of this kernel */
-	struct rs_shm *shm;       /* NULL: off */
-	struct rs_near *near;     /* NULL: no directory that others may have */
-	int64_t socket_ns;        /* when the socket was last looked at */
+	int knock;                /* knock.h: its socket, -1: not open yet */
+	uint16_t knock_port;
+	struct rs_shm *shm;   /* NULL: off */
+	struct rs_near *near; /* NULL: no directory that others may have */
+	int64_t socket_ns;    /* when the socket was last looked at */
 	void (*on_event)(void *arg);
 	void *event_arg;
 	rs_gsi_fn *gsi_fn;
@@ -192,10 +199,12 @@ struct rs_live {
 	pthread_t thread;
 	int64_t received_ns; /* when the application's poll last found something */
 	int64_t stray_ns;    /* when the socket between processes was last looked at */
-	/* A stream of large blocks: bytes of it in one go, when the last came, and until when it is
-	 * left to gather in the socket. */
-	uint64_t bulk, bulk_data;
+	/* A stream of large blocks: bytes of it in one go, when the last came; of blocks of any
+	 * size that came since the last look, and until when they are left to gather in the socket.
+	 */
+	uint64_t bulk, bulk_data, came;
 	int64_t bulk_ns, pause_until;
+	struct rs_gather gather;
 	bool more;         /* the last look left some in the socket */
 	bool polling;      /* the application drives */
 	bool deferred;     /* what it posted waits for the next look */
@@ -245,8 +254,9 @@ void rs_icrc_init(void);
 uint32_t rs_icrc_head(struct rs_icrc_cache *c, const struct rs_path *path, uint32_t number,
 		      bool arrived, uint16_t sport, const uint8_t *bth, size_t n, unsigned id);
 
-/* encode.c: the next packet of a batch, into its last run or, then it returns true, a new one. */
-bool rs_tx_encode(struct rs_live *l, struct rs_packet *p);
+/* encode.c: the next packet of a batch, into its last run or, then it returns true, a new one.
+ * fill: the peer drops what follows an ICRC (wire/filler.h). */
+bool rs_tx_encode(struct rs_live *l, struct rs_packet *p, bool fill);
 /* All payloads into the batch's own memory: it must wait, and they will not. */
 void rs_tx_settle(struct rs_tx *t);
 

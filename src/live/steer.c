@@ -238,7 +238,7 @@ int rs_steer_open(struct rs_live *l, struct rs_error *e)
 {
 	int err;
 
-	l->udp = l->stray = -1;
+	l->udp = l->stray = l->knock = -1;
 	l->pending_end = &l->pending;
 	l->pending_again = RS_NEVER;
 	err = rs_registry_open(&l->registry, &l->slot, e);
@@ -270,7 +270,9 @@ void rs_steer_close(struct rs_live *l)
 		close(l->udp);
 	if (l->stray >= 0)
 		close(l->stray);
-	l->udp = l->stray = -1;
+	if (l->knock >= 0)
+		close(l->knock);
+	l->udp = l->stray = l->knock = -1;
 	while (l->pending) {
 		struct rs_pending *p = l->pending;
 

@@ -87,18 +87,27 @@ struct rs_live_tuning {
 
 	/* ---- Streams ---- */
 
-	/* Bytes in blocks with no longer gaps: a stream. It is left to gather in the socket for
-	 * pause_ns, less where a small buffer would fill an eighth at 1 byte a pause_bytes_a_ns-th
-	 * of a ns, and not at all below pause_min_ns. Measured (bench/README.md): with 80 us the
-	 * receiver takes 0.16 calls and ACKs a message of 64 KiB. A message of 1 MiB
-	 * takes 46 calls and 7.0 wake-ups at x/2, 38 and 4.5 at x, no fewer calls and 2.7 wake-ups
-	 * at 2x, which puts every ACK off for longer. Twice stream_gap_ns: 51 calls. x/2, 2x of the
-	 * others: no difference. */
+	/* So many bytes with no longer gaps: a stretch of a stream. Behind the first it is left to
+	 * gather in the socket for pause_ns, less where a small buffer would fill an eighth at 1
+	 * byte a pause_bytes_a_ns-th of a ns, and not at all below pause_min_ns. Measured
+	 * (bench/README.md): with 80 us the receiver takes 0.16 calls and ACKs a message of 64 KiB.
+	 * A message of 1 MiB takes 46 calls and 7.0 wake-ups at x/2, 38 and 4.5 at x, no fewer
+	 * calls and 2.7 wake-ups at 2x, which puts every ACK off for longer. Twice stream_gap_ns:
+	 * 51 calls. x/2, 2x of the others: no difference. (Swept with 512 KiB and pauses in any
+	 * stream.) */
 	uint64_t stream_bytes;
 	int64_t stream_gap_ns, pause_ns, pause_min_ns, pause_bytes_a_ns;
-	/* Bytes of a datagram, or of coalesced ones, that belong to a stream. x/2: 10 % more
-	 * calls to receive where 64 bytes stream; 2x: no difference. */
-	uint64_t bulk_bytes;
+	/* Pauses are made where a stretch takes no more per cent longer with them than without,
+	 * which is measured anew after so many; else they rest for so many stretches at first,
+	 * twice as many each time, and at most. By judgement: test_gather holds that no sender that
+	 * waits for ACKs is slowed by more. Measured as a whole (bench/README.md): 64 KiB, one at a
+	 * time, 4 Gb/s before, 10 so. Not swept yet. */
+	unsigned stream_slower, stream_tries, stream_rest, stream_rest_most;
+	/* Bytes of a datagram, or of coalesced ones, that belong to a stream (measured: WRITEs of
+	 * 10,000 bytes 7.4 Gb/s with 16 KiB, 14.0 so); and that have their ACKs not wait for
+	 * answers. Of the second x/2: 10 % more calls to receive where 64 bytes stream; 2x: no
+	 * difference. */
+	uint64_t gather_bytes, bulk_bytes;
 	/* Bytes on their way: what is posted may wait for the next poll. Measured as a whole
 	 * (122f2aa): RC WRITE of 64 KiB 0.57 of raw UDP before, 0.68 after. x/2, 2x: no difference.
 	 */

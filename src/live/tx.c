@@ -67,6 +67,7 @@ static void adopt_tos(struct rs_live *l)
 	struct rs_tx *t = &l->tx;
 	int tos = t->run[t->runs - 1].tos;
 
+	rs_assert(t->runs && t->runs <= RS_TX_BATCH && t->runs_sent <= t->runs);
 	if (tos == t->tos || tos != t->tos_of_late)
 		t->tos_in_a_row = 0;
 	t->tos_of_late = tos;
@@ -166,7 +167,7 @@ static void hold(struct rs_live *l, struct rs_packet *p, rs_time now)
 static void send_ack(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
 	if (!rs_shm_send(l, p, now))
-		rs_tx_encode(l, p);
+		rs_tx_encode(l, p, false);
 	rs_pool_free(&l->free, p);
 }
 
@@ -197,14 +198,15 @@ static bool ack_before(struct rs_live *l, struct rs_packet *p, rs_time now)
 static void send_windowed(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
 	struct rs_window_to to;
+	bool fill;
 
 	if (p->dst >= l->paths.fresh) {
-		rs_tx_encode(l, p); /* which refuses it */
+		rs_tx_encode(l, p, false); /* which refuses it */
 		return;
 	}
 	to = rs_live_to(l, p->dst, p->dest_qp);
-	rs_flow_before(&l->flow, p, &to, now);
-	rs_flow_sent(&l->flow, p, rs_tx_encode(l, p), now);
+	fill = rs_flow_before(&l->flow, p, &to, now) && l->fill;
+	rs_flow_sent(&l->flow, p, rs_tx_encode(l, p, fill), now);
 }
 
 /* Its request ends with an error. */

@@ -24,6 +24,7 @@ enum {
 	MAD_LAYOUT_GRANT = 1, /* grant.c: how much may be on its way to a socket */
 	MAD_LAYOUT_MEET = 2,  /* meet.c: where the registry is */
 	MAD_LAYOUT_NEAR = 3,  /* near.c: a ring between network namespaces */
+	MAD_LAYOUT_KNOCK = 4, /* knock.h: is a connection's other end there */
 };
 
 /* What comes before a layout's own fields. */

@@ -2,6 +2,7 @@
 #include "verbs/gsi.h"
 
 #include <string.h>
+#include "live/knock.h"
 
 RS_EXPORT unsigned rs_verbs_gsi_open(struct ibv_context *c, rs_gsi_fn *fn, void *arg)
 {
@@ -40,6 +41,28 @@ RS_EXPORT enum rs_live_peer rs_verbs_peer_of(struct ibv_context *c, const uint8_
 	p = rs_live_peer_of(l, own, peer, qpn);
 	rs_live_unlock(l);
 	return p;
+}
+
+RS_EXPORT int rs_verbs_knock(struct ibv_context *c, const struct rs_gsi_datagram *d)
+{
+	struct rs_live *l = rs_verbs_live(c);
+	int err;
+
+	rs_live_lock(l);
+	err = rs_live_knock(l, d);
+	rs_live_unlock(l);
+	return err;
+}
+
+RS_EXPORT bool rs_verbs_knock_refused(struct ibv_context *c, uint64_t *token)
+{
+	struct rs_live *l = rs_verbs_live(c);
+	bool any;
+
+	rs_live_lock(l);
+	any = rs_live_knock_refused(l, token);
+	rs_live_unlock(l);
+	return any;
 }
 
 RS_EXPORT void rs_verbs_gsi_drain(struct ibv_context *c)

@@ -15,6 +15,9 @@ int rs_verbs_mind(struct ibv_context *c, const struct pollfd *own, unsigned n, i
 /* live/gsi.h's. */
 enum rs_live_peer rs_verbs_peer_of(struct ibv_context *c, const uint8_t own[16],
 				   const uint8_t peer[16], uint32_t qpn);
+/* live/knock.h's. */
+int rs_verbs_knock(struct ibv_context *c, const struct rs_gsi_datagram *d);
+bool rs_verbs_knock_refused(struct ibv_context *c, uint64_t *token);
 /* Take what lies in the device's socket, for others too: it goes with the process. */
 void rs_verbs_gsi_drain(struct ibv_context *c);
 /* As the process exits, perhaps by a signal: can the device still be used? */

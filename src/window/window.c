@@ -523,6 +523,15 @@ bool rs_window_ask(struct rs_window *w, rs_time now, struct rs_window_question *
 	return true;
 }
 
+void rs_window_drops_fillers(struct rs_window *w, const struct rs_window_to *to, uint32_t question,
+			     bool drops)
+{
+	struct rs_window_peer *p = rs_window_find(w, to);
+
+	if (p)
+		p->fillers = drops && (p->fillers || (question && question == p->question));
+}
+
 /* What was not asked for, an old answer or a forged one may only take. */
 void rs_window_answered(struct rs_window *w, const struct rs_window_to *to, uint32_t question,
 			uint64_t bytes, bool whole)

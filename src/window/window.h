@@ -51,6 +51,7 @@ struct rs_window_peer {
 	bool silent;   /* an ACK was waited for in vain: what was sent may lie there still */
 	bool ours;     /* it answers */
 	bool stranger; /* it does not: what is loose is not counted */
+	bool fillers;  /* it drops what follows an ICRC */
 	bool due;      /* in the line of those to be asked */
 	uint32_t qpn;  /* of the peer's, that was last sent to */
 	uint64_t window, charged;
@@ -127,6 +128,9 @@ void rs_window_timeout(struct rs_window *w, uint32_t qp);
  * and whether what goes to it as one send arrives as one. */
 void rs_window_answered(struct rs_window *w, const struct rs_window_to *to, uint32_t question,
 			uint64_t bytes, bool whole);
+/* The same answer says whether the peer drops what follows an ICRC (wire/filler.h). Before it. */
+void rs_window_drops_fillers(struct rs_window *w, const struct rs_window_to *to, uint32_t question,
+			     bool drops);
 /* Time passed: due at w->look_at, harmless sooner. */
 void rs_window_look(struct rs_window *w, rs_time now);
 
@@ -165,6 +169,15 @@ static inline bool rs_window_joined(const struct rs_window *w, uint32_t qp, uint
 
 	*charged = peer == RS_WINDOW_NONE ? 0 : w->peer[peer].charged;
 	return peer != RS_WINDOW_NONE;
+}
+
+/* Does who it sends to drop what follows an ICRC? One that is silent may be another process by now.
+ */
+static inline bool rs_window_fills(const struct rs_window *w, uint32_t qp)
+{
+	int32_t peer = qp < w->max_qps ? w->qp[qp].peer : RS_WINDOW_NONE;
+
+	return peer != RS_WINDOW_NONE && w->peer[peer].fillers && !w->peer[peer].silent;
 }
 
 /* ---- For reports and tests ---- */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/bytes.h"
+#include "wire/filler.h"
 #include "wire/frame.h"
 #include "wire/telemetry.h"
 
@@ -282,13 +283,13 @@ static void check_icrc(struct input *in, const uint8_t *ip)
 	if (in->cut)
 		return;
 	in->f->icrc = rs_get32_le(in->end - RS_ICRC_BYTES);
-	icrc = (in->f->stamped ? rs_icrc_stamped
-			       : rs_icrc)(ip, (size_t)(in->end - ip) - RS_ICRC_BYTES, in->f->ipv6);
+	icrc = rs_icrc_before(ip, (size_t)(in->end - ip) - RS_ICRC_BYTES, in->f->ipv6,
+			      in->f->stamped ? RS_INT_TRAILER_BYTES : in->f->filled);
 	in->f->icrc_ok = in->f->icrc == icrc;
 	in->p->corrupt = !in->f->icrc_ok;
 }
 
-/* Stamps behind the ICRC: what is before them is the packet. */
+/* Stamps or a filler behind the ICRC: what is before them is the packet. */
 static const uint8_t *cut_trailer(struct input *in)
 {
 	const uint8_t *trailer = in->cut ? NULL : rs_int_trailer_find(in->b, left(in));
@@ -296,6 +297,13 @@ static const uint8_t *cut_trailer(struct input *in)
 	if (trailer) {
 		in->f->stamped = true;
 		in->end = trailer;
+	} else if (!in->cut) {
+		in->f->filled = (uint8_t)rs_filler_find(in->b, left(in));
+		in->end -= in->f->filled;
+	} else if (left(in) >= RS_BTH_BYTES && in->b[4] & RS_BTH4_FILLED &&
+		   in->cut >= rs_filler_of(in->b[0])) { /* it is not here to be looked at */
+		in->f->filled = (uint8_t)rs_filler_of(in->b[0]);
+		in->cut -= in->f->filled;
 	}
 	return trailer;
 }

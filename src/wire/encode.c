@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/bytes.h"
 #include "base/error.h"
+#include "wire/filler.h"
 #include "wire/frame.h"
 #include "wire/telemetry.h"
 
@@ -159,7 +160,7 @@ long rs_frame_encode(const struct rs_frame *f, const struct rs_packet *p, uint8_
 	size_t stamps = p->bth_flags & RS_PACKET_INT ? RS_INT_BYTES : 0;
 	size_t roce = RS_BTH_BYTES + (size_t)rs_opcodes[p->opcode].ext_bytes + stamps +
 		      p->payload_bytes + rs_pad(p->payload_bytes) + RS_ICRC_BYTES;
-	size_t trailer = f->stamped ? RS_INT_TRAILER_BYTES : 0;
+	size_t trailer = f->stamped ? RS_INT_TRAILER_BYTES : f->filled;
 	size_t ip = (f->ipv6 ? RS_IPV6_BYTES : RS_IPV4_BYTES) + RS_UDP_BYTES + roce + trailer;
 	uint32_t icrc;
 	uint8_t *b;
@@ -180,11 +181,12 @@ long rs_frame_encode(const struct rs_frame *f, const struct rs_packet *p, uint8_
 		b = put_telemetry(b, p);
 	b = put_bytes(b, p->payload, p->payload_bytes);
 	b = put_bytes(b, f->pad, rs_pad(p->payload_bytes));
-	icrc = (f->stamped ? rs_icrc_stamped : rs_icrc)(out + eth, ip - trailer - RS_ICRC_BYTES,
-							f->ipv6);
+	icrc = rs_icrc_before(out + eth, ip - trailer - RS_ICRC_BYTES, f->ipv6, (uint32_t)trailer);
 	rs_put32_le(b, p->corrupt ? ~icrc : icrc);
-	if (trailer)
+	if (f->stamped)
 		rs_int_trailer_put(p, b + RS_ICRC_BYTES);
+	else if (f->filled)
+		rs_filler_put(b + RS_ICRC_BYTES, f->filled);
 	put_bytes(b + RS_ICRC_BYTES + trailer, f->trailer, f->trailer_bytes);
 	return (long)(eth + ip + f->trailer_bytes);
 }

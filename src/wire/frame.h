@@ -30,8 +30,9 @@ struct rs_frame {
 	uint8_t pad[3]; /* pad bytes behind the payload: as many as rs_pad() says */
 	uint32_t icrc;  /* as received, as rs_icrc() gives it */
 	bool icrc_ok;
-	bool stamped; /* a trailer with int_path and int_hop[] of the packet is behind the ICRC */
-	bool cut;     /* the payload's end and the ICRC are not here: neither is looked at */
+	bool stamped;   /* a trailer with int_path and int_hop[] of the packet is behind the ICRC */
+	uint8_t filled; /* bytes behind the ICRC that mean nothing (filler.h); not where stamped */
+	bool cut;       /* the payload's end and the ICRC are not here: neither is looked at */
 	uint16_t trailer_bytes; /* behind the IP packet: Ethernet padding; encoded as they are */
 	const uint8_t *trailer; /* borrowed from the decoded bytes */
 };
@@ -74,8 +75,10 @@ long rs_frame_encode(const struct rs_frame *f, const struct rs_packet *p, uint8_
 /* ICRC (IBTA §7.8, annex A17.3.3) of an encoded frame that starts at its IP header, without the
  * trailing ICRC; value in host order, to be stored little-endian first byte first. */
 uint32_t rs_icrc(const uint8_t *ip, size_t n, bool ipv6);
-/* The same of a packet with a trailer for stamps (telemetry.h), of which n are before the ICRC. */
-uint32_t rs_icrc_stamped(const uint8_t *ip, size_t n, bool ipv6);
+/* The same of a packet with bytes behind its ICRC (telemetry.h, filler.h), of which n are before
+ * it.
+ */
+uint32_t rs_icrc_before(const uint8_t *ip, size_t n, bool ipv6, uint32_t behind);
 
 /* A frame with the addresses that a simulated endpoint has: MAC 02:00:00:xx:xx:xx, IPv4
  * 10.x.y.z of endpoint number + 1 (or IPv6 fd00::n), DF, TTL 64. */

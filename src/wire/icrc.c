@@ -4,7 +4,6 @@
 #include "base/bytes.h"
 #include "wire/crc.h"
 #include "wire/frame.h"
-#include "wire/telemetry.h"
 
 /* trailer: bytes behind the ICRC that the header's lengths count, and the ICRC's do not. */
 static uint32_t icrc(const uint8_t *ip, size_t n, bool ipv6, uint32_t trailer)
@@ -41,7 +40,7 @@ uint32_t rs_icrc(const uint8_t *ip, size_t n, bool ipv6)
 	return icrc(ip, n, ipv6, 0);
 }
 
-uint32_t rs_icrc_stamped(const uint8_t *ip, size_t n, bool ipv6)
+uint32_t rs_icrc_before(const uint8_t *ip, size_t n, bool ipv6, uint32_t behind)
 {
-	return icrc(ip, n, ipv6, RS_INT_TRAILER_BYTES);
+	return icrc(ip, n, ipv6, behind);
 }

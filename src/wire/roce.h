@@ -159,6 +159,9 @@ enum { RS_BTH8_CAN = 0x40, RS_BTH8_EXTENDED = 0x20 };
  * FECN and BECN ("resv6", which the ICRC leaves out), that this packet has one. */
 enum { RS_BTH8_STAMPS = 0x10, RS_BTH4_STAMPED = 0x01 };
 
+/* Another of these 6 bits: bytes that mean nothing follow the ICRC (filler.h). */
+enum { RS_BTH4_FILLED = 0x02 };
+
 enum { RS_SACK_BYTES = 12 };
 
 /* What a sender knows and asks for, beside the payload; in a credit packet what is granted, too. */

@@ -34,8 +34,8 @@ static void same_bytes(const uint8_t *in, const uint8_t *out, size_t n, const st
 		       const struct rs_packet *p)
 {
 	size_t ip = RS_ETH_BYTES + (f->vlan ? RS_VLAN_BYTES : 0u);
-	size_t icrc =
-		n - f->trailer_bytes - RS_ICRC_BYTES - (f->stamped ? RS_INT_TRAILER_BYTES : 0);
+	size_t icrc = n - f->trailer_bytes - RS_ICRC_BYTES -
+		      (f->stamped ? RS_INT_TRAILER_BYTES : f->filled);
 
 	for (size_t i = 0; i < n; i++) {
 		if (in[i] == out[i])

@@ -52,6 +52,27 @@ $pair_here
 INNER
 	exec setpriv --bounding-set -all --inh-caps -all sh -e ./inner"
 
+# The init container of docs/run.md copies what a program of another image is to find: its command, as it stands there
+copy=$(sed -n '/<!-- tried: an init container -->/,/^```$/s/.*command: \[sh, -c, "\(cp .*\)"\]/\1/p' "$docs/run.md")
+case $copy in
+cp\ *\ /drop-in) ;;
+*)
+	echo "FAILED: docs/run.md has no init container to try: $copy"
+	exit 1
+	;;
+esac
+copy=$(echo "$copy" | sed "s|/usr/lib/ripstop|$tmp/usr/lib/ripstop|; s|/drop-in|drop-in|")
+passes "an init container" "
+	mkdir drop-in
+	$copy
+	export LD_LIBRARY_PATH=\$PWD/drop-in PATH=/usr/bin:/bin
+	# each of them is the copy, and the copy needs nothing else but the C library
+	ldd drop-in/*.so.* | grep -q 'libisal.* => .*/drop-in/'
+	ldd drop-in/*.so.* | sed 's/.*=> //' | grep -v -e drop-in/ -e 'libc\.so' -e 'libm\.so' -e ld-linux -e vdso && exit 1
+	ibv_rc_pingpong -d rs_lo -g 0 -n 100 -c >server.log & sleep 1
+	ibv_rc_pingpong -d rs_lo -g 0 -n 100 -c 127.0.0.1
+	wait"
+
 # The job of docs/run.md, as it stands there
 sed -n '/<!-- tried: a job -->/,/^```$/p' "$docs/run.md" | sed '/^<!--/d; /^```/d' >"$tmp/home/job.sh"
 [ "$(grep -c 'ripstop exec' "$tmp/home/job.sh")" -ge 2 ] || {

@@ -45,8 +45,8 @@ pong() {
 }
 for host in 127.0.0.1 ::1; do
 	for how in b n a; do
-		pong $host -C 300 -T $how -T e
-		pong $host -C 300 -S 1500 -T $how
+		pong $host -C 100 -T $how -T e
+		pong $host -C 100 -S 1500 -T $how
 	done
 done
 
@@ -61,8 +61,8 @@ $in_server ip address add 10.79.0.1/24 dev dgram
 $in_server ip address add fd79::1/64 dev dgram nodad
 $in_server ip link set dgram up
 for host in 10.79.0.1 fd79::1; do
-	pong $host -C 300 -T e
-	pong $host -C 300 -S 1500 -T b -T e # longer than the path MTU: by UDP
-	pong $host -C 300 -S 64 -T a
+	pong $host -C 100 -T e
+	pong $host -C 100 -S 1500 -T b -T e # longer than the path MTU: by UDP
+	pong $host -C 100 -S 64 -T a
 done
 echo "passed: datagrams"

@@ -24,9 +24,19 @@ esac
 
 # pingpong PROVIDER TYPE SIZE
 pingpong() {
-	port=$((port + 1))
-	two "exec fi_pingpong -p '$1' -e $2 -S $3 -c -I 20 -B $port" \
-		"exec fi_pingpong -p '$1' -e $2 -S $3 -c -I 20 -P $port $host"
+	for try in 1 2 3; do
+		port=$((port + 1))
+		(two "exec fi_pingpong -p '$1' -e $2 -S $3 -c -I 20 -B $port" \
+			"exec fi_pingpong -p '$1' -e $2 -S $3 -c -I 20 -P $port $host") >"$tmp/said" && break
+		# Its verbs provider destroys a queue pair whose peer parted before it reads the completions (vrb_ep_close), and
+		# calls what it did not read flushed: a program that loses its core between the two ends so, after its table.
+		if ! grep -q 'cq_readerr: Work Request Flushed' "$tmp/client" "$tmp/server" ||
+			! grep -q '^[0-9k]* *20 *=20' "$tmp/client" || ! grep -q '^[0-9k]* *20 *=20' "$tmp/server"; then
+			break
+		fi
+	done
+	cat "$tmp/said"
+	! grep -q FAILED "$tmp/said" || exit 1
 }
 for size in 1 65536; do
 	pingpong verbs msg $size

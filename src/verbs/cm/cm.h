@@ -10,6 +10,7 @@
 #include <rdma/rdma_verbs.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "verbs/cm/alive.h"
 #include "verbs/cm/mad.h"
 #include "verbs/gsi.h"
 
@@ -95,6 +96,7 @@ struct rs_cm_id {
 	uint64_t tid;
 	uint8_t responder_resources, initiator_depth, retry_count, rnr_retry, mtu, tos, ack_timeout;
 	bool srq;
+	struct rs_alive alive;     /* of an established one whose peer is of another host */
 	uint8_t mad[RS_MAD_BYTES]; /* sent again until it is answered */
 	unsigned tries;
 	int64_t due_ms;                 /* 0: nothing is */

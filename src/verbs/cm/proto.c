@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "live/knock.h"
 #include "verbs/cm/cm.h"
 #include "base/bytes.h"
 
@@ -210,6 +211,49 @@ static void post_disconnected(struct rs_cm_id *id)
 	rs_cm_wake();
 }
 
+/* Whose questions a kernel refused, of all connections of the device. */
+static void hear_refusals(struct rs_cm_dev *dev)
+{
+	uint64_t token;
+
+	while (rs_verbs_knock_refused(dev->verbs, &token))
+		for (struct rs_cm_id *id = rs_cm_all(); id; id = id->next)
+			rs_alive_refused(&id->alive, token);
+}
+
+static unsigned connections(void)
+{
+	unsigned n = 0;
+
+	for (struct rs_cm_id *id = rs_cm_all(); id; id = id->next)
+		n += id->state == RS_CM_ESTABLISHED;
+	return n;
+}
+
+/* Of another host's: it is asked, and its kernel may say that nobody is there. */
+static void knock(struct rs_cm_id *id)
+{
+	struct rs_gsi_datagram d = {0};
+	struct rs_knock k = {.local_id = id->local_id, .remote_id = id->remote_id};
+	unsigned ms;
+
+	hear_refusals(id->dev);
+	if (id->alive.gone) {
+		post_disconnected(id);
+		return;
+	}
+	k.token = (uint64_t)rs_cm_random() << 32 | (rs_cm_random() | 1);
+	ms = rs_alive_ask(&id->alive, k.token, connections());
+	if (!ms)
+		return;
+	k.token = id->alive.token;
+	memcpy(d.own, id->own, 16);
+	memcpy(d.peer, id->peer, 16);
+	rs_knock_encode(&k, RS_KNOCK_QUESTION, d.mad);
+	rs_verbs_knock(id->dev->verbs, &d);
+	id->due_ms = rs_cm_now_ms() + ms;
+}
+
 /* A process that is killed does not part, and no kernel does in its place: of this host's, it is
  * looked after. */
 static void look_after(struct rs_cm_id *id)
@@ -221,6 +265,8 @@ static void look_after(struct rs_cm_id *id)
 		id->due_ms = rs_cm_now_ms() + RS_CM_LOOK_MS;
 	else if (p == RS_PEER_GONE)
 		post_disconnected(id);
+	else
+		knock(id);
 }
 
 int rs_cm_send_rtu(struct rs_cm_id *id)
@@ -230,7 +276,7 @@ int rs_cm_send_rtu(struct rs_cm_id *id)
 
 	id->state = RS_CM_ESTABLISHED;
 	send_msg(id, &m, NULL, 0, false);
-	id->due_ms = rs_cm_now_ms() + RS_CM_LOOK_MS;
+	id->due_ms = rs_cm_now_ms() + RS_ALIVE_FIRST_MS;
 	rs_cm_wake();
 	return 0;
 }
@@ -254,6 +300,9 @@ int rs_cm_send_dreq(struct rs_cm_id *id)
 			      .remote_id = id->remote_id,
 			      .qpn = id->remote_qpn};
 
+	/* A REP that waits for its turn: a peer that has none knows no connection to end. */
+	if (id->state == RS_CM_REP_SENT && !id->tries)
+		transmit(id);
 	id->state = RS_CM_DREQ_SENT;
 	return send_msg(id, &m, NULL, 0, true);
 }
@@ -523,7 +572,7 @@ static void on_rtu(struct rs_cm_id *id, const struct rs_cm_msg *m)
 {
 	if (id->state != RS_CM_REP_SENT)
 		return;
-	id->due_ms = rs_cm_now_ms() + RS_CM_LOOK_MS;
+	id->due_ms = rs_cm_now_ms() + RS_ALIVE_FIRST_MS;
 	id->state = RS_CM_ESTABLISHED;
 	post_connected(id, RDMA_CM_EVENT_ESTABLISHED, m);
 }
@@ -611,11 +660,56 @@ static void on_mra(struct rs_cm_id *id, const struct rs_cm_msg *m)
 		id->due_ms = rs_cm_now_ms() + ms + RS_CM_RETRY_MS;
 }
 
+/* Does the peer's connection live here? Until both ends know that it is over, it does. */
+static bool lives(const struct rs_cm_id *id, const struct rs_knock *k)
+{
+	return id && id->remote_id == k->local_id && id->base.ps != RDMA_PS_UDP &&
+	       id->state != RS_CM_CLOSED;
+}
+
+static void on_knock(const struct rs_gsi_datagram *d)
+{
+	struct rs_gsi_datagram out = {0};
+	struct rs_cm_dev *dev;
+	enum rs_knock_is is;
+	struct rs_cm_id *id;
+	struct rs_knock k;
+
+	if (!rs_knock_decode(d->mad, &k, &is))
+		return;
+	id = find_local(is == RS_KNOCK_QUESTION ? k.remote_id : k.local_id, d);
+	if (is != RS_KNOCK_QUESTION) {
+		if (id && id->state == RS_CM_ESTABLISHED && id->remote_id == k.remote_id) {
+			rs_alive_answered(&id->alive, k.token, is == RS_KNOCK_LIVES);
+			if (id->alive.gone)
+				post_disconnected(id);
+			else if (id->alive.ours && !id->due_ms) /* later than it was waited for */
+				id->due_ms = rs_cm_now_ms() + RS_ALIVE_MS;
+		}
+		return;
+	}
+	if (lives(id, &k)) {
+		rs_alive_asked(&id->alive);
+		if (id->state == RS_CM_ESTABLISHED && !id->due_ms) /* it was taken for another's */
+			id->due_ms = rs_cm_now_ms() + RS_ALIVE_MS;
+	}
+	dev = id ? id->dev : rs_cm_device(d->own);
+	memcpy(out.own, d->own, 16);
+	memcpy(out.peer, d->peer, 16);
+	rs_knock_encode(&k, lives(id, &k) ? RS_KNOCK_LIVES : RS_KNOCK_GONE, out.mad);
+	if (dev)
+		rs_verbs_gsi_send(dev->verbs, &out);
+}
+
 void rs_cm_receive(const struct rs_gsi_datagram *d)
 {
 	struct rs_cm_msg m;
 	struct rs_cm_id *id;
 
+	if (rs_knock_is_knock(d->mad)) {
+		on_knock(d);
+		return;
+	}
 	if (rs_cm_decode(d->mad, &m))
 		return;
 	if (m.kind == RS_CM_REQ || m.kind == RS_CM_SIDR_REQ) {

@@ -314,6 +314,34 @@ static void test_reads_that_are_asked_for_again_narrow_the_window(void **state)
 	end(&t);
 }
 
+/* A forged answer may take the right away, and not give it. Nor does it hold for who is silent:
+ * another process may have its place. */
+static void test_fillers_go_to_who_answered_that_it_drops_them(void **state)
+{
+	const struct rs_window *w;
+	struct bed t;
+
+	begin(&t, RS_RC);
+	w = &t.flow.window;
+	write_message(&t, 0);
+	let_go(&t);
+	assert_false(rs_window_fills(w, 0));
+	rs_flow_drops_fillers(&t.flow, &to, t.question + 1, true);
+	rs_flow_drops_fillers(&t.flow, &to, 0, true);
+	assert_false(rs_window_fills(w, 0));
+	rs_flow_drops_fillers(&t.flow, &to, t.question, true);
+	rs_flow_answered(&t.flow, &to, t.question, 8 << 20, true);
+	assert_true(rs_window_fills(w, 0));
+	assert_false(rs_window_fills(w, 1)); /* which sends to nobody */
+	rs_window_timeout(&t.flow.window, 0);
+	assert_false(rs_window_fills(w, 0));
+	acknowledge(&t, 0);
+	assert_true(rs_window_fills(w, 0));
+	rs_flow_drops_fillers(&t.flow, &to, 0, false);
+	assert_false(rs_window_fills(w, 0));
+	end(&t);
+}
+
 /* An answer that takes longer than a question waits is an answer to it all the same. */
 static void test_a_long_way_is_not_silence(void **state)
 {
@@ -401,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_unreliable_packets_wait_for_the_peers_answers),
 		cmocka_unit_test(test_read_responses_wait_for_the_peers_answers),
 		cmocka_unit_test(test_reads_that_are_asked_for_again_narrow_the_window),
+		cmocka_unit_test(test_fillers_go_to_who_answered_that_it_drops_them),
 		cmocka_unit_test(test_a_long_way_is_not_silence),
 		cmocka_unit_test(test_a_silent_peer_is_given_up),
 		cmocka_unit_test(test_a_timeout_found_late_is_put_off_once),

@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "live/state.h"
+#include "wire/filler.h"
 #include "base/bytes.h"
 
 static void test_path_mtu_leaves_room_for_headers(void **state)
@@ -303,6 +304,8 @@ static void assert_encoded(const struct rs_live *l, const struct rs_packet *p, u
 	uint8_t frame[RS_TX_SLOT];
 	long all;
 
+	f.filled = (uint8_t)rs_filler_find(got, n);
+	f.bth_reserved = f.filled ? RS_BTH4_FILLED << 8 : 0;
 	memcpy(f.sip, path->own, 16);
 	memcpy(f.dip, path->peer, 16);
 	all = rs_frame_encode(&f, p, frame, sizeof(frame));
@@ -343,7 +346,7 @@ static void test_encoded_bytes_are_those_of_wire_wherever_payloads_lie(void **st
 				p[i].psn++;
 			}
 			p[i].dst = ends[draw(&x) >> 24 & 1];
-			rs_tx_encode(l, &p[i]);
+			rs_tx_encode(l, &p[i], round & 2);
 		}
 		if (round & 1)
 			rs_tx_settle(&l->tx);
@@ -374,6 +377,59 @@ static void test_encoded_bytes_are_those_of_wire_wherever_payloads_lie(void **st
 	rs_paths_fini(&l->paths);
 	free(bytes);
 	free(flat);
+	free(l);
+}
+
+/* Messages of so many full packets of which First is the longest, one behind another; the sends. */
+static unsigned sends_of(struct rs_live *l, uint32_t end, const uint8_t *bytes, uint8_t first,
+			 unsigned packets, bool fill)
+{
+	struct rs_tx *t = &l->tx;
+
+	t->packets = t->pieces = t->runs = t->runs_sent = 0;
+	t->used = 0;
+	t->settled = false;
+	for (unsigned i = 0; i < RS_TX_BATCH; i++) {
+		unsigned k = i % packets;
+		struct rs_packet p = {
+			.opcode = (uint8_t)(first + (k ? 1 : 0) + (k && k == packets - 1 ? 1 : 0)),
+			.payload = bytes,
+			.payload_bytes = 4096,
+			.dest_qp = 0x010203,
+			.psn = i,
+			.dma_bytes = 4096 * packets,
+			.dst = end};
+
+		rs_tx_encode(l, &p, fill);
+	}
+	return t->runs;
+}
+
+static void test_filled_packets_go_with_their_messages_first(void **state)
+{
+	struct rs_live *l = calloc(1, sizeof(*l));
+	uint8_t own[16] = {0}, peer[16] = {0}, bytes[4096] = {0};
+	uint32_t end;
+
+	assert_non_null(l);
+	rs_icrc_init();
+	assert_int_equal(rs_tx_init(l), 0);
+	assert_int_equal(rs_paths_init(&l->paths), 0);
+	peer_of(1, own);
+	peer_of(2, peer);
+	end = rs_paths_temporary(l, own, peer);
+	/* 15 packets of 4128 bytes are a send's 65,000 */
+	for (unsigned packets = 2; packets <= RS_TX_BATCH; packets *= 2)
+		assert_int_equal(sends_of(l, end, bytes, RS_OP_WRITE_FIRST, packets, true),
+				 (RS_TX_BATCH + 14) / 15);
+	assert_int_equal(sends_of(l, end, bytes, RS_OP_WRITE_FIRST, 16, false), 2 * 16);
+	assert_int_equal(sends_of(l, end, bytes, RS_OP_WRITE_FIRST, 2, false), RS_TX_BATCH / 2);
+	/* their Last is as long as their First */
+	assert_int_equal(sends_of(l, end, bytes, RS_OP_READ_RESPONSE_FIRST, 16, true),
+			 (RS_TX_BATCH + 14) / 15);
+	assert_true(sends_of(l, end, bytes, RS_OP_READ_RESPONSE_FIRST, 16, false) > 2 * 16);
+	rs_tx_fini(l);
+	rs_paths_fini(&l->paths);
 	free(l);
 }
 
@@ -532,6 +588,7 @@ int main(void)
 			test_icrc_is_right_for_every_identification_and_wrong_for_a_flipped_bit),
 		cmocka_unit_test(test_paths_are_counted_and_forgotten),
 		cmocka_unit_test(test_encoded_bytes_are_those_of_wire_wherever_payloads_lie),
+		cmocka_unit_test(test_filled_packets_go_with_their_messages_first),
 		cmocka_unit_test(test_strangers_paths_are_bounded),
 		cmocka_unit_test(test_open_that_fails_leaves_nothing),
 		cmocka_unit_test(test_a_forked_child_keeps_nothing_locked),

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "wire/frame.h"
 #include "wire/framing.h"
+#include "wire/filler.h"
 #include "wire/telemetry.h"
 
 static void test_units_grow_with_the_nics_rate(void **state)
@@ -223,9 +224,79 @@ static void test_what_is_no_trailer_is_not_found(void **state)
 	assert_null(rs_int_trailer_find(bth, n));
 }
 
+/* ---- Bytes behind the ICRC that mean nothing: filler.h ---- */
+
+static void test_a_filler_is_no_part_of_the_packet(void **state)
+{
+	enum { HEAD = RS_ETH_BYTES + RS_IPV4_BYTES + RS_UDP_BYTES };
+	static const uint8_t payload[64] = {1, 2, 3};
+
+	for (unsigned op = 0; op < 256; op++) {
+		struct rs_packet p = {.kind = RS_KIND_ROCE,
+				      .opcode = (uint8_t)op,
+				      .dest_qp = 5,
+				      .payload = payload,
+				      .payload_bytes = sizeof(payload)};
+		size_t filler = rs_filler_of((uint8_t)op), n;
+		uint8_t bytes[200], again[200];
+		struct rs_frame f;
+
+		if (!filler)
+			continue;
+		rs_frame_of_endpoints(&f, 3, 4, false);
+		n = (size_t)rs_frame_encode(&f, &p, again, sizeof(again));
+		f.filled = (uint8_t)filler;
+		f.bth_reserved = RS_BTH4_FILLED << 8;
+		assert_int_equal(rs_frame_encode(&f, &p, bytes, sizeof(bytes)), n + filler);
+		/* the ICRC is that of the packet without it, and the bit */
+		assert_memory_equal(bytes + n - RS_ICRC_BYTES, again + n - RS_ICRC_BYTES,
+				    RS_ICRC_BYTES);
+		n += filler;
+		assert_int_equal(rs_frame_decode(bytes, n, &f, &p, NULL), RS_DECODE_OK);
+		assert_true(f.icrc_ok && f.filled == filler);
+		assert_int_equal(p.payload_bytes, sizeof(payload));
+		assert_int_equal(rs_frame_encode(&f, &p, again, sizeof(again)), n);
+		assert_memory_equal(again, bytes, n);
+		/* of a capture that kept less */
+		assert_int_equal(rs_frame_decode_part(bytes, 90, n, &f, &p, NULL), RS_DECODE_OK);
+		assert_int_equal(p.payload_bytes, sizeof(payload));
+		for (size_t k = 0; k < filler; k++) { /* misnamed: the ICRC is not where it is */
+			bytes[n - 1 - k] ^= 1;
+			assert_int_equal(rs_filler_find(bytes + HEAD, n - HEAD), 0);
+			bytes[n - 1 - k] ^= 1;
+		}
+		bytes[HEAD + 4] = 0;
+		assert_int_equal(rs_frame_decode(bytes, n, &f, &p, NULL), RS_DECODE_OK);
+		assert_true(!f.icrc_ok && !f.filled);
+	}
+	assert_int_equal(rs_filler_of(RS_OP_WRITE_MIDDLE), 16);
+	assert_int_equal(rs_filler_of(RS_OP_READ_RESPONSE_MIDDLE), 4);
+	assert_int_equal(rs_filler_of(RS_OP_WRITE_ONLY) + rs_filler_of(RS_OP_SEND_MIDDLE), 0);
+	assert_int_equal(rs_filler_of(RS_UC | RS_OP_WRITE_MIDDLE), 16);
+	assert_int_equal(rs_filler_of(RS_XRC | RS_OP_WRITE_MIDDLE), 0);
+}
+
+/* Of a packet that is cut short no byte is read that is not there. */
+static void test_what_is_no_filler_is_not_found(void **state)
+{
+	for (size_t n = 0; n < 40; n++) {
+		uint8_t *exact = calloc(1, n ? n : 1); /* whose end a sanitizer watches */
+
+		assert_non_null(exact);
+		if (n)
+			exact[0] = RS_OP_WRITE_MIDDLE;
+		if (n > 4)
+			exact[4] = RS_BTH4_FILLED;
+		assert_int_equal(rs_filler_find(exact, n), 0);
+		free(exact);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_filler_is_no_part_of_the_packet),
+		cmocka_unit_test(test_what_is_no_filler_is_not_found),
 		cmocka_unit_test(test_units_grow_with_the_nics_rate),
 		cmocka_unit_test(test_a_rate_reads_as_the_fastest_not_above_it),
 		cmocka_unit_test(test_what_goes_in_comes_out_to_a_unit),
