@@ -67,6 +67,7 @@ static const struct rs_message rows[] = {
 	},
 	{
 		.key = "pfc-storm",
+		.but = "recover|restored|cleared|resumed|was removed",
 		.check = "S08",
 		.severity = CRIT,
 		.confidence = RS_HIGH,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 #include "audit/facts/message.h"
+#include "audit/read/event.h"
 #include "audit/read/grid.h"
 #include "audit/read/readers.h"
 #include "audit/read/terms.h"
@@ -16,7 +17,8 @@ enum {
 	COLUMNS = 40,
 	HEADS = 4, /* lines of a table's head */
 	DEPTH = 16,
-	NAME = 80
+	NAME = 80,
+	WAITS = 64 /* faults of a log whose end may come */
 };
 
 enum role { PLAIN, ADMIN, FRAMES, SPEED, MTU, FEC, OPERATIONAL, APPLIED, LOCAL, PEER };
@@ -31,6 +33,13 @@ struct column {
 struct cell {
 	unsigned from, to;
 	char *text;
+};
+
+struct alarm {
+	const char *key;
+	uint32_t line;
+	bool over;
+	char of[NAME], text[KEPT];
 };
 
 struct grid {
@@ -62,6 +71,10 @@ struct grid {
 	uint32_t small_line, hash_line, told_line;
 	const char *told_key;
 	bool hashed, hash_port;
+
+	struct rs_event begun; /* a record whose words are in the next line */
+	struct alarm alarm[WAITS];
+	unsigned waits;
 
 	char wide[TEXT]; /* the line with its indentation */
 	struct rs_line line;
@@ -536,6 +549,30 @@ static void row_marks(struct grid *g, const struct cell *c, unsigned n)
 			tell(g, "optics-alarm");
 }
 
+/* "108  105": a temperature beyond the limit that stands beside it. */
+static void row_limits(struct grid *g, char *const *value)
+{
+	double now = -1, limit = -1, n;
+
+	if (!rs_term_in("temperature|celsius|sensor", g->context))
+		return;
+	for (unsigned i = 0; i < g->columns; i++) {
+		const char *name = g->column[i].name;
+
+		if (!value[i] || !rs_term_number(value[i], &n) || n <= 0)
+			continue;
+		if (rs_term_in("high|thresh|crit|max|limit|major|shutdown|alarm", name)) {
+			if (!rs_term_in(" low|minor|warn", name) && (limit < 0 || n < limit))
+				limit = n;
+		} else if (rs_term_in("temp|current|measure|reading|value", name)) {
+			now = n;
+		}
+	}
+	if (limit > 0 && now >= limit)
+		tell(g, rs_term_in("transceiv|optic|module", g->context) ? "optics-alarm"
+									 : "switch-hardware");
+}
+
 static double row_frames(const struct grid *g, char *const *value)
 {
 	double n, most = -1;
@@ -718,6 +755,7 @@ static bool row(struct grid *g)
 		snprintf(g->entry, sizeof(g->entry), "%s",
 			 is_address(c[0].text) ? c[0].text : port);
 	row_pairs(g, value);
+	row_limits(g, value);
 	if (is_address(g->entry) && entry)
 		row_session(g);
 	if (entry || isdigit((unsigned char)*c[0].text)) {
@@ -999,66 +1037,94 @@ static void listed(struct grid *g)
 
 /* ---- Logs ---- */
 
-/* SONiC's: "ERR swss#buffermgrd", "WARNING pmon#xcvrd[31]". */
-static bool of_container(const char *text)
+/* What a record is of: a port, an address, or its first number. */
+static void thing(const char *text, char *out, size_t size)
 {
-	static const char *const levels[] = {"ERR ", "WARNING ", "CRIT ", "ALERT "};
+	char copy[TEXT], *w[COLUMNS * 2], port[NAME];
+	const char *number = "";
+	unsigned n;
 
-	if (strstr(text, "#orchagent") || strstr(text, "ERR syncd") ||
-	    strstr(text, "ERR orchagent"))
-		return true;
-	for (unsigned i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
-		const char *at = strstr(text, levels[i]);
-		size_t n = at ? strlen(levels[i]) : 0, word;
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (char *p = copy; *p; p++)
+		if (strchr("(),=;", *p) || (*p == ':' && (!p[1] || p[1] == ' ')))
+			*p = ' ';
+	n = rs_line_words(copy, w, COLUMNS * 2);
+	*out = '\0';
+	for (unsigned i = 0; i < n; i++) {
+		size_t k = strlen(w[i]);
 
-		word = at ? strspn(at + n, "abcdefghijklmnopqrstuvwxyz0123456789-_") : 0;
-		if (word > 2 && at[n + word] == '#' && islower((unsigned char)at[n + word + 1]))
-			return true;
+		if (k && w[i][k - 1] == '.')
+			w[i][k - 1] = '\0';
+		if (rs_grid_port(w[i], false))
+			snprintf(port, sizeof(port), "%s", w[i]);
+		else if (!is_address(w[i])) {
+			if (!*number && digits(w[i]) && digits(w[i]) == strlen(w[i]))
+				number = w[i];
+			continue;
+		}
+		snprintf(out, size, "%s", w[i]);
+		return;
 	}
-	return false;
+	snprintf(out, size, "%s", number);
 }
 
-/* Junos' tag: "rpd[42]: RPD_BGP_NEIGHBOR_STATE_CHANGED: ", within size bytes. */
-static bool has_tag(const char *text, size_t size)
+/* Keeps a fault until it is known whether the log tells its end. */
+static bool wait_for_end(struct grid *g, const char *key)
 {
-	const char *end = text + size;
+	struct alarm *w = g->waits < WAITS ? &g->alarm[g->waits] : NULL;
 
-	for (const char *p = text; (p = memmem(p, (size_t)(end - p), "]: ", 3));) {
-		bool parted = false;
-
-		for (p += 3; p < end && (isupper((unsigned char)*p) || *p == '_' ||
-					 isdigit((unsigned char)*p));
-		     p++)
-			parted |= *p == '_';
-		if (parted && p < end && *p == ':')
-			return true;
-	}
-	return false;
+	if (!w || !rs_event_over(key))
+		return false;
+	w->key = key;
+	w->line = g->line.number;
+	w->over = false;
+	snprintf(w->text, sizeof(w->text), "%s", g->line.text);
+	thing(g->line.text, w->of, sizeof(w->of));
+	g->waits++;
+	return true;
 }
 
-/* "%PFC-4-STUCK", "%%01IFNET/2/linkDown", "PFC/4/PFC_WARNING", "swss#orchagent:" */
+static void end_alarms(struct grid *g, const struct rs_event *e)
+{
+	char of[NAME];
+
+	thing(g->line.text, of, sizeof(of));
+	for (unsigned i = 0; i < g->waits; i++)
+		if (!strcmp(g->alarm[i].of, of) && rs_event_ends(e, g->alarm[i].key))
+			g->alarm[i].over = true;
+}
+
+/* A fault that came once and ended is told as that; one that comes again is a fault. */
+static void tell_alarms(struct grid *g)
+{
+	for (unsigned i = 0; i < g->waits; i++) {
+		const struct alarm *w = &g->alarm[i];
+		unsigned times = 0;
+
+		for (unsigned k = 0; k < g->waits; k++)
+			times += !strcmp(g->alarm[k].key, w->key) && !strcmp(g->alarm[k].of, w->of);
+		say(g, w->line, w->text, w->over && times == 1 ? rs_event_over(w->key) : w->key,
+		    NULL);
+	}
+}
+
 static void logged(struct grid *g)
 {
-	const char *p = g->line.text, *mark = strchr(p, '%');
-	char plain[RS_TERM_CONTEXT];
-	bool is = of_container(p) || has_tag(p, strlen(p));
+	struct rs_event e = g->begun;
+	const char *key;
 
-	for (unsigned i = 0; !is && mark && i < 8; i++, mark = strchr(mark + 1, '%')) {
-		const char *m = mark + strspn(mark, "%");
-		size_t n = strspn(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
-
-		is = n > 5 && (memchr(m, '-', n) || (memchr(m, '_', n) && m[n] == ':'));
-		is |= n > 2 && m[n] == '/' && isdigit((unsigned char)m[n + 1]) && m[n + 2] == '/';
-	}
-	/* "LACP/3/LAG_DOWN:", of VRP and Comware with a stamp or without */
-	for (p = strchr(p, '/'); !is && p; p = strchr(p + 1, '/'))
-		is = p > g->line.text && isupper((unsigned char)p[-1]) &&
-		     isdigit((unsigned char)p[1]) && p[2] == '/' && isalpha((unsigned char)p[3]);
-	/* what a program would print, and what is looked for */
-	if (!is || strstr(g->line.text, "(\"") || strstr(g->line.text, "grep "))
+	if (e.more && *g->line.text == '"')
+		rs_event_join(&e, g->line.text);
+	else if (!rs_event_parse(g->line.text, &e))
 		return;
-	rs_term_plain(g->line.text, plain, sizeof(plain));
-	say(g, g->line.number, g->line.text, rs_term_log(plain), NULL);
+	g->begun = e;
+	if (e.more)
+		return;
+	key = rs_event_key(&e);
+	if (!key)
+		end_alarms(g, &e);
+	else if (!wait_for_end(g, key))
+		say(g, g->line.number, g->line.text, key, NULL);
 }
 
 /* ---- Lines ---- */
@@ -1183,6 +1249,78 @@ static void table_or_pairs(struct grid *g)
 	listed(g);
 }
 
+/* ---- Hardware and alarms ---- */
+
+static bool of_hardware(const struct grid *g)
+{
+	return g->shown && rs_term_in(RS_TERM_HARDWARE "| power ", g->command) &&
+	       !rs_term_in("interface|transceiver|optic|counters|alarm|module type", g->command);
+}
+
+static bool is_one(const char *alternatives, const char *text)
+{
+	char plain[RS_TERM_NAME], part[64];
+
+	rs_term_plain(text, plain, sizeof(plain));
+	for (const char *p = alternatives; *p;
+	     p += p[strcspn(p, "|")] ? strcspn(p, "|") + 1 : strlen(p)) {
+		snprintf(part, sizeof(part), " %.*s ", (int)strcspn(p, "|"), p);
+		if (!strcmp(part, plain))
+			return true;
+	}
+	return false;
+}
+
+/* A part of the switch, whatever the table's form: a cell that is a state of what is broken. */
+static void part_of_switch(struct grid *g)
+{
+	char copy[TEXT];
+	struct cell c[COLUMNS];
+	unsigned n;
+
+	if (!of_hardware(g) || strstr(g->line.text, " - "))
+		return;
+	snprintf(copy, sizeof(copy), "%s", g->wide);
+	n = cells(copy, c, false);
+	for (unsigned i = 1; i < n; i++)
+		if (is_one(RS_TERM_BROKEN, c[i].text))
+			tell(g, "switch-hardware");
+		else if (is_one("absent|not present|missing|not inserted", c[i].text))
+			tell(g, "hardware-gone");
+}
+
+/* A row of a list of alarms is a record: its words tell what it is about. */
+static bool alarm_row(struct grid *g)
+{
+	static const struct {
+		const char *word;
+		int level;
+	} levels[] = {{"critical", 2}, {"major", 3}, {"minor", 4}, {"warning", 4}};
+	struct rs_event e = {.level = -1};
+	const char *key;
+
+	if (!g->shown ||
+	    !rs_term_in("alarm|health event|system health|show log event", g->command) ||
+	    rs_term_in("history|cleared|statist|transceiv|optic", g->command) ||
+	    strcasestr(g->line.text, "cleared"))
+		return false;
+	rs_term_plain(g->line.text, e.plain, sizeof(e.plain));
+	for (unsigned i = 0; i < sizeof(levels) / sizeof(*levels) && e.level < 0; i++) {
+		char word[16];
+
+		snprintf(word, sizeof(word), " %s ", levels[i].word);
+		if (strstr(e.plain, word))
+			e.level = levels[i].level;
+	}
+	/* the head and the sums name levels, too */
+	if (e.level < 0 || strchr(g->line.text, ':') == g->line.text + strlen(g->line.text) - 1 ||
+	    rs_term_in(" severity | class description |active alarms| total ", e.plain))
+		return false;
+	key = rs_event_key(&e);
+	tell(g, key && strcmp(key, "switch-event") ? key : e.level < 4 ? "switch-alarm" : NULL);
+	return true;
+}
+
 /* Configurations have readers of their own. */
 static bool is_config(const char *command)
 {
@@ -1229,8 +1367,9 @@ static void line(struct grid *g)
 		context(g);
 		return;
 	}
-	if (tree(g) || ruling(g))
+	if (tree(g) || ruling(g) || alarm_row(g))
 		return;
+	part_of_switch(g);
 	hash_field(g, g->line.text);
 	if (!strchr(g->line.text, '|') && heading(g))
 		return;
@@ -1280,17 +1419,6 @@ static void begin(struct grid *g)
 	context(g);
 }
 
-static bool has_mnemonic(const struct rs_input *in)
-{
-	const char *p = in->data, *end = in->data + in->size;
-
-	for (; (p = memchr(p, '/', (size_t)(end - p))); p++)
-		if (p > in->data && isupper((unsigned char)p[-1]) && isdigit((unsigned char)p[1]) &&
-		    p[2] == '/')
-			return true;
-	return false;
-}
-
 /* Does some line begin with a port, or bear a mnemonic? Most texts are of hosts. */
 static enum { NOTHING, LOGS, ALL } worth(const struct rs_input *in)
 {
@@ -1317,11 +1445,7 @@ static enum { NOTHING, LOGS, ALL } worth(const struct rs_input *in)
 	}
 	if (memmem(in->data, in->size, "|SAI_", 5))
 		return ALL;
-	if (memmem(in->data, in->size, "#orchagent", 10) ||
-	    memmem(in->data, in->size, "ERR syncd", 9) || memmem(in->data, in->size, " swss#", 6) ||
-	    memmem(in->data, in->size, " pmon#", 6) || memmem(in->data, in->size, " teamd#", 7) ||
-	    has_tag(in->data, in->size) || memmem(in->data, in->size, "ERR orch", 8) ||
-	    memchr(in->data, '%', in->size) || has_mnemonic(in))
+	if (rs_event_maybe(in->data, in->size))
 		return LOGS;
 	return NOTHING;
 }
@@ -1348,6 +1472,7 @@ uint32_t rs_grid_read(struct rs_audit *a, const struct rs_input *in)
 		else
 			logged(g);
 	close_table(g);
+	tell_alarms(g);
 	if (g->hashed && !g->hash_port && g->on)
 		say(g, g->hash_line, "the fields of the hash", "hash-no-port", NULL);
 	facts = g->facts;

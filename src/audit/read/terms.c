@@ -199,80 +199,20 @@ static const struct term terms[] = {
 	 "admin|spanning|stp|vlan|pfc|lldp|dcbx|led|laser|fec|vpc|mlag|peer|local int|internet",
 	 NULL, IS, "up|connected|link up|linkup", 0, "port-up", NULL},
 
-	/* ---- Alarms ---- */
-	{"class|severity", NULL, "alarm|health event", IS, "major|critical|fatal", 0,
-	 "switch-alarm", NULL},
+	/* ---- Hardware ---- */
+	{"cooling status|temperature status|environment status|system status", NULL,
+	 "cooling|temperature|environment|power", EXCEPT,
+	 "ok|normal|good|n a||nominal|temperatureok|coolingok|temperature ok|cooling ok", 0,
+	 "switch-hardware", NULL},
+	{" warning | alarm |over temp", NULL, "temperature|sensor", IS, "true|yes|alarm", 0,
+	 "switch-hardware", NULL},
+	{"status|state|health|presence|inserted|powered",
+	 "link|interface|admin|bgp|lacp|vlan|oper speed", RS_TERM_HARDWARE, BEGINS, RS_TERM_BROKEN,
+	 0, "switch-hardware", NULL},
+	{"status|state|health|presence|inserted|powered",
+	 "link|interface|admin|bgp|lacp|vlan|oper speed", RS_TERM_HARDWARE, BEGINS,
+	 "absent|not present|missing|removed|not inserted", 0, "hardware-gone", NULL},
 	{NULL, NULL, NULL, IS, NULL, 0, NULL, NULL},
-};
-
-/* Lines of logs: alternatives in the line, and none of the others. */
-static const struct {
-	const char *has, *but, *key;
-} logs[] = {
-	{"pfc&deadlock|pfc&storm|pfc&stuck|pfcwd&stuck", "recover|restor|cleared|resum",
-	 "pfc-storm"},
-	{"pfc&exceed|pfc warning|pfc&early warning", "cleared", "pause-many"},
-	{"misconnect|member&went down|lag down|lagg inactive|trunk&went down|lacp&went down|"
-	 "eth port channel&suspended|eth port channel&port down|lacp&timer "
-	 "expired|lacp&timeout|lacp "
-	 "intf down|lacp&churn detected|mlag&is inactive|cannot bundle|lacp inactive|no longer "
-	 "active as part of",
-	 "to up|cleared|resum", "lag-member"},
-	{"no pg profile configured|unable to create update pg profile|accumulative "
-	 "headroom|headroom&"
-	 "exceed|not enough headroom|insufficient headroom",
-	 NULL, "headroom-refused"},
-	{"cmis&no suitable app|cmis&failed|cmis&timeout|unsupported transceiver|transceiver&not "
-	 "supported|transceiver&authentication failed|unqualified transceiver|unsupported optic|"
-	 "optmod&type err",
-	 "removed", "module-refused"},
-	{"mtu&mismatch|jumboframe warn|mtu&differs", "resolved", "mtu-log"},
-	{"rxpower&too|txpower&too|rx pow low|rx pow high|rx power low", "normal", "optics-alarm"},
-	{"packet error ratio|crc per|crc error is rising|crc&rising", "clear", "errors-counted"},
-	{"overthreshold|over threshold|buffer&exceed|buffer&threshold|buffer congestion&occur",
-	 "clear|resum|below", "buffer-high"},
-	{"packets were discarded|discard abnl|quedrop abnl|packetsdrop|packets drop|packet "
-	 "drop|discarded&exceed|packet loss",
-	 "clear|resum", "drops-counted"},
-	{"dcbx&mismatch|pfc param&mismatch|dcbx&conflict|pfc&mismatch", NULL, "dcbx-pfc"},
-	{"failed to start pfc watchdog|no lossless tc found", NULL, "watchdog-refused"},
-	{"fail&buffer|fail&wred|fail&pfc|fail&scheduler|fail&qos|fail&queue|fail&tc map|"
-	 "fail&dscp|not supported&sai status",
-	 " counter|stat |acl", "switch-qos"},
-	{"encountered failure|failed to execute api", " counter|stat |acl", "switch-refused"},
-	{"optic&alarm|optic&abnormal|rx power|rx pwr|sfp alarm|optical power|tx "
-	 "power|transceiver&alarm|optmod&alm on|optmod&rx pow|rx loss of signal|threshold "
-	 "violation&alarm",
-	 "clear|resum|recover| normal |high threshold is", "optics-alarm"},
-	{"uncorrect&fec|uncorrect&codeword", "clear", "fec-lost"},
-	{"pre fec ber|prefec ber|signal degrad|ber&exceed", "clear|below", "ber-high"},
-	{"fcs err|crc err|symbol err|crc&exceed|fcs&exceed", "clear|recover", "errors-counted"},
-	{"threshold exceeded|table is full|resource exhaust|table full|out of "
-	 "resource|exceed&route",
-	 "clear|below", "switch-full"},
-	{"vpc&keep alive&fail|vpc&keepalive&fail|mlag&heartbeat&lost", "recover", "mlag-down"},
-	{"mlag&inconsist|vpc&inconsist|mlag&mismatch|vlt&mismatch", "clear", "mlag-differs"},
-	{"peer link&down|peerlink&down|peer link&going down", NULL, "mlag-down"},
-	{"alarm set&fpc|alarm set&color|asic error|major alarm set|fpc&major errors|serdes&link "
-	 "failed|uncorrectable&parity",
-	 "clear", "switch-alarm"},
-	{"bgp&notification|bgp&down|bgp&idle|bgp backward|neighbor&went from established|bgp&from "
-	 "established|bgp&hold "
-	 "timer expired|bgp&holdtime|bgp&traffic timeout",
-	 "admin|to established", "bgp-down"},
-	{"bfd&to down|bfd sess down|bfd&session&down|bfd&state down|bfdd&up to down", "admin|to up",
-	 "bfd-down"},
-	{"linkflap&detect|link flap&detect|link flap&error|link&flapping was detected",
-	 "recover|mac", "flaps-many"},
-	{"err disabled|errdisable|error "
-	 "disabled|udld&disabled|udld&unidirectional|dldp&unidirection",
-	 "recover", "port-errdisabled"},
-	{"linkdown active|updown&state to down|updown&changed state to down|link&physical link is "
-	 "down|"
-	 "interface&is down|link state&down|into down state|updown&changed to down|trap link down|"
-	 "ostate dn|is now down",
-	 "to up", "switch-port"},
-	{NULL, NULL, NULL},
 };
 
 void rs_term_plain(const char *text, char *out, size_t size)
@@ -431,17 +371,5 @@ bool rs_term_tells(const char *key)
 		if ((terms[i].key && !strcmp(terms[i].key, key)) ||
 		    (terms[i].few && !strcmp(terms[i].few, key)))
 			return true;
-	for (unsigned i = 0; logs[i].has; i++)
-		if (!strcmp(logs[i].key, key))
-			return true;
 	return false;
-}
-
-const char *rs_term_log(const char *plain)
-{
-	for (unsigned i = 0; logs[i].has; i++)
-		if (rs_term_in(logs[i].has, plain) &&
-		    !(logs[i].but && rs_term_in(logs[i].but, plain)))
-			return logs[i].key;
-	return NULL;
 }

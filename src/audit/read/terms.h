@@ -26,6 +26,19 @@ enum {
 };
 #define RS_TERM_SHARE 1e-6 /* of the frames, beyond which it is a fault */
 
+/* What a command, a table or a key is about that shows a switch's own hardware, and the states of
+ * a part of it that is broken. Alternatives. */
+#define RS_TERM_HARDWARE                                                                           \
+	" fan|fantray|power supply|powersupply|psu| pem |cooling|temperature|thermal|environment|" \
+	"chassis|platform| airflow|system health|hardware health|display device|display power|"    \
+	"show power|show module"
+#define RS_TERM_BROKEN                                                                             \
+	"failed|fail|failure|fault|faulty|faulted|bad|not ok|notok|shutdown|shut|error|critical|"  \
+	"overheat|overheated|abnormal|not powered|no power|input lost|no "                         \
+	"input|off|poweroff|power "                                                                \
+	"off|offline|check|insufficient|degraded|non operational|nok|down|poweredoff|powered off|" \
+	"major alarm|minor alarm|alarm|out of range|over temperature|over temp|unpowered"
+
 /* The rows of the vocabulary that fit a name in a context: to be found once a column. */
 struct rs_terms {
 	uint64_t row[2];
@@ -45,7 +58,5 @@ struct rs_terms rs_terms_of(const char *name, const char *context);
 const char *rs_term_judge(const struct rs_terms *t, const char *value, double frames);
 /* Does some row of the vocabulary tell this message? For tests. */
 bool rs_term_tells(const char *key);
-/* The key of a line of a log that bears a mnemonic: "%PFC-4-STUCK: ...". */
-const char *rs_term_log(const char *plain);
 
 #endif

@@ -79,6 +79,15 @@ static void s16(struct rs_audit *a, const struct rs_rule *r)
 		      "whether each session is established");
 }
 
+/* ---- S17: hardware ---- */
+
+/* Messages alone tell what is wrong (rules/message.h): one part that is well says nothing of the
+ * others. */
+static void s17(struct rs_audit *a, const struct rs_rule *r)
+{
+	(void)a, (void)r;
+}
+
 const struct rs_rule rs_rules_switch[] = {
 	{"S01", "class-map", RS_CRITICAL,
 	 "The DSCP that hosts send leads to a lossless class on every switch.", PFC_STANDARD,
@@ -183,5 +192,11 @@ const struct rs_rule rs_rules_switch[] = {
 	 "reached by fewer paths, which carry more, or not at all. One that was shut "
 	 "down by configuration is right.",
 	 s16},
+	{"S17", "switch-hardware", RS_MAJOR,
+	 "A switch's fans, power supplies, temperatures and chip are well.",
+	 "the switch's own sensors and log",
+	 "What the switch says of itself. A switch that lacks cooling or power shuts down parts or "
+	 "the whole; a chip that meets damaged memory drops or misroutes what that entry is for.",
+	 s17},
 	{0},
 };

@@ -4,6 +4,7 @@
 #include "audit/facts/message.h"
 #include "audit/read/shown.h"
 #include "audit/read/states.h"
+#include "audit/read/event.h"
 #include "audit/read/terms.h"
 #include "reading.h"
 
@@ -17,7 +18,7 @@ static bool is_shown(const char *key)
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		if (!strcmp(forms[i], key))
 			return true;
-	if (rs_term_tells(key) || rs_state_tells(key))
+	if (rs_term_tells(key) || rs_state_tells(key) || rs_event_tells(key))
 		return true;
 	for (const struct rs_shown *b = rs_shown_blocks; b->name; b++)
 		for (const struct rs_shown_row *r = b->row; r->like; r++)
