@@ -15,13 +15,14 @@ sent() { awk '$1 == "Udp:" && $5 ~ /^[0-9]+$/ {print $5}' /proc/net/snmp; }
 
 # look INTERFACE: what passes there goes to $tmp/wire.pcap, until look_away
 look() {
+	: >"$tmp/tcpdump"
 	tcpdump --immediate-mode -B 65536 -i "$1" -s 0 -w "$tmp/wire.pcap" udp port 4791 2>"$tmp/tcpdump" &
 	capture=$!
 	pids="$pids $capture"
 	i=0
 	until grep -q listening "$tmp/tcpdump"; do
 		i=$((i + 1))
-		[ $i -lt 100 ] || fail "tcpdump: $(cat "$tmp/tcpdump")"
+		[ $i -lt 1200 ] || fail "tcpdump: $(cat "$tmp/tcpdump")"
 		sleep 0.05
 	done
 }

@@ -19,7 +19,7 @@ wait_listen ""
 client=$!
 pids="$pids $server $client"
 i=0
-until "$ripstop" counters | grep -q 'tx_data_packets  *[0-9][0-9][0-9]' || [ $i = 200 ]; do
+until "$ripstop" counters | grep -q 'tx_data_packets  *[0-9][0-9][0-9]' || [ $i = 1200 ]; do
 	i=$((i + 1))
 	sleep 0.05
 done

@@ -28,7 +28,7 @@ pong() {
 	pids="$pids $server"
 	hex=$(printf ':%04X ' $port)
 	i=0
-	until $in_server cat /proc/net/udp /proc/net/udp6 | grep -q "$hex" || [ $i = 200 ]; do
+	until $in_server cat /proc/net/udp /proc/net/udp6 | grep -q "$hex" || [ $i = 1200 ]; do
 		i=$((i + 1))
 		sleep 0.05
 	done

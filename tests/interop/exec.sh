@@ -63,7 +63,7 @@ if unshare -n true 2>/dev/null && [ -w /dev/shm ]; then
 		last=$!
 		pids="$pids $last"
 		i=0
-		until [ -s "$tmp/$who" ] && there $who || [ $i = 100 ]; do
+		until [ -s "$tmp/$who" ] && there $who || [ $i = 1200 ]; do
 			i=$((i + 1))
 			sleep 0.05
 		done

@@ -45,7 +45,7 @@ peer_namespace() {
 	peer=$!
 	pids="$pids $peer"
 	i=0
-	until [ "$(readlink /proc/$peer/ns/net)" != "$(readlink /proc/self/ns/net)" ] || [ $i = 100 ]; do
+	until [ "$(readlink /proc/$peer/ns/net)" != "$(readlink /proc/self/ns/net)" ] || [ $i = 1200 ]; do
 		i=$((i + 1))
 		sleep 0.05
 	done
@@ -91,7 +91,7 @@ two_pods() {
 		pids="$pids $!"
 		outer=$!
 		i=0
-		until [ -s "$tmp/up$k" ] || [ $i = 100 ]; do
+		until [ -s "$tmp/up$k" ] || [ $i = 1200 ]; do
 			i=$((i + 1))
 			sleep 0.05
 		done
@@ -118,7 +118,7 @@ time.sleep(60)" >"$tmp/ready" &
 	holder=$!
 	pids="$pids $holder"
 	i=0
-	until grep -q ready "$tmp/ready" || [ $i = 100 ]; do
+	until grep -q ready "$tmp/ready" || [ $i = 1200 ]; do
 		i=$((i + 1))
 		sleep 0.05
 	done

@@ -111,7 +111,7 @@ comes() {
 }
 wait_opens() {
 	i=0
-	until [ "$(opens)" = $1 ] || [ $i = 200 ]; do
+	until [ "$(opens)" = $1 ] || [ $i = 1200 ]; do
 		i=$((i + 1))
 		sleep 0.05
 	done

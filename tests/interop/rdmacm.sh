@@ -149,7 +149,7 @@ if command -v tcpdump >/dev/null && command -v ethtool >/dev/null; then
 	capture=$!
 	pids="$pids $capture"
 	i=0
-	until grep -q listening "$tmp/tcpdump" || [ $i = 100 ]; do
+	until grep -q listening "$tmp/tcpdump" || [ $i = 1200 ]; do
 		i=$((i + 1))
 		sleep 0.05
 	done

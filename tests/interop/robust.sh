@@ -68,7 +68,7 @@ traffic() {
 	client=$!
 	pids="$peer $server $client"
 	i=0
-	until "$ripstop" counters | grep -q 'tx_data_packets  *[0-9][0-9][0-9]' || [ $i = 200 ]; do
+	until "$ripstop" counters | grep -q 'tx_data_packets  *[0-9][0-9][0-9]' || [ $i = 1200 ]; do
 		i=$((i + 1))
 		sleep 0.05
 	done

@@ -63,7 +63,7 @@ server=$!
 pids="$pids $server"
 entry=$(printf '\\x06\\x01\\x%02x\\x%02x.\\x01' $((port & 255)) $((port >> 8)))
 i=0
-until LC_ALL=C grep -qsaP "$entry" /dev/shm/ripstop-* || [ $i = 100 ]; do
+until LC_ALL=C grep -qsaP "$entry" /dev/shm/ripstop-* || [ $i = 1200 ]; do
 	i=$((i + 1))
 	sleep 0.05
 done

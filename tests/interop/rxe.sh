@@ -41,7 +41,7 @@ ip netns exec $ns tcpdump -U --immediate-mode -B 65536 -i tap0 -s 0 -w "$tmp/wir
 capture=$!
 pids="$pids $capture"
 i=0
-until grep -q listening "$tmp/tcpdump" || [ $i = 100 ]; do
+until grep -q listening "$tmp/tcpdump" || [ $i = 1200 ]; do
 	i=$((i + 1))
 	sleep 0.05
 done

@@ -137,20 +137,19 @@ size=$("$ripstop" exec -- sh -c 'ibv_rc_pingpong -d rs_lo -g 0 >/dev/null & slee
 	find /dev/shm -name "ripstop-0-*" -printf "%s\\n"; kill $!' | tail -n 1)
 [ -n "$size" ] || fail "no registry is in /dev/shm"
 for uid in 0 65534; do
+	: >"$tmp/squat" # here: the shell behind & may empty it after the first look for its word
 	$other python3 "$tmp/attack.py" squat /dev/shm $uid "$size" >"$tmp/squat" 2>&1 &
 	squatter=$!
 	pids="$pids $squatter"
-	i=0
-	until grep -q squatting "$tmp/squat" || [ $i = 100 ]; do
-		i=$((i + 1))
+	until grep -q squatting "$tmp/squat"; do
+		kill -0 $squatter 2>/dev/null || fail "the squatter has ended: $(cat "$tmp/squat")"
 		sleep 0.05
 	done
-	grep -q squatting "$tmp/squat" || fail "no squatter: $(cat "$tmp/squat")"
 	find /dev/shm -user 65533 -exec md5sum {} + | sort >"$tmp/before"
 	as $uid "$ripstop" exec -- sh -c 'ibv_rc_pingpong -d rs_lo -g 0 -n 100 >/dev/null & sleep 1
 		ibv_rc_pingpong -d rs_lo -g 0 -n 100 127.0.0.1 && wait $!' >"$tmp/out" 2>&1 ||
 		fail "uid $uid cannot run beside a squatter: $(said "$tmp/out")"
-	find /dev/shm -user 65533 -exec md5sum {} + | sort | cmp -s - "$tmp/before" ||
+	find /dev/shm -user 65533 -exec md5sum {} + | sort | diff "$tmp/before" - ||
 		fail "uid $uid wrote to a squatter's file"
 	kill $squatter
 	wait $squatter 2>/dev/null || :
