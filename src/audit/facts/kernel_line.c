@@ -68,7 +68,7 @@ static const char calm[] =
 	"~timeout=|~without error|~error handler registered|~errors: 0|~not present in fw|"
 	"~no fault|~ecc error correction|~default timeout|~lockdown|~reserved|~advertised "
 	"sufficient|"
-	"~module is not|~spurious";
+	"~module is not|~spurious|~error status/mask=";
 
 static bool stands(const char *low, const char *word, size_t n, bool within)
 {

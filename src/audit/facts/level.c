@@ -71,9 +71,30 @@ static bool is_set(const char *line, const char *p, size_t n)
 	return capitals && strchr(" \t[(<*|:", before) && (!after || strchr(" \t])>*|:", after));
 }
 
+/* "-E- text": ibdiagnet, flint and mstflint. */
+static enum rs_level of_dashes(const char *line)
+{
+	line += strspn(line, " \t");
+	if (*line != '-' || !line[1] || line[2] != '-' || line[3] != ' ')
+		return RS_LEVEL_NONE;
+	switch (line[1]) {
+	case 'E':
+		return RS_LEVEL_ERROR;
+	case 'W':
+		return RS_LEVEL_WARN;
+	case 'I':
+		return RS_LEVEL_INFO;
+	default:
+		return RS_LEVEL_NONE;
+	}
+}
+
 enum rs_level rs_level_of(const char *line)
 {
 	const char *p = line;
+
+	if (of_dashes(line))
+		return of_dashes(line);
 
 	while (*p && p - line < LOOKED_AT) {
 		size_t n = 0;

@@ -204,6 +204,20 @@ static const struct rs_message rows[] = {
 			  "Failed to start NVIDIA fabric"),
 	},
 
+	{
+		.key = "cuda-not-ready",
+		.check = "P14",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "CUDA does not start: the system's own daemons are not ready (error 802)",
+		.why = "on machines with NVSwitch the fabric manager does not run, or is another "
+		       "release than the driver; on others MIG or the driver's start is not done",
+		.need = "systemctl status nvidia-fabricmanager; nvidia-smi -q | grep -A2 Fabric",
+		.need_why = "which daemon is missing",
+		.pattern = P("system not yet initialized", "cudaErrorSystemNotReady",
+			     "CUDA_ERROR_SYSTEM_NOT_READY"),
+	},
+
 	/* ---- The job's own network ---- */
 	{
 		.key = "same-gpu",
@@ -317,7 +331,7 @@ static const struct rs_message rows[] = {
 			     "forward compatibility was attempted on non supported",
 			     "driver on your system is too old",
 			     "the provided PTX was compiled with an unsupported",
-			     "system not yet initialized", "no kernel image is available"),
+			     "no kernel image is available"),
 	},
 	{
 		.key = "gpu-memory",

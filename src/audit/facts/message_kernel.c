@@ -229,7 +229,8 @@ static const struct rs_message rows[] = {
 		.need = "mcelog, ras-mc-ctl --errors; the BMC's log",
 		.need_why = "which part",
 		.pattern = P("EDAC *: * UE ", "[Hardware Error]: Machine check",
-			     "Uncorrected hardware memory error"),
+			     "Uncorrected hardware memory error", "Uncorrected on DIMM",
+			     "Fatal on DIMM"),
 	},
 	{
 		.key = "kernel-hot",
@@ -261,13 +262,24 @@ static const struct rs_message rows[] = {
 		.check = "P14",
 		.severity = MAJ,
 		.confidence = RS_LOW,
-		.title = "a program made a GPU fault (Xid 13, 31, 43 or 45)",
+		.title = "a program made a GPU fault (Xid 13 or 31)",
 		.why = "the program's own memory error in most cases; on one GPU alone, its "
 		       "hardware",
 		.need = "the same program on another GPU; nvidia-smi -q",
 		.need_why = "whether it follows the GPU",
-		.pattern = P("NVRM: Xid (PCI:*): 31,", "NVRM: Xid (PCI:*): 13,",
-			     "NVRM: Xid (PCI:*): 43,", "NVRM: Xid (PCI:*): 45,"),
+		.pattern = P("NVRM: Xid (PCI:*): 31,", "NVRM: Xid (PCI:*): 13,"),
+	},
+	{
+		.key = "xid-cleared",
+		.check = "P14",
+		.severity = MIN,
+		.confidence = RS_MEDIUM,
+		.title = "the driver ended the work of a program on a GPU (Xid 43 or 45)",
+		.why = "a program that is stopped, or that failed, leaves this behind; the GPU is "
+		       "well",
+		.need = "the lines before it, and the program's own log",
+		.need_why = "whether another Xid came first",
+		.pattern = P("NVRM: Xid (PCI:*): 43,", "NVRM: Xid (PCI:*): 45,"),
 	},
 	{
 		.key = "kernel-tx",

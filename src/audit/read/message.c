@@ -157,7 +157,7 @@ static bool is_code(const char *line)
 		if (strstr(line, signs[i]))
 			return true;
 	return starts_with(line, begins) || is_macro(line) ||
-	       (*line == '"' && !strstr(line, "\": ")) ||
+	       (*line == '"' && !strstr(line, "\": ") && strchr("\",;)\\", line[n - 1])) ||
 	       (n && (line[n - 1] == ';' || line[n - 1] == '{' || line[n - 1] == '\\' ||
 		      line[n - 1] == '+'));
 }

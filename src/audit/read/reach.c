@@ -99,6 +99,7 @@ static bool link_line(const char *text, unsigned *lid, unsigned *port, const cha
 	*middle = strstr(text, "==(");
 	return *middle && strstr(*middle, ")==>") &&
 	       (sscanf(text, "%u %u[", lid, port) == 2 ||
+		sscanf(text, "0x%*x %u %u[", lid, port) == 2 ||
 		sscanf(text, "0x%*x %*s %u %u[", lid, port) == 2 ||
 		sscanf(text, "0x%*x \"%*[^\"]\" %u %u[", lid, port) == 2);
 }

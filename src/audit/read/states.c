@@ -39,7 +39,8 @@ struct at {
 	char command[NAME * 2];
 	struct parent parent[DEPTH];
 	unsigned depth;
-	char before[NAME]; /* the line before, if it may be a heading with a rule below */
+	char before[NAME];  /* the line before, if it may be a heading with a rule below */
+	char section[NAME]; /* that heading: keys below it need not be further right */
 	char head[CELLS][NAME];
 	unsigned at[CELLS], n_head; /* columns: where each begins */
 	char word[CELLS][NAME];     /* the same heading parted at single blanks */
@@ -50,6 +51,13 @@ struct at {
 	unsigned nth; /* line of the segment, from 1 */
 	struct sibling sibling[SIBLINGS];
 	unsigned n_siblings;
+	struct rs_odds odds;
+	unsigned gids, gids_local; /* of Ethernet, in the files of a GID table */
+	size_t json; /* where a document begins in the segment, and on which of its lines */
+	uint32_t line_at;
+	size_t counted;  /* bytes of the document up to line_at */
+	unsigned broken; /* documents that were not whole */
+	unsigned leaves; /* values of documents */
 };
 
 /* ---- Words ---- */
@@ -229,6 +237,8 @@ static bool fits(const struct rs_state_row *r, const char *value)
 		return outside(value);
 	case RS_STATE_BELOW:
 		return below(value);
+	case RS_STATE_OTHER:
+		return !is_one(value, r->values);
 	}
 	return false;
 }
@@ -304,6 +314,20 @@ static void compare(struct at *s, const char *path, const char *value)
 	}
 }
 
+/* What parts of one kind have in common. */
+static const char alike[] = "speed|rate|width|mtu|firmware|fw|vbios|link-layer|fec|gen$|generation";
+static const char unlike[] =
+	"ber|error|errors|symbol|raw|max|min|supported|advertised|enabled|partner|threshold|limit|"
+	"requested|default|packet|packets|msg|average|peak|clock|clocks|fan|refresh|sampling|"
+	"throughput|date|lo|docker|virbr|cni|veth|bond|br|tun|flannel|sample|learning|rates|tx|rx|"
+	"bytes|sweep|rates|frame|transfer|util|utilization";
+
+static void gather(struct at *s, const char *path, const char *value)
+{
+	if (has_one(path, alike, strlen(alike)) && !has_one(path, unlike, strlen(unlike)))
+		rs_odd_add(&s->odds, path, value, s->l->number, s->l->text);
+}
+
 static void judge(struct at *s, const char *raw, const char *value)
 {
 	char path[PATH];
@@ -320,6 +344,7 @@ static void judge(struct at *s, const char *raw, const char *value)
 			break;
 		}
 	compare(s, path, value);
+	gather(s, path, value);
 }
 
 /* ---- Trees of keys ---- */
@@ -327,7 +352,7 @@ static void judge(struct at *s, const char *raw, const char *value)
 static void pair(struct at *s, const char *key, const char *value)
 {
 	char raw[PATH];
-	size_t n = (size_t)snprintf(raw, sizeof(raw), "%s ", s->command);
+	size_t n = (size_t)snprintf(raw, sizeof(raw), "%s %s ", s->command, s->section);
 
 	/* a setting of a job tells of no state */
 	if (!strncmp(key, "NCCL_", 5) || !strncmp(key, "UCX_", 4) || !strncmp(key, "export ", 7))
@@ -545,22 +570,62 @@ static bool bars(struct at *s)
 
 /* ---- A segment ---- */
 
+/* The one place below /sys or /proc/sys that a command names, within a loop or a glob too; NULL:
+ * none, or several. */
+static const char *one_place(const char *command, size_t *n)
+{
+	const char *p = strstr(command, "/sys/"), *more;
+
+	if (!p || strstr(command, "grep"))
+		return NULL;
+	if (p > command + 5 && !strncmp(p - 5, "/proc", 5))
+		p -= 5;
+	*n = strcspn(p, " \t;|\"')");
+	more = strstr(p + *n, "/sys/");
+	return more ? NULL : p;
+}
+
+/* "fe80:0000:0000:0000:bace:f6ff:fe11:2233": an entry of a GID table. One of InfiniBand is made of
+ * a GUID and may be link-local; one of Ethernet is made of a MAC address (RFC 4291, appendix A). */
+static bool gid_entry(struct at *s)
+{
+	unsigned g[8];
+	char more;
+
+	if (!strstr(s->in->command, "/gids/") ||
+	    sscanf(s->l->text, "%4x:%4x:%4x:%4x:%4x:%4x:%4x:%4x%c", &g[0], &g[1], &g[2], &g[3],
+		   &g[4], &g[5], &g[6], &g[7], &more) != 8)
+		return false;
+	if (g[0] == 0xfe80 && (g[5] & 0xff) == 0xff && g[6] >> 8 == 0xfe)
+		s->gids_local++;
+	else if (g[0] || g[5] || g[6] || g[7])
+		s->gids++;
+	return true;
+}
+
 /* What `cat PATH...` prints, a line a path: the value of that path. */
 static bool printed(struct at *s)
 {
-	const char *p = s->in->command;
+	const char *p = s->in->command, *only;
+	char path[PATH];
+	size_t n = 0;
 
-	if (!p || strncmp(p, "cat /sys/", 9) || strpbrk(p, "*|;[{$"))
+	if (!p || !strstr(p, "cat /"))
+		return false;
+	if (strchr(s->l->text, ':'))
+		return gid_entry(s);
+	if ((only = one_place(p, &n))) {
+		snprintf(path, sizeof(path), "%.*s", (int)n, only);
+		judge(s, path, s->l->text);
+		return true;
+	}
+	if (strncmp(p, "cat /sys/", 9) || strpbrk(p, "*|;[{$"))
 		return false;
 	p += 3;
 	for (unsigned i = 0; *p; i++) {
-		size_t n;
-
 		p += strspn(p, " \t");
 		n = strcspn(p, " \t");
 		if (i + 1 == s->nth && n) {
-			char path[PATH];
-
 			snprintf(path, sizeof(path), "%.*s", (int)n, p);
 			judge(s, path, s->l->text);
 			return true;
@@ -568,6 +633,21 @@ static bool printed(struct at *s)
 		p += n;
 	}
 	return false;
+}
+
+/* "TcpRetransSegs  91823  0.0": a name and its number, without a sign between. */
+static bool counted(struct at *s)
+{
+	char name[NAME], number[32], more[32];
+	int end = 0, all = 0;
+
+	if (sscanf(s->l->text, "%63s %31[0-9]%n %31[0-9.]%n", name, number, &end, more, &all) < 2)
+		return false;
+	end = all ? all : end;
+	if (s->l->text[end] || !isalpha((unsigned char)*name) || strpbrk(name, ":=,;|()"))
+		return false;
+	pair(s, name, number);
+	return true;
 }
 
 static void take(struct at *s)
@@ -584,9 +664,7 @@ static void take(struct at *s)
 	if (rule > 3 && !t[rule]) {
 		if (*s->before && !s->n_head) {
 			s->depth = 0;
-			enter(s, 0, s->before, strlen(s->before));
-			s->parent[0].indent = 0;
-			s->depth = 1;
+			snprintf(s->section, sizeof(s->section), "%s", s->before);
 		}
 		return;
 	}
@@ -594,12 +672,63 @@ static void take(struct at *s)
 		return;
 	if (strchr(t, '|') && bars(s))
 		return;
-	if (table(s))
+	if (table(s) || counted(s))
 		return;
 	if (heading(s))
 		return;
 	tree(s);
 	snprintf(s->before, sizeof(s->before), "%.63s", t);
+}
+
+/* ---- JSON ---- */
+
+static void leaf(void *context, const char *path, const char *value, const char *about, size_t at)
+{
+	enum {
+		LEAVES = 20000 /* of a segment: a tool's output has fewer, a trace of a program more
+				*/
+	};
+	struct at *s = context;
+	char raw[PATH];
+
+	if (s->leaves++ >= LEAVES)
+		return;
+
+	/* values come in their order */
+	for (; s->counted < at; s->counted++)
+		s->line_at += s->in->data[s->json + s->counted] == '\n';
+	s->l->number = s->line_at;
+	snprintf(s->l->text, sizeof(s->l->text), "%s: %s%s%s%s", path, value, *about ? " (" : "",
+		 about, *about ? ")" : "");
+	snprintf(raw, sizeof(raw), "%s %s", s->command, path);
+	judge(s, raw, value);
+}
+
+/* A document that begins on this line, whose lines are then behind it. */
+static bool document(struct at *s, size_t from)
+{
+	enum { BYTES = 1 << 20, BROKEN = 8 };
+	const char *data = s->in->data, *p = data + from;
+	uint32_t line = s->l->number;
+	size_t n;
+
+	p += strspn(p, " \t");
+	if ((*p != '{' && *p != '[') || s->broken == BROKEN)
+		return false;
+	s->json = (size_t)(p - data);
+	s->line_at = line;
+	s->counted = 0;
+	n = s->in->size - s->json;
+	n = rs_states_json(p, n < BYTES ? n : BYTES, leaf, s);
+	s->broken += !n;
+	if (!n)
+		return false;
+	s->l->number = line;
+	for (const char *q = p; q < p + n; q++)
+		s->l->number += *q == '\n';
+	s->l->next = s->json + n + strcspn(p + n, "\n");
+	s->l->next += data[s->l->next] == '\n';
+	return true;
 }
 
 /* A command's words, without the lists that it asks for. */
@@ -623,6 +752,20 @@ static bool of_switch(const char *command)
 			   !strncmp(command, "nv show", 7) || !strncmp(command, "info ", 5));
 }
 
+/* Parts that differ from those like them. */
+static void stand_out(struct at *s)
+{
+	for (unsigned i = 0; i < s->odds.n; i++) {
+		const struct rs_odd_value *v = rs_odd_out(&s->odds.group[i]);
+
+		if (!v)
+			continue;
+		s->l->number = v->line;
+		snprintf(s->l->text, sizeof(s->l->text), "%s", v->line_text);
+		say(s, "odd-one-out");
+	}
+}
+
 uint32_t rs_states_read(struct rs_audit *a, const struct rs_input *in, bool shown)
 {
 	struct rs_line *l = calloc(1, sizeof(*l));
@@ -640,10 +783,16 @@ uint32_t rs_states_read(struct rs_audit *a, const struct rs_input *in, bool show
 	}
 	if (in->command)
 		context(in->command, s.command, sizeof(s.command));
-	while (rs_line_next(in, l) && !a->err) {
+	for (size_t from = 0; rs_line_next(in, l) && !a->err; from = l->next) {
 		l->text[512] = '\0';
 		s.nth++;
-		take(&s);
+		if (!document(&s, from))
+			take(&s);
+	}
+	stand_out(&s);
+	if (s.gids_local && !s.gids) {
+		snprintf(l->text, sizeof(l->text), "%u GIDs, all link-local", s.gids_local);
+		say(&s, "gids-none");
 	}
 	free(l);
 	return rs_facts_count(a->facts) - before;
@@ -657,5 +806,5 @@ bool rs_state_tells(const char *key)
 	for (unsigned i = 0; i < sizeof(both) / sizeof(*both); i++)
 		if (!strcmp(both[i].message, key))
 			return true;
-	return false;
+	return !strcmp(key, "odd-one-out");
 }

@@ -15,6 +15,7 @@ enum rs_state_when {
 	RS_STATE_OVER,    /* its first number is above */
 	RS_STATE_OUTSIDE, /* one of its numbers lies outside of its own "[LOW..HIGH]" */
 	RS_STATE_BELOW,   /* its first number is below the one in its parentheses: "8X (16X)" */
+	RS_STATE_OTHER,   /* it begins with none of the words */
 };
 
 struct rs_state_row {
@@ -23,7 +24,7 @@ struct rs_state_row {
 	const char *but; /* none of these, parted by '|', is in the path; NULL */
 	enum rs_state_when when;
 	double than;
-	const char *values; /* of IS, parted by '|', in small letters */
+	const char *values; /* of IS and OTHER, parted by '|', in small letters */
 	const char *message;
 };
 
@@ -32,6 +33,43 @@ extern const struct rs_state_row rs_state_rows[]; /* ended by one without key */
 /* Takes what the table knows of a segment; how many facts. shown: a block of shown_table.c has told
  * the state of a port of it. a->err. */
 uint32_t rs_states_read(struct rs_audit *a, const struct rs_input *in, bool shown);
+
+/* A value of a JSON document: its path of keys and of its objects' own names, words with blanks
+ * between; about: why its object is as it is, "" where it does not say; at: where it begins. */
+typedef void rs_states_leaf(void *context, const char *path, const char *value, const char *about,
+			    size_t at);
+
+/* Gives each value of the JSON document that text begins with. Its bytes; 0: it is none, or is cut
+ * off, and nothing was given. */
+size_t rs_states_json(const char *text, size_t n, rs_states_leaf *leaf, void *context);
+
+enum { RS_ODD_GROUPS = 16 };
+
+struct rs_odd_value {
+	char text[32];
+	char line_text[200]; /* the line that had it first */
+	uint32_t line;
+	unsigned n;
+};
+
+/* The values of parts that are alike, by the first two that differ. */
+struct rs_odd {
+	char kind[120];
+	struct rs_odd_value value[2];
+	bool more;
+};
+
+struct rs_odds {
+	struct rs_odd group[RS_ODD_GROUPS];
+	unsigned n;
+};
+
+/* Keeps a part's value; more groups than room are left out. */
+void rs_odd_add(struct rs_odds *o, const char *path, const char *value, uint32_t line,
+		const char *text);
+
+/* The value that at most a quarter of at least four parts has; NULL: none stands out. */
+const struct rs_odd_value *rs_odd_out(const struct rs_odd *g);
 
 /* For tests: is a message of this key among what is told? */
 bool rs_state_tells(const char *key);

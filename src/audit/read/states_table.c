@@ -14,6 +14,11 @@
 		key, but, RS_STATE_OVER, than, NULL, message \
 	}
 
+#define OTHER(key, but, values, message)                     \
+	{                                                    \
+		key, but, RS_STATE_OTHER, 0, values, message \
+	}
+
 #define YES "yes|true|1|active|enabled"
 /* A device or a part of one that does not work, in each tool's word. */
 #define BAD                                                                                    \
@@ -51,6 +56,7 @@ const struct rs_state_row rs_state_rows[] = {
 	   "link training|the port is closed|no cable|module|signal not detected|bad si|config "
 	   "error",
 	   "link-advice"),
+	OTHER("mlxlink|troubleshooting recommendation", NULL, "no issue|n a|none", "link-advice"),
 	IS("operational|oper|link|port|physical|phy|carrier state|status",
 	   "admin|fsm|module|node|counter|pod",
 	   "down|polling|no carrier|lowerlayerdown|link down|notpresent|not connected|disconnected",
@@ -83,6 +89,16 @@ const struct rs_state_row rs_state_rows[] = {
 	     "corrected|threshold|max|link|ber|reset|rollover", 100, "pcie-errors"),
 	OVER("steer-missed|buff-alloc-err", NULL, 1000, "host-drops"),
 	OVER("allowance-exceeded", NULL, 1000, "cloud-limit"),
+	OVER("symbol-err|symbol-error|symbol-errors|rcv-errors|rcv-remote-physical-errors",
+	     "per-lane|ber|max|threshold|time|pcie", 1000, "port-counts"),
+	OVER("crc-err|crc-error|crc-errors|fcs-err|fcs-errors", "max|threshold|pcie|nvlink|link",
+	     10000, "port-counts"),
+	OVER("link-downed|link-down-events|link-down-counter|link-error-recovery|"
+	     "link-integrity-errors",
+	     "max|threshold", 20, "port-counts"),
+	OVER("tcp-retrans-segs|retrans-segs|tcp-ext-tcptimeouts", "max", 1000000, "tcp-resends"),
+	OVER("discards-phy|xmit-discards|rx-discards|tx-discards", "max|threshold", 10000,
+	     "port-drops"),
 
 	OVER("drops-no|no-buffer|no-pbuf|no-skbs|no-frags", "tx|unicast", 100000, "host-drops"),
 
@@ -130,7 +146,12 @@ const struct rs_state_row rs_state_rows[] = {
 	IS("sriov-global-enable|sr-iov-support", NULL, "disabled|disable", "bios-sriov"),
 	IS("opensm active", NULL, "inactive|failed", "opensm-off"),
 
-	/* ---- Any device ---- */
+	/* ---- Any device: of a monitor by what it watches ---- */
+	IS("infiniband|nic$|nics$|hca|hcas|rdma|roce health$|state|status|result",
+	   "pod|pods|admin|node|nodes|route", BAD, "state-nic"),
+	IS("nvidia|gpu$|gpus$|ecc|xid|sxid|nvswitch|fabricmanager|fabric-manager|remapped "
+	   "health$|status|result",
+	   "pod|pods|admin|node|nodes|smi", "unhealthy|degraded|critical|failed|fail", "state-gpu"),
 	IS("health$", "route|system", "unhealthy|degraded|critical", "state-bad"),
 	IS("gpu$|gpus$|nvlink|nvswitch|xgmi state|status|health|result", NULL, BAD, "state-gpu"),
 	IS("transceiver|module|optic|qsfp|osfp|cable state|status|health", NULL, BAD,

@@ -107,6 +107,7 @@ static bool told(struct rs_audit *a, const struct rs_message *m, const struct rs
 			continue;
 		if (m->general && m->severity > f->severity)
 			f->severity = (enum rs_severity)m->severity;
+		f->states_failure |= f->severity == RS_MINOR && m->general && !m->setting;
 		return true;
 	}
 	return false;

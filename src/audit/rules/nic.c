@@ -288,12 +288,37 @@ static bool parse_cidr(const char *cidr, struct home *h)
 	return true;
 }
 
+/* Interfaces that their names call RDMA's, where nothing else tells which are. */
+static unsigned homes_named(const struct rs_audit *a, const char *host, struct home *h)
+{
+	static const char *const names[] = {"rdma", "roce", "rail"};
+	const char *netdev;
+	unsigned n = 0;
+	uint32_t at = 0;
+
+	while (n < RAILS && (netdev = rs_facts_subject(a->facts, &at, host, "netdev/"))) {
+		bool named = false;
+
+		for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+			named |= !strncmp(netdev + 7, names[i], strlen(names[i]));
+		h[n].netdev = netdev + 7;
+		h[n].address = rs_facts_get(a->facts, host, netdev, "address");
+		if (named && h[n].address && parse_cidr(h[n].address->value, &h[n]))
+			n++;
+	}
+	return n;
+}
+
 /* RoCE interfaces with an IPv4 address. */
 static unsigned homes(const struct rs_audit *a, const char *host, struct home *h)
 {
 	const char *nic;
 	unsigned n = 0;
 	uint32_t at = 0;
+
+	if (!rs_facts_subject(a->facts, &at, host, "nic/"))
+		return homes_named(a, host, h);
+	at = 0;
 
 	while (n < RAILS && (nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
 		const char *layer = rs_facts_value(a->facts, host, nic, "link_layer");

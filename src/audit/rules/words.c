@@ -522,7 +522,8 @@ static bool is_strong(const char *low)
 		       "called|~what():|~error (|~coredump|~core "
 		       "dump|~errors in |~error "
 		       "-|~error 0x|~doesn't work|~does not work|~not working|"
-		       "~not available|~not permitted|~non-zero status|~null value|~returned "
+		       "~not available|~no data available|~ret=-|~ret = -|~rc=-|~rc = -|~not "
+		       "permitted|~non-zero status|~null value|~returned "
 		       "-1|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
 		       "~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
 		       "~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");

@@ -68,6 +68,88 @@ static void test_trees(void **state)
 	     "optics-alarm");
 }
 
+/* A heading with a rule below it holds for keys that are not further right. */
+static void test_sections(void **state)
+{
+	(void)state;
+	shows("$ mlxlink -d /dev/mst/mt4129_pciconf1\nOperational Info\n----------------\n"
+	      "State                              : Polling\n"
+	      "Physical state                     : ETH_AN_FSM_ENABLE\n",
+	      "port-down");
+	shows("$ mlxlink -d mlx5_1\nTroubleshooting Info\n--------------------\n"
+	      "Status Opcode                      : 36\n"
+	      "Recommendation                     : FEC mismatch between the link partners\n",
+	      "link-advice");
+	calm("$ mlxlink -d mlx5_1\nTroubleshooting Info\n--------------------\n"
+	     "Status Opcode                      : 0\n"
+	     "Recommendation                     : No issue was observed\n",
+	     "link-advice");
+}
+
+/* Objects of JSON by what they call themselves, on one line or on many. */
+static void test_json(void **state)
+{
+	(void)state;
+	shows("$ gpud scan --json\n{\"component\":\"accelerator-nvidia-infiniband\",\"health\":"
+	      "\"Unhealthy\",\"reason\":\"5 of 8 ports are active\"}\n",
+	      "state-nic");
+	shows("$ gpud scan --json\n{\"component\":\"accelerator-nvidia-ecc\",\"health\":"
+	      "\"Unhealthy\",\"reason\":\"row remapping failed\"}\n",
+	      "state-gpu");
+	calm("$ gpud scan --json\n{\"component\":\"accelerator-nvidia-ecc\",\"health\":"
+	     "\"Healthy\",\"reason\":\"no issue\"}\n",
+	     "state-gpu");
+	shows("$ kubectl get node gpu-2 -o json | jq .status.conditions\n[\n  {\n"
+	      "    \"reason\": \"NodeStatusUnknown\",\n    \"status\": \"Unknown\",\n"
+	      "    \"type\": \"Ready\"\n  }\n]\n",
+	      "node-condition");
+	calm("$ kubectl get node gpu-2 -o json | jq .status.conditions\n[\n  {\n"
+	     "    \"reason\": \"KubeletReady\",\n    \"status\": \"True\",\n"
+	     "    \"type\": \"Ready\"\n  }\n]\n",
+	     "node-condition");
+	/* a document that is cut off is read by its lines */
+	shows("$ x --json\n{\n  \"port\": {\n    \"operstate\": \"down\"\n", "port-down");
+}
+
+/* One of at least four parts differs from the others. */
+static void test_odd_ones(void **state)
+{
+	(void)state;
+	shows("$ ibstat | grep -E \"CA|Rate\"\nCA 'mlx5_0'\n\t\tRate: 400\nCA 'mlx5_1'\n"
+	      "\t\tRate: 400\nCA 'mlx5_2'\n\t\tRate: 100\nCA 'mlx5_3'\n\t\tRate: 400\n",
+	      "odd-one-out");
+	/* of two kinds of parts neither is odd, and three are too few to tell */
+	calm("$ ibstat | grep -E \"CA|Rate\"\nCA 'mlx5_0'\n\t\tRate: 400\nCA 'mlx5_1'\n"
+	     "\t\tRate: 400\nCA 'mlx5_2'\n\t\tRate: 100\nCA 'mlx5_3'\n\t\tRate: 100\n",
+	     "odd-one-out");
+	calm("$ ibstat | grep -E \"CA|Rate\"\nCA 'mlx5_0'\n\t\tRate: 400\nCA 'mlx5_1'\n"
+	     "\t\tRate: 400\nCA 'mlx5_2'\n\t\tRate: 100\n",
+	     "odd-one-out");
+}
+
+/* Numbers behind their names, values of one file of many devices, and GID files. */
+static void test_bare_values(void **state)
+{
+	(void)state;
+	shows("$ nstat -az TcpRetransSegs\n#kernel\nTcpRetransSegs      71823312     0.0\n",
+	      "tcp-resends");
+	calm("$ nstat -az TcpRetransSegs\n#kernel\nTcpRetransSegs      712     0.0\n",
+	     "tcp-resends");
+	shows("$ for i in 0 1; do cat /sys/class/infiniband/mlx5_3/ports/1/gids/$i; done\n"
+	      "fe80:0000:0000:0000:bace:f6ff:fe21:0044\n"
+	      "0000:0000:0000:0000:0000:0000:0000:0000\n",
+	      "gids-none");
+	/* InfiniBand's is made of a GUID */
+	calm("$ for i in 0 1; do cat /sys/class/infiniband/mlx5_3/ports/1/gids/$i; done\n"
+	     "fe80:0000:0000:0000:b8ce:f603:0021:0044\n"
+	     "0000:0000:0000:0000:0000:0000:0000:0000\n",
+	     "gids-none");
+	calm("$ for i in 0 1; do cat /sys/class/infiniband/mlx5_3/ports/1/gids/$i; done\n"
+	     "fe80:0000:0000:0000:bace:f6ff:fe21:0044\n"
+	     "0000:0000:0000:0000:0000:ffff:0a00:0107\n",
+	     "gids-none");
+}
+
 static void test_tables(void **state)
 {
 	(void)state;
@@ -162,6 +244,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_trees),
+		cmocka_unit_test(test_sections),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_odd_ones),
+		cmocka_unit_test(test_bare_values),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_pairs_of_values),
 		cmocka_unit_test(test_kernel_lines),
