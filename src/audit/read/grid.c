@@ -172,23 +172,29 @@ static size_t port_at(const char *text, bool bare, char *out, size_t size)
 
 /* ---- What was judged ---- */
 
-static void say(struct grid *g, uint32_t line, const char *text, const char *key, const char *entry)
+uint32_t rs_grid_say(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *text,
+		     const char *key, const char *entry)
 {
 	const struct rs_message *m;
 	uint32_t row = 0;
 
+	while ((m = rs_message_row(row)) && strcmp(m->key, key))
+		row++;
+	if (!m || !rs_message_room(a, row))
+		return 0;
+	rs_input_add(a, in, line, NULL, "message", key, "%.*s", KEPT, text);
+	if (m->check && entry && *entry)
+		rs_input_add(a, in, line, NULL, "message_device", key, "%s", entry);
+	return 1;
+}
+
+static void say(struct grid *g, uint32_t line, const char *text, const char *key, const char *entry)
+{
 	if (!key || (g->told_key && g->told_line == line && !strcmp(g->told_key, key)))
 		return;
 	g->told_key = key;
 	g->told_line = line;
-	while ((m = rs_message_row(row)) && strcmp(m->key, key))
-		row++;
-	if (!m || !rs_message_room(g->a, row))
-		return;
-	rs_input_add(g->a, g->in, line, NULL, "message", key, "%.*s", KEPT, text);
-	g->facts++;
-	if (m->check && entry && *entry)
-		rs_input_add(g->a, g->in, line, NULL, "message_device", key, "%s", entry);
+	g->facts += rs_grid_say(g->a, g->in, line, text, key, entry);
 }
 
 /* "UC-Queue 0", "UC0", "TC_0": a line of the queue or class 0. */
@@ -230,8 +236,7 @@ static void context(struct grid *g)
 				      g->column[i].name);
 }
 
-/* Ports that carry no RoCE: management, loopbacks, VLANs, bundles' own names. */
-static bool is_aside(const char *port)
+bool rs_grid_aside(const char *port)
 {
 	static const char *const names[] = {"mgmt", "Management", "Ma",   "eth0", "lo",
 					    "Lo",   "Vlan",       "vlan", "Null", "nve",
@@ -264,7 +269,7 @@ static void judge(struct grid *g, const char *name, const char *value)
 	/* "BGP VRF x, state: Active", "BGP table state: Active" are no session's */
 	if (key && ((!strcmp(key, "bgp-down") && strstr(g->line.text, "VRF")) ||
 		    (!strcmp(key, "port-up") && !strcmp(plain, " state ")) ||
-		    (!strncmp(key, "port-", 5) && is_aside(g->line.text))))
+		    (!strncmp(key, "port-", 5) && rs_grid_aside(g->line.text))))
 		return;
 	tell(g, key);
 }
@@ -610,7 +615,7 @@ static const char *of_row(const struct grid *g, const char *key, bool off, bool 
 {
 	bool link = key && !strncmp(key, "port-", 5);
 
-	if (link && (is_aside(g->entry) || rs_term_in(" pfc |priority flow", g->context)))
+	if (link && (rs_grid_aside(g->entry) || rs_term_in(" pfc |priority flow", g->context)))
 		return NULL;
 	if (link && off)
 		return "port-disabled";
@@ -1454,7 +1459,11 @@ uint32_t rs_grid_read(struct rs_audit *a, const struct rs_input *in)
 {
 	struct grid *g;
 	uint32_t facts;
-	unsigned what = worth(in);
+	unsigned what;
+
+	if (in->size && strchr("{[", in->data[strspn(in->data, " \t\r\n")]))
+		return rs_grid_read_json(a, in, in->command && is_show(in->command));
+	what = worth(in);
 
 	if (what == NOTHING)
 		return 0;

@@ -1,10 +1,10 @@
 /*
  * Private to audit/: what switches show, of any vendor, by its form alone: tables by the names of
  * their columns, "key: value" lines, counts with a name behind them ("0 runts, 12 CRC"), trees of
- * braces, members of bundles ("Eth1/2(s)"), and lines of logs with a mnemonic. The vocabulary of
- * terms.h judges each value. Outputs of hosts are not looked at: a text counts as a switch's where
- * a command (show, display, nv show, info) or the name of a switch port begins it. Configurations
- * are left to their own readers.
+ * braces, members of bundles ("Eth1/2(s)"), documents of JSON, and records of logs (event.h). The
+ * vocabulary of terms.h judges each value. Outputs of hosts are not looked at: a text counts as a
+ * switch's where a command (show, display, nv show, info) or the name of a switch port begins it.
+ * Configurations are left to their own readers.
  */
 #ifndef RS_AUDIT_READ_GRID_H
 #define RS_AUDIT_READ_GRID_H
@@ -17,5 +17,17 @@ uint32_t rs_grid_read(struct rs_audit *a, const struct rs_input *in);
 /* Is this a port of a switch by its name: "Ethernet0", "Et1/1", "et-0/0/1:2", "400GE1/0/1", "swp1",
  * "HundredGigE0/0/0/1"? bare: "1/1/1" is one, too. */
 bool rs_grid_port(const char *word, bool bare);
+
+/* The same of a text that begins with a document of JSON. shown: by its command it is a switch's;
+ * else a port's name among its keys tells. */
+uint32_t rs_grid_read_json(struct rs_audit *a, const struct rs_input *in, bool shown);
+
+/* Ports that carry no RoCE: management, loopbacks, VLANs. */
+bool rs_grid_aside(const char *port);
+
+/* Keeps a line as the message of this key, with the port or peer that it is of (NULL: none); how
+ * many facts. */
+uint32_t rs_grid_say(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *text,
+		     const char *key, const char *entry);
 
 #endif

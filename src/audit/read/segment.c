@@ -553,7 +553,7 @@ struct stream {
 	bool *code;  /* of a program or a script */
 	bool *whole; /* of a document that was used as a whole */
 	uint32_t n;
-	uint64_t marks;
+	uint64_t marks, braced;
 	bool old;                               /* quotes of an older run */
 	const struct rs_reader *taker, *except; /* who took the last; who is not asked */
 	struct rs_line line;                    /* at hand: too large for the stack of each call */
@@ -849,6 +849,92 @@ static bool is_help_file(struct stream *s)
 	return false;
 }
 
+/* A document of JSON begins: a brace or a bracket alone, or with the first key. */
+static bool opens_json(const char *text)
+{
+	if (*text != '{' && *text != '[')
+		return false;
+	text++;
+	text += strspn(text, " {[");
+	return !*text || *text == '"';
+}
+
+/* Counts the braces of a line outside of strings; false: it ends within a string. */
+static bool braces(const char *text, int *depth)
+{
+	bool string = false;
+
+	for (; *text; text++) {
+		if (string) {
+			if (*text == '\\' && text[1])
+				text++;
+			else
+				string = *text != '"';
+		} else if (*text == '"') {
+			string = true;
+		} else {
+			*depth += (*text == '{' || *text == '[') - (*text == '}' || *text == ']');
+		}
+	}
+	return !string;
+}
+
+/* A key behind a brace, a string or a number behind a bracket: not what a program has there. */
+static bool is_member(const char *p, char opened)
+{
+	size_t n;
+
+	p += strspn(p, " ");
+	if (*p != '"')
+		return opened == '[' ? *p && strchr("{[]-0123456789", *p) : *p == '}';
+	n = strcspn(p + 1, "\"");
+	return opened == '[' || (p[1 + n] && p[2 + n + strspn(p + 2 + n, " ")] == ':');
+}
+
+/* Behind the braces of line i, or in the next line. */
+static bool json_goes_on(struct stream *s, uint32_t i)
+{
+	size_t n;
+	char opened;
+
+	line_at(s, i, &s->line);
+	n = strspn(s->line.text, "{[ ");
+	while (n && s->line.text[n - 1] == ' ')
+		n--;
+	opened = s->line.text[n - 1];
+	if (s->line.text[n])
+		return is_member(s->line.text + n, opened);
+	while (++i < s->n && s->kind[i] == BLANK)
+		;
+	if (i == s->n)
+		return false;
+	line_at(s, i, &s->line);
+	return (*s->line.text && strchr("{[", *s->line.text)) || is_member(s->line.text, opened);
+}
+
+/* The last line of the document of JSON that begins at line i; i: none does, or it does not end. */
+static uint32_t json_end(struct stream *s, uint32_t i)
+{
+	struct rs_line *l = &s->line;
+	int depth = 0;
+
+	line_at(s, i, l);
+	if (!opens_json(l->text) || !json_goes_on(s, i))
+		return i;
+
+	/* braces that do not close are looked through a few times at most */
+	for (uint32_t k = i; k < s->n && s->braced < 8 * (uint64_t)s->n; k++, s->braced++) {
+		if (s->kind[k] == PROMPT || s->kind[k] == FENCE)
+			return i;
+		line_at(s, k, l);
+		if (!braces(l->text, &depth))
+			return i;
+		if (depth <= 0)
+			return k;
+	}
+	return i;
+}
+
 /*
  * A program that prints what a tool prints has not printed it: lines between definitions,
  * inclusions and ends of loops are a program's, where several stand close to each other. What a
@@ -870,6 +956,9 @@ static void find_code(struct stream *s)
 		bool shown = false, end = i == s->n;
 
 		if (!end && s->kind[i] != BLANK) {
+			/* what a command printed is no program */
+			if (i && s->command[i - 1])
+				i = json_end(s, i);
 			line_at(s, i, l);
 			shown = !quoted && rs_code(l->text);
 			quoted = !strncmp(l->text, "File \"", 6);
@@ -960,6 +1049,30 @@ static void shown(struct stream *s, const struct segment *g)
 		s->t->a->err = -ENOMEM;
 }
 
+/* A document of JSON among lines that may be a program's: only ports of a switch among its keys
+ * tell that it is none. */
+static void shown_document(struct stream *s, const struct segment *g)
+{
+	struct rs_input in;
+	uint32_t facts;
+	char *text;
+
+	segment_input(s, g, &in);
+	in.trust = rs_reader_shown.trust;
+	text = segment_text(s, g, &in);
+	if (!text) {
+		s->t->a->err = -ENOMEM;
+		return;
+	}
+	facts = rs_grid_read_json(s->t->a, &in, false);
+	free(text);
+	if (!facts)
+		return;
+	s->t->knew = true;
+	if (rs_input_remember(s->t->a, s->host, s->t->in->path, rs_reader_shown.name, facts))
+		s->t->a->err = -ENOMEM;
+}
+
 static void give_one(struct stream *s, const struct segment *g)
 {
 	if (!g->prose && give(s, g)) {
@@ -979,16 +1092,6 @@ static void give_segment(struct stream *s, const struct segment *g)
 	shown(s, g);
 }
 
-/* A document of JSON begins: a brace or a bracket alone, or with the first key. */
-static bool opens_json(const char *text)
-{
-	if (*text != '{' && *text != '[')
-		return false;
-	text++;
-	text += strspn(text, " {[");
-	return !*text || *text == '"';
-}
-
 /* Lines of a stream to segments, each given as it ends. */
 static void cut(struct stream *s)
 {
@@ -997,7 +1100,7 @@ static void cut(struct stream *s)
 	struct segment g = {0};
 	struct signs signs;
 	bool fenced = false, any = false;
-	uint32_t segments = 0;
+	uint32_t segments = 0, within = 0; /* the last line of a document of JSON */
 
 	find_code(s);
 	signs_fill(&signs);
@@ -1008,9 +1111,16 @@ static void cut(struct stream *s)
 		/* of a program: no segment; what stands before and behind it are two */
 		if (s->code[i]) {
 			give_segment(s, &g);
+			if (i >= within && (within = json_end(s, i)) > i)
+				shown_document(s,
+					       &(struct segment){.first = i, .n = within + 1 - i});
 			g = (struct segment){.first = i + 1};
 			owner = NULL;
 			any = false;
+			continue;
+		}
+		if (i && i <= within) {
+			g.n = i + 1 - g.first;
 			continue;
 		}
 		if (!frame && segments < RS_SEGMENTS) {
@@ -1029,6 +1139,8 @@ static void cut(struct stream *s)
 						     .fenced = fenced};
 				owner = NULL;
 			}
+			if (!any || g.first == i)
+				within = json_end(s, i);
 			if (next)
 				owner = next;
 			g.n = i + 1 - g.first;

@@ -122,7 +122,7 @@ static const struct term terms[] = {
 	 0, "mlag-down", NULL},
 
 	/* ---- Sessions ---- */
-	{"state| st pfx|up down", "admin|thresh|count|table| vrf |policy|event", "bgp", IS,
+	{"state| st pfx|up down", "admin|thresh|count|table| vrf |policy|event", "bgp| peers ", IS,
 	 "idle|active|connect|opensent|openconfirm|open sent|open confirm|clearing|connecting|"
 	 "not negotiated",
 	 0, "bgp-down", NULL},
