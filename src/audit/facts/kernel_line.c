@@ -68,7 +68,8 @@ static const char calm[] =
 	"~timeout=|~without error|~error handler registered|~errors: 0|~not present in fw|"
 	"~no fault|~ecc error correction|~default timeout|~lockdown|~reserved|~advertised "
 	"sufficient|"
-	"~module is not|~spurious|~error status/mask=";
+	"~module is not|~spurious|~error status/mask=|~[firmware bug]|"
+	"~[firmware warn]|~bios warning|~bios error|~bios bug";
 
 static bool stands(const char *low, const char *word, size_t n, bool within)
 {

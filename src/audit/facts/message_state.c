@@ -726,6 +726,17 @@ static const struct rs_message rows[] = {
 		.need_why = "whether it rises, and towards which peers",
 	},
 	{
+		.key = "rdma-off",
+		.check = "N15",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "RDMA is not operational on an adapter",
+		.why = "its port is down, its driver has RDMA off, or the switch and PFC do not "
+		       "fit",
+		.need = "Get-NetAdapter; Get-NetAdapterRdma; Get-NetAdapterQos",
+		.need_why = "whether the port is up",
+	},
+	{
 		.key = "port-counts",
 		.check = "C07",
 		.severity = MIN,
@@ -746,6 +757,17 @@ static const struct rs_message rows[] = {
 		.why = "a buffer overflowed: the sender was not paused, or too late",
 		.need = "the same counters a minute later; mlnx_qos -i NETDEV",
 		.need_why = "whether they rise, and for which priorities PFC is on",
+	},
+	{
+		.key = "odd-rate",
+		.check = "L04",
+		.severity = MIN,
+		.confidence = RS_MEDIUM,
+		.title = "one RDMA port of several has another rate or width than its siblings",
+		.why = "a job runs at the rate of its slowest rail, unless that port has another "
+		       "purpose",
+		.need = "mlxlink -d DEV -m -c, of that port and of a sibling",
+		.need_why = "whether its cable, module or switch port carries less",
 	},
 	{
 		.key = "odd-one-out",

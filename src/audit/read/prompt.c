@@ -1105,6 +1105,8 @@ bool rs_states_failure(const char *text)
 		"rc=-",
 		"rc = -",
 		"returned -",
+		" closed (-",
+		"exceeded the threshold",
 		"doesn't work",
 		"does not work",
 		"not working",

@@ -337,14 +337,27 @@ static bool is_counter(const char *key)
 				   "_.-") == strlen(key);
 }
 
+/* Counters that an interface does not have: hw_counters, and the port's of IBTA 16.1.3.5. */
+static bool has_rdma_counters(const struct rs_input *in)
+{
+	static const char *const names[] = {"local_ack_timeout_err", "packet_seq_err",
+					    "rnr_nak_retry_err", "np_cnp_sent", "PortXmitData"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (rs_input_has(in, names[i]))
+			return true;
+	return false;
+}
+
 static int read_counters(struct rs_audit *a, const struct rs_input *in)
 {
 	char device[128], subject[160];
 	struct rs_line l = {0};
+	bool nic;
 
 	rs_input_device(in, device, sizeof(device));
-	snprintf(subject, sizeof(subject), "%s/%s", rs_is_rdma_name(device) ? "nic" : "netdev",
-		 device);
+	nic = rs_is_rdma_name(device) || (!strcmp(device, "unnamed") && has_rdma_counters(in));
+	snprintf(subject, sizeof(subject), "%s/%s", nic ? "nic" : "netdev", device);
 	while (rs_line_next(in, &l)) {
 		char *key, *value, name[192];
 

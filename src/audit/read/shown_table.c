@@ -602,6 +602,13 @@ const struct rs_shown rs_shown_blocks[] = {
 	      SOME("^Link #: CRC FLIT Errors: #", "nvlink-errors"),
 	      TELL("all links are inActive", "nvlink-inactive"))},
 
+	{"ib-state-file",
+	 "nic/",
+	 NULL,
+	 NULL,
+	 {"4: ACTIVE$", "1: DOWN$", "2: INIT$", "3: ARMED$", "% 4: ACTIVE$", "% 1: DOWN$"},
+	 ROWS(TELL("1: DOWN$", "port-down"), TELL("2: INIT$", "port-down"),
+	      TELL("3: ARMED$", "port-down"), TELL("4: ACTIVE$", "port-up"))},
 	{"dcgm-nvlink",
 	 NULL,
 	 NULL,

@@ -239,6 +239,9 @@ static bool fits(const struct rs_state_row *r, const char *value)
 		return below(value);
 	case RS_STATE_OTHER:
 		return !is_one(value, r->values);
+	case RS_STATE_BITS:
+		return !strncmp(value, "0x", 2) &&
+		       (strtoull(value, NULL, 16) & (unsigned long long)r->than);
 	}
 	return false;
 }
@@ -379,6 +382,16 @@ static void enter(struct at *s, unsigned indent, const char *text, size_t n)
 	snprintf(s->parent[s->depth++].text, NAME, "%.*s", (int)n, text);
 }
 
+/* "local_ack_timeout_err:8812": a name of n letters and '_', a colon, and figures alone. */
+static bool is_named_number(const char *t, size_t n)
+{
+	const char *value = t + n + 1;
+
+	return n > 3 && t[n] == ':' &&
+	       strspn(t, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == n && *value &&
+	       strspn(value, "0123456789") == strlen(value);
+}
+
 /* "Key : value", "Key:....value", "key = value"; a line that is a key alone is a parent. */
 static bool tree(struct at *s)
 {
@@ -387,8 +400,10 @@ static bool tree(struct at *s)
 	char *value = t + n;
 	char key[96];
 
-	/* the colons of a PCI address, a clock or a MAC address part no key */
-	while (*value == ':' && value[1] && !strchr(" \t.", value[1]) && value != t) {
+	/* the colons of a PCI address, a clock or a MAC address part no key; a name's do:
+	 * "packet_seq_err:12" */
+	while (!is_named_number(t, n) && *value == ':' && value[1] && !strchr(" \t.", value[1]) &&
+	       value != t) {
 		n += 1 + strcspn(value + 1, ":=");
 		value = t + n;
 	}
@@ -479,6 +494,23 @@ static bool heading(struct at *s)
 		return true;
 	}
 	return false;
+}
+
+/* The columns that a query names, where its output has no heading: nvidia-smi, with noheader. */
+static void asked_columns(struct at *s)
+{
+	const char *p = s->in->command ? strstr(s->in->command, "--query-gpu=") : NULL;
+
+	if (!p || !strstr(s->in->command, "noheader"))
+		return;
+	p += 12;
+	s->commas = true;
+	while (s->n_head < CELLS && *p && *p != ' ') {
+		size_t n = strcspn(p, ", ");
+
+		snprintf(s->head[s->n_head++], NAME, "%.*s", (int)n, p);
+		p += n + (p[n] == ',');
+	}
 }
 
 static void row(struct at *s, char **cell, const unsigned *at, unsigned n)
@@ -752,6 +784,15 @@ static bool of_switch(const char *command)
 			   !strncmp(command, "nv show", 7) || !strncmp(command, "info ", 5));
 }
 
+/* The rate or width of an RDMA device's port. */
+static bool is_rate(const char *kind)
+{
+	static const char rate[] = "rate|speed|width",
+			  rdma[] = "infiniband|ibstat|ca|roce|hca|rdma";
+
+	return has_one(kind, rate, strlen(rate)) && has_one(kind, rdma, strlen(rdma));
+}
+
 /* Parts that differ from those like them. */
 static void stand_out(struct at *s)
 {
@@ -762,7 +803,7 @@ static void stand_out(struct at *s)
 			continue;
 		s->l->number = v->line;
 		snprintf(s->l->text, sizeof(s->l->text), "%s", v->line_text);
-		say(s, "odd-one-out");
+		say(s, v->n == 1 && is_rate(s->odds.group[i].kind) ? "odd-rate" : "odd-one-out");
 	}
 }
 
@@ -783,6 +824,7 @@ uint32_t rs_states_read(struct rs_audit *a, const struct rs_input *in, bool show
 	}
 	if (in->command)
 		context(in->command, s.command, sizeof(s.command));
+	asked_columns(&s);
 	for (size_t from = 0; rs_line_next(in, l) && !a->err; from = l->next) {
 		l->text[512] = '\0';
 		s.nth++;
@@ -806,5 +848,5 @@ bool rs_state_tells(const char *key)
 	for (unsigned i = 0; i < sizeof(both) / sizeof(*both); i++)
 		if (!strcmp(both[i].message, key))
 			return true;
-	return !strcmp(key, "odd-one-out");
+	return !strcmp(key, "odd-one-out") || !strcmp(key, "odd-rate");
 }

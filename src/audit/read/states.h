@@ -16,6 +16,7 @@ enum rs_state_when {
 	RS_STATE_OUTSIDE, /* one of its numbers lies outside of its own "[LOW..HIGH]" */
 	RS_STATE_BELOW,   /* its first number is below the one in its parentheses: "8X (16X)" */
 	RS_STATE_OTHER,   /* it begins with none of the words */
+	RS_STATE_BITS,    /* it is hexadecimal ("0x48") and has one of these bits */
 };
 
 struct rs_state_row {

@@ -19,6 +19,11 @@
 		key, but, RS_STATE_OTHER, 0, values, message \
 	}
 
+#define BITS(key, but, mask, message)                        \
+	{                                                    \
+		key, but, RS_STATE_BITS, mask, NULL, message \
+	}
+
 #define YES "yes|true|1|active|enabled"
 /* A device or a part of one that does not work, in each tool's word. */
 #define BAD                                                                                    \
@@ -42,6 +47,7 @@ const struct rs_state_row rs_state_rows[] = {
 	   "nvlink-errors"),
 	OVER("xgmi error|err count", NULL, 0, "nvlink-errors"),
 	OVER("nvlink|xgmi crc|replay|recovery", "threshold|max", 100, "nvlink-errors"),
+	BITS("throttle-reasons|event-reasons active", NULL, 0xc8, "gpu-slow"),
 	IS("slowdown|throttle", "sw|power-cap|temp|threshold|idle", "active", "gpu-slow"),
 	IS("ecc|gpu$|box$", NULL, "err|unknown error|gpu requires reset|gpu is lost", "gpu-gone"),
 	IS("nvidia smi", NULL, "err|unknown error|gpu requires reset|gpu is lost", "gpu-gone"),
@@ -63,6 +69,18 @@ const struct rs_state_row rs_state_rows[] = {
 	   "port-down"),
 	IS("operational|oper|link|port|physical|phy|carrier state|status",
 	   "admin|fsm|module|node|counter|pod", "up|linkup|active|link up", "port-up"),
+	/* "port 8: DOWN": the key itself is the port */
+	IS("port|ports|link|links|lane",
+	   "admin|fsm|module|node|counter|pod|policy|container|https|http|speed|width|monitor|"
+	   "event|events|log|action",
+	   "down|linkdown|link down", "port-down"),
+	IS("port|ports|link|links|lane",
+	   "admin|fsm|module|node|counter|pod|policy|container|https|http|speed|width|monitor|"
+	   "event|events|log|action",
+	   "up|linkup|link up", "port-up"),
+	IS("dra-net state", NULL, "down", "port-down"),
+	IS("operational$", NULL, "false", "rdma-off"),
+	OTHER("net-health status", NULL, "success|init|undetected|n a", "state-nic"),
 	{"link|pcie speed active", NULL, RS_STATE_BELOW, 0, NULL, "slot-slow"},
 	{"link|pcie width active", NULL, RS_STATE_BELOW, 0, NULL, "slot-narrow"},
 	IS("mlxlink|link|operational-info width",
@@ -122,7 +140,8 @@ const struct rs_state_row rs_state_rows[] = {
 	/* ---- Slurm, systemd ---- */
 	IS("state", "link|port|phys|module|reporter|gpu|health|status|fabric",
 	   "node fail|node_fail|out of memory|out of me|boot fail|deadline", "job-state"),
-	IS("sinfo|scontrol|state state", NULL,
+	IS("sinfo|scontrol|slurm|partition|node|nodes|node-name|nodelist state",
+	   "link|port|dev|interface|ifname|rdma|nic|hca|ca|dladm",
 	   "inval|invalid|down|drained|draining|drain|drng|fail|failing|not responding",
 	   "node-drained"),
 

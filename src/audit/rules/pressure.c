@@ -288,6 +288,8 @@ static unsigned c08_device(struct rs_audit *a, const struct rs_rule *r, const ch
 		{"tx_discards_phy", "what was to be sent was dropped at the port"},
 		{"tx_discards", "what was to be sent was dropped at the port"},
 		{"port_xmit_discards", "the port dropped packets that it could not send"},
+		{"rx_drops",
+		 "the NIC had no buffer for what came (EFA): the sender sends it again"},
 		{"rx_length_errors", "frames longer than this MTU came: a peer's MTU is larger"},
 		{"rx_oversize_pkts_phy", "frames longer than this MTU came: a peer's is larger"},
 	};

@@ -190,6 +190,14 @@ static const struct rs_kind kinds[] = {
 		.need = "nvidia-smi nvlink -s; dmesg | grep -i nvlink",
 	},
 	{
+		.check = "C07",
+		.any = "~symbol error|~link recovery|~link error recovery|~link downed|~crc error|"
+		       "~rcv error|~bit error|~ber ",
+		.with = "~exceed|~threshold|~too high|~increas",
+		.title = "a monitor states that a port counts too many errors",
+		.need = "mlxlink -m -c, or perfquery -x, at both ends",
+	},
+	{
 		.check = "H09",
 		.any = "port|link|carrier",
 		.with = "down|inactive|polling|~not active|~no active|~no ib port|~no port|"
@@ -273,7 +281,7 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "N15",
-		.any = "~net/ofi|~net/gib|~net/ibext|~nccl_net_ofi|~nccl_ofi",
+		.any = "~fi_getinfo|~net/ofi|~net/gib|~net/ibext|~nccl_net_ofi|~nccl_ofi",
 		.title = "a line states that a network plugin failed",
 		.need = "fi_info -p efa, or ibv_devinfo; the plugin's release; inside the "
 			"container",
@@ -395,6 +403,10 @@ static const struct rs_kind command_kinds[] = {
 		"setpci|nvidia-smi|rocm-smi|amd-smi|dcgmi|mlxfwreset",
 	 .title = "a device's tool could not reach the device, or it refused",
 	 .need = "lspci; dmesg | tail"},
+	{.check = "P12",
+	 .any = "gdscheck|gdscheck.py|gdsio|gdsio_verify|gdrcopy_sanity|gdrcopy_copybw",
+	 .title = "a check of GPUDirect Storage or of GDRCopy failed",
+	 .need = "lsmod | grep -E 'nvidia_fs|gdrdrv'; dmesg | tail"},
 	{.check = "K02",
 	 .any = "kubectl|oc|helm|crictl",
 	 .title = "the cluster states a failure of an object",
@@ -507,26 +519,27 @@ static bool is_told(const char *low)
 /* The line's own words say that something failed: not a setting's name, a column or a counter. */
 static bool is_strong(const char *low)
 {
-	return has_one(low,
-		       "~failed|fail|fails|failure|failures|~error:|~*error*|~[error]|~"
-		       "nccl warn|fatal|"
-		       "~traceback|errno|~exception|cannot|can't|~unable to|~could not|"
-		       "~couldn't|~not enough|refused|rejected|~timed out|unreachable|~no such|"
-		       "~not found|aborted|abort|exceeded|panic|crash|crashed|crashes|hang|"
-		       "hangs|hung|hanging|stuck|~retry_exc|~bad address|~connection closed|"
-		       "~connection reset|~not responding|unhealthy|lost|~error code|"
-		       "~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
-		       "~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
-		       "~out of range|~incompatib|~unbound variable|sigsegv|sigbus|sigabrt|~caught "
-		       "signal|~cm_event_connect_error|~cm_event_device_removal|~terminate "
-		       "called|~what():|~error (|~coredump|~core "
-		       "dump|~errors in |~error "
-		       "-|~error 0x|~doesn't work|~does not work|~not working|"
-		       "~not available|~no data available|~ret=-|~ret = -|~rc=-|~rc = -|~not "
-		       "permitted|~non-zero status|~null value|~returned "
-		       "-1|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
-		       "~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
-		       "~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
+	return has_one(
+		low,
+		"~failed|fail|fails|failure|failures|~error:|~*error*|~[error]|~"
+		"nccl warn|fatal|"
+		"~traceback|errno|~exception|cannot|can't|~unable to|~could not|"
+		"~couldn't|~not enough|refused|rejected|~timed out|unreachable|~no such|"
+		"~not found|aborted|abort|exceeded|panic|crash|crashed|crashes|hang|"
+		"hangs|hung|hanging|stuck|~retry_exc|~bad address|~connection closed|~ closed (-|"
+		"~connection reset|~not responding|unhealthy|lost|~error code|"
+		"~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
+		"~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
+		"~out of range|~incompatib|~unbound variable|sigsegv|sigbus|sigabrt|~caught "
+		"signal|~cm_event_connect_error|~cm_event_device_removal|~terminate "
+		"called|~what():|~error (|~coredump|~core "
+		"dump|~errors in |~error "
+		"-|~error 0x|~doesn't work|~does not work|~not working|"
+		"~not available|~no data available|~ret=-|~ret = -|~rc=-|~rc = -|~not "
+		"permitted|~non-zero status|~null value|~returned "
+		"-1|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
+		"~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
+		"~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
 }
 
 static unsigned words(const char *low)

@@ -249,6 +249,19 @@ static void test_small_tools(void **state)
 		    "0000:17:02.0 @26e = 0000\n");
 	expect(a, "pci/0000:17:01.0", "acs_control", "0x1d");
 	rs_audit_destroy(a);
+	/* device control: payload 256, reads of 4096; link status: 16 GT/s, 8 lanes */
+	a = reading("$ setpci -s 3b:00.0 CAP_EXP+8.w\n5937\n");
+	expect(a, "pci/0000:3b:00.0", "mps", "256");
+	expect(a, "pci/0000:3b:00.0", "mrrs", "4096");
+	rs_audit_destroy(a);
+	a = reading("$ setpci -v -s 3b:00.0 CAP_EXP+12.w\n0000:3b:00.0 (cap 10 @60) @72 = 1084\n");
+	expect(a, "pci/0000:3b:00.0", "link_speed", "160");
+	expect(a, "pci/0000:3b:00.0", "link_width", "8");
+	rs_audit_destroy(a);
+	/* counters of a device that the output does not name */
+	a = reading("duplicate_request:12\nlocal_ack_timeout_err:771\npacket_seq_err:81231\n");
+	expect(a, "nic/unnamed", "counter/packet_seq_err", "81231");
+	rs_audit_destroy(a);
 }
 
 static void test_states_of_ports(void **state)

@@ -117,14 +117,15 @@ static void test_odd_ones(void **state)
 	(void)state;
 	shows("$ ibstat | grep -E \"CA|Rate\"\nCA 'mlx5_0'\n\t\tRate: 400\nCA 'mlx5_1'\n"
 	      "\t\tRate: 400\nCA 'mlx5_2'\n\t\tRate: 100\nCA 'mlx5_3'\n\t\tRate: 400\n",
-	      "odd-one-out");
+	      "odd-rate");
+	shows("$ cat /sys/class/net/rail*/mtu\n9000\n9000\n1500\n9000\n", "odd-one-out");
 	/* of two kinds of parts neither is odd, and three are too few to tell */
 	calm("$ ibstat | grep -E \"CA|Rate\"\nCA 'mlx5_0'\n\t\tRate: 400\nCA 'mlx5_1'\n"
 	     "\t\tRate: 400\nCA 'mlx5_2'\n\t\tRate: 100\nCA 'mlx5_3'\n\t\tRate: 100\n",
-	     "odd-one-out");
+	     "odd-rate");
 	calm("$ ibstat | grep -E \"CA|Rate\"\nCA 'mlx5_0'\n\t\tRate: 400\nCA 'mlx5_1'\n"
 	     "\t\tRate: 400\nCA 'mlx5_2'\n\t\tRate: 100\n",
-	     "odd-one-out");
+	     "odd-rate");
 }
 
 /* Numbers behind their names, values of one file of many devices, and GID files. */
@@ -148,6 +149,32 @@ static void test_bare_values(void **state)
 	     "fe80:0000:0000:0000:bace:f6ff:fe21:0044\n"
 	     "0000:0000:0000:0000:0000:ffff:0a00:0107\n",
 	     "gids-none");
+}
+
+/* Columns that the command names, bits of a mask, keys that are ports themselves. */
+static void test_queries(void **state)
+{
+	(void)state;
+	/* 0x40 is the hardware's thermal slowdown, 0x1 an idle GPU */
+	shows("$ nvidia-smi --query-gpu=index,clocks.sm,clocks_throttle_reasons.active "
+	      "--format=csv,noheader\n0, 1980 MHz, 0x0000000000000000\n"
+	      "1, 345 MHz, 0x0000000000000040\n",
+	      "gpu-slow");
+	calm("$ nvidia-smi --query-gpu=index,clocks.sm,clocks_throttle_reasons.active "
+	     "--format=csv,noheader\n0, 345 MHz, 0x0000000000000001\n",
+	     "gpu-slow");
+	shows("$ hl-smi -n link\nport 0:\tUP\nport 9:\tDOWN\n", "port-down");
+	shows("$ hccn_tool -i 2 -net_health -g\nnet health status: Receive timeout\n", "state-nic");
+	calm("$ hccn_tool -i 2 -net_health -g\nnet health status: Success\n", "state-nic");
+	shows("PS C:\\> Get-NetAdapterRdma\nName      InterfaceDescription     Enabled     "
+	      "Operational     PFC\n----      --------------------     -------     -----------"
+	      "     ---\nSLOT 5    ConnectX Adapter         True        False           False\n",
+	      "rdma-off");
+	shows("$ for d in mlx5_0 mlx5_1; do echo -n \"$d \"; cat "
+	      "/sys/class/infiniband/$d/ports/1/state; done\nmlx5_0 4: ACTIVE\nmlx5_1 1: DOWN\n",
+	      "port-down");
+	/* a port's state is none of the scheduler's */
+	calm("Port 2:\n\tState: Down\n", "node-drained");
 }
 
 static void test_tables(void **state)
@@ -243,13 +270,10 @@ static void test_kernel_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_trees),
-		cmocka_unit_test(test_sections),
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_odd_ones),
-		cmocka_unit_test(test_bare_values),
-		cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_pairs_of_values),
+		cmocka_unit_test(test_trees),        cmocka_unit_test(test_sections),
+		cmocka_unit_test(test_json),         cmocka_unit_test(test_odd_ones),
+		cmocka_unit_test(test_bare_values),  cmocka_unit_test(test_queries),
+		cmocka_unit_test(test_tables),       cmocka_unit_test(test_pairs_of_values),
 		cmocka_unit_test(test_kernel_lines),
 	};
 
