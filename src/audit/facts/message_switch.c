@@ -33,6 +33,7 @@ static const struct rs_message rows[] = {
 	},
 	{
 		.key = "switch-port",
+		.but = "dministratively|ADMIN_DOWN",
 		.check = "C07",
 		.severity = MIN,
 		.confidence = RS_MEDIUM,
@@ -142,6 +143,18 @@ static const struct rs_message rows[] = {
 		.need = "lldp neighbours of that port",
 		.need_why = "what is behind it",
 		.given = "message pfc-port-on",
+	},
+	{
+		.key = "pfc-port-auto",
+		.general = true,
+		.check = "S02",
+		.severity = MIN,
+		.confidence = RS_MEDIUM,
+		.title = "PFC is left to negotiation on a port, and is off there",
+		.why = "the peer does not speak DCBX, or has other priorities: the class is lossy "
+		       "on that port",
+		.need = "lldp neighbours of that port; the host's DCBX",
+		.need_why = "what is behind it, and whether it negotiates",
 	},
 	{
 		.key = "pfc-port-inactive",

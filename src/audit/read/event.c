@@ -253,22 +253,6 @@ static const char *daemon_of(const char *text, int *level)
 	return NULL;
 }
 
-/* "linkDown_active" as "link Down_active": names of VRP's and SNMP's are words joined. */
-static void plain(const char *text, char *out)
-{
-	char split[RS_TERM_CONTEXT];
-	size_t n = 0;
-
-	for (const char *p = text; *p && n + 3 < sizeof(split); p++) {
-		if (p > text && isupper((unsigned char)*p) && islower((unsigned char)p[-1]) &&
-		    isalpha((unsigned char)p[1]))
-			split[n++] = ' ';
-		split[n++] = *p;
-	}
-	split[n] = '\0';
-	rs_term_plain(split, out, RS_TERM_CONTEXT);
-}
-
 bool rs_event_parse(const char *text, struct rs_event *out)
 {
 	static const char *(*const forms[])(const char *, int *) = {
@@ -281,7 +265,7 @@ bool rs_event_parse(const char *text, struct rs_event *out)
 		const char *p = forms[i](text, &out->level);
 
 		if (p) {
-			plain(p, out->plain);
+			rs_term_words(p, out->plain, sizeof(out->plain));
 			out->more = forms[i] == sr_os && !strchr(p, '[') && !strchr(p, '"');
 			return true;
 		}
@@ -294,7 +278,7 @@ void rs_event_join(struct rs_event *e, const char *text)
 	char more[RS_TERM_CONTEXT];
 	size_t n = strlen(e->plain);
 
-	plain(text, more);
+	rs_term_words(text, more, sizeof(more));
 	snprintf(e->plain + n, sizeof(e->plain) - n, "%s", more + 1);
 	e->more = false;
 }
@@ -302,9 +286,9 @@ void rs_event_join(struct rs_event *e, const char *text)
 bool rs_event_maybe(const char *data, size_t size)
 {
 	static const char *const marks[] = {
-		"%",      "]: ",    "Event|", "#orchagent", "|W: ",   "|E: ",
-		"|C: ",   "ERR ",   "MAJOR:", "CRITICAL:",  "MINOR:", " fpc",
-		"TMNX: ", "<Warn:", "<Erro:", "<Crit:",     "d: "};
+		"%",    "]: ",    "Event|", "#orchagent", "|W: ",     "|E: ",
+		"|C: ", "ERR ",   "MAJOR:", "CRITICAL:",  "WARNING:", "MINOR:",
+		" fpc", "TMNX: ", "<Warn:", "<Erro:",     "<Crit:",   "d: "};
 
 	for (unsigned i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		if (memmem(data, size, marks[i], strlen(marks[i])))
@@ -389,7 +373,11 @@ static const struct topic {
 	{"get stats|counter sai|port stat ", NULL, "", DEBUG, NULL},
 	{WATCH, NULL, "rate of input|early warning|pfc warning|frames exceed|pause frames rec",
 	 NO_LEVEL, "pause-many"},
-	{WATCH, "unable|failed to", "storm|stuck|deadlock|watchdog", NO_LEVEL, "pfc-storm"},
+	{WATCH, "unable|failed to",
+	 "storm|stuck|deadlock|watchdog&detect|watchdog&shut|watchdog&drop|watchdog&trigger|"
+	 "watchdog&"
+	 "action",
+	 NO_LEVEL, "pfc-storm"},
 	{WATCH "|lossless", NULL, "failed to start|no lossless", NO_LEVEL, "watchdog-refused"},
 	{"lldp|cabling|ptm |ptmd|topology check|wiring", "dcbx", DIFFERS "|fail|incorrect",
 	 NO_LEVEL, "wiring-told"},
@@ -487,6 +475,11 @@ static void cut(char *p, size_t n)
 static void forget_before(char *t)
 {
 	static const char *const begins[] = {" from ", " old state ", " previous ", " last state "};
+	char *lossless;
+
+	/* a no-drop class is what it is about, no loss */
+	while ((lossless = strstr(t, " no drop")))
+		cut(lossless, strlen(" no drop"));
 
 	for (unsigned i = 0; i < sizeof(begins) / sizeof(*begins); i++) {
 		char *p = strstr(t, begins[i]), *end, part[96];
@@ -513,6 +506,8 @@ static bool ended(const char *t)
 			  "|restor|resum|resolved|back to normal|to normal|is normal|are "
 			  "normal|no longer|deassert|"
 			  "rectif|deadlock was removed|alarm removed|re inserted|reinserted|"
+			  " unblock| alm off|alarm off|loss of signal is removed|alarm is "
+			  "removed|fault is removed|"
 			  " inserted|fault removed|end of|has ended|normalized",
 			  t) &&
 	       !rs_term_in(

@@ -566,7 +566,7 @@ static void row_limits(struct grid *g, char *const *value)
 
 		if (!value[i] || !rs_term_number(value[i], &n) || n <= 0)
 			continue;
-		if (rs_term_in("high|thresh|crit|max|limit|major|shutdown|alarm", name)) {
+		if (rs_term_in("high|thresh|crit|max|limit|major|shutdown|alarm|upper", name)) {
 			if (!rs_term_in(" low|minor|warn", name) && (limit < 0 || n < limit))
 				limit = n;
 		} else if (rs_term_in("temp|current|measure|reading|value", name)) {
@@ -1026,10 +1026,11 @@ static void listed(struct grid *g)
 {
 	char plain[RS_TERM_NAME];
 
-	if (!*g->section || strchr(g->line.text, ':'))
+	if (strchr(g->line.text, ':'))
 		return;
 	rs_term_plain(g->line.text, plain, sizeof(plain));
-	if (rs_term_in("alarm| los ", g->section) &&
+	if ((rs_term_in("alarm| los ", g->section) ||
+	     rs_term_in("transceiver alarm", g->command)) &&
 	    !rs_term_in("statist|thresh|descr|previous", g->section) &&
 	    rs_term_in("loss of signal| los | rx los |power low|power high|pwr| fault ", plain) &&
 	    !strchr(g->line.text, '='))
@@ -1262,18 +1263,28 @@ static bool of_hardware(const struct grid *g)
 	       !rs_term_in("interface|transceiver|optic|counters|alarm|module type", g->command);
 }
 
-static bool is_one(const char *alternatives, const char *text)
+/* What a cell of at most three words says of a part: "Not OK", "Input Fault", "NotSupply". */
+static const char *part_state(const char *text)
 {
-	char plain[RS_TERM_NAME], part[64];
+	static const char *const gone[] = {" absent ", " not present ", " missing ",
+					   " not inserted "};
+	char plain[RS_TERM_NAME], part[48];
+	unsigned words = 0;
 
-	rs_term_plain(text, plain, sizeof(plain));
-	for (const char *p = alternatives; *p;
-	     p += p[strcspn(p, "|")] ? strcspn(p, "|") + 1 : strlen(p)) {
+	rs_term_words(text, plain, sizeof(plain));
+	for (const char *p = plain; *p; p++)
+		words += *p == ' ';
+	if (words > 4 || rs_term_in(" no fault| no alarm| no error| none |thresh", plain))
+		return NULL;
+	for (unsigned i = 0; i < sizeof(gone) / sizeof(*gone); i++)
+		if (!strcmp(plain, gone[i]))
+			return "hardware-gone";
+	for (const char *p = RS_TERM_BROKEN; *p; p += strcspn(p, "|"), p += *p == '|') {
 		snprintf(part, sizeof(part), " %.*s ", (int)strcspn(p, "|"), p);
-		if (!strcmp(part, plain))
-			return true;
+		if (strstr(plain, part))
+			return "switch-hardware";
 	}
-	return false;
+	return NULL;
 }
 
 /* A part of the switch, whatever the table's form: a cell that is a state of what is broken. */
@@ -1287,43 +1298,45 @@ static void part_of_switch(struct grid *g)
 		return;
 	snprintf(copy, sizeof(copy), "%s", g->wide);
 	n = cells(copy, c, false);
+	for (unsigned i = 0; i < n; i++)
+		if (!strncasecmp(c[i].text, "stat", 4)) /* a head */
+			return;
 	for (unsigned i = 1; i < n; i++)
-		if (is_one(RS_TERM_BROKEN, c[i].text))
-			tell(g, "switch-hardware");
-		else if (is_one("absent|not present|missing|not inserted", c[i].text))
-			tell(g, "hardware-gone");
+		tell(g, part_state(c[i].text));
+}
+
+const char *rs_grid_alarm(const char *text)
+{
+	static const struct {
+		const char *word;
+		int level;
+	} levels[] = {{" critical ", 2}, {" major ", 3}, {" minor ", 4}, {" warning ", 4}};
+	struct rs_event e = {.level = -1};
+	const char *key;
+
+	rs_term_words(text, e.plain, sizeof(e.plain));
+	for (unsigned i = 0; i < sizeof(levels) / sizeof(*levels) && e.level < 0; i++)
+		if (strstr(e.plain, levels[i].word))
+			e.level = levels[i].level;
+	/* heads and sums name levels, too */
+	if (e.level < 0 ||
+	    rs_term_in(" severity | class description |active alarms| total |cleared", e.plain))
+		return NULL;
+	key = rs_event_key(&e);
+	return key && strcmp(key, "switch-event") ? key : e.level < 4 ? "switch-alarm" : NULL;
 }
 
 /* A row of a list of alarms is a record: its words tell what it is about. */
 static bool alarm_row(struct grid *g)
 {
-	static const struct {
-		const char *word;
-		int level;
-	} levels[] = {{"critical", 2}, {"major", 3}, {"minor", 4}, {"warning", 4}};
-	struct rs_event e = {.level = -1};
 	const char *key;
 
-	if (!g->shown ||
-	    !rs_term_in("alarm|health event|system health|show log event", g->command) ||
-	    rs_term_in("history|cleared|statist|transceiv|optic", g->command) ||
-	    strcasestr(g->line.text, "cleared"))
+	if (!g->shown || !rs_term_in("alarm|health event|system health|log event", g->command) ||
+	    rs_term_in("history|cleared|statist|transceiv|optic", g->command))
 		return false;
-	rs_term_plain(g->line.text, e.plain, sizeof(e.plain));
-	for (unsigned i = 0; i < sizeof(levels) / sizeof(*levels) && e.level < 0; i++) {
-		char word[16];
-
-		snprintf(word, sizeof(word), " %s ", levels[i].word);
-		if (strstr(e.plain, word))
-			e.level = levels[i].level;
-	}
-	/* the head and the sums name levels, too */
-	if (e.level < 0 || strchr(g->line.text, ':') == g->line.text + strlen(g->line.text) - 1 ||
-	    rs_term_in(" severity | class description |active alarms| total ", e.plain))
-		return false;
-	key = rs_event_key(&e);
-	tell(g, key && strcmp(key, "switch-event") ? key : e.level < 4 ? "switch-alarm" : NULL);
-	return true;
+	key = rs_grid_alarm(g->line.text);
+	tell(g, key);
+	return key != NULL;
 }
 
 /* Configurations have readers of their own. */

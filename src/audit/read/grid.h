@@ -25,6 +25,9 @@ uint32_t rs_grid_read_json(struct rs_audit *a, const struct rs_input *in, bool s
 /* Ports that carry no RoCE: management, loopbacks, VLANs. */
 bool rs_grid_aside(const char *port);
 
+/* The key of a row of a list of alarms; NULL: it names no severity, or says nothing grave. */
+const char *rs_grid_alarm(const char *text);
+
 /* Keeps a line as the message of this key, with the port or peer that it is of (NULL: none); how
  * many facts. */
 uint32_t rs_grid_say(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *text,

@@ -27,19 +27,6 @@ struct level {
 	bool off, lossy;
 };
 
-/* "inFcsErrors" as "in Fcs Errors". */
-static void parted(const char *text, size_t n, char *out, size_t size)
-{
-	size_t k = 0;
-
-	for (size_t i = 0; i < n && k + 3 < size; i++) {
-		if (i && isupper((unsigned char)text[i]) && islower((unsigned char)text[i - 1]))
-			out[k++] = ' ';
-		out[k++] = text[i];
-	}
-	out[k] = '\0';
-}
-
 /* [{"data": "up"}] of Junos is "up". */
 static struct rs_value *bare(struct rs_value *v)
 {
@@ -104,14 +91,13 @@ static void judge(struct walk *w, const struct level *at, struct rs_value *v, co
 	struct rs_terms t;
 	const char *found;
 
-	parted(key, strlen(key), split, sizeof(split));
-	rs_term_plain(split, name, sizeof(name));
+	rs_term_words(key, name, sizeof(name));
 	if (rs_term_in(" admin|descr|reason| name ", name))
 		return;
 	t = rs_terms_of(name, at->context);
 	found = rs_term_judge(&t, value, at->frames);
 	if (!found) {
-		parted(value, strlen(value), split, sizeof(split));
+		rs_term_words(value, split, sizeof(split));
 		found = rs_term_judge(&t, split, at->frames);
 	}
 	tell(w, at, v, key, value, of_level(at, found));
@@ -122,13 +108,11 @@ static void judge(struct walk *w, const struct level *at, struct rs_value *v, co
 /* What one member says of its siblings: whose they are, how many frames, meant to be off. */
 static void learn(struct level *at, const char *key, const char *value)
 {
-	char name[RS_TERM_NAME], plain[RS_TERM_NAME], split[RS_TERM_NAME];
+	char name[RS_TERM_NAME], plain[RS_TERM_NAME];
 	double n;
 
-	parted(key, strlen(key), split, sizeof(split));
-	rs_term_plain(split, name, sizeof(name));
-	parted(value, strlen(value), split, sizeof(split));
-	rs_term_plain(split, plain, sizeof(plain));
+	rs_term_words(key, name, sizeof(name));
+	rs_term_words(value, plain, sizeof(plain));
 	if ((rs_grid_port(value, false) || !strcmp(name, " interface ")) &&
 	    !rs_term_in("peer|neighbo|remote|parent", name))
 		snprintf(at->entry, sizeof(at->entry), "%s", value);
@@ -159,6 +143,26 @@ static void learn_all(struct level *at, struct rs_value *map)
 	}
 }
 
+/* A mapping of a list of alarms is a record: its scalars are its words. */
+static bool alarm(struct walk *w, struct level *at, struct rs_value *map)
+{
+	struct rs_pair *p;
+	void *iter = NULL;
+	char value[RS_TERM_NAME], text[400] = "";
+	size_t n = 0;
+
+	if (!rs_term_in("alarm", at->context))
+		return false;
+	while ((p = rs_value_each_pair(map, &iter)) && n < sizeof(text))
+		if (text_of(rs_pair_value(p), value, sizeof(value)))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? " " : "",
+					      value);
+	if (!n)
+		return false;
+	tell(w, at, map, "alarm", text, rs_grid_alarm(text));
+	return true;
+}
+
 static void walk(struct walk *w, struct rs_value *v, const struct level *above, unsigned depth);
 
 static void child(struct walk *w, const struct level *at, const char *key, struct rs_value *v,
@@ -166,15 +170,14 @@ static void child(struct walk *w, const struct level *at, const char *key, struc
 {
 	struct level below = *at;
 	size_t n = strlen(below.context);
-	char split[RS_TERM_NAME], plain[RS_TERM_NAME];
+	char plain[RS_TERM_NAME];
 
 	if (is_entry(key)) {
 		snprintf(below.entry, sizeof(below.entry), "%s", key);
 		below.frames = -1;
 		below.off = below.lossy = false;
 	} else {
-		parted(key, strlen(key), split, sizeof(split));
-		rs_term_plain(split, plain, sizeof(plain));
+		rs_term_words(key, plain, sizeof(plain));
 		snprintf(below.context + n, sizeof(below.context) - n, "%s", plain);
 		below.lossy |= rs_term_in(" queue 0 | tc 0 | uc 0 | tc0 | uc0 ", plain);
 	}
@@ -191,6 +194,8 @@ static void walk_map(struct walk *w, struct rs_value *map, const struct level *a
 	unsigned n = 0;
 
 	learn_all(&at, map);
+	if (alarm(w, &at, map))
+		return;
 	while ((p = rs_value_each_pair(map, &iter)) && n++ < MEMBERS && !w->a->err) {
 		struct rs_value *v = rs_pair_value(p);
 

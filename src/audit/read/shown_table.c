@@ -419,7 +419,7 @@ const struct rs_shown rs_shown_blocks[] = {
 	 "Comware",
 	 "display priority-flow-control interface",
 	 {"Interface AdminMode OperMode", "Conf -- Configured mode"},
-	 ROWS(TELL("^@ On Off ", "pfc-port-inactive"), TELL("^@ Auto Off ", "pfc-port-off"),
+	 ROWS(TELL("^@ On Off ", "pfc-port-inactive"), TELL("^@ Auto Off ", "pfc-port-auto"),
 	      TELL("^@ Off Off ", "pfc-port-off"), TELL("^@ % On ", "pfc-port-on"),
 	      TELL("^@ Enabled Disabled", "pfc-port-inactive"),
 	      TELL("^@ Auto Disabled", "pfc-port-off"),

@@ -112,9 +112,11 @@ static const struct term terms[] = {
 	{"consisten|sanity|peer config", "reason|role|parameter|graceful", NULL, BEGINS,
 	 "failed|inconsistent|mismatch", 0, "mlag-differs", NULL},
 	{"peer status|session status|peer link status|peer alive|keep alive|keepalive|"
-	 "negotiation status|peer state|peer link state|icl state|heartbeat|backup active",
+	 "negotiation status|peer state|peer link state|icl state|heartbeat|heart beat|backup "
+	 "active",
 	 "interval|timer|dest|backup|bgp|source|vrf", MLAG, BEGINS,
-	 "down|false|suspended|connecting|lowerlayerdown|inactive|failed|peer link is down|not "
+	 "down|lost|false|suspended|connecting|lowerlayerdown|inactive|failed|peer link is "
+	 "down|not "
 	 "alive|"
 	 "disconnected|peer adjacency not|no",
 	 0, "mlag-down", NULL},
@@ -177,6 +179,20 @@ static const struct term terms[] = {
 	{"maximum frame size|max frame size", NULL, "lldp|neighbo", UNDER, NULL, 1600, "mtu-peer",
 	 NULL},
 
+	/* ---- Hardware ---- */
+	{"cooling status|temperature status|environment status|system status", NULL,
+	 "cooling|temperature|environment|power", EXCEPT,
+	 "ok|normal|good|n a||nominal|temperatureok|coolingok|temperature ok|cooling ok|up", 0,
+	 "switch-hardware", NULL},
+	{" warning | alarm |over temp|alert state", NULL, "temperature|sensor", IS,
+	 "true|yes|alarm", 0, "switch-hardware", NULL},
+	{"status|state|health|presence|inserted|powered",
+	 "link|interface|admin|bgp|lacp|vlan|oper speed|alert", RS_TERM_HARDWARE, HAS,
+	 RS_TERM_BROKEN, 0, "switch-hardware", NULL},
+	{"status|state|health|presence|inserted|powered", "link|interface|admin|bgp|lacp|vlan",
+	 RS_TERM_HARDWARE, BEGINS, "absent|not present|missing|removed|not inserted", 0,
+	 "hardware-gone", NULL},
+
 	/* ---- Links ---- */
 	{" status |" STATE, NULL, NULL, BEGINS,
 	 "err disabled|errdisabled|error disabled|errdisable|err disable|link flap error|linkflape|"
@@ -199,19 +215,6 @@ static const struct term terms[] = {
 	 "admin|spanning|stp|vlan|pfc|lldp|dcbx|led|laser|fec|vpc|mlag|peer|local int|internet",
 	 NULL, IS, "up|connected|link up|linkup", 0, "port-up", NULL},
 
-	/* ---- Hardware ---- */
-	{"cooling status|temperature status|environment status|system status", NULL,
-	 "cooling|temperature|environment|power", EXCEPT,
-	 "ok|normal|good|n a||nominal|temperatureok|coolingok|temperature ok|cooling ok", 0,
-	 "switch-hardware", NULL},
-	{" warning | alarm |over temp", NULL, "temperature|sensor", IS, "true|yes|alarm", 0,
-	 "switch-hardware", NULL},
-	{"status|state|health|presence|inserted|powered",
-	 "link|interface|admin|bgp|lacp|vlan|oper speed", RS_TERM_HARDWARE, BEGINS, RS_TERM_BROKEN,
-	 0, "switch-hardware", NULL},
-	{"status|state|health|presence|inserted|powered",
-	 "link|interface|admin|bgp|lacp|vlan|oper speed", RS_TERM_HARDWARE, BEGINS,
-	 "absent|not present|missing|removed|not inserted", 0, "hardware-gone", NULL},
 	{NULL, NULL, NULL, IS, NULL, 0, NULL, NULL},
 };
 
@@ -229,6 +232,21 @@ void rs_term_plain(const char *text, char *out, size_t size)
 	if (out[n - 1] != ' ')
 		out[n++] = ' ';
 	out[n] = '\0';
+}
+
+void rs_term_words(const char *text, char *out, size_t size)
+{
+	char parted[RS_TERM_CONTEXT];
+	size_t n = 0;
+
+	for (const char *p = text; *p && n + 3 < sizeof(parted); p++) {
+		if (p > text && isupper((unsigned char)*p) && islower((unsigned char)p[-1]) &&
+		    isalpha((unsigned char)p[1]))
+			parted[n++] = ' ';
+		parted[n++] = *p;
+	}
+	parted[n] = '\0';
+	rs_term_plain(parted, out, size);
 }
 
 bool rs_term_in(const char *alternatives, const char *plain)

@@ -28,16 +28,15 @@ enum {
 
 /* What a command, a table or a key is about that shows a switch's own hardware, and the states of
  * a part of it that is broken. Alternatives. */
-#define RS_TERM_HARDWARE                                                                           \
-	" fan|fantray|power supply|powersupply|psu| pem |cooling|temperature|thermal|environment|" \
-	"chassis|platform| airflow|system health|hardware health|display device|display power|"    \
-	"show power|show module"
+#define RS_TERM_HARDWARE                                                                          \
+	" fan|fantray|power supply|powersupply|power supplies|powersup|psinfo|psu| pem |cooling|" \
+	"temperature|thermal|environment|chassis|platform| airflow|system health|hardware "       \
+	"health|display device|display power|show power|show module"
 #define RS_TERM_BROKEN                                                                             \
-	"failed|fail|failure|fault|faulty|faulted|bad|not ok|notok|shutdown|shut|error|critical|"  \
-	"overheat|overheated|abnormal|not powered|no power|input lost|no "                         \
-	"input|off|poweroff|power "                                                                \
-	"off|offline|check|insufficient|degraded|non operational|nok|down|poweredoff|powered off|" \
-	"major alarm|minor alarm|alarm|out of range|over temperature|over temp|unpowered"
+	"fail|failed|failure|fault|faulty|faulted|bad|not ok|notok|nok|shutdown|shut|error|"       \
+	"critical|major|minor|alarm|overheat|overheated|abnormal|not powered|no power|power loss|" \
+	"input lost|no input|not supply|off|poweroff|power off|powered off|offline|insufficient|"  \
+	"degraded|non operational|down|unpowered|out of range|over temperature|over temp"
 
 /* The rows of the vocabulary that fit a name in a context: to be found once a column. */
 struct rs_terms {
@@ -46,6 +45,8 @@ struct rs_terms {
 
 /* Lower case; what is neither letter nor digit becomes one blank; a blank before and behind. */
 void rs_term_plain(const char *text, char *out, size_t size);
+/* The same of names that join their words: "linkDown", "inFcsErrors" as " link down ", ... */
+void rs_term_words(const char *text, char *out, size_t size);
 /* Is one of the alternatives ("a&b|c": a and b, or c) in this plain text? */
 bool rs_term_in(const char *alternatives, const char *plain);
 /* "1,234", "0x1f (31)", "-12.5dBm", "3E-4" from the value's start; false: no number. */
