@@ -178,6 +178,7 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 		.ack_tos = l->ack_tos,
 		.ack_tc = (uint8_t)rs_live_class(l, l->ack_tos),
 		.ack_every = rs_live_tuning.ack_every,
+		.ack_bytes = rs_live_tuning.ack_bytes,
 		.min_rto = rs_live_tuning.min_rto,
 		.rto_late = rs_live_tuning.rto_late,
 		.rto_grace = rs_live_tuning.rto_grace,

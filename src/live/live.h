@@ -107,6 +107,9 @@ void rs_live_posted(struct rs_live *l, struct rs_qp *qp);
 /* Locked: the queue pair is about to send, loose: it is of UC. Returns the bytes that are on their
  * way to its peer's socket. */
 uint64_t rs_live_join(struct rs_live *l, const struct rs_qp *qp, bool loose);
+/* Locked: packets are on their way to its peer by the wire, filled to one length (wire/filler.h):
+ * the last of a WRITE that carries an immediate needs no send of its own. */
+bool rs_live_fills(const struct rs_live *l, const struct rs_qp *qp);
 /* Locked: a queue pair is connected to a QPN at the other end of a path: a way to it that is
  * shorter than the wire is looked for. */
 void rs_live_connected(struct rs_live *l, uint32_t endpoint, uint32_t dest_qpn);

@@ -278,9 +278,29 @@ uint64_t rs_live_join(struct rs_live *l, const struct rs_qp *qp, bool loose)
 	return rs_flow_join(&l->flow, qp, &to, loose);
 }
 
+bool rs_live_fills(const struct rs_live *l, const struct rs_qp *qp)
+{
+	uint32_t number = rs_qp_num(qp) - l->flow.first_qpn;
+	uint64_t charged;
+
+	return l->fill && !l->stamps && !l->selective &&
+	       rs_window_joined(&l->flow.window, number, &charged) && charged &&
+	       rs_window_fills(&l->flow.window, number);
+}
+
 void rs_live_left(struct rs_live *l, const struct rs_qp *qp)
 {
 	rs_flow_left(&l->flow, rs_qp_num(qp));
+}
+
+/* A row may be longer than a program that polls stays away from its polls: each post says that it
+ * is at it. */
+static bool row_holds(struct rs_live *l)
+{
+	if (application_sleeps(l) || !rs_row_holds(&l->row))
+		return false;
+	atomic_store_explicit(&l->polled_ns, rs_live_ns(), memory_order_relaxed);
+	return true;
 }
 
 void rs_live_posted(struct rs_live *l, struct rs_qp *qp)
@@ -291,8 +311,8 @@ void rs_live_posted(struct rs_live *l, struct rs_qp *qp)
 		return;
 	charged = rs_live_join(l, qp, false);
 	/* An ACK of what flies, or the thread's next look, brings a drive if no poll does. */
-	l->deferred = application_polls(l) &&
-		      (charged >= rs_live_tuning.defer_bytes || (charged && rs_row_holds(&l->row)));
+	l->deferred = (charged && row_holds(l)) ||
+		      (charged >= rs_live_tuning.defer_bytes && application_polls(l));
 	if (!l->deferred)
 		rs_live_kick(l); /* which reads the clock */
 	rs_row_posted(&l->row,

@@ -115,7 +115,8 @@ struct rs_live_tuning {
 	/* Posts in a row may wait for one another, up to so many, where a poll followed others
 	 * within prompt_ns so many times in a row: prompt_least at first, twice as many after each
 	 * time that they waited and none did. Measured as a whole (bench/README.md): 0.2 million
-	 * messages of 2 bytes a second without. x/2, 2x of each: no difference. */
+	 * messages of 2 bytes a second without. x/2, 2x of each: no difference (swept with 32; 64
+	 * are what one send takes, RS_TX_RUN_MAX). */
 	unsigned gather, prompt_least, prompt_most;
 	int64_t prompt_ns;
 	/* Bytes on their way for longer than a short sleep takes: a poll in vain sleeps rest_ns,
@@ -188,9 +189,12 @@ struct rs_live_tuning {
 	 * the default differ by 5 times in packets sent again, as all processes wait for cores: no
 	 * measurement chose among x/2, x and 2x. */
 	struct rs_selective selective;
-	/* Packets behind which an ACK goes that was not asked for: what a receiver of 64 KiB at
-	 * path MTU 4096 sends, one a message. x/2, 2x: no difference. */
-	uint32_t ack_every;
+	/* Packets behind which an ACK goes that was not asked for, or is asked for: what a receiver
+	 * of 64 KiB at path MTU 4096 sends, one a message. x/2, 2x: no difference. And at a smaller
+	 * path MTU so many bytes, going back: a datagram of 61 packets had an ACK of its own.
+	 * Measured (bench/README.md): an rsocket's 128 KiB at path MTU 1024 had 2.5 ACKs, 1.8 so,
+	 * with what else changed. Not swept yet. */
+	uint32_t ack_every, ack_bytes;
 
 	/* ---- Rings between processes ---- */
 

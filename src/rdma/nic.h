@@ -101,6 +101,7 @@ struct rs_nic_config {
 			     * before all others, the highest first */
 	uint32_t ack_every; /* coalescing: an ACK at message end and after so many packets; 1: each
 			     */
+	uint32_t ack_bytes; /* go-back-N: and so many bytes, in packets of the path MTU */
 	bool tell_credits;  /* an ACK unasked when receives are posted after one told of none
 			     * (§9.7.7.2.4); NICs differ */
 	rs_time ack_delay;  /* longest that a due ACK may wait for coalescing; 0: none waits */

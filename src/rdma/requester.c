@@ -261,7 +261,8 @@ static inline uint32_t fill_middle(struct rs_nic *nic, struct rs_qp *qp, const s
 static inline void request_ack(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p,
 			       rs_time now)
 {
-	if (++qp->unrequested >= nic->request_every || (int64_t)qp->cc.window >= 0)
+	if (rs_qp_is_much(nic, qp, ++qp->unrequested, nic->request_every) ||
+	    (int64_t)qp->cc.window >= 0)
 		p->bth_flags |= RS_BTH_ACKREQ;
 	if (!(p->bth_flags & RS_BTH_ACKREQ))
 		return;

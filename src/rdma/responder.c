@@ -361,7 +361,7 @@ RS_COLD void rs_resp_owe_nak(struct rs_nic *nic, struct rs_qp *qp, uint8_t syndr
 static inline void owe_ack(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
 			   rs_time now)
 {
-	bool full = ++qp->unacked >= nic->c.ack_every && nic->c.ack_every;
+	bool full = rs_qp_is_much(nic, qp, ++qp->unacked, nic->c.ack_every) && nic->c.ack_every;
 
 	if (!full && !(p->bth_flags & RS_BTH_ACKREQ))
 		return;

@@ -244,6 +244,14 @@ static inline uint16_t rs_qp_beside_bytes(const struct rs_qp *qp)
 						    : 0;
 }
 
+/* n packets since the last: so much that an ACK is due, or asked for. */
+static inline bool rs_qp_is_much(const struct rs_nic *nic, const struct rs_qp *qp, uint32_t n,
+				 uint32_t every)
+{
+	return __builtin_expect(n >= every, 0) &&
+	       (n * (uint64_t)qp->mtu >= nic->c.ack_bytes || qp->flags & RS_QF_RECOVERY);
+}
+
 /* Bytes of a frame of the QP that windows do not count. */
 static inline uint32_t rs_qp_uncounted(const struct rs_qp *qp)
 {

@@ -31,6 +31,17 @@ RS_EXPORT int rs_verbs_mind(struct ibv_context *c, const struct pollfd *own, uns
 	return rs_live_mind(rs_verbs_live(c), own, n, ns);
 }
 
+RS_EXPORT bool rs_verbs_fills(struct ibv_qp *qp)
+{
+	struct rs_live *l = rs_verbs_live(qp->context);
+	bool fills;
+
+	rs_live_lock(l);
+	fills = rs_live_fills(l, rs_vqp(qp)->qp);
+	rs_live_unlock(l);
+	return fills;
+}
+
 RS_EXPORT enum rs_live_peer rs_verbs_peer_of(struct ibv_context *c, const uint8_t own[16],
 					     const uint8_t peer[16], uint32_t qpn)
 {

@@ -12,6 +12,8 @@ unsigned rs_verbs_gsi_open(struct ibv_context *c, rs_gsi_fn *fn, void *arg);
 int rs_verbs_gsi_send(struct ibv_context *c, const struct rs_gsi_datagram *d);
 /* rs_live_mind(). */
 int rs_verbs_mind(struct ibv_context *c, const struct pollfd *own, unsigned n, int64_t ns);
+/* rs_live_fills(). */
+bool rs_verbs_fills(struct ibv_qp *qp);
 /* live/gsi.h's. */
 enum rs_live_peer rs_verbs_peer_of(struct ibv_context *c, const uint8_t own[16],
 				   const uint8_t peer[16], uint32_t qpn);

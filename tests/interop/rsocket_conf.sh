@@ -31,7 +31,7 @@ EOS
 }
 file() { echo "$2" >/etc/rdma/rsocket/$1; }
 
-begins "no file" "524288 524288 384 384 64 0"
+begins "no file" "1048576 1048576 384 384 64 0"
 file wmem_default 65536
 file mem_default 131072
 file sqsize_default 64
@@ -54,7 +54,7 @@ rm /etc/rdma/rsocket/sqsize_default
 mkdir /etc/rdma/rsocket/sqsize_default
 file rqsize_default "  200 and more"
 rm /etc/rdma/rsocket/inline_default /etc/rdma/rsocket/iomap_size
-begins "no number" "524288 524288 384 200 64 0"
+begins "no number" "1048576 1048576 384 200 64 0"
 
 rm -rf --one-file-system /etc/rdma/rsocket/*
 for f in wmem_default mem_default sqsize_default rqsize_default inline_default polling_time wake_up_interval; do file $f 1; done

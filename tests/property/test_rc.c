@@ -658,6 +658,14 @@ static void random_ack_class(uint64_t seed, struct rs_nic_config *c)
 	c->ack_tc = (uint8_t)rs_random_below(&r, RS_CLASSES);
 }
 
+/* Every third run has ACKs by bytes, too. */
+static uint32_t random_ack_bytes(uint64_t seed)
+{
+	struct rs_random r = rs_random_stream(seed, 5, 0x41434b42);
+
+	return rs_random_below(&r, 3) ? 0 : rs_random_below(&r, 128 << 10);
+}
+
 static void run(uint64_t seed, struct hostile_counts *sum)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -674,6 +682,7 @@ static void run(uint64_t seed, struct hostile_counts *sum)
 	c.selective = random_selective(seed);
 	c.probe = random_probe(seed);
 	random_ack_class(seed, &c);
+	c.ack_bytes = random_ack_bytes(seed);
 	w->credits = w->gentle && seed % 3 == 1;
 	c.tell_credits = w->credits;
 	w->probe = c.probe != 0;

@@ -14,7 +14,7 @@ enum {
 	RS_SOCK_SGES = 2,      /* halves of the receive buffer that the peer may write to */
 	RS_SOCK_CONTROLS = 4,  /* sends kept for messages that carry no data */
 	RS_SOCK_QUEUE = 384,
-	RS_SOCK_BUFFER = 512 * 1024,
+	RS_SOCK_BUFFER = 1024 * 1024,
 	RS_SOCK_INLINE = 64,
 	RS_SOCK_TRANSFER = 128 * 1024, /* bytes of one WRITE at most */
 	RS_SOCK_APART = 8 * 1024, /* from so many on, what tells of them is a WRITE of its own */

@@ -286,8 +286,8 @@ static int fill_ring(struct rs_sock *s, const uint8_t *bytes, uint32_t n, struct
 /*
  * n bytes to the peer, counted. False: the QP refused. Of many, the message that tells of them is
  * an empty WRITE behind theirs: the last packet of a WRITE that carries it is longer than those
- * before, so that by the wire it needs a send of its own; and between processes a WRITE without it
- * is copied at once to where it belongs.
+ * before, so that by the wire it needs a send of its own, unless all are filled to one length; and
+ * between processes a WRITE without it is copied at once to where it belongs.
  */
 static bool post_bytes(struct rs_sock *s, const uint8_t *bytes, uint32_t n, uint64_t to,
 		       uint32_t key, const uint32_t *message)
@@ -295,7 +295,8 @@ static bool post_bytes(struct rs_sock *s, const uint8_t *bytes, uint32_t n, uint
 	struct ibv_sge sge[2] = {{(uintptr_t)bytes, n, 0}};
 	bool inlined = n <= s->inline_size;
 	uint32_t freed = inlined ? 0 : n;
-	bool apart = message && n >= RS_SOCK_APART && s->sends + 1 < most_sends(s);
+	bool apart = message && n >= RS_SOCK_APART && s->sends + 1 < most_sends(s) &&
+		     !rs_verbs_fills(s->id->qp);
 	struct ibv_send_wr *bad,
 		tell = {.opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .wr.rdma = {to, key}},
 		wr = {.wr_id = freed,

@@ -152,14 +152,24 @@ static void test_responder_acks_are_merged(void **state)
 static void test_responder_acks_every_so_many_packets(void **state)
 {
 	static const struct {
-		uint32_t every, acks;
-	} rows[] = {{1, 8}, {2, 4}, {4, 2}, {8, 1}, {0, 1}, {100, 1}};
+		uint32_t every, bytes, acks;
+	} rows[] = {{1, 0, 8},
+		    {2, 0, 4},
+		    {4, 0, 2},
+		    {8, 0, 1},
+		    {0, 0, 1},
+		    {100, 0, 1},
+		    {1, 2 * PAIR_MTU, 4},
+		    {1, 2 * PAIR_MTU + 1, 3},
+		    {4, 2 * PAIR_MTU, 2},
+		    {1, 100 * PAIR_MTU, 1}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct pair t;
 
 		pair_begin(&t);
 		t.config.ack_every = rows[i].every;
+		t.config.ack_bytes = rows[i].bytes;
 		pair_connect(&t);
 		pair_post(&t, RS_WR_WRITE, 8 * PAIR_MTU);
 		for (int k = 0; k < 8; k++) {
