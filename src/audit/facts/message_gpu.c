@@ -182,11 +182,12 @@ static const struct rs_message rows[] = {
 		.check = "P14",
 		.severity = MAJ,
 		.confidence = RS_HIGH,
-		.title = "NVIDIA's diagnostics fail on this host",
-		.why = "a GPU, its slot or its links did not pass DCGM's own test",
+		.title = "a vendor's diagnostics of GPUs fail on this host",
+		.why = "a GPU, its slot or its links did not pass the test (DCGM, RVS)",
 		.need = "dcgmi diag -r 3 -v; nvidia-smi -q",
 		.need_why = "which part, and its errors",
-		.pattern = P("Fail - GPU", "| Fail - All", "Diagnostic *| Fail"),
+		.pattern =
+			P("Fail - GPU", "| Fail - All", "Diagnostic *| Fail", "[RESULT] * FALSE"),
 	},
 	{
 		.key = "fabricmanager",

@@ -138,6 +138,7 @@ static const struct rs_message rows[] = {
 		.why = "its module is not loaded (mst start), or the host has no such NIC",
 		.need = "lspci | grep -i mellanox",
 		.need_why = "whether the NIC is there",
+		.pattern = P("No MST devices were found"),
 	},
 	{
 		.key = "node-drained",

@@ -693,7 +693,8 @@ static const struct rs_message rows[] = {
 		.pattern = P("Cannot get device settings: No such device",
 			     "Cannot get device pause settings: No such device",
 			     "Cannot get driver information: No such device",
-			     "Cannot get device ring settings: No such device"),
+			     "Cannot get device ring settings: No such device",
+			     "could not open network device * (No such device)"),
 	},
 	{
 		.key = "link-none",

@@ -183,6 +183,7 @@ static bool is_glossed(const char *line, const char *at, const char *end)
 static bool is_source(const char *line, const char *at, const char *end)
 {
 	size_t n = strlen(line);
+	const char *before;
 	bool quoted;
 
 	/* a pattern may begin within a word, whose case differs */
@@ -197,8 +198,10 @@ static bool is_source(const char *line, const char *at, const char *end)
 	/* an argument: ("Failed to create QP", ...); JSON has a colon before its strings */
 	if (quoted && at > line + 1 && at[-2] == '(')
 		return true;
-	/* quoted by itself: "transport retry counter exceeded" */
-	return quoted && end[0] == at[-1] && (at < line + 2 || at[-2] != ':');
+	/* quoted by itself: "transport retry counter exceeded"; a key's value is none of these */
+	for (before = at - 1; quoted && before > line && before[-1] == ' ';)
+		before--;
+	return quoted && end[0] == at[-1] && (before <= line || before[-1] != ':');
 }
 
 /* ---- errno ---- */

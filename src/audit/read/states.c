@@ -569,6 +569,11 @@ static bool table(struct at *s)
 	}
 	if (s->commas)
 		return false;
+	/* columns that stand apart are by their places, though one of them is empty */
+	if (n >= 2 && n + 2 >= s->n_head && s->n_head >= 4 && s->n_head * 4 >= s->n_words * 3) {
+		row(s, cell, at, n);
+		return true;
+	}
 	if (narrow(s))
 		return true;
 	if (n < 2 || n + 2 < s->n_head)
@@ -667,6 +672,48 @@ static bool printed(struct at *s)
 	return false;
 }
 
+/* "DCGM_FI_DEV_XID_ERRORS{gpu=\"3\",UUID=\"GPU-1\"} 79": Prometheus' text. The labels are words of
+ * the path. */
+static bool metric(struct at *s)
+{
+	char name[PATH], value[32];
+	const char *t = s->l->text, *open = strchr(t, '{'), *close = strrchr(t, '}');
+
+	if (!open || !close || open == t || close < open ||
+	    strspn(t, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:") !=
+		    (size_t)(open - t) ||
+	    sscanf(close + 1, " %31[0-9.e+-]", value) != 1)
+		return false;
+	snprintf(name, sizeof(name), "%.*s %.*s", (int)(close - open), open, (int)(open - t), t);
+	snprintf(s->entry, sizeof(s->entry), "%s", "");
+	judge(s, name, value);
+	return true;
+}
+
+/* "91283 segments retransmitted": a number and what it counts. */
+static bool number_first(struct at *s)
+{
+	char number[32];
+	int end = 0;
+
+	if (sscanf(s->l->text, "%31[0-9] %n", number, &end) != 1 || !end ||
+	    !isalpha((unsigned char)s->l->text[end]) || strpbrk(s->l->text + end, "0123456789:=|,"))
+		return false;
+	pair(s, s->l->text + end, number);
+	return true;
+}
+
+/* A number alone is the value of what the command names. */
+static bool lone(struct at *s)
+{
+	const char *t = s->l->text;
+
+	if (!*s->command || !isdigit((unsigned char)*t) || strspn(t, "0123456789.") != strlen(t))
+		return false;
+	judge(s, s->command, t);
+	return true;
+}
+
 /* "TcpRetransSegs  91823  0.0": a name and its number, without a sign between. */
 static bool counted(struct at *s)
 {
@@ -682,9 +729,27 @@ static bool counted(struct at *s)
 	return true;
 }
 
+/* "03:11:22 AM     IFACE": sar's clock before a row. */
+static void unclock(char *text)
+{
+	unsigned h, m, sec;
+	int n = 0;
+
+	if (sscanf(text, "%2u:%2u:%2u%n", &h, &m, &sec, &n) != 3 || n != 8 || text[8] != ' ')
+		return;
+	text[0] = ' ';
+	n += (int)strspn(text + n, " ");
+	if (!strncmp(text + n, "AM ", 3) || !strncmp(text + n, "PM ", 3))
+		n += 3;
+	n += (int)strspn(text + n, " ");
+	memmove(text, text + n, strlen(text + n) + 1);
+}
+
 static void take(struct at *s)
 {
 	const char *t = s->l->text;
+
+	unclock(s->l->text);
 	size_t rule = strspn(t, "-= +");
 
 	if (!*t) {
@@ -704,7 +769,7 @@ static void take(struct at *s)
 		return;
 	if (strchr(t, '|') && bars(s))
 		return;
-	if (table(s) || counted(s))
+	if (metric(s) || lone(s) || table(s) || counted(s) || number_first(s))
 		return;
 	if (heading(s))
 		return;

@@ -38,6 +38,7 @@ const struct rs_state_row rs_state_rows[] = {
 	OVER("retired|retirement double-bit|dbe", "threshold", 0, "gpu-ecc"),
 	OVER("ecc|ras|umc|sram|dram|hbm|gpu$ uncorrect|double-bit|ue$|dbe",
 	     "threshold|fec|nic|port|remap|remapped", 0, "gpu-ecc"),
+	OVER("xid-errors", "threshold", 45, "state-gpu"),
 	IS("gpu recovery-action", NULL,
 	   "reset|reboot|gpu reset|node reboot|drain|drain p2p|drain and reset", "gpu-reset"),
 	IS("fabric|nvlink unhealthy", NULL, YES, "gpu-fabric"),
@@ -80,6 +81,11 @@ const struct rs_state_row rs_state_rows[] = {
 	   "up|linkup|link up", "port-up"),
 	IS("dra-net state", NULL, "down", "port-down"),
 	IS("operational$", NULL, "false", "rdma-off"),
+	/* IBTA vol. 1 14.2.5.6, as node_exporter and registers give them: by number */
+	IS("infiniband physical-state-id", NULL, "2|3|4|6|7", "port-down"),
+	IS("infiniband state-id", "physical", "1|2|3", "port-down"),
+	IS("infiniband state-id", NULL, "4|5", "port-up"),
+	IS("paos|mlxreg oper-status", NULL, "0x00000002|0x2", "port-down"),
 	OTHER("net-health status", NULL, "success|init|undetected|n a", "state-nic"),
 	{"link|pcie speed active", NULL, RS_STATE_BELOW, 0, NULL, "slot-slow"},
 	{"link|pcie width active", NULL, RS_STATE_BELOW, 0, NULL, "slot-narrow"},
@@ -114,7 +120,10 @@ const struct rs_state_row rs_state_rows[] = {
 	OVER("link-downed|link-down-events|link-down-counter|link-error-recovery|"
 	     "link-integrity-errors",
 	     "max|threshold", 20, "port-counts"),
-	OVER("tcp-retrans-segs|retrans-segs|tcp-ext-tcptimeouts", "max", 1000000, "tcp-resends"),
+	/* of sar: by second */
+	OVER("rxdrop|txdrop|rxfifo|txfifo", "total|max", 100, "port-drops"),
+	OVER("segments-retransmit|tcp-retrans-segs|retrans-segs|tcp-ext-tcptimeouts", "max",
+	     1000000, "tcp-resends"),
 	OVER("discards-phy|xmit-discards|rx-discards|tx-discards", "max|threshold", 10000,
 	     "port-drops"),
 
@@ -140,6 +149,14 @@ const struct rs_state_row rs_state_rows[] = {
 	/* ---- Slurm, systemd ---- */
 	IS("state", "link|port|phys|module|reporter|gpu|health|status|fabric",
 	   "node fail|node_fail|out of memory|out of me|boot fail|deadline", "job-state"),
+	IS("pbsnodes|bhosts|qhost|lsload|condor-status|ntype|mom state|status", NULL,
+	   "offline|down|unavail|unreach|closed adm|closed lim|unlicensed|lim unavail|state "
+	   "unknown",
+	   "node-drained"),
+	IS("domain-state", NULL, "degraded|down|unavailable|not ready", "imex"),
+	IS("docker|podman|nerdctl|crictl status|state", NULL,
+	   "exited 137|exited 1|exited 134|exited 135|exited 139|exited 255|restarting|dead",
+	   "pod-broken"),
 	IS("sinfo|scontrol|slurm|partition|node|nodes|node-name|nodelist state",
 	   "link|port|dev|interface|ifname|rdma|nic|hca|ca|dladm",
 	   "inval|invalid|down|drained|draining|drain|drng|fail|failing|not responding",
@@ -154,6 +171,7 @@ const struct rs_state_row rs_state_rows[] = {
 	/* ---- Machines ---- */
 	IS("temp|temperature", "threshold|limit|high|low|max", "critical|overheat",
 	   "sensor-critical"),
+	OVER("mget-temp", NULL, 105, "sensor-critical"),
 	IS("off-line-cpu|offline-cpu", "mask-0x0", "0|1|2|3|4|5|6|7|8|9", "cpus-offline"),
 	OVER("off-line-cpu|offline-cpu", NULL, 0, "cpus-offline"),
 	IS("current-active-profile", NULL, "powersave|balanced|desktop|laptop|virtual guest",

@@ -57,6 +57,14 @@ static const struct rs_kind kinds[] = {
 		.kernel = true,
 	},
 	{
+		.check = "N17",
+		.any = "nfs|nfs4|libceph|ceph|cifs|smb|beegfs|gpfs|mmfs",
+		.with = "~not responding|~timed out|~connection|~socket closed|~session lost",
+		.title = "a network file system's server does not answer this host",
+		.need = "ping and rpcinfo of the server; ip route get SERVER",
+		.kernel = true,
+	},
+	{
 		.check = "P14",
 		.any = DRIVERS,
 		.but = "~corrected|~correctable",
@@ -273,7 +281,7 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "N15",
-		.any = "~sharp",
+		.any = "~sharp|~available osts|~group alloc failed",
 		.but = "~sharply|~sharper|~c-sharp",
 		.title = "a line states a failure of SHARP (reduction in the switches)",
 		.need = "systemctl status sharp_am, on the subnet manager's host; sharp_hello; "
@@ -298,7 +306,7 @@ static const struct rs_kind kinds[] = {
 		.any = "socket|sockets|connect|connected|connecting|connection|listen|tcp|"
 		       "~bind to|~bind address|~bind port|~bind()|~binding to|~bind failed|"
 		       "~tcpstore|hostname|hostnames|rendezvous|bootstrap|etcd|metadata|"
-		       "handshake|~interface|~ip "
+		       "handshake|~rpc agent|~incoming request|~interface|~ip "
 		       "address|subnet|~communicat|~store_based|~getaddrinfo|~kv "
 		       "store",
 		.but = "database|sql|~http|~docker.sock|display|x11|dbus|~d-bus|~license|"
@@ -519,27 +527,28 @@ static bool is_told(const char *low)
 /* The line's own words say that something failed: not a setting's name, a column or a counter. */
 static bool is_strong(const char *low)
 {
-	return has_one(
-		low,
-		"~failed|fail|fails|failure|failures|~error:|~*error*|~[error]|~"
-		"nccl warn|fatal|"
-		"~traceback|errno|~exception|cannot|can't|~unable to|~could not|"
-		"~couldn't|~not enough|refused|rejected|~timed out|unreachable|~no such|"
-		"~not found|aborted|abort|exceeded|panic|crash|crashed|crashes|hang|"
-		"hangs|hung|hanging|stuck|~retry_exc|~bad address|~connection closed|~ closed (-|"
-		"~connection reset|~not responding|unhealthy|lost|~error code|"
-		"~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
-		"~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
-		"~out of range|~incompatib|~unbound variable|sigsegv|sigbus|sigabrt|~caught "
-		"signal|~cm_event_connect_error|~cm_event_device_removal|~terminate "
-		"called|~what():|~error (|~coredump|~core "
-		"dump|~errors in |~error "
-		"-|~error 0x|~doesn't work|~does not work|~not working|"
-		"~not available|~no data available|~ret=-|~ret = -|~rc=-|~rc = -|~not "
-		"permitted|~non-zero status|~null value|~returned "
-		"-1|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
-		"~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
-		"~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
+	return has_one(low,
+		       "~failed|fail|fails|failure|failures|~error:|~*error*|~[error]|~"
+		       "nccl warn|fatal|"
+		       "~traceback|errno|~exception|cannot|can't|~unable to|~could not|"
+		       "~couldn't|~not enough|refused|rejected|~timed out|unreachable|~no such|"
+		       "~not found|aborted|abort|exceeded|panic|crash|crashed|crashes|hang|"
+		       "hangs|hung|hanging|stuck|~retry_exc|~bad address|~connection closed|~ "
+		       "closed (-|~encountered "
+		       "error|"
+		       "~connection reset|~not responding|unhealthy|lost|~error code|"
+		       "~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
+		       "~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
+		       "~out of range|~incompatib|~unbound variable|sigsegv|sigbus|sigabrt|~caught "
+		       "signal|~cm_event_connect_error|~cm_event_device_removal|~terminate "
+		       "called|~what():|~error (|~coredump|~core "
+		       "dump|~errors in |~error "
+		       "-|~error 0x|~doesn't work|~does not work|~not working|"
+		       "~not available|~no data available|~ret=-|~ret = -|~rc=-|~rc = -|~not "
+		       "permitted|~non-zero status|~null value|~returned "
+		       "-1|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
+		       "~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
+		       "~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
 }
 
 static unsigned words(const char *low)

@@ -173,6 +173,29 @@ static void test_queries(void **state)
 	shows("$ for d in mlx5_0 mlx5_1; do echo -n \"$d \"; cat "
 	      "/sys/class/infiniband/$d/ports/1/state; done\nmlx5_0 4: ACTIVE\nmlx5_1 1: DOWN\n",
 	      "port-down");
+	/* Prometheus' text, by its labels */
+	shows("$ curl -s n1:9400/metrics\nDCGM_FI_DEV_XID_ERRORS{gpu=\"2\",UUID=\"GPU-3\"} 94\n",
+	      "state-gpu");
+	calm("$ curl -s n1:9400/metrics\nDCGM_FI_DEV_XID_ERRORS{gpu=\"2\",UUID=\"GPU-3\"} 0\n",
+	     "state-gpu");
+	shows("node_infiniband_state_id{device=\"mlx5_4\",port=\"1\"} 1\n", "port-down");
+	calm("node_infiniband_state_id{device=\"mlx5_4\",port=\"1\"} 4\n", "port-down");
+	/* a number before what it counts, a clock before a row, a number alone */
+	shows("$ netstat -s\nTcp:\n    71283912 segments retransmitted\n", "tcp-resends");
+	calm("$ netstat -s\nTcp:\n    7128 segments retransmitted\n", "tcp-resends");
+	shows("$ sar -n EDEV 1 1\n09:11:22 PM     IFACE   rxerr/s   txerr/s  rxdrop/s\n"
+	      "09:11:23 PM  ens2np0      0.00      0.00   7123.00\n",
+	      "port-drops");
+	shows("$ mget_temp -d 0000:3b:00.0\n111\n", "sensor-critical");
+	calm("$ mget_temp -d 0000:3b:00.0\n61\n", "sensor-critical");
+	/* columns that stand apart, one of them empty */
+	shows("$ docker ps -a\nCONTAINER ID   IMAGE         STATUS                      PORTS   "
+	      "NAMES\n72a1           vllm:latest   Exited (137) 2 minutes ago          w-1\n",
+	      "pod-broken");
+	calm("$ docker ps -a\nCONTAINER ID   IMAGE         STATUS                      PORTS   "
+	     "NAMES\n72a1           vllm:latest   Exited (0) 2 minutes ago            w-1\n",
+	     "pod-broken");
+	shows("$ pbsnodes -l\ngpu04                offline,down\n", "node-drained");
 	/* a port's state is none of the scheduler's */
 	calm("Port 2:\n\tState: Down\n", "node-drained");
 }
