@@ -308,7 +308,7 @@ static void watchdog(struct junos *j, const char *port, const char *profile)
 static void drop_profile(struct junos *j, const char *port, int queue, const char *name)
 {
 	const char *got[RS_CONFIG_CAPTURES];
-	int least = -1, most = -1, level;
+	int least = -1, most = -1, chance = -1, level;
 	const struct rs_statement *s;
 	char pattern[200];
 	uint32_t at = 0, line = 0;
@@ -316,9 +316,11 @@ static void drop_profile(struct junos *j, const char *port, int queue, const cha
 	snprintf(pattern, sizeof(pattern), "class-of-service drop-profiles %s *", name);
 	while ((s = rs_config_next(&j->cos, &at, pattern, got)))
 		for (unsigned i = 3; i + 1 < s->n; i++) {
+			level = atoi(s->word[i + 1]);
+			if (!strcmp(s->word[i], "drop-probability") && level > chance)
+				chance = level;
 			if (strcmp(s->word[i], "fill-level"))
 				continue;
-			level = atoi(s->word[i + 1]);
 			least = least < 0 || level < least ? level : least;
 			most = level > most ? level : most;
 			line = s->line;
@@ -327,6 +329,8 @@ static void drop_profile(struct junos *j, const char *port, int queue, const cha
 		return;
 	say_number(j, line, port, "queue/%d/kmin_percent", queue, least);
 	say_number(j, line, port, "queue/%d/kmax_percent", queue, most);
+	if (chance >= 0)
+		say_number(j, line, port, "queue/%d/pmax", queue, chance);
 }
 
 static void scheduler(struct junos *j, const char *port, int queue, const char *name)

@@ -526,6 +526,9 @@ static void global_line(struct mqc *m, char **w, unsigned n, uint32_t line)
 {
 	if (n == 2 && (!strcmp(w[0], "hostname") || !strcmp(w[0], "switchname")))
 		say(m, line, NULL, "hostname", "%s", w[1]);
+	/* "version 10.4(3) Bios:version 01.10" */
+	if (n > 1 && !strcmp(w[0], "version") && isdigit((unsigned char)*w[1]))
+		say(m, line, NULL, "os_version", "%s", w[1]);
 	if (n > 2 && !strcmp(w[0], "priority-flow-control") && !strncmp(w[1], "watch", 5) &&
 	    m->block != INTERFACE) {
 		m->watchdog = strcmp(w[n - 1], "off") != 0;

@@ -156,7 +156,11 @@ const struct rs_rule rs_rules_switch[] = {
 	 "Switches of one role have equal class maps, PFC, thresholds and watchdogs.",
 	 "ECMP spreads flows over twins",
 	 "Normalised facts are compared, not text: names, addresses and descriptions differ by "
-	 "right. Switches count as twins when system, model and role are equal as far as said.",
+	 "right. Switches count as twins when system, model and role are equal as far as said. "
+	 "Where "
+	 "their names differ in numbers alone, frame sizes, FEC and speeds are compared, too, and "
+	 "what "
+	 "one configuration has and the other lacks counts.",
 	 switch_s10},
 	{"S11", "hash-and-ar", RS_MAJOR,
 	 "The UDP source port is in the hash; adaptive routing is on everywhere or nowhere.",

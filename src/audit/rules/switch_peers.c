@@ -1,6 +1,7 @@
 /* Checks of switches: what they are to each other and to hosts: MTU, twins, hashing,
  * oversubscription.
  */
+#include <ctype.h>
 #include <string.h>
 #include "audit/facts/hop.h"
 #include "audit/facts/look.h"
@@ -143,15 +144,61 @@ void switch_s09(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- S10: twins ---- */
 
-/* What a switch's ports have most often, of what hosts notice: its normal form. */
-static const char *const twin_names[] = {
-	"dscp_to_tc/", "tc_to_pg/", "tc_to_queue/", "pfc/", "queue/", "watchdog", NULL};
+/* What a switch's ports have most often, of what hosts notice, is its normal form. What is QoS must
+ * be alike where role and model are; the rest only where names are alike, too ("leaf1", "leaf2").
+ */
+static const struct twin_name {
+	const char *name; /* of facts, by prefix */
+	bool qos;
+	enum rs_severity severity;
+} twin_names[] = {
+	{"dscp_to_tc/", true, RS_MAJOR},  {"tc_to_pg/", true, RS_MAJOR},
+	{"tc_to_queue/", true, RS_MAJOR}, {"pfc/", true, RS_MAJOR},
+	{"pfc_dscp/", true, RS_MAJOR},    {"queue/", true, RS_MAJOR},
+	{"watchdog", true, RS_MAJOR},     {"trust", true, RS_MAJOR},
+	{"mtu", false, RS_MAJOR},         {"fec", false, RS_MAJOR},
+	{"speed_mbps", false, RS_MAJOR},
+};
 
-/* The commonest value of a fact over a switch's ports; NULL: no port has it. */
-static const struct rs_fact *commonest(const struct rs_audit *a, const char *sw, const char *name)
+enum { TWIN_NAMES = 256, TWIN_PORTS = 64 /* of a switch whose names are looked at */ };
+
+static const struct twin_name *twin_name(const char *name)
+{
+	for (unsigned i = 0; i < sizeof(twin_names) / sizeof(*twin_names); i++)
+		if (!strncmp(name, twin_names[i].name, strlen(twin_names[i].name)))
+			return &twin_names[i];
+	return NULL;
+}
+
+/* Adds the names of a switch's settings to those of its twin. */
+static unsigned names_of(const struct rs_audit *a, const char *sw, const char **name, unsigned n)
+{
+	uint32_t at = 0;
+	const char *port;
+
+	for (unsigned ports = 0; ports < TWIN_PORTS && (port = rs_hop_port(a, &at, sw)); ports++) {
+		uint32_t k = rs_facts_seek(a->facts, sw, port);
+		const struct rs_fact *f;
+
+		while ((f = rs_facts_next(a->facts, &k, sw, port, "")) && n < TWIN_NAMES) {
+			unsigned i = 0;
+
+			while (i < n && strcmp(name[i], f->name))
+				i++;
+			if (i == n && !strcmp(f->subject, port) && twin_name(f->name))
+				name[n++] = f->name;
+		}
+	}
+	return n;
+}
+
+/* The commonest value of a fact over a switch's ports; NULL: no port has it. most: half of them
+ * have it. */
+static const struct rs_fact *commonest(const struct rs_audit *a, const char *sw, const char *name,
+				       bool *most)
 {
 	const struct rs_fact *value[8];
-	unsigned votes[8] = {0}, n = 0, best = 0;
+	unsigned votes[8] = {0}, n = 0, best = 0, ports = 0, have = 0;
 	uint32_t at = 0;
 	const char *port;
 
@@ -159,6 +206,8 @@ static const struct rs_fact *commonest(const struct rs_audit *a, const char *sw,
 		const struct rs_fact *f = rs_facts_get(a->facts, sw, port, name);
 		unsigned k = 0;
 
+		ports++;
+		have += f != NULL;
 		while (f && k < n && strcmp(value[k]->value, f->value))
 			k++;
 		if (!f || k == 8)
@@ -166,10 +215,14 @@ static const struct rs_fact *commonest(const struct rs_audit *a, const char *sw,
 		if (k == n)
 			value[n++] = f;
 		votes[k]++;
+		/* what stands for all ports */
+		if (!strcmp(port, "port/*"))
+			have += TWIN_PORTS * TWIN_NAMES;
 	}
 	for (unsigned k = 1; k < n; k++)
 		if (votes[k] > votes[best])
 			best = k;
+	*most = 2 * have >= ports;
 	return n ? value[best] : NULL;
 }
 
@@ -190,42 +243,103 @@ static bool twins(const struct rs_audit *a, const char *x, const char *y)
 	return true;
 }
 
+/* "leaf1" and "leaf2", "rack1-sw3" and "rack2-sw4": names that differ in numbers alone. */
+static bool named_alike(const char *x, const char *y)
+{
+	while (*x && *y) {
+		if (isdigit((unsigned char)*x) && isdigit((unsigned char)*y)) {
+			x += strspn(x, "0123456789");
+			y += strspn(y, "0123456789");
+		} else if (*x++ != *y++) {
+			return false;
+		}
+	}
+	return !*x && !*y;
+}
+
+/* A setting that one of two configurations has on most ports, and the other nowhere. */
+static void s10_lone(struct rs_gather *g, const char *has, const char *lacks,
+		     const struct rs_fact *f, const struct twin_name *t)
+{
+	if (f->trust == RS_TRUST_INTENT && t->qos && named_alike(has, lacks))
+		rs_gather_fail(g, t->severity, lacks, NULL, f, NULL,
+			       "%s and %s have one role and differ: %s is %s on %s alone", has,
+			       lacks, f->name, f->value, has);
+}
+
+/* What one port has of QoS, and the port of that name on the twin has not though others there do.
+ */
+static void s10_port(struct rs_gather *g, const char *has, const char *lacks, const char *port)
+{
+	uint32_t at = rs_facts_seek(g->a->facts, has, port);
+	const struct rs_fact *f;
+	bool most;
+
+	if (!rs_facts_next(g->a->facts, &(uint32_t){rs_facts_seek(g->a->facts, lacks, port)}, lacks,
+			   port, ""))
+		return;
+	while ((f = rs_facts_next(g->a->facts, &at, has, port, "")) && !strcmp(f->subject, port)) {
+		const struct twin_name *t = twin_name(f->name);
+
+		if (t && t->qos && !rs_look(g->a, lacks, port, "%s", f->name) &&
+		    commonest(g->a, lacks, f->name, &most))
+			s10_lone(g, has, lacks, f, t);
+	}
+}
+
+/* Settings of the whole switch. */
+static void s10_host(struct rs_gather *g, const char *x, const char *y)
+{
+	static const char *const names[] = {"roce_mode", "ar"};
+	static const struct twin_name whole = {"", true, RS_MAJOR};
+
+	for (unsigned i = 0; named_alike(x, y) && i < sizeof(names) / sizeof(*names); i++) {
+		const struct rs_fact *mine = rs_look(g->a, x, "host", "%s", names[i]);
+		const struct rs_fact *theirs = rs_look(g->a, y, "host", "%s", names[i]);
+
+		if (mine && !theirs)
+			s10_lone(g, x, y, mine, &whole);
+		else if (theirs && !mine)
+			s10_lone(g, y, x, theirs, &whole);
+		else if (mine && strcmp(mine->value, theirs->value))
+			rs_gather_fail(g, RS_MAJOR, y, NULL, mine, theirs,
+				       "%s and %s have one role and differ: %s is %s and %s", x, y,
+				       names[i], mine->value, theirs->value);
+	}
+}
+
 static void s10_pair(struct rs_gather *g, const char *x, const char *y)
 {
 	const struct rs_fact *one = NULL, *two = NULL; /* that were compared and agree */
-	unsigned compared = 0;
+	const char *name[TWIN_NAMES], *port;
+	unsigned compared = 0, n = names_of(g->a, y, name, names_of(g->a, x, name, 0));
 
-	for (unsigned k = 0; twin_names[k]; k++) {
-		const struct rs_fact *f;
-		struct rs_hop_view v;
-		const char *port;
-		uint32_t at = 0, first = 0;
+	for (unsigned k = 0; k < n; k++) {
+		const struct twin_name *t = twin_name(name[k]);
+		bool many, most;
+		const struct rs_fact *mine = commonest(g->a, x, name[k], &many);
+		const struct rs_fact *theirs = commonest(g->a, y, name[k], &most);
 
-		/* the first port that classifies names what there is to compare */
-		while ((port = rs_hop_port(g->a, &first, x))) {
-			rs_hop_view(g->a, x, port, &v);
-			if (v.classifies)
-				break;
-		}
-		while (port && (f = rs_facts_next(g->a->facts, &at, x, port, twin_names[k]))) {
-			const struct rs_fact *mine, *theirs;
-
-			if (strcmp(f->subject, port))
-				continue;
-			mine = commonest(g->a, x, f->name);
-			theirs = commonest(g->a, y, f->name);
-			compared += mine && theirs;
-			if (!mine || !theirs)
-				continue;
-			if (!strcmp(mine->value, theirs->value)) {
-				one = mine;
-				two = theirs;
-				continue;
-			}
-			rs_gather_fail(g, RS_MAJOR, y, NULL, mine, theirs,
+		if (mine && !theirs && many)
+			s10_lone(g, x, y, mine, t);
+		if (theirs && !mine && most)
+			s10_lone(g, y, x, theirs, t);
+		if (!mine || !theirs || (!t->qos && !named_alike(x, y)))
+			continue;
+		if (strcmp(mine->value, theirs->value)) {
+			rs_gather_fail(g, t->severity, y, NULL, mine, theirs,
 				       "%s and %s have one role and differ: %s is %s and %s", x, y,
-				       f->name, mine->value, theirs->value);
+				       name[k], mine->value, theirs->value);
+		} else if (t->qos) {
+			one = mine;
+			two = theirs;
 		}
+		compared += t->qos;
+	}
+	s10_host(g, x, y);
+	for (uint32_t at = 0; named_alike(x, y) && (port = rs_hop_port(g->a, &at, x));) {
+		s10_port(g, x, y, port);
+		s10_port(g, y, x, port);
 	}
 	if (compared)
 		rs_gather_pass(g, one, two);

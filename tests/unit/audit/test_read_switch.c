@@ -63,8 +63,8 @@ static const char junos_set[] =
 	"code-points 101000\n"
 	"set class-of-service classifiers dscp d1 forwarding-class RDMA loss-priority low "
 	"code-points 101001\n"
-	"set class-of-service drop-profiles dp interpolate fill-level 40\n"
-	"set class-of-service drop-profiles dp interpolate fill-level 80\n"
+	"set class-of-service drop-profiles dp interpolate fill-level 40 drop-probability 0\n"
+	"set class-of-service drop-profiles dp interpolate fill-level 80 drop-probability 100\n"
 	"set class-of-service forwarding-classes class CNP queue-num 6\n"
 	"set class-of-service forwarding-classes class RDMA queue-num 4\n"
 	"set class-of-service forwarding-classes class RDMA no-loss\n"
@@ -101,6 +101,7 @@ static void check_junos(const struct rs_audit *a)
 	expect(a, port, "queue/4/ecn", "1");
 	expect(a, port, "queue/4/kmin_percent", "40");
 	expect(a, port, "queue/4/kmax_percent", "80");
+	expect(a, port, "queue/4/pmax", "100");
 	expect(a, port, "watchdog", "on");
 	expect(a, port, "watchdog/detection_ms", "200");
 	/* a port that is split, one that is switched off by the editor, one that no wildcard means
