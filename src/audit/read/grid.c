@@ -913,6 +913,25 @@ static bool spaced(struct grid *g)
 	return true;
 }
 
+/* "Rx Optical Power (avg dBm) -24.81  5.00  4.00": a name that ends in its unit, and its value. */
+static bool measured(struct grid *g)
+{
+	char copy[TEXT], *end;
+	double v;
+
+	snprintf(copy, sizeof(copy), "%.*s", TEXT - 1, g->line.text);
+	end = strchr(copy, ')');
+	if (!end || strchr(copy, ':') || !strchr(copy, '(') || end[1] != ' ')
+		return false;
+	end += 1 + strspn(end + 1, " ");
+	end[-1] = '\0';
+	end[strcspn(end, " ")] = '\0';
+	if (!isalpha((unsigned char)*copy) || !rs_term_number(end, &v))
+		return false;
+	judge(g, copy, end);
+	return true;
+}
+
 /* "Total Dropped Packets..................... 0" */
 static bool dotted(struct grid *g)
 {
@@ -1245,7 +1264,7 @@ static void table_or_pairs(struct grid *g)
 	}
 	if (strchr(g->line.text, '('))
 		members(g);
-	if (g->columns && row(g))
+	if (measured(g) || (g->columns && row(g)))
 		return;
 	if (may_head(g))
 		keep_head(g);
@@ -1294,15 +1313,44 @@ static void part_of_switch(struct grid *g)
 	struct cell c[COLUMNS];
 	unsigned n;
 
-	if (!of_hardware(g) || strstr(g->line.text, " - "))
+	/* a line without a number is a head */
+	if (!of_hardware(g) || strstr(g->line.text, " - ") || !strpbrk(g->line.text, "0123456789"))
 		return;
 	snprintf(copy, sizeof(copy), "%s", g->wide);
 	n = cells(copy, c, false);
-	for (unsigned i = 0; i < n; i++)
-		if (!strncasecmp(c[i].text, "stat", 4)) /* a head */
-			return;
 	for (unsigned i = 1; i < n; i++)
 		tell(g, part_state(c[i].text));
+}
+
+/* What a command's lines say in words, without a column or a key. */
+static void in_words(struct grid *g)
+{
+	static const struct {
+		const char *command, *words, *but, *key;
+	} said[] = {
+		{" ntp| ptp|clock|chrony",
+		 "unsynchron|not synchron|no sync|freerun|free run|holdover", NULL, "switch-clock"},
+		{"license|licence",
+		 " grace |expired|out of compliance|invalid|not authorized|"
+		 "unlicensed",
+		 "never|grace period 0", "switch-licence"},
+		{"reboot cause|reload cause|reset reason|reset cause|reboot history|system reset",
+		 "watchdog|fatal|panic|crash|thermal|power loss|overheat|parity|machine check",
+		 "user", "switch-crash"},
+		{"monit |services status|processes summary",
+		 "status failed|not running|does not exist|"
+		 "execution failed",
+		 NULL, "switch-crash"},
+	};
+	char plain[RS_TERM_CONTEXT];
+
+	if (!g->shown)
+		return;
+	rs_term_plain(g->line.text, plain, sizeof(plain));
+	for (unsigned i = 0; i < sizeof(said) / sizeof(*said); i++)
+		if (rs_term_in(said[i].command, g->command) && rs_term_in(said[i].words, plain) &&
+		    !(said[i].but && rs_term_in(said[i].but, plain)))
+			tell(g, said[i].key);
 }
 
 const char *rs_grid_alarm(const char *text)
@@ -1388,6 +1436,7 @@ static void line(struct grid *g)
 	if (tree(g) || ruling(g) || alarm_row(g))
 		return;
 	part_of_switch(g);
+	in_words(g);
 	hash_field(g, g->line.text);
 	if (!strchr(g->line.text, '|') && heading(g))
 		return;
@@ -1402,9 +1451,10 @@ static void line(struct grid *g)
 
 static bool is_show(const char *command)
 {
-	static const char *const verbs[] = {
-		"show ",    "sh ",       "display ", "dis ",   "nv show ", "info ",    "do show ",
-		"portstat", "queuestat", "pfcstat",  "pfcwd ", "fecstat",  "net show "};
+	static const char *const verbs[] = {"show ",     "sh ",     "display ", "dis ",
+					    "nv show ",  "info ",   "do show ", "portstat",
+					    "queuestat", "pfcstat", "pfcwd ",   "fecstat",
+					    "net show ", "ptmctl",  "monit ",   "sudo monit "};
 
 	for (unsigned i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
 		if (!strncmp(command, verbs[i], strlen(verbs[i])))

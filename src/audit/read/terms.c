@@ -186,6 +186,11 @@ static const struct term terms[] = {
 	 "switch-hardware", NULL},
 	{" warning | alarm |over temp|alert state", NULL, "temperature|sensor", IS,
 	 "true|yes|alarm", 0, "switch-hardware", NULL},
+	{" fan|psu|power supply",
+	 "speed|rpm|model|serial|direction|trust|type|thresh|count|number|airflow|num|part|"
+	 "revision",
+	 RS_TERM_HARDWARE, BEGINS, RS_TERM_BROKEN, 0, "switch-hardware", NULL},
+	{"cbl status|cable status", NULL, NULL, IS, "fail", 0, "wiring-told", NULL},
 	{"status|state|health|presence|inserted|powered",
 	 "link|interface|admin|bgp|lacp|vlan|oper speed|alert", RS_TERM_HARDWARE, HAS,
 	 RS_TERM_BROKEN, 0, "switch-hardware", NULL},
