@@ -4,6 +4,7 @@
  */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include "audit/read/event.h"
@@ -62,7 +63,7 @@ static bool percent_form(const char *p, int *level)
 			return true;
 	while (isupper((unsigned char)p[caps]) || isdigit((unsigned char)p[caps]) || p[caps] == '_')
 		caps++;
-	return caps == n && memchr(p, '_', n) && p[n] == ':';
+	return caps == n && (memchr(p, '_', n) || n > 8) && p[n] == ':';
 }
 
 static const char *percent(const char *text, int *level)
@@ -229,12 +230,13 @@ static const char *tagged(const char *text, int *level)
 static const char *daemon_of(const char *text, int *level)
 {
 	static const char *const names[] = {
-		"chassisd", "alarmd",   "craftd", "rpd",    "bfdd",         "lacpd",   "mib2d",
-		"dcd",      "dcpfe",    "pfed",   "l2ald",  "l2cpd",        "cosd",    "ppmd",
-		"picd",     "hwdre",    "hwdfpc", "fpc",    "evo-pfemand",  "pfemand", "fabricd",
-		"switchd",  "clagd",    "ptmd",   "smond",  "pwmd",         "portwd",  "ledmgrd",
-		"bgpd",     "zebra",    "ospfd",  "mstpd",  "nvued",        "sx_sdk",  "mlagd",
-		"xcvrd",    "thermald", "fand",   "powerd", "license-check"};
+		"chassisd", "alarmd",   "craftd", "rpd",    "bfdd",          "lacpd",   "mib2d",
+		"dcd",      "dcpfe",    "pfed",   "l2ald",  "l2cpd",         "cosd",    "ppmd",
+		"picd",     "hwdre",    "hwdfpc", "fpc",    "evo-pfemand",   "pfemand", "fabricd",
+		"switchd",  "clagd",    "ptmd",   "smond",  "pwmd",          "portwd",  "ledmgrd",
+		"bgpd",     "zebra",    "ospfd",  "mstpd",  "nvued",         "sx_sdk",  "mlagd",
+		"xcvrd",    "thermald", "fand",   "powerd", "license-check", "jddosd",  "jlaunchd",
+		"xntpd",    "/kernel"};
 
 	*level = NO_LEVEL;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -253,10 +255,31 @@ static const char *daemon_of(const char *text, int *level)
 	return NULL;
 }
 
+/* "<14>Nov  6 13:36:45 sw System: Interface ethernet 1/1/36, state down" of NetIron: a protocol's
+ * name, and the level in the priority (RFC 5424 6.2.1) */
+static const char *prioritised(const char *text, int *level)
+{
+	static const char *const names[] = {
+		" System: ", " BGP: ",  " OSPF: ", " ISIS: ", " BFD: ",
+		" STP: ",    " LACP: ", " MCT: ",  " VRRP: ", " Optics: "};
+	char *end;
+	long priority = *text == '<' ? strtol(text + 1, &end, 10) : -1;
+	const char *p;
+
+	if (priority < 0 || *end != '>')
+		return NULL;
+	*level = (int)(priority % 8);
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if ((p = strstr(text, names[i])))
+			return p;
+	return NULL;
+}
+
 bool rs_event_parse(const char *text, struct rs_event *out)
 {
 	static const char *(*const forms[])(const char *, int *) = {
-		percent, module, sonic, sr_linux, sr_os, aos_cx, bracketed, tagged, daemon_of};
+		percent, module,    sonic,  sr_linux,  sr_os,
+		aos_cx,  bracketed, tagged, daemon_of, prioritised};
 
 	/* what a program would print, and what is looked for */
 	if (strstr(text, "(\"") || strstr(text, "grep "))
@@ -286,9 +309,10 @@ void rs_event_join(struct rs_event *e, const char *text)
 bool rs_event_maybe(const char *data, size_t size)
 {
 	static const char *const marks[] = {
-		"%",    "]: ",    "Event|", "#orchagent", "|W: ",     "|E: ",
-		"|C: ", "ERR ",   "MAJOR:", "CRITICAL:",  "WARNING:", "MINOR:",
-		" fpc", "TMNX: ", "<Warn:", "<Erro:",     "<Crit:",   "d: "};
+		"%",         "]: ",    "Event|", "#orchagent", "|W: ",     "|E: ",
+		"|C: ",      "ERR ",   "MAJOR:", "CRITICAL:",  "WARNING:", "MINOR:",
+		" fpc",      "TMNX: ", "BGP: ",  "OSPF: ",     "System: ", "/kernel: ",
+		"launchd: ", "<Warn:", "<Erro:", "<Crit:",     "d: "};
 
 	for (unsigned i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		if (memmem(data, size, marks[i], strlen(marks[i])))
@@ -379,6 +403,11 @@ static const struct topic {
 	 "action",
 	 NO_LEVEL, "pfc-storm"},
 	{WATCH "|lossless", NULL, "failed to start|no lossless", NO_LEVEL, "watchdog-refused"},
+	{"ddos|host bound|protocol violation|processes ceiling|maxproc", NULL,
+	 "violat|exceed|reach|high", NO_LEVEL, "switch-busy"},
+	{"md5 digest|tcp auth|tcp md5", NULL,
+	 "wrong|missing| no md5|incorrect|unexpected|invalid|fail|without", NO_LEVEL, "bgp-down"},
+	{"mac limit|mac address limit|maximum mac", NULL, "reach|exceed", NO_LEVEL, "switch-full"},
 	{"lldp|cabling|ptm |ptmd|topology check|wiring", "dcbx", DIFFERS "|fail|incorrect",
 	 NO_LEVEL, "wiring-told"},
 	{"lldp|topology change", "dcbx", "", DEBUG, NULL},
@@ -424,7 +453,8 @@ static const struct topic {
 	{LOOPS, NULL, BAD "|detect|received|moved|moving", ERROR, "switch-blocked"},
 	{" bfd|bfdd", "admin|configur", GONE "|" FAILS "|detect", NO_LEVEL, "bfd-down"},
 	{SESSIONS, "admin|deconfigur|de configur|maintenance|bundle|power",
-	 GONE "|" FAILS "|" DIFFERS "|" BEYOND "|notification|clearing|max prefix|hold timer",
+	 GONE "|" FAILS "|" DIFFERS "|" BEYOND
+	      "|notification|clearing|max prefix|maxpfx|hold timer",
 	 NO_LEVEL, "bgp-down"},
 	{"speed|breakout|break out|autoneg|auto neg|duplex|link training|port mode|port group",
 	 " fan|blower", DIFFERS "|" FAILS, NO_LEVEL, "port-speed"},
@@ -436,9 +466,10 @@ static const struct topic {
 	{PORTS, "admin|configured|process|license|core file",
 	 " down | dn |fail|fault| lost | loss|inactive|no carrier|not connect|alarm|no signal", 2,
 	 "switch-port"},
-	{"tcam|table|resource|route limit|nexthop|next hop|ecmp|crm|hardware capacity| fib |routes",
+	{"tcam|table|resource|route limit| nh |unilist| jnh|nexthop|next hop|ecmp|crm|hardware "
+	 "capacity| fib |routes",
 	 NULL, BEYOND "|full|no space|limit|unable|fail", NO_LEVEL, "switch-full"},
-	{" cpu |cpu util|memory|disk|file system|filesystem|storage|load average|policer",
+	{" cpu |cpu util|memory|disk|partition|file system|filesystem|storage|load average|policer",
 	 "parity|ecc", DROPS "|" BEYOND "|full|overload|usage", NO_LEVEL, "switch-busy"},
 	{"ptp| ntp|clock|synce|grandmaster|time sync|gnss|chrony", NULL,
 	 GONE "|" FAILS "|unsync|not sync|holdover|no server|drift|offset|degrad", NO_LEVEL,
@@ -447,7 +478,8 @@ static const struct topic {
 	 "reboot|process|"
 	 "service|container|daemon",
 	 NULL,
-	 "crash|core|panic|segfault|terminated|reset| died|fail|exited|not running|not respond",
+	 "crash|core|panic|segfault|terminated|restarting|reset| died|fail|exited|not running|not "
+	 "respond",
 	 NO_LEVEL, "switch-crash"},
 	{" ", "config|log in|commit", BAD, ERROR, "switch-event"},
 	{" ", "config", "", 2, "switch-event"},

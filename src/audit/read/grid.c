@@ -1293,7 +1293,8 @@ static const char *part_state(const char *text)
 	rs_term_words(text, plain, sizeof(plain));
 	for (const char *p = plain; *p; p++)
 		words += *p == ' ';
-	if (words > 4 || rs_term_in(" no fault| no alarm| no error| none |thresh", plain))
+	if (words > 4 ||
+	    rs_term_in(" no fault| no alarm| no error| none |thresh| configured | admin", plain))
 		return NULL;
 	for (unsigned i = 0; i < sizeof(gone) / sizeof(*gone); i++)
 		if (!strcmp(plain, gone[i]))
@@ -1451,10 +1452,10 @@ static void line(struct grid *g)
 
 static bool is_show(const char *command)
 {
-	static const char *const verbs[] = {"show ",     "sh ",     "display ", "dis ",
-					    "nv show ",  "info ",   "do show ", "portstat",
-					    "queuestat", "pfcstat", "pfcwd ",   "fecstat",
-					    "net show ", "ptmctl",  "monit ",   "sudo monit "};
+	static const char *const verbs[] = {
+		"show ",    "sh ",         "display ", "dis ",      "nv show ",   "info ",
+		"do show ", "admin show ", "portstat", "queuestat", "pfcstat",    "pfcwd ",
+		"fecstat",  "net show ",   "ptmctl",   "monit ",    "sudo monit "};
 
 	for (unsigned i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
 		if (!strncmp(command, verbs[i], strlen(verbs[i])))

@@ -359,8 +359,8 @@ static const char *behind_name(const char *p)
 /* "leaf1#show pfc", "leaf1(config)# show", "leaf1> show": a switch's. */
 static const char *of_switch(const char *text, struct rs_prompt *out)
 {
-	static const char *const verbs[] = {"show",   "sh",       "display", "dis",
-					    "enable", "terminal", "info",    NULL};
+	static const char *const verbs[] = {"show",     "sh",   "display", "dis", "enable",
+					    "terminal", "info", "admin",   "do",  NULL};
 	const char *p;
 	size_t n;
 	bool config;

@@ -30,8 +30,9 @@ enum {
  * a part of it that is broken. Alternatives. */
 #define RS_TERM_HARDWARE                                                                          \
 	" fan|fantray|power supply|powersupply|power supplies|powersup|psinfo|psu| pem |cooling|" \
-	"temperature|thermal|environment|chassis|platform| airflow|system health|hardware "       \
-	"health|display device|display power|show power|show module"
+	"temperature|thermal|environment|chassis env|chassis fan|chassis power|chassis fpc|"      \
+	"chassis pic|chassis routing|platform| airflow|system health|hardware health|display "    \
+	"device|display power|show power|show module"
 #define RS_TERM_BROKEN                                                                             \
 	"fail|failed|failure|fault|faulty|faulted|bad|not ok|notok|nok|shutdown|shut|error|"       \
 	"critical|major|minor|alarm|overheat|overheated|abnormal|not powered|no power|power loss|" \
