@@ -39,13 +39,15 @@ static bool taken_on_the_way(const struct rs_coll *c, const struct rs_step *s)
 }
 
 /* Several turns are whole ones: threads wait for each other's lines. */
-static rs_time block_time(const struct nccl_run *r, uint64_t bytes)
+static rs_time block_time(const struct rs_coll *c, const struct rs_step *s)
 {
-	uint64_t turns = r->turn ? ceil_div(bytes, r->turn) : 0;
+	const struct nccl_run *r = c->nccl;
+	uint64_t turns = r->turn ? ceil_div(s->local, r->turn) : 0;
+	int64_t rate = nccl_step_rate(c, s, r->lane_rate);
 
 	if (turns > 1)
 		return r->turn_time * (rs_time)turns;
-	return bytes ? rs_time_max(nccl_time_of(bytes, r->lane_rate), r->turn_least) : 0;
+	return s->local ? rs_time_max(nccl_time_of(s->local, rate), r->turn_least) : 0;
 }
 
 static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
@@ -62,7 +64,7 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 		out->wait[k].count += LAUNCH_STEPS;
 	if (r->own_time)
 		return;
-	out->compute = taken_on_the_way(c, out) ? 0 : block_time(r, out->local);
+	out->compute = taken_on_the_way(c, out) ? 0 : block_time(c, out);
 	if (out->local)
 		out->compute += r->slice;
 }
@@ -153,7 +155,8 @@ int plan_nccl(struct planner *p)
 	r->lane_rate = nccl_lane_rate(r, c->n_ranks, c->conf.op == RS_COLL_BROADCAST);
 	r->alone_rate = nccl_alone_rate(r);
 	nccl_set_times(c, r);
-	c->stores = r->p2p && !r->ll_inside;
+	r->pull_rate = nccl_pull_rate(r);
+	c->stores = nccl_stores(r);
 	c->lines |= r->ll_inside;
 	nccl_set_overheads(c, r);
 	if (r->p2p)

@@ -27,6 +27,7 @@ struct nccl_run {
 	int64_t lane_rate; /* bytes of data a second that a channel's block moves */
 	/* ... of a Simple ring, while it only sends, or only takes */
 	int64_t alone_rate;
+	int64_t pull_rate; /* ... of Simple, while it reads from another GPU; 0: GPUs write */
 	/* LL, LL128: bytes that all threads of a block pass in a turn (0: as they come), what such
 	 * a turn takes, and what fewer bytes take at least. */
 	uint64_t turn;
@@ -53,6 +54,11 @@ void run_connect(struct planner *p, const struct nccl_run *r, uint64_t conn, uin
  * bytes on links for bytes of data. */
 int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcast);
 int64_t nccl_alone_rate(const struct nccl_run *r);
+int64_t nccl_pull_rate(const struct nccl_run *r);
+/* Do receivers inside a node read? All GPUs are alike. */
+bool nccl_pulls(const struct rs_nccl_plan *p);
+/* What a step's block moves at most, which would do `rate` on its own. */
+int64_t nccl_step_rate(const struct rs_coll *c, const struct rs_step *s, int64_t rate);
 /* How an operation of point-to-point works: it sends, or takes; inside a node, or beside a NIC; it
  * pulls over NVLink; no other chunk of it is in the block's hands, neither sent nor taken. */
 struct nccl_p2p_work {
@@ -65,6 +71,8 @@ bool nccl_p2p_ll(const struct rs_coll *c, const struct nccl_run *r);
 /* Messages under way of a connection of point-to-point: `works` operations of a batch of a channel
  * go over the network. */
 uint32_t nccl_p2p_window(uint32_t works);
+/* Is a message inside a node on the links while its block works? */
+bool nccl_stores(const struct nccl_run *r);
 void nccl_set_times(struct rs_coll *c, struct nccl_run *r);
 void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r);
 

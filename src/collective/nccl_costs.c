@@ -139,6 +139,51 @@ int64_t nccl_alone_rate(const struct nccl_run *r)
 	return r->p->rccl ? 2 * P2P_ALONE_RATE : P2P_ALONE_RATE;
 }
 
+bool nccl_pulls(const struct rs_nccl_plan *p)
+{
+	const struct rs_nccl_node *n = &p->nodes[0];
+	bool read = false;
+
+	if (n->n_ranks > 1)
+		rs_nccl_via(p, n->ranks[0], n->ranks[1], &read, NULL);
+	return read;
+}
+
+/* A block that reads waits for its data: it has its channel's share of the NVLinks at most, and
+ * queues nothing there while it is busy otherwise. */
+int64_t nccl_pull_rate(const struct nccl_run *r)
+{
+	uint32_t peers = r->p->nvswitch ? 1 : r->p->nodes[0].n_ranks - 1;
+	double share;
+
+	if (r->p2p || r->choice.proto != RS_NCCL_SIMPLE || !nccl_pulls(r->p))
+		return 0;
+	share = nvlink_rate(r->p) * 1e9 * peers / r->choice.channels;
+	return share < P2P_PULL_RATE ? (int64_t)share : P2P_PULL_RATE;
+}
+
+int64_t nccl_step_rate(const struct rs_coll *c, const struct rs_step *s, int64_t rate)
+{
+	int64_t pull = c->nccl->pull_rate;
+
+	for (unsigned k = 0; k < s->n_recv && pull; k++)
+		if (c->conns[s->recv[k].conn].nvlink && pull < rate)
+			return pull;
+	return rate;
+}
+
+/* What threads store into another GPU, or read from it, is on the links as they do. Rings of LL128
+ * between hosts pass chunk by chunk; what passes line by line is early anyway. A block's rate of
+ * Simple has what writing takes in it. */
+bool nccl_stores(const struct nccl_run *r)
+{
+	bool ring = r->choice.algo == RS_NCCL_ALGO_RING;
+
+	if (r->p2p)
+		return !r->ll_inside;
+	return r->pull_rate || (ring && r->choice.proto == RS_NCCL_LL128 && r->p->n_nodes > 1);
+}
+
 /* GB/s of LL of a block with 16 warps: what a machine has, over the channels of one host of 8. */
 static double ll_block_rate(const struct rs_nccl_plan *p)
 {

@@ -177,17 +177,6 @@ static uint32_t to_nodes(const struct p2p *w)
 	return most;
 }
 
-/* Do receivers inside a node read? All GPUs are alike. */
-static bool pulls(const struct rs_nccl_plan *p)
-{
-	const struct rs_nccl_node *n = &p->nodes[0];
-	bool read = false;
-
-	if (n->n_ranks > 1)
-		rs_nccl_via(p, n->ranks[0], n->ranks[1], &read, NULL);
-	return read;
-}
-
 static void connect(struct planner *p, const struct p2p *w, const struct nccl_run *run)
 {
 	uint32_t n_ops = w->turns * w->parts;
@@ -218,7 +207,7 @@ int plan_nccl_p2p(struct planner *p, struct nccl_run *run)
 		return err;
 	bytes = bytes_to_peer(c);
 	w->parts = parts_of(run->p, bytes, step_of(run));
-	w->pull = pulls(run->p);
+	w->pull = nccl_pulls(run->p);
 	if (run->p->n_nodes > 1 && bytes < 8 * unit)
 		chunk = bytes < unit ? unit / 4 : unit / 2;
 	if (run->choice.proto == RS_NCCL_LL)

@@ -139,11 +139,12 @@ static void step_simple(const struct rs_coll *c, uint32_t rank, uint32_t lane, u
 	step(c, rank, lane, i, out);
 	out->compute = 0;
 	if (t.same && out->local)
-		out->compute = nccl_time_of(out->local, r->lane_rate) + r->slice;
+		out->compute =
+			nccl_time_of(out->local, nccl_step_rate(c, out, r->lane_rate)) + r->slice;
 	if (t.same)
 		return;
 	if (out->n_recv)
-		out->compute = nccl_time_of(out->local, takes) + r->slice;
+		out->compute = nccl_time_of(out->local, nccl_step_rate(c, out, takes)) + r->slice;
 	if (out->n_send)
 		out->compute += nccl_time_of(out->local, sends) + r->slice;
 }

@@ -645,6 +645,40 @@ static void test_nccl_rings_begin_and_end_alone(void **state)
 	rs_fabric_free(f);
 }
 
+/* A step in the middle of a Simple ring of one host: an A100's block reads over NVLink, with its
+ * channel's share of 240 GB/s at most; a Hopper's writes. */
+static void test_nccl_blocks_read_or_write(void **state)
+{
+	static const struct {
+		const char *host, *channels;
+		int64_t rate; /* MB/s */
+		bool pulls;
+	} cases[] = {{"dgx-a100.xml", "24", 10000, true},
+		     {"dgx-a100.xml", "1", 13850, true},
+		     {"hgx-h100.xml", "24", 22000, false}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *env[] = {"NCCL_ALGO",          "ring",           "NCCL_PROTO", "Simple",
+				     "NCCL_MAX_NCHANNELS", cases[i].channels};
+		struct rs_collective_conf conf = {.bytes = UINT64_C(4) << 30,
+						  .nccl = {.env = env, .n_env = 3}};
+		char host[64];
+		struct rs_fabric *f;
+		struct rs_coll *c;
+		struct rs_step s;
+
+		snprintf(host, sizeof(host), "scoreboard/hosts/%s", cases[i].host);
+		f = nccl_fabric(host, 1);
+		c = nccl_plan(f, conf);
+		c->step(c, 1, 0, 3, &s);
+		assert_int_equal(s.local, 1 << 20);
+		assert_int_equal(s.compute / RS_NS,
+				 s.local * 1000 / (uint64_t)cases[i].rate + 2000);
+		assert_int_equal(c->stores, cases[i].pulls);
+		rs_fabric_free(f);
+	}
+}
+
 /* EFA: from 8 KiB on 12 us more; of 4 rails, as many as there are parts of 128 KiB, but not 3. */
 static void test_nccl_messages_over_efa(void **state)
 {
@@ -892,7 +926,7 @@ static void test_nccl_lines_go_in_turns(void **state)
 }
 
 /* On one host LL128 passes turn by turn (38,400 bytes): the next block begins after the first one.
- * Between hosts a step passes its whole chunk. */
+ * Between hosts a step passes its whole chunk, which is on the NVLinks while the block works. */
 static void test_nccl_ll128_goes_in_turns_on_one_host(void **state)
 {
 	const char *ring[] = {"NCCL_ALGO", "ring", "NCCL_PROTO", "LL128"};
@@ -911,6 +945,7 @@ static void test_nccl_ll128_goes_in_turns_on_one_host(void **state)
 		conf.bytes = 24 << 20;
 		c = nccl_plan(f, conf);
 		assert_int_equal(c->lines, hosts == 1);
+		assert_int_equal(c->stores, hosts == 2);
 		if (hosts == 1) {
 			assert_int_equal(c->hop, 600 * RS_NS + one);
 			assert_int_equal(step_time(c, 0, &start) % one, 0);
@@ -1271,6 +1306,7 @@ int main(void)
 		TEST(test_nccl_leaves_a_host_where_nics_are_faster),
 		TEST(test_nccl_channels_have_a_rate_each),
 		TEST(test_nccl_rings_begin_and_end_alone),
+		TEST(test_nccl_blocks_read_or_write),
 		TEST(test_nccl_messages_over_efa),
 		TEST(test_nccl_scale_divides_costs),
 		TEST(test_nccl_chooses_as_for_another_size),
