@@ -6,10 +6,11 @@
 
 enum arch { VOLTA, AMPERE, HOPPER, BLACKWELL };
 
-/* Bytes a second that a block copies or reduces with Simple, whatever the GPU; a message of
- * point-to-point waits for its step's flag beside. */
-#define BLOCK_RATE INT64_C(22000000000)
-#define P2P_RATE   INT64_C(21000000000)
+/* Bytes a second that a block copies or reduces with Simple; a message of point-to-point waits for
+ * its step's flag beside. */
+#define BLOCK_RATE     INT64_C(22000000000)
+#define BLACKWELL_RATE INT64_C(23500000000)
+#define P2P_RATE       INT64_C(21000000000)
 /* LL's lines lie in the host's memory: a GPU writes them over PCIe, the other one reads them. NCCL
  * counts 39 GB/s on two hosts, 22.5 with AMD's CPUs; of 8 NICs. */
 #define LL_OTHER      INT64_C(4900000000)
@@ -121,7 +122,7 @@ int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcas
 	/* half of a tree's block goes up, half down; a broadcast's copies once, not twice; RCCL
 	 * has twice the channels at least */
 	if (r->choice.proto == RS_NCCL_SIMPLE && !is_nvls(r))
-		return BLOCK_RATE *
+		return (arch_of(p) == BLACKWELL ? BLACKWELL_RATE : BLOCK_RATE) *
 		       ((p->rccl && r->choice.algo == RS_NCCL_ALGO_RING) || broadcast ? 2 : 1);
 	/* a share of what all channels of the machine together can do: fewer, because
 	 * NCCL_MAX_NCHANNELS says so, do not work the faster */

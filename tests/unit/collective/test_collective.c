@@ -646,7 +646,7 @@ static void test_nccl_rings_begin_and_end_alone(void **state)
 }
 
 /* A step in the middle of a Simple ring of one host: an A100's block reads over NVLink, with its
- * channel's share of 240 GB/s at most; a Hopper's writes. */
+ * channel's share of 240 GB/s at most; a Hopper's and a Blackwell's writes. */
 static void test_nccl_blocks_read_or_write(void **state)
 {
 	static const struct {
@@ -655,7 +655,8 @@ static void test_nccl_blocks_read_or_write(void **state)
 		bool pulls;
 	} cases[] = {{"dgx-a100.xml", "24", 10000, true},
 		     {"dgx-a100.xml", "1", 13850, true},
-		     {"hgx-h100.xml", "24", 22000, false}};
+		     {"hgx-h100.xml", "24", 22000, false},
+		     {"hgx-b200.xml", "32", 23500, false}};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const char *env[] = {"NCCL_ALGO",          "ring",           "NCCL_PROTO", "Simple",
