@@ -103,7 +103,7 @@ struct pollfd;
 int rs_live_mind(struct rs_live *l, const struct pollfd *own, unsigned n, int64_t ns);
 /* The same after posts to a queue pair of RC, or XRC's initiator. While much is on its way to its
  * peer and the application polls, what was posted waits for the next poll: sends go in batches. */
-void rs_live_posted(struct rs_live *l, struct rs_qp *qp);
+void rs_live_posted(struct rs_live *l, struct rs_qp *qp, unsigned requests);
 /* Locked: the queue pair is about to send, loose: it is of UC. Returns the bytes that are on their
  * way to its peer's socket. */
 uint64_t rs_live_join(struct rs_live *l, const struct rs_qp *qp, bool loose);

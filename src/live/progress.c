@@ -236,7 +236,7 @@ void rs_live_polled(struct rs_live *l)
 
 	atomic_store_explicit(&l->polled_ns, now, memory_order_relaxed);
 	rs_row_polled(&l->row, now);
-	if (l->row.held)
+	if (l->row.waiting)
 		rs_live_kick(l);
 }
 
@@ -295,15 +295,15 @@ void rs_live_left(struct rs_live *l, const struct rs_qp *qp)
 
 /* A row may be longer than a program that polls stays away from its polls: each post says that it
  * is at it. */
-static bool row_holds(struct rs_live *l)
+static bool row_holds(struct rs_live *l, unsigned requests)
 {
-	if (application_sleeps(l) || !rs_row_holds(&l->row))
+	if (application_sleeps(l) || !rs_row_holds(&l->row, requests))
 		return false;
 	atomic_store_explicit(&l->polled_ns, rs_live_ns(), memory_order_relaxed);
 	return true;
 }
 
-void rs_live_posted(struct rs_live *l, struct rs_qp *qp)
+void rs_live_posted(struct rs_live *l, struct rs_qp *qp, unsigned requests)
 {
 	uint64_t charged;
 
@@ -311,7 +311,7 @@ void rs_live_posted(struct rs_live *l, struct rs_qp *qp)
 		return;
 	charged = rs_live_join(l, qp, false);
 	/* An ACK of what flies, or the thread's next look, brings a drive if no poll does. */
-	l->deferred = (charged && row_holds(l)) ||
+	l->deferred = (charged && row_holds(l, requests)) ||
 		      (charged >= rs_live_tuning.defer_bytes && application_polls(l));
 	if (!l->deferred)
 		rs_live_kick(l); /* which reads the clock */
@@ -593,9 +593,12 @@ static void *thread(void *arg)
 int rs_progress_start(struct rs_live *l)
 {
 	const struct rs_row_tuning row = {.gather = rs_live_tuning.gather,
-					  .least = rs_live_tuning.prompt_least,
-					  .most = rs_live_tuning.prompt_most,
-					  .prompt_ns = rs_live_tuning.prompt_ns};
+					  .gain_ns = rs_live_tuning.send_ns,
+					  .least = rs_live_tuning.earn_least_ns,
+					  .most = rs_live_tuning.earn_most_ns,
+					  .pardon = rs_live_tuning.earn_pardon,
+					  .prompt_ns = rs_live_tuning.prompt_ns,
+					  .long_ns = rs_live_tuning.in_vain_ns};
 	const struct rs_answers_tuning answers = {.least = rs_live_tuning.answers,
 						  .within = rs_live_tuning.answered_within};
 	const struct rs_gather_tuning gather = {.stretch = rs_live_tuning.stream_bytes,

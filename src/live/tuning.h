@@ -112,13 +112,17 @@ struct rs_live_tuning {
 	 * (122f2aa): RC WRITE of 64 KiB 0.57 of raw UDP before, 0.68 after. x/2, 2x: no difference.
 	 */
 	uint64_t defer_bytes;
-	/* Posts in a row may wait for one another, up to so many, where a poll followed others
-	 * within prompt_ns so many times in a row: prompt_least at first, twice as many after each
-	 * time that they waited and none did. Measured as a whole (bench/README.md): 0.2 million
-	 * messages of 2 bytes a second without. x/2, 2x of each: no difference (swept with 32; 64
-	 * are what one send takes, RS_TX_RUN_MAX). */
-	unsigned gather, prompt_least, prompt_most;
-	int64_t prompt_ns;
+	/* Posts in a row may wait for one another, up to so many, which is what one send takes. A
+	 * row with a poll within prompt_ns earns send_ns for each send less (two to four times as
+	 * much was measured); a later poll pays for how late it is. Held from earn_least_ns on: a
+	 * thread's look later, at most 2 ms, is what the first that wait in vain (in_vain_ns: the
+	 * thread looks no sooner than look_ns) may cost. Each such time twice as much, up to
+	 * earn_most_ns, is earned first, until earn_pardon times that has been: test_row holds
+	 * that what is lost is no more than what is gained. Measured as a whole (bench/README.md):
+	 * 0.2 million messages of 2 bytes a second without. Not swept yet. */
+	unsigned gather;
+	int64_t prompt_ns, send_ns, earn_least_ns, earn_most_ns, in_vain_ns;
+	unsigned earn_pardon;
 	/* Bytes on their way for longer than a short sleep takes: a poll in vain sleeps rest_ns,
 	 * and the thread takes over no sooner than rest_late_ns after, however much that
 	 * oversleeps. Measured as a whole (3182271): polls in vain took a fifth of the core, 20

@@ -319,7 +319,7 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	if (!err) {
 		rs_vctx_lock(c);
 		err = post(c, qp, qp->build);
-		rs_v_posted(c, qp);
+		rs_v_posted(c, qp, qp->build->n);
 		rs_vctx_unlock(c);
 	}
 	pthread_mutex_unlock(&qp->build->lock);

@@ -111,12 +111,12 @@ static int post_one(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_send_
 	return rs_v_post_request(c, qp, &wr);
 }
 
-void rs_v_posted(struct rs_vctx *c, struct rs_vqp *qp)
+void rs_v_posted(struct rs_vctx *c, struct rs_vqp *qp, unsigned requests)
 {
 	enum ibv_qp_type type = qp->ex.qp_base.qp_type;
 
 	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND) {
-		rs_live_posted(c->live, qp->qp);
+		rs_live_posted(c->live, qp->qp, requests);
 		return;
 	}
 	if (type == IBV_QPT_UC)
@@ -127,14 +127,15 @@ void rs_v_posted(struct rs_vctx *c, struct rs_vqp *qp)
 int rs_v_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct rs_vctx *c = rs_vctx(base->context);
+	unsigned requests = 0;
 	int err = 0;
 
 	rs_vctx_lock(c);
-	for (; wr && !err; wr = err ? wr : wr->next)
+	for (; wr && !err; wr = err ? wr : wr->next, requests++)
 		err = post_one(c, rs_vqp(base), wr);
 	if (err)
 		*bad = wr;
-	rs_v_posted(c, rs_vqp(base));
+	rs_v_posted(c, rs_vqp(base), requests);
 	rs_vctx_unlock(c);
 	return err;
 }

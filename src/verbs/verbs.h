@@ -294,7 +294,7 @@ struct rs_ah rs_v_ah(struct ibv_ah *ah);
 /* What a window is bound to; its engine key. */
 struct rs_bind rs_v_bind(const struct ibv_mw_bind_info *info);
 /* Locked: see that what was posted goes. */
-void rs_v_posted(struct rs_vctx *c, struct rs_vqp *qp);
+void rs_v_posted(struct rs_vctx *c, struct rs_vqp *qp, unsigned requests);
 int rs_v_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int rs_v_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int rs_v_build_init(struct rs_vqp *qp, uint64_t ops);
