@@ -69,7 +69,8 @@ static const char calm[] =
 	"~no fault|~ecc error correction|~default timeout|~lockdown|~reserved|~advertised "
 	"sufficient|"
 	"~module is not|~spurious|~error status/mask=|~[firmware bug]|"
-	"~[firmware warn]|~bios warning|~bios error|~bios bug";
+	"~[firmware warn]|~bios warning|~bios error|~bios bug|~command line:|"
+	"~nvkmskapidevice|~direct firmware load|~timekeeping watchdog";
 
 static bool stands(const char *low, const char *word, size_t n, bool within)
 {

@@ -1,4 +1,5 @@
 /* Rows of messages found by the name of a fact. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "audit/facts/message.h"
@@ -36,6 +37,18 @@ const struct rs_message *rs_message_find(const char *name)
 			any = m;
 	}
 	return any;
+}
+
+bool rs_message_but(const struct rs_message *m, const char *text)
+{
+	char word[64];
+
+	for (const char *but = m->but; but && *but; but += strcspn(but, "|"), but += *but == '|') {
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(but, "|"), but);
+		if (*word && strcasestr(text, word))
+			return true;
+	}
+	return false;
 }
 
 bool rs_message_room(struct rs_audit *a, uint32_t row)

@@ -45,6 +45,9 @@ const struct rs_message *rs_message_row(uint32_t row);
 /* The row of a fact's name, "KEY" or "KEY/ERRNO"; NULL: none. */
 const struct rs_message *rs_message_find(const char *name);
 
+/* Does the row say of a line that it is not meant? */
+bool rs_message_but(const struct rs_message *m, const char *text);
+
 /* Keeps count of the lines of a row; false: enough were kept. */
 bool rs_message_room(struct rs_audit *a, uint32_t row);
 

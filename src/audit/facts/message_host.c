@@ -57,6 +57,8 @@ static const struct rs_message rows[] = {
 	},
 	{
 		.key = "neighbour-none",
+		/* IPv6 routers and link-local neighbours of idle machines are often FAILED */
+		.but = "fe80:|fd00:|fc00:",
 		.check = "N17",
 		.severity = MAJ,
 		.confidence = RS_MEDIUM,

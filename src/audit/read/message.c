@@ -376,20 +376,6 @@ static bool is_missed(const char *line)
 	return false;
 }
 
-/* The row says of which lines it is not. */
-static bool is_but(const struct rs_message *m, const char *line)
-{
-	for (const char *but = m->but; but && *but; but += strcspn(but, "|") + 1) {
-		size_t n = strcspn(but, "|");
-
-		if (find(line, but, n))
-			return true;
-		if (!but[n])
-			break;
-	}
-	return false;
-}
-
 static bool line(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
 	/* what a library tries while it looks around is DEBUG, and no failure */
@@ -409,7 +395,7 @@ static bool line(struct rs_audit *a, const struct rs_input *in, const struct rs_
 			if (row == last ||
 			    !(at = holds(l->text, table.pattern[k - 1].text, &end)) ||
 			    is_source(l->text, at, end) || (tries && m->check && !m->tried) ||
-			    is_but(m, l->text) || (!m->check && is_missed(l->text)) ||
+			    rs_message_but(m, l->text) || (!m->check && is_missed(l->text)) ||
 			    (m->by_errno && !says_failure(l->text, at, end)))
 				continue;
 			last = row;

@@ -926,7 +926,9 @@ static bool is_noise(const char *low)
 	static const char *const known[] = {
 		"(ignored)", "already been registered", "module verification failed",
 		"not a git repository", "pip's dependency resolver", "terminal process group",
-		"no job control in this shell", "detected invalid context, skipping",
+		"no job control in this shell",
+		"failed to connect to bus: ", "system has not been booted with systemd",
+		"timekeeping watchdog", "detected invalid context, skipping",
 		/* ibv_event_type_str(): events of no fault */
 		"async event : client reregistration", "async event : port active",
 		"async event : sm change", "async event : last wqe reached",
@@ -1107,6 +1109,7 @@ bool rs_states_failure(const char *text)
 		"returned -",
 		" closed (-",
 		"exceeded the threshold",
+		"[firing",
 		"doesn't work",
 		"does not work",
 		"not working",

@@ -310,7 +310,8 @@ static void say(struct at *s, const struct rs_line *l, const struct rs_shown_row
 	if (!r->message)
 		return;
 	row = message_row(r->message);
-	if (row == RS_MESSAGE_ROWS || !rs_message_room(s->a, row))
+	if (row == RS_MESSAGE_ROWS || rs_message_but(rs_message_row(row), l->text) ||
+	    !rs_message_room(s->a, row))
 		return;
 	rs_input_add(s->a, in, l->number, NULL, "message", r->message, "%.*s", KEPT, l->text);
 	s->ports |= !strncmp(r->message, "port-", 5);

@@ -40,6 +40,8 @@ struct at {
 	struct parent parent[DEPTH];
 	unsigned depth;
 	char before[NAME];  /* the line before, if it may be a heading with a rule below */
+	unsigned rules;     /* of the lines so far the rules, the last one's in bit 0 */
+	unsigned parts;     /* hosts that a heading names; 0: none did */
 	char section[NAME]; /* that heading: keys below it need not be further right */
 	char head[CELLS][NAME];
 	unsigned at[CELLS], n_head; /* columns: where each begins */
@@ -328,7 +330,8 @@ static const char unlike[] =
 static void gather(struct at *s, const char *path, const char *value)
 {
 	if (has_one(path, alike, strlen(alike)) && !has_one(path, unlike, strlen(unlike)))
-		rs_odd_add(&s->odds, path, value, s->l->number, s->l->text);
+		rs_odd_add(&s->odds, path, value, s->l->number, s->l->text,
+			   s->parts ? s->parts : 1);
 }
 
 static void judge(struct at *s, const char *raw, const char *value)
@@ -745,6 +748,14 @@ static void unclock(char *text)
 	memmove(text, text + n, strlen(text + n) + 1);
 }
 
+/* A heading ends. Between two rules it names hosts (dshbak), which are no part of a path. */
+static void headed(struct at *s, bool folded)
+{
+	s->depth = 0;
+	s->parts = folded ? rs_odd_hosts(s->before) : 1;
+	snprintf(s->section, sizeof(s->section), "%s", folded ? "" : s->before);
+}
+
 static void take(struct at *s)
 {
 	const char *t = s->l->text;
@@ -759,12 +770,12 @@ static void take(struct at *s)
 	}
 	/* a rule below a heading: what follows is the heading's */
 	if (rule > 3 && !t[rule]) {
-		if (*s->before && !s->n_head) {
-			s->depth = 0;
-			snprintf(s->section, sizeof(s->section), "%s", s->before);
-		}
+		if (*s->before && !s->n_head)
+			headed(s, (s->rules & 3) == 2);
+		s->rules = s->rules << 1 | 1;
 		return;
 	}
+	s->rules <<= 1;
 	if (printed(s))
 		return;
 	if (strchr(t, '|') && bars(s))

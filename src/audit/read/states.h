@@ -65,9 +65,13 @@ struct rs_odds {
 	unsigned n;
 };
 
-/* Keeps a part's value; more groups than room are left out. */
+/* How many hosts a heading of dshbak or clush names: 3 of "gpu[01-02],gpu07"; 1 where it is none.
+ */
+unsigned rs_odd_hosts(const char *list);
+
+/* Keeps a value of so many parts; more groups than room are left out. */
 void rs_odd_add(struct rs_odds *o, const char *path, const char *value, uint32_t line,
-		const char *text);
+		const char *text, unsigned parts);
 
 /* The value that at most a quarter of at least four parts has; NULL: none stands out. */
 const struct rs_odd_value *rs_odd_out(const struct rs_odd *g);

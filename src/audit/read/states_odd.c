@@ -36,8 +36,40 @@ static bool counts(const char *value)
 	return *value && strlen(value) < sizeof(((struct rs_odd *)0)->value[0].text);
 }
 
+/* "gpu[01-04,07],login1" of dshbak: how many hosts a heading names; 1 where it names none. */
+unsigned rs_odd_hosts(const char *list)
+{
+	unsigned all = 0, low, high;
+	const char *p = strchr(list, '[');
+
+	if (strpbrk(list, " \t:=") || (!p && !strchr(list, ',')))
+		return 1;
+	for (const char *c = list; *c; c++) {
+		bool within = p && c > p;
+
+		if (*c == '[')
+			p = c;
+		if (*c == ']')
+			p = NULL;
+		all += *c == ',' && !within;
+	}
+	all++;
+	for (p = list; (p = strpbrk(p, "[,")); p++) {
+		const char *open = p;
+
+		while (open > list && *open != '[' && *open != ']')
+			open--;
+		if (*open != '[')
+			continue;
+		all += *p == ',';
+		if (sscanf(p + 1, "%u-%u", &low, &high) == 2 && high > low && high - low < 10000)
+			all += high - low;
+	}
+	return all;
+}
+
 void rs_odd_add(struct rs_odds *o, const char *path, const char *value, uint32_t line,
-		const char *text)
+		const char *text, unsigned parts)
 {
 	char kind[sizeof(o->group[0].kind)];
 	struct rs_odd *g = NULL;
@@ -63,7 +95,7 @@ void rs_odd_add(struct rs_odds *o, const char *path, const char *value, uint32_t
 		} else if (strcmp(g->value[i].text, value)) {
 			continue;
 		}
-		g->value[i].n++;
+		g->value[i].n += parts;
 		return;
 	}
 	g->more = true; /* three values: each is its own */

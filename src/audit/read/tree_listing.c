@@ -32,7 +32,8 @@ static bool split(char *text, char **path, char **value)
 			end--;
 		was = *end;
 		*end = '\0';
-		if (rs_place_known(text)) {
+		/* a sentence or a log's line that names a file is none */
+		if (!strpbrk(text, " \"{(") && rs_place_known(text)) {
 			*path = text;
 			*value = p + 1 + strspn(p + 1, " \t");
 			return true;

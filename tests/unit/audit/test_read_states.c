@@ -1,6 +1,7 @@
 /* States and counters by the words of their names, whatever tool prints them, and the kernel's
  * lines by who speaks: what is read, and what healthy machines print. */
 #include "audit/facts/kernel_line.h"
+#include "audit/read/states.h"
 #include "reading.h"
 
 /* A text of which perhaps nothing is made. */
@@ -119,6 +120,15 @@ static void test_odd_ones(void **state)
 	      "\t\tRate: 400\nCA 'mlx5_2'\n\t\tRate: 100\nCA 'mlx5_3'\n\t\tRate: 400\n",
 	      "odd-rate");
 	shows("$ cat /sys/class/net/rail*/mtu\n9000\n9000\n1500\n9000\n", "odd-one-out");
+	/* hosts by groups, as dshbak folds them */
+	shows("$ pdsh -w n[1-8] ibv_devinfo | grep fw_ver | dshbak "
+	      "-c\n----------------\nn[1-5,7-8]\n"
+	      "----------------\n\tfw_ver:\t\t28.39.1002\n----------------\nn6\n"
+	      "----------------\n\tfw_ver:\t\t28.36.1010\n",
+	      "odd-one-out");
+	assert_int_equal(rs_odd_hosts("n[1-5,7-8]"), 7);
+	assert_int_equal(rs_odd_hosts("n[01-02],login1,n9"), 4);
+	assert_int_equal(rs_odd_hosts("Operational Info"), 1);
 	/* of two kinds of parts neither is odd, and three are too few to tell */
 	calm("$ ibstat | grep -E \"CA|Rate\"\nCA 'mlx5_0'\n\t\tRate: 400\nCA 'mlx5_1'\n"
 	     "\t\tRate: 400\nCA 'mlx5_2'\n\t\tRate: 100\nCA 'mlx5_3'\n\t\tRate: 100\n",
@@ -257,6 +267,15 @@ static void test_kernel_lines(void **state)
 		"[   21.2] nvidia: module verification failed: signature and/or required key "
 		"missing - tainting kernel",
 		"NCCL WARN mlx5_0 failed",
+		"[    0.000000] Command line: root=/dev/sda3 panic=5 swiotlb=65536 quiet",
+		"[    2.2] mce: [Firmware Bug]: Ignoring request to disable invalid MCA bank 7.",
+		"[    4.1] [drm:nv_drm_load [nvidia_drm]] *ERROR* [nvidia-drm] Failed to allocate "
+		"NvKmsKapiDevice",
+		"[    4.2] nvidia 0000:2a:00.0: Direct firmware load for nvidia/gsp.bin failed "
+		"with "
+		"error -2",
+		"[    4.3] mlx5_core 0000:17:00.0:   device [15b3:1021] error "
+		"status/mask=00000001/0000e000",
 	};
 	static const struct {
 		const char *text;
