@@ -32,6 +32,25 @@ static size_t plain(const struct rs_input *in, struct rs_line *l)
 	return n;
 }
 
+/* What is skipped at i: a control sequence, a run of NULs as binary files have, and of a line that
+ * is cut the rest. */
+static size_t skipped(const struct rs_input *in, size_t i, size_t n)
+{
+	size_t left = in->size - i, run = 0;
+	const char *p = in->data + i;
+
+	if (n >= sizeof(((struct rs_line *)0)->text) - 1) {
+		const char *end = memchr(p, '\n', left);
+
+		return end ? (size_t)(end - p) : left;
+	}
+	if (*p == '\033')
+		return escape(p, left);
+	while (run < left && !p[run])
+		run++;
+	return run;
+}
+
 bool rs_line_next(const struct rs_input *in, struct rs_line *l)
 {
 	size_t n, i = l->next;
@@ -43,7 +62,7 @@ bool rs_line_next(const struct rs_input *in, struct rs_line *l)
 	n = plain(in, l);
 	i += n;
 	while (i < in->size && in->data[i] != '\n') {
-		size_t skip = escape(in->data + i, in->size - i);
+		size_t skip = skipped(in, i, n);
 		char c = in->data[i];
 
 		if (skip) {
@@ -53,7 +72,7 @@ bool rs_line_next(const struct rs_input *in, struct rs_line *l)
 		i++;
 		if (!n && (c == ' ' || c == '\t'))
 			l->indent = c == ' ' ? l->indent + 1 : (l->indent / 8 + 1) * 8;
-		else if (n < sizeof(l->text) - 1 && c && c != '\r')
+		else if (c != '\r')
 			l->text[n++] = c;
 	}
 	while (n && isspace((unsigned char)l->text[n - 1]))
