@@ -477,6 +477,17 @@ static const struct rs_message rows[] = {
 		.need_why = "what loads it",
 	},
 	{
+		.key = "config-differs",
+		.check = "S10",
+		.severity = MIN,
+		.confidence = RS_LOW,
+		.general = true,
+		.title = "two configurations differ in what RoCE needs",
+		.why = "the lines of the diff name it; which side is right they do not tell",
+		.need = "both whole configurations, audited together",
+		.need_why = "which of them leaves the class without protection",
+	},
+	{
 		.key = "switch-clock",
 		.check = "A01",
 		.severity = MIN,

@@ -22,6 +22,9 @@ bool rs_grid_port(const char *word, bool bare);
  * else a port's name among its keys tells. */
 uint32_t rs_grid_read_json(struct rs_audit *a, const struct rs_input *in, bool shown);
 
+/* Takes the lines of a diff of two configurations that name what RoCE needs; how many facts. */
+uint32_t rs_config_diff_read(struct rs_audit *a, const struct rs_input *in);
+
 /* Ports that carry no RoCE: management, loopbacks, VLANs. */
 bool rs_grid_aside(const char *port);
 

@@ -1040,6 +1040,7 @@ static void shown(struct stream *s, const struct segment *g)
 	}
 	facts = rs_shown_read(s->t->a, &in, &ports);
 	facts += rs_grid_read(s->t->a, &in);
+	facts += rs_config_diff_read(s->t->a, &in);
 	facts += rs_states_read(s->t->a, &in, ports);
 	free(text);
 	if (!facts)

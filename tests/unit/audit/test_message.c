@@ -13,7 +13,7 @@
 /* Does a row of the table of outputs, the vocabulary or a table's form tell it? */
 static bool is_shown(const char *key)
 {
-	static const char *const forms[] = {"mtu-small"};
+	static const char *const forms[] = {"mtu-small", "config-differs"};
 
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		if (!strcmp(forms[i], key))
