@@ -50,7 +50,8 @@ const struct rs_state_row rs_state_rows[] = {
 	OVER("nvlink|xgmi crc|replay|recovery", "threshold|max", 100, "nvlink-errors"),
 	BITS("throttle-reasons|event-reasons active", NULL, 0xc8, "gpu-slow"),
 	IS("slowdown|throttle", "sw|power-cap|temp|threshold|idle", "active", "gpu-slow"),
-	IS("ecc|gpu$|box$", NULL, "err|unknown error|gpu requires reset|gpu is lost", "gpu-gone"),
+	IS("ecc|gpu$|box$|nvidia|tesla", NULL, "err|unknown error|gpu requires reset|gpu is lost",
+	   "gpu-gone"),
 	IS("nvidia smi", NULL, "err|unknown error|gpu requires reset|gpu is lost", "gpu-gone"),
 
 	/* ---- Links ---- */

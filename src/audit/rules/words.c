@@ -306,7 +306,7 @@ static const struct rs_kind kinds[] = {
 		.any = "socket|sockets|connect|connected|connecting|connection|listen|tcp|"
 		       "~bind to|~bind address|~bind port|~bind()|~binding to|~bind failed|"
 		       "~tcpstore|hostname|hostnames|rendezvous|bootstrap|etcd|metadata|"
-		       "handshake|~rpc agent|~incoming request|~interface|~ip "
+		       "handshake|~heartbeat|~rpc agent|~incoming request|~interface|~ip "
 		       "address|subnet|~communicat|~store_based|~getaddrinfo|~kv "
 		       "store",
 		.but = "database|sql|~http|~docker.sock|display|x11|dbus|~d-bus|~license|"

@@ -206,6 +206,9 @@ static void test_queries(void **state)
 	     "NAMES\n72a1           vllm:latest   Exited (0) 2 minutes ago            w-1\n",
 	     "pod-broken");
 	shows("$ pbsnodes -l\ngpu04                offline,down\n", "node-drained");
+	/* rows of nvidia-smi's box without its heading */
+	shows("|   2  NVIDIA H100 80GB HBM3     On  |   00000000:2A:00.0 Off |        ERR! |\n",
+	      "gpu-gone");
 	/* a port's state is none of the scheduler's */
 	calm("Port 2:\n\tState: Down\n", "node-drained");
 }
