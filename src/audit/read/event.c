@@ -491,11 +491,12 @@ static const struct topic {
 #define MEANT                                                                                      \
 	"administratively|admin down|adminstate|admin shut|by user|admin state down|admin status " \
 	"down|user configured|administrative shut"
-#define STATES                                                                                 \
-	" up | down |established|idle|active|openconfirm|open confirm|opensent|connect|init| " \
-	"full |"                                                                               \
-	"loading|exchange| ok "                                                                \
-	"|normal|failed|online|offline|present|absent|inactive|selected|forward"
+#define STATES                                                                                  \
+	" up | down |established|idle|active|openconfirm|open confirm|opensent|connect|init| "  \
+	"full |"                                                                                \
+	"loading|exchange| ok "                                                                 \
+	"|normal|failed|online|offline|present|absent|inactive|selected|forward| bad | good | " \
+	"fault|alarm|critical|warning"
 
 /* Takes out n bytes at p. */
 static void cut(char *p, size_t n)
@@ -540,7 +541,7 @@ static bool ended(const char *t)
 			  "rectif|deadlock was removed|alarm removed|re inserted|reinserted|"
 			  " unblock| alm off|alarm off|loss of signal is removed|alarm is "
 			  "removed|fault is removed|"
-			  " inserted|fault removed|end of|has ended|normalized",
+			  "fault removed|end of|has ended|normalized",
 			  t) &&
 	       !rs_term_in(
 		       "not recover|unrecover|irrecover|failed to recover|recovery fail|not "
@@ -553,12 +554,14 @@ static bool ended(const char *t)
 
 static bool well(const char *t)
 {
-	return rs_term_in(
-		       " to up | is up | now up | went up |link up | state up | up up |up state "
-		       "|established| to full | is ok | ps ok| online| in sync|success|completed|"
-		       " is reachable| came up| up ",
-		       t) &&
-	       !rs_term_in(FAILS "| down |mismatch|lost| loss|not online|exceed", t);
+	return rs_term_in(" up | ok | to good | to normal | to active | to full | inserted |"
+			  "established| online| in sync|success|completed| is reachable",
+			  t) &&
+	       !rs_term_in(FAILS
+			   "| down |mismatch|not ok|support|qualif|incompat|lost| loss|not "
+			   "online|exceed|wrong|missing|critical|above|too high|overheat|flap|drop|"
+			   "discard|stuck|storm|unstable",
+			   t);
 }
 
 /* Does this row fit what the record tells? */
