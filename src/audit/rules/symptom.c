@@ -263,7 +263,7 @@ const struct rs_symptom rs_symptoms[] = {
 	{
 		.name = "virtual-machine",
 		.title = "slow in a virtual machine, not on the host itself",
-		.words = "vm virtual machine guest kvm hypervisor cloud passthrough sr-iov vf",
+		.words = "vm virtual guest kvm hypervisor cloud passthrough sr-iov vf",
 		.first = "A guest sees a flat PCI bus: NCCL, and the kernel, do not know what is "
 			 "near "
 			 "what.",
