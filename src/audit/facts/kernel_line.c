@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "audit/facts/kernel_line.h"
+#include "audit/facts/word_list.h"
 
 enum { TEXT = 512 };
 
@@ -72,27 +73,9 @@ static const char calm[] =
 	"~[firmware warn]|~bios warning|~bios error|~bios bug|~command line:|"
 	"~nvkmskapidevice|~direct firmware load|~timekeeping watchdog";
 
-static bool stands(const char *low, const char *word, size_t n, bool within)
-{
-	for (const char *at = low; (at = memmem(at, strlen(at), word, n)); at++)
-		if (within || at == low || !isalnum((unsigned char)at[-1]))
-			if (within || !isalpha((unsigned char)at[n]) ||
-			    !isalpha((unsigned char)word[n - 1]))
-				return true;
-	return false;
-}
-
 static bool has_one(const char *low, const char *words)
 {
-	while (*words) {
-		size_t n = strcspn(words, "|");
-		bool within = *words == '~';
-
-		if (stands(low, words + within, n - within, within))
-			return true;
-		words += n + (words[n] == '|');
-	}
-	return false;
+	return rs_word_list_has(low, words, true);
 }
 
 /* "[  123.456] text", "Nov 12 03:11:21 host kernel: [1.2] text": where the text begins; NULL: no

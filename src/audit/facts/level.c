@@ -20,6 +20,21 @@ static const struct {
 	{"SEVERE", RS_LEVEL_ERROR}, {"PANIC", RS_LEVEL_ERROR},
 };
 
+static enum rs_level by_initial(char c)
+{
+	switch (c) {
+	case 'E':
+	case 'F':
+		return RS_LEVEL_ERROR;
+	case 'W':
+		return RS_LEVEL_WARN;
+	case 'I':
+		return RS_LEVEL_INFO;
+	default:
+		return RS_LEVEL_NONE;
+	}
+}
+
 /* glog's and c10d's letter before a month and day, and a clock behind: "E0331 12:", "E108 17:". */
 static enum rs_level of_letter(const char *line, const char *p)
 {
@@ -31,17 +46,7 @@ static enum rs_level of_letter(const char *line, const char *p)
 	if (!old && (n < 3 || n > 8 || p[1 + n] != ' ' || !isdigit((unsigned char)p[2 + n]) ||
 		     !isdigit((unsigned char)p[3 + n]) || p[4 + n] != ':'))
 		return RS_LEVEL_NONE;
-	switch (*p) {
-	case 'E':
-	case 'F':
-		return RS_LEVEL_ERROR;
-	case 'W':
-		return RS_LEVEL_WARN;
-	case 'I':
-		return RS_LEVEL_INFO;
-	default:
-		return RS_LEVEL_NONE;
-	}
+	return by_initial(*p);
 }
 
 static enum rs_level of_word(const char *p, size_t n)
@@ -77,16 +82,7 @@ static enum rs_level of_dashes(const char *line)
 	line += strspn(line, " \t");
 	if (*line != '-' || !line[1] || line[2] != '-' || line[3] != ' ')
 		return RS_LEVEL_NONE;
-	switch (line[1]) {
-	case 'E':
-		return RS_LEVEL_ERROR;
-	case 'W':
-		return RS_LEVEL_WARN;
-	case 'I':
-		return RS_LEVEL_INFO;
-	default:
-		return RS_LEVEL_NONE;
-	}
+	return by_initial(line[1]);
 }
 
 enum rs_level rs_level_of(const char *line)

@@ -1021,6 +1021,15 @@ static void give_rest(struct stream *s, const struct segment *g)
 	s->except = NULL;
 }
 
+static void remember_shown(struct stream *s, uint32_t facts)
+{
+	if (!facts)
+		return;
+	s->t->knew = true;
+	if (rs_input_remember(s->t->a, s->host, s->t->in->path, rs_reader_shown.name, facts))
+		s->t->a->err = -ENOMEM;
+}
+
 /* What the table of outputs knows of a segment, whoever takes it. */
 static void shown(struct stream *s, const struct segment *g)
 {
@@ -1043,11 +1052,7 @@ static void shown(struct stream *s, const struct segment *g)
 	facts += rs_config_diff_read(s->t->a, &in);
 	facts += rs_states_read(s->t->a, &in, ports);
 	free(text);
-	if (!facts)
-		return;
-	s->t->knew = true;
-	if (rs_input_remember(s->t->a, s->host, s->t->in->path, rs_reader_shown.name, facts))
-		s->t->a->err = -ENOMEM;
+	remember_shown(s, facts);
 }
 
 /* A document of JSON among lines that may be a program's: only ports of a switch among its keys
@@ -1067,11 +1072,7 @@ static void shown_document(struct stream *s, const struct segment *g)
 	}
 	facts = rs_grid_read_json(s->t->a, &in, false);
 	free(text);
-	if (!facts)
-		return;
-	s->t->knew = true;
-	if (rs_input_remember(s->t->a, s->host, s->t->in->path, rs_reader_shown.name, facts))
-		s->t->a->err = -ENOMEM;
+	remember_shown(s, facts);
 }
 
 static void give_one(struct stream *s, const struct segment *g)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "audit/facts/kernel_line.h"
 #include "audit/facts/level.h"
+#include "audit/facts/word_list.h"
 #include "audit/rules/words.h"
 
 enum {
@@ -439,30 +440,9 @@ static const struct rs_kind other = {
 
 /* ---- Words ---- */
 
-static bool stands(const char *low, const char *word, size_t n, bool within)
-{
-	const char *at = low;
-
-	while ((at = memmem(at, strlen(at), word, n))) {
-		if (within || ((at == low || !isalnum((unsigned char)at[-1])) &&
-			       !isalnum((unsigned char)at[n])))
-			return true;
-		at++;
-	}
-	return false;
-}
-
 static bool has_one(const char *low, const char *words)
 {
-	while (words && *words) {
-		size_t n = strcspn(words, "|");
-		bool within = *words == '~';
-
-		if (stands(low, words + within, n - within, within))
-			return true;
-		words += n + (words[n] == '|');
-	}
-	return false;
+	return rs_word_list_has(low, words, false);
 }
 
 /* "0000:3b:00.0": a PCI function, and no clock. */

@@ -1,0 +1,14 @@
+/* Does a text have one of several words? */
+#ifndef RS_AUDIT_FACTS_WORD_LIST_H
+#define RS_AUDIT_FACTS_WORD_LIST_H
+
+#include <stdbool.h>
+
+/*
+ * low: a text in lower case. words: "one|two|~part"; a word stands apart from letters and digits,
+ * behind a '~' it may stand within another. numbered: a digit may follow a word ("eth0"), and
+ * anything one that does not end with a letter. words NULL: none.
+ */
+bool rs_word_list_has(const char *low, const char *words, bool numbered);
+
+#endif
