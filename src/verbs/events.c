@@ -86,9 +86,26 @@ static struct rs_vevent *pop(struct rs_vevents *v, bool told)
 	return e;
 }
 
+struct taker {
+	struct rs_vevents *v;
+	struct rs_vctx *c;
+};
+
+/* Of a thread that is cancelled as it waits: what it has read is for another. */
+static void ended(void *arg)
+{
+	struct taker *t = arg;
+
+	rs_vctx_lock(t->c);
+	if (t->v->head)
+		rs_level_raise(&t->v->level);
+	rs_vctx_unlock(t->c);
+}
+
 /* A thread that is cancelled ends where it waits, and not with the lock. */
 int rs_vevents_take(struct rs_vevents *v, struct rs_vctx *c, struct rs_vevent *out)
 {
+	struct taker t = {v, c};
 	struct rs_vevent *e;
 	bool told = false;
 	int cancel;
@@ -104,7 +121,7 @@ int rs_vevents_take(struct rs_vevents *v, struct rs_vctx *c, struct rs_vevent *o
 		pthread_setcancelstate(cancel, NULL);
 		if (e)
 			return 0;
-		if (rs_level_wait(&v->level))
+		if (rs_level_wait(&v->level, ended, &t))
 			return -1;
 		told = true;
 	}

@@ -9,6 +9,7 @@
 #define RS_VERBS_LEVEL_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/types.h>
@@ -48,12 +49,17 @@ static inline void rs_level_lower(const struct rs_level *v)
 }
 
 /* Not locked. 0: it was raised, and this call lowered it: raise it again if more is left than you
- * take. -1 with errno. */
-static inline int rs_level_wait(const struct rs_level *v)
+ * take. -1 with errno. A thread that is cancelled here may have read already (glibc's bug 12683):
+ * ended(of) is then called, not locked, and raises the level again if something waits. */
+static inline int rs_level_wait(const struct rs_level *v, void (*ended)(void *), void *of)
 {
 	uint64_t value;
+	ssize_t n;
 
-	return read(v->fd, &value, sizeof(value)) == sizeof(value) ? 0 : -1;
+	pthread_cleanup_push(ended, of);
+	n = read(v->fd, &value, sizeof(value));
+	pthread_cleanup_pop(0);
+	return n == sizeof(value) ? 0 : -1;
 }
 
 #endif

@@ -158,13 +158,24 @@ bool rs_cm_pending(struct rdma_event_channel *channel)
 	return any;
 }
 
+/* Of a thread that is cancelled as it waits: what it has read is for another. */
+static void ended(void *arg)
+{
+	struct rs_cm_channel *c = arg;
+
+	pthread_mutex_lock(&rs_cm_lock);
+	if (c->head)
+		rs_level_raise(&c->level);
+	pthread_mutex_unlock(&rs_cm_lock);
+}
+
 RS_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
 {
 	struct rs_cm_channel *c = channel_of(channel);
 	struct rs_cm_event *e = pop(c, false);
 
 	while (!e) {
-		if (rs_level_wait(&c->level))
+		if (rs_level_wait(&c->level, ended, c))
 			return -1;
 		e = pop(c, true);
 	}
