@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "audit/facts/look.h"
+#include "audit/facts/pcie.h"
 #include "audit/price/model.h"
 
 enum { ABOVE_MAX = 16, ROOT_PORT = 4, UPSTREAM = 5, DOWNSTREAM = 6 };
@@ -19,10 +20,8 @@ struct build {
 
 unsigned rs_audit_pcie_gen(int64_t tenths)
 {
-	static const int64_t of[] = {0, 25, 50, 80, 160, 320, 640};
-
-	for (unsigned g = 1; g < sizeof(of) / sizeof(*of); g++)
-		if (tenths == of[g])
+	for (unsigned g = 1; rs_pcie_speed(g); g++)
+		if (tenths == rs_pcie_speed(g))
 			return g;
 	return 0;
 }

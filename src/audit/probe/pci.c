@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "audit/facts/pcie.h"
 #include "audit/probe/probe.h"
 
 /* libpci reports a failure by a function that may not come back. */
@@ -30,14 +31,6 @@ static void put(struct function *f, const char *name, long value)
 	rs_fact_line(f->t, f->subject, name, "%ld", value);
 }
 
-/* Tenths of GT/s by the code of Link Capabilities and Link Status (7.5.3.6, 7.5.3.8). */
-static long speed(unsigned code)
-{
-	static const long of[] = {0, 25, 50, 80, 160, 320, 640};
-
-	return code < sizeof(of) / sizeof(*of) ? of[code] : 0;
-}
-
 static void express(struct function *f, int at)
 {
 	unsigned caps = pci_read_long(f->d, at + PCI_EXP_DEVCAP);
@@ -45,19 +38,19 @@ static void express(struct function *f, int at)
 	unsigned link = pci_read_long(f->d, at + PCI_EXP_LNKCAP);
 	unsigned status = pci_read_word(f->d, at + PCI_EXP_LNKSTA);
 	unsigned type = (pci_read_word(f->d, at + PCI_EXP_FLAGS) & PCI_EXP_FLAGS_TYPE) >> 4;
+	struct rs_pcie_fact set[RS_PCIE_CONTROL_FACTS];
 
 	put(f, "mps_max", 128L << (caps & PCI_EXP_DEVCAP_PAYLOAD));
-	put(f, "mps", 128L << ((control & PCI_EXP_DEVCTL_PAYLOAD) >> 5));
-	put(f, "mrrs", 128L << ((control & PCI_EXP_DEVCTL_READRQ) >> 12));
-	put(f, "relaxed_ordering", !!(control & PCI_EXP_DEVCTL_RELAXED));
-	put(f, "ext_tag", !!(control & PCI_EXP_DEVCTL_EXT_TAG));
+	rs_pcie_control(control, set);
+	for (unsigned i = 0; i < RS_PCIE_CONTROL_FACTS; i++)
+		put(f, set[i].name, set[i].value);
 	put(f, "port_type", (long)type);
 	/* an endpoint inside the root complex has no link */
 	if (type == PCI_EXP_TYPE_ROOT_INT_EP || type == PCI_EXP_TYPE_ROOT_EC)
 		return;
-	put(f, "max_link_speed", speed(link & PCI_EXP_LNKCAP_SPEED));
+	put(f, "max_link_speed", rs_pcie_speed(link & PCI_EXP_LNKCAP_SPEED));
 	put(f, "max_link_width", (link & PCI_EXP_LNKCAP_WIDTH) >> 4);
-	put(f, "link_speed", speed(status & PCI_EXP_LNKSTA_SPEED));
+	put(f, "link_speed", rs_pcie_speed(status & PCI_EXP_LNKSTA_SPEED));
 	put(f, "link_width", (status & PCI_EXP_LNKSTA_WIDTH) >> 4);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "audit/facts/pcie.h"
 #include "audit/read/place.h"
 #include "audit/read/readers.h"
 #include "host/host.h"
@@ -41,36 +42,28 @@ static void put(const struct space *s, const char *name, const char *fmt, long v
 	rs_input_add(s->a, s->in, s->line, NULL, s->subject, name, fmt, value);
 }
 
-/* Tenths of GT/s by the code of Link Capabilities and Link Status; 0: reserved. */
-static long speed(unsigned code)
-{
-	static const long of[] = {0, 25, 50, 80, 160, 320, 640};
-
-	return code < sizeof(of) / sizeof(*of) ? of[code] : 0;
-}
-
 static void express(const struct space *s, unsigned at)
 {
 	unsigned type = word(s, at + 2) >> 4 & 15, control = word(s, at + 8);
 	uint32_t caps = dword(s, at + 4), link = dword(s, at + 12);
 	unsigned status = word(s, at + 18);
+	struct rs_pcie_fact set[RS_PCIE_CONTROL_FACTS];
 
 	put(s, "mps_max", "%ld", 128L << (caps & 7));
-	put(s, "mps", "%ld", 128L << (control >> 5 & 7));
-	put(s, "mrrs", "%ld", 128L << (control >> 12 & 7));
-	put(s, "relaxed_ordering", "%ld", control >> 4 & 1);
-	put(s, "ext_tag", "%ld", control >> 8 & 1);
+	rs_pcie_control(control, set);
+	for (unsigned i = 0; i < RS_PCIE_CONTROL_FACTS; i++)
+		put(s, set[i].name, "%ld", set[i].value);
 	put(s, "port_type", "%ld", (long)type);
 	if (at + 0x2a <= s->size && (word(s, at + 2) & 15) >= 2)
 		put(s, "ten_bit_tag", "%ld", word(s, at + 0x28) >> 12 & 1);
 	/* endpoints and event collectors inside the root complex have no link */
 	if (type == 9 || type == 10)
 		return;
-	if (speed(link & 15))
-		put(s, "max_link_speed", "%ld", speed(link & 15));
+	if (rs_pcie_speed(link & 15))
+		put(s, "max_link_speed", "%ld", rs_pcie_speed(link & 15));
 	put(s, "max_link_width", "%ld", link >> 4 & 63);
-	if (speed(status & 15))
-		put(s, "link_speed", "%ld", speed(status & 15));
+	if (rs_pcie_speed(status & 15))
+		put(s, "link_speed", "%ld", rs_pcie_speed(status & 15));
 	put(s, "link_width", "%ld", status >> 4 & 63);
 }
 

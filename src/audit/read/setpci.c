@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "audit/facts/pcie.h"
 #include "audit/read/place.h"
 #include "audit/read/readers.h"
 
@@ -20,13 +21,6 @@ static void put(const struct reg *r, const char *name, long value)
 	rs_input_add(r->a, r->in, r->line, NULL, r->subject, name, "%ld", value);
 }
 
-static long speed(unsigned code)
-{
-	static const long tenths[] = {0, 25, 50, 80, 160, 320, 640};
-
-	return code < sizeof(tenths) / sizeof(*tenths) ? tenths[code] : 0;
-}
-
 static void acs_control(const struct reg *r)
 {
 	rs_input_add(r->a, r->in, r->line, NULL, r->subject, "acs_control", "0x%02x", r->value);
@@ -34,16 +28,17 @@ static void acs_control(const struct reg *r)
 
 static void device_control(const struct reg *r)
 {
-	put(r, "mps", 128L << (r->value >> 5 & 7));
-	put(r, "mrrs", 128L << (r->value >> 12 & 7));
-	put(r, "relaxed_ordering", r->value >> 4 & 1);
-	put(r, "ext_tag", r->value >> 8 & 1);
+	struct rs_pcie_fact set[RS_PCIE_CONTROL_FACTS];
+
+	rs_pcie_control(r->value, set);
+	for (unsigned i = 0; i < RS_PCIE_CONTROL_FACTS; i++)
+		put(r, set[i].name, set[i].value);
 }
 
 static void link_status(const struct reg *r)
 {
-	if (speed(r->value & 15))
-		put(r, "link_speed", speed(r->value & 15));
+	if (rs_pcie_speed(r->value & 15))
+		put(r, "link_speed", rs_pcie_speed(r->value & 15));
 	if (r->value >> 4 & 63)
 		put(r, "link_width", r->value >> 4 & 63);
 }
