@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "wire/filler.h"
 #include "wire/frame.h"
+#include "wire/headers.h"
 #include "wire/telemetry.h"
 
 enum { TYPE_VLAN = 0x8100, TYPE_IPV4 = 0x0800, TYPE_IPV6 = 0x86dd, TYPE_CONTROL = 0x8808 };
@@ -182,15 +183,9 @@ static enum rs_decode decode_udp(struct input *in)
 static void decode_bth(struct input *in)
 {
 	const uint8_t *b = in->b;
-	struct rs_packet *p = in->p;
 
-	p->bth_flags = (uint8_t)((b[1] & 0x80 ? RS_BTH_SE : 0) | (b[1] & 0x40 ? RS_BTH_MIGREQ : 0) |
-				 (b[4] & 0x80 ? RS_BTH_FECN : 0) | (b[4] & 0x40 ? RS_BTH_BECN : 0) |
-				 (b[8] & 0x80 ? RS_BTH_ACKREQ : 0));
+	rs_bth_get(b, in->p);
 	in->f->tver = b[1] & 15;
-	p->pkey = rs_get16(b + 2);
-	p->dest_qp = rs_get24(b + 5);
-	p->psn = rs_get24(b + 9);
 	in->f->bth_reserved = (uint32_t)(b[4] & 0x3f) << 8 | (b[8] & 0x7f);
 	in->b += RS_BTH_BYTES;
 }
@@ -216,32 +211,7 @@ static void decode_extended(struct input *in, uint32_t flags)
 		p->feth = rs_get32(b);
 		b += 4;
 	}
-	if (flags & (RS_F_RETH | RS_F_ATOMIC)) {
-		p->va = rs_get64(b);
-		p->rkey = rs_get32(b + 8);
-		b += 12;
-	}
-	if (flags & RS_F_RETH) {
-		p->dma_bytes = rs_get32(b);
-		b += 4;
-	}
-	if (flags & RS_F_ATOMIC) {
-		p->swap_add = rs_get64(b);
-		p->compare = rs_get64(b + 8);
-		b += 16;
-	}
-	if (flags & RS_F_AETH) {
-		p->aeth = rs_get32(b);
-		b += RS_AETH_BYTES;
-	}
-	if (flags & RS_F_ATOMIC_ACK) {
-		p->swap_add = rs_get64(b);
-		b += RS_ATOMIC_ACK_BYTES;
-	}
-	if (flags & (RS_F_IMM | RS_F_IETH)) {
-		p->imm = rs_get32(b);
-		b += RS_IMM_BYTES;
-	}
+	b = rs_extended_get(b, p, flags);
 	if (flags & RS_F_CNP) {
 		memcpy(in->f->reserved, b, RS_CNP_PAYLOAD);
 		b += RS_CNP_PAYLOAD;

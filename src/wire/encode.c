@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "wire/filler.h"
 #include "wire/frame.h"
+#include "wire/headers.h"
 #include "wire/telemetry.h"
 
 static uint8_t *put_bytes(uint8_t *b, const void *from, size_t n)
@@ -79,17 +80,10 @@ static uint8_t *put_ip(uint8_t *b, const struct rs_frame *f, uint8_t tos, size_t
 
 static uint8_t *put_bth(uint8_t *b, const struct rs_frame *f, const struct rs_packet *p)
 {
-	unsigned flags = p->bth_flags;
-
-	b[0] = p->opcode;
-	b[1] = (uint8_t)((flags & RS_BTH_SE ? 0x80 : 0) | (flags & RS_BTH_MIGREQ ? 0x40 : 0) |
-			 rs_pad(p->payload_bytes) << 4 | (f->tver & 15));
-	rs_put16(b + 2, p->pkey);
-	b[4] = (uint8_t)((flags & RS_BTH_FECN ? 0x80 : 0) | (flags & RS_BTH_BECN ? 0x40 : 0) |
-			 (f->bth_reserved >> 8 & 0x3f));
-	rs_put24(b + 5, p->dest_qp);
-	b[8] = (uint8_t)((flags & RS_BTH_ACKREQ ? 0x80 : 0) | (f->bth_reserved & 0x7f));
-	rs_put24(b + 9, p->psn);
+	rs_bth_put(b, p);
+	b[1] |= f->tver & 15;
+	b[4] |= f->bth_reserved >> 8 & 0x3f;
+	b[8] |= f->bth_reserved & 0x7f;
 	return b + RS_BTH_BYTES;
 }
 
@@ -112,32 +106,7 @@ static uint8_t *put_extended(uint8_t *b, const struct rs_frame *f, const struct 
 		rs_put32(b, p->feth);
 		b += 4;
 	}
-	if (flags & (RS_F_RETH | RS_F_ATOMIC)) {
-		rs_put64(b, p->va);
-		rs_put32(b + 8, p->rkey);
-		b += 12;
-	}
-	if (flags & RS_F_RETH) {
-		rs_put32(b, p->dma_bytes);
-		b += 4;
-	}
-	if (flags & RS_F_ATOMIC) {
-		rs_put64(b, p->swap_add);
-		rs_put64(b + 8, p->compare);
-		b += 16;
-	}
-	if (flags & RS_F_AETH) {
-		rs_put32(b, p->aeth);
-		b += RS_AETH_BYTES;
-	}
-	if (flags & RS_F_ATOMIC_ACK) {
-		rs_put64(b, p->swap_add);
-		b += RS_ATOMIC_ACK_BYTES;
-	}
-	if (flags & (RS_F_IMM | RS_F_IETH)) {
-		rs_put32(b, p->imm);
-		b += RS_IMM_BYTES;
-	}
+	b = rs_extended_put(b, p, flags);
 	return flags & RS_F_CNP ? put_bytes(b, f->reserved, RS_CNP_PAYLOAD) : b;
 }
 
