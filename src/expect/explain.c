@@ -244,17 +244,6 @@ static void cause(struct explaining *w, bool unknown, enum expect_knob knob, dou
 	out->n_causes++;
 }
 
-static const struct rs_part *nic_of(const struct expect_model *m, uint32_t host)
-{
-	const struct rs_host *h = m->host[host].inside;
-
-	for (int i = 0; i < h->n_parts; i++)
-		if (h->parts[i].kind == RS_PART_NIC &&
-		    (m->host[host].nic < 0 || m->host[host].nic == i))
-			return &h->parts[i];
-	return NULL;
-}
-
 static unsigned count(const struct rs_host *h, enum rs_part_kind kind)
 {
 	unsigned n = 0;
@@ -317,7 +306,7 @@ static void few_reads(struct explaining *w)
 
 static void pair_causes(struct explaining *w)
 {
-	const struct rs_part *p = nic_of(w->model, 0);
+	const struct rs_part *p = expect_nic(w->model, 0);
 	struct rs_dma_limits d;
 
 	if (!p)
@@ -352,7 +341,7 @@ static void collective_causes(struct explaining *w, uint32_t hosts)
 	const struct expect_model *m = w->model;
 	const struct rs_host *h = m->host[0].inside;
 	unsigned nics = count(h, RS_PART_NIC), gpus = count(h, RS_PART_GPU);
-	const struct rs_part *p = nic_of(m, 0);
+	const struct rs_part *p = expect_nic(m, 0);
 
 	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++)
 		variable(w, settings[i]);

@@ -27,17 +27,6 @@ struct kind {
 	const char *limit; /* of the longest */
 };
 
-static const struct rs_part *nic_of(const struct expect_model *m, uint32_t host)
-{
-	const struct rs_host *h = m->host[host].inside;
-
-	for (int i = 0; i < h->n_parts; i++)
-		if (h->parts[i].kind == RS_PART_NIC &&
-		    (m->host[host].nic < 0 || m->host[host].nic == i))
-			return &h->parts[i];
-	return NULL;
-}
-
 static double lanes(const struct rs_part *p)
 {
 	return (double)rs_pcie_rate(&p->up);
@@ -83,7 +72,7 @@ static const char *could_be(struct rs_expect *x, const char *host, const struct 
 static const char *slot(struct rs_expect *x, bool pair)
 {
 	const struct expect_model *m = &x->world->model;
-	const struct rs_part *a = nic_of(m, 0), *b = nic_of(m, 1);
+	const struct rs_part *a = expect_nic(m, 0), *b = expect_nic(m, 1);
 	uint32_t host = a && b && lanes(b) < lanes(a) ? 1 : 0;
 	const struct rs_part *p = host ? b : a;
 
@@ -100,7 +89,7 @@ static const char *slot(struct rs_expect *x, bool pair)
 static const char *port(struct rs_expect *x, bool pair)
 {
 	const struct expect_model *m = &x->world->model;
-	const struct rs_part *a = nic_of(m, 0), *b = nic_of(m, 1);
+	const struct rs_part *a = expect_nic(m, 0), *b = expect_nic(m, 1);
 	unsigned nics = count(m->host[0].inside, RS_PART_NIC);
 	double gbps = a ? (double)a->port_rate / 1e9 : 0;
 
@@ -114,7 +103,7 @@ static const char *port(struct rs_expect *x, bool pair)
 static void reliefs_of_pair(struct rs_expect *x, struct kind *k, enum rs_expect_test test)
 {
 	const struct expect_model *m = &x->world->model;
-	const struct rs_part *p = nic_of(m, 0);
+	const struct rs_part *p = expect_nic(m, 0);
 	struct rs_dma_limits d = rs_dma_limits_of(p, &rs_host_defaults);
 
 	if (test == RS_EXPECT_READ)
@@ -165,7 +154,7 @@ static void reliefs_of_collective(struct rs_expect *x, struct kind *k, uint32_t 
 {
 	const struct expect_model *m = &x->world->model;
 	const struct rs_host *h = m->host[0].inside;
-	const struct rs_part *p = nic_of(m, 0);
+	const struct rs_part *p = expect_nic(m, 0);
 	double nvlink = nvlink_rate(h);
 
 	if (nvlink > 0)

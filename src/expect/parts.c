@@ -450,3 +450,14 @@ void expect_complete(struct rs_expect *x, struct expect_host *h, struct rs_load 
 	join_sockets(h->inside, l);
 	complete_gpus(x, h, l);
 }
+
+const struct rs_part *expect_nic(const struct expect_model *m, uint32_t host)
+{
+	const struct rs_host *h = m->host[host].inside;
+
+	for (int i = 0; i < h->n_parts; i++)
+		if (h->parts[i].kind == RS_PART_NIC &&
+		    (m->host[host].nic < 0 || m->host[host].nic == i))
+			return &h->parts[i];
+	return NULL;
+}

@@ -167,7 +167,9 @@ int expect_ranges(struct rs_expect *x, const struct rs_expect_options *o,
 		  double from, double to, struct rs_error *e);
 double expect_error(enum rs_expect_test test, enum rs_coll_op op, uint64_t bytes);
 double expect_value(enum rs_expect_test test, uint64_t bytes, double us, double factor);
-/* parts.c: the slot that a port of this rate needs. */
+/* parts.c: the NIC that a host of the model sends by; NULL: it has none. */
+const struct rs_part *expect_nic(const struct expect_model *m, uint32_t host);
+/* The slot that a port of this rate needs. */
 struct rs_pcie expect_slot(const struct rs_part *nic);
 
 /* Something that the audit found, or that the log or the description says: what takes it away from
