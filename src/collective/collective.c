@@ -202,6 +202,7 @@ struct cut plan_cut(struct planner *p, uint64_t largest)
 	cut.chunk = p->chunk * (steps ? steps : 1);
 	cut.packet = ceil_div(t->payload ? t->payload : t->mtu, conf->type_bytes);
 	cut.packet += !cut.packet;
+	cut.least = SLICE_PACKETS * cut.packet;
 	largest = largest < cut.chunk ? largest : cut.chunk;
 	if (largest >= (uint64_t)RING_SLICES * SLICE_PACKETS * cut.packet)
 		cut.slices = RING_SLICES;

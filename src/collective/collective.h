@@ -23,6 +23,8 @@ struct rs_conn {
 	uint32_t via; /* the rank in whose GPU's memory a NIC finds the bytes: src, or its proxy */
 	bool nvlink;  /* inside a host over NVLink or PCIe peer to peer, not through a NIC */
 	uint32_t src_endpoint, dst_endpoint; /* NICs used when !nvlink */
+	/* No GPUDirect: the NIC reads from, or writes to, the memory of the GPU's socket. */
+	bool from_host, to_host;
 };
 
 struct rs_step {
@@ -65,9 +67,9 @@ struct rs_coll {
 	rs_time proxy;      /* of a message to the network, before it is posted, beside others' */
 	rs_time post;       /* of its proxy thread, one message of a rank after another */
 	int64_t proxy_rate; /* more of it: bytes a second of data on their way there; 0: none */
-	/* More of a post, of some networks: copies messages up to `eager` bytes at this rate (0: it
-	 * does not), takes `rendezvous` for longer ones. */
-	uint32_t eager;
+	/* More of a post, of some networks: copies messages of more than `copied` and up to `eager`
+	 * bytes at this rate (0: it does not), takes `rendezvous` for longer ones. */
+	uint32_t copied, eager;
 	int64_t eager_rate;
 	rs_time rendezvous;
 	rs_time longer; /* of those more on their way, beside others */

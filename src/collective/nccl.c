@@ -74,7 +74,9 @@ bool rs_coll_chosen(const struct rs_coll *c, const char **algorithm, const char 
 {
 	if (!c->nccl)
 		return false;
-	*algorithm = c->nccl->p2p ? "P2P" : rs_nccl_algo_names[c->nccl->choice.algo];
+	*algorithm = c->nccl->p2p     ? "P2P"
+		     : c->nccl->pairs ? "AllPairs"
+				      : rs_nccl_algo_names[c->nccl->choice.algo];
 	*protocol = rs_nccl_proto_names[c->nccl->choice.proto];
 	*channels = c->nccl->choice.channels;
 	return true;
@@ -145,6 +147,8 @@ int plan_nccl(struct planner *p)
 		err = choose(p, r);
 	if (!err && is_p2p(&c->conf))
 		choose_p2p(c, r);
+	else if (!err && nccl_takes_pairs(c, r))
+		nccl_choose_pairs(c, r);
 	if (err)
 		return err;
 	c->nccl = r;
@@ -161,6 +165,8 @@ int plan_nccl(struct planner *p)
 	nccl_set_overheads(c, r);
 	if (r->p2p)
 		err = plan_nccl_p2p(p, r);
+	else if (r->pairs)
+		err = plan_nccl_pairs(p, r);
 	else
 		switch (r->choice.algo) {
 		case RS_NCCL_ALGO_TREE:

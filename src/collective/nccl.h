@@ -12,13 +12,16 @@
 struct nccl_run {
 	struct rs_nccl_plan *p;
 	struct rs_nccl_choice choice;
+	bool pairs;    /* RCCL on one host: MSCCL's all-pairs */
 	bool p2p;      /* not a collective of NCCL's: sends and receives */
 	bool own_time; /* its steps say how long they take */
 	struct rs_nccl_tune_conf tune;
-	int max_ctas;      /* NCCL_MAX_CTAS; 0: not set */
-	int qps;           /* NCCL_IB_QPS_PER_CONNECTION; 0: as the collective says */
-	int split;         /* NCCL_IB_SPLIT_DATA_ON_QPS */
-	int ll_threshold;  /* NCCL_P2P_LL_THRESHOLD, bytes */
+	int max_ctas;     /* NCCL_MAX_CTAS; 0: not set */
+	int qps;          /* NCCL_IB_QPS_PER_CONNECTION; 0: as the collective says */
+	int split;        /* NCCL_IB_SPLIT_DATA_ON_QPS */
+	int ll_threshold; /* NCCL_P2P_LL_THRESHOLD, bytes */
+	/* Of libfabric, over Slingshot: FI_CXI_RX_MATCH_MODE=software; FI_HMEM_CUDA_USE_GDRCOPY */
+	int soft_match, gdrcopy;
 	bool aws_tuner;    /* NCCL_TUNER_PLUGIN: that of AWS's plugin, where this is the network */
 	bool ll_inside;    /* messages of point-to-point inside a node go by LL */
 	rs_time launch;    /* before a lane's first step: the kernel, its start */
@@ -60,9 +63,10 @@ bool nccl_pulls(const struct rs_nccl_plan *p);
 /* What a step's block moves at most, which would do `rate` on its own. */
 int64_t nccl_step_rate(const struct rs_coll *c, const struct rs_step *s, int64_t rate);
 /* How an operation of point-to-point works: it sends, or takes; inside a node, or beside a NIC; it
- * pulls over NVLink; no other chunk of it is in the block's hands, neither sent nor taken. */
+ * pulls over NVLink; reads from the host's memory; no other chunk of it is in the block's hands,
+ * neither sent nor taken. */
 struct nccl_p2p_work {
-	bool send, inside, pull, alone;
+	bool send, inside, pull, staged, alone;
 };
 /* Of one of `works` operations that share a block, one direction. */
 int64_t nccl_p2p_rate(const struct nccl_run *r, uint32_t works, struct nccl_p2p_work w);
@@ -82,6 +86,10 @@ int plan_nccl_trees(struct planner *p, struct nccl_run *run);
 int plan_nccl_p2p(struct planner *p, struct nccl_run *run);
 /* All-gather and reduce-scatter by PAT. */
 int plan_nccl_pat(struct planner *p, struct nccl_run *run);
+/* All-reduce of all pairs: does RCCL take it here? Then what it chooses, and its steps. */
+bool nccl_takes_pairs(const struct rs_coll *c, const struct nccl_run *r);
+void nccl_choose_pairs(const struct rs_coll *c, struct nccl_run *r);
+int plan_nccl_pairs(struct planner *p, struct nccl_run *run);
 /* Rings: channel's order from the plan. */
 int plan_nccl_ring(struct planner *p, struct nccl_run *run);
 

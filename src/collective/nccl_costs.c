@@ -20,6 +20,12 @@ enum arch { VOLTA, AMPERE, HOPPER, BLACKWELL };
 #define P2P_ALONE_RATE      INT64_C(32000000000)
 #define P2P_ALONE_WARP_RATE INT64_C(3200000000)
 #define P2P_PULL_RATE       INT64_C(13850000000)
+/* What a block reads from the host's memory, over PCIe: loads wait for their data. */
+#define HOST_RATE INT64_C(8700000000)
+/* ... of LL's lines that another GPU wrote there: data of a turn and the way to memory and back */
+#define HOST_LL_RATE INT64_C(2800000000)
+/* TCPX reaches 150 Gb/s of a NIC of 200 (Google's pages on A3 High). */
+enum { TCPX_SHARE = 75 };
 
 static enum arch arch_of(const struct rs_nccl_plan *p)
 {
@@ -167,9 +173,14 @@ int64_t nccl_step_rate(const struct rs_coll *c, const struct rs_step *s, int64_t
 {
 	int64_t pull = c->nccl->pull_rate;
 
-	for (unsigned k = 0; k < s->n_recv && pull; k++)
-		if (c->conns[s->recv[k].conn].nvlink && pull < rate)
-			return pull;
+	for (unsigned k = 0; k < s->n_recv; k++) {
+		const struct rs_conn *from = &c->conns[s->recv[k].conn];
+
+		if (from->to_host && HOST_RATE < rate)
+			rate = HOST_RATE;
+		if (from->nvlink && pull && pull < rate)
+			rate = pull;
+	}
 	return rate;
 }
 
@@ -182,7 +193,8 @@ bool nccl_stores(const struct nccl_run *r)
 
 	if (r->p2p)
 		return !r->ll_inside;
-	return r->pull_rate || (ring && r->choice.proto == RS_NCCL_LL128 && r->p->n_nodes > 1);
+	return r->pull_rate || r->pairs ||
+	       (ring && r->choice.proto == RS_NCCL_LL128 && r->p->n_nodes > 1);
 }
 
 /* GB/s of LL of a block with 16 warps: what a machine has, over the channels of one host of 8. */
@@ -206,6 +218,8 @@ int64_t nccl_p2p_rate(const struct nccl_run *r, uint32_t works, struct nccl_p2p_
 	warps = warps <= 4 ? warps / 2 : (warps - 1) / 2 + w.send;
 	if (w.inside && r->ll_inside)
 		return (int64_t)(ll_block_rate(r->p) * 1e9 * warps / 16);
+	if (w.staged)
+		return HOST_RATE / works;
 	if (r->p->rccl)
 		return 2 * share;
 	if (w.inside && w.pull)
@@ -277,10 +291,13 @@ static rs_time hop_time(const struct nccl_run *r)
 							{RS_US, 1900 * RS_NS, 4 * RS_US}};
 	static const rs_time rccl[2][RS_NCCL_PROTOS] = {{800 * RS_NS, 800 * RS_NS, 2100 * RS_NS},
 							{900 * RS_NS, 900 * RS_NS, 2300 * RS_NS}};
+	static const rs_time pairs[RS_NCCL_PROTOS] = {2700 * RS_NS, 0, 5900 * RS_NS};
 	bool pci = r->p->graph[r->choice.algo].type_intra != RS_NCCL_NVL;
 
 	if (r->ll_inside)
 		return ring[pci][RS_NCCL_LL];
+	if (r->pairs)
+		return pairs[r->choice.proto];
 	if (by_rccl(r))
 		return rccl[r->choice.algo != RS_NCCL_ALGO_RING][r->choice.proto];
 	if (r->turn && r->choice.algo == RS_NCCL_ALGO_RING)
@@ -298,7 +315,8 @@ static rs_time slice_time(const struct nccl_run *r)
 		return by_arch(r, 3 * RS_US);
 	if (r->choice.algo == RS_NCCL_ALGO_PAT) /* of a share (graph/tuning.cc) */
 		return 2800 * RS_NS;
-	if (r->choice.algo != RS_NCCL_ALGO_RING || r->choice.proto != RS_NCCL_SIMPLE || r->p2p)
+	if (r->choice.algo != RS_NCCL_ALGO_RING || r->choice.proto != RS_NCCL_SIMPLE || r->p2p ||
+	    r->pairs)
 		return 0;
 	return 2 * RS_US;
 }
@@ -318,42 +336,72 @@ static rs_time proxy_time(const struct nccl_run *r)
 }
 
 /* What a message costs more than one of verbs: on its way, and its proxy. A message of host memory
- * that is at most `eager` long is copied at `rate`; for a longer one the NICs ask the receiver
- * first. */
-static const struct net {
+ * of more than `copied` and at most `eager` bytes is copied at `rate`; for a longer one the NICs
+ * ask the receiver first. */
+struct net {
 	rs_time message, post;
-	uint32_t eager;
+	uint32_t copied, eager;
 	int64_t rate;
 	rs_time rendezvous, longer;
 	uint32_t rails, stripe;
 	int64_t rail_rate;
-} nets[] = {[RS_NCCL_NET_EFA] = {.message = 16 * RS_US,
-				 .eager = 8192,
-				 .longer = 12 * RS_US,
-				 .rails = 4,
-				 .stripe = 128 << 10,
-				 .rail_rate = INT64_C(12500000000)},
-	    [RS_NCCL_NET_EFA_READ] = {.message = 16 * RS_US, .eager = 8192, .longer = 32 * RS_US},
-	    [RS_NCCL_NET_CXI] = {.post = 5 * RS_US,
-				 .eager = 16384,
-				 .rate = INT64_C(1500000000),
-				 .rendezvous = 11 * RS_US}};
+};
 
-/* One thread starts the kernels of several GPUs, and notes each message of point-to-point. In a
- * graph of work it is ahead of its GPUs. */
+static const struct net nets[] = {
+	[RS_NCCL_NET_EFA] = {.message = 16 * RS_US,
+			     .eager = 8192,
+			     .longer = 12 * RS_US,
+			     .rails = 4,
+			     .stripe = 128 << 10,
+			     .rail_rate = INT64_C(12500000000)},
+	[RS_NCCL_NET_EFA_READ] = {.message = 16 * RS_US, .eager = 8192, .longer = 32 * RS_US},
+	[RS_NCCL_NET_CXI] = {.message = -2 * RS_US},
+	/* Google's plugins over TCP: a manager on the host tells of what came (RxDM); TCPX has the
+	 * kernel's TCP, TCPXO (FasTrak) has it in the NIC */
+	[RS_NCCL_NET_TCPX] = {.message = 145 * RS_US},
+	[RS_NCCL_NET_TCPXO] = {.message = 20 * RS_US}};
+
+/* libfabric's provider of Slingshot (prov/cxi; fi_cxi(7)). A message is eager up to
+ * FI_CXI_RDZV_THRESHOLD and FI_CXI_RDZV_GET_MIN, 16,384 and 2,049 bytes. The NIC finds its receive.
+ * Where software does, the host copies what came eagerly into the GPU's memory, by GDRCopy up to
+ * FI_CXI_SAFE_DEVMEM_COPY_THRESHOLD, else by CUDA; without GDRCopy by CUDA alone, and of longer
+ * messages their first part. */
+static struct net net_of(const struct rs_nccl_conf *conf, const struct nccl_run *r)
+{
+	struct net n = nets[conf->net];
+
+	if (conf->net != RS_NCCL_NET_CXI)
+		return n;
+	n.eager = 16384 + 2049;
+	if (!r->gdrcopy)
+		n.rendezvous = 8 * RS_US;
+	if (!r->soft_match)
+		return n;
+	n.message = 0;
+	n.rate = INT64_C(1500000000);
+	n.copied = r->gdrcopy ? 4096 : 0;
+	n.post = r->gdrcopy ? 0 : 5 * RS_US;
+	return n;
+}
+
+/* One thread starts the kernels of several GPUs, and notes each message of point-to-point; to 2.21
+ * each channel of an operation (enqueue.cc, appendWorkElemColl()). In a graph of work it is ahead
+ * of its GPUs. */
 static rs_time starts_time(const struct rs_coll *c, const struct nccl_run *r)
 {
 	int64_t gpus = c->conf.nccl.gpus_per_thread ? c->conf.nccl.gpus_per_thread : 1;
 	int64_t messages = !r->p2p                           ? 0
 			   : c->conf.op == RS_COLL_SEND_RECV ? 2
 							     : 2 * (int64_t)c->n_ranks;
+	bool by_channel = !r->p2p && !r->p->rccl && r->p->release < RS_NCCL_RELEASE(2, 22, 0);
 	rs_time note = r->p->rccl ? 0 : 400 * RS_NS;
 
 	if (gpus > 1 && r->p->release >= RS_NCCL_RELEASE(2, 22, 0) && !r->p->rccl)
 		note = 170 * RS_NS;
 	if (gpus == 1 && (!r->p2p || r->p->rccl || c->conf.nccl.in_graph))
 		return 0;
-	return gpus * (4500 * RS_NS + messages * note);
+	return gpus * (4500 * RS_NS + messages * note +
+		       (by_channel ? r->choice.channels * 120 * RS_NS : 0));
 }
 
 /* Messages from the GPUs of a node to one of another go together: PXN takes them to one NIC, and
@@ -385,7 +433,7 @@ static void set_turns(struct rs_coll *c, struct nccl_run *r, int64_t scale)
 void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 {
 	const struct rs_nccl_conf *conf = &c->conf.nccl;
-	const struct net *n = &nets[conf->net];
+	const struct net own = net_of(conf, r), *n = &own;
 	int messages = r->p2p ? 2 : 1; /* a proxy thread of point-to-point sends and receives */
 	int64_t scale = conf->scale ? conf->scale : 1;
 
@@ -396,11 +444,12 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 	c->hop -= c->hop < r->slice ? c->hop : r->slice;
 	if (c->lines && r->turn_least)
 		c->hop += r->turn_time * scale;
-	c->proxy = proxy_time(r) + n->message + (r->p2p ? 11 * RS_US : 0);
+	c->proxy = rs_time_max(proxy_time(r) + n->message, 0) + (r->p2p ? 11 * RS_US : 0);
 	c->post = RS_US + n->post * messages;
 	if (r->p2p)
 		c->post += 1800 * RS_NS / (conf->net == RS_NCCL_NET_IB ? together(c, r) : 1);
 	c->eager = n->eager;
+	c->copied = n->copied;
 	c->eager_rate =
 		r->choice.proto == RS_NCCL_LL ? n->rate : 0; /* its buffers are the host's */
 	c->rendezvous = n->rendezvous / scale;
@@ -461,6 +510,10 @@ void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r)
 
 	c->net.num = f[0];
 	c->net.den = f[1];
+	if (c->conf.nccl.net == RS_NCCL_NET_TCPX) {
+		c->net.num *= 100;
+		c->net.den *= TCPX_SHARE;
+	}
 	c->inside.num = inside[0] * (r->p->rccl ? 1333 : nvl ? nvlink[arch_of(r->p)] : 1000);
 	c->inside.den = inside[1] * 1000;
 	if (nvl && !r->p->nvswitch && !r->p->rccl) {

@@ -20,6 +20,7 @@ static int read_own(struct nccl_run *r, const char *name, const char *value, str
 		{"NCCL_IB_SPLIT_DATA_ON_QPS", &r->split, 0, 1, 0},
 		{"NCCL_P2P_LL_THRESHOLD", &r->ll_threshold, 0, 1 << 30, 0},
 		{"NCCL_PAT_ENABLE", &r->tune.pat, 0, 1, 1},
+		{"FI_HMEM_CUDA_USE_GDRCOPY", &r->gdrcopy, 0, 1, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
@@ -42,6 +43,18 @@ static int read_own(struct nccl_run *r, const char *name, const char *value, str
 	return -EINVAL;
 }
 
+/* Hybrid begins by hardware, and goes on by software where the NIC has no room for more. */
+static int read_match(struct nccl_run *r, const char *value, struct rs_error *e)
+{
+	r->soft_match = !strcmp(value, "software");
+	if (r->soft_match || !strcmp(value, "hardware") || !strcmp(value, "hybrid"))
+		return 0;
+	return rs_error_set(e, -EINVAL,
+			    "nccl.env: FI_CXI_RX_MATCH_MODE: expected hardware, hybrid or "
+			    "software, found '%.60s'",
+			    value);
+}
+
 /* "none", or AWS's (libnccl-ofi-tuner.so, libnccl-net-ofi.so, by any path). */
 static int read_tuner(struct nccl_run *r, const char *value, struct rs_error *e)
 {
@@ -56,18 +69,35 @@ static int read_tuner(struct nccl_run *r, const char *value, struct rs_error *e)
 	return -EINVAL;
 }
 
+/* Google's tuner reads its rules from a file; those of A3 Mega are known. */
+static int read_rules(struct nccl_run *r, const char *value, struct rs_error *e)
+{
+	r->tune.google = strstr(value, "a3plus_tuner_config") != NULL;
+	if (r->tune.google)
+		return 0;
+	rs_error_set(e, -EINVAL,
+		     "nccl.env: NCCL_TUNER_CONFIG_PATH: the model has no rules of '%.60s'", value);
+	rs_error_hint(e, "it has those of A3 Mega, a3plus_tuner_config.textproto");
+	return -EINVAL;
+}
+
 static int read_env(const struct rs_collective_conf *conf, struct nccl_run *r,
 		    struct rs_nccl_env *env, struct rs_error *e)
 {
 	for (uint32_t i = 0; i < conf->nccl.n_env; i++) {
 		const char *name = conf->nccl.env[2 * i], *value = conf->nccl.env[2 * i + 1];
-		int err = rs_nccl_env_set(env, name, value, e);
+		int err = strncmp(name, "FI_", 3) ? rs_nccl_env_set(env, name, value, e) : 1;
 
 		if (!err && !strcmp(name, "NCCL_MAX_CTAS"))
 			r->max_ctas = atoi(value);
-		if (err == 1)
-			err = strcmp(name, "NCCL_TUNER_PLUGIN") ? read_own(r, name, value, e)
-								: read_tuner(r, value, e);
+		if (err == 1 && !strcmp(name, "NCCL_TUNER_PLUGIN"))
+			err = read_tuner(r, value, e);
+		else if (err == 1 && !strcmp(name, "NCCL_TUNER_CONFIG_PATH"))
+			err = read_rules(r, value, e);
+		else if (err == 1 && !strcmp(name, "FI_CXI_RX_MATCH_MODE"))
+			err = read_match(r, value, e);
+		else if (err == 1)
+			err = read_own(r, name, value, e);
 		if (err)
 			return err;
 	}
@@ -126,6 +156,7 @@ int run_plan(struct planner *p, struct nccl_run *r)
 	rs_nccl_env_init(env, release);
 	r->split = release < RS_NCCL_RELEASE(2, 20, 0);
 	r->ll_threshold = 16384;
+	r->gdrcopy = 1;
 	r->aws_tuner = release >= RS_NCCL_RELEASE(2, 21, 0);
 	err = read_env(conf, r, env, p->e);
 	if (err)
@@ -183,7 +214,10 @@ void run_connect(struct planner *p, const struct nccl_run *r, uint64_t conn, uin
 	if (out.net >= 0) {
 		k->src_endpoint = rs_nccl_endpoint(p->f, r->p, src, out.net);
 		k->via = out.proxy;
+		k->from_host = !out.gdr;
 	}
-	if (in.net >= 0)
+	if (in.net >= 0) {
 		k->dst_endpoint = rs_nccl_endpoint(p->f, r->p, dst, in.net);
+		k->to_host = !in.gdr;
+	}
 }

@@ -131,6 +131,7 @@ struct cut {
 	uint64_t chunk;  /* elements */
 	uint32_t slices; /* of a chunk */
 	uint64_t packet; /* elements: slices are whole packets, but for the last */
+	uint64_t least;  /* elements of a slice, but for the last */
 };
 /* largest: elements of the largest chunk that there will be, were there no limit. */
 struct cut plan_cut(struct planner *p, uint64_t largest);
@@ -141,8 +142,8 @@ static inline struct piece piece_slice(const struct cut *c, struct piece p, uint
 
 	if (c->slices == 1)
 		return p;
-	n = ceil_div(p.n, (uint64_t)c->slices * c->packet);
-	return piece_chunk(p, (n < SLICE_PACKETS ? SLICE_PACKETS : n) * c->packet, i);
+	n = ceil_div(p.n, (uint64_t)c->slices * c->packet) * c->packet;
+	return piece_chunk(p, n < c->least ? c->least : n, i);
 }
 
 #endif

@@ -243,7 +243,8 @@ static void cut_nccl_ring(struct planner *p, struct ring_plan *r, const struct r
 
 	r->cut.chunk = ceil_div(k->chunk, p->c->conf.type_bytes);
 	r->cut.slices = (uint32_t)(k->chunk_steps / k->slice_steps);
-	r->cut.packet = 4096 / p->c->conf.type_bytes; /* of all threads, 16 B each */
+	r->cut.packet = 16; /* and the least slice: device/prims_simple.h, genericOp */
+	r->cut.least = r->cut.chunk * (uint64_t)k->slice_steps / (uint64_t)k->chunk_steps / 32;
 	if (p->c->conf.op == RS_COLL_ALL_REDUCE)
 		r->loops = ceil_div(channel, r->cut.chunk * p->group);
 	else if (p->c->conf.op == RS_COLL_BROADCAST)

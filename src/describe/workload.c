@@ -15,7 +15,7 @@ enum { WHATIFS_MAX = 64, OBSERVED_MAX = 65536, LINE_MAX_BYTES = 1024, FIELDS_MAX
 
 const char *const coll_ops[] = {"all-reduce", "reduce-scatter", "all-gather", "broadcast",
 				"all-to-all", "send-recv",      NULL};
-const char *const nccl_nets[] = {"ib", "efa", "efa-read", "cxi", NULL};
+const char *const nccl_nets[] = {"ib", "efa", "efa-read", "cxi", "tcpx", "tcpxo", NULL};
 const char *const coll_algorithms[] = {"ring", "tree", "hierarchical", "pairwise", "nccl", NULL};
 
 /* ---- Flows ---- */
@@ -426,9 +426,10 @@ static void load_nccl(struct rs_load *l, struct rs_nccl_conf *c, const struct rs
 	}
 	c->env = rs_load_take(l, 2 * (size_t)env->n + 1, sizeof(*c->env));
 	for (const struct rs_item *i = env->first; i && !l->err; i = i->next) {
-		if (strncmp(i->key, "NCCL_", 5)) {
+		if (strncmp(i->key, "NCCL_", 5) && strncmp(i->key, "FI_", 3)) {
 			rs_load_fail(l, -EINVAL, i->at,
-				     "expected a variable of NCCL, as NCCL_ALGO, found '%s'",
+				     "expected a variable of NCCL or libfabric, as NCCL_ALGO, "
+				     "found '%s'",
 				     i->key);
 			return;
 		}

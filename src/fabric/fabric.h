@@ -287,7 +287,14 @@ enum rs_coll_algorithm {
 
 /* What carries NCCL's messages between hosts: its plugin of verbs, or one of libfabric with RDMA
  * WRITE (EFA), without (EFA of A100 hosts), of Slingshot. Their software's times differ. */
-enum rs_nccl_net { RS_NCCL_NET_IB, RS_NCCL_NET_EFA, RS_NCCL_NET_EFA_READ, RS_NCCL_NET_CXI };
+enum rs_nccl_net {
+	RS_NCCL_NET_IB,
+	RS_NCCL_NET_EFA,
+	RS_NCCL_NET_EFA_READ,
+	RS_NCCL_NET_CXI,
+	RS_NCCL_NET_TCPX,
+	RS_NCCL_NET_TCPXO,
+};
 
 struct rs_nccl_searches;
 /* With RS_ALGO_NCCL: the release, its variables, and what they do not tell. */

@@ -211,6 +211,22 @@ static void nccl_nvlink(struct import *m, const xmlNode *n, int gpu, long sm)
 		x->rate = count * (sm >= 100 ? 400 : sm >= 70 ? 200 : 160) * RS_GBPS;
 }
 
+/* NVLink-C2C joins a GPU and its processor's memory: bw is of a link, in MB/s. */
+static void nccl_c2c(struct import *m, const xmlNode *n, int gpu)
+{
+	long bw = number(m, n, "bw", 0), count = number(m, n, "count", 0);
+	int socket = m->h->parts[gpu].parent;
+	struct rs_xlink *x;
+
+	while (socket >= 0 && m->h->parts[socket].kind != RS_PART_SOCKET)
+		socket = m->h->parts[socket].parent;
+	if (socket < 0 || bw <= 0 || bw > 10000000 || count <= 0 || count > 64)
+		return;
+	x = rs_host_xlink_add(m->l, m->h, gpu, socket, RS_XLINK_C2C);
+	if (x)
+		x->rate = bw * count * 8 * RS_MBPS;
+}
+
 /* RCCL's dump has its GPUs' architecture, as gfx942, and in `sm` that number. */
 static void nccl_gpu(struct import *m, const xmlNode *n, struct rs_part *gpu)
 {
@@ -234,6 +250,8 @@ static void nccl_links(struct import *m, const xmlNode *n, int depth)
 			for (const xmlNode *x = c->children; x && gpu >= 0; x = x->next)
 				if (rs_xml_is(x, "nvlink") || rs_xml_is(x, "xgmi"))
 					nccl_nvlink(m, x, gpu, number(m, c, "sm", 0));
+				else if (rs_xml_is(x, "c2c"))
+					nccl_c2c(m, x, gpu);
 		}
 		nccl_links(m, c, depth + 1);
 	}

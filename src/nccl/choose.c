@@ -4,15 +4,8 @@
  */
 #include <errno.h>
 #include <string.h>
+#include "nccl/algos.h"
 #include "nccl/rccl.h"
-
-#define TREE      RS_NCCL_ALGO_TREE
-#define RING      RS_NCCL_ALGO_RING
-#define DIRECT    RS_NCCL_ALGO_COLLNET_DIRECT
-#define CHAIN     RS_NCCL_ALGO_COLLNET_CHAIN
-#define NVLS      RS_NCCL_ALGO_NVLS
-#define NVLS_TREE RS_NCCL_ALGO_NVLS_TREE
-#define PAT       RS_NCCL_ALGO_PAT
 
 enum {
 	STEPS = 8, /* NCCL_STEPS */
@@ -314,10 +307,13 @@ int rs_nccl_choose(const struct rs_nccl_plan *p, const struct rs_nccl_table *t,
 		   struct rs_nccl_choice *out, struct rs_error *e)
 {
 	const struct rs_nccl_tuner_row *row = tuner_row(p, t, func, bytes);
+	struct rs_nccl_tuner_row googles;
 	uint64_t count = bytes / (dealt(func) ? p->n_ranks : 1);
 	int channels = p->coll_channels;
 
 	*out = (struct rs_nccl_choice){0};
+	if (!row)
+		row = nccl_google_row(p, t, func, bytes, &googles);
 	if (p->n_ranks < 2) {
 		out->algo = RING;
 		out->proto = RS_NCCL_SIMPLE;

@@ -25,5 +25,10 @@ enum rs_nccl_proto nccl_rccl_proto(const struct rs_nccl_plan *p, enum rs_nccl_fu
 /* AWS's tuner (tuner_aws.c): what it sets for this operation, in c. false: it leaves it to NCCL. */
 bool nccl_aws_choice(const struct rs_nccl_plan *p, const struct rs_nccl_table *t,
 		     enum rs_nccl_func func, uint64_t bytes, struct rs_nccl_choice *c);
+/* Google's (tuner_google.c): its row for this operation, put into *row. NULL: it has none. */
+const struct rs_nccl_tuner_row *nccl_google_row(const struct rs_nccl_plan *p,
+						const struct rs_nccl_table *t,
+						enum rs_nccl_func func, uint64_t bytes,
+						struct rs_nccl_tuner_row *row);
 
 #endif

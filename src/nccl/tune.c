@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "nccl/algos.h"
 #include "nccl/rccl.h"
 
 const char *const rs_nccl_func_names[] = {"Broadcast",     "Reduce",    "AllGather",
@@ -27,14 +28,6 @@ struct constants {
 	double tree[GPUS][SPANS], nvls_tree[GPUS][SPANS];        /* of a channel */
 	double arity;                                            /* CollNetDirect, us a GPU */
 };
-
-#define TREE      RS_NCCL_ALGO_TREE
-#define RING      RS_NCCL_ALGO_RING
-#define DIRECT    RS_NCCL_ALGO_COLLNET_DIRECT
-#define CHAIN     RS_NCCL_ALGO_COLLNET_CHAIN
-#define NVLS      RS_NCCL_ALGO_NVLS
-#define NVLS_TREE RS_NCCL_ALGO_NVLS_TREE
-#define PAT       RS_NCCL_ALGO_PAT
 
 /* 2.28.9; constants_of() goes back from here. */
 static const struct constants newest = {

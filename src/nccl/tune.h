@@ -50,7 +50,8 @@ struct rs_nccl_tune_conf {
 	const char *thresholds;   /* NCCL_THREAD_THRESHOLDS; NULL or "": not set */
 	const struct rs_nccl_tuner_row *rows;
 	size_t n_rows;
-	bool aws; /* the tuner of AWS's plugin, on a p5 */
+	bool aws;    /* the tuner of AWS's plugin, on a p5 */
+	bool google; /* Google's, with its rules of A3 Mega */
 };
 
 /* us and GB/s of the algorithm (bytes by time), in single precision as NCCL has them; bandwidth 0:

@@ -12,6 +12,14 @@ enum { REPEATS_MAX = RS_REPEATS_MAX, FLOWS_MANY = 10000 };
 /* What is scheduled while the run goes comes after all flows' starts of its time. */
 #define SEQ_RUN (UINT64_C(1) << 34)
 
+/* The socket that a part is at; -1: none. */
+static int socket_of(const struct rs_host *h, int part)
+{
+	while (h && part >= 0 && h->parts[part].kind != RS_PART_SOCKET)
+		part = h->parts[part].parent;
+	return part;
+}
+
 /* Where a flow's bytes are: in the memory of the NIC's socket, of the first other socket, or of the
  * first GPU that uses the NIC (the socket's when none does). */
 static int flow_memory(const struct rs_fabric *f, uint32_t endpoint, enum rs_flow_memory memory)
@@ -24,8 +32,7 @@ static int flow_memory(const struct rs_fabric *f, uint32_t endpoint, enum rs_flo
 		for (uint32_t r = fh->first_gpu; r < fh->first_gpu + fh->n_gpus; r++)
 			if (rs_fabric_rank_endpoint(f, r) == endpoint)
 				return rs_fabric_rank_part(f, r);
-	while (h && p >= 0 && h->parts[p].kind != RS_PART_SOCKET)
-		p = h->parts[p].parent;
+	p = socket_of(h, p);
 	for (int i = 0; memory == RS_MEMORY_FAR && h && i < h->n_parts; i++)
 		if (h->parts[i].kind == RS_PART_SOCKET && i != p)
 			return i;
@@ -48,11 +55,20 @@ static int dma_path(struct rs_sim *s, uint32_t endpoint, int memory, struct rs_p
 	return 0;
 }
 
+/* In a rank's GPU, or where a NIC does not reach that, in the memory of its socket. */
+static int rank_memory(const struct rs_fabric *f, uint32_t rank, bool staged)
+{
+	int part = rs_fabric_rank_part(f, rank);
+
+	return staged ? socket_of(f->hosts[rs_fabric_rank_host(f, rank)].inside, part) : part;
+}
+
 static int dma_paths(struct rs_sim *s, struct sim_conn *c, struct rs_error *e)
 {
 	const struct rs_fabric *f = s->f;
 	enum rs_flow_memory memory = f->jobs[c->job].memory;
 	struct sim_coll *coll = c->flow ? NULL : coll_of(s, c->job);
+	const struct rs_conn *conn;
 	int from, to, err;
 
 	if (coll && coll->plan->conf.memory) {
@@ -64,9 +80,10 @@ static int dma_paths(struct rs_sim *s, struct sim_conn *c, struct rs_error *e)
 	c->dma = rs_arena_alloc(s->arena, 1, sizeof(*c->dma));
 	if (!c->dma)
 		return rs_error_set(e, -ENOMEM, "out of memory");
-	from = coll ? rs_fabric_rank_part(f, gpu_of(coll, coll->plan->conns[c->index].via))
+	conn = coll ? &coll->plan->conns[c->index] : NULL;
+	from = coll ? rank_memory(f, gpu_of(coll, conn->via), conn->from_host)
 		    : flow_memory(f, c->src_endpoint, memory);
-	to = coll ? rs_fabric_rank_part(f, gpu_of(coll, c->m->dst_rank))
+	to = coll ? rank_memory(f, gpu_of(coll, c->m->dst_rank), conn->to_host)
 		  : flow_memory(f, c->dst_endpoint, memory);
 	err = dma_path(s, c->src_endpoint, from, &c->dma->from, e);
 	return err ? err : dma_path(s, c->dst_endpoint, to, &c->dma->to, e);

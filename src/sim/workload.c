@@ -183,7 +183,7 @@ static rs_time proxy_posts(struct rs_sim *s, struct sim_coll *k, const struct si
 	*free = rs_time_max(*free, now) + plan->post;
 	if (bytes > plan->eager)
 		*free += plan->rendezvous;
-	else if (plan->eager_rate)
+	else if (plan->eager_rate && bytes > plan->copied)
 		*free += (rs_time)(bytes * (uint64_t)(RS_S / plan->eager_rate));
 	return *free;
 }

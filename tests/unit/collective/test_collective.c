@@ -645,6 +645,35 @@ static void test_nccl_rings_begin_and_end_alone(void **state)
 	rs_fabric_free(f);
 }
 
+/* Simple's slices are a 32nd of the largest at least (device/prims_simple.h): of 1 MiB 32 KiB. Of
+ * an all-gather of 16 ranks and a channel, a rank's share goes in one or two. */
+static void test_nccl_slices_have_a_least_size(void **state)
+{
+	static const struct {
+		uint64_t share, first, second;
+	} cases[] = {{16 << 10, 16 << 10, 0},
+		     {32 << 10, 32 << 10, 0},
+		     {48 << 10, 32 << 10, 16 << 10},
+		     {96 << 10, 48 << 10, 48 << 10}};
+	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 2);
+	const char *env[] = {"NCCL_ALGO",          "ring", "NCCL_PROTO", "Simple",
+			     "NCCL_MAX_NCHANNELS", "1"};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rs_collective_conf conf = {.op = RS_COLL_ALL_GATHER,
+						  .bytes = 16 * cases[i].share,
+						  .nccl = {.env = env, .n_env = 3}};
+		struct rs_coll *c = nccl_plan(f, conf);
+		struct rs_step s;
+
+		c->step(c, 1, 0, 1, &s);
+		assert_int_equal(s.send[0].bytes, cases[i].first);
+		c->step(c, 1, 0, 2, &s);
+		assert_int_equal(s.n_send ? s.send[0].bytes : 0, cases[i].second);
+	}
+	rs_fabric_free(f);
+}
+
 /* A step in the middle of a Simple ring of one host: an A100's block reads over NVLink, with its
  * channel's share of 240 GB/s at most; a Hopper's and a Blackwell's writes. */
 static void test_nccl_blocks_read_or_write(void **state)
@@ -758,30 +787,139 @@ static void test_nccl_one_thread_starts_many(void **state)
 	assert_int_equal(start, 36 * RS_US);
 	c->inside.den = c->net.den = 0;
 	run_twin(c, 1);
+	/* to 2.21 a work element for each channel beside */
+	conf.bytes = 64 << 20;
+	for (int old = 0; old < 2; old++) {
+		const char *algorithm, *protocol;
+		int channels;
+
+		conf.nccl.version = old ? "2.21.5" : "2.22.3";
+		c = nccl_plan(f, conf);
+		assert_true(rs_coll_chosen(c, &algorithm, &protocol, &channels));
+		step_time(c, c->n_lanes - 1, &start);
+		assert_int_equal(start, 36 * RS_US + old * 8 * channels * 120 * RS_NS);
+	}
 	rs_fabric_free(f);
 }
 
-/* Slingshot's proxy copies short messages and asks first for long ones; EFA's messages take longer
- * on their way; verbs do neither. */
+/* EFA's messages take longer on their way; without RDMA WRITE there is Simple alone. */
 static void test_nccl_networks_differ(void **state)
 {
 	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 2);
 	struct rs_collective_conf conf = {.bytes = 1 << 20};
-	struct rs_coll *ib = nccl_plan(f, conf), *cxi, *efa;
+	struct rs_coll *ib = nccl_plan(f, conf), *efa;
 	const char *protocol;
 
-	conf.nccl.net = RS_NCCL_NET_CXI;
-	cxi = nccl_plan(f, conf);
 	conf.nccl.net = RS_NCCL_NET_EFA;
 	efa = nccl_plan(f, conf);
 	assert_int_equal(ib->eager_rate, 0);
 	conf.nccl.net = RS_NCCL_NET_EFA_READ;
 	chosen(nccl_plan(f, conf), &protocol);
 	assert_string_equal(protocol, "Simple");
-	assert_int_equal(cxi->post - ib->post, 5 * RS_US);
-	assert_int_equal(cxi->eager, 16384);
 	assert_int_equal(efa->proxy - ib->proxy, 16 * RS_US);
 	assert_int_equal(efa->post, ib->post);
+	rs_fabric_free(f);
+}
+
+/* Google's plugins: a message takes 20 us more by TCPXO, 145 by TCPX, of whose NICs data has three
+ * quarters. Its tuner's rules of A3 Mega give an all-reduce on two hosts to trees, of any size. */
+static void test_nccl_over_tcp_of_google(void **state)
+{
+	const char *env[] = {"NCCL_PROTO",
+			     "simple",
+			     "NCCL_NVLS_ENABLE",
+			     "0",
+			     "NCCL_TUNER_CONFIG_PATH",
+			     "/var/lib/tcpxo/lib64/a3plus_tuner_config.textproto"};
+	struct rs_fabric *f = nccl_fabric("scoreboard/hosts/a3mega.xml", 2);
+	struct rs_collective_conf conf = {.bytes = 1024,
+					  .nccl = {.env = env, .n_env = 2, .version = "2.21.5"}};
+	struct rs_coll *ib = nccl_plan(f, conf), *x, *xo;
+	const char *protocol;
+
+	assert_string_equal(chosen(ib, &protocol), "Ring");
+	conf.nccl.net = RS_NCCL_NET_TCPXO;
+	xo = nccl_plan(f, conf);
+	conf.nccl.net = RS_NCCL_NET_TCPX;
+	x = nccl_plan(f, conf);
+	assert_int_equal(xo->proxy - ib->proxy, 20 * RS_US);
+	assert_int_equal(x->proxy - ib->proxy, 145 * RS_US);
+	assert_int_equal(xo->net.num, xo->net.den);
+	assert_int_equal(x->net.num * 3, x->net.den * 4);
+	conf.nccl.n_env = 3;
+	assert_string_equal(chosen(nccl_plan(f, conf), &protocol), "Tree");
+	conf.op = RS_COLL_ALL_GATHER;
+	assert_string_equal(chosen(nccl_plan(f, conf), &protocol), "Ring");
+	rs_fabric_free(f);
+}
+
+/* Over Slingshot the NIC finds a message's receive, and nothing is copied. By software, the host
+ * copies what came eagerly: by GDRCopy up to 4 KiB, without it all, and of longer messages the
+ * first part. Verbs do neither. */
+static void test_nccl_slingshot_copies_by_software(void **state)
+{
+	static const struct {
+		const char *match, *gdrcopy;
+		rs_time message, post, rendezvous;
+		int64_t rate; /* of LL's messages alone */
+		uint32_t copied;
+	} cases[] = {
+		{"hardware", "1", -2 * RS_US, 0, 0, 0, 0},
+		{"hybrid", "0", -2 * RS_US, 0, 8 * RS_US, 0, 0},
+		{"software", "1", 0, 0, 0, INT64_C(1500000000), 4096},
+		{"software", "0", 0, 5 * RS_US, 8 * RS_US, INT64_C(1500000000), 0},
+	};
+	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 2);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *env[] = {"NCCL_PROTO",
+				     "LL",
+				     "FI_CXI_RX_MATCH_MODE",
+				     cases[i].match,
+				     "FI_HMEM_CUDA_USE_GDRCOPY",
+				     cases[i].gdrcopy};
+		struct rs_collective_conf conf = {.bytes = 1 << 20,
+						  .nccl = {.env = env, .n_env = 3}};
+		struct rs_coll *ib = nccl_plan(f, conf), *cxi;
+
+		conf.nccl.net = RS_NCCL_NET_CXI;
+		cxi = nccl_plan(f, conf);
+		assert_int_equal(cxi->proxy - ib->proxy, cases[i].message);
+		assert_int_equal(cxi->post - ib->post, cases[i].post);
+		assert_int_equal(cxi->eager, 16384 + 2049);
+		assert_int_equal(cxi->eager_rate, cases[i].rate);
+		assert_int_equal(cxi->copied, cases[i].copied);
+		assert_int_equal(cxi->rendezvous, cases[i].rendezvous);
+		assert_int_equal(ib->rendezvous, 0);
+	}
+	rs_fabric_free(f);
+}
+
+/* A NIC at another socket has no GPUDirect: it reads and writes the memory of the GPU's socket, and
+ * the block that takes reads that over PCIe. NCCL_NET_GDR_LEVEL=SYS lets it reach the GPU. */
+static void test_nccl_stages_without_gpudirect(void **state)
+{
+	struct rs_fabric *f = nccl_fabric("nccl-plan/h100-1-far-nic.xml", 2);
+	const char *env[] = {"NCCL_ALGO",          "ring", "NCCL_PROTO",         "Simple",
+			     "NCCL_MAX_NCHANNELS", "1",    "NCCL_NET_GDR_LEVEL", "SYS"};
+	struct rs_collective_conf conf = {.bytes = 64 << 20, .nccl = {.env = env}};
+
+	for (uint32_t direct = 0; direct < 2; direct++) {
+		struct rs_coll *c;
+		struct rs_step s;
+
+		conf.nccl.n_env = 3 + direct;
+		c = nccl_plan(f, conf);
+		for (uint32_t i = 0; i < c->n_conns; i++) {
+			assert_false(c->conns[i].nvlink);
+			assert_int_equal(c->conns[i].from_host, !direct);
+			assert_int_equal(c->conns[i].to_host, !direct);
+		}
+		/* the last step takes a slice of 1 MiB alone, at 32 GB/s where it is in the GPU */
+		c->step(c, 0, 0, c->n_steps(c, 0, 0) - 1, &s);
+		assert_int_equal(s.n_recv, 1);
+		assert_int_equal(s.compute / RS_NS, s.local * 10 / (direct ? 320 : 87) + 2000);
+	}
 	rs_fabric_free(f);
 }
 
@@ -869,11 +1007,18 @@ static void test_nccl_says_what_it_does_not_run(void **state)
 {
 	static const struct {
 		const char *env[2], *host, *what;
-	} cases[] = {{{"NCCL_COLLNET_ENABLE", "1"}, "hosts/h100-8.xml", "SHARP"},
-		     {{"NCCL_ALGO", "collnetchain"}, "hosts/h100-8.xml", "no algorithm left"},
-		     {{"NCCL_BUFFSIZE", "8"}, "hosts/h100-8.xml", "hold no chunk"},
-		     {{"NCCL_IB_TC", "106"}, "hosts/h100-8.xml", "the model has no NCCL_IB_TC"},
-		     {{"NCCL_CROSS_NIC", "2"}, "hosts/mi250x-2.xml", "MI250"}};
+	} cases[] = {
+		{{"NCCL_COLLNET_ENABLE", "1"}, "hosts/h100-8.xml", "SHARP"},
+		{{"NCCL_TUNER_CONFIG_PATH", "/usr/local/gib/configs/tuner_config.txtpb"},
+		 "hosts/h100-8.xml",
+		 "no rules"},
+		{{"NCCL_ALGO", "collnetchain"}, "hosts/h100-8.xml", "no algorithm left"},
+		{{"NCCL_BUFFSIZE", "8"}, "hosts/h100-8.xml", "hold no chunk"},
+		{{"NCCL_IB_TC", "106"}, "hosts/h100-8.xml", "the model has no NCCL_IB_TC"},
+		{{"FI_CXI_RX_MATCH_MODE", "1"}, "hosts/h100-8.xml", "hardware, hybrid or software"},
+		{{"FI_HMEM_CUDA_USE_GDRCOPY", "2"}, "hosts/h100-8.xml", "a number of 0 to 1"},
+		{{"FI_CXI_RDZV_PROTO", "alt_read"}, "hosts/h100-8.xml", "the model has no FI_"},
+		{{"NCCL_CROSS_NIC", "2"}, "hosts/mi250x-2.xml", "MI250"}};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rs_fabric *f = nccl_fabric(cases[i].host, 2);
@@ -956,6 +1101,52 @@ static void test_nccl_ll128_goes_in_turns_on_one_host(void **state)
 }
 
 /* RCCL: no multicast, so that no NVLS. */
+/* On one host of 8 GPUs RCCL runs an all-reduce up to 16 MiB as MSCCL's all-pairs: two hops and a
+ * share to each peer, by LL below 512 KiB. A count that its 256 or 512 chunks do not divide, a
+ * larger one, or variables that name another way have a ring. */
+static void test_rccl_reduces_all_pairs(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *env, *algorithm, *protocol;
+	} cases[] = {{512, NULL, "Ring", "LL"},
+		     {1024, NULL, "AllPairs", "LL"},
+		     {65536, NULL, "AllPairs", "LL"},
+		     {66560, NULL, "Ring", "LL"}, /* 65 KiB: not 512 chunks */
+		     {262144, NULL, "AllPairs", "LL"},
+		     {524288, NULL, "AllPairs", "Simple"},
+		     {16 << 20, NULL, "AllPairs", "Simple"},
+		     {(16 << 20) + 2048, NULL, "Ring", "Simple"},
+		     {65536, "ring", "Ring", "LL"}};
+	struct rs_fabric *f = nccl_fabric("scoreboard/hosts/mi300x.xml", 1);
+	const char *env[] = {"NCCL_ALGO", NULL}, *protocol;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rs_collective_conf conf = {.bytes = cases[i].bytes, .nccl = {.env = env}};
+		struct rs_coll *c;
+
+		env[1] = cases[i].env;
+		conf.nccl.n_env = cases[i].env != NULL;
+		c = nccl_plan(f, conf);
+		if (strcmp(chosen(c, &protocol), cases[i].algorithm))
+			fail_msg("case %zu: %s", i, chosen(c, &protocol));
+		if (conf.bytes <= 16 << 20)
+			assert_string_equal(protocol, cases[i].protocol);
+		c->inside.den = c->net.den = 0;
+		if (conf.bytes <= 65536)
+			run_twin(c, i);
+		if (conf.bytes == 16 << 20) {
+			struct rs_step s;
+
+			c->step(c, 0, 0, 1, &s); /* a share of 2 MiB at 32 GB/s */
+			assert_int_equal(s.compute, (rs_time)(2 << 20) * RS_US / 32000);
+			assert_int_equal(c->hop, 5900 * RS_NS);
+		}
+	}
+	rs_fabric_free(f);
+}
+
+/* No multicast; on one host all pairs, which the test above has. */
 static void test_rccl_has_rings_and_trees_alone(void **state)
 {
 	static const uint64_t bytes[] = {1 << 10, 1 << 18, 1 << 22, 1 << 26, 1 << 30};
@@ -968,7 +1159,8 @@ static void test_rccl_has_rings_and_trees_alone(void **state)
 			struct rs_collective_conf conf = {.bytes = bytes[i]};
 			const char *algorithm = chosen(nccl_plan(f, conf), &protocol);
 
-			assert_true(!strcmp(algorithm, "Ring") || !strcmp(algorithm, "Tree"));
+			assert_true(!strcmp(algorithm, "Ring") || !strcmp(algorithm, "Tree") ||
+				    (hosts == 1 && !strcmp(algorithm, "AllPairs")));
 		}
 		rs_fabric_free(f);
 	}
@@ -1309,10 +1501,14 @@ int main(void)
 		TEST(test_nccl_rings_begin_and_end_alone),
 		TEST(test_nccl_blocks_read_or_write),
 		TEST(test_nccl_messages_over_efa),
+		TEST(test_nccl_over_tcp_of_google),
 		TEST(test_nccl_scale_divides_costs),
 		TEST(test_nccl_chooses_as_for_another_size),
 		TEST(test_nccl_one_thread_starts_many),
 		TEST(test_nccl_networks_differ),
+		TEST(test_nccl_slingshot_copies_by_software),
+		TEST(test_nccl_stages_without_gpudirect),
+		TEST(test_nccl_slices_have_a_least_size),
 		TEST(test_nccl_small_messages_go_by_ll),
 		TEST(test_nccl_point_to_point_inside_a_host),
 		TEST(test_nccl_queue_pairs_take_turns),
@@ -1321,6 +1517,7 @@ int main(void)
 		TEST(test_nccl_lines_go_in_turns),
 		TEST(test_nccl_ll128_goes_in_turns_on_one_host),
 		TEST(test_rccl_has_rings_and_trees_alone),
+		TEST(test_rccl_reduces_all_pairs),
 		TEST(test_ring_groups_run_at_once),
 		TEST(test_bytes_sent_are_the_closed_forms),
 		TEST(test_hierarchical_bytes_by_network),

@@ -536,6 +536,39 @@ static void test_every_published_hwloc_file_is_imported(void **state)
 	import_folder("hwloc-xml");
 }
 
+/* NVLink-C2C joins a GPU and its own processor; what no machine has is left out. */
+static void test_c2c_of_a_nccl_file(void **state)
+{
+	static const char text[] =
+		"<system version=\"1\">\n"
+		"<cpu numaid=\"0\"><pci busid=\"0000:11:00.0\" class=\"0x030200\" "
+		"link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"0\" sm=\"90\">"
+		"<c2c bw=\"44712\" count=\"10\"/></gpu></pci></cpu>\n"
+		"<cpu numaid=\"1\"><pci busid=\"0000:19:00.0\" class=\"0x030200\" "
+		"link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"1\" sm=\"90\">"
+		"<c2c bw=\"44712\" count=\"0\"/><c2c bw=\"-1\" count=\"10\"/></gpu></pci></cpu>\n"
+		"</system>\n";
+	char path[] = "/tmp/rs-c2c-XXXXXX";
+	struct rs_arena *a = rs_arena_create(0);
+	int fd = mkstemp(path);
+	struct rs_error e = {0};
+	struct rs_host *h;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
+	close(fd);
+	assert_int_equal(rs_host_import(path, a, &h, &e), 0);
+	unlink(path);
+	assert_int_equal(rs_host_check(h, &e), 0);
+	assert_int_equal(h->n_xlinks, 1);
+	assert_int_equal(h->xlinks[0].kind, RS_XLINK_C2C);
+	assert_int_equal(h->parts[h->xlinks[0].a].kind, RS_PART_GPU);
+	assert_int_equal(h->parts[h->xlinks[0].b].kind, RS_PART_SOCKET);
+	assert_int_equal(h->parts[h->xlinks[0].b].numa, 0);
+	assert_int_equal(h->xlinks[0].rate, INT64_C(3576960000000));
+	rs_arena_destroy(a);
+}
+
 static void test_routing(void **state)
 {
 	static const char head[] = "fabric:\n  network: {kind: single-switch, hosts: 2}\n  qos:\n";
@@ -597,6 +630,7 @@ int main(void)
 		cmocka_unit_test(test_more_flows_than_the_limit_are_refused_in_one_line),
 		cmocka_unit_test(test_every_published_nccl_file_is_imported_or_refused),
 		cmocka_unit_test(test_every_published_hwloc_file_is_imported),
+		cmocka_unit_test(test_c2c_of_a_nccl_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

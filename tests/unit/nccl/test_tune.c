@@ -288,6 +288,48 @@ static void test_tuner_of_a_p5(void **state)
 	}
 }
 
+/* Google's rules of A3 Mega: what they do not have is NCCL's own choice. */
+static void test_tuner_of_a3_mega(void **state)
+{
+	static const struct {
+		uint32_t nodes, gpus;
+		enum rs_nccl_func func;
+		uint64_t kib;
+		enum rs_nccl_algo algo;
+		int channels; /* 0: any */
+		bool tuned;
+	} want[] = {
+		{2, 8, RS_NCCL_ALL_REDUCE, 1, RS_NCCL_ALGO_TREE, 0, true},
+		{2, 8, RS_NCCL_ALL_REDUCE, 8 << 20, RS_NCCL_ALGO_TREE, 0, true},
+		{2, 8, RS_NCCL_ALL_GATHER, 8 << 20, RS_NCCL_ALGO_RING, 0, true},
+		{4, 8, RS_NCCL_ALL_REDUCE, 1024, RS_NCCL_ALGO_TREE, 0, true},
+		{4, 8, RS_NCCL_ALL_REDUCE, 1 << 20, RS_NCCL_ALGO_RING, 0, false},
+		{4, 8, RS_NCCL_REDUCE_SCATTER, 1 << 20, RS_NCCL_ALGO_RING, 0, true},
+		{2, 1, RS_NCCL_ALL_REDUCE, 64 << 10, RS_NCCL_ALGO_TREE, 2, true},
+		{2, 1, RS_NCCL_ALL_GATHER, 64 << 10, RS_NCCL_ALGO_RING, 4, true},
+		{2, 1, RS_NCCL_ALL_GATHER, 127, RS_NCCL_ALGO_RING, 2, true},
+	};
+	struct rs_nccl_tune_conf conf = {.google = true};
+	struct rs_error e = {0};
+	struct rs_nccl_choice c;
+	struct rs_nccl_table t;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		struct rs_nccl_plan p = h100(want[i].nodes, 22105);
+
+		p.n_ranks = want[i].gpus * want[i].nodes;
+		assert_int_equal(rs_nccl_tune(&p, &conf, &t, &e), 0);
+		assert_int_equal(rs_nccl_choose(&p, &t, want[i].func, want[i].kib << 10, 4, &c, &e),
+				 0);
+		if (c.algo != want[i].algo || c.tuned != want[i].tuned ||
+		    (c.tuned && c.proto != RS_NCCL_SIMPLE) ||
+		    (want[i].channels && c.channels != want[i].channels))
+			fail_msg("row %zu: %s %s %d", i, rs_nccl_algo_names[c.algo],
+				 rs_nccl_proto_names[c.proto], c.channels);
+	}
+}
+
 /* Of AMD's hosts: 8 GPUs, no multicast. */
 static struct rs_nccl_plan mi300(uint32_t nodes, uint32_t release, int gfx)
 {
@@ -545,6 +587,7 @@ int main(void)
 		cmocka_unit_test(test_two_nodes_of_eight),
 		cmocka_unit_test(test_eight_nodes_go_over_to_the_ring),
 		cmocka_unit_test(test_tuner_of_a_p5),
+		cmocka_unit_test(test_tuner_of_a3_mega),
 		cmocka_unit_test(test_rccl_has_its_own_table),
 		cmocka_unit_test(test_least_traffic),
 		cmocka_unit_test(test_variables_strike_out),
