@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STAGE = 1 << 20, BLOCK = 64 << 10 }; /* as src/live/shm_ring.h */
+enum { STAGE = 2 << 20, BLOCK = 64 << 10 }; /* as src/live/shm_ring.h */
 
 struct stage {
 	_Alignas(64) atomic_ulong in;

@@ -9,6 +9,7 @@
 #include "live/stamps.h"
 #include "wire/crc.h"
 #include "wire/filler.h"
+#include "wire/headers.h"
 #include "wire/telemetry.h"
 
 /* Extended headers that are written here; packets with others go through wire/'s encoder. */
@@ -127,32 +128,7 @@ static size_t write_own(uint8_t *bth, const struct rs_packet *p)
 	uint8_t *b = bth + RS_BTH_BYTES;
 
 	bth[8] |= (p->bth_flags & RS_BTH_CAN ? RS_BTH8_CAN : 0) | (extended ? RS_BTH8_EXTENDED : 0);
-	if (flags & RS_F_AETH) {
-		rs_put32(b, p->aeth);
-		b += RS_AETH_BYTES;
-	}
-	if (flags & RS_F_ATOMIC_ACK) {
-		rs_put64(b, p->swap_add);
-		b += RS_ATOMIC_ACK_BYTES;
-	}
-	if (flags & (RS_F_RETH | RS_F_ATOMIC)) {
-		rs_put64(b, p->va);
-		rs_put32(b + 8, p->rkey);
-		b += 12;
-	}
-	if (flags & RS_F_ATOMIC) {
-		rs_put64(b, p->swap_add);
-		rs_put64(b + 8, p->compare);
-		b += 16;
-	}
-	if (flags & RS_F_RETH) {
-		rs_put32(b, p->dma_bytes);
-		b += 4;
-	}
-	if (flags & (RS_F_IMM | RS_F_IETH)) {
-		rs_put32(b, p->imm);
-		b += RS_IMM_BYTES;
-	}
+	b = rs_extended_put(b, p, flags);
 	if (extended && flags & RS_F_AETH) {
 		rs_put32(b, p->rkey);
 		rs_put64(b + 4, p->va);
@@ -169,34 +145,12 @@ static size_t write_own(uint8_t *bth, const struct rs_packet *p)
 /* BTH, RETH or AETH, an immediate or an R_Key; returns their bytes. IBTA §9.2, §9.3. */
 static size_t write_headers(uint8_t *b, const struct rs_packet *p)
 {
-	uint32_t flags = rs_opcodes[p->opcode].flags;
-	unsigned f = p->bth_flags;
-	size_t n = RS_BTH_BYTES;
+	uint32_t flags = rs_opcodes[p->opcode].flags & ~OTHER_HEADERS;
 
-	b[0] = p->opcode;
-	b[1] = (uint8_t)((f & RS_BTH_SE ? 0x80 : 0) | (f & RS_BTH_MIGREQ ? 0x40 : 0) |
-			 rs_pad(p->payload_bytes) << 4);
-	rs_put16(b + 2, p->pkey);
-	b[4] = (uint8_t)((f & RS_BTH_FECN ? 0x80 : 0) | (f & RS_BTH_BECN ? 0x40 : 0));
-	rs_put24(b + 5, p->dest_qp);
-	b[8] = f & RS_BTH_ACKREQ ? 0x80 : 0;
-	rs_put24(b + 9, p->psn);
-	if (__builtin_expect(f & (RS_BTH_CAN | RS_BTH_EXTENDED), 0))
+	rs_bth_put(b, p);
+	if (__builtin_expect(p->bth_flags & (RS_BTH_CAN | RS_BTH_EXTENDED), 0))
 		return write_own(b, p);
-	if (flags & RS_F_RETH) {
-		rs_put64(b + n, p->va);
-		rs_put32(b + n + 8, p->rkey);
-		rs_put32(b + n + 12, p->dma_bytes);
-		n += RS_RETH_BYTES;
-	} else if (flags & RS_F_AETH) {
-		rs_put32(b + n, p->aeth);
-		n += RS_AETH_BYTES;
-	}
-	if (flags & (RS_F_IMM | RS_F_IETH)) {
-		rs_put32(b + n, p->imm);
-		n += RS_IMM_BYTES;
-	}
-	return n;
+	return (size_t)(rs_extended_put(b + RS_BTH_BYTES, p, flags) - b);
 }
 
 /* One piece: headers, payload, pad and ICRC behind one another. */

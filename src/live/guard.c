@@ -148,6 +148,31 @@ bool rs_guard_copy(void *to, const void *from, size_t n)
 	return guarded(copy, to, from, n);
 }
 
+struct swap {
+	uint64_t expected, next;
+	bool done;
+};
+
+static void swap(void *to, const void *from, size_t n)
+{
+	struct swap *s = (struct swap *)(uintptr_t)from;
+
+	(void)n;
+	s->done = __atomic_compare_exchange_n((uint64_t *)to, &s->expected, s->next, false,
+					      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+bool rs_guard_swap(uint64_t *at, uint64_t *expected, uint64_t next, bool *done)
+{
+	struct swap s = {.expected = *expected, .next = next};
+
+	if (!guarded(swap, at, &s, sizeof(*at)))
+		return false;
+	*expected = s.expected;
+	*done = s.done;
+	return true;
+}
+
 bool rs_guard_reads(const void *from, size_t n)
 {
 	return guarded(touch, NULL, from, n);

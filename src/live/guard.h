@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { RS_GUARD_PAGE = 4096 /* the least that any of these processors has */ };
 
@@ -22,6 +23,9 @@ void rs_guard_open(void);
 /* False: a fault; some of the bytes may be there. Eight bytes, both ends at a multiple of 8, are
  * copied as one. */
 bool rs_guard_copy(void *to, const void *from, size_t n);
+/* False: a fault. The word at a multiple of 8 becomes next if it is as expected, as one step for
+ * all processors; *expected is what it was. */
+bool rs_guard_swap(uint64_t *at, uint64_t *expected, uint64_t next, bool *done);
 /* Does reading each page of n bytes fault? */
 bool rs_guard_reads(const void *from, size_t n);
 /* A thread that has all other signals blocked must not block these. */

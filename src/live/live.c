@@ -15,6 +15,10 @@
 
 enum { LINE_RATE_GBPS = 8000 }; /* no pacing: the sockets are the limit */
 
+#ifdef __SANITIZE_THREAD__
+char rs_live_wire;
+#endif
+
 /* All devices of the process, for fork's handlers. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rs_live *all;
@@ -149,6 +153,28 @@ static int read_ack_dscp(struct rs_live *l, struct rs_error *e)
 	return 0;
 }
 
+int rs_live_lanes(unsigned *n, struct rs_error *e)
+{
+	const char *wish = getenv("RIPSTOP_SOCKETS"), *rate = getenv("RIPSTOP_RATE");
+	struct rs_error why = {0};
+	int64_t lanes = 1;
+
+	if (wish && *wish && rs_parse_int(wish, 1, RS_LIVE_LANES, &lanes, &why))
+		return rs_error_set(e, -EINVAL, "RIPSTOP_SOCKETS: %s", why.what);
+	if (lanes > 1 && rate && *rate)
+		return rs_error_set(e, -EINVAL,
+				    "RIPSTOP_RATE limits one socket: it does not go with "
+				    "RIPSTOP_SOCKETS=%s",
+				    wish);
+	*n = (unsigned)lanes;
+	return 0;
+}
+
+void rs_live_be_lane(struct rs_live *l)
+{
+	atomic_store(&l->lane, true);
+}
+
 bool rs_live_selective(const struct rs_live *l)
 {
 	return l->selective;
@@ -186,6 +212,7 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 		.copy_payload = true,
 		.tell_credits = true,
 		.copy = rs_guard_copy,
+		.swap = rs_guard_swap,
 		.max_srqs = RS_LIVE_MAX_SRQS,
 		.qp_counters = true,
 		.grh = rs_group_grh,
@@ -316,6 +343,11 @@ void rs_live_close(struct rs_live *l)
 void rs_live_lock(struct rs_live *l)
 {
 	pthread_mutex_lock(&l->lock);
+}
+
+bool rs_live_trylock(struct rs_live *l)
+{
+	return !pthread_mutex_trylock(&l->lock);
 }
 
 void rs_live_unlock(struct rs_live *l)

@@ -27,6 +27,7 @@ enum {
 	RS_LIVE_MAX_CQS = 1 << 15,
 	RS_LIVE_MAX_SRQS = 1 << 14,
 	RS_LIVE_MAX_GROUPS = 64,
+	RS_LIVE_LANES = 8, /* devices that a program may see as one */
 	/* CapabilityMask of PortInfo (IBTA volume 1, table 155): connection management; GIDs that
 	 * are IP addresses (A17) */
 	RS_LIVE_PORT_CAPS = 1 << 16 | 1 << 26,
@@ -74,8 +75,15 @@ struct rs_live;
 /* -EADDRINUSE: port 4791 is taken; -EAGAIN: all QPN leases are; e says what to do. */
 int rs_live_open(const struct rs_live_device *d, struct rs_live **out, struct rs_error *e);
 void rs_live_close(struct rs_live *l);
+/* RIPSTOP_SOCKETS: how many of them a program is to see as one, 1 to RS_LIVE_LANES; 1 where it does
+ * not say. */
+int rs_live_lanes(unsigned *n, struct rs_error *e);
+/* Locked, before the first queue pair: it is one of several. While a stream is on its way, its
+ * thread drives it, though the application polls: so each has a core. */
+void rs_live_be_lane(struct rs_live *l);
 
 void rs_live_lock(struct rs_live *l);
+bool rs_live_trylock(struct rs_live *l);
 void rs_live_unlock(struct rs_live *l);
 struct rs_nic *rs_live_nic(struct rs_live *l);
 /* Queue pairs of RC are to be made with rs_recovery_selective. */

@@ -44,9 +44,22 @@ static bool application_sleeps(const struct rs_live *l)
 	       rs_shm_heard_within(l, rs_live_ns(), rs_live_tuning.active_ns);
 }
 
+static bool is_lane(const struct rs_live *l)
+{
+	return atomic_load_explicit(&l->lane, memory_order_relaxed);
+}
+
+/* Of a lane: a stream is the thread's, whoever polls. */
+static bool streams(const struct rs_live *l)
+{
+	return __builtin_expect(is_lane(l), 0) &&
+	       atomic_load_explicit(&l->streams, memory_order_relaxed);
+}
+
 static bool application_polls(struct rs_live *l)
 {
-	return !application_sleeps(l) && polled_within(l, rs_clock_ns(), rs_live_tuning.polling_ns);
+	return !streams(l) && !application_sleeps(l) &&
+	       polled_within(l, rs_clock_ns(), rs_live_tuning.polling_ns);
 }
 
 /* So long that what its senders send meanwhile is little to the socket. */
@@ -162,6 +175,27 @@ static void tell_event(struct rs_live *l)
 		l->on_event(l->event_arg);
 }
 
+/* Locked: what there is for the thread, it does without being waited for. */
+static void leave_to_thread(struct rs_live *l)
+{
+	l->deferred = true;
+	if (atomic_load(&l->sleeps) || atomic_load(&l->naps))
+		wake(l);
+}
+
+/* A stream begins or ends: much is on its way, or comes. The thread of a lane, which naps while the
+ * application polls, is up from then on. */
+static void note_stream(struct rs_live *l)
+{
+	bool now = l->flow.window.charged >= rs_live_tuning.defer_bytes || l->bulk;
+
+	if (now == atomic_load_explicit(&l->streams, memory_order_relaxed))
+		return;
+	atomic_store(&l->streams, now);
+	if (now && atomic_load(&l->naps))
+		wake(l);
+}
+
 /* Socket and rings; while rings bring what comes, they alone, which takes no time to speak of. */
 static bool drive(struct rs_live *l, bool look, int64_t now_ns)
 {
@@ -175,6 +209,8 @@ static bool drive(struct rs_live *l, bool look, int64_t now_ns)
 		act(l, now_ns);
 	if (socket && look)
 		judge_stream(l, any, now_ns);
+	if (__builtin_expect(is_lane(l), 0))
+		note_stream(l);
 	tell_event(l);
 	return any;
 }
@@ -191,6 +227,10 @@ bool rs_live_progress(struct rs_live *l)
 	int64_t now = rs_live_ns();
 	bool look = now >= l->pause_until;
 
+	if (streams(l)) {
+		l->rest = false;
+		return false;
+	}
 	rs_row_polled(&l->row, now);
 
 	atomic_store_explicit(&l->polled_ns, now, memory_order_relaxed);
@@ -234,6 +274,8 @@ void rs_live_polled(struct rs_live *l)
 {
 	int64_t now = rs_live_ns();
 
+	if (streams(l))
+		return;
 	atomic_store_explicit(&l->polled_ns, now, memory_order_relaxed);
 	rs_row_polled(&l->row, now);
 	if (l->row.waiting)
@@ -244,6 +286,10 @@ void rs_live_kick(struct rs_live *l)
 {
 	if (l->forked)
 		return;
+	if (streams(l)) {
+		leave_to_thread(l);
+		return;
+	}
 	rs_tx_run(l);
 	tell_event(l);
 	if (l->tx.blocked || deadline(l) < l->sleeping_until) {
@@ -310,6 +356,10 @@ void rs_live_posted(struct rs_live *l, struct rs_qp *qp, unsigned requests)
 	if (l->forked)
 		return;
 	charged = rs_live_join(l, qp, false);
+	if (streams(l)) {
+		leave_to_thread(l);
+		return;
+	}
 	/* An ACK of what flies, or the thread's next look, brings a drive if no poll does. */
 	l->deferred = (charged && row_holds(l, requests)) ||
 		      (charged >= rs_live_tuning.defer_bytes && application_polls(l));
@@ -562,7 +612,7 @@ static void *thread(void *arg)
 			while (nap(l, since))
 				;
 		}
-		if (!napped && !application_sleeps(l) &&
+		if (!napped && !streams(l) && !application_sleeps(l) &&
 		    polled_within(l, rs_clock_ns(), rs_live_tuning.shortly_ns)) {
 			if (++needless >= rs_live_tuning.needless_max)
 				watch_until = 0;

@@ -10,6 +10,7 @@
 #include "live/stamps.h"
 #include "wire/crc.h"
 #include "wire/filler.h"
+#include "wire/headers.h"
 #include "wire/telemetry.h"
 
 #ifndef UDP_GRO
@@ -85,17 +86,6 @@ enum {
 	PAD_MAX = 3,
 };
 
-static void read_bth(const uint8_t *b, struct rs_packet *p)
-{
-	p->opcode = b[0];
-	p->bth_flags = (uint8_t)((b[1] & 0x80 ? RS_BTH_SE : 0) | (b[1] & 0x40 ? RS_BTH_MIGREQ : 0) |
-				 (b[4] & 0x80 ? RS_BTH_FECN : 0) | (b[4] & 0x40 ? RS_BTH_BECN : 0) |
-				 (b[8] & 0x80 ? RS_BTH_ACKREQ : 0));
-	p->pkey = (uint16_t)rs_get16(b + 2);
-	p->dest_qp = rs_get24(b + 5);
-	p->psn = rs_get24(b + 9);
-}
-
 /* Does the BTH say that its sender's recovery is selective? Read only where ours may be. */
 static bool said(const uint8_t *bth)
 {
@@ -114,32 +104,7 @@ static size_t own_bytes(const uint8_t *bth)
 static void read_own(const uint8_t *b, uint32_t flags, bool extended, struct rs_packet *p)
 {
 	p->bth_flags |= RS_BTH_CAN | (extended ? RS_BTH_EXTENDED : 0);
-	if (flags & RS_F_AETH) {
-		p->aeth = rs_get32(b);
-		b += RS_AETH_BYTES;
-	}
-	if (flags & RS_F_ATOMIC_ACK) {
-		p->swap_add = rs_get64(b);
-		b += RS_ATOMIC_ACK_BYTES;
-	}
-	if (flags & (RS_F_RETH | RS_F_ATOMIC)) {
-		p->va = rs_get64(b);
-		p->rkey = rs_get32(b + 8);
-		b += 12;
-	}
-	if (flags & RS_F_ATOMIC) {
-		p->swap_add = rs_get64(b);
-		p->compare = rs_get64(b + 8);
-		b += 16;
-	}
-	if (flags & RS_F_RETH) {
-		p->dma_bytes = rs_get32(b);
-		b += 4;
-	}
-	if (flags & (RS_F_IMM | RS_F_IETH)) {
-		p->imm = rs_get32(b);
-		b += RS_IMM_BYTES;
-	}
+	b = rs_extended_get(b, p, flags);
 	if (extended && flags & RS_F_AETH) {
 		p->rkey = rs_get32(b);
 		p->va = rs_get64(b + 4);
@@ -172,23 +137,13 @@ static bool decode_plain(struct rs_live *l, const struct rs_datagram *d, struct 
 		return false;
 	memset(p, 0, offsetof(struct rs_packet, va));
 	p->next = RS_NO_PACKET;
-	read_bth(b, p);
+	rs_bth_get(b, p);
 	p->tos = d->tos;
 	p->sport = d->sport;
 	p->payload = b + head;
 	p->payload_bytes = (uint16_t)(d->n - head - pad - RS_ICRC_BYTES);
 	p->frame_bytes = rs_frame_bytes(p->opcode, p->payload_bytes, path->ipv6);
-	b += RS_BTH_BYTES;
-	if (op->flags & RS_F_RETH) {
-		p->va = rs_get64(b);
-		p->rkey = rs_get32(b + 8);
-		p->dma_bytes = rs_get32(b + 12);
-		b += RS_RETH_BYTES;
-	} else if (op->flags & RS_F_AETH) {
-		p->aeth = rs_get32(b);
-	}
-	if (op->flags & (RS_F_IMM | RS_F_IETH))
-		p->imm = rs_get32(b);
+	rs_extended_get(b + RS_BTH_BYTES, p, op->flags & ~OTHER_HEADERS);
 	p->src = d->path;
 	return true;
 }
@@ -206,6 +161,7 @@ void rs_rx_give(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
 	uint32_t f = rs_opcodes[p->opcode].flags;
 
+	rs_live_arrives();
 	if (f & RS_F_READ && f & RS_F_REQUEST)
 		join_reader(l, p->dest_qp);
 	if (__builtin_expect(l->stamps != NULL, 0))
@@ -245,7 +201,7 @@ static enum rs_rx_verdict classify_own(struct rs_live *l, const struct rs_datagr
 	memset(p, 0, sizeof(*p));
 	p->next = RS_NO_PACKET;
 	p->corrupt = !icrc_holds(l, d);
-	read_bth(b, p);
+	rs_bth_get(b, p);
 	read_own(b + RS_BTH_BYTES, op->flags, own != 0, p);
 	p->tos = d->tos;
 	p->sport = d->sport;
@@ -324,8 +280,11 @@ static enum rs_rx_verdict classify(struct rs_live *l, struct rs_datagram *d, str
 	if (slot == SPECIAL_SLOT)
 		slot = d->handed_over ? l->slot : rs_gsi_slot(l, d);
 	d->slot = (uint8_t)slot;
+	/* Kernels that choose among the group's sockets for multicast, too, know no members. */
+	if (slot == MULTICAST_SLOT && !d->handed_over && rs_group_of(l, d->own) == UINT32_MAX)
+		return RS_RX_OTHERS;
 	/* What was handed over is not handed on: a wrong lease must not make a loop. */
-	if (slot != l->slot && (slot != MULTICAST_SLOT || d->handed_over))
+	if (slot != l->slot && slot != MULTICAST_SLOT)
 		return d->handed_over ? RS_RX_MALFORMED : RS_RX_OTHERS;
 	if (!p)
 		return RS_RX_NO_ROOM;
@@ -346,6 +305,18 @@ void rs_rx_drop(struct rs_live *l, enum rs_rx_verdict why)
 	++*counter[why];
 }
 
+/* A group's to all: who has joined it, each process knows for itself. */
+static bool hand_over(struct rs_live *l, const struct rs_datagram *d)
+{
+	bool any = false;
+
+	if (d->slot != MULTICAST_SLOT)
+		return rs_steer_hand_over(l, d, d->slot);
+	for (unsigned slot = RS_SLOT_FIRST; slot <= RS_SLOT_LAST; slot++)
+		any |= rs_registry_leased(l->registry, slot) && rs_steer_hand_over(l, d, slot);
+	return any;
+}
+
 /* One datagram: to the engine, to who minds QP1, to another process, or nowhere. */
 static void take(struct rs_live *l, struct rs_datagram *d)
 {
@@ -356,7 +327,7 @@ static void take(struct rs_live *l, struct rs_datagram *d)
 		rs_rx_give(l, p, d->now);
 		return;
 	}
-	if (v == RS_RX_OTHERS && !rs_steer_hand_over(l, d, d->slot))
+	if (v == RS_RX_OTHERS && !hand_over(l, d))
 		v = RS_RX_OWNERLESS;
 	if (v == RS_RX_MANAGEMENT && !rs_gsi_receive(l, d, p))
 		v = RS_RX_BAD_MAD;

@@ -19,8 +19,10 @@ enum {
 	RS_SHM_LONG = 2048,  /* a payload from here on is a long one */
 	RS_SHM_SMALL = 16,   /* a payload up to here is in the record's own line */
 	RS_SHM_MAGIC = 0x52735368,
-	RS_SHM_LAYOUT = 2,
-	RS_SHM_STAGE = 1 << 20, /* bytes of its stage: a few runs of RS_SHM_STAGED_MAX */
+	RS_SHM_LAYOUT = 3,
+	/* Bytes of its stage. Measured: 4 MiB carry what 2 do, 1 MiB 10 to 20 % less, probably as
+	 * its lines are still in the other core's cache when they are written anew. */
+	RS_SHM_STAGE = 2 << 20,
 };
 
 enum rs_shm_kind {

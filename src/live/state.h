@@ -205,16 +205,39 @@ struct rs_live {
 	uint64_t bulk, bulk_data, came;
 	int64_t bulk_ns, pause_until;
 	struct rs_gather gather;
-	bool more;         /* the last look left some in the socket */
-	bool polling;      /* the application drives */
-	bool deferred;     /* what it posted waits for the next look */
-	struct rs_row row; /* what it posts without a poll between */
-	bool before;       /* the thread's: it went before the program, of real-time priority */
-	_Atomic bool rest; /* after a poll in vain: it may sleep a little */
+	bool more;            /* the last look left some in the socket */
+	bool polling;         /* the application drives */
+	bool deferred;        /* what it posted waits for the next look */
+	struct rs_row row;    /* what it posts without a poll between */
+	bool before;          /* the thread's: it went before the program, of real-time priority */
+	_Atomic bool lane;    /* one of several that the application sees as one */
+	_Atomic bool streams; /* of a lane: a stream is on its way, and is the thread's to drive */
+	_Atomic bool rest;    /* after a poll in vain: it may sleep a little */
 	_Atomic bool stop;
 	bool forked;          /* this is a copy in a child: the parent has the sockets */
 	struct rs_live *next; /* of the process */
 };
+
+/*
+ * What was done before a packet left was done before it arrived, in another lane of this process,
+ * too: ThreadSanitizer does not see the wire. What the kernel reads of the application's memory as
+ * it sends, the application may change once the answer is there.
+ */
+#ifdef __SANITIZE_THREAD__
+void __tsan_acquire(void *at);
+void __tsan_release(void *at);
+void AnnotateIgnoreReadsBegin(const char *file, int line);
+void AnnotateIgnoreReadsEnd(const char *file, int line);
+extern char rs_live_wire;
+#define rs_live_leaves() \
+	(__tsan_release(&rs_live_wire), AnnotateIgnoreReadsBegin(__FILE__, __LINE__))
+#define rs_live_has_left() AnnotateIgnoreReadsEnd(__FILE__, __LINE__)
+#define rs_live_arrives()  __tsan_acquire(&rs_live_wire)
+#else
+#define rs_live_leaves()   ((void)0)
+#define rs_live_has_left() ((void)0)
+#define rs_live_arrives()  ((void)0)
+#endif
 
 /* live.c: rs_live_now() without the bursts */
 rs_time rs_live_clock(const struct rs_live *l);

@@ -83,9 +83,15 @@ static void adopt_tos(struct rs_live *l)
 /* The number of messages that were taken, or -1. */
 static int give(const struct rs_live *l, struct mmsghdr *m, unsigned n)
 {
+	int taken;
+
+	rs_live_leaves();
 	if (n > 1)
-		return sendmmsg(l->udp, m, n, MSG_DONTWAIT);
-	return sendmsg(l->udp, &m->msg_hdr, MSG_DONTWAIT) < 0 ? -1 : 1;
+		taken = sendmmsg(l->udp, m, n, MSG_DONTWAIT);
+	else
+		taken = sendmsg(l->udp, &m->msg_hdr, MSG_DONTWAIT) < 0 ? -1 : 1;
+	rs_live_has_left();
+	return taken;
 }
 
 /* Hand the runs to the kernel; false: its buffer is full, what is left waits. */

@@ -55,6 +55,11 @@ void rs_cq_arm(struct rs_cq *cq, bool solicited_only)
 		cq->armed = solicited_only ? RS_ARM_SOLICITED : RS_ARM_NEXT;
 }
 
+void rs_cq_disarm(struct rs_cq *cq)
+{
+	cq->armed = RS_ARM_NONE;
+}
+
 struct rs_cq *rs_nic_poll_notified(struct rs_nic *nic)
 {
 	struct rs_cq *cq = nic->notified;
@@ -81,6 +86,11 @@ static void leave_line(struct rs_nic *nic, struct rs_cq *cq)
 
 /* ---- Life ---- */
 
+bool rs_cq_in_use(const struct rs_cq *cq)
+{
+	return cq->refs != 0;
+}
+
 int rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq)
 {
 	rs_assert(cq->nic == nic && nic->cqs_live);
@@ -98,42 +108,57 @@ int rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq)
 	return 0;
 }
 
+/* The ring's ends are written by whoever has the lock and read by rs_cq_waiting without it. */
+static uint32_t end(const _Atomic uint32_t *at)
+{
+	return atomic_load_explicit(at, memory_order_relaxed);
+}
+
+static void set_end(_Atomic uint32_t *at, uint32_t to)
+{
+	atomic_store_explicit(at, to, memory_order_relaxed);
+}
+
 void rs_cq_push(struct rs_cq *cq, const struct rs_cqe *e)
 {
+	uint32_t tail = end(&cq->tail);
+
 	cq->nic->event = true;
-	if (__builtin_expect(cq->tail - cq->head > cq->mask, 0)) {
+	if (__builtin_expect(tail - end(&cq->head) > cq->mask, 0)) {
 		if (!cq->overrun)
 			rs_event_add(cq->nic, RS_EVENT_CQ_ERR, cq);
 		cq->overrun = true;
 		return;
 	}
-	cq->ring[cq->tail++ & cq->mask] = *e;
+	cq->ring[tail & cq->mask] = *e;
+	set_end(&cq->tail, tail + 1);
 	if (__builtin_expect(cq->armed, 0))
 		notify(cq, e);
 }
 
 uint32_t rs_cq_poll(struct rs_cq *cq, struct rs_cqe *out, uint32_t max)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, head = end(&cq->head), tail = end(&cq->tail);
 
-	while (n < max && cq->head != cq->tail)
-		out[n++] = cq->ring[cq->head++ & cq->mask];
+	while (n < max && head != tail)
+		out[n++] = cq->ring[head++ & cq->mask];
+	set_end(&cq->head, head);
 	return n;
 }
 
 uint32_t rs_cq_waiting(const struct rs_cq *cq)
 {
-	return cq->tail - cq->head;
+	return end(&cq->tail) - end(&cq->head);
 }
 
 void rs_cq_forget(struct rs_cq *cq, uint32_t qpn)
 {
-	uint32_t kept = cq->head;
+	uint32_t kept = end(&cq->head), tail = end(&cq->tail);
 
-	for (uint32_t i = cq->head; i != cq->tail; i++)
+	for (uint32_t i = kept; i != tail; i++)
 		if (cq->ring[i & cq->mask].qpn != qpn)
 			cq->ring[kept++ & cq->mask] = cq->ring[i & cq->mask];
-	cq->tail = kept;
+	set_end(&cq->tail, kept);
 }
 
 void rs_cq_set_user(struct rs_cq *cq, uint64_t user)
@@ -153,7 +178,7 @@ bool rs_cq_overrun(const struct rs_cq *cq)
 
 int rs_cq_resize(struct rs_cq *cq, uint32_t depth)
 {
-	uint32_t n = 1, queued = cq->tail - cq->head;
+	uint32_t n = 1, queued = rs_cq_waiting(cq);
 	struct rs_cqe *ring;
 
 	if (!depth || depth > RS_MAX_CQ || depth < queued)
@@ -164,11 +189,11 @@ int rs_cq_resize(struct rs_cq *cq, uint32_t depth)
 	if (!ring)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < queued; i++)
-		ring[i] = cq->ring[(cq->head + i) & cq->mask];
+		ring[i] = cq->ring[(end(&cq->head) + i) & cq->mask];
 	free(cq->ring);
 	cq->ring = ring;
 	cq->mask = n - 1;
-	cq->head = 0;
-	cq->tail = queued;
+	set_end(&cq->head, 0);
+	set_end(&cq->tail, queued);
 	return 0;
 }

@@ -112,6 +112,37 @@ int rs_nic_reg_mr(struct rs_nic *nic, uint32_t pd, uint64_t va, uint64_t length,
 	return 0;
 }
 
+/* ---- Engines with the same keys ---- */
+
+void rs_nic_share_keys(struct rs_nic *nic, const struct rs_nic *with)
+{
+	rs_assert(!nic->mrs_fresh && nic->key_mask == with->key_mask);
+	nic->key_salt = with->key_salt;
+}
+
+int rs_nic_copy_mr(struct rs_nic *nic, struct rs_nic *from, uint32_t key)
+{
+	const struct rs_mr *m = entry_of(from, key);
+	struct rs_mr *own = m ? take_entry(nic) : NULL;
+	uint32_t next;
+
+	if (!own)
+		return m ? -ENOMEM : -ENOENT;
+	/* what both gave out and took back, they did alike */
+	rs_assert(own - nic->mrs == m - from->mrs && m->parent == RS_NO_MR);
+	next = own->next_free;
+	*own = *m;
+	own->next_free = next;
+	return 0;
+}
+
+bool rs_nic_mr_bound(struct rs_nic *nic, uint32_t key)
+{
+	const struct rs_mr *m = entry_of(nic, key);
+
+	return m && m->kind == RS_MR_REGION && m->windows;
+}
+
 int rs_nic_dereg_mr(struct rs_nic *nic, uint32_t key)
 {
 	struct rs_mr *m = entry_of(nic, key);
@@ -258,15 +289,15 @@ int rs_nic_dealloc_mw(struct rs_nic *nic, uint32_t key)
 }
 
 /* §10.6.7.2.1: may the window have these rights on these bytes of the region? */
-static bool bind_allowed(const struct rs_qp *qp, const struct rs_mr *window,
-			 const struct rs_mr *region, uint64_t va, uint64_t length, uint32_t access)
+static bool bind_allowed(uint32_t pd, const struct rs_mr *window, const struct rs_mr *region,
+			 uint64_t va, uint64_t length, uint32_t access)
 {
 	uint32_t writes = RS_ACCESS_REMOTE_WRITE | RS_ACCESS_REMOTE_ATOMIC;
 	uint32_t rights = writes | RS_ACCESS_REMOTE_READ | RS_ACCESS_ZERO_BASED;
 
 	if (!region || region->kind != RS_MR_REGION || !(region->access & RS_ACCESS_MW_BIND))
 		return false;
-	if (region->pd != qp->pd || window->own_pd != qp->pd || (access & ~rights))
+	if (region->pd != pd || window->own_pd != pd || (access & ~rights))
 		return false;
 	if ((access & writes) && !(region->access & RS_ACCESS_LOCAL_WRITE))
 		return false;
@@ -274,23 +305,25 @@ static bool bind_allowed(const struct rs_qp *qp, const struct rs_mr *window,
 	       va - region->va <= region->length - length;
 }
 
-bool rs_mw_bind(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w)
+/* qp: who binds; NULL: another engine's queue pair, a window of type 1. */
+static bool bind(struct rs_nic *nic, struct rs_qp *qp, uint32_t pd, uint32_t key,
+		 const struct rs_bind *b)
 {
-	uint64_t va = w->remote_va, length = w->swap_add;
-	uint32_t access = (uint32_t)w->compare;
-	struct rs_mr *m = window_of(nic, w->rkey);
-	struct rs_mr *region = entry_of(nic, (uint32_t)(w->compare >> 32));
+	uint64_t va = b->va, length = b->length;
+	uint32_t access = b->access;
+	struct rs_mr *m = window_of(nic, key);
+	struct rs_mr *region = entry_of(nic, b->mr_key);
 	bool two = m && m->kind == RS_MR_WINDOW_2;
 
-	if (!m || m->own_pd != qp->pd)
+	if (!m || m->own_pd != pd || (two && !qp))
 		return false;
 	/* One of type 2 is invalidated before it is bound anew; length 0 is type 1's way. */
 	if (two && (m->parent != RS_NO_MR || !length))
 		return false;
-	if (length && !bind_allowed(qp, m, region, va, length, access))
+	if (length && !bind_allowed(pd, m, region, va, length, access))
 		return false;
 	unbind(nic, m);
-	m->key = w->rkey;
+	m->key = key;
 	if (!length)
 		return true;
 	m->parent = (uint32_t)(region - nic->mrs);
@@ -304,6 +337,21 @@ bool rs_mw_bind(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w)
 		list_window(nic, qp, m);
 	}
 	return true;
+}
+
+bool rs_mw_bind(struct rs_nic *nic, struct rs_qp *qp, const struct rs_swqe *w)
+{
+	struct rs_bind b = {.va = w->remote_va,
+			    .length = w->swap_add,
+			    .mr_key = (uint32_t)(w->compare >> 32),
+			    .access = (uint32_t)w->compare};
+
+	return bind(nic, qp, qp->pd, w->rkey, &b);
+}
+
+bool rs_nic_bind_mw(struct rs_nic *nic, uint32_t pd, uint32_t key, const struct rs_bind *b)
+{
+	return bind(nic, NULL, pd, key, b);
 }
 
 bool rs_mw_may_invalidate(struct rs_nic *nic, const struct rs_qp *qp, uint32_t key)

@@ -118,6 +118,9 @@ struct rs_nic_config {
 	/* Copies to the owner's memory, or from it. False: it cannot be touched (a file mapping
 	 * past its end): the request ends as one for a region that is not there. NULL: memcpy() */
 	bool (*copy)(void *to, const void *from, size_t n);
+	/* An atomic's step where others step on the same words: *at becomes next if it is as
+	 * expected, which then says what it was. False: as copy. NULL: no other engine does */
+	bool (*swap)(uint64_t *at, uint64_t *expected, uint64_t next, bool *done);
 	struct rs_quirks quirks;          /* of NICs */
 	const struct rs_framing *framing; /* NULL: RoCEv2's */
 	rs_time pace_late; /* a paced packet that leaves late by no more does not put off those
@@ -169,6 +172,15 @@ int rs_nic_reg_mr(struct rs_nic *nic, uint32_t pd, uint64_t va, uint64_t length,
 /* -ENOENT on a key that is not there, -EBUSY while a window is bound to it. */
 int rs_nic_dereg_mr(struct rs_nic *nic, uint32_t key);
 /*
+ * Several NICs that a program sees as one have the same regions and windows under the same keys:
+ * before the first, keys are shared; each is then made on one NIC, copied to all others before the
+ * next is made, and given back on all. -ENOENT, -ENOMEM.
+ */
+void rs_nic_share_keys(struct rs_nic *nic, const struct rs_nic *with);
+int rs_nic_copy_mr(struct rs_nic *nic, struct rs_nic *from, uint32_t key);
+/* Is a window bound to the region? */
+bool rs_nic_mr_bound(struct rs_nic *nic, uint32_t key);
+/*
  * The payload of a packet that rs_nic_tx() gave cannot be read, from that address on: it is not
  * sent. Regions that the address is in end there from now on, so that the request is refused when
  * it is sent again; in the place of a READ's response goes a NAK. Looks at all regions.
@@ -191,6 +203,9 @@ int rs_nic_rereg_mr(struct rs_nic *nic, uint32_t key, uint32_t what, uint32_t pd
  */
 int rs_nic_alloc_mw(struct rs_nic *nic, uint32_t pd, unsigned type, uint32_t *key);
 int rs_nic_dealloc_mw(struct rs_nic *nic, uint32_t key);
+/* A window of type 1 that a queue pair of another NIC with the same keys binds. False: refused. */
+struct rs_bind;
+bool rs_nic_bind_mw(struct rs_nic *nic, uint32_t pd, uint32_t key, const struct rs_bind *b);
 
 /* ---- Completion queues ---- */
 
@@ -250,9 +265,11 @@ enum rs_cqe_flags {
 int rs_nic_create_cq(struct rs_nic *nic, uint32_t depth, struct rs_cq **cq);
 /* -EBUSY while a QP or an SRQ is on it: this count is the only one. */
 int rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq);
+bool rs_cq_in_use(const struct rs_cq *cq);
 uint32_t rs_cq_poll(struct rs_cq *cq, struct rs_cqe *out, uint32_t max);
 bool rs_cq_overrun(const struct rs_cq *cq);
-/* CQEs that wait; drop those of one QP, as after its reset. */
+/* CQEs that wait: the one call that needs no lock, and then sees at least what the caller may know
+ * of. Drop those of one QP, as after its reset. */
 uint32_t rs_cq_waiting(const struct rs_cq *cq);
 void rs_cq_forget(struct rs_cq *cq, uint32_t qpn);
 /*
@@ -260,6 +277,7 @@ void rs_cq_forget(struct rs_cq *cq, uint32_t qpn);
  * already waits makes none. An arming for the next outdoes one for solicited ones.
  */
 void rs_cq_arm(struct rs_cq *cq, bool solicited_only);
+void rs_cq_disarm(struct rs_cq *cq);
 /* The next CQ whose event came, in order; NULL: none. Each is once in the line at most. */
 struct rs_cq *rs_nic_poll_notified(struct rs_nic *nic);
 void rs_cq_set_user(struct rs_cq *cq, uint64_t user);

@@ -684,20 +684,33 @@ static bool put_written(struct rs_nic *nic, const struct rs_qp *qp, const struct
 }
 
 /* The word is compared and stored in host order, as verbs have it. False: it cannot be touched. */
+static uint64_t after_atomic(const struct request *q)
+{
+	if ((q->p->opcode & 0x1f) == RS_OP_FETCH_ADD)
+		return q->original + q->p->swap_add;
+	return q->original == q->p->compare ? q->p->swap_add : q->original;
+}
+
 static bool do_atomic(const struct rs_nic *nic, struct request *q)
 {
+	bool done = false;
 	uint64_t next;
 	uint8_t *at;
 
 	if (!q->mr->host)
 		return true;
 	at = q->mr->host + (q->p->va - q->mr->va);
+	if (nic->c.swap && !((uintptr_t)at % sizeof(next))) {
+		q->original = 0; /* a guess, which the first step puts right */
+		while (!done)
+			if (!nic->c.swap((uint64_t *)(void *)at, &q->original, after_atomic(q),
+					 &done))
+				return false;
+		return true;
+	}
 	if (!rs_nic_copy(nic, &q->original, at, sizeof(q->original)))
 		return false;
-	if ((q->p->opcode & 0x1f) == RS_OP_FETCH_ADD)
-		next = q->original + q->p->swap_add;
-	else
-		next = q->original == q->p->compare ? q->p->swap_add : q->original;
+	next = after_atomic(q);
 	return rs_nic_copy(nic, at, &next, sizeof(next));
 }
 

@@ -557,24 +557,10 @@ static void start_timer(struct rs_nic *nic, struct rs_qp *qp, struct selective *
 	set_deadline(nic, qp, s);
 }
 
-static uint32_t oldest_lost(const struct selective *s)
-{
-	uint32_t psn = s->base;
-
-	for (;;) {
-		uint32_t place = place_of(s, psn);
-		uint64_t word = s->lost[place / WORD] >> (place % WORD);
-
-		if (word)
-			return rs_psn_add(psn, (uint32_t)__builtin_ctzll(word));
-		psn = rs_psn_add(psn, WORD - place % WORD);
-	}
-}
-
 static bool send_lost(struct rs_nic *nic, struct rs_qp *qp, struct selective *s,
 		      struct rs_packet *p, rs_time now)
 {
-	uint32_t psn = oldest_lost(s), i = rs_selective_request(qp, psn);
+	uint32_t psn = oldest_lost(s, s->base), i = rs_selective_request(qp, psn);
 	const struct rs_swqe *w = rs_qp_swqe(qp, i);
 	uint32_t k = (psn - w->first_psn) & RS_PSN_MASK;
 

@@ -146,6 +146,19 @@ static inline uint64_t first_bits(uint32_t n)
 	return UINT64_MAX >> (WORD - n);
 }
 
+/* The first PSN from this one on that was found lost; one was. */
+static inline uint32_t oldest_lost(const struct selective *s, uint32_t psn)
+{
+	for (;;) {
+		uint32_t place = place_of(s, psn);
+		uint64_t word = s->lost[place / WORD] >> (place % WORD);
+
+		if (word)
+			return rs_psn_add(psn, (uint32_t)__builtin_ctzll(word));
+		psn = rs_psn_add(psn, WORD - place % WORD);
+	}
+}
+
 /* The request of a PSN that is out. */
 static inline uint32_t rs_selective_request(const struct rs_qp *qp, uint32_t psn)
 {

@@ -235,24 +235,10 @@ void rs_reads_skip(struct rs_qp *qp, struct selective *s)
 
 /* ---- Asking again ---- */
 
-static uint32_t oldest_lost(const struct rs_qp *qp, const struct selective *s)
-{
-	uint32_t psn = qp->una_psn;
-
-	for (;;) {
-		uint32_t place = place_of(s, psn);
-		uint64_t word = s->lost[place / WORD] >> (place % WORD);
-
-		if (word)
-			return rs_psn_add(psn, (uint32_t)__builtin_ctzll(word));
-		psn = rs_psn_add(psn, WORD - place % WORD);
-	}
-}
-
 bool rs_reads_ask(struct rs_nic *nic, struct rs_qp *qp, struct selective *s, struct rs_packet *p,
 		  rs_time now)
 {
-	uint32_t psn = oldest_lost(qp, s), i = rs_selective_request(qp, psn), n = 0;
+	uint32_t psn = oldest_lost(s, qp->una_psn), i = rs_selective_request(qp, psn), n = 0;
 	const struct rs_swqe *w = rs_qp_swqe(qp, i);
 	uint32_t k = (psn - w->first_psn) & RS_PSN_MASK;
 	uint8_t outstanding = qp->outstanding;

@@ -2,6 +2,7 @@
 #ifndef RS_RDMA_STATE_H
 #define RS_RDMA_STATE_H
 
+#include <stdatomic.h>
 #include <string.h>
 #include "port/ets.h"
 #include "rdma/heap.h"
@@ -77,7 +78,8 @@ struct rs_attached {
 
 struct rs_cq {
 	struct rs_cqe *ring;
-	uint32_t mask, head, tail;
+	uint32_t mask;
+	_Atomic uint32_t head, tail;
 	uint32_t refs; /* QPs and SRQs on it */
 	bool overrun;
 	uint8_t armed; /* enum rs_arming */

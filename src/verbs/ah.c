@@ -8,7 +8,8 @@ RS_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *at
 {
 	struct rs_vctx *c = rs_vctx(pd->context);
 	struct rs_vah *ah;
-	int err;
+	unsigned i;
+	int err = 0;
 
 	if (!attr->is_global || attr->port_num != RS_V_PORT) {
 		errno = EINVAL;
@@ -20,7 +21,11 @@ RS_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *at
 		return NULL;
 	}
 	rs_vctx_lock(c);
-	err = rs_live_path_get(c->live, attr->grh.sgid_index, attr->grh.dgid.raw, &ah->endpoint);
+	for (i = 0; i < c->lanes && !err; i++)
+		err = rs_live_path_get(c->lane[i].live, attr->grh.sgid_index, attr->grh.dgid.raw,
+				       &ah->endpoint[i]);
+	for (i--; err && i-- > 0;)
+		rs_live_path_put(c->lane[i].live, ah->endpoint[i]);
 	ah->base.handle = c->next_handle++;
 	if (!err)
 		rs_vpd(pd)->refs++;
@@ -42,7 +47,8 @@ RS_EXPORT int ibv_destroy_ah(struct ibv_ah *base)
 	struct rs_vctx *c = rs_vctx(base->context);
 
 	rs_vctx_lock(c);
-	rs_live_path_put(c->live, ah->endpoint);
+	for (unsigned i = 0; i < c->lanes; i++)
+		rs_live_path_put(c->lane[i].live, ah->endpoint[i]);
 	rs_vpd(base->pd)->refs--;
 	rs_vctx_unlock(c);
 	free(ah);
@@ -121,31 +127,33 @@ RS_EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc 
 
 RS_EXPORT int ibv_attach_mcast(struct ibv_qp *base, const union ibv_gid *gid, uint16_t lid)
 {
-	struct rs_vctx *c = rs_vctx(base->context);
-	struct rs_nic *nic = rs_vctx_lock(c);
+	struct rs_live *l = rs_vqp(base)->live;
 	uint32_t group;
-	int err = rs_live_group_join(c->live, gid->raw, &group);
+	int err;
 
+	rs_live_lock(l);
+	err = rs_live_group_join(l, gid->raw, &group);
 	if (!err) {
-		err = rs_qp_attach(nic, rs_vqp(base)->qp, group);
+		err = rs_qp_attach(rs_live_nic(l), rs_vqp(base)->qp, group);
 		if (err)
-			rs_live_group_leave(c->live, group);
+			rs_live_group_leave(l, group);
 	}
-	rs_vctx_unlock(c);
+	rs_live_unlock(l);
 	return -err;
 }
 
 RS_EXPORT int ibv_detach_mcast(struct ibv_qp *base, const union ibv_gid *gid, uint16_t lid)
 {
-	struct rs_vctx *c = rs_vctx(base->context);
-	struct rs_nic *nic = rs_vctx_lock(c);
+	struct rs_live *l = rs_vqp(base)->live;
 	uint32_t group;
-	int err = rs_live_group_find(c->live, gid->raw, &group);
+	int err;
 
+	rs_live_lock(l);
+	err = rs_live_group_find(l, gid->raw, &group);
 	if (!err)
-		err = rs_qp_detach(nic, rs_vqp(base)->qp, group);
+		err = rs_qp_detach(rs_live_nic(l), rs_vqp(base)->qp, group);
 	if (!err)
-		rs_live_group_leave(c->live, group);
-	rs_vctx_unlock(c);
+		rs_live_group_leave(l, group);
+	rs_live_unlock(l);
 	return -err;
 }

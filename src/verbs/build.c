@@ -240,7 +240,7 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn
 
 	if (of(ex)->err || !r)
 		return;
-	r->wr.ah = rs_v_ah(ah);
+	r->wr.ah = rs_v_ah(ah, ((struct rs_vqp *)(void *)ex)->lane);
 	r->wr.dest_qpn = qpn;
 	r->wr.qkey = qkey;
 }
@@ -286,7 +286,7 @@ static void wr_start(struct ibv_qp_ex *ex)
 	clear(of(ex));
 }
 
-static int post(struct rs_vctx *c, struct rs_vqp *qp, struct rs_vbuild *b)
+static int post(struct rs_vqp *qp, struct rs_vbuild *b)
 {
 	uint32_t signaled = 0;
 
@@ -303,7 +303,7 @@ static int post(struct rs_vctx *c, struct rs_vqp *qp, struct rs_vbuild *b)
 		r->wr.n_sge = (uint8_t)(r->is_inline ? 1 : r->n_sge);
 		r->wr.flags = (uint8_t)((r->wr.flags & ~RS_WR_INLINE) |
 					(r->is_inline ? RS_WR_INLINE : 0));
-		err = rs_v_post_request(c, qp, &r->wr);
+		err = rs_v_post_request(qp, &r->wr);
 		if (err)
 			return err;
 	}
@@ -312,15 +312,14 @@ static int post(struct rs_vctx *c, struct rs_vqp *qp, struct rs_vbuild *b)
 
 static int wr_complete(struct ibv_qp_ex *ex)
 {
-	struct rs_vctx *c = rs_vctx(ex->qp_base.context);
 	struct rs_vqp *qp = (struct rs_vqp *)(void *)ex;
 	int err = qp->build->err;
 
 	if (!err) {
-		rs_vctx_lock(c);
-		err = post(c, qp, qp->build);
-		rs_v_posted(c, qp, qp->build->n);
-		rs_vctx_unlock(c);
+		rs_live_lock(qp->live);
+		err = post(qp, qp->build);
+		rs_v_posted(qp, qp->build->n);
+		rs_live_unlock(qp->live);
 	}
 	pthread_mutex_unlock(&qp->build->lock);
 	return err;

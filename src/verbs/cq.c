@@ -62,11 +62,15 @@ static void fill_wc(const struct rs_cqe *e, struct ibv_wc *wc)
 
 /* ---- Events ---- */
 
-static void report(struct rs_vcq *v)
+/* Each part that was armed tells of its next completion; the first that does is the queue's. */
+static void report(const struct rs_vctx *c, struct rs_vcq *v)
 {
 	struct rs_vchannel *ch;
 
-	if (!v->ex.channel)
+	bool told = c->lanes > 1 && !v->armed;
+
+	v->armed = RS_V_ARM_NONE;
+	if (!v->ex.channel || told)
 		return;
 	ch = rs_container(v->ex.channel, struct rs_vchannel, base);
 	rs_vevents_add(&ch->events, v, &v->events, RS_V_COMPLETION);
@@ -95,15 +99,13 @@ static void queue_event(struct rs_vctx *c, const struct rs_event *e)
 		rs_vevents_add(&c->async, srq, &srq->events, event_types[e->type]);
 }
 
-void rs_vcq_events(void *arg)
+static void tell(struct rs_vctx *c, struct rs_nic *nic)
 {
-	struct rs_vctx *c = arg;
-	struct rs_nic *nic = rs_live_nic(c->live);
 	struct rs_event e;
 	struct rs_cq *cq;
 
 	while ((cq = rs_nic_poll_notified(nic)) != NULL)
-		report((struct rs_vcq *)(uintptr_t)rs_cq_get_user(cq));
+		report(c, (struct rs_vcq *)(uintptr_t)rs_cq_get_user(cq));
 	while (rs_nic_poll_event(nic, &e)) {
 		if (e.qp)
 			rs_v_handle_event(c, (struct rs_vqp *)(uintptr_t)rs_qp_get_user(e.qp),
@@ -113,31 +115,76 @@ void rs_vcq_events(void *arg)
 	}
 }
 
+/* Whoever takes events has all lanes' locks; lanes that add some have one each. */
+void rs_vcq_events(void *arg)
+{
+	struct rs_vlane *lane = arg;
+	struct rs_vctx *c = lane->c;
+
+	if (c->lanes > 1)
+		pthread_mutex_lock(&c->telling);
+	tell(c, rs_live_nic(lane->live));
+	if (c->lanes > 1)
+		pthread_mutex_unlock(&c->telling);
+}
+
+/* Bits of the lanes to look at: without users, the first drives what else there is. */
+static uint32_t used(struct rs_vcq *v)
+{
+	uint32_t lanes = atomic_load(&v->used);
+
+	return lanes ? lanes : 1;
+}
+
+/* A lane that comes in late is as the others are. */
+void rs_vcq_use(struct rs_vcq *v, unsigned lane)
+{
+	if (atomic_fetch_or(&v->used, UINT32_C(1) << lane) & UINT32_C(1) << lane)
+		return;
+	rs_cq_disarm(v->cq[lane]);
+	if (v->armed)
+		rs_cq_arm(v->cq[lane], v->armed == RS_V_ARM_SOLICITED);
+}
+
 /* Armed for completions to come: those that lie in the queue are the application's to poll. */
 int rs_v_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
 	struct rs_vctx *c = rs_vctx(cq->context);
+	struct rs_vcq *v = rs_vcq(cq);
+	bool told;
 
 	rs_vctx_lock(c);
-	rs_cq_arm(rs_vcq(cq)->cq, solicited_only);
-	rs_live_awaited(c->live);
+	for (unsigned i = 0; i < c->lanes && c->lanes > 1; i++)
+		tell(c, rs_vctx_nic(c, i)); /* of what they were armed for before */
+	told = c->lanes > 1 && v->armed == RS_V_ARM_NONE;
+	if (v->armed != RS_V_ARM_NEXT)
+		v->armed = solicited_only ? RS_V_ARM_SOLICITED : RS_V_ARM_NEXT;
+	for (uint32_t lanes = used(v); lanes; lanes &= lanes - 1) {
+		unsigned i = (unsigned)__builtin_ctz(lanes);
+
+		/* where another part has told, this one is still as it was armed then */
+		if (told)
+			rs_cq_disarm(v->cq[i]);
+		rs_cq_arm(v->cq[i], solicited_only);
+		rs_live_awaited(c->lane[i].live);
+	}
 	rs_vctx_unlock(c);
 	return 0;
 }
 
 /* ---- Polling ---- */
 
-/* Locked: the next completion. A send's gives its place in the queue back. */
-static bool take(struct rs_vctx *c, struct rs_vcq *v, struct rs_cqe *e)
+/* Locked: a lane's next completion. A send's gives its place in the queue back. */
+static bool take(struct rs_vctx *c, struct rs_vcq *v, unsigned lane, struct rs_cqe *e)
 {
 	struct rs_vqp *made;
 	struct rs_qp *qp;
 
-	if (!rs_cq_poll(v->cq, e, 1))
+	if (!rs_cq_poll(v->cq[lane], e, 1))
 		return false;
 	if (e->op == RS_WR_RECV || e->op == RS_WR_RECV_WRITE_IMM)
 		return true;
-	qp = rs_nic_find_qp(rs_live_nic(c->live), e->qpn);
+	qp = rs_nic_find_qp(rs_vctx_nic(c, lane), e->qpn);
 	made = qp ? (struct rs_vqp *)(uintptr_t)rs_qp_get_user(qp) : NULL;
 	/* of requests without one, errors tell, too; and of what was there before a reset */
 	if (made && made->told != made->signaled)
@@ -145,28 +192,101 @@ static bool take(struct rs_vctx *c, struct rs_vcq *v, struct rs_cqe *e)
 	return true;
 }
 
-int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+/* Locked: up to n completions, to wc or, one, to v->now. */
+static int take_some(struct rs_vctx *c, struct rs_vcq *v, unsigned lane, int n, struct ibv_wc *wc)
 {
-	struct rs_vctx *c = rs_vctx(cq->context);
-	struct rs_vcq *v = rs_vcq(cq);
-	bool busy = true;
 	struct rs_cqe e;
 	int got = 0;
 
-	rs_vctx_lock(c);
-	while (got < n && take(c, v, &e))
+	if (!wc)
+		return take(c, v, lane, &v->now);
+	while (got < n && take(c, v, lane, &e))
 		fill_wc(&e, &wc[got++]);
-	if (!got) {
-		busy = rs_live_progress(c->live);
-		while (got < n && take(c, v, &e))
-			fill_wc(&e, &wc[got++]);
-	} else {
-		rs_live_polled(c->live);
+	return got;
+}
+
+/* Locked: where there is none, what may bring some is done. */
+static int poll_locked(struct rs_vctx *c, struct rs_vcq *v, unsigned lane, int n, struct ibv_wc *wc,
+		       bool *busy)
+{
+	int got = take_some(c, v, lane, n, wc);
+
+	*busy = true;
+	if (got) {
+		rs_live_polled(c->lane[lane].live);
+		return got;
 	}
-	rs_vctx_unlock(c);
+	*busy = rs_live_progress(c->lane[lane].live);
+	return take_some(c, v, lane, n, wc);
+}
+
+static int poll_lane(struct rs_vctx *c, struct rs_vcq *v, unsigned lane, int n, struct ibv_wc *wc)
+{
+	struct rs_live *l = c->lane[lane].live;
+	bool busy;
+	int got;
+
+	rs_live_lock(l);
+	got = poll_locked(c, v, lane, n, wc, &busy);
+	rs_live_unlock(l);
 	if (!busy)
+		rs_live_rest(l);
+	return got;
+}
+
+enum { MISSES = 64 }; /* looks in a row at lanes whose threads have them, until one is waited for */
+
+/* One of several lanes. False: its thread has it, and nothing waits. What waits is waited for: a
+ * program that was told of it polls once, and sleeps. */
+static bool lock_lane(struct rs_vcq *v, unsigned lane, struct rs_live *l)
+{
+	if (rs_live_trylock(l))
+		return true;
+	if (!rs_cq_waiting(v->cq[lane]) && atomic_fetch_add(&v->missed, 1) < MISSES)
+		return false;
+	atomic_store(&v->missed, 0);
+	rs_live_lock(l);
+	return true;
+}
+
+/* Lanes take turns at being the first. */
+static int poll_lanes(struct rs_vctx *c, struct rs_vcq *v, uint32_t lanes, int n, struct ibv_wc *wc)
+{
+	unsigned first = atomic_fetch_add(&v->turn, 1);
+	bool any_busy = false;
+	int got = 0;
+
+	for (unsigned k = 0; k < c->lanes && (wc ? got < n : !got); k++) {
+		unsigned i = (first + k) % c->lanes;
+		struct rs_live *l = c->lane[i].live;
+		bool busy;
+
+		if (!(lanes & UINT32_C(1) << i) || !lock_lane(v, i, l))
+			continue;
+		got += poll_locked(c, v, i, n - got, wc ? wc + got : NULL, &busy);
+		rs_live_unlock(l);
+		any_busy |= busy;
+	}
+	if (!got && !any_busy)
 		rs_live_rest(c->live);
 	return got;
+}
+
+/* Up to n completions to wc; wc NULL: one to v->now. */
+static int poll(struct rs_vctx *c, struct rs_vcq *v, int n, struct ibv_wc *wc)
+{
+	uint32_t lanes = used(v);
+
+	if (__builtin_expect(!(lanes & (lanes - 1)), 1))
+		return poll_lane(c, v, (unsigned)__builtin_ctz(lanes), n, wc);
+	return poll_lanes(c, v, lanes, n, wc);
+}
+
+int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	struct ibv_wc none;
+
+	return poll(rs_vctx(cq->context), rs_vcq(cq), n, wc ? wc : &none);
 }
 
 static struct rs_vcq *of_ex(struct ibv_cq_ex *ex)
@@ -174,51 +294,46 @@ static struct rs_vcq *of_ex(struct ibv_cq_ex *ex)
 	return (struct rs_vcq *)(void *)ex;
 }
 
-static int take_now(struct rs_vctx *c, struct rs_vcq *v)
+/* What v->now has, for the program to read. */
+static void show_now(struct rs_vcq *v)
 {
 	struct timespec t;
 
-	if (!take(c, v, &v->now))
-		return ENOENT;
 	v->ex.status = (enum ibv_wc_status)v->now.status;
 	v->ex.wr_id = v->now.wr_id;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	v->timestamp = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-	return 0;
 }
 
 static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
-	struct rs_vctx *c = rs_vctx(ex->context);
 	struct rs_vcq *v = of_ex(ex);
-	bool busy = true;
-	int err;
 
 	if (attr->comp_mask)
 		return EINVAL;
-	rs_vctx_lock(c);
-	err = take_now(c, v);
-	if (err) {
-		busy = rs_live_progress(c->live);
-		err = take_now(c, v);
-	} else {
-		rs_live_polled(c->live);
-	}
-	rs_vctx_unlock(c);
-	if (!busy)
-		rs_live_rest(c->live);
-	return err;
+	if (!poll(rs_vctx(ex->context), v, 1, NULL))
+		return ENOENT;
+	show_now(v);
+	return 0;
 }
 
 static int next_poll(struct ibv_cq_ex *ex)
 {
 	struct rs_vctx *c = rs_vctx(ex->context);
-	int err;
+	struct rs_vcq *v = of_ex(ex);
+	bool found = false;
 
-	rs_vctx_lock(c);
-	err = take_now(c, of_ex(ex));
-	rs_vctx_unlock(c);
-	return err;
+	for (uint32_t lanes = used(v); lanes && !found; lanes &= lanes - 1) {
+		unsigned i = (unsigned)__builtin_ctz(lanes);
+
+		rs_live_lock(c->lane[i].live);
+		found = take(c, v, i, &v->now);
+		rs_live_unlock(c->lane[i].live);
+	}
+	if (!found)
+		return ENOENT;
+	show_now(v);
+	return 0;
 }
 
 static void end_poll(struct ibv_cq_ex *ex)
@@ -336,6 +451,59 @@ static void fill_ops(struct ibv_cq_ex *ex)
 
 /* ---- Life ---- */
 
+/* Locked. Those that were made. */
+static void destroy_parts(struct rs_vctx *c, struct rs_vcq *v)
+{
+	for (unsigned i = 0; i < c->lanes && v->cq[i]; i++)
+		rs_nic_destroy_cq(rs_vctx_nic(c, i), v->cq[i]);
+}
+
+/* Locked. Each may hold as many as the whole: which lane completes them is not said. */
+static int create_parts(struct rs_vctx *c, struct rs_vcq *v, uint32_t cqe)
+{
+	for (unsigned i = 0; i < c->lanes; i++) {
+		int err = rs_nic_create_cq(rs_vctx_nic(c, i), cqe, &v->cq[i]);
+
+		if (err) {
+			destroy_parts(c, v);
+			return err;
+		}
+		rs_cq_set_user(v->cq[i], (uintptr_t)v);
+	}
+	return 0;
+}
+
+/* Locked. All, or none. */
+static int resize_parts(struct rs_vctx *c, struct rs_vcq *v, uint32_t cqe)
+{
+	uint32_t waiting = 0;
+
+	for (unsigned i = 0; i < c->lanes; i++)
+		waiting += rs_cq_waiting(v->cq[i]);
+	if (waiting > cqe)
+		return -EINVAL;
+	for (unsigned i = 0; i < c->lanes; i++) {
+		int err = rs_cq_resize(v->cq[i], cqe);
+
+		if (!err)
+			continue;
+		while (i-- > 0)
+			rs_cq_resize(v->cq[i], (uint32_t)v->ex.cqe);
+		return err;
+	}
+	return 0;
+}
+
+/* Locked. */
+static bool in_use(const struct rs_vctx *c, const struct rs_vcq *v)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < c->lanes; i++)
+		any |= rs_cq_in_use(v->cq[i]);
+	return any;
+}
+
 static struct rs_vcq *create(struct ibv_context *context, uint32_t cqe, void *cq_context,
 			     struct ibv_comp_channel *channel, uint32_t vector)
 {
@@ -352,13 +520,11 @@ static struct rs_vcq *create(struct ibv_context *context, uint32_t cqe, void *cq
 		errno = ENOMEM;
 		return NULL;
 	}
-	err = rs_nic_create_cq(rs_vctx_lock(c), cqe, &v->cq);
+	rs_vctx_lock(c);
+	err = create_parts(c, v, cqe);
 	v->ex.handle = c->next_handle++;
-	if (!err) {
-		rs_cq_set_user(v->cq, (uintptr_t)v);
-		if (channel)
-			channel->refcnt++;
-	}
+	if (!err && channel)
+		channel->refcnt++;
 	rs_vctx_unlock(c);
 	if (err) {
 		free(v);
@@ -418,7 +584,7 @@ RS_EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 	if (cqe <= 0 || cqe > RS_V_MAX_CQE)
 		return EINVAL;
 	rs_vctx_lock(c);
-	err = rs_cq_resize(v->cq, (uint32_t)cqe);
+	err = resize_parts(c, v, (uint32_t)cqe);
 	if (!err)
 		v->ex.cqe = cqe;
 	rs_vctx_unlock(c);
@@ -429,12 +595,13 @@ RS_EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 {
 	struct rs_vctx *c = rs_vctx(cq->context);
 	struct rs_vcq *v = rs_vcq(cq);
-	int err = rs_nic_destroy_cq(rs_vctx_lock(c), v->cq);
 
-	if (err) {
+	rs_vctx_lock(c);
+	if (in_use(c, v)) {
 		rs_vctx_unlock(c);
-		return -err;
+		return EBUSY;
 	}
+	destroy_parts(c, v);
 	if (v->ex.channel) {
 		rs_vevents_drop(&rs_container(v->ex.channel, struct rs_vchannel, base)->events,
 				&v->events);

@@ -165,13 +165,45 @@ static int open_files(struct rs_vctx *c)
 
 static void free_context(struct rs_vctx *c)
 {
-	if (c->live)
-		rs_live_close(c->live);
+	/* their number stays: until its own turn each lane's thread reads it (rs_vcq_events()) */
+	for (unsigned i = c->lanes; i-- > 0;)
+		rs_live_close(c->lane[i].live);
+	pthread_mutex_destroy(&c->telling);
 	rs_vevents_close(&c->async);
 	if (c->v.context.cmd_fd >= 0)
 		close(c->v.context.cmd_fd);
 	pthread_mutex_destroy(&c->v.context.mutex);
 	free(c);
+}
+
+static int open_lanes(struct rs_vctx *c, const struct rs_live_device *d, struct rs_error *e)
+{
+	struct rs_live *l[RS_LIVE_LANES] = {0};
+	unsigned lanes = 1, i;
+	int err = rs_live_lanes(&lanes, e);
+
+	for (i = 0; i < lanes && !err; i++)
+		err = rs_live_open(d, &l[i], e);
+	if (err) {
+		for (i = 0; i < lanes; i++)
+			if (l[i])
+				rs_live_close(l[i]);
+		return err;
+	}
+	for (i = 0; i < lanes; i++)
+		c->lane[i] = (struct rs_vlane){.c = c, .live = l[i]};
+	c->live = l[0];
+	c->lanes = lanes;
+	rs_vctx_lock(c);
+	for (i = 0; i < lanes; i++) {
+		if (i)
+			rs_nic_share_keys(rs_live_nic(l[i]), rs_live_nic(l[0]));
+		if (lanes > 1)
+			rs_live_be_lane(l[i]);
+		rs_live_on_event(l[i], rs_vcq_events, &c->lane[i]);
+	}
+	rs_vctx_unlock(c);
+	return 0;
 }
 
 RS_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
@@ -191,10 +223,11 @@ RS_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 	c->v.context.num_comp_vectors = RS_V_COMP_VECTORS;
 	c->v.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
 	pthread_mutex_init(&c->v.context.mutex, NULL);
+	pthread_mutex_init(&c->telling, NULL);
 	fill_ops(c);
 	err = open_files(c);
 	if (!err)
-		err = rs_live_open(&d->live, &c->live, &e);
+		err = open_lanes(c, &d->live, &e);
 	if (err) {
 		if (e.code)
 			warn(&e);
@@ -202,9 +235,6 @@ RS_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 		errno = -err;
 		return NULL;
 	}
-	rs_vctx_lock(c);
-	rs_live_on_event(c->live, rs_vcq_events, c);
-	rs_vctx_unlock(c);
 	c->refs = 1;
 	pthread_mutex_lock(&list_lock);
 	d->refs++;

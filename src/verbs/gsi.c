@@ -1,6 +1,8 @@
 /* What librdmacm.so.1 takes from libibverbs.so.1: QP1 and rdma_cm's ports of an opened device. */
 #include "verbs/gsi.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include "live/knock.h"
 
@@ -28,12 +30,21 @@ RS_EXPORT int rs_verbs_gsi_send(struct ibv_context *c, const struct rs_gsi_datag
 
 RS_EXPORT int rs_verbs_mind(struct ibv_context *c, const struct pollfd *own, unsigned n, int64_t ns)
 {
-	return rs_live_mind(rs_verbs_live(c), own, n, ns);
+	const struct timespec ts = {ns / 1000000000, ns % 1000000000};
+	struct pollfd f[RS_LIVE_MIND_MAX];
+
+	if (rs_vctx(c)->lanes == 1)
+		return rs_live_mind(rs_verbs_live(c), own, n, ns);
+	/* whose thread minds what, the lanes know */
+	rs_assert(n <= RS_LIVE_MIND_MAX);
+	if (n)
+		memcpy(f, own, n * sizeof(*own));
+	return ppoll(f, n, &ts, NULL) < 0 ? -errno : 0;
 }
 
 RS_EXPORT bool rs_verbs_fills(struct ibv_qp *qp)
 {
-	struct rs_live *l = rs_verbs_live(qp->context);
+	struct rs_live *l = rs_vqp(qp)->live;
 	bool fills;
 
 	rs_live_lock(l);

@@ -152,6 +152,8 @@ static struct ibv_mr *add_mr(struct ibv_pd *pd, void *addr, size_t length, uint6
 	nic = rs_vctx_lock(c);
 	err = rs_nic_reg_mr(nic, rs_vpd(pd)->number, va, length, engine_access(access), host,
 			    &mr->key);
+	for (unsigned i = 1; i < c->lanes && !err; i++)
+		err = rs_nic_copy_mr(rs_vctx_nic(c, i), nic, mr->key);
 	if (!err) {
 		rs_vlist_add(&c->mrs, mr);
 		mr->base.handle = c->next_handle++;
@@ -216,17 +218,29 @@ RS_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, s
 	return NULL;
 }
 
+/* Locked. In any lane. */
+static bool bound(struct rs_vctx *c, const struct rs_vmr *mr)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < c->lanes; i++)
+		any |= rs_nic_mr_bound(rs_vctx_nic(c, i), mr->key);
+	return any;
+}
+
 RS_EXPORT int ibv_dereg_mr(struct ibv_mr *base)
 {
 	struct rs_vmr *mr = rs_vmr(base);
 	struct rs_vctx *c = rs_vctx(base->context);
-	struct rs_nic *nic = rs_vctx_lock(c);
 
-	rs_live_settle(c->live);
-	if (rs_nic_dereg_mr(nic, mr->key)) {
+	rs_vctx_lock(c);
+	rs_vctx_settle(c);
+	if (bound(c, mr)) {
 		rs_vctx_unlock(c);
 		return EBUSY;
 	}
+	for (unsigned i = 0; i < c->lanes; i++)
+		rs_nic_dereg_mr(rs_vctx_nic(c, i), mr->key);
 	rs_vlist_remove(mr);
 	rs_vpd(base->pd)->refs--;
 	if (mr->dm)
@@ -245,7 +259,6 @@ RS_EXPORT int ibv_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, vo
 	struct ibv_pd *to = flags & IBV_REREG_MR_CHANGE_PD ? pd : base->pd;
 	void *at = flags & IBV_REREG_MR_CHANGE_TRANSLATION ? addr : base->addr;
 	size_t n = flags & IBV_REREG_MR_CHANGE_TRANSLATION ? length : base->length;
-	struct rs_nic *nic;
 	int err;
 
 	if ((flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) || !flags || !to || !at ||
@@ -253,11 +266,14 @@ RS_EXPORT int ibv_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, vo
 		errno = EINVAL;
 		return IBV_REREG_MR_ERR_INPUT;
 	}
-	nic = rs_vctx_lock(c);
-	rs_live_settle(c->live);
-	/* ibv_rereg_mr_flags are enum rs_rereg */
-	err = rs_nic_rereg_mr(nic, mr->key, (uint32_t)flags, rs_vpd(to)->number, (uintptr_t)at, n,
-			      engine_access(rights), at);
+	rs_vctx_lock(c);
+	rs_vctx_settle(c);
+	err = bound(c, mr) ? -EBUSY : 0;
+	/* ibv_rereg_mr_flags are enum rs_rereg; what one refuses, the first refuses */
+	for (unsigned i = 0; i < c->lanes && !err; i++)
+		err = rs_nic_rereg_mr(rs_vctx_nic(c, i), mr->key, (uint32_t)flags,
+				      rs_vpd(to)->number, (uintptr_t)at, n, engine_access(rights),
+				      at);
 	if (!err) {
 		rs_vpd(base->pd)->refs--;
 		rs_vpd(to)->refs++;

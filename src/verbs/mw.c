@@ -9,6 +9,7 @@ enum { KEY_VARIANT = 0xff };
 static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
 	struct rs_vctx *c = rs_vctx(pd->context);
+	struct rs_nic *nic;
 	struct rs_vmw *mw;
 	int err;
 
@@ -21,7 +22,10 @@ static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 		errno = ENOMEM;
 		return NULL;
 	}
-	err = rs_nic_alloc_mw(rs_vctx_lock(c), rs_vpd(pd)->number, (unsigned)type, &mw->base.rkey);
+	nic = rs_vctx_lock(c);
+	err = rs_nic_alloc_mw(nic, rs_vpd(pd)->number, (unsigned)type, &mw->base.rkey);
+	for (unsigned i = 1; i < c->lanes && !err; i++)
+		err = rs_nic_copy_mr(rs_vctx_nic(c, i), nic, mw->base.rkey);
 	mw->base.handle = c->next_handle++;
 	if (!err)
 		rs_vpd(pd)->refs++;
@@ -42,6 +46,8 @@ static int dealloc_mw(struct ibv_mw *base)
 	struct rs_vctx *c = rs_vctx(base->context);
 	int err = rs_nic_dealloc_mw(rs_vctx_lock(c), base->rkey);
 
+	for (unsigned i = 1; i < c->lanes && !err; i++)
+		err = rs_nic_dealloc_mw(rs_vctx_nic(c, i), base->rkey);
 	if (!err)
 		rs_vpd(base->pd)->refs--;
 	rs_vctx_unlock(c);
@@ -74,17 +80,21 @@ static int bind_mw(struct ibv_qp *base, struct ibv_mw *mw, struct ibv_mw_bind *b
 		.rkey = key,
 		.bind = rs_v_bind(&bind->bind_info),
 	};
-	struct rs_nic *nic;
+	struct rs_vqp *qp = rs_vqp(base);
 	int err;
 
 	if (mw->type != IBV_MW_TYPE_1 || (bind->bind_info.length && !bind->bind_info.mr) ||
 	    (bind->bind_info.mr && bind->bind_info.mr->pd != mw->pd))
 		return EINVAL;
-	nic = rs_vctx_lock(c);
-	err = -rs_qp_post_send(nic, rs_vqp(base)->qp, &wr, rs_live_now(c->live));
+	rs_vctx_lock(c);
+	err = rs_v_post_request(qp, &wr);
 	if (!err)
 		mw->rkey = key;
-	rs_live_kick(c->live);
+	/* the others' queue pairs are to hear the key, too, which nobody knows yet */
+	for (unsigned i = 0; i < c->lanes && !err; i++)
+		if (i != qp->lane)
+			rs_nic_bind_mw(rs_vctx_nic(c, i), rs_vpd(mw->pd)->number, key, &wr.bind);
+	rs_live_kick(qp->live);
 	rs_vctx_unlock(c);
 	return err;
 }

@@ -45,14 +45,14 @@ uint32_t rs_v_signaled_room(const struct rs_vqp *qp)
 	return out < qp->cap.max_send_wr ? qp->cap.max_send_wr - out : 0;
 }
 
-int rs_v_post_request(struct rs_vctx *c, struct rs_vqp *qp, const struct rs_send_wr *wr)
+int rs_v_post_request(struct rs_vqp *qp, const struct rs_send_wr *wr)
 {
 	bool signaled = rs_v_is_signaled(qp, wr);
 	int err;
 
 	if (signaled && !rs_v_signaled_room(qp))
 		return ENOMEM;
-	err = -rs_qp_post_send(rs_live_nic(c->live), qp->qp, wr, rs_live_now(c->live));
+	err = -rs_qp_post_send(rs_live_nic(qp->live), qp->qp, wr, rs_live_now(qp->live));
 	qp->signaled += signaled && !err;
 	return err;
 }
@@ -63,7 +63,7 @@ static void fill_rest(const struct rs_vqp *qp, const struct ibv_send_wr *w, stru
 	enum ibv_qp_type type = qp->ex.qp_base.qp_type;
 
 	if (type == IBV_QPT_UD) {
-		wr->ah = rs_v_ah(w->wr.ud.ah);
+		wr->ah = rs_v_ah(w->wr.ud.ah, qp->lane);
 		wr->dest_qpn = w->wr.ud.remote_qpn;
 		wr->qkey = w->wr.ud.remote_qkey;
 	} else if (wr->op == RS_WR_CMP_SWAP || wr->op == RS_WR_FETCH_ADD) {
@@ -86,7 +86,7 @@ static void fill_rest(const struct rs_vqp *qp, const struct ibv_send_wr *w, stru
 		wr->srqn = w->qp_type.xrc.remote_srqn;
 }
 
-static int post_one(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_send_wr *w)
+static int post_one(struct rs_vqp *qp, const struct ibv_send_wr *w)
 {
 	struct rs_sge sge[RS_V_MAX_SGE];
 	struct rs_send_wr wr = {
@@ -108,45 +108,44 @@ static int post_one(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_send_
 	if (qp->ex.qp_base.qp_type == IBV_QPT_UD && !w->wr.ud.ah)
 		return EINVAL;
 	fill_rest(qp, w, &wr);
-	return rs_v_post_request(c, qp, &wr);
+	return rs_v_post_request(qp, &wr);
 }
 
-void rs_v_posted(struct rs_vctx *c, struct rs_vqp *qp, unsigned requests)
+void rs_v_posted(struct rs_vqp *qp, unsigned requests)
 {
 	enum ibv_qp_type type = qp->ex.qp_base.qp_type;
 
 	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND) {
-		rs_live_posted(c->live, qp->qp, requests);
+		rs_live_posted(qp->live, qp->qp, requests);
 		return;
 	}
 	if (type == IBV_QPT_UC)
-		rs_live_join(c->live, qp->qp, true);
-	rs_live_kick(c->live);
+		rs_live_join(qp->live, qp->qp, true);
+	rs_live_kick(qp->live);
 }
 
 int rs_v_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	struct rs_vctx *c = rs_vctx(base->context);
+	struct rs_vqp *qp = rs_vqp(base);
 	unsigned requests = 0;
 	int err = 0;
 
-	rs_vctx_lock(c);
+	rs_live_lock(qp->live);
 	for (; wr && !err; wr = err ? wr : wr->next, requests++)
-		err = post_one(c, rs_vqp(base), wr);
+		err = post_one(qp, wr);
 	if (err)
 		*bad = wr;
-	rs_v_posted(c, rs_vqp(base), requests);
-	rs_vctx_unlock(c);
+	rs_v_posted(qp, requests);
+	rs_live_unlock(qp->live);
 	return err;
 }
 
 int rs_v_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	struct rs_vctx *c = rs_vctx(base->context);
 	struct rs_vqp *qp = rs_vqp(base);
-	struct rs_nic *nic = rs_vctx_lock(c);
 	int err = 0;
 
+	rs_live_lock(qp->live);
 	for (; wr; wr = wr->next) {
 		struct rs_sge sge[RS_V_MAX_SGE];
 		struct rs_recv_wr r = {
@@ -163,13 +162,13 @@ int rs_v_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_
 			err = ENOMEM;
 			break;
 		}
-		err = -rs_qp_post_recv(nic, qp->qp, &r);
+		err = -rs_qp_post_recv(rs_live_nic(qp->live), qp->qp, &r);
 		if (err)
 			break;
 	}
 	if (err)
 		*bad = wr;
-	rs_live_kick(c->live);
-	rs_vctx_unlock(c);
+	rs_live_kick(qp->live);
+	rs_live_unlock(qp->live);
 	return err;
 }

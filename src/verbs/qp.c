@@ -162,10 +162,10 @@ enum { ECT0 = 2, DSCP = 0xfc };
 		    RS_QP_MAX_DEST_RD_ATOMIC | RS_QP_DEST_QPN))
 
 /* What an address handle says, as the engine takes it. */
-struct rs_ah rs_v_ah(struct ibv_ah *ah)
+struct rs_ah rs_v_ah(struct ibv_ah *ah, unsigned lane)
 {
 	return (struct rs_ah){
-		.endpoint = rs_vah(ah)->endpoint,
+		.endpoint = rs_vah(ah)->endpoint[lane],
 		.sport = RS_UDP_PORT,
 		.tos = (uint8_t)((rs_vah(ah)->attr.grh.traffic_class & DSCP) | ECT0),
 	};
@@ -196,25 +196,25 @@ static struct rs_qp_attr engine_attr(const struct rs_vqp *qp, const struct ibv_q
 
 /* ---- Modify and query ---- */
 
-static void drop_path(struct rs_vctx *c, struct rs_vqp *qp)
+static void drop_path(struct rs_vqp *qp)
 {
 	if (qp->has_path)
-		rs_live_path_put(c->live, qp->endpoint);
+		rs_live_path_put(qp->live, qp->endpoint);
 	qp->has_path = false;
 }
 
 /* Locked. A reset QP starts anew: its completions leave the queues. */
-static void reset(struct rs_vctx *c, struct rs_vqp *qp)
+static void reset(struct rs_vqp *qp)
 {
-	rs_qp_modify(rs_live_nic(c->live), qp->qp, RS_QPS_RESET, NULL, rs_live_now(c->live));
-	rs_live_settle(c->live);
-	rs_live_left(c->live, qp->qp);
+	rs_qp_modify(rs_live_nic(qp->live), qp->qp, RS_QPS_RESET, NULL, rs_live_now(qp->live));
+	rs_live_settle(qp->live);
+	rs_live_left(qp->live, qp->qp);
 	if (qp->ex.qp_base.send_cq)
-		rs_cq_forget(rs_vcq(qp->ex.qp_base.send_cq)->cq, rs_qp_num(qp->qp));
+		rs_cq_forget(rs_vcq(qp->ex.qp_base.send_cq)->cq[qp->lane], rs_qp_num(qp->qp));
 	if (qp->ex.qp_base.recv_cq)
-		rs_cq_forget(rs_vcq(qp->ex.qp_base.recv_cq)->cq, rs_qp_num(qp->qp));
+		rs_cq_forget(rs_vcq(qp->ex.qp_base.recv_cq)->cq[qp->lane], rs_qp_num(qp->qp));
 	qp->told = qp->signaled;
-	drop_path(c, qp);
+	drop_path(qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
 }
 
@@ -228,7 +228,7 @@ static enum ibv_qp_state refresh(struct rs_vqp *qp)
 	return s;
 }
 
-static int modify(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_attr *a, int mask)
+static int modify(struct rs_vqp *qp, const struct ibv_qp_attr *a, int mask)
 {
 	enum ibv_qp_state from = refresh(qp);
 	enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : from;
@@ -239,34 +239,34 @@ static int modify(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_attr
 	if (!mask_valid(qp->ex.qp_base.qp_type, from, to, mask) || !values_valid(qp, a, mask))
 		return EINVAL;
 	if (to == IBV_QPS_RESET) {
-		reset(c, qp);
+		reset(qp);
 		return 0;
 	}
 	remember(&all, a, mask);
 	if (mask & IBV_QP_AV) {
 		uint32_t endpoint;
 
-		err = rs_live_path_get(c->live, a->ah_attr.grh.sgid_index, a->ah_attr.grh.dgid.raw,
+		err = rs_live_path_get(qp->live, a->ah_attr.grh.sgid_index, a->ah_attr.grh.dgid.raw,
 				       &endpoint);
 		if (err)
 			return -err;
-		drop_path(c, qp);
+		drop_path(qp);
 		qp->endpoint = endpoint;
 		qp->has_path = true;
 	}
 	all.en_sqd_async_notify = (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) && a->en_sqd_async_notify;
 	e = engine_attr(qp, &all);
-	e.tc = (uint8_t)rs_live_class(c->live, e.tos);
-	err = rs_qp_modify_mask(rs_live_nic(c->live), qp->qp, (enum rs_qp_state)to, &e,
-				(uint32_t)mask & ENGINE_MASK, rs_live_now(c->live));
+	e.tc = (uint8_t)rs_live_class(qp->live, e.tos);
+	err = rs_qp_modify_mask(rs_live_nic(qp->live), qp->qp, (enum rs_qp_state)to, &e,
+				(uint32_t)mask & ENGINE_MASK, rs_live_now(qp->live));
 	if (err)
 		return -err;
 	qp->attr = all;
 	if (to == IBV_QPS_RTR && mask & IBV_QP_AV && mask & IBV_QP_DEST_QPN)
-		rs_live_connected(c->live, qp->endpoint, a->dest_qp_num);
+		rs_live_connected(qp->live, qp->endpoint, a->dest_qp_num);
 	if (to == IBV_QPS_ERR)
-		rs_live_settle(c->live);
-	rs_live_kick(c->live);
+		rs_live_settle(qp->live);
+	rs_live_kick(qp->live);
 	return 0;
 }
 
@@ -277,7 +277,7 @@ RS_EXPORT int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask
 	int err;
 
 	rs_vctx_lock(c);
-	err = modify(c, qp, a, mask);
+	err = modify(qp, a, mask);
 	base->state = refresh(qp);
 	rs_vctx_unlock(c);
 	return err;
@@ -360,15 +360,25 @@ static const uint8_t transports[] = {
 	[IBV_QPT_XRC_SEND] = RS_XRC, [IBV_QPT_XRC_RECV] = RS_XRC,
 };
 
+/* Locked. That of its SRQ; connected queue pairs are spread, datagrams and XRC are in the first. */
+static unsigned lane_of(struct rs_vctx *c, const struct ibv_qp_init_attr_ex *a)
+{
+	if (a->qp_type != IBV_QPT_XRC_RECV && a->srq)
+		return rs_vsrq(a->srq)->lane;
+	return a->qp_type == IBV_QPT_RC || a->qp_type == IBV_QPT_UC ? rs_vctx_next_lane(c) : 0;
+}
+
 /* Locked. The queues that an XRC target was given say nothing: libfabric gives it some. */
 static int make_engine_qp(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_init_attr_ex *a)
 {
 	bool target = a->qp_type == IBV_QPT_XRC_RECV;
 	bool receives = !target && a->qp_type != IBV_QPT_XRC_SEND;
+	unsigned lane = lane_of(c, a);
+	struct rs_live *live = c->lane[lane].live;
 	struct rs_qp_init i = {
 		.pd = qp->pd ? qp->pd->number : 0,
-		.send_cq = a->send_cq && !target ? rs_vcq(a->send_cq)->cq : NULL,
-		.recv_cq = a->recv_cq && receives ? rs_vcq(a->recv_cq)->cq : NULL,
+		.send_cq = a->send_cq && !target ? rs_vcq(a->send_cq)->cq[lane] : NULL,
+		.recv_cq = a->recv_cq && receives ? rs_vcq(a->recv_cq)->cq[lane] : NULL,
 		.max_send_wr = qp->cap.max_send_wr,
 		.max_recv_wr = qp->cap.max_recv_wr,
 		.max_send_sge = (uint8_t)qp->cap.max_send_sge,
@@ -381,12 +391,14 @@ static int make_engine_qp(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv
 				      ? qp->cap.max_inline_data
 				      : rs_v_build_inline(qp),
 		.sq_sig_all = a->sq_sig_all,
-		.recovery = a->qp_type == IBV_QPT_RC && rs_live_selective(c->live)
+		.recovery = a->qp_type == IBV_QPT_RC && rs_live_selective(live)
 				    ? &rs_recovery_selective
 				    : NULL,
 	};
 
-	return rs_nic_create_qp(rs_live_nic(c->live), &i, &qp->qp);
+	qp->lane = lane;
+	qp->live = live;
+	return rs_nic_create_qp(rs_live_nic(live), &i, &qp->qp);
 }
 
 /* An XRC target has a domain in place of a PD and CQs: annex A14. */
@@ -440,6 +452,10 @@ static void made(struct rs_vctx *c, struct rs_vqp *qp, const struct ibv_qp_init_
 	fill_base(c, qp, a);
 	rs_v_handle_add(qp, qp);
 	rs_qp_set_user(qp->qp, (uintptr_t)qp);
+	if (qp->ex.qp_base.send_cq)
+		rs_vcq_use(rs_vcq(qp->ex.qp_base.send_cq), qp->lane);
+	if (qp->ex.qp_base.recv_cq)
+		rs_vcq_use(rs_vcq(qp->ex.qp_base.recv_cq), qp->lane);
 	count_refs(qp, 1);
 }
 
@@ -504,8 +520,8 @@ RS_EXPORT int ibv_destroy_qp(struct ibv_qp *base)
 
 	rs_vctx_lock(c);
 	if (rs_v_handle_remove(qp)) {
-		reset(c, qp->made);
-		rs_nic_destroy_qp(rs_live_nic(c->live), qp->qp);
+		reset(qp->made);
+		rs_nic_destroy_qp(rs_live_nic(qp->live), qp->qp);
 	}
 	rs_vevents_drop(&c->async, &qp->events);
 	count_refs(qp, -1);

@@ -49,11 +49,16 @@ static struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq
 				 .max_sge = (uint8_t)s->max_sge,
 				 .xrc = xrc,
 				 .xrcd = xrc ? s->xrcd->number : 0,
-				 .cq = xrc ? s->cq->cq : NULL};
-	err = -rs_nic_create_srq(rs_vctx_lock(c), &i, &s->srq);
+				 .cq = xrc ? s->cq->cq[0] : NULL};
+	rs_vctx_lock(c);
+	s->lane = xrc ? 0 : rs_vctx_next_lane(c);
+	s->live = c->lane[s->lane].live;
+	err = -rs_nic_create_srq(rs_live_nic(s->live), &i, &s->srq);
 	s->base.handle = c->next_handle++;
 	if (!err) {
 		rs_srq_set_user(s->srq, (uintptr_t)s);
+		if (xrc)
+			rs_vcq_use(s->cq, s->lane);
 		count_users(s, 1);
 	}
 	rs_vctx_unlock(c);
@@ -90,34 +95,31 @@ RS_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_
 
 RS_EXPORT int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *a, int mask)
 {
-	struct rs_vctx *c = rs_vctx(srq->context);
 	struct rs_vsrq *s = rs_vsrq(srq);
-	struct rs_nic *nic;
 	int err = 0;
 
 	if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) ||
 	    ((mask & IBV_SRQ_MAX_WR) && (!a->max_wr || a->max_wr > RS_V_MAX_SRQ_WR)))
 		return EINVAL;
-	nic = rs_vctx_lock(c);
+	rs_live_lock(s->live);
 	if (mask & IBV_SRQ_MAX_WR) {
 		err = rs_srq_resize(s->srq, a->max_wr);
 		s->max_wr = err ? s->max_wr : a->max_wr;
 	}
 	if (!err && (mask & IBV_SRQ_LIMIT))
-		err = rs_srq_arm(nic, s->srq, a->srq_limit);
-	rs_live_kick(c->live);
-	rs_vctx_unlock(c);
+		err = rs_srq_arm(rs_live_nic(s->live), s->srq, a->srq_limit);
+	rs_live_kick(s->live);
+	rs_live_unlock(s->live);
 	return -err;
 }
 
 RS_EXPORT int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *a)
 {
-	struct rs_vctx *c = rs_vctx(srq->context);
 	struct rs_vsrq *s = rs_vsrq(srq);
 
-	rs_vctx_lock(c);
+	rs_live_lock(s->live);
 	*a = (struct ibv_srq_attr){s->max_wr, s->max_sge, rs_srq_limit(s->srq)};
-	rs_vctx_unlock(c);
+	rs_live_unlock(s->live);
 	return 0;
 }
 
@@ -131,9 +133,10 @@ RS_EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 {
 	struct rs_vctx *c = rs_vctx(srq->context);
 	struct rs_vsrq *s = rs_vsrq(srq);
-	struct rs_nic *nic = rs_vctx_lock(c);
-	int err = rs_nic_destroy_srq(nic, s->srq);
+	int err;
 
+	rs_vctx_lock(c);
+	err = rs_nic_destroy_srq(rs_live_nic(s->live), s->srq);
 	if (!err) {
 		rs_vevents_drop(&c->async, &s->events);
 		count_users(s, -1);
@@ -148,11 +151,10 @@ RS_EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 
 static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	struct rs_vctx *c = rs_vctx(srq->context);
 	struct rs_vsrq *s = rs_vsrq(srq);
-	struct rs_nic *nic = rs_vctx_lock(c);
 	int err = 0;
 
+	rs_live_lock(s->live);
 	for (; wr; wr = wr->next) {
 		struct rs_sge sge[RS_V_MAX_SGE];
 		struct rs_recv_wr r = {
@@ -166,14 +168,14 @@ static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv
 			sge[i] = (struct rs_sge){wr->sg_list[i].addr, wr->sg_list[i].length,
 						 wr->sg_list[i].lkey};
 		if (!err)
-			err = -rs_srq_post_recv(nic, s->srq, &r);
+			err = -rs_srq_post_recv(rs_live_nic(s->live), s->srq, &r);
 		if (err)
 			break;
 	}
 	if (err)
 		*bad = wr;
-	rs_live_kick(c->live);
-	rs_vctx_unlock(c);
+	rs_live_kick(s->live);
+	rs_live_unlock(s->live);
 	return err;
 }
 

@@ -1,7 +1,11 @@
 /*
  * The objects of libibverbs.so.1 over a live device: each holds the public struct that the headers
- * of libibverbs-dev define, first, and what stands behind it. One lock a context: the live
- * device's.
+ * of libibverbs-dev define, first, and what stands behind it.
+ *
+ * A context has one live device, or several (RIPSTOP_SOCKETS): lanes, each with a socket, an
+ * engine, a lock and a thread. A queue pair and a shared receive queue are in one lane; completion
+ * queues, regions, windows and address handles in all. What is made, changed or destroyed has all
+ * locks; what is posted and polled has its lane's.
  */
 #ifndef RS_VERBS_VERBS_H
 #define RS_VERBS_VERBS_H
@@ -83,9 +87,18 @@ struct rs_vevent {
 	enum ibv_event_type type;
 };
 
+/* What stands behind a lane's events. */
+struct rs_vlane {
+	struct rs_vctx *c;
+	struct rs_live *live;
+};
+
 struct rs_vctx {
 	struct verbs_context v; /* ends with the ibv_context that the application sees */
-	struct rs_live *live;
+	struct rs_live *live;   /* the first lane's: rdma_cm's, XRC's and most datagrams' */
+	struct rs_vlane lane[RS_LIVE_LANES];
+	unsigned lanes, next_lane;
+	pthread_mutex_t telling; /* several lanes add events at once */
 	struct rs_vdevice *device;
 	struct rs_vevents async;
 	uint32_t next_pd, next_handle;
@@ -138,10 +151,16 @@ struct rs_vchannel {
 	struct rs_vevents events;
 };
 
+enum rs_varm { RS_V_ARM_NONE, RS_V_ARM_SOLICITED, RS_V_ARM_NEXT };
+
 struct rs_vcq {
-	struct ibv_cq_ex ex; /* every CQ is a full one */
-	struct rs_cq *cq;
-	struct rs_cqe now; /* of ibv_start_poll() */
+	struct ibv_cq_ex ex;             /* every CQ is a full one */
+	struct rs_cq *cq[RS_LIVE_LANES]; /* a part in each lane */
+	_Atomic uint32_t used;           /* bits of lanes that have users of it */
+	_Atomic uint32_t turn;           /* the lane that is looked at first */
+	_Atomic uint32_t missed;         /* looks at lanes that their threads held */
+	enum rs_varm armed; /* the whole; a lane that tells holds rs_vctx.telling, too */
+	struct rs_cqe now;  /* of ibv_start_poll() */
 	uint64_t timestamp;
 	uint32_t events_got, async_got; /* events handed to the application */
 	struct rs_vpending events, async;
@@ -150,6 +169,8 @@ struct rs_vcq {
 struct rs_vsrq {
 	struct ibv_srq base;
 	struct rs_srq *srq;
+	unsigned lane;
+	struct rs_live *live;
 	uint32_t max_wr, max_sge;
 	struct rs_vcq *cq; /* of XRC */
 	struct rs_vxrcd *xrcd;
@@ -172,13 +193,15 @@ struct rs_vmw {
 
 struct rs_vah {
 	struct ibv_ah base;
-	uint32_t endpoint;
+	uint32_t endpoint[RS_LIVE_LANES];
 	struct ibv_ah_attr attr;
 };
 
 struct rs_vqp {
 	struct ibv_qp_ex ex; /* begins with the ibv_qp */
 	struct rs_qp *qp;
+	unsigned lane;
+	struct rs_live *live;
 	struct rs_vpd *pd;
 	struct rs_vxrcd *xrcd;
 	uint32_t domain;         /* the number of a target's */
@@ -242,15 +265,36 @@ static inline struct ibv_qp *rs_vqp_base(struct rs_vqp *qp)
 	return &qp->ex.qp_base;
 }
 
+/* All lanes, from the newest on, as a fork has them; the first one's engine. */
 static inline struct rs_nic *rs_vctx_lock(struct rs_vctx *c)
 {
-	rs_live_lock(c->live);
+	for (unsigned i = c->lanes; i-- > 0;)
+		rs_live_lock(c->lane[i].live);
 	return rs_live_nic(c->live);
 }
 
 static inline void rs_vctx_unlock(struct rs_vctx *c)
 {
-	rs_live_unlock(c->live);
+	for (unsigned i = 0; i < c->lanes; i++)
+		rs_live_unlock(c->lane[i].live);
+}
+
+static inline struct rs_nic *rs_vctx_nic(struct rs_vctx *c, unsigned lane)
+{
+	return rs_live_nic(c->lane[lane].live);
+}
+
+/* Locked. The lane of a new connected queue pair, or of a new SRQ. */
+static inline unsigned rs_vctx_next_lane(struct rs_vctx *c)
+{
+	return c->next_lane++ % c->lanes;
+}
+
+/* Locked. Of all lanes: rs_live_settle(). */
+static inline void rs_vctx_settle(struct rs_vctx *c)
+{
+	for (unsigned i = 0; i < c->lanes; i++)
+		rs_live_settle(c->lane[i].live);
 }
 
 /* events.c */
@@ -269,10 +313,12 @@ void rs_vevent_got(const struct rs_vevent *e);
 /* Wait until the application acknowledged as many events as it got. */
 void rs_vevents_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
 			  uint32_t got);
-/* Locked: called by the live device after it completed something. */
-void rs_vcq_events(void *ctx);
+/* Locked: called by a lane's live device after it completed something. */
+void rs_vcq_events(void *lane);
 
 /* cq.c */
+/* Locked: from here on it has users in the lane. */
+void rs_vcq_use(struct rs_vcq *v, unsigned lane);
 int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int rs_v_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 struct ibv_cq_ex *rs_v_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *a);
@@ -285,16 +331,16 @@ uint8_t rs_v_flags(unsigned ibv);
  * polled that, as with NICs: a completion queue that is as long as its send queues never runs over.
  * One without is free when it is done. ENOMEM: there is no place.
  */
-int rs_v_post_request(struct rs_vctx *c, struct rs_vqp *qp, const struct rs_send_wr *wr);
+int rs_v_post_request(struct rs_vqp *qp, const struct rs_send_wr *wr);
 bool rs_v_is_signaled(const struct rs_vqp *qp, const struct rs_send_wr *wr);
 /* How many more with a completion there is place for. */
 uint32_t rs_v_signaled_room(const struct rs_vqp *qp);
 /* An address handle as the engine has it. */
-struct rs_ah rs_v_ah(struct ibv_ah *ah);
+struct rs_ah rs_v_ah(struct ibv_ah *ah, unsigned lane);
 /* What a window is bound to; its engine key. */
 struct rs_bind rs_v_bind(const struct ibv_mw_bind_info *info);
 /* Locked: see that what was posted goes. */
-void rs_v_posted(struct rs_vctx *c, struct rs_vqp *qp, unsigned requests);
+void rs_v_posted(struct rs_vqp *qp, unsigned requests);
 int rs_v_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int rs_v_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int rs_v_build_init(struct rs_vqp *qp, uint64_t ops);

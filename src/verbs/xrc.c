@@ -149,6 +149,8 @@ static struct ibv_qp *open_qp(struct ibv_context *context, struct ibv_qp_open_at
 		made = find_target(c, a->qp_num, rs_vxrcd(a->xrcd));
 	if (made) {
 		h->qp = made->qp;
+		h->lane = made->lane;
+		h->live = made->live;
 		h->domain = made->domain;
 		h->xrcd = rs_vxrcd(a->xrcd);
 		h->xrcd->refs++;

@@ -58,9 +58,9 @@ alone() {
 }
 
 # What the tests' own programs do: handles of a queue pair, datagram sockets, streams.
-programs="xrc dgram rsocket_stream"
+programs="xrc dgram rsocket_stream kinds"
 for p in $programs; do
-	cc -O1 -o "$tmp/$p" "tests/interop/$p.c" -lrdmacm -libverbs
+	cc -O1 -o "$tmp/$p" "tests/interop/$p.c" -lrdmacm -libverbs -lpthread
 done
 
 # made KIND: builds what is tried with these sanitizers
@@ -102,6 +102,11 @@ for kind in $kinds; do
 		alone "$tmp/rsocket_stream" 127.0.0.1 $port 2000000 $how client || failed=1
 		wait $server || failed=1
 	done
+	# a device of several sockets: each has a thread, and all of them the program's queues
+	[ $kind != tsan ] || (
+		export RIPSTOP_SOCKETS=3
+		alone "$tmp/kinds" events threads leave
+	) || failed=1
 	# perftest itself leaks the list of devices and more
 	options="$options ASAN_OPTIONS=detect_leaks=0"
 	for p in write read atomic; do

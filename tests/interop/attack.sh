@@ -47,7 +47,7 @@ echo "passed: drawn programs"
 port=$((port + 1))
 timeout 60 "$ripstop" exec --no-view -- "$tmp/refuse" 127.0.0.1 $port 200 server >"$tmp/server" 2>&1 &
 server=$!
-sleep 1
+wait_cm $port
 timeout 60 "$ripstop" exec --no-view -- "$tmp/refuse" 127.0.0.1 $port 200 client >"$tmp/out" 2>&1 || fail "connections: the client"
 wait $server || fail "connections: the server"
 echo "passed: 100 connections, 100 refused"

@@ -36,8 +36,12 @@ passes() {
 	}
 	echo "passed: $1"
 }
+# until somebody listens on TCP port 18515, as libibverbs' examples and perftest do
+cat >"$tmp/home/up" <<'UP'
+until grep -qs ':4853 [0-9A-F]*:0000 0A' /proc/net/tcp /proc/net/tcp6; do sleep 0.05; done
+UP
 pair_here='
-	ripstop exec -- ibv_rc_pingpong -d rs_lo -g 0 -n 100 -c >server.log & sleep 1
+	ripstop exec -- ibv_rc_pingpong -d rs_lo -g 0 -n 100 -c >server.log & sh ./up
 	ripstop exec -- ibv_rc_pingpong -d rs_lo -g 0 -n 100 -c 127.0.0.1
 	wait; [ -z "$(ls /dev/shm)" ]'
 passes "a container" "$pair_here"
@@ -69,7 +73,7 @@ passes "an init container" "
 	# each of them is the copy, and the copy needs nothing else but the C library
 	ldd drop-in/*.so.* | grep -q 'libisal.* => .*/drop-in/'
 	ldd drop-in/*.so.* | sed 's/.*=> //' | grep -v -e drop-in/ -e 'libc\.so' -e 'libm\.so' -e ld-linux -e vdso && exit 1
-	ibv_rc_pingpong -d rs_lo -g 0 -n 100 -c >server.log & sleep 1
+	ibv_rc_pingpong -d rs_lo -g 0 -n 100 -c >server.log & sh ./up
 	ibv_rc_pingpong -d rs_lo -g 0 -n 100 -c 127.0.0.1
 	wait"
 
@@ -88,6 +92,6 @@ passes "two pods" "
 	ip link add eth0 mtu 1450 type veth peer name eth0 netns \$pod mtu 1450
 	ip address add 10.244.0.2/24 dev eth0 && ip link set eth0 up
 	nsenter -t \$pod -n sh -c 'ip address add 10.244.0.3/24 dev eth0 && ip link set eth0 up'
-	nsenter -t \$pod -n ripstop exec -- ib_write_bw -d rs_eth0 -n 100 >server.log 2>&1 & sleep 1
+	nsenter -t \$pod -n ripstop exec -- ib_write_bw -d rs_eth0 -n 100 >server.log 2>&1 & nsenter -t \$pod -n sh ./up
 	ripstop exec -- ib_write_bw -d rs_eth0 -n 100 10.244.0.3 >client.log
 	wait %2 2>/dev/null || wait \$! ; grep -q '^ *65536 *100 ' client.log; kill \$pod"

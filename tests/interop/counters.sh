@@ -18,11 +18,7 @@ wait_listen ""
 "$ripstop" exec -- ib_write_bw -d rs_lo -p $port -D 60 -q 2 127.0.0.1 >"$tmp/client" 2>&1 &
 client=$!
 pids="$pids $server $client"
-i=0
-until "$ripstop" counters | grep -q 'tx_data_packets  *[0-9][0-9][0-9]' || [ $i = 1200 ]; do
-	i=$((i + 1))
-	sleep 0.05
-done
+wait_traffic
 
 "$ripstop" counters >"$tmp/text"
 "$ripstop" counters --json >"$tmp/json"

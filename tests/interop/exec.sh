@@ -38,7 +38,7 @@ wait_listen ""
 timeout 60 "$ripstop" exec -- ib_write_bw -d rs_lo -p $port -D 50 127.0.0.1 >"$tmp/client" 2>&1 &
 client=$!
 pids="$pids $server $client"
-sleep 3 # perftest measures the clock first
+wait_traffic # perftest measures the clock first
 kill -9 $server
 status=0
 wait $client || status=$?

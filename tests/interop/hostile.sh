@@ -33,10 +33,11 @@ sleep 0.3
 
 # rping's client sends a pattern that the server READs and WRITEs back, and compares it (-V). The server may end with an
 # error: when the client is done, it answers no more.
-ip netns exec $sw-0 timeout 40 "$ripstop" exec -- rping -s -a 10.79.0.1 -p $port -S 20000 -C 15 >"$tmp/end.server" 2>&1 &
-pids="$pids $!"
-sleep 0.7
-ip netns exec $sw-1 timeout 40 "$ripstop" exec -- rping -c -a 10.79.0.1 -p $port -S 20000 -C 15 -V >"$tmp/end.client" 2>&1 ||
+ip netns exec $sw-0 timeout $limit "$ripstop" exec -- rping -s -a 10.79.0.1 -p $port -S 20000 -C 15 >"$tmp/end.server" 2>&1 &
+server=$!
+pids="$pids $server"
+wait_cm $port
+ip netns exec $sw-1 timeout $limit "$ripstop" exec -- rping -c -a 10.79.0.1 -p $port -S 20000 -C 15 -V >"$tmp/end.client" 2>&1 ||
 	fail "the client"
 kill $switch
 wait $switch || fail "the switch"

@@ -29,7 +29,7 @@
 		}                                                                    \
 	} while (0)
 
-enum { BYTES = 1 << 20, DEPTH = 64, PATIENCE_MS = 8000 };
+enum { BYTES = 1 << 20, DEPTH = 64, PATIENCE_MS = 30000 };
 
 /* A device, and two queue pairs of it that talk to one another. */
 struct pair {
@@ -571,12 +571,42 @@ static void places(void)
 
 /* ---- Completion events ---- */
 
+/* Descriptors that can be read, 0 or 1. A process that was stopped, as a container that pauses is,
+ * hears EINTR when it goes on (signal(7)). */
+static int hear(int ep, int ms)
+{
+	struct epoll_event e;
+	int n;
+
+	while ((n = epoll_wait(ep, &e, 1, ms)) < 0 && errno == EINTR)
+		;
+	return n;
+}
+
+/* Another thread of the program has the device in its hands again and again. */
+struct meddler {
+	struct ibv_cq *cq;
+	_Atomic bool done;
+};
+
+static void *meddle(void *arg)
+{
+	struct meddler *m = arg;
+
+	while (!m->done)
+		CHECK(!ibv_req_notify_cq(m->cq, 0));
+	return NULL;
+}
+
+/* Whoever was told of a completion finds it with one poll. */
 static void events(void)
 {
 	struct pair p = {0};
+	struct meddler m = {0};
+	pthread_t t;
 	struct ibv_cq *cq;
 	void *user;
-	struct epoll_event ev = {.events = EPOLLIN}, got;
+	struct epoll_event ev = {.events = EPOLLIN};
 	int ep = epoll_create1(EPOLL_CLOEXEC);
 	struct ibv_wc wc[8];
 
@@ -584,19 +614,25 @@ static void events(void)
 	CHECK(!fcntl(p.channel->fd, F_SETFL, fcntl(p.channel->fd, F_GETFL) | O_NONBLOCK));
 	CHECK(!epoll_ctl(ep, EPOLL_CTL_ADD, p.channel->fd, &ev));
 	CHECK(ibv_get_cq_event(p.channel, &cq, &user) == -1 && errno == EAGAIN);
-	for (int i = 0; i < 200; i++) {
+	CHECK(m.cq = ibv_create_cq(p.c, 1, NULL, NULL, 0));
+	for (int i = 0; i < 400; i++) {
+		if (i == 200)
+			CHECK(!pthread_create(&t, NULL, meddle, &m));
 		CHECK(!ibv_req_notify_cq(p.cq, 0));
-		CHECK(!post(&p, p.qp[0],
-			    (struct ask){IBV_WR_RDMA_WRITE, 0, (uint32_t)(1 + i * 100), HALF}));
-		CHECK(epoll_wait(ep, &got, 1, PATIENCE_MS) == 1);
+		CHECK(!post(
+			&p, p.qp[0],
+			(struct ask){IBV_WR_RDMA_WRITE, 0, (uint32_t)(1 + i % 200 * 100), HALF}));
+		CHECK(hear(ep, PATIENCE_MS) == 1);
 		CHECK(!ibv_get_cq_event(p.channel, &cq, &user) && cq == p.cq && user == &p);
 		ibv_ack_cq_events(cq, 1);
 		CHECK(ibv_poll_cq(p.cq, 8, wc) == 1 && !wc[0].status);
 	}
+	m.done = true;
+	CHECK(!pthread_join(t, NULL) && !ibv_destroy_cq(m.cq));
 	/* none without a request; one for many */
 	CHECK(!post(&p, p.qp[0], (struct ask){IBV_WR_RDMA_WRITE, 0, 8, HALF}));
 	good(&p, 1);
-	CHECK(epoll_wait(ep, &got, 1, 20) == 0);
+	CHECK(hear(ep, 20) == 0);
 	/* solicited alone */
 	CHECK(!ibv_req_notify_cq(p.cq, 1));
 	for (int i = 0; i < 4; i++)
@@ -604,15 +640,15 @@ static void events(void)
 	for (int i = 0; i < 2; i++)
 		CHECK(!post(&p, p.qp[0], (struct ask){IBV_WR_SEND, 0, 8}));
 	good(&p, 4);
-	CHECK(epoll_wait(ep, &got, 1, 20) == 0);
+	CHECK(hear(ep, 20) == 0);
 	CHECK(!post(&p, p.qp[0], (struct ask){IBV_WR_SEND, 0, 8, .flags = IBV_SEND_SOLICITED}));
-	CHECK(epoll_wait(ep, &got, 1, PATIENCE_MS) == 1);
+	CHECK(hear(ep, PATIENCE_MS) == 1);
 	CHECK(!ibv_get_cq_event(p.channel, &cq, &user));
 	good(&p, 2);
 	/* an error is one, too */
 	CHECK(!ibv_req_notify_cq(p.cq, 1));
 	CHECK(!post(&p, p.qp[0], (struct ask){IBV_WR_RDMA_WRITE, 0, 8, HALF, .rkey = 0xbad}));
-	CHECK(epoll_wait(ep, &got, 1, PATIENCE_MS) == 1);
+	CHECK(hear(ep, PATIENCE_MS) == 1);
 	CHECK(!ibv_get_cq_event(p.channel, &cq, &user));
 	ibv_ack_cq_events(cq, 2);
 	close(ep);
@@ -651,6 +687,29 @@ static void resize(void)
 
 /* ---- Windows ---- */
 
+/* A bind waits in the send queue as any request does: where that is full it is refused, and the
+ * window keeps its key. */
+static void bind_has_a_place(struct pair *p, struct ibv_mw *mw, struct ibv_mw_bind *b)
+{
+	struct ibv_qp_attr a;
+	struct ibv_qp_init_attr ia;
+	uint32_t n = 0, key = mw->rkey;
+	int err;
+
+	CHECK(!ibv_query_qp(p->qp[1], &a, IBV_QP_CAP, &ia));
+	while ((err = ibv_bind_mw(p->qp[1], mw, b)) == 0 && n <= ia.cap.max_send_wr) {
+		CHECK(mw->rkey != key);
+		key = mw->rkey;
+		n++;
+	}
+	CHECK(err == ENOMEM && n == ia.cap.max_send_wr && mw->rkey == key);
+	CHECK(post(p, p->qp[1], (struct ask){IBV_WR_RDMA_WRITE, 0, 8, HALF}) == ENOMEM);
+	good(p, 1);
+	CHECK(!ibv_bind_mw(p->qp[1], mw, b));
+	CHECK(ibv_bind_mw(p->qp[1], mw, b) == ENOMEM);
+	good(p, (int)n);
+}
+
 static void windows(void)
 {
 	struct pair p = {0};
@@ -670,6 +729,7 @@ static void windows(void)
 		CHECK(mw = ibv_alloc_mw(p.pd, IBV_MW_TYPE_1));
 		CHECK(!ibv_bind_mw(p.qp[1], mw, &b));
 		good(&p, 1);
+		bind_has_a_place(&p, mw, &b);
 		key = mw->rkey;
 		CHECK(!answer(&p, (struct ask){IBV_WR_RDMA_WRITE, 0, 4096, HALF, .rkey = key}));
 		CHECK(answer(&p, (struct ask){IBV_WR_RDMA_WRITE, 0, 4096, HALF + 1, .rkey = key}) ==
@@ -1106,6 +1166,40 @@ static void threads(void)
 	end(&p);
 }
 
+/* ---- Leaving in the middle of it ---- */
+
+enum { LEAVES = 12, PAIRS = 6, READ_BYTES = 20000 };
+
+/* A program that closes its device and destroys nothing, while requests are under way and their
+ * completions are waited for. What it forgot stays reachable: it is no leak that a test should tell
+ * of. */
+static void leave(void)
+{
+	static struct pair left[LEAVES][PAIRS];
+
+	for (int k = 0; k < LEAVES; k++) {
+		struct pair *p = left[k];
+
+		open_pair(&p[0]);
+		for (int i = 0; i < PAIRS; i++) {
+			p[i] = p[0];
+			p[i].qp[0] = make(&p[i], IBV_QPT_RC, 1);
+			p[i].qp[1] = make(&p[i], IBV_QPT_RC, 1);
+			join(&p[i]);
+		}
+		CHECK(!ibv_req_notify_cq(p->cq, 0));
+		for (int n = 0; n < 4; n++)
+			for (int i = 0; i < PAIRS; i++)
+				CHECK(!post(&p[i], p[i].qp[i % 2],
+					    (struct ask){IBV_WR_RDMA_READ, (uint32_t)i * READ_BYTES,
+							 READ_BYTES, HALF}));
+		for (int i = 0; i < k % 3; i++)
+			take(p->cq);
+		CHECK(!ibv_close_device(p->c));
+		munmap(p->at, BYTES);
+	}
+}
+
 /* ---- Any length, any path MTU, any kind ---- */
 
 static void lengths(void)
@@ -1172,6 +1266,7 @@ int main(int argc, char **argv)
 		     {"device_memory", device_memory},
 		     {"refused", refused},
 		     {"threads", threads},
+		     {"leave", leave},
 		     {"lengths", lengths}};
 	int bad = 0;
 
@@ -1187,7 +1282,7 @@ int main(int argc, char **argv)
 		fflush(stdout);
 		child = fork();
 		if (!child) {
-			alarm(20);
+			alarm(100);
 			kinds[i].run();
 			exit(0);
 		}

@@ -29,29 +29,32 @@ shared() {
 	in_pod $1 "$ripstop" counters --json | python3 -c 'import json, sys
 print(sum(d["counters"]["rx_shared"] for d in json.load(sys.stdin)["devices"]))'
 }
-# over FOLDER1 FOLDER2: a ping-pong with checked data, then a stream: packets through shared memory in pod 1
+# over FOLDER1 FOLDER2 SECONDS: a ping-pong with checked data, then a stream, which is under way afterwards
 over() {
 	port=$((port + 1))
-	RIPSTOP_SHM_DIR=$1 in_pod 1 timeout 30 "$ripstop" exec -- ibv_rc_pingpong -d rs_eth0 -g 0 -p $port -n 500 -c >"$tmp/server" 2>&1 &
+	RIPSTOP_SHM_DIR=$1 in_pod 1 timeout $limit "$ripstop" exec -- ibv_rc_pingpong -d rs_eth0 -g 0 -p $port -n 500 -c >"$tmp/server" 2>&1 &
 	server=$!
 	pids="$pids $server"
 	wait_listen "in_pod 1" || :
-	RIPSTOP_SHM_DIR=$2 in_pod 2 timeout 30 "$ripstop" exec -- ibv_rc_pingpong -d rs_eth0 -g 0 -p $port -n 500 -c 10.81.0.1 \
+	RIPSTOP_SHM_DIR=$2 in_pod 2 timeout $limit "$ripstop" exec -- ibv_rc_pingpong -d rs_eth0 -g 0 -p $port -n 500 -c 10.81.0.1 \
 		>"$tmp/client" 2>&1 || fail "the client: $(said "$tmp/client")"
 	wait $server || fail "the server: $(said "$tmp/server")"
 	port=$((port + 1))
-	RIPSTOP_SHM_DIR=$1 in_pod 1 timeout 30 "$ripstop" exec -- ib_write_bw -d rs_eth0 -p $port -s 65536 -D 2 >"$tmp/server" 2>&1 &
+	RIPSTOP_SHM_DIR=$1 in_pod 1 timeout $limit "$ripstop" exec -- ib_write_bw -d rs_eth0 -p $port -s 65536 -D $3 >"$tmp/server" 2>&1 &
 	server=$!
 	pids="$pids $server"
 	wait_listen "in_pod 1" || :
-	RIPSTOP_SHM_DIR=$2 in_pod 2 timeout 30 "$ripstop" exec -- ib_write_bw -d rs_eth0 -p $port -s 65536 -D 2 10.81.0.1 >"$tmp/client" 2>&1 &
+	RIPSTOP_SHM_DIR=$2 in_pod 2 timeout $limit "$ripstop" exec -- ib_write_bw -d rs_eth0 -p $port -s 65536 -D $3 10.81.0.1 >"$tmp/client" 2>&1 &
 	client=$!
 	pids="$pids $client"
-	sleep 1.2
-	packets=$(shared 1)
+	wait_traffic in_pod 2
 }
-over "$dir" "$dir"
-[ "$packets" -gt 100 ] || fail "containers did not talk over shared memory: $packets packets"
+shares() {
+	packets=$(shared 1)
+	[ "$packets" -gt 100 ]
+}
+over "$dir" "$dir" 6
+patient 20 shares && [ "$packets" -gt 100 ] || fail "containers did not talk over shared memory: $packets packets"
 # the client is killed in the middle: the server ends, with an error
 kill -9 $(cat /proc/$client/task/$client/children) 2>/dev/null || kill -9 $client
 echo "passed: containers over shared memory"
@@ -61,7 +64,9 @@ status=0
 RIPSTOP_SHM_DIR=/nosuch in_pod 1 "$ripstop" exec -- ibv_devinfo -d rs_eth0 -v >"$tmp/out" 2>&1 || status=$?
 grep -q 'cannot make a socket in RIPSTOP_SHM_DIR=/nosuch' "$tmp/out" || fail "a directory that is not there: $(said "$tmp/out")"
 wait $server 2>/dev/null || :
-over "$dir" ""
+over "$dir" "" 3
+sleep 1
+packets=$(shared 1)
 [ "$packets" = 0 ] || fail "one took part and the other did not: $packets packets"
 wait $client || fail "ib_write_bw over the wire: $(said "$tmp/client")"
 wait $server || fail "ib_write_bw over the wire: $(said "$tmp/server")"
@@ -69,7 +74,7 @@ echo "passed: over the wire where one does not take part"
 
 # A stranger with nothing but the directory: words without the key, sockets of its own, links in the place of sockets.
 port=$((port + 1))
-RIPSTOP_SHM_DIR=$dir in_pod 1 timeout 30 "$ripstop" exec -- ibv_rc_pingpong -d rs_eth0 -g 0 -p $port -n 3000 -c >"$tmp/server" 2>&1 &
+RIPSTOP_SHM_DIR=$dir in_pod 1 timeout $limit "$ripstop" exec -- ibv_rc_pingpong -d rs_eth0 -g 0 -p $port -n 3000 -c >"$tmp/server" 2>&1 &
 server=$!
 wait_listen "in_pod 1" || :
 python3 - "$dir" <<'STRANGER' &
@@ -89,7 +94,7 @@ while time.time() < end:
 STRANGER
 stranger=$!
 pids="$pids $server $stranger"
-RIPSTOP_SHM_DIR=$dir in_pod 2 timeout 30 "$ripstop" exec -- ibv_rc_pingpong -d rs_eth0 -g 0 -p $port -n 3000 -c 10.81.0.1 \
+RIPSTOP_SHM_DIR=$dir in_pod 2 timeout $limit "$ripstop" exec -- ibv_rc_pingpong -d rs_eth0 -g 0 -p $port -n 3000 -c 10.81.0.1 \
 	>"$tmp/client" 2>&1 || fail "beside a stranger: $(said "$tmp/client")"
 wait $server || fail "beside a stranger: $(said "$tmp/server")"
 kill $stranger

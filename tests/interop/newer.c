@@ -212,6 +212,8 @@ static void serve(int set, int listener, int in)
 	while (over < CLIENTS || !piped) {
 		int n = repoll_wait(set, e, 4, 10000);
 
+		if (n < 0 && errno == EINTR) /* it was stopped, and goes on: signal(7) */
+			continue;
 		CHECK(n > 0);
 		for (int i = 0; i < n; i++) {
 			int fd = e[i].data.fd;

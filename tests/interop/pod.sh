@@ -31,12 +31,12 @@ apart() {
 # talk WHAT SERVER CLIENT...: a ping-pong with checked data
 talk() {
 	port=$((port + 1))
-	apart "$1" $2 "timeout 30 $ripstop exec -- ibv_rc_pingpong -d rs_lo -g 0 -p $port -n 2000 -c" \
+	apart "$1" $2 "timeout $limit $ripstop exec -- ibv_rc_pingpong -d rs_lo -g 0 -p $port -n 2000 -c" \
 		>"$tmp/server" 2>&1 &
 	server=$!
 	pids="$pids $server"
 	wait_listen "" || :
-	apart "$1" $3 "timeout 30 $ripstop exec -- ibv_rc_pingpong -d rs_lo -g 0 -p $port -n 2000 -c 127.0.0.1" \
+	apart "$1" $3 "timeout $limit $ripstop exec -- ibv_rc_pingpong -d rs_lo -g 0 -p $port -n 2000 -c 127.0.0.1" \
 		>"$tmp/client" 2>&1 || fail "$1 apart: the client: $(said "$tmp/client")"
 	wait $server || fail "$1 apart: the server: $(said "$tmp/server")"
 	echo "passed: apart: $1${2:+, $2 and $3}${RIPSTOP_SHM:+, rings $RIPSTOP_SHM}"
@@ -57,7 +57,7 @@ fi
 if unshare --user --map-root-user --mount --pid --fork --mount-proc true 2>/dev/null; then
 	port=$((port + 1))
 	for side in "" 127.0.0.1; do
-		apart user "timeout 30 $ripstop exec -- ib_write_bw -d rs_lo -p $port -D 2 $side" >"$tmp/bw$side" 2>&1 &
+		apart user "timeout $limit $ripstop exec -- ib_write_bw -d rs_lo -p $port -D 6 $side" >"$tmp/bw$side" 2>&1 &
 		pids="$pids $!"
 		last=$!
 		[ -z "$side" ] || break

@@ -37,8 +37,10 @@ n=$(echo "$wanted" | wc -l)
 grep -E '^(ERROR|FAIL):| skipped ' "$tmp/wanted" || :
 echo "of $n: $(tail -n 3 "$tmp/wanted" | tr '\n' ' ')"
 # all of them, none skipped
-[ $status = 0 ] && grep -q "^Ran $n tests" "$tmp/wanted" && [ "$(tail -n 1 "$tmp/wanted")" = OK ] ||
+[ $status = 0 ] && grep -q "^Ran $n tests" "$tmp/wanted" && [ "$(tail -n 1 "$tmp/wanted")" = OK ] || {
+	grep -A 30 -E '^(ERROR|FAIL):' "$tmp/wanted" | head -n 60
 	exit 1
+}
 
 rest=$(/usr/bin/python3 run_tests.py --list-tests 2>/dev/null | sed -n 's/^tests\.//p' |
 	awk 'NR == FNR { named[$1] = 1; next } !($1 in named)' "$list" -)

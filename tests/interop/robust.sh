@@ -67,11 +67,7 @@ traffic() {
 	timeout 60 "$ripstop" exec -- ib_write_bw -d $dev -p $port -D "$@" $host >"$tmp/client" 2>&1 &
 	client=$!
 	pids="$peer $server $client"
-	i=0
-	until "$ripstop" counters | grep -q 'tx_data_packets  *[0-9][0-9][0-9]' || [ $i = 1200 ]; do
-		i=$((i + 1))
-		sleep 0.05
-	done
+	wait_traffic
 }
 # An accident that a long timeout (-u 18: 1 s, seven times) outlives, and a short one (67 ms) does not.
 accident() {

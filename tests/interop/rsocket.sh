@@ -15,22 +15,11 @@ fail() {
 	exit 1
 }
 
-# The port's entry in the registry says that somebody listens: space, port, slot, listening.
-wait_cm() {
-	entry=$(printf '\\x06\\x01\\x%02x\\x%02x.\\x01' $((port & 255)) $((port >> 8)))
-	i=0
-	until LC_ALL=C grep -qsaP "$entry" /dev/shm/ripstop-*; do
-		i=$((i + 1))
-		[ $i -lt 100 ] || return 0
-		sleep 0.05
-	done
-}
-
 serve() {
-	timeout 20 "$ripstop" exec -- "$@" >"$tmp/server" 2>&1 &
+	timeout $limit "$ripstop" exec -- "$@" >"$tmp/server" 2>&1 &
 	server=$!
 	pids="$pids $server"
-	wait_cm
+	wait_cm $port
 }
 
 # stream PROGRAM OPTIONS...: a server and a client, both in time and with exit status 0
@@ -39,7 +28,7 @@ stream() {
 	shift
 	serve $program -p $port "$@"
 	client=0
-	timeout 20 "$ripstop" exec -- $program -s 127.0.0.1 -p $port "$@" >"$tmp/client" 2>&1 || client=$?
+	timeout $limit "$ripstop" exec -- $program -s 127.0.0.1 -p $port "$@" >"$tmp/client" 2>&1 || client=$?
 	status=0
 	wait $server || status=$?
 	[ $client = 0 ] && [ $status = 0 ] || fail "$program $*: server $status, client $client"
@@ -58,7 +47,7 @@ stream riostream -S 64 -I 10 -C 3 -T v -T n
 
 head -c 3000000 /dev/urandom >"$tmp/file"
 serve rcopy -p $port
-timeout 20 "$ripstop" exec -- rcopy "$tmp/file" 127.0.0.1:"$tmp/copy" -p $port >"$tmp/client" 2>&1 || fail rcopy
+timeout $limit "$ripstop" exec -- rcopy "$tmp/file" 127.0.0.1:"$tmp/copy" -p $port >"$tmp/client" 2>&1 || fail rcopy
 cmp "$tmp/file" "$tmp/copy" || fail "rcopy copied something else"
 kill $server
 wait $server 2>/dev/null || :
@@ -77,7 +66,7 @@ if cc -O1 -o "$tmp/check" "$here/rsocket_stream.c" -lrdmacm 2>"$tmp/client"; the
 		how=${how% *}
 		serve "$tmp/check" $host $port 10000000 $how server
 		client=0
-		timeout 20 "$ripstop" exec -- "$tmp/check" $host $port 10000000 $how client \
+		timeout $limit "$ripstop" exec -- "$tmp/check" $host $port 10000000 $how client \
 			>"$tmp/client" 2>&1 || client=$?
 		status=0
 		wait $server || status=$?
@@ -89,7 +78,7 @@ if cc -O1 -o "$tmp/check" "$here/rsocket_stream.c" -lrdmacm 2>"$tmp/client"; the
 	for i in 1 2 3 4 5; do
 		serve "$tmp/check" 127.0.0.1 $port 100000000000 exit server
 		client=0
-		timeout 20 "$ripstop" exec -- "$tmp/check" 127.0.0.1 $port 100000000000 poll client \
+		timeout $limit "$ripstop" exec -- "$tmp/check" 127.0.0.1 $port 100000000000 poll client \
 			>"$tmp/client" 2>&1 || client=$?
 		status=0
 		wait $server || status=$?

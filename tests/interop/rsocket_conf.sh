@@ -58,16 +58,11 @@ begins "no number" "1048576 1048576 384 200 64 0"
 
 rm -rf --one-file-system /etc/rdma/rsocket/*
 for f in wmem_default mem_default sqsize_default rqsize_default inline_default polling_time wake_up_interval; do file $f 1; done
-"$ripstop" exec --no-view -- timeout 20 rstream -p $port -S 20000 -I 10 -C 3 -T v >"$tmp/server" 2>&1 &
+"$ripstop" exec --no-view -- timeout $limit rstream -p $port -S 20000 -I 10 -C 3 -T v >"$tmp/server" 2>&1 &
 server=$!
 pids="$pids $server"
-entry=$(printf '\\x06\\x01\\x%02x\\x%02x.\\x01' $((port & 255)) $((port >> 8)))
-i=0
-until LC_ALL=C grep -qsaP "$entry" /dev/shm/ripstop-* || [ $i = 1200 ]; do
-	i=$((i + 1))
-	sleep 0.05
-done
-"$ripstop" exec --no-view -- timeout 20 rstream -s 127.0.0.1 -p $port -S 20000 -I 10 -C 3 -T v >"$tmp/client" 2>&1 || {
+wait_cm $port
+"$ripstop" exec --no-view -- timeout $limit rstream -s 127.0.0.1 -p $port -S 20000 -I 10 -C 3 -T v >"$tmp/client" 2>&1 || {
 	echo "FAILED: a stream with the least of all: $(said "$tmp/client")"
 	exit 1
 }

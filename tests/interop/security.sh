@@ -133,8 +133,8 @@ echo "passed: numbers"
 
 # Names that can be guessed are taken, the last file's for ever: both users' programs run.
 chmod 1777 /dev/shm
-size=$("$ripstop" exec -- sh -c 'ibv_rc_pingpong -d rs_lo -g 0 >/dev/null & sleep 0.5
-	find /dev/shm -name "ripstop-0-*" -printf "%s\\n"; kill $!' | tail -n 1)
+size=$("$ripstop" exec -- sh -c 'ibv_rc_pingpong -d rs_lo -g 0 >/dev/null &
+	until find /dev/shm -name "ripstop-0-*" -printf "%s\\n" | grep [1-9]; do sleep 0.05; done; kill $!' | tail -n 1)
 [ -n "$size" ] || fail "no registry is in /dev/shm"
 for uid in 0 65534; do
 	: >"$tmp/squat" # here: the shell behind & may empty it after the first look for its word
@@ -146,7 +146,8 @@ for uid in 0 65534; do
 		sleep 0.05
 	done
 	find /dev/shm -user 65533 -exec md5sum {} + | sort >"$tmp/before"
-	as $uid "$ripstop" exec -- sh -c 'ibv_rc_pingpong -d rs_lo -g 0 -n 100 >/dev/null & sleep 1
+	as $uid "$ripstop" exec -- sh -c 'ibv_rc_pingpong -d rs_lo -g 0 -n 100 >/dev/null &
+		until grep -qs ":4853 [0-9A-F]*:0000 0A" /proc/net/tcp /proc/net/tcp6; do kill -0 $! || exit 1; sleep 0.05; done
 		ibv_rc_pingpong -d rs_lo -g 0 -n 100 127.0.0.1 && wait $!' >"$tmp/out" 2>&1 ||
 		fail "uid $uid cannot run beside a squatter: $(said "$tmp/out")"
 	find /dev/shm -user 65533 -exec md5sum {} + | sort | diff "$tmp/before" - ||

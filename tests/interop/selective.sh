@@ -21,14 +21,15 @@ sleep 0.3
 
 # between SERVER CLIENT PROGRAM...: $rate, MB/s
 between() {
-	server=$1 client=$2
+	for_server=$1 for_client=$2
 	shift 2
 	port=$((port + 1))
-	RIPSTOP_RECOVERY=$server ip netns exec $sw-0 timeout 60 "$ripstop" exec -- "$@" -d rs_eth0 -p $port >"$tmp/end.server" 2>&1 &
-	pids="$pids $!"
-	sleep 0.4
-	RIPSTOP_RECOVERY=$client ip netns exec $sw-1 timeout 60 "$ripstop" exec -- "$@" -d rs_eth0 -p $port 10.78.0.1 >"$tmp/end.client" 2>&1 ||
-		fail "$server to $client: $*"
+	RIPSTOP_RECOVERY=$for_server ip netns exec $sw-0 timeout 60 "$ripstop" exec -- "$@" -d rs_eth0 -p $port >"$tmp/end.server" 2>&1 &
+	server=$!
+	pids="$pids $server"
+	wait_listen "ip netns exec $sw-0" || :
+	RIPSTOP_RECOVERY=$for_client ip netns exec $sw-1 timeout 60 "$ripstop" exec -- "$@" -d rs_eth0 -p $port 10.78.0.1 >"$tmp/end.client" 2>&1 ||
+		fail "$for_server to $for_client: $*"
 	rate=$(awk '$1 ~ /^[0-9]+$/ && NF >= 5 { r = int($4) } END { print r + 0 }' "$tmp/end.client")
 }
 

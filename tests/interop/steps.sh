@@ -22,7 +22,7 @@ client_killed() {
 	name=client-$1 port=$2
 	run $port server - 1 >"$tmp/$name.server" 2>&1 &
 	server=$!
-	sleep 0.5
+	wait_cm $port
 	got=0
 	run $port client $1 >"$tmp/$name.killed" 2>&1 || got=$?
 	is $name "the one to be killed" 137 $got
@@ -43,7 +43,7 @@ server_killed() {
 	name=server-$1 port=$2
 	run $port server $1 1 >"$tmp/$name.killed" 2>&1 &
 	server=$!
-	sleep 0.5
+	wait_cm $port
 	got=0
 	run $port client - >"$tmp/$name.client" 2>&1 || got=$?
 	is $name "the client" $([ $1 = d ] && echo 0 || echo 3) $got

@@ -25,8 +25,9 @@ enum {
 	 * of them. */
 	RS_CM_BURST = 128,
 	RS_CM_BURST_MS = 16,
-	RS_CM_NOT_YET = 4,  /* tries that "no listener" does not end */
-	RS_CM_INBOX = 1024, /* datagrams that wait for the thread; more are lost */
+	RS_CM_NOT_YET = 4,       /* tries that "no listener" does not end: 1 s */
+	RS_CM_NOT_YET_KNOWN = 7, /* the same, of a host that a connection stands with: 4 s */
+	RS_CM_INBOX = 1024,      /* datagrams that wait for the thread; more are lost */
 	RS_CM_BACKLOG = 1024,
 	RS_CM_ACK_TIMEOUT = 15, /* 134 ms: of the transport, unless an option says otherwise */
 	RS_CM_MIN_RNR = 12,     /* 0.64 ms */

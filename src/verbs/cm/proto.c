@@ -577,11 +577,23 @@ static void on_rtu(struct rs_cm_id *id, const struct rs_cm_msg *m)
 	post_connected(id, RDMA_CM_EVENT_ESTABLISHED, m);
 }
 
+/* Does the program have a connection with this one's host? */
+static bool knows_host(const struct rs_cm_id *id)
+{
+	for (const struct rs_cm_id *o = rs_cm_all(); o; o = o->next)
+		if (o->state == RS_CM_ESTABLISHED && o->base.ps != RDMA_PS_UDP &&
+		    !memcmp(o->peer, id->peer, 16))
+			return true;
+	return false;
+}
+
 /* "No listener": perftest's server listens anew between its two connections, and may not be
- * there yet. The request goes on for a while (64 + 128 + 256 + 512 ms). */
+ * there yet. The request goes on for a while (64 + 128 + 256 + 512 ms), and where a connection with
+ * the host stands for longer (3 times 1,024 ms): its program is there, but may have to wait for a
+ * core. */
 static bool not_yet(const struct rs_cm_id *id)
 {
-	return id->tries <= RS_CM_NOT_YET;
+	return id->tries <= RS_CM_NOT_YET || (id->tries <= RS_CM_NOT_YET_KNOWN && knows_host(id));
 }
 
 static void on_rej(struct rs_cm_id *id, const struct rs_cm_msg *m)

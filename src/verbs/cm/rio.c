@@ -6,17 +6,6 @@
 #include <string.h>
 #include "verbs/cm/rsocket.h"
 
-static struct rs_sock *take(int fd)
-{
-	struct rs_sock *s = rs_sock_of(fd);
-
-	if (s)
-		pthread_mutex_lock(&s->lock);
-	else
-		errno = EBADF;
-	return s;
-}
-
 static bool waits(const struct rs_sock *s, int flags)
 {
 	return !(s->flags & O_NONBLOCK) && !(flags & MSG_DONTWAIT);
@@ -112,7 +101,7 @@ static ssize_t send_locked(struct rs_sock *s, const uint8_t *bytes, size_t n, in
 static ssize_t send_vector(int fd, const struct iovec *iov, size_t n, int flags,
 			   const struct sockaddr *a)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 	ssize_t total = 0, rc;
 
 	if (!s)
@@ -204,7 +193,7 @@ static ssize_t receive_locked(struct rs_sock *s, uint8_t *buf, size_t n, int fla
 static ssize_t receive_vector(int fd, const struct iovec *iov, size_t n, int *flags,
 			      struct sockaddr *a, socklen_t *len)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 	ssize_t total = 0, rc;
 	bool stream;
 
@@ -320,7 +309,7 @@ static int map_locked(struct rs_sock *s, void *buf, size_t n, int prot, off_t *o
 
 RS_EXPORT off_t riomap(int fd, void *buf, size_t n, int prot, int flags, off_t offset)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 	int err;
 
 	if (!s)
@@ -332,7 +321,7 @@ RS_EXPORT off_t riomap(int fd, void *buf, size_t n, int prot, int flags, off_t o
 
 RS_EXPORT int riounmap(int fd, void *buf, size_t n)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 	struct rs_sock_map **at, *m;
 
 	if (!s)
@@ -351,7 +340,7 @@ RS_EXPORT int riounmap(int fd, void *buf, size_t n)
 
 RS_EXPORT size_t riowrite(int fd, const void *buf, size_t n, off_t offset, int flags)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 	ssize_t rc;
 
 	if (!s)

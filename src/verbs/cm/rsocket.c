@@ -20,8 +20,7 @@ struct rs_sock *rs_sock_of(int fd)
 	return fd >= 0 && fd < RS_SOCK_MAX ? socks[fd] : NULL;
 }
 
-/* Locked; NULL with errno. */
-static struct rs_sock *take(int fd)
+struct rs_sock *rs_sock_take(int fd)
 {
 	struct rs_sock *s = rs_sock_of(fd);
 
@@ -177,7 +176,7 @@ static int bind_locked(struct rs_sock *s, const struct sockaddr *a)
 
 RS_EXPORT int rbind(int fd, const struct sockaddr *a, socklen_t n)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 
 	if (!s)
 		return -1;
@@ -186,7 +185,7 @@ RS_EXPORT int rbind(int fd, const struct sockaddr *a, socklen_t n)
 
 RS_EXPORT int rlisten(int fd, int backlog)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 	int err = 0;
 
 	if (!s)
@@ -214,7 +213,7 @@ static int name(const struct sockaddr_storage *from, struct sockaddr *a, socklen
 
 RS_EXPORT int rgetsockname(int fd, struct sockaddr *a, socklen_t *n)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 
 	struct sockaddr_storage own;
 	int err = 0;
@@ -233,7 +232,7 @@ RS_EXPORT int rgetsockname(int fd, struct sockaddr *a, socklen_t *n)
 
 RS_EXPORT int rgetpeername(int fd, struct sockaddr *a, socklen_t *n)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 	struct sockaddr_storage peer;
 	int err = 0;
 
@@ -336,7 +335,7 @@ static int connect_locked(struct rs_sock *s, const struct sockaddr *a)
 
 RS_EXPORT int rconnect(int fd, const struct sockaddr *a, socklen_t n)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 
 	if (!s)
 		return -1;
@@ -420,7 +419,7 @@ static int wait_request(struct rs_sock *l)
 
 RS_EXPORT int raccept(int fd, struct sockaddr *a, socklen_t *n)
 {
-	struct rs_sock *l = take(fd), *s = NULL;
+	struct rs_sock *l = rs_sock_take(fd), *s = NULL;
 	int err = 0;
 
 	if (!l)
@@ -471,7 +470,7 @@ static int shut(struct rs_sock *s, int how)
 
 RS_EXPORT int rshutdown(int fd, int how)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 
 	if (!s)
 		return -1;
@@ -503,7 +502,7 @@ void rs_sock_unblock(int fd)
 
 RS_EXPORT int rclose(int fd)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 
 	if (!s)
 		return rs_repoll_close(fd);
@@ -600,7 +599,7 @@ static int set_option(struct rs_sock *s, int level, int which, const void *value
 
 RS_EXPORT int rsetsockopt(int fd, int level, int which, const void *value, socklen_t n)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 
 	return s ? finish(s, set_option(s, level, which, value, n)) : -1;
 }
@@ -639,14 +638,14 @@ static int get_option(struct rs_sock *s, int level, int which, void *value, sock
 
 RS_EXPORT int rgetsockopt(int fd, int level, int which, void *value, socklen_t *n)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 
 	return s ? finish(s, get_option(s, level, which, value, n)) : -1;
 }
 
 RS_EXPORT int rfcntl(int fd, int cmd, ...)
 {
-	struct rs_sock *s = take(fd);
+	struct rs_sock *s = rs_sock_take(fd);
 	va_list args;
 	int value, rc = 0;
 

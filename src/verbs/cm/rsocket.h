@@ -177,5 +177,7 @@ bool rs_sock_blocked(int fd);
 void rs_sock_unblock(int fd);
 /* NULL with errno EBADF. */
 struct rs_sock *rs_sock_of(int fd);
+/* ... locked; NULL with errno. */
+struct rs_sock *rs_sock_take(int fd);
 
 #endif

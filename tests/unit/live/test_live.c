@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "live/guard.h"
 #include "live/state.h"
 #include "wire/filler.h"
 #include "base/bytes.h"
@@ -579,6 +580,64 @@ static void test_a_minder_has_the_device_to_itself(void **state)
 	close(told[1]);
 }
 
+enum { STEPPERS = 4, STEPS = 20000 };
+
+static void *step(void *at)
+{
+	for (unsigned i = 0; i < STEPS; i++) {
+		uint64_t was = 0;
+		bool done = false;
+
+		while (!done)
+			assert_true(rs_guard_swap(at, &was, was + 1, &done));
+	}
+	return NULL;
+}
+
+/* Lanes execute atomics on the same words at once; a word that cannot be touched ends the request.
+ */
+static void test_atomics_of_several_lanes_are_one_step(void **state)
+{
+	pthread_t t[STEPPERS];
+	uint64_t word = 0, was = 7;
+	bool done = true;
+
+	rs_guard_open();
+	for (unsigned i = 0; i < STEPPERS; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, step, &word), 0);
+	for (unsigned i = 0; i < STEPPERS; i++)
+		assert_int_equal(pthread_join(t[i], NULL), 0);
+	assert_int_equal(word, STEPPERS * STEPS);
+	assert_true(rs_guard_swap(&word, &was, 9, &done));
+	assert_false(done);
+	assert_int_equal(was, STEPPERS * STEPS);
+}
+
+static void test_how_many_sockets_are_asked_for(void **state)
+{
+	static const struct {
+		const char *wish, *rate;
+		int err;
+		unsigned lanes;
+	} rows[] = {{NULL, NULL, 0, 1},      {"", NULL, 0, 1},         {"1", "1G", 0, 1},
+		    {"8", NULL, 0, 8},       {"8", "", 0, 8},          {"0", NULL, -EINVAL, 0},
+		    {"9", NULL, -EINVAL, 0}, {"2x", NULL, -EINVAL, 0}, {"2", "1G", -EINVAL, 0}};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rs_error e = {0};
+		unsigned lanes = 0;
+
+		rows[i].wish ? setenv("RIPSTOP_SOCKETS", rows[i].wish, 1)
+			     : unsetenv("RIPSTOP_SOCKETS");
+		rows[i].rate ? setenv("RIPSTOP_RATE", rows[i].rate, 1) : unsetenv("RIPSTOP_RATE");
+		assert_int_equal(rs_live_lanes(&lanes, &e), rows[i].err);
+		assert_int_equal(lanes, rows[i].lanes);
+		assert_int_equal(e.code != 0, rows[i].err != 0);
+	}
+	unsetenv("RIPSTOP_SOCKETS");
+	unsetenv("RIPSTOP_RATE");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -592,6 +651,8 @@ int main(void)
 		cmocka_unit_test(test_strangers_paths_are_bounded),
 		cmocka_unit_test(test_open_that_fails_leaves_nothing),
 		cmocka_unit_test(test_a_forked_child_keeps_nothing_locked),
+		cmocka_unit_test(test_atomics_of_several_lanes_are_one_step),
+		cmocka_unit_test(test_how_many_sockets_are_asked_for),
 		cmocka_unit_test(test_a_minder_has_the_device_to_itself),
 		cmocka_unit_test(test_leases_differ_keep_the_groups_order_and_survive_a_crash),
 	};

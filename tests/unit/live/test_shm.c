@@ -462,7 +462,8 @@ static void run_random(unsigned ops, uint16_t mtu, enum copies allowed)
 			usleep(50);
 		assert_true(idle < 200000);
 	}
-	assert_int_equal(a.failed + b.failed, 0);
+	assert_int_equal(a.status, RS_WC_SUCCESS);
+	assert_int_equal(b.status, RS_WC_SUCCESS);
 	rs_live_lock(a.l);
 	rs_live_lock(b.l);
 	assert_memory_equal(a.memory + CONSTANT, a.twin, WRITTEN);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 #include "base/random.h"
 #include "rdma/state.h"
@@ -159,6 +160,83 @@ static void test_windows_keep_their_keys_upper_bits(void **state)
 	close_nic(&t);
 }
 
+/* Whatever is made, changed and given back on all of them, each has it under the same key. */
+static void test_several_nics_have_the_same_keys(void **state)
+{
+	enum { SOME = 200, LANES = 3 };
+	static uint32_t key[SOME];
+	struct rs_random r = rs_random_stream(11, 0, 2);
+	static struct setup t[LANES];
+
+	for (unsigned k = 0; k < LANES; k++) {
+		open_nic(&t[k], 40 + k, 256);
+		if (k)
+			rs_nic_share_keys(t[k].nic, t[0].nic);
+	}
+	memset(key, 0, sizeof(key));
+	for (unsigned n = 0; n < 5000; n++) {
+		uint32_t i = rs_random_below(&r, SOME);
+		bool window = i % 4 == 0;
+
+		for (unsigned k = 0; k < LANES && key[i]; k++)
+			assert_int_equal(window ? rs_nic_dealloc_mw(t[k].nic, key[i])
+						: rs_nic_dereg_mr(t[k].nic, key[i]),
+					 0);
+		if (key[i]) {
+			for (unsigned k = 0; k < LANES; k++)
+				assert_false(names(&t[k], key[i], i));
+			key[i] = 0;
+			continue;
+		}
+		if (window)
+			assert_int_equal(rs_nic_alloc_mw(t[0].nic, PD, 1, &key[i]), 0);
+		else
+			key[i] = add(&t[0], i);
+		for (unsigned k = 1; k < LANES; k++)
+			assert_int_equal(rs_nic_copy_mr(t[k].nic, t[0].nic, key[i]), 0);
+		for (unsigned k = 0; k < LANES; k++)
+			assert_int_equal(names(&t[k], key[i], i), !window);
+	}
+	assert_int_equal(rs_nic_copy_mr(t[1].nic, t[0].nic, RS_NO_KEY), -ENOENT);
+	for (unsigned k = 0; k < LANES; k++)
+		close_nic(&t[k]);
+}
+
+/* A window of type 1 is bound for the queue pairs of all; a region that has one on any stays. */
+static void test_a_window_is_bound_for_other_nics_too(void **state)
+{
+	struct setup t[2];
+	uint32_t region, window;
+	struct rs_bind b = {.va = 4096, .length = 64, .access = RS_ACCESS_REMOTE_WRITE};
+
+	open_nic(&t[0], 5, 64);
+	open_nic(&t[1], 6, 64);
+	rs_nic_share_keys(t[1].nic, t[0].nic);
+	assert_int_equal(rs_nic_reg_mr(t[0].nic, PD, 4096, 4096,
+				       RS_ACCESS_LOCAL_WRITE | RS_ACCESS_MW_BIND, NULL, &region),
+			 0);
+	assert_int_equal(rs_nic_copy_mr(t[1].nic, t[0].nic, region), 0);
+	assert_int_equal(rs_nic_alloc_mw(t[0].nic, PD, 1, &window), 0);
+	assert_int_equal(rs_nic_copy_mr(t[1].nic, t[0].nic, window), 0);
+	b.mr_key = region;
+	assert_false(rs_nic_bind_mw(t[1].nic, PD + 1, window ^ 1, &b)); /* another domain */
+	assert_false(rs_nic_mr_bound(t[1].nic, region));
+	assert_true(rs_nic_bind_mw(t[1].nic, PD, window ^ 1, &b));
+	assert_non_null(rs_mr_find(t[1].nic, window ^ 1, PD, 4096, 64, RS_ACCESS_REMOTE_WRITE));
+	assert_null(rs_mr_find(t[1].nic, window, PD, 4096, 64, RS_ACCESS_REMOTE_WRITE));
+	assert_null(rs_mr_find(t[1].nic, window ^ 1, PD, 4096, 65, RS_ACCESS_REMOTE_WRITE));
+	assert_true(rs_nic_mr_bound(t[1].nic, region));
+	assert_false(rs_nic_mr_bound(t[0].nic, region));
+	assert_int_equal(rs_nic_dereg_mr(t[1].nic, region), -EBUSY);
+	assert_int_equal(rs_nic_dealloc_mw(t[1].nic, window), 0);
+	assert_int_equal(rs_nic_dereg_mr(t[1].nic, region), 0);
+	/* one of type 2 is its queue pair's alone */
+	assert_int_equal(rs_nic_alloc_mw(t[0].nic, PD, 2, &window), 0);
+	assert_false(rs_nic_bind_mw(t[0].nic, PD, window, &b));
+	close_nic(&t[0]);
+	close_nic(&t[1]);
+}
+
 static void test_without_a_source_they_are_counted(void **state)
 {
 	struct setup t;
@@ -177,6 +255,8 @@ int main(void)
 		cmocka_unit_test(test_keys_name_their_regions_and_stale_ones_none),
 		cmocka_unit_test(test_keys_are_all_over_their_32_bits),
 		cmocka_unit_test(test_windows_keep_their_keys_upper_bits),
+		cmocka_unit_test(test_several_nics_have_the_same_keys),
+		cmocka_unit_test(test_a_window_is_bound_for_other_nics_too),
 		cmocka_unit_test(test_without_a_source_they_are_counted),
 	};
 

@@ -26,6 +26,22 @@ static void test_one_event_per_arming(void **state)
 	pair_end(&t);
 }
 
+/* As if it had told: of several parts of one queue one does, for all. */
+static void test_disarmed(void **state)
+{
+	struct pair t;
+
+	pair_start(&t);
+	rs_cq_arm(t.cqs[0], false);
+	rs_cq_disarm(t.cqs[0]);
+	write_once(&t);
+	assert_null(rs_nic_poll_notified(t.nics[0]));
+	rs_cq_arm(t.cqs[0], false);
+	write_once(&t);
+	assert_ptr_equal(rs_nic_poll_notified(t.nics[0]), t.cqs[0]);
+	pair_end(&t);
+}
+
 static void send_once(struct pair *t, uint8_t flags)
 {
 	struct rs_send_wr wr = {.op = RS_WR_SEND, .flags = flags};
@@ -267,6 +283,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_event_per_arming),
+		cmocka_unit_test(test_disarmed),
 		cmocka_unit_test(test_solicited_arming),
 		cmocka_unit_test(test_destroyed_cq_leaves_the_line),
 		cmocka_unit_test(test_events_of_a_responder),

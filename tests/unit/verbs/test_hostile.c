@@ -608,6 +608,76 @@ static void test_a_late_refusal_does_not_end_a_connection(void **state)
 	rdma_destroy_event_channel(c);
 }
 
+/* Tries of a request that are refused for want of a listener, until the program hears of it. */
+static unsigned tries_without_a_listener(struct rdma_event_channel *c)
+{
+	struct rs_cm_msg rej = {.kind = RS_CM_REJ, .reason = RS_REJ_INVALID_SERVICE};
+	struct rdma_cm_id *id = ready(c, RDMA_PS_TCP);
+	struct rdma_conn_param p = {0};
+	struct rs_gsi_datagram d = {.src_qp = 1};
+	struct rdma_cm_event *e;
+	unsigned heard = 0;
+
+	make_qp(id);
+	memcpy(d.own, host_a, 16);
+	memcpy(d.peer, host_b, 16);
+	n_sent = 0;
+	assert_int_equal(rdma_connect(id, &p), 0);
+	rej.remote_id = rs_cm_id(id)->local_id;
+	assert_int_equal(rs_cm_encode(&rej, d.mad), 0);
+	while (rdma_get_cm_event(c, &e)) {
+		if (heard == rs_cm_id(id)->tries)
+			time_passes();
+		if (heard == rs_cm_id(id)->tries)
+			continue; /* another's turn */
+		heard = rs_cm_id(id)->tries;
+		receive(&d);
+	}
+	assert_int_equal(e->event, RDMA_CM_EVENT_REJECTED);
+	assert_int_equal(e->status, RS_REJ_INVALID_SERVICE);
+	rdma_ack_cm_event(e);
+	rdma_destroy_qp(id);
+	rdma_destroy_id(id);
+	return heard;
+}
+
+/* perftest's server listens anew between its two connections: on a loaded core that may take it
+ * some time. */
+static void test_waits_longer_for_a_listener_of_a_host_that_it_is_connected_with(void **state)
+{
+	struct rs_cm_msg rep = {.kind = RS_CM_REP, .local_id = 5, .qpn = 9};
+	struct rdma_event_channel *c = make_channel(), *first = make_channel();
+	struct rdma_cm_id *id;
+	struct rdma_conn_param p = {0};
+	struct rs_gsi_datagram d = {.src_qp = 1};
+	struct rdma_cm_event *e;
+
+	assert_int_equal(tries_without_a_listener(c), RS_CM_NOT_YET + 1);
+	id = ready(first, RDMA_PS_TCP);
+	make_qp(id);
+	assert_int_equal(rdma_connect(id, &p), 0);
+	memcpy(d.own, host_a, 16);
+	memcpy(d.peer, host_b, 16);
+	rep.remote_id = rs_cm_id(id)->local_id;
+	assert_int_equal(rs_cm_encode(&rep, d.mad), 0);
+	receive(&d);
+	assert_int_equal(rdma_get_cm_event(first, &e), 0);
+	assert_int_equal(e->event, RDMA_CM_EVENT_ESTABLISHED);
+	rdma_ack_cm_event(e);
+	assert_int_equal(tries_without_a_listener(c), RS_CM_NOT_YET_KNOWN + 1);
+	rdma_destroy_qp(id);
+	n_sent = 0;
+	rdma_destroy_id(id);
+	if (!n_sent)
+		time_passes();
+	d = crossed(&sent[0]);
+	receive(&d);
+	d = crossed(&sent[1]);
+	receive(&d);
+	rdma_destroy_event_channel(first);
+	rdma_destroy_event_channel(c);
+}
+
 static void test_holds_no_more_requests_than_its_backlog(void **state)
 {
 	struct rs_cm_msg m = {.kind = RS_CM_REQ, .service_id = (uint64_t)RDMA_PS_TCP << 16 | PORT};
@@ -671,6 +741,8 @@ int main(void)
 		cmocka_unit_test(test_random_bytes_are_no_messages),
 		cmocka_unit_test(test_connects_and_disconnects_over_a_lossy_network),
 		cmocka_unit_test(test_a_late_refusal_does_not_end_a_connection),
+		cmocka_unit_test(
+			test_waits_longer_for_a_listener_of_a_host_that_it_is_connected_with),
 		cmocka_unit_test(test_holds_no_more_requests_than_its_backlog),
 		cmocka_unit_test(test_gives_up_after_fifteen_tries),
 		cmocka_unit_test(test_hostile_messages_leave_what_can_be_destroyed),
