@@ -36,6 +36,9 @@ static const struct {
 	 "uverbs|"
 	 "ib_mad|ib_umad|idpf|enic|fbnic|gve|octeontx2|rvu_|sfc|atlantic|xsc|ixgbe|igb|tg3",
 	 RS_KERNEL_NIC},
+	{"ib_srp|ib_srpt|iser|isert|ipoib|ib_ipoib|nvme_rdma|nvmet_rdma|nvme_fabrics|rpcrdma|"
+	 "xprtrdma|svcrdma|rtrs_client|rtrs_server|ib",
+	 RS_KERNEL_ULP},
 };
 
 static const char faults[] =
@@ -45,7 +48,7 @@ static const char faults[] =
 	"rejected|lost|~request for reset|~reset begin|~reset event|"
 	"~reset requested|overflow|overrun|~table full|~buffer is full|dropping packet|dropping "
 	"request|dropped by|storm|"
-	"throttled|abnormal|bad|invalid|corrupt|corrupted|unsupported|mismatch|unable|cannot|can't|"
+	"throttled|abnormal|bad|corrupt|corrupted|mismatch|unable|"
 	"could not|couldn't|no space|not enough|insufficient|out of range|shut down|shutting down|"
 	"halted|panic|~machine "
 	"check|killed|degraded|unexpected|malicious|uncorrectable|uncorrected|"
@@ -53,7 +56,16 @@ static const char faults[] =
 	"safe mode|mis-configuration|~power fault|not ready|~not present|disagrees|~unknown symbol|"
 	"stopped|rebuild failed|unqualified|denied|syn flooding|unrecoverable|~detected "
 	"insufficient|"
-	"no more|exhausted|out of memory|~has failed|violation|poison|poisoned";
+	"no more|exhausted|out of memory|~has failed|violation|poison|poisoned|bogus|~err(-|~err -|"
+	"~err=-|ret:-|ret=-|ret = -|err = -|err: -|rc=-|rc = -|rc: -|~returned -";
+
+/* A fault, unless it is of what someone asked a driver for: a filter, a flow, a ring's size. */
+static const char refusals[] = "unsupported|invalid|cannot|can't|reject|rejects|login_rej|rej";
+static const char requests[] =
+	"flow|offload|offloading|vlan|ethtool|valid range|~valid values|~range is|filter|match|"
+	"~traffic classes|usecs|autoneg|~rx-|~tx-|channels|descriptor|~fec |flags|lro|dumps|"
+	"~tx rate|~tc key|media|neighbor|switchdev|~auto configuration|command|log size|"
+	"~using|dump";
 
 /* Of a slot; that a NIC's link is down is told by how often it is (host.c). */
 static const char slots[] = "link down|card not present";
@@ -88,8 +100,8 @@ static const char *begin(const char *low)
 	const char *p = k ? k + 8 : low;
 
 	if (*p == '[' &&
-	    (sscanf(p, "[ %u.%u]%n", &whole, &part, &n) == 2 ||
-	     sscanf(p, "[ +%u.%u]%n", &whole, &part, &n) == 2) &&
+	    (sscanf(p, "[ %9u.%u]%n", &whole, &part, &n) == 2 ||
+	     sscanf(p, "[ +%9u.%u]%n", &whole, &part, &n) == 2) &&
 	    n)
 		return p + n + strspn(p + n, " ");
 	/* dmesg -T */
@@ -136,7 +148,11 @@ enum rs_kernel_line rs_kernel_line(const char *text, enum rs_kernel_part *part)
 			return RS_KERNEL_CALM;
 		if (speakers[i].part == RS_KERNEL_PCI && has_one(p, slots))
 			return RS_KERNEL_FAULT;
-		return has_one(p, faults) ? RS_KERNEL_FAULT : RS_KERNEL_NONE;
+		if (has_one(p, faults))
+			return RS_KERNEL_FAULT;
+		if (has_one(p, refusals))
+			return has_one(p, requests) ? RS_KERNEL_CALM : RS_KERNEL_FAULT;
+		return RS_KERNEL_NONE;
 	}
 	return RS_KERNEL_NONE;
 }

@@ -20,6 +20,7 @@ enum rs_kernel_part {
 	RS_KERNEL_NET,
 	RS_KERNEL_MODULE,
 	RS_KERNEL_VF,
+	RS_KERNEL_ULP, /* who uses RDMA in the kernel: IPoIB, NVMe, iSER, SRP, NFS */
 };
 
 /* part: whose fault it is; NULL: not asked. */

@@ -1,10 +1,11 @@
-/* Levels of logs: glog, c10d, UCX, NCCL, libfabric, SPDK, Python, zerolog and logfmt. */
+/* Levels of logs: glog, c10d, UCX, NCCL, oneCCL, libfabric, SPDK, Python, zerolog and logfmt. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
 #include "audit/facts/level.h"
+#include "audit/facts/word_list.h"
 
 enum { LOOKED_AT = 200, WORD_MAX = 9 };
 
@@ -12,12 +13,13 @@ static const struct {
 	const char *word;
 	enum rs_level level;
 } levels[] = {
-	{"TRACE", RS_LEVEL_DEBUG},  {"DEBUG", RS_LEVEL_DEBUG},   {"DBG", RS_LEVEL_DEBUG},
-	{"DIAG", RS_LEVEL_DEBUG},   {"VERBOSE", RS_LEVEL_DEBUG}, {"INFO", RS_LEVEL_INFO},
-	{"NOTICE", RS_LEVEL_INFO},  {"INF", RS_LEVEL_INFO},      {"WARN", RS_LEVEL_WARN},
-	{"WARNING", RS_LEVEL_WARN}, {"WRN", RS_LEVEL_WARN},      {"ERROR", RS_LEVEL_ERROR},
-	{"ERR", RS_LEVEL_ERROR},    {"FATAL", RS_LEVEL_ERROR},   {"CRIT", RS_LEVEL_ERROR},
-	{"SEVERE", RS_LEVEL_ERROR}, {"PANIC", RS_LEVEL_ERROR},
+	{"TRACE", RS_LEVEL_DEBUG},   {"DEBUG", RS_LEVEL_DEBUG},   {"DBG", RS_LEVEL_DEBUG},
+	{"DIAG", RS_LEVEL_DEBUG},    {"VERBOSE", RS_LEVEL_DEBUG}, {"INFO", RS_LEVEL_INFO},
+	{"NOTICE", RS_LEVEL_INFO},   {"INF", RS_LEVEL_INFO},      {"WARN", RS_LEVEL_WARN},
+	{"WARNING", RS_LEVEL_WARN},  {"WRN", RS_LEVEL_WARN},      {"ERROR", RS_LEVEL_ERROR},
+	{"ERR", RS_LEVEL_ERROR},     {"FATAL", RS_LEVEL_ERROR},   {"CRIT", RS_LEVEL_ERROR},
+	{"SEVERE", RS_LEVEL_ERROR},  {"PANIC", RS_LEVEL_ERROR},   {"CCL_ERROR", RS_LEVEL_ERROR},
+	{"CCL_WARN", RS_LEVEL_WARN},
 };
 
 static enum rs_level by_initial(char c)
@@ -67,13 +69,56 @@ static bool is_set(const char *line, const char *p, size_t n)
 	bool capitals = true;
 
 	for (size_t i = 0; i < n; i++)
-		capitals &= isupper((unsigned char)p[i]) != 0;
+		capitals &= isupper((unsigned char)p[i]) || p[i] == '_';
 	if ((p - line >= 6 && !strncasecmp(p - 6, "level=", 6)) ||
 	    (p - line >= 8 && !strncasecmp(p - 8, "level\":\"", 8)))
 		return true;
 	if ((before == '<' && after == '>') || (before == '[' && after == ']'))
 		return true;
 	return capitals && strchr(" \t[(<*|:", before) && (!after || strchr(" \t])>*|:", after));
+}
+
+static bool begins(const char *text, const char *word)
+{
+	return !strncmp(text, word, strlen(word));
+}
+
+/* A verdict at a line's end, or with a reason behind. */
+static bool is_said(const char *p, const char *verdict)
+{
+	size_t n = strlen(verdict);
+
+	return !strncmp(p, verdict, n) && (!p[n] || !strncmp(p + n, " - ", 3));
+}
+
+enum rs_tick rs_tick_of(const char *line)
+{
+	/* in UTF-8: crosses, and ticks */
+	static const char *const fails[] = {
+		"\xe2\x9c\x97", "\xe2\x9c\x98", "\xe2\x9c\x96", "\xe2\x9d\x8c", "[FAIL]",
+		"[FAILED]",     "[NOT OK]",     "[CRITICAL]",   "FAIL: ",       "FAILED: ",
+		"CRITICAL: ",   "CRITICAL - ",  "CRIT - ",      "CRIT: ",       "PROBLEM: "};
+	static const char *const passes[] = {
+		"\xe2\x9c\x94", "\xe2\x9c\x93", "\xe2\x9c\x85",   "\xe2\x98\x91", "[OK]",
+		"[ OK ]",       "[PASS]",       "[PASSED]",       "[SUCCESS]",    "PASS: ",
+		"OK: ",         "PASSED: ",     "SUCCESS:  nhc:", "SUCCESS: ",    "OK - "};
+	const char *p = line + strspn(line, " \t");
+
+	for (unsigned i = 0; i < sizeof(fails) / sizeof(*fails); i++)
+		if (begins(p, fails[i]))
+			return RS_TICK_FAIL;
+	for (unsigned i = 0; i < sizeof(passes) / sizeof(*passes); i++)
+		if (begins(p, passes[i]))
+			return RS_TICK_PASS;
+	/* "mlx5_7 (rdma7): FAIL - 182 errors", "mlx5_9: OK", "GPU ECC Test: Passed" */
+	for (p = line; (p = strstr(p, ": ")); p++) {
+		if (is_said(p + 2, "FAIL") || is_said(p + 2, "FAILED") || is_said(p + 2, "Failed"))
+			return RS_TICK_FAIL;
+		if (is_said(p + 2, "OK") || is_said(p + 2, "PASS") || is_said(p + 2, "PASSED") ||
+		    is_said(p + 2, "Passed"))
+			return RS_TICK_PASS;
+	}
+	return RS_TICK_NONE;
 }
 
 /* "-E- text": ibdiagnet, flint and mstflint. */
@@ -91,6 +136,8 @@ enum rs_level rs_level_of(const char *line)
 
 	if (of_dashes(line))
 		return of_dashes(line);
+	if (rs_tick_of(line) == RS_TICK_FAIL)
+		return RS_LEVEL_ERROR;
 
 	while (*p && p - line < LOOKED_AT) {
 		size_t n = 0;
@@ -104,6 +151,13 @@ enum rs_level rs_level_of(const char *line)
 			n++;
 		if (p == line || p[-1] == '[' || p[-1] == ' ' || p[-1] == ':')
 			level = of_letter(line, p);
+		/* "2025-01-02 03:04:05.678: W external/xla": of XLA and TensorFlow */
+		if (!level && n == 1 && p - line > 2 && p[-1] == ' ' && p[-2] == ':' &&
+		    isdigit((unsigned char)p[-3]) && p[1] == ' ')
+			level = by_initial(*p);
+		/* "[E]" of GPFS and zap */
+		if (!level && n == 1 && p > line && p[-1] == '[' && p[1] == ']')
+			level = by_initial(*p);
 		if (!level && n <= WORD_MAX && is_set(line, p, n))
 			level = of_word(p, n);
 		if (level)
@@ -111,4 +165,78 @@ enum rs_level rs_level_of(const char *line)
 		p += n;
 	}
 	return RS_LEVEL_NONE;
+}
+
+bool rs_level_goes_on(const char *low)
+{
+	return rs_word_list_has(low,
+				"~falling back|~fall back to|~ignore import|~, ignoring|~skipping "
+				"import|~retrying with|~will proceed|~cap it to|~capping|~limiting "
+				"value|~limiting to|~reducing to|~clamp|~using default|~defaulting "
+				"to|~has no effect|deprecated|~will be ignored|~being ignored|"
+				"~ignoring event|~continue without|~, not dumping|~failed, using |"
+				"~tuning file|~/tuning_|~may not have completed yet|~ has yet to "
+				"be |~going to /tmp "
+				"instead|~userwarning:|~futurewarning:|~deprecationwarning:",
+				false);
+}
+
+bool rs_level_tries_again(const char *line)
+{
+	enum { BYTES = 512 };
+	char low[BYTES];
+	size_t n = 0;
+
+	if (rs_level_of(line) != RS_LEVEL_INFO)
+		return false;
+	for (; line[n] && n < sizeof(low) - 1; n++)
+		low[n] = (char)tolower((unsigned char)line[n]);
+	low[n] = '\0';
+	return rs_level_goes_on(low) ||
+	       rs_word_list_has(low, "retrying|~will retry|~attempting to|~failover on", false);
+}
+
+/* "expected: performance, and found: powersave": a check of a machine's health compared two values.
+ */
+static bool is_mismatch(const char *low)
+{
+	static const char *const exact[] = {"different than expected", "differs from expected",
+					    "not as expected",         "less than expected",
+					    "fewer than expected",     "below expected",
+					    "instead of expected"};
+	static const char *const found[] = {"found",    " got",    "actual",
+					    "detected", "present", "only "};
+	const char *p;
+
+	for (unsigned i = 0; i < sizeof(exact) / sizeof(*exact); i++)
+		if (strstr(low, exact[i]))
+			return true;
+	/* a value stands behind the word: "expected 8", "expected: x", "expected at least 4" */
+	p = strstr(low, "expected");
+	if (!p || (!isdigit((unsigned char)p[9]) && p[8] != ':' && strncmp(p + 8, " at least", 9) &&
+		   strncmp(p + 8, " to be", 6)))
+		return false;
+	for (unsigned i = 0; i < sizeof(found) / sizeof(*found); i++)
+		if (strstr(low, found[i]))
+			return true;
+	return false;
+}
+
+/* "WARNING: Interface 'a' discards: 317% | 'a.in'=4137;0:98;;0;": a plugin of a monitor, whose
+ * figures stand behind a bar. */
+static bool is_plugins(const char *low)
+{
+	const char *bar = strchr(low, '|');
+
+	return bar &&
+	       (!strncmp(low, "warning: ", 9) || !strncmp(low, "warning - ", 10) ||
+		!strncmp(low, "warn - ", 7)) &&
+	       (strchr(bar, '=') || !bar[1 + strspn(bar + 1, " ")]);
+}
+
+bool rs_level_compares(const char *low)
+{
+	return is_mismatch(low) || is_plugins(low) || !strncmp(low, "alert: ", 7) ||
+	       strstr(low, "slowdown is engaged") || strstr(low, "slowdown: active") ||
+	       strstr(low, " links down and ");
 }

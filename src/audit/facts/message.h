@@ -10,7 +10,7 @@
 #include "audit/facts/audit.h"
 
 enum {
-	RS_MESSAGE_PATTERNS = 48,  /* of a row, and its end */
+	RS_MESSAGE_PATTERNS = 64,  /* of a row, and its end */
 	RS_MESSAGE_LINES = 20000,  /* lines of one key that are kept; more say nothing new */
 	RS_MESSAGE_LITERAL_MIN = 4 /* bytes without '*' that a pattern has at least */
 };

@@ -21,7 +21,8 @@ static const struct rs_message rows[] = {
 			     "Couldn't enable GPUDirect RDMA", "for HMEM, disabling GDR",
 			     "Unable to use GIN: Peermem is not supported",
 			     "GDAKI not supported, please load Nvidia peermem",
-			     "GPUDirect RDMA is not supported", "GDR is not supported"),
+			     "GPUDirect RDMA is not supported", "GDR is not supported",
+			     "cannot allocate buffer on the specified memory type"),
 	},
 	{
 		.key = "gdr-md",
@@ -155,7 +156,7 @@ static const struct rs_message rows[] = {
 		.need_why = "whether both are there, and of one release",
 		.pattern = P("unable to open GDR driver", "gdr_pin_buffer failed",
 			     "could not load module *gdrdrv", "gdr_open() failed",
-			     "gdr_open failed", "GDRCopy*failed to open"),
+			     "gdr_open failed", "GDRCopy*failed to open", "as GDRCopy is disable"),
 	},
 
 	/* ---- Verbs calls, by their errno ---- */
@@ -275,12 +276,13 @@ static const struct rs_message rows[] = {
 		       "that. NCCL_CUMEM_ENABLE=0 or NCCL_P2P_DISABLE=1 tells whether it is all",
 		.need = "nvidia-smi topo -p2p r; docker inspect (IpcMode, PidMode)",
 		.need_why = "whether the GPUs may reach each other at all",
-		.pattern = P("cudaIpcGetMemHandle failed", "failed to open CUDA IPC handle",
-			     "cudaIpcOpenMemHandle*fail", "hipIpcOpenMemHandle*fail",
-			     "cuMemImportFromShareableHandle failed",
-			     "cuMemImportFromShareableHandle() failed",
-			     "p2p.cc:* NCCL WARN Cuda failure", "p2p.cc:* NCCL WARN failed to peer",
-			     "failed to peer with device"),
+		.pattern =
+			P("cudaIpcGetMemHandle failed", "failed to open CUDA IPC handle",
+			  "cudaIpcOpenMemHandle*fail", "hipIpcOpenMemHandle*fail",
+			  "failed to open ipc mem handle", "cuMemImportFromShareableHandle failed",
+			  "cuMemImportFromShareableHandle() failed",
+			  "p2p.cc:* NCCL WARN Cuda failure", "p2p.cc:* NCCL WARN failed to peer",
+			  "failed to peer with device"),
 	},
 	{
 		.key = "topology",
@@ -300,6 +302,7 @@ static const struct rs_message rows[] = {
 	},
 	{
 		.key = "topo-file",
+		.but = "NCCL INFO", /* a file of a cloud's own that need not be there */
 		.check = "N09",
 		.severity = MAJ,
 		.confidence = RS_HIGH,
@@ -339,6 +342,7 @@ static const struct rs_message rows[] = {
 		.check = "N18",
 		.severity = CRIT,
 		.confidence = RS_MEDIUM,
+		.but = "OutOfMemoryErrors", /* a counter of a protocol */
 		.title = "a GPU has too little free memory",
 		.why = "other processes hold it, or the job's size does not fit; the network is as "
 		       "it "
@@ -381,6 +385,16 @@ static const struct rs_message rows[] = {
 		.pattern = P("P2P is disabled between NVLINK connected GPUs"),
 	},
 
+	{
+		.key = "no-p2p",
+		.check = "N11",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "this kind of GPU has no P2P, and the launcher refuses to start with it",
+		.why = "the maker left it out of boards for desktops: ranks of one host exchange "
+		       "through host memory",
+		.pattern = P("support faster communication broadband via P2P"),
+	},
 	/* ---- What tools show: found by audit/read/shown_table.c ---- */
 	{
 		.key = "gpu-ecc",
@@ -439,6 +453,7 @@ static const struct rs_message rows[] = {
 		.check = "P14",
 		.severity = MAJ,
 		.confidence = RS_MEDIUM,
+		.against = "host geforce", /* has NVLink by a bridge alone */
 		.title = "an NVLink of a GPU is inactive",
 		.why = "fewer links carry less; on boards with NVSwitch none is spare",
 		.need = "nvidia-smi nvlink -s of all GPUs; dmesg | grep -i nvlink",

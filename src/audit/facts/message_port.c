@@ -47,6 +47,18 @@ static const struct rs_message rows[] = {
 		.pattern = P("Unexpected actual link speed", "Unexpected actual link width"),
 	},
 	{
+		.key = "ib-rising",
+		.check = "C07",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "ibdiagnet saw an error counter of a link rise while it ran",
+		.why = "what rises within a run is not of an old boot: a cable, a module or a "
+		       "connector fails now",
+		.need = "mlxlink of both ends with -m -c",
+		.need_why = "the link's bit errors, lanes and light",
+		.pattern = P("increased during the run (difference"),
+	},
+	{
 		.key = "ping-mtu",
 		.check = "R03",
 		.severity = MAJ,
@@ -63,6 +75,7 @@ static const struct rs_message rows[] = {
 	/* ---- Ports ---- */
 	{
 		.key = "port-state",
+		.but = "<info>", /* libfabric asks each provider */
 		.check = "H09",
 		.severity = CRIT,
 		.confidence = RS_HIGH,
@@ -140,6 +153,20 @@ static const struct rs_message rows[] = {
 
 	/* ---- The kernel's log ---- */
 	{
+		.key = "command-late",
+		.check = "P14",
+		.severity = MIN,
+		.confidence = RS_MEDIUM,
+		.title = "commands of a NIC completed only after their timeout: an interrupt was "
+			 "lost",
+		.why = "the driver found the answer by looking, not by an interrupt: in a guest "
+		       "the "
+		       "hypervisor's routing of interrupts, else the IOMMU's or the firmware",
+		.need = "dmesg | grep -iE 'no irq handler|EQE'; cat /proc/interrupts, twice",
+		.need_why = "whether the NIC's interrupts arrive",
+		.pattern = P("mlx5_core*recovered after timeout", "mlx5_core*Recovered * EQEs on"),
+	},
+	{
 		.key = "slot-power",
 		.check = "P14",
 		.severity = MAJ,
@@ -206,6 +233,29 @@ static const struct rs_message rows[] = {
 		.need = "lldp neighbours; the host's own ports",
 		.need_why = "what should be behind it",
 		.given = "message port-up",
+	},
+	{
+		.key = "port-wanted",
+		.general = true,
+		.check = "H09",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "a port is down whose description names a switch or a GPU host",
+		.why = "it was meant to be up: a path of the fabric, or a rail, is missing",
+		.need = "the state of the other end; the module and its light",
+		.need_why = "which end is missing, or whether the description is out of date",
+	},
+	{
+		.key = "port-protocol",
+		.general = true,
+		.check = "H09",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "a port has its link, and its line protocol is down",
+		.why = "no frame passes: a bundle that it waits for, a wrong encapsulation, or a "
+		       "switch that holds it back",
+		.need = "show interfaces of that port; the log",
+		.need_why = "what holds it",
 	},
 	{
 		.key = "port-errdisabled",
@@ -275,6 +325,7 @@ static const struct rs_message rows[] = {
 		.why = "most are rated for 70 or 75: beyond it lasers drift and bits are lost",
 		.need = "the module's own thresholds; fans and airflow",
 		.need_why = "its limit",
+		.pattern = P("Cable High Temperature"),
 	},
 	{
 		.key = "signal-bad",

@@ -147,6 +147,18 @@ static const struct rs_message rows[] = {
 		.need_why = "whether the link, the address or the AS number is wrong",
 	},
 	{
+		.key = "adjacency-down",
+		.check = "S16",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.general = true,
+		.title = "a neighbour of OSPF, IS-IS or LDP is not up",
+		.why = "no route passes over that link; one that stays in ExStart or Exchange "
+		       "often has another MTU at its end",
+		.need = "the same output a minute later; both ends' MTU, area and network type",
+		.need_why = "whether it comes up, and which setting differs",
+	},
+	{
 		.key = "bfd-down",
 		.check = "S16",
 		.severity = MAJ,
@@ -348,6 +360,18 @@ static const struct rs_message rows[] = {
 		       "spare",
 		.need = "show environment, or the vendor's like of it",
 		.need_why = "whether the slot is meant to be empty",
+	},
+	{
+		.key = "switch-card",
+		.check = "S17",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.general = true,
+		.title = "a card, a chip or a fabric plane of a switch does not work",
+		.why = "its ports are lost, or the planes that are left carry all that crosses "
+		       "the chassis",
+		.need = "show module, show chassis fabric summary, or the vendor's like of them",
+		.need_why = "which part, and whether it still is so",
 	},
 	{
 		.key = "switch-hardware",

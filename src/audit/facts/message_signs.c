@@ -27,6 +27,7 @@ static const struct rs_message rows[] = {
 	{.key = "port-up"},
 	{.key = "pfc-port-on"},
 	{.key = "driver-in-use"},
+	{.key = "gpu-p2p-can"},
 };
 
 PART(rs_messages_signs);

@@ -169,7 +169,9 @@ static const struct rs_message rows[] = {
 		.why = "what is too hot is slowed or shut down",
 		.need = "ipmitool sdr; fans and airflow",
 		.need_why = "which part",
-		.pattern = P("degrees C * | cr", "degrees C * | nr"),
+		.pattern = P("degrees C * | cr", "degrees C * | nr", "ALARM (CRIT)",
+			     "Lower Critical Threshold'", "Upper Critical Threshold'",
+			     "'Redundancy Lost'", "'Redundancy Degraded'"),
 	},
 	{
 		.key = "machine-event",
@@ -188,6 +190,20 @@ static const struct rs_message rows[] = {
 			  "Critical Interrupt * | Asserted",
 			  "Correctable ECC logging limit reached", "A bus fatal error was detected",
 			  "A non-fatal PCIe error", "A critical event has occurred on PCIe"),
+	},
+	{
+		.key = "machine-power",
+		.check = "P14",
+		.severity = RS_MINOR,
+		.confidence = RS_HIGH,
+		.title = "the machine's own log of events names a power supply that failed",
+		.why = "with one supply less, many machines slow their CPUs and GPUs; the log may "
+		       "be old",
+		.need = "ipmitool sdr type 'Power Supply'; ipmitool sel elist",
+		.need_why = "whether it is so now",
+		.pattern = P("Power Supply * | Failure detected | Asserted",
+			     "Power Supply * AC lost | Asserted",
+			     "Power Supply * | Redundancy Lost | Asserted"),
 	},
 	{
 		.key = "cpus-offline",
@@ -319,6 +335,18 @@ static const struct rs_message rows[] = {
 		       "peer-to-peer between its roots",
 		.need = "nvidia-smi topo -m; lspci -vvv | grep ACSCtl",
 		.need_why = "which",
+	},
+	{
+		.key = "gpu-p2p-refused",
+		.check = "P04",
+		.severity = MIN,
+		.confidence = RS_MEDIUM,
+		.title = "no GPU can reach another one's memory, says CUDA's test",
+		.why = "ACS, a virtual machine without its PCIe switches, a fabric manager that "
+		       "does not run, or cards without peer-to-peer",
+		.need = "nvidia-smi topo -p2p r; nvidia-smi topo -m; lspci -vvv | grep ACSCtl",
+		.need_why = "which",
+		.against = "message gpu-p2p-can",
 	},
 	{
 		.key = "offload-off",
@@ -725,6 +753,17 @@ static const struct rs_message rows[] = {
 		.why = "frames are lost on the way of sockets: a job's start and NET/Socket use it",
 		.need = "nstat, a minute later; ss -ti",
 		.need_why = "whether it rises, and towards which peers",
+	},
+	{
+		.key = "tcp-silent",
+		.check = "N17",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "a TCP connection gets no answer and sends the same bytes again and again",
+		.why = "its peer is gone, or no frame of this size comes through; each new try "
+		       "waits twice as long",
+		.need = "ping -M do -s 8972 PEER; ip -s link; the peer's log",
+		.need_why = "whether the peer lives, and whether large frames reach it",
 	},
 	{
 		.key = "rdma-off",

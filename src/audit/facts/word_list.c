@@ -32,3 +32,11 @@ bool rs_word_list_has(const char *low, const char *words, bool numbered)
 	}
 	return false;
 }
+
+bool rs_word_in(const char *const *list, const char *word, size_t n)
+{
+	for (unsigned i = 0; list[i]; i++)
+		if (strlen(list[i]) == n && !strncmp(list[i], word, n))
+			return true;
+	return false;
+}

@@ -3,6 +3,7 @@
 #define RS_AUDIT_FACTS_WORD_LIST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * low: a text in lower case. words: "one|two|~part"; a word stands apart from letters and digits,
@@ -10,5 +11,8 @@
  * anything one that does not end with a letter. words NULL: none.
  */
 bool rs_word_list_has(const char *low, const char *words, bool numbered);
+
+/* Is a word of n bytes one of a list that NULL ends? */
+bool rs_word_in(const char *const *list, const char *word, size_t n);
 
 #endif

@@ -48,7 +48,7 @@ uint32_t rs_config_diff_read(struct rs_audit *a, const struct rs_input *in)
 			continue;
 		rs_term_plain(l.text + 1, plain, sizeof(plain));
 		if (rs_term_in(ROCE_NEEDS, plain) && !rs_term_in("descr|remark", plain))
-			facts += rs_grid_say(a, in, l.number, l.text, "config-differs", NULL);
+			facts += rs_input_tell(a, in, l.number, l.text, "config-differs", NULL);
 	}
 	return facts;
 }

@@ -309,10 +309,10 @@ void rs_event_join(struct rs_event *e, const char *text)
 bool rs_event_maybe(const char *data, size_t size)
 {
 	static const char *const marks[] = {
-		"%",         "]: ",    "Event|", "#orchagent", "|W: ",     "|E: ",
-		"|C: ",      "ERR ",   "MAJOR:", "CRITICAL:",  "WARNING:", "MINOR:",
-		" fpc",      "TMNX: ", "BGP: ",  "OSPF: ",     "System: ", "/kernel: ",
-		"launchd: ", "<Warn:", "<Erro:", "<Crit:",     "d: "};
+		"%",      "]: ",    "Event|",    "#orchagent", "|W: ",      "|E: ",   "|C: ",
+		"ERR ",   "MAJOR:", "CRITICAL:", "WARNING:",   "MINOR:",    " fpc",   "TMNX: ",
+		"BGP: ",  "OSPF: ", "System: ",  "/kernel: ",  "launchd: ", "<Warn:", "<Erro:",
+		"<Crit:", "d: ",    " Major ",   " Minor ",    " Critical "};
 
 	for (unsigned i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		if (memmem(data, size, marks[i], strlen(marks[i])))
@@ -408,6 +408,8 @@ static const struct topic {
 	{"md5 digest|tcp auth|tcp md5", NULL,
 	 "wrong|missing| no md5|incorrect|unexpected|invalid|fail|without", NO_LEVEL, "bgp-down"},
 	{"mac limit|mac address limit|maximum mac", NULL, "reach|exceed", NO_LEVEL, "switch-full"},
+	{"link state|link status", "admin", "is down|to down", NO_LEVEL, "switch-port"},
+	{"misconnect|miswir|miscabl", NULL, "misconnect|miswir|miscabl", NO_LEVEL, "wiring-told"},
 	{"lldp|cabling|ptm |ptmd|topology check|wiring", "dcbx", DIFFERS "|fail|incorrect",
 	 NO_LEVEL, "wiring-told"},
 	{"lldp|topology change", "dcbx", "", DEBUG, NULL},
@@ -474,11 +476,13 @@ static const struct topic {
 	{"ptp| ntp|clock|synce|grandmaster|time sync|gnss|chrony", NULL,
 	 GONE "|" FAILS "|unsync|not sync|holdover|no server|drift|offset|degrad", NO_LEVEL,
 	 "switch-clock"},
-	{"crash|core dump|core file|coredump|panic|segfault|hap reset| died|unexpected "
+	{"received signal|crash|core dump|core file|coredump|panic|segfault|hap reset| "
+	 "died|unexpected "
 	 "reboot|process|"
 	 "service|container|daemon",
 	 NULL,
-	 "crash|core|panic|segfault|terminated|restarting|reset| died|fail|exited|not running|not "
+	 "crash|core|panic|segfault|received signal|aborting|terminated|restarting|reset| "
+	 "died|fail|exited|not running|not "
 	 "respond",
 	 NO_LEVEL, "switch-crash"},
 	{" ", "config|log in|commit", BAD, ERROR, "switch-event"},
@@ -555,7 +559,7 @@ static bool ended(const char *t)
 static bool well(const char *t)
 {
 	return rs_term_in(" up | ok | to good | to normal | to active | to full | inserted |"
-			  "established| online| in sync|success|completed| is reachable",
+			  "established| online| in sync|success|completed| passed | is reachable",
 			  t) &&
 	       !rs_term_in(FAILS
 			   "| down |mismatch|not ok|support|qualif|incompat|lost| loss|not "

@@ -22,6 +22,9 @@ bool rs_grid_port(const char *word, bool bare);
  * else a port's name among its keys tells. */
 uint32_t rs_grid_read_json(struct rs_audit *a, const struct rs_input *in, bool shown);
 
+/* The same of XML; an answer of NETCONF is a switch's, too. */
+uint32_t rs_grid_read_xml(struct rs_audit *a, const struct rs_input *in, bool shown);
+
 /* Takes the lines of a diff of two configurations that name what RoCE needs; how many facts. */
 uint32_t rs_config_diff_read(struct rs_audit *a, const struct rs_input *in);
 
@@ -30,10 +33,5 @@ bool rs_grid_aside(const char *port);
 
 /* The key of a row of a list of alarms; NULL: it names no severity, or says nothing grave. */
 const char *rs_grid_alarm(const char *text);
-
-/* Keeps a line as the message of this key, with the port or peer that it is of (NULL: none); how
- * many facts. */
-uint32_t rs_grid_say(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *text,
-		     const char *key, const char *entry);
 
 #endif

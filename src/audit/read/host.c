@@ -305,7 +305,12 @@ static int score_idle(const struct rs_input *in)
 	while (rs_line_next(in, &l) && l.number < 30)
 		if (idle_state(&l, &s, name, &latency, &disable))
 			return 70;
-	return rs_input_has(in, "Number of idle states:") ? 75 : 0;
+	/* whole, or cut out by grep */
+	return rs_input_has(in, "Number of idle states:") ||
+			       (rs_input_has(in, "Flags/Description:") &&
+				rs_input_has(in, "Latency:"))
+		       ? 75
+		       : 0;
 }
 
 static void idle_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, int state,

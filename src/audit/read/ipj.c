@@ -218,7 +218,7 @@ static int score_bond(const struct rs_input *in)
 static int read_bond(struct rs_audit *a, const struct rs_input *in)
 {
 	const char *base = strrchr(in->path, '/');
-	char subject[128], slaves[512] = "";
+	char subject[128], slaves[512] = "", aggregator[16] = "";
 	struct rs_line l = {0};
 
 	/* the file is called as the bond is; a dump may be called "bond0.txt" */
@@ -242,6 +242,12 @@ static int read_bond(struct rs_audit *a, const struct rs_input *in)
 				 *slaves ? " " : "", value);
 		else if (!strcmp(key, "MII Status") && *slaves && strcmp(value, "up"))
 			rs_input_add(a, in, l.number, NULL, subject, "slave_down", "%s",
+				     strrchr(slaves, ' ') ? strrchr(slaves, ' ') + 1 : slaves);
+		/* the active one's, or the first port's, comes first */
+		else if (!strcmp(key, "Aggregator ID") && !*aggregator)
+			snprintf(aggregator, sizeof(aggregator), "%s", value);
+		else if (!strcmp(key, "Aggregator ID") && *slaves && strcmp(value, aggregator))
+			rs_input_add(a, in, l.number, NULL, subject, "slave_apart", "%s",
 				     strrchr(slaves, ' ') ? strrchr(slaves, ' ') + 1 : slaves);
 	}
 	if (*slaves)

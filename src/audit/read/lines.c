@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "audit/read/reader.h"
-#include "audit/read/prompt.h"
+#include "audit/read/refusal.h"
 #include "audit/read/secrets.h"
 
 /* An ECMA-48 control sequence, ESC [ ... final byte: its length, 0 when it is none. */

@@ -192,12 +192,20 @@ static bool is_source(const char *line, const char *at, const char *end)
 	quoted = at > line && (at[-1] == '"' || at[-1] == '\'');
 	if (is_code(line) || is_glossed(line, at, end))
 		return true;
+	/* a script's comment on what fails without its next line: # ... with "UCX  ERROR ..." */
+	if (line[0] == '#' && line[1] == ' ' && memchr(line, '"', (size_t)(at - line)) &&
+	    strchr(end, '"'))
+		return true;
 	/* a test's name and its verdict */
 	if (n > 3 && !strcmp(line + n - 3, " ok"))
 		return true;
 	/* an argument: ("Failed to create QP", ...); JSON has a colon before its strings */
 	if (quoted && at > line + 1 && at[-2] == '(')
 		return true;
+	/* what an error's number means: failure 802 'system not yet initialized' */
+	if (quoted && at > line + 2 && at[-1] == '\'' && at[-2] == ' ' &&
+	    isdigit((unsigned char)at[-3]))
+		return false;
 	/* quoted by itself: "transport retry counter exceeded"; a key's value is none of these */
 	for (before = at - 1; quoted && before > line && before[-1] == ' ';)
 		before--;
@@ -345,21 +353,45 @@ static bool completion(struct rs_audit *a, const struct rs_input *in, const stru
 
 /* ---- Lines ---- */
 
+static void add(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *text,
+		const char *name, const char *of)
+{
+	char value[KEPT + 1];
+
+	snprintf(value, sizeof(value), "%s", text);
+	rs_secrets_hide(value);
+	rs_input_add(a, in, line, NULL, "message", name, "%s", value);
+	if (*of)
+		rs_input_add(a, in, line, NULL, "message_device", name, "%s", of);
+}
+
+uint32_t rs_input_tell(struct rs_audit *a, const struct rs_input *in, uint32_t line,
+		       const char *text, const char *key, const char *of)
+{
+	const struct rs_message *m;
+	uint32_t row = 0;
+
+	while ((m = rs_message_row(row)) && strcmp(m->key, key))
+		row++;
+	if (!m || !rs_message_room(a, row))
+		return 0;
+	add(a, in, line, text, key, m->check && of ? of : "");
+	return 1;
+}
+
 static void keep(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
 		 uint16_t row)
 {
 	const struct rs_message *m = rs_message_row(row);
-	char name[96], value[KEPT + 1], device[64];
+	char name[96], device[64] = "";
 
 	if (m->by_errno)
 		snprintf(name, sizeof(name), "%s/%d", m->key, errno_of(l->text));
 	else
 		snprintf(name, sizeof(name), "%s", m->key);
-	snprintf(value, sizeof(value), "%s", l->text);
-	rs_secrets_hide(value);
-	rs_input_add(a, in, l->number, NULL, "message", name, "%s", value);
-	if (m->check && device_in(l->text, device, sizeof(device)))
-		rs_input_add(a, in, l->number, NULL, "message_device", name, "%s", device);
+	if (m->check && !device_in(l->text, device, sizeof(device)))
+		*device = '\0';
+	add(a, in, l->number, l->text, name, device);
 }
 
 /* "I don't see GDRDMA": who asks after a good sign has not seen it. */

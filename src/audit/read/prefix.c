@@ -32,13 +32,14 @@ static void name_copy(char *out, const char *p, size_t n)
 	snprintf(out, RS_NAME_BYTES, "%.*s", (int)(n < RS_NAME_BYTES ? n : RS_NAME_BYTES - 1), p);
 }
 
-/* "2025-08-17T06:18:01.123Z ", "[2025-08-17 06:18:01,123] ", "06:18:01.5 ": 0 when it is none. */
+/* "2025-08-17T06:18:01.123Z ", "[2025-08-17 06:18:01,123] ", "2025/08/17 06:18:01 " of Go,
+ * "06:18:01.5 ": 0 when it is none. */
 static size_t clock_length(const char *text)
 {
 	const char *p = text + (*text == '[');
 	size_t n;
 
-	if (digits(p) == 4 && p[4] == '-' && digits(p + 5) == 2 && p[7] == '-' &&
+	if (digits(p) == 4 && (p[4] == '-' || p[4] == '/') && digits(p + 5) == 2 && p[7] == p[4] &&
 	    digits(p + 8) == 2 && (p[10] == 'T' || p[10] == ' '))
 		p += 11;
 	if (digits(p) != 2 || p[2] != ':' || digits(p + 3) != 2 || p[5] != ':' ||
@@ -187,6 +188,7 @@ void rs_prefix_learn(struct rs_prefix_habits *h, const char *text)
 	char mark;
 
 	h->lines += *text != '\0';
+	h->gang |= strstr(text, "pdsh -") || strstr(text, "clush -");
 	n = habit_name(text, &mark, &all);
 	if (!n)
 		return;
@@ -208,7 +210,8 @@ void rs_prefix_settle(struct rs_prefix_habits *h)
 	unsigned colon = 0, bar = 0;
 
 	for (unsigned i = 0; i < h->n; i++) {
-		if (h->seen[i].mark == ':' && h->seen[i].count >= 2)
+		/* who asks many hosts at once has a line of each */
+		if (h->seen[i].mark == ':' && (h->seen[i].count >= 2 || h->gang))
 			colon += h->seen[i].count;
 		if (h->seen[i].mark == '|' && h->seen[i].count >= 2)
 			bar += h->seen[i].count;

@@ -19,6 +19,7 @@ struct rs_prefix_habits {
 	} seen[RS_HABITS];
 	unsigned n, lines;
 	bool colon, bar; /* rs_prefix_settle(): the text has it */
+	bool gang;       /* a command that asks many hosts stands in the text */
 };
 
 struct rs_prefix {

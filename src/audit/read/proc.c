@@ -288,6 +288,20 @@ static int score_limits(const struct rs_input *in)
 	return 0;
 }
 
+void rs_memlock_of_job(struct rs_audit *a, const struct rs_input *in, uint32_t line)
+{
+	static const char *const launchers[] = {"srun", "mpirun", "kubectl", "docker", "podman",
+						"enroot", "pdsh", "ssh",
+						/* of `kubectl exec POD -- sh -c 'ulimit -l'` */
+						"sh -c"};
+
+	for (unsigned i = 0; in->command && i < sizeof(launchers) / sizeof(*launchers); i++)
+		if (strstr(in->command, launchers[i])) {
+			rs_input_add(a, in, line, NULL, "host", "memlock_job", "%s", launchers[i]);
+			return;
+		}
+}
+
 static void memlock(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *v,
 		    int64_t unit)
 {
@@ -298,6 +312,7 @@ static void memlock(struct rs_audit *a, const struct rs_input *in, uint32_t line
 		rs_input_add(a, in, line, NULL, "host", "memlock", "unlimited");
 	else if (end != v && n >= 0 && n < INT64_MAX / 1024)
 		rs_input_add(a, in, line, NULL, "host", "memlock", "%lld", n * unit);
+	rs_memlock_of_job(a, in, line);
 }
 
 static int read_limits(struct rs_audit *a, const struct rs_input *in)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/read/failure.h"
 #include "audit/read/readers.h"
 
 /* Said at the end of a run that went well, by nccl-tests, NCCL and perftest's kind of tools. */
@@ -63,7 +64,8 @@ static bool line_progress(struct rs_audit *a, const struct rs_input *in, const s
 		return true;
 	if (*l->text >= '0' && *l->text <= '9' && is_figure(a, in, l))
 		return true;
-	if (!is_end(l->text))
+	/* "NCCL Test Failed: Avg bus bandwidth is 9" */
+	if (!is_end(l->text) || rs_states_failure(l->text))
 		return false;
 	rs_input_add(a, in, l->number, NULL, "nccl", "finished", "%.200s", l->text);
 	return true;

@@ -22,21 +22,5 @@ bool rs_heading_find(const char *text, struct rs_prompt *out);
 bool rs_command_known(const char *text);
 /* ``` and ~~~ */
 bool rs_fence(const char *text);
-/* A line of a program or a script, by itself: a definition, an inclusion, the end of a loop. */
-bool rs_code(const char *text);
-/* A sentence that a person wrote. */
-bool rs_prose(const char *text);
-
-/* What a tool or a shell says instead of an output: the fact of an absence. */
-struct rs_refusal {
-	char what[256];   /* "/sys/...", "command/ibstat", "module/nvidia-peermem" */
-	const char *text; /* "No such file or directory" */
-};
-bool rs_refusal_find(const char *text, struct rs_refusal *out);
-/* Does this line say that something failed? Of logs and of people; counters and settings with
- * the word in their name do not. */
-bool rs_states_failure(const char *text);
-/* Does it say that a program broke off? That is no part of what a tool prints. */
-bool rs_ends_program(const char *text);
 
 #endif

@@ -16,8 +16,10 @@ static int score_rdma(const struct rs_input *in)
 	unsigned port;
 
 	while (rs_line_next(in, &l) && l.number < 30) {
-		if (sscanf(l.text, "link %63[A-Za-z0-9_-]/%u ", dev, &port) == 2 &&
-		    strchr(l.text, ' '))
+		int used = 0;
+
+		if (sscanf(l.text, "link %63[A-Za-z0-9_-]/%u%n", dev, &port, &used) == 2 &&
+		    (l.text[used] == ' ' || !l.text[used]))
 			return 88;
 		if (!strncmp(l.text, "netns exclusive", 15) || !strncmp(l.text, "netns shared", 12))
 			return 80;
@@ -79,22 +81,30 @@ static bool is_resource(const char *text)
 static int read_rdma(struct rs_audit *a, const struct rs_input *in)
 {
 	struct rs_line l = {0};
-	char dev[64], subject[80];
+	char dev[64], subject[80] = "";
+	bool open = false;
 
 	while (rs_line_next(in, &l)) {
 		unsigned port;
 		int used = 0;
 
+		/* `rdma -p`: what belongs to a link stands on indented lines below it */
+		if (open && l.indent) {
+			pairs(a, in, &l, subject, l.text);
+			continue;
+		}
+		open = false;
 		if (!strncmp(l.text, "netns ", 6)) {
 			rs_input_add(a, in, l.number, NULL, "host", "rdma_netns", "%.*s",
 				     (int)strcspn(l.text + 6, " "), l.text + 6);
 		} else if (sscanf(l.text, "link %63[A-Za-z0-9_-]/%u%n", dev, &port, &used) == 2 &&
-			   l.text[used] == ' ') {
+			   (l.text[used] == ' ' || !l.text[used])) {
 			snprintf(subject, sizeof(subject), "nic/%s", dev);
+			open = true;
 			if (is_resource(l.text))
 				rs_input_add(a, in, l.number, NULL, subject, "resource", "listed");
 			else
-				pairs(a, in, &l, subject, l.text + used + 1);
+				pairs(a, in, &l, subject, l.text + used);
 		} else if (sscanf(l.text, "%*u: %63[A-Za-z0-9_-]:%n", dev, &used) == 1 && used &&
 			   l.text[used] == ' ' && strstr(l.text, "node_type")) {
 			snprintf(subject, sizeof(subject), "nic/%s", dev);
@@ -202,9 +212,19 @@ const struct rs_reader rs_reader_rdma_json = {
 
 /* ---- ibstat ---- */
 
+/* "ibstat mlx5_0 | grep Rate": the command alone says of which device a line is. */
+static bool asked_of(const struct rs_input *in, char dev[64])
+{
+	return in->command && sscanf(in->command, "ibstat %63s", dev) == 1 && rs_is_rdma_name(dev);
+}
+
 static int score_ibstat(const struct rs_input *in)
 {
-	return rs_input_has(in, "CA '") && rs_input_has(in, "CA type") ? 92 : 0;
+	char dev[64];
+
+	if (rs_input_has(in, "CA '"))
+		return rs_input_has(in, "CA type") ? 92 : 0;
+	return asked_of(in, dev) ? 80 : 0;
 }
 
 static int read_ibstat(struct rs_audit *a, const struct rs_input *in)
@@ -220,6 +240,8 @@ static int read_ibstat(struct rs_audit *a, const struct rs_input *in)
 	char subject[96] = "", dev[64];
 	struct rs_line l = {0};
 
+	if (asked_of(in, dev))
+		snprintf(subject, sizeof(subject), "nic/%s", dev);
 	while (rs_line_next(in, &l)) {
 		char *key, *value;
 

@@ -77,6 +77,12 @@ int rs_input_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, c
 		 const char *subject, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 7, 8)));
 
+/* Adds a line as the message of this key (facts/message.h), its secrets hidden, and the device,
+ * port or peer that it is of (NULL, "": not said). How many facts; 0: there is no such message,
+ * or enough lines of it are kept. */
+uint32_t rs_input_tell(struct rs_audit *a, const struct rs_input *in, uint32_t line,
+		       const char *text, const char *key, const char *of);
+
 /* Does a line fit a pattern from its start? '*': anything; '#': digits; '&': hexadecimal digits;
  * '%': a word without blanks; a blank: blanks; all else is itself. What follows the pattern's end
  * may be anything. A pattern that begins with a blank takes indented lines, too. */

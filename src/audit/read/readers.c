@@ -97,6 +97,7 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_ibqueryerrors,
 	&rs_reader_ibportstate,
 	&rs_reader_perftest,
+	&rs_reader_bench_tables,
 	&rs_reader_tool_lines,
 	&rs_reader_ulimit,
 	&rs_reader_frames,

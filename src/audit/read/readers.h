@@ -99,11 +99,15 @@ extern const struct rs_reader rs_reader_ibv_devices;
 extern const struct rs_reader rs_reader_ibqueryerrors;
 extern const struct rs_reader rs_reader_ibportstate;
 extern const struct rs_reader rs_reader_perftest;
+extern const struct rs_reader rs_reader_bench_tables;
 extern const struct rs_reader rs_reader_tool_lines;
 extern const struct rs_reader rs_reader_ulimit;
 extern const struct rs_reader rs_reader_frames;
 extern const struct rs_reader rs_reader_frames_table;
 extern const struct rs_reader rs_reader_ucx_info;
 extern const struct rs_reader rs_reader_fi_info;
+
+/* A limit that a launcher's command printed is the job's own: srun, mpirun, kubectl exec. */
+void rs_memlock_of_job(struct rs_audit *a, const struct rs_input *in, uint32_t line);
 
 #endif

@@ -5,532 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include "audit/read/place.h"
-#include "audit/read/prompt.h"
-#include "audit/read/readers.h"
-#include "audit/read/segment.h"
+#include "audit/read/failure.h"
 #include "audit/read/grid.h"
+#include "audit/read/place.h"
+#include "audit/read/readers.h"
+#include "audit/read/refusal.h"
+#include "audit/read/segment_state.h"
 #include "audit/read/shown.h"
 #include "audit/read/states.h"
-#include "audit/read/unwrap.h"
-
-/* What a line is to the cutter. */
-enum kind {
-	TEXT,
-	BLANK,
-	PROMPT,
-	FENCE,
-	HEADING,
-	REFUSAL,
-	PROSE,
-	JOINED /* went into the line before: no line of its own */
-};
-
-/* How a name was found. */
-enum namer { BY_LOG, BY_PROMPT, BY_HEADING, BY_CONFIG, NAMERS };
-
-struct piece {
-	size_t at; /* in struct text's data */
-	uint32_t length, command;
-	uint16_t host;
-	uint8_t kind;
-	bool named;  /* a prompt says whose it is */
-	bool quoted; /* behind ">" */
-	bool config; /* a configuration says here whose it is */
-};
-
-struct name {
-	char name[RS_NAME_BYTES];
-	bool by[NAMERS];
-	uint16_t is; /* after settle_hosts(): the host that it stands for; 0: the text's own */
-};
-
-struct text {
-	struct rs_audit *a;
-	const struct rs_input *in;
-	struct rs_input joined; /* *in with broken lines joined, where there are some */
-	uint8_t *how;           /* of each line: enum rs_join */
-	struct rs_text_use *use;
-	struct rs_prefix_habits habits;
-	struct piece *piece;
-	uint32_t *order; /* pieces by host, then by line; those of host i from begin[i] */
-	uint32_t n, n_names, n_commands, commands_room, begin[RS_TEXT_HOSTS + 1];
-	char *data;          /* lines without prefixes, each with its end */
-	size_t size, indent; /* indent: of the block of code at hand (dedent()) */
-	struct name *name;   /* [0]: the text's own host */
-	char (*command)[RS_COMMAND_BYTES];
-	bool knew;
-	bool old_quotes; /* what is quoted is an older run of what follows it */
-};
-
-/* ---- Hosts ---- */
-
-/* "gpu01" and "gpu01.cluster.local" are one; an address is not cut. */
-static size_t short_length(const char *name)
-{
-	return isdigit((unsigned char)*name) ? strlen(name) : strcspn(name, ".");
-}
-
-static bool same_name(const char *x, const char *y)
-{
-	size_t n = short_length(x);
-
-	return n == short_length(y) && !strncasecmp(x, y, n);
-}
-
-/* Its number; 0: no name, or one that says nothing. */
-static uint16_t host_named(struct text *t, const char *name, enum namer by)
-{
-	if (!*name || !strncasecmp(name, "localhost", 9) || !strcmp(name, "host") ||
-	    strspn(name, "0123456789") == strlen(name))
-		return 0;
-	for (uint32_t i = 1; i < t->n_names; i++)
-		if (same_name(t->name[i].name, name)) {
-			t->name[i].by[by] = true;
-			return (uint16_t)i;
-		}
-	if (t->n_names == RS_TEXT_HOSTS)
-		return 0;
-	snprintf(t->name[t->n_names].name, RS_NAME_BYTES, "%.*s", (int)short_length(name), name);
-	t->name[t->n_names].by[by] = true;
-	return (uint16_t)t->n_names++;
-}
-
-/* A tag and the line's own name on one line: two names of one host. */
-static uint16_t both(struct text *t, const struct rs_prefix *p)
-{
-	uint16_t inner = host_named(t, p->inner, BY_LOG), outer;
-
-	if (!*p->outer)
-		return inner;
-	outer = host_named(t, p->outer, BY_LOG);
-	if (!inner || inner == outer)
-		return outer;
-	if (outer)
-		t->name[outer].is = inner;
-	return inner;
-}
-
-/*
- * Which names are hosts of their own: those of a sort that names several. One log beside one prompt
- * is one machine under two names (a container's and the host's).
- */
-static void settle_hosts(struct text *t)
-{
-	unsigned count[NAMERS] = {0};
-
-	for (uint32_t i = 1; i < t->n_names; i++)
-		for (int by = 0; by < NAMERS; by++)
-			count[by] += t->name[i].by[by] && !t->name[i].is;
-	for (uint32_t i = 1; i < t->n_names; i++) {
-		bool own = false;
-
-		if (t->name[i].is)
-			continue;
-		for (int by = 0; by < NAMERS; by++)
-			own |= t->name[i].by[by] && count[by] > 1;
-		t->name[i].is = own && !t->in->forced ? (uint16_t)i : 0;
-	}
-	for (uint32_t i = 1; i < t->n_names; i++)
-		t->name[i].is = t->name[t->name[i].is].is;
-}
-
-/* ---- Lines ---- */
-
-/* Takes escape sequences and ends of lines away; keeps what indents. *length of what is left. */
-static void clean(struct text *t, const char *from, size_t n, size_t *length)
-{
-	char *to = t->data + t->size;
-	size_t k = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		char c = from[i];
-
-		if (c == '\033') {
-			size_t e = i + 1;
-
-			if (e < n && from[e] == '[') {
-				for (e++; e < n && (from[e] < 0x40 || from[e] > 0x7e); e++)
-					;
-				i = e;
-				continue;
-			}
-			continue;
-		}
-		if (c == '\r' && i + 1 < n)
-			k = 0; /* written over, as progress bars do */
-		else if (c && c != '\r')
-			to[k++] = c;
-	}
-	to[k] = '\0';
-	*length = k;
-}
-
-static uint32_t keep_command(struct text *t, const char *command)
-{
-	if (!*command)
-		return 0;
-	if (t->n_commands == t->commands_room) {
-		uint32_t room = t->commands_room ? 2 * t->commands_room : 16;
-		void *more = realloc(t->command, room * sizeof(*t->command));
-
-		if (!more) {
-			t->a->err = -ENOMEM;
-			return 0;
-		}
-		t->command = more;
-		t->commands_room = room;
-	}
-	snprintf(t->command[t->n_commands], RS_COMMAND_BYTES, "%s", command);
-	return ++t->n_commands;
-}
-
-/* A sentence within an output is the output's: one of a person has a line of its own before it. */
-static bool stands_free(const struct text *t)
-{
-	uint8_t before = BLANK;
-
-	for (uint32_t i = t->n - 1; i-- > 0;) {
-		before = t->piece[i].kind;
-		if (before != JOINED)
-			break;
-	}
-	return before != TEXT && before != REFUSAL;
-}
-
-/* "hostname leaf1", "set system host-name leaf1": what a switch's configuration calls itself. */
-static bool config_name(const char *text, char *out)
-{
-	static const char *const keys[] = {"hostname ", "switchname ", "sysname ",
-					   "set system host-name ", "nv set system hostname "};
-
-	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		size_t n = strlen(keys[i]), m;
-
-		if (strncmp(text, keys[i], n))
-			continue;
-		text += n;
-		text += *text == '"';
-		m = strcspn(text, " \t\";");
-		if (!m || m >= RS_NAME_BYTES || strlen(text) > m + 1)
-			return false;
-		snprintf(out, RS_NAME_BYTES, "%.*s", (int)m, text);
-		return true;
-	}
-	return false;
-}
-
-/* An empty prompt at an output's end, "gpu01:~$ ", counts as one, too. */
-static void classify(struct text *t, struct piece *p, char *text)
-{
-	char *own = text + strspn(text, " \t");
-	bool indented = own - text > 3;
-	struct rs_refusal refusal;
-	struct rs_prompt prompt;
-	char name[RS_NAME_BYTES];
-
-	if (!*own) {
-		p->kind = BLANK;
-	} else if (own == text && config_name(own, name)) {
-		p->host = host_named(t, name, BY_CONFIG);
-		p->config = p->host != 0;
-	} else if (rs_fence(own)) {
-		p->kind = FENCE;
-	} else if (rs_refusal_find(own, &refusal)) {
-		p->kind = REFUSAL;
-	} else if (!indented && rs_prompt_find(own, &prompt)) {
-		p->host = host_named(t, prompt.host, BY_PROMPT);
-		p->named = p->host != 0;
-		if (prompt.strip) {
-			memmove(own, own + prompt.strip, strlen(own + prompt.strip) + 1);
-			p->length -= (uint32_t)prompt.strip;
-			return;
-		}
-		p->kind = PROMPT;
-		p->command = keep_command(t, prompt.command);
-	} else if (own == text && rs_heading_find(own, &prompt)) {
-		p->kind = HEADING;
-		p->host = host_named(t, prompt.host, BY_HEADING);
-		p->command = keep_command(t, prompt.command);
-	} else if (own == text && stands_free(t) && rs_prose(own)) {
-		p->kind = PROSE;
-	}
-}
-
-/* One ">" before a command alone is a prompt; before several lines it is a quote. */
-static bool quoted(const char *from, size_t left)
-{
-	const char *end = memchr(from, '\n', left);
-
-	return *from == '>' && end && end + 1 < from + left && end[1] == '>';
-}
-
-/* A post's block of code is indented as a whole: a prompt tells by how much, up to a line before
- * that. */
-static size_t dedent(struct text *t, char *text, size_t length)
-{
-	size_t blanks = strspn(text, " \t");
-	struct rs_prompt prompt;
-
-	if (t->indent && text[blanks] && blanks < t->indent)
-		t->indent = 0;
-	if (!t->indent && (blanks > 3 || *text == '\t') && !strchr(">+%", text[blanks]) &&
-	    rs_prompt_find(text + blanks, &prompt))
-		t->indent = blanks;
-	if (blanks > t->indent)
-		blanks = t->indent;
-	if (blanks)
-		memmove(text, text + blanks, length - blanks + 1);
-	return length - blanks;
-}
-
-static void line_add(struct text *t, const char *from, size_t left, size_t n, bool *in_quote)
-{
-	struct piece *p = &t->piece[t->n++];
-	struct rs_prefix prefix;
-	char *text = t->data + t->size;
-	size_t length;
-
-	*p = (struct piece){.at = t->size};
-	if (t->how[t->n - 1]) {
-		p->kind = JOINED;
-		t->data[t->size++] = '\n';
-		return;
-	}
-	clean(t, from, n, &length);
-	*in_quote = *text == '>' && (*in_quote || quoted(from, left));
-	p->quoted = *in_quote;
-	rs_prefix_find(&t->habits, text, &prefix);
-	/* one line behind ">" is a quote as well, unless it is a command behind a prompt */
-	if (*text == '>' && !*in_quote && rs_command_known(text + 1 + strspn(text + 1, " ")))
-		prefix.strip = 0;
-	if (prefix.strip) {
-		memmove(text, text + prefix.strip, length - prefix.strip + 1);
-		length -= prefix.strip;
-	}
-	while (length && isspace((unsigned char)text[length - 1]))
-		text[--length] = '\0';
-	length = dedent(t, text, length);
-	p->length = (uint32_t)length;
-	p->host = both(t, &prefix);
-	classify(t, p, text);
-	text[p->length] = '\n';
-	t->size += p->length + 1u;
-	t->use->use[t->n - 1] = p->kind == BLANK ? RS_LINE_BLANK : RS_LINE_STRANGE;
-}
-
-static uint32_t count_lines(const char *data, size_t size)
-{
-	uint32_t n = 0;
-
-	for (const char *p = data, *end = data + size; p < end; n++) {
-		p = memchr(p, '\n', (size_t)(end - p));
-		p = p ? p + 1 : end;
-	}
-	return n;
-}
-
-static void each_line(struct text *t,
-		      void (*act)(struct text *, const char *, size_t, size_t, bool *))
-{
-	const char *p = t->in->data, *end = p + t->in->size;
-	bool state = false;
-
-	while (p < end) {
-		const char *next = memchr(p, '\n', (size_t)(end - p));
-
-		act(t, p, (size_t)(end - p), (size_t)((next ? next : end) - p), &state);
-		p = next ? next + 1 : end;
-	}
-}
-
-enum { LEARN_BYTES = 512 };
-
-static void learn(struct text *t, const char *from, size_t left, size_t n, bool *state)
-{
-	char text[LEARN_BYTES];
-
-	(void)left, (void)state;
-	snprintf(text, sizeof(text), "%.*s", (int)(n < sizeof(text) ? n : sizeof(text) - 1), from);
-	rs_prefix_learn(&t->habits, text);
-}
-
-static struct rs_text_use *use_new(struct rs_audit *a, const char *path, uint32_t lines)
-{
-	struct rs_text_use *u = rs_arena_alloc(a->arena, 1, sizeof(*u));
-
-	if (!u || !(u->use = calloc(lines + 1u, 1)))
-		return NULL;
-	u->path = rs_audit_text(a, "%s", path);
-	u->lines = lines;
-	return u;
-}
-
-static void text_free(struct text *t)
-{
-	if (t->use)
-		free(t->use->use);
-	if (t->use)
-		t->use->use = NULL;
-	if (t->in == &t->joined)
-		free((void *)(uintptr_t)t->joined.data);
-	free(t->how);
-	free(t->piece);
-	free(t->order);
-	free(t->data);
-	free(t->name);
-	free(t->command);
-	free(t);
-}
-
-/* A reply quotes the log of the run before, and has the log of the newest of its own: the same
- * library's lines stand in both. */
-static bool quotes_are_old(const struct text *t)
-{
-	enum { OWN = 2 };
-	unsigned n[2][RS_RECORDS] = {{0}};
-
-	for (uint32_t i = 0; i < t->n; i++) {
-		const struct piece *p = &t->piece[i];
-
-		if (p->kind == TEXT)
-			n[p->quoted][rs_record_of(t->data + p->at, p->length)]++;
-	}
-	return (n[1][RS_RECORD_NCCL] && n[0][RS_RECORD_NCCL] >= OWN) ||
-	       (n[1][RS_RECORD_UCX] && n[0][RS_RECORD_UCX] >= OWN);
-}
-
-/* Joins what a terminal or a mailer broke. */
-static int unwrap(struct text *t, const struct rs_input *in, uint32_t lines)
-{
-	t->how = calloc(lines + 1u, 1);
-	if (!t->how)
-		return -ENOMEM;
-	if (!rs_unwrap_find(in->data, in->size, t->how, lines))
-		return 0;
-	t->joined = *in;
-	t->joined.data = rs_unwrap_join(in->data, in->size, t->how, &t->joined.size);
-	if (!t->joined.data)
-		return -ENOMEM;
-	t->in = &t->joined;
-	return 0;
-}
-
-static struct text *text_new(struct rs_audit *a, const struct rs_input *in)
-{
-	uint32_t lines = count_lines(in->data, in->size);
-	struct text *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		return NULL;
-	t->a = a;
-	t->in = in;
-	t->use = use_new(a, in->path, lines);
-	t->piece = calloc(lines + 1u, sizeof(*t->piece));
-	t->data = unwrap(t, in, lines) ? NULL : malloc(t->in->size + lines + 2);
-	t->name = calloc(RS_TEXT_HOSTS, sizeof(*t->name));
-	if (!t->use || !t->piece || !t->data || !t->name) {
-		text_free(t);
-		return NULL;
-	}
-	t->n_names = 1;
-	each_line(t, learn);
-	rs_prefix_settle(&t->habits);
-	each_line(t, line_add);
-	t->data[t->size] = '\0';
-	t->old_quotes = quotes_are_old(t);
-	settle_hosts(t);
-	return t;
-}
-
-/* Pieces by host, each host's in their order. */
-static int order_pieces(struct text *t)
-{
-	t->order = malloc((t->n + 1u) * sizeof(*t->order));
-	if (!t->order)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < t->n; i++)
-		t->begin[t->piece[i].host + 1]++;
-	for (uint32_t h = 0; h < RS_TEXT_HOSTS; h++)
-		t->begin[h + 1] += t->begin[h];
-	for (uint32_t i = t->n; i-- > 0;)
-		t->order[--t->begin[t->piece[i].host + 1]] = i;
-	/* begin[h + 1] went down to where h begins */
-	memmove(t->begin, t->begin + 1, RS_TEXT_HOSTS * sizeof(*t->begin));
-	t->begin[RS_TEXT_HOSTS] = t->n;
-	return 0;
-}
-
-enum { FEW_NAMES = 64 /* that each line is compared with */ };
-
-/* "gpu01: text", "gpu01 pid 12: text" of a host that another line names. */
-static uint16_t leading(const struct text *t, const struct piece *p)
-{
-	const char *text = t->data + p->at;
-
-	for (uint32_t i = 1; i < t->n_names; i++) {
-		size_t n = strlen(t->name[i].name);
-
-		if (n < p->length && !strncmp(text, t->name[i].name, n) &&
-		    (!strncmp(text + n, ": ", 2) || !strncmp(text + n, " pid ", 5)))
-			return t->name[i].is;
-	}
-	return 0;
-}
-
-/* What may stand before a configuration's name, and is of it. */
-static bool opens_config(const struct text *t, const struct piece *p)
-{
-	const char *text = t->data + p->at;
-
-	return p->kind == BLANK || *text == '!' || !strncmp(text, "version ", 8);
-}
-
-/* Several configurations in one text: each begins some lines before its name, the first of a block
- * with the block. */
-static void spread_configs(struct text *t)
-{
-	bool first = true;
-
-	for (uint32_t i = 0; i < t->n; i++) {
-		struct piece *p = &t->piece[i];
-		uint32_t k = i;
-
-		if (p->kind == FENCE || p->kind == PROMPT || p->kind == HEADING)
-			first = true;
-		if (!p->config || !t->name[p->host].is)
-			continue;
-		while (k && t->piece[k - 1].kind != FENCE && t->piece[k - 1].kind != PROMPT &&
-		       t->piece[k - 1].kind != HEADING && !t->piece[k - 1].config &&
-		       (first || opens_config(t, &t->piece[k - 1])))
-			k--;
-		if (k < i) {
-			t->piece[k].config = true;
-			t->piece[k].host = p->host;
-		}
-		first = false;
-	}
-}
-
-/* What a prompt, a heading or a configuration names holds until the next, or until a fence. */
-static void spread_hosts(struct text *t)
-{
-	uint16_t now = 0;
-
-	spread_configs(t);
-
-	for (uint32_t i = 0; i < t->n; i++) {
-		struct piece *p = &t->piece[i];
-		uint16_t own = t->name[p->host].is;
-
-		if (p->kind == PROMPT || p->named || (p->kind == HEADING && p->host) ||
-		    (p->config && own))
-			now = own;
-		if (!own && t->n_names < FEW_NAMES && p->kind == TEXT)
-			own = leading(t, p);
-		p->host = own ? own : now;
-	}
-}
+#include "audit/read/told.h"
 
 /* ---- Segments ---- */
 
@@ -540,26 +23,7 @@ struct segment {
 	bool fenced, prose;
 };
 
-/* The lines of one host in order: their text, and which lines of the file they are. */
-struct stream {
-	struct text *t;
-	const char *host;
-	char *data;
-	size_t *start; /* of each line in data */
-	uint32_t *number;
-	uint8_t *kind;
-	uint32_t *command;
-	bool *kept;  /* a reader of segments took it */
-	bool *code;  /* of a program or a script */
-	bool *whole; /* of a document that was used as a whole */
-	uint32_t n;
-	uint64_t marks, braced;
-	bool old;                               /* quotes of an older run */
-	const struct rs_reader *taker, *except; /* who took the last; who is not asked */
-	struct rs_line line;                    /* at hand: too large for the stack of each call */
-};
-
-static void stream_free(struct stream *s)
+static void stream_free(struct rs_stream *s)
 {
 	free(s->data);
 	free(s->start);
@@ -568,17 +32,19 @@ static void stream_free(struct stream *s)
 	free(s->command);
 	free(s->kept);
 	free(s->code);
+	free(s->told);
 	free(s->whole);
 }
 
 /* old: the lines that are quotes of an older run, or the others. */
-static int stream_new(struct stream *s, struct text *t, uint16_t host, bool old)
+static int stream_new(struct rs_stream *s, struct rs_text *t, uint16_t host, bool old)
 {
 	const uint32_t *order = t->order + t->begin[host];
 	uint32_t n = t->begin[host + 1] - t->begin[host];
 	size_t size = 0;
 
-	*s = (struct stream){.t = t, .host = host ? t->name[host].name : t->in->host, .old = old};
+	*s = (struct rs_stream){
+		.t = t, .host = host ? t->name[host].name : t->in->host, .old = old};
 	if (!n)
 		return 0;
 	for (uint32_t i = 0; i < n; i++)
@@ -590,22 +56,23 @@ static int stream_new(struct stream *s, struct text *t, uint16_t host, bool old)
 	s->command = malloc(n * sizeof(*s->command));
 	s->kept = calloc(n, sizeof(*s->kept));
 	s->code = calloc(n, sizeof(*s->code));
+	s->told = calloc(n, sizeof(*s->told));
 	s->whole = calloc(n, sizeof(*s->whole));
 	if (!s->data || !s->start || !s->number || !s->kind || !s->command || !s->kept ||
-	    !s->code || !s->whole)
+	    !s->code || !s->told || !s->whole)
 		return -ENOMEM;
 	size = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct piece *p = &t->piece[order[i]];
+		const struct rs_piece *p = &t->piece[order[i]];
 
-		if (p->kind == JOINED || (t->old_quotes && p->quoted) != old)
+		if (p->kind == RS_PIECE_JOINED || (t->old_quotes && p->quoted) != old)
 			continue;
 		s->start[s->n] = size;
 		s->number[s->n] = order[i] + 1;
 		s->kind[s->n] = p->kind;
 		s->command[s->n++] = p->command;
 		/* a refusal is no output: its line is there, and empty */
-		if (p->kind != REFUSAL) {
+		if (p->kind != RS_PIECE_REFUSAL) {
 			memcpy(s->data + size, t->data + p->at, p->length);
 			size += p->length;
 		}
@@ -614,18 +81,6 @@ static int stream_new(struct stream *s, struct text *t, uint16_t host, bool old)
 	s->start[s->n] = size;
 	s->data[size] = '\0';
 	return 0;
-}
-
-/* Line i of a stream, as readers see lines. */
-static void line_at(const struct stream *s, uint32_t i, struct rs_line *l)
-{
-	struct rs_input one = {.data = s->data + s->start[i],
-			       .size = s->start[i + 1] - s->start[i]};
-
-	l->next = 0;
-	l->number = 0;
-	rs_line_next(&one, l);
-	l->number = i + 1;
 }
 
 /* Patterns by the first byte of the lines that they fit: most lines fit none. */
@@ -659,7 +114,7 @@ static const struct rs_reader *beginner(const struct signs *g, const struct rs_l
 	return NULL;
 }
 
-static bool has_text(const struct stream *s, const struct segment *g)
+static bool has_text(const struct rs_stream *s, const struct segment *g)
 {
 	for (uint32_t i = g->first; i < g->first + g->n; i++)
 		if (s->start[i + 1] - s->start[i] > 1)
@@ -667,7 +122,7 @@ static bool has_text(const struct stream *s, const struct segment *g)
 	return false;
 }
 
-static void segment_input(struct stream *s, const struct segment *g, struct rs_input *in)
+static void segment_input(struct rs_stream *s, const struct segment *g, struct rs_input *in)
 {
 	*in = *s->t->in;
 	in->host = s->host;
@@ -681,7 +136,7 @@ static void segment_input(struct stream *s, const struct segment *g, struct rs_i
 }
 
 /* The segment's text with an end of its own; NULL: no memory. */
-static char *segment_text(const struct stream *s, const struct segment *g, struct rs_input *in)
+static char *segment_text(const struct rs_stream *s, const struct segment *g, struct rs_input *in)
 {
 	size_t from = s->start[g->first], n = s->start[g->first + g->n] - from;
 	char *copy = malloc(n + 1);
@@ -702,12 +157,32 @@ static void mark(struct rs_text_use *u, uint32_t line, enum rs_line_use as)
 		u->use[line - 1] = (uint8_t)as;
 }
 
-static void mark_segment(struct stream *s, const struct segment *g, enum rs_line_use as, bool kept)
+static void mark_segment(struct rs_stream *s, const struct segment *g, enum rs_line_use as,
+			 bool kept)
 {
 	for (uint32_t i = g->first; i < g->first + g->n; i++) {
 		mark(s->t->use, s->number[i], as);
 		s->kept[i] = kept;
 	}
+}
+
+/* "cat" of a pattern of one '*': a line a device, in an order that does not tell which: the first
+ * of "mlx5_*" is "mlx5_[1]". */
+static int places_of_pattern(struct rs_audit *a, const struct rs_input *in, const char *path)
+{
+	const char *star = strchr(path, '*');
+	struct rs_line *l = calloc(1, sizeof(*l));
+	char one[RS_COMMAND_BYTES];
+	int added = 0;
+
+	for (unsigned k = 1; l && rs_line_next(in, l);)
+		if (*l->text) {
+			snprintf(one, sizeof(one), "%.*s[%u]%s", (int)(star - path), path, k++,
+				 star + 1);
+			added += rs_place_add(a, in, l->number, one, l->text);
+		}
+	free(l);
+	return added;
 }
 
 /* "cat PATH..." of sysfs or procfs: a line a path, or all of it the only path's. */
@@ -727,6 +202,8 @@ static bool places(struct rs_audit *a, const struct rs_input *in)
 		known += rs_place_known(word[i]);
 	if (!known)
 		return false;
+	if (n == 2 && strchr(word[1], '*') && strchr(word[1], '*') == strrchr(word[1], '*'))
+		return places_of_pattern(a, in, word[1]) > 0;
 	if (n == 2) {
 		text = strndup(in->data, in->size);
 		if (text && text[strspn(text, " \t\r\n")])
@@ -743,7 +220,8 @@ static bool places(struct rs_audit *a, const struct rs_input *in)
 }
 
 /* Offers the segment to readers; the one that made facts of it. */
-static const struct rs_reader *offer(struct stream *s, const struct rs_input *in, uint32_t *facts)
+static const struct rs_reader *offer(struct rs_stream *s, const struct rs_input *in,
+				     uint32_t *facts)
 {
 	const struct rs_reader *reader[RS_SEGMENT_TRIES];
 	struct rs_audit *a = s->t->a;
@@ -774,7 +252,7 @@ static const struct rs_reader *offer(struct stream *s, const struct rs_input *in
 }
 
 /* 1: a reader kept it. */
-static bool give(struct stream *s, const struct segment *g)
+static bool give(struct rs_stream *s, const struct segment *g)
 {
 	struct rs_input in;
 	const struct rs_reader *reader;
@@ -806,183 +284,28 @@ static bool give(struct stream *s, const struct segment *g)
 }
 
 /* By paragraphs, where the whole is not one thing. */
-static void give_parts(struct stream *s, const struct segment *g)
+static void give_parts(struct rs_stream *s, const struct segment *g)
 {
 	uint32_t end = g->first + g->n;
 
 	for (uint32_t i = g->first; i < end && !s->t->a->err; i++) {
 		struct segment part = {.first = i, .command = g->command};
 
-		if (s->kind[i] == BLANK || s->kind[i] == PROSE)
+		if (s->kind[i] == RS_PIECE_BLANK || s->kind[i] == RS_PIECE_PROSE)
 			continue;
-		while (i < end && s->kind[i] != BLANK && s->kind[i] != PROSE)
+		while (i < end && s->kind[i] != RS_PIECE_BLANK && s->kind[i] != RS_PIECE_PROSE)
 			i++;
 		part.n = i - part.first;
 		give(s, &part);
 	}
 }
 
-enum { CODE_LINES = 3, CODE_GAP = 24 /* lines between two that show it */ };
-
-/* A line that only a log has, though a program may stand around it. */
-static bool of_log(const char *text)
-{
-	return (strstr(text, " NCCL INFO ") || strstr(text, " NCCL WARN ")) && !strchr(text, '"');
-}
-
-static void mark_code(struct stream *s, uint32_t first, uint32_t last)
-{
-	for (uint32_t i = first; i <= last; i++) {
-		line_at(s, i, &s->line);
-		s->code[i] = !of_log(s->line.text);
-	}
-}
-
-static bool is_help_file(struct stream *s)
-{
-	for (uint32_t i = 0; i < s->n && i < 40; i++) {
-		line_at(s, i, &s->line);
-		if (!strncmp(s->line.text, "# -*- text -*-", 14) ||
-		    strstr(s->line.text, "general help file for Open MPI"))
-			return true;
-	}
-	return false;
-}
-
-/* A document of JSON begins: a brace or a bracket alone, or with the first key. */
-static bool opens_json(const char *text)
-{
-	if (*text != '{' && *text != '[')
-		return false;
-	text++;
-	text += strspn(text, " {[");
-	return !*text || *text == '"';
-}
-
-/* Counts the braces of a line outside of strings; false: it ends within a string. */
-static bool braces(const char *text, int *depth)
-{
-	bool string = false;
-
-	for (; *text; text++) {
-		if (string) {
-			if (*text == '\\' && text[1])
-				text++;
-			else
-				string = *text != '"';
-		} else if (*text == '"') {
-			string = true;
-		} else {
-			*depth += (*text == '{' || *text == '[') - (*text == '}' || *text == ']');
-		}
-	}
-	return !string;
-}
-
-/* A key behind a brace, a string or a number behind a bracket: not what a program has there. */
-static bool is_member(const char *p, char opened)
-{
-	size_t n;
-
-	p += strspn(p, " ");
-	if (*p != '"')
-		return opened == '[' ? *p && strchr("{[]-0123456789", *p) : *p == '}';
-	n = strcspn(p + 1, "\"");
-	return opened == '[' || (p[1 + n] && p[2 + n + strspn(p + 2 + n, " ")] == ':');
-}
-
-/* Behind the braces of line i, or in the next line. */
-static bool json_goes_on(struct stream *s, uint32_t i)
-{
-	size_t n;
-	char opened;
-
-	line_at(s, i, &s->line);
-	n = strspn(s->line.text, "{[ ");
-	while (n && s->line.text[n - 1] == ' ')
-		n--;
-	opened = s->line.text[n - 1];
-	if (s->line.text[n])
-		return is_member(s->line.text + n, opened);
-	while (++i < s->n && s->kind[i] == BLANK)
-		;
-	if (i == s->n)
-		return false;
-	line_at(s, i, &s->line);
-	return (*s->line.text && strchr("{[", *s->line.text)) || is_member(s->line.text, opened);
-}
-
-/* The last line of the document of JSON that begins at line i; i: none does, or it does not end. */
-static uint32_t json_end(struct stream *s, uint32_t i)
-{
-	struct rs_line *l = &s->line;
-	int depth = 0;
-
-	line_at(s, i, l);
-	if (!opens_json(l->text) || !json_goes_on(s, i))
-		return i;
-
-	/* braces that do not close are looked through a few times at most */
-	for (uint32_t k = i; k < s->n && s->braced < 8 * (uint64_t)s->n; k++, s->braced++) {
-		if (s->kind[k] == PROMPT || s->kind[k] == FENCE)
-			return i;
-		line_at(s, k, l);
-		if (!braces(l->text, &depth))
-			return i;
-		if (depth <= 0)
-			return k;
-	}
-	return i;
-}
-
-/*
- * A program that prints what a tool prints has not printed it: lines between definitions,
- * inclusions and ends of loops are a program's, where several stand close to each other. What a
- * trace of calls quotes is none.
- */
-static void find_code(struct stream *s)
-{
-	uint32_t first = 0, last = 0, shows = 0, gap = 0;
-	struct rs_line *l = &s->line;
-	bool quoted = false;
-
-	/* the help texts of Open MPI's own sources hold each message that it has */
-	if (s->n && is_help_file(s)) {
-		memset(s->code, true, s->n * sizeof(*s->code));
-		return;
-	}
-
-	for (uint32_t i = 0; i <= s->n; i++) {
-		bool shown = false, end = i == s->n;
-
-		if (!end && s->kind[i] != BLANK) {
-			/* what a command printed is no program */
-			if (i && s->command[i - 1])
-				i = json_end(s, i);
-			line_at(s, i, l);
-			shown = !quoted && rs_code(l->text);
-			quoted = !strncmp(l->text, "File \"", 6);
-			gap++;
-		}
-		end |= shows && (gap > CODE_GAP || (!end && s->kind[i] == FENCE));
-		if (end && shows >= CODE_LINES)
-			mark_code(s, first, last);
-		if (end)
-			shows = 0;
-		if (!shown)
-			continue;
-		first = shows++ ? first : i;
-		last = i;
-		gap = 0;
-	}
-}
-
 /* Does some reader's fact stand on a line of this paragraph? Its end goes to *next. */
-static bool paragraph_used(const struct stream *s, uint32_t i, uint32_t end, uint32_t *next)
+static bool paragraph_used(const struct rs_stream *s, uint32_t i, uint32_t end, uint32_t *next)
 {
 	bool used = false;
 
-	for (; i < end && s->kind[i] != BLANK; i++)
+	for (; i < end && s->kind[i] != RS_PIECE_BLANK; i++)
 		used |= s->t->use->use[s->number[i] - 1] == RS_LINE_USED;
 	*next = i;
 	return used;
@@ -990,7 +313,7 @@ static bool paragraph_used(const struct stream *s, uint32_t i, uint32_t end, uin
 
 /* Paragraphs of which the reader that took the whole used no line: outputs pasted one behind the
  * other, without prompts. Those in a row are offered to the other readers together, then each. */
-static void give_rest(struct stream *s, const struct segment *g)
+static void give_rest(struct rs_stream *s, const struct segment *g)
 {
 	enum { RUNS = 64 };
 	uint32_t end = g->first + g->n, next;
@@ -999,14 +322,14 @@ static void give_rest(struct stream *s, const struct segment *g)
 	for (uint32_t i = g->first, n = 0; i < end && n < RUNS && !s->t->a->err; i++) {
 		struct segment run = {.first = i};
 
-		if (s->kind[i] == BLANK)
+		if (s->kind[i] == RS_PIECE_BLANK)
 			continue;
 		if (paragraph_used(s, i, end, &next)) {
 			i = next;
 			continue;
 		}
 		for (; i < end; i++) {
-			if (s->kind[i] == BLANK)
+			if (s->kind[i] == RS_PIECE_BLANK)
 				continue;
 			if (paragraph_used(s, i, end, &next))
 				break;
@@ -1021,7 +344,7 @@ static void give_rest(struct stream *s, const struct segment *g)
 	s->except = NULL;
 }
 
-static void remember_shown(struct stream *s, uint32_t facts)
+static void remember_shown(struct rs_stream *s, uint32_t facts)
 {
 	if (!facts)
 		return;
@@ -1031,7 +354,7 @@ static void remember_shown(struct stream *s, uint32_t facts)
 }
 
 /* What the table of outputs knows of a segment, whoever takes it. */
-static void shown(struct stream *s, const struct segment *g)
+static void shown(struct rs_stream *s, const struct segment *g)
 {
 	struct rs_input in;
 	uint32_t facts;
@@ -1057,7 +380,7 @@ static void shown(struct stream *s, const struct segment *g)
 
 /* A document of JSON among lines that may be a program's: only ports of a switch among its keys
  * tell that it is none. */
-static void shown_document(struct stream *s, const struct segment *g)
+static void shown_document(struct rs_stream *s, const struct segment *g)
 {
 	struct rs_input in;
 	uint32_t facts;
@@ -1075,7 +398,7 @@ static void shown_document(struct stream *s, const struct segment *g)
 	remember_shown(s, facts);
 }
 
-static void give_one(struct stream *s, const struct segment *g)
+static void give_one(struct rs_stream *s, const struct segment *g)
 {
 	if (!g->prose && give(s, g)) {
 		/* what follows a prompt is that command's */
@@ -1086,7 +409,7 @@ static void give_one(struct stream *s, const struct segment *g)
 	give_parts(s, g);
 }
 
-static void give_segment(struct stream *s, const struct segment *g)
+static void give_segment(struct rs_stream *s, const struct segment *g)
 {
 	if (!g->n || s->t->a->err)
 		return;
@@ -1095,25 +418,29 @@ static void give_segment(struct stream *s, const struct segment *g)
 }
 
 /* Lines of a stream to segments, each given as it ends. */
-static void cut(struct stream *s)
+static void cut(struct rs_stream *s)
 {
 	const struct rs_reader *owner = NULL, *next;
 	struct rs_line *l = &s->line;
-	struct segment g = {0};
+	/* the lines of each host that one command asked are that command's */
+	struct segment g = {.command =
+				    s->t->gangs == 1 && s->host != s->t->in->host ? s->t->gang : 0};
 	struct signs signs;
 	bool fenced = false, any = false;
 	uint32_t segments = 0, within = 0; /* the last line of a document of JSON */
 
-	find_code(s);
+	rs_stream_find_code(s);
+	rs_stream_find_examples(s);
+	rs_stream_find_told(s);
 	signs_fill(&signs);
 	for (uint32_t i = 0; i < s->n; i++) {
-		enum kind k = s->kind[i];
-		bool frame = k == PROMPT || k == FENCE || k == HEADING;
+		enum rs_piece_kind k = s->kind[i];
+		bool frame = k == RS_PIECE_PROMPT || k == RS_PIECE_FENCE || k == RS_PIECE_HEADING;
 
 		/* of a program: no segment; what stands before and behind it are two */
 		if (s->code[i]) {
 			give_segment(s, &g);
-			if (i >= within && (within = json_end(s, i)) > i)
+			if (i >= within && (within = rs_stream_json_end(s, i)) > i)
 				shown_document(s,
 					       &(struct segment){.first = i, .n = within + 1 - i});
 			g = (struct segment){.first = i + 1};
@@ -1126,14 +453,14 @@ static void cut(struct stream *s)
 			continue;
 		}
 		if (!frame && segments < RS_SEGMENTS) {
-			line_at(s, i, l);
+			rs_stream_line(s, i, l);
 			next = beginner(&signs, l);
 			/* a signature within another's output, or prose behind one, ends it */
 			if ((next && any && next != owner) ||
-			    (k == PROSE && any && owner && !fenced && i &&
-			     s->kind[i - 1] == BLANK) ||
-			    (any && !owner && !l->indent && !fenced && opens_json(l->text) && i &&
-			     s->kind[i - 1] == BLANK)) {
+			    (k == RS_PIECE_PROSE && any && owner && !fenced && i &&
+			     s->kind[i - 1] == RS_PIECE_BLANK) ||
+			    (any && !owner && !l->indent && !fenced && rs_opens_json(l->text) &&
+			     i && s->kind[i - 1] == RS_PIECE_BLANK)) {
 				give_segment(s, &g);
 				segments++;
 				g = (struct segment){.first = i,
@@ -1142,12 +469,12 @@ static void cut(struct stream *s)
 				owner = NULL;
 			}
 			if (!any || g.first == i)
-				within = json_end(s, i);
+				within = rs_stream_json_end(s, i);
 			if (next)
 				owner = next;
 			g.n = i + 1 - g.first;
-			g.prose |= k == PROSE && !owner;
-			any |= k != BLANK;
+			g.prose |= k == RS_PIECE_PROSE && !owner;
+			any |= k != RS_PIECE_BLANK;
 			continue;
 		}
 		if (!frame) {
@@ -1157,11 +484,12 @@ static void cut(struct stream *s)
 		give_segment(s, &g);
 		segments++;
 		mark(s->t->use, s->number[i], RS_LINE_FRAME);
-		fenced = k == FENCE ? !fenced : fenced;
+		fenced = k == RS_PIECE_FENCE ? !fenced : fenced;
 		/* a command named before a fence is the fence's */
 		g = (struct segment){.first = i + 1,
-				     .command = k == FENCE && !any && fenced ? g.command
-									     : s->command[i],
+				     .command = k == RS_PIECE_FENCE && !any && fenced
+							? g.command
+							: s->command[i],
 				     .fenced = fenced};
 		owner = NULL;
 		any = false;
@@ -1171,10 +499,10 @@ static void cut(struct stream *s)
 
 /* ---- Line by line ---- */
 
-static void refusal_add(struct rs_audit *a, const struct rs_input *in, const struct text *t,
-			uint32_t line)
+static void refusal_add(struct rs_audit *a, const struct rs_input *in, const struct rs_text *t,
+			struct rs_line *l, uint32_t line)
 {
-	const struct piece *p = &t->piece[in->lines[line - 1] - 1];
+	const struct rs_piece *p = &t->piece[in->lines[line - 1] - 1];
 	struct rs_refusal r;
 	char text[512];
 	const char *own;
@@ -1182,8 +510,17 @@ static void refusal_add(struct rs_audit *a, const struct rs_input *in, const str
 	snprintf(text, sizeof(text), "%.*s", (int)(p->length < 511 ? p->length : 511),
 		 t->data + p->at);
 	own = text + strspn(text, " \t");
-	if (rs_refusal_find(own, &r))
-		rs_input_add(a, in, line, NULL, "absent", r.what, "%s", r.text);
+	if (!rs_refusal_find(own, &r))
+		return;
+	rs_input_add(a, in, line, NULL, "absent", r.what, "%s", r.text);
+	if (!strcmp(r.what, "/sys/class/infiniband") || !strncmp(r.what, "/dev/infiniband", 15))
+		rs_input_tell(a, in, line, own, "no-device-tree", NULL);
+	/* that a module is not there is a message, too */
+	if (!strncmp(own, "modprobe: ", 10)) {
+		*l = (struct rs_line){.number = line};
+		snprintf(l->text, sizeof(l->text), "%s", own);
+		rs_reader_message.line(a, in, l);
+	}
 }
 
 enum { FAILURES = 64 /* kept of a host; more say no more */ };
@@ -1203,7 +540,8 @@ static void failure_add(struct rs_audit *a, const struct rs_input *in, const str
 {
 	char name[32];
 
-	if (*n >= FAILURES || has_control_bytes(l->text) || !rs_states_failure(l->text))
+	if (*n >= FAILURES || has_control_bytes(l->text) || !rs_states_failure(l->text) ||
+	    (command && rs_told_help(command, l->text)))
 		return;
 	stated[(*n)++] = l->number;
 	snprintf(name, sizeof(name), "failure/%u", *n);
@@ -1213,7 +551,7 @@ static void failure_add(struct rs_audit *a, const struct rs_input *in, const str
 }
 
 /* A reader of messages: what it makes of the lines that are left. */
-static uint32_t messages(struct stream *s, const struct rs_reader *r, struct rs_input *in)
+static uint32_t messages(struct rs_stream *s, const struct rs_reader *r, struct rs_input *in)
 {
 	struct rs_text_use *u = s->t->use;
 	uint32_t before = rs_facts_count(s->t->a->facts);
@@ -1223,17 +561,12 @@ static uint32_t messages(struct stream *s, const struct rs_reader *r, struct rs_
 	for (uint32_t i = 0; i < s->n && !s->t->a->err; i++) {
 		uint32_t number = s->number[i];
 
-		if (s->kind[i] == BLANK || s->kind[i] == FENCE || (s->code[i] && !r->of_code))
+		if (s->kind[i] == RS_PIECE_BLANK || s->kind[i] == RS_PIECE_FENCE ||
+		    s->kind[i] == RS_PIECE_REFUSAL || (s->code[i] && !r->of_code) ||
+		    (s->told[i] && r == &rs_reader_message) ||
+		    (u->use[number - 1] == RS_LINE_USED && !r->also))
 			continue;
-		line_at(s, i, l);
-		/* that a file or a command is not there is the absence of a fact; that a module is
-		 * not, is a message, too */
-		if (s->kind[i] == REFUSAL) {
-			if (strncmp(l->text, "modprobe: ", 10) && strncmp(l->text, "modinfo: ", 9))
-				continue;
-		} else if (u->use[number - 1] == RS_LINE_USED && !r->also) {
-			continue;
-		}
+		rs_stream_line(s, i, l);
 		/* a table of a manual quotes settings and messages: nothing was set, nothing
 		 * printed */
 		if (!strncmp(l->text, "| `", 3))
@@ -1247,7 +580,7 @@ static uint32_t messages(struct stream *s, const struct rs_reader *r, struct rs_
 
 /* Refusals, and lines that state a failure outside of outputs that readers know: how many, and
  * their numbers. */
-static unsigned said(struct stream *s, struct rs_input *in, uint32_t *stated)
+static unsigned said(struct rs_stream *s, struct rs_input *in, uint32_t *stated)
 {
 	struct rs_text_use *u = s->t->use;
 	struct rs_line *l = &s->line;
@@ -1261,13 +594,14 @@ static unsigned said(struct stream *s, struct rs_input *in, uint32_t *stated)
 		if (s->command[i])
 			command = s->t->command[s->command[i] - 1];
 
-		if (s->kind[i] == REFUSAL) {
-			refusal_add(s->t->a, in, s->t, i + 1);
+		if (s->kind[i] == RS_PIECE_REFUSAL) {
+			refusal_add(s->t->a, in, s->t, l, i + 1);
 			continue;
 		}
-		if (was == RS_LINE_BLANK || was == RS_LINE_FRAME || s->code[i])
+		if (was == RS_LINE_BLANK || was == RS_LINE_FRAME || s->code[i] || s->told[i])
 			continue;
-		line_at(s, i, l);
+		rs_stream_line(s, i, l);
+		command = rs_banner(l->text) ? rs_banner(l->text) : command;
 		/* within an output that a reader took only what ends a program is no part of it */
 		if (s->kept[i] && !rs_ends_program(l->text))
 			continue;
@@ -1278,7 +612,7 @@ static unsigned said(struct stream *s, struct rs_input *in, uint32_t *stated)
 	return n;
 }
 
-static void by_line(struct stream *s)
+static void by_line(struct rs_stream *s)
 {
 	struct segment all = {.first = 0, .n = s->n};
 	uint32_t stated[FAILURES];
@@ -1304,10 +638,10 @@ static void by_line(struct stream *s)
 
 /* ---- What became of the lines ---- */
 
-static void block_add(struct rs_audit *a, struct text *t, uint32_t first, uint32_t last)
+static void block_add(struct rs_audit *a, struct rs_text *t, uint32_t first, uint32_t last)
 {
 	struct rs_text_use *u = t->use;
-	struct piece *p = &t->piece[first];
+	struct rs_piece *p = &t->piece[first];
 	char text[120];
 
 	if (!u->block)
@@ -1325,7 +659,7 @@ static void block_add(struct rs_audit *a, struct text *t, uint32_t first, uint32
 	u->n_blocks++;
 }
 
-static void settle_whole(struct stream *s)
+static void settle_whole(struct rs_stream *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->whole[i])
@@ -1333,9 +667,9 @@ static void settle_whole(struct stream *s)
 }
 
 /* A line that only draws: "#", "-----". */
-static bool only_draws(const struct text *t, uint32_t i)
+static bool only_draws(const struct rs_text *t, uint32_t i)
 {
-	const struct piece *p = &t->piece[i];
+	const struct rs_piece *p = &t->piece[i];
 
 	for (uint32_t k = 0; k < p->length; k++)
 		if (isalnum((unsigned char)t->data[p->at + k]) ||
@@ -1344,7 +678,7 @@ static bool only_draws(const struct text *t, uint32_t i)
 	return true;
 }
 
-static void settle_use(struct rs_audit *a, struct text *t)
+static void settle_use(struct rs_audit *a, struct rs_text *t)
 {
 	struct rs_text_use *u = t->use;
 
@@ -1378,7 +712,7 @@ static void settle_use(struct rs_audit *a, struct text *t)
 /* ---- A text ---- */
 
 /* A host of its own is a machine, though only its log may be known. */
-static void name_add(struct stream *s)
+static void name_add(struct rs_stream *s)
 {
 	struct segment first = {.n = 1};
 	struct rs_input in;
@@ -1389,9 +723,9 @@ static void name_add(struct stream *s)
 	s->t->use->whole = false;
 }
 
-static void read_host(struct text *t, uint16_t host, bool old)
+static void read_host(struct rs_text *t, uint16_t host, bool old)
 {
-	struct stream *s = malloc(sizeof(*s));
+	struct rs_stream *s = malloc(sizeof(*s));
 
 	if (!s || stream_new(s, t, host, old))
 		t->a->err = -ENOMEM;
@@ -1409,15 +743,15 @@ static void read_host(struct text *t, uint16_t host, bool old)
 
 int rs_text_read(struct rs_audit *a, const struct rs_input *in)
 {
-	struct text *t = text_new(a, in);
+	struct rs_text *t = rs_text_new(a, in);
 	int knew;
 
 	if (!t) {
 		a->err = -ENOMEM;
 		return 0;
 	}
-	spread_hosts(t);
-	if (order_pieces(t))
+	rs_text_spread(t);
+	if (rs_text_order(t))
 		a->err = -ENOMEM;
 	for (uint32_t i = 0; i < t->n_names && !a->err; i++)
 		if (!i || t->name[i].is == i)
@@ -1427,6 +761,6 @@ int rs_text_read(struct rs_audit *a, const struct rs_input *in)
 			read_host(t, (uint16_t)i, true);
 	settle_use(a, t);
 	knew = t->knew;
-	text_free(t);
+	rs_text_free(t);
 	return knew;
 }

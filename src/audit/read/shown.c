@@ -14,7 +14,6 @@ enum {
 	STEPS = 20000, /* of one template on one line: what a hostile line may cost */
 	NAME = 80,
 	TEXT = 1024, /* bytes of a line that are looked at */
-	KEPT = 400,  /* bytes of a line that are kept */
 	SIGNS = 1024,
 };
 
@@ -110,6 +109,9 @@ static bool fits(const char *p, const char *t, struct kept *k, char before)
 					return false;
 			}
 			return fits(p + 1, t, k, '*');
+		case '\\':
+			p += p[1] != '\0';
+			/* fall through */
 		default:
 			if (tolower((unsigned char)*t) != tolower((unsigned char)*p))
 				return false;
@@ -263,16 +265,6 @@ struct at {
 	bool ports;       /* the state of one was told */
 };
 
-static uint32_t message_row(const char *key)
-{
-	const struct rs_message *m;
-
-	for (uint32_t i = 0; (m = rs_message_row(i)); i++)
-		if (!strcmp(m->key, key))
-			return i;
-	return RS_MESSAGE_ROWS;
-}
-
 static bool holds(const struct rs_shown_row *r, const struct kept *k)
 {
 	switch (r->when) {
@@ -295,7 +287,7 @@ static void say(struct at *s, const struct rs_line *l, const struct rs_shown_row
 {
 	const struct rs_input *in = s->in;
 	char subject[NAME + 16];
-	uint32_t row;
+	const struct rs_message *m = r->message ? rs_message_find(r->message) : NULL;
 
 	if (r->fact && (!s->block->entry || *s->entry)) {
 		snprintf(subject, sizeof(subject), "%s%s",
@@ -307,17 +299,10 @@ static void say(struct at *s, const struct rs_line *l, const struct rs_shown_row
 			rs_input_add(s->a, in, l->number, NULL, subject, r->fact, "%.15g",
 				     k->number);
 	}
-	if (!r->message)
+	if (!m || rs_message_but(m, l->text))
 		return;
-	row = message_row(r->message);
-	if (row == RS_MESSAGE_ROWS || rs_message_but(rs_message_row(row), l->text) ||
-	    !rs_message_room(s->a, row))
-		return;
-	rs_input_add(s->a, in, l->number, NULL, "message", r->message, "%.*s", KEPT, l->text);
-	s->ports |= !strncmp(r->message, "port-", 5);
-	if (*s->entry && rs_message_row(row)->check)
-		rs_input_add(s->a, in, l->number, NULL, "message_device", r->message, "%s",
-			     s->entry);
+	if (rs_input_tell(s->a, in, l->number, l->text, r->message, s->entry))
+		s->ports |= !strncmp(r->message, "port-", 5);
 }
 
 static void take(struct at *s, const struct rs_line *l)

@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "audit/facts/message.h"
+#include <strings.h>
+#include "audit/facts/level.h"
+#include "audit/facts/word_list.h"
+#include "audit/read/place.h"
 #include "audit/read/readers.h"
 #include "audit/read/states.h"
 
@@ -13,7 +16,6 @@ enum {
 	CELLS = 24,    /* of a table's row */
 	PATH = 320,    /* bytes of a path */
 	VALUE = 200,   /* bytes of a value that are looked at */
-	KEPT = 400,    /* bytes of a line that are kept */
 	SIBLINGS = 32, /* values that wait for their largest */
 	NAME = 64,
 };
@@ -57,9 +59,11 @@ struct at {
 	unsigned gids, gids_local; /* of Ethernet, in the files of a GID table */
 	size_t json; /* where a document begins in the segment, and on which of its lines */
 	uint32_t line_at;
-	size_t counted;  /* bytes of the document up to line_at */
-	unsigned broken; /* documents that were not whole */
-	unsigned leaves; /* values of documents */
+	size_t counted;    /* bytes of the document up to line_at */
+	unsigned broken;   /* documents that were not whole */
+	unsigned leaves;   /* values of documents */
+	unsigned alerts;   /* texts of alerts */
+	const char *about; /* why the object at hand is as it is, it says; NULL */
 };
 
 /* ---- Words ---- */
@@ -155,6 +159,11 @@ static bool number_in(const char *text, double *out)
 			copy[n++] = *p;
 		else if (!isdigit((unsigned char)p[1]))
 			break;
+	/* "1.8834e+07" */
+	if ((*p == 'e' || *p == 'E') && n + 5 < sizeof(copy) && strchr("+-", p[1]) &&
+	    isdigit((unsigned char)p[2]))
+		for (unsigned i = 0; i < 4 && *p && (i < 2 || isdigit((unsigned char)*p)); i++)
+			copy[n++] = *p++;
 	copy[n] = '\0';
 	*out = strtod(copy, NULL);
 	return true;
@@ -210,20 +219,7 @@ static bool is_one(const char *value, const char *words)
 
 static void say(struct at *s, const char *key)
 {
-	const struct rs_message *m;
-
-	for (uint32_t row = 0; (m = rs_message_row(row)); row++) {
-		if (strcmp(m->key, key))
-			continue;
-		if (!rs_message_room(s->a, row))
-			return;
-		rs_input_add(s->a, s->in, s->l->number, NULL, "message", key, "%.*s", KEPT,
-			     s->l->text);
-		if (*s->entry && m->check)
-			rs_input_add(s->a, s->in, s->l->number, NULL, "message_device", key, "%s",
-				     s->entry);
-		return;
-	}
+	rs_input_tell(s->a, s->in, s->l->number, s->l->text, key, s->entry);
 }
 
 static bool fits(const struct rs_state_row *r, const char *value)
@@ -241,6 +237,12 @@ static bool fits(const struct rs_state_row *r, const char *value)
 		return below(value);
 	case RS_STATE_OTHER:
 		return !is_one(value, r->values);
+	case RS_STATE_HAS: {
+		char low[VALUE];
+
+		flat(value, low, sizeof(low));
+		return rs_word_list_has(low, r->values, false);
+	}
 	case RS_STATE_BITS:
 		return !strncmp(value, "0x", 2) &&
 		       (strtoull(value, NULL, 16) & (unsigned long long)r->than);
@@ -334,6 +336,33 @@ static void gather(struct at *s, const char *path, const char *value)
 			   s->parts ? s->parts : 1);
 }
 
+/* "Ulimits": [{"Name": "memlock", "Soft": 65536}]: the limit of a container's processes, in
+ * bytes. */
+static void limit(struct at *s, const char *path, const char *value)
+{
+	bool none = *value == '-';
+
+	if (!has_all(path, "ulimits memlock soft$") || (!none && !isdigit((unsigned char)*value)))
+		return;
+	rs_input_add(s->a, s->in, s->l->number, NULL, "host", "memlock", "%s",
+		     none ? "unlimited" : value);
+	rs_input_add(s->a, s->in, s->l->number, NULL, "host", "memlock_job", "docker");
+}
+
+/* Of an object that is unhealthy its own reason tells what it is. */
+static const char *because(const struct at *s, const char *message)
+{
+	char why[PATH];
+
+	if (!s->about || !*s->about || strncmp(message, "state-", 6))
+		return message;
+	plain(s->about, why, sizeof(why));
+	for (const struct rs_state_why *w = rs_state_whys; w->words; w++)
+		if (has_all(why, w->words))
+			return w->message;
+	return message;
+}
+
 static void judge(struct at *s, const char *raw, const char *value)
 {
 	char path[PATH];
@@ -342,11 +371,14 @@ static void judge(struct at *s, const char *raw, const char *value)
 	if (!*value || *value == '$' || *value == '<')
 		return;
 	plain(raw, path, sizeof(path));
+	limit(s, path, value);
 	for (const struct rs_state_row *r = rs_state_rows; r->key; r++)
 		if (has_all(path, r->key) && (!r->but || !has_one(path, r->but, strlen(r->but))) &&
 		    fits(r, value)) {
-			if (!s->shown || strncmp(r->message, "port-", 5) != 0)
-				say(s, r->message);
+			const char *message = because(s, r->message);
+
+			if (!s->shown || strncmp(message, "port-", 5) != 0)
+				say(s, message);
 			break;
 		}
 	compare(s, path, value);
@@ -395,6 +427,20 @@ static bool is_named_number(const char *t, size_t n)
 	       strspn(value, "0123456789") == strlen(value);
 }
 
+/* "rdma.c: 496:start: *ERROR*: QP#0: bad state: 192": a log's line, whose colons part no key. */
+static bool has_place(const char *text)
+{
+	static const char *const ends[] = {".c:", ".cc:", ".cpp:", ".cu:", ".py:", ".go:", ".rs:"};
+
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		const char *p = strstr(text, ends[i]);
+
+		if (p && isdigit((unsigned char)p[strlen(ends[i]) + (p[strlen(ends[i])] == ' ')]))
+			return true;
+	}
+	return false;
+}
+
 /* "Key : value", "Key:....value", "key = value"; a line that is a key alone is a parent. */
 static bool tree(struct at *s)
 {
@@ -403,6 +449,8 @@ static bool tree(struct at *s)
 	char *value = t + n;
 	char key[96];
 
+	if (has_place(t) || (rs_level_of(t) && (!strncmp(t, "- ", 2) || strstr(t, "level="))))
+		return false;
 	/* the colons of a PCI address, a clock or a MAC address part no key; a name's do:
 	 * "packet_seq_err:12" */
 	while (!is_named_number(t, n) && *value == ':' && value[1] && !strchr(" \t.", value[1]) &&
@@ -675,22 +723,16 @@ static bool printed(struct at *s)
 	return false;
 }
 
-/* "DCGM_FI_DEV_XID_ERRORS{gpu=\"3\",UUID=\"GPU-1\"} 79": Prometheus' text. The labels are words of
- * the path. */
+static void measured(void *context, const char *path, const char *value)
+{
+	judge(context, path, value);
+}
+
+/* A monitor's line. */
 static bool metric(struct at *s)
 {
-	char name[PATH], value[32];
-	const char *t = s->l->text, *open = strchr(t, '{'), *close = strrchr(t, '}');
-
-	if (!open || !close || open == t || close < open ||
-	    strspn(t, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:") !=
-		    (size_t)(open - t) ||
-	    sscanf(close + 1, " %31[0-9.e+-]", value) != 1)
-		return false;
-	snprintf(name, sizeof(name), "%.*s %.*s", (int)(close - open), open, (int)(open - t), t);
-	snprintf(s->entry, sizeof(s->entry), "%s", "");
-	judge(s, name, value);
-	return true;
+	*s->entry = '\0';
+	return rs_states_metric(s->l->text, measured, s);
 }
 
 /* "91283 segments retransmitted": a number and what it counts. */
@@ -706,14 +748,32 @@ static bool number_first(struct at *s)
 	return true;
 }
 
-/* A number alone is the value of what the command names. */
+/* A number alone is the value of what the command names, or the heading of a loop. */
 static bool lone(struct at *s)
 {
 	const char *t = s->l->text;
+	char path[PATH];
 
-	if (!*s->command || !isdigit((unsigned char)*t) || strspn(t, "0123456789.") != strlen(t))
+	if ((!*s->command && !*s->section) || !isdigit((unsigned char)*t) ||
+	    strspn(t, "0123456789.") != strlen(t))
 		return false;
-	judge(s, s->command, t);
+	snprintf(path, sizeof(path), "%s %s", s->command, s->section);
+	judge(s, path, t);
+	return true;
+}
+
+/* "=== ./link_downed ===", as loops print a file's name above what is in it. */
+static bool named_above(struct at *s)
+{
+	const char *t = s->l->text, *name = t + strspn(t, "=-*#> "), *end = t + strlen(t);
+
+	while (end > name && strchr("=-*#< ", end[-1]))
+		end--;
+	if (name - t < 3 || end <= name || !*end || end - name >= NAME ||
+	    memchr(name, ' ', (size_t)(end - name)))
+		return false;
+	s->depth = 0;
+	snprintf(s->section, sizeof(s->section), "%.*s", (int)(end - name), name);
 	return true;
 }
 
@@ -776,7 +836,7 @@ static void take(struct at *s)
 		return;
 	}
 	s->rules <<= 1;
-	if (printed(s))
+	if (named_above(s) || printed(s))
 		return;
 	if (strchr(t, '|') && bars(s))
 		return;
@@ -789,6 +849,45 @@ static void take(struct at *s)
 }
 
 /* ---- JSON ---- */
+
+static bool of_place(struct at *s, const char *path, const char *value)
+{
+	const char *place = strstr(path, "/sys/");
+	char file[PATH];
+
+	if (!place)
+		place = strstr(path, "/proc/");
+	if (!place)
+		return false;
+	snprintf(file, sizeof(file), "%.*s", (int)strcspn(place, " "), place);
+	return rs_place_add(s->a, s->in, s->line_at, file, value) > 0;
+}
+
+/* The text of an alert that is raised states what it names. */
+static bool of_alert(struct at *s, const char *path, const char *value)
+{
+	static const char *const texts[] = {" summary ", " description ",    " message ",
+					    " title ",   " newstatereason ", NULL};
+	enum { ALERTS = 32 };
+	size_t n = strlen(path);
+	char name[32], low[NAME];
+
+	if (!strstr(path, RS_STATES_RAISED) || s->alerts == ALERTS || !strchr(value, ' '))
+		return false;
+	for (unsigned i = 0; texts[i]; i++) {
+		size_t m = strlen(texts[i]);
+
+		if (n < m)
+			continue;
+		snprintf(low, sizeof(low), "%.40s", path + n - m);
+		if (strcasecmp(low, texts[i]) != 0)
+			continue;
+		snprintf(name, sizeof(name), "failure/alert-%u", ++s->alerts);
+		rs_input_add(s->a, s->in, s->line_at, NULL, "said", name, "alert: %.280s", value);
+		return true;
+	}
+	return false;
+}
 
 static void leaf(void *context, const char *path, const char *value, const char *about, size_t at)
 {
@@ -808,8 +907,13 @@ static void leaf(void *context, const char *path, const char *value, const char 
 	s->l->number = s->line_at;
 	snprintf(s->l->text, sizeof(s->l->text), "%s: %s%s%s%s", path, value, *about ? " (" : "",
 		 about, *about ? ")" : "");
+	/* a collector's map of files: "/sys/...": "4: ACTIVE" */
+	if (of_place(s, path, value) || of_alert(s, path, value))
+		return;
 	snprintf(raw, sizeof(raw), "%s %s", s->command, path);
+	s->about = about;
 	judge(s, raw, value);
+	s->about = NULL;
 }
 
 /* A document that begins on this line, whose lines are then behind it. */

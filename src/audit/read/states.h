@@ -16,6 +16,7 @@ enum rs_state_when {
 	RS_STATE_OUTSIDE, /* one of its numbers lies outside of its own "[LOW..HIGH]" */
 	RS_STATE_BELOW,   /* its first number is below the one in its parentheses: "8X (16X)" */
 	RS_STATE_OTHER,   /* it begins with none of the words */
+	RS_STATE_HAS,     /* one of the words is somewhere in it (word_list.h) */
 	RS_STATE_BITS,    /* it is hexadecimal ("0x48") and has one of these bits */
 };
 
@@ -31,6 +32,14 @@ struct rs_state_row {
 
 extern const struct rs_state_row rs_state_rows[]; /* ended by one without key */
 
+/* What is unhealthy by an object's own reason: groups of words as in a row's key, and the message
+ * in place of the row's. */
+struct rs_state_why {
+	const char *words, *message;
+};
+
+extern const struct rs_state_why rs_state_whys[]; /* ended by one without words */
+
 /* Takes what the table knows of a segment; how many facts. shown: a block of shown_table.c has told
  * the state of a port of it. a->err. */
 uint32_t rs_states_read(struct rs_audit *a, const struct rs_input *in, bool shown);
@@ -40,9 +49,19 @@ uint32_t rs_states_read(struct rs_audit *a, const struct rs_input *in, bool show
 typedef void rs_states_leaf(void *context, const char *path, const char *value, const char *about,
 			    size_t at);
 
+/* A word of the path of what stands in an alert that is raised. */
+#define RS_STATES_RAISED "raised-alert"
+
 /* Gives each value of the JSON document that text begins with. Its bytes; 0: it is none, or is cut
  * off, and nothing was given. */
 size_t rs_states_json(const char *text, size_t n, rs_states_leaf *leaf, void *context);
+
+/* A pair of a monitor's line. */
+typedef void rs_states_pair(void *context, const char *path, const char *value);
+
+/* Gives the pairs of a line of Prometheus' text or of InfluxDB's line protocol; false: it is none.
+ */
+bool rs_states_metric(const char *text, rs_states_pair *each, void *context);
 
 enum { RS_ODD_GROUPS = 16 };
 

@@ -8,7 +8,7 @@
 enum {
 	DEPTH = 24,
 	PATH = 320,
-	WORD = 96,   /* bytes of a key, a value or a name */
+	WORD = 160,  /* bytes of a key, a value or a name */
 	ABOUT = 240, /* of an object's reason */
 };
 
@@ -78,13 +78,43 @@ static void push(struct walk *w, const char *word)
 	w->n = n > 0 && w->n + (size_t)n < sizeof(w->path) ? w->n + (size_t)n : sizeof(w->path) - 1;
 }
 
+/* The texts of an object of labels, into the path of the one that it stands in. */
+static void label(struct walk *w, struct walk *peek)
+{
+	char text[WORD];
+
+	next_is(peek, '{');
+	while (!peek->bad && !next_is(peek, '}')) {
+		blanks(peek);
+		scalar(peek, text, sizeof(text));
+		if (!next_is(peek, ':'))
+			return;
+		blanks(peek);
+		if (peek->p < peek->end && *peek->p == '"') {
+			scalar(peek, text, sizeof(text));
+			push(w, text);
+		} else {
+			value(peek);
+		}
+		if (!next_is(peek, ',') && (blanks(peek), peek->p >= peek->end || *peek->p != '}'))
+			return;
+	}
+}
+
 /* What this object is called, into the path, and why it is as it is. */
 static void introduce(struct walk *w)
 {
 	static const char *const names[] = {
-		"name",     "component", "device",    "dev",   "interface", "ifname",
-		"reporter", "test",      "test_name", "bdf",   "title",     "type",
-		"gpu",      "port",      "category",  "check", NULL};
+		"name",     "component", "device",   "dev",       "interface", "ifname", "reporter",
+		"test",     "test_name", "bdf",      "title",     "type",      "gpu",    "port",
+		"category", "check",     "__name__", "alertname", NULL};
+	static const char *const states[] = {"status", "state", "alertstate", "newstatevalue",
+					     NULL};
+	static const char *const raised[] = {"firing", "alerting",  "problem",
+					     "alarm",  "triggered", NULL};
+	/* what a measured value is of, in an object beside it */
+	static const char *const of[] = {"metric",     "labels",   "tags",  "dimensions",
+					 "attributes", "resource", "attrs", NULL};
 	static const char *const reasons[] = {"reason", "message", "error",    "description",
 					      "info",   "detail",  "warnings", NULL};
 	struct walk peek = *w;
@@ -101,8 +131,13 @@ static void introduce(struct walk *w)
 			scalar(&peek, text, sizeof(text));
 			if (is_one(key, names))
 				push(w, text);
-			else if (is_one(key, reasons))
+			/* an alert that is raised: what its texts say has come */
+			else if (is_one(key, states) && is_one(text, raised))
+				push(w, RS_STATES_RAISED);
+			else if (is_one(key, reasons) && strlen(text) > strlen(w->about))
 				snprintf(w->about, sizeof(w->about), "%s", text);
+		} else if (is_one(key, of) && peek.p < peek.end && *peek.p == '{') {
+			label(w, &peek);
 		} else {
 			value(&peek);
 		}
@@ -140,8 +175,28 @@ static void object(struct walk *w)
 	memcpy(w->about, above, sizeof(above));
 }
 
+/* [1573125558.781, "41"]: a time in seconds, and what was measured then. */
+static void unstamp(struct walk *w)
+{
+	enum { DIGITS = 10 };
+	const char *p;
+
+	blanks(w);
+	for (p = w->p; p < w->end && isdigit((unsigned char)*p); p++)
+		;
+	if (p - w->p < DIGITS || *w->p != '1')
+		return;
+	while (p < w->end && (isdigit((unsigned char)*p) || *p == '.'))
+		p++;
+	while (p < w->end && isspace((unsigned char)*p))
+		p++;
+	if (p < w->end && *p == ',')
+		w->p = p + 1;
+}
+
 static void list(struct walk *w)
 {
+	unstamp(w);
 	while (!w->bad && !next_is(w, ']')) {
 		value(w);
 		if (!next_is(w, ',') && (blanks(w), w->p >= w->end || *w->p != ']'))

@@ -65,6 +65,9 @@ const struct rs_state_row rs_state_rows[] = {
 	   "error",
 	   "link-advice"),
 	OTHER("mlxlink|troubleshooting recommendation", NULL, "no issue|n a|none", "link-advice"),
+	IS("rdma|infiniband|ib$|hca$|ibstat phys-state|physical-state|port-state|state",
+	   "admin|fsm|module|node$|counter|pod|netdev|lacp|bgp",
+	   "down|polling|disabled|init|armed|port down|port init", "rdma-port-down"),
 	IS("operational|oper|link|port|physical|phy|carrier state|status",
 	   "admin|fsm|module|node|counter|pod",
 	   "down|polling|no carrier|lowerlayerdown|link down|notpresent|not connected|disconnected",
@@ -80,11 +83,15 @@ const struct rs_state_row rs_state_rows[] = {
 	   "admin|fsm|module|node|counter|pod|policy|container|https|http|speed|width|monitor|"
 	   "event|events|log|action",
 	   "up|linkup|link up", "port-up"),
+	IS("link-detected", NULL, "no|0", "port-down"),
+	IS("link-detected", NULL, "yes|1", "port-up"),
 	IS("dra-net state", NULL, "down", "port-down"),
+	IS("lnetctl|lnet|nid|local-ni-s status", "peer", "down", "port-down"),
+	IS("lnetctl|lnet|nid|local-ni-s status", "peer", "up", "port-up"),
 	IS("operational$", NULL, "false", "rdma-off"),
 	/* IBTA vol. 1 14.2.5.6, as node_exporter and registers give them: by number */
-	IS("infiniband physical-state-id", NULL, "2|3|4|6|7", "port-down"),
-	IS("infiniband state-id", "physical", "1|2|3", "port-down"),
+	IS("infiniband physical-state-id", NULL, "2|3|4|6|7", "rdma-port-down"),
+	IS("infiniband state-id", "physical", "1|2|3", "rdma-port-down"),
 	IS("infiniband state-id", NULL, "4|5", "port-up"),
 	IS("paos|mlxreg oper-status", NULL, "0x00000002|0x2", "port-down"),
 	OTHER("net-health status", NULL, "success|init|undetected|n a", "state-nic"),
@@ -116,8 +123,8 @@ const struct rs_state_row rs_state_rows[] = {
 	OVER("allowance-exceeded", NULL, 1000, "cloud-limit"),
 	OVER("symbol-err|symbol-error|symbol-errors|rcv-errors|rcv-remote-physical-errors",
 	     "per-lane|ber|max|threshold|time|pcie", 1000, "port-counts"),
-	OVER("crc-err|crc-error|crc-errors|fcs-err|fcs-errors", "max|threshold|pcie|nvlink|link",
-	     10000, "port-counts"),
+	OVER("crc-err|crc-error|crc-errors|fcs-err|fcs-errors|bad-fcs",
+	     "max|threshold|pcie|nvlink|link", 10000, "port-counts"),
 	OVER("link-downed|link-down-events|link-down-counter|link-error-recovery|"
 	     "link-integrity-errors",
 	     "max|threshold", 20, "port-counts"),
@@ -129,6 +136,10 @@ const struct rs_state_row rs_state_rows[] = {
 	     "port-drops"),
 
 	OVER("drops-no|no-buffer|no-pbuf|no-skbs|no-frags", "tx|unicast", 100000, "host-drops"),
+
+	OVER("lnet|lnetctl|statistics "
+	     "resend-count|response-timeout-count|remote-timeout-count|network-timeout-count",
+	     "max|threshold", 1000, "lnet-timeouts"),
 
 	/* ---- Kubernetes ---- */
 	IS("status", NULL,
@@ -148,6 +159,10 @@ const struct rs_state_row rs_state_rows[] = {
 	IS("kubectl node|nodes|no status", NULL, "notready", "node-condition"),
 
 	/* ---- Slurm, systemd ---- */
+	/* how many nodes are in such a state */
+	OVER("down$ not-responding|drain$|drained|reserved", "link|port", 0, "node-drained"),
+	OVER("nvlink|xgmi|link crc-data-error|crc-flit-error|recovery-error|replay-error",
+	     "threshold|max|rate|pcie", 10, "nvlink-errors"),
 	IS("state", "link|port|phys|module|reporter|gpu|health|status|fabric",
 	   "node fail|node_fail|out of memory|out of me|boot fail|deadline", "job-state"),
 	IS("pbsnodes|bhosts|qhost|lsload|condor-status|ntype|mom state|status", NULL,
@@ -170,6 +185,13 @@ const struct rs_state_row rs_state_rows[] = {
 	OVER("rx-usecs$", "high|low|irq", 200, "coalesce-long"),
 
 	/* ---- Machines ---- */
+	IS("status-desc|event|state|status", "pod|node",
+	   "upper critical|lower critical|upper non recoverable|lower non recoverable|at or below "
+	   "lower critical|at or above upper critical|redundancy lost|redundancy degraded|ps "
+	   "failed|power supply failure|fully redundant to degraded",
+	   "sensor-critical"),
+	IS("fan|fans|psu|psus|psu0|psu1|psu2|dc-power|power-supply status|state|health|power",
+	   "pod|node|speed", BAD, "sensor-critical"),
 	IS("temp|temperature", "threshold|limit|high|low|max", "critical|overheat",
 	   "sensor-critical"),
 	OVER("mget-temp", NULL, 105, "sensor-critical"),
@@ -190,13 +212,25 @@ const struct rs_state_row rs_state_rows[] = {
 	IS("nvidia|gpu$|gpus$|ecc|xid|sxid|nvswitch|fabricmanager|fabric-manager|remapped "
 	   "health$|status|result",
 	   "pod|pods|admin|node|nodes|smi", "unhealthy|degraded|critical|failed|fail", "state-gpu"),
+	{"reason", NULL, RS_STATE_HAS, 0, "~isnothealthy|~isunhealthy|~notready", "state-bad"},
 	IS("health$", "route|system", "unhealthy|degraded|critical", "state-bad"),
 	IS("gpu$|gpus$|nvlink|nvswitch|xgmi state|status|health|result", NULL, BAD, "state-gpu"),
-	IS("transceiver|module|optic|qsfp|osfp|cable state|status|health", NULL, BAD,
+	IS("transceiver|module|optic|qsfp|osfp|cable state|status|health", "severity", BAD,
 	   "optics-alarm"),
 	IS("nic|hca|mlx|mlx5|bnxt|ice|ionic|efa|infiniband|rdma|roce|firmware|fw|pci|pcie|port|"
 	   "link|lif "
 	   "state|status|health|condition",
 	   "pod|admin|node|status-opcode", BAD, "state-nic"),
+	{0},
+};
+
+const struct rs_state_why rs_state_whys[] = {
+	{"nvlink|nvswitch|fabric", "gpu-fabric"},
+	{"flap|flaps|flapped|flapping", "flaps-many"},
+	{"port|ports|link|links down|disabled|inactive|polling|active|drop|dropped|lost|"
+	 "initializing",
+	 "port-down"},
+	{"pcie|pci width|lanes|downgraded|gen", "slot-narrow"},
+	{"ecc|xid|sxid|remap|remapping|remapped|gpu$|gpus$", "state-gpu"},
 	{0},
 };

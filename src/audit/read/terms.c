@@ -28,8 +28,11 @@ struct term {
 	"lacp|etherchannel|eth trunk|aggregat|bundle|port channel|portchannel|ae interface|team " \
 	"dev|mlag port"                                                                           \
 	"|lag id"
-#define MLAG  "mlag|mclag|vpc|vlt|clag|m lag|mc lag|peer link|multichassis"
-#define STATE " oper | oper st| operat| operst| status | state | link | phy | protocol "
+#define MLAG "mlag|mclag|vpc|vlt|clag|m lag|mc lag|peer link|multichassis"
+#define ADJACENT                                                                                 \
+	"ospf&neigh|ospf3&neigh|isis&neigh|isis&adj| is is&neigh|isis&peer|ospf&peer|ldp&neigh|" \
+	"ldp&session|ldp&peer"
+#define STATE " oper | opr | oper st| operat| operst| status | state | link | phy | protocol "
 #define NOT_COUNTS                                                                                 \
 	"probab|thresh|percent|bandwidth|util|weight|limit| level|size| last| first|interval|age " \
 	"|"                                                                                        \
@@ -51,6 +54,8 @@ static const struct term terms[] = {
 	 PFC "|" WATCHED, OVER, NULL, 0, "pfc-storm", NULL},
 	{"detect|trigger|shutdown|event| storm ", NOT_COUNTS "|multipl", WATCHED, OVER, NULL, 0,
 	 "pfc-storm", NULL},
+	{"drop count|errdisable count|non disruptive count|notify only count", NULL, WATCHED, OVER,
+	 NULL, 0, "pfc-storm", NULL},
 	{"state|status| oper ", NULL, PFC "|" WATCHED, IS,
 	 "storm|stormed|deadlock|stuck|shutdown|triggered|in storm|storm detected", 0, "pfc-storm",
 	 NULL},
@@ -59,6 +64,10 @@ static const struct term terms[] = {
 	{"uncorr", "rate|ratio|thresh|time|alarm", NULL, OVER, NULL, 99, "fec-lost", NULL},
 	{"uncorr", "rate|ratio|thresh|time|alarm", NULL, OVER, NULL, 0, "fec-lost-few", NULL},
 	{" bin15 | bin 15 ", NULL, NULL, OVER, NULL, 0, "fec-lost", NULL},
+	/* code words with so many symbols wrong, which FEC mended */
+	{" bin0 | bin1 | bin2 | bin3 | bin4 | bin5 | bin6 | bin7 | bin8 | bin9 | bin10 | bin11 | "
+	 "bin12 | bin13 | bin14 | fec corrected| corrected err| corrected code",
+	 "uncorr", NULL, OVER, NULL, -1, NULL, NULL},
 	{"effective ber|post fec ber|postfec ber|effective&bit error",
 	 "thresh|min|max|high|low|exp|coef|mag", NULL, OVER, NULL, 1e-12, "ber-high", NULL},
 	{"raw ber|pre fec b|prefec ber|pre fec&bit error", "thresh|high|low|exp|coef|mag|lane",
@@ -93,17 +102,23 @@ static const struct term terms[] = {
 	 "packets|"
 	 "error pkts| err pkts|total err| errors | effective err|in crc|code err|error frames",
 	 NOT_COUNTS
-	 "| fec |raw|correct|tx err|out err|output err|xmit|disabled|stomp|collision|storm",
+	 "| fec |raw|correct|fatal|tx err|out err|output err|xmit|disabled|stomp|collision|storm",
 	 NULL, LOST, NULL, 0, "errors-counted", "errors-few"},
-	{"drop| drp |discard|no buffer|overrun|overflow| rx ovr| trim drp",
+	{"stomp", NOT_COUNTS "|raw", NULL, LOST, NULL, 0, "errors-counted", "errors-few"},
+	{"drop| drp |wreddrp|discard|no buffer|overrun|overflow| rx ovr| trim drp",
 	 NOT_COUNTS
 	 "|unrecog|unknown| acl| ttl| vlan| stp|policed|incompl|channel|proto|etype|mode|"
 	 "type|eligible|bad |unsup|mark|mask|credit|if down|no drop|host|cpu| fast "
-	 "filter|punt|lisp| null | rpf | arp | rsv | olist ",
+	 "filter|normal disc|punt|connection|conns|lisp| null | rpf | arp | rsv | olist ",
 	 NULL, LOST, NULL, 0, "drops-counted", "drops-few"},
-	{"link transition|link down counter|carrier transition|flap|link state change|state trans",
+	{" count ", NOT_COUNTS "| acl| ttl| vlan| stp|polic|unknown|filter", "discard stats", LOST,
+	 NULL, 0, "drops-counted", "drops-few"},
+	{"local fault|remote fault|sync loss|alignment loss|loss of sync", NOT_COUNTS,
+	 "port errors", OVER, NULL, 0, "switch-port", NULL},
+	{"link transition|link down counter|carrier transition|flap|link state change|state "
+	 "transition",
 	 "time|last|date|since|damp|err", NULL, OVER, NULL, 50, "flaps-many", NULL},
-	{"rx&pfc|rx pause|receiv&pfc|rx ppp|rxppp|rxpfc|received frames|input pfc",
+	{"rx&pfc|rx pause|receiv&pfc|rx ppp|rxppp|rxpfc|received frames|input pfc| recv ",
 	 NOT_COUNTS "|duration|tx", PFC "|pause|flow", OVER, NULL, 1e9, "pause-many", NULL},
 
 	/* ---- Two switches as one ---- */
@@ -111,12 +126,13 @@ static const struct term terms[] = {
 	 "mlag-differs", NULL},
 	{"consisten|sanity|peer config", "reason|role|parameter|graceful", NULL, BEGINS,
 	 "failed|inconsistent|mismatch", 0, "mlag-differs", NULL},
-	{"peer status|session status|peer link status|peer alive|keep alive|keepalive|"
+	{"peer status|session status| neg status | local int|peer link status|peer alive|keep "
+	 "alive|keepalive|"
 	 "negotiation status|peer state|peer link state|icl state|heartbeat|heart beat|backup "
 	 "active",
 	 "interval|timer|dest|backup|bgp|source|vrf", MLAG, BEGINS,
 	 "down|lost|false|suspended|connecting|lowerlayerdown|inactive|failed|peer link is "
-	 "down|not "
+	 "down|peer link down|unreachable|peer not|not "
 	 "alive|"
 	 "disconnected|peer adjacency not|no",
 	 0, "mlag-down", NULL},
@@ -124,20 +140,36 @@ static const struct term terms[] = {
 	 0, "mlag-down", NULL},
 
 	/* ---- Sessions ---- */
-	{"state| st pfx|up down", "admin|thresh|count|table| vrf |policy|event", "bgp| peers ", IS,
+	{"state| st pfx|up down", "admin|thresh|count|table| vrf |policy|event| last |prev",
+	 "bgp| peers ", IS,
 	 "idle|active|connect|opensent|openconfirm|open sent|open confirm|clearing|connecting|"
 	 "not negotiated",
 	 0, "bgp-down", NULL},
-	{"state|status", "admin", "bfd", IS, "down|init|lost", 0, "bfd-down", NULL},
-	{"state|status| up down| st pfx", NULL, "bgp|bfd|ospf|isis|ldp", IS,
+	{"state|status", "admin", "bfd", BEGINS, "down|init|lost", 0, "bfd-down", NULL},
+	{"state|status",
+	 "admin|interface|dr state|table|event| gr |restart| spf | lsa |oper status|link", ADJACENT,
+	 BEGINS,
+	 "down|init|initializing|exstart|ex start|exchange|loading|attempt|nonexistent|failed|"
+	 "opensent|openrec",
+	 0, "adjacency-down", NULL},
+	{"state|status| up down| st pfx", NULL, "bgp|bfd|ospf|isis| ldp ", IS,
 	 "up|down|established|estab|establ|full|idle|active|connect|idle admin", 0, NULL, NULL},
 
 	/* ---- Bundles ---- */
 	{" dist | col | syn ", NULL, LAG, IS, "no", 0, "lag-member", NULL},
+	{" synchroni| collecting | distributing ", "time|count", LAG, IS, "no|false|out of sync", 0,
+	 "lag-member", NULL},
+	{" inactive | active partial ", "time|interval|reason|vlan", MLAG, OVER, NULL, 0,
+	 "lag-member", NULL},
+	{"port status|selection", "admin|count", "lacp", IS,
+	 "negotiation|individual|unselected|standby lacp|suspended", 0, "lag-member", NULL},
 	{"state|status|mux|flag", "port state|admin|link up", LAG, IS,
 	 "unselect|unselected|susp|suspended|detached|lacp block|defaulted|configured|u|down|"
 	 "individual|inactive|not synced|expired|d",
 	 0, "lag-member", NULL},
+	{" link state ", NULL, "show sharing", BEGINS, "ready|port not present", 0, "lag-member",
+	 NULL},
+	{" opr ", NULL, "lag id", IS, "down", 0, "lag-member", NULL},
 	{"state|status|mux|flag", NULL, LAG, IS, "up|selected|bndl|s|active|current", 0, NULL,
 	 NULL},
 
@@ -157,18 +189,20 @@ static const struct term terms[] = {
 	 NULL},
 	{" ecn | ecn mark| ecn enabled| ecn status| ecn mode", "thresh|min|max|count", NULL, IS,
 	 "y|yes|on|enable|enabled|true|ecn all|green|active", 0, "ecn-on", NULL},
-	{" trust ", "trust group|vrf|cert", " quick | dcb", IS,
+	{" trust ", "trust group|trust code|vrf|cert", " quick | dcb", IS,
 	 "none|untrusted|not trusted|no|disabled", 0, "trust-none", NULL},
-	{" trust ", "trust group|vrf|cert", " quick | dcb", IS,
+	{" trust ", "trust group|trust code|vrf|cert", " quick | dcb", IS,
 	 "l2|cos|pcp|dot1p|8021p|802 1p|l2 only", 0, "trust-cos", NULL},
-	{" trust ", "trust group|vrf|cert", NULL, IS,
+	{" trust ", "trust group|trust code|vrf|cert", NULL, IS,
 	 "none|untrusted|not trusted|no|disabled|l2|cos|pcp|dot1p|8021p|802 1p|l2 only", 0,
 	 "trust-other", NULL},
 	{"source port|src port|l4 port|l4 s|layer 4 s|sport", "mac|udp dest|ingress|any",
 	 "hash|load bal|load shar|ecmp|loadbal", IS, NO, 0, "hash-no-port", NULL},
-	{"load share mode|hash mode|hash arithmetic|hash fields|load balance mode", NULL,
-	 "ecmp|load shar|hash key", IS, "address source destination|src ip dst ip|sip xor dip", 0,
-	 "hash-no-port", NULL},
+	{"load share mode|hash mode|hash arithmetic|hash fields|load balance mode|ipv4 fields",
+	 NULL, "ecmp|load shar|load balanc|hash key", IS,
+	 "address source destination|src ip dst ip|src ip dst ip protocol|sip xor dip|source ip "
+	 "destination ip|source ip destination ip protocol",
+	 0, "hash-no-port", NULL},
 	{"flow control|flowcontrol", "pfc|priority|support|capab", NULL, IS,
 	 "on|enabled|rx|tx|rxtx|both|rx tx|on on", 0, "pause-global", NULL},
 	{"send flow|receive flow|flowcontrol&admin|flowcontrol&oper|flowcontrol&send", NULL,
@@ -176,6 +210,7 @@ static const struct term terms[] = {
 	{" fec | fec mode|forward error correction|fec oper|current fec",
 	 "corrected|uncorr|thresh|count|admin|statist", " fast ", IS,
 	 "none|off|disabled|fec off|no fec", 0, "fec-none", NULL},
+	{"maximum frame size|max frame size", NULL, "lldp|neighbo", IS, "0", 0, NULL, NULL},
 	{"maximum frame size|max frame size", NULL, "lldp|neighbo", UNDER, NULL, 1600, "mtu-peer",
 	 NULL},
 
@@ -190,6 +225,21 @@ static const struct term terms[] = {
 	 "speed|rpm|model|serial|direction|trust|type|thresh|count|number|airflow|num|part|"
 	 "revision",
 	 RS_TERM_HARDWARE, BEGINS, RS_TERM_BROKEN, 0, "switch-hardware", NULL},
+	{" register | alarm ", NULL, RS_TERM_HARDWARE, IS, "unregistered|abnormal", 0,
+	 "switch-card", NULL},
+	{"temperature state", NULL, NULL, IS, "yellow|red|black", 0, "switch-hardware", NULL},
+	{" state ", "admin", "show switch|stack", HAS, "mismatch", 0, "switch-card", NULL},
+	{" port1 | port2 | port 1 | port 2 ", NULL, "stack port", IS, "down|absent|no cable", 0,
+	 "switch-card", NULL},
+	/* a card that is off by configuration says so, too */
+	{"reason", NULL, "show module", HAS, "failure|failed|fault|error|denied", 0, "switch-card",
+	 NULL},
+	{"oper status", NULL, "chassis modules", IS, "offline|fault|failed", 0, "switch-card",
+	 NULL},
+	{"reachab", NULL, "midplane", IS, "false|no|unreachable", 0, "switch-card", NULL},
+	{"state|status", "admin", "fabric&plane", IS, "dn|down|fault|offline|check|failed|error", 0,
+	 "switch-card", NULL},
+	{"state|status", "admin", "fabric&plane", IS, "up", 0, NULL, NULL},
 	{"cbl status|cable status", NULL, NULL, IS, "fail", 0, "wiring-told", NULL},
 	{"status|state|health|presence|inserted|powered",
 	 "link|interface|admin|bgp|lacp|vlan|oper speed|alert", RS_TERM_HARDWARE, HAS,
@@ -198,7 +248,22 @@ static const struct term terms[] = {
 	 RS_TERM_HARDWARE, BEGINS, "absent|not present|missing|removed|not inserted", 0,
 	 "hardware-gone", NULL},
 
+	{"power stable|power good", NULL, NULL, IS, "false|no", 0, "switch-card", NULL},
+	{"alert count", "thresh", "temperature|sensor", OVER, NULL, 0, "hardware-over", NULL},
+	{"hw status|hardware status", "transceiv", RS_TERM_HARDWARE, EXCEPT,
+	 "ok|n a||not inserted|good|normal|unknown", 0, "switch-hardware", NULL},
+	{" fatal err| fatal count", "non fatal|nonfatal|thresh", "pci|fatal err", OVER, NULL, 0,
+	 "pci-fatal-seen", NULL},
+	{"used percent|percent used|used in percent", "high|max|thresh|low", "capacity", OVER, NULL,
+	 90, "switch-full", NULL},
+
+	{"critical alarms|major alarms", "thresh|total|clear|hist|last", NULL, OVER, NULL, 0,
+	 "switch-alarm", NULL},
+
 	/* ---- Links ---- */
+	{" link state ", "admin", NULL, BEGINS, "ready", 0, "port-down", NULL},
+	{" link state | oper| phy", "admin", NULL, HAS, "local fault|remote fault", 0, "port-down",
+	 NULL},
 	{" status |" STATE, NULL, NULL, BEGINS,
 	 "err disabled|errdisabled|error disabled|errdisable|err disable|link flap error|linkflape|"
 	 "xcvrinval|sfpinvali|linkflap",
@@ -206,18 +271,22 @@ static const struct term terms[] = {
 	{"reason", NULL, NULL, HAS, "error disabled|errdisable|link flap|err disabled", 0,
 	 "port-errdisabled", NULL},
 	{STATE,
-	 "admin|spanning|stp|vlan|pfc|lldp|dcbx|led|laser|fec|vpc|mlag|line up|peer|local "
-	 "int|internet",
-	 NULL, BEGINS, "admin down|administratively down|adm|disabled|admin disabled|shutdown", 0,
-	 "port-disabled", NULL},
-	{STATE,
-	 "admin|spanning|stp|vlan|pfc|lldp|dcbx|led|laser|fec|vpc|mlag|line up|peer|local "
+	 "admin|spanning|stp|vlan|pfc|bfd| neg |lldp|dcbx|led|laser|fec|vpc|mlag|line "
+	 "up|peer|local "
 	 "int|internet",
 	 NULL, BEGINS,
-	 "down|notconnect|notconnec|lowerlayerdown|no carrier|not connected|linkdown|link down", 0,
-	 "port-down", NULL},
+	 "admin down|administratively down|adm|deleted|disabled|admin disabled|shutdown", 0,
+	 "port-disabled", NULL},
 	{STATE,
-	 "admin|spanning|stp|vlan|pfc|lldp|dcbx|led|laser|fec|vpc|mlag|peer|local int|internet",
+	 "admin|spanning|stp|vlan|pfc|bfd| neg |lldp|dcbx|led|laser|fec|vpc|mlag|line "
+	 "up|peer|local "
+	 "int|internet",
+	 NULL, BEGINS,
+	 "down|dn|notconnect|notconnec|lowerlayerdown|no carrier|not connected|linkdown|link down",
+	 0, "port-down", NULL},
+	{STATE,
+	 "admin|spanning|stp|vlan|pfc|bfd| neg |lldp|dcbx|led|laser|fec|vpc|mlag|peer|local "
+	 "int|internet",
 	 NULL, IS, "up|connected|link up|linkup", 0, "port-up", NULL},
 
 	{NULL, NULL, NULL, IS, NULL, 0, NULL, NULL},
@@ -274,6 +343,13 @@ bool rs_term_in(const char *alternatives, const char *plain)
 	return false;
 }
 
+bool rs_term_neighbour(const char *plain)
+{
+	return rs_term_in(" spine| leaf| uplink| peer | peer link| peerlink| isl | mlag | core |"
+			  " fabric | p2p | gpu| rdma | roce | interconnect ",
+			  plain);
+}
+
 bool rs_term_number(const char *value, double *out)
 {
 	char plain[48], *end;
@@ -298,6 +374,9 @@ bool rs_term_number(const char *value, double *out)
 		return false;
 	if (*end == 'K' || *end == 'M' || *end == 'G')
 		*out *= *end == 'K' ? 1e3 : *end == 'M' ? 1e6 : 1e9;
+	/* a date and its clock */
+	if (*p == ' ' && strlen(p) > 5 && isdigit((unsigned char)p[1]) && p[3] == ':')
+		return false;
 	/* "-12.5dBm", "41C", "912331"; not "400GE1/0/1" or an address */
 	return !*end || ((size_t)(end - plain) < n && !strpbrk(end, "0123456789."));
 }
@@ -350,7 +429,8 @@ static bool decides(const struct term *t, const char *value, const char *plain)
 	case UNDER:
 		return rs_term_number(value, &n) && n < t->limit;
 	case LOST:
-		return rs_term_number(value, &n);
+		/* "0x16D8B383" is a checksum, "0x1f (31)" a count */
+		return (strncmp(value, "0x", 2) || strchr(value, '(')) && rs_term_number(value, &n);
 	}
 	return false;
 }

@@ -28,16 +28,18 @@ enum {
 
 /* What a command, a table or a key is about that shows a switch's own hardware, and the states of
  * a part of it that is broken. Alternatives. */
-#define RS_TERM_HARDWARE                                                                          \
-	" fan|fantray|power supply|powersupply|power supplies|powersup|psinfo|psu| pem |cooling|" \
-	"temperature|thermal|environment|chassis env|chassis fan|chassis power|chassis fpc|"      \
-	"chassis pic|chassis routing|platform| airflow|system health|hardware health|display "    \
+#define RS_TERM_HARDWARE                                                                       \
+	" fan|fantray| env |power supply|powersupply|power supplies|powersup|psinfo|psu| pem " \
+	"|cooling|"                                                                            \
+	"temperature|thermal|environment|chassis env|chassis fan|chassis power|chassis fpc|"   \
+	"chassis pic|chassis routing|platform| airflow|system health|hardware health|display " \
 	"device|display power|show power|show module"
 #define RS_TERM_BROKEN                                                                             \
 	"fail|failed|failure|fault|faulty|faulted|bad|not ok|notok|nok|shutdown|shut|error|"       \
 	"critical|major|minor|alarm|overheat|overheated|abnormal|not powered|no power|power loss|" \
 	"input lost|no input|not supply|off|poweroff|power off|powered off|offline|insufficient|"  \
-	"degraded|non operational|down|unpowered|out of range|over temperature|over temp"
+	"degraded|non operational|down|unpowered|out of range|over temperature|over temp|"         \
+	"pwr denied|unresponsive"
 
 /* The rows of the vocabulary that fit a name in a context: to be found once a column. */
 struct rs_terms {
@@ -50,6 +52,8 @@ void rs_term_plain(const char *text, char *out, size_t size);
 void rs_term_words(const char *text, char *out, size_t size);
 /* Is one of the alternatives ("a&b|c": a and b, or c) in this plain text? */
 bool rs_term_in(const char *alternatives, const char *plain);
+/* Does a port's description, plain, name a switch or a GPU host at its other end? */
+bool rs_term_neighbour(const char *plain);
 /* "1,234", "0x1f (31)", "-12.5dBm", "3E-4" from the value's start; false: no number. */
 bool rs_term_number(const char *value, double *out);
 /* name and context: rs_term_plain() of a column's or key's name, and of the command, the table's

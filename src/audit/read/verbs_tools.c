@@ -464,10 +464,25 @@ static bool orphan_port(struct rs_audit *a, const struct rs_input *in, const str
 	return true;
 }
 
+/* "mlx5_0: 400 Gb/sec (4X NDR)": a loop's echo of the kernel's own word of a port's rate. */
+static bool rate_row(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	char dev[64], subject[80];
+	double rate;
+	int used = 0;
+
+	if (sscanf(l->text, "%63[A-Za-z0-9_-]%*[: \t]%lf Gb/sec (%n", dev, &rate, &used) != 2 ||
+	    !used || !rs_is_rdma_name(dev))
+		return false;
+	snprintf(subject, sizeof(subject), "nic/%s", dev);
+	rs_input_add(a, in, l->number, NULL, subject, "rate_gbps", "%g", rate);
+	return true;
+}
+
 static bool line_tools(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
 	return gid_row(a, in, l) || link_row(a, in, l) || resource_row(a, in, l) ||
-	       pingpong_row(a, in, l) || orphan_port(a, in, l);
+	       pingpong_row(a, in, l) || orphan_port(a, in, l) || rate_row(a, in, l);
 }
 
 const struct rs_reader rs_reader_tool_lines = {
@@ -475,7 +490,7 @@ const struct rs_reader rs_reader_tool_lines = {
 	.what = "rows of a GID table without its header; lspci's link lines behind an address; "
 		"GIDs of "
 		"ibv_rc_pingpong; RDMA resources of a node that are 0; ibstat's states without its "
-		"head",
+		"head; devices with their rates",
 	.trust = RS_TRUST_TOOL,
 	.line = line_tools,
 };
@@ -500,8 +515,6 @@ static int score_ulimit(const struct rs_input *in)
 
 static int read_ulimit(struct rs_audit *a, const struct rs_input *in)
 {
-	static const char *const launchers[] = {"srun",   "mpirun", "kubectl", "docker",
-						"podman", "enroot", "pdsh",    "ssh"};
 	struct rs_line l = {0};
 
 	while (rs_line_next(in, &l)) {
@@ -512,11 +525,7 @@ static int read_ulimit(struct rs_audit *a, const struct rs_input *in)
 				     strtoll(l.text, NULL, 10) * 1024);
 		else
 			rs_input_add(a, in, l.number, NULL, "host", "memlock", "unlimited");
-		/* through a launcher it is the job's own */
-		for (unsigned i = 0; i < sizeof(launchers) / sizeof(*launchers); i++)
-			if (strstr(in->command, launchers[i]))
-				rs_input_add(a, in, l.number, NULL, "host", "memlock_job", "%s",
-					     launchers[i]);
+		rs_memlock_of_job(a, in, l.number);
 		break;
 	}
 	return a->err;

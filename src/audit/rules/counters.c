@@ -66,8 +66,9 @@ static bool c01_often(const struct rs_audit *a, const char *host, const char *ni
 static struct rs_finding *c01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host,
 				  const char *nic, bool *seen)
 {
+	enum { MANY = 10000 /* of one reading, that are told whatever the class is */ };
 	struct rs_finding *f = NULL;
-	bool hint;
+	bool hint, many;
 
 	*seen = false;
 	for (unsigned k = 0; losses[k]; k++) {
@@ -82,11 +83,16 @@ static struct rs_finding *c01_nic(struct rs_audit *a, const struct rs_rule *r, c
 			/* one reading of a class that need not be lossless: a peer that was
 			 * rebooted counts as much */
 			hint = lifetime && !rs_qos_any_lossless(a) && !c01_often(a, host, nic);
-			f = rs_finding_new(a, r, hint ? RS_UNKNOWN : RS_FAIL,
-					   lifetime ? RS_MAJOR : RS_CRITICAL,
+			many = hint && n >= MANY;
+			f = rs_finding_new(a, r, hint && !many ? RS_UNKNOWN : RS_FAIL,
+					   many       ? RS_MINOR
+					   : lifetime ? RS_MAJOR
+						      : RS_CRITICAL,
 					   "packets were lost: %s rose by %lld, %s", losses[k],
 					   (long long)n, since(lifetime));
 			rs_finding_subject(a, f, host, nic + 4);
+			if (f)
+				f->states_failure = many;
 			if (hint)
 				rs_finding_need(a, f, "mlnx_qos -i <dev>",
 						"whether the class is lossless");

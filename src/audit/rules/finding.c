@@ -135,3 +135,24 @@ void rs_finding_unpriced(struct rs_audit *a, struct rs_finding *f, const char *w
 	if (f)
 		f->price.assumes = rs_audit_text(a, "%s", why);
 }
+
+bool rs_finding_is_of(const struct rs_finding *f, const char *host)
+{
+	for (uint32_t k = 0; k < f->n_subjects && k < RS_FINDING_SUBJECTS; k++)
+		if (!strcmp(f->subject[k].host, host))
+			return true;
+	return !f->n_subjects;
+}
+
+bool rs_failed(const struct rs_audit *a, const char *check, const char *host,
+	       enum rs_severity least)
+{
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		const struct rs_finding *f = a->findings[i];
+
+		if (f->verdict == RS_FAIL && f->severity >= least &&
+		    (!check || !strcmp(f->rule->id, check)) && rs_finding_is_of(f, host))
+			return true;
+	}
+	return false;
+}

@@ -183,12 +183,14 @@ static void p13_function(struct rs_audit *a, const struct rs_rule *r, const char
 	const struct rs_fact *fb = rs_facts_get(a->facts, host, pci, "fb_mib");
 	const char *class = rs_facts_value(a->facts, host, pci, "class");
 	const char *vendor = rs_facts_value(a->facts, host, pci, "vendor");
+	const char *product = rs_facts_value(a->facts, host, pci, "product");
 	struct rs_finding *f;
 	bool small;
 
 	/* a display controller is a consumer's card, whose BAR is small by right */
 	if (*kind != 'g' || !bar || !bar->numeric || (class && !strncmp(class, "0x0300", 6)) ||
-	    (vendor && strcasecmp(vendor, "0x10de")) || rs_facts_get(a->facts, host, pci, "mig"))
+	    (product && strstr(product, "GeForce")) || (vendor && strcasecmp(vendor, "0x10de")) ||
+	    rs_facts_get(a->facts, host, pci, "mig"))
 		return;
 	small = fb && fb->numeric ? bar->number < fb->number : bar->number <= SMALL_MIB;
 	f = rs_finding_new(a, r, small ? RS_FAIL : RS_PASS, RS_MAJOR, "BAR1 is %lld MiB%s",

@@ -5,6 +5,8 @@
 #include "audit/facts/look.h"
 #include "audit/rules/rule.h"
 
+enum { SLOWEST_PORT = 8 /* Gb/s that the slowest RDMA ports carry, of 10 */ };
+
 /* The best figure of perftest's rows, in Gb/s; *row: its fact. */
 static double best_row(const struct rs_audit *a, const char *host, const char *nic,
 		       const struct rs_fact **row)
@@ -43,7 +45,7 @@ static bool is_software(const char *nic)
 
 static void m01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *nic)
 {
-	enum { ENOUGH = 85, POOR = 60 /* per cent of the goodput */, SLOWEST = 8 /* Gb/s */ };
+	enum { ENOUGH = 85, POOR = 60 /* per cent of the goodput */ };
 	const struct rs_fact *row = NULL, *mtu = rs_facts_get(a->facts, host, nic, "active_mtu");
 	double best = best_row(a, host, nic, &row), could;
 	int64_t rate = rs_look_port_rate(a, host, nic);
@@ -52,7 +54,7 @@ static void m01_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 
 	if (!row)
 		return;
-	if (!rate && best < SLOWEST && !is_software(nic + 4)) {
+	if (!rate && best < SLOWEST_PORT && !is_software(nic + 4)) {
 		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
 				   "perftest reached %.1f Gb/s: less than the slowest RDMA ports "
 				   "carry (10 Gb/s)",
@@ -100,6 +102,118 @@ static void m01_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 	rs_finding_unpriced(a, f, "it is a measurement");
 	if (f)
 		f->confidence = RS_MEDIUM;
+}
+
+/* ---- Benchmarks that name no device ---- */
+
+/* The fastest port of a host; 0: of none the rate is known. */
+static int64_t fastest_port(const struct rs_audit *a, const char *host)
+{
+	uint32_t at = 0;
+	const char *nic;
+	int64_t best = 0, rate;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/")))
+		if ((rate = rs_look_port_rate(a, host, nic)) > best)
+			best = rate;
+	return best;
+}
+
+/* Does the host say that RDMA is to carry it: a device of its own, or a library's variable? */
+static bool means_rdma(const struct rs_audit *a, const char *host)
+{
+	static const char *const of[] = {"UCX_NET_DEVICES", "UCX_TLS", "FI_PROVIDER"};
+	static const char *const words[] = {"mlx", "bnxt", "irdma", "roce", "ibp", "rc",
+					    "dc",  "ib",   "verbs", "efa",  "cxi", "psm"};
+	uint32_t at = 0;
+	const char *value;
+
+	if (rs_facts_subject(a->facts, &at, host, "nic/"))
+		return true;
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
+		for (unsigned k = 0; k < sizeof(words) / sizeof(*words); k++)
+			if ((value = rs_facts_value(a->facts, host, "env", of[i])) &&
+			    *value != '^' && strstr(value, words[k]))
+				return true;
+	return false;
+}
+
+static void m01_bench_fails(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			    const struct rs_fact *f, uint8_t severity, const char *title)
+{
+	struct rs_finding *x = rs_finding_new(a, r, RS_FAIL, severity, "%s", title);
+
+	rs_finding_subject(a, x, host, NULL);
+	rs_finding_fact(x, f);
+	rs_finding_why(a, x,
+		       "the library took TCP or shared buffers in place of RDMA, a slot or a far "
+		       "socket limits, packets are lost and sent again, or the other end is slow");
+	rs_finding_need(a, x,
+			"UCX_LOG_LEVEL=info or FI_LOG_LEVEL=info; ib_write_bw on the same hosts",
+			"which transport and device carried it, and what the port carries alone");
+	rs_finding_unpriced(a, x, "it is a measurement");
+	if (x)
+		x->confidence = RS_MEDIUM;
+}
+
+/* Rates of two processes beside one port; by several ports more is possible, and right. */
+static void m01_bench_rate(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	enum { ENOUGH = 85, POOR = 60 /* per cent of a port */, FROM = 65536 };
+	const struct rs_fact *f, *row = NULL;
+	uint32_t at = rs_facts_seek(a->facts, host, "bench");
+	double best = 0, share;
+	int64_t port = fastest_port(a, host);
+	struct rs_finding *x;
+	char title[160];
+
+	while ((f = rs_facts_next(a->facts, &at, host, "bench", "gbps/")))
+		if (atoll(f->name + 5) >= FROM && strtod(f->value, NULL) > best) {
+			best = strtod(f->value, NULL);
+			row = f;
+		}
+	if (!row || (!port && !(best < SLOWEST_PORT && means_rdma(a, host))))
+		return;
+	if (!port) {
+		snprintf(title, sizeof(title),
+			 "a benchmark reached %.2f Gb/s: less than the slowest RDMA ports carry "
+			 "(10 Gb/s)",
+			 best);
+		m01_bench_fails(a, r, host, row, RS_MAJOR, title);
+		return;
+	}
+	share = 100 * best / (double)port;
+	snprintf(title, sizeof(title), "a benchmark reached %.1f Gb/s of a port's %lld", best,
+		 (long long)port);
+	if (share < ENOUGH) {
+		m01_bench_fails(a, r, host, row, share < POOR ? RS_MAJOR : RS_MINOR, title);
+		return;
+	}
+	x = rs_finding_new(a, r, RS_PASS, RS_MINOR, "%s", title);
+	rs_finding_subject(a, x, host, NULL);
+	rs_finding_fact(x, row);
+}
+
+/* A message of at most 64 bytes takes 1 to 5 us by RDMA, 15 and more by TCP. */
+static void m01_bench_time(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	enum { SLOW = 12 /* us */, SMALL = 64 };
+	const struct rs_fact *f, *row = NULL;
+	uint32_t at = rs_facts_seek(a->facts, host, "bench");
+	double least = 0;
+	char title[160];
+
+	while ((f = rs_facts_next(a->facts, &at, host, "bench", "us/")))
+		if (atoll(f->name + 3) <= SMALL && (!row || strtod(f->value, NULL) < least)) {
+			least = strtod(f->value, NULL);
+			row = f;
+		}
+	if (!row || least < SLOW || !means_rdma(a, host))
+		return;
+	snprintf(title, sizeof(title),
+		 "a benchmark's small message takes %.1f us: RDMA takes 1 to 5, TCP 15 and more",
+		 least);
+	m01_bench_fails(a, r, host, row, RS_MAJOR, title);
 }
 
 /* ---- nccl-tests ---- */
@@ -176,6 +290,8 @@ static void m01(struct rs_audit *a, const struct rs_rule *r)
 		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/")))
 			m01_nic(a, r, host, nic);
 		m01_falls(a, r, host);
+		m01_bench_rate(a, r, host);
+		m01_bench_time(a, r, host);
 	}
 }
 
@@ -187,8 +303,11 @@ const struct rs_rule rs_rules_measured[] = {
 		.criterion =
 			"perftest reaches 85 % of what the port carries at its path MTU, with "
 			"messages of 64 KiB and more; nccl-tests' bus bandwidth does not fall by "
-			"half at a larger size.",
-		.authority = "IBTA vol. 1 annex A17 (headers); the 85, 60 and 50 % are Ripstop's",
+			"half at a larger size; a benchmark between two processes reaches 85 % of "
+			"a port, and a small message of it less than 12 us.",
+		.authority =
+			"IBTA vol. 1 annex A17 (headers); the 85, 60 and 50 % and the 12 us are "
+			"Ripstop's",
 		.explain = "A test between two hosts, one pair alone, should be near the line's "
 			   "goodput: "
 			   "98 % at a path MTU of 4096. What is far below has a cause in one of "

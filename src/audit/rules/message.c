@@ -39,6 +39,19 @@ static bool alone(const struct rs_audit *a, const char *host)
 	return ranks && local && ranks->numeric && local->numeric && ranks->number == local->number;
 }
 
+/* Another host's lines of NCCL in the same log: a job of several nodes. */
+static const struct rs_fact *beside(const struct rs_audit *a, const char *host)
+{
+	const struct rs_fact *own = rs_facts_get(a->facts, host, "nccl", "log"), *other;
+
+	for (uint32_t i = 0; own && i < rs_facts_hosts(a->facts); i++) {
+		other = rs_facts_get(a->facts, rs_facts_host(a->facts, i), "nccl", "log");
+		if (other && strcmp(other->host, host) && !strcmp(other->value, own->value))
+			return other;
+	}
+	return NULL;
+}
+
 /* Who asked for RDMA: a variable, a plugin, a device on the host, or a job of several nodes. */
 const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *host)
 {
@@ -59,6 +72,8 @@ const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *hos
 		return nodes;
 	if (alone(a, host))
 		return NULL;
+	if ((f = beside(a, host)))
+		return f;
 	if (ranks && ranks->numeric && ranks->number > ONE_HOST)
 		return ranks;
 	if (asked)
@@ -105,28 +120,15 @@ static bool told(struct rs_audit *a, const struct rs_message *m, const struct rs
 		if (f->verdict != RS_FAIL || !cites(f, line) ||
 		    (strcmp(f->rule->id, m->check) && !(m->general && akin(f->rule->id, m->check))))
 			continue;
+		/* a note does not stand for a fault of what the line is about */
+		if (!strcmp(f->rule->id, "A01") && strcmp(m->check, "A01") &&
+		    m->severity > f->severity)
+			continue;
 		if (m->general && m->severity > f->severity)
 			f->severity = (enum rs_severity)m->severity;
 		f->states_failure |= f->severity == RS_MINOR && m->general && !m->setting;
 		return true;
 	}
-	return false;
-}
-
-static bool is_of(const struct rs_finding *f, const char *host)
-{
-	for (uint32_t k = 0; k < f->n_subjects && k < RS_FINDING_SUBJECTS; k++)
-		if (!strcmp(f->subject[k].host, host))
-			return true;
-	return !f->n_subjects;
-}
-
-static bool failed(const struct rs_audit *a, const char *check, const char *host)
-{
-	for (uint32_t i = 0; i < a->n_findings; i++)
-		if (a->findings[i]->verdict == RS_FAIL &&
-		    !strcmp(a->findings[i]->rule->id, check) && is_of(a->findings[i], host))
-			return true;
 	return false;
 }
 
@@ -139,7 +141,7 @@ void rs_messages_overrule(struct rs_audit *a, const char *check, const char *hos
 		struct rs_finding *f = a->findings[i];
 
 		if ((f->verdict == RS_PASS || f->verdict == RS_UNKNOWN) &&
-		    !strcmp(f->rule->id, check) && is_of(f, host))
+		    !strcmp(f->rule->id, check) && rs_finding_is_of(f, host))
 			continue;
 		a->findings[kept++] = f;
 	}
@@ -150,7 +152,7 @@ void rs_messages_overrule(struct rs_audit *a, const char *check, const char *hos
  * level above it, and UCX warns of what was asked for and is not there. */
 static bool is_mild(const struct rs_fact *line)
 {
-	return strstr(line->value, "refused, retrying") ||
+	return rs_level_tries_again(line->value) ||
 	       (rs_level_of(line->value) == RS_LEVEL_WARN &&
 		!strcasestr(line->value, "nccl warn") && !strstr(line->value, " UCX "));
 }
@@ -230,8 +232,8 @@ static void hear_host(struct heard *h, const struct rs_rule *r, const char *host
 		return;
 	if (h->m->given && !rs_message_fact(h->a, host, h->m->given))
 		return;
-	if (h->m->meant &&
-	    (failed(h->a, h->m->check, host) || !(meant = rs_message_meant(h->a, host))))
+	if (h->m->meant && (rs_failed(h->a, h->m->check, host, RS_INFO) ||
+			    !(meant = rs_message_meant(h->a, host))))
 		return;
 	while ((line = rs_facts_next(h->a->facts, &at, host, "message", h->name))) {
 		if (strcmp(line->subject, "message") || strcmp(line->name, h->name) ||

@@ -622,17 +622,23 @@ static void h08_bond(struct rs_audit *a, const struct rs_rule *r, const char *ho
 			"ip link set %s type bond xmit_hash_policy layer3+4", bond + 5);
 }
 
-/* A port of a bond that has no link. Under RDMA half the rate is gone; else it is told. */
+/* A port of a bond that has no link, or that LACP left out. Under RDMA half the rate is gone; else
+ * it is told. */
 static void h08_slaves(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		       const char *bond, bool rdma)
 {
 	const struct rs_fact *down = rs_facts_get(a->facts, host, bond, "slave_down");
+	const char *what = "has no link";
 	struct rs_finding *f;
 
+	if (!down) {
+		down = rs_facts_get(a->facts, host, bond, "slave_apart");
+		what = "is in another aggregator: LACP does not use it";
+	}
 	if (!down)
 		return;
-	f = rs_finding_new(a, r, RS_FAIL, rdma ? RS_MAJOR : RS_MINOR, "%s of %s has no link",
-			   down->value, bond + 5);
+	f = rs_finding_new(a, r, RS_FAIL, rdma ? RS_MAJOR : RS_MINOR, "%s of %s %s", down->value,
+			   bond + 5, what);
 	rs_finding_subject(a, f, host, bond + 5);
 	rs_finding_fact(f, down);
 	rs_finding_why(a, f, "what the bond carries goes through the other port alone");
@@ -691,6 +697,17 @@ static int64_t best_rate(const struct rs_audit *a, const char *host, const char 
 	return best;
 }
 
+/* One down among many that are active, in a tool's text that tells nothing of GPUs: no unused
+ * second port, it seems. */
+static bool stands_out(const struct rs_audit *a, const char *host, const struct rs_fact *down,
+		       unsigned n, unsigned up)
+{
+	enum { TIMES = 3 };
+
+	return up >= TIMES * n && up >= TIMES && down->trust <= RS_TRUST_TOOL &&
+	       !rs_look_list(a, host) && !rs_look_has_gpu(a, host);
+}
+
 /* Ports outside of what is known to be used: all down is a fault, some down is worth a line. */
 static void h09_others(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
@@ -713,7 +730,11 @@ static void h09_others(struct rs_audit *a, const struct rs_rule *r, const char *
 	/* a list says which are used: these are not */
 	listed = up || rs_look_list(a, host);
 	f = rs_finding_new(
-		a, r, RS_FAIL, listed ? RS_INFO : RS_CRITICAL, "%s",
+		a, r, RS_FAIL,
+		!listed                               ? RS_CRITICAL
+		: stands_out(a, host, down[0], n, up) ? RS_MINOR
+						      : RS_INFO,
+		"%s",
 		listed  ? rs_audit_text(a,
 					"%u RDMA ports that no list names are not active, beside %u "
 					 "that are",
@@ -725,6 +746,8 @@ static void h09_others(struct rs_audit *a, const struct rs_rule *r, const char *
 		rs_finding_fact(f, down[i]);
 		rs_finding_fact(f, rs_facts_get(a->facts, host, down[i]->subject, "phys_state"));
 	}
+	if (f)
+		f->states_failure = f->severity == RS_MINOR;
 	rs_finding_why(
 		a, f,
 		listed ? "an unused port may be down by right: it matters where a job uses it"

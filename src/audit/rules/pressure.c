@@ -270,8 +270,49 @@ static unsigned c06_device(struct rs_audit *a, const struct rs_rule *r, const ch
 	return seen && !risen;
 }
 
+/* EFA has no count of completions in error, but of peers that did not answer: each ends what was
+ * sent to it in error. */
+static void c06_efa(struct rs_audit *a, const struct rs_rule *r)
+{
+	static const char *const lost[] = {"unresponsive_remote_events", "retrans_timeout_events"};
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *nic;
+		uint32_t at = 0;
+
+		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+			struct rs_finding *f = NULL;
+			struct rs_rise c;
+
+			for (unsigned k = 0; k < 2; k++) {
+				if (!rs_look_rise(a, host, nic, lost[k], &c) || c.by <= 0)
+					continue;
+				if (!f) {
+					f = rs_finding_new(
+						a, r, RS_FAIL, c.lifetime ? RS_MINOR : RS_MAJOR,
+						"peers did not answer this EFA device: "
+						"%s %s %lld, %s",
+						lost[k], c.lifetime ? "stands at" : "rose by",
+						(long long)c.by, rs_look_since(a, &c));
+					rs_finding_subject(a, f, host, nic + 4);
+					rs_finding_why(a, f,
+						       "a peer that died or whose security group "
+						       "lets nothing in, or a path that loses "
+						       "packets");
+					rs_finding_need(a, f, "the same counters a minute later",
+							"whether they rise");
+				}
+				if (f)
+					f->states_failure = f->severity == RS_MINOR;
+				rs_finding_fact(f, c.now);
+			}
+		}
+	}
+}
+
 static void c06(struct rs_audit *a, const struct rs_rule *r)
 {
+	c06_efa(a, r);
 	each(a, r, c06_device, "completions in error are flushes alone");
 }
 

@@ -52,5 +52,10 @@ void rs_finding_need(struct rs_audit *a, struct rs_finding *f, const char *file,
 		     const char *why_fmt, ...) __attribute__((format(printf, 4, 5)));
 /* Why it is not priced, or what a simulation of it would assume; price.c fills the rest. */
 void rs_finding_unpriced(struct rs_audit *a, struct rs_finding *f, const char *why);
+/* Is the host among its subjects? True where it has none. */
+bool rs_finding_is_of(const struct rs_finding *f, const char *host);
+/* Has this check failed on this host, at this severity or worse? check NULL: has any? */
+bool rs_failed(const struct rs_audit *a, const char *check, const char *host,
+	       enum rs_severity least);
 
 #endif

@@ -3,6 +3,7 @@
  * It is said with low confidence: the line is quoted, and is what to read.
  */
 #include <string.h>
+#include <strings.h>
 #include "audit/facts/message.h"
 #include "audit/rules/message.h"
 #include "audit/rules/stated.h"
@@ -60,27 +61,6 @@ static bool cites(const struct rs_audit *a, const struct rs_fact *said)
 	return false;
 }
 
-static bool is_of(const struct rs_finding *f, const char *host)
-{
-	for (uint32_t k = 0; k < f->n_subjects && k < RS_FINDING_SUBJECTS; k++)
-		if (!strcmp(f->subject[k].host, host))
-			return true;
-	return !f->n_subjects;
-}
-
-/* A FAIL of major or worse of this check on this host; check NULL: of any. */
-static bool failed(const struct rs_audit *a, const char *check, const char *host)
-{
-	for (uint32_t i = 0; i < a->n_findings; i++) {
-		const struct rs_finding *f = a->findings[i];
-
-		if (f->verdict == RS_FAIL && f->severity >= RS_MAJOR &&
-		    (!check || !strcmp(f->rule->id, check)) && is_of(f, host))
-			return true;
-	}
-	return false;
-}
-
 /* ---- Findings ---- */
 
 struct state {
@@ -93,7 +73,7 @@ struct state {
 static void say(struct state *s, const struct rs_rule *r, const struct rs_kind *k, bool accuses,
 		const struct rs_fact *line)
 {
-	enum rs_severity severity = accuses ? RS_MAJOR : RS_MINOR;
+	enum rs_severity severity = accuses && r->severity >= RS_MAJOR ? RS_MAJOR : RS_MINOR;
 	unsigned i = rs_words_number(k);
 	struct rs_finding *f = s->of[i];
 
@@ -122,8 +102,21 @@ static void say(struct state *s, const struct rs_rule *r, const struct rs_kind *
 /* A tool's refusal in its own form, and no counter's name. */
 static bool refused(const char *text)
 {
-	static const char *const forms[] = {"answers: ", "rror: ",  "annot ",
-					    "ailed to ", " failed", "-E-"};
+	static const char *const forms[] = {"answers: ",   "rror: ",    "annot ",   "ailed to ",
+					    " failed",     "nable to ", "ouldn't ", "nvalid ",
+					    "n't support", "-E-"};
+
+	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		if (strstr(text, forms[i]))
+			return true;
+	return false;
+}
+
+/* A tool's word for what it was asked wrongly. */
+static bool asks_otherwise(const char *text)
+{
+	static const char *const forms[] = {"can only be ", "only valid for", "incompatible with",
+					    "nsupported ",  "invalid state",  "lease provide"};
 
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		if (strstr(text, forms[i]))
@@ -136,29 +129,30 @@ static void hear(struct rs_audit *a, const char *host,
 {
 	struct state s = {.a = a, .host = host};
 	uint32_t at = rs_facts_seek(a->facts, host, "said"), n = 0;
-	bool any = failed(a, NULL, host);
+	bool any = rs_failed(a, NULL, host, RS_MAJOR);
 	const struct rs_fact *said;
 
 	while (n++ < FAILURES && (said = rs_facts_next(a->facts, &at, host, "said", "failure/"))) {
 		const struct rs_kind *k;
 		const struct rs_rule *r;
-		bool accuses;
+		bool accuses = false;
 
 		k = rs_words_kind(said->value, &accuses);
 		/* its own words say little: what printed it says more */
-		if (k ? k->weak : refused(said->value)) {
+		if (k ? k->weak : refused(said->value) || asks_otherwise(said->value)) {
 			const struct rs_fact *by =
 				rs_facts_get(a->facts, host, "said_by", said->name);
 			const struct rs_kind *of =
-				by ? rs_words_command(by->value, &accuses) : NULL;
+				by ? rs_words_command(by->value, said->value, &accuses) : NULL;
 
 			k = of ? of : k;
+			accuses &= strncasecmp(said->value, "warning:", 8) != 0;
 		}
 		if (!k || (k->weak && any) || is_known(a, host, said) || cites(a, said))
 			continue;
 		r = rs_rule_find(k->check);
 		if (!r || !wanted(r, state) ||
-		    (!s.of[rs_words_number(k)] && failed(a, k->check, host)))
+		    (!s.of[rs_words_number(k)] && rs_failed(a, k->check, host, RS_MAJOR)))
 			continue;
 		say(&s, r, k, accuses, said);
 	}

@@ -66,6 +66,15 @@ static const struct rs_kind kinds[] = {
 		.kernel = true,
 	},
 	{
+		.check = "N17",
+		.any = "~mount.nfs|~mount.lustre|~mount.beegfs|~mount.ceph|~mount.cifs|~mount(2)|"
+		       "~mount error",
+		.with = "refused|~timed out|~no route|unreachable|~not responding|~error(11|~error "
+			"11",
+		.title = "a network file system's server does not answer this host",
+		.need = "ping and rpcinfo of the server; ip route get SERVER",
+	},
+	{
 		.check = "P14",
 		.any = DRIVERS,
 		.but = "~corrected|~correctable",
@@ -86,6 +95,66 @@ static const struct rs_kind kinds[] = {
 		.need = "grep -i huge /proc/meminfo; cat /proc/cmdline",
 	},
 	{
+		.check = "P14",
+		.any = "gpu|gpus|ecc|xid|hbm|sram|vram",
+		.with = "~uncorrect|~remap|~requires reset|~requires a reset|~fallen off|~fell "
+			"off|xid|~double bit|~double-bit|~retired page|~pages retired|~gpu "
+			"count|~missing gpu|~device handle|~gpus found",
+		.title = "a monitor states a fault of a GPU",
+		.need = "nvidia-smi -q, or rocm-smi; dmesg -T",
+	},
+	{
+		.check = "P14",
+		.any = "~hw slowdown|~thermal slowdown|~power brake|~hw thermal|~gpuid ",
+		.with = "~engaged|active|~links down|~lanes down|~exceed",
+		.title = "a monitor states that a GPU is slowed, or that links of it are down",
+		.need = "nvidia-smi -q -d PERFORMANCE,TEMPERATURE; nvidia-smi nvlink -s",
+	},
+	{
+		.check = "P14",
+		.any = "~psu|~power supply|~power supplies|~redundancy|fan|fans|~inlet|~voltage|"
+		       "~temperature",
+		.with = "~critical|~lost|~degraded|~failed|~failure|~redundant|~expected|~absent|"
+			"~too high|~non-recoverable",
+		.but = "module|optic|transceiver|gpu|gpus",
+		.title = "a monitor states a fault of a power supply, a fan or a sensor",
+		.need = "ipmitool sdr; ipmitool sel elist",
+	},
+	{
+		.check = "N18",
+		.any = "nodes|node|slurm|slurmd",
+		.with = "~bad slurm state|~in bad |~in a bad state|~nodes are down|~not "
+			"responding|~node is down|drained",
+		.but = "kubelet|pod|pods",
+		.title = "a monitor states that nodes of the cluster may not be used",
+		.need = "sinfo -R; scontrol show node NODE",
+	},
+	{
+		.check = "P14",
+		.any = "~fabric manager|~fabricmanager|~fabric-manager",
+		.with = "~not started|~not active|~not running|~fail|inactive|~could not|~unable",
+		.title = "the fabric manager of the GPUs' NVSwitches does not run",
+		.need = "systemctl status nvidia-fabricmanager; nvidia-smi -q | grep -A4 Fabric",
+	},
+	{
+		.check = "H02",
+		.any = "~cpu profile|governor|cpupower|~cpu frequency|~power profile|~tuned "
+		       "profile",
+		.title = "a monitor states that the CPUs save power",
+		.need = "cpupower frequency-info; tuned-adm active",
+	},
+	{
+		.check = "P01",
+		.any = "~width mismatch|~speed mismatch|~degraded link|~link is "
+		       "degraded|~downtrained|~downgraded link|~link downgraded|~x8 instead "
+		       "of|~x4 instead of|~x2 instead of|~x1 instead of|~gen1 instead|~gen2 "
+		       "instead|~gen3 instead|~gen4 instead|~expected x16|~link width|~pcie "
+		       "width|~pcie speed|~pcie link speed|~width test|~width check",
+		.with = "pcie|pci|slot|x16|x8|gen3|gen4|gen5|~gt/s",
+		.title = "a line states that a slot runs below what its device can",
+		.need = "lspci -vvv -s BDF | grep Lnk, of the device and of the port above it",
+	},
+	{
 		.check = "P13",
 		.any = "bar1|~bar-usage|~bar usage",
 		.title = "a line states a failure that names a GPU's BAR1",
@@ -100,7 +169,7 @@ static const struct rs_kind kinds[] = {
 	{
 		.check = "P12",
 		.any = "~cufile|~nvidia-fs|~nvidia_fs|~nvfs_|gdsio|~gpudirect "
-		       "storage|~peermem|~peer_mem|~gpudirect|~gpu "
+		       "storage|~peermem|~peer_mem|~gpudirect|~peer to peer support|~gpu "
 		       "direct|~gpu rdma|~gpu-direct|gdrcopy|gdrdrv|dmabuf|dma-buf|gdr|gdrdma",
 		.but = "~nccl_",
 		.title = "a line states a failure of GPU memory that NICs should reach",
@@ -136,14 +205,18 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "K03",
-		.any = "cni|multus|~network-attachment|~networkattachment|~networkstatus",
+		.any = "cni|multus|~network-attachment|~networkattachment|~networkstatus|"
+		       "~delegateadd|~delegatedel|~conflist|~delnetworklist|~netconf|"
+		       "~cni_args",
 		.title = "a line states that a pod's network could not be attached",
 		.need = "kubectl describe pod POD; kubectl get net-attach-def -A",
 	},
 	{
 		.check = "K02",
 		.any = "~device plugin|~device-plugin|~deviceplugin|~sriovnetwork|"
-		       "~nicclusterpolicy|~ rdma/|~\"rdma/|~'rdma/|~hca_shared|~admissionerror",
+		       "~nicclusterpolicy|~getdevicespecs|~resourceprefix|~resource pool|"
+		       "~resource server|~device states|~deviceinfo|~ "
+		       "rdma/|~\"rdma/|~'rdma/|~hca_shared|~admissionerror",
 		.title = "a line states a failure of an RDMA device plugin or its resource",
 		.need = "kubectl logs of the device plugin; kubectl describe node NODE",
 	},
@@ -151,7 +224,8 @@ static const struct rs_kind kinds[] = {
 		.check = "N14",
 		.any = "~instead of infiniband|~instead of ib|~instead of roce|~instead of rdma|"
 		       "~instead of efa|~back to socket|~back to tcp|~back to ethernet|"
-		       "~back to net/socket|~uses socket|~using socket|~uses tcp|~over tcp|"
+		       "~back to net/socket|~rdma is not used|~emulated rma|~uses socket|"
+		       "~using socket|~uses tcp|~over tcp|"
 		       "~not using infiniband|~not using rdma|~not using ib|~not use rdma|"
 		       "~not use infiniband|~not use ib",
 		.title = "a line states that sockets are used where RDMA was meant",
@@ -159,8 +233,29 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "N12",
+		.any = "~cqe_req_sts|~cqe_resp_sts|~poll cq with|~poll send cq|~poll receive cq|"
+		       "~poll recv cq",
+		.title = "a line states a completion in error",
+		.need = "the same program's log of both ends; ethtool -S NETDEV",
+	},
+	{
+		.check = "N17",
+		.any = "~getaddrinfo",
+		.title = "a line states that a host's name or address was not found",
+		.need = "getent hosts NAME, on each host",
+	},
+	{
+		.check = "X04",
+		.any = "~subnet_prefix|~subnet prefix|~subnet gid|~same subnet|~different subnet",
+		.with = "~the same|~differ|~default",
+		.title = "a line states that ports of several networks are used as one",
+		.need = "ibv_devinfo -v | grep -A1 GID; ibnetdiscover, from each port",
+	},
+	{
+		.check = "N12",
 		.any = "~wqe[|~retry counter|~retry exceeded|~retry_exc|~retry count|rnr|wc|cqe|"
 		       "~wc status|~completion with error|~completion error|~error completion|"
+		       "~polling control error|"
 		       "~work completion|~cq error|~endpoint timeout|~transport error|"
 		       "~local access error|~remote access error|~protection error",
 		.but = "cqe-|~_cqe|~cqe requirement",
@@ -200,11 +295,40 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "C07",
-		.any = "~symbol error|~link recovery|~link error recovery|~link downed|~crc error|"
-		       "~rcv error|~bit error|~ber ",
-		.with = "~exceed|~threshold|~too high|~increas",
+		.any = "~flap",
+		.with = "link|links|port|ports|rdma|interface|interfaces|nic|nics",
+		.title = "a monitor states that a link flaps",
+		.need = "dmesg -T | grep -i link; mlxlink -m -c, at both ends",
+	},
+	{
+		.check = "C07",
+		.any = "~symbol error|~symbol_error|~link_downed|~link_error_recovery|"
+		       "~port_rcv_err|~link recovery|~link error recovery|~link downed|~crc error|"
+		       "~rcv error|~bit error|ber|~physical error|~raw error",
+		.with = "~exceed|~threshold|~too high|~increas|~(expected|~expected 0",
 		.title = "a monitor states that a port counts too many errors",
 		.need = "mlxlink -m -c, or perfquery -x, at both ends",
+	},
+	{
+		.check = "C08",
+		.any = "~discard|~packet drop|~packets drop|~dropped packets|~drops",
+		.with = "interface|interfaces|port|ports|nic|packets",
+		.title = "a monitor states that a port drops packets",
+		.need = "ethtool -S NETDEV | grep -iE 'drop|discard', twice",
+	},
+	{
+		.check = "H09",
+		.any = "interfaces|ports|port|linkup|hcas|hca|nics|nic|~infiniband|~ib link|~roce",
+		.with = "~expected|~missing",
+		.but = "~width|~speed|~rate|~x16|~firmware|~version|~error",
+		.title = "a check of the machine's health counts fewer ports than there should be",
+		.need = "ibstat, or rdma link; lspci | grep -i -E 'mellanox|broadcom'",
+	},
+	{
+		.check = "H09",
+		.any = "~network is down|enetdown",
+		.title = "a line states that the network's interface is down",
+		.need = "ip -br link; ibstat; lnetctl net show, where it is Lustre's",
 	},
 	{
 		.check = "H09",
@@ -239,7 +363,7 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "N15",
-		.any = "~psm2|~psm3|~hfi_|hfi|~hfp_|~opa_|~ipath",
+		.any = "~psm2|~psm3|~hfi_|hfi|~hfp_|~opa_|ipath",
 		.title = "a line states that an Omni-Path or PSM device cannot be used",
 		.need = "ls -l /dev/hfi1*; fi_info -p psm2, psm3; FI_PROVIDER, inside the job",
 	},
@@ -251,14 +375,17 @@ static const struct rs_kind kinds[] = {
 		       "queue|~completionqueue|~protection domain|~allocate pd|"
 		       "~alloc pd|~verbs context|~rdma context|~address handle|wqe|wqes|"
 		       "~send queue|~recv queue|~receive queue|~post send|~post recv|~postsend|"
+		       "~async event|~async error event|"
 		       "~fi_endpoint|~fi_mr_|~fi_cq|~fi_enable|~fi_ep_",
 		.title = "a line states a failure of a verbs object",
 		.need = "dmesg | tail, at the time of the error; ibv_devinfo -v",
 	},
 	{
 		.check = "H09",
-		.any = "~query sa|~sa query|~subnget|~subnset|~subnet manager|opensm|sminfo|mad|"
+		.any = "~ibwarn: [|~ibpanic: [|~mcast group|~multicast group|~query sa|~sa "
+		       "query|~subnget|~subnset|~subnet manager|opensm|sminfo|mad|"
 		       "umad|smp|~discover fabric|~path record",
+		.but = "~nvshmem|~for pe|~heap|~mem handle|~cumulticast|nvls",
 		.title = "a line states that the subnet's management did not answer",
 		.need = "sminfo; ibstat, on the host that runs it",
 	},
@@ -271,11 +398,12 @@ static const struct rs_kind kinds[] = {
 	{
 		.check = "N15",
 		.any = "provider|transport|transports|plugin|btl|pml|mtl|libfabric|ofi|ucx|ucp|"
-		       "uct|ucc|~libnccl-net|nvshmem|nixl|backend|~openib|~openfabrics|sharp|"
+		       "uct|ucc|~libnccl-net|nixl|backend|~openib|~openfabrics|sharp|"
 		       "hcoll",
 		.with = "~initial|init|load|loading|~not found|~not "
 			"available|unavailable|unsupported|"
-			"~not supported|create|creating|open|select|selected|undefined",
+			"~not supported|create|creating|open|select|selected|undefined|listen|"
+			"listening",
 		.but = "storage|bucket|file|files|symlink|snapshot|checkpoint",
 		.title = "a line states that a network transport or plugin did not initialise",
 		.need = "ibv_devinfo; ucx_info -d, or fi_info; inside the container",
@@ -290,7 +418,9 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "N15",
-		.any = "~fi_getinfo|~net/ofi|~net/gib|~net/ibext|~nccl_net_ofi|~nccl_ofi",
+		.any = "~fi_getinfo|~net/ofi|~net/gib|~net/ibext|~nccl_net_ofi|~nccl_ofi|"
+		       "~net/fastrak|~net/fastsocket|~net/ucx|~net/sharp|~net/anp|~net/plugin|"
+		       "~plug-in core|~tuner/",
 		.title = "a line states that a network plugin failed",
 		.need = "fi_info -p efa, or ibv_devinfo; the plugin's release; inside the "
 			"container",
@@ -308,10 +438,10 @@ static const struct rs_kind kinds[] = {
 		       "~bind to|~bind address|~bind port|~bind()|~binding to|~bind failed|"
 		       "~tcpstore|hostname|hostnames|rendezvous|bootstrap|etcd|metadata|"
 		       "handshake|~heartbeat|~rpc agent|~incoming request|~interface|~ip "
-		       "address|subnet|~communicat|~store_based|~getaddrinfo|~kv "
+		       "address|subnet|~communicate|~communication|~store_based|~getaddrinfo|~kv "
 		       "store",
 		.but = "database|sql|~http|~docker.sock|display|x11|dbus|~d-bus|~license|"
-		       "nvls|~nvlink|multicast|snapshot|bucket",
+		       "nvls|~nvlink|multicast|snapshot|bucket|~reqsize|~respsize",
 		.title = "a line states that processes could not reach each other",
 		.peer = true,
 		.need = "ip -br addr; ip route get PEER, on each host",
@@ -375,6 +505,11 @@ static const struct rs_kind kernel_kinds[] = {
 			      .title = "the kernel refused a module: another kernel's, or unsigned",
 			      .need = "modinfo MODULE; uname -r; dkms status; mokutil --sb-state",
 			      .kernel = true},
+	[RS_KERNEL_ULP] = {.check = "N16",
+			   .title = "a user of RDMA in the kernel lost or could not make a "
+				    "connection",
+			   .need = "rdma link; dmesg -T, on both ends",
+			   .kernel = true},
 	[RS_KERNEL_VF] = {.check = "K05",
 			  .title = "virtual functions could not be made",
 			  .need = "lspci -vvv -s BDF; the BIOS's settings of SR-IOV and MMIO",
@@ -390,10 +525,28 @@ static const struct rs_kind command_kinds[] = {
 	 .with = "~sriov_numvfs",
 	 .title = "the kernel refused to make virtual functions",
 	 .need = "lspci -vvv -s BDF; dmesg | tail"},
+	{.check = "N16",
+	 .any = "echo|bash|sh|tee|sudo|nvme",
+	 .with = "~/dev/nvme-fabrics",
+	 .title = "the kernel could not make a connection of NVMe over Fabrics",
+	 .need = "dmesg | tail; rping -c -a TARGET -v"},
+	{.check = "N18",
+	 .any = "kubectl|oc|docker|crictl|podman",
+	 .with = "~ logs ",
+	 .title = "a container's program states a failure",
+	 .need = "the container's log from its start",
+	 .weak = true},
 	{.check = "R07",
 	 .any = "mlnx_qos|dcb|lldptool|niccli|bnxt_setupcc.sh|bnxt_setupcc",
 	 .title = "a tool that sets QoS was refused",
 	 .need = "mlnx_qos -i NETDEV, or dcb pfc show dev NETDEV; dmesg | tail"},
+	{.check = "N16",
+	 .any = "ib_send_bw|ib_send_lat|ib_write_bw|ib_write_lat|ib_read_bw|ib_read_lat|"
+		"ib_atomic_bw|ib_atomic_lat|raw_ethernet_bw|raw_ethernet_lat|ibv_rc_pingpong|"
+		"ibv_uc_pingpong|ibv_ud_pingpong|ibv_srq_pingpong|ibv_xsrq_pingpong|rping|ucmatose|"
+		"rdma_server|rdma_client|rstream|riostream|udaddy|mckey|cmtime|srp_daemon|ibsrpdm",
+	 .title = "a test of RDMA between two hosts failed",
+	 .need = "ibv_devinfo; rping -c -a PEER -v; dmesg | tail, on both hosts"},
 	{.check = "N15",
 	 .any = "ibv_devinfo|ibv_devices|ibv_|ibstat|ibstatus|rdma|show_gids|ibdev2netdev|fi_info|"
 		"ucx_info|"
@@ -416,6 +569,14 @@ static const struct rs_kind command_kinds[] = {
 	 .any = "gdscheck|gdscheck.py|gdsio|gdsio_verify|gdrcopy_sanity|gdrcopy_copybw",
 	 .title = "a check of GPUDirect Storage or of GDRCopy failed",
 	 .need = "lsmod | grep -E 'nvidia_fs|gdrdrv'; dmesg | tail"},
+	{.check = "K03",
+	 .any = "multus",
+	 .title = "a pod's network could not be attached (Multus)",
+	 .need = "kubectl describe pod POD; kubectl get net-attach-def -A"},
+	{.check = "K02",
+	 .any = "sriovdp",
+	 .title = "a device plugin of RDMA states a failure",
+	 .need = "kubectl logs of the device plugin; kubectl describe node NODE"},
 	{.check = "K02",
 	 .any = "kubectl|oc|helm|crictl",
 	 .title = "the cluster states a failure of an object",
@@ -475,11 +636,20 @@ static bool is_kernel(const char *low)
 	    sscanf(low, "[%*3s %*3s %u %u:%u:%u", &whole, &part, &hour, &minute) == 4)
 		return true;
 	if (p && p - low < 40 &&
-	    (sscanf(p, "[%u.%u]", &whole, &part) == 2 ||
-	     sscanf(p, "[ +%u.%u]", &whole, &part) == 2 ||
-	     sscanf(p, "[ %u.%u]", &whole, &part) == 2))
+	    (sscanf(p, "[%9u.%u]", &whole, &part) == 2 ||
+	     sscanf(p, "[ +%9u.%u]", &whole, &part) == 2 ||
+	     sscanf(p, "[ %9u.%u]", &whole, &part) == 2))
 		return !strstr(low, " ucx ") && !strstr(low, "nccl");
 	return has_bdf(low) && has_one(low, DRIVERS);
+}
+
+/* "- error - text": what Python's logging prints behind its clock, which is gone. */
+static bool is_levelled(const char *low)
+{
+	static const char *const levels[] = {"error", "warning", "critical", "fatal", "warn", NULL};
+	size_t n = strcspn(low + 2, " ");
+
+	return rs_word_in(levels, low + 2, n) && !strncmp(low + 2 + n, " - ", 3);
 }
 
 /* A person's sentence: words that programs leave out, and no place in a source. A table's row, a
@@ -494,7 +664,8 @@ static bool is_told(const char *low)
 					     "ucx  err", "[error]", "error:",  "fatal:"};
 	unsigned n = 0;
 
-	if (*low == '|' || *low == '#' || !strncmp(low, "- ", 2) || !strncmp(low, "* ", 2))
+	if (*low == '|' || *low == '#' || (!strncmp(low, "- ", 2) && !is_levelled(low)) ||
+	    !strncmp(low, "* ", 2))
 		return true;
 	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++)
 		if (strstr(low, places[i]))
@@ -507,7 +678,8 @@ static bool is_told(const char *low)
 /* The line's own words say that something failed: not a setting's name, a column or a counter. */
 static bool is_strong(const char *low)
 {
-	return has_one(low,
+	return !strncmp(low, "error ", 6) || rs_level_compares(low) ||
+	       has_one(low,
 		       "~failed|fail|fails|failure|failures|~error:|~*error*|~[error]|~"
 		       "nccl warn|fatal|"
 		       "~traceback|errno|~exception|cannot|can't|~unable to|~could not|"
@@ -521,12 +693,17 @@ static bool is_strong(const char *low)
 		       "~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
 		       "~out of range|~incompatib|~unbound variable|sigsegv|sigbus|sigabrt|~caught "
 		       "signal|~cm_event_connect_error|~cm_event_device_removal|~terminate "
-		       "called|~what():|~error (|~coredump|~core "
+		       "called|~what():|~error (|~error!|~coredump|~core "
 		       "dump|~errors in |~error "
 		       "-|~error 0x|~doesn't work|~does not work|~not working|"
 		       "~not available|~no data available|~ret=-|~ret = -|~rc=-|~rc = -|~not "
 		       "permitted|~non-zero status|~null value|~returned "
-		       "-1|~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
+		       "-1|~error in nvshmem|~n't supported|~is disable|bogus|~went down|~error "
+		       "status|~ibwarn: "
+		       "[|~ibpanic: [|~node-mark-offline|~in bad |~in a bad state|~network is "
+		       "down|enetdown|~not have "
+		       "the same|"
+		       "~\xe5\xa4\xb1\xe8\xb4\xa5|~\xe6\x8a\xa5\xe9\x94\x99|"
 		       "~\xe8\xb6\x85\xe6\x97\xb6|~\xe6\x97\xa0\xe6\xb3\x95|"
 		       "~\xe5\xb4\xa9\xe6\xba\x83|~\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc");
 }
@@ -598,10 +775,10 @@ static const struct rs_kind *kind_in(const char *low, enum rs_level level)
 	if (kernel && rs_kernel_line(low, &part) == RS_KERNEL_FAULT &&
 	    !has_one(low, "~peermem|~peer_mem|xid|sxid") && !has_one(low, ULPS))
 		return &kernel_kinds[part];
-	/* a driver's line in the kernel's log needs no second word for it; nor does a person's
+	/* a user of RDMA in the kernel's log needs no second word for it; nor does a person's
 	 * complaint, which has words of its own */
 	if (level != RS_LEVEL_ERROR && !person && !is_strong(low) &&
-	    !(kernel && (has_one(low, DRIVERS) || has_one(low, ULPS))))
+	    !(kernel && has_one(low, ULPS)))
 		return NULL;
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
@@ -676,11 +853,20 @@ static bool is_program(const char *text, const char *low)
 	/* "qelr_create_qp: " */
 	if (first > 2 && low[first - 1] == ':' && strcspn(low, "_.-0123456789[") < first)
 		return true;
-	return (starts && words(low) < SENTENCE) || is_kernel(low) || is_logged(low) ||
-	       rs_level_of(text) != RS_LEVEL_NONE || strstr(low, "errno") || strstr(low, "::") ||
-	       strstr(low, "()") || strstr(low, "(-") || strstr(low, "rc=") ||
+	return rs_level_compares(low) || (starts && words(low) < SENTENCE) || is_kernel(low) ||
+	       is_logged(low) || rs_level_of(text) != RS_LEVEL_NONE || strstr(low, "errno") ||
+	       strstr(low, "::") || strstr(low, "()") || strstr(low, "(-") || strstr(low, "rc=") ||
 	       strstr(low, "err=") || strstr(low, "ret=") || strstr(low, "code ") ||
 	       strstr(low, "status");
+}
+
+/* What the system's own daemons cannot do at boot, and no job waits for. */
+static bool is_housekeeping(const char *low)
+{
+	return has_one(low,
+		       "~systemd-udevd[|~multipathd[|~snapd[|~dbus-daemon[|~smartd[|~irqbalance["
+		       "|~rsyslogd[|~chronyd[|~ntpd[|~polkitd[|~cloud-init[|~avahi-daemon[|"
+		       "~thermald[|~lvm[|~udisksd[|~apparmor[|~dhclient[|~fwupd[");
 }
 
 /* Is it a program's own failure? A person's words, a warning and a word or two accuse no machine.
@@ -690,7 +876,11 @@ static bool accuse(const struct rs_kind *k, const char *text, const char *low)
 	/* what a program does without is a warning, or is told for information; NCCL has no level
 	 * above WARN */
 	enum rs_level level = rs_level_of(text);
-	bool mild = (level == RS_LEVEL_WARN || level == RS_LEVEL_INFO) && !strstr(low, "nccl warn");
+	bool mild =
+		((level == RS_LEVEL_WARN || level == RS_LEVEL_INFO) && !strstr(low, "nccl warn")) ||
+		((k->weak || !strcmp(k->check, "K02")) && rs_level_goes_on(low)) ||
+		(k->weak && is_housekeeping(low)) || !strncmp(low, "warning:", 8) ||
+		strstr(low, ": warning:");
 	bool light = is_told(low) || k == &other || words(text) < SHORT || mild ||
 		     !is_program(text, low);
 
@@ -720,9 +910,9 @@ const struct rs_kind *rs_words_kind(const char *text, bool *accuses)
 	return k;
 }
 
-const struct rs_kind *rs_words_command(const char *command, bool *accuses)
+const struct rs_kind *rs_words_command(const char *command, const char *text, bool *accuses)
 {
-	char low[TEXT], first[64];
+	char low[TEXT], said[TEXT], first[64];
 	const char *name;
 
 	lower(command, low, sizeof(low));
@@ -734,7 +924,9 @@ const struct rs_kind *rs_words_command(const char *command, bool *accuses)
 		const struct rs_kind *k = &command_kinds[i];
 
 		if (has_one(name, k->any) && (!k->with || has_one(low, k->with))) {
-			*accuses = !k->told;
+			/* a sentence below a cluster's command is a guide's */
+			lower(text, said, sizeof(said));
+			*accuses = !k->told && (strcmp(k->check, "K02") || !is_told(said));
 			return k;
 		}
 	}

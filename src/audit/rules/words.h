@@ -23,7 +23,7 @@ struct rs_kind {
 const struct rs_kind *rs_words_kind(const char *text, bool *accuses);
 
 /* The check of what a command said that its own words do not tell; NULL: none. */
-const struct rs_kind *rs_words_command(const char *command, bool *accuses);
+const struct rs_kind *rs_words_command(const char *command, const char *text, bool *accuses);
 /* Of a kind, below RS_KINDS. */
 unsigned rs_words_number(const struct rs_kind *k);
 

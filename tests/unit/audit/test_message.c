@@ -13,7 +13,8 @@
 /* Does a row of the table of outputs, the vocabulary or a table's form tell it? */
 static bool is_shown(const char *key)
 {
-	static const char *const forms[] = {"mtu-small", "config-differs"};
+	static const char *const forms[] = {"mtu-small", "config-differs", "port-wanted",
+					    "port-protocol"};
 
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		if (!strcmp(forms[i], key))

@@ -93,7 +93,7 @@ static void test_json(void **state)
 	(void)state;
 	shows("$ gpud scan --json\n{\"component\":\"accelerator-nvidia-infiniband\",\"health\":"
 	      "\"Unhealthy\",\"reason\":\"5 of 8 ports are active\"}\n",
-	      "state-nic");
+	      "port-down");
 	shows("$ gpud scan --json\n{\"component\":\"accelerator-nvidia-ecc\",\"health\":"
 	      "\"Unhealthy\",\"reason\":\"row remapping failed\"}\n",
 	      "state-gpu");
@@ -113,6 +113,46 @@ static void test_json(void **state)
 }
 
 /* One of at least four parts differs from the others. */
+/* Of what is unhealthy the object's own reason tells what it is. */
+static void test_reasons(void **state)
+{
+	(void)state;
+	shows("{\"component\": \"net-infiniband\", \"health\": \"Unhealthy\",\n"
+	      "\"reason\": \"3 port(s) are active, expect 4; 1 Disabled (ib7)\"}\n",
+	      "port-down");
+	shows("{\"component\": \"net-infiniband\", \"health\": \"Unhealthy\",\n"
+	      "\"reason\": \"ib7 port 1 flapped since noon\"}\n",
+	      "flaps-many");
+	shows("{\"type\": \"NicCheck\", \"status\": \"True\", \"reason\": "
+	      "\"NicCheckIsNotHealthy\",\n"
+	      "\"message\": \"port ib7/1 is DOWN, replace the cable\"}\n",
+	      "port-down");
+	calm("{\"type\": \"NicCheck\", \"status\": \"False\", \"reason\": \"NicCheckIsHealthy\",\n"
+	     "\"message\": \"no failures of any port\"}\n",
+	     "port-down");
+}
+
+/* What a container may lock is a fact of its processes. */
+static void test_limits_of_a_container(void **state)
+{
+	struct rs_audit *a = tried("$ docker inspect job7\n[{\"HostConfig\": {\"Ulimits\": [\n"
+				   "{\"Name\": \"nofile\", \"Soft\": 1024},\n"
+				   "{\"Name\": \"memlock\", \"Hard\": 8192, \"Soft\": 8192}]}}]\n");
+
+	(void)state;
+	assert_string_equal(rs_facts_get(a->facts, "h", "host", "memlock")->value, "8192");
+	rs_audit_destroy(a);
+}
+
+/* The colons of a program's own line part no key from a value. */
+static void test_a_log_is_no_tree(void **state)
+{
+	(void)state;
+	calm("nic.c: 412:nic_move: *ERROR*: port 3: expected state: READY, now: ERR\n",
+	     "state-nic");
+	shows("$ nictool show\nnic 3\n  port state: ERR\n", "state-nic");
+}
+
 static void test_odd_ones(void **state)
 {
 	(void)state;
@@ -188,8 +228,8 @@ static void test_queries(void **state)
 	      "state-gpu");
 	calm("$ curl -s n1:9400/metrics\nDCGM_FI_DEV_XID_ERRORS{gpu=\"2\",UUID=\"GPU-3\"} 0\n",
 	     "state-gpu");
-	shows("node_infiniband_state_id{device=\"mlx5_4\",port=\"1\"} 1\n", "port-down");
-	calm("node_infiniband_state_id{device=\"mlx5_4\",port=\"1\"} 4\n", "port-down");
+	shows("node_infiniband_state_id{device=\"mlx5_4\",port=\"1\"} 1\n", "rdma-port-down");
+	calm("node_infiniband_state_id{device=\"mlx5_4\",port=\"1\"} 4\n", "rdma-port-down");
 	/* a number before what it counts, a clock before a row, a number alone */
 	shows("$ netstat -s\nTcp:\n    71283912 segments retransmitted\n", "tcp-resends");
 	calm("$ netstat -s\nTcp:\n    7128 segments retransmitted\n", "tcp-resends");
@@ -237,6 +277,9 @@ static void test_tables(void **state)
 	      "JobID             State ExitCode \n------------ ---------- -------- \n"
 	      "8812          NODE_FAIL      0:0 \n",
 	      "job-state");
+	calm("$ ipmitool sel elist\n   1 | 03/04/2026 | 04:05:06 | Power Supply PS1 Status | "
+	     "Presence detected | Asserted\n",
+	     "machine-power");
 	shows("$ ipmitool sdr list\nGPU0 Temp        | 97 degrees C      | cr\n"
 	      "GPU1 Temp        | 61 degrees C      | ok\n",
 	      "sensor-critical");
@@ -312,14 +355,71 @@ static void test_kernel_lines(void **state)
 			 RS_KERNEL_NONE);
 }
 
+static void test_monitors_lines(void **state)
+{
+	(void)state;
+	/* a label tells a state; a series of 0 is of a state that it is not in */
+	shows("rdma_port_info{device=\"mlx5_6\",port=\"1\",speed=\"400\",state=\"DOWN\"} 1\n",
+	      "rdma-port-down");
+	calm("rdma_port_info{device=\"mlx5_6\",port=\"1\",state=\"DOWN\"} 0\n", "rdma-port-down");
+	shows("node_net_ethtool_info{device=\"eth4\",link_detected=\"no\"} 1.0\n", "port-down");
+	shows("nic_rx_frames_bad_fcs{nic_id=\"3\"} 2.75e+07\n", "port-counts");
+	calm("nic_rx_frames_bad_fcs{nic_id=\"3\"} 2.75e+01\n", "port-counts");
+	/* InfluxDB's line protocol */
+	shows("infiniband,device=mlx5_2,host=g7,port=1 link_downed=63i,symbol_error=0i "
+	      "1732430000000000000\n",
+	      "port-counts");
+	calm("infiniband,device=mlx5_2,host=g7,port=1 link_downed=0i,symbol_error=0i,up=true "
+	     "1732430000000000000\n",
+	     "port-counts");
+	shows("> ipmi_sensor,host=g7,name=slot5,status_desc=upper_critical value=112,status=0 1\n",
+	      "sensor-critical");
+	/* Prometheus' answers: the first of two figures is a time */
+	shows("{\"data\":{\"result\":[{\"metric\":{\"__name__\":\"DCGM_FI_DEV_XID_ERRORS\","
+	      "\"gpu\":\"3\"},\"value\":[1732430000.1,\"79\"]}]}}\n",
+	      "state-gpu");
+	calm("{\"data\":{\"result\":[{\"metric\":{\"__name__\":\"DCGM_FI_DEV_XID_ERRORS\","
+	     "\"gpu\":\"3\"},\"value\":[1732430000.1,\"0\"]}]}}\n",
+	     "state-gpu");
+	/* what a loop prints below each file's name */
+	shows("$ for f in *; do echo \"=== $f ===\"; cat $f; done\n=== link_downed ===\n231\n"
+	      "=== symbol_error ===\n0\n",
+	      "port-counts");
+	shows("  12 DOWN+DRAIN+NOT_RESPONDING\n 300 MIXED\n", "node-drained");
+	shows("7,PSU1,Power Supply,0.00,W,'At or Below (<=) Lower Critical Threshold'\n",
+	      "sensor-critical");
+}
+
+/* A collector's map of files is what the files are. */
+static void test_files_in_json(void **state)
+{
+	struct rs_audit *a =
+		tried("{\n  \"/sys/class/infiniband/mlx5_3/ports/1/state\": \"2: INIT\\n\",\n"
+		      "  \"/sys/class/infiniband/mlx5_3/ports/1/rate\": \"200 Gb/sec\"\n}\n");
+
+	(void)state;
+	assert_true(facts(a, "nic/mlx5_3", "port_state") > 0);
+	assert_true(facts(a, "nic/mlx5_3", "rate_gbps") > 0);
+	rs_audit_destroy(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_trees),        cmocka_unit_test(test_sections),
-		cmocka_unit_test(test_json),         cmocka_unit_test(test_odd_ones),
-		cmocka_unit_test(test_bare_values),  cmocka_unit_test(test_queries),
-		cmocka_unit_test(test_tables),       cmocka_unit_test(test_pairs_of_values),
+		cmocka_unit_test(test_trees),
+		cmocka_unit_test(test_sections),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_odd_ones),
+		cmocka_unit_test(test_bare_values),
+		cmocka_unit_test(test_queries),
+		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_pairs_of_values),
 		cmocka_unit_test(test_kernel_lines),
+		cmocka_unit_test(test_limits_of_a_container),
+		cmocka_unit_test(test_a_log_is_no_tree),
+		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_monitors_lines),
+		cmocka_unit_test(test_files_in_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,6 +132,12 @@ static void test_each_form_tells_its_states(void **state)
 	blocks_of(RS_SOURCE_DIR "/tests/data/grid.txt", 40);
 }
 
+static void test_documents_tell_their_states(void **state)
+{
+	(void)state;
+	blocks_of(RS_SOURCE_DIR "/tests/data/grid_json.txt", 20);
+}
+
 static void test_ports_by_their_names(void **state)
 {
 	static const char *const ports[] = {"Ethernet0",  "Et1/1",  "et-0/0/1:2",
@@ -181,6 +187,7 @@ int main(void)
 		cmocka_unit_test(test_rows_are_well_formed),
 		cmocka_unit_test(test_each_block_tells_its_states),
 		cmocka_unit_test(test_each_form_tells_its_states),
+		cmocka_unit_test(test_documents_tell_their_states),
 		cmocka_unit_test(test_ports_by_their_names),
 		cmocka_unit_test(test_counts_are_judged_by_their_share),
 	};

@@ -36,6 +36,15 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 	static const struct {
 		const char *check, *line;
 	} cases[] = {
+		/* checks of a machine's health, and what raises an alert */
+		{"H09", "Number of rails present, 7 ports, is different than expected, 8\n"},
+		{"H02", "governor of CPU 3: expected: performance, and found: powersave\n"},
+		{"P14", "gpuId 4: has 2 links down and 0 links disabled\n"},
+		{"N18", "211 / 900 = 23% of nodes are in bad slurm state\n"},
+		{"C08", "WARNING: Interface 'swp3' packets out discard: 4% | 'swp3.out'=9;0:80\n"},
+		{"P01",
+		 "{\"status\": \"firing\", \"annotations\": {\"summary\": \"GPU 6 runs at x4, "
+		 "expected x16\"}}\n"},
 		{"R02", "fabric.c:90 E could not pick a gid on mlx5_2: table has no entry\n"},
 		{"N12", "[err] wr 17 finished with wc status RETRY_EXC from 10.0.0.9\n"},
 		{"N12", "app.cc:55: ERROR: work completion failed, code 12, qp 0x4a\n"},
@@ -57,6 +66,42 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 		 "E1127 17:51:28.5 21 /x/rdma/cq.cpp:123] Fail to set up RdmaCompletionQueue\n"},
 		{"N18", "ERROR RdmaNode: Failed in RdmaNode constructor\n"},
 		{"N17", "E0101 10:00:00.1 9 verbs/qp.cc:7] server did not answer on its socket\n"},
+		{"N16", "[ 9.123456] scsi host3: ib_srp: target sent a reject, code 5\n"},
+		{"N16", "[ 9.123456] ib2: could not post a receive, ret: -12\n"},
+		{"P14", "[ 9.123456] bnxt_en 0000:3b:00.0 eth0: ring setup gave rc: -12\n"},
+		{"N16", "a:1:2 [0] q.cc:4 NCCL WARN NET/IB : qp3 Got async error event: path\n"},
+		{"N18",
+		 "2026:1:1-10:00:00:(9) |CCL_ERROR| x.cpp:5 go: pool of requests is empty\n"},
+		{"P12", "/src/gda.cpp:9: error in NVSHMEM: no host map as GDRCopy is disabled\n"},
+		{"K03", "2026-01-01T10:00:00Z [error] DelegateAdd: no such kind of plugin\n"},
+		{"H09", "ibwarn: [99] get_port: port query failed on lid 4\n"},
+		{"N16", "$ ib_send_bw -d mlx5_0 node2\n Couldn't start the size loop\n"},
+		{"N16", "$ ib_send_bw -d mlx5_0 node2\n Inline only valid for short messages\n"},
+		{"K03", "2026-01-01T10:00:00Z [verbose] multus-daemon started\n"
+			"2026-01-01T10:00:01Z [error] wrong route: no netmask\n"},
+		{"N18",
+		 "[1700000001.104313] [n7:9 :0]  ucc_context.c:1  UCC ERROR failed to read the "
+		 "context of TL mlx5\n"},
+		{"N17",
+		 "DistStoreError: Timed out after 9 seconds waiting for clients. 1/2 joined.\n"},
+		{"C07",
+		 "-E- lid=0x0009 dev=5 S1/U1/P3 : \"link_downed_counter\" increased during the "
+		 "run (difference value=2, threshold=0)\n"},
+		{"H09", "[9] [5] Link [S-1 : 3] - [H-2 : 1] Link went down: (leaf-9 : 3)\n"},
+		{"N12", "Error: POLL CQ with RDMA_CQE_RESP_STS_BROKEN_ERR, icid=0x9\n"},
+		{"N12", "$ ib_send_bw node2\n Poll send CQ error status=-5 qp 1\n"},
+		{"N17", "$ rping -c -a node9\ngetaddrinfo error: no such name\n"},
+		{"N18", "[2026-01-01 10:00:00.1: E ops/x.cc:14] [3]: the shape has no such axis\n"},
+		{"N18", "/src/team.cpp:9: error in NVSHMEM: a team cannot initialize twice\n"},
+		{"N17",
+		 "n1:1:2 [0] s.c:4 NCCL WARN socketTryAccept: exceeded error retry count after 3 "
+		 "attempts\n"},
+		{"P11",
+		 "n1:1:2 [0] p.c:4 NCCL WARN NET/IB: PCI relaxed order memory access requested "
+		 "but not supported\n"},
+		{"P14", "[ 9.123456] rdma_rxe: rxe2: rxe_make_cq: gave err = -12\n"},
+		{"H05", "[ 9.123456] infiniband mlx5_1: umem_get: no mlock permission\n"},
+		{"N16", "* Waiting for client to connect... *\n Unable to start the size loop\n"},
 		{"H09", "ibdiag: Query SA failed: timed out; path_query\n"},
 		{"X05", "# Plugin fails if compiled against a newer libfabric than is run\n"},
 		{"H06", "alloc.c:10: error: cannot map 512 huge pages\n"},
@@ -82,6 +127,39 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 		{"N18", "/src/host/team/x.cpp:120: non-zero status: 7 setup of nvshmem teams\n"},
 		{"N18", "rank3: Assertion failure at lib/ptl.c:96: n == want\n"},
 		{"N18", "Traceback (most recent call last): something failed at step 3\n"},
+		/* checks of a machine's health: a cross, a verdict, Python's logging */
+		{"H09",
+		 "\xe2\x9c\x98 6 port(s) are active, expect 8; 2 device(s) found Down (ib5)\n"},
+		{"P14", "\xe2\x9c\x97 GPU-9 waits for row remapping, uncorrectable, reset it\n"},
+		{"C07", "2026-01-01 10:00:00 - ERROR - n4: 7 link flaps of rail2 since noon\n"},
+		{"C07", "nic3 (rail3): FAIL - effective physical errors 77 (expected 0)\n"},
+		{"P14",
+		 "2026-01-01 10:00:00 - ERROR - GPU 6: ECC count of SRAM, uncorrectable, 4\n"},
+		{"P01",
+		 "2026-01-01 10:00:00 - ERROR - PCIe width mismatch: slot 4 has x4, not x16\n"},
+		{"H09", "/opt/nhc/node-mark-offline n7 check_ib: No IB port rdma2:1 is active\n"},
+		{"N15",
+		 "modprobe: FATAL: Module bnxt_re not found in directory /lib/modules/6.8\n"},
+		{"N15", "2026/01/02 03:04:05 Error to read the list. No valid RDMA device found\n"},
+		{"N15", "rdma_create_ep: No such device\n"},
+		{"X04", "rank 3: MPI_Init: the ports of both do not have the same subnet_prefix\n"},
+		{"H09", "IOC_GET_NI error 100: Network is down\n"},
+		{"H09", "$ lnetctl net show\nnet:\n    - net type: o2ib4\n      local NI(s):\n"
+			"        - nid: 10.7.7.7@o2ib4\n          status: down\n"},
+		{"P14", "2026-01-01 10:00:00 - ERROR - host7 - Fabric Manager not started\n"},
+		{"P14",
+		 "2026-01-01 10:00:00 - ERROR - GPU Count Test: Failed - device handle of 3\n"},
+		{"H02", "2026-01-01 10:00:00 - WARNING - CPU Profile Check: Failed\n"},
+		{"C07", "2026-01-01 10:00:00 - WARNING - RDMA link flapping test: Failed\n"},
+		{"N18", "n7 - NCCL Test Failed: Avg bus bandwidth is 12.5\n"},
+		{"H09",
+		 "ts=1 level=error msg=\"NIC check failed\" message=\"port ib4/1 state DOWN\"\n"},
+		{"N18",
+		 "kern: app[9]: segfault at 7f79 ip 7f7c sp 7f7d error 4 in libnccl.so.2[7f+d3]\n"},
+		{"R02", "W0101 10:00:00.1 9 ctx.cpp:5] GID index 5 of ib4 is NULL GID, check it\n"},
+		{"P04",
+		 "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\n"
+		 "Device=0 CANNOT Access Peer Device=1\nDevice=1 CANNOT Access Peer Device=0\n"},
 	};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -104,6 +182,7 @@ static void test_a_sentence_accuses_little(void **state)
 		{"N14", "# NCCL takes plain sockets instead of InfiniBand on our new cluster\n"},
 		{"M01", "# very low bandwidth between two of our nodes, what is the reason?\n"},
 		{"N15", "# Fail to open rdma device in a container\n"},
+		{"P01", "our NIC is on a degraded link and it is slow (x4 instead of x16), why?\n"},
 		{"N18", "# vllm error when all of the workers start at once\n"},
 		{"N16",
 		 "When I start the second node it hangs and the QP is never connected, why is "
@@ -160,6 +239,24 @@ static void test_settings_columns_and_other_parts_accuse_nothing(void **state)
 		"has already been registered\n",
 		"If you see errors of incompatible models, use another release.\n",
 		"n1:1:1 [0] NCCL INFO NET/Plugin: could not find libnccl-net-x.so for the QP\n",
+		"[ 5.200000] mlx5_core 0000:3b:00.0 eth0: Disabling LRO, not supported here\n",
+		"[ 5.200000] ice 0000:3b:00.0 eth0: Changing Rx descriptor count from 1 to 2\n",
+		"[ 5.200000] bnxt_en 0000:3b:00.0 eth0: cannot offload this flow's vlan\n",
+		"[ 5.200000] ice 0000:3b:00.0: clock source: clk_src = -5\n",
+		"n1:1:1 [0] graph/x.cc:9 NCCL INFO Could not open XML topology file /var/t.xml\n",
+		"[W1112 10:11:12.1 x.py:6] UserWarning: this loader might get slow or even "
+		"freeze\n",
+		"n1:1:2 [0] x.cc:1 NCCL WARN MSCCL++: Cannot enable MSCCL++ on this architecture\n",
+		"r RIB-failure, S Stale, m multipath, f RT-Filter\n",
+		"libfabric:9:1::verbs:core:f():5<info> no RDMA devices found\n",
+		"\xe2\x9c\x94 no xid error found on 8 devices\n",
+		"\xe2\x9c\x93 link failures: none seen by the monitor\n",
+		"nic3 (rail3): OK - physical errors below the limit of failure\n",
+		"[PASS] check_errors: no error of any link\n",
+		"2026-01-01 10:00:00 - INFO - RDMA link flapping/down test: Passed\n",
+		"2026-01-01 10:00:00 - INFO - GPU PCIe Width Failure Test: Passed\n",
+		"[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\n"
+		"Device=0 CAN Access Peer Device=1\nDevice=0 CANNOT Access Peer Device=2\n",
 	};
 
 	for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
@@ -192,6 +289,13 @@ static void test_only_a_programs_failure_accuses(void **state)
 		"libibverbs: Warning: couldn't load driver 'libx-rdmav34.so': libx-rdmav34.so: "
 		"cannot open shared object file: No such file or directory\n",
 		"n1:44:44 [0] NCCL INFO Call to connect returned Connection refused, retrying\n",
+		"n1:44:44 [0] NCCL INFO Call to ibv_modify_qp failed with 110 timed out, retrying "
+		"1/9\n",
+		"libfabric:9:1::core:core:grow():9<warn> madvise of hugepages failed, using "
+		"others\n",
+		"Warning: couldn't read an ibverbs config file.\n",
+		"$ ibv_rc_pingpong node2\nWarning: couldn't read a config file of a driver.\n",
+		"n1:44:44 [0] init.cc:9 NCCL WARN minCTAs 40 is larger than 32, cap it to 32\n",
 	};
 	static const char *const grave[] = {
 		"[1700000001.1] [n7:49 :0]  ucp_ep.c:9  UCX  ERROR ep 0x1: failed to connect "

@@ -81,6 +81,57 @@ static void test_perftest(void **state)
 	rs_audit_destroy(a);
 }
 
+static void test_bench_tables(void **state)
+{
+	struct rs_audit *a =
+		reading("# OSU MPI Bandwidth Test v7.3\n# Datatype: MPI_CHAR.\n"
+			"# Size      Bandwidth (MB/s)\n"
+			"65536               22915.20\n4194304             24517.52\n");
+
+	expect(a, "bench", "gbps/4194304", "196.140");
+	rs_audit_destroy(a);
+	/* of both directions, of which a port has each */
+	a = reading("# OSU MPI Bi-Directional Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n"
+		    "1048576             24000.00\n");
+	expect(a, "bench", "gbps/1048576", "96.000");
+	rs_audit_destroy(a);
+	/* a collective's time is no message's; that of GPUs' buffers has copies in it */
+	a = reading("# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n"
+		    "8                      41.20\n# OSU MPI-CUDA Latency Test v7.3\n"
+		    "# Size          Latency (us)\n8                      23.10\n"
+		    "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n"
+		    "0                       1.31\n");
+	expect(a, "bench", "us/0", "1.310");
+	expect(a, "bench", "us/8", NULL);
+	rs_audit_destroy(a);
+	a = reading("# Benchmarking PingPong \n# #processes = 2 \n"
+		    "       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+		    "            0         1000         1.32         0.00\n"
+		    "      4194304           10       349.53     12000.00\n"
+		    "# Benchmarking Allreduce \n"
+		    "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+		    "      4194304           10       900.10       930.20       910.00\n");
+	expect(a, "bench", "us/0", "1.320");
+	expect(a, "bench", "gbps/4194304", "96.000");
+	rs_audit_destroy(a);
+	a = reading(
+		"| API:          protocol layer       |\n| Test:         tag match bandwidth  |\n"
+		"| Message size: 1048576              |\n"
+		"Final:      1000      0.000    85.3    85.3    11718.75   11718.75   11718   "
+		"11718\n");
+	expect(a, "bench", "gbps/1048576", "98.304");
+	rs_audit_destroy(a);
+	a = reading(
+		"bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+		"64k     1k      =1k      62m         0.01s   12000.00      5.46       0.18\n");
+	expect(a, "bench", "gbps/65536", "96.000");
+	rs_audit_destroy(a);
+	/* "ibstat mlx5_0 | grep Rate" */
+	a = reading("$ ibstat mlx5_0 | grep Rate\n\t\tRate: 200\n");
+	expect(a, "nic/mlx5_0", "rate_gbps", "200");
+	rs_audit_destroy(a);
+}
+
 static void test_rows_without_their_header(void **state)
 {
 	struct rs_audit *a =
@@ -197,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_ibv_devices_with_and_without_a_device),
 		cmocka_unit_test(test_ibqueryerrors_and_ibportstate),
 		cmocka_unit_test(test_perftest),
+		cmocka_unit_test(test_bench_tables),
 		cmocka_unit_test(test_rows_without_their_header),
 		cmocka_unit_test(test_switches_show),
 		cmocka_unit_test(test_others_words_are_not_taken),

@@ -1,0 +1,425 @@
+/* Lines that say that something failed (failure.h). */
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+#include "audit/facts/kernel_line.h"
+#include "audit/facts/level.h"
+#include "audit/read/failure.h"
+
+/* "0 errors", "errors: 0", "error-correction": the word without its meaning. */
+static bool denied(const char *text, const char *at, size_t n)
+{
+	const char *p = at;
+
+	while (p > text && p[-1] == ' ')
+		p--;
+	if (p - text >= 2 && p[-1] == '0' && !isalnum((unsigned char)p[-2]) && p[-2] != '.')
+		return true;
+	if (p - text == 1 && p[-1] == '0')
+		return true;
+	if (p - text >= 2 && !strncasecmp(p - 2, "no", 2) &&
+	    (p - text == 2 || !isalpha((unsigned char)p[-3])))
+		return true;
+	if (p - text >= 7 && !strncasecmp(p - 7, "without", 7))
+		return true;
+	if (p - text >= 3 && !strncasecmp(p - 3, "not", 3))
+		return true;
+	p = at + n;
+	p += strspn(p, "s_:= \t");
+	return *p == '0' && !isalnum((unsigned char)p[1]) && p[1] != '.';
+}
+
+/* No letter before or behind: "change" holds no "hang". */
+static bool stands(const char *text, const char *at, size_t n)
+{
+	return (at == text || !isalpha((unsigned char)at[-1])) && !isalpha((unsigned char)at[n]);
+}
+
+/* A person's sentence: words that programs leave out. */
+static bool is_sentence(const char *low)
+{
+	static const char *const joins[] = {" the ", " is ",   " we ",   " i ",   " it ",  " when ",
+					    " my ",  " this ", " that ", " and ", " but ", " with ",
+					    " a ",   " are ",  " was ",  " to ",  " in ",  " on ",
+					    " for ", " does ", " of ",   " not "};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < sizeof(joins) / sizeof(*joins); i++)
+		n += strstr(low, joins[i]) != NULL;
+	/* a heading, not a column's or a script's comment */
+	if (*low == '#' && low[1] == ' ' && !strstr(low, "  ") && !strchr(low, '='))
+		return true;
+	return n > 1 || strchr(low, '?');
+}
+
+/* Words by which people complain. Of a program's line they say little. */
+static bool complains(const char *low)
+{
+	static const char *const words[] = {
+		"problem",         "issue",       "does not",       "doesn't",       "do not show",
+		"not show",        "missing",     "wrong",          "slow",          "why ",
+		"capped",          "downgraded",  "degraded",       "broken",        "not used",
+		"not use",         "instead of",  "incorrect",      "strange",       "half of",
+		"only get",        " bug",        "unstable",       "different for", "too low",
+		"drops",           "zero",        "fail",           "help me",       "not as good",
+		"error",           "back to tcp", "back to socket", "breaks ",       "crash",
+		"very low",        "downgrade",   "cannot",         "low bandwidth", "weird",
+		"silently degrade"};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(low, words[i]))
+			return true;
+	return false;
+}
+
+/* A line of words: not a row of figures, a heading of columns or a counter. */
+static bool says_more(const char *low)
+{
+	unsigned words = 0, figures = 0;
+
+	for (const char *p = low + strspn(low, " \t"); *p; p += strspn(p, " \t")) {
+		size_t n = strcspn(p, " \t"), letters = 0;
+
+		for (size_t i = 0; i < n; i++)
+			letters += isalpha((unsigned char)p[i]) != 0;
+		words += letters > 1;
+		figures += !letters;
+		p += n;
+	}
+	return words > 3 && words > figures && !strstr(low, "  error  ") && *low != '|';
+}
+
+bool rs_ends_program(const char *text)
+{
+	static const char *const words[] = {"Fatal error",      "Traceback (most",
+					    "Abort(",           "(core dumped)",
+					    "terminate called", "Segmentation fault"};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(text, words[i]))
+			return true;
+	return false;
+}
+
+/* What healthy programs print as errors, and a test's name before its verdict. */
+static bool is_noise(const char *low)
+{
+	static const char *const known[] = {
+		"(ignored)", "already been registered", "module verification failed",
+		"not a git repository", "cannot enable msccl", "rib-failure,",
+		"pip's dependency resolver", "terminal process group",
+		"no job control in this shell",
+		"failed to connect to bus: ", "system has not been booted with systemd",
+		"timekeeping watchdog", "detected invalid context, skipping",
+		"could not find ncclgetversion symbol",
+		/* a part of a switch without data of its maker */
+		"failed to display the manufacture information",
+		/* who tried to log in is no job's */
+		" sshd[", " sshd-session[", "pam_unix(", " sudo[", " sudo: ", " cron[",
+		"systemd-logind[", "auditd[",
+		/* ibv_event_type_str(): events of no fault */
+		"async event : client reregistration", "async event : port active",
+		"async event : sm change", "async event : last wqe reached",
+		"async event : communication established"};
+	static const char *const ends[] = {" ok", "...ok", " passed", "[ok]"};
+	size_t n = strlen(low);
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strstr(low, known[i]))
+			return true;
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (n > strlen(ends[i]) && !strcmp(low + n - strlen(ends[i]), ends[i]))
+			return true;
+	/* pytest's, with how far it is: " PASSED   [ 37%]" */
+	return strstr(low, " passed ") && n > 2 && !strcmp(low + n - 2, "%]");
+}
+
+/* What a program does without, and an advice for another day, are no failure of a job. Where the
+ * way that it falls back from is the network's, that is one. */
+static bool goes_on(const char *low)
+{
+	static const char *const network[] = {"rdma", "tcp",   "socket", "infiniband", "roce",
+					      "efa",  "ucx",   "verbs",  "nccl",       "gdr",
+					      " ib ", "net/",  "peerm",  "transport",  "ibv_",
+					      "gid",  "mlock", "memlock"};
+
+	for (unsigned i = 0; i < sizeof(network) / sizeof(*network); i++)
+		if (strstr(low, network[i]))
+			return false;
+	return rs_level_goes_on(low) || strstr(low, " if you ");
+}
+
+/* A line of a script: what it says has not happened. */
+static bool is_instruction(const char *text)
+{
+	static const char *const words[] = {"export ", "echo ", "printf ", "alias ", "| `"};
+
+	text += strspn(text, " \t");
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strncmp(text, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
+const char *rs_banner(const char *text)
+{
+	static const char *const of[][2] = {
+		{"Waiting for client to connect", "ib_write_bw"},
+		{"local address: LID", "ib_write_bw"},
+		{"local address:  LID", "ibv_rc_pingpong"},
+		{"multus-daemon", "multus"},
+		{"sing Kubelet Plugin Registry", "sriovdp"},
+	};
+
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (strstr(text, of[i][0]))
+			return of[i][1];
+	return NULL;
+}
+
+/* Phrases that other words hold: "hanging" in "changing", "rc = -" in "src = -5". */
+static bool begins_a_word(const char *phrase)
+{
+	return !strncmp(phrase, "hang", 4) || !strncmp(phrase, "rc", 2) ||
+	       !strncmp(phrase, "ret", 3);
+}
+
+bool rs_states_failure(const char *text)
+{
+	/* phrases that state it; each is searched without case */
+	static const char *const phrases[] = {
+		"nccl warn",
+		" failed",
+		"failed to ",
+		"failure",
+		"fatal",
+		"traceback (most",
+		"runtimeerror",
+		"backenderror",
+		"segmentation fault",
+		"core dump",
+		"coredump",
+		"neither ",
+		"not detect",
+		" poor ",
+		"timed out",
+		"timeout",
+		"unhandled system error",
+		"unhandled cuda error",
+		"remote process exited",
+		"connection refused",
+		"connection closed by",
+		"connection reset",
+		"no route to host",
+		"unreachable",
+		"cannot allocate memory",
+		"retry counter exceeded",
+		"retry exceeded",
+		"unable to ",
+		"could not ",
+		"couldn't ",
+		"can't ",
+		"cannot ",
+		"with error ",
+		"error:",
+		"errors:",
+		" error ",
+		"error code",
+		"error!",
+		"aborted",
+		"abort ",
+		"hangs",
+		"hang ",
+		"hanging",
+		"stuck",
+		"panic",
+		"crash",
+		"no device found",
+		"no active port",
+		"not loaded",
+		"no such",
+		"not available",
+		"unavailable",
+		"does not exist",
+		"not permitted",
+		"undefined symbol",
+		"insufficient",
+		"not enough",
+		"unbound variable",
+		"sigsegv",
+		"sigbus",
+		"sigabrt",
+		"caught signal",
+		"cm_event_route_error",
+		"cm_event_connect_error",
+		"cm_event_addr_error",
+		"cm_event_device_removal",
+		"fail",
+		"no usable",
+		"no suitable",
+		"no eligible",
+		"out of memory",
+		"no space left",
+		"too many",
+		"incompatib",
+		"unsupported",
+		"no devices found",
+		"not supported",
+		"failed",
+		"non-zero status",
+		"null value ",
+		"invalid usage",
+		"invalid argument",
+		"internal error",
+		"system error",
+		"killed",
+		"exception",
+		"bad address",
+		"denied",
+		"not found",
+		"no such device",
+		"no such file",
+		"bus error",
+		"error=",
+		"err=",
+		"unhealthy",
+		"nan",
+		"mismatch",
+		"too slow",
+		"much slower",
+		"very slow",
+		"is slow",
+		"dropped to",
+		"*error*",
+		"retry_exc",
+		"hang",
+		"out of range",
+		"not implemented",
+		"can only be used",
+		"error status=",
+		"link went down",
+		"only valid for",
+		"invalid state",
+		"terminate called",
+		"error state",
+		"fails",
+		"fail:",
+		"[fail",
+		"rejected",
+		"refused",
+		"not responding",
+		"unresponsive",
+		"disconnected",
+		"lost connection",
+		"connection lost",
+		"unexpected",
+		"no data available",
+		"ret=-",
+		"ret = -",
+		"rc=-",
+		"rc = -",
+		"returned -",
+		" closed (-",
+		"exceeded the threshold",
+		"node-mark-offline",
+		"network is down",
+		"not started",
+		"not have the same",
+		"[firing",
+		"in bad ",
+		"in a bad state",
+		"marked dead",
+		"missed too many heartbeats",
+		"heartbeat timeout",
+		"doesn't work",
+		"does not work",
+		"not working",
+		"don't work",
+		"low bandwidth",
+		"small bandwidth",
+		"low throughput",
+		"lower than expect",
+		"less than expect",
+		"far less than",
+		"far below",
+		"poor perf",
+		"bad perf",
+		"performance degrad",
+		"packet loss",
+		"packets lost",
+		"bottleneck",
+		"\xe5\xa4\xb1\xe8\xb4\xa5",             /* failure */
+		"\xe6\x8a\xa5\xe9\x94\x99",             /* reports an error */
+		"\xe9\x94\x99\xe8\xaf\xaf",             /* error */
+		"\xe8\xb6\x85\xe6\x97\xb6",             /* time is up */
+		"\xe5\x8d\xa1\xe4\xbd\x8f",             /* hangs */
+		"\xe6\x97\xa0\xe6\xb3\x95",             /* cannot */
+		"\xe5\xb4\xa9\xe6\xba\x83",             /* crash */
+		"\xe5\xbc\x82\xe5\xb8\xb8",             /* abnormal */
+		"\xe3\x82\xa8\xe3\x83\xa9\xe3\x83\xbc", /* error, kana */
+		NULL};
+	enum rs_level level = rs_level_of(text);
+	char low[1024];
+	size_t n = 0;
+
+	/* what a library tries while it looks around is no failure */
+	if (level == RS_LEVEL_DEBUG || is_instruction(text) || rs_tick_of(text) == RS_TICK_PASS)
+		return false;
+	for (; text[n] && n < sizeof(low) - 1; n++)
+		low[n] = (char)tolower((unsigned char)text[n]);
+	low[n] = '\0';
+	if (is_noise(low))
+		return false;
+	switch (rs_kernel_line(text, NULL)) {
+	case RS_KERNEL_CALM:
+		return false;
+	case RS_KERNEL_FAULT:
+		return true;
+	case RS_KERNEL_NONE:
+		break;
+	}
+	/* what NCCL tries and does without is INFO: a plugin, a way between two GPUs */
+	if (strstr(low, "nccl info") && !strstr(low, "no device found") &&
+	    !strstr(low, "libibverbs") && !strstr(low, "abort") && !strstr(low, "with error"))
+		return false;
+	/* a program's own word for it, and something said behind */
+	if (level == RS_LEVEL_ERROR && says_more(low))
+		return true;
+	if (level != RS_LEVEL_ERROR && goes_on(low))
+		return false;
+	if (rs_level_compares(low))
+		return true;
+	/* "Invalid CPU range" is how a tool begins; a person does not */
+	if ((!strncmp(low, "invalid ", 8) || !strncmp(low, "error to ", 9)) && !is_sentence(low))
+		return true;
+	for (unsigned i = 0; phrases[i]; i++) {
+		const char *at = strstr(low, phrases[i]);
+		size_t m = strlen(phrases[i]);
+
+		if (!at || denied(low, at + (*phrases[i] == ' '), m))
+			continue;
+		if (!strcmp(phrases[i], "nan") &&
+		    ((at > low && isalnum((unsigned char)at[-1])) || isalnum((unsigned char)at[3])))
+			continue;
+		/* a setting's name is no statement: NCCL_IB_TIMEOUT, local_ack_timeout_err */
+		if (!strcmp(phrases[i], "timeout") &&
+		    ((at > low && (at[-1] == '_' || at[-1] == '-')) || at[7] == '_' ||
+		     at[7] == '=' || at[7] == '-'))
+			continue;
+		/* "changing", "src = -5" */
+		if (begins_a_word(phrases[i]) && at > low && isalpha((unsigned char)at[-1]))
+			continue;
+		if ((!strcmp(phrases[i], "hang") || !strcmp(phrases[i], "fail")) &&
+		    !stands(low, at, 4))
+			continue;
+		if (!strcmp(phrases[i], "failure") && at[7] == '_')
+			continue;
+		/* a word of its own, as "**FAILED** x" and "`failed assert`"; no counter's name */
+		if (!strcmp(phrases[i], "failed") &&
+		    ((at > low && !strchr("`*([\">", at[-1])) || strchr("_-=:", at[6])))
+			continue;
+		return true;
+	}
+	/* people complain; of a program's line such words say little */
+	return level == RS_LEVEL_NONE && is_sentence(low) && complains(low);
+}

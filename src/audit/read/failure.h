@@ -1,0 +1,16 @@
+/* Private to audit/: lines that say that something failed. */
+#ifndef RS_AUDIT_READ_FAILURE_H
+#define RS_AUDIT_READ_FAILURE_H
+
+#include <stdbool.h>
+
+/* Does this line say that something failed? Of logs and of people; counters and settings with
+ * the word in their name do not. */
+bool rs_states_failure(const char *text);
+
+/* The command whose output this line begins, where no prompt names it; NULL: unknown. */
+const char *rs_banner(const char *text);
+/* Does it say that a program broke off? That is no part of what a tool prints. */
+bool rs_ends_program(const char *text);
+
+#endif

@@ -1,0 +1,213 @@
+/* Lines that a program or a manual has, and nothing printed. */
+#include <ctype.h>
+#include <string.h>
+#include "audit/read/place.h"
+#include "audit/read/prose.h"
+#include "audit/read/readers.h"
+#include "audit/read/segment_state.h"
+#include "audit/read/told.h"
+
+enum { CODE_LINES = 3, CODE_GAP = 24 /* lines between two that show it */ };
+
+/* A line that only a log has, though a program may stand around it. */
+static bool of_log(const char *text)
+{
+	return (strstr(text, " NCCL INFO ") || strstr(text, " NCCL WARN ")) && !strchr(text, '"');
+}
+
+static void mark_code(struct rs_stream *s, uint32_t first, uint32_t last)
+{
+	for (uint32_t i = first; i <= last; i++) {
+		rs_stream_line(s, i, &s->line);
+		s->code[i] = !of_log(s->line.text);
+	}
+}
+
+static bool is_help_file(struct rs_stream *s)
+{
+	for (uint32_t i = 0; i < s->n && i < 40; i++) {
+		rs_stream_line(s, i, &s->line);
+		if (!strncmp(s->line.text, "# -*- text -*-", 14) ||
+		    strstr(s->line.text, "general help file for Open MPI"))
+			return true;
+	}
+	return false;
+}
+
+bool rs_opens_json(const char *text)
+{
+	if (*text != '{' && *text != '[')
+		return false;
+	text++;
+	text += strspn(text, " {[");
+	return !*text || *text == '"';
+}
+
+/* Counts the braces of a line outside of strings; false: it ends within a string. */
+static bool braces(const char *text, int *depth)
+{
+	bool string = false;
+
+	for (; *text; text++) {
+		if (string) {
+			if (*text == '\\' && text[1])
+				text++;
+			else
+				string = *text != '"';
+		} else if (*text == '"') {
+			string = true;
+		} else {
+			*depth += (*text == '{' || *text == '[') - (*text == '}' || *text == ']');
+		}
+	}
+	return !string;
+}
+
+/* A key behind a brace, a string or a number behind a bracket: not what a program has there. */
+static bool is_member(const char *p, char opened)
+{
+	size_t n;
+
+	p += strspn(p, " ");
+	if (*p != '"')
+		return opened == '[' ? *p && strchr("{[]-0123456789", *p) : *p == '}';
+	n = strcspn(p + 1, "\"");
+	return opened == '[' || (p[1 + n] && p[2 + n + strspn(p + 2 + n, " ")] == ':');
+}
+
+/* Behind the braces of line i, or in the next line. */
+static bool json_goes_on(struct rs_stream *s, uint32_t i)
+{
+	size_t n;
+	char opened;
+
+	rs_stream_line(s, i, &s->line);
+	n = strspn(s->line.text, "{[ ");
+	while (n && s->line.text[n - 1] == ' ')
+		n--;
+	opened = s->line.text[n - 1];
+	if (s->line.text[n])
+		return is_member(s->line.text + n, opened);
+	while (++i < s->n && s->kind[i] == RS_PIECE_BLANK)
+		;
+	if (i == s->n)
+		return false;
+	rs_stream_line(s, i, &s->line);
+	return (*s->line.text && strchr("{[", *s->line.text)) || is_member(s->line.text, opened);
+}
+
+/* The last line of the document of JSON that begins at line i; i: none does, or it does not end. */
+uint32_t rs_stream_json_end(struct rs_stream *s, uint32_t i)
+{
+	struct rs_line *l = &s->line;
+	int depth = 0;
+
+	rs_stream_line(s, i, l);
+	if (!rs_opens_json(l->text) || !json_goes_on(s, i))
+		return i;
+
+	/* braces that do not close are looked through a few times at most */
+	for (uint32_t k = i; k < s->n && s->braced < 8 * (uint64_t)s->n; k++, s->braced++) {
+		if (s->kind[k] == RS_PIECE_PROMPT || s->kind[k] == RS_PIECE_FENCE)
+			return i;
+		rs_stream_line(s, k, l);
+		if (!braces(l->text, &depth))
+			return i;
+		if (depth <= 0)
+			return k;
+	}
+	return i;
+}
+
+/* "In such cases you may see an error like:": what a manual says that may come has not come. Its
+ * examples end with the next sentence. */
+void rs_stream_find_examples(struct rs_stream *s)
+{
+	static const char *const cues[] = {"you may see",   "you might see", "you could see",
+					   "you would see", "you'll see",    "you will see",
+					   "you may get",   "you might get", "you may encounter",
+					   "users may see"};
+	enum { EXAMPLE_LINES = 12 };
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const char *text = s->line.text;
+		size_t n;
+		bool cue = false;
+
+		if (s->kind[i] == RS_PIECE_BLANK || s->kind[i] == RS_PIECE_FENCE)
+			continue;
+		rs_stream_line(s, i, &s->line);
+		n = strlen(text);
+		for (unsigned k = 0; k < sizeof(cues) / sizeof(*cues); k++)
+			cue |= strcasestr(text, cues[k]) != NULL;
+		if (cue && n && text[n - 1] == ':')
+			left = EXAMPLE_LINES;
+		else if (left && n && text[n - 1] == '.' && isupper((unsigned char)*text) &&
+			 strchr(text, ' '))
+			left = 0;
+		else if (left && left--)
+			s->code[i] = true;
+	}
+}
+
+void rs_stream_find_told(struct rs_stream *s)
+{
+	struct rs_told_events events = {0};
+	struct rs_told told = {0};
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (s->kind[i] == RS_PIECE_BLANK)
+			continue;
+		rs_stream_line(s, i, &s->line);
+		s->told[i] = rs_told(&told, s->line.text);
+	}
+	for (uint32_t i = s->n; i-- > 0;) {
+		if (s->kind[i] == RS_PIECE_BLANK)
+			continue;
+		rs_stream_line(s, i, &s->line);
+		s->told[i] |= rs_told_event(&events, s->line.text);
+		s->code[i] |= told.rules && rs_told_annotation(s->line.text);
+	}
+}
+
+/*
+ * A program that prints what a tool prints has not printed it: lines between definitions,
+ * inclusions and ends of loops are a program's, where several stand close to each other. What a
+ * trace of calls quotes is none.
+ */
+void rs_stream_find_code(struct rs_stream *s)
+{
+	uint32_t first = 0, last = 0, shows = 0, gap = 0;
+	struct rs_line *l = &s->line;
+	bool quoted = false;
+
+	/* the help texts of Open MPI's own sources hold each message that it has */
+	if (s->n && is_help_file(s)) {
+		memset(s->code, true, s->n * sizeof(*s->code));
+		return;
+	}
+
+	for (uint32_t i = 0; i <= s->n; i++) {
+		bool shown = false, end = i == s->n;
+
+		if (!end && s->kind[i] != RS_PIECE_BLANK) {
+			/* a document of JSON is data, whatever its lines end with */
+			i = rs_stream_json_end(s, i);
+			rs_stream_line(s, i, l);
+			shown = !quoted && rs_code(l->text);
+			quoted = !strncmp(l->text, "File \"", 6);
+			gap++;
+		}
+		end |= shows && (gap > CODE_GAP || (!end && s->kind[i] == RS_PIECE_FENCE));
+		if (end && shows >= CODE_LINES)
+			mark_code(s, first, last);
+		if (end)
+			shows = 0;
+		if (!shown)
+			continue;
+		first = shows++ ? first : i;
+		last = i;
+		gap = 0;
+	}
+}

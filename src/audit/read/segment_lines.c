@@ -1,0 +1,497 @@
+/* Lines of a text without their prefixes, and whose they are. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "audit/read/place.h"
+#include "audit/read/prose.h"
+#include "audit/read/readers.h"
+#include "audit/read/refusal.h"
+#include "audit/read/segment_state.h"
+#include "audit/read/unwrap.h"
+
+/* ---- Hosts ---- */
+
+/* "gpu01" and "gpu01.cluster.local" are one; an address is not cut. */
+static size_t short_length(const char *name)
+{
+	return isdigit((unsigned char)*name) ? strlen(name) : strcspn(name, ".");
+}
+
+static bool same_name(const char *x, const char *y)
+{
+	size_t n = short_length(x);
+
+	return n == short_length(y) && !strncasecmp(x, y, n);
+}
+
+/* Its number; 0: no name, or one that says nothing. */
+static uint16_t host_named(struct rs_text *t, const char *name, enum rs_namer by)
+{
+	if (!*name || !strncasecmp(name, "localhost", 9) || !strcmp(name, "host") ||
+	    strspn(name, "0123456789") == strlen(name))
+		return 0;
+	for (uint32_t i = 1; i < t->n_names; i++)
+		if (same_name(t->name[i].name, name)) {
+			t->name[i].by[by] = true;
+			return (uint16_t)i;
+		}
+	if (t->n_names == RS_TEXT_HOSTS)
+		return 0;
+	snprintf(t->name[t->n_names].name, RS_NAME_BYTES, "%.*s", (int)short_length(name), name);
+	t->name[t->n_names].by[by] = true;
+	return (uint16_t)t->n_names++;
+}
+
+/* A tag and the line's own name on one line: two names of one host. */
+static uint16_t both(struct rs_text *t, const struct rs_prefix *p)
+{
+	uint16_t inner = host_named(t, p->inner, RS_NAMED_BY_LOG), outer;
+
+	if (!*p->outer)
+		return inner;
+	outer = host_named(t, p->outer, RS_NAMED_BY_LOG);
+	if (!inner || inner == outer)
+		return outer;
+	if (outer)
+		t->name[outer].is = inner;
+	return inner;
+}
+
+/*
+ * Which names are hosts of their own: those of a sort that names several. One log beside one prompt
+ * is one machine under two names (a container's and the host's).
+ */
+static void settle_hosts(struct rs_text *t)
+{
+	unsigned count[RS_NAMERS] = {0};
+
+	for (uint32_t i = 1; i < t->n_names; i++)
+		for (int by = 0; by < RS_NAMERS; by++)
+			count[by] += t->name[i].by[by] && !t->name[i].is;
+	for (uint32_t i = 1; i < t->n_names; i++) {
+		bool own = false;
+
+		if (t->name[i].is)
+			continue;
+		for (int by = 0; by < RS_NAMERS; by++)
+			own |= t->name[i].by[by] && count[by] > 1;
+		t->name[i].is = own && !t->in->forced ? (uint16_t)i : 0;
+	}
+	for (uint32_t i = 1; i < t->n_names; i++)
+		t->name[i].is = t->name[t->name[i].is].is;
+}
+
+/* ---- Lines ---- */
+
+/* Takes escape sequences and ends of lines away; keeps what indents. *length of what is left. */
+static void clean(struct rs_text *t, const char *from, size_t n, size_t *length)
+{
+	char *to = t->data + t->size;
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		char c = from[i];
+
+		if (c == '\033') {
+			size_t e = i + 1;
+
+			if (e < n && from[e] == '[') {
+				for (e++; e < n && (from[e] < 0x40 || from[e] > 0x7e); e++)
+					;
+				i = e;
+				continue;
+			}
+			continue;
+		}
+		if (c == '\r' && i + 1 < n)
+			k = 0; /* written over, as progress bars do */
+		else if (c && c != '\r')
+			to[k++] = c;
+	}
+	to[k] = '\0';
+	*length = k;
+}
+
+static uint32_t keep_command(struct rs_text *t, const char *command)
+{
+	if (!*command)
+		return 0;
+	if (t->n_commands == t->commands_room) {
+		uint32_t room = t->commands_room ? 2 * t->commands_room : 16;
+		void *more = realloc(t->command, room * sizeof(*t->command));
+
+		if (!more) {
+			t->a->err = -ENOMEM;
+			return 0;
+		}
+		t->command = more;
+		t->commands_room = room;
+	}
+	snprintf(t->command[t->n_commands], RS_COMMAND_BYTES, "%s", command);
+	return ++t->n_commands;
+}
+
+/* A sentence within an output is the output's: one of a person has a line of its own before it. */
+static bool stands_free(const struct rs_text *t)
+{
+	uint8_t before = RS_PIECE_BLANK;
+
+	for (uint32_t i = t->n - 1; i-- > 0;) {
+		before = t->piece[i].kind;
+		if (before != RS_PIECE_JOINED)
+			break;
+	}
+	return before != RS_PIECE_TEXT && before != RS_PIECE_REFUSAL;
+}
+
+/* "hostname leaf1", "set system host-name leaf1": what a switch's configuration calls itself. */
+static bool config_name(const char *text, char *out)
+{
+	static const char *const keys[] = {"hostname ", "switchname ", "sysname ",
+					   "set system host-name ", "nv set system hostname "};
+
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		size_t n = strlen(keys[i]), m;
+
+		if (strncmp(text, keys[i], n))
+			continue;
+		text += n;
+		text += *text == '"';
+		m = strcspn(text, " \t\";");
+		if (!m || m >= RS_NAME_BYTES || strlen(text) > m + 1)
+			return false;
+		snprintf(out, RS_NAME_BYTES, "%.*s", (int)m, text);
+		return true;
+	}
+	return false;
+}
+
+/* An empty prompt at an output's end, "gpu01:~$ ", counts as one, too. */
+static void classify(struct rs_text *t, struct rs_piece *p, char *text)
+{
+	char *own = text + strspn(text, " \t");
+	bool indented = own - text > 3;
+	struct rs_refusal refusal;
+	struct rs_prompt prompt;
+	char name[RS_NAME_BYTES];
+
+	if (!*own) {
+		p->kind = RS_PIECE_BLANK;
+	} else if (own == text && config_name(own, name)) {
+		p->host = host_named(t, name, RS_NAMED_BY_CONFIG);
+		p->config = p->host != 0;
+	} else if (rs_fence(own)) {
+		p->kind = RS_PIECE_FENCE;
+	} else if (rs_refusal_find(own, &refusal)) {
+		p->kind = RS_PIECE_REFUSAL;
+	} else if (!indented && rs_prompt_find(own, &prompt)) {
+		p->host = host_named(t, prompt.host, RS_NAMED_BY_PROMPT);
+		p->named = p->host != 0;
+		if (prompt.strip) {
+			memmove(own, own + prompt.strip, strlen(own + prompt.strip) + 1);
+			p->length -= (uint32_t)prompt.strip;
+			return;
+		}
+		p->kind = RS_PIECE_PROMPT;
+		p->command = keep_command(t, prompt.command);
+		if (strstr(own, "pdsh -") || strstr(own, "clush -")) {
+			t->gang = p->command;
+			t->gangs++;
+		}
+	} else if (own == text && rs_heading_find(own, &prompt)) {
+		p->kind = RS_PIECE_HEADING;
+		p->host = host_named(t, prompt.host, RS_NAMED_BY_HEADING);
+		p->command = keep_command(t, prompt.command);
+	} else if (own == text && stands_free(t) && rs_prose(own)) {
+		p->kind = RS_PIECE_PROSE;
+	}
+}
+
+/* One ">" before a command alone is a prompt; before several lines it is a quote. */
+static bool quoted(const char *from, size_t left)
+{
+	const char *end = memchr(from, '\n', left);
+
+	return *from == '>' && end && end + 1 < from + left && end[1] == '>';
+}
+
+/* A post's block of code is indented as a whole: a prompt tells by how much, up to a line before
+ * that. */
+static size_t dedent(struct rs_text *t, char *text, size_t length)
+{
+	size_t blanks = strspn(text, " \t");
+	struct rs_prompt prompt;
+
+	if (t->indent && text[blanks] && blanks < t->indent)
+		t->indent = 0;
+	if (!t->indent && (blanks > 3 || *text == '\t') && !strchr(">+%", text[blanks]) &&
+	    rs_prompt_find(text + blanks, &prompt))
+		t->indent = blanks;
+	if (blanks > t->indent)
+		blanks = t->indent;
+	if (blanks)
+		memmove(text, text + blanks, length - blanks + 1);
+	return length - blanks;
+}
+
+static void line_add(struct rs_text *t, const char *from, size_t left, size_t n, bool *in_quote)
+{
+	struct rs_piece *p = &t->piece[t->n++];
+	struct rs_prefix prefix;
+	char *text = t->data + t->size;
+	size_t length;
+
+	*p = (struct rs_piece){.at = t->size};
+	if (t->how[t->n - 1]) {
+		p->kind = RS_PIECE_JOINED;
+		t->data[t->size++] = '\n';
+		return;
+	}
+	clean(t, from, n, &length);
+	*in_quote = *text == '>' && (*in_quote || quoted(from, left));
+	p->quoted = *in_quote;
+	rs_prefix_find(&t->habits, text, &prefix);
+	/* one line behind ">" is a quote as well, unless it is a command behind a prompt */
+	if (*text == '>' && !*in_quote && rs_command_known(text + 1 + strspn(text + 1, " ")))
+		prefix.strip = 0;
+	if (prefix.strip) {
+		memmove(text, text + prefix.strip, length - prefix.strip + 1);
+		length -= prefix.strip;
+	}
+	while (length && isspace((unsigned char)text[length - 1]))
+		text[--length] = '\0';
+	length = dedent(t, text, length);
+	p->length = (uint32_t)length;
+	p->host = both(t, &prefix);
+	classify(t, p, text);
+	text[p->length] = '\n';
+	t->size += p->length + 1u;
+	t->use->use[t->n - 1] = p->kind == RS_PIECE_BLANK ? RS_LINE_BLANK : RS_LINE_STRANGE;
+}
+
+static uint32_t count_lines(const char *data, size_t size)
+{
+	uint32_t n = 0;
+
+	for (const char *p = data, *end = data + size; p < end; n++) {
+		p = memchr(p, '\n', (size_t)(end - p));
+		p = p ? p + 1 : end;
+	}
+	return n;
+}
+
+static void each_line(struct rs_text *t,
+		      void (*act)(struct rs_text *, const char *, size_t, size_t, bool *))
+{
+	const char *p = t->in->data, *end = p + t->in->size;
+	bool state = false;
+
+	while (p < end) {
+		const char *next = memchr(p, '\n', (size_t)(end - p));
+
+		act(t, p, (size_t)(end - p), (size_t)((next ? next : end) - p), &state);
+		p = next ? next + 1 : end;
+	}
+}
+
+enum { LEARN_BYTES = 512 };
+
+static void learn(struct rs_text *t, const char *from, size_t left, size_t n, bool *state)
+{
+	char text[LEARN_BYTES];
+
+	(void)left, (void)state;
+	snprintf(text, sizeof(text), "%.*s", (int)(n < sizeof(text) ? n : sizeof(text) - 1), from);
+	rs_prefix_learn(&t->habits, text);
+}
+
+static struct rs_text_use *use_new(struct rs_audit *a, const char *path, uint32_t lines)
+{
+	struct rs_text_use *u = rs_arena_alloc(a->arena, 1, sizeof(*u));
+
+	if (!u || !(u->use = calloc(lines + 1u, 1)))
+		return NULL;
+	u->path = rs_audit_text(a, "%s", path);
+	u->lines = lines;
+	return u;
+}
+
+void rs_text_free(struct rs_text *t)
+{
+	if (t->use)
+		free(t->use->use);
+	if (t->use)
+		t->use->use = NULL;
+	if (t->in == &t->joined)
+		free((void *)(uintptr_t)t->joined.data);
+	free(t->how);
+	free(t->piece);
+	free(t->order);
+	free(t->data);
+	free(t->name);
+	free(t->command);
+	free(t);
+}
+
+/* A reply quotes the log of the run before, and has the log of the newest of its own: the same
+ * library's lines stand in both. */
+static bool quotes_are_old(const struct rs_text *t)
+{
+	enum { OWN = 2 };
+	unsigned n[2][RS_RECORDS] = {{0}};
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct rs_piece *p = &t->piece[i];
+
+		if (p->kind == RS_PIECE_TEXT)
+			n[p->quoted][rs_record_of(t->data + p->at, p->length)]++;
+	}
+	return (n[1][RS_RECORD_NCCL] && n[0][RS_RECORD_NCCL] >= OWN) ||
+	       (n[1][RS_RECORD_UCX] && n[0][RS_RECORD_UCX] >= OWN);
+}
+
+/* Joins what a terminal or a mailer broke. */
+static int unwrap(struct rs_text *t, const struct rs_input *in, uint32_t lines)
+{
+	t->how = calloc(lines + 1u, 1);
+	if (!t->how)
+		return -ENOMEM;
+	if (!rs_unwrap_find(in->data, in->size, t->how, lines))
+		return 0;
+	t->joined = *in;
+	t->joined.data = rs_unwrap_join(in->data, in->size, t->how, &t->joined.size);
+	if (!t->joined.data)
+		return -ENOMEM;
+	t->in = &t->joined;
+	return 0;
+}
+
+struct rs_text *rs_text_new(struct rs_audit *a, const struct rs_input *in)
+{
+	uint32_t lines = count_lines(in->data, in->size);
+	struct rs_text *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->a = a;
+	t->in = in;
+	t->use = use_new(a, in->path, lines);
+	t->piece = calloc(lines + 1u, sizeof(*t->piece));
+	t->data = unwrap(t, in, lines) ? NULL : malloc(t->in->size + lines + 2);
+	t->name = calloc(RS_TEXT_HOSTS, sizeof(*t->name));
+	if (!t->use || !t->piece || !t->data || !t->name) {
+		rs_text_free(t);
+		return NULL;
+	}
+	t->n_names = 1;
+	each_line(t, learn);
+	rs_prefix_settle(&t->habits);
+	each_line(t, line_add);
+	t->data[t->size] = '\0';
+	t->old_quotes = quotes_are_old(t);
+	settle_hosts(t);
+	return t;
+}
+
+int rs_text_order(struct rs_text *t)
+{
+	t->order = malloc((t->n + 1u) * sizeof(*t->order));
+	if (!t->order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->n; i++)
+		t->begin[t->piece[i].host + 1]++;
+	for (uint32_t h = 0; h < RS_TEXT_HOSTS; h++)
+		t->begin[h + 1] += t->begin[h];
+	for (uint32_t i = t->n; i-- > 0;)
+		t->order[--t->begin[t->piece[i].host + 1]] = i;
+	/* begin[h + 1] went down to where h begins */
+	memmove(t->begin, t->begin + 1, RS_TEXT_HOSTS * sizeof(*t->begin));
+	t->begin[RS_TEXT_HOSTS] = t->n;
+	return 0;
+}
+
+enum { FEW_NAMES = 64 /* that each line is compared with */ };
+
+/* "gpu01: text", "gpu01 pid 12: text" of a host that another line names. */
+static uint16_t leading(const struct rs_text *t, const struct rs_piece *p)
+{
+	const char *text = t->data + p->at;
+
+	for (uint32_t i = 1; i < t->n_names; i++) {
+		size_t n = strlen(t->name[i].name);
+
+		if (n < p->length && !strncmp(text, t->name[i].name, n) &&
+		    (!strncmp(text + n, ": ", 2) || !strncmp(text + n, " pid ", 5)))
+			return t->name[i].is;
+	}
+	return 0;
+}
+
+/* What may stand before a configuration's name, and is of it. */
+static bool opens_config(const struct rs_text *t, const struct rs_piece *p)
+{
+	const char *text = t->data + p->at;
+
+	return p->kind == RS_PIECE_BLANK || *text == '!' || !strncmp(text, "version ", 8);
+}
+
+/* Several configurations in one text: each begins some lines before its name, the first of a block
+ * with the block. */
+static void spread_configs(struct rs_text *t)
+{
+	bool first = true;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct rs_piece *p = &t->piece[i];
+		uint32_t k = i;
+
+		if (p->kind == RS_PIECE_FENCE || p->kind == RS_PIECE_PROMPT ||
+		    p->kind == RS_PIECE_HEADING)
+			first = true;
+		if (!p->config || !t->name[p->host].is)
+			continue;
+		while (k && t->piece[k - 1].kind != RS_PIECE_FENCE &&
+		       t->piece[k - 1].kind != RS_PIECE_PROMPT &&
+		       t->piece[k - 1].kind != RS_PIECE_HEADING && !t->piece[k - 1].config &&
+		       (first || opens_config(t, &t->piece[k - 1])))
+			k--;
+		if (k < i) {
+			t->piece[k].config = true;
+			t->piece[k].host = p->host;
+		}
+		first = false;
+	}
+}
+
+void rs_text_spread(struct rs_text *t)
+{
+	uint16_t now = 0;
+
+	spread_configs(t);
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct rs_piece *p = &t->piece[i];
+		uint16_t own = t->name[p->host].is;
+
+		if (p->kind == RS_PIECE_PROMPT || p->named ||
+		    (p->kind == RS_PIECE_HEADING && p->host) || (p->config && own))
+			now = own;
+		if (!own && t->n_names < FEW_NAMES && p->kind == RS_PIECE_TEXT)
+			own = leading(t, p);
+		p->host = own ? own : now;
+	}
+}
+
+void rs_stream_line(const struct rs_stream *s, uint32_t i, struct rs_line *l)
+{
+	struct rs_input one = {.data = s->data + s->start[i],
+			       .size = s->start[i + 1] - s->start[i]};
+
+	l->next = 0;
+	l->number = 0;
+	rs_line_next(&one, l);
+	l->number = i + 1;
+}

@@ -1,0 +1,339 @@
+/* Lines that name a failure and tell of none (told.h). */
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+#include "audit/facts/level.h"
+#include "audit/facts/word_list.h"
+#include "audit/read/told.h"
+
+enum { TEXT = 400 };
+
+static bool begins(const char *text, const char *word)
+{
+	return !strncasecmp(text, word, strlen(word));
+}
+
+static bool begins_one(const char *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (begins(text, *words))
+			return true;
+	return false;
+}
+
+static const char *behind_digits(const char *p)
+{
+	return p + strspn(p, "0123456789");
+}
+
+/* ---- Tests ---- */
+
+/* "t/a.py::test_b PASSED", "3/9 Test #3: b ... Passed", "Start  3: b", "ok 3 - b",
+ * "[       OK ] A.b": what has a verdict is a name. A failed test's line is none of these. */
+static bool is_test(const char *text)
+{
+	static const char *const verdicts[] = {" PASSED", " SKIPPED", " XFAIL", " XPASS"};
+	static const char *const google[] = {"[ RUN      ]", "[       OK ]", "[  PASSED  ]",
+					     "[  SKIPPED ]", "[ DISABLED ]", NULL};
+	const char *p, *q;
+
+	for (unsigned i = 0; i < sizeof(verdicts) / sizeof(*verdicts); i++)
+		if (strstr(text, "::") && (p = strstr(text, verdicts[i])) &&
+		    !isalnum((unsigned char)p[strlen(verdicts[i])]))
+			return true;
+	if (begins_one(text, google))
+		return true;
+	/* Automake's and TAP's */
+	if (begins(text, "PASS: ") || begins(text, "SKIP: ") || begins(text, "XFAIL: "))
+		return true;
+	if (begins(text, "ok ") && (q = behind_digits(text + 3)) > text + 3)
+		return *q == ' ' || !*q;
+	/* CTest's */
+	if (begins(text, "Start ")) {
+		p = text + 6 + strspn(text + 6, " ");
+		q = behind_digits(p);
+		return q > p && q[0] == ':' && q[1] == ' ';
+	}
+	p = strstr(text, "Test ");
+	return p && strchr(p, '#') && strstr(p, "...") &&
+	       (strstr(p, " Passed ") || strstr(p, "***Skipped"));
+}
+
+/* ---- Changelogs ---- */
+
+/* Behind a list's mark, "* ", "- ", "3. "; NULL: none. */
+static const char *item(const char *text)
+{
+	const char *p = behind_digits(text);
+
+	if (p > text && p - text < 3 && (*p == '.' || *p == ')') && p[1] == ' ')
+		return p + 2;
+	if ((*text == '*' || *text == '-' || *text == '+') && text[1] == ' ')
+		return text + 1 + strspn(text + 1, " ");
+	return !strncmp(text, "\xe2\x80\xa2 ", 4) ? text + 4 : NULL;
+}
+
+/* Behind "[net] ", "RDMA: " and "prov/efa: ": the part that was changed. */
+static const char *behind_part(const char *p)
+{
+	enum { PART = 24 };
+	size_t n = strcspn(p, " :]");
+
+	if (*p == '[' && p[n] == ']')
+		return p + n + 1 + strspn(p + n + 1, ": ");
+	if (n && n < PART && p[n] == ':' && p[n + 1] == ' ')
+		return p + n + 2;
+	return p;
+}
+
+static bool is_mended(const char *text)
+{
+	static const char *const verbs[] = {"fixed ",    "fixes ",   "fix ",       "resolved ",
+					    "resolves ", "resolve ", "corrected ", "avoided ",
+					    "bug fix",   "bugfix",   NULL};
+	const char *p = item(text);
+
+	return p && begins_one(behind_part(p), verbs);
+}
+
+/* "## Bug Fixes", "Known Issues:", "What's Changed": few words, and nothing behind them. */
+static bool is_changes(const char *text)
+{
+	static const char *const heads[] = {
+		"bug fix",        "bugfix",    "fixed issues", "resolved issues",   "fixes",
+		"what's changed", "changelog", "change log",   "release notes",     "changes in ",
+		"fixed in ",      "new in ",   "known issues", "known limitations", NULL};
+	enum { LONGEST = 48 };
+
+	text += strspn(text, "#*=[ ");
+	if (strlen(text) > LONGEST)
+		return false;
+	return begins_one(text, heads);
+}
+
+static bool is_heading(const char *text)
+{
+	return *text == '#' || !strncmp(text, "---", 3) || !strncmp(text, "===", 3);
+}
+
+/* ---- Manuals ---- */
+
+/* What a call gives when it fails, and what may come on some machine. */
+static bool is_manual(const char *text, const char *low)
+{
+	const char *p = item(text), *option;
+
+	if (rs_level_of(text))
+		return false;
+	if (rs_word_list_has(low,
+			     "~errno is set to|~errno will be set|~and sets errno|~returns 0 on "
+			     "success|~on success, or|~upon success|~(on failure)|~or an error "
+			     "will occur|~in case of failure, |~is returned on failure",
+			     false))
+		return true;
+	/* a synopsis: "tool [--fail-on-error=<bool>]" */
+	if ((option = strstr(low, " [-")) &&
+	    isalpha((unsigned char)option[3 + (option[3] == '-')]) && strchr(option, ']'))
+		return true;
+	/* a list's point on some machine and some day */
+	return p &&
+	       rs_word_list_has(low, "~ may fail|~ might fail|~ could fail|~ can fail", false) &&
+	       !rs_word_list_has(low, "i|we|my|our", false);
+}
+
+/* "A message such as `Failed to connect` means that": of a message, not of a failure. */
+static bool is_explained(const char *low)
+{
+	return strchr(low, '`') &&
+	       rs_word_list_has(low, "~ such as `|~ like `|~` means |~` indicates ", false) &&
+	       !rs_word_list_has(low, "i|we|my|our", false);
+}
+
+/* "net.cc:88:3: note: in expansion of macro": a compiler's, and the program was built. */
+static bool is_compilers(const char *low)
+{
+	const char *p = strstr(low, ": note: ");
+
+	p = p ? p : strstr(low, ": warning: ");
+	if (!p)
+		return false;
+	for (unsigned numbers = 0; p > low; numbers++) {
+		const char *end = p;
+
+		while (p > low && isdigit((unsigned char)p[-1]))
+			p--;
+		if (p == end || p == low || p[-1] != ':')
+			return numbers > 1;
+		p--;
+	}
+	return false;
+}
+
+/* "-watchdog-action=panic": an option says what shall be done. */
+static bool is_action(const char *low)
+{
+	for (const char *p = low; (p = strstr(p, "action=")); p++) {
+		const char *from = p;
+
+		while (from > low && (isalpha((unsigned char)from[-1]) || from[-1] == '-'))
+			from--;
+		if (*from == '-')
+			return true;
+	}
+	return false;
+}
+
+/* "failOnInitError: true": what is done if something fails. */
+static bool is_policy(const char *low)
+{
+	static const char *const words[] = {"failon",    "fail-on",    "fail_on",
+					    "onerror",   "on-error",   "on_error",
+					    "onfailure", "on-failure", "on_failure"};
+	size_t n = strcspn(low, ":=");
+
+	if (!low[n] || strcspn(low, " ") < n)
+		return false;
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		const char *p = strstr(low, words[i]);
+
+		if (p && p < low + n)
+			return true;
+	}
+	return false;
+}
+
+/* "Option -m is missing its value.": who typed it is told, and nothing was tried. */
+static bool is_usage(const char *low)
+{
+	return rs_word_list_has(low,
+				"~is missing its value|~requires an argument|~requires a value|"
+				"~expected one argument|~missing operand",
+				false) &&
+	       rs_word_list_has(low, "option|argument|operand|~ -", false);
+}
+
+/* "[context]: self.init_process_group(backend, timeout)": a call, as its source has it. */
+static bool is_call(const char *low)
+{
+	const char *p = strstr(low, " self.");
+	size_t n;
+
+	if (!p)
+		return false;
+	p += 6;
+	n = strspn(p, "abcdefghijklmnopqrstuvwxyz0123456789_.");
+	return n && p[n] == '(' && low[strlen(low) - 1] == ')';
+}
+
+/* ---- Rules of monitors ---- */
+
+static bool is_rule(const char *text)
+{
+	text += *text == '-' ? 1 + strspn(text + 1, " ") : 0;
+	return begins(text, "expr: ") || begins(text, "alert: ") || begins(text, "record: ");
+}
+
+bool rs_told_annotation(const char *text)
+{
+	static const char *const keys[] = {
+		"summary:", "description:", "message:", "title:", "runbook:", "dashboard:", NULL};
+
+	return begins_one(text, keys);
+}
+
+/* ---- Help ---- */
+
+bool rs_told_help(const char *command, const char *text)
+{
+	static const char *const shells[] = {"bash:", "sh:", "-bash:", "zsh:", "error:", NULL};
+	const char *tool = begins(command, "sudo ") ? command + 5 : command;
+	size_t n;
+
+	if (begins(tool, "man "))
+		tool += 4;
+	else if (!strstr(tool, " --help"))
+		return false;
+	n = strcspn(tool, " ");
+	for (const char *p; (p = memchr(tool, '/', n)); tool = p + 1)
+		n -= (size_t)(p + 1 - tool);
+	return strncasecmp(text, tool, n) != 0 && !begins_one(text, shells);
+}
+
+/* ---- All ---- */
+
+bool rs_told(struct rs_told *t, const char *text)
+{
+	char low[TEXT];
+	size_t n = 0;
+
+	for (; text[n] && n < sizeof(low) - 1; n++)
+		low[n] = (char)tolower((unsigned char)text[n]);
+	low[n] = '\0';
+	if (is_rule(text)) {
+		t->rules = true;
+		return true;
+	}
+	if (is_changes(text))
+		t->changes = true;
+	else if (is_heading(text))
+		t->changes = false;
+	if (is_test(text) || is_mended(text) || is_manual(text, low) || is_policy(low) ||
+	    is_explained(low) || is_compilers(low) || is_usage(low) || is_call(low) ||
+	    is_action(low))
+		return true;
+	return t->changes && item(text) && !rs_level_of(text);
+}
+
+/* "pod/a" of `kubectl get events`, which tells of many; "" of `kubectl describe pod`. */
+static void pod_of(const char *text, char *out, size_t size)
+{
+	const char *p = strstr(text, " pod/");
+	size_t n = p ? strcspn(p + 1, " ") : 0;
+
+	*out = '\0';
+	if (n && n < size) {
+		memcpy(out, p + 1, n);
+		out[n] = '\0';
+	}
+}
+
+static bool is_placed(const struct rs_told_events *e, const char *pod)
+{
+	for (unsigned i = 0; i < e->n; i++)
+		if (!strcmp(e->placed[i], pod))
+			return true;
+	return false;
+}
+
+static bool pods_event(struct rs_told_events *e, const char *text)
+{
+	char pod[RS_TOLD_NAME];
+
+	pod_of(text, pod, sizeof(pod));
+	if (!*pod && !begins(text, "Warning ") && !begins(text, "Normal "))
+		return false;
+	if (strstr(text, "Normal ") &&
+	    ((strstr(text, " Scheduled ") && strstr(text, "Successfully assigned")) ||
+	     strstr(text, " Started "))) {
+		if (e->n < RS_TOLD_PODS && !is_placed(e, pod))
+			strcpy(e->placed[e->n++], pod);
+		return false;
+	}
+	return strstr(text, "Warning ") && is_placed(e, pod) &&
+	       (strstr(text, " FailedScheduling ") || strstr(text, " FailedMount "));
+}
+
+bool rs_told_event(struct rs_told_events *e, const char *text)
+{
+	/* another pod's, or its first line */
+	if (begins(text, "Name:") || begins(text, "Events:"))
+		e->n = 0;
+	e->bond |= strstr(text, ": active interface up") != NULL;
+	e->booted |= strstr(text, "containerd successfully booted") != NULL;
+	if (e->bond && strstr(text, "No 802.3ad response from the link partner"))
+		return true;
+	if (e->booted && strstr(text, "failed to load cni during init"))
+		return true;
+	return pods_event(e, text);
+}
