@@ -16,7 +16,7 @@
 #include "report/report.h"
 
 enum {
-	LOG_BYTES_MAX = 16 << 20,
+	LOG_BYTES_MAX = 64 << 20,
 	EVENTS_MAX = 20000000, /* of a run: larger sizes are a line through the last two */
 	SETTINGS_MAX = RS_CLI_SETTINGS + 16,
 	TRIES_MAX = 48,
@@ -101,7 +101,7 @@ static int read_log(struct measuring *w)
 	if (ferror(f))
 		err = rs_error_set(w->e, -EIO, "%s: cannot be read", w->o->log);
 	else if (n > LOG_BYTES_MAX)
-		err = rs_error_set(w->e, -E2BIG, "%s: more than 16 MiB", w->o->log);
+		err = rs_error_set(w->e, -E2BIG, "%s: more than 64 MiB", w->o->log);
 	fclose(f);
 	err = err ? err
 		  : rs_measured_read(text, n, w->o->log, test_of(w->f), w->arena, &w->m, w->e);
@@ -172,11 +172,11 @@ static void add(struct try *t, const char *path, const char *fmt, ...)
 	t->n++;
 }
 
-/* nccl-tests' loop of 20: a broadcast's root begins the next one while others still pass the last
- * one on. In other operations all wait for all. */
+/* nccl-tests' loop of 20, not operations of a job one by one: a broadcast's root begins the next
+ * one while others still pass the last one on. In other operations all wait for all. */
 static bool in_loop(const struct measuring *w)
 {
-	if (w->m->kind != RS_MEASURED_NCCL)
+	if (w->m->kind != RS_MEASURED_NCCL || w->m->operations)
 		return false;
 	return w->m->op ? !strcmp(w->m->op, "broadcast")
 			: w->f->jobs[0].collective.op == RS_COLL_BROADCAST;

@@ -331,6 +331,12 @@ static void print_trace(const struct rs_sim_job *j, FILE *out)
 			     "%llu dependencies name nodes that the trace does not have, or a node "
 			     "itself. They were left out.",
 			     (unsigned long long)j->program->work->missing);
+	if (j->program->work->unmatched)
+		rs_paragraph(
+			out, 2,
+			"%llu operations are not in the logs of all their ranks, or have no times. "
+			"They were left out.",
+			(unsigned long long)j->program->work->unmatched);
 	if (!j->done) {
 		rs_paragraph(out, 2, "It did not finish.");
 		return;

@@ -76,9 +76,10 @@ struct rs_work {
 	uint64_t n_nodes;
 	struct rs_work_rank *rank;
 	struct rs_work_group *group;
-	uint64_t missing; /* dependencies on nodes that a trace does not have, or on itself: left
-			     out */
-	int err;          /* of the first step that failed, in e */
+	uint64_t missing;   /* dependencies on nodes that a trace does not have, or on itself: left
+			       out */
+	uint64_t unmatched; /* operations that a log does not have of all their ranks: left out */
+	int err;            /* of the first step that failed, in e */
 	struct rs_error *e;
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "fabric/order.h"
 #include "import/trace_state.h"
+#include "measured/inspector.h"
 
 enum { KIND_BYTES = 4096 };
 
@@ -229,7 +230,7 @@ static FILE *open_file(struct trace *t, const char *path, struct rs_where at)
 	return in;
 }
 
-enum kind { KIND_CHAKRA, KIND_JSON, KIND_GOAL, KIND_SIMAI, KIND_AICB, KIND_NONE };
+enum kind { KIND_CHAKRA, KIND_JSON, KIND_GOAL, KIND_SIMAI, KIND_AICB, KIND_INSPECTOR, KIND_NONE };
 
 /* Comments of GOAL and blanks stand before its first word. */
 static const char *first_word(const char *s)
@@ -270,7 +271,7 @@ static enum kind kind_of(FILE *in)
 		return KIND_NONE;
 	s = first_word(head);
 	if (*s == '{')
-		return KIND_JSON;
+		return rs_inspector_is(head, n) ? KIND_INSPECTOR : KIND_JSON;
 	if (begins(s, goal))
 		return KIND_GOAL;
 	if (begins(s, aicb))
@@ -354,6 +355,11 @@ static void read_files(struct trace *t, const char *const *file, uint32_t n, str
 
 		t->name = file[i];
 		t->rank = i;
+		if (kind == KIND_INSPECTOR && !i) {
+			fclose(in);
+			trace_inspector(t, file, n, at);
+			return;
+		}
 		if (in && all && n > 1)
 			rs_load_fail(t->l, -EINVAL, at,
 				     "'%s' has all ranks of its trace: it stands alone", file[i]);
@@ -407,7 +413,9 @@ struct rs_work *rs_trace_read_text(struct rs_load *l, const char *text, size_t n
 
 	if (kind == KIND_CHAKRA || kind == KIND_JSON)
 		make_work(&t, 1, (struct rs_where){name, 0, 0});
-	if (!l->err)
+	if (kind == KIND_INSPECTOR)
+		trace_inspector_text(&t, text, n);
+	else if (!l->err)
 		read_one(&t, in, kind);
 	if (in)
 		fclose(in);

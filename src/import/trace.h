@@ -1,7 +1,7 @@
 /*
  * Traces of other programs as graphs of work: Chakra execution traces (protobuf or JSON, a file a
  * rank), GOAL schedules of LogGOPSim and ATLAHS (text), workloads of SimAI and ASTRA-sim 1 (text)
- * and of AICB (CSV).
+ * and of AICB (CSV), verbose logs of NCCL's Inspector (JSON, a file a process).
  * Which one a file is, its content says.
  */
 #ifndef RS_IMPORT_TRACE_H

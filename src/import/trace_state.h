@@ -98,4 +98,9 @@ void trace_goal(struct trace *t, FILE *in);
 void trace_simai(struct trace *t, FILE *in);
 void trace_aicb(struct trace *t, FILE *in);
 
+enum { TRACE_LOG_MAX = 256 << 20 };
+/* These have a file a process, and make the work: all of them at once; one text, for fuzzing. */
+void trace_inspector(struct trace *t, const char *const *file, uint32_t n, struct rs_where at);
+void trace_inspector_text(struct trace *t, const char *text, size_t n);
+
 #endif

@@ -1,6 +1,7 @@
 /*
  * What was measured on a real cluster, to be put beside a prediction: tables that nccl-tests and
- * perftest print, and where two curves over sizes part. No run is made here.
+ * perftest print, logs of NCCL's Inspector, and where two curves over sizes part. No run is made
+ * here.
  */
 #ifndef RS_MEASURED_MEASURED_H
 #define RS_MEASURED_MEASURED_H
@@ -22,7 +23,7 @@ enum rs_measured_kind {
 struct rs_measured_row {
 	uint64_t bytes; /* of the operation as nccl-tests counts it; of a message */
 	double us;
-	double busbw; /* nccl-tests: GB/s as printed; else 0 */
+	double busbw; /* nccl-tests: GB/s as printed; Inspector: from bytes and time; else 0 */
 	int line;
 };
 
@@ -33,6 +34,7 @@ struct rs_measured {
 	uint32_t n_ranks;    /* lines "Rank  N"; 0: the log has none */
 	uint32_t n_hosts;    /* that these lines name; 0: none */
 	uint32_t per_thread; /* GPUs whose kernels a thread starts (nGpus); 0: it does not say */
+	uint32_t operations; /* NCCL's Inspector: those that the rows are medians of; else 0 */
 	/* perftest's own head: 0, NULL and false where it does not say */
 	bool read, atomic; /* RDMA_Read or Atomic; Atomic */
 	bool both;         /* both ways at once (-b): its rate is of both */
@@ -44,7 +46,10 @@ struct rs_measured {
 };
 
 /*
- * The table in the n bytes of text: nccl-tests' out-of-place columns, or perftest's. Lines may
+ * The table in the n bytes of text: nccl-tests' out-of-place columns, or perftest's; or what a log
+ * of NCCL's Inspector comes to (inspector.h): of one kind of collective over the communicators of
+ * most ranks, for each size the median of the operations' times. An operation's time is the least
+ * of its ranks', as the others waited for the last one. Lines may
  * begin with what a launcher adds ("0: ", "[1,0]<stdout>:"), or have it between two columns. Rows
  * of 0 bytes are passed over. op: which test of several ("all_reduce") is read; NULL, or none of it
  * there: the only one.

@@ -6,7 +6,9 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include "measured/inspector.h"
 #include "measured/measured.h"
 
 static struct rs_arena *arena;
@@ -197,11 +199,128 @@ static void parts(void **state)
 	assert_true(fit.apart == 0 && fit.first == -1);
 }
 
+/* ---- NCCL's Inspector ---- */
+
+/* As inspector_json.cc writes it, format v4.0: a collective of a rank, with its name's counter. */
+#define INSPECTED(comm, rank, ranks, nodes, pid, op, sn, bytes, us)                               \
+	"{\"header\":{\"id\":\"" comm "\",\"comm_name\":\"unknown\",\"rank\":" #rank              \
+	",\"n_ranks\":" #ranks ",\"nnodes\":" #nodes                                              \
+	"},\"metadata\":{\"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"\","          \
+	"\"rec_mechanism\":\"nccl_profiler_interface\",\"dump_timestamp_us\":1748030377748202,"   \
+	"\"hostname\":\"h1\",\"pid\":" #pid "},\"coll_perf\":{\"coll\":\"" op                     \
+	"\",\"coll_sn\":" #sn ",\"coll_msg_size_bytes\":" #bytes ",\"coll_exec_time_us\":" #us    \
+	",\"coll_timing_source\":\"kernel_gpu\",\"coll_algobw_gbs\":1.0,\"coll_busbw_gbs\":1.0}}" \
+	"\n"
+
+/* An operation takes what its last rank takes; of a size the median; of the widest communicators.
+ */
+static void inspector(void **state)
+{
+	const struct rs_measured *m = read_text(
+		INSPECTED("0xa1", 0, 4, 2, 11, "AllReduce", 0, 1048576, 900) INSPECTED(
+			"0xa1", 1, 4, 2, 12, "AllReduce", 0, 1048576,
+			100) INSPECTED("0xa1", 0, 4, 2, 11, "AllReduce", 1, 1048576, 130)
+			INSPECTED("0xa1", 1, 4, 2, 12, "AllReduce", 1, 1048576, 120) INSPECTED(
+				"0xa1", 0, 4, 2, 11, "AllReduce", 2, 1048576,
+				110) INSPECTED("0xa1", 1, 4, 2, 12, "AllReduce", 2, 1048576, 700)
+				INSPECTED("0xa1", 1, 4, 2, 12, "AllReduce", 3, 65536, 20)
+					INSPECTED("0xb2", 0, 2, 1, 11, "AllReduce", 0, 65536,
+						  3) "{\"header\":{\"id\":\"0xa1\",\"comm_na");
+
+	assert_int_equal(m->kind, RS_MEASURED_NCCL);
+	assert_string_equal(m->op, "all_reduce");
+	assert_int_equal(m->n_ranks, 4);
+	assert_int_equal(m->n_hosts, 2);
+	assert_int_equal(m->operations, 4);
+	assert_int_equal(m->n_rows, 2);
+	assert_int_equal(m->rows[0].bytes, 65536);
+	assert_true(m->rows[0].us == 20);
+	assert_int_equal(m->rows[1].bytes, 1048576);
+	assert_true(m->rows[1].us == 110);
+	assert_true(fabs(m->rows[1].busbw - 1048576 / 110e-6 / 1e9 * 1.5) < 1e-9);
+}
+
+/* nccl-tests counts the larger buffer, NCCL's calls a rank's share. */
+static void inspector_sizes(void **state)
+{
+	static const char *const ops[][2] = {{"AllGather", "all_gather"},
+					     {"ReduceScatter", "reduce_scatter"},
+					     {"AlltoAll", "alltoall"},
+					     {"Broadcast", "broadcast"}};
+	char text[2048];
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
+		const struct rs_measured *m;
+
+		snprintf(text, sizeof(text), INSPECTED("0xa1", 0, 8, 1, 11, "%s", 0, 4096, 50),
+			 ops[i][0]);
+		m = read_text(text);
+		assert_string_equal(m->op, ops[i][1]);
+		assert_int_equal(m->rows[0].bytes, i < 3 ? 8 * 4096 : 4096);
+	}
+}
+
+/* Several collectives: the wanted one. */
+static void inspector_wanted(void **state)
+{
+	static const char text[] = INSPECTED("0xa1", 0, 4, 2, 11, "AllReduce", 0, 1048576, 900)
+		INSPECTED("0xa1", 0, 4, 2, 11, "AllGather", 0, 1024, 30)
+			INSPECTED("0xa1", 0, 4, 2, 11, "Scatter", 0, 1024, 30);
+	struct rs_measured *m;
+	struct rs_error e = {0};
+
+	assert_int_equal(rs_measured_read(text, strlen(text), "log", "all_gather", arena, &m, &e),
+			 0);
+	assert_string_equal(m->op, "all_gather");
+	assert_int_equal(rs_measured_read(text, strlen(text), "log", NULL, arena, &m, &e), -EINVAL);
+	assert_null(m);
+	e = (struct rs_error){0};
+	assert_int_equal(rs_measured_read(text, strlen(text), "log", "broadcast", arena, &m, &e),
+			 -EINVAL);
+	assert_non_null(strstr(e.what, "several"));
+}
+
+static void inspector_refused(void **state)
+{
+	static const struct {
+		const char *text;
+		int line;
+	} bad_logs[] = {
+		{INSPECTED("0xa1", 0, 4, 2, 11, "AllReduce", 0, 1048576, 900) "no JSON\n", 2},
+		{INSPECTED("0xa1", 4, 4, 2, 11, "AllReduce", 0, 1048576, 900), 1},
+		{INSPECTED("0xa1", 0, 4, 5, 11, "AllReduce", 0, 1048576, 900), 1},
+		{INSPECTED("0xa1", 0, 4, 2, 11, "AllReduce", 0, -1, 900), 1},
+		{INSPECTED("x", 0, 4, 2, 11, "AllReduce", 0, 1, 900), 1},
+		{INSPECTED("0xa1", 0, 4, 2, 11, "AllReduce", 0, 1048576, 0), 1},
+		{INSPECTED("0xa1", 0, 4, 2, 11, "Gather", 0, 1048576, 3), 1},
+		{"{\"coll_perf\":[]}\n", 1},
+	};
+
+	for (size_t i = 0; i < sizeof(bad_logs) / sizeof(*bad_logs); i++) {
+		struct rs_error e = {0};
+		struct rs_measured *m;
+
+		assert_int_equal(rs_measured_read(bad_logs[i].text, strlen(bad_logs[i].text), "log",
+						  NULL, arena, &m, &e),
+				 -EINVAL);
+		assert_int_equal(e.line, bad_logs[i].line);
+		assert_string_equal(e.file, "log");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(forms),   cmocka_unit_test(head),  cmocka_unit_test(perftest),
-		cmocka_unit_test(refused), cmocka_unit_test(parts), cmocka_unit_test(several),
+		cmocka_unit_test(forms),
+		cmocka_unit_test(head),
+		cmocka_unit_test(perftest),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(parts),
+		cmocka_unit_test(several),
+		cmocka_unit_test(inspector),
+		cmocka_unit_test(inspector_sizes),
+		cmocka_unit_test(inspector_wanted),
+		cmocka_unit_test(inspector_refused),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
