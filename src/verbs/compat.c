@@ -14,8 +14,10 @@
 
 const char *ibv_get_sysfs_path(void);
 int ibv_read_sysfs_file(const char *folder, const char *file, char *buf, size_t size);
-int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index, unsigned *type);
-int ibv_read_ibdev_sysfs_file(char *buf, size_t size, struct ibv_device *d, const char *fmt, ...);
+int rs_private_ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index,
+				  unsigned *type);
+int rs_private_ibv_read_ibdev_sysfs_file(char *buf, size_t size, struct ibv_device *d,
+					 const char *fmt, ...);
 void ibv_copy_ah_attr_from_kern(struct ibv_ah_attr *to, struct ib_uverbs_ah_attr *from);
 void ibv_copy_qp_attr_from_kern(struct ibv_qp_attr *to, struct ib_uverbs_qp_attr *from);
 void ibv_copy_path_rec_from_kern(struct ibv_sa_path_rec *to, struct ib_user_path_rec *from);
@@ -54,8 +56,9 @@ RS_EXPORT int ibv_read_sysfs_file(const char *folder, const char *file, char *bu
 	return read_file(path, buf, size);
 }
 
-RS_EXPORT int ibv_read_ibdev_sysfs_file(char *buf, size_t size, struct ibv_device *d,
-					const char *fmt, ...)
+__attribute__((used)) int rs_private_ibv_read_ibdev_sysfs_file(char *buf, size_t size,
+							       struct ibv_device *d,
+							       const char *fmt, ...)
 {
 	char path[512], name[256];
 	va_list ap;
@@ -67,10 +70,11 @@ RS_EXPORT int ibv_read_ibdev_sysfs_file(char *buf, size_t size, struct ibv_devic
 		return -1;
 	return read_file(path, buf, size);
 }
+RS_PRIVATE(ibv_read_ibdev_sysfs_file)
 
 /* 0: InfiniBand or RoCE v1, 1: RoCE v2. */
-RS_EXPORT int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index,
-				 unsigned *type)
+__attribute__((used)) int rs_private_ibv_query_gid_type(struct ibv_context *c, uint8_t port,
+							unsigned index, unsigned *type)
 {
 	union ibv_gid gid;
 
@@ -79,6 +83,7 @@ RS_EXPORT int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned i
 	*type = 1;
 	return 0;
 }
+RS_PRIVATE(ibv_query_gid_type)
 
 RS_EXPORT void ibv_copy_ah_attr_from_kern(struct ibv_ah_attr *to, struct ib_uverbs_ah_attr *from)
 {

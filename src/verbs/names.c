@@ -101,9 +101,9 @@ RS_EXPORT const char *ibv_wc_status_str(enum ibv_wc_status s)
 }
 
 /* Exported for plug-ins of rdma-core 56; in no header of 44. */
-const char *ibv_wr_opcode_str(enum ibv_wr_opcode op);
+const char *rs_private_ibv_wr_opcode_str(enum ibv_wr_opcode op);
 
-RS_EXPORT const char *ibv_wr_opcode_str(enum ibv_wr_opcode op)
+__attribute__((used)) const char *rs_private_ibv_wr_opcode_str(enum ibv_wr_opcode op)
 {
 	static const char *const names[] = {
 		[IBV_WR_RDMA_WRITE] = "RDMA_WRITE",
@@ -122,6 +122,7 @@ RS_EXPORT const char *ibv_wr_opcode_str(enum ibv_wr_opcode op)
 
 	return NAME(names, op);
 }
+RS_PRIVATE(ibv_wr_opcode_str)
 
 /* Multiples of 2.5 Gb/s, and Mb/s. */
 static const struct {

@@ -20,6 +20,20 @@
 /* Functions that the library exports; everything else is hidden. */
 #define RS_EXPORT __attribute__((visibility("default")))
 
+/*
+ * rs_private_NAME is what plug-ins of rdma-core find as NAME in IBVERBS_PRIVATE_*. rdma-core
+ * renames that set when a structure in it changes: 34 (rdma-core 34 to 56), 57, 59, 64, 65. None is
+ * read here, so one function serves all.
+ */
+#define RS_PRIVATE(name)          \
+	RS_NAMED(name, "@", "34") \
+	RS_NAMED(name, "@", "57") \
+	RS_NAMED(name, "@", "59") RS_NAMED(name, "@", "64") RS_NAMED(name, "@@", "65")
+#define RS_NAMED(name, at, set)                                            \
+	__asm__(".globl rs_private_" set "_" #name "\n"                    \
+		".set rs_private_" set "_" #name ",rs_private_" #name "\n" \
+		".symver rs_private_" set "_" #name "," #name at "IBVERBS_PRIVATE_" set);
+
 #define rs_container(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 enum {

@@ -185,7 +185,7 @@ wait_traffic() {
 # wait_server "ARGS": a server of perftest or of libibverbs' examples with these arguments is there
 wait_server() {
 	case " $1 " in
-	*" -R "*) wait_cm $port $in_server ;;
+	*" -R "* | *" -z "*) wait_cm $port $in_server ;;
 	*) wait_listen "$in_server" ;;
 	esac
 }
