@@ -40,7 +40,6 @@ static struct rs_vdevice *make_device(const struct rs_live_device *live, int ind
 		 live->name);
 	d->mark = mark;
 	d->live = *live;
-	d->index = index;
 	return d;
 }
 
@@ -103,9 +102,11 @@ RS_EXPORT const char *ibv_get_device_name(struct ibv_device *d)
 	return d->name;
 }
 
+/* The kernel's number of a device, by which programs ask its ib_core (NETLINK_RDMA): it does not know this one. */
 RS_EXPORT int ibv_get_device_index(struct ibv_device *d)
 {
-	return rs_container(d, struct rs_vdevice, base)->index;
+	(void)d;
+	return -1;
 }
 
 RS_EXPORT __be64 ibv_get_device_guid(struct ibv_device *d)

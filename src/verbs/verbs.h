@@ -59,7 +59,6 @@ struct rs_vdevice {
 	struct ibv_device base;
 	const void *mark;
 	struct rs_live_device live;
-	int index;
 	int refs; /* contexts; under the list's lock */
 };
 
