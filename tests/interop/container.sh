@@ -7,7 +7,7 @@ ripstop=$1
 docs=$(cd "$(dirname "$0")/../../docs" && pwd)
 RS_OWN_NET=1 # each container has its own
 . "$(dirname "$0")/lib.sh"
-need ibv_rc_pingpong ib_write_bw setpriv unshare nsenter ip
+need ibv_rc_pingpong ib_write_bw python3 setpriv unshare nsenter ip
 
 as_user=
 [ "$(id -u)" != 0 ] || as_user="setpriv --reuid 65534 --regid 65534 --clear-groups"
@@ -73,6 +73,11 @@ passes "an init container" "
 	# each of them is the copy, and the copy needs nothing else but the C library
 	ldd drop-in/*.so.* | grep -q 'libisal.* => .*/drop-in/'
 	ldd drop-in/*.so.* | sed 's/.*=> //' | grep -v -e drop-in/ -e 'libc\.so' -e 'libm\.so' -e ld-linux -e vdso && exit 1
+	# NCCL and brpc open it by the name without a version, which libibverbs-dev has, too: it must be the same library
+	python3 -c 'import ctypes
+for lib in \"libibverbs.so.1\", \"libibverbs.so\", \"librdmacm.so\": ctypes.CDLL(lib)
+found = {line.split()[-1] for line in open(\"/proc/self/maps\") if \"libibverbs\" in line or \"librdmacm\" in line}
+assert len(found) == 2 and all(\"/drop-in/\" in f for f in found), found'
 	ibv_rc_pingpong -d rs_lo -g 0 -n 100 -c >server.log & sh ./up
 	ibv_rc_pingpong -d rs_lo -g 0 -n 100 -c 127.0.0.1
 	wait"
