@@ -31,7 +31,7 @@ static const struct {
 	 "irdma|i40iw|i40e|ice|"
 	 "efa|"
 	 "ena|erdma|hns_roce|hns3|hclge|ionic|ionic_rdma|pds_core|qedr|qede|[qed|cxgb4|iw_cxgb4|"
-	 "hfi1|"
+	 "hfi1|~hw csum failure|"
 	 "qib|siw|rdma_rxe|mana|mana_ib|ocrdma|be2net|usnic|vmw_pvrdma|infiniband|ib_core|ib_"
 	 "uverbs|"
 	 "ib_mad|ib_umad|idpf|enic|fbnic|gve|octeontx2|rvu_|sfc|atlantic|xsc|ixgbe|igb|tg3",

@@ -224,6 +224,23 @@ static const struct rs_message rows[] = {
 			"exceeded transports/devices limit"),
 	},
 	{
+		/* libfabric (fi_getinfo): the provider answered, and lists nothing */
+		.key = "provider-empty",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.against = "message network-rdma",
+		.title = "libfabric's RDMA provider is there and lists no device that fits",
+		.why = "no device of its kind is visible here (a container, an instance without "
+		       "it), or what the plugin asks for (FI_HMEM, an API version, a memory "
+		       "mode) is none of this release's",
+		.need = "fi_info -p efa -v, inside the container; FI_LOG_LEVEL=debug",
+		.need_why = "whether a device is listed without the plugin's wishes",
+		.pattern = P("provider efa output empty list", "provider cxi output empty list",
+			     "provider verbs output empty list", "provider psm3 output empty list",
+			     "provider opx output empty list"),
+	},
+	{
 		/* NCCL asks each plugin and then its own; the last one's failure is a WARN */
 		.key = "plugin-passed-over",
 		.but = "NET plugin IB", /* no device is there */

@@ -34,7 +34,7 @@ static const struct rs_message rows[] = {
 	/* ---- Verbs calls, by their errno ---- */
 	{
 		.key = "verbs-modify",
-		.but = "UMR QP",
+		.but = "UMR QP|to INIT|to Init",
 		.check = "R02",
 		.severity = CRIT,
 		.confidence = RS_MEDIUM,
@@ -46,10 +46,10 @@ static const struct rs_message rows[] = {
 		.need_why = "which GID each side uses, and whether one reaches the other",
 		.pattern = P("ibv_modify_qp", "odify QP to", "modify UD QP", "modify SRD QP",
 			     "modify TM control QP", "odifying QP to", "odifying DCT to",
-			     "odifying DCI to", "mlx5dv_devx_obj_modify", "mlx5dv_devx_qp_modify",
-			     "rc_init2rtr failed", "rc_rtr2rts failed", "rdma_resolve_addr",
-			     "rdma_resolve_route", "modify QP state", "RDMA_CM_EVENT_ADDR_ERROR",
-			     "RDMA_CM_EVENT_UNREACHABLE", "RDMA_CM_EVENT_ROUTE_ERROR"),
+			     "odifying DCI to", "rc_init2rtr failed", "rc_rtr2rts failed",
+			     "rdma_resolve_addr", "rdma_resolve_route", "modify QP state",
+			     "RDMA_CM_EVENT_ADDR_ERROR", "RDMA_CM_EVENT_UNREACHABLE",
+			     "RDMA_CM_EVENT_ROUTE_ERROR"),
 	},
 	{
 		.key = "verbs-modify",
@@ -135,6 +135,36 @@ static const struct rs_message rows[] = {
 		.need = NEED_REFUSED,
 		.need_why = "whether it listens for RDMA on that address",
 		.pattern = P(NULL),
+	},
+	{
+		/* UCX's uct/ib/mlx5/dv: the firmware's answer, with its syndrome */
+		.key = "devx-modify",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "the NIC's firmware refused to change a queue pair's state",
+		.why = "an attribute that the job asks for is none that this port takes: the "
+		       "service level (UCX_IB_SL), the traffic class, the path MTU, atomics, or "
+		       "a firmware that is older than the library",
+		.need = "UCX's or the job's own variables; ibv_devinfo -v; dmesg -T | grep mlx5",
+		.need_why = "which attribute was not the default",
+		.pattern = P("mlx5dv_devx_obj_modify", "mlx5dv_devx_qp_modify"),
+	},
+	{
+		.key = "qp-init",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "a queue pair could not be made ready (RESET to INIT): its port, P_Key or "
+			 "access flags were refused",
+		.why = "no peer and no GID take part in this step: the port's number or the "
+		       "P_Key's index is not the device's, the driver lacks an access right that "
+		       "is asked for (atomics, relaxed ordering), or the port is down",
+		.need = "ibv_devinfo -v; cat /sys/class/infiniband/*/ports/1/pkeys/0; dmesg -T",
+		.need_why = "what the port has",
+		.pattern = P("odify QP to INIT", "odify UD QP to INIT", "odifying QP to INIT",
+			     "odify * QP to INIT*fail", "to INIT state failed",
+			     "ailed to transition QP to INIT"),
 	},
 	{
 		.key = "umr-qp",
@@ -409,6 +439,22 @@ static const struct rs_message rows[] = {
 			  "MPIDI_OFI_handle_cq_error", "PTLTE_NOT_FOUND",
 			  "NET/OFI Request * completed with error", "context completed with error",
 			  "cq_write_tx_error: err", "cq_write_rx_error: err", "fi_cq_readerr: err"),
+	},
+	{
+		/* functions that UCX runs for a completion in error alone */
+		.key = "ucx-backtrace",
+		.check = "N12",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "a backtrace goes through UCX's handling of a completion in error",
+		.why = "the line above the backtrace has the status: what came before it failed "
+		       "first",
+		.need = "the log before the backtrace, of all ranks",
+		.need_why = "the completion's status, and the peer",
+		.pattern = P("uct_ib_mlx5_completion_with_err", "uct_dc_mlx5_ep_handle_failure",
+			     "uct_rc_verbs_handle_failure", "uct_rc_mlx5_iface_handle_failure",
+			     "uct_srd_iface_handle_failure", "uct_ud_mlx5_iface_handle_failure",
+			     "ucp_worker_iface_err_handle"),
 	},
 	{
 		.key = "mpi-retry",

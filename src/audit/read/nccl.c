@@ -58,10 +58,30 @@ static void number_after(struct rs_audit *a, const struct rs_input *in, const st
 		add(a, in, l, fact, value);
 }
 
+/* "Bootstrap : Using eth0:10.0.0.2<0>", "...; OOB eth0:10.0.0.2<0>": the address of this rank's
+ * host. Hosts of one name, such as a cloud image's, differ in it. */
+static void address(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	const char *p = strstr(l->text, "Bootstrap : Using ");
+	char of[64], name[80];
+
+	p = p ? p + 18 : (p = strstr(l->text, "; OOB ")) ? p + 6 : NULL;
+	if (!p && (p = strstr(l->text, "Bootstrap: Using ")))
+		p += 17;
+	if (!p && (p = strstr(l->text, "NET/Socket : Using [0]")))
+		p += 22;
+	if (!p || sscanf(p, "%*31[^: <]:%63[0-9a-fA-F.:]<", of) != 1)
+		return;
+	snprintf(name, sizeof(name), "address/%s", of);
+	add(a, in, l, name, "1");
+}
+
 static void log_line(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
 	char text[64];
 	const char *p;
+
+	address(a, in, l);
 
 	if ((p = strstr(l->text, "NCCL version ")) && sscanf(p + 13, "%63[0-9.]", text) == 1)
 		add(a, in, l, "version", text);

@@ -75,7 +75,9 @@ bool rs_refusal_find(const char *text, struct rs_refusal *out)
 	size_t n = strcspn(text, ": ");
 	char what[200];
 
-	if (strlen(text) > 400)
+	/* "bash: echo: write error: Input/output error": a file is there, and refused what the
+	 * command wrote */
+	if (strlen(text) > 400 || strstr(text, ": write error: "))
 		return false;
 	/* "modprobe: FATAL: Module nvidia-peermem not found in directory /lib/modules/..." */
 	if ((at = strstr(text, "Module ")) && strstr(at, " not found") &&

@@ -39,6 +39,20 @@ static bool alone(const struct rs_audit *a, const char *host)
 	return ranks && local && ranks->numeric && local->numeric && ranks->number == local->number;
 }
 
+/* Ranks of one host's name that have two addresses: two hosts of that name. */
+static const struct rs_fact *namesake(const struct rs_audit *a, const char *host)
+{
+	const struct rs_fact *f, *first = NULL;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "nccl", "address/"))) {
+		if (first && strcmp(first->name, f->name))
+			return f;
+		first = f;
+	}
+	return NULL;
+}
+
 /* Another host's lines of NCCL in the same log: a job of several nodes. */
 static const struct rs_fact *beside(const struct rs_audit *a, const char *host)
 {
@@ -72,7 +86,7 @@ const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *hos
 		return nodes;
 	if (alone(a, host))
 		return NULL;
-	if ((f = beside(a, host)))
+	if ((f = beside(a, host)) || (f = namesake(a, host)))
 		return f;
 	if (ranks && ranks->numeric && ranks->number > ONE_HOST)
 		return ranks;
