@@ -275,21 +275,52 @@ static const char *prioritised(const char *text, int *level)
 	return NULL;
 }
 
+/* "2018/11/02 21:52:23 BGP: 2.2.2.2 went from Active to Idle" of FRR, whose daemons name themselves
+ * so. The stamp may have been taken off. */
+static const char *frr(const char *text, int *level)
+{
+	static const char *const names[] = {"BGP: ", "OSPF: ", "OSPF6: ", "ISIS: ", "BFD: "};
+	const char *p = text + strspn(text, "0123456789/:. ");
+
+	*level = NO_LEVEL;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(p, names[i], strlen(names[i])))
+			return p;
+	return NULL;
+}
+
+enum { MARKS = 12 };
+
+/* The forms, each with what its lines hold: texts without any of these are passed over whole. */
+static const struct {
+	const char *(*parse)(const char *text, int *level);
+	const char *marks[MARKS];
+} forms[] = {
+	{percent, {"%"}},
+	{module, {NULL}}, /* rs_event_maybe() looks for its slashes */
+	{sonic, {"#orchagent", "ERR ", "WARNING ", "CRIT ", "NOTICE ", "ALERT "}},
+	{sr_linux, {"|W: ", "|E: ", "|C: ", "|A: "}},
+	{sr_os, {"MAJOR:", "CRITICAL:", "MINOR:", "WARNING:", "TMNX: ", "-MAJOR-", "-CRITICAL-"}},
+	{aos_cx, {"Event|"}},
+	{bracketed, {"]: ", "<Warn:", "<Erro:", "<Crit:"}},
+	{tagged, {"]: "}},
+	{daemon_of, {"]: ", " fpc", "d: ", "zebra: ", "sx_sdk: ", "/kernel: "}},
+	{prioritised,
+	 {" System: ", " BGP: ", " OSPF: ", " BFD: ", " LACP: ", " MCT: ", " Optics: "}},
+	{frr, {"BGP: ", "OSPF: ", "OSPF6: ", "ISIS: ", "BFD: "}},
+};
+
 bool rs_event_parse(const char *text, struct rs_event *out)
 {
-	static const char *(*const forms[])(const char *, int *) = {
-		percent, module,    sonic,  sr_linux,  sr_os,
-		aos_cx,  bracketed, tagged, daemon_of, prioritised};
-
 	/* what a program would print, and what is looked for */
 	if (strstr(text, "(\"") || strstr(text, "grep "))
 		return false;
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-		const char *p = forms[i](text, &out->level);
+		const char *p = forms[i].parse(text, &out->level);
 
 		if (p) {
 			rs_term_words(p, out->plain, sizeof(out->plain));
-			out->more = forms[i] == sr_os && !strchr(p, '[') && !strchr(p, '"');
+			out->more = forms[i].parse == sr_os && !strchr(p, '[') && !strchr(p, '"');
 			return true;
 		}
 	}
@@ -308,15 +339,11 @@ void rs_event_join(struct rs_event *e, const char *text)
 
 bool rs_event_maybe(const char *data, size_t size)
 {
-	static const char *const marks[] = {
-		"%",      "]: ",    "Event|",    "#orchagent", "|W: ",      "|E: ",   "|C: ",
-		"ERR ",   "MAJOR:", "CRITICAL:", "WARNING:",   "MINOR:",    " fpc",   "TMNX: ",
-		"BGP: ",  "OSPF: ", "System: ",  "/kernel: ",  "launchd: ", "<Warn:", "<Erro:",
-		"<Crit:", "d: ",    " Major ",   " Minor ",    " Critical "};
-
-	for (unsigned i = 0; i < sizeof(marks) / sizeof(*marks); i++)
-		if (memmem(data, size, marks[i], strlen(marks[i])))
-			return true;
+	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		for (unsigned k = 0; k < MARKS && forms[i].marks[k]; k++)
+			if (memmem(data, size, forms[i].marks[k], strlen(forms[i].marks[k])))
+				return true;
+	/* "IFNET/4/": a module's level */
 	for (const char *p = data; (p = memchr(p, '/', (size_t)(data + size - p))); p++)
 		if (p > data && p + 2 < data + size && isupper((unsigned char)p[-1]) &&
 		    isdigit((unsigned char)p[1]) && p[2] == '/')

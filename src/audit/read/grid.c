@@ -512,7 +512,7 @@ static enum { NOTHING, LOGS, ALL } worth(const struct rs_input *in)
 	}
 	if (memmem(in->data, in->size, "|SAI_", 5))
 		return ALL;
-	if (rs_event_maybe(in->data, in->size))
+	if (rs_event_maybe(in->data, in->size) || rs_grid_alarm_maybe(in->data, in->size))
 		return LOGS;
 	return NOTHING;
 }

@@ -112,19 +112,29 @@ const char *rs_grid_alarm(const char *text)
 	return key && strcmp(key, "switch-event") ? key : e.level < 4 ? "switch-alarm" : NULL;
 }
 
+/* Levels of lists of alarms. Programs write theirs in capitals. */
+static const char *const alarm_levels[] = {"Major  ", "Minor  ", "Critical  "};
+
+bool rs_grid_alarm_maybe(const char *data, size_t size)
+{
+	for (unsigned i = 0; i < sizeof(alarm_levels) / sizeof(*alarm_levels); i++)
+		if (memmem(data, size, alarm_levels[i], strlen(alarm_levels[i])))
+			return true;
+	return false;
+}
+
 /* "2026-11-02 10:14:09 UTC  Major  FPC 0 PEM 1 Not Powered": a row of a list of alarms, by itself,
- * whose stamp may have been taken off. Programs write their levels in capitals. */
+ * whose stamp may have been taken off. */
 static bool dated_alarm(const char *text)
 {
-	static const char *const levels[] = {"Major  ", "Minor  ", "Critical  "};
 	const char *p = text + strspn(text, "0123456789-:. ");
 	size_t zone = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
 
 	if (zone > 2 && zone < 6 && p[zone] == ' ')
 		p += zone + strspn(p + zone, " ");
-	for (unsigned i = 0; i < sizeof(levels) / sizeof(*levels); i++)
-		if (!strncmp(p, levels[i], strlen(levels[i]))) {
-			p += strlen(levels[i]);
+	for (unsigned i = 0; i < sizeof(alarm_levels) / sizeof(*alarm_levels); i++)
+		if (!strncmp(p, alarm_levels[i], strlen(alarm_levels[i]))) {
+			p += strlen(alarm_levels[i]);
 			return isalpha((unsigned char)p[strspn(p, " ")]);
 		}
 	return false;

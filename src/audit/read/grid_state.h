@@ -202,6 +202,8 @@ bool rs_grid_tree(struct rs_grid *g);     /* "state down", "interface x {", "}" 
 
 /* Takes a record of a log; a fault that may end waits for the text's end. */
 void rs_grid_logged(struct rs_grid *g);
+/* May the text have a row of a list of alarms? */
+bool rs_grid_alarm_maybe(const char *data, size_t size);
 
 /* At the text's end: the faults that waited. One that came once and ended is told as that. */
 void rs_grid_tell_faults(struct rs_grid *g);
