@@ -48,7 +48,9 @@ void rs_grid_tell(struct rs_grid *g, const char *key)
 						    g->command)))
 		key = "drops-few";
 	/* a port that is shut sends no light, and gets none */
-	if (key && g->shut && (!strcmp(key, "light-low") || !strcmp(key, "optics-alarm")))
+	if (key && g->shut &&
+	    (!strcmp(key, "light-low") || !strcmp(key, "optics-alarm") ||
+	     !strcmp(key, "port-down")))
 		return;
 	if (g->on)
 		rs_grid_keep(g, g->line.number, g->line.text, key, g->entry);
@@ -125,7 +127,7 @@ void rs_grid_judge(struct rs_grid *g, const char *name, const char *value)
 	key = rs_term_judge(&t, value, g->frames);
 	if (light(g, plain, value, key))
 		return;
-	g->shut |= key && !strcmp(key, "port-disabled") && rs_term_in(" state ", plain);
+	g->shut |= key && !strcmp(key, "port-disabled") && rs_term_in(" state | status ", plain);
 	/* a session's flaps are no port's */
 	if (key && !strcmp(key, "flaps-many") && rs_term_in(" bgp", g->context))
 		return;

@@ -111,6 +111,18 @@ static bool counts_on(const char *start, const char *at)
 	       isalpha((unsigned char)word[1]);
 }
 
+/* "LOS = 1 LOF = 0": a blank between a value and the next name of the same form. */
+static bool pair_on(const char *start, const char *at)
+{
+	const char *word = at + strspn(at, " "), *equals;
+
+	if (*at != ' ' || at <= start || at[-1] == '=' || at[-1] == ' ')
+		return false;
+	equals = memmem(start, (size_t)(at - start), " = ", 3);
+	return equals && equals + 3 < at && isalpha((unsigned char)*word) &&
+	       !strncmp(word + strcspn(word, " ="), " = ", 3);
+}
+
 /* "Errors: 0, Drops: 912331", "a : b", "0 runts, 12 CRC": the line in pieces. */
 void rs_grid_pieces(struct rs_grid *g)
 {
@@ -125,7 +137,7 @@ void rs_grid_pieces(struct rs_grid *g)
 		       !(*end == ',' && !end[1]) &&
 		       !(end > p && end[0] == ' ' && end[1] == ' ' && isdigit((unsigned char)*p) &&
 			 isdigit((unsigned char)end[strspn(end, " ")])) &&
-		       !counts_on(p, end))
+		       !counts_on(p, end) && !pair_on(p, end))
 			end++;
 		next = *end ? end + 1 : end;
 		*end = '\0';

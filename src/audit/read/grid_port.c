@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 #include "audit/read/grid_state.h"
+#include "audit/read/place.h"
 
 size_t rs_grid_digits(const char *p)
 {
@@ -12,25 +13,7 @@ size_t rs_grid_digits(const char *p)
 
 bool rs_grid_port(const char *word, bool bare)
 {
-	static const char *const named[] = {"Ethernet",
-					    "Eth",
-					    "Et",
-					    "swp",
-					    "Po",
-					    "PortChannel",
-					    "ae",
-					    "Eth-Trunk",
-					    "ethernet",
-					    "port-channel",
-					    "Bundle-Ether",
-					    "lag",
-					    "Port-Channel",
-					    "Port-channel",
-					    "BAGG",
-					    "RAGG",
-					    "Bridge-Aggregation",
-					    "Route-Aggregation",
-					    "AggregatePort"};
+	static const char *const named[] = {"Ethernet", "Eth", "Et", "swp", "ethernet"};
 	size_t n = strlen(word), slashes = 0, p = 0;
 	const char *slash = strchr(word, '/');
 
@@ -46,7 +29,7 @@ bool rs_grid_port(const char *word, bool bare)
 			return !word[p] || (word[p] == 's' && rs_grid_digits(word + p + 1) &&
 					    !word[p + 1 + rs_grid_digits(word + p + 1)]);
 		}
-		return false;
+		return rs_bundle_name(word) == n;
 	}
 	/* "400GE1/0/1", "et-0/0/1", "HundredGigE0/0/0/1", "1/1/1" */
 	while (&word[p] < slash && (isalnum((unsigned char)word[p]) || word[p] == '-'))

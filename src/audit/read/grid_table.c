@@ -60,7 +60,7 @@ static enum rs_grid_role role_of(const char *name)
 		const char *is;
 		enum rs_grid_role role;
 	} roles[] = {
-		{"admin|enabled", RS_GRID_ADMIN},
+		{"admin|enabled| adm ", RS_GRID_ADMIN},
 		{" speed | bw ", RS_GRID_SPEED},
 		{" mtu ", RS_GRID_MTU},
 		{" fec ", RS_GRID_FEC},
@@ -387,10 +387,12 @@ static void row_values(struct rs_grid *g, char *const *value, bool port)
 	const char *admin = in_role(g, value, RS_GRID_ADMIN);
 	bool off = admin && one_of(admin, " down | disable| no | off | false | adm");
 	double frames = row_frames(g, value);
-	bool lossy = best_effort(g, value), spare = false;
+	bool lossy = best_effort(g, value), spare = false, member = false;
 
 	for (unsigned i = 1; i < g->columns; i++) {
 		spare |= value[i] && !strcasecmp(value[i], "standby");
+		member |= value[i] && isdigit((unsigned char)*value[i]) &&
+			  rs_term_in(" trunk | lag | bundle ", g->column[i].name);
 		/* "deleted down", "administratively down down": both are of one cause */
 		off |= value[i] && (!strcasecmp(value[i], "deleted") ||
 				    !strncasecmp(value[i], "administratively", 16));
@@ -408,6 +410,8 @@ static void row_values(struct rs_grid *g, char *const *value, bool port)
 		if (key && spare && (!strcmp(key, "port-down") || !strcmp(key, "lag-member")))
 			continue;
 		key = of_row(g, key, off, lossy, port);
+		if (key && !strcmp(key, "port-down") && member)
+			key = "lag-member";
 		if (key && !strcmp(key, "port-down") && described(g, value))
 			key = "port-wanted";
 		rs_grid_tell(g, key);

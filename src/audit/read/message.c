@@ -371,6 +371,9 @@ uint32_t rs_input_tell(struct rs_audit *a, const struct rs_input *in, uint32_t l
 	const struct rs_message *m;
 	uint32_t row = 0;
 
+	/* nothing is plugged into a bundle: someone meant it to have members */
+	if (of && *of && !strcmp(key, "port-down") && rs_bundle_name(of) == strlen(of))
+		key = "lag-down";
 	while ((m = rs_message_row(row)) && strcmp(m->key, key))
 		row++;
 	if (!m || !rs_message_room(a, row))

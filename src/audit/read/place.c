@@ -374,6 +374,41 @@ bool rs_is_rdma_name(const char *name)
 	return *digit && (begins(name, rdma) || strstr(name, "_bond_"));
 }
 
+size_t rs_bundle_name(const char *text)
+{
+	/* NX-OS and EOS, SONiC, Junos, VRP, IOS XR, OS10 and SR OS, Comware, RGOS, ZXROS */
+	static const char *const names[] = {"Po",
+					    "port-channel",
+					    "Port-channel",
+					    "Port-Channel",
+					    "PortChannel",
+					    "ae",
+					    "Eth-Trunk",
+					    "Bundle-Ether",
+					    "BE",
+					    "lag",
+					    "lag-",
+					    "BAGG",
+					    "RAGG",
+					    "Bridge-Aggregation",
+					    "Route-Aggregation",
+					    "AggregatePort",
+					    "smartgroup"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		size_t n = strlen(names[i]), d;
+
+		if (strncmp(text, names[i], n))
+			continue;
+		n += text[n] == ' ';
+		d = strspn(text + n, "0123456789");
+		if (d && text[n + d] != '.' && text[n + d] != '/' &&
+		    !isalnum((unsigned char)text[n + d]))
+			return n + d;
+	}
+	return 0;
+}
+
 /* systemd's names (eno1, enp1s0f0np0, ibp25s0) and those of old kernels and of fabrics; no word of
  * a tool ("ethtool_S_eth4", "perfquery_eth4"). A representor ends with "_1". */
 static bool is_netdev_name(const char *name)

@@ -18,6 +18,10 @@ void rs_input_device(const struct rs_input *in, char *out, size_t size);
  */
 bool rs_is_rdma_name(const char *name);
 
+/* How many bytes at the beginning of a text name a bundle of a switch's ports: "port-channel7",
+ * "Bundle-Ether 98", "Eth-Trunk0", "ae4". 0: none, or a part of one, "Po7.100". */
+size_t rs_bundle_name(const char *text);
+
 /* A PCI address at the beginning of a text, "16:00.0" or "0000:16:00.0", with its domain. */
 bool rs_pci_address(const char *text, char *full, size_t size);
 

@@ -136,6 +136,8 @@ static const struct term terms[] = {
 	 "alive|"
 	 "disconnected|peer adjacency not|no",
 	 0, "mlag-down", NULL},
+	{"control link status|fabric link status", NULL, "chassis cluster", IS, "down", 0,
+	 "mlag-down", NULL},
 	{" state | status |oper status", NULL, "mlag|mclag|m lag", IS, "inactive|init|disconnected",
 	 0, "mlag-down", NULL},
 
@@ -236,6 +238,11 @@ static const struct term terms[] = {
 	 NULL},
 	{"oper status", NULL, "chassis modules", IS, "offline|fault|failed", 0, "switch-card",
 	 NULL},
+	/* IOS XR's states of a node that does not run */
+	{" state ", "admin|config", "show platform&config state", IS,
+	 "in reset|unpowered|disabled|not present failed|unmonitored|mbi booting failed|failed|"
+	 "boot failed|brought down|not allow online|error",
+	 0, "switch-card", NULL},
 	{"reachab", NULL, "midplane", IS, "false|no|unreachable", 0, "switch-card", NULL},
 	{"state|status", "admin", "fabric&plane", IS, "dn|down|fault|offline|check|failed|error", 0,
 	 "switch-card", NULL},
@@ -261,6 +268,9 @@ static const struct term terms[] = {
 	 "switch-alarm", NULL},
 
 	/* ---- Links ---- */
+	{"controller state", NULL, "show controllers", IS, "down", 0, "port-down", NULL},
+	{"controller state|admin state|administrative state|admin status", "oper|peer|vlan", NULL,
+	 IS, "disabled|administratively down|shutdown|out of service", 0, "port-disabled", NULL},
 	{" link state ", "admin", NULL, BEGINS, "ready", 0, "port-down", NULL},
 	{" link state | oper| phy", "admin", NULL, HAS, "local fault|remote fault", 0, "port-down",
 	 NULL},
