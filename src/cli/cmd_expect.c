@@ -12,10 +12,11 @@
 #include "base/load.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "collective/collective.h"
 #include "cli/expect_report.h"
 #include "report/report.h"
 
-enum { GIVEN_MAX = 32, HOST_MAX = 128, LOGS_MAX = 32, LOG_BYTES_MAX = 16 << 20, NOT_ENOUGH = 4 };
+enum { GIVEN_MAX = 32, HOST_MAX = 128, LOGS_MAX = 32, LOG_BYTES_MAX = 64 << 20, NOT_ENOUGH = 4 };
 
 struct options {
 	struct rs_expect_options o;
@@ -279,13 +280,14 @@ static int read_all(struct rs_audit *a, const struct options *o, char **path, in
 
 /* ---- What was measured ---- */
 
-static int read_log(const char *path, struct rs_arena *a, struct rs_measured **out,
-		    struct rs_error *e)
+static int read_log(const char *path, const struct options *o, struct rs_arena *a,
+		    struct rs_measured **out, struct rs_error *e)
 {
 	struct rs_load l = {.arena = a, .e = e, .name = path};
 	size_t n = 0;
 	char *text = rs_load_file(&l, path, LOG_BYTES_MAX, (struct rs_where){0}, &n);
-	int err = text ? rs_measured_read(text, n, path, NULL, a, out, e) : l.err;
+	const char *op = o->o.n_ops == 1 ? rs_coll_op_name(o->o.op[0]) : NULL;
+	int err = text ? rs_measured_read(text, n, path, op, a, out, e) : l.err;
 
 	free(text);
 	return err;
@@ -300,7 +302,7 @@ static int compare(struct rs_expect *x, const struct options *o, struct rs_expec
 		struct rs_measured *table = NULL;
 		struct rs_audit *log = NULL;
 
-		err = read_log(o->log[i], x->arena, &table, e);
+		err = read_log(o->log[i], o, x->arena, &table, e);
 		if (!err && rs_audit_create(&log))
 			err = rs_error_set(e, -ENOMEM, "out of memory");
 		if (!err)

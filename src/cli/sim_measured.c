@@ -73,15 +73,8 @@ static const char *op_name(const char *op)
 static const char *test_of(const struct rs_fabric *f)
 {
 	const struct rs_job *j = f->n_jobs ? &f->jobs[0] : NULL;
-	const char *op;
 
-	if (!j || j->kind != RS_JOB_COLLECTIVE)
-		return NULL;
-	op = rs_coll_op_name(j->collective.op);
-	for (size_t i = 0; i < sizeof(op_names) / sizeof(*op_names); i++)
-		if (!strcmp(op, op_names[i][1]))
-			return op_names[i][0];
-	return NULL;
+	return j && j->kind == RS_JOB_COLLECTIVE ? rs_coll_op_name(j->collective.op) : NULL;
 }
 
 static int read_log(struct measuring *w)

@@ -66,10 +66,12 @@ static int choose(const struct rs_inspector *x, const char *name, const char *wa
 		return 0;
 	}
 	rs_error_at(e, -EINVAL, (struct rs_where){name, 1, 1},
-		    kinds ? "several collectives, and the description's first job is none of them"
+		    kinds ? wanted ? "several collectives, and none of them is the wanted one"
+				   : "several collectives, and none of them is wanted"
 			  : "no collective with a time above 0");
 	if (kinds)
-		rs_error_hint(e, "workload[0].collective.op says which one is meant");
+		rs_error_hint(e, "the operation of the description's first job says which one is "
+				 "meant, or --collective of ripstop expect");
 	return -EINVAL;
 }
 

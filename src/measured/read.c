@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/text.h"
 
 enum { LINE_MAX_BYTES = 512, WORDS_MAX = 24, HOSTS_MAX = 1024 };
 
@@ -386,6 +387,18 @@ static bool has_test(const char *text, size_t n, const char *op)
 	return false;
 }
 
+/* "all-to-all", as a description says it, is nccl-tests' "alltoall". */
+static const char *test_of(const char *op)
+{
+	static const char *const tests[] = {"all_reduce", "all_gather", "reduce_scatter",
+					    "broadcast",  "alltoall",   "sendrecv"};
+
+	for (size_t i = 0; op && i < sizeof(tests) / sizeof(*tests); i++)
+		if (rs_text_same(op, tests[i]))
+			return tests[i];
+	return op;
+}
+
 int rs_measured_read(const char *text, size_t n, const char *name, const char *op,
 		     struct rs_arena *a, struct rs_measured **out, struct rs_error *e)
 {
@@ -394,6 +407,7 @@ int rs_measured_read(const char *text, size_t n, const char *name, const char *o
 	int err = 0;
 
 	*out = NULL;
+	op = test_of(op);
 	if (rs_inspector_is(text, n))
 		return measured_inspected(text, n, name, op, a, out, e);
 	r.wanted = op && has_test(text, n, op) ? op : NULL;

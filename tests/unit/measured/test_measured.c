@@ -269,7 +269,7 @@ static void inspector_wanted(void **state)
 	struct rs_measured *m;
 	struct rs_error e = {0};
 
-	assert_int_equal(rs_measured_read(text, strlen(text), "log", "all_gather", arena, &m, &e),
+	assert_int_equal(rs_measured_read(text, strlen(text), "log", "all-gather", arena, &m, &e),
 			 0);
 	assert_string_equal(m->op, "all_gather");
 	assert_int_equal(rs_measured_read(text, strlen(text), "log", NULL, arena, &m, &e), -EINVAL);
