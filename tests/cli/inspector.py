@@ -166,3 +166,15 @@ with tempfile.TemporaryDirectory() as d:
     ran = sim(d, "--set", "workload=[{collective: {op: all-reduce, algorithm: ring, bytes: 1MiB}}]", "--measured", os.path.join(d, "all.log"))
     if ran.returncode or "16MiB" not in ran.stdout or "860" not in ran.stdout:
         sys.exit(f"--measured: {ran.returncode} {ran.stderr} {ran.stdout}")
+
+    # several operations in the log: the description's first job, or --collective, says which
+    for i in range(5):
+        job.collective("all", "AllGather", 1 << 20, [0] * RANKS, took=500 + i)
+    with open(os.path.join(d, "all.log"), "w", encoding="utf-8") as f:
+        f.writelines(line + "\n" for lines in job.lines for line in lines)
+    host = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../data/scoreboard/hosts/h100-4-slingshot.xml")
+    for args, says in ((["--collective", "all-gather"], "all_gather, busbw"), ([], "several collectives")):
+        ran = subprocess.run([ripstop, "expect", *args, "--measured", os.path.join(d, "all.log"), host], capture_output=True, text=True,
+                             check=False)
+        if says not in ran.stdout + ran.stderr:
+            sys.exit(f"expect {args}: {ran.returncode} {ran.stderr} {ran.stdout}")
