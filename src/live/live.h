@@ -96,8 +96,10 @@ rs_time rs_live_now(struct rs_live *l);
 /* Locked: receive, run timers, send. False when nothing came for a while, or is to be expected for
  * one: the caller, once it has unlocked, does well to rest. */
 bool rs_live_progress(struct rs_live *l);
-/* Not locked: yield the core to another process, or sleep while much is on its way. */
-void rs_live_rest(struct rs_live *l);
+/* Not locked: yield the core to another process, or sleep while much is on its way. Who is about to
+ * sleep does not yield: on a busy machine Linux gives the core back only when all others had their
+ * turn, while who sleeps is woken at once. */
+void rs_live_rest(struct rs_live *l, bool yields);
 /* Locked: the application polls, though there was no need to drive. */
 void rs_live_polled(struct rs_live *l);
 /* Locked: send what a post made ready, and see that the thread wakes for its timers. */

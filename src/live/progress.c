@@ -32,6 +32,12 @@ static bool polled_within(struct rs_live *l, int64_t now, int64_t ns)
 	return now - atomic_load_explicit(&l->polled_ns, memory_order_relaxed) < ns;
 }
 
+/* The application asked to be told of completions, and has polled a few times since at most. */
+static bool asks_to_be_told(const struct rs_live *l)
+{
+	return atomic_load_explicit(&l->polls, memory_order_relaxed) < rs_live_tuning.sleeper_polls;
+}
+
 /*
  * An application that asks to be told of completions polls a few times before it sleeps, and is not
  * one that polls: where rings bring packets, the thread is at once where it would wait. By the
@@ -39,9 +45,7 @@ static bool polled_within(struct rs_live *l, int64_t now, int64_t ns)
  */
 static bool application_sleeps(const struct rs_live *l)
 {
-	return atomic_load_explicit(&l->polls, memory_order_relaxed) <
-		       rs_live_tuning.sleeper_polls &&
-	       rs_shm_heard_within(l, rs_live_ns(), rs_live_tuning.active_ns);
+	return asks_to_be_told(l) && rs_shm_heard_within(l, rs_live_ns(), rs_live_tuning.active_ns);
 }
 
 static bool is_lane(const struct rs_live *l)
@@ -248,12 +252,13 @@ bool rs_live_progress(struct rs_live *l)
 	return !l->rest && (!look || now - l->received_ns < rs_live_tuning.spin_ns);
 }
 
-void rs_live_rest(struct rs_live *l)
+void rs_live_rest(struct rs_live *l, bool yields)
 {
 	const struct timespec rest = {0, rs_live_tuning.rest_ns};
 
 	if (!l->rest) {
-		sched_yield();
+		if (yields && !asks_to_be_told(l))
+			sched_yield();
 		return;
 	}
 	/* The thread does not take over while the application oversleeps. */

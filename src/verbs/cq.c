@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "verbs/gsi.h"
 #include "verbs/verbs.h"
 
 /* What UCX looks for in a datagram's completion: the kind of its GRH (mlx5: RoCE v2 over IPv4,
@@ -220,7 +221,8 @@ static int poll_locked(struct rs_vctx *c, struct rs_vcq *v, unsigned lane, int n
 	return take_some(c, v, lane, n, wc);
 }
 
-static int poll_lane(struct rs_vctx *c, struct rs_vcq *v, unsigned lane, int n, struct ibv_wc *wc)
+static int poll_lane(struct rs_vctx *c, struct rs_vcq *v, unsigned lane, int n, struct ibv_wc *wc,
+		     bool yields)
 {
 	struct rs_live *l = c->lane[lane].live;
 	bool busy;
@@ -230,7 +232,7 @@ static int poll_lane(struct rs_vctx *c, struct rs_vcq *v, unsigned lane, int n, 
 	got = poll_locked(c, v, lane, n, wc, &busy);
 	rs_live_unlock(l);
 	if (!busy)
-		rs_live_rest(l);
+		rs_live_rest(l, yields);
 	return got;
 }
 
@@ -250,7 +252,8 @@ static bool lock_lane(struct rs_vcq *v, unsigned lane, struct rs_live *l)
 }
 
 /* Lanes take turns at being the first. */
-static int poll_lanes(struct rs_vctx *c, struct rs_vcq *v, uint32_t lanes, int n, struct ibv_wc *wc)
+static int poll_lanes(struct rs_vctx *c, struct rs_vcq *v, uint32_t lanes, int n, struct ibv_wc *wc,
+		      bool yields)
 {
 	unsigned first = atomic_fetch_add(&v->turn, 1);
 	bool any_busy = false;
@@ -268,25 +271,30 @@ static int poll_lanes(struct rs_vctx *c, struct rs_vcq *v, uint32_t lanes, int n
 		any_busy |= busy;
 	}
 	if (!got && !any_busy)
-		rs_live_rest(c->live);
+		rs_live_rest(c->live, yields);
 	return got;
 }
 
 /* Up to n completions to wc; wc NULL: one to v->now. */
-static int poll(struct rs_vctx *c, struct rs_vcq *v, int n, struct ibv_wc *wc)
+static int poll(struct rs_vctx *c, struct rs_vcq *v, int n, struct ibv_wc *wc, bool yields)
 {
 	uint32_t lanes = used(v);
 
 	if (__builtin_expect(!(lanes & (lanes - 1)), 1))
-		return poll_lane(c, v, (unsigned)__builtin_ctz(lanes), n, wc);
-	return poll_lanes(c, v, lanes, n, wc);
+		return poll_lane(c, v, (unsigned)__builtin_ctz(lanes), n, wc, yields);
+	return poll_lanes(c, v, lanes, n, wc, yields);
 }
 
 int rs_v_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct ibv_wc none;
 
-	return poll(rs_vctx(cq->context), rs_vcq(cq), n, wc ? wc : &none);
+	return poll(rs_vctx(cq->context), rs_vcq(cq), n, wc ? wc : &none, true);
+}
+
+RS_EXPORT int rs_verbs_look(struct ibv_cq *cq, int n, struct ibv_wc *wc, bool yields)
+{
+	return poll(rs_vctx(cq->context), rs_vcq(cq), n, wc, yields);
 }
 
 static struct rs_vcq *of_ex(struct ibv_cq_ex *ex)
@@ -311,7 +319,7 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 
 	if (attr->comp_mask)
 		return EINVAL;
-	if (!poll(rs_vctx(ex->context), v, 1, NULL))
+	if (!poll(rs_vctx(ex->context), v, 1, NULL, true))
 		return ENOENT;
 	show_now(v);
 	return 0;

@@ -12,6 +12,8 @@ unsigned rs_verbs_gsi_open(struct ibv_context *c, rs_gsi_fn *fn, void *arg);
 int rs_verbs_gsi_send(struct ibv_context *c, const struct rs_gsi_datagram *d);
 /* rs_live_mind(). */
 int rs_verbs_mind(struct ibv_context *c, const struct pollfd *own, unsigned n, int64_t ns);
+/* ibv_poll_cq() for who sleeps when nothing comes: it does not yield the core (rs_live_rest()). */
+int rs_verbs_look(struct ibv_cq *cq, int n, struct ibv_wc *wc, bool yields);
 /* rs_live_fills(). */
 bool rs_verbs_fills(struct ibv_qp *qp);
 /* live/gsi.h's. */

@@ -575,7 +575,7 @@ static void on_received(struct rs_sock *s, struct port *p, const struct ibv_wc *
 static bool poll_port(struct rs_sock *s, struct port *p)
 {
 	struct ibv_wc wc[BATCH];
-	int n = ibv_poll_cq(p->cq, BATCH, wc);
+	int n = rs_sock_look(s, p->cq, BATCH, wc);
 
 	for (int i = 0; i < n; i++) {
 		if (wc[i].wr_id & WR_SEND)

@@ -65,7 +65,8 @@ struct rs_sock_map {
 struct rs_sock {
 	pthread_mutex_t lock;
 	pthread_cond_t progressed;
-	bool waiting; /* a thread sleeps on the descriptors; others on the condition */
+	unsigned vain; /* looks for completions in a row that found none, and no sleep */
+	bool waiting;  /* a thread sleeps on the descriptors; others on the condition */
 	enum rs_sock_state state;
 	int error; /* of SO_ERROR */
 	int fd, flags, domain;
@@ -136,6 +137,8 @@ void rs_sock_hello(struct rs_sock *s, struct rs_sock_hello *h);
 int rs_sock_hear(struct rs_sock *s, const struct rs_sock_hello *h, size_t n);
 /* Take completions, give credits; then the connection's events. */
 void rs_sock_progress(struct rs_sock *s);
+/* Completions of this queue of the socket's, at most so many. */
+int rs_sock_look(struct rs_sock *s, struct ibv_cq *cq, int most, struct ibv_wc *wc);
 bool rs_sock_can_send(const struct rs_sock *s);
 bool rs_sock_idle(const struct rs_sock *s); /* nothing that was sent is unacknowledged */
 /* Some bytes of a vector: how many; 0: none now. */

@@ -50,6 +50,7 @@ short rs_sock_events(struct rs_sock *s)
 /* What may wake: the connection's events, and its completions. */
 static unsigned arm(struct rs_sock *s, struct pollfd out[2])
 {
+	s->vain = 0;
 	if (s->dgram) {
 		rs_dgram_arm(s);
 		out[0] = (struct pollfd){.fd = s->fd, .events = POLLIN};
