@@ -198,6 +198,7 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 		.first_qpn = l->slot * RS_SLOT_QPNS + draw(l) % (RS_SLOT_QPNS - RS_LIVE_MAX_QPS),
 		.random = draw,
 		.random_arg = l,
+		.device_region = true,
 		.free = &l->free,
 		.cnp_tos = 48 << 2,
 		.ack_apart = l->ack_apart,

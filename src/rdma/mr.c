@@ -377,16 +377,33 @@ void rs_mw_forget_qp(struct rs_nic *nic, struct rs_qp *qp)
 
 /* ---- What a key gives ---- */
 
+static bool covers(const struct rs_mr *m, uint64_t va, uint64_t length, uint32_t access)
+{
+	return (m->access & access) == access && va >= m->va && length <= m->length &&
+	       va - m->va <= m->length - length;
+}
+
+/* The device's own region, of every domain; in the way of refused keys alone. */
+RS_APART static struct rs_mr *find_own(const struct rs_nic *nic, uint32_t key, uint64_t va,
+				       uint64_t length, uint32_t access)
+{
+	static uint8_t zeros[8];
+	static struct rs_mr own = {
+		.length = sizeof(zeros), .host = zeros, .access = RS_ACCESS_REMOTE_READ};
+
+	return nic->c.device_region && key == RS_DEVICE_KEY && covers(&own, va, length, access)
+		       ? &own
+		       : NULL;
+}
+
 struct rs_mr *rs_mr_find(struct rs_nic *nic, uint32_t key, uint32_t pd, uint64_t va,
 			 uint64_t length, uint32_t access)
 {
 	struct rs_mr *m = entry_of(nic, key);
 
-	if (!m || m->pd != pd || (m->access & access) != access)
-		return NULL;
-	if (va < m->va || length > m->length || va - m->va > m->length - length)
-		return NULL;
-	return m;
+	if (!m)
+		return find_own(nic, key, va, length, access);
+	return m->pd == pd && covers(m, va, length, access) ? m : NULL;
 }
 
 bool rs_mr_check_sges(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, unsigned n,

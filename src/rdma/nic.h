@@ -134,6 +134,9 @@ struct rs_nic_config {
 	 * counted, the same in every run. */
 	uint32_t (*random)(void *arg);
 	void *random_arg;
+	/* A region of the device's own, which each QP may read: RS_DEVICE_KEY, 8 bytes of 0 at
+	 * address 0. A READ of it says that what came before on its QP is in memory */
+	bool device_region;
 	uint32_t int_scale; /* units of telemetry (wire/telemetry.h); needed where cc reads it */
 	uint32_t int_paths; /* of a QP, kept apart in what cc reads of telemetry; 0: a QP has one */
 };
@@ -151,6 +154,10 @@ int rs_nic_create(const struct rs_nic_config *c, struct rs_nic **nic, struct rs_
 void rs_nic_destroy(struct rs_nic *nic);
 
 /* ---- Memory: IBTA §10.6 ---- */
+
+/* Never one of a registered region. UCX's rc_verbs reads 8 bytes by it to flush (its md's flush_rkey
+ * without mlx5), checks the key in debug builds alone, and waits for ever where it is refused. */
+#define RS_DEVICE_KEY 0xffu
 
 enum rs_access { /* ibv_access_flags' values */
 		 RS_ACCESS_LOCAL_WRITE = 1,

@@ -370,6 +370,17 @@ static void keys(void)
 	/* no byte, no check */
 	CHECK(!answer(&p, (struct ask){IBV_WR_RDMA_WRITE, 0, 0, 0, .rkey = 0xdead}));
 	CHECK(!answer(&p, (struct ask){IBV_WR_RDMA_READ, 0, 0, 0, .rkey = 0xdead}));
+	/* the device's own region, by which UCX flushes: it can be read and no more */
+	memset(p.at, 7, 16);
+	w = (struct ask){IBV_WR_RDMA_READ, 0, 8, -(uintptr_t)p.at, .rkey = 0xff};
+	CHECK(!answer(&p, w) && !p.at[0] && !p.at[7] && p.at[8] == 7);
+	w.op = IBV_WR_RDMA_WRITE;
+	CHECK(answer(&p, w) == IBV_WC_REM_ACCESS_ERR);
+	again(&p);
+	w.op = IBV_WR_RDMA_READ;
+	w.n = 9;
+	CHECK(answer(&p, w) == IBV_WC_REM_ACCESS_ERR);
+	again(&p);
 	/* an address of its own */
 	CHECK(moved = ibv_reg_mr_iova(p.pd, p.at + HALF, 4096, 0, every_access));
 	memset(p.at, 7, 4096);

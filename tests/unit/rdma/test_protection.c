@@ -83,6 +83,50 @@ static void test_keys(void **state)
 			 RS_WC_REM_ACCESS_ERR);
 }
 
+/* What a request of `length` bytes for the device's own region ends with, where there is one. */
+static uint8_t own_region(bool there, uint8_t op, uint32_t key, uint64_t va, uint32_t length,
+			  uint32_t qp_access)
+{
+	struct pair t;
+	struct rs_packet *p;
+	uint8_t status;
+
+	pair_begin(&t);
+	t.config.device_region = there;
+	t.attr.access = qp_access;
+	pair_connect(&t);
+	memset(t.memory[0], 0xaa, 16);
+	pair_post(&t, op, length);
+	p = pair_tx(&t, 0);
+	p->rkey = key;
+	p->va = va;
+	pair_rx(&t, 1, p);
+	pair_settle(&t);
+	status = pair_poll(&t, 0).status;
+	for (uint32_t i = 0; i < 16; i++)
+		assert_int_equal(t.memory[0][i], !status && i < length ? 0 : 0xaa);
+	pair_end(&t);
+	return status;
+}
+
+/* UCX flushes by a READ of it; nothing else is there, and nothing can be written. */
+static void test_device_region(void **state)
+{
+	const uint32_t key = RS_DEVICE_KEY, refused = RS_WC_REM_ACCESS_ERR;
+
+	assert_int_equal(own_region(true, RS_WR_READ, key, 0, 8, 15), RS_WC_SUCCESS);
+	assert_int_equal(own_region(true, RS_WR_READ, key, 7, 1, 15), RS_WC_SUCCESS);
+	assert_int_equal(own_region(true, RS_WR_READ, key, 0, 9, 15), refused);
+	assert_int_equal(own_region(true, RS_WR_READ, key, 1, 8, 15), refused);
+	assert_int_equal(own_region(true, RS_WR_READ, key, UINT64_MAX, 2, 15), refused);
+	assert_int_equal(own_region(true, RS_WR_READ, key + 1, 0, 8, 15), refused);
+	assert_int_equal(own_region(true, RS_WR_WRITE, key, 0, 8, 15), refused);
+	assert_int_equal(own_region(true, RS_WR_FETCH_ADD, key, 0, 8, 15), refused);
+	assert_int_equal(own_region(false, RS_WR_READ, key, 0, 8, 15), refused);
+	assert_int_equal(own_region(true, RS_WR_READ, key, 0, 8, 15 & ~RS_ACCESS_REMOTE_READ),
+			 RS_WC_REM_INV_REQ_ERR);
+}
+
 static void test_range_by_one_byte(void **state)
 {
 	static const uint8_t ops[] = {RS_WR_WRITE, RS_WR_READ};
@@ -223,6 +267,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_device_region),
 		cmocka_unit_test(test_range_by_one_byte),
 		cmocka_unit_test(test_rights_of_region_and_qp),
 		cmocka_unit_test(test_stale_key_after_reuse),
