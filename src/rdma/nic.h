@@ -155,8 +155,9 @@ void rs_nic_destroy(struct rs_nic *nic);
 
 /* ---- Memory: IBTA §10.6 ---- */
 
-/* Never one of a registered region. UCX's rc_verbs reads 8 bytes by it to flush (its md's flush_rkey
- * without mlx5), checks the key in debug builds alone, and waits for ever where it is refused. */
+/* Never one of a registered region. UCX's rc_verbs reads 8 bytes by it to flush (its md's
+ * flush_rkey without mlx5), checks the key in debug builds alone, and waits for ever where it is
+ * refused. */
 #define RS_DEVICE_KEY 0xffu
 
 enum rs_access { /* ibv_access_flags' values */

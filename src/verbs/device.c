@@ -102,7 +102,8 @@ RS_EXPORT const char *ibv_get_device_name(struct ibv_device *d)
 	return d->name;
 }
 
-/* The kernel's number of a device, by which programs ask its ib_core (NETLINK_RDMA): it does not know this one. */
+/* The kernel's number of a device, by which programs ask its ib_core (NETLINK_RDMA): it does not
+ * know this one. */
 RS_EXPORT int ibv_get_device_index(struct ibv_device *d)
 {
 	(void)d;

@@ -95,7 +95,8 @@ static void device(void)
 	uint8_t caps[64];
 
 	CHECK(c);
-	CHECK(ibv_get_device_index(list[0]) == -1); /* ib_core's number of another device would be taken for it */
+	CHECK(ibv_get_device_index(list[0]) ==
+	      -1); /* ib_core's number of another device would be taken for it */
 	CHECK(!ibv_query_port_speed(c, 1, &speed) && speed == 1000); /* 100 Gb/s */
 	CHECK(ibv_query_port_speed(c, 2, &speed) == EINVAL);
 	CHECK(!ibv_alloc_dmah(c, caps) && errno == EOPNOTSUPP);
