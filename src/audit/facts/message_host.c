@@ -280,6 +280,7 @@ static const struct rs_message rows[] = {
 	},
 	{
 		.key = "acs-told",
+		.but = "if |whether|make sure|check |could be| may |not ",
 		.check = "P04",
 		.severity = MIN,
 		.setting = true,

@@ -338,7 +338,10 @@ static const struct rs_message rows[] = {
 		.pattern = P("ibv_post_send() failed", "ibv_post_recv() failed",
 			     "ibv_post_send failed", "ibv_post_recv failed", "Couldn't post send",
 			     "Couldn't post recv", "Failed to post a send for the qpair",
-			     "ibv_poll_cq() returned", "Failed to post receive recv_wqes"),
+			     /* Open MPI's btl/openib */
+			     "error posting send request", "error posting receive",
+			     "error posting srq", "ibv_poll_cq() returned",
+			     "Failed to post receive recv_wqes"),
 	},
 
 	/* ---- GIDs ---- */

@@ -459,7 +459,8 @@ static const struct topic {
 	{"mtu|jumbo|frame size|oversize", NULL, BAD "|larger|smaller|too", NO_LEVEL, "mtu-log"},
 	{"no pg profile|unable to create update pg profile", NULL, "pg profile", NO_LEVEL,
 	 "headroom-refused"},
-	{"sai object type lag|sai object type route|sai object type nexthop|sai object type "
+	{"sai common api|sai object type lag|sai object type route|sai object type nexthop|sai "
+	 "object type "
 	 "acl|sai "
 	 "object type tunnel|encountered failure|failed to execute api",
 	 QUEUES, FAILS, NO_LEVEL, "switch-refused"},
@@ -485,7 +486,8 @@ static const struct topic {
 	 GONE "|" FAILS "|" DIFFERS "|" BEYOND
 	      "|notification|clearing|max prefix|maxpfx|hold timer",
 	 NO_LEVEL, "bgp-down"},
-	{"speed|breakout|break out|autoneg|auto neg|duplex|link training|port mode|port group",
+	{"speed|breakout|break out|autoneg|auto neg|duplex|link training|port mode|port group|lane "
+	 "count|lanes",
 	 " fan|blower", DIFFERS "|" FAILS, NO_LEVEL, "port-speed"},
 	{PORTS, "admin",
 	 "err disab|errdis|err dis|error disab|error down|errdown|errordown|disabled due|shut by|"

@@ -50,7 +50,7 @@ void rs_grid_tell(struct rs_grid *g, const char *key)
 	/* a port that is shut sends no light, and gets none */
 	if (key && g->shut &&
 	    (!strcmp(key, "light-low") || !strcmp(key, "optics-alarm") ||
-	     !strcmp(key, "port-down")))
+	     !strcmp(key, "port-down") || !strcmp(key, "bfd-down")))
 		return;
 	if (g->on)
 		rs_grid_keep(g, g->line.number, g->line.text, key, g->entry);

@@ -28,6 +28,8 @@ static const struct {
 	{"mlag", "mlag configuration|mlag status", "show mlag"},
 	{"VLT", "vlt domain id|vlt peer|vlti link", "show vlt"},
 	{"egister", "slot&type&online&register", "display device"},
+	{"Standby/Backup", "active primary&standby backup", "show redundancy summary"},
+	{"Measurement", "class &item&status&measurement", "show chassis environment"},
 	{"Trunk", "port&link&state&speed&trunk", "show interfaces brief"},
 	{"Lag-id", "lag id& adm & opr ", "show lag"},
 	{"Controller State", "controller state ", "show controllers optics"},

@@ -302,7 +302,8 @@ static const char *part_state(const char *text)
 	for (unsigned i = 0; i < sizeof(gone) / sizeof(*gone); i++)
 		if (!strcmp(plain, gone[i]))
 			return "hardware-gone";
-	if (!strcmp(plain, " warning "))
+	/* Junos: "Check" is what its alarms call a fault */
+	if (!strcmp(plain, " warning ") || !strcmp(plain, " check "))
 		return "switch-hardware";
 	for (const char *p = RS_TERM_BROKEN; *p; p += strcspn(p, "|"), p += *p == '|') {
 		snprintf(part, sizeof(part), " %.*s ", (int)strcspn(p, "|"), p);
@@ -343,6 +344,7 @@ const char *rs_grid_said(const char *command, const char *plain)
 	static const struct {
 		const char *command, *words, *but, *key;
 	} said[] = {
+		{"redundancy summary", "node not ready", NULL, "switch-card"},
 		{" ntp| ptp|clock|chrony",
 		 "unsynchron|not synchron|no sync|freerun|free run|holdover", NULL, "switch-clock"},
 		{"license|licence",

@@ -565,6 +565,12 @@ bool rs_grid_row(struct rs_grid *g)
 			 rs_grid_address(c[0].text) ? c[0].text : port);
 	row_pairs(g, value);
 	row_limits(g, value);
+	/* a session that one end has shut is down by right */
+	if (entry && rs_term_in(" bfd", g->context)) {
+		g->shut = false;
+		for (unsigned i = 1; i < n; i++)
+			g->shut |= !strncasecmp(c[i].text, "AdminDown", 9);
+	}
 	if (rs_grid_address(g->entry) && entry)
 		row_session(g);
 	if (second)

@@ -53,7 +53,10 @@ const struct rs_shown rs_shown_blocks[] = {
 	 "port/",
 	 "SONiC",
 	 NULL,
-	 {"Interface Lanes Speed MTU FEC"},
+	 /* or its rows alone: name, lanes, speed, MTU, FEC, alias, use, both states */
+	 {"Interface Lanes Speed MTU FEC", "^Ethernet# # # # % % % down up ",
+	  "^Ethernet# # # # % % % up up ", "^PortChannel# N/A # # N/A N/A % down up ",
+	  "^PortChannel# N/A # # N/A N/A % up up "},
 	 ROWS(TELL("^@ * PortChannel% down up ", "lag-member"), TELL("^@ * down up ", "port-down"),
 	      TELL("^@ * up up ", "port-up"))},
 	{"sonic-dom",
