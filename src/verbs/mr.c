@@ -90,9 +90,17 @@ RS_EXPORT void ibv_unimport_pd(struct ibv_pd *pd)
 }
 
 /* A parent domain only says who locks: the engine's own lock is always taken. */
+/* IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC, of rdma-core 64: memory that a
+ * confidential virtual machine shares. */
+enum { UNPROTECTED = 1 << 2 };
+
 static struct ibv_pd *alloc_parent_domain(struct ibv_context *context,
 					  struct ibv_parent_domain_init_attr *a)
 {
+	if (a->pd && a->comp_mask & UNPROTECTED) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
 	if (!a->pd || (a->comp_mask & ~(uint32_t)(IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
 						  IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT))) {
 		errno = EINVAL;

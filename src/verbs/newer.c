@@ -35,13 +35,15 @@ struct mr_init {
 
 /* struct ibv_buf is opaque to programs. */
 struct buffer {
+	struct ibv_pd *pd;
 	uint8_t *bytes;
 	size_t length;
 };
 
-static bool inside(const struct buffer *b, const uint8_t *at, size_t n)
+/* A buffer is registered in the domain that it was allocated for. */
+static bool inside(const struct ibv_pd *pd, const struct buffer *b, const uint8_t *at, size_t n)
 {
-	return at >= b->bytes && (size_t)(at - b->bytes) <= b->length &&
+	return pd == b->pd && at >= b->bytes && (size_t)(at - b->bytes) <= b->length &&
 	       n <= b->length - (size_t)(at - b->bytes);
 }
 
@@ -61,7 +63,7 @@ struct ibv_mr *reg_mr_ex(struct ibv_pd *pd, const struct mr_init *a)
 		return none(EINVAL);
 	if (m & (MR_FD | MR_DMAH)) /* no DMA buffers, no hints of where memory is */
 		return none(EOPNOTSUPP);
-	if (m & MR_BUF && (!a->buf || !inside(a->buf, a->addr, a->length)))
+	if (m & MR_BUF && (!a->buf || !inside(pd, a->buf, a->addr, a->length)))
 		return none(EINVAL);
 	return ibv_reg_mr_iova2(pd, a->addr, a->length, m & MR_IOVA ? a->iova : (uintptr_t)a->addr,
 				(unsigned)a->access);
@@ -113,6 +115,7 @@ void *alloc_buf(struct ibv_pd *pd, size_t size, struct buffer **out)
 		free(b);
 		return none(ENOMEM);
 	}
+	b->pd = pd;
 	b->length = size;
 	*out = b;
 	return b->bytes;
@@ -131,7 +134,7 @@ struct ibv_mr *reg_buf_mr(struct ibv_pd *pd, struct buffer *b, void *addr, size_
 	NAMED("ibv_reg_buf_mr");
 struct ibv_mr *reg_buf_mr(struct ibv_pd *pd, struct buffer *b, void *addr, size_t n, int access)
 {
-	if (!b || !inside(b, addr, n))
+	if (!b || !inside(pd, b, addr, n))
 		return none(EINVAL);
 	return ibv_reg_mr_iova2(pd, addr, n, (uintptr_t)addr, (unsigned)access);
 }
@@ -139,7 +142,7 @@ struct ibv_mr *reg_buf_mr(struct ibv_pd *pd, struct buffer *b, void *addr, size_
 int export_buf(struct buffer *b) NAMED("ibv_export_buf_dmabuf_fd");
 int export_buf(struct buffer *b)
 {
-	errno = EOPNOTSUPP;
+	errno = ENODATA; /* no DMA buffer is behind it */
 	return -1;
 }
 
