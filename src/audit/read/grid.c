@@ -128,6 +128,9 @@ void rs_grid_judge(struct rs_grid *g, const char *name, const char *value)
 	if (light(g, plain, value, key))
 		return;
 	g->shut |= key && !strcmp(key, "port-disabled") && rs_term_in(" state | status ", plain);
+	/* a pseudowire's neighbour below a port's name */
+	if (key && !strncmp(key, "port-", 5) && !strncmp(g->line.text, "Neighbor ", 9))
+		return;
 	/* a session's flaps are no port's */
 	if (key && !strcmp(key, "flaps-many") && rs_term_in(" bgp", g->context))
 		return;

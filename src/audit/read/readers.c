@@ -94,6 +94,7 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_junos_queue,
 	&rs_reader_ibstatus,
 	&rs_reader_ibv_devices,
+	&rs_reader_ls_infiniband,
 	&rs_reader_ibqueryerrors,
 	&rs_reader_ibportstate,
 	&rs_reader_perftest,

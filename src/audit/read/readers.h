@@ -96,6 +96,7 @@ extern const struct rs_reader rs_reader_nxos_queuing;
 extern const struct rs_reader rs_reader_junos_queue;
 extern const struct rs_reader rs_reader_ibstatus;
 extern const struct rs_reader rs_reader_ibv_devices;
+extern const struct rs_reader rs_reader_ls_infiniband;
 extern const struct rs_reader rs_reader_ibqueryerrors;
 extern const struct rs_reader rs_reader_ibportstate;
 extern const struct rs_reader rs_reader_perftest;

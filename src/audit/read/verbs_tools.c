@@ -1,5 +1,5 @@
 /*
- * What the RDMA tools of a shell print, beside those of rdma.c: ibstatus, ibv_devices,
+ * What the RDMA tools of a shell print, beside those of rdma.c: ibstatus, ibv_devices, ls,
  * ibqueryerrors, ibportstate, perftest, rows of a GID table without its header, lspci cut to its
  * link lines, ulimit -l.
  */
@@ -123,6 +123,76 @@ const struct rs_reader rs_reader_ibv_devices = {
 	.score = score_devices,
 	.read = read_devices,
 	.begins = (const char *const[]){" device node GUID", NULL},
+};
+
+/* ---- ls /dev/infiniband, ls /sys/class/infiniband ---- */
+
+/* The one directory of both that a command lists, with or without options; NULL: none, or both. */
+static const char *listed(const char *command)
+{
+	static const char *const places[] = {"/dev/infiniband", "/sys/class/infiniband"};
+	const char *found = NULL;
+
+	if (!command || (strncmp(command, "ls ", 3) && strncmp(command, "ll ", 3)) ||
+	    strpbrk(command, "|;&*>"))
+		return NULL;
+	for (unsigned i = 0; i < 2; i++) {
+		const char *at = strstr(command, places[i]);
+		size_t n = strlen(places[i]);
+
+		if (!at)
+			continue;
+		if (found || (at[n] && strcmp(at + n, "/") != 0))
+			return NULL;
+		found = places[i];
+	}
+	return found;
+}
+
+static int score_ls(const struct rs_input *in)
+{
+	return listed(in->command) ? 80 : 0;
+}
+
+static int read_ls(struct rs_audit *a, const struct rs_input *in)
+{
+	static const char *const nodes[] = {"uverbs", "umad", "issm", "ucm", "rdma_cm"};
+	bool dev = listed(in->command)[1] == 'd';
+	unsigned uverbs = 0, known = 0, devices = 0;
+	struct rs_line l = {0};
+	uint32_t last = 0;
+
+	while (rs_line_next(in, &l)) {
+		char *w[32], *arrow = strstr(l.text, " -> ");
+		unsigned n;
+
+		/* "mlx5_0 -> ../../devices/..." */
+		if (arrow)
+			*arrow = '\0';
+		n = rs_line_words(l.text, w, 32);
+		for (unsigned i = 0; i < n; i++) {
+			devices += rs_is_rdma_name(w[i]);
+			uverbs += !strncmp(w[i], "uverbs", 6) && isdigit((unsigned char)w[i][6]);
+			for (unsigned k = 0; k < sizeof(nodes) / sizeof(*nodes); k++)
+				known += !strncmp(w[i], nodes[k], strlen(nodes[k]));
+		}
+		last = n ? l.number : last;
+	}
+	if (dev && known)
+		rs_input_add(a, in, last, NULL, "host", "uverbs_nodes", "%u", uverbs);
+	if (!dev && devices)
+		rs_input_add(a, in, last, NULL, "host", "sysfs_rdma_devices", "%u", devices);
+	return a->err;
+}
+
+const struct rs_reader rs_reader_ls_infiniband = {
+	.name = "ls-infiniband",
+	.what = "ls of /dev/infiniband or /sys/class/infiniband: how many devices are there, and "
+		"how "
+		"many can be opened",
+	.trust = RS_TRUST_TOOL,
+	.score = score_ls,
+	.read = read_ls,
 };
 
 /* ---- ibqueryerrors, ibportstate ---- */

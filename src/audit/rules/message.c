@@ -402,6 +402,36 @@ static void n15_lists(struct rs_audit *a, const struct rs_rule *r, const char *h
 		x->confidence = RS_MEDIUM;
 }
 
+/* The device nodes beside the devices: a container sees all of sysfs, and the nodes it was given.
+ */
+static void n15_nodes(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *nodes = rs_facts_get(a->facts, host, "host", "uverbs_nodes");
+	const struct rs_fact *all = rs_facts_get(a->facts, host, "host", "sysfs_rdma_devices");
+	struct rs_finding *f;
+
+	if (!nodes || !nodes->numeric || (nodes->number > 0 && !all) ||
+	    (all && all->numeric && nodes->number >= all->number))
+		return;
+	if (nodes->number > 0)
+		f = rs_finding_new(
+			a, r, RS_FAIL, RS_MINOR,
+			"%s of %s RDMA devices have a node here (/dev/infiniband/uverbs)",
+			nodes->value, all->value);
+	else
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+				   "no RDMA device has a node here (/dev/infiniband/uverbs)");
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, nodes);
+	rs_finding_fact(f, all);
+	rs_finding_why(a, f,
+		       "a program opens a device by its node: the others are seen in /sys and "
+		       "cannot be used, and a library that asks for all fails. A container has the "
+		       "nodes that it was given; on a host ib_uverbs makes them");
+	rs_finding_need(a, f, "ibv_devinfo -l; docker inspect, or kubectl describe pod",
+			"which devices were meant to be here");
+}
+
 static void n15(struct rs_audit *a, const struct rs_rule *r)
 {
 	passes(a, r, "message network-rdma", NULL,
@@ -412,6 +442,7 @@ static void n15(struct rs_audit *a, const struct rs_rule *r)
 		struct rs_finding *f;
 
 		n15_lists(a, r, host);
+		n15_nodes(a, r, host);
 		if (!n || !n->numeric || n->number)
 			continue;
 		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL, "ibv_devices lists no RDMA device");
