@@ -51,10 +51,9 @@ struct rs_measured {
  * most ranks, for each size the median of the operations' times. An operation's time is the least
  * of its ranks', as the others waited for the last one. Lines may
  * begin with what a launcher adds ("0: ", "[1,0]<stdout>:"), or have it between two columns. Rows
- * of 0 bytes are passed over. op: which test of several ("all_reduce", "all-reduce") is read; NULL, or none of it
- * there: the only one.
- * -EINVAL with line and column: no table, several tables (give one), a row that does not read, a
- * size twice, bandwidth without its unit; -E2BIG, -ENOMEM. name
+ * of 0 bytes are passed over. op: which test of several ("all_reduce", "all-reduce") is read; NULL,
+ * or none of it there: the only one. -EINVAL with line and column: no table, several tables (give
+ * one), a row that does not read, a size twice, bandwidth without its unit; -E2BIG, -ENOMEM. name
  * is used in errors. All memory is a's.
  */
 int rs_measured_read(const char *text, size_t n, const char *name, const char *op,
