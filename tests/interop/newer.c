@@ -265,7 +265,7 @@ static void sockets(unsigned flags)
 	watch(set, p[0], EPOLLIN);
 	CHECK(repoll_wait(set, &e, 1, 0) == 0 && repoll_wait(set, &e, 1, 20) == 0);
 	CHECK(repoll_wait(set, &e, 0, 0) == -1 && errno == EINVAL);
-	CHECK(repoll_ctl(set, EPOLL_CTL_DEL, 999, NULL) == -1 && errno == ENOENT);
+	CHECK(repoll_ctl(set, EPOLL_CTL_DEL, 999, NULL) == -1 && errno == EBADF);
 	flags_of_poll = flags;
 	for (uintptr_t i = 0; i < CLIENTS; i++)
 		CHECK(!pthread_create(&t[i], NULL, client, (void *)(2 * i + 1)));
@@ -304,6 +304,38 @@ static void added_meanwhile(void)
 	CHECK(!rclose(set) && !rclose(listener));
 }
 
+/* What is closed is watched no more (epoll(7)), and who gets its number is not watched in its
+ * place. nginx tries a socket so, at its start. */
+static void closed(void)
+{
+	int set = repoll_create(0), s, p[2], q[2];
+	struct epoll_event e = {.events = EPOLLIN, .data.u32 = 7}, got[4];
+	char byte;
+
+	CHECK(set >= 0 && !pipe(p) && !repoll_ctl(set, EPOLL_CTL_ADD, p[0], &e));
+	close(p[0]);
+	close(p[1]);
+	CHECK(!pipe(q) && q[0] == p[0] && write(q[1], "x", 1) == 1);
+	CHECK(repoll_wait(set, got, 4, 20) == 0);
+	CHECK(repoll_ctl(set, EPOLL_CTL_MOD, q[0], &e) == -1 && errno == ENOENT);
+	e.events |= EPOLLET; /* of the kernel's descriptors an edge is told once */
+	CHECK(!repoll_ctl(set, EPOLL_CTL_ADD, q[0], &e));
+	CHECK(repoll_wait(set, got, 4, 1000) == 1 && got[0].data.u32 == 7 &&
+	      got[0].events == EPOLLIN);
+	CHECK(repoll_wait(set, got, 4, 20) == 0 && read(q[0], &byte, 1) == 1);
+
+	e = (struct epoll_event){.events = EPOLLOUT, .data.u32 = 8};
+	CHECK((s = rsocket(AF_INET, SOCK_STREAM, 0)) >= 0 &&
+	      !repoll_ctl(set, EPOLL_CTL_ADD, s, &e));
+	CHECK(repoll_wait(set, got, 4, 1000) == 1 && got[0].data.u32 == 8);
+	CHECK(write(q[1], "x", 1) == 1 && repoll_wait(set, got, 4, 1000) == 2); /* of both kinds */
+	CHECK(!rclose(s) && repoll_wait(set, got, 4, 20) == 0);
+	CHECK(repoll_ctl(set, EPOLL_CTL_DEL, s, NULL) == -1);
+	CHECK(!rclose(set));
+	close(q[0]);
+	close(q[1]);
+}
+
 int main(void)
 {
 	device();
@@ -311,6 +343,7 @@ int main(void)
 	sockets(0);
 	sockets(EPOLLONESHOT);
 	sockets(EPOLLET);
+	closed();
 	added_meanwhile();
 	printf("passed\n");
 	return 0;

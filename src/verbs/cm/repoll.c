@@ -1,19 +1,37 @@
 /*
  * repoll_create(), repoll_ctl(), repoll_wait() (RDMACM_1.5, of rdma-core 65): epoll(7) over
- * rsockets and the kernel's descriptors, on rpoll(). Level-triggered. EPOLLONESHOT is kept. Of
- * EPOLLET, that a socket can be written is told when it could not before; that it can be read is
- * told as long as it can.
+ * rsockets and the kernel's descriptors. The kernel's are in an epoll set of the kernel's, which
+ * knows when one is closed; ours are looked at by rpoll(), and that set beside them. Ours are
+ * level-triggered. EPOLLONESHOT is kept. Of EPOLLET, that one of ours can be written is told when
+ * it could not before; that it can be read is told as long as it can.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "verbs/cm/rsocket.h"
 
 /* The name that programs link to. */
 #define NAMED(name) __asm__(name) RS_EXPORT
+
+/* By name these calls are librspreload's, which would come back here. */
+static int kernel_create(void)
+{
+	return (int)syscall(SYS_epoll_create1, EPOLL_CLOEXEC);
+}
+
+static int kernel_change(int set, int op, int fd, const struct epoll_event *wish)
+{
+	return (int)syscall(SYS_epoll_ctl, set, op, fd, wish);
+}
+
+static int kernel_collect(int set, struct epoll_event *out, int max)
+{
+	return (int)syscall(SYS_epoll_pwait, set, out, max, 0, NULL, 0);
+}
 
 struct watched {
 	int fd;
@@ -24,14 +42,16 @@ struct watched {
 
 struct repoll {
 	pthread_mutex_t lock;
-	int fd; /* readable when the list has changed: who waits looks at it anew */
-	struct watched *list;
+	struct repoll *later;   /* another set */
+	int fd;                 /* readable when the list has changed: who waits looks at it anew */
+	int kernel;             /* the kernel's descriptors */
+	struct watched *list;   /* ours */
 	unsigned n, room, next; /* next: whose turn it is to be told of first */
 	unsigned waiting;
-	bool closed;
+	bool closed, kernel_first;
 };
 
-static struct repoll *sets[RS_SOCK_MAX];
+static struct repoll *sets[RS_SOCK_MAX], *all;
 static pthread_mutex_t sets_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Locked; NULL with errno. */
@@ -60,6 +80,7 @@ static void tell_waiting(struct repoll *r)
 static void destroy(struct repoll *r)
 {
 	close(r->fd);
+	close(r->kernel);
 	pthread_mutex_destroy(&r->lock);
 	free(r->list);
 	free(r);
@@ -75,6 +96,11 @@ int rs_repoll_close(int fd)
 	pthread_mutex_unlock(&r->lock);
 	pthread_mutex_lock(&sets_lock);
 	sets[fd] = NULL;
+	for (struct repoll **at = &all; *at; at = &(*at)->later)
+		if (*at == r) {
+			*at = r->later;
+			break;
+		}
 	pthread_mutex_unlock(&sets_lock);
 	pthread_mutex_lock(&r->lock);
 	r->closed = true;
@@ -95,17 +121,22 @@ int repoll_make(int flags)
 		return rs_cm_fail(ENOMEM);
 	r->fd = eventfd(0,
 			EFD_NONBLOCK | EFD_SEMAPHORE | (flags & EPOLL_CLOEXEC ? EFD_CLOEXEC : 0));
-	if (r->fd < 0 || r->fd >= RS_SOCK_MAX) {
-		int err = r->fd < 0 ? errno : EMFILE;
+	r->kernel = r->fd < 0 ? -1 : kernel_create();
+	if (r->kernel < 0 || r->fd >= RS_SOCK_MAX) {
+		int err = r->kernel < 0 ? errno : EMFILE;
 
 		if (r->fd >= 0)
 			close(r->fd);
+		if (r->kernel >= 0)
+			close(r->kernel);
 		free(r);
 		return rs_cm_fail(err);
 	}
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_mutex_lock(&sets_lock);
 	sets[r->fd] = r;
+	r->later = all;
+	all = r;
 	pthread_mutex_unlock(&sets_lock);
 	return r->fd;
 }
@@ -141,6 +172,8 @@ static int change(struct repoll *r, int op, int fd, const struct epoll_event *wi
 
 	if (op != EPOLL_CTL_DEL && !wish)
 		return EFAULT;
+	if (!w && !rs_sock_of(fd))
+		return kernel_change(r->kernel, op, fd, wish) ? errno : 0;
 	switch (op) {
 	case EPOLL_CTL_ADD:
 		return w ? EEXIST : add(r, fd, wish);
@@ -176,6 +209,17 @@ int repoll_change(int set, int op, int fd, struct epoll_event *wish)
 	return err ? rs_cm_fail(err) : 0;
 }
 
+void rs_repoll_forget(int fd)
+{
+	pthread_mutex_lock(&sets_lock);
+	for (struct repoll *r = all; r; r = r->later) {
+		pthread_mutex_lock(&r->lock);
+		change(r, EPOLL_CTL_DEL, fd, NULL);
+		pthread_mutex_unlock(&r->lock);
+	}
+	pthread_mutex_unlock(&sets_lock);
+}
+
 /* ---- repoll_wait ---- */
 
 _Static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLPRI == POLLPRI &&
@@ -190,13 +234,14 @@ static bool told_already(const struct watched *w)
 	return w->wish.events & EPOLLET && w->told_free && !rs_sock_blocked(w->fd);
 }
 
-/* Those to be looked at, behind the set's own descriptor. What is left out may have to be looked at
- * soon: *timeout. */
+/* Those to be looked at, behind the set's own descriptors. What is left out may have to be looked
+ * at soon: *timeout. */
 static nfds_t to_poll(const struct repoll *r, struct pollfd *out, int *timeout)
 {
 	nfds_t n = 0;
 
 	out[n++] = (struct pollfd){.fd = r->fd, .events = POLLIN};
+	out[n++] = (struct pollfd){.fd = r->kernel, .events = POLLIN};
 	for (unsigned i = 0; i < r->n; i++) {
 		const struct watched *w = &r->list[i];
 		short events = (short)(w->wish.events & POLLS);
@@ -212,13 +257,14 @@ static nfds_t to_poll(const struct repoll *r, struct pollfd *out, int *timeout)
 	return n;
 }
 
-static int collect(struct repoll *r, const struct pollfd *fds, nfds_t n, struct epoll_event *out,
-		   int max)
+/* Of n of ours. */
+static int collect_ours(struct repoll *r, const struct pollfd *fds, nfds_t n,
+			struct epoll_event *out, int max)
 {
 	int count = 0;
 
-	for (nfds_t k = 0; k + 1 < n && count < max; k++) {
-		const struct pollfd *f = &fds[1 + (r->next + k) % (n - 1)];
+	for (nfds_t k = 0; k < n && count < max; k++) {
+		const struct pollfd *f = &fds[(r->next + k) % n];
 		struct watched *w = f->revents ? find(r, f->fd) : NULL;
 
 		if (!w || w->silent)
@@ -230,14 +276,32 @@ static int collect(struct repoll *r, const struct pollfd *fds, nfds_t n, struct 
 		if (w->told_free)
 			rs_sock_unblock(w->fd);
 	}
-	r->next = n > 1 ? (unsigned)((r->next + (unsigned)count) % (n - 1)) : 0;
+	r->next = n ? (unsigned)((r->next + (unsigned)count) % n) : 0;
 	return count;
+}
+
+/* Ours and the kernel's take turns at being the first, where there is not room for all. */
+static int collect(struct repoll *r, const struct pollfd *fds, nfds_t n, struct epoll_event *out,
+		   int max)
+{
+	int count = 0, more;
+
+	r->kernel_first = !r->kernel_first;
+	if (fds[1].revents && r->kernel_first)
+		count = kernel_collect(r->kernel, out, max);
+	if (count < 0)
+		return count;
+	count += collect_ours(r, fds + 2, n - 2, out + count, max - count);
+	if (!fds[1].revents || r->kernel_first || count == max)
+		return count;
+	more = kernel_collect(r->kernel, out + count, max - count);
+	return more < 0 && !count ? more : count + (more > 0 ? more : 0);
 }
 
 /* Sleeps unlocked; the list may be another one then. */
 static int look(struct repoll *r, struct epoll_event *out, int max, int timeout)
 {
-	struct pollfd *fds = calloc(r->n + 1u, sizeof(*fds));
+	struct pollfd *fds = calloc(r->n + 2u, sizeof(*fds));
 	uint64_t told;
 	nfds_t n;
 	int rc;

@@ -506,6 +506,7 @@ RS_EXPORT int rclose(int fd)
 
 	if (!s)
 		return rs_repoll_close(fd);
+	rs_repoll_forget(fd);
 	if (s->state == RS_SOCK_ACCEPTING)
 		rs_sock_wait(s, connected, false);
 	if (s->state == RS_SOCK_CONNECTED)

@@ -175,6 +175,8 @@ short rs_sock_events(struct rs_sock *s);
 int rs_sock_wait(struct rs_sock *s, bool (*ready)(const struct rs_sock *s), bool once);
 /* repoll.c: -1 with errno EBADF. */
 int rs_repoll_close(int fd);
+/* An rsocket is closed: it is in no set from then on. */
+void rs_repoll_forget(int fd);
 /* rsocket.c: may a program that was told of room in its socket have used it up? */
 bool rs_sock_blocked(int fd);
 void rs_sock_unblock(int fd);
