@@ -13,6 +13,8 @@ bool rs_cm_gid_of(const struct sockaddr *a, uint8_t gid[16], uint16_t *port)
 	const struct sockaddr_in6 *v6 = (const void *)a;
 
 	memset(gid, 0, 16);
+	if (!a)
+		return false;
 	if (a->sa_family == AF_INET) {
 		*port = ntohs(v4->sin_port);
 		if (v4->sin_addr.s_addr == INADDR_ANY)

@@ -81,6 +81,8 @@ RS_EXPORT int rdma_leave_multicast(struct rdma_cm_id *base, struct sockaddr *add
 	struct rs_cm_group **at = &id->groups, *g;
 	int err = EADDRNOTAVAIL;
 
+	if (!addr)
+		return rs_cm_fail(EINVAL);
 	pthread_mutex_lock(&rs_cm_lock);
 	while (*at && !same(&(*at)->addr, addr))
 		at = &(*at)->next;

@@ -193,7 +193,7 @@ static int bind_locked(struct rs_cm_id *id, const struct sockaddr *a)
 	if (id->bound || id->state != RS_CM_IDLE)
 		return EINVAL;
 	if (!rs_cm_gid_of(a, gid, &id->port))
-		return EAFNOSUPPORT;
+		return EINVAL;
 	if (!rs_cm_any(gid))
 		d = rs_cm_device(gid);
 	/* Where no device is the loopback's, its address is any, as the kernel has it: so libfabric
@@ -263,7 +263,7 @@ static int resolve_locked(struct rs_cm_id *id, const struct sockaddr *src,
 	if (id->state != RS_CM_IDLE)
 		return EINVAL;
 	if (!rs_cm_gid_of(dst, peer, &port))
-		return EAFNOSUPPORT;
+		return EINVAL;
 	if (src && !id->bound)
 		err = bind_locked(id, src);
 	if (err)

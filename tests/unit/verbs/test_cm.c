@@ -213,6 +213,32 @@ static struct rdma_cm_event *next_event(struct rdma_event_channel *c)
 	return e;
 }
 
+/* As librdmacm: fabtests' programs connect without an address where they were given none. */
+static void test_no_address_is_invalid(void **state)
+{
+	struct rdma_event_channel *c = rdma_create_event_channel();
+	struct sockaddr_storage a, unknown = {.ss_family = AF_UNIX};
+	struct sockaddr *none[] = {NULL, (struct sockaddr *)&unknown};
+	struct rdma_cm_id *id = make_id(c);
+
+	address("127.0.0.1", 0, &a);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rdma_bind_addr(id, none[i]), -1);
+		assert_int_equal(errno, EINVAL);
+		assert_int_equal(rdma_resolve_addr(id, NULL, none[i], 1000), -1);
+		assert_int_equal(errno, EINVAL);
+	}
+	assert_int_equal(rdma_resolve_addr(id, none[1], (struct sockaddr *)&a, 1000), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(rdma_bind_addr(id, (struct sockaddr *)&a), 0);
+	assert_int_equal(rdma_join_multicast(id, NULL, NULL), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(rdma_leave_multicast(id, NULL), -1);
+	assert_int_equal(errno, EINVAL);
+	rdma_destroy_id(id);
+	rdma_destroy_event_channel(c);
+}
+
 static void make_qp(struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr a = {.qp_type = IBV_QPT_RC, .cap = {1, 1, 1, 1, 0}};
@@ -509,6 +535,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_may_have_a_port_beside_whom),
 		cmocka_unit_test(test_who_listens_shares_no_more),
+		cmocka_unit_test(test_no_address_is_invalid),
 		cmocka_unit_test(test_options_hold_from_when_they_are_set),
 		cmocka_unit_test(test_ports_that_are_given_out_differ),
 		cmocka_unit_test(test_listeners_hear_their_families),
