@@ -14,7 +14,7 @@
 static bool is_shown(const char *key)
 {
 	static const char *const forms[] = {"mtu-small", "config-differs", "port-wanted",
-					    "port-protocol"};
+					    "lag-down", "port-protocol"};
 
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		if (!strcmp(forms[i], key))
