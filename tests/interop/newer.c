@@ -4,7 +4,9 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <poll.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rsocket.h>
@@ -336,6 +338,25 @@ static void closed(void)
 	close(q[1]);
 }
 
+/* A program that does not wait for its connection asks for it again to hear whether it is there, as
+ * hiredis does. */
+static void asked_twice(void)
+{
+	int listener = rsocket(AF_INET, SOCK_STREAM, 0), fd = rsocket(AF_INET, SOCK_STREAM, 0),
+	    served;
+	struct pollfd f = {.fd = fd, .events = POLLOUT};
+	socklen_t len = sizeof(at);
+
+	at.sin_port = 0;
+	CHECK(!rbind(listener, (struct sockaddr *)&at, sizeof(at)) && !rlisten(listener, 1));
+	CHECK(!rgetsockname(listener, (struct sockaddr *)&at, &len));
+	CHECK(!rfcntl(fd, F_SETFL, O_NONBLOCK));
+	CHECK(rconnect(fd, (struct sockaddr *)&at, sizeof(at)) == -1 && errno == EINPROGRESS);
+	CHECK((served = raccept(listener, NULL, NULL)) >= 0 && rpoll(&f, 1, 10000) == 1);
+	CHECK(!rconnect(fd, (struct sockaddr *)&at, sizeof(at)));
+	CHECK(!rclose(fd) && !rclose(served) && !rclose(listener));
+}
+
 int main(void)
 {
 	device();
@@ -344,6 +365,7 @@ int main(void)
 	sockets(EPOLLONESHOT);
 	sockets(EPOLLET);
 	closed();
+	asked_twice();
 	added_meanwhile();
 	printf("passed\n");
 	return 0;

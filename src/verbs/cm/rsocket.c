@@ -322,6 +322,10 @@ static int connect_locked(struct rs_sock *s, const struct sockaddr *a)
 		rs_sock_progress(s);
 	if (s->state == RS_SOCK_CONNECTING)
 		return EALREADY;
+	/* as librdmacm's: hiredis asks so whether its connection is there, and librspreload turns
+	 * to TCP at an error */
+	if (s->state == RS_SOCK_CONNECTED)
+		return 0;
 	if (s->state > RS_SOCK_BOUND)
 		return s->state == RS_SOCK_FAILED && s->error ? take_error(s) : EISCONN;
 	err = start_connect(s, a);
