@@ -289,7 +289,7 @@ static const char *frr(const char *text, int *level)
 	return NULL;
 }
 
-enum { MARKS = 12 };
+enum { MARKS = 8 };
 
 /* The forms, each with what its lines hold: texts without any of these are passed over whole. */
 static const struct {
@@ -298,17 +298,26 @@ static const struct {
 } forms[] = {
 	{percent, {"%"}},
 	{module, {NULL}}, /* rs_event_maybe() looks for its slashes */
-	{sonic, {"#orchagent", "ERR ", "WARNING ", "CRIT ", "NOTICE ", "ALERT "}},
-	{sr_linux, {"|W: ", "|E: ", "|C: ", "|A: "}},
+	{sonic, {"#orchagent", "ERR ", "WARNING ", "CRIT "}},
+	{sr_linux, {"|W: ", "|E: ", "|C: "}},
 	{sr_os, {"MAJOR:", "CRITICAL:", "MINOR:", "WARNING:", "TMNX: ", "-MAJOR-", "-CRITICAL-"}},
 	{aos_cx, {"Event|"}},
 	{bracketed, {"]: ", "<Warn:", "<Erro:", "<Crit:"}},
 	{tagged, {"]: "}},
-	{daemon_of, {"]: ", " fpc", "d: ", "zebra: ", "sx_sdk: ", "/kernel: "}},
-	{prioritised,
-	 {" System: ", " BGP: ", " OSPF: ", " BFD: ", " LACP: ", " MCT: ", " Optics: "}},
-	{frr, {"BGP: ", "OSPF: ", "OSPF6: ", "ISIS: ", "BFD: "}},
+	{daemon_of, {"]: ", "d: ", " fpc", "zebra: ", "/kernel: "}},
+	{prioritised, {"System: ", "BGP: ", "OSPF: "}},
+	{frr, {"BGP: ", "OSPF: ", "ISIS: ", "BFD: "}},
 };
+
+/* Has an earlier form the same mark? */
+static bool looked_for(unsigned form, const char *mark)
+{
+	for (unsigned i = 0; i < form; i++)
+		for (unsigned k = 0; k < MARKS && forms[i].marks[k]; k++)
+			if (!strcmp(forms[i].marks[k], mark))
+				return true;
+	return false;
+}
 
 bool rs_event_parse(const char *text, struct rs_event *out)
 {
@@ -341,7 +350,8 @@ bool rs_event_maybe(const char *data, size_t size)
 {
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		for (unsigned k = 0; k < MARKS && forms[i].marks[k]; k++)
-			if (memmem(data, size, forms[i].marks[k], strlen(forms[i].marks[k])))
+			if (!looked_for(i, forms[i].marks[k]) &&
+			    memmem(data, size, forms[i].marks[k], strlen(forms[i].marks[k])))
 				return true;
 	/* "IFNET/4/": a module's level */
 	for (const char *p = data; (p = memchr(p, '/', (size_t)(data + size - p))); p++)

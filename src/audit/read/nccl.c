@@ -81,8 +81,6 @@ static void log_line(struct rs_audit *a, const struct rs_input *in, const struct
 	char text[64];
 	const char *p;
 
-	address(a, in, l);
-
 	if ((p = strstr(l->text, "NCCL version ")) && sscanf(p + 13, "%63[0-9.]", text) == 1)
 		add(a, in, l, "version", text);
 	if ((p = strstr(l->text, "NET/IB : Using ")))
@@ -131,6 +129,8 @@ static bool line_nccl(struct rs_audit *a, const struct rs_input *in, const struc
 		*in->marks |= RS_MARK_NCCL_LOG;
 		add(a, in, l, "log", in->path);
 	}
+	if (own)
+		address(a, in, l);
 	log_line(a, in, l);
 	return own;
 }
