@@ -25,6 +25,7 @@ struct rs_conn {
 	uint32_t src_endpoint, dst_endpoint; /* NICs used when !nvlink */
 	/* No GPUDirect: the NIC reads from, or writes to, the memory of the GPU's socket. */
 	bool from_host, to_host;
+	bool c2c; /* ... which that of dst reaches by NVLink-C2C, not over PCIe */
 };
 
 struct rs_step {

@@ -176,7 +176,7 @@ int64_t nccl_step_rate(const struct rs_coll *c, const struct rs_step *s, int64_t
 	for (unsigned k = 0; k < s->n_recv; k++) {
 		const struct rs_conn *from = &c->conns[s->recv[k].conn];
 
-		if (from->to_host && HOST_RATE < rate)
+		if (from->to_host && !from->c2c && HOST_RATE < rate)
 			rate = HOST_RATE;
 		if (from->nvlink && pull && pull < rate)
 			rate = pull;
@@ -257,11 +257,15 @@ static rs_time by_arch(const struct nccl_run *r, rs_time t)
 	return t * percent[arch_of(r->p)] / 100;
 }
 
-/* RCCL's kernels and networks, by its own table (graph/tuning.cc): several hosts; those of one host
- * run small operations otherwise. */
+/* RCCL's kernels and networks, by its own table (graph/tuning.cc). */
 static bool by_rccl(const struct nccl_run *r)
 {
-	return r->p->rccl && r->p->n_nodes > 1 && !r->p2p;
+	return rs_nccl_rccl_has_times(r->p) && !r->p2p;
+}
+
+static rs_time rccl_time(const struct nccl_run *r, bool net)
+{
+	return rs_nccl_rccl_hop(r->p, r->choice.algo, r->choice.proto, net) * RS_NS;
 }
 
 /* Start of the kernel, with the first flags: 8.2 us of a small one in a stream (measured on an
@@ -289,8 +293,6 @@ static rs_time hop_time(const struct nccl_run *r)
 							{RS_US, 2500 * RS_NS, 5700 * RS_NS}};
 	static const rs_time tree[2][RS_NCCL_PROTOS] = {{600 * RS_NS, 1250 * RS_NS, 4 * RS_US},
 							{RS_US, 1900 * RS_NS, 4 * RS_US}};
-	static const rs_time rccl[2][RS_NCCL_PROTOS] = {{800 * RS_NS, 800 * RS_NS, 2100 * RS_NS},
-							{900 * RS_NS, 900 * RS_NS, 2300 * RS_NS}};
 	static const rs_time pairs[RS_NCCL_PROTOS] = {2700 * RS_NS, 0, 5900 * RS_NS};
 	bool pci = r->p->graph[r->choice.algo].type_intra != RS_NCCL_NVL;
 
@@ -299,7 +301,7 @@ static rs_time hop_time(const struct nccl_run *r)
 	if (r->pairs)
 		return pairs[r->choice.proto];
 	if (by_rccl(r))
-		return rccl[r->choice.algo != RS_NCCL_ALGO_RING][r->choice.proto];
+		return rccl_time(r, false);
 	if (r->turn && r->choice.algo == RS_NCCL_ALGO_RING)
 		return ring[pci][RS_NCCL_LL]; /* of a line; the turn is beside it */
 	return r->choice.algo == RS_NCCL_ALGO_RING ? ring[pci][r->choice.proto]
@@ -326,12 +328,11 @@ static rs_time proxy_time(const struct nccl_run *r)
 {
 	static const rs_time ring[RS_NCCL_PROTOS] = {2500 * RS_NS, 2500 * RS_NS, 11500 * RS_NS};
 	static const rs_time tree[RS_NCCL_PROTOS] = {2500 * RS_NS, 6 * RS_US, 11500 * RS_NS};
-	static const rs_time rccl[RS_NCCL_PROTOS] = {8 * RS_US, 8 * RS_US, 22500 * RS_NS};
 
 	if (r->p2p || r->choice.algo == RS_NCCL_ALGO_PAT)
 		return 6 * RS_US;
-	if (by_rccl(r))
-		return rccl[r->choice.proto];
+	if (by_rccl(r)) /* the table's has its post and the network in it */
+		return rccl_time(r, true) - 2500 * RS_NS;
 	return r->choice.algo == RS_NCCL_ALGO_RING ? ring[r->choice.proto] : tree[r->choice.proto];
 }
 
@@ -498,6 +499,16 @@ rs_time rs_coll_proxy_time(const struct rs_coll *c, uint64_t bytes)
  */
 enum { SWITCHED = 94, DIRECT = 90 };
 
+/* Thousandths on xGMI for data: RCCL counts 36 of 50 GB/s a link on an MI250 and 48 of 64 later.
+ * Over an MI300X's own links, one to each other GPU, AMD measured 45.2 GB/s (TransferBench, the
+ * slowest of them; ROCm's blog on RCCL). */
+static uint32_t on_xgmi(const struct rs_nccl_plan *p)
+{
+	if (p->gfx == RS_NCCL_GFX90A)
+		return 1389;
+	return !p->nvswitch && p->gfx < 950 ? 1416 : 1333;
+}
+
 /* Bytes on a link for bytes of data: lines with flags; NVLink's packets (20.6 of 25 GB/s and alike,
  * which is how NCCL counts a link). */
 void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r)
@@ -514,7 +525,9 @@ void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r)
 		c->net.num *= 100;
 		c->net.den *= TCPX_SHARE;
 	}
-	c->inside.num = inside[0] * (r->p->rccl ? 1333 : nvl ? nvlink[arch_of(r->p)] : 1000);
+	c->inside.num = inside[0] * (r->p->rccl ? on_xgmi(r->p)
+				     : nvl      ? nvlink[arch_of(r->p)]
+						: 1000);
 	c->inside.den = inside[1] * 1000;
 	if (nvl && !r->p->nvswitch && !r->p->rccl) {
 		c->inside.num *= 10;

@@ -75,7 +75,7 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 		step_send(c, out, conn, share);
 	w.inside = c->conns[conn].nvlink;
 	w.pull = w.inside && takes && p->pull;
-	w.staged = takes && c->conns[conn].to_host;
+	w.staged = takes && c->conns[conn].to_host && !c->conns[conn].c2c;
 	w.alone = takes ? i % p->loops + 1 == p->loops : i % p->loops == 0;
 	/* lines are taken as they come */
 	out->compute = w.inside && takes && c->nccl->ll_inside

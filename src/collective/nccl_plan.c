@@ -176,9 +176,7 @@ int run_plan(struct planner *p, struct nccl_run *r)
 	if (!err && r->max_ctas && r->p->nvls_channels > r->max_ctas)
 		r->p->nvls_channels = r->max_ctas;
 	if (!err && r->p->rccl && !r->p->gfx) {
-		rs_error_set(p->e, -EINVAL,
-			     "RCCL on MI250 and before (two dies a card, joined in rings of their "
-			     "own) is not simulated");
+		rs_error_set(p->e, -EINVAL, "RCCL on MI100 and before is not simulated");
 		rs_error_hint(p->e, "give the collective an `algorithm:`, as ring");
 		return -EINVAL;
 	}
@@ -219,5 +217,6 @@ void run_connect(struct planner *p, const struct nccl_run *r, uint64_t conn, uin
 	if (in.net >= 0) {
 		k->dst_endpoint = rs_nccl_endpoint(p->f, r->p, dst, in.net);
 		k->to_host = !in.gdr;
+		k->c2c = rs_nccl_has_c2c(r->p, dst);
 	}
 }

@@ -133,6 +133,9 @@ struct rs_cpu_model {
 	int64_t root_rate; /* peer-to-peer through one root complex; 0: by the links alone */
 };
 const struct rs_cpu_model *rs_cpu_find(const char *name);
+/* Bits a second of one link of xGMI, one direction, by the GPU's model ("MI300X", "gfx942"); 0:
+ * not known. */
+int64_t rs_xgmi_rate(const char *model);
 
 /* Case and blanks do not count ("ConnectX-6 Dx"); NULL for an unknown model. */
 const struct rs_nic_model *rs_nic_model_find(const char *name);

@@ -199,6 +199,21 @@ int64_t host_nvlink_rate(const char *model)
 	return 0;
 }
 
+/* A link of xGMI between AMD's GPUs, one direction (their data sheets). */
+int64_t rs_xgmi_rate(const char *model)
+{
+	static const struct {
+		const char *name;
+		int64_t rate;
+	} of[] = {{"MI2", 50 * GB8},     {"gfx90a", 50 * GB8}, {"MI35", 76.8 * GB8},
+		  {"gfx95", 76.8 * GB8}, {"MI3", 64 * GB8},    {"gfx94", 64 * GB8}};
+
+	for (size_t i = 0; model && i < sizeof(of) / sizeof(*of); i++)
+		if (strstr(model, of[i].name))
+			return of[i].rate;
+	return 0;
+}
+
 /* A lane's transfers a second, and the share of its bits that are TLPs: 8b/10b, 128b/130b, or 236
  * bytes of a 256-byte FLIT. */
 static const struct {

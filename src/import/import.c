@@ -189,8 +189,7 @@ static bool joined(const struct rs_host *h, int a, int b)
 }
 
 /* A link and direction: 50 GB/s since Blackwell, 25 GB/s since Volta, 20 GB/s before (NVIDIA's
- * white papers); xGMI: not said.
- */
+ * white papers); xGMI by the GPU's model. */
 static void nccl_nvlink(struct import *m, const xmlNode *n, int gpu, long sm)
 {
 	long count = number(m, n, "count", 0);
@@ -207,7 +206,11 @@ static void nccl_nvlink(struct import *m, const xmlNode *n, int gpu, long sm)
 	if (to < 0 || to == gpu || m->l->err || (!to_switch && joined(m->h, gpu, to)))
 		return;
 	x = rs_host_xlink_add(m->l, m->h, gpu, to, RS_XLINK_NVLINK);
-	if (x && nvlink && sm && count > 0 && count <= 64)
+	if (!x || count <= 0 || count > 64)
+		return;
+	if (!nvlink)
+		x->rate = count * rs_xgmi_rate(m->h->parts[gpu].model);
+	else if (sm)
 		x->rate = count * (sm >= 100 ? 400 : sm >= 70 ? 200 : 160) * RS_GBPS;
 }
 

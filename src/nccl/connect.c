@@ -225,6 +225,19 @@ static void copy_to(struct rs_nccl_plan *p, int end)
 		p->channel[p->n_channels++] = p->channel[c - n];
 }
 
+/* RCCL's least: on one host four times the rings of an MI250; of two ranks of MI300X and later 16
+ * times, of four 4 times; else twice (init.cc, allGather3Data's nc). */
+static int rccl_least(const struct rs_nccl_plan *p)
+{
+	int rings = p->graph[RS_NCCL_ALGO_RING].n_channels;
+
+	if (!p->rccl)
+		return 0;
+	if (p->gfx >= 940 && (p->n_ranks == 2 || p->n_ranks == 4))
+		return rings * (p->n_ranks == 2 ? 16 : 4);
+	return p->gfx == RS_NCCL_GFX90A && p->n_nodes == 1 ? 4 * rings : 0;
+}
+
 static void count(struct rs_nccl_plan *p)
 {
 	const struct rs_nccl_env *env = p->env;
@@ -247,6 +260,7 @@ static void count(struct rs_nccl_plan *p)
 	if (env->max_channels != RS_NCCL_UNSET && env->max_channels < p->n_channels)
 		p->n_channels = env->max_channels;
 	copy_to(p, env->min_channels);
+	copy_to(p, rccl_least(p));
 	p->coll_channels = p->n_channels;
 	/* fused operations may use as many as NVLS has */
 	if (p->release >= RS_NCCL_RELEASE(2, 20, 0) && p->release < RS_NCCL_RELEASE(2, 28, 0))

@@ -13,6 +13,12 @@ float nccl_nvlink_bw(uint32_t release, int cc)
 	return cc == 86 ? 12.0f : cc >= 70 ? 20.0f : cc >= 60 ? 18.0f : 20.0f;
 }
 
+/* Of one link of xGMI (RCCL's graph/topo.h). */
+float nccl_xgmi_bw(int gfx)
+{
+	return gfx >= 940 ? 48.0f : gfx == RS_NCCL_GFX90A ? 36.0f : 24.0f;
+}
+
 /* Between the CPUs of a host, from this one, GB/s. */
 static float socket_bw(uint32_t release, const struct rs_nccl_item *cpu)
 {
@@ -176,10 +182,13 @@ static void add_nvlinks(struct making *m)
 	for (int i = 0; i < h->n_nvlinks; i++) {
 		const struct rs_nccl_nvlink *x = &h->nvlinks[i];
 		struct node *gpu = m->of[x->gpu], *to;
-		float bw = gpu ? (float)x->count * nccl_nvlink_bw(release, gpu->cc) : 0;
+		bool xgmi = x->to >= 0 && h->items[x->gpu].amd;
+		float bw;
 
 		if (!gpu)
 			continue;
+		bw = (float)x->count *
+		     (xgmi ? nccl_xgmi_bw(h->items[x->gpu].gfx) : nccl_nvlink_bw(release, gpu->cc));
 		if (x->to >= 0) {
 			if (m->of[x->to])
 				join(m->t, gpu, m->of[x->to], RS_NCCL_NVL, bw);

@@ -66,6 +66,7 @@ int nccl_topo_build(const struct rs_nccl_host *h, const struct rs_nccl_env *env,
 int nccl_topo_ways(struct rs_nccl_topo *t);
 
 float nccl_nvlink_bw(uint32_t release, int cc);
+float nccl_xgmi_bw(int gfx);
 /* The best of a kind from a node: highest bandwidth, then nearest class. *class may be NULL. */
 int nccl_nearest(const struct node *from, enum kind kind, int n, int *found,
 		 enum rs_nccl_path *class);

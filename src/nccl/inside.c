@@ -183,12 +183,16 @@ static void add_all(struct maker *m)
 
 /* Links by their rate: 25 GB/s each, 20 before Volta, 50 from Blackwell on (NVIDIA's white papers).
  */
-static int links_of(const struct maker *m, int gpu, int64_t rate)
+static int links_of(const struct maker *m, int gpu, bool xgmi, int64_t rate)
 {
 	const struct rs_nccl_gpu_model *model = rs_nccl_gpu_find(m->from->parts[gpu].model);
 	int cc = m->h->items[m->of[gpu]].cc;
 	int64_t each = (cc >= 100 ? 400 : cc && cc < 70 ? 160 : 200) * RS_GBPS;
 
+	if (xgmi) {
+		each = rs_xgmi_rate(m->from->parts[gpu].model);
+		return each && rate > each ? (int)(rate / each) : 1;
+	}
 	if (rate > 0)
 		return (int)(rate / each > 0 ? rate / each : 1);
 	return model ? model->nvlinks : 0;
@@ -207,7 +211,9 @@ static void add_xlink(struct maker *m, const struct rs_xlink *x)
 			rs_nccl_c2c_add(m->l, m->h, m->of[gpu], (float)((double)x->rate / 8e9));
 			continue;
 		}
-		n = links_of(m, gpu, x->rate);
+		n = links_of(m, gpu,
+			     parts[other].kind == RS_PART_GPU && m->h->items[m->of[gpu]].amd,
+			     x->rate);
 		if (x->kind != RS_XLINK_NVLINK || n < 1)
 			continue;
 		if (parts[other].kind == RS_PART_NVSWITCH)

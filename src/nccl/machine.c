@@ -62,7 +62,13 @@ int rs_nccl_gpu_gfx(const char *name)
 	static const struct {
 		const char *name;
 		int gfx;
-	} of[] = {{"MI35", 950}, {"GFX950", 950}, {"MI30", 942}, {"MI32", 942}, {"GFX94", 942}};
+	} of[] = {{"MI35", 950},
+		  {"GFX950", 950},
+		  {"MI30", 942},
+		  {"MI32", 942},
+		  {"GFX94", 942},
+		  {"MI2", RS_NCCL_GFX90A},
+		  {"GFX90A", RS_NCCL_GFX90A}};
 
 	for (size_t i = 0; name && i < sizeof(of) / sizeof(*of); i++)
 		for (const char *s = name; *s; s++)

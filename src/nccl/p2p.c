@@ -70,12 +70,16 @@ static int to_remote(const struct rs_nccl_plan *p, const struct rs_nccl_topo *t,
 static int to_local(const struct rs_nccl_topo *t, int gpu, int peer)
 {
 	const struct way *w = &t->nodes[GPU][peer].ways[GPU][gpu];
+	const struct rs_nccl_item *item = &t->host->items[t->nodes[GPU][gpu].item];
+	bool xgmi = item->amd && !t->n[NVS];
 	int links;
 
-	if (w->class != RS_NCCL_NVL)
+	if (w->class != RS_NCCL_NVL &&
+	    !(w->class == RS_NCCL_NVB && t->env->release >= RS_NCCL_RELEASE(2, 30, 7)))
 		return 2;
-	links = (int)(w->bw / nccl_nvlink_bw(t->env->release, t->nodes[GPU][gpu].cc));
-	return 2 * (links > 1 ? links : 1);
+	links = (int)(w->bw / (xgmi ? nccl_xgmi_bw(item->gfx)
+				    : nccl_nvlink_bw(t->env->release, t->nodes[GPU][gpu].cc)));
+	return (xgmi && item->gfx >= 940 ? 4 : 2) * (links > 1 ? links : 1);
 }
 
 static void least(int *min, int v)
@@ -115,6 +119,8 @@ void nccl_count_p2p(struct rs_nccl_plan *p)
 	p->p2p_channels = pow2_up(p->p2p_channels);
 	least(&p->p2p_channels, max);
 	p->p2p_channels_per_peer = pow2_up(peer);
+	if (p->gfx >= 940 && p->n_nodes == 1 && !t->n[NVS])
+		p->p2p_channels_per_peer *= 2;
 	if (p->release >= RS_NCCL_RELEASE(2, 29, 0) && p->n_nodes > 1 &&
 	    env->net_peer == RS_NCCL_UNSET)
 		fit_peers(p);
@@ -293,6 +299,17 @@ float rs_nccl_nic_path(const struct rs_nccl_plan *p, uint32_t rank, int net,
 
 	*class = w->class;
 	return w->bw;
+}
+
+bool rs_nccl_has_c2c(const struct rs_nccl_plan *p, uint32_t rank)
+{
+	const struct rs_nccl_topo *t = class_of(p, rank)->topo;
+	int item = t->nodes[GPU][p->ranks[rank].gpu].item;
+
+	for (int i = 0; i < t->host->n_c2cs; i++)
+		if (t->host->c2cs[i].gpu == item)
+			return true;
+	return false;
 }
 
 enum rs_nccl_transport rs_nccl_via(const struct rs_nccl_plan *p, uint32_t from, uint32_t to,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "nccl/state.h"
+#include "nccl/xgmi.h"
 
 struct planning {
 	const struct rs_nccl_job *job;
@@ -119,14 +120,18 @@ static int search_all(struct planning *g, struct rs_nccl_class *c)
 {
 	const struct rs_nccl_env *env = c->topo->env;
 	int max = nccl_channels_max(env->release), n, nvls = max;
-	bool ok;
+	bool ok, known;
 
 	c->nvls = has_nvls(c);
 	if (nccl_searches_take(g->job->searches, c, g->a))
 		return 0;
-	ok = run(g, c, RING_GRAPH, RS_NCCL_RING, 1, max / 2, false, true);
+	if (!run(g, c, RING_GRAPH, RS_NCCL_RING, 1, max / 2, false, false) ||
+	    !run(g, c, TREE_GRAPH, RS_NCCL_BALANCED_TREE, 1, max / 2, false, false))
+		return no_memory(g->e);
+	known = nccl_xgmi(c);
+	ok = known || run(g, c, RING_GRAPH, RS_NCCL_RING, 1, max / 2, false, true);
 	n = c->found[RING_GRAPH].n_channels;
-	ok = ok && run(g, c, TREE_GRAPH, RS_NCCL_BALANCED_TREE, n, n, false, true) &&
+	ok = ok && (known || run(g, c, TREE_GRAPH, RS_NCCL_BALANCED_TREE, n, n, false, true)) &&
 	     run(g, c, CHAIN_GRAPH, RS_NCCL_TREE, n, n, true, env->collnet && c->topo->n[NET]) &&
 	     run(g, c, NVLS_GRAPH, RS_NCCL_NVLS, 1, nvls, false, c->nvls) &&
 	     run(g, c, DIRECT_GRAPH, RS_NCCL_COLLNET_DIRECT, 1, max, true,
@@ -227,32 +232,100 @@ static int class_make(struct planning *g, struct rs_nccl_node *node)
 
 /* ---- Nodes ---- */
 
-/* Ranks to nodes in order of the nodes' first ranks. */
-static int split(struct planning *g)
+/* Without shared memory NCCL takes GPUs of a host that have no peer-to-peer either for other nodes
+ * (graph/paths.cc, ncclTopoTrimSystem()). part[i]: the first of the host's ranks that rank i shares
+ * memory with. */
+static int split_host(struct planning *g, uint32_t host, uint32_t *part)
 {
 	const struct rs_nccl_job *job = g->job;
-	struct rs_nccl_plan *p = g->p;
-	uint32_t *node_of = rs_arena_alloc(g->a, job->n_hosts, sizeof(*node_of));
+	struct chosen gpus[RS_NCCL_GPUS_MAX];
+	uint32_t of[RS_NCCL_GPUS_MAX];
+	struct rs_nccl_topo *t;
+	int n = 0, err;
 
-	p->ranks = rs_arena_alloc(g->a, job->n_ranks, sizeof(*p->ranks));
-	p->nodes = rs_arena_alloc(g->a, job->n_hosts, sizeof(*p->nodes));
-	if (!node_of || !p->ranks || !p->nodes)
+	for (uint32_t r = 0; r < job->n_ranks; r++) {
+		if (job->ranks[r].host != host)
+			continue;
+		if (n == RS_NCCL_GPUS_MAX)
+			return 0; /* refused later */
+		gpus[n] = (struct chosen){item_of(job->hosts[host], job->ranks[r].dev), n};
+		if (gpus[n].item < 0)
+			return 0;
+		of[n++] = r;
+	}
+	err = n > 1 ? nccl_topo_build(job->hosts[host], g->p->env, gpus, n, false, g->a, &t, g->e)
+		    : 0;
+	if (err || n < 2)
+		return err;
+	for (int i = 0; i < t->n[GPU]; i++)
+		for (int k = 0; k < t->n[GPU]; k++) {
+			uint32_t *a = &part[of[t->nodes[GPU][i].rank]];
+			uint32_t *b = &part[of[t->nodes[GPU][k].rank]], from, to;
+
+			if (i == k || *a == *b || !nccl_p2p_allowed(t, i, k))
+				continue;
+			from = *a > *b ? *a : *b;
+			to = *a > *b ? *b : *a;
+			for (int m = 0; m < n; m++)
+				if (part[of[m]] == from)
+					part[of[m]] = to;
+		}
+	return 0;
+}
+
+/* The first rank of each rank's node. */
+static int parts_of(struct planning *g, uint32_t *part)
+{
+	const struct rs_nccl_job *job = g->job;
+	uint32_t *first = rs_arena_alloc(g->a, job->n_hosts, sizeof(*first));
+	int err = 0;
+
+	if (!first)
 		return no_memory(g->e);
 	for (uint32_t h = 0; h < job->n_hosts; h++)
-		node_of[h] = UINT32_MAX;
+		first[h] = UINT32_MAX;
 	for (uint32_t r = 0; r < job->n_ranks; r++) {
 		uint32_t h = job->ranks[r].host;
 
 		if (h >= job->n_hosts)
 			return rs_error_set(g->e, -EINVAL, "rank %u is on host %u of %u", r, h,
 					    job->n_hosts);
-		if (node_of[h] == UINT32_MAX) {
-			node_of[h] = p->n_nodes;
-			p->nodes[p->n_nodes++].host = h;
-		}
-		p->ranks[r].host = h;
-		p->ranks[r].node = node_of[h];
-		p->ranks[r].local = p->nodes[node_of[h]].n_ranks++;
+		if (first[h] == UINT32_MAX)
+			first[h] = r;
+		part[r] = g->p->env->shm_disable ? r : first[h];
+	}
+	for (uint32_t h = 0; h < job->n_hosts && g->p->env->shm_disable && !err; h++)
+		err = split_host(g, h, part);
+	return err;
+}
+
+/* Ranks to nodes in order of the nodes' first ranks. */
+static int split(struct planning *g)
+{
+	const struct rs_nccl_job *job = g->job;
+	struct rs_nccl_plan *p = g->p;
+	uint32_t *node_of = rs_arena_alloc(g->a, job->n_ranks, sizeof(*node_of));
+	uint32_t *part = rs_arena_alloc(g->a, job->n_ranks, sizeof(*part));
+	int err;
+
+	p->ranks = rs_arena_alloc(g->a, job->n_ranks, sizeof(*p->ranks));
+	if (!node_of || !part || !p->ranks)
+		return no_memory(g->e);
+	err = parts_of(g, part);
+	if (err)
+		return err;
+	for (uint32_t r = 0; r < job->n_ranks; r++)
+		node_of[r] = part[r] == r ? p->n_nodes++ : UINT32_MAX;
+	p->nodes = rs_arena_alloc(g->a, p->n_nodes, sizeof(*p->nodes));
+	if (!p->nodes)
+		return no_memory(g->e);
+	for (uint32_t r = 0; r < job->n_ranks; r++) {
+		uint32_t n = node_of[part[r]];
+
+		p->nodes[n].host = job->ranks[r].host;
+		p->ranks[r].host = job->ranks[r].host;
+		p->ranks[r].node = n;
+		p->ranks[r].local = p->nodes[n].n_ranks++;
 		p->ranks[r].tag = job->ranks[r].tag;
 	}
 	for (uint32_t n = 0; n < p->n_nodes; n++) {
@@ -404,7 +477,7 @@ int rs_nccl_plan_make(const struct rs_nccl_job *job, const struct rs_nccl_env *e
 		return rs_error_set(g.e, -E2BIG, "a job of %u ranks; 1 to %d", job->n_ranks,
 				    RS_NCCL_RANKS_MAX);
 	g.p = rs_arena_alloc(a, 1, sizeof(*g.p));
-	g.classes = rs_arena_alloc(a, job->n_hosts, sizeof(struct rs_nccl_class *));
+	g.classes = rs_arena_alloc(a, job->n_ranks, sizeof(struct rs_nccl_class *));
 	g.spare = rs_arena_alloc(a, RS_NCCL_CHANNELS_MAX * RS_NCCL_GPUS_MAX, sizeof(*g.spare));
 	if (!g.p || !g.classes || !g.spare)
 		return no_memory(g.e);

@@ -23,7 +23,7 @@ enum {
 
 /* A release as a number: 2.27.7 is 22707. */
 #define RS_NCCL_RELEASE(major, minor, patch) (10000u * (major) + 100u * (minor) + (patch))
-enum { RS_NCCL_OLDEST = 21800, RS_NCCL_NEWEST = 22899, RS_NCCL_DEFAULT = 22707 };
+enum { RS_NCCL_OLDEST = 21800, RS_NCCL_NEWEST = 23099, RS_NCCL_DEFAULT = 22707 };
 
 /* Classes of a path, from near to far (graph/topo.h of 2.27; older releases lack C2C, P2C). */
 enum rs_nccl_path {
@@ -132,6 +132,8 @@ struct rs_nccl_node {
 	const struct rs_nccl_nic *nics;
 };
 
+enum { RS_NCCL_GFX90A = 910 }; /* a target that is no number */
+
 struct rs_nccl_env;
 struct rs_nccl_plan {
 	uint32_t release;
@@ -146,7 +148,7 @@ struct rs_nccl_plan {
 	bool all_nvlink;                    /* between all GPUs of each node */
 	bool nvswitch;                      /* on each node */
 	bool rccl;                          /* AMD's GPUs: no multicast */
-	int gfx; /* ... their target, 942 of gfx942; 0: none, or gfx90a and before */
+	int gfx; /* ... their target, 942 of gfx942, RS_NCCL_GFX90A; 0: none, or one before */
 	/* made equal over all ranks */
 	struct rs_nccl_graph graph[RS_NCCL_ALGOS];
 	enum rs_nccl_pattern max_tree_pattern;
@@ -192,6 +194,8 @@ struct rs_nccl_way rs_nccl_p2p_way(const struct rs_nccl_plan *p, uint32_t rank, 
  * whose GPU, or from. Either may be NULL. */
 enum rs_nccl_transport rs_nccl_via(const struct rs_nccl_plan *p, uint32_t from, uint32_t to,
 				   bool *read, uint32_t *over);
+/* Has the rank's GPU NVLink-C2C to its CPU? */
+bool rs_nccl_has_c2c(const struct rs_nccl_plan *p, uint32_t rank);
 /* The path between the GPUs of two ranks of a node, GB/s and class. */
 float rs_nccl_gpu_path(const struct rs_nccl_plan *p, uint32_t from, uint32_t to,
 		       enum rs_nccl_path *class);

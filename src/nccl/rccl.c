@@ -5,18 +5,11 @@
  */
 #include <string.h>
 #include "nccl/rccl.h"
+#include "nccl/rccl_model.h"
+#include "nccl/state.h"
 
-enum { FACTORS = 27, TREE_ROW = 0, RING_ROW = 1 };
-#define UNSET UINT64_MAX
-
-/* Of trees and rings; LL, LL128, Simple. Factors by powers of two from 64 B, of rings over several
- * nodes alone. Ranges: bytes up to which LL is taken, then LL128 (per rank, but for all-reduce). */
-struct model {
-	float inside[2][RS_NCCL_PROTOS], net[2][RS_NCCL_PROTOS]; /* us a hop */
-	float ratio[2][2][RS_NCCL_PROTOS];                       /* up to 2 nodes, more */
-	float factor[2][RS_NCCL_PROTOS][FACTORS];
-	uint64_t range[RS_NCCL_FUNCS][2];
-};
+enum { TREE_ROW = 0, RING_ROW = 1, MI250_16 = 1, MI250_2CPU, MI250_NICS, MI250_16_NICS };
+#define UNSET NCCL_RCCL_UNSET
 
 #define TREE_LL                                                                                \
 	{                                                                                      \
@@ -44,14 +37,14 @@ struct model {
 	.ratio = {{{.06f, .06f, .11f}, {.08f, .08f, 1}}, {{.06f, .06f, .59f}, {.08f, .08f, 1}}}
 
 /* MI300X, MI325X (gfx942), to RCCL 2.21: without LL128 and ranges */
-static const struct model mi300_221 = {
+static const struct nccl_rccl_model mi300_221 = {
 	TIMES,
 	.factor = {{TREE_LL, TREE_LL, TREE_SIMPLE(1, 1, 1, 1, 1, 1, 1, 1, 1, .8f)},
 		   {RING_LL, RING_LL, RING_SIMPLE(.1f, .1f, .1f, .8f, 1, 1, 1)}},
 	.range = {{UNSET, UNSET}, {UNSET, UNSET}, {UNSET, UNSET}, {UNSET, UNSET}, {UNSET, UNSET}},
 };
 
-static const struct model mi300 = {
+static const struct nccl_rccl_model mi300 = {
 	TIMES,
 	.factor = {{TREE_LL, TREE_LL, TREE_SIMPLE(1, 1, 1, 1, .7f, .7f, .5f, .6f, .6f, .6f)},
 		   {RING_LL, RING_LL, RING_SIMPLE(.1f, .1f, .7f, .2f, 1, 1, 1)}},
@@ -63,7 +56,7 @@ static const struct model mi300 = {
 };
 
 /* MI350X, MI355X (gfx950) */
-static const struct model mi350 = {
+static const struct nccl_rccl_model mi350 = {
 	TIMES,
 	.factor = {{TREE_LL,
 		    {.1f, .1f, .1f, .1f, .1f, .1f, 1, 1, 1,   1,   1,   .6f, 1,  .9f,
@@ -85,8 +78,24 @@ static bool since(const struct rs_nccl_plan *p, uint32_t minor)
 	return p->release >= RS_NCCL_RELEASE(2, minor, 0);
 }
 
-static const struct model *model_of(const struct rs_nccl_plan *p)
+/* RCCL knows a machine by all its parts, and each has the number of its table: here by dies, CPUs
+ * and NICs. */
+static int mi250_of(const struct rs_nccl_plan *p)
 {
+	const struct rs_nccl_topo *t = p->nodes[0].class->topo;
+	int gpus = t->n[GPU], nets = p->n_nodes > 1 ? t->n[NET] : 0;
+
+	if (gpus > 8)
+		return nets ? MI250_16_NICS : MI250_16;
+	if (t->n[CPU] == 2 && nets < 8)
+		return MI250_2CPU;
+	return nets >= 4 ? MI250_NICS : 0;
+}
+
+static const struct nccl_rccl_model *model_of(const struct rs_nccl_plan *p)
+{
+	if (p->gfx == RS_NCCL_GFX90A)
+		return &nccl_rccl_mi250[mi250_of(p)];
 	if (p->gfx >= 950)
 		return &mi350;
 	return since(p, 22) ? &mi300 : &mi300_221;
@@ -94,12 +103,15 @@ static const struct model *model_of(const struct rs_nccl_plan *p)
 
 bool nccl_rccl_known(const struct rs_nccl_plan *p)
 {
-	return p->gfx >= 940 && p->n_nodes > 1;
+	return p->gfx == RS_NCCL_GFX90A || (p->gfx >= 940 && p->n_nodes > 1);
 }
 
 /* Its rings leave by the GPU beside the NIC, where our search may take another one (PXN). */
 bool nccl_rccl_ll128(const struct rs_nccl_plan *p, const struct rs_nccl_graph *g)
 {
+	if (p->gfx == RS_NCCL_GFX90A)
+		return mi250_of(p) == MI250_16_NICS && g->type_intra <= RS_NCCL_NVL &&
+		       g->type_inter <= RS_NCCL_PXB;
 	return since(p, 22) && g->type_intra <= RS_NCCL_NVL && g->type_inter <= RS_NCCL_PXN;
 }
 
@@ -115,7 +127,7 @@ static int log2_down(uint64_t n)
 float nccl_rccl_latency(const struct rs_nccl_plan *p, enum rs_nccl_func f, enum rs_nccl_algo a,
 			enum rs_nccl_proto q, float overhead)
 {
-	const struct model *m = model_of(p);
+	const struct nccl_rccl_model *m = model_of(p);
 	int row = a == RS_NCCL_ALGO_TREE ? TREE_ROW : RING_ROW;
 	float base = q == RS_NCCL_SIMPLE ? 17 : 12, inside = m->inside[row][q],
 	      net = m->net[row][q];
@@ -138,14 +150,35 @@ float nccl_rccl_latency(const struct rs_nccl_plan *p, enum rs_nccl_func f, enum 
 	return base + (float)(steps - between) * inside + (float)between * net;
 }
 
+double nccl_rccl_bus(const struct rs_nccl_plan *p, double bus)
+{
+	/* GB/s that this one has by hand (rome_models.cc) */
+	return p->gfx == RS_NCCL_GFX90A && mi250_of(p) == MI250_16_NICS ? 161.4 : bus;
+}
+
+bool rs_nccl_rccl_has_times(const struct rs_nccl_plan *p)
+{
+	return p->rccl && nccl_rccl_known(p);
+}
+
+int64_t rs_nccl_rccl_hop(const struct rs_nccl_plan *p, enum rs_nccl_algo a, enum rs_nccl_proto q,
+			 bool net)
+{
+	const struct nccl_rccl_model *m = model_of(p);
+	float us = net ? m->net[TREE_ROW][q]
+		       : m->inside[a == RS_NCCL_ALGO_TREE ? TREE_ROW : RING_ROW][q];
+
+	return (int64_t)(us * 1000 + .5f);
+}
+
 double nccl_rccl_ratio(const struct rs_nccl_plan *p, enum rs_nccl_func f, enum rs_nccl_algo a,
 		       enum rs_nccl_proto q)
 {
 	double ratio = model_of(p)->ratio[p->n_nodes > 2][a == RS_NCCL_ALGO_RING][q];
 
-	if (a == RS_NCCL_ALGO_TREE && q == RS_NCCL_SIMPLE && p->n_nodes == 1)
+	if (a == RS_NCCL_ALGO_TREE && q == RS_NCCL_SIMPLE && p->n_nodes == 1 && p->gfx >= 940)
 		return 0;
-	if (a == RS_NCCL_ALGO_RING && q == RS_NCCL_LL && p->n_nodes == 1 &&
+	if (a == RS_NCCL_ALGO_RING && q == RS_NCCL_LL && p->n_nodes == 1 && p->gfx >= 940 &&
 	    (f == RS_NCCL_BROADCAST || f == RS_NCCL_REDUCE))
 		ratio *= 1.65;
 	return ratio;
@@ -158,7 +191,8 @@ double nccl_rccl_factor(const struct rs_nccl_plan *p, enum rs_nccl_algo a, enum 
 
 	if (a == RS_NCCL_ALGO_RING && p->n_nodes == 1)
 		return 1;
-	return model_of(p)->factor[a == RS_NCCL_ALGO_RING][q][i < FACTORS ? i : FACTORS - 1];
+	return model_of(p)->factor[a == RS_NCCL_ALGO_RING][q]
+				  [i < NCCL_RCCL_FACTORS ? i : NCCL_RCCL_FACTORS - 1];
 }
 
 enum rs_nccl_proto nccl_rccl_proto(const struct rs_nccl_plan *p, enum rs_nccl_func f,

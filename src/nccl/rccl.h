@@ -4,15 +4,18 @@
 
 #include "nccl/tune.h"
 
-/* Has RCCL a table for the plan's GPUs, on several nodes? The others are for such plans alone. (On
- * one node it runs small operations by kernels of their own, MSCCL's and later ones.) */
+/* Has RCCL a table for the plan's GPUs: of gfx90a; later ones' on several nodes? The others are for
+ * such plans alone. (On one node those run small operations by kernels of their own, MSCCL's and
+ * later ones.) */
 bool nccl_rccl_known(const struct rs_nccl_plan *p);
 /* Does it take LL128 by itself over this graph? */
 bool nccl_rccl_ll128(const struct rs_nccl_plan *p, const struct rs_nccl_graph *g);
 /* us, of trees and rings; overhead: of a post. */
 float nccl_rccl_latency(const struct rs_nccl_plan *p, enum rs_nccl_func f, enum rs_nccl_algo a,
 			enum rs_nccl_proto q, float overhead);
-/* Of the graph's bandwidth; 0: it does not have it. */
+/* Its machines have another bandwidth than the graph's. */
+double nccl_rccl_bus(const struct rs_nccl_plan *p, double bus);
+/* Of that; 0: it does not have it. */
 double nccl_rccl_ratio(const struct rs_nccl_plan *p, enum rs_nccl_func f, enum rs_nccl_algo a,
 		       enum rs_nccl_proto q);
 /* ... of that, for an operation of this size. */

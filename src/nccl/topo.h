@@ -78,7 +78,7 @@ struct rs_nccl_gpu_model {
 };
 const struct rs_nccl_gpu_model *rs_nccl_gpu_find(const char *name);
 const struct rs_nccl_gpu_model *rs_nccl_gpu_by_pci(uint16_t device);
-int rs_nccl_gpu_gfx(const char *name);  /* 942, 950; 0: another */
+int rs_nccl_gpu_gfx(const char *name);  /* RS_NCCL_GFX90A, 942, 950; 0: another */
 bool rs_nccl_gpu_amd(const char *name); /* "MI300X", "gfx942": RCCL's */
 
 /* What a source may lack. model: of GPUs that the file does not tell; NULL. speed: of NICs, Mb/s,

@@ -396,7 +396,8 @@ static double bandwidth(const struct tuning *w, enum rs_nccl_algo a, enum rs_ncc
 		bw = nvls_bandwidth(w, a);
 	bus = (double)g->n_channels * bw;
 	if (nccl_rccl_known(w->p) && (a == RING || a == TREE))
-		return bus * nccl_rccl_ratio(w->p, w->f, a, q) * to_algorithm(w, a);
+		return nccl_rccl_bus(w->p, bus) * nccl_rccl_ratio(w->p, w->f, a, q) *
+		       to_algorithm(w, a);
 	if (collnet && q != RS_NCCL_SIMPLE)
 		return 0;
 	if (a == RING)
@@ -490,7 +491,8 @@ static bool ll128_safe(const struct tuning *w, enum rs_nccl_algo a)
 			     : cc == 70 || cc == 80 || cc == 90 ||
 				       (since(w, 25) && (cc == 100 || cc == 120));
 
-	return known && cc == w->p->max_cc && g->type_intra <= RS_NCCL_NVB &&
+	return known && (cc == w->p->max_cc || (cc >= 90 && since(w, 30))) &&
+	       g->type_intra <= RS_NCCL_NVB &&
 	       g->type_inter <= (cc >= 90 ? RS_NCCL_PXN : RS_NCCL_PXB);
 }
 

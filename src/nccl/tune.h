@@ -105,4 +105,10 @@ int rs_nccl_tuner_read(const char *name, const char *text, size_t n, struct rs_a
 enum { RS_NCCL_TUNER_LINE_MAX = 160 };
 void rs_nccl_tuner_line(const struct rs_nccl_tuner_row *r, char *line);
 
+/* Has RCCL a table of times for the plan (its GPUs; several nodes, but for gfx90a)? And its hop
+ * inside, or over the network (a tree's: a ring's is no time of a network), ns. */
+bool rs_nccl_rccl_has_times(const struct rs_nccl_plan *p);
+int64_t rs_nccl_rccl_hop(const struct rs_nccl_plan *p, enum rs_nccl_algo a, enum rs_nccl_proto q,
+			 bool net);
+
 #endif

@@ -1018,7 +1018,7 @@ static void test_nccl_says_what_it_does_not_run(void **state)
 		{{"FI_CXI_RX_MATCH_MODE", "1"}, "hosts/h100-8.xml", "hardware, hybrid or software"},
 		{{"FI_HMEM_CUDA_USE_GDRCOPY", "2"}, "hosts/h100-8.xml", "a number of 0 to 1"},
 		{{"FI_CXI_RDZV_PROTO", "alt_read"}, "hosts/h100-8.xml", "the model has no FI_"},
-		{{"NCCL_CROSS_NIC", "2"}, "hosts/mi250x-2.xml", "MI250"}};
+		{{"NCCL_CROSS_NIC", "2"}, "hosts/mi100-2.xml", "MI100"}};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rs_fabric *f = nccl_fabric(cases[i].host, 2);

@@ -18,8 +18,8 @@ enum { HOSTS = 120 };
 #endif
 
 static const struct rs_where nowhere = {"test", 1, 1};
-static const uint32_t releases[] = {21805, 21903, 22005, 22105, 22203, 22304, 22403,
-				    22501, 22602, 22703, 22707, 22809, 22902, 23004};
+static const uint32_t releases[] = {21805, 21903, 22005, 22105, 22203, 22304, 22403, 22501,
+				    22602, 22703, 22707, 22809, 22902, 23004, 23007};
 
 /* Of all hosts that are drawn. */
 static struct rs_nccl_searches *kept;
@@ -328,6 +328,171 @@ static void test_channels_of_a_peer(void **state)
 	check_peers(22902, 10, 1, 8);
 }
 
+/* Two hosts of 8 GPUs: without peer-to-peer and shared memory
+ * each GPU is a node, with NVLink alone the host is one. */
+static void test_nodes_without_shared_memory(void **state)
+{
+	static const struct {
+		const char *env[2];
+		int links;
+		uint32_t nodes;
+	} of[] = {{{"NCCL_SHM_DISABLE", "NCCL_P2P_DISABLE"}, 0, 16},
+		  {{"NCCL_SHM_DISABLE", "NCCL_P2P_DISABLE"}, 18, 16},
+		  {{"NCCL_SHM_DISABLE", "NCCL_SHM_DISABLE"}, 18, 2},
+		  {{"NCCL_P2P_DISABLE", "NCCL_P2P_DISABLE"}, 0, 2}};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		struct rs_arena *a = rs_arena_create(0);
+		struct rs_error e = {0};
+		struct rs_load l = {.arena = a, .e = &e, .name = "test"};
+		const struct drawn d = {
+			.cc = 90, .gpus = 8, .nics = 8, .links = of[i].links, .switches = true};
+		const struct rs_nccl_host *h = build(&l, &d), *all[2] = {h, h};
+		struct rs_nccl_place places[16];
+		struct rs_nccl_job job = {2, 0, all, places, NULL};
+		struct rs_nccl_env env;
+		struct rs_nccl_plan *p;
+
+		rs_nccl_env_init(&env, 22707);
+		for (int k = 0; k < 2; k++)
+			assert_int_equal(rs_nccl_env_set(&env, of[i].env[k], "1", &e), 0);
+		for (uint32_t r = 0; r < 16; r++)
+			places[job.n_ranks++] = (struct rs_nccl_place){r / 8, (int)r % 8, 0};
+		assert_int_equal(rs_nccl_plan_make(&job, &env, a, &p, &e), 0);
+		assert_int_equal(p->n_nodes, of[i].nodes);
+		rings_pass_each_rank_once(p);
+		for (uint32_t r = 0; r < 16 && of[i].nodes == 16; r++)
+			assert_int_equal(rs_nccl_via(p, r, (r + 1) % 16, NULL, NULL),
+					 RS_NCCL_VIA_NET);
+		rs_arena_destroy(a);
+	}
+}
+
+/* ---- xGMI ---- */
+
+/* GPUs of AMD on one CPU each, with a NIC or without, and as many links as count says. */
+static struct rs_nccl_host *xgmi_host(struct rs_load *l, int n, int gfx, const int *count)
+{
+	struct rs_nccl_host *h = rs_load_take(l, 1, sizeof(*h));
+	int gpus[8];
+
+	assert_non_null(h);
+	for (int g = 0; g < n; g++) {
+		int cpu = add(l, h, RS_NCCL_CPU, -1, 0), port;
+
+		h->items[cpu].arch = RS_NCCL_X86;
+		h->items[cpu].vendor = RS_NCCL_AMD;
+		gpus[g] = add(l, h, RS_NCCL_GPU, cpu, 24);
+		h->items[gpus[g]].dev = g;
+		h->items[gpus[g]].cc = 90;
+		h->items[gpus[g]].amd = true;
+		h->items[gpus[g]].gfx = gfx;
+		port = add(l, h, RS_NCCL_PORT, add(l, h, RS_NCCL_NIC, cpu, 24), 0);
+		h->items[port].dev = g;
+		h->items[port].asic = (uint64_t)g + 1;
+		h->items[port].net_bw = 24;
+	}
+	for (int i = 0; i < n * n; i++)
+		if (count[i])
+			rs_nccl_nvlink_add(l, h, gpus[i / n], gpus[i % n], count[i]);
+	return h;
+}
+
+static struct rs_nccl_plan *xgmi_plan(struct rs_arena *a, uint32_t hosts, int n, int gfx,
+				      const int *count)
+{
+	struct rs_error e = {0};
+	struct rs_load l = {.arena = a, .e = &e, .name = "test"};
+	const struct rs_nccl_host *h = xgmi_host(&l, n, gfx, count), *all[2] = {h, h};
+	struct rs_nccl_place places[16];
+	struct rs_nccl_job job = {hosts, 0, all, places, NULL};
+	struct rs_nccl_env *env = rs_arena_alloc(a, 1, sizeof(*env));
+	struct rs_nccl_plan *p;
+
+	assert_non_null(env);
+	rs_nccl_env_init(env, 22707);
+	for (uint32_t i = 0; i < hosts; i++)
+		for (int g = 0; g < n; g++)
+			places[job.n_ranks++] = (struct rs_nccl_place){i, g, 0};
+	assert_int_equal(rs_nccl_plan_make(&job, env, a, &p, &e), 0);
+	rings_pass_each_rank_once(p);
+	trees_reach_each_rank_once(p);
+	return p;
+}
+
+/* The fullest link: rings of all found channels over it, by its links, in hundredths. */
+static int fullest(const struct rs_nccl_plan *p, int n, const int *count)
+{
+	int load[64] = {0}, most = 0, found = p->graph[RS_NCCL_ALGO_RING].n_channels;
+
+	for (int c = 0; c < found; c++)
+		for (uint32_t i = 0; i < p->n_ranks; i++) {
+			uint32_t from = p->channel[c].ring[i];
+			uint32_t to = p->channel[c].ring[(i + 1) % p->n_ranks];
+
+			if (p->ranks[from].node != p->ranks[to].node)
+				continue;
+			assert_true(count[(from % n) * n + to % n] > 0);
+			load[(from % n) * n + to % n]++;
+		}
+	for (int i = 0; i < n * n; i++)
+		if (count[i] && 100 * load[i] / count[i] > most)
+			most = 100 * load[i] / count[i];
+	return most / (int)p->n_nodes;
+}
+
+static void test_xgmi_loads_all_links_alike(void **state)
+{
+	/* rings of one host, lines of several; rings of a link */
+	static const struct {
+		int n, rings, full, lines, net_full;
+	} of[] = {{2, 2, 200, 8, 400},
+		  {3, 2, 100, 12, 400},
+		  {4, 6, 200, 8, 200},
+		  {5, 4, 100, 10, 200},
+		  {8, 14, 200, 8, 100}};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		struct rs_arena *a = rs_arena_create(0);
+		struct rs_nccl_plan *p;
+		int count[64] = {0}, n = of[i].n;
+
+		for (int k = 0; k < n * n; k++)
+			count[k] = k / n != k % n;
+		p = xgmi_plan(a, 1, n, 942, count);
+		assert_int_equal(p->graph[RS_NCCL_ALGO_RING].n_channels, of[i].rings);
+		assert_int_equal(fullest(p, n, count), of[i].full);
+		p = xgmi_plan(a, 2, n, 942, count);
+		assert_int_equal(p->graph[RS_NCCL_ALGO_RING].n_channels, of[i].lines);
+		assert_int_equal(fullest(p, n, count), of[i].net_full);
+		rs_arena_destroy(a);
+	}
+}
+
+/* Four MI250X of two dies (RCCL's machine 62): four rings, as it has; four times as many channels
+ * on one host. */
+static void test_xgmi_of_mi250x(void **state)
+{
+	static const int links[][3] = {{0, 1, 4}, {2, 3, 4}, {4, 5, 4}, {6, 7, 4},
+				       {0, 2, 1}, {0, 6, 2}, {1, 3, 1}, {1, 5, 1},
+				       {2, 4, 2}, {3, 7, 1}, {4, 6, 1}, {5, 7, 1}};
+	struct rs_arena *a = rs_arena_create(0);
+	struct rs_nccl_plan *p;
+	int count[64] = {0};
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++)
+		count[links[i][0] * 8 + links[i][1]] = count[links[i][1] * 8 + links[i][0]] =
+			links[i][2];
+	p = xgmi_plan(a, 1, 8, RS_NCCL_GFX90A, count);
+	assert_int_equal(p->graph[RS_NCCL_ALGO_RING].n_channels, 4);
+	assert_int_equal(p->coll_channels, 16);
+	assert_int_equal(fullest(p, 8, count), 100);
+	p = xgmi_plan(a, 2, 8, RS_NCCL_GFX90A, count);
+	assert_int_equal(p->graph[RS_NCCL_ALGO_RING].n_channels, 8);
+	assert_int_equal(p->coll_channels, 16);
+	rs_arena_destroy(a);
+}
+
 static void test_env_refuses(void **state)
 {
 	struct rs_nccl_env env;
@@ -357,6 +522,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_hosts),
 		cmocka_unit_test(test_channels_of_a_peer),
+		cmocka_unit_test(test_nodes_without_shared_memory),
+		cmocka_unit_test(test_xgmi_loads_all_links_alike),
+		cmocka_unit_test(test_xgmi_of_mi250x),
 		cmocka_unit_test(test_env_refuses),
 	};
 
