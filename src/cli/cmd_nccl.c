@@ -40,7 +40,7 @@ static int help(void)
 	      "  --gpus LIST        of each host these GPUs, by NVML's numbers: 0,1 or 0-3\n"
 	      "  --job NAME         the job of the scenario whose ranks are meant; default: the "
 	      "first\n"
-	      "  --nccl X.Y.Z       the release, 2.18 to 2.28; default: the log's, else 2.27.7\n"
+	      "  --nccl X.Y.Z       the release, 2.18 to 2.30; default: the log's, else 2.27.7\n"
 	      "  --env NAME=VALUE   a variable of NCCL's; may be given again\n"
 	      "  --gpu MODEL        of GPUs whose model FILE does not tell: A100, H100, H800...\n"
 	      "  --nic RATE         of NICs whose rate FILE does not tell: 400G\n"
@@ -89,7 +89,7 @@ static int option(struct options *o, int c)
 		o->release = rs_nccl_release_parse(optarg);
 		if (o->release < RS_NCCL_OLDEST || o->release > RS_NCCL_NEWEST)
 			return rs_cli_usage(
-				"nccl", "--nccl takes 2.18 to 2.28, as 2.21.5, not '%s'", optarg);
+				"nccl", "--nccl takes 2.18 to 2.30, as 2.21.5, not '%s'", optarg);
 		return 0;
 	case 'e':
 		if (o->n_env == ENV_MAX || !strchr(optarg, '='))
@@ -211,7 +211,7 @@ static int set_env(const struct options *o, const struct rs_nccl_log *log, struc
 
 	if (release && release < RS_NCCL_OLDEST)
 		return rs_error_set(e, -EINVAL,
-				    "NCCL %u.%u: rules are known from 2.18 to 2.28; "
+				    "NCCL %u.%u: rules are known from 2.18 to 2.30; "
 				    "--nccl says which to take",
 				    release / 10000, release / 100 % 100);
 	rs_nccl_env_init(env, release ? release : RS_NCCL_DEFAULT);

@@ -40,8 +40,8 @@ static bool since(const struct rs_nccl_plan *p, uint32_t minor)
 	return p->release >= RS_NCCL_RELEASE(2, minor, 0);
 }
 
-/* A tree's way to its peak, by powers of two from 64 B. */
-static double tree_factor(enum rs_nccl_proto q, uint64_t bytes)
+/* A tree's way to its peak, by powers of two from 64 B. NVLSTree has one more, as the last. */
+static double tree_factor(enum rs_nccl_proto q, uint64_t bytes, bool nvls)
 {
 	static const float factor[RS_NCCL_PROTOS][23] = {
 		{1,   1,   1,   1,   .9f, .8f, .7f, .7f, .7f, .7f, .6f, .5f,
@@ -53,6 +53,8 @@ static double tree_factor(enum rs_nccl_proto q, uint64_t bytes)
 	};
 	int i = log2_down(bytes >> 6);
 
+	if (nvls && i == 23)
+		i--;
 	return i < 23 ? factor[q][i] : 1;
 }
 
@@ -64,9 +66,9 @@ static double time_at(const struct rs_nccl_plan *p, enum rs_nccl_func func, enum
 	if (nccl_rccl_known(p) && (a == RING || a == TREE))
 		return latency + (double)bytes / (1000 * bw * nccl_rccl_factor(p, a, q, bytes));
 	if (a == TREE && func == RS_NCCL_ALL_REDUCE)
-		bw *= tree_factor(q, bytes);
+		bw *= tree_factor(q, bytes, false);
 	if (a == NVLS_TREE && since(p, 29) && p->min_cc >= 100 && p->cpu_arch == RS_NCCL_X86)
-		bw *= tree_factor(q, bytes);
+		bw *= tree_factor(q, bytes, true);
 	if (a == RING && q == RS_NCCL_SIMPLE && p->n_nodes > 1 && func == RS_NCCL_ALL_REDUCE &&
 	    bytes / ((uint64_t)p->n_channels * p->n_ranks) >= 64)
 		latency *= p->min_cc < 80 ? 1.9 : 1.4;

@@ -25,12 +25,20 @@ static const float inter100_2273[] = {47.9f, 45, 42, 40, 30,   24,   22,   20,  
 				      15,    12, 6,  3,  2.4f, 1.2f, .24f, .12f, 0};
 static const float inter100[] = {96, 48, 45.1f, 42, 40,   30,   24,   22,   20, 17.5f,
 				 15, 12, 6,     3,  2.4f, 1.2f, .24f, .12f, 0};
+static const float inter100_2297[] = {96,    80, 48, 45.1f, 42, 40,   30,   24,   22,   20,
+				      17.5f, 15, 12, 6,     3,  2.4f, 1.2f, .24f, .12f, 0};
+static const float inter100_230[] = {96,    86, 80, 48, 45.1f, 42,   40,   30,   24,   22, 20,
+				     17.5f, 15, 12, 6,  3,     2.4f, 1.2f, .24f, .12f, 0};
 
 static const float *speeds_of(uint32_t release, int cc, bool nets)
 {
 	if (cc >= 100 && release >= RS_NCCL_RELEASE(2, 25, 0)) {
+		if (release >= RS_NCCL_RELEASE(2, 30, 0))
+			return nets ? inter100_230 : intra100_229;
 		if (release >= RS_NCCL_RELEASE(2, 29, 0))
-			return nets ? inter100 : intra100_229;
+			return !nets                                  ? intra100_229
+			       : release >= RS_NCCL_RELEASE(2, 29, 7) ? inter100_2297
+								      : inter100;
 		if (release >= RS_NCCL_RELEASE(2, 27, 5))
 			return nets ? inter100 : intra100;
 		if (release >= RS_NCCL_RELEASE(2, 27, 0))

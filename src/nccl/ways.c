@@ -39,6 +39,17 @@ static enum rs_nccl_path class_over(const struct node *n, const struct way *way,
 	return way->class > c ? way->class : c;
 }
 
+/* From 2.30.7 on the nearer class comes first, then the bandwidth, then the hops. */
+static bool is_better(const struct rs_nccl_topo *t, const struct way *now, enum rs_nccl_path class,
+		      float bw, int hops)
+{
+	if (t->env->release < RS_NCCL_RELEASE(2, 30, 7))
+		return (now->bw == 0 || now->n >= hops) && now->bw < bw;
+	if (now->bw == 0 || class != now->class)
+		return now->bw == 0 || class < now->class;
+	return now->bw < bw || (now->bw == bw && now->n > hops);
+}
+
 /* Is the neighbour better reached over node n? Then it is set so. -1: no memory. */
 static int relax(struct rs_nccl_topo *t, const struct node *base, struct node *n, struct link *l)
 {
@@ -55,7 +66,7 @@ static int relax(struct rs_nccl_topo *t, const struct node *base, struct node *n
 	    (t->env->nvb_disable || l->class != RS_NCCL_NVL || to->kind != GPU || way->n > 1))
 		return 0;
 	w = &to->ways[base->kind][base->index];
-	if (!((w->bw == 0 || w->n > way->n) && w->bw < bw))
+	if (!is_better(t, w, class_over(n, way, l, way->n + 1), bw, way->n + 1))
 		return 0;
 	back = reverse(to, n, l->class);
 	if (!back || way->n + 1 > HOPS_MAX)
@@ -118,8 +129,10 @@ static int spread(struct rs_nccl_topo *t, struct node *base, struct front *now, 
 int nccl_local_cpu(const struct rs_nccl_topo *t, int gpu)
 {
 	const struct way *ways = t->nodes[GPU][gpu].ways[CPU];
-	int found = -1;
+	int found = -1, near[RS_NCCL_GPUS_MAX];
 
+	if (t->env->release >= RS_NCCL_RELEASE(2, 30, 7) && t->n[CPU] <= RS_NCCL_GPUS_MAX)
+		return nccl_nearest(&t->nodes[GPU][gpu], CPU, t->n[CPU], near, NULL) ? near[0] : -1;
 	for (int c = 0; c < t->n[CPU]; c++)
 		if (ways[c].n > 0 && (found < 0 || ways[c].n < ways[found].n))
 			found = c;
@@ -276,6 +289,8 @@ int nccl_local_net(const struct rs_nccl_topo *t, int gpu, int channel)
 		return -1;
 	n_gpus = nccl_nearest(&t->nodes[NET][nets[0]], GPU, t->n[GPU], gpus, NULL);
 	at = t->nodes[GPU][gpu].dev;
+	if (n_gpus && t->env->release >= RS_NCCL_RELEASE(2, 30, 7))
+		at %= n_gpus;
 	if (!(n & (n - 1)))
 		at = mirrored(at, n);
 	if (n_gpus)
@@ -310,6 +325,15 @@ static int ways_without_p2p(struct rs_nccl_topo *t)
 	return 0;
 }
 
+/* From 2.29 on it is so of the nearest NICs alone: to others a GPU beside them is better. */
+static bool is_among(const int *near, int n, int net)
+{
+	for (int i = 0; i < n; i++)
+		if (near[i] == net)
+			return true;
+	return false;
+}
+
 /* A NIC by the CPU that the GPU is coherent with. */
 static void ways_by_c2c(struct rs_nccl_topo *t)
 {
@@ -317,13 +341,17 @@ static void ways_by_c2c(struct rs_nccl_topo *t)
 
 	if (t->env->release < RS_NCCL_RELEASE(2, 27, 0))
 		return;
-	for (int n = 0; n < t->n[NET]; n++)
-		for (int g = 0; g < t->n[GPU]; g++) {
-			struct node *gpu = &t->nodes[GPU][g], *net = &t->nodes[NET][n];
-			struct way *there = &gpu->ways[NET][n], *back = &net->ways[GPU][g];
-			int c = nccl_local_cpu(t, g);
+	for (int g = 0; g < t->n[GPU]; g++) {
+		struct node *gpu = &t->nodes[GPU][g];
+		int c = nccl_local_cpu(t, g), near[RS_NCCL_GPUS_MAX];
+		int n_near = nccl_nearest(gpu, NET, t->n[NET], near, NULL);
 
-			if (c < 0)
+		for (int n = 0; n < t->n[NET]; n++) {
+			struct node *net = &t->nodes[NET][n];
+			struct way *there = &gpu->ways[NET][n], *back = &net->ways[GPU][g];
+
+			if (c < 0 || (t->env->release >= RS_NCCL_RELEASE(2, 29, 0) &&
+				      !is_among(near, n_near, n)))
 				continue;
 			if (merge) {
 				if (merged(t, gpu->ways[CPU][c].class, net->ways[CPU][c].class) !=
@@ -338,6 +366,7 @@ static void ways_by_c2c(struct rs_nccl_topo *t)
 				there->class = back->class = RS_NCCL_P2C;
 			}
 		}
+	}
 }
 
 static bool pxn_helps(const struct rs_nccl_topo *t, int peer, int gpu, int net)
@@ -346,6 +375,8 @@ static bool pxn_helps(const struct rs_nccl_topo *t, int peer, int gpu, int net)
 	const struct way *own = &t->nodes[GPU][gpu].ways[NET][net];
 	bool newer = t->env->release >= RS_NCCL_RELEASE(2, 27, 5);
 
+	if (t->env->release >= RS_NCCL_RELEASE(2, 30, 0) && !nccl_gdr_allowed(t, peer, net, true))
+		return false;
 	return p->ways[NET][net].class <= (t->env->pxn_c2c ? RS_NCCL_P2C : RS_NCCL_PXB) &&
 	       p->ways[GPU][gpu].class <= RS_NCCL_NVL &&
 	       (p->ways[NET][net].bw > own->bw || own->class > (newer ? RS_NCCL_PXN : RS_NCCL_PXB));
