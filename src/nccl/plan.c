@@ -247,10 +247,16 @@ static int split_host(struct planning *g, uint32_t host, uint32_t *part)
 		if (job->ranks[r].host != host)
 			continue;
 		if (n == RS_NCCL_GPUS_MAX)
-			return 0; /* refused later */
+			return rs_error_set(g->e, -E2BIG, "more than %d ranks on a host",
+					    RS_NCCL_GPUS_MAX);
+		for (int k = 0; k < n; k++)
+			if (job->ranks[of[k]].dev == job->ranks[r].dev)
+				return rs_error_set(g->e, -EINVAL,
+						    "two ranks on GPU %d of one host",
+						    job->ranks[r].dev);
 		gpus[n] = (struct chosen){item_of(job->hosts[host], job->ranks[r].dev), n};
 		if (gpus[n].item < 0)
-			return 0;
+			return 0; /* refused with its node */
 		of[n++] = r;
 	}
 	err = n > 1 ? nccl_topo_build(job->hosts[host], g->p->env, gpus, n, false, g->a, &t, g->e)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/random.h"
@@ -368,6 +369,28 @@ static void test_nodes_without_shared_memory(void **state)
 	}
 }
 
+/* Two ranks of one GPU are refused, though they would be nodes of their own. */
+static void test_two_ranks_of_a_gpu(void **state)
+{
+	for (int shm = 0; shm < 2; shm++) {
+		struct rs_arena *a = rs_arena_create(0);
+		struct rs_error e = {0};
+		struct rs_load l = {.arena = a, .e = &e, .name = "test"};
+		const struct drawn d = {.cc = 90, .gpus = 8, .nics = 8, .switches = true};
+		const struct rs_nccl_host *h = build(&l, &d);
+		struct rs_nccl_place places[2] = {{0, 3, 0}, {0, 3, 0}};
+		struct rs_nccl_job job = {1, 2, &h, places, NULL};
+		struct rs_nccl_env env;
+		struct rs_nccl_plan *p;
+
+		rs_nccl_env_init(&env, 22707);
+		env.shm_disable = shm;
+		assert_int_equal(rs_nccl_plan_make(&job, &env, a, &p, &e), -EINVAL);
+		assert_non_null(strstr(e.what, "two ranks on GPU 3"));
+		rs_arena_destroy(a);
+	}
+}
+
 /* ---- xGMI ---- */
 
 /* GPUs of AMD on one CPU each, with a NIC or without, and as many links as count says. */
@@ -523,6 +546,7 @@ int main(void)
 		cmocka_unit_test(test_random_hosts),
 		cmocka_unit_test(test_channels_of_a_peer),
 		cmocka_unit_test(test_nodes_without_shared_memory),
+		cmocka_unit_test(test_two_ranks_of_a_gpu),
 		cmocka_unit_test(test_xgmi_loads_all_links_alike),
 		cmocka_unit_test(test_xgmi_of_mi250x),
 		cmocka_unit_test(test_env_refuses),
