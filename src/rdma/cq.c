@@ -34,6 +34,17 @@ int rs_nic_create_cq(struct rs_nic *nic, uint32_t depth, struct rs_cq **out)
 	return 0;
 }
 
+/* The ring's ends are written by whoever has the lock and read by rs_cq_waiting without it. */
+static uint32_t end(const _Atomic uint32_t *at)
+{
+	return atomic_load_explicit(at, memory_order_relaxed);
+}
+
+static void set_end(_Atomic uint32_t *at, uint32_t to)
+{
+	atomic_store_explicit(at, to, memory_order_relaxed);
+}
+
 /* ---- Notification: §11.4.2.2 ---- */
 
 RS_APART static void notify(struct rs_cq *cq, const struct rs_cqe *e)
@@ -41,6 +52,7 @@ RS_APART static void notify(struct rs_cq *cq, const struct rs_cqe *e)
 	if (cq->armed == RS_ARM_SOLICITED && !e->solicited && e->status == RS_WC_SUCCESS)
 		return;
 	cq->armed = RS_ARM_NONE;
+	cq->told = end(&cq->tail);
 	if (cq->notified)
 		return;
 	cq->notified = true;
@@ -53,6 +65,16 @@ void rs_cq_arm(struct rs_cq *cq, bool solicited_only)
 {
 	if (cq->armed != RS_ARM_NEXT)
 		cq->armed = solicited_only ? RS_ARM_SOLICITED : RS_ARM_NEXT;
+}
+
+void rs_cq_arm_unpolled(struct rs_cq *cq, bool solicited_only)
+{
+	uint32_t head = end(&cq->head), tail = end(&cq->tail);
+	uint32_t i = cq->told - head <= tail - head ? cq->told : head;
+
+	rs_cq_arm(cq, solicited_only);
+	for (; i != tail && cq->armed; i++)
+		notify(cq, &cq->ring[i & cq->mask]);
 }
 
 void rs_cq_disarm(struct rs_cq *cq)
@@ -108,17 +130,6 @@ int rs_nic_destroy_cq(struct rs_nic *nic, struct rs_cq *cq)
 	return 0;
 }
 
-/* The ring's ends are written by whoever has the lock and read by rs_cq_waiting without it. */
-static uint32_t end(const _Atomic uint32_t *at)
-{
-	return atomic_load_explicit(at, memory_order_relaxed);
-}
-
-static void set_end(_Atomic uint32_t *at, uint32_t to)
-{
-	atomic_store_explicit(at, to, memory_order_relaxed);
-}
-
 void rs_cq_push(struct rs_cq *cq, const struct rs_cqe *e)
 {
 	uint32_t tail = end(&cq->tail);
@@ -153,11 +164,15 @@ uint32_t rs_cq_waiting(const struct rs_cq *cq)
 
 void rs_cq_forget(struct rs_cq *cq, uint32_t qpn)
 {
-	uint32_t kept = end(&cq->head), tail = end(&cq->tail);
+	uint32_t kept = end(&cq->head), tail = end(&cq->tail), told = cq->told;
 
-	for (uint32_t i = kept; i != tail; i++)
+	for (uint32_t i = kept; i != tail; i++) {
+		if (i == cq->told)
+			told = kept;
 		if (cq->ring[i & cq->mask].qpn != qpn)
 			cq->ring[kept++ & cq->mask] = cq->ring[i & cq->mask];
+	}
+	cq->told = cq->told == tail ? kept : told;
 	set_end(&cq->tail, kept);
 }
 
@@ -193,6 +208,7 @@ int rs_cq_resize(struct rs_cq *cq, uint32_t depth)
 	free(cq->ring);
 	cq->ring = ring;
 	cq->mask = n - 1;
+	cq->told -= end(&cq->head);
 	set_end(&cq->head, 0);
 	set_end(&cq->tail, queued);
 	return 0;

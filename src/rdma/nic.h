@@ -285,6 +285,10 @@ void rs_cq_forget(struct rs_cq *cq, uint32_t qpn);
  * already waits makes none. An arming for the next outdoes one for solicited ones.
  */
 void rs_cq_arm(struct rs_cq *cq, bool solicited_only);
+/* The same, as NICs do it that are told which CQEs were polled (mlx5): what came since the last
+ * event and was not polled makes one at once. UCX arms after it has polled, and does not look
+ * again. */
+void rs_cq_arm_unpolled(struct rs_cq *cq, bool solicited_only);
 void rs_cq_disarm(struct rs_cq *cq);
 /* The next CQ whose event came, in order; NULL: none. Each is once in the line at most. */
 struct rs_cq *rs_nic_poll_notified(struct rs_nic *nic);

@@ -84,6 +84,7 @@ struct rs_cq {
 	bool overrun;
 	uint8_t armed; /* enum rs_arming */
 	bool notified; /* in the NIC's line */
+	uint32_t told; /* where the tail was at the last event, or behind the head */
 	struct rs_cq *next_notified;
 	uint64_t user;
 	struct rs_nic *nic;

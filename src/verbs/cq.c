@@ -166,7 +166,8 @@ int rs_v_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 		/* where another part has told, this one is still as it was armed then */
 		if (told)
 			rs_cq_disarm(v->cq[i]);
-		rs_cq_arm(v->cq[i], solicited_only);
+		rs_cq_arm_unpolled(v->cq[i], solicited_only);
+		tell(c, rs_vctx_nic(c, i));
 		rs_live_awaited(c->lane[i].live);
 	}
 	rs_vctx_unlock(c);

@@ -32,6 +32,11 @@ perf rc_v rc_verbs -t ucp_am_bw -n 200 -w 10 -s 65536
 perf rc_v rc_verbs -t ucp_fadd -n 100 -w 5 -s 8
 perf ud_verbs ud_verbs -t tag_bw -n 50 -w 5 -s 65536
 
+# asleep until a completion comes: UCX asks for the event after its last look, and does not look again
+perf rc_v rc_verbs -E sleep -t tag_lat -n 200 -w 5 -s 8
+perf rc_v rc_verbs -E sleep -t tag_bw -n 50 -w 5 -s 65536
+perf ud_verbs ud_verbs -E sleep -t tag_lat -n 200 -w 5 -s 8
+
 export UCX_IB_GID_INDEX=1 # the loopback's IPv6 address
 perf rc_v rc_verbs -t tag_lat -n 50 -w 5 -s 8
 perf ud_verbs ud_verbs -t tag_lat -n 50 -w 5 -s 8

@@ -26,6 +26,42 @@ static void test_one_event_per_arming(void **state)
 	pair_end(&t);
 }
 
+/* What came since the last event and is not polled makes one, once; what an event told of does not.
+ */
+static void test_arming_after_a_missed_completion(void **state)
+{
+	struct rs_cqe e[8];
+	struct pair t;
+
+	pair_start(&t);
+	write_once(&t);
+	rs_cq_arm_unpolled(t.cqs[0], true); /* it is not solicited */
+	assert_null(rs_nic_poll_notified(t.nics[0]));
+	rs_cq_arm_unpolled(t.cqs[0], false);
+	assert_ptr_equal(rs_nic_poll_notified(t.nics[0]), t.cqs[0]);
+	rs_cq_arm_unpolled(t.cqs[0], false);
+	assert_null(rs_nic_poll_notified(t.nics[0]));
+	write_once(&t);
+	assert_ptr_equal(rs_nic_poll_notified(t.nics[0]), t.cqs[0]);
+	write_once(&t);
+	write_once(&t);
+	assert_int_equal(rs_cq_poll(t.cqs[0], e, 3), 3);
+	assert_int_equal(rs_cq_resize(t.cqs[0], 8), 0);
+	rs_cq_arm_unpolled(t.cqs[0], false); /* the fourth */
+	assert_ptr_equal(rs_nic_poll_notified(t.nics[0]), t.cqs[0]);
+	write_once(&t);
+	assert_int_equal(rs_cq_poll(t.cqs[0], e, 8), 2);
+	rs_cq_arm_unpolled(t.cqs[0], false);
+	assert_null(rs_nic_poll_notified(t.nics[0]));
+	rs_cq_disarm(t.cqs[0]);
+	write_once(&t);
+	write_once(&t);
+	rs_cq_forget(t.cqs[0], 1); /* none is of that queue pair */
+	rs_cq_arm_unpolled(t.cqs[0], false);
+	assert_ptr_equal(rs_nic_poll_notified(t.nics[0]), t.cqs[0]);
+	pair_end(&t);
+}
+
 /* As if it had told: of several parts of one queue one does, for all. */
 static void test_disarmed(void **state)
 {
@@ -283,6 +319,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_event_per_arming),
+		cmocka_unit_test(test_arming_after_a_missed_completion),
 		cmocka_unit_test(test_disarmed),
 		cmocka_unit_test(test_solicited_arming),
 		cmocka_unit_test(test_destroyed_cq_leaves_the_line),
