@@ -161,6 +161,12 @@ static bool is_instruction(const char *text)
 	return false;
 }
 
+bool rs_describes(const char *text)
+{
+	return !strncmp(text + strspn(text, " \t"), "\"description\":", 14) &&
+	       !strpbrk(text, "0123456789");
+}
+
 const char *rs_banner(const char *text)
 {
 	static const char *const of[][2] = {
@@ -363,7 +369,8 @@ bool rs_states_failure(const char *text)
 	size_t n = 0;
 
 	/* what a library tries while it looks around is no failure */
-	if (level == RS_LEVEL_DEBUG || is_instruction(text) || rs_tick_of(text) == RS_TICK_PASS)
+	if (level == RS_LEVEL_DEBUG || is_instruction(text) || rs_describes(text) ||
+	    rs_tick_of(text) == RS_TICK_PASS)
 		return false;
 	for (; text[n] && n < sizeof(low) - 1; n++)
 		low[n] = (char)tolower((unsigned char)text[n]);

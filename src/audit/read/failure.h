@@ -8,6 +8,10 @@
  * the word in their name do not. */
 bool rs_states_failure(const char *text);
 
+/* What a catalogue says that a number means, as JSON: "description": "GPU has fallen off the bus".
+ * An alert's names a machine or a part, with a figure. */
+bool rs_describes(const char *text);
+
 /* The command whose output this line begins, where no prompt names it; NULL: unknown. */
 const char *rs_banner(const char *text);
 /* Does it say that a program broke off? That is no part of what a tool prints. */

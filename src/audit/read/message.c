@@ -11,6 +11,7 @@
 #include <strings.h>
 #include "audit/facts/level.h"
 #include "audit/facts/message.h"
+#include "audit/read/failure.h"
 #include "audit/read/completion.h"
 #include "audit/read/place.h"
 #include "audit/read/readers.h"
@@ -206,10 +207,7 @@ static bool is_source(const char *line, const char *at, const char *end)
 	if (quoted && at > line + 2 && at[-1] == '\'' && at[-2] == ' ' &&
 	    isdigit((unsigned char)at[-3]))
 		return false;
-	/* what a catalogue says that a number means: "description": "GPU has fallen off the bus";
-	 * an alert names a machine or a part, with a figure */
-	if (!strncmp(line + strspn(line, " \t"), "\"description\":", 14) &&
-	    !strpbrk(line, "0123456789"))
+	if (rs_describes(line))
 		return true;
 	/* quoted by itself: "transport retry counter exceeded"; a key's value is none of these */
 	for (before = at - 1; quoted && before > line && before[-1] == ' ';)
