@@ -8,6 +8,7 @@
 #include "audit/facts/nccl.h"
 #include "base/units.h"
 #include "expect/state.h"
+#include "nccl/plan.h"
 
 /* ---- --given ---- */
 
@@ -76,10 +77,11 @@ static int take_given(struct expect_given *g, const char *s, struct rs_error *e)
 		unsigned major, minor;
 
 		g->version = v;
-		return sscanf(v, "%u.%u", &major, &minor) == 2 && major == 2 && minor >= 18 &&
-				       minor <= 28
+		return sscanf(v, "%u.%u", &major, &minor) == 2 && major == 2 &&
+				       RS_NCCL_RELEASE(major, minor, 0) >= RS_NCCL_OLDEST &&
+				       RS_NCCL_RELEASE(major, minor, 0) <= RS_NCCL_NEWEST
 			       ? 0
-			       : bad(e, s, "a release of NCCL from 2.18 to 2.28, as 2.27.7");
+			       : bad(e, s, "a release of NCCL from 2.18 to 2.30, as 2.27.7");
 	}
 	return bad(e, s,
 		   "KEY=VALUE, with KEY one of rate, gpu, nic, mtu, layer, delay, switch, "
@@ -370,7 +372,7 @@ static void gpus(struct rs_expect *x)
 	sweep(s, change(KNOB_NVLATENCY, 2000), change(KNOB_NVLATENCY, 500), false, true);
 }
 
-/* Releases that nccl/ knows: 2.18 to 2.28. */
+/* Of those that nccl/ knows the nearest to the one that was read. */
 static void release(struct rs_expect *x)
 {
 	struct expect_model *m = &x->world->model;
@@ -382,7 +384,7 @@ static void release(struct rs_expect *x)
 	if (x->world->given.version)
 		return;
 	if (v) {
-		uint32_t k = v < 21803 ? 21803 : v > 22899 ? 22809 : v;
+		uint32_t k = v < 21803 ? 21803 : v > RS_NCCL_NEWEST ? 23007 : v;
 
 		m->version =
 			rs_arena_printf(x->arena, "%u.%u.%u", k / 10000, k / 100 % 100, k % 100);
