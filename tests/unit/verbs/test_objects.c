@@ -411,10 +411,11 @@ static void test_channel_is_quiet_when_the_queue_of_its_event_is_gone(void **sta
 
 enum { SOURCES = 5, STEPS = 6000, QUEUED = 64 };
 
-/* What waits on a channel, beside it: at most one event a queue and arming, in order. */
+/* What waits on a channel, beside it: at most one event a queue and arming, in order. A completion
+ * that waits, and that no event told of, makes one as its queue is armed. */
 struct twin {
 	struct source s[SOURCES];
-	bool here[SOURCES], armed[SOURCES];
+	bool here[SOURCES], armed[SOURCES], untold[SOURCES];
 	unsigned line[QUEUED], n;
 };
 
@@ -440,6 +441,15 @@ static void twin_take(struct twin *t, struct ibv_comp_channel *ch)
 	memmove(t->line, t->line + 1, --t->n * sizeof(t->line[0]));
 }
 
+/* The queue has a completion: it is told of now, or when the queue is armed. */
+static void twin_tell(struct twin *t, unsigned i)
+{
+	if (t->armed[i] && t->untold[i] && t->n < QUEUED) {
+		t->line[t->n++] = i;
+		t->armed[i] = t->untold[i] = false;
+	}
+}
+
 static void twin_step(struct twin *t, struct ibv_comp_channel *ch, struct rs_random *r)
 {
 	unsigned i = rs_random_below(r, SOURCES), what = rs_random_below(r, 16);
@@ -448,17 +458,17 @@ static void twin_step(struct twin *t, struct ibv_comp_channel *ch, struct rs_ran
 	if (!t->here[i]) {
 		make_source(&t->s[i], ch);
 		t->here[i] = true;
-		t->armed[i] = false;
+		t->armed[i] = t->untold[i] = false;
 	} else if (what < 5) {
 		assert_int_equal(ibv_req_notify_cq(t->s[i].cq, 0), 0);
 		t->armed[i] = true;
+		twin_tell(t, i);
 	} else if (what < 10) {
 		while (ibv_poll_cq(t->s[i].cq, 8, wc) > 0)
 			;
 		complete(&t->s[i]);
-		if (t->armed[i] && t->n < QUEUED)
-			t->line[t->n++] = i;
-		t->armed[i] = false;
+		t->untold[i] = true;
+		twin_tell(t, i);
 	} else if (what < 15) {
 		twin_take(t, ch);
 	} else {
