@@ -12,8 +12,8 @@
 #include "base/load.h"
 #include "base/units.h"
 #include "cli/cli.h"
-#include "collective/collective.h"
 #include "cli/expect_report.h"
+#include "collective/collective.h"
 #include "report/report.h"
 
 enum { GIVEN_MAX = 32, HOST_MAX = 128, LOGS_MAX = 32, LOG_BYTES_MAX = 64 << 20, NOT_ENOUGH = 4 };

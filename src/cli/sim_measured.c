@@ -54,19 +54,12 @@ struct measuring {
 
 /* ---- The log ---- */
 
-/* nccl-tests' name of an operation, and as a description says it. */
-static const char *const op_names[][2] = {
-	{"all_reduce", "all-reduce"},         {"all_gather", "all-gather"},
-	{"reduce_scatter", "reduce-scatter"}, {"broadcast", "broadcast"},
-	{"alltoall", "all-to-all"},           {"sendrecv", "send-recv"},
-};
-
+/* An operation as a description says it. */
 static const char *op_name(const char *op)
 {
-	for (size_t i = 0; op && i < sizeof(op_names) / sizeof(*op_names); i++)
-		if (!strcmp(op, op_names[i][0]))
-			return op_names[i][1];
-	return NULL;
+	int i = op ? rs_coll_op_of(op) : -1;
+
+	return i < 0 ? NULL : rs_coll_op_name((enum rs_coll_op)i);
 }
 
 /* Which of several tables is the first job's. */

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include "base/text.h"
 #include "collective/plan.h"
 
 static const char *const op_names[] = {
@@ -35,6 +36,14 @@ static const struct {
 const char *rs_coll_op_name(enum rs_coll_op op)
 {
 	return op_names[op];
+}
+
+int rs_coll_op_of(const char *name)
+{
+	for (int i = 0; i <= RS_COLL_SEND_RECV; i++)
+		if (rs_text_same(name, op_names[i]))
+			return i;
+	return -1;
 }
 
 const char *rs_coll_algorithm_name(enum rs_coll_algorithm a)

@@ -100,7 +100,9 @@ uint64_t rs_coll_bytes_sent(const struct rs_coll *c, uint32_t rank);
 /* What NCCL took for it ("NVLSTree", "Simple", channels); false: it was told. */
 bool rs_coll_chosen(const struct rs_coll *c, const char **algorithm, const char **protocol,
 		    int *channels);
-const char *rs_coll_op_name(enum rs_coll_op op);              /* "all-reduce" */
+const char *rs_coll_op_name(enum rs_coll_op op); /* "all-reduce" */
+/* By its name in any form, as nccl-tests' "alltoall" or "all_reduce"; -1: there is none. */
+int rs_coll_op_of(const char *name);
 const char *rs_coll_algorithm_name(enum rs_coll_algorithm a); /* "hierarchical" */
 
 /* ---- A training step (docs/models.md) ---- */

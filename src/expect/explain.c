@@ -11,6 +11,7 @@
 #include <strings.h>
 #include "audit/rules/run.h"
 #include "base/units.h"
+#include "collective/collective.h"
 #include "expect/state.h"
 
 enum { TRIED = 6 };
@@ -39,17 +40,7 @@ struct explaining {
 
 static int op_of(const char *op)
 {
-	static const struct {
-		const char *name;
-		enum rs_coll_op op;
-	} ops[] = {{"all_reduce", RS_COLL_ALL_REDUCE},         {"all_gather", RS_COLL_ALL_GATHER},
-		   {"reduce_scatter", RS_COLL_REDUCE_SCATTER}, {"broadcast", RS_COLL_BROADCAST},
-		   {"alltoall", RS_COLL_ALL_TO_ALL},           {"sendrecv", RS_COLL_SEND_RECV}};
-
-	for (size_t i = 0; op && i < sizeof(ops) / sizeof(*ops); i++)
-		if (!strcmp(op, ops[i].name))
-			return (int)ops[i].op;
-	return op ? -1 : (int)RS_COLL_ALL_REDUCE;
+	return op ? rs_coll_op_of(op) : (int)RS_COLL_ALL_REDUCE;
 }
 
 static uint32_t own_gpus(const struct expect_host *h)

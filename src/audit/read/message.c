@@ -11,8 +11,8 @@
 #include <strings.h>
 #include "audit/facts/level.h"
 #include "audit/facts/message.h"
-#include "audit/read/failure.h"
 #include "audit/read/completion.h"
+#include "audit/read/failure.h"
 #include "audit/read/place.h"
 #include "audit/read/readers.h"
 #include "audit/read/secrets.h"
