@@ -46,7 +46,9 @@ static int choose(const struct rs_inspector *x, const char *name, const char *wa
 	for (uint32_t i = 0; i < x->n; i++) {
 		const struct rs_inspected *r = &x->record[i];
 
-		count[r->op] += r->us > 0 && r->bytes > 0;
+		if (!r->us || !r->bytes)
+			continue;
+		count[r->op]++;
 		if (r->n_ranks > ranks[r->op])
 			ranks[r->op] = r->n_ranks;
 	}
