@@ -223,9 +223,10 @@ static void inspector(void **state)
 			INSPECTED("0xa1", 1, 4, 2, 12, "AllReduce", 1, 1048576, 120) INSPECTED(
 				"0xa1", 0, 4, 2, 11, "AllReduce", 2, 1048576,
 				110) INSPECTED("0xa1", 1, 4, 2, 12, "AllReduce", 2, 1048576, 700)
-				INSPECTED("0xa1", 1, 4, 2, 12, "AllReduce", 3, 65536, 20)
-					INSPECTED("0xb2", 0, 2, 1, 11, "AllReduce", 0, 65536,
-						  3) "{\"header\":{\"id\":\"0xa1\",\"comm_na");
+				INSPECTED("0xa1", 1, 4, 2, 12, "AllReduce", 3, 65536, 20) INSPECTED(
+					"0xb2", 0, 2, 1, 11, "AllReduce", 0, 65536, 3)
+					INSPECTED("0xc3", 0, 8, 2, 11, "AllReduce", 0, 65536,
+						  0) "{\"header\":{\"id\":\"0xa1\",\"comm_na");
 
 	assert_int_equal(m->kind, RS_MEASURED_NCCL);
 	assert_string_equal(m->op, "all_reduce");
