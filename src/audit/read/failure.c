@@ -6,6 +6,32 @@
 #include "audit/facts/level.h"
 #include "audit/read/failure.h"
 
+/* A label that the word is in, and its value, which is nothing: "BPDU Error: None, Loop",
+ * "number of nan iterations:   0 |". */
+static bool is_nothing(const char *p)
+{
+	static const char *const values[] = {"0", "0.0", "none", "n/a",   "no",
+					     "-", "off", "ok",   "normal"};
+	const char *colon = p;
+
+	while (colon - p < 32 && (isalpha((unsigned char)*colon) || strchr("_ ()/", *colon)) &&
+	       *colon)
+		colon++;
+	if (*colon != ':' && *colon != '=')
+		return false;
+	p = colon + 1;
+	p += strspn(p, " .\t");
+	for (unsigned i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		size_t n = strlen(values[i]);
+
+		if (!strncasecmp(p, values[i], n) &&
+		    (!p[n] || strchr(",|;)]\t", p[n]) || !strncmp(p + n, "  ", 2) ||
+		     !strncmp(p + n, " |", 2)))
+			return true;
+	}
+	return false;
+}
+
 /* "0 errors", "errors: 0", "error-correction": the word without its meaning. */
 static bool denied(const char *text, const char *at, size_t n)
 {
@@ -25,8 +51,30 @@ static bool denied(const char *text, const char *at, size_t n)
 	if (p - text >= 3 && !strncasecmp(p - 3, "not", 3))
 		return true;
 	p = at + n;
+	if (is_nothing(p - (strchr(":=", p[-1]) != NULL)))
+		return true;
 	p += strspn(p, "s_:= \t");
 	return *p == '0' && !isalnum((unsigned char)p[1]) && p[1] != '.';
+}
+
+/* The heading of a table: "# size  time  error", "NAME  READY  ERRORS": columns, and no figure. */
+static bool is_heading(const char *text)
+{
+	const char *p = text + strspn(text, " \t");
+	bool comment = *p == '#', lower = false;
+	unsigned columns = 0;
+
+	p += strspn(p, "# \t");
+	while (*p) {
+		columns++;
+		while (*p && strncmp(p, "  ", 2) && *p != '\t') {
+			if (isdigit((unsigned char)*p) || strchr(":=.,", *p))
+				return false;
+			lower |= islower((unsigned char)*p++) != 0;
+		}
+		p += strspn(p, " \t");
+	}
+	return columns > 3 && (comment || !lower);
 }
 
 /* No letter before or behind: "change" holds no "hang". */
@@ -67,8 +115,9 @@ static bool complains(const char *low)
 		"silently degrade"};
 
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strstr(low, words[i]))
-			return true;
+		for (const char *at = low; (at = strstr(at, words[i])); at++)
+			if (at == low || !isalnum((unsigned char)at[-1]))
+				return true;
 	return false;
 }
 
@@ -188,6 +237,32 @@ static bool begins_a_word(const char *phrase)
 {
 	return !strncmp(phrase, "hang", 4) || !strncmp(phrase, "rc", 2) ||
 	       !strncmp(phrase, "ret", 3);
+}
+
+/* Does the phrase state a failure where it stands, and is no part of a name? */
+static bool is_meant(const char *low, const char *at, const char *phrase)
+{
+	size_t n = strlen(phrase);
+
+	if (denied(low, at + (*phrase == ' '), n))
+		return false;
+	if (!strcmp(phrase, "nan") &&
+	    ((at > low && isalnum((unsigned char)at[-1])) || isalnum((unsigned char)at[3])))
+		return false;
+	/* a setting's name is no statement: NCCL_IB_TIMEOUT, local_ack_timeout_err */
+	if (!strcmp(phrase, "timeout") && ((at > low && (at[-1] == '_' || at[-1] == '-')) ||
+					   at[7] == '_' || at[7] == '=' || at[7] == '-'))
+		return false;
+	/* "changing", "src = -5" */
+	if (begins_a_word(phrase) && at > low && isalpha((unsigned char)at[-1]))
+		return false;
+	if ((!strcmp(phrase, "hang") || !strcmp(phrase, "fail")) && !stands(low, at, 4))
+		return false;
+	if (!strcmp(phrase, "failure") && at[7] == '_')
+		return false;
+	/* a word of its own, as "**FAILED** x" and "`failed assert`"; no counter's name */
+	return strcmp(phrase, "failed") ||
+	       ((at == low || strchr("`*([\">", at[-1])) && !(at[6] && strchr("_-=:", at[6])));
 }
 
 bool rs_states_failure(const char *text)
@@ -370,7 +445,7 @@ bool rs_states_failure(const char *text)
 
 	/* what a library tries while it looks around is no failure */
 	if (level == RS_LEVEL_DEBUG || is_instruction(text) || rs_describes(text) ||
-	    rs_tick_of(text) == RS_TICK_PASS)
+	    is_heading(text) || rs_tick_of(text) == RS_TICK_PASS)
 		return false;
 	for (; text[n] && n < sizeof(low) - 1; n++)
 		low[n] = (char)tolower((unsigned char)text[n]);
@@ -399,34 +474,10 @@ bool rs_states_failure(const char *text)
 	/* "Invalid CPU range" is how a tool begins; a person does not */
 	if ((!strncmp(low, "invalid ", 8) || !strncmp(low, "error to ", 9)) && !is_sentence(low))
 		return true;
-	for (unsigned i = 0; phrases[i]; i++) {
-		const char *at = strstr(low, phrases[i]);
-		size_t m = strlen(phrases[i]);
-
-		if (!at || denied(low, at + (*phrases[i] == ' '), m))
-			continue;
-		if (!strcmp(phrases[i], "nan") &&
-		    ((at > low && isalnum((unsigned char)at[-1])) || isalnum((unsigned char)at[3])))
-			continue;
-		/* a setting's name is no statement: NCCL_IB_TIMEOUT, local_ack_timeout_err */
-		if (!strcmp(phrases[i], "timeout") &&
-		    ((at > low && (at[-1] == '_' || at[-1] == '-')) || at[7] == '_' ||
-		     at[7] == '=' || at[7] == '-'))
-			continue;
-		/* "changing", "src = -5" */
-		if (begins_a_word(phrases[i]) && at > low && isalpha((unsigned char)at[-1]))
-			continue;
-		if ((!strcmp(phrases[i], "hang") || !strcmp(phrases[i], "fail")) &&
-		    !stands(low, at, 4))
-			continue;
-		if (!strcmp(phrases[i], "failure") && at[7] == '_')
-			continue;
-		/* a word of its own, as "**FAILED** x" and "`failed assert`"; no counter's name */
-		if (!strcmp(phrases[i], "failed") &&
-		    ((at > low && !strchr("`*([\">", at[-1])) || strchr("_-=:", at[6])))
-			continue;
-		return true;
-	}
+	for (unsigned i = 0; phrases[i]; i++)
+		for (const char *at = low; (at = strstr(at, phrases[i])); at++)
+			if (is_meant(low, at, phrases[i]))
+				return true;
 	/* people complain; of a program's line such words say little */
 	return level == RS_LEVEL_NONE && is_sentence(low) && complains(low);
 }
