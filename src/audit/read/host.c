@@ -733,12 +733,38 @@ static int score_cpupower(const struct rs_input *in)
 	return rs_input_has(in, "available cpufreq governors") ? 85 : 0;
 }
 
+/* "3.80 GHz" in kHz; 0: no frequency */
+static long long to_khz(double value, const char *unit)
+{
+	static const struct {
+		const char *unit;
+		double khz;
+	} of[] = {{"Hz", 1e-3}, {"kHz", 1}, {"MHz", 1e3}, {"GHz", 1e6}};
+
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (!strcmp(unit, of[i].unit) && value > 0 && value < 1e9)
+			return (long long)(value * of[i].khz + 0.5);
+	return 0;
+}
+
 static int read_cpupower(struct rs_audit *a, const struct rs_input *in)
 {
 	struct rs_line l = {0};
 
 	while (rs_line_next(in, &l)) {
-		char value[64];
+		char value[64], unit[8];
+		double high;
+
+		if (sscanf(l.text, "hardware limits: %*f %*s - %lf %7[a-zA-Z]", &high, unit) == 2 &&
+		    to_khz(high, unit))
+			rs_input_add(a, in, l.number, NULL, "host", "cpu_max_khz", "%lld",
+				     to_khz(high, unit));
+		if (sscanf(l.text,
+			   "current policy: frequency should be within %*f %*s and %lf %7[a-zA-Z]",
+			   &high, unit) == 2 &&
+		    to_khz(high, unit))
+			rs_input_add(a, in, l.number, NULL, "host", "cpu_limit_khz", "%lld",
+				     to_khz(high, unit));
 
 		if (sscanf(l.text, "driver: %63s", value) == 1)
 			rs_input_add(a, in, l.number, NULL, "host", "cpufreq_driver", "%s", value);
@@ -750,7 +776,7 @@ static int read_cpupower(struct rs_audit *a, const struct rs_input *in)
 
 const struct rs_reader rs_reader_cpupower = {
 	.name = "cpupower",
-	.what = "cpupower frequency-info: driver and governor",
+	.what = "cpupower frequency-info: driver, governor and the limit of the clock",
 	.trust = RS_TRUST_TOOL,
 	.score = score_cpupower,
 	.read = read_cpupower,

@@ -146,6 +146,8 @@ static const struct place places[] = {
 	 NULL},
 	{"devices/system/cpu/cpu0/cpuidle/state*", "disable", "host", "cpuidle/$1/disable", NULL},
 	{"devices/system/cpu/cpu0/cpufreq", "scaling_governor", "host", "governor", NULL},
+	{"devices/system/cpu/cpu0/cpufreq", "cpuinfo_max_freq", "host", "cpu_max_khz", NULL},
+	{"devices/system/cpu/cpu0/cpufreq", "scaling_max_freq", "host", "cpu_limit_khz", NULL},
 	{"devices/system/cpu/cpu0/cpufreq", "scaling_driver", "host", "cpufreq_driver", NULL},
 	{"devices/system/node", "online", "host", "numa_online", NULL},
 	{"sys/kernel", "numa_balancing", "host", "numa_balancing", NULL},

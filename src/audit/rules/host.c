@@ -123,8 +123,36 @@ static void h02_unseen(struct rs_audit *a, const struct rs_rule *r, const char *
 				"whether CPUs ramp down");
 }
 
+/* A policy, a power profile or the cooling holds the clock below what the CPU can do. */
+static void h02_limit(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *limit = rs_facts_get(a->facts, host, "host", "cpu_limit_khz");
+	const struct rs_fact *most = rs_facts_get(a->facts, host, "host", "cpu_max_khz");
+	struct rs_finding *f;
+
+	/* a tenth is what turbo's steps differ by from tool to tool */
+	if (!limit || !most || !limit->numeric || !most->numeric || limit->number <= 0 ||
+	    10 * limit->number >= 9 * most->number)
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, 2 * limit->number < most->number ? RS_MAJOR : RS_MINOR,
+			   "the CPUs' clock is held to %.2f GHz, of %.2f that they can do",
+			   (double)limit->number / 1e6, (double)most->number / 1e6);
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, limit);
+	rs_finding_fact(f, most);
+	rs_finding_why(a, f,
+		       "posting, polling and a job's proxy threads take as much longer: small "
+		       "messages first");
+	rs_finding_fix(
+		a, f, host, false, NULL,
+		rs_audit_text(a, "cpupower frequency-set -u %lldkHz", (long long)limit->number),
+		"cpupower frequency-set -u %lldkHz", (long long)most->number);
+}
+
 static void h02(struct rs_audit *a, const struct rs_rule *r)
 {
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		h02_limit(a, r, rs_facts_host(a->facts, i));
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
 		const struct rs_fact *g = rs_facts_get(a->facts, host, "host", "governor");
@@ -210,7 +238,8 @@ const struct rs_rule rs_rules_host[] = {
 		.id = "H02",
 		.name = "governor",
 		.severity = RS_MINOR,
-		.criterion = "The cpufreq governor is performance.",
+		.criterion = "The cpufreq governor is performance, and its policy lets the CPUs' "
+			     "clock rise.",
 		.authority = "Linux kernel, admin-guide/pm/cpufreq",
 		.explain = "Other governors raise the clock only after load has come. "
 			   "intel_pstate's powersave is "

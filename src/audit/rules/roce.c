@@ -11,6 +11,19 @@
 
 /* ---- R02 ---- */
 
+/* Does a list of devices name this one whole? "mlx5" means all that there are. */
+static bool names(const char *list, const char *nic)
+{
+	size_t n = strlen(nic);
+
+	if (*list == '^')
+		return false;
+	for (const char *p = list; (p = strstr(p, nic)); p += n)
+		if ((p == list || strchr(",=", p[-1])) && (!p[n] || strchr(",:", p[n])))
+			return true;
+	return false;
+}
+
 static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *nic,
 		    const struct rs_fact *index)
 {
@@ -29,8 +42,22 @@ static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL, "GID %lld is routable RoCE v2",
 				   (long long)index->number);
 	} else if (best < 0) {
-		/* a port without an address of its own: not part of the job, or not configured */
-		return;
+		/* a port without an address of its own: not part of the job, unless its list names
+		 * it */
+		const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA");
+
+		if (!hca || !names(hca->value, nic + 4))
+			return;
+		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+				   "GID index %lld %s, and NCCL_IB_HCA has the job use %s, which "
+				   "has no routable GID",
+				   (long long)index->number, what, nic + 4);
+		rs_finding_fact(f, hca);
+		rs_finding_why(a, f,
+			       "its interface has no address: ibv_modify_qp fails (errno 61 or "
+			       "110) on the ranks beside it");
+		rs_finding_need(a, f, "ip addr show dev its interface",
+				"which address is missing; or take it out of NCCL_IB_HCA");
 	} else {
 		uint32_t version = rs_nccl_version(a, host, NULL);
 
