@@ -300,6 +300,7 @@ static const struct {
 	 "it is a wake from idle for each message that no program polls for; that has no "
 	 "model"},
 	{"H02", NULL, "a CPU's clock has no model"},
+	{"H10", NULL, "threads and their buffers have no model"},
 	{"H03", NULL, "page migration has no model"},
 	{"N07", NULL, "how NCCL splits data over queue pairs has no model"},
 	{"R02", NULL, "a connection that is not made has no rate"},

@@ -887,6 +887,91 @@ static void r01(struct rs_audit *a, const struct rs_rule *r)
 		       dev);
 }
 
+/* ---- H10 ---- */
+
+/* Are all CPUs that a program may use of this node? -1: the node's CPUs are not known. */
+static int on_node(const struct rs_audit *a, const char *host, const char *cpus, int64_t node)
+{
+	const char *of = rs_facts_value(
+		a->facts, host, "host",
+		rs_audit_text((struct rs_audit *)a, "numa_cpus/%lld", (long long)node));
+	uint8_t mine[CPUS / 8], local[CPUS / 8];
+	char list[CPUS];
+
+	if (!of)
+		return -1;
+	snprintf(list, sizeof(list), "%s", of);
+	for (char *p = list; *p; p++)
+		*p = *p == ' ' ? ',' : *p;
+	return cpu_list(list, local) && cpu_list(cpus, mine) ? within(mine, local) : -1;
+}
+
+/* One finding a command that binds a program away from the device that it is given. */
+static void h10_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *nic)
+{
+	const struct rs_fact *at_node = rs_facts_get(a->facts, host, nic, "numa_node"), *f;
+	char pci[160];
+	uint32_t at = 0;
+
+	if (!at_node && rs_look_pci_of(a, host, nic, pci, sizeof(pci)))
+		at_node = rs_facts_get(a->facts, host, pci, "numa_node");
+	if (at_node && (!at_node->numeric || at_node->number < 0))
+		return; /* P08's */
+	while ((f = rs_facts_next(a->facts, &at, host, nic, "user_"))) {
+		bool by_node = !strncmp(f->name, "user_node/", 10);
+		struct rs_finding *x;
+		int right;
+
+		if (strcmp(f->subject, nic))
+			continue;
+		if (!at_node)
+			right = -1;
+		else if (by_node)
+			right = !f->numeric ? -1 : f->number == at_node->number;
+		else
+			right = on_node(a, host, f->value, at_node->number);
+		if (right < 0) {
+			x = rs_finding_new(a, r, RS_UNKNOWN, RS_MINOR,
+					   "whether the program of %s is bound to its NUMA node is "
+					   "not known",
+					   nic + 4);
+			rs_finding_subject(a, x, host, nic + 4);
+			rs_finding_fact(x, f);
+			rs_finding_need(a, x,
+					"numactl -H; /sys/class/infiniband/*/device/numa_node",
+					"which node the device and the CPUs are of");
+			continue;
+		}
+		x = rs_finding_new(a, r, right ? RS_PASS : RS_FAIL, RS_MAJOR,
+				   right ? "the program of %s runs on its NUMA node, %lld"
+					 : "the program of %s is bound away from its NUMA node, "
+					   "%lld",
+				   nic + 4, (long long)at_node->number);
+		rs_finding_subject(a, x, host, nic + 4);
+		rs_finding_fact(x, f);
+		rs_finding_fact(x, at_node);
+		if (right)
+			continue;
+		rs_finding_why(a, x,
+			       "its buffers, posts and polls cross the link between sockets, "
+			       "which other ranks share");
+		rs_finding_fix(a, x, host, true, "the program's restart", NULL,
+			       "numactl --cpunodebind=%lld --membind=%lld COMMAND",
+			       (long long)at_node->number, (long long)at_node->number);
+	}
+}
+
+static void h10(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *nic;
+		uint32_t at = 0;
+
+		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/")))
+			h10_nic(a, r, host, nic);
+	}
+}
+
 const struct rs_rule rs_rules_nic[] = {
 	{
 		.id = "H04",
@@ -897,6 +982,17 @@ const struct rs_rule rs_rules_nic[] = {
 		.explain = "Software that polls takes few interrupts: this matters for sockets and "
 			   "storage, next to nothing for NCCL.",
 		.run = h04,
+	},
+	{
+		.id = "H10",
+		.name = "process-binding",
+		.severity = RS_MAJOR,
+		.criterion = "A command binds its program to the NUMA node of the device that it "
+			     "gives it.",
+		.authority = "numactl(8), taskset(1); Linux Documentation/ABI, numa_node",
+		.explain = "Only commands that name the device and the binding are judged "
+			   "(numactl, taskset). A launcher's own binding is not read.",
+		.run = h10,
 	},
 	{
 		.id = "H05",
