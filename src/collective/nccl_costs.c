@@ -26,6 +26,9 @@ enum arch { VOLTA, AMPERE, HOPPER, BLACKWELL };
 #define HOST_LL_RATE INT64_C(2800000000)
 /* TCPX reaches 150 Gb/s of a NIC of 200 (Google's pages on A3 High). */
 enum { TCPX_SHARE = 75 };
+/* PAT's bandwidth, of a ring's (graph/tuning.cc): messages of log2(n) peers meet at a NIC. Of two
+ * hosts each has one peer. */
+enum { PAT_SHARE = 75 };
 
 static enum arch arch_of(const struct rs_nccl_plan *p)
 {
@@ -524,6 +527,10 @@ void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r)
 	if (c->conf.nccl.net == RS_NCCL_NET_TCPX) {
 		c->net.num *= 100;
 		c->net.den *= TCPX_SHARE;
+	}
+	if (r->choice.algo == RS_NCCL_ALGO_PAT && r->p->n_nodes > 2) {
+		c->net.num *= 100;
+		c->net.den *= PAT_SHARE;
 	}
 	c->inside.num = inside[0] * (r->p->rccl ? on_xgmi(r->p)
 				     : nvl      ? nvlink[arch_of(r->p)]
