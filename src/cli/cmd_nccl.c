@@ -305,6 +305,8 @@ static int tune(const struct options *o, const struct rs_nccl_plan *p,
 	struct rs_nccl_tune_conf conf = {.algo = env->algo,
 					 .proto = env->proto,
 					 .buffer = env->buffer,
+					 .nvls_chunk = env->nvls_chunk,
+					 .nvls_tree_chunk = env->nvls_tree_chunk,
 					 .thresholds = env->thresholds};
 	struct rs_outfile f;
 	int err = read_tuner(o, a, &conf, e);

@@ -104,6 +104,8 @@ static int read_env(const struct rs_collective_conf *conf, struct nccl_run *r,
 	r->tune.algo = env->algo;
 	r->tune.proto = env->proto;
 	r->tune.buffer = env->buffer;
+	r->tune.nvls_chunk = env->nvls_chunk;
+	r->tune.nvls_tree_chunk = env->nvls_tree_chunk;
 	r->tune.thresholds = env->thresholds;
 	return 0;
 }
@@ -141,6 +143,25 @@ static void tell_net(const struct rs_collective_conf *conf, struct nccl_run *r)
 	r->tune.aws = aws_tunes(conf, r);
 }
 
+/* What AWS's plugin sets besides, where the user has not (platform-aws): on a p5 chunks of NVLS
+ * from its 1.8 and 1.9 on (2024-02, 2024-04), everywhere buffers and chunks of point-to-point from
+ * 1.16 on (2025-06). Releases of NCCL stand for those of the plugin of their time. */
+static void set_as_aws(const struct rs_collective_conf *conf, struct rs_nccl_env *env)
+{
+	bool write = conf->nccl.net == RS_NCCL_NET_EFA;
+
+	if (!write && conf->nccl.net != RS_NCCL_NET_EFA_READ)
+		return;
+	if (write && env->release >= RS_NCCL_RELEASE(2, 20, 0))
+		env->nvls_tree_chunk = 512 << 10;
+	if (write && env->release >= RS_NCCL_RELEASE(2, 21, 0))
+		env->nvls_chunk = 512 << 10;
+	if (env->release >= RS_NCCL_RELEASE(2, 27, 0)) {
+		env->buffer = 8 << 20;
+		env->chunk_net = 512 << 10;
+	}
+}
+
 int run_plan(struct planner *p, struct nccl_run *r)
 {
 	const struct rs_collective_conf *conf = &p->c->conf;
@@ -154,6 +175,7 @@ int run_plan(struct planner *p, struct nccl_run *r)
 	if (!release)
 		return -EINVAL;
 	rs_nccl_env_init(env, release);
+	set_as_aws(conf, env);
 	r->split = release < RS_NCCL_RELEASE(2, 20, 0);
 	r->ll_threshold = 16384;
 	r->gdrcopy = 1;

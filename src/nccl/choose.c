@@ -213,21 +213,39 @@ static uint64_t halve(uint64_t chunk, uint64_t bytes, double less_than, uint64_t
 	return chunk;
 }
 
+/* To 2.20 from a step of the buffer on, then from that of NVLS. */
+static uint64_t nvls_tree_chunk(const struct rs_nccl_plan *p, const struct rs_nccl_table *t,
+				uint64_t chunk, uint64_t step, uint64_t bytes, uint64_t at_once)
+{
+	static const struct {
+		uint64_t times, chunk;
+	} cut[] = {{32, 256 << 10}, {16, 128 << 10}, {4, 64 << 10}, {1, 32 << 10}};
+	uint64_t most = since(p, 20) ? t->conf.nvls_tree_chunk : 0;
+
+	if (!since(p, 21))
+		chunk = step;
+	if (!most && since(p, 19) && p->n_nodes >= 4)
+		most = 64 << 10;
+	if (most && most < chunk)
+		chunk = most;
+	for (unsigned i = 0; i < sizeof(cut) / sizeof(*cut); i++)
+		if (bytes < cut[i].times * at_once * chunk && chunk > cut[i].chunk)
+			chunk = cut[i].chunk;
+	return chunk;
+}
+
 static uint64_t nvls_chunk(const struct rs_nccl_plan *p, const struct rs_nccl_table *t,
-			   enum rs_nccl_algo a, uint64_t bytes, uint64_t channels)
+			   enum rs_nccl_algo a, uint64_t step, uint64_t bytes, uint64_t channels)
 {
 	uint64_t chunk = NVLS_CHUNK, at_once = channels * (uint64_t)p->graph[NVLS].n_channels;
 	float bw = t->bandwidth[RS_NCCL_ALL_REDUCE][NVLS][RS_NCCL_SIMPLE];
 
-	if (a == NVLS_TREE) {
-		if (p->n_nodes >= 4)
-			chunk = 64 << 10;
-		if (bytes < 4 * at_once * chunk && chunk > 64 << 10)
-			chunk = 64 << 10;
-		if (bytes < at_once * chunk && chunk > 32 << 10)
-			chunk = 32 << 10;
-		return chunk;
-	}
+	if (since(p, 21) && t->conf.nvls_chunk)
+		chunk = t->conf.nvls_chunk;
+	if (a == NVLS_TREE)
+		return nvls_tree_chunk(p, t, chunk, step, bytes, at_once);
+	if (chunk > step)
+		chunk = step;
 	if (p->n_nodes > 1 && bw < 150)
 		chunk = 32 << 10;
 	if (bytes < 64 * at_once * chunk && chunk > 64 << 10)
@@ -256,7 +274,7 @@ static uint64_t chunk_of(const struct rs_nccl_plan *p, const struct rs_nccl_tabl
 		grain = 1920;
 	}
 	if (c->algo == NVLS || c->algo == NVLS_TREE) {
-		chunk = nvls_chunk(p, t, c->algo, bytes, channels);
+		chunk = nvls_chunk(p, t, c->algo, c->step, bytes, channels);
 	} else if (c->algo == DIRECT) {
 		uint64_t share = bytes / channels / p->max_local_ranks;
 

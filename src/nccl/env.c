@@ -50,6 +50,8 @@ static const struct {
 	{"NCCL_P2P_NET_CHUNKSIZE", BYTES32, FIELD(chunk_net), 1, 1 << 30},
 	{"NCCL_P2P_NVL_CHUNKSIZE", BYTES32, FIELD(chunk_nvl), 1, 1 << 30},
 	{"NCCL_P2P_PCI_CHUNKSIZE", BYTES32, FIELD(chunk_pci), 1, 1 << 30},
+	{"NCCL_NVLS_CHUNKSIZE", BYTES32, FIELD(nvls_chunk), 1, 1 << 30},
+	{"NCCL_NVLSTREE_MAX_CHUNKSIZE", BYTES32, FIELD(nvls_tree_chunk), 1, 1 << 30},
 	{"NCCL_IB_HCA", TEXT, FIELD(hca), 0, 0},
 	{"NCCL_ALGO", TEXT, FIELD(algo), 0, 0},
 	{"NCCL_PROTO", TEXT, FIELD(proto), 0, 0},

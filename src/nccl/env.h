@@ -32,8 +32,9 @@ struct rs_nccl_env {
 	bool cumem;                /* NCCL_CUMEM_ENABLE */
 	bool mnnvl_scatter;        /* NCCL_MNNVL_SCATTER_NETS_ENABLE */
 	uint64_t buffer;           /* NCCL_BUFFSIZE: 4 MiB */
-	uint32_t chunk_net, chunk_nvl, chunk_pci;             /* NCCL_P2P_..._CHUNKSIZE */
-	char hca[RS_NCCL_TEXT_MAX];                           /* NCCL_IB_HCA; empty: all */
+	uint32_t chunk_net, chunk_nvl, chunk_pci; /* NCCL_P2P_..._CHUNKSIZE */
+	uint32_t nvls_chunk, nvls_tree_chunk; /* NCCL_NVLS_CHUNKSIZE, _NVLSTREE_MAX_CHUNKSIZE; 0 */
+	char hca[RS_NCCL_TEXT_MAX];           /* NCCL_IB_HCA; empty: all */
 	char algo[RS_NCCL_TEXT_MAX], proto[RS_NCCL_TEXT_MAX]; /* NCCL_ALGO, NCCL_PROTO; empty */
 	char thresholds[RS_NCCL_TEXT_MAX]; /* NCCL_THREAD_THRESHOLDS; empty: not set */
 };

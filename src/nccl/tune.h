@@ -47,6 +47,8 @@ struct rs_nccl_tune_conf {
 	int pat;                  /* NCCL_PAT_ENABLE + 1; 0: by the release */
 	bool collnet;             /* a network with reduction in it, and NCCL_COLLNET_ENABLE */
 	uint64_t buffer;          /* NCCL_BUFFSIZE; 0: 4 MiB */
+	uint64_t nvls_chunk;      /* NCCL_NVLS_CHUNKSIZE, from 2.21; 0: 128 KiB */
+	uint64_t nvls_tree_chunk; /* NCCL_NVLSTREE_MAX_CHUNKSIZE, from 2.20; 0: by nodes */
 	const char *thresholds;   /* NCCL_THREAD_THRESHOLDS; NULL or "": not set */
 	const struct rs_nccl_tuner_row *rows;
 	size_t n_rows;

@@ -824,6 +824,62 @@ static void test_nccl_networks_differ(void **state)
 	rs_fabric_free(f);
 }
 
+/* The largest message that a rank sends to another host in its first 64 steps of each lane. */
+static uint64_t most_sent(const struct rs_coll *c)
+{
+	uint64_t most = 0;
+	struct rs_step s;
+
+	for (uint32_t r = 0; r < c->n_ranks; r++)
+		for (uint32_t lane = 0; lane < c->n_lanes; lane++)
+			for (uint64_t i = 0; i < 64 && i < c->n_steps(c, r, lane); i++) {
+				c->step(c, r, lane, i, &s);
+				for (unsigned k = 0; k < s.n_send; k++)
+					if (!c->conns[s.send[k].conn].nvlink &&
+					    s.send[k].bytes > most)
+						most = s.send[k].bytes;
+			}
+	return most;
+}
+
+/* AWS's plugin sets chunks of NVLS on a p5, and from about NCCL 2.27 on buffers and chunks of
+ * point-to-point; a user's own hold. */
+static void test_nccl_chunks_as_aws_sets_them(void **state)
+{
+	static const struct {
+		const char *version;
+		enum rs_nccl_net net;
+		enum rs_coll_op op;
+		const char *name;
+		uint32_t want_kib;
+	} cases[] = {
+		{"2.22.3", RS_NCCL_NET_IB, RS_COLL_ALL_REDUCE, NULL, 128},
+		{"2.22.3", RS_NCCL_NET_EFA, RS_COLL_ALL_REDUCE, NULL, 512},
+		{"2.22.3", RS_NCCL_NET_EFA, RS_COLL_ALL_REDUCE, "NCCL_NVLS_CHUNKSIZE", 128},
+		{"2.22.3", RS_NCCL_NET_EFA, RS_COLL_ALL_TO_ALL, NULL, 128},
+		{"2.27.7", RS_NCCL_NET_IB, RS_COLL_ALL_TO_ALL, NULL, 128},
+		{"2.27.7", RS_NCCL_NET_EFA, RS_COLL_ALL_TO_ALL, NULL, 512},
+		{"2.27.7", RS_NCCL_NET_EFA, RS_COLL_ALL_TO_ALL, "NCCL_P2P_NET_CHUNKSIZE", 128},
+		{"2.27.7", RS_NCCL_NET_EFA_READ, RS_COLL_ALL_TO_ALL, NULL, 512},
+	};
+	struct rs_fabric *f = nccl_fabric("scoreboard/hosts/hgx-h100-amd.xml", 2);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *env[] = {"NCCL_ALGO", "nvlstree", cases[i].name, "131072"};
+		struct rs_collective_conf conf = {.op = cases[i].op,
+						  .bytes = UINT64_C(4) << 30,
+						  .nccl = {.version = cases[i].version,
+							   .net = cases[i].net,
+							   .env = env,
+							   .n_env = cases[i].name ? 2 : 1}};
+		uint64_t most = most_sent(nccl_plan(f, conf));
+
+		if (most != (uint64_t)cases[i].want_kib << 10)
+			fail_msg("case %zu: %llu B", i, (unsigned long long)most);
+	}
+	rs_fabric_free(f);
+}
+
 /* Google's plugins: a message takes 20 us more by TCPXO, 145 by TCPX, of whose NICs data has three
  * quarters. Its tuner's rules of A3 Mega give an all-reduce on two hosts to trees, of any size. */
 static void test_nccl_over_tcp_of_google(void **state)
@@ -1509,6 +1565,7 @@ int main(void)
 		TEST(test_nccl_chooses_as_for_another_size),
 		TEST(test_nccl_one_thread_starts_many),
 		TEST(test_nccl_networks_differ),
+		TEST(test_nccl_chunks_as_aws_sets_them),
 		TEST(test_nccl_slingshot_copies_by_software),
 		TEST(test_nccl_stages_without_gpudirect),
 		TEST(test_nccl_slices_have_a_least_size),

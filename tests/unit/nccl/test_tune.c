@@ -223,6 +223,46 @@ static void test_two_nodes_of_eight(void **state)
 	assert_int_equal(c.chunk, 128 << 10);
 }
 
+/* To 2.20 from a step of the buffer (512 KiB) on, from 2.21 on from NVLS's 128 KiB or what
+ * NCCL_NVLS_CHUNKSIZE says; from 2.19 on at most 64 KiB of four nodes, if
+ * NCCL_NVLSTREE_MAX_CHUNKSIZE (2.20) says nothing else. Less bytes, smaller chunks. */
+static void test_chunks_of_nvls_tree(void **state)
+{
+	static const struct {
+		uint32_t release, nodes, nvls_kib, tree_kib, mib, want_kib;
+	} cases[] = {
+		{21805, 2, 0, 0, 4096, 512},   {21805, 2, 0, 0, 1024, 256},
+		{21805, 2, 0, 0, 256, 128},    {21805, 2, 0, 0, 16, 64},
+		{21805, 2, 0, 0, 4, 32},       {21805, 4, 0, 0, 4096, 512},
+		{21904, 4, 0, 0, 4096, 64},    {22005, 2, 512, 0, 4096, 512},
+		{22005, 2, 0, 128, 4096, 128}, {22005, 4, 0, 0, 4096, 64},
+		{22005, 4, 0, 512, 4096, 512}, {22203, 2, 0, 0, 4096, 128},
+		{22203, 2, 512, 0, 4096, 512}, {22203, 2, 512, 0, 1024, 256},
+		{22203, 4, 512, 0, 4096, 64},  {22203, 4, 512, 512, 4096, 512},
+		{22203, 2, 512, 512, 64, 128},
+	};
+	struct rs_nccl_tune_conf conf = {.algo = "nvlstree"};
+	struct rs_nccl_plan p;
+	struct rs_nccl_table t;
+	struct rs_nccl_choice c;
+	struct rs_error e = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		p = h100(cases[i].nodes, cases[i].release);
+		conf.nvls_chunk = cases[i].nvls_kib << 10;
+		conf.nvls_tree_chunk = cases[i].tree_kib << 10;
+		assert_int_equal(rs_nccl_tune(&p, &conf, &t, &e), 0);
+		assert_int_equal(rs_nccl_choose(&p, &t, RS_NCCL_ALL_REDUCE,
+						(uint64_t)cases[i].mib << 20, 4, &c, &e),
+				 0);
+		assert_int_equal(c.algo, RS_NCCL_ALGO_NVLS_TREE);
+		if (c.chunk != cases[i].want_kib << 10)
+			fail_msg("case %zu: %llu KiB, not %u", i, (unsigned long long)c.chunk >> 10,
+				 cases[i].want_kib);
+	}
+}
+
 /* n09: NVLSTree to about 0.6 GB, the ring above. */
 static void test_eight_nodes_go_over_to_the_ring(void **state)
 {
@@ -585,6 +625,7 @@ int main(void)
 		cmocka_unit_test(test_table_is_nccls_to_the_printed_digit),
 		cmocka_unit_test(test_choice_is_nccls_in_every_row),
 		cmocka_unit_test(test_two_nodes_of_eight),
+		cmocka_unit_test(test_chunks_of_nvls_tree),
 		cmocka_unit_test(test_eight_nodes_go_over_to_the_ring),
 		cmocka_unit_test(test_tuner_of_a_p5),
 		cmocka_unit_test(test_tuner_of_a3_mega),
