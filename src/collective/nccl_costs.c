@@ -352,7 +352,10 @@ struct net {
 };
 
 static const struct net nets[] = {
-	[RS_NCCL_NET_EFA] = {.message = 16 * RS_US,
+	/* a message goes over four rails, each with a queue of completions, and its receiver tells
+	 * the sender first where it goes */
+	[RS_NCCL_NET_EFA] = {.message = 13 * RS_US,
+			     .post = 3800 * RS_NS,
 			     .eager = 8192,
 			     .longer = 12 * RS_US,
 			     .rails = 4,
@@ -373,6 +376,7 @@ static const struct net nets[] = {
 static struct net net_of(const struct rs_nccl_conf *conf, const struct nccl_run *r)
 {
 	struct net n = nets[conf->net];
+	int messages = r->p2p ? 2 : 1; /* a proxy thread of point-to-point sends and receives */
 
 	if (conf->net != RS_NCCL_NET_CXI)
 		return n;
@@ -384,7 +388,7 @@ static struct net net_of(const struct rs_nccl_conf *conf, const struct nccl_run 
 	n.message = 0;
 	n.rate = INT64_C(1500000000);
 	n.copied = r->gdrcopy ? 4096 : 0;
-	n.post = r->gdrcopy ? 0 : 5 * RS_US;
+	n.post = r->gdrcopy ? 0 : 5 * RS_US * messages;
 	return n;
 }
 
@@ -438,7 +442,6 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 {
 	const struct rs_nccl_conf *conf = &c->conf.nccl;
 	const struct net own = net_of(conf, r), *n = &own;
-	int messages = r->p2p ? 2 : 1; /* a proxy thread of point-to-point sends and receives */
 	int64_t scale = conf->scale ? conf->scale : 1;
 
 	r->launch = launch_time(r);
@@ -449,7 +452,7 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 	if (c->lines && r->turn_least)
 		c->hop += r->turn_time * scale;
 	c->proxy = rs_time_max(proxy_time(r) + n->message, 0) + (r->p2p ? 11 * RS_US : 0);
-	c->post = RS_US + n->post * messages;
+	c->post = RS_US + n->post;
 	if (r->p2p)
 		c->post += 1800 * RS_NS / (conf->net == RS_NCCL_NET_IB ? together(c, r) : 1);
 	c->eager = n->eager;
