@@ -431,7 +431,7 @@ static void line(struct rs_grid *g)
 		rs_grid_context(g);
 		return;
 	}
-	if (rs_grid_tree(g) || ruling(g) || rs_grid_alarm_row(g))
+	if (rs_grid_numbered(g) || rs_grid_tree(g) || ruling(g) || rs_grid_alarm_row(g))
 		return;
 	rs_grid_part(g);
 	rs_grid_words(g);
@@ -447,6 +447,20 @@ static void line(struct rs_grid *g)
 
 /* ---- Texts ---- */
 
+/* SONiC's programs for its own parts, and its databases. */
+bool rs_grid_tool(const char *command)
+{
+	static const char *const tools[] = {"pddf_",     "psuutil",   "sfputil",
+					    "pcieutil ", "fwutil s",  "ssdutil",
+					    "crm show",  "mclagdctl", "redis-cli"};
+
+	command += strncmp(command, "sudo ", 5) ? 0 : 5;
+	for (unsigned i = 0; i < sizeof(tools) / sizeof(*tools); i++)
+		if (!strncmp(command, tools[i], strlen(tools[i])))
+			return true;
+	return false;
+}
+
 static bool is_show(const char *command)
 {
 	static const char *const verbs[] = {
@@ -457,7 +471,7 @@ static bool is_show(const char *command)
 	for (unsigned i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
 		if (!strncmp(command, verbs[i], strlen(verbs[i])))
 			return true;
-	return false;
+	return rs_grid_tool(command);
 }
 
 static void begin(struct rs_grid *g, const char *known)
@@ -479,7 +493,11 @@ static void begin(struct rs_grid *g, const char *known)
 	n = g->shown ? rs_line_words(copy, w, 24) : 0;
 	for (unsigned i = 1; i < n && !*g->entry; i++) {
 		char both[RS_GRID_NAME * 2];
+		const char *in = strpbrk(w[i], ":|");
 
+		/* "PORT_TABLE:Ethernet8": of a database */
+		if (in && strstr(command, "redis"))
+			w[i] += in + 1 - w[i];
 		snprintf(both, sizeof(both), "%.60s %.60s", w[i], i + 1 < n ? w[i + 1] : "");
 		rs_grid_port_at(both, true, g->entry, sizeof(g->entry));
 	}

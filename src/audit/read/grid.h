@@ -14,6 +14,9 @@
 /* Takes what the vocabulary knows of a segment; how many facts. a->err. */
 uint32_t rs_grid_read(struct rs_audit *a, const struct rs_input *in);
 
+/* Is the command a program of SONiC's for the switch's own parts, or for its databases? */
+bool rs_grid_tool(const char *command);
+
 /* Is this a port of a switch by its name: "Ethernet0", "Et1/1", "et-0/0/1:2", "400GE1/0/1", "swp1",
  * "HundredGigE0/0/0/1"? bare: "1/1/1" is one, too. */
 bool rs_grid_port(const char *word, bool bare);

@@ -1,6 +1,7 @@
 /* Pairs, counts, trees, members of bundles and parts of switches, line by line. */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include "audit/read/grid_state.h"
@@ -177,6 +178,40 @@ bool rs_grid_spaced(struct rs_grid *g)
 	return true;
 }
 
+/* '1) "fan1"', and '2) "OK"' below it: fields of a hash of Redis and their values. */
+bool rs_grid_numbered(struct rs_grid *g)
+{
+	char value[RS_TERM_NAME];
+	const char *p = g->line.text;
+	unsigned long number;
+	char *end;
+	size_t n;
+
+	if (!isdigit((unsigned char)*p))
+		return false;
+	number = strtoul(p, &end, 10);
+	if (strncmp(end, ") \"", 3) || !number || number > 100000)
+		return false;
+	p = end + 3;
+	n = strlen(p);
+	n -= n && p[n - 1] == '"';
+	if (number % 2) {
+		g->field_number = (unsigned)number;
+		snprintf(g->field, sizeof(g->field), "%.*s", (int)n, p);
+		return true;
+	}
+	if (number != g->field_number + 1)
+		return true;
+	snprintf(value, sizeof(value), "%.*s", (int)n, p);
+	snprintf(g->line.text, RS_GRID_TEXT / 2, "%s: %s", g->field, value);
+	if (!strcmp(g->field, "admin_status") && !strcmp(value, "down")) {
+		rs_grid_tell(g, "port-disabled");
+		g->shut = true;
+	}
+	rs_grid_judge(g, g->field, value);
+	return true;
+}
+
 /* "Rx Optical Power (avg dBm) -24.81  5.00  4.00": a name that ends in its unit, and its value. */
 bool rs_grid_measured(struct rs_grid *g)
 {
@@ -302,8 +337,8 @@ static const char *part_state(const char *text)
 	for (unsigned i = 0; i < sizeof(gone) / sizeof(*gone); i++)
 		if (!strcmp(plain, gone[i]))
 			return "hardware-gone";
-	/* Junos: "Check" is what its alarms call a fault */
-	if (!strcmp(plain, " warning ") || !strcmp(plain, " check "))
+	/* Junos: "Check" is what its alarms call a fault; a light may stand one blank behind */
+	if (!strncmp(plain, " warning ", 9) || !strcmp(plain, " check "))
 		return "switch-hardware";
 	for (const char *p = RS_TERM_BROKEN; *p; p += strcspn(p, "|"), p += *p == '|') {
 		snprintf(part, sizeof(part), " %.*s ", (int)strcspn(p, "|"), p);

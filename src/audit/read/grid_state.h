@@ -13,7 +13,7 @@ enum {
 	RS_GRID_TEXT = 1024, /* bytes of a line that are looked at */
 	RS_GRID_KEPT = 400,  /* bytes of a line that are kept */
 	RS_GRID_COLUMNS = 40,
-	RS_GRID_HEADS = 4, /* lines of a table's head */
+	RS_GRID_HEADS = 6, /* lines of a table's head */
 	RS_GRID_DEPTH = 16,
 	RS_GRID_NAME = 80,
 	RS_GRID_WAITS = 64, /* faults of a log whose end may come */
@@ -96,6 +96,8 @@ struct rs_grid {
 
 	struct rs_grid_legend legend[RS_GRID_LEGENDS];
 	unsigned legends;
+	char field[RS_GRID_NAME]; /* of a database's listing: its value is in the next line */
+	unsigned field_number;
 	char lone[RS_GRID_NAME]; /* an address alone on its line: its row's cells are in the next */
 
 	/* light that is low by our limit: its own limit may follow */
@@ -193,6 +195,7 @@ void rs_grid_part(struct rs_grid *g);            /* a part of the switch, in a t
 void rs_grid_words(struct rs_grid *g);           /* what some commands say in words */
 /* The same of a text: the key of a message; NULL: it says nothing. */
 const char *rs_grid_said(const char *command, const char *plain);
+bool rs_grid_numbered(struct rs_grid *g); /* '1) "fan1"', and its value below */
 bool rs_grid_spaced(struct rs_grid *g);   /* "Hi Priority Drop Pkts          812" */
 bool rs_grid_measured(struct rs_grid *g); /* "Rx Optical Power (avg dBm) -24.81  5.00" */
 bool rs_grid_dotted(struct rs_grid *g);   /* "Total Dropped Packets........ 0" */

@@ -267,11 +267,14 @@ static bool is_sign(char c)
 	return c == '$' || c == '#' || c == '%' || c == '>';
 }
 
-/* The sign that ends a prompt, with a blank or nothing behind it; NULL: none within a path. */
+/* The sign that ends a prompt, with a blank, a switch's command or nothing behind it; NULL: none
+ * within a path. */
 static const char *sign(const char *p)
 {
 	for (unsigned i = 0; i < 160 && p[i]; i++)
-		if (is_sign(p[i]) && (p[i + 1] == ' ' || !p[i + 1]))
+		if (is_sign(p[i]) &&
+		    (p[i + 1] == ' ' || !p[i + 1] || !strncmp(p + i + 1, "show ", 5) ||
+		     !strncmp(p + i + 1, "display ", 8)))
 			return p + i;
 	return NULL;
 }

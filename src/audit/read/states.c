@@ -9,6 +9,7 @@
 #include "audit/facts/word_list.h"
 #include "audit/read/place.h"
 #include "audit/read/readers.h"
+#include "audit/read/grid.h"
 #include "audit/read/states.h"
 
 enum {
@@ -960,8 +961,9 @@ static void context(const char *command, char *out, size_t size)
 
 static bool of_switch(const char *command)
 {
-	return command && (!strncmp(command, "show ", 5) || !strncmp(command, "display ", 8) ||
-			   !strncmp(command, "nv show", 7) || !strncmp(command, "info ", 5));
+	return command && (rs_grid_tool(command) || !strncmp(command, "show ", 5) ||
+			   !strncmp(command, "display ", 8) || !strncmp(command, "nv show", 7) ||
+			   !strncmp(command, "info ", 5));
 }
 
 /* The rate or width of an RDMA device's port. */

@@ -9,13 +9,13 @@
 #include <string.h>
 #include "audit/read/terms.h"
 
-enum test { IS, BEGINS, HAS, OVER, UNDER, LOST, EXCEPT };
+enum test { IS, BEGINS, HAS, OVER, UNDER, LOST, EXCEPT, SAYS };
 
 struct term {
 	const char *name, *but; /* alternatives in the name; none of these */
 	const char *where;      /* alternatives in the context or the name; NULL: anywhere */
 	enum test test;
-	const char *values; /* of IS, BEGINS, HAS, EXCEPT: alternatives, '|' between */
+	const char *values; /* of IS, BEGINS, HAS, EXCEPT, SAYS: alternatives, '|' between */
 	double limit;       /* of OVER, UNDER */
 	const char *key;    /* of the message; of LOST: of a fault; NULL: says nothing */
 	const char *few;    /* of LOST: of some; NULL: none */
@@ -77,6 +77,8 @@ static const struct term terms[] = {
 	/* ---- Modules ---- */
 	{"loss of signal| los | rx los |rx loss|loss of lock| lol ", "thresh|count|mask|support",
 	 NULL, IS, "true|yes|on|1|set|active|alarm", 0, "optics-alarm", NULL},
+	/* a flag, and how often it was set */
+	{"alarm&flag", "warn", "transceiv|laser|module", IS, "true", 0, "optics-alarm", NULL},
 	{" alarm| fault",
 	 "thresh|count|mask|support|time|class|number|no of|reason|statistics|link",
 	 "transceiv|optic|module|power|bias|temperature|voltage|sfp|qsfp|lane|firmware", IS,
@@ -217,6 +219,8 @@ static const struct term terms[] = {
 	 NULL},
 
 	/* ---- Hardware ---- */
+	/* SONiC's health monitor names what is not well, and says why */
+	{" ", " led ", "system health info", EXCEPT, "ok|n a||green|true", 0, "switch-alarm", NULL},
 	{"cooling status|temperature status|environment status|system status", NULL,
 	 "cooling|temperature|environment|power", EXCEPT,
 	 "ok|normal|good|n a||nominal|temperatureok|coolingok|temperature ok|cooling ok|up", 0,
@@ -259,6 +263,9 @@ static const struct term terms[] = {
 	{"alert count", "thresh", "temperature|sensor", OVER, NULL, 0, "hardware-over", NULL},
 	{"hw status|hardware status", "transceiv", RS_TERM_HARDWARE, EXCEPT,
 	 "ok|n a||not inserted|good|normal|unknown", 0, "switch-hardware", NULL},
+	/* interrupts of a fabric card's chip are faults of it */
+	{"fabric interrupt", "thresh|rate|time|mask|enabl", NULL, OVER, NULL, 0, "switch-card",
+	 NULL},
 	{" fatal err| fatal count", "non fatal|nonfatal|thresh", "pci|fatal err", OVER, NULL, 0,
 	 "pci-fatal-seen", NULL},
 	{"used percent|percent used|used in percent", "high|max|thresh|low", "capacity", OVER, NULL,
@@ -266,6 +273,18 @@ static const struct term terms[] = {
 
 	{"critical alarms|major alarms", "thresh|total|clear|hist|last", NULL, OVER, NULL, 0,
 	 "switch-alarm", NULL},
+
+	/* ---- Whatever it is of ---- */
+	{" failure | failure reason | fault reason | fail reason | error reason ",
+	 "count|time| last|thresh|prev|detect|recover", NULL, SAYS,
+	 "none|n a||no|ok|never|unknown|false|no failure|no error|success|disabled|enabled", 0,
+	 "switch-alarm", NULL},
+	{" status | state | result | health |recovery status|oper status|operational status",
+	 "admin|conf|last|prev|bgp|spanning| stp|vlan|mlag|vpc|peer|neighbo|session|test|job|reg",
+	 NULL, IS,
+	 "unrecoverable|failed|faulty|faulted|fault|critical|not ok|unhealthy|dead|crashed|"
+	 "not responding|degraded|malfunction|abnormal",
+	 0, "switch-alarm", NULL},
 
 	/* ---- Links ---- */
 	{"controller state", NULL, "show controllers", IS, "down", 0, "port-down", NULL},
@@ -434,6 +453,8 @@ static bool decides(const struct term *t, const char *value, const char *plain)
 		       (!strcmp(t->values, "-inf") && !strncmp(value, "-inf", 4));
 	case EXCEPT:
 		return !valued(t, plain);
+	case SAYS: /* words, and other ones than these */
+		return strpbrk(plain, "abcdefghijklmnopqrstuvwxyz") && !valued(t, plain);
 	case OVER:
 		return rs_term_number(value, &n) && n > t->limit;
 	case UNDER:
