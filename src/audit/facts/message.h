@@ -31,6 +31,7 @@ struct rs_message {
 	const char
 		*given; /* "SUBJECT NAME" of a fact without which it is not said, by prefix; NULL */
 	const char *against; /* "SUBJECT NAME" of a fact that shows otherwise, by prefix; NULL */
+	const char *limit;   /* name of a fact, by prefix: the least that is right */
 	const char *title;   /* what is wrong */
 	const char *why;
 	const char *need, *need_why; /* the command that tells more; NULL: none */

@@ -300,6 +300,7 @@ static const struct rs_message rows[] = {
 		.check = "L03",
 		.severity = MAJ,
 		.confidence = RS_HIGH,
+		.limit = "module/rx_power_low_",
 		.title = "a lane gets no light, or nearly none (below -20 dBm)",
 		.why = "receivers of 25 and more Gb/s a lane need about -10 dBm: dirt, a bend, a "
 		       "dead laser, or nothing plugged in at the other end",

@@ -151,6 +151,9 @@ static void module(struct state *s, uint32_t line, const char *key, const char *
 		{"Vendor SN", "module/serial"},
 		{"Module temperature", "module/temperature"},
 		{"Module voltage", "module/voltage"},
+		/* SFP has one lane (SFF-8472) */
+		{"Receiver signal average optical power", "module/rx_power/1"},
+		{"Laser output power", "module/tx_power/1"},
 		{"Module temperature high alarm threshold", "module/temperature_alarm"},
 		{"Module temperature high warning threshold", "module/temperature_warn"},
 		{"Laser rx power low alarm threshold", "module/rx_power_low_alarm"},

@@ -4,6 +4,7 @@
  * it takes the place of a PASS and of an UNKNOWN of that check on that host.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "audit/facts/level.h"
 #include "audit/facts/message.h"
@@ -21,7 +22,7 @@ struct heard {
 	const struct rs_message *rather; /* this row where the host's text is of GPUs; NULL */
 	const char *name;
 	struct rs_finding *f;
-	uint32_t lines, hosts;
+	uint32_t lines, hosts, looked;
 	bool grave; /* a line is more than a warning */
 };
 
@@ -235,6 +236,37 @@ static bool of_gpus(const struct rs_audit *a, const char *host)
 	return false;
 }
 
+/* "0.0044 mW / -23.57 dBm": the last figure before the unit. */
+static bool dbm_of(const char *text, double *out)
+{
+	const char *unit = strcasestr(text, "dbm"), *p = unit;
+	char *end;
+
+	while (p && p > text && strchr("0123456789.- ", p[-1]))
+		p--;
+	if (!p)
+		return false;
+	*out = strtod(p, &end);
+	return end != p;
+}
+
+/* The limit that the same output names, next below the reading, is better than a row's. */
+static bool within_own_limit(struct heard *h, const char *host, const struct rs_fact *line)
+{
+	enum { NEAR = 100, LOOKED_AT = 512 }; /* lines: a module's readings and limits; readings */
+	const struct rs_fact *f, *limit = NULL;
+	double is, least;
+	uint32_t at = 0;
+
+	if (!h->m->limit || h->looked++ > LOOKED_AT || !dbm_of(line->value, &is))
+		return false;
+	while ((f = rs_facts_next(h->a->facts, &at, host, "", h->m->limit)))
+		if (!strcmp(f->file, line->file) && f->line > line->line &&
+		    f->line < line->line + NEAR && (!limit || f->line < limit->line))
+			limit = f;
+	return limit && dbm_of(limit->value, &least) && is > least;
+}
+
 static void hear_host(struct heard *h, const struct rs_rule *r, const char *host)
 {
 	const struct rs_fact *line, *meant = NULL;
@@ -251,7 +283,7 @@ static void hear_host(struct heard *h, const struct rs_rule *r, const char *host
 		return;
 	while ((line = rs_facts_next(h->a->facts, &at, host, "message", h->name))) {
 		if (strcmp(line->subject, "message") || strcmp(line->name, h->name) ||
-		    told(h->a, h->m, line))
+		    told(h->a, h->m, line) || within_own_limit(h, host, line))
 			continue;
 		if (!here) {
 			rs_messages_overrule(h->a, h->m->check, host);
