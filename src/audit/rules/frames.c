@@ -119,8 +119,11 @@ static void judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
 			       share);
 	}
 	rs_finding_need(a, f, "a second reading later (--since)", "whether it still rises");
-	if (f)
-		f->confidence = bad.lifetime ? RS_MEDIUM : RS_HIGH;
+	if (!f)
+		return;
+	f->confidence = bad.lifetime ? RS_MEDIUM : RS_HIGH;
+	/* what somebody shows says that frames went wrong; a host's own counters are of its life */
+	f->states_failure = f->severity == RS_MINOR && bad.now->trust <= RS_TRUST_TOOL;
 }
 
 /* Was the check failed for this host already? */

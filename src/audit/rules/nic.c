@@ -697,14 +697,14 @@ static int64_t best_rate(const struct rs_audit *a, const char *host, const char 
 	return best;
 }
 
-/* One down among many that are active, in a tool's text that tells nothing of GPUs: no unused
- * second port, it seems. */
+/* One down among many that are active, or more down than active, in a tool's text that tells
+ * nothing of GPUs: cards with an unused second port do not look so. */
 static bool stands_out(const struct rs_audit *a, const char *host, const struct rs_fact *down,
 		       unsigned n, unsigned up)
 {
 	enum { TIMES = 3 };
 
-	return up >= TIMES * n && up >= TIMES && down->trust <= RS_TRUST_TOOL &&
+	return ((up >= TIMES * n && up >= TIMES) || n > up) && down->trust <= RS_TRUST_TOOL &&
 	       !rs_look_list(a, host) && !rs_look_has_gpu(a, host);
 }
 
