@@ -178,14 +178,14 @@ void device_p12(struct rs_audit *a, const struct rs_rule *r)
 static void p13_function(struct rs_audit *a, const struct rs_rule *r, const char *host,
 			 const char *pci, const char *kind)
 {
-	enum { SMALL_MIB = 256 };
+	enum { SMALL_MIB = 256, LARGE_MIB = 24 * 1024 };
 	const struct rs_fact *bar = rs_facts_get(a->facts, host, pci, "bar1_mib");
 	const struct rs_fact *fb = rs_facts_get(a->facts, host, pci, "fb_mib");
 	const char *class = rs_facts_value(a->facts, host, pci, "class");
 	const char *vendor = rs_facts_value(a->facts, host, pci, "vendor");
 	const char *product = rs_facts_value(a->facts, host, pci, "product");
 	struct rs_finding *f;
-	bool small;
+	bool small, minor;
 
 	/* a display controller is a consumer's card, whose BAR is small by right */
 	if (*kind != 'g' || !bar || !bar->numeric || (class && !strncmp(class, "0x0300", 6)) ||
@@ -193,8 +193,11 @@ static void p13_function(struct rs_audit *a, const struct rs_rule *r, const char
 	    rs_facts_get(a->facts, host, pci, "mig"))
 		return;
 	small = fb && fb->numeric ? bar->number < fb->number : bar->number <= SMALL_MIB;
-	f = rs_finding_new(a, r, small ? RS_FAIL : RS_PASS, RS_MAJOR, "BAR1 is %lld MiB%s",
-			   (long long)bar->number,
+	/* cards of little memory, as for inference (T4), come so; where no device of RDMA is in
+	 * sight nothing is known to reach through it */
+	minor = small && fb && fb->numeric && fb->number < LARGE_MIB && !rs_look_has_rdma(a, host);
+	f = rs_finding_new(a, r, small ? RS_FAIL : RS_PASS, minor ? RS_MINOR : RS_MAJOR,
+			   "BAR1 is %lld MiB%s", (long long)bar->number,
 			   fb ? rs_audit_text(a, " for %s MiB of memory", fb->value) : "");
 	rs_finding_subject(a, f, host, pci + 4);
 	rs_finding_fact(f, bar);
@@ -206,6 +209,8 @@ static void p13_function(struct rs_audit *a, const struct rs_rule *r, const char
 		       "or host memory");
 	rs_finding_fix(a, f, host, true, "reboot", "the former options",
 		       "BIOS: Above 4G Decoding and Resizable BAR on");
+	if (f)
+		f->states_failure = minor;
 }
 
 /* A machine that was looked at from inside, and not one GPU's BARs were shown. */

@@ -214,12 +214,16 @@ static void p01_alone(struct rs_audit *a, const struct rs_rule *r, const char *h
 	const struct rs_fact *can = rs_facts_get(a->facts, host, pci, "max_link_width");
 	const char *above[RS_LOOK_ABOVE];
 	struct rs_finding *f;
+	bool half;
 
 	if (!is || !can || !is->numeric || !can->numeric || is->number < 1 ||
 	    is->number >= can->number || rs_look_guest(a, host) ||
 	    rs_look_above(a, host, pci, above, RS_LOOK_ABOVE))
 		return;
-	f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+	/* many boards, and most clouds' hosts, have slots of 8 lanes for GPUs */
+	half = !strcmp(rs_look_kind(a, host, pci), "gpu") && is->number * 2 == can->number &&
+	       is->number >= 8;
+	f = rs_finding_new(a, r, RS_FAIL, half ? RS_MINOR : RS_MAJOR,
 			   "the slot runs at x%lld, and its device is capable of x%lld",
 			   (long long)is->number, (long long)can->number);
 	rs_finding_subject(a, f, host, pci + 4);
@@ -230,8 +234,10 @@ static void p01_alone(struct rs_audit *a, const struct rs_rule *r, const char *h
 		"a bad contact or a retimer trains a link down; a slot that is wired narrower "
 		"than the card does the same by design. The port above tells which");
 	rs_finding_need(a, f, "lspci -vvv, or lspci -tv", "what the port above is capable of");
-	if (f)
-		f->confidence = RS_MEDIUM;
+	if (!f)
+		return;
+	f->confidence = RS_MEDIUM;
+	f->states_failure = half;
 }
 
 /* Was any bridge shown? Then a function without one above it is on the root complex. */

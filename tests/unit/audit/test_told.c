@@ -87,8 +87,8 @@ static void test_a_display_card_needs_no_nvlink(void **state)
 {
 #define LINKS \
 	" (UUID: GPU-1)\nNVML: Unable to retrieve NvLink information as all links are inActive\n"
-#define MEMORY                                            \
-	"    FB Memory Usage\n        Total : 8192 MiB\n" \
+#define MEMORY                                             \
+	"    FB Memory Usage\n        Total : 40960 MiB\n" \
 	"    BAR1 Memory Usage\n        Total : 256 MiB\n"
 #define Q                                                                                    \
 	"==============NVSMI LOG==============\n\nGPU 00000000:01:00.0\n    Product Name : " \
