@@ -424,6 +424,18 @@ static const struct rs_message rows[] = {
 		.need_why = "which program, and why",
 	},
 	{
+		.key = "protocol-errors",
+		.check = "A01",
+		.severity = MIN,
+		.confidence = RS_MEDIUM,
+		.general = true,
+		.title = "a protocol between neighbours counts packets that it cannot use",
+		.why = "the two ends do not speak alike, or something between them changes the "
+		       "packets",
+		.need = "the same counter a minute later; the neighbour's view of the link",
+		.need_why = "whether it rises, and from which end",
+	},
+	{
 		.key = "hardware-over",
 		.check = "S17",
 		.severity = MIN,

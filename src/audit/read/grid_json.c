@@ -237,6 +237,7 @@ static const char *named_fault(const struct level *at, const char *name)
 		{"err disabled&port|err disabled&interf|errdisabled&port|errdisabled&interf", NULL,
 		 "port-errdisabled"},
 		{"failed peer|down peer|failed neighbo|down neighbo", NULL, "bgp-down"},
+		{"core file|coredump|core dump", NULL, "switch-crash"},
 		{"failed fan|failed psu|failed power|faulty fan|faulty psu", NULL,
 		 "switch-hardware"},
 		{"conflict", " clag | mlag | vpc | mclag ", "mlag-differs"},

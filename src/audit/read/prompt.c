@@ -155,7 +155,7 @@ static const char *past_options(const char *p, const char *with)
 	return p + strspn(p, "'\"");
 }
 
-/* Past what stands before a command: sudo, time, variables, "docker exec X", "kubectl exec X --".
+/* Past what stands before a command: sudo, time, variables, "ip netns exec X", "kubectl exec X --".
  */
 static const char *command_start(const char *p, char *host)
 {
@@ -191,6 +191,11 @@ static const char *command_start(const char *p, char *host)
 			if (!*own || strstr(own, "ulimit"))
 				return p;
 			p = own;
+			continue;
+		}
+		/* in another namespace: "ip netns exec asic0 show interfaces status" */
+		if (!strncmp(p, "ip netns exec ", 14) && word_length(p + 14)) {
+			p += 14 + word_length(p + 14);
 			continue;
 		}
 		if (n == 7 && !strncmp(p, "kubectl", n) && (dashes = strstr(p, " -- "))) {

@@ -177,6 +177,9 @@ static const struct term terms[] = {
 	{"state|status|mux|flag", NULL, LAG, IS, "up|selected|bndl|s|active|current", 0, NULL,
 	 NULL},
 
+	{" illegal| malformed", "thresh|time|rate", "lacp|lldp|bfd|dcbx", OVER, NULL, 0,
+	 "protocol-errors", NULL},
+
 	/* ---- PFC, ECN, trust, maps ---- */
 	{"roce mode|roce status", NULL, NULL, IS, NO, 0, "pfc-port-off", NULL},
 	{"operational state| error |protocol state|oper status|sync", "admin", "dcbx", IS,
@@ -263,6 +266,8 @@ static const struct term terms[] = {
 	{"alert count", "thresh", "temperature|sensor", OVER, NULL, 0, "hardware-over", NULL},
 	{"hw status|hardware status", "transceiv", RS_TERM_HARDWARE, EXCEPT,
 	 "ok|n a||not inserted|good|normal|unknown", 0, "switch-hardware", NULL},
+	{"switchover ready|standby ready|redundancy ready", "time|count", NULL, IS,
+	 "false|no|not ready", 0, "switch-card", NULL},
 	/* interrupts of a fabric card's chip are faults of it */
 	{"fabric interrupt", "thresh|rate|time|mask|enabl", NULL, OVER, NULL, 0, "switch-card",
 	 NULL},

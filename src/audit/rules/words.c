@@ -302,6 +302,13 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "C07",
+		.any = "~training state machine|~link_downed|~link downed",
+		.with = "~fail|~value|~delta",
+		.title = "a monitor states that a link was lost",
+		.need = "dmesg -T | grep -i link; mlxlink -m -c, at both ends",
+	},
+	{
+		.check = "C07",
 		.any = "~symbol error|~symbol_error|~link_downed|~link_error_recovery|"
 		       "~port_rcv_err|~link recovery|~link error recovery|~link downed|~crc error|"
 		       "~rcv error|~bit error|ber|~physical error|~raw error",

@@ -132,6 +132,8 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 		 "\xe2\x9c\x98 6 port(s) are active, expect 8; 2 device(s) found Down (ib5)\n"},
 		{"P14", "\xe2\x9c\x97 GPU-9 waits for row remapping, uncorrectable, reset it\n"},
 		{"C07", "2026-01-01 10:00:00 - ERROR - n4: 7 link flaps of rail2 since noon\n"},
+		{"C07", "monitor: mlx5_7 port 1: link_downed: the training state machine failed, "
+			"queue pairs are lost (value=2, delta=1)\n"},
 		{"C07", "nic3 (rail3): FAIL - effective physical errors 77 (expected 0)\n"},
 		{"P14",
 		 "2026-01-01 10:00:00 - ERROR - GPU 6: ECC count of SRAM, uncorrectable, 4\n"},
