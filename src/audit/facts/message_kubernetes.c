@@ -131,6 +131,33 @@ static const struct rs_message rows[] = {
 			  "error adding container to network"),
 	},
 
+	/* the kubelet's prober.go: "Startup probe failed: ", and what the probe printed */
+	{
+		.key = "driver-probe",
+		.check = "N15",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "the container that brings a driver is not ready",
+		.why = "it has not built or loaded the driver: no package for the kernel, a module "
+		       "in use, or it still compiles",
+		.need = "kubectl logs of the driver's pod, from its beginning",
+		.need_why = "which step it is at, or which failed",
+		.pattern = P("probe failed: *driver-ready", "probe failed: *driver-ctr-ready"),
+	},
+	{
+		.key = "pod-probe",
+		.check = "N18",
+		.severity = MIN,
+		.confidence = RS_MEDIUM,
+		.but = "driver-ready|driver-ctr-ready",
+		.title = "a container does not answer the kubelet's probe",
+		.why = "it is restarted, or gets no traffic, until it does",
+		.need = "kubectl logs --previous of the pod",
+		.need_why = "what it waits for, or how it ended",
+		.pattern = P("Startup probe failed:", "Liveness probe failed:",
+			     "Readiness probe failed:"),
+	},
+
 	/* ---- What tools show: found by audit/read/shown_table.c ---- */
 	{
 		.key = "pod-affinity",

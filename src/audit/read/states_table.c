@@ -220,7 +220,8 @@ const struct rs_state_row rs_state_rows[] = {
 	IS("nic|hca|mlx|mlx5|bnxt|ice|ionic|efa|infiniband|rdma|roce|firmware|fw|pci|pcie|port|"
 	   "link|lif "
 	   "state|status|health|condition",
-	   "pod|admin|node|status-opcode", BAD, "state-nic"),
+	   /* "MySQL on port 3336" is a program */
+	   "pod|admin|node|status-opcode|on-port|tcp-on|http", BAD, "state-nic"),
 	{0},
 };
 

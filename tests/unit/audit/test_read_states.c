@@ -216,6 +216,10 @@ static void test_queries(void **state)
 	shows("$ hl-smi -n link\nport 0:\tUP\nport 9:\tDOWN\n", "port-down");
 	shows("$ hccn_tool -i 2 -net_health -g\nnet health status: Receive timeout\n", "state-nic");
 	calm("$ hccn_tool -i 2 -net_health -g\nnet health status: Success\n", "state-nic");
+	/* a program behind a port of TCP is no port */
+	calm("{\"check\": {\"Name\": \"SQL TCP on port 5432\", \"Status\": \"critical\"}}\n",
+	     "state-nic");
+	shows("{\"check\": {\"Name\": \"nic 2 port 1\", \"Status\": \"critical\"}}\n", "state-nic");
 	shows("PS C:\\> Get-NetAdapterRdma\nName      InterfaceDescription     Enabled     "
 	      "Operational     PFC\n----      --------------------     -------     -----------"
 	      "     ---\nSLOT 5    ConnectX Adapter         True        False           False\n",
