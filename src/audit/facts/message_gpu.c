@@ -262,7 +262,11 @@ static const struct rs_message rows[] = {
 		.need = "nvidia-imex-ctl -N; ls /dev/nvidia-caps-imex-channels",
 		.need_why = "which host is not ready, and whether the channel is there",
 		.pattern = P("is available but not working on this system", "IMEX*not ready",
-			     "imex channel*not", "Failed to open IMEX"),
+			     "imex channel*not", "Failed to open IMEX",
+			     "CUDA_ERROR_NOT_PERMITTED*cuMemCreate",
+			     "cuMemCreate*operation not permitted",
+			     "cuMemExportToShareableHandle*operation not permitted",
+			     "cuMemImportFromShareableHandle*operation not permitted"),
 	},
 	{
 		.key = "nvls",

@@ -426,10 +426,78 @@ static const struct rs_message rows[] = {
 	},
 
 	/* ---- The job's own network ---- */
+	/* libfabric's prov/efa/src/efa_errno.h: statuses of the device, and from 4096 on the
+	 * provider's own */
+	{
+		.key = "efa-unreached",
+		.check = "N12",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "an EFA peer never answered (status 15, or 4126: no handshake)",
+		.why = "SRD's packets are no IP: a rule for 0.0.0.0/0 lets none of them pass. The "
+		       "security group must name itself in an inbound and in an outbound rule for "
+		       "all traffic; or the peer's process is not there",
+		.need = "aws ec2 describe-security-group-rules --filters "
+			"Name=group-id,Values=GROUP; fi_pingpong -p efa between the two hosts",
+		.need_why = "whether both directions name the group itself",
+		.pattern = P("Unreachable remote - never received a response",
+			     "reachable by EFA device but handshake failed",
+			     "FI_EFA_ERR_UNESTABLISHED_RECV_UNRESP", "FI_EFA_ERR_PEER_HANDSHAKE",
+			     "Failure posting handshake to peer"),
+	},
+	{
+		.key = "efa-peer-left",
+		.check = "N12",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.follows = true,
+		.title = "an EFA peer that had answered does no more (status 8, 13, 4124, 4127)",
+		.why = "its process ended, or its host or NIC stands still: the peer's own log "
+		       "says what failed first",
+		.need = "the logs of all ranks by time; dmesg -T of the peer's host",
+		.need_why = "which rank failed first",
+		.pattern = P("Unresponsive remote (was previously responsive)",
+			     "Unresponsive receiver (connection previously established)",
+			     "Connection was reset by remote peer",
+			     "FI_EFA_ERR_ESTABLISHED_RECV_UNRESP", "FI_EFA_ERR_PEER_ABORTED",
+			     "the peer closed its memory registration or endpoint mid-transfer"),
+	},
+	{
+		.key = "efa-memory",
+		.check = "N12",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "an EFA operation met memory that is not registered for it (status 5, 7, "
+			 "4111)",
+		.why = "the region was closed or moved while an operation was under way, lacks "
+		       "the access, or a child process has it after fork()",
+		.need = "FI_LOG_LEVEL=warn of both ranks; RDMAV_FORK_SAFE, FI_EFA_FORK_SAFE",
+		.need_why = "which side's region it was",
+		.pattern = P("Local memory registration is invalid",
+			     "Remote memory registration is invalid",
+			     "RMA address verification failed", "FI_EFA_ERR_RMA_ADDR"),
+	},
+	{
+		.key = "efa-no-room",
+		.check = "N12",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title =
+			"an EFA receiver had no buffer posted (status 10), or the provider's pools "
+			"are used up (4108, 4109)",
+		.why = "the receiver does not poll, or more is under way than it has entries for",
+		.need = "FI_LOG_LEVEL=warn; FI_EFA_RX_SIZE, FI_EFA_TX_SIZE",
+		.need_why = "which pool it is",
+		.pattern = P("no work queue entries posted on receive queue",
+			     "RX entries exhausted", "TX entries exhausted",
+			     "FI_EFA_ERR_RXE_POOL_EXHAUSTED", "FI_EFA_ERR_TXE_POOL_EXHAUSTED",
+			     "Failure to post internal receive buffers"),
+	},
 	{
 		.key = "libfabric-completion",
 		.check = "N12",
 		.severity = CRIT,
+		.general = true,
 		.confidence = RS_MEDIUM,
 		.title = "an operation over libfabric ended in error",
 		.why = "the provider's own words say which: a peer that is gone or not reached (of "
