@@ -164,8 +164,8 @@ static bool is_noise(const char *low)
 		/* a part of a switch without data of its maker */
 		"failed to display the manufacture information",
 		/* who tried to log in is no job's */
-		" sshd[", " sshd-session[", "pam_unix(", " sudo[", " sudo: ", " cron[",
-		"systemd-logind[", "auditd[",
+		" sshd[", " sshd-session[", "pam_unix(", " sudo[", " sudo: ", "su: 'su ", " su[",
+		" su (to ", " cron[", "systemd-logind[", "auditd[",
 		/* ibv_event_type_str(): events of no fault */
 		"async event : client reregistration", "async event : port active",
 		"async event : sm change", "async event : last wqe reached",
