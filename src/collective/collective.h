@@ -21,9 +21,10 @@ struct rs_conn {
 	uint32_t src, dst; /* ranks */
 	uint32_t channel;
 	uint32_t via; /* the rank in whose GPU's memory a NIC finds the bytes: src, or its proxy */
-	bool nvlink;  /* inside a host over NVLink or PCIe peer to peer, not through a NIC */
+	bool nvlink;  /* inside a host over NVLink or PCIe, not through a NIC */
 	uint32_t src_endpoint, dst_endpoint; /* NICs used when !nvlink */
-	/* No GPUDirect: the NIC reads from, or writes to, the memory of the GPU's socket. */
+	/* No GPUDirect: the NIC reads from, or writes to, the memory of the GPU's socket. Inside a
+	 * host, no peer-to-peer: the sender writes there. */
 	bool from_host, to_host;
 	bool c2c; /* ... which that of dst reaches by NVLink-C2C, not over PCIe */
 };

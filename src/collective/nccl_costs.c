@@ -20,10 +20,10 @@ enum arch { VOLTA, AMPERE, HOPPER, BLACKWELL };
 #define P2P_ALONE_RATE      INT64_C(32000000000)
 #define P2P_ALONE_WARP_RATE INT64_C(3200000000)
 #define P2P_PULL_RATE       INT64_C(13850000000)
-/* What a block reads from the host's memory, over PCIe: loads wait for their data. */
+/* What a block reads from the host's memory, over PCIe: loads wait for their data, so many a
+ * thread. */
 #define HOST_RATE INT64_C(8700000000)
-/* ... of LL's lines that another GPU wrote there: data of a turn and the way to memory and back */
-#define HOST_LL_RATE INT64_C(2800000000)
+enum { HOST_THREADS = 512, WARP = 32 };
 /* TCPX reaches 150 Gb/s of a NIC of 200 (Google's pages on A3 High). */
 enum { TCPX_SHARE = 75 };
 /* PAT's bandwidth, of a ring's (graph/tuning.cc): messages of log2(n) peers meet at a NIC. Of two
@@ -172,15 +172,26 @@ int64_t nccl_pull_rate(const struct nccl_run *r)
 	return share < P2P_PULL_RATE ? (int64_t)share : P2P_PULL_RATE;
 }
 
+/* A Simple ring of 12 GB/s in all at most has 256 threads (graph/tuning.cc), as has one with little
+ * to do; a warp more keeps the flags. */
+static int64_t host_rate(const struct nccl_run *r)
+{
+	int64_t threads = r->choice.threads - WARP;
+
+	if (r->choice.algo != RS_NCCL_ALGO_RING || r->choice.proto != RS_NCCL_SIMPLE)
+		return HOST_RATE;
+	return HOST_RATE * (threads < HOST_THREADS ? threads : HOST_THREADS) / HOST_THREADS;
+}
+
 int64_t nccl_step_rate(const struct rs_coll *c, const struct rs_step *s, int64_t rate)
 {
-	int64_t pull = c->nccl->pull_rate;
+	int64_t pull = c->nccl->pull_rate, host = host_rate(c->nccl);
 
 	for (unsigned k = 0; k < s->n_recv; k++) {
 		const struct rs_conn *from = &c->conns[s->recv[k].conn];
 
-		if (from->to_host && !from->c2c && HOST_RATE < rate)
-			rate = HOST_RATE;
+		if (from->to_host && !from->c2c && host < rate)
+			rate = host;
 		if (from->nvlink && pull && pull < rate)
 			rate = pull;
 	}

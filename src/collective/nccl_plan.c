@@ -219,8 +219,13 @@ void run_connect(struct planner *p, const struct nccl_run *r, uint64_t conn, uin
 	struct rs_nccl_way out, in;
 
 	plan_connect(p, conn, src, dst, channel);
-	if (k->nvlink && !leaves(r, src, dst))
+	if (k->nvlink && !leaves(r, src, dst)) {
+		/* without peer-to-peer the sender writes into the host's memory (transport/shm.cc)
+		 */
+		k->to_host = rs_nccl_via(r->p, src, dst, NULL, NULL) == RS_NCCL_VIA_SHM;
+		k->c2c = rs_nccl_has_c2c(r->p, dst);
 		return;
+	}
 	if (r->p2p) {
 		out = rs_nccl_p2p_way(r->p, src, dst, (int)channel, true);
 		in = rs_nccl_p2p_way(r->p, dst, src, (int)channel, false);

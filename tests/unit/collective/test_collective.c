@@ -599,7 +599,7 @@ static void test_nccl_leaves_a_host_where_nics_are_faster(void **state)
  * takes a slice of 1 MiB and sends another, has 32.8 us for each and 2 us of flags. */
 static void test_nccl_channels_have_a_rate_each(void **state)
 {
-	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 2);
+	struct rs_fabric *f = nccl_fabric("scoreboard/hosts/hgx-h100.xml", 2);
 	const char *one[] = {"NCCL_ALGO",          "ring", "NCCL_PROTO", "Simple",
 			     "NCCL_MAX_NCHANNELS", "1"};
 	struct rs_collective_conf conf = {.bytes = UINT64_C(1) << 30, .nccl = {.env = one}};
@@ -623,7 +623,7 @@ static void test_nccl_rings_begin_and_end_alone(void **state)
 	static const enum rs_coll_op ops[] = {RS_COLL_ALL_REDUCE, RS_COLL_ALL_GATHER,
 					      RS_COLL_REDUCE_SCATTER};
 	static const int64_t first[] = {32, 22, 32}, last[] = {32, 32, 22};
-	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 1);
+	struct rs_fabric *f = nccl_fabric("scoreboard/hosts/hgx-h100.xml", 1);
 	const char *env[] = {"NCCL_ALGO",          "ring", "NCCL_PROTO", "Simple",
 			     "NCCL_MAX_NCHANNELS", "1"};
 	uint32_t gpu[4] = {0, 1, 2, 3};
@@ -981,6 +981,67 @@ static void test_nccl_stages_without_gpudirect(void **state)
 		assert_int_equal(s.compute / RS_NS, s.local * 10 / (direct ? 320 : 87) + 2000);
 	}
 	rs_fabric_free(f);
+}
+
+/* A thread has a few loads under way: the host's memory comes in at 8.7 GB/s to 512 of a ring, to
+ * half of them at half of that, whatever more there are. */
+static void test_nccl_reads_the_host_by_threads(void **state)
+{
+	static const struct {
+		const char *threads;
+		uint64_t rate;
+	} cases[] = {{"512", 8700}, {"256", 4350}, {"128", 2175}};
+	struct rs_fabric *f = nccl_fabric("nccl-plan/h100-1-far-nic.xml", 2);
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *env[] = {
+			"NCCL_ALGO",          "ring", "NCCL_PROTO",    "Simple",
+			"NCCL_MAX_NCHANNELS", "1",    "NCCL_NTHREADS", cases[i].threads};
+		struct rs_collective_conf conf = {.bytes = 64 << 20,
+						  .nccl = {.env = env, .n_env = 4}};
+		struct rs_coll *c = nccl_plan(f, conf);
+		struct rs_step s;
+
+		c->step(c, 0, 0, c->n_steps(c, 0, 0) - 1, &s);
+		assert_int_equal(s.compute / RS_NS, s.local * 1000 / cases[i].rate + 2000);
+	}
+	rs_fabric_free(f);
+}
+
+/* GPUs without peer-to-peer pass data on through the host's memory, which the one that takes reads.
+ * With it, as over NVLink, they write to each other. */
+static void test_nccl_passes_through_the_host_without_peer_to_peer(void **state)
+{
+	static const struct {
+		const char *host, *disable;
+		bool through;
+	} cases[] = {{"scoreboard/hosts/rtx4090-8.xml", "0", true},
+		     {"scoreboard/hosts/hgx-h100.xml", "0", false},
+		     {"scoreboard/hosts/hgx-h100.xml", "1", true}};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rs_fabric *f = nccl_fabric(cases[i].host, 1);
+		const char *env[] = {"NCCL_ALGO",        "ring",          "NCCL_PROTO", "Simple",
+				     "NCCL_P2P_DISABLE", cases[i].disable};
+		struct rs_collective_conf conf = {.bytes = 256 << 20,
+						  .nccl = {.env = env, .n_env = 3}};
+		struct rs_coll *c = nccl_plan(f, conf);
+		struct rs_step s;
+		rs_time through;
+
+		for (uint32_t k = 0; k < c->n_conns; k++) {
+			assert_true(c->conns[k].nvlink);
+			assert_int_equal(c->conns[k].to_host, cases[i].through);
+		}
+		c->step(c, 0, 0, c->n_steps(c, 0, 0) - 1, &s);
+		assert_int_equal(s.n_recv, 1);
+		through = (rs_time)(s.local * 10 / 87 + 2000) * RS_NS;
+		if (cases[i].through)
+			assert_int_equal(s.compute / RS_NS, through / RS_NS);
+		else
+			assert_true(s.compute < through / 2);
+		rs_fabric_free(f);
+	}
 }
 
 /* Inside a host small messages go by LL, up to a limit that releases count differently. */
@@ -1569,6 +1630,8 @@ int main(void)
 		TEST(test_nccl_chunks_as_aws_sets_them),
 		TEST(test_nccl_slingshot_copies_by_software),
 		TEST(test_nccl_stages_without_gpudirect),
+		TEST(test_nccl_reads_the_host_by_threads),
+		TEST(test_nccl_passes_through_the_host_without_peer_to_peer),
 		TEST(test_nccl_slices_have_a_least_size),
 		TEST(test_nccl_small_messages_go_by_ll),
 		TEST(test_nccl_point_to_point_inside_a_host),
