@@ -1044,6 +1044,31 @@ static void test_nccl_passes_through_the_host_without_peer_to_peer(void **state)
 	}
 }
 
+/* A block is busy 2 us with a chunk of a Simple tree of RCCL's, beside its bytes. */
+static void test_rccl_trees_take_time_for_a_chunk(void **state)
+{
+	static const char *const hosts[] = {"scoreboard/hosts/hgx-h100.xml",
+					    "scoreboard/hosts/mi300x.xml"};
+	const char *env[] = {"NCCL_ALGO", "tree", "NCCL_PROTO", "Simple"};
+	struct rs_collective_conf conf = {.bytes = 64 << 20, .nccl = {.env = env, .n_env = 2}};
+
+	for (uint64_t rccl = 0; rccl < 2; rccl++) {
+		struct rs_fabric *f = nccl_fabric(hosts[rccl], 2);
+		struct rs_coll *c = nccl_plan(f, conf);
+		struct rs_step s;
+		unsigned n = 0;
+
+		for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
+			c->step(c, rank, 0, 1, &s);
+			if (s.local)
+				assert_int_equal(s.compute / RS_NS, s.local / 22 + rccl * 2000);
+			n += s.local > 0;
+		}
+		assert_true(n >= c->n_ranks / 2);
+		rs_fabric_free(f);
+	}
+}
+
 /* Inside a host small messages go by LL, up to a limit that releases count differently. */
 static void test_nccl_small_messages_go_by_ll(void **state)
 {
@@ -1631,6 +1656,7 @@ int main(void)
 		TEST(test_nccl_slingshot_copies_by_software),
 		TEST(test_nccl_stages_without_gpudirect),
 		TEST(test_nccl_reads_the_host_by_threads),
+		TEST(test_rccl_trees_take_time_for_a_chunk),
 		TEST(test_nccl_passes_through_the_host_without_peer_to_peer),
 		TEST(test_nccl_slices_have_a_least_size),
 		TEST(test_nccl_small_messages_go_by_ll),
