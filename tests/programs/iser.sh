@@ -39,5 +39,5 @@ d = open(sys.argv[1], 'rb').read(256 * 512)
 if set(d) != {0xa6}: # what its test of WRITE(10) writes to the first 256 blocks
     sys.exit(f"bytes {sorted(set(d))[:8]}")
 CHECK
-kill $server
+stop_server
 echo "inquiry and 7 tests of reads, writes and comparisons; libiscsi crashed $crashed times"

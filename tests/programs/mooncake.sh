@@ -26,5 +26,5 @@ for op in write read; do
 		--batch_size=16 $common >"$tmp/client" 2>&1 || fail "$op ended with $?"
 	grep -q 'Test completed: .*batch count [1-9]' "$tmp/client" || fail "$op moved nothing"
 done
-kill $server
+stop_server
 echo "3 tests, writes and reads between two engines"

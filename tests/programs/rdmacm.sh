@@ -20,5 +20,5 @@ serve rcopy -p $((port + 5))
 sleep 1
 on_client rcopy "$tmp/file" $host:"$tmp/copy" -p $((port + 5)) >"$tmp/client" 2>&1 || fail "rcopy ended with $?"
 cmp "$tmp/file" "$tmp/copy" || fail "rcopy copied something else"
-kill $server
+stop_server
 echo "5 programs"

@@ -11,10 +11,6 @@ preload=$(realpath "$RIPSTOP_RDMA_CORE")/lib/librspreload.so
 need redis-server redis-cli redis-benchmark nginx curl /usr/bin/python3
 limit=100
 over() { on_client env LD_PRELOAD="$preload" "$@" >"$tmp/client" 2>&1 || fail "$*: ended with $?"; }
-end() {
-	kill $server
-	wait $server || :
-}
 head -c 3000000 /dev/urandom >"$tmp/file"
 fetched() { # WHAT
 	for k in 1 2 3; do
@@ -37,7 +33,7 @@ head -c 200000 "$tmp/client" | cmp - "$tmp/large" || fail "redis-server has anot
 over redis-benchmark -h $host -p $port -n 2000 -c 10 -t set -d 100 -q
 rate=$(tr '\r' '\n' <"$tmp/client" | sed -n 's/^SET: \([0-9]*\)[.0-9]* requests per second.*/\1/p')
 [ "${rate:-0}" -gt 0 ] || fail "redis-benchmark has no figure"
-end
+stop_server
 
 port=$((port + 1))
 mkdir "$tmp/nginx"
@@ -54,11 +50,11 @@ CONF
 serve env LD_PRELOAD="$preload" nginx -c "$tmp/nginx/conf" -p "$tmp/nginx"
 wait_cm $port $at_server
 fetched nginx
-end
+stop_server
 
 port=$((port + 1))
 serve env LD_PRELOAD="$preload" /usr/bin/python3 -m http.server --directory "$tmp" --bind $host $port
 wait_cm $port $at_server
 fetched http.server
-end
+stop_server
 echo "9 MB from each of two; redis-server $rate requests a second"

@@ -6,7 +6,7 @@
 #   $host $peer                   the server's and the client's address
 #   $dev                          the device's name, the same at both
 #   $tmp                          a folder that both see; $port a TCP port, $limit seconds that a command may take
-#   serve CMD...                  on_server in the background, output in $tmp/server, waited for by served
+#   serve CMD...                  on_server in the background, output in $tmp/server, waited for by served, ended by stop_server
 # loopback:   one network namespace. veth: one each, joined by a veth of MTU 9000. containers: network, process, mount and
 # user namespaces of their own, which share nothing but a folder, RIPSTOP_SHM_DIR.
 set -eu
@@ -68,6 +68,11 @@ serve() {
 	on_server "$@" >"$tmp/server" 2>&1 &
 	server=$!
 	pids="$pids $server"
+}
+# Ends it: what runs below the shell in the background, which would be left there
+stop_server() {
+	kill $(cat /proc/$server/task/$server/children 2>/dev/null) 2>/dev/null || : # it may have ended
+	wait $server || :
 }
 served() { wait $server || fail "the server ended with $?"; }
 # until_there SECONDS COMMAND...: waits until COMMAND is true
