@@ -273,6 +273,10 @@ static void conclusion(const struct rs_audit *a, FILE *out)
 			"NOT ENOUGH EVIDENCE: nothing wrong was found, but %s does not show that "
 			"the job ended.",
 			cut->file);
+	else if (said)
+		rs_paragraph(out, 0,
+			     "NOT ENOUGH EVIDENCE: what was found is minor or a note, and nothing "
+			     "tells whether a job suffers from it.");
 	else
 		rs_paragraph(out, 0,
 			     "NOT ENOUGH EVIDENCE: nothing was judged. docs/audit.md lists what is "

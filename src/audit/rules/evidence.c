@@ -544,7 +544,9 @@ enum rs_conclusion rs_audit_concludes(const struct rs_audit *a, bool strict)
 	for (uint32_t i = 0; i < a->n_findings; i++) {
 		const struct rs_finding *f = a->findings[i];
 
-		judged |= f->verdict == RS_PASS || f->verdict == RS_FAIL || f->suppressed;
+		/* a note says that something is unusual, not that anything is right */
+		judged |= f->verdict == RS_PASS || f->suppressed ||
+			  (f->verdict == RS_FAIL && f->severity > RS_INFO);
 		if (f->suppressed)
 			continue;
 		fail |= f->verdict == RS_FAIL && f->severity >= (strict ? RS_MINOR : RS_MAJOR);
@@ -626,7 +628,8 @@ void rs_evidence_next(struct rs_audit *a)
 	for (uint32_t i = 0; i < a->n_findings && !a->failure; i++) {
 		const struct rs_finding *f = a->findings[i];
 
-		if (f->verdict != RS_FAIL || !f->states_failure || f->suppressed || !f->n_needs ||
+		if (f->verdict != RS_FAIL || f->suppressed || !f->n_needs ||
+		    (!f->states_failure && f->severity > RS_INFO) ||
 		    rs_audit_concludes(a, false) != RS_CONCLUDES_THIN)
 			continue;
 		next(a, f->need[0].file,
@@ -648,4 +651,7 @@ void rs_evidence_next(struct rs_audit *a)
 	else if (a->failure)
 		next(a, "ripstop audit --collect $(hostname).tar.gz",
 		     "the text says that it fails, and the state of each host of the job says why");
+	else if (rs_audit_concludes(a, false) == RS_CONCLUDES_THIN)
+		next(a, "ripstop audit --collect $(hostname).tar.gz",
+		     "the state of the whole host tells whether what stands here matters");
 }

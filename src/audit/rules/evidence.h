@@ -17,10 +17,10 @@ void rs_evidence_states(struct rs_audit *a, bool (*wanted)(const struct rs_rule 
 /* What an audit says as a whole; the worst that holds. */
 enum rs_conclusion {
 	RS_CONCLUDES_RIGHT,
-	RS_CONCLUDES_OPEN,   /* a critical check could not be made */
-	RS_CONCLUDES_THIN,   /* not enough evidence: nothing was judged, a failure that the texts
-			      * state is explained by no FAIL of major or worse, or a job's log ends
-			      * before the job */
+	RS_CONCLUDES_OPEN, /* a critical check could not be made */
+	RS_CONCLUDES_THIN, /* not enough evidence: nothing but notes was judged, a failure that the
+			    * texts state is explained by no FAIL of major or worse, or a job's log
+			    * ends before the job */
 	RS_CONCLUDES_FAULTY, /* a FAIL of major or worse */
 };
 extern const char *const rs_conclusion_names[];
