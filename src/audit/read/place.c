@@ -368,9 +368,9 @@ static bool begins(const char *text, const char *const *list)
 
 bool rs_is_rdma_name(const char *name)
 {
-	static const char *const rdma[] = {"mlx4",  "mlx5",  "roce", "ibp",  "bnxt_re",
-					   "irdma", "hfi1",  "qib",  "hns_", "erdma",
-					   "efa_",  "rdmap", "rxe",  "siw",  NULL};
+	static const char *const rdma[] = {"mlx4",   "mlx5", "roce", "ibp",  "bnxt_re", "irdma",
+					   "ionic_", "hfi1", "qib",  "hns_", "erdma",   "efa_",
+					   "rdmap",  "rxe",  "siw",  NULL};
 	const char *digit = name + strcspn(name, "0123456789");
 
 	return *digit && (begins(name, rdma) || strstr(name, "_bond_"));

@@ -6,6 +6,7 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_files,
 	&rs_reader_env,
 	&rs_reader_binding,
+	&rs_reader_gid_used,
 	&rs_reader_tree,
 	&rs_reader_listing,
 	&rs_reader_mlnx_qos,

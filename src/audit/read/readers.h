@@ -7,6 +7,7 @@
 extern const struct rs_reader rs_reader_facts;
 extern const struct rs_reader rs_reader_files;
 extern const struct rs_reader rs_reader_binding;
+extern const struct rs_reader rs_reader_gid_used;
 extern const struct rs_reader rs_reader_env;
 extern const struct rs_reader rs_reader_tree;
 extern const struct rs_reader rs_reader_listing;

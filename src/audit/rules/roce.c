@@ -67,15 +67,22 @@ static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		rs_finding_why(a, f,
 			       "connections time out or reach only the same link (ibv_modify_qp: "
 			       "Connection timed out, completion error 12)");
-		if (!version || version >= rs_nccl_make(2, 21, 0))
+		if (strcmp(index->subject, "env")) {
+			rs_finding_fix(a, f, host, true, "the program's restart", NULL,
+				       "GID index %d by the program's own option or variable",
+				       best);
+		} else if (!version || version >= rs_nccl_make(2, 21, 0)) {
 			rs_finding_fix(a, f, "all hosts of the job", true, NULL,
 				       rs_audit_text(a, "NCCL_IB_GID_INDEX=%lld",
 						     (long long)index->number),
 				       "unset NCCL_IB_GID_INDEX  # NCCL >= 2.21 finds it");
-		rs_finding_choice(f);
-		rs_finding_fix(a, f, host, true, NULL,
-			       rs_audit_text(a, "NCCL_IB_GID_INDEX=%lld", (long long)index->number),
-			       "NCCL_IB_GID_INDEX=%d", best);
+			rs_finding_choice(f);
+		}
+		if (!strcmp(index->subject, "env"))
+			rs_finding_fix(a, f, host, true, NULL,
+				       rs_audit_text(a, "NCCL_IB_GID_INDEX=%lld",
+						     (long long)index->number),
+				       "NCCL_IB_GID_INDEX=%d", best);
 	}
 	rs_finding_subject(a, f, host, nic + 4);
 	rs_finding_fact(f, index);
@@ -228,11 +235,19 @@ static void r02(struct rs_audit *a, const struct rs_rule *r)
 		const struct rs_fact *index = rs_nccl_env(a, host, "NCCL_IB_GID_INDEX");
 		uint32_t version = rs_nccl_version(a, host, NULL), at = 0;
 
+		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+			const struct rs_fact *used = rs_facts_get(a->facts, host, nic, "gid_used");
+
+			if (used && used->numeric && rs_gid_table(a, host, nic))
+				r02_nic(a, r, host, nic, used);
+		}
+		at = 0;
 		if (!index && !rs_nccl_env_seen(a, host) &&
 		    !rs_facts_get(a->facts, host, "nccl", "version"))
 			continue;
 		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
-			if (!rs_gid_table(a, host, nic))
+			if (!rs_gid_table(a, host, nic) ||
+			    rs_facts_get(a->facts, host, nic, "gid_used"))
 				continue;
 			if (index && index->numeric && index->number >= 0)
 				r02_nic(a, r, host, nic, index);
