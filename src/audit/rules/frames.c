@@ -126,11 +126,11 @@ static void judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
 	f->states_failure = f->severity == RS_MINOR && bad.now->trust <= RS_TRUST_TOOL;
 }
 
-/* Was the check failed for this host already? */
+/* Was the check, which runs, failed for this host already? Its findings are the last ones. */
 static bool has_failed(const struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
-	for (uint32_t i = 0; i < a->n_findings; i++)
-		if (a->findings[i]->rule == r && a->findings[i]->verdict != RS_PASS &&
+	for (uint32_t i = a->n_findings; i-- && a->findings[i]->rule == r;)
+		if (a->findings[i]->verdict != RS_PASS &&
 		    (!a->findings[i]->n_subjects || !strcmp(a->findings[i]->subject[0].host, host)))
 			return true;
 	return false;

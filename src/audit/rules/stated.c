@@ -128,10 +128,13 @@ static void hear(struct rs_audit *a, const char *host,
 		 bool (*wanted)(const struct rs_rule *, void *), void *state)
 {
 	struct state s = {.a = a, .host = host};
-	uint32_t at = rs_facts_seek(a->facts, host, "said"), n = 0;
-	bool any = rs_failed(a, NULL, host, RS_MAJOR);
+	uint32_t at = rs_facts_seek(a->facts, host, "said"), n = 0, from = at;
 	const struct rs_fact *said;
+	bool any;
 
+	if (!rs_facts_next(a->facts, &from, host, "said", "failure/"))
+		return;
+	any = rs_failed(a, NULL, host, RS_MAJOR);
 	while (n++ < FAILURES && (said = rs_facts_next(a->facts, &at, host, "said", "failure/"))) {
 		const struct rs_kind *k;
 		const struct rs_rule *r;
