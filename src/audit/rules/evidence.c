@@ -609,6 +609,8 @@ static void next(struct rs_audit *a, const char *command, const char *why)
 
 void rs_evidence_next(struct rs_audit *a)
 {
+	bool thin = rs_audit_concludes(a, false) == RS_CONCLUDES_THIN;
+
 	a->failure = failure_of(a, NULL);
 	next(a, NULL, NULL);
 	if (a->failure && of_nccl(a, a->failure) && !has_nccl_log(a)) {
@@ -618,19 +620,17 @@ void rs_evidence_next(struct rs_audit *a)
 		     "first");
 		return;
 	}
-	if (!a->failure && rs_audit_concludes(a, false) == RS_CONCLUDES_THIN &&
-	    rs_evidence_cut_off(a)) {
+	if (!a->failure && thin && rs_evidence_cut_off(a)) {
 		next(a, "the job's whole log, of all ranks, to its end",
 		     "what was named does not show that the job ended, and an error may come "
 		     "later");
 		return;
 	}
-	for (uint32_t i = 0; i < a->n_findings && !a->failure; i++) {
+	for (uint32_t i = 0; thin && i < a->n_findings && !a->failure; i++) {
 		const struct rs_finding *f = a->findings[i];
 
 		if (f->verdict != RS_FAIL || f->suppressed || !f->n_needs ||
-		    (!f->states_failure && f->severity > RS_INFO) ||
-		    rs_audit_concludes(a, false) != RS_CONCLUDES_THIN)
+		    (!f->states_failure && f->severity > RS_INFO))
 			continue;
 		next(a, f->need[0].file,
 		     rs_audit_text(a, "%s %s: %s", f->rule->id, f->rule->name, f->need[0].why));
@@ -651,7 +651,7 @@ void rs_evidence_next(struct rs_audit *a)
 	else if (a->failure)
 		next(a, "ripstop audit --collect $(hostname).tar.gz",
 		     "the text says that it fails, and the state of each host of the job says why");
-	else if (rs_audit_concludes(a, false) == RS_CONCLUDES_THIN)
+	else if (thin)
 		next(a, "ripstop audit --collect $(hostname).tar.gz",
 		     "the state of the whole host tells whether what stands here matters");
 }

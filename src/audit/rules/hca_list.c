@@ -105,3 +105,15 @@ bool rs_hca_list_judge(struct rs_audit *a, const struct rs_rule *r, const char *
 	}
 	return false;
 }
+
+bool rs_hca_list_names(const char *list, const char *nic)
+{
+	size_t n = strlen(nic);
+
+	if (*list == '^')
+		return false;
+	for (const char *p = list; (p = strstr(p, nic)); p += n)
+		if ((p == list || strchr(",=", p[-1])) && (!p[n] || strchr(",:", p[n])))
+			return true;
+	return false;
+}

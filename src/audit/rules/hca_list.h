@@ -9,4 +9,8 @@
 bool rs_hca_list_judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		       const struct rs_fact *hca);
 
+/* Does the list name this device whole, to take it? "mlx5" means all that there are; what follows
+ * '^' is left out. */
+bool rs_hca_list_names(const char *list, const char *nic);
+
 #endif

@@ -249,16 +249,6 @@ static bool next_item(const char **p, char *item, size_t size)
 	return true;
 }
 
-static bool is_item(const char *list, const char *name)
-{
-	char item[128];
-
-	while (next_item(&list, item, sizeof(item)))
-		if (!strcmp(item, name))
-			return true;
-	return false;
-}
-
 static const char *list_of(struct rs_audit *a, const struct devices *s, const bool *wanted)
 {
 	const char *text = "";
@@ -302,7 +292,7 @@ static void n03_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 			const char *name = s.d[i].name;
 
 			if (!by_name(&s, item) || !strcmp(name, item) || strncmp(name, item, n) ||
-			    is_item(list, name))
+			    rs_hca_list_names(list, name))
 				continue;
 			caught++;
 			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
@@ -311,7 +301,7 @@ static void n03_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	}
 	if (caught) {
 		for (unsigned i = 0; i < s.n; i++)
-			wanted[i] = is_item(list, s.d[i].name);
+			wanted[i] = rs_hca_list_names(list, s.d[i].name);
 		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "NCCL_IB_HCA without '=' also %s %s",
 				   *hca->value == '^' ? "leaves out" : "takes", names);
 		rs_finding_why(a, f,
@@ -468,7 +458,7 @@ static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	for (unsigned i = 0; i < s.n; i++) {
 		/* without a list NCCL takes every port that is active */
 		s.d[i].selected = hca ? rs_look_hca(list, s.d[i].name) : s.d[i].active > 0;
-		s.d[i].named = *list != '^' && is_item(list + (*list == '='), s.d[i].name);
+		s.d[i].named = rs_hca_list_names(list, s.d[i].name);
 	}
 	rails = rails_of(a, host, &s);
 	for (unsigned i = 0; i <= s.n; i++) {

@@ -890,11 +890,10 @@ static void r01(struct rs_audit *a, const struct rs_rule *r)
 /* ---- H10 ---- */
 
 /* Are all CPUs that a program may use of this node? -1: the node's CPUs are not known. */
-static int on_node(const struct rs_audit *a, const char *host, const char *cpus, int64_t node)
+static int on_node(struct rs_audit *a, const char *host, const char *cpus, int64_t node)
 {
-	const char *of = rs_facts_value(
-		a->facts, host, "host",
-		rs_audit_text((struct rs_audit *)a, "numa_cpus/%lld", (long long)node));
+	const char *of = rs_facts_value(a->facts, host, "host",
+					rs_audit_text(a, "numa_cpus/%lld", (long long)node));
 	uint8_t mine[CPUS / 8], local[CPUS / 8];
 	char list[CPUS];
 

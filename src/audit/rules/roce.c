@@ -7,22 +7,10 @@
 #include "audit/facts/nccl.h"
 #include "audit/facts/qos.h"
 #include "audit/facts/look.h"
+#include "audit/rules/hca_list.h"
 #include "audit/rules/rule.h"
 
 /* ---- R02 ---- */
-
-/* Does a list of devices name this one whole? "mlx5" means all that there are. */
-static bool names(const char *list, const char *nic)
-{
-	size_t n = strlen(nic);
-
-	if (*list == '^')
-		return false;
-	for (const char *p = list; (p = strstr(p, nic)); p += n)
-		if ((p == list || strchr(",=", p[-1])) && (!p[n] || strchr(",:", p[n])))
-			return true;
-	return false;
-}
 
 static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *nic,
 		    const struct rs_fact *index)
@@ -46,7 +34,7 @@ static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		 * it */
 		const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA");
 
-		if (!hca || !names(hca->value, nic + 4))
+		if (!hca || !rs_hca_list_names(hca->value, nic + 4))
 			return;
 		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
 				   "GID index %lld %s, and NCCL_IB_HCA has the job use %s, which "
@@ -60,6 +48,7 @@ static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 				"which address is missing; or take it out of NCCL_IB_HCA");
 	} else {
 		uint32_t version = rs_nccl_version(a, host, NULL);
+		bool by_env = !strcmp(index->subject, "env"); /* else a program's own word */
 
 		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
 				   "GID index %lld %s; index %d is RoCE v2 with an address",
@@ -67,18 +56,18 @@ static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		rs_finding_why(a, f,
 			       "connections time out or reach only the same link (ibv_modify_qp: "
 			       "Connection timed out, completion error 12)");
-		if (strcmp(index->subject, "env")) {
+		if (!by_env)
 			rs_finding_fix(a, f, host, true, "the program's restart", NULL,
 				       "GID index %d by the program's own option or variable",
 				       best);
-		} else if (!version || version >= rs_nccl_make(2, 21, 0)) {
+		if (by_env && (!version || version >= rs_nccl_make(2, 21, 0))) {
 			rs_finding_fix(a, f, "all hosts of the job", true, NULL,
 				       rs_audit_text(a, "NCCL_IB_GID_INDEX=%lld",
 						     (long long)index->number),
 				       "unset NCCL_IB_GID_INDEX  # NCCL >= 2.21 finds it");
 			rs_finding_choice(f);
 		}
-		if (!strcmp(index->subject, "env"))
+		if (by_env)
 			rs_finding_fix(a, f, host, true, NULL,
 				       rs_audit_text(a, "NCCL_IB_GID_INDEX=%lld",
 						     (long long)index->number),
@@ -235,23 +224,19 @@ static void r02(struct rs_audit *a, const struct rs_rule *r)
 		const struct rs_fact *index = rs_nccl_env(a, host, "NCCL_IB_GID_INDEX");
 		uint32_t version = rs_nccl_version(a, host, NULL), at = 0;
 
+		bool nccl = index || rs_nccl_env_seen(a, host) ||
+			    rs_facts_get(a->facts, host, "nccl", "version");
+
 		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
 			const struct rs_fact *used = rs_facts_get(a->facts, host, nic, "gid_used");
 
-			if (used && used->numeric && rs_gid_table(a, host, nic))
-				r02_nic(a, r, host, nic, used);
-		}
-		at = 0;
-		if (!index && !rs_nccl_env_seen(a, host) &&
-		    !rs_facts_get(a->facts, host, "nccl", "version"))
-			continue;
-		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
-			if (!rs_gid_table(a, host, nic) ||
-			    rs_facts_get(a->facts, host, nic, "gid_used"))
+			if (!rs_gid_table(a, host, nic))
 				continue;
-			if (index && index->numeric && index->number >= 0)
+			if (used)
+				r02_nic(a, r, host, nic, used);
+			else if (nccl && index && index->numeric && index->number >= 0)
 				r02_nic(a, r, host, nic, index);
-			else
+			else if (nccl)
 				r02_unset(a, r, host, nic, version);
 		}
 	}
