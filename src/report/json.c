@@ -50,6 +50,7 @@ static const char *escape(unsigned char c, char buf[8])
 /* Bytes that are not UTF-8 become U+FFFD: the text must be UTF-8 (section 8.1). */
 void rs_json_text(FILE *out, const char *s)
 {
+	const char *said = s; /* up to here it is written */
 	char buf[8];
 	unsigned n;
 
@@ -58,14 +59,14 @@ void rs_json_text(FILE *out, const char *s)
 		const char *e = escape((unsigned char)*s, buf);
 
 		n = rs_report_utf8(s);
-		if (e)
-			fputs(e, out);
-		else if (n)
-			fwrite(s, 1, n, out);
-		else
-			fputs("\xef\xbf\xbd", out);
+		if (!e && n)
+			continue;
 		n = n ? n : 1;
+		fwrite(said, 1, (size_t)(s - said), out);
+		fputs(e ? e : "\xef\xbf\xbd", out);
+		said = s + n;
 	}
+	fwrite(said, 1, (size_t)(s - said), out);
 	fputc('"', out);
 }
 

@@ -42,6 +42,7 @@ void rs_audit_destroy(struct rs_audit *a)
 	rs_arena_destroy(a->arena);
 	free(a->findings);
 	free(a->files);
+	free(a->nearest);
 	free(a);
 }
 

@@ -67,6 +67,12 @@ struct rs_audit {
 	 * line that states a failure; NULL: none does. */
 	const char *next_command, *next_why;
 	const struct rs_fact *failure;
+	/* rs_look_nearest()'s answers by the place of a device's first fact, each with the fact
+	 * that it met last; NULL: they are not kept */
+	struct rs_nearest {
+		const struct rs_fact *witness; /* NULL: not asked yet */
+		int near;
+	} * nearest;
 	bool some; /* not all checks were made: --check */
 	int err;   /* the first failure inside a reader or a rule: memory */
 	struct rs_audit_settings {

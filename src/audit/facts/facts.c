@@ -21,10 +21,15 @@ struct rs_facts {
 	 * fact the next one of another subject */
 	const char **host;
 	uint32_t *first, *next;
-	/* numbers from 1 by the interned strings: a fact by host, subject, name and age (the most
-	 * trusted), a host by its name */
+	/* numbers from 1 by the interned strings: a fact by subject, name and age (the most
+	 * trusted), a host by its name. Each host has a stretch of by_name of its own: a rule asks
+	 * a host much before it goes on to the next, and what it asks lies together */
 	uint32_t *by_name, *by_host;
-	uint32_t names, hosts; /* sizes of these: powers of two */
+	struct names {
+		uint64_t at;
+		uint32_t size; /* a power of two */
+	} * names;
+	uint32_t hosts; /* the size of by_host: a power of two */
 	uint32_t n_hosts;
 	/* what known() found last for a text at an address: callers ask for the same again and
 	 * again */
@@ -61,6 +66,7 @@ void rs_facts_destroy(struct rs_facts *s)
 	free(s->host);
 	free(s->first);
 	free(s->next);
+	free(s->names);
 	free(s->by_name);
 	free(s->by_host);
 	free(s->memo);
@@ -299,27 +305,48 @@ static uint64_t mix(uint64_t h, const void *p)
 
 static uint64_t name_hash(const struct rs_fact *f)
 {
-	return mix(mix(mix(f->age, f->host), f->subject), f->name);
+	return mix(mix(f->age, f->subject), f->name);
 }
 
 static bool same_name(const struct rs_fact *a, const struct rs_fact *b)
 {
-	return a->name == b->name && a->subject == b->subject && a->host == b->host &&
-	       a->age == b->age;
+	return a->name == b->name && a->subject == b->subject && a->age == b->age;
 }
 
 /* Facts are in order: of one name the first is the most trusted. */
-static void index_names(struct rs_facts *s)
+static void index_names(struct rs_facts *s, uint32_t host)
 {
-	for (uint32_t i = 0; i < s->n; i++) {
+	uint32_t *by_name = s->by_name + s->names[host].at, mask = s->names[host].size - 1;
+
+	for (uint32_t i = s->first[host]; i < s->first[host + 1]; i++) {
 		uint64_t h = name_hash(&s->fact[i]);
 
-		if (i && same_name(&s->fact[i], &s->fact[i - 1]))
+		if (i > s->first[host] && same_name(&s->fact[i], &s->fact[i - 1]))
 			continue;
-		while (s->by_name[h & (s->names - 1)])
+		while (by_name[h & mask])
 			h++;
-		s->by_name[h & (s->names - 1)] = i + 1;
+		by_name[h & mask] = i + 1;
 	}
+}
+
+static void index_all_names(struct rs_facts *s)
+{
+	uint64_t room = 0;
+
+	s->names = calloc(s->n_hosts + 1u, sizeof(*s->names));
+	if (!s->names)
+		return;
+	for (uint32_t i = 0; i < s->n_hosts; i++) {
+		uint32_t size = 16;
+
+		while (size < 2 * (uint64_t)(s->first[i + 1] - s->first[i]))
+			size *= 2;
+		s->names[i] = (struct names){.at = room, .size = size};
+		room += size;
+	}
+	s->by_name = calloc(room + 1, sizeof(*s->by_name));
+	for (uint32_t i = 0; s->by_name && i < s->n_hosts; i++)
+		index_names(s, i);
 }
 
 static void index_hosts(struct rs_facts *s)
@@ -343,14 +370,11 @@ static void index_hosts(struct rs_facts *s)
 /* Without memory for it the store is as if it were empty: callers find nothing, and add no more. */
 static void index_facts(struct rs_facts *s)
 {
-	s->names = s->hosts = 16;
-	while (s->names < 2 * (uint64_t)s->n)
-		s->names *= 2;
+	s->hosts = 16;
 	s->host = calloc(s->n + 1u, sizeof(*s->host));
 	s->first = calloc(s->n + 1u, sizeof(*s->first));
 	s->next = calloc(s->n + 1u, sizeof(*s->next));
-	s->by_name = calloc(s->names, sizeof(*s->by_name));
-	if (!s->host || !s->first || !s->next || !s->by_name) {
+	if (!s->host || !s->first || !s->next) {
 		s->n = 0;
 		return;
 	}
@@ -367,7 +391,9 @@ static void index_facts(struct rs_facts *s)
 
 		s->next[i] = same ? s->next[i + 1] : i + 1;
 	}
-	index_names(s);
+	index_all_names(s);
+	if (!s->by_name)
+		s->n = s->n_hosts = 0;
 	index_hosts(s);
 }
 
@@ -440,13 +466,15 @@ static const struct rs_fact *get(const struct rs_facts *s, const char *host, con
 				 const char *name, uint8_t age)
 {
 	struct rs_fact key = {.age = age};
+	uint32_t in = find_host(s, host), mask;
+	const uint32_t *by_name;
 
-	rs_assert(s->sealed);
-	if (!s->n || !(key.host = known(s, host)) || !(key.subject = known(s, subject)) ||
-	    !(key.name = known(s, name)))
+	if (in == s->n_hosts || !(key.subject = known(s, subject)) || !(key.name = known(s, name)))
 		return NULL;
-	for (uint64_t h = name_hash(&key); s->by_name[h & (s->names - 1)]; h++) {
-		const struct rs_fact *f = &s->fact[s->by_name[h & (s->names - 1)] - 1];
+	by_name = s->by_name + s->names[in].at;
+	mask = s->names[in].size - 1;
+	for (uint64_t h = name_hash(&key); by_name[h & mask]; h++) {
+		const struct rs_fact *f = &s->fact[by_name[h & mask] - 1];
 
 		if (same_name(f, &key))
 			return f;
@@ -457,6 +485,11 @@ static const struct rs_fact *get(const struct rs_facts *s, const char *host, con
 const struct rs_fact *rs_facts_last(const struct rs_facts *s)
 {
 	return *s->last;
+}
+
+void rs_facts_met(const struct rs_facts *s, const struct rs_fact *f)
+{
+	*s->last = f;
 }
 
 const struct rs_fact *rs_facts_get(const struct rs_facts *s, const char *host, const char *subject,

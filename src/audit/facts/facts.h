@@ -60,6 +60,8 @@ const struct rs_fact *rs_facts_get_old(const struct rs_facts *s, const char *hos
 				       const char *subject, const char *name);
 /* What the last look-up of any kind found; NULL: nothing yet. */
 const struct rs_fact *rs_facts_last(const struct rs_facts *s);
+/* As if f had been looked up now: by who keeps an answer, so that its reason stays the same. */
+void rs_facts_met(const struct rs_facts *s, const struct rs_fact *f);
 /* Its number: false when it is unknown or no number. */
 bool rs_facts_number(const struct rs_facts *s, const char *host, const char *subject,
 		     const char *name, int64_t *out);

@@ -42,17 +42,18 @@ const char *rs_look_kind(const struct rs_audit *a, const char *host, const char 
 	static const struct {
 		const char *class, *kind;
 	} classes[] = {
-		{"0x0302", "gpu"},    {"0x0300", "gpu"}, {"0x0200", "nic"}, {"0x0207", "nic"},
-		{"0x0604", "bridge"}, {"0x0380", "gpu"}, {"0x1200", "gpu"}, {"0x0280", "nic"},
+		{"0x0302", "gpu"}, {"0x0300", "gpu"}, {"0x0200", "nic"}, {"0x0207", "nic"},
+		{"0x0380", "gpu"}, {"0x1200", "gpu"}, {"0x0280", "nic"},
 	};
 	const char *k = rs_facts_value(a->facts, host, pci, "kind");
 	const char *class = rs_facts_value(a->facts, host, pci, "class"), *vendor;
-	int64_t device;
 
 	if (k || !class)
 		return k ? k : "";
 	/* an Ethernet controller of another maker may do RDMA, but most do not: lspci's reader and
 	 * the live one say the same */
+	if (!strncmp(class, "0x0604", 6))
+		return "bridge";
 	vendor = rs_facts_value(a->facts, host, pci, "vendor");
 	if (!strncmp(class, "0x0200", 6) && vendor && strcasecmp(vendor, "0x15b3"))
 		return "ethernet";
@@ -64,9 +65,8 @@ const char *rs_look_kind(const struct rs_audit *a, const char *host, const char 
 	     !strncmp(class, "0x1200", 6)) &&
 	    vendor && strcasecmp(vendor, "0x10de") && strcasecmp(vendor, "0x1002"))
 		return "other";
-	device = rs_look_number(a, host, pci, "device", RS_AMD_COMPUTES);
 	if (!strncmp(class, "0x0300", 6) && vendor && !strcasecmp(vendor, "0x1002") &&
-	    device < RS_AMD_COMPUTES)
+	    rs_look_number(a, host, pci, "device", RS_AMD_COMPUTES) < RS_AMD_COMPUTES)
 		return "other";
 	for (unsigned i = 0; i < sizeof(classes) / sizeof(*classes); i++)
 		if (!strncmp(class, classes[i].class, 6))
@@ -207,6 +207,16 @@ static const char *listed(const struct rs_audit *a, const char *host, const char
 	return s && !strcmp(s, subject) ? s : NULL;
 }
 
+/* "pci/" and a function's address: asked for so often that printf() shows */
+static void pci_named(char *out, size_t size, const char *bdf)
+{
+	size_t n = strnlen(bdf, size - sizeof("pci/"));
+
+	memcpy(out, "pci/", 4);
+	memcpy(out + 4, bdf, n);
+	out[4 + n] = '\0';
+}
+
 unsigned rs_look_above(const struct rs_audit *a, const char *host, const char *pci,
 		       const char **bridge, unsigned most)
 {
@@ -220,7 +230,7 @@ unsigned rs_look_above(const struct rs_audit *a, const char *host, const char *p
 		if (up && !strncmp(up->value, "pci", 3))
 			break;
 		if (up) {
-			snprintf(name, sizeof(name), "pci/%s", up->value);
+			pci_named(name, sizeof(name), up->value);
 			above = rs_facts_get(a->facts, host, name, "parent");
 			next = above ? above->subject : listed(a, host, name);
 		} else {
@@ -297,7 +307,7 @@ static int by_tree(const struct rs_audit *a, const char *host, const char *nic)
 	return best;
 }
 
-int rs_look_nearest(const struct rs_audit *a, const char *host, const char *nic)
+static int find_nearest(const struct rs_audit *a, const char *host, const char *nic)
 {
 	const struct rs_fact *f;
 	int best = RS_NEAR_UNKNOWN;
@@ -313,6 +323,26 @@ int rs_look_nearest(const struct rs_audit *a, const char *host, const char *nic)
 		best = best < 0 || d < best ? d : best;
 	}
 	return best < 0 ? by_tree(a, host, nic) : best;
+}
+
+int rs_look_nearest(const struct rs_audit *a, const char *host, const char *nic)
+{
+	const struct rs_fact *first;
+	struct rs_nearest *kept;
+	uint32_t at = 0;
+
+	/* the first fact of a device stands for it; that of a longer name does not */
+	first = a->nearest ? rs_facts_next(a->facts, &at, host, nic, "") : NULL;
+	if (!first || strcmp(first->subject, nic))
+		return find_nearest(a, host, nic);
+	kept = &a->nearest[at - 1];
+	if (kept->witness) {
+		rs_facts_met(a->facts, kept->witness);
+	} else {
+		kept->near = find_nearest(a, host, nic);
+		kept->witness = rs_facts_last(a->facts);
+	}
+	return kept->near;
 }
 
 const struct rs_fact *rs_look_list(const struct rs_audit *a, const char *host)
@@ -419,13 +449,14 @@ static double elapsed(const struct rs_audit *a, const char *host, bool lifetime)
 bool rs_look_rise(const struct rs_audit *a, const char *host, const char *subject,
 		  const char *counter, struct rs_rise *r)
 {
-	const struct rs_fact *now = rs_look(a, host, subject, "counter/%s", counter), *old;
+	const struct rs_fact *now, *old;
 	char name[192];
 
 	snprintf(name, sizeof(name), "counter/%s", counter);
-	old = rs_facts_get_old(a->facts, host, subject, name);
+	now = rs_facts_get(a->facts, host, subject, name);
 	if (!now || !now->numeric)
 		return false;
+	old = rs_facts_get_old(a->facts, host, subject, name);
 	*r = (struct rs_rise){.now = now, .by = now->number, .lifetime = true};
 	if (old && old->numeric) {
 		r->lifetime = false;

@@ -156,10 +156,12 @@ bool rs_qos_class(const struct rs_audit *a, const char *host, const char *nic, c
 
 int rs_qos_pfc_mask(const struct rs_audit *a, const char *host, const char *netdev)
 {
+	char subject[160], name[] = "pfc/0";
 	int mask = -1;
 
-	for (int p = 0; p < 8; p++) {
-		const struct rs_fact *f = of_netdev(a, host, netdev, "pfc/%d", p);
+	snprintf(subject, sizeof(subject), "netdev/%s", netdev);
+	for (int p = 0; p < 8; p++, name[4]++) {
+		const struct rs_fact *f = rs_facts_get(a->facts, host, subject, name);
 
 		if (!f || !f->numeric)
 			continue;

@@ -37,10 +37,11 @@ static void e02_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	while ((f = rs_facts_next(a->facts, &at, host, "", ""))) {
 		/* strings are kept once: of one thing the most trusted comes first */
 		if (!first || first->subject != f->subject || first->name != f->name) {
-			first = is_steady(f) && strcmp(f->subject, "netdev/unnamed") ? f : NULL;
+			first = f;
 			continue;
 		}
-		if (first->file == f->file)
+		if (first->file == f->file || !is_steady(f) ||
+		    !strcmp(f->subject, "netdev/unnamed"))
 			continue;
 		twice++;
 		if (first->value == f->value)

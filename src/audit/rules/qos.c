@@ -563,14 +563,14 @@ static void r10(struct rs_audit *a, const struct rs_rule *r)
 static const struct rs_fact *parameter(const struct rs_audit *a, const char *host, const char *name)
 {
 	const struct rs_fact *f, *first = NULL;
+	const char *subject;
 	char full[96];
 	uint32_t at_ = 0;
 
 	snprintf(full, sizeof(full), "config/%s", name);
-	while ((f = rs_facts_next(a->facts, &at_, host, "", full))) {
-		if (strcmp(f->name, full))
-			continue;
-		if (first && strcmp(first->value, f->value))
+	while ((subject = rs_facts_subject(a->facts, &at_, host, ""))) {
+		f = rs_facts_get(a->facts, host, subject, full);
+		if (f && first && strcmp(first->value, f->value))
 			return NULL;
 		first = first ? first : f;
 	}

@@ -208,6 +208,8 @@ int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const 
 	if ((err = check_names(only, e)) || (err = check_names(skip, e)))
 		return err;
 	rs_facts_seal(a->facts);
+	if (!a->nearest)
+		a->nearest = calloc(rs_facts_count(a->facts) + 1u, sizeof(*a->nearest));
 	rs_nccl_find_jobs(a);
 	if (!only && a->profile && a->profile->n_only)
 		only = a->profile->only;
