@@ -202,7 +202,23 @@ static const struct rs_message rows[] = {
 		.why = "the program's ranks have come apart; the network is as it should be",
 		.pattern = P("Mismatched collective detected", "collective mismatch error",
 			     "message truncated :", "Message truncated : received",
-			     "posted incorrect receive info"),
+			     "posted incorrect receive info",
+			     /* NCCL's RAS (ras/client_support.cc) */
+			     "Communicator ranks have different", "RUNNING*MISMATCH"),
+	},
+	{
+		.key = "ras-missing",
+		.check = "N18",
+		.severity = CRIT,
+		.confidence = RS_MEDIUM,
+		.title = "NCCL does not find processes of the job any more",
+		.why = "they have ended, hang, or their host is not reached: the rest wait for "
+		       "them in the next collective",
+		.need = "the logs of the processes that are named, and journalctl -k on their "
+			"hosts",
+		.need_why = "how they ended",
+		.pattern = P("Missing communicator data from",
+			     "considered dead (unreachable via the RAS network)"),
 	},
 	{
 		.key = "no-transport",
@@ -256,6 +272,29 @@ static const struct rs_message rows[] = {
 		.why = "NCCL and data loaders of several ranks need more",
 		.need = "docker run --shm-size or --ipc=host; an emptyDir of medium Memory",
 		.need_why = "how large it may be",
+	},
+	{
+		.key = "oom-killed",
+		.check = "H11",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "a process was killed for want of the host's memory",
+		.why = "the kernel ends a process when a host, a cgroup or a pod has no memory "
+		       "left. Its peers see only that it does not answer",
+		.need = "journalctl -k | grep -i -e oom -e 'killed process'; the memory that the "
+			"job or pod asks for",
+		.need_why = "which process it was, and which limit it met",
+		/* docker inspect, memory.events and manifests name it where nothing happened */
+		.but = "OOMKilled: false|OOMKilled\": false|oom_score_adj: -|SystemOOM is|"
+		       "has no SystemOOM|OOMPolicy",
+		/* Linux (mm/oom_kill.c), slurmstepd, Kubernetes, Ray, systemd-oomd */
+		.pattern = P("oom-kill event", "cgroup out-of-memory handler", "ut of memory: Kill",
+			     "oom_reaper: reaped", "invoked oom-killer", "oom-kill:constraint",
+			     "task *: Out Of Memory", "OOMKilled", "State=OUT_OF_MEMORY",
+			     " OUT_OF_ME+ ", "System OOM encountered",
+			     "killed due to memory pressure (OOM)", "systemd-oomd killed",
+			     "killed by the OOM killer",
+			     "process of this unit has been killed by the OOM"),
 	},
 	{
 		.key = "rank-memory",

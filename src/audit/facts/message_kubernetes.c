@@ -15,11 +15,13 @@ static const struct rs_message rows[] = {
 		       "firmware refused, or secure boot locks configuration space",
 		.need = "kubectl logs of the sriov-network-config-daemon on that node",
 		.need_why = "which step failed",
-		.pattern =
-			P("syncStatus: Failed", "Sync Status: Failed", "lastSyncError: *timed out",
-			  "lastSyncError: *ailed", "lastSyncError: *lockdown",
-			  "lastSyncError: *error", "lastSyncError: *cannot",
-			  "Last Sync Error: *timed out", "Last Sync Error: *ailed"),
+		.pattern = P("syncStatus: Failed", "Sync Status: Failed",
+			     "lastSyncError: *timed out", "lastSyncError: *ailed",
+			     "lastSyncError: *lockdown", "lastSyncError: *error",
+			     "lastSyncError: *cannot", "lastSyncError: *not supported",
+			     "lastSyncError: *not permitted", "lastSyncError: *invalid",
+			     "lastSyncError: *no such", "Last Sync Error: *timed out",
+			     "Last Sync Error: *ailed", "Last Sync Error: *not supported"),
 	},
 	{
 		.key = "operator-notready",

@@ -301,6 +301,7 @@ static const struct {
 	 "model"},
 	{"H02", NULL, "a CPU's clock has no model"},
 	{"H10", NULL, "threads and their buffers have no model"},
+	{"H11", NULL, "a process that is gone has no rate"},
 	{"H03", NULL, "page migration has no model"},
 	{"N07", NULL, "how NCCL splits data over queue pairs has no model"},
 	{"R02", NULL, "a connection that is not made has no rate"},

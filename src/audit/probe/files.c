@@ -24,7 +24,7 @@ enum {
 
 /* Braces hold alternatives, as in glob(7). */
 static const char *const places[] = {
-	"/proc/{cmdline,modules,meminfo,version,interrupts,uptime}",
+	"/proc/{cmdline,modules,meminfo,version,interrupts,uptime,vmstat}",
 	"/proc/irq/*/smp_affinity_list",
 	"/proc/sys/kernel/{osrelease,numa_balancing,hostname}",
 	"/proc/sys/vm/{nr_hugepages,zone_reclaim_mode,swappiness}",

@@ -7,25 +7,25 @@
 #include "audit/read/failure.h"
 
 /* A label that the word is in, and its value, which is nothing: "BPDU Error: None, Loop",
- * "number of nan iterations:   0 |". */
+ * "number of nan iterations:   0 |", "OOMKilled": false. */
 static bool is_nothing(const char *p)
 {
-	static const char *const values[] = {"0", "0.0", "none", "n/a",   "no",
-					     "-", "off", "ok",   "normal"};
+	static const char *const values[] = {"0",   "0.0", "none",   "n/a",   "no", "-",
+					     "off", "ok",  "normal", "false", "[]"};
 	const char *colon = p;
 
-	while (colon - p < 32 && (isalpha((unsigned char)*colon) || strchr("_ ()/", *colon)) &&
+	while (colon - p < 32 && (isalpha((unsigned char)*colon) || strchr("_ ()/\"'", *colon)) &&
 	       *colon)
 		colon++;
 	if (*colon != ':' && *colon != '=')
 		return false;
 	p = colon + 1;
-	p += strspn(p, " .\t");
+	p += strspn(p, " .\t\"'");
 	for (unsigned i = 0; i < sizeof(values) / sizeof(*values); i++) {
 		size_t n = strlen(values[i]);
 
 		if (!strncasecmp(p, values[i], n) &&
-		    (!p[n] || strchr(",|;)]\t", p[n]) || !strncmp(p + n, "  ", 2) ||
+		    (!p[n] || strchr(",|;)]\t\"'", p[n]) || !strncmp(p + n, "  ", 2) ||
 		     !strncmp(p + n, " |", 2)))
 			return true;
 	}

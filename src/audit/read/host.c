@@ -42,6 +42,27 @@ const struct rs_reader rs_reader_cmdline = {
 	.begins = (const char *const[]){"BOOT_IMAGE=", NULL},
 };
 
+/* ---- /proc/vmstat, memory.events of a cgroup ---- */
+
+static bool line_oom_kill(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	unsigned long long n;
+	char end;
+
+	if (sscanf(l->text, "oom_kill %llu%c", &n, &end) != 1)
+		return false;
+	rs_input_add(a, in, l->number, NULL, "host", "counter/oom_kill", "%llu", n);
+	return true;
+}
+
+const struct rs_reader rs_reader_oom_kill = {
+	.name = "oom_kill",
+	.what = "/proc/vmstat, memory.events: processes that were killed for want of memory",
+	.trust = RS_TRUST_DUMP,
+	.line = line_oom_kill,
+	.also = true,
+};
+
 /* ---- Kernel log ---- */
 
 static int score_dmesg(const struct rs_input *in)

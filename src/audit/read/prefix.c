@@ -122,6 +122,29 @@ static size_t ray_length(const char *text, char *host)
 	return (size_t)(end + 2 - text);
 }
 
+/* "[info] [mgr.cpp:1173] ", "[debug] ": spdlog's, without its clock. What indents the rest is the
+ * line's, and a level that tells of a fault stays. */
+static size_t spdlog_length(const char *text)
+{
+	static const char *const levels[] = {"[trace] ", "[debug] ", "[info] "};
+
+	const char *from = text + strspn(text, " \t");
+
+	for (unsigned i = 0; *from == '[' && i < sizeof(levels) / sizeof(*levels); i++) {
+		const char *p = from + strlen(levels[i]), *end;
+
+		if (strncmp(from, levels[i], strlen(levels[i])))
+			continue;
+		/* the place in the source goes with it */
+		end = *p == '[' ? strchr(p, ']') : NULL;
+		if (end && end[1] == ' ' && isdigit((unsigned char)end[-1]) &&
+		    memchr(p, ':', (size_t)(end - p)))
+			p = end + 2;
+		return (size_t)(p - text);
+	}
+	return 0;
+}
+
 /* "[pod/trainer-0/pytorch] ": kubectl logs --prefix. */
 static size_t pod_length(const char *text, char *host)
 {
@@ -322,6 +345,8 @@ void rs_prefix_find(const struct rs_prefix_habits *h, const char *text, struct r
 			n = clock_length(p);
 		if (!n)
 			n = epoch_length(p);
+		if (!n)
+			n = spdlog_length(p);
 		if (!n)
 			n = habit_length(h, p, out->outer);
 		if (!n)

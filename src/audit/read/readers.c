@@ -23,6 +23,7 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_setpci,
 	&rs_reader_lspci_tree,
 	&rs_reader_cmdline,
+	&rs_reader_oom_kill,
 	&rs_reader_dmesg,
 	&rs_reader_lsmod,
 	&rs_reader_cpuidle,

@@ -25,6 +25,7 @@ extern const struct rs_reader rs_reader_lspci;
 extern const struct rs_reader rs_reader_lspci_tree;
 extern const struct rs_reader rs_reader_setpci;
 extern const struct rs_reader rs_reader_cmdline;
+extern const struct rs_reader rs_reader_oom_kill;
 extern const struct rs_reader rs_reader_dmesg;
 extern const struct rs_reader rs_reader_lsmod;
 extern const struct rs_reader rs_reader_cpuidle;

@@ -243,6 +243,11 @@ static const struct term terms[] = {
 	/* a card that is off by configuration says so, too */
 	{"reason", NULL, "show module", HAS, "failure|failed|fault|error|denied", 0, "switch-card",
 	 NULL},
+	/* NX-OS: a card that is not "ok", "active", "standby" or just present */
+	{" status ", "diag", "show module", BEGINS,
+	 "initializing|testing|powered dn|powered down|power denied|failure|err pwd dn|offline|"
+	 "fault|diag fail",
+	 0, "switch-card", NULL},
 	{"oper status", NULL, "chassis modules", IS, "offline|fault|failed", 0, "switch-card",
 	 NULL},
 	/* IOS XR's states of a node that does not run */

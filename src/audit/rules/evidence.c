@@ -544,9 +544,8 @@ enum rs_conclusion rs_audit_concludes(const struct rs_audit *a, bool strict)
 	for (uint32_t i = 0; i < a->n_findings; i++) {
 		const struct rs_finding *f = a->findings[i];
 
-		/* a note says that something is unusual, not that anything is right */
-		judged |= f->verdict == RS_PASS || f->suppressed ||
-			  (f->verdict == RS_FAIL && f->severity > RS_INFO);
+		/* what is minor says that something is unusual, not that anything is right */
+		judged |= f->verdict == RS_PASS || f->suppressed;
 		if (f->suppressed)
 			continue;
 		fail |= f->verdict == RS_FAIL && f->severity >= (strict ? RS_MINOR : RS_MAJOR);

@@ -218,6 +218,40 @@ static void h03(struct rs_audit *a, const struct rs_rule *r)
 	}
 }
 
+/* ---- H11 ---- */
+
+/* The kernel's own count (mm/oom_kill.c, in /proc/vmstat). Which program it was only the log says:
+ * facts/message_host.c judges its lines. */
+static void h11(struct rs_audit *a, const struct rs_rule *r)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		struct rs_finding *f;
+		struct rs_rise c;
+
+		if (!rs_look_rise(a, host, "host", "oom_kill", &c))
+			continue;
+		if (c.by > 0)
+			f = rs_finding_new(
+				a, r, RS_FAIL, c.lifetime ? RS_INFO : RS_MAJOR,
+				"the kernel killed %lld processes for want of memory, %s",
+				(long long)c.by, rs_look_since(a, &c));
+		else
+			f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
+					   "the kernel killed no process for want of memory, %s",
+					   rs_look_since(a, &c));
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, c.now);
+		if (c.by <= 0)
+			continue;
+		rs_finding_why(a, f,
+			       "peers of a killed rank see only that it does not answer: retries "
+			       "run out, sockets close");
+		rs_finding_need(a, f, "journalctl -k | grep -i -e oom -e 'killed process'",
+				"which process it was, and when");
+	}
+}
+
 const struct rs_rule rs_rules_host[] = {
 	{
 		.id = "H01",
@@ -257,6 +291,18 @@ const struct rs_rule rs_rules_host[] = {
 			   "nothing and pays "
 			   "for the faults.",
 		.run = h03,
+	},
+	{
+		.id = "H11",
+		.name = "memory",
+		.severity = RS_CRITICAL,
+		.criterion = "No process of the job was killed for want of memory.",
+		.authority = "Linux kernel, mm/oom_kill.c, /proc/vmstat (oom_kill); cgroup v2, "
+			     "memory.events",
+		.explain = "A rank that the kernel kills says nothing itself. Its peers report "
+			   "retries that run out and "
+			   "sockets that close, which look like faults of the network.",
+		.run = h11,
 	},
 	{0},
 };

@@ -584,7 +584,9 @@ static bool reach(const struct rs_audit *a, const char *host, int *nearest, int 
 	return *nearest > 0;
 }
 
-static void n08_host(struct rs_audit *a, const struct rs_rule *r, const char *host)
+/* other: of a host of the job that uses GPUDirect RDMA; NULL: none does. */
+static void n08_host(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		     const struct rs_fact *other)
 {
 	const struct rs_fact *gdr = rs_facts_get(a->facts, host, "nccl", "via_ib_gdr");
 	const struct rs_fact *plain = rs_facts_get(a->facts, host, "nccl", "via_ib");
@@ -599,11 +601,18 @@ static void n08_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 				   rs_near_name[nearest]);
 	} else if (plain && !gdr) {
 		/* what the board allows is not known: boards without GPUDirect run so by right */
-		f = rs_finding_new(a, r, RS_FAIL, known ? RS_CRITICAL : RS_MINOR,
-				   "NCCL's log shows NET/IB without GDRDMA%s",
-				   known ? ", though the NICs are near enough" : "");
-		if (f && !known)
+		f = rs_finding_new(a, r, RS_FAIL,
+				   known   ? RS_CRITICAL
+				   : other ? RS_MAJOR
+					   : RS_MINOR,
+				   "NCCL's log shows NET/IB without GDRDMA%s%s",
+				   known   ? ", though the NICs are near enough"
+				   : other ? ", which another host of the job has: "
+					   : "",
+				   known || !other ? "" : other->host);
+		if (f && !known && !other)
 			f->confidence = RS_MEDIUM;
+		rs_finding_fact(f, known ? NULL : other);
 		rs_finding_why(a, f,
 			       "data passes through host memory: the peer memory module or dma-buf "
 			       "is missing (P12), or the level is too low");
@@ -657,8 +666,12 @@ static void n08_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 
 static void n08(struct rs_audit *a, const struct rs_rule *r)
 {
+	const struct rs_fact *other = NULL;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts) && !other; i++)
+		other = rs_facts_get(a->facts, rs_facts_host(a->facts, i), "nccl", "via_ib_gdr");
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
-		n08_host(a, r, rs_facts_host(a->facts, i));
+		n08_host(a, r, rs_facts_host(a->facts, i), other);
 }
 
 /* ---- N09 ---- */

@@ -149,30 +149,42 @@ static void c04_share(struct rs_audit *a, const struct rs_rule *r, const char *h
 
 /* 802.3x: all classes stop. Without a clock, or a duration, the frames alone are told. */
 static void c04_global(struct rs_audit *a, const struct rs_rule *r, const char *host,
-		       const char *subject, unsigned *seen)
+		       const char *subject, const char *way, unsigned *seen)
 {
-	static const char *const names[] = {"rx_global_pause", "rx_pause_ctrl_phy",
-					    "rx_pause_frames", "rx_pause"};
+	static const char *const names[] = {"global_pause", "pause_ctrl_phy", "pause_frames",
+					    "pause"};
 	enum { MANY = 100000 /* frames since boot that are worth a line */ };
+	bool sent = *way == 't';
 	struct rs_finding *f;
 	struct rs_rise c, duration;
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (!rs_look_rise(a, host, subject, names[i], &c))
+		char name[48];
+
+		snprintf(name, sizeof(name), "%s_%s", way, names[i]);
+		if (!rs_look_rise(a, host, subject, name, &c))
 			continue;
 		++*seen;
 		if (c.by < MANY && (c.lifetime || c.by <= 0))
 			return;
 		f = rs_finding_new(a, r, RS_FAIL, c.lifetime ? RS_MINOR : RS_MAJOR,
-				   "the port was told to pause all classes %lld times, %s",
+				   sent ? "the port told its peer to pause all classes %lld "
+					  "times, %s"
+					: "the port was told to pause all classes %lld times, %s",
 				   (long long)c.by, rs_look_since(a, &c));
 		rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 		rs_finding_fact(f, c.now);
-		if (rs_look_rise(a, host, subject, "rx_global_pause_duration", &duration))
+		snprintf(name, sizeof(name), "%s_global_pause_duration", way);
+		if (rs_look_rise(a, host, subject, name, &duration))
 			rs_finding_fact(f, duration.now);
+		if (sent)
+			slow_drain(a, f, host, subject);
 		rs_finding_why(a, f,
-			       "global pause (802.3x) stops RDMA with all else: a slow receiver "
-			       "or a switch that pushes back throttles this port");
+			       sent ? "a host that sends pause cannot drain its NIC: the PCIe "
+				      "path (P01 to P05), the IOMMU or memory. Global pause "
+				      "(802.3x) stops RDMA with all else"
+				    : "global pause (802.3x) stops RDMA with all else: a slow "
+				      "receiver or a switch that pushes back throttles this port");
 		rs_finding_need(a, f, "ethtool -a NETDEV; the counters of the other end",
 				"whether global pause is meant, and which end asks for it");
 		return;
@@ -217,7 +229,8 @@ static unsigned c04_device(struct rs_audit *a, const struct rs_rule *r, const ch
 			else
 				c04_share(a, r, host, subject, ways[w], p, &c);
 		}
-	c04_global(a, r, host, subject, &seen);
+	for (unsigned w = 0; w < 2; w++)
+		c04_global(a, r, host, subject, ways[w], &seen);
 	return seen && a->n_findings == before;
 }
 

@@ -67,6 +67,7 @@ static const struct {
 	{"P12", "N18"}, {"N15", "N18"}, {"N16", "N18"}, {"N17", "N18"}, {"N12", "N18"},
 	{"N14", "N18"}, {"H09", "N18"}, {"N04", "N18"}, {"N02", "N18"}, {"P14", "N18"},
 	{"X05", "N18"}, {"K02", "N18"}, {"K03", "N18"}, {"P05", "N18"}, {"C06", "N18"},
+	{"H11", "N12"}, {"H11", "N17"}, {"H11", "N18"}, {"H11", "N16"},
 };
 
 bool rs_audit_because(uint32_t i, const char **cause, const char **effect)
@@ -101,6 +102,12 @@ static void join(struct rs_finding *cause, struct rs_finding *effect)
 		cause->effect[cause->n_effects++] = effect;
 }
 
+/* What words alone point at does not push down what a row of its own names. */
+static bool as_sure(const struct rs_finding *cause, const struct rs_finding *effect)
+{
+	return cause->confidence != RS_LOW || effect->confidence != RS_HIGH;
+}
+
 static void find_causes(struct rs_audit *a)
 {
 	for (unsigned k = 0; k < sizeof(because) / sizeof(*because); k++)
@@ -115,7 +122,7 @@ static void find_causes(struct rs_audit *a)
 				struct rs_finding *effect = a->findings[j];
 
 				if (effect != cause && !effect->cause && !effect->suppressed &&
-				    effect->verdict == RS_FAIL &&
+				    effect->verdict == RS_FAIL && as_sure(cause, effect) &&
 				    !strcmp(effect->rule->id, because[k].effect) &&
 				    shares_host(cause, effect))
 					join(cause, effect);
