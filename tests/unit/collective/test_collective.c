@@ -881,6 +881,33 @@ static void test_nccl_chunks_as_aws_sets_them(void **state)
 	rs_fabric_free(f);
 }
 
+/* What NCCL 2.28.9 sent, under PyTorch 2.11 on an H200 that was four hosts by NCCL_HOSTID, two
+ * channels of Ring Simple: the lengths of its WRITEs, captured on Ripstop's own device
+ * (2026-11-28). All-gathers and reduce-scatters are cut in slices as all-reduces are. */
+static void test_nccl_ring_messages_are_those_captured(void **state)
+{
+	static const enum rs_coll_op ops[] = {RS_COLL_ALL_GATHER, RS_COLL_REDUCE_SCATTER,
+					      RS_COLL_ALL_REDUCE};
+	static const struct {
+		uint32_t mib, sent_kib;
+	} cases[] = {{1, 64}, {4, 256}, {16, 1024}, {64, 1024}};
+	const char *env[] = {"NCCL_ALGO",          "ring", "NCCL_PROTO",         "Simple",
+			     "NCCL_MIN_NCHANNELS", "2",    "NCCL_MAX_NCHANNELS", "2"};
+	struct rs_fabric *f = nccl_fabric("scoreboard/hosts/h200-1-far-nic.xml", 4);
+
+	for (size_t i = 0; i < 12; i++) {
+		struct rs_collective_conf conf = {
+			.op = ops[i / 4],
+			.bytes = (uint64_t)cases[i % 4].mib << 20,
+			.nccl = {.version = "2.28.9", .env = env, .n_env = 4}};
+		uint64_t most = most_sent(nccl_plan(f, conf));
+
+		if (most != (uint64_t)cases[i % 4].sent_kib << 10)
+			fail_msg("case %zu: %llu B", i, (unsigned long long)most);
+	}
+	rs_fabric_free(f);
+}
+
 /* Google's plugins: a message takes 20 us more by TCPXO, 145 by TCPX, of whose NICs data has three
  * quarters. Its tuner's rules of A3 Mega give an all-reduce on two hosts to trees, of any size. */
 static void test_nccl_over_tcp_of_google(void **state)
@@ -1659,6 +1686,7 @@ int main(void)
 		TEST(test_rccl_trees_take_time_for_a_chunk),
 		TEST(test_nccl_passes_through_the_host_without_peer_to_peer),
 		TEST(test_nccl_slices_have_a_least_size),
+		TEST(test_nccl_ring_messages_are_those_captured),
 		TEST(test_nccl_small_messages_go_by_ll),
 		TEST(test_nccl_point_to_point_inside_a_host),
 		TEST(test_nccl_queue_pairs_take_turns),
