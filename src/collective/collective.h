@@ -74,6 +74,7 @@ struct rs_coll {
 	uint32_t copied, eager;
 	int64_t eager_rate;
 	rs_time rendezvous;
+	rs_time found;  /* ... of those up to `eager` that come before their receive is posted */
 	rs_time longer; /* of those more on their way, beside others */
 	/* EFA: a message goes over as many of its NIC's rails as it has stripes. 0: one rail. */
 	uint32_t rails, stripe;

@@ -360,7 +360,7 @@ struct net {
 	rs_time message, post;
 	uint32_t copied, eager;
 	int64_t rate;
-	rs_time rendezvous, longer;
+	rs_time rendezvous, longer, found;
 	uint32_t rails, stripe;
 	int64_t rail_rate;
 };
@@ -382,13 +382,33 @@ static const struct net nets[] = {
 	[RS_NCCL_NET_TCPX] = {.message = 145 * RS_US},
 	[RS_NCCL_NET_TCPXO] = {.message = 20 * RS_US}};
 
+/* NCCL posts so many receives of a connection ahead (NCCL_STEPS). A sender over libfabric does not
+ * wait for one: a ring with more messages has some that come before theirs. */
+enum { RECEIVES = 8 };
+
+static bool come_early(const struct rs_coll *c, const struct nccl_run *r)
+{
+	bool all_reduce = c->conf.op == RS_COLL_ALL_REDUCE;
+	uint64_t sends = all_reduce ? 2 * (uint64_t)c->n_ranks - 2 : c->n_ranks - 1;
+	uint64_t bytes = r->choice.mid ? r->choice.mid : r->choice.lo;
+	uint64_t scale = c->conf.nccl.scale ? c->conf.nccl.scale : 1;
+
+	if (r->p2p || r->choice.algo != RS_NCCL_ALGO_RING || r->choice.proto == RS_NCCL_SIMPLE)
+		return false;
+	if (all_reduce)
+		bytes = ceil_div(bytes, c->n_ranks);
+	return sends * ceil_div(bytes, r->choice.chunk * scale) > RECEIVES;
+}
+
 /* libfabric's provider of Slingshot (prov/cxi; fi_cxi(7)). A message is eager up to
  * FI_CXI_RDZV_THRESHOLD and FI_CXI_RDZV_GET_MIN, 16,384 and 2,049 bytes. The NIC finds its receive.
  * Where software does, the host copies what came eagerly into the GPU's memory, by GDRCopy up to
  * FI_CXI_SAFE_DEVMEM_COPY_THRESHOLD, else by CUDA; without GDRCopy by CUDA alone, and of longer
- * messages their first part. */
-static struct net net_of(const struct rs_nccl_conf *conf, const struct nccl_run *r)
+ * messages their first part. What comes before its receive lands in a buffer of libfabric's, and
+ * software copies it, too. */
+static struct net net_of(const struct rs_coll *c, const struct nccl_run *r)
 {
+	const struct rs_nccl_conf *conf = &c->conf.nccl;
 	struct net n = nets[conf->net];
 	int messages = r->p2p ? 2 : 1; /* a proxy thread of point-to-point sends and receives */
 
@@ -397,6 +417,10 @@ static struct net net_of(const struct rs_nccl_conf *conf, const struct nccl_run 
 	n.eager = 16384 + 2049;
 	if (!r->gdrcopy)
 		n.rendezvous = 8 * RS_US;
+	if (!r->soft_match && come_early(c, r)) {
+		n.rate = INT64_C(2600000000);
+		n.found = r->gdrcopy ? 0 : 5 * RS_US;
+	}
 	if (!r->soft_match)
 		return n;
 	n.message = 0;
@@ -455,7 +479,7 @@ static void set_turns(struct rs_coll *c, struct nccl_run *r, int64_t scale)
 void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 {
 	const struct rs_nccl_conf *conf = &c->conf.nccl;
-	const struct net own = net_of(conf, r), *n = &own;
+	const struct net own = net_of(c, r), *n = &own;
 	int64_t scale = conf->scale ? conf->scale : 1;
 
 	r->launch = launch_time(r);
@@ -474,11 +498,12 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 	c->eager_rate =
 		r->choice.proto == RS_NCCL_LL ? n->rate : 0; /* its buffers are the host's */
 	c->rendezvous = n->rendezvous / scale;
+	c->found = n->found / scale;
 	c->longer = n->longer / scale;
 	c->rails = n->rails;
 	c->stripe = n->stripe / (uint32_t)scale;
 	c->rail_rate = n->rail_rate;
-	if (r->choice.proto == RS_NCCL_LL && !n->rate && !r->p->rccl)
+	if (r->choice.proto == RS_NCCL_LL && !(n->rate && r->soft_match) && !r->p->rccl)
 		c->proxy_rate = r->p->cpu_vendor == RS_NCCL_AMD ? LL_AMD : LL_OTHER;
 	r->starts = starts_time(c, r);
 	r->launch /= scale;

@@ -194,7 +194,8 @@ static bool same_conns(const struct program *m, const struct part *a, const stru
 	}
 	return c->hop == b->hop && c->lines == b->lines && c->stores == b->stores &&
 	       c->proxy == b->proxy && c->proxy_rate == b->proxy_rate && c->post == b->post &&
-	       c->longer == b->longer && c->rails == b->rails;
+	       c->longer == b->longer && c->rails == b->rails && c->found == b->found &&
+	       c->eager_rate == b->eager_rate;
 }
 
 /* A communicator keeps its connections: collectives that are cut alike use the same ones. */

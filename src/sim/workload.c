@@ -185,6 +185,8 @@ static rs_time proxy_posts(struct rs_sim *s, struct sim_coll *k, const struct si
 		*free += plan->rendezvous;
 	else if (plan->eager_rate && bytes > plan->copied)
 		*free += (rs_time)(bytes * (uint64_t)(RS_S / plan->eager_rate));
+	if (bytes <= plan->eager)
+		*free += plan->found;
 	return *free;
 }
 

@@ -942,7 +942,7 @@ static void test_nccl_over_tcp_of_google(void **state)
 
 /* Over Slingshot the NIC finds a message's receive, and nothing is copied. By software, the host
  * copies what came eagerly: by GDRCopy up to 4 KiB, without it all, and of longer messages the
- * first part. Verbs do neither. */
+ * first part. Verbs do neither. (Of trees: rings below.) */
 static void test_nccl_slingshot_copies_by_software(void **state)
 {
 	static const struct {
@@ -964,9 +964,11 @@ static void test_nccl_slingshot_copies_by_software(void **state)
 				     "FI_CXI_RX_MATCH_MODE",
 				     cases[i].match,
 				     "FI_HMEM_CUDA_USE_GDRCOPY",
-				     cases[i].gdrcopy};
+				     cases[i].gdrcopy,
+				     "NCCL_ALGO",
+				     "tree"};
 		struct rs_collective_conf conf = {.bytes = 1 << 20,
-						  .nccl = {.env = env, .n_env = 3}};
+						  .nccl = {.env = env, .n_env = 4}};
 		struct rs_coll *ib = nccl_plan(f, conf), *cxi;
 
 		conf.nccl.net = RS_NCCL_NET_CXI;
@@ -980,6 +982,58 @@ static void test_nccl_slingshot_copies_by_software(void **state)
 		assert_int_equal(ib->rendezvous, 0);
 	}
 	rs_fabric_free(f);
+}
+
+/* A ring of more messages than receives are posted ahead (8): some come first, and software copies
+ * them, as it does where it matches. With 9 hosts an all-gather has 8, with 10 it has 9; an
+ * all-reduce of 5 has 8, of 6 it has 10. Trees, Simple and verbs have none. */
+static void test_nccl_slingshot_copies_what_comes_early(void **state)
+{
+	static const struct {
+		enum rs_coll_op op;
+		const char *algo, *proto, *match, *gdrcopy;
+		uint32_t hosts;
+		bool verbs;
+		rs_time found;
+		int64_t rate;
+	} cases[] = {
+		{RS_COLL_ALL_GATHER, "ring", "LL", "hardware", "0", 9, false, 0, 0},
+		{RS_COLL_ALL_GATHER, "ring", "LL", "hardware", "0", 10, false, 5 * RS_US,
+		 INT64_C(2600000000)},
+		{RS_COLL_ALL_GATHER, "ring", "LL", "hybrid", "1", 10, false, 0,
+		 INT64_C(2600000000)},
+		{RS_COLL_ALL_GATHER, "ring", "LL", "software", "0", 10, false, 0,
+		 INT64_C(1500000000)},
+		{RS_COLL_ALL_GATHER, "ring", "Simple", "hardware", "0", 10, false, 0, 0},
+		{RS_COLL_ALL_GATHER, "ring", "LL", "hardware", "0", 10, true, 0, 0},
+		{RS_COLL_ALL_REDUCE, "ring", "LL", "hardware", "0", 5, false, 0, 0},
+		{RS_COLL_ALL_REDUCE, "ring", "LL", "hardware", "0", 6, false, 5 * RS_US,
+		 INT64_C(2600000000)},
+		{RS_COLL_ALL_REDUCE, "tree", "LL", "hardware", "0", 6, false, 0, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rs_fabric *f = nccl_fabric("nccl-plan/h100-1-far-nic.xml", cases[i].hosts);
+		const char *env[] = {"NCCL_ALGO",
+				     cases[i].algo,
+				     "NCCL_PROTO",
+				     cases[i].proto,
+				     "FI_CXI_RX_MATCH_MODE",
+				     cases[i].match,
+				     "FI_HMEM_CUDA_USE_GDRCOPY",
+				     cases[i].gdrcopy,
+				     "NCCL_PAT_ENABLE",
+				     "0"};
+		struct rs_collective_conf conf = {
+			.op = cases[i].op, .bytes = 20160, .nccl = {.env = env, .n_env = 5}};
+		struct rs_coll *c;
+
+		conf.nccl.net = cases[i].verbs ? RS_NCCL_NET_IB : RS_NCCL_NET_CXI;
+		c = nccl_plan(f, conf);
+		assert_int_equal(c->found, cases[i].found);
+		assert_int_equal(c->eager_rate, cases[i].rate);
+		rs_fabric_free(f);
+	}
 }
 
 /* A NIC at another socket has no GPUDirect: it reads and writes the memory of the GPU's socket, and
@@ -1681,6 +1735,7 @@ int main(void)
 		TEST(test_nccl_networks_differ),
 		TEST(test_nccl_chunks_as_aws_sets_them),
 		TEST(test_nccl_slingshot_copies_by_software),
+		TEST(test_nccl_slingshot_copies_what_comes_early),
 		TEST(test_nccl_stages_without_gpudirect),
 		TEST(test_nccl_reads_the_host_by_threads),
 		TEST(test_rccl_trees_take_time_for_a_chunk),
