@@ -169,12 +169,41 @@ static const struct rs_message rows[] = {
 		       "the job, down",
 		.need = "dmesg -T; nvidia-smi -q, or rocm-smi",
 		.need_why = "which GPU, and whether it is back",
-		.pattern = P(
-			"fallen off the bus", "RmInitAdapter failed", "NVRM*probe routine failed",
-			"NVRM*GPU has been lost", "amdgpu*GPU reset begin", "amdgpu*ring * timeout",
-			"amdgpu*uncorrectable", "amdgpu*GPU Recovery Failed", "amdgpu*Fatal error",
-			"amdgpu*device lost", "kfd*unrecoverable", "NVRM: GPU * is lost",
-			"nvidia-nvswitch*SXid*Fatal", "NVRM*rpcRmApiControl*fail"),
+		.pattern =
+			P("fallen off the bus", "RmInitAdapter failed", "NVRM*probe routine failed",
+			  "NVRM*GPU has been lost", "amdgpu*GPU reset begin",
+			  "amdgpu*ring * timeout", "amdgpu*uncorrectable",
+			  "amdgpu*GPU Recovery Failed", "amdgpu*Fatal error", "amdgpu*device lost",
+			  "kfd*unrecoverable", "NVRM: GPU * is lost", "nvidia-nvswitch*SXid*Fatal",
+			  "NVRM*rpcRmApiControl*fail", "amdgpu*poison is consumed",
+			  "amdgpu*Poison is created", "amdgpu*bad pages*reaches threshold"),
+	},
+	{
+		.key = "kernel-apei",
+		.check = "P14",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.general = true,
+		.title = "the firmware reports an error of the hardware (APEI)",
+		.why = "the lines below it name the part: memory, a processor, or a PCIe port by "
+		       "its address",
+		.need = "dmesg -T | grep 'Hardware Error'; rasdaemon's ras-mc-ctl --errors",
+		.need_why = "which part it is, and whether it goes on",
+		.pattern = P("Hardware error from APEI", "Hardware Error*event severity: fatal",
+			     "Hardware Error*section_type: PCIe error"),
+	},
+	{
+		.key = "kernel-cxi",
+		.check = "P14",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "a Slingshot NIC reports errors that it cannot correct",
+		.why = "the class of the error is C_EC_UNCOR_*, and the name behind it says what: "
+		       "port_dfa_mismatch is an address (AMA) that the switch port does not have, "
+		       "*_ucor memory of the NIC. Messages to it are UNDELIVERABLE",
+		.need = "cxi_stat; slingshot-diag -i hsn0; lldptool -t -i hsn0 -n",
+		.need_why = "whether the address fits the port, or the NIC must be reset",
+		.pattern = P("cxi*C_EC_UNCOR", "cxi*C_EC_CRIT", "cxi*port_dfa_mismatch"),
 	},
 	{
 		.key = "kernel-pcie",
@@ -231,6 +260,19 @@ static const struct rs_message rows[] = {
 		.pattern = P("EDAC *: * UE ", "[Hardware Error]: Machine check",
 			     "Uncorrected hardware memory error", "Uncorrected on DIMM",
 			     "Fatal on DIMM"),
+	},
+	{
+		.key = "clock-varies",
+		.check = "H02",
+		.severity = MIN,
+		.confidence = RS_MEDIUM,
+		.setting = true,
+		.title = "perftest saw the CPU's clock below its maximum",
+		.why = "cores raise their clock only under load: times scatter, small messages "
+		       "first",
+		.need = "cpupower frequency-info",
+		.need_why = "which governor is in force",
+		.pattern = P("Conflicting CPU frequency values detected*CPU Frequency is not max"),
 	},
 	{
 		.key = "kernel-hot",

@@ -64,7 +64,9 @@ static const struct rs_message rows[] = {
 			     "processPriorityGroup: Failed", "processBufferProfile*ailed",
 			     "handleSchedulerTable*ailed", "Failed to apply buffer profile",
 			     "handlePortQosMapTable*ailed", "Failed to create dscp_to_tc",
-			     "handleDscpToTcTable*ailed"),
+			     "handleDscpToTcTable*ailed",
+			     /* NX-OS */
+			     "TCAM region is not configured", "TCAM region is not carved"),
 	},
 	{
 		.key = "pfc-storm",
@@ -82,6 +84,9 @@ static const struct rs_message rows[] = {
 			     "PFC Watchdog*storm*detected", "PFC_WATCHDOG*storm", "PFCWD*stuck",
 			     "PFC watchdog*stuck", "PFC*_STORM", "pfc-watchdog*detected",
 			     "PFC deadlock detected", "PFCWD_QUEUE_SHUTDOWN",
+			     /* Slingshot's switches */
+			     "pause too long detected", "flow control pause for too long",
+			     "ERROR_STATE_ETHERNET_FLOW_CONTROL_TOO_LONG",
 			     "PFC watchdog*in shutdown state", "PFC_DEADLOCK",
 			     "PFC deadlock occurred"),
 	},

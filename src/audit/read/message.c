@@ -138,6 +138,23 @@ static bool is_macro(const char *line)
 	return n > 3 && line[n] == '(';
 }
 
+/* A person puts a line of a log in quotes: "misc/ibvwrap.cc:153 NCCL WARN Call to ...". A string of
+ * a program holds no place of a source, with its line. */
+static bool is_cited(const char *line, size_t n)
+{
+	static const char *const ends[] = {".c:", ".cc:", ".cpp:", ".cu:", ".h:", ".go:", ".py:"};
+
+	if (n < 3 || *line != '"' || line[n - 1] != '"')
+		return false;
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		const char *p = strstr(line, ends[i]);
+
+		if (p && isdigit((unsigned char)p[strlen(ends[i])]))
+			return true;
+	}
+	return strstr(line, "NCCL WARN ") || strstr(line, "NCCL INFO ");
+}
+
 /* A statement of C, Go or Python, with or without the format of a message. */
 static bool is_code(const char *line)
 {
@@ -158,7 +175,8 @@ static bool is_code(const char *line)
 		if (strstr(line, signs[i]))
 			return true;
 	return starts_with(line, begins) || is_macro(line) ||
-	       (*line == '"' && !strstr(line, "\": ") && strchr("\",;)\\", line[n - 1])) ||
+	       (*line == '"' && !strstr(line, "\": ") && strchr("\",;)\\", line[n - 1]) &&
+		!is_cited(line, n)) ||
 	       (n && (line[n - 1] == ';' || line[n - 1] == '{' || line[n - 1] == '\\' ||
 		      line[n - 1] == '+'));
 }
