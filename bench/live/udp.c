@@ -5,7 +5,9 @@
  * with a packet that is 16 bytes longer than the rest (a RETH) and therefore with a send of its
  * own, and payloads lie apart from headers, in memory of the application's. The ping-pong `as` a
  * NIC has its sockets and calls, and the ACK of the last message behind each, and still computes
- * nothing.
+ * nothing. HOW says what else it could be: `within`, the ACK's bytes are in the message's datagram;
+ * `none`, they are nowhere; `connected`, a second socket sends, which knows its peer and its
+ * source.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -321,18 +323,33 @@ static void ping(const char *peer, int port)
  * segments.
  */
 struct nic {
-	int fd;
+	int fd, out;
+	bool connected, within;
+	size_t ack;
 	struct sockaddr_in6 to;
 	struct in6_pktinfo own;
 	_Alignas(8) uint8_t control[128];
 };
 
-static void open_nic(struct nic *n, const char *own, const char *peer)
+static void connect_out(struct nic *n)
+{
+	n->out = socket(AF_INET6, SOCK_DGRAM, 0);
+	if (n->out < 0)
+		die("socket");
+	set(n->out, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
+	if (connect(n->out, (struct sockaddr *)&n->to, sizeof(n->to)))
+		die("connect");
+}
+
+static void open_nic(struct nic *n, const char *own, const char *peer, const char *how)
 {
 	struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(ROCE)};
 	char mapped[64];
 
 	*n = (struct nic){.fd = socket(AF_INET6, SOCK_DGRAM, 0),
+			  .connected = strstr(how, "connected"),
+			  .within = strstr(how, "within"),
+			  .ack = strstr(how, "none") ? 0 : ACK_BYTES,
 			  .to = {.sin6_family = AF_INET6, .sin6_port = htons(ROCE)}};
 	snprintf(mapped, sizeof(mapped), "::ffff:%s", own);
 	if (inet_pton(AF_INET6, mapped, &n->own.ipi6_addr) != 1)
@@ -348,6 +365,9 @@ static void open_nic(struct nic *n, const char *own, const char *peer)
 	set(n->fd, SOL_UDP, UDP_GRO, 1);
 	if (bind(n->fd, (struct sockaddr *)&any, sizeof(any)))
 		die("bind");
+	n->out = n->fd;
+	if (n->connected)
+		connect_out(n);
 }
 
 static void add_control(struct nic *n, struct msghdr *m, int level, int type, const void *data,
@@ -364,17 +384,18 @@ static void add_control(struct nic *n, struct msghdr *m, int level, int type, co
 
 static void nic_send(struct nic *n, uint8_t *b)
 {
-	struct iovec v = {b, PING_BYTES + ACK_BYTES};
-	struct msghdr m = {.msg_name = &n->to,
-			   .msg_namelen = sizeof(n->to),
-			   .msg_iov = &v,
-			   .msg_iovlen = 1,
-			   .msg_control = n->control};
+	struct iovec v = {b, PING_BYTES + n->ack};
+	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = n->control};
 	uint16_t segment = PING_BYTES;
 
-	add_control(n, &m, IPPROTO_IPV6, IPV6_PKTINFO, &n->own, sizeof(n->own));
-	add_control(n, &m, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
-	if (sendmsg(n->fd, &m, MSG_DONTWAIT) < 0)
+	if (!n->connected) {
+		m.msg_name = &n->to;
+		m.msg_namelen = sizeof(n->to);
+		add_control(n, &m, IPPROTO_IPV6, IPV6_PKTINFO, &n->own, sizeof(n->own));
+	}
+	if (n->ack && !n->within)
+		add_control(n, &m, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
+	if (sendmsg(n->out, &m, MSG_DONTWAIT) < 0)
 		die("sendmsg");
 }
 
@@ -399,13 +420,13 @@ static void nic_receive(struct nic *n, uint8_t *b, double begin)
 	}
 }
 
-static void ping_as_nic(const char *own, const char *peer, bool first)
+static void ping_as_nic(const char *own, const char *peer, const char *how, bool first)
 {
 	static uint8_t b[MESSAGE_MAX];
 	static double took[PINGS];
 	struct nic n;
 
-	open_nic(&n, own, peer);
+	open_nic(&n, own, peer, how);
 	alarm(20);
 	for (unsigned i = 0; i < PINGS; i++) {
 		double begin = now();
@@ -435,12 +456,13 @@ int main(int argc, char **argv)
 		pong(atoi(argv[2]));
 	else if (argc == 4 && !strcmp(argv[1], "ping"))
 		ping(argv[2], atoi(argv[3]));
-	else if (argc == 5 && !strcmp(argv[1], "as"))
-		ping_as_nic(argv[3], argv[4], !strcmp(argv[2], "ping"));
+	else if ((argc == 5 || argc == 6) && !strcmp(argv[1], "as"))
+		ping_as_nic(argv[3], argv[4], argc == 6 ? argv[5] : "", !strcmp(argv[2], "ping"));
 	else {
 		fprintf(stderr,
 			"usage: udp send ADDRESS PORT SEGMENT SECONDS [SIZE] | udp receive PORT |"
-			" udp pong PORT | udp ping ADDRESS PORT | udp as ping|pong OWN PEER\n");
+			" udp pong PORT | udp ping ADDRESS PORT | udp as ping|pong OWN PEER "
+			"[HOW]\n");
 		return 2;
 	}
 	return 0;
