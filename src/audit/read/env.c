@@ -249,6 +249,29 @@ static bool is_root_command(const char *text)
 	return *p == '.' || *p == '/' || rs_command_known(p);
 }
 
+/* "unset NCCL_P2P_DISABLE NCCL_ALGO": what was set before counts no more. */
+static bool unsets(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	const char *p = l->text + strspn(l->text, " \t");
+	unsigned found = 0;
+	char name[96];
+
+	if (strncmp(p, "unset ", 6))
+		return false;
+	for (p += 6; *p && *p != ';' && *p != '#' && *p != '&';) {
+		size_t n = name_length(p);
+
+		if (n && n < sizeof(name) && is_kind(p)) {
+			snprintf(name, sizeof(name), "%.*s", (int)n, p);
+			rs_input_add(a, in, l->number, NULL, "env", name, "%s", "");
+			found++;
+		}
+		p += n + strcspn(p + n, " ");
+		p += strspn(p, " ");
+	}
+	return found;
+}
+
 static bool line_env(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
 	struct rs_input note = *in;
@@ -259,7 +282,7 @@ static bool line_env(struct rs_audit *a, const struct rs_input *in, const struct
 	/* NCCL's own lines tell more than their words */
 	if (strstr(text, "NCCL INFO") || strstr(text, "NCCL WARN"))
 		return false;
-	if (pair_of_lines(a, in, l))
+	if (pair_of_lines(a, in, l) || unsets(a, in, l))
 		return true;
 	if (is_program(in) && !sets(text))
 		return false;

@@ -287,7 +287,7 @@ static bool ruling(struct rs_grid *g)
 	if (!n)
 		return false;
 	/* the upper edge of a box stands above the head */
-	if (*g->line.text == '+' && g->fresh && !strchr(g->head[g->heads - 1], '|'))
+	if (*g->line.text == '+' && g->fresh && (!g->heads || !strchr(g->head[g->heads - 1], '|')))
 		return true;
 	if (g->fresh && g->heads && (!g->columns || g->rows)) {
 		rs_grid_close_rows(g);

@@ -292,8 +292,9 @@ static const struct {
 } both[] = {
 	{"current", "max", "pcie|pci|link width", "gen|speed", "slot-narrow", 1},
 	{"current link width", "max link width", "current|max", NULL, "slot-narrow", 1},
-	{"allocatable", "capacity", "gpu|rdma|hca|nic|vf|sriov|efa|mlnx", NULL, "resource-short",
-	 1},
+	/* of memory and processors the system keeps some: a node's own name may have "gpu" */
+	{"allocatable", "capacity", "gpu|rdma|hca|nic|vf|sriov|efa|mlnx",
+	 "memory|cpu|storage|ephemeral|hugepages|pods|attachable|kib|ki", "resource-short", 1},
 	{"current hardware settings", "pre set maximums", "combined", NULL, "channels-few", 8},
 	{"running", "stored", "fw", "psid|mgmt|undi|bundle", "firmware-pending", 0},
 };

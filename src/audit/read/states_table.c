@@ -119,7 +119,7 @@ const struct rs_state_row rs_state_rows[] = {
 	     "fec-uncorrectable"),
 	OVER("pcie|pci crc|error|errors|replay|nak",
 	     "corrected|threshold|max|link|ber|reset|rollover", 100, "pcie-errors"),
-	OVER("steer-missed|buff-alloc-err", NULL, 1000, "host-drops"),
+	OVER("buff-alloc-err", NULL, 1000, "host-drops"),
 	OVER("allowance-exceeded", NULL, 1000, "cloud-limit"),
 	OVER("symbol-err|symbol-error|symbol-errors|rcv-errors|rcv-remote-physical-errors",
 	     "per-lane|ber|max|threshold|time|pcie", 1000, "port-counts"),
@@ -152,7 +152,9 @@ const struct rs_state_row rs_state_rows[] = {
 	IS("sync-status", NULL, "failed", "sriov-sync"),
 	IS("reason|state", NULL,
 	   "crashloopbackoff|imagepullbackoff|errimagepull|containercannotrun", "pod-broken"),
-	IS("ready status", NULL, "false|unknown", "node-condition"),
+	/* a pod that has ended is not ready by right */
+	IS("ready status", "pod|pods|po|containersready|containers", "false|unknown",
+	   "node-condition"),
 	IS("xid|problem|pressure|unavailable|fault|failure|unhealthy|degraded|deadlock|readonly|"
 	   "error status",
 	   "ready", "true", "node-condition"),

@@ -9,10 +9,43 @@
 
 enum { ACS_REDIRECT = 0x04, ACS_COMPLETION = 0x08, ACS_UPSTREAM = 0x10 };
 
+/* Does the command line leave host devices untranslated? Of words that say one thing and another
+ * the last counts (Documentation/admin-guide/kernel-parameters). */
 static bool passthrough(const char *cmdline)
 {
-	return strstr(cmdline, "iommu=pt") || strstr(cmdline, "iommu.passthrough=1") ||
-	       strstr(cmdline, "intel_iommu=off") || strstr(cmdline, "amd_iommu=off");
+	static const struct {
+		const char *word;
+		bool off, pass; /* of which of both it tells, and what */
+		bool is;
+	} words[] = {
+		{"intel_iommu=off", true, false, true},
+		{"intel_iommu=on", true, false, false},
+		{"amd_iommu=off", true, false, true},
+		{"amd_iommu=on", true, false, false},
+		{"iommu=off", true, false, true},
+		{"iommu=pt", false, true, true},
+		{"iommu=nopt", false, true, false},
+		{"iommu.passthrough=1", false, true, true},
+		{"iommu.passthrough=0", false, true, false},
+	};
+	bool off = false, pass = false;
+
+	while (*cmdline) {
+		size_t n = strcspn(cmdline, " \t\n");
+
+		for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
+			size_t m = strlen(words[i].word);
+
+			if (strncmp(cmdline, words[i].word, m) ||
+			    (cmdline[m] && !strchr(" ,\t\n", cmdline[m])))
+				continue;
+			off = words[i].off ? words[i].is : off;
+			pass = words[i].pass ? words[i].is : pass;
+		}
+		/* "intel_iommu=on,sm_on", "iommu=pt,..." */
+		cmdline += n + (cmdline[n] != '\0');
+	}
+	return off || pass;
 }
 
 /* 1: addresses of DMA are translated; 0: they are not; -1: not known. */

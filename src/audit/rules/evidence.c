@@ -99,8 +99,83 @@ static void settle(struct rs_audit *a, struct rs_finding *f)
 		rs_finding_fact(f, failure);
 }
 
+static bool names(const struct rs_finding *f, const char *host, const char *part)
+{
+	uint32_t n = f->n_subjects < RS_FINDING_SUBJECTS ? f->n_subjects : RS_FINDING_SUBJECTS;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!strcmp(f->subject[i].host, host) &&
+		    (!part || !f->subject[i].part || !strcmp(f->subject[i].part, part)))
+			return true;
+	return !f->n_subjects;
+}
+
+/* Does a FAIL of the same check speak of the same host, and of the same part where both name one?
+ */
+static bool denies(const struct rs_finding *fail, const struct rs_finding *pass)
+{
+	for (uint32_t k = 0; k < pass->n_subjects && k < RS_FINDING_SUBJECTS; k++)
+		if (names(fail, pass->subject[k].host, pass->subject[k].part))
+			return true;
+	return !pass->n_subjects;
+}
+
+static int by_rule(const void *x, const void *y)
+{
+	const struct rs_finding *a = *(struct rs_finding *const *)x;
+	const struct rs_finding *b = *(struct rs_finding *const *)y;
+
+	return strcmp(a->rule->id, b->rule->id);
+}
+
+/* The first of the failures of a check, in order of checks; n: none. */
+static uint32_t first_of(struct rs_finding *const *fail, uint32_t n, const char *id)
+{
+	uint32_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (strcmp(fail[mid]->rule->id, id) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* What fails is not right beside it. */
+static void drop_contradicted(struct rs_audit *a)
+{
+	struct rs_finding **fail = calloc(a->n_findings + 1u, sizeof(*fail));
+	uint32_t n = 0, kept = 0;
+
+	if (!fail) {
+		a->err = -ENOMEM;
+		return;
+	}
+	for (uint32_t i = 0; i < a->n_findings; i++)
+		if (a->findings[i]->verdict == RS_FAIL && a->findings[i]->severity >= RS_MINOR)
+			fail[n++] = a->findings[i];
+	if (n)
+		qsort(fail, n, sizeof(struct rs_finding *), by_rule);
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		struct rs_finding *f = a->findings[i];
+		bool denied = false;
+
+		for (uint32_t k = f->verdict == RS_PASS ? first_of(fail, n, f->rule->id) : n;
+		     k < n && fail[k]->rule == f->rule && !denied; k++)
+			denied = denies(fail[k], f);
+		if (!denied)
+			a->findings[kept++] = f;
+	}
+	a->n_findings = kept;
+	free(fail);
+}
+
 void rs_evidence_settle(struct rs_audit *a)
 {
+	drop_contradicted(a);
 	for (uint32_t i = 0; i < a->n_findings; i++)
 		if (a->findings[i]->verdict == RS_PASS)
 			settle(a, a->findings[i]);
@@ -539,7 +614,7 @@ const struct rs_fact *rs_evidence_cut_off(const struct rs_audit *a)
 
 enum rs_conclusion rs_audit_concludes(const struct rs_audit *a, bool strict)
 {
-	bool fail = false, unknown = false, stated = false, judged = a->some;
+	bool fail = false, unknown = false, stated = false, judged = a->some, noted = false;
 
 	for (uint32_t i = 0; i < a->n_findings; i++) {
 		const struct rs_finding *f = a->findings[i];
@@ -549,6 +624,9 @@ enum rs_conclusion rs_audit_concludes(const struct rs_audit *a, bool strict)
 		if (f->suppressed)
 			continue;
 		fail |= f->verdict == RS_FAIL && f->severity >= (strict ? RS_MINOR : RS_MAJOR);
+		/* a note of what may be critical: nothing tells whether a job suffers from it */
+		noted |= f->verdict == RS_FAIL && f->severity == RS_INFO &&
+			 f->rule->severity == RS_CRITICAL;
 		stated |= f->verdict == RS_FAIL && f->states_failure;
 		unknown |= f->verdict == RS_UNKNOWN && f->severity == RS_CRITICAL;
 	}
@@ -561,7 +639,7 @@ enum rs_conclusion rs_audit_concludes(const struct rs_audit *a, bool strict)
 	if (rs_evidence_cut_off(a))
 		return RS_CONCLUDES_THIN;
 	/* nothing wrong with what nothing judged is no clean bill of health */
-	return judged ? RS_CONCLUDES_RIGHT : RS_CONCLUDES_THIN;
+	return judged && !noted ? RS_CONCLUDES_RIGHT : RS_CONCLUDES_THIN;
 }
 
 static bool any_subject(const struct rs_audit *a, const char *prefix)

@@ -209,7 +209,8 @@ static void by_priority(struct rs_audit *a, const struct rs_rule *r, const char 
 			const char *subject)
 {
 	for (int p = 0; p < 8; p++) {
-		const char *bad[] = {rs_audit_text(a, "rx_prio%d_discards", p), NULL};
+		const char *bad[] = {rs_audit_text(a, "rx_prio%d_buf_discard", p),
+				     rs_audit_text(a, "rx_prio%d_discards", p), NULL};
 		const char *all[] = {rs_audit_text(a, "rx_prio%d_packets", p), NULL};
 		const struct count c = {bad, all,
 					rs_audit_text(a, "of priority %d were discarded", p)};

@@ -647,6 +647,16 @@ static void n08_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		rs_finding_fix(a, f, "all hosts of the job", true, NULL,
 			       rs_audit_text(a, "NCCL_NET_GDR_LEVEL=%s", set->value),
 			       "NCCL_NET_GDR_LEVEL=PHB");
+	} else if (gdr && plain) {
+		f = rs_finding_new(a, r, RS_FAIL, RS_INFO,
+				   "NCCL's log shows GPUDirect RDMA on some channels and not on "
+				   "others");
+		rs_finding_why(a, f,
+			       "one direction alone is by right where the NIC may write to a GPU "
+			       "and not read it; a device or a rank alone is not");
+		rs_finding_need(a, f, "the lines of the log with NET/IB, of all ranks",
+				"which devices and directions go without");
+		rs_finding_fact(f, plain);
 	} else if (gdr || (set && level >= 0)) {
 		f = rs_finding_new(a, r, gdr || known ? RS_PASS : RS_UNKNOWN, RS_CRITICAL,
 				   gdr     ? "NCCL's log shows GPUDirect RDMA in use"
