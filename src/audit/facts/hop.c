@@ -44,7 +44,10 @@ const char *rs_hop_os(const struct rs_audit *a, const char *sw)
 
 const char *rs_hop_name(const char *port)
 {
-	return !strcmp(port, "port/*") ? "all ports" : port + 5;
+	const char *slash = strchr(port, '/');
+
+	/* "bgp/10.0.0.5" is a part of a switch, too */
+	return !strcmp(port, "port/*") ? "all ports" : slash ? slash + 1 : port;
 }
 
 /* ---- One port's maps ---- */

@@ -39,9 +39,15 @@ static int score_sysctl(const struct rs_input *in)
 
 /* A parameter is a file of /proc/sys: dots are slashes, but for those in an interface's name, which
  * sysctl prints as a slash. */
-static int read_sysctl(struct rs_audit *a, const struct rs_input *in)
+static int read_sysctl(struct rs_audit *a, const struct rs_input *file)
 {
+	struct rs_input how = *file;
+	const struct rs_input *in = &how;
 	struct rs_line l = {0};
+
+	/* what a file would set gives way to what the kernel has */
+	if ((in->command && strstr(in->command, "/etc/sysctl")) || strstr(in->path, "etc/sysctl"))
+		how.trust = RS_TRUST_INTENT;
 
 	while (rs_line_next(in, &l)) {
 		char *key, *value, path[256];

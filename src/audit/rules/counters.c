@@ -405,6 +405,9 @@ static const struct {
 	{"port_rcv_errors", 65535, 1000},
 	{"local_link_integrity_errors", 15, 10},
 	{"excessive_buffer_overrun_errors", 15, 10},
+	{"port_rcv_remote_physical_errors", 65535, 1000},
+	{"port_rcv_constraint_errors", 255, 20},
+	{"port_xmit_constraint_errors", 255, 20},
 	{"link_down_events_phy", INT64_MAX, 20},
 	{"rx_symbol_err_phy", INT64_MAX, 1000},
 };

@@ -66,8 +66,43 @@ static void n02_devices(struct rs_audit *a, const struct rs_rule *r, const char 
 	rs_finding_fact(x, hca);
 }
 
+/* Ranks of one log are of one job: their hosts' devices are of one link layer, too. */
+static bool n02_across(struct rs_audit *a, const struct rs_rule *r)
+{
+	const struct rs_fact *ib = NULL, *roce = NULL;
+	struct rs_finding *x;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const struct rs_fact *f;
+		uint32_t at = 0;
+
+		while ((f = rs_facts_next(a->facts, &at, host, "nccl", "using_layer/"))) {
+			if (!strcmp(f->value, "IB") && (!roce || roce->file == f->file))
+				ib = f;
+			else if (!strcmp(f->value, "RoCE") && (!ib || ib->file == f->file))
+				roce = f;
+		}
+	}
+	if (!ib || !roce || ib->host == roce->host)
+		return false;
+	x = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+			   "NCCL uses InfiniBand on %s and RoCE on %s, in one job", ib->host,
+			   roce->host);
+	rs_finding_subject(a, x, ib->host, NULL);
+	rs_finding_subject(a, x, roce->host, NULL);
+	rs_finding_fact(x, ib);
+	rs_finding_fact(x, roce);
+	rs_finding_why(a, x, "queue pairs of the one do not connect with the other");
+	rs_finding_need(a, x, "ibstat, or rdma link, on both hosts",
+			"which of their devices are on one network");
+	return true;
+}
+
 static void n02(struct rs_audit *a, const struct rs_rule *r)
 {
+	if (n02_across(a, r))
+		return;
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i);
 		const struct rs_fact *f, *ib = NULL, *roce = NULL, *hca;

@@ -159,6 +159,14 @@ static const char *runs_at(struct rs_audit *a, const struct link *l)
 	return rs_audit_text(a, "%.1f GT/s x%lld", (double)l->speed / 10, (long long)l->width);
 }
 
+/* The slot's own width is not known, but the card's is four times what runs. */
+static bool is_starved(const struct rs_audit *a, const char *host, const char *pci)
+{
+	int64_t width = rs_look_number(a, host, pci, "link_width", 0);
+
+	return width > 0 && rs_look_number(a, host, pci, "max_link_width", 0) >= 4 * width;
+}
+
 static void p01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *pci)
 {
 	const char *where;
@@ -172,7 +180,20 @@ static void p01_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 	down = trained_down(&l);
 	where = strcmp(l.at, pci) ? rs_audit_text(a, "the link at %s on its way", l.at + 4)
 				  : "the slot";
-	if (!l.rate && !down) {
+	if (!l.rate && !down && is_starved(a, host, pci)) {
+		f = rs_finding_new(
+			a, r, RS_FAIL, RS_MAJOR,
+			"the card runs with a quarter of its lanes or fewer: %s of x%lld",
+			runs_at(a, &l),
+			(long long)rs_look_number(a, host, pci, "max_link_width", 0));
+		if (f)
+			f->confidence = RS_MEDIUM;
+		rs_finding_why(a, f,
+			       "slots of half the width are made on purpose; fewer lanes come of a "
+			       "bad contact, a riser, or the wrong slot");
+		rs_finding_need(a, f, "lspci -vv of the bridge above it",
+				"how wide the slot itself is");
+	} else if (!l.rate && !down) {
 		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
 				   "%s, and the port's rate is not known", runs_at(a, &l));
 		rs_finding_need(a, f, "/sys/class/infiniband/<dev>/ports/1/rate",

@@ -242,7 +242,8 @@ static void r06_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 	}
 	if (c->dscp <= 0 && r06_nowhere(a, r, p))
 		return;
-	if (c->dscp <= 0 || c->untagged || c->priority < 0 || p->mask < 0)
+	/* PFC on for none: R07 tells whether that is meant, and no priority is the right one */
+	if (c->dscp <= 0 || c->untagged || c->priority < 0 || p->mask <= 0)
 		return;
 	if (p->mask > 0 && !(p->mask >> c->priority & 1)) {
 		f = at(a, p,
