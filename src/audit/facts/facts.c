@@ -292,7 +292,7 @@ static int order(const void *x, const void *y)
 		return c;
 	if (a->trust != b->trust)
 		return a->trust > b->trust ? -1 : 1;
-	/* the rank is kept in `number` of facts being sorted: see rs_facts_seal() */
+	/* the rank is kept in `number` of facts being sorted: see rank() */
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
@@ -397,26 +397,28 @@ static void index_facts(struct rs_facts *s)
 	index_hosts(s);
 }
 
-/* What happened, line by line: the first is nearest to the cause. What has no name may be several
- * things, of which a later one is not the same again. */
-static bool is_event(const struct rs_fact *f)
+/*
+ * Which of two facts of one name and trust counts: of two files the first; of one file the line
+ * that comes later, as a variable is set again and a port comes up. Of events (messages) what was
+ * added first counts, as it is nearest to the cause. So it is of things without a name, which may
+ * be several, and of switches' ports: the readers of configurations add what outranks the rest
+ * first.
+ */
+static bool first_counts(const struct rs_fact *f)
 {
 	return !strcmp(f->subject, "message") || !strcmp(f->subject, "message_device") ||
 	       !strcmp(f->subject, "said") || !strcmp(f->subject, "nccl") ||
-	       strstr(f->subject, "/unnamed");
+	       !strncmp(f->subject, "port/", 5) || strstr(f->subject, "/unnamed");
 }
 
-/* Which of two facts of one name and trust counts: of two files the first; of one file the line
- * that comes later, as a variable is set again and a port comes up, but of events the one that
- * comes first; of one line what was added first. */
 static int64_t rank(const struct rs_fact *f, uint32_t file, uint32_t nth)
 {
 	enum { LINES = 1 << 24, NTHS = 1 << 14 };
-	uint32_t line = f->line < LINES ? f->line : LINES - 1;
+	uint32_t before = 0;
 
-	if (!is_event(f))
-		line = LINES - 1 - line;
-	return (int64_t)((uint64_t)file << 38 | (uint64_t)line << 14 |
+	if (!first_counts(f))
+		before = f->line < LINES ? LINES - 1 - f->line : 0;
+	return (int64_t)((uint64_t)file << 38 | (uint64_t)before << 14 |
 			 (nth < NTHS ? nth : NTHS - 1));
 }
 

@@ -608,6 +608,17 @@ static const struct rs_message rows[] = {
 		.pattern = P("100% packet loss"),
 	},
 	{
+		.key = "host-lossy",
+		.check = "N17",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "a tenth or more of the pings to a host were lost",
+		.why = "a link or a queue on the way drops packets: RDMA and the job's own sockets "
+		       "lose theirs there, too",
+		.need = "mtr -n PEER; the drops and errors of each port on the way",
+		.need_why = "at which hop they are lost",
+	},
+	{
 		.key = "fw-lldp",
 		.check = "R12",
 		.severity = RS_INFO,

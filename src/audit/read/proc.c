@@ -321,6 +321,21 @@ static void memlock(struct rs_audit *a, const struct rs_input *in, uint32_t line
 	rs_memlock_of_job(a, in, line);
 }
 
+/* "ulimit -l 64" in a job's script: what its processes have, in kbytes. */
+static bool line_ulimit(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	struct rs_input script = *in;
+	char flags[8], value[32];
+
+	if (sscanf(l->text, " ulimit -%7[SHl] %31[0-9a-z]", flags, value) != 2 ||
+	    !strchr(flags, 'l'))
+		return false;
+	script.trust = RS_TRUST_INTENT;
+	memlock(a, &script, l->number, value, 1024);
+	rs_input_add(a, &script, l->number, NULL, "host", "memlock_job", "script");
+	return true;
+}
+
 static int read_limits(struct rs_audit *a, const struct rs_input *in)
 {
 	struct rs_line l = {0};
@@ -358,6 +373,8 @@ const struct rs_reader rs_reader_limits = {
 	.trust = RS_TRUST_DUMP,
 	.score = score_limits,
 	.read = read_limits,
+	.line = line_ulimit,
+	.of_code = true,
 	.begins = (const char *const[]){"core file size", "real-time non-blocking time",
 					"RESOURCE DESCRIPTION SOFT HARD", "MEMLOCK max locked",
 					"Limit Soft Limit Hard Limit", NULL},

@@ -73,6 +73,10 @@ static int read_ping(struct rs_audit *a, const struct rs_input *in)
 		} else if (*now.to &&
 			   sscanf(l.text, "%u packets transmitted, %u", &sent, &got) == 2) {
 			now.line = l.number;
+			/* one lost answer is the first one's ARP */
+			if (got && sent >= 10 && sent > got && 10 * (sent - got) >= sent)
+				rs_input_add(a, in, l.number, NULL, "message", "host-lossy", "%s",
+					     l.text);
 			ping_end(a, in, &now, sent, got);
 		}
 	}

@@ -243,9 +243,10 @@ static const struct term terms[] = {
 	/* a card that is off by configuration says so, too */
 	{"reason", NULL, "show module", HAS, "failure|failed|fault|error|denied", 0, "switch-card",
 	 NULL},
-	/* NX-OS: a card that is not "ok", "active", "standby" or just present */
+	/* NX-OS: a card that is not "ok", "active", "standby", just present or powered down, which
+	 * it may be by configuration */
 	{" status ", "diag", "show module", BEGINS,
-	 "initializing|testing|powered dn|powered down|power denied|failure|err pwd dn|offline|"
+	 "initializing|testing|power denied|failure|err pwd dn|offline|"
 	 "fault|diag fail",
 	 0, "switch-card", NULL},
 	{"oper status", NULL, "chassis modules", IS, "offline|fault|failed", 0, "switch-card",

@@ -14,7 +14,7 @@
 static bool is_shown(const char *key)
 {
 	static const char *const forms[] = {"mtu-small", "config-differs", "port-wanted",
-					    "lag-down", "port-protocol"};
+					    "lag-down",  "port-protocol",  "host-lossy"};
 
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		if (!strcmp(forms[i], key))
@@ -419,7 +419,9 @@ static void test_what_states_a_failure_is_not_right_though_it_is_minor(void **st
 		{4, "[  5.120000] CPU3: Core temperature above threshold, cpu clock throttled\n"},
 		{4, "[  5.120000] WARNING: CPU: 3 PID: 12 at drivers/infiniband/core/verbs.c:1"
 		    " ib_free+0x1/0x2\n"},
-		{0, "leaf1# show qos\nPFC is not enabled on Ethernet4\n"},
+		{4, "leaf1# show qos\nPFC is not enabled on Ethernet4\n"},
+		{0, "leaf1# show qos\nPFC is not enabled on Ethernet4\n$ cat "
+		    "/proc/sys/kernel/numa_balancing\n0\n"},
 	};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
