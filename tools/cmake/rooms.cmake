@@ -60,8 +60,8 @@ function(rs_room folder)
     set(kind PUBLIC)
     # Rooms that read, judge and print: no run spends its time there, and they are more than half of the code. They
     # stay out of the optimization at link time, which took as long as all the rest of a build. With sanitizers -Og
-    # compiles them in a third of the time that -O2 takes, and -O1 the others in half of it, where tests run little
-    # longer; ThreadSanitizer's build runs next to nothing of them.
+    # compiles them in a third of the time that -O2 takes, where tests run little longer (of the others, with -O1, twice
+    # as long: cli_expect, cli_measured); ThreadSanitizer's build runs next to nothing of them.
     if(name MATCHES "^(audit|expect|compare|report|text|import|describe|diagnose|measured|capture|fabric|nccl)")
       set_target_properties(rs_${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
       if(RS_SANITIZE)
@@ -70,8 +70,6 @@ function(rs_room folder)
       elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
         target_compile_options(rs_${name} PRIVATE -O2)
       endif()
-    elseif(RS_SANITIZE)
-      target_compile_options(rs_${name} PRIVATE -O1)
     endif()
     # whose search is what tests of it do
     if(RS_SANITIZE AND name STREQUAL "nccl")
