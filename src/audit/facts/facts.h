@@ -52,8 +52,8 @@ uint32_t rs_facts_count(const struct rs_facts *s);
 /* Orders the facts; after the last add and before the first look-up. */
 void rs_facts_seal(struct rs_facts *s);
 
-/* The most trusted fact of that name; among equals of one file that of the last line, else of the
- * first file. NULL: not known. */
+/* The most trusted fact of that name; among equals of one file that of the last line (of messages
+ * and of switches' ports the first added), else of the first file. NULL: not known. */
 const struct rs_fact *rs_facts_get(const struct rs_facts *s, const char *host, const char *subject,
 				   const char *name);
 /* The same of the older snapshot. */

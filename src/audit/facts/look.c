@@ -50,10 +50,10 @@ const char *rs_look_kind(const struct rs_audit *a, const char *host, const char 
 
 	if (k || !class)
 		return k ? k : "";
-	/* an Ethernet controller of another maker may do RDMA, but most do not: lspci's reader and
-	 * the live one say the same */
 	if (!strncmp(class, "0x0604", 6))
 		return "bridge";
+	/* an Ethernet controller of another maker may do RDMA, but most do not: lspci's reader and
+	 * the live one say the same */
 	vendor = rs_facts_value(a->facts, host, pci, "vendor");
 	if (!strncmp(class, "0x0200", 6) && vendor && strcasecmp(vendor, "0x15b3"))
 		return "ethernet";

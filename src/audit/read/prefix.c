@@ -127,7 +127,6 @@ static size_t ray_length(const char *text, char *host)
 static size_t spdlog_length(const char *text)
 {
 	static const char *const levels[] = {"[trace] ", "[debug] ", "[info] "};
-
 	const char *from = text + strspn(text, " \t");
 
 	for (unsigned i = 0; *from == '[' && i < sizeof(levels) / sizeof(*levels); i++) {

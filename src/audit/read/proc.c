@@ -39,16 +39,14 @@ static int score_sysctl(const struct rs_input *in)
 
 /* A parameter is a file of /proc/sys: dots are slashes, but for those in an interface's name, which
  * sysctl prints as a slash. */
-static int read_sysctl(struct rs_audit *a, const struct rs_input *file)
+static int read_sysctl(struct rs_audit *a, const struct rs_input *in)
 {
-	struct rs_input how = *file;
-	const struct rs_input *in = &how;
+	struct rs_input how = *in;
 	struct rs_line l = {0};
 
 	/* what a file would set gives way to what the kernel has */
 	if ((in->command && strstr(in->command, "/etc/sysctl")) || strstr(in->path, "etc/sysctl"))
 		how.trust = RS_TRUST_INTENT;
-
 	while (rs_line_next(in, &l)) {
 		char *key, *value, path[256];
 
@@ -57,7 +55,7 @@ static int read_sysctl(struct rs_audit *a, const struct rs_input *file)
 		snprintf(path, sizeof(path), "/proc/sys/%s", key);
 		for (char *p = path + 10; *p; p++)
 			*p = *p == '.' ? '/' : *p == '/' ? '.' : *p;
-		rs_place_add(a, in, l.number, path, value);
+		rs_place_add(a, &how, l.number, path, value);
 	}
 	return a->err;
 }

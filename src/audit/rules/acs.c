@@ -13,39 +13,33 @@ enum { ACS_REDIRECT = 0x04, ACS_COMPLETION = 0x08, ACS_UPSTREAM = 0x10 };
  * the last counts (Documentation/admin-guide/kernel-parameters). */
 static bool passthrough(const char *cmdline)
 {
+	enum { OFF, PASS };
 	static const struct {
 		const char *word;
-		bool off, pass; /* of which of both it tells, and what */
+		int what;
 		bool is;
 	} words[] = {
-		{"intel_iommu=off", true, false, true},
-		{"intel_iommu=on", true, false, false},
-		{"amd_iommu=off", true, false, true},
-		{"amd_iommu=on", true, false, false},
-		{"iommu=off", true, false, true},
-		{"iommu=pt", false, true, true},
-		{"iommu=nopt", false, true, false},
-		{"iommu.passthrough=1", false, true, true},
-		{"iommu.passthrough=0", false, true, false},
+		{"intel_iommu=off", OFF, true},
+		{"intel_iommu=on", OFF, false},
+		{"amd_iommu=off", OFF, true},
+		{"amd_iommu=on", OFF, false},
+		{"iommu=off", OFF, true},
+		{"iommu=pt", PASS, true},
+		{"iommu=nopt", PASS, false},
+		{"iommu.passthrough=1", PASS, true},
+		{"iommu.passthrough=0", PASS, false},
 	};
-	bool off = false, pass = false;
+	bool is[] = {[OFF] = false, [PASS] = false};
 
-	while (*cmdline) {
-		size_t n = strcspn(cmdline, " \t\n");
-
+	for (const char *p = cmdline; *p; p += strcspn(p, " \t\n"), p += strspn(p, " \t\n"))
 		for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
-			size_t m = strlen(words[i].word);
+			size_t n = strlen(words[i].word);
 
-			if (strncmp(cmdline, words[i].word, m) ||
-			    (cmdline[m] && !strchr(" ,\t\n", cmdline[m])))
-				continue;
-			off = words[i].off ? words[i].is : off;
-			pass = words[i].pass ? words[i].is : pass;
+			/* "intel_iommu=on,sm_on" */
+			if (!strncmp(p, words[i].word, n) && (!p[n] || strchr(" ,\t\n", p[n])))
+				is[words[i].what] = words[i].is;
 		}
-		/* "intel_iommu=on,sm_on", "iommu=pt,..." */
-		cmdline += n + (cmdline[n] != '\0');
-	}
-	return off || pass;
+	return is[OFF] || is[PASS];
 }
 
 /* 1: addresses of DMA are translated; 0: they are not; -1: not known. */

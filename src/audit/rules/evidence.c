@@ -644,7 +644,7 @@ enum rs_conclusion rs_audit_concludes(const struct rs_audit *a, bool strict)
 		if (f->suppressed)
 			continue;
 		fail |= f->verdict == RS_FAIL && f->severity >= (strict ? RS_MINOR : RS_MAJOR);
-		/* a note of what may be critical: nothing tells whether a job suffers from it */
+		/* a note of what may be major: nothing tells whether a job suffers from it */
 		noted |= f->verdict == RS_FAIL && f->severity == RS_INFO &&
 			 f->rule->severity >= RS_MAJOR;
 		stated |= f->verdict == RS_FAIL && f->states_failure;

@@ -221,7 +221,7 @@ static void h03(struct rs_audit *a, const struct rs_rule *r)
 /* ---- H11 ---- */
 
 /* The kernel's own count (mm/oom_kill.c, in /proc/vmstat). Which program it was only the log says:
- * facts/message_host.c judges its lines. */
+ * facts/message_job.c has its lines. */
 static void h11(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {

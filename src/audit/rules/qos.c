@@ -245,7 +245,7 @@ static void r06_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 	/* PFC on for none: R07 tells whether that is meant, and no priority is the right one */
 	if (c->dscp <= 0 || c->untagged || c->priority < 0 || p->mask <= 0)
 		return;
-	if (p->mask > 0 && !(p->mask >> c->priority & 1)) {
+	if (!(p->mask >> c->priority & 1)) {
 		f = at(a, p,
 		       rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
 				      "DSCP %d is mapped to priority %d, and PFC is on for %d",
