@@ -195,8 +195,9 @@ int rs_completion_status(const char *line)
 	int status;
 
 	/* a person tells of what did not come */
-	if (!worth(line) || strstr(line, " never saw ") || strstr(line, " no longer ") ||
-	    strstr(line, " did not see "))
+	if (!worth(line) ||
+	    (!is_program(line) && (strstr(line, " never saw ") || strstr(line, " no longer ") ||
+				   strstr(line, " did not see "))))
 		return 0;
 	if (p && strstr(p, "vend 0x") && sscanf(p, "(synd 0x%x", &syndrome) == 1)
 		return of_syndrome(syndrome);

@@ -208,14 +208,20 @@ void rs_frames_errors(struct rs_audit *a, const struct rs_rule *r, const char *h
 static void by_priority(struct rs_audit *a, const struct rs_rule *r, const char *host,
 			const char *subject)
 {
-	for (int p = 0; p < 8; p++) {
-		const char *bad[] = {rs_audit_text(a, "rx_prio%d_buf_discard", p),
-				     rs_audit_text(a, "rx_prio%d_discards", p), NULL};
-		const char *all[] = {rs_audit_text(a, "rx_prio%d_packets", p), NULL};
-		const struct count c = {bad, all,
-					rs_audit_text(a, "of priority %d were discarded", p)};
+	/* two counters of mlx5's: of one that stands at 0 the other may not */
+	static const char *const kinds[] = {"discards", "buf_discard"};
 
-		judge(a, r, host, subject, &c, drops_told, 1e-3);
+	for (int p = 0; p < 8; p++) {
+		char of_bad[32], of_all[32], said[48];
+		const char *bad[] = {of_bad, NULL}, *all[] = {of_all, NULL};
+		const struct count c = {bad, all, said};
+
+		snprintf(of_all, sizeof(of_all), "rx_prio%d_packets", p);
+		snprintf(said, sizeof(said), "of priority %d were discarded", p);
+		for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+			snprintf(of_bad, sizeof(of_bad), "rx_prio%d_%s", p, kinds[k]);
+			judge(a, r, host, subject, &c, drops_told, 1e-3);
+		}
 	}
 }
 
