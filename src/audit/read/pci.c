@@ -91,6 +91,29 @@ static void acs(const struct device *d, const char *p)
 	put(d, "acs_control", "0x%02lx", value);
 }
 
+/* "Capabilities: [68] Express (v2) Root Port (Slot+), MSI 00" -> the Device/Port Type (7.5.3.2) */
+static void port_type(const struct device *d, const char *p)
+{
+	static const struct {
+		const char *name;
+		long type;
+	} types[] = {
+		{"Endpoint", 0},
+		{"Legacy Endpoint", 1},
+		{"Root Port", 4},
+		{"Upstream Port", 5},
+		{"Downstream Port", 6},
+		{"PCI-Express to PCI", 7},
+		{"PCI/PCI-X to PCI-Express", 8},
+	};
+
+	p = strstr(p, "Express (v");
+	p = p ? strchr(p, ')') : NULL;
+	for (unsigned i = 0; p && p[1] == ' ' && i < sizeof(types) / sizeof(*types); i++)
+		if (!strncmp(p + 2, types[i].name, strlen(types[i].name)))
+			put(d, "port_type", "%ld", types[i].type);
+}
+
 /* "64G]", "256M]": BAR1 of NVIDIA's GPUs in MiB. */
 static void region(const struct device *d, const char *size)
 {
@@ -172,6 +195,8 @@ static void detail(struct device *d, const char *text)
 	else if (strstr(text, "Capabilities: <access denied>"))
 		rs_input_add(d->a, d->in, d->line, NULL, d->subject, "config", "%s",
 			     "access denied");
+	if (!strncmp(text, "Capabilities: [", 15))
+		port_type(d, text);
 	if (strstr(text, "RlxdOrd+") || strstr(text, "RlxdOrd-"))
 		put(d, "relaxed_ordering", "%ld", strstr(text, "RlxdOrd+") != NULL);
 	if ((p = strstr(text, "10BitTagReq")))

@@ -151,6 +151,19 @@ void rs_stream_find_examples(struct rs_stream *s)
 	}
 }
 
+/* Line i says that the message above it tells of nothing wrong. */
+static void above(struct rs_stream *s, uint32_t i)
+{
+	enum { LINES = 2 };
+
+	s->told[i] = true;
+	for (unsigned n = 0; i-- > 0 && n < LINES;)
+		if (s->kind[i] != RS_PIECE_BLANK) {
+			s->told[i] = true;
+			n++;
+		}
+}
+
 void rs_stream_find_told(struct rs_stream *s)
 {
 	struct rs_told_events events = {0};
@@ -161,6 +174,8 @@ void rs_stream_find_told(struct rs_stream *s)
 			continue;
 		rs_stream_line(s, i, &s->line);
 		s->told[i] = rs_told(&told, s->line.text);
+		if (rs_told_harmless(s->line.text))
+			above(s, i);
 	}
 	for (uint32_t i = s->n; i-- > 0;) {
 		if (s->kind[i] == RS_PIECE_BLANK)

@@ -142,6 +142,136 @@ static bool is_manual(const char *text, const char *low)
 	       !rs_word_list_has(low, "i|we|my|our", false);
 }
 
+/* "IBV_POLL_CQ(3)", "ethtool(8)    System Manager's Manual    ethtool(8)": a page's first line. */
+static bool is_page_name(const char *text)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)text[n]) || (text[n] && strchr("_-.+", text[n])))
+		n++;
+	if (n < 2 || text[n] != '(' || !isdigit((unsigned char)text[n + 1]))
+		return false;
+	n += 2 + (isalpha((unsigned char)text[n + 2]) != 0);
+	return text[n] == ')' && (!text[n + 1] || !strncmp(text + n + 1, "  ", 2));
+}
+
+/* What the first lines of a text say of all of it. */
+static bool is_page_head(const char *text)
+{
+	static const char *const notes[] = {"release notes", "changelog", "change log", NULL};
+	enum { LONGEST = 48 };
+
+	return is_page_name(text) ||
+	       (strlen(text) < LONGEST && begins_one(text + strspn(text, "#*=[ "), notes));
+}
+
+/* "link training failed in slot %d, port %d": a message before a program has filled it in. */
+static bool is_format(const char *text)
+{
+	static const char *const kinds[] = {"d", "s", "u", "x", "p", "lu", "ld", "llu", "zu"};
+
+	if (rs_level_of(text))
+		return false;
+	for (const char *p = text; (p = strchr(p, '%')); p++) {
+		if (p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '%' || p[-1] == '.'))
+			continue;
+		for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+			size_t n = strlen(kinds[i]);
+
+			if (!strncmp(p + 1, kinds[i], n) && !isalnum((unsigned char)p[1 + n]))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* "Handling "NCCL WARN ..." errors": the heading of what is done about a message. */
+static bool is_about(const char *text, const char *low)
+{
+	static const char *const gerunds[] = {"handling ",      "fixing ",        "resolving ",
+					      "suppressing ",   "silencing ",     "avoiding ",
+					      "understanding ", "diagnosing ",    "solving ",
+					      "debugging ",     "how to handle ", NULL};
+
+	return begins_one(text + strspn(text, "#* 0123456789."), gerunds) &&
+	       strpbrk(text, "\"'`") && !strchr(text, '?') &&
+	       !rs_word_list_has(low, "i|we|my|our", false);
+}
+
+/* The heading of a table that says what messages, codes or checks mean: what parts its columns;
+ * '\0': it is none. What has a time has happened. */
+static char meanings_in(const char *text, const char *low)
+{
+	static const char *const what[] = {"code",  "error", "check", "message", "xid",
+					   "event", "alert", "alarm", "name"};
+	static const char *const means[] = {
+		"meaning",    "condition",    "action",         "cause",       "resolution",
+		"solution",   "remedy",       "workaround",     "remediation", "explanation",
+		"fix",        "what to do",   "possible cause", "recommended", "corrective",
+		"how to fix", "what it means"};
+	char parts = strchr(text, '|') ? '|' : '\t';
+	unsigned columns = 0, explain = 0, named = 0;
+
+	for (const char *p = low; *p;) {
+		size_t n = strcspn(p, parts == '|' ? "|" : "\t");
+		const char *cell = p + strspn(p, " *_");
+		bool whole = cell < p + n;
+
+		columns += whole;
+		for (unsigned i = 0; whole && i < sizeof(means) / sizeof(*means); i++)
+			if (!strncmp(cell, means[i], strlen(means[i]))) {
+				explain++;
+				break;
+			}
+		for (unsigned i = 0; whole && i < sizeof(what) / sizeof(*what); i++)
+			if (!strncmp(cell, what[i], strlen(what[i]))) {
+				named++;
+				break;
+			}
+		p += n + (p[n] != '\0');
+	}
+	if (columns < 2 || strpbrk(text, "0123456789=") ||
+	    rs_word_list_has(low, "time|date|timestamp|when|count|last", false))
+		return '\0';
+	return explain > 1 || (explain && named) ? parts : '\0';
+}
+
+/* "The warning is a false positive", without a doubt. */
+static bool is_harmless(const char *sentence)
+{
+	return rs_word_list_has(sentence, "warning|warnings|message|messages|error|errors",
+				false) &&
+	       rs_word_list_has(sentence,
+				"~ is a false positive|~ are false positives|~ is a false alarm|~ "
+				"is harmless|~ are harmless|~ can be ignored|~ can be safely "
+				"ignored|~ can safely be ignored|~ is safe to ignore|~ is benign|~ "
+				"are benign|~ is cosmetic",
+				false) &&
+	       !strchr(sentence, '?') &&
+	       !rs_word_list_has(sentence, "i|we|my|maybe|perhaps|seems|assume|if|whether|not",
+				 false);
+}
+
+bool rs_told_harmless(const char *text)
+{
+	char low[TEXT];
+
+	while (*text) {
+		size_t n = 0, skip;
+
+		while (text[n] && !(strchr(".;", text[n]) && text[n + 1] == ' '))
+			n++;
+		skip = text[n] ? 2 : 0;
+		for (size_t i = 0; i < n && i < sizeof(low) - 1; i++)
+			low[i] = (char)tolower((unsigned char)text[i]);
+		low[n < sizeof(low) ? n : sizeof(low) - 1] = '\0';
+		if (is_harmless(low))
+			return true;
+		text += n + skip;
+	}
+	return false;
+}
+
 /* "A message such as `Failed to connect` means that": of a message, not of a failure. */
 static bool is_explained(const char *low)
 {
@@ -274,13 +404,20 @@ bool rs_told(struct rs_told *t, const char *text)
 		t->rules = true;
 		return true;
 	}
+	t->page |= ++t->lines < 4 && is_page_head(text);
+	if (t->meanings && !strchr(text, t->meanings))
+		t->meanings = '\0';
+	if (t->meanings || (t->meanings = meanings_in(text, low)))
+		return true;
+	if (t->page && !rs_level_of(text))
+		return true;
 	if (is_changes(text))
 		t->changes = true;
 	else if (is_heading(text))
 		t->changes = false;
 	if (is_test(text) || is_mended(text) || is_manual(text, low) || is_policy(low) ||
 	    is_explained(low) || is_compilers(low) || is_usage(low) || is_call(low) ||
-	    is_action(low))
+	    is_action(low) || is_format(text) || is_about(text, low))
 		return true;
 	return t->changes && item(text) && !rs_level_of(text);
 }

@@ -1,7 +1,8 @@
 /*
  * Private to audit/: lines that name a failure and tell of none. A changelog's entry, a test's name
- * beside its verdict, a manual's sentence on what a call returns, a rule of a monitor, an event
- * that a later one of the same pod settled: their words are a failure's, and nothing has failed.
+ * beside its verdict, a manual's page, a table of what each error means, a message's format, a rule
+ * of a monitor, an event that a later one of the same pod settled: their words are a failure's, and
+ * nothing has failed.
  */
 #ifndef RS_AUDIT_READ_TOLD_H
 #define RS_AUDIT_READ_TOLD_H
@@ -10,8 +11,11 @@
 
 /* What the lines so far say of those that follow; all 0 before the first. */
 struct rs_told {
-	bool changes; /* below a changelog's heading */
-	bool rules;   /* of a monitor: some line has an alert's name, or an expression */
+	bool changes;  /* below a changelog's heading */
+	bool rules;    /* of a monitor: some line has an alert's name, or an expression */
+	bool page;     /* a manual's page, or notes of a release, from its first lines on */
+	char meanings; /* what parts the columns of a table of meanings; '\0': in none */
+	unsigned lines;
 };
 
 /* Of a text's lines from the first to the last, without their indent: is this one such a line? */
@@ -29,6 +33,10 @@ struct rs_told_events {
 
 /* Of a log's lines from the last to the first: is it one that a later line settled? */
 bool rs_told_event(struct rs_told_events *e, const char *text);
+
+/* A sentence on the message above it, which says that nothing is wrong: "the warning is harmless".
+ */
+bool rs_told_harmless(const char *text);
 
 /* Printed by "TOOL --help", "TOOL --help-query" or "man TOOL", and not of TOOL itself, which may
  * have failed: it holds for any machine. */

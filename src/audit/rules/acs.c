@@ -96,6 +96,24 @@ static void add_ports(struct meeting *m, const char *const *above, unsigned n)
 	}
 }
 
+enum { ROOT_PORT = 4 };
+
+/* Is what is above this bridge known? A listing of some functions alone ends anywhere. */
+static bool at_root(const struct rs_audit *a, const char *host, const char *bridge)
+{
+	const struct rs_fact *up = rs_facts_get(a->facts, host, bridge, "parent");
+
+	return up || rs_look_number(a, host, bridge, "port_type", -1) == ROOT_PORT;
+}
+
+/* Ports of one bus, which the switch that they belong to joins, though it was not shown. */
+static bool siblings(const char *x, const char *y)
+{
+	const char *end = strrchr(x, ':');
+
+	return end && !strncmp(x, y, (size_t)(end - x));
+}
+
 static void meet(const struct rs_audit *a, const char *host, const char *gpu, const char *nic,
 		 struct meeting *m)
 {
@@ -112,6 +130,12 @@ static void meet(const struct rs_audit *a, const char *host, const char *gpu, co
 				add_ports(m, y, j);
 				return;
 			}
+	if (n && k && !at_root(a, host, x[n - 1]) && !at_root(a, host, y[k - 1]) &&
+	    siblings(x[n - 1], y[k - 1])) {
+		m->below = true;
+		add_ports(m, x, n);
+		add_ports(m, y, k);
+	}
 }
 
 /* nvidia-smi shows pairs of GPUs and NICs, and none meets below the root complex. */

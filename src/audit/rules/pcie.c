@@ -167,6 +167,16 @@ static bool is_starved(const struct rs_audit *a, const char *host, const char *p
 	return width > 0 && rs_look_number(a, host, pci, "max_link_width", 0) >= 4 * width;
 }
 
+/* No bridge was shown, and the card has fewer lanes than it can. */
+static bool is_narrowed(const struct rs_audit *a, const char *host, const char *pci)
+{
+	const char *above[RS_LOOK_ABOVE];
+	int64_t width = rs_look_number(a, host, pci, "link_width", 0);
+
+	return width > 0 && rs_look_number(a, host, pci, "max_link_width", 0) > width &&
+	       !rs_look_above(a, host, pci, above, RS_LOOK_ABOVE);
+}
+
 static void p01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *pci)
 {
 	const char *where;
@@ -193,6 +203,22 @@ static void p01_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 			       "bad contact, a riser, or the wrong slot");
 		rs_finding_need(a, f, "lspci -vv of the bridge above it",
 				"how wide the slot itself is");
+	} else if (!l.rate && !down && is_narrowed(a, host, pci)) {
+		f = rs_finding_new(a, r, RS_FAIL, RS_MINOR,
+				   "the card runs with fewer lanes than it has: %s of x%lld",
+				   runs_at(a, &l),
+				   (long long)rs_look_number(a, host, pci, "max_link_width", 0));
+		if (f) {
+			f->confidence = RS_MEDIUM;
+			f->states_failure = true;
+		}
+		rs_finding_why(a, f,
+			       "a bad contact or a riser trains a link down; a slot of half the "
+			       "width is made on purpose, and may carry what the port needs");
+		rs_finding_need(a, f,
+				"lspci -vv of the bridge above it; "
+				"/sys/class/infiniband/<dev>/ports/1/rate",
+				"how wide the slot itself is, and what it must carry");
 	} else if (!l.rate && !down) {
 		f = rs_finding_new(a, r, RS_UNKNOWN, RS_MAJOR,
 				   "%s, and the port's rate is not known", runs_at(a, &l));

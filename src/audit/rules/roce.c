@@ -436,6 +436,51 @@ static void r07_port(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	rs_finding_subject(a, f, host, netdev);
 }
 
+/* A DSCP that someone gave a priority of its own by `dcb app add`: a listing of few entries. The
+ * NIC's own map has all 64. NULL: none. */
+static const struct rs_fact *mapped_by_hand(const struct rs_audit *a, const char *host,
+					    const char *netdev)
+{
+	enum { FEW = 16, CNP = 6 };
+	const struct rs_fact *e, *of_roce = NULL;
+	char subject[160];
+	unsigned n = 0;
+	uint32_t at = 0;
+
+	snprintf(subject, sizeof(subject), "netdev/%s", netdev);
+	while ((e = rs_facts_next(a->facts, &at, host, subject, "dscp_to_prio/"))) {
+		n++;
+		/* CNPs have a priority without PFC by right */
+		if (e->numeric && e->number > 0 && e->number < CNP && !of_roce)
+			of_roce = e;
+	}
+	return n <= FEW ? of_roce : NULL;
+}
+
+static void r07_unprotected(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			    const char *netdev, const struct rs_fact *map)
+{
+	struct rs_finding *f = rs_finding_new(
+		a, r, RS_FAIL, RS_MINOR,
+		"DSCP %s has priority %lld of its own, and PFC is off for all priorities",
+		map->name + strlen("dscp_to_prio/"), (long long)map->number);
+
+	rs_finding_subject(a, f, host, netdev);
+	rs_finding_fact(f, map);
+	if (f) {
+		f->confidence = RS_MEDIUM;
+		f->states_failure = true;
+	}
+	rs_finding_why(a, f,
+		       "a class that is set apart is to be lossless, or the network is lossy on "
+		       "purpose and its NICs repeat what was lost");
+	rs_finding_need(a, f, "the switch port's PFC",
+			"whether the network is meant to be lossless");
+	rs_finding_fix(a, f, host, false, "a few lost packets", NULL,
+		       "dcb pfc set dev %s prio-pfc all:off %lld:on", netdev,
+		       (long long)map->number);
+}
+
 static void r07_unseen(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		       const char *netdev)
 {
@@ -488,6 +533,7 @@ static void r07(struct rs_audit *a, const struct rs_rule *r)
 		unsigned n =
 			rs_facts_is_switch(a->facts, host) ? 0 : rs_qos_ports(a, host, port, 64);
 		struct rs_class c;
+		const struct rs_fact *map;
 
 		for (unsigned p = 0; p < n; p++) {
 			int mask = rs_qos_pfc_mask(a, host, port[p].netdev);
@@ -496,6 +542,8 @@ static void r07(struct rs_audit *a, const struct rs_rule *r)
 				r07_unseen(a, r, host, port[p].netdev);
 			else if (!mask && lossless && sends(a, host, &port[p], &c))
 				r07_off(a, r, host, port[p].netdev, &c);
+			else if (!mask && (map = mapped_by_hand(a, host, port[p].netdev)))
+				r07_unprotected(a, r, host, port[p].netdev, map);
 			else
 				r07_port(a, r, host, port[p].netdev, mask);
 		}
