@@ -555,6 +555,18 @@ static const struct rs_message rows[] = {
 		.need_why = "whether DHCP gave no address",
 	},
 	{
+		.key = "gid-empty",
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the GID that a program took is empty (all zeros)",
+		.why = "the port has no address at that index: its interface has none, or is in "
+		       "another network namespace, as in a pod that was given the device alone. A "
+		       "queue pair cannot be brought to RTR",
+		.need = "show_gids; ip addr, where the program runs",
+		.need_why = "which index has an address",
+	},
+	{
 		.key = "link-no-netdev",
 		.check = "R02",
 		.severity = MIN,

@@ -126,6 +126,9 @@ static bool clock_of(const char *text, long *seconds)
 	char name[4];
 	double since;
 
+	/* what a syslog left of its prefix */
+	if (!strncmp(text, "kernel: ", 8))
+		text += 8;
 	if (sscanf(text, "[ %lf]", &since) == 1 && since >= 0 && since < 1e12) {
 		*seconds = (long)since;
 		return true;

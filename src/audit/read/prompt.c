@@ -333,6 +333,24 @@ static const char *hosted(const char *text, struct rs_prompt *out)
 	return p + 2;
 }
 
+/* "[gpu01 ~]$ cmd", "[gpu01:/opt]# cmd": a host and a path in brackets. */
+static const char *bracketed(const char *text, struct rs_prompt *out)
+{
+	const char *p = text + 1, *end;
+	size_t n;
+
+	if (*text != '[')
+		return NULL;
+	n = name_length(p);
+	end = strchr(p, ']');
+	if (!n || !end || (p[n] != ' ' && p[n] != ':') || !strchr("~/", p[n + 1]) ||
+	    strcspn(p + n + 1, " ") < (size_t)(end - p) - n - 1 ||
+	    (end[1] != '$' && end[1] != '#') || end[2] != ' ' || !isalpha((unsigned char)*p))
+		return NULL;
+	snprintf(out->host, sizeof(out->host), "%.*s", (int)n, p);
+	return end + 3;
+}
+
 /* "<leaf1>display", "[~leaf1-400GE1/0/1]display": a switch's of VRP and Comware. */
 static const char *of_vrp(const char *text, struct rs_prompt *out)
 {
@@ -474,6 +492,7 @@ bool rs_prompt_find(const char *text, struct rs_prompt *out)
 		if (isalnum((unsigned char)*p) || *p == '[' || *p == '_') {
 			next = named(p, out);
 			next = next ? next : hosted(p, out);
+			next = next ? next : bracketed(p, out);
 			next = next ? next : of_switch(p, out);
 		}
 		next = next ? next : of_vrp(p, out);

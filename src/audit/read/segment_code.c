@@ -119,6 +119,72 @@ uint32_t rs_stream_json_end(struct rs_stream *s, uint32_t i)
 	return i;
 }
 
+/* "### Expected behavior", "**Expected output:**", "Expected:": what follows is what someone wants
+ * to see. 2: a heading, 1: a line of its own, 0: neither. */
+static int expects(const char *text)
+{
+	static const char *const words[] = {
+		"expected behavior", "expected behaviour", "expected output", "expected result",
+		"expected results",  "expected",           "what i expected", "what is expected"};
+	bool heading = *text == '#' || !strncmp(text, "**", 2);
+	const char *p = text + strspn(text, "#* ");
+	size_t n;
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		n = strlen(words[i]);
+		if (!strncasecmp(p, words[i], n) && p[n + strspn(p + n, ":* ")] == '\0' &&
+		    (heading || p[n] == ':'))
+			return heading ? 2 : 1;
+	}
+	return 0;
+}
+
+static bool is_actual(const char *text)
+{
+	static const char *const words[] = {"actual",  "observed", "got",
+					    "current", "instead",  "what happen"};
+
+	text += strspn(text, "#* ");
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strncasecmp(text, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
+/* Which lines are what someone expects to see, and does not. */
+static void find_expected(struct rs_stream *s)
+{
+	enum { EXPECTED_LINES = 24 };
+	unsigned left = 0;
+	int by = 0;
+	bool fenced = false;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const char *text = s->line.text;
+		int cue;
+
+		if (s->kind[i] == RS_PIECE_FENCE) {
+			fenced = !fenced;
+			/* the block behind "Expected:" */
+			left = by == 1 && !fenced ? 0 : left;
+			continue;
+		}
+		if (s->kind[i] == RS_PIECE_BLANK)
+			continue;
+		rs_stream_line(s, i, &s->line);
+		if ((cue = fenced ? 0 : expects(text))) {
+			by = cue;
+			left = EXPECTED_LINES;
+		} else if (is_actual(text) ||
+			   (!fenced && (*text == '#' || !strncmp(text, "**", 2)))) {
+			left = 0;
+		} else if (left) {
+			s->code[i] = true;
+			left--;
+		}
+	}
+}
+
 /* "In such cases you may see an error like:": what a manual says that may come has not come. Its
  * examples end with the next sentence. */
 void rs_stream_find_examples(struct rs_stream *s)
@@ -130,6 +196,7 @@ void rs_stream_find_examples(struct rs_stream *s)
 	enum { EXAMPLE_LINES = 12 };
 	uint32_t left = 0;
 
+	find_expected(s);
 	for (uint32_t i = 0; i < s->n; i++) {
 		const char *text = s->line.text;
 		size_t n;

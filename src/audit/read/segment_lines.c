@@ -237,6 +237,29 @@ static size_t dedent(struct rs_text *t, char *text, size_t length)
 	return length - blanks;
 }
 
+/* "[0]   1048576   -1[0]  1626.5": a launcher puts a rank before each piece that the rank wrote,
+ * and a row of figures may come in several. All of them go. */
+static size_t untag(char *text, size_t length)
+{
+	size_t n = *text == '[' ? 2 + strspn(text + 1, "0123456789") : 0;
+	char tag[16], *to = text;
+
+	if (n < 3 || n >= sizeof(tag) || text[n - 1] != ']' ||
+	    !isdigit((unsigned char)text[n + strspn(text + n, " \t")]))
+		return length;
+	memcpy(tag, text, n);
+	tag[n] = '\0';
+	if (!strstr(text + n, tag))
+		return length;
+	for (const char *p = text; *p;)
+		if (!strncmp(p, tag, n))
+			p += n;
+		else
+			*to++ = *p++;
+	*to = '\0';
+	return (size_t)(to - text);
+}
+
 static void line_add(struct rs_text *t, const char *from, size_t left, size_t n, bool *in_quote)
 {
 	struct rs_piece *p = &t->piece[t->n++];
@@ -263,6 +286,7 @@ static void line_add(struct rs_text *t, const char *from, size_t left, size_t n,
 	}
 	while (length && isspace((unsigned char)text[length - 1]))
 		text[--length] = '\0';
+	length = untag(text, length);
 	length = dedent(t, text, length);
 	p->length = (uint32_t)length;
 	p->host = both(t, &prefix);

@@ -340,7 +340,7 @@ struct perftest {
 	struct rs_audit *a;
 	const struct rs_input *in;
 	char subject[96];
-	bool latency, megabytes;
+	bool latency, megabytes, ethernet;
 };
 
 /* "Dual-port : OFF		Device : mlx5_0", "Mtu : 4096[B]", "Link type : Ethernet",
@@ -356,9 +356,15 @@ static void perftest_pair(struct perftest *t, uint32_t line, const char *text)
 		return;
 	if ((p = strstr(text, "Mtu ")) && sscanf(p, "Mtu : %63[0-9]", word) == 1)
 		rs_input_add(t->a, t->in, line, NULL, t->subject, "active_mtu", "%s", word);
-	if ((p = strstr(text, "Link type ")) && sscanf(p, "Link type : %63s", word) == 1)
+	/* "GID: 00:00:...": in decimal, each byte */
+	if (t->ethernet && !strncmp(text, "GID: 00:00:", 11) &&
+	    strspn(text + 5, "0: ") == strlen(text + 5))
+		rs_input_tell(t->a, t->in, line, text, "gid-empty", t->subject + 4);
+	if ((p = strstr(text, "Link type ")) && sscanf(p, "Link type : %63s", word) == 1) {
+		t->ethernet = !strcmp(word, "Ethernet");
 		rs_input_add(t->a, t->in, line, NULL, t->subject, "link_layer", "%s",
 			     !strcmp(word, "IB") ? "InfiniBand" : word);
+	}
 	if ((p = strstr(text, "GID index ")) && sscanf(p, "GID index : %63[0-9]", word) == 1)
 		rs_input_add(t->a, t->in, line, NULL, t->subject, "perftest/gid_index", "%s", word);
 }
@@ -511,7 +517,9 @@ static bool pingpong_row(struct rs_audit *a, const struct rs_input *in, const st
 	    !(p = strstr(l->text, "GID ")) || sscanf(p, "GID %63[0-9a-f:.]", gid) != 1 ||
 	    (strcmp(side, "local") && strcmp(side, "remote")))
 		return false;
-	if (!lid)
+	if (!lid && !strcmp(gid, "::"))
+		rs_input_tell(a, in, l->number, l->text, "gid-empty", "");
+	else if (!lid)
 		rs_input_add(a, in, l->number, NULL, "verbs",
 			     *side == 'l' ? "gid_local" : "gid_remote", "%s", gid);
 	return true;

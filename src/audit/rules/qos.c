@@ -490,6 +490,24 @@ static void r09(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- R10, R11 ---- */
 
+/* The priority, if it is the only one, that has a half of DCQCN on; -1: none, or several. */
+static int half_on(const struct rs_audit *a, const struct port *p)
+{
+	int only = -1;
+
+	for (int prio = 0; prio < 8; prio++) {
+		const struct rs_fact *np = rs_look(a, p->host, p->subject, "ecn_np/%d", prio);
+		const struct rs_fact *rp = rs_look(a, p->host, p->subject, "ecn_rp/%d", prio);
+
+		if ((np && np->numeric && np->number) || (rp && rp->numeric && rp->number)) {
+			if (only >= 0)
+				return -1;
+			only = prio;
+		}
+	}
+	return only;
+}
+
 static void r10_port(struct rs_audit *a, const struct rs_rule *r, const struct port *p)
 {
 	int prio = p->c.priority;
@@ -499,6 +517,8 @@ static void r10_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 	/* which class leaves was not seen: the one that is protected is meant */
 	if (prio < 0 && p->mask > 0)
 		prio = __builtin_ctz((unsigned)p->mask);
+	if (prio < 0)
+		prio = half_on(a, p);
 	if (prio < 0)
 		return;
 	np = rs_look(a, p->host, p->subject, "ecn_np/%d", prio);
@@ -554,9 +574,31 @@ static void r10_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 	}
 }
 
+/* DCQCN's own files may be all that was shown of an interface. */
+static void r10_alone(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const char *subject;
+	uint32_t at = 0;
+
+	while ((subject = rs_facts_subject(a->facts, &at, host, "netdev/"))) {
+		struct port p = {.host = host, .nic = "", .netdev = subject + 7, .mask = -1};
+
+		if (rs_facts_get(a->facts, host, subject, "trust") ||
+		    rs_qos_pfc_mask(a, host, p.netdev) >= 0)
+			continue;
+		snprintf(p.subject, sizeof(p.subject), "%s", subject);
+		p.c.priority = half_on(a, &p);
+		if (p.c.priority >= 0)
+			r10_port(a, r, &p);
+	}
+}
+
 static void r10(struct rs_audit *a, const struct rs_rule *r)
 {
 	each(a, r, r10_port);
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		if (!rs_facts_is_switch(a->facts, rs_facts_host(a->facts, i)))
+			r10_alone(a, r, rs_facts_host(a->facts, i));
 }
 
 /* A parameter of the NIC's firmware, whatever its device is called in the file: config/NAME of any
