@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 RIPSTOP, DATA = sys.argv[1], sys.argv[2]
+EACH = 4 if "RS_SMALL" in os.environ else 1  # sanitizers, slower by ten: of the systems one in four
 PREFIX = "node0:1:1 [0] NCCL INFO "
 FORMS = {"ring": "Channel {0:02d}/{1:02d} : {2}", "tree": "Trees [{0}] {2}", "nvls_head": "NVLS Head {0:2d}: {2}",
          "ring_local": "Ring {0:02d} : {2}", "graph": "{2}", "line": "{2}"}
@@ -79,7 +80,7 @@ def main():
     assert len(systems) >= 11
     if "--score" in sys.argv:
         return score(systems, facts)
-    for system in systems:
+    for system in systems[::EACH]:
         rows = [r for r in facts if r["system"] == system["system"]]
         assert rows, system
         lines = log_of(system, rows)

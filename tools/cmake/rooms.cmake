@@ -1,6 +1,7 @@
 # rs_room(folder DEPS rooms... LIBS libraries... EXCEPT files...): a static library of its *.c, without some; that
 # of audit/rules is rs_audit_rules.
-# rs_test(room file): a cmocka test of one room, linked with that room and its law only.
+# rs_test(room file): a cmocka test of one room, linked with that room and its law only. tests/CMakeLists.txt says of
+# which build make check runs it.
 
 add_library(rs_options INTERFACE)
 target_include_directories(rs_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
