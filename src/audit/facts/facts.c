@@ -418,6 +418,8 @@ static int64_t rank(const struct rs_fact *f, uint32_t file, uint32_t nth)
 
 	if (!first_counts(f))
 		before = f->line < LINES ? LINES - 1 - f->line : 0;
+	else if (!strncmp(f->subject, "port/", 5))
+		before = LINES - 1 - (f->moment & ((1u << RS_MOMENT_SHIFT) - 1));
 	return (int64_t)((uint64_t)file << 38 | (uint64_t)before << 14 |
 			 (nth < NTHS ? nth : NTHS - 1));
 }
@@ -534,6 +536,43 @@ const struct rs_fact *rs_facts_get_old(const struct rs_facts *s, const char *hos
 				       const char *subject, const char *name)
 {
 	return get(s, host, subject, name, 1);
+}
+
+/* Is f another reading of what `than` is of, at the same place of the same text? */
+static bool reading_of(const struct rs_facts *s, const struct rs_fact *f,
+		       const struct rs_fact *than)
+{
+	return f >= s->fact && f < s->fact + s->n && same_name(f, than) && f->host == than->host &&
+	       f->trust == than->trust && f->file == than->file;
+}
+
+static bool same_place(const struct rs_fact *f, const struct rs_fact *than)
+{
+	return f->moment && f->moment >> RS_MOMENT_SHIFT == than->moment >> RS_MOMENT_SHIFT;
+}
+
+/* Facts of one name stand together, the later reading first, or the earlier (first_counts()). */
+const struct rs_fact *rs_facts_before(const struct rs_facts *s, const struct rs_fact **now)
+{
+	const struct rs_fact *before = NULL, *last = *now, *f = *now;
+	int way = 1;
+
+	while (reading_of(s, f + 1, *now)) {
+		f++;
+		if (same_place(f, *now) && f->moment > last->moment) {
+			last = f;
+			way = -1;
+		}
+	}
+	*now = last;
+	for (f = last + way; reading_of(s, f, *now); f += way) {
+		if (!same_place(f, *now) || f->moment >= last->moment)
+			continue;
+		if (!f->numeric || f->number > last->number)
+			break;
+		before = last = f;
+	}
+	return before;
 }
 
 bool rs_facts_number(const struct rs_facts *s, const char *host, const char *subject,

@@ -32,12 +32,18 @@ struct rs_fact {
 	bool numeric;        /* a whole number, decimal or 0x: nothing behind it */
 	uint8_t trust;       /* enum rs_trust */
 	uint8_t age;         /* 0: now; 1: the older of two snapshots (--since) */
+	uint32_t moment;     /* of a text that reads things again: place << RS_MOMENT_SHIFT | which
+			      * reading, in their order; 0: not known */
 	const char *file;    /* as the user would find it: "gpu01/mlnx_qos.txt", "a.tar:sys/..." */
 	uint32_t line;       /* 0: not by line */
+	uint32_t clock;      /* tenths of a second at that moment, from any beginning; 0: not known.
+			      * Two that are RS_MOMENT_GAP apart are not known to be */
 	const char *at;      /* place in JSON or XML: "/PORT/Ethernet8/mtu"; NULL: by line */
 };
 
 struct rs_facts;
+
+enum { RS_MOMENT_SHIFT = 16, RS_MOMENT_GAP = 1 << 22 };
 
 enum { RS_FACTS_MAX = 20000000, RS_FACT_BYTES = 4096 /* longest value kept; longer are cut */ };
 
@@ -53,12 +59,16 @@ uint32_t rs_facts_count(const struct rs_facts *s);
 void rs_facts_seal(struct rs_facts *s);
 
 /* The most trusted fact of that name; among equals of one file that of the last line (of messages
- * and of switches' ports the first added), else of the first file. NULL: not known. */
+ * and of switches' ports the first added of the last reading), else of the first file. NULL: not
+ * known. */
 const struct rs_fact *rs_facts_get(const struct rs_facts *s, const char *host, const char *subject,
 				   const char *name);
 /* The same of the older snapshot. */
 const struct rs_fact *rs_facts_get_old(const struct rs_facts *s, const char *host,
 				       const char *subject, const char *name);
+/* The earliest reading of what *now is of, in the same text and at the same place, since which it
+ * has not fallen. NULL: there is none before it. *now: the last of these readings. */
+const struct rs_fact *rs_facts_before(const struct rs_facts *s, const struct rs_fact **now);
 /* What the last look-up of any kind found; NULL: nothing yet. */
 const struct rs_fact *rs_facts_last(const struct rs_facts *s);
 /* As if f had been looked up now: by who keeps an answer, so that its reason stays the same. */

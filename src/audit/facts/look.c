@@ -465,13 +465,37 @@ bool rs_look_rise(const struct rs_audit *a, const char *host, const char *subjec
 	}
 	r->full = now->number == rs_look_ceiling(counter);
 	r->seconds = elapsed(a, host, r->lifetime);
+	if (r->lifetime && now->moment && (old = rs_facts_before(a->facts, &now))) {
+		r->now = now;
+		r->full = now->number == rs_look_ceiling(counter);
+		r->lifetime = false;
+		r->in_text = true;
+		r->by = now->number - old->number;
+		r->seconds = 0;
+		if (now->clock && old->clock && now->clock > old->clock &&
+		    now->clock - old->clock < RS_MOMENT_GAP)
+			r->seconds = (double)(now->clock - old->clock) / 10;
+	}
 	return true;
+}
+
+bool rs_look_few(const struct rs_rise *r)
+{
+	enum { FEW = 100, PER_SECOND = 10 };
+
+	return r->in_text && r->by < FEW &&
+	       (r->seconds <= 0 || (double)r->by < PER_SECOND * r->seconds);
 }
 
 const char *rs_look_since(struct rs_audit *a, const struct rs_rise *r)
 {
 	if (r->lifetime)
 		return "since boot or the last clearing";
+	if (r->in_text && r->seconds > 0)
+		return rs_audit_text(a, "in the %.*f s between two readings", r->seconds < 10,
+				     r->seconds);
+	if (r->in_text)
+		return "between two readings";
 	if (r->seconds > 0)
 		return rs_audit_text(a, "in the %.0f s between the two snapshots", r->seconds);
 	return "between the two snapshots";

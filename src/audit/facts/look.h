@@ -51,11 +51,13 @@ bool rs_look_hca(const char *list, const char *name);
 /* Do the switches that were seen spray packets over paths? 1, 0; -1: not known. */
 int rs_look_sprays(const struct rs_audit *a, const struct rs_fact **which);
 
-/* What a counter did: between two snapshots where there are two, else since boot. */
+/* What a counter did: between two snapshots, or two readings of one text, where there are two, else
+ * since boot. */
 struct rs_rise {
 	int64_t by;     /* how much it rose; of one reading: its value */
 	bool lifetime;  /* one reading alone */
 	bool cleared;   /* it fell: it counts from the clearing */
+	bool in_text;   /* between two readings of one text: seconds is at least that many */
 	bool full;      /* it stands where it stops (IBTA vol. 1 16.1.3.5) */
 	double seconds; /* of the time it took; 0: not known */
 	const struct rs_fact *now;
@@ -63,9 +65,12 @@ struct rs_rise {
 /* false: the counter is not known. */
 bool rs_look_rise(const struct rs_audit *a, const char *host, const char *subject,
 		  const char *counter, struct rs_rise *r);
+/* A rise between two readings of one text that is small: it is told as minor. */
+bool rs_look_few(const struct rs_rise *r);
 /* Where a counter of a port stops; INT64_MAX: at 64 bits. */
 int64_t rs_look_ceiling(const char *counter);
-/* "between the two snapshots", "in the 3600 s between ...", "since boot or the last clearing" */
+/* "between the two snapshots", "in the 3600 s between ...", "since boot or the last clearing",
+ * "between two readings" */
 const char *rs_look_since(struct rs_audit *a, const struct rs_rise *r);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "audit/read/moment.h"
 #include "audit/read/reader.h"
 #include "audit/read/refusal.h"
 #include "audit/read/secrets.h"
@@ -221,6 +222,19 @@ static uint32_t line_of(const struct rs_input *in, uint32_t line, const char *at
 	return line;
 }
 
+/* When it was read: what is of no line was with the first. */
+static void set_moment(const struct rs_input *in, uint32_t line, struct rs_fact *f)
+{
+	uint32_t i = line ? line + in->first_line - 1 : 0;
+
+	if (!in->moment || i >= in->n_lines)
+		return;
+	f->moment = in->moment[i];
+	f->clock = in->clock[i];
+	if (f->moment && strstr(f->subject, "/unnamed"))
+		f->moment = in->command ? rs_moment_of_command(f->moment, in->command) : 0;
+}
+
 int rs_input_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *at,
 		 const char *subject, const char *name, const char *fmt, ...)
 {
@@ -239,6 +253,7 @@ int rs_input_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, c
 	va_list ap;
 	int err;
 
+	set_moment(in, line, &f);
 	va_start(ap, fmt);
 	vsnprintf(value, sizeof(value), fmt, ap);
 	va_end(ap);

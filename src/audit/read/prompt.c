@@ -155,13 +155,36 @@ static const char *past_options(const char *p, const char *with)
 	return p + strspn(p, "'\"");
 }
 
+/* Past "sleep 10;", "watch -n 1 '", "for i in 1 2; do", "while true; do", "date;": what is read
+ * again and again, or later, is what the command behind it prints. */
+static const char *past_waiting(const char *p)
+{
+	static const char *const loops[] = {"for", "while", "until", NULL};
+	size_t n = word_length(p), end = strcspn(p, ";&");
+	const char *own;
+
+	if (n == 5 && !strncmp(p, "watch", n)) {
+		own = past_options(p + n, "n");
+		return *own ? own : p;
+	}
+	if (rs_word_in(loops, p, n)) {
+		own = strstr(p, "do ");
+		return own && own > p && strchr("; ", own[-1]) ? own + 3 : p;
+	}
+	if (((n == 5 && !strncmp(p, "sleep", n)) || (n == 4 && !strncmp(p, "date", n))) && p[end]) {
+		own = p + end + strspn(p + end, ";& ");
+		return *own ? own : p;
+	}
+	return p;
+}
+
 /* Past what stands before a command: sudo, time, variables, "ip netns exec X", "kubectl exec X --".
  */
 static const char *command_start(const char *p, char *host)
 {
 	for (int i = 0; i < 8; i++) {
 		size_t n = word_length(p);
-		const char *dashes;
+		const char *dashes, *next;
 
 		p += strspn(p, " \t(");
 		n = word_length(p);
@@ -170,6 +193,10 @@ static const char *command_start(const char *p, char *host)
 			p += n + strspn(p + n, " \t");
 			while (*p == '-') /* sudo -E */
 				p += word_length(p), p += strspn(p, " \t");
+			continue;
+		}
+		if ((next = past_waiting(p)) != p) {
+			p = next;
 			continue;
 		}
 		if (n == 3 && !strncmp(p, "ssh", n)) {

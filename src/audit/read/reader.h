@@ -22,8 +22,9 @@ struct rs_input {
 	 * one. */
 	const uint32_t *lines;
 	uint32_t n_lines;
-	struct rs_text_use *use; /* what became of the file's lines; NULL: not counted */
-	uint64_t *marks;         /* of the text and host, for readers of lines; RS_MARK_... */
+	const uint32_t *moment, *clock; /* of each line, as a fact has them; NULL: not known */
+	struct rs_text_use *use;        /* what became of the file's lines; NULL: not counted */
+	uint64_t *marks; /* of the text and host, for readers of lines; RS_MARK_... */
 };
 
 /* What a reader of lines said once of a text's host. */

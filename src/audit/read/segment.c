@@ -7,6 +7,7 @@
 #include <strings.h>
 #include "audit/read/failure.h"
 #include "audit/read/grid.h"
+#include "audit/read/moment.h"
 #include "audit/read/place.h"
 #include "audit/read/readers.h"
 #include "audit/read/refusal.h"
@@ -30,6 +31,8 @@ static void stream_free(struct rs_stream *s)
 	free(s->number);
 	free(s->kind);
 	free(s->command);
+	free(s->moment);
+	free(s->clock);
 	free(s->kept);
 	free(s->code);
 	free(s->told);
@@ -54,12 +57,14 @@ static int stream_new(struct rs_stream *s, struct rs_text *t, uint16_t host, boo
 	s->number = malloc(n * sizeof(*s->number));
 	s->kind = malloc(n);
 	s->command = malloc(n * sizeof(*s->command));
+	s->moment = calloc(n, sizeof(*s->moment));
+	s->clock = calloc(n, sizeof(*s->clock));
 	s->kept = calloc(n, sizeof(*s->kept));
 	s->code = calloc(n, sizeof(*s->code));
 	s->told = calloc(n, sizeof(*s->told));
 	s->whole = calloc(n, sizeof(*s->whole));
-	if (!s->data || !s->start || !s->number || !s->kind || !s->command || !s->kept ||
-	    !s->code || !s->told || !s->whole)
+	if (!s->data || !s->start || !s->number || !s->kind || !s->command || !s->moment ||
+	    !s->clock || !s->kept || !s->code || !s->told || !s->whole)
 		return -ENOMEM;
 	size = 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -130,6 +135,8 @@ static void segment_input(struct rs_stream *s, const struct segment *g, struct r
 	in->age = s->old ? 1 : in->age;
 	in->lines = s->number + g->first;
 	in->n_lines = g->n;
+	in->moment = s->moment + g->first;
+	in->clock = s->clock + g->first;
 	in->use = s->t->use;
 	in->marks = &s->marks;
 	in->command = g->command ? s->t->command[g->command - 1] : NULL;
@@ -185,6 +192,30 @@ static int places_of_pattern(struct rs_audit *a, const struct rs_input *in, cons
 	return added;
 }
 
+/* Does a segment hold several readings, by a loop or by watch, or a date before its reading? */
+static bool read_again(const struct rs_input *in)
+{
+	char first[160];
+
+	if (!in->n_lines)
+		return false;
+	snprintf(first, sizeof(first), "%.*s", (int)strcspn(in->data, "\r\n"), in->data);
+	return in->moment[0] != in->moment[in->n_lines - 1] || rs_is_stamp(first);
+}
+
+/* "cat" of one path in a loop: a line a reading. */
+static int places_again(struct rs_audit *a, const struct rs_input *in, const char *path)
+{
+	struct rs_line *l = calloc(1, sizeof(*l));
+	int added = 0;
+
+	while (l && rs_line_next(in, l))
+		if (*l->text && !rs_is_stamp(l->text))
+			added += rs_place_add(a, in, l->number, path, l->text);
+	free(l);
+	return added;
+}
+
 /* "cat PATH..." of sysfs or procfs: a line a path, or all of it the only path's. */
 static bool places(struct rs_audit *a, const struct rs_input *in)
 {
@@ -204,6 +235,8 @@ static bool places(struct rs_audit *a, const struct rs_input *in)
 		return false;
 	if (n == 2 && strchr(word[1], '*') && strchr(word[1], '*') == strrchr(word[1], '*'))
 		return places_of_pattern(a, in, word[1]) > 0;
+	if (n == 2 && in->moment && read_again(in))
+		return places_again(a, in, word[1]) > 0;
 	if (n == 2) {
 		text = strndup(in->data, in->size);
 		if (text && text[strspn(text, " \t\r\n")])
@@ -432,6 +465,7 @@ static void cut(struct rs_stream *s)
 	rs_stream_find_code(s);
 	rs_stream_find_examples(s);
 	rs_stream_find_told(s);
+	rs_stream_find_moments(s);
 	signs_fill(&signs);
 	for (uint32_t i = 0; i < s->n; i++) {
 		enum rs_piece_kind k = s->kind[i];

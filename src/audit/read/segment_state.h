@@ -74,10 +74,11 @@ struct rs_stream {
 	uint32_t *number;
 	uint8_t *kind;
 	uint32_t *command;
-	bool *kept;  /* a reader of segments took it */
-	bool *code;  /* of a program or a script */
-	bool *told;  /* it names a failure, and tells of none (told.h) */
-	bool *whole; /* of a document that was used as a whole */
+	uint32_t *moment, *clock; /* when each was printed: moment.h */
+	bool *kept;               /* a reader of segments took it */
+	bool *code;               /* of a program or a script */
+	bool *told;               /* it names a failure, and tells of none (told.h) */
+	bool *whole;              /* of a document that was used as a whole */
 	uint32_t n;
 	uint64_t marks, braced;
 	bool old;                               /* quotes of an older run */

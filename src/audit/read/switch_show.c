@@ -141,6 +141,7 @@ static int read_queuing(struct rs_audit *a, const struct rs_input *in)
 		     {"Total pkts dropped", "counter/queue/%d/dropped"}};
 	char subject[96] = "", port[64];
 	struct rs_line l = {0};
+	long long dropped = 0;
 	int queue = -1;
 
 	is_switch(a, in, "NX-OS");
@@ -157,11 +158,18 @@ static int read_queuing(struct rs_audit *a, const struct rs_input *in)
 		}
 		if (group && sscanf(group, "QOS GROUP %d", &queue) != 1)
 			queue = -1;
+		dropped = group ? 0 : dropped;
 		for (unsigned i = 0;
 		     *subject && queue >= 0 && queue < 8 && i < sizeof(known) / sizeof(*known);
 		     i++) {
 			if (!cell(l.text, known[i].key, &value))
 				continue;
+			/* the drops of a queue have several rows: of those above 0 the first */
+			if (strstr(known[i].fact, "dropped")) {
+				if (dropped || (!value && strstr(l.text, "WD &")))
+					continue;
+				dropped = value;
+			}
 			snprintf(name, sizeof(name), known[i].fact, queue);
 			rs_input_add(a, in, l.number, NULL, subject, name, "%lld", value);
 		}

@@ -25,7 +25,7 @@ static int64_t rise(const struct rs_audit *a, const char *host, const char *subj
 
 static const char *since(bool lifetime)
 {
-	return lifetime ? "since boot or the last clearing" : "between the two snapshots";
+	return lifetime ? "since boot or the last clearing" : "between the two readings";
 }
 
 /* ---- C01 ---- */
@@ -68,35 +68,36 @@ static struct rs_finding *c01_nic(struct rs_audit *a, const struct rs_rule *r, c
 {
 	enum { MANY = 10000 /* of one reading, that are told whatever the class is */ };
 	struct rs_finding *f = NULL;
-	bool hint, many;
+	bool hint, many, few;
 
 	*seen = false;
 	for (unsigned k = 0; losses[k]; k++) {
-		const struct rs_fact *fact;
-		bool lifetime;
-		int64_t n = rise(a, host, nic, losses[k], &lifetime, &fact);
+		struct rs_rise c;
 
-		*seen |= n >= 0;
-		if (n <= 0)
+		if (!rs_look_rise(a, host, nic, losses[k], &c))
+			continue;
+		*seen = true;
+		if (c.by <= 0)
 			continue;
 		if (!f) {
 			/* one reading of a class that need not be lossless: a peer that was
 			 * rebooted counts as much */
-			hint = lifetime && !rs_qos_any_lossless(a) && !c01_often(a, host, nic);
-			many = hint && n >= MANY;
+			hint = c.lifetime && !rs_qos_any_lossless(a) && !c01_often(a, host, nic);
+			many = hint && c.by >= MANY;
+			few = rs_look_few(&c) && !rs_qos_any_lossless(a);
 			f = rs_finding_new(a, r, hint && !many ? RS_UNKNOWN : RS_FAIL,
-					   many       ? RS_MINOR
-					   : lifetime ? RS_MAJOR
-						      : RS_CRITICAL,
+					   many || few  ? RS_MINOR
+					   : c.lifetime ? RS_MAJOR
+							: RS_CRITICAL,
 					   "packets were lost: %s rose by %lld, %s", losses[k],
-					   (long long)n, since(lifetime));
+					   (long long)c.by, rs_look_since(a, &c));
 			rs_finding_subject(a, f, host, nic + 4);
 			if (f)
-				f->states_failure = many;
+				f->states_failure = many || few;
 			if (hint)
 				rs_finding_need(a, f, "mlnx_qos -i <dev>",
 						"whether the class is lossless");
-			if (f && lifetime)
+			if (f && c.lifetime)
 				f->confidence = RS_MEDIUM;
 			rs_finding_why(
 				a, f,
@@ -105,9 +106,33 @@ static struct rs_finding *c01_nic(struct rs_audit *a, const struct rs_rule *r, c
 			rs_finding_need(a, f, "--since an older snapshot",
 					"whether it still rises");
 		}
-		rs_finding_fact(f, fact);
+		rs_finding_fact(f, c.now);
 	}
 	return f;
+}
+
+/* Packets that came out of sequence between two readings: lost ones, unless the fabric reorders. */
+static bool c01_gaps(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *nic)
+{
+	const struct rs_fact *which = NULL;
+	struct rs_finding *f;
+	struct rs_rise c;
+
+	if (!rs_look_rise(a, host, nic, "out_of_sequence", &c) || !c.in_text || c.by <= 0 ||
+	    rs_look_sprays(a, &which) == 1)
+		return false;
+	f = rs_finding_new(a, r, RS_FAIL,
+			   rs_look_few(&c) || !rs_qos_any_lossless(a) ? RS_MINOR : RS_MAJOR,
+			   "out_of_sequence rose by %lld %s: packets were lost, or the fabric "
+			   "reorders them",
+			   (long long)c.by, rs_look_since(a, &c));
+	rs_finding_subject(a, f, host, nic + 4);
+	rs_finding_fact(f, c.now);
+	rs_finding_need(a, f, "the switches' drops, and whether adaptive routing is on",
+			"which of both it is");
+	if (f)
+		f->states_failure = f->severity == RS_MINOR;
+	return true;
 }
 
 /* Discards that the NIC counts by priority: in a lossless one there are none. */
@@ -152,7 +177,8 @@ static void c01(struct rs_audit *a, const struct rs_rule *r)
 		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
 			bool seen;
 
-			right += !c01_nic(a, r, host, nic, &seen) && seen;
+			right += !c01_nic(a, r, host, nic, &seen) && !c01_gaps(a, r, host, nic) &&
+				 seen;
 		}
 		c01_discards(a, r, host);
 		pass(a, r, host, right, "no loss was counted");
@@ -453,26 +479,28 @@ static void c07_port(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	bool seen = false, stands = false;
 
 	for (unsigned k = 0; k < sizeof(port_counters) / sizeof(*port_counters); k++) {
-		const struct rs_fact *fact;
-		bool lifetime;
-		int64_t n = rise(a, host, subject, port_counters[k].name, &lifetime, &fact);
+		struct rs_rise c;
 
-		seen |= n >= 0;
-		stands |= n > port_counters[k].many / 5;
+		if (!rs_look_rise(a, host, subject, port_counters[k].name, &c))
+			continue;
+		seen = true;
+		stands |= c.by > port_counters[k].many / 5;
 		/* one reading is no rate: only many are told */
-		if (n <= 0 || (lifetime && n < port_counters[k].many) ||
-		    (fact->number == port_counters[k].ceiling &&
-		     (!lifetime || !strncmp(subject, "nic/", 4))))
+		if (c.by <= 0 || (c.lifetime && c.by < port_counters[k].many) ||
+		    (c.now->number == port_counters[k].ceiling &&
+		     (!c.lifetime || !strncmp(subject, "nic/", 4))))
 			continue;
 		if (!f) {
-			f = rs_finding_new(a, r, RS_FAIL, lifetime ? RS_MINOR : RS_MAJOR,
-					   lifetime ? "%s stands at %lld, since boot or the last "
-						      "clearing"
-						    : "%s rose by %lld between the snapshots",
-					   port_counters[k].name, (long long)n);
+			f = rs_finding_new(a, r, RS_FAIL,
+					   c.lifetime || rs_look_few(&c) ? RS_MINOR : RS_MAJOR,
+					   "%s %s %lld, %s", port_counters[k].name,
+					   c.lifetime ? "stands at" : "rose by", (long long)c.by,
+					   rs_look_since(a, &c));
+			if (f)
+				f->states_failure = rs_look_few(&c);
 			rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 		}
-		rs_finding_fact(f, fact);
+		rs_finding_fact(f, c.now);
 	}
 	*right += seen && !f && !stands;
 }
@@ -598,8 +626,8 @@ const struct rs_rule rs_rules_counters[] = {
 			   "packet_seq_err and implied_nak_seq_err count gaps that the requester "
 			   "learnt of. In a "
 			   "lossless class none of them rises. out_of_sequence at the responder is "
-			   "left out: with "
-			   "adaptive routing it is expected.",
+			   "left out, unless "
+			   "one text shows it rise: with adaptive routing it is expected.",
 		.run = c01,
 	},
 	{

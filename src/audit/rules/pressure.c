@@ -1,6 +1,7 @@
 /* Checks of counters that tell of pressure: receivers that are late, pause, discards, completions
  * in error. Rates between two snapshots; one reading is a hint. mlx5's counters; 802.1Q clause 36.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "audit/facts/look.h"
@@ -80,8 +81,11 @@ static unsigned c02_device(struct rs_audit *a, const struct rs_rule *r, const ch
 			hint(a, r, host, subject + 4, &c);
 			continue;
 		}
-		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "%s rose by %lld %s", late[i],
-				   (long long)c.by, rs_look_since(a, &c));
+		f = rs_finding_new(a, r, RS_FAIL, rs_look_few(&c) ? RS_MINOR : RS_MAJOR,
+				   "%s rose by %lld %s", late[i], (long long)c.by,
+				   rs_look_since(a, &c));
+		if (f)
+			f->states_failure = rs_look_few(&c);
 		rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 		rs_finding_fact(f, c.now);
 		rs_finding_why(
@@ -119,16 +123,16 @@ static void slow_drain(struct rs_audit *a, struct rs_finding *f, const char *hos
 static void c04_share(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		      const char *subject, const char *way, int prio, const struct rs_rise *c)
 {
-	/* mlx5 counts microseconds */
-	double share = (double)c->by / 1e6 / c->seconds;
+	/* mlx5 counts microseconds; between two readings of a text more time may have passed */
+	double share = fmin(1, (double)c->by / 1e6 / c->seconds);
 	bool sent = *way == 't', bad = share > a->set.pause_fail;
 	struct rs_finding *f;
 
 	if (share <= a->set.pause_note)
 		return;
 	f = rs_finding_new(a, r, RS_FAIL, bad && !c->lifetime ? RS_MAJOR : RS_MINOR,
-			   "priority %d was paused for %.2f %% of the time, %s%s", prio,
-			   100 * share, rs_look_since(a, c),
+			   "priority %d was paused for %s%.2f %% of the time, %s%s", prio,
+			   c->in_text ? "up to " : "", 100 * share, rs_look_since(a, c),
 			   sent ? ": this host asked for it" : ": the fabric asked for it");
 	rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 	rs_finding_fact(f, c->now);
@@ -145,6 +149,80 @@ static void c04_share(struct rs_audit *a, const struct rs_rule *r, const char *h
 		rs_finding_need(a, f, "the switch's configuration and the peers' counters",
 				"which of these it is");
 	}
+}
+
+/* Frames that a text shows to come, and for how long they stopped the port is not known. */
+static void c04_frames(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const char *subject, const char *way, int prio, const struct rs_rise *frames)
+{
+	struct rs_finding *f =
+		rs_finding_new(a, r, RS_FAIL, RS_MINOR, "%lld frames %s to pause priority %d, %s",
+			       (long long)frames->by, *way == 't' ? "were sent" : "came", prio,
+			       rs_look_since(a, frames));
+
+	rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
+	rs_finding_fact(f, frames->now);
+	rs_finding_need(a, f, "rx_prioN_pause_duration, and the time between both readings",
+			"for how long of the time it was paused");
+	if (f)
+		f->states_failure = true;
+}
+
+/* Pause frames of a priority, and microseconds for which it was paused, as drivers name them: mlx5;
+ * bnxt_en; ice; i40e; hns3. */
+static bool c04_look(const struct rs_audit *a, const char *host, const char *subject,
+		     const char *way, int prio, bool duration, struct rs_rise *c)
+{
+	char name[64];
+
+	for (unsigned i = 0; i < 5; i++) {
+		switch (i) {
+		case 0:
+			snprintf(name, sizeof(name), "%s_prio%d_pause%s", way, prio,
+				 duration ? "_duration" : "");
+			break;
+		case 1:
+			if (duration)
+				snprintf(name, sizeof(name), "pfc_pri%d_%s_duration_us", prio, way);
+			else
+				snprintf(name, sizeof(name), "%s_pfc_ena_frames_pri%d", way, prio);
+			break;
+		case 2:
+			snprintf(name, sizeof(name), "%s_priority_%d_xoff.nic", way, prio);
+			break;
+		case 3:
+			snprintf(name, sizeof(name), "port.%s_priority_%d_xoff", way, prio);
+			break;
+		default:
+			snprintf(name, sizeof(name), "mac_%s_pfc_pri%d_pkt_num", way, prio);
+		}
+		if ((!duration || i < 2) && rs_look_rise(a, host, subject, name, c))
+			return true;
+	}
+	return false;
+}
+
+static bool c04_priority(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			 const char *subject, const char *way, int prio)
+{
+	struct rs_rise frames, c;
+	bool timed;
+
+	if (!c04_look(a, host, subject, way, prio, false, &frames))
+		return false;
+	if (frames.by <= 0)
+		return true;
+	/* frames alone are no time: one pauses for 0 to 65535 quanta */
+	timed = c04_look(a, host, subject, way, prio, true, &c) && c.seconds > 0;
+	if (timed)
+		c04_share(a, r, host, subject, way, prio, &c);
+	else if (frames.in_text)
+		c04_frames(a, r, host, subject, way, prio, &frames);
+	else
+		rs_finding_need(a, hint(a, r, host, strchr(subject, '/') + 1, &frames),
+				"rx_prioN_pause_duration, and /proc/uptime",
+				"for how long of the time it was paused");
+	return true;
 }
 
 /* 802.3x: all classes stop. Without a clock, or a duration, the frames alone are told. */
@@ -167,7 +245,8 @@ static void c04_global(struct rs_audit *a, const struct rs_rule *r, const char *
 		++*seen;
 		if (c.by < MANY && (c.lifetime || c.by <= 0))
 			return;
-		f = rs_finding_new(a, r, RS_FAIL, c.lifetime ? RS_MINOR : RS_MAJOR,
+		f = rs_finding_new(a, r, RS_FAIL,
+				   c.lifetime || rs_look_few(&c) ? RS_MINOR : RS_MAJOR,
 				   sent ? "the port told its peer to pause all classes %lld "
 					  "times, %s"
 					: "the port was told to pause all classes %lld times, %s",
@@ -196,7 +275,7 @@ static unsigned c04_device(struct rs_audit *a, const struct rs_rule *r, const ch
 {
 	static const char *const ways[] = {"rx", "tx"};
 	uint32_t before = a->n_findings;
-	struct rs_rise c, frames;
+	struct rs_rise c;
 	unsigned seen = 0;
 
 	if (rs_look_rise(a, host, subject, "tx_pause_storm_error_events", &c) && c.by > 0) {
@@ -210,32 +289,79 @@ static unsigned c04_device(struct rs_audit *a, const struct rs_rule *r, const ch
 		slow_drain(a, f, host, subject);
 	}
 	for (unsigned w = 0; w < 2; w++)
-		for (int p = 0; p < 8; p++) {
-			char name[48];
-
-			snprintf(name, sizeof(name), "%s_prio%d_pause", ways[w], p);
-			if (!rs_look_rise(a, host, subject, name, &frames))
-				continue;
-			seen++;
-			snprintf(name, sizeof(name), "%s_prio%d_pause_duration", ways[w], p);
-			if (frames.by <= 0)
-				continue;
-			/* frames alone are no time: one pauses for 0 to 65535 quanta */
-			if (!rs_look_rise(a, host, subject, name, &c) || c.seconds <= 0)
-				rs_finding_need(a,
-						hint(a, r, host, strchr(subject, '/') + 1, &frames),
-						"rx_prioN_pause_duration, and /proc/uptime",
-						"for how long of the time it was paused");
-			else
-				c04_share(a, r, host, subject, ways[w], p, &c);
-		}
+		for (int p = 0; p < 8; p++)
+			seen += c04_priority(a, r, host, subject, ways[w], p);
 	for (unsigned w = 0; w < 2; w++)
 		c04_global(a, r, host, subject, ways[w], &seen);
 	return seen && a->n_findings == before;
 }
 
+/* The most pause frames of a switch's port, by priority or of all. */
+static bool c04_port(const struct rs_audit *a, const char *sw, const char *port, const char *way,
+		     struct rs_rise *most)
+{
+	enum { MANY = 1000000 /* of one reading */ };
+	struct rs_rise c;
+	char name[32];
+
+	most->by = 0;
+	for (int p = -1; p < 8; p++) {
+		if (p < 0)
+			snprintf(name, sizeof(name), "%s_pause", way);
+		else
+			snprintf(name, sizeof(name), "pfc_%s/%d", way, p);
+		if (rs_look_rise(a, sw, port, name, &c) && c.by > most->by &&
+		    (c.in_text || c.by >= MANY))
+			*most = c;
+	}
+	return most->by > 0;
+}
+
+/* Ports of a switch that pause: what came between two readings is told; of one reading only very
+ * many are. */
+static void c04_switch(struct rs_audit *a, const struct rs_rule *r, const char *sw, bool sent)
+{
+	enum { SHOWN = 8 };
+	struct rs_finding *f = NULL;
+	struct rs_rise c, most = {0};
+	const char *port;
+	unsigned ports = 0;
+	uint32_t at = 0;
+
+	while ((port = rs_facts_subject(a->facts, &at, sw, "port/"))) {
+		if (!c04_port(a, sw, port, sent ? "tx" : "rx", &c))
+			continue;
+		if (!f)
+			f = rs_finding_new(a, r, RS_FAIL, RS_INFO, "pause");
+		rs_finding_subject(a, f, sw, port + strlen("port/"));
+		if (ports++ < SHOWN)
+			rs_finding_fact(f, c.now);
+		if (c.by > most.by)
+			most = c;
+		if (f && c.in_text)
+			f->severity = RS_MINOR;
+	}
+	if (!f)
+		return;
+	f->states_failure = f->severity == RS_MINOR;
+	f->title = rs_audit_text(a, "%s%lld pause frames %s, %s", ports > 1 ? "up to " : "",
+				 (long long)most.by, sent ? "were sent" : "came",
+				 rs_look_since(a, &most));
+	rs_finding_why(a, f,
+		       sent ? "the switch is full for what comes in here: a port further on "
+			      "drains slowly"
+			    : "the neighbour cannot take what is sent to it: a host that does "
+			      "not drain its NIC, or a switch that is full");
+	rs_finding_need(a, f, "the same counters later; pause durations",
+			"for how long of the time the port stood");
+}
+
 static void c04(struct rs_audit *a, const struct rs_rule *r)
 {
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		if (rs_facts_is_switch(a->facts, rs_facts_host(a->facts, i)))
+			for (int sent = 0; sent < 2; sent++)
+				c04_switch(a, r, rs_facts_host(a->facts, i), sent);
 	each(a, r, c04_device, "pause took no notable share of the time");
 }
 
@@ -370,8 +496,11 @@ static unsigned c08_device(struct rs_audit *a, const struct rs_rule *r, const ch
 				rs_finding_why(a, f, "%s", dropped[i].why);
 			continue;
 		}
-		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "%s rose by %lld %s",
-				   dropped[i].counter, (long long)c.by, rs_look_since(a, &c));
+		f = rs_finding_new(a, r, RS_FAIL, rs_look_few(&c) ? RS_MINOR : RS_MAJOR,
+				   "%s rose by %lld %s", dropped[i].counter, (long long)c.by,
+				   rs_look_since(a, &c));
+		if (f)
+			f->states_failure = rs_look_few(&c);
 		rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 		rs_finding_fact(f, c.now);
 		rs_finding_why(a, f, "%s", dropped[i].why);
