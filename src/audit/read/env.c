@@ -1,7 +1,9 @@
 /* The environment of a job, wherever it is written: NAME=value of a shell, of launchers (-x, -e,
  * --export), of Python, YAML and JSON, Dockerfiles, shell traces, and what people write of it. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include "audit/read/prompt.h"
@@ -58,6 +60,25 @@ static size_t bare_length(const char *p)
 	return n;
 }
 
+/* "mlx5_0, mlx5_1" to the line's end: one value with a blank in it, as env prints it. */
+static size_t with_blanks(const char *p, size_t n)
+{
+	size_t all = n;
+
+	while (all && p[all - 1] != ',' && p[all] == ',')
+		all++;
+	while (all && p[all - 1] == ',' && p[all] == ' ') {
+		size_t blanks = strspn(p + all, " "), word = strcspn(p + all + blanks, " \t");
+		const char *next = p + all + blanks;
+
+		if (!word || strspn(next, "abcdefghijklmnopqrstuvwxyz0123456789_:,") != word ||
+		    !strpbrk(next, "0123456789"))
+			return n;
+		all += blanks + word;
+	}
+	return p[all] ? n : all;
+}
+
 /* The value at p, with or without quotes; false: it is none, or another variable's. */
 static bool value_at(const char *p, char *out, size_t size)
 {
@@ -75,7 +96,7 @@ static bool value_at(const char *p, char *out, size_t size)
 		n -= n && p[n] == '\\';
 		p++;
 	} else {
-		n = bare_length(p);
+		n = with_blanks(p, bare_length(p));
 	}
 	if (memchr(p, '$', n) || n >= size)
 		return false;
@@ -249,17 +270,41 @@ static bool is_root_command(const char *text)
 	return *p == '.' || *p == '/' || rs_command_known(p);
 }
 
+/* Behind "unset ", where a command may begin: at a line's start, a prompt's sign, or after another
+ * command. */
+static const char *unset_at(const char *text)
+{
+	static const char *const words[] = {"unset ",      "unsetenv ",       "export -n ",
+					    "env -u ",     "os.environ.pop(", "del os.environ[",
+					    "os.unsetenv("};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		const char *p = strstr(text, words[i]), *before = p;
+
+		if (!p)
+			continue;
+		while (before > text && strchr(" \t", before[-1]))
+			before--;
+		if (before == text || strchr("#$%>;&({", before[-1]))
+			return p + strlen(words[i]);
+	}
+	return NULL;
+}
+
 /* "unset NCCL_P2P_DISABLE NCCL_ALGO": what was set before counts no more. */
 static bool unsets(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
-	const char *p = l->text + strspn(l->text, " \t");
+	const char *p = unset_at(l->text);
 	unsigned found = 0;
 	char name[96];
 
-	if (strncmp(p, "unset ", 6))
+	if (!p)
 		return false;
-	for (p += 6; *p && *p != ';' && *p != '#' && *p != '&';) {
-		size_t n = name_length(p);
+	while (*p && *p != ';' && *p != '#' && *p != '&') {
+		size_t n;
+
+		p += strspn(p, "'\"[(");
+		n = name_length(p);
 
 		if (n && n < sizeof(name) && is_kind(p)) {
 			snprintf(name, sizeof(name), "%.*s", (int)n, p);
@@ -272,7 +317,32 @@ static bool unsets(struct rs_audit *a, const struct rs_input *in, const struct r
 	return found;
 }
 
-static bool line_env(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+/* What a shell does not run is blanked: "`# -x X=1`" among a command's words, and what follows a
+ * '#' behind a command or a setting. */
+static bool without_comments(const struct rs_line *from, struct rs_line *to)
+{
+	char *p, *end, *set = strpbrk(from->text, "=");
+	const char *run = strstr(from->text, "run "), *option = strstr(from->text, " -");
+
+	to->next = from->next;
+	to->number = from->number;
+	to->indent = from->indent;
+	snprintf(to->text, sizeof(to->text), "%s", from->text);
+	while ((p = strstr(to->text, "`#")) && (end = strchr(p + 1, '`')))
+		memset(p, ' ', (size_t)(end + 1 - p));
+	for (p = to->text; (p = strstr(p, " # ")); p++) {
+		size_t at = (size_t)(p - to->text);
+
+		if ((set && set < from->text + at) || (run && run < from->text + at) ||
+		    (option && option < from->text + at)) {
+			*p = '\0';
+			break;
+		}
+	}
+	return strcmp(to->text, from->text) != 0;
+}
+
+static bool line_of_env(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
 	struct rs_input note = *in;
 	const char *text = l->text;
@@ -292,6 +362,23 @@ static bool line_env(struct rs_audit *a, const struct rs_input *in, const struct
 		return false;
 	note.trust = RS_TRUST_NOTE;
 	return rs_line_variables(a, &note, l, true) > 0;
+}
+
+static bool line_env(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	struct rs_line *bare;
+	bool took;
+
+	if (!strchr(l->text, '#'))
+		return line_of_env(a, in, l);
+	bare = malloc(sizeof(*bare));
+	if (!bare) {
+		a->err = -ENOMEM;
+		return false;
+	}
+	took = line_of_env(a, in, without_comments(l, bare) ? bare : l);
+	free(bare);
+	return took;
 }
 
 const struct rs_reader rs_reader_env = {

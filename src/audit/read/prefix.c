@@ -227,13 +227,31 @@ void rs_prefix_learn(struct rs_prefix_habits *h, const char *text)
 	h->seen[h->n++].count = 1;
 }
 
+/* "gpu01", "gpu02" and "gpu03" are of one stem: how many names have that of name i. Parts are
+ * counted with one digit, machines with two. */
+static unsigned alike(const struct rs_prefix_habits *h, unsigned i)
+{
+	const char *name = h->seen[i].name;
+	size_t n = strcspn(name, "0123456789");
+	unsigned like = 0;
+
+	if (!n || digits(name + n) < 2 || name[n + digits(name + n)])
+		return 0;
+	for (unsigned k = 0; k < h->n; k++)
+		like += h->seen[k].mark == ':' && !strncmp(h->seen[k].name, name, n) &&
+			digits(h->seen[k].name + n) == strlen(h->seen[k].name + n);
+	return like;
+}
+
 void rs_prefix_settle(struct rs_prefix_habits *h)
 {
+	enum { MACHINES = 3 };
 	unsigned colon = 0, bar = 0;
 
 	for (unsigned i = 0; i < h->n; i++) {
 		/* who asks many hosts at once has a line of each */
-		if (h->seen[i].mark == ':' && (h->seen[i].count >= 2 || h->gang))
+		if (h->seen[i].mark == ':' &&
+		    (h->seen[i].count >= 2 || h->gang || alike(h, i) >= MACHINES))
 			colon += h->seen[i].count;
 		if (h->seen[i].mark == '|' && h->seen[i].count >= 2)
 			bar += h->seen[i].count;

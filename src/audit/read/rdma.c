@@ -7,6 +7,16 @@
 #include "audit/read/place.h"
 #include "audit/read/readers.h"
 
+void rs_port_seen(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *subject,
+		  unsigned port)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "has_port/%u", port);
+	if (port && port < 256)
+		rs_input_add(a, in, line, NULL, subject, name, "1");
+}
+
 /* ---- show_gids ---- */
 
 static int score_gids(const struct rs_input *in)
@@ -63,13 +73,12 @@ const struct rs_reader rs_reader_show_gids = {
 /* ---- ibdev2netdev ---- */
 
 /* With -v the address is in front, and the card and its firmware stand between. */
-static bool ibdev_line(const char *text, char *ib, char *nd, char *state)
+static bool ibdev_line(const char *text, char *ib, char *nd, char *state, int *port)
 {
 	const char *p = strstr(text, " port ");
 	char address[64];
-	int port;
 
-	return p && sscanf(p, " port %d%*[^=]==> %63s (%15[A-Za-z])", &port, nd, state) == 3 &&
+	return p && sscanf(p, " port %d%*[^=]==> %63s (%15[A-Za-z])", port, nd, state) == 3 &&
 	       (rs_pci_address(text, address, sizeof(address))
 			? sscanf(text, "%*s %63s", ib) == 1
 			: sscanf(text, "%63s port", ib) == 1);
@@ -79,9 +88,10 @@ static int score_ibdev(const struct rs_input *in)
 {
 	char ib[64], nd[64], state[16];
 	struct rs_line l = {0};
+	int port;
 
 	while (rs_line_next(in, &l) && l.number < 40)
-		if (ibdev_line(l.text, ib, nd, state))
+		if (ibdev_line(l.text, ib, nd, state, &port))
 			return 90;
 	return 0;
 }
@@ -93,10 +103,12 @@ static int read_ibdev(struct rs_audit *a, const struct rs_input *in)
 	while (rs_line_next(in, &l)) {
 		char ib[64], nd[64], state[16], subject[160];
 		const char *fw;
+		int port;
 
-		if (!ibdev_line(l.text, ib, nd, state))
+		if (!ibdev_line(l.text, ib, nd, state, &port))
 			continue;
 		snprintf(subject, sizeof(subject), "nic/%s", ib);
+		rs_port_seen(a, in, l.number, subject, (unsigned)port);
 		rs_input_add(a, in, l.number, NULL, subject, "netdev", "%s", nd);
 		rs_input_add(a, in, l.number, NULL, subject, "link", "%s", state);
 		/* of an Ethernet interface the two are one; IPoIB's says nothing of the port */
@@ -202,6 +214,8 @@ static int read_devinfo(struct rs_audit *a, const struct rs_input *in)
 			continue;
 		}
 		devinfo_value(value);
+		if (!strcmp(key, "port"))
+			rs_port_seen(a, in, l.number, subject, (unsigned)atoi(value));
 		for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
 			if (!strcmp(key, known[i].key))
 				rs_input_add(a, in, l.number, NULL, subject, known[i].fact, "%s",

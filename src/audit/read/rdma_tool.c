@@ -100,6 +100,7 @@ static int read_rdma(struct rs_audit *a, const struct rs_input *in)
 		} else if (sscanf(l.text, "link %63[A-Za-z0-9_-]/%u%n", dev, &port, &used) == 2 &&
 			   (l.text[used] == ' ' || !l.text[used])) {
 			snprintf(subject, sizeof(subject), "nic/%s", dev);
+			rs_port_seen(a, in, l.number, subject, port);
 			open = true;
 			if (is_resource(l.text))
 				rs_input_add(a, in, l.number, NULL, subject, "resource", "listed");
@@ -244,11 +245,14 @@ static int read_ibstat(struct rs_audit *a, const struct rs_input *in)
 		snprintf(subject, sizeof(subject), "nic/%s", dev);
 	while (rs_line_next(in, &l)) {
 		char *key, *value;
+		unsigned port;
 
 		if (sscanf(l.text, "CA '%63[^']'", dev) == 1) {
 			snprintf(subject, sizeof(subject), "nic/%s", dev);
 			continue;
 		}
+		if (*subject && sscanf(l.text, "Port %u:", &port) == 1)
+			rs_port_seen(a, in, l.number, subject, port);
 		if (!*subject || !rs_line_pair(l.text, ':', &key, &value) || !*value)
 			continue;
 		for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {

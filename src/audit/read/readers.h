@@ -111,6 +111,10 @@ extern const struct rs_reader rs_reader_frames_table;
 extern const struct rs_reader rs_reader_ucx_info;
 extern const struct rs_reader rs_reader_fi_info;
 
+/* A port that an RDMA device was seen to have. */
+void rs_port_seen(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *subject,
+		  unsigned port);
+
 /* A limit that a launcher's command printed is the job's own: srun, mpirun, kubectl exec. */
 void rs_memlock_of_job(struct rs_audit *a, const struct rs_input *in, uint32_t line);
 

@@ -13,6 +13,7 @@
 #include "audit/read/refusal.h"
 #include "audit/read/segment_state.h"
 #include "audit/read/shown.h"
+#include "audit/read/silent.h"
 #include "audit/read/states.h"
 #include "audit/read/told.h"
 
@@ -259,9 +260,11 @@ static const struct rs_reader *offer(struct rs_stream *s, const struct rs_input 
 	const struct rs_reader *reader[RS_SEGMENT_TRIES];
 	struct rs_audit *a = s->t->a;
 	uint32_t before = rs_facts_count(a->facts);
+	struct rs_input of_kernel = *in;
 	unsigned n;
 
-	if (places(a, in)) {
+	of_kernel.trust = RS_TRUST_TOOL; /* of what a text reads twice the later counts */
+	if (places(a, &of_kernel)) {
 		*facts = rs_facts_count(a->facts) - before;
 		return &rs_reader_tree;
 	}
@@ -442,12 +445,57 @@ static void give_one(struct rs_stream *s, const struct segment *g)
 	give_parts(s, g);
 }
 
+/* Does a later prompt of the same place run the same command, and does it print something? */
+static bool run_again(const struct rs_stream *s, const struct segment *g)
+{
+	enum { PROMPTS = 64 };
+	uint32_t place = s->moment[g->first] >> RS_MOMENT_SHIFT;
+	unsigned prompts = 0;
+
+	if (!g->command || !place || strstr(s->t->command[g->command - 1], "dmesg") ||
+	    strstr(s->t->command[g->command - 1], "log") ||
+	    strstr(s->t->command[g->command - 1], "journalctl"))
+		return false;
+	for (uint32_t i = g->first + g->n; i + 1 < s->n && prompts < PROMPTS; i++) {
+		if (s->kind[i] != RS_PIECE_PROMPT)
+			continue;
+		prompts++;
+		if (s->command[i] && s->moment[i] >> RS_MOMENT_SHIFT == place &&
+		    !strcmp(s->t->command[s->command[i] - 1], s->t->command[g->command - 1]) &&
+		    s->kind[i + 1] == RS_PIECE_TEXT)
+			return true;
+	}
+	return false;
+}
+
 static void give_segment(struct rs_stream *s, const struct segment *g)
 {
 	if (!g->n || s->t->a->err)
 		return;
 	give_one(s, g);
-	shown(s, g);
+	/* of a state that is asked for again the later answer counts */
+	if (!run_again(s, g))
+		shown(s, g);
+	else
+		for (uint32_t i = g->first; i < g->first + g->n; i++)
+			mark(s->t->use, s->number[i], RS_LINE_KNOWN);
+}
+
+/* A prompt's command, behind which the next prompt follows at once. */
+static void silent(struct rs_stream *s, const struct segment *g, uint32_t next)
+{
+	struct segment prompt = {.first = g->first - 1, .n = 1, .command = g->command};
+	struct rs_input in;
+
+	if (!g->command || !g->first || s->kind[g->first - 1] != RS_PIECE_PROMPT ||
+	    s->kind[next] != RS_PIECE_PROMPT)
+		return;
+	for (uint32_t i = g->first; i < next; i++)
+		if (s->kind[i] != RS_PIECE_BLANK)
+			return;
+	segment_input(s, &prompt, &in);
+	in.trust = RS_TRUST_TOOL;
+	rs_silent(s->t->a, &in);
 }
 
 /* Lines of a stream to segments, each given as it ends. */
@@ -516,6 +564,7 @@ static void cut(struct rs_stream *s)
 			continue;
 		}
 		give_segment(s, &g);
+		silent(s, &g, i);
 		segments++;
 		mark(s->t->use, s->number[i], RS_LINE_FRAME);
 		fenced = k == RS_PIECE_FENCE ? !fenced : fenced;

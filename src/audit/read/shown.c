@@ -249,7 +249,11 @@ static void asked(const char *command, char *out, size_t size)
 			continue;
 		if (isalpha((unsigned char)*w[i]) || (strchr(w[i], ':') && strchr(w[i], '.')))
 			snprintf(out, size, "%s", w[i]);
-		else if (strchr(w[i], '/') && isalpha((unsigned char)*w[i - 1]))
+		else if (!isdigit((unsigned char)*w[i]) || !strchr(w[i], '/'))
+			continue;
+		else if (strpbrk(w[i], "GE") || !strncmp(w[i - 1], "int", 3))
+			snprintf(out, size, "%s", w[i]); /* "400GE1/0/1", "1/1/7" */
+		else if (isalpha((unsigned char)*w[i - 1]) || strstr(w[i - 1], "GE"))
 			snprintf(out, size, "%s%s", w[i - 1], w[i]);
 		else
 			continue;

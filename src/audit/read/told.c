@@ -364,6 +364,13 @@ static bool is_rule(const char *text)
 	return begins(text, "expr: ") || begins(text, "alert: ") || begins(text, "record: ");
 }
 
+/* Who takes away what is in use is told so; nothing failed that ran. */
+static bool is_in_use(const char *low)
+{
+	return (!strncmp(low, "rmmod: ", 7) || !strncmp(low, "modprobe: ", 10)) &&
+	       strstr(low, " is in use") != NULL;
+}
+
 bool rs_told_annotation(const char *text)
 {
 	static const char *const keys[] = {
@@ -417,7 +424,7 @@ bool rs_told(struct rs_told *t, const char *text)
 		t->changes = false;
 	if (is_test(text) || is_mended(text) || is_manual(text, low) || is_policy(low) ||
 	    is_explained(low) || is_compilers(low) || is_usage(low) || is_call(low) ||
-	    is_action(low) || is_format(text) || is_about(text, low))
+	    is_action(low) || is_format(text) || is_about(text, low) || is_in_use(low))
 		return true;
 	return t->changes && item(text) && !rs_level_of(text);
 }

@@ -109,6 +109,18 @@ static const struct rs_fact *absent_module(const struct rs_audit *a, const char 
 	return NULL;
 }
 
+/* Of what is there and what says that it is gone, both of one file, the later line counts. */
+static void keep_later(const struct rs_fact **there, const struct rs_fact **gone)
+{
+	if (!*there || !*gone || (*there)->file != (*gone)->file || !(*there)->line ||
+	    !(*gone)->line)
+		return;
+	if ((*gone)->line > (*there)->line)
+		*there = NULL;
+	else
+		*gone = NULL;
+}
+
 static void p12_host(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
 	const struct rs_fact *gdr = rs_facts_get(a->facts, host, "nccl", "via_ib_gdr");
@@ -116,10 +128,25 @@ static void p12_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		rs_facts_get(a->facts, host, "host", "module/nvidia_peermem");
 	uint32_t version = rs_nccl_version(a, host, NULL);
 	const struct rs_fact *peer = peer_memory(a, host, version), *why;
-	const struct rs_fact *gone = absent_module(a, host);
+	const struct rs_fact *gone = absent_module(a, host), *said = gone;
+	const struct rs_fact *without = rs_facts_get(a->facts, host, "nccl", "via_ib");
 	int dma = dma_buf(a, host, version, &why);
 	struct rs_finding *f;
 
+	keep_later(&peer, &said);
+	keep_later(&module, &gone);
+	if (gdr && without && !peer && dma <= 0) {
+		f = rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
+				   "NCCL's log shows GPUDirect RDMA on some channels and none on "
+				   "others");
+		rs_finding_fact(f, gdr);
+		rs_finding_fact(f, without);
+		rs_finding_need(a, f, "nvidia-smi topo -m, and the log of each rank",
+				"whether NICs are too far from their GPUs, or one of them cannot "
+				"register their memory");
+		rs_finding_subject(a, f, host, NULL);
+		return;
+	}
 	/* what a job did outranks what is loaded */
 	if (gdr || peer || dma > 0) {
 		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,

@@ -431,8 +431,29 @@ static const char *missing(struct rs_audit *a, const struct devices *s, const ch
 
 		for (unsigned i = 0; i < s->n; i++)
 			any |= !strncmp(s->d[i].name, item, strlen(item));
-		if (*item && !any)
+		/* of an entry that is no name N03 tells */
+		if (*item && *item != ' ' && !any)
 			return rs_audit_text(a, "names %s, which the host does not have", item);
+	}
+	return NULL;
+}
+
+/* An entry's port that its device was not seen to have, though others were. */
+static const char *missing_port(struct rs_audit *a, const char *host, const struct devices *s,
+				const char *list)
+{
+	const char *at = list;
+	char item[128];
+
+	for (; next_item(&list, item, sizeof(item)); at = list) {
+		const struct device *d = by_name(s, item);
+		unsigned port = 0;
+
+		if (!d || sscanf(at + strlen(item), ":%u", &port) != 1 ||
+		    !rs_look_any(a, host, d->subject, "has_port/") ||
+		    rs_look(a, host, d->subject, "has_port/%u", port))
+			continue;
+		return rs_audit_text(a, "names port %u of %s, which has none", port, item);
 	}
 	return NULL;
 }
@@ -467,6 +488,8 @@ static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 			what = wrong_with(a, &s.d[i], &rails, &severity);
 		else
 			what = *list == '^' ? NULL : missing(a, &s, list + (*list == '='));
+		if (i == s.n && !what && *list != '^')
+			what = missing_port(a, host, &s, list + (*list == '='));
 		if (!what)
 			continue;
 		if (!f)

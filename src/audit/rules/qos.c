@@ -305,7 +305,8 @@ static void r08_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 {
 	int prio = p->mask > 0 ? __builtin_ctz((unsigned)p->mask) : -1;
 	const struct rs_fact *buffer, *size, *other = NULL;
-	int64_t rate = port_rate(a, p), mtu = rs_look_number(a, p->host, p->subject, "mtu", 9000);
+	int64_t rate = port_rate(a, p), known = rs_look_number(a, p->host, p->subject, "mtu", 0);
+	int64_t mtu = known ? known : 9000;
 	double cable = (double)rs_look_number(a, p->host, p->subject, "cable_m", -1), xoff;
 	const char *was, *want;
 	struct rs_finding *f;
@@ -339,9 +340,9 @@ static void r08_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 		f = rs_finding_new(
 			a, r, RS_FAIL, RS_MAJOR,
 			"buffer %s has %lld bytes; XOFF takes %.0f at %lld Gb/s, %.0f m, "
-			"MTU %lld",
+			"MTU %lld%s",
 			buffer->value, (long long)size->number, xoff, (long long)rate, cable,
-			(long long)mtu);
+			(long long)mtu, known ? "" : " (which was not read)");
 	else
 		f = rs_finding_new(a, r, rate ? RS_PASS : RS_UNKNOWN, RS_MAJOR,
 				   "buffer %s of %lld bytes is priority %d's alone%s",
