@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "audit/facts/word_list.h"
 #include "audit/read/config.h"
 #include "text/document.h"
 
@@ -323,6 +324,85 @@ static void take_out(struct rs_config *c, const char *const *word, unsigned n)
 	c->n = n ? kept : c->n;
 }
 
+/* A setting that has one value: said twice, the last counts. */
+static bool is_single(const char *key)
+{
+	static const char *const keys[] = {"mtu",
+					   "speed",
+					   "fec",
+					   "description",
+					   "congestion-notification-profile",
+					   "scheduler-map",
+					   "percent",
+					   "queue-num",
+					   "pfc-priority",
+					   "detection",
+					   "recovery",
+					   "min-threshold",
+					   "max-threshold",
+					   "state",
+					   "mode",
+					   NULL};
+
+	return rs_word_in(keys, key, strlen(key));
+}
+
+static uint64_t hash_of(const struct rs_statement *s)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+	for (unsigned i = 0; i + 1 < s->n; i++)
+		for (const char *p = s->word[i];; p++) {
+			h = (h ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
+			if (!*p)
+				break;
+		}
+	return h;
+}
+
+static bool same_setting(const struct rs_statement *x, const struct rs_statement *y)
+{
+	if (x->n != y->n)
+		return false;
+	for (unsigned i = 0; i + 1 < x->n; i++)
+		if (strcmp(x->word[i], y->word[i]))
+			return false;
+	return true;
+}
+
+/* Of settings with one value that were said again the last stays. */
+static void keep_last(struct rs_config *c)
+{
+	uint32_t size = 64, kept = 0, *seen;
+
+	while (size < 2 * c->n)
+		size *= 2;
+	seen = calloc(size, sizeof(*seen));
+	if (!seen) {
+		c->full = true;
+		return;
+	}
+	for (uint32_t i = c->n; i--;) {
+		struct rs_statement *s = &c->at[i];
+		uint64_t h;
+
+		if (s->n < 2 || !is_single(s->word[s->n - 2]))
+			continue;
+		for (h = hash_of(s) & (size - 1); seen[h]; h = (h + 1) & (size - 1))
+			if (same_setting(s, &c->at[seen[h] - 1]))
+				break;
+		if (seen[h])
+			s->n = 0;
+		else
+			seen[h] = i + 1;
+	}
+	free(seen);
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->at[i].n)
+			c->at[kept++] = c->at[i];
+	c->n = kept;
+}
+
 static void set_lines(struct rs_config *c, const struct rs_input *in)
 {
 	struct rs_line l = {.number = 0};
@@ -371,10 +451,43 @@ void rs_config_junos(struct rs_config *c, const struct rs_input *in)
 		set_lines(c, in);
 	else
 		braces(c, in);
+	keep_last(c);
 	apply_groups(c);
 }
 
 /* ---- EOS ---- */
+
+/* "no X", "default X" in a block: what began with X there goes. "default interface X": all of it.
+ */
+static void remove_no(struct rs_config *c, const char *const *word, unsigned parent, unsigned n)
+{
+	/* each removal looks at all that came before: not for what no reader asks */
+	static const char *const asked[] = {"priority-flow-control",
+					    "qos",
+					    "service-policy",
+					    "mtu",
+					    "l2",
+					    "error-correction",
+					    "tx-queue",
+					    "uc-tx-queue",
+					    "random-detect",
+					    "bandwidth",
+					    "priority",
+					    NULL};
+	const char *root[RS_CONFIG_DEPTH];
+	unsigned k = 0;
+
+	if (n < parent + 2 || n > RS_CONFIG_DEPTH || !c->n ||
+	    (strcmp(word[parent], "no") && strcmp(word[parent], "default")) ||
+	    !(parent ? rs_word_in(asked, word[parent + 1], strlen(word[parent + 1]))
+		     : !strcmp(word[0], "default") && !strcmp(word[1], "interface")))
+		return;
+	for (unsigned i = 0; i < n; i++)
+		if (i != parent)
+			root[k++] = word[i];
+	if (c->removals++ < RS_CONFIG_REMOVALS)
+		take_out(c, root, k);
+}
 
 void rs_config_indented(struct rs_config *c, const struct rs_input *in)
 {
@@ -398,9 +511,11 @@ void rs_config_indented(struct rs_config *c, const struct rs_input *in)
 		indent[depth] = l.indent;
 		n[depth + 1] =
 			n[depth] + split(c, l.text, word + n[depth], RS_CONFIG_DEPTH - n[depth]);
+		remove_no(c, word, n[depth], n[depth + 1]);
 		rs_config_add(c, l.number, word, n[depth + 1]);
 		depth++;
 	}
+	keep_last(c);
 }
 
 /* ---- NVUE ---- */
@@ -423,6 +538,7 @@ void rs_config_nv(struct rs_config *c, const struct rs_input *in)
 		else if (n > 2 && !strcmp(w[1], "unset") && removals++ < 256)
 			take_out(c, w + 2, n - 2);
 	}
+	keep_last(c);
 }
 
 struct walk {

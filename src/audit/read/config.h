@@ -5,7 +5,12 @@
 
 #include "audit/read/reader.h"
 
-enum { RS_CONFIG_DEPTH = 96, RS_CONFIG_STATEMENTS = 400000, RS_CONFIG_CAPTURES = 8 };
+enum {
+	RS_CONFIG_DEPTH = 96,
+	RS_CONFIG_STATEMENTS = 400000,
+	RS_CONFIG_CAPTURES = 8,
+	RS_CONFIG_REMOVALS = 1024
+};
 
 struct rs_statement {
 	const char *const *word;
@@ -17,7 +22,8 @@ struct rs_config {
 	struct rs_arena *arena;
 	struct rs_statement *at;
 	uint32_t n, room;
-	bool full; /* a limit was met: what follows was not read */
+	uint32_t removals; /* by "no"; RS_CONFIG_REMOVALS at most */
+	bool full;         /* a limit was met: what follows was not read */
 };
 
 int rs_config_create(struct rs_config *c);

@@ -398,6 +398,11 @@ static void statements(struct nvue *v)
 		else if (rs_config_match(&s, "system forwarding hash-seed ?", got))
 			say(v, s.line, NULL, "hash/seed", "%s", got[0]);
 		profile(v, &s);
+	}
+	/* of a port that two lines name, by itself and in a range, the later counts */
+	for (uint32_t i = v->c.n; i--;) {
+		const struct rs_statement s = v->c.at[i];
+
 		interface(v, &s);
 	}
 	/* last: what is set by itself wins over what the one word stands for */

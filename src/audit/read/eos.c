@@ -174,7 +174,8 @@ static void flow_control(struct port *p, const struct rs_statement *s, unsigned 
 	const char *const *w = s->word + at;
 	int n;
 
-	if (left > 1 && !strcmp(w[0], "no") && !strcmp(w[1], "priority-flow-control")) {
+	if (left > 1 && !strcmp(w[0], "no") && !strcmp(w[1], "priority-flow-control") &&
+	    (left == 2 || !strcmp(w[2], "on") || !strcmp(w[2], "mode"))) {
 		p->pfc_said = true;
 		p->pfc_on = false;
 		return;

@@ -46,7 +46,7 @@ struct policy {
 	char name[NAME];
 	enum type type;
 	unsigned n;
-	struct entry entry[ENTRIES];
+	struct entry entry[ENTRIES], *at; /* at: the class at hand */
 };
 
 struct wred {
@@ -79,7 +79,8 @@ struct port {
 	struct uses uses;
 	int pfc, watchdog; /* 1, 0; -1: not said */
 	bool automatic;    /* PFC is left to DCBX */
-	uint32_t line, pfc_line, watchdog_line;
+	int mtu, down;     /* 0: not said */
+	uint32_t line, pfc_line, watchdog_line, mtu_line, down_line;
 };
 
 enum block { NOWHERE, CLASS_MAP, POLICY_MAP, WRED, TRUST_MAP, QUEUE_MAP, SYSTEM, INTERFACE };
@@ -89,13 +90,17 @@ struct mqc {
 	const struct rs_input *in;
 	enum block block;
 	bool os10;
-	unsigned n_classes, n_policies, n_wreds, n_trusts, n_maps, n_ports, first;
+	unsigned n_classes, n_policies, n_wreds, n_trusts, n_maps, n_ports;
+	unsigned n_now; /* ports of the block at hand */
+	uint16_t now[PORTS];
+	struct class *own_class; /* of the block at hand */
+	struct policy *own_policy;
 	struct class class[CLASSES];
 	struct policy policy[POLICIES];
 	struct wred wred[MAPS];
 	struct trust trust[MAPS];
 	struct queues map[MAPS];
-	struct port port[PORTS]; /* from `first` on: those that the current block is of */
+	struct port port[PORTS];
 	struct uses system;
 	int watchdog; /* of the whole switch */
 	uint32_t watchdog_line;
@@ -234,33 +239,59 @@ static enum type type_of(char **w, unsigned n)
 	return QOS;
 }
 
+/* What is described again is gone on with: the last word counts. */
 static void class_begins(struct mqc *m, char **w, unsigned n, uint32_t line)
 {
-	struct class *c = &m->class[m->n_classes < CLASSES ? m->n_classes++ : CLASSES - 1];
+	struct class *c = class_of(m, w[n - 1]);
 
-	*c = (struct class){.line = line};
-	copy(c->name, w[n - 1]);
+	if (!c) {
+		c = &m->class[m->n_classes < CLASSES ? m->n_classes++ : CLASSES - 1];
+		*c = (struct class){.line = line};
+		copy(c->name, w[n - 1]);
+	}
+	m->own_class = c;
 	m->block = CLASS_MAP;
 }
 
 static void policy_begins(struct mqc *m, char **w, unsigned n)
 {
-	struct policy *p = &m->policy[m->n_policies < POLICIES ? m->n_policies++ : POLICIES - 1];
+	enum type type = type_of(w, n);
+	struct policy *p = NULL;
 
-	memset(p, 0, sizeof(*p));
-	copy(p->name, w[n - 1]);
-	p->type = type_of(w, n);
+	for (unsigned i = 0; i < m->n_policies; i++)
+		if (m->policy[i].type == type && !strcmp(m->policy[i].name, w[n - 1]))
+			p = &m->policy[i];
+	if (!p) {
+		p = &m->policy[m->n_policies < POLICIES ? m->n_policies++ : POLICIES - 1];
+		memset(p, 0, sizeof(*p));
+		copy(p->name, w[n - 1]);
+		p->type = type;
+	}
+	p->at = NULL;
+	m->own_policy = p;
 	m->block = POLICY_MAP;
 }
 
 static void match_line(struct mqc *m, char **w, unsigned n)
 {
-	struct class *c = &m->class[m->n_classes - 1];
-	unsigned at = n > 2 && !strcmp(w[1], "ip") ? 2 : 1;
+	struct class *c = m->own_class;
+	unsigned at;
+	bool no = !strcmp(w[0], "no");
 
-	if (n < at + 2)
+	w += no;
+	n -= no;
+	at = n > 2 && !strcmp(w[1], "ip") ? 2 : 1;
+	if (n < at + 2 || strcmp(w[0], "match"))
 		return;
-	if (!strcmp(w[at], "dscp"))
+	if (no && !strcmp(w[at], "dscp"))
+		c->dscp &= ~list(w, at + 1, n);
+	else if (no && (!strcmp(w[at], "cos") || !strcmp(w[at], "dot1p")))
+		c->cos &= (uint8_t)~list(w, at + 1, n);
+	else if (no && !strcmp(w[at], "qos-group"))
+		c->groups &= (uint8_t)~list(w, at + 1, n);
+	else if (no)
+		return;
+	else if (!strcmp(w[at], "dscp"))
 		c->dscp |= list(w, at + 1, n);
 	else if (!strcmp(w[at], "cos") || !strcmp(w[at], "dot1p"))
 		c->cos |= (uint8_t)list(w, at + 1, n);
@@ -272,8 +303,14 @@ static void match_line(struct mqc *m, char **w, unsigned n)
 
 static void entry_begins(struct policy *p, const char *class, uint32_t line)
 {
-	struct entry *e = &p->entry[p->n < ENTRIES ? p->n++ : ENTRIES - 1];
+	struct entry *e;
 
+	for (unsigned i = 0; i < p->n; i++)
+		if (!strcmp(p->entry[i].class, class)) {
+			p->at = &p->entry[i];
+			return;
+		}
+	e = p->at = &p->entry[p->n < ENTRIES ? p->n++ : ENTRIES - 1];
 	*e = (struct entry){.group = -1,
 			    .pause = -1,
 			    .pfc_cos = -1,
@@ -308,10 +345,34 @@ static void detect(struct entry *e, char **w, unsigned n)
 		e->ecn = 0;
 }
 
+/* "no pause", "no random-detect ...", "no class X": as if it had not been said. */
+static void policy_no(struct policy *p, struct entry *e, char **w, unsigned n)
+{
+	if (!strcmp(w[0], "pause")) {
+		e->pause = -1;
+		e->pfc_cos = -1;
+	} else if (!strcmp(w[0], "random-detect")) {
+		e->ecn = -1;
+		*e->wred = '\0';
+	} else if (!strcmp(w[0], "priority")) {
+		e->strict = -1;
+	} else if (!strcmp(w[0], "bandwidth")) {
+		e->weight = -1;
+	} else if (!strcmp(w[0], "mtu")) {
+		e->mtu = 0;
+	} else if (!strcmp(w[0], "set")) {
+		e->group = -1;
+	} else if (!strcmp(w[0], "class") && n > 1) {
+		entry_begins(p, w[n - 1], e->line);
+		p->at->pause = p->at->group = p->at->pfc_cos = p->at->ecn = -1;
+		p->at->weight = p->at->strict = -1;
+	}
+}
+
 static void policy_line(struct mqc *m, char **w, unsigned n, uint32_t line)
 {
-	struct policy *p = &m->policy[m->n_policies - 1];
-	struct entry *e = p->n ? &p->entry[p->n - 1] : NULL;
+	struct policy *p = m->own_policy;
+	struct entry *e = p->at;
 
 	if (!strcmp(w[0], "class") && n > 1) {
 		entry_begins(p, w[n - 1], line);
@@ -319,6 +380,10 @@ static void policy_line(struct mqc *m, char **w, unsigned n, uint32_t line)
 	}
 	if (!e)
 		return;
+	if (n > 1 && !strcmp(w[0], "no")) {
+		policy_no(p, e, w + 1, n - 1);
+		return;
+	}
 	if (n == 3 && !strcmp(w[0], "set") && !strcmp(w[1], "qos-group"))
 		e->group = atoi(w[2]);
 	if (!strcmp(w[0], "pause"))
@@ -391,7 +456,14 @@ static void queue_line(struct mqc *m, char **w, unsigned n)
 /* What a system and an interface say alike. */
 static void uses_line(struct uses *u, char **w, unsigned n)
 {
-	if (!strcmp(w[0], "service-policy")) {
+	if (n > 1 && !strcmp(w[0], "no") && !strcmp(w[1], "service-policy")) {
+		*u->policy[type_of(w, n)] = '\0';
+	} else if (n > 1 && !strcmp(w[0], "no") && !strcmp(w[1], "trust-map")) {
+		u->trusts = u->dscp = false;
+		*u->trust = '\0';
+	} else if (n > 1 && !strcmp(w[0], "no") && !strcmp(w[1], "qos-map")) {
+		*u->map = '\0';
+	} else if (!strcmp(w[0], "service-policy")) {
 		enum type t = type_of(w, n);
 
 		for (unsigned i = n - 1; i > 0; i--)
@@ -409,21 +481,40 @@ static void uses_line(struct uses *u, char **w, unsigned n)
 }
 
 /* "Ethernet1/1", "ethernet1/1/1-1/1/32", "Ethernet1/1-16": the block's ports. */
+static void port_begins(struct mqc *m, const char *name, uint32_t line, bool anew)
+{
+	struct port *p;
+	unsigned i = 0;
+
+	while (i < m->n_ports && strcasecmp(m->port[i].name, name))
+		i++;
+	if (i == PORTS || m->n_now == PORTS)
+		return;
+	p = &m->port[i];
+	m->now[m->n_now++] = (uint16_t)i;
+	if (i < m->n_ports && !anew)
+		return;
+	*p = (struct port){.pfc = -1, .watchdog = -1, .line = line};
+	copy(p->name, name);
+	m->n_ports += i == m->n_ports;
+}
+
 static void ports_begin(struct mqc *m, char **w, unsigned n, uint32_t line)
 {
-	char name[2 * NAME] = "", *dash, *digits;
+	char name[2 * NAME] = "", one[NAME], *dash, *digits;
 	int a = 0, b = 0;
+	bool anew = !strcmp(w[0], "default"); /* "default interface Ethernet1/1" */
 
 	m->block = NOWHERE;
-	for (unsigned i = 1; i < n; i++)
+	for (unsigned i = anew ? 2 : 1; i < n; i++)
 		if (strcmp(w[i], "range"))
 			snprintf(name + strlen(name), sizeof(name) - strlen(name), "%s", w[i]);
 	name[strcspn(name, ",")] = '\0';
 	if (strncasecmp(name, "eth", 3) || strlen(name) >= NAME || strchr(name, '.') ||
 	    !strpbrk(name, "0123456789"))
 		return;
-	m->first = m->n_ports;
-	m->block = INTERFACE;
+	m->n_now = 0;
+	m->block = anew ? NOWHERE : INTERFACE;
 	dash = strchr(name, '-');
 	digits = dash ? dash : name + strlen(name);
 	if (dash) {
@@ -436,22 +527,22 @@ static void ports_begin(struct mqc *m, char **w, unsigned n, uint32_t line)
 		digits--;
 	a = atoi(digits);
 	*digits = '\0';
-	for (int i = a; i <= (dash ? b : a) && m->n_ports < PORTS; i++) {
-		struct port *p = &m->port[m->n_ports++];
-
-		*p = (struct port){.pfc = -1, .watchdog = -1, .line = line};
-		snprintf(p->name, NAME, "%.40s%d", name, i);
+	for (int i = a; i <= (dash ? b : a) && i - a < PORTS; i++) {
+		snprintf(one, sizeof(one), "%.40s%d", name, i);
+		port_begins(m, one, line, anew);
 	}
 }
 
 /* What is a fact of the port at once. */
-static void plain(struct mqc *m, const struct port *p, char **w, unsigned n, uint32_t line)
+static void plain(struct mqc *m, struct port *p, char **w, unsigned n, uint32_t line)
 {
-	if (n == 2 && !strcmp(w[0], "mtu"))
-		say(m, line, p->name, m->os10 ? "mtu_l2" : "mtu_ip", "%s", w[1]);
-	else if (n == 1 && !strcmp(w[0], "shutdown"))
-		say(m, line, p->name, "admin", "down");
-	else if (n == 2 && !strcmp(w[0], "no") && !strcmp(w[1], "switchport"))
+	if (n >= 2 && (!strcmp(w[0], "mtu") || (!strcmp(w[0], "no") && !strcmp(w[1], "mtu")))) {
+		p->mtu = *w[0] == 'm' ? atoi(w[1]) : 0;
+		p->mtu_line = line;
+	} else if (!strcmp(w[n - 1], "shutdown") && (n == 1 || !strcmp(w[0], "no"))) {
+		p->down = n == 1;
+		p->down_line = line;
+	} else if (n == 2 && !strcmp(w[0], "no") && !strcmp(w[1], "switchport"))
 		say(m, line, p->name, "routed", "1");
 	else if (n == 2 && !strcmp(w[0], "speed") && atoi(w[1]) >= 1000)
 		say(m, line, p->name, "speed_mbps", "%d", atoi(w[1]));
@@ -511,7 +602,8 @@ static bool begins(struct mqc *m, char **w, unsigned n, uint32_t line, unsigned 
 		q->line = line;
 	} else if (n == 2 && !strcmp(w[0], "system") && !strcmp(w[1], "qos")) {
 		m->block = SYSTEM;
-	} else if (n > 1 && !strcmp(w[0], "interface")) {
+	} else if ((n > 1 && !strcmp(w[0], "interface")) ||
+		   (n > 2 && !strcmp(w[0], "default") && !strcmp(w[1], "interface"))) {
 		ports_begin(m, w, n, line);
 	} else {
 		for (unsigned i = 0; !indent && i < sizeof(others) / sizeof(*others); i++)
@@ -547,9 +639,9 @@ static void one_line(struct mqc *m, struct rs_line *l)
 	if (!n || begins(m, w, n, l->number, l->indent))
 		return;
 	global_line(m, w, n, l->number);
-	if (m->block == CLASS_MAP && m->n_classes && !strcmp(w[0], "match"))
+	if (m->block == CLASS_MAP && m->own_class)
 		match_line(m, w, n);
-	else if (m->block == POLICY_MAP && m->n_policies)
+	else if (m->block == POLICY_MAP && m->own_policy)
 		policy_line(m, w, n, l->number);
 	else if (m->block == WRED)
 		wred_line(m, w, n);
@@ -559,8 +651,8 @@ static void one_line(struct mqc *m, struct rs_line *l)
 		queue_line(m, w, n);
 	else if (m->block == SYSTEM)
 		uses_line(&m->system, w, n);
-	for (unsigned i = m->first; m->block == INTERFACE && i < m->n_ports; i++)
-		port_line(m, &m->port[i], w, n, l->number);
+	for (unsigned i = 0; m->block == INTERFACE && i < m->n_now; i++)
+		port_line(m, &m->port[m->now[i]], w, n, l->number);
 }
 
 /* ---- What it comes to for a port ---- */
@@ -772,6 +864,10 @@ static void results(struct mqc *m)
 		/* a port that no policy of its own classifies is not one of RDMA's */
 		bool own = *p->uses.policy[QOS] || *p->uses.policy[NETWORK] || p->uses.trusts;
 
+		if (p->mtu)
+			say(m, p->mtu_line, p->name, m->os10 ? "mtu_l2" : "mtu_ip", "%d", p->mtu);
+		if (p->down)
+			say(m, p->down_line, p->name, "admin", "down");
 		classified(m, p);
 		if (!m->os10 && p->pfc > 0 && !*p->uses.policy[QOS] && !*m->system.policy[QOS])
 			unbound(m, p);

@@ -6,6 +6,7 @@
  * bits on both.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +19,25 @@ struct profile {
 	unsigned mask;
 };
 
-struct vrp {
-	struct rs_audit *a;
-	const struct rs_input *in;
-	bool comware;
-	struct profile profile[PROFILES];
-	unsigned n, site; /* site: priorities that some interface protects */
-	/* of the interface at hand */
+/* An interface, which may be described more than once. */
+struct interface {
 	char port[NAME];
 	uint32_t line, trust, tags; /* where it trusts DSCPs; where priority tags */
 	bool enabled;
 	unsigned mask, ecn;
 	int mtu;
-	char *now; /* name of the profile that is being described; NULL: none */
+};
+
+enum { INTERFACES = 1024 };
+
+struct vrp {
+	struct rs_audit *a;
+	const struct rs_input *in;
+	bool comware;
+	struct profile profile[PROFILES];
+	unsigned n, site;                 /* site: priorities that some interface protects */
+	struct interface *interface, *at; /* at: at hand */
+	unsigned n_interfaces;
 };
 
 static const char *const signs[] = {"dcb pfc ", "priority-flow-control enable",
@@ -95,51 +102,68 @@ static struct profile *profile(struct vrp *v, const char *name)
 	return &v->profile[v->n++];
 }
 
-/* An interface ends: what it has. */
-static void finish(struct vrp *v)
+/* What an interface has, after all was read. */
+static void finish(struct vrp *vrp, const struct interface *v)
 {
 	char name[32], value[16];
 
-	if (!*v->port)
-		return;
-	say(v, v->line, v->port, "pfc_seen", "1");
+	say(vrp, v->line, v->port, "pfc_seen", "1");
 	if (v->tags && !v->trust)
-		say(v, v->tags, v->port, "trust", "pcp");
+		say(vrp, v->tags, v->port, "trust", "pcp");
 	if (v->trust) {
-		say(v, v->trust, v->port, "trust", "dscp");
+		say(vrp, v->trust, v->port, "trust", "dscp");
 		for (int d = 0; d < 64; d++) {
-			if (!(v->site >> d / 8 & 1))
+			if (!(vrp->site >> d / 8 & 1))
 				continue;
 			snprintf(name, sizeof(name), "dscp_to_tc/%d", d);
 			snprintf(value, sizeof(value), "%d", d / 8);
-			say(v, v->trust, v->port, name, value);
+			say(vrp, v->trust, v->port, name, value);
 		}
 	}
 	for (int p = 0; p < 8; p++) {
 		snprintf(name, sizeof(name), "pfc/%d", p);
 		if (v->enabled && v->mask >> p & 1)
-			say(v, v->line, v->port, name, "1");
+			say(vrp, v->line, v->port, name, "1");
 		snprintf(name, sizeof(name), "queue/%d/ecn", p);
 		if (v->ecn >> p & 1)
-			say(v, v->line, v->port, name, "1");
+			say(vrp, v->line, v->port, name, "1");
 	}
 	snprintf(value, sizeof(value), "%d", v->mtu);
 	if (v->mtu > 0)
-		say(v, v->line, v->port, "mtu", value);
-	*v->port = '\0';
+		say(vrp, v->line, v->port, "mtu", value);
 }
 
-static void interface_line(struct vrp *v, const struct rs_line *l)
+/* "undo dcb pfc enable", "undo trust dscp": as if it had not been said. */
+static void undo(struct interface *v, const char *text)
 {
+	int q;
+
+	if (!strncmp(text, "dcb pfc enable", 14) || !strncmp(text, "priority-flow-control", 21)) {
+		v->enabled = false;
+		v->mask = 0;
+	} else if (!strncmp(text, "trust", 5) || !strncmp(text, "qos trust", 9)) {
+		v->trust = v->tags = 0;
+	} else if (!strncmp(text, "mtu", 3) || !strncmp(text, "jumboframe", 10)) {
+		v->mtu = 0;
+	} else if (sscanf(text, "qos queue %d ecn", &q) == 1 && q >= 0 && q < 8) {
+		v->ecn &= ~(1u << q);
+	}
+}
+
+static void interface_line(struct vrp *vrp, const struct rs_line *l)
+{
+	struct interface *v = vrp->at;
 	char name[NAME];
 	const char *p;
 	int q, mtu;
 
-	if (sscanf(l->text, "dcb pfc enable %63s", name) == 1 ||
-	    !strcmp(l->text, "dcb pfc enable")) {
+	if (!strncmp(l->text, "undo ", 5)) {
+		undo(v, l->text + 5);
+	} else if (sscanf(l->text, "dcb pfc enable %63s", name) == 1 ||
+		   !strcmp(l->text, "dcb pfc enable")) {
 		struct profile *f = profile(
-			v, strcmp(l->text, "dcb pfc enable") && strcmp(name, "mode") ? name
-										     : "default");
+			vrp, strcmp(l->text, "dcb pfc enable") && strcmp(name, "mode") ? name
+										       : "default");
 
 		v->enabled = true;
 		v->mask |= f ? f->mask : 0;
@@ -192,32 +216,48 @@ static void before(struct vrp *v)
 	}
 }
 
+/* NULL: no interface of traffic, or too many. */
+static struct interface *interface_of(struct vrp *v, const char *port, uint32_t line)
+{
+	struct interface *i = v->interface;
+
+	if (!strncasecmp(port, "vlan", 4) || !strncasecmp(port, "loop", 4) ||
+	    !strncasecmp(port, "me", 2) || !strncasecmp(port, "null", 4))
+		return NULL;
+	for (unsigned k = 0; k < v->n_interfaces; k++, i++)
+		if (!strcmp(i->port, port))
+			return i;
+	if (v->n_interfaces == INTERFACES)
+		return NULL;
+	v->n_interfaces++;
+	*i = (struct interface){.line = line};
+	snprintf(i->port, sizeof(i->port), "%s", port);
+	return i;
+}
+
 static int read_vrp(struct rs_audit *a, const struct rs_input *in)
 {
 	struct vrp v = {.a = a, .in = in, .comware = rs_input_has(in, "priority-flow-control ")};
 	struct rs_line l = {0};
+	char port[NAME];
 
+	v.interface = calloc(INTERFACES, sizeof(*v.interface));
+	if (!v.interface)
+		return a->err = -ENOMEM;
 	before(&v);
 	rs_input_add(a, in, 0, NULL, "host", "role", "switch");
 	rs_input_add(a, in, 0, NULL, "host", "os", v.comware ? "Comware" : "VRP");
 	while (rs_line_next(in, &l)) {
 		if (!l.indent)
-			finish(&v);
-		if (!l.indent && sscanf(l.text, "interface %63s", v.port) == 1 &&
-		    strncasecmp(v.port, "vlan", 4) && strncasecmp(v.port, "loop", 4) &&
-		    strncasecmp(v.port, "me", 2) && strncasecmp(v.port, "null", 4)) {
-			v.line = l.number;
-			v.trust = v.tags = 0;
-			v.enabled = false;
-			v.mask = v.ecn = 0;
-			v.mtu = 0;
-		} else if (!l.indent) {
-			*v.port = '\0';
-		} else if (*v.port) {
+			v.at = sscanf(l.text, "interface %63s", port) == 1
+				       ? interface_of(&v, port, l.number)
+				       : NULL;
+		else if (v.at)
 			interface_line(&v, &l);
-		}
 	}
-	finish(&v);
+	for (unsigned k = 0; k < v.n_interfaces; k++)
+		finish(&v, &v.interface[k]);
+	free(v.interface);
 	return a->err;
 }
 

@@ -86,13 +86,16 @@ static void s09_netdev(struct rs_gather *g, const char *host, const char *netdev
 static void s09_odd(struct rs_gather *g, const struct rs_hop_view *v)
 {
 	enum { ORDINARY = 1600, JUMBO = 4096 };
-	const struct rs_fact *mtu = rs_facts_get(g->a->facts, v->sw, v->port, "mtu"), *other;
+	static const char *const names[] = {"mtu", "mtu_l2", "mtu_ip"};
+	const struct rs_fact *mtu = NULL, *other;
 	uint32_t at = 0;
 
+	for (unsigned i = 0; !mtu && i < sizeof(names) / sizeof(*names); i++)
+		mtu = rs_facts_get(g->a->facts, v->sw, v->port, names[i]);
 	if (!v->mask || !mtu || !mtu->numeric || mtu->number > ORDINARY)
 		return;
 	while ((other = rs_facts_next(g->a->facts, &at, v->sw, "port/", "mtu")))
-		if (!strcmp(other->name, "mtu") && other->numeric && other->number >= JUMBO)
+		if (!strcmp(other->name, mtu->name) && other->numeric && other->number >= JUMBO)
 			break;
 	if (!other)
 		return;

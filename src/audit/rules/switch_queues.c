@@ -317,15 +317,65 @@ static int strict_for_users(const struct rs_hop_view *v, int cnp)
 	return -1;
 }
 
+/* Was any scheduler or share of this port's queues read? */
+static bool scheduled(const struct rs_audit *a, const char *sw, const char *port)
+{
+	for (int q = 0; q < 8; q++)
+		if (rs_hop_fact(a, sw, port, "queue/%d/scheduler", q) ||
+		    rs_hop_fact(a, sw, port, "queue/%d/weight", q))
+			return true;
+	return false;
+}
+
+/* The share that a lossless queue has of what those with weights have; 1 where it is not known. */
+static double share_of(const struct rs_audit *a, const char *sw, const char *port, int queue,
+		       const struct rs_fact **weight)
+{
+	int64_t all = 0;
+
+	*weight = queue < 0 ? NULL : rs_hop_fact(a, sw, port, "queue/%d/weight", queue);
+	if (!*weight || !(*weight)->numeric || is_strict(a, sw, port, queue))
+		return 1;
+	for (int q = 0; q < 8; q++) {
+		const struct rs_fact *w = rs_hop_fact(a, sw, port, "queue/%d/weight", q);
+
+		if (w && w->numeric && w->number > 0 && !is_strict(a, sw, port, q))
+			all += w->number;
+	}
+	return all > 0 ? (double)(*weight)->number / (double)all : 1;
+}
+
+/* A lossless queue that others leave next to nothing: true when it was told. */
+static bool s07_starved(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	/* Ripstop's: below half of what one of eight equal queues has */
+	static const double least = 0.0625;
+
+	for (int p = 0; p < 8; p++) {
+		const struct rs_fact *weight;
+		int q = v->mask >> p & 1 ? lossless_queue(v, p) : -1;
+		double share = share_of(g->a, v->sw, v->port, q, &weight);
+
+		if (share >= least)
+			continue;
+		rs_gather_fail(g, RS_MINOR, v->sw, v->port, weight,
+			       rs_hop_fact(g->a, v->sw, v->port, "pfc/%d", p),
+			       "lossless queue %d of %s has %.0f %% of the bandwidth", q, v->sw,
+			       100 * share);
+		return true;
+	}
+	return false;
+}
+
 static void s07_port(struct rs_gather *g, const struct rs_hop_view *v)
 {
 	const char *sw = v->sw, *port = v->port;
 	int cnp = g->cnp, dscp;
 	int64_t sum = 0;
 
-	if (v->mask && !queues_seen(g->a, sw, port))
+	if (v->mask && !scheduled(g->a, sw, port))
 		g->unknown++;
-	if (!v->mask || !queues_seen(g->a, sw, port))
+	if (!v->mask || !scheduled(g->a, sw, port) || s07_starved(g, v))
 		return;
 	/* EOS takes per cents, which cannot exceed a hundred; others take weights */
 	for (int q = 0; q < 8 && !strcmp(rs_hop_os(g->a, sw), "EOS"); q++) {
