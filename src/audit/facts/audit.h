@@ -48,7 +48,7 @@ struct rs_text_use {
 };
 enum { RS_TEXT_BLOCKS = 256 };
 
-enum { RS_MESSAGE_ROWS = 384 /* of facts/message.h at most; the last counts completions */ };
+enum { RS_MESSAGE_ROWS = 512 /* of facts/message.h at most; the last counts completions */ };
 
 struct rs_audit {
 	struct rs_arena *arena;

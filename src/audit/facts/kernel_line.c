@@ -1,5 +1,5 @@
 /* Lines of the kernel's log by words: Linux's drivers (mlx4, mlx5, bnxt, irdma, ice, efa, erdma,
- * hns, ionic, qed, cxgb4, hfi1, mana), PCI, IOMMU, RAS and network; NVRM; amdgpu. */
+ * hns, hinic, ionic, qed, cxgb4, hfi1, cxi, mana), PCI, IOMMU, RAS and network; NVRM; amdgpu. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static const struct {
 	 "irdma|i40iw|i40e|ice|"
 	 "efa|"
 	 "ena|erdma|hns_roce|hns3|hclge|ionic|ionic_rdma|pds_core|qedr|qede|[qed|cxgb4|iw_cxgb4|"
-	 "hfi1|~hw csum failure|"
+	 "hfi1|cxi_core|cxi_ss1|cxi_eth|hinic|hinic3|roce3|nes|~hw csum failure|"
 	 "qib|siw|rdma_rxe|mana|mana_ib|ocrdma|be2net|usnic|vmw_pvrdma|infiniband|ib_core|ib_"
 	 "uverbs|"
 	 "ib_mad|ib_umad|idpf|enic|fbnic|gve|octeontx2|rvu_|sfc|atlantic|xsc|ixgbe|igb|tg3",

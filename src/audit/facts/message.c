@@ -12,6 +12,7 @@ const struct rs_message *rs_message_row(uint32_t row)
 		&rs_messages_job,    &rs_messages_verbs,      &rs_messages_port,
 		&rs_messages_kernel, &rs_messages_kubernetes, &rs_messages_switch,
 		&rs_messages_host,   &rs_messages_shown,      &rs_messages_state,
+		&rs_messages_vendor,
 	};
 
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(*parts); i++) {

@@ -120,7 +120,8 @@ static const struct rs_message rows[] = {
 		       "announces by LLDP: with another one nothing reaches this NIC",
 		.need = "lldptool -t -i hsn0 -n; cxi_stat",
 		.need_why = "which of both is right: the cable may be in another port",
-		.pattern = P("AMA for device * does not match", "NIC AMA Mismatch"),
+		.pattern = P("AMA for device * does not match", "NIC AMA Mismatch",
+			     "AMA not recognized"),
 	},
 	{
 		.key = "slingshot-carrier",

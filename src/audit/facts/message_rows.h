@@ -49,5 +49,6 @@ extern const struct rs_message_part rs_messages_switch;
 extern const struct rs_message_part rs_messages_host;
 extern const struct rs_message_part rs_messages_shown;
 extern const struct rs_message_part rs_messages_state;
+extern const struct rs_message_part rs_messages_vendor;
 
 #endif

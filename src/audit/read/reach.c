@@ -328,11 +328,21 @@ static int read_opa(struct rs_audit *a, const struct rs_input *in)
 {
 	char dev[64], subject[80] = "", state[32];
 	struct rs_line l = {0};
+	unsigned quality, tx, rx;
 
 	while (rs_line_next(in, &l)) {
 		if (opa_head(l.text, dev))
 			snprintf(subject, sizeof(subject), "nic/%s", dev);
-		else if (*subject && sscanf(l.text, "PortState: %31s", state) == 1)
+		else if (*subject && (sscanf(l.text, "Link Quality: %u", &quality) == 1 ||
+				      sscanf(l.text, "LinkQuality: %u", &quality) == 1)) {
+			/* 5 is excellent, 2 is poor; of 0 the state tells */
+			if (quality > 0 && quality < 3)
+				rs_input_tell(a, in, l.number, l.text, "signal-bad", dev);
+		} else if (*subject &&
+			   sscanf(l.text, "LinkWidthDnGrd ActTx: %u Rx: %u", &tx, &rx) == 2) {
+			if ((tx && tx < 4) || (rx && rx < 4))
+				rs_input_tell(a, in, l.number, l.text, "width-low", dev);
+		} else if (*subject && sscanf(l.text, "PortState: %31s", state) == 1)
 			rs_input_add(a, in, l.number, NULL, subject, "port_state", "%s",
 				     !strcmp(state, "Active") ? "ACTIVE" : state);
 	}

@@ -101,6 +101,21 @@ const struct rs_shown rs_shown_blocks[] = {
 	 {"Pool: ingress_lossless_pool", "Profile: pg_lossless*"},
 	 ROWS(ZERO("^xoff #$", "headroom-none"))},
 
+	/* ---- AMD's XGMI, MFT ---- */
+	{"xgmi-status",
+	 NULL,
+	 NULL,
+	 "amd-smi xgmi",
+	 {"XGMI LINK STATUS:"},
+	 ROWS(TELL("^GPU# % * D ", "nvlink-inactive"), TELL("^GPU# % * D$", "nvlink-inactive"),
+	      TELL("^GPU# % * X ", "nvlink-inactive"), TELL("^GPU# % * X$", "nvlink-inactive"))},
+	{"mlxfw",
+	 NULL,
+	 NULL,
+	 "mlxfwmanager",
+	 {"Querying Mellanox devices firmware", "FW (Running) %"},
+	 ROWS(TELL("^FW (Running) %", "firmware-pending"))},
+
 	/* ---- EOS ---- */
 	{"eos-pfc",
 	 "port/",

@@ -189,11 +189,15 @@ static bool outside(const char *value)
 	return false;
 }
 
-/* "8X (16X)", "8G-Gen 3 (16G-Gen 4)" */
+/* "8X (16X)", "8G-Gen 3 (16G-Gen 4)", "126 / 128" */
 static bool below(const char *value)
 {
 	const char *open = strchr(value, '(');
 	double now, can;
+	int end = 0;
+
+	if (!open && sscanf(value, "%lf / %lf%n", &now, &can, &end) == 2 && !value[end])
+		return now < can;
 
 	return open && isdigit((unsigned char)*value) && isdigit((unsigned char)open[1]) &&
 	       number_in(value, &now) && number_in(open, &can) && now < can;
@@ -443,6 +447,17 @@ static bool has_place(const char *text)
 	return false;
 }
 
+/* A key whose value is a device's name. */
+static bool names_device(const char *key)
+{
+	static const char *const keys[] = {"device", "hca", "nic", "npu", "aip"};
+
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (!strcasecmp(key, keys[i]))
+			return true;
+	return false;
+}
+
 /* "Key : value", "Key:....value", "key = value"; a line that is a key alone is a parent. */
 static bool tree(struct at *s)
 {
@@ -484,6 +499,11 @@ static bool tree(struct at *s)
 		return true;
 	}
 	pair(s, key, value);
+	/* "Device: cxi0" above what is further right */
+	if (strlen(value) < NAME / 2 && names_device(key) && !strchr(value, ' ')) {
+		snprintf(key, sizeof(key), "%.*s %.32s", (int)n, t, value);
+		enter(s, s->l->indent, key, strlen(key));
+	}
 	return true;
 }
 
@@ -948,9 +968,15 @@ static bool document(struct at *s, size_t from)
 /* A command's words, without the lists that it asks for. */
 static void context(const char *command, char *out, size_t size)
 {
+	const char *loop = NULL;
 	size_t n = 0;
 
 	*out = '\0';
+	/* of "for i in 0 1; do COMMAND; done" the command */
+	if (!strncmp(command, "for ", 4) || !strncmp(command, "while ", 6))
+		loop = strstr(command, "do ");
+	if (loop)
+		command = loop + 3;
 	for (const char *p = command; *p && !strchr("|;>", *p);) {
 		size_t w = strcspn(p, " \t|;>");
 

@@ -14,7 +14,7 @@ enum rs_state_when {
 	RS_STATE_IS,      /* the value begins with one of the words */
 	RS_STATE_OVER,    /* its first number is above */
 	RS_STATE_OUTSIDE, /* one of its numbers lies outside of its own "[LOW..HIGH]" */
-	RS_STATE_BELOW,   /* its first number is below the one in its parentheses: "8X (16X)" */
+	RS_STATE_BELOW,   /* its first number is below the other: "8X (16X)", "126 / 128" */
 	RS_STATE_OTHER,   /* it begins with none of the words */
 	RS_STATE_HAS,     /* one of the words is somewhere in it (word_list.h) */
 	RS_STATE_BITS,    /* it is hexadecimal ("0x48") and has one of these bits */

@@ -44,6 +44,7 @@ const struct rs_state_row rs_state_rows[] = {
 	IS("fabric|nvlink unhealthy", NULL, YES, "gpu-fabric"),
 	IS("fabric state|status|bandwidth|health", NULL,
 	   BAD "|unknown error|in progress|not started|invalid", "gpu-fabric"),
+	IS("npu-smi npu-smi", "usage|power|temp", "critical|alarm|offline", "state-gpu"),
 	IS("xgmi error|err", "count-0", "multiple errors|single error|1 error|errors",
 	   "nvlink-errors"),
 	OVER("xgmi error|err count", NULL, 0, "nvlink-errors"),
@@ -55,6 +56,21 @@ const struct rs_state_row rs_state_rows[] = {
 	IS("nvidia smi", NULL, "err|unknown error|gpu requires reset|gpu is lost", "gpu-gone"),
 
 	/* ---- Links ---- */
+	/* ports of which each has its cable: a Slingshot NIC's, an NPU's */
+	IS("cxi|cxi0|cxi1|cxi2|cxi3|hsn|hsn0|hsn1|hsn2|hsn3|hccn-tool link-state|link-status", NULL,
+	   "down|starting|stopping|resetting|error|unconfigured|unknown", "rail-down"),
+	IS("cxi|hsn link-speed", NULL, "bj 100g|cd 100g|cd 50g", "rail-slow"),
+	{"cxi|hsn pcie-speed-width", NULL, RS_STATE_HAS, 0, "~x8|~x4|~x2|~x1$", "slot-narrow"},
+	IS("cxi|hsn pcie-speed-width", NULL, "2 5|5 0|8 0", "slot-slow"),
+	/* fmn-show-status of Slingshot: not all edge ports are in use */
+	{"fabric$|ports-reported$", "cpu|memory|disk|gpu", RS_STATE_BELOW, 0, NULL, "fabric-short"},
+	{"edge$", "cpu|memory|disk|gpu", RS_STATE_BELOW, 0, NULL, "edge-short"},
+	IS("hl-smi port|port-status", NULL, "down", "rdma-port-down"),
+	IS("hl-smi port|port-status", NULL, "up", "port-up"),
+	OVER("cxi|rates rx-pause|tx-pause pcp|pause$", "state", 10, "pause-many"),
+	BITS("los|lol flag", "threshold", 0xff, "optics-alarm"),
+	IS("nicctl|ionic|card|eth1-1 link-fsm-state", NULL, "signal detect|an reset|down",
+	   "rdma-port-down"),
 	IS("loopback", "support|cap|test", "phy|internal|external|local|remote|on|port|mac",
 	   "loopback-on"),
 	IS("test-result", NULL, "fail|failed", "self-test"),
@@ -94,6 +110,7 @@ const struct rs_state_row rs_state_rows[] = {
 	IS("infiniband state-id", "physical", "1|2|3", "rdma-port-down"),
 	IS("infiniband state-id", NULL, "4|5", "port-up"),
 	IS("paos|mlxreg oper-status", NULL, "0x00000002|0x2", "port-down"),
+	IS("net-health status", NULL, "receive timeout|unreachable|time exceeded", "host-silent"),
 	OTHER("net-health status", NULL, "success|init|undetected|n a", "state-nic"),
 	{"link|pcie speed active", NULL, RS_STATE_BELOW, 0, NULL, "slot-slow"},
 	{"link|pcie width active", NULL, RS_STATE_BELOW, 0, NULL, "slot-narrow"},
@@ -115,7 +132,7 @@ const struct rs_state_row rs_state_rows[] = {
 	/* ---- Counters ---- */
 	OVER("pci-signal-integrity", NULL, 100, "pcie-errors"),
 	OVER("effective-physical-errors|symbol-errors", "per-lane", 100, "link-symbols"),
-	OVER("fec|codeword|codewords|block|blocks|rs uncorrect|uncorrected", "threshold", 0,
+	OVER("fec|codeword|codewords|cw$|block|blocks|rs uncorrect|uncorrected", "threshold", 0,
 	     "fec-uncorrectable"),
 	OVER("pcie|pci crc|error|errors|replay|nak",
 	     "corrected|threshold|max|link|ber|reset|rollover", 100, "pcie-errors"),
@@ -132,6 +149,10 @@ const struct rs_state_row rs_state_rows[] = {
 	OVER("rxdrop|txdrop|rxfifo|txfifo", "total|max", 100, "port-drops"),
 	OVER("segments-retransmit|tcp-retrans-segs|retrans-segs|tcp-ext-tcptimeouts", "max",
 	     1000000, "tcp-resends"),
+	/* what a NIC sent again, in the words of hccn_tool, eadm, bnxt_re, efa */
+	OVER("pkt-rty-num|retrans-cnt|tx-retrans|retrans-pkts|to-retransmits|retrans-timeout-"
+	     "events",
+	     "tcp|max", 10000, "retransmits"),
 	OVER("discards-phy|xmit-discards|rx-discards|tx-discards", "max|threshold", 10000,
 	     "port-drops"),
 

@@ -213,8 +213,10 @@ static void test_queries(void **state)
 	calm("$ nvidia-smi --query-gpu=index,clocks.sm,clocks_throttle_reasons.active "
 	     "--format=csv,noheader\n0, 345 MHz, 0x0000000000000001\n",
 	     "gpu-slow");
-	shows("$ hl-smi -n link\nport 0:\tUP\nport 9:\tDOWN\n", "port-down");
-	shows("$ hccn_tool -i 2 -net_health -g\nnet health status: Receive timeout\n", "state-nic");
+	shows("$ hl-smi -n link\nport 0:\tUP\nport 9:\tDOWN\n", "rdma-port-down");
+	shows("$ hccn_tool -i 2 -net_health -g\nnet health status: Receive timeout\n",
+	      "host-silent");
+	shows("$ hccn_tool -i 2 -net_health -g\nnet health status: Fault\n", "state-nic");
 	calm("$ hccn_tool -i 2 -net_health -g\nnet health status: Success\n", "state-nic");
 	/* a program behind a port of TCP is no port */
 	calm("{\"check\": {\"Name\": \"SQL TCP on port 5432\", \"Status\": \"critical\"}}\n",
