@@ -141,8 +141,10 @@ static const struct rs_message rows[] = {
 		.why = "one rank failed, is late, or its packets are lost",
 		.need = "grep -rn 'error cqe' of the logs of all ranks; hccn_tool -i N -link -g",
 		.need_why = "which rank failed first",
-		.pattern = P("EI0002: ", "to complete a communication operation within the timeout",
-			     "wait execution of the Notify register times out"),
+		.pattern = P("EI0002: ", "(EI0002)",
+			     "to complete a communication operation within the timeout",
+			     "wait execution of the Notify register times out",
+			     "when the Notify register waits for execution"),
 	},
 	{
 		.key = "mpi-slots",
@@ -164,7 +166,7 @@ static const struct rs_message rows[] = {
 		.why = "the NPU's own RoCE port has no link, or was not set up",
 		.need = "hccn_tool -i N -link -g; hccn_tool -i N -ip -g",
 		.need_why = "which port is down",
-		.pattern = P("network port is down", "EJ0002: "),
+		.pattern = P("network port is down", "EJ0002: ", "(EJ0002)"),
 	},
 	{
 		.key = "versions",

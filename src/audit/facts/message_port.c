@@ -231,7 +231,10 @@ static const struct rs_message rows[] = {
 			     "module *High temp", "Cable error*igh temp", "Bus stuck*shorted",
 			     "Bad or shorted cable", "Power budget exceeded", "Unsupported SFP",
 			     "Transceiver*high temperature", "unsupported SFP+ or QSFP",
-			     "unqualified transceiver", "High temperature on sensors"),
+			     "unqualified transceiver", "High temperature on sensors",
+			     "Unqualified SFP", "transceiver module not supported",
+			     "link down: Bad transceiver", "unsupported port module",
+			     "Module * temperature is above", "Module Temperature High Threshold"),
 	},
 	{
 		.key = "unplugged",

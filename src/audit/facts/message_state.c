@@ -543,6 +543,7 @@ static const struct rs_message rows[] = {
 		.why = "without one ports stay in Initializing and have no LID",
 		.need = "systemctl status opensm; the switch: show ib sm",
 		.need_why = "which should be",
+		.pattern = P("-> SM port is down", "-> No SM port GUID"),
 	},
 	{
 		.key = "gid-ipv4-local",
@@ -617,7 +618,7 @@ static const struct rs_message rows[] = {
 		.why = "a route, a VLAN, a firewall or a link between both",
 		.need = "ip route get PEER; ip neigh; the port of the peer",
 		.need_why = "where it ends",
-		.pattern = P("100% packet loss"),
+		.pattern = P("100% packet loss", "100.00% packet loss", "recv seq=*time timeout"),
 	},
 	{
 		.key = "host-lossy",

@@ -1,7 +1,8 @@
 /*
  * Fabrics and accelerators of one vendor, in their own programs' words: Slingshot (the driver cxi,
  * libcxi's retry handler, libfabric's provider cxi), Ascend (HCCL, HCCP and the NPU's events, as
- * MindCluster's ascend-faultdiag lists them), 802.1X on RDMA interfaces (wpa_supplicant).
+ * CANN's table of HCCL's errors and MindCluster's ascend-faultdiag list them), Omni-Path and PSM3
+ * (libfabric), DCGM (dcgm_errors.h), GPUDirect-TCPX, 802.1X on RDMA interfaces (wpa_supplicant).
  */
 #include "audit/facts/message_rows.h"
 
@@ -190,8 +191,9 @@ static const struct rs_message rows[] = {
 		.need_why = "which rank failed first, and which interface it took",
 		.pattern = P("topo exchange server*timeout", "topo exchange agent*timeout",
 			     "ra socket listen start fail", "get host ip fail by socket Ifname",
-			     "ra listen start failed", "bind and listen fail", "EJ0003",
-			     "Wait links establish completed failed",
+			     "ra listen start failed", "bind and listen fail", "(EJ0003)",
+			     "EJ0003: ", "(EI0015)", "EI0015: ", "(EI0019)", "EI0019: ", "(EI0020)",
+			     "EI0020: ", "Wait links establish completed failed",
 			     "the connection failure between this device and"),
 	},
 	{
@@ -204,8 +206,9 @@ static const struct rs_message rows[] = {
 		       "ended, or the switches lose packets",
 		.need = "hccn_tool -i N -link_stat -g; hccn_tool -i N -stat -g, at both ends",
 		.need_why = "whether the link was lost, and what is sent again",
-		.pattern = P("Heartbeat]cqe err", "Error CQE is detected", "error cqe status(",
-			     "cqe error status["),
+		.pattern = P("Heartbeat]cqe err", "Heartbeat]find cqe error",
+			     "Error CQE is detected", "error cqe status(", "cqe error status[",
+			     "Error ROCE CQE", "(EI0013)", "EI0013: ", "(EI0018)", "EI0018: "),
 	},
 	{
 		.key = "hccp-port",
@@ -227,7 +230,7 @@ static const struct rs_message rows[] = {
 		.why = "a process of the last job still holds the NPU, or the NPU has no address",
 		.need = "npu-smi info; hccn_tool -i N -ip -g",
 		.need_why = "which process holds the NPU",
-		.pattern = P("EJ0001", "Failed to initialize the HCCP process",
+		.pattern = P("(EJ0001)", "EJ0001: ", "Failed to initialize the HCCP process",
 			     "HCCP*[check][ip]fail"),
 	},
 	{
@@ -247,13 +250,65 @@ static const struct rs_message rows[] = {
 		.check = "N18",
 		.severity = MAJ,
 		.confidence = RS_HIGH,
-		.title = "ranks of an Ascend job do not agree (HCCL, EI0004, EI0005)",
-		.why = "the table of ranks names an address twice or a rank too few, or ranks call "
-		       "other collectives, or with other sizes",
+		.title = "ranks of an Ascend job do not agree, or its table of ranks is wrong "
+			 "(HCCL)",
+		.why = "EI0005: ranks call other collectives, or with other sizes; EI0004, EI0014, "
+		       "EI0017: the table of ranks names an address twice, or one that no NPU has; "
+		       "EI0001, EI0003, EI0016: a variable or an argument has a wrong value",
 		.need = "the table of ranks; the log of each rank before the error",
 		.need_why = "which rank differs",
-		.pattern = P("EI0004", "EI0005", "ranktable or rank is invalid",
+		.pattern = P("(EI0001)", "EI0001: ", "(EI0003)", "EI0003: ", "(EI0004)",
+			     "EI0004: ", "(EI0005)", "EI0005: ", "(EI0014)", "EI0014: ", "(EI0016)",
+			     "EI0016: ", "(EI0017)", "EI0017: ", "ranktable or rank is invalid",
 			     "arguments for collective communication are inconsistent"),
+	},
+	{
+		.key = "hccl-resource",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "an NPU has no memory or no queue pairs left for HCCL (EI0007, EI0011)",
+		.why = "the job's buffers, or another process, have taken them",
+		.need = "npu-smi info; HCCL_BUFFSIZE",
+		.need_why = "who holds the memory",
+		.pattern = P("(EI0007)", "EI0007: ", "(EI0011)", "EI0011: "),
+	},
+	{
+		.key = "hccl-versions",
+		.check = "X05",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "ranks run different releases of CANN or HCCL (EI0008)",
+		.why = "the containers or packages of the hosts differ",
+		.need = "cat "
+			"/usr/local/Ascend/ascend-toolkit/latest/*/ascend_toolkit_install.info, on "
+			"each host",
+		.need_why = "which host is the odd one",
+		.pattern = P("(EI0008)", "EI0008: "),
+	},
+	{
+		.key = "hccl-transport",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "HCCL could not set up an NPU's network port (EI0009)",
+		.why = "its link is down, its module is missing, or it has no IP address",
+		.need = "hccn_tool -i N -optical -g; hccn_tool -i N -ip -g; hccn_tool -i N -link "
+			"-g",
+		.need_why = "which of the three",
+		.pattern = P("(EI0009)", "EI0009: "),
+	},
+	{
+		.key = "hccl-inside",
+		.check = "P14",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "a copy between NPUs of one machine or one supernode failed (EI0010, "
+			 "EI0012)",
+		.why = "their link (HCCS, PCIe), a peer that ended, or memory that was freed early",
+		.need = "npu-smi info -t health -i N; the first error of each rank",
+		.need_why = "whether the NPU is well, and which rank ended first",
+		.pattern = P("(EI0010)", "EI0010: ", "(EI0012)", "EI0012: "),
 	},
 	{
 		.key = "npu-link",
@@ -293,6 +348,179 @@ static const struct rs_message rows[] = {
 			P("Event id=0x80bb8", "event_id*0x80bb8", "Event id=0x80bd8",
 			  "event_id*0x80bd8", "Event id=0x80e", "event_id*0x80e",
 			  "Event id=0x80b98", "event_id*0x80b98", "drv_soft_fault*Heartbeat lost"),
+	},
+
+	{
+		.key = "npu-address",
+		.check = "R02",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "an NPU's network port has no IP address",
+		.why = "HCCL's queue pairs need a GID that is made of one",
+		.need = "cat /etc/hccn.conf; hccn_tool -i N -ip -g",
+		.need_why = "which address it should have",
+		.pattern = P("device has no ip address"),
+	},
+
+	/* ---- Omni-Path and PSM3, in libfabric's words (prov/opx, prov/psm3) ---- */
+	{
+		.key = "opx-lost",
+		.check = "C01",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title =
+			"packets over Omni-Path were sent again until no try was left, or the link "
+			"was lost",
+		.why = "a link, a switch or the peer's process is gone",
+		.need = "opainfo on both hosts; opareport -o errors",
+		.need_why = "which link counts errors",
+		.pattern = P(":opx:*retransmission limit", ":opx:*Link down detected",
+			     "max retransmits exceeded"),
+	},
+	{
+		.key = "opx-port",
+		.check = "H09",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "no port of the device that libfabric was given is active (opx, psm3)",
+		.why = "no link, no fabric manager (Omni-Path), or no device that PSM3 knows",
+		.need = "opainfo, or ibv_devinfo; fi_info -p opx, or -p psm3",
+		.need_why = "the state of the ports",
+		.pattern = P("HFI has no active ports", "HFI unit * is not active",
+			     "selected unit * is not active", "no nic units are active",
+			     "Port state is not active for"),
+	},
+	{
+		.key = "opx-open",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "libfabric could not open a device (opx, psm3)",
+		.why = "no device, none that it may open, or all of its contexts are in use by "
+		       "other ranks",
+		.need = "ls -l /dev/hfi1_* /dev/infiniband; fi_info -p opx, or -p psm3",
+		.need_why = "which devices there are",
+		.pattern = P("No HFI units found", "detected no HFIs", "Unable to open HFI unit",
+			     "open a context on HFI unit", "no nic units are available",
+			     "PSM3 can't open nic unit", "Unable to open *-specified HFI"),
+	},
+	{
+		.key = "opx-differs",
+		.check = "X06",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "both ends of a connection have other settings (PSM3)",
+		.why = "PSM3_RDMA, the partition key, the service level or the kind of address "
+		       "differ: they come from each rank's own environment",
+		.need = "env | grep -E 'PSM3|FI_', on each host",
+		.need_why = "which host differs",
+		.pattern = P("mismatched PSM3_RDMA config", "error: PKey mismatch",
+			     "error: Service Level mismatch", "Wire Mode mismatch",
+			     "Mismatched address format: remote", "Mismatched protocol: remote"),
+	},
+	{
+		.key = "opx-pkey",
+		.check = "N16",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "no partition key of the port fits",
+		.why = "PSM3 and OPX need a full member's key: the fabric manager gives none to "
+		       "this port, or the job names another",
+		.need = "cat /sys/class/infiniband/*/ports/1/pkeys/*; PSM3_PKEY, FI_OPX_PKEY",
+		.need_why = "which keys the port has",
+		.pattern = P("valid pkey value from pkey table", "Limited Member pkey",
+			     "use PSM3_PKEY to specify a valid"),
+	},
+
+	/* ---- DCGM (dcgm_errors.h) ---- */
+	{
+		.key = "dcgm-nvlink",
+		.check = "P14",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "DCGM reports NVLinks or NVSwitches that are down or in error",
+		.why = "on boards with NVSwitch no link is spare",
+		.need = "nvidia-smi nvlink -s; dmesg | grep -iE 'sxid|nvlink'",
+		.need_why = "which link, and since when",
+		.pattern = P("NvLinks are up out of the expected",
+			     "NvLink port * is currently down", "NvLink link * is currently down",
+			     "fatal errors on NvSwitch", "fatal NvSwitch SXID",
+			     "'s NvLink * is down", "NvLink errors found occuring",
+			     "exceeds minimum threshold on GPU", "NVLink which exceeds",
+			     "NVLink (should be 0)", "over NVLink in a peer-to-peer test"),
+	},
+	{
+		.key = "dcgm-memory",
+		.check = "P14",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "DCGM reports errors of a GPU's memory",
+		.why = "a job that meets them ends; a reset or an exchange is due",
+		.need = "nvidia-smi -q -d ECC,ROW_REMAPPER",
+		.need_why = "how many, since when",
+		.pattern = P("volatile double-bit ECC error(s)", "pending retired page has been",
+			     "retired pages have been detected", "row remapping failed",
+			     "rows were remapped", "uncorrectable row remap limit",
+			     "row remappings are pending", "SRAM Threshold Count exceeded",
+			     "faulty memory elements on GPU", "corrupt InfoROM has been"),
+	},
+	{
+		.key = "dcgm-slot",
+		.check = "P01",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "DCGM finds a GPU's PCIe link or its bandwidth too low",
+		.why = "a slot, a riser or a retimer that trained lower than it can",
+		.need = "lspci -vv; nvidia-smi -q | grep -A8 'GPU Link Info'",
+		.need_why = "width and generation now, and what both ends can",
+		.pattern = P("is running at PCI link", "minimum required bandwidth of"),
+	},
+	{
+		.key = "dcgm-recovery",
+		.check = "P14",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "DCGM asks for a reset of a GPU or a reboot of its host",
+		.why = "the GPU does not come back by itself",
+		.need = "nvidia-smi -q | grep -i recovery; dmesg | grep -i xid",
+		.need_why = "what the driver asks for",
+		.pattern = P("Recovery action: *(GPU_RESET)", "Recovery action: *(NODE_REBOOT)",
+			     "Recovery action: *(DRAIN", "clocks event due to thermal violation",
+			     "PCIe replays per minute for GPU", "host-side PCIe replay violation"),
+	},
+
+	/* ---- Google's plugins over TCP ---- */
+	{
+		.key = "tcpx-daemon",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the daemon of GPUDirect-TCPX or TCPXO (RxDM) is not there, or did not "
+			 "start",
+		.why = "the plugin gets its buffers from it, by a socket in /run/tcpx or /tmp: it "
+		       "runs "
+		       "beside the job, of the same release, and sees all GPUs and NICs",
+		.need = "kubectl logs of the daemon's container; ls -l /run/tcpx /tmp/nvdma",
+		.need_why = "why it ended",
+		.pattern = P("Failed to initialize RxDM", "Failed to connect to RxDM",
+			     "Rx buffer manager*fail", "connect to*buffer manager"),
+	},
+	{
+		.key = "tcpx-connect",
+		.check = "N17",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "connections of GPUDirect-TCPX or TCPXO between hosts failed",
+		.why = "its data goes over TCP of several interfaces (eth1 and more): each needs "
+		       "its "
+		       "route and a firewall rule between the hosts, and the same settings on both",
+		.need = "NCCL_SOCKET_IFNAME, NCCL_FASTRAK_IFNAME, "
+			"NCCL_GPUDIRECTTCPX_SOCKET_IFNAME; "
+			"ping between the interfaces",
+		.need_why = "which interface does not reach its peer",
+		.pattern =
+			P("TCPX*connection*failed", "TCPX*onnect*timed out", "TCPX*onnect*refused",
+			  "FasTrak*onnection*timed out", "FasTrak*onnection*failed"),
 	},
 
 	/* ---- Networks that ask for a certificate ---- */

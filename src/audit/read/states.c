@@ -997,7 +997,7 @@ static bool of_switch(const char *command)
 static bool is_rate(const char *kind)
 {
 	static const char rate[] = "rate|speed|width",
-			  rdma[] = "infiniband|ibstat|ca|roce|hca|rdma";
+			  rdma[] = "infiniband|ibstat|ca|roce|hca|rdma|cxi|hsn|hccn-tool|nicctl";
 
 	return has_one(kind, rate, strlen(rate)) && has_one(kind, rdma, strlen(rdma));
 }

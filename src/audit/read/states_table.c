@@ -69,6 +69,8 @@ const struct rs_state_row rs_state_rows[] = {
 	IS("hl-smi port|port-status", NULL, "up", "port-up"),
 	OVER("cxi|rates rx-pause|tx-pause pcp|pause$", "state", 10, "pause-many"),
 	BITS("los|lol flag", "threshold", 0xff, "optics-alarm"),
+	IS("optical|optical-info present$", NULL, "not present", "rail-down"),
+	IS("amd-smi pcie width$", "max", "8|4|2|1", "slot-narrow"),
 	IS("nicctl|ionic|card|eth1-1 link-fsm-state", NULL, "signal detect|an reset|down",
 	   "rdma-port-down"),
 	IS("loopback", "support|cap|test", "phy|internal|external|local|remote|on|port|mac",
@@ -205,6 +207,7 @@ const struct rs_state_row rs_state_rows[] = {
 	IS("pfc bitmap", NULL, "0x0", "pfc-host-none"),
 	IS("ecn roce-np|roce-rp enable-3", NULL, "0", "dcqcn-off"),
 	IS("cc-ecn-enable", NULL, "0x0|0", "dcqcn-off"),
+	IS("dcqcn status|state|enabled", NULL, "disabled|off|no|false", "dcqcn-off"),
 	OVER("rx-usecs$", "high|low|irq", 200, "coalesce-long"),
 
 	/* ---- Machines ---- */

@@ -218,6 +218,18 @@ static void test_queries(void **state)
 	      "host-silent");
 	shows("$ hccn_tool -i 2 -net_health -g\nnet health status: Fault\n", "state-nic");
 	calm("$ hccn_tool -i 2 -net_health -g\nnet health status: Success\n", "state-nic");
+	shows("$ hccn_tool -i 6 -optical -g\noptical info:\npresent : not present\n", "rail-down");
+	shows("$ for i in 0 1; do hccn_tool -i $i -link -g; done\nlink status: UP\n"
+	      "link status: DOWN\n",
+	      "rail-down");
+	shows("Device: cxi2\n    Link state: down\n", "rail-down");
+	calm("Device: eth2\n    Link state: down\n", "rail-down");
+	calm("Device: cxi2\n    Link state: up\n", "rail-down");
+	shows("$ amd-smi metric --pcie\nGPU: 0\n    PCIE:\n        WIDTH: 8\n", "slot-narrow");
+	calm("$ amd-smi metric --pcie\nGPU: 0\n    PCIE:\n        WIDTH: 16\n", "slot-narrow");
+	shows("$ nicctl show dcqcn\nROCE device : rocep4s0\n  Status : Disabled\n", "dcqcn-off");
+	shows("Edge: 60 / 64\nFabric: 400 / 410\n", "fabric-short");
+	calm("Edge: 64 / 64\nFabric: 410 / 410\n", "fabric-short");
 	/* a program behind a port of TCP is no port */
 	calm("{\"check\": {\"Name\": \"SQL TCP on port 5432\", \"Status\": \"critical\"}}\n",
 	     "state-nic");
