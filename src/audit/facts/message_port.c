@@ -234,7 +234,8 @@ static const struct rs_message rows[] = {
 			     "unqualified transceiver", "High temperature on sensors",
 			     "Unqualified SFP", "transceiver module not supported",
 			     "link down: Bad transceiver", "unsupported port module",
-			     "Module * temperature is above", "Module Temperature High Threshold"),
+			     "Module * temperature is above", "Module Temperature High Threshold",
+			     "QSFP_EPO_TEMPERATURE"),
 	},
 	{
 		.key = "unplugged",

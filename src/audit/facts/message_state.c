@@ -834,6 +834,17 @@ static const struct rs_message rows[] = {
 		.need_why = "whether its cable, module or switch port carries less",
 	},
 	{
+		.key = "odd-fec",
+		.check = "L01",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "one link of several that are alike has another FEC",
+		.why = "both ends need the same: where it is the switch's that differs, the link "
+		       "is down or loses frames",
+		.need = "the FEC of the port at the other end",
+		.need_why = "which end is the odd one",
+	},
+	{
 		.key = "odd-one-out",
 		.check = "A01",
 		.severity = RS_INFO,

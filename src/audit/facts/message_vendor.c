@@ -140,7 +140,8 @@ static const struct rs_message rows[] = {
 		.need_why = "since when",
 		.pattern = P("(sbl)*serdes fw corruption", "cxi*HW is in a bad state",
 			     "cxi*firmware status from uC", "cxi*Disabling device",
-			     "cxi*chip not ready", "cxi*PCIe error: "),
+			     "cxi*chip not ready", "cxi*PCIe error: ", "cxi*uC not detected",
+			     "cxi*uC took too long", "cxi*uC didn't"),
 	},
 
 	/* ---- Slingshot: libfabric's provider ---- */
@@ -270,7 +271,7 @@ static const struct rs_message rows[] = {
 		.title = "an NPU has no memory or no queue pairs left for HCCL (EI0007, EI0011)",
 		.why = "the job's buffers, or another process, have taken them",
 		.need = "npu-smi info; HCCL_BUFFSIZE",
-		.need_why = "who holds the memory",
+		.need_why = "which process has the memory",
 		.pattern = P("(EI0007)", "EI0007: ", "(EI0011)", "EI0011: "),
 	},
 	{
@@ -442,12 +443,12 @@ static const struct rs_message rows[] = {
 		.why = "on boards with NVSwitch no link is spare",
 		.need = "nvidia-smi nvlink -s; dmesg | grep -iE 'sxid|nvlink'",
 		.need_why = "which link, and since when",
-		.pattern = P("NvLinks are up out of the expected",
-			     "NvLink port * is currently down", "NvLink link * is currently down",
-			     "fatal errors on NvSwitch", "fatal NvSwitch SXID",
-			     "'s NvLink * is down", "NvLink errors found occuring",
-			     "exceeds minimum threshold on GPU", "NVLink which exceeds",
-			     "NVLink (should be 0)", "over NVLink in a peer-to-peer test"),
+		.pattern =
+			P("NvLinks are up out of the expected", "NvLink port * is currently down",
+			  "NvLink link * is currently down", "fatal errors on NvSwitch",
+			  "fatal NvSwitch SXID", "'s NvLink * is down",
+			  "NvLink errors found occuring", "exceeds minimum threshold on GPU",
+			  "NVLink which exceeds", "NVLink (should be 0)"),
 	},
 	{
 		.key = "dcgm-memory",
@@ -478,15 +479,19 @@ static const struct rs_message rows[] = {
 	{
 		.key = "dcgm-recovery",
 		.check = "P14",
-		.severity = CRIT,
+		.severity = MAJ,
 		.confidence = RS_HIGH,
-		.title = "DCGM asks for a reset of a GPU or a reboot of its host",
-		.why = "the GPU does not come back by itself",
+		.title = "DCGM reports a GPU that failed, is too hot, or waits for a reset",
+		.why = "such a GPU takes its rank, and so the job, down or back",
 		.need = "nvidia-smi -q | grep -i recovery; dmesg | grep -i xid",
 		.need_why = "what the driver asks for",
 		.pattern = P("Recovery action: *(GPU_RESET)", "Recovery action: *(NODE_REBOOT)",
 			     "Recovery action: *(DRAIN", "clocks event due to thermal violation",
-			     "PCIe replays per minute for GPU", "host-side PCIe replay violation"),
+			     "PCIe replays per minute for GPU", "host-side PCIe replay violation",
+			     "Detected XID * for GPU", "GPU had a contained error",
+			     "There were thermal violations totaling",
+			     "unsuccessfully written to by GPU", "unsuccessfully wrote data to GPU",
+			     "only achieved a memory bandwidth of"),
 	},
 
 	/* ---- Google's plugins over TCP ---- */

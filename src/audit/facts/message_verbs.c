@@ -505,11 +505,11 @@ static const struct rs_message rows[] = {
 		       "request that no receive matches, or a resource of the NIC that is used up",
 		.need = "FI_LOG_LEVEL=warn of all ranks; dmesg -T on both hosts",
 		.need_why = "what the provider met first",
-		.pattern =
-			P("OFI poll failed", "Error returned from fi_cq_readerr",
-			  "MPIDI_OFI_handle_cq_error", "PTLTE_NOT_FOUND",
-			  "NET/OFI Request * completed with error", "context completed with error",
-			  "cq_write_tx_error: err", "cq_write_rx_error: err", "fi_cq_readerr: err"),
+		.pattern = P("OFI poll failed", "Error returned from fi_cq_readerr",
+			     "MPIDI_OFI_handle_cq_error", "PTLTE_NOT_FOUND",
+			     "error: 0x* (err: ", "NET/OFI Request * completed with error",
+			     "context completed with error", "cq_write_tx_error: err",
+			     "cq_write_rx_error: err", "fi_cq_readerr: err"),
 	},
 	{
 		/* functions that UCX runs for a completion in error alone */

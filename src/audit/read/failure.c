@@ -198,6 +198,22 @@ static bool goes_on(const char *low)
 	return rs_level_goes_on(low) || strstr(low, " if you ");
 }
 
+/* libfabric warns of a value that it set another way: nothing failed. */
+static bool is_settled(const char *low)
+{
+	static const char *const words[] = {
+		" adjusted to",   " size to: ",         "invalid. setting to",
+		"setting to ",    "min/max thresholds", "minimum allowed (",
+		"using default",  "defaulting to",      "not specified: using",
+		" are supported", "deprecated",         "ignoring device name",
+		"ignoring url",   "ignoring extra",     "using first "};
+
+	for (unsigned i = 0; strstr(low, "libfabric:") && i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(low, words[i]))
+			return true;
+	return false;
+}
+
 /* A line of a script: what it says has not happened. */
 static bool is_instruction(const char *text)
 {
@@ -379,6 +395,7 @@ bool rs_states_failure(const char *text)
 		"can only be used",
 		"error status=",
 		"link went down",
+		"] went down",
 		"only valid for",
 		"invalid state",
 		"terminate called",
@@ -450,7 +467,7 @@ bool rs_states_failure(const char *text)
 	for (; text[n] && n < sizeof(low) - 1; n++)
 		low[n] = (char)tolower((unsigned char)text[n]);
 	low[n] = '\0';
-	if (is_noise(low))
+	if (is_noise(low) || is_settled(low))
 		return false;
 	switch (rs_kernel_line(text, NULL)) {
 	case RS_KERNEL_CALM:

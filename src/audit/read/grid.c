@@ -52,6 +52,9 @@ void rs_grid_tell(struct rs_grid *g, const char *key)
 	    (!strcmp(key, "light-low") || !strcmp(key, "optics-alarm") ||
 	     !strcmp(key, "port-down") || !strcmp(key, "bfd-down")))
 		return;
+	/* what has no link has no FEC in force */
+	if (key && (g->idle || g->down) && !strcmp(key, "fec-none"))
+		return;
 	if (g->on)
 		rs_grid_keep(g, g->line.number, g->line.text, key, g->entry);
 }

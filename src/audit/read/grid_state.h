@@ -69,6 +69,7 @@ struct rs_grid {
 	bool tree;  /* braces */
 	bool shut;  /* the port at hand, by configuration */
 	bool down;  /* the port at hand, though it is enabled */
+	bool idle;  /* a cell of the row at hand says that there is no link */
 	uint32_t facts;
 
 	char entry[RS_GRID_NAME];

@@ -563,6 +563,9 @@ bool rs_grid_row(struct rs_grid *g)
 	if (entry)
 		snprintf(g->entry, sizeof(g->entry), "%s",
 			 rs_grid_address(c[0].text) ? c[0].text : port);
+	g->idle = false;
+	for (unsigned i = 1; i < n; i++)
+		g->idle |= one_of(c[i].text, " down | notconnect | no link | link down ");
 	row_pairs(g, value);
 	row_limits(g, value);
 	/* a session that one end has shut is down by right */

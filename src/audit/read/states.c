@@ -423,13 +423,16 @@ static void enter(struct at *s, unsigned indent, const char *text, size_t n)
 	snprintf(s->parent[s->depth++].text, NAME, "%.*s", (int)n, text);
 }
 
-/* "local_ack_timeout_err:8812": a name of n letters and '_', a colon, and figures alone. */
+/* "local_ack_timeout_err:8812", "/run/cxi/cxi0/nacks:3": a name or a file's path, a colon, and
+ * figures alone. */
 static bool is_named_number(const char *t, size_t n)
 {
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_",
+			  path[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+				   "0123456789/.-";
 	const char *value = t + n + 1;
 
-	return n > 3 && t[n] == ':' &&
-	       strspn(t, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == n && *value &&
+	return n > 3 && t[n] == ':' && strspn(t, *t == '/' ? path : letters) == n && *value &&
 	       strspn(value, "0123456789") == strlen(value);
 }
 
@@ -713,6 +716,35 @@ static bool gid_entry(struct at *s)
 	return true;
 }
 
+/* The nth of the places that a shell makes of words: "/run/a/{x,y} /run/b" are three. false: it has
+ * fewer, or one is too long. */
+static bool nth_place(const char *words, unsigned nth, char *out)
+{
+	for (const char *p = words; *p && nth;) {
+		size_t n, head, list;
+
+		p += strspn(p, " \t");
+		n = strcspn(p, " \t");
+		head = strcspn(p, "{ \t");
+		list = p[head] == '{' ? strcspn(p + head, "} \t") : 0;
+		if (list && p[head + list] != '}')
+			return false;
+		for (const char *item = p + head + (list > 0); nth; item++) {
+			size_t m = list ? strcspn(item, ",}") : 0;
+
+			if (!--nth)
+				return snprintf(out, PATH, "%.*s%.*s%.*s", (int)head, p, (int)m,
+						item, (int)(n - head - list - (list > 0)),
+						p + head + list + (list > 0)) < PATH;
+			item += m;
+			if (!list || *item == '}')
+				break;
+		}
+		p += n;
+	}
+	return false;
+}
+
 /* What `cat PATH...` prints, a line a path: the value of that path. */
 static bool printed(struct at *s)
 {
@@ -724,25 +756,16 @@ static bool printed(struct at *s)
 		return false;
 	if (strchr(s->l->text, ':'))
 		return gid_entry(s);
-	if ((only = one_place(p, &n))) {
+	if (!strchr(p, '{') && (only = one_place(p, &n))) {
 		snprintf(path, sizeof(path), "%.*s", (int)n, only);
 		judge(s, path, s->l->text);
 		return true;
 	}
-	if (strncmp(p, "cat /sys/", 9) || strpbrk(p, "*|;[{$"))
+	if ((strncmp(p, "cat /sys/", 9) && strncmp(p, "cat /run/", 9)) || strpbrk(p, "*|;[$") ||
+	    !nth_place(p + 4, s->nth, path))
 		return false;
-	p += 3;
-	for (unsigned i = 0; *p; i++) {
-		p += strspn(p, " \t");
-		n = strcspn(p, " \t");
-		if (i + 1 == s->nth && n) {
-			snprintf(path, sizeof(path), "%.*s", (int)n, p);
-			judge(s, path, s->l->text);
-			return true;
-		}
-		p += n;
-	}
-	return false;
+	judge(s, path, s->l->text);
+	return true;
 }
 
 static void measured(void *context, const char *path, const char *value)
@@ -1012,7 +1035,9 @@ static void stand_out(struct at *s)
 			continue;
 		s->l->number = v->line;
 		snprintf(s->l->text, sizeof(s->l->text), "%s", v->line_text);
-		say(s, v->n == 1 && is_rate(s->odds.group[i].kind) ? "odd-rate" : "odd-one-out");
+		say(s, v->n == 1 && is_rate(s->odds.group[i].kind)              ? "odd-rate"
+		       : v->n == 1 && has_one(s->odds.group[i].kind, "fec$", 4) ? "odd-fec"
+										: "odd-one-out");
 	}
 }
 
@@ -1057,5 +1082,5 @@ bool rs_state_tells(const char *key)
 	for (unsigned i = 0; i < sizeof(both) / sizeof(*both); i++)
 		if (!strcmp(both[i].message, key))
 			return true;
-	return !strcmp(key, "odd-one-out") || !strcmp(key, "odd-rate");
+	return !strcmp(key, "odd-one-out") || !strcmp(key, "odd-rate") || !strcmp(key, "odd-fec");
 }

@@ -356,7 +356,8 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "N15",
-		.any = "rdma|ib|hca|hcas|infiniband|roce|~uverbs|rnic|nic|nics|~libibverbs|"
+		.any = "rdma|ib|hca|hcas|infiniband|roce|~uverbs|rnic|nic|nics|efa|erdma|cxi|~"
+		       "libibverbs|"
 		       "~librdmacm",
 		.with = "~no |~not found|~not find|~cannot open|~to open|~cannot find|unavailable|"
 			"~not available|~out of range|~can't open|~to "
@@ -391,7 +392,7 @@ static const struct rs_kind kinds[] = {
 		.check = "H09",
 		.any = "~ibwarn: [|~ibpanic: [|~mcast group|~multicast group|~query sa|~sa "
 		       "query|~subnget|~subnset|~subnet manager|opensm|sminfo|mad|"
-		       "umad|smp|~discover fabric|~path record",
+		       "umad|smp|~discover fabric|~path record|~] 0x01 -> ",
 		.but = "~nvshmem|~for pe|~heap|~mem handle|~cumulticast|nvls",
 		.title = "a line states that the subnet's management did not answer",
 		.need = "sminfo; ibstat, on the host that runs it",

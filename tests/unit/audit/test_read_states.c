@@ -230,6 +230,14 @@ static void test_queries(void **state)
 	shows("$ nicctl show dcqcn\nROCE device : rocep4s0\n  Status : Disabled\n", "dcqcn-off");
 	shows("Edge: 60 / 64\nFabric: 400 / 410\n", "fabric-short");
 	calm("Edge: 64 / 64\nFabric: 410 / 410\n", "fabric-short");
+	/* a shell's braces are as many files; a path and its value */
+	shows("$ cat /run/cxi/cxi0/{spt_timeouts,pkts_cancelled_o}\n3\n99\n", "slingshot-given-up");
+	calm("$ cat /run/cxi/cxi0/{spt_timeouts,pkts_cancelled_o}\n99\n3\n", "slingshot-given-up");
+	shows("$ grep . /run/cxi/cxi1/*\n/run/cxi/cxi1/pkts_cancelled_u:41\n",
+	      "slingshot-given-up");
+	shows("$ for i in 0 1 2 3; do hccn_tool -i $i -fec -g; done\nfec mode: rs FEC mode\n"
+	      "fec mode: rs FEC mode\nfec mode: no FEC mode\nfec mode: rs FEC mode\n",
+	      "odd-fec");
 	/* a program behind a port of TCP is no port */
 	calm("{\"check\": {\"Name\": \"SQL TCP on port 5432\", \"Status\": \"critical\"}}\n",
 	     "state-nic");
