@@ -199,15 +199,16 @@ int64_t nccl_step_rate(const struct rs_coll *c, const struct rs_step *s, int64_t
 }
 
 /* What threads store into another GPU, or read from it, is on the links as they do. Rings of LL128
- * between hosts pass chunk by chunk; what passes line by line is early anyway. A block's rate of
- * Simple has what writing takes in it. */
+ * between hosts pass chunk by chunk; what passes line by line is early anyway. The rate of a block
+ * of Simple was fitted on rings that write after it, and RCCL's is not known. */
 bool nccl_stores(const struct nccl_run *r)
 {
 	bool ring = r->choice.algo == RS_NCCL_ALGO_RING;
+	bool tree = r->choice.algo == RS_NCCL_ALGO_TREE && !r->p->rccl;
 
 	if (r->p2p)
 		return !r->ll_inside;
-	return r->pull_rate || r->pairs ||
+	return r->pull_rate || r->pairs || (tree && r->choice.proto == RS_NCCL_SIMPLE) ||
 	       (ring && r->choice.proto == RS_NCCL_LL128 && r->p->n_nodes > 1);
 }
 

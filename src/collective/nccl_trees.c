@@ -9,6 +9,7 @@
 enum { NO_UP = UINT32_MAX, NO_HEAD = UINT32_MAX };
 enum { UP, DOWN, OUT };
 enum { BLOCK_WARPS = 105, DOWN_WARPS = 80 }; /* tenths: 22 GB/s of a block, 2.1 of a warp */
+enum { BLOCK = 220, ALONE_UP = 320, ALONE_DOWN = 256 }; /* 0.1 GB/s; 3.2 of a warp */
 
 struct trees {
 	struct piece all;
@@ -62,6 +63,17 @@ static uint64_t by_warps(uint64_t bytes, bool up)
 	return up ? bytes : bytes * BLOCK_WARPS / DOWN_WARPS;
 }
 
+/* The end of a branch sends its first chunk, and takes its last one, while its block does nothing
+ * else: a copy from one place to another. What it pulls waits for its data. */
+static uint64_t by_end(const struct rs_coll *c, uint64_t bytes, uint64_t i, uint64_t n, bool up)
+{
+	if (up && i == 0)
+		return bytes * BLOCK / ALONE_UP;
+	if (!up && i + 1 == n && !c->nccl->pull_rate)
+		return bytes * BLOCK / ALONE_DOWN;
+	return by_warps(bytes, up);
+}
+
 static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t i,
 		 struct rs_step *out)
 {
@@ -86,7 +98,9 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 		step_recv(c, out, t->down + mine, p, false);
 	if (!up && mine == NO_UP)
 		step_wait(out, lane - 1, i + 1);
-	if (t->warps)
+	if (t->warps && mine != NO_UP && at->down[0] < 0 && !c->nccl->p->rccl)
+		out->local = by_end(c, out->local, i, n_steps(c, rank, lane), up);
+	else if (t->warps)
 		out->local = by_warps(out->local, up);
 	if (t->lanes == 2 && mine == NO_UP)
 		root_step(t, out, up);

@@ -648,6 +648,53 @@ static void test_nccl_rings_begin_and_end_alone(void **state)
 	rs_fabric_free(f);
 }
 
+/* The end of a tree's branch sends its first chunk and takes its last one alone: at 32 GB/s and by
+ * 8 warps of 3.2; others, and other chunks, go up at 22 and down at 16.8, by 8 warps of 2.1. What a
+ * block stores is on the NVLinks as it does. An A100 pulls what it takes, at 13.85 at most. */
+static void test_nccl_trees_end_alone(void **state)
+{
+	static const struct {
+		const char *host;
+		bool pulls;
+	} cases[] = {{"scoreboard/hosts/hgx-h100.xml", false},
+		     {"scoreboard/hosts/dgx-a100.xml", true}};
+	const char *env[] = {"NCCL_ALGO",          "tree", "NCCL_PROTO", "Simple",
+			     "NCCL_MAX_NCHANNELS", "1"};
+	uint32_t gpu[4] = {0, 1, 2, 3}, ends = 0;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rs_fabric *f = nccl_fabric(cases[i].host, 1);
+		struct rs_collective_conf conf = {.bytes = 8 << 20,
+						  .gpu = gpu,
+						  .n_ranks = 4,
+						  .nccl = {.env = env, .n_env = 3}};
+		struct rs_coll *c = nccl_plan(f, conf);
+
+		assert_true(c->stores);
+		for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
+			uint64_t last = c->n_steps(c, rank, 1) - 1;
+			int64_t kb = 524; /* of a chunk; by GB/s it is us */
+			struct rs_step s;
+
+			c->step(c, rank, 0, 1, &s);
+			if (s.n_recv) /* not an end */
+				continue;
+			ends++;
+			assert_int_equal(s.compute / RS_US, kb / 32);
+			c->step(c, rank, 0, 2, &s);
+			assert_int_equal(s.compute / RS_US, kb / 22);
+			c->step(c, rank, 1, last - 1, &s);
+			assert_int_equal(s.compute / RS_US,
+					 kb * 100 / (cases[i].pulls ? 1055 : 1676));
+			c->step(c, rank, 1, last, &s);
+			assert_int_equal(s.compute / RS_US,
+					 kb * 100 / (cases[i].pulls ? 1055 : 2560));
+		}
+		rs_fabric_free(f);
+	}
+	assert_int_equal(ends, 2);
+}
+
 /* Simple's slices are a 32nd of the largest at least (device/prims_simple.h): of 1 MiB 32 KiB. Of
  * an all-gather of 16 ranks and a channel, a rank's share goes in one or two. */
 static void test_nccl_slices_have_a_least_size(void **state)
@@ -1726,6 +1773,7 @@ int main(void)
 		TEST(test_nccl_leaves_a_host_where_nics_are_faster),
 		TEST(test_nccl_channels_have_a_rate_each),
 		TEST(test_nccl_rings_begin_and_end_alone),
+		TEST(test_nccl_trees_end_alone),
 		TEST(test_nccl_blocks_read_or_write),
 		TEST(test_nccl_messages_over_efa),
 		TEST(test_nccl_over_tcp_of_google),
