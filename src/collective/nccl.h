@@ -22,6 +22,7 @@ struct nccl_run {
 	int ll_threshold; /* NCCL_P2P_LL_THRESHOLD, bytes */
 	/* Of libfabric, over Slingshot: FI_CXI_RX_MATCH_MODE=software; FI_HMEM_CUDA_USE_GDRCOPY */
 	int soft_match, gdrcopy;
+	int rdzv_threshold, rdzv_get_min; /* FI_CXI_RDZV_THRESHOLD, FI_CXI_RDZV_GET_MIN: bytes */
 	bool aws_tuner;    /* NCCL_TUNER_PLUGIN: that of AWS's plugin, where this is the network */
 	bool ll_inside;    /* messages of point-to-point inside a node go by LL */
 	rs_time launch;    /* before a lane's first step: the kernel, its start */

@@ -386,6 +386,8 @@ static const struct net nets[] = {
 /* NCCL posts so many receives of a connection ahead (NCCL_STEPS). A sender over libfabric does not
  * wait for one: a ring with more messages has some that come before theirs. */
 enum { RECEIVES = 8 };
+/* Bytes that Slingshot's NIC sends with the command itself. */
+enum { INJECTED = 192 };
 
 static bool come_early(const struct rs_coll *c, const struct nccl_run *r)
 {
@@ -402,11 +404,12 @@ static bool come_early(const struct rs_coll *c, const struct nccl_run *r)
 }
 
 /* libfabric's provider of Slingshot (prov/cxi; fi_cxi(7)). A message is eager up to
- * FI_CXI_RDZV_THRESHOLD and FI_CXI_RDZV_GET_MIN, 16,384 and 2,049 bytes. The NIC finds its receive.
+ * FI_CXI_RDZV_THRESHOLD and FI_CXI_RDZV_GET_MIN, of 192 bytes at least. The NIC finds its receive.
  * Where software does, the host copies what came eagerly into the GPU's memory, by GDRCopy up to
  * FI_CXI_SAFE_DEVMEM_COPY_THRESHOLD, else by CUDA; without GDRCopy by CUDA alone, and of longer
  * messages their first part. What comes before its receive lands in a buffer of libfabric's, and
- * software copies it, too. */
+ * software copies it, too; of a longer message it asks for the data (issue_rdzv_get()), which the
+ * NIC does where the receive is there. */
 static struct net net_of(const struct rs_coll *c, const struct nccl_run *r)
 {
 	const struct rs_nccl_conf *conf = &c->conf.nccl;
@@ -415,9 +418,13 @@ static struct net net_of(const struct rs_coll *c, const struct nccl_run *r)
 
 	if (conf->net != RS_NCCL_NET_CXI)
 		return n;
-	n.eager = 16384 + 2049;
+	n.eager = (uint32_t)(r->rdzv_threshold + r->rdzv_get_min);
+	if (n.eager < INJECTED)
+		n.eager = INJECTED;
 	if (!r->gdrcopy)
 		n.rendezvous = 8 * RS_US;
+	else if (r->choice.proto == RS_NCCL_LL && come_early(c, r))
+		n.rendezvous = 4 * RS_US;
 	if (!r->soft_match && come_early(c, r)) {
 		n.rate = INT64_C(2600000000);
 		n.found = r->gdrcopy ? 0 : 5 * RS_US;

@@ -21,6 +21,8 @@ static int read_own(struct nccl_run *r, const char *name, const char *value, str
 		{"NCCL_P2P_LL_THRESHOLD", &r->ll_threshold, 0, 1 << 30, 0},
 		{"NCCL_PAT_ENABLE", &r->tune.pat, 0, 1, 1},
 		{"FI_HMEM_CUDA_USE_GDRCOPY", &r->gdrcopy, 0, 1, 0},
+		{"FI_CXI_RDZV_THRESHOLD", &r->rdzv_threshold, 0, 1 << 29, 0},
+		{"FI_CXI_RDZV_GET_MIN", &r->rdzv_get_min, 0, 1 << 29, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
@@ -179,6 +181,8 @@ int run_plan(struct planner *p, struct nccl_run *r)
 	r->split = release < RS_NCCL_RELEASE(2, 20, 0);
 	r->ll_threshold = 16384;
 	r->gdrcopy = 1;
+	r->rdzv_threshold = 16384;
+	r->rdzv_get_min = 2049;
 	r->aws_tuner = release >= RS_NCCL_RELEASE(2, 21, 0);
 	err = read_env(conf, r, env, p->e);
 	if (err)

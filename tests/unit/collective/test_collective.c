@@ -1031,9 +1031,32 @@ static void test_nccl_slingshot_copies_by_software(void **state)
 	rs_fabric_free(f);
 }
 
+/* Of how many bytes a message is eager: FI_CXI_RDZV_THRESHOLD and FI_CXI_RDZV_GET_MIN together, but
+ * 192 bytes always. */
+static void test_nccl_slingshot_has_an_eager_limit(void **state)
+{
+	static const struct {
+		const char *threshold, *get_min;
+		uint32_t eager;
+	} cases[] = {
+		{"0", "0", 192}, {"0", "191", 192}, {"0", "2049", 2049}, {"32768", "1", 32769}};
+	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 2);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *env[] = {"FI_CXI_RDZV_THRESHOLD", cases[i].threshold,
+				     "FI_CXI_RDZV_GET_MIN", cases[i].get_min};
+		struct rs_collective_conf conf = {
+			.bytes = 1 << 20, .nccl = {.env = env, .n_env = 2, .net = RS_NCCL_NET_CXI}};
+
+		assert_int_equal(nccl_plan(f, conf)->eager, cases[i].eager);
+	}
+	rs_fabric_free(f);
+}
+
 /* A ring of more messages than receives are posted ahead (8): some come first, and software copies
- * them, as it does where it matches. With 9 hosts an all-gather has 8, with 10 it has 9; an
- * all-reduce of 5 has 8, of 6 it has 10. Trees, Simple and verbs have none. */
+ * them, as it does where it matches, or asks for the data of long ones (of LL). With 9 hosts an
+ * all-gather has 8, with 10 it has 9; an all-reduce of 5 has 8, of 6 it has 10. Trees, Simple and
+ * verbs have none. */
 static void test_nccl_slingshot_copies_what_comes_early(void **state)
 {
 	static const struct {
@@ -1041,22 +1064,26 @@ static void test_nccl_slingshot_copies_what_comes_early(void **state)
 		const char *algo, *proto, *match, *gdrcopy;
 		uint32_t hosts;
 		bool verbs;
-		rs_time found;
+		rs_time found, rendezvous;
 		int64_t rate;
 	} cases[] = {
-		{RS_COLL_ALL_GATHER, "ring", "LL", "hardware", "0", 9, false, 0, 0},
-		{RS_COLL_ALL_GATHER, "ring", "LL", "hardware", "0", 10, false, 5 * RS_US,
+		{RS_COLL_ALL_GATHER, "ring", "LL", "hardware", "0", 9, false, 0, 8 * RS_US, 0},
+		{RS_COLL_ALL_GATHER, "ring", "LL", "hardware", "0", 10, false, 5 * RS_US, 8 * RS_US,
 		 INT64_C(2600000000)},
-		{RS_COLL_ALL_GATHER, "ring", "LL", "hybrid", "1", 10, false, 0,
+		{RS_COLL_ALL_GATHER, "ring", "LL", "hybrid", "1", 9, false, 0, 0, 0},
+		{RS_COLL_ALL_GATHER, "ring", "LL", "hybrid", "1", 10, false, 0, 4 * RS_US,
 		 INT64_C(2600000000)},
-		{RS_COLL_ALL_GATHER, "ring", "LL", "software", "0", 10, false, 0,
+		{RS_COLL_ALL_GATHER, "ring", "LL", "software", "1", 10, false, 0, 4 * RS_US,
 		 INT64_C(1500000000)},
-		{RS_COLL_ALL_GATHER, "ring", "Simple", "hardware", "0", 10, false, 0, 0},
-		{RS_COLL_ALL_GATHER, "ring", "LL", "hardware", "0", 10, true, 0, 0},
-		{RS_COLL_ALL_REDUCE, "ring", "LL", "hardware", "0", 5, false, 0, 0},
-		{RS_COLL_ALL_REDUCE, "ring", "LL", "hardware", "0", 6, false, 5 * RS_US,
+		{RS_COLL_ALL_GATHER, "ring", "LL", "software", "0", 10, false, 0, 8 * RS_US,
+		 INT64_C(1500000000)},
+		{RS_COLL_ALL_GATHER, "ring", "LL128", "hybrid", "1", 10, false, 0, 0, 0},
+		{RS_COLL_ALL_GATHER, "ring", "Simple", "hardware", "1", 10, false, 0, 0, 0},
+		{RS_COLL_ALL_GATHER, "ring", "LL", "hardware", "0", 10, true, 0, 0, 0},
+		{RS_COLL_ALL_REDUCE, "ring", "LL", "hardware", "0", 5, false, 0, 8 * RS_US, 0},
+		{RS_COLL_ALL_REDUCE, "ring", "LL", "hardware", "0", 6, false, 5 * RS_US, 8 * RS_US,
 		 INT64_C(2600000000)},
-		{RS_COLL_ALL_REDUCE, "tree", "LL", "hardware", "0", 6, false, 0, 0},
+		{RS_COLL_ALL_REDUCE, "tree", "LL", "hardware", "1", 6, false, 0, 0, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -1078,6 +1105,7 @@ static void test_nccl_slingshot_copies_what_comes_early(void **state)
 		conf.nccl.net = cases[i].verbs ? RS_NCCL_NET_IB : RS_NCCL_NET_CXI;
 		c = nccl_plan(f, conf);
 		assert_int_equal(c->found, cases[i].found);
+		assert_int_equal(c->rendezvous, cases[i].rendezvous);
 		assert_int_equal(c->eager_rate, cases[i].rate);
 		rs_fabric_free(f);
 	}
@@ -1291,6 +1319,7 @@ static void test_nccl_says_what_it_does_not_run(void **state)
 		{{"NCCL_IB_TC", "106"}, "hosts/h100-8.xml", "the model has no NCCL_IB_TC"},
 		{{"FI_CXI_RX_MATCH_MODE", "1"}, "hosts/h100-8.xml", "hardware, hybrid or software"},
 		{{"FI_HMEM_CUDA_USE_GDRCOPY", "2"}, "hosts/h100-8.xml", "a number of 0 to 1"},
+		{{"FI_CXI_RDZV_THRESHOLD", "-1"}, "hosts/h100-8.xml", "a number of 0 to"},
 		{{"FI_CXI_RDZV_PROTO", "alt_read"}, "hosts/h100-8.xml", "the model has no FI_"},
 		{{"NCCL_CROSS_NIC", "2"}, "hosts/mi100-2.xml", "MI100"}};
 
@@ -1783,6 +1812,7 @@ int main(void)
 		TEST(test_nccl_networks_differ),
 		TEST(test_nccl_chunks_as_aws_sets_them),
 		TEST(test_nccl_slingshot_copies_by_software),
+		TEST(test_nccl_slingshot_has_an_eager_limit),
 		TEST(test_nccl_slingshot_copies_what_comes_early),
 		TEST(test_nccl_stages_without_gpudirect),
 		TEST(test_nccl_reads_the_host_by_threads),
